@@ -1,0 +1,50 @@
+/* backend.h - what a device can do: a table of functions behind checked wrappers.
+** Shapes are validated above; a backend trusts them. Execution allocates nothing: all memory comes bound. */
+#ifndef GB_BACKEND_BACKEND_H
+#define GB_BACKEND_BACKEND_H
+
+#include "backend/program.h"
+#include "base/pool.h"
+
+typedef struct gb_backend gb_backend;
+
+/* An opaque op with everything its sizes may depend on. */
+typedef struct gb_opaque {
+  gb_op op;
+  gb_attr attr;
+  int nin, nout;
+  gb_dtype in_dtype[4], out_dtype[GB_MAX_OUTPUTS];    /* CAT: inputs past 4 are of type in_dtype[0] */
+  gb_shape in_shape[4], out_shape[GB_MAX_OUTPUTS];
+} gb_opaque;
+
+typedef struct gb_backend_ops {
+  const char *name;                                           /* "cpu" */
+  /* Bytes of scratch a run of 'f' needs with this backend's threads. */
+  size_t (*fold_scratch)(const gb_backend *be, const gb_fold *f);
+  /* Runs 'f'. operand[slot], out[slot]: base addresses; constant: the numbers of BIND. 64-byte aligned scratch.
+  ** Errors: EINTR. 'stats' may be NULL. */
+  gb_status (*fold)(gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
+                    const double *constant, void *scratch, gb_fold_stats *stats, gb_error *err);
+  /* Bytes of scratch and library workspace of one opaque op. Inputs arrive contiguous, row-major. */
+  size_t (*opaque_scratch)(const gb_backend *be, const gb_opaque *o);
+  /* Errors: ENOTPD, ENAN, EINTR, EINDEX (a position out of range). Outputs are contiguous. */
+  gb_status (*opaque)(gb_backend *be, const gb_opaque *o, const void *const *in, void *const *out,
+                      void *scratch, gb_error *err);
+  gb_status (*sync)(gb_backend *be, gb_error *err);           /* optional: NULL = always complete */
+} gb_backend_ops;
+
+struct gb_backend {
+  const gb_backend_ops *ops;
+  gb_ledger ledger;
+  gb_pool *pool;
+  void *priv;
+};
+
+/* cpu/backend_cpu.c. Pre-touches BLAS, pins it to one thread, picks the ISA (GIBBOUS_ISA=avx512|avx2|portable overrides;
+** an ISA the machine lacks is EOPTION). 'limit' bytes. */
+gb_status gb_backend_cpu_new (int threads, size_t limit, gb_backend **out, gb_error *err);
+void gb_backend_free (gb_backend *be);
+gb_status gb_backend_set_threads (gb_backend *be, int threads, gb_error *err);
+const char *gb_backend_isa (const gb_backend *be);            /* "avx512", ... */
+
+#endif

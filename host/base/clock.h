@@ -1,0 +1,7 @@
+/* clock.h - monotonic seconds. */
+#ifndef GB_BASE_CLOCK_H
+#define GB_BASE_CLOCK_H
+
+double gb_clock (void);   /* seconds since an arbitrary origin, monotonic */
+
+#endif

@@ -1,0 +1,80 @@
+/* isa.h - the table of vector kernels, compiled once per ISA from one source and chosen at start.
+** exec.c walks folds and owns loops, packing, chains' ends, threads and totals; these kernels own lanes.
+**
+** A tile is GB_TI lanes wide: element (j, i) of a tile value is at j * GB_TI + i, 64-byte aligned. Lanes past the
+** ragged edge hold copies of a valid lane (never garbage); kernels always do all GB_TI lanes and 'nj' <= GB_CANON rows.
+** T is float for the f32 tables and double for the f64 ones. */
+#ifndef GB_CPU_ISA_H
+#define GB_CPU_ISA_H
+
+#include "backend/program.h"
+
+/* How a value is laid out: by the tile axes it depends on. */
+typedef enum gb_form {
+  GB_FORM_ONE,               /* one element                        */
+  GB_FORM_LANE,              /* GB_TI elements, one a lane         */
+  GB_FORM_TILE,              /* nj elements, one a row             */
+  GB_FORM_FULL               /* nj x GB_TI                         */
+} gb_form;
+
+typedef struct gb_arg { const void *p; gb_form form; } gb_arg;
+
+typedef struct gb_isa_kernels {
+  /* dst = op(a, b, c), all in T; comparisons and logic give 0 or 1. 'form' is dst's and at least each argument's.
+  ** ONE and TILE forms are computed by the same vector code, so that a value has the same bits in every form. */
+  void (*map)(gb_op op, gb_form form, int nj, void *dst, gb_arg a, gb_arg b, gb_arg c);
+
+  /* dst FULL = sum_k w_k (x_ki - y_jk)^2. xs: (d) rows of GB_TI lanes; y: rows of 'ystride' elements; w (d) or NULL. */
+  void (*sqdist)(int nj, size_t d, const void *xs, const void *y, size_t ystride, const void *w, void *dst);
+  void (*dot)(int nj, size_t d, const void *xs, const void *y, size_t ystride, void *dst);
+  /* dst = profile(b * a); 'count' contiguous elements, a multiple of GB_LANES. dst may be a. */
+  void (*radial)(gb_profile p, int order, int dalpha, size_t count, const void *a, double b, double alpha, void *dst);
+  /* sqdist and radial in one pass over registers; bit-equal to the two. NULL w only. */
+  void (*sqdist_radial)(gb_profile p, int nj, size_t d, const void *xs, const void *y, size_t ystride,
+                        double c, double alpha, void *dst);
+
+  /* Row chains: acc[r][i] = fma(t[j][i], v[j * vstride + r], acc[r][i]) for j ascending, R columns. acc: R x GB_TI. */
+  void (*contract_row)(int nj, size_t R, const void *t, const void *v, size_t vstride, void *acc);
+  /* Column lanes: buf[j][r][l] = fma(t[j][i], g[r][i], buf[j][r][l]), l = i mod 16, i ascending; the first 'ni' lanes count
+  ** (g is zero past them, t finite or masked by the caller). buf: nj x R x GB_LANES. */
+  void (*contract_col)(int nj, size_t R, const void *t, const void *g, void *buf);
+  /* acc[k][i] = fma(t[j][i], x[k][i] - y[j][k], acc[k][i]) */
+  void (*diff_row)(int nj, size_t d, const void *t, const void *xs, const void *y, size_t ystride, void *acc);
+  /* buf[j][k][l] = fma(t[j][i], y[j][k] - x[k][i], buf[j][k][l]): the DIFF of the TILE side */
+  void (*diff_col)(int nj, size_t d, const void *t, const void *xs, const void *y, size_t ystride, void *buf);
+  /* acc[i] = combine(acc[i], t[j][i]), j ascending; SUM, PROD, MINIMUM, MAXIMUM, ANYTRUE, ALLTRUE. */
+  void (*reduce_row)(gb_monoid m, int nj, const void *t, void *acc);
+  /* buf[j][l] = combine(buf[j][l], t[j][i]) */
+  void (*reduce_col)(gb_monoid m, int nj, const void *t, void *buf);
+  /* lanes[l] = combine(lanes[l], t[j][i]), j outer, i inner ascending */
+  void (*reduce_all)(gb_monoid m, int nj, const void *t, void *lanes);
+  /* lanes[r][l] = fma(t[j][i], v, ..): both axes reduced against a (j) or (i) operand is done by map + reduce_all. */
+
+  /* Fully fused row product for one right-hand side: front, profile and contraction in registers, acc as contract_row.
+  ** Returns 0 where no template is compiled for (p, d); the caller then takes the pieces. Bit-equal to the pieces. */
+  int (*fused_row)(gb_profile p, int nj, size_t d, const void *xs, const void *y, size_t ystride, double c, double alpha,
+                   const void *v, size_t vstride, void *acc);
+  /* As fused_row, and buf[j][l] as contract_col with g (GB_TI). */
+  int (*fused_sym)(gb_profile p, int nj, size_t d, const void *xs, const void *y, size_t ystride, double c, double alpha,
+                   const void *v, size_t vstride, const void *g, void *acc, void *buf);
+} gb_isa_kernels;
+
+typedef struct gb_isa {
+  const char *name;                       /* "avx512", "avx2", "portable" */
+  gb_isa_kernels f32, f64;
+  /* f64 total[i] += (double)acc[i]; acc = 0. 'count' a multiple of GB_LANES. */
+  void (*flush_f32)(size_t count, float *acc, double *total);
+  void (*flush_f64)(size_t count, double *acc, double *total);
+  /* Microbenchmarks, on the calling thread for about 'seconds': vector operations a second (a vector = 64 bytes). */
+  double (*rate_fma)(double seconds);     /* FMA vector instructions/s, as 64-byte vectors */
+  double (*rate_issue)(double seconds);   /* best mix of FMA and add: all vector instructions/s */
+  double (*rate_exp2)(double seconds);    /* f32 exp2 elements/s from L1 */
+} gb_isa;
+
+extern const gb_isa gb_isa_avx512, gb_isa_avx2, gb_isa_portable;
+
+/* The chosen one; set by gb_isa_select. name NULL = GIBBOUS_ISA or the best the machine has. Errors: EOPTION. */
+extern const gb_isa *gb_isa_active;
+gb_status gb_isa_select (const char *name, gb_error *err);
+
+#endif

@@ -1,0 +1,55 @@
+/* build.h - short constructors and the composite ops, over gb_node_build. All borrow inputs and return a counted node.
+** Axes count from 0, negative from the end. */
+#ifndef GB_GRAPH_BUILD_H
+#define GB_GRAPH_BUILD_H
+
+#include "graph/node.h"
+
+gb_status gb_map1 (gb_op op, gb_node *a, gb_node **out, gb_error *err);
+/* Broadcasts; a 0-d CONST or parameter adopts the float dtype of the other side. */
+gb_status gb_map2 (gb_op op, gb_node *a, gb_node *b, gb_node **out, gb_error *err);
+gb_status gb_map3 (gb_op op, gb_node *a, gb_node *b, gb_node *c, gb_node **out, gb_error *err);
+gb_status gb_scale (gb_node *a, double factor, gb_node **out, gb_error *err);
+
+gb_status gb_reshape (gb_node *a, const gb_shape *s, gb_node **out, gb_error *err);
+gb_status gb_permute (gb_node *a, const int *axes, gb_node **out, gb_error *err);
+gb_status gb_transpose (gb_node *a, gb_node **out, gb_error *err);        /* last two axes */
+gb_status gb_unsqueeze (gb_node *a, int axis, gb_node **out, gb_error *err);
+gb_status gb_squeeze (gb_node *a, int axis, gb_node **out, gb_error *err);
+gb_status gb_expand (gb_node *a, const gb_shape *s, gb_node **out, gb_error *err);
+gb_status gb_slice (gb_node *a, int axis, size_t start, ptrdiff_t step, size_t extent, gb_node **out, gb_error *err);
+gb_status gb_select (gb_node *a, int axis, size_t at, gb_node **out, gb_error *err);   /* slice and squeeze */
+gb_status gb_flip (gb_node *a, int axis, gb_node **out, gb_error *err);
+gb_status gb_tile (gb_node *a, int ndim, const size_t *times, gb_node **out, gb_error *err);
+gb_status gb_cat (int n, gb_node *const *a, int axis, gb_node **out, gb_error *err);
+gb_status gb_stack (int n, gb_node *const *a, int axis, gb_node **out, gb_error *err);
+
+/* 'axes' is a bit mask, 0 = all axes. keepdim puts extents of 1 back. */
+gb_status gb_reduce (gb_op op, gb_node *a, unsigned axes, bool keepdim, gb_node **out, gb_error *err);
+gb_status gb_mean (gb_node *a, unsigned axes, bool keepdim, gb_node **out, gb_error *err);
+gb_status gb_var (gb_node *a, unsigned axes, bool keepdim, double ddof, gb_node **out, gb_error *err);  /* two-pass */
+gb_status gb_std (gb_node *a, unsigned axes, bool keepdim, double ddof, gb_node **out, gb_error *err);
+gb_status gb_norm (gb_node *a, unsigned axes, bool keepdim, double p, gb_node **out, gb_error *err);
+gb_status gb_softmax (gb_node *a, int axis, gb_node **out, gb_error *err);
+gb_status gb_log_softmax (gb_node *a, int axis, gb_node **out, gb_error *err);
+gb_status gb_clamp (gb_node *a, gb_node *lo, gb_node *hi, gb_node **out, gb_error *err);   /* lo, hi may be NULL */
+
+gb_status gb_matmul (gb_node *a, gb_node *b, gb_node **out, gb_error *err);   /* vectors allowed on either side */
+gb_status gb_einsum (gb_graph *g, const char *spec, int n, gb_node *const *in, gb_node **out, gb_error *err);
+gb_status gb_eye (gb_graph *g, size_t n, gb_dtype t, gb_node **out, gb_error *err);
+gb_status gb_pick (gb_node *a, int output, gb_node **out, gb_error *err);
+gb_status gb_sqdist (gb_node *x, gb_node *y, gb_node *w, gb_node **out, gb_error *err);    /* w may be NULL */
+/* profile at u = c s; alpha NULL but for RQ. */
+gb_status gb_radial (gb_profile p, gb_node *s, gb_node *c, gb_node *alpha, gb_node **out, gb_error *err);
+
+/* linear algebra composites: one factorisation per matrix, shared by consing. A symmetric by structure is factored by
+** Cholesky, any other by LU. A_sym: SPD is the caller's promise (used by inv_quad and models). */
+gb_status gb_cholesky (gb_node *a, double jitter, gb_node **out, gb_error *err);
+gb_status gb_triangular_solve (gb_node *l, gb_node *b, bool upper, bool transposed, gb_node **out, gb_error *err);
+gb_status gb_solve (gb_node *a, gb_node *b, gb_node **out, gb_error *err);
+gb_status gb_logdet (gb_node *a, gb_node **out, gb_error *err);
+gb_status gb_inv_quad (gb_node *a, gb_node *b, gb_node **out, gb_error *err);   /* sum b' A^-1 b */
+gb_status gb_lstsq (gb_node *a, gb_node *b, gb_node **out, gb_error *err);
+gb_status gb_diag (gb_node *v, gb_node **out, gb_error *err);                   /* (n) -> (n, n), lazy */
+
+#endif

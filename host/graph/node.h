@@ -1,0 +1,99 @@
+/* node.h - the lazy, hash-consed expression graph.
+**
+** A node is immutable once built, but for its memoised value. Shapes and dtypes are checked when it is built; values are
+** computed when observed (plan/eval.h). Nodes are counted; a graph belongs to one thread. All walks and releases are
+** iterative: an expression a million nodes deep neither overflows a stack nor leaks. */
+#ifndef GB_GRAPH_NODE_H
+#define GB_GRAPH_NODE_H
+
+#include "backend/backend.h"
+#include "tensor/tensor.h"
+
+typedef struct gb_node gb_node;
+typedef struct gb_graph gb_graph;
+
+enum {
+  GB_NODE_PARAM = 1,          /* leaf: a version of a parameter; never merged */
+  GB_NODE_GRAD = 2,           /* leaf made by requires_grad; never merged */
+  GB_NODE_NEEDS_GRAD = 4,     /* a PARAM or GRAD leaf is below (or it is one) */
+  GB_NODE_PLACEHOLDER = 8,    /* leaf without a value: gb.empty, solver states; bound when a plan runs */
+  GB_NODE_TRACED = 16,        /* leaf standing for one slice inside vmap: observing it is an error */
+  GB_NODE_SYMMETRIC = 32      /* square in the last two axes and symmetric by structure */
+};
+
+typedef struct gb_value {     /* one output of a node */
+  gb_dtype dtype;
+  gb_shape shape;
+  gb_tensor tensor;           /* storage NULL = not computed */
+} gb_value;
+
+struct gb_node {
+  int refs;
+  gb_op op;
+  unsigned flags;
+  int nin, nout;
+  int depth;                  /* 1 + the deepest unevaluated input; 0 for leaves and evaluated nodes */
+  uint64_t serial;            /* unique in the graph, never reused, ascending: inputs are older than users */
+  uint64_t hash;              /* of op, attr, shape, dtype and inputs' serials */
+  gb_graph *graph;
+  gb_attr attr;
+  const char *where;          /* interned "script.lua:12" of the first line that built it; "" unknown */
+  const char *name;           /* interned variable or parameter name, "" none; the first given stays */
+  gb_node *chain;             /* cons table bucket */
+  uint64_t mark;              /* owned by the walk in progress: gb_graph.walk when visited */
+  size_t index;               /* scratch of the walk in progress */
+  gb_value out[GB_MAX_OUTPUTS];
+  gb_node *in[];              /* counted */
+};
+
+/* out[0] under short names. */
+static inline const gb_shape *gb_node_shape (const gb_node *n) { return &n->out[0].shape; }
+static inline gb_dtype gb_node_dtype (const gb_node *n) { return n->out[0].dtype; }
+static inline bool gb_node_has_value (const gb_node *n) { return n->out[0].tensor.storage != NULL; }
+
+struct gb_graph {
+  gb_backend *backend;        /* device 0; its ledger holds every value */
+  gb_node **bucket;           /* cons table, power of two */
+  size_t nbuckets, nnodes;
+  uint64_t next_serial;
+  uint64_t walk;              /* stamp of the last walk; bump before marking */
+  uint64_t seed, next_stream; /* gb.seed: streams of RAND nodes are numbered from 0 after each seed */
+  const char *where;          /* provenance given to nodes built now; interned; never NULL */
+  struct gb_interned *interned;
+  struct gb_plan_cache *plans;   /* owned by plan/ */
+  void (*free_plans)(struct gb_plan_cache *);
+  int tracing;                /* > 0 inside vmap or a traced kernel */
+};
+
+gb_status gb_graph_new (gb_backend *be, gb_graph **out, gb_error *err);
+void gb_graph_free (gb_graph *g);             /* every node must be released before */
+const char *gb_graph_intern (gb_graph *g, const char *text);   /* NULL on no memory only if "" cannot be had: never */
+
+static inline gb_node *gb_node_ref (gb_node *n) { n->refs++; return n; }
+void gb_node_unref (gb_node *n);              /* NULL is fine; iterative */
+
+/* Builds op(in...) with attr, or returns the existing equal node, or what the canonicaliser (canon.h) makes of it.
+** Inputs are borrowed; the result is counted. 'shape'/'dtype' only for ops with shape rule 'given' or 'reshape', 'expand',
+** 'cast'; else NULL/ignored. Errors: ESHAPE and EDTYPE name both shapes, the inputs' names and lines. */
+gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
+                         const gb_shape *shape, gb_dtype dtype, gb_node **out, gb_error *err);
+
+/* Leaves. 'value' is borrowed and counted; NULL storage makes a placeholder. Identified by storage, view and dtype, unless
+** flags say PARAM or GRAD. */
+gb_status gb_node_leaf (gb_graph *g, const gb_tensor *value, unsigned flags, const char *name, gb_node **out, gb_error *err);
+gb_status gb_node_const (gb_graph *g, double v, gb_dtype t, gb_node **out, gb_error *err);
+gb_status gb_node_placeholder (gb_graph *g, const gb_shape *s, gb_dtype t, const char *name, gb_node **out, gb_error *err);
+
+/* shape_rules.c: fills n->out[].shape/dtype and nout from op, attr, inputs. */
+gb_status gb_shape_infer (gb_op op, int nin, gb_node *const *in, gb_attr *attr, const gb_shape *given, gb_dtype dtype,
+                          gb_value out[GB_MAX_OUTPUTS], gb_error *err);
+
+/* canon.c: the pure canonicaliser. *out = a counted, equal, more canonical node, or NULL: build it as it is. */
+gb_status gb_canon (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr, gb_node **out, gb_error *err);
+
+/* Topological order of everything below the roots, inputs first; evaluated nodes and leaves have no inputs listed before
+** them unless 'through_values'. Caller frees '*order' with free(). Nodes are borrowed. n->index = position. */
+gb_status gb_graph_order (gb_graph *g, size_t nroots, gb_node *const *roots, bool through_values,
+                          gb_node ***order, size_t *count, gb_error *err);
+
+#endif

@@ -1,0 +1,106 @@
+/* ledger.c - blocks with a header, so that freeing and reporting need no look-up. */
+#include "mem/ledger.h"
+
+#include <stdalign.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIGN ((size_t)64)
+_Static_assert(sizeof(gb_block) <= 64, "the block header fits in one alignment unit");
+
+void gb_ledger_init (gb_ledger *l, size_t limit) {
+  *l = (gb_ledger){.limit = limit, .fail_after = -1};
+}
+
+static bool fits (gb_ledger *l, size_t bytes) {
+  if (l->fail_after >= 0 && (size_t)l->fail_after <= l->allocations) return false;
+  return bytes <= l->limit && l->used <= l->limit - bytes;
+}
+
+static gb_block *take (gb_ledger *l, size_t bytes) {
+  if (!fits(l, bytes) || bytes > SIZE_MAX - 2 * ALIGN) return NULL;
+  return aligned_alloc(ALIGN, ALIGN + (bytes + ALIGN - 1) / ALIGN * ALIGN);
+}
+
+gb_status gb_ledger_alloc (gb_ledger *l, gb_purpose p, size_t bytes, const char *where, const char *name,
+                           void **out, gb_error *err) {
+  gb_block *b = take(l, bytes);
+  if (b == NULL && l->reclaim != NULL) {
+    l->reclaim(l->reclaim_ud, bytes);          /* may re-enter gb_ledger_free; the ledger is whole here */
+    b = take(l, bytes);
+  }
+  l->allocations++;
+  if (b == NULL) {
+    char need[GB_BYTES_TEXT], used[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
+    gb_fail(err, GB_ENOMEM, "%s needed for a %s, %s in use, limit %s", gb_bytes_text(bytes, need),
+            gb_purpose_name(p), gb_bytes_text(l->used, used), gb_bytes_text(l->limit, limit));
+    if (err != NULL) err->need = bytes, err->have = l->limit > l->used ? l->limit - l->used : 0;
+    return GB_ENOMEM;
+  }
+  *b = (gb_block){.next = l->live, .bytes = bytes, .purpose = p, .where = where, .name = name};
+  if (l->live != NULL) l->live->prev = b;
+  l->live = b;
+  l->blocks++;
+  l->used += bytes;
+  l->by_purpose[p] += bytes;
+  if (l->used > l->peak) l->peak = l->used;
+  *out = (char *)b + ALIGN;
+  return GB_OK;
+}
+
+static gb_block *header (const void *p) { return (gb_block *)((char *)(uintptr_t)p - ALIGN); }
+const gb_block *gb_ledger_block (const void *p) { return header(p); }
+
+void gb_ledger_free (gb_ledger *l, void *p) {
+  if (p == NULL) return;
+  gb_block *b = header(p);
+  if (b->prev != NULL) b->prev->next = b->next;
+  else l->live = b->next;
+  if (b->next != NULL) b->next->prev = b->prev;
+  l->blocks--;
+  l->used -= b->bytes;
+  l->by_purpose[b->purpose] -= b->bytes;
+  free(b);
+}
+
+void gb_ledger_retag (gb_ledger *l, void *p, gb_purpose to) {
+  gb_block *b = header(p);
+  l->by_purpose[b->purpose] -= b->bytes;
+  l->by_purpose[to] += b->bytes;
+  b->purpose = to;
+}
+
+const char *gb_purpose_name (gb_purpose p) {
+  static const char *const names[GB_NPURPOSES] = {"tensor", "cache", "arena", "workspace"};
+  return names[p];
+}
+
+char *gb_bytes_text (size_t bytes, char buf[GB_BYTES_TEXT]) {
+  static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double v = (double)bytes;
+  int u = 0;
+  while (v >= 1024 && u < 6) v /= 1024, u++;
+  snprintf(buf, GB_BYTES_TEXT, u == 0 ? "%.0f %s" : "%.4g %s", v, unit[u]);
+  return buf;
+}
+
+/* The number after 'key' in a file, in its own units; 0 where there is none. */
+static size_t read_number (const char *path, const char *key) {
+  FILE *f = fopen(path, "r");
+  if (f == NULL) return 0;
+  char line[256];
+  unsigned long long v = 0;
+  while (fgets(line, sizeof line, f) != NULL)
+    if (strncmp(line, key, strlen(key)) == 0 && sscanf(line + strlen(key), "%llu", &v) == 1) break;
+  fclose(f);
+  return (size_t)v;
+}
+
+size_t gb_memory_available (void) {
+  size_t have = read_number("/proc/meminfo", "MemAvailable:") * 1024;
+  const size_t group = read_number("/sys/fs/cgroup/memory.max", "");
+  const size_t group_used = read_number("/sys/fs/cgroup/memory.current", "");
+  if (group > group_used && group - group_used < have) have = group - group_used;
+  return have == 0 ? (size_t)1 << 30 : have / 10 * 8;
+}

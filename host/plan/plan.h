@@ -1,0 +1,53 @@
+/* plan.h - what will exist, when, and where: the immutable answer to "can this run, and in how many bytes". */
+#ifndef GB_PLAN_PLAN_H
+#define GB_PLAN_PLAN_H
+
+#include "fold/lower.h"
+#include "graph/call.h"
+
+typedef struct gb_plan gb_plan;
+
+typedef struct gb_plan_options {
+  size_t budget;               /* bytes for arena + outputs + caches; 0 = ledger limit - pinned */
+} gb_plan_options;
+
+/* One buffer as planned. */
+typedef struct gb_plan_row {
+  const char *what;            /* "z", "cholesky", "scratch of step 3" */
+  const char *where;           /* script line */
+  gb_buf_class cls;
+  size_t bytes, offset;        /* offset: in the arena; outputs and caches: SIZE_MAX */
+  int first, last;             /* steps */
+} gb_plan_row;
+
+typedef struct gb_plan_report {
+  size_t peak;                 /* arena + outputs + caches */
+  size_t arena, outputs, caches, lower_bound;
+  size_t minimum;              /* smallest budget that works (caches counted as zero) */
+  int nsteps, nrows;
+  const gb_plan_row *row;
+} gb_plan_report;
+
+/* Plans the joint evaluation of 'outs'. Errors: EREFUSED with need, have, minimum and the largest values by line. */
+gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb_plan_options *o, gb_plan **out, gb_error *err);
+void gb_plan_free (gb_plan *p);
+void gb_plan_report_get (const gb_plan *p, gb_plan_report *r);
+const gb_lowered *gb_plan_lowered (const gb_plan *p);
+char *gb_plan_explain (const gb_plan *p);      /* one readable screen; malloc'ed */
+char *gb_plan_json (const gb_plan *p);         /* malloc'ed */
+
+/* Runs on the graph it was made from and stores the values in the requested nodes. Rebinding: leaf[i] (a node of the plan's
+** graph, a leaf or placeholder) takes value[i] of the same shape, dtype and contiguity; then values go to out[i] instead
+** of the nodes, counted. Errors: EINTR, ENOMEM (the ledger moved since), ENOTPD, ECALLBACK. */
+gb_status gb_plan_run (gb_plan *p, gb_error *err);
+gb_status gb_plan_run_with (gb_plan *p, size_t n, gb_node *const *leaf, const gb_tensor *value, gb_tensor *out, gb_error *err);
+
+/* Last run, measured: high-water bytes of ledger above its level before the run; fold statistics summed. */
+typedef struct gb_run_stats { size_t measured; double seconds; uint64_t pairs; int folds, opaques; } gb_run_stats;
+void gb_plan_stats (const gb_plan *p, gb_run_stats *s);
+
+/* Plans (or finds the cached plan of the same structure), runs, memoises. Nodes that have values cost nothing. */
+gb_status gb_eval (gb_graph *g, size_t n, gb_node *const *nodes, gb_error *err);
+extern gb_run_stats gb_last_eval;              /* of the last gb_eval: for reports and tests */
+
+#endif

@@ -1,0 +1,29 @@
+/* dtype.h - element types. f64 and f32 compute; f16 and bf16 are storage; i64 holds positions; bool is one byte. */
+#ifndef GB_TENSOR_DTYPE_H
+#define GB_TENSOR_DTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum gb_dtype { GB_F64, GB_F32, GB_F16, GB_BF16, GB_I64, GB_BOOL, GB_NDTYPES } gb_dtype;
+
+size_t gb_dtype_size (gb_dtype t);                       /* bytes an element */
+const char *gb_dtype_name (gb_dtype t);                  /* "f64", ... */
+bool gb_dtype_parse (const char *name, gb_dtype *out);   /* false: unknown name */
+static inline bool gb_dtype_is_float (gb_dtype t) { return t <= GB_BF16; }
+
+/* The type arithmetic on 't' is done in: f16 and bf16 in f32, bool in f32 as 0 and 1. */
+static inline gb_dtype gb_dtype_compute (gb_dtype t) { return t == GB_F64 || t == GB_I64 ? t : GB_F32; }
+
+/* Round to nearest even, NaN stays NaN. */
+float gb_f16_to_f32 (uint16_t h);
+uint16_t gb_f32_to_f16 (float f);
+float gb_bf16_to_f32 (uint16_t h);
+uint16_t gb_f32_to_bf16 (float f);
+
+/* One element as a double (i64 beyond 2^53 rounds), and back with the type's rounding. */
+double gb_element_get (const void *base, size_t index, gb_dtype t);
+void gb_element_set (void *base, size_t index, gb_dtype t, double v);
+
+#endif

@@ -1,0 +1,95 @@
+/* tensor.c - storage counts and strided copies. */
+#include "tensor/tensor.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+void gb_strides_of (const gb_shape *s, ptrdiff_t stride[GB_MAXDIM]) {
+  memset(stride, 0, GB_MAXDIM * sizeof stride[0]);
+  ptrdiff_t n = 1;
+  for (int i = s->ndim - 1; i >= 0; i--) {
+    stride[i] = n;
+    n *= (ptrdiff_t)s->dim[i];
+  }
+}
+
+gb_status gb_tensor_new (gb_ledger *l, gb_dtype t, const gb_shape *s, gb_purpose p, const char *where,
+                         const char *name, gb_tensor *out, gb_error *err) {
+  char text[GB_SHAPE_TEXT];
+  const size_t bytes = gb_shape_bytes(s, t);
+  if (bytes == SIZE_MAX)
+    return gb_fail(err, GB_ESHAPE, "the size of a %s %s tensor overflows", gb_shape_text(s, text), gb_dtype_name(t));
+  gb_storage *st = malloc(sizeof *st);
+  if (st == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a storage record");
+  void *data;
+  gb_status rc = gb_ledger_alloc(l, p, bytes, where, name, &data, err);
+  if (rc != GB_OK) {
+    free(st);
+    return rc;
+  }
+  *st = (gb_storage){.refs = 1, .data = data, .bytes = bytes, .ledger = l};
+  *out = (gb_tensor){.storage = st, .dtype = t, .shape = *s};
+  gb_strides_of(s, out->stride);
+  return GB_OK;
+}
+
+gb_tensor gb_tensor_ref (const gb_tensor *t) {
+  if (t->storage != NULL) t->storage->refs++;
+  return *t;
+}
+
+void gb_tensor_clear (gb_tensor *t) {
+  gb_storage *st = t->storage;
+  t->storage = NULL;
+  if (st == NULL || --st->refs > 0) return;
+  assert(st->refs == 0);
+  gb_ledger_free(st->ledger, st->data);
+  free(st);
+}
+
+bool gb_tensor_is_contiguous (const gb_tensor *t) {
+  ptrdiff_t want = 1;
+  for (int i = t->shape.ndim - 1; i >= 0; i--) {
+    if (t->shape.dim[i] != 1 && t->stride[i] != want) return false;
+    want *= (ptrdiff_t)t->shape.dim[i];
+  }
+  return true;
+}
+
+void *gb_tensor_data (const gb_tensor *t) {
+  return (char *)t->storage->data + t->offset * gb_dtype_size(t->dtype);
+}
+
+double gb_tensor_at (const gb_tensor *t, const size_t *index) {
+  ptrdiff_t at = (ptrdiff_t)t->offset;
+  for (int i = 0; i < t->shape.ndim; i++) at += (ptrdiff_t)index[i] * t->stride[i];
+  return gb_element_get(t->storage->data, (size_t)at, t->dtype);
+}
+
+void gb_tensor_copy (const gb_tensor *dst, const gb_tensor *src) {
+  const size_t n = gb_shape_numel(&src->shape), size = gb_dtype_size(src->dtype);
+  if (n == 0) return;
+  if (dst->dtype == src->dtype && gb_tensor_is_contiguous(dst) && gb_tensor_is_contiguous(src)) {
+    memcpy(gb_tensor_data(dst), gb_tensor_data(src), n * size);
+    return;
+  }
+  size_t index[GB_MAXDIM] = {0};
+  ptrdiff_t from = (ptrdiff_t)src->offset, to = (ptrdiff_t)dst->offset;
+  const bool same = dst->dtype == src->dtype;
+  for (size_t done = 0; done < n; done++) {
+    if (same)
+      memcpy((char *)dst->storage->data + (size_t)to * size, (char *)src->storage->data + (size_t)from * size, size);
+    else
+      gb_element_set(dst->storage->data, (size_t)to, dst->dtype,
+                     gb_element_get(src->storage->data, (size_t)from, src->dtype));
+    for (int i = src->shape.ndim - 1; i >= 0; i--) {     /* odometer */
+      from += src->stride[i];
+      to += dst->stride[i];
+      if (++index[i] < src->shape.dim[i]) break;
+      from -= src->stride[i] * (ptrdiff_t)src->shape.dim[i];
+      to -= dst->stride[i] * (ptrdiff_t)src->shape.dim[i];
+      index[i] = 0;
+    }
+  }
+}

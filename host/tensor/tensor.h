@@ -1,0 +1,38 @@
+/* tensor.h - refcounted storage under strided views. A gb_tensor is a value; what it refers to is counted. */
+#ifndef GB_TENSOR_TENSOR_H
+#define GB_TENSOR_TENSOR_H
+
+#include "mem/ledger.h"
+#include "tensor/shape.h"
+
+typedef struct gb_storage {
+  int refs;
+  void *data;                  /* 64-byte aligned */
+  size_t bytes;
+  gb_ledger *ledger;
+} gb_storage;
+
+typedef struct gb_tensor {
+  gb_storage *storage;         /* NULL = closed or empty handle */
+  gb_dtype dtype;
+  gb_shape shape;
+  ptrdiff_t stride[GB_MAXDIM]; /* in elements; may be 0 (expanded) or negative (flipped) */
+  size_t offset;               /* in elements, of element (0, ..., 0) */
+} gb_tensor;
+
+/* Contiguous, row-major, uninitialised. Errors: ENOMEM, ESHAPE (product overflows). */
+gb_status gb_tensor_new (gb_ledger *l, gb_dtype t, const gb_shape *s, gb_purpose p, const char *where,
+                         const char *name, gb_tensor *out, gb_error *err);
+gb_tensor gb_tensor_ref (const gb_tensor *t);    /* takes a count */
+void gb_tensor_clear (gb_tensor *t);             /* drops its count; idempotent */
+bool gb_tensor_is_contiguous (const gb_tensor *t);
+void *gb_tensor_data (const gb_tensor *t);       /* address of element (0, ..., 0) */
+void gb_strides_of (const gb_shape *s, ptrdiff_t stride[GB_MAXDIM]);   /* row-major */
+
+/* Copies elements in index order between views of one shape, converting the dtype. */
+void gb_tensor_copy (const gb_tensor *dst, const gb_tensor *src);
+
+/* Element at a multi-index, as a double. */
+double gb_tensor_at (const gb_tensor *t, const size_t *index);
+
+#endif
