@@ -15,6 +15,7 @@ typedef struct gb_opaque {
   int nin, nout;
   gb_dtype in_dtype[4], out_dtype[GB_MAX_OUTPUTS];    /* CAT: inputs past 4 are of type in_dtype[0] */
   gb_shape in_shape[4], out_shape[GB_MAX_OUTPUTS];
+  const size_t *extent;                               /* CAT: extents of all inputs along the axis; NULL = see in_shape */
 } gb_opaque;
 
 typedef struct gb_backend_ops {

@@ -18,7 +18,8 @@ enum {
   GB_NODE_NEEDS_GRAD = 4,     /* a PARAM or GRAD leaf is below (or it is one) */
   GB_NODE_PLACEHOLDER = 8,    /* leaf without a value: gb.empty, solver states; bound when a plan runs */
   GB_NODE_TRACED = 16,        /* leaf standing for one slice inside vmap: observing it is an error */
-  GB_NODE_SYMMETRIC = 32      /* square in the last two axes and symmetric by structure */
+  GB_NODE_SYMMETRIC = 32,     /* square in the last two axes and symmetric by structure */
+  GB_NODE_WEAK = 64           /* a number, a parameter, or made of these alone: adopts the float dtype of what it meets */
 };
 
 typedef struct gb_value {     /* one output of a node */
@@ -42,8 +43,9 @@ struct gb_node {
   gb_node *chain;             /* cons table bucket */
   uint64_t mark;              /* owned by the walk in progress: gb_graph.walk when visited */
   size_t index;               /* scratch of the walk in progress */
-  gb_value out[GB_MAX_OUTPUTS];
-  gb_node *in[];              /* counted */
+  int ndropped;               /* inputs given up by gb_node_drop_inputs; 'in' then holds their serials, as bits */
+  gb_value *out;              /* nout of them */
+  gb_node **in;               /* nin of them, counted; 'out' and 'in' lie in the node's own block */
 };
 
 /* out[0] under short names. */
@@ -71,6 +73,17 @@ const char *gb_graph_intern (gb_graph *g, const char *text);   /* NULL on no mem
 
 static inline gb_node *gb_node_ref (gb_node *n) { n->refs++; return n; }
 void gb_node_unref (gb_node *n);              /* NULL is fine; iterative */
+
+/* Gives up the inputs of a node that has its values, unless NEEDS_GRAD: nin becomes 0. The node stays in the cons table
+** under its old key, so the same expression built again over the same inputs still finds the value. */
+void gb_node_drop_inputs (gb_node *n);
+
+/* Gives a node its name unless it has one. 'name' is copied. */
+void gb_node_set_name (gb_node *n, const char *name);
+
+/* "X_train 500x3 (script.lua:14)", as far as known. Returns 'buf'. */
+#define GB_NODE_TEXT 256
+char *gb_node_text (const gb_node *n, char buf[GB_NODE_TEXT]);
 
 /* Builds op(in...) with attr, or returns the existing equal node, or what the canonicaliser (canon.h) makes of it.
 ** Inputs are borrowed; the result is counted. 'shape'/'dtype' only for ops with shape rule 'given' or 'reshape', 'expand',

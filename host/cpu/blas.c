@@ -1,0 +1,226 @@
+/* blas.c - the calls behind blas.h. Each branch of a dtype is one library call. */
+#include "cpu/blas.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* Declared here too: the standard BLAS header of another vendor lacks them. */
+extern void openblas_set_num_threads (int threads);
+extern int openblas_get_num_threads (void);
+
+#define TOUCH 64       /* order of the warm-up product, and its number of repetitions */
+
+typedef struct touch {
+  atomic_int arrived;
+  int threads;
+} touch;
+
+static const double touch_matrix[TOUCH * TOUCH];
+
+/* All threads are inside BLAS at once, so that each maps a buffer of its own; syrk has no path without one. */
+static void touch_job (void *ud, int thread) {
+  touch *t = ud;
+  (void)thread;
+  double c[TOUCH * TOUCH];
+  memset(c, 0, sizeof c);
+  atomic_fetch_add(&t->arrived, 1);
+  while (atomic_load(&t->arrived) < t->threads) sched_yield();
+  for (int i = 0; i < TOUCH; i++)
+    cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, TOUCH, TOUCH, 1.0, touch_matrix, TOUCH, 0.0, c, TOUCH);
+}
+
+gb_status gb_blas_start (gb_pool *pool, gb_error *err) {
+  openblas_set_num_threads(1);
+  const int got = openblas_get_num_threads();
+  if (got != 1) return gb_fail(err, GB_EINTERNAL, "blas runs %d threads of its own, expected 1", got);
+  touch t = {.threads = gb_pool_threads(pool)};
+  gb_pool_run(pool, touch_job, &t);
+  return GB_OK;
+}
+
+static CBLAS_TRANSPOSE trans (bool t) { return t ? CblasTrans : CblasNoTrans; }
+static CBLAS_UPLO uplo_of (gb_uplo u) { return u == GB_LOWER ? CblasLower : CblasUpper; }
+static CBLAS_DIAG diag_of (bool unit) { return unit ? CblasUnit : CblasNonUnit; }
+
+static const void *at (gb_dtype t, const void *p, size_t index) {
+  return (const char *)p + index * (t == GB_F64 ? sizeof(double) : sizeof(float));
+}
+
+/* y (m) = beta y + alpha a (m, k) x, 'ta' as for gemm; one chunk. */
+static void gemv (gb_dtype t, bool ta, size_t m, size_t k, double alpha, const void *a, size_t lda, const void *x,
+                  size_t incx, double beta, void *y, size_t incy) {
+  const int rows = (int)(ta ? k : m), cols = (int)(ta ? m : k);
+  if (t == GB_F64)
+    cblas_dgemv(CblasRowMajor, trans(ta), rows, cols, alpha, a, (int)lda, x, (int)incx, beta, y, (int)incy);
+  else
+    cblas_sgemv(CblasRowMajor, trans(ta), rows, cols, (float)alpha, a, (int)lda, x, (int)incx, (float)beta, y,
+                (int)incy);
+}
+
+static void gemm_chunk (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t k, double alpha, const void *a,
+                        size_t lda, const void *b, size_t ldb, double beta, void *c, size_t ldc) {
+  if (n == 1)
+    gemv(t, ta, m, k, alpha, a, lda, b, tb ? 1 : ldb, beta, c, ldc);
+  else if (m == 1)
+    gemv(t, !tb, n, k, alpha, b, ldb, a, ta ? lda : 1, beta, c, 1);
+  else if (t == GB_F64)
+    cblas_dgemm(CblasRowMajor, trans(ta), trans(tb), (int)m, (int)n, (int)k, alpha, a, (int)lda, b, (int)ldb, beta, c,
+                (int)ldc);
+  else
+    cblas_sgemm(CblasRowMajor, trans(ta), trans(tb), (int)m, (int)n, (int)k, (float)alpha, a, (int)lda, b, (int)ldb,
+                (float)beta, c, (int)ldc);
+}
+
+void gb_blas_gemm (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t k, double alpha, const void *a, size_t lda,
+                   const void *b, size_t ldb, double beta, void *c, size_t ldc) {
+  if (m == 0 || n == 0) return;
+  if (k == 0 && beta == 0) {
+    for (size_t i = 0; i < m; i++) memset((char *)c + i * ldc * gb_dtype_size(t), 0, n * gb_dtype_size(t));
+    return;
+  }
+  for (size_t k0 = 0; k0 < k; k0 += GB_BLOCK) {
+    const size_t nk = k - k0 < GB_BLOCK ? k - k0 : GB_BLOCK;
+    gemm_chunk(t, ta, tb, m, n, nk, alpha, at(t, a, ta ? k0 * lda : k0), lda, at(t, b, tb ? k0 : k0 * ldb), ldb,
+               k0 == 0 ? beta : 1.0, c, ldc);
+  }
+}
+
+void gb_blas_syrk_lower (gb_dtype t, bool ta, size_t n, size_t k, double alpha, const void *a, size_t lda, void *c,
+                         size_t ldc) {
+  if (n == 0 || k == 0) return;
+  if (t == GB_F64)
+    cblas_dsyrk(CblasRowMajor, CblasLower, trans(ta), (int)n, (int)k, alpha, a, (int)lda, 1.0, c, (int)ldc);
+  else
+    cblas_ssyrk(CblasRowMajor, CblasLower, trans(ta), (int)n, (int)k, (float)alpha, a, (int)lda, 1.0f, c, (int)ldc);
+}
+
+static void trsm (gb_dtype t, CBLAS_SIDE side, gb_uplo uplo, bool ta, bool unit, size_t m, size_t n, const void *a,
+                  size_t lda, void *b, size_t ldb) {
+  if (m == 0 || n == 0) return;
+  if (side == CblasLeft && n == 1) {
+    if (t == GB_F64)
+      cblas_dtrsv(CblasRowMajor, uplo_of(uplo), trans(ta), diag_of(unit), (int)m, a, (int)lda, b, (int)ldb);
+    else
+      cblas_strsv(CblasRowMajor, uplo_of(uplo), trans(ta), diag_of(unit), (int)m, a, (int)lda, b, (int)ldb);
+  } else if (t == GB_F64)
+    cblas_dtrsm(CblasRowMajor, side, uplo_of(uplo), trans(ta), diag_of(unit), (int)m, (int)n, 1.0, a, (int)lda, b,
+                (int)ldb);
+  else
+    cblas_strsm(CblasRowMajor, side, uplo_of(uplo), trans(ta), diag_of(unit), (int)m, (int)n, 1.0f, a, (int)lda, b,
+                (int)ldb);
+}
+
+void gb_blas_trsm_left (gb_dtype t, gb_uplo uplo, bool ta, bool unit, size_t m, size_t n, const void *a, size_t lda,
+                        void *b, size_t ldb) {
+  trsm(t, CblasLeft, uplo, ta, unit, m, n, a, lda, b, ldb);
+}
+
+void gb_blas_trsm_right (gb_dtype t, gb_uplo uplo, bool ta, bool unit, size_t m, size_t n, const void *a, size_t lda,
+                         void *b, size_t ldb) {
+  trsm(t, CblasRight, uplo, ta, unit, m, n, a, lda, b, ldb);
+}
+
+void gb_blas_trmm_left_trans (gb_dtype t, size_t m, size_t n, const void *a, size_t lda, void *b, size_t ldb) {
+  if (m == 0 || n == 0) return;
+  if (t == GB_F64)
+    cblas_dtrmm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)m, (int)n, 1.0, a, (int)lda, b,
+                (int)ldb);
+  else
+    cblas_strmm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)m, (int)n, 1.0f, a, (int)lda, b,
+                (int)ldb);
+}
+
+/* A row-major lower triangle is a column-major upper one of the transposed matrix. */
+size_t gb_lapack_potrf (gb_dtype t, size_t n, void *a, size_t lda) {
+  return (size_t)(t == GB_F64 ? LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (int)n, a, (int)lda)
+                              : LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', (int)n, a, (int)lda));
+}
+
+void gb_lapack_trtri (gb_dtype t, size_t n, void *a, size_t lda) {
+  if (t == GB_F64) LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'U', 'N', (int)n, a, (int)lda);
+  else LAPACKE_strtri_work(LAPACK_COL_MAJOR, 'U', 'N', (int)n, a, (int)lda);
+}
+
+void gb_lapack_lauum (gb_dtype t, size_t n, void *a, size_t lda) {
+  if (t == GB_F64) LAPACKE_dlauum_work(LAPACK_COL_MAJOR, 'U', (int)n, a, (int)lda);
+  else LAPACKE_slauum_work(LAPACK_COL_MAJOR, 'U', (int)n, a, (int)lda);
+}
+
+size_t gb_lapack_getrf (gb_dtype t, size_t m, size_t n, void *a, size_t lda, int *pivot) {
+  const int info = t == GB_F64 ? LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, (int)m, (int)n, a, (int)lda, pivot)
+                               : LAPACKE_sgetrf_work(LAPACK_COL_MAJOR, (int)m, (int)n, a, (int)lda, pivot);
+  for (size_t j = 0; j < n; j++) pivot[j]--;
+  return (size_t)info;
+}
+
+void gb_lapack_larfg (gb_dtype t, size_t n, void *x, void *tau) {
+  if (t == GB_F64) LAPACKE_dlarfg_work((int)n, x, (double *)x + 1, 1, tau);
+  else LAPACKE_slarfg_work((int)n, x, (float *)x + 1, 1, tau);
+}
+
+static size_t align64 (size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/* An answer to a workspace query, which a float may have rounded down. */
+static size_t query (gb_dtype t, const void *answer, size_t least) {
+  const size_t q = t == GB_F64 ? (size_t) * (const double *)answer : (size_t) * (const float *)answer;
+  const size_t up = t == GB_F64 ? q : q + (q >> 22);
+  return up > least ? up : least;
+}
+
+typedef struct work_sizes { size_t work, iwork; } work_sizes;
+
+static work_sizes eigh_sizes (gb_dtype t, size_t n) {
+  double answer = 0;
+  int iwork = 0;
+  if (t == GB_F64) LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (int)n, NULL, (int)n, NULL, &answer, -1, &iwork, -1);
+  else
+    LAPACKE_ssyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (int)n, NULL, (int)n, NULL, (float *)(void *)&answer, -1, &iwork,
+                        -1);
+  const size_t least = 3 + 5 * n;
+  return (work_sizes){query(t, &answer, 1 + 6 * n + 2 * n * n), (size_t)iwork > least ? (size_t)iwork : least};
+}
+
+size_t gb_lapack_eigh_bytes (gb_dtype t, size_t n) {
+  const work_sizes s = eigh_sizes(t, n);
+  return align64(s.work * gb_dtype_size(t)) + align64(s.iwork * sizeof(int));
+}
+
+int gb_lapack_eigh (gb_dtype t, size_t n, void *a, void *values, void *work) {
+  const work_sizes s = eigh_sizes(t, n);
+  int *iwork = (int *)(void *)((char *)work + align64(s.work * gb_dtype_size(t)));
+  return t == GB_F64 ? LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (int)n, a, (int)n, values, work, (int)s.work,
+                                           iwork, (int)s.iwork)
+                     : LAPACKE_ssyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (int)n, a, (int)n, values, work, (int)s.work,
+                                           iwork, (int)s.iwork);
+}
+
+/* The row-major (n, m) is a column-major (m, n): its left vectors are our right ones. */
+static int svd_call (gb_dtype t, size_t n, size_t m, void *a, void *u, void *s, void *vt, void *work, int lwork,
+                     int *iwork) {
+  const int k = (int)(n < m ? n : m);
+  return t == GB_F64 ? LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', (int)m, (int)n, a, (int)m, s, vt, (int)m, u, k, work,
+                                           lwork, iwork)
+                     : LAPACKE_sgesdd_work(LAPACK_COL_MAJOR, 'S', (int)m, (int)n, a, (int)m, s, vt, (int)m, u, k, work,
+                                           lwork, iwork);
+}
+
+static work_sizes svd_sizes (gb_dtype t, size_t n, size_t m) {
+  double answer = 0;
+  const size_t k = n < m ? n : m;
+  svd_call(t, n, m, NULL, NULL, NULL, NULL, &answer, -1, NULL);
+  return (work_sizes){query(t, &answer, 4 * k * k + 7 * k), 8 * k};
+}
+
+size_t gb_lapack_svd_bytes (gb_dtype t, size_t n, size_t m) {
+  const work_sizes s = svd_sizes(t, n, m);
+  return align64(s.work * gb_dtype_size(t)) + align64(s.iwork * sizeof(int));
+}
+
+int gb_lapack_svd (gb_dtype t, size_t n, size_t m, void *a, void *u, void *s, void *vt, void *work) {
+  const work_sizes w = svd_sizes(t, n, m);
+  int *iwork = (int *)(void *)((char *)work + align64(w.work * gb_dtype_size(t)));
+  return svd_call(t, n, m, a, u, s, vt, work, (int)w.work, iwork);
+}

@@ -1,0 +1,15 @@
+/* cpu.h - the entries of the CPU backend's table, one file each: exec.c runs folds, opaque.c runs opaque ops. */
+#ifndef GB_CPU_CPU_H
+#define GB_CPU_CPU_H
+
+#include "backend/backend.h"
+
+size_t gb_cpu_fold_scratch (const gb_backend *be, const gb_fold *f);
+gb_status gb_cpu_fold (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
+                       const double *constant, void *scratch, gb_fold_stats *stats, gb_error *err);
+
+size_t gb_cpu_opaque_scratch (const gb_backend *be, const gb_opaque *o);
+gb_status gb_cpu_opaque (gb_backend *be, const gb_opaque *o, const void *const *in, void *const *out,
+                         void *scratch, gb_error *err);
+
+#endif

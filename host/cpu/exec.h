@@ -1,0 +1,228 @@
+/* exec.h - the inside of the fold executor: a gb_fold prepared for tiles, and what a thread holds while it runs one.
+**
+** exec_build.c   decides at which loop level each instruction runs, where values live, and lays out the scratch
+** exec_place.c   operands to packs, outputs to accumulators: the part of the building that knows strides
+** exec_pack.c    strided memory of any dtype to and from the compute type
+** exec_vm.c      runs the instructions of one level
+** exec_emit.c    a tile into chains; exec_lse.c and exec_select.c for the monoids with a pair or a list as state
+** exec_total.c   chains into totals, totals into outputs
+** exec.c         traversal, threads, order
+**
+** Conventions of a program, beyond program.h:
+**  - positions (ARG*, KSMALLEST) count from 1 in row-major order of the reduced axes taken by axis number;
+**  - the loops around an EMIT are output axes; a constant is hoisted out of loops wherever it stands;
+**  - WHERE is (condition, then, else); KSMALLEST writes values and positions with the same offset and strides;
+**  - an output never overlaps an operand or another output. */
+#ifndef GB_CPU_EXEC_H
+#define GB_CPU_EXEC_H
+
+#include <stdatomic.h>
+
+#include "cpu/cpu.h"
+#include "cpu/isa.h"
+
+#define GB_BLOCKS (GB_SUPER / GB_TI)      /* lane blocks of a super-tile */
+#define GB_STRIP 256                      /* most lane blocks of a strip; a multiple of GB_BLOCKS */
+
+extern bool gb_cpu_fold_no_templates;     /* tests: every program through the plain interpreter, same bits */
+
+/* An 8-byte total: f for float programs, i for I64 ones and for keys and positions. */
+typedef union gb_word { double f; int64_t i; } gb_word;
+
+/* Kinds of compiled instruction beyond gb_ins_kind: SQDIST and RADIAL in one pass. */
+enum { GB_X_FRONT = GB_INS_EMIT + 1 };
+
+/* Where an operand of any strides and dtype becomes what kernels read. */
+typedef enum gb_layout {
+  GB_PACK_ONE,      /* [inner][feature]: no dependence on LANE or TILE; filled once an item */
+  GB_PACK_LANES,    /* [block][inner][feature][GB_TI]: filled once an item */
+  GB_PACK_ROWS,     /* [inner][GB_CANON][feature]: filled once a chunk */
+  GB_PACK_COLS      /* [inner][GB_CANON]: filled once a chunk */
+} gb_layout;
+
+typedef struct gb_xpack {
+  int operand, axis;             /* axis: the feature axis, contiguous in the pack; -1 = none */
+  gb_layout layout;
+  bool direct;                   /* ROWS: kernels read the operand in place */
+  bool zero;                     /* LANES: lanes past the edge are 0, else copies of the last valid lane */
+  gb_axes inner;                 /* INNER axes other than 'axis' that the operand varies along */
+  size_t count, width;           /* their combinations; extent of 'axis' */
+  size_t step[GB_FOLD_AXES];     /* elements of the pack (of the operand if direct) an index of an inner axis moves */
+  size_t block;                  /* LANES: elements of one lane block */
+  size_t row;                    /* ROWS: elements between rows */
+  size_t at;                     /* byte offset in the workspace */
+} gb_xpack;
+
+typedef struct gb_xvalue {
+  gb_form form, level;           /* level: the loop level it is computed at, written as the form of that level */
+  int def, last, uses;           /* instruction numbers; loops extend them */
+  int pack;                      /* a loaded value that lives in a pack, -1 = none */
+  int reg;                       /* FULL register, -1 = none */
+  size_t at;                     /* byte offset in the workspace */
+} gb_xvalue;
+
+typedef struct gb_xop {
+  int kind;                      /* gb_ins_kind or GB_X_FRONT */
+  gb_form form;
+  const gb_ins *ins, *front;     /* front: the SQDIST of a GB_X_FRONT */
+  int px, py, pw;                /* packs, -1 = none; SQDIST and DOT without px go element by element */
+  int jump;                      /* LOOP, ENDLOOP: the other one, in the same list */
+  int redirect;                  /* output whose memory may be written at once, -1 = none */
+} gb_xop;
+
+typedef enum gb_reach { GB_REACH_KEEP, GB_REACH_ROW, GB_REACH_COL, GB_REACH_ALL } gb_reach;   /* reduces -, T, L, LT */
+typedef enum gb_how { GB_HOW_STORE, GB_HOW_CHAIN, GB_HOW_CONTRACT, GB_HOW_DIFF, GB_HOW_PRODUCT, GB_HOW_LSE,
+                      GB_HOW_SELECT } gb_how;
+
+/* An output. 'slots' = combinations of the axes in 'inner'; 'cols' = right-hand sides or features kept side by side.
+** A total is 'words' gb_words. PRODUCT counts its columns among the slots. */
+typedef struct gb_xout {
+  const gb_out *o;
+  gb_reach reach;
+  gb_how how;
+  bool outer;                    /* reduces OUTER axes: totals are kept for the whole output until the end */
+  gb_axes inner;
+  size_t slots, cols, words;
+  size_t mul[GB_FOLD_AXES];      /* slot number = sum of index * mul over 'inner' */
+  size_t omul[GB_FOLD_AXES];     /* number of a kept OUTER combination, if 'outer'; else 0 */
+  size_t nouter;                 /* such combinations; 1 unless 'outer' */
+  size_t pmul[GB_FOLD_AXES];     /* position = 1 + sum of index * pmul over reduced axes */
+  int px, py;                    /* packs of the TILE side (ROWS) and the LANE side (LANES), -1 = none */
+  size_t chain, chain2;          /* ROW: [slots][cols][GB_TI]; COL: [slots][GB_CANON][cols][GB_LANES] (LSE: max, sum) */
+  size_t mirror;                 /* symmetric ROW: the COL chains */
+  size_t part;                   /* ROW [block][slots][cols][GB_TI]; ALL [block][slots]; strips [super][slots][cols] words */
+  size_t moved;                  /* symmetric ROW: mirrored totals of the item's rows, [slots][GB_SUPER][cols] */
+  gb_word *total;                /* COL [outer][slots][TILE][cols]; ALL [outer][slots]; with 'outer': ROW
+                                    [outer][slots][cols][LANE], KEEP [outer][slots][TILE][LANE]; else NULL */
+  gb_word *across;               /* symmetric ROW: mirrored totals, [slots][TILE][cols] */
+  size_t ntotal, nacross;        /* words */
+} gb_xout;
+
+typedef struct gb_xprog {
+  const gb_fold *f;
+  const gb_isa *isa;
+  const gb_isa_kernels *k;
+  gb_dtype compute;
+  size_t size;                   /* bytes of an element of the compute type */
+  int lane, tile;                /* axis numbers, -1 = none */
+  bool strip;                    /* no TILE axis: the rows of a tile are consecutive lane blocks */
+  size_t nlane, ntile, nouter;   /* extents; 1 where the axis is absent */
+  size_t nsuper, nchunk, items;
+  int rows;                      /* rows of a tile run: what L1 holds */
+  bool pairs;                    /* some value depends on both LANE and TILE */
+  bool inside;                   /* an item walks all OUTER combinations: no other item meets its totals */
+  bool ordered;                  /* items meet in totals: they flush in the order of their numbers */
+  bool fused;                    /* the whole FULL level is one template call */
+  int threads;
+  gb_xop *op;
+  int code[4], ncode[4];         /* op ranges by level */
+  gb_xvalue *value;
+  gb_xpack *pack;
+  int npacks;
+  gb_xout *out;
+  int *bound, nbound[4];         /* values of level LANE, then of level TILE: rebound at every block or tile */
+  size_t pointers, temp[3], mask, ones, small;   /* offsets in the workspace */
+  size_t work;                   /* bytes of a thread's workspace */
+  size_t meta, shared;           /* bytes before the workspaces: tables; totals */
+} gb_xprog;
+
+/* What threads share. Progress of item k, in a ring, is k * (nchunk + 2) + stages finished. */
+typedef struct gb_xshared {
+  _Atomic size_t next;
+  atomic_bool stop;
+  struct { _Alignas(64) _Atomic uint64_t v; } *ring;
+  size_t nring;
+} gb_xshared;
+
+typedef struct gb_xthread {
+  const gb_xprog *p;
+  gb_xshared *shared;
+  const void *const *operand;
+  void *const *outbase;
+  const double *constant;
+  char *ws;
+  void **ptr;                    /* current address of each value */
+  size_t idx[GB_FOLD_AXES];      /* OUTER and INNER indices; 0 at LANE and TILE */
+  size_t item, super;            /* strips: 'super' is the number of the strip */
+  size_t lane0, lanes;           /* first lane of the item; its lanes */
+  size_t chunk0, chunk_rows;
+  int block;                     /* lane block within the item */
+  int valid;                     /* lanes of the block that count; strips: lanes of the strip */
+  size_t tile0;                  /* first TILE index of the tile run */
+  int nj;                        /* its rows */
+  bool mirrored;                 /* a tile off the diagonal of a symmetric fold */
+  bool last;                     /* the last super-tile of its OUTER combination */
+  uint64_t pairs, tiles;
+  const char *path;
+} gb_xthread;
+
+/* exec_build.c. 'meta' holds gb_exec_meta bytes. Fills everything but the addresses of totals. Errors: EINTERNAL. */
+size_t gb_exec_meta (const gb_fold *f);
+gb_status gb_exec_build (const gb_fold *f, int threads, void *meta, gb_xprog *p, gb_error *err);
+
+/* exec_place.c */
+gb_form gb_exec_form (const gb_xprog *p, int operand);
+int gb_exec_pack_of (gb_xprog *p, int operand, gb_layout layout, int axis, bool zero);
+gb_status gb_exec_place_out (gb_xprog *p, int o, gb_axes loops, gb_error *err);
+void gb_exec_lay_packs (gb_xprog *p, size_t *used);
+void gb_exec_lay_out (gb_xprog *p, gb_xout *x, size_t *used);
+static inline size_t gb_take (size_t *used, size_t bytes) {
+  size_t at = *used;
+  *used += (bytes + 63) & ~(size_t)63;
+  return at;
+}
+
+/* exec_pack.c: n elements; strides in elements. */
+void gb_exec_load_run (gb_dtype to, void *dst, const void *src, gb_dtype from, ptrdiff_t stride, size_t n);
+void gb_exec_store_run (void *dst, gb_dtype to, ptrdiff_t dstride, const void *src, gb_dtype from, ptrdiff_t sstride,
+                        size_t n);
+void gb_exec_fill_packs (gb_xthread *t, bool per_chunk);
+const void *gb_exec_pack_at (const gb_xthread *t, int pack);      /* at the current block, tile and INNER indices */
+const char *gb_exec_operand_at (const gb_xthread *t, int operand, size_t lane, size_t tile);
+void gb_exec_load (const gb_xthread *t, int operand, gb_form form, void *dst);
+ptrdiff_t gb_exec_operand_index (const gb_xthread *t, int operand, size_t lane, size_t tile);
+
+/* exec_vm.c */
+void gb_exec_bind (gb_xthread *t, gb_form level);
+void gb_exec_run (gb_xthread *t, gb_form level);
+void gb_exec_direct (gb_xthread *t, const gb_xop *op);            /* SQDIST and DOT of any operands */
+double gb_exec_scalar (const gb_xthread *t, int value);
+
+/* exec_emit.c */
+void gb_exec_emit (gb_xthread *t, int out, int value);
+const void *gb_exec_masked (gb_xthread *t, const void *tile, int nj, gb_monoid m);
+void gb_exec_begin_chunk (gb_xthread *t);                         /* COL chains to their identities */
+void gb_exec_begin_rows (gb_xthread *t);                          /* ROW chains of the current block */
+void gb_exec_fill (gb_dtype compute, void *p, size_t n, gb_monoid m);
+void gb_exec_lse (gb_xthread *t, gb_xout *x, size_t slot, const void *tile);
+void gb_exec_select (gb_xthread *t, gb_xout *x, size_t slot, const void *tile);
+void gb_exec_select_merge (gb_word *into, const gb_word *from, size_t words);
+double gb_exec_key_value (gb_dtype compute, int64_t key);
+int64_t gb_exec_key_integer (int64_t key);
+
+/* exec_total.c */
+void gb_exec_absorb (const gb_xprog *p, const gb_xout *x, gb_word *into, const gb_word *from);
+void gb_exec_identity (const gb_xprog *p, const gb_xout *x, gb_word *w, size_t totals);
+gb_word gb_exec_fold_lanes (gb_dtype compute, gb_monoid m, const void *lanes);
+void gb_exec_begin_item (gb_xthread *t);
+void gb_exec_flush_rows (gb_xthread *t);                          /* ROW chains of the current block into 'part' */
+void gb_exec_fold_columns (gb_xthread *t);                        /* COL chains to one value each, in place */
+void gb_exec_flush_columns (gb_xthread *t);                       /* and those into totals: in order of items */
+void gb_exec_end_item (gb_xthread *t);                            /* in order of items where any are shared */
+void gb_exec_store_totals (gb_xthread *t);                        /* outputs that reduce OUTER axes, at the very end */
+static inline size_t gb_exec_slot (const gb_xthread *t, const gb_xout *x) {
+  size_t s = 0;
+  for (gb_axes a = x->inner; a; a &= a - 1) {
+    int q = __builtin_ctz(a);
+    s += t->idx[q] * x->mul[q];
+  }
+  return s;
+}
+static inline gb_monoid gb_exec_monoid (const gb_xout *x) {
+  return x->o->kind == GB_OUT_REDUCE ? x->o->monoid : GB_SUM;
+}
+
+/* exec_i64.c */
+extern const gb_isa_kernels gb_exec_i64;
+
+#endif

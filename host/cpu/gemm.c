@@ -1,0 +1,54 @@
+/* gemm.c - products of stored matrices: tiles of the output, each a sum over chunks of the inner axis in order. */
+#include "cpu/opaque.h"
+
+typedef struct product {
+  const gb_opaque_call *call;
+  gb_dtype dtype;
+  size_t n, m, k;                  /* (n, k) x (k, m) */
+  size_t rows, cols;               /* tiles of one output matrix */
+} product;
+
+/* Number of the input's matrix that matrix b of the output uses: batch axes align at the right and broadcast. */
+static size_t batch_at (const gb_shape *out, const gb_shape *in, size_t b) {
+  size_t at = 0, stride = 1;
+  for (int back = 3; back <= in->ndim; back++) {
+    const size_t extent = out->dim[out->ndim - back], have = in->dim[in->ndim - back];
+    if (have != 1) at += b % extent * stride;
+    b /= extent;
+    stride *= have;
+  }
+  return at;
+}
+
+static void product_tile (void *ud, gb_tasks *s, size_t task, int thread) {
+  const product *p = ud;
+  const gb_opaque *o = p->call->o;
+  (void)thread;
+  const size_t b = task / (p->rows * p->cols), tile = task % (p->rows * p->cols);
+  const size_t i = tile / p->cols, j = tile % p->cols, size = gb_dtype_size(p->dtype);
+  const char *x = (const char *)p->call->in[0] +
+                  (batch_at(&o->out_shape[0], &o->in_shape[0], b) * p->n + i * GB_BLOCK) * p->k * size;
+  const char *y = (const char *)p->call->in[1] +
+                  (batch_at(&o->out_shape[0], &o->in_shape[1], b) * p->k * p->m + j * GB_BLOCK) * size;
+  char *z = (char *)p->call->out[0] + ((b * p->n + i * GB_BLOCK) * p->m + j * GB_BLOCK) * size;
+  const size_t ni = gb_block_extent(p->n, GB_BLOCK, i), nj = gb_block_extent(p->m, GB_BLOCK, j);
+  size_t k0 = 0;
+  do {                             /* a product over an empty inner axis is zero */
+    const size_t nk = p->k - k0 < GB_BLOCK ? p->k - k0 : GB_BLOCK;
+    gb_blas_gemm(p->dtype, false, false, ni, nj, nk, 1.0, x + k0 * size, p->k, y + k0 * p->m * size, p->m,
+                 k0 == 0 ? 0.0 : 1.0, z, p->m);
+    k0 += GB_BLOCK;
+  } while (k0 < p->k && gb_tasks_poll(s));
+}
+
+gb_status gb_cpu_gemm (const gb_opaque_call *c) {
+  const gb_shape *a = &c->o->in_shape[0], *out = &c->o->out_shape[0];
+  product p = {.call = c, .dtype = c->o->out_dtype[0]};
+  p.n = out->dim[out->ndim - 2];
+  p.m = out->dim[out->ndim - 1];
+  p.k = a->dim[a->ndim - 1];
+  p.rows = gb_blocks(p.n, GB_BLOCK);
+  p.cols = gb_blocks(p.m, GB_BLOCK);
+  const gb_shape lead = gb_shape_of(out->ndim - 2, out->dim);
+  return gb_tasks_run(c->pool, gb_shape_numel(&lead) * p.rows * p.cols, product_tile, &p, c->err);
+}

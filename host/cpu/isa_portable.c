@@ -1,0 +1,26 @@
+/* isa_portable.c - the kernel table for plain C vectors. */
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+#include "base/clock.h"
+#include "cpu/isa.h"
+#include "cpu/simd_portable.h"
+#include "cpu/special.h"
+
+#define GB_FLOAT
+#include "cpu/isa_kernels.inc"
+#undef GB_FLOAT
+#include "cpu/isa_kernels.inc"
+#include "cpu/isa_rates.inc"
+
+const gb_isa gb_isa_portable = {
+  .name = "portable",
+  .f32 = vf_kernels,
+  .f64 = vd_kernels,
+  .flush_f32 = vf_flush,
+  .flush_f64 = vd_flush,
+  .rate_fma = gb_rate_fma,
+  .rate_issue = gb_rate_issue,
+  .rate_exp2 = gb_rate_exp2
+};

@@ -1,0 +1,130 @@
+/* matrix.c - passes over whole matrices: the check for finite entries, transposes, mirroring; blocks are tasks. */
+#include <string.h>
+
+#include "cpu/opaque.h"
+
+#define SIDE 64                    /* a block and its transpose fit in L1 together */
+#define ROWS 64
+
+typedef struct scan {
+  gb_dtype dtype;
+  size_t n, m;
+  const void *a;
+  gb_part part;
+  _Atomic uint64_t first;          /* index of the first bad entry seen; UINT64_MAX = none */
+} scan;
+
+/* Bits compare where the values would need a test each: exponent all ones. */
+static size_t first_bad_f64 (const uint64_t *p, size_t n) {
+  const uint64_t mask = 0x7ffull << 52;
+  uint64_t bad = 0;
+  for (size_t i = 0; i < n; i++) bad |= (p[i] & mask) == mask;
+  if (!bad) return n;
+  size_t i = 0;
+  while ((p[i] & mask) != mask) i++;
+  return i;
+}
+
+static size_t first_bad_f32 (const uint32_t *p, size_t n) {
+  const uint32_t mask = 0xffu << 23;
+  uint32_t bad = 0;
+  for (size_t i = 0; i < n; i++) bad |= (p[i] & mask) == mask;
+  if (!bad) return n;
+  size_t i = 0;
+  while ((p[i] & mask) != mask) i++;
+  return i;
+}
+
+static void scan_rows (void *ud, gb_tasks *s, size_t task, int thread) {
+  scan *q = ud;
+  (void)s, (void)thread;
+  for (size_t i = task * ROWS; i < task * ROWS + gb_block_extent(q->n, ROWS, task); i++) {
+    const size_t m = q->part == GB_LOWER_PART ? i + 1 : q->m;
+    const size_t j = q->dtype == GB_F64 ? first_bad_f64((const uint64_t *)q->a + i * q->m, m)
+                                        : first_bad_f32((const uint32_t *)q->a + i * q->m, m);
+    if (j == m) continue;
+    uint64_t seen = atomic_load(&q->first);
+    while (i * q->m + j < seen && !atomic_compare_exchange_weak(&q->first, &seen, i * q->m + j)) continue;
+    return;
+  }
+}
+
+gb_status gb_check_finite (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *a, gb_part part, gb_error *err) {
+  scan q = {.dtype = t, .n = n, .m = m, .a = a, .part = part, .first = UINT64_MAX};
+  GB_TRY(gb_tasks_run(pool, gb_blocks(n, ROWS), scan_rows, &q, err));
+  const uint64_t at = atomic_load(&q.first);
+  if (at == UINT64_MAX) return GB_OK;
+  return gb_fail(err, GB_ENAN, "expected finite entries, got %g in row %zu, column %zu", gb_element_get(a, at, t),
+                 (size_t)at / m + 1, (size_t)at % m + 1);
+}
+
+typedef struct turn {
+  gb_dtype dtype;
+  size_t n, m, lds, ldd;
+  const char *src;
+  char *dst;
+} turn;
+
+static void turn_block (gb_dtype t, size_t n, size_t m, const void *src, size_t lds, void *dst, size_t ldd) {
+  if (t == GB_F64) {
+    const double *restrict s = src;
+    double *restrict d = dst;
+    for (size_t j = 0; j < m; j++)
+      for (size_t i = 0; i < n; i++) d[j * ldd + i] = s[i * lds + j];
+  } else {
+    const float *restrict s = src;
+    float *restrict d = dst;
+    for (size_t j = 0; j < m; j++)
+      for (size_t i = 0; i < n; i++) d[j * ldd + i] = s[i * lds + j];
+  }
+}
+
+static void turn_rows (void *ud, gb_tasks *s, size_t task, int thread) {
+  const turn *q = ud;
+  (void)s, (void)thread;
+  const size_t size = gb_dtype_size(q->dtype), ni = gb_block_extent(q->n, SIDE, task);
+  for (size_t j = 0; j < gb_blocks(q->m, SIDE); j++)
+    turn_block(q->dtype, ni, gb_block_extent(q->m, SIDE, j), q->src + (task * q->lds + j) * SIDE * size, q->lds,
+               q->dst + (j * q->ldd + task) * SIDE * size, q->ldd);
+}
+
+gb_status gb_transpose_copy (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *src, size_t lds, void *dst,
+                             size_t ldd, gb_error *err) {
+  turn q = {.dtype = t, .n = n, .m = m, .lds = lds, .ldd = ldd, .src = src, .dst = dst};
+  return gb_tasks_run(pool, gb_blocks(n, SIDE), turn_rows, &q, err);
+}
+
+static void swap_rows (void *ud, gb_tasks *s, size_t task, int thread) {
+  const turn *q = ud;
+  (void)s, (void)thread;
+  const size_t size = gb_dtype_size(q->dtype), ni = gb_block_extent(q->n, SIDE, task), n = q->n;
+  double buffer[SIDE * SIDE];
+  for (size_t j = 0; j <= task; j++) {
+    char *lower = q->dst + (task * n + j) * SIDE * size, *upper = q->dst + (j * n + task) * SIDE * size;
+    const size_t nj = gb_block_extent(n, SIDE, j);
+    turn_block(q->dtype, ni, nj, lower, n, buffer, SIDE);
+    if (j < task) turn_block(q->dtype, nj, ni, upper, n, lower, n);
+    for (size_t r = 0; r < nj; r++) memcpy(upper + r * n * size, (char *)buffer + r * SIDE * size, ni * size);
+  }
+}
+
+gb_status gb_transpose_square (gb_pool *pool, gb_dtype t, size_t n, void *a, gb_error *err) {
+  turn q = {.dtype = t, .n = n, .dst = a};
+  return gb_tasks_run(pool, gb_blocks(n, SIDE), swap_rows, &q, err);
+}
+
+static void mirror_rows (void *ud, gb_tasks *s, size_t task, int thread) {
+  const turn *q = ud;
+  (void)s, (void)thread;
+  const size_t size = gb_dtype_size(q->dtype), ni = gb_block_extent(q->n, SIDE, task), n = q->n;
+  for (size_t j = 0; j < task; j++)
+    turn_block(q->dtype, ni, SIDE, q->dst + (task * n + j) * SIDE * size, n, q->dst + (j * n + task) * SIDE * size, n);
+  for (size_t i = task * SIDE; i < task * SIDE + ni; i++)       /* the diagonal block, entry by entry */
+    for (size_t j = task * SIDE; j < i; j++)
+      memcpy(q->dst + (j * n + i) * size, q->dst + (i * n + j) * size, size);
+}
+
+gb_status gb_mirror_lower (gb_pool *pool, gb_dtype t, size_t n, void *a, gb_error *err) {
+  turn q = {.dtype = t, .n = n, .dst = a};
+  return gb_tasks_run(pool, gb_blocks(n, SIDE), mirror_rows, &q, err);
+}

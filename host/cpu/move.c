@@ -1,0 +1,185 @@
+/* move.c - ops that move elements: joining, taking and replacing entries at positions, and conversion of dtypes. */
+#include <string.h>
+
+#include "cpu/opaque.h"
+
+#define CHUNK ((size_t)1 << 20)    /* bytes of a task that copies */
+#define COUNT ((size_t)1 << 16)    /* elements of a task that converts, entries of one that gathers */
+
+/* A tensor seen as (outer, n, inner bytes), n the extent of the axis. */
+typedef struct slabs { size_t outer, n, bytes; } slabs;
+
+static slabs slabs_of (const gb_shape *s, int64_t axis, gb_dtype t) {
+  slabs l = {1, s->dim[axis], gb_dtype_size(t)};
+  for (int i = 0; i < axis; i++) l.outer *= s->dim[i];
+  for (int i = (int)axis + 1; i < s->ndim; i++) l.bytes *= s->dim[i];
+  return l;
+}
+
+/* Copies 'rows' runs of 'bytes', which lie 'bytes' apart in src and 'stride' apart in dst. */
+typedef struct copy_job {
+  size_t rows, bytes, stride, pieces;   /* pieces: tasks a row, where a row is longer than a chunk */
+  const char *src;
+  char *dst;
+} copy_job;
+
+static void copy_piece (void *ud, gb_tasks *s, size_t task, int thread) {
+  const copy_job *q = ud;
+  (void)s, (void)thread;
+  if (q->pieces > 1) {
+    const size_t row = task / q->pieces, piece = task % q->pieces;
+    memcpy(q->dst + row * q->stride + piece * CHUNK, q->src + row * q->bytes + piece * CHUNK,
+           gb_block_extent(q->bytes, CHUNK, piece));
+    return;
+  }
+  const size_t some = CHUNK / q->bytes;
+  for (size_t row = task * some; row < task * some + gb_block_extent(q->rows, some, task); row++)
+    memcpy(q->dst + row * q->stride, q->src + row * q->bytes, q->bytes);
+}
+
+static gb_status copy_rows (const gb_opaque_call *c, size_t rows, size_t bytes, size_t stride, const void *src,
+                            void *dst) {
+  if (rows == 0 || bytes == 0) return GB_OK;
+  copy_job q = {rows, bytes, stride, gb_blocks(bytes, CHUNK), src, dst};
+  const size_t count = q.pieces > 1 ? rows * q.pieces : gb_blocks(rows, CHUNK / bytes);
+  return gb_tasks_run(c->pool, count, copy_piece, &q, c->err);
+}
+
+gb_status gb_cpu_cat (const gb_opaque_call *c) {
+  const gb_opaque *o = c->o;
+  const slabs out = slabs_of(&o->out_shape[0], o->attr.i[0], o->out_dtype[0]);
+  size_t at = 0;
+  for (int i = 0; i < o->nin; i++) {
+    const size_t n = o->extent != NULL ? o->extent[i] : o->in_shape[i].dim[o->attr.i[0]];
+    GB_TRY(copy_rows(c, out.outer, n * out.bytes, out.n * out.bytes, c->in[i], (char *)c->out[0] + at * out.bytes));
+    at += n;
+  }
+  return GB_OK;
+}
+
+/* Positions count from 1. */
+static gb_status check_positions (const gb_opaque_call *c, size_t n) {
+  const int64_t *p = c->in[1];
+  const size_t count = c->o->in_shape[1].dim[0];
+  for (size_t i = 0; i < count; i++)
+    if (p[i] < 1 || (uint64_t)p[i] > n)
+      return gb_fail(c->err, GB_EINDEX, "%s: position %lld (entry %zu) is outside 1 .. %zu", gb_ops[c->o->op].name,
+                     (long long)p[i], i + 1, n);
+  return GB_OK;
+}
+
+/* Entries at positions of an axis, and what happens to them. */
+typedef struct at_job {
+  gb_dtype dtype;
+  slabs x;                         /* the tensor that positions refer to */
+  size_t count;                    /* positions */
+  const int64_t *position;
+  const char *src;
+  char *dst;
+} at_job;
+
+static void copy_entry (char *to, const char *from, size_t bytes) {
+  if (bytes == 8) memcpy(to, from, 8);       /* constant sizes compile to a move */
+  else if (bytes == 4) memcpy(to, from, 4);
+  else memcpy(to, from, bytes);
+}
+
+static void take_entries (void *ud, gb_tasks *s, size_t task, int thread) {
+  const at_job *q = ud;
+  (void)thread;
+  const size_t groups = gb_blocks(q->count, COUNT), outer = task / groups, group = task % groups;
+  for (size_t i = group * COUNT; i < group * COUNT + gb_block_extent(q->count, COUNT, group); i++) {
+    if (i % 64 == 0 && !gb_tasks_poll(s)) return;
+    copy_entry(q->dst + (outer * q->count + i) * q->x.bytes,
+               q->src + (outer * q->x.n + (size_t)q->position[i] - 1) * q->x.bytes, q->x.bytes);
+  }
+}
+
+gb_status gb_cpu_index (const gb_opaque_call *c) {
+  const gb_opaque *o = c->o;
+  at_job q = {.x = slabs_of(&o->in_shape[0], o->attr.i[0], o->in_dtype[0]), .count = o->in_shape[1].dim[0],
+              .position = c->in[1], .src = c->in[0], .dst = c->out[0]};
+  GB_TRY(check_positions(c, q.x.n));
+  return gb_tasks_run(c->pool, q.x.outer * gb_blocks(q.count, COUNT), take_entries, &q, c->err);
+}
+
+/* Positions ascending, so that the last of equal ones stays. */
+static void put_entries (void *ud, gb_tasks *s, size_t task, int thread) {
+  const at_job *q = ud;
+  (void)thread;
+  for (size_t i = 0; i < q->count; i++) {
+    if (i % 64 == 0 && !gb_tasks_poll(s)) return;
+    copy_entry(q->dst + (task * q->x.n + (size_t)q->position[i] - 1) * q->x.bytes,
+               q->src + (task * q->count + i) * q->x.bytes, q->x.bytes);
+  }
+}
+
+static void add_entry (gb_dtype t, char *to, const char *from, size_t bytes) {
+  const size_t n = bytes / gb_dtype_size(t);
+  for (size_t i = 0; i < n; i++) switch (t) {
+    case GB_F64: ((double *)(void *)to)[i] += ((const double *)(const void *)from)[i]; break;
+    case GB_F32: ((float *)(void *)to)[i] += ((const float *)(const void *)from)[i]; break;
+    case GB_I64: ((uint64_t *)(void *)to)[i] += ((const uint64_t *)(const void *)from)[i]; break;
+    default: gb_element_set(to, i, t, gb_element_get(to, i, t) + gb_element_get(from, i, t)); break;
+  }
+}
+
+static void add_entries (void *ud, gb_tasks *s, size_t task, int thread) {
+  const at_job *q = ud;
+  (void)thread;
+  for (size_t i = 0; i < q->count; i++) {
+    if (i % 64 == 0 && !gb_tasks_poll(s)) return;
+    add_entry(q->dtype, q->dst + (task * q->x.n + (size_t)q->position[i] - 1) * q->x.bytes,
+              q->src + (task * q->count + i) * q->x.bytes, q->x.bytes);
+  }
+}
+
+/* A copy of x on which 'job' works, one task for each outer index. */
+static gb_status change_entries (const gb_opaque_call *c, gb_task *job) {
+  const gb_opaque *o = c->o;
+  at_job q = {.dtype = o->in_dtype[0], .x = slabs_of(&o->in_shape[0], o->attr.i[0], o->in_dtype[0]),
+              .count = o->in_shape[1].dim[0], .position = c->in[1], .src = c->in[2], .dst = c->out[0]};
+  GB_TRY(check_positions(c, q.x.n));
+  GB_TRY(copy_rows(c, 1, q.x.outer * q.x.n * q.x.bytes, 0, c->in[0], c->out[0]));
+  return gb_tasks_run(c->pool, q.x.outer, job, &q, c->err);
+}
+
+gb_status gb_cpu_put (const gb_opaque_call *c) { return change_entries(c, put_entries); }
+gb_status gb_cpu_index_add (const gb_opaque_call *c) { return change_entries(c, add_entries); }
+
+typedef struct cast_job {
+  gb_dtype from, to;
+  size_t count;
+  const void *src;
+  void *dst;
+} cast_job;
+
+/* Towards zero; out of range saturates and NaN is 0. */
+static int64_t to_i64 (double v) {
+  if (v != v) return 0;
+  if (v >= 0x1p63) return INT64_MAX;
+  return v < -0x1p63 ? INT64_MIN : (int64_t)v;
+}
+
+static void cast_some (void *ud, gb_tasks *s, size_t task, int thread) {
+  const cast_job *q = ud;
+  (void)s, (void)thread;
+  const size_t first = task * COUNT, last = first + gb_block_extent(q->count, COUNT, task);
+  if (q->from == GB_F32 && q->to == GB_F64)
+    for (size_t i = first; i < last; i++) ((double *)q->dst)[i] = (double)((const float *)q->src)[i];
+  else if (q->from == GB_F64 && q->to == GB_F32)
+    for (size_t i = first; i < last; i++) ((float *)q->dst)[i] = (float)((const double *)q->src)[i];
+  else if (q->from == GB_I64 && q->to == GB_F32)         /* not through f64, which would round twice */
+    for (size_t i = first; i < last; i++) ((float *)q->dst)[i] = (float)((const int64_t *)q->src)[i];
+  else if (q->to == GB_I64)
+    for (size_t i = first; i < last; i++) ((int64_t *)q->dst)[i] = to_i64(gb_element_get(q->src, i, q->from));
+  else
+    for (size_t i = first; i < last; i++) gb_element_set(q->dst, i, q->to, gb_element_get(q->src, i, q->from));
+}
+
+gb_status gb_cpu_cast (const gb_opaque_call *c) {
+  const gb_opaque *o = c->o;
+  cast_job q = {o->in_dtype[0], o->out_dtype[0], gb_shape_numel(&o->in_shape[0]), c->in[0], c->out[0]};
+  if (q.from == q.to) return copy_rows(c, 1, q.count * gb_dtype_size(q.to), 0, c->in[0], c->out[0]);
+  return gb_tasks_run(c->pool, gb_blocks(q.count, COUNT), cast_some, &q, c->err);
+}

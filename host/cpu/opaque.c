@@ -1,0 +1,51 @@
+/* opaque.c - which function computes an opaque op, and how much scratch it declares.
+** A row without a scratch function needs none. Adding an opaque op is adding a row here. */
+#include "cpu/opaque.h"
+
+#include "cpu/cpu.h"
+
+static const struct { gb_opaque_fn *run; gb_scratch_fn *scratch; } table[GB_NOPS] = {
+  [GB_OP_CAST] = {gb_cpu_cast, NULL},
+  [GB_OP_CAT] = {gb_cpu_cat, NULL},
+  [GB_OP_CUMSUM] = {gb_cpu_cumsum, NULL},
+  [GB_OP_SORT] = {gb_cpu_sort, gb_cpu_sort_scratch},
+  [GB_OP_TOPK] = {gb_cpu_topk, gb_cpu_sort_scratch},
+  [GB_OP_INDEX] = {gb_cpu_index, NULL},
+  [GB_OP_PUT] = {gb_cpu_put, NULL},
+  [GB_OP_INDEX_ADD] = {gb_cpu_index_add, NULL},
+  [GB_OP_SOBOL] = {gb_cpu_sobol, NULL},
+  [GB_OP_RANDPERM] = {gb_cpu_randperm, NULL},
+  [GB_OP_GEMM] = {gb_cpu_gemm, NULL},
+  [GB_OP_CHOLESKY] = {gb_cpu_cholesky, gb_cpu_cholesky_scratch},
+  [GB_OP_TRISOLVE] = {gb_cpu_trisolve, gb_cpu_solve_scratch},
+  [GB_OP_CHOL_INVERSE] = {gb_cpu_chol_inverse, gb_cpu_chol_inverse_scratch},
+  [GB_OP_LOGDET] = {gb_cpu_logdet, NULL},
+  [GB_OP_INV_QUAD] = {gb_cpu_inv_quad, gb_cpu_inv_quad_scratch},
+  [GB_OP_SOLVE_CHOL] = {gb_cpu_solve_chol, gb_cpu_solve_scratch},
+  [GB_OP_QR] = {gb_cpu_qr, gb_cpu_qr_scratch},
+  [GB_OP_EIGH] = {gb_cpu_eigh, gb_cpu_eigh_scratch},
+  [GB_OP_SVD] = {gb_cpu_svd, gb_cpu_svd_scratch},
+  [GB_OP_LU_SOLVE] = {gb_cpu_lu_solve, gb_cpu_lu_solve_scratch},
+  [GB_OP_LU_LOGDET] = {gb_cpu_lu_logdet, gb_cpu_lu_logdet_scratch},
+};
+
+/* Ops that BLAS or LAPACK computes exist for the two types they have. */
+static gb_status check_dtype (const gb_opaque *o, gb_error *err) {
+  if (o->op < GB_OP_GEMM || o->op > GB_OP_LU_LOGDET) return GB_OK;
+  if (o->in_dtype[0] == GB_F64 || o->in_dtype[0] == GB_F32) return GB_OK;
+  return gb_fail(err, GB_EDTYPE, "%s: expected f64 or f32, got %s", gb_ops[o->op].name, gb_dtype_name(o->in_dtype[0]));
+}
+
+size_t gb_cpu_opaque_scratch (const gb_backend *be, const gb_opaque *o) {
+  gb_scratch_fn *scratch = table[o->op].scratch;
+  return scratch == NULL ? 0 : scratch(be, o);
+}
+
+gb_status gb_cpu_opaque (gb_backend *be, const gb_opaque *o, const void *const *in, void *const *out,
+                         void *scratch, gb_error *err) {
+  if (table[o->op].run == NULL)
+    return gb_fail(err, GB_EINTERNAL, "%s is not an opaque op of the cpu backend", gb_ops[o->op].name);
+  GB_TRY(check_dtype(o, err));
+  const gb_opaque_call call = {be->pool, o, in, out, scratch, err};
+  return table[o->op].run(&call);
+}

@@ -1,0 +1,119 @@
+/* simd_avx512.h - the inline vector primitives on 64-byte registers: vf_* over 16 floats, vd_* over 8 doubles.
+**
+** Every simd_*.h defines the same names. min and max return the second argument when either is NaN (as the machine
+** does); ne is true for NaN, the other comparisons are false. */
+#ifndef GB_CPU_SIMD_AVX512_H
+#define GB_CPU_SIMD_AVX512_H
+
+#include <immintrin.h>
+#include <sleef.h>
+#include "cpu/simd_coef.h"
+
+#define GB_ISA_NAME avx512
+#define GB_ISA_REGISTERS 32
+#define GB_ISA_GROUP 4            /* vectors of lanes a micro-tile holds */
+
+typedef __m512 vf;
+typedef __m512d vd;
+typedef __mmask16 mf;
+typedef __mmask8 md;
+enum { vf_width = 16, vd_width = 8 };
+
+#define GB_INLINE static inline __attribute__((always_inline, unused))
+
+#define GB_SIMD(P, T, V, M, s, W, B)                                                                         \
+  GB_INLINE V P##_load (const T *p) { return _mm512_loadu_##s(p); }                                          \
+  GB_INLINE void P##_store (T *p, V a) { _mm512_storeu_##s(p, a); }                                          \
+  GB_INLINE V P##_set1 (T x) { return _mm512_set1_##s(x); }                                                  \
+  GB_INLINE V P##_add (V a, V b) { return _mm512_add_##s(a, b); }                                            \
+  GB_INLINE V P##_sub (V a, V b) { return _mm512_sub_##s(a, b); }                                            \
+  GB_INLINE V P##_mul (V a, V b) { return _mm512_mul_##s(a, b); }                                            \
+  GB_INLINE V P##_div (V a, V b) { return _mm512_div_##s(a, b); }                                            \
+  GB_INLINE V P##_fma (V a, V b, V c) { return _mm512_fmadd_##s(a, b, c); }                                  \
+  GB_INLINE V P##_sqrt (V a) { return _mm512_sqrt_##s(a); }                                                  \
+  GB_INLINE V P##_floor (V a) { return _mm512_roundscale_##s(a, 9); }                                        \
+  GB_INLINE V P##_ceil (V a) { return _mm512_roundscale_##s(a, 10); }                                        \
+  GB_INLINE V P##_round (V a) { return _mm512_roundscale_##s(a, 8); }                                        \
+  GB_INLINE V P##_neg (V a) { return _mm512_xor_##s(a, _mm512_set1_##s((T)-0.0)); }                          \
+  GB_INLINE V P##_abs (V a) { return _mm512_abs_##s(a); }                                                    \
+  GB_INLINE V P##_min (V a, V b) { return _mm512_min_##s(a, b); }                                            \
+  GB_INLINE V P##_max (V a, V b) { return _mm512_max_##s(a, b); }                                            \
+  GB_INLINE M P##_lt (V a, V b) { return _mm512_cmp_##s##_mask(a, b, _CMP_LT_OQ); }                          \
+  GB_INLINE M P##_le (V a, V b) { return _mm512_cmp_##s##_mask(a, b, _CMP_LE_OQ); }                          \
+  GB_INLINE M P##_eq (V a, V b) { return _mm512_cmp_##s##_mask(a, b, _CMP_EQ_OQ); }                          \
+  GB_INLINE M P##_ne (V a, V b) { return _mm512_cmp_##s##_mask(a, b, _CMP_NEQ_UQ); }                         \
+  GB_INLINE M P##_isnan (V a) { return _mm512_cmp_##s##_mask(a, a, _CMP_UNORD_Q); }                          \
+  GB_INLINE M P##_and (M a, M b) { return (M)(a & b); }                                                      \
+  GB_INLINE M P##_or (M a, M b) { return (M)(a | b); }                                                       \
+  GB_INLINE V P##_blend (M m, V a, V b) { return _mm512_mask_blend_##s(m, b, a); }   /* m ? a : b */
+
+GB_SIMD(vf, float, vf, mf, ps, 16, 32)
+GB_SIMD(vd, double, vd, md, pd, 8, 64)
+#undef GB_SIMD
+
+#define vf_sleef1(fn, u, x) Sleef_##fn##f16_##u##avx512f(x)
+#define vd_sleef1(fn, u, x) Sleef_##fn##d8_##u##avx512f(x)
+#define vf_sleef2(fn, u, x, y) Sleef_##fn##f16_##u##avx512f(x, y)
+#define vd_sleef2(fn, u, x, y) Sleef_##fn##d8_##u##avx512f(x, y)
+
+/* 2^(i/32) and 2^(i/16) */
+static const float gb_exp2_table_f[32] __attribute__((aligned(64))) = {
+  0x1.000000p+0f, 0x1.059b0ep+0f, 0x1.0b5586p+0f, 0x1.11301ep+0f, 0x1.172b84p+0f, 0x1.1d4874p+0f, 0x1.2387a6p+0f,
+  0x1.29e9e0p+0f, 0x1.306fe0p+0f, 0x1.371a74p+0f, 0x1.3dea64p+0f, 0x1.44e086p+0f, 0x1.4bfdaep+0f, 0x1.5342b6p+0f,
+  0x1.5ab07ep+0f, 0x1.6247ecp+0f, 0x1.6a09e6p+0f, 0x1.71f75ep+0f, 0x1.7a1148p+0f, 0x1.82589ap+0f, 0x1.8ace54p+0f,
+  0x1.93737cp+0f, 0x1.9c4918p+0f, 0x1.a5503cp+0f, 0x1.ae89fap+0f, 0x1.b7f770p+0f, 0x1.c199bep+0f, 0x1.cb720ep+0f,
+  0x1.d5818ep+0f, 0x1.dfc974p+0f, 0x1.ea4afap+0f, 0x1.f50766p+0f
+};
+static const double gb_exp2_table_d[16] __attribute__((aligned(64))) = {
+  0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
+  0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0,
+  0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
+  0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0
+};
+
+/* 2^(s c). Adding 1.5 * 2^18 leaves 32 s c, rounded, in the low bits: they choose the table entry T, and scalef's floor
+** takes the whole part. Then 2^f on the rest |f| <= 1/64 as T + T f (C1 + C2 f). The product s c is rounded nowhere but in
+** the choice of the entry. For s c = -inf, f is NaN and scalef(NaN, -inf) is 0; NaN stays NaN. */
+GB_INLINE vf vf_exp2_mul (vf s, vf c) {
+  const vf magic = _mm512_set1_ps(0x1.8p18f);
+  const vf t = _mm512_fmadd_ps(s, c, magic);
+  const vf r = _mm512_sub_ps(t, magic);
+  const vf f = _mm512_fmsub_ps(s, c, r);
+  const vf e = _mm512_permutex2var_ps(_mm512_load_ps(gb_exp2_table_f), _mm512_castps_si512(t),
+                                      _mm512_load_ps(gb_exp2_table_f + 16));
+  const vf q = _mm512_fmadd_ps(f, _mm512_set1_ps(GB_F32_TAB_C2), _mm512_set1_ps(GB_F32_TAB_C1));
+  return _mm512_scalef_ps(_mm512_fmadd_ps(_mm512_mul_ps(e, f), q, e), r);
+}
+
+/* The same with 16 entries and degree 6. */
+GB_INLINE vd vd_exp2_mul (vd s, vd c) {
+  const vd magic = _mm512_set1_pd(0x1.8p48);
+  const vd t = _mm512_fmadd_pd(s, c, magic);
+  const vd r = _mm512_sub_pd(t, magic);
+  const vd f = _mm512_fmsub_pd(s, c, r);
+  const vd e = _mm512_permutex2var_pd(_mm512_load_pd(gb_exp2_table_d), _mm512_castpd_si512(t),
+                                      _mm512_load_pd(gb_exp2_table_d + 8));
+  vd q = _mm512_fmadd_pd(f, _mm512_set1_pd(GB_F64_TAB_C6), _mm512_set1_pd(GB_F64_TAB_C5));
+  q = _mm512_fmadd_pd(f, q, _mm512_set1_pd(GB_F64_TAB_C4));
+  q = _mm512_fmadd_pd(f, q, _mm512_set1_pd(GB_F64_TAB_C3));
+  q = _mm512_fmadd_pd(f, q, _mm512_set1_pd(GB_F64_TAB_C2));
+  q = _mm512_fmadd_pd(f, q, _mm512_set1_pd(GB_F64_TAB_C1));
+  return _mm512_scalef_pd(_mm512_fmadd_pd(_mm512_mul_pd(e, f), q, e), r);
+}
+
+/* Exponent e and mantissa *m in [1/sqrt 2, sqrt 2) of a positive normal y = m 2^e. */
+GB_INLINE vf vf_split (vf y, vf *m) {
+  const __m512i low = _mm512_set1_epi32(GB_F32_RSQRT2_BITS);
+  const __m512i i = _mm512_add_epi32(_mm512_castps_si512(y), _mm512_set1_epi32(GB_F32_ONE_BITS - GB_F32_RSQRT2_BITS));
+  *m = _mm512_castsi512_ps(_mm512_add_epi32(_mm512_and_epi32(i, _mm512_set1_epi32(0x007fffff)), low));
+  return _mm512_cvtepi32_ps(_mm512_sub_epi32(_mm512_srli_epi32(i, 23), _mm512_set1_epi32(127)));
+}
+
+GB_INLINE vd vd_split (vd y, vd *m) {
+  const __m512i low = _mm512_set1_epi64(GB_F64_RSQRT2_BITS);
+  const __m512i i = _mm512_add_epi64(_mm512_castpd_si512(y), _mm512_set1_epi64(GB_F64_ONE_BITS - GB_F64_RSQRT2_BITS));
+  *m = _mm512_castsi512_pd(_mm512_add_epi64(_mm512_and_epi64(i, _mm512_set1_epi64(0x000fffffffffffff)), low));
+  return _mm512_cvtepi64_pd(_mm512_sub_epi64(_mm512_srli_epi64(i, 52), _mm512_set1_epi64(1023)));
+}
+
+#endif

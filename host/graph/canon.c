@@ -1,0 +1,51 @@
+/* canon.c - the canonicaliser: which rules look at which op. */
+#include "graph/canon.h"
+
+typedef gb_node *rule (gb_formula *e, const gb_draft *d);
+
+/* Rules of each op in the order they are tried; the first that answers wins. */
+static rule *const *rules_of (gb_op op) {
+  static rule *const sum[] = {gb_canon_sum_squares, gb_canon_sum_products, NULL};
+  static rule *const square[] = {gb_canon_algebra, gb_canon_square, gb_canon_lift, NULL};
+  static rule *const scale[] = {gb_canon_rescale, gb_canon_algebra, gb_canon_lift, NULL};
+  static rule *const terms[] = {gb_canon_algebra, gb_canon_lift, gb_canon_terms, NULL};
+  static rule *const radial[] = {gb_canon_radial, gb_canon_lift, NULL};
+  static rule *const map[] = {gb_canon_algebra, gb_canon_lift, NULL};
+  static rule *const sqdist[] = {gb_canon_sqdist, NULL};
+  static rule *const matmul[] = {gb_canon_matmul, NULL};
+  static rule *const permute[] = {gb_canon_permute, NULL};
+  static rule *const none[] = {NULL};
+  switch (op) {
+    case GB_OP_SUM: return sum;
+    case GB_OP_SQUARE: return square;
+    case GB_OP_MUL: case GB_OP_DIV: case GB_OP_NEG: return scale;
+    case GB_OP_ADD: case GB_OP_SUB: return terms;
+    case GB_OP_EXP: case GB_OP_RADIAL: return radial;
+    case GB_OP_SQDIST: return sqdist;
+    case GB_OP_MATMUL: return matmul;
+    case GB_OP_PERMUTE: return permute;
+    default: return gb_ops[op].kind == GB_KIND_MAP ? map : none;
+  }
+}
+
+/* A rule may reason about real numbers where its inputs are floats of one type; on others only the algebra, which minds
+** types itself, and the moving of views apply. */
+static bool suits (rule *r, const gb_draft *d) {
+  if (r == gb_canon_algebra || r == gb_canon_lift) return true;
+  for (int i = 0; i < d->nin; i++)
+    if (!gb_dtype_is_float(gb_node_dtype(d->in[i])) || gb_node_dtype(d->in[i]) != gb_node_dtype(d->in[0])) return false;
+  return true;
+}
+
+gb_status gb_canon (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr, gb_node **out, gb_error *err) {
+  *out = NULL;
+  rule *const *r = rules_of(op);
+  if (!*r || nin == 0) return GB_OK;
+  const gb_draft d = {op, nin, in, attr};
+  gb_formula e;
+  gb_formula_init(&e, g, err);
+  gb_node *n = NULL;
+  for (; *r && !n && e.status == GB_OK; r++)
+    if (suits(*r, &d)) n = (*r)(&e, &d);
+  return gb_formula_take(&e, n, out);
+}

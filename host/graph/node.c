@@ -1,0 +1,313 @@
+/* node.c - nodes, the cons table that makes equal expressions one node, and iterative release.
+**
+** The table holds no counts: a node leaves it when its last count goes. A key is op, attributes, shape, dtype and the
+** serials of the inputs; serials are never reused, so a key can only be met again while its inputs live. Leaves are keyed
+** by the view of their storage, which they hold a count on. Parameters, gradient leaves, placeholders and traced slices
+** are in the table under keys that no look-up asks for. */
+#include "graph/node.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "graph/intern.h"
+#include "graph/simplify.h"
+
+#define UNMERGED (GB_NODE_PARAM | GB_NODE_GRAD | GB_NODE_PLACEHOLDER | GB_NODE_TRACED)
+
+_Static_assert(sizeof(gb_node *) == sizeof(uint64_t), "a dropped input's serial is kept in its slot");
+
+gb_status gb_graph_new (gb_backend *be, gb_graph **out, gb_error *err) {
+  gb_graph *g = malloc(sizeof *g);
+  if (g == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a graph");
+  *g = (gb_graph){.backend = be, .nbuckets = 1024, .next_serial = 1, .where = ""};
+  g->bucket = calloc(g->nbuckets, sizeof *g->bucket);
+  g->interned = gb_interned_new();
+  if (g->bucket == NULL || g->interned == NULL) {
+    gb_graph_free(g);
+    return gb_fail(err, GB_ENOMEM, "no memory for a graph");
+  }
+  *out = g;
+  return GB_OK;
+}
+
+void gb_graph_free (gb_graph *g) {
+  if (g == NULL) return;
+  if (g->free_plans != NULL) g->free_plans(g->plans);
+  assert(g->nnodes == 0);
+  gb_interned_free(g->interned);
+  free(g->bucket);
+  free(g);
+}
+
+const char *gb_graph_intern (gb_graph *g, const char *text) { return gb_interned_get(g->interned, text); }
+
+void gb_node_set_name (gb_node *n, const char *name) {
+  if (*n->name == '\0') n->name = gb_graph_intern(n->graph, name);
+}
+
+char *gb_node_text (const gb_node *n, char buf[GB_NODE_TEXT]) {
+  char shape[GB_SHAPE_TEXT];
+  snprintf(buf, GB_NODE_TEXT, "%.60s%s%s%s%.80s%s", n->name, *n->name ? " " : "", gb_shape_text(gb_node_shape(n), shape),
+           *n->where ? " (" : "", n->where, *n->where ? ")" : "");
+  return buf;
+}
+
+/* ---- the cons table ---- */
+
+static void table_grow (gb_graph *g) {
+  const size_t n = 2 * g->nbuckets;
+  gb_node **bucket = calloc(n, sizeof *bucket);
+  if (bucket == NULL) return;                     /* longer chains are still right */
+  for (size_t i = 0; i < g->nbuckets; i++)
+    for (gb_node *c = g->bucket[i], *next; c != NULL; c = next) {
+      next = c->chain;
+      c->chain = bucket[c->hash & (n - 1)];
+      bucket[c->hash & (n - 1)] = c;
+    }
+  free(g->bucket);
+  g->bucket = bucket;
+  g->nbuckets = n;
+}
+
+static void table_insert (gb_graph *g, gb_node *n) {
+  if (g->nnodes >= g->nbuckets) table_grow(g);
+  gb_node **b = &g->bucket[n->hash & (g->nbuckets - 1)];
+  n->chain = *b;
+  *b = n;
+  g->nnodes++;
+}
+
+static void table_remove (gb_graph *g, gb_node *n) {
+  gb_node **p = &g->bucket[n->hash & (g->nbuckets - 1)];
+  while (*p != n) p = &(*p)->chain;
+  *p = n->chain;
+  g->nnodes--;
+}
+
+static uint64_t hash_key (gb_op op, int nin, gb_node *const *in, const gb_attr *attr, const gb_value *v) {
+  uint64_t h = gb_hash_bytes((uint64_t)op, attr, sizeof *attr);
+  h = gb_hash_u64(h, (uint64_t)v->dtype);
+  h = gb_hash_u64(h, (uint64_t)v->shape.ndim);
+  for (int i = 0; i < v->shape.ndim; i++) h = gb_hash_u64(h, v->shape.dim[i]);
+  for (int i = 0; i < nin; i++) h = gb_hash_u64(h, in[i]->serial);
+  return h;
+}
+
+static uint64_t input_serial (const gb_node *n, int i) {
+  if (n->ndropped == 0) return n->in[i]->serial;
+  uint64_t serial;
+  memcpy(&serial, &n->in[i], sizeof serial);
+  return serial;
+}
+
+static bool same_key (const gb_node *n, gb_op op, int nin, gb_node *const *in, const gb_attr *attr, const gb_value *v) {
+  if (n->op != op || n->nin + n->ndropped != nin || n->out->dtype != v->dtype) return false;
+  if (memcmp(&n->attr, attr, sizeof *attr) != 0 || !gb_shape_equal(&n->out->shape, &v->shape)) return false;
+  for (int i = 0; i < nin; i++)
+    if (input_serial(n, i) != in[i]->serial) return false;
+  return true;
+}
+
+static gb_node *table_find (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
+                            const gb_value *v) {
+  for (gb_node *n = g->bucket[hash & (g->nbuckets - 1)]; n != NULL; n = n->chain)
+    if (n->hash == hash && same_key(n, op, nin, in, attr, v)) return n;
+  return NULL;
+}
+
+/* ---- making and releasing ---- */
+
+/* A node with one count, not yet in the table and without its inputs. NULL: no memory. */
+static gb_node *node_alloc (gb_graph *g, gb_op op, int nin, int nout) {
+  gb_node *n = calloc(1, sizeof *n + (size_t)nout * sizeof *n->out + (size_t)nin * sizeof *n->in);
+  if (n == NULL) return NULL;
+  n->refs = 1;
+  n->op = op;
+  n->nin = nin;
+  n->nout = nout;
+  n->graph = g;
+  n->serial = g->next_serial++;
+  n->where = g->where;
+  n->name = "";
+  n->out = (gb_value *)(n + 1);
+  n->in = (gb_node **)(n->out + nout);
+  return n;
+}
+
+/* Releases the nodes linked from 'dead' by 'chain', all of which have left the table, and what only they held. */
+static void release (gb_node *dead) {
+  while (dead != NULL) {
+    gb_node *n = dead;
+    dead = n->chain;
+    for (int i = 0; i < n->nin; i++) {
+      gb_node *in = n->in[i];
+      if (--in->refs > 0) continue;
+      assert(in->refs == 0);
+      table_remove(in->graph, in);
+      in->chain = dead;
+      dead = in;
+    }
+    for (int i = 0; i < n->nout; i++) gb_tensor_clear(&n->out[i].tensor);
+    free(n);
+  }
+}
+
+void gb_node_unref (gb_node *n) {
+  if (n == NULL || --n->refs > 0) return;
+  assert(n->refs == 0);
+  table_remove(n->graph, n);
+  n->chain = NULL;
+  release(n);
+}
+
+void gb_node_drop_inputs (gb_node *n) {
+  if (n->nin == 0 || !gb_node_has_value(n) || (n->flags & GB_NODE_NEEDS_GRAD) != 0) return;
+  gb_node *dead = NULL;
+  for (int i = 0; i < n->nin; i++) {
+    gb_node *in = n->in[i];
+    memcpy(&n->in[i], &in->serial, sizeof in->serial);
+    if (--in->refs > 0) continue;
+    table_remove(in->graph, in);
+    in->chain = dead;
+    dead = in;
+  }
+  n->ndropped = n->nin;
+  n->nin = 0;
+  n->depth = 0;
+  release(dead);
+}
+
+static unsigned inherited_flags (gb_op op, int nin, gb_node *const *in, const gb_value *v) {
+  if (op == GB_OP_CONST) return GB_NODE_WEAK;
+  bool needs_grad = false, weak = nin > 0;
+  for (int i = 0; i < nin; i++) {
+    needs_grad |= (in[i]->flags & GB_NODE_NEEDS_GRAD) != 0;
+    weak &= (in[i]->flags & GB_NODE_WEAK) != 0;
+  }
+  const bool is_float = gb_dtype_is_float(v->dtype);
+  needs_grad &= op != GB_OP_DETACH && is_float;
+  weak &= op != GB_OP_CAST && is_float && (v->shape.ndim == 0 || needs_grad);
+  return (needs_grad ? GB_NODE_NEEDS_GRAD : 0u) | (weak ? GB_NODE_WEAK : 0u);
+}
+
+static int depth_of (int nin, gb_node *const *in) {
+  int depth = -1;
+  for (int i = 0; i < nin; i++) {
+    const int d = gb_node_has_value(in[i]) ? 0 : in[i]->depth;
+    if (d > depth) depth = d;
+  }
+  return depth + 1;
+}
+
+static gb_status make (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
+                       const gb_value *v, gb_node **out, gb_error *err) {
+  gb_node *n = node_alloc(g, op, nin, gb_ops[op].outputs);
+  if (n == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a node of the graph (%zu nodes)", g->nnodes);
+  n->hash = hash;
+  n->attr = *attr;
+  n->flags = inherited_flags(op, nin, in, v);
+  n->depth = depth_of(nin, in);
+  for (int i = 0; i < nin; i++) n->in[i] = gb_node_ref(in[i]);
+  for (int i = 0; i < n->nout; i++) n->out[i] = v[i];
+  if (gb_symmetric_infer(n)) n->flags |= GB_NODE_SYMMETRIC;
+  table_insert(g, n);
+  *out = n;
+  return GB_OK;
+}
+
+gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
+                         const gb_shape *shape, gb_dtype dtype, gb_node **out, gb_error *err) {
+  gb_attr a = {0};
+  if (attr != NULL) a = *attr;
+  gb_value v[GB_MAX_OUTPUTS] = {0};
+  GB_TRY(gb_shape_infer(op, nin, in, &a, shape, dtype, v, err));
+  const uint64_t hash = hash_key(op, nin, in, &a, v);
+  gb_node *found = table_find(g, hash, op, nin, in, &a, v);
+  if (found != NULL) {
+    *out = gb_node_ref(found);
+    return GB_OK;
+  }
+  *out = NULL;
+  GB_TRY(gb_simplify(g, op, in, &a, v, out, err));
+  if (*out != NULL) return GB_OK;
+  GB_TRY(gb_canon(g, op, nin, in, &a, out, err));
+  if (*out != NULL) return GB_OK;
+  return make(g, hash, op, nin, in, &a, v, out, err);
+}
+
+/* ---- leaves ---- */
+
+static uint64_t hash_leaf (const gb_tensor *t) {
+  uint64_t h = gb_hash_u64((uint64_t)GB_OP_LEAF, (uint64_t)(uintptr_t)t->storage);
+  h = gb_hash_u64(h, t->offset);
+  h = gb_hash_u64(h, (uint64_t)t->dtype);
+  for (int i = 0; i < t->shape.ndim; i++) {
+    h = gb_hash_u64(h, t->shape.dim[i]);
+    h = gb_hash_u64(h, (uint64_t)t->stride[i]);
+  }
+  return h;
+}
+
+static bool same_leaf (const gb_node *n, const gb_tensor *t) {
+  const gb_tensor *v = &n->out->tensor;
+  if (n->op != GB_OP_LEAF || (n->flags & UNMERGED) != 0) return false;
+  if (v->storage != t->storage || v->offset != t->offset || v->dtype != t->dtype) return false;
+  if (!gb_shape_equal(&v->shape, &t->shape)) return false;
+  for (int i = 0; i < t->shape.ndim; i++)
+    if (v->stride[i] != t->stride[i]) return false;
+  return true;
+}
+
+static unsigned leaf_flags (const gb_tensor *value, unsigned flags) {
+  unsigned f = flags & UNMERGED;
+  if (value->storage == NULL && (f & GB_NODE_TRACED) == 0) f |= GB_NODE_PLACEHOLDER;
+  if ((f & (GB_NODE_PARAM | GB_NODE_GRAD)) != 0) f |= GB_NODE_NEEDS_GRAD;
+  if ((f & GB_NODE_PARAM) != 0) f |= GB_NODE_WEAK;
+  return f;
+}
+
+gb_status gb_node_leaf (gb_graph *g, const gb_tensor *value, unsigned flags, const char *name, gb_node **out, gb_error *err) {
+  const unsigned f = leaf_flags(value, flags);
+  size_t numel;
+  char text[GB_SHAPE_TEXT];
+  if ((f & GB_NODE_NEEDS_GRAD) != 0 && !gb_dtype_is_float(value->dtype))
+    return gb_fail(err, GB_EDTYPE, "gradients need a float tensor, got %s", gb_dtype_name(value->dtype));
+  if (!gb_shape_numel_checked(&value->shape, &numel))
+    return gb_fail(err, GB_ESHAPE, "size overflows: %s", gb_shape_text(&value->shape, text));
+  uint64_t hash = (f & UNMERGED) != 0 ? gb_hash_u64(GB_OP_LEAF, g->next_serial) : hash_leaf(value);
+  if ((f & UNMERGED) == 0)
+    for (gb_node *n = g->bucket[hash & (g->nbuckets - 1)]; n != NULL; n = n->chain)
+      if (n->hash == hash && same_leaf(n, value)) {
+        gb_node_set_name(n, name);
+        *out = gb_node_ref(n);
+        return GB_OK;
+      }
+  gb_node *n = node_alloc(g, GB_OP_LEAF, 0, 1);
+  if (n == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a node of the graph (%zu nodes)", g->nnodes);
+  n->hash = hash;
+  n->flags = f;
+  n->out[0] = (gb_value){.dtype = value->dtype, .shape = value->shape, .tensor = gb_tensor_ref(value)};
+  gb_node_set_name(n, name);
+  table_insert(g, n);
+  *out = n;
+  return GB_OK;
+}
+
+gb_status gb_node_placeholder (gb_graph *g, const gb_shape *s, gb_dtype t, const char *name, gb_node **out, gb_error *err) {
+  const gb_tensor empty = {.dtype = t, .shape = *s};
+  return gb_node_leaf(g, &empty, GB_NODE_PLACEHOLDER, name, out, err);
+}
+
+/* The number is rounded to the type, so that equal elements are equal nodes. */
+gb_status gb_node_const (gb_graph *g, double v, gb_dtype t, gb_node **out, gb_error *err) {
+  uint64_t element = 0;
+  gb_attr a = {0};
+  if (t == GB_I64 && !(v >= -0x1p63 && v < 0x1p63 && v == trunc(v)))
+    return gb_fail(err, GB_EDTYPE, "%.17g is not an integer, expected i64", v);
+  gb_element_set(&element, 0, t, v);
+  a.f[0] = gb_element_get(&element, 0, t);
+  return gb_node_build(g, GB_OP_CONST, 0, NULL, &a, NULL, t, out, err);
+}

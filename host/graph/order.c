@@ -1,0 +1,63 @@
+/* order.c - the iterative topological walk. */
+#include <stdlib.h>
+
+#include "graph/node.h"
+
+/* A growable array of borrowed nodes. */
+typedef struct list { gb_node **at; size_t n, room; } list;
+
+static bool push (list *l, gb_node *n) {
+  if (l->n == l->room) {
+    const size_t room = l->room == 0 ? 64 : 2 * l->room;
+    gb_node **at = realloc(l->at, room * sizeof *at);
+    if (at == NULL) return false;
+    l->at = at;
+    l->room = room;
+  }
+  l->at[l->n++] = n;
+  return true;
+}
+
+static int inputs_below (const gb_node *n, bool through_values) {
+  return !through_values && gb_node_has_value(n) ? 0 : n->nin;
+}
+
+/* While a node is on the stack its 'index' counts the inputs already visited. */
+static bool visit (gb_graph *g, gb_node *root, bool through_values, list *stack, list *order) {
+  if (root->mark == g->walk) return true;
+  root->mark = g->walk;
+  root->index = 0;
+  if (!push(stack, root)) return false;
+  while (stack->n > 0) {
+    gb_node *n = stack->at[stack->n - 1];
+    if (n->index < (size_t)inputs_below(n, through_values)) {
+      gb_node *in = n->in[n->index++];
+      if (in->mark == g->walk) continue;
+      in->mark = g->walk;
+      in->index = 0;
+      if (!push(stack, in)) return false;
+    } else {
+      stack->n--;
+      n->index = order->n;
+      if (!push(order, n)) return false;
+    }
+  }
+  return true;
+}
+
+gb_status gb_graph_order (gb_graph *g, size_t nroots, gb_node *const *roots, bool through_values,
+                          gb_node ***order, size_t *count, gb_error *err) {
+  list stack = {0}, sorted = {0};
+  bool ok = true;
+  g->walk++;
+  for (size_t i = 0; i < nroots && ok; i++) ok = visit(g, roots[i], through_values, &stack, &sorted);
+  if (ok && sorted.at == NULL) ok = (sorted.at = malloc(sizeof *sorted.at)) != NULL;   /* no roots: still an array */
+  free(stack.at);
+  if (!ok) {
+    free(sorted.at);
+    return gb_fail(err, GB_ENOMEM, "no memory to walk the graph");
+  }
+  *order = sorted.at;
+  *count = sorted.n;
+  return GB_OK;
+}

@@ -1,0 +1,135 @@
+/* error.c - error objects {code, message, line, need, have, minimum}, and the only places that raise them. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/interrupt.h"
+#include "lua/lgb.h"
+
+static void set_bytes (lua_State *L, const char *key, uint64_t bytes) {
+  if (bytes == 0) return;
+  lua_pushinteger(L, (lua_Integer)bytes);
+  lua_setfield(L, -2, key);
+}
+
+/* Pushes an error object for the line that called. */
+static void push_error (lua_State *L, const char *code, const char *message) {
+  lua_createtable(L, 0, 6);
+  lua_pushstring(L, code);
+  lua_setfield(L, -2, "code");
+  lua_pushstring(L, message);
+  lua_setfield(L, -2, "message");
+  lua_pushstring(L, lgb_where(L, lgb_session_of(L)));
+  lua_setfield(L, -2, "line");
+  luaL_setmetatable(L, LGB_ERROR);
+}
+
+/* Failures of the surroundings begin with what kind they are; the others say it themselves. */
+static bool wants_prefix (gb_status code, const char *text) {
+  if (code != GB_ENOMEM && code != GB_EDEVICE && code != GB_EINTERNAL && code != GB_EREFUSED) return false;
+  return strncmp(text, gb_status_text(code), strlen(gb_status_text(code))) != 0;
+}
+
+int lgb_raise (lua_State *L, gb_status code, const gb_error *err) {
+  if (code == GB_EINTR) gb_interrupt_clear();       /* answered: the next command starts afresh */
+  const char *text = err->text[0] != '\0' ? err->text : gb_status_text(code);
+  if (wants_prefix(code, text)) text = lua_pushfstring(L, "%s: %s", gb_status_text(code), text);
+  push_error(L, gb_status_code(code), text);
+  set_bytes(L, "need", err->need);
+  set_bytes(L, "have", err->have);
+  set_bytes(L, "minimum", err->minimum);
+  return lua_error(L);
+}
+
+int lgb_fail (lua_State *L, gb_status code, const char *fmt, ...) {
+  gb_error err = {.text = ""};
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(err.text, sizeof err.text, fmt, ap);
+  va_end(ap);
+  return lgb_raise(L, code, &err);
+}
+
+int lgb_result (lua_State *L, gb_status st, const gb_error *err) {
+  return st == GB_OK ? 1 : lgb_raise(L, st, err);
+}
+
+/* core.error(code, message [, fields]) -> an error object, not raised */
+int lgb_core_error (lua_State *L) {
+  const char *code = luaL_checkstring(L, 1);
+  const char *message = luaL_checkstring(L, 2);
+  push_error(L, code, message);
+  if (!lua_istable(L, 3)) return 1;
+  for (lua_pushnil(L); lua_next(L, 3); ) {
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);                              /* error, key, key, value */
+    lua_rawset(L, -4);
+  }
+  return 1;
+}
+
+/* core.raise(code, message [, level] [, fields]): the line is that of the nearest caller outside the library. */
+int lgb_core_raise (lua_State *L) {
+  if (lua_isnumber(L, 3)) lua_remove(L, 3);
+  lgb_core_error(L);
+  return lua_error(L);
+}
+
+static int error_tostring (lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_getfield(L, 1, "line");
+  lua_getfield(L, 1, "message");
+  const char *line = lua_tostring(L, -2), *message = lua_tostring(L, -1);
+  if (message == NULL) message = "error";
+  if (line == NULL || line[0] == '\0') lua_pushstring(L, message);
+  else lua_pushfstring(L, "%s: %s", line, message);
+  return 1;
+}
+
+static int error_concat (lua_State *L) {
+  luaL_tolstring(L, 1, NULL);
+  luaL_tolstring(L, 2, NULL);
+  lua_concat(L, 2);
+  return 1;
+}
+
+void lgb_error_meta (lua_State *L) {
+  static const luaL_Reg meta[] = {{"__concat", error_concat}, {"__tostring", error_tostring}, {NULL, NULL}};
+  luaL_newmetatable(L, LGB_ERROR);
+  luaL_setfuncs(L, meta, 0);
+  lua_pop(L, 1);
+}
+
+/* Edit distance of two short names; anything longer than the row counts as far. */
+static size_t edit_distance (const char *a, const char *b) {
+  enum { MOST = 48 };
+  const size_t na = strlen(a), nb = strlen(b);
+  if (na > MOST || nb > MOST) return MOST;
+  size_t row[MOST + 1];
+  for (size_t j = 0; j <= nb; j++) row[j] = j;
+  for (size_t i = 1; i <= na; i++) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= nb; j++) {
+      const size_t change = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      const size_t gap = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+      row[j] = change < gap ? change : gap;
+    }
+  }
+  return row[nb];
+}
+
+bool lgb_nearest (const char *name, const char *const *names, char *best, size_t size) {
+  const size_t third = strlen(name) / 3;
+  size_t nearest = (third > 2 ? third : 2) + 1;
+  bool found = false;
+  for (; *names != NULL; names++) {
+    const size_t d = edit_distance(name, *names);
+    if (d >= nearest) continue;
+    nearest = d;
+    found = true;
+    snprintf(best, size, "%s", *names);
+  }
+  return found;
+}

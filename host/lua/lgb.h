@@ -1,0 +1,125 @@
+/* lgb.h - what the binding files share: the session, tensor handles, argument checks, options, errors.
+**
+** A binding runs in four steps: check its arguments (owning nothing), push an empty result, call the core (which cannot
+** jump), raise or return (owning nothing). Whatever must live across a Lua call is held by a userdata on the stack. */
+#ifndef GB_LUA_LGB_H
+#define GB_LUA_LGB_H
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "graph/grad.h"
+#include "plan/plan.h"
+
+#define LGB_TENSOR "gibbous.tensor"
+#define LGB_ERROR "gibbous.error"
+#define LGB_HOLDER "gibbous.holder"
+#define LGB_CHUNK "=gibbous/"           /* chunk names of the Lua library start so: errors point past it */
+
+/* One a Lua state, made by the first require. It outlives the state until the last handle is closed, so the order in which
+** a closing state finalises things cannot matter. */
+typedef struct lgb_session {
+  gb_backend *backend;
+  gb_graph *graph;
+  lua_State *L;                         /* state of the last binding entered: the one that can collect */
+  size_t handles;                       /* tensors and plans that still point here */
+  bool state_gone;
+  bool busy;                            /* inside the core: finalizers must not evaluate */
+  unsigned uncharged;                   /* handles made since the collector last heard of them */
+  const char *where;                    /* the last provenance, interned, and what it was made of */
+  char source[LUA_IDSIZE];
+  int line;
+  gb_dtype dtype;                       /* gb.config */
+  int digits, edge;
+} lgb_session;
+
+/* The userdata of a tensor. node NULL: empty or closed. */
+typedef struct lgb_tensor {
+  gb_node *node;
+  lgb_session *session;
+} lgb_tensor;
+
+/* session.c */
+void lgb_open_session (lua_State *L);
+lgb_session *lgb_session_of (lua_State *L);
+lgb_session *lgb_enter (lua_State *L);        /* and: nodes built from here on come from the caller's line */
+const char *lgb_where (lua_State *L, lgb_session *s);
+void lgb_charge (lua_State *L, lgb_session *s, size_t bytes);
+void lgb_session_release (lgb_session *s);    /* a handle is gone */
+void *lgb_scratch (lua_State *L, size_t n, size_t size);   /* pushes collectable memory for n items, zeroed */
+
+/* error.c */
+void lgb_error_meta (lua_State *L);
+int lgb_raise (lua_State *L, gb_status code, const gb_error *err);
+int lgb_fail (lua_State *L, gb_status code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int lgb_result (lua_State *L, gb_status st, const gb_error *err);    /* 1 or raises */
+int lgb_core_error (lua_State *L);            /* core.error(code, message, fields) */
+int lgb_core_raise (lua_State *L);
+bool lgb_nearest (const char *name, const char *const *names, char *best, size_t size);
+
+/* tensor.c */
+void lgb_tensor_meta (lua_State *L);
+lgb_tensor *lgb_newtensor (lua_State *L);     /* pushes an empty handle */
+gb_tensor *lgb_newholder (lua_State *L);      /* pushes a counted slot for a value that is not yet a node */
+gb_node *lgb_tonode (lua_State *L, int arg);  /* NULL: not a tensor. A param at 'arg' is replaced by its tensor. */
+gb_node *lgb_checknode (lua_State *L, int arg);
+/* Numbers and booleans too: replaced by a tensor of the type that goes with 'other' (may be NULL). */
+gb_node *lgb_checkoperand (lua_State *L, int arg, const gb_node *other);
+void lgb_checkpair (lua_State *L, int a, int b, gb_node **x, gb_node **y);
+/* Axis from a 1-based, possibly negative position; 'extra' = 1 where a new axis may follow the last. */
+int lgb_checkaxis (lua_State *L, int arg, const gb_node *x, int extra);
+size_t lgb_checkposition (lua_State *L, int arg, size_t extent, const char *what);
+/* Shape from the integers first..last, or from one list at 'first'. */
+gb_shape lgb_checkshape (lua_State *L, int first, int last);
+void lgb_pushshape (lua_State *L, const gb_shape *s);
+/* Pushes a list {n}; each element a tensor, anchored. Returns scratch with the nodes (also pushed): stack grows by 2. */
+gb_node **lgb_checklist (lua_State *L, int arg, size_t *n);
+
+/* options.c */
+bool lgb_isoptions (lua_State *L, int arg);
+void lgb_checkoptions (lua_State *L, int arg, const char *const *names);   /* nil or none: no options */
+bool lgb_option (lua_State *L, int arg, const char *name);                 /* true: pushed its value */
+double lgb_optnumber (lua_State *L, int arg, const char *name, double def);
+lua_Integer lgb_optinteger (lua_State *L, int arg, const char *name, lua_Integer def);
+bool lgb_optbool (lua_State *L, int arg, const char *name, bool def);
+const char *lgb_optstring (lua_State *L, int arg, const char *name, const char *def);
+gb_dtype lgb_optdtype (lua_State *L, int arg, gb_dtype def);
+void lgb_optdevice (lua_State *L, int arg);
+gb_dtype lgb_checkdtype (lua_State *L, const char *name);
+size_t lgb_tobytes (lua_State *L, int index, const char *what);            /* 1e9, "1 GiB" */
+
+/* observe.c */
+void lgb_eval (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes);   /* nodes anchored by the caller */
+const gb_tensor *lgb_value (lua_State *L, lgb_session *s, gb_node *n);           /* evaluates; borrowed */
+void lgb_pushelement (lua_State *L, const gb_tensor *t, const size_t *index);
+
+/* print.c */
+int lgb_tensor_tostring (lua_State *L);
+
+/* plan.c */
+void lgb_plan_meta (lua_State *L);
+/* Pushes a slot for malloc'ed text, freed by the collector: fill it, then lua_pushstring what it holds. */
+char **lgb_newtext (lua_State *L);
+
+/* Functions by file; each list ends with a null entry. Methods are fields of every tensor. */
+extern const luaL_Reg lgb_grad_methods[], lgb_linalg_methods[], lgb_map_methods[], lgb_observe_methods[],
+    lgb_reduce_methods[], lgb_shape_methods[];
+void lgb_map_register (lua_State *L);         /* methods table on top: elementwise methods by op */
+void lgb_reduce_register (lua_State *L);
+void lgb_operators (lua_State *L);            /* metatable on top: arithmetic events */
+
+extern const luaL_Reg lgb_grad_functions[], lgb_io_functions[], lgb_kernel_functions[], lgb_linalg_functions[],
+    lgb_make_functions[], lgb_map_functions[], lgb_memory_functions[], lgb_observe_functions[], lgb_plan_functions[],
+    lgb_plot_functions[], lgb_product_functions[], lgb_settings_functions[], lgb_shape_functions[];
+void lgb_io_meta (lua_State *L);
+void lgb_plot_meta (lua_State *L);
+
+/* embed.c */
+void lgb_embed_searcher (lua_State *L);       /* makes require find the Lua library */
+int lgb_embed_source (lua_State *L);          /* core.source(module): its text, nil where there is none */
+int lgb_embed_modules (lua_State *L);         /* core.modules(): names of the modules built in */
+
+int luaopen_gibbous_core (lua_State *L);
+int luaopen_gibbous (lua_State *L);
+
+#endif

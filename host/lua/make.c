@@ -1,0 +1,322 @@
+/* make.c - makers: gb.tensor from Lua tables, constants, ranges, random numbers. All but gb.tensor are lazy. */
+#include <math.h>
+#include <stdio.h>
+
+#include "lua/lgb.h"
+
+static const char *const make_options[] = {"device", "dtype", NULL};
+static const char *const random_options[] = {"device", "dtype", "seed", NULL};
+
+/* ---- gb.tensor ------------------------------------------------------------------------------------------------------ */
+
+/* The shape read down the first elements of nested lists; the leaves' kind decides the default type. */
+static gb_shape shape_of_lists (lua_State *L, int arg, bool *booleans) {
+  gb_shape s = {.ndim = 0};
+  lua_pushvalue(L, arg);
+  while (lua_istable(L, -1) && lgb_tonode(L, lua_gettop(L)) == NULL) {
+    if (s.ndim == GB_MAXDIM) lgb_fail(L, GB_ESHAPE, "lists are nested more than %d deep", GB_MAXDIM);
+    s.dim[s.ndim++] = (size_t)lua_rawlen(L, -1);
+    if (lua_rawlen(L, -1) == 0) break;
+    lua_rawgeti(L, -1, 1);
+    lua_remove(L, -2);
+  }
+  *booleans = lua_isboolean(L, -1);
+  lua_pop(L, 1);
+  return s;
+}
+
+typedef struct filler {
+  gb_tensor *out;
+  size_t at;                            /* next element */
+  size_t path[GB_MAXDIM];               /* where the walk is, from 1, for messages */
+} filler;
+
+static const char *path_text (lua_State *L, const filler *f, int depth) {
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  for (int i = 0; i <= depth; i++) {
+    char one[32];
+    lua_Unsigned at = f->path[i];
+    snprintf(one, sizeof one, "[%llu]", (unsigned long long)at);
+    luaL_addstring(&b, one);
+  }
+  luaL_pushresult(&b);
+  return lua_tostring(L, -1);
+}
+
+static void fill_element (lua_State *L, filler *f, int depth) {
+  const bool want_boolean = f->out->dtype == GB_BOOL;
+  const int type = lua_type(L, -1);
+  if (type == LUA_TBOOLEAN && want_boolean) {
+    gb_element_set(f->out->storage->data, f->at++, GB_BOOL, lua_toboolean(L, -1));
+  } else if (type == LUA_TNUMBER && f->out->dtype == GB_I64) {
+    int whole;
+    ((int64_t *)f->out->storage->data)[f->at++] = lua_tointegerx(L, -1, &whole);
+    if (!whole) lgb_fail(L, GB_EDTYPE, "element %s is not a whole number", path_text(L, f, depth - 1));
+  } else if (type == LUA_TNUMBER && !want_boolean) {
+    gb_element_set(f->out->storage->data, f->at++, f->out->dtype, lua_tonumber(L, -1));
+  } else if (lgb_tonode(L, lua_gettop(L)) != NULL) {
+    lgb_fail(L, GB_EDTYPE, "element %s is a tensor: join tensors with gb.stack or gb.cat", path_text(L, f, depth - 1));
+  } else {
+    const char *got = luaL_typename(L, -1);
+    lgb_fail(L, type == LUA_TTABLE ? GB_ESHAPE : GB_EDTYPE, "element %s must be a %s, got %s", path_text(L, f, depth - 1),
+             want_boolean ? "boolean" : "number", got);
+  }
+}
+
+/* The list or element on top of the stack; its nesting is bounded by the shape. */
+static void fill (lua_State *L, filler *f, int depth) {
+  const gb_shape *s = &f->out->shape;
+  if (depth == s->ndim) {
+    fill_element(L, f, depth);
+    return;
+  }
+  if (!lua_istable(L, -1)) {
+    const char *got = luaL_typename(L, -1);
+    lgb_fail(L, GB_ESHAPE, "ragged list: row %s is a %s, a list of %zu expected", path_text(L, f, depth - 1), got, s->dim[depth]);
+  }
+  const size_t n = (size_t)lua_rawlen(L, -1);
+  if (n != s->dim[depth])
+    lgb_fail(L, GB_ESHAPE, "ragged list: row %s has %zu elements, %zu expected", path_text(L, f, depth - 1), n, s->dim[depth]);
+  for (size_t i = 0; i < n; i++) {
+    f->path[depth] = i + 1;
+    lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    fill(L, f, depth + 1);
+    lua_pop(L, 1);
+  }
+}
+
+static int tensor_of_tensor (lua_State *L, gb_node *x, gb_dtype t) {
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  if (gb_node_dtype(x) == t) {
+    y->node = gb_node_ref(x);
+    return 1;
+  }
+  return lgb_result(L, gb_node_build(x->graph, GB_OP_CAST, 1, &x, NULL, NULL, t, &y->node, &err), &err);
+}
+
+/* gb.tensor(t, {dtype, device}): t is a number, a boolean, nested lists, or a tensor */
+static int make_tensor (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 2);
+  lgb_checkoptions(L, 2, make_options);
+  lgb_optdevice(L, 2);
+  gb_node *x = lgb_tonode(L, 1);
+  if (x != NULL) return tensor_of_tensor(L, x, lgb_optdtype(L, 2, gb_node_dtype(x)));
+  const int type = lua_type(L, 1);
+  if (type != LUA_TTABLE && type != LUA_TNUMBER && type != LUA_TBOOLEAN) return luaL_typeerror(L, 1, "number or list");
+  luaL_checkstack(L, 4 * GB_MAXDIM, "nested lists");
+  bool booleans;
+  const gb_shape shape = shape_of_lists(L, 1, &booleans);
+  const gb_dtype t = lgb_optdtype(L, 2, booleans ? GB_BOOL : s->dtype);
+  gb_tensor *holder = lgb_newholder(L);
+  gb_error err;
+  lgb_charge(L, s, gb_shape_bytes(&shape, t));
+  lgb_result(L, gb_tensor_new(&s->backend->ledger, t, &shape, GB_MEM_TENSOR, s->graph->where, "", holder, &err), &err);
+  filler f = {.out = holder};
+  lua_pushvalue(L, 1);
+  fill(L, &f, 0);
+  lgb_tensor *y = lgb_newtensor(L);
+  const gb_status st = gb_node_leaf(s->graph, holder, 0, NULL, &y->node, &err);
+  gb_tensor_clear(holder);
+  return lgb_result(L, st, &err);
+}
+
+/* ---- constants and ranges ------------------------------------------------------------------------------------------- */
+
+/* Shape from the arguments first..., with a trailing option table taken off. Sets *options to its index, 0 = none. */
+static gb_shape checkmaker (lua_State *L, int first, const char *const *names, int *options) {
+  int last = lua_gettop(L);
+  *options = 0;
+  if (last >= first && lgb_isoptions(L, last) && !(last == first && lua_isnil(L, last))) {
+    lua_pushnil(L);
+    const bool empty = lua_next(L, last) == 0;
+    if (!empty) lua_pop(L, 2);
+    if (!empty || last > first) *options = last--;  /* a lone {} is the shape of one element */
+  }
+  if (*options != 0) {
+    lgb_checkoptions(L, *options, names);
+    lgb_optdevice(L, *options);
+  }
+  const gb_shape s = lgb_checkshape(L, first, last);
+  for (int i = 0; i < s.ndim; i++)
+    if (s.dim[i] == SIZE_MAX) lgb_fail(L, GB_ESHAPE, "bad extent -1");
+  return s;
+}
+
+static gb_dtype maker_dtype (lua_State *L, int options, gb_dtype def) {
+  return options != 0 ? lgb_optdtype(L, options, def) : def;
+}
+
+static int push_full (lua_State *L, lgb_session *s, const gb_shape *shape, double v, gb_dtype t) {
+  gb_error err;
+  lgb_tensor *one = lgb_newtensor(L);
+  lgb_result(L, gb_node_const(s->graph, v, t, &one->node, &err), &err);
+  if (shape->ndim == 0) return 1;
+  lgb_tensor *y = lgb_newtensor(L);
+  return lgb_result(L, gb_expand(one->node, shape, &y->node, &err), &err);
+}
+
+/* gb.zeros(n, m, ..., {dtype, device}) */
+static int make_zeros (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  int o;
+  const gb_shape shape = checkmaker(L, 1, make_options, &o);
+  return push_full(L, s, &shape, 0, maker_dtype(L, o, s->dtype));
+}
+
+/* gb.ones(n, m, ..., {dtype, device}) */
+static int make_ones (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  int o;
+  const gb_shape shape = checkmaker(L, 1, make_options, &o);
+  return push_full(L, s, &shape, 1, maker_dtype(L, o, s->dtype));
+}
+
+/* gb.full({n, m}, v, {dtype, device}) */
+static int make_full (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 3);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  const int type = lua_type(L, 2);
+  if (type != LUA_TNUMBER && type != LUA_TBOOLEAN) return luaL_typeerror(L, 2, "number or boolean");
+  lgb_checkoptions(L, 3, make_options);
+  lgb_optdevice(L, 3);
+  const gb_dtype t = lgb_optdtype(L, 3, type == LUA_TBOOLEAN ? GB_BOOL : s->dtype);
+  const gb_shape shape = lgb_checkshape(L, 1, 1);
+  return push_full(L, s, &shape, type == LUA_TBOOLEAN ? lua_toboolean(L, 2) : lua_tonumber(L, 2), t);
+}
+
+/* gb.empty(n, m, ..., {dtype, device}): a shape without a value, for plans */
+static int make_empty (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  int o;
+  const gb_shape shape = checkmaker(L, 1, make_options, &o);
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_node_placeholder(s->graph, &shape, maker_dtype(L, o, s->dtype), NULL, &y->node, &err), &err);
+}
+
+static size_t checkcount (lua_State *L, int arg) {
+  const lua_Integer n = luaL_checkinteger(L, arg);
+  if (n < 0 || n > (lua_Integer)PTRDIFF_MAX / 8) lgb_fail(L, GB_ESHAPE, "bad extent %lld", (long long)n);
+  return (size_t)n;
+}
+
+static int push_given (lua_State *L, lgb_session *s, gb_op op, const gb_attr *attr, const gb_shape *shape, gb_dtype t) {
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_node_build(s->graph, op, 0, NULL, attr, shape, t, &y->node, &err), &err);
+}
+
+/* gb.eye(n, {dtype, device}) */
+static int make_eye (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 2);
+  const size_t n = checkcount(L, 1);
+  lgb_checkoptions(L, 2, make_options);
+  lgb_optdevice(L, 2);
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_eye(s->graph, n, lgb_optdtype(L, 2, s->dtype), &y->node, &err), &err);
+}
+
+static int push_range (lua_State *L, lgb_session *s, double from, double step, size_t n, int options) {
+  const gb_attr attr = {.f = {from, step}};
+  const gb_shape shape = gb_shape_of(1, &n);
+  return push_given(L, s, GB_OP_RANGE, &attr, &shape, lgb_optdtype(L, options, s->dtype));
+}
+
+/* gb.range(a, b, step, {dtype}): a, a + step, ... up to b, which is included when it is hit within rounding */
+static int make_range (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 4);
+  if (lgb_isoptions(L, 3) && lua_isnil(L, 4)) {
+    lua_pushnil(L);
+    lua_insert(L, 3);
+    lua_settop(L, 4);
+  }
+  const double a = luaL_checknumber(L, 1), b = luaL_checknumber(L, 2), step = luaL_optnumber(L, 3, 1);
+  lgb_checkoptions(L, 4, make_options);
+  lgb_optdevice(L, 4);
+  if (!(step != 0) || !isfinite(a) || !isfinite(b) || !isfinite(step))
+    return lgb_fail(L, GB_EOPTION, "range: finite bounds and a step other than 0 expected");
+  const double steps = floor((b - a) / step + 1e-9);
+  if (steps >= 0x1p48) return lgb_fail(L, GB_ESHAPE, "range: too many elements");
+  return push_range(L, s, a, step, steps < 0 ? 0 : (size_t)steps + 1, 4);
+}
+
+/* gb.linspace(a, b, n, {dtype}): n evenly spaced points, both ends included */
+static int make_linspace (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 4);
+  const double a = luaL_checknumber(L, 1), b = luaL_checknumber(L, 2);
+  const size_t n = checkcount(L, 3);
+  lgb_checkoptions(L, 4, make_options);
+  lgb_optdevice(L, 4);
+  return push_range(L, s, a, n > 1 ? (b - a) / (double)(n - 1) : 0, n, 4);
+}
+
+/* ---- random numbers ------------------------------------------------------------------------------------------------- */
+
+/* {seed, stream}: a seed of one's own starts its own stream, else the next one of gb.seed. */
+static gb_attr next_stream (lua_State *L, lgb_session *s, int options) {
+  if (options != 0 && lgb_option(L, options, "seed")) {
+    lua_pop(L, 1);
+    return (gb_attr){.i = {lgb_optinteger(L, options, "seed", 0), 0}};
+  }
+  return (gb_attr){.i = {(int64_t)s->graph->seed, (int64_t)s->graph->next_stream++}};
+}
+
+static gb_dtype random_dtype (lua_State *L, lgb_session *s, int options) {
+  const gb_dtype t = maker_dtype(L, options, s->dtype);
+  if (!gb_dtype_is_float(t)) lgb_fail(L, GB_EDTYPE, "random numbers are floats, got %s", gb_dtype_name(t));
+  return t;
+}
+
+static int push_random (lua_State *L, gb_op op) {
+  lgb_session *s = lgb_enter(L);
+  int o;
+  const gb_shape shape = checkmaker(L, 1, random_options, &o);
+  const gb_dtype t = random_dtype(L, s, o);
+  const gb_attr attr = next_stream(L, s, o);
+  return push_given(L, s, op, &attr, &shape, t);
+}
+
+/* gb.rand(n, m, ..., {dtype, seed}): uniform in (0, 1) */
+static int make_rand (lua_State *L) { return push_random(L, GB_OP_RAND); }
+
+/* gb.randn(n, m, ..., {dtype, seed}): standard normal */
+static int make_randn (lua_State *L) { return push_random(L, GB_OP_RANDN); }
+
+/* gb.randperm(n, {seed}): the positions 1 .. n in random order, i64 */
+static int make_randperm (lua_State *L) {
+  static const char *const names[] = {"device", "seed", NULL};
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 2);
+  const size_t n = checkcount(L, 1);
+  lgb_checkoptions(L, 2, names);
+  const gb_shape shape = gb_shape_of(1, &n);
+  const gb_attr attr = next_stream(L, s, lua_isnil(L, 2) ? 0 : 2);
+  return push_given(L, s, GB_OP_RANDPERM, &attr, &shape, GB_I64);
+}
+
+/* gb.sobol(n, d, {seed, dtype}): n points of a digitally shifted Sobol sequence */
+static int make_sobol (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 3);
+  const size_t dim[2] = {checkcount(L, 1), checkcount(L, 2)};
+  lgb_checkoptions(L, 3, random_options);
+  lgb_optdevice(L, 3);
+  const gb_shape shape = gb_shape_of(2, dim);
+  const int o = lua_isnil(L, 3) ? 0 : 3;
+  const gb_dtype t = random_dtype(L, s, o);
+  const gb_attr attr = next_stream(L, s, o);
+  return push_given(L, s, GB_OP_SOBOL, &attr, &shape, t);
+}
+
+const luaL_Reg lgb_make_functions[] = {
+    {"empty", make_empty}, {"eye", make_eye}, {"full", make_full}, {"linspace", make_linspace}, {"ones", make_ones},
+    {"rand", make_rand}, {"randn", make_randn}, {"randperm", make_randperm}, {"range", make_range}, {"sobol", make_sobol},
+    {"tensor", make_tensor}, {"zeros", make_zeros}, {NULL, NULL}};

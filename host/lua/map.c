@@ -1,0 +1,125 @@
+/* map.c - elementwise work: methods by op, arithmetic events, comparisons, clamp, softmax, where, maximum, minimum. */
+#include "lua/lgb.h"
+
+/* The op of a function registered by op is its upvalue. */
+static gb_op op_of (lua_State *L) { return (gb_op)lua_tointeger(L, lua_upvalueindex(1)); }
+
+static void set_op (lua_State *L, const char *name, gb_op op, lua_CFunction f) {
+  lua_pushinteger(L, op);
+  lua_pushcclosure(L, f, 1);
+  lua_setfield(L, -2, name);
+}
+
+static int map1 (lua_State *L) {
+  lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_map1(op_of(L), x, &y->node, &err), &err);
+}
+
+static int map2 (lua_State *L) {
+  gb_node *x, *y;
+  lgb_enter(L);
+  lua_settop(L, 2);
+  lgb_checkpair(L, 1, 2, &x, &y);
+  lgb_tensor *z = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_map2(op_of(L), x, y, &z->node, &err), &err);
+}
+
+/* gb.where(c, a, b): a where c holds, else b */
+static int map_where (lua_State *L) {
+  gb_node *a, *b;
+  lgb_enter(L);
+  lua_settop(L, 3);
+  gb_node *c = lgb_checkoperand(L, 1, NULL);
+  lgb_checkpair(L, 2, 3, &a, &b);
+  lgb_tensor *z = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_map3(GB_OP_WHERE, c, a, b, &z->node, &err), &err);
+}
+
+/* x:clamp(lo, hi): either may be nil */
+static int m_clamp (lua_State *L) {
+  lgb_enter(L);
+  lua_settop(L, 3);
+  gb_node *x = lgb_checknode(L, 1);
+  luaL_argcheck(L, !lua_isnil(L, 2) || !lua_isnil(L, 3), 2, "a bound expected");
+  gb_node *lo = lua_isnil(L, 2) ? NULL : lgb_checkoperand(L, 2, x);
+  gb_node *hi = lua_isnil(L, 3) ? NULL : lgb_checkoperand(L, 3, x);
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_clamp(x, lo, hi, &y->node, &err), &err);
+}
+
+/* x:softmax(d) */
+static int m_softmax (lua_State *L) {
+  lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  const int axis = lgb_checkaxis(L, 2, x, 0);
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_softmax(x, axis, &y->node, &err), &err);
+}
+
+/* x:log_softmax(d) */
+static int m_log_softmax (lua_State *L) {
+  lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  const int axis = lgb_checkaxis(L, 2, x, 0);
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_log_softmax(x, axis, &y->node, &err), &err);
+}
+
+const luaL_Reg lgb_map_methods[] = {
+    {"clamp", m_clamp}, {"log_softmax", m_log_softmax}, {"softmax", m_softmax}, {NULL, NULL}};
+
+void lgb_map_register (lua_State *L) {
+  static const gb_op one[] = {
+      GB_OP_ABS, GB_OP_ACOS, GB_OP_ASIN, GB_OP_ATAN, GB_OP_CEIL, GB_OP_COS, GB_OP_DETACH, GB_OP_DIGAMMA, GB_OP_ERF,
+      GB_OP_EXP, GB_OP_EXPM1, GB_OP_FLOOR, GB_OP_ISFINITE, GB_OP_ISNAN, GB_OP_LGAMMA, GB_OP_LOG, GB_OP_LOG1P,
+      GB_OP_LOG_NDTR, GB_OP_NDTR, GB_OP_RELU, GB_OP_ROUND, GB_OP_RSQRT, GB_OP_SIGMOID, GB_OP_SIGN, GB_OP_SIN,
+      GB_OP_SOFTPLUS, GB_OP_SQRT, GB_OP_TAN, GB_OP_TANH};
+  static const gb_op two[] = {GB_OP_EQ, GB_OP_GE, GB_OP_GT, GB_OP_LE, GB_OP_LT, GB_OP_NE};
+  for (size_t i = 0; i < sizeof one / sizeof one[0]; i++) set_op(L, gb_ops[one[i]].name, one[i], map1);
+  for (size_t i = 0; i < sizeof two / sizeof two[0]; i++) set_op(L, gb_ops[two[i]].name, two[i], map2);
+}
+
+void lgb_operators (lua_State *L) {
+  set_op(L, "__add", GB_OP_ADD, map2);
+  set_op(L, "__band", GB_OP_AND, map2);
+  set_op(L, "__bnot", GB_OP_NOT, map1);
+  set_op(L, "__bor", GB_OP_OR, map2);
+  set_op(L, "__div", GB_OP_DIV, map2);
+  set_op(L, "__idiv", GB_OP_IDIV, map2);
+  set_op(L, "__mod", GB_OP_MOD, map2);
+  set_op(L, "__mul", GB_OP_MUL, map2);
+  set_op(L, "__pow", GB_OP_POW, map2);
+  set_op(L, "__sub", GB_OP_SUB, map2);
+  set_op(L, "__unm", GB_OP_NEG, map1);
+}
+
+static int map_maximum (lua_State *L) {
+  gb_node *x, *y;
+  lgb_enter(L);
+  lua_settop(L, 2);
+  lgb_checkpair(L, 1, 2, &x, &y);
+  lgb_tensor *z = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_map2(GB_OP_MAXIMUM, x, y, &z->node, &err), &err);
+}
+
+static int map_minimum (lua_State *L) {
+  gb_node *x, *y;
+  lgb_enter(L);
+  lua_settop(L, 2);
+  lgb_checkpair(L, 1, 2, &x, &y);
+  lgb_tensor *z = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_map2(GB_OP_MINIMUM, x, y, &z->node, &err), &err);
+}
+
+const luaL_Reg lgb_map_functions[] = {
+    {"maximum", map_maximum}, {"minimum", map_minimum}, {"where", map_where}, {NULL, NULL}};

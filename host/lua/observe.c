@@ -1,0 +1,220 @@
+/* observe.c - where lazy values become numbers: eval, item, totable, comparisons, conversion. */
+#include "lua/lgb.h"
+
+/* ---- evaluation ------------------------------------------------------------------------------------------------------- */
+
+static size_t bytes_missing (size_t n, gb_node *const *nodes) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < n; i++) {
+    const size_t one = gb_node_has_value(nodes[i]) ? 0 : gb_shape_bytes(gb_node_shape(nodes[i]), gb_node_dtype(nodes[i]));
+    if (__builtin_add_overflow(bytes, one, &bytes)) return SIZE_MAX;
+  }
+  return bytes;
+}
+
+void lgb_eval (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes) {
+  if (s->busy) {
+    lgb_fail(L, GB_EINTERNAL, "a tensor cannot be observed in a finalizer that runs during an evaluation");
+    return;
+  }
+  const size_t bytes = bytes_missing(n, nodes);
+  if (bytes > 0) lgb_charge(L, s, bytes);
+  gb_error err;
+  s->busy = true;
+  const gb_status st = gb_eval(s->graph, n, nodes, &err);
+  s->busy = false;
+  lgb_result(L, st, &err);
+}
+
+const gb_tensor *lgb_value (lua_State *L, lgb_session *s, gb_node *n) {
+  if (!gb_node_has_value(n)) lgb_eval(L, s, 1, &n);
+  return &n->out[0].tensor;
+}
+
+/* Nodes found in nested tables. 'anchor' is the stack index of a list that keeps alive what params gave. */
+typedef struct gathering {
+  gb_node **node;                       /* NULL: only count */
+  size_t count;
+  int anchor;
+} gathering;
+
+#define MOST_NESTED 32
+
+static void gather (lua_State *L, int arg, gathering *g, int depth) {
+  luaL_checkstack(L, 4, "nested lists");
+  lua_pushvalue(L, arg);
+  gb_node *n = lgb_tonode(L, lua_gettop(L));
+  if (n != NULL) {
+    if (g->node != NULL) {
+      g->node[g->count] = n;
+      lua_rawseti(L, g->anchor, (lua_Integer)g->count + 1);
+    } else {
+      lua_pop(L, 1);
+    }
+    g->count++;
+    return;
+  }
+  if (!lua_istable(L, -1)) lgb_fail(L, GB_EOPTION, "eval: tensors or tables of tensors expected, got %s", luaL_typename(L, -1));
+  if (depth == MOST_NESTED) lgb_fail(L, GB_EOPTION, "eval: tables are nested more than %d deep", MOST_NESTED);
+  const int table = lua_gettop(L);
+  for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) gather(L, lua_gettop(L), g, depth + 1);
+  lua_pop(L, 1);
+}
+
+/* gb.eval(a, b, {list}, ...): one joint traversal; gives its arguments back */
+static int observe_eval (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  const int nargs = lua_gettop(L);
+  lua_newtable(L);
+  gathering g = {.anchor = nargs + 1};
+  for (int i = 1; i <= nargs; i++) gather(L, i, &g, 0);
+  gb_node **nodes = lgb_scratch(L, g.count, sizeof *nodes);
+  g = (gathering){.node = nodes, .anchor = nargs + 1};
+  for (int i = 1; i <= nargs; i++) gather(L, i, &g, 0);
+  lgb_eval(L, s, g.count, nodes);
+  lua_settop(L, nargs);
+  return nargs;
+}
+
+/* x:eval(): computes x now; gives x */
+static int m_eval (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 1);
+  gb_node *x = lgb_checknode(L, 1);
+  lgb_eval(L, s, 1, &x);
+  return 1;
+}
+
+/* ---- numbers ---------------------------------------------------------------------------------------------------------- */
+
+void lgb_pushelement (lua_State *L, const gb_tensor *t, const size_t *index) {
+  if (t->dtype == GB_I64) {
+    ptrdiff_t at = (ptrdiff_t)t->offset;
+    for (int i = 0; i < t->shape.ndim; i++) at += (ptrdiff_t)index[i] * t->stride[i];
+    lua_pushinteger(L, ((const int64_t *)t->storage->data)[at]);
+  } else if (t->dtype == GB_BOOL) {
+    lua_pushboolean(L, gb_tensor_at(t, index) != 0);
+  } else {
+    lua_pushnumber(L, gb_tensor_at(t, index));
+  }
+}
+
+/* x:item(): the number of a tensor of one element */
+static int m_item (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  char text[GB_SHAPE_TEXT];
+  if (gb_shape_numel(gb_node_shape(x)) != 1)
+    return lgb_fail(L, GB_ESHAPE, "item: one element expected, got shape %s", gb_shape_text(gb_node_shape(x), text));
+  const size_t origin[GB_MAXDIM] = {0};
+  lgb_pushelement(L, lgb_value(L, s, x), origin);
+  return 1;
+}
+
+static void push_rows (lua_State *L, const gb_tensor *t, size_t *index, int axis) {
+  if (axis == t->shape.ndim) {
+    lgb_pushelement(L, t, index);
+    return;
+  }
+  const size_t n = t->shape.dim[axis];
+  lua_createtable(L, n < INT32_MAX ? (int)n : 0, 0);
+  for (index[axis] = 0; index[axis] < n; index[axis]++) {
+    push_rows(L, t, index, axis + 1);
+    lua_rawseti(L, -2, (lua_Integer)index[axis] + 1);
+  }
+}
+
+/* x:totable(): nested lists; a number for a tensor without dimensions */
+static int m_totable (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  const gb_tensor *t = lgb_value(L, s, x);
+  luaL_checkstack(L, 2 * GB_MAXDIM, "totable");
+  size_t index[GB_MAXDIM] = {0};
+  push_rows(L, t, index, 0);
+  return 1;
+}
+
+/* ---- comparisons -------------------------------------------------------------------------------------------------------- */
+
+/* Pushes op(x, y). */
+static gb_node *push_map2 (lua_State *L, gb_op op, gb_node *x, gb_node *y) {
+  lgb_tensor *z = lgb_newtensor(L);
+  gb_error err;
+  lgb_result(L, gb_map2(op, x, y, &z->node, &err), &err);
+  return z->node;
+}
+
+static gb_node *push_map1 (lua_State *L, gb_op op, gb_node *x) {
+  lgb_tensor *z = lgb_newtensor(L);
+  gb_error err;
+  lgb_result(L, gb_map1(op, x, &z->node, &err), &err);
+  return z->node;
+}
+
+static gb_node *push_number (lua_State *L, double v, const gb_node *beside) {
+  lua_pushnumber(L, v);
+  return lgb_checkoperand(L, lua_gettop(L), beside);
+}
+
+static int push_all (lua_State *L, lgb_session *s, gb_node *holds) {
+  lgb_tensor *z = lgb_newtensor(L);
+  gb_error err;
+  lgb_result(L, gb_reduce(GB_OP_ALL, holds, 0, false, &z->node, &err), &err);
+  const size_t origin[GB_MAXDIM] = {0};
+  lua_pushboolean(L, gb_tensor_at(lgb_value(L, s, z->node), origin) != 0);
+  return 1;
+}
+
+/* x:equal(y): the same shape, type and elements; NaN equals nothing */
+static int m_equal (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1), *y = lgb_checknode(L, 2);
+  if (gb_node_dtype(x) != gb_node_dtype(y) || !gb_shape_equal(gb_node_shape(x), gb_node_shape(y))) {
+    lua_pushboolean(L, false);
+    return 1;
+  }
+  return push_all(L, s, push_map2(L, GB_OP_EQ, x, y));
+}
+
+/* x:allclose(y, {rtol = 1e-5, atol = 1e-8}): |x - y| <= atol + rtol |y| everywhere; NaN is close to nothing */
+static int m_allclose (lua_State *L) {
+  static const char *const names[] = {"atol", "rtol", NULL};
+  gb_node *x, *y;
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 3);
+  lgb_checknode(L, 1);
+  lgb_checkpair(L, 1, 2, &x, &y);
+  lgb_checkoptions(L, 3, names);
+  const double rtol = lgb_optnumber(L, 3, "rtol", 1e-5), atol = lgb_optnumber(L, 3, "atol", 1e-8);
+  gb_node *gap = push_map1(L, GB_OP_ABS, push_map2(L, GB_OP_SUB, x, y));
+  gb_node *size = push_map1(L, GB_OP_ABS, y);
+  gb_node *slack = push_map2(L, GB_OP_MUL, size, push_number(L, rtol, size));
+  gb_node *bound = push_map2(L, GB_OP_ADD, slack, push_number(L, atol, slack));
+  gb_node *near = push_map2(L, GB_OP_LE, gap, bound);
+  return push_all(L, s, push_map2(L, GB_OP_OR, near, push_map2(L, GB_OP_EQ, x, y)));   /* equal infinities */
+}
+
+/* x:to{dtype, device} */
+static int m_to (lua_State *L) {
+  static const char *const names[] = {"device", "dtype", NULL};
+  lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lgb_checkoptions(L, 2, names);
+  lgb_optdevice(L, 2);
+  const gb_dtype t = lgb_optdtype(L, 2, gb_node_dtype(x));
+  lgb_tensor *y = lgb_newtensor(L);
+  if (t == gb_node_dtype(x)) {
+    y->node = gb_node_ref(x);
+    return 1;
+  }
+  gb_error err;
+  return lgb_result(L, gb_node_build(x->graph, GB_OP_CAST, 1, &x, NULL, NULL, t, &y->node, &err), &err);
+}
+
+const luaL_Reg lgb_observe_methods[] = {
+    {"allclose", m_allclose}, {"equal", m_equal}, {"eval", m_eval}, {"item", m_item}, {"to", m_to},
+    {"totable", m_totable}, {NULL, NULL}};
+
+const luaL_Reg lgb_observe_functions[] = {{"eval", observe_eval}, {NULL, NULL}};

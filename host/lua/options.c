@@ -1,0 +1,126 @@
+/* options.c - option tables of the functions written in C: every key is known, a mistake names the nearest right key. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lua/lgb.h"
+
+/* A table with string keys only. A param is a table too, but a tensor first. */
+bool lgb_isoptions (lua_State *L, int arg) {
+  if (lua_type(L, arg) != LUA_TTABLE || lua_rawlen(L, arg) != 0) return false;
+  if (luaL_getmetafield(L, arg, "__tensor") == LUA_TNIL) return true;
+  lua_pop(L, 1);
+  return false;
+}
+
+static const char *function_name (lua_State *L) {
+  lua_Debug ar;
+  if (!lua_getstack(L, 0, &ar)) return "?";
+  lua_getinfo(L, "n", &ar);
+  return ar.name != NULL ? ar.name : "?";
+}
+
+void lgb_checkoptions (lua_State *L, int arg, const char *const *names) {
+  if (lua_isnoneornil(L, arg)) return;
+  if (!lgb_isoptions(L, arg)) {
+    luaL_typeerror(L, arg, "option table");
+    return;
+  }
+  for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING)
+      lgb_fail(L, GB_EOPTION, "%s: option names are strings, got a %s key", function_name(L), luaL_typename(L, -2));
+    const char *key = lua_tostring(L, -2);
+    const char *const *known = names;
+    while (*known != NULL && strcmp(*known, key) != 0) known++;
+    if (*known != NULL) continue;
+    char near[64];
+    if (lgb_nearest(key, names, near, sizeof near))
+      lgb_fail(L, GB_EOPTION, "%s: unknown option '%s', did you mean '%s'?", function_name(L), key, near);
+    lgb_fail(L, GB_EOPTION, "%s: unknown option '%s'", function_name(L), key);
+  }
+}
+
+bool lgb_option (lua_State *L, int arg, const char *name) {
+  if (!lua_istable(L, arg)) return false;
+  if (lua_getfield(L, arg, name) != LUA_TNIL) return true;
+  lua_pop(L, 1);
+  return false;
+}
+
+static int wrong_type (lua_State *L, const char *name, const char *expected) {
+  return lgb_fail(L, GB_EOPTION, "%s: option '%s' must be %s, got %s", function_name(L), name, expected,
+                  luaL_typename(L, -1));
+}
+
+double lgb_optnumber (lua_State *L, int arg, const char *name, double def) {
+  if (!lgb_option(L, arg, name)) return def;
+  if (lua_type(L, -1) != LUA_TNUMBER) wrong_type(L, name, "a number");
+  const double v = lua_tonumber(L, -1);
+  lua_pop(L, 1);
+  return v;
+}
+
+lua_Integer lgb_optinteger (lua_State *L, int arg, const char *name, lua_Integer def) {
+  if (!lgb_option(L, arg, name)) return def;
+  int whole;
+  const lua_Integer v = lua_tointegerx(L, -1, &whole);
+  if (!whole || lua_type(L, -1) != LUA_TNUMBER) wrong_type(L, name, "an integer");
+  lua_pop(L, 1);
+  return v;
+}
+
+bool lgb_optbool (lua_State *L, int arg, const char *name, bool def) {
+  if (!lgb_option(L, arg, name)) return def;
+  if (lua_type(L, -1) != LUA_TBOOLEAN) wrong_type(L, name, "a boolean");
+  const bool v = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return v;
+}
+
+/* The string stays alive in the option table. */
+const char *lgb_optstring (lua_State *L, int arg, const char *name, const char *def) {
+  if (!lgb_option(L, arg, name)) return def;
+  if (lua_type(L, -1) != LUA_TSTRING) wrong_type(L, name, "a string");
+  const char *v = lua_tostring(L, -1);
+  lua_pop(L, 1);
+  return v;
+}
+
+gb_dtype lgb_checkdtype (lua_State *L, const char *name) {
+  gb_dtype t;
+  if (gb_dtype_parse(name, &t)) return t;
+  return (gb_dtype)lgb_fail(L, GB_EOPTION, "unknown dtype '%s' (f64, f32, f16, bf16, i64 or bool expected)", name);
+}
+
+gb_dtype lgb_optdtype (lua_State *L, int arg, gb_dtype def) {
+  const char *name = lgb_optstring(L, arg, "dtype", NULL);
+  return name != NULL ? lgb_checkdtype(L, name) : def;
+}
+
+void lgb_optdevice (lua_State *L, int arg) {
+  const char *name = lgb_optstring(L, arg, "device", "cpu");
+  if (strcmp(name, "cpu") != 0) lgb_fail(L, GB_EDEVICE, "there is no device '%s' (cpu expected)", name);
+}
+
+/* Bytes from a number or from text such as "1.5 GiB", "200MB". */
+size_t lgb_tobytes (lua_State *L, int index, const char *what) {
+  static const struct { const char *unit; double bytes; } units[] = {
+      {"", 1}, {"B", 1}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
+      {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0}};
+  double bytes = -1;
+  if (lua_type(L, index) == LUA_TNUMBER) {
+    bytes = lua_tonumber(L, index);
+  } else if (lua_type(L, index) == LUA_TSTRING) {
+    char number[32], unit[8] = "";
+    if (sscanf(lua_tostring(L, index), " %31[0-9.eE+-] %7[A-Za-z]", number, unit) >= 1 && lua_stringtonumber(L, number) != 0) {
+      const double v = lua_tonumber(L, -1);
+      lua_pop(L, 1);
+      for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(unit, units[i].unit) == 0) bytes = v * units[i].bytes;
+    }
+  } else {
+    lgb_fail(L, GB_EOPTION, "%s must be bytes or text such as \"1 GiB\", got %s", what, luaL_typename(L, index));
+  }
+  if (!(bytes >= 0 && bytes < 0x1p62))
+    lgb_fail(L, GB_EOPTION, "%s must be bytes or text such as \"1 GiB\", got %s", what, luaL_tolstring(L, index, NULL));
+  return (size_t)bytes;
+}

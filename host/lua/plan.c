@@ -1,0 +1,298 @@
+/* plan.c - gb.plan: what an expression will take before it takes it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua/lgb.h"
+
+#define LGB_PLAN "gibbous.plan"
+#define LGB_TEXT "gibbous.text"
+
+/* user value 1: what was planned, a tensor or a list of them */
+typedef struct plan_box {
+  gb_plan *plan;
+  lgb_session *session;
+  size_t nouts;
+} plan_box;
+
+static int text_gc (lua_State *L) {
+  char **text = luaL_checkudata(L, 1, LGB_TEXT);
+  free(*text);
+  *text = NULL;
+  return 0;
+}
+
+char **lgb_newtext (lua_State *L) {
+  char **text = lua_newuserdatauv(L, sizeof *text, 0);
+  *text = NULL;
+  luaL_setmetatable(L, LGB_TEXT);
+  return text;
+}
+
+static int plan_close (lua_State *L) {
+  plan_box *p = luaL_checkudata(L, 1, LGB_PLAN);
+  gb_plan *plan = p->plan;
+  lgb_session *s = p->session;
+  p->plan = NULL;
+  p->session = NULL;
+  gb_plan_free(plan);
+  if (s != NULL) lgb_session_release(s);
+  return 0;
+}
+
+static plan_box *checkplan (lua_State *L) {
+  plan_box *p = luaL_checkudata(L, 1, LGB_PLAN);
+  if (p->plan == NULL) lgb_fail(L, GB_ECLOSED, "closed plan");
+  return p;
+}
+
+static size_t budget_option (lua_State *L, int arg) {
+  if (!lgb_option(L, arg, "budget")) return 0;
+  const size_t bytes = lgb_tobytes(L, lua_gettop(L), "plan: option 'budget'");
+  lua_pop(L, 1);
+  if (bytes == 0) lgb_fail(L, GB_EOPTION, "plan: option 'budget' must be above 0");
+  return bytes;
+}
+
+static void refuse_options_to_come (lua_State *L, int arg) {
+  static const char *const later[] = {"allow", "prefer", NULL};
+  for (const char *const *name = later; *name != NULL; name++)
+    if (lgb_option(L, arg, *name)) lgb_fail(L, GB_EOPTION, "plan: option '%s' is not in this version", *name);
+  const char *exact = lgb_optstring(L, arg, "exact", "bits");
+  if (strcmp(exact, "math") == 0) lgb_fail(L, GB_EOPTION, "plan: exact = 'math' is not in this version");
+  if (strcmp(exact, "bits") != 0) lgb_fail(L, GB_EOPTION, "plan: option 'exact' must be 'bits' or 'math', got '%s'", exact);
+}
+
+/* gb.plan(y or {...}, {budget, device, exact}) */
+static int plan_new (lua_State *L) {
+  static const char *const names[] = {"allow", "budget", "device", "exact", "prefer", NULL};
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 2);
+  lgb_checkoptions(L, 2, names);
+  lgb_optdevice(L, 2);
+  refuse_options_to_come(L, 2);
+  const gb_plan_options options = {.budget = budget_option(L, 2)};
+  gb_node *one = lgb_tonode(L, 1), **outs = &one;
+  size_t n = 1;
+  if (one == NULL) outs = lgb_checklist(L, 1, &n);
+  luaL_argcheck(L, n > 0, 1, "at least one tensor expected");
+  plan_box *p = lua_newuserdatauv(L, sizeof *p, 1);
+  *p = (plan_box){.session = s, .nouts = n};
+  s->handles++;
+  luaL_setmetatable(L, LGB_PLAN);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, 1);
+  gb_error err;
+  s->busy = true;
+  const gb_status st = gb_plan_new(s->graph, n, outs, &options, &p->plan, &err);
+  s->busy = false;
+  return lgb_result(L, st, &err);
+}
+
+/* ---- running ---------------------------------------------------------------------------------------------------------- */
+
+static int run_in_place (lua_State *L, plan_box *p) {
+  gb_error err;
+  p->session->busy = true;
+  const gb_status st = gb_plan_run(p->plan, &err);
+  p->session->busy = false;
+  lgb_result(L, st, &err);
+  lua_getiuservalue(L, 1, 1);
+  return 1;
+}
+
+/* Values for the leaves of a run; each evaluated, so that its storage can be read. */
+static size_t checkbindings (lua_State *L, lgb_session *s, gb_node **leaf, gb_tensor *value, int anchors) {
+  size_t n = 0;
+  for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1), n++) {
+    lua_pushvalue(L, -2);
+    leaf[n] = lgb_tonode(L, lua_gettop(L));
+    if (leaf[n] == NULL) lgb_fail(L, GB_EOPTION, "run: the keys are leaves of the plan, got a %s", luaL_typename(L, -1));
+    lua_pushvalue(L, -2);
+    gb_node *v = lgb_checkoperand(L, lua_gettop(L), leaf[n]);
+    value[n] = *lgb_value(L, s, v);
+    lua_rawseti(L, anchors, (lua_Integer)n * 2 + 1);
+    lua_rawseti(L, anchors, (lua_Integer)n * 2 + 2);
+  }
+  return n;
+}
+
+static size_t count_entries (lua_State *L, int arg) {
+  size_t n = 0;
+  for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) n++;
+  return n;
+}
+
+/* One tensor where one was planned, else a list. */
+static int push_results (lua_State *L, plan_box *p, gb_tensor **held) {
+  gb_error err;
+  const bool single = luaL_testudata(L, -1, LGB_TENSOR) != NULL;
+  lua_createtable(L, (int)p->nouts, 0);
+  for (size_t i = 0; i < p->nouts; i++) {
+    lgb_tensor *y = lgb_newtensor(L);
+    const gb_status st = gb_node_leaf(p->session->graph, held[i], 0, NULL, &y->node, &err);
+    gb_tensor_clear(held[i]);
+    lgb_result(L, st, &err);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  if (single) lua_rawgeti(L, -1, 1);
+  return 1;
+}
+
+/* plan:run(): computes what was planned. plan:run{[leaf] = tensor}: the same with other values in the leaves. */
+static int m_run (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 2);
+  plan_box *p = checkplan(L);
+  if (s->busy) return lgb_fail(L, GB_EINTERNAL, "a plan cannot run in a finalizer that runs during an evaluation");
+  if (lua_isnil(L, 2)) return run_in_place(L, p);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  const size_t n = count_entries(L, 2);
+  lua_newtable(L);
+  gb_node **leaf = lgb_scratch(L, n, sizeof *leaf);
+  gb_tensor *value = lgb_scratch(L, n, sizeof *value), *out = lgb_scratch(L, p->nouts, sizeof *out);
+  gb_tensor **held = lgb_scratch(L, p->nouts, sizeof *held);
+  checkbindings(L, s, leaf, value, 3);
+  luaL_checkstack(L, (int)p->nouts + LUA_MINSTACK, "run");
+  for (size_t i = 0; i < p->nouts; i++) held[i] = lgb_newholder(L);
+  lua_getiuservalue(L, 1, 1);
+  gb_error err;
+  s->busy = true;
+  const gb_status st = gb_plan_run_with(p->plan, n, leaf, value, out, &err);
+  s->busy = false;
+  for (size_t i = 0; i < p->nouts; i++) *held[i] = out[i];
+  if (st != GB_OK) return lgb_raise(L, st, &err);
+  return push_results(L, p, held);
+}
+
+/* ---- reports ------------------------------------------------------------------------------------------------------------ */
+
+static int push_text (lua_State *L, char *(*make)(const gb_plan *)) {
+  const plan_box *p = checkplan(L);
+  char **text = lgb_newtext(L);
+  *text = make(p->plan);
+  if (*text == NULL) return lgb_fail(L, GB_ENOMEM, "no memory for the report");
+  lua_pushstring(L, *text);
+  return 1;
+}
+
+static int m_explain (lua_State *L) { return push_text(L, gb_plan_explain); }
+static int m_json (lua_State *L) { return push_text(L, gb_plan_json); }
+
+static int m_svg (lua_State *L) {
+  checkplan(L);
+  return lgb_fail(L, GB_EOPTION, "plan:svg is not in this version");
+}
+
+static int plan_tostring (lua_State *L) {
+  const plan_box *p = luaL_checkudata(L, 1, LGB_PLAN);
+  if (p->plan == NULL) {
+    lua_pushliteral(L, "plan (closed)");
+    return 1;
+  }
+  gb_plan_report r;
+  char peak[GB_BYTES_TEXT], minimum[GB_BYTES_TEXT];
+  gb_plan_report_get(p->plan, &r);
+  lua_pushfstring(L, "plan of %d steps  peak %s  minimum %s", r.nsteps, gb_bytes_text(r.peak, peak),
+                  gb_bytes_text(r.minimum, minimum));
+  return 1;
+}
+
+/* What each step is, in order. */
+static void push_variants (lua_State *L, const gb_plan *p) {
+  const gb_lowered *low = gb_plan_lowered(p);
+  lua_createtable(L, low->nsteps, 0);
+  for (int i = 0; i < low->nsteps; i++) {
+    lua_pushstring(L, low->step[i].what != NULL ? low->step[i].what : "");
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static const char *const row_class[] = {"leaf", "output", "cache", "temporary"};
+
+static void push_rows (lua_State *L, const gb_plan_report *r) {
+  lua_createtable(L, r->nrows, 0);
+  for (int i = 0; i < r->nrows; i++) {
+    const gb_plan_row *row = &r->row[i];
+    lua_createtable(L, 0, 7);
+    lua_pushstring(L, row->what);
+    lua_setfield(L, -2, "what");
+    lua_pushstring(L, row->where);
+    lua_setfield(L, -2, "line");
+    lua_pushstring(L, row_class[row->cls]);
+    lua_setfield(L, -2, "class");
+    lua_pushinteger(L, (lua_Integer)row->bytes);
+    lua_setfield(L, -2, "bytes");
+    if (row->offset != SIZE_MAX) {
+      lua_pushinteger(L, (lua_Integer)row->offset);
+      lua_setfield(L, -2, "offset");
+    }
+    lua_pushinteger(L, row->first + 1);
+    lua_setfield(L, -2, "first");
+    lua_pushinteger(L, row->last + 1);
+    lua_setfield(L, -2, "last");
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+/* upvalue 1: methods */
+static int plan_index (lua_State *L) {
+  static const char *const facts[] = {"arena", "caches", "lower_bound", "minimum", "outputs", "peak", "rows", "stats",
+                                      "steps", "variants", "close", "explain", "json", "run", "svg", NULL};
+  luaL_checkudata(L, 1, LGB_PLAN);
+  const char *key = luaL_checkstring(L, 2);
+  if (lua_getfield(L, lua_upvalueindex(1), key) != LUA_TNIL) return 1;
+  const plan_box *p = checkplan(L);
+  gb_plan_report r;
+  gb_plan_report_get(p->plan, &r);
+  if (strcmp(key, "peak") == 0) lua_pushinteger(L, (lua_Integer)r.peak);
+  else if (strcmp(key, "minimum") == 0) lua_pushinteger(L, (lua_Integer)r.minimum);
+  else if (strcmp(key, "arena") == 0) lua_pushinteger(L, (lua_Integer)r.arena);
+  else if (strcmp(key, "outputs") == 0) lua_pushinteger(L, (lua_Integer)r.outputs);
+  else if (strcmp(key, "caches") == 0) lua_pushinteger(L, (lua_Integer)r.caches);
+  else if (strcmp(key, "lower_bound") == 0) lua_pushinteger(L, (lua_Integer)r.lower_bound);
+  else if (strcmp(key, "steps") == 0) lua_pushinteger(L, r.nsteps);
+  else if (strcmp(key, "variants") == 0) push_variants(L, p->plan);
+  else if (strcmp(key, "rows") == 0) push_rows(L, &r);
+  else {
+    char near[64];
+    if (lgb_nearest(key, facts, near, sizeof near))
+      return lgb_fail(L, GB_EINDEX, "a plan has no field '%s', did you mean '%s'?", key, near);
+    return lgb_fail(L, GB_EINDEX, "a plan has no field '%s'", key);
+  }
+  return 1;
+}
+
+/* plan:stats(): the last run as measured */
+static int m_stats (lua_State *L) {
+  gb_run_stats stats;
+  gb_plan_stats(checkplan(L)->plan, &stats);
+  lua_createtable(L, 0, 5);
+  lua_pushinteger(L, (lua_Integer)stats.measured);
+  lua_setfield(L, -2, "measured");
+  lua_pushnumber(L, stats.seconds);
+  lua_setfield(L, -2, "seconds");
+  lua_pushinteger(L, (lua_Integer)stats.pairs);
+  lua_setfield(L, -2, "pairs");
+  lua_pushinteger(L, stats.folds);
+  lua_setfield(L, -2, "folds");
+  lua_pushinteger(L, stats.opaques);
+  lua_setfield(L, -2, "opaques");
+  return 1;
+}
+
+void lgb_plan_meta (lua_State *L) {
+  static const luaL_Reg meta[] = {{"__close", plan_close}, {"__gc", plan_close}, {"__tostring", plan_tostring}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"close", plan_close}, {"explain", m_explain}, {"json", m_json}, {"run", m_run},
+                                     {"stats", m_stats}, {"svg", m_svg}, {NULL, NULL}};
+  luaL_newmetatable(L, LGB_TEXT);
+  lua_pushcfunction(L, text_gc);
+  lua_setfield(L, -2, "__gc");
+  luaL_newmetatable(L, LGB_PLAN);
+  luaL_setfuncs(L, meta, 0);
+  luaL_newlib(L, methods);
+  lua_pushcclosure(L, plan_index, 1);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 2);
+}
+
+const luaL_Reg lgb_plan_functions[] = {{"plan", plan_new}, {NULL, NULL}};

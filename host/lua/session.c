@@ -1,0 +1,156 @@
+/* session.c - what belongs to one Lua state: backend, graph, settings, and the collector's share of their memory. */
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua/lgb.h"
+
+static const char session_key = 's';          /* its address is the registry key */
+
+static int default_threads (void) {
+  const char *text = getenv("GIBBOUS_THREADS");
+  const long asked = text != NULL ? strtol(text, NULL, 10) : 0;
+  if (asked >= 1 && asked <= 1024) return (int)asked;
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  const int n = CPU_COUNT(&set);
+  return n > 0 ? n : 1;
+}
+
+static void session_free (lgb_session *s) {
+  if (s->graph != NULL) gb_graph_free(s->graph);
+  if (s->backend != NULL) gb_backend_free(s->backend);
+  free(s);
+}
+
+void lgb_session_release (lgb_session *s) {
+  if (--s->handles == 0 && s->state_gone) session_free(s);
+}
+
+static int session_gc (lua_State *L) {
+  lgb_session **slot = lua_touserdata(L, 1);
+  lgb_session *s = *slot;
+  *slot = NULL;
+  if (s == NULL) return 0;
+  s->state_gone = true;
+  s->backend->ledger.reclaim = NULL;
+  if (s->handles == 0) session_free(s);
+  return 0;
+}
+
+/* Called by the ledger when an allocation does not fit: first what no handle reaches (two cycles, for what finalizers let
+** go), then values that can be computed again. Raises nothing: errors in finalizers are warnings. */
+static void reclaim (void *ud, size_t bytes) {
+  lgb_session *s = ud;
+  lua_gc(s->L, LUA_GCCOLLECT);
+  lua_gc(s->L, LUA_GCCOLLECT);
+  gb_cache_drop(s->graph, bytes);
+}
+
+static gb_status session_new (lgb_session **out, gb_error *err) {
+  lgb_session *s = calloc(1, sizeof *s);
+  if (s == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a session");
+  *s = (lgb_session){.dtype = GB_F64, .digits = 4, .edge = 3, .where = ""};
+  gb_status st = gb_backend_cpu_new(default_threads(), gb_memory_available(), &s->backend, err);
+  if (st == GB_OK) st = gb_graph_new(s->backend, &s->graph, err);
+  if (st != GB_OK) {
+    session_free(s);
+    return st;
+  }
+  s->backend->ledger.reclaim = reclaim;
+  s->backend->ledger.reclaim_ud = s;
+  *out = s;
+  return GB_OK;
+}
+
+void lgb_open_session (lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key) != LUA_TNIL) {
+    lua_pop(L, 1);
+    return;
+  }
+  lua_pop(L, 1);
+  lgb_session **slot = lua_newuserdatauv(L, sizeof *slot, 0);
+  *slot = NULL;
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, session_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);
+  gb_error err;
+  const gb_status st = session_new(slot, &err);
+  if (st != GB_OK) {
+    luaL_error(L, "cannot start: %s", err.text);
+    return;
+  }
+  (*slot)->L = L;
+}
+
+lgb_session *lgb_session_of (lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key);
+  lgb_session *s = *(lgb_session **)lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  s->L = L;
+  return s;
+}
+
+/* "script.lua:12" of the nearest Lua frame that is not the library's own; "" when there is none. Interned. */
+const char *lgb_where (lua_State *L, lgb_session *s) {
+  lua_Debug ar;
+  for (int level = 0; lua_getstack(L, level, &ar); level++) {
+    lua_getinfo(L, "Sl", &ar);
+    if (ar.currentline <= 0 || strncmp(ar.source, LGB_CHUNK, sizeof LGB_CHUNK - 1) == 0) continue;
+    if (ar.currentline != s->line || strcmp(ar.short_src, s->source) != 0) {
+      char text[LUA_IDSIZE + 16];
+      snprintf(text, sizeof text, "%s:%d", ar.short_src, ar.currentline);
+      memcpy(s->source, ar.short_src, sizeof s->source);
+      s->line = ar.currentline;
+      s->where = gb_graph_intern(s->graph, text);
+    }
+    return s->where;
+  }
+  return "";
+}
+
+lgb_session *lgb_enter (lua_State *L) {
+  lgb_session *s = lgb_session_of(L);
+  s->graph->where = lgb_where(L, s);
+  return s;
+}
+
+/* Runs the collector 'kb' worth of allocation further. A stopped collector stays stopped. */
+static void step_collector (lua_State *L, double kb) {
+  if (lua_gc(L, LUA_GCISRUNNING) != 1) return;      /* stopped, or inside a finalizer */
+  lua_gc(L, LUA_GCSTEP, kb < INT_MAX - 1 ? 1 + (int)kb : INT_MAX);
+}
+
+/* The collector sees a small userdata, not what it holds: charge it the same share of the Lua heap as 'bytes' is of the
+** memory limit, about one cycle per limit. Incremental mode only: a generational step never looks at old objects. */
+void lgb_charge (lua_State *L, lgb_session *s, size_t bytes) {
+  const double share = (double)bytes / (double)(s->backend->ledger.limit + 1);
+  step_collector(L, lua_gc(L, LUA_GCCOUNT) * (share < 1 ? share : 1));
+}
+
+#define NODE_KB 0.5                     /* host memory behind a handle: a node and its place in the graph */
+#define CHARGE_EVERY 256
+
+lgb_tensor *lgb_newtensor (lua_State *L) {
+  lgb_session *s = lgb_session_of(L);
+  if (++s->uncharged >= CHARGE_EVERY) {
+    s->uncharged = 0;
+    step_collector(L, CHARGE_EVERY * NODE_KB);
+  }
+  lgb_tensor *t = lua_newuserdatauv(L, sizeof *t, 0);
+  *t = (lgb_tensor){.session = s};                  /* empty: already safe to collect */
+  s->handles++;
+  luaL_setmetatable(L, LGB_TENSOR);
+  return t;
+}
+
+void *lgb_scratch (lua_State *L, size_t n, size_t size) {
+  if (n > (SIZE_MAX >> 1) / size) luaL_error(L, "too many items");
+  void *p = lua_newuserdatauv(L, n * size + 1, 0);
+  memset(p, 0, n * size);
+  return p;
+}

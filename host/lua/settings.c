@@ -1,0 +1,105 @@
+/* settings.c - gb.config, gb.devices, gb.version, gb.seed, gb.clock, gb.type. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "lua/lgb.h"
+
+static void set_setting (lua_State *L, lgb_session *s, const char *key) {
+  if (strcmp(key, "dtype") == 0) lua_pushstring(L, gb_dtype_name(s->dtype));
+  else if (strcmp(key, "device") == 0) lua_pushliteral(L, "cpu");
+  else if (strcmp(key, "threads") == 0) lua_pushinteger(L, gb_pool_threads(s->backend->pool));
+  else if (strcmp(key, "digits") == 0) lua_pushinteger(L, s->digits);
+  else lua_pushinteger(L, s->edge);
+  lua_setfield(L, -2, key);
+}
+
+static int checkrange (lua_State *L, int arg, const char *key, int low, int high) {
+  const lua_Integer v = lgb_optinteger(L, arg, key, low);
+  if (v < low || v > high)
+    return lgb_fail(L, GB_EOPTION, "config: option '%s' must be in %d..%d, got %lld", key, low, high, (long long)v);
+  return (int)v;
+}
+
+static bool given (lua_State *L, int arg, const char *key) {
+  if (!lgb_option(L, arg, key)) return false;
+  lua_pop(L, 1);
+  return true;
+}
+
+/* Everything is checked before anything is set. */
+static void apply (lua_State *L, lgb_session *s) {
+  const gb_dtype t = lgb_optdtype(L, 1, s->dtype);
+  if (t != GB_F64 && t != GB_F32) lgb_fail(L, GB_EOPTION, "config: the default dtype is f64 or f32, got %s", gb_dtype_name(t));
+  lgb_optdevice(L, 1);
+  const int digits = given(L, 1, "digits") ? checkrange(L, 1, "digits", 1, 17) : s->digits;
+  const int edge = given(L, 1, "edge") ? checkrange(L, 1, "edge", 1, 100) : s->edge;
+  if (given(L, 1, "threads")) {
+    gb_error err;
+    lgb_result(L, gb_backend_set_threads(s->backend, checkrange(L, 1, "threads", 1, 1024), &err), &err);
+  }
+  s->dtype = t;
+  s->digits = digits;
+  s->edge = edge;
+}
+
+/* gb.config{dtype, device, threads, digits, edge}: gives the previous values of what it sets, all without an argument */
+static int settings_config (lua_State *L) {
+  static const char *const names[] = {"device", "digits", "dtype", "edge", "threads", NULL};
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 1);
+  lgb_checkoptions(L, 1, names);
+  lua_createtable(L, 0, 5);
+  for (const char *const *key = names; *key != NULL; key++)
+    if (lua_isnil(L, 1) || given(L, 1, *key)) set_setting(L, s, *key);
+  if (!lua_isnil(L, 1)) apply(L, s);
+  return 1;
+}
+
+/* gb.devices(): {{name, isa, threads, memory}} */
+static int settings_devices (lua_State *L) {
+  const lgb_session *s = lgb_session_of(L);
+  lua_createtable(L, 1, 0);
+  lua_createtable(L, 0, 4);
+  lua_pushliteral(L, "cpu");
+  lua_setfield(L, -2, "name");
+  lua_pushstring(L, gb_backend_isa(s->backend));
+  lua_setfield(L, -2, "isa");
+  lua_pushinteger(L, gb_pool_threads(s->backend->pool));
+  lua_setfield(L, -2, "threads");
+  lua_pushinteger(L, (lua_Integer)s->backend->ledger.limit);
+  lua_setfield(L, -2, "memory");
+  lua_rawseti(L, -2, 1);
+  return 1;
+}
+
+/* gb.seed(n): random tensors made from here on are functions of n and of their order */
+static int settings_seed (lua_State *L) {
+  const lua_Integer n = luaL_checkinteger(L, 1);
+  gb_graph *g = lgb_session_of(L)->graph;
+  g->seed = (uint64_t)n;
+  g->next_stream = 0;
+  return 0;
+}
+
+/* gb.clock(): monotonic seconds */
+static int settings_clock (lua_State *L) {
+  lua_pushnumber(L, gb_clock());
+  return 1;
+}
+
+/* gb.type(v): "tensor", "param", "kernel", ..., else Lua's type */
+static int settings_type (lua_State *L) {
+  luaL_checkany(L, 1);
+  if (luaL_getmetafield(L, 1, "__name") != LUA_TSTRING) {
+    lua_pushstring(L, luaL_typename(L, 1));
+    return 1;
+  }
+  const char *name = lua_tostring(L, -1);
+  if (strncmp(name, "gibbous.", 8) == 0) lua_pushstring(L, name + 8);
+  else lua_pushstring(L, luaL_typename(L, 1));
+  return 1;
+}
+
+const luaL_Reg lgb_settings_functions[] = {
+    {"clock", settings_clock}, {"config", settings_config}, {"devices", settings_devices}, {"seed", settings_seed},
+    {"type", settings_type}, {NULL, NULL}};

@@ -1,0 +1,331 @@
+/* shape.c - views and joins: reshape, permute, slice, select, index, put, cat, stack. Positions count from 1, negative
+** from the end; ranges include both ends. */
+#include <string.h>
+
+#include "lua/lgb.h"
+
+/* x:reshape(...): one extent may be -1, found from the others */
+static int m_reshape (lua_State *L) {
+  lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  gb_shape s = lgb_checkshape(L, 2, lua_gettop(L));
+  int open = -1;
+  size_t rest = 1;
+  for (int i = 0; i < s.ndim; i++) {
+    if (s.dim[i] != SIZE_MAX) {
+      if (__builtin_mul_overflow(rest, s.dim[i], &rest)) return lgb_fail(L, GB_ESHAPE, "reshape: the size overflows");
+    } else if (open >= 0) {
+      return lgb_fail(L, GB_ESHAPE, "reshape: only one extent can be -1");
+    } else {
+      open = i;
+    }
+  }
+  const size_t numel = gb_shape_numel(gb_node_shape(x));
+  if (open >= 0) {
+    if (rest == 0 || numel % rest != 0)
+      return lgb_fail(L, GB_ESHAPE, "reshape: %zu elements do not divide into rows of %zu", numel, rest);
+    s.dim[open] = numel / rest;
+  }
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_reshape(x, &s, &y->node, &err), &err);
+}
+
+/* x:permute(...): every dimension once */
+static int m_permute (lua_State *L) {
+  lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  const int ndim = gb_node_shape(x)->ndim;
+  if (lua_istable(L, 2)) {
+    lua_settop(L, 2);
+    const int n = (int)lua_rawlen(L, 2);
+    luaL_checkstack(L, n, "permute");
+    for (int i = 1; i <= n; i++) lua_rawgeti(L, 2, i);
+    lua_remove(L, 2);
+  }
+  if (lua_gettop(L) - 1 != ndim)
+    return lgb_fail(L, GB_ESHAPE, "permute: %d dimensions given for a tensor with %d", lua_gettop(L) - 1, ndim);
+  int axes[GB_MAXDIM];
+  unsigned seen = 0;
+  for (int i = 0; i < ndim; i++) {
+    axes[i] = lgb_checkaxis(L, i + 2, x, 0);
+    if (seen & 1u << axes[i]) return lgb_fail(L, GB_ESHAPE, "permute: dimension %d is given twice", axes[i] + 1);
+    seen |= 1u << axes[i];
+  }
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_permute(x, axes, &y->node, &err), &err);
+}
+
+/* x:t(): the last two dimensions exchanged */
+static int m_t (lua_State *L) {
+  lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_transpose(x, &y->node, &err), &err);
+}
+
+/* x:unsqueeze(d): a new dimension of extent 1 at d */
+static int m_unsqueeze (lua_State *L) {
+  lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  const int axis = lgb_checkaxis(L, 2, x, 1);
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_unsqueeze(x, axis, &y->node, &err), &err);
+}
+
+/* x:squeeze(d): drops a dimension of extent 1 */
+static int m_squeeze (lua_State *L) {
+  lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  const int axis = lgb_checkaxis(L, 2, x, 0);
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_squeeze(x, axis, &y->node, &err), &err);
+}
+
+/* x:expand(...): extents of 1 grow, -1 keeps one */
+static int m_expand (lua_State *L) {
+  lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  gb_shape s = lgb_checkshape(L, 2, lua_gettop(L));
+  const gb_shape *old = gb_node_shape(x);
+  for (int i = 0; i < s.ndim; i++) {
+    if (s.dim[i] != SIZE_MAX) continue;
+    const int from = i - (s.ndim - old->ndim);
+    if (from < 0) return lgb_fail(L, GB_ESHAPE, "expand: a new dimension cannot be -1");
+    s.dim[i] = old->dim[from];
+  }
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_expand(x, &s, &y->node, &err), &err);
+}
+
+/* x:tile(...): repeats along each dimension */
+static int m_tile (lua_State *L) {
+  lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  const gb_shape times = lgb_checkshape(L, 2, lua_gettop(L));
+  for (int i = 0; i < times.ndim; i++)
+    if (times.dim[i] == SIZE_MAX) return lgb_fail(L, GB_ESHAPE, "tile: bad count -1");
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_tile(x, times.ndim, times.dim, &y->node, &err), &err);
+}
+
+/* x:flip(d) */
+static int m_flip (lua_State *L) {
+  lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  const int axis = lgb_checkaxis(L, 2, x, 0);
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_flip(x, axis, &y->node, &err), &err);
+}
+
+/* An end of a range as a position from 1; 'low'..'high' are allowed, so that a range can be empty. */
+static lua_Integer range_end (lua_State *L, int arg, lua_Integer def, lua_Integer n, lua_Integer low, lua_Integer high) {
+  const lua_Integer given = luaL_optinteger(L, arg, def);
+  const lua_Integer i = given < 0 ? given + n + 1 : given;
+  if (i < low || i > high)
+    return lgb_fail(L, GB_EINDEX, "slice: position %lld is out of range 1..%lld", (long long)given, (long long)n);
+  return i;
+}
+
+/* x:slice(d, i, j, step): positions i, i + step, ... up to j; j = i - 1 gives none */
+static int m_slice (lua_State *L) {
+  lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  const int axis = lgb_checkaxis(L, 2, x, 0);
+  const lua_Integer n = (lua_Integer)gb_node_shape(x)->dim[axis], step = luaL_optinteger(L, 5, 1);
+  if (step == 0) return lgb_fail(L, GB_EINDEX, "slice: step 0");
+  const lua_Integer i = range_end(L, 3, step > 0 ? 1 : n, n, step > 0 ? 1 : 0, step > 0 ? n + 1 : n);
+  const lua_Integer j = range_end(L, 4, step > 0 ? n : 1, n, step > 0 ? 0 : 1, step > 0 ? n : n + 1);
+  const lua_Integer extent = step > 0 ? (j < i ? 0 : (j - i) / step + 1) : (j > i ? 0 : (i - j) / -step + 1);
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_slice(x, axis, extent == 0 ? 0 : (size_t)i - 1, (ptrdiff_t)step, (size_t)extent, &y->node, &err), &err);
+}
+
+/* x:select(d, i): one position, the dimension dropped */
+static int m_select (lua_State *L) {
+  lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  const int axis = lgb_checkaxis(L, 2, x, 0);
+  const size_t at = lgb_checkposition(L, 3, gb_node_shape(x)->dim[axis], "position");
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_select(x, axis, at, &y->node, &err), &err);
+}
+
+/* x:diagonal(): x[i][i] of the last two dimensions */
+static int m_diagonal (lua_State *L) {
+  lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_node_build(x->graph, GB_OP_DIAGONAL, 1, &x, NULL, NULL, GB_F64, &y->node, &err), &err);
+}
+
+/* ---- positions ------------------------------------------------------------------------------------------------------- */
+
+/* Replaces 'arg' by an i64 tensor holding 'count' positions, from 1, of which fill() gives the next. */
+static gb_node *leaf_of_positions (lua_State *L, lgb_session *s, int arg, gb_tensor *holder) {
+  lgb_tensor *t = lgb_newtensor(L);
+  gb_error err;
+  lgb_result(L, gb_node_leaf(s->graph, holder, 0, NULL, &t->node, &err), &err);
+  gb_tensor_clear(holder);
+  lua_replace(L, arg);
+  return t->node;
+}
+
+static gb_tensor *new_positions (lua_State *L, lgb_session *s, size_t count) {
+  gb_tensor *holder = lgb_newholder(L);
+  gb_error err;
+  const gb_shape shape = gb_shape_of(1, &count);
+  lgb_charge(L, s, count * sizeof(int64_t));
+  lgb_result(L, gb_tensor_new(&s->backend->ledger, GB_I64, &shape, GB_MEM_TENSOR, s->graph->where, "", holder, &err), &err);
+  return holder;
+}
+
+static gb_node *positions_of_mask (lua_State *L, lgb_session *s, int arg, gb_node *mask, size_t extent) {
+  const gb_shape *shape = gb_node_shape(mask);
+  char text[GB_SHAPE_TEXT];
+  if (shape->ndim != 1 || shape->dim[0] != extent)
+    lgb_fail(L, GB_ESHAPE, "a mask of shape %s for a dimension of extent %zu", gb_shape_text(shape, text), extent);
+  const gb_tensor *v = lgb_value(L, s, mask);
+  size_t count = 0;
+  for (size_t i = 0; i < extent; i++) count += gb_tensor_at(v, &i) != 0;
+  gb_tensor *holder = new_positions(L, s, count);
+  int64_t *out = gb_tensor_data(holder);
+  for (size_t i = 0; i < extent; i++)
+    if (gb_tensor_at(v, &i) != 0) *out++ = (int64_t)i + 1;
+  return leaf_of_positions(L, s, arg, holder);
+}
+
+static int64_t list_position (lua_State *L, lua_Integer at, size_t extent) {
+  int whole;
+  const lua_Integer i = lua_tointegerx(L, -1, &whole), n = (lua_Integer)extent;
+  if (!whole) return lgb_fail(L, GB_EINDEX, "positions must be whole numbers, got %s at %lld", luaL_typename(L, -1), (long long)at);
+  if (i == 0 || i > n || i < -n) return lgb_fail(L, GB_EINDEX, "position %lld is out of range 1..%lld", (long long)i, (long long)n);
+  return i > 0 ? i : i + n + 1;
+}
+
+static gb_node *positions_of_list (lua_State *L, lgb_session *s, int arg, size_t extent) {
+  const lua_Integer n = (lua_Integer)lua_rawlen(L, arg);
+  lua_rawgeti(L, arg, 1);
+  const bool mask = lua_isboolean(L, -1);
+  lua_pop(L, 1);
+  if (mask && (size_t)n != extent)
+    lgb_fail(L, GB_ESHAPE, "a mask of %lld values for a dimension of extent %zu", (long long)n, extent);
+  size_t count = mask ? 0 : (size_t)n;
+  for (lua_Integer i = 1; mask && i <= n; i++) {
+    if (lua_rawgeti(L, arg, i) != LUA_TBOOLEAN) lgb_fail(L, GB_EINDEX, "a mask holds booleans only, got %s at %lld",
+                                                         luaL_typename(L, -1), (long long)i);
+    count += (size_t)lua_toboolean(L, -1);
+    lua_pop(L, 1);
+  }
+  gb_tensor *holder = new_positions(L, s, count);
+  int64_t *out = gb_tensor_data(holder);
+  for (lua_Integer i = 1; i <= n; i++) {
+    lua_rawgeti(L, arg, i);
+    if (!mask) *out++ = list_position(L, i, extent);
+    else if (lua_toboolean(L, -1)) *out++ = i;
+    lua_pop(L, 1);
+  }
+  return leaf_of_positions(L, s, arg, holder);
+}
+
+/* Positions along 'axis' of x: an i64 tensor, a bool tensor, a list of either, or one number. */
+static gb_node *checkpositions (lua_State *L, lgb_session *s, int arg, const gb_node *x, int axis) {
+  const size_t extent = gb_node_shape(x)->dim[axis];
+  gb_node *idx = lgb_tonode(L, arg);
+  if (idx != NULL && gb_node_dtype(idx) == GB_BOOL) return positions_of_mask(L, s, arg, idx, extent);
+  if (idx != NULL && gb_node_dtype(idx) != GB_I64)
+    lgb_fail(L, GB_EDTYPE, "positions must be i64 or bool, got %s (use idx:to{dtype = 'i64'})", gb_dtype_name(gb_node_dtype(idx)));
+  if (idx != NULL) return idx;
+  if (lua_type(L, arg) == LUA_TNUMBER) {
+    lua_createtable(L, 1, 0);
+    lua_pushvalue(L, arg);
+    lua_rawseti(L, -2, 1);
+    lua_replace(L, arg);
+  }
+  if (!lua_istable(L, arg)) luaL_typeerror(L, arg, "positions");
+  return positions_of_list(L, s, arg, extent);
+}
+
+/* x:index(d, idx or mask) */
+static int m_index (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 3);
+  gb_node *x = lgb_checknode(L, 1);
+  const int axis = lgb_checkaxis(L, 2, x, 0);
+  gb_node *in[2] = {x, checkpositions(L, s, 3, x, axis)};
+  const gb_attr attr = {.i = {axis}};
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_node_build(s->graph, GB_OP_INDEX, 2, in, &attr, NULL, GB_F64, &y->node, &err), &err);
+}
+
+/* x:put(d, idx or mask, y): x with those positions replaced */
+static int m_put (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 4);
+  gb_node *x = lgb_checknode(L, 1);
+  const int axis = lgb_checkaxis(L, 2, x, 0);
+  gb_node *idx = checkpositions(L, s, 3, x, axis);
+  gb_node *y = lgb_checkoperand(L, 4, x);
+  gb_error err;
+  gb_shape want = *gb_node_shape(x);                /* a number, or anything that broadcasts, fills the positions */
+  want.dim[axis] = gb_node_shape(idx)->ndim == 1 ? gb_node_shape(idx)->dim[0] : 1;
+  lgb_tensor *full = lgb_newtensor(L);
+  lgb_result(L, gb_expand(y, &want, &full->node, &err), &err);
+  gb_node *in[3] = {x, idx, full->node};
+  const gb_attr attr = {.i = {axis}};
+  lgb_tensor *z = lgb_newtensor(L);
+  return lgb_result(L, gb_node_build(s->graph, GB_OP_PUT, 3, in, &attr, NULL, GB_F64, &z->node, &err), &err);
+}
+
+/* ---- joins ----------------------------------------------------------------------------------------------------------- */
+
+static gb_node **checkjoin (lua_State *L, size_t *n) {
+  lua_settop(L, 2);
+  if (lua_isnil(L, 2)) {
+    lua_pushinteger(L, 1);
+    lua_replace(L, 2);
+  }
+  gb_node **nodes = lgb_checklist(L, 1, n);
+  luaL_argcheck(L, *n > 0, 1, "at least one tensor expected");
+  return nodes;
+}
+
+/* gb.cat({...}, d): joined along d (1) */
+static int shape_cat (lua_State *L) {
+  lgb_enter(L);
+  size_t n;
+  gb_node **nodes = checkjoin(L, &n);
+  const int axis = lgb_checkaxis(L, 2, nodes[0], 0);
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_cat((int)n, nodes, axis, &y->node, &err), &err);
+}
+
+/* gb.stack({...}, d): joined along a new dimension at d (1) */
+static int shape_stack (lua_State *L) {
+  lgb_enter(L);
+  size_t n;
+  gb_node **nodes = checkjoin(L, &n);
+  const int axis = lgb_checkaxis(L, 2, nodes[0], 1);
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_stack((int)n, nodes, axis, &y->node, &err), &err);
+}
+
+const luaL_Reg lgb_shape_methods[] = {
+    {"diagonal", m_diagonal}, {"expand", m_expand}, {"flip", m_flip}, {"index", m_index}, {"permute", m_permute},
+    {"put", m_put}, {"reshape", m_reshape}, {"select", m_select}, {"slice", m_slice}, {"squeeze", m_squeeze},
+    {"t", m_t}, {"tile", m_tile}, {"unsqueeze", m_unsqueeze}, {NULL, NULL}};
+
+const luaL_Reg lgb_shape_functions[] = {{"cat", shape_cat}, {"stack", shape_stack}, {NULL, NULL}};

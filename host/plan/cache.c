@@ -1,0 +1,184 @@
+/* cache.c - what a graph remembers between plans: lowered programs by structure, and values that may be dropped. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/parts.h"
+
+/* programs */
+
+void gb_program_unref (gb_program *p) {
+  if (p == NULL || --p->refs > 0) return;
+  for (int i = 0; i < GB_PLACEMENTS; i++) gb_placement_unref(p->placed[i].place);
+  gb_lowered_free(p->low);
+  free(p->scratch);
+  free(p);
+}
+
+gb_program *gb_program_find (gb_plan_cache *c, uint64_t structure, size_t nnodes, size_t nouts, int threads) {
+  for (int i = 0; i < c->nprograms; i++) {
+    gb_program *p = c->program[i];
+    if (p->structure != structure || p->nnodes != nnodes || p->nouts != nouts || p->threads != threads) continue;
+    p->used = ++c->clock;
+    return p;
+  }
+  return NULL;
+}
+
+void gb_program_add (gb_plan_cache *c, gb_program *p) {
+  int at = c->nprograms;
+  if (at < GB_PROGRAMS) c->nprograms++;
+  else {
+    at = 0;
+    for (int i = 1; i < GB_PROGRAMS; i++)
+      if (c->program[i]->used < c->program[at]->used) at = i;
+    gb_program_unref(c->program[at]);
+  }
+  c->program[at] = p;
+  p->used = ++c->clock;
+  p->refs++;
+}
+
+/* values */
+
+static gb_ledger *ledger_of (gb_graph *g) { return &g->backend->ledger; }
+
+bool gb_cache_holds (const gb_value *v) {
+  const gb_storage *st = v->tensor.storage;
+  return st != NULL && st->refs == 1 && gb_ledger_block(st->data)->purpose == GB_MEM_CACHE;
+}
+
+static gb_cached *find (gb_graph *g, const gb_node *n, int output) {
+  gb_plan_cache *c = g->plans;
+  for (size_t i = 0; c != NULL && i < c->ncached; i++)
+    if (c->cached[i].node == n && c->cached[i].output == output) return &c->cached[i];
+  return NULL;
+}
+
+static void forget (gb_plan_cache *c, gb_cached *e) {
+  gb_node *n = e->node;
+  *e = c->cached[--c->ncached];
+  gb_node_unref(n);
+}
+
+static void drop (gb_plan_cache *c, gb_cached *e) {
+  gb_tensor_clear(&e->node->out[e->output].tensor);
+  forget(c, e);
+}
+
+void gb_cache_add (gb_graph *g, gb_node *n, int output) {
+  gb_plan_cache *c = g->plans;
+  if (c->ncached == c->room) {
+    const size_t room = c->room == 0 ? 16 : 2 * c->room;
+    gb_cached *grown = realloc(c->cached, room * sizeof *grown);
+    if (grown == NULL) {
+      gb_tensor_clear(&n->out[output].tensor);
+      return;
+    }
+    c->cached = grown;
+    c->room = room;
+  }
+  c->cached[c->ncached++] = (gb_cached){.node = gb_node_ref(n), .output = output, .used = ++c->clock};
+}
+
+void gb_cache_touch (gb_graph *g, const gb_node *n, int output) {
+  gb_cached *e = find(g, n, output);
+  if (e != NULL) e->used = ++g->plans->clock;
+}
+
+void gb_cache_pin (gb_graph *g, gb_node *n, int output) {
+  gb_cached *e = find(g, n, output);
+  if (e == NULL) return;
+  gb_ledger_retag(ledger_of(g), n->out[output].tensor.storage->data, GB_MEM_TENSOR);
+  forget(g->plans, e);
+}
+
+/* A leaf that only cached expressions hold can never be named again, so what depends on it is never found again;
+** unless the cached node itself, or something above it, is still held from outside. */
+typedef struct reach {
+  size_t edges;      /* counts that come from within the cached expressions */
+  bool held, lost;
+} reach;
+
+static void mark_reach (gb_plan_cache *c, gb_node **order, size_t count, reach *r) {
+  for (size_t i = 0; i < count; i++)
+    for (int k = 0; k < order[i]->nin; k++) r[order[i]->in[k]->index].edges++;
+  for (size_t i = 0; i < c->ncached; i++) r[c->cached[i].node->index].edges++;
+  for (size_t i = count; i-- > 0;) {                       /* users first */
+    const gb_node *n = order[i];
+    if ((size_t)n->refs > r[i].edges) r[i].held = true;
+    for (int k = 0; r[i].held && k < n->nin; k++) r[n->in[k]->index].held = true;
+  }
+  for (size_t i = 0; i < count; i++) {                     /* inputs first */
+    const gb_node *n = order[i];
+    if (n->nin == 0) r[i].lost = !r[i].held && gb_ops[n->op].kind != GB_KIND_GEN;
+    for (int k = 0; k < n->nin; k++) r[i].lost |= r[n->in[k]->index].lost;
+  }
+}
+
+void gb_cache_sweep (gb_graph *g) {
+  gb_plan_cache *c = g->plans;
+  if (c == NULL || c->ncached == 0) return;
+  gb_node **root = calloc(c->ncached, sizeof *root), **order = NULL;
+  size_t count = 0;
+  reach *r = NULL;
+  for (size_t i = 0; root != NULL && i < c->ncached; i++) root[i] = c->cached[i].node;
+  if (root != NULL && gb_graph_order(g, c->ncached, root, true, &order, &count, NULL) == GB_OK)
+    r = calloc(count, sizeof *r);
+  if (r != NULL) {
+    mark_reach(c, order, count, r);
+    for (size_t i = c->ncached; i-- > 0;) {                /* 'index' of a node that is still cached is still valid */
+      const reach *e = &r[c->cached[i].node->index];
+      if (e->lost && !e->held) drop(c, &c->cached[i]);
+    }
+  }
+  free(root);
+  free(order);
+  free(r);
+}
+
+size_t gb_cache_drop (gb_graph *g, size_t bytes) {
+  gb_ledger *l = ledger_of(g);
+  const size_t before = l->used;
+  gb_cache_sweep(g);
+  gb_plan_cache *c = g->plans;
+  while (c != NULL && before - l->used < bytes) {
+    gb_cached *oldest = NULL;
+    for (size_t i = 0; i < c->ncached; i++) {
+      gb_cached *e = &c->cached[i];
+      if (gb_cache_holds(&e->node->out[e->output]) && (oldest == NULL || e->used < oldest->used)) oldest = e;
+    }
+    if (oldest == NULL) break;
+    drop(c, oldest);
+  }
+  return before - l->used;
+}
+
+static bool has_room (const gb_ledger *l, size_t bytes) { return bytes <= l->limit && l->used <= l->limit - bytes; }
+
+bool gb_make_room (gb_graph *g, size_t bytes) {
+  gb_ledger *l = ledger_of(g);
+  if (has_room(l, bytes)) return true;
+  if (bytes <= l->limit) gb_cache_drop(g, l->used - (l->limit - bytes));
+  if (has_room(l, bytes)) return true;
+  if (l->reclaim != NULL) l->reclaim(l->reclaim_ud, bytes);
+  return has_room(l, bytes);
+}
+
+/* the whole */
+
+static void free_caches (gb_plan_cache *c) {
+  if (c == NULL) return;
+  while (c->ncached > 0) drop(c, &c->cached[c->ncached - 1]);
+  for (int i = 0; i < c->nprograms; i++) gb_program_unref(c->program[i]);
+  free(c->cached);
+  free(c);
+}
+
+gb_plan_cache *gb_caches (gb_graph *g, gb_error *err) {
+  if (g->plans == NULL) {
+    g->plans = calloc(1, sizeof *g->plans);
+    g->free_plans = free_caches;
+    if (g->plans == NULL) gb_fail(err, GB_ENOMEM, "no memory for the plan cache");
+  }
+  return g->plans;
+}

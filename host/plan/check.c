@@ -1,0 +1,105 @@
+/* check.c - a run under watch: the arena is poisoned, and after each step only its results and scratch may have changed.
+** Memory of the watch itself comes from malloc and is outside every account. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/parts.h"
+
+gb_plan_watch gb_plan_check;
+
+static unsigned char *before;              /* the arena as it was before the step; runs under watch do not nest */
+
+static size_t padding (size_t bytes) { return gb_round_size(bytes) - bytes; }
+
+static bool own_storage (const gb_plan *p, int b) {
+  return p->place->write[b] == GB_HOME_OUTPUT || p->place->write[b] == GB_HOME_CACHE;
+}
+
+bool gb_check_begin (const gb_plan *p, void *arena) {
+  if (!gb_plan_check.on || before != NULL || (before = malloc(p->place->arena + 1)) == NULL) return false;
+  memset(arena, gb_plan_check.poison, p->place->arena);
+  for (int b = 0; b < p->place->nbufs; b++)
+    if (own_storage(p, b)) {
+      const size_t bytes = p->prog->low->buf[b].bytes;
+      memset(p->write[b], gb_plan_check.poison, bytes + padding(bytes));
+    }
+  return true;
+}
+
+void gb_check_before (const gb_plan *p, const void *arena) {
+  memcpy(before, arena, p->place->arena);
+}
+
+static void note (const gb_plan *p, int step, const char *what, size_t at, size_t bytes) {
+  if (gb_plan_check.first[0] == '\0')
+    snprintf(gb_plan_check.first, sizeof gb_plan_check.first, "step %d (%.60s): %s at %zu, %zu bytes", step,
+             p->prog->low->step[step].what, what, at, bytes);
+}
+
+static void stray (const gb_plan *p, int step, size_t at) {
+  gb_plan_check.strays++;
+  note(p, step, "stray write", at, 1);
+}
+
+/* Bytes at the end of a fresh region that still hold the poison; all of them count as a whole line. */
+static size_t untouched (const unsigned char *region, size_t bytes) {
+  size_t n = 0;
+  while (n < bytes && region[bytes - 1 - n] == gb_plan_check.poison) n++;
+  return n == bytes && n > 0 && n < GB_ARENA_ALIGN ? GB_ARENA_ALIGN : n;
+}
+
+static void check_region (const gb_plan *p, int step, const unsigned char *region, size_t bytes, size_t *worst,
+                          const char *what) {
+  const size_t n = untouched(region, bytes);
+  if (n > *worst) *worst = n;
+  if (n >= GB_ARENA_ALIGN) note(p, step, what, 0, n);
+}
+
+static bool owned (const gb_plan *p, int step, size_t at) {
+  const gb_step *st = &p->prog->low->step[step];
+  const gb_life *s = &p->place->scratch[step];
+  if (at >= s->offset && at < s->offset + s->bytes) return true;
+  for (int i = 0; i < st->nout; i++) {
+    const gb_life *l = &p->place->life[st->out[i]];
+    if (p->place->write[st->out[i]] == GB_HOME_ARENA && at >= l->offset && at < l->offset + l->bytes) return true;
+  }
+  return false;
+}
+
+static void check_arena (const gb_plan *p, int step, const unsigned char *arena) {
+  for (size_t at = 0; at < p->place->arena; at++) {
+    if (arena[at] == before[at]) continue;
+    if (!owned(p, step, at)) stray(p, step, at);
+    if (at + 1 > gb_plan_check.high_water) gb_plan_check.high_water = at + 1;
+  }
+}
+
+static void check_results (const gb_plan *p, int step) {
+  const gb_step *st = &p->prog->low->step[step];
+  for (int i = 0; i < st->nout; i++) {
+    const int b = st->out[i];
+    const size_t bytes = p->prog->low->buf[b].bytes;
+    check_region(p, step, p->write[b], bytes, &gb_plan_check.unwritten, "unwritten end of a result");
+    const unsigned char *end = (const unsigned char *)p->write[b] + bytes;
+    for (size_t k = 0; own_storage(p, b) && k < padding(bytes); k++)
+      if (end[k] != gb_plan_check.poison) stray(p, step, bytes + k);
+  }
+}
+
+/* What died is poisoned again, so that a stale read shows and the next owner starts fresh. */
+void gb_check_after (const gb_plan *p, int step, void *arena) {
+  const gb_life *s = &p->place->scratch[step];
+  check_arena(p, step, arena);
+  check_results(p, step);
+  check_region(p, step, (unsigned char *)arena + s->offset, s->bytes, &gb_plan_check.unused_scratch, "unused scratch");
+  memset((char *)arena + s->offset, gb_plan_check.poison, s->bytes);
+  for (int b = 0; b < p->place->nbufs; b++)
+    if (p->place->write[b] == GB_HOME_ARENA && p->place->life[b].last == step)
+      memset((char *)arena + p->place->life[b].offset, gb_plan_check.poison, p->place->life[b].bytes);
+}
+
+void gb_check_end (void) {
+  free(before);
+  before = NULL;
+}

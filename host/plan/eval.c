@@ -1,0 +1,206 @@
+/* eval.c - observing: plan, run, memoise, and let go of history that nobody needs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/parts.h"
+
+gb_run_stats gb_last_eval;
+
+#define DEEPEST 1000              /* longer chains are evaluated in pieces of this many nodes */
+
+static gb_status check_leaves (const gb_plan *p, gb_error *err) {
+  for (size_t i = 0; i < p->nnodes; i++) {
+    const gb_node *n = p->node[i];
+    if (n->op == GB_OP_LEAF && !gb_node_has_value(n)) return gb_plan_unbound(n, err);
+  }
+  return GB_OK;
+}
+
+static size_t numel (const gb_node *n) { return gb_shape_numel(gb_node_shape(n)); }
+
+/* A node may lose its inputs where its value may stand for it in every later expression with the same bits, that is, where
+** no reduction below it could be computed inside a consumer's fold instead of being stored. One that is no larger than its
+** largest operand never is. */
+static void find_safe (const gb_plan *p, bool *safe_out, size_t *largest, bool *safe) {
+  for (size_t i = 0; i < p->nnodes; i++) p->node[i]->index = i;
+  for (size_t i = 0; i < p->nnodes; i++) {
+    const gb_node *n = p->node[i];
+    const gb_kind kind = gb_ops[n->op].kind;
+    size_t most = 0;
+    bool all = true;
+    for (int k = 0; k < n->nin; k++) {
+      const size_t at = n->in[k]->index;
+      if (at >= i || p->node[at] != n->in[k]) continue;      /* below a value that stands for its history */
+      if (largest[at] > most) most = largest[at];
+      all &= safe[at];
+    }
+    if (kind == GB_KIND_MAP || kind == GB_KIND_VIEW) {
+      largest[i] = n->nin > 0 ? most : numel(n);
+      safe[i] = all;
+    } else {
+      largest[i] = kind == GB_KIND_GEN ? 0 : numel(n);
+      safe[i] = (kind != GB_KIND_REDUCE && kind != GB_KIND_FOLD) || n->nin == 0 || numel(n) <= most;
+    }
+  }
+  for (size_t i = 0; i < p->nouts; i++) safe_out[i] = safe[p->out[i]->index];
+}
+
+static gb_status mark_safe (const gb_plan *p, bool *safe_out, gb_error *err) {
+  size_t *largest = calloc(p->nnodes + 1, sizeof *largest);
+  bool *safe = calloc(p->nnodes + 1, sizeof *safe);
+  const bool ok = largest != NULL && safe != NULL;
+  if (ok) find_safe(p, safe_out, largest, safe);
+  free(largest);
+  free(safe);
+  return ok ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to evaluate %zu nodes", p->nnodes);
+}
+
+static void add_stats (const gb_run_stats *s) {
+  if (s->measured > gb_last_eval.measured) gb_last_eval.measured = s->measured;
+  gb_last_eval.seconds += s->seconds;
+  gb_last_eval.pairs += s->pairs;
+  gb_last_eval.folds += s->folds;
+  gb_last_eval.opaques += s->opaques;
+}
+
+/* Evaluates nodes without values, all at most DEEPEST deep. safe[i]: node i may lose its inputs. */
+static gb_status evaluate (gb_graph *g, size_t n, gb_node *const *nodes, bool *safe, gb_error *err) {
+  gb_plan *p;
+  GB_TRY(gb_plan_open(g, n, nodes, &p, err));
+  gb_status rc = check_leaves(p, err);
+  if (rc == GB_OK) rc = mark_safe(p, safe, err);
+  if (rc == GB_OK) rc = gb_plan_run(p, err);
+  if (rc == GB_OK) add_stats(&p->stats);
+  gb_plan_free(p);
+  return rc;
+}
+
+/* deep chains: a node DEEPEST above what is stored is stored too, in rounds, so that each round is shallow */
+
+typedef struct piece {
+  gb_node *node;
+  int round, inputs;              /* inputs while they are hidden, else 0 */
+} piece;
+
+typedef struct pieces {
+  piece *at;
+  size_t n;
+} pieces;
+
+static int by_round (const void *a, const void *b) {
+  const piece *x = a, *y = b;
+  if (x->round != y->round) return x->round < y->round ? -1 : 1;
+  return (x->node->serial > y->node->serial) - (x->node->serial < y->node->serial);
+}
+
+static gb_status find_pieces (gb_graph *g, size_t n, gb_node *const *nodes, pieces *out, gb_error *err) {
+  gb_node **order;
+  size_t count;
+  GB_TRY(gb_graph_order(g, n, nodes, false, &order, &count, err));
+  int *depth = calloc(2 * count + 1, sizeof *depth), *round = depth + count;
+  out->at = calloc(count / DEEPEST + 1, sizeof *out->at);
+  size_t room = count / DEEPEST + 1;
+  bool ok = depth != NULL && out->at != NULL;
+  for (size_t i = 0; ok && i < count; i++) {
+    gb_node *x = order[i];
+    if (gb_node_has_value(x)) continue;
+    for (int k = 0; k < x->nin; k++) {
+      const size_t at = x->in[k]->index;
+      if (depth[at] + 1 > depth[i]) depth[i] = depth[at] + 1;
+      if (round[at] > round[i]) round[i] = round[at];
+    }
+    if (depth[i] < DEEPEST || x->nout > 1) continue;       /* several results: the node that picks one is next */
+    if (out->n == room) {
+      piece *grown = realloc(out->at, 2 * room * sizeof *grown);
+      ok = grown != NULL;
+      if (!ok) break;
+      out->at = grown;
+      room *= 2;
+    }
+    out->at[out->n++] = (piece){.node = x, .round = round[i]++};
+    depth[i] = 0;
+  }
+  free(depth);
+  free(order);
+  if (!ok) return gb_fail(err, GB_ENOMEM, "no memory to evaluate %zu nodes", count);
+  qsort(out->at, out->n, sizeof *out->at, by_round);
+  return GB_OK;
+}
+
+/* The values of a round end its nodes' history: for good, or, where a gradient may ask for it, until the evaluation is
+** over. Those are caches, since nobody asked for them. */
+static void end_history (gb_graph *g, piece *p) {
+  gb_node *n = p->node;
+  gb_node_drop_inputs(n);
+  if (n->nin == 0) return;
+  gb_node_ref(n);
+  gb_ledger_retag(&g->backend->ledger, n->out[0].tensor.storage->data, GB_MEM_CACHE);
+  gb_cache_add(g, n, 0);
+  p->inputs = n->nin;
+  n->nin = 0;
+}
+
+static gb_status evaluate_round (gb_graph *g, piece *p, size_t n, gb_error *err) {
+  gb_node **nodes = calloc(n, sizeof *nodes);
+  bool *safe = calloc(n, sizeof *safe);
+  gb_status rc = nodes != NULL && safe != NULL ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to evaluate %zu nodes", n);
+  if (rc == GB_OK) {
+    for (size_t i = 0; i < n; i++) nodes[i] = p[i].node;
+    rc = evaluate(g, n, nodes, safe, err);
+  }
+  for (size_t i = 0; rc == GB_OK && i < n; i++) end_history(g, &p[i]);
+  free(nodes);
+  free(safe);
+  return rc;
+}
+
+static gb_status evaluate_pieces (gb_graph *g, pieces *all, gb_error *err) {
+  for (size_t i = 0, end; i < all->n; i = end) {
+    for (end = i + 1; end < all->n && all->at[end].round == all->at[i].round;) end++;
+    GB_TRY(evaluate_round(g, &all->at[i], end - i, err));
+  }
+  return GB_OK;
+}
+
+static void restore_history (pieces *all) {
+  for (size_t i = 0; i < all->n; i++)
+    if (all->at[i].inputs > 0) {
+      all->at[i].node->nin = all->at[i].inputs;
+      gb_node_unref(all->at[i].node);
+    }
+  free(all->at);
+}
+
+static gb_status evaluate_any (gb_graph *g, size_t n, gb_node *const *nodes, bool *safe, gb_error *err) {
+  bool deep = false;
+  for (size_t i = 0; i < n; i++) deep |= nodes[i]->depth > DEEPEST;
+  if (!deep) return evaluate(g, n, nodes, safe, err);
+  pieces all = {0};
+  gb_status rc = find_pieces(g, n, nodes, &all, err);
+  if (rc == GB_OK) rc = evaluate_pieces(g, &all, err);
+  if (rc == GB_OK) rc = evaluate(g, n, nodes, safe, err);
+  restore_history(&all);
+  return rc;
+}
+
+gb_status gb_eval (gb_graph *g, size_t n, gb_node *const *nodes, gb_error *err) {
+  gb_last_eval = (gb_run_stats){0};
+  gb_node **todo = calloc(n + 1, sizeof *todo);
+  bool *safe = calloc(n + 1, sizeof *safe);
+  size_t ntodo = 0;
+  gb_status rc = todo != NULL && safe != NULL ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to evaluate %zu nodes", n);
+  for (size_t i = 0; rc == GB_OK && i < n; i++) {
+    if (!gb_node_has_value(nodes[i])) todo[ntodo++] = nodes[i];
+    else
+      for (int k = 0; k < nodes[i]->nout; k++) gb_cache_pin(g, nodes[i], k);
+  }
+  if (ntodo > 0) {
+    gb_cache_sweep(g);
+    rc = evaluate_any(g, ntodo, todo, safe, err);
+  }
+  for (size_t i = 0; rc == GB_OK && i < ntodo; i++)
+    if (safe[i]) gb_node_drop_inputs(todo[i]);
+  free(todo);
+  free(safe);
+  return rc;
+}

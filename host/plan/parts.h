@@ -1,0 +1,117 @@
+/* parts.h - what the files of this storey share: programs, plans, and the caches of a graph. */
+#ifndef GB_PLAN_PARTS_H
+#define GB_PLAN_PARTS_H
+
+#include "plan/place.h"
+#include "plan/plan.h"
+
+#define GB_PROGRAMS 256           /* structures a graph remembers */
+#define GB_PLACEMENTS 4           /* placements a program remembers */
+
+/* A lowered graph with its placements: one for every graph of its structure, run by 'threads' threads. */
+typedef struct gb_program {
+  int refs, threads;
+  uint64_t structure;
+  size_t nnodes, nouts;
+  gb_lowered *low;
+  size_t *scratch;                /* [steps] bytes */
+  int widest_in, widest_out, most_constants;   /* of one step */
+  struct { uint64_t key; gb_placement *place; } placed[GB_PLACEMENTS];
+  int next_place;
+  uint64_t used;                  /* stamp of the last use */
+} gb_program;
+
+/* A value that its node may lose: dropped when memory is short, least recently used first. */
+typedef struct gb_cached {
+  gb_node *node;                  /* counted */
+  int output;
+  uint64_t used;
+} gb_cached;
+
+typedef struct gb_plan_cache {
+  gb_program *program[GB_PROGRAMS];
+  int nprograms;
+  gb_cached *cached;
+  size_t ncached, room;
+  uint64_t clock;
+} gb_plan_cache;
+
+struct gb_plan {
+  gb_graph *graph;
+  gb_program *prog;
+  size_t nnodes, nouts;
+  gb_node **node;                 /* [nnodes] canonical order; counted */
+  gb_node **out;                  /* [nouts] as requested; counted */
+  size_t budget;                  /* as asked, 0 = what the ledger has */
+  gb_placement *place;            /* of the last choice; counted */
+  size_t held;                    /* bytes of droppable values that 'place' reads */
+  gb_plan_report report;
+  gb_plan_row *row;
+  size_t nbound;
+  gb_node **bound;                /* leaves of the last run with other values: borrowed, for comparison */
+  int *binding;                   /* [buffers] index into them, -1 = the node's own value */
+  void *arena;                    /* kept between runs with rebound leaves */
+  size_t arena_bytes;
+  gb_run_stats stats;
+  bool watched;                   /* the run in progress, by check.c */
+  /* [buffers] of the run in progress */
+  bool *have, *keep, *depends;    /* its value exists; may be cached; depends on a bound leaf */
+  gb_tensor *value;               /* counted for the time of a run */
+  const void **read;
+  void **write;
+  /* operands of the step in progress */
+  const void **in;
+  void **to;
+  double *constant;
+};
+
+/* plan.c. Opens the plan of a structure without choosing or allocating tensors. Errors: as gb_lower; ENOMEM. */
+gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan **out, gb_error *err);
+/* Chooses the placement for p->have and p->keep: with caches kept, with caches as temporaries, with existing caches
+** dropped; the first that fits. Errors: EREFUSED, ENOMEM. */
+gb_status gb_plan_choose (gb_plan *p, gb_error *err);
+size_t gb_plan_budget (const gb_plan *p);
+/* gb_place, or what the program remembers of it; counted. */
+gb_status gb_plan_find_placement (gb_program *prog, const bool *have, const bool *keep, gb_placement **out, gb_error *err);
+/* Fills have, keep and choice for the values that exist now. */
+gb_status gb_plan_refresh (gb_plan *p, gb_error *err);
+
+/* run.c. Runs p->place; values of leaves that are bound otherwise and of outputs that the caller owns are in p->value already.
+** Values go to the nodes where 'store'. The values of this run stay in p->value until gb_plan_clear. */
+gb_status gb_plan_execute (gb_plan *p, void *arena, bool store, gb_error *err);
+void gb_plan_clear (gb_plan *p);
+gb_status gb_plan_unbound (const gb_node *n, gb_error *err);    /* says why leaf n has no value; EOPTION */
+
+static inline gb_value *gb_plan_value (const gb_plan *p, int b) {
+  const gb_buf *buf = &p->prog->low->buf[b];
+  return &p->node[buf->source]->out[buf->output];
+}
+
+/* Provenance in the graph at hand: the lowered form may have been made from another one. */
+static inline const char *gb_plan_where (const gb_plan *p, int b) { return p->node[p->prog->low->buf[b].source]->where; }
+static inline const char *gb_plan_name (const gb_plan *p, int b) { return p->node[p->prog->low->buf[b].source]->name; }
+
+/* refuse.c. Fills 'err' with what it would take and the ways out; returns EREFUSED. */
+gb_status gb_plan_refuse (const gb_plan *p, const gb_placement *place, size_t need, size_t have, size_t minimum,
+                          gb_error *err);
+
+/* cache.c */
+gb_plan_cache *gb_caches (gb_graph *g, gb_error *err);             /* made on first use; NULL: no memory */
+gb_program *gb_program_find (gb_plan_cache *c, uint64_t structure, size_t nnodes, size_t nouts, int threads);
+void gb_program_add (gb_plan_cache *c, gb_program *p);             /* takes a count of its own */
+void gb_program_unref (gb_program *p);
+/* The value of n's output is now a cache. Without memory for the entry it is simply dropped. */
+void gb_cache_add (gb_graph *g, gb_node *n, int output);
+void gb_cache_touch (gb_graph *g, const gb_node *n, int output);
+void gb_cache_pin (gb_graph *g, gb_node *n, int output);           /* it was asked for: no longer droppable */
+bool gb_cache_holds (const gb_value *v);                           /* the value is a cache and only its node counts it */
+/* Makes 'bytes' allocatable: drops caches, then lets the owner of the ledger collect. False: there is no room. */
+bool gb_make_room (gb_graph *g, size_t bytes);
+
+/* check.c: watches a run whose arena is the plan's own, where gb_plan_check.on. False: this one is not watched. */
+bool gb_check_begin (const gb_plan *p, void *arena);
+void gb_check_before (const gb_plan *p, const void *arena);
+void gb_check_after (const gb_plan *p, int step, void *arena);
+void gb_check_end (void);
+
+#endif

@@ -1,0 +1,138 @@
+/* place.c - which steps run, from when to when their buffers live, and where. */
+#include "plan/place.h"
+
+#include <stdlib.h>
+
+#include "graph/call.h"
+
+size_t gb_step_scratch (const gb_backend *be, const gb_step *s) {
+  if (s->is_fold) return be->ops->fold_scratch(be, &s->fold);
+  if (s->opaque.op != GB_OP_CALL) return be->ops->opaque_scratch(be, &s->opaque);
+  const gb_call *c = gb_call_get((int)s->opaque.attr.i[0]);
+  return c == NULL || c->scratch_bytes == NULL ? 0 : c->scratch_bytes(c->ud, &s->opaque);
+}
+
+static bool exists (const gb_lowered *low, const bool *have, int b) {
+  return low->buf[b].cls == GB_BUF_LEAF || have[b];
+}
+
+/* A step runs where one of its results is needed and does not exist; then its operands are needed. */
+static void mark_steps (const gb_lowered *low, const bool *have, bool *need, bool *requested, gb_placement *p) {
+  for (int i = 0; i < low->nouts; i++) need[low->out[i]] = requested[low->out[i]] = true;
+  for (int s = low->nsteps - 1; s >= 0; s--) {
+    const gb_step *st = &low->step[s];
+    for (int i = 0; i < st->nout; i++)
+      if (need[st->out[i]] && !exists(low, have, st->out[i])) p->runs[s] = true;
+    if (!p->runs[s]) continue;
+    p->nrun++;
+    for (int i = 0; i < st->nin; i++) need[st->in[i]] = true;
+  }
+}
+
+typedef struct wants {
+  const bool *have, *keep;
+  bool *need, *requested;
+} wants;
+
+static gb_home home_of (const gb_lowered *low, const wants *w, int b) {
+  if (exists(low, w->have, b) || !w->need[b]) return GB_HOME_ARENA;
+  if (w->requested[b]) return GB_HOME_OUTPUT;
+  return low->buf[b].cls == GB_BUF_CACHE && w->keep[b] ? GB_HOME_CACHE : GB_HOME_ARENA;
+}
+
+static void touch (gb_life *l, int step) {
+  if (step < l->first) l->first = step;
+  if (step > l->last) l->last = step;
+}
+
+static void find_lives (const gb_lowered *low, const wants *w, gb_placement *p) {
+  for (int b = 0; b < low->nbufs; b++) p->life[b] = (gb_life){.first = low->nsteps, .last = -1};
+  for (int s = 0; s < low->nsteps; s++) {
+    if (!p->runs[s]) continue;
+    const gb_step *st = &low->step[s];
+    for (int i = 0; i < st->nout; i++) {
+      const int b = st->out[i];
+      p->write[b] = (unsigned char)home_of(low, w, b);
+      p->read[b] = exists(low, w->have, b) ? GB_HOME_VALUE : p->write[b];
+      p->life[b].bytes = low->buf[b].bytes;
+      touch(&p->life[b], s);
+    }
+    for (int i = 0; i < st->nin; i++) {
+      const int b = st->in[i];
+      if (exists(low, w->have, b)) p->read[b] = GB_HOME_VALUE;
+      else touch(&p->life[b], s);
+    }
+  }
+}
+
+/* Arena buffers and scratch, packed together; 'life' has room for all of them. */
+static gb_status pack_arena (const gb_lowered *low, const size_t *scratch, gb_life *life, gb_placement *p, gb_error *err) {
+  size_t n = 0;
+  for (int b = 0; b < low->nbufs; b++)
+    if (p->write[b] == GB_HOME_ARENA && p->life[b].bytes > 0) life[n++] = p->life[b];
+  for (int s = 0; s < low->nsteps; s++) {
+    p->scratch[s] = (gb_life){.bytes = p->runs[s] ? scratch[s] : 0, .first = s, .last = s};
+    if (p->scratch[s].bytes > 0) life[n++] = p->scratch[s];
+  }
+  GB_TRY(gb_pack(n, life, low->nsteps, &p->arena, &p->arena_bound, err));
+  n = 0;
+  for (int b = 0; b < low->nbufs; b++)
+    if (p->write[b] == GB_HOME_ARENA && p->life[b].bytes > 0) p->life[b].offset = life[n++].offset;
+  for (int s = 0; s < low->nsteps; s++)
+    if (p->scratch[s].bytes > 0) p->scratch[s].offset = life[n++].offset;
+  return GB_OK;
+}
+
+static void add_storages (const gb_lowered *low, gb_placement *p) {
+  for (int b = 0; b < low->nbufs; b++) {
+    if (p->write[b] == GB_HOME_OUTPUT) p->outputs = gb_add_sizes(p->outputs, low->buf[b].bytes);
+    if (p->write[b] == GB_HOME_CACHE) p->caches = gb_add_sizes(p->caches, low->buf[b].bytes);
+  }
+  p->peak = gb_add_sizes(p->arena, gb_add_sizes(p->outputs, p->caches));
+}
+
+static gb_placement *new_placement (const gb_lowered *low) {
+  const size_t nb = (size_t)low->nbufs + 1, ns = (size_t)low->nsteps + 1;
+  gb_placement *p = calloc(1, sizeof *p);
+  if (p == NULL) return NULL;
+  *p = (gb_placement){.refs = 1, .nbufs = low->nbufs, .nsteps = low->nsteps, .runs = calloc(ns, sizeof *p->runs),
+                      .read = calloc(nb, 1), .write = calloc(nb, 1), .life = calloc(nb, sizeof *p->life),
+                      .scratch = calloc(ns, sizeof *p->scratch)};
+  if (p->runs != NULL && p->read != NULL && p->write != NULL && p->life != NULL && p->scratch != NULL) return p;
+  gb_placement_unref(p);
+  return NULL;
+}
+
+gb_status gb_place (const gb_lowered *low, const bool *have, const bool *keep, const size_t *scratch, gb_placement **out,
+                    gb_error *err) {
+  const size_t nb = (size_t)low->nbufs + 1, ns = (size_t)low->nsteps + 1;
+  gb_placement *p = new_placement(low);
+  bool *marks = calloc(2 * nb, sizeof *marks);
+  gb_life *life = calloc(nb + ns, sizeof *life);
+  gb_status rc = GB_OK;
+  if (p == NULL || marks == NULL || life == NULL)
+    rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
+  else {
+    const wants w = {.have = have, .keep = keep, .need = marks, .requested = marks + nb};
+    mark_steps(low, have, w.need, w.requested, p);
+    find_lives(low, &w, p);
+    rc = pack_arena(low, scratch, life, p, err);
+  }
+  free(marks);
+  free(life);
+  if (rc == GB_OK) {
+    add_storages(low, p);
+    *out = p;
+  } else gb_placement_unref(p);
+  return rc;
+}
+
+void gb_placement_unref (gb_placement *p) {
+  if (p == NULL || --p->refs > 0) return;
+  free(p->runs);
+  free(p->read);
+  free(p->write);
+  free(p->life);
+  free(p->scratch);
+  free(p);
+}

@@ -1,0 +1,278 @@
+/* run.c - commit and execution: every byte of a run is bound before its first step, and no step allocates. */
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "plan/parts.h"
+
+static alignas(64) char nothing[64];        /* where buffers of no bytes lie */
+
+/* binding: what exists before the run */
+
+gb_status gb_plan_unbound (const gb_node *n, gb_error *err) {
+  char text[GB_NODE_TEXT];
+  if ((n->flags & GB_NODE_TRACED) != 0)
+    return gb_fail(err, GB_EOPTION, "%s is observed inside a trace, where it stands for one slice", gb_node_text(n, text));
+  return gb_fail(err, GB_EOPTION, "%s has no value: gb.empty gives a shape to plan with", gb_node_text(n, text));
+}
+
+static gb_status bind_value (gb_plan *p, int b, gb_error *err) {
+  const gb_buf *buf = &p->prog->low->buf[b];
+  gb_tensor *t = &p->value[b];
+  if (t->storage == NULL) *t = gb_tensor_ref(&gb_plan_value(p, b)->tensor);
+  if (t->storage == NULL) return gb_plan_unbound(p->node[buf->source], err);
+  if (buf->cls != GB_BUF_LEAF && gb_ledger_block(t->storage->data)->purpose == GB_MEM_CACHE)
+    gb_cache_touch(p->graph, p->node[buf->source], buf->output);
+  p->read[b] = gb_tensor_data(t);
+  return GB_OK;
+}
+
+/* What running steps read and requested leaves and values. */
+static gb_status bind_values (gb_plan *p, gb_error *err) {
+  const gb_lowered *low = p->prog->low;
+  for (int b = 0; b < low->nbufs; b++)
+    if (p->place->read[b] == GB_HOME_VALUE) GB_TRY(bind_value(p, b, err));
+  for (int i = 0; i < low->nouts; i++)
+    if (p->place->write[low->out[i]] != GB_HOME_OUTPUT) GB_TRY(bind_value(p, low->out[i], err));
+  return GB_OK;
+}
+
+/* committing: what the run makes */
+
+static bool has_storage (const gb_plan *p, int b) {
+  return p->place->write[b] == GB_HOME_OUTPUT || p->place->write[b] == GB_HOME_CACHE;
+}
+
+static gb_status new_storage (gb_plan *p, int b, gb_error *err) {
+  const gb_buf *buf = &p->prog->low->buf[b];
+  const gb_purpose purpose = p->place->write[b] == GB_HOME_CACHE ? GB_MEM_CACHE : GB_MEM_TENSOR;
+  return gb_tensor_new(&p->graph->backend->ledger, buf->dtype, &buf->shape, purpose, gb_plan_where(p, b),
+                       gb_plan_name(p, b), &p->value[b], err);
+}
+
+static bool wants_arena (const gb_plan *p, const void *given) {
+  return given == NULL && (p->arena == NULL || p->arena_bytes < p->place->arena);
+}
+
+static gb_status commit_arena (gb_plan *p, gb_error *err) {
+  gb_ledger *l = &p->graph->backend->ledger;
+  if (!wants_arena(p, NULL)) return GB_OK;
+  gb_ledger_free(l, p->arena);
+  p->arena = NULL;
+  if (p->place->arena == 0) return GB_OK;
+  GB_TRY(gb_ledger_alloc(l, GB_MEM_ARENA, p->place->arena, "", "arena", &p->arena, err));
+  p->arena_bytes = p->place->arena;
+  return GB_OK;
+}
+
+/* Makes room for the whole run at once: after this only the system can refuse. */
+static gb_status reserve (gb_plan *p, const void *arena, gb_error *err) {
+  const gb_ledger *l = &p->graph->backend->ledger;
+  size_t bytes = wants_arena(p, arena) ? p->place->arena : 0;
+  for (int b = 0; b < p->place->nbufs; b++)
+    if (has_storage(p, b) && p->value[b].storage == NULL) bytes = gb_add_sizes(bytes, p->prog->low->buf[b].bytes);
+  if (gb_make_room(p->graph, bytes)) return GB_OK;
+  char need[GB_BYTES_TEXT], used[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
+  gb_fail(err, GB_ENOMEM, "the %s that the plan counts on are not free: %s in use, limit %s", gb_bytes_text(bytes, need),
+          gb_bytes_text(l->used, used), gb_bytes_text(l->limit, limit));
+  if (err != NULL) err->need = bytes, err->have = l->limit > l->used ? l->limit - l->used : 0;
+  return GB_ENOMEM;
+}
+
+static gb_status commit (gb_plan *p, void **arena, gb_error *err) {
+  const gb_placement *pl = p->place;
+  for (int b = 0; b < pl->nbufs; b++)
+    if (has_storage(p, b) && p->value[b].storage == NULL) GB_TRY(new_storage(p, b, err));
+  if (*arena == NULL) {
+    GB_TRY(commit_arena(p, err));
+    *arena = p->arena != NULL ? p->arena : nothing;
+  }
+  for (int b = 0; b < pl->nbufs; b++) {
+    if (pl->write[b] == GB_HOME_NONE) continue;
+    p->write[b] = has_storage(p, b) ? gb_tensor_data(&p->value[b]) : (char *)*arena + pl->life[b].offset;
+    if (pl->read[b] != GB_HOME_VALUE) p->read[b] = p->write[b];
+  }
+  return GB_OK;
+}
+
+/* registered ops: they see tensors, and may keep counts on their inputs */
+
+/* Takes back the storage record of an arena buffer. Where the callee kept a count the bytes move out of the arena, past
+** the limit if need be: they are live whatever the limit says. False: there was no memory, the arena must not be freed. */
+static bool unwrap (gb_storage *st, gb_ledger *l) {
+  if (st->refs > 1) {
+    const size_t limit = l->limit;
+    void *copy;
+    l->limit = SIZE_MAX;
+    const gb_status rc = gb_ledger_alloc(l, GB_MEM_TENSOR, st->bytes, "", "", &copy, NULL);
+    l->limit = limit;
+    if (rc != GB_OK) return false;
+    memcpy(copy, st->data, st->bytes);
+    st->data = copy;
+    st->refs--;
+    return true;
+  }
+  free(st);
+  return true;
+}
+
+static gb_status wrap (const gb_plan *p, int b, void *data, gb_tensor *out, gb_error *err) {
+  const gb_buf *buf = &p->prog->low->buf[b];
+  gb_storage *st = malloc(sizeof *st);
+  if (st == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a storage record");
+  *st = (gb_storage){.refs = 1, .data = data, .bytes = buf->bytes, .ledger = &p->graph->backend->ledger};
+  *out = (gb_tensor){.storage = st, .dtype = buf->dtype, .shape = buf->shape};
+  gb_strides_of(&buf->shape, out->stride);
+  return GB_OK;
+}
+
+static gb_status run_call (gb_plan *p, const gb_step *st, void *scratch, gb_error *err) {
+  const gb_call *call = gb_call_get((int)st->opaque.attr.i[0]);
+  if (call == NULL) return gb_fail(err, GB_EINTERNAL, "op %d is not registered", (int)st->opaque.attr.i[0]);
+  const int n = st->nin + st->nout;
+  gb_tensor *t = calloc((size_t)n + 1, sizeof *t);
+  gb_status rc = t == NULL ? gb_fail(err, GB_ENOMEM, "no memory to call %s", call->name) : GB_OK;
+  for (int i = 0; rc == GB_OK && i < n; i++) {
+    const bool input = i < st->nin;
+    const int b = input ? st->in[i] : st->out[i - st->nin];
+    const bool arena = (input ? p->place->read[b] : p->place->write[b]) == GB_HOME_ARENA;
+    if (arena) rc = wrap(p, b, input ? (void *)(uintptr_t)p->read[b] : p->write[b], &t[i], err);
+    else t[i] = gb_tensor_ref(&p->value[b]);
+  }
+  if (rc == GB_OK) rc = call->run(call->ud, p->graph, &st->opaque, t, t + st->nin, scratch, err);
+  for (int i = 0; t != NULL && i < n; i++) {
+    const int b = i < st->nin ? st->in[i] : st->out[i - st->nin];
+    const bool arena = (i < st->nin ? p->place->read[b] : p->place->write[b]) == GB_HOME_ARENA;
+    if (t[i].storage == NULL) continue;
+    if (!arena) gb_tensor_clear(&t[i]);
+    else if (!unwrap(t[i].storage, &p->graph->backend->ledger)) p->arena = NULL, p->arena_bytes = 0;   /* stays live */
+  }
+  free(t);
+  return rc;
+}
+
+/* executing */
+
+static gb_status run_step (gb_plan *p, int s, void *arena, gb_error *err) {
+  const gb_step *st = &p->prog->low->step[s];
+  gb_backend *be = p->graph->backend;
+  void *scratch = (char *)arena + p->place->scratch[s].offset;
+  for (int i = 0; i < st->nin; i++) p->in[i] = p->read[st->in[i]];
+  for (int i = 0; i < st->nout; i++) p->to[i] = p->write[st->out[i]];
+  for (int i = 0; i < st->nconstants; i++) p->constant[i] = p->node[st->constant[i]]->attr.f[0];
+  if (st->is_fold) {
+    gb_fold_stats stats = {0};
+    GB_TRY(be->ops->fold(be, &st->fold, p->in, p->to, p->constant, scratch, &stats, err));
+    p->stats.folds++;
+    p->stats.pairs += stats.pairs;
+    return GB_OK;
+  }
+  p->stats.opaques++;
+  if (st->opaque.op == GB_OP_CALL) return run_call(p, st, scratch, err);
+  return be->ops->opaque(be, &st->opaque, p->in, p->to, scratch, err);
+}
+
+/* Says which line of the script asked for what failed, unless the text does. */
+static void add_line (const gb_plan *p, int s, gb_status rc, gb_error *err) {
+  if (err == NULL || rc == GB_EINTR || rc == GB_ECALLBACK) return;
+  const char *where = gb_plan_where(p, p->prog->low->step[s].out[0]);
+  const size_t used = strlen(err->text), room = sizeof err->text - used;
+  if (*where == '\0' || strstr(err->text, where) != NULL || strlen(where) + 4 > room) return;
+  strcat(strcat(strcat(err->text, " ("), where), ")");
+}
+
+/* A finished cache value outlives a failure of a later step. */
+static void keep_caches (gb_plan *p, int s, double seconds) {
+  const gb_step *st = &p->prog->low->step[s];
+  for (int i = 0; i < st->nout; i++) {
+    const int b = st->out[i];
+    gb_value *v = gb_plan_value(p, b);
+    if (p->place->write[b] != GB_HOME_CACHE || v->tensor.storage != NULL) continue;
+    v->tensor = gb_tensor_ref(&p->value[b]);
+    p->node[p->prog->low->buf[b].source]->depth = 0;
+    p->prog->low->buf[b].recompute_s = seconds;
+    gb_cache_add(p->graph, p->node[p->prog->low->buf[b].source], p->prog->low->buf[b].output);
+  }
+}
+
+static gb_status run_checked_step (gb_plan *p, int s, void *arena, gb_error *err) {
+  if (!p->watched) return run_step(p, s, arena, err);
+  gb_check_before(p, arena);
+  GB_TRY(run_step(p, s, arena, err));
+  gb_check_after(p, s, arena);
+  return GB_OK;
+}
+
+static gb_status run_steps (gb_plan *p, void *arena, gb_error *err) {
+  for (int s = 0; s < p->prog->low->nsteps; s++) {
+    if (!p->place->runs[s]) continue;
+    if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
+    const double start = gb_clock();
+    const gb_status rc = run_checked_step(p, s, arena, err);
+    if (rc != GB_OK) {
+      add_line(p, s, rc, err);
+      return rc;
+    }
+    keep_caches(p, s, gb_clock() - start);
+  }
+  return p->graph->backend->ops->sync == NULL ? GB_OK : p->graph->backend->ops->sync(p->graph->backend, err);
+}
+
+/* A requested node that is not the source of its buffer (an output picked from several, a view of a leaf) shares it. */
+static void store_values (gb_plan *p) {
+  const gb_lowered *low = p->prog->low;
+  for (int i = 0; i < low->nouts; i++) {
+    const int b = low->out[i];
+    const gb_buf *buf = &low->buf[b];
+    gb_value *v = gb_plan_value(p, b);
+    if (v->tensor.storage == NULL && buf->cls != GB_BUF_LEAF) {
+      v->tensor = gb_tensor_ref(&p->value[b]);
+      p->node[buf->source]->depth = 0;
+    }
+    gb_cache_pin(p->graph, p->node[buf->source], buf->output);
+    if (gb_node_has_value(p->out[i])) continue;
+    p->out[i]->out[0].tensor = gb_tensor_ref(&p->value[b]);
+    p->out[i]->depth = 0;
+  }
+}
+
+gb_status gb_plan_execute (gb_plan *p, void *arena, bool store, gb_error *err) {
+  gb_ledger *l = &p->graph->backend->ledger;
+  const double begun = gb_clock();
+  p->stats = (gb_run_stats){0};
+  GB_TRY(bind_values(p, err));
+  GB_TRY(reserve(p, arena, err));
+  const size_t peak = l->peak, start = l->used;
+  l->peak = start;
+  const bool own = arena == NULL;
+  gb_status rc = commit(p, &arena, err);
+  p->watched = rc == GB_OK && own && gb_check_begin(p, arena);
+  if (rc == GB_OK) rc = run_steps(p, arena, err);
+  if (p->watched) gb_check_end();
+  if (rc == GB_OK && store) store_values(p);
+  p->stats.measured = l->peak - start;
+  p->stats.seconds = gb_clock() - begun;
+  if (l->peak < peak) l->peak = peak;
+  return rc;
+}
+
+void gb_plan_clear (gb_plan *p) {
+  for (int b = 0; b < p->prog->low->nbufs; b++) gb_tensor_clear(&p->value[b]);
+}
+
+static void free_arena (gb_plan *p) {
+  gb_ledger_free(&p->graph->backend->ledger, p->arena);
+  p->arena = NULL;
+  p->arena_bytes = 0;
+}
+
+gb_status gb_plan_run (gb_plan *p, gb_error *err) {
+  GB_TRY(gb_plan_refresh(p, err));
+  free_arena(p);
+  const gb_status rc = gb_plan_execute(p, NULL, true, err);
+  gb_plan_clear(p);
+  free_arena(p);
+  return rc;
+}

@@ -1,0 +1,210 @@
+/* cairo.c - figures as SVG, PNG and PDF. */
+#include "plot/figure.h"
+
+#include <cairo-pdf.h>
+#include <cairo-svg.h>
+#include <cairo.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+typedef struct colour { double r, g, b; } colour;
+
+/* Distinguishable in the common forms of colour blindness. Source: Okabe & Ito (2008). */
+static const colour palette[] = {
+    {0.00, 0.45, 0.70}, {0.84, 0.37, 0.00}, {0.00, 0.62, 0.45}, {0.80, 0.47, 0.65},
+    {0.90, 0.62, 0.00}, {0.34, 0.71, 0.91}, {0.35, 0.35, 0.35},
+};
+enum { NPALETTE = sizeof palette / sizeof palette[0] };
+static const colour ink = {0.15, 0.15, 0.18}, faint = {0.88, 0.88, 0.90};
+
+typedef struct canvas {
+  cairo_t *cr;
+  double left, top, right, bottom;   /* of the plotting area */
+  gb_range x, y;
+} canvas;
+
+static double px (const canvas *c, double x) { return c->left + (x - c->x.lo) / (c->x.hi - c->x.lo) * (c->right - c->left); }
+static double py (const canvas *c, double y) { return c->bottom - (y - c->y.lo) / (c->y.hi - c->y.lo) * (c->bottom - c->top); }
+
+static void use (const canvas *c, colour k, double alpha) { cairo_set_source_rgba(c->cr, k.r, k.g, k.b, alpha); }
+
+/* Text anchored at a fraction of its own size: (0, 0) left top, (0.5, 1) centre bottom. */
+static void text (const canvas *c, const char *s, double x, double y, double ax, double ay) {
+  cairo_text_extents_t e;
+  cairo_text_extents(c->cr, s, &e);
+  cairo_move_to(c->cr, x - ax * e.width - e.x_bearing, y - ay * e.height - e.y_bearing);
+  cairo_show_text(c->cr, s);
+}
+
+static void draw_axes (const canvas *c) {
+  char label[32];
+  cairo_set_line_width(c->cr, 1);
+  cairo_set_font_size(c->cr, 11);
+  for (double t = gb_range_first_tick(&c->x); t <= c->x.hi; t += c->x.step) {
+    use(c, faint, 1);
+    cairo_move_to(c->cr, px(c, t), c->top);
+    cairo_line_to(c->cr, px(c, t), c->bottom);
+    cairo_stroke(c->cr);
+    use(c, ink, 1);
+    gb_range_label(&c->x, t, label);
+    text(c, label, px(c, t), c->bottom + 6, 0.5, 0);
+  }
+  for (double t = gb_range_first_tick(&c->y); t <= c->y.hi; t += c->y.step) {
+    use(c, faint, 1);
+    cairo_move_to(c->cr, c->left, py(c, t));
+    cairo_line_to(c->cr, c->right, py(c, t));
+    cairo_stroke(c->cr);
+    use(c, ink, 1);
+    gb_range_label(&c->y, t, label);
+    text(c, label, c->left - 6, py(c, t), 1, 0.5);
+  }
+}
+
+static void draw_labels (const canvas *c, const gb_figure *f, double height) {
+  use(c, ink, 1);
+  cairo_set_font_size(c->cr, 12);
+  if (f->xlabel != NULL) text(c, f->xlabel, (c->left + c->right) / 2, height - 8, 0.5, 1);
+  if (f->ylabel != NULL && f->ylabel[0] != '\0') {
+    cairo_save(c->cr);
+    cairo_translate(c->cr, 8, (c->top + c->bottom) / 2);
+    cairo_rotate(c->cr, -M_PI / 2);
+    text(c, f->ylabel, 0, 0, 0.5, 0);
+    cairo_restore(c->cr);
+  }
+  cairo_select_font_face(c->cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_BOLD);
+  cairo_set_font_size(c->cr, 14);
+  if (f->title != NULL) text(c, f->title, (c->left + c->right) / 2, 10, 0.5, 0);
+  cairo_select_font_face(c->cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+}
+
+/* A line breaks where a value is not finite. */
+static void draw_line (const canvas *c, const gb_series *s, colour k) {
+  bool pen = false;
+  for (size_t i = 0; i < s->n; i++) {
+    const bool good = isfinite(s->x[i]) && isfinite(s->y[i]);
+    if (good && pen) cairo_line_to(c->cr, px(c, s->x[i]), py(c, s->y[i]));
+    else if (good) cairo_move_to(c->cr, px(c, s->x[i]), py(c, s->y[i]));
+    pen = good;
+  }
+  use(c, k, 1);
+  cairo_set_line_width(c->cr, 1.6);
+  cairo_stroke(c->cr);
+}
+
+static void draw_scatter (const canvas *c, const gb_series *s, colour k) {
+  const double r = s->n > 300 ? 1.4 : 2.4;
+  use(c, k, 0.85);
+  for (size_t i = 0; i < s->n; i++) {
+    if (!isfinite(s->x[i]) || !isfinite(s->y[i])) continue;
+    cairo_new_sub_path(c->cr);
+    cairo_arc(c->cr, px(c, s->x[i]), py(c, s->y[i]), r, 0, 2 * M_PI);
+  }
+  cairo_fill(c->cr);
+}
+
+static bool band_good (const gb_series *s, size_t i) {
+  return isfinite(s->x[i]) && isfinite(s->y[i]) && isfinite(s->hi[i]);
+}
+
+static void draw_band (const canvas *c, const gb_series *s, colour k) {
+  use(c, k, 0.22);
+  for (size_t from = 0, to; from < s->n; from = to) {          /* one polygon a finite run */
+    for (; from < s->n && !band_good(s, from); from++) {}
+    for (to = from; to < s->n && band_good(s, to); to++) cairo_line_to(c->cr, px(c, s->x[to]), py(c, s->hi[to]));
+    for (size_t i = to; i-- > from;) cairo_line_to(c->cr, px(c, s->x[i]), py(c, s->y[i]));
+    cairo_close_path(c->cr);
+    cairo_fill(c->cr);
+  }
+}
+
+static void draw_heatmap (const canvas *c, const gb_series *s) {
+  double lo = INFINITY, hi = -INFINITY;
+  for (size_t i = 0; i < s->n * s->rows; i++)
+    if (isfinite(s->hi[i])) lo = fmin(lo, s->hi[i]), hi = fmax(hi, s->hi[i]);
+  const double dx = s->n > 1 ? (s->x[1] - s->x[0]) / (double)(s->n - 1) : 1;
+  const double dy = s->rows > 1 ? (s->y[1] - s->y[0]) / (double)(s->rows - 1) : 1;
+  for (size_t r = 0; r < s->rows; r++)
+    for (size_t q = 0; q < s->n; q++) {
+      const double v = s->hi[r * s->n + q], t = hi > lo ? (v - lo) / (hi - lo) : 0.5;
+      if (!isfinite(v)) continue;
+      cairo_set_source_rgb(c->cr, 0.99 - 0.93 * t, 0.97 - 0.72 * t, 0.90 - 0.42 * t);
+      const double x0 = px(c, s->x[0] + ((double)q - 0.5) * dx), x1 = px(c, s->x[0] + ((double)q + 0.5) * dx);
+      const double y0 = py(c, s->y[0] + ((double)r + 0.5) * dy), y1 = py(c, s->y[0] + ((double)r - 0.5) * dy);
+      cairo_rectangle(c->cr, x0, y0, x1 - x0 + 0.3, y1 - y0 + 0.3);
+      cairo_fill(c->cr);
+    }
+}
+
+static void draw_series (const canvas *c, const gb_figure *f, size_t i) {
+  const gb_series *s = &f->series[i];
+  const colour k = palette[gb_series_colour(f, i) % NPALETTE];
+  switch (s->kind) {
+    case GB_SERIES_LINE: draw_line(c, s, k); break;
+    case GB_SERIES_SCATTER: draw_scatter(c, s, k); break;
+    case GB_SERIES_BAND: draw_band(c, s, k); break;
+    case GB_SERIES_HEATMAP: draw_heatmap(c, s); break;
+  }
+}
+
+static void draw_legend (const canvas *c, const gb_figure *f) {
+  double y = c->top + 14;
+  cairo_set_font_size(c->cr, 11);
+  for (size_t i = 0; i < f->nseries; i++) {
+    const gb_series *s = &f->series[i];
+    if (s->label[0] == '\0') continue;
+    const colour k = palette[gb_series_colour(f, i) % NPALETTE];
+    const double x = c->left + 12;
+    use(c, k, s->kind == GB_SERIES_BAND ? 0.22 : 1);
+    if (s->kind == GB_SERIES_SCATTER) cairo_arc(c->cr, x + 9, y, 2.6, 0, 2 * M_PI);
+    else cairo_rectangle(c->cr, x, y - (s->kind == GB_SERIES_LINE ? 1 : 5), 18, s->kind == GB_SERIES_LINE ? 2 : 10);
+    cairo_fill(c->cr);
+    use(c, ink, 1);
+    text(c, s->label, x + 24, y, 0, 0.5);
+    y += 17;
+  }
+}
+
+static void draw (cairo_t *cr, const gb_figure *f, double width, double height) {
+  canvas c = {.cr = cr, .left = 66, .top = 34, .right = width - 18, .bottom = height - 46};
+  gb_figure_ranges(f, &c.x, &c.y);
+  cairo_set_source_rgb(cr, 1, 1, 1);
+  cairo_paint(cr);
+  cairo_select_font_face(cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+  draw_axes(&c);
+  cairo_save(cr);
+  cairo_rectangle(cr, c.left, c.top, c.right - c.left, c.bottom - c.top);
+  cairo_clip(cr);
+  for (size_t i = 0; i < f->nseries; i++) draw_series(&c, f, i);
+  cairo_restore(cr);
+  use(&c, ink, 1);
+  cairo_set_line_width(cr, 1);
+  cairo_rectangle(cr, c.left, c.top, c.right - c.left, c.bottom - c.top);
+  cairo_stroke(cr);
+  draw_legend(&c, f);
+  draw_labels(&c, f, height);
+}
+
+gb_status gb_figure_save (const gb_figure *f, const char *path, double width, double height, gb_error *err) {
+  const char *end = strrchr(path, '.');
+  cairo_surface_t *s;
+  bool png = false;
+  if (end != NULL && strcasecmp(end, ".svg") == 0) s = cairo_svg_surface_create(path, width, height);
+  else if (end != NULL && strcasecmp(end, ".pdf") == 0) s = cairo_pdf_surface_create(path, width, height);
+  else if (end != NULL && strcasecmp(end, ".png") == 0) {
+    png = true;
+    s = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(2 * width), (int)(2 * height));
+  } else return gb_fail(err, GB_EOPTION, "cannot tell the format of '%s': expected .svg, .png or .pdf", path);
+  cairo_t *cr = cairo_create(s);
+  if (png) cairo_scale(cr, 2, 2);
+  draw(cr, f, width, height);
+  cairo_status_t rc = cairo_status(cr);
+  cairo_destroy(cr);
+  if (png && rc == CAIRO_STATUS_SUCCESS) rc = cairo_surface_write_to_png(s, path);
+  cairo_surface_finish(s);
+  if (rc == CAIRO_STATUS_SUCCESS) rc = cairo_surface_status(s);
+  cairo_surface_destroy(s);
+  if (rc == CAIRO_STATUS_SUCCESS) return GB_OK;
+  return gb_fail(err, rc == CAIRO_STATUS_NO_MEMORY ? GB_ENOMEM : GB_EIO, "cannot write '%s': %s", path,
+                 cairo_status_to_string(rc));
+}

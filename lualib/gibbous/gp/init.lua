@@ -1,0 +1,2 @@
+--- Gaussian-process models.
+return {exact = require "gibbous.gp.exact"}

@@ -1,0 +1,93 @@
+--- Mean functions: values, called as m(x) with x (n, d), giving (n), lazy.
+local core <const> = require "gibbous.core"
+local options <const> = require "gibbous.options"
+local param <const> = require "gibbous.param"
+
+local Mean <const> = {}
+Mean.__name = "gibbous.mean"
+
+local M <const> = {}
+
+function Mean.__index(self, key)
+  if key == "copy" then return Mean.copy end
+  return rawget(self, "hyper")[key]
+end
+
+function Mean.__call(self, x) return self.form(self, x.ndim == 1 and x:unsqueeze(2) or x) end
+
+function Mean.__children(self)
+  local out <const>, names <const> = {}, {}
+  for name in pairs(self.hyper) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do out[#out + 1] = {name, self.hyper[name]} end
+  return out
+end
+
+function Mean.__tostring(self)
+  local cells <const> = {}
+  for _, pair in ipairs(Mean.__children(self)) do cells[#cells + 1] = pair[1] .. "=" .. tostring(pair[2]) end
+  return ("%s{%s}"):format(self.kind, table.concat(cells, ", "))
+end
+
+function Mean.copy(self)
+  local out <const> = setmetatable({kind = self.kind, form = self.form, hyper = {}}, Mean)
+  for name, p in pairs(self.hyper) do out.hyper[name] = param.shared(p) and p or param.copy(p) end
+  return out
+end
+
+function M.is(v) return type(v) == "table" and getmetatable(v) == Mean end
+
+local function adopt(p, x)
+  local v <const> = p.value
+  return v.dtype == x.dtype and v or v:to{dtype = x.dtype}
+end
+
+local function unbounded(v, name, level)
+  if param.is(v) then return param.hyper(v, name, level + 1) end
+  return param.hyper(v, name, level + 1, {name = name})
+end
+
+--- m(x) = 0
+function M.zero()
+  return setmetatable({kind = "zero", hyper = {}, form = function(_, x)
+    return core.zeros(1, {dtype = x.dtype}):expand(#x)
+  end}, Mean)
+end
+
+--- m(x) = value, in units of y; a number is free to be fitted.
+function M.constant(value)
+  return setmetatable({kind = "constant", hyper = {value = unbounded(value or 0, "value", 2)}, form = function(self, x)
+    return adopt(self.hyper.value, x):expand(#x)
+  end}, Mean)
+end
+
+--- m(x) = offset + x . slope; slope is a number (one column) or a list.
+function M.linear(opts)
+  local o <const> = options.parse(opts, {slope = "any", offset = "any"}, "gb.means.linear", 2)
+  local hyper <const> = {slope = unbounded(o.slope or 0, "slope", 2), offset = unbounded(o.offset or 0, "offset", 2)}
+  return setmetatable({kind = "linear", hyper = hyper, form = function(self, x)
+    local slope <const> = adopt(self.hyper.slope, x)
+    if slope.ndim == 1 and #slope ~= x.shape[2] then
+      core.raise("shape", ("linear mean: %d slopes for inputs with %d columns"):format(#slope, x.shape[2]), 4)
+    end
+    return (x * slope):sum(2) + adopt(self.hyper.offset, x)
+  end}, Mean)
+end
+
+--- A constructor for means of one's own: f(x, p) gives (n).
+function M.define(name, params, f)
+  local spec <const> = {}
+  for key in pairs(params) do spec[key] = "any" end
+  return function(opts)
+    local o <const> = options.parse(opts, spec, name, 2)
+    local hyper <const> = {}
+    for key, default in pairs(params) do hyper[key] = unbounded(o[key] or default, key, 2) end
+    return setmetatable({kind = name, hyper = hyper, form = function(self, x)
+      local p <const> = {}
+      for key in pairs(params) do p[key] = adopt(self.hyper[key], x) end
+      return f(x, p)
+    end}, Mean)
+  end
+end
+
+return M

@@ -1,0 +1,259 @@
+--- Parameters: named boxes whose value an optimiser replaces.
+--
+-- A box holds an unconstrained number or vector ('raw'); its value is a smooth function of it that respects the bounds:
+--   none          value = raw
+--   min           value = min + exp(raw)
+--   max           value = max - exp(raw)
+--   min and max   value = min + (max - min) sigmoid(raw)
+-- Using a parameter in an expression uses the version it has then; existing handles never change value.
+local core <const> = require "gibbous.core"
+local options <const> = require "gibbous.options"
+
+---@class gibbous.param
+---@field value gibbous.tensor   constrained value; assigning a number, list or tensor evaluates it
+---@field raw gibbous.tensor     unconstrained value; assigning evaluates it
+---@field fixed boolean          true: optimisers leave it alone
+---@field prior table|nil        see gb.priors
+---@field name string
+---@field version integer        counts assignments
+local Param <const> = {}
+
+local transforms <const> = {}
+
+transforms.identity = {
+  forward = function(raw) return raw end,
+  inverse = function(value) return value end,
+}
+
+local function below(min)
+  return {
+    forward = function(raw) return min == 0 and raw:exp() or raw:exp() + min end,
+    inverse = function(value) return (min == 0 and value or value - min):log() end,
+  }
+end
+
+local function above(max)
+  return {
+    forward = function(raw) return max - raw:exp() end,
+    inverse = function(value) return (max - value):log() end,
+  }
+end
+
+local function between(min, max)
+  return {
+    forward = function(raw) return min + (max - min) * raw:sigmoid() end,
+    inverse = function(value)
+      local unit <const> = (value - min) / (max - min)
+      return unit:log() - (-unit):log1p()
+    end,
+  }
+end
+
+local function transform_of(o, level)
+  if type(o.transform) == "table" then return o.transform end
+  if o.transform == "identity" then return transforms.identity end
+  if o.transform == "exp" or (o.min and not o.max) then return below(o.min or 0) end
+  if o.max and not o.min then return above(o.max) end
+  if o.min and o.max then
+    if not (o.min < o.max) then
+      core.raise("option", ("gb.param: min %g is not below max %g"):format(o.min, o.max), level + 1)
+    end
+    return between(o.min, o.max)
+  end
+  return transforms.identity
+end
+
+local spec <const> = {
+  min = "number", max = "number", fixed = "boolean", prior = "any", name = "string",
+  transform = function(v)
+    return v == "identity" or v == "exp" or (type(v) == "table" and v.forward ~= nil and v.inverse ~= nil)
+  end,
+}
+
+local function data(self) return rawget(self, "_box") end
+
+--- A value as a plain f64 tensor that depends on nothing.
+local function plain(v, what, level)
+  local t = v
+  if type(v) == "number" or (type(v) == "table" and getmetatable(v) == nil) then t = core.tensor(v, {dtype = "f64"}) end
+  if core.type(t) ~= "tensor" then t = core.as_tensor(t) end
+  if t == nil then
+    core.raise("option", ("%s must be a number, a list or a tensor, got %s"):format(what, type(v)), level + 1)
+  end
+  if t.dtype ~= "f64" then t = t:to{dtype = "f64"} end
+  if t.ndim > 1 then
+    core.raise("shape", ("%s must be one number or a vector, got shape %s"):format(what, tostring(t.shape)), level + 1)
+  end
+  return t:detach():eval()
+end
+
+local function assign_raw(self, raw)
+  local box <const> = data(self)
+  box.raw = core.leaf(raw, "param", box.name)
+  box.value = box.transform.forward(box.raw)
+  box.version = box.version + 1
+end
+
+local function check_bounds(box, t, level)
+  local lo <const>, hi <const> = t:min():item(), t:max():item()
+  if not (lo == lo and hi == hi) then
+    core.raise("nan", ("parameter '%s' cannot be set to NaN"):format(box.name), level + 1)
+  end
+  if (box.min and not (lo > box.min)) or (box.max and not (hi < box.max)) then
+    core.raise("option", ("parameter '%s' = %s is not inside its bounds (%s, %s)"):format(box.name,
+      t.ndim == 0 and tostring(t) or ("%g .. %g"):format(lo, hi), box.min or "-inf", box.max or "inf"), level + 1)
+  end
+end
+
+local function assign_value(self, v, level)
+  local box <const> = data(self)
+  local t <const> = plain(v, ("the value of parameter '%s'"):format(box.name), level + 1)
+  check_bounds(box, t, level + 1)
+  assign_raw(self, box.transform.inverse(t):eval())
+end
+
+local facts <const> = {
+  value = function(box) return box.value end,
+  raw = function(box) return box.raw end,
+  fixed = function(box) return box.fixed end,
+  prior = function(box) return box.prior end,
+  name = function(box) return box.name end,
+  version = function(box) return box.version end,
+  min = function(box) return box.min end,
+  max = function(box) return box.max end,
+}
+
+function Param.__index(self, key)
+  local box <const> = data(self)
+  local fact <const> = facts[key]
+  if fact then return fact(box) end
+  local member <const> = box.value[key]          -- a tensor's fields and methods; unknown names raise there
+  if type(member) ~= "function" then return member end
+  return function(receiver, ...)
+    return member(rawequal(receiver, self) and box.value or receiver, ...)
+  end
+end
+
+function Param.__newindex(self, key, v)
+  local box <const> = data(self)
+  if key == "value" then
+    assign_value(self, v, 2)
+  elseif key == "raw" then
+    local t <const> = plain(v, ("the raw value of parameter '%s'"):format(box.name), 2)
+    if not t:isfinite():all() then
+      core.raise("nan", ("parameter '%s' cannot be set to a value that is not finite"):format(box.name), 2)
+    end
+    assign_raw(self, t)
+  elseif key == "fixed" then
+    box.fixed = v and true or false
+  elseif key == "prior" then
+    box.prior = v
+  else
+    core.raise("option", ("a parameter has no field '%s' to assign"):format(tostring(key)), 2)
+  end
+end
+
+function Param.__tensor(self) return data(self).value end
+function Param.__tostring(self) return tostring(data(self).value) end
+function Param.__len(self) return #data(self).value end
+Param.__name = "gibbous.param"
+
+local function value_of(v)
+  if getmetatable(v) == Param then return data(v).value end
+  return v
+end
+
+for event, f in pairs{
+  __add = function(a, b) return a + b end, __sub = function(a, b) return a - b end,
+  __mul = function(a, b) return a * b end, __div = function(a, b) return a / b end,
+  __idiv = function(a, b) return a // b end, __mod = function(a, b) return a % b end,
+  __pow = function(a, b) return a ^ b end, __unm = function(a) return -a end,
+} do
+  Param[event] = function(a, b) return f(value_of(a), value_of(b)) end
+end
+
+function Param.__concat(a, b)
+  return tostring(a) .. tostring(b)
+end
+
+local M <const> = {}
+
+--- A parameter of value v (a number or a list), strictly inside its bounds.
+function M.new(v, opts, level)
+  level = level or 1
+  local o <const> = options.parse(opts, spec, "gb.param", level + 1)
+  local box <const> = {
+    min = o.min or nil, max = o.max or nil, fixed = o.fixed or false, prior = o.prior or nil,
+    name = o.name or "param", version = 0, explicit = true,
+  }
+  box.transform = transform_of(o, level + 1)
+  local self <const> = setmetatable({_box = box}, Param)
+  assign_value(self, v, level + 1)
+  return self
+end
+
+function M.is(v) return getmetatable(v) == Param end
+
+--- A hyper-parameter as constructors take it: a number or list becomes a positive box that a model may copy;
+-- an explicit gb.param is shared.
+function M.hyper(v, name, level, opts)
+  if M.is(v) then
+    local box <const> = data(v)
+    if box.name == "param" then box.name = name end
+    return v
+  end
+  local p <const> = M.new(v, opts or {min = 0, name = name}, level + 1)
+  data(p).name = name
+  data(p).explicit = false
+  return p
+end
+
+--- Whether a model shares this box instead of copying it.
+function M.shared(p) return data(p).explicit end
+
+--- An independent box of the same value, bounds and settings.
+function M.copy(p)
+  local from <const> = data(p)
+  local box <const> = {}
+  for k, v in pairs(from) do box[k] = v end
+  local self <const> = setmetatable({_box = box}, Param)
+  assign_raw(self, from.raw:detach():eval())
+  box.version = from.version
+  return self
+end
+
+--- Walks tables of params, kernels, means, models; keyed tables in sorted order. Returns params and their paths.
+function M.collect(root, path)
+  local list <const>, names <const>, seen <const> = {}, {}, {}
+  local function join(base, key)
+    if type(key) == "number" then return ("%s[%d]"):format(base, key) end
+    return base == "" and key or base .. "." .. key
+  end
+  local function visit(v, at)
+    if type(v) ~= "table" or seen[v] then return end
+    seen[v] = true
+    if M.is(v) then
+      list[#list + 1], names[#names + 1] = v, at == "" and data(v).name or at
+      return
+    end
+    local meta <const> = getmetatable(v)
+    local children <const> = meta and meta.__children and meta.__children(v)
+    if children then                                  -- ordered {key, child} pairs
+      for _, pair in ipairs(children) do visit(pair[2], join(at, pair[1])) end
+      return
+    end
+    local keys <const> = {}
+    for k in pairs(v) do
+      if type(k) == "string" or type(k) == "number" then keys[#keys + 1] = k end
+    end
+    table.sort(keys, function(a, b)
+      if type(a) ~= type(b) then return type(a) == "number" end
+      return a < b
+    end)
+    for _, k in ipairs(keys) do visit(v[k], join(at, k)) end
+  end
+  visit(root, path or "")
+  return list, names
+end
+
+return M

@@ -1,0 +1,66 @@
+--- Prior densities over parameter values, as values: prior:log_density(v) is a lazy tensor of one element.
+local core <const> = require "gibbous.core"
+local options <const> = require "gibbous.options"
+
+local Prior <const> = {__name = "gibbous.prior"}
+Prior.__index = Prior
+
+function Prior:log_density(v) return self.density(v, self.o):sum() end
+
+function Prior:__tostring()
+  local keys <const>, cells <const> = {}, {}
+  for k in pairs(self.o) do keys[#keys + 1] = k end
+  table.sort(keys)
+  for _, k in ipairs(keys) do cells[#cells + 1] = ("%s=%.4g"):format(k, self.o[k]) end
+  return ("%s(%s)"):format(self.name, table.concat(cells, ", "))
+end
+
+local M <const> = {}
+
+local function define(name, defaults, density)
+  local spec <const> = {}
+  for k in pairs(defaults) do spec[k] = "number" end
+  M[name] = function(opts)
+    local o <const> = options.parse(opts, spec, "gb.priors." .. name, 2)
+    for k, v in pairs(defaults) do
+      if o[k] == nil then o[k] = v end
+    end
+    if o.sd and not (o.sd > 0) then core.raise("option", ("gb.priors.%s: sd must be above 0"):format(name), 2) end
+    return setmetatable({name = name, o = o, density = density}, Prior)
+  end
+end
+
+local half_log_2pi <const> = 0.5 * math.log(2 * math.pi)
+
+define("normal", {mean = 0, sd = 1}, function(v, o)
+  return -0.5 * ((v - o.mean) / o.sd) ^ 2 - (math.log(o.sd) + half_log_2pi)
+end)
+
+--- log v is normal with the given mean and sd.
+define("log_normal", {mean = 0, sd = 1}, function(v, o)
+  local u <const> = v:log()
+  return -0.5 * ((u - o.mean) / o.sd) ^ 2 - u - (math.log(o.sd) + half_log_2pi)
+end)
+
+--- Density rate^shape / Gamma(shape) v^(shape-1) e^(-rate v).
+define("gamma", {shape = 1, rate = 1}, function(v, o)
+  local norm <const> = o.shape * math.log(o.rate) - core.tensor(o.shape, {dtype = "f64"}):lgamma():item()
+  return (o.shape - 1) * v:log() - o.rate * v + norm
+end)
+
+define("half_cauchy", {scale = 1}, function(v, o)
+  return math.log(2 / (math.pi * o.scale)) - ((v / o.scale) ^ 2):log1p()
+end)
+
+define("uniform", {min = 0, max = 1}, function(v, o)
+  local inside <const> = v:ge(o.min) & v:le(o.max)
+  return core.where(inside, v * 0 - math.log(o.max - o.min), -math.huge)
+end)
+
+--- Flat between min and max, normal tails of width sd outside.
+define("smoothed_box", {min = 0, max = 1, sd = 0.01}, function(v, o)
+  local out <const> = core.maximum(core.maximum(o.min - v, v - o.max), v * 0)
+  return -0.5 * (out / o.sd) ^ 2 - math.log((o.max - o.min) + o.sd * math.sqrt(2 * math.pi))
+end)
+
+return M
