@@ -48,7 +48,7 @@ static inline gb_node *hold (gb_status st, gb_node *n) {
   return fx.held[fx.n++] = n;
 }
 
-/* BUILD(gb_map1, GB_OP_EXP, x) calls gb_map1(GB_OP_EXP, x, &node, err) and holds the node. */
+/* BUILD(gb_map1, GB_OP_EXP, x) calls gb_map1(GB_OP_EXP, x, &node, err) and holds the node. Does not nest. */
 #define BUILD(call, ...) \
   ({ gb_node *built_ = NULL; gb_status st_ = call(__VA_ARGS__, &built_, &fx.err); hold(st_, built_); })
 
@@ -66,6 +66,7 @@ static inline gb_node *unsq (gb_node *a, int axis) { return BUILD(gb_unsqueeze, 
 static inline gb_node *sq (gb_node *a, int axis) { return BUILD(gb_squeeze, a, axis); }
 static inline gb_node *tr (gb_node *a) { return BUILD(gb_transpose, a); }
 static inline gb_node *mm (gb_node *a, gb_node *b) { return BUILD(gb_matmul, a, b); }
+static inline gb_node *dist (gb_node *x, gb_node *y, gb_node *w) { return BUILD(gb_sqdist, x, y, w); }
 static inline gb_node *eye (size_t n) { return BUILD(gb_eye, fx.g, n, GB_F64); }
 
 /* A new leaf. data NULL: filled by a fixed sequence in (lo, hi). */

@@ -21,26 +21,26 @@
 static gb_backend *be;
 static gb_error err;
 
-static int start_backend (void **state) {
+static inline int start_backend (void **state) {
   (void)state;
   return gb_backend_cpu_new(2, (size_t)1 << 30, &be, &err) == GB_OK ? 0 : -1;
 }
 
-static int stop_backend (void **state) {
+static inline int stop_backend (void **state) {
   (void)state;
   gb_backend_free(be);
   return 0;
 }
 
 /* A 64-byte aligned buffer of poison between guards of poison. */
-static void *guarded_new (size_t bytes) {
+static inline void *guarded_new (size_t bytes) {
   char *p = aligned_alloc(64, GUARD + (bytes + GUARD + 63) / 64 * 64);
   assert_non_null(p);
   memset(p, POISON, GUARD + bytes + GUARD);
   return p + GUARD;
 }
 
-static void guarded_free (void *p, size_t bytes) {
+static inline void guarded_free (void *p, size_t bytes) {
   const unsigned char *before = (unsigned char *)p - GUARD, *after = (unsigned char *)p + bytes;
   for (int i = 0; i < GUARD; i++)
     if (before[i] != POISON || after[i] != POISON) fail_msg("guard byte %d of a buffer of %zu was overwritten", i, bytes);
@@ -55,29 +55,29 @@ typedef struct op_case {
   size_t bytes[GB_MAX_OUTPUTS];
 } op_case;
 
-static op_case op_new (gb_op op) {
+static inline op_case op_new (gb_op op) {
   op_case c = {.o = {.op = op, .nout = gb_ops[op].outputs}};
   return c;
 }
 
-static gb_shape shape1 (size_t n) { return gb_shape_of(1, &n); }
-static gb_shape shape2 (size_t n, size_t m) { return gb_shape_of(2, (size_t[]){n, m}); }
-static gb_shape shape3 (size_t b, size_t n, size_t m) { return gb_shape_of(3, (size_t[]){b, n, m}); }
+static inline gb_shape shape1 (size_t n) { return gb_shape_of(1, &n); }
+static inline gb_shape shape2 (size_t n, size_t m) { return gb_shape_of(2, (size_t[]){n, m}); }
+static inline gb_shape shape3 (size_t b, size_t n, size_t m) { return gb_shape_of(3, (size_t[]){b, n, m}); }
 
-static void op_in (op_case *c, gb_dtype t, gb_shape s, const void *data) {
+static inline void op_in (op_case *c, gb_dtype t, gb_shape s, const void *data) {
   c->o.in_dtype[c->o.nin] = t;
   c->o.in_shape[c->o.nin] = s;
   c->in[c->o.nin++] = data;
 }
 
-static void op_out (op_case *c, int i, gb_dtype t, gb_shape s) {
+static inline void op_out (op_case *c, int i, gb_dtype t, gb_shape s) {
   c->o.out_dtype[i] = t;
   c->o.out_shape[i] = s;
   c->bytes[i] = gb_shape_bytes(&s, t);
   c->out[i] = guarded_new(c->bytes[i]);
 }
 
-static gb_status op_run (op_case *c) {
+static inline gb_status op_run (op_case *c) {
   const size_t bytes = be->ops->opaque_scratch(be, &c->o);
   void *scratch = guarded_new(bytes);
   const gb_status st = be->ops->opaque(be, &c->o, c->in, c->out, scratch, &err);
@@ -85,13 +85,13 @@ static gb_status op_run (op_case *c) {
   return st;
 }
 
-static void op_free (op_case *c) {
+static inline void op_free (op_case *c) {
   for (int i = 0; i < c->o.nout; i++)
     if (c->out[i] != NULL) guarded_free(c->out[i], c->bytes[i]);
 }
 
 /* Runs with 1, 2 and 3 threads and asserts equal bytes; the outputs of the last run stay. */
-static void op_run_same_bits (op_case *c) {
+static inline void op_run_same_bits (op_case *c) {
   void *first[GB_MAX_OUTPUTS];
   for (int threads = 1; threads <= 3; threads++) {
     assert_int_equal(gb_backend_set_threads(be, threads, &err), GB_OK);
@@ -108,29 +108,29 @@ static void op_run_same_bits (op_case *c) {
   assert_int_equal(gb_backend_set_threads(be, 2, &err), GB_OK);
 }
 
-static double *random_normal (size_t n, uint64_t seed) {
+static inline double *random_normal (size_t n, uint64_t seed) {
   double *x = malloc((n + 1) * sizeof *x);
   for (size_t i = 0; i < n; i++) x[i] = gb_rand_normal(seed, 0, i);
   return x;
 }
 
 /* The numbers of 'x' (n) in dtype t, in memory of their own. */
-static void *converted (const double *x, size_t n, gb_dtype t) {
+static inline void *converted (const double *x, size_t n, gb_dtype t) {
   void *y = malloc((n + 1) * gb_dtype_size(t));
   for (size_t i = 0; i < n; i++) gb_element_set(y, i, t, x[i]);
   return y;
 }
 
-static double *widened (const void *x, size_t n, gb_dtype t) {
+static inline double *widened (const void *x, size_t n, gb_dtype t) {
   double *y = malloc((n + 1) * sizeof *y);
   for (size_t i = 0; i < n; i++) y[i] = gb_element_get(x, i, t);
   return y;
 }
 
-static double unit_of (gb_dtype t) { return t == GB_F64 ? DBL_EPSILON : (double)FLT_EPSILON; }
+static inline double unit_of (gb_dtype t) { return t == GB_F64 ? DBL_EPSILON : (double)FLT_EPSILON; }
 
 /* Largest column sum of |a|, a (n, m); NaN wins. */
-static double norm1 (const double *a, size_t n, size_t m) {
+static inline double norm1 (const double *a, size_t n, size_t m) {
   double *sum = calloc(m + 1, sizeof *sum), largest = 0;
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < m; j++) sum[j] += fabs(a[i * m + j]);
@@ -141,7 +141,7 @@ static double norm1 (const double *a, size_t n, size_t m) {
 }
 
 /* c (n, m) -= a b with a (n, k) or, transposed, (k, n), b (k, m) or (m, k). */
-static void subtract_product (double *c, const double *a, bool ta, const double *b, bool tb, size_t n, size_t k,
+static inline void subtract_product (double *c, const double *a, bool ta, const double *b, bool tb, size_t n, size_t k,
                               size_t m) {
   double *row = malloc((m + 1) * sizeof *row);
   for (size_t i = 0; i < n; i++) {
@@ -157,12 +157,6 @@ static void subtract_product (double *c, const double *a, bool ta, const double 
   free(row);
 }
 
-static double *transposed (const double *a, size_t n, size_t m) {
-  double *b = malloc((n * m + 1) * sizeof *b);
-  for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j < m; j++) b[j * n + i] = a[i * m + j];
-  return b;
-}
 
 /* Asserts what / (n scale unit) < 30, the measure of backward stability that LAPACK's own tests use. */
 #define ASSERT_STABLE(what, n, scale, unit)                                                                \
@@ -172,7 +166,7 @@ static double *transposed (const double *a, size_t n, size_t m) {
   } while (0)
 
 /* Q D Q' with Q a product of three reflections and the eigenvalues falling geometrically from 1 to 1 / condition. */
-static double *spd_matrix (size_t n, double condition, uint64_t seed) {
+static inline double *spd_matrix (size_t n, double condition, uint64_t seed) {
   double *a = calloc(n * n + 1, sizeof *a);
   for (size_t i = 0; i < n; i++) a[i * n + i] = n < 2 ? 1 : pow(condition, -(double)i / (double)(n - 1));
   for (uint64_t k = 0; k < 3; k++) {

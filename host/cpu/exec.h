@@ -5,7 +5,7 @@
 ** exec_pack.c    strided memory of any dtype to and from the compute type
 ** exec_vm.c      runs the instructions of one level
 ** exec_emit.c    a tile into chains; exec_lse.c and exec_select.c for the monoids with a pair or a list as state
-** exec_total.c   chains into totals, totals into outputs
+** exec_word.c    arithmetic of totals; exec_total.c chains into totals; exec_store.c totals into outputs
 ** exec.c         traversal, threads, order
 **
 ** Conventions of a program, beyond program.h:
@@ -25,6 +25,7 @@
 #define GB_STRIP 256                      /* most lane blocks of a strip; a multiple of GB_BLOCKS */
 
 extern bool gb_cpu_fold_no_templates;     /* tests: every program through the plain interpreter, same bits */
+extern double gb_cpu_fold_alone;          /* instruction steps below which one thread runs a fold alone; tests: 0 */
 
 /* An 8-byte total: f for float programs, i for I64 ones and for keys and positions. */
 typedef union gb_word { double f; int64_t i; } gb_word;
@@ -66,7 +67,7 @@ typedef struct gb_xop {
   gb_form form;
   const gb_ins *ins, *front;     /* front: the SQDIST of a GB_X_FRONT */
   int px, py, pw;                /* packs, -1 = none; SQDIST and DOT without px go element by element */
-  int jump;                      /* LOOP, ENDLOOP: the other one, in the same list */
+  int jump;                      /* LOOP, ENDLOOP: the other one, counted within its list */
   int redirect;                  /* output whose memory may be written at once, -1 = none */
 } gb_xop;
 
@@ -191,25 +192,38 @@ double gb_exec_scalar (const gb_xthread *t, int value);
 /* exec_emit.c */
 void gb_exec_emit (gb_xthread *t, int out, int value);
 const void *gb_exec_masked (gb_xthread *t, const void *tile, int nj, gb_monoid m);
-void gb_exec_begin_chunk (gb_xthread *t);                         /* COL chains to their identities */
-void gb_exec_begin_rows (gb_xthread *t);                          /* ROW chains of the current block */
 void gb_exec_fill (gb_dtype compute, void *p, size_t n, gb_monoid m);
+
+/* exec_lse.c, exec_select.c */
 void gb_exec_lse (gb_xthread *t, gb_xout *x, size_t slot, const void *tile);
 void gb_exec_select (gb_xthread *t, gb_xout *x, size_t slot, const void *tile);
+void gb_exec_select_one (const gb_xprog *p, const gb_xout *x, gb_word *state, const void *row, size_t i, int64_t position);
 void gb_exec_select_merge (gb_word *into, const gb_word *from, size_t words);
-double gb_exec_key_value (gb_dtype compute, int64_t key);
-int64_t gb_exec_key_integer (int64_t key);
+double gb_exec_key_value (int64_t key);
+
+/* exec_word.c */
+void gb_exec_absorb (const gb_xprog *p, const gb_xout *x, gb_word *into, const gb_word *from);
+void gb_exec_absorb_value (const gb_xprog *p, const gb_xout *x, gb_word *into, const void *row, size_t i, int64_t position);
+void gb_exec_identity (const gb_xprog *p, const gb_xout *x, gb_word *w, size_t words);
+gb_word gb_exec_fold_lanes (gb_dtype compute, gb_monoid m, const void *lanes);
 
 /* exec_total.c */
-void gb_exec_absorb (const gb_xprog *p, const gb_xout *x, gb_word *into, const gb_word *from);
-void gb_exec_identity (const gb_xprog *p, const gb_xout *x, gb_word *w, size_t totals);
-gb_word gb_exec_fold_lanes (gb_dtype compute, gb_monoid m, const void *lanes);
+size_t gb_exec_outer (const gb_xthread *t, const gb_xout *x);     /* number of the kept OUTER combination */
+size_t gb_exec_blocks (const gb_xthread *t);                      /* lane blocks of the item */
+size_t gb_exec_lanes (const gb_xthread *t, size_t block);         /* lanes of one that count */
+gb_word *gb_exec_part (const gb_xthread *t, const gb_xout *x);
+void gb_exec_exchange_rows (gb_xthread *t, gb_xout *x, bool back);
 void gb_exec_begin_item (gb_xthread *t);
-void gb_exec_flush_rows (gb_xthread *t);                          /* ROW chains of the current block into 'part' */
+void gb_exec_begin_chunk (gb_xthread *t);                         /* COL chains to their identities */
+void gb_exec_begin_rows (gb_xthread *t);                          /* ROW chains of the current block */
+void gb_exec_flush_rows (gb_xthread *t);                          /* those into the totals of the item */
 void gb_exec_fold_columns (gb_xthread *t);                        /* COL chains to one value each, in place */
+
+/* exec_store.c */
 void gb_exec_flush_columns (gb_xthread *t);                       /* and those into totals: in order of items */
 void gb_exec_end_item (gb_xthread *t);                            /* in order of items where any are shared */
 void gb_exec_store_totals (gb_xthread *t);                        /* outputs that reduce OUTER axes, at the very end */
+
 static inline size_t gb_exec_slot (const gb_xthread *t, const gb_xout *x) {
   size_t s = 0;
   for (gb_axes a = x->inner; a; a &= a - 1) {
@@ -221,8 +235,5 @@ static inline size_t gb_exec_slot (const gb_xthread *t, const gb_xout *x) {
 static inline gb_monoid gb_exec_monoid (const gb_xout *x) {
   return x->o->kind == GB_OUT_REDUCE ? x->o->monoid : GB_SUM;
 }
-
-/* exec_i64.c */
-extern const gb_isa_kernels gb_exec_i64;
 
 #endif

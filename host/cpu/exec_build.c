@@ -161,7 +161,7 @@ static void lifetimes (build *b) {
 /* The squared distances of LANE points to TILE points, in the form the kernels take. */
 static bool is_front (const build *b, const gb_ins *i) {
   const gb_xprog *p = b->p;
-  if ((i->kind != GB_INS_SQDIST && i->kind != GB_INS_DOT) || p->strip || p->compute == GB_I64) return false;
+  if ((i->kind != GB_INS_SQDIST && i->kind != GB_INS_DOT) || p->strip) return false;
   gb_form x = gb_exec_form(p, i->x), y = gb_exec_form(p, i->y);
   return (x | y) == GB_FORM_FULL && x != GB_FORM_FULL && y != GB_FORM_FULL && gb_exec_form(p, i->w) == GB_FORM_ONE;
 }
@@ -265,10 +265,10 @@ static void encode_all (build *b) {
     for (int n = 0; n < b->f->nins; n++) {
       if (b->gone[n] || (int)b->level[n] != l) continue;
       encode(b, &p->op[at], n);
-      if (p->op[at].kind == GB_INS_LOOP) open[depth++] = at;
+      if (p->op[at].kind == GB_INS_LOOP) open[depth++] = at - p->code[l];
       if (p->op[at].kind == GB_INS_ENDLOOP) {
         p->op[at].jump = open[--depth];
-        p->op[open[depth]].jump = at;
+        p->op[p->code[l] + open[depth]].jump = at - p->code[l];
       }
       at++;
     }
@@ -281,6 +281,7 @@ static gb_status outputs (build *b, gb_error *err) {
   for (int o = 0; o < b->f->nouts; o++) p->out[o].o = NULL;
   for (int n = 0; n < b->f->nins; n++) {
     const gb_ins *i = &b->f->ins[n];
+    if (i->kind == GB_INS_ACC && i->monoid == GB_LSE) b->temp[1] = b->temp[2] = true;
     if (i->kind != GB_INS_EMIT) continue;
     gb_axes loops = 0;
     for (int l = b->around[n]; l >= 0; l = b->around[l]) loops |= (gb_axes)1 << b->f->ins[l].axis;
@@ -343,7 +344,7 @@ static void lay_values (build *b, size_t *used) {
     gb_xvalue *x = &p->value[v];
     static const size_t narrow[] = {GB_LANES, GB_TI, GB_CANON};
     if (x->reg >= 0) x->at = first + (size_t)x->reg * tile;
-    else if (x->pack >= 0 || x->def < 0 || b->gone[x->def]) x->at = 0;
+    else if (x->def < 0 || b->gone[x->def] || b->f->ins[x->def].kind == GB_INS_LOAD) x->at = 0;
     else if (x->level == GB_FORM_LANE) x->at = gb_take(used, GB_SUPER * p->size);
     else if (x->form != GB_FORM_FULL) x->at = gb_take(used, narrow[x->form] * p->size);
   }

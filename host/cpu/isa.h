@@ -62,6 +62,9 @@ typedef struct gb_isa_kernels {
 typedef struct gb_isa {
   const char *name;                       /* "avx512", "avx2", "portable" */
   gb_isa_kernels f32, f64;
+  /* T = int64_t, the same on every ISA: map (no op whose value is not an integer), sqdist, dot, contract_*, reduce_*;
+  ** the rest NULL. Sums and products wrap; idiv by 0 is 0 and mod by 0 is x. */
+  gb_isa_kernels i64;
   /* f64 total[i] += (double)acc[i]; acc = 0. 'count' a multiple of GB_LANES. */
   void (*flush_f32)(size_t count, float *acc, double *total);
   void (*flush_f64)(size_t count, double *acc, double *total);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "base/clock.h"
-#include "cpu/isa.h"
+#include "cpu/isa_i64.h"
 #include "cpu/simd_portable.h"
 #include "cpu/special.h"
 
@@ -18,6 +18,7 @@ const gb_isa gb_isa_portable = {
   .name = "portable",
   .f32 = vf_kernels,
   .f64 = vd_kernels,
+  .i64 = GB_I64_KERNELS,
   .flush_f32 = vf_flush,
   .flush_f64 = vd_flush,
   .rate_fma = gb_rate_fma,

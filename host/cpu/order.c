@@ -29,14 +29,11 @@ typedef struct sort_job {
   item *scratch;                   /* (threads, 2, n) */
 } sort_job;
 
-static size_t sorting_threads (gb_pool *pool, const lanes *l) {
-  const size_t threads = (size_t)gb_pool_threads(pool), count = l->outer * l->inner;
-  return threads < count ? threads : count;
-}
-
+/* Any thread may draw a task, but a single task runs on the first. */
 size_t gb_cpu_sort_scratch (const gb_backend *be, const gb_opaque *o) {
   const lanes l = lanes_of(&o->in_shape[0], o->attr.i[0]);
-  return sorting_threads(be->pool, &l) * 2 * l.n * sizeof(item);
+  const size_t count = l.outer * l.inner, threads = count > 1 ? (size_t)gb_pool_threads(be->pool) : count;
+  return threads * 2 * l.n * sizeof(item);
 }
 
 static uint64_t key_of_f64 (double v, bool descending) {

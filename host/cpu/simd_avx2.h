@@ -7,9 +7,10 @@
 #include <sleef.h>
 #include "cpu/simd_coef.h"
 
-#define GB_ISA_NAME avx2
 #define GB_ISA_REGISTERS 16
 #define GB_ISA_GROUP 4
+#define GB_ISA_ROWS 2
+#define GB_ISA_COLUMNS 2
 
 typedef __m256 vf, mf;
 typedef __m256d vd, md;
@@ -52,26 +53,30 @@ GB_SIMD(vd, double, vd, pd)
 #define vf_sleef2(fn, u, x, y) Sleef_##fn##f8_##u##avx2(x, y)
 #define vd_sleef2(fn, u, x, y) Sleef_##fn##d4_##u##avx2(x, y)
 
-/* 2^(s c). Adding 1.5 * 2^23 + 127 leaves the rounded whole part, biased, in the low bits: shifted into the exponent they
-** are its power of two, 0 at -127 and inf at 128, the ends to which x is clamped. NaN passes through both clamps. */
+/* 2^n for a whole n in [-127, 128] or [-1023, 1024], 0 and inf at the ends: adding 1.5 * 2^23 + 127 leaves the biased
+** exponent in the low bits. */
+GB_INLINE vf vf_pow2 (vf n) {
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(vf_add(n, vf_set1(0x1.8p23f + 127.0f))), 23));
+}
+GB_INLINE vd vd_pow2 (vd n) {
+  return _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(vd_add(n, vd_set1(0x1.8p52 + 1023.0))), 52));
+}
+
+/* 2^(s c): s c is clamped to where the power of two is finite or ends; NaN passes through both clamps. */
 GB_INLINE vf vf_exp2_mul (vf s, vf c) {
-  const vf magic = vf_set1(0x1.8p23f + 127.0f);
   const vf x = vf_min(vf_set1(128.0f), vf_max(vf_set1(-127.0f), vf_mul(s, c)));
-  const vf t = vf_add(x, magic);
-  const vf f = vf_sub(x, vf_sub(t, magic));
+  const vf n = vf_round(x), f = vf_sub(x, n);
   vf p = vf_fma(f, vf_set1(GB_F32_C5), vf_set1(GB_F32_C4));
   p = vf_fma(f, p, vf_set1(GB_F32_C3));
   p = vf_fma(f, p, vf_set1(GB_F32_C2));
   p = vf_fma(f, p, vf_set1(GB_F32_C1));
   p = vf_fma(f, p, vf_set1(1.0f));
-  return vf_mul(p, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(t), 23)));
+  return vf_mul(p, vf_pow2(n));
 }
 
 GB_INLINE vd vd_exp2_mul (vd s, vd c) {
-  const vd magic = vd_set1(0x1.8p52 + 1023.0);
   const vd x = vd_min(vd_set1(1024.0), vd_max(vd_set1(-1023.0), vd_mul(s, c)));
-  const vd t = vd_add(x, magic);
-  const vd f = vd_sub(x, vd_sub(t, magic));
+  const vd n = vd_round(x), f = vd_sub(x, n);
   vd p = vd_fma(f, vd_set1(GB_F64_C11), vd_set1(GB_F64_C10));
   p = vd_fma(f, p, vd_set1(GB_F64_C9));
   p = vd_fma(f, p, vd_set1(GB_F64_C8));
@@ -83,7 +88,7 @@ GB_INLINE vd vd_exp2_mul (vd s, vd c) {
   p = vd_fma(f, p, vd_set1(GB_F64_C2));
   p = vd_fma(f, p, vd_set1(GB_F64_C1));
   p = vd_fma(f, p, vd_set1(1.0));
-  return vd_mul(p, _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(t), 52)));
+  return vd_mul(p, vd_pow2(n));
 }
 
 /* Exponent e and mantissa *m in [1/sqrt 2, sqrt 2) of a positive normal y = m 2^e. */

@@ -9,9 +9,10 @@
 #include <sleef.h>
 #include "cpu/simd_coef.h"
 
-#define GB_ISA_NAME avx512
 #define GB_ISA_REGISTERS 32
 #define GB_ISA_GROUP 4            /* vectors of lanes a micro-tile holds */
+#define GB_ISA_ROWS 4             /* and its rows, where the dimension is not small */
+#define GB_ISA_COLUMNS 4          /* right-hand sides of one */
 
 typedef __m512 vf;
 typedef __m512d vd;

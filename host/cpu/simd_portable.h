@@ -9,9 +9,10 @@
 #include <string.h>
 #include "cpu/simd_coef.h"
 
-#define GB_ISA_NAME portable
 #define GB_ISA_REGISTERS 16
 #define GB_ISA_GROUP 4
+#define GB_ISA_ROWS 2
+#define GB_ISA_COLUMNS 2
 
 typedef float vf __attribute__((vector_size(16)));
 typedef double vd __attribute__((vector_size(32)));
@@ -55,32 +56,33 @@ GB_SIMD(vf, float, vf, mf, uf, sqrtf, floorf, ceilf, rintf)
 GB_SIMD(vd, double, vd, md, ud, sqrt, floor, ceil, rint)
 #undef GB_SIMD
 
-#define vf_sleef1(fn, u, x) ({ const vf x_ = (x); GB_EACH(vf, Sleef_##fn##f1_##u##purec(x_[l_])); })
-#define vd_sleef1(fn, u, x) ({ const vd x_ = (x); GB_EACH(vd, Sleef_##fn##d1_##u##purec(x_[l_])); })
-#define vf_sleef2(fn, u, x, y) \
-  ({ const vf x_ = (x), y_ = (y); GB_EACH(vf, Sleef_##fn##f1_##u##purec(x_[l_], y_[l_])); })
-#define vd_sleef2(fn, u, x, y) \
-  ({ const vd x_ = (x), y_ = (y); GB_EACH(vd, Sleef_##fn##d1_##u##purec(x_[l_], y_[l_])); })
+static vf vf_each1 (float (*fn)(float), vf x) { return GB_EACH(vf, fn(x[l_])); }
+static vd vd_each1 (double (*fn)(double), vd x) { return GB_EACH(vd, fn(x[l_])); }
+static vf vf_each2 (float (*fn)(float, float), vf x, vf y) { return GB_EACH(vf, fn(x[l_], y[l_])); }
+static vd vd_each2 (double (*fn)(double, double), vd x, vd y) { return GB_EACH(vd, fn(x[l_], y[l_])); }
+#define vf_sleef1(fn, u, x) vf_each1(Sleef_##fn##f1_##u##purec, x)
+#define vd_sleef1(fn, u, x) vd_each1(Sleef_##fn##d1_##u##purec, x)
+#define vf_sleef2(fn, u, x, y) vf_each2(Sleef_##fn##f1_##u##purec, x, y)
+#define vd_sleef2(fn, u, x, y) vd_each2(Sleef_##fn##d1_##u##purec, x, y)
 
-/* 2^(s c), as in simd_avx2.h. */
+/* 2^n for a whole n and 2^(s c), as in simd_avx2.h; rounding is by the same addition that makes the exponent. */
+GB_INLINE vf vf_pow2 (vf n) { return (vf)((uf)(n + (0x1.8p23f + 127.0f)) << 23); }
+GB_INLINE vd vd_pow2 (vd n) { return (vd)((ud)(n + (0x1.8p52 + 1023.0)) << 52); }
+
 GB_INLINE vf vf_exp2_mul (vf s, vf c) {
-  const vf magic = vf_set1(0x1.8p23f + 127.0f);
   const vf x = vf_min(vf_set1(128.0f), vf_max(vf_set1(-127.0f), s * c));
-  const vf t = x + magic;
-  const vf f = x - (t - magic);
+  const vf n = (x + 0x1.8p23f) - 0x1.8p23f, f = x - n;
   const vf p = GB_F32_C1 + f * (GB_F32_C2 + f * (GB_F32_C3 + f * (GB_F32_C4 + f * GB_F32_C5)));
-  return (f * p + 1.0f) * (vf)((uf)t << 23);
+  return (f * p + 1.0f) * vf_pow2(n);
 }
 
 GB_INLINE vd vd_exp2_mul (vd s, vd c) {
-  const vd magic = vd_set1(0x1.8p52 + 1023.0);
   const vd x = vd_min(vd_set1(1024.0), vd_max(vd_set1(-1023.0), s * c));
-  const vd t = x + magic;
-  const vd f = x - (t - magic);
+  const vd n = (x + 0x1.8p52) - 0x1.8p52, f = x - n;
   const vd high = GB_F64_C7 + f * (GB_F64_C8 + f * (GB_F64_C9 + f * (GB_F64_C10 + f * GB_F64_C11)));
   const vd p = GB_F64_C1 + f * (GB_F64_C2 + f * (GB_F64_C3 + f * (GB_F64_C4 + f * (GB_F64_C5 + f * (GB_F64_C6
                + f * high)))));
-  return (f * p + 1.0) * (vd)((ud)t << 52);
+  return (f * p + 1.0) * vd_pow2(n);
 }
 
 /* Exponent e and mantissa *m in [1/sqrt 2, sqrt 2) of a positive normal y = m 2^e. */

@@ -3,14 +3,14 @@
 
 #include <stdlib.h>
 
-#include "graph/expr.h"
+#include "graph/formula.h"
 
 /* ---- dtypes ---- */
 
 static bool weak (const gb_node *n) { return (n->flags & GB_NODE_WEAK) != 0; }
 
-/* The dtype that weak nodes take: of the first node that is not weak; of weak ones alone the widest parameter's, then the
-** first number's. */
+/* The dtype that weak nodes take: of the first node that is not weak; of weak ones alone the widest
+** parameter's, then the first number's. */
 static gb_dtype common_dtype (int n, gb_node *const *in) {
   gb_dtype widest = GB_NDTYPES;
   for (int i = 0; i < n; i++)
@@ -41,8 +41,8 @@ gb_status gb_adopt (int n, gb_node *const *in, gb_node **out, gb_error *err) {
 }
 
 /* op(in...) after adoption from input 'from' on. */
-static gb_status build_adopted (gb_op op, int n, gb_node *const *in, int from, const gb_attr *attr, gb_node **out,
-                                gb_error *err) {
+static gb_status build_adopted (gb_op op, int n, gb_node *const *in, int from, const gb_attr *attr,
+                                gb_node **out, gb_error *err) {
   gb_node *few[4], **same = n <= 4 ? few : malloc((size_t)n * sizeof *same);
   if (same == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the inputs of %s", gb_ops[op].name);
   for (int i = 0; i < from; i++) same[i] = in[i];
@@ -71,8 +71,9 @@ gb_status gb_map3 (gb_op op, gb_node *a, gb_node *b, gb_node *c, gb_node **out, 
 }
 
 gb_status gb_scale (gb_node *a, double factor, gb_node **out, gb_error *err) {
-  gb_expr e = gb_expr_begin(a->graph, err);
-  return gb_expr_end(&e, gb_expr_with(&e, GB_OP_MUL, a, factor), out);
+  gb_formula e;
+  gb_formula_init(&e, a->graph, err);
+  return gb_formula_take(&e, gb_ex_scale(&e, a, factor), out);
 }
 
 /* ---- views ---- */
@@ -133,7 +134,8 @@ gb_status gb_transpose (gb_node *a, gb_node **out, gb_error *err) {
   return gb_permute(a, axes, out, err);
 }
 
-gb_status gb_slice (gb_node *a, int axis, size_t start, ptrdiff_t step, size_t extent, gb_node **out, gb_error *err) {
+gb_status gb_slice (gb_node *a, int axis, size_t start, ptrdiff_t step, size_t extent, gb_node **out,
+                    gb_error *err) {
   GB_TRY(fix_axis("slice", a, &axis, err));
   const gb_attr attr = {.i = {axis, (int64_t)start, step, (int64_t)extent}};
   return gb_node_build(a->graph, GB_OP_SLICE, 1, &a, &attr, NULL, GB_F64, out, err);
@@ -145,10 +147,9 @@ gb_status gb_select (gb_node *a, int axis, size_t at, gb_node **out, gb_error *e
   if (at >= gb_node_shape(a)->dim[axis])
     return gb_fail(err, GB_EINDEX, "select: position %zu is out of range in axis %d: %s", at + 1, axis + 1,
                    gb_node_text(a, text));
-  gb_expr e = gb_expr_begin(a->graph, err);
-  gb_node *one = NULL;
-  one = gb_expr_keep(&e, gb_slice(a, axis, at, 1, 1, &one, err), &one);
-  return gb_expr_end(&e, gb_expr_squeeze(&e, one, axis), out);
+  gb_formula e;
+  gb_formula_init(&e, a->graph, err);
+  return gb_formula_take(&e, gb_ex_squeeze(&e, gb_ex_slice(&e, a, axis, at, 1, 1), axis), out);
 }
 
 gb_status gb_flip (gb_node *a, int axis, gb_node **out, gb_error *err) {
@@ -170,27 +171,23 @@ gb_status gb_pick (gb_node *a, int output, gb_node **out, gb_error *err) {
 /* ---- reductions ---- */
 
 /* Counting what is true is a sum of f64 ones, which streams. */
-static gb_status ones_where (gb_node *a, gb_node **out, gb_error *err) {
-  gb_expr e = gb_expr_begin(a->graph, err);
-  gb_node *one = gb_expr_number(&e, 1, GB_F64), *zero = gb_expr_number(&e, 0, GB_F64), *n = NULL;
-  if (e.status == GB_OK) n = gb_expr_keep(&e, gb_map3(GB_OP_WHERE, a, one, zero, &n, err), &n);
-  return gb_expr_end(&e, n, out);
+static gb_node *ones_where (gb_formula *e, gb_node *a) {
+  return gb_ex_where(e, a, gb_ex_const(e, 1, GB_F64), gb_ex_const(e, 0, GB_F64));
 }
 
 gb_status gb_reduce (gb_op op, gb_node *a, unsigned axes, bool keepdim, gb_node **out, gb_error *err) {
   const int ndim = gb_node_shape(a)->ndim;
-  if (ndim == 0 && axes == 0 && (op == GB_OP_ARGMIN || op == GB_OP_ARGMAX)) return gb_node_const(a->graph, 1, GB_I64, out, err);
-  gb_expr e = gb_expr_begin(a->graph, err);
-  gb_node *x = a, *n = NULL;
-  if (gb_node_dtype(a) == GB_BOOL && (op == GB_OP_SUM || op == GB_OP_PROD))
-    x = gb_expr_keep(&e, ones_where(a, &n, err), &n);
+  const bool counts = gb_node_dtype(a) == GB_BOOL && (op == GB_OP_SUM || op == GB_OP_PROD);
+  if (ndim == 0 && axes == 0 && (op == GB_OP_ARGMIN || op == GB_OP_ARGMAX))
+    return gb_node_const(a->graph, 1, GB_I64, out, err);
+  gb_formula e;
+  gb_formula_init(&e, a->graph, err);
+  gb_node *x = counts ? ones_where(&e, a) : a;
   const unsigned mask = axes != 0 ? axes : (1u << ndim) - 1;
-  const gb_attr attr = {.i = {mask}};
-  if (e.status == GB_OK)
-    x = gb_expr_keep(&e, gb_node_build(a->graph, op, 1, &x, &attr, NULL, GB_F64, &n, err), &n);
+  x = gb_ex_op(&e, op, 1, &x, &(gb_attr){.i = {mask}}, NULL, GB_F64);
   for (int i = 0; keepdim && i < ndim; i++)
-    if ((mask >> i & 1) != 0) x = gb_expr_unsqueeze(&e, x, i);
-  return gb_expr_end(&e, x, out);
+    if ((mask >> i & 1) != 0) x = gb_ex_unsqueeze(&e, x, i);
+  return gb_formula_take(&e, x, out);
 }
 
 /* ---- contractions ---- */
@@ -209,17 +206,20 @@ gb_status gb_matmul (gb_node *a, gb_node *b, gb_node **out, gb_error *err) {
   const bool row = s->ndim == 1, column = t->ndim == 1;
   char ta[GB_NODE_TEXT], tb[GB_NODE_TEXT];
   if (s->ndim == 0 || t->ndim == 0)
-    return gb_fail(err, GB_ESHAPE, "matmul: expected vectors or matrices: %s, %s", gb_node_text(a, ta), gb_node_text(b, tb));
+    return gb_fail(err, GB_ESHAPE, "matmul: expected vectors or matrices: %s, %s", gb_node_text(a, ta),
+                   gb_node_text(b, tb));
   if (s->dim[s->ndim - 1] != t->dim[column ? 0 : t->ndim - 2])
-    return gb_fail(err, GB_ESHAPE, "matmul: inner sizes differ: %s, %s", gb_node_text(a, ta), gb_node_text(b, tb));
-  gb_expr e = gb_expr_begin(a->graph, err);
+    return gb_fail(err, GB_ESHAPE, "matmul: inner sizes differ: %s, %s", gb_node_text(a, ta),
+                   gb_node_text(b, tb));
+  gb_formula e;
+  gb_formula_init(&e, a->graph, err);
   if (row && column)
-    return gb_expr_end(&e, gb_expr_reduce(&e, GB_OP_SUM, gb_expr_map2(&e, GB_OP_MUL, a, b), 0, false), out);
-  if (row) a = gb_expr_unsqueeze(&e, a, 0);
-  if (column) b = gb_expr_unsqueeze(&e, b, 1);
-  gb_node *y = gb_expr_map2(&e, GB_OP_MATMUL, a, b);
-  if (row || column) y = gb_expr_squeeze(&e, y, row ? -2 : -1);
-  return gb_expr_end(&e, y, out);
+    return gb_formula_take(&e, gb_ex_reduce(&e, GB_OP_SUM, gb_ex_meet(&e, GB_OP_MUL, a, b), 1, false), out);
+  if (row) a = gb_ex_unsqueeze(&e, a, 0);
+  if (column) b = gb_ex_unsqueeze(&e, b, 1);
+  gb_node *y = gb_ex_meet(&e, GB_OP_MATMUL, a, b);
+  if (row || column) y = gb_ex_squeeze(&e, y, row ? -2 : -1);
+  return gb_formula_take(&e, y, out);
 }
 
 /* ---- generators ---- */
@@ -233,8 +233,10 @@ gb_status gb_diag (gb_node *v, gb_node **out, gb_error *err) {
   char text[GB_NODE_TEXT];
   if (gb_node_shape(v)->ndim != 1)
     return gb_fail(err, GB_ESHAPE, "diag: expected a vector: %s", gb_node_text(v, text));
-  gb_expr e = gb_expr_begin(v->graph, err);
-  gb_node *eye = NULL;
-  eye = gb_expr_keep(&e, gb_eye(v->graph, gb_node_shape(v)->dim[0], gb_node_dtype(v), &eye, err), &eye);
-  return gb_expr_end(&e, gb_expr_map2(&e, GB_OP_MUL, eye, gb_expr_unsqueeze(&e, v, 0)), out);
+  const size_t n = gb_node_shape(v)->dim[0];
+  const gb_shape square = gb_shape_of(2, (size_t[]){n, n});
+  gb_formula e;
+  gb_formula_init(&e, v->graph, err);
+  gb_node *eye = gb_ex_op(&e, GB_OP_EYE, 0, NULL, NULL, &square, gb_node_dtype(v));
+  return gb_formula_take(&e, gb_ex_mul(&e, eye, gb_ex_unsqueeze(&e, v, 0)), out);
 }

@@ -5,13 +5,14 @@ typedef gb_node *rule (gb_formula *e, const gb_draft *d);
 
 /* Rules of each op in the order they are tried; the first that answers wins. */
 static rule *const *rules_of (gb_op op) {
-  static rule *const sum[] = {gb_canon_sum_squares, gb_canon_sum_products, NULL};
+  static rule *const sum[] = {gb_canon_sum_expanded, gb_canon_sum_squares, gb_canon_sum_products, NULL};
   static rule *const square[] = {gb_canon_algebra, gb_canon_square, gb_canon_lift, NULL};
   static rule *const scale[] = {gb_canon_rescale, gb_canon_algebra, gb_canon_lift, NULL};
   static rule *const terms[] = {gb_canon_algebra, gb_canon_lift, gb_canon_terms, NULL};
   static rule *const radial[] = {gb_canon_radial, gb_canon_lift, NULL};
   static rule *const map[] = {gb_canon_algebra, gb_canon_lift, NULL};
   static rule *const sqdist[] = {gb_canon_sqdist, NULL};
+  static rule *const diffmv[] = {gb_canon_diffmv, NULL};
   static rule *const matmul[] = {gb_canon_matmul, NULL};
   static rule *const permute[] = {gb_canon_permute, NULL};
   static rule *const none[] = {NULL};
@@ -22,6 +23,7 @@ static rule *const *rules_of (gb_op op) {
     case GB_OP_ADD: case GB_OP_SUB: return terms;
     case GB_OP_EXP: case GB_OP_RADIAL: return radial;
     case GB_OP_SQDIST: return sqdist;
+    case GB_OP_DIFFMV: return diffmv;
     case GB_OP_MATMUL: return matmul;
     case GB_OP_PERMUTE: return permute;
     default: return gb_ops[op].kind == GB_KIND_MAP ? map : none;

@@ -79,10 +79,12 @@ gb_node *gb_canon_terms (gb_formula *e, const gb_draft *d);             /* ADD, 
 /* canon_contract.c */
 gb_node *gb_canon_matmul (gb_formula *e, const gb_draft *d);
 gb_node *gb_canon_sum_products (gb_formula *e, const gb_draft *d);      /* SUM of a broadcast product */
+gb_node *gb_canon_diffmv (gb_formula *e, const gb_draft *d);
 gb_node *gb_canon_permute (gb_formula *e, const gb_draft *d);
 
 /* canon_map.c */
 gb_node *gb_canon_algebra (gb_formula *e, const gb_draft *d);           /* identities, constants, order of inputs */
 gb_node *gb_canon_lift (gb_formula *e, const gb_draft *d);              /* unsqueeze and expand out of elementwise ops */
+gb_node *gb_canon_sum_expanded (gb_formula *e, const gb_draft *d);
 
 #endif

@@ -65,6 +65,15 @@ gb_node *gb_canon_matmul (gb_formula *e, const gb_draft *d) {
   return r ? r : split_diagonal(e, b, a, false);
 }
 
+/* A scalar factor of the weights leaves DIFFMV. */
+gb_node *gb_canon_diffmv (gb_formula *e, const gb_draft *d) {
+  gb_factor f = gb_factor_one();
+  gb_node *w = gb_points_peel(e, d->in[0], false, &f);
+  if (!w || w == d->in[0]) return NULL;
+  gb_node *r = gb_ex_op(e, GB_OP_DIFFMV, 3, (gb_node *[]){w, d->in[1], d->in[2]}, NULL, NULL, gb_node_dtype(w));
+  return gb_mono_is_one(&f.scalar) || !r ? r : gb_ex_mul(e, r, gb_mono_build(e, &f.scalar, gb_node_dtype(r)));
+}
+
 /* sum_k P Q of an outer form is x y', with weights along k given to x. */
 gb_node *gb_canon_sum_products (gb_formula *e, const gb_draft *d) {
   const unsigned mask = (unsigned)d->attr->i[0];

@@ -50,6 +50,7 @@ static gb_node *product (gb_formula *e, gb_node *a, gb_node *b) {
   const double c = b->attr.f[0];
   if (c == 1) return a;
   if (!is_float(a)) return NULL;
+  if (gb_is_op(a, GB_OP_SQDIST)) return NULL;              /* has its one spelling already */
   if (c == -1) return gb_ex_neg(e, a);
   if (gb_is_op(a, GB_OP_NEG)) return gb_ex_scale(e, a->in[0], -c);
   return join_constants(e, a, c);
@@ -68,6 +69,7 @@ static gb_node *power (gb_formula *e, gb_node *x, gb_node *p) {
 
 static gb_node *sum (gb_formula *e, gb_op op, gb_node *a, gb_node *b) {
   if (gb_is_const(b, 0)) return a;
+  if (a == b && op == GB_OP_ADD && is_float(a)) return gb_ex_scale(e, a, 2);
   if (gb_is_op(b, GB_OP_NEG)) return gb_ex_map2(e, op == GB_OP_ADD ? GB_OP_SUB : GB_OP_ADD, a, b->in[0]);
   if (op == GB_OP_SUB) return gb_is_const(a, 0) ? gb_ex_neg(e, b) : NULL;
   return gb_is_op(a, GB_OP_NEG) ? gb_ex_sub(e, b, a->in[0]) : NULL;
@@ -109,13 +111,17 @@ static bool broadcast_inputs (int nin, gb_node *const *in, gb_shape *out) {
   return true;
 }
 
-/* op(expand(u), b) = expand(op(u, b)) */
+/* op(expand(u), b) = expand(op(u, b)); u keeps its rank where broadcasting allows that */
 static gb_node *lift_expand (gb_formula *e, const gb_draft *d, int at) {
   gb_node *in[3];
   gb_shape before, after;
   for (int i = 0; i < d->nin; i++) in[i] = d->in[i];
   in[at] = in[at]->in[0];
-  if (!broadcast_inputs(d->nin, d->in, &before) || !broadcast_inputs(d->nin, in, &after)) return NULL;
+  if (!broadcast_inputs(d->nin, d->in, &before)) return NULL;
+  if (!broadcast_inputs(d->nin, in, &after)) {
+    while (in[at] && gb_node_shape(in[at])->ndim < before.ndim) in[at] = gb_ex_unsqueeze(e, in[at], 0);
+    if (!in[at] || !broadcast_inputs(d->nin, in, &after)) return NULL;
+  }
   return gb_ex_expand(e, gb_ex_op(e, d->op, d->nin, in, d->attr, NULL, gb_node_dtype(in[0])), &before);
 }
 
@@ -140,4 +146,31 @@ gb_node *gb_canon_lift (gb_formula *e, const gb_draft *d) {
     if (r || e->status != GB_OK) return r;
   }
   return NULL;
+}
+
+/* Summing what was expanded multiplies by the extents; the other axes are summed of what was expanded. */
+gb_node *gb_canon_sum_expanded (gb_formula *e, const gb_draft *d) {
+  gb_node *x = d->in[0];
+  if (!gb_is_op(x, GB_OP_EXPAND)) return NULL;
+  gb_node *u = x->in[0];
+  const gb_shape *s = gb_node_shape(x);
+  const unsigned mask = (unsigned)d->attr->i[0];
+  const int extra = s->ndim - gb_node_shape(u)->ndim;
+  double count = 1;
+  unsigned left = 0, dropped = 0;
+  gb_shape kept = {0};
+  for (int i = 0; i < s->ndim; i++) {
+    const bool grown = i < extra || gb_node_shape(u)->dim[i - extra] != s->dim[i];
+    if (!grown || !(mask >> i & 1u)) {
+      if (mask >> i & 1u) left |= 1u << kept.ndim;
+      kept.dim[kept.ndim++] = s->dim[i];
+      continue;
+    }
+    count *= (double)s->dim[i];
+    if (i >= extra) dropped |= 1u << (i - extra);
+  }
+  if (kept.ndim == s->ndim || count == 0) return NULL;
+  for (int i = GB_MAXDIM - 1; i >= 0; i--)
+    if (dropped >> i & 1u) u = gb_ex_squeeze(e, u, i);
+  return gb_ex_scale(e, gb_ex_reduce(e, GB_OP_SUM, gb_ex_expand(e, u, &kept), left, false), count);
 }

@@ -139,8 +139,17 @@ gb_node *gb_canon_rescale (gb_formula *e, const gb_draft *d) {
   return times(e, s, &f.scalar);
 }
 
+/* The derivatives of exp(-u / 2) are multiples of itself. */
+static gb_node *rbf_derivative (gb_formula *e, const gb_draft *d) {
+  const gb_attr value = {.i = {GB_RBF}};
+  double factor = 1;
+  for (int64_t i = 0; i < d->attr->i[1]; i++) factor *= -0.5;
+  return gb_ex_scale(e, gb_ex_op(e, GB_OP_RADIAL, 2, d->in, &value, NULL, gb_node_dtype(d->in[0])), factor);
+}
+
 /* exp(k s) = RBF at c = -2 k; RADIAL(k s, c) = RADIAL(s, k c) */
 gb_node *gb_canon_radial (gb_formula *e, const gb_draft *d) {
+  if (d->op == GB_OP_RADIAL && d->attr->i[0] == GB_RBF && d->attr->i[1] > 0) return rbf_derivative(e, d);
   gb_factor f = gb_factor_one();
   gb_node *s = gb_sqdist_of(e, d->in[0], &f);
   if (!s) return NULL;

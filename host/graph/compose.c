@@ -2,73 +2,79 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "graph/expr.h"
+#include "graph/formula.h"
 
-/* Number of elements that 'axes' (0 = all) reduce over. */
+/* The axes of a mask in which 0 stands for all. */
+static unsigned all_axes (const gb_node *a, unsigned axes) {
+  return axes != 0 ? axes : (1u << gb_node_shape(a)->ndim) - 1;
+}
+
 static double count_over (const gb_shape *s, unsigned axes) {
   double n = 1;
   for (int i = 0; i < s->ndim; i++)
-    if (axes == 0 || (axes >> i & 1) != 0) n *= (double)s->dim[i];
+    if ((axes >> i & 1) != 0) n *= (double)s->dim[i];
   return n;
 }
 
 /* The average of counts and truths is an f64. */
-static gb_node *as_float (gb_expr *e, gb_node *a) {
-  gb_node *n = NULL;
-  if (gb_node_dtype(a) != GB_I64) return a;
-  return gb_expr_keep(e, gb_node_build(e->g, GB_OP_CAST, 1, &a, NULL, NULL, GB_F64, &n, e->err), &n);
+static gb_node *as_float (gb_formula *e, gb_node *a) {
+  if (gb_node_dtype(a) == GB_BOOL)
+    return gb_ex_where(e, a, gb_ex_const(e, 1, GB_F64), gb_ex_const(e, 0, GB_F64));
+  return gb_node_dtype(a) == GB_I64 ? gb_ex_cast(e, a, GB_F64) : a;
 }
 
-static gb_node *mean (gb_expr *e, gb_node *a, unsigned axes, bool keepdim) {
+static gb_node *over (gb_formula *e, gb_node *a, double n) { return gb_ex_div(e, a, gb_ex_like(e, n, a)); }
+
+static gb_node *mean (gb_formula *e, gb_node *a, unsigned axes, bool keepdim) {
   const double n = count_over(gb_node_shape(a), axes);
-  return gb_expr_with(e, GB_OP_DIV, gb_expr_reduce(e, GB_OP_SUM, as_float(e, a), axes, keepdim), n);
+  return over(e, gb_ex_reduce(e, GB_OP_SUM, as_float(e, a), axes, keepdim), n);
 }
 
 gb_status gb_mean (gb_node *a, unsigned axes, bool keepdim, gb_node **out, gb_error *err) {
-  gb_expr e = gb_expr_begin(a->graph, err);
-  return gb_expr_end(&e, mean(&e, a, axes, keepdim), out);
+  gb_formula e;
+  gb_formula_init(&e, a->graph, err);
+  return gb_formula_take(&e, mean(&e, a, all_axes(a, axes), keepdim), out);
 }
 
 /* Two passes: the squares are of differences from the mean, so a large mean costs no digits. */
-static gb_node *variance (gb_expr *e, gb_node *a, unsigned axes, bool keepdim, double ddof) {
+static gb_node *variance (gb_formula *e, gb_node *a, unsigned axes, bool keepdim, double ddof) {
   const double n = count_over(gb_node_shape(a), axes) - ddof;
   gb_node *x = as_float(e, a);
-  if (e->status != GB_OK) return NULL;
-  gb_node *d = gb_expr_map2(e, GB_OP_SUB, x, mean(e, x, axes, true));
-  gb_node *sum = gb_expr_reduce(e, GB_OP_SUM, gb_expr_map1(e, GB_OP_SQUARE, d), axes, keepdim);
-  return gb_expr_with(e, GB_OP_DIV, sum, n > 0 ? n : 0);
+  gb_node *d = x != NULL ? gb_ex_sub(e, x, mean(e, x, axes, true)) : NULL;
+  return over(e, gb_ex_reduce(e, GB_OP_SUM, gb_ex_square(e, d), axes, keepdim), n > 0 ? n : 0);
 }
 
 gb_status gb_var (gb_node *a, unsigned axes, bool keepdim, double ddof, gb_node **out, gb_error *err) {
-  gb_expr e = gb_expr_begin(a->graph, err);
-  return gb_expr_end(&e, variance(&e, a, axes, keepdim, ddof), out);
+  gb_formula e;
+  gb_formula_init(&e, a->graph, err);
+  return gb_formula_take(&e, variance(&e, a, all_axes(a, axes), keepdim, ddof), out);
 }
 
 gb_status gb_std (gb_node *a, unsigned axes, bool keepdim, double ddof, gb_node **out, gb_error *err) {
-  gb_expr e = gb_expr_begin(a->graph, err);
-  return gb_expr_end(&e, gb_expr_map1(&e, GB_OP_SQRT, variance(&e, a, axes, keepdim, ddof)), out);
+  gb_formula e;
+  gb_formula_init(&e, a->graph, err);
+  return gb_formula_take(&e, gb_ex_map1(&e, GB_OP_SQRT, variance(&e, a, all_axes(a, axes), keepdim, ddof)),
+                         out);
+}
+
+static gb_node *power (gb_formula *e, gb_node *a, double p) {
+  return gb_ex_map2(e, GB_OP_POW, a, gb_ex_like(e, p, a));
+}
+
+static gb_node *norm (gb_formula *e, gb_node *a, unsigned axes, bool keepdim, double p) {
+  if (p == 2) return gb_ex_map1(e, GB_OP_SQRT, gb_ex_reduce(e, GB_OP_SUM, gb_ex_square(e, a), axes, keepdim));
+  gb_node *x = gb_ex_map1(e, GB_OP_ABS, a);
+  if (isinf(p)) return gb_ex_reduce(e, p > 0 ? GB_OP_MAX : GB_OP_MIN, x, axes, keepdim);
+  if (p == 1) return gb_ex_reduce(e, GB_OP_SUM, x, axes, keepdim);
+  return power(e, gb_ex_reduce(e, GB_OP_SUM, power(e, x, p), axes, keepdim), 1 / p);
 }
 
 /* (sum |x|^p)^(1/p); p = inf and -inf are the largest and smallest |x|. */
 gb_status gb_norm (gb_node *a, unsigned axes, bool keepdim, double p, gb_node **out, gb_error *err) {
   if (isnan(p) || p == 0) return gb_fail(err, GB_EOPTION, "norm: p must be a number other than 0, got %g", p);
-  gb_expr e = gb_expr_begin(a->graph, err);
-  gb_node *x;
-  if (p == 2) {
-    x = gb_expr_reduce(&e, GB_OP_SUM, gb_expr_map1(&e, GB_OP_SQUARE, a), axes, keepdim);
-    x = gb_expr_map1(&e, GB_OP_SQRT, x);
-  } else {
-    x = gb_expr_map1(&e, GB_OP_ABS, a);
-    if (isinf(p)) {
-      x = gb_expr_reduce(&e, p > 0 ? GB_OP_MAX : GB_OP_MIN, x, axes, keepdim);
-    } else if (p == 1) {
-      x = gb_expr_reduce(&e, GB_OP_SUM, x, axes, keepdim);
-    } else {
-      x = gb_expr_reduce(&e, GB_OP_SUM, gb_expr_with(&e, GB_OP_POW, x, p), axes, keepdim);
-      x = gb_expr_with(&e, GB_OP_POW, x, 1 / p);
-    }
-  }
-  return gb_expr_end(&e, x, out);
+  gb_formula e;
+  gb_formula_init(&e, a->graph, err);
+  return gb_formula_take(&e, norm(&e, a, all_axes(a, axes), keepdim, p), out);
 }
 
 /* The bit of an axis counted from either end. */
@@ -82,32 +88,33 @@ static gb_status axis_bit (const char *what, gb_node *a, int axis, unsigned *bit
   return GB_OK;
 }
 
-static bool is_empty (const gb_node *a) { return gb_shape_numel(gb_node_shape(a)) == 0; }
-
 /* The largest of each row is taken out first, so that nothing overflows; it is a constant to the gradient. */
 gb_status gb_softmax (gb_node *a, int axis, gb_node **out, gb_error *err) {
-  unsigned bit;
+  unsigned bit = 0;
   GB_TRY(axis_bit("softmax", a, axis, &bit, err));
-  gb_expr e = gb_expr_begin(a->graph, err);
-  if (is_empty(a)) return gb_expr_end(&e, gb_expr_map1(&e, GB_OP_EXP, a), out);
-  gb_node *top = gb_expr_map1(&e, GB_OP_DETACH, gb_expr_reduce(&e, GB_OP_MAX, a, bit, true));
-  gb_node *x = gb_expr_map1(&e, GB_OP_EXP, gb_expr_map2(&e, GB_OP_SUB, a, top));
-  return gb_expr_end(&e, gb_expr_map2(&e, GB_OP_DIV, x, gb_expr_reduce(&e, GB_OP_SUM, x, bit, true)), out);
+  gb_formula e;
+  gb_formula_init(&e, a->graph, err);
+  if (gb_shape_numel(gb_node_shape(a)) == 0) return gb_formula_take(&e, gb_ex_map1(&e, GB_OP_EXP, a), out);
+  gb_node *top = gb_ex_map1(&e, GB_OP_DETACH, gb_ex_reduce(&e, GB_OP_MAX, a, bit, true));
+  gb_node *x = gb_ex_map1(&e, GB_OP_EXP, gb_ex_sub(&e, a, top));
+  return gb_formula_take(&e, gb_ex_div(&e, x, gb_ex_reduce(&e, GB_OP_SUM, x, bit, true)), out);
 }
 
 gb_status gb_log_softmax (gb_node *a, int axis, gb_node **out, gb_error *err) {
-  unsigned bit;
+  unsigned bit = 0;
   GB_TRY(axis_bit("log_softmax", a, axis, &bit, err));
-  gb_expr e = gb_expr_begin(a->graph, err);
-  return gb_expr_end(&e, gb_expr_map2(&e, GB_OP_SUB, a, gb_expr_reduce(&e, GB_OP_LOGSUMEXP, a, bit, true)), out);
+  gb_formula e;
+  gb_formula_init(&e, a->graph, err);
+  return gb_formula_take(&e, gb_ex_sub(&e, a, gb_ex_reduce(&e, GB_OP_LOGSUMEXP, a, bit, true)), out);
 }
 
 /* NaN stays NaN: maximum and minimum pass it through. */
 gb_status gb_clamp (gb_node *a, gb_node *lo, gb_node *hi, gb_node **out, gb_error *err) {
-  gb_expr e = gb_expr_begin(a->graph, err);
-  if (lo != NULL) a = gb_expr_map2(&e, GB_OP_MAXIMUM, a, lo);
-  if (hi != NULL) a = gb_expr_map2(&e, GB_OP_MINIMUM, a, hi);
-  return gb_expr_end(&e, a, out);
+  gb_formula e;
+  gb_formula_init(&e, a->graph, err);
+  if (lo != NULL) a = gb_ex_meet(&e, GB_OP_MAXIMUM, a, lo);
+  if (hi != NULL) a = gb_ex_meet(&e, GB_OP_MINIMUM, a, hi);
+  return gb_formula_take(&e, a, out);
 }
 
 /* ---- joining ---- */
@@ -117,7 +124,8 @@ gb_status gb_stack (int n, gb_node *const *a, int axis, gb_node **out, gb_error 
   char t0[GB_NODE_TEXT], t1[GB_NODE_TEXT];
   for (int i = 1; i < n; i++)
     if (!gb_shape_equal(gb_node_shape(a[0]), gb_node_shape(a[i])))
-      return gb_fail(err, GB_ESHAPE, "stack: shapes differ: %s, %s", gb_node_text(a[0], t0), gb_node_text(a[i], t1));
+      return gb_fail(err, GB_ESHAPE, "stack: shapes differ: %s, %s", gb_node_text(a[0], t0),
+                     gb_node_text(a[i], t1));
   gb_node **layer = malloc((size_t)n * sizeof *layer);
   if (layer == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the inputs of stack");
   gb_status st = GB_OK;
@@ -130,27 +138,27 @@ gb_status gb_stack (int n, gb_node *const *a, int axis, gb_node **out, gb_error 
 }
 
 /* x with axis 'axis' repeated 'times': a new axis in front of it grows and is merged with it. */
-static gb_node *repeat (gb_expr *e, gb_node *x, int axis, size_t times) {
+static gb_node *repeat (gb_formula *e, gb_node *x, int axis, size_t times) {
   gb_shape wide, merged = *gb_node_shape(x);
   if (__builtin_mul_overflow(merged.dim[axis], times, &merged.dim[axis])) {
     char text[GB_NODE_TEXT];
     e->status = gb_fail(e->err, GB_ESHAPE, "tile: size overflows: %s", gb_node_text(x, text));
     return NULL;
   }
-  gb_node *t = gb_expr_unsqueeze(e, x, axis), *n = NULL;
-  if (e->status != GB_OK) return NULL;
+  gb_node *t = gb_ex_unsqueeze(e, x, axis);
+  if (t == NULL) return NULL;
   wide = *gb_node_shape(t);
   wide.dim[axis] = times;
-  t = gb_expr_keep(e, gb_expand(t, &wide, &n, e->err), &n);
-  return e->status != GB_OK ? NULL : gb_expr_keep(e, gb_reshape(t, &merged, &n, e->err), &n);
+  return gb_ex_reshape(e, gb_ex_expand(e, t, &wide), &merged);
 }
 
 gb_status gb_tile (gb_node *a, int ndim, const size_t *times, gb_node **out, gb_error *err) {
   if (ndim > GB_MAXDIM) return gb_fail(err, GB_ESHAPE, "tile: more than %d axes", GB_MAXDIM);
-  gb_expr e = gb_expr_begin(a->graph, err);
+  gb_formula e;
+  gb_formula_init(&e, a->graph, err);
   gb_node *x = a;
-  while (x != NULL && gb_node_shape(x)->ndim < ndim) x = gb_expr_unsqueeze(&e, x, 0);
+  while (x != NULL && gb_node_shape(x)->ndim < ndim) x = gb_ex_unsqueeze(&e, x, 0);
   for (int i = 1; i <= ndim && x != NULL; i++)
     if (times[ndim - i] != 1) x = repeat(&e, x, gb_node_shape(x)->ndim - i, times[ndim - i]);
-  return gb_expr_end(&e, x, out);
+  return gb_formula_take(&e, x, out);
 }

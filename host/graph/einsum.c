@@ -1,11 +1,12 @@
 /* einsum.c - "ij,jk->ik" as diagonals, sums, products and matmuls, from left to right.
 **
-** A term is a node with one letter an axis. Two terms meet in a matmul where they share a letter that nothing later needs,
-** else in a broadcast product. Letters: a to z, A to Z. Without "->" the result has the letters that occur once, in order. */
+** A term is a node with one letter an axis. Two terms meet in a matmul where they share a letter that
+** nothing later needs, else in a broadcast product. Letters: a to z, A to Z. Without "->" the result has
+** the letters that occur once, in order. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/expr.h"
+#include "graph/formula.h"
 
 typedef struct term {
   gb_node *node;               /* borrowed */
@@ -51,8 +52,8 @@ static gb_status bind_extents (spec *s, const term *t, int number) {
   for (int i = 0; i < t->n; i++) {
     const int c = t->letter[i];
     if (s->known[c] && s->extent[c] != shape->dim[i])
-      return gb_fail(s->err, GB_ESHAPE, "einsum: %c is %zu, but axis %d of term %d is %zu: %s", c, s->extent[c], i + 1,
-                     number, shape->dim[i], gb_node_text(t->node, text));
+      return gb_fail(s->err, GB_ESHAPE, "einsum: %c is %zu, but axis %d of term %d is %zu: %s", c,
+                     s->extent[c], i + 1, number, shape->dim[i], gb_node_text(t->node, text));
     s->known[c] = true;
     s->extent[c] = shape->dim[i];
     s->uses[c]++;
@@ -80,7 +81,8 @@ static gb_status parse_result (spec *s, const char *arrow) {
 }
 
 static gb_status parse (spec *s, int n, gb_node *const *in, term *t) {
-  const char *arrow = strstr(s->text, "->"), *end = arrow != NULL ? arrow : s->text + strlen(s->text), *from = s->text;
+  const char *arrow = strstr(s->text, "->"), *end = arrow != NULL ? arrow : s->text + strlen(s->text),
+             *from = s->text;
   for (int i = 0;; i++) {
     const char *comma = memchr(from, ',', (size_t)(end - from)), *stop = comma != NULL ? comma : end;
     s->nterms = i + 1;
@@ -91,7 +93,8 @@ static gb_status parse (spec *s, int n, gb_node *const *in, term *t) {
     if (comma == NULL) break;
     from = comma + 1;
   }
-  if (s->nterms != n) return gb_fail(s->err, GB_EOPTION, "einsum: '%s' has %d terms, got %d tensors", s->text, s->nterms, n);
+  if (s->nterms != n)
+    return gb_fail(s->err, GB_EOPTION, "einsum: '%s' has %d terms, got %d tensors", s->text, s->nterms, n);
   for (int i = 0; i < n; i++) GB_TRY(bind_extents(s, &t[i], i + 1));
   return parse_result(s, arrow);
 }
@@ -109,16 +112,15 @@ static void remove_axis (term *t, int at) {
 }
 
 /* Brings the axes into the order of 'order', which has the same letters. */
-static void arrange (gb_expr *e, term *t, const char *order) {
+static void arrange (gb_formula *e, term *t, const char *order) {
   int axes[GB_MAXDIM];
   for (int i = 0; i < t->n; i++) axes[i] = position(t, order[i]);
   memcpy(t->letter, order, (size_t)t->n);
-  gb_node *n = NULL;
-  if (e->status == GB_OK) t->node = gb_expr_keep(e, gb_permute(t->node, axes, &n, e->err), &n);
+  t->node = gb_ex_permute(e, t->node, axes);
 }
 
 /* A letter twice in a term: the diagonal of its two axes, which becomes the last axis. */
-static void take_diagonals (gb_expr *e, spec *s, term *t) {
+static void take_diagonals (gb_formula *e, spec *s, term *t) {
   for (int i = 0; i < t->n; i++) {
     char order[GB_MAXDIM + 1];
     int axes[GB_MAXDIM], kept = 0;
@@ -131,9 +133,7 @@ static void take_diagonals (gb_expr *e, spec *s, term *t) {
     axes[kept] = i;
     axes[kept + 1] = j;
     order[kept] = c;
-    gb_node *n = NULL;
-    if (e->status == GB_OK) t->node = gb_expr_keep(e, gb_permute(t->node, axes, &n, e->err), &n);
-    t->node = gb_expr_map1(e, GB_OP_DIAGONAL, t->node);
+    t->node = gb_ex_map1(e, GB_OP_DIAGONAL, gb_ex_permute(e, t->node, axes));
     t->n--;
     memcpy(t->letter, order, (size_t)t->n);
     s->uses[(int)c]--;
@@ -142,17 +142,14 @@ static void take_diagonals (gb_expr *e, spec *s, term *t) {
 }
 
 /* Sums the letters that nothing else has. */
-static void sum_private (gb_expr *e, spec *s, term *t) {
+static void sum_private (gb_formula *e, const spec *s, term *t) {
   unsigned mask = 0;
   for (int i = 0; i < t->n; i++)
     if (s->uses[(int)t->letter[i]] == 1) mask |= 1u << i;
   if (mask == 0) return;
-  t->node = gb_expr_reduce(e, GB_OP_SUM, t->node, mask, false);
+  t->node = gb_ex_reduce(e, GB_OP_SUM, t->node, mask, false);
   for (int i = t->n - 1; i >= 0; i--)
-    if ((mask >> i & 1) != 0) {
-      s->uses[(int)t->letter[i]]--;
-      remove_axis(t, i);
-    }
+    if ((mask >> i & 1) != 0) remove_axis(t, i);
 }
 
 /* A set of letters in order of appearance. */
@@ -178,12 +175,14 @@ static parts divide (const spec *s, const term *a, const term *b) {
 
 static size_t product (const spec *s, const letters *l) {
   size_t n = 1;
-  for (int i = 0; i < l->n; i++) n *= s->extent[(int)l->at[i]];      /* of axes of one node, or checked when built */
+  for (int i = 0; i < l->n; i++)
+    n *= s->extent[(int)l->at[i]]; /* of axes of one node, or checked when built */
   return n;
 }
 
 /* t as (batch..., rows, cols), the last two each merged from their letters. */
-static void as_matrix (gb_expr *e, const spec *s, term *t, const letters *batch, const letters *rows, const letters *cols) {
+static void as_matrix (gb_formula *e, const spec *s, term *t, const letters *batch, const letters *rows,
+                       const letters *cols) {
   char order[3 * GB_MAXDIM + 1];
   memcpy(order, batch->at, (size_t)batch->n);
   memcpy(order + batch->n, rows->at, (size_t)rows->n);
@@ -193,19 +192,18 @@ static void as_matrix (gb_expr *e, const spec *s, term *t, const letters *batch,
   for (int i = 0; i < batch->n; i++) shape.dim[i] = s->extent[(int)batch->at[i]];
   shape.dim[batch->n] = product(s, rows);
   shape.dim[batch->n + 1] = product(s, cols);
-  gb_node *n = NULL;
-  if (e->status == GB_OK) t->node = gb_expr_keep(e, gb_reshape(t->node, &shape, &n, e->err), &n);
+  t->node = gb_ex_reshape(e, t->node, &shape);
 }
 
 /* t with an axis for each letter of 'order', of size 1 where it has none. */
-static void spread (gb_expr *e, term *t, const letters *order) {
+static void spread (gb_formula *e, term *t, const letters *order) {
   char have[GB_MAXDIM + 1];
   int n = 0;
   for (int i = 0; i < order->n; i++)
     if (position(t, order->at[i]) >= 0) have[n++] = order->at[i];
   arrange(e, t, have);
   for (int i = 0; i < order->n; i++)
-    if (position(t, order->at[i]) < 0) t->node = gb_expr_unsqueeze(e, t->node, i);
+    if (position(t, order->at[i]) < 0) t->node = gb_ex_unsqueeze(e, t->node, i);
 }
 
 static letters joined (const letters *a, const letters *b, const letters *c) {
@@ -216,7 +214,7 @@ static letters joined (const letters *a, const letters *b, const letters *c) {
 }
 
 /* a = a * b, summed over what nothing else needs. */
-static void merge (gb_expr *e, spec *s, term *a, term *b) {
+static void merge (gb_formula *e, spec *s, term *a, term *b) {
   const parts p = divide(s, a, b);
   const letters all = joined(&p.batch, &p.left, &p.right);
   if (all.n > GB_MAXDIM || (p.inner.n > 0 && p.batch.n > GB_MAXDIM - 2)) {
@@ -224,18 +222,16 @@ static void merge (gb_expr *e, spec *s, term *a, term *b) {
     return;
   }
   for (int i = 0; i < p.batch.n; i++) s->uses[(int)p.batch.at[i]]--;
-  for (int i = 0; i < p.inner.n; i++) s->uses[(int)p.inner.at[i]] -= 2;
   if (p.inner.n == 0) {
     spread(e, a, &all);
     spread(e, b, &all);
-    a->node = gb_expr_map2(e, GB_OP_MUL, a->node, b->node);
+    a->node = gb_ex_mul(e, a->node, b->node);
   } else {
     gb_shape shape = {.ndim = all.n};
     for (int i = 0; i < all.n; i++) shape.dim[i] = s->extent[(int)all.at[i]];
     as_matrix(e, s, a, &p.batch, &p.left, &p.inner);
     as_matrix(e, s, b, &p.batch, &p.inner, &p.right);
-    gb_node *n = NULL, *y = gb_expr_map2(e, GB_OP_MATMUL, a->node, b->node);
-    if (e->status == GB_OK) a->node = gb_expr_keep(e, gb_reshape(y, &shape, &n, e->err), &n);
+    a->node = gb_ex_reshape(e, gb_ex_matmul(e, a->node, b->node), &shape);
   }
   a->n = all.n;
   memcpy(a->letter, all.at, (size_t)all.n);
@@ -244,8 +240,9 @@ static void merge (gb_expr *e, spec *s, term *a, term *b) {
 static gb_status build (gb_graph *g, spec *s, term *t, gb_node **out) {
   gb_node *so_far = NULL;
   gb_status st = GB_OK;
-  for (int i = 0; i < s->nterms && st == GB_OK; i++) {          /* an expression a term: their number has no limit */
-    gb_expr e = gb_expr_begin(g, s->err);
+  for (int i = 0; i < s->nterms && st == GB_OK; i++) {
+    gb_formula e;
+    gb_formula_init(&e, g, s->err);
     take_diagonals(&e, s, &t[i]);
     sum_private(&e, s, &t[i]);
     if (i > 0) {
@@ -254,7 +251,7 @@ static gb_status build (gb_graph *g, spec *s, term *t, gb_node **out) {
     }
     if (i == s->nterms - 1) arrange(&e, &t[0], s->result);
     gb_node *next = NULL;
-    st = gb_expr_end(&e, t[0].node, &next);
+    st = gb_formula_take(&e, t[0].node, &next);
     gb_node_unref(so_far);
     so_far = next;
   }
@@ -267,7 +264,8 @@ gb_status gb_einsum (gb_graph *g, const char *text, int n, gb_node *const *in, g
   if (n < 1) return gb_fail(err, GB_EOPTION, "einsum: expected one tensor or more");
   term *t = calloc((size_t)n, sizeof *t);
   gb_node **same = calloc((size_t)n, sizeof *same);
-  gb_status st = t == NULL || same == NULL ? gb_fail(err, GB_ENOMEM, "no memory for the terms of einsum") : GB_OK;
+  gb_status st =
+      t == NULL || same == NULL ? gb_fail(err, GB_ENOMEM, "no memory for the terms of einsum") : GB_OK;
   if (st == GB_OK) st = gb_adopt(n, in, same, err);
   if (st == GB_OK) {
     st = parse(&s, n, same, t);

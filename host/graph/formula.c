@@ -71,6 +71,13 @@ gb_node *gb_ex_map2 (gb_formula *e, gb_op op, gb_node *a, gb_node *b) {
   return a ? gb_ex_op(e, op, 2, (gb_node *[]){a, b}, NULL, NULL, gb_node_dtype(a)) : NULL;
 }
 
+gb_node *gb_ex_meet (gb_formula *e, gb_op op, gb_node *a, gb_node *b) {
+  if (!a || !b || e->status != GB_OK) return NULL;
+  gb_node *n = NULL;
+  gb_status st = gb_map2(op, a, b, &n, e->err);
+  return settle(e, st, n);
+}
+
 gb_node *gb_ex_where (gb_formula *e, gb_node *c, gb_node *a, gb_node *b) {
   return a ? gb_ex_op(e, GB_OP_WHERE, 3, (gb_node *[]){c, a, b}, NULL, NULL, gb_node_dtype(a)) : NULL;
 }

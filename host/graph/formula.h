@@ -30,6 +30,7 @@ gb_node *gb_ex_op (gb_formula *e, gb_op op, int nin, gb_node *const *in, const g
                    gb_dtype dtype);
 gb_node *gb_ex_map1 (gb_formula *e, gb_op op, gb_node *a);
 gb_node *gb_ex_map2 (gb_formula *e, gb_op op, gb_node *a, gb_node *b);
+gb_node *gb_ex_meet (gb_formula *e, gb_op op, gb_node *a, gb_node *b);   /* gb_map2: dtypes are adopted */
 gb_node *gb_ex_where (gb_formula *e, gb_node *c, gb_node *a, gb_node *b);
 gb_node *gb_ex_const (gb_formula *e, double v, gb_dtype t);
 gb_node *gb_ex_like (gb_formula *e, double v, const gb_node *a);       /* 0-d constant of a's dtype */

@@ -17,7 +17,7 @@ typedef gb_status gb_grad_rule (gb_node *y, gb_node *const *out_bar, const bool 
 /* Sums a cotangent back to 'shape' after broadcasting. */
 gb_status gb_unbroadcast (gb_node *bar, const gb_shape *shape, gb_node **out, gb_error *err);
 
-/* Replaces leaves: rebuilds y with from[i] -> to[i] (same rank and dtype or more leading axes, see vmap.c). */
+/* Rebuilds y with from[i] -> to[i], of the same shape and dtype. */
 gb_status gb_substitute (gb_node *y, size_t n, gb_node *const *from, gb_node *const *to, gb_node **out, gb_error *err);
 
 /* vmap: outs were traced from 'slices' (TRACED placeholders, one slice each along axis[i] of full[i]). Each out gets a new

@@ -1,9 +1,9 @@
 /* node.c - nodes, the cons table that makes equal expressions one node, and iterative release.
 **
-** The table holds no counts: a node leaves it when its last count goes. A key is op, attributes, shape, dtype and the
-** serials of the inputs; serials are never reused, so a key can only be met again while its inputs live. Leaves are keyed
-** by the view of their storage, which they hold a count on. Parameters, gradient leaves, placeholders and traced slices
-** are in the table under keys that no look-up asks for. */
+** The table holds no counts: a node leaves it when its last count goes. A key is op, attributes, shape,
+** dtype and the serials of the inputs; serials are never reused, so a key can only be met again while its
+** inputs live. Leaves are keyed by the view of their storage, which they hold a count on. Parameters,
+** gradient leaves, placeholders and traced slices are in the table under keys that no look-up asks for. */
 #include "graph/node.h"
 
 #include <assert.h>
@@ -50,8 +50,8 @@ void gb_node_set_name (gb_node *n, const char *name) {
 
 char *gb_node_text (const gb_node *n, char buf[GB_NODE_TEXT]) {
   char shape[GB_SHAPE_TEXT];
-  snprintf(buf, GB_NODE_TEXT, "%.60s%s%s%s%.80s%s", n->name, *n->name ? " " : "", gb_shape_text(gb_node_shape(n), shape),
-           *n->where ? " (" : "", n->where, *n->where ? ")" : "");
+  snprintf(buf, GB_NODE_TEXT, "%.60s%s%s%s%.80s%s", n->name, *n->name ? " " : "",
+           gb_shape_text(gb_node_shape(n), shape), *n->where ? " (" : "", n->where, *n->where ? ")" : "");
   return buf;
 }
 
@@ -103,7 +103,8 @@ static uint64_t input_serial (const gb_node *n, int i) {
   return serial;
 }
 
-static bool same_key (const gb_node *n, gb_op op, int nin, gb_node *const *in, const gb_attr *attr, const gb_value *v) {
+static bool same_key (const gb_node *n, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
+                      const gb_value *v) {
   if (n->op != op || n->nin + n->ndropped != nin || n->out->dtype != v->dtype) return false;
   if (memcmp(&n->attr, attr, sizeof *attr) != 0 || !gb_shape_equal(&n->out->shape, &v->shape)) return false;
   for (int i = 0; i < nin; i++)
@@ -111,8 +112,8 @@ static bool same_key (const gb_node *n, gb_op op, int nin, gb_node *const *in, c
   return true;
 }
 
-static gb_node *table_find (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
-                            const gb_value *v) {
+static gb_node *table_find (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_node *const *in,
+                            const gb_attr *attr, const gb_value *v) {
   for (gb_node *n = g->bucket[hash & (g->nbuckets - 1)]; n != NULL; n = n->chain)
     if (n->hash == hash && same_key(n, op, nin, in, attr, v)) return n;
   return NULL;
@@ -137,7 +138,8 @@ static gb_node *node_alloc (gb_graph *g, gb_op op, int nin, int nout) {
   return n;
 }
 
-/* Releases the nodes linked from 'dead' by 'chain', all of which have left the table, and what only they held. */
+/* Releases the nodes linked from 'dead' by 'chain', all of which have left the table, and what only they
+** held. */
 static void release (gb_node *dead) {
   while (dead != NULL) {
     gb_node *n = dead;
@@ -269,7 +271,8 @@ static unsigned leaf_flags (const gb_tensor *value, unsigned flags) {
   return f;
 }
 
-gb_status gb_node_leaf (gb_graph *g, const gb_tensor *value, unsigned flags, const char *name, gb_node **out, gb_error *err) {
+gb_status gb_node_leaf (gb_graph *g, const gb_tensor *value, unsigned flags, const char *name, gb_node **out,
+                        gb_error *err) {
   const unsigned f = leaf_flags(value, flags);
   size_t numel;
   char text[GB_SHAPE_TEXT];
@@ -296,7 +299,8 @@ gb_status gb_node_leaf (gb_graph *g, const gb_tensor *value, unsigned flags, con
   return GB_OK;
 }
 
-gb_status gb_node_placeholder (gb_graph *g, const gb_shape *s, gb_dtype t, const char *name, gb_node **out, gb_error *err) {
+gb_status gb_node_placeholder (gb_graph *g, const gb_shape *s, gb_dtype t, const char *name, gb_node **out,
+                               gb_error *err) {
   const gb_tensor empty = {.dtype = t, .shape = *s};
   return gb_node_leaf(g, &empty, GB_NODE_PLACEHOLDER, name, out, err);
 }

@@ -1,8 +1,9 @@
 /* node.h - the lazy, hash-consed expression graph.
 **
-** A node is immutable once built, but for its memoised value. Shapes and dtypes are checked when it is built; values are
-** computed when observed (plan/eval.h). Nodes are counted; a graph belongs to one thread. All walks and releases are
-** iterative: an expression a million nodes deep neither overflows a stack nor leaks. */
+** A node is immutable once built, but for its memoised value. Shapes and dtypes are checked when it is
+** built; values are computed when observed (plan/plan.h). Nodes are counted; a graph belongs to one
+** thread. All walks and releases are iterative: an expression a million nodes deep neither overflows a
+** stack nor leaks. */
 #ifndef GB_GRAPH_NODE_H
 #define GB_GRAPH_NODE_H
 
@@ -13,13 +14,13 @@ typedef struct gb_node gb_node;
 typedef struct gb_graph gb_graph;
 
 enum {
-  GB_NODE_PARAM = 1,          /* leaf: a version of a parameter; never merged */
-  GB_NODE_GRAD = 2,           /* leaf made by requires_grad; never merged */
-  GB_NODE_NEEDS_GRAD = 4,     /* a PARAM or GRAD leaf is below (or it is one) */
-  GB_NODE_PLACEHOLDER = 8,    /* leaf without a value: gb.empty, solver states; bound when a plan runs */
-  GB_NODE_TRACED = 16,        /* leaf standing for one slice inside vmap: observing it is an error */
-  GB_NODE_SYMMETRIC = 32,     /* square in the last two axes and symmetric by structure */
-  GB_NODE_WEAK = 64           /* a number, a parameter, or made of these alone: adopts the float dtype of what it meets */
+  GB_NODE_PARAM = 1,       /* leaf: a version of a parameter; never merged */
+  GB_NODE_GRAD = 2,        /* leaf made by requires_grad; never merged */
+  GB_NODE_NEEDS_GRAD = 4,  /* a PARAM or GRAD leaf is below (or it is one) */
+  GB_NODE_PLACEHOLDER = 8, /* leaf without a value: gb.empty, solver states; bound when a plan runs */
+  GB_NODE_TRACED = 16,     /* leaf standing for one slice inside vmap: observing it is an error */
+  GB_NODE_SYMMETRIC = 32,  /* square in the last two axes and symmetric by structure */
+  GB_NODE_WEAK = 64        /* a number, a parameter, or of these alone: adopts the dtype of what it meets */
 };
 
 typedef struct gb_value {     /* one output of a node */
@@ -43,7 +44,7 @@ struct gb_node {
   gb_node *chain;             /* cons table bucket */
   uint64_t mark;              /* owned by the walk in progress: gb_graph.walk when visited */
   size_t index;               /* scratch of the walk in progress */
-  int ndropped;               /* inputs given up by gb_node_drop_inputs; 'in' then holds their serials, as bits */
+  int ndropped;               /* inputs given up by gb_node_drop_inputs: their serials lie in 'in', as bits */
   gb_value *out;              /* nout of them */
   gb_node **in;               /* nin of them, counted; 'out' and 'in' lie in the node's own block */
 };
@@ -69,13 +70,14 @@ struct gb_graph {
 
 gb_status gb_graph_new (gb_backend *be, gb_graph **out, gb_error *err);
 void gb_graph_free (gb_graph *g);             /* every node must be released before */
-const char *gb_graph_intern (gb_graph *g, const char *text);   /* NULL on no memory only if "" cannot be had: never */
+const char *gb_graph_intern (gb_graph *g, const char *text);   /* "" for NULL and where there is no memory */
 
 static inline gb_node *gb_node_ref (gb_node *n) { n->refs++; return n; }
 void gb_node_unref (gb_node *n);              /* NULL is fine; iterative */
 
-/* Gives up the inputs of a node that has its values, unless NEEDS_GRAD: nin becomes 0. The node stays in the cons table
-** under its old key, so the same expression built again over the same inputs still finds the value. */
+/* Gives up the inputs of a node that has its values, unless NEEDS_GRAD: nin becomes 0. The node stays in
+** the cons table under its old key, so the same expression built again over the same inputs still finds
+** the value; the value is now all there is, and must not be evicted. */
 void gb_node_drop_inputs (gb_node *n);
 
 /* Gives a node its name unless it has one. 'name' is copied. */
@@ -85,27 +87,33 @@ void gb_node_set_name (gb_node *n, const char *name);
 #define GB_NODE_TEXT 256
 char *gb_node_text (const gb_node *n, char buf[GB_NODE_TEXT]);
 
-/* Builds op(in...) with attr, or returns the existing equal node, or what the canonicaliser (canon.h) makes of it.
-** Inputs are borrowed; the result is counted. 'shape'/'dtype' only for ops with shape rule 'given' or 'reshape', 'expand',
-** 'cast'; else NULL/ignored. Errors: ESHAPE and EDTYPE name both shapes, the inputs' names and lines. */
+/* Builds op(in...) with attr, or returns the existing equal node, or what the canonicaliser (canon.h)
+** makes of it. Inputs are borrowed; the result is counted. 'shape'/'dtype' only for ops with shape rule
+** 'given' or 'reshape', 'expand', 'cast'; else NULL/ignored. Errors: ESHAPE and EDTYPE name both shapes,
+** the inputs' names and lines. */
 gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
                          const gb_shape *shape, gb_dtype dtype, gb_node **out, gb_error *err);
 
-/* Leaves. 'value' is borrowed and counted; NULL storage makes a placeholder. Identified by storage, view and dtype, unless
-** flags say PARAM or GRAD. */
-gb_status gb_node_leaf (gb_graph *g, const gb_tensor *value, unsigned flags, const char *name, gb_node **out, gb_error *err);
+/* Leaves. 'value' is borrowed and counted; NULL storage makes a placeholder. Identified by storage, view
+** and dtype, unless flags say PARAM or GRAD. */
+gb_status gb_node_leaf (gb_graph *g, const gb_tensor *value, unsigned flags, const char *name, gb_node **out,
+                        gb_error *err);
 gb_status gb_node_const (gb_graph *g, double v, gb_dtype t, gb_node **out, gb_error *err);
-gb_status gb_node_placeholder (gb_graph *g, const gb_shape *s, gb_dtype t, const char *name, gb_node **out, gb_error *err);
+gb_status gb_node_placeholder (gb_graph *g, const gb_shape *s, gb_dtype t, const char *name, gb_node **out,
+                               gb_error *err);
 
 /* shape_rules.c: fills n->out[].shape/dtype and nout from op, attr, inputs. */
-gb_status gb_shape_infer (gb_op op, int nin, gb_node *const *in, gb_attr *attr, const gb_shape *given, gb_dtype dtype,
-                          gb_value out[GB_MAX_OUTPUTS], gb_error *err);
+gb_status gb_shape_infer (gb_op op, int nin, gb_node *const *in, gb_attr *attr, const gb_shape *given,
+                          gb_dtype dtype, gb_value out[GB_MAX_OUTPUTS], gb_error *err);
 
-/* canon.c: the pure canonicaliser. *out = a counted, equal, more canonical node, or NULL: build it as it is. */
-gb_status gb_canon (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr, gb_node **out, gb_error *err);
+/* canon.c: the pure canonicaliser. *out = a counted, equal, more canonical node, or NULL: build it as it
+** is. */
+gb_status gb_canon (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr, gb_node **out,
+                    gb_error *err);
 
-/* Topological order of everything below the roots, inputs first; evaluated nodes and leaves have no inputs listed before
-** them unless 'through_values'. Caller frees '*order' with free(). Nodes are borrowed. n->index = position. */
+/* Topological order of everything below the roots, inputs first; evaluated nodes and leaves have no inputs
+** listed before them unless 'through_values'. Caller frees '*order' with free(). Nodes are borrowed.
+** n->index = position. */
 gb_status gb_graph_order (gb_graph *g, size_t nroots, gb_node *const *roots, bool through_values,
                           gb_node ***order, size_t *count, gb_error *err);
 

@@ -51,7 +51,8 @@ gb_status gb_graph_order (gb_graph *g, size_t nroots, gb_node *const *roots, boo
   bool ok = true;
   g->walk++;
   for (size_t i = 0; i < nroots && ok; i++) ok = visit(g, roots[i], through_values, &stack, &sorted);
-  if (ok && sorted.at == NULL) ok = (sorted.at = malloc(sizeof *sorted.at)) != NULL;   /* no roots: still an array */
+  if (ok && sorted.at == NULL)
+    ok = (sorted.at = malloc(sizeof *sorted.at)) != NULL; /* no roots: still an array */
   free(stack.at);
   if (!ok) {
     free(sorted.at);

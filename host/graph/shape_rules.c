@@ -1,7 +1,9 @@
-/* shape_rules.c - what every op makes of its inputs' shapes and dtypes, and what it says when they do not fit.
+/* shape_rules.c - what every op makes of its inputs' shapes and dtypes, and what it says when they do not
+** fit.
 **
-** A rule also puts the attributes into their one normal form: axes count from 0, entries without meaning are 0.
-** Texts name the op, what is wrong, and each input by name, shape and line; axes are counted from 1 as users count. */
+** A rule also puts the attributes into their one normal form: axes count from 0, entries without meaning
+** are 0. Texts name the op, what is wrong, and each input by name, shape and line; axes are counted from 1
+** as users count. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,13 +61,15 @@ static gb_dtype dtype_at (const rule *r, int i) { return gb_node_dtype(r->in[i])
 
 static gb_status same_dtypes (const rule *r, int from, int to) {
   for (int i = from + 1; i < to; i++)
-    if (dtype_at(r, i) != dtype_at(r, from)) return bad_dtype(r, "dtypes differ, convert one with :to{dtype=...}");
+    if (dtype_at(r, i) != dtype_at(r, from))
+      return bad_dtype(r, "dtypes differ, convert one with :to{dtype=...}");
   return GB_OK;
 }
 
 static gb_status need_floats (const rule *r, int n) {
   for (int i = 0; i < n; i++)
-    if (!gb_dtype_is_float(dtype_at(r, i))) return bad_dtype(r, "expected float tensors, convert with :to{dtype=...}");
+    if (!gb_dtype_is_float(dtype_at(r, i)))
+      return bad_dtype(r, "expected float tensors, convert with :to{dtype=...}");
   return GB_OK;
 }
 
@@ -126,8 +130,9 @@ static gb_status broadcast_all (const rule *r, gb_shape *out) {
   *out = *shape_at(r, 0);
   bool ranks_differ = false;
   for (int i = 1; i < r->nin; i++) {
+    const gb_shape so_far = *out;
     ranks_differ |= shape_at(r, i)->ndim != shape_at(r, 0)->ndim;
-    if (!gb_shape_broadcast(out, shape_at(r, i), out))
+    if (!gb_shape_broadcast(&so_far, shape_at(r, i), out))
       return bad_shape(r, ranks_differ ? "shapes do not fit (of unequal ranks only one may grow; "
                                          "an outer form is written with unsqueeze)"
                                        : "shapes do not fit");
@@ -137,11 +142,10 @@ static gb_status broadcast_all (const rule *r, gb_shape *out) {
 
 /* Broadcasts what precedes the last two axes of inputs 0 .. n-1 and appends 'rows' x 'cols'. */
 static gb_status batched (const rule *r, int n, size_t rows, size_t cols, gb_shape *out) {
-  gb_shape batch = {0};
-  for (int i = 0; i < n; i++) {
-    gb_shape lead = gb_shape_of(shape_at(r, i)->ndim - 2, shape_at(r, i)->dim);
-    if (i == 0) batch = lead;
-    else if (!gb_shape_broadcast(&batch, &lead, &batch)) return bad_shape(r, "batch axes do not fit");
+  gb_shape batch = gb_shape_of(shape_at(r, 0)->ndim - 2, shape_at(r, 0)->dim);
+  for (int i = 1; i < n; i++) {
+    const gb_shape so_far = batch, lead = gb_shape_of(shape_at(r, i)->ndim - 2, shape_at(r, i)->dim);
+    if (!gb_shape_broadcast(&so_far, &lead, &batch)) return bad_shape(r, "batch axes do not fit");
   }
   batch.dim[batch.ndim++] = rows;
   batch.dim[batch.ndim++] = cols;
@@ -162,7 +166,14 @@ static gb_status shape_scalar (const rule *r) {
 
 static gb_status shape_given (const rule *r) {
   if (r->given == NULL) return bad_option(r, "expected a shape");
-  if (r->op == GB_OP_EYE && r->given->ndim < 2) return bad_option(r, "expected two axes or more");
+  const int ndim = r->given->ndim;
+  if (r->op == GB_OP_EYE && ndim < 2) return bad_option(r, "expected two axes or more");
+  if ((r->op == GB_OP_RANGE || r->op == GB_OP_RANDPERM) && ndim != 1)
+    return bad_option(r, "expected one axis");
+  if (r->op == GB_OP_SOBOL && ndim != 2) return bad_option(r, "expected two axes");
+  if (r->op == GB_OP_RANDPERM && r->dtype != GB_I64) return bad_option(r, "positions are i64");
+  if ((r->op == GB_OP_RAND || r->op == GB_OP_RANDN || r->op == GB_OP_SOBOL) && !gb_dtype_is_float(r->dtype))
+    return bad_option(r, "expected a float dtype");
   set_shape(r, 0, r->dtype, r->given);
   return GB_OK;
 }
@@ -226,8 +237,10 @@ static gb_status shape_where (const rule *r) {
 
 static gb_status shape_radial (const rule *r) {
   const int64_t *a = r->attr->i;
-  if (a[0] < 0 || a[0] >= GB_NPROFILES || a[1] < 0 || a[1] > 2) return bad_option(r, "unknown profile or order");
-  if (r->nin != (a[0] == GB_RQ ? 3 : 2)) return bad_option(r, "alpha is for rational_quadratic, and it needs one");
+  if (a[0] < 0 || a[0] >= GB_NPROFILES || a[1] < 0 || a[1] > 2)
+    return bad_option(r, "unknown profile or order");
+  if (r->nin != (a[0] == GB_RQ ? 3 : 2))
+    return bad_option(r, "alpha is for rational_quadratic, and it needs one");
   if (a[2] != 0 && a[0] != GB_RQ) return bad_option(r, "only rational_quadratic has a derivative in alpha");
   GB_TRY(need_floats(r, r->nin));
   GB_TRY(same_dtypes(r, 0, r->nin));
@@ -250,8 +263,8 @@ static gb_status shape_reshape (const rule *r) {
   if (r->given == NULL) return bad_option(r, "expected a shape");
   gb_shape_numel_checked(shape_at(r, 0), &have);
   if (!gb_shape_numel_checked(r->given, &want) || have != want)
-    return gb_fail(r->err, GB_ESHAPE, "reshape: the number of elements differs: %s to %s", list_inputs(r, false, list),
-                   gb_shape_text(r->given, text));
+    return gb_fail(r->err, GB_ESHAPE, "reshape: the number of elements differs: %s to %s",
+                   list_inputs(r, false, list), gb_shape_text(r->given, text));
   set_shape(r, 0, dtype_at(r, 0), r->given);
   return GB_OK;
 }
@@ -297,11 +310,12 @@ static gb_status shape_expand (const rule *r) {
   const gb_shape *s = shape_at(r, 0);
   if (r->given == NULL) return bad_option(r, "expected a shape");
   bool fits = s->ndim <= r->given->ndim;
-  for (int i = 1; fits && i <= s->ndim; i++) fits = from_end(s, i) == 1 || from_end(s, i) == from_end(r->given, i);
+  for (int i = 1; fits && i <= s->ndim; i++)
+    fits = from_end(s, i) == 1 || from_end(s, i) == from_end(r->given, i);
   if (!fits) {
     char text[GB_SHAPE_TEXT], list[LIST_TEXT];
-    return gb_fail(r->err, GB_ESHAPE, "expand: only axes of size 1 grow: %s to %s", list_inputs(r, false, list),
-                   gb_shape_text(r->given, text));
+    return gb_fail(r->err, GB_ESHAPE, "expand: only axes of size 1 grow: %s to %s",
+                   list_inputs(r, false, list), gb_shape_text(r->given, text));
   }
   set_shape(r, 0, dtype_at(r, 0), r->given);
   return GB_OK;
@@ -315,11 +329,12 @@ static gb_status shape_slice (const rule *r) {
   if (a[3] == 0) a[1] = 0;
   if (a[3] <= 1) a[2] = 1;
   int64_t span = 0, last = 0;
-  const bool overflow = a[3] > 0 && (__builtin_mul_overflow(a[3] - 1, a[2], &span) || __builtin_add_overflow(a[1], span, &last));
+  const bool overflow = a[3] > 0 && (__builtin_mul_overflow(a[3] - 1, a[2], &span) ||
+                                     __builtin_add_overflow(a[1], span, &last));
   if (a[3] > 0 && (overflow || a[1] < 0 || a[1] >= have || last < 0 || last >= have)) {
     char list[LIST_TEXT];
-    return gb_fail(r->err, GB_EINDEX, "slice: positions %lld to %lld are not all in axis %d: %s", (long long)a[1] + 1,
-                   (long long)last + 1, (int)a[0] + 1, list_inputs(r, false, list));
+    return gb_fail(r->err, GB_EINDEX, "slice: positions %lld to %lld are not all in axis %d: %s",
+                   (long long)a[1] + 1, (long long)last + 1, (int)a[0] + 1, list_inputs(r, false, list));
   }
   const gb_shape s = with_dim(shape_at(r, 0), a[0], (size_t)a[3]);
   set_shape(r, 0, dtype_at(r, 0), &s);
@@ -352,7 +367,8 @@ static gb_status drop_axes (const rule *r, bool needs_elements, gb_shape *out) {
   *out = (gb_shape){0};
   for (int i = 0; i < s->ndim; i++) {
     if ((mask >> i & 1) == 0) out->dim[out->ndim++] = s->dim[i];
-    else if (needs_elements && s->dim[i] == 0) return bad_shape(r, "nothing to choose from, an axis is empty");
+    else if (needs_elements && s->dim[i] == 0)
+      return bad_shape(r, "nothing to choose from, an axis is empty");
   }
   return GB_OK;
 }
@@ -429,7 +445,8 @@ static gb_status shape_diffmv (const rule *r) {
   GB_TRY(need_floats(r, 3));
   GB_TRY(same_dtypes(r, 0, 3));
   if (w->ndim < 2 || x->ndim < 2 || y->ndim < 2) return bad_shape(r, "expected matrices");
-  if (from_end(w, 2) != from_end(x, 2) || from_end(w, 1) != from_end(y, 2) || from_end(x, 1) != from_end(y, 1))
+  if (from_end(w, 2) != from_end(x, 2) || from_end(w, 1) != from_end(y, 2) ||
+      from_end(x, 1) != from_end(y, 1))
     return bad_shape(r, "sizes differ");
   GB_TRY(batched(r, 3, from_end(x, 2), from_end(x, 1), &s));
   set_shape(r, 0, dtype_at(r, 0), &s);
@@ -450,7 +467,8 @@ static gb_status shape_cat (const rule *r) {
       const rule pair = {.op = r->op, .nin = 2, .in = (gb_node *const[]){r->in[0], r->in[i]}, .err = r->err};
       return bad_shape(&pair, "shapes differ in another axis than the joined one");
     }
-    if (__builtin_add_overflow(s.dim[axis], t->dim[axis], &s.dim[axis])) return bad_shape(r, "size overflows");
+    if (__builtin_add_overflow(s.dim[axis], t->dim[axis], &s.dim[axis]))
+      return bad_shape(r, "size overflows");
   }
   set_shape(r, 0, dtype_at(r, 0), &s);
   return GB_OK;
@@ -539,7 +557,8 @@ static gb_status shape_lulogdet (const rule *r) {
 static gb_status shape_qr (const rule *r) {
   const gb_shape *s = shape_at(r, 0);
   GB_TRY(need_computing(r, 1));
-  if (s->ndim != 2 || s->dim[0] < s->dim[1]) return bad_shape(r, "expected a matrix with no fewer rows than columns");
+  if (s->ndim != 2 || s->dim[0] < s->dim[1])
+    return bad_shape(r, "expected a matrix with no fewer rows than columns");
   set_shape(r, 0, dtype_at(r, 0), s);
   set(r, 1, dtype_at(r, 0), 2, (size_t[]){s->dim[1], s->dim[1]});
   return GB_OK;
@@ -566,8 +585,8 @@ static gb_status shape_svd (const rule *r) {
 
 /* ---- the table ---- */
 
-gb_status gb_shape_infer (gb_op op, int nin, gb_node *const *in, gb_attr *attr, const gb_shape *given, gb_dtype dtype,
-                          gb_value out[GB_MAX_OUTPUTS], gb_error *err) {
+gb_status gb_shape_infer (gb_op op, int nin, gb_node *const *in, gb_attr *attr, const gb_shape *given,
+                          gb_dtype dtype, gb_value out[GB_MAX_OUTPUTS], gb_error *err) {
   static gb_status (*const rules[GB_NOPS])(const rule *) = {
 #define X(id, name, inputs, kind, shape, grad, nout, doc) shape_##shape,
 #include "backend/ops.def"
@@ -575,13 +594,15 @@ gb_status gb_shape_infer (gb_op op, int nin, gb_node *const *in, gb_attr *attr, 
   };
   const rule r = {op, nin, in, attr, given, dtype, out, err};
   if (gb_ops[op].inputs >= 0 && gb_ops[op].inputs != nin)
-    return gb_fail(err, GB_EINTERNAL, "%s: expected %d inputs, got %d", gb_ops[op].name, gb_ops[op].inputs, nin);
+    return gb_fail(err, GB_EINTERNAL, "%s: expected %d inputs, got %d", gb_ops[op].name, gb_ops[op].inputs,
+                   nin);
   GB_TRY(rules[op](&r));
   for (int i = 0; i < gb_ops[op].outputs; i++) {
     size_t numel;
     char text[GB_SHAPE_TEXT];
     if (!gb_shape_numel_checked(&out[i].shape, &numel))
-      return gb_fail(err, GB_ESHAPE, "%s: size overflows: %s", gb_ops[op].name, gb_shape_text(&out[i].shape, text));
+      return gb_fail(err, GB_ESHAPE, "%s: size overflows: %s", gb_ops[op].name,
+                     gb_shape_text(&out[i].shape, text));
   }
   return GB_OK;
 }

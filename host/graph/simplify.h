@@ -4,8 +4,8 @@
 
 #include "graph/node.h"
 
-/* views.c: compositions of views, and ops that change nothing. '*out' = a counted, equal node, or NULL: build it as it is.
-** 'result' is the inferred first output. */
+/* views.c: compositions of views, and ops that change nothing. '*out' = a counted, equal node, or NULL:
+** build it as it is. 'result' is the inferred first output. */
 gb_status gb_simplify (gb_graph *g, gb_op op, gb_node *const *in, const gb_attr *attr, const gb_value *result,
                        gb_node **out, gb_error *err);
 

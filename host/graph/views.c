@@ -1,7 +1,8 @@
 /* views.c - views of views, and ops that change nothing.
 **
-** Every way of writing one composition of unsqueeze, squeeze, permute, expand, slice and reshape should be one node, so
-** that what recognises kernels sees few forms. Rules rest on structure alone. The normal forms:
+** Every way of writing one composition of unsqueeze, squeeze, permute, expand, slice and reshape should be
+** one node, so that what recognises kernels sees few forms. Rules rest on structure alone. The normal
+** forms:
 **  - of adjacent axes of size 1 the first is the one added or dropped;
 **  - unsqueezes are outside squeezes; unsqueezes never descend outwards by axis, squeezes never ascend;
 **  - a reshape or permute that only moves axes of size 1 is squeezes, then unsqueezes;
@@ -26,13 +27,14 @@ static gb_attr axis_attr (int64_t axis) { return (gb_attr){.i = {axis}}; }
 /* The input of 'n' where n is op(input) and still has it, else NULL. */
 static gb_node *under (const gb_node *n, gb_op op) { return n->op == op && n->nin == 1 ? n->in[0] : NULL; }
 
-static gb_status unary (const view *v, gb_op op, gb_node *x, const gb_attr *attr, const gb_shape *shape, gb_node **out) {
+static gb_status unary (const view *v, gb_op op, gb_node *x, const gb_attr *attr, const gb_shape *shape,
+                        gb_node **out) {
   return gb_node_build(v->g, op, 1, &x, attr, shape, gb_node_dtype(x), out, v->err);
 }
 
 /* outer(inner(x)), both taking one axis. */
-static gb_status two (const view *v, gb_op outer, int64_t outer_axis, gb_op inner, int64_t inner_axis, gb_node *x,
-                      gb_node **out) {
+static gb_status two (const view *v, gb_op outer, int64_t outer_axis, gb_op inner, int64_t inner_axis,
+                      gb_node *x, gb_node **out) {
   const gb_attr ia = axis_attr(inner_axis), oa = axis_attr(outer_axis);
   gb_node *t;
   GB_TRY(unary(v, inner, x, &ia, NULL, &t));
@@ -49,7 +51,7 @@ static gb_status unsqueeze (const view *v, gb_node **out) {
     return unary(v, GB_OP_UNSQUEEZE, v->x, &lower, NULL, out);
   }
   gb_node *base = under(v->x, GB_OP_SQUEEZE);
-  if (base != NULL && gb_shape_equal(gb_node_shape(base), v->shape)) {   /* the same axis of size 1, or its neighbour */
+  if (base != NULL && gb_shape_equal(gb_node_shape(base), v->shape)) {
     *out = gb_node_ref(base);
     return GB_OK;
   }
@@ -160,7 +162,8 @@ static gb_status expand (const view *v, gb_node **out) {
     return GB_OK;
   }
   gb_node *base = under(v->x, GB_OP_EXPAND);
-  if (base == NULL && v->x->op == GB_OP_UNSQUEEZE && v->x->attr.i[0] == 0) base = under(v->x, GB_OP_UNSQUEEZE);
+  if (base == NULL && v->x->op == GB_OP_UNSQUEEZE && v->x->attr.i[0] == 0)
+    base = under(v->x, GB_OP_UNSQUEEZE);
   return base == NULL ? GB_OK : unary(v, GB_OP_EXPAND, base, &no_attr, v->shape, out);
 }
 

@@ -50,6 +50,13 @@ int lgb_fail (lua_State *L, gb_status code, const char *fmt, ...) {
   return lgb_raise(L, code, &err);
 }
 
+/* Works before the library is loaded, too. */
+int lgb_raise_interrupted (lua_State *L) {
+  gb_interrupt_clear();
+  if (!lgb_has_session(L)) return luaL_error(L, "interrupted");
+  return lgb_fail(L, GB_EINTR, "interrupted");
+}
+
 int lgb_result (lua_State *L, gb_status st, const gb_error *err) {
   return st == GB_OK ? 1 : lgb_raise(L, st, err);
 }
@@ -121,8 +128,8 @@ static size_t edit_distance (const char *a, const char *b) {
 }
 
 bool lgb_nearest (const char *name, const char *const *names, char *best, size_t size) {
-  const size_t third = strlen(name) / 3;
-  size_t nearest = (third > 2 ? third : 2) + 1;
+  const size_t length = strlen(name), third = length / 3;
+  size_t nearest = (length <= 3 ? 1 : third > 2 ? third : 2) + 1;      /* one beyond the distance that is still near */
   bool found = false;
   for (; *names != NULL; names++) {
     const size_t d = edit_distance(name, *names);

@@ -41,6 +41,7 @@ typedef struct lgb_tensor {
 
 /* session.c */
 void lgb_open_session (lua_State *L);
+bool lgb_has_session (lua_State *L);
 lgb_session *lgb_session_of (lua_State *L);
 lgb_session *lgb_enter (lua_State *L);        /* and: nodes built from here on come from the caller's line */
 const char *lgb_where (lua_State *L, lgb_session *s);
@@ -53,6 +54,7 @@ void lgb_error_meta (lua_State *L);
 int lgb_raise (lua_State *L, gb_status code, const gb_error *err);
 int lgb_fail (lua_State *L, gb_status code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int lgb_result (lua_State *L, gb_status st, const gb_error *err);    /* 1 or raises */
+int lgb_raise_interrupted (lua_State *L);
 int lgb_core_error (lua_State *L);            /* core.error(code, message, fields) */
 int lgb_core_raise (lua_State *L);
 bool lgb_nearest (const char *name, const char *const *names, char *best, size_t size);
@@ -108,11 +110,14 @@ void lgb_map_register (lua_State *L);         /* methods table on top: elementwi
 void lgb_reduce_register (lua_State *L);
 void lgb_operators (lua_State *L);            /* metatable on top: arithmetic events */
 
+extern const luaL_Reg lgb_bench_functions[];
 extern const luaL_Reg lgb_grad_functions[], lgb_io_functions[], lgb_kernel_functions[], lgb_linalg_functions[],
     lgb_make_functions[], lgb_map_functions[], lgb_memory_functions[], lgb_observe_functions[], lgb_plan_functions[],
-    lgb_plot_functions[], lgb_product_functions[], lgb_settings_functions[], lgb_shape_functions[];
+    lgb_plot_functions[], lgb_product_functions[], lgb_settings_functions[], lgb_shape_functions[],
+    lgb_solve_functions[];
 void lgb_io_meta (lua_State *L);
 void lgb_plot_meta (lua_State *L);
+void lgb_solve_meta (lua_State *L);
 
 /* embed.c */
 void lgb_embed_searcher (lua_State *L);       /* makes require find the Lua library */
@@ -120,6 +125,6 @@ int lgb_embed_source (lua_State *L);          /* core.source(module): its text, 
 int lgb_embed_modules (lua_State *L);         /* core.modules(): names of the modules built in */
 
 int luaopen_gibbous_core (lua_State *L);
-int luaopen_gibbous (lua_State *L);
+int lgb_open_library (lua_State *L);          /* pushes what require "gibbous" gives */
 
 #endif

@@ -126,4 +126,13 @@ static int memory_report (lua_State *L) {
   return 1;
 }
 
-const luaL_Reg lgb_memory_functions[] = {{"limit", memory_limit}, {"report", memory_report}, {NULL, NULL}};
+/* room(): bytes that can still be had, counting values that can be computed again as free */
+static int memory_room (lua_State *L) {
+  const gb_ledger *l = &lgb_session_of(L)->backend->ledger;
+  const size_t held = l->used - l->by_purpose[GB_MEM_CACHE];
+  lua_pushinteger(L, l->limit > held ? (lua_Integer)(l->limit - held) : 0);
+  return 1;
+}
+
+const luaL_Reg lgb_memory_functions[] = {
+    {"limit", memory_limit}, {"report", memory_report}, {"room", memory_room}, {NULL, NULL}};

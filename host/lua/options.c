@@ -12,11 +12,31 @@ bool lgb_isoptions (lua_State *L, int arg) {
   return false;
 }
 
+/* Pushes the key under which the table on top holds the function below it; else leaves nothing. */
+static bool find_function (lua_State *L) {
+  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING || !lua_rawequal(L, -1, -4)) continue;
+    lua_pop(L, 1);
+    return true;
+  }
+  return false;
+}
+
+/* The name of the running function as called, or, where it was called through pcall, as registered. Anchored. */
 static const char *function_name (lua_State *L) {
   lua_Debug ar;
   if (!lua_getstack(L, 0, &ar)) return "?";
-  lua_getinfo(L, "n", &ar);
-  return ar.name != NULL ? ar.name : "?";
+  lua_getinfo(L, "nf", &ar);
+  if (ar.name != NULL) return ar.name;
+  lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  lua_getfield(L, -1, "gibbous.core");
+  lua_remove(L, -2);
+  if (lua_istable(L, -1) && find_function(L)) return lua_tostring(L, -1);
+  if (lua_istable(L, -1) && lua_getfield(L, -1, "methods") == LUA_TTABLE) {
+    lua_remove(L, -2);
+    if (find_function(L)) return lua_tostring(L, -1);
+  }
+  return "?";
 }
 
 void lgb_checkoptions (lua_State *L, int arg, const char *const *names) {

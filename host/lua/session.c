@@ -1,4 +1,5 @@
 /* session.c - what belongs to one Lua state: backend, graph, settings, and the collector's share of their memory. */
+#define _GNU_SOURCE
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
@@ -65,19 +66,20 @@ static gb_status session_new (lgb_session **out, gb_error *err) {
   return GB_OK;
 }
 
-void lgb_open_session (lua_State *L) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key) != LUA_TNIL) {
-    lua_pop(L, 1);
-    return;
-  }
+bool lgb_has_session (lua_State *L) {
+  const bool has = lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key) != LUA_TNIL;
   lua_pop(L, 1);
+  return has;
+}
+
+void lgb_open_session (lua_State *L) {
+  if (lgb_has_session(L)) return;
   lgb_session **slot = lua_newuserdatauv(L, sizeof *slot, 0);
   *slot = NULL;
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, session_gc);
   lua_setfield(L, -2, "__gc");
   lua_setmetatable(L, -2);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);
   gb_error err;
   const gb_status st = session_new(slot, &err);
   if (st != GB_OK) {
@@ -85,6 +87,7 @@ void lgb_open_session (lua_State *L) {
     return;
   }
   (*slot)->L = L;
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);
 }
 
 lgb_session *lgb_session_of (lua_State *L) {

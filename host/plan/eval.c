@@ -18,9 +18,9 @@ static gb_status check_leaves (const gb_plan *p, gb_error *err) {
 
 static size_t numel (const gb_node *n) { return gb_shape_numel(gb_node_shape(n)); }
 
-/* A node may lose its inputs where its value may stand for it in every later expression with the same bits, that is, where
-** no reduction below it could be computed inside a consumer's fold instead of being stored. One that is no larger than its
-** largest operand never is. */
+/* A node may lose its inputs where its value may stand for it in every later expression with the same bits: where nothing
+** below it could be computed inside a consumer's fold instead of being stored, and it is not itself a value that folds
+** would rather stream than read. Both need a node larger than its largest operand. */
 static void find_safe (const gb_plan *p, bool *safe_out, size_t *largest, bool *safe) {
   for (size_t i = 0; i < p->nnodes; i++) p->node[i]->index = i;
   for (size_t i = 0; i < p->nnodes; i++) {
@@ -30,16 +30,16 @@ static void find_safe (const gb_plan *p, bool *safe_out, size_t *largest, bool *
     bool all = true;
     for (int k = 0; k < n->nin; k++) {
       const size_t at = n->in[k]->index;
-      if (at >= i || p->node[at] != n->in[k]) continue;      /* below a value that stands for its history */
       if (largest[at] > most) most = largest[at];
       all &= safe[at];
     }
-    if (kind == GB_KIND_MAP || kind == GB_KIND_VIEW) {
-      largest[i] = n->nin > 0 ? most : numel(n);
-      safe[i] = all;
-    } else {
+    if (n->nin == 0 || kind == GB_KIND_OPAQUE) {
       largest[i] = kind == GB_KIND_GEN ? 0 : numel(n);
-      safe[i] = (kind != GB_KIND_REDUCE && kind != GB_KIND_FOLD) || n->nin == 0 || numel(n) <= most;
+      safe[i] = true;
+    } else {
+      const bool stored = (kind == GB_KIND_REDUCE || kind == GB_KIND_FOLD) && numel(n) <= most;
+      largest[i] = stored ? numel(n) : most;
+      safe[i] = stored || (all && numel(n) <= most);
     }
   }
   for (size_t i = 0; i < p->nouts; i++) safe_out[i] = safe[p->out[i]->index];

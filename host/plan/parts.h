@@ -44,7 +44,6 @@ struct gb_plan {
   gb_node **out;                  /* [nouts] as requested; counted */
   size_t budget;                  /* as asked, 0 = what the ledger has */
   gb_placement *place;            /* of the last choice; counted */
-  size_t held;                    /* bytes of droppable values that 'place' reads */
   gb_plan_report report;
   gb_plan_row *row;
   size_t nbound;

@@ -153,6 +153,13 @@ static gb_status try_candidate (gb_plan *p, const bool *have, const bool *keep, 
   return GB_OK;
 }
 
+static void drop_candidates (candidate c[3]) {
+  for (int i = 0; i < 3; i++) {
+    gb_placement_unref(c[i].place);
+    c[i] = (candidate){0};
+  }
+}
+
 /* In order of preference: with caches kept; with caches as temporaries; with the existing ones dropped as well. None
 ** depends on the budget, so that a larger budget never chooses a worse one. */
 static gb_status list_candidates (gb_plan *p, candidate c[3], gb_error *err) {
@@ -174,44 +181,59 @@ size_t gb_plan_budget (const gb_plan *p) {
   return l->limit > pinned ? l->limit - pinned : 0;
 }
 
-/* The first candidate within the budget; before a refusal the owner of the ledger may collect. */
-static gb_status choose_among (gb_plan *p, candidate c[3], candidate **chosen, gb_error *err) {
-  gb_ledger *l = &p->graph->backend->ledger;
-  size_t minimum = SIZE_MAX;
-  for (int i = 0; i < 3; i++)
-    if (c[i].need < minimum) minimum = c[i].need;
-  p->report.minimum = minimum;
-  if (minimum > gb_plan_budget(p) && p->budget == 0 && l->reclaim != NULL) l->reclaim(l->reclaim_ud, minimum);
+static bool fits (const candidate *c, size_t budget) {
+  return c->place != NULL && c->need <= budget && c->need != SIZE_MAX;
+}
+
+/* The chosen one, NULL: none fits; then '*c' is filled whole. The first is tried alone, since it nearly always fits. */
+static gb_status choose_among (gb_plan *p, candidate c[3], const candidate **chosen, gb_error *err) {
   const size_t budget = gb_plan_budget(p);
+  *chosen = NULL;
+  GB_TRY(try_candidate(p, p->have, p->keep, &c[0], err));
+  if (fits(&c[0], budget)) *chosen = &c[0];
+  if (*chosen != NULL) return GB_OK;
+  drop_candidates(c);
+  GB_TRY(list_candidates(p, c, err));
+  for (int i = 0; i < 3 && *chosen == NULL; i++)
+    if (fits(&c[i], budget)) *chosen = &c[i];
+  return GB_OK;
+}
+
+static size_t least_need (const candidate c[3]) {
+  size_t least = SIZE_MAX;
   for (int i = 0; i < 3; i++)
-    if (c[i].need <= budget && c[i].need != SIZE_MAX) {
-      *chosen = &c[i];
-      return GB_OK;
-    }
-  return gb_plan_refuse(p, c[2].place, c[0].need, budget, minimum, err);
+    if (c[i].place != NULL && c[i].need < least) least = c[i].need;
+  return least;
+}
+
+/* Lets the owner of the ledger collect, which may drop values that the plan meant to read. */
+static bool collect (gb_plan *p, size_t bytes) {
+  gb_ledger *l = &p->graph->backend->ledger;
+  if (p->budget != 0 || l->reclaim == NULL) return false;
+  l->reclaim(l->reclaim_ud, bytes);
+  for (int b = 0; b < p->prog->low->nbufs; b++) p->have[b] = p->have[b] && gb_plan_value(p, b)->tensor.storage != NULL;
+  return true;
 }
 
 gb_status gb_plan_choose (gb_plan *p, gb_error *err) {
   candidate c[3] = {{0}};
-  candidate *chosen = NULL;
+  const candidate *chosen;
   gb_placement_unref(p->place);
   p->place = NULL;
-  gb_status rc = try_candidate(p, p->have, p->keep, &c[0], err);
-  if (rc == GB_OK && c[0].need <= gb_plan_budget(p) && c[0].need != SIZE_MAX) chosen = &c[0];
-  else if (rc == GB_OK) {
-    gb_placement_unref(c[0].place);
-    c[0].place = NULL;
-    rc = list_candidates(p, c, err);
-    if (rc == GB_OK) rc = choose_among(p, c, &chosen, err);
+  gb_status rc = choose_among(p, c, &chosen, err);
+  if (rc == GB_OK && chosen == NULL && collect(p, least_need(c))) {
+    drop_candidates(c);
+    rc = choose_among(p, c, &chosen, err);
   }
-  if (chosen != NULL) {
+  if (rc == GB_OK && chosen == NULL)
+    rc = gb_plan_refuse(p, c[2].place, c[0].need, gb_plan_budget(p), least_need(c), err);
+  if (rc == GB_OK) {
     p->place = chosen->place;
     p->place->refs++;
-    p->held = chosen->held;
-    if (chosen == &c[2])                       /* it recomputes what may have to be dropped */
-      for (int b = 0; b < p->prog->low->nbufs; b++) p->have[b] = p->have[b] && !droppable(p, b);
+    for (int b = 0; chosen == &c[2] && b < p->prog->low->nbufs; b++)
+      p->have[b] = p->have[b] && !droppable(p, b);         /* it recomputes what may have to be dropped */
   }
-  for (int i = 0; i < 3; i++) gb_placement_unref(c[i].place);
+  drop_candidates(c);
   return rc;
 }
 
@@ -268,11 +290,8 @@ static gb_status fill_rows (gb_plan *p, gb_error *err) {
 static gb_status find_minimum (gb_plan *p, gb_error *err) {
   candidate c[3] = {{0}};
   const gb_status rc = list_candidates(p, c, err);
-  p->report.minimum = SIZE_MAX;
-  for (int i = 0; i < 3; i++) {
-    if (c[i].place != NULL && c[i].need < p->report.minimum) p->report.minimum = c[i].need;
-    gb_placement_unref(c[i].place);
-  }
+  p->report.minimum = least_need(c);
+  drop_candidates(c);
   return rc;
 }
 

@@ -110,14 +110,21 @@ local function decide(self)
   local width <const> = f.x.dtype == "f32" and 4 or 8
   local room <const> = core.memory.room()
   if n <= DIRECT_POINTS and DIRECT_COPIES * n * n * width <= room then return "direct" end
-  return require "gibbous.solvers".cg()
+  return require "gibbous.solvers".for_models()
 end
+
+--- One number for the noise, where a preconditioner wants one.
+local function noise_level(f) return f.likelihood:variance(f.x):mean():item() end
 
 --- Negative log marginal likelihood in nats, lazy.
 local function objective(self, solver)
   local f <const> = fields(self)
   local c <const>, r <const> = covariance(self), residual(self)
-  if is_iterative(solver) then return solver:objective(c, r, f) end
+  if is_iterative(solver) then
+    local value <const>, info <const> = solver:objective(c, r, f.kernel(f.x), noise_level(f))
+    f.solve_info = info
+    return value
+  end
   local n <const> = #f.x
   return (core.linalg.inv_quad(c, r) + core.linalg.logdet(c) + n * math.log(2 * math.pi)) / 2
 end
@@ -139,9 +146,10 @@ local function posterior(self)
   local c <const>, r <const> = covariance(self), residual(self)
   local state <const> = {stamp = now, converged = true}
   if is_iterative(f.active) then
-    state.solver, state.c = f.active, c:detach()
-    state.alpha, state.info = f.active:solve(c, r)
-    state.converged = state.info.converged
+    state.system = f.active:prepare(c, f.kernel(f.x), noise_level(f))
+    local info
+    state.alpha, info = state.system:solve(r)
+    state.converged = info.converged
   else
     state.factor = core.linalg.cholesky(c):detach()
     state.alpha = core.linalg.solve(c, r):detach()
@@ -232,7 +240,7 @@ function methods.fit(self, x, y, o)
   if f.x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)", 2) end
   if #f.x == 0 then core.raise("shape", "fit: there are no rows to fit", 2) end
   local start <const> = core.clock()
-  f.active = decide(self)
+  f.active, f.solve_info = decide(self), nil
   local list <const> = param.collect(self)
   local first <const> = raw_values(list)
   local best, best_raw
@@ -255,7 +263,9 @@ function methods.fit(self, x, y, o)
     end
   end
   set_raw(list, best_raw)
-  local info <const> = setmetatable({converged = best.converged and not best.interrupted, reason = best.reason,
+  local solved <const> = f.solve_info == nil or f.solve_info.converged
+  local info <const> = setmetatable({converged = best.converged and not best.interrupted and solved,
+    reason = solved and best.reason or "the solver: " .. f.solve_info.reason,
     iterations = best.iterations, evaluations = evaluations, setbacks = setbacks, value = best.value,
     seconds = core.clock() - start, solver = is_iterative(f.active) and tostring(f.active) or f.active, n = #f.x,
     restarts = restarts, interrupted = best.interrupted, method = best.method, bytes = core.memory.report().peak}, Info)
@@ -272,13 +282,19 @@ local CHUNK_VALUES <const> = 2 ^ 24
 local function explained(self, state, xs)
   local f <const> = fields(self)
   local n <const>, m <const> = #f.x, #xs
-  if is_iterative(state.solver or false) then return state.solver:explained(state.c, f.kernel, f.x, xs) end
-  local chunk <const> = math.max(64, CHUNK_VALUES // math.max(n, 1))
+  local values <const> = state.system and CHUNK_VALUES // 8 or CHUNK_VALUES      -- a solver works on several such blocks
+  local chunk <const> = math.max(64, values // math.max(n, 1))
   local parts <const> = {}
   for from = 1, m, chunk do
-    local block <const> = xs:slice(1, from, math.min(m, from + chunk - 1))
-    local v <const> = core.linalg.triangular_solve(state.factor, f.kernel(f.x, block))
-    parts[#parts + 1] = (v * v):sum(1)
+    local cross <const> = f.kernel(f.x, xs:slice(1, from, math.min(m, from + chunk - 1)))
+    if state.system then
+      local info
+      parts[#parts + 1], info = state.system:explained(cross)
+      state.converged = state.converged and info.converged
+    else
+      local v <const> = core.linalg.triangular_solve(state.factor, cross)
+      parts[#parts + 1] = (v * v):sum(1)
+    end
   end
   return #parts == 1 and parts[1] or core.cat(parts, 1)
 end
@@ -316,9 +332,7 @@ function methods.predict(self, xs)
     f_cov = function()
       if empty then return f.kernel(t) end
       local cross <const> = f.kernel(f.x, t)
-      if is_iterative(state.solver or false) then
-        return f.kernel(t) - cross:t():matmul((state.solver:solve(state.c, cross)))
-      end
+      if state.system then return f.kernel(t) - cross:t():matmul((state.system:solve(cross))) end
       local v <const> = core.linalg.triangular_solve(state.factor, cross)
       return f.kernel(t) - v:t():matmul(v)
     end,

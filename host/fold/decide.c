@@ -1,0 +1,135 @@
+/* decide.c - which values are stored. A function of graph and shapes alone: neither budget nor what happens to have a value
+** can change it.
+**
+** Leaves, results of opaque ops and requested outputs are stored; MAP, VIEW and GEN are inlined; the result of a REDUCE or a
+** contraction is inlined where a consumer chain reduces one of its axes and it has more than twice the elements of the stored
+** values it is made of. Long chains are cut, so that no region is deep. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fold/internal.h"
+
+enum { DEEPEST = 400 };      /* nodes of one region on top of each other */
+
+bool gb_is_leaf (const gb_node *n) { return n->op == GB_OP_LEAF || (n->nin == 0 && gb_node_has_value(n)); }
+
+static gb_kind kind_of (const gb_node *n) { return gb_is_leaf(n) ? GB_KIND_LEAF : gb_ops[n->op].kind; }
+
+static double numel (const gb_node *n) { return (double)gb_shape_numel(gb_node_shape(n)); }
+
+/* What consumers reduce ---------------------------------------------------------------------------------------------- */
+
+static unsigned grown_dims (const gb_shape *s) {             /* dimensions with more than one index */
+  unsigned d = 0;
+  for (int i = 0; i < s->ndim; i++)
+    if (s->dim[i] > 1) d |= 1u << i;
+  return d;
+}
+
+static unsigned through_view (const gb_node *v, unsigned mask) {
+  const gb_shape *view = gb_node_shape(v), *in = gb_node_shape(v->in[0]);
+  const unsigned at = (unsigned)v->attr.i[0], low = (1u << at) - 1;
+  unsigned out = 0;
+  switch (v->op) {
+    case GB_OP_UNSQUEEZE: return (mask & low) | (mask >> 1 & ~low);
+    case GB_OP_SQUEEZE: return (mask & low) | (mask & ~low) << 1;
+    case GB_OP_PERMUTE:
+      for (int i = 0; i < view->ndim; i++)
+        if (mask >> i & 1) out |= 1u << v->attr.i[i];
+      return out;
+    case GB_OP_EXPAND: return mask >> (view->ndim - in->ndim) & grown_dims(in);
+    case GB_OP_DIAGONAL: return mask | (mask >> (view->ndim - 1) & 1) << (in->ndim - 1);
+    case GB_OP_RESHAPE: return mask != 0 ? grown_dims(in) : 0;
+    default: return mask;
+  }
+}
+
+/* Tells the inputs of n which of their dimensions n or what is above it reduces. */
+static void push_down (gb_lower_state *s, const gb_node *n) {
+  const unsigned above = s->decision[n->index].reduced_above;
+  const int nd = gb_node_shape(n)->ndim;
+  for (int i = 0; i < n->nin; i++) {
+    const gb_shape *in = gb_node_shape(n->in[i]);
+    unsigned *to = &s->decision[n->in[i]->index].reduced_above;
+    switch (kind_of(n)) {
+      case GB_KIND_MAP: *to |= above >> (nd - in->ndim) & grown_dims(in); break;
+      case GB_KIND_VIEW: *to |= n->op == GB_OP_PICK ? 0 : through_view(n, above); break;
+      case GB_KIND_REDUCE:
+        *to |= (n->op == GB_OP_KMIN ? 1u << (in->ndim - 1) : (unsigned)n->attr.i[0]) & grown_dims(in);
+        break;
+      case GB_KIND_FOLD:
+        if (n->op == GB_OP_MATMUL) *to |= 1u << (in->ndim - 1 - i) & grown_dims(in);
+        else if (n->op == GB_OP_DIFFMV && i == 0) *to |= 1u << (in->ndim - 1) & grown_dims(in);
+        break;
+      default: break;
+    }
+  }
+}
+
+/* What a value is made of -------------------------------------------------------------------------------------------- */
+
+static void add_source (const gb_lower_state *s, gb_decision *d, size_t source) {
+  for (int i = 0; i < d->nsources; i++)
+    if (d->source[i] == source) return;
+  d->source_numel += numel(s->order[source]);
+  if (d->nsources >= 0 && d->nsources < GB_SOURCES) d->source[d->nsources++] = source;
+  else d->nsources = -1;
+}
+
+static void add_sources (const gb_lower_state *s, gb_decision *d, const gb_node *in) {
+  const gb_decision *from = &s->decision[in->index];
+  if (from->stored) add_source(s, d, in->index);
+  else if (from->nsources >= 0)
+    for (int i = 0; i < from->nsources; i++) add_source(s, d, from->source[i]);
+  else {                                                     /* too many to name: counted again at worst */
+    d->source_numel += from->source_numel;
+    d->nsources = -1;
+  }
+}
+
+static bool may_inline (const gb_node *n) {
+  switch (n->op) {
+    case GB_OP_SUM: case GB_OP_PROD: case GB_OP_MIN: case GB_OP_MAX: case GB_OP_LOGSUMEXP: case GB_OP_ANY: case GB_OP_ALL:
+    case GB_OP_MATMUL: case GB_OP_SQDIST: return true;
+    default: return false;
+  }
+}
+
+static void decide (gb_lower_state *s, gb_node *n, int *height) {
+  gb_decision *d = &s->decision[n->index];
+  const gb_kind kind = kind_of(n);
+  int below = 0;
+  for (int i = 0; i < n->nin && kind != GB_KIND_LEAF; i++) {
+    add_sources(s, d, n->in[i]);
+    const int h = s->decision[n->in[i]->index].stored ? 0 : height[n->in[i]->index];
+    if (h > below) below = h;
+  }
+  height[n->index] = below + 1;
+  if (kind == GB_KIND_LEAF || kind == GB_KIND_OPAQUE) d->stored = true;
+  else if (kind == GB_KIND_REDUCE || kind == GB_KIND_FOLD)
+    d->stored = !may_inline(n) || d->reduced_above == 0 || !(numel(n) > 2 * d->source_numel);
+  if (below >= DEEPEST && !gb_streams(s, n) && n->op != GB_OP_PICK) d->stored = true;
+}
+
+bool gb_streams (const gb_lower_state *s, const gb_node *n) {
+  const gb_decision *d = &s->decision[n->index];
+  return !d->stored && numel(n) > 1 && numel(n) > 2 * d->source_numel;
+}
+
+bool gb_matmul_is_fold (const gb_lower_state *s, const gb_node *n) {
+  return gb_streams(s, n->in[0]) || gb_streams(s, n->in[1]);
+}
+
+gb_status gb_decide (gb_lower_state *s) {
+  int *height = calloc(s->count + 1, sizeof *height);
+  s->decision = calloc(s->count + 1, sizeof *s->decision);
+  if (height == NULL || s->decision == NULL) {
+    free(height);
+    return gb_fail(s->err, GB_ENOMEM, "no memory to lower %zu nodes", s->count);
+  }
+  for (size_t i = s->count; i-- > 0;)
+    if (kind_of(s->order[i]) != GB_KIND_LEAF) push_down(s, s->order[i]);
+  for (size_t i = 0; i < s->count; i++) decide(s, s->order[i], height);
+  free(height);
+  return GB_OK;
+}

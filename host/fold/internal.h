@@ -1,0 +1,177 @@
+/* internal.h - what the files of lowering share.
+**
+** structure.c  the canonical order and the structural hash
+** decide.c     which values are stored and which live inside a consumer's tiles
+** index.c      how the indices of a view's input follow from the view's
+** draft.c      values that must exist become drafts of steps, in dependency order
+** emit.c       a draft's roots become instructions, operands and outputs
+** emit_ops.c   the instruction of one node: fronts, inner reductions, generators
+** merge.c      drafts that share a tile value become one traversal
+** roles.c      which axis is vectorised, tiled, looped outside or inside
+** lower.c      from drafts to steps
+** identity.c, dump.c   a program up to renaming; a program as text */
+#ifndef GB_FOLD_INTERNAL_H
+#define GB_FOLD_INTERNAL_H
+
+#include "fold/lower.h"
+
+/* The index of one dimension as an affine function of the domain's axes. */
+typedef struct gb_ix {
+  ptrdiff_t off;
+  ptrdiff_t coef[GB_FOLD_AXES];
+} gb_ix;
+
+typedef struct gb_map { gb_ix dim[GB_MAXDIM]; } gb_map;
+
+/* What is known of a node before any program is written; a function of the graph alone. */
+typedef struct gb_decision {
+  bool stored;               /* computed by a step of its own wherever it is needed; else inlined into its consumers */
+  unsigned reduced_above;    /* dimensions that some chain of MAP and VIEW consumers ends up reducing */
+  int nsources;              /* distinct stored values it is made of, up to GB_SOURCES; -1: more */
+  size_t source[4];
+  double source_numel;       /* their elements together */
+} gb_decision;
+#define GB_SOURCES 4
+
+typedef enum gb_form_of_root { GB_ROOT_STORE, GB_ROOT_REDUCE, GB_ROOT_MATMUL, GB_ROOT_DIFFMV } gb_form_of_root;
+
+/* One result of a fold. */
+typedef struct gb_root {
+  gb_node *node;
+  gb_form_of_root form;
+  gb_map out;                /* index of each dimension of the result */
+  gb_map in;                 /* REDUCE: of each dimension of the input */
+  gb_ix inner;               /* MATMUL, DIFFMV: the contracted index */
+  gb_axes kept, reduced, columns;   /* columns: right-hand sides or features, a subset of kept */
+  int buf[2];                /* where the outputs go, -1 = not wanted */
+} gb_root;
+
+/* A step before its program: a fold with its roots, or an opaque call. */
+typedef struct gb_draft {
+  gb_node *opaque;           /* NULL: a fold */
+  int naxes;
+  size_t extent[GB_FOLD_AXES];
+  gb_axes columns;
+  gb_root *root;
+  int nroots;
+  int *in, nin, in_room;     /* buffers read */
+  struct gb_shared { gb_node *node; gb_map map; } *shared;   /* values that vary along two axes or more */
+  int nshared, shared_room;
+  int merged_into;           /* -1, or the draft that does this one's work */
+} gb_draft;
+
+typedef struct gb_lower_state {
+  gb_graph *graph;
+  gb_node **order;
+  size_t count;
+  gb_decision *decision;     /* by n->index */
+  int *buf_of;               /* [count * GB_MAX_OUTPUTS] buffer, -1 = none yet */
+  gb_buf *buf;
+  int nbufs, buf_room;
+  gb_draft *draft;
+  int ndrafts, draft_room;
+  int depth;                 /* of nested requests */
+  gb_error *err;
+} gb_lower_state;
+
+/* A program being written. Instructions go to the outermost open loop that they depend on. */
+typedef struct gb_scope {
+  int axis;
+  unsigned serial;           /* tells this opening of a loop from others at the same depth */
+  gb_ins *ins;
+  int n, room;
+} gb_scope;
+
+typedef struct gb_known {    /* a value and where it is valid */
+  gb_node *node;
+  gb_map map;
+  int value, level;
+  unsigned serial;
+} gb_known;
+
+typedef struct gb_emitter {
+  gb_lower_state *s;
+  gb_draft *d;
+  gb_dtype compute;
+  gb_axes inner;             /* domain axes that are loops inside tiles */
+  gb_axes features;          /* axes of fronts and inner reductions, added while emitting */
+  gb_axes iota;              /* axes whose index is used as a number: cannot be joined with a neighbour */
+  int naxes;
+  size_t extent[GB_FOLD_AXES];
+  gb_scope scope[GB_FOLD_AXES + 1];
+  int depth;                 /* innermost open scope */
+  unsigned serial;
+  gb_operand *operand;
+  int noperands, operand_room;
+  gb_axes *deps;             /* by value number */
+  int nvalues, deps_room;
+  gb_known *known;
+  int nknown, known_room;
+  gb_out *out;
+  int nouts, out_room;
+  int *slot;                 /* buffer of each operand slot */
+  int nslots, slot_room;
+  int *out_slot;             /* buffer of each output slot */
+  int nout_slots, out_slot_room;
+  size_t *constant;          /* positions of CONST nodes */
+  int nconstants, constant_room;
+  double full_numel;         /* largest inlined value and where it was written */
+  gb_node *full;
+  int split_axis;            /* a reshape needs this axis as two: [split_outer][rest]; -1 = none */
+  size_t split_inner;
+  gb_status rc;
+} gb_emitter;
+
+/* Grows *p (elements of 'size') to hold one more than n. False: no memory. */
+bool gb_room (void **p, int n, int *room, size_t size);
+
+/* index.c */
+gb_ix gb_ix_axis (int axis);
+gb_axes gb_ix_deps (const gb_ix *ix);
+gb_axes gb_map_deps (const gb_map *m, int ndim);
+gb_map gb_map_broadcast (const gb_map *m, const gb_shape *of, const gb_shape *input);   /* MAP: the input's indices */
+/* Indices of the input of view n. False: a reshape that is not affine; then *axis >= 0 names an axis that, split with
+** *inner as the extent of the faster part, makes it so, or *axis = -1. */
+bool gb_map_through_view (const gb_node *n, const gb_map *m, const size_t *extent, gb_map *out, int *axis, size_t *inner);
+
+/* decide.c */
+gb_status gb_decide (gb_lower_state *s);
+bool gb_is_leaf (const gb_node *n);
+bool gb_streams (const gb_lower_state *s, const gb_node *n);   /* far more elements than what it is made of */
+bool gb_matmul_is_fold (const gb_lower_state *s, const gb_node *n);
+
+/* draft.c: makes sure the value exists; its buffer, or -1 with s->err filled and *rc set. */
+int gb_need (gb_lower_state *s, gb_node *n, int output, gb_status *rc);
+int gb_need_contiguous (gb_lower_state *s, gb_node *n, gb_status *rc);    /* its elements in row-major order */
+void gb_draft_clear (gb_draft *d);
+
+/* emit.c */
+void gb_emitter_init (gb_emitter *e, gb_lower_state *s, gb_draft *d, gb_axes inner);
+void gb_emitter_clear (gb_emitter *e);
+gb_status gb_emit_draft (gb_emitter *e);
+int gb_emit_value (gb_emitter *e, gb_node *n, const gb_map *m);            /* a value number, or -1 and e->rc */
+int gb_emit_ins (gb_emitter *e, gb_ins ins, gb_axes deps);
+int gb_emit_map (gb_emitter *e, gb_op op, int a, int b, int c);
+bool gb_emit_open (gb_emitter *e, int axis);
+bool gb_emit_close (gb_emitter *e, gb_axes result_deps);
+int gb_emit_axis (gb_emitter *e, size_t extent, bool share);              /* a new feature or loop axis, or a shared one */
+int gb_emit_acc (gb_emitter *e, gb_ins ins, gb_axes deps);                /* an ACC, in the innermost open loop */
+int gb_emit_load (gb_emitter *e, int operand);                            /* operand -1: -1 */
+int gb_emit_strided (gb_emitter *e, int buf, const gb_map *m, int ndim, const ptrdiff_t *stride);
+/* The operand of a value that is stored, or is made so. */
+int gb_emit_stored (gb_emitter *e, gb_node *n, const gb_map *m);
+bool gb_emit_resolve (gb_emitter *e, gb_node **n, int *output, gb_map *m);
+void gb_emit_full (gb_emitter *e, gb_node *n);
+
+/* emit_ops.c: the value of an inlined node, whatever decide.c says of it. */
+int gb_emit_body (gb_emitter *e, gb_node *n, const gb_map *m);
+gb_monoid gb_monoid_of (gb_op op);
+
+/* merge.c, roles.c */
+gb_status gb_merge_drafts (gb_lower_state *s);
+gb_axes gb_choose_inner (const gb_emitter *e, int lane, int tile);
+void gb_choose_roles (const gb_emitter *e, int *lane, int *tile);
+void gb_join_axes (gb_emitter *e);
+void gb_mark_symmetric (gb_emitter *e, int lane, int tile, gb_fold *f);
+
+#endif

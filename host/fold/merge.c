@@ -1,0 +1,172 @@
+/* merge.c - folds over the same domain that share a tile value become one traversal: a product and all its gradients visit
+** each pair once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fold/internal.h"
+
+/* Which draft computes a buffer, by following merges; -1 = a leaf. */
+static int producer (const gb_lower_state *s, const int *maker, int buf) {
+  int d = maker[buf];
+  while (d >= 0 && s->draft[d].merged_into >= 0) d = s->draft[d].merged_into;
+  return d;
+}
+
+/* Whether draft 'from' needs, directly or not, what 'to' computes. 'seen' has one byte a draft. */
+static bool depends_on (const gb_lower_state *s, const int *maker, int from, int to, unsigned char *seen, int *stack) {
+  int n = 0;
+  memset(seen, 0, (size_t)s->ndrafts);
+  stack[n++] = from;
+  seen[from] = 1;
+  while (n > 0) {
+    const gb_draft *d = &s->draft[stack[--n]];
+    for (int i = 0; i < d->nin; i++) {
+      const int p = producer(s, maker, d->in[i]);
+      if (p < 0 || seen[p]) continue;
+      if (p == to) return true;
+      seen[p] = 1;
+      stack[n++] = p;
+    }
+  }
+  return false;
+}
+
+static gb_axes domain_of (const gb_draft *d) {
+  gb_axes set = 0;
+  for (int a = 0; a < d->naxes; a++)
+    if (d->extent[a] != 1) set |= (gb_axes)1 << a;
+  return set & ~d->columns;
+}
+
+static bool plain_axis (const gb_ix *ix, int *axis) {
+  const gb_axes deps = gb_ix_deps(ix);
+  *axis = deps == 0 ? -1 : __builtin_ctz(deps);
+  return ix->off == 0 && (deps & (deps - 1)) == 0 && (deps == 0 || ix->coef[*axis] == 1);
+}
+
+/* The renaming to[axis of b] = axis of a under which the two have this value in common; false: there is none. */
+static bool rename_axes (const gb_draft *a, const struct gb_shared *va, const gb_draft *b, const struct gb_shared *vb, int *to) {
+  gb_axes covered_a = 0, covered_b = 0;
+  if (va->node != vb->node) return false;
+  for (int i = 0; i < gb_node_shape(va->node)->ndim; i++) {
+    int xa, xb;
+    if (!plain_axis(&va->map.dim[i], &xa) || !plain_axis(&vb->map.dim[i], &xb) || (xa < 0) != (xb < 0)) return false;
+    if (xa < 0) continue;
+    if (xa >= a->naxes || xb >= b->naxes || a->extent[xa] != b->extent[xb]) return false;
+    if ((covered_b >> xb & 1) || (covered_a >> xa & 1)) return false;
+    to[xb] = xa;
+    covered_a |= (gb_axes)1 << xa;
+    covered_b |= (gb_axes)1 << xb;
+  }
+  return covered_a == domain_of(a) && covered_b == domain_of(b);
+}
+
+static bool same_domain (const gb_draft *a, const gb_draft *b, int *to) {
+  for (int i = 0; i < a->nshared; i++)
+    for (int k = 0; k < b->nshared; k++)
+      if (rename_axes(a, &a->shared[i], b, &b->shared[k], to)) return true;
+  return false;
+}
+
+static gb_axes rename_set (gb_axes set, const int *to) {
+  gb_axes out = 0;
+  for (int a = 0; a < GB_FOLD_AXES; a++)
+    if (set >> a & 1) out |= (gb_axes)1 << to[a];
+  return out;
+}
+
+static void rename_ix (gb_ix *ix, const int *to) {
+  gb_ix out = {.off = ix->off};
+  for (int a = 0; a < GB_FOLD_AXES; a++)
+    if (ix->coef[a] != 0) out.coef[to[a]] += ix->coef[a];
+  *ix = out;
+}
+
+static void rename_root (gb_root *r, const int *to) {
+  for (int i = 0; i < GB_MAXDIM; i++) {
+    rename_ix(&r->out.dim[i], to);
+    rename_ix(&r->in.dim[i], to);
+  }
+  rename_ix(&r->inner, to);
+  r->kept = rename_set(r->kept, to);
+  r->reduced = rename_set(r->reduced, to);
+  r->columns = rename_set(r->columns, to);
+}
+
+static bool stores (const gb_draft *d) {
+  for (int i = 0; i < d->nroots; i++)
+    if (d->root[i].form == GB_ROOT_STORE || d->root[i].reduced == 0) return true;
+  return false;
+}
+
+/* Other outputs of one traversal than sums go with their own kind of accumulator; all can share it. What cannot be shared is a
+** selection whose positions depend on how axes are joined. */
+static bool selects (const gb_draft *d) {
+  for (int i = 0; i < d->nroots; i++)
+    if (d->root[i].node->op == GB_OP_ARGMIN || d->root[i].node->op == GB_OP_ARGMAX || d->root[i].node->op == GB_OP_KMIN) return true;
+  return false;
+}
+
+static gb_status join (gb_lower_state *s, int ia, int ib, int *to) {
+  gb_draft *a = &s->draft[ia], *b = &s->draft[ib];
+  gb_root *root = realloc(a->root, (size_t)(a->nroots + b->nroots) * sizeof *root);
+  if (root == NULL) return gb_fail(s->err, GB_ENOMEM, "no memory to join folds");
+  a->root = root;
+  for (int x = 0; x < b->naxes; x++) {
+    if (!(b->columns >> x & 1)) {
+      if (b->extent[x] == 1) to[x] = 0;
+      continue;
+    }
+    a->extent[a->naxes] = b->extent[x];
+    a->columns |= (gb_axes)1 << a->naxes;
+    to[x] = a->naxes++;
+  }
+  for (int i = 0; i < b->nroots; i++) {
+    a->root[a->nroots] = b->root[i];
+    rename_root(&a->root[a->nroots++], to);
+  }
+  for (int i = 0; i < b->nin; i++) {
+    bool there = false;
+    for (int k = 0; k < a->nin; k++) there |= a->in[k] == b->in[i];
+    if (there) continue;
+    if (!gb_room((void **)&a->in, a->nin, &a->in_room, sizeof *a->in)) return gb_fail(s->err, GB_ENOMEM, "no memory to join folds");
+    a->in[a->nin++] = b->in[i];
+  }
+  b->merged_into = ia;
+  return GB_OK;
+}
+
+static int columns_of (const gb_draft *d) { return __builtin_popcount(d->columns); }
+
+static gb_status try_merge (gb_lower_state *s, const int *maker, int ia, int ib, unsigned char *seen, int *stack) {
+  const gb_draft *a = &s->draft[ia], *b = &s->draft[ib];
+  int to[GB_FOLD_AXES] = {0};
+  if (a->opaque != NULL || b->opaque != NULL || a->merged_into >= 0 || b->merged_into >= 0) return GB_OK;
+  if (stores(a) || stores(b) || selects(a) || selects(b)) return GB_OK;
+  if (a->naxes + columns_of(b) > GB_FOLD_AXES - 4 || !same_domain(a, b, to)) return GB_OK;
+  if (depends_on(s, maker, ia, ib, seen, stack) || depends_on(s, maker, ib, ia, seen, stack)) return GB_OK;
+  return join(s, ia, ib, to);
+}
+
+gb_status gb_merge_drafts (gb_lower_state *s) {
+  int *maker = malloc(((size_t)s->nbufs + 1) * sizeof *maker), *stack = malloc(((size_t)s->ndrafts + 1) * sizeof *stack);
+  unsigned char *seen = malloc((size_t)s->ndrafts + 1);
+  gb_status rc = maker == NULL || stack == NULL || seen == NULL ? gb_fail(s->err, GB_ENOMEM, "no memory to join folds") : GB_OK;
+  if (rc == GB_OK) {
+    for (int i = 0; i < s->nbufs; i++) maker[i] = -1;
+    for (int d = 0; d < s->ndrafts; d++) {
+      const gb_draft *dr = &s->draft[d];
+      for (int r = 0; r < dr->nroots; r++)
+        for (int k = 0; k < 2; k++)
+          if (dr->root[r].buf[k] >= 0) maker[dr->root[r].buf[k]] = d;
+      for (int k = 0; dr->opaque != NULL && k < dr->opaque->nout; k++)
+        maker[s->buf_of[dr->opaque->index * GB_MAX_OUTPUTS + (size_t)k]] = d;
+    }
+  }
+  for (int a = 0; rc == GB_OK && a < s->ndrafts; a++)
+    for (int b = a + 1; rc == GB_OK && b < s->ndrafts; b++) rc = try_merge(s, maker, a, b, seen, stack);
+  free(maker);
+  free(stack);
+  free(seen);
+  return rc;
+}

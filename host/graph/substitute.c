@@ -1,0 +1,56 @@
+/* substitute.c - an expression rebuilt over other leaves. */
+#include <stdlib.h>
+
+#include "graph/grad.h"
+#include "graph/sorted.h"
+
+/* The node again over the rebuilt inputs; 'now' by position, NULL where a node stays as it is. */
+static gb_status rebuild (const gb_sorted *s, gb_node *const *now, gb_node *n, gb_node **out, gb_error *err) {
+  bool changed = false;
+  for (int i = 0; i < n->nin; i++) changed |= now[gb_sorted_find(s, n->in[i])] != NULL;
+  if (!changed) return GB_OK;
+  gb_node *few[8], **in = n->nin <= 8 ? few : malloc((size_t)n->nin * sizeof *in);
+  if (!in) return gb_fail(err, GB_ENOMEM, "no memory to rebuild %s", gb_ops[n->op].name);
+  for (int i = 0; i < n->nin; i++) {
+    gb_node *to = now[gb_sorted_find(s, n->in[i])];
+    in[i] = to ? to : n->in[i];
+  }
+  const char *here = n->graph->where;
+  n->graph->where = n->where;
+  const gb_status st = gb_node_build(n->graph, n->op, n->nin, in, &n->attr, gb_node_shape(n), gb_node_dtype(n), out, err);
+  n->graph->where = here;
+  if (in != few) free(in);
+  if (st == GB_OK && *n->name) gb_node_set_name(*out, n->name);
+  return st;
+}
+
+static gb_status check (size_t n, gb_node *const *from, gb_node *const *to, gb_error *err) {
+  char a[GB_NODE_TEXT], b[GB_NODE_TEXT];
+  for (size_t i = 0; i < n; i++) {
+    if (!gb_shape_equal(gb_node_shape(from[i]), gb_node_shape(to[i])))
+      return gb_fail(err, GB_ESHAPE, "substitute: shapes differ: %s, %s", gb_node_text(from[i], a), gb_node_text(to[i], b));
+    if (gb_node_dtype(from[i]) != gb_node_dtype(to[i]))
+      return gb_fail(err, GB_EDTYPE, "substitute: expected %s, got %s", gb_dtype_name(gb_node_dtype(from[i])),
+                     gb_dtype_name(gb_node_dtype(to[i])));
+  }
+  return GB_OK;
+}
+
+gb_status gb_substitute (gb_node *y, size_t n, gb_node *const *from, gb_node *const *to, gb_node **out, gb_error *err) {
+  gb_sorted s;
+  GB_TRY(check(n, from, to, err));
+  GB_TRY(gb_sorted_below(y->graph, 1, &y, &s, err));
+  gb_node **now = calloc(s.count, sizeof *now);
+  gb_status st = now ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to rebuild %zu nodes", s.count);
+  for (size_t i = 0; st == GB_OK && i < n; i++) {
+    const size_t at = gb_sorted_find(&s, from[i]);
+    if (at < s.count && !now[at]) now[at] = gb_node_ref(to[i]);
+  }
+  for (size_t p = 0; st == GB_OK && p < s.count; p++)
+    if (!now[p]) st = rebuild(&s, now, s.node[p], &now[p], err);
+  if (st == GB_OK) *out = gb_node_ref(now[s.count - 1] ? now[s.count - 1] : y);
+  for (size_t p = 0; now && p < s.count; p++) gb_node_unref(now[p]);
+  free(now);
+  gb_sorted_clear(&s);
+  return st;
+}

@@ -1,0 +1,54 @@
+/* bench.c - what the machine can do, measured in the run: the denominators of every claimed rate. */
+#include "base/pool.h"
+#include "cpu/isa.h"
+#include "lua/lgb.h"
+
+#define MOST_THREADS 256
+
+typedef struct fma_job {
+  double seconds, rate[MOST_THREADS];
+} fma_job;
+
+static void fma_on_thread (void *ud, int thread) {
+  fma_job *job = ud;
+  job->rate[thread] = gb_isa_active->rate_fma(job->seconds);
+}
+
+/* Sum of the threads' rates, all measured at the same time. */
+static gb_status fma_rate (int threads, double seconds, double *rate, gb_error *err) {
+  gb_pool *pool;
+  fma_job job = {.seconds = seconds};
+  GB_TRY(gb_pool_new(threads, &pool, err));
+  gb_pool_run(pool, fma_on_thread, &job);
+  gb_pool_free(pool);
+  *rate = 0;
+  for (int i = 0; i < threads; i++) *rate += job.rate[i];
+  return GB_OK;
+}
+
+static void set_rate (lua_State *L, const char *key, double rate) {
+  lua_pushnumber(L, rate);
+  lua_setfield(L, -2, key);
+}
+
+/* core.rates([seconds [, threads]]) -> {isa, fma, issue, exp2}: 64-byte vector instructions a second, f32 exp2 elements a
+** second; fma of all threads together, the others of one */
+static int bench_rates (lua_State *L) {
+  const double seconds = luaL_optnumber(L, 1, 0.2);
+  const lua_Integer threads = luaL_optinteger(L, 2, 1);
+  luaL_argcheck(L, seconds > 0 && seconds <= 60, 1, "0 to 60 seconds");
+  luaL_argcheck(L, threads >= 1 && threads <= MOST_THREADS, 2, "1 to 256 threads");
+  const gb_isa *isa = gb_isa_active;
+  double fma;
+  gb_error err;
+  lgb_result(L, fma_rate((int)threads, seconds, &fma, &err), &err);
+  lua_createtable(L, 0, 4);
+  lua_pushstring(L, isa->name);
+  lua_setfield(L, -2, "isa");
+  set_rate(L, "fma", fma);
+  set_rate(L, "issue", isa->rate_issue(seconds));
+  set_rate(L, "exp2", isa->rate_exp2(seconds));
+  return 1;
+}
+
+const luaL_Reg lgb_bench_functions[] = {{"rates", bench_rates}, {NULL, NULL}};

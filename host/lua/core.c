@@ -1,0 +1,145 @@
+/* core.c - the C module 'gibbous.core': every public function written in C, and what the Lua library needs besides.
+** To add a file of bindings: list its functions (and its metatables) here and declare them in lgb.h. */
+#include "lua/lgb.h"
+
+/* core.as_tensor(v): v as a tensor, nil if it is none */
+static int core_as_tensor (lua_State *L) {
+  luaL_checkany(L, 1);
+  lua_settop(L, 1);
+  if (lgb_tonode(L, 1) == NULL) lua_pushnil(L);
+  return 1;
+}
+
+/* core.leaf(x, "param" or "grad", name): a fresh leaf of x's value, never merged with another */
+static int core_leaf (lua_State *L) {
+  static const char *const kinds[] = {"grad", "param", NULL};
+  static const unsigned flags[] = {GB_NODE_GRAD, GB_NODE_PARAM};
+  lgb_session *s = lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  const unsigned flag = flags[luaL_checkoption(L, 2, "param", kinds)];
+  const char *name = luaL_optstring(L, 3, NULL);
+  const gb_tensor *value = lgb_value(L, s, x);
+  if (flag == GB_NODE_PARAM) gb_cache_sweep(s->graph);        /* what depended on the last version is of no more use */
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_node_leaf(s->graph, value, flag, name, &y->node, &err), &err);
+}
+
+/* core.name(x, name): names a tensor in plans and messages, unless it has a name; gives x */
+static int core_name (lua_State *L) {
+  gb_node *x = lgb_checknode(L, 1);
+  gb_node_set_name(x, luaL_checkstring(L, 2));
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* core.symmetric(x): is x symmetric by structure? */
+static int core_symmetric (lua_State *L) {
+  lua_pushboolean(L, (lgb_checknode(L, 1)->flags & GB_NODE_SYMMETRIC) != 0);
+  return 1;
+}
+
+/* core.line(): "script.lua:12" of the nearest caller outside the library */
+static int core_line (lua_State *L) {
+  lua_pushstring(L, lgb_where(L, lgb_session_of(L)));
+  return 1;
+}
+
+/* core.nearest(name, list): the most similar string of the list, nil if none is near */
+static int core_nearest (lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  const size_t n = (size_t)lua_rawlen(L, 2);
+  const char **names = lgb_scratch(L, n + 1, sizeof *names);
+  size_t count = 0;
+  for (size_t i = 1; i <= n; i++) {
+    if (lua_rawgeti(L, 2, (lua_Integer)i) == LUA_TSTRING) names[count++] = lua_tostring(L, -1);
+    lua_pop(L, 1);                                  /* the list keeps it alive */
+  }
+  char best[64];
+  if (lgb_nearest(name, names, best, sizeof best)) lua_pushstring(L, best);
+  else lua_pushnil(L);
+  return 1;
+}
+
+/* core.live(): bytes and blocks in the ledger, nodes in the graph */
+static int core_live (lua_State *L) {
+  const lgb_session *s = lgb_session_of(L);
+  lua_pushinteger(L, (lua_Integer)s->backend->ledger.used);
+  lua_pushinteger(L, (lua_Integer)s->backend->ledger.blocks);
+  lua_pushinteger(L, (lua_Integer)s->graph->nnodes);
+  return 3;
+}
+
+/* core.fail_after(n): the n-th allocation from now (from 0) and all later ones fail; -1: never again. For tests. */
+static int core_fail_after (lua_State *L) {
+  const lua_Integer n = luaL_checkinteger(L, 1);
+  gb_ledger *l = &lgb_session_of(L)->backend->ledger;
+  l->fail_after = n < 0 ? -1 : (long)(l->allocations + (size_t)n);
+  return 0;
+}
+
+/* core.drop_caches(): lets go of every value that can be computed again; gives the bytes freed */
+static int core_drop_caches (lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)gb_cache_drop(lgb_session_of(L)->graph, SIZE_MAX));
+  return 1;
+}
+
+/* core.last_run(): what the last evaluation did */
+static int core_last_run (lua_State *L) {
+  lua_createtable(L, 0, 5);
+  lua_pushinteger(L, (lua_Integer)gb_last_eval.measured);
+  lua_setfield(L, -2, "measured");
+  lua_pushnumber(L, gb_last_eval.seconds);
+  lua_setfield(L, -2, "seconds");
+  lua_pushinteger(L, (lua_Integer)gb_last_eval.pairs);
+  lua_setfield(L, -2, "pairs");
+  lua_pushinteger(L, gb_last_eval.folds);
+  lua_setfield(L, -2, "folds");
+  lua_pushinteger(L, gb_last_eval.opaques);
+  lua_setfield(L, -2, "opaques");
+  return 1;
+}
+
+static const luaL_Reg internal_functions[] = {
+    {"as_tensor", core_as_tensor}, {"drop_caches", core_drop_caches}, {"error", lgb_core_error},
+    {"fail_after", core_fail_after}, {"last_run", core_last_run}, {"leaf", core_leaf}, {"line", core_line},
+    {"live", core_live}, {"modules", lgb_embed_modules}, {"name", core_name}, {"nearest", core_nearest},
+    {"raise", lgb_core_raise}, {"source", lgb_embed_source}, {"symmetric", core_symmetric}, {NULL, NULL}};
+
+static void set_library (lua_State *L, const char *name, const luaL_Reg *functions) {
+  lua_newtable(L);
+  luaL_setfuncs(L, functions, 0);
+  lua_setfield(L, -2, name);
+}
+
+/* core.operators: the arithmetic events, for values of the library that stand for tensors. */
+static void set_operators (lua_State *L) {
+  lua_newtable(L);
+  lgb_operators(L);
+  lua_setfield(L, -2, "operators");
+}
+
+int luaopen_gibbous_core (lua_State *L) {
+  static const luaL_Reg *const lists[] = {
+      lgb_bench_functions, lgb_grad_functions, lgb_io_functions, lgb_kernel_functions, lgb_make_functions,
+      lgb_map_functions, lgb_observe_functions, lgb_plan_functions, lgb_plot_functions, lgb_product_functions,
+      lgb_settings_functions, lgb_shape_functions, lgb_solve_functions, internal_functions};
+  luaL_checkversion(L);
+  lgb_open_session(L);
+  lgb_error_meta(L);
+  lgb_plan_meta(L);
+  lgb_io_meta(L);
+  lgb_plot_meta(L);
+  lgb_solve_meta(L);
+  lua_newtable(L);
+  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) luaL_setfuncs(L, lists[i], 0);
+  set_library(L, "linalg", lgb_linalg_functions);
+  set_library(L, "memory", lgb_memory_functions);
+  set_operators(L);
+  lgb_tensor_meta(L);
+  lua_setfield(L, -2, "methods");
+  lua_pushliteral(L, GIBBOUS_VERSION);
+  lua_setfield(L, -2, "version");
+  return 1;
+}

@@ -1,0 +1,20 @@
+# Turns Lua files into one C file with a row a module (embed.h).
+#   cmake -DROOT=<lualib> -DOUT=<file.c> -P embed.cmake
+file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/gibbous/*.lua)
+list(SORT files)
+set(arrays "")
+set(rows "")
+set(number 0)
+foreach(file IN LISTS files)
+  file(READ ${ROOT}/${file} hex HEX)
+  file(SIZE ${ROOT}/${file} bytes)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," body "${hex}")
+  string(REGEX REPLACE "(0x[^,]*,0x[^,]*,0x[^,]*,0x[^,]*,0x[^,]*,0x[^,]*,0x[^,]*,0x[^,]*,)" "\\1\n" body "${body}")
+  string(REGEX REPLACE "(/init)?\\.lua$" "" module "${file}")
+  string(REPLACE "/" "." module "${module}")
+  string(APPEND arrays "static const unsigned char text_${number}[] = {\n${body}0x00};\n")
+  string(APPEND rows "    {\"${module}\", \"=${file}\", (const char *)text_${number}, ${bytes}},\n")
+  math(EXPR number "${number} + 1")
+endforeach()
+file(WRITE ${OUT} "/* Generated from lualib/. */\n#include \"lua/embed.h\"\n\n${arrays}
+const gb_embedded gb_embedded_modules[] = {\n${rows}    {0}};\n")

@@ -1,0 +1,26 @@
+/* host.h - the interpreter around the bindings: protected calls, interrupts, text-only loading, the prompt. */
+#ifndef GB_LUA_HOST_H
+#define GB_LUA_HOST_H
+
+#include <stdbool.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+
+/* call.c */
+/* As lua_pcall, with tracebacks, and with Ctrl-C raising "interrupted" in the running code or core. */
+int lgb_call (lua_State *L, int nargs, int nresults);
+bool lgb_was_interrupted (void);              /* did the last failed lgb_call end by Ctrl-C? */
+void lgb_watch_interrupts (lua_State *L);     /* from here on Ctrl-C is ours, also between calls */
+
+/* textonly.c */
+void lgb_text_only (lua_State *L);            /* load, loadfile, dofile and require refuse precompiled chunks */
+
+/* repl.c */
+void lgb_repl (lua_State *L);
+
+/* complete.c */
+/* (text before the cursor) -> list of completions of its last word, length of that word. A lua_CFunction. */
+int lgb_complete (lua_State *L);
+
+#endif

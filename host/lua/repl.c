@@ -1,0 +1,180 @@
+/* repl.c - the prompt: reads an entry until it is a complete chunk, runs it, prints what it gives.
+** Errors and Ctrl-C leave the session as it was before the entry. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "lua/editor.h"
+#include "lua/host.h"
+#include "lua/lgb.h"
+
+#define SLOW 0.05                       /* seconds from which a command's time is shown */
+
+/* Was the chunk refused, message on top, only because it is not finished? */
+static bool is_incomplete (lua_State *L, int status) {
+  if (status != LUA_ERRSYNTAX) return false;
+  size_t n;
+  const char *message = lua_tolstring(L, -1, &n);
+  return n >= 5 && strcmp(message + n - 5, "<eof>") == 0;
+}
+
+static int load_text (lua_State *L, int text, const char *before) {
+  if (before[0] == '\0') {
+    size_t n;
+    const char *s = lua_tolstring(L, text, &n);
+    return luaL_loadbufferx(L, s, n, "=stdin", "t");
+  }
+  size_t n;
+  const char *s = lua_pushfstring(L, "%s%s", before, lua_tolstring(L, text, &n));
+  const int rc = luaL_loadbufferx(L, s, strlen(s), "=stdin", "t");
+  lua_remove(L, -2);
+  return rc;
+}
+
+/* The text at 'entry' as a chunk: first as an expression, then, reading on while it is unfinished, as statements.
+** Leaves the chunk or a message on top, and the whole text at 'entry'. */
+static gb_line read_chunk (gb_editor *e, lua_State *L, int entry, int *status) {
+  *status = load_text(L, entry, "return ");
+  if (*status == LUA_OK) return GB_LINE_READ;
+  lua_settop(L, entry);
+  while (*status = load_text(L, entry, ""), is_incomplete(L, *status)) {
+    lua_settop(L, entry);
+    const gb_line line = gb_editor_read(e, L, ">> ");
+    if (line == GB_LINE_END) {                              /* report it as it stands */
+      *status = load_text(L, entry, "");
+      return GB_LINE_READ;
+    }
+    if (line != GB_LINE_READ) return line;
+    lua_pushliteral(L, "\n");
+    lua_insert(L, -2);
+    lua_concat(L, 3);
+  }
+  return GB_LINE_READ;
+}
+
+static void report_error (lua_State *L) {
+  fflush(stdout);
+  fprintf(stderr, "%s\n", luaL_tolstring(L, -1, NULL));
+  fflush(stderr);
+  lua_pop(L, 2);
+}
+
+/* Prints each value at first..top. A function of Lua so that a failing __tostring is an error like any other. */
+static int print_values (lua_State *L) {
+  const int n = lua_gettop(L);
+  lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  const bool pretty = lua_getfield(L, -1, "gibbous.inspect") == LUA_TFUNCTION;
+  const int inspect = lua_gettop(L);
+  bool one_line = true;
+  for (int i = 1; i <= n; i++) {
+    if (pretty) {
+      lua_pushvalue(L, inspect);
+      lua_pushvalue(L, i);
+      lua_call(L, 1, 1);
+      luaL_tolstring(L, -1, NULL);
+    } else {
+      luaL_tolstring(L, i, NULL);
+    }
+    lua_replace(L, i);
+    lua_settop(L, inspect);
+    one_line = one_line && strchr(lua_tostring(L, i), '\n') == NULL;
+  }
+  for (int i = 1; i <= n; i++) {
+    size_t size;
+    const char *text = lua_tolstring(L, i, &size);
+    fwrite(text, 1, size, stdout);
+    fputs(i == n || !one_line ? "\n" : "\t", stdout);
+  }
+  fflush(stdout);
+  return 0;
+}
+
+static bool is_silenced (const char *text) {
+  size_t n = strlen(text);
+  while (n > 0 && strchr(" \t\r\n", text[n - 1]) != NULL) n--;
+  return n > 0 && text[n - 1] == ';';
+}
+
+static void run_chunk (gb_editor *e, lua_State *L, int base, bool silent) {
+  const double start = gb_clock();
+  if (lgb_call(L, 0, LUA_MULTRET) != LUA_OK) {
+    report_error(L);
+    return;
+  }
+  const int n = lua_gettop(L) - base;
+  if (n > 0 && !silent) {
+    luaL_checkstack(L, LUA_MINSTACK, "too many results to print");
+    lua_pushcfunction(L, print_values);
+    lua_insert(L, base + 1);
+    if (lgb_call(L, n, 0) != LUA_OK) report_error(L);
+  }
+  const double seconds = gb_clock() - start;
+  if (seconds > SLOW && gb_editor_is_terminal(e)) printf("\033[90m[%.3g s]\033[0m\n", seconds);
+}
+
+/* "?name" and "name?": what the documentation says. */
+static bool is_help (const char *text) { return text[0] == '?'; }
+
+static void show_help (lua_State *L, const char *text) {
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "gibbous.help");
+  if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
+    report_error(L);
+    return;
+  }
+  lua_pushstring(L, text + 1);
+  if (lgb_call(L, 1, 1) != LUA_OK) {
+    report_error(L);
+    return;
+  }
+  printf("%s\n", luaL_tolstring(L, -1, NULL));
+  lua_pop(L, 2);
+}
+
+/* Reads and runs one entry; false at the end of the input. */
+static bool one_entry (gb_editor *e, lua_State *L) {
+  const int base = lua_gettop(L);
+  gb_line line = gb_editor_read(e, L, "> ");
+  if (line == GB_LINE_END) return false;
+  if (line == GB_LINE_INTERRUPTED) return true;
+  const int entry = base + 1;
+  if (is_help(lua_tostring(L, entry))) {
+    gb_editor_remember(e, lua_tostring(L, entry));
+    show_help(L, lua_tostring(L, entry));
+    lua_settop(L, base);
+    return true;
+  }
+  int status;
+  line = read_chunk(e, L, entry, &status);
+  if (line == GB_LINE_READ) {
+    const char *text = lua_tostring(L, entry);
+    if (text[strspn(text, " \t\n")] != '\0') gb_editor_remember(e, text);
+    if (status == LUA_OK) run_chunk(e, L, entry, is_silenced(text));
+    else report_error(L);
+  }
+  lua_settop(L, base);
+  return true;
+}
+
+/* The prompt knows 'gb'; a library that does not load leaves a plain Lua. */
+static void preload (lua_State *L) {
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "gibbous");
+  if (lgb_call(L, 1, 1) == LUA_OK) lua_setglobal(L, "gb");
+  else report_error(L);
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "gibbous.inspect");
+  if (lgb_call(L, 1, 0) != LUA_OK) report_error(L);
+}
+
+void lgb_repl (lua_State *L) {
+  const int base = lua_gettop(L);
+  preload(L);
+  gb_editor *e = gb_editor_push(L);
+  if (gb_editor_is_terminal(e)) printf("gibbous %s on %s   ?name explains, Tab completes, Ctrl-D leaves\n", GIBBOUS_VERSION, LUA_RELEASE);
+  lgb_watch_interrupts(L);
+  while (one_entry(e, L)) {}
+  if (gb_editor_is_terminal(e)) putchar('\n');
+  fflush(stdout);
+  lua_settop(L, base);
+}

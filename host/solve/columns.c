@@ -1,0 +1,31 @@
+/* columns.c - loops over rows, a few columns at a time. */
+#include "solve/columns.h"
+
+#include <string.h>
+
+#define BLOCK 256
+#define WIDTH 32
+
+void gb_columns_dot (size_t n, size_t r, const double *x, const double *y, double *out) {
+  memset(out, 0, r * sizeof *out);
+  for (size_t i0 = 0; i0 < n; i0 += BLOCK) {
+    const size_t i1 = n - i0 < BLOCK ? n : i0 + BLOCK;
+    for (size_t c0 = 0; c0 < r; c0 += WIDTH) {
+      const size_t w = r - c0 < WIDTH ? r - c0 : WIDTH;
+      double sum[WIDTH] = {0};
+      for (size_t i = i0; i < i1; i++)
+        for (size_t c = 0; c < w; c++) sum[c] += x[i * r + c0 + c] * y[i * r + c0 + c];
+      for (size_t c = 0; c < w; c++) out[c0 + c] += sum[c];
+    }
+  }
+}
+
+void gb_columns_axpy (size_t n, size_t r, const double *f, const double *x, double *y) {
+  for (size_t i = 0; i < n; i++)
+    for (size_t c = 0; c < r; c++) y[i * r + c] += f[c] * x[i * r + c];
+}
+
+void gb_columns_xpay (size_t n, size_t r, const double *f, const double *x, double *y) {
+  for (size_t i = 0; i < n; i++)
+    for (size_t c = 0; c < r; c++) y[i * r + c] = x[i * r + c] + f[c] * y[i * r + c];
+}

@@ -1,0 +1,17 @@
+/* columns.h - dense columns (n, r), row-major doubles: the vector operations of the solvers.
+** Sums are over blocks of 256 rows in order, one chain a column, so a column's result never depends on the others. */
+#ifndef GB_SOLVE_COLUMNS_H
+#define GB_SOLVE_COLUMNS_H
+
+#include <stddef.h>
+
+/* out[c] = sum over rows of x[., c] y[., c] */
+void gb_columns_dot (size_t n, size_t r, const double *x, const double *y, double *out);
+
+/* y[., c] += f[c] x[., c] */
+void gb_columns_axpy (size_t n, size_t r, const double *f, const double *x, double *y);
+
+/* y[., c] = x[., c] + f[c] y[., c] */
+void gb_columns_xpay (size_t n, size_t r, const double *f, const double *x, double *y);
+
+#endif

@@ -1,0 +1,32 @@
+/* product.h - the product A x of a lazy square matrix with dense columns, planned once and run many times.
+** Cost: one traversal of A a run; A is stored only where its own nodes are. */
+#ifndef GB_SOLVE_PRODUCT_H
+#define GB_SOLVE_PRODUCT_H
+
+#include "graph/build.h"
+#include "plan/plan.h"
+
+typedef struct gb_product {
+  gb_graph *graph;
+  gb_dtype dtype;                  /* of A */
+  size_t n, r;
+  gb_node *x, *y;                  /* placeholder (n, r), and A x */
+  gb_plan *plan;
+  gb_tensor in;                    /* (n, r), what x is bound to */
+} gb_product;
+
+/* Errors: ESHAPE, EDTYPE, EREFUSED, ENOMEM. On failure '*p' is clear. */
+gb_status gb_product_init (gb_product *p, gb_node *a, size_t r, gb_error *err);
+void gb_product_clear (gb_product *p);            /* idempotent */
+
+/* y = A x, both (n, r) doubles; x is first rounded to A's dtype, in place. Errors: EINTR, ENOMEM. */
+gb_status gb_product_run (gb_product *p, double *x, double *y, gb_error *err);
+
+/* The values of a node as doubles, row-major, into 'out' (numel). Evaluates it. */
+gb_status gb_node_doubles (gb_node *n, double *out, gb_error *err);
+
+/* A leaf of dtype t and shape s with the given values. */
+gb_status gb_leaf_doubles (gb_graph *g, const gb_shape *s, gb_dtype t, const double *values, const char *name,
+                           gb_node **out, gb_error *err);
+
+#endif

@@ -1,0 +1,660 @@
+---@meta gibbous
+-- Documentation and types of every name written in C, for editors and for '?name' at the prompt. Never run.
+-- Dimensions and positions count from 1, negative from the end; ranges include both ends. Everything is lazy unless it
+-- says "evaluates". Shapes are written (n, m).
+
+---@alias gibbous.dtype "f64"|"f32"|"f16"|"bf16"|"i64"|"bool"
+---@alias gibbous.operand gibbous.tensor|gibbous.param|number
+---@class gibbous.make {dtype: gibbous.dtype, device: "cpu"}
+---@class gibbous.random {dtype: gibbous.dtype, device: "cpu", seed: integer}
+---@class gibbous.error {code: string, message: string, line: string, need: integer?, have: integer?, minimum: integer?}
+
+---@class gibbous.tensor
+---@field shape integer[]        extents; prints as 500x3, compares with ==
+---@field ndim integer           number of dimensions
+---@field numel integer          number of elements
+---@field dtype gibbous.dtype
+---@field device "cpu"
+---@field [integer] gibbous.tensor
+---@operator add(gibbous.operand): gibbous.tensor
+---@operator sub(gibbous.operand): gibbous.tensor
+---@operator mul(gibbous.operand): gibbous.tensor
+---@operator div(gibbous.operand): gibbous.tensor
+---@operator idiv(gibbous.operand): gibbous.tensor
+---@operator mod(gibbous.operand): gibbous.tensor
+---@operator pow(gibbous.operand): gibbous.tensor
+---@operator band(gibbous.operand): gibbous.tensor
+---@operator bor(gibbous.operand): gibbous.tensor
+---@operator bnot: gibbous.tensor
+---@operator unm: gibbous.tensor
+---@operator len: integer
+local tensor = {}
+
+local gb = {linalg = {}, memory = {}}
+local plan = {}
+local core = {}
+
+-- Makers ------------------------------------------------------------------------------------------------------------------
+
+--- A tensor from a number, a boolean, nested lists, or another tensor. Evaluated.
+---@param t number|boolean|table|gibbous.tensor  lists must not be ragged
+---@param o gibbous.make?  dtype: f64 by default (gb.config), bool for booleans
+---@return gibbous.tensor
+function gb.tensor(t, o) end
+
+--- Zeros of shape (n, m, ...); the last argument may be {dtype, device}. Takes no memory.
+---@return gibbous.tensor
+function gb.zeros(...) end
+
+--- Ones of shape (n, m, ...); the last argument may be {dtype, device}. Takes no memory.
+---@return gibbous.tensor
+function gb.ones(...) end
+
+--- v everywhere. Takes no memory.
+---@param shape integer[]
+---@param v number|boolean
+---@param o gibbous.make?
+---@return gibbous.tensor
+function gb.full(shape, v, o) end
+
+--- A shape without a value: stands for data in gb.plan, bound by plan:run{[leaf] = x}. Observing it is an error.
+---@return gibbous.tensor
+function gb.empty(...) end
+
+--- The (n, n) identity. Takes no memory; A + s * gb.eye(n) streams.
+---@param n integer
+---@param o gibbous.make?
+---@return gibbous.tensor
+function gb.eye(n, o) end
+
+--- a, a + step, ... up to b, which is included when it is hit within rounding.
+---@param a number
+---@param b number
+---@param step number?  1
+---@param o gibbous.make?
+---@return gibbous.tensor
+function gb.range(a, b, step, o) end
+
+--- n evenly spaced points from a to b, both included.
+---@param a number
+---@param b number
+---@param n integer
+---@param o gibbous.make?
+---@return gibbous.tensor
+function gb.linspace(a, b, n, o) end
+
+--- Uniform random numbers in (0, 1) of shape (n, m, ...); the last argument may be {dtype, device, seed}.
+--- A pure function of seed, order of creation since gb.seed, and element position.
+---@return gibbous.tensor
+function gb.rand(...) end
+
+--- Standard normal random numbers; as gb.rand.
+---@return gibbous.tensor
+function gb.randn(...) end
+
+--- The positions 1 .. n in random order, i64.
+---@param n integer
+---@param o gibbous.random?
+---@return gibbous.tensor
+function gb.randperm(n, o) end
+
+--- n points of the d-dimensional Sobol sequence in the unit cube, digitally shifted by the seed.
+---@param n integer
+---@param d integer
+---@param o gibbous.random?
+---@return gibbous.tensor (n, d)
+function gb.sobol(n, d, o) end
+
+--- Random tensors made from here on depend on n and their order only.
+---@param n integer
+function gb.seed(n) end
+
+-- Shapes ------------------------------------------------------------------------------------------------------------------
+
+--- The same elements in row-major order under another shape; one extent may be -1.
+---@return gibbous.tensor
+function tensor:reshape(...) end
+
+--- Dimensions in another order: result dimension i is dimension p_i of x.
+---@return gibbous.tensor
+function tensor:permute(...) end
+
+--- The last two dimensions exchanged.
+---@return gibbous.tensor
+function tensor:t() end
+
+--- A new dimension of extent 1 at d.
+---@param d integer
+---@return gibbous.tensor
+function tensor:unsqueeze(d) end
+
+--- Drops dimension d, which must have extent 1.
+---@param d integer
+---@return gibbous.tensor
+function tensor:squeeze(d) end
+
+--- Extents of 1 grow to the given shape; -1 keeps an extent.
+---@return gibbous.tensor
+function tensor:expand(...) end
+
+--- Repeats x along each dimension.
+---@return gibbous.tensor
+function tensor:tile(...) end
+
+--- The order along d reversed.
+---@param d integer
+---@return gibbous.tensor
+function tensor:flip(d) end
+
+--- Positions i, i + step, ... up to j of dimension d; j = i - 1 gives none.
+---@param d integer
+---@param i integer?  1
+---@param j integer?  -1
+---@param step integer?  1
+---@return gibbous.tensor
+function tensor:slice(d, i, j, step) end
+
+--- Position i of dimension d, which is dropped.
+---@param d integer
+---@param i integer
+---@return gibbous.tensor
+function tensor:select(d, i) end
+
+--- The entries at the given positions of dimension d; a mask is observed.
+---@param d integer
+---@param idx gibbous.tensor|integer[]|boolean[]|integer  positions (i64) or a mask (bool)
+---@return gibbous.tensor
+function tensor:index(d, idx) end
+
+--- x with the entries at the given positions of dimension d replaced by y, which may broadcast.
+---@param d integer
+---@param idx gibbous.tensor|integer[]|boolean[]|integer
+---@param y gibbous.operand
+---@return gibbous.tensor
+function tensor:put(d, idx, y) end
+
+--- x[i, i] of the last two dimensions.
+---@return gibbous.tensor
+function tensor:diagonal() end
+
+--- Joins tensors along dimension d.
+---@param list gibbous.tensor[]
+---@param d integer?  1
+---@return gibbous.tensor
+function gb.cat(list, d) end
+
+--- Joins tensors of one shape along a new dimension at d.
+---@param list gibbous.tensor[]
+---@param d integer?  1
+---@return gibbous.tensor
+function gb.stack(list, d) end
+
+-- Elementwise ---------------------------------------------------------------------------------------------------------------
+
+--- e^x
+function tensor:exp() end
+
+--- Natural logarithm.
+function tensor:log() end
+
+--- log(1 + x), accurate near 0.
+function tensor:log1p() end
+
+--- e^x - 1, accurate near 0.
+function tensor:expm1() end
+
+--- Square root; its gradient is 0 at 0.
+function tensor:sqrt() end
+
+--- 1 / sqrt(x)
+function tensor:rsqrt() end
+
+--- Sine, radians.
+function tensor:sin() end
+
+--- Cosine, radians.
+function tensor:cos() end
+
+--- Tangent, radians.
+function tensor:tan() end
+
+--- Arc sine, radians.
+function tensor:asin() end
+
+--- Arc cosine, radians.
+function tensor:acos() end
+
+--- Arc tangent, radians.
+function tensor:atan() end
+
+--- Hyperbolic tangent.
+function tensor:tanh() end
+
+--- 1 / (1 + e^-x)
+function tensor:sigmoid() end
+
+--- log(1 + e^x), without overflow.
+function tensor:softplus() end
+
+--- max(x, 0)
+function tensor:relu() end
+
+--- Error function.
+function tensor:erf() end
+
+--- Standard normal distribution function.
+function tensor:ndtr() end
+
+--- log of ndtr, accurate in the lower tail.
+function tensor:log_ndtr() end
+
+--- log |Gamma(x)|
+function tensor:lgamma() end
+
+--- Derivative of lgamma.
+function tensor:digamma() end
+
+--- |x|
+function tensor:abs() end
+
+--- -1, 0 or 1; NaN stays NaN.
+function tensor:sign() end
+
+--- Largest integer not above x.
+function tensor:floor() end
+
+--- Smallest integer not below x.
+function tensor:ceil() end
+
+--- Nearest integer, ties to even.
+function tensor:round() end
+
+--- Where x is NaN (bool).
+function tensor:isnan() end
+
+--- Where x is neither NaN nor infinite (bool).
+function tensor:isfinite() end
+
+--- x between lo and hi; either may be nil.
+---@param lo gibbous.operand?
+---@param hi gibbous.operand?
+function tensor:clamp(lo, hi) end
+
+--- e^x / sum e^x along d.
+---@param d integer
+function tensor:softmax(d) end
+
+--- log of softmax along d, without overflow.
+---@param d integer
+function tensor:log_softmax(d) end
+
+--- x < y (bool)
+---@param y gibbous.operand
+function tensor:lt(y) end
+
+--- x <= y (bool)
+---@param y gibbous.operand
+function tensor:le(y) end
+
+--- x > y (bool)
+---@param y gibbous.operand
+function tensor:gt(y) end
+
+--- x >= y (bool)
+---@param y gibbous.operand
+function tensor:ge(y) end
+
+--- x = y (bool)
+---@param y gibbous.operand
+function tensor:eq(y) end
+
+--- x differs from y (bool)
+---@param y gibbous.operand
+function tensor:ne(y) end
+
+--- a where c holds, else b.
+---@param c gibbous.tensor  bool
+---@param a gibbous.operand
+---@param b gibbous.operand
+---@return gibbous.tensor
+function gb.where(c, a, b) end
+
+--- The larger of two; NaN if either is.
+---@param a gibbous.operand
+---@param b gibbous.operand
+---@return gibbous.tensor
+function gb.maximum(a, b) end
+
+--- The smaller of two; NaN if either is.
+---@param a gibbous.operand
+---@param b gibbous.operand
+---@return gibbous.tensor
+function gb.minimum(a, b) end
+
+-- Reductions: over dimension d, over {d1, d2}, or over all; {keepdim = true} keeps extents of 1 --------------------------------
+
+--- Sum; 0 of nothing.
+function tensor:sum(d, o) end
+
+--- Arithmetic mean.
+function tensor:mean(d, o) end
+
+--- Product; 1 of nothing.
+function tensor:prod(d, o) end
+
+--- Variance, two-pass; {ddof = 1}.
+function tensor:var(d, o) end
+
+--- Standard deviation; {ddof = 1}.
+function tensor:std(d, o) end
+
+--- Smallest element; NaN if any is.
+function tensor:min(d, o) end
+
+--- Largest element; NaN if any is.
+function tensor:max(d, o) end
+
+--- Position of the smallest element, the first of ties (i64).
+function tensor:argmin(d, o) end
+
+--- Position of the largest element, the first of ties (i64).
+function tensor:argmax(d, o) end
+
+--- log of the sum of exponentials, without overflow.
+function tensor:logsumexp(d, o) end
+
+--- (sum |x|^p)^(1/p); {p = 2}.
+function tensor:norm(d, o) end
+
+--- Is any element true? Without d evaluates and gives a Lua boolean.
+function tensor:any(d, o) end
+
+--- Are all elements true? Without d evaluates and gives a Lua boolean.
+function tensor:all(d, o) end
+
+--- Running sum along d.
+---@param d integer
+function tensor:cumsum(d) end
+
+--- Sorted along d, stable, NaN last; {descending = false}.
+---@param d integer
+---@return gibbous.tensor values
+---@return gibbous.tensor positions
+function tensor:sort(d, o) end
+
+--- The k largest along d, or smallest with {largest = false}.
+---@param k integer
+---@param d integer
+---@return gibbous.tensor values
+---@return gibbous.tensor positions
+function tensor:topk(k, d, o) end
+
+-- Products and linear algebra -------------------------------------------------------------------------------------------------
+
+--- Matrix product (..., n, k) x (..., k, m); vectors are allowed on either side. Streams where an operand is not stored.
+---@param y gibbous.tensor
+---@return gibbous.tensor
+function tensor:matmul(y) end
+
+--- Sums of products by index letters: gb.einsum("ij,jk->ik", x, y).
+---@param spec string
+---@return gibbous.tensor
+function gb.einsum(spec, ...) end
+
+--- Lower L with L L' = A + jitter I. n^3/3 operations. Raises not_pd with the order of the failing minor.
+---@param A gibbous.tensor  (n, n), symmetric
+---@param o {jitter: number}?
+---@return gibbous.tensor
+function gb.linalg.cholesky(A, o) end
+
+--- x with A x = b: by Cholesky where A is symmetric by structure, else by LU. The factor is shared with logdet and inv_quad.
+---@param A gibbous.tensor  (n, n)
+---@param b gibbous.tensor  (n) or (n, r)
+---@return gibbous.tensor
+function gb.linalg.solve(A, b) end
+
+--- x with L x = b for triangular L; {upper = false, transposed = false}.
+---@param L gibbous.tensor  (n, n)
+---@param b gibbous.tensor  (n) or (n, r)
+---@return gibbous.tensor
+function gb.linalg.triangular_solve(L, b, o) end
+
+--- log |det A|
+---@param A gibbous.tensor  (n, n)
+---@return gibbous.tensor
+function gb.linalg.logdet(A) end
+
+--- sum b' A^-1 b for symmetric positive definite A.
+---@param A gibbous.tensor  (n, n)
+---@param b gibbous.tensor  (n) or (n, r)
+---@return gibbous.tensor
+function gb.linalg.inv_quad(A, b) end
+
+--- Thin QR of (n, m), n >= m; R has a positive diagonal.
+---@param A gibbous.tensor
+---@return gibbous.tensor Q (n, m)
+---@return gibbous.tensor R (m, m)
+function gb.linalg.qr(A) end
+
+--- Eigenvalues of a symmetric matrix, ascending, and vectors in columns.
+---@param A gibbous.tensor  (n, n)
+---@return gibbous.tensor values
+---@return gibbous.tensor vectors
+function gb.linalg.eigh(A) end
+
+--- Thin singular value decomposition A = U diag(s) V'.
+---@param A gibbous.tensor  (n, m)
+---@return gibbous.tensor U (n, k)
+---@return gibbous.tensor s (k), descending
+---@return gibbous.tensor V (m, k)
+function gb.linalg.svd(A) end
+
+--- x that minimises |A x - b|, by QR.
+---@param A gibbous.tensor  (n, m), n >= m
+---@param b gibbous.tensor  (n) or (n, r)
+---@return gibbous.tensor
+function gb.linalg.lstsq(A, b) end
+
+--- The (n, n) matrix with v on its diagonal; takes no memory.
+---@param v gibbous.tensor  (n)
+---@return gibbous.tensor
+function gb.linalg.diag(v) end
+
+-- Observing -------------------------------------------------------------------------------------------------------------------
+
+--- The number of a tensor of one element. Evaluates.
+---@return number|boolean
+function tensor:item() end
+
+--- Nested lists. Evaluates.
+---@return table
+function tensor:totable() end
+
+--- Evaluates x now; gives x.
+---@return gibbous.tensor
+function tensor:eval() end
+
+--- Evaluates tensors, also inside tables, in one traversal; gives its arguments.
+function gb.eval(...) end
+
+--- The same shape, type and elements? NaN equals nothing. Evaluates.
+---@param y gibbous.tensor
+---@return boolean
+function tensor:equal(y) end
+
+--- |x - y| <= atol + rtol |y| everywhere? {rtol = 1e-5, atol = 1e-8}. Evaluates.
+---@param y gibbous.operand
+---@return boolean
+function tensor:allclose(y, o) end
+
+--- x converted: {dtype, device}.
+---@return gibbous.tensor
+function tensor:to(o) end
+
+--- Gives the handle back at once; it then answers nothing but close and tostring. Also 'local x <close> = ...'.
+function tensor:close() end
+
+-- Gradients ---------------------------------------------------------------------------------------------------------------------
+
+--- A new leaf of x's value, by which gradients can be asked for. Evaluates.
+---@return gibbous.tensor
+function tensor:requires_grad() end
+
+--- x, through which no gradient flows.
+---@return gibbous.tensor
+function tensor:detach() end
+
+--- f over slices: each argument along its dimension (false: whole). f is traced once and must not observe its arguments.
+---@param f function
+---@param dims integer|(integer|false)[]?  1
+---@param o {randomness: "independent"|"same"}?
+---@return function
+function gb.vmap(f, dims, o) end
+
+-- Plans and memory ----------------------------------------------------------------------------------------------------------------
+
+--- What evaluating y will take, before it takes it. Raises refused, with need, have and minimum, where it cannot fit.
+---@param y gibbous.tensor|gibbous.tensor[]
+---@param o {budget: integer|string, device: string, exact: "bits"}?
+---@return gibbous.plan
+function gb.plan(y, o) end
+
+--- One readable screen: steps, values, bytes.
+---@return string
+function plan:explain() end
+
+--- The plan as JSON.
+---@return string
+function plan:json() end
+
+--- Computes what was planned; with {[leaf] = tensor} the same expression over other values.
+function plan:run(values) end
+
+--- The last run as measured: measured bytes, seconds, pairs, folds, opaques.
+---@return table
+function plan:stats() end
+
+--- Not in this version.
+function plan:svg() end
+
+--- Gives the plan back at once.
+function plan:close() end
+
+--- Sets the memory limit, in bytes or as "1 GiB"; gives the previous one.
+---@param size integer|string|nil
+---@return integer
+function gb.memory.limit(size, o) end
+
+--- Bytes by purpose, the peak, and the largest holders with the lines that made them; prints as a table.
+---@return table
+function gb.memory.report() end
+
+--- Bytes that can still be had, counting values that can be computed again as free.
+---@return integer
+function core.memory.room() end
+
+-- Settings ------------------------------------------------------------------------------------------------------------------------
+
+--- Sets dtype ("f64" or "f32"), device, threads, digits, edge; gives the previous values of those, or all without argument.
+---@return table
+function gb.config(o) end
+
+--- The devices: name, isa, threads, memory.
+---@return table[]
+function gb.devices() end
+
+--- Monotonic seconds.
+---@return number
+function gb.clock() end
+
+--- "tensor", "param", "kernel", "plan", ..., else Lua's type.
+---@return string
+function gb.type(v) end
+
+-- gibbous.core: what the Lua library uses besides; not for scripts ------------------------------------------------------------------
+
+--- v as a tensor (params give their value), nil if it is none.
+function core.as_tensor(v) end
+
+--- Lets go of every value that can be computed again; gives the bytes freed.
+function core.drop_caches() end
+
+--- An error object for the caller's line, not raised.
+function core.error(code, message, fields) end
+
+--- The n-th allocation from now, from 0, and all later ones fail; -1: never again.
+function core.fail_after(n) end
+
+--- dy/dxs with the keys of xs; {cotangent, unused = "error"}. gb.grad adds what params need.
+function core.grad(y, xs, o) end
+
+--- What the last evaluation did.
+function core.last_run() end
+
+--- A fresh leaf of x's value: kind "param" or "grad".
+function core.leaf(x, kind, name) end
+
+--- "script.lua:12" of the nearest caller outside the library.
+function core.line() end
+
+--- Bytes and blocks in the ledger, nodes in the graph.
+function core.live() end
+
+--- Names of the modules built in.
+function core.modules() end
+
+--- Names a tensor in plans and messages; gives it.
+function core.name(x, name) end
+
+--- The most similar string of a list, nil if none is near.
+function core.nearest(name, list) end
+
+--- A stationary profile at u = c s: "rbf", "m12", "m32", "m52", or "rq" with alpha.
+function core.radial(profile, s, c, alpha) end
+
+--- Raises an error object for the nearest caller outside the library.
+function core.raise(code, message, level, fields) end
+
+--- The text of a module of the library, nil where there is none.
+function core.source(module) end
+
+--- Squared distances (n, m) of x (n, d) and y (m, d), weighted by w (d).
+function core.sqdist(x, y, w) end
+
+--- Is x symmetric by structure?
+function core.symmetric(x) end
+
+--- Reads a table of numbers from text.
+function core.csv_read(path, o) end
+
+--- Writes a matrix as text.
+function core.csv_write(path, x, names) end
+
+--- Reads one .npy array.
+function core.npy_read(path) end
+
+--- Writes one .npy array.
+function core.npy_write(path, x) end
+
+--- An empty figure.
+function core.figure(title, xlabel, ylabel) end
+
+--- Adds a series to a figure.
+function core.figure_add(figure, kind, x, y, o) end
+
+--- Adds a heat map to a figure.
+function core.figure_heatmap(figure, z, x, y) end
+
+--- Draws a figure to a file.
+function core.figure_save(figure, path, width, height) end
+
+--- Draws a figure as characters.
+function core.figure_text(figure, columns, rows) end
+
+--- Is the file descriptor a terminal?
+function core.isatty(fd) end
+
+--- Columns and rows of the terminal, and whether there is one.
+function core.terminal() end
+
+return {gb = gb, tensor = tensor, plan = plan, core = core}

@@ -1,0 +1,123 @@
+--- What 'gibbous doctor' and 'gibbous env' print: what was found, and what to do about what was not. Changes nothing.
+local core <const> = require "gibbous.core"
+
+local M <const> = {}
+
+local function gib(bytes) return ("%.2f GiB"):format(bytes / 2^30) end
+
+local function first_line(path)
+  local f <close> = io.open(path)
+  return f and f:read "l" or nil
+end
+
+local function processor()
+  local f <close> = io.open "/proc/cpuinfo"
+  for line in f and f:lines() or function() end do
+    local name <const> = line:match "^model name%s*:%s*(.*)"
+    if name then return name end
+  end
+  return "unknown processor"
+end
+
+-- Libraries mapped into the process, by the start of their file name.
+local function loaded(prefix)
+  local f <close> = io.open "/proc/self/maps"
+  for line in f and f:lines() or function() end do
+    local path <const> = line:match("%s(/%S*/" .. prefix .. "[^/]*)$")
+    if path then return path end
+  end
+  return nil
+end
+
+local function history_directory()
+  local state <const> = os.getenv "XDG_STATE_HOME"
+  return (state or (os.getenv "HOME" or "") .. "/.local/state") .. "/gibbous"
+end
+
+local function writable(directory)
+  local path <const> = directory .. "/.probe" .. tostring(os.time())
+  local f <const> = io.open(path, "w")
+  if f then
+    f:close()
+    os.remove(path)
+  end
+  return f ~= nil
+end
+
+--- The facts, as a list of {name, text}.
+local function facts()
+  local cpu <const> = core.devices()[1]
+  local report <const> = core.memory.report()
+  return {
+    {"gibbous", core.version}, {"lua", _VERSION}, {"processor", processor()},
+    {"instruction set", cpu.isa}, {"threads", tostring(cpu.threads)},
+    {"system", first_line "/proc/sys/kernel/osrelease" or "unknown"},
+    {"BLAS", loaded "libopenblas" or loaded "libblas" or "not found among the mapped libraries"},
+    {"elementary functions", loaded "libsleef" or "built in"},
+    {"memory limit", gib(report.limit)}, {"devices", "cpu"},
+    {"package.path", package.path}, {"package.cpath", package.cpath},
+  }
+end
+
+function M.env()
+  for _, row in ipairs(facts()) do print(("%-22s %s"):format(row[1], row[2])) end
+  return true
+end
+
+-- One check each: name, f() -> ok, text, remedy.
+local checks <const> = {
+  {"arithmetic", function()
+    local x <const> = core.linspace(0, 1, 1000)
+    local got <const> = (x:unsqueeze(2) - x:unsqueeze(1)):abs():sum():item()
+    local want <const> = (1000^2 - 1) * 1000 / 3 / 999
+    return math.abs(got - want) < 1e-6 * want, ("sum of %.6g, %.6g expected"):format(got, want), "please report this"
+  end},
+  {"linear algebra", function()
+    local a <const> = core.eye(64) * 2 + 1
+    local x <const> = core.linalg.solve(a, core.ones(64))
+    local gap <const> = (a:matmul(x) - 1):abs():max():item()
+    return gap < 1e-12, ("residual %.1e"):format(gap), "another BLAS may be loaded than was built against"
+  end},
+  {"memory", function()
+    local limit <const> = core.memory.report().limit
+    return limit >= 2^29, gib(limit) .. " may be used", "close other programs, or raise the limit of the control group"
+  end},
+  {"decimal point", function()
+    return ("%.1f"):format(0.5) == "0.5", "numbers print as " .. ("%.1f"):format(0.5), "set LC_NUMERIC=C"
+  end},
+  {"history", function()
+    local directory <const> = history_directory()
+    return writable(directory) or first_line(directory) == nil and not io.open(directory), directory,
+      "make it writable, or set XDG_STATE_HOME"
+  end},
+  {"C modules", function()
+    local found <const> = {}
+    for _, name in ipairs{"cjson", "lfs", "lpeg"} do
+      if package.searchpath(name, package.cpath) then
+        local ok <const>, why <const> = pcall(require, name)
+        if not ok then return false, name .. ": " .. tostring(why), "install the package built for Lua 5.4" end
+        found[#found + 1] = name
+      end
+    end
+    return true, #found > 0 and table.concat(found, ", ") .. " load" or "none installed"
+  end},
+}
+
+--- Prints each check with its outcome; true where all are well.
+function M.doctor()
+  M.env()
+  print()
+  local well = true
+  for _, row in ipairs(checks) do
+    local ran <const>, ok <const>, text <const>, remedy <const> = pcall(row[2])
+    local good <const> = ran and ok
+    print(("%s %-18s %s"):format(good and "ok " or "BAD", row[1], ran and text or tostring(ok)))
+    if not good then
+      well = false
+      if ran and remedy then print("    " .. remedy) end
+    end
+  end
+  return well
+end
+
+return M

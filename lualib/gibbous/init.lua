@@ -1,0 +1,68 @@
+--- The table that require "gibbous" gives: what is written in C at once, every other part when it is first named.
+local core <const> = require "gibbous.core"
+
+local gb <const> = {linalg = core.linalg, memory = {limit = core.memory.limit, report = core.memory.report}, version = core.version}
+
+for _, name in ipairs{
+  "cat", "clock", "config", "devices", "einsum", "empty", "eval", "eye", "full", "linspace", "maximum", "minimum", "ones",
+  "plan", "rand", "randn", "randperm", "range", "seed", "sobol", "stack", "tensor", "type", "vmap", "where", "zeros",
+} do
+  gb[name] = core[name]
+end
+
+-- Fields that are not modules of their own: module, field.
+local from <const> = {
+  bench = {"gibbous.timing", "bench"},
+  grad = {"gibbous.gradients", "grad"},
+  load = {"gibbous.gp", "load"},
+  param = {"gibbous.param", "new"},
+  params = {"gibbous.param", "collect"},
+  profile = {"gibbous.timing", "profile"},
+}
+
+-- Parts of the library: gb.x is require "gibbous.x".
+local parts <const> = {
+  "cli", "data", "dispatch", "func", "gp", "kernels", "kmeans", "lazy", "likelihoods", "means", "nn", "optim", "plot",
+  "precond", "priors", "progress", "report", "solvers", "sweep",
+}
+
+local part_of <const> = {}
+for _, name in ipairs(parts) do part_of[name] = {"gibbous." .. name} end
+for name, row in pairs(from) do part_of[name] = row end
+
+local function present(row)
+  return core.source(row[1]) ~= nil
+end
+
+local meta <const> = {}
+
+--- Every name of the library that this version has, sorted; for completion.
+function meta.__names()
+  local names <const> = {}
+  for name in pairs(gb) do names[#names + 1] = name end
+  for name, row in pairs(part_of) do
+    if rawget(gb, name) == nil and present(row) then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+function meta.__index(_, name)
+  local row <const> = part_of[name]
+  if row and present(row) then
+    local module <const> = require(row[1])
+    local value
+    if row[2] then value = module[row[2]] else value = module end
+    if value ~= nil then
+      gb[name] = value
+      return value
+    end
+  end
+  if row then core.raise("option", ("gb.%s is not in this version"):format(name)) end
+  local near <const> = type(name) == "string" and core.nearest(name, meta.__names())
+  core.raise("index", ("gb.%s does not exist%s"):format(tostring(name), near and (", did you mean gb.%s?"):format(near) or ""))
+end
+
+function meta.__tostring() return "gibbous " .. gb.version end
+
+return setmetatable(gb, meta)

@@ -1,0 +1,65 @@
+--- gb.bench and gb.profile: what a function costs, with the tensors it returns evaluated inside the measurement.
+local core <const> = require "gibbous.core"
+local options <const> = require "gibbous.options"
+
+local M <const> = {}
+
+local Result <const> = {__name = "gibbous.timing"}
+
+local function duration(s)
+  if s < 1e-3 then return ("%.3g us"):format(s * 1e6) end
+  if s < 1 then return ("%.3g ms"):format(s * 1e3) end
+  return ("%.3g s"):format(s)
+end
+
+function Result.__tostring(self)
+  return ("median %s  fastest %s  slowest %s  (%d runs)"):format(duration(self.median), duration(self.fastest),
+    duration(self.slowest), self.runs)
+end
+
+-- Evaluates every tensor among the values, also inside tables.
+local function observe(...)
+  local found <const> = {}
+  local function visit(v, depth)
+    if core.as_tensor(v) ~= nil then
+      found[#found + 1] = v
+    elseif type(v) == "table" and depth < 8 then
+      for _, inner in pairs(v) do visit(inner, depth + 1) end
+    end
+  end
+  for i = 1, select("#", ...) do visit((select(i, ...)), 0) end
+  core.eval(found)
+end
+
+--- Runs f at least 'runs' times and for 'seconds'; the first 'warmup' runs do not count.
+function M.bench(f, opts)
+  local o <const> = options.parse(opts, {runs = "count", seconds = "positive", warmup = "count"}, "gb.bench", 2)
+  local runs <const>, seconds <const> = o.runs or 5, o.seconds or 0.5
+  for _ = 1, o.warmup or 1 do observe(f()) end
+  local times <const>, start <const> = {}, core.clock()
+  repeat
+    local began <const> = core.clock()
+    observe(f())
+    times[#times + 1] = core.clock() - began
+  until #times >= runs and core.clock() - start >= seconds
+  table.sort(times)
+  return setmetatable({median = times[(#times + 1) // 2], fastest = times[1], slowest = times[#times], runs = #times}, Result)
+end
+
+local Profile <const> = {__name = "gibbous.profile"}
+
+function Profile.__tostring(self)
+  return ("%s  of it in the core %s  %d folds (%d pairs)  %d library calls  peak %.1f MiB"):format(duration(self.seconds),
+    duration(self.core_seconds), self.folds, self.pairs, self.opaques, self.measured / 2^20)
+end
+
+--- Runs f once: wall seconds, and what the evaluation of its result did.
+function M.profile(f)
+  local start <const> = core.clock()
+  observe(f())
+  local run <const> = core.last_run()
+  return setmetatable({seconds = core.clock() - start, core_seconds = run.seconds, folds = run.folds, pairs = run.pairs,
+    opaques = run.opaques, measured = run.measured}, Profile)
+end
+
+return M

@@ -1,0 +1,150 @@
+local gb <const> = require "gibbous"
+local core <const> = require "gibbous.core"
+local raises <const> = require "spec.support".raises
+
+describe("error objects", function()
+  it("have code, message, line, and read as text", function()
+    local ok <const>, err <const> = pcall(function() return gb.zeros(2) + gb.zeros(3) end)
+    assert.is_false(ok)
+    assert.equal("shape", err.code)
+    assert.matches("^.*errors_spec.lua:%d+$", err.line)
+    assert.equal(err.line .. ": " .. err.message, tostring(err))
+    assert.equal("failed: " .. tostring(err), "failed: " .. err)
+    assert.equal(tostring(err) .. "!", err .. "!")
+  end)
+
+  it("name both shapes and the lines that made the tensors", function()
+    local x <const> = gb.zeros(2, 3)
+    local made <const> = debug.getinfo(1, "l").currentline - 1
+    local err <const> = raises("shape", "2x3", function() return x + gb.zeros(4) end)
+    assert.is_truthy(err.message:find("errors_spec.lua:" .. made, 1, true), err.message)
+  end)
+
+  it("are Lua's own strings for wrong argument types", function()
+    local ok <const>, err <const> = pcall(gb.linspace, 0, {}, 3)
+    assert.is_false(ok)
+    assert.equal("string", type(err))
+    assert.matches("bad argument #2 to '.-' %(number expected, got table%)", err)
+  end)
+
+  it("carry bytes when a plan is refused", function()
+    local before <const> = gb.memory.limit("64 KiB")
+    local x <const> = gb.rand(20000, {seed = 1})
+    local err <const> = raises("refused", "", function() return x:eval() end)
+    gb.memory.limit(before)
+    assert.is_true(err.need >= 160000 and err.have <= 65536, tostring(err))
+    assert.equal("integer", math.type(err.need))
+  end)
+
+  it("not_pd comes with the order of the minor", function()
+    raises("not_pd", "2", function() return gb.linalg.cholesky(gb.tensor{{1, 2}, {2, 1}}):eval() end)
+  end)
+
+  it("can be made and raised by the Lua library", function()
+    local err <const> = core.error("nan", "not a number", {count = 3})
+    assert.equal("nan", err.code)
+    assert.equal(3, err.count)
+    raises("split", "no", core.raise, "split", "no", 2)
+    assert.equal(7, raises("split", "no", core.raise, "split", "no", {minimum = 7}).minimum)
+  end)
+
+  it("of codes the contract does not know are plain tables all the same", function()
+    assert.equal("tensor", gb.type(gb.zeros(1)))
+    assert.equal("error", gb.type(core.error("x", "y")))
+  end)
+end)
+
+describe("unknown names", function()
+  it("raise with hints for other libraries' names", function()
+    local x <const> = gb.zeros(2)
+    for name, hint in pairs{view = "x:reshape", T = "x:t()", backward = "gb.grad", astype = "x:to{dtype", dot = "x:matmul",
+        mm = "x:matmul", size = "x.shape", numpy = "x:totable()", grad = "gb.grad", clone = "never change"} do
+      raises("index", hint, function() return x[name] end)
+    end
+    raises("index", "did you mean 'shape'?", function() return x.shap end)
+    raises("index", "a tensor has no field 'foo'", function() return x.foo end)
+  end)
+
+  it("of the library raise too", function()
+    raises("index", "gb.lnspace does not exist, did you mean gb.linspace?", function() return gb.lnspace end)
+    raises("option", "gb.lazy is not in this version", function() return gb.lazy end)
+  end)
+end)
+
+describe("tensors", function()
+  it("have no order, and say what to use", function()
+    local x <const> = gb.zeros(2)
+    raises("option", "x:lt(y)", function() return x < x end)
+    raises("option", "x:le(y)", function() return x <= 1 end)
+  end)
+
+  it("never change, and say what to use", function()
+    local x <const> = gb.zeros(2)
+    raises("index", "x:put", function() x[1] = 3 end)
+    raises("index", "x:put", function() x.name = 3 end)
+  end)
+
+  it("answer nothing once closed but close and tostring", function()
+    local x <const> = gb.zeros(2)
+    x:close()
+    x:close()
+    assert.equal("tensor (closed)", tostring(x))
+    for name, method in pairs(core.methods) do
+      if name ~= "close" then raises("closed", "closed tensor", method, x, 1, 1, 1) end
+    end
+    raises("closed", "closed tensor", function() return x + 1 end)
+    raises("closed", "closed tensor", function() return 1 - x end)
+    raises("closed", "closed tensor", function() return x.shape end)
+    raises("closed", "closed tensor", function() return x[1] end)
+    raises("closed", "closed tensor", function() return #x end)
+    raises("closed", "closed tensor", gb.cat, {x, x}, 1)
+    raises("closed", "closed tensor", gb.eval, x)
+    raises("closed", "closed tensor", gb.grad, x, x)
+  end)
+
+  it("close at the end of a scope", function()
+    local kept
+    do
+      local x <close> = gb.zeros(2)
+      kept = x
+    end
+    assert.equal("tensor (closed)", tostring(kept))
+  end)
+end)
+
+describe("every method and function", function()
+  local x <const> = gb.tensor{{1, 2}, {3, 4}}
+  local hostile <const> = {nil, true, 0, -1, 3.5, 0 / 0, 1 / 0, -2 ^ 63, 2 ^ 53, "x", "", {}, {1, {2}}, {x = 1}, print, io.stdout, x}
+
+  -- Any outcome is fine but a crash, or an error that is neither a string nor an error object.
+  local function attack(f, first)
+    for _, a in pairs(hostile) do
+      for _, b in pairs(hostile) do
+        local ok, err
+        if first ~= nil then ok, err = pcall(f, first, a, b) else ok, err = pcall(f, a, b) end
+        if not ok and type(err) ~= "string" then
+          assert.equal("string", type(err.code))
+          assert.equal("string", type(err.message))
+          assert.not_equal("internal", err.code, tostring(err))
+        end
+      end
+    end
+  end
+
+  local spared <const> = {close = true, fail_after = true, raise = true, error = true, config = true, clock = true}
+
+  it("survives wrong arguments", function()
+    for name, method in pairs(core.methods) do
+      if not spared[name] then
+        attack(method, x)
+        attack(method)
+      end
+    end
+    for _, library in ipairs{core, core.linalg, core.operators} do
+      for name, f in pairs(library) do
+        if type(f) == "function" and not spared[name] and not name:find "^figure" and not name:find "_write$" then attack(f) end
+      end
+    end
+    assert.equal("f64", gb.config().dtype)
+  end)
+end)

@@ -1,0 +1,147 @@
+local process <const> = require "spec.process"
+local support <const> = require "spec.support"
+local run <const> = process.run
+
+local function script(text) return support.write(support.path ".lua", text) end
+
+describe("the interpreter", function()
+  after_each(support.sweep)
+
+  it("runs strings, scripts and stdin like lua", function()
+    assert.equal("3\n", (run{"-e", "print(1 + 2)"}))
+    assert.equal("3\n", (run{"-e", "x = 3", "-e", "print(x)"}))
+    assert.equal("a b\n", (run{script "#!/usr/bin/env gibbous\nprint(table.concat({...}, ' '))", "a", "b"}))
+    assert.equal("5\n", (run({"-"}, {input = "print(5)"})))
+    assert.equal("6\n", (run({}, {input = "print(6)"})))
+  end)
+
+  it("sets arg as lua does", function()
+    local path <const> = script "print(arg[0], #arg, arg[1], arg[-1])"
+    assert.equal(("%s\t1\tx\t-W\n"):format(path), (run{"-W", path, "x"}))
+    assert.equal(("%s\t1\tx\trun\n"):format(path), (run{"run", path, "x"}))
+  end)
+
+  it("requires libraries with -l", function()
+    assert.equal("table\tnil\n", (run{"-l", "gibbous.options", "-e", "print(type(_G['gibbous.options']), gb)"}))
+    assert.equal("0.1.0\n", (run{"-l", "g=gibbous", "-e", "print(g.version)"}))
+  end)
+
+  it("exits 0, or 1 with the message on stderr", function()
+    local out <const>, err <const>, code <const> = run{"-e", "error 'boo'"}
+    assert.equal("", out)
+    assert.matches("^gibbous: %(command line%):1: boo\nstack traceback:", err)
+    assert.equal(1, code)
+    assert.equal(1, (select(3, run{"nosuchscript.lua"})))
+    assert.equal(1, (select(3, run{"-z"})))
+    assert.equal(1, (select(3, run{"-e"})))
+    assert.equal(1, (select(3, run{"run"})))
+    assert.equal(0, (select(3, run{"-e", ""})))
+    assert.equal(9, (select(3, run{"-e", "os.exit(9)"})))
+  end)
+
+  it("shows error objects of scripts with their line", function()
+    local path <const> = script "local gb = require 'gibbous'\nlocal x = gb.zeros(2)\nreturn x.view\n"
+    local _, err <const> = run{path}
+    assert.matches(":3: a tensor has no field 'view': use x:reshape%(...%)\nstack traceback:", err)
+  end)
+
+  it("honours LUA_INIT and -E", function()
+    assert.equal("init\nx\n", (run({"-e", "print 'x'"}, {env = "LUA_INIT=\"print'init'\""})))
+    assert.equal("x\n", (run({"-E", "-e", "print 'x'"}, {env = "LUA_INIT=\"print'init'\""})))
+  end)
+
+  it("turns warnings on with -W", function()
+    assert.equal("", (select(2, run{"-e", "warn 'careful'"})))
+    assert.matches("careful", (select(2, run{"-W", "-e", "warn 'careful'"})))
+  end)
+
+  it("loads text only", function()
+    local dumped <const> = support.path()
+    os.execute(("lua5.4 -e \"local f = io.open('%s', 'wb') f:write(string.dump(function() return 1 end))\""):format(dumped))
+    if #support.read(dumped) > 0 then
+      local out <const> = run{"-e", ([[
+        local f = io.open(%q, "rb") local code = f:read "a"
+        print(load(code)) print(load(code, "x", "b")) print(load(code, "x", "bt"))
+        print(loadfile(%q)) print(pcall(dofile, %q))
+        package.path = %q print(pcall(require, "anything"))]]):format(dumped, dumped, dumped, dumped)}
+      local refused <const> = select(2, out:gsub("attempt to load a binary chunk", ""))
+      assert.equal(6, refused)
+      assert.equal(1, (select(3, run{dumped})))
+    end
+    assert.equal("nil\n", (run{"-e", "print(string.dump)"}))
+    assert.equal("5\t6\n", (run{"-e", "local env = {x = 5} print(load('return x', '=c', 't', env)(), load(function() end) and 6)"}))
+    assert.equal("nil\n", (run{"-e", "print(load('return x', 'c', 't', nil) and nil)"}))
+  end)
+
+  it("lets C modules of the distribution load", function()
+    for _, name in ipairs{"cjson", "lfs", "lpeg"} do
+      if package.searchpath(name, package.cpath) then
+        assert.equal("table\n", (run{"-e", ("print(type(require '%s'))"):format(name)}))
+      end
+    end
+  end)
+
+  it("collects incrementally, as the charge for tensors needs", function()
+    assert.equal("incremental\n", (run{"-e", "print(collectgarbage 'generational')"}))
+  end)
+
+  it("answers help and version", function()
+    assert.matches("^gibbous %d+%.%d+%.%d+  %(Lua 5%.4", (run{"version"}))
+    assert.matches("^gibbous %d+%.%d+%.%d+", (run{"-v"}))
+    assert.matches("^usage: gibbous", (run{"help"}))
+    assert.matches("^usage: gibbous", (run{"--help"}))
+  end)
+
+  it("doctor finds the installation well", function()
+    local out <const>, err <const>, code <const> = run{"doctor"}
+    assert.equal("", err)
+    assert.matches("ok  arithmetic", out)
+    assert.matches("ok  linear algebra", out)
+    assert.not_matches("BAD", out)
+    assert.equal(0, code)
+  end)
+
+  it("env lists what it runs with", function()
+    local out <const> = run{"env"}
+    for _, fact in ipairs{"gibbous ", "instruction set ", "threads ", "memory limit ", "BLAS "} do
+      assert.is_truthy(out:find(fact, 1, true), fact)
+    end
+  end)
+
+  it("lets files under GIBBOUS_LUA_DIR stand in for built-in modules", function()
+    local dir <const> = os.tmpname()
+    os.remove(dir)
+    os.execute("mkdir -p " .. dir .. "/gibbous")
+    support.write(dir .. "/gibbous/inspect.lua", "return 'mine'")
+    assert.equal("mine\n", (run({"-e", "print((require 'gibbous.inspect'))"}, {env = "GIBBOUS_LUA_DIR=" .. dir})))
+    os.execute("rm -r " .. dir)
+  end)
+
+  it("starts in a blink", function()
+    local gb <const> = require "gibbous"
+    local best = math.huge
+    for _ = 1, 5 do
+      local start <const> = gb.clock()
+      os.execute(process.binary .. " -e ''")
+      best = math.min(best, gb.clock() - start)
+    end
+    assert.is_true(best < 0.05, ("%.1f ms"):format(1e3 * best))
+  end)
+end)
+
+describe("gibbous.so", function()
+  local module <const> = process.binary:gsub("[^/]*$", "") .. "gibbous.so"
+
+  it("gives a stock lua5.4 the same library", function()
+    local probe <const> = io.open(module)
+    if not probe or not os.execute "command -v lua5.4 >/dev/null" then return end
+    probe:close()
+    local out <const>, err <const>, code <const> = run({"-e", [[
+      local gb = require "gibbous"
+      local x = gb.linspace(0, 1, 5)
+      print(gb.version, x:sum():item())]]}, {program = "lua5.4", env = ("LUA_CPATH='%s'"):format(module)})
+    assert.equal("", err)
+    assert.equal(0, code)
+    assert.equal("0.1.0\t2.5\n", out)
+  end)
+end)

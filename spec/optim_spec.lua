@@ -1,0 +1,140 @@
+local gb <const> = require "gibbous"
+local support <const> = require "spec.support"
+local near <const>, raises <const> = support.near, support.raises
+
+local function rosenbrock(p)
+  return function()
+    local a <const>, b <const> = p[1], p[2]
+    return (1 - a) ^ 2 + 100 * (b - a ^ 2) ^ 2
+  end
+end
+
+describe("gb.optim.minimize", function()
+  it("finds the minimum of Rosenbrock's function by L-BFGS", function()
+    local p <const> = gb.param{-1.2, 1}
+    local info <const> = gb.optim.minimize(rosenbrock(p), p)
+    assert.is_true(info.converged)
+    near({1, 1}, p.value, 1e-4)
+    near(0, info.value, 1e-8)
+    assert.is_true(info.iterations < 100 and info.evaluations >= info.iterations)
+    assert.equal("lbfgs", info.method)
+    assert.matches("^converged %(.*%) after %d+ steps of lbfgs", tostring(info))
+  end)
+
+  it("walks down a quadratic by Adam and by gradient descent", function()
+    for _, o in ipairs{{method = "adam", steps = 600, lr = 0.05}, {method = "sgd", steps = 300, lr = 0.1}} do
+      local p <const> = gb.param{3, -4}
+      gb.optim.minimize(function() return ((p - gb.tensor{1, 2}) ^ 2):sum() end, p, o)
+      near({1, 2}, p.value, 1e-2, o.method)
+    end
+  end)
+
+  it("holds bounds by construction", function()
+    local p <const> = gb.param(0.5, {min = 0, max = 1})
+    gb.optim.minimize(function() return -p end, p, {steps = 50})
+    assert.is_true(p.value:item() > 0.99 and p.value:item() <= 1)
+  end)
+
+  it("leaves fixed parameters alone", function()
+    local a <const>, b <const> = gb.param(2), gb.param(5, {fixed = true})
+    gb.optim.minimize(function() return (a - b) ^ 2 end, {a, b})
+    near(5, b.value, 0)
+    near(5, a.value, 1e-6)
+  end)
+
+  it("adds the parameters' priors", function()
+    local p <const> = gb.param(0, {prior = gb.priors.normal{mean = 3, sd = 0.1}})
+    gb.optim.minimize(function() return p * 0 end, p)
+    near(3, p.value, 1e-4)
+  end)
+
+  it("tells every step, and stops at the best point when told to", function()
+    local p <const> = gb.param{-1.2, 1}
+    local seen <const> = {}
+    local info <const> = gb.optim.minimize(rosenbrock(p), p, {on_step = function(s)
+      seen[#seen + 1] = s.value
+      assert.is_true(s.gradient_norm >= 0)
+      return s.step < 4
+    end})
+    assert.is_true(info.interrupted)
+    assert.is_false(info.converged)
+    assert.equal(5, #seen)
+    near(math.min(table.unpack(seen)), rosenbrock(p)(), 1e-12)
+  end)
+
+  it("undoes and counts steps to values that are not finite", function()
+    local p <const> = gb.param(0.1)
+    local info <const> = gb.optim.minimize(function() return 5 * p - p:log() end, p, {method = "sgd", lr = 0.3, steps = 80})
+    assert.is_true(info.setbacks > 0)
+    near(0.2, p.value, 0.05)
+    assert.matches("steps undone", tostring(info))
+  end)
+
+  it("treats a matrix that is not positive definite as such a step", function()
+    local p <const> = gb.param(2)
+    local function loss()
+      local A <const> = gb.tensor{{1, 0}, {0, 1}} * p + gb.tensor{{0, 1}, {1, 0}}
+      return gb.linalg.logdet(A) + gb.tensor(0)
+    end
+    local info <const> = gb.optim.minimize(loss, p, {steps = 20})
+    assert.is_true(info.setbacks > 0)
+    assert.is_true(p.value:item() > 1)
+  end)
+
+  it("raises where there is nothing to start from", function()
+    local p <const> = gb.param(-1)
+    raises("nan", "not finite at the starting point", gb.optim.minimize, function() return p:log() end, p)
+    near(-1, p.value, 0)
+    raises("option", "no free parameter", gb.optim.minimize, function() return p end, {})
+    raises("option", "the objective must return a tensor", gb.optim.minimize, function() return "x" end, p)
+    raises("option", "did you mean 'steps'?", gb.optim.minimize, function() return p end, p, {step = 3})
+    raises("option", "one of lbfgs, adam, sgd", gb.optim.minimize, function() return p end, p, {method = "newton"})
+  end)
+
+  it("passes errors of the objective on, and keeps the best point", function()
+    local p <const> = gb.param(4)
+    local calls = 0
+    local ok <const>, err <const> = pcall(gb.optim.minimize, function()
+      calls = calls + 1
+      if calls == 3 then error "mine" end
+      return p ^ 2
+    end, p)
+    assert.is_false(ok)
+    assert.matches("mine", tostring(err))
+    assert.is_true(math.abs(p.value:item()) <= 4)
+  end)
+
+  it("neither plans nor lowers again after the first step", function()
+    local p <const> = gb.param{-1.2, 1}
+    gb.optim.minimize(rosenbrock(p), p, {steps = 3})
+    local before <const> = gb.memory.report().used
+    gb.optim.minimize(rosenbrock(p), p, {steps = 10})
+    collectgarbage() collectgarbage()
+    assert.is_true(gb.memory.report().used <= before + 4096)
+  end)
+end)
+
+describe("stateful optimisers", function()
+  it("step, give the loss before the step, and keep their state", function()
+    for _, name in ipairs{"adam", "sgd", "lbfgs"} do
+      local p <const> = gb.param(3)
+      local opt <const> = gb.optim[name](p, name == "lbfgs" and {} or {lr = 0.1})
+      local function loss() return (p - 1) ^ 2 end
+      local first <const> = opt:step(loss)
+      near(4, first, 1e-12, name)
+      for _ = 1, 200 do opt:step(loss) end
+      near(1, p.value, 1e-2, name)
+    end
+  end)
+
+  it("undo a step to nowhere", function()
+    local p <const> = gb.param(0.2)
+    local opt <const> = gb.optim.sgd(p, {lr = 1})
+    local function loss() return -p:log() * -1 end
+    opt:step(loss)                                     -- to 0.2 - 5 < 0
+    assert.is_true(p.value:item() < 0)
+    local _, info <const> = opt:step(loss)
+    assert.is_true(info.undone)
+    near(0.2, p.value, 1e-15)
+  end)
+end)

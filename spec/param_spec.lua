@@ -1,0 +1,153 @@
+local gb <const> = require "gibbous"
+local support <const> = require "spec.support"
+local near <const>, raises <const> = support.near, support.raises
+
+describe("gb.param", function()
+  it("without bounds is its own unconstrained value", function()
+    local p <const> = gb.param(-2.5)
+    near(-2.5, p.value, 0)
+    near(-2.5, p.raw, 0)
+  end)
+
+  it("above a minimum is min + exp(raw)", function()
+    near(math.log(3), gb.param(3, {min = 0}).raw, 1e-14)
+    local p <const> = gb.param(3, {min = 1})
+    near(math.log(2), p.raw, 1e-14)
+    p.raw = 0
+    near(2, p.value, 1e-14)
+  end)
+
+  it("below a maximum is max - exp(raw)", function()
+    local p <const> = gb.param(-1, {max = 1})
+    near(math.log(2), p.raw, 1e-14)
+    near(-1, p.value, 1e-14)
+  end)
+
+  it("between two bounds is a sigmoid of raw", function()
+    local p <const> = gb.param(0.25, {min = 0, max = 1})
+    near(math.log(0.25 / 0.75), p.raw, 1e-13)
+    p.raw = 0
+    near(0.5, p.value, 1e-14)
+    near(1, p.min + p.max, 0)
+  end)
+
+  it("takes a list, and gives it back", function()
+    local p <const> = gb.param({0.5, 2, 8}, {min = 0})
+    assert.equal(3, #p)
+    near({0.5, 2, 8}, p.value, 1e-14)
+    near({math.log(0.5), math.log(2), math.log(8)}, p.raw, 1e-14)
+  end)
+
+  it("takes a transform of one's own", function()
+    local p <const> = gb.param(9, {transform = {forward = function(raw) return raw ^ 2 end,
+      inverse = function(v) return v:sqrt() end}})
+    near(3, p.raw, 1e-14)
+    p.raw = 4
+    near(16, p.value, 1e-14)
+  end)
+
+  it("counts assignments in version", function()
+    local p <const> = gb.param(1, {min = 0})
+    local before <const> = p.version
+    p.value = 2
+    p.raw = 0
+    assert.equal(before + 2, p.version)
+  end)
+
+  it("keeps the value an expression was built with", function()
+    local p <const> = gb.param(2)
+    local y <const> = p * 10
+    p.value = 3
+    near(20, y, 0)
+    near(30, p * 10, 0)
+  end)
+
+  it("acts as a tensor: operators, methods, text", function()
+    local p <const>, x <const> = gb.param(4, {min = 0}), gb.tensor{1, 2}
+    near({5, 6}, x + p, 0)
+    near({5, 6}, p + x, 0)
+    near({3, 2}, p - x, 0)
+    near({0.25, 0.5}, x / p, 0)
+    near(16, p ^ 2, 0)
+    near(-4, -p, 0)
+    near(2, p:sqrt(), 0)
+    assert.equal(0, p.ndim)
+    assert.equal("param", gb.type(p))
+    assert.equal("4 nats", p .. " nats")
+  end)
+
+  it("adopts the float type of what it meets", function()
+    local p <const> = gb.param(0.5)
+    assert.equal("f32", (gb.ones(3, {dtype = "f32"}) * p).dtype)
+    assert.equal("f64", (gb.ones(3) * p).dtype)
+  end)
+
+  it("differentiates by value and by raw", function()
+    local p <const> = gb.param(3, {min = 0})
+    near(6, gb.grad(p ^ 2, p), 1e-14)
+    near(18, gb.grad(p ^ 2, p, {raw = true}), 1e-13)
+    local g <const> = gb.grad(p ^ 2 * 5, {scale = p}, {raw = true})
+    near(90, g.scale, 1e-13)
+  end)
+
+  it("refuses values outside its bounds, naming them", function()
+    raises("option", "parameter 'noise' = 0 is not inside its bounds (0, inf)", gb.param, 0, {min = 0, name = "noise"})
+    local p <const> = gb.param(0.5, {min = 0, max = 1, name = "weight"})
+    raises("option", "(0, 1)", function() p.value = 1.5 end)
+    near(0.5, p.value, 1e-15)
+  end)
+
+  it("refuses NaN and what is not finite", function()
+    local p <const> = gb.param(1, {name = "scale"})
+    raises("nan", "parameter 'scale' cannot be set to NaN", function() p.value = 0 / 0 end)
+    raises("nan", "not finite", function() p.raw = math.huge end)
+    near(1, p.value, 0)
+  end)
+
+  it("refuses matrices, words, and swapped bounds", function()
+    raises("shape", "one number or a vector", gb.param, gb.ones(2, 2))
+    raises("option", "must be a number, a list or a tensor, got string", gb.param, "one")
+    raises("option", "min 2 is not below max 1", gb.param, 1.5, {min = 2, max = 1})
+  end)
+
+  it("names the nearest option", function()
+    raises("option", "unknown option 'prioor', did you mean 'prior'?", gb.param, 1, {prioor = 1})
+  end)
+
+  it("refuses fields it does not have", function()
+    raises("option", "no field 'values'", function() gb.param(1).values = 2 end)
+  end)
+
+  it("blames the caller's line", function()
+    local err <const> = raises("option", "bounds", function() return gb.param(-1, {min = 0}) end)
+    assert.matches("param_spec%.lua:%d+$", err.line)
+  end)
+end)
+
+describe("gb.params", function()
+  it("walks tables in sorted order, list part first, and gives paths", function()
+    local a <const>, b <const>, c <const>, d <const> = gb.param(1), gb.param(2), gb.param(3), gb.param(4)
+    local list <const>, names <const> = gb.params{b, weight = {out = d, inner = c}, bias = a}
+    assert.same({"[1]", "bias", "weight.inner", "weight.out"}, names)
+    assert.is_true(rawequal(list[1], b) and rawequal(list[2], a) and rawequal(list[3], c) and rawequal(list[4], d))
+  end)
+
+  it("lists a parameter that occurs twice once", function()
+    local p <const> = gb.param(1)
+    local list <const> = gb.params{a = p, b = p}
+    assert.equal(1, #list)
+  end)
+
+  it("knows the paths of kernels and their parts", function()
+    local K <const> = gb.kernels
+    local k <const> = K.rbf{}:named "trend" + K.periodic{} * K.rbf{}
+    local _, names <const> = gb.params(k)
+    assert.same({"trend.lengthscale", "trend.variance", "[2].variance", "[2][1].lengthscale", "[2][1].period",
+      "[2][2].lengthscale"}, names)
+  end)
+
+  it("puts a given path in front", function()
+    local _, names <const> = gb.params({scale = gb.param(1)}, "net")
+    assert.same({"net.scale"}, names)
+  end)
+end)

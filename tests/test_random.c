@@ -1,0 +1,313 @@
+/* test_random.c - random expressions: the same values as the oracle, and the same bits for every budget, number of threads,
+** and way of asking; the bytes that the plan said, watched under two poison patterns. */
+#include "oracle.h"
+
+#include "eval_fixture.h"
+#include "plan/pack.h"
+
+#define ROUNDS 150
+#define STEPS 14
+#define OUTPUTS 3
+
+static uint64_t draw_seed, drawn;
+static int used[GB_NOPS];
+
+static size_t draw (size_t below) {
+  uint32_t w[4];
+  gb_philox(draw_seed, 17, drawn++, w);
+  return w[0] % below;
+}
+
+/* An expression of STEPS random steps over a pool; shapes are made of a few extents, so that operands often fit. */
+typedef struct pool {
+  gb_node *at[STEPS + 8];
+  int n;
+} pool;
+
+static const size_t extents[] = {1, 5, 17, 70};
+
+static gb_node *random_leaf (void) {
+  const size_t a = extents[draw(4)], b = extents[draw(4)];
+  switch (draw(3)) {
+    case 0: return in1(a, -1, 1);
+    case 1: return in2(a, b, -1, 1);
+    default: return in3(draw(2) + 1, a, 1 + draw(4), -1, 1);
+  }
+}
+
+static gb_node *pick_node (const pool *p) { return p->at[draw((size_t)p->n)]; }
+
+/* Keeps values in (-1, 1), so that errors do not grow. */
+static gb_node *tame (gb_node *x) { return map1(draw(2) ? GB_OP_SIN : GB_OP_TANH, x); }
+
+static gb_node *step_map1 (gb_node *x) {
+  static const gb_op ops[] = {GB_OP_NEG, GB_OP_ABS, GB_OP_SQUARE, GB_OP_EXP, GB_OP_COS, GB_OP_ATAN, GB_OP_SIGMOID, GB_OP_SOFTPLUS,
+                              GB_OP_RELU, GB_OP_ERF, GB_OP_NDTR, GB_OP_LOG_NDTR, GB_OP_EXPM1};
+  return map1(ops[draw(sizeof ops / sizeof ops[0])], x);
+}
+
+static gb_node *step_map2 (gb_node *x, gb_node *y) {
+  static const gb_op ops[] = {GB_OP_ADD, GB_OP_SUB, GB_OP_MUL, GB_OP_MAXIMUM, GB_OP_MINIMUM};
+  gb_shape s;
+  if (!gb_shape_broadcast(gb_node_shape(x), gb_node_shape(y), &s)) y = num(0.7);
+  else if (gb_shape_numel(&s) > 30000) return x;
+  return tame(map2(ops[draw(5)], x, y));
+}
+
+static gb_node *step_outer (gb_node *x, gb_node *y) {
+  if (gb_node_shape(x)->ndim != 1 || gb_node_shape(y)->ndim != 1) return step_map2(x, y);
+  return tame(mul(unsq(x, 1), unsq(y, 0)));
+}
+
+static gb_node *step_view (gb_node *x) {
+  const gb_shape *s = gb_node_shape(x);
+  if (s->ndim == 0 || s->ndim > 5) return x;
+  const int axis = (int)draw((size_t)s->ndim);
+  switch (draw(6)) {
+    case 0: return s->ndim < 4 ? unsq(x, (int)draw((size_t)s->ndim + 1)) : x;
+    case 1: return s->dim[axis] == 1 ? sq(x, axis) : x;
+    case 2: return s->ndim >= 2 ? tr(x) : x;
+    case 3: {
+      const size_t k = 1 + draw(s->dim[axis]);
+      return BUILD(gb_slice, x, axis, draw(s->dim[axis] - k + 1), 1, k);
+    }
+    case 4: return BUILD(gb_flip, x, axis);
+    default: {
+      const gb_shape flat = gb_shape_of(1, (size_t[]){gb_shape_numel(s)});
+      return BUILD(gb_reshape, x, &flat);
+    }
+  }
+}
+
+static gb_node *step_reduce (gb_node *x) {
+  static const gb_op ops[] = {GB_OP_SUM, GB_OP_SUM, GB_OP_MAX, GB_OP_MIN, GB_OP_LOGSUMEXP};
+  const gb_shape *s = gb_node_shape(x);
+  if (s->ndim == 0) return x;
+  const unsigned mask = 1u << draw((size_t)s->ndim);
+  gb_node *y = BUILD(gb_reduce, ops[draw(5)], x, mask, draw(2) == 0);
+  return tame(mul(y, num(0.1)));
+}
+
+static gb_node *step_contract (gb_node *x, gb_node *y) {
+  const gb_shape *s = gb_node_shape(x), *t = gb_node_shape(y);
+  if (s->ndim != 2 || t->ndim != 2) return step_map2(x, y);
+  if (s->dim[1] == t->dim[0]) return tame(mul(mm(x, y), num(0.1)));
+  if (s->dim[1] == t->dim[1]) {
+    gb_node *d = BUILD(gb_sqdist, x, y, NULL);
+    return draw(3) == 0 ? tame(mul(d, num(0.1))) : BUILD(gb_radial, (gb_profile)draw(4), d, num(0.5), NULL);
+  }
+  return tame(mul(mm(tr(x), x), num(0.1)));
+}
+
+static gb_node *step_opaque (gb_node *x) {
+  const gb_shape *s = gb_node_shape(x);
+  if (s->ndim == 0) return x;
+  const int axis = (int)draw((size_t)s->ndim);
+  switch (draw(4)) {
+    case 0: return tame(mul(attr_node(GB_OP_CUMSUM, 1, &x, (gb_attr){.i = {axis, draw(2) == 0}}), num(0.1)));
+    case 1: return BUILD(gb_pick, attr_node(GB_OP_SORT, 1, &x, (gb_attr){.i = {axis, draw(2) == 0}}), 0);
+    case 2: return BUILD(gb_cat, 2, ((gb_node *[]){x, x}), axis);
+    default: {
+      if (s->ndim != 2 || s->dim[0] > 20) return x;
+      gb_node *a = add(mm(x, tr(x)), mul(BUILD(gb_eye, fx.g, s->dim[0], gb_node_dtype(x)), num(3)));
+      return draw(2) ? tame(BUILD(gb_solve, a, x)) : tame(mul(BUILD(gb_logdet, a), num(0.05)));
+    }
+  }
+}
+
+static gb_node *random_step (const pool *p) {
+  gb_node *x = pick_node(p), *y = pick_node(p);
+  switch (draw(10)) {
+    case 0: case 1: return tame(step_map1(x));
+    case 2: case 3: return step_map2(x, y);
+    case 4: return step_outer(x, y);
+    case 5: return step_view(x);
+    case 6: case 7: return step_reduce(x);
+    case 8: return step_contract(x, y);
+    default: return step_opaque(x);
+  }
+}
+
+/* Builds the outputs of expression 'seed': two values, and a gradient of the sum of the last. */
+static void build (uint64_t seed, gb_dtype t, gb_node *out[OUTPUTS]) {
+  pool p = {.n = 0};
+  draw_seed = seed;
+  drawn = 0;
+  inputs_begin(seed, t, GB_NODE_GRAD);
+  for (int i = 0; i < 3; i++) p.at[p.n++] = random_leaf();
+  for (int i = 0; i < STEPS; i++) p.at[p.n++] = random_step(&p);
+  out[0] = p.at[p.n - 1];
+  out[1] = p.at[p.n - 2];
+  gb_node *loss = sum_all(out[0]), *x = inputs.leaf[draw(3)];
+  out[2] = BUILD(gb_grad, loss, NULL, 1, &x, true);
+}
+
+static void count_ops (gb_node *const *out) {
+  gb_node **order;
+  size_t n;
+  OK(gb_graph_order(fx.g, OUTPUTS, out, true, &order, &n, &fx.err));
+  for (size_t i = 0; i < n; i++) used[order[i]->op]++;
+  free(order);
+}
+
+static void check_against_oracle (uint64_t seed, const gb_node *n, const double *want) {
+  for (size_t e = 0; e < gb_shape_numel(gb_node_shape(n)); e++) {
+    const double got = element(n, 0, e);
+    if (!(fabs(got - want[e]) <= 1e-8 * (1 + fabs(want[e]))))
+      fail_msg("expression %llu: element %zu is %.15g, want %.15g", (unsigned long long)seed, e, got, want[e]);
+  }
+}
+
+static void random_expressions_have_the_oracles_values (void **unused) {
+  (void)unused;
+  eval_begin(2, (size_t)1 << 28);
+  memset(used, 0, sizeof used);
+  for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
+    gb_node *out[OUTPUTS];
+    double *want[OUTPUTS];
+    build(seed, GB_F64, out);
+    count_ops(out);
+    for (int i = 0; i < OUTPUTS; i++) want[i] = oracle_of(out[i], 0);
+    if (gb_eval(fx.g, OUTPUTS, out, &fx.err) != GB_OK) fail_msg("expression %llu: %s", (unsigned long long)seed, fx.err.text);
+    for (int i = 0; i < OUTPUTS; i++) {
+      check_against_oracle(seed, out[i], want[i]);
+      free(want[i]);
+    }
+    release_to(0);
+    gb_cache_drop(fx.g, SIZE_MAX);
+  }
+  for (int op = 0; op < GB_NOPS; op++)
+    if (used[op] > 0) print_message("%s %d  ", gb_ops[op].name, used[op]);
+  print_message("\n");
+  eval_end();
+}
+
+/* Bits of an expression's outputs, one after the other; malloc'ed. */
+typedef struct bits { void *at[OUTPUTS]; size_t bytes[OUTPUTS]; } bits;
+
+static bits take_bits (gb_node *const *out) {
+  bits b;
+  for (int i = 0; i < OUTPUTS; i++) {
+    b.bytes[i] = gb_shape_bytes(gb_node_shape(out[i]), gb_node_dtype(out[i]));
+    b.at[i] = malloc(b.bytes[i] + 1);
+    gb_tensor *t = &out[i]->out[0].tensor, copy = *t;
+    gb_storage st = {.refs = 1, .data = b.at[i], .bytes = b.bytes[i]};
+    copy.storage = &st;                              /* leaves may be views */
+    copy.offset = 0;
+    gb_strides_of(&copy.shape, copy.stride);
+    gb_tensor_copy(&copy, t);
+  }
+  return b;
+}
+
+static void free_bits (bits *b) {
+  for (int i = 0; i < OUTPUTS; i++) free(b->at[i]);
+}
+
+static void same_bits (uint64_t seed, const char *how, const bits *a, const bits *b) {
+  for (int i = 0; i < OUTPUTS; i++)
+    if (a->bytes[i] != b->bytes[i] || memcmp(a->at[i], b->at[i], a->bytes[i]) != 0)
+      fail_msg("expression %llu: output %d has other bits %s", (unsigned long long)seed, i, how);
+}
+
+enum { JOINTLY, ONE_BY_ONE, INSIDE_FIRST, LEAST_BUDGET };
+
+/* Evaluates expression 'seed' in a graph of its own. */
+static bits bits_of (uint64_t seed, gb_dtype t, int threads, int how) {
+  gb_node *out[OUTPUTS];
+  eval_begin(threads, (size_t)1 << 28);
+  build(seed, t, out);
+  if (how == LEAST_BUDGET) {
+    gb_plan *p;
+    gb_plan_report r;
+    OK(gb_plan_new(fx.g, OUTPUTS, out, NULL, &p, &fx.err));
+    gb_plan_report_get(p, &r);
+    gb_plan_free(p);
+    device->ledger.limit = device->ledger.used + r.minimum;
+  }
+  if (how == INSIDE_FIRST) {                          /* as a debugging print would */
+    gb_node **order;
+    size_t n;
+    OK(gb_graph_order(fx.g, OUTPUTS, out, true, &order, &n, &fx.err));
+    for (size_t i = 0; i < n; i++) gb_node_ref(order[i]);
+    for (size_t i = 0; i < n; i += 3) OK(gb_eval(fx.g, 1, &order[i], &fx.err));
+    for (size_t i = 0; i < n; i++) gb_node_unref(order[i]);
+    free(order);
+  }
+  if (how == ONE_BY_ONE)
+    for (int i = OUTPUTS - 1; i >= 0; i--) OK(gb_eval(fx.g, 1, &out[i], &fx.err));
+  else OK(gb_eval(fx.g, OUTPUTS, out, &fx.err));
+  const bits b = take_bits(out);
+  eval_end();
+  return b;
+}
+
+static void bits_depend_on_nothing_but_the_expression (void **unused) {
+  (void)unused;
+  static const struct { int threads, how; const char *text; } ways[] = {
+    {2, JOINTLY, "with two threads"}, {1, ONE_BY_ONE, "one by one"}, {1, INSIDE_FIRST, "after observing inner values"},
+    {1, LEAST_BUDGET, "in the least memory"}};
+  for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
+    const gb_dtype t = seed % 2 ? GB_F64 : GB_F32;
+    bits a = bits_of(seed, t, 1, JOINTLY);
+    for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
+      bits b = bits_of(seed, t, ways[w].threads, ways[w].how);
+      same_bits(seed, ways[w].text, &a, &b);
+      free_bits(&b);
+    }
+    free_bits(&a);
+  }
+}
+
+/* A plan run under watch uses its bytes: no stray write, nothing declared and not used. */
+static void check_bytes (uint64_t seed, gb_node **out) {
+  gb_plan *p;
+  gb_plan_report r;
+  gb_run_stats s;
+  OK(gb_plan_new(fx.g, OUTPUTS, out, NULL, &p, &fx.err));
+  gb_plan_report_get(p, &r);
+  OK(gb_plan_run(p, &fx.err));
+  gb_plan_stats(p, &s);
+  gb_plan_free(p);
+  if (s.measured != r.peak || gb_plan_check.strays > 0 || gb_plan_check.unwritten >= 64 || gb_plan_check.high_water > r.arena)
+    fail_msg("expression %llu: peak %zu, measured %zu, %zu stray bytes, %zu unwritten, arena %zu of %zu: %s",
+             (unsigned long long)seed, r.peak, s.measured, gb_plan_check.strays, gb_plan_check.unwritten,
+             gb_plan_check.high_water, r.arena, gb_plan_check.first);
+}
+
+static void plans_use_the_bytes_they_say (void **unused) {
+  (void)unused;
+  size_t idle = 0;
+  for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
+    size_t high = 0, arena = 0;
+    for (int pattern = 0; pattern < 2; pattern++) {
+      gb_node *out[OUTPUTS];
+      eval_begin(1, (size_t)1 << 28);
+      build(seed, seed % 2 ? GB_F32 : GB_F64, out);
+      gb_plan *p;
+      gb_plan_report r;
+      OK(gb_plan_new(fx.g, OUTPUTS, out, NULL, &p, &fx.err));
+      gb_plan_report_get(p, &r);
+      gb_plan_free(p);
+      arena = r.arena;
+      gb_plan_check = (gb_plan_watch){.on = true, .poison = pattern ? 0x5a : 0xa7};
+      check_bytes(seed, out);
+      if (gb_plan_check.high_water > high) high = gb_plan_check.high_water;
+      if (gb_plan_check.unused_scratch > idle) idle = gb_plan_check.unused_scratch;
+      gb_plan_check = (gb_plan_watch){0};
+      eval_end();
+    }
+    if (arena - high >= GB_ARENA_ALIGN + 64)
+      fail_msg("expression %llu: only %zu of an arena of %zu were touched", (unsigned long long)seed, high, arena);
+  }
+  print_message("most scratch left idle at the end of one step: %zu bytes\n", idle);
+}
+
+int main (void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(random_expressions_have_the_oracles_values),
+    cmocka_unit_test(bits_depend_on_nothing_but_the_expression),
+    cmocka_unit_test(plans_use_the_bytes_they_say),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,595 @@
+/* test_solve.c - conjugate gradients, preconditioners, Lanczos and the stochastic marginal likelihood, against dense
+** elimination in doubles. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/interrupt.h"
+#include "base/rng.h"
+#include "graph/grad.h"
+#include "solve/marginal.h"
+
+static gb_backend *be;
+static gb_graph *g;
+static gb_error err;
+static gb_node *held[256];
+static int nheld;
+
+static int begin (void **state) {
+  (void)state;
+  nheld = 0;
+  if (gb_backend_cpu_new(2, (size_t)1 << 28, &be, &err) != GB_OK) return -1;
+  return gb_graph_new(be, &g, &err) == GB_OK ? 0 : -1;
+}
+
+static int end (void **state) {
+  (void)state;
+  while (nheld > 0) gb_node_unref(held[--nheld]);
+  const bool clean = g->nnodes == 0;
+  gb_graph_free(g);
+  const bool empty = be->ledger.used == 0;
+  gb_backend_free(be);
+  return clean && empty ? 0 : -1;
+}
+
+static void ok (gb_status st) {
+  if (st != GB_OK) fail_msg("%s: %s", gb_status_code(st), err.text);
+}
+
+static gb_node *hold (gb_status st, gb_node *n) {
+  ok(st);
+  assert_true(nheld < 256);
+  return held[nheld++] = n;
+}
+
+/* BUILD(gb_map1, GB_OP_EXP, x) calls gb_map1(GB_OP_EXP, x, &node, &err) and holds the node. */
+#define BUILD(call, ...) ({ gb_node *built_ = NULL; gb_status st_ = call(__VA_ARGS__, &built_, &err); hold(st_, built_); })
+
+static gb_node *leaf (gb_dtype t, unsigned flags, int ndim, const size_t *dim, const double *v) {
+  const gb_shape s = gb_shape_of(ndim, dim);
+  gb_tensor x;
+  ok(gb_tensor_new(&be->ledger, t, &s, GB_MEM_TENSOR, "", "", &x, &err));
+  for (size_t i = 0; i < gb_shape_numel(&s); i++) gb_element_set(gb_tensor_data(&x), i, t, v[i]);
+  gb_node *n = NULL;
+  const gb_status st = gb_node_leaf(g, &x, flags, "", &n, &err);
+  gb_tensor_clear(&x);
+  return hold(st, n);
+}
+
+static gb_node *random_leaf (gb_dtype t, unsigned flags, size_t n, size_t r, uint64_t seed) {
+  double *v = malloc((n * r + 1) * sizeof *v);
+  for (size_t i = 0; i < n * r; i++) v[i] = gb_rand_normal(seed, 0, i);
+  gb_node *l = leaf(t, flags, r == 1 ? 1 : 2, (size_t[]){n, r}, v);
+  free(v);
+  return l;
+}
+
+/* The kernel exp(-c |x - y|^2 / 2) on n points of the plane, and with noise on its diagonal. */
+static gb_node *kernel (gb_dtype t, size_t n, gb_node *c) {
+  double *x = malloc((2 * n + 1) * sizeof *x);
+  for (size_t i = 0; i < 2 * n; i++) x[i] = gb_rand_uniform(11, 0, i);
+  gb_node *points = leaf(t, 0, 2, (size_t[]){n, 2}, x);
+  free(x);
+  gb_node *s = BUILD(gb_sqdist, points, points, NULL);
+  return BUILD(gb_radial, GB_RBF, s, c, NULL);
+}
+
+static gb_node *scalar (gb_dtype t, unsigned flags, double v) { return leaf(t, flags, 0, NULL, &v); }
+
+static gb_node *plus_noise (gb_node *k, double noise) {
+  gb_node *unit = BUILD(gb_eye, g, gb_node_shape(k)->dim[0], gb_node_dtype(k));
+  return BUILD(gb_map2, GB_OP_ADD, k, BUILD(gb_scale, unit, noise));
+}
+
+static double *doubles (gb_node *n) {
+  double *v = malloc((gb_shape_numel(gb_node_shape(n)) + 1) * sizeof *v);
+  ok(gb_node_doubles(n, v, &err));
+  return v;
+}
+
+/* Gaussian elimination with pivoting: b (n, r) becomes the solution; returns log |det a|. Both are overwritten. */
+static double eliminate (double *a, double *b, size_t n, size_t r) {
+  double logdet = 0;
+  for (size_t k = 0; k < n; k++) {
+    size_t p = k;
+    for (size_t i = k; i < n; i++)
+      if (fabs(a[i * n + k]) > fabs(a[p * n + k])) p = i;
+    for (size_t j = 0; j < n; j++) { const double t = a[k * n + j]; a[k * n + j] = a[p * n + j]; a[p * n + j] = t; }
+    for (size_t j = 0; j < r; j++) { const double t = b[k * r + j]; b[k * r + j] = b[p * r + j]; b[p * r + j] = t; }
+    logdet += log(fabs(a[k * n + k]));
+    for (size_t i = 0; i < n; i++) {
+      if (i == k) continue;
+      const double f = a[i * n + k] / a[k * n + k];
+      for (size_t j = k; j < n; j++) a[i * n + j] -= f * a[k * n + j];
+      for (size_t j = 0; j < r; j++) b[i * r + j] -= f * b[k * r + j];
+    }
+  }
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < r; j++) b[i * r + j] /= a[i * n + i];
+  return logdet;
+}
+
+#define CHECK_NEAR(got, want, tol)                                                                        \
+  do {                                                                                                    \
+    const double got_ = (got), want_ = (want), tol_ = (tol);                                              \
+    if (!(fabs(got_ - want_) <= tol_)) fail_msg("%s = %.12g, want %.12g +- %.1g", #got, got_, want_, tol_); \
+  } while (0)
+
+/* |b - A x| / |b| of the worst column, in doubles. */
+static double true_residual (gb_node *a, gb_node *b, gb_node *x) {
+  double *va = doubles(a), *vb = doubles(b), *vx = doubles(x), worst = 0;
+  const size_t n = gb_node_shape(a)->dim[0], r = gb_shape_numel(gb_node_shape(b)) / (n > 0 ? n : 1);
+  for (size_t c = 0; c < r; c++) {
+    double rr = 0, bb = 0;
+    for (size_t i = 0; i < n; i++) {
+      double s = vb[i * r + c];
+      bb += s * s;
+      for (size_t j = 0; j < n; j++) s -= va[i * n + j] * vx[j * r + c];
+      rr += s * s;
+    }
+    if (bb > 0 && !(sqrt(rr / bb) <= worst)) worst = sqrt(rr / bb);
+  }
+  free(va), free(vb), free(vx);
+  return worst;
+}
+
+static gb_node *solve (gb_node *a, gb_node *b, const gb_cg_options *o, gb_cg_info *info) {
+  gb_node *x = NULL;
+  return hold(gb_solve_cg(a, b, o, &x, info, &err), x);
+}
+
+static void cg_agrees_with_elimination (void **state) {
+  (void)state;
+  const size_t columns[] = {1, 3};
+  for (int d = 0; d < 2; d++) for (int k = 0; k < 2; k++) {
+    const gb_dtype t = d == 0 ? GB_F64 : GB_F32;
+    const size_t n = 90, r = columns[k];
+    gb_node *a = plus_noise(kernel(t, n, scalar(t, 0, 30)), 0.1), *b = random_leaf(t, 0, n, r, 3);
+    const gb_cg_options o = {.tol = d == 0 ? 1e-10 : 1e-5, .max_iter = 500};
+    gb_cg_info info;
+    gb_node *x = solve(a, b, &o, &info);
+    assert_true(info.converged && info.reason == GB_CG_CONVERGED && info.iterations > 5 && info.residual <= o.tol);
+    double *va = doubles(a), *want = doubles(b), *got = doubles(x);
+    eliminate(va, want, n, r);
+    for (size_t i = 0; i < n * r; i++) CHECK_NEAR(got[i], want[i], (d == 0 ? 1e-7 : 3e-2) * (1 + fabs(want[i])));
+    free(va), free(want), free(got);
+  }
+}
+
+static void the_reported_residual_is_the_true_one (void **state) {
+  (void)state;
+  gb_node *a = plus_noise(kernel(GB_F64, 80, scalar(GB_F64, 0, 10)), 1e-3), *b = random_leaf(GB_F64, 0, 80, 2, 4);
+  for (int iterations = 0; iterations < 40; iterations += 13) {
+    const gb_cg_options o = {.tol = 1e-14, .max_iter = iterations};
+    gb_cg_info info;
+    gb_node *x = solve(a, b, &o, &info);
+    assert_false(info.converged);
+    assert_int_equal(info.reason, GB_CG_MAX_ITER);
+    assert_int_equal(info.iterations, iterations);
+    CHECK_NEAR(info.residual, true_residual(a, b, x), 1e-6 * info.residual);
+  }
+}
+
+static void a_residual_below_the_dtype_stagnates_instead_of_looping (void **state) {
+  (void)state;
+  gb_node *a = plus_noise(kernel(GB_F32, 60, scalar(GB_F32, 0, 10)), 1e-2), *b = random_leaf(GB_F32, 0, 60, 1, 4);
+  const gb_cg_options o = {.tol = 1e-12, .max_iter = 100000};
+  gb_cg_info info;
+  solve(a, b, &o, &info);
+  assert_int_equal(info.reason, GB_CG_STAGNATED);
+  assert_string_equal(gb_cg_reason_text(info.reason), "stagnated");
+  assert_true(info.residual < 1e-3 && info.residual > 1e-12);
+}
+
+static void a_column_does_not_depend_on_its_neighbours (void **state) {
+  (void)state;
+  const size_t n = 70;
+  gb_node *a = plus_noise(kernel(GB_F64, n, scalar(GB_F64, 0, 30)), 0.1), *b = random_leaf(GB_F64, 0, n, 3, 5);
+  const gb_cg_options o = {.tol = 1e-8, .max_iter = 500};
+  gb_cg_info info;
+  double *all = doubles(solve(a, b, &o, &info)), *vb = doubles(b), alone[70];
+  for (size_t c = 0; c < 3; c++) {
+    for (size_t i = 0; i < n; i++) alone[i] = vb[i * 3 + c];
+    double *x = doubles(solve(a, leaf(GB_F64, 0, 1, &n, alone), &o, &info));
+    for (size_t i = 0; i < n; i++) CHECK_NEAR(all[i * 3 + c], x[i], 0);
+    free(x);
+  }
+  free(all), free(vb);
+}
+
+static void edge_cases_are_solved_at_once (void **state) {
+  (void)state;
+  const gb_cg_options o = GB_CG_DEFAULTS;
+  gb_cg_info info;
+  const double one[] = {4}, rhs[] = {2}, zeros[3] = {0}, unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  double *x = doubles(solve(leaf(GB_F64, 0, 2, (size_t[]){1, 1}, one), leaf(GB_F64, 0, 1, (size_t[]){1}, rhs), &o, &info));
+  CHECK_NEAR(x[0], 0.5, 0);
+  assert_int_equal(info.iterations, 1);
+  free(x);
+  gb_node *eye = leaf(GB_F64, 0, 2, (size_t[]){3, 3}, unit);
+  x = doubles(solve(eye, leaf(GB_F64, 0, 1, (size_t[]){3}, zeros), &o, &info));
+  assert_true(info.converged && info.iterations == 0 && info.residual == 0 && x[0] == 0);
+  free(x);
+  solve(leaf(GB_F64, 0, 2, (size_t[]){0, 0}, one), leaf(GB_F64, 0, 1, (size_t[]){0}, rhs), &o, &info);
+  assert_true(info.converged);
+  solve(eye, leaf(GB_F64, 0, 2, (size_t[]){3, 0}, rhs), &o, &info);
+  assert_true(info.converged);
+}
+
+static void a_good_first_guess_saves_the_iterations (void **state) {
+  (void)state;
+  gb_node *a = plus_noise(kernel(GB_F64, 50, scalar(GB_F64, 0, 10)), 0.1), *b = random_leaf(GB_F64, 0, 50, 1, 8);
+  gb_cg_options o = {.tol = 1e-9, .max_iter = 500};
+  gb_cg_info info;
+  o.x0 = solve(a, b, &o, &info);
+  solve(a, b, &o, &info);
+  assert_true(info.converged && info.iterations == 0);
+}
+
+static void indefinite_and_broken_matrices_are_reported (void **state) {
+  (void)state;
+  const double indefinite[] = {1, 0, 0, -1}, broken[] = {1, NAN, NAN, 1}, b[] = {1, 2};
+  const gb_cg_options o = GB_CG_DEFAULTS;
+  gb_cg_info info;
+  gb_node *rhs = leaf(GB_F64, 0, 1, (size_t[]){2}, b);
+  solve(leaf(GB_F64, 0, 2, (size_t[]){2, 2}, indefinite), rhs, &o, &info);
+  assert_false(info.converged);
+  assert_int_equal(info.reason, GB_CG_INDEFINITE);
+  assert_true(info.residual > 0.1);
+  solve(leaf(GB_F64, 0, 2, (size_t[]){2, 2}, broken), rhs, &o, &info);
+  assert_int_equal(info.reason, GB_CG_NAN);
+  assert_true(isnan(info.residual));
+}
+
+static void a_broken_column_leaves_its_neighbours_alone (void **state) {
+  (void)state;
+  const double m[] = {2, 1, 1, 3}, b[] = {1, NAN, 2, 1};
+  const gb_cg_options o = {.tol = 1e-12, .max_iter = 50};
+  gb_cg_info info;
+  double *x = doubles(solve(leaf(GB_F64, 0, 2, (size_t[]){2, 2}, m), leaf(GB_F64, 0, 2, (size_t[]){2, 2}, b), &o, &info));
+  assert_int_equal(info.reason, GB_CG_NAN);
+  free(x);
+}
+
+static void wrong_shapes_and_options_are_errors (void **state) {
+  (void)state;
+  gb_cg_options o = GB_CG_DEFAULTS;
+  gb_cg_info info;
+  gb_node *x = NULL, *a = plus_noise(kernel(GB_F64, 5, scalar(GB_F64, 0, 1)), 0.1);
+  assert_int_equal(gb_solve_cg(a, random_leaf(GB_F64, 0, 4, 1, 1), &o, &x, &info, &err), GB_ESHAPE);
+  assert_int_equal(gb_solve_cg(a, random_leaf(GB_F32, 0, 5, 1, 1), &o, &x, &info, &err), GB_EDTYPE);
+  gb_node *b = random_leaf(GB_F64, 0, 5, 1, 1);
+  assert_int_equal(gb_solve_cg(random_leaf(GB_F64, 0, 5, 4, 1), b, &o, &x, &info, &err), GB_ESHAPE);
+  o.tol = 0;
+  assert_int_equal(gb_solve_cg(a, b, &o, &x, &info, &err), GB_EOPTION);
+  assert_null(x);
+}
+
+static void an_interrupt_ends_the_iteration (void **state) {
+  (void)state;
+  gb_node *a = plus_noise(kernel(GB_F64, 20, scalar(GB_F64, 0, 10)), 0.1), *b = random_leaf(GB_F64, 0, 20, 1, 8);
+  const gb_cg_options o = GB_CG_DEFAULTS;
+  gb_cg_info info;
+  gb_node *x = NULL;
+  gb_interrupt_raise();
+  const gb_status st = gb_solve_cg(a, b, &o, &x, &info, &err);
+  gb_interrupt_clear();
+  assert_int_equal(st, GB_EINTR);
+}
+
+static void a_failed_allocation_leaks_nothing (void **state) {
+  (void)state;
+  gb_node *k = kernel(GB_F64, 20, scalar(GB_F64, 0, 10)), *a = plus_noise(k, 0.1), *b = random_leaf(GB_F64, 0, 20, 1, 8);
+  const gb_logdet_options o = {.cg = GB_CG_DEFAULTS, .probes = 3};
+  const size_t nodes = g->nnodes, used = be->ledger.used;
+  gb_status st;
+  long n = 0;
+  do {
+    gb_precond p;
+    gb_marginal m = {0};
+    be->ledger.fail_after = (long)be->ledger.allocations + n++;
+    st = gb_precond_pivoted_cholesky(&p, k, 0.1, 5, 0, &err);
+    if (st == GB_OK) st = gb_marginal_cg(a, b, &o, &m, &err);
+    be->ledger.fail_after = -1;
+    gb_marginal_clear(&m);
+    gb_precond_clear(&p);
+    assert_true(st == GB_OK || st == GB_ENOMEM);
+    assert_int_equal(g->nnodes, nodes);
+    if (be->ledger.used > used) gb_cache_drop(g, SIZE_MAX);
+    assert_int_equal(be->ledger.used, used);
+  } while (st != GB_OK);
+  assert_true(n > 10);
+}
+
+/* ---- preconditioners ---- */
+
+/* Dense L L' + noise I. */
+static double *dense_precond (const gb_precond *p) {
+  double *m = calloc(p->n * p->n + 1, sizeof *m);
+  for (size_t i = 0; i < p->n; i++)
+    for (size_t j = 0; j < p->n; j++) {
+      m[i * p->n + j] = i == j ? p->noise : 0;
+      for (size_t k = 0; k < p->rank; k++) m[i * p->n + j] += p->lt[k * p->n + i] * p->lt[k * p->n + j];
+    }
+  return m;
+}
+
+static void pivoted_cholesky_approximates_the_kernel_ever_better (void **state) {
+  (void)state;
+  const size_t n = 60;
+  gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 20));
+  double *vk = doubles(k), before = 1;
+  for (size_t rank = 0; rank <= n; rank += 20) {
+    gb_precond p;
+    ok(gb_precond_pivoted_cholesky(&p, k, 1e-6, rank, 0, &err));
+    double *m = dense_precond(&p), trace = 0;
+    for (size_t i = 0; i < n; i++) trace += vk[i * n + i] - (m[i * n + i] - 1e-6);
+    CHECK_NEAR(p.trace_left, trace / (double)n, 1e-9);
+    assert_true(rank == 0 ? p.trace_left == 1 : p.trace_left < before);
+    before = p.trace_left;
+    if (rank == n)
+      for (size_t i = 0; i < n * n; i++) CHECK_NEAR(m[i] - (i % (n + 1) == 0 ? 1e-6 : 0), vk[i], 1e-7);
+    free(m);
+    gb_precond_clear(&p);
+  }
+  free(vk);
+}
+
+static void pivoted_cholesky_stops_when_nothing_is_left (void **state) {
+  (void)state;
+  const size_t n = 30;
+  gb_node *v = random_leaf(GB_F64, 0, n, 2, 3), *k = BUILD(gb_matmul, v, BUILD(gb_transpose, v));
+  gb_precond p;
+  ok(gb_precond_pivoted_cholesky(&p, k, 0.5, 10, 1e-12, &err));
+  assert_int_equal(p.rank, 2);
+  gb_precond_clear(&p);
+  assert_int_equal(gb_precond_pivoted_cholesky(&p, k, 0, 10, 0, &err), GB_EOPTION);
+  assert_int_equal(gb_precond_pivoted_cholesky(&p, BUILD(gb_map1, GB_OP_NEG, k), 1, 10, 0, &err), GB_ENOTPD);
+}
+
+static void applying_a_preconditioner_solves_with_it (void **state) {
+  (void)state;
+  const size_t n = 50, r = 3;
+  gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 20)), *b = random_leaf(GB_F64, 0, n, r, 6);
+  gb_precond p;
+  ok(gb_precond_pivoted_cholesky(&p, k, 0.01, 12, 0, &err));
+  double *m = dense_precond(&p), *want = doubles(b), *in = doubles(b), got[150];
+  gb_precond_apply(&p, n, r, in, got);
+  CHECK_NEAR(eliminate(m, want, n, r), p.logdet, 1e-9 * fabs(p.logdet));
+  for (size_t i = 0; i < n * r; i++) CHECK_NEAR(got[i], want[i], 1e-9 * (1 + fabs(want[i])));
+  free(m), free(want), free(in);
+  gb_precond_clear(&p);
+}
+
+static void samples_have_the_covariance_of_the_preconditioner (void **state) {
+  (void)state;
+  const size_t n = 40, r = 400;
+  gb_precond p;
+  ok(gb_precond_pivoted_cholesky(&p, kernel(GB_F64, n, scalar(GB_F64, 0, 20)), 0.05, 10, 0, &err));
+  double *z = malloc(n * r * sizeof *z), *w = malloc(n * r * sizeof *w), sum = 0;
+  for (size_t c = 0; c < r; c++) gb_precond_sample(&p, 3, n, r, c, z);
+  gb_precond_apply(&p, n, r, z, w);
+  for (size_t i = 0; i < n * r; i++) sum += z[i] * w[i];
+  CHECK_NEAR(sum / (double)r, (double)n, 5 * sqrt(2.0 * (double)n / (double)r));   /* chi squared, n degrees */
+  free(z), free(w);
+  gb_precond_clear(&p);
+}
+
+static void preconditioners_save_iterations (void **state) {
+  (void)state;
+  const size_t n = 120;
+  gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 5)), *a = plus_noise(k, 1e-3), *b = random_leaf(GB_F64, 0, n, 1, 3);
+  gb_cg_options o = {.tol = 1e-8, .max_iter = 2000};
+  gb_cg_info plain, preconditioned;
+  solve(a, b, &o, &plain);
+  gb_precond p;
+  ok(gb_precond_pivoted_cholesky(&p, k, 1e-3, 40, 0, &err));
+  o.precond = &p;
+  gb_node *x = solve(a, b, &o, &preconditioned);
+  assert_true(plain.converged && preconditioned.converged);
+  assert_true(preconditioned.iterations * 4 < plain.iterations);
+  assert_true(preconditioned.condition < plain.condition / 10);
+  CHECK_NEAR(true_residual(a, b, x), preconditioned.residual, 1e-10);
+  gb_precond_clear(&p);
+}
+
+static void jacobi_undoes_bad_scaling (void **state) {
+  (void)state;
+  double d[40];
+  for (int i = 0; i < 40; i++) d[i] = pow(10, i % 8);
+  gb_node *k = plus_noise(kernel(GB_F64, 40, scalar(GB_F64, 0, 50)), 0.5), *v = leaf(GB_F64, 0, 1, (size_t[]){40}, d);
+  gb_node *a = BUILD(gb_map2, GB_OP_MUL, BUILD(gb_map2, GB_OP_MUL, k, v), BUILD(gb_unsqueeze, v, 1));
+  gb_node *b = random_leaf(GB_F64, 0, 40, 1, 3);
+  gb_cg_options o = {.tol = 1e-10, .max_iter = 300};
+  gb_cg_info plain, scaled;
+  solve(a, b, &o, &plain);
+  gb_precond p;
+  ok(gb_precond_jacobi(&p, a, &err));
+  o.precond = &p;
+  solve(a, b, &o, &scaled);
+  assert_true(scaled.converged && scaled.iterations < 60 && (!plain.converged || plain.iterations > scaled.iterations));
+  gb_precond_clear(&p);
+}
+
+/* ---- Lanczos and quadrature ---- */
+
+static void quadrature_is_that_of_gauss_and_legendre (void **state) {
+  (void)state;
+  double d[3] = {0}, e[3], w[3];                /* orthonormal Legendre polynomials: e_j = j / sqrt(4 j^2 - 1) */
+  for (int j = 1; j < 3; j++) e[j - 1] = j / sqrt(4.0 * j * j - 1);
+  assert_true(gb_tridiagonal_quadrature(3, d, e, w));
+  double sum = 0, fourth = 0;
+  for (int i = 0; i < 3; i++) {
+    assert_true(fabs(d[i]) < 1e-15 || fabs(fabs(d[i]) - sqrt(0.6)) < 1e-14);
+    CHECK_NEAR(w[i], fabs(d[i]) < 0.1 ? 4.0 / 9 : 5.0 / 18, 1e-14);
+    sum += w[i];
+    fourth += w[i] * pow(d[i], 4);
+  }
+  CHECK_NEAR(sum, 1, 1e-15);
+  CHECK_NEAR(fourth, 0.2, 1e-15);
+}
+
+static void lanczos_gives_an_orthonormal_basis (void **state) {
+  (void)state;
+  const size_t n = 60, steps = 25;
+  gb_node *a = plus_noise(kernel(GB_F64, n, scalar(GB_F64, 0, 50)), 0.1), *start = random_leaf(GB_F64, 0, n, 1, 2);
+  gb_node *q = NULL, *t = NULL;
+  gb_lanczos_info info;
+  ok(gb_lanczos(a, start, steps, &q, &t, &info, &err));
+  hold(GB_OK, q), hold(GB_OK, t);
+  assert_int_equal(info.steps, steps);
+  double *vq = doubles(q), *vt = doubles(t), *va = doubles(a);
+  for (size_t i = 0; i < steps; i++) for (size_t j = 0; j < steps; j++) {
+    double dot = 0, qaq = 0;
+    for (size_t k = 0; k < n; k++) {
+      double aq = 0;
+      for (size_t l = 0; l < n; l++) aq += va[k * n + l] * vq[l * steps + j];
+      dot += vq[k * steps + i] * vq[k * steps + j];
+      qaq += vq[k * steps + i] * aq;
+    }
+    CHECK_NEAR(dot, i == j, 1e-14);
+    CHECK_NEAR(vt[i * steps + j], qaq, 1e-12 * (double)n);
+  }
+  free(vq), free(vt), free(va);
+}
+
+static void lanczos_stops_in_an_invariant_subspace (void **state) {
+  (void)state;
+  double d[20], one[20];
+  for (int i = 0; i < 20; i++) d[i] = 1 + i % 3, one[i] = 1;
+  gb_node *a = BUILD(gb_diag, leaf(GB_F64, 0, 1, (size_t[]){20}, d)), *q = NULL, *t = NULL;
+  gb_lanczos_info info;
+  ok(gb_lanczos(a, leaf(GB_F64, 0, 1, (size_t[]){20}, one), 15, &q, &t, &info, &err));
+  hold(GB_OK, q), hold(GB_OK, t);
+  assert_int_equal(info.steps, 3);
+}
+
+static double exact_logdet (gb_node *a) {
+  double *v = doubles(a), none;
+  const double logdet = eliminate(v, &none, gb_node_shape(a)->dim[0], 0);
+  free(v);
+  return logdet;
+}
+
+static void logdet_by_probes_covers_the_truth_and_repeats (void **state) {
+  (void)state;
+  const size_t n = 100;
+  gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 30)), *a = plus_noise(k, 0.05);
+  gb_logdet_options o = {.cg = {.tol = 1e-8, .max_iter = 400}, .probes = 20, .seed = 1};
+  gb_logdet_info plain, again, better;
+  ok(gb_logdet_slq(a, &o, &plain, &err));
+  ok(gb_logdet_slq(a, &o, &again, &err));
+  assert_memory_equal(&plain.value, &again.value, sizeof(double));
+  const double want = exact_logdet(a);
+  CHECK_NEAR(plain.value, want, 4 * plain.standard_error);
+  gb_precond p;
+  ok(gb_precond_pivoted_cholesky(&p, k, 0.05, 30, 0, &err));
+  o.cg.precond = &p;
+  ok(gb_logdet_slq(a, &o, &better, &err));
+  CHECK_NEAR(better.value, want, 4 * better.standard_error + 1e-9);
+  assert_true(better.standard_error < plain.standard_error / 3);
+  gb_precond_clear(&p);
+}
+
+/* ---- gradients ---- */
+
+static double item (gb_node *n) {
+  double v;
+  ok(gb_node_doubles(n, &v, &err));
+  return v;
+}
+
+static void the_gradient_of_a_solution_is_the_implicit_one (void **state) {
+  (void)state;
+  const size_t n = 40;
+  const gb_cg_options o = {.tol = 1e-12, .max_iter = 500};
+  gb_cg_info info;
+  gb_node *c = scalar(GB_F64, GB_NODE_GRAD, 20), *b = random_leaf(GB_F64, GB_NODE_GRAD, n, 1, 5);
+  gb_node *a = plus_noise(kernel(GB_F64, n, c), 0.1), *cotangent = random_leaf(GB_F64, 0, n, 1, 6), *s = NULL;
+  gb_node *x = solve(a, b, &o, &info);
+  hold(gb_solve_cg_grad(a, b, x, cotangent, &o, &s, &info, &err), s);
+  gb_node *grads[2] = {NULL}, *const xs[] = {c, b};
+  ok(gb_grad(s, NULL, 2, xs, false, grads, &err));
+  hold(GB_OK, grads[0]), hold(GB_OK, grads[1]);
+  double *vg = doubles(cotangent), *vb = doubles(b), moved[2];
+  for (int side = 0; side < 2; side++) {        /* <g, x> at c -+ h, by elimination */
+    double *m = doubles(plus_noise(kernel(GB_F64, n, scalar(GB_F64, 0, 20 + (side ? 1e-4 : -1e-4))), 0.1)), *v = doubles(b);
+    eliminate(m, v, n, 1);
+    moved[side] = 0;
+    for (size_t i = 0; i < n; i++) moved[side] += vg[i] * v[i];
+    free(m), free(v);
+  }
+  const double want = (moved[1] - moved[0]) / 2e-4;
+  CHECK_NEAR(item(grads[0]), want, 1e-5 * fabs(want));
+  double *m = doubles(a), *u = doubles(cotangent), *got = doubles(grads[1]);
+  eliminate(m, u, n, 1);                        /* A is symmetric: b_bar = A^-1 g */
+  for (size_t i = 0; i < n; i++) CHECK_NEAR(got[i], u[i], 1e-8 * (1 + fabs(u[i])));
+  free(vg), free(vb), free(m), free(u), free(got);
+}
+
+/* With A = c M the exact derivatives in c are -inv_quad / c and n / c, and the normalised probes give just these. */
+static void the_marginal_surrogate_has_the_gradient_of_both_terms (void **state) {
+  (void)state;
+  const size_t n = 60;
+  gb_node *c = scalar(GB_F64, GB_NODE_GRAD, 1.7), *b = random_leaf(GB_F64, GB_NODE_GRAD, n, 1, 5);
+  gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 30)), *fixed = plus_noise(k, 0.1);
+  gb_node *a = BUILD(gb_map2, GB_OP_MUL, fixed, c);
+  for (int preconditioned = 0; preconditioned < 2; preconditioned++) {
+    gb_precond p = {0};
+    if (preconditioned) ok(gb_precond_pivoted_cholesky(&p, k, 0.1, 20, 0, &err));
+    const gb_logdet_options o = {.cg = {.tol = 1e-11, .max_iter = 500, .precond = preconditioned ? &p : NULL},
+                                 .probes = 4, .seed = 9};
+    gb_marginal m;
+    ok(gb_marginal_cg(a, b, &o, &m, &err));
+    assert_true(m.logdet.cg.converged);
+    double *va = doubles(a), *vx = doubles(b), *vb = doubles(b), quad = 0;
+    const double logdet = eliminate(va, vx, n, 1);
+    for (size_t i = 0; i < n; i++) quad += vb[i] * vx[i];
+    CHECK_NEAR(m.inv_quad, quad, 1e-9 * quad);
+    CHECK_NEAR(m.logdet.value, logdet, 5 * m.logdet.standard_error + 1e-6);
+    gb_node *grads[2] = {NULL}, *const xs[] = {c, b};
+    ok(gb_grad(m.surrogate, NULL, 2, xs, false, grads, &err));
+    CHECK_NEAR(item(grads[0]), (-quad + (double)n) / 1.7, 1e-7 * quad);
+    double *got = doubles(grads[1]);
+    for (size_t i = 0; i < n; i++) CHECK_NEAR(got[i], 2 * vx[i], 1e-8 * (1 + fabs(vx[i])));
+    gb_node_unref(grads[0]), gb_node_unref(grads[1]);
+    free(va), free(vx), free(vb), free(got);
+    gb_marginal_clear(&m);
+    gb_precond_clear(&p);
+  }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main (void) {
+  const struct CMUnitTest tests[] = {
+    TEST(cg_agrees_with_elimination),
+    TEST(the_reported_residual_is_the_true_one),
+    TEST(a_residual_below_the_dtype_stagnates_instead_of_looping),
+    TEST(a_column_does_not_depend_on_its_neighbours),
+    TEST(edge_cases_are_solved_at_once),
+    TEST(a_good_first_guess_saves_the_iterations),
+    TEST(indefinite_and_broken_matrices_are_reported),
+    TEST(a_broken_column_leaves_its_neighbours_alone),
+    TEST(wrong_shapes_and_options_are_errors),
+    TEST(an_interrupt_ends_the_iteration),
+    TEST(a_failed_allocation_leaks_nothing),
+    TEST(pivoted_cholesky_approximates_the_kernel_ever_better),
+    TEST(pivoted_cholesky_stops_when_nothing_is_left),
+    TEST(applying_a_preconditioner_solves_with_it),
+    TEST(samples_have_the_covariance_of_the_preconditioner),
+    TEST(preconditioners_save_iterations),
+    TEST(jacobi_undoes_bad_scaling),
+    TEST(quadrature_is_that_of_gauss_and_legendre),
+    TEST(lanczos_gives_an_orthonormal_basis),
+    TEST(lanczos_stops_in_an_invariant_subspace),
+    TEST(logdet_by_probes_covers_the_truth_and_repeats),
+    TEST(the_gradient_of_a_solution_is_the_implicit_one),
+    TEST(the_marginal_surrogate_has_the_gradient_of_both_terms),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
