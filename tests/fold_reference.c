@@ -259,8 +259,8 @@ static void emit_one (run *r, int o, double t) {
   else if (out->kind == GB_OUT_REDUCE) combine(out->monoid, w, c, t, position);
   else if (out->kind == GB_OUT_CONTRACT) c->value += t * fetch(r, out->x);
   else {
-    /* the kept side comes first, whichever of the two operands a symmetric program names it by */
-    int swap = (varies(r->f, out->x) & out->reduced) && !(varies(r->f, out->y) & out->reduced);
+    /* a symmetric program may name the reduced side first */
+    int swap = r->f->symmetric && (varies(r->f, out->x) & out->reduced) && !(varies(r->f, out->y) & out->reduced);
     double x = fetch(r, out->x), y = fetch(r, out->y);
     c->value += t * (swap ? y - x : x - y);
   }
@@ -332,7 +332,6 @@ static void accumulate (run *r, const gb_ins *i) {
 }
 
 static void step (run *r, const gb_ins *i) {
-  const gb_fold *f = r->f;
   double a = i->a >= 0 ? r->value[i->a] : 0, b = i->b >= 0 ? r->value[i->b] : 0;
   double c = i->c >= 0 ? r->value[i->c] : 0;
   switch (i->kind) {
@@ -353,7 +352,6 @@ static void step (run *r, const gb_ins *i) {
     case GB_INS_EMIT: emit(r, i->x, a); break;
     default: die("unknown instruction");
   }
-  (void)f;
 }
 
 static void block (run *r, int from, int to) {
@@ -420,14 +418,18 @@ static void *must (size_t n, size_t size) {
 
 void gb_fold_reference (const gb_fold *f, const void *const *operand, void *const *out, const double *constant) {
   run r = {.f = f, .operand = operand, .constant = constant};
-  gb_axes open = 0;
+  gb_axes open[GB_FOLD_AXES + 1] = {0};
+  int depth = 0;
   r.value = must((size_t)f->nvalues, sizeof *r.value);
   r.cells = must((size_t)f->nouts, sizeof *r.cells);
   r.inner = must((size_t)f->nouts, sizeof *r.inner);
   for (int n = 0; n < f->nins; n++) {
-    if (f->ins[n].kind == GB_INS_LOOP) open |= (gb_axes)1 << f->ins[n].axis;
-    if (f->ins[n].kind == GB_INS_ENDLOOP) open &= ~((gb_axes)1 << f->ins[n].axis);
-    if (f->ins[n].kind == GB_INS_EMIT) r.inner[f->ins[n].x] = open;
+    if (f->ins[n].kind == GB_INS_LOOP) {
+      open[depth + 1] = open[depth] | (gb_axes)1 << f->ins[n].axis;
+      depth++;
+    }
+    if (f->ins[n].kind == GB_INS_ENDLOOP) depth--;
+    if (f->ins[n].kind == GB_INS_EMIT) r.inner[f->ins[n].x] = open[depth];
   }
   for (int o = 0; o < f->nouts; o++) {
     size_t n = count(f, kept(&r, o)) * (size_t)width(&f->out[o]);

@@ -194,12 +194,12 @@ static void add_reduce (gen *g, fx_value v, gb_axes loops) {
   gb_axes reduced = reduction(g);
   gb_monoid m = (gb_monoid)fx_below(x, GB_NMONOIDS);
   bool whole = x->f.compute == GB_I64;
-  if (m == GB_LSE && whole) m = GB_SUM;
+  if ((m == GB_LSE || m == GB_PROD) && whole) m = GB_SUM;     /* products of integers overflow */
   if (v.mag == 99 && (m == GB_ARGMINIMUM || m == GB_ARGMAXIMUM || m == GB_KSMALLEST || m == GB_ANYTRUE || m == GB_ALLTRUE))
     m = GB_SUM;
   gb_out *o = fx_emit(x, v.v, GB_OUT_REDUCE, m, reduced, loops, result_dtype(g, m), -1, fx_below(x, 2));
   if (m == GB_KSMALLEST) fx_select(x, o, 1 + fx_below(x, 5));
-  x->exact[x->f.nouts - 1] = (v.mag != 99 || whole) && m != GB_LSE && (m != GB_PROD || whole);
+  x->exact[x->f.nouts - 1] = (v.mag != 99 || whole) && m != GB_LSE && m != GB_PROD;
 }
 
 static void add_product (gen *g, fx_value v, gb_axes loops) {

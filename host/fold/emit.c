@@ -154,10 +154,17 @@ int gb_emit_stored (gb_emitter *e, gb_node *n, const gb_map *m) {
 
 /* Values ------------------------------------------------------------------------------------------------------------- */
 
+static bool same_value (const gb_known *k, const gb_node *n, const gb_map *m) {
+  if (k->node == n) return memcmp(&k->map, m, sizeof *m) == 0;
+  if (k->node->op != n->op || !gb_is_twin(k->node, n)) return false;
+  const gb_map t = gb_map_transposed(m, gb_node_shape(n)->ndim);
+  return memcmp(&k->map, &t, sizeof t) == 0;
+}
+
 static int find_known (const gb_emitter *e, const gb_node *n, const gb_map *m) {
   for (int i = e->nknown - 1; i >= 0; i--) {
     const gb_known *k = &e->known[i];
-    if (k->node != n || memcmp(&k->map, m, sizeof *m) != 0) continue;
+    if (!same_value(k, n, m)) continue;
     if (k->level == 0 || (k->level <= e->depth && e->scope[k->level].serial == k->serial)) return k->value;
   }
   return -1;

@@ -6,6 +6,7 @@
 ** draft.c      values that must exist become drafts of steps, in dependency order
 ** emit.c       a draft's roots become instructions, operands and outputs
 ** emit_ops.c   the instruction of one node: fronts, inner reductions, generators
+** twin.c       nodes that are each other's transpose
 ** merge.c      drafts that share a tile value become one traversal
 ** roles.c      which axis is vectorised, tiled, looped outside or inside
 ** lower.c      from drafts to steps
@@ -133,6 +134,10 @@ gb_map gb_map_broadcast (const gb_map *m, const gb_shape *of, const gb_shape *in
 /* Indices of the input of view n. False: a reshape that is not affine; then *axis >= 0 names an axis that, split with
 ** *inner as the extent of the faster part, makes it so, or *axis = -1. */
 bool gb_map_through_view (const gb_node *n, const gb_map *m, const size_t *extent, gb_map *out, int *axis, size_t *inner);
+
+/* twin.c */
+bool gb_is_twin (const gb_node *a, const gb_node *b);
+gb_map gb_map_transposed (const gb_map *m, int ndim);            /* the last two dimensions exchanged */
 
 /* decide.c */
 gb_status gb_decide (gb_lower_state *s);

@@ -47,10 +47,13 @@ static bool plain_axis (const gb_ix *ix, int *axis) {
 /* The renaming to[axis of b] = axis of a under which the two have this value in common; false: there is none. */
 static bool rename_axes (const gb_draft *a, const struct gb_shared *va, const gb_draft *b, const struct gb_shared *vb, int *to) {
   gb_axes covered_a = 0, covered_b = 0;
-  if (va->node != vb->node) return false;
-  for (int i = 0; i < gb_node_shape(va->node)->ndim; i++) {
+  const int nd = gb_node_shape(va->node)->ndim;
+  const bool twins = va->node != vb->node;
+  if (twins && !gb_is_twin(va->node, vb->node)) return false;
+  const gb_map mb = twins ? gb_map_transposed(&vb->map, nd) : vb->map;
+  for (int i = 0; i < nd; i++) {
     int xa, xb;
-    if (!plain_axis(&va->map.dim[i], &xa) || !plain_axis(&vb->map.dim[i], &xb) || (xa < 0) != (xb < 0)) return false;
+    if (!plain_axis(&va->map.dim[i], &xa) || !plain_axis(&mb.dim[i], &xb) || (xa < 0) != (xb < 0)) return false;
     if (xa < 0) continue;
     if (xa >= a->naxes || xb >= b->naxes || a->extent[xa] != b->extent[xb]) return false;
     if ((covered_b >> xb & 1) || (covered_a >> xa & 1)) return false;

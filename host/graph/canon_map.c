@@ -125,9 +125,21 @@ static gb_node *lift_expand (gb_formula *e, const gb_draft *d, int at) {
   return gb_ex_expand(e, gb_ex_op(e, d->op, d->nin, in, d->attr, NULL, gb_node_dtype(in[0])), &before);
 }
 
+/* An axis of extent 1 in front that broadcasting would supply. */
+static gb_node *drop_front (gb_formula *e, const gb_draft *d, int at) {
+  gb_node *in[3];
+  gb_shape before, after;
+  for (int i = 0; i < d->nin; i++) in[i] = d->in[i];
+  in[at] = in[at]->in[0];
+  if (!broadcast_inputs(d->nin, d->in, &before) || !broadcast_inputs(d->nin, in, &after)) return NULL;
+  if (!gb_shape_equal(&before, &after)) return NULL;
+  return gb_ex_op(e, d->op, d->nin, in, d->attr, NULL, gb_node_dtype(in[0]));
+}
+
 /* op(unsqueeze(u), scalars) = unsqueeze(op(u, scalars)) */
 static gb_node *lift_unsqueeze (gb_formula *e, const gb_draft *d, int at) {
-  gb_node *in[3];
+  gb_node *in[3], *dropped = d->in[at]->attr.i[0] == 0 ? drop_front(e, d, at) : NULL;
+  if (dropped) return dropped;
   for (int i = 0; i < d->nin; i++) {
     if (i != at && gb_node_shape(d->in[i])->ndim > 0) return NULL;
     in[i] = d->in[i];

@@ -39,7 +39,7 @@ static int bench_rates (lua_State *L) {
   luaL_argcheck(L, seconds > 0 && seconds <= 60, 1, "0 to 60 seconds");
   luaL_argcheck(L, threads >= 1 && threads <= MOST_THREADS, 2, "1 to 256 threads");
   const gb_isa *isa = gb_isa_active;
-  double fma;
+  double fma = 0;
   gb_error err;
   lgb_result(L, fma_rate((int)threads, seconds, &fma, &err), &err);
   lua_createtable(L, 0, 4);

@@ -14,6 +14,8 @@ const char *gb_cg_reason_text (gb_cg_reason r) {
   return names[r];
 }
 
+typedef enum column_state { RUNNING, RESTING, INDEFINITE, BROKEN } column_state;
+
 /* State of one run. Arrays named in lower case over (n, r) or over (r). */
 typedef struct cg {
   gb_product *a;
@@ -24,26 +26,24 @@ typedef struct cg {
   double *x, *res;                 /* the caller's: solution, residual */
   double *z, *p, *ap;              /* (n, r) */
   double *rz, *curvature, *factor, *rr, *bound;   /* (r); bound: the square of tol |b| */
-  bool *active;                    /* (r) */
+  unsigned char *state;            /* (r): column_state */
   int iterations;
-  bool indefinite, nan;
 } cg;
 
-static size_t workspace_bytes (size_t n, size_t r) {
-  return (3 * n * r + 5 * r) * sizeof(double) + r * sizeof(bool);
-}
+static size_t workspace_bytes (size_t n, size_t r) { return (3 * n * r + 5 * r) * sizeof(double) + r; }
 
 static void bind (cg *s, double *w) {
   const size_t nr = s->n * s->r;
   s->z = w, s->p = w + nr, s->ap = w + 2 * nr;
   w += 3 * nr;
   s->rz = w, s->curvature = w + s->r, s->factor = w + 2 * s->r, s->rr = w + 3 * s->r, s->bound = w + 4 * s->r;
-  s->active = (bool *)(w + 5 * s->r);
+  s->state = (unsigned char *)(w + 5 * s->r);
+  memset(s->state, RUNNING, s->r);
 }
 
-static bool any_active (const cg *s) {
+static bool any_running (const cg *s) {
   for (size_t c = 0; c < s->r; c++)
-    if (s->active[c]) return true;
+    if (s->state[c] == RUNNING) return true;
   return false;
 }
 
@@ -51,38 +51,39 @@ static bool any_active (const cg *s) {
 static void measure (cg *s) {
   gb_columns_dot(s->n, s->r, s->res, s->res, s->rr);
   for (size_t c = 0; c < s->r; c++) {
-    if (!isfinite(s->rr[c])) s->nan = true;
-    s->active[c] = s->active[c] && isfinite(s->rr[c]) && s->rr[c] > s->bound[c];
+    if (s->state[c] != RUNNING) continue;
+    if (!isfinite(s->rr[c])) s->state[c] = BROKEN;
+    else if (s->rr[c] <= s->bound[c]) s->state[c] = RESTING;
   }
 }
 
-/* residual = b - A x, with x rounded to A's dtype. */
+/* residual = b - A x, with x rounded to A's dtype; who rested must show it again. */
 static gb_status recompute (cg *s, gb_error *err) {
   GB_TRY(gb_product_run(s->a, s->x, s->ap, err));
   for (size_t i = 0; i < s->n * s->r; i++) s->res[i] = s->b[i] - s->ap[i];
+  for (size_t c = 0; c < s->r; c++)
+    if (s->state[c] == RESTING) s->state[c] = RUNNING;
+  measure(s);
   return GB_OK;
 }
 
-/* Columns that stopped have no direction. */
-static void still (cg *s) {
-  for (size_t i = 0; i < s->n * s->r; i++)
-    if (!s->active[i % s->r]) s->p[i] = 0;
+/* Sets to zero what columns that do not run hold in v: a factor of 0 would not, where they hold NaN. */
+static void still (const cg *s, double *v) {
+  for (size_t i = 0; i < s->n; i++)
+    for (size_t c = 0; c < s->r; c++)
+      if (s->state[c] != RUNNING) v[i * s->r + c] = 0;
 }
 
-/* The step along p. Columns that stopped have factor 0. */
+/* The step along p. */
 static void advance (cg *s) {
   gb_columns_dot(s->n, s->r, s->p, s->ap, s->curvature);
   for (size_t c = 0; c < s->r; c++) {
-    if (s->active[c] && !(s->curvature[c] > 0 && s->rz[c] > 0 && isfinite(s->curvature[c]))) {
-      s->active[c] = false;
-      if (isfinite(s->curvature[c])) s->indefinite = true;
-      else s->nan = true;
-    }
-    s->factor[c] = s->active[c] ? s->rz[c] / s->curvature[c] : 0;
+    if (s->state[c] == RUNNING && !isfinite(s->curvature[c])) s->state[c] = BROKEN;
+    if (s->state[c] == RUNNING && !(s->curvature[c] > 0 && s->rz[c] > 0)) s->state[c] = INDEFINITE;
+    s->factor[c] = s->state[c] == RUNNING ? s->rz[c] / s->curvature[c] : 0;
   }
-  if (s->nan)                      /* 0 * NaN is NaN */
-    for (size_t i = 0; i < s->n * s->r; i++)
-      if (!s->active[i % s->r]) s->ap[i] = 0;
+  still(s, s->p);
+  still(s, s->ap);
   gb_columns_axpy(s->n, s->r, s->factor, s->p, s->x);
   for (size_t c = 0; c < s->r; c++) s->factor[c] = -s->factor[c];
   gb_columns_axpy(s->n, s->r, s->factor, s->ap, s->res);
@@ -91,26 +92,26 @@ static void advance (cg *s) {
 /* The next directions, conjugate to the last. */
 static void turn (cg *s, int step) {
   gb_precond_apply(s->o->precond, s->n, s->r, s->res, s->z);
-  for (size_t c = 0; c < s->r; c++) s->curvature[c] = s->rz[c];
+  memcpy(s->curvature, s->rz, s->r * sizeof *s->rz);       /* the last r . z */
   gb_columns_dot(s->n, s->r, s->res, s->z, s->rz);
   for (size_t c = 0; c < s->r; c++) {
     const double alpha = -s->factor[c];
-    s->factor[c] = s->active[c] ? s->rz[c] / s->curvature[c] : 0;
+    s->factor[c] = s->state[c] == RUNNING ? s->rz[c] / s->curvature[c] : 0;
     if (s->trace == NULL || step >= s->trace->max_steps || !(alpha > 0)) continue;
     s->trace->alpha[(size_t)step * s->r + c] = alpha;
     s->trace->beta[(size_t)step * s->r + c] = s->factor[c];
     s->trace->steps[c] = step + 1;
   }
   gb_columns_xpay(s->n, s->r, s->factor, s->z, s->p);
-  still(s);
+  still(s, s->p);
 }
 
 /* From the residual in 'res' until no column goes on. */
 static gb_status cycle (cg *s, gb_error *err) {
   gb_precond_apply(s->o->precond, s->n, s->r, s->res, s->p);
   gb_columns_dot(s->n, s->r, s->res, s->p, s->rz);
-  still(s);
-  for (int step = 0; any_active(s) && s->iterations < s->o->max_iter; step++, s->iterations++) {
+  still(s, s->p);
+  for (int step = 0; any_running(s) && s->iterations < s->o->max_iter; step++, s->iterations++) {
     if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
     GB_TRY(gb_product_run(s->a, s->p, s->ap, err));
     advance(s);
@@ -120,40 +121,43 @@ static gb_status cycle (cg *s, gb_error *err) {
   return GB_OK;
 }
 
-/* Largest |b - A x| / |b|; NaN wins. */
-static double worst (const cg *s) {
+/* Largest |b - A x| / |b|, over all columns or those that run; NaN wins. */
+static double worst (const cg *s, bool running) {
   double largest = 0;
   for (size_t c = 0; c < s->r; c++) {
+    if (running && s->state[c] != RUNNING) continue;
     const double ratio = s->bound[c] > 0 ? sqrt(s->rr[c] / s->bound[c]) * s->o->tol : s->rr[c] > 0 ? INFINITY : 0;
     if (!(ratio <= largest)) largest = ratio;
   }
   return largest;
 }
 
-static void restart_all (cg *s) {
-  for (size_t c = 0; c < s->r; c++) s->active[c] = true;
-  measure(s);
+/* What became of the worst column. */
+static gb_cg_reason verdict (const cg *s) {
+  gb_cg_reason reason = GB_CG_CONVERGED;
+  for (size_t c = 0; c < s->r; c++) {
+    if (s->rr[c] <= s->bound[c]) continue;
+    if (s->state[c] == BROKEN || !isfinite(s->rr[c])) return GB_CG_NAN;
+    if (s->state[c] == INDEFINITE) reason = GB_CG_INDEFINITE;
+    else if (reason != GB_CG_INDEFINITE)
+      reason = s->iterations >= s->o->max_iter ? GB_CG_MAX_ITER : GB_CG_STAGNATED;
+  }
+  return reason;
 }
 
 /* Cycles until the recomputed residual is small enough or nothing more can be done. */
-static gb_status iterate (cg *s, gb_cg_info *info, gb_error *err) {
+static gb_status iterate (cg *s, gb_error *err) {
   double before = INFINITY;
-  restart_all(s);
-  for (;;) {
-    const bool need = any_active(s);
-    info->residual = worst(s);
-    info->reason = GB_CG_CONVERGED;
-    if (s->nan) info->reason = GB_CG_NAN;
-    else if (need && s->indefinite) info->reason = GB_CG_INDEFINITE;
-    else if (need && s->iterations >= s->o->max_iter) info->reason = GB_CG_MAX_ITER;
-    else if (need && !(info->residual <= before / 2)) info->reason = GB_CG_STAGNATED;
-    if (!need || info->reason != GB_CG_CONVERGED) return GB_OK;
-    before = info->residual;
+  measure(s);
+  while (any_running(s) && s->iterations < s->o->max_iter) {
+    const double now = worst(s, true);
+    if (!(now <= before / 2)) break;
+    before = now;
     GB_TRY(cycle(s, err));
     s->trace = NULL;               /* only the first cycle's steps belong to b */
     GB_TRY(recompute(s, err));
-    restart_all(s);
   }
+  return GB_OK;
 }
 
 gb_status gb_cg_columns (gb_product *a, const gb_cg_options *o, const double *b, bool guess, double *x, double *residual,
@@ -175,8 +179,12 @@ gb_status gb_cg_columns (gb_product *a, const gb_cg_options *o, const double *b,
     memset(x, 0, s.n * s.r * sizeof *x);
     memcpy(residual, b, s.n * s.r * sizeof *b);
   }
-  if (st == GB_OK) st = iterate(&s, info, err);
-  info->converged = info->reason == GB_CG_CONVERGED;
+  if (st == GB_OK) st = iterate(&s, err);
+  if (st == GB_OK) {
+    info->reason = verdict(&s);
+    info->residual = worst(&s, false);
+  }
+  info->converged = st == GB_OK && info->reason == GB_CG_CONVERGED;
   info->iterations = s.iterations;
   info->seconds = gb_clock() - started;
   gb_ledger_free(ledger, work);

@@ -2,7 +2,7 @@
 ** Source: Saad (2003), Iterative Methods for Sparse Linear Systems, algorithm 9.1.
 ** Cost: one product with A, 3 vector passes and one preconditioner a step; 5 n r doubles of workspace.
 **
-** Columns stop one by one; what a column does never depends on the others. When the recursion says that all have
+** Columns stop one by one, also where one breaks down; what a column does never depends on the others. When the recursion says that all have
 ** converged, the residual is computed anew from A; where it is not small enough the iteration restarts from it. Only
 ** recomputed residuals are reported. */
 #ifndef GB_SOLVE_CG_H
