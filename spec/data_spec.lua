@@ -134,7 +134,7 @@ describe("gb.data.split", function()
     assert.equal(15, #train.x)
     assert.equal(5, #test.y)
     near(train.x:squeeze(2) * 10, train.y, 0)
-    local all <const> = gb.cat({train.y, test.y}, 1):sort():totable()
+    local all <const> = gb.cat({train.y, test.y}, 1):sort(1)
     near(y, all, 0)
   end)
 

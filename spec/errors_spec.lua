@@ -131,7 +131,7 @@ describe("every method and function", function()
     end
   end
 
-  local spared <const> = {close = true, fail_after = true, raise = true, error = true, config = true, clock = true}
+  local spared <const> = {close = true, fail_after = true, raise = true, error = true, config = true, clock = true, rates = true}
 
   it("survives wrong arguments", function()
     for name, method in pairs(core.methods) do

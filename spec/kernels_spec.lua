@@ -76,12 +76,12 @@ describe("gb.kernels", function()
       support.check_gradients(function() return (k(x, z) * w):sum() end, (gb.params(k)), 1e-8)
     end)
 
-    it(label .. " differentiates by its inputs", function()
+    if name ~= "constant" then it(label .. " differentiates by its inputs", function()
       local w <const> = gb.randn(3, 4, {seed = 6}):eval()
       local p <const> = gb.param({0.3, -0.2, 0.5, 0.1, -0.6, 0.4}, {name = "inputs"})
       support.check_gradients(function() return (k(x + p:reshape(3, 2), z) * w):sum() end, {p}, 1e-7)
       support.check_gradients(function() return (k(z, x + p:reshape(3, 2)) * w:t()):sum() end, {p}, 1e-7)
-    end)
+    end) end
   end
 
   it("white is the identity on one set of points and nothing between two", function()

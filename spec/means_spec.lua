@@ -13,7 +13,7 @@ describe("gb.means", function()
   it("constant is its value, free and unbounded", function()
     local m <const> = gb.means.constant(-7)
     near({-7, -7, -7}, m(x), 0)
-    assert.equal("constant{value=-7}", tostring(m))
+    assert.equal("constant{value=-7.0}", tostring(m))
     m.value.value = 3
     near({3, 3, 3}, m(x), 0)
   end)

@@ -404,7 +404,10 @@ static void store (run *r, int o, void *const *out, int axis) {
   const cell *c = r->cells[o] + number(r, kept(r, o)) * (size_t)w;
   for (int k = 0; k < w; k++) {
     ptrdiff_t e = at + k * q->kstride;
-    gb_element_set((char *)out[q->slot] + e * (ptrdiff_t)gb_dtype_size(q->dtype), 0, q->dtype, result(q, &c[k]));
+    char *dst = (char *)out[q->slot] + e * (ptrdiff_t)gb_dtype_size(q->dtype);
+    double v = result(q, &c[k]);
+    if (q->dtype == GB_I64 && isinf(v)) *(int64_t *)dst = v > 0 ? INT64_MAX : INT64_MIN;   /* nothing was reduced */
+    else gb_element_set(dst, 0, q->dtype, v);
     if (w > 0 && q->monoid == GB_KSMALLEST && q->kind == GB_OUT_REDUCE && q->slot2 >= 0)
       ((int64_t *)out[q->slot2])[e] = c[k].position;
   }

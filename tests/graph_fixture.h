@@ -15,7 +15,7 @@
 
 #include "graph/grad.h"
 
-#define FIXTURE_MAX 65536
+#define FIXTURE_MAX 262144
 
 typedef struct fixture {
   gb_backend backend;

@@ -3,6 +3,7 @@
 #ifndef GB_TESTS_ISA_HARNESS_H
 #define GB_TESTS_ISA_HARNESS_H
 
+#define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

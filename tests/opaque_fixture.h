@@ -77,10 +77,14 @@ static inline void op_out (op_case *c, int i, gb_dtype t, gb_shape s) {
   c->out[i] = guarded_new(c->bytes[i]);
 }
 
+/* Scratch is what the op declares, no less (guards) and no more (its last 64 bytes are used). */
 static inline gb_status op_run (op_case *c) {
   const size_t bytes = be->ops->opaque_scratch(be, &c->o);
-  void *scratch = guarded_new(bytes);
+  unsigned char *scratch = guarded_new(bytes);
   const gb_status st = be->ops->opaque(be, &c->o, c->in, c->out, scratch, &err);
+  size_t idle = 0;
+  while (st == GB_OK && idle < bytes && scratch[bytes - 1 - idle] == POISON) idle++;
+  if (idle >= 64) fail_msg("%s: %zu of %zu bytes of scratch stay unused", gb_ops[c->o.op].name, idle, bytes);
   guarded_free(scratch, bytes);
   return st;
 }

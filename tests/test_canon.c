@@ -1,5 +1,6 @@
 /* test_canon.c - one kernel, many spellings, one node; and rewriting never changes what an expression says. */
 #include <math.h>
+#include <pthread.h>
 
 #include "graph_fixture.h"
 #include "reference.h"
@@ -307,6 +308,50 @@ static void rewriting_keeps_nan (void **state) {
   }
 }
 
+static void a_scale_does_not_cancel_its_reciprocal (void **state) {
+  (void)state;
+  gb_node *d = dist(leaf2(2, 2), leaf2(2, 2), NULL), *zero = leaf0(0), *y = mul(dvd(d, zero), zero);
+  double *v;
+  assert_int_equal(reference_eval(y, 0, NULL, &v, NULL, &fx.err), GB_OK);
+  for (int i = 0; i < 4; i++) assert_true(isnan(v[i]));
+  free(v);
+}
+
+/* A chain of 2000 ops of one kind, then a transpose and a product of it. */
+static void *build_chain (void *kind) {
+  gb_node *a = leaf2(3, 3), *s = leaf0(0.5), *ridge = mul(eye(3), s), *y = gb_node_ref(a), *next;
+  for (int i = 0; i < 2000; i++) {
+    gb_status st;
+    switch (*(int *)kind) {
+      case 0: st = gb_matmul(a, y, &next, &fx.err); break;
+      case 1: st = gb_map2(GB_OP_MUL, y, s, &next, &fx.err); break;
+      case 2: st = gb_map2(GB_OP_ADD, y, ridge, &next, &fx.err); break;
+      default: st = i & 1 ? gb_transpose(y, &next, &fx.err) : gb_map2(GB_OP_MUL, y, s, &next, &fx.err); break;
+    }
+    assert_int_equal(st, GB_OK);
+    gb_node_unref(y);
+    y = next;
+  }
+  mm(tr(y), a);
+  dist(y, a, NULL);
+  gb_node_unref(y);
+  return NULL;
+}
+
+/* Chains that a rule could follow to their end are followed a bounded way: a small stack is enough. */
+static void long_chains_are_followed_a_little (void **state) {
+  (void)state;
+  pthread_attr_t small;
+  pthread_t thread;
+  pthread_attr_init(&small);
+  assert_int_equal(pthread_attr_setstacksize(&small, 1 << 19), 0);
+  for (int kind = 0; kind < 4; kind++) {
+    assert_int_equal(pthread_create(&thread, &small, build_chain, &kind), 0);
+    pthread_join(thread, NULL);
+  }
+  pthread_attr_destroy(&small);
+}
+
 /* ---- a fuzz of rewrites ---- */
 
 static uint32_t fuzz_state;
@@ -418,6 +463,7 @@ int main (void) {
       T(a_list_of_one_lengthscale_is_a_lengthscale), T(batches_of_points_are_recognised),
       T(what_is_no_distance_is_left_alone), T(sums_of_products_are_matrix_products),
       T(scalars_and_identities_leave_products), T(small_identities_hold), T(rewriting_keeps_nan),
+      T(a_scale_does_not_cancel_its_reciprocal), T(long_chains_are_followed_a_little),
       T(random_rewrites_end_at_one_node), T(rewriting_keeps_values), T(a_long_sum_is_built_in_linear_time)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

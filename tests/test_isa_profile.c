@@ -26,9 +26,9 @@ static long double exact (gb_profile p, int order, int dalpha, long double u, lo
 static double exponent (gb_profile p, double u, double alpha) {
   switch (p) {
     case GB_RBF: return 1.5 * u / 2;
-    case GB_M12: return 1.5 * sqrt(u);
-    case GB_M32: return 1.5 * sqrt(3 * u);
-    case GB_M52: return 1.5 * sqrt(5 * u);
+    case GB_M12: return 2 * sqrt(u);
+    case GB_M32: return 2 * sqrt(3 * u);
+    case GB_M52: return 2 * sqrt(5 * u);
     default: return 3 * alpha * log1p(u / (2 * alpha));       /* a logarithm of 2 ulp */
   }
 }
@@ -48,7 +48,8 @@ static void profiles_are_within_4_ulp_of_their_argument_in (const table *t) {
         for (size_t i = 0; i < N; i++) {
           const double u = c * get(t, s, i), most = 4.0 + exponent((gb_profile)p, u, alphas[a]);
           const long double want = exact((gb_profile)p, 0, 0, (long double)c * get(t, s, i), alphas[a]);
-          check_ulps(t, get(t, got, i), want, most, profile_name[p], u);
+          if (want >= (t->single ? 0x1p-126L : 0x1p-1022L))       /* what is smaller may be 0 */
+            check_ulps(t, get(t, got, i), want, most, profile_name[p], u);
           if (!(fabsl(get(t, got, i) - want) <= (t->single ? 0x1p-21L : 0x1p-50L)))
             fail_msg("%s at %g is more than 4 ulp of the variance off", profile_name[p], u);
         }
@@ -99,8 +100,7 @@ static void at_the_ends_profiles_are_1_0_or_nan_in (const table *t) {
     assert_true(get(t, got, 0) == 1.0);
     assert_true(get(t, got, 1) == 0.0);
     assert_true(isnan(get(t, got, 2)));
-    if (!(get(t, got, 3) < (p == GB_RQ ? 1e-50 : 1e-300))) fail_msg("%s %d %s %g",t->isa->name,t->single,profile_name[p],get(t,got,3));
-
+    assert_true(get(t, got, 3) < (p == GB_RQ ? 1e-50 : 1e-300));
     assert_true(fabs(get(t, got, 4) - 1.0) < 1e-6);
     for (int order = 1; order < 3; order++) {
       t->k->radial((gb_profile)p, order, 0, GB_LANES, s, 2.0, 1.5, got);

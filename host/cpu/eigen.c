@@ -1,7 +1,8 @@
 /* eigen.c - eigenvalues of symmetric matrices and singular values, by LAPACK's divide and conquer.
 **
 ** The library call cannot be cut: an interrupt is answered when it returns. Cost: about 9 n^3 and 6 n m^2 + 20 m^3
-** flops. Workspaces are what LAPACK asks for, at most 2^31 - 1 numbers. */
+** flops. Workspaces are what LAPACK asks for, at most 2^31 - 1 numbers, and start as zeros: nothing that was there before
+** can decide a result. */
 #include <limits.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ gb_status gb_cpu_eigh (const gb_opaque_call *c) {
   GB_TRY(check_order(c, "eigh", n));
   GB_TRY(gb_check_finite(c->pool, t, n, n, c->in[0], GB_LOWER_PART, c->err));
   memcpy(c->out[1], c->in[0], n * n * gb_dtype_size(t));
+  memset(c->scratch, 0, gb_lapack_eigh_bytes(t, n));
   GB_TRY(outcome(c, "eigh", gb_lapack_eigh(t, n, c->out[1], c->out[0], c->scratch)));
   return gb_transpose_square(c->pool, t, n, c->out[1], c->err);
 }
@@ -63,6 +65,7 @@ gb_status gb_cpu_svd (const gb_opaque_call *c) {
   GB_TRY(gb_check_finite(c->pool, t, s.n, s.m, c->in[0], GB_ALL, c->err));
   char *a = c->scratch, *vt = a + s.matrix;
   memcpy(a, c->in[0], s.n * s.m * gb_dtype_size(t));
+  memset(vt + s.vectors, 0, gb_lapack_svd_bytes(t, s.n, s.m));
   GB_TRY(outcome(c, "svd", gb_lapack_svd(t, s.n, s.m, a, c->out[0], c->out[1], vt, vt + s.vectors)));
   return gb_transpose_copy(c->pool, t, s.k, s.m, vt, s.m, c->out[2], s.k, c->err);
 }

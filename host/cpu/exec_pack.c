@@ -209,7 +209,7 @@ static void load_tile (const gb_xthread *t, int operand, char *dst) {
   const gb_xprog *p = t->p;
   const gb_operand *o = &p->f->operand[operand];
   size_t lane = t->lane0 + (size_t)t->block * GB_TI, valid = (size_t)t->valid;
-  if (o->stride[p->lane] == 1 || o->stride[p->tile] != 1) {
+  if (o->stride[p->lane] == 1 || o->stride[p->tile] != 1 || t->nj < GB_TJ) {
     for (int j = 0; j < t->nj; j++)
       gb_exec_load_run(p->compute, dst + (size_t)j * GB_TI * p->size,
                        gb_exec_operand_at(t, operand, lane, t->tile0 + (size_t)j), o->dtype, o->stride[p->lane], valid);

@@ -30,10 +30,14 @@ typedef struct sort_job {
 } sort_job;
 
 /* Any thread may draw a task, but a single task runs on the first. */
+static size_t items_bytes (gb_pool *pool, const lanes *l) {
+  const size_t count = l->outer * l->inner, threads = count > 1 ? (size_t)gb_pool_threads(pool) : count;
+  return threads * 2 * l->n * sizeof(item);
+}
+
 size_t gb_cpu_sort_scratch (const gb_backend *be, const gb_opaque *o) {
   const lanes l = lanes_of(&o->in_shape[0], o->attr.i[0]);
-  const size_t count = l.outer * l.inner, threads = count > 1 ? (size_t)gb_pool_threads(be->pool) : count;
-  return threads * 2 * l.n * sizeof(item);
+  return items_bytes(be->pool, &l);
 }
 
 static uint64_t key_of_f64 (double v, bool descending) {
@@ -108,6 +112,7 @@ static gb_status sort (const gb_opaque_call *c, bool descending) {
   sort_job q = {.dtype = o->in_dtype[0], .l = lanes_of(&o->in_shape[0], o->attr.i[0]), .descending = descending,
                 .k = o->out_shape[0].dim[o->attr.i[0]], .in = c->in[0], .values = c->out[0], .positions = c->out[1],
                 .scratch = c->scratch};
+  memset(q.scratch, 0, items_bytes(c->pool, &q.l));      /* all of it is this op's, whoever draws the tasks */
   return gb_tasks_run(c->pool, q.l.outer * q.l.inner, sort_lane, &q, c->err);
 }
 

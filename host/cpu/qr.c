@@ -157,6 +157,7 @@ gb_status gb_cpu_qr (const gb_opaque_call *c) {
   memcpy(h.q, c->in[0], h.n * h.m * h.size);
   memset(h.r, 0, h.m * h.m * h.size);
   memset(h.t, 0, t_bytes(o));
+  memset(h.work, 0, (size_t)gb_pool_threads(c->pool) * WORK * h.size);
   GB_TRY(factor(c, &h));
   GB_TRY(form(c, &h));
   fix_signs(&h);

@@ -11,6 +11,7 @@
 #define GB_ISA_GROUP 4
 #define GB_ISA_ROWS 2
 #define GB_ISA_COLUMNS 2
+#define GB_ISA_EXP2_BOUNDED 0
 
 typedef __m256 vf, mf;
 typedef __m256d vd, md;

@@ -13,6 +13,7 @@
 #define GB_ISA_GROUP 4            /* vectors of lanes a micro-tile holds */
 #define GB_ISA_ROWS 4             /* and its rows, where the dimension is not small */
 #define GB_ISA_COLUMNS 4          /* right-hand sides of one */
+#define GB_ISA_EXP2_BOUNDED 1    /* exp2_mul wants |s c| small against the type's range, or inf or NaN */
 
 typedef __m512 vf;
 typedef __m512d vd;
@@ -74,7 +75,8 @@ static const double gb_exp2_table_d[16] __attribute__((aligned(64))) = {
 
 /* 2^(s c). Adding 1.5 * 2^18 leaves 32 s c, rounded, in the low bits: they choose the table entry T, and scalef's floor
 ** takes the whole part. Then 2^f on the rest |f| <= 1/64 as T + T f (C1 + C2 f). The product s c is rounded nowhere but in
-** the choice of the entry. For s c = -inf, f is NaN and scalef(NaN, -inf) is 0; NaN stays NaN. */
+** the choice of the entry. For s c = -inf, f is NaN and scalef(NaN, -inf) is 0; NaN stays NaN. A finite s c so large that
+** the square of its rounding error overflows would be inf. */
 GB_INLINE vf vf_exp2_mul (vf s, vf c) {
   const vf magic = _mm512_set1_ps(0x1.8p18f);
   const vf t = _mm512_fmadd_ps(s, c, magic);

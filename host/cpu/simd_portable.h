@@ -13,6 +13,7 @@
 #define GB_ISA_GROUP 4
 #define GB_ISA_ROWS 2
 #define GB_ISA_COLUMNS 2
+#define GB_ISA_EXP2_BOUNDED 0
 
 typedef float vf __attribute__((vector_size(16)));
 typedef double vd __attribute__((vector_size(32)));

@@ -2,8 +2,9 @@
 ** can change it.
 **
 ** Leaves, results of opaque ops and requested outputs are stored; MAP, VIEW and GEN are inlined; the result of a REDUCE or a
-** contraction is inlined where a consumer chain reduces one of its axes and it has more than twice the elements of the stored
-** values it is made of. Long chains are cut, so that no region is deep. */
+** contraction is inlined where it has more than twice the elements of the stored values it is made of and either a consumer
+** chain reduces one of its axes or consumers look at less than half of it (a row, a corner). Long chains are cut, so that no
+** region is deep. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,14 +45,17 @@ static unsigned through_view (const gb_node *v, unsigned mask) {
   }
 }
 
-/* Tells the inputs of n which of their dimensions n or what is above it reduces. */
+/* Tells the inputs of n which of their dimensions n or what is above it reduces, and how many of their elements it visits. */
 static void push_down (gb_lower_state *s, const gb_node *n) {
   const unsigned above = s->decision[n->index].reduced_above;
   const int nd = gb_node_shape(n)->ndim;
+  const gb_kind kind = kind_of(n);
+  const bool elementwise = kind == GB_KIND_MAP || (kind == GB_KIND_VIEW && n->op != GB_OP_PICK);
   for (int i = 0; i < n->nin; i++) {
     const gb_shape *in = gb_node_shape(n->in[i]);
     unsigned *to = &s->decision[n->in[i]->index].reduced_above;
-    switch (kind_of(n)) {
+    s->decision[n->in[i]->index].visited += elementwise ? s->decision[n->index].visited : numel(n->in[i]);
+    switch (kind) {
       case GB_KIND_MAP: *to |= above >> (nd - in->ndim) & grown_dims(in); break;
       case GB_KIND_VIEW: *to |= n->op == GB_OP_PICK ? 0 : through_view(n, above); break;
       case GB_KIND_REDUCE:
@@ -107,7 +111,8 @@ static void decide (gb_lower_state *s, gb_node *n, int *height) {
   height[n->index] = below + 1;
   if (kind == GB_KIND_LEAF || kind == GB_KIND_OPAQUE) d->stored = true;
   else if (kind == GB_KIND_REDUCE || kind == GB_KIND_FOLD)
-    d->stored = !may_inline(n) || d->reduced_above == 0 || !(numel(n) > 2 * d->source_numel);
+    d->stored = !may_inline(n) || !(numel(n) > 2 * d->source_numel) ||
+                (d->reduced_above == 0 && !(2 * d->visited < numel(n)));
   if (below >= DEEPEST && !gb_streams(s, n) && n->op != GB_OP_PICK) d->stored = true;
 }
 
@@ -120,13 +125,14 @@ bool gb_matmul_is_fold (const gb_lower_state *s, const gb_node *n) {
   return gb_streams(s, n->in[0]) || gb_streams(s, n->in[1]);
 }
 
-gb_status gb_decide (gb_lower_state *s) {
+gb_status gb_decide (gb_lower_state *s, size_t nouts, gb_node *const *outs) {
   int *height = calloc(s->count + 1, sizeof *height);
   s->decision = calloc(s->count + 1, sizeof *s->decision);
   if (height == NULL || s->decision == NULL) {
     free(height);
     return gb_fail(s->err, GB_ENOMEM, "no memory to lower %zu nodes", s->count);
   }
+  for (size_t i = 0; i < nouts; i++) s->decision[outs[i]->index].visited += numel(outs[i]);
   for (size_t i = s->count; i-- > 0;)
     if (kind_of(s->order[i]) != GB_KIND_LEAF) push_down(s, s->order[i]);
   for (size_t i = 0; i < s->count; i++) decide(s, s->order[i], height);

@@ -223,7 +223,7 @@ static bool hoists (const gb_emitter *e, const gb_node *n, const gb_map *m) {
   int grown = 0;
   for (int a = 0; a < e->naxes; a++) {
     if (deps >> a & 1) reach *= (double)e->extent[a];
-    else if (a < e->d->naxes && e->extent[a] > 1) missing = true;
+    else if (a < e->d->naxes && e->extent[a] > 1 && !(e->d->columns >> a & 1)) missing = true;   /* columns share a tile */
   }
   for (int i = 0; i < s->ndim; i++) grown += s->dim[i] > 1;
   const double size = (double)gb_shape_numel(s);

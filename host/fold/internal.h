@@ -28,6 +28,7 @@ typedef struct gb_map { gb_ix dim[GB_MAXDIM]; } gb_map;
 typedef struct gb_decision {
   bool stored;               /* computed by a step of its own wherever it is needed; else inlined into its consumers */
   unsigned reduced_above;    /* dimensions that some chain of MAP and VIEW consumers ends up reducing */
+  double visited;            /* elements that consumers look at, counted once a consumer */
   int nsources;              /* distinct stored values it is made of, up to GB_SOURCES; -1: more */
   size_t source[4];
   double source_numel;       /* their elements together */
@@ -140,7 +141,7 @@ bool gb_is_twin (const gb_node *a, const gb_node *b);
 gb_map gb_map_transposed (const gb_map *m, int ndim);            /* the last two dimensions exchanged */
 
 /* decide.c */
-gb_status gb_decide (gb_lower_state *s);
+gb_status gb_decide (gb_lower_state *s, size_t nouts, gb_node *const *outs);
 bool gb_is_leaf (const gb_node *n);
 bool gb_streams (const gb_lower_state *s, const gb_node *n);   /* far more elements than what it is made of */
 bool gb_matmul_is_fold (const gb_lower_state *s, const gb_node *n);

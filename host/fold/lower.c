@@ -232,7 +232,7 @@ gb_status gb_lower (gb_graph *g, size_t nouts, gb_node *const *outs, gb_lowered 
   gb_lowered *low = calloc(1, sizeof *low);
   if (low == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
   gb_status rc = gb_structure(g, nouts, outs, &s.order, &s.count, &low->structure, err);
-  if (rc == GB_OK) rc = gb_decide(&s);
+  if (rc == GB_OK) rc = gb_decide(&s, nouts, outs);
   if (rc == GB_OK) {
     s.buf_of = malloc((s.count + 1) * GB_MAX_OUTPUTS * sizeof *s.buf_of);
     if (s.buf_of == NULL) rc = gb_fail(err, GB_ENOMEM, "no memory to lower %zu nodes", s.count);

@@ -2,6 +2,8 @@
 ** and transposes go inwards through what kernels are made of. */
 #include "graph/canon.h"
 
+#define MAX_DIAGONALS 4
+
 static bool same_shape (const gb_node *a, const gb_node *b) { return gb_shape_equal(gb_node_shape(a), gb_node_shape(b)); }
 
 /* A diagonal matrix: EYE, or EYE * w with w a scalar, (n), (1, n) or (n, 1). '*w' NULL for EYE itself. */
@@ -30,9 +32,18 @@ static gb_node *times_diagonal (gb_formula *e, gb_node *w, gb_node *b, bool left
   return gb_ex_mul(e, b, w);
 }
 
+/* Diagonals added to one matrix, one after another; a longer chain stays as it is. */
+static bool chain_is_short (const gb_node *n) {
+  gb_node *w;
+  int level = 0;
+  for (; level <= MAX_DIAGONALS && (gb_is_op(n, GB_OP_ADD) || gb_is_op(n, GB_OP_SUB)); level++)
+    n = is_diagonal(n->in[0], &w) ? n->in[1] : n->in[0];
+  return level <= MAX_DIAGONALS;
+}
+
 /* (K + D) b = K b + D b, and b (K + D); 'sum' is the operand taken apart. */
 static gb_node *split_diagonal (gb_formula *e, gb_node *sum, gb_node *b, bool left) {
-  if ((!gb_is_op(sum, GB_OP_ADD) && !gb_is_op(sum, GB_OP_SUB)) || !is_square(sum)) return NULL;
+  if ((!gb_is_op(sum, GB_OP_ADD) && !gb_is_op(sum, GB_OP_SUB)) || !is_square(sum) || !chain_is_short(sum)) return NULL;
   gb_node *w;
   for (int at = 1; at >= 0; at--) {
     gb_node *rest = sum->in[1 - at];
@@ -99,6 +110,10 @@ static bool swaps_last_two (const gb_attr *attr, int r) {
   return r >= 2 && attr->i[r - 2] == r - 1;
 }
 
+static bool is_product (const gb_node *n) {
+  return gb_is_op(n, GB_OP_MATMUL) || (gb_is_op(n, GB_OP_MUL) && gb_is_op(n->in[0], GB_OP_MATMUL));
+}
+
 static bool is_tile (const gb_node *n) {
   return gb_is_op(n, GB_OP_SQDIST) || gb_is_op(n, GB_OP_RADIAL) || gb_is_op(n, GB_OP_MATMUL);
 }
@@ -112,7 +127,8 @@ gb_node *gb_canon_permute (gb_formula *e, const gb_draft *d) {
       in[0] = n->in[1];
       in[1] = n->in[0];
       break;
-    case GB_OP_MATMUL:
+    case GB_OP_MATMUL:                                     /* not down a chain of products */
+      if (is_product(n->in[0]) || is_product(n->in[1])) return NULL;
       in[0] = gb_ex_swap(e, n->in[1]);
       in[1] = gb_ex_swap(e, n->in[0]);
       break;

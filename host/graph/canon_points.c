@@ -2,6 +2,7 @@
 #include "graph/canon.h"
 
 #define MAX_PEEL 8
+#define MAX_VIEWS 3
 
 static size_t extent_at (const gb_node *n, int axis, int ndim) {
   const gb_shape *s = gb_node_shape(n);
@@ -34,27 +35,39 @@ static gb_node *peel_map (gb_formula *e, gb_node *x, bool features, gb_factor *f
   return NULL;
 }
 
+static gb_node *peel (gb_formula *e, gb_node *x, bool features, gb_factor *f, int views);
+
 /* view(u * s) with a scalar s is view(u) * s: the view rebuilt over the core, or NULL. */
-static gb_node *peel_view (gb_formula *e, gb_node *x, gb_factor *f) {
+static gb_node *peel_view (gb_formula *e, gb_node *x, gb_factor *f, int views) {
   gb_node *u, *in;
-  switch (x->nin == 1 ? x->op : GB_OP_LEAF) {
+  switch (x->nin == 1 && views > 0 ? x->op : GB_OP_LEAF) {
     case GB_OP_UNSQUEEZE: case GB_OP_SQUEEZE: case GB_OP_PERMUTE: case GB_OP_SLICE: case GB_OP_RESHAPE:
       in = x->in[0];
-      u = gb_points_peel(e, in, false, f);
+      u = peel(e, in, false, f, views - 1);
       return u && u != in ? gb_ex_op(e, x->op, 1, &u, &x->attr, gb_node_shape(x), gb_node_dtype(x)) : NULL;
     default:
       return NULL;
   }
 }
 
-gb_node *gb_points_peel (gb_formula *e, gb_node *x, bool features, gb_factor *f) {
-  for (int level = 0; x && level < MAX_PEEL; level++) {
+static gb_node *peel (gb_formula *e, gb_node *x, bool features, gb_factor *f, int views) {
+  for (int level = 0; level < MAX_PEEL; level++) {
     gb_node *core = peel_map(e, x, features, f);
     if (!core) break;
     x = core;
   }
-  gb_node *core = x ? peel_view(e, x, f) : NULL;
+  gb_node *core = peel_view(e, x, f, views);
   return core ? core : x;
+}
+
+/* All or nothing: rules that rebuild what is peeled look at the result again, so a chain of factors too long to be taken
+** off at once would be followed to its end by recursion. */
+gb_node *gb_points_peel (gb_formula *e, gb_node *x, bool features, gb_factor *f) {
+  gb_factor taken = *f, more = gb_factor_one();
+  gb_node *core = peel(e, x, features, &taken, MAX_VIEWS);
+  if (core == x || peel(e, core, features, &more, MAX_VIEWS) != core) return x;
+  *f = taken;
+  return core;
 }
 
 /* The axis for a role no operand fills: one of extent 1, the first that is free. */

@@ -55,7 +55,7 @@ gb_node *gb_ex_lower (gb_formula *e, gb_node *a, gb_node *diagonal) {
   const gb_shape *s = gb_node_shape(a);
   gb_node *zero = gb_ex_like(e, 0, a);
   gb_node *row = gb_ex_unsqueeze(e, gb_ex_range(e, 0, 1, s->dim[s->ndim - 2], GB_I64), 1);
-  gb_node *col = gb_ex_range(e, 0, 1, s->dim[s->ndim - 1], GB_I64);
+  gb_node *col = gb_ex_unsqueeze(e, gb_ex_range(e, 0, 1, s->dim[s->ndim - 1], GB_I64), 0);
   if (!diagonal) return gb_ex_where(e, gb_ex_map2(e, GB_OP_GT, row, col), a, zero);
   gb_node *rest = gb_ex_where(e, gb_ex_map2(e, GB_OP_EQ, row, col), diagonal, zero);
   return gb_ex_where(e, gb_ex_map2(e, GB_OP_GT, row, col), a, rest);

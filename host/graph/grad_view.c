@@ -49,7 +49,8 @@ static gb_node *zeros_along (gb_formula *e, const gb_node *x, int axis, size_t e
 static gb_node *place_one (gb_formula *e, gb_node *x, gb_node *g, int axis, int64_t at) {
   const gb_shape *s = gb_node_shape(x);
   gb_node *index = gb_ex_range(e, 0, 1, s->dim[axis], GB_I64);
-  for (int i = axis + 1; i < s->ndim; i++) index = gb_ex_unsqueeze(e, index, i - axis);
+  for (int i = 0; i < s->ndim; i++)
+    if (i != axis) index = gb_ex_unsqueeze(e, index, i);
   gb_node *here = gb_ex_map2(e, GB_OP_EQ, index, gb_ex_const(e, (double)at, GB_I64));
   return gb_ex_where(e, here, g, gb_ex_like(e, 0, g));
 }

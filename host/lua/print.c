@@ -1,11 +1,12 @@
 /* print.c - tensors as text: a header line, then the edge items of each axis, aligned. A huge lazy tensor is never
-** computed for this: only its corners are, through slices. */
+** computed for this: only its corners are (corner.h). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "lua/corner.h"
 #include "lua/lgb.h"
 
 #define SMALL 100                       /* elements that are printed whole */
@@ -62,16 +63,16 @@ static void read_value (sample *p, const gb_tensor *t) {
 
 /* Corner 'c': on the j-th cut axis the last 'edge' positions if bit j is set, else the first. Pushes it. */
 static gb_node *push_corner (lua_State *L, const sample *p, gb_node *x, unsigned c) {
+  gb_box box = {.start = {0}};
   int cut = 0;
   for (int a = 0; a < p->shape.ndim; a++) {
-    if (!p->cut[a]) continue;
-    const size_t start = c >> cut++ & 1 ? p->shape.dim[a] - p->edge : 0;
-    lgb_tensor *y = lgb_newtensor(L);
-    gb_error err;
-    lgb_result(L, gb_slice(x, a, start, 1, p->edge, &y->node, &err), &err);
-    x = y->node;
+    box.extent[a] = p->cut[a] ? p->edge : p->shape.dim[a];
+    if (p->cut[a] && (c >> cut++ & 1)) box.start[a] = p->shape.dim[a] - p->edge;
   }
-  return x;
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  lgb_result(L, lgb_restrict(x, &box, &y->node, &err), &err);
+  return y->node;
 }
 
 static void read_corner (sample *p, const gb_tensor *t, unsigned c) {
@@ -93,7 +94,7 @@ static bool read_corners (lua_State *L, lgb_session *s, sample *p, gb_node *x, g
   int cuts = 0;
   for (int a = 0; a < p->shape.ndim; a++) cuts += p->cut[a];
   const unsigned n = 1u << cuts;
-  luaL_checkstack(L, (int)(n * (unsigned)cuts) + 4, "corners");
+  luaL_checkstack(L, (int)n + 4, "corners");
   gb_node **corner = lgb_scratch(L, n, sizeof *corner);
   for (unsigned c = 0; c < n; c++) corner[c] = push_corner(L, p, x, c);
   if (s->busy) return gb_fail(err, GB_EINTERNAL, "inside an evaluation") == GB_OK;

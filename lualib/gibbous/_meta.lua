@@ -624,6 +624,21 @@ function core.sqdist(x, y, w) end
 --- Is x symmetric by structure?
 function core.symmetric(x) end
 
+--- Conjugate gradients for symmetric positive definite A; {tol, max_iter, precond, x0}. Gives x and a record.
+function core.cg(A, b, o) end
+
+--- The preconditioner diag(A).
+function core.jacobi(A) end
+
+--- Quadratic form and stochastic log-determinant in one set of products; {tol, max_iter, precond, probes, seed}.
+function core.marginal(A, b, o) end
+
+--- A preconditioner of K + noise I by pivoted Cholesky; gives it, its rank, and the share of the trace left out.
+function core.pivoted_cholesky(K, noise, rank, tol) end
+
+--- What the machine can do, measured now: {isa, fma, issue, exp2} a second.
+function core.rates(seconds, threads) end
+
 --- Reads a table of numbers from text.
 function core.csv_read(path, o) end
 

@@ -169,7 +169,12 @@ for event, f in pairs{
   __idiv = function(a, b) return a // b end, __mod = function(a, b) return a % b end,
   __pow = function(a, b) return a ^ b end, __unm = function(a) return -a end,
 } do
-  Param[event] = function(a, b) return f(value_of(a), value_of(b)) end
+  Param[event] = function(a, b)
+    local other <const> = getmetatable(a) == Param and b or a
+    local meta <const> = type(other) == "table" and getmetatable(other)
+    if meta and meta ~= Param and meta[event] then return meta[event](a, b) end     -- a kernel says what p * k is
+    return f(value_of(a), value_of(b))
+  end
 end
 
 function Param.__concat(a, b)

@@ -1,0 +1,189 @@
+local gb <const> = require "gibbous"
+local core <const> = require "gibbous.core"
+local support <const> = require "spec.support"
+local near <const>, raises <const> = support.near, support.raises
+
+local function settle()
+  core.drop_caches()
+  for _ = 1, 3 do collectgarbage() end
+  return core.live()
+end
+
+describe("gb.memory", function()
+  it("sets the limit in bytes or words and gives the previous one", function()
+    local old <const> = gb.memory.limit("1 GiB")
+    assert.equal(1 << 30, gb.memory.limit("500 MB"))
+    assert.equal(500000000, gb.memory.limit(1 << 20))
+    assert.equal(1 << 20, gb.memory.limit("1.5KiB"))
+    assert.equal(1536, gb.memory.limit(old))
+    assert.equal(old, gb.memory.limit())
+    for _, bad in ipairs{"1 foo", "GiB", "", "-1", "1e30", "nan"} do raises("option", "memory limit", gb.memory.limit, bad) end
+    raises("option", "memory limit", gb.memory.limit, -1)
+    raises("option", "memory limit", gb.memory.limit, {1})
+    assert.equal(old, gb.memory.limit())
+  end)
+
+  it("reports who holds what, with lines", function()
+    local x <const> = gb.rand(5000, {seed = 1}):eval()
+    local line <const> = debug.getinfo(1, "l").currentline - 1
+    local r <const> = gb.memory.report()
+    assert.is_true(r.used >= 40000 and r.peak >= r.used and r.limit >= r.used)
+    assert.equal(r.used, r.tensor + r.cache + r.arena + r.workspace)
+    local found = false
+    for _, h in ipairs(r.holders) do found = found or (h.bytes == 40000 and h.line:find("memory_spec.lua:" .. line, 1, true)) end
+    assert.is_truthy(found)
+    assert.matches("^memory  used .- peak .- limit .- lua ", tostring(r))
+    assert.equal(5000, #x)
+  end)
+
+  it("gives everything back", function()
+    local before <const> = settle()
+    do
+      local a <const> = gb.rand(200, 200, {seed = 1})
+      local b <const> = gb.linalg.cholesky(a:matmul(a:t()) + gb.eye(200)):eval()
+      assert.equal(200, #b)
+    end
+    assert.equal(before, settle())
+  end)
+
+  it("collects what no handle reaches before it refuses", function()
+    settle()
+    local old <const> = gb.memory.limit(core.live() + 3 * 800000)
+    for i = 1, 50 do gb.rand(100000, {seed = i}):eval() end            -- each 800 kB, never closed
+    gb.memory.limit(old)
+  end)
+
+  it("keeps a loop that closes nothing near one budget", function()
+    settle()
+    local old <const> = gb.memory.limit(core.live() + 64 * 80000)
+    local most = 0
+    for i = 1, 400 do
+      gb.rand(10000, {seed = i}):eval()
+      most = math.max(most, (core.live()))
+    end
+    local limit <const> = gb.memory.limit(old)
+    assert.is_true(most <= limit)
+  end)
+
+  it("leaves collectgarbage('stop') its meaning until memory runs out", function()
+    settle()
+    collectgarbage "stop"
+    local before <const> = core.live()
+    for i = 1, 10 do gb.rand(1000, {seed = i}):eval() end
+    assert.equal(before + 10 * 8000, (core.live()))
+    collectgarbage "restart"
+  end)
+end)
+
+describe("a million nodes", function()
+  it("deep do not overflow a stack", function()
+    local x = gb.zeros(1)
+    for _ = 1, 100000 do x = x + 1 end
+    near({100000}, x, 0)
+  end)
+
+  it("made and dropped do not pile up", function()
+    local x <const> = gb.ones(4)
+    for _ = 1, 200000 do local _ = x + math.random() end
+    settle()
+    assert.is_true(select(3, core.live()) < 20000)
+  end)
+end)
+
+describe("gb.plan", function()
+  it("says what will be taken, and takes that", function()
+    local x <const> = gb.rand(300, 2, {seed = 1}):eval()
+    local k <const> = (core.sqdist(x, x) * -0.5):exp()
+    local p <const> = gb.plan(k:matmul(gb.ones(300)))
+    assert.is_true(p.peak >= 300 * 8 and p.peak < 300 * 300 * 8)
+    assert.is_true(p.minimum <= p.peak)
+    assert.equal("string", type(p:explain()))
+    assert.equal("{", p:json():match "^%s*(.)")
+    assert.equal(p.steps, #p.variants)
+    assert.matches("^plan of %d+ steps  peak ", tostring(p))
+    local z <const> = p:run()
+    assert.equal(p.peak, p:stats().measured)
+    near(k:matmul(gb.ones(300)), z, 0)
+  end)
+
+  it("runs again over other values", function()
+    local x <const> = gb.empty(3)
+    local y <const>, z <const> = x * 2, (x + 1):sum()
+    local p <const> = gb.plan{y, z}
+    local r <const> = p:run{[x] = gb.tensor{1, 2, 3}}
+    near({2, 4, 6}, r[1], 0)
+    near(9, r[2], 0)
+    near({0, 0, 20}, p:run{[x] = gb.tensor{0, 0, 10}}[1], 0)
+    near({2, 2, 2}, gb.plan(y):run{[x] = gb.ones(3)}, 0)
+    assert.is_false((pcall(p.run, p, {[x] = gb.ones(4)})))
+    assert.is_false((pcall(p.run, p, {[3] = gb.ones(3)})))
+    assert.is_false((pcall(p.run, p, {[gb.ones(3)] = gb.ones(3)})))
+  end)
+
+  it("refuses what cannot fit, with the numbers", function()
+    local x <const> = gb.rand(1000, 1000, {seed = 1})
+    local err <const> = raises("refused", "", gb.plan, gb.linalg.cholesky(x:matmul(x:t())), {budget = "1 MB"})
+    assert.is_true(err.need > 1000000 and err.have <= 1000000 and err.minimum >= 8000000, tostring(err))
+    raises("option", "option 'budget' must be above 0", gb.plan, x, {budget = 0})
+    raises("option", "not in this version", gb.plan, x, {exact = "math"})
+    raises("option", "not in this version", gb.plan, x, {prefer = {}})
+    raises("option", "unknown option 'budgett', did you mean 'budget'", gb.plan, x, {budgett = 1})
+  end)
+
+  it("answers nothing once closed", function()
+    local p <const> = gb.plan(gb.ones(3):sum())
+    p:close()
+    raises("closed", "closed plan", function() return p.peak end)
+    raises("closed", "closed plan", p.run, p)
+    assert.equal("plan (closed)", tostring(p))
+    raises("index", "did you mean 'peak'?", function() return gb.plan(gb.ones(3):sum()).peek end)
+  end)
+end)
+
+describe("failing allocations", function()
+  -- Fails the n-th allocation and all later ones, n = 0, 1, ... until the task gets through; nothing may leak.
+  local function fault_loop(task)
+    local n, ok, err = -1, nil, nil
+    repeat
+      n = n + 1
+      local before <const> = settle()
+      core.fail_after(n)
+      ok, err = pcall(task)
+      core.fail_after(-1)
+      if not ok then
+        assert.not_equal("string", type(err), tostring(err))
+        assert.is_true(err.code == "oom" or err.code == "refused", tostring(err))
+      end
+      err = nil
+      assert.equal(before, settle(), ("after failure %d"):format(n))
+    until ok
+    return n
+  end
+
+  it("leak nothing: elementwise and reductions", function()
+    assert.is_true(fault_loop(function()
+      local x <const> = gb.tensor{1, 2, 3}
+      local y <const> = (x:exp() + 1):sum()
+      return gb.eval(y, x:put(1, {2}, 0))
+    end) >= 2)
+  end)
+
+  it("leak nothing: products, factors, gradients", function()
+    local x <const> = gb.rand(40, 2, {seed = 1}):eval()
+    assert.is_true(fault_loop(function()
+      local z <const> = x:requires_grad()
+      local k <const> = (core.sqdist(z, z) * -0.5):exp() + gb.eye(40)
+      local loss <const> = gb.linalg.logdet(k) + gb.linalg.inv_quad(k, gb.ones(40))
+      gb.eval(loss, gb.grad(loss, z))
+    end) >= 3)
+  end)
+
+  it("leak nothing: sorting, indexing, plans", function()
+    assert.is_true(fault_loop(function()
+      local v <const>, p <const> = gb.rand(100, {seed = 1}):sort(1)
+      gb.eval(v, p, v:index(1, v:gt(0.5)), gb.cat{v, v})
+      gb.plan(v:sum()):run()
+      tostring(v)
+    end) >= 3)
+  end)
+end)
