@@ -29,8 +29,9 @@ describe("gb.plot.figure", function()
     figure():save(a)
     figure():save(b)
     figure():save(c, {width = 300})
-    assert.is_true(support.read(a) == support.read(b))
-    assert.is_false(support.read(a) == support.read(c))
+    local function bytes(path) return (support.read(path):gsub("surface%d+", "surface")) end    -- numbered in a process
+    assert.is_true(bytes(a) == bytes(b))
+    assert.is_false(bytes(a) == bytes(c))
   end)
 
   it("draws itself as text with its labels", function()

@@ -56,7 +56,7 @@ static inline gb_node *binary (gb_op op, int v, double lo, double hi, double lo2
   X(ASIN, -0.9, 0.9, GRAD | NANS) X(ACOS, -0.9, 0.9, GRAD | NANS) X(ATAN, -3, 3, GRAD | NANS) \
   X(TANH, -3, 3, GRAD | NANS) X(SIGMOID, -9, 9, GRAD | NANS) X(SOFTPLUS, -9, 9, GRAD | NANS) X(RELU, -2, 2, GRAD | NANS) \
   X(ERF, -2, 2, GRAD | NANS) X(NDTR, -3, 3, GRAD | NANS) X(LOG_NDTR, -9, 3, GRAD | NANS) X(LGAMMA, 0.3, 6, GRAD | NANS) \
-  X(DIGAMMA, 0.3, 6, GRAD | NANS) X(TRIGAMMA, 0.3, 6, NANS) X(ISNAN, -1, 1, 0) X(ISFINITE, -1, 1, 0) X(DETACH, -1, 1, NANS)
+  X(DIGAMMA, 0.3, 6, GRAD | NANS) X(TRIGAMMA, 0.3, 6, NANS) X(ISNAN, -1, 1, 0) X(ISFINITE, -1, 1, 0) X(DETACH, -1, 1, NANS | REWRITTEN)
 
 #define X(id, lo, hi, traits) static gb_node *b_##id (int v) { return unary(GB_OP_##id, v, lo, hi); }
 UNARY(X)
@@ -336,7 +336,7 @@ static const row rows[] = {
   {"MATMUL", b_MATMUL, 10, GRAD | NANS | CHECKED, 0}, {"GEMM", b_GEMM, 2, NANS | CHECKED | REWRITTEN, 0},
   {"SQDIST", b_SQDIST, 6, GRAD | NANS | CHECKED, 0}, {"RADIAL", b_RADIAL, 12, GRAD | NANS | CHECKED, 0},
   {"DIFFMV", b_DIFFMV, 2, GRAD | NANS | CHECKED, 0}, {"KMIN", b_KMIN, 4, CHECKED, 0},
-  {"CAST", b_CAST, 8, CHECKED, 0}, {"CAT", b_CAT, 2, GRAD | NANS | CHECKED, 0},
+  {"CAST", b_CAST, 8, CHECKED | REWRITTEN, 0}, {"CAT", b_CAT, 2, GRAD | NANS | CHECKED, 0},
   {"CUMSUM", b_CUMSUM, 4, GRAD | NANS | CHECKED, 0}, {"SORT", b_SORT, 4, GRAD | CHECKED, 0},
   {"TOPK", b_TOPK, 4, GRAD | CHECKED, 0}, {"INDEX", b_INDEX, 3, GRAD | CHECKED, 0}, {"PUT", b_PUT, 1, GRAD | CHECKED, 0},
   {"INDEX_ADD", b_INDEX_ADD, 2, GRAD | CHECKED, 0},

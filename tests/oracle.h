@@ -19,6 +19,7 @@ static inline double *oracle_at (const oracle *o, const gb_node *n, int output) 
 static inline double rounded (double v, gb_dtype t) {
   uint64_t e = 0;
   if (t == GB_F64) return v;
+  if (t == GB_I64 && isnan(v)) return 0;
   gb_element_set(&e, 0, t, v);
   return gb_element_get(&e, 0, t);
 }

@@ -249,6 +249,35 @@ static void a_value_has_the_same_bits_in_every_form_in (const table *t) {
 }
 EACH_TABLE(a_value_has_the_same_bits_in_every_form)
 
+/* Any sign and magnitude, zeros, infinities and NaN beside each other. */
+static double wild (void) {
+  const double kind = uniform(0, 1), top = uniform(0, 1) < 0.3 ? 60 : 10;
+  if (kind < 0.02) return 0.0;
+  if (kind < 0.03) return (double)INFINITY;
+  if (kind < 0.04) return (double)NAN;
+  return exp2(uniform(-10, top)) * (uniform(-1, 1) < 0 ? -1 : 1);
+}
+
+static void a_lane_does_not_depend_on_its_neighbours_in (const table *t) {
+  void *x = room(t, GB_TI), *y = room(t, GB_TI), *all = room(t, GB_TI);
+  for (int op = 0; op < GB_NOPS; op++) {
+    if (gb_ops[op].kind != GB_KIND_MAP || op == GB_OP_RADIAL) continue;
+    for (int n = 0; n < 20; n++) {
+      for (size_t i = 0; i < GB_TI; i++) { put(t, x, i, wild()); put(t, y, i, uniform(-9, 9)); }
+      const gb_arg a = { x, GB_FORM_LANE }, b = { y, GB_FORM_LANE };
+      t->k->map((gb_op)op, GB_FORM_LANE, 1, all, a, b, b);
+      for (size_t i = 0; i < GB_TI; i++) {
+        const double alone = one(t, (gb_op)op, get(t, x, i), get(t, y, i));
+        if (!same(alone, get(t, all, i)))
+          fail_msg("%s f%zu %s(%.17g): %.17g alone, %.17g among others", t->isa->name, 8 * t->width, gb_ops[op].name,
+                   get(t, x, i), alone, get(t, all, i));
+      }
+    }
+  }
+  free(x); free(y); free(all);
+}
+EACH_TABLE(a_lane_does_not_depend_on_its_neighbours)
+
 static void a_narrow_result_writes_only_its_own_elements_in (const table *t) {
   void *x = random_values(t, GB_CANON, 0, 1), *out = zeros(t, GB_CANON + 16);
   const gb_arg a = { x, GB_FORM_TILE };
@@ -267,6 +296,7 @@ int main (void) {
     cmocka_unit_test(every_elementwise_op_agrees_with_long_double),
     cmocka_unit_test(special_values_are_those_of_the_definitions),
     cmocka_unit_test(a_value_has_the_same_bits_in_every_form),
+    cmocka_unit_test(a_lane_does_not_depend_on_its_neighbours),
     cmocka_unit_test(a_narrow_result_writes_only_its_own_elements)
   };
   return cmocka_run_group_tests_name("isa_map", tests, NULL, NULL);

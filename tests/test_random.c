@@ -135,7 +135,10 @@ static void build (uint64_t seed, gb_dtype t, gb_node *out[OUTPUTS]) {
   drawn = 0;
   inputs_begin(seed, t, GB_NODE_GRAD);
   for (int i = 0; i < 3; i++) p.at[p.n++] = random_leaf();
-  for (int i = 0; i < STEPS; i++) p.at[p.n++] = random_step(&p);
+  for (int i = 0; i < STEPS; i++) {
+    gb_node *next = random_step(&p);
+    p.at[p.n++] = next;
+  }
   out[0] = p.at[p.n - 1];
   out[1] = p.at[p.n - 2];
   gb_node *loss = sum_all(out[0]), *x = inputs.leaf[draw(3)];

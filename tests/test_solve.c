@@ -82,7 +82,8 @@ static gb_node *scalar (gb_dtype t, unsigned flags, double v) { return leaf(t, f
 
 static gb_node *plus_noise (gb_node *k, double noise) {
   gb_node *unit = BUILD(gb_eye, g, gb_node_shape(k)->dim[0], gb_node_dtype(k));
-  return BUILD(gb_map2, GB_OP_ADD, k, BUILD(gb_scale, unit, noise));
+  gb_node *diagonal = BUILD(gb_scale, unit, noise);
+  return BUILD(gb_map2, GB_OP_ADD, k, diagonal);
 }
 
 static double *doubles (gb_node *n) {
@@ -358,13 +359,15 @@ static void pivoted_cholesky_approximates_the_kernel_ever_better (void **state) 
 static void pivoted_cholesky_stops_when_nothing_is_left (void **state) {
   (void)state;
   const size_t n = 30;
-  gb_node *v = random_leaf(GB_F64, 0, n, 2, 3), *k = BUILD(gb_matmul, v, BUILD(gb_transpose, v));
+  gb_node *v = random_leaf(GB_F64, 0, n, 2, 3), *vt = BUILD(gb_transpose, v);
+  gb_node *k = BUILD(gb_matmul, v, vt);
   gb_precond p;
   ok(gb_precond_pivoted_cholesky(&p, k, 0.5, 10, 1e-12, &err));
   assert_int_equal(p.rank, 2);
   gb_precond_clear(&p);
   assert_int_equal(gb_precond_pivoted_cholesky(&p, k, 0, 10, 0, &err), GB_EOPTION);
-  assert_int_equal(gb_precond_pivoted_cholesky(&p, BUILD(gb_map1, GB_OP_NEG, k), 1, 10, 0, &err), GB_ENOTPD);
+  gb_node *negative = BUILD(gb_map1, GB_OP_NEG, k);
+  assert_int_equal(gb_precond_pivoted_cholesky(&p, negative, 1, 10, 0, &err), GB_ENOTPD);
 }
 
 static void applying_a_preconditioner_solves_with_it (void **state) {
@@ -418,7 +421,8 @@ static void jacobi_undoes_bad_scaling (void **state) {
   double d[40];
   for (int i = 0; i < 40; i++) d[i] = pow(10, i % 8);
   gb_node *k = plus_noise(kernel(GB_F64, 40, scalar(GB_F64, 0, 50)), 0.5), *v = leaf(GB_F64, 0, 1, (size_t[]){40}, d);
-  gb_node *a = BUILD(gb_map2, GB_OP_MUL, BUILD(gb_map2, GB_OP_MUL, k, v), BUILD(gb_unsqueeze, v, 1));
+  gb_node *column = BUILD(gb_unsqueeze, v, 1), *scaled_columns = BUILD(gb_map2, GB_OP_MUL, k, v);
+  gb_node *a = BUILD(gb_map2, GB_OP_MUL, scaled_columns, column);
   gb_node *b = random_leaf(GB_F64, 0, 40, 1, 3);
   gb_cg_options o = {.tol = 1e-10, .max_iter = 300};
   gb_cg_info plain, scaled;

@@ -27,6 +27,14 @@ typedef struct fold_job {
 
 /* -- order ---------------------------------------------------------------------------------------------------------- */
 
+enum { SPINS = 4096 };                    /* about 0.1 ms: a turn is shorter unless a thread lost its core */
+
+static void pause_briefly (void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
 static bool stopped (gb_xthread *t) {
   if (gb_interrupted()) atomic_store_explicit(&t->shared->stop, true, memory_order_relaxed);
   return atomic_load_explicit(&t->shared->stop, memory_order_relaxed);
@@ -43,8 +51,8 @@ static bool wait_turn (gb_xthread *t, size_t stage) {
   uint64_t want = stage_of(t, t->item - 1, stage);
   for (int spins = 0; atomic_load_explicit(&s->ring[(t->item - 1) % s->nring].v, memory_order_acquire) < want; spins++) {
     if (stopped(t)) return false;
-    if (spins > 256) sched_yield();
-    else __builtin_ia32_pause();
+    if (spins > SPINS) sched_yield();
+    else pause_briefly();
   }
   return true;
 }
@@ -135,15 +143,24 @@ static bool walk_chunk (gb_xthread *t, size_t c, bool columns) {
 
 /* -- items ---------------------------------------------------------------------------------------------------------- */
 
-static void walk_strip (gb_xthread *t) {
+static bool walk_strips (gb_xthread *t) {
+  size_t width = (size_t)t->p->rows * GB_TI;
   t->block = 0;
-  t->valid = (int)t->lanes;
   t->chunk0 = t->tile0 = 0;
   t->chunk_rows = 1;
-  t->nj = (int)gb_exec_blocks(t);
   t->mirrored = false;
-  gb_exec_fill_packs(t, true);
-  if (t->lanes > 0) gb_exec_run(t, GB_FORM_FULL);
+  for (size_t at = 0; at < t->item_lanes; at += width) {
+    t->lane0 = t->item0 + at;
+    t->lanes = t->item_lanes - at < width ? t->item_lanes - at : width;
+    t->nj = (int)gb_exec_blocks(t);
+    gb_exec_fill_packs(t, false);
+    gb_exec_fill_packs(t, true);
+    gb_exec_run(t, GB_FORM_FULL);
+    if (stopped(t)) return false;
+  }
+  t->lane0 = t->item0;
+  t->lanes = t->item_lanes;
+  return true;
 }
 
 static bool walk_tiles (gb_xthread *t) {
@@ -171,12 +188,14 @@ static bool walk (gb_xthread *t, size_t outer) {
   t->nj = 1;
   t->block = 0;
   t->tile0 = t->chunk0 = 0;
+  t->lane0 = t->item0;
+  t->lanes = p->strip ? 0 : t->item_lanes;        /* strips fill their own lanes */
   gb_exec_fill_packs(t, false);
+  t->lanes = t->item_lanes;
   gb_exec_bind(t, GB_FORM_ONE);
   gb_exec_run(t, GB_FORM_ONE);
   gb_exec_begin_item(t);
-  if (!p->strip && !walk_tiles(t)) return false;
-  if (p->strip) walk_strip(t);
+  if (!(p->strip ? walk_strips(t) : walk_tiles(t))) return false;
   if (stopped(t) || !wait_turn(t, p->nchunk + 1)) return false;
   gb_exec_end_item(t);
   publish(t, p->nchunk + 1);
@@ -185,12 +204,11 @@ static bool walk (gb_xthread *t, size_t outer) {
 
 static bool run_item (gb_xthread *t, size_t item) {
   const gb_xprog *p = t->p;
-  size_t width = p->strip ? (size_t)p->rows * GB_TI : GB_SUPER;
+  size_t width = p->strip ? p->strips * (size_t)p->rows * GB_TI : GB_SUPER, which = item % p->nsuper;
   t->item = item;
-  t->super = item % p->nsuper;
-  t->last = t->super == p->nsuper - 1;
-  t->lane0 = t->super * width;
-  t->lanes = p->nlane - t->lane0 < width ? p->nlane - t->lane0 : width;
+  t->last = which == p->nsuper - 1;
+  t->item0 = which * width;
+  t->item_lanes = p->nlane - t->item0 < width ? p->nlane - t->item0 : width;
   if (!p->inside) return walk(t, item / p->nsuper);
   for (size_t o = 0; o < p->nouter; o++)
     if (!walk(t, o)) return false;
@@ -269,9 +287,10 @@ static const char *path_of (const gb_xprog *p) {
   return "vm";
 }
 
+/* Nor do threads that must meet after every few steps gain anything. */
 static bool is_small (const gb_xprog *p) {
-  double points = (double)p->nlane * (double)p->ntile * (double)p->nouter;
-  return points * (double)(p->f->nins + 1) < gb_cpu_fold_alone;
+  double points = (double)p->nlane * (double)p->ntile * (double)p->nouter, steps = points * (double)(p->f->nins + 1);
+  return steps < gb_cpu_fold_alone || (p->ordered && steps / (double)p->items < gb_cpu_fold_alone / 5);
 }
 
 gb_status gb_cpu_fold (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,

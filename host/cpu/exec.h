@@ -89,9 +89,11 @@ typedef struct gb_xout {
   size_t nouter;                 /* such combinations; 1 unless 'outer' */
   size_t pmul[GB_FOLD_AXES];     /* position = 1 + sum of index * pmul over reduced axes */
   int px, py;                    /* packs of the TILE side (ROWS) and the LANE side (LANES), -1 = none */
-  size_t chain, chain2;          /* ROW: [slots][cols][GB_TI]; COL: [slots][GB_CANON][cols][GB_LANES] (LSE: max, sum) */
+  size_t chain, chain2;          /* ROW: [slots][cols][GB_TI]; COL: [slots][GB_CANON][cols][GB_LANES] (LSE: max, sum);
+                                    SELECT: see exec_select.c */
   size_t mirror;                 /* symmetric ROW: the COL chains */
-  size_t part;                   /* ROW [block][slots][cols][GB_TI]; ALL [block][slots]; strips [super][slots][cols] words */
+  size_t part;                   /* ROW [block][slots][cols][GB_TI]; ALL [block][slots]; strips: of the item,
+                                    [super][slots][cols] words */
   size_t moved;                  /* symmetric ROW: mirrored totals of the item's rows, [slots][GB_SUPER][cols] */
   gb_word *total;                /* COL [outer][slots][TILE][cols]; ALL [outer][slots]; with 'outer': ROW
                                     [outer][slots][cols][LANE], KEEP [outer][slots][TILE][LANE]; else NULL */
@@ -110,6 +112,7 @@ typedef struct gb_xprog {
   size_t nlane, ntile, nouter;   /* extents; 1 where the axis is absent */
   size_t nsuper, nchunk, items;
   int rows;                      /* rows of a tile run: what L1 holds */
+  size_t strips;                 /* strips of an item: enough work between two meetings */
   bool pairs;                    /* some value depends on both LANE and TILE */
   bool inside;                   /* an item walks all OUTER combinations: no other item meets its totals */
   bool ordered;                  /* items meet in totals: they flush in the order of their numbers */
@@ -144,8 +147,9 @@ typedef struct gb_xthread {
   char *ws;
   void **ptr;                    /* current address of each value */
   size_t idx[GB_FOLD_AXES];      /* OUTER and INNER indices; 0 at LANE and TILE */
-  size_t item, super;            /* strips: 'super' is the number of the strip */
-  size_t lane0, lanes;           /* first lane of the item; its lanes */
+  size_t item;
+  size_t item0, item_lanes;      /* first lane of the item; its lanes */
+  size_t lane0, lanes;           /* of the super-tile or the current strip */
   size_t chunk0, chunk_rows;
   int block;                     /* lane block within the item */
   int valid;                     /* lanes of the block that count; strips: lanes of the strip */
@@ -199,6 +203,8 @@ void gb_exec_lse (gb_xthread *t, gb_xout *x, size_t slot, const void *tile);
 void gb_exec_select (gb_xthread *t, gb_xout *x, size_t slot, const void *tile);
 void gb_exec_select_one (const gb_xprog *p, const gb_xout *x, gb_word *state, const void *row, size_t i, int64_t position);
 void gb_exec_select_merge (gb_word *into, const gb_word *from, size_t words);
+void gb_exec_select_begin (gb_xthread *t, gb_xout *x);           /* ROW: the chains of the current block */
+void gb_exec_select_flush (gb_xthread *t, gb_xout *x);
 double gb_exec_key_value (int64_t key);
 
 /* exec_word.c */
@@ -212,6 +218,9 @@ size_t gb_exec_outer (const gb_xthread *t, const gb_xout *x);     /* number of t
 size_t gb_exec_blocks (const gb_xthread *t);                      /* lane blocks of the item */
 size_t gb_exec_lanes (const gb_xthread *t, size_t block);         /* lanes of one that count */
 gb_word *gb_exec_part (const gb_xthread *t, const gb_xout *x);
+static inline size_t gb_exec_super (const gb_xthread *t, size_t row) {   /* of a strip's row, within the item */
+  return (t->lane0 - t->item0 + row * GB_TI) / GB_SUPER;
+}
 void gb_exec_exchange_rows (gb_xthread *t, gb_xout *x, bool back);
 void gb_exec_begin_item (gb_xthread *t);
 void gb_exec_begin_chunk (gb_xthread *t);                         /* COL chains to their identities */

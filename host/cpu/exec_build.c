@@ -362,6 +362,11 @@ static void lay_workspace (build *b) {
   p->mask = b->mask ? gb_take(&used, tile) : 0;
   p->ones = p->fused ? gb_take(&used, GB_TI * p->size) : 0;
   p->small = gb_take(&used, 4 * GB_CANON * 8);
+  p->strips = 1;
+  if (p->strip) {
+    size_t lanes = p->nlane / ((size_t)p->rows * GB_TI) / 64;           /* at least 64 items are left */
+    p->strips = lanes < 1 ? 1 : lanes > 16 ? 16 : lanes;
+  }
   gb_exec_lay_packs(p, &used);
   for (int o = 0; o < b->f->nouts; o++) gb_exec_lay_out(p, &p->out[o], &used);
   p->work = used;
@@ -376,7 +381,7 @@ static void order (gb_xprog *p, int threads) {
     shared |= columns || (p->f->symmetric && x->reach == GB_REACH_ROW);
     carried |= x->outer && !columns;
   }
-  size_t width = p->strip ? (size_t)p->rows * GB_TI : GB_SUPER;
+  size_t width = p->strip ? p->strips * (size_t)p->rows * GB_TI : GB_SUPER;
   p->nsuper = p->nlane ? (p->nlane + width - 1) / width : 1;
   p->nchunk = p->strip ? 1 : (p->ntile + GB_CANON - 1) / GB_CANON;
   p->ordered = shared;

@@ -96,7 +96,7 @@ static void absorb_lanes (gb_xthread *t, gb_xout *x, gb_word *into, const void *
 static void chain_all (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
   const gb_xprog *p = t->p;
   gb_monoid m = gb_exec_monoid(x);
-  gb_word *part = (gb_word *)(t->ws + x->part) + (size_t)t->block * x->slots + slot;
+  gb_word *part = gb_exec_part(t, x) + (size_t)t->block * x->slots + slot;
   tile = gb_exec_masked(t, tile, t->nj, m);
   for (int j = 0; j < t->nj; j += GB_TJ) {
     _Alignas(64) double lanes[GB_LANES];
@@ -113,7 +113,7 @@ static void chain_strip (gb_xthread *t, gb_xout *x, size_t slot, const void *til
   tile = gb_exec_masked(t, tile, t->nj, m);
   for (int j = 0; j < t->nj; j += GB_BLOCKS) {
     _Alignas(64) double lanes[GB_LANES];
-    gb_word *part = (gb_word *)(t->ws + x->part) + (size_t)(j / GB_BLOCKS) * x->slots + slot;
+    gb_word *part = gb_exec_part(t, x) + gb_exec_super(t, (size_t)j) * x->slots + slot;
     gb_exec_fill(p->compute, lanes, GB_LANES, m);
     p->k->reduce_all(m, t->nj - j < GB_BLOCKS ? t->nj - j : GB_BLOCKS, row_of(t, tile, (size_t)j), lanes);
     absorb_lanes(t, x, part, lanes);
@@ -166,7 +166,7 @@ static void contract_strip (gb_xthread *t, gb_xout *x, size_t slot, const void *
   tile = gb_exec_masked(t, tile, t->nj, GB_SUM);
   for (int j = 0; j < t->nj; j += GB_BLOCKS) {
     int end = t->nj - j < GB_BLOCKS ? t->nj : j + GB_BLOCKS;
-    gb_word *part = (gb_word *)(t->ws + x->part) + ((size_t)(j / GB_BLOCKS) * x->slots + slot) * x->cols;
+    gb_word *part = gb_exec_part(t, x) + (gb_exec_super(t, (size_t)j) * x->slots + slot) * x->cols;
     memset(lanes, 0, x->cols * GB_LANES * p->size);
     for (t->block = j; t->block < end; t->block++)
       p->k->contract_col(1, x->cols, row_of(t, tile, (size_t)t->block), gb_exec_pack_at(t, x->py), lanes);

@@ -96,9 +96,9 @@ static void by_groups (gb_xthread *t, gb_xout *x, const char *tile, int step, gb
 }
 
 void gb_exec_lse (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
-  gb_word *part = (gb_word *)(t->ws + x->part);
+  gb_word *part = gb_exec_part(t, x);
   if (x->reach == GB_REACH_ROW) by_rows(t, x, slot, tile);
   else if (x->reach == GB_REACH_ALL) by_groups(t, x, tile, GB_TJ, part + ((size_t)t->block * x->slots + slot) * 2, 0);
-  else if (t->p->strip) by_groups(t, x, tile, GB_BLOCKS, part + slot * 2, x->slots * 2);
+  else if (t->p->strip) by_groups(t, x, tile, GB_BLOCKS, part + (gb_exec_super(t, 0) * x->slots + slot) * 2, x->slots * 2);
   else by_columns(t, x, slot, gb_exec_masked(t, tile, t->nj, GB_LSE));
 }

@@ -189,7 +189,7 @@ static void lay_columns (gb_xprog *p, gb_xout *x, size_t *used) {
   x->ntotal = x->nouter * x->slots * p->ntile * x->cols * x->words;
   if (p->strip) {
     x->chain = gb_take(used, lanes);
-    x->part = gb_take(used, (size_t)p->rows / GB_BLOCKS * n);
+    x->part = gb_take(used, p->strips * (size_t)p->rows / GB_BLOCKS * n);
   } else if (x->how == GB_HOW_SELECT) x->chain = gb_take(used, n * GB_CANON);
   else {
     x->chain = gb_take(used, x->slots * GB_CANON * lanes);
@@ -199,7 +199,8 @@ static void lay_columns (gb_xprog *p, gb_xout *x, size_t *used) {
 
 static void lay_rows (gb_xprog *p, gb_xout *x, size_t *used) {
   size_t n = x->slots * x->cols;
-  if (x->how != GB_HOW_SELECT) x->chain = gb_take(used, n * GB_TI * p->size);
+  x->chain = gb_take(used, n * GB_TI * p->size);
+  if (x->how == GB_HOW_SELECT) x->chain2 = gb_take(used, n * GB_TI * sizeof(int64_t));
   if (x->how == GB_HOW_LSE) x->chain2 = gb_take(used, n * GB_TI * p->size);
   x->part = gb_take(used, n * GB_SUPER * x->words * sizeof(gb_word));
   if (x->outer) x->ntotal = x->nouter * n * p->nlane * x->words;

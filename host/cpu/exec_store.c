@@ -87,21 +87,28 @@ static void reset (gb_xthread *t, gb_xout *x, size_t at, size_t n) {
 
 /* -- columns, at the end of a chunk --------------------------------------------------------------------------------- */
 
+/* Folded chains, one at the start of each group, into n totals. */
+static void absorb_folded (const gb_xprog *p, const gb_xout *x, gb_word *total, const char *chain, size_t n) {
+  size_t group = GB_LANES * p->size;
+  bool sum = x->how != GB_HOW_LSE && gb_exec_monoid(x) == GB_SUM && p->compute != GB_I64;
+  for (size_t c = 0; c < n; c++, total += x->words) {
+    gb_word w[2];
+    memcpy(w, chain + c * group, sizeof w);
+    if (sum) total->f += w->f;
+    else gb_exec_absorb(p, x, total, w);
+  }
+}
+
 static void flush_column (gb_xthread *t, gb_xout *x) {
   const gb_xprog *p = t->p;
-  size_t outer = gb_exec_outer(t, x), group = GB_LANES * p->size, n = t->chunk_rows * x->cols;
+  size_t outer = gb_exec_outer(t, x), n = t->chunk_rows * x->cols;
   for (size_t s = 0; s < x->slots; s++) {
-    size_t first = s * GB_CANON * x->cols, at = ((outer * x->slots + s) * p->ntile + t->chunk0) * x->cols;
-    for (size_t c = 0; c < n; c++) {
-      gb_word w[2];
-      const char *chain = t->ws + x->chain;
-      if (x->how == GB_HOW_SELECT)
-        gb_exec_absorb(p, x, x->total + (at + c) * x->words, (const gb_word *)chain + (first + c) * x->words);
-      else {
-        memcpy(w, chain + (first + c) * group, sizeof w);
-        gb_exec_absorb(p, x, x->total + (at + c) * x->words, w);
-      }
-    }
+    size_t first = s * GB_CANON * x->cols;
+    gb_word *total = x->total + ((outer * x->slots + s) * p->ntile + t->chunk0) * x->cols * x->words;
+    if (x->how != GB_HOW_SELECT) absorb_folded(p, x, total, t->ws + x->chain + first * GB_LANES * p->size, n);
+    else
+      for (size_t c = 0; c < n; c++)
+        gb_exec_absorb(p, x, total + c * x->words, (const gb_word *)(t->ws + x->chain) + (first + c) * x->words);
   }
   if (!t->last || x->outer) return;
   store_columns(t, x, 0, t->chunk0, t->chunk_rows);
@@ -116,11 +123,7 @@ static void flush_mirror (gb_xthread *t, gb_xout *x) {
   for (size_t s = 0; s < x->slots; s++) {
     gb_word *across = x->across + (s * p->ntile + t->chunk0) * x->cols;
     const char *chain = t->ws + x->mirror + s * GB_CANON * x->cols * GB_LANES * p->size;
-    for (size_t c = 0; c < n; c++) {
-      gb_word w;
-      memcpy(&w, chain + c * GB_LANES * p->size, sizeof w);
-      gb_exec_absorb(p, x, across + c, &w);
-    }
+    absorb_folded(p, x, across, chain, n);
     if (!own) continue;
     memcpy((gb_word *)(t->ws + x->moved) + (s * GB_SUPER + t->chunk0 - t->lane0) * x->cols, across, n * sizeof *across);
     gb_exec_identity(p, x, across, n);
@@ -138,7 +141,7 @@ void gb_exec_flush_columns (gb_xthread *t) {
 /* -- the end of an item --------------------------------------------------------------------------------------------- */
 
 static void end_strip (gb_xthread *t, gb_xout *x) {
-  size_t n = x->slots * x->cols, supers = (t->lanes + GB_SUPER - 1) / GB_SUPER;
+  size_t n = x->slots * x->cols, supers = (t->item_lanes + GB_SUPER - 1) / GB_SUPER;
   gb_word *total = x->total + gb_exec_outer(t, x) * n * x->words;
   for (size_t q = 0; q < supers; q++)
     for (size_t c = 0; c < n; c++)

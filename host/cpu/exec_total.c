@@ -43,7 +43,7 @@ void gb_exec_begin_item (gb_xthread *t) {
       if (x->outer && !p->f->symmetric) gb_exec_exchange_rows(t, x, false);
     } else if (x->reach == GB_REACH_ALL) gb_exec_identity(p, x, gb_exec_part(t, x), per * GB_BLOCKS);
     else if (x->reach == GB_REACH_COL && p->strip)
-      gb_exec_identity(p, x, gb_exec_part(t, x), per * (size_t)(p->rows / GB_BLOCKS));
+      gb_exec_identity(p, x, gb_exec_part(t, x), per * ((t->item_lanes + GB_SUPER - 1) / GB_SUPER));
   }
 }
 
@@ -51,7 +51,11 @@ void gb_exec_begin_rows (gb_xthread *t) {
   const gb_xprog *p = t->p;
   for (int o = 0; o < p->f->nouts; o++) {
     gb_xout *x = &p->out[o];
-    if (x->reach != GB_REACH_ROW || x->how == GB_HOW_SELECT) continue;
+    if (x->reach != GB_REACH_ROW) continue;
+    if (x->how == GB_HOW_SELECT) {
+      gb_exec_select_begin(t, x);
+      continue;
+    }
     size_t n = x->slots * x->cols * GB_TI;
     gb_exec_fill(p->compute, t->ws + x->chain, n, gb_exec_monoid(x));
     if (x->how == GB_HOW_LSE) gb_exec_fill(p->compute, t->ws + x->chain2, n, GB_SUM);
@@ -97,11 +101,12 @@ void gb_exec_flush_rows (gb_xthread *t) {
   const gb_xprog *p = t->p;
   for (int o = 0; o < p->f->nouts; o++) {
     gb_xout *x = &p->out[o];
-    if (x->reach != GB_REACH_ROW || x->how == GB_HOW_SELECT) continue;
+    if (x->reach != GB_REACH_ROW) continue;
     size_t n = x->slots * x->cols * GB_TI;
     void *chain = t->ws + x->chain;
     gb_word *part = gb_exec_part(t, x) + (size_t)t->block * n * x->words;
     if (x->how == GB_HOW_LSE) flush_pairs(t, x, part, n);
+    else if (x->how == GB_HOW_SELECT) gb_exec_select_flush(t, x);
     else if (gb_exec_monoid(x) == GB_SUM && p->compute == GB_F32) p->isa->flush_f32(n, chain, &part->f);
     else if (gb_exec_monoid(x) == GB_SUM && p->compute == GB_F64) p->isa->flush_f64(n, chain, &part->f);
     else
@@ -125,19 +130,34 @@ static void fold_pair (gb_dtype compute, char *m, char *s) {
   memcpy(m, w, sizeof w);
 }
 
+/* Sums of n groups of virtual lanes, each by the tree of gb_exec_fold_lanes, to the start of its group. */
+static void fold_sums_f32 (size_t n, float *lanes) {
+  typedef float quad __attribute__((vector_size(16), aligned(16)));
+  for (size_t c = 0; c < n; c++, lanes += GB_LANES) {
+    const quad *q = (const quad *)lanes;
+    quad v = (q[0] + q[2]) + (q[1] + q[3]);
+    double sum = (double)((v[0] + v[2]) + (v[1] + v[3]));
+    memcpy(lanes, &sum, sizeof sum);
+  }
+}
+
 static void fold_one (gb_xthread *t, gb_xout *x, size_t chain) {
   const gb_xprog *p = t->p;
-  size_t group = GB_LANES * p->size;
-  for (size_t s = 0; s < x->slots; s++)
-    for (size_t c = 0; c < t->chunk_rows * x->cols; c++) {
-      size_t at = (s * GB_CANON * x->cols + c) * group;
-      char *lanes = t->ws + chain + at;
-      if (x->how == GB_HOW_LSE) fold_pair(p->compute, lanes, t->ws + x->chain2 + at);
+  size_t group = GB_LANES * p->size, n = t->chunk_rows * x->cols;
+  for (size_t s = 0; s < x->slots; s++) {
+    char *lanes = t->ws + chain + s * GB_CANON * x->cols * group;
+    if (x->how != GB_HOW_LSE && gb_exec_monoid(x) == GB_SUM && p->compute == GB_F32) {
+      fold_sums_f32(n, (float *)lanes);
+      continue;
+    }
+    for (size_t c = 0; c < n; c++, lanes += group) {
+      if (x->how == GB_HOW_LSE) fold_pair(p->compute, lanes, lanes - chain + x->chain2);
       else {
         gb_word w = gb_exec_fold_lanes(p->compute, gb_exec_monoid(x), lanes);
         memcpy(lanes, &w, sizeof w);
       }
     }
+  }
 }
 
 /* The virtual lanes of each column into one total at their own start. */

@@ -60,7 +60,7 @@ static gb_status factor (const gb_opaque_call *c, factors *q) {
   *q = (factors){.dtype = c->o->in_dtype[0], .n = n, .size = gb_dtype_size(c->o->in_dtype[0]), .a = c->scratch};
   q->pivot = (int *)(void *)((char *)c->scratch + gb_align64(n * n * q->size));
   GB_TRY(gb_check_finite(c->pool, q->dtype, n, n, c->in[0], GB_ALL, c->err));
-  memcpy(q->a, c->in[0], n * n * q->size);
+  GB_TRY(gb_copy_bytes(c->pool, n * n * q->size, c->in[0], q->a, c->err));
   for (q->p0 = 0; q->p0 < n; q->p0 += PANEL) {
     q->np = n - q->p0 < PANEL ? n - q->p0 : PANEL;
     const size_t zero = gb_lapack_getrf(q->dtype, n - q->p0, q->np, entry(q, q->p0, q->p0), n, q->pivot + q->p0);
@@ -95,7 +95,7 @@ gb_status gb_cpu_lu_solve (const gb_opaque_call *c) {
   if (q.zero != 0)
     return gb_fail(c->err, GB_ENOTPD, "the matrix is singular: pivot %zu of %zu is zero", q.zero, q.n);
   const size_t r = gb_columns(&c->o->in_shape[1]);
-  memcpy(c->out[0], c->in[1], q.n * r * q.size);
+  GB_TRY(gb_copy_bytes(c->pool, q.n * r * q.size, c->in[1], c->out[0], c->err));
   gb_tri s = {.dtype = q.dtype, .uplo = GB_LOWER, .n = q.n, .r = r, .lda = q.n, .a = q.a, .x = c->out[0]};
   s.progress = (atomic_uint *)(void *)((char *)c->scratch + factors_bytes(c->o));
   GB_TRY(gb_tri_solve(c->pool, &s, c->err));

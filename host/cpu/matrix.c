@@ -1,4 +1,4 @@
-/* matrix.c - passes over whole matrices: the check for finite entries, transposes, mirroring; blocks are tasks. */
+/* matrix.c - passes over memory: the check for finite entries, copies, transposes, mirroring; blocks are tasks. */
 #include <string.h>
 
 #include "cpu/opaque.h"
@@ -56,6 +56,27 @@ gb_status gb_check_finite (gb_pool *pool, gb_dtype t, size_t n, size_t m, const 
   if (at == UINT64_MAX) return GB_OK;
   return gb_fail(err, GB_ENAN, "expected finite entries, got %g in row %zu, column %zu", gb_element_get(a, at, t),
                  (size_t)at / m + 1, (size_t)at % m + 1);
+}
+
+#define CHUNK ((size_t)1 << 20)    /* bytes of a task that copies */
+
+typedef struct copy { size_t bytes; const char *src; char *dst; } copy;
+
+static void copy_chunk (void *ud, gb_tasks *s, size_t task, int thread) {
+  const copy *q = ud;
+  (void)s, (void)thread;
+  const size_t bytes = gb_block_extent(q->bytes, CHUNK, task);
+  if (q->src == NULL) memset(q->dst + task * CHUNK, 0, bytes);
+  else memcpy(q->dst + task * CHUNK, q->src + task * CHUNK, bytes);
+}
+
+gb_status gb_copy_bytes (gb_pool *pool, size_t bytes, const void *src, void *dst, gb_error *err) {
+  copy q = {bytes, src, dst};
+  return gb_tasks_run(pool, gb_blocks(bytes, CHUNK), copy_chunk, &q, err);
+}
+
+gb_status gb_zero_bytes (gb_pool *pool, size_t bytes, void *dst, gb_error *err) {
+  return gb_copy_bytes(pool, bytes, NULL, dst, err);
 }
 
 typedef struct turn {

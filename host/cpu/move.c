@@ -140,7 +140,7 @@ static gb_status change_entries (const gb_opaque_call *c, gb_task *job) {
   at_job q = {.dtype = o->in_dtype[0], .x = slabs_of(&o->in_shape[0], o->attr.i[0], o->in_dtype[0]),
               .count = o->in_shape[1].dim[0], .position = c->in[1], .src = c->in[2], .dst = c->out[0]};
   GB_TRY(check_positions(c, q.x.n));
-  GB_TRY(copy_rows(c, 1, q.x.outer * q.x.n * q.x.bytes, 0, c->in[0], c->out[0]));
+  GB_TRY(gb_copy_bytes(c->pool, q.x.outer * q.x.n * q.x.bytes, c->in[0], c->out[0], c->err));
   return gb_tasks_run(c->pool, q.x.outer, job, &q, c->err);
 }
 
@@ -180,6 +180,6 @@ static void cast_some (void *ud, gb_tasks *s, size_t task, int thread) {
 gb_status gb_cpu_cast (const gb_opaque_call *c) {
   const gb_opaque *o = c->o;
   cast_job q = {o->in_dtype[0], o->out_dtype[0], gb_shape_numel(&o->in_shape[0]), c->in[0], c->out[0]};
-  if (q.from == q.to) return copy_rows(c, 1, q.count * gb_dtype_size(q.to), 0, c->in[0], c->out[0]);
+  if (q.from == q.to) return gb_copy_bytes(c->pool, q.count * gb_dtype_size(q.to), c->in[0], c->out[0], c->err);
   return gb_tasks_run(c->pool, gb_blocks(q.count, COUNT), cast_some, &q, c->err);
 }

@@ -55,6 +55,10 @@ typedef struct gb_tri {
 size_t gb_tri_bytes (size_t n, size_t r);
 gb_status gb_tri_solve (gb_pool *pool, const gb_tri *s, gb_error *err);
 
+/* memcpy and memset to 0 by all threads. Errors: EINTR. */
+gb_status gb_copy_bytes (gb_pool *pool, size_t bytes, const void *src, void *dst, gb_error *err);
+gb_status gb_zero_bytes (gb_pool *pool, size_t bytes, void *dst, gb_error *err);
+
 /* dst (m, n) = src (n, m) transposed, rows 'ldd' and 'lds' apart. Errors: EINTR. */
 gb_status gb_transpose_copy (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *src, size_t lds, void *dst,
                              size_t ldd, gb_error *err);

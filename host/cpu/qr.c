@@ -122,9 +122,12 @@ static gb_status factor (const gb_opaque_call *c, house *h) {
   return GB_OK;
 }
 
+static double diagonal (const house *h, size_t j) { return gb_element_get(h->r, j * h->m + j, h->dtype); }
+
+/* Q D from the reflections of [D; 0], D = +-1 making the diagonal of D R positive. */
 static gb_status form (const gb_opaque_call *c, house *h) {
-  memset(h->q, 0, h->n * h->m * h->size);
-  for (size_t j = 0; j < h->m; j++) gb_element_set(h->q, j * h->m + j, h->dtype, 1);
+  GB_TRY(gb_zero_bytes(c->pool, h->n * h->m * h->size, h->q, c->err));
+  for (size_t j = 0; j < h->m; j++) gb_element_set(h->q, j * h->m + j, h->dtype, diagonal(h, j) < 0 ? -1 : 1);
   h->forming = true;
   for (size_t panel = gb_blocks(h->m, PANEL); panel-- > 0;) {
     h->p0 = panel * PANEL;
@@ -134,15 +137,13 @@ static gb_status form (const gb_opaque_call *c, house *h) {
   return GB_OK;
 }
 
-static void negate (const house *h, char *x) { gb_element_set(x, 0, h->dtype, -gb_element_get(x, 0, h->dtype)); }
-
-/* Q R = (Q D) (D R) with D = +-1 making the diagonal of R positive. */
-static void fix_signs (const house *h) {
-  for (size_t j = 0; j < h->m; j++) {
-    if (!(gb_element_get(r_entry(h, j, j), 0, h->dtype) < 0)) continue;
-    for (size_t k = j; k < h->m; k++) negate(h, r_entry(h, j, k));
-    for (size_t i = 0; i < h->n; i++) negate(h, h->q + (i * h->m + j) * h->size);
-  }
+/* Row j of D R. */
+static void sign_row (void *ud, gb_tasks *s, size_t j, int thread) {
+  const house *h = ud;
+  (void)s, (void)thread;
+  if (!(diagonal(h, j) < 0)) return;
+  for (size_t k = j; k < h->m; k++)
+    gb_element_set(h->r, j * h->m + k, h->dtype, -gb_element_get(h->r, j * h->m + k, h->dtype));
 }
 
 gb_status gb_cpu_qr (const gb_opaque_call *c) {
@@ -154,12 +155,11 @@ gb_status gb_cpu_qr (const gb_opaque_call *c) {
   h.t = h.v + v_bytes(o);
   h.work = h.t + t_bytes(o);
   GB_TRY(gb_check_finite(c->pool, h.dtype, h.n, h.m, c->in[0], GB_ALL, c->err));
-  memcpy(h.q, c->in[0], h.n * h.m * h.size);
-  memset(h.r, 0, h.m * h.m * h.size);
+  GB_TRY(gb_copy_bytes(c->pool, h.n * h.m * h.size, c->in[0], h.q, c->err));
+  GB_TRY(gb_zero_bytes(c->pool, h.m * h.m * h.size, h.r, c->err));
   memset(h.t, 0, t_bytes(o));
   memset(h.work, 0, (size_t)gb_pool_threads(c->pool) * WORK * h.size);
   GB_TRY(factor(c, &h));
   GB_TRY(form(c, &h));
-  fix_signs(&h);
-  return GB_OK;
+  return gb_tasks_run(c->pool, h.m, sign_row, &h, c->err);
 }

@@ -43,6 +43,7 @@ enum { vf_width = 8, vd_width = 4 };
   GB_INLINE V P##_isnan (V a) { return _mm256_cmp_##s(a, a, _CMP_UNORD_Q); }                                 \
   GB_INLINE V P##_and (V a, V b) { return _mm256_and_##s(a, b); }                                            \
   GB_INLINE V P##_or (V a, V b) { return _mm256_or_##s(a, b); }                                              \
+  GB_INLINE int P##_any (V a) { return _mm256_movemask_##s(a) != 0; }                                        \
   GB_INLINE V P##_blend (V m, V a, V b) { return _mm256_blendv_##s(b, a, m); }   /* m ? a : b */
 
 GB_SIMD(vf, float, vf, ps)

@@ -47,6 +47,7 @@ enum { vf_width = 16, vd_width = 8 };
   GB_INLINE M P##_isnan (V a) { return _mm512_cmp_##s##_mask(a, a, _CMP_UNORD_Q); }                          \
   GB_INLINE M P##_and (M a, M b) { return (M)(a & b); }                                                      \
   GB_INLINE M P##_or (M a, M b) { return (M)(a | b); }                                                       \
+  GB_INLINE int P##_any (M a) { return a != 0; }                                                             \
   GB_INLINE V P##_blend (M m, V a, V b) { return _mm512_mask_blend_##s(m, b, a); }   /* m ? a : b */
 
 GB_SIMD(vf, float, vf, mf, ps, 16, 32)

@@ -51,7 +51,8 @@ enum { vf_width = 4, vd_width = 4 };
   GB_INLINE M P##_ne (V a, V b) { return a != b; }                                                           \
   GB_INLINE M P##_isnan (V a) { return a != a; }                                                             \
   GB_INLINE M P##_and (M a, M b) { return a & b; }                                                           \
-  GB_INLINE M P##_or (M a, M b) { return a | b; }
+  GB_INLINE M P##_or (M a, M b) { return a | b; }                                                            \
+  GB_INLINE int P##_any (M a) { return (a[0] | a[1] | a[2] | a[3]) != 0; }
 
 GB_SIMD(vf, float, vf, mf, uf, sqrtf, floorf, ceilf, rintf)
 GB_SIMD(vd, double, vd, md, ud, sqrt, floor, ceil, rint)

@@ -18,7 +18,7 @@ double gb_digamma (double x) {
                               -3617.0 / 8160 };
   if (x <= 0.0) {
     if (x == floor(x)) return (double)NAN;
-    return gb_digamma(1.0 - x) - PI / tan(PI * (x - floor(x)));
+    return gb_digamma(1.0 - x) - PI / tan(PI * (x - rint(x)));
   }
   if (isinf(x)) return x;
   double below = 0.0;
@@ -31,7 +31,7 @@ double gb_trigamma (double x) {
   static const double b[] = { 1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6, -3617.0 / 510 };
   if (x <= 0.0) {
     if (x == floor(x)) return isinf(x) ? (double)NAN : (double)INFINITY;
-    const double s = sin(PI * (x - floor(x)));
+    const double s = sin(PI * (x - rint(x)));
     return PI * PI / (s * s) - gb_trigamma(1.0 - x);
   }
   if (isinf(x)) return 0.0;

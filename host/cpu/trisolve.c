@@ -45,22 +45,24 @@ size_t gb_cpu_solve_scratch (const gb_backend *be, const gb_opaque *o) {
 }
 
 /* The system op(L) x = b with x a copy of b at 'x'. */
-static gb_tri system_of (const gb_opaque_call *c, void *x, void *progress) {
+static gb_status system_of (const gb_opaque_call *c, void *x, void *progress, gb_tri *s) {
   const gb_opaque *o = c->o;
   const size_t n = o->in_shape[0].dim[0], r = gb_columns(&o->in_shape[1]);
-  memcpy(x, c->in[1], n * r * gb_dtype_size(o->in_dtype[0]));
-  return (gb_tri){.dtype = o->in_dtype[0], .n = n, .r = r, .lda = n, .a = c->in[0], .x = x, .progress = progress};
+  *s = (gb_tri){.dtype = o->in_dtype[0], .n = n, .r = r, .lda = n, .a = c->in[0], .x = x, .progress = progress};
+  return gb_copy_bytes(c->pool, n * r * gb_dtype_size(s->dtype), c->in[1], x, c->err);
 }
 
 gb_status gb_cpu_trisolve (const gb_opaque_call *c) {
-  gb_tri s = system_of(c, c->out[0], c->scratch);
+  gb_tri s;
+  GB_TRY(system_of(c, c->out[0], c->scratch, &s));
   s.uplo = c->o->attr.i[0] != 0 ? GB_UPPER : GB_LOWER;
   s.trans = c->o->attr.i[1] != 0;
   return gb_tri_solve(c->pool, &s, c->err);
 }
 
 gb_status gb_cpu_solve_chol (const gb_opaque_call *c) {
-  gb_tri s = system_of(c, c->out[0], c->scratch);
+  gb_tri s;
+  GB_TRY(system_of(c, c->out[0], c->scratch, &s));
   GB_TRY(gb_tri_solve(c->pool, &s, c->err));
   s.trans = true;
   return gb_tri_solve(c->pool, &s, c->err);
@@ -76,7 +78,8 @@ gb_status gb_cpu_inv_quad (const gb_opaque_call *c) {
   const gb_opaque *o = c->o;
   const size_t count = o->in_shape[0].dim[0] * gb_columns(&o->in_shape[1]);
   const gb_dtype t = o->in_dtype[0];
-  const gb_tri s = system_of(c, c->scratch, (char *)c->scratch + gb_align64(count * gb_dtype_size(t)));
+  gb_tri s;
+  GB_TRY(system_of(c, c->scratch, (char *)c->scratch + gb_align64(count * gb_dtype_size(t)), &s));
   GB_TRY(gb_tri_solve(c->pool, &s, c->err));
   double total = 0;
   for (size_t i0 = 0; i0 < count; i0 += B) {   /* blocks keep the sum of squares accurate at any length */

@@ -113,7 +113,8 @@ static void decide (gb_lower_state *s, gb_node *n, int *height) {
   else if (kind == GB_KIND_REDUCE || kind == GB_KIND_FOLD)
     d->stored = !may_inline(n) || !(numel(n) > 2 * d->source_numel) ||
                 (d->reduced_above == 0 && !(2 * d->visited < numel(n)));
-  if (below >= DEEPEST && !gb_streams(s, n) && n->op != GB_OP_PICK) d->stored = true;
+  const bool cheap = !gb_streams(s, n) || gb_node_has_value(n);          /* evaluation stores links of long chains */
+  if (below >= DEEPEST && cheap && n->op != GB_OP_PICK) d->stored = true;
 }
 
 bool gb_streams (const gb_lower_state *s, const gb_node *n) {

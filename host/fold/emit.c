@@ -5,6 +5,8 @@
 
 #include "fold/internal.h"
 
+enum { MOST_NESTED = 1500 };
+
 static int no_memory (gb_emitter *e) {
   e->rc = gb_fail(e->s->err, GB_ENOMEM, "no memory to write a program");
   return -1;
@@ -248,7 +250,13 @@ int gb_emit_value (gb_emitter *e, gb_node *n, const gb_map *m) {
   const bool foreign = type != GB_BOOL && type != e->compute;
   if (foreign || (hoists(e, n, m) && !is_view_of_generator(n))) return remember(e, n, m, gb_emit_load(e, gb_emit_stored(e, n, m)));
   gb_emit_full(e, n);
+  if (++e->nested > MOST_NESTED) {
+    e->rc = gb_fail(e->s->err, GB_EREFUSED, "the expression at %s is more than %d operations deep without a value that can be "
+                    "stored; evaluate a part of it first", n->where, MOST_NESTED);
+    return -1;
+  }
   const int v = gb_emit_body(e, n, m);
+  e->nested--;
   return remember(e, n, m, v);
 }
 

@@ -102,6 +102,7 @@ typedef struct gb_emitter {
   size_t extent[GB_FOLD_AXES];
   gb_scope scope[GB_FOLD_AXES + 1];
   int depth;                 /* innermost open scope */
+  int nested;                /* values being written inside one another */
   unsigned serial;
   gb_operand *operand;
   int noperands, operand_room;

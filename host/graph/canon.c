@@ -6,6 +6,7 @@ typedef gb_node *rule (gb_formula *e, const gb_draft *d);
 /* Rules of each op in the order they are tried; the first that answers wins. */
 static rule *const *rules_of (gb_op op) {
   static rule *const sum[] = {gb_canon_sum_expanded, gb_canon_sum_squares, gb_canon_sum_products, NULL};
+  static rule *const reduce[] = {gb_canon_reduce_units, NULL};
   static rule *const square[] = {gb_canon_algebra, gb_canon_square, gb_canon_lift, NULL};
   static rule *const scale[] = {gb_canon_rescale, gb_canon_algebra, gb_canon_lift, NULL};
   static rule *const terms[] = {gb_canon_algebra, gb_canon_lift, gb_canon_terms, NULL};
@@ -18,6 +19,7 @@ static rule *const *rules_of (gb_op op) {
   static rule *const none[] = {NULL};
   switch (op) {
     case GB_OP_SUM: return sum;
+    case GB_OP_PROD: case GB_OP_MIN: case GB_OP_MAX: case GB_OP_LOGSUMEXP: return reduce;
     case GB_OP_SQUARE: return square;
     case GB_OP_MUL: case GB_OP_DIV: case GB_OP_NEG: return scale;
     case GB_OP_ADD: case GB_OP_SUB: return terms;
@@ -33,13 +35,14 @@ static rule *const *rules_of (gb_op op) {
 /* A rule may reason about real numbers where its inputs are floats of one type; on others only the algebra, which minds
 ** types itself, and the moving of views apply. */
 static bool suits (rule *r, const gb_draft *d) {
-  if (r == gb_canon_algebra || r == gb_canon_lift) return true;
+  if (r == gb_canon_algebra || r == gb_canon_lift || r == gb_canon_reduce_units) return true;
   for (int i = 0; i < d->nin; i++)
     if (!gb_dtype_is_float(gb_node_dtype(d->in[i])) || gb_node_dtype(d->in[i]) != gb_node_dtype(d->in[0])) return false;
   return true;
 }
 
-gb_status gb_canon (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr, gb_node **out, gb_error *err) {
+gb_status gb_canon (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr, gb_node **out,
+                    gb_error *err) {
   *out = NULL;
   rule *const *r = rules_of(op);
   if (!*r || nin == 0) return GB_OK;

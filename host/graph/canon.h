@@ -86,5 +86,6 @@ gb_node *gb_canon_permute (gb_formula *e, const gb_draft *d);
 gb_node *gb_canon_algebra (gb_formula *e, const gb_draft *d);           /* identities, constants, order of inputs */
 gb_node *gb_canon_lift (gb_formula *e, const gb_draft *d);              /* unsqueeze and expand out of elementwise ops */
 gb_node *gb_canon_sum_expanded (gb_formula *e, const gb_draft *d);
+gb_node *gb_canon_reduce_units (gb_formula *e, const gb_draft *d);
 
 #endif

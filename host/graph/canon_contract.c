@@ -94,7 +94,7 @@ gb_node *gb_canon_sum_products (gb_formula *e, const gb_draft *d) {
   gb_factor f = gb_factor_one();
   gb_pairing pair;
   gb_node *m = gb_points_peel(e, d->in[0], k == r - 1, &f);
-  if (!m || !gb_is_op(m, GB_OP_MUL) || !gb_points_pair(m->in[0], m->in[1], k, &pair) || !pair.exact) return NULL;
+  if (!m || !gb_is_op(m, GB_OP_MUL) || !gb_points_pair(m->in[0], m->in[1], k, &pair)) return NULL;
   gb_node *row = m->in[pair.swapped], *col = m->in[!pair.swapped];
   gb_node *x = gb_points_of(e, row, &pair, pair.row, pair.col), *y = gb_points_of(e, col, &pair, pair.col, pair.row);
   if (!x || !y) return NULL;

@@ -186,3 +186,19 @@ gb_node *gb_canon_sum_expanded (gb_formula *e, const gb_draft *d) {
     if (dropped >> i & 1u) u = gb_ex_squeeze(e, u, i);
   return gb_ex_scale(e, gb_ex_reduce(e, GB_OP_SUM, gb_ex_expand(e, u, &kept), left, false), count);
 }
+
+/* Reducing an axis of extent 1 drops it. Sums keep theirs: they are looked at for distances of one feature. */
+gb_node *gb_canon_reduce_units (gb_formula *e, const gb_draft *d) {
+  gb_node *x = d->in[0];
+  unsigned left = 0, units = 0;
+  int n = 0;
+  for (int i = 0; i < gb_node_shape(x)->ndim; i++) {
+    const bool reduced = (unsigned)d->attr->i[0] >> i & 1u;
+    if (reduced && gb_node_shape(x)->dim[i] == 1) units |= 1u << i;
+    else left |= (unsigned)reduced << n++;
+  }
+  if (!units) return NULL;
+  for (int i = GB_MAXDIM - 1; i >= 0; i--)
+    if (units >> i & 1u) x = gb_ex_squeeze(e, x, i);
+  return gb_ex_reduce(e, d->op, x, left, false);
+}

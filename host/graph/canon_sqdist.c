@@ -121,6 +121,11 @@ gb_node *gb_canon_square (gb_formula *e, const gb_draft *d) {
   return from_difference(e, diff->in[0], diff->in[1], -1, &squared);
 }
 
+/* One element that adds no axis to n. */
+static bool scales (const gb_node *by, const gb_node *n) {
+  return gb_shape_numel(gb_node_shape(by)) == 1 && gb_node_shape(by)->ndim <= gb_node_shape(n)->ndim;
+}
+
 /* MUL, DIV and NEG of a scaled SQDIST by scalars: one MUL by the one spelling of the product. */
 gb_node *gb_canon_rescale (gb_formula *e, const gb_draft *d) {
   gb_factor f = gb_factor_one();
@@ -134,7 +139,7 @@ gb_node *gb_canon_rescale (gb_formula *e, const gb_draft *d) {
     s = gb_sqdist_of(e, d->in[1], &f);
     by = d->in[0];
   }
-  if (!s || !gb_is_scalar(by) || !gb_factor_mul(e, &f, by, d->op == GB_OP_DIV ? -1 : 1)) return NULL;
+  if (!s || !scales(by, s) || !gb_factor_mul(e, &f, by, d->op == GB_OP_DIV ? -1 : 1)) return NULL;
   if (s == d->in[0] && d->op == GB_OP_MUL && gb_mono_build(e, &f.scalar, gb_node_dtype(s)) == by) return NULL;
   return times(e, s, &f.scalar);
 }

@@ -65,10 +65,11 @@ static gb_node *squared_norms (gb_formula *e, gb_node *n, gb_factor *f) {
   return x && gb_factor_join(f, &inner, 2) ? x : NULL;
 }
 
-/* Drops the axis of extent 1 at 'from_end' of a (..., n, 1) or (..., 1, m) term; (m) is taken as it is. */
+/* Drops the axis of extent 1 at 'from_end' of a (..., n, 1) or (..., 1, m) term; (m), and (1) of one row, are taken as
+** they are. */
 static gb_node *one_a_point (gb_formula *e, gb_node *n, int from_end) {
   const gb_shape *s = gb_node_shape(n);
-  if (s->ndim == 1 && from_end == 2) return n;
+  if (s->ndim == 1 && (from_end == 2 || s->dim[0] == 1)) return n;
   return s->ndim >= 2 && s->dim[s->ndim - from_end] == 1 ? gb_ex_squeeze(e, n, s->ndim - from_end) : NULL;
 }
 

@@ -6,7 +6,8 @@
 
 /* d<cotangent, y>/dxs. cotangent NULL: y must have one element, cotangent 1. out[i] is counted, of the shape of xs[i];
 ** an x that y does not depend on gives zeros where 'unused_zero', else EOPTION naming it.
-** Gradients that reach a contraction stay contractions: no n*m*d value ever exists. */
+** Gradients that reach a contraction stay contractions: no n*m*d value ever exists. xs are leaves, or interior nodes as far
+** as the canonicaliser left them standing (the difference under a recognised squared distance is not below it). */
 gb_status gb_grad (gb_node *y, gb_node *cotangent, size_t n, gb_node *const *xs, bool unused_zero,
                    gb_node **out, gb_error *err);
 

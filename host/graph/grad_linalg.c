@@ -17,7 +17,9 @@
 
 static size_t rows_of (const gb_node *a) { return gb_node_shape(a)->dim[0]; }
 
-static gb_node *column (gb_formula *e, gb_node *v) { return v && gb_node_shape(v)->ndim == 1 ? gb_ex_unsqueeze(e, v, 1) : v; }
+static gb_node *column (gb_formula *e, gb_node *v) {
+  return v && gb_node_shape(v)->ndim == 1 ? gb_ex_unsqueeze(e, v, 1) : v;
+}
 
 /* a b' of vectors (n), or of blocks (n, r) summed over r. Never stored where it meets a fold. */
 static gb_node *outer (gb_formula *e, gb_node *a, gb_node *b) {
@@ -25,8 +27,8 @@ static gb_node *outer (gb_formula *e, gb_node *a, gb_node *b) {
 }
 
 static gb_node *trisolve (gb_formula *e, gb_node *l, gb_node *b, bool upper, bool transposed) {
-  return b ? gb_ex_op(e, GB_OP_TRISOLVE, 2, (gb_node *[]){l, b}, &(gb_attr){.i = {upper, transposed}}, NULL, gb_node_dtype(b))
-           : NULL;
+  const gb_attr attr = {.i = {upper, transposed}};
+  return b ? gb_ex_op(e, GB_OP_TRISOLVE, 2, (gb_node *[]){l, b}, &attr, NULL, gb_node_dtype(b)) : NULL;
 }
 
 /* ---- reading a factor L of M = L L' ---- */

@@ -14,13 +14,13 @@ static gb_status apply1 (rule1 *r, gb_node *y, gb_node *const *out_bar, const bo
 }
 
 /* One-input rule 'suffix': the expression may use e, x, y and g. */
-#define RULE1(suffix, formula)                                                                                          \
-  static gb_node *d_##suffix (gb_formula *e, gb_node *x, gb_node *y, gb_node *g) {                                      \
-    (void)x, (void)y;                                                                                                   \
-    return formula;                                                                                                     \
-  }                                                                                                                     \
+#define RULE1(suffix, formula)                                                                                  \
+  static gb_node *d_##suffix (gb_formula *e, gb_node *x, gb_node *y, gb_node *g) {                              \
+    (void)x, (void)y;                                                                                           \
+    return formula;                                                                                             \
+  }                                                                                                             \
   gb_status gb_grad_##suffix (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) { \
-    return apply1(d_##suffix, y, out_bar, need, in_bar, err);                                                           \
+    return apply1(d_##suffix, y, out_bar, need, in_bar, err);                                                   \
   }
 
 #define M1(op, a) gb_ex_map1(e, GB_OP_##op, a)
@@ -85,17 +85,17 @@ static gb_status apply2 (rule2 *const r[2], gb_node *y, gb_node *const *out_bar,
 }
 
 /* Two-input rule: the cotangents of a and b before the sum that undoes broadcasting. */
-#define RULE2(suffix, of_a, of_b)                                                                                       \
-  static gb_node *da_##suffix (gb_formula *e, gb_node *a, gb_node *b, gb_node *y, gb_node *g) {                         \
-    (void)e, (void)a, (void)b, (void)y;                                                                                 \
-    return of_a;                                                                                                        \
-  }                                                                                                                     \
-  static gb_node *db_##suffix (gb_formula *e, gb_node *a, gb_node *b, gb_node *y, gb_node *g) {                         \
-    (void)e, (void)a, (void)b, (void)y;                                                                                 \
-    return of_b;                                                                                                        \
-  }                                                                                                                     \
+#define RULE2(suffix, of_a, of_b)                                                                               \
+  static gb_node *da_##suffix (gb_formula *e, gb_node *a, gb_node *b, gb_node *y, gb_node *g) {                 \
+    (void)e, (void)a, (void)b, (void)y;                                                                         \
+    return of_a;                                                                                                \
+  }                                                                                                             \
+  static gb_node *db_##suffix (gb_formula *e, gb_node *a, gb_node *b, gb_node *y, gb_node *g) {                 \
+    (void)e, (void)a, (void)b, (void)y;                                                                         \
+    return of_b;                                                                                                \
+  }                                                                                                             \
   gb_status gb_grad_##suffix (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) { \
-    return apply2((rule2 *const[]){da_##suffix, db_##suffix}, y, out_bar, need, in_bar, err);                           \
+    return apply2((rule2 *const[]){da_##suffix, db_##suffix}, y, out_bar, need, in_bar, err);                   \
   }
 
 /* p x^(p - 1), 0 where p is 0 */

@@ -20,7 +20,8 @@ enum {
   GB_NODE_PLACEHOLDER = 8, /* leaf without a value: gb.empty, solver states; bound when a plan runs */
   GB_NODE_TRACED = 16,     /* leaf standing for one slice inside vmap: observing it is an error */
   GB_NODE_SYMMETRIC = 32,  /* square in the last two axes and symmetric by structure, up to rounding */
-  GB_NODE_WEAK = 64        /* a number, a parameter, or of these alone: adopts the dtype of what it meets */
+  GB_NODE_WEAK = 64,       /* a number, a parameter, or of these alone: adopts the dtype of what it meets */
+  GB_NODE_STALE = 128      /* PARAM leaf whose parameter has moved on: nothing that depends on it is worth caching */
 };
 
 typedef struct gb_value {     /* one output of a node */

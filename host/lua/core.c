@@ -10,7 +10,8 @@ static int core_as_tensor (lua_State *L) {
   return 1;
 }
 
-/* core.leaf(x, "param" or "grad", name): a fresh leaf of x's value, never merged with another */
+/* core.leaf(x, "param" or "grad", name [, replaced]): a fresh leaf of x's value, never merged with another; of the leaf
+** that it replaces nothing stays cached */
 static int core_leaf (lua_State *L) {
   static const char *const kinds[] = {"grad", "param", NULL};
   static const unsigned flags[] = {GB_NODE_GRAD, GB_NODE_PARAM};
@@ -19,7 +20,9 @@ static int core_leaf (lua_State *L) {
   const unsigned flag = flags[luaL_checkoption(L, 2, "param", kinds)];
   const char *name = luaL_optstring(L, 3, NULL);
   const gb_tensor *value = lgb_value(L, s, x);
-  if (flag == GB_NODE_PARAM) gb_cache_sweep(s->graph);        /* what depended on the last version is of no more use */
+  gb_node *replaced = lua_isnoneornil(L, 4) ? NULL : lgb_checknode(L, 4);
+  if (replaced != NULL) replaced->flags |= GB_NODE_STALE;
+  if (flag == GB_NODE_PARAM) gb_cache_sweep(s->graph);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
   return lgb_result(L, gb_node_leaf(s->graph, value, flag, name, &y->node, &err), &err);

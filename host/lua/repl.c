@@ -18,38 +18,43 @@ static bool is_incomplete (lua_State *L, int status) {
   return n >= 5 && strcmp(message + n - 5, "<eof>") == 0;
 }
 
+/* Pushes the chunk 'before' .. text, or a message. */
 static int load_text (lua_State *L, int text, const char *before) {
-  if (before[0] == '\0') {
-    size_t n;
-    const char *s = lua_tolstring(L, text, &n);
-    return luaL_loadbufferx(L, s, n, "=stdin", "t");
-  }
-  size_t n;
-  const char *s = lua_pushfstring(L, "%s%s", before, lua_tolstring(L, text, &n));
-  const int rc = luaL_loadbufferx(L, s, strlen(s), "=stdin", "t");
+  const char *s = lua_pushfstring(L, "%s%s", before, lua_tostring(L, text));
+  const int status = luaL_loadbufferx(L, s, strlen(s), "=stdin", "t");
   lua_remove(L, -2);
-  return rc;
+  return status;
 }
 
-/* The text at 'entry' as a chunk: first as an expression, then, reading on while it is unfinished, as statements.
-** Leaves the chunk or a message on top, and the whole text at 'entry'. */
-static gb_line read_chunk (gb_editor *e, lua_State *L, int entry, int *status) {
-  *status = load_text(L, entry, "return ");
-  if (*status == LUA_OK) return GB_LINE_READ;
+/* The text at 'entry' as a chunk, an expression if it can be, else statements. Leaves the chunk, or a message, on top. */
+static int load_entry (lua_State *L, int entry, bool *incomplete) {
+  int status = load_text(L, entry, "return ");
+  if (status == LUA_OK) return status;
+  *incomplete = is_incomplete(L, status);
   lua_settop(L, entry);
-  while (*status = load_text(L, entry, ""), is_incomplete(L, *status)) {
-    lua_settop(L, entry);
+  status = load_text(L, entry, "");
+  *incomplete = status != LUA_OK && (*incomplete || is_incomplete(L, status));
+  return status;
+}
+
+/* Reads on while the text at 'entry' is unfinished; the whole text ends up there, what load_entry leaves on top. */
+static gb_line read_chunk (gb_editor *e, lua_State *L, int entry, int *status) {
+  for (;;) {
+    bool incomplete = false;
+    *status = load_entry(L, entry, &incomplete);
+    if (!incomplete) return GB_LINE_READ;
+    lua_pushvalue(L, entry);
+    lua_pushliteral(L, "\n");
     const gb_line line = gb_editor_read(e, L, ">> ");
     if (line == GB_LINE_END) {                              /* report it as it stands */
-      *status = load_text(L, entry, "");
+      lua_pop(L, 2);
       return GB_LINE_READ;
     }
     if (line != GB_LINE_READ) return line;
-    lua_pushliteral(L, "\n");
-    lua_insert(L, -2);
     lua_concat(L, 3);
+    lua_replace(L, entry);
+    lua_settop(L, entry);
   }
-  return GB_LINE_READ;
 }
 
 static void report_error (lua_State *L) {

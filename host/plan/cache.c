@@ -93,10 +93,11 @@ void gb_cache_pin (gb_graph *g, gb_node *n, int output) {
 }
 
 /* A leaf that only cached expressions hold can never be named again, so what depends on it is never found again;
-** unless the cached node itself, or something above it, is still held from outside. */
+** unless the cached node itself, or something above it, is still held from outside. What depends on a replaced version of
+** a parameter goes in any case: only a handle to the past could ask for it, and it can be computed again. */
 typedef struct reach {
   size_t edges;      /* counts that come from within the cached expressions */
-  bool held, lost;
+  bool held, lost, stale;
 } reach;
 
 static void mark_reach (gb_plan_cache *c, gb_node **order, size_t count, reach *r) {
@@ -111,7 +112,11 @@ static void mark_reach (gb_plan_cache *c, gb_node **order, size_t count, reach *
   for (size_t i = 0; i < count; i++) {                     /* inputs first */
     const gb_node *n = order[i];
     if (n->nin == 0) r[i].lost = !r[i].held && gb_ops[n->op].kind != GB_KIND_GEN;
-    for (int k = 0; k < n->nin; k++) r[i].lost |= r[n->in[k]->index].lost;
+    r[i].stale = (n->flags & GB_NODE_STALE) != 0;
+    for (int k = 0; k < n->nin; k++) {
+      r[i].lost |= r[n->in[k]->index].lost;
+      r[i].stale |= r[n->in[k]->index].stale;
+    }
   }
 }
 
@@ -128,7 +133,7 @@ void gb_cache_sweep (gb_graph *g) {
     mark_reach(c, order, count, r);
     for (size_t i = c->ncached; i-- > 0;) {                /* 'index' of a node that is still cached is still valid */
       const reach *e = &r[c->cached[i].node->index];
-      if (e->lost && !e->held) drop(c, &c->cached[i]);
+      if ((e->lost && !e->held) || e->stale) drop(c, &c->cached[i]);
     }
   }
   free(root);

@@ -155,10 +155,17 @@ static gb_status run_call (gb_plan *p, const gb_step *st, void *scratch, gb_erro
 
 /* executing */
 
+static bool makes_nothing (const gb_plan *p, const gb_step *st) {
+  for (int i = 0; i < st->nout; i++)
+    if (p->prog->low->buf[st->out[i]].bytes > 0) return false;
+  return true;
+}
+
 static gb_status run_step (gb_plan *p, int s, void *arena, gb_error *err) {
   const gb_step *st = &p->prog->low->step[s];
   gb_backend *be = p->graph->backend;
   void *scratch = (char *)arena + p->place->scratch[s].offset;
+  if (makes_nothing(p, st)) return GB_OK;
   for (int i = 0; i < st->nin; i++) p->in[i] = p->read[st->in[i]];
   for (int i = 0; i < st->nout; i++) p->to[i] = p->write[st->out[i]];
   for (int i = 0; i < st->nconstants; i++) p->constant[i] = p->node[st->constant[i]]->attr.f[0];

@@ -1,13 +1,21 @@
-/* precond.c - partial pivoted Cholesky with Woodbury's formula, and the diagonal. */
+/* precond.c - partial pivoted Cholesky with Woodbury's formula, and the diagonal. Blocks of rows, and rows of L', are
+** tasks; an interrupt leaves garbage behind, and the solver that called polls for it. */
 #include "solve/precond.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/rng.h"
+#include "cpu/blas.h"
+#include "cpu/tasks.h"
 #include "solve/product.h"
 
-#define ROWS 256                   /* rows of a block */
+#define ROWS 256                   /* rows of a block, and of one chain of a sum */
+#define LONG 2048                  /* entries of a task that updates a row of L' */
+#define WIDTH 16                   /* columns that are applied together */
+
+static size_t blocks (size_t n, size_t side) { return (n + side - 1) / side; }
+static size_t extent (size_t n, size_t from, size_t side) { return n - from < side ? n - from : side; }
 
 static gb_status take (gb_precond *p, size_t count, double **out, gb_error *err) {
   return gb_ledger_alloc(p->ledger, GB_MEM_WORKSPACE, count * sizeof **out, "", "preconditioner", (void **)out, err);
@@ -44,7 +52,7 @@ static gb_status read_row (gb_node *k, size_t i, double *out, gb_error *err) {
 static gb_status start (gb_precond *p, gb_node *a, gb_error *err) {
   const gb_shape *s = gb_node_shape(a);
   char text[GB_NODE_TEXT];
-  *p = (gb_precond){.ledger = &a->graph->backend->ledger, .n = s->dim[0]};
+  *p = (gb_precond){.ledger = &a->graph->backend->ledger, .pool = a->graph->backend->pool, .n = s->dim[0]};
   if (s->ndim == 2 && s->dim[0] == s->dim[1]) return GB_OK;
   return gb_fail(err, GB_ESHAPE, "expected a square matrix, got %s", gb_node_text(a, text));
 }
@@ -59,21 +67,34 @@ static size_t pivot_of (const double *d, size_t n) {
   return best;
 }
 
-/* Row 'at' of K, in place, becomes row j of L'; d loses its squares. */
-static void eliminate (gb_precond *p, size_t j, size_t at, double *d) {
-  const size_t n = p->n;
-  double *row = p->lt + j * n;
-  for (size_t m = 0; m < j; m++) {
-    const double *earlier = p->lt + m * n, f = earlier[at];
-    for (size_t i = 0; i < n; i++) row[i] -= f * earlier[i];
+typedef struct elimination {
+  gb_precond *p;
+  double *d, root;                 /* the diagonal left; the square root of its pivot */
+  size_t j, at;                    /* row of L' in the making, and its pivot */
+} elimination;
+
+/* A piece of row 'at' of K, in place, becomes one of row j of L'; d loses its squares, and is 0 at pivots. */
+static void eliminate_piece (void *ud, gb_tasks *s, size_t task, int thread) {
+  const elimination *e = ud;
+  (void)s, (void)thread;
+  const size_t i0 = task * LONG, n = e->p->n, len = extent(n, i0, LONG);
+  double *row = e->p->lt + e->j * n + i0, *d = e->d + i0;
+  for (size_t m = 0; m < e->j; m++) {
+    const double *earlier = e->p->lt + m * n + i0, f = e->p->lt[m * n + e->at];
+    for (size_t i = 0; i < len; i++) row[i] -= f * earlier[i];
   }
-  const double root = sqrt(d[at]);
-  for (size_t i = 0; i < n; i++) {
-    row[i] = d[i] == 0 ? 0 : row[i] / root;      /* 0 marks the pivots before */
+  for (size_t i = 0; i < len; i++) {
+    row[i] = d[i] == 0 ? 0 : row[i] / e->root;
     d[i] = d[i] > row[i] * row[i] ? d[i] - row[i] * row[i] : 0;
   }
-  row[at] = root;
+}
+
+static gb_status eliminate (gb_precond *p, size_t j, size_t at, double *d, gb_error *err) {
+  elimination e = {p, d, sqrt(d[at]), j, at};
+  GB_TRY(gb_tasks_run(p->pool, blocks(p->n, LONG), eliminate_piece, &e, err));
+  p->lt[j * p->n + at] = e.root;
   d[at] = 0;
+  return GB_OK;
 }
 
 static double sum_of (const double *d, size_t n) {
@@ -98,56 +119,24 @@ static gb_status factor_rows (gb_precond *p, gb_node *k, size_t rank, double tol
     const size_t at = pivot_of(d, p->n);
     if (d[at] == 0) break;
     GB_TRY(read_row(k, at, p->lt + p->rank * p->n, err));
-    eliminate(p, p->rank, at, d);
+    GB_TRY(eliminate(p, p->rank, at, d, err));
     p->trace_left = sum_of(d, p->n) / trace;
   }
   return GB_OK;
 }
 
-/* x (rank, r) = L' in: rows in blocks, one chain a coefficient and block. */
-static void project (const gb_precond *p, size_t r, size_t c, const double *in, double *x) {
-  for (size_t m = 0; m < p->rank; m++) {
-    const double *l = p->lt + m * p->n;
-    double total = 0;
-    for (size_t i0 = 0; i0 < p->n; i0 += ROWS) {
-      const size_t i1 = p->n - i0 < ROWS ? p->n : i0 + ROWS;
-      double lane[4] = {0};                      /* four chains, by row number */
-      for (size_t i = i0; i < i1; i++) lane[i % 4] += l[i] * in[i * r + c];
-      total += (lane[0] + lane[2]) + (lane[1] + lane[3]);
-    }
-    x[m] = total;
-  }
-}
-
 /* C = noise I + L' L, then its factor; log det P = (n - rank) log noise + log det C. */
-static void factor_small (gb_precond *p) {
+static gb_status factor_small (gb_precond *p, gb_error *err) {
   const size_t k = p->rank;
-  p->logdet = (double)(p->n - k) * log(p->noise);
-  for (size_t i = 0; i < k; i++) project(p, 1, 0, p->lt + i * p->n, p->c + i * k);
+  memset(p->c, 0, k * k * sizeof *p->c);
+  for (size_t i = 0; i < p->n; i += GB_BLOCK)
+    gb_blas_syrk_lower(GB_F64, false, k, extent(p->n, i, GB_BLOCK), 1, p->lt + i, p->n, p->c, k);
   for (size_t i = 0; i < k; i++) p->c[i * k + i] += p->noise;
-  for (size_t j = 0; j < k; j++) {
-    double *row = p->c + j * k;
-    for (size_t m = 0; m < j; m++) {
-      for (size_t i = 0; i < m; i++) row[m] -= row[i] * p->c[m * k + i];
-      row[m] /= p->c[m * k + m];
-    }
-    for (size_t m = 0; m < j; m++) row[j] -= row[m] * row[m];
-    row[j] = sqrt(row[j]);
-    p->logdet += 2 * log(row[j]);
-  }
-}
-
-/* x = C^-1 x */
-static void solve_small (const gb_precond *p, double *x) {
-  const size_t k = p->rank;
-  for (size_t i = 0; i < k; i++) {
-    for (size_t m = 0; m < i; m++) x[i] -= p->c[i * k + m] * x[m];
-    x[i] /= p->c[i * k + i];
-  }
-  for (size_t i = k; i-- > 0;) {
-    x[i] /= p->c[i * k + i];
-    for (size_t m = 0; m < i; m++) x[m] -= p->c[i * k + m] * x[i];
-  }
+  const size_t minor = k == 0 ? 0 : gb_lapack_potrf(GB_F64, k, p->c, k);
+  if (minor != 0) return gb_fail(err, GB_ENOTPD, "preconditioner: noise %g is too small for rank %zu", p->noise, k);
+  p->logdet = (double)(p->n - k) * log(p->noise);
+  for (size_t i = 0; i < k; i++) p->logdet += 2 * log(p->c[i * k + i]);
+  return GB_OK;
 }
 
 gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, double noise, size_t rank, double tol, gb_error *err) {
@@ -158,12 +147,12 @@ gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, double noise, 
   double *d = NULL;
   gb_status st = take(p, rank * p->n, &p->lt, err);
   if (st == GB_OK) st = take(p, rank * rank, &p->c, err);
-  if (st == GB_OK) st = take(p, rank, &p->work, err);
+  if (st == GB_OK) st = take(p, rank * WIDTH, &p->work, err);
   if (st == GB_OK) st = take(p, p->n, &d, err);
   if (st == GB_OK) st = factor_rows(p, k, rank, tol, d, err);
   gb_ledger_free(p->ledger, d);
-  if (st == GB_OK) factor_small(p);
-  else gb_precond_clear(p);
+  if (st == GB_OK) st = factor_small(p, err);
+  if (st != GB_OK) gb_precond_clear(p);
   return st;
 }
 
@@ -179,19 +168,72 @@ gb_status gb_precond_jacobi (gb_precond *p, gb_node *a, gb_error *err) {
   return st;
 }
 
+/* ---- applying ---- */
+
+/* Columns c0 .. c0 + w - 1 of 'in' and 'out' (n, r). */
+typedef struct application {
+  const gb_precond *p;
+  size_t r, c0, w;
+  const double *in;
+  double *out;
+} application;
+
+/* Row m of work (rank, WIDTH) = L' in: four chains by row number in each block, whatever the columns. */
+static void project_row (void *ud, gb_tasks *s, size_t m, int thread) {
+  const application *q = ud;
+  (void)s, (void)thread;
+  const double *l = q->p->lt + m * q->p->n;
+  double *x = q->p->work + m * WIDTH;
+  memset(x, 0, WIDTH * sizeof *x);
+  for (size_t i0 = 0; i0 < q->p->n; i0 += ROWS) {
+    double lane[4][WIDTH] = {{0}};
+    for (size_t i = i0; i < i0 + extent(q->p->n, i0, ROWS); i++)
+      for (size_t c = 0; c < q->w; c++) lane[i % 4][c] += l[i] * q->in[i * q->r + q->c0 + c];
+    for (size_t c = 0; c < q->w; c++) x[c] += (lane[0][c] + lane[2][c]) + (lane[1][c] + lane[3][c]);
+  }
+}
+
+/* A block of rows of out = (in - L work) / noise. */
+static void subtract_rows (void *ud, gb_tasks *s, size_t task, int thread) {
+  const application *q = ud;
+  const gb_precond *p = q->p;
+  (void)s, (void)thread;
+  const size_t i0 = task * ROWS, rows = extent(p->n, i0, ROWS);
+  double sum[ROWS * WIDTH];
+  memset(sum, 0, sizeof sum);
+  for (size_t m = 0; m < p->rank; m++)
+    for (size_t i = 0; i < rows; i++)
+      for (size_t c = 0; c < q->w; c++) sum[i * WIDTH + c] += p->work[m * WIDTH + c] * p->lt[m * p->n + i0 + i];
+  for (size_t i = 0; i < rows; i++)
+    for (size_t c = 0; c < q->w; c++) {
+      const size_t at = (i0 + i) * q->r + q->c0 + c;
+      q->out[at] = (q->in[at] - sum[i * WIDTH + c]) / p->noise;
+    }
+}
+
+/* work = C^-1 work, column by column in step. */
+static void solve_small (const gb_precond *p) {
+  const size_t k = p->rank;
+  double *x = p->work;
+  for (size_t i = 0; i < k; i++) {
+    for (size_t m = 0; m < i; m++)
+      for (size_t c = 0; c < WIDTH; c++) x[i * WIDTH + c] -= p->c[i * k + m] * x[m * WIDTH + c];
+    for (size_t c = 0; c < WIDTH; c++) x[i * WIDTH + c] /= p->c[i * k + i];
+  }
+  for (size_t i = k; i-- > 0;) {
+    for (size_t c = 0; c < WIDTH; c++) x[i * WIDTH + c] /= p->c[i * k + i];
+    for (size_t m = 0; m < i; m++)
+      for (size_t c = 0; c < WIDTH; c++) x[m * WIDTH + c] -= p->c[i * k + m] * x[i * WIDTH + c];
+  }
+}
+
 /* P^-1 = (I - L C^-1 L') / noise */
 static void apply_low_rank (const gb_precond *p, size_t r, const double *in, double *out) {
-  const double scale = 1 / p->noise;
-  for (size_t c = 0; c < r; c++) {
-    project(p, r, c, in, p->work);
-    solve_small(p, p->work);
-    for (size_t i0 = 0; i0 < p->n; i0 += ROWS) {
-      const size_t w = p->n - i0 < ROWS ? p->n - i0 : ROWS;
-      double sum[ROWS] = {0};
-      for (size_t m = 0; m < p->rank; m++)
-        for (size_t i = 0; i < w; i++) sum[i] += p->work[m] * p->lt[m * p->n + i0 + i];
-      for (size_t i = 0; i < w; i++) out[(i0 + i) * r + c] = (in[(i0 + i) * r + c] - sum[i]) * scale;
-    }
+  for (size_t c0 = 0; c0 < r; c0 += WIDTH) {
+    application q = {p, r, c0, extent(r, c0, WIDTH), in, out};
+    gb_tasks_run(p->pool, p->rank, project_row, &q, NULL);
+    solve_small(p);
+    gb_tasks_run(p->pool, blocks(p->n, ROWS), subtract_rows, &q, NULL);
   }
 }
 

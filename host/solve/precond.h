@@ -8,12 +8,13 @@
 
 typedef struct gb_precond {
   gb_ledger *ledger;
+  gb_pool *pool;
   size_t n, rank;                  /* rank 0: P = diag(d), or I where d is NULL */
   double noise;                    /* rank > 0: P = L L' + noise I */
   double *lt;                      /* (rank, n): L' */
   double *c;                       /* (rank, rank): lower Cholesky factor of noise I + L' L */
   double *d;                       /* (n) */
-  double *work;                    /* (rank): one column's coefficients */
+  double *work;                    /* (rank, 16): coefficients of some columns */
   double logdet;                   /* log det P */
   double trace_left;               /* trace(K - L L') / trace(K) */
 } gb_precond;
@@ -21,7 +22,7 @@ typedef struct gb_precond {
 /* P = L L' + noise I with L the partial Cholesky factor of K (n, n), pivoted on the largest diagonal entry left; stops
 ** early where less than 'tol' of the trace is left. Needs the diagonal and 'rank' rows of K, never K. noise > 0.
 ** Cost: rank rows of K and n rank^2 flops; n rank doubles. Errors: EOPTION, ESHAPE, ENOMEM, ENAN, ENOTPD (negative
-** diagonal). On failure '*p' is clear. */
+** diagonal, or noise so small that the inner system is singular), EINTR. On failure '*p' is clear. */
 gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, double noise, size_t rank, double tol, gb_error *err);
 
 /* P = diag(A). Errors: as above; ENOTPD names a diagonal entry that is not positive. */

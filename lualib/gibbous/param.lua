@@ -89,7 +89,7 @@ end
 
 local function assign_raw(self, raw)
   local box <const> = data(self)
-  box.raw = core.leaf(raw, "param", box.name)
+  box.raw = core.leaf(raw, "param", box.name, box.raw)
   box.value = box.transform.forward(box.raw)
   box.version = box.version + 1
 end
@@ -221,6 +221,7 @@ function M.copy(p)
   local from <const> = data(p)
   local box <const> = {}
   for k, v in pairs(from) do box[k] = v end
+  box.raw = nil                                         -- the original's version stands
   local self <const> = setmetatable({_box = box}, Param)
   assign_raw(self, from.raw:detach():eval())
   box.version = from.version

@@ -1,0 +1,255 @@
+/* test_repl.c - the prompt on a pseudo-terminal: editing, completion, paste, history, and Ctrl-C against the clock. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define PATIENCE 20.0                   /* seconds until an expected text counts as missing */
+#define LATENCY 0.5                     /* seconds for an answer to Ctrl-C; 0.1 is meant, the rest is for a busy machine */
+
+typedef struct terminal {
+  pid_t pid;
+  int fd;
+  size_t n;
+  char text[1 << 16];                   /* all that was printed */
+  size_t seen;                          /* up to here it has been expected already */
+} terminal;
+
+static char state[64];                  /* XDG_STATE_HOME of the test */
+
+static void start (terminal *t) {
+  struct winsize size = {.ws_row = 24, .ws_col = 100};
+  *t = (terminal){.fd = -1};
+  t->pid = forkpty(&t->fd, NULL, NULL, &size);
+  if (t->pid == 0) {
+    setenv("TERM", "xterm", 1);
+    setenv("XDG_STATE_HOME", state, 1);
+    setenv("HOME", state, 1);
+    execl(GIBBOUS_BINARY, "gibbous", (char *)NULL);
+    _exit(127);
+  }
+  assert_true(t->pid > 0);
+}
+
+static void type_keys (terminal *t, const char *keys) {
+  assert_int_equal(write(t->fd, keys, strlen(keys)), (ssize_t)strlen(keys));
+}
+
+/* Reads what is there within 'seconds'; false at the end of the terminal. */
+static bool read_some (terminal *t, double seconds) {
+  struct pollfd p = {.fd = t->fd, .events = POLLIN};
+  if (poll(&p, 1, (int)(seconds * 1e3)) <= 0) return true;
+  const ssize_t n = read(t->fd, t->text + t->n, sizeof t->text - 1 - t->n);
+  if (n <= 0) return false;
+  t->n += (size_t)n;
+  t->text[t->n] = '\0';
+  return true;
+}
+
+/* Waits for 'want' after what was expected before; gives the seconds it took. */
+static double expect (terminal *t, const char *want) {
+  const double begin = gb_clock();
+  for (;;) {
+    const char *found = strstr(t->text + t->seen, want);
+    if (found != NULL) {
+      t->seen = (size_t)(found - t->text) + strlen(want);
+      return gb_clock() - begin;
+    }
+    if (gb_clock() - begin > PATIENCE) fail_msg("'%s' did not come; after it: '%s'", want, t->text + t->seen);
+    if (!read_some(t, 0.05)) fail_msg("the prompt ended before '%s': '%s'", want, t->text + t->seen);
+  }
+}
+
+static int finish (terminal *t) {
+  int status = 0;
+  const double begin = gb_clock();
+  while (waitpid(t->pid, &status, WNOHANG) == 0) {
+    read_some(t, 0.01);
+    if (gb_clock() - begin > PATIENCE) {
+      kill(t->pid, SIGKILL);
+      fail_msg("the prompt did not end");
+    }
+  }
+  close(t->fd);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void leave (terminal *t) {
+  type_keys(t, "\004");
+  assert_int_equal(finish(t), 0);
+}
+
+static void a_line_is_edited_and_run (void **unused) {
+  (void)unused;
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, "1000 + 33\033[D\033[D2\r");      /* two steps left, insert: 1000 + 233 */
+  expect(&t, "\n1233");
+  leave(&t);
+}
+
+static void tab_completes_names_of_the_library_and_methods (void **unused) {
+  (void)unused;
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, "gb.linsp\t(0, 1, 77).shape\r");
+  expect(&t, "\n77");
+  type_keys(&t, "x = gb.ones(21)\r");
+  expect(&t, "> ");
+  type_keys(&t, "x:logsu\t().shape, 'done'\r");
+  expect(&t, "\n()\t\"done\"");
+  type_keys(&t, "strin\t.form\t('%d!', 987)\r");
+  expect(&t, "\n\"987!\"");
+  type_keys(&t, "x:log\t\t");                     /* several: listed */
+  expect(&t, "log_ndtr");
+  type_keys(&t, "\003");
+  expect(&t, "> ");
+  leave(&t);
+}
+
+static void ctrl_c_clears_the_line_and_the_unfinished_entry (void **unused) {
+  (void)unused;
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, "error 'never'\003");
+  expect(&t, "^C");
+  type_keys(&t, "for i = 1, 3 do\r");
+  expect(&t, ">> ");
+  type_keys(&t, "\003");
+  expect(&t, "^C");
+  type_keys(&t, "600 + 66\r");
+  expect(&t, "\n666");
+  leave(&t);
+  assert_null(strstr(t.text, "stdin:1: never"));
+}
+
+/* Runs a command that would take minutes, and breaks it off. */
+static void interrupt (const char *command) {
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, command);
+  type_keys(&t, "\r");
+  const double begin = gb_clock();
+  while (gb_clock() - begin < 1.0) assert_true(read_some(&t, 0.1));
+  assert_null(strstr(t.text, "interrupted"));
+  t.seen = t.n;
+  type_keys(&t, "\003");
+  const double seconds = expect(&t, "interrupted");
+  print_message("    answered after %.0f ms\n", 1e3 * seconds);
+  if (!(seconds <= LATENCY)) fail_msg("Ctrl-C was answered after %.0f ms", 1e3 * seconds);
+  expect(&t, "> ");
+  type_keys(&t, "gb.linspace(0, 1, 5):sum():item() + 40\r");
+  expect(&t, "\n42.5");
+  leave(&t);
+}
+
+static void ctrl_c_stops_a_lua_loop (void **unused) {
+  (void)unused;
+  interrupt("while true do end");
+}
+
+static void ctrl_c_stops_a_fold (void **unused) {
+  (void)unused;
+  interrupt("x = gb.linspace(0, 1, 2000000) y = (x:unsqueeze(2) - x:unsqueeze(1)):abs():sum():item()");
+}
+
+static void ctrl_c_stops_a_factorisation (void **unused) {
+  (void)unused;
+  interrupt("a = gb.rand(16000, 2, {seed = 1}) y = gb.linalg.cholesky(a:matmul(a:t()) + gb.eye(16000) * 9):sum():item()");
+}
+
+static void a_paste_of_several_lines_is_one_entry (void **unused) {
+  (void)unused;
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, "\033[200~local total = 0\rfor i = 1, 4 do\r  total = total + i * 100\rend\rprint(total)\033[201~");
+  expect(&t, ">> ");
+  type_keys(&t, "\r");
+  expect(&t, "\n1000");
+  leave(&t);
+}
+
+static void history_survives_a_killed_session (void **unused) {
+  (void)unused;
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, "7000 + 77\r");
+  expect(&t, "\n7077");
+  type_keys(&t, "do\r");
+  expect(&t, ">> ");
+  type_keys(&t, "print(80 .. 81) end\r");
+  expect(&t, "\n8081");
+  kill(t.pid, SIGKILL);
+  assert_int_equal(finish(&t), 128 + SIGKILL);
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, "\033[A\033[A\r");
+  expect(&t, "\n7077");
+  type_keys(&t, "\033[A\033[A\r");                /* the entry of two lines, now last but one */
+  expect(&t, "\n8081");
+  leave(&t);
+}
+
+static void three_ctrl_c_end_what_catches_them (void **unused) {
+  (void)unused;
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, "while true do pcall(function() while true do end end) end\r");
+  for (double begin = gb_clock(); gb_clock() - begin < 0.5; ) read_some(&t, 0.1);
+  for (int i = 0; i < 3; i++) {
+    type_keys(&t, "\003");
+    read_some(&t, 0.05);
+  }
+  assert_int_equal(finish(&t), 130);
+}
+
+static void slow_commands_show_their_time (void **unused) {
+  (void)unused;
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, "t = gb.clock() while gb.clock() - t < 0.1 do end\r");
+  expect(&t, "[0.1");
+  leave(&t);
+}
+
+int main (void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_line_is_edited_and_run),
+      cmocka_unit_test(tab_completes_names_of_the_library_and_methods),
+      cmocka_unit_test(ctrl_c_clears_the_line_and_the_unfinished_entry),
+      cmocka_unit_test(ctrl_c_stops_a_lua_loop),
+      cmocka_unit_test(ctrl_c_stops_a_fold),
+      cmocka_unit_test(ctrl_c_stops_a_factorisation),
+      cmocka_unit_test(a_paste_of_several_lines_is_one_entry),
+      cmocka_unit_test(history_survives_a_killed_session),
+      cmocka_unit_test(three_ctrl_c_end_what_catches_them),
+      cmocka_unit_test(slow_commands_show_their_time),
+  };
+  snprintf(state, sizeof state, "/tmp/gibbous-test-%d", (int)getpid());
+  const int rc = cmocka_run_group_tests(tests, NULL, NULL);
+  char command[128];
+  snprintf(command, sizeof command, "rm -rf %s", state);
+  return system(command) == 0 ? rc : 1;
+}
