@@ -1,8 +1,8 @@
 /* bench_isa.c - how close the compiled templates come to the machine's bound; not a test.
 **
-** The bound on vectors a second is 1 / max(FMA ops / FMA rate, all ops / issue rate), rates measured in the run, with
-** FMA ops = d + 5 (f32) or d + 13 (f64) + R, and all ops = FMA ops + d differences + 3 (round, rest, scale).
-** Usage: bench_isa [avx512|avx2|portable] [seconds a line] */
+** The bound on vectors a second is 1 / max(FMA ops / FMA rate, all ops / issue rate), rates measured in the
+** run, with FMA ops = d + 5 (f32) or d + 13 (f64) + R, and all ops = FMA ops + d differences + 3 (round,
+** rest, scale). Usage: bench_isa [avx512|avx2|portable] [seconds a line] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "cpu/isa.h"
 
 #define ROWS GB_CANON
-#define BLOCK GB_TJ                /* rows of a tile between front and contraction, for several right-hand sides */
+#define BLOCK GB_TJ                /* rows between front and contraction, for several right-hand sides */
 
 static const char *const profile_name[] = { "rbf", "m12", "m32", "m52", "rq" };
 
@@ -68,17 +68,20 @@ int main (int argc, char **argv) {
   static const size_t dims[] = { 1, 2, 3, 4, 5, 8, 32 };
   const double seconds = argc > 2 ? atof(argv[2]) : 0.05;
   gb_error err;
-  if (gb_isa_select(argc > 1 ? argv[1] : NULL, &err) != GB_OK) { fprintf(stderr, "%s\n", err.text); return 1; }
+  if (gb_isa_select(argc > 1 ? argv[1] : NULL, &err) != GB_OK) { fprintf(stderr, "%s\n", err.text);
+                                                                 return 1; }
   const gb_isa *isa = gb_isa_active;
   const double fma = isa->rate_fma(0.2), issue = isa->rate_issue(0.2);
-  printf("%s: %.2f G fma/s, %.2f G mixed/s (64-byte vectors), %.2f G exp2/s\n", isa->name, fma * 1e-9, issue * 1e-9,
+  printf("%s: %.2f G fma/s, %.2f G mixed/s (64-byte vectors), %.2f G exp2/s\n", isa->name, fma * 1e-9,
+         issue * 1e-9,
          isa->rate_exp2(0.1) * 1e-9);
   for (int type = 0; type < 2; type++)
     for (int p = 0; p < GB_NPROFILES; p++)
       for (size_t n = 0; n < sizeof dims / sizeof *dims; n++) {
         const size_t width = type == 0 ? 4 : 8, d = dims[n], R = 16;
         bench b = { type == 0 ? &isa->f32 : &isa->f64, width, (gb_profile)p, d, R, room(width, d * GB_TI),
-                    room(width, d * ROWS), room(width, ROWS * R), room(width, GB_TI), room(width, BLOCK * GB_TI),
+                    room(width, d * ROWS), room(width, ROWS * R), room(width, GB_TI),
+                        room(width, BLOCK * GB_TI),
                     room(width, R * GB_TI), room(width, ROWS * GB_LANES) };
         if (p > 0 && d != 3) continue;
         const double ops = (double)d + (type == 0 ? 5 : 13), lanes = 64.0 / (double)width;
@@ -90,8 +93,10 @@ int main (int argc, char **argv) {
           const double by_fma = fma / bound[r], by_issue = issue / (bound[r] + other);
           most[r] = lanes * (by_fma < by_issue ? by_fma : by_issue);
         }
-        printf("f%zu %-3s d=%-2zu  R=1 %6.2f Gpair/s %5.1f%%   R=16 %6.2f %5.1f%%   symmetric %.2fx\n", 8 * width,
-               profile_name[p], d, row * 1e-9, 100 * row / most[0], many * 1e-9, 100 * many / most[1], 2 * sym / row);
+        printf("f%zu %-3s d=%-2zu  R=1 %6.2f Gpair/s %5.1f%%   R=16 %6.2f %5.1f%%   symmetric %.2fx\n",
+               8 * width,
+               profile_name[p], d, row * 1e-9, 100 * row / most[0], many * 1e-9, 100 * many / most[1],
+                   2 * sym / row);
         free(b.xs); free(b.y); free(b.v); free(b.g); free(b.t); free(b.acc); free(b.buf);
       }
   return 0;

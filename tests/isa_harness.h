@@ -1,5 +1,6 @@
-/* isa_harness.h - what the tests of the kernel tables share: running a test for every table of every instruction set this
-** machine has, typed access to buffers, reproducible numbers, and errors in units of the last place. */
+/* isa_harness.h - what the tests of the kernel tables share: running a test for every table of every
+** instruction set this machine has, typed access to buffers, reproducible numbers, and errors in units of the
+** last place. */
 #ifndef GB_TESTS_ISA_HARNESS_H
 #define GB_TESTS_ISA_HARNESS_H
 
@@ -28,7 +29,8 @@ typedef struct table {
 static inline void each_table (void (*test)(const table *t)) {
   static const char *const names[] = { "avx512", "avx2", "portable" };
   for (int i = 0; i < 3; i++) {
-    if (gb_isa_select(names[i], NULL) != GB_OK) { print_message("%s: not on this machine\n", names[i]); continue; }
+    if (gb_isa_select(names[i], NULL) != GB_OK) { print_message("%s: not on this machine\n", names[i]);
+                                                  continue; }
     for (int single = 0; single < 2; single++) {
       const table t = { gb_isa_active, single ? &gb_isa_active->f32 : &gb_isa_active->f64, single == 1,
                         gb_isa_active != &gb_isa_portable, single ? 4 : 8 };
@@ -50,7 +52,8 @@ static inline void put (const table *t, void *p, size_t i, double v) {
 
 /* a b + c as the table's instruction set does it. */
 static inline double muladd (const table *t, double a, double b, double c) {
-  if (t->single) return (double)(t->fused ? fmaf((float)a, (float)b, (float)c) : (float)a * (float)b + (float)c);
+  if (t->single) return (double)(t->fused ? fmaf((float)a, (float)b, (float)c) : (float)a * (float)b
+                                 + (float)c);
   return t->fused ? fma(a, b, c) : a * b + c;
 }
 
@@ -84,7 +87,7 @@ static inline void *zeros (const table *t, size_t n) {
   return p;
 }
 
-/* |got - want| in units of the last place of 'want'; below the normal range the unit stays that of its edge. */
+/* |got - want| in units of the last place of 'want'; below the normal range the unit is its edge's. */
 static inline double ulps (const table *t, double got, long double want) {
   if (isnan(want)) return isnan(got) ? 0.0 : (double)INFINITY;
   if ((long double)got == want) return 0.0;
@@ -95,7 +98,8 @@ static inline double ulps (const table *t, double got, long double want) {
 }
 
 /* Fails unless the error is within 'most', NaN included. */
-static inline void check_ulps (const table *t, double got, long double want, double most, const char *what, double at) {
+static inline void check_ulps (const table *t, double got, long double want, double most, const char *what,
+                               double at) {
   const double e = ulps(t, got, want);
   if (!(e <= most))
     fail_msg("%s f%d %s at %.17g: %.17g, expected %.17Lg, off by %.2f ulp, allowed %.2f", t->isa->name,
@@ -106,7 +110,8 @@ static inline void check_same (const table *t, const void *a, const void *b, siz
   if (memcmp(a, b, n * t->width) == 0) return;
   for (size_t i = 0; i < n; i++)
     if (memcmp((const char *)a + i * t->width, (const char *)b + i * t->width, t->width) != 0)
-      fail_msg("%s f%d %s: element %zu is %.17g and %.17g", t->isa->name, t->single ? 32 : 64, what, i, get(t, a, i),
+      fail_msg("%s f%d %s: element %zu is %.17g and %.17g", t->isa->name, t->single ? 32 : 64, what, i,
+               get(t, a, i),
                get(t, b, i));
 }
 

@@ -83,7 +83,7 @@ static size_t loss_and_gradients (const problem *p, gb_node *loss, gb_node **out
 #define SMALL (10 * (N + M) * 2 * D)
 
 static void expect_visits (const char *name, const char *what, size_t n, gb_node *const *out, uint64_t visits) {
-  gb_lowered *low = lowered(n, out);
+  gb_lowered *low = lowered(n, out); if (getenv("DUMP")) print_steps(low);
   eval_all(n, out);
   const uint64_t pairs = gb_last_eval.pairs;
   if (pairs < visits * N * M || pairs > visits * N * M + SMALL) {
@@ -143,10 +143,87 @@ static void gradients_that_need_the_product_visit_each_pair_twice (void **unused
   }
 }
 
+/* Batches of points: B times as many pairs, each once. */
+#define B 5
+
+static void batched_products_and_gradients_visit_each_pair_once (void **unused) {
+  (void)unused;
+  for (int shared = 0; shared < 2; shared++)
+    for (size_t r = 1; r <= 4; r += 3) {
+      gb_node *out[16];
+      eval_begin(1, (size_t)1 << 28);
+      inputs_begin(7, GB_F64, GB_NODE_GRAD);
+      problem p = {.x = in3(B, N, D, -1, 1), .y = shared ? in2(M, D, -1, 1) : in3(B, M, D, -1, 1), .v = in3(B, M, r, -1, 1),
+                   .w = in3(B, N, r, -1, 1)};
+      gb_node *loss = sum_all(mul(p.w, mm(k_rbf(&p), p.v)));
+      const size_t n = loss_and_gradients(&p, loss, out);
+      expect_visits(shared ? "rbf of shared points" : "rbf of batches", "product and gradients", n, out, B);
+      gb_node *xs[8] = {p.x, p.y, p.v, p.theta[0], p.theta[1]};
+      for (size_t i = 0; i + 1 < n; i++) check_against_differences(loss, xs[i], out[i + 1], count_of(xs[i]) / 2);
+      eval_end();
+    }
+}
+
+/* Symmetric products ------------------------------------------------------------------------------------------------ */
+
+static gb_node *k_noisy (problem *p) {
+  return add(with_variance(p, GB_RBF), mul(identity_of(gb_node_shape(p->x)->dim[0]), theta(p, 0.1, 0.2)));
+}
+static gb_node *k_noisy_sum (problem *p) {
+  return add(k_sum(p), mul(identity_of(gb_node_shape(p->x)->dim[0]), theta(p, 0.1, 0.2)));
+}
+
+static const struct { const char *name; kernel_of *f; } symmetric[] = {
+  {"rbf", k_rbf}, {"matern 1/2", k_m12}, {"matern 3/2", k_m32}, {"matern 5/2", k_m52}, {"rational quadratic", k_rq},
+  {"rbf as a formula", k_formula}, {"rbf, a lengthscale a feature", k_ard}, {"sum", k_sum}, {"product", k_product},
+  {"sum with linear", k_linear}, {"rbf with noise", k_noisy}, {"sum with noise", k_noisy_sum}, {"periodic", k_periodic},
+};
+
+/* K(x, y) v where y is x, or a tensor of the same numbers; out takes the product. */
+static uint64_t product_of (size_t k, gb_dtype t, size_t n, size_t r, bool same, double *out) {
+  eval_begin(2, (size_t)1 << 28);
+  inputs_begin(k + 20, t, 0);
+  problem p = {.x = in2(n, D, -1, 1)};
+  inputs.next = 0;
+  p.y = same ? p.x : in2(n, D, -1, 1);
+  inputs.next = 1;
+  p.v = r == 1 ? in1(n, -1, 1) : in2(n, r, -1, 1);
+  gb_node *z = mm(symmetric[k].f(&p), p.v);
+  eval1(z);
+  for (size_t i = 0; i < n * r; i++) out[i] = element(z, 0, i);
+  const uint64_t pairs = gb_last_eval.pairs;
+  eval_end();
+  return pairs;
+}
+
+static void symmetric_products_visit_half_the_pairs (void **unused) {
+  (void)unused;
+  static const size_t sizes[] = {1, 5, 64, 65, 333, 700}, columns[] = {1, 4, 17};
+  for (size_t k = 0; k < sizeof symmetric / sizeof symmetric[0]; k++)
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+      for (size_t c = 0; c < 3; c++)
+        for (int f32 = 0; f32 < 2; f32++) {
+          const size_t n = sizes[i], r = columns[c];
+          double *half = malloc(n * r * sizeof *half), *full = malloc(n * r * sizeof *full);
+          const uint64_t pairs = product_of(k, f32 ? GB_F32 : GB_F64, n, r, true, half);
+          product_of(k, f32 ? GB_F32 : GB_F64, n, r, false, full);
+          if (n > 300 && pairs > (n * n + GB_TI * n) / 2 + 4 * n * D)
+            fail_msg("%s, n = %zu, r = %zu: %llu pairs", symmetric[k].name, n, r, (unsigned long long)pairs);
+          for (size_t e = 0; e < n * r; e++)
+            if (!(fabs(half[e] - full[e]) <= (f32 ? 2e-6 : 4e-15) * 3 * sqrt((double)n)))
+              fail_msg("%s, n = %zu, r = %zu: element %zu is %.17g, unsymmetrically %.17g", symmetric[k].name, n, r, e, half[e],
+                       full[e]);
+          free(half);
+          free(full);
+        }
+}
+
 int main (void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_product_and_all_its_gradients_visit_each_pair_once),
     cmocka_unit_test(gradients_that_need_the_product_visit_each_pair_twice),
+    cmocka_unit_test(batched_products_and_gradients_visit_each_pair_once),
+    cmocka_unit_test(symmetric_products_visit_half_the_pairs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_isa.c - distances, products, contractions and reductions of every kernel table, against loops in the stated order
-** (equal bits) and against long double (stated bounds). */
+/* test_isa.c - distances, products, contractions and reductions of every kernel table, against loops in the
+** stated order (equal bits) and against long double (stated bounds). */
 #include "isa_harness.h"
 
 static const size_t dims[] = { 1, 2, 3, 4, 5, 8, 17 };
@@ -8,7 +8,8 @@ enum { NDIMS = sizeof dims / sizeof *dims, NROWS = sizeof rows / sizeof *rows };
 
 #define FULL(nj) ((size_t)(nj) * GB_TI)
 
-static double distance_loop (const table *t, size_t d, const void *xs, size_t i, const void *y, const void *w) {
+static double distance_loop (const table *t, size_t d, const void *xs, size_t i, const void *y,
+                             const void *w) {
   double s = 0.0;
   for (size_t k = 0; k < d; k++) {
     const double diff = minus(t, get(t, y, k), get(t, xs, k * GB_TI + i));
@@ -33,7 +34,8 @@ static void distances_and_dots_follow_the_stated_order_in (const table *t) {
       for (int weighted = 0; weighted < 2; weighted++) {
         t->k->sqdist(nj, d, xs, y, stride, weighted ? w : NULL, got);
         for (size_t e = 0; e < FULL(nj); e++)
-          put(t, want, e, distance_loop(t, d, xs, e % GB_TI, row_of(t, y, e / GB_TI, stride), weighted ? w : NULL));
+          put(t, want, e, distance_loop(t, d, xs, e % GB_TI, row_of(t, y, e / GB_TI, stride),
+                                        weighted ? w : NULL));
         check_same(t, got, want, FULL(nj), "sqdist");
       }
       t->k->dot(nj, d, xs, y, stride, got);
@@ -61,7 +63,8 @@ static void squared_distances_are_within_d_plus_3_ulp_in (const table *t) {
       for (size_t e = 0; e < FULL(16); e++) {
         long double s = 0.0L;
         for (size_t k = 0; k < d; k++) {
-          const long double diff = (long double)get(t, xs, k * GB_TI + e % GB_TI) - get(t, y, e / GB_TI * d + k);
+          const long double diff = (long double)get(t, xs, k * GB_TI + e % GB_TI) - get(t, y,
+                                                                                        e / GB_TI * d + k);
           s += diff * diff;
         }
         check_ulps(t, get(t, got, e), s, (double)d + 3, "sqdist", (double)e);
@@ -119,12 +122,14 @@ static void differences_follow_the_stated_order_in (const table *t) {
     for (int m = 0; m < NROWS; m++) {
       const size_t d = dims[n], stride = d + 1, nj = (size_t)rows[m];
       void *xs = random_values(t, d * GB_TI, -1, 1), *y = random_values(t, nj * stride, -1, 1);
-      void *tile = random_values(t, FULL(nj), 0, 1), *acc = zeros(t, d * GB_TI), *buf = zeros(t, nj * d * GB_LANES);
+      void *tile = random_values(t, FULL(nj), 0, 1), *acc = zeros(t, d * GB_TI),
+          *buf = zeros(t, nj * d * GB_LANES);
       void *want_acc = zeros(t, d * GB_TI), *want_buf = zeros(t, nj * d * GB_LANES);
       for (size_t j = 0; j < nj; j++)
         for (size_t k = 0; k < d; k++)
           for (size_t i = 0; i < GB_TI; i++) {
-            const double w = get(t, tile, j * GB_TI + i), x = get(t, xs, k * GB_TI + i), z = get(t, y, j * stride + k);
+            const double w = get(t, tile, j * GB_TI + i), x = get(t, xs, k * GB_TI + i),
+                z = get(t, y, j * stride + k);
             const size_t a = k * GB_TI + i, b = (j * d + k) * GB_LANES + i % GB_LANES;
             put(t, want_acc, a, muladd(t, w, minus(t, x, z), get(t, want_acc, a)));
             put(t, want_buf, b, muladd(t, w, minus(t, z, x), get(t, want_buf, b)));
@@ -162,7 +167,8 @@ static void reductions_follow_the_stated_order_in (const table *t) {
       void *col = room(t, nj * GB_LANES);
       double want_row[GB_TI], want_lanes[GB_LANES], *want_col = calloc(nj * GB_LANES, sizeof(double));
       if (m >= GB_ANYTRUE)
-        for (size_t e = 0; e < FULL(nj); e++) put(t, tile, e, uniform(0, 1) < (m == GB_ANYTRUE ? 0.02 : 0.98));
+        for (size_t e = 0; e < FULL(nj); e++) put(t, tile, e,
+                                                  uniform(0, 1) < (m == GB_ANYTRUE ? 0.02 : 0.98));
       for (size_t e = 0; e < nj * GB_LANES; e++) { put(t, col, e, identity); want_col[e] = identity; }
       for (size_t e = 0; e < GB_TI; e++) { put(t, row, e, identity); want_row[e] = identity; }
       for (size_t e = 0; e < GB_LANES; e++) { put(t, lanes, e, identity); want_lanes[e] = identity; }
@@ -191,7 +197,8 @@ static void extremes_keep_a_nan_from_either_side_in (const table *t) {
       put(t, tile, at, (double)NAN);
       put(t, row, 5, (double)NAN);
       t->k->reduce_row(monoids[n], 4, tile, row);
-      for (size_t i = 0; i < GB_TI; i++) assert_int_equal(isnan(get(t, row, i)) != 0, i == at % GB_TI || i == 5);
+      for (size_t i = 0; i < GB_TI; i++) assert_int_equal(isnan(get(t, row, i)) != 0,
+                                                          i == at % GB_TI || i == 5);
       free(tile); free(row);
     }
 }
@@ -241,7 +248,8 @@ static void integers_wrap_and_divide_downwards (void **state) {
   (void)state;
   const gb_isa_kernels *k = &gb_isa_portable.i64;
   const int64_t a[] = { 7, -7, 7, -7, INT64_MIN, 5, INT64_MAX, 0 }, b[] = { 2, 2, -2, -2, -1, 0, 1, 3 };
-  const int64_t quotient[] = { 3, -4, -4, 3, INT64_MIN, 0, INT64_MAX, 0 }, rest[] = { 1, 1, -1, -1, 0, 5, 0, 0 };
+  const int64_t quotient[] = { 3, -4, -4, 3, INT64_MIN, 0, INT64_MAX, 0 },
+      rest[] = { 1, 1, -1, -1, 0, 5, 0, 0 };
   const int64_t sum[] = { 9, -5, 5, -9, INT64_MAX, 5, INT64_MIN, 3 };
   int64_t got[8];
   const gb_arg x = { a, GB_FORM_TILE }, y = { b, GB_FORM_TILE }, none = { NULL, GB_FORM_ONE };

@@ -1,18 +1,22 @@
-/* test_isa_profile.c - covariance profiles of every kernel table: accuracy against long double, derivatives, ends of the
-** range, and the equality in bits of the compiled templates with their pieces. */
+/* test_isa_profile.c - covariance profiles of every kernel table: accuracy against long double, derivatives,
+** ends of the range, and the equality in bits of the compiled templates with their pieces. */
 #include "isa_harness.h"
 
 static const char *const profile_name[] = { "rbf", "m12", "m32", "m52", "rq" };
 
 /* Profiles at u in long double, with order and derivative in alpha; op.h has the formulas. */
 static long double exact (gb_profile p, int order, int dalpha, long double u, long double alpha) {
-  const long double z = sqrtl((p == GB_M32 ? 3 : p == GB_M52 ? 5 : 1) * u), e = expl(p == GB_RBF ? -u / 2 : -z);
+  const long double z = sqrtl((p == GB_M32 ? 3 : p == GB_M52 ? 5 : 1) * u),
+      e = expl(p == GB_RBF ? -u / 2 : -z);
   if (p == GB_RBF) return order == 0 ? e : order == 1 ? -e / 2 : e / 4;
-  if (p == GB_M12) return order == 0 ? e : u == 0 ? 0 : order == 1 ? -e / (2 * z) : e * (1 + z) / (4 * z * z * z);
+  if (p == GB_M12) return order == 0 ? e : u == 0 ? 0 : order == 1 ? -e / (2 * z)
+      : e * (1 + z) / (4 * z * z * z);
   if (p == GB_M32) return order == 0 ? (1 + z) * e : order == 1 ? -1.5L * e : u == 0 ? 0 : 2.25L * e / z;
-  if (p == GB_M52) return order == 0 ? (1 + z + z * z / 3) * e : order == 1 ? -5 * (1 + z) * e / 6 : 25 * e / 12;
+  if (p == GB_M52) return order == 0 ? (1 + z + z * z / 3) * e : order == 1 ? -5 * (1 + z) * e / 6
+      : 25 * e / 12;
   const long double v = u / (2 * alpha), l = log1pl(v), w = v / (1 + v);
-  const long double f = (order == 0 ? 1 : order == 1 ? -0.5L : 0.25L * (1 + 1 / alpha)) * expl(-(alpha + order) * l);
+  const long double f = (order == 0 ? 1 : order == 1 ? -0.5L
+                         : 0.25L * (1 + 1 / alpha)) * expl(-(alpha + order) * l);
   if (!dalpha) return f;
   if (order == 0 && w < 0.1L) {                               /* where w - log(1 + v) cancels */
     long double sum = 0.0L, power = w;
@@ -77,11 +81,14 @@ static void derivatives_agree_with_their_formulas_in (const table *t) {
         put(t, s, 0, 0.0);
         t->k->radial((gb_profile)p, order, dalpha, N, s, c, alpha, got);
         for (size_t i = 0; i < N; i++) {
-          const long double u = c * (long double)get(t, s, i), want = exact((gb_profile)p, order, dalpha, u, alpha);
+          const long double u = c * (long double)get(t, s, i),
+              want = exact((gb_profile)p, order, dalpha, u, alpha);
           const long double most = (12 + 2 * exponent((gb_profile)p, (double)u, alpha)) * unit
-                                   * size_of((gb_profile)p, order, dalpha, u, alpha) + (t->single ? 1e-44L : 1e-322L);
+                                   * size_of((gb_profile)p, order, dalpha, u, alpha)
+                                       + (t->single ? 1e-44L : 1e-322L);
           if (!(fabsl(get(t, got, i) - want) <= most))
-            fail_msg("%s f%zu %s order %d dalpha %d at %Lg: %.17g, expected %.17Lg", t->isa->name, 8 * t->width,
+            fail_msg("%s f%zu %s order %d dalpha %d at %Lg: %.17g, expected %.17Lg", t->isa->name,
+                     8 * t->width,
                      profile_name[p], order, dalpha, u, get(t, got, i), want);
         }
       }
@@ -149,14 +156,16 @@ static void templates_equal_their_pieces_in (const table *t) {
           check_same(t, sym, acc, GB_TI, "fused_sym, rows");
           check_same(t, lanes, buf, nj * GB_LANES, "fused_sym, columns");
         }
-        free(xs); free(y); free(v); free(g); free(tile); free(fused); free(acc); free(buf); free(row); free(sym);
+        free(xs); free(y); free(v); free(g); free(tile); free(fused); free(acc); free(buf); free(row);
+            free(sym);
         free(lanes);
       }
 }
 EACH_TABLE(templates_equal_their_pieces)
 
 static void a_nan_point_poisons_its_own_lanes_and_no_others_in (const table *t) {
-  void *xs = random_values(t, 3 * GB_TI, -1, 1), *y = random_values(t, 4 * 3, -1, 1), *v = random_values(t, 4, -1, 1);
+  void *xs = random_values(t, 3 * GB_TI, -1, 1), *y = random_values(t, 4 * 3, -1, 1),
+      *v = random_values(t, 4, -1, 1);
   void *acc = zeros(t, GB_TI);
   put(t, xs, GB_TI + 9, (double)NAN);
   t->k->fused_row(GB_RBF, 4, 3, xs, y, 3, 1.0, 0.0, v, 1, acc);

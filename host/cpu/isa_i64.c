@@ -69,7 +69,8 @@ void gb_i64_map (gb_op op, gb_form form, int nj, void *dst, gb_arg a, gb_arg b, 
       out[j * lanes + i] = value(op, at(a, j, i), nargs > 1 ? at(b, j, i) : 0, nargs > 2 ? at(c, j, i) : 0);
 }
 
-void gb_i64_sqdist (int nj, size_t d, const void *xs, const void *ys, size_t ystride, const void *ws, void *dst) {
+void gb_i64_sqdist (int nj, size_t d, const void *xs, const void *ys, size_t ystride, const void *ws,
+                    void *dst) {
   const i64 *x = xs, *y = ys, *w = ws;
   i64 *out = dst;
   for (size_t j = 0; j < (size_t)nj; j++)

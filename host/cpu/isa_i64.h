@@ -5,7 +5,8 @@
 #include "cpu/isa.h"
 
 void gb_i64_map (gb_op op, gb_form form, int nj, void *dst, gb_arg a, gb_arg b, gb_arg c);
-void gb_i64_sqdist (int nj, size_t d, const void *xs, const void *y, size_t ystride, const void *w, void *dst);
+void gb_i64_sqdist (int nj, size_t d, const void *xs, const void *y, size_t ystride, const void *w,
+                    void *dst);
 void gb_i64_dot (int nj, size_t d, const void *xs, const void *y, size_t ystride, void *dst);
 void gb_i64_contract_row (int nj, size_t R, const void *t, const void *v, size_t vstride, void *acc);
 void gb_i64_contract_col (int nj, size_t R, const void *t, const void *g, void *buf);

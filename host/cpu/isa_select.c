@@ -1,4 +1,4 @@
-/* isa_select.c - which kernel table runs: asked for by name, by GIBBOUS_ISA, or the widest the machine has. */
+/* isa_select.c - which kernel table runs: asked for by name or GIBBOUS_ISA, or the widest there is. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,8 @@ const gb_isa *gb_isa_active;
 
 static bool has_avx512 (void) {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma");
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
+             && __builtin_cpu_supports("fma");
 }
 static bool has_avx2 (void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 static bool has_portable (void) { return true; }
@@ -29,7 +30,8 @@ static gb_status refuse (const char *name, const char *why, gb_error *err) {
     const size_t used = strlen(list);
     snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", isas[i].isa->name);
   }
-  return gb_fail(err, GB_EOPTION, "expected an instruction set this machine has (%s), got '%s', which %s", list, name, why);
+  return gb_fail(err, GB_EOPTION, "expected an instruction set this machine has (%s), got '%s', which %s",
+                 list, name, why);
 }
 
 gb_status gb_isa_select (const char *name, gb_error *err) {

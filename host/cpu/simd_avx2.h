@@ -1,5 +1,5 @@
-/* simd_avx2.h - the inline vector primitives on 32-byte registers with FMA: vf_* over 8 floats, vd_* over 4 doubles.
-** The names and rules are those of simd_avx512.h. */
+/* simd_avx2.h - the inline vector primitives on 32-byte registers with FMA: vf_* over 8 floats, vd_* over 4
+** doubles. The names and rules are those of simd_avx512.h. */
 #ifndef GB_CPU_SIMD_AVX2_H
 #define GB_CPU_SIMD_AVX2_H
 
@@ -55,13 +55,15 @@ GB_SIMD(vd, double, vd, pd)
 #define vf_sleef2(fn, u, x, y) Sleef_##fn##f8_##u##avx2(x, y)
 #define vd_sleef2(fn, u, x, y) Sleef_##fn##d4_##u##avx2(x, y)
 
-/* 2^n for a whole n in [-127, 128] or [-1023, 1024], 0 and inf at the ends: adding 1.5 * 2^23 + 127 leaves the biased
-** exponent in the low bits. */
+/* 2^n for a whole n in [-127, 128] or [-1023, 1024], 0 and inf at the ends: adding 1.5 * 2^23 + 127 leaves
+** the biased exponent in the low bits. */
 GB_INLINE vf vf_pow2 (vf n) {
-  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(vf_add(n, vf_set1(0x1.8p23f + 127.0f))), 23));
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(vf_add(n, vf_set1(0x1.8p23f + 127.0f))),
+                                               23));
 }
 GB_INLINE vd vd_pow2 (vd n) {
-  return _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(vd_add(n, vd_set1(0x1.8p52 + 1023.0))), 52));
+  return _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(vd_add(n, vd_set1(0x1.8p52 + 1023.0))),
+                                               52));
 }
 
 /* 2^(s c): s c is clamped to where the power of two is finite or ends; NaN passes through both clamps. */
@@ -96,7 +98,8 @@ GB_INLINE vd vd_exp2_mul (vd s, vd c) {
 /* Exponent e and mantissa *m in [1/sqrt 2, sqrt 2) of a positive normal y = m 2^e. */
 GB_INLINE vf vf_split (vf y, vf *m) {
   const __m256i low = _mm256_set1_epi32(GB_F32_RSQRT2_BITS);
-  const __m256i i = _mm256_add_epi32(_mm256_castps_si256(y), _mm256_set1_epi32(GB_F32_ONE_BITS - GB_F32_RSQRT2_BITS));
+  const __m256i i = _mm256_add_epi32(_mm256_castps_si256(y),
+                                     _mm256_set1_epi32(GB_F32_ONE_BITS - GB_F32_RSQRT2_BITS));
   *m = _mm256_castsi256_ps(_mm256_add_epi32(_mm256_and_si256(i, _mm256_set1_epi32(0x007fffff)), low));
   return _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_srli_epi32(i, 23), _mm256_set1_epi32(127)));
 }
@@ -106,7 +109,8 @@ GB_INLINE vd vd_split (vd y, vd *m) {
   const __m256i low = _mm256_set1_epi64x(GB_F64_RSQRT2_BITS);
   const __m256i i = _mm256_add_epi64(_mm256_castpd_si256(y),
                                      _mm256_set1_epi64x(GB_F64_ONE_BITS - GB_F64_RSQRT2_BITS));
-  *m = _mm256_castsi256_pd(_mm256_add_epi64(_mm256_and_si256(i, _mm256_set1_epi64x(0x000fffffffffffff)), low));
+  *m = _mm256_castsi256_pd(_mm256_add_epi64(_mm256_and_si256(i, _mm256_set1_epi64x(0x000fffffffffffff)),
+                                            low));
   const __m256i e = _mm256_or_si256(_mm256_srli_epi64(i, 52), _mm256_castpd_si256(vd_set1(0x1p52)));
   return vd_sub(_mm256_castsi256_pd(e), vd_set1(0x1p52 + 1023.0));
 }

@@ -1,7 +1,8 @@
-/* simd_avx512.h - the inline vector primitives on 64-byte registers: vf_* over 16 floats, vd_* over 8 doubles.
+/* simd_avx512.h - the inline vector primitives on 64-byte registers: vf_* over 16 floats, vd_* over 8
+** doubles.
 **
-** Every simd_*.h defines the same names. min and max return the second argument when either is NaN (as the machine
-** does); ne is true for NaN, the other comparisons are false. */
+** Every simd_*.h defines the same names. min and max return the second argument when either is NaN (as the
+** machine does); ne is true for NaN, the other comparisons are false. */
 #ifndef GB_CPU_SIMD_AVX512_H
 #define GB_CPU_SIMD_AVX512_H
 
@@ -61,10 +62,14 @@ GB_SIMD(vd, double, vd, md, pd, 8, 64)
 
 /* 2^(i/32) and 2^(i/16) */
 static const float gb_exp2_table_f[32] __attribute__((aligned(64))) = {
-  0x1.000000p+0f, 0x1.059b0ep+0f, 0x1.0b5586p+0f, 0x1.11301ep+0f, 0x1.172b84p+0f, 0x1.1d4874p+0f, 0x1.2387a6p+0f,
-  0x1.29e9e0p+0f, 0x1.306fe0p+0f, 0x1.371a74p+0f, 0x1.3dea64p+0f, 0x1.44e086p+0f, 0x1.4bfdaep+0f, 0x1.5342b6p+0f,
-  0x1.5ab07ep+0f, 0x1.6247ecp+0f, 0x1.6a09e6p+0f, 0x1.71f75ep+0f, 0x1.7a1148p+0f, 0x1.82589ap+0f, 0x1.8ace54p+0f,
-  0x1.93737cp+0f, 0x1.9c4918p+0f, 0x1.a5503cp+0f, 0x1.ae89fap+0f, 0x1.b7f770p+0f, 0x1.c199bep+0f, 0x1.cb720ep+0f,
+  0x1.000000p+0f, 0x1.059b0ep+0f, 0x1.0b5586p+0f, 0x1.11301ep+0f, 0x1.172b84p+0f, 0x1.1d4874p+0f,
+      0x1.2387a6p+0f,
+  0x1.29e9e0p+0f, 0x1.306fe0p+0f, 0x1.371a74p+0f, 0x1.3dea64p+0f, 0x1.44e086p+0f, 0x1.4bfdaep+0f,
+      0x1.5342b6p+0f,
+  0x1.5ab07ep+0f, 0x1.6247ecp+0f, 0x1.6a09e6p+0f, 0x1.71f75ep+0f, 0x1.7a1148p+0f, 0x1.82589ap+0f,
+      0x1.8ace54p+0f,
+  0x1.93737cp+0f, 0x1.9c4918p+0f, 0x1.a5503cp+0f, 0x1.ae89fap+0f, 0x1.b7f770p+0f, 0x1.c199bep+0f,
+      0x1.cb720ep+0f,
   0x1.d5818ep+0f, 0x1.dfc974p+0f, 0x1.ea4afap+0f, 0x1.f50766p+0f
 };
 static const double gb_exp2_table_d[16] __attribute__((aligned(64))) = {
@@ -74,10 +79,10 @@ static const double gb_exp2_table_d[16] __attribute__((aligned(64))) = {
   0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0
 };
 
-/* 2^(s c). Adding 1.5 * 2^18 leaves 32 s c, rounded, in the low bits: they choose the table entry T, and scalef's floor
-** takes the whole part. Then 2^f on the rest |f| <= 1/64 as T + T f (C1 + C2 f). The product s c is rounded nowhere but in
-** the choice of the entry. For s c = -inf, f is NaN and scalef(NaN, -inf) is 0; NaN stays NaN. A finite s c so large that
-** the square of its rounding error overflows would be inf. */
+/* 2^(s c). Adding 1.5 * 2^18 leaves 32 s c, rounded, in the low bits: they choose the table entry T, and
+** scalef's floor takes the whole part. Then 2^f on the rest |f| <= 1/64 as T + T f (C1 + C2 f). The product s
+** c is rounded nowhere but in the choice of the entry. For s c = -inf, f is NaN and scalef(NaN, -inf) is 0;
+** NaN stays NaN. A finite s c so large that the square of its rounding error overflows would be inf. */
 GB_INLINE vf vf_exp2_mul (vf s, vf c) {
   const vf magic = _mm512_set1_ps(0x1.8p18f);
   const vf t = _mm512_fmadd_ps(s, c, magic);
@@ -108,14 +113,16 @@ GB_INLINE vd vd_exp2_mul (vd s, vd c) {
 /* Exponent e and mantissa *m in [1/sqrt 2, sqrt 2) of a positive normal y = m 2^e. */
 GB_INLINE vf vf_split (vf y, vf *m) {
   const __m512i low = _mm512_set1_epi32(GB_F32_RSQRT2_BITS);
-  const __m512i i = _mm512_add_epi32(_mm512_castps_si512(y), _mm512_set1_epi32(GB_F32_ONE_BITS - GB_F32_RSQRT2_BITS));
+  const __m512i i = _mm512_add_epi32(_mm512_castps_si512(y),
+                                     _mm512_set1_epi32(GB_F32_ONE_BITS - GB_F32_RSQRT2_BITS));
   *m = _mm512_castsi512_ps(_mm512_add_epi32(_mm512_and_epi32(i, _mm512_set1_epi32(0x007fffff)), low));
   return _mm512_cvtepi32_ps(_mm512_sub_epi32(_mm512_srli_epi32(i, 23), _mm512_set1_epi32(127)));
 }
 
 GB_INLINE vd vd_split (vd y, vd *m) {
   const __m512i low = _mm512_set1_epi64(GB_F64_RSQRT2_BITS);
-  const __m512i i = _mm512_add_epi64(_mm512_castpd_si512(y), _mm512_set1_epi64(GB_F64_ONE_BITS - GB_F64_RSQRT2_BITS));
+  const __m512i i = _mm512_add_epi64(_mm512_castpd_si512(y),
+                                     _mm512_set1_epi64(GB_F64_ONE_BITS - GB_F64_RSQRT2_BITS));
   *m = _mm512_castsi512_pd(_mm512_add_epi64(_mm512_and_epi64(i, _mm512_set1_epi64(0x000fffffffffffff)), low));
   return _mm512_cvtepi64_pd(_mm512_sub_epi64(_mm512_srli_epi64(i, 52), _mm512_set1_epi64(1023)));
 }

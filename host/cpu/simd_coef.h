@@ -1,8 +1,9 @@
 /* simd_coef.h - constants of the elementary functions that kernels inline; the simd_*.h headers share them.
 **
-** exp2 polynomials approximate 2^f = 1 + f (C1 + f (C2 + ..)) with the least maximal relative error for a constant term of
-** exactly 1, so that 2^0 is 1; the error is given beside each. Fitted by the Remez exchange in 60 digits.
-** LOG_Pk approximate (2 atanh s - 2 s) / s^3 as a polynomial in s^2, for m = (1 + s) / (1 - s) in [1/sqrt 2, sqrt 2]. */
+** exp2 polynomials approximate 2^f = 1 + f (C1 + f (C2 + ..)) with the least maximal relative error for a
+** constant term of exactly 1, so that 2^0 is 1; the error is given beside each. Fitted by the Remez exchange
+** in 60 digits. LOG_Pk approximate (2 atanh s - 2 s) / s^3 as a polynomial in s^2, for m = (1 + s) / (1 - s)
+** in [1/sqrt 2, sqrt 2]. */
 #ifndef GB_CPU_SIMD_COEF_H
 #define GB_CPU_SIMD_COEF_H
 

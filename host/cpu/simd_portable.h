@@ -1,5 +1,5 @@
-/* simd_portable.h - the inline vector primitives in C for any machine: four lanes, no fused multiply-add (fma rounds twice).
-** The names and rules are those of simd_avx512.h. */
+/* simd_portable.h - the inline vector primitives in C for any machine: four lanes, no fused multiply-add (fma
+** rounds twice). The names and rules are those of simd_avx512.h. */
 #ifndef GB_CPU_SIMD_PORTABLE_H
 #define GB_CPU_SIMD_PORTABLE_H
 
@@ -67,7 +67,7 @@ static vd vd_each2 (double (*fn)(double, double), vd x, vd y) { return GB_EACH(v
 #define vf_sleef2(fn, u, x, y) vf_each2(Sleef_##fn##f1_##u##purec, x, y)
 #define vd_sleef2(fn, u, x, y) vd_each2(Sleef_##fn##d1_##u##purec, x, y)
 
-/* 2^n for a whole n and 2^(s c), as in simd_avx2.h; rounding is by the same addition that makes the exponent. */
+/* 2^n for a whole n and 2^(s c), as in simd_avx2.h; rounding is by adding a large number. */
 GB_INLINE vf vf_pow2 (vf n) { return (vf)((uf)(n + (0x1.8p23f + 127.0f)) << 23); }
 GB_INLINE vd vd_pow2 (vd n) { return (vd)((ud)(n + (0x1.8p52 + 1023.0)) << 52); }
 

@@ -1,6 +1,6 @@
 /* special.c - digamma and trigamma: reflection to x > 0, recurrence to x >= 10, the asymptotic series there.
-** Source: Abramowitz & Stegun (1964), 6.3.5, 6.3.7, 6.3.18 and 6.4.6, 6.4.7, 6.4.12. The first term left out is below
-** 1e-17 at x = 10. */
+** Source: Abramowitz & Stegun (1964), 6.3.5, 6.3.7, 6.3.18 and 6.4.6, 6.4.7, 6.4.12. The first term left out
+** is below 1e-17 at x = 10. */
 #include <math.h>
 #include "cpu/special.h"
 
@@ -14,7 +14,8 @@ static double series (const double *c, int n, double z) {
 }
 
 double gb_digamma (double x) {
-  static const double c[] = { 1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12,
+  static const double c[] = { 1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760,
+                              1.0 / 12,
                               -3617.0 / 8160 };
   if (x <= 0.0) {
     if (x == floor(x)) return (double)NAN;
@@ -28,7 +29,8 @@ double gb_digamma (double x) {
 }
 
 double gb_trigamma (double x) {
-  static const double b[] = { 1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6, -3617.0 / 510 };
+  static const double b[] = { 1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6,
+                              -3617.0 / 510 };
   if (x <= 0.0) {
     if (x == floor(x)) return isinf(x) ? (double)NAN : (double)INFINITY;
     const double s = sin(PI * (x - rint(x)));

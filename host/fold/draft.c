@@ -183,8 +183,8 @@ static gb_status discover (gb_lower_state *s, gb_draft *d) {
     for (int i = 0; rc == GB_OK && axis < 0 && i < e.nslots; i++)
       if (!add_input(d, e.slot[i])) rc = no_memory(s);
     for (int i = 0; rc == GB_OK && axis < 0 && i < e.nknown; i++) {
-      const gb_axes on = gb_map_deps(&e.known[i].map, gb_node_shape(e.known[i].node)->ndim) & (((gb_axes)1 << d->naxes) - 1);
-      if (e.known[i].level != 0 || (on & (on - 1)) == 0) continue;
+      const gb_axes on = gb_map_deps(&e.known[i].map, gb_node_shape(e.known[i].node)->ndim);
+      if (e.known[i].level != 0 || on >> d->naxes != 0 || (on & (on - 1)) == 0) continue;
       if (!gb_room((void **)&d->shared, d->nshared, &d->shared_room, sizeof *d->shared)) rc = no_memory(s);
       else d->shared[d->nshared++] = (struct gb_shared){e.known[i].node, e.known[i].map};
     }

@@ -110,6 +110,28 @@ static bool selects (const gb_draft *d) {
   return false;
 }
 
+static bool join_inputs (gb_draft *a, const gb_draft *b) {
+  for (int i = 0; i < b->nin; i++) {
+    bool there = false;
+    for (int k = 0; k < a->nin; k++) there |= a->in[k] == b->in[i];
+    if (there) continue;
+    if (!gb_room((void **)&a->in, a->nin, &a->in_room, sizeof *a->in)) return false;
+    a->in[a->nin++] = b->in[i];
+  }
+  return true;
+}
+
+/* What b computes is now a's to share: a third fold may have a value in common with b only. */
+static bool join_shared (gb_draft *a, const gb_draft *b, const int *to) {
+  for (int i = 0; i < b->nshared; i++) {
+    if (!gb_room((void **)&a->shared, a->nshared, &a->shared_room, sizeof *a->shared)) return false;
+    struct gb_shared *v = &a->shared[a->nshared++];
+    *v = b->shared[i];
+    for (int k = 0; k < GB_MAXDIM; k++) rename_ix(&v->map.dim[k], to);
+  }
+  return true;
+}
+
 static gb_status join (gb_lower_state *s, int ia, int ib, int *to) {
   gb_draft *a = &s->draft[ia], *b = &s->draft[ib];
   gb_root *root = realloc(a->root, (size_t)(a->nroots + b->nroots) * sizeof *root);
@@ -128,13 +150,7 @@ static gb_status join (gb_lower_state *s, int ia, int ib, int *to) {
     a->root[a->nroots] = b->root[i];
     rename_root(&a->root[a->nroots++], to);
   }
-  for (int i = 0; i < b->nin; i++) {
-    bool there = false;
-    for (int k = 0; k < a->nin; k++) there |= a->in[k] == b->in[i];
-    if (there) continue;
-    if (!gb_room((void **)&a->in, a->nin, &a->in_room, sizeof *a->in)) return gb_fail(s->err, GB_ENOMEM, "no memory to join folds");
-    a->in[a->nin++] = b->in[i];
-  }
+  if (!join_inputs(a, b) || !join_shared(a, b, to)) return gb_fail(s->err, GB_ENOMEM, "no memory to join folds");
   b->merged_into = ia;
   return GB_OK;
 }

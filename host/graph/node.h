@@ -28,6 +28,7 @@ typedef struct gb_value {     /* one output of a node */
   gb_dtype dtype;
   gb_shape shape;
   gb_tensor tensor;           /* storage NULL = not computed */
+  uint64_t arithmetic;        /* how the value was computed, by plan/ */
 } gb_value;
 
 struct gb_node {

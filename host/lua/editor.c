@@ -250,6 +250,9 @@ static unsigned char paste_key (EditLine *el, int ch) {
     free(text);
     return CC_REFRESH;
   }
+  const LineInfo *line = el_line(el);
+  el_cursor(el, (int)(line->lastchar - line->cursor));
+  el_insertstr(el, "\n");                                  /* as Enter does */
   el_push(el, last + 1);
   *last = '\0';
   free(e->pasted);

@@ -63,9 +63,8 @@ gb_status gb_plan_run_with (gb_plan *p, size_t n, gb_node *const *leaf, const gb
   GB_TRY(bind_leaves(p, n, leaf, err));
   GB_TRY(check_values(p, value, err));
   for (int b = 0; b < p->prog->low->nbufs; b++) {
-    const bool free_of_them = p->prog->low->buf[b].cls != GB_BUF_LEAF && !p->depends[b];
-    p->have[b] = free_of_them && gb_plan_value(p, b)->tensor.storage != NULL;
-    p->keep[b] = free_of_them;
+    p->have[b] = !p->depends[b] && gb_plan_has_value(p, b);
+    p->keep[b] = !p->depends[b];
   }
   GB_TRY(gb_plan_choose(p, err));
   take_values(p, value);

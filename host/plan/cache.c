@@ -11,6 +11,7 @@ void gb_program_unref (gb_program *p) {
   for (int i = 0; i < GB_PLACEMENTS; i++) gb_placement_unref(p->placed[i].place);
   gb_lowered_free(p->low);
   free(p->scratch);
+  free(p->arithmetic);
   free(p);
 }
 

@@ -6,7 +6,10 @@
 
 gb_run_stats gb_last_eval;
 
-#define DEEPEST 1000              /* longer chains are evaluated in pieces of this many nodes */
+enum {
+  DEEPEST = 1000,                 /* longer chains are evaluated in pieces of this many nodes */
+  MANY = 20000                    /* nodes of an expression: with more, what has a value is taken as it is */
+};
 
 static gb_status check_leaves (const gb_plan *p, gb_error *err) {
   for (size_t i = 0; i < p->nnodes; i++) {
@@ -75,16 +78,60 @@ static gb_status evaluate (gb_graph *g, size_t n, gb_node *const *nodes, bool *s
   return rc;
 }
 
+/* Nodes that play leaves for the time of an evaluation: they have values, and their inputs are hidden. */
+typedef struct hidden {
+  struct { gb_node *node; int inputs; } *at;     /* node: counted */
+  size_t n, room;
+} hidden;
+
+static gb_status hide (hidden *h, gb_node *n, gb_error *err) {
+  if (h->n == h->room) {
+    const size_t room = h->room == 0 ? 64 : 2 * h->room;
+    void *grown = realloc(h->at, room * sizeof *h->at);
+    if (grown == NULL) return gb_fail(err, GB_ENOMEM, "no memory to evaluate an expression");
+    h->at = grown;
+    h->room = room;
+  }
+  h->at[h->n].node = gb_node_ref(n);
+  h->at[h->n++].inputs = n->nin;
+  n->nin = 0;
+  return GB_OK;
+}
+
+static void restore (hidden *h) {
+  for (size_t i = 0; i < h->n; i++) {
+    h->at[i].node->nin = h->at[i].inputs;
+    gb_node_unref(h->at[i].node);
+  }
+  free(h->at);
+}
+
+/* Lowering looks through values, so that what was observed changes no result; a long history is not worth that. */
+static gb_status hide_history (gb_graph *g, size_t n, gb_node *const *nodes, hidden *h, gb_error *err) {
+  gb_node **order;
+  size_t count;
+  if (g->nnodes <= MANY) return GB_OK;
+  GB_TRY(gb_graph_order(g, n, nodes, true, &order, &count, err));
+  free(order);
+  if (count <= MANY) return GB_OK;
+  GB_TRY(gb_graph_order(g, n, nodes, false, &order, &count, err));
+  gb_status rc = GB_OK;
+  for (size_t i = 0; rc == GB_OK && i < count; i++)
+    if (gb_node_has_value(order[i]) && order[i]->nin > 0) rc = hide(h, order[i], err);
+  free(order);
+  return rc;
+}
+
 /* deep chains: a node DEEPEST above what is stored is stored too, in rounds, so that each round is shallow */
 
 typedef struct piece {
   gb_node *node;
-  int round, inputs;              /* inputs while they are hidden, else 0 */
+  int round;
 } piece;
 
 typedef struct pieces {
   piece *at;
-  size_t n;
+  size_t n, room;
 } pieces;
 
 static int by_round (const void *a, const void *b) {
@@ -93,15 +140,21 @@ static int by_round (const void *a, const void *b) {
   return (x->node->serial > y->node->serial) - (x->node->serial < y->node->serial);
 }
 
-static gb_status find_pieces (gb_graph *g, size_t n, gb_node *const *nodes, pieces *out, gb_error *err) {
-  gb_node **order;
-  size_t count;
-  GB_TRY(gb_graph_order(g, n, nodes, false, &order, &count, err));
-  int *depth = calloc(2 * count + 1, sizeof *depth), *round = depth + count;
-  out->at = calloc(count / DEEPEST + 1, sizeof *out->at);
-  size_t room = count / DEEPEST + 1;
-  bool ok = depth != NULL && out->at != NULL;
-  for (size_t i = 0; ok && i < count; i++) {
+static bool add_piece (pieces *p, gb_node *n, int round) {
+  if (p->n == p->room) {
+    const size_t room = p->room == 0 ? 64 : 2 * p->room;
+    piece *grown = realloc(p->at, room * sizeof *grown);
+    if (grown == NULL) return false;
+    p->at = grown;
+    p->room = room;
+  }
+  p->at[p->n++] = (piece){.node = n, .round = round};
+  return true;
+}
+
+/* depth, round: [count], zero. A node with several results is no piece: the node that picks one is. */
+static bool mark_pieces (gb_node **order, size_t count, int *depth, int *round, pieces *out) {
+  for (size_t i = 0; i < count; i++) {
     gb_node *x = order[i];
     if (gb_node_has_value(x)) continue;
     for (int k = 0; k < x->nin; k++) {
@@ -109,38 +162,37 @@ static gb_status find_pieces (gb_graph *g, size_t n, gb_node *const *nodes, piec
       if (depth[at] + 1 > depth[i]) depth[i] = depth[at] + 1;
       if (round[at] > round[i]) round[i] = round[at];
     }
-    if (depth[i] < DEEPEST || x->nout > 1) continue;       /* several results: the node that picks one is next */
-    if (out->n == room) {
-      piece *grown = realloc(out->at, 2 * room * sizeof *grown);
-      ok = grown != NULL;
-      if (!ok) break;
-      out->at = grown;
-      room *= 2;
-    }
-    out->at[out->n++] = (piece){.node = x, .round = round[i]++};
+    if (depth[i] < DEEPEST || x->nout > 1) continue;
+    if (!add_piece(out, x, round[i]++)) return false;
     depth[i] = 0;
   }
+  return true;
+}
+
+static gb_status find_pieces (gb_graph *g, size_t n, gb_node *const *nodes, pieces *out, gb_error *err) {
+  gb_node **order;
+  size_t count;
+  GB_TRY(gb_graph_order(g, n, nodes, false, &order, &count, err));
+  int *depth = calloc(2 * count + 1, sizeof *depth);
+  const bool ok = depth != NULL && mark_pieces(order, count, depth, depth + count, out);
   free(depth);
   free(order);
   if (!ok) return gb_fail(err, GB_ENOMEM, "no memory to evaluate %zu nodes", count);
-  qsort(out->at, out->n, sizeof *out->at, by_round);
+  if (out->n > 0) qsort(out->at, out->n, sizeof *out->at, by_round);
   return GB_OK;
 }
 
 /* The values of a round end its nodes' history: for good, or, where a gradient may ask for it, until the evaluation is
 ** over. Those are caches, since nobody asked for them. */
-static void end_history (gb_graph *g, piece *p) {
-  gb_node *n = p->node;
+static gb_status end_history (gb_graph *g, gb_node *n, hidden *h, gb_error *err) {
   gb_node_drop_inputs(n);
-  if (n->nin == 0) return;
-  gb_node_ref(n);
+  if (n->nin == 0) return GB_OK;
   gb_ledger_retag(&g->backend->ledger, n->out[0].tensor.storage->data, GB_MEM_CACHE);
   gb_cache_add(g, n, 0);
-  p->inputs = n->nin;
-  n->nin = 0;
+  return gb_node_has_value(n) ? hide(h, n, err) : gb_fail(err, GB_ENOMEM, "no memory to evaluate an expression");
 }
 
-static gb_status evaluate_round (gb_graph *g, piece *p, size_t n, gb_error *err) {
+static gb_status evaluate_round (gb_graph *g, const piece *p, size_t n, hidden *h, gb_error *err) {
   gb_node **nodes = calloc(n, sizeof *nodes);
   bool *safe = calloc(n, sizeof *safe);
   gb_status rc = nodes != NULL && safe != NULL ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to evaluate %zu nodes", n);
@@ -148,38 +200,31 @@ static gb_status evaluate_round (gb_graph *g, piece *p, size_t n, gb_error *err)
     for (size_t i = 0; i < n; i++) nodes[i] = p[i].node;
     rc = evaluate(g, n, nodes, safe, err);
   }
-  for (size_t i = 0; rc == GB_OK && i < n; i++) end_history(g, &p[i]);
+  for (size_t i = 0; rc == GB_OK && i < n; i++) rc = end_history(g, nodes[i], h, err);
   free(nodes);
   free(safe);
   return rc;
 }
 
-static gb_status evaluate_pieces (gb_graph *g, pieces *all, gb_error *err) {
-  for (size_t i = 0, end; i < all->n; i = end) {
-    for (end = i + 1; end < all->n && all->at[end].round == all->at[i].round;) end++;
-    GB_TRY(evaluate_round(g, &all->at[i], end - i, err));
+static gb_status evaluate_pieces (gb_graph *g, size_t n, gb_node *const *nodes, hidden *h, gb_error *err) {
+  pieces all = {0};
+  gb_status rc = find_pieces(g, n, nodes, &all, err);
+  for (size_t i = 0, end; rc == GB_OK && i < all.n; i = end) {
+    for (end = i + 1; end < all.n && all.at[end].round == all.at[i].round;) end++;
+    rc = evaluate_round(g, &all.at[i], end - i, h, err);
   }
-  return GB_OK;
-}
-
-static void restore_history (pieces *all) {
-  for (size_t i = 0; i < all->n; i++)
-    if (all->at[i].inputs > 0) {
-      all->at[i].node->nin = all->at[i].inputs;
-      gb_node_unref(all->at[i].node);
-    }
-  free(all->at);
+  free(all.at);
+  return rc;
 }
 
 static gb_status evaluate_any (gb_graph *g, size_t n, gb_node *const *nodes, bool *safe, gb_error *err) {
+  hidden h = {0};
   bool deep = false;
   for (size_t i = 0; i < n; i++) deep |= nodes[i]->depth > DEEPEST;
-  if (!deep) return evaluate(g, n, nodes, safe, err);
-  pieces all = {0};
-  gb_status rc = find_pieces(g, n, nodes, &all, err);
-  if (rc == GB_OK) rc = evaluate_pieces(g, &all, err);
+  gb_status rc = hide_history(g, n, nodes, &h, err);
+  if (rc == GB_OK && deep) rc = evaluate_pieces(g, n, nodes, &h, err);
   if (rc == GB_OK) rc = evaluate(g, n, nodes, safe, err);
-  restore_history(&all);
+  restore(&h);
   return rc;
 }
 

@@ -15,6 +15,7 @@ typedef struct gb_program {
   size_t nnodes, nouts;
   gb_lowered *low;
   size_t *scratch;                /* [steps] bytes */
+  uint64_t *arithmetic;           /* [buffers] signatures of sign.c */
   int widest_in, widest_out, most_constants;   /* of one step */
   struct { uint64_t key; gb_placement *place; } placed[GB_PLACEMENTS];
   int next_place;
@@ -86,9 +87,18 @@ static inline gb_value *gb_plan_value (const gb_plan *p, int b) {
   return &p->node[buf->source]->out[buf->output];
 }
 
+/* The buffer's node has its value, and by the same arithmetic. */
+static inline bool gb_plan_has_value (const gb_plan *p, int b) {
+  const gb_value *v = gb_plan_value(p, b);
+  return p->prog->low->buf[b].cls != GB_BUF_LEAF && v->tensor.storage != NULL && v->arithmetic == p->prog->arithmetic[b];
+}
+
 /* Provenance in the graph at hand: the lowered form may have been made from another one. */
 static inline const char *gb_plan_where (const gb_plan *p, int b) { return p->node[p->prog->low->buf[b].source]->where; }
 static inline const char *gb_plan_name (const gb_plan *p, int b) { return p->node[p->prog->low->buf[b].source]->name; }
+
+/* sign.c */
+gb_status gb_sign_buffers (const gb_lowered *low, uint64_t *made, gb_error *err);
 
 /* refuse.c. Fills 'err' with what it would take and the ways out; returns EREFUSED. */
 gb_status gb_plan_refuse (const gb_plan *p, const gb_placement *place, size_t need, size_t have, size_t minimum,

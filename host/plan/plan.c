@@ -22,7 +22,10 @@ static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, si
   gb_status rc = gb_lower(g, nouts, outs, &p->low, err);
   if (rc == GB_OK) {
     p->scratch = calloc((size_t)p->low->nsteps + 1, sizeof *p->scratch);
-    if (p->scratch == NULL) rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->low->nsteps);
+    p->arithmetic = calloc((size_t)p->low->nbufs + 1, sizeof *p->arithmetic);
+    if (p->scratch == NULL || p->arithmetic == NULL)
+      rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->low->nsteps);
+    else rc = gb_sign_buffers(p->low, p->arithmetic, err);
   }
   if (rc != GB_OK) {
     if (p->low != NULL) gb_program_unref(p);
@@ -211,7 +214,7 @@ static bool collect (gb_plan *p, size_t bytes) {
   gb_ledger *l = &p->graph->backend->ledger;
   if (p->budget != 0 || l->reclaim == NULL) return false;
   l->reclaim(l->reclaim_ud, bytes);
-  for (int b = 0; b < p->prog->low->nbufs; b++) p->have[b] = p->have[b] && gb_plan_value(p, b)->tensor.storage != NULL;
+  for (int b = 0; b < p->prog->low->nbufs; b++) p->have[b] = p->have[b] && gb_plan_has_value(p, b);
   return true;
 }
 
@@ -239,7 +242,7 @@ gb_status gb_plan_choose (gb_plan *p, gb_error *err) {
 
 static void look_up_values (gb_plan *p) {
   for (int b = 0; b < p->prog->low->nbufs; b++) {
-    p->have[b] = p->prog->low->buf[b].cls != GB_BUF_LEAF && gb_plan_value(p, b)->tensor.storage != NULL;
+    p->have[b] = gb_plan_has_value(p, b);
     p->keep[b] = true;
   }
 }

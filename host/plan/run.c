@@ -190,6 +190,13 @@ static void add_line (const gb_plan *p, int s, gb_status rc, gb_error *err) {
   strcat(strcat(strcat(err->text, " ("), where), ")");
 }
 
+static void set_value (gb_plan *p, int b) {
+  gb_value *v = gb_plan_value(p, b);
+  v->tensor = gb_tensor_ref(&p->value[b]);
+  v->arithmetic = p->prog->arithmetic[b];
+  p->node[p->prog->low->buf[b].source]->depth = 0;
+}
+
 /* A finished cache value outlives a failure of a later step. */
 static void keep_caches (gb_plan *p, int s, double seconds) {
   const gb_step *st = &p->prog->low->step[s];
@@ -197,8 +204,7 @@ static void keep_caches (gb_plan *p, int s, double seconds) {
     const int b = st->out[i];
     gb_value *v = gb_plan_value(p, b);
     if (p->place->write[b] != GB_HOME_CACHE || v->tensor.storage != NULL) continue;
-    v->tensor = gb_tensor_ref(&p->value[b]);
-    p->node[p->prog->low->buf[b].source]->depth = 0;
+    set_value(p, b);
     p->prog->low->buf[b].recompute_s = seconds;
     gb_cache_add(p->graph, p->node[p->prog->low->buf[b].source], p->prog->low->buf[b].output);
   }
@@ -233,11 +239,7 @@ static void store_values (gb_plan *p) {
   for (int i = 0; i < low->nouts; i++) {
     const int b = low->out[i];
     const gb_buf *buf = &low->buf[b];
-    gb_value *v = gb_plan_value(p, b);
-    if (v->tensor.storage == NULL && buf->cls != GB_BUF_LEAF) {
-      v->tensor = gb_tensor_ref(&p->value[b]);
-      p->node[buf->source]->depth = 0;
-    }
+    if (gb_plan_value(p, b)->tensor.storage == NULL && buf->cls != GB_BUF_LEAF) set_value(p, b);
     gb_cache_pin(p->graph, p->node[buf->source], buf->output);
     if (gb_node_has_value(p->out[i])) continue;
     p->out[i]->out[0].tensor = gb_tensor_ref(&p->value[b]);
