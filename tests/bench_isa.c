@@ -3,9 +3,10 @@
 ** The bound on vectors a second is 1 / max(FMA ops / FMA rate, all ops / issue rate), rates measured in the
 ** run, with FMA ops = d + 5 (f32) or d + 13 (f64) + R, and all ops = FMA ops + d differences + 3 (round,
 ** rest, scale). Usage: bench_isa [avx512|avx2|portable] [seconds a line] */
+#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "base/clock.h"
 #include "cpu/isa.h"
 
@@ -64,40 +65,44 @@ static double measure (const bench *b, void (*run)(const bench *), double second
   return best;
 }
 
+/* One line: rates, their shares of the bound, and what symmetry gains. */
+static void report (const gb_isa *isa, bool single, gb_profile p, size_t d, double fma, double issue,
+                    double seconds) {
+  enum { R = 16 };
+  const size_t width = single ? 4 : 8;
+  bench b = { single ? &isa->f32 : &isa->f64, width, p, d, R,
+              .xs = room(width, d * GB_TI), .y = room(width, d * ROWS), .v = room(width, ROWS * R),
+              .g = room(width, GB_TI), .t = room(width, BLOCK * GB_TI), .acc = room(width, R * GB_TI),
+              .buf = room(width, ROWS * GB_LANES) };
+  const double row = measure(&b, run_row, seconds), sym = measure(&b, run_sym, seconds);
+  const double many = measure(&b, run_many, seconds);
+  const double lanes = 64.0 / (double)width, other = (double)d + 3;
+  double most[2];
+  for (int r = 0; r < 2; r++) {
+    const double ops = (double)d + (single ? 5 : 13) + (r == 0 ? 1 : R);
+    most[r] = lanes * fmin(fma / ops, issue / (ops + other));
+  }
+  printf("f%zu %-3s d=%-2zu  R=1 %6.2f Gpair/s %5.1f%%   R=16 %6.2f %5.1f%%   symmetric %.2fx\n", 8 * width,
+         profile_name[p], d, row * 1e-9, 100 * row / most[0], many * 1e-9, 100 * many / most[1],
+         2 * sym / row);
+  free(b.xs); free(b.y); free(b.v); free(b.g); free(b.t); free(b.acc); free(b.buf);
+}
+
 int main (int argc, char **argv) {
   static const size_t dims[] = { 1, 2, 3, 4, 5, 8, 32 };
   const double seconds = argc > 2 ? atof(argv[2]) : 0.05;
   gb_error err;
-  if (gb_isa_select(argc > 1 ? argv[1] : NULL, &err) != GB_OK) { fprintf(stderr, "%s\n", err.text);
-                                                                 return 1; }
+  if (gb_isa_select(argc > 1 ? argv[1] : NULL, &err) != GB_OK) {
+    fprintf(stderr, "%s\n", err.text);
+    return 1;
+  }
   const gb_isa *isa = gb_isa_active;
-  const double fma = isa->rate_fma(0.2), issue = isa->rate_issue(0.2);
+  const double fma = isa->rate_fma(0.2), issue = isa->rate_issue(0.2), exp2s = isa->rate_exp2(0.1);
   printf("%s: %.2f G fma/s, %.2f G mixed/s (64-byte vectors), %.2f G exp2/s\n", isa->name, fma * 1e-9,
-         issue * 1e-9,
-         isa->rate_exp2(0.1) * 1e-9);
-  for (int type = 0; type < 2; type++)
+         issue * 1e-9, exp2s * 1e-9);
+  for (int single = 1; single >= 0; single--)
     for (int p = 0; p < GB_NPROFILES; p++)
-      for (size_t n = 0; n < sizeof dims / sizeof *dims; n++) {
-        const size_t width = type == 0 ? 4 : 8, d = dims[n], R = 16;
-        bench b = { type == 0 ? &isa->f32 : &isa->f64, width, (gb_profile)p, d, R, room(width, d * GB_TI),
-                    room(width, d * ROWS), room(width, ROWS * R), room(width, GB_TI),
-                        room(width, BLOCK * GB_TI),
-                    room(width, R * GB_TI), room(width, ROWS * GB_LANES) };
-        if (p > 0 && d != 3) continue;
-        const double ops = (double)d + (type == 0 ? 5 : 13), lanes = 64.0 / (double)width;
-        const double row = measure(&b, run_row, seconds), sym = measure(&b, run_sym, seconds);
-        const double many = measure(&b, run_many, seconds);
-        const double bound[2] = { ops + 1, ops + (double)R }, other = (double)d + 3;
-        double most[2];
-        for (int r = 0; r < 2; r++) {
-          const double by_fma = fma / bound[r], by_issue = issue / (bound[r] + other);
-          most[r] = lanes * (by_fma < by_issue ? by_fma : by_issue);
-        }
-        printf("f%zu %-3s d=%-2zu  R=1 %6.2f Gpair/s %5.1f%%   R=16 %6.2f %5.1f%%   symmetric %.2fx\n",
-               8 * width,
-               profile_name[p], d, row * 1e-9, 100 * row / most[0], many * 1e-9, 100 * many / most[1],
-                   2 * sym / row);
-        free(b.xs); free(b.y); free(b.v); free(b.g); free(b.t); free(b.acc); free(b.buf);
-      }
+      for (size_t n = 0; n < sizeof dims / sizeof *dims; n++)
+        if (p == GB_RBF || dims[n] == 3) report(isa, single, (gb_profile)p, dims[n], fma, issue, seconds);
   return 0;
 }

@@ -111,8 +111,7 @@ static inline void check_same (const table *t, const void *a, const void *b, siz
   for (size_t i = 0; i < n; i++)
     if (memcmp((const char *)a + i * t->width, (const char *)b + i * t->width, t->width) != 0)
       fail_msg("%s f%d %s: element %zu is %.17g and %.17g", t->isa->name, t->single ? 32 : 64, what, i,
-               get(t, a, i),
-               get(t, b, i));
+               get(t, a, i), get(t, b, i));
 }
 
 #endif

@@ -1,4 +1,5 @@
-/* opaque_fixture.h - runs one opaque op on the CPU backend between guard bytes, and makes matrices to run it on. */
+/* opaque_fixture.h - runs one opaque op on the CPU backend between guard bytes, and makes matrices to run
+** it on. */
 #ifndef OPAQUE_FIXTURE_H
 #define OPAQUE_FIXTURE_H
 
@@ -43,11 +44,12 @@ static inline void *guarded_new (size_t bytes) {
 static inline void guarded_free (void *p, size_t bytes) {
   const unsigned char *before = (unsigned char *)p - GUARD, *after = (unsigned char *)p + bytes;
   for (int i = 0; i < GUARD; i++)
-    if (before[i] != POISON || after[i] != POISON) fail_msg("guard byte %d of a buffer of %zu was overwritten", i, bytes);
+    if (before[i] != POISON || after[i] != POISON)
+      fail_msg("guard byte %d of a buffer of %zu was overwritten", i, bytes);
   free((char *)p - GUARD);
 }
 
-/* An op on 64-bit or 32-bit floats with up to three inputs; shapes as {ndim, extents...}. */
+/* An op with up to three inputs, and its outputs between guards. */
 typedef struct op_case {
   gb_opaque o;
   const void *in[3];
@@ -145,8 +147,8 @@ static inline double norm1 (const double *a, size_t n, size_t m) {
 }
 
 /* c (n, m) -= a b with a (n, k) or, transposed, (k, n), b (k, m) or (m, k). */
-static inline void subtract_product (double *c, const double *a, bool ta, const double *b, bool tb, size_t n, size_t k,
-                              size_t m) {
+static inline void subtract_product (double *c, const double *a, bool ta, const double *b, bool tb, size_t n,
+                                     size_t k, size_t m) {
   double *row = malloc((m + 1) * sizeof *row);
   for (size_t i = 0; i < n; i++) {
     memset(row, 0, m * sizeof *row);
@@ -161,7 +163,6 @@ static inline void subtract_product (double *c, const double *a, bool ta, const 
   free(row);
 }
 
-
 /* Asserts what / (n scale unit) < 30, the measure of backward stability that LAPACK's own tests use. */
 #define ASSERT_STABLE(what, n, scale, unit)                                                                \
   do {                                                                                                     \
@@ -169,7 +170,8 @@ static inline void subtract_product (double *c, const double *a, bool ta, const 
     if (!(what_ <= bound_)) fail_msg("%s = %g exceeds %g at n = %zu", #what, what_, bound_, (size_t)(n));  \
   } while (0)
 
-/* Q D Q' with Q a product of three reflections and the eigenvalues falling geometrically from 1 to 1 / condition. */
+/* Q D Q' with Q a product of three reflections and the eigenvalues falling geometrically from 1 to 1 /
+** condition. */
 static inline double *spd_matrix (size_t n, double condition, uint64_t seed) {
   double *a = calloc(n * n + 1, sizeof *a);
   for (size_t i = 0; i < n; i++) a[i * n + i] = n < 2 ? 1 : pow(condition, -(double)i / (double)(n - 1));

@@ -55,8 +55,8 @@ static void naive_step (gb_lowered *l, const gb_node *n, const int *buf_of, int 
   st->fold.identity = (uint64_t)n->op;
   st->fold.noperands = st->nin;
   st->fold.nconstants = st->nconstants;
-  st->fold.nvalues = (int)gb_shape_numel(n->nin > 0 ? gb_node_shape(n->in[0]) : gb_node_shape(n));
-  st->fold.nouts = (int)gb_shape_numel(gb_node_shape(n));
+  st->fold.axis[0].extent = gb_shape_numel(n->nin > 0 ? gb_node_shape(n->in[0]) : gb_node_shape(n));
+  st->fold.axis[1].extent = gb_shape_numel(gb_node_shape(n));
 }
 
 gb_status gb_lower (gb_graph *g, size_t nouts, gb_node *const *outs, gb_lowered **out, gb_error *err) {
@@ -115,12 +115,13 @@ static double naive_map (gb_op op, double a, double b) {
 
 static size_t naive_scratch (const gb_backend *be, const gb_fold *f) {
   (void)be;
-  return f->nouts == 1 ? 0 : 24 + 8 * (size_t)(f->nouts / 2);
+  return f->axis[1].extent == 1 ? 0 : 24 + 8 * (f->axis[1].extent / 2);
 }
 
 static gb_status naive_fold (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
                              const double *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
   const double *a = f->noperands > 0 ? operand[0] : NULL, *b = f->noperands > 1 ? operand[1] : NULL;
+  const size_t count = f->axis[1].extent;
   double *y = out[0];
   if (naive.steps == naive.fail_at) return gb_fail(err, GB_ENOTPD, "minor 3 is not positive");
   if (naive.steps == naive.interrupt_at) gb_interrupt_raise();
@@ -128,13 +129,13 @@ static gb_status naive_fold (gb_backend *be, const gb_fold *f, const void *const
   memset(scratch, 0x11, naive_scratch(be, f));
   if (f->identity == GB_OP_SUM) {
     double sum = 0;
-    for (int i = 0; i < f->nvalues; i++) sum += a[i];
+    for (size_t i = 0; i < f->axis[0].extent; i++) sum += a[i];
     *y = sum;
   } else
-    for (int i = 0; i < f->nouts - (int)(naive.skip / 8); i++)
+    for (size_t i = 0; i < count - naive.skip / 8; i++)
       y[i] = naive_map((gb_op)f->identity, a ? a[i] : constant[0], b ? b[i] : f->nconstants > 0 ? constant[0] : 0);
-  memset((char *)y + 8 * f->nouts, 0x22, (size_t)naive.overrun);
-  stats->pairs = (uint64_t)f->nouts;
+  memset((char *)y + 8 * count, 0x22, (size_t)naive.overrun);
+  stats->pairs = count;
   return GB_OK;
 }
 

@@ -83,7 +83,7 @@ static size_t loss_and_gradients (const problem *p, gb_node *loss, gb_node **out
 #define SMALL (10 * (N + M) * 2 * D)
 
 static void expect_visits (const char *name, const char *what, size_t n, gb_node *const *out, uint64_t visits) {
-  gb_lowered *low = lowered(n, out); if (getenv("DUMP")) print_steps(low);
+  gb_lowered *low = lowered(n, out);
   eval_all(n, out);
   const uint64_t pairs = gb_last_eval.pairs;
   if (pairs < visits * N * M || pairs > visits * N * M + SMALL) {

@@ -213,8 +213,7 @@ static void special_values_are_those_of_the_definitions_in (const table *t) {
     const double got = one(t, cases[i].op, cases[i].x, cases[i].y);
     if (!same(got, cases[i].want))
       fail_msg("%s f%zu %s(%g, %g) = %.17g, expected %.17g", t->isa->name, 8 * t->width,
-               gb_ops[cases[i].op].name,
-               cases[i].x, cases[i].y, got, cases[i].want);
+               gb_ops[cases[i].op].name, cases[i].x, cases[i].y, got, cases[i].want);
   }
 }
 EACH_TABLE(special_values_are_those_of_the_definitions)

@@ -81,15 +81,14 @@ static void derivatives_agree_with_their_formulas_in (const table *t) {
         put(t, s, 0, 0.0);
         t->k->radial((gb_profile)p, order, dalpha, N, s, c, alpha, got);
         for (size_t i = 0; i < N; i++) {
-          const long double u = c * (long double)get(t, s, i),
-              want = exact((gb_profile)p, order, dalpha, u, alpha);
+          const long double u = c * (long double)get(t, s, i);
+          const long double want = exact((gb_profile)p, order, dalpha, u, alpha);
           const long double most = (12 + 2 * exponent((gb_profile)p, (double)u, alpha)) * unit
                                    * size_of((gb_profile)p, order, dalpha, u, alpha)
-                                       + (t->single ? 1e-44L : 1e-322L);
+                                   + (t->single ? 1e-44L : 1e-322L);
           if (!(fabsl(get(t, got, i) - want) <= most))
             fail_msg("%s f%zu %s order %d dalpha %d at %Lg: %.17g, expected %.17Lg", t->isa->name,
-                     8 * t->width,
-                     profile_name[p], order, dalpha, u, get(t, got, i), want);
+                     8 * t->width, profile_name[p], order, dalpha, u, get(t, got, i), want);
         }
       }
   free(s); free(got);

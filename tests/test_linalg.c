@@ -1,4 +1,5 @@
-/* test_linalg.c - products, factorisations and solves: backward stability, equal bits for any threads, failures. */
+/* test_linalg.c - products, factorisations and solves: backward stability, equal bits for any threads,
+** failures. */
 #include "opaque_fixture.h"
 
 static const size_t sizes[] = {0, 1, 2, 3, 5, 63, 64, 65, 257, 600};
@@ -212,15 +213,18 @@ static void solves_from_a_factor_agree_with_the_matrix (void **state) {
     void *b = converted(rhs, n * r, t);
     op_case c = cholesky_case(t, n, typed);
     assert_int_equal(op_run(&c), GB_OK);
-    op_case s = square_case(GB_OP_SOLVE_CHOL, t, n, c.out[0]), q = square_case(GB_OP_INV_QUAD, t, n, c.out[0]);
+    op_case s = square_case(GB_OP_SOLVE_CHOL, t, n, c.out[0]),
+            q = square_case(GB_OP_INV_QUAD, t, n, c.out[0]);
     op_case d = square_case(GB_OP_LOGDET, t, n, c.out[0]), lu = square_case(GB_OP_LU_LOGDET, t, n, typed);
     op_in(&s, t, shape2(n, r), b), op_in(&q, t, shape2(n, r), b);
-    op_out(&s, 0, t, shape2(n, r)), op_out(&q, 0, t, shape1(1)), op_out(&d, 0, t, shape1(1)), op_out(&lu, 0, t, shape1(1));
+    op_out(&s, 0, t, shape2(n, r)), op_out(&q, 0, t, shape1(1)), op_out(&d, 0, t, shape1(1)),
+        op_out(&lu, 0, t, shape1(1));
     assert_int_equal(op_run(&s), GB_OK);
     assert_int_equal(op_run(&q), GB_OK);
     assert_int_equal(op_run(&d), GB_OK);
     assert_int_equal(op_run(&lu), GB_OK);
-    double *x = widened(s.out[0], n * r, t), *left = widened(b, n * r, t), *wb = widened(b, n * r, t), quad = 0;
+    double *x = widened(s.out[0], n * r, t), *left = widened(b, n * r, t), *wb = widened(b, n * r, t),
+           quad = 0;
     for (size_t i = 0; i < n * r; i++) quad += x[i] * wb[i];
     subtract_product(left, a, false, x, false, n, n, r);
     ASSERT_STABLE(norm1(left, n, r), n, norm1(a, n, n) * norm1(x, n, r), unit_of(t));
@@ -380,21 +384,23 @@ static void gemm_broadcasts_batches_and_handles_empty_axes (void **state) {
   const size_t shapes[][5] = {{1, 1, 1, 1, 1}, {2, 2, 3, 4, 5}, {3, 1, 2, 300, 4}, {1, 3, 260, 5, 1},
                               {2, 2, 1, 257, 9}, {1, 1, 0, 4, 4}, {2, 1, 4, 0, 4}, {1, 1, 70, 520, 260}};
   for (int d = 0; d < 2; d++) for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++) {
-    const size_t *q = shapes[k], ba = q[0], bb = q[1], n = q[2], inner = q[3], m = q[4], b = ba > bb ? ba : bb;
-    const gb_dtype t = dtypes[d];
-    double *x = random_normal(ba * n * inner, 1), *y = random_normal(bb * inner * m, 2);
-    void *tx = converted(x, ba * n * inner, t), *ty = converted(y, bb * inner * m, t);
-    op_case c = op_new(GB_OP_GEMM);
-    op_in(&c, t, ba == 1 ? shape2(n, inner) : shape3(ba, n, inner), tx);
-    op_in(&c, t, shape3(bb, inner, m), ty);
-    op_out(&c, 0, t, shape3(b, n, m));
-    op_run_same_bits(&c);
-    double *wx = widened(tx, ba * n * inner, t), *wy = widened(ty, bb * inner * m, t);
-    double *left = widened(c.out[0], b * n * m, t);
-    for (size_t i = 0; i < b; i++) {
-      const double *xi = wx + (ba == 1 ? 0 : i) * n * inner, *yi = wy + (bb == 1 ? 0 : i) * inner * m;
-      subtract_product(left + i * n * m, xi, false, yi, false, n, inner, m);
-      ASSERT_STABLE(norm1(left + i * n * m, n, m), inner, norm1(xi, n, inner) * norm1(yi, inner, m), unit_of(t));
+      const size_t *q = shapes[k], ba = q[0], bb = q[1], n = q[2], inner = q[3], m = q[4],
+                   b = ba > bb ? ba : bb;
+      const gb_dtype t = dtypes[d];
+      double *x = random_normal(ba * n * inner, 1), *y = random_normal(bb * inner * m, 2);
+      void *tx = converted(x, ba * n * inner, t), *ty = converted(y, bb * inner * m, t);
+      op_case c = op_new(GB_OP_GEMM);
+      op_in(&c, t, ba == 1 ? shape2(n, inner) : shape3(ba, n, inner), tx);
+      op_in(&c, t, shape3(bb, inner, m), ty);
+      op_out(&c, 0, t, shape3(b, n, m));
+      op_run_same_bits(&c);
+      double *wx = widened(tx, ba * n * inner, t), *wy = widened(ty, bb * inner * m, t);
+      double *left = widened(c.out[0], b * n * m, t);
+      for (size_t i = 0; i < b; i++) {
+        const double *xi = wx + (ba == 1 ? 0 : i) * n * inner, *yi = wy + (bb == 1 ? 0 : i) * inner * m;
+        subtract_product(left + i * n * m, xi, false, yi, false, n, inner, m);
+        ASSERT_STABLE(norm1(left + i * n * m, n, m), inner, norm1(xi, n, inner) * norm1(yi, inner, m),
+                      unit_of(t));
     }
     op_free(&c);
     free(x), free(y), free(tx), free(ty), free(wx), free(wy), free(left);

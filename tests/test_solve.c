@@ -1,5 +1,5 @@
-/* test_solve.c - conjugate gradients, preconditioners, Lanczos and the stochastic marginal likelihood, against dense
-** elimination in doubles. */
+/* test_solve.c - conjugate gradients, preconditioners, Lanczos and the stochastic marginal likelihood,
+** against dense elimination in doubles. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,12 @@ static gb_node *hold (gb_status st, gb_node *n) {
 }
 
 /* BUILD(gb_map1, GB_OP_EXP, x) calls gb_map1(GB_OP_EXP, x, &node, &err) and holds the node. */
-#define BUILD(call, ...) ({ gb_node *built_ = NULL; gb_status st_ = call(__VA_ARGS__, &built_, &err); hold(st_, built_); })
+#define BUILD(call, ...)                                                                                     \
+  ({                                                                                                         \
+    gb_node *built_ = NULL;                                                                                  \
+    gb_status st_ = call(__VA_ARGS__, &built_, &err);                                                        \
+    hold(st_, built_);                                                                                       \
+  })
 
 static gb_node *leaf (gb_dtype t, unsigned flags, int ndim, const size_t *dim, const double *v) {
   const gb_shape s = gb_shape_of(ndim, dim);
@@ -92,15 +97,24 @@ static double *doubles (gb_node *n) {
   return v;
 }
 
-/* Gaussian elimination with pivoting: b (n, r) becomes the solution; returns log |det a|. Both are overwritten. */
+/* Gaussian elimination with pivoting: b (n, r) becomes the solution; returns log |det a|. Both are
+** overwritten. */
 static double eliminate (double *a, double *b, size_t n, size_t r) {
   double logdet = 0;
   for (size_t k = 0; k < n; k++) {
     size_t p = k;
     for (size_t i = k; i < n; i++)
       if (fabs(a[i * n + k]) > fabs(a[p * n + k])) p = i;
-    for (size_t j = 0; j < n; j++) { const double t = a[k * n + j]; a[k * n + j] = a[p * n + j]; a[p * n + j] = t; }
-    for (size_t j = 0; j < r; j++) { const double t = b[k * r + j]; b[k * r + j] = b[p * r + j]; b[p * r + j] = t; }
+    for (size_t j = 0; j < n; j++) {
+      const double t = a[k * n + j];
+      a[k * n + j] = a[p * n + j];
+      a[p * n + j] = t;
+    }
+    for (size_t j = 0; j < r; j++) {
+      const double t = b[k * r + j];
+      b[k * r + j] = b[p * r + j];
+      b[p * r + j] = t;
+    }
     logdet += log(fabs(a[k * n + k]));
     for (size_t i = 0; i < n; i++) {
       if (i == k) continue;
@@ -154,17 +168,20 @@ static void cg_agrees_with_elimination (void **state) {
     const gb_cg_options o = {.tol = d == 0 ? 1e-10 : 1e-5, .max_iter = 500};
     gb_cg_info info;
     gb_node *x = solve(a, b, &o, &info);
-    assert_true(info.converged && info.reason == GB_CG_CONVERGED && info.iterations > 5 && info.residual <= o.tol);
+    assert_true(info.converged && info.reason == GB_CG_CONVERGED && info.iterations > 5 &&
+                info.residual <= o.tol);
     double *va = doubles(a), *want = doubles(b), *got = doubles(x);
     eliminate(va, want, n, r);
-    for (size_t i = 0; i < n * r; i++) CHECK_NEAR(got[i], want[i], (d == 0 ? 1e-7 : 3e-2) * (1 + fabs(want[i])));
+    for (size_t i = 0; i < n * r; i++)
+      CHECK_NEAR(got[i], want[i], (d == 0 ? 1e-7 : 3e-2) * (1 + fabs(want[i])));
     free(va), free(want), free(got);
   }
 }
 
 static void the_reported_residual_is_the_true_one (void **state) {
   (void)state;
-  gb_node *a = plus_noise(kernel(GB_F64, 80, scalar(GB_F64, 0, 10)), 1e-3), *b = random_leaf(GB_F64, 0, 80, 2, 4);
+  gb_node *a = plus_noise(kernel(GB_F64, 80, scalar(GB_F64, 0, 10)), 1e-3),
+          *b = random_leaf(GB_F64, 0, 80, 2, 4);
   for (int iterations = 0; iterations < 40; iterations += 13) {
     const gb_cg_options o = {.tol = 1e-14, .max_iter = iterations};
     gb_cg_info info;
@@ -178,7 +195,8 @@ static void the_reported_residual_is_the_true_one (void **state) {
 
 static void a_residual_below_the_dtype_stagnates_instead_of_looping (void **state) {
   (void)state;
-  gb_node *a = plus_noise(kernel(GB_F32, 60, scalar(GB_F32, 0, 10)), 1e-2), *b = random_leaf(GB_F32, 0, 60, 1, 4);
+  gb_node *a = plus_noise(kernel(GB_F32, 60, scalar(GB_F32, 0, 10)), 1e-2),
+          *b = random_leaf(GB_F32, 0, 60, 1, 4);
   const gb_cg_options o = {.tol = 1e-12, .max_iter = 100000};
   gb_cg_info info;
   solve(a, b, &o, &info);
@@ -190,7 +208,8 @@ static void a_residual_below_the_dtype_stagnates_instead_of_looping (void **stat
 static void a_column_does_not_depend_on_its_neighbours (void **state) {
   (void)state;
   const size_t n = 70;
-  gb_node *a = plus_noise(kernel(GB_F64, n, scalar(GB_F64, 0, 30)), 0.1), *b = random_leaf(GB_F64, 0, n, 3, 5);
+  gb_node *a = plus_noise(kernel(GB_F64, n, scalar(GB_F64, 0, 30)), 0.1),
+          *b = random_leaf(GB_F64, 0, n, 3, 5);
   const gb_cg_options o = {.tol = 1e-8, .max_iter = 500};
   gb_cg_info info;
   double *all = doubles(solve(a, b, &o, &info)), *vb = doubles(b), alone[70];
@@ -208,7 +227,8 @@ static void every_column_is_measured_by_its_own_length (void **state) {
   const size_t n = 40;
   gb_node *a = plus_noise(kernel(GB_F64, n, scalar(GB_F64, 0, 30)), 0.1);
   double b[80];
-  for (size_t i = 0; i < n; i++) b[2 * i] = 1e6 * gb_rand_normal(1, 0, i), b[2 * i + 1] = 1e-6 * gb_rand_normal(1, 1, i);
+  for (size_t i = 0; i < n; i++)
+    b[2 * i] = 1e6 * gb_rand_normal(1, 0, i), b[2 * i + 1] = 1e-6 * gb_rand_normal(1, 1, i);
   gb_node *rhs = leaf(GB_F64, 0, 2, (size_t[]){n, 2}, b);
   const gb_cg_options o = {.tol = 1e-8, .max_iter = 500};
   gb_cg_info info;
@@ -221,7 +241,8 @@ static void edge_cases_are_solved_at_once (void **state) {
   const gb_cg_options o = GB_CG_DEFAULTS;
   gb_cg_info info;
   const double one[] = {4}, rhs[] = {2}, zeros[3] = {0}, unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-  double *x = doubles(solve(leaf(GB_F64, 0, 2, (size_t[]){1, 1}, one), leaf(GB_F64, 0, 1, (size_t[]){1}, rhs), &o, &info));
+  double *x = doubles(
+      solve(leaf(GB_F64, 0, 2, (size_t[]){1, 1}, one), leaf(GB_F64, 0, 1, (size_t[]){1}, rhs), &o, &info));
   CHECK_NEAR(x[0], 0.5, 0);
   assert_int_equal(info.iterations, 1);
   free(x);
@@ -237,7 +258,8 @@ static void edge_cases_are_solved_at_once (void **state) {
 
 static void a_good_first_guess_saves_the_iterations (void **state) {
   (void)state;
-  gb_node *a = plus_noise(kernel(GB_F64, 50, scalar(GB_F64, 0, 10)), 0.1), *b = random_leaf(GB_F64, 0, 50, 1, 8);
+  gb_node *a = plus_noise(kernel(GB_F64, 50, scalar(GB_F64, 0, 10)), 0.1),
+          *b = random_leaf(GB_F64, 0, 50, 1, 8);
   gb_cg_options o = {.tol = 1e-9, .max_iter = 500};
   gb_cg_info info;
   o.x0 = solve(a, b, &o, &info);
@@ -265,7 +287,8 @@ static void a_broken_column_leaves_its_neighbours_alone (void **state) {
   const double m[] = {2, 1, 1, 3}, b[] = {1, NAN, 2, 1};
   const gb_cg_options o = {.tol = 1e-12, .max_iter = 50};
   gb_cg_info info;
-  double *x = doubles(solve(leaf(GB_F64, 0, 2, (size_t[]){2, 2}, m), leaf(GB_F64, 0, 2, (size_t[]){2, 2}, b), &o, &info));
+  double *x = doubles(
+      solve(leaf(GB_F64, 0, 2, (size_t[]){2, 2}, m), leaf(GB_F64, 0, 2, (size_t[]){2, 2}, b), &o, &info));
   assert_int_equal(info.reason, GB_CG_NAN);
   CHECK_NEAR(x[0], 0.2, 1e-14);
   CHECK_NEAR(x[2], 0.6, 1e-14);
@@ -288,7 +311,8 @@ static void wrong_shapes_and_options_are_errors (void **state) {
 
 static void an_interrupt_ends_the_iteration (void **state) {
   (void)state;
-  gb_node *a = plus_noise(kernel(GB_F64, 20, scalar(GB_F64, 0, 10)), 0.1), *b = random_leaf(GB_F64, 0, 20, 1, 8);
+  gb_node *a = plus_noise(kernel(GB_F64, 20, scalar(GB_F64, 0, 10)), 0.1),
+          *b = random_leaf(GB_F64, 0, 20, 1, 8);
   const gb_cg_options o = GB_CG_DEFAULTS;
   gb_cg_info info;
   gb_node *x = NULL;
@@ -300,7 +324,8 @@ static void an_interrupt_ends_the_iteration (void **state) {
 
 static void a_failed_allocation_leaks_nothing (void **state) {
   (void)state;
-  gb_node *k = kernel(GB_F64, 20, scalar(GB_F64, 0, 10)), *a = plus_noise(k, 0.1), *b = random_leaf(GB_F64, 0, 20, 1, 8);
+  gb_node *k = kernel(GB_F64, 20, scalar(GB_F64, 0, 10)), *a = plus_noise(k, 0.1),
+          *b = random_leaf(GB_F64, 0, 20, 1, 8);
   const gb_logdet_options o = {.cg = GB_CG_DEFAULTS, .probes = 3};
   const size_t nodes = g->nnodes, used = be->ledger.used;
   gb_status st;
@@ -393,7 +418,7 @@ static void samples_have_the_covariance_of_the_preconditioner (void **state) {
   for (size_t c = 0; c < r; c++) gb_precond_sample(&p, 3, n, r, c, z);
   gb_precond_apply(&p, n, r, z, w);
   for (size_t i = 0; i < n * r; i++) sum += z[i] * w[i];
-  CHECK_NEAR(sum / (double)r, (double)n, 5 * sqrt(2.0 * (double)n / (double)r));   /* chi squared, n degrees */
+  CHECK_NEAR(sum / (double)r, (double)n, 5 * sqrt(2.0 * (double)n / (double)r)); /* chi squared, n degrees */
   free(z), free(w);
   gb_precond_clear(&p);
 }
@@ -401,7 +426,8 @@ static void samples_have_the_covariance_of_the_preconditioner (void **state) {
 static void preconditioners_save_iterations (void **state) {
   (void)state;
   const size_t n = 120;
-  gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 5)), *a = plus_noise(k, 1e-3), *b = random_leaf(GB_F64, 0, n, 1, 3);
+  gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 5)), *a = plus_noise(k, 1e-3),
+          *b = random_leaf(GB_F64, 0, n, 1, 3);
   gb_cg_options o = {.tol = 1e-8, .max_iter = 2000};
   gb_cg_info plain, preconditioned;
   solve(a, b, &o, &plain);
@@ -420,7 +446,8 @@ static void jacobi_undoes_bad_scaling (void **state) {
   (void)state;
   double d[40];
   for (int i = 0; i < 40; i++) d[i] = pow(10, i % 8);
-  gb_node *k = plus_noise(kernel(GB_F64, 40, scalar(GB_F64, 0, 50)), 0.5), *v = leaf(GB_F64, 0, 1, (size_t[]){40}, d);
+  gb_node *k = plus_noise(kernel(GB_F64, 40, scalar(GB_F64, 0, 50)), 0.5),
+          *v = leaf(GB_F64, 0, 1, (size_t[]){40}, d);
   gb_node *column = BUILD(gb_unsqueeze, v, 1), *scaled_columns = BUILD(gb_map2, GB_OP_MUL, k, v);
   gb_node *a = BUILD(gb_map2, GB_OP_MUL, scaled_columns, column);
   gb_node *b = random_leaf(GB_F64, 0, 40, 1, 3);
@@ -431,7 +458,8 @@ static void jacobi_undoes_bad_scaling (void **state) {
   ok(gb_precond_jacobi(&p, a, &err));
   o.precond = &p;
   solve(a, b, &o, &scaled);
-  assert_true(scaled.converged && scaled.iterations < 60 && (!plain.converged || plain.iterations > scaled.iterations));
+  assert_true(scaled.converged && scaled.iterations < 60 &&
+              (!plain.converged || plain.iterations > scaled.iterations));
   gb_precond_clear(&p);
 }
 
@@ -439,7 +467,7 @@ static void jacobi_undoes_bad_scaling (void **state) {
 
 static void quadrature_is_that_of_gauss_and_legendre (void **state) {
   (void)state;
-  double d[3] = {0}, e[3], w[3];                /* orthonormal Legendre polynomials: e_j = j / sqrt(4 j^2 - 1) */
+  double d[3] = {0}, e[3], w[3]; /* orthonormal Legendre polynomials: e_j = j / sqrt(4 j^2 - 1) */
   for (int j = 1; j < 3; j++) e[j - 1] = j / sqrt(4.0 * j * j - 1);
   assert_true(gb_tridiagonal_quadrature(3, d, e, w));
   double sum = 0, fourth = 0;
@@ -455,8 +483,9 @@ static void quadrature_is_that_of_gauss_and_legendre (void **state) {
 
 static void lanczos_gives_an_orthonormal_basis (void **state) {
   (void)state;
-  const size_t n = 60;                          /* far beyond where one pass of orthogonalisation stays orthogonal */
-  gb_node *a = plus_noise(kernel(GB_F64, n, scalar(GB_F64, 0, 5)), 1e-6), *start = random_leaf(GB_F64, 0, n, 1, 2);
+  const size_t n = 60; /* far beyond where one pass of orthogonalisation stays orthogonal */
+  gb_node *a = plus_noise(kernel(GB_F64, n, scalar(GB_F64, 0, 5)), 1e-6),
+          *start = random_leaf(GB_F64, 0, n, 1, 2);
   gb_node *q = NULL, *t = NULL;
   gb_lanczos_info info;
   ok(gb_lanczos(a, start, 40, &q, &t, &info, &err));
@@ -539,7 +568,8 @@ static void the_gradient_of_a_solution_is_the_implicit_one (void **state) {
   hold(GB_OK, grads[0]), hold(GB_OK, grads[1]);
   double *vg = doubles(cotangent), *vb = doubles(b), moved[2];
   for (int side = 0; side < 2; side++) {        /* <g, x> at c -+ h, by elimination */
-    double *m = doubles(plus_noise(kernel(GB_F64, n, scalar(GB_F64, 0, 20 + (side ? 1e-4 : -1e-4))), 0.1)), *v = doubles(b);
+    double *m = doubles(plus_noise(kernel(GB_F64, n, scalar(GB_F64, 0, 20 + (side ? 1e-4 : -1e-4))), 0.1)),
+           *v = doubles(b);
     eliminate(m, v, n, 1);
     moved[side] = 0;
     for (size_t i = 0; i < n; i++) moved[side] += vg[i] * v[i];
@@ -553,7 +583,8 @@ static void the_gradient_of_a_solution_is_the_implicit_one (void **state) {
   free(vg), free(vb), free(m), free(u), free(got);
 }
 
-/* With A = c M the exact derivatives in c are -inv_quad / c and n / c, and the normalised probes give just these. */
+/* With A = c M the exact derivatives in c are -inv_quad / c and n / c, and the normalised probes give just
+** these. */
 static void the_marginal_surrogate_has_the_gradient_of_both_terms (void **state) {
   (void)state;
   const size_t n = 60;

@@ -20,7 +20,8 @@ typedef struct touch {
 
 static const double touch_matrix[TOUCH * TOUCH];
 
-/* All threads are inside BLAS at once, so that each maps a buffer of its own; syrk has no path without one. */
+/* All threads are inside BLAS at once, so that each maps a buffer of its own; syrk has no path without
+** one. */
 static void touch_job (void *ud, int thread) {
   touch *t = ud;
   (void)thread;
@@ -29,7 +30,8 @@ static void touch_job (void *ud, int thread) {
   atomic_fetch_add(&t->arrived, 1);
   while (atomic_load(&t->arrived) < t->threads) sched_yield();
   for (int i = 0; i < TOUCH; i++)
-    cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, TOUCH, TOUCH, 1.0, touch_matrix, TOUCH, 0.0, c, TOUCH);
+    cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, TOUCH, TOUCH, 1.0, touch_matrix, TOUCH, 0.0, c,
+                TOUCH);
 }
 
 gb_status gb_blas_start (gb_pool *pool, gb_error *err) {
@@ -50,8 +52,8 @@ static const void *at (gb_dtype t, const void *p, size_t index) {
 }
 
 /* y (m) = beta y + alpha a (m, k) x, 'ta' as for gemm; one chunk. */
-static void gemv (gb_dtype t, bool ta, size_t m, size_t k, double alpha, const void *a, size_t lda, const void *x,
-                  size_t incx, double beta, void *y, size_t incy) {
+static void gemv (gb_dtype t, bool ta, size_t m, size_t k, double alpha, const void *a, size_t lda,
+                  const void *x, size_t incx, double beta, void *y, size_t incy) {
   const int rows = (int)(ta ? k : m), cols = (int)(ta ? m : k);
   if (t == GB_F64)
     cblas_dgemv(CblasRowMajor, trans(ta), rows, cols, alpha, a, (int)lda, x, (int)incx, beta, y, (int)incy);
@@ -60,22 +62,23 @@ static void gemv (gb_dtype t, bool ta, size_t m, size_t k, double alpha, const v
                 (int)incy);
 }
 
-static void gemm_chunk (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t k, double alpha, const void *a,
-                        size_t lda, const void *b, size_t ldb, double beta, void *c, size_t ldc) {
+static void gemm_chunk (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t k, double alpha,
+                        const void *a, size_t lda, const void *b, size_t ldb, double beta, void *c,
+                        size_t ldc) {
   if (n == 1)
     gemv(t, ta, m, k, alpha, a, lda, b, tb ? 1 : ldb, beta, c, ldc);
   else if (m == 1)
     gemv(t, !tb, n, k, alpha, b, ldb, a, ta ? lda : 1, beta, c, 1);
   else if (t == GB_F64)
-    cblas_dgemm(CblasRowMajor, trans(ta), trans(tb), (int)m, (int)n, (int)k, alpha, a, (int)lda, b, (int)ldb, beta, c,
-                (int)ldc);
+    cblas_dgemm(CblasRowMajor, trans(ta), trans(tb), (int)m, (int)n, (int)k, alpha, a, (int)lda, b, (int)ldb,
+                beta, c, (int)ldc);
   else
-    cblas_sgemm(CblasRowMajor, trans(ta), trans(tb), (int)m, (int)n, (int)k, (float)alpha, a, (int)lda, b, (int)ldb,
-                (float)beta, c, (int)ldc);
+    cblas_sgemm(CblasRowMajor, trans(ta), trans(tb), (int)m, (int)n, (int)k, (float)alpha, a, (int)lda, b,
+                (int)ldb, (float)beta, c, (int)ldc);
 }
 
-void gb_blas_gemm (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t k, double alpha, const void *a, size_t lda,
-                   const void *b, size_t ldb, double beta, void *c, size_t ldc) {
+void gb_blas_gemm (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t k, double alpha, const void *a,
+                   size_t lda, const void *b, size_t ldb, double beta, void *c, size_t ldc) {
   if (m == 0 || n == 0) return;
   if (k == 0 && beta == 0) {
     for (size_t i = 0; i < m; i++) memset((char *)c + i * ldc * gb_dtype_size(t), 0, n * gb_dtype_size(t));
@@ -83,22 +86,23 @@ void gb_blas_gemm (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t k, d
   }
   for (size_t k0 = 0; k0 < k; k0 += GB_BLOCK) {
     const size_t nk = k - k0 < GB_BLOCK ? k - k0 : GB_BLOCK;
-    gemm_chunk(t, ta, tb, m, n, nk, alpha, at(t, a, ta ? k0 * lda : k0), lda, at(t, b, tb ? k0 : k0 * ldb), ldb,
-               k0 == 0 ? beta : 1.0, c, ldc);
+    gemm_chunk(t, ta, tb, m, n, nk, alpha, at(t, a, ta ? k0 * lda : k0), lda, at(t, b, tb ? k0 : k0 * ldb),
+               ldb, k0 == 0 ? beta : 1.0, c, ldc);
   }
 }
 
-void gb_blas_syrk_lower (gb_dtype t, bool ta, size_t n, size_t k, double alpha, const void *a, size_t lda, void *c,
-                         size_t ldc) {
+void gb_blas_syrk_lower (gb_dtype t, bool ta, size_t n, size_t k, double alpha, const void *a, size_t lda,
+                         void *c, size_t ldc) {
   if (n == 0 || k == 0) return;
   if (t == GB_F64)
     cblas_dsyrk(CblasRowMajor, CblasLower, trans(ta), (int)n, (int)k, alpha, a, (int)lda, 1.0, c, (int)ldc);
   else
-    cblas_ssyrk(CblasRowMajor, CblasLower, trans(ta), (int)n, (int)k, (float)alpha, a, (int)lda, 1.0f, c, (int)ldc);
+    cblas_ssyrk(CblasRowMajor, CblasLower, trans(ta), (int)n, (int)k, (float)alpha, a, (int)lda, 1.0f, c,
+                (int)ldc);
 }
 
-static void trsm (gb_dtype t, CBLAS_SIDE side, gb_uplo uplo, bool ta, bool unit, size_t m, size_t n, const void *a,
-                  size_t lda, void *b, size_t ldb) {
+static void trsm (gb_dtype t, CBLAS_SIDE side, gb_uplo uplo, bool ta, bool unit, size_t m, size_t n,
+                  const void *a, size_t lda, void *b, size_t ldb) {
   if (m == 0 || n == 0) return;
   if (side == CblasLeft && n == 1) {
     if (t == GB_F64)
@@ -106,31 +110,32 @@ static void trsm (gb_dtype t, CBLAS_SIDE side, gb_uplo uplo, bool ta, bool unit,
     else
       cblas_strsv(CblasRowMajor, uplo_of(uplo), trans(ta), diag_of(unit), (int)m, a, (int)lda, b, (int)ldb);
   } else if (t == GB_F64)
-    cblas_dtrsm(CblasRowMajor, side, uplo_of(uplo), trans(ta), diag_of(unit), (int)m, (int)n, 1.0, a, (int)lda, b,
-                (int)ldb);
+    cblas_dtrsm(CblasRowMajor, side, uplo_of(uplo), trans(ta), diag_of(unit), (int)m, (int)n, 1.0, a,
+                (int)lda, b, (int)ldb);
   else
-    cblas_strsm(CblasRowMajor, side, uplo_of(uplo), trans(ta), diag_of(unit), (int)m, (int)n, 1.0f, a, (int)lda, b,
-                (int)ldb);
+    cblas_strsm(CblasRowMajor, side, uplo_of(uplo), trans(ta), diag_of(unit), (int)m, (int)n, 1.0f, a,
+                (int)lda, b, (int)ldb);
 }
 
-void gb_blas_trsm_left (gb_dtype t, gb_uplo uplo, bool ta, bool unit, size_t m, size_t n, const void *a, size_t lda,
-                        void *b, size_t ldb) {
+void gb_blas_trsm_left (gb_dtype t, gb_uplo uplo, bool ta, bool unit, size_t m, size_t n, const void *a,
+                        size_t lda, void *b, size_t ldb) {
   trsm(t, CblasLeft, uplo, ta, unit, m, n, a, lda, b, ldb);
 }
 
-void gb_blas_trsm_right (gb_dtype t, gb_uplo uplo, bool ta, bool unit, size_t m, size_t n, const void *a, size_t lda,
-                         void *b, size_t ldb) {
+void gb_blas_trsm_right (gb_dtype t, gb_uplo uplo, bool ta, bool unit, size_t m, size_t n, const void *a,
+                         size_t lda, void *b, size_t ldb) {
   trsm(t, CblasRight, uplo, ta, unit, m, n, a, lda, b, ldb);
 }
 
-void gb_blas_trmm_left_trans (gb_dtype t, size_t m, size_t n, const void *a, size_t lda, void *b, size_t ldb) {
+void gb_blas_trmm_left_trans (gb_dtype t, size_t m, size_t n, const void *a, size_t lda, void *b,
+                              size_t ldb) {
   if (m == 0 || n == 0) return;
   if (t == GB_F64)
-    cblas_dtrmm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)m, (int)n, 1.0, a, (int)lda, b,
-                (int)ldb);
+    cblas_dtrmm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)m, (int)n, 1.0, a,
+                (int)lda, b, (int)ldb);
   else
-    cblas_strmm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)m, (int)n, 1.0f, a, (int)lda, b,
-                (int)ldb);
+    cblas_strmm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)m, (int)n, 1.0f, a,
+                (int)lda, b, (int)ldb);
 }
 
 /* A row-major lower triangle is a column-major upper one of the transposed matrix. */
@@ -175,12 +180,14 @@ typedef struct work_sizes { size_t work, iwork; } work_sizes;
 static work_sizes eigh_sizes (gb_dtype t, size_t n) {
   double answer = 0;
   int iwork = 0;
-  if (t == GB_F64) LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (int)n, NULL, (int)n, NULL, &answer, -1, &iwork, -1);
+  if (t == GB_F64)
+    LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (int)n, NULL, (int)n, NULL, &answer, -1, &iwork, -1);
   else
-    LAPACKE_ssyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (int)n, NULL, (int)n, NULL, (float *)(void *)&answer, -1, &iwork,
-                        -1);
+    LAPACKE_ssyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (int)n, NULL, (int)n, NULL, (float *)(void *)&answer, -1,
+                        &iwork, -1);
   const size_t least = 3 + 5 * n;
-  return (work_sizes){query(t, &answer, 1 + 6 * n + 2 * n * n), (size_t)iwork > least ? (size_t)iwork : least};
+  return (work_sizes){query(t, &answer, 1 + 6 * n + 2 * n * n),
+                      (size_t)iwork > least ? (size_t)iwork : least};
 }
 
 size_t gb_lapack_eigh_bytes (gb_dtype t, size_t n) {
@@ -191,20 +198,20 @@ size_t gb_lapack_eigh_bytes (gb_dtype t, size_t n) {
 int gb_lapack_eigh (gb_dtype t, size_t n, void *a, void *values, void *work) {
   const work_sizes s = eigh_sizes(t, n);
   int *iwork = (int *)(void *)((char *)work + align64(s.work * gb_dtype_size(t)));
-  return t == GB_F64 ? LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (int)n, a, (int)n, values, work, (int)s.work,
-                                           iwork, (int)s.iwork)
-                     : LAPACKE_ssyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (int)n, a, (int)n, values, work, (int)s.work,
-                                           iwork, (int)s.iwork);
+  return t == GB_F64 ? LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (int)n, a, (int)n, values, work,
+                                           (int)s.work, iwork, (int)s.iwork)
+                     : LAPACKE_ssyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (int)n, a, (int)n, values, work,
+                                           (int)s.work, iwork, (int)s.iwork);
 }
 
 /* The row-major (n, m) is a column-major (m, n): its left vectors are our right ones. */
-static int svd_call (gb_dtype t, size_t n, size_t m, void *a, void *u, void *s, void *vt, void *work, int lwork,
-                     int *iwork) {
+static int svd_call (gb_dtype t, size_t n, size_t m, void *a, void *u, void *s, void *vt, void *work,
+                     int lwork, int *iwork) {
   const int k = (int)(n < m ? n : m);
-  return t == GB_F64 ? LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', (int)m, (int)n, a, (int)m, s, vt, (int)m, u, k, work,
-                                           lwork, iwork)
-                     : LAPACKE_sgesdd_work(LAPACK_COL_MAJOR, 'S', (int)m, (int)n, a, (int)m, s, vt, (int)m, u, k, work,
-                                           lwork, iwork);
+  return t == GB_F64 ? LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', (int)m, (int)n, a, (int)m, s, vt, (int)m, u,
+                                           k, work, lwork, iwork)
+                     : LAPACKE_sgesdd_work(LAPACK_COL_MAJOR, 'S', (int)m, (int)n, a, (int)m, s, vt, (int)m, u,
+                                           k, work, lwork, iwork);
 }
 
 static work_sizes svd_sizes (gb_dtype t, size_t n, size_t m) {

@@ -1,7 +1,7 @@
 /* cholesky.c - tiled Cholesky factors, and what is computed from a factor.
 **
-** Left-looking over tiles of GB_BLOCK: tile (i, j) collects its updates in ascending k, then meets the diagonal tile.
-** Column by column, so that the next column starts while a diagonal tile is factored.
+** Left-looking over tiles of GB_BLOCK: tile (i, j) collects its updates in ascending k, then meets the
+** diagonal tile. Column by column, so that the next column starts while a diagonal tile is factored.
 ** Source: Buttari, Langou, Kurzak & Dongarra (2009), A class of parallel tiled linear algebra algorithms.
 ** Cost: n^3 / 3 flops for the factor, 2 n^3 / 3 for the inverse; no copy of the matrix. */
 #include <math.h>
@@ -21,13 +21,21 @@ typedef struct square {
   size_t minor;                    /* order of the first leading minor that is not positive; 0 = none */
 } square;
 
-static size_t counters_bytes (const gb_opaque *o) { return gb_blocks(o->in_shape[0].dim[0], B) * sizeof(atomic_uint); }
+static size_t counters_bytes (const gb_opaque *o) {
+  return gb_blocks(o->in_shape[0].dim[0], B) * sizeof(atomic_uint);
+}
 
 static square square_of (const gb_opaque_call *c) {
   const gb_opaque *o = c->o;
   const size_t n = o->in_shape[0].dim[0];
-  return (square){.dtype = o->in_dtype[0], .n = n, .nb = gb_blocks(n, B), .size = gb_dtype_size(o->in_dtype[0]),
-                  .jitter = o->attr.f[0], .in = c->in[0], .out = c->out[0], .progress = c->scratch};
+  return (square){.dtype = o->in_dtype[0],
+                  .n = n,
+                  .nb = gb_blocks(n, B),
+                  .size = gb_dtype_size(o->in_dtype[0]),
+                  .jitter = o->attr.f[0],
+                  .in = c->in[0],
+                  .out = c->out[0],
+                  .progress = c->scratch};
 }
 
 size_t gb_cpu_cholesky_scratch (const gb_backend *be, const gb_opaque *o) {
@@ -120,8 +128,8 @@ gb_status gb_cpu_cholesky (const gb_opaque_call *c) {
   memset(q.progress, 0, counters_bytes(c->o));
   GB_TRY(gb_tasks_run(c->pool, ntiles(&q), factor_tile, &q, c->err));
   if (q.minor == 0) return GB_OK;
-  return gb_fail(c->err, GB_ENOTPD, "the leading minor of order %zu of %zu is not positive (jitter %g)", q.minor, q.n,
-                 q.jitter);
+  return gb_fail(c->err, GB_ENOTPD, "the leading minor of order %zu of %zu is not positive (jitter %g)",
+                 q.minor, q.n, q.jitter);
 }
 
 /* Tile (i, j) of X = L^-1: X_jj = L_jj^-1, X_ij = -L_ii^-1 sum over k in j .. i-1 of L_ik X_kj.
@@ -151,8 +159,9 @@ static void invert_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   gb_tasks_done(&q->progress[j], i - j + 1);
 }
 
-/* Tile (i, j) of X' X over X's own lower triangle: sum over k >= i of X_ki' X_kj. A row of tiles overwrites what only
-** rows above and its own other tiles read, its diagonal tile last. progress[0] counts finished tiles. */
+/* Tile (i, j) of X' X over X's own lower triangle: sum over k >= i of X_ki' X_kj. A row of tiles
+** overwrites what only rows above and its own other tiles read, its diagonal tile last. progress[0] counts
+** finished tiles. */
 static void multiply_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   const square *q = ud;
   (void)thread;

@@ -1,4 +1,5 @@
-/* cpu.h - the entries of the CPU backend's table, one file each: exec.c runs folds, opaque.c runs opaque ops. */
+/* cpu.h - the entries of the CPU backend's table, one file each: exec.c runs folds, opaque.c runs opaque
+** ops. */
 #ifndef GB_CPU_CPU_H
 #define GB_CPU_CPU_H
 

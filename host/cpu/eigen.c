@@ -1,9 +1,8 @@
 /* eigen.c - eigenvalues of symmetric matrices and singular values, by LAPACK's divide and conquer.
 **
-** The library call cannot be cut: an interrupt is answered when it returns. Cost: about 9 n^3 and 6 n m^2 + 20 m^3
-** flops. Workspaces are what LAPACK asks for, at most 2^31 - 1 numbers, and start as zeros: nothing that was there before
-** can decide a result. */
-#include <limits.h>
+** The library call cannot be cut: an interrupt is answered when it returns. Cost: about 9 n^3 and 6 n m^2
+** + 20 m^3 flops. Workspaces are what LAPACK asks for, at most 2^31 - 1 numbers, and start as zeros:
+** nothing that was there before can decide a result. */
 #include <string.h>
 
 #include "base/interrupt.h"
@@ -14,7 +13,8 @@
 
 static gb_status check_order (const gb_opaque_call *c, const char *what, size_t n) {
   if (n <= LARGEST) return GB_OK;
-  return gb_fail(c->err, GB_EOPTION, "%s: order %zu exceeds %d, the most that 32-bit LAPACK can do", what, n, LARGEST);
+  return gb_fail(c->err, GB_EOPTION, "%s: order %zu exceeds %d, the most that 32-bit LAPACK can do", what, n,
+                 LARGEST);
 }
 
 static gb_status outcome (const gb_opaque_call *c, const char *what, int info) {

@@ -1,4 +1,5 @@
-/* gemm.c - products of stored matrices: tiles of the output, each a sum over chunks of the inner axis in order. */
+/* gemm.c - products of stored matrices: tiles of the output, each a sum over chunks of the inner axis in
+** order. */
 #include "cpu/opaque.h"
 
 typedef struct product {
@@ -8,7 +9,8 @@ typedef struct product {
   size_t rows, cols;               /* tiles of one output matrix */
 } product;
 
-/* Number of the input's matrix that matrix b of the output uses: batch axes align at the right and broadcast. */
+/* Number of the input's matrix that matrix b of the output uses: batch axes align at the right and
+** broadcast. */
 static size_t batch_at (const gb_shape *out, const gb_shape *in, size_t b) {
   size_t at = 0, stride = 1;
   for (int back = 3; back <= in->ndim; back++) {

@@ -27,7 +27,8 @@ typedef struct gb_isa_kernels {
   /* dst FULL = sum_k w_k (x_ki - y_jk)^2. xs: (d) rows of GB_TI lanes; y: rows of 'ystride' elements; w (d) or NULL. */
   void (*sqdist)(int nj, size_t d, const void *xs, const void *y, size_t ystride, const void *w, void *dst);
   void (*dot)(int nj, size_t d, const void *xs, const void *y, size_t ystride, void *dst);
-  /* dst = profile(b * a); 'count' contiguous elements, a multiple of GB_LANES. dst may be a. */
+  /* dst = profile(b * a), b a >= 0; 'count' contiguous elements, a multiple of GB_LANES. dst may be a.
+  ** Where a derivative of M12 or M32 has a pole (b a = 0) it is 0. */
   void (*radial)(gb_profile p, int order, int dalpha, size_t count, const void *a, double b, double alpha, void *dst);
   /* sqdist and radial in one pass over registers; bit-equal to the two. NULL w only. */
   void (*sqdist_radial)(gb_profile p, int nj, size_t d, const void *xs, const void *y, size_t ystride,

@@ -1,9 +1,9 @@
 /* lu.c - LU factors with partial pivoting, for square systems without structure.
 **
-** LAPACK's column-major view of a row-major A is A', so what is factored is A' = P L U, that is A = U' L' P': in
-** row-major memory a lower triangle U' with its diagonal, and above it the unit triangle L'. Columns of A are pivoted,
-** which is as stable as rows. Panels of PANEL columns of A' (rows of A), then their effect on the other rows, tiles of
-** which are tasks. Cost: 2 n^3 / 3 flops and a copy of A. */
+** LAPACK's column-major view of a row-major A is A', so what is factored is A' = P L U, that is A = U' L'
+** P': in row-major memory a lower triangle U' with its diagonal, and above it the unit triangle L'.
+** Columns of A are pivoted, which is as stable as rows. Panels of PANEL columns of A' (rows of A), then
+** their effect on the other rows, tiles of which are tasks. Cost: 2 n^3 / 3 flops and a copy of A. */
 #include <math.h>
 #include <string.h>
 
@@ -48,8 +48,8 @@ static void update_rows (void *ud, gb_tasks *s, size_t task, int thread) {
       if ((size_t)q->pivot[q->p0 + j] != j)
         swap_entries(entry(q, i, q->p0 + j), entry(q, i, q->p0 + (size_t)q->pivot[q->p0 + j]), q->size);
   if (i0 < q->p0) return;
-  gb_blas_trsm_right(q->dtype, GB_UPPER, false, true, ni, q->np, entry(q, q->p0, q->p0), q->n, entry(q, i0, q->p0),
-                     q->n);
+  gb_blas_trsm_right(q->dtype, GB_UPPER, false, true, ni, q->np, entry(q, q->p0, q->p0), q->n,
+                     entry(q, i0, q->p0), q->n);
   for (size_t j = p1; j < q->n && gb_tasks_poll(s); j += GB_BLOCK)
     gb_blas_gemm(q->dtype, false, false, ni, q->n - j < GB_BLOCK ? q->n - j : GB_BLOCK, q->np, -1.0,
                  entry(q, i0, q->p0), q->n, entry(q, q->p0, j), q->n, 1.0, entry(q, i0, j), q->n);
@@ -57,13 +57,15 @@ static void update_rows (void *ud, gb_tasks *s, size_t task, int thread) {
 
 static gb_status factor (const gb_opaque_call *c, factors *q) {
   const size_t n = c->o->in_shape[0].dim[0];
-  *q = (factors){.dtype = c->o->in_dtype[0], .n = n, .size = gb_dtype_size(c->o->in_dtype[0]), .a = c->scratch};
+  *q = (factors){
+      .dtype = c->o->in_dtype[0], .n = n, .size = gb_dtype_size(c->o->in_dtype[0]), .a = c->scratch};
   q->pivot = (int *)(void *)((char *)c->scratch + gb_align64(n * n * q->size));
   GB_TRY(gb_check_finite(c->pool, q->dtype, n, n, c->in[0], GB_ALL, c->err));
   GB_TRY(gb_copy_bytes(c->pool, n * n * q->size, c->in[0], q->a, c->err));
   for (q->p0 = 0; q->p0 < n; q->p0 += PANEL) {
     q->np = n - q->p0 < PANEL ? n - q->p0 : PANEL;
-    const size_t zero = gb_lapack_getrf(q->dtype, n - q->p0, q->np, entry(q, q->p0, q->p0), n, q->pivot + q->p0);
+    const size_t zero =
+        gb_lapack_getrf(q->dtype, n - q->p0, q->np, entry(q, q->p0, q->p0), n, q->pivot + q->p0);
     if (zero != 0 && q->zero == 0) q->zero = q->p0 + zero;
     GB_TRY(gb_tasks_run(n <= PANEL ? NULL : c->pool, gb_blocks(n, ROWS), update_rows, q, c->err));
   }
@@ -85,7 +87,8 @@ static void exchange_rows (const factors *q, size_t r, char *x) {
   const size_t bytes = r * q->size;
   for (size_t i = q->n; i-- > 0;) {
     const size_t j = i / PANEL * PANEL + (size_t)q->pivot[i];
-    for (size_t k = 0; j != i && k < bytes; k += q->size) swap_entries(x + i * bytes + k, x + j * bytes + k, q->size);
+    for (size_t k = 0; j != i && k < bytes; k += q->size)
+      swap_entries(x + i * bytes + k, x + j * bytes + k, q->size);
   }
 }
 

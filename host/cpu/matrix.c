@@ -1,4 +1,5 @@
-/* matrix.c - passes over memory: the check for finite entries, copies, transposes, mirroring; blocks are tasks. */
+/* matrix.c - passes over memory: the check for finite entries, copies, transposes, mirroring; blocks are
+** tasks. */
 #include <string.h>
 
 #include "cpu/opaque.h"
@@ -49,13 +50,14 @@ static void scan_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   }
 }
 
-gb_status gb_check_finite (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *a, gb_part part, gb_error *err) {
+gb_status gb_check_finite (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *a, gb_part part,
+                           gb_error *err) {
   scan q = {.dtype = t, .n = n, .m = m, .a = a, .part = part, .first = UINT64_MAX};
   GB_TRY(gb_tasks_run(pool, gb_blocks(n, ROWS), scan_rows, &q, err));
   const uint64_t at = atomic_load(&q.first);
   if (at == UINT64_MAX) return GB_OK;
-  return gb_fail(err, GB_ENAN, "expected finite entries, got %g in row %zu, column %zu", gb_element_get(a, at, t),
-                 (size_t)at / m + 1, (size_t)at % m + 1);
+  return gb_fail(err, GB_ENAN, "expected finite entries, got %g in row %zu, column %zu",
+                 gb_element_get(a, at, t), (size_t)at / m + 1, (size_t)at % m + 1);
 }
 
 #define CHUNK ((size_t)1 << 20)    /* bytes of a task that copies */
@@ -105,12 +107,12 @@ static void turn_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   (void)s, (void)thread;
   const size_t size = gb_dtype_size(q->dtype), ni = gb_block_extent(q->n, SIDE, task);
   for (size_t j = 0; j < gb_blocks(q->m, SIDE); j++)
-    turn_block(q->dtype, ni, gb_block_extent(q->m, SIDE, j), q->src + (task * q->lds + j) * SIDE * size, q->lds,
-               q->dst + (j * q->ldd + task) * SIDE * size, q->ldd);
+    turn_block(q->dtype, ni, gb_block_extent(q->m, SIDE, j), q->src + (task * q->lds + j) * SIDE * size,
+               q->lds, q->dst + (j * q->ldd + task) * SIDE * size, q->ldd);
 }
 
-gb_status gb_transpose_copy (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *src, size_t lds, void *dst,
-                             size_t ldd, gb_error *err) {
+gb_status gb_transpose_copy (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *src, size_t lds,
+                             void *dst, size_t ldd, gb_error *err) {
   turn q = {.dtype = t, .n = n, .m = m, .lds = lds, .ldd = ldd, .src = src, .dst = dst};
   return gb_tasks_run(pool, gb_blocks(n, SIDE), turn_rows, &q, err);
 }
@@ -139,7 +141,8 @@ static void mirror_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   (void)s, (void)thread;
   const size_t size = gb_dtype_size(q->dtype), ni = gb_block_extent(q->n, SIDE, task), n = q->n;
   for (size_t j = 0; j < task; j++)
-    turn_block(q->dtype, ni, SIDE, q->dst + (task * n + j) * SIDE * size, n, q->dst + (j * n + task) * SIDE * size, n);
+    turn_block(q->dtype, ni, SIDE, q->dst + (task * n + j) * SIDE * size, n,
+               q->dst + (j * n + task) * SIDE * size, n);
   for (size_t i = task * SIDE; i < task * SIDE + ni; i++)       /* the diagonal block, entry by entry */
     for (size_t j = task * SIDE; j < i; j++)
       memcpy(q->dst + (j * n + i) * size, q->dst + (i * n + j) * size, size);

@@ -1,4 +1,5 @@
-/* move.c - ops that move elements: joining, taking and replacing entries at positions, and conversion of dtypes. */
+/* move.c - ops that move elements: joining, taking and replacing entries at positions, and conversion of
+** dtypes. */
 #include <string.h>
 
 #include "cpu/opaque.h"
@@ -37,8 +38,8 @@ static void copy_piece (void *ud, gb_tasks *s, size_t task, int thread) {
     memcpy(q->dst + row * q->stride, q->src + row * q->bytes, q->bytes);
 }
 
-static gb_status copy_rows (const gb_opaque_call *c, size_t rows, size_t bytes, size_t stride, const void *src,
-                            void *dst) {
+static gb_status copy_rows (const gb_opaque_call *c, size_t rows, size_t bytes, size_t stride,
+                            const void *src, void *dst) {
   if (rows == 0 || bytes == 0) return GB_OK;
   copy_job q = {rows, bytes, stride, gb_blocks(bytes, CHUNK), src, dst};
   const size_t count = q.pieces > 1 ? rows * q.pieces : gb_blocks(rows, CHUNK / bytes);
@@ -51,7 +52,8 @@ gb_status gb_cpu_cat (const gb_opaque_call *c) {
   size_t at = 0;
   for (int i = 0; i < o->nin; i++) {
     const size_t n = o->extent != NULL ? o->extent[i] : o->in_shape[i].dim[o->attr.i[0]];
-    GB_TRY(copy_rows(c, out.outer, n * out.bytes, out.n * out.bytes, c->in[i], (char *)c->out[0] + at * out.bytes));
+    GB_TRY(copy_rows(c, out.outer, n * out.bytes, out.n * out.bytes, c->in[i],
+                     (char *)c->out[0] + at * out.bytes));
     at += n;
   }
   return GB_OK;
@@ -63,8 +65,8 @@ static gb_status check_positions (const gb_opaque_call *c, size_t n) {
   const size_t count = c->o->in_shape[1].dim[0];
   for (size_t i = 0; i < count; i++)
     if (p[i] < 1 || (uint64_t)p[i] > n)
-      return gb_fail(c->err, GB_EINDEX, "%s: position %lld (entry %zu) is outside 1 .. %zu", gb_ops[c->o->op].name,
-                     (long long)p[i], i + 1, n);
+      return gb_fail(c->err, GB_EINDEX, "%s: position %lld (entry %zu) is outside 1 .. %zu",
+                     gb_ops[c->o->op].name, (long long)p[i], i + 1, n);
   return GB_OK;
 }
 
@@ -174,12 +176,14 @@ static void cast_some (void *ud, gb_tasks *s, size_t task, int thread) {
   else if (q->to == GB_I64)
     for (size_t i = first; i < last; i++) ((int64_t *)q->dst)[i] = to_i64(gb_element_get(q->src, i, q->from));
   else
-    for (size_t i = first; i < last; i++) gb_element_set(q->dst, i, q->to, gb_element_get(q->src, i, q->from));
+    for (size_t i = first; i < last; i++)
+      gb_element_set(q->dst, i, q->to, gb_element_get(q->src, i, q->from));
 }
 
 gb_status gb_cpu_cast (const gb_opaque_call *c) {
   const gb_opaque *o = c->o;
   cast_job q = {o->in_dtype[0], o->out_dtype[0], gb_shape_numel(&o->in_shape[0]), c->in[0], c->out[0]};
-  if (q.from == q.to) return gb_copy_bytes(c->pool, q.count * gb_dtype_size(q.to), c->in[0], c->out[0], c->err);
+  if (q.from == q.to)
+    return gb_copy_bytes(c->pool, q.count * gb_dtype_size(q.to), c->in[0], c->out[0], c->err);
   return gb_tasks_run(c->pool, gb_blocks(q.count, COUNT), cast_some, &q, c->err);
 }

@@ -1,4 +1,5 @@
-/* opaque.h - what the files of opaque ops share: one call, blocks, triangular solves, and the check for finite input. */
+/* opaque.h - what the files of opaque ops share: one call, blocks, triangular solves, and the check for
+** finite input. */
 #ifndef GB_CPU_OPAQUE_H
 #define GB_CPU_OPAQUE_H
 
@@ -18,12 +19,13 @@ typedef struct gb_opaque_call {
 typedef gb_status gb_opaque_fn (const gb_opaque_call *c);
 typedef size_t gb_scratch_fn (const gb_backend *be, const gb_opaque *o);
 
-gb_opaque_fn gb_cpu_gemm, gb_cpu_cholesky, gb_cpu_chol_inverse, gb_cpu_logdet, gb_cpu_inv_quad, gb_cpu_solve_chol,
-  gb_cpu_trisolve, gb_cpu_lu_solve, gb_cpu_lu_logdet, gb_cpu_qr, gb_cpu_eigh, gb_cpu_svd, gb_cpu_sort, gb_cpu_topk,
-  gb_cpu_cumsum, gb_cpu_index, gb_cpu_put, gb_cpu_index_add, gb_cpu_cat, gb_cpu_cast, gb_cpu_sobol, gb_cpu_randperm;
-gb_scratch_fn gb_cpu_cholesky_scratch, gb_cpu_chol_inverse_scratch, gb_cpu_inv_quad_scratch, gb_cpu_solve_scratch,
-  gb_cpu_lu_solve_scratch, gb_cpu_lu_logdet_scratch, gb_cpu_qr_scratch, gb_cpu_eigh_scratch, gb_cpu_svd_scratch,
-  gb_cpu_sort_scratch;
+gb_opaque_fn gb_cpu_gemm, gb_cpu_cholesky, gb_cpu_chol_inverse, gb_cpu_logdet, gb_cpu_inv_quad,
+    gb_cpu_solve_chol, gb_cpu_trisolve, gb_cpu_lu_solve, gb_cpu_lu_logdet, gb_cpu_qr, gb_cpu_eigh, gb_cpu_svd,
+    gb_cpu_sort, gb_cpu_topk, gb_cpu_cumsum, gb_cpu_index, gb_cpu_put, gb_cpu_index_add, gb_cpu_cat,
+    gb_cpu_cast, gb_cpu_sobol, gb_cpu_randperm;
+gb_scratch_fn gb_cpu_cholesky_scratch, gb_cpu_chol_inverse_scratch, gb_cpu_inv_quad_scratch,
+    gb_cpu_solve_scratch, gb_cpu_lu_solve_scratch, gb_cpu_lu_logdet_scratch, gb_cpu_qr_scratch,
+    gb_cpu_eigh_scratch, gb_cpu_svd_scratch, gb_cpu_sort_scratch;
 
 /* Number of blocks of 'side' in n, and the extent of block i. */
 static inline size_t gb_blocks (size_t n, size_t side) { return (n + side - 1) / side; }
@@ -39,7 +41,8 @@ static inline size_t gb_columns (const gb_shape *s) { return s->ndim == 1 ? 1 : 
 typedef enum gb_part { GB_ALL, GB_LOWER_PART } gb_part;
 
 /* a (n, m). Errors: ENAN naming row and column, from 1, of the first entry that is not finite; EINTR. */
-gb_status gb_check_finite (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *a, gb_part part, gb_error *err);
+gb_status gb_check_finite (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *a, gb_part part,
+                           gb_error *err);
 
 /* A triangular system, solved in place: x (n, r) = op(a)^-1 x, a (n, n) with rows 'lda' apart. */
 typedef struct gb_tri {
@@ -60,8 +63,8 @@ gb_status gb_copy_bytes (gb_pool *pool, size_t bytes, const void *src, void *dst
 gb_status gb_zero_bytes (gb_pool *pool, size_t bytes, void *dst, gb_error *err);
 
 /* dst (m, n) = src (n, m) transposed, rows 'ldd' and 'lds' apart. Errors: EINTR. */
-gb_status gb_transpose_copy (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *src, size_t lds, void *dst,
-                             size_t ldd, gb_error *err);
+gb_status gb_transpose_copy (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *src, size_t lds,
+                             void *dst, size_t ldd, gb_error *err);
 
 /* a (n, n) transposed in place; and its lower triangle copied over the upper one. Errors: EINTR. */
 gb_status gb_transpose_square (gb_pool *pool, gb_dtype t, size_t n, void *a, gb_error *err);

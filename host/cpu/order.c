@@ -1,7 +1,7 @@
 /* order.c - sorting, the k largest or smallest, and running sums along an axis. Lanes of the axis are tasks.
 **
-** Sorting is by radix on keys whose unsigned order is the wanted one, so it is stable and takes linear time; NaN has the
-** last key in either direction, and -0 and 0 have one key. */
+** Sorting is by radix on keys whose unsigned order is the wanted one, so it is stable and takes linear
+** time; NaN has the last key in either direction, and -0 and 0 have one key. */
 #include <string.h>
 
 #include "cpu/opaque.h"
@@ -109,8 +109,13 @@ static void sort_lane (void *ud, gb_tasks *s, size_t task, int thread) {
 
 static gb_status sort (const gb_opaque_call *c, bool descending) {
   const gb_opaque *o = c->o;
-  sort_job q = {.dtype = o->in_dtype[0], .l = lanes_of(&o->in_shape[0], o->attr.i[0]), .descending = descending,
-                .k = o->out_shape[0].dim[o->attr.i[0]], .in = c->in[0], .values = c->out[0], .positions = c->out[1],
+  sort_job q = {.dtype = o->in_dtype[0],
+                .l = lanes_of(&o->in_shape[0], o->attr.i[0]),
+                .descending = descending,
+                .k = o->out_shape[0].dim[o->attr.i[0]],
+                .in = c->in[0],
+                .values = c->out[0],
+                .positions = c->out[1],
                 .scratch = c->scratch};
   memset(q.scratch, 0, items_bytes(c->pool, &q.l));      /* all of it is this op's, whoever draws the tasks */
   return gb_tasks_run(c->pool, q.l.outer * q.l.inner, sort_lane, &q, c->err);

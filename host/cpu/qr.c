@@ -1,8 +1,9 @@
 /* qr.c - thin QR by blocked Householder reflections, with a positive diagonal of R.
 **
-** Panels of PANEL columns are factored by the recursive scheme, which is matrix products almost everywhere; each gives
-** reflectors V (kept transposed: a reflector is a row) and a triangle T with Q_panel = I - V T V'. Their effect on the
-** other columns, and later the columns of Q, are tiles of columns handed to the threads.
+** Panels of PANEL columns are factored by the recursive scheme, which is matrix products almost
+** everywhere; each gives reflectors V (kept transposed: a reflector is a row) and a triangle T with
+** Q_panel = I - V T V'. Their effect on the other columns, and later the columns of Q, are tiles of
+** columns handed to the threads.
 ** Source: Elmroth & Gustavson (2000), Applying recursion to serial and parallel QR factorization.
 ** Cost: 4 n m^2 - 4 m^3 / 3 flops; V is a copy of the matrix. */
 #include <string.h>
@@ -67,7 +68,8 @@ static void factor_columns (house *h, gb_tasks *s, size_t j0, size_t w) {
   const size_t w1 = w / 2, w2 = w - w1, j1 = j0 + w1, rows = h->n - h->p0;
   char *z = h->work, *tz = z + PANEL * PANEL * h->size;
   factor_columns(h, s, j0, w1);
-  gb_blas_gemm(h->dtype, false, true, w1, w2, rows, 1, reflector(h, j0), h->n, reflector(h, j1), h->n, 0, z, PANEL);
+  gb_blas_gemm(h->dtype, false, true, w1, w2, rows, 1, reflector(h, j0), h->n, reflector(h, j1), h->n, 0, z,
+               PANEL);
   gb_blas_gemm(h->dtype, true, false, w1, w2, w1, 1, triangle(h, j0, j0), PANEL, z, PANEL, 0, tz, PANEL);
   for (size_t i = 0; i < rows; i += CHUNK) {
     if (!gb_tasks_poll(s)) return;
@@ -76,10 +78,11 @@ static void factor_columns (house *h, gb_tasks *s, size_t j0, size_t w) {
   }
   factor_columns(h, s, j1, w2);
   if (!gb_tasks_poll(s)) return;
-  gb_blas_gemm(h->dtype, false, true, w1, w2, rows, 1, reflector(h, j0), h->n, reflector(h, j1), h->n, 0, z, PANEL);
-  gb_blas_gemm(h->dtype, false, false, w1, w2, w1, 1, triangle(h, j0, j0), PANEL, z, PANEL, 0, tz, PANEL);
-  gb_blas_gemm(h->dtype, false, false, w1, w2, w2, -1, tz, PANEL, triangle(h, j1, j1), PANEL, 0, triangle(h, j0, j1),
+  gb_blas_gemm(h->dtype, false, true, w1, w2, rows, 1, reflector(h, j0), h->n, reflector(h, j1), h->n, 0, z,
                PANEL);
+  gb_blas_gemm(h->dtype, false, false, w1, w2, w1, 1, triangle(h, j0, j0), PANEL, z, PANEL, 0, tz, PANEL);
+  gb_blas_gemm(h->dtype, false, false, w1, w2, w2, -1, tz, PANEL, triangle(h, j1, j1), PANEL, 0,
+               triangle(h, j0, j1), PANEL);
 }
 
 static void factor_panel (void *ud, gb_tasks *s, size_t task, int thread) {
@@ -100,7 +103,8 @@ static void apply_panel (void *ud, gb_tasks *s, size_t task, int thread) {
     gb_blas_gemm(h->dtype, false, false, h->np, nc, rows - i < CHUNK ? rows - i : CHUNK, 1,
                  reflector(h, 0) + i * h->size, h->n, c + i * h->m * h->size, h->m, i == 0 ? 0 : 1, w, TILE);
   }
-  gb_blas_gemm(h->dtype, !h->forming, false, h->np, nc, h->np, 1, triangle(h, 0, 0), PANEL, w, TILE, 0, tw, TILE);
+  gb_blas_gemm(h->dtype, !h->forming, false, h->np, nc, h->np, 1, triangle(h, 0, 0), PANEL, w, TILE, 0, tw,
+               TILE);
   for (size_t i = 0; i < rows; i += CHUNK) {
     if (!gb_tasks_poll(s)) return;
     gb_blas_gemm(h->dtype, true, false, rows - i < CHUNK ? rows - i : CHUNK, nc, h->np, -1,
@@ -112,8 +116,8 @@ static gb_status factor (const gb_opaque_call *c, house *h) {
   for (h->p0 = 0; h->p0 < h->m; h->p0 += PANEL) {
     h->np = h->m - h->p0 < PANEL ? h->m - h->p0 : PANEL;
     const size_t p1 = h->p0 + h->np;
-    GB_TRY(gb_transpose_copy(c->pool, h->dtype, h->n - h->p0, h->np, h->q + (h->p0 * h->m + h->p0) * h->size, h->m,
-                             reflector(h, 0), h->n, c->err));
+    GB_TRY(gb_transpose_copy(c->pool, h->dtype, h->n - h->p0, h->np, h->q + (h->p0 * h->m + h->p0) * h->size,
+                             h->m, reflector(h, 0), h->n, c->err));
     GB_TRY(gb_tasks_run(NULL, 1, factor_panel, h, c->err));
     GB_TRY(gb_tasks_run(c->pool, gb_blocks(h->m - p1, TILE), apply_panel, h, c->err));
     for (size_t i = h->p0; i < p1; i++)

@@ -8,8 +8,8 @@
 #define BITS 32
 #define POINTS 1024                /* of a task */
 
-/* Dimension d > 1: the primitive polynomial x^degree + (inner coefficients as the bits of 'inner') + 1, and the first
-** 'degree' odd numbers m of its recurrence. Dimension 1 is van der Corput's sequence. */
+/* Dimension d > 1: the primitive polynomial x^degree + (inner coefficients as the bits of 'inner') + 1,
+** and the first 'degree' odd numbers m of its recurrence. Dimension 1 is van der Corput's sequence. */
 static const struct { int degree; unsigned inner, m[7]; } joe_kuo[DIMENSIONS - 1] = {
   {1, 0, {1}},
   {2, 1, {1, 3}},

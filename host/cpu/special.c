@@ -15,8 +15,7 @@ static double series (const double *c, int n, double z) {
 
 double gb_digamma (double x) {
   static const double c[] = { 1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760,
-                              1.0 / 12,
-                              -3617.0 / 8160 };
+                              1.0 / 12, -3617.0 / 8160 };
   if (x <= 0.0) {
     if (x == floor(x)) return (double)NAN;
     return gb_digamma(1.0 - x) - PI / tan(PI * (x - rint(x)));

@@ -1,7 +1,7 @@
 /* tasks.h - numbered tasks handed to the pool's threads in order, with waiting on progress counters.
 **
-** Tasks are numbered so that each depends on earlier ones only: whichever thread waits, what it waits for is running or
-** done. What a task computes never depends on who runs it. */
+** Tasks are numbered so that each depends on earlier ones only: whichever thread waits, what it waits for
+** is running or done. What a task computes never depends on who runs it. */
 #ifndef GB_CPU_TASKS_H
 #define GB_CPU_TASKS_H
 
@@ -20,8 +20,8 @@ typedef struct gb_tasks {
 
 typedef void gb_task (void *ud, gb_tasks *s, size_t task, int thread);
 
-/* Runs tasks 0 .. count-1; 'thread' is below the pool's number of threads. A task that sets 'stopped' ends the run early,
-** with GB_OK: what happened is in 'ud'. Errors: EINTR. */
+/* Runs tasks 0 .. count-1; 'thread' is below the pool's number of threads. A task that sets 'stopped' ends
+** the run early, with GB_OK: what happened is in 'ud'. Errors: EINTR. */
 gb_status gb_tasks_run (gb_pool *pool, size_t count, gb_task *task, void *ud, gb_error *err);
 
 /* False where the run ends early: a stop or an interrupt. */

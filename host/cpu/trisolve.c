@@ -1,8 +1,9 @@
 /* trisolve.c - triangular systems with many right-hand sides, and systems in a Cholesky factor.
 **
-** A task is one block of rows of one block of columns: it subtracts the solved blocks in the order of the substitution,
-** then solves with the diagonal block. Row blocks of one column follow each other like the carriages of a train, so two
-** threads share even a single right-hand side. Cost: n^2 r flops; the solution overwrites the right-hand sides. */
+** A task is one block of rows of one block of columns: it subtracts the solved blocks in the order of the
+** substitution, then solves with the diagonal block. Row blocks of one column follow each other like the
+** carriages of a train, so two threads share even a single right-hand side. Cost: n^2 r flops; the
+** solution overwrites the right-hand sides. */
 #include <string.h>
 
 #include "cpu/opaque.h"
@@ -27,10 +28,12 @@ static void solve_block (void *ud, gb_tasks *s, size_t task, int thread) {
     const size_t row = q->trans ? k : i, column = q->trans ? i : k;
     if (!gb_tasks_poll(s) || !gb_tasks_wait(s, done, before + 1)) return;
     gb_blas_gemm(q->dtype, q->trans, false, ni, nc, gb_block_extent(q->n, B, k), -1.0,
-                 a + (row * q->lda + column) * B * size, q->lda, x + k * B * q->r * size, q->r, 1.0, xi, q->r);
+                 a + (row * q->lda + column) * B * size, q->lda, x + k * B * q->r * size, q->r, 1.0, xi,
+                 q->r);
   }
   if (!gb_tasks_wait(s, done, step)) return;
-  gb_blas_trsm_left(q->dtype, q->uplo, q->trans, q->unit, ni, nc, a + i * B * (q->lda + 1) * size, q->lda, xi, q->r);
+  gb_blas_trsm_left(q->dtype, q->uplo, q->trans, q->unit, ni, nc, a + i * B * (q->lda + 1) * size, q->lda, xi,
+                    q->r);
   gb_tasks_done(done, step + 1);
 }
 
@@ -48,7 +51,8 @@ size_t gb_cpu_solve_scratch (const gb_backend *be, const gb_opaque *o) {
 static gb_status system_of (const gb_opaque_call *c, void *x, void *progress, gb_tri *s) {
   const gb_opaque *o = c->o;
   const size_t n = o->in_shape[0].dim[0], r = gb_columns(&o->in_shape[1]);
-  *s = (gb_tri){.dtype = o->in_dtype[0], .n = n, .r = r, .lda = n, .a = c->in[0], .x = x, .progress = progress};
+  *s = (gb_tri){
+      .dtype = o->in_dtype[0], .n = n, .r = r, .lda = n, .a = c->in[0], .x = x, .progress = progress};
   return gb_copy_bytes(c->pool, n * r * gb_dtype_size(s->dtype), c->in[1], x, c->err);
 }
 

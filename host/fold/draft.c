@@ -141,9 +141,10 @@ static void matmul_root (gb_draft *d, gb_root *r) {
 
 static void diffmv_root (gb_draft *d, gb_root *r) {
   const gb_shape *out = gb_node_shape(r->node), *w = gb_node_shape(r->node->in[0]);
-  for (int i = 0; i < 2; i++) r->out.dim[i] = new_axis(d, out->dim[i], &r->kept);
-  r->columns = gb_ix_deps(&r->out.dim[1]);
-  r->inner = new_axis(d, w->dim[1], &r->reduced);
+  for (int i = 0; i < out->ndim; i++) r->out.dim[i] = new_axis(d, out->dim[i], &r->kept);
+  r->columns = gb_ix_deps(&r->out.dim[out->ndim - 1]);
+  r->inner = new_axis(d, w->dim[w->ndim - 1], &r->reduced);
+  if (r->reduced == 0) r->columns = 0;                       /* one row: a product, no contraction */
 }
 
 static void store_root (gb_draft *d, gb_root *r) {

@@ -291,31 +291,32 @@ static bool add_out (gb_emitter *e, const gb_root *r, gb_out o, int value) {
 
 static bool fail (const gb_emitter *e) { return e->rc != GB_OK || e->split_axis >= 0; }
 
-/* sum_j a_ij b_j with b stored and varying along the reduced axis only: a contraction with one right-hand side. */
-static bool emit_weighted_sum (gb_emitter *e, const gb_root *r, bool *done) {
-  gb_node *p = r->node->in[0];
-  *done = false;
-  if (r->node->op != GB_OP_SUM || gb_is_leaf(p) || p->op != GB_OP_MUL || e->s->decision[p->index].stored) return true;
-  if ((r->reduced & (r->reduced - 1)) != 0 || r->reduced == 0 || r->kept == 0) return true;
+int gb_weight_of_sum (const gb_emitter *e, const gb_root *r, gb_map *weight, gb_map *value) {
+  const gb_node *p = r->node->in[0];
+  if (r->node->op != GB_OP_SUM || gb_is_leaf(p) || p->op != GB_OP_MUL || e->s->decision[p->index].stored) return -1;
+  if ((r->reduced & (r->reduced - 1)) != 0 || r->reduced == 0 || r->kept == 0) return -1;
   for (int side = 0; side < 2; side++) {
-    gb_node *b = p->in[side], *a = p->in[1 - side];
-    const gb_map mb = gb_map_broadcast(&r->in, gb_node_shape(p), gb_node_shape(b));
-    const gb_map ma = gb_map_broadcast(&r->in, gb_node_shape(p), gb_node_shape(a));
-    const gb_axes deps = gb_map_deps(&ma, gb_node_shape(a)->ndim);
-    if (gb_map_deps(&mb, gb_node_shape(b)->ndim) != r->reduced || (deps & r->reduced) == 0 || (deps & r->kept) == 0) continue;
-    const int x = gb_emit_stored(e, b, &mb);
-    const int v = x < 0 ? -1 : gb_emit_value(e, a, &ma);
-    if (v < 0) return false;
-    *done = true;
-    return add_out(e, r, (gb_out){.kind = GB_OUT_CONTRACT, .monoid = GB_SUM, .x = x, .y = -1, .axis = -1}, v);
+    const gb_shape *sb = gb_node_shape(p->in[side]), *sa = gb_node_shape(p->in[1 - side]);
+    *weight = gb_map_broadcast(&r->in, gb_node_shape(p), sb);
+    *value = gb_map_broadcast(&r->in, gb_node_shape(p), sa);
+    const gb_axes deps = gb_map_deps(value, sa->ndim);
+    if (gb_map_deps(weight, sb->ndim) == r->reduced && (deps & r->reduced) != 0 && (deps & r->kept) != 0) return side;
   }
-  return true;
+  return -1;
+}
+
+/* A contraction with one right-hand side. */
+static bool emit_weighted_sum (gb_emitter *e, const gb_root *r, int side, const gb_map *weight, const gb_map *value) {
+  gb_node *const *in = r->node->in[0]->in;
+  const int x = gb_emit_stored(e, in[side], weight);
+  const int v = x < 0 ? -1 : gb_emit_value(e, in[1 - side], value);
+  return v >= 0 && add_out(e, r, (gb_out){.kind = GB_OUT_CONTRACT, .monoid = GB_SUM, .x = x, .y = -1, .axis = -1}, v);
 }
 
 static bool emit_reduce (gb_emitter *e, const gb_root *r) {
-  bool done;
-  if (!emit_weighted_sum(e, r, &done)) return false;
-  if (done) return true;
+  gb_map weight, value;
+  const int side = gb_weight_of_sum(e, r, &weight, &value);
+  if (side >= 0) return emit_weighted_sum(e, r, side, &weight, &value);
   const int v = gb_emit_value(e, r->node->in[0], &r->in);
   if (v < 0) return false;
   const bool select = r->node->op == GB_OP_KMIN;
@@ -352,18 +353,29 @@ static bool emit_matmul (gb_emitter *e, const gb_root *r) {
   return v >= 0 && add_out(e, r, (gb_out){.kind = GB_OUT_REDUCE, .monoid = GB_SUM, .x = -1, .y = -1, .axis = -1}, v);
 }
 
+/* The indices of a matrix under the batch axes of a contraction's result. */
+static gb_map matrix_map (const gb_root *r, const gb_node *in, const gb_ix *row, const gb_ix *column) {
+  const gb_shape *s = gb_node_shape(in);
+  gb_map m = gb_map_broadcast(&r->out, gb_node_shape(r->node), s);
+  m.dim[s->ndim - 2] = s->dim[s->ndim - 2] == 1 ? (gb_ix){0} : *row;
+  m.dim[s->ndim - 1] = *column;
+  return m;
+}
+
 static bool emit_diffmv (gb_emitter *e, const gb_root *r) {
   gb_node *const *in = r->node->in;
-  gb_map mw = {0}, mx = {0}, my = {0};
-  const int grown_w0 = gb_node_shape(in[0])->dim[0] != 1;
-  mw.dim[0] = grown_w0 ? r->out.dim[0] : (gb_ix){0};
-  mw.dim[1] = r->inner;
-  mx.dim[0] = r->out.dim[0];
-  mx.dim[1] = my.dim[1] = r->out.dim[1];
-  my.dim[0] = r->inner;
+  const int nd = gb_node_shape(r->node)->ndim;
+  const gb_ix *row = &r->out.dim[nd - 2], *feature = &r->out.dim[nd - 1];
+  const gb_map mw = matrix_map(r, in[0], row, &r->inner), mx = matrix_map(r, in[1], row, feature);
+  const gb_map my = matrix_map(r, in[2], &r->inner, feature);
   const int x = gb_emit_stored(e, in[1], &mx);
   const int y = x < 0 ? -1 : gb_emit_stored(e, in[2], &my);
-  const int v = y < 0 ? -1 : gb_emit_value(e, in[0], &mw);
+  int v = y < 0 ? -1 : gb_emit_value(e, in[0], &mw);
+  if (v >= 0 && r->reduced == 0) {
+    const int a = gb_emit_load(e, x), d = gb_emit_map(e, GB_OP_SUB, a, gb_emit_load(e, y), -1);
+    v = gb_emit_map(e, GB_OP_MUL, v, d, -1);
+    return v >= 0 && add_out(e, r, (gb_out){.kind = GB_OUT_REDUCE, .monoid = GB_SUM, .x = -1, .y = -1, .axis = -1}, v);
+  }
   return v >= 0 && add_out(e, r, (gb_out){.kind = GB_OUT_DIFF, .monoid = GB_SUM, .x = x, .y = y, .axis = only_axis(r->columns)}, v);
 }
 

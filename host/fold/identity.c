@@ -7,19 +7,22 @@ typedef struct renaming {    /* numbers in order of first use, from 1 */
   uint64_t h;
 } renaming;
 
-static uint64_t axis_name (renaming *r, int a) {
+static void mix (renaming *r, uint64_t v) { r->h = gb_hash_u64(r->h, v); }
+
+static uint64_t axis_name (renaming *r, const gb_fold *f, int a) {
   if (a < 0) return 0;
-  if (r->axis[a] == 0) r->axis[a] = ++r->naxes;
+  if (r->axis[a] == 0) {
+    r->axis[a] = ++r->naxes;
+    mix(r, (uint64_t)f->axis[a].role + 1);
+  }
   return (uint64_t)r->axis[a];
 }
-
-static void mix (renaming *r, uint64_t v) { r->h = gb_hash_u64(r->h, v); }
 
 /* Sets hash without order: the names of their members, added. Unnamed members are named in ascending order. */
 static uint64_t set_name (renaming *r, const gb_fold *f, gb_axes set) {
   uint64_t sum = 0;
   for (int a = 0; a < f->naxes; a++)
-    if (set >> a & 1 && f->axis[a].extent != 1) sum |= (uint64_t)1 << axis_name(r, a);
+    if (set >> a & 1 && f->axis[a].extent != 1) sum |= (uint64_t)1 << axis_name(r, f, a);
   return sum;
 }
 
@@ -32,6 +35,21 @@ static void mix_operand (renaming *r, const gb_fold *f, int x) {
   mix(r, set_name(r, f, f->operand[x].deps));
 }
 
+static bool along_lanes (const gb_fold *f, int x) {
+  for (int a = 0; x >= 0 && a < f->naxes; a++)
+    if (f->operand[x].deps >> a & 1 && f->axis[a].role == GB_AXIS_LANE) return true;
+  return false;
+}
+
+/* Distances and dots do not change, bit for bit, when their sides change places: the one along the lanes comes first. */
+static void mix_sides (renaming *r, const gb_fold *f, const gb_ins *i) {
+  const bool sides = i->kind == GB_INS_SQDIST || i->kind == GB_INS_DOT;
+  const bool swap = sides && along_lanes(f, i->y) && !along_lanes(f, i->x);
+  mix_operand(r, f, swap ? i->y : i->x);
+  mix_operand(r, f, swap ? i->x : i->y);
+  mix_operand(r, f, i->w);
+}
+
 static void mix_ins (renaming *r, const gb_fold *f, const gb_ins *i) {
   mix(r, (uint64_t)i->kind);
   if (i->kind == GB_INS_MAP) mix(r, (uint64_t)i->op);
@@ -40,13 +58,9 @@ static void mix_ins (renaming *r, const gb_fold *f, const gb_ins *i) {
   mix(r, (uint64_t)(i->a + 1));
   mix(r, (uint64_t)(i->b + 1));
   mix(r, (uint64_t)(i->c + 1));
-  mix(r, axis_name(r, i->axis));
+  mix(r, axis_name(r, f, i->axis));
   const bool reads = i->kind == GB_INS_LOAD || i->kind == GB_INS_SQDIST || i->kind == GB_INS_DOT || i->kind == GB_INS_RAND;
-  if (reads) {
-    mix_operand(r, f, i->x);
-    mix_operand(r, f, i->y);
-    mix_operand(r, f, i->w);
-  }
+  if (reads) mix_sides(r, f, i);
   if (i->kind == GB_INS_CONST || i->kind == GB_INS_IOTA) {
     r->h = gb_hash_f64(r->h, i->f);
     r->h = gb_hash_f64(r->h, i->g);
@@ -60,7 +74,7 @@ uint64_t gb_fold_identity (const gb_fold *f) {
     const gb_out *o = &f->out[i];
     mix(&r, (uint64_t)o->kind << 16 | (uint64_t)o->monoid << 8 | (uint64_t)o->dtype);
     mix(&r, set_name(&r, f, o->reduced));
-    mix(&r, axis_name(&r, o->axis));
+    mix(&r, axis_name(&r, f, o->axis));
     mix_operand(&r, f, o->x);
     mix_operand(&r, f, o->y);
   }

@@ -167,6 +167,8 @@ int gb_emit_load (gb_emitter *e, int operand);                            /* ope
 int gb_emit_strided (gb_emitter *e, int buf, const gb_map *m, int ndim, const ptrdiff_t *stride);
 /* The operand of a value that is stored, or is made so. */
 int gb_emit_stored (gb_emitter *e, gb_node *n, const gb_map *m);
+/* sum_j a_ij b_j with b varying along the reduced axis only: which input of the product b is, and the indices of both; else -1. */
+int gb_weight_of_sum (const gb_emitter *e, const gb_root *r, gb_map *weight, gb_map *value);
 bool gb_emit_resolve (gb_emitter *e, gb_node **n, int *output, gb_map *m);
 void gb_emit_full (gb_emitter *e, gb_node *n);
 

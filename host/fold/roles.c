@@ -124,11 +124,17 @@ static bool is_symmetric_value (const gb_root *r, int lane, int tile, const gb_e
     i = r->out.dim[first ? nd - 2 : nd - 1];
     j = r->inner;
   } else if (r->form == GB_ROOT_REDUCE && r->node->op == GB_OP_SUM) {
+    gb_map weight, weighted, at = r->in;
+    const int side = gb_weight_of_sum(e, r, &weight, &weighted);
     value = r->node->in[0];
+    if (side >= 0) {
+      value = value->in[1 - side];
+      at = weighted;
+    }
     const int nd = gb_node_shape(value)->ndim;
     if (nd < 2) return false;
-    i = r->in.dim[nd - 2];
-    j = r->in.dim[nd - 1];
+    i = at.dim[nd - 2];
+    j = at.dim[nd - 1];
   } else return false;
   const gb_axes pair = (gb_axes)1 << lane | (gb_axes)1 << tile;
   return (value->flags & GB_NODE_SYMMETRIC) && i.off == 0 && j.off == 0 && (gb_ix_deps(&i) | gb_ix_deps(&j)) == pair &&

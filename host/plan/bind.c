@@ -59,13 +59,19 @@ static void take_values (gb_plan *p, const gb_tensor *value) {
     if (p->binding[b] >= 0) p->value[b] = gb_tensor_ref(&value[p->binding[b]]);
 }
 
+static void want_all (gb_plan *p) {
+  for (size_t i = 0; i < p->nouts; i++) p->want[p->prog->low->out[i]] = true;
+}
+
 gb_status gb_plan_run_with (gb_plan *p, size_t n, gb_node *const *leaf, const gb_tensor *value, gb_tensor *out, gb_error *err) {
   GB_TRY(bind_leaves(p, n, leaf, err));
   GB_TRY(check_values(p, value, err));
   for (int b = 0; b < p->prog->low->nbufs; b++) {
+    p->want[b] = false;
     p->have[b] = !p->depends[b] && gb_plan_has_value(p, b);
     p->keep[b] = !p->depends[b];
   }
+  want_all(p);
   GB_TRY(gb_plan_choose(p, err));
   take_values(p, value);
   const gb_status rc = gb_plan_execute(p, NULL, false, err);
@@ -76,11 +82,14 @@ gb_status gb_plan_run_with (gb_plan *p, size_t n, gb_node *const *leaf, const gb
 
 /* The placement of runs whose memory is all the caller's. */
 static gb_status place_closed (gb_plan *p, gb_error *err) {
+  gb_plan_follow_threads(p);
+  memset(p->want, 0, (size_t)p->prog->low->nbufs * sizeof *p->want);
   memset(p->have, 0, (size_t)p->prog->low->nbufs * sizeof *p->have);
   memset(p->keep, 0, (size_t)p->prog->low->nbufs * sizeof *p->keep);
+  want_all(p);
   gb_placement_unref(p->place);
   p->place = NULL;
-  return gb_plan_find_placement(p->prog, p->have, p->keep, &p->place, err);
+  return gb_plan_find_placement(p->prog, (gb_demand){p->want, p->have, p->keep}, &p->place, err);
 }
 
 gb_status gb_plan_arena (gb_plan *p, size_t *bytes, gb_error *err) {

@@ -228,24 +228,21 @@ static gb_status evaluate_any (gb_graph *g, size_t n, gb_node *const *nodes, boo
   return rc;
 }
 
+/* Nodes that have values are planned with the others: what is asked for together fixes the arithmetic, and it must not
+** depend on what was observed before. */
 gb_status gb_eval (gb_graph *g, size_t n, gb_node *const *nodes, gb_error *err) {
+  bool any = false;
   gb_last_eval = (gb_run_stats){0};
-  gb_node **todo = calloc(n + 1, sizeof *todo);
-  bool *safe = calloc(n + 1, sizeof *safe);
-  size_t ntodo = 0;
-  gb_status rc = todo != NULL && safe != NULL ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to evaluate %zu nodes", n);
-  for (size_t i = 0; rc == GB_OK && i < n; i++) {
-    if (!gb_node_has_value(nodes[i])) todo[ntodo++] = nodes[i];
-    else
-      for (int k = 0; k < nodes[i]->nout; k++) gb_cache_pin(g, nodes[i], k);
-  }
-  if (ntodo > 0) {
-    gb_cache_sweep(g);
-    rc = evaluate_any(g, ntodo, todo, safe, err);
-  }
-  for (size_t i = 0; rc == GB_OK && i < ntodo; i++)
-    if (safe[i]) gb_node_drop_inputs(todo[i]);
-  free(todo);
+  for (size_t i = 0; i < n; i++) any |= !gb_node_has_value(nodes[i]);
+  for (size_t i = 0; i < n && !any; i++)
+    for (int k = 0; k < nodes[i]->nout; k++) gb_cache_pin(g, nodes[i], k);
+  if (!any) return GB_OK;
+  bool *safe = calloc(n, sizeof *safe);
+  if (safe == NULL) return gb_fail(err, GB_ENOMEM, "no memory to evaluate %zu nodes", n);
+  gb_cache_sweep(g);
+  const gb_status rc = evaluate_any(g, n, nodes, safe, err);
+  for (size_t i = 0; rc == GB_OK && i < n; i++)
+    if (safe[i]) gb_node_drop_inputs(nodes[i]);
   free(safe);
   return rc;
 }

@@ -55,7 +55,8 @@ struct gb_plan {
   gb_run_stats stats;
   bool watched;                   /* the run in progress, by check.c */
   /* [buffers] of the run in progress */
-  bool *have, *keep, *depends;    /* its value exists; may be cached; depends on a bound leaf */
+  bool *want, *have, *keep;       /* as in gb_demand */
+  bool *depends;                  /* it depends on a bound leaf */
   gb_tensor *value;               /* counted for the time of a run */
   const void **read;
   void **write;
@@ -67,13 +68,16 @@ struct gb_plan {
 
 /* plan.c. Opens the plan of a structure without choosing or allocating tensors. Errors: as gb_lower; ENOMEM. */
 gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan **out, gb_error *err);
-/* Chooses the placement for p->have and p->keep: with caches kept, with caches as temporaries, with existing caches
+/* Chooses the placement for p->want, p->have and p->keep: with caches kept, with caches as temporaries, with existing caches
 ** dropped; the first that fits. Errors: EREFUSED, ENOMEM. */
 gb_status gb_plan_choose (gb_plan *p, gb_error *err);
 size_t gb_plan_budget (const gb_plan *p);
+/* Before any placement is chosen: scratch goes with the number of threads, which may have changed since the program was
+** written. */
+void gb_plan_follow_threads (gb_plan *p);
 /* gb_place, or what the program remembers of it; counted. */
-gb_status gb_plan_find_placement (gb_program *prog, const bool *have, const bool *keep, gb_placement **out, gb_error *err);
-/* Fills have, keep and choice for the values that exist now. */
+gb_status gb_plan_find_placement (gb_program *prog, gb_demand d, gb_placement **out, gb_error *err);
+/* Fills want, have and keep for the values that exist now, and chooses. */
 gb_status gb_plan_refresh (gb_plan *p, gb_error *err);
 
 /* run.c. Runs p->place; values of leaves that are bound otherwise and of outputs that the caller owns are in p->value already.

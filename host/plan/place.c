@@ -12,32 +12,27 @@ size_t gb_step_scratch (const gb_backend *be, const gb_step *s) {
   return c == NULL || c->scratch_bytes == NULL ? 0 : c->scratch_bytes(c->ud, &s->opaque);
 }
 
-static bool exists (const gb_lowered *low, const bool *have, int b) {
-  return low->buf[b].cls == GB_BUF_LEAF || have[b];
+static bool exists (const gb_lowered *low, gb_demand d, int b) {
+  return low->buf[b].cls == GB_BUF_LEAF || d.have[b];
 }
 
 /* A step runs where one of its results is needed and does not exist; then its operands are needed. */
-static void mark_steps (const gb_lowered *low, const bool *have, bool *need, bool *requested, gb_placement *p) {
-  for (int i = 0; i < low->nouts; i++) need[low->out[i]] = requested[low->out[i]] = true;
+static void mark_steps (const gb_lowered *low, gb_demand d, bool *need, gb_placement *p) {
+  for (int b = 0; b < low->nbufs; b++) need[b] = d.want[b];
   for (int s = low->nsteps - 1; s >= 0; s--) {
     const gb_step *st = &low->step[s];
     for (int i = 0; i < st->nout; i++)
-      if (need[st->out[i]] && !exists(low, have, st->out[i])) p->runs[s] = true;
+      if (need[st->out[i]] && !exists(low, d, st->out[i])) p->runs[s] = true;
     if (!p->runs[s]) continue;
     p->nrun++;
     for (int i = 0; i < st->nin; i++) need[st->in[i]] = true;
   }
 }
 
-typedef struct wants {
-  const bool *have, *keep;
-  bool *need, *requested;
-} wants;
-
-static gb_home home_of (const gb_lowered *low, const wants *w, int b) {
-  if (exists(low, w->have, b) || !w->need[b]) return GB_HOME_ARENA;
-  if (w->requested[b]) return GB_HOME_OUTPUT;
-  return low->buf[b].cls == GB_BUF_CACHE && w->keep[b] ? GB_HOME_CACHE : GB_HOME_ARENA;
+static gb_home home_of (const gb_lowered *low, gb_demand d, const bool *need, int b) {
+  if (exists(low, d, b) || !need[b]) return GB_HOME_ARENA;
+  if (d.want[b]) return GB_HOME_OUTPUT;
+  return low->buf[b].cls == GB_BUF_CACHE && d.keep[b] ? GB_HOME_CACHE : GB_HOME_ARENA;
 }
 
 static void touch (gb_life *l, int step) {
@@ -45,21 +40,21 @@ static void touch (gb_life *l, int step) {
   if (step > l->last) l->last = step;
 }
 
-static void find_lives (const gb_lowered *low, const wants *w, gb_placement *p) {
+static void find_lives (const gb_lowered *low, gb_demand d, const bool *need, gb_placement *p) {
   for (int b = 0; b < low->nbufs; b++) p->life[b] = (gb_life){.first = low->nsteps, .last = -1};
   for (int s = 0; s < low->nsteps; s++) {
     if (!p->runs[s]) continue;
     const gb_step *st = &low->step[s];
     for (int i = 0; i < st->nout; i++) {
       const int b = st->out[i];
-      p->write[b] = (unsigned char)home_of(low, w, b);
-      p->read[b] = exists(low, w->have, b) ? GB_HOME_VALUE : p->write[b];
+      p->write[b] = (unsigned char)home_of(low, d, need, b);
+      p->read[b] = exists(low, d, b) ? GB_HOME_VALUE : p->write[b];
       p->life[b].bytes = low->buf[b].bytes;
       touch(&p->life[b], s);
     }
     for (int i = 0; i < st->nin; i++) {
       const int b = st->in[i];
-      if (exists(low, w->have, b)) p->read[b] = GB_HOME_VALUE;
+      if (exists(low, d, b)) p->read[b] = GB_HOME_VALUE;
       else touch(&p->life[b], s);
     }
   }
@@ -103,22 +98,20 @@ static gb_placement *new_placement (const gb_lowered *low) {
   return NULL;
 }
 
-gb_status gb_place (const gb_lowered *low, const bool *have, const bool *keep, const size_t *scratch, gb_placement **out,
-                    gb_error *err) {
+gb_status gb_place (const gb_lowered *low, gb_demand d, const size_t *scratch, gb_placement **out, gb_error *err) {
   const size_t nb = (size_t)low->nbufs + 1, ns = (size_t)low->nsteps + 1;
   gb_placement *p = new_placement(low);
-  bool *marks = calloc(2 * nb, sizeof *marks);
+  bool *need = calloc(nb, sizeof *need);
   gb_life *life = calloc(nb + ns, sizeof *life);
   gb_status rc = GB_OK;
-  if (p == NULL || marks == NULL || life == NULL)
+  if (p == NULL || need == NULL || life == NULL)
     rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
   else {
-    const wants w = {.have = have, .keep = keep, .need = marks, .requested = marks + nb};
-    mark_steps(low, have, w.need, w.requested, p);
-    find_lives(low, &w, p);
+    mark_steps(low, d, need, p);
+    find_lives(low, d, need, p);
     rc = pack_arena(low, scratch, life, p, err);
   }
-  free(marks);
+  free(need);
   free(life);
   if (rc == GB_OK) {
     add_storages(low, p);

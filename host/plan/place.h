@@ -28,10 +28,12 @@ typedef struct gb_placement {
   size_t arena_bound;        /* the most arena bytes live in one step */
 } gb_placement;
 
-/* 'have[b]': buffer b's value exists. 'keep[b]': a cache gets storage of its own, else it is a temporary. 'scratch[s]': bytes
-** of step s. Depends on nothing else, so candidates do not depend on the budget. Errors: ENOMEM. */
-gb_status gb_place (const gb_lowered *low, const bool *have, const bool *keep, const size_t *scratch, gb_placement **out,
-                    gb_error *err);
+/* What is asked of a lowered graph, by buffer: it is wanted as a result; its value exists; it may be kept as a cache (else it
+** is a temporary). */
+typedef struct gb_demand { const bool *want, *have, *keep; } gb_demand;
+
+/* 'scratch[s]': bytes of step s. Depends on nothing else, so candidates do not depend on the budget. Errors: ENOMEM. */
+gb_status gb_place (const gb_lowered *low, gb_demand d, const size_t *scratch, gb_placement **out, gb_error *err);
 void gb_placement_unref (gb_placement *p);   /* NULL is fine */
 
 /* Bytes the backend's fold, opaque op or registered call asks for in step 's'. */

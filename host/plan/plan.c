@@ -59,6 +59,7 @@ static gb_status find_program (gb_graph *g, uint64_t structure, size_t nnodes, s
 
 static bool alloc_tables (gb_plan *p) {
   const size_t nb = (size_t)p->prog->low->nbufs + 1;
+  p->want = calloc(nb, sizeof *p->want);
   p->have = calloc(nb, sizeof *p->have);
   p->keep = calloc(nb, sizeof *p->keep);
   p->depends = calloc(nb, sizeof *p->depends);
@@ -68,7 +69,7 @@ static bool alloc_tables (gb_plan *p) {
   p->in = calloc((size_t)p->prog->widest_in + 1, sizeof *p->in);
   p->to = calloc((size_t)p->prog->widest_out + 1, sizeof *p->to);
   p->constant = calloc((size_t)p->prog->most_constants + 1, sizeof *p->constant);
-  return p->have != NULL && p->keep != NULL && p->depends != NULL && p->value != NULL && p->read != NULL && p->write != NULL &&
+  return p->want != NULL && p->have != NULL && p->keep != NULL && p->depends != NULL && p->value != NULL && p->read != NULL && p->write != NULL &&
          p->in != NULL && p->to != NULL && p->constant != NULL;
 }
 
@@ -104,6 +105,7 @@ void gb_plan_free (gb_plan *p) {
   free(p->row);
   free(p->bound);
   free(p->binding);
+  free(p->want);
   free(p->have);
   free(p->keep);
   free(p->depends);
@@ -123,17 +125,16 @@ typedef struct candidate {
   size_t held, need;         /* need = peak + held */
 } candidate;
 
-gb_status gb_plan_find_placement (gb_program *prog, const bool *have, const bool *keep, gb_placement **out,
-                                  gb_error *err) {
+gb_status gb_plan_find_placement (gb_program *prog, gb_demand d, gb_placement **out, gb_error *err) {
   const size_t n = (size_t)prog->low->nbufs;
-  const uint64_t key = gb_hash_bytes(gb_hash_bytes(1, have, n), keep, n);
+  const uint64_t key = gb_hash_bytes(gb_hash_bytes(gb_hash_bytes(1, d.want, n), d.have, n), d.keep, n);
   for (int i = 0; i < GB_PLACEMENTS; i++)
     if (prog->placed[i].place != NULL && prog->placed[i].key == key) {
       *out = prog->placed[i].place;
       (*out)->refs++;
       return GB_OK;
     }
-  GB_TRY(gb_place(prog->low, have, keep, prog->scratch, out, err));
+  GB_TRY(gb_place(prog->low, d, prog->scratch, out, err));
   const int at = prog->next_place++ % GB_PLACEMENTS;
   gb_placement_unref(prog->placed[at].place);
   prog->placed[at].key = key;
@@ -147,7 +148,7 @@ static bool droppable (const gb_plan *p, int b) {
 }
 
 static gb_status try_candidate (gb_plan *p, const bool *have, const bool *keep, candidate *c, gb_error *err) {
-  GB_TRY(gb_plan_find_placement(p->prog, have, keep, &c->place, err));
+  GB_TRY(gb_plan_find_placement(p->prog, (gb_demand){p->want, have, keep}, &c->place, err));
   c->held = 0;
   for (int b = 0; b < p->prog->low->nbufs; b++)
     if (c->place->read[b] == GB_HOME_VALUE && droppable(p, b))
@@ -218,9 +219,22 @@ static bool collect (gb_plan *p, size_t bytes) {
   return true;
 }
 
+void gb_plan_follow_threads (gb_plan *p) {
+  gb_program *prog = p->prog;
+  const int threads = gb_pool_threads(p->graph->backend->pool);
+  if (prog->threads == threads) return;
+  prog->threads = threads;
+  for (int s = 0; s < prog->low->nsteps; s++) prog->scratch[s] = gb_step_scratch(p->graph->backend, &prog->low->step[s]);
+  for (int i = 0; i < GB_PLACEMENTS; i++) {
+    gb_placement_unref(prog->placed[i].place);
+    prog->placed[i].place = NULL;
+  }
+}
+
 gb_status gb_plan_choose (gb_plan *p, gb_error *err) {
   candidate c[3] = {{0}};
   const candidate *chosen;
+  gb_plan_follow_threads(p);
   gb_placement_unref(p->place);
   p->place = NULL;
   gb_status rc = choose_among(p, c, &chosen, err);
@@ -242,9 +256,12 @@ gb_status gb_plan_choose (gb_plan *p, gb_error *err) {
 
 static void look_up_values (gb_plan *p) {
   for (int b = 0; b < p->prog->low->nbufs; b++) {
+    p->want[b] = false;
     p->have[b] = gb_plan_has_value(p, b);
     p->keep[b] = true;
   }
+  for (size_t i = 0; i < p->nouts; i++)
+    if (!gb_node_has_value(p->out[i])) p->want[p->prog->low->out[i]] = true;
 }
 
 gb_status gb_plan_refresh (gb_plan *p, gb_error *err) {

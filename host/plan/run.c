@@ -29,13 +29,13 @@ static gb_status bind_value (gb_plan *p, int b, gb_error *err) {
   return GB_OK;
 }
 
-/* What running steps read and requested leaves and values. */
+/* What running steps read, and wanted leaves and values. */
 static gb_status bind_values (gb_plan *p, gb_error *err) {
   const gb_lowered *low = p->prog->low;
   for (int b = 0; b < low->nbufs; b++)
     if (p->place->read[b] == GB_HOME_VALUE) GB_TRY(bind_value(p, b, err));
   for (int i = 0; i < low->nouts; i++)
-    if (p->place->write[low->out[i]] != GB_HOME_OUTPUT) GB_TRY(bind_value(p, low->out[i], err));
+    if (p->want[low->out[i]] && p->place->write[low->out[i]] != GB_HOME_OUTPUT) GB_TRY(bind_value(p, low->out[i], err));
   return GB_OK;
 }
 
@@ -233,17 +233,20 @@ static gb_status run_steps (gb_plan *p, void *arena, gb_error *err) {
   return p->graph->backend->ops->sync == NULL ? GB_OK : p->graph->backend->ops->sync(p->graph->backend, err);
 }
 
-/* A requested node that is not the source of its buffer (an output picked from several, a view of a leaf) shares it. */
+/* A requested node that is not the source of its buffer (an output picked from several, a view of a leaf) shares it. What had
+** a value keeps it, and is no longer droppable. */
 static void store_values (gb_plan *p) {
   const gb_lowered *low = p->prog->low;
   for (int i = 0; i < low->nouts; i++) {
     const int b = low->out[i];
     const gb_buf *buf = &low->buf[b];
-    if (gb_plan_value(p, b)->tensor.storage == NULL && buf->cls != GB_BUF_LEAF) set_value(p, b);
-    gb_cache_pin(p->graph, p->node[buf->source], buf->output);
-    if (gb_node_has_value(p->out[i])) continue;
-    p->out[i]->out[0].tensor = gb_tensor_ref(&p->value[b]);
-    p->out[i]->depth = 0;
+    gb_node *source = p->node[buf->source], *out = p->out[i];
+    if (p->want[b] && buf->cls != GB_BUF_LEAF && gb_plan_value(p, b)->tensor.storage == NULL) set_value(p, b);
+    gb_cache_pin(p->graph, source, buf->output);
+    if (gb_node_has_value(out)) continue;
+    out->out[0].tensor = gb_tensor_ref(&p->value[b]);
+    out->out[0].arithmetic = p->prog->arithmetic[b];
+    out->depth = 0;
   }
 }
 

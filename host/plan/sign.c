@@ -36,8 +36,9 @@ static void sign_ins (signer *s, const gb_ins *i) {
   uint64_t h = gb_hash_u64((uint64_t)i->kind << 32 | (uint64_t)i->op, (uint64_t)i->profile << 32 | (uint64_t)i->monoid);
   h = gb_hash_u64(h, (uint64_t)i->order << 32 | (uint64_t)i->dalpha);
   h = gb_hash_u64(gb_hash_u64(gb_hash_u64(h, of_value(s, i->a)), of_value(s, i->b)), of_value(s, i->c));
-  if (i->kind == GB_INS_BIND) h = gb_hash_u64(h, 7);
-  else h = gb_hash_u64(gb_hash_u64(gb_hash_u64(h, of_operand(s, i->x)), of_operand(s, i->y)), of_operand(s, i->w));
+  if (i->kind == GB_INS_LOAD) h = gb_hash_u64(h, of_operand(s, i->x));
+  if (i->kind == GB_INS_SQDIST || i->kind == GB_INS_DOT)
+    h = gb_hash_u64(gb_hash_u64(gb_hash_u64(h, of_operand(s, i->x)), of_operand(s, i->y)), of_operand(s, i->w));
   h = gb_hash_f64(gb_hash_f64(gb_hash_u64(h, of_axis(f, i->axis)), i->f), i->g);
   h = gb_hash_u64(gb_hash_u64(h, i->seed[0]), i->seed[1]);
   s->value[i->dst] = i->kind == GB_INS_ACC ? gb_hash_u64(h, s->loops) : h;

@@ -126,7 +126,9 @@ static double worst (const cg *s, bool running) {
   double largest = 0;
   for (size_t c = 0; c < s->r; c++) {
     if (running && s->state[c] != RUNNING) continue;
-    const double ratio = s->bound[c] > 0 ? sqrt(s->rr[c] / s->bound[c]) * s->o->tol : s->rr[c] > 0 ? INFINITY : 0;
+    const double ratio = s->bound[c] > 0 ? sqrt(s->rr[c] / s->bound[c]) * s->o->tol
+                         : s->rr[c] > 0  ? INFINITY
+                                         : 0;
     if (!(ratio <= largest)) largest = ratio;
   }
   return largest;
@@ -160,8 +162,8 @@ static gb_status iterate (cg *s, gb_error *err) {
   return GB_OK;
 }
 
-gb_status gb_cg_columns (gb_product *a, const gb_cg_options *o, const double *b, bool guess, double *x, double *residual,
-                         gb_cg_trace *trace, gb_cg_info *info, gb_error *err) {
+gb_status gb_cg_columns (gb_product *a, const gb_cg_options *o, const double *b, bool guess, double *x,
+                         double *residual, gb_cg_trace *trace, gb_cg_info *info, gb_error *err) {
   if (!(o->tol > 0)) return gb_fail(err, GB_EOPTION, "tol: expected a positive number, got %g", o->tol);
   const double started = gb_clock();
   cg s = {.a = a, .o = o, .trace = trace, .n = a->n, .r = a->r, .b = b, .x = x, .res = residual};
@@ -194,7 +196,8 @@ gb_status gb_cg_columns (gb_product *a, const gb_cg_options *o, const double *b,
 
 /* ---- solutions as leaves ---- */
 
-/* Steps whose coefficients are kept: the tridiagonal matrix of the first ones is a Lanczos matrix all the same. */
+/* Steps whose coefficients are kept: the tridiagonal matrix of the first ones is a Lanczos matrix all the
+** same. */
 #define TRACED 1000
 
 size_t gb_cg_trace_bytes (const gb_cg_options *o, size_t r) {
@@ -232,7 +235,8 @@ static gb_status solve_in (gb_product *a, gb_node *b, const gb_cg_options *o, do
   return gb_leaf_doubles(b->graph, gb_node_shape(b), gb_node_dtype(b), solution, "", x, err);
 }
 
-gb_status gb_solve_cg (gb_node *a, gb_node *b, const gb_cg_options *o, gb_node **x, gb_cg_info *info, gb_error *err) {
+gb_status gb_solve_cg (gb_node *a, gb_node *b, const gb_cg_options *o, gb_node **x, gb_cg_info *info,
+                       gb_error *err) {
   GB_TRY(check_sides(a, b, "right-hand side", err));
   if (o->x0 != NULL && !gb_shape_equal(gb_node_shape(o->x0), gb_node_shape(b)))
     return gb_fail(err, GB_ESHAPE, "x0: expected the shape of the right-hand side");

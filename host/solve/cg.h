@@ -1,10 +1,10 @@
-/* cg.h - conjugate gradients for A X = B with a lazy symmetric positive definite A and many right-hand sides at once.
+/* cg.h - conjugate gradients for A X = B with a lazy symmetric positive definite A, many columns at once.
 ** Source: Saad (2003), Iterative Methods for Sparse Linear Systems, algorithm 9.1.
-** Cost: one product with A, 3 vector passes and one preconditioner a step; 5 n r doubles of workspace.
+** Cost: one product with A, 3 vector passes and one preconditioner a step; 6 n r doubles of workspace.
 **
-** Columns stop one by one, also where one breaks down; what a column does never depends on the others. When the recursion says that all have
-** converged, the residual is computed anew from A; where it is not small enough the iteration restarts from it. Only
-** recomputed residuals are reported. */
+** Columns stop one by one, also where one breaks down; what a column does never depends on the others.
+** When the recursion says that all have converged, the residual is computed anew from A; where it is not
+** small enough the iteration restarts from it. Only recomputed residuals are reported. */
 #ifndef GB_SOLVE_CG_H
 #define GB_SOLVE_CG_H
 
@@ -34,21 +34,22 @@ typedef struct gb_cg_info {
   bool converged;
   gb_cg_reason reason;
   int iterations;
-  double residual;                 /* largest |b - A x| / |b| over the columns, recomputed from the returned x */
-  double condition;                /* of the preconditioned matrix, estimated from below by the first column's steps */
+  double residual;  /* largest |b - A x| / |b| over the columns, recomputed from the returned x */
+  double condition; /* of the preconditioned matrix, estimated from below by the first column's steps */
   double seconds;
   size_t bytes;                    /* workspace */
 } gb_cg_info;
 
-/* Not converging is not an error: it stands in '*info'. x: counted, a leaf of b's shape and dtype; b (n) or (n, r).
-** Errors: ESHAPE, EDTYPE, EOPTION, EREFUSED, ENOMEM, EINTR. */
-gb_status gb_solve_cg (gb_node *a, gb_node *b, const gb_cg_options *o, gb_node **x, gb_cg_info *info, gb_error *err);
+/* Not converging is not an error: it stands in '*info'. x: counted, a leaf of b's shape and dtype; b (n)
+** or (n, r). Errors: ESHAPE, EDTYPE, EOPTION, EREFUSED, ENOMEM, EINTR. */
+gb_status gb_solve_cg (gb_node *a, gb_node *b, const gb_cg_options *o, gb_node **x, gb_cg_info *info,
+                       gb_error *err);
 
 /* sum(u * (b - A x)), lazy; b, x, u (n) or (n, r). */
 gb_status gb_residual_form (gb_node *a, gb_node *b, gb_node *x, gb_node *u, gb_node **out, gb_error *err);
 
-/* For a solution x of A x = b and a cotangent g of x: a lazy scalar whose gradient in A and b is that of <g, x>. With
-** u = A^-1 g, found by another solve, it is sum(u * (b - A x)), u and x constant. */
+/* For a solution x of A x = b and a cotangent g of x: a lazy scalar whose gradient in A and b is that of
+** <g, x>. With u = A^-1 g, found by another solve, it is sum(u * (b - A x)), u and x constant. */
 gb_status gb_solve_cg_grad (gb_node *a, gb_node *b, gb_node *x, gb_node *g, const gb_cg_options *o,
                             gb_node **surrogate, gb_cg_info *info, gb_error *err);
 
@@ -63,9 +64,9 @@ typedef struct gb_cg_trace {
 size_t gb_cg_trace_bytes (const gb_cg_options *o, size_t r);
 gb_cg_trace gb_cg_trace_bind (const gb_cg_options *o, size_t r, void *memory);
 
-/* The loop beneath: b, x, residual (n, r) doubles, rows of columns; x is the first guess where 'guess', and the result.
-** 'residual' gets b - A x, recomputed. 'trace' may be NULL: then no condition. */
-gb_status gb_cg_columns (gb_product *a, const gb_cg_options *o, const double *b, bool guess, double *x, double *residual,
-                         gb_cg_trace *trace, gb_cg_info *info, gb_error *err);
+/* The loop beneath: b, x, residual (n, r) doubles, rows of columns; x is the first guess where 'guess',
+** and the result. 'residual' gets b - A x, recomputed. 'trace' may be NULL: then no condition. */
+gb_status gb_cg_columns (gb_product *a, const gb_cg_options *o, const double *b, bool guess, double *x,
+                         double *residual, gb_cg_trace *trace, gb_cg_info *info, gb_error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* columns.h - dense columns (n, r), row-major doubles: the vector operations of the solvers.
-** Sums are over blocks of 256 rows in order, one chain a column, so a column's result never depends on the others. */
+/* columns.h - dense columns (n, r), row-major doubles: the vector operations of the solvers. Sums are over
+** blocks of 256 rows in order, one chain a column, so a column's result never depends on the others. */
 #ifndef GB_SOLVE_COLUMNS_H
 #define GB_SOLVE_COLUMNS_H
 

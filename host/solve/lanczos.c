@@ -179,7 +179,8 @@ static gb_status extend (basis *b, gb_lanczos_info *info, gb_error *err) {
   double norm;
   gb_columns_dot(n, 1, b->w, b->w, &norm);
   norm = sqrt(norm);
-  if (!(norm > 0)) return gb_fail(err, isnan(norm) ? GB_ENAN : GB_EOPTION, "the first vector has norm %g", norm);
+  if (!(norm > 0))
+    return gb_fail(err, isnan(norm) ? GB_ENAN : GB_EOPTION, "the first vector has norm %g", norm);
   double largest = 0;
   while (b->done < b->steps) {
     if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
@@ -204,7 +205,8 @@ static gb_status extend (basis *b, gb_lanczos_info *info, gb_error *err) {
 static gb_status basis_leaves (const basis *b, gb_node **q, gb_node **t, gb_error *err) {
   gb_graph *g = b->a.graph;
   gb_ledger *l = &g->backend->ledger;
-  const gb_shape qs = gb_shape_of(2, (size_t[]){b->a.n, b->done}), ts = gb_shape_of(2, (size_t[]){b->done, b->done});
+  const gb_shape qs = gb_shape_of(2, (size_t[]){b->a.n, b->done}),
+                 ts = gb_shape_of(2, (size_t[]){b->done, b->done});
   gb_tensor qv = {0}, tv = {0};
   gb_status st = gb_tensor_new(l, b->a.dtype, &qs, GB_MEM_TENSOR, g->where, "", &qv, err);
   if (st == GB_OK) st = gb_tensor_new(l, b->a.dtype, &ts, GB_MEM_TENSOR, g->where, "", &tv, err);
@@ -240,8 +242,8 @@ gb_status gb_lanczos (gb_node *a, gb_node *q, size_t steps, gb_node **out, gb_no
   if (gb_node_shape(q)->ndim != 1 || gb_node_shape(q)->dim[0] != n)
     st = gb_fail(err, GB_ESHAPE, "lanczos: expected a first vector of %zu entries", n);
   if (st == GB_OK)
-    st = gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, (b.steps * (n + 2) + 2 * n) * sizeof(double), "", "lanczos", &memory,
-                         err);
+    st = gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, (b.steps * (n + 2) + 2 * n) * sizeof(double), "",
+                         "lanczos", &memory, err);
   if (st == GB_OK) {
     b.v = memory, b.w = b.v + b.steps * n, b.q = b.w + n, b.d = b.q + n, b.e = b.d + b.steps;
     st = gb_node_doubles(q, b.w, err);

@@ -1,8 +1,8 @@
 /* marginal.c - one joint solve of b and the probes; the gradient as sum(C * (A D)) with constant C and D.
 **
-** d(b' A^-1 b) = 2 alpha' db - alpha' dA alpha and d(log det A) = tr(A^-1 dA) = E u' dA w for u = A^-1 z, w = P^-1 z and
-** probes z of covariance P. So the surrogate is 2 sum(alpha * b) + sum(C * (A D)) with D = [alpha, w_1, ...] and
-** C = [-alpha, u_1 / probes, ...]. */
+** d(b' A^-1 b) = 2 alpha' db - alpha' dA alpha and d(log det A) = tr(A^-1 dA) = E u' dA w for u = A^-1 z,
+** w = P^-1 z and probes z of covariance P. So the surrogate is 2 sum(alpha * b) + sum(C * (A D)) with D =
+** [alpha, w_1, ...] and C = [-alpha, u_1 / probes, ...]. */
 #include "solve/marginal.h"
 
 #include <math.h>
@@ -15,8 +15,8 @@ void gb_marginal_clear (gb_marginal *m) {
   *m = (gb_marginal){0};
 }
 
-/* Scales the probes in columns 1 .. to z' P^-1 z = n: directions keep their law and lengths lose their spread.
-** 'w' gets P^-1 of all columns. */
+/* Scales the probes in columns 1 .. to z' P^-1 z = n: directions keep their law and lengths lose their
+** spread. 'w' gets P^-1 of all columns. */
 static void normalise (const gb_precond *p, size_t n, size_t r, double *b, double *w, double *norm) {
   gb_precond_apply(p, n, r, b, w);
   gb_columns_dot(n, r, b, w, norm);
@@ -36,8 +36,8 @@ static void constants (size_t n, size_t r, double *x, double *w) {
   }
 }
 
-static gb_status build_surrogate (gb_node *a, gb_node *b, gb_node *alpha, gb_node *c, gb_node *d, gb_node **out,
-                                  gb_error *err) {
+static gb_status build_surrogate (gb_node *a, gb_node *b, gb_node *alpha, gb_node *c, gb_node *d,
+                                  gb_node **out, gb_error *err) {
   gb_node *ad = NULL, *cad = NULL, *trace = NULL, *ab = NULL, *dot = NULL, *twice = NULL;
   gb_status st = gb_matmul(a, d, &ad, err);
   if (st == GB_OK) st = gb_map2(GB_OP_MUL, c, ad, &cad, err);
@@ -69,10 +69,11 @@ static gb_status results (gb_node *a, gb_node *b, size_t n, size_t r, double *x,
   return st;
 }
 
-static gb_status marginal_in (gb_product *p, gb_node *a, gb_node *b, const gb_logdet_options *o, double *memory,
-                              gb_marginal *m, gb_error *err) {
+static gb_status marginal_in (gb_product *p, gb_node *a, gb_node *b, const gb_logdet_options *o,
+                              double *memory, gb_marginal *m, gb_error *err) {
   const size_t n = p->n, r = p->r, nr = n * r;
-  double *rhs = memory, *x = memory + nr, *residual = memory + 2 * nr, *w = memory + 3 * nr, *small = memory + 4 * nr;
+  double *rhs = memory, *x = memory + nr, *residual = memory + 2 * nr, *w = memory + 3 * nr,
+         *small = memory + 4 * nr;
   gb_cg_trace trace = gb_cg_trace_bind(&o->cg, r, small + r);
   GB_TRY(gb_node_doubles(b, residual, err));
   for (size_t c = 1; c < r; c++) gb_precond_sample(o->cg.precond, o->seed, n, r, c, rhs);
@@ -98,8 +99,10 @@ gb_status gb_marginal_cg (gb_node *a, gb_node *b, const gb_logdet_options *o, gb
   if (gb_node_shape(b)->ndim != 1 || gb_node_shape(b)->dim[0] != p.n || p.n == 0)
     st = gb_fail(err, GB_ESHAPE, "expected a right-hand side of %zu entries, at least 1", p.n);
   if (st == GB_OK && gb_node_dtype(b) != p.dtype)
-    st = gb_fail(err, GB_EDTYPE, "dtypes differ: %s and %s", gb_dtype_name(p.dtype), gb_dtype_name(gb_node_dtype(b)));
-  if (st == GB_OK) st = gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, bytes, "", "marginal likelihood", &memory, err);
+    st = gb_fail(err, GB_EDTYPE, "dtypes differ: %s and %s", gb_dtype_name(p.dtype),
+                 gb_dtype_name(gb_node_dtype(b)));
+  if (st == GB_OK)
+    st = gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, bytes, "", "marginal likelihood", &memory, err);
   if (st == GB_OK) st = marginal_in(&p, a, b, o, memory, m, err);
   m->logdet.cg.bytes += bytes;
   gb_ledger_free(ledger, memory);

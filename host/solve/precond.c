@@ -1,5 +1,5 @@
-/* precond.c - partial pivoted Cholesky with Woodbury's formula, and the diagonal. Blocks of rows, and rows of L', are
-** tasks; an interrupt leaves garbage behind, and the solver that called polls for it. */
+/* precond.c - partial pivoted Cholesky with Woodbury's formula, and the diagonal. Blocks of rows, and rows
+** of L', are tasks; an interrupt leaves garbage behind, and the solver that called polls for it. */
 #include "solve/precond.h"
 
 #include <math.h>
@@ -18,7 +18,8 @@ static size_t blocks (size_t n, size_t side) { return (n + side - 1) / side; }
 static size_t extent (size_t n, size_t from, size_t side) { return n - from < side ? n - from : side; }
 
 static gb_status take (gb_precond *p, size_t count, double **out, gb_error *err) {
-  return gb_ledger_alloc(p->ledger, GB_MEM_WORKSPACE, count * sizeof **out, "", "preconditioner", (void **)out, err);
+  return gb_ledger_alloc(p->ledger, GB_MEM_WORKSPACE, count * sizeof **out, "", "preconditioner",
+                         (void **)out, err);
 }
 
 void gb_precond_clear (gb_precond *p) {
@@ -110,8 +111,10 @@ static double sum_of (const double *d, size_t n) {
 static gb_status factor_rows (gb_precond *p, gb_node *k, size_t rank, double tol, double *d, gb_error *err) {
   GB_TRY(read_diagonal(k, d, err));
   for (size_t i = 0; i < p->n; i++) {
-    if (!isfinite(d[i])) return gb_fail(err, GB_ENAN, "diagonal entry %zu of the kernel matrix is %g", i + 1, d[i]);
-    if (d[i] < 0) return gb_fail(err, GB_ENOTPD, "diagonal entry %zu of the kernel matrix is %g", i + 1, d[i]);
+    if (!isfinite(d[i]))
+      return gb_fail(err, GB_ENAN, "diagonal entry %zu of the kernel matrix is %g", i + 1, d[i]);
+    if (d[i] < 0)
+      return gb_fail(err, GB_ENOTPD, "diagonal entry %zu of the kernel matrix is %g", i + 1, d[i]);
   }
   const double trace = sum_of(d, p->n);
   p->trace_left = trace > 0 ? 1 : 0;
@@ -133,13 +136,15 @@ static gb_status factor_small (gb_precond *p, gb_error *err) {
     gb_blas_syrk_lower(GB_F64, false, k, extent(p->n, i, GB_BLOCK), 1, p->lt + i, p->n, p->c, k);
   for (size_t i = 0; i < k; i++) p->c[i * k + i] += p->noise;
   const size_t minor = k == 0 ? 0 : gb_lapack_potrf(GB_F64, k, p->c, k);
-  if (minor != 0) return gb_fail(err, GB_ENOTPD, "preconditioner: noise %g is too small for rank %zu", p->noise, k);
+  if (minor != 0)
+    return gb_fail(err, GB_ENOTPD, "preconditioner: noise %g is too small for rank %zu", p->noise, k);
   p->logdet = (double)(p->n - k) * log(p->noise);
   for (size_t i = 0; i < k; i++) p->logdet += 2 * log(p->c[i * k + i]);
   return GB_OK;
 }
 
-gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, double noise, size_t rank, double tol, gb_error *err) {
+gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, double noise, size_t rank, double tol,
+                                       gb_error *err) {
   GB_TRY(start(p, k, err));
   if (!(noise > 0)) return gb_fail(err, GB_EOPTION, "noise: expected a positive number, got %g", noise);
   p->noise = noise;
@@ -161,7 +166,8 @@ gb_status gb_precond_jacobi (gb_precond *p, gb_node *a, gb_error *err) {
   gb_status st = take(p, p->n, &p->d, err);
   if (st == GB_OK) st = read_diagonal(a, p->d, err);
   for (size_t i = 0; st == GB_OK && i < p->n; i++) {
-    if (!(p->d[i] > 0)) st = gb_fail(err, GB_ENOTPD, "diagonal entry %zu is %g, expected above 0", i + 1, p->d[i]);
+    if (!(p->d[i] > 0))
+      st = gb_fail(err, GB_ENOTPD, "diagonal entry %zu is %g, expected above 0", i + 1, p->d[i]);
     else p->logdet += log(p->d[i]);
   }
   if (st != GB_OK) gb_precond_clear(p);
@@ -203,7 +209,8 @@ static void subtract_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   memset(sum, 0, sizeof sum);
   for (size_t m = 0; m < p->rank; m++)
     for (size_t i = 0; i < rows; i++)
-      for (size_t c = 0; c < q->w; c++) sum[i * WIDTH + c] += p->work[m * WIDTH + c] * p->lt[m * p->n + i0 + i];
+      for (size_t c = 0; c < q->w; c++)
+        sum[i * WIDTH + c] += p->work[m * WIDTH + c] * p->lt[m * p->n + i0 + i];
   for (size_t i = 0; i < rows; i++)
     for (size_t c = 0; c < q->w; c++) {
       const size_t at = (i0 + i) * q->r + q->c0 + c;

@@ -1,6 +1,7 @@
-/* precond.h - preconditioners for A = K + noise I: a matrix P near A with a cheap inverse, determinant and root.
-** Source: Gardner, Pleiss, Bindel, Weinberger & Wilson (2018), GPyTorch: Blackbox matrix-matrix Gaussian process
-** inference; Harbrecht, Peters & Schneider (2012), On the low-rank approximation by the pivoted Cholesky decomposition. */
+/* precond.h - preconditioners for A = K + noise I: P near A with a cheap inverse, determinant and root.
+** Source: Gardner, Pleiss, Bindel, Weinberger & Wilson (2018), GPyTorch: Blackbox matrix-matrix
+** Gaussian process inference; Harbrecht, Peters & Schneider (2012), On the low-rank approximation by the
+** pivoted Cholesky decomposition. */
 #ifndef GB_SOLVE_PRECOND_H
 #define GB_SOLVE_PRECOND_H
 
@@ -19,11 +20,13 @@ typedef struct gb_precond {
   double trace_left;               /* trace(K - L L') / trace(K) */
 } gb_precond;
 
-/* P = L L' + noise I with L the partial Cholesky factor of K (n, n), pivoted on the largest diagonal entry left; stops
-** early where less than 'tol' of the trace is left. Needs the diagonal and 'rank' rows of K, never K. noise > 0.
-** Cost: rank rows of K and n rank^2 flops; n rank doubles. Errors: EOPTION, ESHAPE, ENOMEM, ENAN, ENOTPD (negative
-** diagonal, or noise so small that the inner system is singular), EINTR. On failure '*p' is clear. */
-gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, double noise, size_t rank, double tol, gb_error *err);
+/* P = L L' + noise I with L the partial Cholesky factor of K (n, n), pivoted on the largest diagonal entry
+** left; stops early where less than 'tol' of the trace is left. Needs the diagonal and 'rank' rows of K,
+** never K. noise > 0. Cost: rank rows of K and n rank^2 flops; n rank doubles. Errors: EOPTION, ESHAPE,
+** ENOMEM, ENAN, ENOTPD (negative diagonal, or noise so small that the inner system is singular), EINTR. On
+** failure '*p' is clear. */
+gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, double noise, size_t rank, double tol,
+                                       gb_error *err);
 
 /* P = diag(A). Errors: as above; ENOTPD names a diagonal entry that is not positive. */
 gb_status gb_precond_jacobi (gb_precond *p, gb_node *a, gb_error *err);

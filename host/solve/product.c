@@ -9,7 +9,8 @@ static gb_status check_matrix (gb_node *a, gb_error *err) {
   if (s->ndim != 2 || s->dim[0] != s->dim[1])
     return gb_fail(err, GB_ESHAPE, "expected a square matrix, got %s", gb_node_text(a, text));
   if (gb_node_dtype(a) != GB_F64 && gb_node_dtype(a) != GB_F32)
-    return gb_fail(err, GB_EDTYPE, "expected a matrix of f64 or f32, got %s", gb_dtype_name(gb_node_dtype(a)));
+    return gb_fail(err, GB_EDTYPE, "expected a matrix of f64 or f32, got %s",
+                   gb_dtype_name(gb_node_dtype(a)));
   return GB_OK;
 }
 
@@ -23,7 +24,8 @@ gb_status gb_product_init (gb_product *p, gb_node *a, size_t r, gb_error *err) {
   if (st == GB_OK) st = gb_matmul(a, p->x, &p->y, err);
   if (st == GB_OK) st = gb_plan_new(p->graph, 1, &p->y, NULL, &p->plan, err);
   if (st == GB_OK)
-    st = gb_tensor_new(&p->graph->backend->ledger, p->dtype, &s, GB_MEM_WORKSPACE, "", "columns of a solver", &p->in, err);
+    st = gb_tensor_new(&p->graph->backend->ledger, p->dtype, &s, GB_MEM_WORKSPACE, "", "columns of a solver",
+                       &p->in, err);
   if (st != GB_OK) gb_product_clear(p);
   return st;
 }
