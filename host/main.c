@@ -1,4 +1,5 @@
-/* main.c - the interpreter: a drop-in for 'lua' with the Gibbous library inside, the prompt, and a few sub-commands. */
+/* main.c - the interpreter: a drop-in for 'lua' with the Gibbous library inside, the prompt, and a few
+** sub-commands. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,9 @@
 #define EXIT_INTERRUPTED 130
 
 static void usage (const char *bad) {
-  if (bad != NULL) fprintf(stderr, PROGRAM ": %s '%s'\n", bad[1] == 'e' || bad[1] == 'l' ? "needs argument after" : "unrecognized option", bad);
+  if (bad != NULL)
+    fprintf(stderr, PROGRAM ": %s '%s'\n",
+            bad[1] == 'e' || bad[1] == 'l' ? "needs argument after" : "unrecognized option", bad);
   fputs("usage: " PROGRAM " [options] [script [args]]\n"
         "       " PROGRAM " run script [args] | doctor | env | help | version\n"
         "  -e stat   execute string 'stat'\n"
@@ -141,12 +144,13 @@ static int run_init (lua_State *L) {
   for (int i = 0; i < 2; i++) {
     const char *init = getenv(names[i]);
     if (init == NULL) continue;
-    return init[0] == '@' ? run_file(L, init + 1) : run_string(L, init, i == 0 ? "=LUA_INIT_5_4" : "=LUA_INIT");
+    return init[0] == '@' ? run_file(L, init + 1)
+                          : run_string(L, init, i == 0 ? "=LUA_INIT_5_4" : "=LUA_INIT");
   }
   return LUA_OK;
 }
 
-/* ---- sub-commands ------------------------------------------------------------------------------------------------------- */
+/* ---- sub-commands -------------------------------------------------------------------------------------- */
 
 static bool is_command (const char *word) {
   static const char *const commands[] = {"doctor", "env", "help", "version", NULL};
@@ -168,7 +172,7 @@ static int run_command (lua_State *L, const char *name) {
   return lua_toboolean(L, -1) ? LUA_OK : LUA_ERRRUN;
 }
 
-/* ---- all of it, in protected mode ---------------------------------------------------------------------------------------- */
+/* ---- all of it, in protected mode ---------------------------------------------------------------------- */
 
 static void open_libraries (lua_State *L, bool ignore_environment) {
   if (ignore_environment) {

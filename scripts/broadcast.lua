@@ -19,12 +19,11 @@ print(plan:explain())
 
 local function MiB(bytes) return bytes / 2 ^ 20 end
 local start <const> = gb.clock()
-z:eval()
+plan:run()                                                             -- what z:eval() would do
 local seconds <const> = gb.clock() - start
-local memory <const> = gb.memory.report()
 print(("\n%d x %d pairs, %d right-hand sides: %.2f s, %.2e pairs/s"):format(n, n, 4, seconds, n * n / seconds))
 print(("predicted peak %.2f MiB, measured %.2f MiB; stored whole, K alone would take %.0f MiB"):format(
-  MiB(plan.peak), MiB(memory.last), MiB(4.0 * n * n)))
+  MiB(plan.peak), MiB(plan:stats().measured), MiB(4.0 * n * n)))
 
 -- Asked for whole, it is refused before a byte is allocated, with the smallest budget that would do.
 local ok <const>, err <const> = pcall(function() return (K + 1):eval() end)

@@ -65,6 +65,26 @@ describe("gb.memory", function()
     assert.is_true(most <= limit)
   end)
 
+  it("keeps finalizers out of the core while it runs", function()
+    settle()
+    local attempts, refused = 0, 0
+    local function trap()
+      setmetatable({}, {__gc = function()
+        attempts = attempts + 1
+        local ok <const>, err <const> = pcall(function() return (gb.ones(3) + 1):sum():item() end)
+        if not ok and err.code == "internal" then refused = refused + 1 end
+      end})
+    end
+    local old <const> = gb.memory.limit(core.live() + 100000)
+    collectgarbage "stop"                               -- so that the collection is the one before the refusal
+    trap()
+    assert.is_false((pcall(function() return gb.rand(50000, {seed = 1}):eval() end)))
+    collectgarbage "restart"
+    gb.memory.limit(old)
+    assert.is_true(attempts > 0 and refused == attempts, ("%d of %d"):format(refused, attempts))
+    near(6, (gb.ones(3) + 1):sum(), 0)
+  end)
+
   it("leaves collectgarbage('stop') its meaning until memory runs out", function()
     settle()
     collectgarbage "stop"

@@ -96,11 +96,12 @@ describe("a model solved by conjugate gradients", function()
   end)
 
   it("estimates the log marginal likelihood and its gradient", function()
-    local a <const>, c <const> = model "direct":condition(x, y), model(solver):condition(x, y)
-    near(a:log_marginal_likelihood(), c:log_marginal_likelihood(), 5e-3)
+    local precise <const> = gb.solvers.cg{tol = 1e-8, probes = 1000, precond = gb.precond.pivoted_cholesky{rank = 100}}
+    local a <const>, c <const> = model "direct":condition(x, y), model(precise):condition(x, y)
+    near(a:log_marginal_likelihood(), c:log_marginal_likelihood(), 1e-3)
     local ga <const>, gc <const> = gb.grad(a:log_marginal_likelihood(), (gb.params(a))),
       gb.grad(c:log_marginal_likelihood(), (gb.params(c)))
-    for i in ipairs(ga) do near(1, gc[i]:item() / ga[i]:item(), 0.1) end
+    for i in ipairs(ga) do near(ga[i] / n, gc[i] / n, 0.01) end       -- a sum of n terms that nearly cancel
     assert.equal(c:log_marginal_likelihood():item(), c:log_marginal_likelihood():item())
   end)
 

@@ -40,7 +40,7 @@ static struct {
   int changed;                        /* the input of which ... */
   size_t element;                     /* ... this element ... */
   double by;                          /* ... is moved by so much, NaN: becomes NaN; changed = -1: none */
-  gb_node *leaf[8];                   /* float inputs made, in order */
+  gb_node *leaf[16];                  /* float inputs made, in order */
 } inputs;
 
 static inline void inputs_begin (uint64_t seed, gb_dtype dtype, unsigned flags) {

@@ -34,7 +34,8 @@ static double psi (double x) {
   if (x <= 0) return x == floor(x) ? NAN : psi(1 - x) - M_PI / tan(M_PI * x);
   for (; x < 20; x += 1) s -= 1 / x;
   double r = 1 / (x * x);
-  return s + log(x) - 0.5 / x - r * (1.0 / 12 - r * (1.0 / 120 - r * (1.0 / 252 - r * (1.0 / 240 - r / 132))));
+  return s + log(x) - 0.5 / x -
+         r * (1.0 / 12 - r * (1.0 / 120 - r * (1.0 / 252 - r * (1.0 / 240 - r / 132))));
 }
 
 static double psi1 (double x) {
@@ -46,7 +47,8 @@ static double psi1 (double x) {
   }
   for (; x < 20; x += 1) s += 1 / (x * x);
   double r = 1 / (x * x);
-  return s + 1 / x + r / 2 + r / x * (1.0 / 6 - r * (1.0 / 30 - r * (1.0 / 42 - r * (1.0 / 30 - r * 5 / 66))));
+  return s + 1 / x + r / 2 +
+         r / x * (1.0 / 6 - r * (1.0 / 30 - r * (1.0 / 42 - r * (1.0 / 30 - r * 5 / 66))));
 }
 
 static double ndtr (double x) { return 0.5 * erfc(-x * M_SQRT1_2); }
@@ -248,7 +250,9 @@ static void combine (gb_monoid m, int k, cell *c, double t, int64_t position) {
   }
 }
 
-static int width (const gb_out *o) { return o->kind == GB_OUT_REDUCE && o->monoid == GB_KSMALLEST ? o->k : 1; }
+static int width (const gb_out *o) {
+  return o->kind == GB_OUT_REDUCE && o->monoid == GB_KSMALLEST ? o->k : 1;
+}
 
 static void emit_one (run *r, int o, double t) {
   const gb_out *out = &r->f->out[o];
@@ -260,7 +264,8 @@ static void emit_one (run *r, int o, double t) {
   else if (out->kind == GB_OUT_CONTRACT) c->value += t * fetch(r, out->x);
   else {
     /* a symmetric program may name the reduced side first */
-    int swap = r->f->symmetric && (varies(r->f, out->x) & out->reduced) && !(varies(r->f, out->y) & out->reduced);
+    int swap = r->f->symmetric && (varies(r->f, out->x) & out->reduced) &&
+               !(varies(r->f, out->y) & out->reduced);
     double x = fetch(r, out->x), y = fetch(r, out->y);
     c->value += t * (swap ? y - x : x - y);
   }
@@ -347,7 +352,9 @@ static void step (run *r, const gb_ins *i) {
     }
     case GB_INS_MAP: r->value[i->dst] = gb_reference_map(i->op, a, b, c); break;
     case GB_INS_SQDIST: case GB_INS_DOT: r->value[i->dst] = along(r, i); break;
-    case GB_INS_RADIAL: r->value[i->dst] = gb_reference_radial(i->profile, i->order, i->dalpha, a * b, c); break;
+    case GB_INS_RADIAL:
+      r->value[i->dst] = gb_reference_radial(i->profile, i->order, i->dalpha, a * b, c);
+      break;
     case GB_INS_ACC: accumulate(r, i); break;
     case GB_INS_EMIT: emit(r, i->x, a); break;
     default: die("unknown instruction");
@@ -406,7 +413,7 @@ static void store (run *r, int o, void *const *out, int axis) {
     ptrdiff_t e = at + k * q->kstride;
     char *dst = (char *)out[q->slot] + e * (ptrdiff_t)gb_dtype_size(q->dtype);
     double v = result(q, &c[k]);
-    if (q->dtype == GB_I64 && isinf(v)) *(int64_t *)dst = v > 0 ? INT64_MAX : INT64_MIN;   /* nothing was reduced */
+    if (q->dtype == GB_I64 && isinf(v)) *(int64_t *)dst = v > 0 ? INT64_MAX : INT64_MIN;   /* of nothing */
     else gb_element_set(dst, 0, q->dtype, v);
     if (w > 0 && q->monoid == GB_KSMALLEST && q->kind == GB_OUT_REDUCE && q->slot2 >= 0)
       ((int64_t *)out[q->slot2])[e] = c[k].position;
@@ -419,7 +426,8 @@ static void *must (size_t n, size_t size) {
   return p;
 }
 
-void gb_fold_reference (const gb_fold *f, const void *const *operand, void *const *out, const double *constant) {
+void gb_fold_reference (const gb_fold *f, const void *const *operand, void *const *out,
+                        const double *constant) {
   run r = {.f = f, .operand = operand, .constant = constant};
   gb_axes open[GB_FOLD_AXES + 1] = {0};
   int depth = 0;

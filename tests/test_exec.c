@@ -1,6 +1,6 @@
-/* test_exec.c - the fold executor against the reference, on every instruction set of the machine: values, and bits that
-** depend on neither threads nor templates. */
-#include "fold_fixture.h"
+/* test_exec.c - the fold executor against the reference, on every instruction set of the machine: values, and
+** bits that depend on neither threads nor templates. */
+#include "fold_random.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -45,235 +45,12 @@ static bool agrees (fx *x) {
   return true;
 }
 
-/* -- random programs ------------------------------------------------------------------------------------------------ */
-
-typedef struct gen {
-  fx x;
-  int lane, tile, outer[2], feature, column, loop;    /* axes, -1 = none */
-  fx_value pool[MOST];
-  int npool;
-} gen;
-
-static gb_axes bit (int a) { return a < 0 ? 0 : (gb_axes)1 << a; }
-
-static size_t odd_size (gen *g, int limit) {
-  static const size_t sizes[] = {1, 2, 5, 17, 63, 64, 65, 100, 128, 130, 255, 256, 257, 320, 513};
-  size_t n;
-  do n = sizes[fx_below(&g->x, 15)];
-  while (n > (size_t)limit);
-  return fx_below(&g->x, 40) == 0 ? 0 : n;
-}
-
-static void axes (gen *g) {
-  fx *x = &g->x;
-  int shape = fx_below(x, 8);
-  g->lane = g->tile = g->outer[0] = g->outer[1] = -1;
-  bool lane = shape != 0, tile = shape > 2;
-  if (fx_below(x, 3) == 0) g->outer[0] = fx_axis(x, GB_AXIS_OUTER, (size_t)fx_below(x, 4) + (fx_below(x, 9) != 0));
-  int limit = g->outer[0] < 0 ? 600 : 140;
-  bool first = fx_below(x, 2);
-  if (tile && first) g->tile = fx_axis(x, GB_AXIS_TILE, odd_size(g, limit));
-  if (lane) g->lane = fx_axis(x, GB_AXIS_LANE, tile ? odd_size(g, 140) : odd_size(g, 600) * (size_t)(1 + fx_below(x, 60)));
-  if (fx_below(x, 6) == 0) g->outer[1] = fx_axis(x, GB_AXIS_OUTER, (size_t)fx_below(x, 3) + 1);
-  if (tile && !first) g->tile = fx_axis(x, GB_AXIS_TILE, odd_size(g, limit));
-  g->feature = fx_axis(x, GB_AXIS_INNER, (size_t)fx_below(x, fx_below(x, 3) ? 5 : 34) + (fx_below(x, 20) != 0));
-  g->column = fx_axis(x, GB_AXIS_INNER, (size_t)fx_below(x, fx_below(x, 2) ? 3 : 34) + 1);
-  g->loop = fx_axis(x, GB_AXIS_INNER, (size_t)fx_below(x, 4) + (fx_below(x, 20) != 0));
-}
-
-/* Some of the outer, lane and tile axes. */
-static gb_axes some_axes (gen *g) {
-  gb_axes s = 0;
-  int all[4] = {g->lane, g->tile, g->outer[0], g->outer[1]};
-  for (int q = 0; q < 4; q++)
-    if (fx_below(&g->x, q < 2 ? 2 : 4) == 0) s |= bit(all[q]);
-  return s;
-}
-
-static gb_dtype some_dtype (gen *g) {
-  static const gb_dtype any[] = {GB_F64, GB_F32, GB_F16, GB_BF16, GB_BOOL};
-  if (g->x.f.compute == GB_I64) return fx_below(&g->x, 4) ? GB_I64 : GB_BOOL;
-  return fx_below(&g->x, 2) ? g->x.f.compute : any[fx_below(&g->x, 5)];
-}
-
-static int some_operand (gen *g, gb_axes s) { return fx_operand(&g->x, some_dtype(g), s, fx_below(&g->x, 2)); }
-
-static void keep (gen *g, int v, int frac, int mag) {
-  if (frac + mag > 13) mag = 99;
-  if (g->npool < MOST) g->pool[g->npool++] = (fx_value){v, frac, mag};
-}
-
-static fx_value pick (gen *g) { return g->pool[fx_below(&g->x, g->npool)]; }
-
-static void add_map (gen *g) {
-  static const gb_op smooth[] = {GB_OP_TANH, GB_OP_SIGMOID, GB_OP_SIN, GB_OP_COS, GB_OP_SOFTPLUS, GB_OP_ERF};
-  static const gb_op sharp[] = {GB_OP_LT, GB_OP_GE, GB_OP_EQ, GB_OP_AND, GB_OP_OR, GB_OP_NOT};
-  fx *x = &g->x;
-  fx_value a = pick(g), b = pick(g), c = pick(g);
-  bool exact = a.mag != 99 && b.mag != 99 && c.mag != 99;
-  int frac = a.frac > b.frac ? a.frac : b.frac, mag = a.mag > b.mag ? a.mag : b.mag;
-  int which = fx_below(x, 8);
-  if (which == 0 && x->f.compute != GB_I64) keep(g, fx_map(x, smooth[fx_below(x, 6)], a.v, -1, -1), 0, 99);
-  else if (which == 1 && exact) keep(g, fx_map(x, sharp[fx_below(x, 6)], a.v, b.v, -1), 0, 0);
-  else if (which == 2 && exact) {
-    int w = fx_map(x, GB_OP_WHERE, fx_map(x, GB_OP_LT, a.v, b.v, -1), b.v, c.v);
-    keep(g, w, c.frac > b.frac ? c.frac : b.frac, c.mag > b.mag ? c.mag : b.mag);
-  } else if (which == 3) keep(g, fx_map(x, GB_OP_MAXIMUM, a.v, b.v, -1), frac, mag);
-  else if (which == 4) keep(g, fx_map(x, GB_OP_ABS, a.v, -1, -1), a.frac, a.mag);
-  else if (which == 5 && exact) keep(g, fx_map(x, GB_OP_MUL, a.v, b.v, -1), a.frac + b.frac, a.mag + b.mag);
-  else if (exact) keep(g, fx_map(x, GB_OP_SUB, a.v, b.v, -1), frac, mag + 1);
-}
-
-static void add_front (gen *g) {
-  fx *x = &g->x;
-  bool sq = fx_below(x, 3) != 0, whole = x->f.compute == GB_I64;
-  bool odd = fx_below(x, 5) == 0;           /* operands of any dependence */
-  gb_axes outer = fx_below(x, 3) ? 0 : bit(g->outer[0]);
-  int a = some_operand(g, bit(g->feature) | (odd ? some_axes(g) : bit(g->lane) | outer));
-  int b = some_operand(g, bit(g->feature) | (odd ? some_axes(g) : bit(g->tile)));
-  if (fx_below(x, 4) == 0) {
-    int s = a;
-    a = b;
-    b = s;
-  }
-  int w = sq && fx_below(x, 4) == 0 ? some_operand(g, bit(g->feature)) : -1;
-  int d = 0;
-  while ((size_t)1 << d < x->f.axis[g->feature].extent) d++;
-  int v = fx_along(x, sq ? GB_INS_SQDIST : GB_INS_DOT, a, b, w, g->feature);
-  keep(g, v, whole ? 8 : w >= 0 ? 12 : 8, (sq ? 2 : 0) + d);
-  if (whole || !sq || w >= 0 || fx_below(x, 3) == 0) return;
-  static const gb_profile profiles[] = {GB_RBF, GB_M12, GB_M32, GB_M52, GB_RQ};
-  gb_profile p = profiles[fx_below(x, 5)];
-  int order = p == GB_M12 ? 0 : fx_below(x, 3) == 0 ? 1 : 0, dalpha = p == GB_RQ && fx_below(x, 3) == 0;
-  int c = fx_below(x, 4) ? fx_bind(x, 0.7) : fx_load(x, fx_operand(x, x->f.compute, some_axes(g), true));
-  int alpha = p == GB_RQ ? fx_below(x, 3) ? fx_const(x, 1.25) : fx_load(x, fx_operand(x, x->f.compute, some_axes(g), true)) : -1;
-  if (x->ins[x->f.nins - 1].kind == GB_INS_LOAD || p == GB_RQ) {       /* parameters that vary are kept positive */
-    c = fx_map(x, GB_OP_ADD, fx_map(x, GB_OP_ABS, c, -1, -1), fx_const(x, 0.25), -1);
-    if (alpha >= 0) alpha = fx_map(x, GB_OP_ADD, fx_map(x, GB_OP_ABS, alpha, -1, -1), fx_const(x, 0.5), -1);
-  }
-  keep(g, fx_radial(x, p, order, dalpha, v, c, alpha), 0, 99);
-}
-
-static void add_leaf (gen *g) {
-  fx *x = &g->x;
-  bool whole = x->f.compute == GB_I64;
-  int which = fx_below(x, 9), axis[4] = {g->lane, g->tile, g->outer[0], -1};
-  if (which == 0) keep(g, fx_bind(x, whole ? 3 : 0.25), 4, whole ? 2 : 0);
-  else if (which == 1) keep(g, fx_const(x, whole ? -2 : -0.5), 4, whole ? 2 : 0);
-  else if (which == 2 && axis[fx_below(x, 3)] >= 0) {
-    gb_ins *i = fx_ins(x, GB_INS_IOTA);
-    for (i->axis = -1; i->axis < 0;) i->axis = axis[fx_below(x, 3)];
-    i->f = whole ? 1 : 1.0 / 16;
-    i->g = whole ? 2 : 0.25;
-    keep(g, fx_dst(x, i), 0, 99);
-  } else if (which == 3 && !whole) {
-    int o = fx_operand(x, GB_F64, some_axes(g), true);
-    gb_ins *i = fx_ins(x, GB_INS_RAND);
-    i->x = o;
-    i->profile = (gb_profile)fx_below(x, 2);
-    i->seed[0] = 7;
-    i->seed[1] = 9;
-    keep(g, fx_dst(x, i), 0, 99);
-  } else keep(g, fx_load(x, some_operand(g, some_axes(g))), whole ? 0 : 4, whole ? 4 : 0);
-}
-
-static gb_axes reduction (gen *g) {
-  gb_axes s = 0;
-  int which = fx_below(&g->x, 4);
-  if (which & 1) s |= bit(g->lane);
-  if (which & 2) s |= bit(g->tile);
-  for (int q = 0; q < 2; q++)
-    if (fx_below(&g->x, 3) == 0) s |= bit(g->outer[q]);
-  return s;
-}
-
-static gb_dtype result_dtype (gen *g, gb_monoid m) {
-  if (m == GB_ARGMINIMUM || m == GB_ARGMAXIMUM) return GB_I64;
-  if (m == GB_ANYTRUE || m == GB_ALLTRUE) return GB_BOOL;
-  return g->x.f.compute;
-}
-
-static void add_reduce (gen *g, fx_value v, gb_axes loops) {
-  fx *x = &g->x;
-  gb_axes reduced = reduction(g);
-  gb_monoid m = (gb_monoid)fx_below(x, GB_NMONOIDS);
-  bool whole = x->f.compute == GB_I64;
-  if ((m == GB_LSE || m == GB_PROD) && whole) m = GB_SUM;     /* products of integers overflow */
-  if (v.mag == 99 && (m == GB_ARGMINIMUM || m == GB_ARGMAXIMUM || m == GB_KSMALLEST || m == GB_ANYTRUE || m == GB_ALLTRUE))
-    m = GB_SUM;
-  gb_out *o = fx_emit(x, v.v, GB_OUT_REDUCE, m, reduced, loops, result_dtype(g, m), -1, fx_below(x, 2));
-  if (m == GB_KSMALLEST) fx_select(x, o, 1 + fx_below(x, 5));
-  x->exact[x->f.nouts - 1] = (v.mag != 99 || whole) && m != GB_LSE && m != GB_PROD;
-}
-
-static void add_product (gen *g, fx_value v, gb_axes loops) {
-  fx *x = &g->x;
-  gb_axes reduced = reduction(g), kept = 0, outer = fx_below(x, 4) ? 0 : bit(g->outer[0]);
-  bool odd = fx_below(x, 5) == 0, diff = fx_below(x, 3) == 0, single = !diff && fx_below(x, 3) == 0;
-  int both[2] = {g->lane, g->tile};
-  for (int q = 0; q < 2; q++) kept |= bit(both[q]) & ~reduced;
-  gb_axes over = (bit(g->lane) | bit(g->tile)) & reduced;
-  int axis = single ? -1 : diff ? g->feature : g->column;
-  int a = some_operand(g, bit(axis) | (odd ? some_axes(g) : outer | (diff ? kept : over)));
-  int b = diff ? some_operand(g, bit(axis) | (odd ? some_axes(g) : over)) : -1;
-  gb_out *o = fx_emit(x, v.v, diff ? GB_OUT_DIFF : GB_OUT_CONTRACT, GB_SUM, reduced, loops, x->f.compute, axis, fx_below(x, 2));
-  o->x = a;
-  o->y = b;
-  x->exact[x->f.nouts - 1] = x->f.compute == GB_I64 || (v.mag != 99 && v.frac + v.mag <= 9);
-}
-
-static void add_output (gen *g, fx_value v, gb_axes loops) {
-  static const gb_dtype stores[] = {GB_F64, GB_F32, GB_F16, GB_BF16};
-  fx *x = &g->x;
-  int which = fx_below(x, 5);
-  if (which == 0) {
-    bool whole = x->f.compute == GB_I64;
-    gb_dtype t = whole ? GB_I64 : fx_below(x, 2) ? x->f.compute : stores[fx_below(x, 4)];
-    if (v.mag == 0 && v.frac == 0 && fx_below(x, 2)) t = GB_BOOL;
-    fx_emit(x, v.v, GB_OUT_STORE, GB_SUM, 0, loops, t, -1, fx_below(x, 2));
-    x->exact[x->f.nouts - 1] = whole || (v.mag != 99 && v.frac + v.mag <= 7);
-  } else if (which <= 2) add_reduce(g, v, loops);
-  else add_product(g, v, loops);
-}
-
-/* A loop over the short axis: loads, arithmetic, an accumulator, perhaps an output of every turn. */
-static void add_loop (gen *g) {
-  static const gb_monoid over[] = {GB_SUM, GB_MAXIMUM, GB_MINIMUM, GB_PROD, GB_LSE};
-  fx *x = &g->x;
-  bool whole = x->f.compute == GB_I64;
-  fx_loop(x, g->loop);
-  int a = fx_load(x, some_operand(g, some_axes(g) | bit(g->loop)));
-  int b = fx_load(x, some_operand(g, some_axes(g) | (fx_below(x, 2) ? bit(g->loop) : 0)));
-  fx_value outside = pick(g);
-  int t = fx_map(x, GB_OP_SUB, a, b, -1);
-  if (fx_below(x, 2)) t = fx_map(x, GB_OP_MAXIMUM, t, outside.v, -1);
-  for (int n = fx_below(x, 3); n > 0; n--) t = fx_map(x, fx_below(x, 2) ? GB_OP_MAXIMUM : GB_OP_MINIMUM, t, a, -1);
-  if (fx_below(x, 2)) add_output(g, (fx_value){t, 0, 99}, bit(g->loop));
-  gb_monoid m = over[fx_below(x, whole ? 3 : 5)];
-  int s = fx_acc(x, m, t);
-  fx_end(x);
-  if (x->f.axis[g->loop].extent > 0) keep(g, s, 0, 99);   /* the identity of an empty loop may be infinite */
-}
-
-static void random_program (gen *g, uint64_t seed) {
-  static const gb_dtype compute[] = {GB_F64, GB_F64, GB_F32, GB_F32, GB_I64};
-  memset(g, 0, sizeof *g);
-  fx_init(&g->x, GB_F64, seed);
-  g->x.f.compute = compute[fx_below(&g->x, 5)];
-  axes(g);
-  for (int n = 2 + fx_below(&g->x, 3); n > 0; n--) add_leaf(g);
-  if (g->npool == 0) keep(g, fx_load(&g->x, some_operand(g, some_axes(g))), 4, 0);
-  if (fx_below(&g->x, 2)) add_front(g);
-  for (int n = fx_below(&g->x, 4); n > 0; n--) add_map(g);
-  if (fx_below(&g->x, 3) == 0) add_loop(g);
-  for (int n = 1 + fx_below(&g->x, 3); n > 0; n--)
-    add_output(g, fx_below(&g->x, 2) ? g->pool[g->npool - 1] : pick(g), 0);
-}
+/* -- random programs ------------------------------------------------------------------------------------- */
 
 static void random_programs_agree_with_the_reference_and_with_themselves (void **state) {
   (void)state;
   const char *n = getenv("GB_TEST_PROGRAMS"), *from = getenv("GB_TEST_FROM");
-  uint64_t first = from ? strtoull(from, NULL, 10) : 1, count = n ? strtoull(n, NULL, 10) : 150;
+  uint64_t first = from ? strtoull(from, NULL, 10) : 1, count = n ? strtoull(n, NULL, 10) : 120;
   for (uint64_t seed = first; seed < first + count; seed++) {
     gen g;
     random_program(&g, seed);
@@ -284,19 +61,20 @@ static void random_programs_agree_with_the_reference_and_with_themselves (void *
   }
 }
 
-/* -- kernel products ------------------------------------------------------------------------------------------------ */
+/* -- kernel products ------------------------------------------------------------------------------------- */
 
 typedef struct product { int lane, tile, feature, column, xl, xt, k; } product;
 
 /* k(x_i, x'_j) for n lanes and m rows of dimension d; one set of points if 'same'. */
-static product kernel_of (fx *x, gb_profile p, size_t n, size_t m, size_t d, size_t R, gb_dtype stored, bool same) {
+static product kernel_of (fx *x, gb_profile p, size_t n, size_t m, size_t d, size_t R, gb_dtype stored,
+                          bool same) {
   product q;
   q.lane = fx_axis(x, GB_AXIS_LANE, n);
   q.tile = fx_axis(x, GB_AXIS_TILE, m);
   q.feature = fx_axis(x, GB_AXIS_INNER, d);
   q.column = fx_axis(x, GB_AXIS_INNER, R);
-  q.xl = fx_operand(x, stored, bit(q.lane) | bit(q.feature), true);
-  q.xt = fx_operand(x, stored, bit(q.tile) | bit(q.feature), true);
+  q.xl = fx_operand(x, stored, fx_bit(q.lane) | fx_bit(q.feature), true);
+  q.xt = fx_operand(x, stored, fx_bit(q.tile) | fx_bit(q.feature), true);
   if (same) x->operand[q.xt].slot = x->operand[q.xl].slot;
   int c = fx_bind(x, 0.8), alpha = p == GB_RQ ? fx_bind(x, 1.5) : -1;
   q.k = fx_radial(x, p, 0, 0, fx_along(x, GB_INS_SQDIST, q.xl, q.xt, -1, q.feature), c, alpha);
@@ -313,14 +91,16 @@ static int mirrored (fx *x, int o, const product *q) {
 }
 
 static gb_out *contraction (fx *x, const product *q, int value, bool one, gb_axes reduced) {
-  gb_out *o = fx_emit(x, value, GB_OUT_CONTRACT, GB_SUM, reduced, 0, x->f.compute, one ? -1 : q->column, true);
-  o->x = fx_operand(x, x->f.compute, bit(q->tile) | (one ? 0 : bit(q->column)), true);
+  gb_out *o = fx_emit(x, value, GB_OUT_CONTRACT, GB_SUM, reduced, 0, x->f.compute, one ? -1 : q->column,
+                      true);
+  o->x = fx_operand(x, x->f.compute, fx_bit(q->tile) | (one ? 0 : fx_bit(q->column)), true);
   if (x->f.symmetric) o->y = mirrored(x, o->x, q);
   return o;
 }
 
 static void products_of_every_profile_and_dimension_agree (void **state) {
-  static const size_t sizes[][2] = {{1, 1}, {64, 256}, {65, 257}, {513, 63}, {200, 300}, {63, 0}, {0, 63}, {1030, 20}};
+  static const size_t sizes[][2] = {{1, 1},     {64, 256}, {65, 257}, {513, 63},
+                                    {200, 300}, {63, 0},   {0, 63},   {1030, 20}};
   static const size_t dims[] = {1, 2, 3, 4, 5, 8, 9, 33, 0}, columns[] = {1, 1, 2, 5, 16, 33};
   (void)state;
   for (int n = 0; n < 100; n++) {
@@ -329,9 +109,11 @@ static void products_of_every_profile_and_dimension_agree (void **state) {
     const size_t *nm = sizes[fx_below(&x, 8)];
     size_t R = columns[fx_below(&x, 6)];
     gb_dtype stored = fx_below(&x, 3) ? x.f.compute : GB_BF16;
-    product q = kernel_of(&x, (gb_profile)(n % GB_NPROFILES), nm[0], nm[1], dims[fx_below(&x, 9)], R, stored, false);
-    if (fx_below(&x, 4) == 0) fx_emit(&x, q.k, GB_OUT_REDUCE, GB_SUM, bit(q.tile), 0, x.f.compute, -1, true);
-    else contraction(&x, &q, q.k, fx_below(&x, 2), bit(q.tile));
+    product q = kernel_of(&x, (gb_profile)(n % GB_NPROFILES), nm[0], nm[1], dims[fx_below(&x, 9)], R, stored,
+                          false);
+    if (fx_below(&x, 4) == 0)
+      fx_emit(&x, q.k, GB_OUT_REDUCE, GB_SUM, fx_bit(q.tile), 0, x.f.compute, -1, true);
+    else contraction(&x, &q, q.k, fx_below(&x, 2), fx_bit(q.tile));
     bool ok = agrees(&x);
     fx_free(&x);
     assert_true(ok);
@@ -341,21 +123,22 @@ static void products_of_every_profile_and_dimension_agree (void **state) {
 /* Row sums, contractions, differences and totals of one symmetric value. */
 static void add_symmetric_output (fx *x, const product *q, int value, gb_axes loops) {
   gb_out *o;
-  gb_axes both = bit(q->lane) | bit(q->tile);
+  gb_axes both = fx_bit(q->lane) | fx_bit(q->tile);
   switch (fx_below(x, 6)) {
-    case 0: fx_emit(x, value, GB_OUT_REDUCE, GB_SUM, bit(q->tile), loops, x->f.compute, -1, true); break;
+    case 0: fx_emit(x, value, GB_OUT_REDUCE, GB_SUM, fx_bit(q->tile), loops, x->f.compute, -1, true); break;
     case 1: fx_emit(x, value, GB_OUT_REDUCE, GB_SUM, both, loops, x->f.compute, -1, true); break;
     case 2:
-      o = fx_emit(x, value, GB_OUT_DIFF, GB_SUM, bit(q->tile), loops, x->f.compute, q->feature, true);
+      o = fx_emit(x, value, GB_OUT_DIFF, GB_SUM, fx_bit(q->tile), loops, x->f.compute, q->feature, true);
       o->x = q->xl;
       o->y = q->xt;
       if (fx_below(x, 2)) o->x = q->xt, o->y = q->xl;
       break;
     case 3: contraction(x, q, value, true, both); break;
-    case 4: contraction(x, q, value, true, bit(q->tile)); break;
-    default: contraction(x, q, value, false, bit(q->tile));
+    case 4: contraction(x, q, value, true, fx_bit(q->tile)); break;
+    default: contraction(x, q, value, false, fx_bit(q->tile));
   }
-  if (loops && x->f.nouts && x->out[x->f.nouts - 1].kind == GB_OUT_CONTRACT) x->f.nouts--, x->f.nins--, x->nslots--;
+  if (loops && x->f.nouts && x->out[x->f.nouts - 1].kind == GB_OUT_CONTRACT)
+    x->f.nouts--, x->f.nins--, x->nslots--;
 }
 
 static void symmetric_folds_agree_and_visit_half (void **state) {
@@ -367,13 +150,14 @@ static void symmetric_folds_agree_and_visit_half (void **state) {
     size_t m = sizes[fx_below(&x, 13)], outer = 1;
     x.f.symmetric = true;
     int batch = fx_below(&x, 3) == 0 ? fx_axis(&x, GB_AXIS_OUTER, outer = (size_t)fx_below(&x, 3) + 1) : -1;
-    product q = kernel_of(&x, (gb_profile)(n % GB_NPROFILES), m, m, (size_t)fx_below(&x, 10) + 1, (size_t)fx_below(&x, 9) + 1,
-                          x.f.compute, true);
+    product q = kernel_of(&x, (gb_profile)(n % GB_NPROFILES), m, m, (size_t)fx_below(&x, 10) + 1,
+                          (size_t)fx_below(&x, 9) + 1, x.f.compute, true);
     int value = fx_below(&x, 2) ? q.k : fx_map(&x, GB_OP_TANH, q.k, -1, -1);
-    if (batch >= 0) value = fx_map(&x, GB_OP_MUL, value, fx_load(&x, fx_operand(&x, x.f.compute, bit(batch), true)), -1);
+    if (batch >= 0)
+      value = fx_map(&x, GB_OP_MUL, value, fx_load(&x, fx_operand(&x, x.f.compute, fx_bit(batch), true)), -1);
     for (int k = fx_below(&x, 3); k >= 0; k--) add_symmetric_output(&x, &q, value, 0);
     if (batch >= 0 && fx_below(&x, 2))
-      for (int o = 0; o < x.f.nouts; o++) x.out[o].reduced |= bit(batch), x.out[o].stride[batch] = 0;
+      for (int o = 0; o < x.f.nouts; o++) x.out[o].reduced |= fx_bit(batch), x.out[o].stride[batch] = 0;
     gb_fold_stats stats;
     bool ok = agrees(&x) && fx_run(&x, be, 3, &stats) == GB_OK;
     fx_free(&x);
@@ -391,7 +175,7 @@ static void templates_are_named_and_pairs_are_counted (void **state) {
     fx_init(&x, GB_F32, 5);
     product q = kernel_of(&x, GB_RBF, 300, n == 1 ? 300 : 200, 3, 4, GB_F32, n == 1);
     x.f.symmetric = n == 1;
-    contraction(&x, &q, n == 3 ? fx_map(&x, GB_OP_TANH, q.k, -1, -1) : q.k, n < 2, bit(q.tile));
+    contraction(&x, &q, n == 3 ? fx_map(&x, GB_OP_TANH, q.k, -1, -1) : q.k, n < 2, fx_bit(q.tile));
     gb_cpu_fold_no_templates = n == 3;
     assert_int_equal(fx_run(&x, be, 1, &stats), GB_OK);
     gb_cpu_fold_no_templates = false;
@@ -409,12 +193,12 @@ static void a_column_does_not_depend_on_its_neighbours (void **state) {
     fx_init(&many, GB_F32, 77);
     many.f.symmetric = sym;
     product q = kernel_of(&many, GB_M32, n, n, 3, R, GB_F32, true);
-    gb_out *o = contraction(&many, &q, q.k, false, bit(q.tile));
+    gb_out *o = contraction(&many, &q, q.k, false, fx_bit(q.tile));
     assert_int_equal(fx_run(&many, be, 1, NULL), GB_OK);
     fx_init(&one, GB_F32, 77);
     one.f.symmetric = sym;
     product p = kernel_of(&one, GB_M32, n, n, 3, R, GB_F32, true);
-    gb_out *s = contraction(&one, &p, p.k, true, bit(p.tile));
+    gb_out *s = contraction(&one, &p, p.k, true, fx_bit(p.tile));
     for (size_t j = 0; j < n; j++) ((float *)one.in[s->x])[j] = ((float *)many.in[o->x])[j * R + r];
     assert_int_equal(fx_run(&one, be, 1, NULL), GB_OK);
     const float *a = many.got[0], *b = one.got[0];
@@ -424,7 +208,7 @@ static void a_column_does_not_depend_on_its_neighbours (void **state) {
   }
 }
 
-/* -- the order of additions, as program.h lays it down ---------------------------------------------------------------- */
+/* -- the order of additions, as program.h lays it down --------------------------------------------------- */
 
 enum { ROWS = 1100, COLS = 700 };            /* lanes; tile indices */
 
@@ -477,13 +261,13 @@ static void sums_are_added_in_the_order_of_the_contract (void **state) {
   fx x;
   fx_init(&x, GB_F32, 3);
   int lane = fx_axis(&x, GB_AXIS_LANE, ROWS), tile = fx_axis(&x, GB_AXIS_TILE, COLS);
-  int o = fx_operand(&x, GB_F32, bit(lane) | bit(tile), true), v = fx_load(&x, o);
+  int o = fx_operand(&x, GB_F32, fx_bit(lane) | fx_bit(tile), true), v = fx_load(&x, o);
   float *k = x.in[o];
   for (size_t e = 0; e < ROWS * COLS; e++) k[e] = 1 + (float)fx_below(&x, 1 << 20) * 0x1p-24f;
-  fx_emit(&x, v, GB_OUT_REDUCE, GB_SUM, bit(tile), 0, GB_F32, -1, true);
-  fx_emit(&x, v, GB_OUT_REDUCE, GB_SUM, bit(lane), 0, GB_F32, -1, true);
-  fx_emit(&x, v, GB_OUT_REDUCE, GB_SUM, bit(lane) | bit(tile), 0, GB_F32, -1, true);
-  fx_emit(&x, v, GB_OUT_REDUCE, GB_PROD, bit(tile), 0, GB_F32, -1, true);
+  fx_emit(&x, v, GB_OUT_REDUCE, GB_SUM, fx_bit(tile), 0, GB_F32, -1, true);
+  fx_emit(&x, v, GB_OUT_REDUCE, GB_SUM, fx_bit(lane), 0, GB_F32, -1, true);
+  fx_emit(&x, v, GB_OUT_REDUCE, GB_SUM, fx_bit(lane) | fx_bit(tile), 0, GB_F32, -1, true);
+  fx_emit(&x, v, GB_OUT_REDUCE, GB_PROD, fx_bit(tile), 0, GB_F32, -1, true);
   assert_int_equal(fx_run(&x, &backends[1], 1, NULL), GB_OK);
   const float *rows = x.got[0], *cols = x.got[1], *all = x.got[2], *products = x.got[3];
   for (size_t i = 0; i < ROWS; i++) {
@@ -501,10 +285,10 @@ static void long_sums_follow_super_tiles (void **state) {
   const size_t n = 123457;
   fx x;
   fx_init(&x, GB_F32, 4);
-  int lane = fx_axis(&x, GB_AXIS_LANE, n), o = fx_operand(&x, GB_F32, bit(lane), true);
+  int lane = fx_axis(&x, GB_AXIS_LANE, n), o = fx_operand(&x, GB_F32, fx_bit(lane), true);
   float *k = x.in[o];
   for (size_t e = 0; e < n; e++) k[e] = 1 + (float)fx_below(&x, 1 << 20) * 0x1p-24f;
-  fx_emit(&x, fx_load(&x, o), GB_OUT_REDUCE, GB_SUM, bit(lane), 0, GB_F64, -1, true);
+  fx_emit(&x, fx_load(&x, o), GB_OUT_REDUCE, GB_SUM, fx_bit(lane), 0, GB_F64, -1, true);
   assert_int_equal(fx_run(&x, &backends[2], 1, NULL), GB_OK);
   double total = 0;
   for (size_t s = 0; s < n; s += GB_SUPER) {
@@ -516,7 +300,7 @@ static void long_sums_follow_super_tiles (void **state) {
   fx_free(&x);
 }
 
-/* -- special values ------------------------------------------------------------------------------------------------- */
+/* -- special values -------------------------------------------------------------------------------------- */
 
 static void a_nan_poisons_its_own_row_or_column_only (void **state) {
   (void)state;
@@ -525,10 +309,10 @@ static void a_nan_poisons_its_own_row_or_column_only (void **state) {
     fx x;
     fx_init(&x, GB_F32, (uint64_t)n);
     product q = kernel_of(&x, GB_RBF, rows, cols, 3, 1, GB_F32, false);
-    fx_emit(&x, q.k, GB_OUT_REDUCE, GB_SUM, bit(q.tile), 0, GB_F32, -1, true);
-    fx_emit(&x, q.k, GB_OUT_REDUCE, GB_SUM, bit(q.lane), 0, GB_F32, -1, true);
-    fx_emit(&x, q.k, GB_OUT_REDUCE, GB_MAXIMUM, bit(q.tile), 0, GB_F32, -1, true);
-    fx_emit(&x, q.k, GB_OUT_REDUCE, GB_LSE, bit(q.lane), 0, GB_F32, -1, true);
+    fx_emit(&x, q.k, GB_OUT_REDUCE, GB_SUM, fx_bit(q.tile), 0, GB_F32, -1, true);
+    fx_emit(&x, q.k, GB_OUT_REDUCE, GB_SUM, fx_bit(q.lane), 0, GB_F32, -1, true);
+    fx_emit(&x, q.k, GB_OUT_REDUCE, GB_MAXIMUM, fx_bit(q.tile), 0, GB_F32, -1, true);
+    fx_emit(&x, q.k, GB_OUT_REDUCE, GB_LSE, fx_bit(q.lane), 0, GB_F32, -1, true);
     bool in_row = n % 2 == 0;
     ((float *)x.in[in_row ? q.xl : q.xt])[bad * 3 + 1] = NAN;
     assert_int_equal(fx_run(&x, be, 1, NULL), GB_OK);
@@ -547,7 +331,8 @@ static void a_nan_poisons_its_own_row_or_column_only (void **state) {
 
 /* Monoids over data with infinities, NaN, ties and both zeros, in every reach. */
 static void special_values_agree (void **state) {
-  static const gb_monoid monoids[] = {GB_LSE, GB_ARGMINIMUM, GB_ARGMAXIMUM, GB_KSMALLEST, GB_MINIMUM, GB_MAXIMUM, GB_SUM};
+  static const gb_monoid monoids[] = {GB_LSE,     GB_ARGMINIMUM, GB_ARGMAXIMUM, GB_KSMALLEST,
+                                      GB_MINIMUM, GB_MAXIMUM,    GB_SUM};
   static const double odd[] = {INFINITY, -INFINITY, NAN, 0.0, -0.0, 1, 1, -2};
   (void)state;
   for (int n = 0; n < 7 * 4 * 8; n++) {
@@ -555,7 +340,7 @@ static void special_values_agree (void **state) {
     fx_init(&x, n % 2 ? GB_F32 : GB_F64, (uint64_t)n);
     int tile = n / 28 % 2 ? fx_axis(&x, GB_AXIS_TILE, 70) : -1, outer = fx_axis(&x, GB_AXIS_OUTER, 2);
     int lane = fx_axis(&x, GB_AXIS_LANE, 67);
-    int o = fx_operand(&x, x.f.compute, bit(lane) | bit(tile) | bit(outer), true);
+    int o = fx_operand(&x, x.f.compute, fx_bit(lane) | fx_bit(tile) | fx_bit(outer), true);
     int kinds = n / 56;                          /* 0: only -inf, 1: no NaN, 2: anything, 3: mostly -inf */
     for (size_t e = 0; e < x.in_n[o]; e++) {
       double v = kinds == 0 ? -INFINITY : odd[fx_below(&x, 8)];
@@ -565,7 +350,8 @@ static void special_values_agree (void **state) {
       gb_element_set(x.in[o], e, x.f.compute, v);
     }
     gb_monoid m = monoids[n % 7];
-    gb_axes reduced = (n / 7 & 1 ? bit(lane) : 0) | (n / 7 & 2 ? bit(tile) : 0) | (fx_below(&x, 2) ? bit(outer) : 0);
+    gb_axes reduced = (n / 7 & 1 ? fx_bit(lane) : 0) | (n / 7 & 2 ? fx_bit(tile) : 0) |
+                      (fx_below(&x, 2) ? fx_bit(outer) : 0);
     gb_dtype to = m == GB_ARGMINIMUM || m == GB_ARGMAXIMUM ? GB_I64 : x.f.compute;
     gb_out *q = fx_emit(&x, fx_load(&x, o), GB_OUT_REDUCE, m, reduced, 0, to, -1, true);
     if (m == GB_KSMALLEST) fx_select(&x, q, 5);
@@ -576,7 +362,7 @@ static void special_values_agree (void **state) {
   }
 }
 
-/* -- interrupts ----------------------------------------------------------------------------------------------------- */
+/* -- interrupts ------------------------------------------------------------------------------------------ */
 
 static void *raise_soon (void *ud) {
   (void)ud;
@@ -593,8 +379,8 @@ static void an_interrupt_ends_a_long_fold (void **state) {
     fx_init(&x, GB_F64, 1);
     product q = kernel_of(&x, GB_M52, 20000, 20000, 200, 3, GB_F64, true);
     x.f.symmetric = n > 1;
-    if (n == 1) fx_emit(&x, q.k, GB_OUT_REDUCE, GB_SUM, bit(q.lane), 0, GB_F64, -1, true);
-    contraction(&x, &q, q.k, n % 2 == 0, bit(q.tile));
+    if (n == 1) fx_emit(&x, q.k, GB_OUT_REDUCE, GB_SUM, fx_bit(q.lane), 0, GB_F64, -1, true);
+    contraction(&x, &q, q.k, n % 2 == 0, fx_bit(q.tile));
     pthread_t id;
     assert_int_equal(pthread_create(&id, NULL, raise_soon, NULL), 0);
     double start = gb_clock();

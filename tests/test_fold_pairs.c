@@ -9,7 +9,7 @@
 /* What a kernel product is made of. */
 typedef struct problem {
   gb_node *x, *y, *v, *w;               /* points, right-hand sides, cotangent */
-  gb_node *theta[4];                    /* lengthscale, variance, ... */
+  gb_node *theta[8];                    /* lengthscale, variance, ... */
   int ntheta;
 } problem;
 

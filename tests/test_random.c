@@ -135,7 +135,7 @@ static void build (uint64_t seed, gb_dtype t, gb_node *out[OUTPUTS]) {
   pool p = {.n = 0};
   draw_seed = seed;
   drawn = 0;
-  inputs_begin(seed, t, GB_NODE_GRAD);
+  inputs_begin(seed, t, seed % 3 ? GB_NODE_GRAD : 0);
   for (int i = 0; i < 3; i++) p.at[p.n++] = random_leaf();
   for (int i = 0; i < STEPS; i++) {
     gb_node *next = random_step(&p);

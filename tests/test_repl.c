@@ -1,4 +1,5 @@
-/* test_repl.c - the prompt on a pseudo-terminal: editing, completion, paste, history, and Ctrl-C against the clock. */
+/* test_repl.c - the prompt on a pseudo-terminal: editing, completion, paste, history, and Ctrl-C against the
+** clock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,8 @@
 #include "base/clock.h"
 
 #define PATIENCE 10.0                   /* seconds until an expected text counts as missing */
-#define LATENCY 0.5                     /* seconds for an answer to Ctrl-C; 0.1 is meant, the rest is for a busy machine */
+/* seconds for an answer to Ctrl-C; 0.1 is meant, the rest is for a busy machine */
+#define LATENCY 0.5
 
 typedef struct terminal {
   pid_t pid;
@@ -190,7 +192,8 @@ static void ctrl_c_stops_a_fold (void **unused) {
 
 static void ctrl_c_stops_a_factorisation (void **unused) {
   (void)unused;
-  interrupt("a = gb.rand(16000, 2, {seed = 1}) y = gb.linalg.cholesky(a:matmul(a:t()) + gb.eye(16000) * 9):sum():item()");
+  interrupt("a = gb.rand(16000, 2, {seed = 1}) y = gb.linalg.cholesky(a:matmul(a:t()) + gb.eye(16000) * "
+            "9):sum():item()");
 }
 
 static void a_paste_of_several_lines_is_one_entry (void **unused) {
@@ -198,7 +201,8 @@ static void a_paste_of_several_lines_is_one_entry (void **unused) {
   terminal t;
   start(&t);
   expect(&t, "> ");
-  type_keys(&t, "\033[200~local total = 0\rfor i = 1, 4 do\r  total = total + i * 100\rend\rprint(total)\033[201~");
+  type_keys(
+      &t, "\033[200~local total = 0\rfor i = 1, 4 do\r  total = total + i * 100\rend\rprint(total)\033[201~");
   expect(&t, ">> ");
   type_keys(&t, "\r");
   expect(&t, "\n1000");

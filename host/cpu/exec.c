@@ -1,9 +1,12 @@
-/* exec.c - runs a fold: items are handed to threads in ascending order; each walks its lanes through all chunks.
+/* exec.c - runs a fold: items are handed to threads in ascending order; each walks its lanes through all
+** chunks.
 **
-** An item is a super-tile of lanes for one combination of OUTER indices (a strip of lanes where there is no TILE axis; all
-** combinations in turn where only rows continue over them). Its chains are its own. What items share - totals over LANE,
-** mirrored totals - is entered in the order of items: item k flushes a chunk only after item k - 1 has, so threads run
-** as a wavefront and the order of additions is that of one thread. The first unfinished item never waits. */
+** An item is a super-tile of lanes for one combination of OUTER indices (a strip of lanes where there is no
+** TILE axis; all combinations in turn where only rows continue over them; a part of the chunks where only
+** stores, or the columns of a single super-tile, are wanted). Its chains are its own. What items share -
+** totals over LANE, mirrored totals - is entered in the order of items: item k flushes a chunk only after
+** item k - 1 has, so threads run as a wavefront and the order of additions is that of one thread. The first
+** unfinished item never waits. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +28,7 @@ typedef struct fold_job {
   _Atomic uint64_t pairs, tiles;
 } fold_job;
 
-/* -- order ---------------------------------------------------------------------------------------------------------- */
+/* -- order ----------------------------------------------------------------------------------------------- */
 
 enum { SPINS = 4096 };                    /* about 0.1 ms: a turn is shorter unless a thread lost its core */
 
@@ -49,7 +52,8 @@ static bool wait_turn (gb_xthread *t, size_t stage) {
   gb_xshared *s = t->shared;
   if (!t->p->ordered || t->item == 0) return true;
   uint64_t want = stage_of(t, t->item - 1, stage);
-  for (int spins = 0; atomic_load_explicit(&s->ring[(t->item - 1) % s->nring].v, memory_order_acquire) < want; spins++) {
+  for (int spins = 0; atomic_load_explicit(&s->ring[(t->item - 1) % s->nring].v, memory_order_acquire) < want;
+       spins++) {
     if (stopped(t)) return false;
     if (spins > SPINS) sched_yield();
     else pause_briefly();
@@ -63,7 +67,7 @@ static void publish (gb_xthread *t, size_t stage) {
     atomic_store_explicit(&s->ring[t->item % s->nring].v, stage_of(t, t->item, stage), memory_order_release);
 }
 
-/* -- tiles ---------------------------------------------------------------------------------------------------------- */
+/* -- tiles ----------------------------------------------------------------------------------------------- */
 
 /* The whole FULL level as one template. */
 static bool run_fused (gb_xthread *t) {
@@ -72,7 +76,8 @@ static bool run_fused (gb_xthread *t) {
   const gb_xout *x = &p->out[0];
   const void *ones = t->ws + p->ones, *xs = gb_exec_pack_at(t, op->px), *y = gb_exec_pack_at(t, op->py);
   const void *v = x->px < 0 ? ones : gb_exec_pack_at(t, x->px);
-  size_t d = p->f->axis[op->front->axis].extent, step = p->pack[op->py].row, vstep = x->px < 0 ? 0 : p->pack[x->px].row;
+  size_t d = p->f->axis[op->front->axis].extent, step = p->pack[op->py].row,
+         vstep = x->px < 0 ? 0 : p->pack[x->px].row;
   double c = gb_exec_scalar(t, op->ins->b), alpha = gb_exec_scalar(t, op->ins->c);
   char *acc = t->ws + x->chain;
   if (!t->mirrored) return p->k->fused_row(op->ins->profile, t->nj, d, xs, y, step, c, alpha, v, vstep, acc);
@@ -109,14 +114,16 @@ static void enter_block (gb_xthread *t, size_t b) {
 
 /* Symmetric folds take the block of 64 rows on the diagonal by itself and mirror what lies right of it. */
 static bool walk_block (gb_xthread *t, size_t b) {
-  size_t from = t->chunk0, to = t->chunk0 + t->chunk_rows, diagonal = t->lane0 + b * GB_TI, past = diagonal + GB_TI;
+  size_t from = t->chunk0, to = t->chunk0 + t->chunk_rows, diagonal = t->lane0 + b * GB_TI,
+         past = diagonal + GB_TI;
   bool symmetric = t->p->f->symmetric, ok;
   if (symmetric && from < diagonal) from = diagonal;
   if (from >= to) return true;
   enter_block(t, b);
   gb_exec_begin_rows(t);
   if (!symmetric) ok = run_rows(t, from, to, false);
-  else ok = run_rows(t, from, past < to ? past : to, false) && run_rows(t, from > past ? from : past, to, true);
+  else
+    ok = run_rows(t, from, past < to ? past : to, false) && run_rows(t, from > past ? from : past, to, true);
   gb_exec_flush_rows(t);
   return ok;
 }
@@ -141,7 +148,7 @@ static bool walk_chunk (gb_xthread *t, size_t c, bool columns) {
   return true;
 }
 
-/* -- items ---------------------------------------------------------------------------------------------------------- */
+/* -- items ----------------------------------------------------------------------------------------------- */
 
 static bool walk_strips (gb_xthread *t) {
   size_t width = (size_t)t->p->rows * GB_TI;
@@ -172,8 +179,9 @@ static bool walk_tiles (gb_xthread *t) {
     t->nj = 1;
     gb_exec_run(t, GB_FORM_LANE);
   }
-  size_t first = p->f->symmetric ? t->lane0 / GB_CANON : 0;
-  for (size_t c = first; c < p->nchunk; c++)
+  size_t first = p->f->symmetric ? t->lane0 / GB_CANON : p->nchunk * t->group / p->groups;
+  size_t end = p->nchunk * (t->group + 1) / p->groups;
+  for (size_t c = first; c < end; c++)
     if (!walk_chunk(t, c, columns)) return false;
   return true;
 }
@@ -204,12 +212,13 @@ static bool walk (gb_xthread *t, size_t outer) {
 
 static bool run_item (gb_xthread *t, size_t item) {
   const gb_xprog *p = t->p;
-  size_t width = p->strip ? p->strips * (size_t)p->rows * GB_TI : GB_SUPER, which = item % p->nsuper;
+  size_t which = item / p->groups % p->nsuper;
   t->item = item;
+  t->group = item % p->groups;
   t->last = which == p->nsuper - 1;
-  t->item0 = which * width;
-  t->item_lanes = p->nlane - t->item0 < width ? p->nlane - t->item0 : width;
-  if (!p->inside) return walk(t, item / p->nsuper);
+  t->item0 = which * p->width;
+  t->item_lanes = p->nlane - t->item0 < p->width ? p->nlane - t->item0 : p->width;
+  if (!p->inside) return walk(t, item / p->groups / p->nsuper);
   for (size_t o = 0; o < p->nouter; o++)
     if (!walk(t, o)) return false;
   return true;
@@ -217,7 +226,8 @@ static bool run_item (gb_xthread *t, size_t item) {
 
 static void start_thread (gb_xthread *t, fold_job *j, int thread) {
   const gb_xprog *p = j->p;
-  *t = (gb_xthread){.p = p, .shared = j->shared, .operand = j->operand, .outbase = j->out, .constant = j->constant};
+  *t = (gb_xthread){
+      .p = p, .shared = j->shared, .operand = j->operand, .outbase = j->out, .constant = j->constant};
   t->ws = j->workspaces + (size_t)thread * p->work;
   t->ptr = (void **)(t->ws + p->pointers);
   for (int v = 0; v < p->f->nvalues; v++) t->ptr[v] = t->ws + p->value[v].at;
@@ -237,7 +247,7 @@ static void run_thread (void *ud, int thread) {
   atomic_fetch_add_explicit(&j->tiles, t.tiles, memory_order_relaxed);
 }
 
-/* -- entry ---------------------------------------------------------------------------------------------------------- */
+/* -- entry ----------------------------------------------------------------------------------------------- */
 
 /* Scratch: tables, totals, workspaces, progress. */
 static size_t lay_out (const gb_xprog *p, size_t *workspaces, size_t *ring) {
@@ -256,7 +266,8 @@ size_t gb_cpu_fold_scratch (const gb_backend *be, const gb_fold *f) {
   size_t workspaces, ring, bytes = SIZE_MAX;
   void *meta = malloc(gb_exec_meta(f) + 64);
   if (meta == NULL) return bytes;
-  if (gb_exec_build(f, gb_pool_threads(be->pool), meta, &p, NULL) == GB_OK) bytes = lay_out(&p, &workspaces, &ring);
+  if (gb_exec_build(f, gb_pool_threads(be->pool), meta, &p, NULL) == GB_OK)
+    bytes = lay_out(&p, &workspaces, &ring);
   free(meta);
   return bytes;
 }
@@ -272,12 +283,13 @@ static void place_totals (gb_xprog *p, char *scratch) {
   }
 }
 
-#define NAMES(p, s)                                                                                                 \
+#define NAMES(p, s) \
   {p ".dn" s, p ".d1" s, p ".d2" s, p ".d3" s, p ".d4" s, p ".d5" s, p ".d6" s, p ".d7" s, p ".d8" s}
 #define PROFILES(s) {NAMES("rbf", s), NAMES("m12", s), NAMES("m32", s), NAMES("m52", s), NAMES("rq", s)}
 
 static const char *path_of (const gb_xprog *p) {
-  static const char *const names[3][GB_NPROFILES][9] = {PROFILES(".r1"), PROFILES(".r1.sym"), PROFILES(".tile")};
+  static const char *const names[3][GB_NPROFILES][9] = {PROFILES(".r1"), PROFILES(".r1.sym"),
+                                                        PROFILES(".tile")};
   for (int n = 0; n < p->code[GB_FORM_FULL] + p->ncode[GB_FORM_FULL]; n++) {
     const gb_xop *op = &p->op[n];
     if (op->kind != GB_X_FRONT) continue;
@@ -289,7 +301,8 @@ static const char *path_of (const gb_xprog *p) {
 
 /* Nor do threads that must meet after every few steps gain anything. */
 static bool is_small (const gb_xprog *p) {
-  double points = (double)p->nlane * (double)p->ntile * (double)p->nouter, steps = points * (double)(p->f->nins + 1);
+  double points = (double)p->nlane * (double)p->ntile * (double)p->nouter,
+         steps = points * (double)(p->f->nins + 1);
   return steps < gb_cpu_fold_alone || (p->ordered && steps / (double)p->items < gb_cpu_fold_alone / 5);
 }
 

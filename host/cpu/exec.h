@@ -1,17 +1,18 @@
-/* exec.h - the inside of the fold executor: a gb_fold prepared for tiles, and what a thread holds while it runs one.
+/* exec.h - inside the fold executor: a gb_fold prepared for tiles, and what a thread holds while it runs.
 **
-** exec_build.c   decides at which loop level each instruction runs, where values live, and lays out the scratch
+** exec_build.c   the loop level at which each instruction runs, where values live, the layout of the scratch
 ** exec_place.c   operands to packs, outputs to accumulators: the part of the building that knows strides
 ** exec_pack.c    strided memory of any dtype to and from the compute type
 ** exec_vm.c      runs the instructions of one level
-** exec_emit.c    a tile into chains; exec_lse.c and exec_select.c for the monoids with a pair or a list as state
+** exec_emit.c    a tile into chains; exec_lse.c, exec_select.c: monoids with a pair or a list as state
 ** exec_word.c    arithmetic of totals; exec_total.c chains into totals; exec_store.c totals into outputs
 ** exec.c         traversal, threads, order
 **
 ** Conventions of a program, beyond program.h:
 **  - positions (ARG*, KSMALLEST) count from 1 in row-major order of the reduced axes taken by axis number;
 **  - the loops around an EMIT are output axes; a constant is hoisted out of loops wherever it stands;
-**  - WHERE is (condition, then, else); KSMALLEST writes values and positions with the same offset and strides;
+**  - WHERE is (condition, then, else); KSMALLEST writes values and positions with the same offset and
+**    strides;
 **  - an output never overlaps an operand or another output. */
 #ifndef GB_CPU_EXEC_H
 #define GB_CPU_EXEC_H
@@ -25,7 +26,7 @@
 #define GB_STRIP 256                      /* most lane blocks of a strip; a multiple of GB_BLOCKS */
 
 extern bool gb_cpu_fold_no_templates;     /* tests: every program through the plain interpreter, same bits */
-extern double gb_cpu_fold_alone;          /* instruction steps below which one thread runs a fold alone; tests: 0 */
+extern double gb_cpu_fold_alone;          /* steps below which one thread runs a fold alone; tests: 0 */
 
 /* An 8-byte total: f for float programs, i for I64 ones and for keys and positions. */
 typedef union gb_word { double f; int64_t i; } gb_word;
@@ -48,14 +49,14 @@ typedef struct gb_xpack {
   bool zero;                     /* LANES: lanes past the edge are 0, else copies of the last valid lane */
   gb_axes inner;                 /* INNER axes other than 'axis' that the operand varies along */
   size_t count, width;           /* their combinations; extent of 'axis' */
-  size_t step[GB_FOLD_AXES];     /* elements of the pack (of the operand if direct) an index of an inner axis moves */
+  size_t step[GB_FOLD_AXES];     /* elements of the pack (direct: of the operand) by inner axis */
   size_t block;                  /* LANES: elements of one lane block */
   size_t row;                    /* ROWS: elements between rows */
   size_t at;                     /* byte offset in the workspace */
 } gb_xpack;
 
 typedef struct gb_xvalue {
-  gb_form form, level;           /* level: the loop level it is computed at, written as the form of that level */
+  gb_form form, level;           /* level: where it is computed, written as the form of that level */
   int def, last, uses;           /* instruction numbers; loops extend them */
   int pack;                      /* a loaded value that lives in a pack, -1 = none */
   int reg;                       /* FULL register, -1 = none */
@@ -71,12 +72,13 @@ typedef struct gb_xop {
   int redirect;                  /* output whose memory may be written at once, -1 = none */
 } gb_xop;
 
-typedef enum gb_reach { GB_REACH_KEEP, GB_REACH_ROW, GB_REACH_COL, GB_REACH_ALL } gb_reach;   /* reduces -, T, L, LT */
+/* What of LANE and TILE an output reduces: nothing, TILE, LANE, both. */
+typedef enum gb_reach { GB_REACH_KEEP, GB_REACH_ROW, GB_REACH_COL, GB_REACH_ALL } gb_reach;
 typedef enum gb_how { GB_HOW_STORE, GB_HOW_CHAIN, GB_HOW_CONTRACT, GB_HOW_DIFF, GB_HOW_PRODUCT, GB_HOW_LSE,
                       GB_HOW_SELECT } gb_how;
 
-/* An output. 'slots' = combinations of the axes in 'inner'; 'cols' = right-hand sides or features kept side by side.
-** A total is 'words' gb_words. PRODUCT counts its columns among the slots. */
+/* An output. 'slots' = combinations of the axes in 'inner'; 'cols' = right-hand sides or features kept side
+** by side. A total is 'words' gb_words. PRODUCT counts its columns among the slots. */
 typedef struct gb_xout {
   const gb_out *o;
   gb_reach reach;
@@ -89,12 +91,12 @@ typedef struct gb_xout {
   size_t nouter;                 /* such combinations; 1 unless 'outer' */
   size_t pmul[GB_FOLD_AXES];     /* position = 1 + sum of index * pmul over reduced axes */
   int px, py;                    /* packs of the TILE side (ROWS) and the LANE side (LANES), -1 = none */
-  size_t chain, chain2;          /* ROW: [slots][cols][GB_TI]; COL: [slots][GB_CANON][cols][GB_LANES] (LSE: max, sum);
-                                    SELECT: see exec_select.c */
+  size_t chain, chain2;          /* ROW: [slots][cols][GB_TI]; COL: [slots][GB_CANON][cols][GB_LANES];
+                                    LSE: maxima, sums; SELECT: see exec_select.c */
   size_t mirror;                 /* symmetric ROW: the COL chains */
   size_t part;                   /* ROW [block][slots][cols][GB_TI]; ALL [block][slots]; strips: of the item,
                                     [super][slots][cols] words */
-  size_t moved;                  /* symmetric ROW: mirrored totals of the item's rows, [slots][GB_SUPER][cols] */
+  size_t moved;                  /* symmetric ROW: mirrored totals of own rows, [slots][GB_SUPER][cols] */
   gb_word *total;                /* COL [outer][slots][TILE][cols]; ALL [outer][slots]; with 'outer': ROW
                                     [outer][slots][cols][LANE], KEEP [outer][slots][TILE][LANE]; else NULL */
   gb_word *across;               /* symmetric ROW: mirrored totals, [slots][TILE][cols] */
@@ -111,8 +113,10 @@ typedef struct gb_xprog {
   bool strip;                    /* no TILE axis: the rows of a tile are consecutive lane blocks */
   size_t nlane, ntile, nouter;   /* extents; 1 where the axis is absent */
   size_t nsuper, nchunk, items;
+  size_t groups;                 /* items along the chunks of a super-tile, where no chain crosses them */
   int rows;                      /* rows of a tile run: what L1 holds */
   size_t strips;                 /* strips of an item: enough work between two meetings */
+  size_t width;                  /* lanes of an item */
   bool pairs;                    /* some value depends on both LANE and TILE */
   bool inside;                   /* an item walks all OUTER combinations: no other item meets its totals */
   bool ordered;                  /* items meet in totals: they flush in the order of their numbers */
@@ -124,7 +128,7 @@ typedef struct gb_xprog {
   gb_xpack *pack;
   int npacks;
   gb_xout *out;
-  int *bound, nbound[4];         /* values of level LANE, then of level TILE: rebound at every block or tile */
+  int *bound, nbound[4];         /* values of level LANE, then TILE: rebound at every block or tile */
   size_t pointers, temp[3], mask, ones, small;   /* offsets in the workspace */
   size_t work;                   /* bytes of a thread's workspace */
   size_t meta, shared;           /* bytes before the workspaces: tables; totals */
@@ -149,6 +153,7 @@ typedef struct gb_xthread {
   size_t idx[GB_FOLD_AXES];      /* OUTER and INNER indices; 0 at LANE and TILE */
   size_t item;
   size_t item0, item_lanes;      /* first lane of the item; its lanes */
+  size_t group;                  /* of chunks */
   size_t lane0, lanes;           /* of the super-tile or the current strip */
   size_t chunk0, chunk_rows;
   int block;                     /* lane block within the item */
@@ -161,7 +166,8 @@ typedef struct gb_xthread {
   const char *path;
 } gb_xthread;
 
-/* exec_build.c. 'meta' holds gb_exec_meta bytes. Fills everything but the addresses of totals. Errors: EINTERNAL. */
+/* exec_build.c. 'meta' holds gb_exec_meta bytes. Fills everything but the addresses of totals. Errors:
+** EINTERNAL. */
 size_t gb_exec_meta (const gb_fold *f);
 gb_status gb_exec_build (const gb_fold *f, int threads, void *meta, gb_xprog *p, gb_error *err);
 
@@ -179,10 +185,10 @@ static inline size_t gb_take (size_t *used, size_t bytes) {
 
 /* exec_pack.c: n elements; strides in elements. */
 void gb_exec_load_run (gb_dtype to, void *dst, const void *src, gb_dtype from, ptrdiff_t stride, size_t n);
-void gb_exec_store_run (void *dst, gb_dtype to, ptrdiff_t dstride, const void *src, gb_dtype from, ptrdiff_t sstride,
-                        size_t n);
+void gb_exec_store_run (void *dst, gb_dtype to, ptrdiff_t dstride, const void *src, gb_dtype from,
+                        ptrdiff_t sstride, size_t n);
 void gb_exec_fill_packs (gb_xthread *t, bool per_chunk);
-const void *gb_exec_pack_at (const gb_xthread *t, int pack);      /* at the current block, tile and INNER indices */
+const void *gb_exec_pack_at (const gb_xthread *t, int pack);   /* at the current block, tile, INNER indices */
 const char *gb_exec_operand_at (const gb_xthread *t, int operand, size_t lane, size_t tile);
 void gb_exec_load (const gb_xthread *t, int operand, gb_form form, void *dst);
 ptrdiff_t gb_exec_operand_index (const gb_xthread *t, int operand, size_t lane, size_t tile);
@@ -190,7 +196,6 @@ ptrdiff_t gb_exec_operand_index (const gb_xthread *t, int operand, size_t lane, 
 /* exec_vm.c */
 void gb_exec_bind (gb_xthread *t, gb_form level);
 void gb_exec_run (gb_xthread *t, gb_form level);
-void gb_exec_direct (gb_xthread *t, const gb_xop *op);            /* SQDIST and DOT of any operands */
 double gb_exec_scalar (const gb_xthread *t, int value);
 
 /* exec_emit.c */
@@ -201,7 +206,8 @@ void gb_exec_fill (gb_dtype compute, void *p, size_t n, gb_monoid m);
 /* exec_lse.c, exec_select.c */
 void gb_exec_lse (gb_xthread *t, gb_xout *x, size_t slot, const void *tile);
 void gb_exec_select (gb_xthread *t, gb_xout *x, size_t slot, const void *tile);
-void gb_exec_select_one (const gb_xprog *p, const gb_xout *x, gb_word *state, const void *row, size_t i, int64_t position);
+void gb_exec_select_one (const gb_xprog *p, const gb_xout *x, gb_word *state, const void *row, size_t i,
+                         int64_t position);
 void gb_exec_select_merge (gb_word *into, const gb_word *from, size_t words);
 void gb_exec_select_begin (gb_xthread *t, gb_xout *x);           /* ROW: the chains of the current block */
 void gb_exec_select_flush (gb_xthread *t, gb_xout *x);
@@ -209,7 +215,8 @@ double gb_exec_key_value (int64_t key);
 
 /* exec_word.c */
 void gb_exec_absorb (const gb_xprog *p, const gb_xout *x, gb_word *into, const gb_word *from);
-void gb_exec_absorb_value (const gb_xprog *p, const gb_xout *x, gb_word *into, const void *row, size_t i, int64_t position);
+void gb_exec_absorb_value (const gb_xprog *p, const gb_xout *x, gb_word *into, const void *row, size_t i,
+                           int64_t position);
 void gb_exec_identity (const gb_xprog *p, const gb_xout *x, gb_word *w, size_t words);
 gb_word gb_exec_fold_lanes (gb_dtype compute, gb_monoid m, const void *lanes);
 
@@ -218,7 +225,8 @@ size_t gb_exec_outer (const gb_xthread *t, const gb_xout *x);     /* number of t
 size_t gb_exec_blocks (const gb_xthread *t);                      /* lane blocks of the item */
 size_t gb_exec_lanes (const gb_xthread *t, size_t block);         /* lanes of one that count */
 gb_word *gb_exec_part (const gb_xthread *t, const gb_xout *x);
-static inline size_t gb_exec_super (const gb_xthread *t, size_t row) {   /* of a strip's row, within the item */
+/* The super-tile of a strip's row, counted within the item. */
+static inline size_t gb_exec_super (const gb_xthread *t, size_t row) {
   return (t->lane0 - t->item0 + row * GB_TI) / GB_SUPER;
 }
 void gb_exec_exchange_rows (gb_xthread *t, gb_xout *x, bool back);
@@ -229,9 +237,9 @@ void gb_exec_flush_rows (gb_xthread *t);                          /* those into 
 void gb_exec_fold_columns (gb_xthread *t);                        /* COL chains to one value each, in place */
 
 /* exec_store.c */
-void gb_exec_flush_columns (gb_xthread *t);                       /* and those into totals: in order of items */
-void gb_exec_end_item (gb_xthread *t);                            /* in order of items where any are shared */
-void gb_exec_store_totals (gb_xthread *t);                        /* outputs that reduce OUTER axes, at the very end */
+void gb_exec_flush_columns (gb_xthread *t);          /* and those into totals: in order of items */
+void gb_exec_end_item (gb_xthread *t);               /* in order of items where any are shared */
+void gb_exec_store_totals (gb_xthread *t);           /* outputs that reduce OUTER axes, at the very end */
 
 static inline size_t gb_exec_slot (const gb_xthread *t, const gb_xout *x) {
   size_t s = 0;

@@ -1,17 +1,19 @@
-/* exec_build.c - from a fold program to what the tile interpreter runs: loop levels, lifetimes, registers, layout.
+/* exec_build.c - from a fold program to what the tile interpreter runs: loop levels, lifetimes, registers,
+** layout.
 **
-** An instruction runs at the level of its dependence: ONE once an item, LANE once a lane block, TILE once a chunk,
-** FULL once a tile. A loop is one unit and runs at the join of what is inside it. FULL values share registers by
-** lifetime; all others have a place of their own, for they are small. */
+** An instruction runs at the level of its dependence: ONE once an item, LANE once a lane block, TILE once a
+** chunk, FULL once a tile. A loop is one unit and runs at the join of what is inside it. FULL values share
+** registers by lifetime; all others have a place of their own, for they are small. */
 #include "cpu/exec.h"
 
 #define L1_BYTES (24 * 1024)              /* what the registers of a tile run may fill */
+#define L2_BYTES (256 * 1024)
 
 typedef struct build {
   gb_xprog *p;
   const gb_fold *f;
   gb_form *level;                         /* by instruction */
-  int *end, *around;                      /* LOOP: its ENDLOOP; any instruction: the LOOP around it, -1 = none */
+  int *end, *around;                      /* LOOP: its ENDLOOP; any: the LOOP around it, -1 = none */
   bool *gone;                             /* instructions that became part of another or need no code */
   int regs;
   bool temp[3], mask;
@@ -81,7 +83,8 @@ static gb_form form_of (const gb_xprog *p, int v) { return v < 0 ? GB_FORM_ONE :
 static gb_form form_of_ins (const gb_xprog *p, const gb_ins *i) {
   switch (i->kind) {
     case GB_INS_LOAD: case GB_INS_RAND: return gb_exec_form(p, i->x);
-    case GB_INS_SQDIST: case GB_INS_DOT: return gb_exec_form(p, i->x) | gb_exec_form(p, i->y) | gb_exec_form(p, i->w);
+    case GB_INS_SQDIST:
+    case GB_INS_DOT: return gb_exec_form(p, i->x) | gb_exec_form(p, i->y) | gb_exec_form(p, i->w);
     case GB_INS_IOTA:
       if (i->axis == p->lane) return p->strip ? GB_FORM_FULL : GB_FORM_LANE;
       return i->axis == p->tile ? GB_FORM_TILE : GB_FORM_ONE;
@@ -95,7 +98,8 @@ static gb_form form_of_ins (const gb_xprog *p, const gb_ins *i) {
 static gb_status scan (build *b, gb_error *err) {
   const gb_fold *f = b->f;
   int open[GB_FOLD_AXES], depth = 0;
-  for (int v = 0; v < f->nvalues; v++) b->p->value[v] = (gb_xvalue){.def = -1, .last = -1, .pack = -1, .reg = -1};
+  for (int v = 0; v < f->nvalues; v++)
+    b->p->value[v] = (gb_xvalue){.def = -1, .last = -1, .pack = -1, .reg = -1};
   for (int n = 0; n < f->nins; n++) {
     const gb_ins *i = &f->ins[n];
     b->gone[n] = false;
@@ -106,7 +110,8 @@ static gb_status scan (build *b, gb_error *err) {
       if (depth == GB_FOLD_AXES) return gb_fail(err, GB_EINTERNAL, "fold: loops nest deeper than axes");
       open[depth++] = n;
     }
-    if (i->kind == GB_INS_ACC && (i->monoid == GB_ARGMINIMUM || i->monoid == GB_ARGMAXIMUM || i->monoid == GB_KSMALLEST))
+    if (i->kind == GB_INS_ACC &&
+        (i->monoid == GB_ARGMINIMUM || i->monoid == GB_ARGMAXIMUM || i->monoid == GB_KSMALLEST))
       return gb_fail(err, GB_EINTERNAL, "fold: an accumulator cannot hold a position");
     if (!has_dst(i)) continue;
     gb_xvalue *v = &b->p->value[i->dst];
@@ -117,7 +122,8 @@ static gb_status scan (build *b, gb_error *err) {
   return GB_OK;
 }
 
-/* A constant runs at level ONE even inside a loop; any other instruction inside a loop runs where the loop does. */
+/* A constant runs at level ONE even inside a loop; any other instruction inside a loop runs where the loop
+** does. */
 static void levels (build *b) {
   const gb_fold *f = b->f;
   for (int n = 0; n < f->nins; n++) {
@@ -158,31 +164,38 @@ static void lifetimes (build *b) {
   }
 }
 
-/* The squared distances of LANE points to TILE points, in the form the kernels take. */
+/* Distances or products of LANE points with TILE points (in a strip: with one point), in the form the kernels
+** take. */
 static bool is_front (const build *b, const gb_ins *i) {
   const gb_xprog *p = b->p;
-  if ((i->kind != GB_INS_SQDIST && i->kind != GB_INS_DOT) || p->strip) return false;
+  if (i->kind != GB_INS_SQDIST && i->kind != GB_INS_DOT) return false;
   gb_form x = gb_exec_form(p, i->x), y = gb_exec_form(p, i->y);
-  return (x | y) == GB_FORM_FULL && x != GB_FORM_FULL && y != GB_FORM_FULL && gb_exec_form(p, i->w) == GB_FORM_ONE;
+  if ((x | y) != GB_FORM_FULL || gb_exec_form(p, i->w) != GB_FORM_ONE) return false;
+  return p->strip ? x != y : x != GB_FORM_FULL && y != GB_FORM_FULL;
 }
 
-/* A SQDIST read only by one plain RADIAL, both outside loops, becomes one pass. Returns the SQDIST, or NULL. */
+/* A SQDIST read only by one plain RADIAL, both outside loops, becomes one pass. Returns the SQDIST, or
+** NULL. */
 static const gb_ins *front_of (const build *b, const gb_ins *i, int n) {
   if (gb_cpu_fold_no_templates || i->kind != GB_INS_RADIAL || i->order != 0 || i->dalpha != 0) return NULL;
   const gb_xvalue *a = &b->p->value[i->a];
   const gb_ins *s = &b->f->ins[a->def];
-  if (s->kind != GB_INS_SQDIST || s->w >= 0 || a->uses != 1 || b->around[n] >= 0 || b->around[a->def] >= 0) return NULL;
+  if (s->kind != GB_INS_SQDIST || s->w >= 0 || a->uses != 1 || b->around[n] >= 0 || b->around[a->def] >= 0)
+    return NULL;
   if (form_of(b->p, i->b) != GB_FORM_ONE || form_of(b->p, i->c) != GB_FORM_ONE) return NULL;
   return is_front(b, s) ? s : NULL;
 }
 
-/* Instructions without code of their own: loads that are packs by themselves, and the SQDIST of a fused RADIAL. */
+/* Instructions without code of their own: loads that are packs by themselves, and the SQDIST of a fused
+** RADIAL. */
 static void drop_codeless (build *b) {
   gb_xprog *p = b->p;
   for (int n = 0; n < b->f->nins; n++) {
     const gb_ins *i = &b->f->ins[n];
     if (i->kind == GB_INS_LOAD && b->around[n] < 0 && b->level[n] != GB_FORM_FULL) {
-      gb_layout l = b->level[n] == GB_FORM_ONE ? GB_PACK_ONE : b->level[n] == GB_FORM_LANE ? GB_PACK_LANES : GB_PACK_COLS;
+      gb_layout l = b->level[n] == GB_FORM_ONE    ? GB_PACK_ONE
+                    : b->level[n] == GB_FORM_LANE ? GB_PACK_LANES
+                                                  : GB_PACK_COLS;
       p->value[i->dst].pack = gb_exec_pack_of(p, i->x, l, -1, false);
       b->gone[n] = true;
     }
@@ -204,8 +217,8 @@ static void drop_register (build *b, int *spare, int *nspare, int v, int n) {
   spare[(*nspare)++] = b->p->value[v].reg;
 }
 
-/* Accumulators live from their LOOP on, other values from their instruction; a register is free after the last read.
-** A destination is never an argument. 'spare' holds nvalues numbers. */
+/* Accumulators live from their LOOP on, other values from their instruction; a register is free after the
+** last read. A destination is never an argument. 'spare' holds nvalues numbers. */
 static void registers (build *b, int *spare) {
   const gb_fold *f = b->f;
   int nspare = 0;
@@ -214,7 +227,8 @@ static void registers (build *b, int *spare) {
     if (b->gone[n]) continue;
     if (i->kind == GB_INS_LOOP) {
       for (int m = n + 1; m < b->end[n]; m++)
-        if (f->ins[m].kind == GB_INS_ACC && b->around[m] == n) take_register(b, spare, &nspare, f->ins[m].dst);
+        if (f->ins[m].kind == GB_INS_ACC && b->around[m] == n)
+          take_register(b, spare, &nspare, f->ins[m].dst);
     } else if (i->kind == GB_INS_ENDLOOP) {
       for (int v = 0; v < f->nvalues; v++) drop_register(b, spare, &nspare, v, n);
     } else {
@@ -229,9 +243,10 @@ static void registers (build *b, int *spare) {
   }
 }
 
+/* Both kinds are symmetric in x and y, bit for bit. */
 static void front_packs (build *b, gb_xop *op, const gb_ins *i) {
   gb_xprog *p = b->p;
-  bool swap = gb_exec_form(p, i->x) == GB_FORM_TILE;        /* both forms are symmetric in x and y, bit for bit */
+  bool swap = gb_exec_form(p, i->x) == (p->strip ? GB_FORM_ONE : GB_FORM_TILE);
   op->px = gb_exec_pack_of(p, swap ? i->y : i->x, GB_PACK_LANES, i->axis, false);
   op->py = gb_exec_pack_of(p, swap ? i->x : i->y, GB_PACK_ROWS, i->axis, false);
   if (i->w >= 0) op->pw = gb_exec_pack_of(p, i->w, GB_PACK_ONE, i->axis, false);
@@ -310,8 +325,8 @@ static void redirect (build *b) {
     if (x->how != GB_HOW_STORE || x->o->dtype != p->compute || x->o->stride[p->lane] != 1) continue;
     if (v->form != GB_FORM_FULL || b->around[v->def] >= 0) continue;
     for (int q = p->code[GB_FORM_FULL]; q < p->code[GB_FORM_FULL] + p->ncode[GB_FORM_FULL]; q++)
-      if (p->op[q].ins == &b->f->ins[v->def] && (p->op[q].kind == GB_INS_MAP || p->op[q].kind == GB_INS_RADIAL) &&
-          p->op[q].redirect < 0)
+      if (p->op[q].ins == &b->f->ins[v->def] &&
+          (p->op[q].kind == GB_INS_MAP || p->op[q].kind == GB_INS_RADIAL) && p->op[q].redirect < 0)
         p->op[q].redirect = i->x;
   }
 }
@@ -350,11 +365,22 @@ static void lay_values (build *b, size_t *used) {
   }
 }
 
+/* As many rows as fit: FULL values in L1; in a strip, the lane packs of its blocks in L2. */
+static int rows_of (const build *b) {
+  const gb_xprog *p = b->p;
+  size_t full = (size_t)b->regs + b->temp[0] + b->temp[1] + b->temp[2] + b->mask, lanes = 0;
+  size_t rows = L1_BYTES / ((full ? full : 1) * GB_TI * p->size);
+  for (int q = 0; q < p->npacks && p->strip; q++)
+    if (p->pack[q].layout == GB_PACK_LANES) lanes += p->pack[q].block * p->size;
+  if (lanes > 0 && L2_BYTES / lanes < rows) rows = L2_BYTES / lanes;
+  rows = rows / GB_TJ * GB_TJ;
+  return (int)(rows < GB_TJ ? GB_TJ : rows > GB_CANON ? GB_CANON : rows);
+}
+
 static void lay_workspace (build *b) {
   gb_xprog *p = b->p;
-  size_t used = 0, full = (size_t)b->regs + b->temp[0] + b->temp[1] + b->temp[2] + b->mask;
-  size_t rows = L1_BYTES / ((full ? full : 1) * GB_TI * p->size) / GB_TJ * GB_TJ;
-  p->rows = (int)(rows < GB_TJ ? GB_TJ : rows > GB_CANON ? GB_CANON : rows);
+  size_t used = 0;
+  p->rows = rows_of(b);
   size_t tile = (size_t)p->rows * GB_TI * p->size;
   p->pointers = gb_take(&used, (size_t)b->f->nvalues * sizeof(void *));
   lay_values(b, &used);
@@ -372,8 +398,38 @@ static void lay_workspace (build *b) {
   p->work = used;
 }
 
-/* Who meets whom in totals decides how items are cut and whether they flush in order. */
-static void order (gb_xprog *p, int threads) {
+/* Whether items may share a super-tile: nothing is carried from chunk to chunk, nor shared between
+** super-tiles. */
+static bool chunks_are_free (const gb_xprog *p) {
+  bool alone = p->nsuper == 1 && p->nouter == 1;
+  for (int o = 0; o < p->f->nouts; o++) {
+    const gb_xout *x = &p->out[o];
+    if (x->outer || !(x->reach == GB_REACH_KEEP || (x->reach == GB_REACH_COL && alone))) return false;
+  }
+  return !p->strip;
+}
+
+/* Where items meet in nothing, a few lanes make items of less than a super-tile: rows do not know of
+** super-tiles. */
+static size_t width_of (const gb_xprog *p, bool shared) {
+  if (p->strip) return p->strips * (size_t)p->rows * GB_TI;
+  size_t blocks = (p->nlane + GB_TI - 1) / GB_TI;
+  if (shared || blocks * p->nouter >= 8 * GB_BLOCKS) return GB_SUPER;
+  size_t each = (blocks * p->nouter + 7) / 8;
+  return (each < 1 ? 1 : each) * GB_TI;
+}
+
+/* Chunks too, where they are free: at least as many items as any machine has threads for so small a fold. */
+static size_t groups_of (const gb_xprog *p) {
+  enum { ENOUGH = 64 };
+  size_t few = p->nsuper * p->nouter, n;
+  if (few == 0 || few >= ENOUGH || !chunks_are_free(p)) return 1;
+  n = ENOUGH / few < p->nchunk ? ENOUGH / few : p->nchunk;
+  return n < 1 ? 1 : n;
+}
+
+/* Who meets whom in totals decides how the domain is cut and how items are ordered. */
+static void cut (gb_xprog *p, int threads) {
   bool shared = false, carried = false;
   for (int o = 0; o < p->f->nouts; o++) {
     const gb_xout *x = &p->out[o];
@@ -381,13 +437,13 @@ static void order (gb_xprog *p, int threads) {
     shared |= columns || (p->f->symmetric && x->reach == GB_REACH_ROW);
     carried |= x->outer && !columns;
   }
-  size_t width = p->strip ? p->strips * (size_t)p->rows * GB_TI : GB_SUPER;
-  p->nsuper = p->nlane ? (p->nlane + width - 1) / width : 1;
+  p->width = width_of(p, shared);
+  p->nsuper = p->nlane ? (p->nlane + p->width - 1) / p->width : 1;
   p->nchunk = p->strip ? 1 : (p->ntile + GB_CANON - 1) / GB_CANON;
-  p->ordered = shared;
+  p->groups = groups_of(p);
+  p->ordered = shared && p->groups == 1;
   p->inside = carried && !shared;
-  p->items = p->inside ? p->nsuper : p->nsuper * p->nouter;
-  if (p->nouter == 0) p->items = 0;
+  p->items = p->nouter == 0 ? 0 : p->nsuper * p->groups * (p->inside ? 1 : p->nouter);
   /* rows continued across OUTER indices by items that also meet in columns: one thread keeps their order */
   p->threads = carried && shared && !p->f->symmetric ? 1 : threads;
   if ((size_t)p->threads > p->items) p->threads = p->items ? (int)p->items : 1;
@@ -401,7 +457,8 @@ gb_status gb_exec_build (const gb_fold *f, int threads, void *meta, gb_xprog *p,
   GB_TRY(scan(&b, err));
   levels(&b);
   lifetimes(&b);
-  for (int n = 0; n < f->nins; n++) p->pairs |= has_dst(&f->ins[n]) && form_of_ins(p, &f->ins[n]) == GB_FORM_FULL;
+  for (int n = 0; n < f->nins; n++)
+    p->pairs |= has_dst(&f->ins[n]) && form_of_ins(p, &f->ins[n]) == GB_FORM_FULL;
   p->pairs &= !p->strip;
   drop_codeless(&b);
   registers(&b, p->bound);
@@ -411,6 +468,6 @@ gb_status gb_exec_build (const gb_fold *f, int threads, void *meta, gb_xprog *p,
   p->fused = is_fused(p);
   bind_lists(&b);
   lay_workspace(&b);
-  order(p, threads);
+  cut(p, threads);
   return GB_OK;
 }

@@ -19,7 +19,9 @@ void gb_exec_fill (gb_dtype compute, void *p, size_t n, gb_monoid m) {
   else FILL(int64_t, one ? 1 : low ? INT64_MIN : INT64_MAX);
 }
 
-static char *row_of (const gb_xthread *t, const void *tile, size_t j) { return (char *)tile + j * GB_TI * t->p->size; }
+static char *row_of (const gb_xthread *t, const void *tile, size_t j) {
+  return (char *)tile + j * GB_TI * t->p->size;
+}
 
 /* Lanes of row 'j' that count. */
 static size_t valid_of (const gb_xthread *t, size_t j) {
@@ -50,12 +52,14 @@ static const void *full (gb_xthread *t, int value) {
   char *dst = t->ws + p->temp[0];
   for (size_t j = 0; j < (size_t)t->nj; j++) {
     if (form == GB_FORM_LANE) memcpy(row_of(t, dst, j), src, GB_TI * p->size);
-    else gb_exec_load_run(p->compute, row_of(t, dst, j), src + (form == GB_FORM_TILE ? j * p->size : 0), p->compute, 0, GB_TI);
+    else
+      gb_exec_load_run(p->compute, row_of(t, dst, j), src + (form == GB_FORM_TILE ? j * p->size : 0),
+                       p->compute, 0, GB_TI);
   }
   return dst;
 }
 
-/* -- stores --------------------------------------------------------------------------------------------------------- */
+/* -- stores ---------------------------------------------------------------------------------------------- */
 
 static void store (gb_xthread *t, const gb_xout *x, const void *tile) {
   const gb_xprog *p = t->p;
@@ -69,14 +73,15 @@ static void store (gb_xthread *t, const gb_xout *x, const void *tile) {
   if (p->strip) gb_exec_store_run(dst, o->dtype, lane, tile, p->compute, 1, t->lanes);
   else if (lane == 1 || down != 1)
     for (size_t j = 0; j < (size_t)t->nj; j++)
-      gb_exec_store_run(dst + (ptrdiff_t)j * down * size, o->dtype, lane, row_of(t, tile, j), p->compute, 1, (size_t)t->valid);
+      gb_exec_store_run(dst + (ptrdiff_t)j * down * size, o->dtype, lane, row_of(t, tile, j), p->compute, 1,
+                        (size_t)t->valid);
   else
     for (size_t i = 0; i < (size_t)t->valid; i++)
-      gb_exec_store_run(dst + (ptrdiff_t)i * lane * size, o->dtype, 1, (const char *)tile + i * p->size, p->compute, GB_TI,
-                        (size_t)t->nj);
+      gb_exec_store_run(dst + (ptrdiff_t)i * lane * size, o->dtype, 1, (const char *)tile + i * p->size,
+                        p->compute, GB_TI, (size_t)t->nj);
 }
 
-/* -- chains --------------------------------------------------------------------------------------------------------- */
+/* -- chains ---------------------------------------------------------------------------------------------- */
 
 static char *column_chain (const gb_xthread *t, const gb_xout *x, size_t base, size_t slot) {
   size_t row = slot * GB_CANON + (t->tile0 - t->chunk0);
@@ -158,7 +163,7 @@ static void chain (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
   }
 }
 
-/* -- right-hand sides and differences ------------------------------------------------------------------------------- */
+/* -- right-hand sides and differences -------------------------------------------------------------------- */
 
 static void contract_strip (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
   const gb_xprog *p = t->p;
@@ -184,7 +189,8 @@ static void contract (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) 
                       column_chain(t, x, x->chain, slot));
     return;
   }
-  k->contract_row(t->nj, x->cols, tile, gb_exec_pack_at(t, x->px), t->p->pack[x->px].row, row_chain(t, x, slot));
+  k->contract_row(t->nj, x->cols, tile, gb_exec_pack_at(t, x->px), t->p->pack[x->px].row,
+                  row_chain(t, x, slot));
   if (t->mirrored)
     k->contract_col(t->nj, x->cols, tile, gb_exec_pack_at(t, x->py), column_chain(t, x, x->mirror, slot));
 }
@@ -194,7 +200,8 @@ static void diff (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
   const void *xs = gb_exec_pack_at(t, x->py), *y = gb_exec_pack_at(t, x->px);
   size_t step = t->p->pack[x->px].row;
   if (x->reach == GB_REACH_COL)
-    k->diff_col(t->nj, x->cols, gb_exec_masked(t, tile, t->nj, GB_SUM), xs, y, step, column_chain(t, x, x->chain, slot));
+    k->diff_col(t->nj, x->cols, gb_exec_masked(t, tile, t->nj, GB_SUM), xs, y, step,
+                column_chain(t, x, x->chain, slot));
   else {
     k->diff_row(t->nj, x->cols, tile, xs, y, step, row_chain(t, x, slot));
     if (t->mirrored) k->diff_col(t->nj, x->cols, tile, xs, y, step, column_chain(t, x, x->mirror, slot));
@@ -204,7 +211,8 @@ static void diff (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
 static gb_arg operand (gb_xthread *t, int number, int which) {
   const gb_xprog *p = t->p;
   gb_form form = gb_exec_form(p, number);
-  char *at = form == GB_FORM_FULL ? t->ws + p->temp[1 + which] : t->ws + p->small + (size_t)which * GB_CANON * 8;
+  char *at = form == GB_FORM_FULL ? t->ws + p->temp[1 + which]
+                                  : t->ws + p->small + (size_t)which * GB_CANON * 8;
   gb_exec_load(t, number, form, at);
   return (gb_arg){at, form};
 }
@@ -248,7 +256,11 @@ void gb_exec_emit (gb_xthread *t, int out, int value) {
     case GB_HOW_CONTRACT: contract(t, x, slot, tile); break;
     case GB_HOW_DIFF: diff(t, x, slot, tile); break;
     case GB_HOW_PRODUCT: product(t, x, tile); break;
-    case GB_HOW_LSE: x->reach == GB_REACH_KEEP ? chain_keep(t, x, slot, tile) : gb_exec_lse(t, x, slot, tile); break;
-    case GB_HOW_SELECT: x->reach == GB_REACH_KEEP ? chain_keep(t, x, slot, tile) : gb_exec_select(t, x, slot, tile); break;
+    case GB_HOW_LSE:
+      x->reach == GB_REACH_KEEP ? chain_keep(t, x, slot, tile) : gb_exec_lse(t, x, slot, tile);
+      break;
+    case GB_HOW_SELECT:
+      x->reach == GB_REACH_KEEP ? chain_keep(t, x, slot, tile) : gb_exec_select(t, x, slot, tile);
+      break;
   }
 }

@@ -1,7 +1,8 @@
 /* exec_lse.c - log of a sum of exponentials: running maximum and sum of exp(t - maximum), a pair a chain.
 **
-** Infinities: while the maximum is infinite the exponents are taken as they are, so that exp(-inf) adds nothing and +inf
-** shows in the maximum; a NaN shows in the maximum and stays. Chains advance by a fixed number of rows, whatever the tile. */
+** Infinities: while the maximum is infinite the exponents are taken as they are, so that exp(-inf) adds
+** nothing and +inf shows in the maximum; a NaN shows in the maximum and stays. Chains advance by a fixed
+** number of rows, whatever the tile. */
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +22,8 @@ static void finite_or_zero (gb_dtype compute, void *dst, const void *src, size_t
 }
 
 /* s = s * exp(old - shift) */
-static void rescale (const gb_isa_kernels *k, gb_form form, int nj, void *s, const void *old, gb_arg shift, void *room) {
+static void rescale (const gb_isa_kernels *k, gb_form form, int nj, void *s, const void *old, gb_arg shift,
+                     void *room) {
   gb_arg r = {room, form};
   k->map(GB_OP_SUB, form, nj, room, (gb_arg){old, form}, shift, none);
   k->map(GB_OP_EXP, form, nj, room, r, none, none);
@@ -41,20 +43,23 @@ static void by_rows (gb_xthread *t, gb_xout *x, size_t slot, const char *tile) {
     p->k->reduce_row(GB_MAXIMUM, n, rows, now);
     finite_or_zero(p->compute, shift, now, GB_TI);
     rescale(p->k, GB_FORM_LANE, 1, s, m, (gb_arg){shift, GB_FORM_LANE}, room);
-    p->k->map(GB_OP_SUB, GB_FORM_FULL, n, e, (gb_arg){rows, GB_FORM_FULL}, (gb_arg){shift, GB_FORM_LANE}, none);
+    p->k->map(GB_OP_SUB, GB_FORM_FULL, n, e, (gb_arg){rows, GB_FORM_FULL}, (gb_arg){shift, GB_FORM_LANE},
+              none);
     p->k->map(GB_OP_EXP, GB_FORM_FULL, n, e, (gb_arg){e, GB_FORM_FULL}, none, none);
     p->k->reduce_row(GB_SUM, n, e, s);
     memcpy(m, now, width);
   }
 }
 
-/* A maximum and a sum a virtual lane of each row; GB_LANES lanes of all rows at a time, seen as a narrower tile. */
+/* A maximum and a sum a virtual lane of each row; GB_LANES lanes of all rows at a time, seen as a narrower
+** tile. */
 static void by_columns (gb_xthread *t, gb_xout *x, size_t slot, const char *tile) {
   const gb_xprog *p = t->p;
   size_t width = GB_LANES * p->size, at = (slot * GB_CANON + (t->tile0 - t->chunk0)) * width;
   size_t rows = ((size_t)t->nj + 3) / 4 * 4;
   char *m = t->ws + x->chain + at, *s = t->ws + x->chain2 + at;
-  char *part = t->ws + p->temp[1], *now = part + rows * width, *shift = now + rows * width, *room = shift + rows * width;
+  char *part = t->ws + p->temp[1], *now = part + rows * width, *shift = now + rows * width,
+       *room = shift + rows * width;
   int n = (int)(rows * GB_LANES / GB_TI);
   const gb_arg by = {shift, GB_FORM_FULL}, v = {part, GB_FORM_FULL};
   for (size_t q = 0; q < GB_TI / GB_LANES; q++) {
@@ -98,7 +103,9 @@ static void by_groups (gb_xthread *t, gb_xout *x, const char *tile, int step, gb
 void gb_exec_lse (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
   gb_word *part = gb_exec_part(t, x);
   if (x->reach == GB_REACH_ROW) by_rows(t, x, slot, tile);
-  else if (x->reach == GB_REACH_ALL) by_groups(t, x, tile, GB_TJ, part + ((size_t)t->block * x->slots + slot) * 2, 0);
-  else if (t->p->strip) by_groups(t, x, tile, GB_BLOCKS, part + (gb_exec_super(t, 0) * x->slots + slot) * 2, x->slots * 2);
+  else if (x->reach == GB_REACH_ALL)
+    by_groups(t, x, tile, GB_TJ, part + ((size_t)t->block * x->slots + slot) * 2, 0);
+  else if (t->p->strip)
+    by_groups(t, x, tile, GB_BLOCKS, part + (gb_exec_super(t, 0) * x->slots + slot) * 2, x->slots * 2);
   else by_columns(t, x, slot, gb_exec_masked(t, tile, t->nj, GB_LSE));
 }

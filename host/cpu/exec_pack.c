@@ -1,4 +1,5 @@
-/* exec_pack.c - strided memory of any dtype to and from the compute type, and the packs of an item or a chunk. */
+/* exec_pack.c - strided memory of any dtype to and from the compute type, and the packs of an item or a
+** chunk. */
 #include <math.h>
 #include <string.h>
 
@@ -89,8 +90,8 @@ void gb_exec_load_run (gb_dtype to, void *dst, const void *src, gb_dtype from, p
 #define TO_BF16(v) gb_f32_to_bf16((float)(v))
 #define TO_BOOL(v) ((v) != 0)             /* NaN is true */
 
-void gb_exec_store_run (void *dst, gb_dtype to, ptrdiff_t dstride, const void *src, gb_dtype from, ptrdiff_t sstride,
-                        size_t n) {
+void gb_exec_store_run (void *dst, gb_dtype to, ptrdiff_t dstride, const void *src, gb_dtype from,
+                        ptrdiff_t sstride, size_t n) {
   if (to == from && dstride == 1 && sstride == 1) memcpy(dst, src, n * gb_dtype_size(to));
   else if (from == GB_F32) { SCATTER_FROM(float, AS_I64) }
   else if (from == GB_F64) { SCATTER_FROM(double, AS_I64) }
@@ -136,7 +137,8 @@ static void fill_lanes (gb_xthread *t, const gb_xpack *k, char *at) {
     char *row = at + q * GB_TI * p->size;
     for (size_t i = 0; i < t->lanes; i += GB_TI, row += k->block * p->size) {
       size_t valid = t->lanes - i < GB_TI ? t->lanes - i : GB_TI;
-      gb_exec_load_run(p->compute, row, gb_exec_operand_at(t, k->operand, t->lane0 + i, 0), from, stride, valid);
+      gb_exec_load_run(p->compute, row, gb_exec_operand_at(t, k->operand, t->lane0 + i, 0), from, stride,
+                       valid);
       if (valid < GB_TI) pad(p->size, row, valid, GB_TI, k->zero);
     }
   }
@@ -148,12 +150,13 @@ static void fill_rows (gb_xthread *t, const gb_xpack *k, char *at) {
   gb_dtype from = p->f->operand[k->operand].dtype;
   ptrdiff_t along = stride_of(t, k->operand, k->axis), down = stride_of(t, k->operand, p->tile);
   if (k->layout == GB_PACK_COLS || k->width == 1) {
-    gb_exec_load_run(p->compute, at, gb_exec_operand_at(t, k->operand, 0, t->chunk0), from, down, t->chunk_rows);
+    gb_exec_load_run(p->compute, at, gb_exec_operand_at(t, k->operand, 0, t->chunk0), from, down,
+                     t->chunk_rows);
     return;
   }
   for (size_t j = 0; j < t->chunk_rows; j++)
-    gb_exec_load_run(p->compute, at + j * k->width * p->size, gb_exec_operand_at(t, k->operand, 0, t->chunk0 + j), from,
-                     along, k->width);
+    gb_exec_load_run(p->compute, at + j * k->width * p->size,
+                     gb_exec_operand_at(t, k->operand, 0, t->chunk0 + j), from, along, k->width);
 }
 
 static void fill (gb_xthread *t, const gb_xpack *k) {
@@ -170,8 +173,8 @@ static void fill (gb_xthread *t, const gb_xpack *k) {
     char *dst = t->ws + k->at + at * p->size;
     if (k->layout == GB_PACK_LANES) fill_lanes(t, k, dst);
     else if (k->layout == GB_PACK_ONE)
-      gb_exec_load_run(p->compute, dst, gb_exec_operand_at(t, k->operand, 0, 0), p->f->operand[k->operand].dtype,
-                       stride_of(t, k->operand, k->axis), k->width);
+      gb_exec_load_run(p->compute, dst, gb_exec_operand_at(t, k->operand, 0, 0),
+                       p->f->operand[k->operand].dtype, stride_of(t, k->operand, k->axis), k->width);
     else fill_rows(t, k, dst);
   }
   for (gb_axes s = k->inner; s; s &= s - 1) t->idx[__builtin_ctz(s)] = 0;
@@ -212,11 +215,13 @@ static void load_tile (const gb_xthread *t, int operand, char *dst) {
   if (o->stride[p->lane] == 1 || o->stride[p->tile] != 1 || t->nj < GB_TJ) {
     for (int j = 0; j < t->nj; j++)
       gb_exec_load_run(p->compute, dst + (size_t)j * GB_TI * p->size,
-                       gb_exec_operand_at(t, operand, lane, t->tile0 + (size_t)j), o->dtype, o->stride[p->lane], valid);
+                       gb_exec_operand_at(t, operand, lane, t->tile0 + (size_t)j), o->dtype,
+                       o->stride[p->lane], valid);
   } else {                                /* contiguous along the rows: read so, scatter into L1 */
     double run[GB_CANON];
     for (size_t i = 0; i < valid; i++) {
-      gb_exec_load_run(p->compute, run, gb_exec_operand_at(t, operand, lane + i, t->tile0), o->dtype, 1, (size_t)t->nj);
+      gb_exec_load_run(p->compute, run, gb_exec_operand_at(t, operand, lane + i, t->tile0), o->dtype, 1,
+                       (size_t)t->nj);
       gb_exec_store_run(dst + i * p->size, p->compute, GB_TI, run, p->compute, 1, (size_t)t->nj);
     }
   }
@@ -230,15 +235,17 @@ void gb_exec_load (const gb_xthread *t, int operand, gb_form form, void *dst) {
   const gb_operand *o = &p->f->operand[operand];
   size_t lane = t->lane0 + (size_t)t->block * GB_TI;
   switch (form) {
-    case GB_FORM_ONE: gb_exec_load_run(p->compute, dst, gb_exec_operand_at(t, operand, 0, 0), o->dtype, 1, 1); break;
+    case GB_FORM_ONE:
+      gb_exec_load_run(p->compute, dst, gb_exec_operand_at(t, operand, 0, 0), o->dtype, 1, 1);
+      break;
     case GB_FORM_LANE:
       gb_exec_load_run(p->compute, dst, gb_exec_operand_at(t, operand, lane, 0), o->dtype, o->stride[p->lane],
                        (size_t)t->valid);
       pad(p->size, dst, (size_t)t->valid, GB_TI, false);
       break;
     case GB_FORM_TILE:
-      gb_exec_load_run(p->compute, dst, gb_exec_operand_at(t, operand, 0, t->tile0), o->dtype, o->stride[p->tile],
-                       (size_t)t->nj);
+      gb_exec_load_run(p->compute, dst, gb_exec_operand_at(t, operand, 0, t->tile0), o->dtype,
+                       o->stride[p->tile], (size_t)t->nj);
       break;
     default:
       if (p->strip) load_strip(t, operand, dst);

@@ -1,4 +1,5 @@
-/* exec_place.c - what strides mean: operands to packs, outputs to the way they are accumulated, and room for both. */
+/* exec_place.c - what strides mean: operands to packs, outputs to the way they are accumulated, and room for
+** both. */
 #include "cpu/exec.h"
 
 static gb_axes bit (int axis) { return axis < 0 ? 0 : (gb_axes)1 << axis; }
@@ -107,14 +108,16 @@ static gb_how how_contract (gb_xprog *p, gb_xout *x) {
 
 static gb_how how_diff (gb_xprog *p, gb_xout *x) {
   const gb_out *o = x->o;
-  if (p->strip || p->compute == GB_I64 || (x->reach != GB_REACH_ROW && x->reach != GB_REACH_COL)) return GB_HOW_PRODUCT;
+  if (p->strip || p->compute == GB_I64 || (x->reach != GB_REACH_ROW && x->reach != GB_REACH_COL))
+    return GB_HOW_PRODUCT;
   int lanes = x->reach == GB_REACH_ROW ? o->x : o->y, rows = x->reach == GB_REACH_ROW ? o->y : o->x;
   if (p->f->symmetric && gb_exec_form(p, lanes) == GB_FORM_TILE) {
     int s = lanes;
     lanes = rows;
     rows = s;
   }
-  if ((gb_exec_form(p, lanes) & GB_FORM_TILE) || (gb_exec_form(p, rows) & GB_FORM_LANE)) return GB_HOW_PRODUCT;
+  if ((gb_exec_form(p, lanes) & GB_FORM_TILE) || (gb_exec_form(p, rows) & GB_FORM_LANE))
+    return GB_HOW_PRODUCT;
   x->px = gb_exec_pack_of(p, rows, GB_PACK_ROWS, o->axis, false);
   x->py = gb_exec_pack_of(p, lanes, GB_PACK_LANES, o->axis, false);
   return GB_HOW_DIFF;
@@ -153,7 +156,8 @@ static size_t multipliers (const gb_fold *f, gb_axes s, size_t mul[GB_FOLD_AXES]
 
 static bool symmetric_fits (const gb_xout *x) {
   if (gb_exec_monoid(x) != GB_SUM || (x->reach == GB_REACH_ALL && x->o->kind == GB_OUT_DIFF)) return false;
-  return x->reach == GB_REACH_ALL || (x->reach == GB_REACH_ROW && x->how != GB_HOW_PRODUCT && x->how != GB_HOW_STORE);
+  return x->reach == GB_REACH_ALL ||
+         (x->reach == GB_REACH_ROW && x->how != GB_HOW_PRODUCT && x->how != GB_HOW_STORE);
 }
 
 gb_status gb_exec_place_out (gb_xprog *p, int n, gb_axes loops, gb_error *err) {
@@ -170,7 +174,8 @@ gb_status gb_exec_place_out (gb_xprog *p, int n, gb_axes loops, gb_error *err) {
     x->outer |= (o->reduced & bit(a)) && f->axis[a].extent != 1;
   }
   x->outer |= x->reach == GB_REACH_KEEP && o->kind != GB_OUT_STORE;
-  if (o->kind == GB_OUT_STORE && o->reduced) return gb_fail(err, GB_EINTERNAL, "fold: output %d stores and reduces", n);
+  if (o->kind == GB_OUT_STORE && o->reduced)
+    return gb_fail(err, GB_EINTERNAL, "fold: output %d stores and reduces", n);
   x->how = how_of(p, x);
   bool aside = o->axis >= 0 && x->how == GB_HOW_PRODUCT;
   x->inner = loops | (aside ? bit(o->axis) : 0);

@@ -1,8 +1,8 @@
 /* exec_select.c - monoids that remember positions: ARGMINIMUM, ARGMAXIMUM, KSMALLEST.
 **
-** A state is k pairs (key, position), ascending, where keys are integers ordered as the values are to be: NaN first for
-** ARG*, last for KSMALLEST. A pair with position 0 is empty and comes last. The k least pairs of a set do not depend on
-** the order in which they are found, so these states need no chains. */
+** A state is k pairs (key, position), ascending, where keys are integers ordered as the values are to be: NaN
+** first for ARG*, last for KSMALLEST. A pair with position 0 is empty and comes last. The k least pairs of a
+** set do not depend on the order in which they are found, so these states need no chains. */
 #include <math.h>
 #include <string.h>
 
@@ -49,7 +49,8 @@ static void insert (gb_word *state, size_t words, int64_t key, int64_t position)
   state[at + 1].i = position;
 }
 
-void gb_exec_select_one (const gb_xprog *p, const gb_xout *x, gb_word *state, const void *row, size_t i, int64_t position) {
+void gb_exec_select_one (const gb_xprog *p, const gb_xout *x, gb_word *state, const void *row, size_t i,
+                         int64_t position) {
   insert(state, x->words, key_of(p->compute, x->o->monoid, row, i), position);
 }
 
@@ -57,13 +58,15 @@ void gb_exec_select_merge (gb_word *into, const gb_word *from, size_t words) {
   for (size_t q = 0; q < words && from[q + 1].i != 0; q += 2) insert(into, words, from[q].i, from[q + 1].i);
 }
 
-/* -- a tile of lanes: ROW --------------------------------------------------------------------------------------------
+/* -- a tile of lanes: ROW --------------------------------------------------------------------------------
 **
-** Chains keep what the next rows are compared with. ARG*: the best value of each lane in this chunk and its row, -1 = none
-** yet; merged into the states when the chunk ends. KSMALLEST: the largest value of each state; a value that is not above
-** it is looked at closer, and NaN, which is not above anything, stands for an unfilled state. */
+** Chains keep what the next rows are compared with. ARG*: the best value of each lane in this chunk and its
+** row, -1 = none yet; merged into the states when the chunk ends. KSMALLEST: the largest value of each state;
+** a value that is not above it is looked at closer, and NaN, which is not above anything, stands for an
+** unfilled state. */
 
-/* Rows [j, j + n) hold 'now' as their best with 'best' counted in: lanes where that is news look for its first row. */
+/* Rows [j, j + n) hold 'now' as their best with 'best' counted in: lanes where that is news look for its
+** first row. */
 #define FIND_ROWS(NAME, T)                                                                     \
   static void NAME (const T *t, int n, const T *now, T *best, int64_t *index, int64_t j) {     \
     for (size_t i = 0; i < GB_TI; i++) {                                                       \
@@ -117,12 +120,14 @@ static bool above (gb_dtype compute, const char *row, const char *bound, size_t 
 void gb_exec_select_begin (gb_xthread *t, gb_xout *x) {
   const gb_xprog *p = t->p;
   if (x->o->monoid != GB_KSMALLEST) {
-    gb_exec_fill(p->compute, t->ws + x->chain, x->slots * GB_TI, x->o->monoid == GB_ARGMAXIMUM ? GB_MAXIMUM : GB_MINIMUM);
+    gb_exec_fill(p->compute, t->ws + x->chain, x->slots * GB_TI,
+                 x->o->monoid == GB_ARGMAXIMUM ? GB_MAXIMUM : GB_MINIMUM);
     memset(t->ws + x->chain2, 0xff, x->slots * GB_TI * sizeof(int64_t));
   } else
     for (size_t s = 0; s < x->slots && x->words > 0; s++)
       for (size_t i = 0; i < GB_TI; i++)
-        set_bound(p->compute, t->ws + x->chain + s * GB_TI * p->size, i, row_states(t, x, s) + (i + 1) * x->words - 2);
+        set_bound(p->compute, t->ws + x->chain + s * GB_TI * p->size, i,
+                  row_states(t, x, s) + (i + 1) * x->words - 2);
 }
 
 /* Position of lane 0 and row 0 at the current OUTER indices. */
@@ -162,14 +167,16 @@ static void smallest_rows (gb_xthread *t, gb_xout *x, size_t slot, const char *t
   }
 }
 
-/* -- lanes into one state: COL, ALL, strips -------------------------------------------------------------------------- */
+/* -- lanes into one state: COL, ALL, strips -------------------------------------------------------------- */
 
 /* Rows [j, j + n) of the tile: looked at one by one only if their best could enter. */
-static void scan_rows (gb_xthread *t, gb_xout *x, const char *tile, const char *masked, size_t j, size_t n, gb_word *state) {
+static void scan_rows (gb_xthread *t, gb_xout *x, const char *tile, const char *masked, size_t j, size_t n,
+                       gb_word *state) {
   const gb_xprog *p = t->p;
   size_t width = GB_TI * p->size, block = p->strip ? 0 : (size_t)t->block, strip = p->strip ? 1 : 0;
   int64_t by_lane = along(x, p->lane), by_row = along(x, p->tile) + (int64_t)(strip * GB_TI) * by_lane;
-  int64_t position = origin(t, x) + (int64_t)(t->lane0 + block * GB_TI) * by_lane + (int64_t)t->tile0 * along(x, p->tile);
+  int64_t position = origin(t, x) + (int64_t)(t->lane0 + block * GB_TI) * by_lane +
+                     (int64_t)t->tile0 * along(x, p->tile);
   position += (int64_t)j * by_row;        /* the least of these rows: positions ascend along both axes */
   gb_monoid m = x->o->monoid == GB_ARGMAXIMUM ? GB_MAXIMUM : GB_MINIMUM;
   const gb_word *last = state + x->words - 2;
@@ -180,7 +187,8 @@ static void scan_rows (gb_xthread *t, gb_xout *x, const char *tile, const char *
     p->k->reduce_all(m, (int)n, masked + j * width, lanes);
     gb_word w = gb_exec_fold_lanes(p->compute, m, lanes);
     int64_t key = key_of(p->compute == GB_I64 ? GB_I64 : GB_F64, x->o->monoid, &w, 0);
-    bool hidden = x->o->monoid == GB_KSMALLEST && p->compute != GB_I64 && w.f != w.f;   /* a NaN covers the numbers */
+    /* a NaN covers the numbers */
+    bool hidden = x->o->monoid == GB_KSMALLEST && p->compute != GB_I64 && w.f != w.f;
     if (!before(key, position, last) && !hidden) return;
   }
   for (size_t r = j; r < j + n; r++, position += by_row) {
@@ -198,11 +206,13 @@ void gb_exec_select (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
     return;
   }
   size_t step = x->reach == GB_REACH_ALL ? GB_TJ : p->strip ? GB_BLOCKS : 1, rows = (size_t)t->nj;
-  const char *masked = gb_exec_masked(t, tile, t->nj, x->o->monoid == GB_ARGMAXIMUM ? GB_MAXIMUM : GB_MINIMUM);
+  const char *masked = gb_exec_masked(t, tile, t->nj,
+                                      x->o->monoid == GB_ARGMAXIMUM ? GB_MAXIMUM : GB_MINIMUM);
   for (size_t j = 0; j < rows; j += step) {
     gb_word *state;
-    if (x->reach == GB_REACH_ALL) state = gb_exec_part(t, x) + ((size_t)t->block * x->slots + slot) * x->words;
-    else if (p->strip) state = gb_exec_part(t, x) + slot * x->words;       /* one for the item: order is no matter */
+    if (x->reach == GB_REACH_ALL)
+      state = gb_exec_part(t, x) + ((size_t)t->block * x->slots + slot) * x->words;
+    else if (p->strip) state = gb_exec_part(t, x) + slot * x->words;      /* one for the whole item */
     else state = (gb_word *)(t->ws + x->chain) + (slot * GB_CANON + (t->tile0 - t->chunk0) + j) * x->words;
     scan_rows(t, x, tile, masked, j, rows - j < step ? rows - j : step, state);
   }

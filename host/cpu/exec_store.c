@@ -1,14 +1,15 @@
-/* exec_store.c - totals of items into totals of outputs, and those into memory. What items share is touched in
-** flush_columns and end_item only, which threads enter in the order of items. */
+/* exec_store.c - totals of items into totals of outputs, and those into memory. What items share is touched
+** in flush_columns and end_item only, which threads enter in the order of items. */
 #include <math.h>
 #include <string.h>
 
 #include "cpu/exec.h"
 
-/* -- outputs -------------------------------------------------------------------------------------------------------- */
+/* -- outputs --------------------------------------------------------------------------------------------- */
 
 /* Address of an output element at the current OUTER indices. */
-static char *out_at (const gb_xthread *t, const gb_xout *x, size_t slot, size_t col, size_t lane, size_t tile) {
+static char *out_at (const gb_xthread *t, const gb_xout *x, size_t slot, size_t col, size_t lane,
+                     size_t tile) {
   const gb_xprog *p = t->p;
   const gb_out *o = x->o;
   ptrdiff_t at = o->offset;
@@ -24,8 +25,8 @@ static char *out_at (const gb_xthread *t, const gb_xout *x, size_t slot, size_t 
   return (char *)t->outbase[o->slot] + at * (ptrdiff_t)gb_dtype_size(o->dtype);
 }
 
-static void store_select (const gb_xthread *t, const gb_xout *x, char *dst, ptrdiff_t stride, const gb_word *w, size_t step,
-                          size_t n) {
+static void store_select (const gb_xthread *t, const gb_xout *x, char *dst, ptrdiff_t stride,
+                          const gb_word *w, size_t step, size_t n) {
   const gb_out *o = x->o;
   ptrdiff_t size = (ptrdiff_t)gb_dtype_size(o->dtype);
   bool many = o->monoid == GB_KSMALLEST, whole = t->p->compute == GB_I64;
@@ -43,8 +44,8 @@ static void store_select (const gb_xthread *t, const gb_xout *x, char *dst, ptrd
 }
 
 /* 'n' totals, 'step' words apart, to elements 'stride' apart. */
-static void store_span (const gb_xthread *t, const gb_xout *x, char *dst, ptrdiff_t stride, const gb_word *w, size_t step,
-                        size_t n) {
+static void store_span (const gb_xthread *t, const gb_xout *x, char *dst, ptrdiff_t stride, const gb_word *w,
+                        size_t step, size_t n) {
   gb_dtype to = x->o->dtype, from = t->p->compute == GB_I64 ? GB_I64 : GB_F64;
   ptrdiff_t size = (ptrdiff_t)gb_dtype_size(to);
   if (x->how == GB_HOW_SELECT) store_select(t, x, dst, stride, w, step, n);
@@ -62,8 +63,9 @@ static void store_rows (gb_xthread *t, gb_xout *x) {
   size_t n = x->slots * x->cols;
   for (size_t b = 0; b < gb_exec_blocks(t); b++)
     for (size_t c = 0; c < n; c++)
-      store_span(t, x, out_at(t, x, c / x->cols, c % x->cols, t->lane0 + b * GB_TI, 0), stride_along(x, t->p->lane),
-                 gb_exec_part(t, x) + (b * n + c) * GB_TI * x->words, x->words, gb_exec_lanes(t, b));
+      store_span(t, x, out_at(t, x, c / x->cols, c % x->cols, t->lane0 + b * GB_TI, 0),
+                 stride_along(x, t->p->lane), gb_exec_part(t, x) + (b * n + c) * GB_TI * x->words, x->words,
+                 gb_exec_lanes(t, b));
 }
 
 /* Rows [row, row + n) of a COL output's totals. */
@@ -85,7 +87,7 @@ static void reset (gb_xthread *t, gb_xout *x, size_t at, size_t n) {
   gb_exec_identity(t->p, x, x->total + at * x->words, n * x->words);
 }
 
-/* -- columns, at the end of a chunk --------------------------------------------------------------------------------- */
+/* -- columns, at the end of a chunk ---------------------------------------------------------------------- */
 
 /* Folded chains, one at the start of each group, into n totals. */
 static void absorb_folded (const gb_xprog *p, const gb_xout *x, gb_word *total, const char *chain, size_t n) {
@@ -108,14 +110,16 @@ static void flush_column (gb_xthread *t, gb_xout *x) {
     if (x->how != GB_HOW_SELECT) absorb_folded(p, x, total, t->ws + x->chain + first * GB_LANES * p->size, n);
     else
       for (size_t c = 0; c < n; c++)
-        gb_exec_absorb(p, x, total + c * x->words, (const gb_word *)(t->ws + x->chain) + (first + c) * x->words);
+        gb_exec_absorb(p, x, total + c * x->words,
+                       (const gb_word *)(t->ws + x->chain) + (first + c) * x->words);
   }
   if (!t->last || x->outer) return;
   store_columns(t, x, 0, t->chunk0, t->chunk_rows);
   for (size_t s = 0; s < x->slots; s++) reset(t, x, (s * p->ntile + t->chunk0) * x->cols, n);
 }
 
-/* Mirrored lanes into their totals; those of the item's own rows are then complete and move out of the shared array. */
+/* Mirrored lanes into their totals; those of the item's own rows are then complete and move out of the shared
+** array. */
 static void flush_mirror (gb_xthread *t, gb_xout *x) {
   const gb_xprog *p = t->p;
   size_t n = t->chunk_rows * x->cols;
@@ -125,7 +129,8 @@ static void flush_mirror (gb_xthread *t, gb_xout *x) {
     const char *chain = t->ws + x->mirror + s * GB_CANON * x->cols * GB_LANES * p->size;
     absorb_folded(p, x, across, chain, n);
     if (!own) continue;
-    memcpy((gb_word *)(t->ws + x->moved) + (s * GB_SUPER + t->chunk0 - t->lane0) * x->cols, across, n * sizeof *across);
+    memcpy((gb_word *)(t->ws + x->moved) + (s * GB_SUPER + t->chunk0 - t->lane0) * x->cols, across,
+           n * sizeof *across);
     gb_exec_identity(p, x, across, n);
   }
 }
@@ -138,7 +143,7 @@ void gb_exec_flush_columns (gb_xthread *t) {
   }
 }
 
-/* -- the end of an item --------------------------------------------------------------------------------------------- */
+/* -- the end of an item ---------------------------------------------------------------------------------- */
 
 static void end_strip (gb_xthread *t, gb_xout *x) {
   size_t n = x->slots * x->cols, supers = (t->item_lanes + GB_SUPER - 1) / GB_SUPER;
@@ -201,7 +206,7 @@ void gb_exec_end_item (gb_xthread *t) {
   }
 }
 
-/* -- the end of the fold -------------------------------------------------------------------------------------------- */
+/* -- the end of the fold --------------------------------------------------------------------------------- */
 
 static void store_outer (gb_xthread *t, gb_xout *x, size_t outer) {
   const gb_xprog *p = t->p;
@@ -228,7 +233,8 @@ void gb_exec_store_totals (gb_xthread *t) {
     gb_xout *x = &p->out[o];
     if (!x->outer) continue;
     for (size_t q = 0; q < x->nouter; q++) {
-      for (int a = 0; a < p->f->naxes; a++) t->idx[a] = x->omul[a] ? q / x->omul[a] % p->f->axis[a].extent : 0;
+      for (int a = 0; a < p->f->naxes; a++)
+        t->idx[a] = x->omul[a] ? q / x->omul[a] % p->f->axis[a].extent : 0;
       store_outer(t, x, q);
     }
   }

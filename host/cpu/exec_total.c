@@ -1,10 +1,11 @@
-/* exec_total.c - the accumulators of an item: begun, and chains folded into totals. Nothing here is shared. */
+/* exec_total.c - the accumulators of an item: begun, and chains folded into totals. Nothing here is
+** shared. */
 #include <math.h>
 #include <string.h>
 
 #include "cpu/exec.h"
 
-/* -- items ---------------------------------------------------------------------------------------------------------- */
+/* -- items ----------------------------------------------------------------------------------------------- */
 
 size_t gb_exec_outer (const gb_xthread *t, const gb_xout *x) {
   size_t o = 0;
@@ -72,14 +73,17 @@ void gb_exec_begin_chunk (gb_xthread *t) {
     for (size_t s = 0; s < x->slots; s++) {
       size_t at = s * GB_CANON * n * p->size;
       if (x->how == GB_HOW_SELECT)
-        gb_exec_identity(p, x, (gb_word *)(t->ws + x->chain) + s * GB_CANON * x->words, t->chunk_rows * x->words);
-      else gb_exec_fill(p->compute, t->ws + (row ? x->mirror : x->chain) + at, t->chunk_rows * n, gb_exec_monoid(x));
+        gb_exec_identity(p, x, (gb_word *)(t->ws + x->chain) + s * GB_CANON * x->words,
+                         t->chunk_rows * x->words);
+      else
+        gb_exec_fill(p->compute, t->ws + (row ? x->mirror : x->chain) + at, t->chunk_rows * n,
+                     gb_exec_monoid(x));
       if (x->how == GB_HOW_LSE) gb_exec_fill(p->compute, t->ws + x->chain2 + at, t->chunk_rows * n, GB_SUM);
     }
   }
 }
 
-/* -- rows ----------------------------------------------------------------------------------------------------------- */
+/* -- rows ------------------------------------------------------------------------------------------------ */
 
 static void flush_pairs (gb_xthread *t, gb_xout *x, gb_word *part, size_t n) {
   const gb_xprog *p = t->p;
@@ -114,7 +118,7 @@ void gb_exec_flush_rows (gb_xthread *t) {
   }
 }
 
-/* -- columns -------------------------------------------------------------------------------------------------------- */
+/* -- columns --------------------------------------------------------------------------------------------- */
 
 static void fold_pair (gb_dtype compute, char *m, char *s) {
   gb_word w[2] = {{-INFINITY}, {0}};

@@ -26,7 +26,8 @@ void gb_exec_bind (gb_xthread *t, gb_form level) {
   const gb_xprog *p = t->p;
   if (level == GB_FORM_ONE) {
     for (int v = 0; v < p->f->nvalues; v++)
-      if (p->value[v].level == GB_FORM_ONE && p->value[v].pack >= 0) t->ptr[v] = (void *)gb_exec_pack_at(t, p->value[v].pack);
+      if (p->value[v].level == GB_FORM_ONE && p->value[v].pack >= 0)
+        t->ptr[v] = (void *)gb_exec_pack_at(t, p->value[v].pack);
     return;
   }
   const int *list = p->bound + (level == GB_FORM_TILE ? p->nbound[GB_FORM_LANE] : 0);
@@ -38,7 +39,8 @@ void gb_exec_bind (gb_xthread *t, gb_form level) {
   }
 }
 
-/* Rows and lanes of a form at the current tile, and the domain indices of an element; lanes past the edge repeat the last. */
+/* Rows and lanes of a form at the current tile, and the domain indices of an element; lanes past the edge
+** repeat the last. */
 static size_t rows_of (const gb_xthread *t, gb_form form) { return form & GB_FORM_TILE ? (size_t)t->nj : 1; }
 static size_t lanes_of (gb_form form) { return form & GB_FORM_LANE ? GB_TI : 1; }
 
@@ -56,7 +58,9 @@ static void run_iota (gb_xthread *t, const gb_xop *op) {
   size_t lanes = lanes_of(op->form), rows = rows_of(t, op->form);
   for (size_t j = 0; j < rows; j++)
     for (size_t l = 0; l < lanes; l++) {
-      size_t at = i->axis == p->lane ? lane_of(t, j, l) : i->axis == p->tile ? tile_of(t, j) : t->idx[i->axis];
+      size_t at = i->axis == p->lane   ? lane_of(t, j, l)
+                  : i->axis == p->tile ? tile_of(t, j)
+                                       : t->idx[i->axis];
       put(p->compute, dst, j * lanes + l, (double)at * i->f + i->g);
     }
 }
@@ -67,7 +71,8 @@ static void run_rand (gb_xthread *t, const gb_xop *op) {
   for (size_t j = 0; j < rows; j++)
     for (size_t l = 0; l < lanes; l++) {
       uint64_t at = (uint64_t)gb_exec_operand_index(t, i->x, lane_of(t, j, l), tile_of(t, j));
-      double v = i->profile ? gb_rand_normal(i->seed[0], i->seed[1], at) : gb_rand_uniform(i->seed[0], i->seed[1], at);
+      double v = i->profile ? gb_rand_normal(i->seed[0], i->seed[1], at)
+                            : gb_rand_uniform(i->seed[0], i->seed[1], at);
       put(t->p->compute, t->ptr[i->dst], j * lanes + l, v);
     }
 }
@@ -98,28 +103,35 @@ static void along (gb_xthread *t, const gb_ins *i, size_t lane, size_t tile, voi
   t->idx[i->axis] = 0;
 }
 
-void gb_exec_direct (gb_xthread *t, const gb_xop *op) {
+static void run_direct (gb_xthread *t, const gb_xop *op) {
   size_t lanes = lanes_of(op->form), rows = rows_of(t, op->form);
   for (size_t j = 0; j < rows; j++)
     for (size_t l = 0; l < lanes; l++)
       along(t, op->ins, lane_of(t, j, l), tile_of(t, j), t->ptr[op->ins->dst], j * lanes + l);
 }
 
-static void run_front (gb_xthread *t, const gb_xop *op) {
+/* 'n' rows of one lane block. */
+static void front_rows (gb_xthread *t, const gb_xop *op, int n, void *dst) {
   const gb_xprog *p = t->p;
   const gb_ins *i = op->kind == GB_X_FRONT ? op->front : op->ins;
-  if (op->px < 0) {
-    gb_exec_direct(t, op);
-    return;
-  }
   const void *xs = gb_exec_pack_at(t, op->px), *y = gb_exec_pack_at(t, op->py);
   size_t d = p->f->axis[i->axis].extent, step = p->pack[op->py].row;
-  void *dst = t->ptr[op->ins->dst];
   if (op->kind == GB_X_FRONT)
-    p->k->sqdist_radial(op->ins->profile, t->nj, d, xs, y, step, gb_exec_scalar(t, op->ins->b),
+    p->k->sqdist_radial(op->ins->profile, n, d, xs, y, step, gb_exec_scalar(t, op->ins->b),
                         gb_exec_scalar(t, op->ins->c), dst);
-  else if (i->kind == GB_INS_DOT) p->k->dot(t->nj, d, xs, y, step, dst);
-  else p->k->sqdist(t->nj, d, xs, y, step, op->pw < 0 ? NULL : gb_exec_pack_at(t, op->pw), dst);
+  else if (i->kind == GB_INS_DOT) p->k->dot(n, d, xs, y, step, dst);
+  else p->k->sqdist(n, d, xs, y, step, op->pw < 0 ? NULL : gb_exec_pack_at(t, op->pw), dst);
+}
+
+static void run_front (gb_xthread *t, const gb_xop *op) {
+  char *dst = t->ptr[op->ins->dst];
+  if (op->px < 0) run_direct(t, op);
+  else if (!t->p->strip) front_rows(t, op, t->nj, dst);
+  else {
+    for (t->block = 0; t->block < t->nj; t->block++)
+      front_rows(t, op, 1, dst + (size_t)t->block * GB_TI * t->p->size);
+    t->block = 0;
+  }
 }
 
 static gb_arg arg_of (const gb_xthread *t, int v) {
@@ -133,7 +145,8 @@ static size_t count_of (const gb_xthread *t, gb_form form) {
 
 /* (1 + u / (2 alpha))^-alpha and its derivatives where alpha varies by element. */
 static double rational_quadratic (const gb_ins *i, double u, double alpha) {
-  double z = u / (2 * alpha), l = log1p(z), n = alpha + i->order, f = exp(-n * l), rate = n * z / (alpha * (1 + z)) - l;
+  double z = u / (2 * alpha), l = log1p(z), n = alpha + i->order, f = exp(-n * l),
+         rate = n * z / (alpha * (1 + z)) - l;
   if (i->order == 1) f *= -0.5;
   if (i->order == 2) {
     f *= (alpha + 1) / (4 * alpha);
@@ -150,8 +163,10 @@ static void run_varying_alpha (gb_xthread *t, const gb_xop *op) {
   size_t lanes = lanes_of(op->form), rows = rows_of(t, op->form);
   for (size_t j = 0; j < rows; j++)
     for (size_t l = 0; l < lanes; l++) {
-      size_t at = (form & GB_FORM_TILE ? j * lanes_of(form) : 0) + (form & GB_FORM_LANE ? l : 0), e = j * lanes + l;
-      put(p->compute, dst, e, rational_quadratic(i, get(p->compute, dst, e), get(p->compute, t->ptr[i->c], at)));
+      size_t at = (form & GB_FORM_TILE ? j * lanes_of(form) : 0) + (form & GB_FORM_LANE ? l : 0),
+             e = j * lanes + l;
+      put(p->compute, dst, e,
+          rational_quadratic(i, get(p->compute, dst, e), get(p->compute, t->ptr[i->c], at)));
     }
 }
 
@@ -176,7 +191,8 @@ static void run_radial (gb_xthread *t, const gb_xop *op) {
     memcpy(one, a, p->size);
     p->k->radial(i->profile, i->order, i->dalpha, GB_LANES, one, c, gb_exec_scalar(t, i->c), one);
     memcpy(dst, one, p->size);
-  } else p->k->radial(i->profile, i->order, i->dalpha, count_of(t, op->form), a, c, gb_exec_scalar(t, i->c), dst);
+  } else
+    p->k->radial(i->profile, i->order, i->dalpha, count_of(t, op->form), a, c, gb_exec_scalar(t, i->c), dst);
 }
 
 /* log(e^a + e^b) by elementwise ops; equal infinities stay. */
@@ -200,8 +216,9 @@ static void acc_lse (gb_xthread *t, const gb_xop *op) {
 }
 
 static void run_acc (gb_xthread *t, const gb_xop *op) {
-  static const gb_op by[GB_NMONOIDS] = {[GB_SUM] = GB_OP_ADD, [GB_PROD] = GB_OP_MUL, [GB_MINIMUM] = GB_OP_MINIMUM,
-    [GB_MAXIMUM] = GB_OP_MAXIMUM, [GB_ANYTRUE] = GB_OP_OR, [GB_ALLTRUE] = GB_OP_AND};
+  static const gb_op by[GB_NMONOIDS] = {
+      [GB_SUM] = GB_OP_ADD,         [GB_PROD] = GB_OP_MUL,   [GB_MINIMUM] = GB_OP_MINIMUM,
+      [GB_MAXIMUM] = GB_OP_MAXIMUM, [GB_ANYTRUE] = GB_OP_OR, [GB_ALLTRUE] = GB_OP_AND};
   const gb_ins *i = op->ins;
   if (i->monoid == GB_LSE) acc_lse(t, op);
   else
@@ -241,14 +258,15 @@ static void redirect (gb_xthread *t, const gb_xop *op) {
   t->ptr[op->ins->dst] = in_place(t, dst) ? dst : t->ws + t->p->value[op->ins->dst].at;
 }
 
-/* Starts the loop at 'pc': accumulators of this loop, not of loops inside it, to their identities. Returns where to go on:
-** its end where there is nothing to loop over. */
+/* Starts the loop at 'pc': accumulators of this loop, not of loops inside it, to their identities. Returns
+** where to go on: its end where there is nothing to loop over. */
 static int begin_loop (gb_xthread *t, const gb_xop *op, int pc) {
   const gb_xprog *p = t->p;
   for (int q = pc + 1; q < op[pc].jump; q++) {
     if (op[q].kind == GB_INS_LOOP) q = op[q].jump;
     else if (op[q].kind == GB_INS_ACC)
-      gb_exec_fill(p->compute, t->ptr[op[q].ins->dst], rows_of(t, op[q].form) * lanes_of(op[q].form), op[q].ins->monoid);
+      gb_exec_fill(p->compute, t->ptr[op[q].ins->dst], rows_of(t, op[q].form) * lanes_of(op[q].form),
+                   op[q].ins->monoid);
   }
   t->idx[op[pc].ins->axis] = 0;
   return p->f->axis[op[pc].ins->axis].extent > 0 ? pc : op[pc].jump;

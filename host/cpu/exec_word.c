@@ -63,7 +63,8 @@ static gb_word identity_of (const gb_xprog *p, const gb_xout *x) {
   gb_monoid m = gb_exec_monoid(x);
   if (p->compute == GB_I64)
     w.i = m == GB_PROD || m == GB_ALLTRUE ? 1 : m == GB_MINIMUM ? INT64_MAX : m == GB_MAXIMUM ? INT64_MIN : 0;
-  else w.f = m == GB_PROD || m == GB_ALLTRUE ? 1 : m == GB_MINIMUM ? INFINITY : m == GB_MAXIMUM ? -INFINITY : 0;
+  else
+    w.f = m == GB_PROD || m == GB_ALLTRUE ? 1 : m == GB_MINIMUM ? INFINITY : m == GB_MAXIMUM ? -INFINITY : 0;
   return w;
 }
 

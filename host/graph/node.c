@@ -166,7 +166,9 @@ void gb_node_unref (gb_node *n) {
 }
 
 void gb_node_drop_inputs (gb_node *n) {
-  if (n->nin == 0 || !gb_node_has_value(n) || (n->flags & GB_NODE_NEEDS_GRAD) != 0) return;
+  if (n->nin == 0 || (n->flags & GB_NODE_NEEDS_GRAD) != 0) return;
+  for (int i = 0; i < n->nout; i++)
+    if (n->out[i].tensor.storage == NULL) return;
   gb_node *dead = NULL;
   for (int i = 0; i < n->nin; i++) {
     gb_node *in = n->in[i];

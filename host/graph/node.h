@@ -77,7 +77,7 @@ const char *gb_graph_intern (gb_graph *g, const char *text);   /* "" for NULL an
 static inline gb_node *gb_node_ref (gb_node *n) { n->refs++; return n; }
 void gb_node_unref (gb_node *n);              /* NULL is fine; iterative */
 
-/* Gives up the inputs of a node that has its values, unless NEEDS_GRAD: nin becomes 0. The node stays in
+/* Gives up the inputs of a node that has all its values, unless NEEDS_GRAD: nin becomes 0. The node stays in
 ** the cons table under its old key, so the same expression built again over the same inputs still finds
 ** the value; the value is now all there is, and must not be evicted. */
 void gb_node_drop_inputs (gb_node *n);

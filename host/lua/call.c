@@ -1,6 +1,6 @@
 /* call.c - running Lua code under the eyes of the user: tracebacks and Ctrl-C.
-** The signal handler sets the core's flag and a hook; whichever notices first raises. A third Ctrl-C within two seconds
-** ends the process at once. */
+** The signal handler sets the core's flag and a hook; whichever notices first raises. A third Ctrl-C within
+** two seconds ends the process at once. */
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -30,7 +30,8 @@ static void on_sigint (int signal_number) {
   if (count == 1) first = now;
   if (running > 0 && count >= 3) _exit(130);
   gb_interrupt_raise();
-  if (running > 0) lua_sethook(watched, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+  if (running > 0)
+    lua_sethook(watched, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
 static void install (void (*handler)(int), struct sigaction *old) {

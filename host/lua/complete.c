@@ -1,5 +1,6 @@
-/* complete.c - completion at the prompt: globals, keywords, fields along a path, tensor methods, parts of the library.
-** Tables are read raw, so completing never runs user code; only a part of gb that is named in full is loaded. */
+/* complete.c - completion at the prompt: globals, keywords, fields along a path, tensor methods, parts of the
+** library. Tables are read raw, so completing never runs user code; only a part of gb that is named in full
+** is loaded. */
 #include <ctype.h>
 #include <string.h>
 
@@ -50,7 +51,8 @@ static void add_meta (lua_State *L, int value, const char *prefix, int depth) {
 /* Pushes core.methods; false where the library is not loaded. */
 static bool push_methods (lua_State *L) {
   lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  if (lua_getfield(L, -1, "gibbous.core") == LUA_TTABLE && lua_getfield(L, -1, "methods") == LUA_TTABLE) return true;
+  if (lua_getfield(L, -1, "gibbous.core") == LUA_TTABLE && lua_getfield(L, -1, "methods") == LUA_TTABLE)
+    return true;
   return false;
 }
 
@@ -70,7 +72,8 @@ static void add_fields (lua_State *L, int value, const char *prefix) {
 static bool is_listed (lua_State *L, int value, const char *key) {
   bool listed = false;
   const int top = lua_gettop(L);
-  if (luaL_getmetafield(L, value, "__names") == LUA_TFUNCTION && lua_pcall(L, 0, 1, 0) == LUA_OK && lua_istable(L, -1))
+  if (luaL_getmetafield(L, value, "__names") == LUA_TFUNCTION && lua_pcall(L, 0, 1, 0) == LUA_OK &&
+      lua_istable(L, -1))
     for (lua_Integer i = 1; !listed && lua_rawgeti(L, top + 1, i) == LUA_TSTRING; i++) {
       listed = strcmp(lua_tostring(L, -1), key) == 0;
       lua_pop(L, 1);
@@ -121,9 +124,9 @@ static void push_sorted (lua_State *L) {
 }
 
 int lgb_complete (lua_State *L) {
-  static const char *const keywords[] = {"and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto",
-                                         "if", "in", "local", "nil", "not", "or", "repeat", "return", "then", "true",
-                                         "until", "while", NULL};
+  static const char *const keywords[] = {
+      "and",   "break", "do",  "else", "elseif", "end",    "false", "for",  "function", "goto",  "if", "in",
+      "local", "nil",   "not", "or",   "repeat", "return", "then",  "true", "until",    "while", NULL};
   size_t n;
   const char *text = luaL_checklstring(L, 1, &n);
   lua_settop(L, 1);

@@ -1,5 +1,6 @@
-/* core.c - the C module 'gibbous.core': every public function written in C, and what the Lua library needs besides.
-** To add a file of bindings: list its functions (and its metatables) here and declare them in lgb.h. */
+/* core.c - the C module 'gibbous.core': every public function written in C, and what the Lua library needs
+** besides. To add a file of bindings: list its functions (and its metatables) here and declare them in
+** lgb.h. */
 #include "lua/lgb.h"
 
 /* core.as_tensor(v): v as a tensor, nil if it is none */
@@ -10,8 +11,8 @@ static int core_as_tensor (lua_State *L) {
   return 1;
 }
 
-/* core.leaf(x, "param" or "grad", name [, replaced]): a fresh leaf of x's value, never merged with another; of the leaf
-** that it replaces nothing stays cached */
+/* core.leaf(x, "param" or "grad", name [, replaced]): a fresh leaf of x's value, never merged with another;
+** of the leaf that it replaces nothing stays cached */
 static int core_leaf (lua_State *L) {
   static const char *const kinds[] = {"grad", "param", NULL};
   static const unsigned flags[] = {GB_NODE_GRAD, GB_NODE_PARAM};
@@ -74,7 +75,8 @@ static int core_live (lua_State *L) {
   return 3;
 }
 
-/* core.fail_after(n): the n-th allocation from now (from 0) and all later ones fail; -1: never again. For tests. */
+/* core.fail_after(n): the n-th allocation from now (from 0) and all later ones fail; -1: never again. For
+** tests. */
 static int core_fail_after (lua_State *L) {
   const lua_Integer n = luaL_checkinteger(L, 1);
   gb_ledger *l = &lgb_session_of(L)->backend->ledger;

@@ -1,6 +1,7 @@
-/* corner.c - an expression restricted to a box of its indices, so that a corner of a huge lazy tensor costs a corner.
-** The box is pushed down through elementwise ops, views, reductions and contractions to the operands; where it cannot go
-** further it becomes slices. Values are those of the whole expression: what is reduced is never cut. */
+/* corner.c - an expression restricted to a box of its indices, so that a corner of a huge lazy tensor costs a
+** corner. The box is pushed down through elementwise ops, views, reductions and contractions to the operands;
+** where it cannot go further it becomes slices. Values are those of the whole expression: what is reduced is
+** never cut. */
 #include "lua/corner.h"
 
 #include <stdlib.h>
@@ -51,8 +52,9 @@ static gb_box broadcast_box (const gb_shape *in, int ndim, const gb_box *box) {
   return b;
 }
 
-/* Input 'k' of a contraction (..., n, x) with (..., y, m): batch axes broadcast, its free axis is cut, the summed one not.
-** The free axis of input k is number 'free' of its last two, and comes from the last but one (k = 0) or last (k = 1). */
+/* Input 'k' of a contraction (..., n, x) with (..., y, m): batch axes broadcast, its free axis is cut, the
+** summed one not. The free axis of input k is number 'free' of its last two, and comes from the last but one
+** (k = 0) or last (k = 1). */
 static gb_box contraction_box (const gb_node *n, int k, int free, const gb_box *box) {
   const gb_shape *in = gb_node_shape(n->in[k]);
   const int ndim = gb_node_shape(n)->ndim, at = in->ndim - 2 + free, from = ndim - 2 + k;
@@ -96,17 +98,24 @@ static gb_box view_box (const gb_node *n, const gb_box *box) {
 static bool input_box (const gb_node *n, int k, const gb_box *box, gb_box *out) {
   const int ndim = gb_node_shape(n)->ndim;
   switch (n->op) {
-    case GB_OP_UNSQUEEZE: case GB_OP_SQUEEZE: case GB_OP_PERMUTE: case GB_OP_DIAGONAL: *out = view_box(n, box); return true;
-    case GB_OP_SLICE: *out = view_box(n, box); return n->attr.i[2] == 1;
-    case GB_OP_EXPAND: *out = broadcast_box(gb_node_shape(n->in[0]), ndim, box); return true;
-    case GB_OP_SUM: case GB_OP_PROD: case GB_OP_MIN: case GB_OP_MAX: case GB_OP_LOGSUMEXP: case GB_OP_ANY: case GB_OP_ALL:
-      *out = reduction_box(n, box);
-      return true;
-    case GB_OP_MATMUL: *out = contraction_box(n, k, k, box); return true;
-    case GB_OP_SQDIST:
-      *out = k < 2 ? contraction_box(n, k, 0, box) : whole(gb_node_shape(n->in[k]));
-      return true;
-    default: *out = broadcast_box(gb_node_shape(n->in[k]), ndim, box); return gb_ops[n->op].kind == GB_KIND_MAP;
+  case GB_OP_UNSQUEEZE:
+  case GB_OP_SQUEEZE:
+  case GB_OP_PERMUTE:
+  case GB_OP_DIAGONAL: *out = view_box(n, box); return true;
+  case GB_OP_SLICE: *out = view_box(n, box); return n->attr.i[2] == 1;
+  case GB_OP_EXPAND: *out = broadcast_box(gb_node_shape(n->in[0]), ndim, box); return true;
+  case GB_OP_SUM:
+  case GB_OP_PROD:
+  case GB_OP_MIN:
+  case GB_OP_MAX:
+  case GB_OP_LOGSUMEXP:
+  case GB_OP_ANY:
+  case GB_OP_ALL: *out = reduction_box(n, box); return true;
+  case GB_OP_MATMUL: *out = contraction_box(n, k, k, box); return true;
+  case GB_OP_SQDIST:
+    *out = k < 2 ? contraction_box(n, k, 0, box) : whole(gb_node_shape(n->in[k]));
+    return true;
+  default: *out = broadcast_box(gb_node_shape(n->in[k]), ndim, box); return gb_ops[n->op].kind == GB_KIND_MAP;
   }
 }
 
@@ -121,13 +130,15 @@ static gb_status rebuild (walk *w, gb_node *n, const gb_box *box, gb_node **out,
   }
   const gb_shape shape = gb_shape_of(gb_node_shape(n)->ndim, box->extent);
   if (st == GB_OK && n->op == GB_OP_SLICE) *out = gb_node_ref(in[0]);
-  else if (st == GB_OK) st = gb_node_build(n->graph, n->op, n->nin, in, &n->attr, &shape, gb_node_dtype(n), out, err);
+  else if (st == GB_OK)
+    st = gb_node_build(n->graph, n->op, n->nin, in, &n->attr, &shape, gb_node_dtype(n), out, err);
   for (int k = 0; k < n->nin; k++) gb_node_unref(in[k]);
   return st;
 }
 
 static bool can_rebuild (const walk *w, const gb_node *n, const gb_box *box) {
-  if (gb_node_has_value(n) || n->nin == 0 || n->nin > 3 || w->depth >= DEEPEST || w->used == MEMO) return false;
+  if (gb_node_has_value(n) || n->nin == 0 || n->nin > 3 || w->depth >= DEEPEST || w->used == MEMO)
+    return false;
   gb_box b;
   for (int k = 0; k < n->nin; k++)
     if (!input_box(n, k, box, &b)) return false;

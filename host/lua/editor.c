@@ -1,7 +1,7 @@
 /* editor.c - libedit with a history file of our own, completion, bracketed paste and Ctrl-C.
 **
-** The history file gets each entry when it is made, so that nothing is lost by a crash; an entry is one line, with
-** backslashes and newlines escaped. */
+** The history file gets each entry when it is made, so that nothing is lost by a crash; an entry is one line,
+** with backslashes and newlines escaped. */
 #include "lua/editor.h"
 
 #include <errno.h>
@@ -29,12 +29,13 @@ struct gb_editor {
   EditLine *el;                         /* NULL: not a terminal */
   History *history;
   const char *prompt;
-  char *pasted;                         /* malloc'ed: lines of a paste that wait to be joined with the edited one */
+  /* malloc'ed: lines of a paste that wait to be joined with the edited one */
+  char *pasted;
   bool interrupted;
   char file[4096];                      /* of the history; "" = none */
 };
 
-/* ---- history ------------------------------------------------------------------------------------------------------------ */
+/* ---- history ------------------------------------------------------------------------------------------- */
 
 static void make_parents (char *path) {
   for (char *p = strchr(path + 1, '/'); p != NULL; p = strchr(p + 1, '/')) {
@@ -102,7 +103,7 @@ void gb_editor_remember (gb_editor *e, const char *entry) {
   append_history(e, entry);
 }
 
-/* ---- keys --------------------------------------------------------------------------------------------------------------- */
+/* ---- keys ---------------------------------------------------------------------------------------------- */
 
 static gb_editor *editor_of (EditLine *el) {
   void *e = NULL;
@@ -172,7 +173,8 @@ static void show_candidates (lua_State *L, int list, lua_Integer n) {
     if (lua_rawlen(L, -1) > widest) widest = (size_t)lua_rawlen(L, -1);
     lua_pop(L, 1);
   }
-  const lua_Integer per_line = (lua_Integer)(WIDE / (widest + 2)) > 0 ? (lua_Integer)(WIDE / (widest + 2)) : 1;
+  const lua_Integer per_line =
+      (lua_Integer)(WIDE / (widest + 2)) > 0 ? (lua_Integer)(WIDE / (widest + 2)) : 1;
   for (lua_Integer i = 1; i <= n && i <= MOST; i++) {
     lua_rawgeti(L, list, i);
     printf("%s%-*s", (i - 1) % per_line == 0 ? "\n" : "  ", (int)widest, lua_tostring(L, -1));
@@ -210,7 +212,7 @@ static unsigned char complete_key (EditLine *el, int ch) {
   return rc;
 }
 
-/* ---- paste -------------------------------------------------------------------------------------------------------------- */
+/* ---- paste --------------------------------------------------------------------------------------------- */
 
 #define PASTE_ON "\033[?2004h"
 #define PASTE_OFF "\033[?2004l"
@@ -260,7 +262,7 @@ static unsigned char paste_key (EditLine *el, int ch) {
   return CC_NEWLINE;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------------------------------------- */
 
 static void on_resize (int signal_number) { (void)signal_number; }
 
@@ -316,7 +318,7 @@ gb_editor *gb_editor_push (lua_State *L) {
 
 bool gb_editor_is_terminal (const gb_editor *e) { return e->el != NULL; }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 static gb_line read_plain (lua_State *L, const char *prompt) {
   fputs(prompt, stdout);
@@ -346,7 +348,8 @@ static gb_line read_edited (gb_editor *e, lua_State *L) {
   return GB_LINE_READ;
 }
 
-/* The edited line ended by a paste of several: shows them, and goes on reading the last. Joins all on the stack. */
+/* The edited line ended by a paste of several: shows them, and goes on reading the last. Joins all on the
+** stack. */
 static gb_line finish_paste (gb_editor *e, lua_State *L) {
   gb_line rc = GB_LINE_READ;
   while (rc == GB_LINE_READ && e->pasted != NULL) {

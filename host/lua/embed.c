@@ -18,7 +18,8 @@ static bool is_ours (const char *module) {
   return strcmp(module, "gibbous") == 0 || strncmp(module, "gibbous.", 8) == 0;
 }
 
-/* Reads files with Lua's own io library, so that nothing is left open whatever raises. Pushes the text, or nothing. */
+/* Reads files with Lua's own io library, so that nothing is left open whatever raises. Pushes the text, or
+** nothing. */
 static bool push_file (lua_State *L, const char *path) {
   const int top = lua_gettop(L);
   luaL_requiref(L, LUA_IOLIBNAME, luaopen_io, 0);

@@ -1,4 +1,5 @@
-/* embed.h - the Lua library as built in: one row a module. The table is generated from lualib/ at build time. */
+/* embed.h - the Lua library as built in: one row a module. The table is generated from lualib/ at build
+** time. */
 #ifndef GB_LUA_EMBED_H
 #define GB_LUA_EMBED_H
 

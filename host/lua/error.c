@@ -75,7 +75,8 @@ int lgb_core_error (lua_State *L) {
   return 1;
 }
 
-/* core.raise(code, message [, level] [, fields]): the line is that of the nearest caller outside the library. */
+/* core.raise(code, message [, level] [, fields]): the line is that of the nearest caller outside the
+** library. */
 int lgb_core_raise (lua_State *L) {
   if (lua_isnumber(L, 3)) lua_remove(L, 3);
   lgb_core_error(L);
@@ -129,7 +130,8 @@ static size_t edit_distance (const char *a, const char *b) {
 
 bool lgb_nearest (const char *name, const char *const *names, char *best, size_t size) {
   const size_t length = strlen(name), third = length / 3;
-  size_t nearest = (length <= 3 ? 1 : third > 2 ? third : 2) + 1;      /* one beyond the distance that is still near */
+  /* one beyond the distance that is still near */
+  size_t nearest = (length <= 3 ? 1 : third > 2 ? third : 2) + 1;
   bool found = false;
   for (; *names != NULL; names++) {
     const size_t d = edit_distance(name, *names);

@@ -8,14 +8,15 @@ static int m_requires_grad (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   gb_node *x = lgb_checknode(L, 1);
   if (!gb_dtype_is_float(gb_node_dtype(x)))
-    return lgb_fail(L, GB_EDTYPE, "requires_grad: a float tensor expected, got %s", gb_dtype_name(gb_node_dtype(x)));
+    return lgb_fail(L, GB_EDTYPE, "requires_grad: a float tensor expected, got %s",
+                    gb_dtype_name(gb_node_dtype(x)));
   const gb_tensor *value = lgb_value(L, s, x);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
   return lgb_result(L, gb_node_leaf(s->graph, value, GB_NODE_GRAD, x->name, &y->node, &err), &err);
 }
 
-/* ---- grad --------------------------------------------------------------------------------------------------------------- */
+/* ---- grad ---------------------------------------------------------------------------------------------- */
 
 /* The xs of a gradient call: nodes in the order of the table's walk, and where their gradients go. */
 typedef struct targets {
@@ -32,7 +33,8 @@ static size_t count_entries (lua_State *L, int arg) {
 
 static gb_node *target_on_top (lua_State *L) {
   gb_node *x = lgb_tonode(L, lua_gettop(L));
-  if (x == NULL) lgb_fail(L, GB_EOPTION, "grad: tensors expected to differentiate by, got %s", luaL_typename(L, -1));
+  if (x == NULL)
+    lgb_fail(L, GB_EOPTION, "grad: tensors expected to differentiate by, got %s", luaL_typename(L, -1));
   return x;
 }
 
@@ -69,7 +71,7 @@ static targets checktargets (lua_State *L, int arg) {
 /* grad(y, xs, {cotangent, unused = "error"}): dy/dx with the keys of xs */
 static int grad_grad (lua_State *L) {
   static const char *const names[] = {"cotangent", "unused", NULL};
-  lgb_session *s = lgb_enter(L);
+  lgb_enter(L);
   lua_settop(L, 4);
   gb_node *y = lgb_checknode(L, 1);
   lgb_checkoptions(L, 3, names);
@@ -87,11 +89,10 @@ static int grad_grad (lua_State *L) {
   const gb_status st = gb_grad(y, cotangent, g.n, g.node, zero, g.bar, &err);
   if (st == GB_OK)
     for (size_t i = 0; i < g.n; i++) g.result[i]->node = g.bar[i];
-  (void)s;
   return lgb_result(L, st, &err);
 }
 
-/* ---- vmap --------------------------------------------------------------------------------------------------------------- */
+/* ---- vmap ---------------------------------------------------------------------------------------------- */
 
 typedef struct mapping {
   size_t n;
@@ -124,7 +125,8 @@ static void map_argument (lua_State *L, lgb_session *s, mapping *m, int arg, int
   m->axis[m->n++] = axis;
 }
 
-/* The axis to map argument 'arg' along; -1: not mapped. upvalue 2: a position or a list of positions and false. */
+/* The axis to map argument 'arg' along; -1: not mapped. upvalue 2: a position or a list of positions and
+** false. */
 static int mapped_axis (lua_State *L, int arg) {
   if (lua_istable(L, lua_upvalueindex(2))) lua_rawgeti(L, lua_upvalueindex(2), arg);
   else lua_pushvalue(L, lua_upvalueindex(2));
@@ -140,7 +142,8 @@ static int call_mapped (lua_State *L) {
   const int nargs = lua_gettop(L);
   luaL_checkstack(L, nargs + LUA_MINSTACK, "vmap");
   lua_newtable(L);
-  mapping m = {.slice = lgb_scratch(L, (size_t)nargs, sizeof *m.slice), .full = lgb_scratch(L, (size_t)nargs, sizeof *m.full),
+  mapping m = {.slice = lgb_scratch(L, (size_t)nargs, sizeof *m.slice),
+               .full = lgb_scratch(L, (size_t)nargs, sizeof *m.full),
                .axis = lgb_scratch(L, (size_t)nargs, sizeof *m.axis)};
   for (int i = 1; i <= nargs; i++) {
     const int axis = mapped_axis(L, i);
@@ -156,17 +159,20 @@ static int call_mapped (lua_State *L) {
   if (rc != LUA_OK) return lua_error(L);
   const int nouts = lua_gettop(L) - base;
   luaL_checkstack(L, nouts + LUA_MINSTACK, "vmap");
-  gb_node **outs = lgb_scratch(L, (size_t)nouts, sizeof *outs), **mapped = lgb_scratch(L, (size_t)nouts, sizeof *mapped);
+  gb_node **outs = lgb_scratch(L, (size_t)nouts, sizeof *outs),
+          **mapped = lgb_scratch(L, (size_t)nouts, sizeof *mapped);
   lgb_tensor **result = lgb_scratch(L, (size_t)nouts, sizeof *result);
   for (int i = 0; i < nouts; i++) {
     outs[i] = lgb_tonode(L, base + 1 + i);
     if (outs[i] == NULL)
-      return lgb_fail(L, GB_EOPTION, "vmap: the function must return tensors, got %s", luaL_typename(L, base + 1 + i));
+      return lgb_fail(L, GB_EOPTION, "vmap: the function must return tensors, got %s",
+                      luaL_typename(L, base + 1 + i));
   }
   for (int i = 0; i < nouts; i++) result[i] = lgb_newtensor(L);
   gb_error err;
   lgb_enter(L);
-  const gb_status st = gb_vmap(m.n, m.slice, m.full, m.axis, lua_toboolean(L, lua_upvalueindex(3)), (size_t)nouts, outs, mapped, &err);
+  const gb_status st = gb_vmap(m.n, m.slice, m.full, m.axis, lua_toboolean(L, lua_upvalueindex(3)),
+                               (size_t)nouts, outs, mapped, &err);
   if (st != GB_OK) return lgb_raise(L, st, &err);
   for (int i = 0; i < nouts; i++) result[i]->node = mapped[i];
   return nouts;
@@ -186,7 +192,8 @@ static int grad_vmap (lua_State *L) {
   const char *randomness = lgb_optstring(L, 3, "randomness", "independent");
   const bool same = strcmp(randomness, "same") == 0;
   if (!same && strcmp(randomness, "independent") != 0)
-    return lgb_fail(L, GB_EOPTION, "vmap: option 'randomness' must be 'independent' or 'same', got '%s'", randomness);
+    return lgb_fail(L, GB_EOPTION, "vmap: option 'randomness' must be 'independent' or 'same', got '%s'",
+                    randomness);
   lua_settop(L, 2);
   lua_pushboolean(L, same);
   lua_pushcclosure(L, call_mapped, 3);

@@ -1,4 +1,5 @@
-/* host.h - the interpreter around the bindings: protected calls, interrupts, text-only loading, the prompt. */
+/* host.h - the interpreter around the bindings: protected calls, interrupts, text-only loading, the
+** prompt. */
 #ifndef GB_LUA_HOST_H
 #define GB_LUA_HOST_H
 
@@ -14,7 +15,8 @@ bool lgb_was_interrupted (void);              /* did the last failed lgb_call en
 void lgb_watch_interrupts (lua_State *L);     /* from here on Ctrl-C is ours, also between calls */
 
 /* textonly.c */
-void lgb_text_only (lua_State *L);            /* load, loadfile, dofile and require refuse precompiled chunks */
+/* load, loadfile, dofile and require refuse precompiled chunks */
+void lgb_text_only (lua_State *L);
 
 /* repl.c */
 void lgb_repl (lua_State *L);

@@ -1,7 +1,8 @@
 /* lgb.h - what the binding files share: the session, tensor handles, argument checks, options, errors.
 **
-** A binding runs in four steps: check its arguments (owning nothing), push an empty result, call the core (which cannot
-** jump), raise or return (owning nothing). Whatever must live across a Lua call is held by a userdata on the stack. */
+** A binding runs in four steps: check its arguments (owning nothing), push an empty result, call the core
+** (which cannot jump), raise or return (owning nothing). Whatever must live across a Lua call is held by a
+** userdata on the stack. */
 #ifndef GB_LUA_LGB_H
 #define GB_LUA_LGB_H
 
@@ -16,8 +17,8 @@
 #define LGB_HOLDER "gibbous.holder"
 #define LGB_CHUNK "=gibbous/"           /* chunk names of the Lua library start so: errors point past it */
 
-/* One a Lua state, made by the first require. It outlives the state until the last handle is closed, so the order in which
-** a closing state finalises things cannot matter. */
+/* One a Lua state, made by the first require. It outlives the state until the last handle is closed, so the
+** order in which a closing state finalises things cannot matter. */
 typedef struct lgb_session {
   gb_backend *backend;
   gb_graph *graph;
@@ -63,7 +64,8 @@ bool lgb_nearest (const char *name, const char *const *names, char *best, size_t
 void lgb_tensor_meta (lua_State *L);
 lgb_tensor *lgb_newtensor (lua_State *L);     /* pushes an empty handle */
 gb_tensor *lgb_newholder (lua_State *L);      /* pushes a counted slot for a value that is not yet a node */
-gb_node *lgb_tonode (lua_State *L, int arg);  /* NULL: not a tensor. A param at 'arg' is replaced by its tensor. */
+/* NULL: not a tensor. A param at 'arg' is replaced by its tensor. */
+gb_node *lgb_tonode (lua_State *L, int arg);
 gb_node *lgb_checknode (lua_State *L, int arg);
 /* Numbers and booleans too: replaced by a tensor of the type that goes with 'other' (may be NULL). */
 gb_node *lgb_checkoperand (lua_State *L, int arg, const gb_node *other);
@@ -74,7 +76,8 @@ size_t lgb_checkposition (lua_State *L, int arg, size_t extent, const char *what
 /* Shape from the integers first..last, or from one list at 'first'. */
 gb_shape lgb_checkshape (lua_State *L, int first, int last);
 void lgb_pushshape (lua_State *L, const gb_shape *s);
-/* Pushes a list {n}; each element a tensor, anchored. Returns scratch with the nodes (also pushed): stack grows by 2. */
+/* Pushes a list {n}; each element a tensor, anchored. Returns scratch with the nodes (also pushed): stack
+** grows by 2. */
 gb_node **lgb_checklist (lua_State *L, int arg, size_t *n);
 
 /* options.c */
@@ -91,7 +94,8 @@ gb_dtype lgb_checkdtype (lua_State *L, const char *name);
 size_t lgb_tobytes (lua_State *L, int index, const char *what);            /* 1e9, "1 GiB" */
 
 /* observe.c */
-void lgb_eval (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes);   /* nodes anchored by the caller */
+/* nodes anchored by the caller */
+void lgb_eval (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes);
 const gb_tensor *lgb_value (lua_State *L, lgb_session *s, gb_node *n);           /* evaluates; borrowed */
 void lgb_pushelement (lua_State *L, const gb_tensor *t, const size_t *index);
 
@@ -111,10 +115,10 @@ void lgb_reduce_register (lua_State *L);
 void lgb_operators (lua_State *L);            /* metatable on top: arithmetic events */
 
 extern const luaL_Reg lgb_bench_functions[];
-extern const luaL_Reg lgb_grad_functions[], lgb_io_functions[], lgb_kernel_functions[], lgb_linalg_functions[],
-    lgb_make_functions[], lgb_map_functions[], lgb_memory_functions[], lgb_observe_functions[], lgb_plan_functions[],
-    lgb_plot_functions[], lgb_product_functions[], lgb_settings_functions[], lgb_shape_functions[],
-    lgb_solve_functions[];
+extern const luaL_Reg lgb_grad_functions[], lgb_io_functions[], lgb_kernel_functions[],
+    lgb_linalg_functions[], lgb_make_functions[], lgb_map_functions[], lgb_memory_functions[],
+    lgb_observe_functions[], lgb_plan_functions[], lgb_plot_functions[], lgb_product_functions[],
+    lgb_settings_functions[], lgb_shape_functions[], lgb_solve_functions[];
 void lgb_io_meta (lua_State *L);
 void lgb_plot_meta (lua_State *L);
 void lgb_solve_meta (lua_State *L);

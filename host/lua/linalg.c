@@ -93,7 +93,7 @@ static int linalg_eigh (lua_State *L) { return factors(L, GB_OP_EIGH); }    /* v
 static int linalg_qr (lua_State *L) { return factors(L, GB_OP_QR); }        /* Q, R */
 static int linalg_svd (lua_State *L) { return factors(L, GB_OP_SVD); }      /* U, s, V */
 
-/* ---- forms the kernels are made of ------------------------------------------------------------------------------------ */
+/* ---- forms the kernels are made of --------------------------------------------------------------------- */
 
 /* core.sqdist(x, y, w or nil): sum_k w_k (x_ik - y_jk)^2 */
 static int core_sqdist (lua_State *L) {
@@ -123,10 +123,17 @@ static int core_radial (lua_State *L) {
 
 const luaL_Reg lgb_linalg_methods[] = {{"matmul", m_matmul}, {NULL, NULL}};
 
-const luaL_Reg lgb_linalg_functions[] = {
-    {"cholesky", linalg_cholesky}, {"diag", linalg_diag}, {"eigh", linalg_eigh}, {"inv_quad", linalg_inv_quad},
-    {"logdet", linalg_logdet}, {"lstsq", linalg_lstsq}, {"qr", linalg_qr}, {"solve", linalg_solve}, {"svd", linalg_svd},
-    {"triangular_solve", linalg_triangular_solve}, {NULL, NULL}};
+const luaL_Reg lgb_linalg_functions[] = {{"cholesky", linalg_cholesky},
+                                         {"diag", linalg_diag},
+                                         {"eigh", linalg_eigh},
+                                         {"inv_quad", linalg_inv_quad},
+                                         {"logdet", linalg_logdet},
+                                         {"lstsq", linalg_lstsq},
+                                         {"qr", linalg_qr},
+                                         {"solve", linalg_solve},
+                                         {"svd", linalg_svd},
+                                         {"triangular_solve", linalg_triangular_solve},
+                                         {NULL, NULL}};
 
 const luaL_Reg lgb_product_functions[] = {{"einsum", linalg_einsum}, {NULL, NULL}};
 const luaL_Reg lgb_kernel_functions[] = {{"radial", core_radial}, {"sqdist", core_sqdist}, {NULL, NULL}};

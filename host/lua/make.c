@@ -1,4 +1,5 @@
-/* make.c - makers: gb.tensor from Lua tables, constants, ranges, random numbers. All but gb.tensor are lazy. */
+/* make.c - makers: gb.tensor from Lua tables, constants, ranges, random numbers. All but gb.tensor are
+** lazy. */
 #include <math.h>
 #include <stdio.h>
 
@@ -7,7 +8,7 @@
 static const char *const make_options[] = {"device", "dtype", NULL};
 static const char *const random_options[] = {"device", "dtype", "seed", NULL};
 
-/* ---- gb.tensor ------------------------------------------------------------------------------------------------------ */
+/* ---- gb.tensor ----------------------------------------------------------------------------------------- */
 
 /* The shape read down the first elements of nested lists; the leaves' kind decides the default type. */
 static gb_shape shape_of_lists (lua_State *L, int arg, bool *booleans) {
@@ -56,11 +57,12 @@ static void fill_element (lua_State *L, filler *f, int depth) {
   } else if (type == LUA_TNUMBER && !want_boolean) {
     gb_element_set(f->out->storage->data, f->at++, f->out->dtype, lua_tonumber(L, -1));
   } else if (lgb_tonode(L, lua_gettop(L)) != NULL) {
-    lgb_fail(L, GB_EDTYPE, "element %s is a tensor: join tensors with gb.stack or gb.cat", path_text(L, f, depth - 1));
+    lgb_fail(L, GB_EDTYPE, "element %s is a tensor: join tensors with gb.stack or gb.cat",
+             path_text(L, f, depth - 1));
   } else {
     const char *got = luaL_typename(L, -1);
-    lgb_fail(L, type == LUA_TTABLE ? GB_ESHAPE : GB_EDTYPE, "element %s must be a %s, got %s", path_text(L, f, depth - 1),
-             want_boolean ? "boolean" : "number", got);
+    lgb_fail(L, type == LUA_TTABLE ? GB_ESHAPE : GB_EDTYPE, "element %s must be a %s, got %s",
+             path_text(L, f, depth - 1), want_boolean ? "boolean" : "number", got);
   }
 }
 
@@ -73,11 +75,13 @@ static void fill (lua_State *L, filler *f, int depth) {
   }
   if (!lua_istable(L, -1)) {
     const char *got = luaL_typename(L, -1);
-    lgb_fail(L, GB_ESHAPE, "ragged list: row %s is a %s, a list of %zu expected", path_text(L, f, depth - 1), got, s->dim[depth]);
+    lgb_fail(L, GB_ESHAPE, "ragged list: row %s is a %s, a list of %zu expected", path_text(L, f, depth - 1),
+             got, s->dim[depth]);
   }
   const size_t n = (size_t)lua_rawlen(L, -1);
   if (n != s->dim[depth])
-    lgb_fail(L, GB_ESHAPE, "ragged list: row %s has %zu elements, %zu expected", path_text(L, f, depth - 1), n, s->dim[depth]);
+    lgb_fail(L, GB_ESHAPE, "ragged list: row %s has %zu elements, %zu expected", path_text(L, f, depth - 1),
+             n, s->dim[depth]);
   for (size_t i = 0; i < n; i++) {
     f->path[depth] = i + 1;
     lua_rawgeti(L, -1, (lua_Integer)i + 1);
@@ -105,7 +109,8 @@ static int make_tensor (lua_State *L) {
   gb_node *x = lgb_tonode(L, 1);
   if (x != NULL) return tensor_of_tensor(L, x, lgb_optdtype(L, 2, gb_node_dtype(x)));
   const int type = lua_type(L, 1);
-  if (type != LUA_TTABLE && type != LUA_TNUMBER && type != LUA_TBOOLEAN) return luaL_typeerror(L, 1, "number or list");
+  if (type != LUA_TTABLE && type != LUA_TNUMBER && type != LUA_TBOOLEAN)
+    return luaL_typeerror(L, 1, "number or list");
   luaL_checkstack(L, 4 * GB_MAXDIM, "nested lists");
   bool booleans;
   const gb_shape shape = shape_of_lists(L, 1, &booleans);
@@ -113,7 +118,9 @@ static int make_tensor (lua_State *L) {
   gb_tensor *holder = lgb_newholder(L);
   gb_error err;
   lgb_charge(L, s, gb_shape_bytes(&shape, t));
-  lgb_result(L, gb_tensor_new(&s->backend->ledger, t, &shape, GB_MEM_TENSOR, s->graph->where, "", holder, &err), &err);
+  lgb_result(L,
+             gb_tensor_new(&s->backend->ledger, t, &shape, GB_MEM_TENSOR, s->graph->where, "", holder, &err),
+             &err);
   filler f = {.out = holder};
   lua_pushvalue(L, 1);
   fill(L, &f, 0);
@@ -123,9 +130,10 @@ static int make_tensor (lua_State *L) {
   return lgb_result(L, st, &err);
 }
 
-/* ---- constants and ranges ------------------------------------------------------------------------------------------- */
+/* ---- constants and ranges ------------------------------------------------------------------------------ */
 
-/* Shape from the arguments first..., with a trailing option table taken off. Sets *options to its index, 0 = none. */
+/* Shape from the arguments first..., with a trailing option table taken off. Sets *options to its index, 0 =
+** none. */
 static gb_shape checkmaker (lua_State *L, int first, const char *const *names, int *options) {
   int last = lua_gettop(L);
   *options = 0;
@@ -195,7 +203,8 @@ static int make_empty (lua_State *L) {
   const gb_shape shape = checkmaker(L, 1, make_options, &o);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
-  return lgb_result(L, gb_node_placeholder(s->graph, &shape, maker_dtype(L, o, s->dtype), NULL, &y->node, &err), &err);
+  return lgb_result(
+      L, gb_node_placeholder(s->graph, &shape, maker_dtype(L, o, s->dtype), NULL, &y->node, &err), &err);
 }
 
 static size_t checkcount (lua_State *L, int arg) {
@@ -204,7 +213,8 @@ static size_t checkcount (lua_State *L, int arg) {
   return (size_t)n;
 }
 
-static int push_given (lua_State *L, lgb_session *s, gb_op op, const gb_attr *attr, const gb_shape *shape, gb_dtype t) {
+static int push_given (lua_State *L, lgb_session *s, gb_op op, const gb_attr *attr, const gb_shape *shape,
+                       gb_dtype t) {
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
   return lgb_result(L, gb_node_build(s->graph, op, 0, NULL, attr, shape, t, &y->node, &err), &err);
@@ -228,7 +238,8 @@ static int push_range (lua_State *L, lgb_session *s, double from, double step, s
   return push_given(L, s, GB_OP_RANGE, &attr, &shape, lgb_optdtype(L, options, s->dtype));
 }
 
-/* gb.range(a, b, step, {dtype}): a, a + step, ... up to b, which is included when it is hit within rounding */
+/* gb.range(a, b, step, {dtype}): a, a + step, ... up to b, which is included when it is hit within
+** rounding */
 static int make_range (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 4);
@@ -258,7 +269,7 @@ static int make_linspace (lua_State *L) {
   return push_range(L, s, a, n > 1 ? (b - a) / (double)(n - 1) : 0, n, 4);
 }
 
-/* ---- random numbers ------------------------------------------------------------------------------------------------- */
+/* ---- random numbers ------------------------------------------------------------------------------------ */
 
 /* {seed, stream}: a seed of one's own starts its own stream, else the next one of gb.seed. */
 static gb_attr next_stream (lua_State *L, lgb_session *s, int options) {
@@ -317,6 +328,7 @@ static int make_sobol (lua_State *L) {
 }
 
 const luaL_Reg lgb_make_functions[] = {
-    {"empty", make_empty}, {"eye", make_eye}, {"full", make_full}, {"linspace", make_linspace}, {"ones", make_ones},
-    {"rand", make_rand}, {"randn", make_randn}, {"randperm", make_randperm}, {"range", make_range}, {"sobol", make_sobol},
-    {"tensor", make_tensor}, {"zeros", make_zeros}, {NULL, NULL}};
+    {"empty", make_empty}, {"eye", make_eye},     {"full", make_full},     {"linspace", make_linspace},
+    {"ones", make_ones},   {"rand", make_rand},   {"randn", make_randn},   {"randperm", make_randperm},
+    {"range", make_range}, {"sobol", make_sobol}, {"tensor", make_tensor}, {"zeros", make_zeros},
+    {NULL, NULL}};

@@ -52,7 +52,7 @@ static void push_holders (lua_State *L, const gb_ledger *l) {
   }
 }
 
-/* ---- the report as text ----------------------------------------------------------------------------------------------- */
+/* ---- the report as text -------------------------------------------------------------------------------- */
 
 static size_t field_bytes (lua_State *L, int table, const char *key) {
   lua_getfield(L, table, key);
@@ -95,8 +95,8 @@ static int report_tostring (lua_State *L) {
     lua_getfield(L, holder, "purpose");
     lua_getfield(L, holder, "name");
     lua_getfield(L, holder, "line");
-    lua_pushfstring(L, "\n  %s  %s %s  %s", bytes, luaL_tolstring(L, holder + 1, NULL), luaL_tolstring(L, holder + 2, NULL),
-                    luaL_tolstring(L, holder + 3, NULL));
+    lua_pushfstring(L, "\n  %s  %s %s  %s", bytes, luaL_tolstring(L, holder + 1, NULL),
+                    luaL_tolstring(L, holder + 2, NULL), luaL_tolstring(L, holder + 3, NULL));
     lua_replace(L, holder);
     lua_settop(L, holder);
     luaL_addvalue(&b);
@@ -105,7 +105,8 @@ static int report_tostring (lua_State *L) {
   return 1;
 }
 
-/* report(): {limit, used, peak, tensor, cache, arena, workspace, blocks, allocations, lua, holders} in bytes */
+/* report(): {limit, used, peak, tensor, cache, arena, workspace, blocks, allocations, lua, holders} in
+** bytes */
 static int memory_report (lua_State *L) {
   const gb_ledger *l = &lgb_session_of(L)->backend->ledger;
   lua_createtable(L, 0, 12);

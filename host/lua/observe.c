@@ -1,22 +1,19 @@
 /* observe.c - where lazy values become numbers: eval, item, totable, comparisons, conversion. */
 #include "lua/lgb.h"
 
-/* ---- evaluation ------------------------------------------------------------------------------------------------------- */
+/* ---- evaluation ---------------------------------------------------------------------------------------- */
 
 static size_t bytes_missing (size_t n, gb_node *const *nodes) {
   size_t bytes = 0;
   for (size_t i = 0; i < n; i++) {
-    const size_t one = gb_node_has_value(nodes[i]) ? 0 : gb_shape_bytes(gb_node_shape(nodes[i]), gb_node_dtype(nodes[i]));
+    const size_t one =
+        gb_node_has_value(nodes[i]) ? 0 : gb_shape_bytes(gb_node_shape(nodes[i]), gb_node_dtype(nodes[i]));
     if (__builtin_add_overflow(bytes, one, &bytes)) return SIZE_MAX;
   }
   return bytes;
 }
 
 void lgb_eval (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes) {
-  if (s->busy) {
-    lgb_fail(L, GB_EINTERNAL, "a tensor cannot be observed in a finalizer that runs during an evaluation");
-    return;
-  }
   const size_t bytes = bytes_missing(n, nodes);
   if (bytes > 0) lgb_charge(L, s, bytes);
   gb_error err;
@@ -54,7 +51,8 @@ static void gather (lua_State *L, int arg, gathering *g, int depth) {
     g->count++;
     return;
   }
-  if (!lua_istable(L, -1)) lgb_fail(L, GB_EOPTION, "eval: tensors or tables of tensors expected, got %s", luaL_typename(L, -1));
+  if (!lua_istable(L, -1))
+    lgb_fail(L, GB_EOPTION, "eval: tensors or tables of tensors expected, got %s", luaL_typename(L, -1));
   if (depth == MOST_NESTED) lgb_fail(L, GB_EOPTION, "eval: tables are nested more than %d deep", MOST_NESTED);
   const int table = lua_gettop(L);
   for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) gather(L, lua_gettop(L), g, depth + 1);
@@ -85,7 +83,7 @@ static int m_eval (lua_State *L) {
   return 1;
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------------------------------- */
 
 void lgb_pushelement (lua_State *L, const gb_tensor *t, const size_t *index) {
   if (t->dtype == GB_I64) {
@@ -105,7 +103,8 @@ static int m_item (lua_State *L) {
   gb_node *x = lgb_checknode(L, 1);
   char text[GB_SHAPE_TEXT];
   if (gb_shape_numel(gb_node_shape(x)) != 1)
-    return lgb_fail(L, GB_ESHAPE, "item: one element expected, got shape %s", gb_shape_text(gb_node_shape(x), text));
+    return lgb_fail(L, GB_ESHAPE, "item: one element expected, got shape %s",
+                    gb_shape_text(gb_node_shape(x), text));
   const size_t origin[GB_MAXDIM] = {0};
   lgb_pushelement(L, lgb_value(L, s, x), origin);
   return 1;
@@ -135,7 +134,7 @@ static int m_totable (lua_State *L) {
   return 1;
 }
 
-/* ---- comparisons -------------------------------------------------------------------------------------------------------- */
+/* ---- comparisons --------------------------------------------------------------------------------------- */
 
 /* Pushes op(x, y). */
 static gb_node *push_map2 (lua_State *L, gb_op op, gb_node *x, gb_node *y) {
@@ -177,7 +176,8 @@ static int m_equal (lua_State *L) {
   return push_all(L, s, push_map2(L, GB_OP_EQ, x, y));
 }
 
-/* x:allclose(y, {rtol = 1e-5, atol = 1e-8}): |x - y| <= atol + rtol |y| everywhere; NaN is close to nothing */
+/* x:allclose(y, {rtol = 1e-5, atol = 1e-8}): |x - y| <= atol + rtol |y| everywhere; NaN is close to
+** nothing */
 static int m_allclose (lua_State *L) {
   static const char *const names[] = {"atol", "rtol", NULL};
   gb_node *x, *y;

@@ -1,4 +1,5 @@
-/* options.c - option tables of the functions written in C: every key is known, a mistake names the nearest right key. */
+/* options.c - option tables of the functions written in C: every key is known, a mistake names the nearest
+** right key. */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +23,8 @@ static bool find_function (lua_State *L) {
   return false;
 }
 
-/* The name of the running function as called, or, where it was called through pcall, as registered. Anchored. */
+/* The name of the running function as called, or, where it was called through pcall, as registered.
+** Anchored. */
 static const char *function_name (lua_State *L) {
   lua_Debug ar;
   if (!lua_getstack(L, 0, &ar)) return "?";
@@ -47,7 +49,8 @@ void lgb_checkoptions (lua_State *L, int arg, const char *const *names) {
   }
   for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
     if (lua_type(L, -2) != LUA_TSTRING)
-      lgb_fail(L, GB_EOPTION, "%s: option names are strings, got a %s key", function_name(L), luaL_typename(L, -2));
+      lgb_fail(L, GB_EOPTION, "%s: option names are strings, got a %s key", function_name(L),
+               luaL_typename(L, -2));
     const char *key = lua_tostring(L, -2);
     const char *const *known = names;
     while (*known != NULL && strcmp(*known, key) != 0) known++;
@@ -108,7 +111,8 @@ const char *lgb_optstring (lua_State *L, int arg, const char *name, const char *
 gb_dtype lgb_checkdtype (lua_State *L, const char *name) {
   gb_dtype t;
   if (gb_dtype_parse(name, &t)) return t;
-  return (gb_dtype)lgb_fail(L, GB_EOPTION, "unknown dtype '%s' (f64, f32, f16, bf16, i64 or bool expected)", name);
+  return (gb_dtype)lgb_fail(L, GB_EOPTION, "unknown dtype '%s' (f64, f32, f16, bf16, i64 or bool expected)",
+                            name);
 }
 
 gb_dtype lgb_optdtype (lua_State *L, int arg, gb_dtype def) {
@@ -131,16 +135,19 @@ size_t lgb_tobytes (lua_State *L, int index, const char *what) {
     bytes = lua_tonumber(L, index);
   } else if (lua_type(L, index) == LUA_TSTRING) {
     char number[32], unit[8] = "";
-    if (sscanf(lua_tostring(L, index), " %31[0-9.eE+-] %7[A-Za-z]", number, unit) >= 1 && lua_stringtonumber(L, number) != 0) {
+    if (sscanf(lua_tostring(L, index), " %31[0-9.eE+-] %7[A-Za-z]", number, unit) >= 1 &&
+        lua_stringtonumber(L, number) != 0) {
       const double v = lua_tonumber(L, -1);
       lua_pop(L, 1);
       for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
         if (strcmp(unit, units[i].unit) == 0) bytes = v * units[i].bytes;
     }
   } else {
-    lgb_fail(L, GB_EOPTION, "%s must be bytes or text such as \"1 GiB\", got %s", what, luaL_typename(L, index));
+    lgb_fail(L, GB_EOPTION, "%s must be bytes or text such as \"1 GiB\", got %s", what,
+             luaL_typename(L, index));
   }
   if (!(bytes >= 0 && bytes < 0x1p62))
-    lgb_fail(L, GB_EOPTION, "%s must be bytes or text such as \"1 GiB\", got %s", what, luaL_tolstring(L, index, NULL));
+    lgb_fail(L, GB_EOPTION, "%s must be bytes or text such as \"1 GiB\", got %s", what,
+             luaL_tolstring(L, index, NULL));
   return (size_t)bytes;
 }

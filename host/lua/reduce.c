@@ -1,4 +1,5 @@
-/* reduce.c - reductions over dimensions, running sums, sorting. One result each; sort and topk give values, positions. */
+/* reduce.c - reductions over dimensions, running sums, sorting. One result each; sort and topk give values,
+** positions. */
 #include "lua/lgb.h"
 
 typedef struct reduction {
@@ -46,7 +47,9 @@ static int reduce (lua_State *L) {
   const reduction r = checkreduction(L, plain_options);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
-  return lgb_result(L, gb_reduce((gb_op)lua_tointeger(L, lua_upvalueindex(1)), r.x, r.axes, r.keepdim, &y->node, &err), &err);
+  return lgb_result(
+      L, gb_reduce((gb_op)lua_tointeger(L, lua_upvalueindex(1)), r.x, r.axes, r.keepdim, &y->node, &err),
+      &err);
 }
 
 static int m_mean (lua_State *L) {
@@ -93,7 +96,9 @@ static int any_all (lua_State *L) {
   const bool whole = lua_isnil(L, 2) && !r.keepdim;
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
-  lgb_result(L, gb_reduce((gb_op)lua_tointeger(L, lua_upvalueindex(1)), r.x, r.axes, r.keepdim, &y->node, &err), &err);
+  lgb_result(L,
+             gb_reduce((gb_op)lua_tointeger(L, lua_upvalueindex(1)), r.x, r.axes, r.keepdim, &y->node, &err),
+             &err);
   if (!whole) return 1;
   const size_t origin[GB_MAXDIM] = {0};
   lua_pushboolean(L, gb_tensor_at(lgb_value(L, lgb_session_of(L), y->node), origin) != 0);
@@ -119,7 +124,8 @@ static int m_cumsum (lua_State *L) {
   const gb_attr attr = {.i = {lgb_checkaxis(L, 2, x, 0)}};
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
-  return lgb_result(L, gb_node_build(x->graph, GB_OP_CUMSUM, 1, &x, &attr, NULL, GB_F64, &y->node, &err), &err);
+  return lgb_result(L, gb_node_build(x->graph, GB_OP_CUMSUM, 1, &x, &attr, NULL, GB_F64, &y->node, &err),
+                    &err);
 }
 
 /* x:sort(d, {descending = false}) -> values, positions */
@@ -144,18 +150,19 @@ static int m_topk (lua_State *L) {
   const int axis = lgb_checkaxis(L, 3, x, 0);
   lgb_checkoptions(L, 4, names);
   const size_t extent = gb_node_shape(x)->dim[axis];
-  if (k < 0 || (size_t)k > extent) return lgb_fail(L, GB_EINDEX, "topk: k = %lld of %zu", (long long)k, extent);
+  if (k < 0 || (size_t)k > extent)
+    return lgb_fail(L, GB_EINDEX, "topk: k = %lld of %zu", (long long)k, extent);
   const gb_attr attr = {.i = {axis, k, lgb_optbool(L, 4, "largest", true)}};
   return push_outputs(L, GB_OP_TOPK, x, &attr, 2);
 }
 
-const luaL_Reg lgb_reduce_methods[] = {
-    {"cumsum", m_cumsum}, {"mean", m_mean}, {"norm", m_norm}, {"sort", m_sort}, {"std", m_std}, {"topk", m_topk},
-    {"var", m_var}, {NULL, NULL}};
+const luaL_Reg lgb_reduce_methods[] = {{"cumsum", m_cumsum}, {"mean", m_mean}, {"norm", m_norm},
+                                       {"sort", m_sort},     {"std", m_std},   {"topk", m_topk},
+                                       {"var", m_var},       {NULL, NULL}};
 
 void lgb_reduce_register (lua_State *L) {
-  static const gb_op ops[] = {GB_OP_ARGMAX, GB_OP_ARGMIN, GB_OP_LOGSUMEXP, GB_OP_MAX, GB_OP_MIN, GB_OP_PROD, GB_OP_SUM,
-                              GB_OP_ALL, GB_OP_ANY};
+  static const gb_op ops[] = {GB_OP_ARGMAX, GB_OP_ARGMIN, GB_OP_LOGSUMEXP, GB_OP_MAX, GB_OP_MIN,
+                              GB_OP_PROD,   GB_OP_SUM,    GB_OP_ALL,       GB_OP_ANY};
   for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
     lua_pushinteger(L, ops[i]);
     lua_pushcclosure(L, ops[i] == GB_OP_ALL || ops[i] == GB_OP_ANY ? any_all : reduce, 1);

@@ -26,7 +26,8 @@ static int load_text (lua_State *L, int text, const char *before) {
   return status;
 }
 
-/* The text at 'entry' as a chunk, an expression if it can be, else statements. Leaves the chunk, or a message, on top. */
+/* The text at 'entry' as a chunk, an expression if it can be, else statements. Leaves the chunk, or a
+** message, on top. */
 static int load_entry (lua_State *L, int entry, bool *incomplete) {
   int status = load_text(L, entry, "return ");
   if (status == LUA_OK) return status;
@@ -37,7 +38,8 @@ static int load_entry (lua_State *L, int entry, bool *incomplete) {
   return status;
 }
 
-/* Reads on while the text at 'entry' is unfinished; the whole text ends up there, what load_entry leaves on top. */
+/* Reads on while the text at 'entry' is unfinished; the whole text ends up there, what load_entry leaves on
+** top. */
 static gb_line read_chunk (gb_editor *e, lua_State *L, int entry, int *status) {
   for (;;) {
     bool incomplete = false;
@@ -64,7 +66,8 @@ static void report_error (lua_State *L) {
   lua_pop(L, 2);
 }
 
-/* Prints each value at first..top. A function of Lua so that a failing __tostring is an error like any other. */
+/* Prints each value at first..top. A function of Lua so that a failing __tostring is an error like any
+** other. */
 static int print_values (lua_State *L) {
   const int n = lua_gettop(L);
   lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
@@ -176,7 +179,8 @@ void lgb_repl (lua_State *L) {
   const int base = lua_gettop(L);
   preload(L);
   gb_editor *e = gb_editor_push(L);
-  if (gb_editor_is_terminal(e)) printf("gibbous %s on %s   ?name explains, Tab completes, Ctrl-D leaves\n", GIBBOUS_VERSION, LUA_RELEASE);
+  if (gb_editor_is_terminal(e))
+    printf("gibbous %s on %s   ?name explains, Tab completes, Ctrl-D leaves\n", GIBBOUS_VERSION, LUA_RELEASE);
   lgb_watch_interrupts(L);
   while (one_entry(e, L)) {}
   if (gb_editor_is_terminal(e)) putchar('\n');

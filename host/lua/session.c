@@ -1,4 +1,5 @@
-/* session.c - what belongs to one Lua state: backend, graph, settings, and the collector's share of their memory. */
+/* session.c - what belongs to one Lua state: backend, graph, settings, and the collector's share of their
+** memory. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <sched.h>
@@ -41,8 +42,9 @@ static int session_gc (lua_State *L) {
   return 0;
 }
 
-/* Called by the ledger when an allocation does not fit: first what no handle reaches (two cycles, for what finalizers let
-** go), then values that can be computed again. Raises nothing: errors in finalizers are warnings. */
+/* Called by the ledger when an allocation does not fit: first what no handle reaches (two cycles, for what
+** finalizers let go), then values that can be computed again. Raises nothing: errors in finalizers are
+** warnings. */
 static void reclaim (void *ud, size_t bytes) {
   lgb_session *s = ud;
   lua_gc(s->L, LUA_GCCOLLECT);
@@ -116,8 +118,12 @@ const char *lgb_where (lua_State *L, lgb_session *s) {
   return "";
 }
 
+/* A finalizer that the collector runs in the middle of an evaluation may close tensors, but not build or
+** observe any: the core is not reentrant. */
 lgb_session *lgb_enter (lua_State *L) {
   lgb_session *s = lgb_session_of(L);
+  if (s->busy)
+    lgb_fail(L, GB_EINTERNAL, "tensors cannot be used in a finalizer that runs during an evaluation");
   s->graph->where = lgb_where(L, s);
   return s;
 }
@@ -128,8 +134,9 @@ static void step_collector (lua_State *L, double kb) {
   lua_gc(L, LUA_GCSTEP, kb < INT_MAX - 1 ? 1 + (int)kb : INT_MAX);
 }
 
-/* The collector sees a small userdata, not what it holds: charge it the same share of the Lua heap as 'bytes' is of the
-** memory limit, about one cycle per limit. Incremental mode only: a generational step never looks at old objects. */
+/* The collector sees a small userdata, not what it holds: charge it the same share of the Lua heap as 'bytes'
+** is of the memory limit, about one cycle per limit. Incremental mode only: a generational step never looks
+** at old objects. */
 void lgb_charge (lua_State *L, lgb_session *s, size_t bytes) {
   const double share = (double)bytes / (double)(s->backend->ledger.limit + 1);
   step_collector(L, lua_gc(L, LUA_GCCOUNT) * (share < 1 ? share : 1));

@@ -16,7 +16,8 @@ static void set_setting (lua_State *L, lgb_session *s, const char *key) {
 static int checkrange (lua_State *L, int arg, const char *key, int low, int high) {
   const lua_Integer v = lgb_optinteger(L, arg, key, low);
   if (v < low || v > high)
-    return lgb_fail(L, GB_EOPTION, "config: option '%s' must be in %d..%d, got %lld", key, low, high, (long long)v);
+    return lgb_fail(L, GB_EOPTION, "config: option '%s' must be in %d..%d, got %lld", key, low, high,
+                    (long long)v);
   return (int)v;
 }
 
@@ -29,7 +30,8 @@ static bool given (lua_State *L, int arg, const char *key) {
 /* Everything is checked before anything is set. */
 static void apply (lua_State *L, lgb_session *s) {
   const gb_dtype t = lgb_optdtype(L, 1, s->dtype);
-  if (t != GB_F64 && t != GB_F32) lgb_fail(L, GB_EOPTION, "config: the default dtype is f64 or f32, got %s", gb_dtype_name(t));
+  if (t != GB_F64 && t != GB_F32)
+    lgb_fail(L, GB_EOPTION, "config: the default dtype is f64 or f32, got %s", gb_dtype_name(t));
   lgb_optdevice(L, 1);
   const int digits = given(L, 1, "digits") ? checkrange(L, 1, "digits", 1, 17) : s->digits;
   const int edge = given(L, 1, "edge") ? checkrange(L, 1, "edge", 1, 100) : s->edge;
@@ -42,7 +44,8 @@ static void apply (lua_State *L, lgb_session *s) {
   s->edge = edge;
 }
 
-/* gb.config{dtype, device, threads, digits, edge}: gives the previous values of what it sets, all without an argument */
+/* gb.config{dtype, device, threads, digits, edge}: gives the previous values of what it sets, all without an
+** argument */
 static int settings_config (lua_State *L) {
   static const char *const names[] = {"device", "digits", "dtype", "edge", "threads", NULL};
   lgb_session *s = lgb_enter(L);
@@ -100,6 +103,6 @@ static int settings_type (lua_State *L) {
   return 1;
 }
 
-const luaL_Reg lgb_settings_functions[] = {
-    {"clock", settings_clock}, {"config", settings_config}, {"devices", settings_devices}, {"seed", settings_seed},
-    {"type", settings_type}, {NULL, NULL}};
+const luaL_Reg lgb_settings_functions[] = {{"clock", settings_clock},     {"config", settings_config},
+                                           {"devices", settings_devices}, {"seed", settings_seed},
+                                           {"type", settings_type},       {NULL, NULL}};

@@ -1,5 +1,5 @@
-/* shape.c - views and joins: reshape, permute, slice, select, index, put, cat, stack. Positions count from 1, negative
-** from the end; ranges include both ends. */
+/* shape.c - views and joins: reshape, permute, slice, select, index, put, cat, stack. Positions count from 1,
+** negative from the end; ranges include both ends. */
 #include <string.h>
 
 #include "lua/lgb.h"
@@ -13,7 +13,8 @@ static int m_reshape (lua_State *L) {
   size_t rest = 1;
   for (int i = 0; i < s.ndim; i++) {
     if (s.dim[i] != SIZE_MAX) {
-      if (__builtin_mul_overflow(rest, s.dim[i], &rest)) return lgb_fail(L, GB_ESHAPE, "reshape: the size overflows");
+      if (__builtin_mul_overflow(rest, s.dim[i], &rest))
+        return lgb_fail(L, GB_ESHAPE, "reshape: the size overflows");
     } else if (open >= 0) {
       return lgb_fail(L, GB_ESHAPE, "reshape: only one extent can be -1");
     } else {
@@ -44,12 +45,14 @@ static int m_permute (lua_State *L) {
     lua_remove(L, 2);
   }
   if (lua_gettop(L) - 1 != ndim)
-    return lgb_fail(L, GB_ESHAPE, "permute: %d dimensions given for a tensor with %d", lua_gettop(L) - 1, ndim);
+    return lgb_fail(L, GB_ESHAPE, "permute: %d dimensions given for a tensor with %d", lua_gettop(L) - 1,
+                    ndim);
   int axes[GB_MAXDIM];
   unsigned seen = 0;
   for (int i = 0; i < ndim; i++) {
     axes[i] = lgb_checkaxis(L, i + 2, x, 0);
-    if (seen & 1u << axes[i]) return lgb_fail(L, GB_ESHAPE, "permute: dimension %d is given twice", axes[i] + 1);
+    if (seen & 1u << axes[i])
+      return lgb_fail(L, GB_ESHAPE, "permute: dimension %d is given twice", axes[i] + 1);
     seen |= 1u << axes[i];
   }
   lgb_tensor *y = lgb_newtensor(L);
@@ -126,11 +129,13 @@ static int m_flip (lua_State *L) {
 }
 
 /* An end of a range as a position from 1; 'low'..'high' are allowed, so that a range can be empty. */
-static lua_Integer range_end (lua_State *L, int arg, lua_Integer def, lua_Integer n, lua_Integer low, lua_Integer high) {
+static lua_Integer range_end (lua_State *L, int arg, lua_Integer def, lua_Integer n, lua_Integer low,
+                              lua_Integer high) {
   const lua_Integer given = luaL_optinteger(L, arg, def);
   const lua_Integer i = given < 0 ? given + n + 1 : given;
   if (i < low || i > high)
-    return lgb_fail(L, GB_EINDEX, "slice: position %lld is out of range 1..%lld", (long long)given, (long long)n);
+    return lgb_fail(L, GB_EINDEX, "slice: position %lld is out of range 1..%lld", (long long)given,
+                    (long long)n);
   return i;
 }
 
@@ -146,7 +151,9 @@ static int m_slice (lua_State *L) {
   const lua_Integer extent = step > 0 ? (j < i ? 0 : (j - i) / step + 1) : (j > i ? 0 : (i - j) / -step + 1);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
-  return lgb_result(L, gb_slice(x, axis, extent == 0 ? 0 : (size_t)i - 1, (ptrdiff_t)step, (size_t)extent, &y->node, &err), &err);
+  return lgb_result(
+      L, gb_slice(x, axis, extent == 0 ? 0 : (size_t)i - 1, (ptrdiff_t)step, (size_t)extent, &y->node, &err),
+      &err);
 }
 
 /* x:select(d, i): one position, the dimension dropped */
@@ -166,10 +173,11 @@ static int m_diagonal (lua_State *L) {
   gb_node *x = lgb_checknode(L, 1);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
-  return lgb_result(L, gb_node_build(x->graph, GB_OP_DIAGONAL, 1, &x, NULL, NULL, GB_F64, &y->node, &err), &err);
+  return lgb_result(L, gb_node_build(x->graph, GB_OP_DIAGONAL, 1, &x, NULL, NULL, GB_F64, &y->node, &err),
+                    &err);
 }
 
-/* ---- positions ------------------------------------------------------------------------------------------------------- */
+/* ---- positions ----------------------------------------------------------------------------------------- */
 
 /* Replaces 'arg' by an i64 tensor holding 'count' positions, from 1, of which fill() gives the next. */
 static gb_node *leaf_of_positions (lua_State *L, lgb_session *s, int arg, gb_tensor *holder) {
@@ -186,7 +194,9 @@ static gb_tensor *new_positions (lua_State *L, lgb_session *s, size_t count) {
   gb_error err;
   const gb_shape shape = gb_shape_of(1, &count);
   lgb_charge(L, s, count * sizeof(int64_t));
-  lgb_result(L, gb_tensor_new(&s->backend->ledger, GB_I64, &shape, GB_MEM_TENSOR, s->graph->where, "", holder, &err), &err);
+  lgb_result(
+      L, gb_tensor_new(&s->backend->ledger, GB_I64, &shape, GB_MEM_TENSOR, s->graph->where, "", holder, &err),
+      &err);
   return holder;
 }
 
@@ -194,7 +204,8 @@ static gb_node *positions_of_mask (lua_State *L, lgb_session *s, int arg, gb_nod
   const gb_shape *shape = gb_node_shape(mask);
   char text[GB_SHAPE_TEXT];
   if (shape->ndim != 1 || shape->dim[0] != extent)
-    lgb_fail(L, GB_ESHAPE, "a mask of shape %s for a dimension of extent %zu", gb_shape_text(shape, text), extent);
+    lgb_fail(L, GB_ESHAPE, "a mask of shape %s for a dimension of extent %zu", gb_shape_text(shape, text),
+             extent);
   const gb_tensor *v = lgb_value(L, s, mask);
   size_t count = 0;
   for (size_t i = 0; i < extent; i++) count += gb_tensor_at(v, &i) != 0;
@@ -208,8 +219,11 @@ static gb_node *positions_of_mask (lua_State *L, lgb_session *s, int arg, gb_nod
 static int64_t list_position (lua_State *L, lua_Integer at, size_t extent) {
   int whole;
   const lua_Integer i = lua_tointegerx(L, -1, &whole), n = (lua_Integer)extent;
-  if (!whole) return lgb_fail(L, GB_EINDEX, "positions must be whole numbers, got %s at %lld", luaL_typename(L, -1), (long long)at);
-  if (i == 0 || i > n || i < -n) return lgb_fail(L, GB_EINDEX, "position %lld is out of range 1..%lld", (long long)i, (long long)n);
+  if (!whole)
+    return lgb_fail(L, GB_EINDEX, "positions must be whole numbers, got %s at %lld", luaL_typename(L, -1),
+                    (long long)at);
+  if (i == 0 || i > n || i < -n)
+    return lgb_fail(L, GB_EINDEX, "position %lld is out of range 1..%lld", (long long)i, (long long)n);
   return i > 0 ? i : i + n + 1;
 }
 
@@ -222,8 +236,9 @@ static gb_node *positions_of_list (lua_State *L, lgb_session *s, int arg, size_t
     lgb_fail(L, GB_ESHAPE, "a mask of %lld values for a dimension of extent %zu", (long long)n, extent);
   size_t count = mask ? 0 : (size_t)n;
   for (lua_Integer i = 1; mask && i <= n; i++) {
-    if (lua_rawgeti(L, arg, i) != LUA_TBOOLEAN) lgb_fail(L, GB_EINDEX, "a mask holds booleans only, got %s at %lld",
-                                                         luaL_typename(L, -1), (long long)i);
+    if (lua_rawgeti(L, arg, i) != LUA_TBOOLEAN)
+      lgb_fail(L, GB_EINDEX, "a mask holds booleans only, got %s at %lld", luaL_typename(L, -1),
+               (long long)i);
     count += (size_t)lua_toboolean(L, -1);
     lua_pop(L, 1);
   }
@@ -244,7 +259,8 @@ static gb_node *checkpositions (lua_State *L, lgb_session *s, int arg, const gb_
   gb_node *idx = lgb_tonode(L, arg);
   if (idx != NULL && gb_node_dtype(idx) == GB_BOOL) return positions_of_mask(L, s, arg, idx, extent);
   if (idx != NULL && gb_node_dtype(idx) != GB_I64)
-    lgb_fail(L, GB_EDTYPE, "positions must be i64 or bool, got %s (use idx:to{dtype = 'i64'})", gb_dtype_name(gb_node_dtype(idx)));
+    lgb_fail(L, GB_EDTYPE, "positions must be i64 or bool, got %s (use idx:to{dtype = 'i64'})",
+             gb_dtype_name(gb_node_dtype(idx)));
   if (idx != NULL) return idx;
   if (lua_type(L, arg) == LUA_TNUMBER) {
     lua_createtable(L, 1, 0);
@@ -266,7 +282,8 @@ static int m_index (lua_State *L) {
   const gb_attr attr = {.i = {axis}};
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
-  return lgb_result(L, gb_node_build(s->graph, GB_OP_INDEX, 2, in, &attr, NULL, GB_F64, &y->node, &err), &err);
+  return lgb_result(L, gb_node_build(s->graph, GB_OP_INDEX, 2, in, &attr, NULL, GB_F64, &y->node, &err),
+                    &err);
 }
 
 /* x:put(d, idx or mask, y): x with those positions replaced */
@@ -278,7 +295,8 @@ static int m_put (lua_State *L) {
   gb_node *idx = checkpositions(L, s, 3, x, axis);
   gb_node *y = lgb_checkoperand(L, 4, x);
   gb_error err;
-  gb_shape want = *gb_node_shape(x);                /* a number, or anything that broadcasts, fills the positions */
+  /* a number, or anything that broadcasts, fills the positions */
+  gb_shape want = *gb_node_shape(x);
   want.dim[axis] = gb_node_shape(idx)->ndim == 1 ? gb_node_shape(idx)->dim[0] : 1;
   lgb_tensor *full = lgb_newtensor(L);
   lgb_result(L, gb_expand(y, &want, &full->node, &err), &err);
@@ -288,7 +306,7 @@ static int m_put (lua_State *L) {
   return lgb_result(L, gb_node_build(s->graph, GB_OP_PUT, 3, in, &attr, NULL, GB_F64, &z->node, &err), &err);
 }
 
-/* ---- joins ----------------------------------------------------------------------------------------------------------- */
+/* ---- joins --------------------------------------------------------------------------------------------- */
 
 static gb_node **checkjoin (lua_State *L, size_t *n) {
   lua_settop(L, 2);
@@ -323,9 +341,19 @@ static int shape_stack (lua_State *L) {
   return lgb_result(L, gb_stack((int)n, nodes, axis, &y->node, &err), &err);
 }
 
-const luaL_Reg lgb_shape_methods[] = {
-    {"diagonal", m_diagonal}, {"expand", m_expand}, {"flip", m_flip}, {"index", m_index}, {"permute", m_permute},
-    {"put", m_put}, {"reshape", m_reshape}, {"select", m_select}, {"slice", m_slice}, {"squeeze", m_squeeze},
-    {"t", m_t}, {"tile", m_tile}, {"unsqueeze", m_unsqueeze}, {NULL, NULL}};
+const luaL_Reg lgb_shape_methods[] = {{"diagonal", m_diagonal},
+                                      {"expand", m_expand},
+                                      {"flip", m_flip},
+                                      {"index", m_index},
+                                      {"permute", m_permute},
+                                      {"put", m_put},
+                                      {"reshape", m_reshape},
+                                      {"select", m_select},
+                                      {"slice", m_slice},
+                                      {"squeeze", m_squeeze},
+                                      {"t", m_t},
+                                      {"tile", m_tile},
+                                      {"unsqueeze", m_unsqueeze},
+                                      {NULL, NULL}};
 
 const luaL_Reg lgb_shape_functions[] = {{"cat", shape_cat}, {"stack", shape_stack}, {NULL, NULL}};

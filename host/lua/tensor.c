@@ -1,5 +1,6 @@
 /* tensor.c - the tensor handle: lifetime, argument checks, fields, indexing.
-** A tensor is an immutable value: facts are fields, work is methods, and assignment is an error that says so. */
+** A tensor is an immutable value: facts are fields, work is methods, and assignment is an error that says
+** so. */
 #include <string.h>
 
 #include "lua/lgb.h"
@@ -21,7 +22,8 @@ static int holder_gc (lua_State *L) {
   return 0;
 }
 
-/* A holder is emptied by its binding in the normal case; it counts on the storage, whose ledger the session keeps. */
+/* A holder is emptied by its binding in the normal case; it counts on the storage, whose ledger the session
+** keeps. */
 gb_tensor *lgb_newholder (lua_State *L) {
   gb_tensor *t = lua_newuserdatauv(L, sizeof *t, 1);
   *t = (gb_tensor){0};
@@ -33,7 +35,8 @@ gb_node *lgb_tonode (lua_State *L, int arg) {
   lgb_tensor *t = luaL_testudata(L, arg, LGB_TENSOR);
   if (t == NULL) {
     const int type = lua_type(L, arg);
-    if ((type != LUA_TTABLE && type != LUA_TUSERDATA) || luaL_getmetafield(L, arg, "__tensor") == LUA_TNIL) return NULL;
+    if ((type != LUA_TTABLE && type != LUA_TUSERDATA) || luaL_getmetafield(L, arg, "__tensor") == LUA_TNIL)
+      return NULL;
     lua_pushvalue(L, arg);
     lua_call(L, 1, 1);
     t = luaL_testudata(L, -1, LGB_TENSOR);
@@ -50,7 +53,8 @@ gb_node *lgb_checknode (lua_State *L, int arg) {
   return n;
 }
 
-/* The type a bare Lua number takes beside 'other': whole numbers go with positions, all numbers with floats. */
+/* The type a bare Lua number takes beside 'other': whole numbers go with positions, all numbers with
+** floats. */
 static gb_dtype number_dtype (lua_State *L, int arg, const gb_node *other) {
   if (other == NULL) return lgb_session_of(L)->dtype;
   const gb_dtype t = gb_node_dtype(other);
@@ -85,7 +89,8 @@ int lgb_checkaxis (lua_State *L, int arg, const gb_node *x, int extra) {
   const int n = gb_node_shape(x)->ndim + extra;
   if (d >= 1 && d <= n) return (int)d - 1;
   if (d <= -1 && d >= -n) return (int)d + n;
-  return lgb_fail(L, GB_EINDEX, "dimension %lld of a tensor with %d dimensions", (long long)d, gb_node_shape(x)->ndim);
+  return lgb_fail(L, GB_EINDEX, "dimension %lld of a tensor with %d dimensions", (long long)d,
+                  gb_node_shape(x)->ndim);
 }
 
 size_t lgb_checkposition (lua_State *L, int arg, size_t extent, const char *what) {
@@ -102,7 +107,8 @@ static size_t checkextent (lua_State *L, int index, int arg) {
     if (lua_type(L, index) != LUA_TNUMBER) return (size_t)luaL_typeerror(L, arg, "extent");
     return (size_t)lgb_fail(L, GB_ESHAPE, "an extent must be a whole number");
   }
-  if (n < -1 || n > (lua_Integer)PTRDIFF_MAX / 8) return (size_t)lgb_fail(L, GB_ESHAPE, "bad extent %lld", (long long)n);
+  if (n < -1 || n > (lua_Integer)PTRDIFF_MAX / 8)
+    return (size_t)lgb_fail(L, GB_ESHAPE, "bad extent %lld", (long long)n);
   return (size_t)n;                     /* -1 becomes SIZE_MAX: inferred or kept, where that has a meaning */
 }
 
@@ -110,7 +116,8 @@ gb_shape lgb_checkshape (lua_State *L, int first, int last) {
   gb_shape s = {.ndim = 0};
   if (first <= last && lua_istable(L, first)) {
     const lua_Unsigned n = lua_rawlen(L, first);
-    if (n > GB_MAXDIM) lgb_fail(L, GB_ESHAPE, "%llu dimensions, at most %d are possible", (unsigned long long)n, GB_MAXDIM);
+    if (n > GB_MAXDIM)
+      lgb_fail(L, GB_ESHAPE, "%llu dimensions, at most %d are possible", (unsigned long long)n, GB_MAXDIM);
     for (lua_Unsigned i = 1; i <= n; i++) {
       lua_rawgeti(L, first, (lua_Integer)i);
       s.dim[s.ndim++] = checkextent(L, -1, first);
@@ -118,7 +125,8 @@ gb_shape lgb_checkshape (lua_State *L, int first, int last) {
     }
     return s;
   }
-  if (last - first + 1 > GB_MAXDIM) lgb_fail(L, GB_ESHAPE, "%d dimensions, at most %d are possible", last - first + 1, GB_MAXDIM);
+  if (last - first + 1 > GB_MAXDIM)
+    lgb_fail(L, GB_ESHAPE, "%d dimensions, at most %d are possible", last - first + 1, GB_MAXDIM);
   for (int i = first; i <= last; i++) s.dim[s.ndim++] = checkextent(L, i, i);
   return s;
 }
@@ -132,7 +140,8 @@ gb_node **lgb_checklist (lua_State *L, int arg, size_t *n) {
     if (lua_rawgeti(L, arg, (lua_Integer)i + 1) == LUA_TNIL) luaL_argerror(L, arg, "list with a hole");
     nodes[i] = lgb_tonode(L, lua_gettop(L));
     if (nodes[i] == NULL) {
-      const char *what = lua_pushfstring(L, "tensor expected at position %d, got %s", (int)i + 1, luaL_typename(L, -1));
+      const char *what =
+          lua_pushfstring(L, "tensor expected at position %d, got %s", (int)i + 1, luaL_typename(L, -1));
       luaL_argerror(L, arg, what);
     }
     lua_rawseti(L, -3, (lua_Integer)i + 1);
@@ -140,7 +149,7 @@ gb_node **lgb_checklist (lua_State *L, int arg, size_t *n) {
   return nodes;
 }
 
-/* ---- shapes as Lua values: a list that prints and compares ------------------------------------------------------- */
+/* ---- shapes as Lua values: a list that prints and compares --------------------------------------------- */
 
 #define SHAPE_META "gibbous.shape"
 
@@ -197,21 +206,49 @@ static int shape_concat (lua_State *L) {
   return 1;
 }
 
-/* ---- fields and positions ------------------------------------------------------------------------------------------ */
+/* ---- fields and positions ------------------------------------------------------------------------------ */
 
-static const struct { const char *name, *hint; } hints[] = {
-    {"T", "use x:t()"}, {"add", "use x + y"}, {"all_close", "use x:allclose(y)"}, {"astype", "use x:to{dtype = ...}"},
-    {"backward", "use gb.grad(y, xs)"}, {"clone", "tensors never change: no copy is needed"},
-    {"copy", "tensors never change: no copy is needed"}, {"contiguous", "layout is the planner's affair: leave it out"},
-    {"cpu", "use x:to{device = 'cpu'}"}, {"cuda", "use x:to{device = 'cuda'}"}, {"dim", "use x.ndim"},
-    {"div", "use x / y"}, {"dot", "use x:matmul(y)"}, {"double", "use x:to{dtype = 'f64'}"}, {"fill", "use gb.full(shape, v)"},
-    {"flatten", "use x:reshape(-1)"}, {"float", "use x:to{dtype = 'f32'}"}, {"gather", "use x:index(d, idx)"},
-    {"grad", "gradients are values: use gb.grad(y, xs)"}, {"half", "use x:to{dtype = 'f16'}"},
-    {"inverse", "use gb.linalg.solve(A, b)"}, {"length", "use #x"}, {"masked_select", "use x:index(d, mask)"},
-    {"mm", "use x:matmul(y)"}, {"mul", "use x * y"}, {"mv", "use x:matmul(y)"}, {"narrow", "use x:slice(d, first, last)"},
-    {"numpy", "use x:totable()"}, {"pow", "use x ^ y"}, {"power", "use x ^ y"}, {"repeat_", "use x:tile(...)"},
-    {"size", "use x.shape"}, {"square", "use x^2"}, {"sub", "use x - y"}, {"tolist", "use x:totable()"},
-    {"transpose", "use x:t() or x:permute(...)"}, {"type", "use x.dtype"}, {"view", "use x:reshape(...)"},
+static const struct hint {
+  const char *name, *hint;
+} hints[] = {
+    {"T", "use x:t()"},
+    {"add", "use x + y"},
+    {"all_close", "use x:allclose(y)"},
+    {"astype", "use x:to{dtype = ...}"},
+    {"backward", "use gb.grad(y, xs)"},
+    {"clone", "tensors never change: no copy is needed"},
+    {"copy", "tensors never change: no copy is needed"},
+    {"contiguous", "layout is the planner's affair: leave it out"},
+    {"cpu", "use x:to{device = 'cpu'}"},
+    {"cuda", "use x:to{device = 'cuda'}"},
+    {"dim", "use x.ndim"},
+    {"div", "use x / y"},
+    {"dot", "use x:matmul(y)"},
+    {"double", "use x:to{dtype = 'f64'}"},
+    {"fill", "use gb.full(shape, v)"},
+    {"flatten", "use x:reshape(-1)"},
+    {"float", "use x:to{dtype = 'f32'}"},
+    {"gather", "use x:index(d, idx)"},
+    {"grad", "gradients are values: use gb.grad(y, xs)"},
+    {"half", "use x:to{dtype = 'f16'}"},
+    {"inverse", "use gb.linalg.solve(A, b)"},
+    {"length", "use #x"},
+    {"masked_select", "use x:index(d, mask)"},
+    {"mm", "use x:matmul(y)"},
+    {"mul", "use x * y"},
+    {"mv", "use x:matmul(y)"},
+    {"narrow", "use x:slice(d, first, last)"},
+    {"numpy", "use x:totable()"},
+    {"pow", "use x ^ y"},
+    {"power", "use x ^ y"},
+    {"repeat_", "use x:tile(...)"},
+    {"size", "use x.shape"},
+    {"square", "use x^2"},
+    {"sub", "use x - y"},
+    {"tolist", "use x:totable()"},
+    {"transpose", "use x:t() or x:permute(...)"},
+    {"type", "use x.dtype"},
+    {"view", "use x:reshape(...)"},
     {"zero_", "tensors never change: make a new one"}};
 
 static const char *hint_for (const char *key) {
@@ -225,7 +262,8 @@ static int unknown_field (lua_State *L, const char *key) {
   if (hint != NULL) return lgb_fail(L, GB_EINDEX, "a tensor has no field '%s': %s", key, hint);
   const char **names = lgb_scratch(L, 256, sizeof *names);      /* the keys live in the methods table */
   size_t n = 0;
-  for (lua_pushnil(L); n < 250 && lua_next(L, lua_upvalueindex(1)); lua_pop(L, 1)) names[n++] = lua_tostring(L, -2);
+  for (lua_pushnil(L); n < 250 && lua_next(L, lua_upvalueindex(1)); lua_pop(L, 1))
+    names[n++] = lua_tostring(L, -2);
   static const char *const facts[] = {"shape", "ndim", "numel", "dtype", "device"};
   for (size_t i = 0; i < 5; i++) names[n++] = facts[i];
   char near[64];
@@ -247,7 +285,8 @@ static int push_fact (lua_State *L, const gb_node *n, const char *key) {
 /* x[i]: a lazy view; nil one past the end, so that ipairs ends */
 static int push_element (lua_State *L, gb_node *x) {
   const gb_shape *shape = gb_node_shape(x);
-  if (shape->ndim == 0) return lgb_fail(L, GB_EINDEX, "a tensor of one element has no positions, use x:item()");
+  if (shape->ndim == 0)
+    return lgb_fail(L, GB_EINDEX, "a tensor of one element has no positions, use x:item()");
   const lua_Integer n = (lua_Integer)shape->dim[0];
   if (lua_tointeger(L, 2) == n + 1) {
     lua_pushnil(L);
@@ -273,8 +312,10 @@ static int tensor_index (lua_State *L) {
   int whole;
   lua_tointegerx(L, 2, &whole);
   if (whole) return push_element(L, t->node);
-  return lgb_fail(L, GB_EINDEX, "a tensor is indexed by a position or a name, got %s (use x:index(d, idx) for lists and masks)",
-                  luaL_typename(L, 2));
+  return lgb_fail(
+      L, GB_EINDEX,
+      "a tensor is indexed by a position or a name, got %s (use x:index(d, idx) for lists and masks)",
+      luaL_typename(L, 2));
 }
 
 static int tensor_newindex (lua_State *L) {
@@ -290,7 +331,8 @@ static int tensor_len (lua_State *L) {
 }
 
 static int tensor_order (lua_State *L) {
-  return lgb_fail(L, GB_EOPTION, "tensors have no order: use x:lt(y), x:le(y) for elements, x:item() for numbers");
+  return lgb_fail(L, GB_EOPTION,
+                  "tensors have no order: use x:lt(y), x:le(y) for elements, x:item() for numbers");
 }
 
 static int tensor_concat (lua_State *L) {
@@ -307,12 +349,21 @@ static void new_meta (lua_State *L, const char *key, const luaL_Reg *functions) 
 
 /* Pushes the table of methods. The events are shared with params through core.operators. */
 void lgb_tensor_meta (lua_State *L) {
-  static const luaL_Reg meta[] = {
-      {"__close", m_close}, {"__concat", tensor_concat}, {"__gc", m_close}, {"__le", tensor_order}, {"__len", tensor_len},
-      {"__lt", tensor_order}, {"__newindex", tensor_newindex}, {"__tostring", lgb_tensor_tostring}, {NULL, NULL}};
+  static const luaL_Reg meta[] = {{"__close", m_close},
+                                  {"__concat", tensor_concat},
+                                  {"__gc", m_close},
+                                  {"__le", tensor_order},
+                                  {"__len", tensor_len},
+                                  {"__lt", tensor_order},
+                                  {"__newindex", tensor_newindex},
+                                  {"__tostring", lgb_tensor_tostring},
+                                  {NULL, NULL}};
   static const luaL_Reg holder[] = {{"__gc", holder_gc}, {NULL, NULL}};
-  static const luaL_Reg shape[] = {
-      {"__concat", shape_concat}, {"__eq", shape_eq}, {"__index", shape_index}, {"__tostring", shape_tostring}, {NULL, NULL}};
+  static const luaL_Reg shape[] = {{"__concat", shape_concat},
+                                   {"__eq", shape_eq},
+                                   {"__index", shape_index},
+                                   {"__tostring", shape_tostring},
+                                   {NULL, NULL}};
   new_meta(L, LGB_HOLDER, holder);
   new_meta(L, SHAPE_META, shape);
   lua_pop(L, 2);

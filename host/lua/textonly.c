@@ -1,4 +1,5 @@
-/* textonly.c - chunks are text. Crafted precompiled chunks can crash any Lua, so nothing here loads or makes them. */
+/* textonly.c - chunks are text. Crafted precompiled chunks can crash any Lua, so nothing here loads or makes
+** them. */
 #include <string.h>
 
 #include <lualib.h>
@@ -44,7 +45,8 @@ static int search_file (lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   lua_getfield(L, lua_upvalueindex(1), "searchpath");
   lua_pushvalue(L, 1);
-  if (lua_getfield(L, lua_upvalueindex(1), "path") != LUA_TSTRING) return luaL_error(L, "'package.path' must be a string");
+  if (lua_getfield(L, lua_upvalueindex(1), "path") != LUA_TSTRING)
+    return luaL_error(L, "'package.path' must be a string");
   lua_call(L, 2, 2);
   if (lua_isnil(L, -2)) return 1;                   /* why not */
   lua_pop(L, 1);

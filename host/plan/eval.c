@@ -1,4 +1,4 @@
-/* eval.c - observing: plan, run, memoise, and let go of history that nobody needs. */
+/* eval.c - observing: plan, run, memoise; long histories in pieces. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@ gb_run_stats gb_last_eval;
 
 enum {
   DEEPEST = 1000,                 /* longer chains are evaluated in pieces of this many nodes */
-  MANY = 20000                    /* nodes of an expression: with more, what has a value is taken as it is */
+  MANY = 1000                     /* nodes of an expression that lowering sees through values */
 };
 
 static gb_status check_leaves (const gb_plan *p, gb_error *err) {
@@ -19,45 +19,6 @@ static gb_status check_leaves (const gb_plan *p, gb_error *err) {
   return GB_OK;
 }
 
-static size_t numel (const gb_node *n) { return gb_shape_numel(gb_node_shape(n)); }
-
-/* A node may lose its inputs where its value may stand for it in every later expression with the same bits: where nothing
-** below it could be computed inside a consumer's fold instead of being stored, and it is not itself a value that folds
-** would rather stream than read. Both need a node larger than its largest operand. */
-static void find_safe (const gb_plan *p, bool *safe_out, size_t *largest, bool *safe) {
-  for (size_t i = 0; i < p->nnodes; i++) p->node[i]->index = i;
-  for (size_t i = 0; i < p->nnodes; i++) {
-    const gb_node *n = p->node[i];
-    const gb_kind kind = gb_ops[n->op].kind;
-    size_t most = 0;
-    bool all = true;
-    for (int k = 0; k < n->nin; k++) {
-      const size_t at = n->in[k]->index;
-      if (largest[at] > most) most = largest[at];
-      all &= safe[at];
-    }
-    if (n->nin == 0 || kind == GB_KIND_OPAQUE) {
-      largest[i] = kind == GB_KIND_GEN ? 0 : numel(n);
-      safe[i] = true;
-    } else {
-      const bool stored = (kind == GB_KIND_REDUCE || kind == GB_KIND_FOLD) && numel(n) <= most;
-      largest[i] = stored ? numel(n) : most;
-      safe[i] = stored || (all && numel(n) <= most);
-    }
-  }
-  for (size_t i = 0; i < p->nouts; i++) safe_out[i] = safe[p->out[i]->index];
-}
-
-static gb_status mark_safe (const gb_plan *p, bool *safe_out, gb_error *err) {
-  size_t *largest = calloc(p->nnodes + 1, sizeof *largest);
-  bool *safe = calloc(p->nnodes + 1, sizeof *safe);
-  const bool ok = largest != NULL && safe != NULL;
-  if (ok) find_safe(p, safe_out, largest, safe);
-  free(largest);
-  free(safe);
-  return ok ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to evaluate %zu nodes", p->nnodes);
-}
-
 static void add_stats (const gb_run_stats *s) {
   if (s->measured > gb_last_eval.measured) gb_last_eval.measured = s->measured;
   gb_last_eval.seconds += s->seconds;
@@ -66,12 +27,11 @@ static void add_stats (const gb_run_stats *s) {
   gb_last_eval.opaques += s->opaques;
 }
 
-/* Evaluates nodes without values, all at most DEEPEST deep. safe[i]: node i may lose its inputs. */
-static gb_status evaluate (gb_graph *g, size_t n, gb_node *const *nodes, bool *safe, gb_error *err) {
+/* Evaluates nodes at most DEEPEST deep. */
+static gb_status evaluate (gb_graph *g, size_t n, gb_node *const *nodes, gb_error *err) {
   gb_plan *p;
   GB_TRY(gb_plan_open(g, n, nodes, &p, err));
   gb_status rc = check_leaves(p, err);
-  if (rc == GB_OK) rc = mark_safe(p, safe, err);
   if (rc == GB_OK) rc = gb_plan_run(p, err);
   if (rc == GB_OK) add_stats(&p->stats);
   gb_plan_free(p);
@@ -106,18 +66,46 @@ static void restore (hidden *h) {
   free(h->at);
 }
 
-/* Lowering looks through values, so that what was observed changes no result; a long history is not worth that. */
-static gb_status hide_history (gb_graph *g, size_t n, gb_node *const *nodes, hidden *h, gb_error *err) {
+static int by_serial (const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* The serial of the MANY-th newest node. */
+static gb_status find_threshold (gb_node *const *order, size_t count, uint64_t *threshold, gb_error *err) {
+  uint64_t *serial = malloc(count * sizeof *serial);
+  if (serial == NULL) return gb_fail(err, GB_ENOMEM, "no memory to evaluate %zu nodes", count);
+  for (size_t i = 0; i < count; i++) serial[i] = order[i]->serial;
+  qsort(serial, count, sizeof *serial, by_serial);
+  *threshold = serial[count - MANY];
+  free(serial);
+  return GB_OK;
+}
+
+static gb_status end_at_values (gb_node *const *order, size_t count, uint64_t threshold, hidden *h, gb_error *err) {
+  gb_status rc = GB_OK;
+  for (size_t i = 0; i < count; i++) gb_node_ref(order[i]);
+  for (size_t i = 0; i < count && rc == GB_OK; i++) {
+    gb_node *n = order[i];
+    if (n->serial >= threshold || !gb_node_has_value(n)) continue;
+    gb_node_drop_inputs(n);
+    if (n->nin > 0) rc = hide(h, n, err);
+  }
+  for (size_t i = 0; i < count; i++) gb_node_unref(order[i]);
+  return rc;
+}
+
+/* Lowering looks through values, so that what was observed changes no result. A long history is not worth that: past the
+** newest MANY nodes it ends at what has a value, for good where no gradient can ask for it. A loop that looks at its state
+** in every step then has the same structure in every step. */
+static gb_status end_long_history (gb_graph *g, size_t n, gb_node *const *nodes, hidden *h, gb_error *err) {
   gb_node **order;
   size_t count;
+  uint64_t threshold;
   if (g->nnodes <= MANY) return GB_OK;
   GB_TRY(gb_graph_order(g, n, nodes, true, &order, &count, err));
-  free(order);
-  if (count <= MANY) return GB_OK;
-  GB_TRY(gb_graph_order(g, n, nodes, false, &order, &count, err));
-  gb_status rc = GB_OK;
-  for (size_t i = 0; rc == GB_OK && i < count; i++)
-    if (gb_node_has_value(order[i]) && order[i]->nin > 0) rc = hide(h, order[i], err);
+  gb_status rc = count > MANY ? find_threshold(order, count, &threshold, err) : GB_OK;
+  if (rc == GB_OK && count > MANY) rc = end_at_values(order, count, threshold, h, err);
   free(order);
   return rc;
 }
@@ -194,15 +182,11 @@ static gb_status end_history (gb_graph *g, gb_node *n, hidden *h, gb_error *err)
 
 static gb_status evaluate_round (gb_graph *g, const piece *p, size_t n, hidden *h, gb_error *err) {
   gb_node **nodes = calloc(n, sizeof *nodes);
-  bool *safe = calloc(n, sizeof *safe);
-  gb_status rc = nodes != NULL && safe != NULL ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to evaluate %zu nodes", n);
-  if (rc == GB_OK) {
-    for (size_t i = 0; i < n; i++) nodes[i] = p[i].node;
-    rc = evaluate(g, n, nodes, safe, err);
-  }
+  if (nodes == NULL) return gb_fail(err, GB_ENOMEM, "no memory to evaluate %zu nodes", n);
+  for (size_t i = 0; i < n; i++) nodes[i] = p[i].node;
+  gb_status rc = evaluate(g, n, nodes, err);
   for (size_t i = 0; rc == GB_OK && i < n; i++) rc = end_history(g, nodes[i], h, err);
   free(nodes);
-  free(safe);
   return rc;
 }
 
@@ -217,13 +201,13 @@ static gb_status evaluate_pieces (gb_graph *g, size_t n, gb_node *const *nodes, 
   return rc;
 }
 
-static gb_status evaluate_any (gb_graph *g, size_t n, gb_node *const *nodes, bool *safe, gb_error *err) {
+static gb_status evaluate_any (gb_graph *g, size_t n, gb_node *const *nodes, gb_error *err) {
   hidden h = {0};
   bool deep = false;
   for (size_t i = 0; i < n; i++) deep |= nodes[i]->depth > DEEPEST;
-  gb_status rc = hide_history(g, n, nodes, &h, err);
+  gb_status rc = end_long_history(g, n, nodes, &h, err);
   if (rc == GB_OK && deep) rc = evaluate_pieces(g, n, nodes, &h, err);
-  if (rc == GB_OK) rc = evaluate(g, n, nodes, safe, err);
+  if (rc == GB_OK) rc = evaluate(g, n, nodes, err);
   restore(&h);
   return rc;
 }
@@ -237,12 +221,6 @@ gb_status gb_eval (gb_graph *g, size_t n, gb_node *const *nodes, gb_error *err) 
   for (size_t i = 0; i < n && !any; i++)
     for (int k = 0; k < nodes[i]->nout; k++) gb_cache_pin(g, nodes[i], k);
   if (!any) return GB_OK;
-  bool *safe = calloc(n, sizeof *safe);
-  if (safe == NULL) return gb_fail(err, GB_ENOMEM, "no memory to evaluate %zu nodes", n);
   gb_cache_sweep(g);
-  const gb_status rc = evaluate_any(g, n, nodes, safe, err);
-  for (size_t i = 0; rc == GB_OK && i < n; i++)
-    if (safe[i]) gb_node_drop_inputs(nodes[i]);
-  free(safe);
-  return rc;
+  return evaluate_any(g, n, nodes, err);
 }

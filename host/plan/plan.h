@@ -72,7 +72,9 @@ typedef struct gb_plan_watch {
 } gb_plan_watch;
 extern gb_plan_watch gb_plan_check;
 
-/* Plans (or finds the cached plan of the same structure), runs, memoises. Nodes that have values cost nothing. */
+/* Plans (or finds the cached plan of the same structure), runs, memoises. Nodes that have values cost nothing. The bits of a
+** result depend on what is asked for together and on nothing that was observed before, as long as the expression, its
+** history included, has no more than 1,000 nodes. Nodes keep their inputs: see gb_node_drop_inputs. */
 gb_status gb_eval (gb_graph *g, size_t n, gb_node *const *nodes, gb_error *err);
 extern gb_run_stats gb_last_eval;              /* of the last gb_eval: for reports and tests */
 

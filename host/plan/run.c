@@ -219,9 +219,13 @@ static gb_status run_checked_step (gb_plan *p, int s, void *arena, gb_error *err
 }
 
 static gb_status run_steps (gb_plan *p, void *arena, gb_error *err) {
+  const gb_backend *be = p->graph->backend;
+  const int threads = gb_pool_threads(be->pool);
   for (int s = 0; s < p->prog->low->nsteps; s++) {
     if (!p->place->runs[s]) continue;
     if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
+    if (gb_pool_threads(be->pool) != threads)       /* scratch was planned for so many */
+      return gb_fail(err, GB_EOPTION, "the number of threads was changed while a plan ran");
     const double start = gb_clock();
     const gb_status rc = run_checked_step(p, s, arena, err);
     if (rc != GB_OK) {
@@ -230,7 +234,7 @@ static gb_status run_steps (gb_plan *p, void *arena, gb_error *err) {
     }
     keep_caches(p, s, gb_clock() - start);
   }
-  return p->graph->backend->ops->sync == NULL ? GB_OK : p->graph->backend->ops->sync(p->graph->backend, err);
+  return be->ops->sync == NULL ? GB_OK : be->ops->sync(p->graph->backend, err);
 }
 
 /* A requested node that is not the source of its buffer (an output picked from several, a view of a leaf) shares it. What had

@@ -9,35 +9,17 @@ local core <const> = require "gibbous.core"
 
 local M <const> = {}
 
---- Edit distance between two short names.
-local function distance(a, b)
-  local row <const> = {}
-  for j = 0, #b do row[j] = j end
-  for i = 1, #a do
-    local diagonal = row[0]
-    row[0] = i
-    for j = 1, #b do
-      local cost <const> = a:byte(i) == b:byte(j) and 0 or 1
-      diagonal, row[j] = row[j], math.min(row[j] + 1, row[j - 1] + 1, diagonal + cost)
-    end
+local function sorted_names(t)
+  local names <const> = {}
+  for name in pairs(t) do
+    if type(name) == "string" then names[#names + 1] = name end
   end
-  return row[#b]
+  table.sort(names)
+  return names
 end
 
 --- The key of 'names' nearest to 'name', or nil when none is near.
-function M.nearest(name, names)
-  local best, best_distance = nil, math.max(2, #name // 3) + 1
-  local sorted <const> = {}
-  for known in pairs(names) do
-    if type(known) == "string" then sorted[#sorted + 1] = known end
-  end
-  table.sort(sorted)
-  for _, known in ipairs(sorted) do
-    local d <const> = distance(name, known)
-    if d < best_distance then best, best_distance = known, d end
-  end
-  return best
-end
+function M.nearest(name, names) return core.nearest(name, sorted_names(names)) end
 
 local function integral(v) return type(v) == "number" and math.tointeger(v) ~= nil end
 

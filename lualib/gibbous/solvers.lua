@@ -81,9 +81,9 @@ function M.cg(opts)
     probes = o.probes or 16, seed = o.seed or 0}}, Cg)
 end
 
---- What a model uses when it has too many points to factor their covariance.
-function M.for_models()
-  return M.cg{tol = 1e-4, precond = precond.pivoted_cholesky{rank = 100}}
+--- What a model uses when it has too many points to factor their covariance. f32 cannot promise smaller residuals.
+function M.for_models(dtype)
+  return M.cg{tol = dtype == "f32" and 1e-3 or 1e-4, precond = precond.pivoted_cholesky{rank = 100}}
 end
 
 return M

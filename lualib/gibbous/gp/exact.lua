@@ -110,7 +110,7 @@ local function decide(self)
   local width <const> = f.x.dtype == "f32" and 4 or 8
   local room <const> = core.memory.room()
   if n <= DIRECT_POINTS and DIRECT_COPIES * n * n * width <= room then return "direct" end
-  return require "gibbous.solvers".for_models()
+  return require "gibbous.solvers".for_models(f.x.dtype)
 end
 
 --- One number for the noise, where a preconditioner wants one.
