@@ -230,7 +230,9 @@ static void start_thread (gb_xthread *t, fold_job *j, int thread) {
       .p = p, .shared = j->shared, .operand = j->operand, .outbase = j->out, .constant = j->constant};
   t->ws = j->workspaces + (size_t)thread * p->work;
   t->ptr = (void **)(t->ws + p->pointers);
+  t->base = (const char **)(t->ws + p->bases);
   for (int v = 0; v < p->f->nvalues; v++) t->ptr[v] = t->ws + p->value[v].at;
+  for (int k = 0; k < p->npacks; k++) t->base[k] = t->ws + p->pack[k].at;
   if (p->fused) gb_exec_fill(p->compute, t->ws + p->ones, GB_TI, GB_PROD);
 }
 

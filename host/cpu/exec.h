@@ -129,7 +129,7 @@ typedef struct gb_xprog {
   int npacks;
   gb_xout *out;
   int *bound, nbound[4];         /* values of level LANE, then TILE: rebound at every block or tile */
-  size_t pointers, temp[3], mask, ones, small;   /* offsets in the workspace */
+  size_t pointers, bases, temp[3], mask, ones, small;   /* offsets in the workspace */
   size_t work;                   /* bytes of a thread's workspace */
   size_t meta, shared;           /* bytes before the workspaces: tables; totals */
 } gb_xprog;
@@ -149,6 +149,7 @@ typedef struct gb_xthread {
   void *const *outbase;
   const double *constant;
   char *ws;
+  const char **base;             /* where each pack begins: workspace, or operand of a direct one */
   void **ptr;                    /* current address of each value */
   size_t idx[GB_FOLD_AXES];      /* OUTER and INNER indices; 0 at LANE and TILE */
   size_t item;

@@ -383,6 +383,7 @@ static void lay_workspace (build *b) {
   p->rows = rows_of(b);
   size_t tile = (size_t)p->rows * GB_TI * p->size;
   p->pointers = gb_take(&used, (size_t)b->f->nvalues * sizeof(void *));
+  p->bases = gb_take(&used, (size_t)p->npacks * sizeof(char *));
   lay_values(b, &used);
   for (int q = 0; q < 3; q++) p->temp[q] = b->temp[q] ? gb_take(&used, tile) : 0;
   p->mask = b->mask ? gb_take(&used, tile) : 0;

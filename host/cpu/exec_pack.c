@@ -184,20 +184,21 @@ static void fill (gb_xthread *t, const gb_xpack *k) {
 void gb_exec_fill_packs (gb_xthread *t, bool per_chunk) {
   for (int q = 0; q < t->p->npacks; q++) {
     const gb_xpack *k = &t->p->pack[q];
-    if (!k->direct && (k->layout == GB_PACK_ROWS || k->layout == GB_PACK_COLS) == per_chunk) fill(t, k);
+    if ((k->layout == GB_PACK_ROWS || k->layout == GB_PACK_COLS) != per_chunk) continue;
+    if (k->direct) t->base[q] = gb_exec_operand_at(t, k->operand, 0, t->chunk0);
+    else fill(t, k);
   }
 }
 
 const void *gb_exec_pack_at (const gb_xthread *t, int pack) {
   const gb_xprog *p = t->p;
   const gb_xpack *k = &p->pack[pack];
-  if (k->direct) return gb_exec_operand_at(t, k->operand, 0, t->tile0);
   size_t at = k->axis >= 0 ? t->idx[k->axis] * k->step[k->axis] : 0;
   for (gb_axes s = k->inner; s; s &= s - 1) at += t->idx[__builtin_ctz(s)] * k->step[__builtin_ctz(s)];
   if (k->layout == GB_PACK_LANES) at += (size_t)t->block * k->block;
   else if (k->layout == GB_PACK_ROWS) at += (t->tile0 - t->chunk0) * k->row;
   else if (k->layout == GB_PACK_COLS) at += t->tile0 - t->chunk0;
-  return t->ws + k->at + at * p->size;
+  return t->base[pack] + at * p->size;
 }
 
 /* Lanes of a strip: one run. */

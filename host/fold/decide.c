@@ -99,6 +99,16 @@ static bool may_inline (const gb_node *n) {
   }
 }
 
+static double widest (const gb_lower_state *s, const gb_node *n) {
+  const gb_shape *shape = gb_node_shape(n);
+  double most = 0;
+  for (int i = 0; i < n->nin; i++)
+    if (s->decision[n->in[i]->index].widest > most) most = s->decision[n->in[i]->index].widest;
+  for (int i = 0; n->nin == 0 && i < shape->ndim; i++)
+    if ((double)shape->dim[i] > most) most = (double)shape->dim[i];
+  return most;
+}
+
 static void decide (gb_lower_state *s, gb_node *n, int *height) {
   gb_decision *d = &s->decision[n->index];
   const gb_kind kind = kind_of(n);
@@ -115,6 +125,7 @@ static void decide (gb_lower_state *s, gb_node *n, int *height) {
                 (d->reduced_above == 0 && !(2 * d->visited < numel(n)));
   const bool cheap = !gb_streams(s, n) || gb_node_has_value(n);          /* evaluation stores links of long chains */
   if (below >= DEEPEST && cheap && n->op != GB_OP_PICK) d->stored = true;
+  d->widest = d->stored ? numel(n) : widest(s, n);
 }
 
 bool gb_streams (const gb_lower_state *s, const gb_node *n) {

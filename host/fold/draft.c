@@ -165,7 +165,7 @@ static void init_root (const gb_lower_state *s, gb_draft *d, gb_root *r, bool co
     /* The operand that streams is a tile value; the other one's own index, if it is stored, is a column. */
     const int nd = gb_node_shape(n)->ndim;
     const bool first = gb_streams(s, n->in[0]), second = gb_streams(s, n->in[1]);
-    if (first != second) r->columns = gb_ix_deps(&r->out.dim[first ? nd - 1 : nd - 2]);
+    if (first != second && r->reduced != 0) r->columns = gb_ix_deps(&r->out.dim[first ? nd - 1 : nd - 2]);
   } else if (n->op == GB_OP_DIFFMV) {
     r->form = GB_ROOT_DIFFMV;
     diffmv_root(d, r);

@@ -213,7 +213,8 @@ static gb_dtype compute_type (const gb_node *n) {
   return GB_F32;
 }
 
-/* A part that varies along one side only, or not at all, is computed once by a step of its own. */
+/* A part that varies along one side only, or not at all, is computed once by a step of its own; but pairs never are, not even
+** those of two other axes. */
 static bool hoists (const gb_emitter *e, const gb_node *n, const gb_map *m) {
   const gb_kind kind = gb_ops[n->op].kind;
   if ((kind != GB_KIND_MAP && kind != GB_KIND_VIEW && n->op != GB_OP_RAND && n->op != GB_OP_RANDN) || n->op == GB_OP_DETACH)
@@ -222,14 +223,12 @@ static bool hoists (const gb_emitter *e, const gb_node *n, const gb_map *m) {
   const gb_axes deps = gb_map_deps(m, s->ndim);
   double reach = 1;
   bool missing = false;
-  int grown = 0;
   for (int a = 0; a < e->naxes; a++) {
     if (deps >> a & 1) reach *= (double)e->extent[a];
     else if (a < e->d->naxes && e->extent[a] > 1 && !(e->d->columns >> a & 1)) missing = true;   /* columns share a tile */
   }
-  for (int i = 0; i < s->ndim; i++) grown += s->dim[i] > 1;
   const double size = (double)gb_shape_numel(s);
-  return missing && size <= 4 * reach && (grown <= 1 || !gb_streams(e->s, n));
+  return missing && size <= 4 * reach && (!gb_streams(e->s, n) || size <= e->s->decision[n->index].widest);
 }
 
 /* A generator under a view is not worth a step. */
@@ -291,6 +290,14 @@ static bool add_out (gb_emitter *e, const gb_root *r, gb_out o, int value) {
 
 static bool fail (const gb_emitter *e) { return e->rc != GB_OK || e->split_axis >= 0; }
 
+/* What reduces axes of one index only is its one value; but a selection still has positions to give. */
+static bool add_reduced (gb_emitter *e, const gb_root *r, int v) {
+  const gb_monoid m = gb_monoid_of(r->node->op);
+  const bool select = m == GB_ARGMINIMUM || m == GB_ARGMAXIMUM || m == GB_KSMALLEST;
+  return add_out(e, r, (gb_out){.kind = r->reduced == 0 && !select ? GB_OUT_STORE : GB_OUT_REDUCE, .monoid = m, .x = -1, .y = -1,
+                                .axis = -1, .k = m == GB_KSMALLEST ? (int)r->node->attr.i[1] : 0}, v);
+}
+
 int gb_weight_of_sum (const gb_emitter *e, const gb_root *r, gb_map *weight, gb_map *value) {
   const gb_node *p = r->node->in[0];
   if (r->node->op != GB_OP_SUM || gb_is_leaf(p) || p->op != GB_OP_MUL || e->s->decision[p->index].stored) return -1;
@@ -318,10 +325,7 @@ static bool emit_reduce (gb_emitter *e, const gb_root *r) {
   const int side = gb_weight_of_sum(e, r, &weight, &value);
   if (side >= 0) return emit_weighted_sum(e, r, side, &weight, &value);
   const int v = gb_emit_value(e, r->node->in[0], &r->in);
-  if (v < 0) return false;
-  const bool select = r->node->op == GB_OP_KMIN;
-  return add_out(e, r, (gb_out){.kind = GB_OUT_REDUCE, .monoid = gb_monoid_of(r->node->op), .x = -1, .y = -1, .axis = -1,
-                                .k = select ? (int)r->node->attr.i[1] : 0}, v);
+  return v >= 0 && add_reduced(e, r, v);
 }
 
 /* The indices of operand 0 or 1 of a matmul root. */
@@ -350,7 +354,7 @@ static bool emit_matmul (gb_emitter *e, const gb_root *r) {
   const int a = gb_emit_value(e, in[0], &ma);
   const int b = a < 0 ? -1 : gb_emit_value(e, in[1], &mb);
   const int v = b < 0 ? -1 : gb_emit_map(e, GB_OP_MUL, a, b, -1);
-  return v >= 0 && add_out(e, r, (gb_out){.kind = GB_OUT_REDUCE, .monoid = GB_SUM, .x = -1, .y = -1, .axis = -1}, v);
+  return v >= 0 && add_reduced(e, r, v);
 }
 
 /* The indices of a matrix under the batch axes of a contraction's result. */

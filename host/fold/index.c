@@ -34,14 +34,26 @@ static void add_scaled (gb_ix *to, const gb_ix *from, ptrdiff_t k) {
   for (int a = 0; a < GB_FOLD_AXES; a++) to->coef[a] += k * from->coef[a];
 }
 
+/* A falling axis counted from its other end, so that it rises; the set of those. Its own inverse. */
+static gb_axes turn_falling (gb_ix *ix, const size_t *axis_extent, gb_axes which) {
+  gb_axes turned = 0;
+  for (int a = 0; a < GB_FOLD_AXES; a++) {
+    if (which == 0 ? ix->coef[a] >= 0 : !(which >> a & 1)) continue;
+    ix->off += ix->coef[a] * ((ptrdiff_t)axis_extent[a] - 1);
+    ix->coef[a] = -ix->coef[a];
+    turned |= (gb_axes)1 << a;
+  }
+  return turned;
+}
 
 /* Splits the flat index of a group over the dimensions lo..hi-1 of 'shape'. The flat index must be a sum of axes whose
 ** steps are multiples of the inner extents, each axis lying within one dimension. */
-static bool unflatten (const gb_ix *flat, const gb_shape *shape, int lo, int hi, const size_t *axis_extent, gb_map *out,
+static bool unflatten (gb_ix *flat, const gb_shape *shape, int lo, int hi, const size_t *axis_extent, gb_map *out,
                        int *axis, size_t *inner) {
   ptrdiff_t size[GB_MAXDIM + 1];
   size[hi - lo] = 1;
   for (int i = hi - 1; i >= lo; i--) size[i - lo] = size[i - lo + 1] * (ptrdiff_t)shape->dim[i];
+  const gb_axes falling = turn_falling(flat, axis_extent, 0);
   ptrdiff_t off = flat->off;
   for (int i = lo; i < hi; i++) {
     const ptrdiff_t step = size[i - lo + 1];
@@ -52,7 +64,6 @@ static bool unflatten (const gb_ix *flat, const gb_shape *shape, int lo, int hi,
   for (int a = 0; a < GB_FOLD_AXES; a++) {
     const ptrdiff_t c = flat->coef[a], reach = c * ((ptrdiff_t)axis_extent[a] - 1);
     if (c == 0) continue;
-    if (c < 0) return false;
     int i = lo;
     while (size[i - lo + 1] > c) i++;                        /* the dimension whose step divides the axis' step */
     if (c % size[i - lo + 1] != 0) return false;
@@ -66,16 +77,20 @@ static bool unflatten (const gb_ix *flat, const gb_shape *shape, int lo, int hi,
     }
     return false;
   }
+  for (int i = lo; falling != 0 && i < hi; i++) turn_falling(&out->dim[i], axis_extent, falling);
   return true;
 }
 
 /* Two axes of one dimension may together reach past it although each stays inside. */
 static bool stays_inside (const gb_map *m, const gb_shape *s, const size_t *axis_extent) {
   for (int i = 0; i < s->ndim; i++) {
-    ptrdiff_t top = m->dim[i].off;
-    for (int a = 0; a < GB_FOLD_AXES; a++)
-      if (m->dim[i].coef[a] > 0 && axis_extent[a] > 0) top += m->dim[i].coef[a] * ((ptrdiff_t)axis_extent[a] - 1);
-    if (s->dim[i] > 0 && top >= (ptrdiff_t)s->dim[i]) return false;
+    ptrdiff_t top = m->dim[i].off, bottom = top;
+    for (int a = 0; a < GB_FOLD_AXES; a++) {
+      if (m->dim[i].coef[a] == 0 || axis_extent[a] == 0) continue;
+      const ptrdiff_t reach = m->dim[i].coef[a] * ((ptrdiff_t)axis_extent[a] - 1);
+      *(reach > 0 ? &top : &bottom) += reach;
+    }
+    if (s->dim[i] > 0 && (top >= (ptrdiff_t)s->dim[i] || bottom < 0)) return false;
   }
   return true;
 }

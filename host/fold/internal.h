@@ -32,6 +32,7 @@ typedef struct gb_decision {
   int nsources;              /* distinct stored values it is made of, up to GB_SOURCES; -1: more */
   size_t source[4];
   double source_numel;       /* their elements together */
+  double widest;             /* most elements of a stored value or generated vector that it is made of */
 } gb_decision;
 #define GB_SOURCES 4
 

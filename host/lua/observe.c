@@ -59,7 +59,7 @@ static void gather (lua_State *L, int arg, gathering *g, int depth) {
   lua_pop(L, 1);
 }
 
-/* gb.eval(a, b, {list}, ...): one joint traversal; gives its arguments back */
+/* gb.eval(a, b, {list}, ...): one joint traversal; history goes unless a gradient may need it; gives its arguments back */
 static int observe_eval (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   const int nargs = lua_gettop(L);
@@ -70,16 +70,18 @@ static int observe_eval (lua_State *L) {
   g = (gathering){.node = nodes, .anchor = nargs + 1};
   for (int i = 1; i <= nargs; i++) gather(L, i, &g, 0);
   lgb_eval(L, s, g.count, nodes);
+  for (size_t i = 0; i < g.count; i++) gb_node_drop_inputs(nodes[i]);
   lua_settop(L, nargs);
   return nargs;
 }
 
-/* x:eval(): computes x now; gives x */
+/* x:eval(): computes x now and lets its history go, unless a gradient may need it; gives x */
 static int m_eval (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 1);
   gb_node *x = lgb_checknode(L, 1);
   lgb_eval(L, s, 1, &x);
+  gb_node_drop_inputs(x);
   return 1;
 }
 
