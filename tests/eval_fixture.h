@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "graph_fixture.h"
 #include "plan/plan.h"
+#include "reference.h"
 
 #define OK(call) do { if ((call) != GB_OK) fail_msg("%s: %s", #call, fx.err.text); } while (0)
 
@@ -89,6 +90,19 @@ static inline gb_node *ints (int ndim, const size_t *dim, int64_t lo, int64_t hi
 
 static inline gb_node *attr_node (gb_op op, int nin, gb_node *const *in, gb_attr attr) {
   return BUILD(gb_node_build, fx.g, op, nin, in, &attr, NULL, GB_F64);
+}
+
+/* What the value of n's output should be, rounded to its type; malloc'ed. */
+static inline double *oracle_of (gb_node *n, int output) {
+  const gb_dtype t = n->out[output].dtype;
+  double *v;
+  OK(reference_eval(n, output, NULL, &v, NULL, &fx.err));
+  for (size_t i = 0; i < gb_shape_numel(&n->out[output].shape) && t != GB_F64 && t != GB_I64; i++) {
+    uint64_t e = 0;
+    gb_element_set(&e, 0, t, v[i]);
+    v[i] = gb_element_get(&e, 0, t);
+  }
+  return v;
 }
 
 static inline double element (const gb_node *n, int output, size_t i) {

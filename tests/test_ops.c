@@ -1,7 +1,5 @@
 /* test_ops.c - every op of ops.def: values against the oracle, gradients against finite differences, NaN, both float types.
 ** A row of ops.def without a row in op_rows.h fails. */
-#include "oracle.h"
-
 #include "op_rows.h"
 
 static int problems;

@@ -1,7 +1,5 @@
 /* test_random.c - random expressions: the same values as the oracle, and the same bits for every budget, number of threads,
 ** and way of asking; the bytes that the plan said, watched under two poison patterns. */
-#include "oracle.h"
-
 #include "eval_fixture.h"
 #include "plan/pack.h"
 

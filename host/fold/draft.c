@@ -173,6 +173,25 @@ static void init_root (const gb_lower_state *s, gb_draft *d, gb_root *r, bool co
   d->columns |= r->columns;
 }
 
+/* axis = axis * inner + a new one. */
+static void split_domain (gb_draft *d, int axis, size_t inner) {
+  const gb_axes bit = (gb_axes)1 << axis, extra = (gb_axes)1 << d->naxes;
+  d->extent[d->naxes] = inner;
+  d->extent[axis] /= inner;
+  for (int r = 0; r < d->nroots; r++) {
+    gb_root *root = &d->root[r];
+    gb_ix *all[] = {root->out.dim, root->in.dim, &root->inner};
+    for (int k = 0; k < 3; k++)
+      for (int i = 0; i < (k < 2 ? GB_MAXDIM : 1); i++) {
+        all[k][i].coef[d->naxes] = all[k][i].coef[axis];
+        all[k][i].coef[axis] *= (ptrdiff_t)inner;
+      }
+    if (root->kept & bit) root->kept |= extra;
+    if (root->reduced & bit) root->reduced |= extra;
+  }
+  d->naxes++;
+}
+
 /* Writes the program once to learn what it reads and which values vary along two axes; splits axes until every reshape in
 ** the region is affine. */
 static gb_status discover (gb_lower_state *s, gb_draft *d) {
@@ -189,26 +208,12 @@ static gb_status discover (gb_lower_state *s, gb_draft *d) {
       if (!gb_room((void **)&d->shared, d->nshared, &d->shared_room, sizeof *d->shared)) rc = no_memory(s);
       else d->shared[d->nshared++] = (struct gb_shared){e.known[i].node, e.known[i].map};
     }
-    const size_t inner = e.split_inner;
+    struct gb_split loop = {0};
+    if (axis >= 0) loop = (struct gb_split){e.loop_of[axis].node, e.loop_of[axis].dim, e.split_inner};
     gb_emitter_clear(&e);
     if (rc != GB_OK || axis < 0) return rc;
-    const gb_axes bit = (gb_axes)1 << axis, extra = (gb_axes)1 << d->naxes;
-    d->extent[d->naxes] = inner;                             /* axis = axis * inner + new */
-    d->extent[axis] /= inner;
-    if (d->columns & bit) d->columns |= extra;
-    for (int r = 0; r < d->nroots; r++) {
-      gb_root *root = &d->root[r];
-      gb_ix *all[] = {root->out.dim, root->in.dim, &root->inner};
-      for (int k = 0; k < 3; k++)
-        for (int i = 0; i < (k < 2 ? GB_MAXDIM : 1); i++) {
-          all[k][i].coef[d->naxes] = all[k][i].coef[axis];
-          all[k][i].coef[axis] *= (ptrdiff_t)inner;
-        }
-      if (root->kept & bit) root->kept |= extra;
-      if (root->reduced & bit) root->reduced |= extra;
-      if (root->columns & bit) root->columns |= extra;
-    }
-    d->naxes++;
+    if (axis >= d->naxes) d->split[d->nsplits++] = loop;
+    else split_domain(d, axis, loop.inner);
   }
 }
 

@@ -162,17 +162,33 @@ static int emit_loops (gb_emitter *e, gb_monoid monoid, const int *axis, int nax
   return v < 0 ? -1 : close_with_sum(e, monoid, axis[0], v);
 }
 
+/* Loop axes for dimension 'dim' that n sums over: one, or two where a reshape below needs it in two. */
+static bool add_loops (gb_emitter *e, gb_node *n, int dim, size_t extent, int *axis, int *naxes, gb_ix *ix) {
+  size_t inner = extent;
+  for (int k = 0; k < e->d->nsplits; k++)
+    if (e->d->split[k].node == n && e->d->split[k].dim == dim) inner = e->d->split[k].inner;
+  *ix = (gb_ix){0};
+  for (int part = inner == extent; part < 2; part++) {
+    const int a = gb_emit_axis(e, part == 0 ? extent / inner : inner, false);
+    if (a < 0) return false;
+    if (inner == extent) {
+      e->loop_of[a].node = n;
+      e->loop_of[a].dim = dim;
+    }
+    ix->coef[a] = part == 0 ? (ptrdiff_t)inner : 1;
+    axis[(*naxes)++] = a;
+  }
+  return true;
+}
+
 static int emit_reduction (gb_emitter *e, gb_node *n, const gb_map *m) {
   gb_node *in = n->in[0];
   const gb_shape *s = gb_node_shape(in);
   gb_map below = {0};
-  int axis[GB_MAXDIM], naxes = 0;
+  int axis[2 * GB_MAXDIM], naxes = 0;
   for (int i = 0, o = 0; i < s->ndim; i++) {
     if (!((unsigned)n->attr.i[0] >> i & 1)) below.dim[i] = m->dim[o++];
-    else if (s->dim[i] != 1) {
-      if ((axis[naxes] = gb_emit_axis(e, s->dim[i], false)) < 0) return -1;
-      below.dim[i] = gb_ix_axis(axis[naxes++]);
-    }
+    else if (s->dim[i] != 1 && !add_loops(e, n, i, s->dim[i], axis, &naxes, &below.dim[i])) return -1;
   }
   return emit_loops(e, gb_monoid_of(n->op), axis, naxes, in, &below, NULL, NULL);
 }
@@ -182,19 +198,24 @@ static int emit_product (gb_emitter *e, gb_node *n, const gb_map *m) {
   const gb_shape *s = gb_node_shape(n), *sa = gb_node_shape(n->in[0]), *sb = gb_node_shape(n->in[1]);
   const gb_ix *i = &m->dim[s->ndim - 2], *j = &m->dim[s->ndim - 1];
   const bool front = !gb_streams(e->s, n->in[0]) && !gb_streams(e->s, n->in[1]) && sides_are_apart(i, j);
-  const int axis = gb_emit_axis(e, sa->dim[sa->ndim - 1], front);
-  if (axis < 0) return -1;
-  const gb_ix k = gb_ix_axis(axis);
+  const size_t extent = sa->dim[sa->ndim - 1];
+  int axis[2] = {-1, -1}, naxes = 0;
+  gb_ix k;
+  if (!front && !add_loops(e, n, sa->ndim - 1, extent, axis, &naxes, &k)) return -1;
+  if (front) {
+    if ((axis[0] = gb_emit_axis(e, extent, true)) < 0) return -1;
+    k = gb_ix_axis(axis[0]);
+  }
   gb_map ma = gb_map_broadcast(m, s, sa), mb = gb_map_broadcast(m, s, sb);
   ma.dim[sa->ndim - 2] = *i;
   ma.dim[sa->ndim - 1] = mb.dim[sb->ndim - 2] = k;
   mb.dim[sb->ndim - 1] = *j;
-  if (!front) return emit_loops(e, GB_SUM, &axis, 1, n->in[0], &ma, n->in[1], &mb);
+  if (!front) return emit_loops(e, GB_SUM, axis, naxes, n->in[0], &ma, n->in[1], &mb);
   gb_ins ins = blank;
   ins.kind = GB_INS_DOT;
-  ins.axis = axis;
+  ins.axis = axis[0];
   if ((ins.x = gb_emit_stored(e, n->in[0], &ma)) < 0 || (ins.y = gb_emit_stored(e, n->in[1], &mb)) < 0) return -1;
-  return gb_emit_ins(e, ins, (e->operand[ins.x].deps | e->operand[ins.y].deps) & ~((gb_axes)1 << axis));
+  return gb_emit_ins(e, ins, (e->operand[ins.x].deps | e->operand[ins.y].deps) & ~((gb_axes)1 << axis[0]));
 }
 
 /* Elementwise -------------------------------------------------------------------------------------------------------- */
@@ -229,13 +250,18 @@ static int emit_elementwise (gb_emitter *e, gb_node *n, const gb_map *m) {
   return emit_inputs(e, n, m, v) < 0 ? -1 : gb_emit_map(e, n->op, v[0], v[1], v[2]);
 }
 
+static bool may_split (const gb_emitter *e, int axis) {
+  if (axis < 0 || e->naxes == GB_FOLD_AXES || e->d->nroots > 1) return false;
+  if (axis >= e->d->naxes) return e->loop_of[axis].node != NULL && e->d->nsplits < GB_SPLITS;
+  return e->d->naxes < GB_FOLD_AXES - 2 && (e->d->columns >> axis & 1) == 0;
+}
+
 static int emit_view (gb_emitter *e, gb_node *n, const gb_map *m) {
   gb_map below;
   int axis;
   size_t inner;
   if (gb_map_through_view(n, m, e->extent, &below, &axis, &inner)) return gb_emit_value(e, n->in[0], &below);
-  if (axis >= 0 && axis < e->d->naxes && e->naxes < GB_FOLD_AXES && e->d->naxes < GB_FOLD_AXES - 2 &&
-      e->d->nroots == 1 && (e->d->columns >> axis & 1) == 0) {
+  if (may_split(e, axis)) {
     e->split_axis = axis;
     e->split_inner = inner;
     return -1;

@@ -35,6 +35,7 @@ typedef struct gb_decision {
   double widest;             /* most elements of a stored value or generated vector that it is made of */
 } gb_decision;
 #define GB_SOURCES 4
+#define GB_SPLITS 4
 
 typedef enum gb_form_of_root { GB_ROOT_STORE, GB_ROOT_REDUCE, GB_ROOT_MATMUL, GB_ROOT_DIFFMV } gb_form_of_root;
 
@@ -58,6 +59,8 @@ typedef struct gb_draft {
   gb_root *root;
   int nroots;
   int *in, nin, in_room;     /* buffers read */
+  struct gb_split { gb_node *node; int dim; size_t inner; } split[GB_SPLITS];   /* loops of inlined sums that are two loops each */
+  int nsplits;
   struct gb_shared { gb_node *node; gb_map map; } *shared;   /* values that vary along two axes or more */
   int nshared, shared_room;
   int merged_into;           /* -1, or the draft that does this one's work */
@@ -98,6 +101,7 @@ typedef struct gb_emitter {
   gb_dtype compute;
   gb_axes inner;             /* domain axes that are loops inside tiles */
   gb_axes features;          /* axes of fronts and inner reductions, added while emitting */
+  struct { gb_node *node; int dim; } loop_of[GB_FOLD_AXES];   /* whose sum an axis loops over; NULL: nobody's alone */
   gb_axes iota;              /* axes whose index is used as a number: cannot be joined with a neighbour */
   int naxes;
   size_t extent[GB_FOLD_AXES];

@@ -151,6 +151,7 @@ static gb_status join (gb_lower_state *s, int ia, int ib, int *to) {
     rename_root(&a->root[a->nroots++], to);
   }
   if (!join_inputs(a, b) || !join_shared(a, b, to)) return gb_fail(s->err, GB_ENOMEM, "no memory to join folds");
+  for (int i = 0; i < b->nsplits; i++) a->split[a->nsplits++] = b->split[i];
   b->merged_into = ia;
   return GB_OK;
 }
@@ -162,6 +163,7 @@ static gb_status try_merge (gb_lower_state *s, const int *maker, int ia, int ib,
   int to[GB_FOLD_AXES] = {0};
   if (a->opaque != NULL || b->opaque != NULL || a->merged_into >= 0 || b->merged_into >= 0) return GB_OK;
   if (stores(a) || stores(b) || selects(a) || selects(b)) return GB_OK;
+  if (a->nsplits + b->nsplits > GB_SPLITS) return GB_OK;
   if (a->naxes + columns_of(b) > GB_FOLD_AXES - 4 || !same_domain(a, b, to)) return GB_OK;
   if (depends_on(s, maker, ia, ib, seen, stack) || depends_on(s, maker, ib, ia, seen, stack)) return GB_OK;
   return join(s, ia, ib, to);
