@@ -97,8 +97,9 @@ static inline double *oracle_of (gb_node *n, int output) {
   const gb_dtype t = n->out[output].dtype;
   double *v;
   OK(reference_eval(n, output, NULL, &v, NULL, &fx.err));
-  for (size_t i = 0; i < gb_shape_numel(&n->out[output].shape) && t != GB_F64 && t != GB_I64; i++) {
+  for (size_t i = 0; i < gb_shape_numel(&n->out[output].shape) && t != GB_F64; i++) {
     uint64_t e = 0;
+    if (t == GB_I64 && isnan(v[i])) v[i] = 0;
     gb_element_set(&e, 0, t, v[i]);
     v[i] = gb_element_get(&e, 0, t);
   }

@@ -343,7 +343,9 @@ static void step (run *r, const gb_ins *i) {
     case GB_INS_LOAD: r->value[i->dst] = fetch(r, i->x); break;
     case GB_INS_CONST: r->value[i->dst] = i->f; break;
     case GB_INS_BIND: r->value[i->dst] = r->constant[i->x]; break;
-    case GB_INS_IOTA: r->value[i->dst] = (double)r->index[i->axis] * i->f + i->g; break;
+    case GB_INS_IOTA:
+      r->value[i->dst] = (i->axis < 0 ? (double)(ptrdiff_t)place(r, i->x) : (double)r->index[i->axis]) * i->f + i->g;
+      break;
     case GB_INS_RAND: {
       uint64_t at = (uint64_t)place(r, i->x);
       r->value[i->dst] = i->profile ? gb_rand_normal(i->seed[0], i->seed[1], at)

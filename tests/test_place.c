@@ -239,6 +239,31 @@ static void a_result_that_exists_is_written_aside (void **unused) {
   gb_placement_unref(p);
 }
 
+/* t -> cholesky -> f (cache): t is built where the factor will be, and the factor is in memory from then on. */
+static void a_factorisation_works_in_place (void **unused) {
+  (void)unused;
+  chain c;
+  chain_init(&c);
+  c.buf[T].bytes = 2000;
+  c.step[1].opaque.op = GB_OP_CHOLESKY;
+  const size_t scratch[4] = {0};
+  gb_placement *p = placed(&c, none, all, scratch);
+  assert_int_equal(p->write[T], GB_HOME_SHARED);
+  assert_int_equal(p->into[T], F);
+  assert_int_equal(gb_placement_home(p, T), GB_HOME_CACHE);
+  assert_int_equal(p->peak, 2088);
+  gb_placement_unref(p);
+  p = placed(&c, none, none, scratch);
+  assert_int_equal(gb_placement_home(p, T), GB_HOME_ARENA);
+  assert_int_equal(p->arena, 2048);
+  assert_int_equal(p->life[F].first, 0);
+  gb_placement_unref(p);
+  c.step[3].in = &c.link[1][0];                     /* t is read later: it cannot be overwritten */
+  p = placed(&c, none, all, scratch);
+  assert_int_equal(p->write[T], GB_HOME_ARENA);
+  gb_placement_unref(p);
+}
+
 int main (void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(intervals_that_share_a_step_share_no_byte),
@@ -249,6 +274,7 @@ int main (void) {
     cmocka_unit_test(a_cache_that_is_not_kept_is_a_temporary),
     cmocka_unit_test(steps_whose_results_exist_do_not_run),
     cmocka_unit_test(a_result_that_exists_is_written_aside),
+    cmocka_unit_test(a_factorisation_works_in_place),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

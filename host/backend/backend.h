@@ -28,7 +28,8 @@ typedef struct gb_backend_ops {
                     const double *constant, void *scratch, gb_fold_stats *stats, gb_error *err);
   /* Bytes of scratch and library workspace of one opaque op. Inputs arrive contiguous, row-major. */
   size_t (*opaque_scratch)(const gb_backend *be, const gb_opaque *o);
-  /* Errors: ENOTPD, ENAN, EINTR, EINDEX (a position out of range). Outputs are contiguous. */
+  /* Errors: ENOTPD, ENAN, EINTR, EINDEX (a position out of range). Outputs are contiguous. CHOLESKY may find its matrix, and
+  ** TRISOLVE and SOLVE_CHOL their right-hand sides, where the result goes: they then work in place. */
   gb_status (*opaque)(gb_backend *be, const gb_opaque *o, const void *const *in, void *const *out,
                       void *scratch, gb_error *err);
   gb_status (*sync)(gb_backend *be, gb_error *err);           /* optional: NULL = always complete */

@@ -58,7 +58,8 @@ typedef enum gb_ins_kind {
   GB_INS_LOAD,               /* dst = operand[x]                                        */
   GB_INS_CONST,              /* dst = f                                                 */
   GB_INS_BIND,               /* dst = constants[x]: a number bound at run time          */
-  GB_INS_IOTA,               /* dst = index along 'axis' * f + g                        */
+  GB_INS_IOTA,               /* dst = index along 'axis' * f + g, rounded once; without an axis (-1) the index is the element
+                                index given by operand[x]'s offset and strides */
   GB_INS_RAND,               /* dst = uniform (profile = 0) or normal (1) at element index given by operand[x]'s offset and
                                 strides; seed and stream in seed[2]                     */
   GB_INS_MAP,                /* dst = op(a, b, c); op is the gb_op of kind MAP, not RADIAL */

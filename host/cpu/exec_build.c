@@ -86,6 +86,7 @@ static gb_form form_of_ins (const gb_xprog *p, const gb_ins *i) {
     case GB_INS_SQDIST:
     case GB_INS_DOT: return gb_exec_form(p, i->x) | gb_exec_form(p, i->y) | gb_exec_form(p, i->w);
     case GB_INS_IOTA:
+      if (i->axis < 0) return gb_exec_form(p, i->x);
       if (i->axis == p->lane) return p->strip ? GB_FORM_FULL : GB_FORM_LANE;
       return i->axis == p->tile ? GB_FORM_TILE : GB_FORM_ONE;
     case GB_INS_MAP: case GB_INS_RADIAL: return form_of(p, i->a) | form_of(p, i->b) | form_of(p, i->c);

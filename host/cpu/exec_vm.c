@@ -51,9 +51,29 @@ static size_t lane_of (const gb_xthread *t, size_t row, size_t i) {
 
 static size_t tile_of (const gb_xthread *t, size_t row) { return t->p->strip ? 0 : t->tile0 + row; }
 
+/* Element numbers of an operand as numbers. */
+static void run_positions (gb_xthread *t, const gb_xop *op) {
+  const gb_xprog *p = t->p;
+  const gb_ins *i = op->ins;
+  void *dst = t->ptr[i->dst];
+  size_t lanes = lanes_of(op->form), rows = rows_of(t, op->form);
+  const ptrdiff_t step = p->lane < 0 ? 0 : p->f->operand[i->x].stride[p->lane];
+  for (size_t j = 0; j < rows; j++) {
+    size_t first = lane_of(t, j, 0);
+    ptrdiff_t at = gb_exec_operand_index(t, i->x, first, tile_of(t, j));
+    for (size_t l = 0; l < lanes; l++)
+      put(p->compute, dst, j * lanes + l,
+          (double)(at + (ptrdiff_t)(lane_of(t, j, l) - first) * step) * i->f + i->g);
+  }
+}
+
 static void run_iota (gb_xthread *t, const gb_xop *op) {
   const gb_xprog *p = t->p;
   const gb_ins *i = op->ins;
+  if (i->axis < 0) {
+    run_positions(t, op);
+    return;
+  }
   void *dst = t->ptr[i->dst];
   size_t lanes = lanes_of(op->form), rows = rows_of(t, op->form);
   for (size_t j = 0; j < rows; j++)

@@ -54,7 +54,8 @@ static void push_down (gb_lower_state *s, const gb_node *n) {
   for (int i = 0; i < n->nin; i++) {
     const gb_shape *in = gb_node_shape(n->in[i]);
     unsigned *to = &s->decision[n->in[i]->index].reduced_above;
-    s->decision[n->in[i]->index].visited += elementwise ? s->decision[n->index].visited : numel(n->in[i]);
+    const double seen = s->decision[n->index].visited, all = numel(n->in[i]);
+    s->decision[n->in[i]->index].visited += elementwise && seen < all ? seen : all;
     switch (kind) {
       case GB_KIND_MAP: *to |= above >> (nd - in->ndim) & grown_dims(in); break;
       case GB_KIND_VIEW: *to |= n->op == GB_OP_PICK ? 0 : through_view(n, above); break;

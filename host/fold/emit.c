@@ -69,9 +69,9 @@ bool gb_emit_close (gb_emitter *e, gb_axes result_deps) {
   return ok && push_ins(e, to, &mark);
 }
 
-int gb_emit_axis (gb_emitter *e, size_t extent, bool share) {
-  for (int a = e->d->naxes; share && a < e->naxes; a++) {    /* fronts of one extent share an axis unless it is being looped */
-    bool open = false;
+int gb_emit_axis (gb_emitter *e, size_t extent, gb_axes taken) {
+  for (int a = e->d->naxes; a < e->naxes; a++) {             /* one extent, one axis, unless it is being looped */
+    bool open = taken >> a & 1;
     for (int l = 1; l <= e->depth; l++) open |= e->scope[l].axis == a;
     if (e->extent[a] == extent && !open) return a;
   }

@@ -49,41 +49,10 @@ static int emit_const (gb_emitter *e, gb_node *n) {
   return gb_emit_ins(e, ins, 0);
 }
 
-/* start + step * index as a value: one IOTA an axis, added up. */
-static int emit_index (gb_emitter *e, const gb_ix *ix, double start, double step) {
-  int sum = -1;
-  for (int a = 0; a < e->naxes; a++) {
-    if (ix->coef[a] == 0) continue;
-    gb_ins ins = blank;
-    ins.kind = GB_INS_IOTA;
-    ins.axis = a;
-    ins.f = step * (double)ix->coef[a];
-    ins.g = sum < 0 ? start + step * (double)ix->off : 0;
-    const int v = gb_emit_ins(e, ins, (gb_axes)1 << a);
-    e->iota |= (gb_axes)1 << a;
-    sum = sum < 0 ? v : gb_emit_map(e, GB_OP_ADD, sum, v, -1);
-    if (sum < 0) return -1;
-  }
-  if (sum >= 0) return sum;
-  gb_ins ins = blank;
-  ins.kind = GB_INS_CONST;
-  ins.f = start + step * (double)ix->off;
-  return gb_emit_ins(e, ins, 0);
-}
-
-static int emit_eye (gb_emitter *e, const gb_node *n, const gb_map *m) {
-  const int nd = gb_node_shape(n)->ndim;
-  const int i = emit_index(e, &m->dim[nd - 2], 0, 1);
-  const int j = i < 0 ? -1 : emit_index(e, &m->dim[nd - 1], 0, 1);
-  return j < 0 ? -1 : gb_emit_map(e, GB_OP_EQ, i, j, -1);
-}
-
-/* The element's row-major position is its counter, so any tile of a random tensor can be drawn again. */
-static int emit_random (gb_emitter *e, const gb_node *n, const gb_map *m) {
-  ptrdiff_t stride[GB_MAXDIM];
-  gb_strides_of(gb_node_shape(n), stride);
+/* An index as an operand without memory. -1: no memory. */
+static int index_operand (gb_emitter *e, const gb_map *m, int ndim, const ptrdiff_t *stride) {
   gb_operand o = {.slot = -1, .dtype = GB_I64};
-  for (int i = 0; i < gb_node_shape(n)->ndim; i++) {
+  for (int i = 0; i < ndim; i++) {
     o.offset += m->dim[i].off * stride[i];
     for (int a = 0; a < GB_FOLD_AXES; a++) o.stride[a] += m->dim[i].coef[a] * stride[i];
   }
@@ -94,13 +63,45 @@ static int emit_random (gb_emitter *e, const gb_node *n, const gb_map *m) {
     return -1;
   }
   e->operand[e->noperands] = o;
+  return e->noperands++;
+}
+
+/* start + step * index, rounded as when it is stored, whatever views it is seen through. */
+static int emit_index (gb_emitter *e, const gb_ix *ix, double start, double step) {
+  const gb_map m = {.dim = {*ix}};
+  gb_ins ins = blank;
+  ins.kind = GB_INS_IOTA;
+  ins.f = step;
+  ins.g = start;
+  if ((ins.x = index_operand(e, &m, 1, (ptrdiff_t[]){1})) < 0) return -1;
+  return gb_emit_ins(e, ins, e->operand[ins.x].deps);
+}
+
+/* Indices are compared; where the compute type does not tell them all apart, their difference is. */
+static int emit_eye (gb_emitter *e, const gb_node *n, const gb_map *m) {
+  const gb_shape *s = gb_node_shape(n);
+  const gb_ix *row = &m->dim[s->ndim - 2], *column = &m->dim[s->ndim - 1];
+  const size_t longest = s->dim[s->ndim - 1] > s->dim[s->ndim - 2] ? s->dim[s->ndim - 1] : s->dim[s->ndim - 2];
+  gb_ix zero = {0}, difference = *row;
+  const bool exact = e->compute != GB_F32 || longest <= (size_t)1 << 24;
+  difference.off -= column->off;
+  for (int a = 0; a < GB_FOLD_AXES; a++) difference.coef[a] -= column->coef[a];
+  const int i = emit_index(e, exact ? row : &difference, 0, 1);
+  const int j = i < 0 ? -1 : emit_index(e, exact ? column : &zero, 0, 1);
+  return j < 0 ? -1 : gb_emit_map(e, GB_OP_EQ, i, j, -1);
+}
+
+/* The element's row-major position is its counter, so any tile of a random tensor can be drawn again. */
+static int emit_random (gb_emitter *e, const gb_node *n, const gb_map *m) {
+  ptrdiff_t stride[GB_MAXDIM];
+  gb_strides_of(gb_node_shape(n), stride);
   gb_ins ins = blank;
   ins.kind = GB_INS_RAND;
   ins.profile = n->op == GB_OP_RANDN ? (gb_profile)1 : (gb_profile)0;
-  ins.x = e->noperands++;
+  if ((ins.x = index_operand(e, m, gb_node_shape(n)->ndim, stride)) < 0) return -1;
   ins.seed[0] = (uint64_t)n->attr.i[0];
   ins.seed[1] = (uint64_t)n->attr.i[1];
-  return gb_emit_ins(e, ins, o.deps);
+  return gb_emit_ins(e, ins, e->operand[ins.x].deps);
 }
 
 /* Fronts ------------------------------------------------------------------------------------------------------------- */
@@ -132,7 +133,7 @@ static int emit_sqdist (gb_emitter *e, gb_node *n, const gb_map *m) {
   const gb_shape *s = gb_node_shape(n), *sx = gb_node_shape(n->in[0]), *sy = gb_node_shape(n->in[1]);
   const gb_ix *i = &m->dim[s->ndim - 2], *j = &m->dim[s->ndim - 1];
   const bool apart = sides_are_apart(i, j);
-  const int axis = gb_emit_axis(e, sx->dim[sx->ndim - 1], apart);
+  const int axis = gb_emit_axis(e, sx->dim[sx->ndim - 1], 0);
   if (axis < 0) return -1;
   const gb_ix feature = gb_ix_axis(axis);
   const gb_map mx = point_map(m, s, sx, i, &feature), my = point_map(m, s, sy, j, &feature), mw = {.dim = {feature}};
@@ -169,12 +170,12 @@ static bool add_loops (gb_emitter *e, gb_node *n, int dim, size_t extent, int *a
     if (e->d->split[k].node == n && e->d->split[k].dim == dim) inner = e->d->split[k].inner;
   *ix = (gb_ix){0};
   for (int part = inner == extent; part < 2; part++) {
-    const int a = gb_emit_axis(e, part == 0 ? extent / inner : inner, false);
+    gb_axes taken = 0;
+    for (int k = 0; k < *naxes; k++) taken |= (gb_axes)1 << axis[k];
+    const int a = gb_emit_axis(e, part == 0 ? extent / inner : inner, taken);
     if (a < 0) return false;
-    if (inner == extent) {
-      e->loop_of[a].node = n;
-      e->loop_of[a].dim = dim;
-    }
+    e->loop_of[a].node = inner == extent ? n : NULL;
+    e->loop_of[a].dim = dim;
     ix->coef[a] = part == 0 ? (ptrdiff_t)inner : 1;
     axis[(*naxes)++] = a;
   }
@@ -203,7 +204,7 @@ static int emit_product (gb_emitter *e, gb_node *n, const gb_map *m) {
   gb_ix k;
   if (!front && !add_loops(e, n, sa->ndim - 1, extent, axis, &naxes, &k)) return -1;
   if (front) {
-    if ((axis[0] = gb_emit_axis(e, extent, true)) < 0) return -1;
+    if ((axis[0] = gb_emit_axis(e, extent, 0)) < 0) return -1;
     k = gb_ix_axis(axis[0]);
   }
   gb_map ma = gb_map_broadcast(m, s, sa), mb = gb_map_broadcast(m, s, sb);

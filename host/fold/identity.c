@@ -59,7 +59,8 @@ static void mix_ins (renaming *r, const gb_fold *f, const gb_ins *i) {
   mix(r, (uint64_t)(i->b + 1));
   mix(r, (uint64_t)(i->c + 1));
   mix(r, axis_name(r, f, i->axis));
-  const bool reads = i->kind == GB_INS_LOAD || i->kind == GB_INS_SQDIST || i->kind == GB_INS_DOT || i->kind == GB_INS_RAND;
+  const bool reads = i->kind == GB_INS_LOAD || i->kind == GB_INS_SQDIST || i->kind == GB_INS_DOT || i->kind == GB_INS_RAND ||
+                     i->kind == GB_INS_IOTA;
   if (reads) mix_sides(r, f, i);
   if (i->kind == GB_INS_CONST || i->kind == GB_INS_IOTA) {
     r->h = gb_hash_f64(r->h, i->f);

@@ -102,7 +102,6 @@ typedef struct gb_emitter {
   gb_axes inner;             /* domain axes that are loops inside tiles */
   gb_axes features;          /* axes of fronts and inner reductions, added while emitting */
   struct { gb_node *node; int dim; } loop_of[GB_FOLD_AXES];   /* whose sum an axis loops over; NULL: nobody's alone */
-  gb_axes iota;              /* axes whose index is used as a number: cannot be joined with a neighbour */
   int naxes;
   size_t extent[GB_FOLD_AXES];
   gb_scope scope[GB_FOLD_AXES + 1];
@@ -166,7 +165,7 @@ int gb_emit_ins (gb_emitter *e, gb_ins ins, gb_axes deps);
 int gb_emit_map (gb_emitter *e, gb_op op, int a, int b, int c);
 bool gb_emit_open (gb_emitter *e, int axis);
 bool gb_emit_close (gb_emitter *e, gb_axes result_deps);
-int gb_emit_axis (gb_emitter *e, size_t extent, bool share);              /* a new feature or loop axis, or a shared one */
+int gb_emit_axis (gb_emitter *e, size_t extent, gb_axes taken);           /* for features or a loop; not one of 'taken' */
 int gb_emit_acc (gb_emitter *e, gb_ins ins, gb_axes deps);                /* an ACC, in the innermost open loop */
 int gb_emit_load (gb_emitter *e, int operand);                            /* operand -1: -1 */
 int gb_emit_strided (gb_emitter *e, int buf, const gb_map *m, int ndim, const ptrdiff_t *stride);

@@ -94,8 +94,7 @@ static bool lie_together (const gb_emitter *e, int a, int b) {
 }
 
 static bool joins (const gb_emitter *e, int a, int b) {
-  const gb_axes special = e->d->columns | e->iota;
-  if (a >= b || has(special, a) || has(special, b) || e->extent[a] < 2 || e->extent[b] < 2) return false;
+  if (a >= b || has(e->d->columns, a) || has(e->d->columns, b) || e->extent[a] < 2 || e->extent[b] < 2) return false;
   return same_use(e, a, b) && lie_together(e, a, b);
 }
 

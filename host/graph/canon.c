@@ -5,7 +5,8 @@ typedef gb_node *rule (gb_formula *e, const gb_draft *d);
 
 /* Rules of each op in the order they are tried; the first that answers wins. */
 static rule *const *rules_of (gb_op op) {
-  static rule *const sum[] = {gb_canon_sum_expanded, gb_canon_sum_squares, gb_canon_sum_products, NULL};
+  static rule *const sum[] = {gb_canon_sum_expanded, gb_canon_sum_squares, gb_canon_sum_products,
+                              gb_canon_scale_out, NULL};
   static rule *const reduce[] = {gb_canon_reduce_units, NULL};
   static rule *const square[] = {gb_canon_algebra, gb_canon_square, gb_canon_lift, NULL};
   static rule *const scale[] = {gb_canon_rescale, gb_canon_algebra, gb_canon_lift, NULL};
@@ -13,8 +14,8 @@ static rule *const *rules_of (gb_op op) {
   static rule *const radial[] = {gb_canon_radial, gb_canon_lift, NULL};
   static rule *const map[] = {gb_canon_algebra, gb_canon_lift, NULL};
   static rule *const sqdist[] = {gb_canon_sqdist, NULL};
-  static rule *const diffmv[] = {gb_canon_diffmv, NULL};
-  static rule *const matmul[] = {gb_canon_matmul, NULL};
+  static rule *const diffmv[] = {gb_canon_diffmv, gb_canon_scale_out, NULL};
+  static rule *const matmul[] = {gb_canon_matmul, gb_canon_scale_out, NULL};
   static rule *const permute[] = {gb_canon_permute, NULL};
   static rule *const none[] = {NULL};
   switch (op) {

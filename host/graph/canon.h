@@ -82,6 +82,9 @@ gb_node *gb_canon_sum_products (gb_formula *e, const gb_draft *d);      /* SUM o
 gb_node *gb_canon_diffmv (gb_formula *e, const gb_draft *d);
 gb_node *gb_canon_permute (gb_formula *e, const gb_draft *d);
 
+/* canon_scale.c: SUM, DIFFMV, MATMUL whose first input is a tile times a scalar */
+gb_node *gb_canon_scale_out (gb_formula *e, const gb_draft *d);
+
 /* canon_map.c */
 gb_node *gb_canon_algebra (gb_formula *e, const gb_draft *d);           /* identities, constants, order of inputs */
 gb_node *gb_canon_lift (gb_formula *e, const gb_draft *d);              /* unsqueeze and expand out of elementwise ops */

@@ -178,6 +178,7 @@ static int push_text (lua_State *L, char *(*make)(const gb_plan *)) {
 }
 
 static int m_explain (lua_State *L) { return push_text(L, gb_plan_explain); }
+static int m_programs (lua_State *L) { return push_text(L, gb_plan_programs); }
 static int m_json (lua_State *L) { return push_text(L, gb_plan_json); }
 
 static int m_svg (lua_State *L) {
@@ -240,7 +241,7 @@ static void push_rows (lua_State *L, const gb_plan_report *r) {
 static int plan_index (lua_State *L) {
   static const char *const facts[] = {"arena", "caches", "lower_bound", "minimum",  "outputs", "peak",
                                       "rows",  "stats",  "steps",       "variants", "close",   "explain",
-                                      "json",  "run",    "svg",         NULL};
+                                      "json",  "programs", "run",    "svg",         NULL};
   luaL_checkudata(L, 1, LGB_PLAN);
   const char *key = luaL_checkstring(L, 2);
   if (lua_getfield(L, lua_upvalueindex(1), key) != LUA_TNIL) return 1;
@@ -286,7 +287,7 @@ static int m_stats (lua_State *L) {
 void lgb_plan_meta (lua_State *L) {
   static const luaL_Reg meta[] = {
       {"__close", plan_close}, {"__gc", plan_close}, {"__tostring", plan_tostring}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {{"close", plan_close}, {"explain", m_explain}, {"json", m_json},
+  static const luaL_Reg methods[] = {{"close", plan_close}, {"explain", m_explain}, {"json", m_json}, {"programs", m_programs},
                                      {"run", m_run},        {"stats", m_stats},     {"svg", m_svg},
                                      {NULL, NULL}};
   luaL_newmetatable(L, LGB_TEXT);

@@ -62,7 +62,7 @@ static bool owned (const gb_plan *p, int step, size_t at) {
   if (at >= s->offset && at < s->offset + s->bytes) return true;
   for (int i = 0; i < st->nout; i++) {
     const gb_life *l = &p->place->life[st->out[i]];
-    if (p->place->write[st->out[i]] == GB_HOME_ARENA && at >= l->offset && at < l->offset + l->bytes) return true;
+    if (gb_placement_home(p->place, st->out[i]) == GB_HOME_ARENA && at >= l->offset && at < l->offset + l->bytes) return true;
   }
   return false;
 }

@@ -1,4 +1,5 @@
 /* explain.c - a plan as one readable screen. */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 
 #define BAR 40
 #define MOST_ROWS 24              /* of a list; a longer one says how many it leaves out */
+#define SMALLEST 2000             /* buffers below this part of the peak are only counted */
 
 /* Bytes live in step s: arena buffers and scratch of that step, outputs and caches from their step on. */
 static size_t live_bytes (const gb_plan *p, int s) {
@@ -14,7 +16,7 @@ static size_t live_bytes (const gb_plan *p, int s) {
   size_t bytes = gb_round_size(pl->scratch[s].bytes);
   for (int b = 0; b < pl->nbufs; b++) {
     const gb_life *life = &pl->life[b];
-    if (pl->write[b] == GB_HOME_NONE || s < life->first) continue;
+    if (pl->write[b] == GB_HOME_NONE || pl->write[b] == GB_HOME_SHARED || s < life->first) continue;
     if (pl->write[b] != GB_HOME_ARENA) bytes = gb_add_sizes(bytes, p->prog->low->buf[b].bytes);
     else if (s <= life->last) bytes = gb_add_sizes(bytes, gb_round_size(life->bytes));
   }
@@ -32,6 +34,16 @@ static void say_summary (const gb_plan *p, FILE *f) {
           gb_size_text(r->minimum, b), gb_size_text(gb_plan_budget(p), c));
 }
 
+/* Something larger than all that the step reads and writes passed through its tiles. */
+static bool streams (const gb_plan *p, const gb_step *st) {
+  size_t most = 0;
+  for (int i = 0; i < st->nin + st->nout; i++) {
+    const size_t n = gb_shape_numel(&p->prog->low->buf[i < st->nin ? st->in[i] : st->out[i - st->nin]].shape);
+    if (n > most) most = n;
+  }
+  return st->full_numel > most;
+}
+
 static void say_step (const gb_plan *p, int s, FILE *f) {
   const gb_step *st = &p->prog->low->step[s];
   char shape[GB_SHAPE_TEXT], size[GB_BYTES_TEXT];
@@ -41,7 +53,7 @@ static void say_step (const gb_plan *p, int s, FILE *f) {
   const char *where = gb_plan_where(p, st->out[0]);
   if (*where) fprintf(f, "  %s", where);
   fputc('\n', f);
-  if (*gb_streamed_text(st, shape)) {
+  if (streams(p, st) && *gb_streamed_text(st, shape)) {
     const size_t width = st->fold.compute == GB_F32 ? 4 : 8;
     const size_t never = st->full_numel > SIZE_MAX / width ? SIZE_MAX : st->full_numel * width;
     fprintf(f, "      streamed, never stored: %s (%s)%s%s\n", shape, gb_size_text(never, size),
@@ -79,8 +91,9 @@ static bool say_memory (const gb_plan *p, FILE *f) {
   for (int i = 0; i < p->report.nrows; i++) order[i] = &p->row[i];
   qsort(order, (size_t)p->report.nrows, sizeof *order, by_size);
   fputs("memory\n", f);
-  for (int i = 0; i < p->report.nrows && i < MOST_ROWS; i++) say_row(order[i], f);
-  if (p->report.nrows > MOST_ROWS) fprintf(f, "  and %d smaller\n", p->report.nrows - MOST_ROWS);
+  int shown = 0;
+  while (shown < p->report.nrows && shown < MOST_ROWS && order[shown]->bytes > p->report.peak / SMALLEST) say_row(order[shown++], f);
+  if (p->report.nrows > shown) fprintf(f, "  and %d smaller\n", p->report.nrows - shown);
   free(order);
   return true;
 }
@@ -117,4 +130,22 @@ char *gb_plan_explain (const gb_plan *p) {
     return NULL;
   }
   return text;
+}
+
+char *gb_plan_programs (const gb_plan *p) {
+  char *text = NULL;
+  size_t n;
+  FILE *f = open_memstream(&text, &n);
+  if (f == NULL) return NULL;
+  bool ok = true;
+  for (int s = 0; s < p->prog->low->nsteps; s++) {
+    const gb_step *st = &p->prog->low->step[s];
+    char *program = st->is_fold ? gb_fold_dump(&st->fold) : NULL;
+    ok = ok && (!st->is_fold || program != NULL);
+    fprintf(f, "%d  %s\n%s", s + 1, st->what, program == NULL ? "" : program);
+    free(program);
+  }
+  if (fclose(f) == 0 && ok) return text;
+  free(text);
+  return NULL;
 }

@@ -60,6 +60,48 @@ static void find_lives (const gb_lowered *low, gb_demand d, const bool *need, gb
   }
 }
 
+/* in place */
+
+/* The operand that the op may overwrite with its result, -1: none. */
+static int overwritten (const gb_step *st) {
+  if (st->is_fold) return -1;
+  switch (st->opaque.op) {
+    case GB_OP_CHOLESKY: return 0;
+    case GB_OP_TRISOLVE: case GB_OP_SOLVE_CHOL: return 1;
+    default: return -1;
+  }
+}
+
+/* A temporary that nobody reads after step s, and s only as operand k. */
+static bool is_free_after (const gb_lowered *low, const gb_placement *p, int s, int k) {
+  const gb_step *st = &low->step[s];
+  const int b = st->in[k];
+  for (int i = 0; i < st->nin; i++)
+    if (i != k && st->in[i] == b) return false;
+  return p->write[b] == GB_HOME_ARENA && p->read[b] == GB_HOME_ARENA && p->life[b].last == s;
+}
+
+/* The result then lives from where the operand began. Later steps first, so that a chain ends up in one place. */
+static void share_places (const gb_lowered *low, gb_placement *p) {
+  for (int b = 0; b < low->nbufs; b++) p->into[b] = -1;
+  for (int s = low->nsteps - 1; s >= 0; s--) {
+    const gb_step *st = &low->step[s];
+    const int k = p->runs[s] ? overwritten(st) : -1;
+    if (k < 0 || !is_free_after(low, p, s, k)) continue;
+    const int from = st->in[k], to = st->out[0];
+    if (low->buf[from].bytes != low->buf[to].bytes || p->read[to] == GB_HOME_VALUE) continue;
+    p->into[from] = to;
+    p->write[from] = p->read[from] = GB_HOME_SHARED;
+    for (int root = to; root >= 0; root = p->into[root])
+      if (p->life[from].first < p->life[root].first) p->life[root].first = p->life[from].first;
+  }
+}
+
+gb_home gb_placement_home (const gb_placement *p, int b) {
+  while (p->write[b] == GB_HOME_SHARED) b = p->into[b];
+  return (gb_home)p->write[b];
+}
+
 /* Arena buffers and scratch, packed together; 'life' has room for all of them. */
 static gb_status pack_arena (const gb_lowered *low, const size_t *scratch, gb_life *life, gb_placement *p, gb_error *err) {
   size_t n = 0;
@@ -75,6 +117,8 @@ static gb_status pack_arena (const gb_lowered *low, const size_t *scratch, gb_li
     if (p->write[b] == GB_HOME_ARENA && p->life[b].bytes > 0) p->life[b].offset = life[n++].offset;
   for (int s = 0; s < low->nsteps; s++)
     if (p->scratch[s].bytes > 0) p->scratch[s].offset = life[n++].offset;
+  for (int b = low->nbufs - 1; b >= 0; b--)
+    for (int root = p->into[b]; root >= 0; root = p->into[root]) p->life[b].offset = p->life[root].offset;
   return GB_OK;
 }
 
@@ -91,9 +135,10 @@ static gb_placement *new_placement (const gb_lowered *low) {
   gb_placement *p = calloc(1, sizeof *p);
   if (p == NULL) return NULL;
   *p = (gb_placement){.refs = 1, .nbufs = low->nbufs, .nsteps = low->nsteps, .runs = calloc(ns, sizeof *p->runs),
-                      .read = calloc(nb, 1), .write = calloc(nb, 1), .life = calloc(nb, sizeof *p->life),
+                      .read = calloc(nb, 1), .write = calloc(nb, 1), .into = calloc(nb, sizeof *p->into),
+                      .life = calloc(nb, sizeof *p->life),
                       .scratch = calloc(ns, sizeof *p->scratch)};
-  if (p->runs != NULL && p->read != NULL && p->write != NULL && p->life != NULL && p->scratch != NULL) return p;
+  if (p->runs != NULL && p->read != NULL && p->write != NULL && p->into != NULL && p->life != NULL && p->scratch != NULL) return p;
   gb_placement_unref(p);
   return NULL;
 }
@@ -109,6 +154,7 @@ gb_status gb_place (const gb_lowered *low, gb_demand d, const size_t *scratch, g
   else {
     mark_steps(low, d, need, p);
     find_lives(low, d, need, p);
+    share_places(low, p);
     rc = pack_arena(low, scratch, life, p, err);
   }
   free(need);
@@ -125,6 +171,7 @@ void gb_placement_unref (gb_placement *p) {
   free(p->runs);
   free(p->read);
   free(p->write);
+  free(p->into);
   free(p->life);
   free(p->scratch);
   free(p);

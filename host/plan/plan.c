@@ -295,7 +295,8 @@ static gb_status fill_rows (gb_plan *p, gb_error *err) {
   gb_plan_row *r = p->row;
   for (int s = 0; s < low->nsteps; s++) {
     if (!pl->runs[s]) continue;
-    for (int i = 0; i < low->step[s].nout; i++) *r++ = row_of(p, low->step[s].out[i]);
+    for (int i = 0; i < low->step[s].nout; i++)
+      if (pl->write[low->step[s].out[i]] != GB_HOME_SHARED) *r++ = row_of(p, low->step[s].out[i]);
     if (pl->scratch[s].bytes > 0)
       *r++ = (gb_plan_row){.what = "scratch", .where = gb_plan_where(p, low->step[s].out[0]), .cls = GB_BUF_TEMP,
                            .bytes = pl->scratch[s].bytes, .offset = pl->scratch[s].offset, .first = s, .last = s};

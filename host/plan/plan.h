@@ -34,6 +34,7 @@ void gb_plan_free (gb_plan *p);
 void gb_plan_report_get (const gb_plan *p, gb_plan_report *r);
 const gb_lowered *gb_plan_lowered (const gb_plan *p);
 char *gb_plan_explain (const gb_plan *p);      /* one readable screen; malloc'ed */
+char *gb_plan_programs (const gb_plan *p);     /* each step's fold program as text; malloc'ed */
 char *gb_plan_json (const gb_plan *p);         /* malloc'ed */
 
 /* Runs on the graph it was made from and stores the values in the requested nodes. Rebinding: leaf[i] (a node of the plan's

@@ -7,7 +7,8 @@
 #define LISTED 3
 
 static size_t planned_bytes (const gb_plan *p, const gb_placement *place, int b) {
-  return place->write[b] == GB_HOME_NONE ? 0 : p->prog->low->buf[b].bytes;
+  const int home = place->write[b];
+  return home == GB_HOME_NONE || home == GB_HOME_SHARED ? 0 : p->prog->low->buf[b].bytes;
 }
 
 /* The largest values of the placement, largest first, ties in order of steps. */

@@ -91,7 +91,9 @@ static gb_status commit (gb_plan *p, void **arena, gb_error *err) {
   }
   for (int b = 0; b < pl->nbufs; b++) {
     if (pl->write[b] == GB_HOME_NONE) continue;
-    p->write[b] = has_storage(p, b) ? gb_tensor_data(&p->value[b]) : (char *)*arena + pl->life[b].offset;
+    int at = b;
+    while (pl->into[at] >= 0) at = pl->into[at];
+    p->write[b] = has_storage(p, at) ? gb_tensor_data(&p->value[at]) : (char *)*arena + pl->life[at].offset;
     if (pl->read[b] != GB_HOME_VALUE) p->read[b] = p->write[b];
   }
   return GB_OK;
@@ -128,6 +130,11 @@ static gb_status wrap (const gb_plan *p, int b, void *data, gb_tensor *out, gb_e
   return GB_OK;
 }
 
+static bool is_temporary (const gb_plan *p, int b, bool input) {
+  const int home = input ? p->place->read[b] : p->place->write[b];
+  return home == GB_HOME_ARENA || home == GB_HOME_SHARED;
+}
+
 static gb_status run_call (gb_plan *p, const gb_step *st, void *scratch, gb_error *err) {
   const gb_call *call = gb_call_get((int)st->opaque.attr.i[0]);
   if (call == NULL) return gb_fail(err, GB_EINTERNAL, "op %d is not registered", (int)st->opaque.attr.i[0]);
@@ -137,16 +144,14 @@ static gb_status run_call (gb_plan *p, const gb_step *st, void *scratch, gb_erro
   for (int i = 0; rc == GB_OK && i < n; i++) {
     const bool input = i < st->nin;
     const int b = input ? st->in[i] : st->out[i - st->nin];
-    const bool arena = (input ? p->place->read[b] : p->place->write[b]) == GB_HOME_ARENA;
-    if (arena) rc = wrap(p, b, input ? (void *)(uintptr_t)p->read[b] : p->write[b], &t[i], err);
+    if (is_temporary(p, b, input)) rc = wrap(p, b, input ? (void *)(uintptr_t)p->read[b] : p->write[b], &t[i], err);
     else t[i] = gb_tensor_ref(&p->value[b]);
   }
   if (rc == GB_OK) rc = call->run(call->ud, p->graph, &st->opaque, t, t + st->nin, scratch, err);
   for (int i = 0; t != NULL && i < n; i++) {
     const int b = i < st->nin ? st->in[i] : st->out[i - st->nin];
-    const bool arena = (i < st->nin ? p->place->read[b] : p->place->write[b]) == GB_HOME_ARENA;
     if (t[i].storage == NULL) continue;
-    if (!arena) gb_tensor_clear(&t[i]);
+    if (!is_temporary(p, b, i < st->nin)) gb_tensor_clear(&t[i]);
     else if (!unwrap(t[i].storage, &p->graph->backend->ledger)) p->arena = NULL, p->arena_bytes = 0;   /* stays live */
   }
   free(t);

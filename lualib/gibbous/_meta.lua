@@ -527,6 +527,10 @@ function plan:explain() end
 ---@return string
 function plan:json() end
 
+--- The fold program of each step, as text: axes with their roles, instructions with what they vary along, outputs.
+---@return string
+function plan:programs() end
+
 --- Computes what was planned; with {[leaf] = tensor} the same expression over other values.
 function plan:run(values) end
 

@@ -195,4 +195,4 @@ function M.split(x, y, opts)
   return part(k + 1, n), part(1, k)
 end
 
-return M
+return require "gibbous.names"(M, "gb.data", {"set", "sets"})

@@ -52,7 +52,7 @@ function meta.__index(_, name)
   if row and present(row) then
     local module <const> = require(row[1])
     local value
-    if row[2] then value = module[row[2]] else value = module end
+    if row[2] then value = rawget(module, row[2]) else value = module end
     if value ~= nil then
       gb[name] = value
       return value

@@ -495,4 +495,5 @@ function M.define(name, params, f)
   end
 end
 
-return M
+return require "gibbous.names"(M, "gb.kernels",
+  {"cosine", "spectral_mixture", "piecewise_polynomial", "arc_cosine", "change_point", "index"})

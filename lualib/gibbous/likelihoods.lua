@@ -53,4 +53,4 @@ function M.fixed(v)
   return setmetatable({kind = "fixed", noise = t}, Likelihood)
 end
 
-return M
+return require "gibbous.names"(M, "gb.likelihoods", {"heteroscedastic"})

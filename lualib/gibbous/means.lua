@@ -90,4 +90,4 @@ function M.define(name, params, f)
   end
 end
 
-return M
+return require "gibbous.names"(M, "gb.means")

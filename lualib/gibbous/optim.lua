@@ -378,4 +378,4 @@ function M.lbfgs(root, opts)
   return setmetatable({root = root, steps = o.steps or 20}, Lbfgs)
 end
 
-return M
+return require "gibbous.names"(M, "gb.optim")

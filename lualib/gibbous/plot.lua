@@ -114,4 +114,5 @@ function M.posterior(model, opts)
   return fig
 end
 
-return M
+return require "gibbous.names"(M, "gb.plot",
+  {"training", "calibration", "residuals", "convergence", "memory", "sweep"})

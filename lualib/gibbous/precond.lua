@@ -35,4 +35,4 @@ function M.jacobi(opts)
   return setmetatable({kind = "jacobi", build = function(_, a) return core.jacobi(a) end}, Precond)
 end
 
-return M
+return require "gibbous.names"(M, "gb.precond", {"nystrom"})

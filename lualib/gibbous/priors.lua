@@ -63,4 +63,4 @@ define("smoothed_box", {min = 0, max = 1, sd = 0.01}, function(v, o)
   return -0.5 * (out / o.sd) ^ 2 - math.log((o.max - o.min) + o.sd * math.sqrt(2 * math.pi))
 end)
 
-return M
+return require "gibbous.names"(M, "gb.priors")

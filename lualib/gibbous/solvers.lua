@@ -86,4 +86,4 @@ function M.for_models(dtype)
   return M.cg{tol = dtype == "f32" and 1e-3 or 1e-4, precond = precond.pivoted_cholesky{rank = 100}}
 end
 
-return M
+return require "gibbous.names"(M, "gb.solvers", {"minres", "cholesky", "alternating_projections", "sdd", "lanczos"})

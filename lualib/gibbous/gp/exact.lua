@@ -22,6 +22,7 @@ local table_text <const> = require "gibbous.table_text"
 ---@field info table|nil          of the last fit
 local Model <const> = {__name = "gibbous.gp.exact"}
 local methods <const> = {}
+local planned <const> = {leave_one_out = true, plan = true, save = true}
 
 -- Largest n that "auto" factors directly, and the values a direct step holds at once (covariance, factor, inverse).
 local DIRECT_POINTS <const> = 12000
@@ -33,6 +34,7 @@ function Model.__index(self, key)
   if key == "kernel" or key == "mean" or key == "likelihood" or key == "x" or key == "y" or key == "info" or key == "solver" then
     return fields[key]
   end
+  if planned[key] then core.raise("option", ("a model's '%s' is not in this version"):format(key), 2) end
   local near <const> = options.nearest(tostring(key), methods)
   core.raise("option", ("a model has no field '%s'%s"):format(tostring(key),
     near and (" (did you mean '%s'?)"):format(near) or ""), 2)

@@ -1,2 +1,2 @@
 --- Gaussian-process models.
-return {exact = require "gibbous.gp.exact"}
+return require "gibbous.names"({exact = require "gibbous.gp.exact"}, "gb.gp", {"sgpr", "svgp"})

@@ -1,0 +1,18 @@
+--- Closes the table of a part of the library: a name that is planned says so, any other unknown one names the nearest.
+local core <const> = require "gibbous.core"
+local options <const> = require "gibbous.options"
+
+---@param part table              what the part offers
+---@param what string             "gb.kernels"
+---@param later string[]|nil      names that are planned
+---@return table part
+return function(part, what, later)
+  local planned <const> = {}
+  for _, name in ipairs(later or {}) do planned[name] = true end
+  return setmetatable(part, {__index = function(_, name)
+    if planned[name] then core.raise("option", ("%s.%s is not in this version"):format(what, name), 2) end
+    local near <const> = options.nearest(tostring(name), part)
+    core.raise("index", ("%s.%s does not exist%s"):format(what, tostring(name),
+      near and (", did you mean %s?"):format(near) or ""), 2)
+  end})
+end
