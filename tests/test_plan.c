@@ -150,6 +150,19 @@ static void caches_serve_later_plans_and_give_way_to_memory (void **unused) {
   plan_end();
 }
 
+static void the_cache_used_longest_ago_goes_first (void **unused) {
+  (void)unused;
+  plan_begin(LIMIT);
+  gb_node *x = leaf1(1000), *f = named(map1(GB_OP_EXP, x), "cache"), *g = named(map1(GB_OP_SIN, x), "cache");
+  gb_node *y = sum_all(f), *z = sum_all(g), *again = map1(GB_OP_ATAN, f);
+  OK(gb_eval(fx.g, 1, &y, &fx.err));
+  OK(gb_eval(fx.g, 1, &z, &fx.err));
+  OK(gb_eval(fx.g, 1, &again, &fx.err));
+  assert_int_equal(gb_cache_drop(fx.g, 1), 8000);
+  assert_true(gb_node_has_value(f) && !gb_node_has_value(g));
+  plan_end();
+}
+
 static void a_cache_is_dropped_before_a_refusal (void **unused) {
   (void)unused;
   plan_begin(LIMIT);
@@ -450,6 +463,7 @@ int main (void) {
     cmocka_unit_test(observing_twice_computes_once),
     cmocka_unit_test(one_structure_is_lowered_once),
     cmocka_unit_test(caches_serve_later_plans_and_give_way_to_memory),
+    cmocka_unit_test(the_cache_used_longest_ago_goes_first),
     cmocka_unit_test(a_cache_is_dropped_before_a_refusal),
     cmocka_unit_test(an_observed_cache_is_no_longer_droppable),
     cmocka_unit_test(before_a_refusal_the_owner_collects),

@@ -1,5 +1,7 @@
 /* test_random.c - random expressions: the same values as the oracle, and the same bits for every budget, number of threads,
 ** and way of asking; the bytes that the plan said, watched under two poison patterns. */
+#include <stdatomic.h>
+
 #include "eval_fixture.h"
 #include "plan/pack.h"
 
@@ -319,11 +321,73 @@ static void plans_use_the_bytes_they_say (void **unused) {
   print_message("most scratch left idle at the end of one step: %zu bytes\n", idle);
 }
 
+/* no step allocates, on any thread: the device's functions run with every allocator of ours armed */
+
+static atomic_bool executing;
+static const gb_backend_ops *plain;
+
+static void armed (const char *what) {
+  if (!atomic_load(&executing)) return;
+  static const char text[] = " inside a step\n";
+  fputs(what, stderr);
+  fputs(text, stderr);
+  abort();
+}
+
+void *__real_malloc (size_t n);
+void *__real_calloc (size_t n, size_t size);
+void *__real_realloc (void *p, size_t n);
+void *__real_aligned_alloc (size_t align, size_t n);
+void *__wrap_malloc (size_t n);
+void *__wrap_calloc (size_t n, size_t size);
+void *__wrap_realloc (void *p, size_t n);
+void *__wrap_aligned_alloc (size_t align, size_t n);
+void *__wrap_malloc (size_t n) { return armed("malloc"), __real_malloc(n); }
+void *__wrap_calloc (size_t n, size_t size) { return armed("calloc"), __real_calloc(n, size); }
+void *__wrap_realloc (void *p, size_t n) { return armed("realloc"), __real_realloc(p, n); }
+void *__wrap_aligned_alloc (size_t align, size_t n) { return armed("aligned_alloc"), __real_aligned_alloc(align, n); }
+
+static gb_status armed_fold (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
+                             const double *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
+  atomic_store(&executing, true);
+  const gb_status rc = plain->fold(be, f, operand, out, constant, scratch, stats, err);
+  atomic_store(&executing, false);
+  return rc;
+}
+
+static gb_status armed_opaque (gb_backend *be, const gb_opaque *o, const void *const *in, void *const *out, void *scratch,
+                               gb_error *err) {
+  atomic_store(&executing, true);
+  const gb_status rc = plain->opaque(be, o, in, out, scratch, err);
+  atomic_store(&executing, false);
+  return rc;
+}
+
+static void no_step_allocates (void **unused) {
+  (void)unused;
+  eval_begin(2, (size_t)1 << 28);
+  plain = device->ops;
+  gb_backend_ops watched = *plain;
+  watched.fold = armed_fold;
+  watched.opaque = armed_opaque;
+  device->ops = &watched;
+  for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
+    gb_node *out[OUTPUTS];
+    build(seed, GB_F64, out);
+    OK(gb_eval(fx.g, OUTPUTS, out, &fx.err));
+    release_to(0);
+    gb_cache_drop(fx.g, SIZE_MAX);
+  }
+  device->ops = plain;
+  eval_end();
+}
+
 int main (void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(random_expressions_have_the_oracles_values),
     cmocka_unit_test(bits_depend_on_nothing_but_the_expression),
     cmocka_unit_test(plans_use_the_bytes_they_say),
+    cmocka_unit_test(no_step_allocates),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
