@@ -2,6 +2,7 @@
 ** stored, inlined, copied or refused. */
 #include "base/hash.h"
 #include "lower_fixture.h"
+#include "reference.h"
 
 /* One product, many spellings ---------------------------------------------------------------------------------------- */
 
@@ -211,9 +212,328 @@ static void every_spelling_of_a_product_is_one_program (void **unused) {
   compare_spellings(GB_F32, 90, 0, 2);
 }
 
+/* A kernel product by a random route: each choice is an identity of real numbers. */
+static uint32_t fuzz_state;
+static unsigned pick (unsigned n) {
+  fuzz_state = fuzz_state * 1664525u + 1013904223u;
+  return (fuzz_state >> 16) % n;
+}
+
+static gb_node *random_distance (const product *p, int depth) {
+  product twice = *p, turned = {.x = p->y, .y = p->x, .l = p->l, .v = p->v, .n = p->m, .m = p->n, .d = p->d};
+  if (depth > 0) switch (pick(7)) {
+    case 0:
+      twice.x = mul(p->x, num(2));
+      twice.y = mul(num(2), p->y);
+      return mul(random_distance(&twice, depth - 1), num(0.25));
+    case 1: return tr(random_distance(&turned, depth - 1));
+    case 2: return square(map1(GB_OP_SQRT, random_distance(p, depth - 1)));
+    case 3: return map1(GB_OP_NEG, sub(num(0), random_distance(p, depth - 1)));
+    case 4: return dvd(mul(random_distance(p, depth - 1), num(8)), num(8));
+    case 5: return sq(unsq(random_distance(p, depth - 1), 1), 1);
+    default: return expand(random_distance(p, depth - 1), 2, (size_t[]){p->n, p->m});
+  }
+  switch (pick(5)) {
+    case 0: return sum_axis(mul(difference(p), difference(p)), 2);
+    case 1: return sq(BUILD(gb_reduce, GB_OP_SUM, pow_(difference(p), 2), 1u << 2, true), 2);
+    case 2: return sub(unsq(norms(p->y), 0), sub(mul(dots(p), num(2)), unsq(norms(p->x), 1)));
+    case 3: return square(BUILD(gb_norm, sub(unsq(p->y, 0), unsq(p->x, 1)), 1u << 2, false, 2));
+    default: return sum_axis(square(sub(unsq(tr(p->x), 2), unsq(tr(p->y), 1))), 0);
+  }
+}
+
+static gb_node *s_random (const product *p) {
+  product scaled = *p;
+  const bool first = pick(2);
+  if (first) {
+    scaled.x = dvd(p->x, p->l);
+    scaled.y = dvd(p->y, p->l);
+  }
+  gb_node *d2 = random_distance(&scaled, (int)pick(6)), *k = first ? half_exp(d2) : after(p, d2);
+  switch (pick(4)) {
+    case 0: return mm(k, p->v);
+    case 1: return sum_axis(mul(unsq(p->v, 0), k), 1);
+    case 2: return mm(p->v, tr(k));
+    default: return sq(mm(k, unsq(p->v, 1)), 1);
+  }
+}
+
+static void random_rewrites_of_a_product_are_one_program (void **unused) {
+  (void)unused;
+  program want = program_of(s_plain, GB_F64, 71, 64, 3);
+  for (unsigned seed = 0; seed < 200; seed++) {
+    fuzz_state = seed * 2654435761u + 1;
+    program got = program_of(s_random, GB_F64, 71, 64, 3);
+    if (got.identity != want.identity || memcmp(got.value.at, want.value.at, want.value.bytes) != 0)
+      fail_msg("seed %u: identity %s, value %s\n%s", seed, got.identity == want.identity ? "same" : "other",
+               memcmp(got.value.at, want.value.at, want.value.bytes) == 0 ? "same" : "other", got.text);
+    free_program(&got);
+  }
+  free_program(&want);
+}
+
+/* Stored or inlined -------------------------------------------------------------------------------------------------- */
+
+/* What lowering makes of small graphs, a word a step: 'map' stores without reducing, 'sum' reduces, 'pairs' reduces values of
+** two axes, other words are opaque ops; with the number of results where there are several. */
+typedef int graph_of (gb_node **out);
+
+static gb_node *rbf (gb_node *x, gb_node *y) { return radial(GB_RBF, dist(x, y, NULL), num(0.7), NULL); }
+static int one (gb_node **out, gb_node *a) {
+  out[0] = a;
+  return 1;
+}
+static int two (gb_node **out, gb_node *a, gb_node *b) {
+  out[0] = a;
+  out[1] = b;
+  return 2;
+}
+
+static gb_node *points (void) { return in2(90, 3, -1, 1); }
+static gb_node *column (void) { return in2(90, 1, -1, 1); }
+
+static int g_chain (gb_node **out) { return one(out, map1(GB_OP_SIN, add(mul(in2(40, 7, -1, 1), num(3)), in1(7, -1, 1)))); }
+static int g_sum (gb_node **out) { return one(out, sum_all(map1(GB_OP_EXP, in2(40, 7, -1, 1)))); }
+static int g_product (gb_node **out) { return one(out, mm(rbf(points(), points()), column())); }
+static int g_dense (gb_node **out) { return one(out, rbf(points(), points())); }
+static int g_both (gb_node **out) {
+  gb_node *k = rbf(points(), points());
+  return two(out, k, mm(k, column()));
+}
+static int g_two_sided (gb_node **out) {
+  gb_node *k = rbf(points(), points());
+  return two(out, mm(k, column()), mm(tr(k), in2(90, 4, -1, 1)));
+}
+static int g_twice (gb_node **out) {
+  gb_node *x = points(), *k = rbf(x, x);
+  return one(out, mm(k, mm(k, column())));
+}
+static int g_gemm (gb_node **out) { return one(out, mm(in2(50, 60, -1, 1), in2(60, 70, -1, 1))); }
+static int g_gemm_sum (gb_node **out) {
+  return one(out, sum_axis(map1(GB_OP_EXP, mm(in2(50, 60, -1, 1), in2(60, 70, -1, 1))), 1));
+}
+static int g_thin (gb_node **out) { return one(out, sum_axis(map1(GB_OP_EXP, mm(points(), tr(points()))), 1)); }
+static int g_softmax (gb_node **out) { return one(out, BUILD(gb_softmax, in2(30, 40, -1, 1), 1)); }
+static int g_softmax_product (gb_node **out) {
+  return one(out, mm(BUILD(gb_softmax, rbf(points(), points()), 1), column()));
+}
+static int g_cholesky (gb_node **out) {
+  gb_node *x = points();
+  return one(out, BUILD(gb_cholesky, add(rbf(x, x), mul(identity_of(90), num(0.1))), 0));
+}
+static int g_row (gb_node **out) { return one(out, BUILD(gb_select, rbf(points(), points()), 0, 7)); }
+static int g_corner (gb_node **out) {
+  gb_node *rows = BUILD(gb_slice, rbf(points(), points()), 0, 0, 1, 5);
+  return one(out, BUILD(gb_slice, rows, 1, 85, 1, 5));
+}
+static int g_trace (gb_node **out) {
+  gb_node *x = points(), *k = rbf(x, x);
+  return one(out, sum_all(attr_node(GB_OP_DIAGONAL, 1, &k, (gb_attr){0})));
+}
+static int g_hoisted (gb_node **out) {                       /* exp(u) is computed once, not once a pair */
+  gb_node *u = map1(GB_OP_EXP, in1(90, -1, 1));
+  return one(out, mm(map1(GB_OP_TANH, mul(rbf(points(), points()), unsq(u, 1))), column()));
+}
+static int g_affine (gb_node **out) {                        /* a split that every value allows */
+  gb_node *a = map1(GB_OP_SIN, in2(12, 35, -1, 1));
+  return one(out, sum_axis(reshape(a, 3, (size_t[]){4, 3, 35}), 1));
+}
+static int g_merged (gb_node **out) {
+  gb_node *a = map1(GB_OP_SIN, in2(12, 35, -1, 1));
+  return one(out, sum_all(mul(reshape(a, 1, (size_t[]){420}), in1(420, -1, 1))));
+}
+static int g_not_affine (gb_node **out) {                    /* 3 x 8 of 4 x 6, row by row */
+  gb_node *a = map1(GB_OP_SIN, in2(6, 4, -1, 1));
+  return one(out, sum_axis(reshape(map1(GB_OP_EXP, tr(a)), 2, (size_t[]){3, 8}), 0));
+}
+static int g_cast (gb_node **out) {
+  gb_node *a = map1(GB_OP_EXP, in2(12, 35, -1, 1));
+  return one(out, sum_all(map1(GB_OP_SIN, BUILD(gb_node_build, fx.g, GB_OP_CAST, 1, &a, NULL, NULL, GB_F32))));
+}
+static gb_node *positions (size_t n) {
+  const gb_shape s = gb_shape_of(1, &n);
+  return BUILD(gb_node_build, fx.g, GB_OP_RANGE, 0, NULL, &(gb_attr){.f = {1, 1}}, &s, GB_I64);
+}
+static int g_mixed (gb_node **out) {                         /* whole numbers are compared as such, then used as booleans */
+  gb_node *odd = map2(GB_OP_EQ, map2(GB_OP_MOD, positions(35), BUILD(gb_node_const, fx.g, 2, GB_I64)),
+                      BUILD(gb_node_const, fx.g, 1, GB_I64));
+  gb_node *a = in2(12, 35, -1, 1);
+  return one(out, sum_axis(BUILD(gb_map3, GB_OP_WHERE, map2(GB_OP_AND, odd, map2(GB_OP_LT, a, num(0.3))), a, num(-2)), 1));
+}
+static int g_detached (gb_node **out) { return one(out, sum_all(map1(GB_OP_DETACH, map1(GB_OP_DETACH, map1(GB_OP_SIN, in1(50, -1, 1)))))); }
+static int g_mean (gb_node **out) {
+  gb_node *a = in2(30, 40, -1, 1);
+  return one(out, sub(a, BUILD(gb_mean, a, 2, true)));
+}
+static int g_one_index (gb_node **out) { return one(out, BUILD(gb_reduce, GB_OP_MAX, map1(GB_OP_SIN, in2(40, 1, -1, 1)), 2, false)); }
+static int g_outer (gb_node **out) {                         /* one right-hand side from nothing but an outer product */
+  return one(out, mm(mul(unsq(in1(90, -1, 1), 1), unsq(in1(80, -1, 1), 0)), in2(80, 2, -1, 1)));
+}
+static int g_leaf (gb_node **out) { return one(out, in1(5, -1, 1)); }
+
+static const struct { const char *name; graph_of *f; const char *steps; } graphs[] = {
+  {"a chain of maps", g_chain, "map"}, {"a sum of maps", g_sum, "sum"}, {"a kernel product", g_product, "pairs"},
+  {"a dense kernel", g_dense, "map"}, {"a kernel and its product", g_both, "pairs map"},
+  {"both sides of a kernel", g_two_sided, "pairs/2"}, {"a product of a product", g_twice, "pairs pairs"},
+  {"a product of stored matrices", g_gemm, "gemm"}, {"a sum of such a product", g_gemm_sum, "gemm pairs"},
+  {"a sum over dots", g_thin, "pairs"}, {"softmax", g_softmax, "pairs pairs map"},
+  {"softmax of a kernel, times v", g_softmax_product, "pairs pairs pairs"}, {"cholesky of a kernel", g_cholesky, "map cholesky"},
+  {"a row of a kernel", g_row, "map"}, {"a corner of a kernel", g_corner, "map"}, {"a trace of a kernel", g_trace, "sum"},
+  {"a vector's exponential under pairs", g_hoisted, "map pairs"}, {"a splitting reshape", g_affine, "pairs"},
+  {"a merging reshape", g_merged, "sum"}, {"a reshape that is not affine", g_not_affine, "map pairs"},
+  {"a cast inside", g_cast, "map cast sum"}, {"positions and numbers", g_mixed, "map pairs"}, {"detach", g_detached, "sum"},
+  {"a mean taken off", g_mean, "pairs map map"}, {"a maximum of one", g_one_index, "map"}, {"an outer product, times v", g_outer, "pairs"},
+  {"nothing to do", g_leaf, ""},
+};
+
+static const char *word_of (const gb_step *st) {
+  if (!st->is_fold) return gb_ops[st->opaque.op].name;
+  for (int i = 0; i < st->fold.nouts; i++)
+    if (st->fold.out[i].reduced != 0) return visits_pairs(st) ? "pairs" : "sum";
+  return "map";
+}
+
+static void steps_text (const gb_lowered *low, char *text, size_t room) {
+  *text = '\0';
+  for (int s = 0; s < low->nsteps; s++) {
+    const gb_step *st = &low->step[s];
+    const size_t used = strlen(text);
+    snprintf(text + used, room - used, "%s%s", s > 0 ? " " : "", word_of(st));
+    if (st->is_fold && st->fold.nouts > 1) snprintf(text + strlen(text), room - strlen(text), "/%d", st->fold.nouts);
+  }
+}
+
+static void what_is_stored_is_as_the_table_says (void **unused) {
+  (void)unused;
+  int different = 0;
+  for (size_t i = 0; i < sizeof graphs / sizeof graphs[0]; i++) {
+    gb_node *out[4];
+    char text[512];
+    eval_begin(1, (size_t)1 << 28);
+    inputs_begin(i + 1, GB_F64, 0);
+    const int n = graphs[i].f(out);
+    gb_lowered *low = lowered((size_t)n, out);
+    steps_text(low, text, sizeof text);
+    if (strcmp(text, graphs[i].steps) != 0) {
+      print_message("%s: \"%s\", not \"%s\"\n", graphs[i].name, text, graphs[i].steps);
+      print_steps(low);
+      different++;
+    }
+    gb_lowered_free(low);
+    double *want[4];
+    for (int k = 0; k < n; k++) OK(reference_eval(out[k], 0, NULL, &want[k], NULL, &fx.err));
+    eval_all((size_t)n, out);
+    for (int k = 0; k < n; k++) {
+      for (size_t e = 0; e < count_of(out[k]); e++)
+        if (!reference_close(element(out[k], 0, e), want[k][e], 1e-5, 1e-5)) fail_msg("%s: other values", graphs[i].name);
+      free(want[k]);
+    }
+    eval_end();
+  }
+  assert_int_equal(different, 0);
+}
+
+/* Depth and breadth ---------------------------------------------------------------------------------------------------- */
+
+static gb_node *grow (gb_node *x, gb_node *next) {
+  gb_node_unref(x);
+  return next;
+}
+
+static void a_hundred_thousand_maps_are_lowered_in_regions (void **unused) {
+  (void)unused;
+  eval_begin(1, (size_t)1 << 28);
+  inputs_begin(1, GB_F64, 0);
+  gb_node *x = in1(9, -1, 1), *y = gb_node_ref(x), *next;
+  double want = element(x, 0, 4);
+  for (int i = 0; i < 100000; i++) {
+    OK(gb_map1(i % 2 ? GB_OP_SIN : GB_OP_ATAN, y, &next, &fx.err));
+    y = grow(y, next);
+    want = i % 2 ? sin(want) : atan(want);
+  }
+  hold(GB_OK, y);
+  gb_plan *p;
+  OK(gb_plan_new(fx.g, 1, &y, NULL, &p, &fx.err));
+  const int steps = gb_plan_lowered(p)->nsteps;
+  assert_true(steps > 100 && steps < 1000);
+  OK(gb_plan_run(p, &fx.err));
+  gb_plan_free(p);
+  if (!(fabs(element(y, 0, 4) - want) <= 1e-12)) fail_msg("%.17g, want %.17g", element(y, 0, 4), want);
+  eval_end();
+}
+
+/* Each of 1,000 means needs the one before. */
+static void a_thousand_stored_values_may_stand_on_each_other (void **unused) {
+  (void)unused;
+  eval_begin(1, (size_t)1 << 28);
+  inputs_begin(1, GB_F64, 0);
+  gb_node *y = gb_node_ref(in1(5, -1, 1)), *mean, *next;
+  for (int i = 0; i < 1000; i++) {
+    OK(gb_mean(y, 1, true, &mean, &fx.err));
+    OK(gb_map2(GB_OP_SUB, y, mean, &next, &fx.err));
+    gb_node_unref(mean);
+    y = grow(y, next);
+  }
+  hold(GB_OK, y);
+  gb_lowered *low = lowered(1, &y);
+  assert_true(low->nsteps >= 1000);
+  gb_lowered_free(low);
+  eval1(y);
+  double sum = 0;
+  for (size_t i = 0; i < 5; i++) sum += element(y, 0, i);
+  assert_true(fabs(sum) <= 1e-14);
+  eval_end();
+}
+
+static void a_thousand_tensors_are_added_in_one_step (void **unused) {
+  (void)unused;
+  eval_begin(1, (size_t)1 << 28);
+  double want = 0;
+  gb_node *part[1000];
+  for (int i = 0; i < 1000; i++) {
+    const double v[] = {i, sin(i)};
+    part[i] = leaf_of(GB_F64, 0, 1, (size_t[]){2}, v, 0, 0);
+    want += sin(i);
+  }
+  for (int n = 1000; n > 1; n = (n + 1) / 2)
+    for (int i = 0; i < n / 2; i++) part[i] = add(part[i], part[n - 1 - i]);
+  gb_lowered *low = lowered(1, part);
+  assert_int_equal(low->nsteps, 1);
+  gb_lowered_free(low);
+  eval1(part[0]);
+  assert_true(element(part[0], 0, 0) == 999 * 500);
+  assert_true(fabs(element(part[0], 0, 1) - want) <= 1e-12);
+  eval_end();
+}
+
+/* Products of tiles inside products of tiles: past the axes that a domain can have, the expression is named. */
+static void more_axes_than_a_domain_has_are_refused_in_words (void **unused) {
+  (void)unused;
+  eval_begin(1, (size_t)1 << 40);
+  inputs_begin(1, GB_F64, 0);
+  fx.g->where = gb_graph_intern(fx.g, "script.lua:7");
+  gb_node *k = NULL;
+  for (size_t i = 0; i < 14; i++) {
+    gb_node *a = empty_of(GB_F64, 1, (size_t[]){1000 + i}), *b = empty_of(GB_F64, 1, (size_t[]){1001 + i});
+    gb_node *t = map1(GB_OP_EXP, map1(GB_OP_SIN, mul(unsq(a, 1), unsq(b, 0))));
+    k = k == NULL ? t : map1(GB_OP_SIN, mm(k, t));
+  }
+  gb_node *z = sum_axis(k, 1);
+  gb_lowered *low;
+  assert_int_equal(gb_lower(fx.g, 1, &z, &low, &fx.err), GB_EREFUSED);
+  assert_non_null(strstr(fx.err.text, "script.lua:7 has more than 12 axes at once"));
+  eval_end();
+}
+
 int main (void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_spelling_of_a_product_is_one_program),
+    cmocka_unit_test(random_rewrites_of_a_product_are_one_program),
+    cmocka_unit_test(what_is_stored_is_as_the_table_says),
+    cmocka_unit_test(a_hundred_thousand_maps_are_lowered_in_regions),
+    cmocka_unit_test(a_thousand_stored_values_may_stand_on_each_other),
+    cmocka_unit_test(a_thousand_tensors_are_added_in_one_step),
+    cmocka_unit_test(more_axes_than_a_domain_has_are_refused_in_words),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

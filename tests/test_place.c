@@ -258,6 +258,15 @@ static void a_factorisation_works_in_place (void **unused) {
   assert_int_equal(p->arena, 2048);
   assert_int_equal(p->life[F].first, 0);
   gb_placement_unref(p);
+  int twice[2] = {T, T};
+  c.step[1].opaque.op = GB_OP_TRISOLVE;
+  c.step[1].in = twice;
+  c.step[1].nin = 2;
+  p = placed(&c, none, all, scratch);               /* matrix and right-hand side at once */
+  assert_int_equal(p->write[T], GB_HOME_ARENA);
+  gb_placement_unref(p);
+  c.step[1].opaque.op = GB_OP_CHOLESKY;
+  c.step[1].nin = 1;
   c.step[3].in = &c.link[1][0];                     /* t is read later: it cannot be overwritten */
   p = placed(&c, none, all, scratch);
   assert_int_equal(p->write[T], GB_HOME_ARENA);

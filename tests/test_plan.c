@@ -333,6 +333,23 @@ static void a_loop_rebinds_leaves_and_allocates_its_outputs_only (void **unused)
   plan_end();
 }
 
+/* Values that nodes hold belong to the leaves' own values, not to those that a run binds. */
+static void values_of_the_nodes_are_not_taken_for_bound_leaves (void **unused) {
+  (void)unused;
+  plan_begin(LIMIT);
+  gb_node *x = data_leaf(50), *f = named(map1(GB_OP_EXP, x), "cache"), *y = map1(GB_OP_SIN, f);
+  OK(gb_eval(fx.g, 1, &y, &fx.err));
+  gb_plan *p = plan_of(map1(GB_OP_ATAN, y), 0);
+  gb_tensor other = vector_of(50, 0.5), out;
+  OK(gb_plan_run_with(p, 1, &x, &other, &out, &fx.err));
+  for (size_t i = 0; i < 50; i++)
+    assert_true(fabs(gb_tensor_at(&out, &i) - atan(sin(exp(0.5 + (double)i / 100)))) < 1e-14);
+  gb_tensor_clear(&other);
+  gb_tensor_clear(&out);
+  gb_plan_free(p);
+  plan_end();
+}
+
 static void a_closed_run_allocates_nothing (void **unused) {
   (void)unused;
   plan_begin(LIMIT);
@@ -472,6 +489,7 @@ int main (void) {
     cmocka_unit_test(wherever_an_allocation_fails_nothing_is_left_behind),
     cmocka_unit_test(unbound_leaves_are_named),
     cmocka_unit_test(a_loop_rebinds_leaves_and_allocates_its_outputs_only),
+    cmocka_unit_test(values_of_the_nodes_are_not_taken_for_bound_leaves),
     cmocka_unit_test(a_closed_run_allocates_nothing),
     cmocka_unit_test(a_chain_of_forty_thousand_nodes_evaluates),
     cmocka_unit_test(a_loop_that_looks_at_its_state_keeps_a_bounded_history),

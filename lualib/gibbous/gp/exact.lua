@@ -78,7 +78,7 @@ local function check_data(x, y, what, level)
   return x, t
 end
 
---- Calls f and blames the line 'level' frames up for errors that name a line inside this module.
+--- Takes over checked data; what was known about the old is forgotten.
 local function set_data(self, x, y)
   local f <const> = fields(self)
   f.x, f.y = x:eval(), y:eval()
@@ -163,7 +163,7 @@ end
 
 -- Fitting ---------------------------------------------------------------------------------------------------------------
 
-local fit_spec <const> = {restarts = "count", seed = "integer", objective = {"mll"}, budget = "any"}
+local fit_spec <const> = {restarts = "count", seed = "integer", objective = {"mll"}}
 for key, kind in pairs(optim.spec) do fit_spec[key] = kind end
 
 local function raw_values(list)
