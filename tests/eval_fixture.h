@@ -1,5 +1,5 @@
-/* eval_fixture.h - graphs on the CPU device: the names of graph_fixture.h, with values. Also random inputs that a test can
-** make again with one element changed. */
+/* eval_fixture.h - graphs on the CPU device: the names of graph_fixture.h, with values. Also random inputs
+** that a test can make again with one element changed. */
 #ifndef GB_TESTS_EVAL_FIXTURE_H
 #define GB_TESTS_EVAL_FIXTURE_H
 

@@ -1,6 +1,6 @@
-/* plan_fixture.h - plans without folds: a lowering that makes every node a step and stores every value, and a device that
-** runs such steps naively. It stands in for fold/ and cpu/, so that what is tested is the plan alone: lifetimes, caches,
-** budgets, failures. A node named "cache" becomes a droppable value. */
+/* plan_fixture.h - plans without folds: a lowering that makes every node a step and stores every value,
+** and a device that runs such steps naively. It stands in for fold/ and cpu/, so that what is tested is
+** the plan alone: lifetimes, caches, budgets, failures. A node named "cache" becomes a droppable value. */
 #ifndef GB_TESTS_PLAN_FIXTURE_H
 #define GB_TESTS_PLAN_FIXTURE_H
 
@@ -23,8 +23,8 @@ static struct naive {
 
 static bool is_cache (const gb_node *n) { return strcmp(n->name, "cache") == 0; }
 
-gb_status gb_structure (gb_graph *g, size_t nouts, gb_node *const *outs, gb_node ***order, size_t *count, uint64_t *hash,
-                        gb_error *err) {
+gb_status gb_structure (gb_graph *g, size_t nouts, gb_node *const *outs, gb_node ***order, size_t *count,
+                        uint64_t *hash, gb_error *err) {
   GB_TRY(gb_graph_order(g, nouts, outs, true, order, count, err));
   uint64_t h = nouts;
   for (size_t i = 0; i < *count; i++) {
@@ -67,14 +67,19 @@ gb_status gb_lower (gb_graph *g, size_t nouts, gb_node *const *outs, gb_lowered 
   GB_TRY(gb_structure(g, nouts, outs, &order, &count, &hash, err));
   gb_lowered *l = calloc(1, sizeof *l);
   int *buf_of = calloc(count + 1, sizeof *buf_of);
-  *l = (gb_lowered){.structure = hash, .nnodes = count, .nouts = (int)nouts, .buf = calloc(count, sizeof(gb_buf)),
-                    .step = calloc(count, sizeof(gb_step)), .out = calloc(nouts + 1, sizeof(int))};
+  *l = (gb_lowered){.structure = hash,
+                    .nnodes = count,
+                    .nouts = (int)nouts,
+                    .buf = calloc(count, sizeof(gb_buf)),
+                    .step = calloc(count, sizeof(gb_step)),
+                    .out = calloc(nouts + 1, sizeof(int))};
   for (size_t i = 0; i < count; i++) {
     const gb_node *n = order[i];
     if (n->op == GB_OP_CONST) continue;
     const int b = buf_of[i] = l->nbufs++;
     gb_buf *buf = &l->buf[b];
-    *buf = (gb_buf){.source = i, .dtype = gb_node_dtype(n), .shape = *gb_node_shape(n), .where = "", .name = ""};
+    *buf =
+        (gb_buf){.source = i, .dtype = gb_node_dtype(n), .shape = *gb_node_shape(n), .where = "", .name = ""};
     gb_strides_of(&buf->shape, buf->stride);
     buf->cls = n->nin == 0 ? GB_BUF_LEAF : is_cache(n) ? GB_BUF_CACHE : GB_BUF_TEMP;
     if (buf->cls == GB_BUF_LEAF) continue;
@@ -133,7 +138,10 @@ static gb_status naive_fold (gb_backend *be, const gb_fold *f, const void *const
     *y = sum;
   } else
     for (size_t i = 0; i < count - naive.skip / 8; i++)
-      y[i] = naive_map((gb_op)f->identity, a ? a[i] : constant[0], b ? b[i] : f->nconstants > 0 ? constant[0] : 0);
+      y[i] = naive_map((gb_op)f->identity, a ? a[i] : constant[0],
+                       b                   ? b[i]
+                       : f->nconstants > 0 ? constant[0]
+                                           : 0);
   memset((char *)y + 8 * count, 0x22, (size_t)naive.overrun);
   stats->pairs = count;
   return GB_OK;

@@ -1,7 +1,171 @@
-#!/bin/sh
-# plant.sh - does the suite see a bug? Plants one after another into a copy of the sources, builds it, and runs the tests:
-# each bug must turn them red. Minutes long; not part of the suite. Usage:
-#   tests/plant.sh [--without test] [number ...]
-set -eu
-cd "$(dirname "$0")/.."
-exec lua5.4 tests/plant.lua "$@"
+#!/bin/bash
+# plant.sh [pattern] - plants known bugs, one at a time, in a copy of the tree, and expects the C tests to turn red.
+# Prints a table; exits 1 if a bug survives, does not build, or no longer applies. With a pattern (grep -E), only the bugs
+# whose description matches. Takes minutes; run by hand, or as ctest -L plant.
+# GIBBOUS_PLANT_JOBS: parallel compilations and tests (2). GIBBOUS_PLANT_DIR: where to work, kept for the next run.
+cd "$(dirname "$0")/.." || exit 2
+jobs=${GIBBOUS_PLANT_JOBS:-2}
+work=${GIBBOUS_PLANT_DIR:-$(mktemp -d)}
+[ -n "$GIBBOUS_PLANT_DIR" ] || trap 'rm -rf "$work"' EXIT
+tree=$work/tree build=$work/build
+mkdir -p "$tree" || exit 2
+
+# file, sed script, what is wrong. A script that changes nothing is an error here.
+plants=(
+host/cpu/exec.c
+'s/for (size_t c = first; c < p->nchunk; c++)/for (size_t k = first, c = p->ordered ? k : p->nchunk - 1; k < p->nchunk; k++, c += p->ordered ? 1 : (size_t)-1)/'
+'chunks of a row are added from the last to the first'
+
+host/cpu/exec_word.c
+'s/TREE(float, v\[l\] + v\[l + n\])/TREE(float, v[2 * l < n ? l : n + n - 1 - l] + v[l + n])/'
+'the tree over virtual lanes takes one lane twice'
+
+host/cpu/exec_total.c
+'s/(q\[0\] + q\[2\]) + (q\[1\] + q\[3\])/(q[0] + q[1]) + (q[2] + q[3])/'
+'the tree over virtual lanes pairs neighbours'
+
+host/cpu/isa_contract.inc
+'s/total\[i\] += (double)acc\[i\];/total[i] = (double)((T)total[i] + acc[i]);/'
+'f32 chains are not flushed into f64 totals'
+
+host/cpu/exec.c
+'s/p->ntile - t->chunk0 < GB_CANON ? p->ntile - t->chunk0 :/p->ntile - t->chunk0 < GB_CANON ? p->ntile - t->chunk0 - (p->ntile % GB_CANON == 7) :/'
+'a ragged last chunk of 7 rows loses one'
+
+host/cpu/exec.c
+'s/past = diagonal + GB_TI;/past = diagonal;/'
+'the diagonal of a symmetric fold is counted twice'
+
+host/cpu/exec.c
+'s/bytes = lay_out(&p, &workspaces, &ring);/bytes = lay_out(\&p, \&workspaces, \&ring) - 64;/'
+'scratch is declared 64 bytes short'
+
+host/cpu/exec_select.c
+'s/position < pair\[1\]\.i)/position > pair[1].i)/'
+'the last of equal values wins argmin'
+
+host/cpu/isa_math.inc
+'s/V(blend)(V(isnan)(a), a, V(max)(a, b))/V(max)(a, b)/'
+'a maximum swallows NaN'
+
+host/cpu/trisolve.c
+'s/? GB_UPPER : GB_LOWER/? GB_LOWER : GB_UPPER/'
+'triangular_solve reads the other triangle'
+
+host/cpu/cholesky.c
+'s/row)\[i\] += q->jitter/row)[i] += 0 * q->jitter/'
+'the jitter of cholesky is ignored'
+
+host/fold/emit.c
+'s/o->stride\[a\] += m->dim\[i\]\.coef\[a\] \* stride\[i\];/o->stride[a] += m->dim[i].coef[a] * stride[0];/'
+'operands take the stride of their first dimension'
+
+host/fold/emit.c
+'s/e->scope\[k->level\]\.serial == k->serial/e->scope[k->level].serial >= k->serial/'
+'a value of an earlier loop stands for one of this loop'
+
+host/fold/emit_ops.c
+'/ins\.kind = GB_INS_BIND;/{n;s/= x;/= 0;/}'
+'every number is bound to the first'
+
+host/fold/emit_ops.c
+'s/ins\.profile = n->op == GB_OP_RANDN/stride[0]++;\n  &/'
+'random numbers are drawn with a wrong stride'
+
+host/fold/index.c
+'s/if (i != at) out->dim\[i\] = m->dim\[i\];/if (i != at || n->attr.i[2] < -1) out->dim[i] = m->dim[i];/'
+'backward slices with a step are not sliced'
+
+host/fold/merge.c
+'s/if (p == to) return true;/if (p == to) return false;/'
+'folds merge although one needs the other'
+
+host/fold/twin.c
+'s/out\.dim\[ndim - [12]\] = m->dim\[ndim - [12]\];//'
+'the transposed twin is read untransposed'
+
+host/fold/roles.c
+'s/mirrored\.stride\[lane\] = mirrored\.stride\[tile\];/mirrored.stride[lane] = mirrored.stride[tile] == 1 ? 1 : 0;/'
+'the mirrored operand of a symmetric fold stands still'
+
+host/fold/structure.c
+'s/h = gb_hash_u64(h, (uint64_t)t->stride\[i\]);/h = gb_hash_u64(h, 0);/'
+'a cached program serves leaves of other strides'
+
+host/fold/decide.c
+'s/if (from->stored) add_source/if (false) add_source/'
+'what values are made of is not counted'
+
+host/graph/node.c
+'s/n->serial = g->next_serial++;/n->serial = g->nnodes;/'
+'serial numbers are used again: a value outlives what it was computed from'
+
+host/graph/node.c
+'s/h = gb_hash_bytes((uint64_t)op, attr, sizeof \*attr);/h = (uint64_t)op;/;s/memcmp(&n->attr, attr, sizeof \*attr) != 0 || //'
+'nodes that differ in their attributes only are one'
+
+host/graph/grad_rules.c
+'s/gb_node \*sum = gb_ex_reduce(e, GB_OP_SUM, bar, mask, false);/gb_node *sum = gb_ex_reduce(e, mask == 1 ? GB_OP_MAX : GB_OP_SUM, bar, mask, false);/'
+'a gradient is not summed back over the axis that grew'
+
+host/graph/grad_map.c
+'s/RULE1(cos, gb_ex_neg(e, M2(MUL, g, M1(SIN, x))))/RULE1(cos, M2(MUL, g, M1(SIN, x)))/'
+'the gradient of cos has the wrong sign'
+
+host/mem/ledger.c
+'s/^  l->used -= b->bytes;//'
+'the ledger never gives bytes back'
+
+host/plan/pack.c
+'s/a->first <= b->last && b->first <= a->last/a->first < b->last \&\& b->first < a->last/'
+'buffers overlap in the step where one ends and the other begins'
+
+host/plan/bind.c
+'s/p->have\[b\] = !p->depends\[b\] &&/p->have[b] =/'
+'a rebound loop reads the values of the step before'
+)
+
+say () { printf '%-10s %-24s %s\n' "$@"; }
+
+# The C tests, and nothing that needs the interpreter.
+names=$(sed -n 's/^gb_test(\([a-z0-9_]*\).*/\1/p' tests/CMakeLists.txt | grep -vE '^(repl|plot|io)$')
+targets=$(echo "$names" | sed 's/^/test_/')
+filter="^($(echo $names | tr ' ' '|'))\$"
+
+compile () { ninja -C "$build" -j "$jobs" $targets > "$work/build.log" 2>&1; }
+run_tests () {
+  ctest --test-dir "$build" -R "$filter" -j "$jobs" --timeout 120 --stop-on-failure > "$work/test.log" 2>&1
+}
+red_tests () { sed -n 's/^.*Test *#[0-9]*: \([a-z0-9_]*\) .*\*\*\*.*/\1/p' "$work/test.log" | sort -u | paste -sd ' '; }
+
+git ls-files -co --exclude-standard -z | while IFS= read -r -d '' f; do [ -f "$f" ] && printf '%s\0' "$f"; done |
+  tar --null -T - -cf - | tar -xf - -C "$tree"
+cmake -S "$tree" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug > "$work/cmake.log" 2>&1 || { cat "$work/cmake.log"; exit 2; }
+compile || { tail -20 "$work/build.log"; exit 2; }
+run_tests || { echo "the tests are red without a bug: $(red_tests)"; exit 2; }
+
+bad=0 planted=0
+for ((i = 0; i < ${#plants[@]}; i += 3)); do
+  file=${plants[i]} script=${plants[i + 1]} what=${plants[i + 2]}
+  [[ $what =~ ${1:-.} ]] || continue
+  planted=$((planted + 1))
+  cp "$tree/$file" "$work/kept"
+  sed -i "$script" "$tree/$file"
+  if cmp -s "$work/kept" "$tree/$file"; then
+    say 'NO MATCH' "$file" "$what"
+    bad=$((bad + 1))
+    continue
+  fi
+  if ! compile; then
+    say 'NO BUILD' "$file" "$what"
+    bad=$((bad + 1))
+  elif run_tests; then
+    say SURVIVES "$file" "$what"
+    bad=$((bad + 1))
+  else
+    say caught "$(red_tests)" "$what"
+  fi
+  cp "$work/kept" "$tree/$file"
+done
+echo "$planted bugs planted, $bad not caught"
+[ "$bad" -eq 0 ]

@@ -1,11 +1,13 @@
-/* test_eval.c - whole expressions on the CPU device: what streams, what is cached and shared, what is refused and how. */
+/* test_eval.c - whole expressions on the CPU device: what streams, what is cached and shared, what is
+** refused and how. */
 #include "eval_fixture.h"
 
 #include "base/interrupt.h"
 #include "graph/call.h"
 
 static gb_node *kernel_of (gb_node *x, gb_node *y, double c) {
-  return BUILD(gb_radial, GB_RBF, BUILD(gb_sqdist, x, y, NULL), num(c), NULL);
+  gb_node *s = BUILD(gb_sqdist, x, y, NULL);
+  return BUILD(gb_radial, GB_RBF, s, num(c), NULL);
 }
 
 static gb_node *points (size_t n, size_t d) { return in2(n, d, -1, 1); }
@@ -36,7 +38,8 @@ static void a_product_with_a_kernel_needs_memory_for_its_vectors_only (void **un
   eval_begin(2, (size_t)1 << 28);
   inputs_begin(1, GB_F64, GB_NODE_GRAD);
   const size_t n = 6000;
-  gb_node *x = points(n, 3), *v = in1(n, -1, 1), *z = mm(kernel_of(x, x, 2), v), *loss = sum_all(mul(z, in1(n, 0, 1)));
+  gb_node *x = points(n, 3), *v = in1(n, -1, 1), *z = mm(kernel_of(x, x, 2), v),
+          *loss = sum_all(mul(z, in1(n, 0, 1)));
   gb_node *gradient[2];
   OK(gb_grad(loss, NULL, 2, (gb_node *[]){x, v}, false, gradient, &fx.err));
   hold(GB_OK, gradient[0]);
@@ -70,7 +73,8 @@ static void one_factorisation_serves_solve_and_determinant (void **unused) {
   (void)unused;
   eval_begin(1, (size_t)1 << 28);
   inputs_begin(3, GB_F64, 0);
-  gb_node *a = covariance(points(100, 2)), *b = in1(100, -1, 1), *s = BUILD(gb_solve, a, b), *l = BUILD(gb_logdet, a);
+  gb_node *a = covariance(points(100, 2)), *b = in1(100, -1, 1), *s = BUILD(gb_solve, a, b),
+          *l = BUILD(gb_logdet, a);
   OK(gb_eval(fx.g, 1, &s, &fx.err));
   const int first = gb_last_eval.opaques;
   const size_t cached = device->ledger.by_purpose[GB_MEM_CACHE];
@@ -94,9 +98,10 @@ static void a_model_fits_in_its_smallest_budget_with_the_same_bits (void **unuse
     eval_begin(2, (size_t)1 << 28);
     inputs_begin(4, GB_F64, GB_NODE_GRAD);
     gb_node *x = points(150, 2), *b = in1(150, -1, 1), *c = in0(1, 2);
-    gb_node *k = BUILD(gb_radial, GB_M52, BUILD(gb_sqdist, x, x, NULL), c, NULL);
+    gb_node *s = BUILD(gb_sqdist, x, x, NULL), *k = BUILD(gb_radial, GB_M52, s, c, NULL);
     gb_node *a = add(k, mul(eye(150), num(0.1)));
-    gb_node *loss = add(BUILD(gb_inv_quad, a, b), BUILD(gb_logdet, a)), *gradient = BUILD(gb_grad, loss, NULL, 1, &c, false);
+    gb_node *loss = add(BUILD(gb_inv_quad, a, b), BUILD(gb_logdet, a)),
+            *gradient = BUILD(gb_grad, loss, NULL, 1, &c, false);
     gb_node *outs[2] = {loss, gradient};
     gb_plan *p;
     gb_plan_report r;
@@ -180,11 +185,12 @@ static void an_interrupt_leaves_nothing_behind (void **unused) {
   eval_end();
 }
 
-/* A registered op that keeps a count on its input, evaluates an expression of it, and plans it with its own memory. */
+/* A registered op that keeps a count on its input, evaluates an expression of it, and plans it with its
+** own memory. */
 static gb_tensor kept;
 
-static gb_status keep_run (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out, void *scratch,
-                           gb_error *err) {
+static gb_status keep_run (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out,
+                           void *scratch, gb_error *err) {
   (void)ud, (void)o, (void)scratch;
   gb_node *x = NULL, *y = NULL;
   kept = gb_tensor_ref(&in[0]);
@@ -223,7 +229,8 @@ static void a_view_of_a_leaf_and_two_results_of_one_op_are_values (void **unused
   gb_node *out[5] = {t, BUILD(gb_pick, s, 0), BUILD(gb_pick, s, 1), x, t};
   OK(gb_eval(fx.g, 5, out, &fx.err));
   for (size_t i = 0; i < 5; i++)
-    for (size_t j = 0; j < 3; j++) assert_true(gb_tensor_at(&t->out[0].tensor, (size_t[]){j, i}) == element(x, 0, i * 3 + j));
+    for (size_t j = 0; j < 3; j++)
+      assert_true(gb_tensor_at(&t->out[0].tensor, (size_t[]){j, i}) == element(x, 0, i * 3 + j));
   for (size_t i = 0; i < 5; i++) {
     const size_t at = (size_t)element(out[2], 0, i * 3);
     assert_true(element(out[1], 0, i * 3) == element(x, 0, i * 3 + at - 1));
@@ -231,7 +238,8 @@ static void a_view_of_a_leaf_and_two_results_of_one_op_are_values (void **unused
   eval_end();
 }
 
-/* A positive definite matrix that is not: the order of the minor and the line are told, and nothing is kept. */
+/* A positive definite matrix that is not: the order of the minor and the line are told, and nothing is
+** kept. */
 static void a_failed_factorisation_names_its_line (void **unused) {
   (void)unused;
   eval_begin(1, (size_t)1 << 28);

@@ -143,6 +143,28 @@ static void gradients_that_need_the_product_visit_each_pair_twice (void **unused
   }
 }
 
+/* The same points on both sides: their gradient gathers what rows and columns say of them. */
+static void gradients_of_one_set_of_points_visit_each_pair_once (void **unused) {
+  (void)unused;
+  for (size_t k = 0; k < NKERNELS; k++) {
+    gb_node *out[16];
+    eval_begin(2, (size_t)1 << 28);
+    inputs_begin(k + 3, GB_F64, GB_NODE_GRAD);
+    problem p = {.x = in2(M, D, -1, 1), .v = in1(M, -1, 1), .w = in1(M, -1, 1)};
+    p.y = p.x;
+    gb_node *loss = sum_all(mul(p.w, mm(kernels[k].f(&p), p.v)));
+    gb_node *xs[8] = {p.x, p.v, p.theta[0], p.theta[1]};
+    const size_t n = p.ntheta > 1 ? 4 : 3;
+    out[0] = loss;
+    grads(loss, n, xs, out + 1);
+    eval_all(n + 1, out);
+    if (gb_last_eval.pairs < M * M || gb_last_eval.pairs > M * M + SMALL)
+      fail_msg("%s: %llu pairs of %d points", kernels[k].name, (unsigned long long)gb_last_eval.pairs, M);
+    for (size_t i = 0; i < n; i++) check_against_differences(loss, xs[i], out[i + 1], count_of(xs[i]) / 2);
+    eval_end();
+  }
+}
+
 /* Batches of points: B times as many pairs, each once. */
 #define B 5
 
@@ -222,6 +244,7 @@ int main (void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_product_and_all_its_gradients_visit_each_pair_once),
     cmocka_unit_test(gradients_that_need_the_product_visit_each_pair_twice),
+    cmocka_unit_test(gradients_of_one_set_of_points_visit_each_pair_once),
     cmocka_unit_test(batched_products_and_gradients_visit_each_pair_once),
     cmocka_unit_test(symmetric_products_visit_half_the_pairs),
   };

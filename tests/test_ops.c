@@ -1,5 +1,5 @@
-/* test_ops.c - every op of ops.def: values against the oracle, gradients against finite differences, NaN, both float types.
-** A row of ops.def without a row in op_rows.h fails. */
+/* test_ops.c - every op of ops.def: values against the oracle, gradients against finite differences, NaN,
+** both float types. A row of ops.def without a row in op_rows.h fails. */
 #include "op_rows.h"
 
 static int problems;
@@ -57,8 +57,11 @@ static void check_values (const row *r, int v, gb_dtype t, gb_node *y, const dou
   const double tolerance = (is_f32(t) ? 2e-5 : 2e-13) * (r->slack > 0 ? r->slack : 1);
   for (size_t e = 0; e < gb_shape_numel(gb_node_shape(y)); e++) {
     const double got = element(y, 0, e);
-    if (isnan(want[e]) ? isnan(got) : got == want[e] || fabs(got - want[e]) <= tolerance * (1 + fabs(want[e]))) continue;
-    COMPLAIN("%s case %d %s: element %zu is %.17g, want %.17g\n", r->id, v, gb_dtype_name(t), e, got, want[e]);
+    if (isnan(want[e]) ? isnan(got)
+                       : got == want[e] || fabs(got - want[e]) <= tolerance * (1 + fabs(want[e])))
+      continue;
+    COMPLAIN("%s case %d %s: element %zu is %.17g, want %.17g\n", r->id, v, gb_dtype_name(t), e, got,
+             want[e]);
     return;
   }
 }
@@ -89,7 +92,8 @@ static void all_values_match_the_oracle (void **unused) {
   eval_begin(2, (size_t)1 << 28);
   for (size_t i = 0; i < NROWS; i++) {
     int used = 0;
-    for (int v = 0; v < rows[i].cases; v++) used += check_case(&rows[i], v, GB_F64) && check_case(&rows[i], v, GB_F32);
+    for (int v = 0; v < rows[i].cases; v++)
+      used += check_case(&rows[i], v, GB_F64) && check_case(&rows[i], v, GB_F32);
     if (used == 0 && (rows[i].traits & REWRITTEN) == 0) COMPLAIN("no case of %s uses it\n", rows[i].id);
   }
   eval_end();
@@ -142,7 +146,8 @@ static void check_gradient (const row *r, int v) {
           const double h = 1e-5, got = element(gradient[k], 0, e);
           const double want = (loss_at(r, v, k, e, h) - loss_at(r, v, k, e, -h)) / (2 * h);
           if (!(fabs(got - want) <= 1e-6 * (1 + fabs(want))))
-            COMPLAIN("%s case %d: gradient of input %d at %zu is %.10g, differences give %.10g\n", r->id, v, k, e, got, want);
+            COMPLAIN("%s case %d: gradient of input %d at %zu is %.10g, differences give %.10g\n", r->id, v,
+                     k, e, got, want);
         }
   }
   release_to(mark);
@@ -154,7 +159,8 @@ static void all_gradients_match_finite_differences (void **unused) {
   eval_begin(1, (size_t)1 << 28);
   int checked = 0;
   for (size_t i = 0; i < NROWS; i++)
-    for (int v = 0; v < rows[i].cases && (rows[i].traits & GRAD) != 0; v++, checked++) check_gradient(&rows[i], v);
+    for (int v = 0; v < rows[i].cases && (rows[i].traits & GRAD) != 0; v++, checked++)
+      check_gradient(&rows[i], v);
   eval_end();
   assert_true(checked > 200);
   assert_int_equal(problems, 0);
@@ -172,7 +178,8 @@ static void check_nan (const row *r, int v, gb_dtype t) {
     if (evaluates(r, v, t, 1, &y)) {
       check_values(r, v, t, y, want);
       for (size_t e = 0; e < n; e++) any |= isnan(element(y, 0, e));
-      if ((r->traits & NANS) != 0 && n > 0 && !any) COMPLAIN("%s case %d %s swallows NaN\n", r->id, v, gb_dtype_name(t));
+      if ((r->traits & NANS) != 0 && n > 0 && !any)
+        COMPLAIN("%s case %d %s swallows NaN\n", r->id, v, gb_dtype_name(t));
     }
     free(want);
   }
@@ -190,7 +197,8 @@ static void nan_goes_through (void **unused) {
   problems = 0;
   eval_begin(2, (size_t)1 << 28);
   for (size_t i = 0; i < NROWS; i++)
-    for (int v = 0; v < rows[i].cases && (rows[i].traits & CHECKED) != 0 && !is_linear_algebra(&rows[i]); v++) {
+    for (int v = 0; v < rows[i].cases && (rows[i].traits & CHECKED) != 0 && !is_linear_algebra(&rows[i]);
+         v++) {
       check_nan(&rows[i], v, GB_F64);
       check_nan(&rows[i], v, GB_F32);
     }
@@ -210,7 +218,8 @@ static void factorisations_never_swallow_nan (void **unused) {
       if (gb_shape_numel(gb_node_shape(inputs.leaf[0])) > 0) {
         const gb_status rc = gb_eval(fx.g, 1, &y, &fx.err);
         bool any = false;
-        for (size_t e = 0; rc == GB_OK && e < gb_shape_numel(gb_node_shape(y)); e++) any |= isnan(element(y, 0, e));
+        for (size_t e = 0; rc == GB_OK && e < gb_shape_numel(gb_node_shape(y)); e++)
+          any |= isnan(element(y, 0, e));
         if (rc == GB_OK ? !any : rc != GB_ENAN && rc != GB_ENOTPD)
           COMPLAIN("%s case %d: %s\n", rows[i].id, v, rc == GB_OK ? "NaN became numbers" : fx.err.text);
       }

@@ -39,7 +39,8 @@ static void check_packing (size_t n, const gb_life *life, size_t arena, size_t b
 static void random_lives (size_t n, gb_life *life, int nsteps) {
   for (size_t i = 0; i < n; i++) {
     const int a = (int)draw((uint32_t)nsteps), b = (int)draw((uint32_t)nsteps);
-    life[i] = (gb_life){.bytes = draw(4) == 0 ? draw(100000) : draw(3000), .first = a < b ? a : b, .last = a < b ? b : a};
+    life[i] = (gb_life){
+        .bytes = draw(4) == 0 ? draw(100000) : draw(3000), .first = a < b ? a : b, .last = a < b ? b : a};
   }
 }
 
@@ -62,7 +63,8 @@ static void intervals_that_share_a_step_share_no_byte (void **unused) {
 }
 
 /* The best over every order of placing at the lowest free place is the optimum. */
-static size_t brute (size_t n, const gb_life *life, size_t placed, const size_t *who, size_t *at, bool *used, size_t best) {
+static size_t brute (size_t n, const gb_life *life, size_t placed, const size_t *who, size_t *at, bool *used,
+                     size_t best) {
   size_t height = 0;
   for (size_t i = 0; i < placed; i++) {
     const size_t top = at[i] + gb_round_size(life[who[i]].bytes);
@@ -78,7 +80,8 @@ static size_t brute (size_t n, const gb_life *life, size_t placed, const size_t 
       moved = false;
       for (size_t i = 0; i < placed; i++) {
         const size_t end = at[i] + gb_round_size(life[who[i]].bytes);
-        if (!meet(&life[k], &life[who[i]]) || offset >= end || at[i] >= offset + gb_round_size(life[k].bytes)) continue;
+        if (!meet(&life[k], &life[who[i]]) || offset >= end || at[i] >= offset + gb_round_size(life[k].bytes))
+          continue;
         offset = end;
         moved = true;
       }
@@ -110,7 +113,8 @@ static void few_intervals_are_packed_optimally (void **unused) {
 
 static void sizes_past_the_address_space_answer (void **unused) {
   (void)unused;
-  gb_life life[2] = {{.bytes = SIZE_MAX - 100, .first = 0, .last = 1}, {.bytes = 4096, .first = 1, .last = 2}};
+  gb_life life[2] = {{.bytes = SIZE_MAX - 100, .first = 0, .last = 1},
+                     {.bytes = 4096, .first = 1, .last = 2}};
   size_t arena, bound;
   gb_error err;
   assert_int_equal(gb_pack(2, life, 3, &arena, &bound, &err), GB_OK);
@@ -239,7 +243,8 @@ static void a_result_that_exists_is_written_aside (void **unused) {
   gb_placement_unref(p);
 }
 
-/* t -> cholesky -> f (cache): t is built where the factor will be, and the factor is in memory from then on. */
+/* t -> cholesky -> f (cache): t is built where the factor will be, and the factor is in memory from then
+** on. */
 static void a_factorisation_works_in_place (void **unused) {
   (void)unused;
   chain c;

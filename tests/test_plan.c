@@ -61,7 +61,8 @@ static void the_smallest_budget_works_and_one_byte_less_is_refused (void **unuse
   f = named(map1(GB_OP_EXP, x), "cache");
   y = map1(GB_OP_SIN, map1(GB_OP_ATAN, map1(GB_OP_SIN, f)));
   const size_t used = fx.backend.ledger.used;
-  assert_int_equal(gb_plan_new(fx.g, 1, &y, &(gb_plan_options){.budget = r.minimum - 1}, &p, &fx.err), GB_EREFUSED);
+  assert_int_equal(gb_plan_new(fx.g, 1, &y, &(gb_plan_options){.budget = r.minimum - 1}, &p, &fx.err),
+                   GB_EREFUSED);
   assert_int_equal(fx.err.minimum, r.minimum);
   assert_int_equal(fx.err.have, r.minimum - 1);
   assert_true(fx.err.need >= fx.err.minimum);
@@ -170,7 +171,7 @@ static void a_cache_is_dropped_before_a_refusal (void **unused) {
   gb_node *x = leaf1(1000), *f = named(map1(GB_OP_EXP, x), "cache"), *y = sum_all(f);
   OK(gb_eval(fx.g, 1, &y, &fx.err));
   gb_node *u = leaf1(1000), *v = map1(GB_OP_SIN, u);
-  l->limit = l->used + 4096 + 64;                               /* v and its scratch fit only in the place of f */
+  l->limit = l->used + 4096 + 64; /* v and its scratch fit only in the place of f */
   OK(gb_eval(fx.g, 1, &v, &fx.err));
   assert_false(gb_node_has_value(f));
   assert_int_equal(l->by_purpose[GB_MEM_CACHE], 0);
@@ -207,14 +208,16 @@ static void before_a_refusal_the_owner_collects (void **unused) {
   OK(gb_eval(fx.g, 1, &y, &fx.err));
   l->reclaim = collector;
   l->reclaim_ud = &garbage;
-  l->limit = l->used - 8000 + 8000 + 4032;      /* z is made where the garbage was; f exists no more and is made again */
+  l->limit =
+      l->used - 8000 + 8000 + 4032; /* z is made where the garbage was; f exists no more and is made again */
   OK(gb_eval(fx.g, 1, &z, &fx.err));
   assert_true(garbage.storage == NULL);
   assert_true(fabs(at(z, 5) - sin(exp(at(x, 5)))) < 1e-14);
   plan_end();
 }
 
-/* The node outlives its handle only in the cache; when its leaf can no longer be named, nobody can ask for it. */
+/* The node outlives its handle only in the cache; when its leaf can no longer be named, nobody can ask for
+** it. */
 static void a_cache_that_cannot_be_found_again_is_swept (void **unused) {
   (void)unused;
   plan_begin(LIMIT);
@@ -237,7 +240,8 @@ static void a_failure_leaves_only_finished_caches (void **unused) {
   (void)unused;
   plan_begin(LIMIT);
   gb_ledger *l = &fx.backend.ledger;
-  gb_node *x = leaf1(1000), *f = named(map1(GB_OP_EXP, x), "cache"), *y = map1(GB_OP_SIN, f), *z = map1(GB_OP_ATAN, y);
+  gb_node *x = leaf1(1000), *f = named(map1(GB_OP_EXP, x), "cache"), *y = map1(GB_OP_SIN, f),
+          *z = map1(GB_OP_ATAN, y);
   const size_t used = l->used;
   fx.g->where = gb_graph_intern(fx.g, "fit.lua:3");
   z = map1(GB_OP_SIN, z);
@@ -322,7 +326,7 @@ static void a_loop_rebinds_leaves_and_allocates_its_outputs_only (void **unused)
     if (step == 1) allocations = l->allocations;
   }
   assert_int_equal(l->allocations, allocations + 8);            /* one output a step */
-  assert_int_equal(naive.steps, 1 + 2 * 10);                    /* what does not depend on v is computed once */
+  assert_int_equal(naive.steps, 1 + 2 * 10); /* what does not depend on v is computed once */
   for (size_t i = 0; i < 50; i++) assert_true(fabs(gb_tensor_at(&state, &i) - want[i]) < 1e-14);
   assert_false(gb_node_has_value(y));
   gb_tensor wrong = vector_of(51, 0), out;

@@ -1,5 +1,5 @@
-/* test_random.c - random expressions: the same values as the oracle, and the same bits for every budget, number of threads,
-** and way of asking; the bytes that the plan said, watched under two poison patterns. */
+/* test_random.c - random expressions: the same values as the oracle, and the same bits for every budget,
+** number of threads, and way of asking; the bytes that the plan said, watched under two poison patterns. */
 #include <stdatomic.h>
 
 #include "eval_fixture.h"
@@ -20,7 +20,8 @@ static size_t draw (size_t below) {
   return w[0] % below;
 }
 
-/* An expression of STEPS random steps over a pool; shapes are made of a few extents, so that operands often fit. */
+/* An expression of STEPS random steps over a pool; shapes are made of a few extents, so that operands
+** often fit. */
 typedef struct pool {
   gb_node *at[STEPS + 8];
   int n;
@@ -43,8 +44,9 @@ static gb_node *pick_node (const pool *p) { return p->at[draw((size_t)p->n)]; }
 static gb_node *tame (gb_node *x) { return map1(draw(2) ? GB_OP_SIN : GB_OP_TANH, x); }
 
 static gb_node *step_map1 (gb_node *x) {
-  static const gb_op ops[] = {GB_OP_NEG, GB_OP_ABS, GB_OP_SQUARE, GB_OP_EXP, GB_OP_COS, GB_OP_ATAN, GB_OP_SIGMOID, GB_OP_SOFTPLUS,
-                              GB_OP_RELU, GB_OP_ERF, GB_OP_NDTR, GB_OP_LOG_NDTR, GB_OP_EXPM1};
+  static const gb_op ops[] = {GB_OP_NEG,  GB_OP_ABS,      GB_OP_SQUARE,   GB_OP_EXP,  GB_OP_COS,
+                              GB_OP_ATAN, GB_OP_SIGMOID,  GB_OP_SOFTPLUS, GB_OP_RELU, GB_OP_ERF,
+                              GB_OP_NDTR, GB_OP_LOG_NDTR, GB_OP_EXPM1};
   return map1(ops[draw(sizeof ops / sizeof ops[0])], x);
 }
 
@@ -159,7 +161,8 @@ static void check_against_oracle (uint64_t seed, const gb_node *n, const double 
   for (size_t e = 0; e < gb_shape_numel(gb_node_shape(n)); e++) {
     const double got = element(n, 0, e);
     if (!(fabs(got - want[e]) <= 1e-8 * (1 + fabs(want[e]))))
-      fail_msg("expression %llu: element %zu is %.15g, want %.15g", (unsigned long long)seed, e, got, want[e]);
+      fail_msg("expression %llu: element %zu is %.15g, want %.15g", (unsigned long long)seed, e, got,
+               want[e]);
   }
 }
 
@@ -173,7 +176,8 @@ static void random_expressions_have_the_oracles_values (void **unused) {
     build(seed, GB_F64, out);
     count_ops(out);
     for (int i = 0; i < OUTPUTS; i++) want[i] = oracle_of(out[i], 0);
-    if (gb_eval(fx.g, OUTPUTS, out, &fx.err) != GB_OK) fail_msg("expression %llu: %s", (unsigned long long)seed, fx.err.text);
+    if (gb_eval(fx.g, OUTPUTS, out, &fx.err) != GB_OK)
+      fail_msg("expression %llu: %s", (unsigned long long)seed, fx.err.text);
     for (int i = 0; i < OUTPUTS; i++) {
       check_against_oracle(seed, out[i], want[i]);
       free(want[i]);
@@ -215,7 +219,8 @@ static void same_bits (uint64_t seed, const char *how, const bits *a, const bits
       fail_msg("expression %llu: output %d has other bits %s", (unsigned long long)seed, i, how);
 }
 
-/* Alone, a result may have other axes in its lanes than together with others: the same value, not the same bits. */
+/* Alone, a result may have other axes in its lanes than together with others: the same value, not the same
+** bits. */
 static void same_values (uint64_t seed, gb_dtype t, const bits *a, const bits *b) {
   const double tolerance = t == GB_F64 ? 1e-9 : 2e-3;
   for (int i = 0; i < OUTPUTS; i++)
@@ -247,7 +252,8 @@ static bits bits_of (uint64_t seed, gb_dtype t, int threads, int how) {
     OK(gb_graph_order(fx.g, OUTPUTS, out, true, &order, &n, &fx.err));
     for (size_t i = 0; i < n; i++) gb_node_ref(order[i]);
     for (size_t i = seed % 3; i < n; i += 3)
-      if (order[i] != out[0] && order[i] != out[1] && order[i] != out[2]) OK(gb_eval(fx.g, 1, &order[i], &fx.err));
+      if (order[i] != out[0] && order[i] != out[1] && order[i] != out[2])
+        OK(gb_eval(fx.g, 1, &order[i], &fx.err));
     for (size_t i = 0; i < n; i++) gb_node_unref(order[i]);
     free(order);
   }
@@ -261,9 +267,11 @@ static bits bits_of (uint64_t seed, gb_dtype t, int threads, int how) {
 
 static void bits_depend_on_nothing_but_the_expression (void **unused) {
   (void)unused;
-  static const struct { int threads, how; const char *text; } ways[] = {
-    {2, JOINTLY, "with two threads"}, {1, ONE_BY_ONE, "one by one"}, {1, INSIDE_FIRST, "after observing inner values"},
-    {1, LEAST_BUDGET, "in the least memory"}};
+  static const struct { int threads, how; const char *text;
+  } ways[] = {{2, JOINTLY, "with two threads"},
+              {1, ONE_BY_ONE, "one by one"},
+              {1, INSIDE_FIRST, "after observing inner values"},
+              {1, LEAST_BUDGET, "in the least memory"}};
   for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
     const gb_dtype t = seed % 2 ? GB_F64 : GB_F32;
     bits a = bits_of(seed, t, 1, JOINTLY);
@@ -287,7 +295,8 @@ static void check_bytes (uint64_t seed, gb_node **out) {
   OK(gb_plan_run(p, &fx.err));
   gb_plan_stats(p, &s);
   gb_plan_free(p);
-  if (s.measured != r.peak || gb_plan_check.strays > 0 || gb_plan_check.unwritten >= 64 || gb_plan_check.high_water > r.arena)
+  if (s.measured != r.peak || gb_plan_check.strays > 0 || gb_plan_check.unwritten >= 64 ||
+      gb_plan_check.high_water > r.arena)
     fail_msg("expression %llu: peak %zu, measured %zu, %zu stray bytes, %zu unwritten, arena %zu of %zu: %s",
              (unsigned long long)seed, r.peak, s.measured, gb_plan_check.strays, gb_plan_check.unwritten,
              gb_plan_check.high_water, r.arena, gb_plan_check.first);
@@ -316,7 +325,8 @@ static void plans_use_the_bytes_they_say (void **unused) {
       eval_end();
     }
     if (arena - high >= GB_ARENA_ALIGN + 64)
-      fail_msg("expression %llu: only %zu of an arena of %zu were touched", (unsigned long long)seed, high, arena);
+      fail_msg("expression %llu: only %zu of an arena of %zu were touched", (unsigned long long)seed, high,
+               arena);
   }
   print_message("most scratch left idle at the end of one step: %zu bytes\n", idle);
 }
@@ -345,7 +355,9 @@ void *__wrap_aligned_alloc (size_t align, size_t n);
 void *__wrap_malloc (size_t n) { return armed("malloc"), __real_malloc(n); }
 void *__wrap_calloc (size_t n, size_t size) { return armed("calloc"), __real_calloc(n, size); }
 void *__wrap_realloc (void *p, size_t n) { return armed("realloc"), __real_realloc(p, n); }
-void *__wrap_aligned_alloc (size_t align, size_t n) { return armed("aligned_alloc"), __real_aligned_alloc(align, n); }
+void *__wrap_aligned_alloc (size_t align, size_t n) {
+  return armed("aligned_alloc"), __real_aligned_alloc(align, n);
+}
 
 static gb_status armed_fold (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
                              const double *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
@@ -355,8 +367,8 @@ static gb_status armed_fold (gb_backend *be, const gb_fold *f, const void *const
   return rc;
 }
 
-static gb_status armed_opaque (gb_backend *be, const gb_opaque *o, const void *const *in, void *const *out, void *scratch,
-                               gb_error *err) {
+static gb_status armed_opaque (gb_backend *be, const gb_opaque *o, const void *const *in, void *const *out,
+                               void *scratch, gb_error *err) {
   atomic_store(&executing, true);
   const gb_status rc = plain->opaque(be, o, in, out, scratch, err);
   atomic_store(&executing, false);

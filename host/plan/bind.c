@@ -4,11 +4,12 @@
 
 #include "plan/parts.h"
 
-/* Remembers the set of leaves, so that a loop pays for the search once. What depends on them is neither looked up nor
-** cached. */
+/* Remembers the set of leaves, so that a loop pays for the search once. What depends on them is neither
+** looked up nor cached. */
 static gb_status bind_leaves (gb_plan *p, size_t n, gb_node *const *leaf, gb_error *err) {
   const gb_lowered *low = p->prog->low;
-  if (p->binding != NULL && p->nbound == n && (n == 0 || memcmp(p->bound, leaf, n * sizeof *leaf) == 0)) return GB_OK;
+  if (p->binding != NULL && p->nbound == n && (n == 0 || memcmp(p->bound, leaf, n * sizeof *leaf) == 0))
+    return GB_OK;
   if (p->binding == NULL) p->binding = calloc((size_t)low->nbufs + 1, sizeof *p->binding);
   gb_node **bound = realloc(p->bound, (n + 1) * sizeof *bound);
   if (bound != NULL) p->bound = bound;
@@ -63,7 +64,8 @@ static void want_all (gb_plan *p) {
   for (size_t i = 0; i < p->nouts; i++) p->want[p->prog->low->out[i]] = true;
 }
 
-gb_status gb_plan_run_with (gb_plan *p, size_t n, gb_node *const *leaf, const gb_tensor *value, gb_tensor *out, gb_error *err) {
+gb_status gb_plan_run_with (gb_plan *p, size_t n, gb_node *const *leaf, const gb_tensor *value,
+                            gb_tensor *out, gb_error *err) {
   GB_TRY(bind_leaves(p, n, leaf, err));
   GB_TRY(check_values(p, value, err));
   for (int b = 0; b < p->prog->low->nbufs; b++) {
@@ -75,7 +77,8 @@ gb_status gb_plan_run_with (gb_plan *p, size_t n, gb_node *const *leaf, const gb
   GB_TRY(gb_plan_choose(p, err));
   take_values(p, value);
   const gb_status rc = gb_plan_execute(p, NULL, false, err);
-  for (size_t i = 0; rc == GB_OK && i < p->nouts; i++) out[i] = gb_tensor_ref(&p->value[p->prog->low->out[i]]);
+  for (size_t i = 0; rc == GB_OK && i < p->nouts; i++)
+    out[i] = gb_tensor_ref(&p->value[p->prog->low->out[i]]);
   gb_plan_clear(p);
   return rc;
 }
@@ -98,8 +101,8 @@ gb_status gb_plan_arena (gb_plan *p, size_t *bytes, gb_error *err) {
   return GB_OK;
 }
 
-gb_status gb_plan_run_into (gb_plan *p, size_t n, gb_node *const *leaf, const gb_tensor *value, const gb_tensor *out,
-                            void *arena, gb_error *err) {
+gb_status gb_plan_run_into (gb_plan *p, size_t n, gb_node *const *leaf, const gb_tensor *value,
+                            const gb_tensor *out, void *arena, gb_error *err) {
   const gb_lowered *low = p->prog->low;
   GB_TRY(bind_leaves(p, n, leaf, err));
   GB_TRY(check_values(p, value, err));
@@ -111,7 +114,8 @@ gb_status gb_plan_run_into (gb_plan *p, size_t n, gb_node *const *leaf, const gb
   }
   const gb_status rc = gb_plan_execute(p, arena, false, err);
   for (size_t i = 0; rc == GB_OK && i < p->nouts; i++)
-    if (gb_tensor_data(&p->value[low->out[i]]) != gb_tensor_data(&out[i])) gb_tensor_copy(&out[i], &p->value[low->out[i]]);
+    if (gb_tensor_data(&p->value[low->out[i]]) != gb_tensor_data(&out[i]))
+      gb_tensor_copy(&out[i], &p->value[low->out[i]]);
   gb_plan_clear(p);
   return rc;
 }

@@ -1,4 +1,5 @@
-/* cache.c - what a graph remembers between plans: lowered programs by structure, and values that may be dropped. */
+/* cache.c - what a graph remembers between plans: lowered programs by structure, and values that may be
+** dropped. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,8 @@ void gb_program_unref (gb_program *p) {
 gb_program *gb_program_find (gb_plan_cache *c, uint64_t structure, size_t nnodes, size_t nouts, int threads) {
   for (int i = 0; i < c->nprograms; i++) {
     gb_program *p = c->program[i];
-    if (p->structure != structure || p->nnodes != nnodes || p->nouts != nouts || p->threads != threads) continue;
+    if (p->structure != structure || p->nnodes != nnodes || p->nouts != nouts || p->threads != threads)
+      continue;
     p->used = ++c->clock;
     return p;
   }
@@ -93,9 +95,10 @@ void gb_cache_pin (gb_graph *g, gb_node *n, int output) {
   forget(g->plans, e);
 }
 
-/* A leaf that only cached expressions hold can never be named again, so what depends on it is never found again;
-** unless the cached node itself, or something above it, is still held from outside. What depends on a replaced version of
-** a parameter goes in any case: only a handle to the past could ask for it, and it can be computed again. */
+/* A leaf that only cached expressions hold can never be named again, so what depends on it is never found
+** again; unless the cached node itself, or something above it, is still held from outside. What depends on
+** a replaced version of a parameter goes in any case: only a handle to the past could ask for it, and it
+** can be computed again. */
 typedef struct reach {
   size_t edges;      /* counts that come from within the cached expressions */
   bool held, lost, stale;
@@ -132,7 +135,7 @@ void gb_cache_sweep (gb_graph *g) {
     r = calloc(count, sizeof *r);
   if (r != NULL) {
     mark_reach(c, order, count, r);
-    for (size_t i = c->ncached; i-- > 0;) {                /* 'index' of a node that is still cached is still valid */
+    for (size_t i = c->ncached; i-- > 0;) { /* 'index' of a node that is still cached is still valid */
       const reach *e = &r[c->cached[i].node->index];
       if ((e->lost && !e->held) || e->stale) drop(c, &c->cached[i]);
     }
@@ -159,7 +162,9 @@ size_t gb_cache_drop (gb_graph *g, size_t bytes) {
   return before - l->used;
 }
 
-static bool has_room (const gb_ledger *l, size_t bytes) { return bytes <= l->limit && l->used <= l->limit - bytes; }
+static bool has_room (const gb_ledger *l, size_t bytes) {
+  return bytes <= l->limit && l->used <= l->limit - bytes;
+}
 
 bool gb_make_room (gb_graph *g, size_t bytes) {
   gb_ledger *l = ledger_of(g);

@@ -1,5 +1,5 @@
-/* check.c - a run under watch: the arena is poisoned, and after each step only its results and scratch may have changed.
-** Memory of the watch itself comes from malloc and is outside every account. */
+/* check.c - a run under watch: the arena is poisoned, and after each step only its results and scratch may
+** have changed. Memory of the watch itself comes from malloc and is outside every account. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 gb_plan_watch gb_plan_check;
 
-static unsigned char *before;              /* the arena as it was before the step; runs under watch do not nest */
+static unsigned char *before; /* the arena as it was before the step; runs under watch do not nest */
 
 static size_t padding (size_t bytes) { return gb_round_size(bytes) - bytes; }
 
@@ -49,8 +49,8 @@ static size_t untouched (const unsigned char *region, size_t bytes) {
   return n == bytes && n > 0 && n < GB_ARENA_ALIGN ? GB_ARENA_ALIGN : n;
 }
 
-static void check_region (const gb_plan *p, int step, const unsigned char *region, size_t bytes, size_t *worst,
-                          const char *what) {
+static void check_region (const gb_plan *p, int step, const unsigned char *region, size_t bytes,
+                          size_t *worst, const char *what) {
   const size_t n = untouched(region, bytes);
   if (n > *worst) *worst = n;
   if (n >= GB_ARENA_ALIGN) note(p, step, what, 0, n);
@@ -62,7 +62,9 @@ static bool owned (const gb_plan *p, int step, size_t at) {
   if (at >= s->offset && at < s->offset + s->bytes) return true;
   for (int i = 0; i < st->nout; i++) {
     const gb_life *l = &p->place->life[st->out[i]];
-    if (gb_placement_home(p->place, st->out[i]) == GB_HOME_ARENA && at >= l->offset && at < l->offset + l->bytes) return true;
+    if (gb_placement_home(p->place, st->out[i]) == GB_HOME_ARENA && at >= l->offset &&
+        at < l->offset + l->bytes)
+      return true;
   }
   return false;
 }
@@ -92,7 +94,8 @@ void gb_check_after (const gb_plan *p, int step, void *arena) {
   const gb_life *s = &p->place->scratch[step];
   check_arena(p, step, arena);
   check_results(p, step);
-  check_region(p, step, (unsigned char *)arena + s->offset, s->bytes, &gb_plan_check.unused_scratch, "unused scratch");
+  check_region(p, step, (unsigned char *)arena + s->offset, s->bytes, &gb_plan_check.unused_scratch,
+               "unused scratch");
   memset((char *)arena + s->offset, gb_plan_check.poison, s->bytes);
   for (int b = 0; b < p->place->nbufs; b++)
     if (p->place->write[b] == GB_HOME_ARENA && p->place->life[b].last == step)

@@ -82,7 +82,8 @@ static gb_status find_threshold (gb_node *const *order, size_t count, uint64_t *
   return GB_OK;
 }
 
-static gb_status end_at_values (gb_node *const *order, size_t count, uint64_t threshold, hidden *h, gb_error *err) {
+static gb_status end_at_values (gb_node *const *order, size_t count, uint64_t threshold, hidden *h,
+                                gb_error *err) {
   gb_status rc = GB_OK;
   for (size_t i = 0; i < count; i++) gb_node_ref(order[i]);
   for (size_t i = 0; i < count && rc == GB_OK; i++) {
@@ -95,13 +96,13 @@ static gb_status end_at_values (gb_node *const *order, size_t count, uint64_t th
   return rc;
 }
 
-/* Lowering looks through values, so that what was observed changes no result. A long history is not worth that: past the
-** newest MANY nodes it ends at what has a value, for good where no gradient can ask for it. A loop that looks at its state
-** in every step then has the same structure in every step. */
+/* Lowering looks through values, so that what was observed changes no result. A long history is not worth
+** that: past the newest MANY nodes it ends at what has a value, for good where no gradient can ask for it.
+** A loop that looks at its state in every step then has the same structure in every step. */
 static gb_status end_long_history (gb_graph *g, size_t n, gb_node *const *nodes, hidden *h, gb_error *err) {
   gb_node **order;
   size_t count;
-  uint64_t threshold;
+  uint64_t threshold = 0;
   if (g->nnodes <= MANY) return GB_OK;
   GB_TRY(gb_graph_order(g, n, nodes, true, &order, &count, err));
   gb_status rc = count > MANY ? find_threshold(order, count, &threshold, err) : GB_OK;
@@ -170,14 +171,15 @@ static gb_status find_pieces (gb_graph *g, size_t n, gb_node *const *nodes, piec
   return GB_OK;
 }
 
-/* The values of a round end its nodes' history: for good, or, where a gradient may ask for it, until the evaluation is
-** over. Those are caches, since nobody asked for them. */
+/* The values of a round end its nodes' history: for good, or, where a gradient may ask for it, until the
+** evaluation is over. Those are caches, since nobody asked for them. */
 static gb_status end_history (gb_graph *g, gb_node *n, hidden *h, gb_error *err) {
   gb_node_drop_inputs(n);
   if (n->nin == 0) return GB_OK;
   gb_ledger_retag(&g->backend->ledger, n->out[0].tensor.storage->data, GB_MEM_CACHE);
   gb_cache_add(g, n, 0);
-  return gb_node_has_value(n) ? hide(h, n, err) : gb_fail(err, GB_ENOMEM, "no memory to evaluate an expression");
+  return gb_node_has_value(n) ? hide(h, n, err)
+                              : gb_fail(err, GB_ENOMEM, "no memory to evaluate an expression");
 }
 
 static gb_status evaluate_round (gb_graph *g, const piece *p, size_t n, hidden *h, gb_error *err) {
@@ -212,8 +214,8 @@ static gb_status evaluate_any (gb_graph *g, size_t n, gb_node *const *nodes, gb_
   return rc;
 }
 
-/* Nodes that have values are planned with the others: what is asked for together fixes the arithmetic, and it must not
-** depend on what was observed before. */
+/* Nodes that have values are planned with the others: what is asked for together fixes the arithmetic, and
+** it must not depend on what was observed before. */
 gb_status gb_eval (gb_graph *g, size_t n, gb_node *const *nodes, gb_error *err) {
   bool any = false;
   gb_last_eval = (gb_run_stats){0};

@@ -26,10 +26,11 @@ static size_t live_bytes (const gb_plan *p, int s) {
 static void say_summary (const gb_plan *p, FILE *f) {
   const gb_plan_report *r = &p->report;
   char a[GB_BYTES_TEXT], b[GB_BYTES_TEXT], c[GB_BYTES_TEXT], d[GB_BYTES_TEXT];
-  fprintf(f, "plan  %d step%s for %zu value%s", r->nsteps, r->nsteps == 1 ? "" : "s", p->nouts, p->nouts == 1 ? "" : "s");
+  fprintf(f, "plan  %d step%s for %zu value%s", r->nsteps, r->nsteps == 1 ? "" : "s", p->nouts,
+          p->nouts == 1 ? "" : "s");
   if (p->nouts > 0 && *p->out[0]->where) fprintf(f, "  (%s)", p->out[0]->where);
-  fprintf(f, "\npeak %s = %s arena + %s outputs + %s caches\n", gb_size_text(r->peak, a), gb_size_text(r->arena, b),
-          gb_size_text(r->outputs, c), gb_size_text(r->caches, d));
+  fprintf(f, "\npeak %s = %s arena + %s outputs + %s caches\n", gb_size_text(r->peak, a),
+          gb_size_text(r->arena, b), gb_size_text(r->outputs, c), gb_size_text(r->caches, d));
   fprintf(f, "lower bound %s, smallest budget %s, budget %s\n", gb_size_text(r->lower_bound, a),
           gb_size_text(r->minimum, b), gb_size_text(gb_plan_budget(p), c));
 }
@@ -77,12 +78,12 @@ static int by_size (const void *a, const void *b) {
 }
 
 static void say_row (const gb_plan_row *r, FILE *f) {
-  static const char *const names[] = {[GB_BUF_LEAF] = "leaf", [GB_BUF_OUTPUT] = "output", [GB_BUF_CACHE] = "cache",
-                                      [GB_BUF_TEMP] = "arena"};
+  static const char *const names[] = {
+      [GB_BUF_LEAF] = "leaf", [GB_BUF_OUTPUT] = "output", [GB_BUF_CACHE] = "cache", [GB_BUF_TEMP] = "arena"};
   char size[GB_BYTES_TEXT], at[GB_BYTES_TEXT] = "";
   if (r->offset != SIZE_MAX) snprintf(at, sizeof at, "+%zu", r->offset);
-  fprintf(f, "  %-7s %14s %12s  steps %d..%d  %s%s%s\n", names[r->cls], at, gb_size_text(r->bytes, size), r->first + 1,
-          r->last + 1, r->what, *r->where ? "  " : "", r->where);
+  fprintf(f, "  %-7s %14s %12s  steps %d..%d  %s%s%s\n", names[r->cls], at, gb_size_text(r->bytes, size),
+          r->first + 1, r->last + 1, r->what, *r->where ? "  " : "", r->where);
 }
 
 static bool say_memory (const gb_plan *p, FILE *f) {
@@ -92,7 +93,8 @@ static bool say_memory (const gb_plan *p, FILE *f) {
   qsort(order, (size_t)p->report.nrows, sizeof *order, by_size);
   fputs("memory\n", f);
   int shown = 0;
-  while (shown < p->report.nrows && shown < MOST_ROWS && order[shown]->bytes > p->report.peak / SMALLEST) say_row(order[shown++], f);
+  while (shown < p->report.nrows && shown < MOST_ROWS && order[shown]->bytes > p->report.peak / SMALLEST)
+    say_row(order[shown++], f);
   if (p->report.nrows > shown) fprintf(f, "  and %d smaller\n", p->report.nrows - shown);
   free(order);
   return true;

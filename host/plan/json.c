@@ -40,8 +40,8 @@ static void write_step (const gb_plan *p, int s, FILE *f) {
 }
 
 static void write_row (const gb_plan_row *r, FILE *f) {
-  static const char *const names[] = {[GB_BUF_LEAF] = "leaf", [GB_BUF_OUTPUT] = "output", [GB_BUF_CACHE] = "cache",
-                                      [GB_BUF_TEMP] = "arena"};
+  static const char *const names[] = {
+      [GB_BUF_LEAF] = "leaf", [GB_BUF_OUTPUT] = "output", [GB_BUF_CACHE] = "cache", [GB_BUF_TEMP] = "arena"};
   fputc('{', f);
   write_text(f, "what", r->what);
   fputs(", ", f);

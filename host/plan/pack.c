@@ -1,4 +1,5 @@
-/* pack.c - greedy by size, greedy in program order, and an exact search for few intervals; the lowest arena wins. */
+/* pack.c - greedy by size, greedy in program order, and an exact search for few intervals; the lowest
+** arena wins. */
 #include "plan/pack.h"
 
 #include <stdbool.h>
@@ -82,7 +83,8 @@ typedef struct search {
   bool *used;
 } search;
 
-/* Some optimal packing is reached by placing intervals, in the order of its offsets, each at the lowest free place. */
+/* Some optimal packing is reached by placing intervals, in the order of its offsets, each at the lowest
+** free place. */
 static void branch (search *s) {
   packing *p = s->p;
   if (p->placed == p->n) {
@@ -107,7 +109,8 @@ gb_status gb_pack_bound (size_t n, const gb_life *life, int nsteps, size_t *boun
   if (live == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", nsteps);
   *bound = 0;
   for (size_t i = 0; i < n; i++)
-    for (int t = life[i].first; t <= life[i].last; t++) live[t] = gb_add_sizes(live[t], gb_round_size(life[i].bytes));
+    for (int t = life[i].first; t <= life[i].last; t++)
+      live[t] = gb_add_sizes(live[t], gb_round_size(life[i].bytes));
   for (int t = 0; t < nsteps; t++)
     if (live[t] > *bound) *bound = live[t];
   free(live);
@@ -126,7 +129,12 @@ static size_t pack_best (packing *p, size_t bound, size_t *order, size_t *best_o
     }
   }
   if (best > bound && p->n <= GB_PACK_EXACT) {
-    search s = {.p = p, .bound = bound, .best = best, .tries = GB_PACK_TRIES, .best_offset = best_offset, .used = used};
+    search s = {.p = p,
+                .bound = bound,
+                .best = best,
+                .tries = GB_PACK_TRIES,
+                .best_offset = best_offset,
+                .used = used};
     p->placed = p->height = 0;
     branch(&s);
     best = s.best;

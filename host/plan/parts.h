@@ -66,22 +66,24 @@ struct gb_plan {
   double *constant;
 };
 
-/* plan.c. Opens the plan of a structure without choosing or allocating tensors. Errors: as gb_lower; ENOMEM. */
+/* plan.c. Opens the plan of a structure without choosing or allocating tensors. Errors: as gb_lower;
+** ENOMEM. */
 gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan **out, gb_error *err);
-/* Chooses the placement for p->want, p->have and p->keep: with caches kept, with caches as temporaries, with existing caches
-** dropped; the first that fits. Errors: EREFUSED, ENOMEM. */
+/* Chooses the placement for p->want, p->have and p->keep: with caches kept, with caches as temporaries,
+** with existing caches dropped; the first that fits. Errors: EREFUSED, ENOMEM. */
 gb_status gb_plan_choose (gb_plan *p, gb_error *err);
 size_t gb_plan_budget (const gb_plan *p);
-/* Before any placement is chosen: scratch goes with the number of threads, which may have changed since the program was
-** written. */
+/* Before any placement is chosen: scratch goes with the number of threads, which may have changed since
+** the program was written. */
 void gb_plan_follow_threads (gb_plan *p);
 /* gb_place, or what the program remembers of it; counted. */
 gb_status gb_plan_find_placement (gb_program *prog, gb_demand d, gb_placement **out, gb_error *err);
 /* Fills want, have and keep for the values that exist now, and chooses. */
 gb_status gb_plan_refresh (gb_plan *p, gb_error *err);
 
-/* run.c. Runs p->place; values of leaves that are bound otherwise and of outputs that the caller owns are in p->value already.
-** Values go to the nodes where 'store'. The values of this run stay in p->value until gb_plan_clear. */
+/* run.c. Runs p->place; values of leaves that are bound otherwise and of outputs that the caller owns are
+** in p->value already. Values go to the nodes where 'store'. The values of this run stay in p->value until
+** gb_plan_clear. */
 gb_status gb_plan_execute (gb_plan *p, void *arena, bool store, gb_error *err);
 void gb_plan_clear (gb_plan *p);
 gb_status gb_plan_unbound (const gb_node *n, gb_error *err);    /* says why leaf n has no value; EOPTION */
@@ -94,19 +96,24 @@ static inline gb_value *gb_plan_value (const gb_plan *p, int b) {
 /* The buffer's node has its value, and by the same arithmetic. */
 static inline bool gb_plan_has_value (const gb_plan *p, int b) {
   const gb_value *v = gb_plan_value(p, b);
-  return p->prog->low->buf[b].cls != GB_BUF_LEAF && v->tensor.storage != NULL && v->arithmetic == p->prog->arithmetic[b];
+  return p->prog->low->buf[b].cls != GB_BUF_LEAF && v->tensor.storage != NULL &&
+         v->arithmetic == p->prog->arithmetic[b];
 }
 
 /* Provenance in the graph at hand: the lowered form may have been made from another one. */
-static inline const char *gb_plan_where (const gb_plan *p, int b) { return p->node[p->prog->low->buf[b].source]->where; }
-static inline const char *gb_plan_name (const gb_plan *p, int b) { return p->node[p->prog->low->buf[b].source]->name; }
+static inline const char *gb_plan_where (const gb_plan *p, int b) {
+  return p->node[p->prog->low->buf[b].source]->where;
+}
+static inline const char *gb_plan_name (const gb_plan *p, int b) {
+  return p->node[p->prog->low->buf[b].source]->name;
+}
 
 /* sign.c */
 gb_status gb_sign_buffers (const gb_lowered *low, uint64_t *made, gb_error *err);
 
 /* refuse.c. Fills 'err' with what it would take and the ways out; returns EREFUSED. */
-gb_status gb_plan_refuse (const gb_plan *p, const gb_placement *place, size_t need, size_t have, size_t minimum,
-                          gb_error *err);
+gb_status gb_plan_refuse (const gb_plan *p, const gb_placement *place, size_t need, size_t have,
+                          size_t minimum, gb_error *err);
 
 /* cache.c */
 gb_plan_cache *gb_caches (gb_graph *g, gb_error *err);             /* made on first use; NULL: no memory */
@@ -117,11 +124,13 @@ void gb_program_unref (gb_program *p);
 void gb_cache_add (gb_graph *g, gb_node *n, int output);
 void gb_cache_touch (gb_graph *g, const gb_node *n, int output);
 void gb_cache_pin (gb_graph *g, gb_node *n, int output);           /* it was asked for: no longer droppable */
-bool gb_cache_holds (const gb_value *v);                           /* the value is a cache and only its node counts it */
-/* Makes 'bytes' allocatable: drops caches, then lets the owner of the ledger collect. False: there is no room. */
+bool gb_cache_holds (const gb_value *v); /* the value is a cache and only its node counts it */
+/* Makes 'bytes' allocatable: drops caches, then lets the owner of the ledger collect. False: there is no
+** room. */
 bool gb_make_room (gb_graph *g, size_t bytes);
 
-/* check.c: watches a run whose arena is the plan's own, where gb_plan_check.on. False: this one is not watched. */
+/* check.c: watches a run whose arena is the plan's own, where gb_plan_check.on. False: this one is not
+** watched. */
 bool gb_check_begin (const gb_plan *p, void *arena);
 void gb_check_before (const gb_plan *p, const void *arena);
 void gb_check_after (const gb_plan *p, int step, void *arena);

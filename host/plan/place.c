@@ -81,7 +81,8 @@ static bool is_free_after (const gb_lowered *low, const gb_placement *p, int s, 
   return p->write[b] == GB_HOME_ARENA && p->read[b] == GB_HOME_ARENA && p->life[b].last == s;
 }
 
-/* The result then lives from where the operand began. Later steps first, so that a chain ends up in one place. */
+/* The result then lives from where the operand began. Later steps first, so that a chain ends up in one
+** place. */
 static void share_places (const gb_lowered *low, gb_placement *p) {
   for (int b = 0; b < low->nbufs; b++) p->into[b] = -1;
   for (int s = low->nsteps - 1; s >= 0; s--) {
@@ -103,7 +104,8 @@ gb_home gb_placement_home (const gb_placement *p, int b) {
 }
 
 /* Arena buffers and scratch, packed together; 'life' has room for all of them. */
-static gb_status pack_arena (const gb_lowered *low, const size_t *scratch, gb_life *life, gb_placement *p, gb_error *err) {
+static gb_status pack_arena (const gb_lowered *low, const size_t *scratch, gb_life *life, gb_placement *p,
+                             gb_error *err) {
   size_t n = 0;
   for (int b = 0; b < low->nbufs; b++)
     if (p->write[b] == GB_HOME_ARENA && p->life[b].bytes > 0) life[n++] = p->life[b];
@@ -134,16 +136,24 @@ static gb_placement *new_placement (const gb_lowered *low) {
   const size_t nb = (size_t)low->nbufs + 1, ns = (size_t)low->nsteps + 1;
   gb_placement *p = calloc(1, sizeof *p);
   if (p == NULL) return NULL;
-  *p = (gb_placement){.refs = 1, .nbufs = low->nbufs, .nsteps = low->nsteps, .runs = calloc(ns, sizeof *p->runs),
-                      .read = calloc(nb, 1), .write = calloc(nb, 1), .into = calloc(nb, sizeof *p->into),
+  *p = (gb_placement){.refs = 1,
+                      .nbufs = low->nbufs,
+                      .nsteps = low->nsteps,
+                      .runs = calloc(ns, sizeof *p->runs),
+                      .read = calloc(nb, 1),
+                      .write = calloc(nb, 1),
+                      .into = calloc(nb, sizeof *p->into),
                       .life = calloc(nb, sizeof *p->life),
                       .scratch = calloc(ns, sizeof *p->scratch)};
-  if (p->runs != NULL && p->read != NULL && p->write != NULL && p->into != NULL && p->life != NULL && p->scratch != NULL) return p;
+  if (p->runs != NULL && p->read != NULL && p->write != NULL && p->into != NULL && p->life != NULL &&
+      p->scratch != NULL)
+    return p;
   gb_placement_unref(p);
   return NULL;
 }
 
-gb_status gb_place (const gb_lowered *low, gb_demand d, const size_t *scratch, gb_placement **out, gb_error *err) {
+gb_status gb_place (const gb_lowered *low, gb_demand d, const size_t *scratch, gb_placement **out,
+                    gb_error *err) {
   const size_t nb = (size_t)low->nbufs + 1, ns = (size_t)low->nsteps + 1;
   gb_placement *p = new_placement(low);
   bool *need = calloc(nb, sizeof *need);

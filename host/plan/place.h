@@ -1,4 +1,5 @@
-/* place.h - lifetimes and homes of the buffers of a lowered graph: pure functions of sizes, no memory is touched. */
+/* place.h - lifetimes and homes of the buffers of a lowered graph: pure functions of sizes, no memory is
+** touched. */
 #ifndef GB_PLAN_PLACE_H
 #define GB_PLAN_PLACE_H
 
@@ -21,7 +22,7 @@ typedef struct gb_placement {
   int nbufs, nsteps, nrun;   /* steps that run: those whose results are needed and do not exist */
   bool *runs;                /* [nsteps] */
   unsigned char *read;       /* [nbufs] gb_home: where readers find it */
-  unsigned char *write;      /* [nbufs] gb_home: where its step writes it; a step with several results may have to
+  unsigned char *write; /* [nbufs] gb_home: where its step writes it; a step with several results may have to
                                 write one that exists: it goes to the arena, and nobody reads it there */
   int *into;                 /* [nbufs] SHARED: the buffer whose place it takes; else -1 */
   gb_life *life;             /* [nbufs] steps; the offset counts where 'write' is the arena */
@@ -30,12 +31,14 @@ typedef struct gb_placement {
   size_t arena_bound;        /* the most arena bytes live in one step */
 } gb_placement;
 
-/* What is asked of a lowered graph, by buffer: it is wanted as a result; its value exists; it may be kept as a cache (else it
-** is a temporary). */
+/* What is asked of a lowered graph, by buffer: it is wanted as a result; its value exists; it may be kept
+** as a cache (else it is a temporary). */
 typedef struct gb_demand { const bool *want, *have, *keep; } gb_demand;
 
-/* 'scratch[s]': bytes of step s. Depends on nothing else, so candidates do not depend on the budget. Errors: ENOMEM. */
-gb_status gb_place (const gb_lowered *low, gb_demand d, const size_t *scratch, gb_placement **out, gb_error *err);
+/* 'scratch[s]': bytes of step s. Depends on nothing else, so candidates do not depend on the budget.
+** Errors: ENOMEM. */
+gb_status gb_place (const gb_lowered *low, gb_demand d, const size_t *scratch, gb_placement **out,
+                    gb_error *err);
 /* Where buffer b is written once sharing is seen through: never SHARED. */
 gb_home gb_placement_home (const gb_placement *p, int b);
 void gb_placement_unref (gb_placement *p);   /* NULL is fine */

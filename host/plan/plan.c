@@ -13,8 +13,8 @@ static void max_int (int *a, int b) {
   if (b > *a) *a = b;
 }
 
-static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, size_t nouts, gb_node *const *outs,
-                              gb_program **out, gb_error *err) {
+static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, size_t nouts,
+                              gb_node *const *outs, gb_program **out, gb_error *err) {
   gb_program *p = calloc(1, sizeof *p);
   if (p == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
   *p = (gb_program){.refs = 1, .threads = gb_pool_threads(g->backend->pool), .structure = structure,
@@ -43,8 +43,8 @@ static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, si
   return GB_OK;
 }
 
-static gb_status find_program (gb_graph *g, uint64_t structure, size_t nnodes, size_t nouts, gb_node *const *outs,
-                               gb_program **out, gb_error *err) {
+static gb_status find_program (gb_graph *g, uint64_t structure, size_t nnodes, size_t nouts,
+                               gb_node *const *outs, gb_program **out, gb_error *err) {
   gb_plan_cache *c = gb_caches(g, err);
   if (c == NULL) return GB_ENOMEM;
   gb_program *p = gb_program_find(c, structure, nnodes, nouts, gb_pool_threads(g->backend->pool));
@@ -69,8 +69,8 @@ static bool alloc_tables (gb_plan *p) {
   p->in = calloc((size_t)p->prog->widest_in + 1, sizeof *p->in);
   p->to = calloc((size_t)p->prog->widest_out + 1, sizeof *p->to);
   p->constant = calloc((size_t)p->prog->most_constants + 1, sizeof *p->constant);
-  return p->want != NULL && p->have != NULL && p->keep != NULL && p->depends != NULL && p->value != NULL && p->read != NULL && p->write != NULL &&
-         p->in != NULL && p->to != NULL && p->constant != NULL;
+  return p->want != NULL && p->have != NULL && p->keep != NULL && p->depends != NULL && p->value != NULL &&
+         p->read != NULL && p->write != NULL && p->in != NULL && p->to != NULL && p->constant != NULL;
 }
 
 gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan **out, gb_error *err) {
@@ -164,8 +164,8 @@ static void drop_candidates (candidate c[3]) {
   }
 }
 
-/* In order of preference: with caches kept; with caches as temporaries; with the existing ones dropped as well. None
-** depends on the budget, so that a larger budget never chooses a worse one. */
+/* In order of preference: with caches kept; with caches as temporaries; with the existing ones dropped as
+** well. None depends on the budget, so that a larger budget never chooses a worse one. */
 static gb_status list_candidates (gb_plan *p, candidate c[3], gb_error *err) {
   const int nb = p->prog->low->nbufs;
   bool *none = calloc(2 * (size_t)nb + 1, sizeof *none), *pinned = none + nb;
@@ -189,7 +189,8 @@ static bool fits (const candidate *c, size_t budget) {
   return c->place != NULL && c->need <= budget && c->need != SIZE_MAX;
 }
 
-/* The chosen one, NULL: none fits; then '*c' is filled whole. The first is tried alone, since it nearly always fits. */
+/* The chosen one, NULL: none fits; then '*c' is filled whole. The first is tried alone, since it nearly
+** always fits. */
 static gb_status choose_among (gb_plan *p, candidate c[3], const candidate **chosen, gb_error *err) {
   const size_t budget = gb_plan_budget(p);
   *chosen = NULL;
@@ -224,7 +225,8 @@ void gb_plan_follow_threads (gb_plan *p) {
   const int threads = gb_pool_threads(p->graph->backend->pool);
   if (prog->threads == threads) return;
   prog->threads = threads;
-  for (int s = 0; s < prog->low->nsteps; s++) prog->scratch[s] = gb_step_scratch(p->graph->backend, &prog->low->step[s]);
+  for (int s = 0; s < prog->low->nsteps; s++)
+    prog->scratch[s] = gb_step_scratch(p->graph->backend, &prog->low->step[s]);
   for (int i = 0; i < GB_PLACEMENTS; i++) {
     gb_placement_unref(prog->placed[i].place);
     prog->placed[i].place = NULL;
@@ -280,9 +282,13 @@ static gb_plan_row row_of (const gb_plan *p, int b) {
   const gb_home home = p->place->write[b];
   const bool arena = home == GB_HOME_ARENA;
   const char *name = gb_plan_name(p, b);
-  return (gb_plan_row){.what = *name ? name : gb_ops[p->node[low->buf[b].source]->op].name, .where = gb_plan_where(p, b),
-                       .cls = cls[home], .bytes = low->buf[b].bytes, .offset = arena ? life->offset : SIZE_MAX,
-                       .first = life->first, .last = arena ? life->last : low->nsteps - 1};
+  return (gb_plan_row){.what = *name ? name : gb_ops[p->node[low->buf[b].source]->op].name,
+                       .where = gb_plan_where(p, b),
+                       .cls = cls[home],
+                       .bytes = low->buf[b].bytes,
+                       .offset = arena ? life->offset : SIZE_MAX,
+                       .first = life->first,
+                       .last = arena ? life->last : low->nsteps - 1};
 }
 
 static gb_status fill_rows (gb_plan *p, gb_error *err) {
@@ -298,13 +304,25 @@ static gb_status fill_rows (gb_plan *p, gb_error *err) {
     for (int i = 0; i < low->step[s].nout; i++)
       if (pl->write[low->step[s].out[i]] != GB_HOME_SHARED) *r++ = row_of(p, low->step[s].out[i]);
     if (pl->scratch[s].bytes > 0)
-      *r++ = (gb_plan_row){.what = "scratch", .where = gb_plan_where(p, low->step[s].out[0]), .cls = GB_BUF_TEMP,
-                           .bytes = pl->scratch[s].bytes, .offset = pl->scratch[s].offset, .first = s, .last = s};
+      *r++ = (gb_plan_row){.what = "scratch",
+                           .where = gb_plan_where(p, low->step[s].out[0]),
+                           .cls = GB_BUF_TEMP,
+                           .bytes = pl->scratch[s].bytes,
+                           .offset = pl->scratch[s].offset,
+                           .first = s,
+                           .last = s};
   }
   const size_t minimum = p->report.minimum;
-  p->report = (gb_plan_report){.peak = pl->peak, .arena = pl->arena, .outputs = pl->outputs, .caches = pl->caches,
-                               .lower_bound = gb_add_sizes(pl->arena_bound, gb_add_sizes(pl->outputs, pl->caches)),
-                               .minimum = minimum, .nsteps = pl->nrun, .nrows = (int)(r - p->row), .row = p->row};
+  p->report =
+      (gb_plan_report){.peak = pl->peak,
+                       .arena = pl->arena,
+                       .outputs = pl->outputs,
+                       .caches = pl->caches,
+                       .lower_bound = gb_add_sizes(pl->arena_bound, gb_add_sizes(pl->outputs, pl->caches)),
+                       .minimum = minimum,
+                       .nsteps = pl->nrun,
+                       .nrows = (int)(r - p->row),
+                       .row = p->row};
   return GB_OK;
 }
 
@@ -316,8 +334,8 @@ static gb_status find_minimum (gb_plan *p, gb_error *err) {
   return rc;
 }
 
-gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb_plan_options *o, gb_plan **out,
-                       gb_error *err) {
+gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb_plan_options *o,
+                       gb_plan **out, gb_error *err) {
   gb_plan *p;
   gb_cache_sweep(g);
   GB_TRY(gb_plan_open(g, nouts, outs, &p, err));

@@ -1,4 +1,5 @@
-/* plan.h - what will exist, when, and where: the immutable answer to "can this run, and in how many bytes". */
+/* plan.h - what will exist, when, and where: the immutable answer to "can this run, and in how many
+** bytes". */
 #ifndef GB_PLAN_PLAN_H
 #define GB_PLAN_PLAN_H
 
@@ -28,8 +29,10 @@ typedef struct gb_plan_report {
   const gb_plan_row *row;
 } gb_plan_report;
 
-/* Plans the joint evaluation of 'outs'. Errors: EREFUSED with need, have, minimum and the largest values by line. */
-gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb_plan_options *o, gb_plan **out, gb_error *err);
+/* Plans the joint evaluation of 'outs'. Errors: EREFUSED with need, have, minimum and the largest values
+** by line. */
+gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb_plan_options *o,
+                       gb_plan **out, gb_error *err);
 void gb_plan_free (gb_plan *p);
 void gb_plan_report_get (const gb_plan *p, gb_plan_report *r);
 const gb_lowered *gb_plan_lowered (const gb_plan *p);
@@ -37,35 +40,42 @@ char *gb_plan_explain (const gb_plan *p);      /* one readable screen; malloc'ed
 char *gb_plan_programs (const gb_plan *p);     /* each step's fold program as text; malloc'ed */
 char *gb_plan_json (const gb_plan *p);         /* malloc'ed */
 
-/* Runs on the graph it was made from and stores the values in the requested nodes. Rebinding: leaf[i] (a node of the plan's
-** graph, a leaf or placeholder) takes value[i] of the same shape, dtype and contiguity; then values go to out[i] instead
-** of the nodes, counted; the arena is kept until the plan is freed, so a loop allocates its outputs only. Errors: EINTR, ENOMEM (the ledger moved since), ENOTPD, ECALLBACK. */
+/* Runs on the graph it was made from and stores the values in the requested nodes. Rebinding: leaf[i] (a
+** node of the plan's graph, a leaf or placeholder) takes value[i] of the same shape, dtype and contiguity;
+** then values go to out[i] instead of the nodes, counted; the arena is kept until the plan is freed, so a
+** loop allocates its outputs only. Errors: EINTR, ENOMEM (the ledger moved since), ENOTPD, ECALLBACK. */
 gb_status gb_plan_run (gb_plan *p, gb_error *err);
-gb_status gb_plan_run_with (gb_plan *p, size_t n, gb_node *const *leaf, const gb_tensor *value, gb_tensor *out, gb_error *err);
+gb_status gb_plan_run_with (gb_plan *p, size_t n, gb_node *const *leaf, const gb_tensor *value,
+                            gb_tensor *out, gb_error *err);
 
-/* As gb_plan_run_with inside a registered op, which may not allocate: every buffer comes from the caller. Everything is
-** computed from the leaves (no value that happens to exist is used, none is cached). out[i]: contiguous, storage set.
-** 'arena': gb_plan_arena bytes, 64-byte aligned. */
-gb_status gb_plan_run_into (gb_plan *p, size_t n, gb_node *const *leaf, const gb_tensor *value, const gb_tensor *out,
-                            void *arena, gb_error *err);
+/* As gb_plan_run_with inside a registered op, which may not allocate: every buffer comes from the caller.
+** Everything is computed from the leaves (no value that happens to exist is used, none is cached). out[i]:
+** contiguous, storage set. 'arena': gb_plan_arena bytes, 64-byte aligned. */
+gb_status gb_plan_run_into (gb_plan *p, size_t n, gb_node *const *leaf, const gb_tensor *value,
+                            const gb_tensor *out, void *arena, gb_error *err);
 gb_status gb_plan_arena (gb_plan *p, size_t *bytes, gb_error *err);
 
 /* Last run, measured: high-water bytes of ledger above its level before the run; fold statistics summed. */
-typedef struct gb_run_stats { size_t measured; double seconds; uint64_t pairs; int folds, opaques; } gb_run_stats;
+typedef struct gb_run_stats {
+  size_t measured;
+  double seconds;
+  uint64_t pairs;
+  int folds, opaques;
+} gb_run_stats;
 void gb_plan_stats (const gb_plan *p, gb_run_stats *s);
 
-/* Values that their nodes may lose. Both are called by whoever owns the ledger's reclaim hook, and when a parameter is set:
-** gb_cache_drop frees what can never be found again and then, least recently used first, up to 'bytes'; it returns the
-** bytes freed. */
+/* Values that their nodes may lose. Both are called by whoever owns the ledger's reclaim hook, and when a
+** parameter is set: gb_cache_drop frees what can never be found again and then, least recently used first,
+** up to 'bytes'; it returns the bytes freed. */
 void gb_cache_sweep (gb_graph *g);
 size_t gb_cache_drop (gb_graph *g, size_t bytes);
 
-/* Tests: watches runs. Where 'on', the arena is filled with 'poison' and checked after each step: nothing but the step's
-** results and scratch may have changed. */
+/* Tests: watches runs. Where 'on', the arena is filled with 'poison' and checked after each step: nothing
+** but the step's results and scratch may have changed. */
 typedef struct gb_plan_watch {
   bool on;
   unsigned char poison;
-  size_t high_water;           /* highest arena byte that changed, plus one, over the runs since it was zeroed */
+  size_t high_water; /* highest arena byte that changed, plus one, over the runs since it was zeroed */
   size_t strays;               /* bytes changed that no running step owned */
   size_t unwritten;            /* most bytes at the end of one result that its step left as they were */
   size_t unused_scratch;       /* the same of one step's scratch */
@@ -73,9 +83,10 @@ typedef struct gb_plan_watch {
 } gb_plan_watch;
 extern gb_plan_watch gb_plan_check;
 
-/* Plans (or finds the cached plan of the same structure), runs, memoises. Nodes that have values cost nothing. The bits of a
-** result depend on what is asked for together and on nothing that was observed before, as long as the expression, its
-** history included, has no more than 1,000 nodes. Nodes keep their inputs: see gb_node_drop_inputs. */
+/* Plans (or finds the cached plan of the same structure), runs, memoises. Nodes that have values cost
+** nothing. The bits of a result depend on what is asked for together and on nothing that was observed
+** before, as long as the expression, its history included, has no more than 1,000 nodes. Nodes keep their
+** inputs: see gb_node_drop_inputs. */
 gb_status gb_eval (gb_graph *g, size_t n, gb_node *const *nodes, gb_error *err);
 extern gb_run_stats gb_last_eval;              /* of the last gb_eval: for reports and tests */
 

@@ -54,8 +54,10 @@ static void say_way_out (const gb_plan *p, int b, char *text, size_t room) {
   const char *name = *gb_plan_name(p, b) ? gb_plan_name(p, b) : "the largest";
   const gb_op op = wanted_by(p, b);
   if (is_requested(p, b))
-    gb_append(text, room, "\n  %.60s is dense because it was asked for whole: ask for a contraction of it (sum, matmul), "
-              "a slice or its diagonal", name);
+    gb_append(text, room,
+              "\n  %.60s is dense because it was asked for whole: ask for a contraction of it (sum, matmul), "
+              "a slice or its diagonal",
+              name);
   else if (is_direct(op))
     gb_append(text, room, "\n  %.60s is stored because %s is a direct method: an iterative one is not, "
               "gb.solvers.cg{}:solve(A, b), or solver = \"cg\" in a model", name, gb_ops[op].name);
@@ -81,14 +83,16 @@ static void say_held (const gb_ledger *l, char *text, size_t room) {
   }
   if (bytes < l->limit / 8) return;
   char size[GB_BYTES_TEXT];
-  gb_append(text, room, "\n  held: %s in %zu tensor%s", gb_bytes_text(bytes, size), blocks, blocks == 1 ? "" : "s");
+  gb_append(text, room, "\n  held: %s in %zu tensor%s", gb_bytes_text(bytes, size), blocks,
+            blocks == 1 ? "" : "s");
   for (int i = 0; i < n; i++)
-    gb_append(text, room, "%s%.40s%s%s%s%.60s%s", i == 0 ? ": " : ", ", top[i]->name, *top[i]->name ? " " : "",
-              gb_bytes_text(top[i]->bytes, size), *top[i]->where ? " (" : "", top[i]->where, *top[i]->where ? ")" : "");
+    gb_append(text, room, "%s%.40s%s%s%s%.60s%s", i == 0 ? ": " : ", ", top[i]->name,
+              *top[i]->name ? " " : "", gb_bytes_text(top[i]->bytes, size), *top[i]->where ? " (" : "",
+              top[i]->where, *top[i]->where ? ")" : "");
 }
 
-gb_status gb_plan_refuse (const gb_plan *p, const gb_placement *place, size_t need, size_t have, size_t minimum,
-                          gb_error *err) {
+gb_status gb_plan_refuse (const gb_plan *p, const gb_placement *place, size_t need, size_t have,
+                          size_t minimum, gb_error *err) {
   const gb_ledger *l = &p->graph->backend->ledger;
   char a[GB_BYTES_TEXT], b[GB_BYTES_TEXT], row[GB_ROW_TEXT], text[2048] = "";
   const size_t room = sizeof text;
@@ -97,7 +101,8 @@ gb_status gb_plan_refuse (const gb_plan *p, const gb_placement *place, size_t ne
   gb_append(text, room, "needs %s, have %s", gb_size_text(need, a), gb_bytes_text(have, b));
   if (p->budget == 0) gb_append(text, room, " of %s", gb_bytes_text(l->limit, a));
   for (int i = 0; i < n; i++)
-    gb_append(text, room, "%s%s", i == 0 ? "\n  largest: " : "\n           ", gb_buffer_text(p, largest[i], row));
+    gb_append(text, room, "%s%s", i == 0 ? "\n  largest: " : "\n           ",
+              gb_buffer_text(p, largest[i], row));
   if (minimum != SIZE_MAX)
     gb_append(text, room, "\n  smallest budget that works: %s", gb_bytes_text(minimum, a));
   if (n > 0) say_way_out(p, largest[0], text, room);

@@ -14,8 +14,10 @@ static alignas(64) char nothing[64];        /* where buffers of no bytes lie */
 gb_status gb_plan_unbound (const gb_node *n, gb_error *err) {
   char text[GB_NODE_TEXT];
   if ((n->flags & GB_NODE_TRACED) != 0)
-    return gb_fail(err, GB_EOPTION, "%s is observed inside a trace, where it stands for one slice", gb_node_text(n, text));
-  return gb_fail(err, GB_EOPTION, "%s has no value: gb.empty gives a shape to plan with", gb_node_text(n, text));
+    return gb_fail(err, GB_EOPTION, "%s is observed inside a trace, where it stands for one slice",
+                   gb_node_text(n, text));
+  return gb_fail(err, GB_EOPTION, "%s has no value: gb.empty gives a shape to plan with",
+                 gb_node_text(n, text));
 }
 
 static gb_status bind_value (gb_plan *p, int b, gb_error *err) {
@@ -35,7 +37,8 @@ static gb_status bind_values (gb_plan *p, gb_error *err) {
   for (int b = 0; b < low->nbufs; b++)
     if (p->place->read[b] == GB_HOME_VALUE) GB_TRY(bind_value(p, b, err));
   for (int i = 0; i < low->nouts; i++)
-    if (p->want[low->out[i]] && p->place->write[low->out[i]] != GB_HOME_OUTPUT) GB_TRY(bind_value(p, low->out[i], err));
+    if (p->want[low->out[i]] && p->place->write[low->out[i]] != GB_HOME_OUTPUT)
+      GB_TRY(bind_value(p, low->out[i], err));
   return GB_OK;
 }
 
@@ -72,11 +75,12 @@ static gb_status reserve (gb_plan *p, const void *arena, gb_error *err) {
   const gb_ledger *l = &p->graph->backend->ledger;
   size_t bytes = wants_arena(p, arena) ? p->place->arena : 0;
   for (int b = 0; b < p->place->nbufs; b++)
-    if (has_storage(p, b) && p->value[b].storage == NULL) bytes = gb_add_sizes(bytes, p->prog->low->buf[b].bytes);
+    if (has_storage(p, b) && p->value[b].storage == NULL)
+      bytes = gb_add_sizes(bytes, p->prog->low->buf[b].bytes);
   if (gb_make_room(p->graph, bytes)) return GB_OK;
   char need[GB_BYTES_TEXT], used[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
-  gb_fail(err, GB_ENOMEM, "the %s that the plan counts on are not free: %s in use, limit %s", gb_bytes_text(bytes, need),
-          gb_bytes_text(l->used, used), gb_bytes_text(l->limit, limit));
+  gb_fail(err, GB_ENOMEM, "the %s that the plan counts on are not free: %s in use, limit %s",
+          gb_bytes_text(bytes, need), gb_bytes_text(l->used, used), gb_bytes_text(l->limit, limit));
   if (err != NULL) err->need = bytes, err->have = l->limit > l->used ? l->limit - l->used : 0;
   return GB_ENOMEM;
 }
@@ -101,8 +105,9 @@ static gb_status commit (gb_plan *p, void **arena, gb_error *err) {
 
 /* registered ops: they see tensors, and may keep counts on their inputs */
 
-/* Takes back the storage record of an arena buffer. Where the callee kept a count the bytes move out of the arena, past
-** the limit if need be: they are live whatever the limit says. False: there was no memory, the arena must not be freed. */
+/* Takes back the storage record of an arena buffer. Where the callee kept a count the bytes move out of
+** the arena, past the limit if need be: they are live whatever the limit says. False: there was no memory,
+** the arena must not be freed. */
 static bool unwrap (gb_storage *st, gb_ledger *l) {
   if (st->refs > 1) {
     const size_t limit = l->limit;
@@ -144,7 +149,8 @@ static gb_status run_call (gb_plan *p, const gb_step *st, void *scratch, gb_erro
   for (int i = 0; rc == GB_OK && i < n; i++) {
     const bool input = i < st->nin;
     const int b = input ? st->in[i] : st->out[i - st->nin];
-    if (is_temporary(p, b, input)) rc = wrap(p, b, input ? (void *)(uintptr_t)p->read[b] : p->write[b], &t[i], err);
+    if (is_temporary(p, b, input))
+      rc = wrap(p, b, input ? (void *)(uintptr_t)p->read[b] : p->write[b], &t[i], err);
     else t[i] = gb_tensor_ref(&p->value[b]);
   }
   if (rc == GB_OK) rc = call->run(call->ud, p->graph, &st->opaque, t, t + st->nin, scratch, err);
@@ -152,7 +158,8 @@ static gb_status run_call (gb_plan *p, const gb_step *st, void *scratch, gb_erro
     const int b = i < st->nin ? st->in[i] : st->out[i - st->nin];
     if (t[i].storage == NULL) continue;
     if (!is_temporary(p, b, i < st->nin)) gb_tensor_clear(&t[i]);
-    else if (!unwrap(t[i].storage, &p->graph->backend->ledger)) p->arena = NULL, p->arena_bytes = 0;   /* stays live */
+    else if (!unwrap(t[i].storage, &p->graph->backend->ledger))
+      p->arena = NULL, p->arena_bytes = 0; /* stays live */
   }
   free(t);
   return rc;
@@ -242,8 +249,8 @@ static gb_status run_steps (gb_plan *p, void *arena, gb_error *err) {
   return be->ops->sync == NULL ? GB_OK : be->ops->sync(p->graph->backend, err);
 }
 
-/* A requested node that is not the source of its buffer (an output picked from several, a view of a leaf) shares it. What had
-** a value keeps it, and is no longer droppable. */
+/* A requested node that is not the source of its buffer (an output picked from several, a view of a leaf)
+** shares it. What had a value keeps it, and is no longer droppable. */
 static void store_values (gb_plan *p) {
   const gb_lowered *low = p->prog->low;
   for (int i = 0; i < low->nouts; i++) {

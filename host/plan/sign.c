@@ -1,8 +1,9 @@
-/* sign.c - which arithmetic makes a buffer: two plans that give one node the same signature give it the same bits.
+/* sign.c - which arithmetic makes a buffer: two plans that give one node the same signature give it the
+** same bits.
 **
-** Plans of other requests may compute a node otherwise: a fold that it shares with another result has other axes in its
-** lanes, so its sums run in another order. A value that exists stands in for a step only where the signatures agree; so
-** what was observed before never changes a result. */
+** Plans of other requests may compute a node otherwise: a fold that it shares with another result has
+** other axes in its lanes, so its sums run in another order. A value that exists stands in for a step only
+** where the signatures agree; so what was observed before never changes a result. */
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -33,12 +34,14 @@ static void sign_ins (signer *s, const gb_ins *i) {
   if (i->kind == GB_INS_LOOP) s->loops = gb_hash_u64(s->loops, of_axis(f, i->axis));
   if (i->kind == GB_INS_ENDLOOP) s->loops = 0;
   if (i->dst < 0) return;
-  uint64_t h = gb_hash_u64((uint64_t)i->kind << 32 | (uint64_t)i->op, (uint64_t)i->profile << 32 | (uint64_t)i->monoid);
+  uint64_t h = gb_hash_u64((uint64_t)i->kind << 32 | (uint64_t)i->op,
+                           (uint64_t)i->profile << 32 | (uint64_t)i->monoid);
   h = gb_hash_u64(h, (uint64_t)i->order << 32 | (uint64_t)i->dalpha);
   h = gb_hash_u64(gb_hash_u64(gb_hash_u64(h, of_value(s, i->a)), of_value(s, i->b)), of_value(s, i->c));
   if (i->kind == GB_INS_LOAD) h = gb_hash_u64(h, of_operand(s, i->x));
   if (i->kind == GB_INS_SQDIST || i->kind == GB_INS_DOT)
-    h = gb_hash_u64(gb_hash_u64(gb_hash_u64(h, of_operand(s, i->x)), of_operand(s, i->y)), of_operand(s, i->w));
+    h = gb_hash_u64(gb_hash_u64(gb_hash_u64(h, of_operand(s, i->x)), of_operand(s, i->y)),
+                    of_operand(s, i->w));
   h = gb_hash_f64(gb_hash_f64(gb_hash_u64(h, of_axis(f, i->axis)), i->f), i->g);
   h = gb_hash_u64(gb_hash_u64(h, i->seed[0]), i->seed[1]);
   s->value[i->dst] = i->kind == GB_INS_ACC ? gb_hash_u64(h, s->loops) : h;
@@ -50,7 +53,8 @@ static uint64_t of_out (const signer *s, const gb_out *o, int emitted) {
   uint64_t h = gb_hash_u64((uint64_t)o->kind << 32 | (uint64_t)o->monoid, of_value(s, emitted));
   h = gb_hash_u64(gb_hash_u64(h, of_operand(s, o->x)), of_operand(s, o->y));
   h = gb_hash_u64(gb_hash_u64(h, of_axis(f, o->axis)), (uint64_t)o->k);
-  h = gb_hash_u64(h, (uint64_t)f->compute << 32 | (uint64_t)o->dtype << 8 | (f->symmetric && o->reduced != 0));
+  h = gb_hash_u64(h,
+                  (uint64_t)f->compute << 32 | (uint64_t)o->dtype << 8 | (f->symmetric && o->reduced != 0));
   for (int a = 0; a < f->naxes; a++)
     if (o->reduced >> a & 1) h = gb_hash_u64(h, of_axis(f, a));
   return h;
@@ -66,7 +70,8 @@ static bool sign_fold (const gb_step *st, uint64_t *made) {
     const gb_out *o = &f->out[f->ins[i].x];
     const uint64_t h = of_out(&s, o, f->ins[i].a);
     made[st->out[o->slot]] = h;
-    if (o->kind == GB_OUT_REDUCE && o->monoid == GB_KSMALLEST && o->slot2 >= 0) made[st->out[o->slot2]] = h + 1;
+    if (o->kind == GB_OUT_REDUCE && o->monoid == GB_KSMALLEST && o->slot2 >= 0)
+      made[st->out[o->slot2]] = h + 1;
   }
   free(s.value);
   return true;
@@ -82,7 +87,8 @@ gb_status gb_sign_buffers (const gb_lowered *low, uint64_t *made, gb_error *err)
   for (int b = 0; b < low->nbufs; b++) made[b] = low->buf[b].cls == GB_BUF_LEAF;
   for (int s = 0; s < low->nsteps; s++) {
     if (!low->step[s].is_fold) sign_opaque(&low->step[s], made);
-    else if (!sign_fold(&low->step[s], made)) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
+    else if (!sign_fold(&low->step[s], made))
+      return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
   }
   return GB_OK;
 }

@@ -29,8 +29,8 @@ char *gb_buffer_text (const gb_plan *p, int b, char text[GB_ROW_TEXT]) {
   return text;
 }
 
-/* Outer axes come first in the domain, then LANE (columns of a row-major value differ) and TILE: the extents are listed in
-** the order of axis numbers, those of length 1 left out. */
+/* Outer axes come first in the domain, then LANE (columns of a row-major value differ) and TILE: the
+** extents are listed in the order of axis numbers, those of length 1 left out. */
 char *gb_streamed_text (const gb_step *s, char text[GB_SHAPE_TEXT]) {
   text[0] = '\0';
   if (!s->is_fold || s->full_numel == 0) return text;
