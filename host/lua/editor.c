@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <histedit.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,18 +116,25 @@ static char *prompt_text (EditLine *el) {
   return (char *)(uintptr_t)editor_of(el)->prompt;          /* libedit does not write to it */
 }
 
-/* One byte; -1 on Ctrl-C or an error, 0 at the end. */
+enum { GLANCE_MS = 50 };
+
+/* One byte; -1 on Ctrl-C or an error, 0 at the end. The flag is looked at between waits, too: a signal that came while the
+** line was being drawn interrupts no wait. */
 static int read_byte (EditLine *el, unsigned char *byte) {
   for (;;) {
-    const ssize_t n = read(STDIN_FILENO, byte, 1);
-    if (n >= 0) return (int)n;
-    if (errno != EINTR) return -1;
-    gb_editor *e = editor_of(el);
     if (gb_interrupted()) {
-      e->interrupted = true;
+      editor_of(el)->interrupted = true;
       return -1;
     }
-    el_resize(el);                                          /* SIGWINCH */
+    struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
+    const int ready = poll(&p, 1, GLANCE_MS);
+    if (ready > 0) {
+      const ssize_t n = read(STDIN_FILENO, byte, 1);
+      if (n >= 0) return (int)n;
+    }
+    if (ready == 0) continue;
+    if (errno != EINTR) return -1;
+    if (!gb_interrupted()) el_resize(el);                   /* SIGWINCH */
   }
 }
 
