@@ -62,6 +62,15 @@ describe("gb.optim.minimize", function()
     near(math.min(table.unpack(seen)), rosenbrock(p)(), 1e-12)
   end)
 
+  it("goes back to the best point when it is stopped at a worse one", function()
+    local p <const> = gb.param(1)
+    local info <const> = gb.optim.minimize(function() return p ^ 2 end, p, {method = "sgd", lr = 1.1,
+      on_step = function(s) return s.step < 3 end})
+    assert.is_true(info.interrupted)
+    near(1, info.value, 1e-15)
+    near(1, p.value, 1e-15)
+  end)
+
   it("undoes and counts steps to values that are not finite", function()
     local p <const> = gb.param(0.1)
     local info <const> = gb.optim.minimize(function() return 5 * p - p:log() end, p, {method = "sgd", lr = 0.3, steps = 80})

@@ -84,4 +84,14 @@ describe("values that can be computed again", function()
     assert.is_true(gb.memory.report().cache <= held - n * n * 8)
     near(value, gb.linalg.logdet(C) * 1, 1e-12)           -- the past is computed again
   end)
+
+  it("stay when a model copies the kernel they depend on", function()
+    require "gibbous.core".drop_caches()
+    local k <const> = K.rbf{}
+    gb.linalg.logdet(k(x) + gb.eye(n)):item()
+    local held <const> = gb.memory.report().cache
+    local m <const> = gb.gp.exact{kernel = k}
+    assert.equal(held, gb.memory.report().cache)
+    assert.is_nil(m.x)
+  end)
 end)
