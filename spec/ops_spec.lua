@@ -205,6 +205,11 @@ describe("linear algebra", function()
     near(a:matmul(a), gb.einsum("ij,jk->ik", a, a), 1e-14)
     near(7, gb.einsum("ii->", a), 1e-14)
     raises("shape", "", a.matmul, a, gb.zeros(3))
+    for _, dtype in ipairs{"f16", "bf16"} do
+      local half <const> = a:to{dtype = dtype}
+      assert.equal(dtype, half:matmul(half).dtype)
+      assert.same({{17, 7}, {7, 10}}, rows(half:matmul(half)))
+    end
   end)
 
   it("factors and solves", function()
@@ -256,7 +261,7 @@ describe("gradients", function()
   it("are zero or an error for what is not used", function()
     local x <const>, z <const> = gb.tensor{1, 2}:requires_grad(), gb.tensor{1}:requires_grad()
     near({0}, gb.grad(x:sum(), z, {unused = "zero"}), 0)
-    raises("option", "", gb.grad, x:sum(), z)
+    raises("option", 'unused = "zero" gives zeros for it', gb.grad, x:sum(), z)
     raises("option", "unused", gb.grad, x:sum(), z, {unused = "maybe"})
     raises("option", "tensors expected to differentiate by", gb.grad, x:sum(), {3})
   end)

@@ -134,7 +134,9 @@ bool gb_streams (const gb_lower_state *s, const gb_node *n) {
   return !d->stored && numel(n) > 1 && numel(n) > 2 * d->source_numel;
 }
 
+/* BLAS has no products of half precision; a fold converts on load and rounds each total once. */
 bool gb_matmul_is_fold (const gb_lower_state *s, const gb_node *n) {
+  if (gb_node_dtype(n) == GB_F16 || gb_node_dtype(n) == GB_BF16) return true;
   return gb_streams(s, n->in[0]) || gb_streams(s, n->in[1]);
 }
 

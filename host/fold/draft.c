@@ -35,7 +35,13 @@ static bool keeps_its_value (gb_op op) {
   }
 }
 
+static bool is_open (gb_lower_state *s, const gb_node *n, gb_status *rc) {
+  if (s->sealed) *rc = gb_fail(s->err, GB_EINTERNAL, "%s at %s is asked for after the steps were counted", gb_ops[n->op].name, n->where);
+  return !s->sealed;
+}
+
 static int add_buffer (gb_lower_state *s, const gb_node *n, int output, gb_buf_class cls, gb_status *rc) {
+  if (!is_open(s, n, rc)) return -1;
   if (!gb_room((void **)&s->buf, s->nbufs, &s->buf_room, sizeof *s->buf)) {
     *rc = no_memory(s);
     return -1;
@@ -51,9 +57,10 @@ static int add_buffer (gb_lower_state *s, const gb_node *n, int output, gb_buf_c
 }
 
 static gb_draft *add_draft (gb_lower_state *s, gb_draft *d, gb_status *rc) {
-  if (!gb_room((void **)&s->draft, s->ndrafts, &s->draft_room, sizeof *s->draft)) {
+  const bool open = is_open(s, d->opaque != NULL ? d->opaque : d->root->node, rc);
+  if (!open || !gb_room((void **)&s->draft, s->ndrafts, &s->draft_room, sizeof *s->draft)) {
     gb_draft_clear(d);
-    *rc = no_memory(s);
+    if (open) *rc = no_memory(s);
     return NULL;
   }
   s->draft[s->ndrafts] = *d;

@@ -139,6 +139,24 @@ bool gb_emit_resolve (gb_emitter *e, gb_node **n, int *output, gb_map *m) {
   return e->s->decision[(*n)->index].stored;
 }
 
+/* What a step computes for a view that shows every element of an elementwise value: the value, once for all its views. */
+static void find_shown (const gb_emitter *e, gb_node **n, gb_map *m) {
+  gb_node *at = *n;
+  gb_map map = *m;
+  while (!gb_is_leaf(at) && gb_ops[at->op].kind == GB_KIND_VIEW && !e->s->decision[at->index].stored) {
+    gb_map below;
+    int axis;
+    size_t inner;
+    if (gb_shape_numel(gb_node_shape(at->in[0])) > gb_shape_numel(gb_node_shape(at))) return;
+    if (at->op == GB_OP_PICK || !gb_map_through_view(at, &map, e->extent, &below, &axis, &inner)) return;
+    map = below;
+    at = at->in[0];
+  }
+  if (gb_ops[at->op].kind != GB_KIND_MAP) return;
+  *n = at;
+  *m = map;
+}
+
 int gb_emit_stored (gb_emitter *e, gb_node *n, const gb_map *m) {
   gb_node *base = n;
   gb_map at = *m;
@@ -147,6 +165,7 @@ int gb_emit_stored (gb_emitter *e, gb_node *n, const gb_map *m) {
     base = n;
     at = *m;
     output = 0;
+    find_shown(e, &base, &at);
   }
   const int buf = gb_need(e->s, base, output, &e->rc);
   if (buf < 0) return -1;

@@ -77,6 +77,7 @@ typedef struct gb_lower_state {
   gb_draft *draft;
   int ndrafts, draft_room;
   int depth;                 /* of nested requests */
+  bool sealed;               /* steps are being written from counts already taken: no more drafts, no more buffers */
   gb_error *err;
 } gb_lower_state;
 

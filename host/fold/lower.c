@@ -15,29 +15,46 @@ static void *copy (const void *from, int n, int extra, size_t size) {
   return to;
 }
 
-static const char *profile_name (const gb_fold *f) {
+/* The first instruction of a kind; 'dst' >= 0: the one that computes this value. */
+static const gb_ins *find_ins (const gb_fold *f, gb_ins_kind kind, int dst) {
+  for (int i = 0; i < f->nins; i++)
+    if (f->ins[i].kind == kind && (dst < 0 || f->ins[i].dst == dst)) return &f->ins[i];
+  return NULL;
+}
+
+/* A fold is named after its first profile and the front below that, else after its first front; other fronts, such as the
+** products of cotangents in a merged traversal, have features of their own. */
+static const char *name_fold (const gb_fold *f, size_t *features) {
   static const char *const names[GB_NPROFILES] = {"rbf", "matern12", "matern32", "matern52", "rational quadratic"};
-  for (int i = 0; i < f->nins; i++)
-    if (f->ins[i].kind == GB_INS_RADIAL) return names[f->ins[i].profile];
-  for (int i = 0; i < f->nins; i++)
-    if (f->ins[i].kind == GB_INS_SQDIST) return "squared distance";
-    else if (f->ins[i].kind == GB_INS_DOT) return "dot";
-  return "elementwise";
+  const gb_ins *radial = find_ins(f, GB_INS_RADIAL, -1);
+  const int below = radial != NULL ? radial->a : -1;
+  const gb_ins *distance = find_ins(f, GB_INS_SQDIST, below), *dot = find_ins(f, GB_INS_DOT, below);
+  const gb_ins *front = distance != NULL ? distance : dot;
+  *features = front != NULL ? f->axis[front->axis].extent : 0;
+  if (radial != NULL) return names[radial->profile];
+  return distance != NULL ? "squared distance" : dot != NULL ? "dot" : "elementwise";
+}
+
+/* Right-hand sides of the widest contraction. */
+static size_t count_columns (const gb_fold *f) {
+  size_t most = 1;
+  for (int i = 0; i < f->nouts; i++) {
+    const gb_out *o = &f->out[i];
+    if (o->kind == GB_OUT_CONTRACT && o->axis >= 0 && f->axis[o->axis].extent > most) most = f->axis[o->axis].extent;
+  }
+  return most;
 }
 
 static char *describe_fold (const gb_fold *f, const gb_draft *d) {
   char text[160];
-  size_t columns = 1, features = 0;
+  size_t features;
   bool reduces = false;
-  for (int i = 0; i < f->nouts; i++) {
-    if (f->out[i].axis >= 0) columns = f->axis[f->out[i].axis].extent;
-    reduces |= f->out[i].reduced != 0;
-  }
-  for (int i = 0; i < f->nins; i++)
-    if (f->ins[i].kind == GB_INS_SQDIST || f->ins[i].kind == GB_INS_DOT) features = f->axis[f->ins[i].axis].extent;
-  int used = snprintf(text, sizeof text, "%s %s", reduces ? "fold" : "map", profile_name(f));
+  for (int i = 0; i < f->nouts; i++) reduces |= f->out[i].reduced != 0;
+  const char *what = name_fold(f, &features);
+  const size_t columns = count_columns(f);
+  int used = snprintf(text, sizeof text, "%s %s", reduces ? "fold" : "map", what);
   if (features > 0) used += snprintf(text + used, sizeof text - (size_t)used, " d=%zu", features);
-  if (reduces && columns > 1) used += snprintf(text + used, sizeof text - (size_t)used, " r=%zu", columns);
+  if (columns > 1) used += snprintf(text + used, sizeof text - (size_t)used, " r=%zu", columns);
   if (f->symmetric) used += snprintf(text + used, sizeof text - (size_t)used, " symmetric");
   if (d->nroots > 1) used += snprintf(text + used, sizeof text - (size_t)used, ", %d results", d->nroots);
   const char *name = d->root->node->name;
@@ -190,6 +207,7 @@ static gb_status write_steps (gb_lower_state *s, gb_lowered *low) {
   int *order = malloc(((size_t)s->ndrafts + 1) * sizeof *order), count = 0;
   if (order == NULL) return gb_fail(s->err, GB_ENOMEM, "no memory to order %d steps", s->ndrafts);
   gb_status rc = sort_drafts(s, order, &count);
+  s->sealed = true;
   low->step = calloc((size_t)count + 1, sizeof *low->step);
   if (rc == GB_OK && low->step == NULL) rc = gb_fail(s->err, GB_ENOMEM, "no memory for %d steps", count);
   for (int i = 0; rc == GB_OK && i < count; i++) {
