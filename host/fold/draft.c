@@ -7,16 +7,6 @@
 
 enum { DEEPEST_REQUEST = 4000 };
 
-bool gb_room (void **p, int n, int *room, size_t size) {
-  if (n < *room) return true;
-  const int more = *room > 0 ? 2 * *room : 8;
-  void *grown = realloc(*p, (size_t)more * size);
-  if (grown == NULL) return false;
-  *p = grown;
-  *room = more;
-  return true;
-}
-
 void gb_draft_clear (gb_draft *d) {
   free(d->root);
   free(d->in);
@@ -42,7 +32,7 @@ static bool is_open (gb_lower_state *s, const gb_node *n, gb_status *rc) {
 
 static int add_buffer (gb_lower_state *s, const gb_node *n, int output, gb_buf_class cls, gb_status *rc) {
   if (!is_open(s, n, rc)) return -1;
-  if (!gb_room((void **)&s->buf, s->nbufs, &s->buf_room, sizeof *s->buf)) {
+  if (!gb_grow(&s->buf, s->nbufs, &s->buf_room, sizeof *s->buf)) {
     *rc = no_memory(s);
     return -1;
   }
@@ -58,7 +48,7 @@ static int add_buffer (gb_lower_state *s, const gb_node *n, int output, gb_buf_c
 
 static gb_draft *add_draft (gb_lower_state *s, gb_draft *d, gb_status *rc) {
   const bool open = is_open(s, d->opaque != NULL ? d->opaque : d->root->node, rc);
-  if (!open || !gb_room((void **)&s->draft, s->ndrafts, &s->draft_room, sizeof *s->draft)) {
+  if (!open || !gb_grow(&s->draft, s->ndrafts, &s->draft_room, sizeof *s->draft)) {
     gb_draft_clear(d);
     if (open) *rc = no_memory(s);
     return NULL;
@@ -70,7 +60,7 @@ static gb_draft *add_draft (gb_lower_state *s, gb_draft *d, gb_status *rc) {
 static bool add_input (gb_draft *d, int buf) {
   for (int i = 0; i < d->nin; i++)
     if (d->in[i] == buf) return true;
-  if (!gb_room((void **)&d->in, d->nin, &d->in_room, sizeof *d->in)) return false;
+  if (!gb_grow(&d->in, d->nin, &d->in_room, sizeof *d->in)) return false;
   d->in[d->nin++] = buf;
   return true;
 }
@@ -106,7 +96,7 @@ static int draft_opaque (gb_lower_state *s, gb_node *n, int output, gb_status *r
   for (int i = 0; i < n->nin && *rc == GB_OK; i++) {
     const int b = gb_need_contiguous(s, n->in[i], rc);
     if (*rc != GB_OK) break;
-    if (!gb_room((void **)&d.in, d.nin, &d.in_room, sizeof *d.in)) *rc = no_memory(s);
+    if (!gb_grow(&d.in, d.nin, &d.in_room, sizeof *d.in)) *rc = no_memory(s);
     else d.in[d.nin++] = b;                                  /* in order, repeated where an input is */
   }
   if (*rc != GB_OK) {
@@ -212,7 +202,7 @@ static gb_status discover (gb_lower_state *s, gb_draft *d) {
     for (int i = 0; rc == GB_OK && axis < 0 && i < e.nknown; i++) {
       const gb_axes on = gb_map_deps(&e.known[i].map, gb_node_shape(e.known[i].node)->ndim);
       if (e.known[i].level != 0 || on >> d->naxes != 0 || (on & (on - 1)) == 0) continue;
-      if (!gb_room((void **)&d->shared, d->nshared, &d->shared_room, sizeof *d->shared)) rc = no_memory(s);
+      if (!gb_grow(&d->shared, d->nshared, &d->shared_room, sizeof *d->shared)) rc = no_memory(s);
       else d->shared[d->nshared++] = (struct gb_shared){e.known[i].node, e.known[i].map};
     }
     struct gb_split loop = {0};

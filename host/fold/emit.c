@@ -15,7 +15,7 @@ static int no_memory (gb_emitter *e) {
 /* Instructions and loops --------------------------------------------------------------------------------------------- */
 
 static bool push_ins (gb_emitter *e, gb_scope *to, const gb_ins *ins) {
-  if (!gb_room((void **)&to->ins, to->n, &to->room, sizeof *to->ins)) return no_memory(e), false;
+  if (!gb_grow(&to->ins, to->n, &to->room, sizeof *to->ins)) return no_memory(e), false;
   to->ins[to->n++] = *ins;
   return true;
 }
@@ -28,7 +28,7 @@ static int level_of (const gb_emitter *e, gb_axes deps) {
 }
 
 static int new_value (gb_emitter *e, gb_axes deps) {
-  if (!gb_room((void **)&e->deps, e->nvalues, &e->deps_room, sizeof *e->deps)) return no_memory(e);
+  if (!gb_grow(&e->deps, e->nvalues, &e->deps_room, sizeof *e->deps)) return no_memory(e);
   e->deps[e->nvalues] = deps;
   return e->nvalues++;
 }
@@ -90,7 +90,7 @@ int gb_emit_axis (gb_emitter *e, size_t extent, gb_axes taken) {
 static int slot_of (gb_emitter *e, int buf) {
   for (int i = 0; i < e->nslots; i++)
     if (e->slot[i] == buf) return i;
-  if (!gb_room((void **)&e->slot, e->nslots, &e->slot_room, sizeof *e->slot)) return no_memory(e);
+  if (!gb_grow(&e->slot, e->nslots, &e->slot_room, sizeof *e->slot)) return no_memory(e);
   e->slot[e->nslots] = buf;
   return e->nslots++;
 }
@@ -100,7 +100,7 @@ static int add_operand (gb_emitter *e, const gb_operand *o) {
     if (e->operand[i].slot == o->slot && e->operand[i].offset == o->offset &&
         memcmp(e->operand[i].stride, o->stride, sizeof o->stride) == 0)
       return i;
-  if (!gb_room((void **)&e->operand, e->noperands, &e->operand_room, sizeof *e->operand)) return no_memory(e);
+  if (!gb_grow(&e->operand, e->noperands, &e->operand_room, sizeof *e->operand)) return no_memory(e);
   e->operand[e->noperands] = *o;
   return e->noperands++;
 }
@@ -193,7 +193,7 @@ static int find_known (const gb_emitter *e, const gb_node *n, const gb_map *m) {
 
 static int remember (gb_emitter *e, gb_node *n, const gb_map *m, int value) {
   if (value < 0) return -1;
-  if (!gb_room((void **)&e->known, e->nknown, &e->known_room, sizeof *e->known)) return no_memory(e);
+  if (!gb_grow(&e->known, e->nknown, &e->known_room, sizeof *e->known)) return no_memory(e);
   const int level = level_of(e, e->deps[value]);
   e->known[e->nknown++] = (gb_known){n, *m, value, level, level > 0 ? e->scope[level].serial : 0};
   return value;
@@ -281,7 +281,7 @@ int gb_emit_value (gb_emitter *e, gb_node *n, const gb_map *m) {
 /* Outputs ------------------------------------------------------------------------------------------------------------ */
 
 static int out_slot (gb_emitter *e, int buf) {
-  if (!gb_room((void **)&e->out_slot, e->nout_slots, &e->out_slot_room, sizeof *e->out_slot)) return no_memory(e);
+  if (!gb_grow(&e->out_slot, e->nout_slots, &e->out_slot_room, sizeof *e->out_slot)) return no_memory(e);
   e->out_slot[e->nout_slots] = buf;
   return e->nout_slots++;
 }
@@ -300,7 +300,7 @@ static bool add_out (gb_emitter *e, const gb_root *r, gb_out o, int value) {
   o.slot2 = -1;
   if ((o.slot = out_slot(e, r->buf[0])) < 0) return false;
   if (r->node->op == GB_OP_KMIN && (o.slot2 = out_slot(e, r->buf[1])) < 0) return false;
-  if (!gb_room((void **)&e->out, e->nouts, &e->out_room, sizeof *e->out)) return no_memory(e), false;
+  if (!gb_grow(&e->out, e->nouts, &e->out_room, sizeof *e->out)) return no_memory(e), false;
   gb_ins emit = {.kind = GB_INS_EMIT, .dst = -1, .a = value, .b = -1, .c = -1, .x = e->nouts, .y = -1, .w = -1, .axis = -1,
                  .deps = e->deps[value]};
   e->out[e->nouts++] = o;

@@ -37,7 +37,7 @@ static int emit_const (gb_emitter *e, gb_node *n) {
   int x = 0;
   while (x < e->nconstants && e->constant[x] != n->index) x++;
   if (x == e->nconstants) {
-    if (!gb_room((void **)&e->constant, x, &e->constant_room, sizeof *e->constant)) {
+    if (!gb_grow(&e->constant, x, &e->constant_room, sizeof *e->constant)) {
       e->rc = gb_fail(e->s->err, GB_ENOMEM, "no memory to write a program");
       return -1;
     }
@@ -58,7 +58,7 @@ static int index_operand (gb_emitter *e, const gb_map *m, int ndim, const ptrdif
   }
   for (int a = 0; a < GB_FOLD_AXES; a++)
     if (o.stride[a] != 0) o.deps |= (gb_axes)1 << a;
-  if (!gb_room((void **)&e->operand, e->noperands, &e->operand_room, sizeof *e->operand)) {
+  if (!gb_grow(&e->operand, e->noperands, &e->operand_room, sizeof *e->operand)) {
     e->rc = gb_fail(e->s->err, GB_ENOMEM, "no memory to write a program");
     return -1;
   }

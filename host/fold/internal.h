@@ -14,6 +14,7 @@
 #ifndef GB_FOLD_INTERNAL_H
 #define GB_FOLD_INTERNAL_H
 
+#include "base/grow.h"
 #include "fold/lower.h"
 
 /* The index of one dimension as an affine function of the domain's axes. */
@@ -58,11 +59,12 @@ typedef struct gb_draft {
   gb_axes columns;
   gb_root *root;
   int nroots;
-  int *in, nin, in_room;     /* buffers read */
+  int *in, nin;              /* buffers read */
   struct gb_split { gb_node *node; int dim; size_t inner; } split[GB_SPLITS];   /* loops of inlined sums that are two loops each */
   int nsplits;
   struct gb_shared { gb_node *node; gb_map map; } *shared;   /* values that vary along two axes or more */
-  int nshared, shared_room;
+  int nshared;
+  size_t in_room, shared_room;
   int merged_into;           /* -1, or the draft that does this one's work */
 } gb_draft;
 
@@ -73,9 +75,10 @@ typedef struct gb_lower_state {
   gb_decision *decision;     /* by n->index */
   int *buf_of;               /* [count * GB_MAX_OUTPUTS] buffer, -1 = none yet */
   gb_buf *buf;
-  int nbufs, buf_room;
+  int nbufs;
   gb_draft *draft;
-  int ndrafts, draft_room;
+  int ndrafts;
+  size_t buf_room, draft_room;
   int depth;                 /* of nested requests */
   bool sealed;               /* steps are being written from counts already taken: no more drafts, no more buffers */
   gb_error *err;
@@ -86,7 +89,8 @@ typedef struct gb_scope {
   int axis;
   unsigned serial;           /* tells this opening of a loop from others at the same depth */
   gb_ins *ins;
-  int n, room;
+  int n;
+  size_t room;
 } gb_scope;
 
 typedef struct gb_known {    /* a value and where it is valid */
@@ -110,28 +114,26 @@ typedef struct gb_emitter {
   int nested;                /* values being written inside one another */
   unsigned serial;
   gb_operand *operand;
-  int noperands, operand_room;
+  int noperands;
   gb_axes *deps;             /* by value number */
-  int nvalues, deps_room;
+  int nvalues;
   gb_known *known;
-  int nknown, known_room;
+  int nknown;
   gb_out *out;
-  int nouts, out_room;
+  int nouts;
   int *slot;                 /* buffer of each operand slot */
-  int nslots, slot_room;
+  int nslots;
   int *out_slot;             /* buffer of each output slot */
-  int nout_slots, out_slot_room;
+  int nout_slots;
   size_t *constant;          /* positions of CONST nodes */
-  int nconstants, constant_room;
+  int nconstants;
+  size_t operand_room, deps_room, known_room, out_room, slot_room, out_slot_room, constant_room;
   double full_numel;         /* largest inlined value and where it was written */
   gb_node *full;
   int split_axis;            /* a reshape needs this axis as two: [split_outer][rest]; -1 = none */
   size_t split_inner;
   gb_status rc;
 } gb_emitter;
-
-/* Grows *p (elements of 'size') to hold one more than n. False: no memory. */
-bool gb_room (void **p, int n, int *room, size_t size);
 
 /* index.c */
 gb_ix gb_ix_axis (int axis);

@@ -115,7 +115,7 @@ static bool join_inputs (gb_draft *a, const gb_draft *b) {
     bool there = false;
     for (int k = 0; k < a->nin; k++) there |= a->in[k] == b->in[i];
     if (there) continue;
-    if (!gb_room((void **)&a->in, a->nin, &a->in_room, sizeof *a->in)) return false;
+    if (!gb_grow(&a->in, a->nin, &a->in_room, sizeof *a->in)) return false;
     a->in[a->nin++] = b->in[i];
   }
   return true;
@@ -124,7 +124,7 @@ static bool join_inputs (gb_draft *a, const gb_draft *b) {
 /* What b computes is now a's to share: a third fold may have a value in common with b only. */
 static bool join_shared (gb_draft *a, const gb_draft *b, const int *to) {
   for (int i = 0; i < b->nshared; i++) {
-    if (!gb_room((void **)&a->shared, a->nshared, &a->shared_room, sizeof *a->shared)) return false;
+    if (!gb_grow(&a->shared, a->nshared, &a->shared_room, sizeof *a->shared)) return false;
     struct gb_shared *v = &a->shared[a->nshared++];
     *v = b->shared[i];
     for (int k = 0; k < GB_MAXDIM; k++) rename_ix(&v->map.dim[k], to);

@@ -1,19 +1,14 @@
 /* order.c - the iterative topological walk. */
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "graph/node.h"
 
 /* A growable array of borrowed nodes. */
 typedef struct list { gb_node **at; size_t n, room; } list;
 
 static bool push (list *l, gb_node *n) {
-  if (l->n == l->room) {
-    const size_t room = l->room == 0 ? 64 : 2 * l->room;
-    gb_node **at = realloc(l->at, room * sizeof *at);
-    if (at == NULL) return false;
-    l->at = at;
-    l->room = room;
-  }
+  if (!gb_grow(&l->at, l->n, &l->room, sizeof *l->at)) return false;
   l->at[l->n++] = n;
   return true;
 }

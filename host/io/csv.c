@@ -11,8 +11,10 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/grow.h"
+
 /* The whole file, NUL-terminated; gz or plain. Caller frees. */
-static gb_status slurp (const char *path, char **text, size_t *length, gb_error *err) {
+static gb_status slurp (const char *path, char **text, gb_error *err) {
   gzFile f = gzopen(path, "rb");
   if (f == NULL) return gb_fail(err, GB_EIO, "cannot open '%s': %s", path, strerror(errno));
   size_t used = 0, room = 1 << 16;
@@ -41,7 +43,6 @@ static gb_status slurp (const char *path, char **text, size_t *length, gb_error 
   }
   buf[used] = '\0';
   *text = buf;
-  *length = used;
   return GB_OK;
 }
 
@@ -51,13 +52,7 @@ typedef struct cells {       /* fields of the line being read, pointing into the
 } cells;
 
 static bool push (cells *c, char *s) {
-  if (c->n == c->room) {
-    const size_t room = c->room ? 2 * c->room : 32;
-    char **more = realloc(c->field, room * sizeof *more);
-    if (more == NULL) return false;
-    c->field = more;
-    c->room = room;
-  }
+  if (!gb_grow(&c->field, c->n, &c->room, sizeof *c->field)) return false;
   c->field[c->n++] = s;
   return true;
 }
@@ -234,9 +229,8 @@ static void drop_text (gb_frame *f) {
 
 gb_status gb_csv_read (const char *path, const gb_csv_options *o, gb_frame *out, gb_error *err) {
   *out = (gb_frame){0};
-  char *text;
-  size_t length;
-  GB_TRY(slurp(path, &text, &length, err));
+  char *text = NULL;
+  GB_TRY(slurp(path, &text, err));
   reader r = {.path = path, .o = o, .f = out, .c = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
   cells c = {0};
   gb_status rc = r.c == (locale_t)0 ? no_memory(&r, err) : read_lines(&r, text, &c, err);

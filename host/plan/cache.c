@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "plan/parts.h"
 
 /* programs */
@@ -70,15 +71,9 @@ static void drop (gb_plan_cache *c, gb_cached *e) {
 
 void gb_cache_add (gb_graph *g, gb_node *n, int output) {
   gb_plan_cache *c = g->plans;
-  if (c->ncached == c->room) {
-    const size_t room = c->room == 0 ? 16 : 2 * c->room;
-    gb_cached *grown = realloc(c->cached, room * sizeof *grown);
-    if (grown == NULL) {
-      gb_tensor_clear(&n->out[output].tensor);
-      return;
-    }
-    c->cached = grown;
-    c->room = room;
+  if (!gb_grow(&c->cached, c->ncached, &c->room, sizeof *c->cached)) {
+    gb_tensor_clear(&n->out[output].tensor);
+    return;
   }
   c->cached[c->ncached++] = (gb_cached){.node = gb_node_ref(n), .output = output, .used = ++c->clock};
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "plan/parts.h"
 
 gb_run_stats gb_last_eval;
@@ -45,13 +46,8 @@ typedef struct hidden {
 } hidden;
 
 static gb_status hide (hidden *h, gb_node *n, gb_error *err) {
-  if (h->n == h->room) {
-    const size_t room = h->room == 0 ? 64 : 2 * h->room;
-    void *grown = realloc(h->at, room * sizeof *h->at);
-    if (grown == NULL) return gb_fail(err, GB_ENOMEM, "no memory to evaluate an expression");
-    h->at = grown;
-    h->room = room;
-  }
+  if (!gb_grow(&h->at, h->n, &h->room, sizeof *h->at))
+    return gb_fail(err, GB_ENOMEM, "no memory to evaluate an expression");
   h->at[h->n].node = gb_node_ref(n);
   h->at[h->n++].inputs = n->nin;
   n->nin = 0;
@@ -130,13 +126,7 @@ static int by_round (const void *a, const void *b) {
 }
 
 static bool add_piece (pieces *p, gb_node *n, int round) {
-  if (p->n == p->room) {
-    const size_t room = p->room == 0 ? 64 : 2 * p->room;
-    piece *grown = realloc(p->at, room * sizeof *grown);
-    if (grown == NULL) return false;
-    p->at = grown;
-    p->room = room;
-  }
+  if (!gb_grow(&p->at, p->n, &p->room, sizeof *p->at)) return false;
   p->at[p->n++] = (piece){.node = n, .round = round};
   return true;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 static void series_clear (gb_series *s) {
   free(s->x);
   free(s->y);
@@ -40,13 +42,8 @@ static bool copy_values (double **to, const double *from, size_t n) {
 
 gb_status gb_figure_add (gb_figure *f, gb_series_kind kind, size_t n, size_t rows, const double *x, const double *y,
                          const double *hi, const char *label, int colour, gb_error *err) {
-  if (f->nseries == f->room) {
-    const size_t room = f->room ? 2 * f->room : 8;
-    gb_series *more = realloc(f->series, room * sizeof *more);
-    if (more == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a series");
-    f->series = more;
-    f->room = room;
-  }
+  if (!gb_grow(&f->series, f->nseries, &f->room, sizeof *f->series))
+    return gb_fail(err, GB_ENOMEM, "no memory for a series");
   const bool grid = kind == GB_SERIES_HEATMAP;
   gb_series s = {.kind = kind, .n = n, .rows = rows, .colour = colour, .label = strdup(label == NULL ? "" : label)};
   if (s.label == NULL || !copy_values(&s.x, x, grid ? 2 : n) || !copy_values(&s.y, y, grid ? 2 : n) ||
