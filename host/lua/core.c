@@ -91,20 +91,7 @@ static int core_drop_caches (lua_State *L) {
 }
 
 /* core.last_run(): what the last evaluation did */
-static int core_last_run (lua_State *L) {
-  lua_createtable(L, 0, 5);
-  lua_pushinteger(L, (lua_Integer)gb_last_eval.measured);
-  lua_setfield(L, -2, "measured");
-  lua_pushnumber(L, gb_last_eval.seconds);
-  lua_setfield(L, -2, "seconds");
-  lua_pushinteger(L, (lua_Integer)gb_last_eval.pairs);
-  lua_setfield(L, -2, "pairs");
-  lua_pushinteger(L, gb_last_eval.folds);
-  lua_setfield(L, -2, "folds");
-  lua_pushinteger(L, gb_last_eval.opaques);
-  lua_setfield(L, -2, "opaques");
-  return 1;
-}
+static int core_last_run (lua_State *L) { return lgb_pushstats(L, &gb_last_eval); }
 
 static const luaL_Reg internal_functions[] = {
     {"as_tensor", core_as_tensor}, {"drop_caches", core_drop_caches}, {"error", lgb_core_error},

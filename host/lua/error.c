@@ -94,7 +94,7 @@ static int error_tostring (lua_State *L) {
   return 1;
 }
 
-static int error_concat (lua_State *L) {
+int lgb_concat (lua_State *L) {
   luaL_tolstring(L, 1, NULL);
   luaL_tolstring(L, 2, NULL);
   lua_concat(L, 2);
@@ -102,7 +102,7 @@ static int error_concat (lua_State *L) {
 }
 
 void lgb_error_meta (lua_State *L) {
-  static const luaL_Reg meta[] = {{"__concat", error_concat}, {"__tostring", error_tostring}, {NULL, NULL}};
+  static const luaL_Reg meta[] = {{"__concat", lgb_concat}, {"__tostring", error_tostring}, {NULL, NULL}};
   luaL_newmetatable(L, LGB_ERROR);
   luaL_setfuncs(L, meta, 0);
   lua_pop(L, 1);

@@ -59,6 +59,7 @@ int lgb_raise_interrupted (lua_State *L);
 int lgb_core_error (lua_State *L);            /* core.error(code, message, fields) */
 int lgb_core_raise (lua_State *L);
 bool lgb_nearest (const char *name, const char *const *names, char *best, size_t size);
+int lgb_concat (lua_State *L);                /* the event: operands as text, joined */
 
 /* tensor.c */
 void lgb_tensor_meta (lua_State *L);
@@ -79,6 +80,14 @@ void lgb_pushshape (lua_State *L, const gb_shape *s);
 /* Pushes a list {n}; each element a tensor, anchored. Returns scratch with the nodes (also pushed): stack
 ** grows by 2. */
 gb_node **lgb_checklist (lua_State *L, int arg, size_t *n);
+
+/* apply.c: f(x), f(x, y), and f(x, axis) with the axis as lgb_checkaxis takes it */
+typedef gb_status lgb_unary (gb_node *x, gb_node **out, gb_error *err);
+typedef gb_status lgb_binary (gb_node *x, gb_node *y, gb_node **out, gb_error *err);
+typedef gb_status lgb_along (gb_node *x, int axis, gb_node **out, gb_error *err);
+int lgb_apply1 (lua_State *L, lgb_unary *f);
+int lgb_apply2 (lua_State *L, lgb_binary *f);
+int lgb_apply_along (lua_State *L, lgb_along *f, int extra);
 
 /* options.c */
 bool lgb_isoptions (lua_State *L, int arg);
@@ -104,6 +113,7 @@ int lgb_tensor_tostring (lua_State *L);
 
 /* plan.c */
 void lgb_plan_meta (lua_State *L);
+int lgb_pushstats (lua_State *L, const gb_run_stats *s);    /* a table of what a run did; 1 */
 /* Pushes a slot for malloc'ed text, freed by the collector: fill it, then lua_pushstring what it holds. */
 char **lgb_newtext (lua_State *L);
 

@@ -1,16 +1,8 @@
 /* linalg.c - gb.linalg and products. One factorisation per matrix is shared by all that needs it. */
-#include <string.h>
-
 #include "lua/lgb.h"
 
 /* x:matmul(y) */
-static int m_matmul (lua_State *L) {
-  lgb_enter(L);
-  gb_node *x = lgb_checknode(L, 1), *y = lgb_checknode(L, 2);
-  lgb_tensor *z = lgb_newtensor(L);
-  gb_error err;
-  return lgb_result(L, gb_matmul(x, y, &z->node, &err), &err);
-}
+static int m_matmul (lua_State *L) { return lgb_apply2(L, gb_matmul); }
 
 /* gb.einsum("ij,jk->ik", x, y, ...) */
 static int linalg_einsum (lua_State *L) {
@@ -37,30 +29,11 @@ static int linalg_cholesky (lua_State *L) {
   return lgb_result(L, gb_cholesky(a, jitter, &y->node, &err), &err);
 }
 
-typedef gb_status unary (gb_node *a, gb_node **out, gb_error *err);
-typedef gb_status binary (gb_node *a, gb_node *b, gb_node **out, gb_error *err);
-
-static int apply1 (lua_State *L, unary *f) {
-  lgb_enter(L);
-  gb_node *a = lgb_checknode(L, 1);
-  lgb_tensor *y = lgb_newtensor(L);
-  gb_error err;
-  return lgb_result(L, f(a, &y->node, &err), &err);
-}
-
-static int apply2 (lua_State *L, binary *f) {
-  lgb_enter(L);
-  gb_node *a = lgb_checknode(L, 1), *b = lgb_checknode(L, 2);
-  lgb_tensor *y = lgb_newtensor(L);
-  gb_error err;
-  return lgb_result(L, f(a, b, &y->node, &err), &err);
-}
-
-static int linalg_diag (lua_State *L) { return apply1(L, gb_diag); }
-static int linalg_inv_quad (lua_State *L) { return apply2(L, gb_inv_quad); }
-static int linalg_logdet (lua_State *L) { return apply1(L, gb_logdet); }
-static int linalg_lstsq (lua_State *L) { return apply2(L, gb_lstsq); }
-static int linalg_solve (lua_State *L) { return apply2(L, gb_solve); }
+static int linalg_diag (lua_State *L) { return lgb_apply1(L, gb_diag); }
+static int linalg_inv_quad (lua_State *L) { return lgb_apply2(L, gb_inv_quad); }
+static int linalg_logdet (lua_State *L) { return lgb_apply1(L, gb_logdet); }
+static int linalg_lstsq (lua_State *L) { return lgb_apply2(L, gb_lstsq); }
+static int linalg_solve (lua_State *L) { return lgb_apply2(L, gb_solve); }
 
 /* triangular_solve(L, b, {upper = false, transposed = false}) */
 static int linalg_triangular_solve (lua_State *L) {

@@ -19,15 +19,19 @@ static int map1 (lua_State *L) {
   return lgb_result(L, gb_map1(op_of(L), x, &y->node, &err), &err);
 }
 
-static int map2 (lua_State *L) {
+static int apply_map2 (lua_State *L, gb_op op) {
   gb_node *x, *y;
   lgb_enter(L);
   lua_settop(L, 2);
   lgb_checkpair(L, 1, 2, &x, &y);
   lgb_tensor *z = lgb_newtensor(L);
   gb_error err;
-  return lgb_result(L, gb_map2(op_of(L), x, y, &z->node, &err), &err);
+  return lgb_result(L, gb_map2(op, x, y, &z->node, &err), &err);
 }
+
+static int map2 (lua_State *L) { return apply_map2(L, op_of(L)); }
+static int map_maximum (lua_State *L) { return apply_map2(L, GB_OP_MAXIMUM); }
+static int map_minimum (lua_State *L) { return apply_map2(L, GB_OP_MINIMUM); }
 
 /* gb.where(c, a, b): a where c holds, else b */
 static int map_where (lua_State *L) {
@@ -54,25 +58,9 @@ static int m_clamp (lua_State *L) {
   return lgb_result(L, gb_clamp(x, lo, hi, &y->node, &err), &err);
 }
 
-/* x:softmax(d) */
-static int m_softmax (lua_State *L) {
-  lgb_enter(L);
-  gb_node *x = lgb_checknode(L, 1);
-  const int axis = lgb_checkaxis(L, 2, x, 0);
-  lgb_tensor *y = lgb_newtensor(L);
-  gb_error err;
-  return lgb_result(L, gb_softmax(x, axis, &y->node, &err), &err);
-}
-
-/* x:log_softmax(d) */
-static int m_log_softmax (lua_State *L) {
-  lgb_enter(L);
-  gb_node *x = lgb_checknode(L, 1);
-  const int axis = lgb_checkaxis(L, 2, x, 0);
-  lgb_tensor *y = lgb_newtensor(L);
-  gb_error err;
-  return lgb_result(L, gb_log_softmax(x, axis, &y->node, &err), &err);
-}
+/* x:softmax(d), x:log_softmax(d) */
+static int m_softmax (lua_State *L) { return lgb_apply_along(L, gb_softmax, 0); }
+static int m_log_softmax (lua_State *L) { return lgb_apply_along(L, gb_log_softmax, 0); }
 
 const luaL_Reg lgb_map_methods[] = {
     {"clamp", m_clamp}, {"log_softmax", m_log_softmax}, {"softmax", m_softmax}, {NULL, NULL}};
@@ -101,26 +89,6 @@ void lgb_operators (lua_State *L) {
   set_op(L, "__pow", GB_OP_POW, map2);
   set_op(L, "__sub", GB_OP_SUB, map2);
   set_op(L, "__unm", GB_OP_NEG, map1);
-}
-
-static int map_maximum (lua_State *L) {
-  gb_node *x, *y;
-  lgb_enter(L);
-  lua_settop(L, 2);
-  lgb_checkpair(L, 1, 2, &x, &y);
-  lgb_tensor *z = lgb_newtensor(L);
-  gb_error err;
-  return lgb_result(L, gb_map2(GB_OP_MAXIMUM, x, y, &z->node, &err), &err);
-}
-
-static int map_minimum (lua_State *L) {
-  gb_node *x, *y;
-  lgb_enter(L);
-  lua_settop(L, 2);
-  lgb_checkpair(L, 1, 2, &x, &y);
-  lgb_tensor *z = lgb_newtensor(L);
-  gb_error err;
-  return lgb_result(L, gb_map2(GB_OP_MINIMUM, x, y, &z->node, &err), &err);
 }
 
 const luaL_Reg lgb_map_functions[] = {

@@ -74,26 +74,31 @@ static int wrong_type (lua_State *L, const char *name, const char *expected) {
                   luaL_typename(L, -1));
 }
 
+/* True: pushed a value of that type. */
+static bool typed_option (lua_State *L, int arg, const char *name, int type, const char *expected) {
+  if (!lgb_option(L, arg, name)) return false;
+  if (lua_type(L, -1) != type) wrong_type(L, name, expected);
+  return true;
+}
+
 double lgb_optnumber (lua_State *L, int arg, const char *name, double def) {
-  if (!lgb_option(L, arg, name)) return def;
-  if (lua_type(L, -1) != LUA_TNUMBER) wrong_type(L, name, "a number");
+  if (!typed_option(L, arg, name, LUA_TNUMBER, "a number")) return def;
   const double v = lua_tonumber(L, -1);
   lua_pop(L, 1);
   return v;
 }
 
 lua_Integer lgb_optinteger (lua_State *L, int arg, const char *name, lua_Integer def) {
-  if (!lgb_option(L, arg, name)) return def;
+  if (!typed_option(L, arg, name, LUA_TNUMBER, "an integer")) return def;
   int whole;
   const lua_Integer v = lua_tointegerx(L, -1, &whole);
-  if (!whole || lua_type(L, -1) != LUA_TNUMBER) wrong_type(L, name, "an integer");
+  if (!whole) wrong_type(L, name, "an integer");
   lua_pop(L, 1);
   return v;
 }
 
 bool lgb_optbool (lua_State *L, int arg, const char *name, bool def) {
-  if (!lgb_option(L, arg, name)) return def;
-  if (lua_type(L, -1) != LUA_TBOOLEAN) wrong_type(L, name, "a boolean");
+  if (!typed_option(L, arg, name, LUA_TBOOLEAN, "a boolean")) return def;
   const bool v = lua_toboolean(L, -1);
   lua_pop(L, 1);
   return v;
@@ -101,8 +106,7 @@ bool lgb_optbool (lua_State *L, int arg, const char *name, bool def) {
 
 /* The string stays alive in the option table. */
 const char *lgb_optstring (lua_State *L, int arg, const char *name, const char *def) {
-  if (!lgb_option(L, arg, name)) return def;
-  if (lua_type(L, -1) != LUA_TSTRING) wrong_type(L, name, "a string");
+  if (!typed_option(L, arg, name, LUA_TSTRING, "a string")) return def;
   const char *v = lua_tostring(L, -1);
   lua_pop(L, 1);
   return v;

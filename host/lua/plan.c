@@ -266,22 +266,26 @@ static int plan_index (lua_State *L) {
   return 1;
 }
 
+int lgb_pushstats (lua_State *L, const gb_run_stats *s) {
+  lua_createtable(L, 0, 5);
+  lua_pushinteger(L, (lua_Integer)s->measured);
+  lua_setfield(L, -2, "measured");
+  lua_pushnumber(L, s->seconds);
+  lua_setfield(L, -2, "seconds");
+  lua_pushinteger(L, (lua_Integer)s->pairs);
+  lua_setfield(L, -2, "pairs");
+  lua_pushinteger(L, s->folds);
+  lua_setfield(L, -2, "folds");
+  lua_pushinteger(L, s->opaques);
+  lua_setfield(L, -2, "opaques");
+  return 1;
+}
+
 /* plan:stats(): the last run as measured */
 static int m_stats (lua_State *L) {
   gb_run_stats stats;
   gb_plan_stats(checkplan(L)->plan, &stats);
-  lua_createtable(L, 0, 5);
-  lua_pushinteger(L, (lua_Integer)stats.measured);
-  lua_setfield(L, -2, "measured");
-  lua_pushnumber(L, stats.seconds);
-  lua_setfield(L, -2, "seconds");
-  lua_pushinteger(L, (lua_Integer)stats.pairs);
-  lua_setfield(L, -2, "pairs");
-  lua_pushinteger(L, stats.folds);
-  lua_setfield(L, -2, "folds");
-  lua_pushinteger(L, stats.opaques);
-  lua_setfield(L, -2, "opaques");
-  return 1;
+  return lgb_pushstats(L, &stats);
 }
 
 void lgb_plan_meta (lua_State *L) {

@@ -61,23 +61,19 @@ static int m_mean (lua_State *L) {
 
 static const char *const var_options[] = {"ddof", "keepdim", NULL};
 
-/* x:var([d], {ddof = 1}) */
-static int m_var (lua_State *L) {
+typedef gb_status spread (gb_node *x, unsigned axes, bool keepdim, double ddof, gb_node **out, gb_error *err);
+
+static int apply_spread (lua_State *L, spread *f) {
   const reduction r = checkreduction(L, var_options);
   const double ddof = lgb_optnumber(L, r.options, "ddof", 1);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
-  return lgb_result(L, gb_var(r.x, r.axes, r.keepdim, ddof, &y->node, &err), &err);
+  return lgb_result(L, f(r.x, r.axes, r.keepdim, ddof, &y->node, &err), &err);
 }
 
-/* x:std([d], {ddof = 1}) */
-static int m_std (lua_State *L) {
-  const reduction r = checkreduction(L, var_options);
-  const double ddof = lgb_optnumber(L, r.options, "ddof", 1);
-  lgb_tensor *y = lgb_newtensor(L);
-  gb_error err;
-  return lgb_result(L, gb_std(r.x, r.axes, r.keepdim, ddof, &y->node, &err), &err);
-}
+/* x:var([d], {ddof = 1}), x:std([d], {ddof = 1}) */
+static int m_var (lua_State *L) { return apply_spread(L, gb_var); }
+static int m_std (lua_State *L) { return apply_spread(L, gb_std); }
 
 static const char *const norm_options[] = {"keepdim", "p", NULL};
 

@@ -61,33 +61,11 @@ static int m_permute (lua_State *L) {
 }
 
 /* x:t(): the last two dimensions exchanged */
-static int m_t (lua_State *L) {
-  lgb_enter(L);
-  gb_node *x = lgb_checknode(L, 1);
-  lgb_tensor *y = lgb_newtensor(L);
-  gb_error err;
-  return lgb_result(L, gb_transpose(x, &y->node, &err), &err);
-}
+static int m_t (lua_State *L) { return lgb_apply1(L, gb_transpose); }
 
-/* x:unsqueeze(d): a new dimension of extent 1 at d */
-static int m_unsqueeze (lua_State *L) {
-  lgb_enter(L);
-  gb_node *x = lgb_checknode(L, 1);
-  const int axis = lgb_checkaxis(L, 2, x, 1);
-  lgb_tensor *y = lgb_newtensor(L);
-  gb_error err;
-  return lgb_result(L, gb_unsqueeze(x, axis, &y->node, &err), &err);
-}
-
-/* x:squeeze(d): drops a dimension of extent 1 */
-static int m_squeeze (lua_State *L) {
-  lgb_enter(L);
-  gb_node *x = lgb_checknode(L, 1);
-  const int axis = lgb_checkaxis(L, 2, x, 0);
-  lgb_tensor *y = lgb_newtensor(L);
-  gb_error err;
-  return lgb_result(L, gb_squeeze(x, axis, &y->node, &err), &err);
-}
+/* x:unsqueeze(d): a new dimension of extent 1 at d; x:squeeze(d): drops one */
+static int m_unsqueeze (lua_State *L) { return lgb_apply_along(L, gb_unsqueeze, 1); }
+static int m_squeeze (lua_State *L) { return lgb_apply_along(L, gb_squeeze, 0); }
 
 /* x:expand(...): extents of 1 grow, -1 keeps one */
 static int m_expand (lua_State *L) {
@@ -119,14 +97,7 @@ static int m_tile (lua_State *L) {
 }
 
 /* x:flip(d) */
-static int m_flip (lua_State *L) {
-  lgb_enter(L);
-  gb_node *x = lgb_checknode(L, 1);
-  const int axis = lgb_checkaxis(L, 2, x, 0);
-  lgb_tensor *y = lgb_newtensor(L);
-  gb_error err;
-  return lgb_result(L, gb_flip(x, axis, &y->node, &err), &err);
-}
+static int m_flip (lua_State *L) { return lgb_apply_along(L, gb_flip, 0); }
 
 /* An end of a range as a position from 1; 'low'..'high' are allowed, so that a range can be empty. */
 static lua_Integer range_end (lua_State *L, int arg, lua_Integer def, lua_Integer n, lua_Integer low,

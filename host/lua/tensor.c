@@ -199,13 +199,6 @@ static int shape_index (lua_State *L) {
   return 0;
 }
 
-static int shape_concat (lua_State *L) {
-  luaL_tolstring(L, 1, NULL);
-  luaL_tolstring(L, 2, NULL);
-  lua_concat(L, 2);
-  return 1;
-}
-
 /* ---- fields and positions ------------------------------------------------------------------------------ */
 
 static const struct hint {
@@ -359,7 +352,7 @@ void lgb_tensor_meta (lua_State *L) {
                                   {"__tostring", lgb_tensor_tostring},
                                   {NULL, NULL}};
   static const luaL_Reg holder[] = {{"__gc", holder_gc}, {NULL, NULL}};
-  static const luaL_Reg shape[] = {{"__concat", shape_concat},
+  static const luaL_Reg shape[] = {{"__concat", lgb_concat},
                                    {"__eq", shape_eq},
                                    {"__index", shape_index},
                                    {"__tostring", shape_tostring},
