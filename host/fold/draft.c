@@ -13,6 +13,18 @@ void gb_draft_clear (gb_draft *d) {
   free(d->shared);
 }
 
+void gb_find_makers (const gb_lower_state *s, int *maker) {
+  for (int i = 0; i < s->nbufs; i++) maker[i] = -1;
+  for (int d = 0; d < s->ndrafts; d++) {
+    const gb_draft *dr = &s->draft[d];
+    for (int r = 0; r < dr->nroots && dr->merged_into < 0; r++)
+      for (int k = 0; k < 2; k++)
+        if (dr->root[r].buf[k] >= 0) maker[dr->root[r].buf[k]] = d;
+    for (int k = 0; dr->opaque != NULL && k < dr->opaque->nout; k++)
+      maker[s->buf_of[dr->opaque->index * GB_MAX_OUTPUTS + (size_t)k]] = d;
+  }
+}
+
 static gb_status no_memory (gb_lower_state *s) { return gb_fail(s->err, GB_ENOMEM, "no memory to lower the graph"); }
 
 /* Buffers ------------------------------------------------------------------------------------------------------------ */

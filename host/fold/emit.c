@@ -115,8 +115,11 @@ static void stride_operand (gb_operand *o, const gb_map *m, int ndim, const ptrd
 }
 
 int gb_emit_strided (gb_emitter *e, int buf, const gb_map *m, int ndim, const ptrdiff_t *stride) {
-  gb_operand o = {.slot = slot_of(e, buf), .dtype = e->s->buf[buf].dtype};
-  if (o.slot < 0) return -1;
+  gb_operand o = {.slot = -1, .dtype = GB_I64};
+  if (buf >= 0) {
+    if ((o.slot = slot_of(e, buf)) < 0) return -1;
+    o.dtype = e->s->buf[buf].dtype;
+  }
   stride_operand(&o, m, ndim, stride);
   return add_operand(e, &o);
 }

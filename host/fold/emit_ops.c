@@ -49,23 +49,6 @@ static int emit_const (gb_emitter *e, gb_node *n) {
   return gb_emit_ins(e, ins, 0);
 }
 
-/* An index as an operand without memory. -1: no memory. */
-static int index_operand (gb_emitter *e, const gb_map *m, int ndim, const ptrdiff_t *stride) {
-  gb_operand o = {.slot = -1, .dtype = GB_I64};
-  for (int i = 0; i < ndim; i++) {
-    o.offset += m->dim[i].off * stride[i];
-    for (int a = 0; a < GB_FOLD_AXES; a++) o.stride[a] += m->dim[i].coef[a] * stride[i];
-  }
-  for (int a = 0; a < GB_FOLD_AXES; a++)
-    if (o.stride[a] != 0) o.deps |= (gb_axes)1 << a;
-  if (!gb_grow(&e->operand, e->noperands, &e->operand_room, sizeof *e->operand)) {
-    e->rc = gb_fail(e->s->err, GB_ENOMEM, "no memory to write a program");
-    return -1;
-  }
-  e->operand[e->noperands] = o;
-  return e->noperands++;
-}
-
 /* start + step * index, rounded as when it is stored, whatever views it is seen through. */
 static int emit_index (gb_emitter *e, const gb_ix *ix, double start, double step) {
   const gb_map m = {.dim = {*ix}};
@@ -73,7 +56,7 @@ static int emit_index (gb_emitter *e, const gb_ix *ix, double start, double step
   ins.kind = GB_INS_IOTA;
   ins.f = step;
   ins.g = start;
-  if ((ins.x = index_operand(e, &m, 1, (ptrdiff_t[]){1})) < 0) return -1;
+  if ((ins.x = gb_emit_strided(e, -1, &m, 1, (ptrdiff_t[]){1})) < 0) return -1;
   return gb_emit_ins(e, ins, e->operand[ins.x].deps);
 }
 
@@ -98,7 +81,7 @@ static int emit_random (gb_emitter *e, const gb_node *n, const gb_map *m) {
   gb_ins ins = blank;
   ins.kind = GB_INS_RAND;
   ins.profile = n->op == GB_OP_RANDN ? (gb_profile)1 : (gb_profile)0;
-  if ((ins.x = index_operand(e, m, gb_node_shape(n)->ndim, stride)) < 0) return -1;
+  if ((ins.x = gb_emit_strided(e, -1, m, gb_node_shape(n)->ndim, stride)) < 0) return -1;
   ins.seed[0] = (uint64_t)n->attr.i[0];
   ins.seed[1] = (uint64_t)n->attr.i[1];
   return gb_emit_ins(e, ins, e->operand[ins.x].deps);

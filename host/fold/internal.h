@@ -157,6 +157,7 @@ bool gb_matmul_is_fold (const gb_lower_state *s, const gb_node *n);
 /* draft.c: makes sure the value exists; its buffer, or -1 with s->err filled and *rc set. */
 int gb_need (gb_lower_state *s, gb_node *n, int output, gb_status *rc);
 int gb_need_contiguous (gb_lower_state *s, gb_node *n, gb_status *rc);    /* its elements in row-major order */
+void gb_find_makers (const gb_lower_state *s, int *maker);   /* [nbufs]: the draft that computes each buffer, -1 = none */
 void gb_draft_clear (gb_draft *d);
 
 /* emit.c */
@@ -171,6 +172,7 @@ bool gb_emit_close (gb_emitter *e, gb_axes result_deps);
 int gb_emit_axis (gb_emitter *e, size_t extent, gb_axes taken);           /* for features or a loop; not one of 'taken' */
 int gb_emit_acc (gb_emitter *e, gb_ins ins, gb_axes deps);                /* an ACC, in the innermost open loop */
 int gb_emit_load (gb_emitter *e, int operand);                            /* operand -1: -1 */
+/* buf -1: an index without memory. */
 int gb_emit_strided (gb_emitter *e, int buf, const gb_map *m, int ndim, const ptrdiff_t *stride);
 /* The operand of a value that is stored, or is made so. */
 int gb_emit_stored (gb_emitter *e, gb_node *n, const gb_map *m);

@@ -176,15 +176,7 @@ static gb_status sort_drafts (const gb_lower_state *s, int *order, int *count) {
   bool *done = calloc((size_t)s->ndrafts + 1, sizeof *done);
   *count = 0;
   if (maker != NULL && done != NULL) {
-    for (int i = 0; i < s->nbufs; i++) maker[i] = -1;
-    for (int d = 0; d < s->ndrafts; d++) {
-      const gb_draft *dr = &s->draft[d];
-      for (int r = 0; r < dr->nroots && dr->merged_into < 0; r++)
-        for (int k = 0; k < 2; k++)
-          if (dr->root[r].buf[k] >= 0) maker[dr->root[r].buf[k]] = d;
-      for (int k = 0; dr->opaque != NULL && k < dr->opaque->nout; k++)
-        maker[s->buf_of[dr->opaque->index * GB_MAX_OUTPUTS + (size_t)k]] = d;
-    }
+    gb_find_makers(s, maker);
     for (bool moved = true; moved;) {
       moved = false;
       for (int d = 0; d < s->ndrafts; d++) {

@@ -173,17 +173,7 @@ gb_status gb_merge_drafts (gb_lower_state *s) {
   int *maker = malloc(((size_t)s->nbufs + 1) * sizeof *maker), *stack = malloc(((size_t)s->ndrafts + 1) * sizeof *stack);
   unsigned char *seen = malloc((size_t)s->ndrafts + 1);
   gb_status rc = maker == NULL || stack == NULL || seen == NULL ? gb_fail(s->err, GB_ENOMEM, "no memory to join folds") : GB_OK;
-  if (rc == GB_OK) {
-    for (int i = 0; i < s->nbufs; i++) maker[i] = -1;
-    for (int d = 0; d < s->ndrafts; d++) {
-      const gb_draft *dr = &s->draft[d];
-      for (int r = 0; r < dr->nroots; r++)
-        for (int k = 0; k < 2; k++)
-          if (dr->root[r].buf[k] >= 0) maker[dr->root[r].buf[k]] = d;
-      for (int k = 0; dr->opaque != NULL && k < dr->opaque->nout; k++)
-        maker[s->buf_of[dr->opaque->index * GB_MAX_OUTPUTS + (size_t)k]] = d;
-    }
-  }
+  if (rc == GB_OK) gb_find_makers(s, maker);
   for (int a = 0; rc == GB_OK && a < s->ndrafts; a++)
     for (int b = a + 1; rc == GB_OK && b < s->ndrafts; b++) rc = try_merge(s, maker, a, b, seen, stack);
   free(maker);

@@ -1,7 +1,8 @@
 /* corner.c - an expression restricted to a box of its indices, so that a corner of a huge lazy tensor costs a
 ** corner. The box is pushed down through elementwise ops, views, reductions and contractions to the operands;
 ** where it cannot go further it becomes slices. Values are those of the whole expression: what is reduced is
-** never cut. */
+** never cut. Slices alone would not do: a plan computes a sliced product or sum of stored values whole, since
+** the arithmetic of a product must not depend on how much of it is looked at. */
 #include "lua/corner.h"
 
 #include <stdlib.h>
