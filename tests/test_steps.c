@@ -1,5 +1,5 @@
-/* test_steps.c - steps as lowering writes them: what they are called, that views of one value share it, that products BLAS has
-** no type for are folds, and that nothing is added once steps have been counted. */
+/* test_steps.c - steps as lowering writes them: what they are called, that views of one value share it, which products are
+** symmetric, that those BLAS has no type for are folds, and that nothing is added once steps have been counted. */
 #include "fold/internal.h"
 #include "lower_fixture.h"
 
@@ -79,6 +79,28 @@ static void a_slice_of_a_value_does_not_store_all_of_it (void **unused) {
   eval_end();
 }
 
+static gb_node *kernel (gb_node *x, gb_node *y) { return radial(GB_RBF, dist(x, y, NULL), num(1), NULL); }
+
+/* K(x, x) is symmetric, each of the products summed by K(x, x) K(y, y) is not. */
+static void products_of_two_lazy_kernels_have_the_values_of_dense_ones (void **unused) {
+  (void)unused;
+  for (int which = 0; which < 4; which++)
+    for (int batched = 0; batched < 2; batched++) {
+      eval_begin(2, (size_t)1 << 28);
+      inputs_begin((uint64_t)which + 7, GB_F64, 0);
+      const size_t n = 3 * GB_TI - 7;        /* several tiles on either side of the diagonal */
+      gb_node *x = batched ? in3(2, n, D, -1, 1) : in2(n, D, -1, 1), *y = batched ? in3(2, n, D, -1, 1) : in2(n, D, -1, 1);
+      gb_node *a = which == 3 ? kernel(x, y) : kernel(x, x);
+      gb_node *b = which == 0 ? a : which == 1 || which == 3 ? kernel(y, y) : kernel(x, y), *out = mm(a, b);
+      double *want = oracle_of(out, 0);
+      eval1(out);
+      for (size_t i = 0; i < count_of(out); i++)
+        if (!(fabs(element(out, 0, i) - want[i]) <= 1e-14 * (double)n)) fail_msg("product %d: %g, not %g", which, element(out, 0, i), want[i]);
+      free(want);
+      eval_end();
+    }
+}
+
 static double unit_of (gb_dtype t) { return t == GB_F16 ? 0x1p-11 : 0x1p-8; }
 
 static void products_of_half_precision_are_rounded_once (void **unused) {
@@ -146,6 +168,7 @@ int main (void) {
     cmocka_unit_test(a_merged_traversal_is_named_after_its_kernel),
     cmocka_unit_test(views_of_one_value_share_it),
     cmocka_unit_test(a_slice_of_a_value_does_not_store_all_of_it),
+    cmocka_unit_test(products_of_two_lazy_kernels_have_the_values_of_dense_ones),
     cmocka_unit_test(products_of_half_precision_are_rounded_once),
     cmocka_unit_test(nothing_is_added_once_steps_are_counted),
   };

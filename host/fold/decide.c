@@ -134,10 +134,17 @@ bool gb_streams (const gb_lower_state *s, const gb_node *n) {
   return !d->stored && numel(n) > 1 && numel(n) > 2 * d->source_numel;
 }
 
+static bool is_half (const gb_node *n) { return gb_node_dtype(n) == GB_F16 || gb_node_dtype(n) == GB_BF16; }
+
 /* BLAS has no products of half precision; a fold converts on load and rounds each total once. */
 bool gb_matmul_is_fold (const gb_lower_state *s, const gb_node *n) {
-  if (gb_node_dtype(n) == GB_F16 || gb_node_dtype(n) == GB_BF16) return true;
-  return gb_streams(s, n->in[0]) || gb_streams(s, n->in[1]);
+  return is_half(n) || gb_streams(s, n->in[0]) || gb_streams(s, n->in[1]);
+}
+
+int gb_tile_side (const gb_lower_state *s, const gb_node *n) {
+  const bool first = gb_streams(s, n->in[0]), second = gb_streams(s, n->in[1]);
+  if (first != second) return first ? 0 : 1;
+  return is_half(n) && !first ? 0 : -1;
 }
 
 gb_status gb_decide (gb_lower_state *s, size_t nouts, gb_node *const *outs) {

@@ -171,10 +171,8 @@ static void init_root (const gb_lower_state *s, gb_draft *d, gb_root *r, bool co
   } else if (n->op == GB_OP_MATMUL) {
     r->form = GB_ROOT_MATMUL;
     matmul_root(d, r);
-    /* The operand that streams is a tile value; the other one's own index, if it is stored, is a column. */
-    const int nd = gb_node_shape(n)->ndim;
-    const bool first = gb_streams(s, n->in[0]), second = gb_streams(s, n->in[1]);
-    if (first != second && r->reduced != 0) r->columns = gb_ix_deps(&r->out.dim[first ? nd - 1 : nd - 2]);
+    const int nd = gb_node_shape(n)->ndim, side = gb_tile_side(s, n);
+    if (side >= 0 && r->reduced != 0) r->columns = gb_ix_deps(&r->out.dim[side == 0 ? nd - 1 : nd - 2]);
   } else if (n->op == GB_OP_DIFFMV) {
     r->form = GB_ROOT_DIFFMV;
     diffmv_root(d, r);

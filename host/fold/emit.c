@@ -365,11 +365,11 @@ static int only_axis (gb_axes set) { return set == 0 ? -1 : __builtin_ctz(set); 
 static bool emit_matmul (gb_emitter *e, const gb_root *r) {
   gb_node *const *in = r->node->in;
   const gb_map ma = matmul_map(r, 0), mb = matmul_map(r, 1);
-  const bool first = gb_streams(e->s, in[0]), second = gb_streams(e->s, in[1]);
+  const int side = gb_tile_side(e->s, r->node);
   const bool one_axis = (r->columns & (r->columns - 1)) == 0;
-  if (first != second && one_axis && r->reduced != 0) {
-    const int v = gb_emit_value(e, in[first ? 0 : 1], first ? &ma : &mb);
-    const int x = v < 0 ? -1 : gb_emit_stored(e, in[first ? 1 : 0], first ? &mb : &ma);
+  if (side >= 0 && one_axis && r->reduced != 0) {
+    const int v = gb_emit_value(e, in[side], side == 0 ? &ma : &mb);
+    const int x = v < 0 ? -1 : gb_emit_stored(e, in[1 - side], side == 0 ? &mb : &ma);
     if (x < 0) return false;
     return add_out(e, r, (gb_out){.kind = GB_OUT_CONTRACT, .monoid = GB_SUM, .x = x, .y = -1, .axis = only_axis(r->columns)}, v);
   }

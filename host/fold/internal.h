@@ -153,6 +153,9 @@ gb_status gb_decide (gb_lower_state *s, size_t nouts, gb_node *const *outs);
 bool gb_is_leaf (const gb_node *n);
 bool gb_streams (const gb_lower_state *s, const gb_node *n);   /* far more elements than what it is made of */
 bool gb_matmul_is_fold (const gb_lower_state *s, const gb_node *n);
+/* MATMUL: the operand that is a tile value while the other one, stored, holds right-hand sides; -1: both stream or none does, and
+** the tile value is the product of one element of each. */
+int gb_tile_side (const gb_lower_state *s, const gb_node *n);
 
 /* draft.c: makes sure the value exists; its buffer, or -1 with s->err filled and *rc set. */
 int gb_need (gb_lower_state *s, gb_node *n, int output, gb_status *rc);

@@ -117,10 +117,10 @@ static bool is_symmetric_value (const gb_root *r, int lane, int tile, const gb_e
   const gb_node *value = NULL;
   gb_ix i = {0}, j = {0};
   if (r->form == GB_ROOT_MATMUL) {
-    const bool first = gb_streams(e->s, r->node->in[0]);
-    value = r->node->in[first ? 0 : 1];
-    const int nd = gb_node_shape(r->node)->ndim;
-    i = r->out.dim[first ? nd - 2 : nd - 1];
+    const int nd = gb_node_shape(r->node)->ndim, side = gb_tile_side(e->s, r->node);
+    if (side < 0) return false;                              /* a_ik b_kj */
+    value = r->node->in[side];
+    i = r->out.dim[side == 0 ? nd - 2 : nd - 1];
     j = r->inner;
   } else if (r->form == GB_ROOT_REDUCE && r->node->op == GB_OP_SUM) {
     gb_map weight, weighted, at = r->in;
