@@ -220,6 +220,26 @@ static void the_interpreter_gives_the_bits_of_the_templates (void **unused) {
   for_all_scenes(interpreted);
 }
 
+/* Rows: chains of GB_CANON elements, ascending, one after the other into the total. */
+static void rows_are_added_in_ascending_chains (void **unused) {
+  (void)unused;
+  const size_t n = 70, m = 2001;
+  eval_begin(2, (size_t)1 << 28);
+  inputs_begin(5, GB_F64, 0);
+  gb_node *x = in2(n, m, -1, 1), *y = sum_axis(x, 1);
+  eval1(y);
+  for (size_t i = 0; i < n; i++) {
+    double total = 0;
+    for (size_t c = 0; c < m; c += GB_CANON) {
+      double chain = 0;
+      for (size_t j = c; j < m && j < c + GB_CANON; j++) chain += element(x, 0, i * m + j);
+      total += chain;
+    }
+    if (element(y, 0, i) != total) fail_msg("row %zu is %.17g, want %.17g", i, element(y, 0, i), total);
+  }
+  eval_end();
+}
+
 int main (void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_column_has_the_bits_it_has_alone),
@@ -227,6 +247,7 @@ int main (void) {
     cmocka_unit_test(observing_a_kernel_changes_no_product),
     cmocka_unit_test(threads_change_no_bits),
     cmocka_unit_test(the_interpreter_gives_the_bits_of_the_templates),
+    cmocka_unit_test(rows_are_added_in_ascending_chains),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

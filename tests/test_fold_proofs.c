@@ -9,6 +9,8 @@
 #define WIDE 96                  /* most numbers an index of a long axis that a value may have */
 #define SCRATCH (2 * GB_CANON)   /* and scratch: a chain of rows for each step of a long loop inside tiles */
 #define LEAST 15                 /* times that every op must have been used */
+#define LEAST_TWO 900            /* expressions that must visit pairs of indices of long axes, */
+#define LEAST_THREE 50           /* and triples */
 
 static uint64_t draw_seed, drawn;
 static int used[GB_NOPS], failures;
@@ -399,8 +401,25 @@ static void check_rows (uint64_t seed, const gb_plan *p) {
     }
 }
 
+/* How many of the long axes, at least half of one each, the largest domain of a traversal is made of. */
+static int long_axes (const gb_lowered *low) {
+  const double half = (double)LONG_P * LONG_Q / 2;
+  double most = 1;
+  int n = 0;
+  for (int s = 0; s < low->nsteps; s++) {
+    if (!low->step[s].is_fold) continue;
+    const gb_fold *f = &low->step[s].fold;
+    double domain = 1;
+    for (int a = 0; a < f->naxes; a++) domain *= f->axis[a].extent >= LONG_P ? (double)f->axis[a].extent : 1;
+    if (domain > most) most = domain;
+  }
+  while (most >= half) most /= half, n++;
+  return n;
+}
+
 static void long_expressions_stream (void **unused) {
   (void)unused;
+  int two = 0, three = 0;
   failures = 0;
   print_message("seeds from %llu\n", (unsigned long long)first_seed());
   memset(used, 0, sizeof used);
@@ -418,12 +437,17 @@ static void long_expressions_stream (void **unused) {
       COMPLAIN("expression %llu: %s\n", (unsigned long long)seed, fx.err.text);
     else {
       check_rows(seed, p);
+      const int n = long_axes(gb_plan_lowered(p));
+      two += n >= 2;
+      three += n >= 3;
       gb_plan_free(p);
     }
     release_to(0);
   }
   eval_end();
+  print_message("%d visit pairs, %d of them triples\n", two, three);
   assert_int_equal(failures, 0);
+  assert_true(two >= LEAST_TWO && three >= LEAST_THREE);
 }
 
 static void every_op_was_used (void **unused) {
