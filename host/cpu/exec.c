@@ -79,7 +79,7 @@ static bool run_fused (gb_xthread *t) {
   size_t d = p->f->axis[op->front->axis].extent, step = p->pack[op->py].row,
          vstep = x->px < 0 ? 0 : p->pack[x->px].row;
   double c = gb_exec_scalar(t, op->ins->b), alpha = gb_exec_scalar(t, op->ins->c);
-  char *acc = t->ws + x->chain;
+  char *acc = gb_exec_row_state(t, x, x->chain);
   if (!t->mirrored) return p->k->fused_row(op->ins->profile, t->nj, d, xs, y, step, c, alpha, v, vstep, acc);
   char *buf = t->ws + x->mirror + (t->tile0 - t->chunk0) * GB_LANES * p->size;
   const void *g = x->py < 0 ? ones : gb_exec_pack_at(t, x->py);
@@ -96,9 +96,10 @@ static bool run_rows (gb_xthread *t, size_t from, size_t to, bool mirrored) {
   t->tile0 = from;
   t->nj = (int)(to - from);
   if (p->fused && run_fused(t)) return !stopped(t);
-  for (size_t j = from; j < to; j += (size_t)p->rows) {
+  const size_t step = p->whole && gb_exec_chain_runs(t) ? to - from : (size_t)p->rows;    /* no registers to fill */
+  for (size_t j = from; j < to; j += step) {
     t->tile0 = j;
-    t->nj = to - j < (size_t)p->rows ? (int)(to - j) : p->rows;
+    t->nj = (int)(to - j < step ? to - j : step);
     gb_exec_bind(t, GB_FORM_TILE);
     gb_exec_run(t, GB_FORM_FULL);
     if (stopped(t)) return false;
@@ -112,20 +113,51 @@ static void enter_block (gb_xthread *t, size_t b) {
   gb_exec_bind(t, GB_FORM_LANE);
 }
 
-/* Symmetric folds take the block of 64 rows on the diagonal by itself and mirror what lies right of it. */
-static bool walk_block (gb_xthread *t, size_t b) {
-  size_t from = t->chunk0, to = t->chunk0 + t->chunk_rows, diagonal = t->lane0 + b * GB_TI,
-         past = diagonal + GB_TI;
-  bool symmetric = t->p->f->symmetric, ok;
-  if (symmetric && from < diagonal) from = diagonal;
-  if (from >= to) return true;
+/* Rows [from, to) of block 'b'. Symmetric folds take the 64 rows on the diagonal by themselves, mirror what lies
+** right of them and leave out what lies left. */
+static bool walk_block (gb_xthread *t, size_t b, size_t from, size_t to) {
+  size_t diagonal = t->lane0 + b * GB_TI, past = diagonal + GB_TI;
+  enter_block(t, b);
+  if (!t->p->f->symmetric) return run_rows(t, from, to, false);
+  if (from < diagonal) from = diagonal;
+  return run_rows(t, from, past < to ? past : to, false) && run_rows(t, from > past ? from : past, to, true);
+}
+
+/* Whether block 'b' has rows in the chunk. */
+static bool meets (const gb_xthread *t, size_t b) {
+  return !t->p->f->symmetric || t->lane0 + b * GB_TI < t->chunk0 + t->chunk_rows;
+}
+
+static void begin_rows (gb_xthread *t, size_t b) {
   enter_block(t, b);
   gb_exec_begin_rows(t);
-  if (!symmetric) ok = run_rows(t, from, to, false);
-  else
-    ok = run_rows(t, from, past < to ? past : to, false) && run_rows(t, from > past ? from : past, to, true);
+}
+static void flush_rows (gb_xthread *t, size_t b) {
+  enter_block(t, b);
   gb_exec_flush_rows(t);
-  return ok;
+}
+
+/* Blocks one after the other through the whole chunk, or, where columns are wanted, all of them through a sweep
+** of rows at a time. */
+static bool walk_blocks (gb_xthread *t, bool columns) {
+  const size_t blocks = gb_exec_blocks(t), sweep = t->p->sweep;
+  const bool all = sweep < GB_CANON;
+  for (size_t b = 0; b < blocks && all; b++)
+    if (meets(t, b)) begin_rows(t, b);
+  for (size_t from = 0; from < t->chunk_rows; from += sweep) {
+    const size_t n = t->chunk_rows - from < sweep ? t->chunk_rows - from : sweep;
+    if (columns) gb_exec_begin_columns(t, from, n);
+    for (size_t b = 0; b < blocks; b++) {
+      if (!meets(t, b)) continue;
+      if (!all) begin_rows(t, b);
+      if (!walk_block(t, b, t->chunk0 + from, t->chunk0 + from + n)) return false;
+      if (!all) flush_rows(t, b);
+    }
+    if (columns) gb_exec_fold_columns(t, from, n);
+  }
+  for (size_t b = 0; b < blocks && all; b++)
+    if (meets(t, b)) flush_rows(t, b);
+  return true;
 }
 
 static bool walk_chunk (gb_xthread *t, size_t c, bool columns) {
@@ -137,11 +169,8 @@ static bool walk_chunk (gb_xthread *t, size_t c, bool columns) {
   gb_exec_fill_packs(t, true);
   gb_exec_bind(t, GB_FORM_TILE);
   gb_exec_run(t, GB_FORM_TILE);
-  if (columns) gb_exec_begin_chunk(t);
-  for (size_t b = 0; b < gb_exec_blocks(t); b++)
-    if (!walk_block(t, b)) return false;
+  if (!walk_blocks(t, columns)) return false;
   if (!columns) return !stopped(t);
-  gb_exec_fold_columns(t);
   if (!wait_turn(t, c + 1)) return false;
   gb_exec_flush_columns(t);
   publish(t, c + 1);
@@ -233,6 +262,7 @@ static void start_thread (gb_xthread *t, fold_job *j, int thread) {
   t->base = (const char **)(t->ws + p->bases);
   for (int v = 0; v < p->f->nvalues; v++) t->ptr[v] = t->ws + p->value[v].at;
   for (int k = 0; k < p->npacks; k++) t->base[k] = t->ws + p->pack[k].at;
+  gb_exec_begin_chains(t);
   if (p->fused) gb_exec_fill(p->compute, t->ws + p->ones, GB_TI, GB_PROD);
 }
 

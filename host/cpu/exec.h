@@ -4,6 +4,7 @@
 ** exec_place.c   operands to packs, outputs to accumulators: the part of the building that knows strides
 ** exec_pack.c    strided memory of any dtype to and from the compute type
 ** exec_vm.c      runs the instructions of one level
+** exec_chain.c   runs of them as chains of steps, the running value in registers
 ** exec_emit.c    a tile into chains; exec_lse.c, exec_select.c: monoids with a pair or a list as state
 ** exec_word.c    arithmetic of totals; exec_total.c chains into totals; exec_store.c totals into outputs
 ** exec.c         traversal, threads, order
@@ -60,6 +61,10 @@ typedef struct gb_xvalue {
   int def, last, uses;           /* instruction numbers; loops extend them */
   int pack;                      /* a loaded value that lives in a pack, -1 = none */
   int reg;                       /* FULL register, -1 = none */
+  enum { GB_IN_REGISTER, GB_IN_SLOT, GB_IN_PACK } where;   /* while a chain is planned; 'slot' its number, -1 = none */
+  int slot;
+  bool again;                    /* read from memory by the chain */
+  bool sunk;                     /* its EMITs have been planned */
   size_t at;                     /* byte offset in the workspace */
 } gb_xvalue;
 
@@ -71,6 +76,24 @@ typedef struct gb_xop {
   int jump;                      /* LOOP, ENDLOOP: the other one, counted within its list */
   int redirect;                  /* output whose memory may be written at once, -1 = none */
 } gb_xop;
+
+/* Where an argument of a link is found. After SLOT, anew for every tile. */
+typedef enum gb_source {
+  GB_FROM_NONE, GB_FROM_SLOT, GB_FROM_VALUE, GB_FROM_PACK, GB_FROM_ROWS, GB_FROM_COLUMNS, GB_FROM_MIRROR,
+  GB_FROM_LANES, GB_FROM_OUT
+} gb_source;
+
+typedef struct gb_xlink {
+  gb_link link;
+  gb_source from[4];
+  int number[4];                 /* of the slot, value, pack or output */
+  int b, c;                      /* RADIAL: values */
+} gb_xlink;
+
+/* Operations [first, end) of level FULL. */
+typedef struct gb_xchain { int first, end, link, nlinks; bool by_row; } gb_xchain;
+
+enum { GB_MOST_SLOTS = 24 };     /* what a chain may keep beside the running value */
 
 /* What of LANE and TILE an output reduces: nothing, TILE, LANE, both. */
 typedef enum gb_reach { GB_REACH_KEEP, GB_REACH_ROW, GB_REACH_COL, GB_REACH_ALL } gb_reach;
@@ -91,11 +114,14 @@ typedef struct gb_xout {
   size_t nouter;                 /* such combinations; 1 unless 'outer' */
   size_t pmul[GB_FOLD_AXES];     /* position = 1 + sum of index * pmul over reduced axes */
   int px, py;                    /* packs of the TILE side (ROWS) and the LANE side (LANES), -1 = none */
+  size_t apart;                  /* ROW: bytes from the chains of a lane block to those of the next; 0 = one at a time */
   size_t chain, chain2;          /* ROW: [slots][cols][GB_TI]; COL: [slots][GB_CANON][cols][GB_LANES];
                                     LSE: maxima, sums; SELECT: see exec_select.c */
   size_t mirror;                 /* symmetric ROW: the COL chains */
   size_t part;                   /* ROW [block][slots][cols][GB_TI]; ALL [block][slots]; strips: of the item,
                                     [super][slots][cols] words */
+  int grouped;                   /* ALL: number + 1 of the chain that enters it, [GB_CANON / GB_TJ][GB_LANES] at 'groups' */
+  size_t groups;
   size_t moved;                  /* symmetric ROW: mirrored totals of own rows, [slots][GB_SUPER][cols] */
   gb_word *total;                /* COL [outer][slots][TILE][cols]; ALL [outer][slots]; with 'outer': ROW
                                     [outer][slots][cols][LANE], KEEP [outer][slots][TILE][LANE]; else NULL */
@@ -115,6 +141,7 @@ typedef struct gb_xprog {
   size_t nsuper, nchunk, items;
   size_t groups;                 /* items along the chunks of a super-tile, where no chain crosses them */
   int rows;                      /* rows of a tile run: what L1 holds */
+  size_t sweep;                  /* rows of a chunk that all lane blocks visit before the next: COL chains in L1 */
   size_t strips;                 /* strips of an item: enough work between two meetings */
   size_t width;                  /* lanes of an item */
   bool pairs;                    /* some value depends on both LANE and TILE */
@@ -128,6 +155,12 @@ typedef struct gb_xprog {
   gb_xpack *pack;
   int npacks;
   gb_xout *out;
+  gb_xchain *chain;
+  int nchains;
+  gb_xlink *link;
+  int nlinks, most_links, nslots;
+  bool whole;                    /* one chain is all of level FULL */
+  size_t links, slots;           /* offsets in the workspace */
   int *bound, nbound[4];         /* values of level LANE, then TILE: rebound at every block or tile */
   size_t pointers, bases, temp[3], mask, ones, small;   /* offsets in the workspace */
   size_t work;                   /* bytes of a thread's workspace */
@@ -177,6 +210,7 @@ gb_form gb_exec_form (const gb_xprog *p, int operand);
 int gb_exec_pack_of (gb_xprog *p, int operand, gb_layout layout, int axis, bool zero);
 gb_status gb_exec_place_out (gb_xprog *p, int o, gb_axes loops, gb_error *err);
 void gb_exec_lay_packs (gb_xprog *p, size_t *used);
+size_t gb_exec_row_of_columns (const gb_xprog *p);
 void gb_exec_lay_out (gb_xprog *p, gb_xout *x, size_t *used);
 static inline size_t gb_take (size_t *used, size_t bytes) {
   size_t at = *used;
@@ -199,7 +233,15 @@ void gb_exec_bind (gb_xthread *t, gb_form level);
 void gb_exec_run (gb_xthread *t, gb_form level);
 double gb_exec_scalar (const gb_xthread *t, int value);
 
+/* exec_chain.c */
+void gb_exec_plan_chains (gb_xprog *p);
+void gb_exec_begin_chains (gb_xthread *t);                        /* once a thread */
+bool gb_exec_chain_runs (const gb_xthread *t);                    /* on the current block */
+void gb_exec_run_chain (gb_xthread *t, const gb_xchain *c);
+
 /* exec_emit.c */
+char *gb_exec_column_chain (const gb_xthread *t, const gb_xout *x, size_t base, size_t slot);
+void gb_exec_absorb_groups (gb_xthread *t, gb_xout *x, const void *lanes, size_t groups);
 void gb_exec_emit (gb_xthread *t, int out, int value);
 const void *gb_exec_masked (gb_xthread *t, const void *tile, int nj, gb_monoid m);
 void gb_exec_fill (gb_dtype compute, void *p, size_t n, gb_monoid m);
@@ -232,10 +274,10 @@ static inline size_t gb_exec_super (const gb_xthread *t, size_t row) {
 }
 void gb_exec_exchange_rows (gb_xthread *t, gb_xout *x, bool back);
 void gb_exec_begin_item (gb_xthread *t);
-void gb_exec_begin_chunk (gb_xthread *t);                         /* COL chains to their identities */
+void gb_exec_begin_columns (gb_xthread *t, size_t from, size_t n); /* COL chains of rows of the chunk to identities */
 void gb_exec_begin_rows (gb_xthread *t);                          /* ROW chains of the current block */
 void gb_exec_flush_rows (gb_xthread *t);                          /* those into the totals of the item */
-void gb_exec_fold_columns (gb_xthread *t);                        /* COL chains to one value each, in place */
+void gb_exec_fold_columns (gb_xthread *t, size_t from, size_t n); /* COL chains to one value each, in place */
 
 /* exec_store.c */
 void gb_exec_flush_columns (gb_xthread *t);          /* and those into totals: in order of items */
@@ -249,6 +291,10 @@ static inline size_t gb_exec_slot (const gb_xthread *t, const gb_xout *x) {
     s += t->idx[q] * x->mul[q];
   }
   return s;
+}
+/* The state of a ROW output for the current lane block; 'base': its chain or chain2. */
+static inline char *gb_exec_row_state (const gb_xthread *t, const gb_xout *x, size_t base) {
+  return t->ws + base + (size_t)t->block * x->apart;
 }
 static inline gb_monoid gb_exec_monoid (const gb_xout *x) {
   return x->o->kind == GB_OUT_REDUCE ? x->o->monoid : GB_SUM;

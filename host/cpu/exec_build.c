@@ -8,6 +8,7 @@
 
 #define L1_BYTES (24 * 1024)              /* what the registers of a tile run may fill */
 #define L2_BYTES (256 * 1024)
+#define COLUMN_BYTES (16 * 1024)
 
 typedef struct build {
   gb_xprog *p;
@@ -45,6 +46,9 @@ static char *tables (const gb_fold *f, char *at, gb_xprog *p, build *b) {
   p->pack = carve(&at, most_packs(f), sizeof *p->pack);
   p->out = carve(&at, (size_t)f->nouts, sizeof *p->out);
   p->bound = carve(&at, nval, sizeof *p->bound);
+  p->most_links = 3 * f->nins + 2;
+  p->link = carve(&at, (size_t)p->most_links, sizeof *p->link);
+  p->chain = carve(&at, nins, sizeof *p->chain);
   b->level = carve(&at, nins, sizeof *b->level);
   b->end = carve(&at, nins, sizeof *b->end);
   b->around = carve(&at, nins, sizeof *b->around);
@@ -378,16 +382,27 @@ static int rows_of (const build *b) {
   return (int)(rows < GB_TJ ? GB_TJ : rows > GB_CANON ? GB_CANON : rows);
 }
 
+/* So many rows that their column chains stay in L1 while the lane blocks pass. */
+static size_t sweep_of (const gb_xprog *p) {
+  size_t bytes = gb_exec_row_of_columns(p), rows = GB_CANON;
+  if (p->strip) return rows;
+  while (rows > GB_TI && rows * bytes > COLUMN_BYTES) rows /= 2;
+  return rows;
+}
+
 static void lay_workspace (build *b) {
   gb_xprog *p = b->p;
   size_t used = 0;
   p->rows = rows_of(b);
+  p->sweep = sweep_of(p);
   size_t tile = (size_t)p->rows * GB_TI * p->size;
   p->pointers = gb_take(&used, (size_t)b->f->nvalues * sizeof(void *));
   p->bases = gb_take(&used, (size_t)p->npacks * sizeof(char *));
   lay_values(b, &used);
   for (int q = 0; q < 3; q++) p->temp[q] = b->temp[q] ? gb_take(&used, tile) : 0;
   p->mask = b->mask ? gb_take(&used, tile) : 0;
+  p->links = gb_take(&used, (size_t)p->nlinks * sizeof(gb_link));
+  p->slots = gb_take(&used, (size_t)p->nslots * GB_CHAIN_ROWS * GB_TI * p->size);
   p->ones = p->fused ? gb_take(&used, GB_TI * p->size) : 0;
   p->small = gb_take(&used, 4 * GB_CANON * 8);
   p->strips = 1;
@@ -468,6 +483,7 @@ gb_status gb_exec_build (const gb_fold *f, int threads, void *meta, gb_xprog *p,
   GB_TRY(outputs(&b, err));
   redirect(&b);
   p->fused = is_fused(p);
+  gb_exec_plan_chains(p);
   bind_lists(&b);
   lay_workspace(&b);
   cut(p, threads);

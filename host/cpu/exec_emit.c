@@ -83,13 +83,13 @@ static void store (gb_xthread *t, const gb_xout *x, const void *tile) {
 
 /* -- chains ---------------------------------------------------------------------------------------------- */
 
-static char *column_chain (const gb_xthread *t, const gb_xout *x, size_t base, size_t slot) {
+char *gb_exec_column_chain (const gb_xthread *t, const gb_xout *x, size_t base, size_t slot) {
   size_t row = slot * GB_CANON + (t->tile0 - t->chunk0);
   return t->ws + base + row * x->cols * GB_LANES * t->p->size;
 }
 
 static char *row_chain (const gb_xthread *t, const gb_xout *x, size_t slot) {
-  return t->ws + x->chain + slot * x->cols * GB_TI * t->p->size;
+  return gb_exec_row_state(t, x, x->chain) + slot * x->cols * GB_TI * t->p->size;
 }
 
 static void absorb_lanes (gb_xthread *t, gb_xout *x, gb_word *into, const void *lanes) {
@@ -97,7 +97,17 @@ static void absorb_lanes (gb_xthread *t, gb_xout *x, gb_word *into, const void *
   gb_exec_absorb(t->p, x, into, &w);
 }
 
-/* One GB_TI x GB_TJ tile a total. */
+/* One GB_TI x GB_TJ tile a total; a mirrored one, a SUM, twice. */
+static void absorb_tile (gb_xthread *t, gb_xout *x, gb_word *part, const void *lanes) {
+  absorb_lanes(t, x, part, lanes);
+  if (t->mirrored) absorb_lanes(t, x, part, lanes);
+}
+
+void gb_exec_absorb_groups (gb_xthread *t, gb_xout *x, const void *lanes, size_t groups) {
+  gb_word *part = gb_exec_part(t, x) + (size_t)t->block * x->slots;
+  for (size_t g = 0; g < groups; g++) absorb_tile(t, x, part, (const char *)lanes + g * GB_LANES * t->p->size);
+}
+
 static void chain_all (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
   const gb_xprog *p = t->p;
   gb_monoid m = gb_exec_monoid(x);
@@ -107,7 +117,8 @@ static void chain_all (gb_xthread *t, gb_xout *x, size_t slot, const void *tile)
     _Alignas(64) double lanes[GB_LANES];
     gb_exec_fill(p->compute, lanes, GB_LANES, m);
     p->k->reduce_all(m, t->nj - j < GB_TJ ? t->nj - j : GB_TJ, row_of(t, tile, (size_t)j), lanes);
-    absorb_lanes(t, x, part, lanes);
+    if (x->how == GB_HOW_CHAIN) absorb_tile(t, x, part, lanes);
+    else absorb_lanes(t, x, part, lanes);
   }
 }
 
@@ -149,16 +160,13 @@ static void chain (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
   switch (x->reach) {
     case GB_REACH_ROW:
       k->reduce_row(m, t->nj, tile, row_chain(t, x, slot));
-      if (t->mirrored) k->reduce_col(m, t->nj, tile, column_chain(t, x, x->mirror, slot));
+      if (t->mirrored) k->reduce_col(m, t->nj, tile, gb_exec_column_chain(t, x, x->mirror, slot));
       break;
     case GB_REACH_COL:
       if (t->p->strip) chain_strip(t, x, slot, tile);
-      else k->reduce_col(m, t->nj, gb_exec_masked(t, tile, t->nj, m), column_chain(t, x, x->chain, slot));
+      else k->reduce_col(m, t->nj, gb_exec_masked(t, tile, t->nj, m), gb_exec_column_chain(t, x, x->chain, slot));
       break;
-    case GB_REACH_ALL:
-      chain_all(t, x, slot, tile);
-      if (t->mirrored && x->how == GB_HOW_CHAIN) chain_all(t, x, slot, tile);
-      break;
+    case GB_REACH_ALL: chain_all(t, x, slot, tile); break;
     default: chain_keep(t, x, slot, tile);
   }
 }
@@ -186,13 +194,13 @@ static void contract (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) 
     if (t->p->strip) contract_strip(t, x, slot, tile);
     else
       k->contract_col(t->nj, x->cols, gb_exec_masked(t, tile, t->nj, GB_SUM), gb_exec_pack_at(t, x->py),
-                      column_chain(t, x, x->chain, slot));
+                      gb_exec_column_chain(t, x, x->chain, slot));
     return;
   }
   k->contract_row(t->nj, x->cols, tile, gb_exec_pack_at(t, x->px), t->p->pack[x->px].row,
                   row_chain(t, x, slot));
   if (t->mirrored)
-    k->contract_col(t->nj, x->cols, tile, gb_exec_pack_at(t, x->py), column_chain(t, x, x->mirror, slot));
+    k->contract_col(t->nj, x->cols, tile, gb_exec_pack_at(t, x->py), gb_exec_column_chain(t, x, x->mirror, slot));
 }
 
 static void diff (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
@@ -201,10 +209,10 @@ static void diff (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
   size_t step = t->p->pack[x->px].row;
   if (x->reach == GB_REACH_COL)
     k->diff_col(t->nj, x->cols, gb_exec_masked(t, tile, t->nj, GB_SUM), xs, y, step,
-                column_chain(t, x, x->chain, slot));
+                gb_exec_column_chain(t, x, x->chain, slot));
   else {
     k->diff_row(t->nj, x->cols, tile, xs, y, step, row_chain(t, x, slot));
-    if (t->mirrored) k->diff_col(t->nj, x->cols, tile, xs, y, step, column_chain(t, x, x->mirror, slot));
+    if (t->mirrored) k->diff_col(t->nj, x->cols, tile, xs, y, step, gb_exec_column_chain(t, x, x->mirror, slot));
   }
 }
 

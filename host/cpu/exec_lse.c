@@ -34,7 +34,7 @@ static void rescale (const gb_isa_kernels *k, gb_form form, int nj, void *s, con
 static void by_rows (gb_xthread *t, gb_xout *x, size_t slot, const char *tile) {
   const gb_xprog *p = t->p;
   size_t width = GB_TI * p->size;
-  char *m = t->ws + x->chain + slot * width, *s = t->ws + x->chain2 + slot * width;
+  char *m = gb_exec_row_state(t, x, x->chain) + slot * width, *s = gb_exec_row_state(t, x, x->chain2) + slot * width;
   char *now = t->ws + p->small, *shift = now + width, *room = shift + width, *e = t->ws + p->temp[1];
   for (int j = 0; j < t->nj; j += GB_TJ) {
     int n = t->nj - j < GB_TJ ? t->nj - j : GB_TJ;

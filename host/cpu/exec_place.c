@@ -203,10 +203,12 @@ static void lay_columns (gb_xprog *p, gb_xout *x, size_t *used) {
 }
 
 static void lay_rows (gb_xprog *p, gb_xout *x, size_t *used) {
-  size_t n = x->slots * x->cols;
+  size_t n = x->slots * x->cols, first = *used;
   x->chain = gb_take(used, n * GB_TI * p->size);
   if (x->how == GB_HOW_SELECT) x->chain2 = gb_take(used, n * GB_TI * sizeof(int64_t));
   if (x->how == GB_HOW_LSE) x->chain2 = gb_take(used, n * GB_TI * p->size);
+  x->apart = p->sweep < GB_CANON ? *used - first : 0;
+  if (x->apart > 0) gb_take(used, (GB_BLOCKS - 1) * x->apart);
   x->part = gb_take(used, n * GB_SUPER * x->words * sizeof(gb_word));
   if (x->outer) x->ntotal = x->nouter * n * p->nlane * x->words;
   if (!p->f->symmetric) return;
@@ -215,12 +217,24 @@ static void lay_rows (gb_xprog *p, gb_xout *x, size_t *used) {
   x->nacross = n * p->ntile;
 }
 
+/* Bytes of column chains that a row of a tile has. */
+size_t gb_exec_row_of_columns (const gb_xprog *p) {
+  size_t bytes = 0;
+  for (int o = 0; o < p->f->nouts; o++) {
+    const gb_xout *x = &p->out[o];
+    if (x->reach == GB_REACH_COL || (x->reach == GB_REACH_ROW && p->f->symmetric))
+      bytes += x->slots * x->cols * GB_LANES * p->size * (x->how == GB_HOW_LSE ? 2 : 1);
+  }
+  return bytes;
+}
+
 void gb_exec_lay_out (gb_xprog *p, gb_xout *x, size_t *used) {
   switch (x->reach) {
     case GB_REACH_ROW: lay_rows(p, x, used); break;
     case GB_REACH_COL: lay_columns(p, x, used); break;
     case GB_REACH_ALL:
       x->part = gb_take(used, GB_BLOCKS * x->slots * x->words * sizeof(gb_word));
+      if (x->grouped) x->groups = gb_take(used, GB_CANON / GB_TJ * GB_LANES * p->size);
       x->ntotal = x->nouter * x->slots * x->words;
       break;
     default:

@@ -86,8 +86,8 @@ FIND_ROWS(find_rows_i64, int64_t)
 static void arg_rows (gb_xthread *t, gb_xout *x, size_t slot, const char *tile) {
   const gb_xprog *p = t->p;
   size_t width = GB_TI * p->size;
-  void *best = t->ws + x->chain + slot * width, *now = t->ws + p->small;
-  int64_t *index = (int64_t *)(t->ws + x->chain2) + slot * GB_TI;
+  void *best = gb_exec_row_state(t, x, x->chain) + slot * width, *now = t->ws + p->small;
+  int64_t *index = (int64_t *)gb_exec_row_state(t, x, x->chain2) + slot * GB_TI;
   gb_monoid m = x->o->monoid == GB_ARGMAXIMUM ? GB_MAXIMUM : GB_MINIMUM;
   for (int j = 0; j < t->nj; j += GB_TJ, tile += GB_TJ * width) {
     int n = t->nj - j < GB_TJ ? t->nj - j : GB_TJ;
@@ -120,13 +120,13 @@ static bool above (gb_dtype compute, const char *row, const char *bound, size_t 
 void gb_exec_select_begin (gb_xthread *t, gb_xout *x) {
   const gb_xprog *p = t->p;
   if (x->o->monoid != GB_KSMALLEST) {
-    gb_exec_fill(p->compute, t->ws + x->chain, x->slots * GB_TI,
+    gb_exec_fill(p->compute, gb_exec_row_state(t, x, x->chain), x->slots * GB_TI,
                  x->o->monoid == GB_ARGMAXIMUM ? GB_MAXIMUM : GB_MINIMUM);
-    memset(t->ws + x->chain2, 0xff, x->slots * GB_TI * sizeof(int64_t));
+    memset(gb_exec_row_state(t, x, x->chain2), 0xff, x->slots * GB_TI * sizeof(int64_t));
   } else
     for (size_t s = 0; s < x->slots && x->words > 0; s++)
       for (size_t i = 0; i < GB_TI; i++)
-        set_bound(p->compute, t->ws + x->chain + s * GB_TI * p->size, i,
+        set_bound(p->compute, gb_exec_row_state(t, x, x->chain) + s * GB_TI * p->size, i,
                   row_states(t, x, s) + (i + 1) * x->words - 2);
 }
 
@@ -143,8 +143,8 @@ void gb_exec_select_flush (gb_xthread *t, gb_xout *x) {
   const gb_xprog *p = t->p;
   if (x->o->monoid == GB_KSMALLEST) return;
   for (size_t s = 0; s < x->slots; s++) {
-    const char *best = t->ws + x->chain + s * GB_TI * p->size;
-    const int64_t *index = (const int64_t *)(t->ws + x->chain2) + s * GB_TI;
+    const char *best = gb_exec_row_state(t, x, x->chain) + s * GB_TI * p->size;
+    const int64_t *index = (const int64_t *)gb_exec_row_state(t, x, x->chain2) + s * GB_TI;
     gb_word *state = row_states(t, x, s);
     int64_t first = origin(t, x) + (int64_t)t->chunk0 * along(x, p->tile);
     for (size_t i = 0; i < (size_t)t->valid && index[i] >= 0; i++)
@@ -154,7 +154,7 @@ void gb_exec_select_flush (gb_xthread *t, gb_xout *x) {
 
 static void smallest_rows (gb_xthread *t, gb_xout *x, size_t slot, const char *tile) {
   const gb_xprog *p = t->p;
-  char *bound = t->ws + x->chain + slot * GB_TI * p->size;
+  char *bound = gb_exec_row_state(t, x, x->chain) + slot * GB_TI * p->size;
   gb_word *states = row_states(t, x, slot);
   for (size_t j = 0; j < (size_t)t->nj && x->words > 0; j++, tile += GB_TI * p->size) {
     int64_t position = origin(t, x) + (int64_t)(t->tile0 + j) * along(x, p->tile);

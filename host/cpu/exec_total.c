@@ -58,27 +58,24 @@ void gb_exec_begin_rows (gb_xthread *t) {
       continue;
     }
     size_t n = x->slots * x->cols * GB_TI;
-    gb_exec_fill(p->compute, t->ws + x->chain, n, gb_exec_monoid(x));
-    if (x->how == GB_HOW_LSE) gb_exec_fill(p->compute, t->ws + x->chain2, n, GB_SUM);
+    gb_exec_fill(p->compute, gb_exec_row_state(t, x, x->chain), n, gb_exec_monoid(x));
+    if (x->how == GB_HOW_LSE) gb_exec_fill(p->compute, gb_exec_row_state(t, x, x->chain2), n, GB_SUM);
   }
 }
 
-void gb_exec_begin_chunk (gb_xthread *t) {
+void gb_exec_begin_columns (gb_xthread *t, size_t from, size_t n) {
   const gb_xprog *p = t->p;
   for (int o = 0; o < p->f->nouts; o++) {
     gb_xout *x = &p->out[o];
-    size_t n = x->cols * GB_LANES;
+    size_t group = x->cols * GB_LANES;
     bool row = x->reach == GB_REACH_ROW && p->f->symmetric;
     if (!row && (x->reach != GB_REACH_COL || p->strip)) continue;
     for (size_t s = 0; s < x->slots; s++) {
-      size_t at = s * GB_CANON * n * p->size;
+      size_t first = s * GB_CANON + from, at = first * group * p->size;
       if (x->how == GB_HOW_SELECT)
-        gb_exec_identity(p, x, (gb_word *)(t->ws + x->chain) + s * GB_CANON * x->words,
-                         t->chunk_rows * x->words);
-      else
-        gb_exec_fill(p->compute, t->ws + (row ? x->mirror : x->chain) + at, t->chunk_rows * n,
-                     gb_exec_monoid(x));
-      if (x->how == GB_HOW_LSE) gb_exec_fill(p->compute, t->ws + x->chain2 + at, t->chunk_rows * n, GB_SUM);
+        gb_exec_identity(p, x, (gb_word *)(t->ws + x->chain) + first * x->words, n * x->words);
+      else gb_exec_fill(p->compute, t->ws + (row ? x->mirror : x->chain) + at, n * group, gb_exec_monoid(x));
+      if (x->how == GB_HOW_LSE) gb_exec_fill(p->compute, t->ws + x->chain2 + at, n * group, GB_SUM);
     }
   }
 }
@@ -87,14 +84,15 @@ void gb_exec_begin_chunk (gb_xthread *t) {
 
 static void flush_pairs (gb_xthread *t, gb_xout *x, gb_word *part, size_t n) {
   const gb_xprog *p = t->p;
+  const char *m = gb_exec_row_state(t, x, x->chain), *s = gb_exec_row_state(t, x, x->chain2);
   for (size_t i = 0; i < n; i++) {
     gb_word w[2];
     if (p->compute == GB_F32) {
-      w[0].f = (double)((float *)(t->ws + x->chain))[i];
-      w[1].f = (double)((float *)(t->ws + x->chain2))[i];
+      w[0].f = (double)((const float *)m)[i];
+      w[1].f = (double)((const float *)s)[i];
     } else {
-      w[0].f = ((double *)(t->ws + x->chain))[i];
-      w[1].f = ((double *)(t->ws + x->chain2))[i];
+      w[0].f = ((const double *)m)[i];
+      w[1].f = ((const double *)s)[i];
     }
     gb_exec_absorb(p, x, part + 2 * i, w);
   }
@@ -107,7 +105,7 @@ void gb_exec_flush_rows (gb_xthread *t) {
     gb_xout *x = &p->out[o];
     if (x->reach != GB_REACH_ROW) continue;
     size_t n = x->slots * x->cols * GB_TI;
-    void *chain = t->ws + x->chain;
+    void *chain = gb_exec_row_state(t, x, x->chain);
     gb_word *part = gb_exec_part(t, x) + (size_t)t->block * n * x->words;
     if (x->how == GB_HOW_LSE) flush_pairs(t, x, part, n);
     else if (x->how == GB_HOW_SELECT) gb_exec_select_flush(t, x);
@@ -145,11 +143,11 @@ static void fold_sums_f32 (size_t n, float *lanes) {
   }
 }
 
-static void fold_one (gb_xthread *t, gb_xout *x, size_t chain) {
+static void fold_one (gb_xthread *t, gb_xout *x, size_t chain, size_t from, size_t rows) {
   const gb_xprog *p = t->p;
-  size_t group = GB_LANES * p->size, n = t->chunk_rows * x->cols;
+  size_t group = GB_LANES * p->size, n = rows * x->cols;
   for (size_t s = 0; s < x->slots; s++) {
-    char *lanes = t->ws + chain + s * GB_CANON * x->cols * group;
+    char *lanes = t->ws + chain + (s * GB_CANON + from) * x->cols * group;
     if (x->how != GB_HOW_LSE && gb_exec_monoid(x) == GB_SUM && p->compute == GB_F32) {
       fold_sums_f32(n, (float *)lanes);
       continue;
@@ -165,11 +163,11 @@ static void fold_one (gb_xthread *t, gb_xout *x, size_t chain) {
 }
 
 /* The virtual lanes of each column into one total at their own start. */
-void gb_exec_fold_columns (gb_xthread *t) {
+void gb_exec_fold_columns (gb_xthread *t, size_t from, size_t n) {
   const gb_xprog *p = t->p;
   for (int o = 0; o < p->f->nouts; o++) {
     gb_xout *x = &p->out[o];
-    if (x->reach == GB_REACH_COL && x->how != GB_HOW_SELECT) fold_one(t, x, x->chain);
-    if (x->reach == GB_REACH_ROW && p->f->symmetric) fold_one(t, x, x->mirror);
+    if (x->reach == GB_REACH_COL && x->how != GB_HOW_SELECT) fold_one(t, x, x->chain, from, n);
+    if (x->reach == GB_REACH_ROW && p->f->symmetric) fold_one(t, x, x->mirror, from, n);
   }
 }

@@ -295,7 +295,14 @@ static int begin_loop (gb_xthread *t, const gb_xop *op, int pc) {
 void gb_exec_run (gb_xthread *t, gb_form level) {
   const gb_xprog *p = t->p;
   const gb_xop *op = p->op + p->code[level];
+  const gb_xchain *chain = p->chain, *none = p->chain + p->nchains;
+  if (level != GB_FORM_FULL || !gb_exec_chain_runs(t)) chain = none;
   for (int pc = 0; pc < p->ncode[level]; pc++) {
+    if (chain < none && pc == chain->first) {
+      gb_exec_run_chain(t, chain);
+      pc = chain++->end - 1;
+      continue;
+    }
     const gb_xop *o = &op[pc];
     const gb_ins *i = o->ins;
     switch (o->kind) {

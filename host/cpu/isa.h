@@ -19,6 +19,54 @@ typedef enum gb_form {
 
 typedef struct gb_arg { const void *p; gb_form form; } gb_arg;
 
+/* A chain: consecutive steps of a tile run on GB_CHAIN_ROWS rows at a time, the running value in registers, what is read
+** again in slots of those rows only. Each step has the arithmetic of the kernel it stands for, bit for bit. */
+#define GB_CHAIN_ROWS 2
+
+typedef enum gb_link_kind {
+  GB_LINK_END,
+  GB_LINK_READ,              /* value = arg 0, of 'form' LANE, TILE or FULL             */
+  GB_LINK_WRITE,             /* arg 0 FULL = value                                      */
+  GB_LINK_PUT,               /* arg 0, rows of any distance = value                     */
+  GB_LINK_FILL,              /* value = 'fill'; arg 0 FULL = value                      */
+  GB_LINK_MAP,               /* value = op(value [, arg 0 of 'form'])                   */
+  GB_LINK_MAP_BACK,          /* value = op(arg 0, value)                                */
+  GB_LINK_CALL,              /* value = op(args of their own forms), through arg 3 FULL */
+  GB_LINK_SQDIST,            /* value = sum over n of (arg 0 LANE - arg 1 TILE)^2       */
+  GB_LINK_SQDIST_BY,         /* the same, each square times its element of arg 2        */
+  GB_LINK_DOT,               /* value = sum over n of arg 0 LANE * arg 1 TILE           */
+  GB_LINK_MUL_DOT,           /* value = value * (arg 0 LANE * arg 1 TILE)               */
+  GB_LINK_RADIAL,            /* value = profile(b * value)                              */
+  GB_LINK_LOOP,              /* n times; jump: past its end                             */
+  GB_LINK_AGAIN,             /* its end; jump: its first step                           */
+  GB_LINK_CONTRACT_ROW,      /* the sinks leave the value. arg 0: operand, arg 1: chains, n columns */
+  GB_LINK_CONTRACT_COL,
+  GB_LINK_DIFF_ROW,          /* arg 0: LANE points, arg 1: TILE points, arg 2: chains; n features   */
+  GB_LINK_DIFF_COL,
+  GB_LINK_REDUCE_ROW,        /* arg 1: chains; SUM, PROD, MINIMUM, MAXIMUM              */
+  GB_LINK_REDUCE_COL,
+  GB_LINK_REDUCE_ALL         /* arg 1: virtual lanes, a group for every GB_TJ rows      */
+} gb_link_kind;
+
+/* Where an argument of a step begins; bytes to the next row of the tile, and to the next index of the loop. A FULL
+** argument with row 0 is a slot. An argument that is one element is TILE with row 0. */
+typedef struct gb_place { char *at; size_t row, again; gb_form form; } gb_place;
+
+typedef struct gb_link {
+  void (*run[GB_CHAIN_ROWS])(void);      /* of the ISA, for one row and for GB_CHAIN_ROWS; set by link_step */
+  gb_link_kind kind;
+  gb_op op;
+  gb_profile profile;
+  int order, dalpha;
+  gb_monoid monoid;
+  bool mirror;                           /* a sink of mirrored tiles only */
+  gb_place arg[4];
+  size_t n;
+  ptrdiff_t jump;                        /* in links, from this one */
+  double fill, b, alpha;
+  _Alignas(8) char constants[6 * 8];     /* RADIAL: those of (b, alpha); set by link_constants */
+} gb_link;
+
 typedef struct gb_isa_kernels {
   /* dst = op(a, b, c), all in T; comparisons and logic give 0 or 1. 'form' is dst's and at least each argument's.
   ** ONE and TILE forms are computed by the same vector code, so that a value has the same bits in every form. */
@@ -58,6 +106,13 @@ typedef struct gb_isa_kernels {
   /* As fused_row, and buf[j][l] as contract_col with g (GB_TI). */
   int (*fused_sym)(gb_profile p, int nj, size_t d, const void *xs, const void *y, size_t ystride, double c, double alpha,
                    const void *v, size_t vstride, const void *g, void *acc, void *buf);
+
+  /* Fills 'run' by step, op, profile, order, monoid, n and the form of arg 0. */
+  void (*link_step)(gb_link *l);
+  void (*link_constants)(gb_link *l);
+  /* Runs a chain, ended by GB_LINK_END, over 'nj' rows of a whole block of lanes; by_row: each row through before the next
+  ** is begun, as REDUCE_ALL wants. */
+  void (*chain)(const gb_link *l, int nj, bool mirrored, bool by_row);
 } gb_isa_kernels;
 
 typedef struct gb_isa {

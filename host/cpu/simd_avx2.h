@@ -17,6 +17,8 @@ typedef __m256 vf, mf;
 typedef __m256d vd, md;
 enum { vf_width = 8, vd_width = 4 };
 
+/* Before code that does not know these registers. */
+#define GB_ISA_LEAVE() _mm256_zeroupper()
 #define GB_INLINE static inline __attribute__((always_inline, unused))
 
 #define GB_SIMD(P, T, V, s)                                                                                  \
@@ -49,6 +51,10 @@ enum { vf_width = 8, vd_width = 4 };
 GB_SIMD(vf, float, vf, ps)
 GB_SIMD(vd, double, vd, pd)
 #undef GB_SIMD
+
+/* vd_width elements as doubles. */
+GB_INLINE vd vf_wide (const float *p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
+GB_INLINE vd vd_wide (const double *p) { return vd_load(p); }
 
 #define vf_sleef1(fn, u, x) Sleef_##fn##f8_##u##avx2(x)
 #define vd_sleef1(fn, u, x) Sleef_##fn##d4_##u##avx2(x)

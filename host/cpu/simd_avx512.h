@@ -22,6 +22,8 @@ typedef __mmask16 mf;
 typedef __mmask8 md;
 enum { vf_width = 16, vd_width = 8 };
 
+/* Before code that does not know these registers. */
+#define GB_ISA_LEAVE() _mm256_zeroupper()
 #define GB_INLINE static inline __attribute__((always_inline, unused))
 
 #define GB_SIMD(P, T, V, M, s, W, B)                                                                         \
@@ -54,6 +56,10 @@ enum { vf_width = 16, vd_width = 8 };
 GB_SIMD(vf, float, vf, mf, ps, 16, 32)
 GB_SIMD(vd, double, vd, md, pd, 8, 64)
 #undef GB_SIMD
+
+/* vd_width elements as doubles. */
+GB_INLINE vd vf_wide (const float *p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+GB_INLINE vd vd_wide (const double *p) { return vd_load(p); }
 
 #define vf_sleef1(fn, u, x) Sleef_##fn##f16_##u##avx512f(x)
 #define vd_sleef1(fn, u, x) Sleef_##fn##d8_##u##avx512f(x)

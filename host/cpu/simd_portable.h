@@ -23,6 +23,7 @@ typedef uint32_t uf __attribute__((vector_size(16)));
 typedef uint64_t ud __attribute__((vector_size(32)));
 enum { vf_width = 4, vd_width = 4 };
 
+#define GB_ISA_LEAVE() ((void)0)
 #define GB_INLINE static inline __attribute__((always_inline, unused))
 
 #define GB_EACH(V, expr) ({ V r_; for (int l_ = 0; l_ < 4; l_++) r_[l_] = (expr); r_; })
@@ -57,6 +58,10 @@ enum { vf_width = 4, vd_width = 4 };
 GB_SIMD(vf, float, vf, mf, uf, sqrtf, floorf, ceilf, rintf)
 GB_SIMD(vd, double, vd, md, ud, sqrt, floor, ceil, rint)
 #undef GB_SIMD
+
+/* vd_width elements as doubles. */
+GB_INLINE vd vf_wide (const float *p) { return (vd){ (double)p[0], (double)p[1], (double)p[2], (double)p[3] }; }
+GB_INLINE vd vd_wide (const double *p) { return vd_load(p); }
 
 static vf vf_each1 (float (*fn)(float), vf x) { return GB_EACH(vf, fn(x[l_])); }
 static vd vd_each1 (double (*fn)(double), vd x) { return GB_EACH(vd, fn(x[l_])); }
