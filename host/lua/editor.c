@@ -287,8 +287,8 @@ static void start_terminal (gb_editor *e) {
   el_set(e->el, EL_EDITOR, "emacs");
   el_set(e->el, EL_HIST, history, e->history);
   el_set(e->el, EL_GETCFN, read_character);
-  el_set(e->el, EL_ADDFN, "gibbous-complete", "complete a name", complete_key);
-  el_set(e->el, EL_ADDFN, "gibbous-paste", "insert a paste as one", paste_key);
+  el_wset(e->el, EL_ADDFN, L"gibbous-complete", L"complete a name", complete_key);    /* el_set leaks copies of them */
+  el_wset(e->el, EL_ADDFN, L"gibbous-paste", L"insert a paste as one", paste_key);
   el_set(e->el, EL_BIND, "\t", "gibbous-complete", NULL);
   el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
   el_source(e->el, NULL);
