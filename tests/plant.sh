@@ -154,8 +154,8 @@ host/solve/cg.c
 'a column that rested is not measured again'
 
 host/solve/cg.c
-'s/^  still(s, s->ap);//'
-'NaN of one column is multiplied by nothing and stays'
+'s/else if (s->rr\[c\] <= s->bound\[c\]) s->state/else if (s->rr[c] <= s->o->tol * s->o->tol) s->state/'
+'columns converge by their absolute residual'
 
 host/solve/precond.c
 's/(double)(p->n - k) \* log(p->noise)/(double)p->n * log(p->noise)/'

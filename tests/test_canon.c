@@ -214,6 +214,54 @@ static gb_node *ard_target (gb_node *x, gb_node *y, gb_node *l) {
   return half_exp(dist(x, y, map1(GB_OP_RECIP, square(l))));
 }
 
+/* Scales of one side only, or other ones, stay: values against sums written out of each side's own values. */
+static gb_node *side (gb_node *x, gb_node *s, gb_node *w, int how) {
+  switch (how) {
+    case 0: return x;
+    case 1: return mul(x, num(2));
+    case 2: return dvd(x, s);
+    case 3: return mul(x, w);
+    case 4: return dvd(mul(x, s), w);
+    default: return map1(GB_OP_NEG, x);
+  }
+}
+
+static double *doubles_of (gb_node *n) {
+  double *v;
+  assert_int_equal(reference_eval(n, 0, NULL, &v, NULL, &fx.err), GB_OK);
+  return v;
+}
+
+static void distances_of_points_scaled_apart_keep_their_values (void **state) {
+  (void)state;
+  gb_node *x = leaf2(5, 3), *y = leaf2(4, 3), *s = leaf0(0.7);
+  gb_node *w = leaf_of(GB_F64, 0, 1, (size_t[]){3}, (double[]){0.5, 2, 3}, 0, 0);
+  for (int how = 0; how < 36; how++) {
+    gb_node *a = side(x, s, w, how % 6), *b = side(y, s, w, how / 6);
+    gb_node *d[] = {dist(a, b, NULL), sum_axis(square(sub(unsq(a, 1), unsq(b, 0))), 2), mm(a, tr(b)),
+                    add(sub(unsq(norms(a), 1), mul(num(2), mm(a, tr(b)))), norms(b)), dist(a, b, w)};
+    double *va = doubles_of(a), *vb = doubles_of(b), *vw = doubles_of(w);
+    for (int which = 0; which < 5; which++) {
+      double *got = doubles_of(d[which]);
+      for (int i = 0; i < 5; i++)
+        for (int j = 0; j < 4; j++) {
+          double want = 0;
+          for (int f = 0; f < 3; f++) {
+            const double p = va[3 * i + f], q = vb[3 * j + f];
+            want += which == 2 ? p * q : (p - q) * (p - q) * (which == 4 ? vw[f] : 1);
+          }
+          if (!reference_close(got[4 * i + j], want, 1e-12, 1e-12))
+            fail_msg("scales %d and %d, form %d, (%d, %d): %.15g, want %.15g", how % 6, how / 6, which, i, j,
+                     got[4 * i + j], want);
+        }
+      free(got);
+    }
+    free(va);
+    free(vb);
+    free(vw);
+  }
+}
+
 static void lengthscales_a_feature_become_weights (void **state) {
   (void)state;
   gb_node *x = leaf2(5, 3), *y = leaf2(4, 3), *l = leaf1(3), *want = ard_target(x, y, l);
@@ -489,7 +537,7 @@ int main (void) {
   const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
       T(every_spelling_of_a_kernel_is_one_node), T(every_spelling_has_the_same_value),
-      T(lengthscales_a_feature_become_weights),
+      T(distances_of_points_scaled_apart_keep_their_values), T(lengthscales_a_feature_become_weights),
       T(scalar_factors_of_weights_become_the_scale), T(one_feature_needs_no_sum),
       T(a_list_of_one_lengthscale_is_a_lengthscale), T(batches_of_points_are_recognised),
       T(what_is_no_distance_is_left_alone), T(sums_of_products_are_matrix_products),

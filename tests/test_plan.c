@@ -178,6 +178,20 @@ static void a_cache_is_dropped_before_a_refusal (void **unused) {
   plan_end();
 }
 
+/* As above where the result fits and what it is made of does not. */
+static void a_cache_is_dropped_for_the_arena (void **unused) {
+  (void)unused;
+  plan_begin(LIMIT);
+  gb_ledger *l = &fx.backend.ledger;
+  gb_node *x = leaf1(1000), *f = named(map1(GB_OP_EXP, x), "cache"), *y = sum_all(f);
+  OK(gb_eval(fx.g, 1, &y, &fx.err));
+  gb_node *u = leaf1(1000), *v = sum_all(map1(GB_OP_SIN, u));
+  l->limit = l->used + 4096 + 256;
+  OK(gb_eval(fx.g, 1, &v, &fx.err));
+  assert_false(gb_node_has_value(f));
+  plan_end();
+}
+
 static void an_observed_cache_is_no_longer_droppable (void **unused) {
   (void)unused;
   plan_begin(LIMIT);
@@ -486,6 +500,7 @@ int main (void) {
     cmocka_unit_test(caches_serve_later_plans_and_give_way_to_memory),
     cmocka_unit_test(the_cache_used_longest_ago_goes_first),
     cmocka_unit_test(a_cache_is_dropped_before_a_refusal),
+    cmocka_unit_test(a_cache_is_dropped_for_the_arena),
     cmocka_unit_test(an_observed_cache_is_no_longer_droppable),
     cmocka_unit_test(before_a_refusal_the_owner_collects),
     cmocka_unit_test(a_cache_that_cannot_be_found_again_is_swept),
