@@ -63,8 +63,8 @@ typedef struct gb_xvalue {
   int reg;                       /* FULL register, -1 = none */
   enum { GB_IN_REGISTER, GB_IN_SLOT, GB_IN_PACK } where;   /* while a chain is planned; 'slot' its number, -1 = none */
   int slot;
-  bool again;                    /* read from memory by the chain */
-  bool sunk;                     /* its EMITs have been planned */
+  bool again, crosses;           /* read from memory by the chain; read after it */
+  int made;                      /* operation of level FULL, while a chain is planned */
   size_t at;                     /* byte offset in the workspace */
 } gb_xvalue;
 
@@ -87,7 +87,7 @@ typedef struct gb_xlink {
   gb_link link;
   gb_source from[4];
   int number[4];                 /* of the slot, value, pack or output */
-  int b, c;                      /* RADIAL: values */
+  int b[2], c;                   /* RADIAL: values */
 } gb_xlink;
 
 /* Operations [first, end) of level FULL. */
@@ -120,6 +120,7 @@ typedef struct gb_xout {
   size_t mirror;                 /* symmetric ROW: the COL chains */
   size_t part;                   /* ROW [block][slots][cols][GB_TI]; ALL [block][slots]; strips: of the item,
                                     [super][slots][cols] words */
+  bool entered;                  /* by the chain being planned */
   int grouped;                   /* ALL: number + 1 of the chain that enters it, [GB_CANON / GB_TJ][GB_LANES] at 'groups' */
   size_t groups;
   size_t moved;                  /* symmetric ROW: mirrored totals of own rows, [slots][GB_SUPER][cols] */
@@ -241,7 +242,7 @@ void gb_exec_run_chain (gb_xthread *t, const gb_xchain *c);
 
 /* exec_emit.c */
 char *gb_exec_column_chain (const gb_xthread *t, const gb_xout *x, size_t base, size_t slot);
-void gb_exec_absorb_groups (gb_xthread *t, gb_xout *x, const void *lanes, size_t groups);
+void gb_exec_absorb_groups (gb_xthread *t, gb_xout *x, void *lanes, size_t groups);
 void gb_exec_emit (gb_xthread *t, int out, int value);
 const void *gb_exec_masked (gb_xthread *t, const void *tile, int nj, gb_monoid m);
 void gb_exec_fill (gb_dtype compute, void *p, size_t n, gb_monoid m);

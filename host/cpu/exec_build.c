@@ -4,11 +4,12 @@
 ** An instruction runs at the level of its dependence: ONE once an item, LANE once a lane block, TILE once a
 ** chunk, FULL once a tile. A loop is one unit and runs at the join of what is inside it. FULL values share
 ** registers by lifetime; all others have a place of their own, for they are small. */
+#include <unistd.h>
+
 #include "cpu/exec.h"
 
 #define L1_BYTES (24 * 1024)              /* what the registers of a tile run may fill */
 #define L2_BYTES (256 * 1024)
-#define COLUMN_BYTES (16 * 1024)
 
 typedef struct build {
   gb_xprog *p;
@@ -127,6 +128,17 @@ static gb_status scan (build *b, gb_error *err) {
   return GB_OK;
 }
 
+static gb_form level_of (const gb_xprog *p, int v) { return v < 0 ? GB_FORM_ONE : p->value[v].level; }
+
+/* What an instruction reads may come from a loop that runs at a level above its form. */
+static gb_form level_of_args (const gb_xprog *p, const gb_ins *i) {
+  switch (i->kind) {
+    case GB_INS_MAP: case GB_INS_RADIAL: return level_of(p, i->a) | level_of(p, i->b) | level_of(p, i->c);
+    case GB_INS_ACC: return level_of(p, i->a);
+    default: return GB_FORM_ONE;
+  }
+}
+
 /* A constant runs at level ONE even inside a loop; any other instruction inside a loop runs where the loop
 ** does. */
 static void levels (build *b) {
@@ -135,7 +147,7 @@ static void levels (build *b) {
     int end = f->ins[n].kind == GB_INS_LOOP ? b->end[n] : n;
     gb_form l = GB_FORM_ONE;
     for (int m = n; m <= end; m++) {
-      l |= form_of_ins(b->p, &f->ins[m]);
+      l |= form_of_ins(b->p, &f->ins[m]) | level_of_args(b->p, &f->ins[m]);
       if (f->ins[m].kind == GB_INS_EMIT) l = GB_FORM_FULL;
     }
     for (int m = n; m <= end; m++) {
@@ -382,11 +394,13 @@ static int rows_of (const build *b) {
   return (int)(rows < GB_TJ ? GB_TJ : rows > GB_CANON ? GB_CANON : rows);
 }
 
-/* So many rows that their column chains stay in L1 while the lane blocks pass. */
+/* So many rows that their column chains stay in L1, filling two thirds of it, while the lane blocks pass. Changes no
+** bits, nor what memory is needed. */
 static size_t sweep_of (const gb_xprog *p) {
   size_t bytes = gb_exec_row_of_columns(p), rows = GB_CANON;
-  if (p->strip) return rows;
-  while (rows > GB_TI && rows * bytes > COLUMN_BYTES) rows /= 2;
+  long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+  size_t room = l1 >= 16 * 1024 ? (size_t)l1 / 3 * 2 : 20 * 1024;
+  while (!p->strip && rows > GB_TI && rows * bytes > room) rows /= 2;
   return rows;
 }
 

@@ -103,9 +103,18 @@ static void absorb_tile (gb_xthread *t, gb_xout *x, gb_word *part, const void *l
   if (t->mirrored) absorb_lanes(t, x, part, lanes);
 }
 
-void gb_exec_absorb_groups (gb_xthread *t, gb_xout *x, const void *lanes, size_t groups) {
+void gb_exec_absorb_groups (gb_xthread *t, gb_xout *x, void *lanes, size_t groups) {
+  const gb_xprog *p = t->p;
+  const size_t step = GB_LANES * p->size;
   gb_word *part = gb_exec_part(t, x) + (size_t)t->block * x->slots;
-  for (size_t g = 0; g < groups; g++) absorb_tile(t, x, part, (const char *)lanes + g * GB_LANES * t->p->size);
+  if (p->compute == GB_F32) p->isa->fold_f32(groups, lanes);
+  for (size_t g = 0; g < groups; g++) {
+    gb_word w;
+    if (p->compute == GB_F32) memcpy(&w, (const char *)lanes + g * step, sizeof w);
+    else w = gb_exec_fold_lanes(p->compute, GB_SUM, (const char *)lanes + g * step);
+    part->f += w.f;
+    if (t->mirrored) part->f += w.f;
+  }
 }
 
 static void chain_all (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {

@@ -54,8 +54,33 @@ static size_t unit_of (gb_xpack *k) {
   }
 }
 
+static bool is_looped (const gb_fold *f, int axis) {
+  for (int n = 0; n < f->nins; n++)
+    if (f->ins[n].kind == GB_INS_LOOP && f->ins[n].axis == axis) return true;
+  return false;
+}
+
+/* The same elements, counted along 'a' in one and along 'b' in the other: the axes of points that several fronts and
+** differences read under names of their own. Nothing else inside a tile moves them, nor does a loop. */
+static bool same_points (const gb_xprog *p, int operand, int a, int other, int b) {
+  const gb_operand *x = &p->f->operand[operand], *y = &p->f->operand[other];
+  if (x->slot != y->slot || x->dtype != y->dtype || x->offset != y->offset || a < 0 || b < 0) return false;
+  if (a != b && (is_looped(p->f, a) || is_looped(p->f, b))) return false;
+  if (p->f->axis[a].extent != p->f->axis[b].extent || x->stride[a] != y->stride[b]) return false;
+  for (int q = 0; q < p->f->naxes; q++) {
+    if (p->f->axis[q].role == GB_AXIS_INNER) {
+      if ((q != a && x->stride[q] != 0) || (q != b && y->stride[q] != 0)) return false;
+    } else if (x->stride[q] != y->stride[q]) return false;
+  }
+  return true;
+}
+
 int gb_exec_pack_of (gb_xprog *p, int operand, gb_layout layout, int axis, bool zero) {
   gb_axes inner = varies(p, operand) & inner_axes(p);
+  for (int q = 0; q < p->npacks; q++) {
+    const gb_xpack *k = &p->pack[q];
+    if (k->layout == layout && k->zero == zero && same_points(p, operand, axis, k->operand, k->axis)) return q;
+  }
   if (axis < 0 && inner && (layout == GB_PACK_ONE || layout == GB_PACK_LANES))
     axis = 31 - __builtin_clz(inner);     /* so that a load in a loop shares the pack of a front */
   for (int q = 0; q < p->npacks; q++) {
@@ -207,7 +232,7 @@ static void lay_rows (gb_xprog *p, gb_xout *x, size_t *used) {
   x->chain = gb_take(used, n * GB_TI * p->size);
   if (x->how == GB_HOW_SELECT) x->chain2 = gb_take(used, n * GB_TI * sizeof(int64_t));
   if (x->how == GB_HOW_LSE) x->chain2 = gb_take(used, n * GB_TI * p->size);
-  x->apart = p->sweep < GB_CANON ? *used - first : 0;
+  x->apart = gb_exec_row_of_columns(p) > 0 ? *used - first : 0;
   if (x->apart > 0) gb_take(used, (GB_BLOCKS - 1) * x->apart);
   x->part = gb_take(used, n * GB_SUPER * x->words * sizeof(gb_word));
   if (x->outer) x->ntotal = x->nouter * n * p->nlane * x->words;

@@ -132,24 +132,13 @@ static void fold_pair (gb_dtype compute, char *m, char *s) {
   memcpy(m, w, sizeof w);
 }
 
-/* Sums of n groups of virtual lanes, each by the tree of gb_exec_fold_lanes, to the start of its group. */
-static void fold_sums_f32 (size_t n, float *lanes) {
-  typedef float quad __attribute__((vector_size(16), aligned(16)));
-  for (size_t c = 0; c < n; c++, lanes += GB_LANES) {
-    const quad *q = (const quad *)lanes;
-    quad v = (q[0] + q[2]) + (q[1] + q[3]);
-    double sum = (double)((v[0] + v[2]) + (v[1] + v[3]));
-    memcpy(lanes, &sum, sizeof sum);
-  }
-}
-
 static void fold_one (gb_xthread *t, gb_xout *x, size_t chain, size_t from, size_t rows) {
   const gb_xprog *p = t->p;
   size_t group = GB_LANES * p->size, n = rows * x->cols;
   for (size_t s = 0; s < x->slots; s++) {
     char *lanes = t->ws + chain + (s * GB_CANON + from) * x->cols * group;
     if (x->how != GB_HOW_LSE && gb_exec_monoid(x) == GB_SUM && p->compute == GB_F32) {
-      fold_sums_f32(n, (float *)lanes);
+      p->isa->fold_f32(n, (float *)lanes);
       continue;
     }
     for (size_t c = 0; c < n; c++, lanes += group) {

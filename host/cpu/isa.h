@@ -31,18 +31,25 @@ typedef enum gb_link_kind {
   GB_LINK_FILL,              /* value = 'fill'; arg 0 FULL = value                      */
   GB_LINK_MAP,               /* value = op(value [, arg 0 of 'form'])                   */
   GB_LINK_MAP_BACK,          /* value = op(arg 0, value)                                */
+  GB_LINK_MAP_SHIFTED,       /* value = op(value + arg 0, one number); RECIP, SQRT, RSQRT */
+  GB_LINK_MAP_OUTER,         /* value = op(arg 0 LANE, arg 1 TILE), or the other way round: 'back'; ADD, SUB, MUL */
+  GB_LINK_ACCUMULATE,        /* slot of arg 0 = combine(slot, value); SUM, PROD, MINIMUM, MAXIMUM */
   GB_LINK_CALL,              /* value = op(args of their own forms), through arg 3 FULL */
-  GB_LINK_SQDIST,            /* value = sum over n of (arg 0 LANE - arg 1 TILE)^2       */
+  GB_LINK_SQDIST,            /* value = sum over n of (arg 0 LANE - arg 1 TILE)^2 [; arg 3, a slot, = value] */
   GB_LINK_SQDIST_BY,         /* the same, each square times its element of arg 2        */
   GB_LINK_DOT,               /* value = sum over n of arg 0 LANE * arg 1 TILE           */
   GB_LINK_MUL_DOT,           /* value = value * (arg 0 LANE * arg 1 TILE)               */
   GB_LINK_RADIAL,            /* value = profile(b * value)                              */
+  GB_LINK_RADIAL_PAIR,       /* value = op(profile(b * value) [* arg 0], second profile(b * value) [* arg 1]); ADD or MUL; the
+                                profiles in ascending order, not RQ */
+  GB_LINK_RADIAL_WITH,       /* value = op(value, profile(b * arg 0 FULL)); ADD or MUL; not RQ */
   GB_LINK_LOOP,              /* n times; jump: past its end                             */
   GB_LINK_AGAIN,             /* its end; jump: its first step                           */
   GB_LINK_CONTRACT_ROW,      /* the sinks leave the value. arg 0: operand, arg 1: chains, n columns */
   GB_LINK_CONTRACT_COL,
   GB_LINK_DIFF_ROW,          /* arg 0: LANE points, arg 1: TILE points, arg 2: chains; n features   */
   GB_LINK_DIFF_COL,
+  GB_LINK_DIFF_BOTH,         /* arg 2: chains of ROW, arg 3: of COL                     */
   GB_LINK_REDUCE_ROW,        /* arg 1: chains; SUM, PROD, MINIMUM, MAXIMUM              */
   GB_LINK_REDUCE_COL,
   GB_LINK_REDUCE_ALL         /* arg 1: virtual lanes, a group for every GB_TJ rows      */
@@ -56,15 +63,15 @@ typedef struct gb_link {
   void (*run[GB_CHAIN_ROWS])(void);      /* of the ISA, for one row and for GB_CHAIN_ROWS; set by link_step */
   gb_link_kind kind;
   gb_op op;
-  gb_profile profile;
+  gb_profile profile, second;
   int order, dalpha;
   gb_monoid monoid;
-  bool mirror;                           /* a sink of mirrored tiles only */
+  bool mirror, back;                     /* mirror: a sink of mirrored tiles only */
   gb_place arg[4];
   size_t n;
   ptrdiff_t jump;                        /* in links, from this one */
-  double fill, b, alpha;
-  _Alignas(8) char constants[6 * 8];     /* RADIAL: those of (b, alpha); set by link_constants */
+  double fill, b[2], alpha;
+  _Alignas(8) char constants[2][6 * 8];  /* of the profiles at b and alpha; set by link_constants */
 } gb_link;
 
 typedef struct gb_isa_kernels {
@@ -124,6 +131,8 @@ typedef struct gb_isa {
   /* f64 total[i] += (double)acc[i]; acc = 0. 'count' a multiple of GB_LANES. */
   void (*flush_f32)(size_t count, float *acc, double *total);
   void (*flush_f64)(size_t count, double *acc, double *total);
+  /* f64 sums of 'n' groups of virtual lanes, each by the tree ((l + l+8), + 4, + 2, + 1) in f32, to the start of the group. */
+  void (*fold_f32)(size_t n, float *lanes);
   /* Microbenchmarks, on the calling thread for about 'seconds': vector operations a second (a vector = 64 bytes). */
   double (*rate_fma)(double seconds);     /* FMA vector instructions/s, as 64-byte vectors */
   double (*rate_issue)(double seconds);   /* best mix of FMA and add: all vector instructions/s */

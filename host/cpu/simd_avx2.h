@@ -30,6 +30,7 @@ enum { vf_width = 8, vd_width = 4 };
   GB_INLINE V P##_mul (V a, V b) { return _mm256_mul_##s(a, b); }                                            \
   GB_INLINE V P##_div (V a, V b) { return _mm256_div_##s(a, b); }                                            \
   GB_INLINE V P##_fma (V a, V b, V c) { return _mm256_fmadd_##s(a, b, c); }                                  \
+  GB_INLINE V P##_fnma (V a, V b, V c) { return _mm256_fnmadd_##s(a, b, c); }                                \
   GB_INLINE V P##_sqrt (V a) { return _mm256_sqrt_##s(a); }                                                  \
   GB_INLINE V P##_floor (V a) { return _mm256_round_##s(a, 9); }                                             \
   GB_INLINE V P##_ceil (V a) { return _mm256_round_##s(a, 10); }                                             \
@@ -51,6 +52,9 @@ enum { vf_width = 8, vd_width = 4 };
 GB_SIMD(vf, float, vf, ps)
 GB_SIMD(vd, double, vd, pd)
 #undef GB_SIMD
+
+#define vf_exp(x) vf_sleef1(exp, u10, x)
+#define vd_exp(x) vd_sleef1(exp, u10, x)
 
 /* vd_width elements as doubles. */
 GB_INLINE vd vf_wide (const float *p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
@@ -119,6 +123,17 @@ GB_INLINE vd vd_split (vd y, vd *m) {
                                             low));
   const __m256i e = _mm256_or_si256(_mm256_srli_epi64(i, 52), _mm256_castpd_si256(vd_set1(0x1p52)));
   return vd_sub(_mm256_castsi256_pd(e), vd_set1(0x1p52 + 1023.0));
+}
+
+/* The tree over 16 lanes, of four groups. */
+GB_INLINE void vf_fold4 (const float *lanes, double sum[4]) {
+  typedef float quad __attribute__((vector_size(16)));
+  for (int g = 0; g < 4; g++) {
+    quad q[4];
+    memcpy(q, lanes + 16 * g, sizeof q);
+    const quad v = (q[0] + q[2]) + (q[1] + q[3]);
+    sum[g] = (double)((v[0] + v[2]) + (v[1] + v[3]));
+  }
 }
 
 #endif

@@ -35,6 +35,7 @@ enum { vf_width = 16, vd_width = 8 };
   GB_INLINE V P##_mul (V a, V b) { return _mm512_mul_##s(a, b); }                                            \
   GB_INLINE V P##_div (V a, V b) { return _mm512_div_##s(a, b); }                                            \
   GB_INLINE V P##_fma (V a, V b, V c) { return _mm512_fmadd_##s(a, b, c); }                                  \
+  GB_INLINE V P##_fnma (V a, V b, V c) { return _mm512_fnmadd_##s(a, b, c); }                                \
   GB_INLINE V P##_sqrt (V a) { return _mm512_sqrt_##s(a); }                                                  \
   GB_INLINE V P##_floor (V a) { return _mm512_roundscale_##s(a, 9); }                                        \
   GB_INLINE V P##_ceil (V a) { return _mm512_roundscale_##s(a, 10); }                                        \
@@ -116,6 +117,22 @@ GB_INLINE vd vd_exp2_mul (vd s, vd c) {
   return _mm512_scalef_pd(_mm512_fmadd_pd(_mm512_mul_pd(e, f), q, e), r);
 }
 
+/* e^x to 1 ulp: x = n ln 2 + g, |g| <= ln(2) / 2, e^g = 1 + (g + g^2 P(g)). From -150 down 0, from 150 up inf. */
+GB_INLINE vf vf_exp (vf x) {
+  const vf magic = _mm512_set1_ps(0x1.8p23f);
+  const vf y = _mm512_min_ps(_mm512_set1_ps(150), _mm512_max_ps(_mm512_set1_ps(-150), x));
+  const vf n = _mm512_sub_ps(_mm512_fmadd_ps(y, _mm512_set1_ps((float)GB_LOG2E), magic), magic);
+  const vf h = _mm512_fnmadd_ps(n, _mm512_set1_ps(GB_F32_LN2_HI), y);
+  const vf g = _mm512_fnmadd_ps(n, _mm512_set1_ps(GB_F32_LN2_LO), h);
+  vf p = _mm512_fmadd_ps(g, _mm512_set1_ps(GB_F32_EXP_P4), _mm512_set1_ps(GB_F32_EXP_P3));
+  p = _mm512_fmadd_ps(g, p, _mm512_set1_ps(GB_F32_EXP_P2));
+  p = _mm512_fmadd_ps(g, p, _mm512_set1_ps(GB_F32_EXP_P1));
+  p = _mm512_fmadd_ps(g, p, _mm512_set1_ps(GB_F32_EXP_P0));
+  const vf e = _mm512_add_ps(_mm512_set1_ps(1), _mm512_fmadd_ps(_mm512_mul_ps(g, g), p, g));
+  return _mm512_scalef_ps(e, n);
+}
+#define vd_exp(x) vd_sleef1(exp, u10, x)
+
 /* Exponent e and mantissa *m in [1/sqrt 2, sqrt 2) of a positive normal y = m 2^e. */
 GB_INLINE vf vf_split (vf y, vf *m) {
   const __m512i low = _mm512_set1_epi32(GB_F32_RSQRT2_BITS);
@@ -131,6 +148,17 @@ GB_INLINE vd vd_split (vd y, vd *m) {
                                      _mm512_set1_epi64(GB_F64_ONE_BITS - GB_F64_RSQRT2_BITS));
   *m = _mm512_castsi512_pd(_mm512_add_epi64(_mm512_and_epi64(i, _mm512_set1_epi64(0x000fffffffffffff)), low));
   return _mm512_cvtepi64_pd(_mm512_sub_epi64(_mm512_srli_epi64(i, 52), _mm512_set1_epi64(1023)));
+}
+
+/* The tree over 16 lanes, of four groups at once: a zmm each, then halves of two, then quarters of four. */
+GB_INLINE void vf_fold4 (const float *lanes, double sum[4]) {
+  const vf a = vf_load(lanes), b = vf_load(lanes + 16), c = vf_load(lanes + 32), d = vf_load(lanes + 48);
+  const vf x = vf_add(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xee));
+  const vf y = vf_add(_mm512_shuffle_f32x4(c, d, 0x44), _mm512_shuffle_f32x4(c, d, 0xee));
+  vf z = vf_add(_mm512_shuffle_f32x4(x, y, 0x88), _mm512_shuffle_f32x4(x, y, 0xdd));
+  z = vf_add(z, _mm512_permute_ps(z, 0x4e));
+  z = vf_add(z, _mm512_permute_ps(z, 0xb1));
+  for (int g = 0; g < 4; g++) sum[g] = (double)z[4 * g];
 }
 
 #endif

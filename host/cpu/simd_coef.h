@@ -39,6 +39,13 @@
 #define GB_F64_C10 0x1.e61b4fb44c964p-28
 #define GB_F64_C11 0x1.e79bab1a0c76bp-32
 
+/* (e^g - 1 - g) / g^2, |g| <= ln(2) / 2: e^g to 3.8e-9 */
+#define GB_F32_EXP_P0 0.49999994f
+#define GB_F32_EXP_P1 0.16666521f
+#define GB_F32_EXP_P2 0.04166839f
+#define GB_F32_EXP_P3 0.00836872f
+#define GB_F32_EXP_P4 0.00138146f
+
 /* 1.7e-11 and 4.5e-18 */
 #define GB_F32_LOG_P0 0.6666666865f
 #define GB_F32_LOG_P1 0.4000012279f

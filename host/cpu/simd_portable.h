@@ -37,6 +37,7 @@ enum { vf_width = 4, vd_width = 4 };
   GB_INLINE V P##_mul (V a, V b) { return a * b; }                                                           \
   GB_INLINE V P##_div (V a, V b) { return a / b; }                                                           \
   GB_INLINE V P##_fma (V a, V b, V c) { return a * b + c; }                                                  \
+  GB_INLINE V P##_fnma (V a, V b, V c) { return c - a * b; }                                                 \
   GB_INLINE V P##_sqrt (V a) { return GB_EACH(V, sqrt_(a[l_])); }                                            \
   GB_INLINE V P##_floor (V a) { return GB_EACH(V, floor_(a[l_])); }                                          \
   GB_INLINE V P##_ceil (V a) { return GB_EACH(V, ceil_(a[l_])); }                                            \
@@ -58,6 +59,9 @@ enum { vf_width = 4, vd_width = 4 };
 GB_SIMD(vf, float, vf, mf, uf, sqrtf, floorf, ceilf, rintf)
 GB_SIMD(vd, double, vd, md, ud, sqrt, floor, ceil, rint)
 #undef GB_SIMD
+
+#define vf_exp(x) vf_sleef1(exp, u10, x)
+#define vd_exp(x) vd_sleef1(exp, u10, x)
 
 /* vd_width elements as doubles. */
 GB_INLINE vd vf_wide (const float *p) { return (vd){ (double)p[0], (double)p[1], (double)p[2], (double)p[3] }; }
@@ -103,6 +107,17 @@ GB_INLINE vd vd_split (vd y, vd *m) {
   const ud i = (ud)y + (GB_F64_ONE_BITS - GB_F64_RSQRT2_BITS);
   *m = (vd)((i & 0x000fffffffffffff) + GB_F64_RSQRT2_BITS);
   return __builtin_convertvector((md)(i >> 52) - 1023, vd);
+}
+
+/* The tree over 16 lanes, of four groups. */
+GB_INLINE void vf_fold4 (const float *lanes, double sum[4]) {
+  typedef float quad __attribute__((vector_size(16)));
+  for (int g = 0; g < 4; g++) {
+    quad q[4];
+    memcpy(q, lanes + 16 * g, sizeof q);
+    const quad v = (q[0] + q[2]) + (q[1] + q[3]);
+    sum[g] = (double)((v[0] + v[2]) + (v[1] + v[3]));
+  }
 }
 
 #endif
