@@ -235,11 +235,12 @@ static int profile (fx *x, gb_profile p, int s, double b, int scale) {
 
 static void every_pair_of_profiles_agrees (void **state) {
   (void)state;
-  for (int n = 0; n < 5 * 5 * 2 * 2; n++) {
+  for (int n = 0; n < 5 * 5 * 2 * 2 * 3; n++) {
     fx x;
     points q = distances(&x, n / 2 + n, (size_t)(n % 4 + 1));
-    int a = profile(&x, (gb_profile)(n / 4 % 5), q.s, 0.7, n % 3);
-    int b = profile(&x, (gb_profile)(n / 20), q.s, 1.9, n / 3 % 3);
+    const int scaled = n / 100;           /* none; one; both, from either side */
+    int a = profile(&x, (gb_profile)(n / 4 % 5), q.s, 0.7, scaled > 0 ? 1 + n % 2 : 0);
+    int b = profile(&x, (gb_profile)(n / 20 % 5), q.s, 1.9, scaled > 1 ? 1 + n / 3 % 2 : 0);
     int v = fx_map(&x, n / 2 % 2 ? GB_OP_ADD : GB_OP_MUL, a, b, -1);
     if (n % 5) summed(&x, v, fx_bit(q.tile));
     else stored(&x, v);

@@ -435,6 +435,7 @@ static bool is_join (const plan *c, int n, half h[2]) {
   if (!is_map(op, GB_OP_ADD) && !is_map(op, GB_OP_MUL)) return false;
   if (!is_half(c, op->ins->a, &h[0]) || !is_half(c, op->ins->b, &h[1])) return false;
   const gb_ins *r = c->op[h[0].radial].ins, *r2 = c->op[h[1].radial].ins;
+  if (op->ins->op == GB_OP_MUL && (h[0].number >= 0 || h[1].number >= 0)) return false;
   if (r->a != r2->a || r == r2 || c->p->value[op->ins->dst].crosses) return false;
   if (r->profile > r2->profile) {
     half t = h[0];
@@ -470,6 +471,7 @@ static bool add_join (plan *c, int n) {
   l->link.op = c->op[m].ins->op;
   l->link.profile = r[0]->profile;
   l->link.second = r[1]->profile;
+  l->link.scaled = h[0].number >= 0 || h[1].number >= 0;
   for (int k = 0; k < 2; k++) {
     l->b[k] = r[k]->b;
     if (h[k].number >= 0) place_value(c, l, k, h[k].number);

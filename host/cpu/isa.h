@@ -40,8 +40,8 @@ typedef enum gb_link_kind {
   GB_LINK_DOT,               /* value = sum over n of arg 0 LANE * arg 1 TILE           */
   GB_LINK_MUL_DOT,           /* value = value * (arg 0 LANE * arg 1 TILE)               */
   GB_LINK_RADIAL,            /* value = profile(b * value)                              */
-  GB_LINK_RADIAL_PAIR,       /* value = op(profile(b * value) [* arg 0], second profile(b * value) [* arg 1]); ADD or MUL; the
-                                profiles in ascending order, not RQ */
+  GB_LINK_RADIAL_PAIR,       /* value = op(profile(b * value), second(b * value)), ADD or MUL; the profiles in ascending
+                                order, not RQ. ADD 'scaled': each times a number first, arg 0 and 1, 1 where NULL */
   GB_LINK_RADIAL_WITH,       /* value = op(value, profile(b * arg 0 FULL)); ADD or MUL; not RQ */
   GB_LINK_LOOP,              /* n times; jump: past its end                             */
   GB_LINK_AGAIN,             /* its end; jump: its first step                           */
@@ -66,7 +66,7 @@ typedef struct gb_link {
   gb_profile profile, second;
   int order, dalpha;
   gb_monoid monoid;
-  bool mirror, back;                     /* mirror: a sink of mirrored tiles only */
+  bool mirror, back, scaled;             /* mirror: a sink of mirrored tiles only */
   gb_place arg[4];
   size_t n;
   ptrdiff_t jump;                        /* in links, from this one */
