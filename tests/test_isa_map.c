@@ -107,7 +107,8 @@ static domain domain_of (gb_op op) {
   const domain wide = { -50, 50, -50, 50, 0.5, 0 };
   switch (op) {
     case GB_OP_EXP: case GB_OP_EXPM1: return (domain){ -80, 80, 0, 0, 1.1, 0 };
-    case GB_OP_SIN: case GB_OP_COS: case GB_OP_TAN: return (domain){ -1000, 1000, 0, 0, 1.1, 0 };
+    case GB_OP_SIN: case GB_OP_COS: return (domain){ -1000, 1000, 0, 0, 2, 0 };
+    case GB_OP_TAN: return (domain){ -1000, 1000, 0, 0, 1.1, 0 };
     case GB_OP_ASIN: case GB_OP_ACOS: return (domain){ -1, 1, 0, 0, 1.1, 0 };
     case GB_OP_ATAN: case GB_OP_ERF: return (domain){ -4, 4, 0, 0, 1.1, 0 };
     case GB_OP_TANH: return (domain){ -12, 12, 0, 0, 1.1, 0 };

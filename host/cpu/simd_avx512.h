@@ -133,6 +133,35 @@ GB_INLINE vf vf_exp (vf x) {
 }
 #define vd_exp(x) vd_sleef1(exp, u10, x)
 
+/* Sine of r less the rest of m pi, negated where bit 31 of 'flip' is set: r + r (r^2 P(r^2)), |r| <= pi / 2. */
+GB_INLINE vf vf_sin_rest (vf r, vf m, __m512i flip) {
+  r = _mm512_fnmadd_ps(m, _mm512_set1_ps(GB_F32_PI_LO), _mm512_fnmadd_ps(m, _mm512_set1_ps(GB_F32_PI_MID), r));
+  const vf s = _mm512_castsi512_ps(_mm512_xor_epi32(_mm512_castps_si512(r), flip));
+  const vf z = _mm512_mul_ps(s, s);
+  vf p = _mm512_fmadd_ps(z, _mm512_set1_ps(GB_F32_SIN_P3), _mm512_set1_ps(GB_F32_SIN_P2));
+  p = _mm512_fmadd_ps(z, p, _mm512_set1_ps(GB_F32_SIN_P1));
+  p = _mm512_fmadd_ps(z, p, _mm512_set1_ps(GB_F32_SIN_P0));
+  return _mm512_fmadd_ps(_mm512_mul_ps(z, p), s, s);
+}
+
+/* sin and cos of |x| < 125 to 2 ulp. n pi, and (n + 1/2) pi for the cosine, leave x by three parts of pi, the first
+** difference exact; the sign is n's last bit. */
+GB_INLINE vf vf_sin_near (vf x) {
+  const vf magic = _mm512_set1_ps(0x1.8p23f);
+  const vf t = _mm512_fmadd_ps(x, _mm512_set1_ps((float)(1 / GB_PI)), magic), n = _mm512_sub_ps(t, magic);
+  return vf_sin_rest(_mm512_fnmadd_ps(n, _mm512_set1_ps(GB_F32_PI_HI), x), n, _mm512_slli_epi32(_mm512_castps_si512(t), 31));
+}
+GB_INLINE vf vf_cos_near (vf x) {
+  const vf magic = _mm512_set1_ps(0x1.8p23f), half = _mm512_set1_ps(0.5f);
+  const vf t = _mm512_add_ps(_mm512_fmsub_ps(x, _mm512_set1_ps((float)(1 / GB_PI)), half), magic);
+  const vf m = _mm512_add_ps(_mm512_sub_ps(t, magic), half);
+  const __m512i odd = _mm512_slli_epi32(_mm512_castps_si512(t), 31);
+  return vf_sin_rest(_mm512_fnmadd_ps(m, _mm512_set1_ps(GB_F32_PI_HI), x), m,
+                     _mm512_xor_epi32(odd, _mm512_set1_epi32((int)0x80000000)));
+}
+#define vd_sin_near(x) vd_sleef1(sin, u10, x)
+#define vd_cos_near(x) vd_sleef1(cos, u10, x)
+
 /* Exponent e and mantissa *m in [1/sqrt 2, sqrt 2) of a positive normal y = m 2^e. */
 GB_INLINE vf vf_split (vf y, vf *m) {
   const __m512i low = _mm512_set1_epi32(GB_F32_RSQRT2_BITS);

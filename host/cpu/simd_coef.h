@@ -46,6 +46,16 @@
 #define GB_F32_EXP_P3 0.00836872f
 #define GB_F32_EXP_P4 0.00138146f
 
+/* (sin r - r) / r^3 in r^2, |r| <= pi / 2: sin r to 1.4e-8. pi in three parts. */
+#define GB_F32_SIN_P0 -0.1666666f
+#define GB_F32_SIN_P1 0.008333065f
+#define GB_F32_SIN_P2 -0.00019809476f
+#define GB_F32_SIN_P3 2.6054815e-06f
+#define GB_PI 3.14159265358979323846
+#define GB_F32_PI_HI 0x1.921fb6p+1f
+#define GB_F32_PI_MID -0x1.777a5cp-24f
+#define GB_F32_PI_LO -0x1.ee59dap-49f
+
 /* 1.7e-11 and 4.5e-18 */
 #define GB_F32_LOG_P0 0.6666666865f
 #define GB_F32_LOG_P1 0.4000012279f

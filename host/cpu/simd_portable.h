@@ -60,6 +60,10 @@ GB_SIMD(vf, float, vf, mf, uf, sqrtf, floorf, ceilf, rintf)
 GB_SIMD(vd, double, vd, md, ud, sqrt, floor, ceil, rint)
 #undef GB_SIMD
 
+#define vf_sin_near(x) vf_sleef1(sin, u10, x)
+#define vf_cos_near(x) vf_sleef1(cos, u10, x)
+#define vd_sin_near(x) vd_sleef1(sin, u10, x)
+#define vd_cos_near(x) vd_sleef1(cos, u10, x)
 #define vf_exp(x) vf_sleef1(exp, u10, x)
 #define vd_exp(x) vd_sleef1(exp, u10, x)
 
