@@ -203,8 +203,8 @@ static int loaded (fx *x, gb_axes axes) { return fx_load(x, fx_operand(x, x->f.c
 
 static void every_step_agrees_in_every_form (void **state) {
   static const gb_op two[] = {GB_OP_ADD, GB_OP_SUB, GB_OP_MUL, GB_OP_DIV, GB_OP_MINIMUM, GB_OP_MAXIMUM};
-  static const gb_op one[] = {GB_OP_NEG,  GB_OP_ABS,   GB_OP_SQUARE, GB_OP_RECIP,
-                              GB_OP_SQRT, GB_OP_RSQRT, GB_OP_RELU,   GB_OP_EXP};
+  static const gb_op one[] = {GB_OP_NEG,   GB_OP_ABS,  GB_OP_SQUARE, GB_OP_RECIP, GB_OP_SQRT,
+                              GB_OP_RSQRT, GB_OP_RELU, GB_OP_EXP,    GB_OP_SIN,   GB_OP_COS};
   (void)state;
   for (int n = 0; n < 6 * 4 * 2 * 2; n++) {
     fx x;
@@ -212,12 +212,12 @@ static void every_step_agrees_in_every_form (void **state) {
     int form = n / 12 % 4, other;
     if (form == GB_FORM_FULL) other = fx_map(&x, GB_OP_SQUARE, q.s, -1, -1);
     else other = loaded(&x, (form & 1 ? fx_bit(q.lane) : 0) | (form & 2 ? fx_bit(q.tile) : 0));
-    int v = fx_map(&x, one[n % 8], fx_map(&x, GB_OP_SUB, q.s, other, -1), -1, -1);
+    int v = fx_map(&x, one[n % 10], fx_map(&x, GB_OP_SUB, q.s, other, -1), -1, -1);
     v = n / 48 ? fx_map(&x, two[n / 2 % 6], other, v, -1) : fx_map(&x, two[n / 2 % 6], v, other, -1);
     stored(&x, v);
     must(&x);
   }
-  for (int n = 0; n < 16; n++) {
+  for (int n = 0; n < 20; n++) {
     fx x;
     points q = distances(&x, n, 2);
     stored(&x, fx_map(&x, one[n / 2], q.s, -1, -1));
@@ -291,6 +291,18 @@ static void every_profile_agrees (void **state) {
     gb_profile p = (gb_profile)(n / 12);
     int order = n / 4 % 3, dalpha = p == GB_RQ ? n / 2 % 2 : 0;
     int v = fx_radial(&x, p, order, dalpha, q.s, fx_bind(&x, 0.8), p == GB_RQ ? fx_bind(&x, 1.5) : -1);
+    stored(&x, fx_map(&x, GB_OP_SUB, v, q.s, -1));
+    must(&x);
+  }
+}
+
+/* The factor of the distance is 0, as that of a fresh link is. */
+static void slopes_of_a_vanishing_factor_agree (void **state) {
+  (void)state;
+  for (int n = 0; n < GB_RQ * 3 * 2; n++) {
+    fx x;
+    points q = distances(&x, n, 2);
+    int v = fx_radial(&x, (gb_profile)(n / 6), n / 2 % 3, 0, q.s, fx_bind(&x, 0), -1);
     stored(&x, fx_map(&x, GB_OP_SUB, v, q.s, -1));
     must(&x);
   }
@@ -549,6 +561,7 @@ int main (void) {
     cmocka_unit_test(every_profile_joins_a_running_value),
     cmocka_unit_test(multiquadrics_agree),
     cmocka_unit_test(every_profile_agrees),
+    cmocka_unit_test(slopes_of_a_vanishing_factor_agree),
     cmocka_unit_test(every_dimension_of_points_and_differences_agrees),
     cmocka_unit_test(a_distance_lives_until_its_profiles_are_joined),
     cmocka_unit_test(a_distance_from_before_the_chain_keeps_its_tile),

@@ -4,7 +4,9 @@
 ** exec_place.c   operands to packs, outputs to accumulators: the part of the building that knows strides
 ** exec_pack.c    strided memory of any dtype to and from the compute type
 ** exec_vm.c      runs the instructions of one level
-** exec_chain.c   runs of them as chains of steps, the running value in registers
+** exec_chain.c   runs of them as chains of steps, the running value in registers: a thread's side
+** exec_chain_plan.c, exec_chain_link.c, exec_chain_super.c, with exec_chain.h: instructions into links; where their
+**                arguments are; steps that do the work of several
 ** exec_emit.c    a tile into chains; exec_lse.c, exec_select.c: monoids with a pair or a list as state
 ** exec_word.c    arithmetic of totals; exec_total.c chains into totals; exec_store.c totals into outputs
 ** exec.c         traversal, threads, order
@@ -61,10 +63,11 @@ typedef struct gb_xvalue {
   int def, last, uses;           /* instruction numbers; loops extend them */
   int pack;                      /* a loaded value that lives in a pack, -1 = none */
   int reg;                       /* FULL register, -1 = none */
-  enum { GB_IN_REGISTER, GB_IN_SLOT, GB_IN_PACK } where;   /* while a chain is planned; 'slot' its number, -1 = none */
+  enum { GB_IN_REGISTER, GB_IN_SLOT, GB_IN_PACK } where;   /* of the chain planned; 'slot' its number, -1 = none */
   int slot;
   bool again, crosses;           /* read from memory by the chain; read after it */
-  int made;                      /* operation of level FULL, while a chain is planned */
+  int made, reader;              /* while a chain is planned: operations of level FULL; reader: the last outside loops */
+  int sink;                      /* and the first output that takes it, the others through 'next'; -1 = none */
   size_t at;                     /* byte offset in the workspace */
 } gb_xvalue;
 
@@ -121,6 +124,7 @@ typedef struct gb_xout {
   size_t part;                   /* ROW [block][slots][cols][GB_TI]; ALL [block][slots]; strips: of the item,
                                     [super][slots][cols] words */
   bool entered;                  /* by the chain being planned */
+  int next;                      /* output of the same value in that chain, -1 = none */
   int grouped;                   /* ALL: number + 1 of the chain that enters it, [GB_CANON / GB_TJ][GB_LANES] at 'groups' */
   size_t groups;
   size_t moved;                  /* symmetric ROW: mirrored totals of own rows, [slots][GB_SUPER][cols] */

@@ -40,6 +40,14 @@ static size_t most_packs (const gb_fold *f) {
   return n;
 }
 
+/* Links of chains: an instruction is read from memory, done and kept; an accumulator is filled before. Between two
+** chains stands an instruction without links, so that their ends have room. */
+static int most_links (const gb_fold *f) {
+  int n = 2;
+  for (int i = 0; i < f->nins; i++) n += f->ins[i].kind == GB_INS_ACC ? 4 : 3;
+  return n;
+}
+
 static char *tables (const gb_fold *f, char *at, gb_xprog *p, build *b) {
   size_t nins = (size_t)f->nins, nval = (size_t)f->nvalues;
   p->op = carve(&at, nins, sizeof *p->op);
@@ -47,7 +55,7 @@ static char *tables (const gb_fold *f, char *at, gb_xprog *p, build *b) {
   p->pack = carve(&at, most_packs(f), sizeof *p->pack);
   p->out = carve(&at, (size_t)f->nouts, sizeof *p->out);
   p->bound = carve(&at, nval, sizeof *p->bound);
-  p->most_links = 3 * f->nins + 2;
+  p->most_links = most_links(f);
   p->link = carve(&at, (size_t)p->most_links, sizeof *p->link);
   p->chain = carve(&at, nins, sizeof *p->chain);
   b->level = carve(&at, nins, sizeof *b->level);
