@@ -21,7 +21,7 @@ host/cpu/exec_word.c
 's/TREE(float, v\[l\] + v\[l + n\])/TREE(float, v[2 * l < n ? l : n + n - 1 - l] + v[l + n])/'
 'the tree over virtual lanes takes one lane twice'
 
-host/cpu/exec_total.c
+host/cpu/simd_portable.h
 's/(q\[0\] + q\[2\]) + (q\[1\] + q\[3\])/(q[0] + q[1]) + (q[2] + q[3])/'
 'the tree over virtual lanes pairs neighbours'
 
@@ -48,6 +48,46 @@ host/cpu/exec_select.c
 host/cpu/isa_math.inc
 's/V(blend)(V(isnan)(a), a, V(max)(a, b))/V(max)(a, b)/'
 'a maximum swallows NaN'
+
+host/cpu/exec_chain_link.c
+'s/x->last > reader - c->p->f->ins) return;/x->last > reader - c->p->f->ins + 1) return;/'
+'a slot of a chain is free one instruction too early'
+
+host/cpu/exec_chain_link.c
+'s/again = k->step\[c->loop\]/again = k->step[0]/'
+'a loop in a chain goes along its packs by another axis'
+
+host/cpu/exec_chain_plan.c
+'s/if (c->op\[n\]\.kind == GB_INS_LOOP) n = c->op\[n\]\.jump;/if (c->op[n].kind == GB_INS_LOOP \&\& c->op[n].jump < n) n++;/'
+'a reader in a loop is taken for one of after the loop'
+
+host/cpu/exec_chain_super.c
+'s/\.uses == 1 ? /.uses >= 1 ? /'
+'a value of a chain with two readers is made for the last alone'
+
+host/cpu/exec_chain.c
+'s/^    if (has_constants(l)) p->k->link_constants(l);//'
+'profiles of a vanishing factor lack their constants'
+
+host/cpu/exec_chain.c
+'s/return t->valid == GB_TI;/return t->valid > 0;/'
+'ragged blocks of lanes run as chains'
+
+host/cpu/exec_chain.c
+'s/chain(l, t->nj, /chain(l, t->nj \& ~1, /'
+'chains drop an odd last row'
+
+host/cpu/exec_chain.c
+'s/chain(l, t->nj, t->mirrored,/chain(l, t->nj, true,/'
+'chains enter the diagonal of a symmetric fold twice'
+
+host/cpu/exec_chain.c
+'s/t->mirrored, c->by_row)/t->mirrored, false)/'
+'chains of a sum over both axes do not go row by row'
+
+host/cpu/isa_chain.inc
+'s/V(fnma)(a\[q\]\[u\], t, b/V(fma)(a[q][u], t, b/'
+'both sides of a difference have one sign'
 
 host/cpu/trisolve.c
 's/? GB_UPPER : GB_LOWER/? GB_LOWER : GB_UPPER/'
