@@ -6,7 +6,9 @@
 #define N 333
 #define M 270
 #define R 17
-#define D 3
+#ifndef D
+#define D 3                      /* features; also built with more than any template unrolls */
+#endif
 
 typedef struct points { gb_node *x, *y, *l; } points;
 typedef gb_node *kernel_of (const points *p);

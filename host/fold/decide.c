@@ -3,8 +3,8 @@
 **
 ** Leaves, results of opaque ops and requested outputs are stored; MAP, VIEW and GEN are inlined; the result of a REDUCE or a
 ** contraction is inlined where it has more than twice the elements of the stored values it is made of and either a consumer
-** chain reduces one of its axes or consumers look at less than half of it (a row, a corner); squared distances also where
-** nothing is reduced, so that a dense kernel matrix is stored once. Long chains are cut, so that no region is deep. */
+** chain reduces one of its axes or consumers look at less than half of it (a row, a corner); squared distances and products of
+** points also where nothing is reduced, so that a dense kernel matrix is stored once, with the bits of a streamed one. Long chains are cut, so that no region is deep. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,6 +110,11 @@ static double widest (const gb_lower_state *s, const gb_node *n) {
   return most;
 }
 
+/* Products of points, as squared distances: with the same sum whether stored or streamed. */
+static bool is_pairwise (const gb_lower_state *s, const gb_node *n) {
+  return n->op == GB_OP_SQDIST || (n->op == GB_OP_MATMUL && numel(n) > 2 * s->decision[n->index].source_numel);
+}
+
 static void decide (gb_lower_state *s, gb_node *n, int *height) {
   gb_decision *d = &s->decision[n->index];
   const gb_kind kind = kind_of(n);
@@ -123,7 +128,7 @@ static void decide (gb_lower_state *s, gb_node *n, int *height) {
   if (kind == GB_KIND_LEAF || kind == GB_KIND_OPAQUE) d->stored = true;
   else if (kind == GB_KIND_REDUCE || kind == GB_KIND_FOLD)
     d->stored = !may_inline(n) || !(numel(n) > 2 * d->source_numel) ||
-                (d->reduced_above == 0 && n->op != GB_OP_SQDIST && !(2 * d->visited < numel(n)));
+                (d->reduced_above == 0 && !is_pairwise(s, n) && !(2 * d->visited < numel(n)));
   const bool cheap = !gb_streams(s, n) || gb_node_has_value(n);          /* evaluation stores links of long chains */
   if (below >= DEEPEST && cheap && n->op != GB_OP_PICK) d->stored = true;
   d->widest = d->stored ? numel(n) : widest(s, n);
