@@ -32,7 +32,9 @@ static gb_node *k_slope (const points *p) {                  /* what gradients c
   return attr_node(GB_OP_RADIAL, 2, in, (gb_attr){.i = {GB_M52, 1}});
 }
 static gb_node *k_ard (const points *p) {
-  gb_node *w = leaf_of(inputs.dtype, 0, 1, (size_t[]){D}, (double[]){0.5, 2, 1.25}, 0, 0);
+  double weight[D];
+  for (int k = 0; k < D; k++) weight[k] = 0.5 + 0.75 * ((k * 2) % 3);
+  gb_node *w = leaf_of(inputs.dtype, 0, 1, (size_t[]){D}, weight, 0, 0);
   return radial(GB_M32, dist(p->x, p->y, w), num(1), NULL);
 }
 static gb_node *k_manhattan (const points *p) {
