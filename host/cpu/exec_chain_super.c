@@ -124,6 +124,7 @@ bool gb_chain_is_deferred (const gb_xchainer *c, int n) {
   const gb_ins *i = c->op[n].ins;
   half h;
   if (c->op[n].kind != GB_INS_RADIAL || c->now < 0 || c->now == i->a || reader(c, n) != n + 1) return false;
+  if (gb_chain_form(c, i->a) != GB_FORM_FULL) return false;             /* read row by row */
   const gb_xop *join = &c->op[n + 1];
   const int other = join->ins->a == i->dst ? join->ins->b : join->ins->a;
   return is_join_op(join) && other == c->now && is_half(c, i->dst, &h);

@@ -53,12 +53,6 @@ GB_SIMD(vf, float, vf, ps)
 GB_SIMD(vd, double, vd, pd)
 #undef GB_SIMD
 
-#define vf_sin_near(x) vf_sleef1(sin, u10, x)
-#define vf_cos_near(x) vf_sleef1(cos, u10, x)
-#define vd_sin_near(x) vd_sleef1(sin, u10, x)
-#define vd_cos_near(x) vd_sleef1(cos, u10, x)
-#define vf_exp(x) vf_sleef1(exp, u10, x)
-#define vd_exp(x) vd_sleef1(exp, u10, x)
 
 /* vd_width elements as doubles. */
 GB_INLINE vd vf_wide (const float *p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
@@ -129,15 +123,6 @@ GB_INLINE vd vd_split (vd y, vd *m) {
   return vd_sub(_mm256_castsi256_pd(e), vd_set1(0x1p52 + 1023.0));
 }
 
-/* The tree over 16 lanes, of four groups. */
-GB_INLINE void vf_fold4 (const float *lanes, double sum[4]) {
-  typedef float quad __attribute__((vector_size(16)));
-  for (int g = 0; g < 4; g++) {
-    quad q[4];
-    memcpy(q, lanes + 16 * g, sizeof q);
-    const quad v = (q[0] + q[2]) + (q[1] + q[3]);
-    sum[g] = (double)((v[0] + v[2]) + (v[1] + v[3]));
-  }
-}
+#include "cpu/simd_plain.h"
 
 #endif
