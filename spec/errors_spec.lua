@@ -67,7 +67,7 @@ describe("unknown names", function()
 
   it("of the library raise too", function()
     raises("index", "gb.lnspace does not exist, did you mean gb.linspace?", function() return gb.lnspace end)
-    raises("option", "gb.lazy is not in this version", function() return gb.lazy end)
+    raises("option", "gb.sweep is not in this version", function() return gb.sweep end)
   end)
 end)
 

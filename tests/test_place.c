@@ -157,11 +157,18 @@ static void chain_init (chain *c) {
   c->low = (gb_lowered){.nbufs = 5, .nsteps = 4, .nouts = 2, .buf = c->buf, .step = c->step, .out = c->out};
 }
 
+static void given_scratch (const void *ud, const gb_placement *p, int s, size_t *scratch, size_t *kept) {
+  (void)p;
+  *scratch = ((const size_t *)ud)[s];
+  *kept = 0;
+}
+
 static gb_placement *placed (const chain *c, const bool *have, const bool *keep, const size_t *scratch) {
   const bool want[5] = {[Y] = true, [Z] = true};
   gb_placement *p = NULL;
   gb_error err;
-  assert_int_equal(gb_place(&c->low, (gb_demand){want, have, keep}, scratch, &p, &err), GB_OK);
+  const gb_form_of_run form = {.workspace = given_scratch, .ud = scratch};
+  assert_int_equal(gb_place(&c->low, (gb_demand){want, have, keep}, &form, &p, &err), GB_OK);
   return p;
 }
 

@@ -8,6 +8,8 @@
 
 typedef struct gb_backend gb_backend;
 
+#define GB_BLOCK 256         /* rows, columns and inner indices of one library call: canonical blocks */
+
 /* An opaque op with everything its sizes may depend on. */
 typedef struct gb_opaque {
   gb_op op;
@@ -16,6 +18,8 @@ typedef struct gb_opaque {
   gb_dtype in_dtype[4], out_dtype[GB_MAX_OUTPUTS];    /* CAT: inputs past 4 are of type in_dtype[0] */
   gb_shape in_shape[4], out_shape[GB_MAX_OUTPUTS];
   const size_t *extent;                               /* CAT: extents of all inputs along the axis; NULL = see in_shape */
+  size_t block[3];                                    /* GEMM: rows, columns, inner indices of a block; 0 = GB_BLOCK */
+  bool continues;                                     /* GEMM: is added to what the result holds */
 } gb_opaque;
 
 typedef struct gb_backend_ops {
@@ -26,6 +30,11 @@ typedef struct gb_backend_ops {
   ** Errors: EINTR. 'stats' may be NULL. */
   gb_status (*fold)(gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
                     const double *constant, void *scratch, gb_fold_stats *stats, gb_error *err);
+  /* Bytes of the totals that 'f', a part of a fold, keeps between parts; and a run of that part. */
+  size_t (*fold_state)(const gb_backend *be, const gb_fold *f);
+  gb_status (*fold_part)(gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
+                         const double *constant, const gb_carry *carry, void *scratch, gb_fold_stats *stats,
+                         gb_error *err);
   /* Bytes of scratch and library workspace of one opaque op. Inputs arrive contiguous, row-major. */
   size_t (*opaque_scratch)(const gb_backend *be, const gb_opaque *o);
   /* Errors: ENOTPD, ENAN, EINTR, EINDEX (a position out of range). Outputs are contiguous. CHOLESKY may find its matrix, and

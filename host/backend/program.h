@@ -124,8 +124,18 @@ typedef struct gb_fold {
   ** reduces TILE (or both) and its row operand is its column operand mirrored: only tiles with j >= i are visited.
   ** out.x then is the operand varying along TILE; the mirrored operand is out.y (along LANE). */
   bool symmetric;
+  /* This is one of several parts of a domain, cut along these axes: outputs that reduce one of them keep their totals
+  ** between parts (gb_carry). 0 = the whole domain. */
+  gb_axes carried;
   uint64_t identity;         /* of the program up to renaming of axes, operands and values; extents excluded */
 } gb_fold;
+
+/* The totals of outputs that reduce a carried axis. Parts run in ascending order and may be cut where chains end: at
+** multiples of GB_CANON of TILE, of GB_SUPER of LANE, anywhere along OUTER; then the bits are those of the whole. */
+typedef struct gb_carry {
+  void *state;               /* 64-byte aligned, left alone between parts */
+  bool first, last;          /* begins at the identities; stores the outputs */
+} gb_carry;
 
 /* What a run did; counted in the kernels, asserted in tests. */
 typedef struct gb_fold_stats {

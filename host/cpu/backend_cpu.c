@@ -8,7 +8,7 @@
 static const gb_backend_ops cpu_ops = {
   .name = "cpu",
   .fold_scratch = gb_cpu_fold_scratch,
-  .fold = gb_cpu_fold,
+  .fold_state = gb_cpu_fold_state, .fold_part = gb_cpu_fold_part, .fold = gb_cpu_fold,
   .opaque_scratch = gb_cpu_opaque_scratch,
   .opaque = gb_cpu_opaque,
 };

@@ -8,9 +8,6 @@
 
 #include "backend/backend.h"
 
-/* Inner dimension of one BLAS call, and side of a canonical block. */
-#define GB_BLOCK 256
-
 typedef enum gb_uplo { GB_LOWER, GB_UPPER } gb_uplo;
 
 /* One thread inside BLAS, and its packing buffers mapped now, one a pool thread: BLAS waits for ever for a

@@ -285,7 +285,7 @@ static void run_thread (void *ud, int thread) {
 static size_t lay_out (const gb_xprog *p, size_t *workspaces, size_t *ring) {
   size_t used = p->meta;
   for (int o = 0; o < p->f->nouts; o++) {
-    gb_take(&used, p->out[o].ntotal * sizeof(gb_word));
+    gb_take(&used, p->out[o].carried ? 0 : p->out[o].ntotal * sizeof(gb_word));
     gb_take(&used, p->out[o].nacross * sizeof(gb_word));
   }
   *workspaces = gb_take(&used, (size_t)p->threads * p->work);
@@ -293,24 +293,45 @@ static size_t lay_out (const gb_xprog *p, size_t *workspaces, size_t *ring) {
   return used;
 }
 
+/* Errors: a program that cannot be built; the run says which. */
+static bool build_apart (const gb_backend *be, const gb_fold *f, void **meta, gb_xprog *p) {
+  *meta = malloc(gb_exec_meta(f) + 64);
+  return *meta != NULL && gb_exec_build(f, gb_pool_threads(be->pool), *meta, p, NULL) == GB_OK;
+}
+
 size_t gb_cpu_fold_scratch (const gb_backend *be, const gb_fold *f) {
   gb_xprog p;
-  size_t workspaces, ring, bytes = SIZE_MAX;
-  void *meta = malloc(gb_exec_meta(f) + 64);
-  if (meta == NULL) return bytes;
-  if (gb_exec_build(f, gb_pool_threads(be->pool), meta, &p, NULL) == GB_OK)
-    bytes = lay_out(&p, &workspaces, &ring);
+  void *meta;
+  size_t workspaces, ring;
+  const size_t bytes = build_apart(be, f, &meta, &p) ? lay_out(&p, &workspaces, &ring) : SIZE_MAX;
   free(meta);
   return bytes;
 }
 
-static void place_totals (gb_xprog *p, char *scratch) {
-  size_t used = p->meta;
+static size_t lay_state (const gb_xprog *p) {
+  size_t used = 0;
+  for (int o = 0; o < p->f->nouts; o++)
+    if (p->out[o].carried) gb_take(&used, p->out[o].ntotal * sizeof(gb_word));
+  return used;
+}
+
+size_t gb_cpu_fold_state (const gb_backend *be, const gb_fold *f) {
+  gb_xprog p;
+  void *meta;
+  const size_t bytes = build_apart(be, f, &meta, &p) ? lay_state(&p) : SIZE_MAX;
+  free(meta);
+  return bytes;
+}
+
+static void place_totals (gb_xprog *p, const gb_carry *carry, char *scratch) {
+  size_t used = p->meta, kept = 0;
   for (int o = 0; o < p->f->nouts; o++) {
     gb_xout *x = &p->out[o];
-    x->total = (gb_word *)(scratch + gb_take(&used, x->ntotal * sizeof(gb_word)));
+    const size_t bytes = x->ntotal * sizeof(gb_word);
+    x->total = (gb_word *)(scratch + gb_take(&used, x->carried ? 0 : bytes));
+    if (x->carried) x->total = (gb_word *)((char *)carry->state + gb_take(&kept, bytes));
     x->across = (gb_word *)(scratch + gb_take(&used, x->nacross * sizeof(gb_word)));
-    gb_exec_identity(p, x, x->total, x->ntotal);
+    if (!x->carried || carry->first) gb_exec_identity(p, x, x->total, x->ntotal);
     gb_exec_identity(p, x, x->across, x->nacross);
   }
 }
@@ -340,14 +361,21 @@ static bool is_small (const gb_xprog *p) {
 
 gb_status gb_cpu_fold (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
                        const double *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
+  return gb_cpu_fold_part(be, f, operand, out, constant, NULL, scratch, stats, err);
+}
+
+gb_status gb_cpu_fold_part (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
+                            const double *constant, const gb_carry *carry, void *scratch,
+                            gb_fold_stats *stats, gb_error *err) {
   gb_xprog p;
   size_t workspaces, ring;
+  if (f->carried != 0 && carry == NULL) return gb_fail(err, GB_EINTERNAL, "fold: a part without its totals");
   if (gb_isa_active == NULL) GB_TRY(gb_isa_select(NULL, err));
   GB_TRY(gb_exec_build(f, gb_pool_threads(be->pool), scratch, &p, err));
   p.isa = gb_isa_active;
   p.k = f->compute == GB_F32 ? &p.isa->f32 : f->compute == GB_F64 ? &p.isa->f64 : &p.isa->i64;
   lay_out(&p, &workspaces, &ring);
-  place_totals(&p, scratch);
+  place_totals(&p, carry, scratch);
   gb_xshared shared = {.ring = (void *)((char *)scratch + ring), .nring = 2 * (size_t)p.threads};
   memset(shared.ring, 0, shared.nring * 64);
   fold_job job = {.p = &p, .shared = &shared, .operand = operand, .out = out, .constant = constant,
@@ -357,7 +385,7 @@ gb_status gb_cpu_fold (gb_backend *be, const gb_fold *f, const void *const *oper
   if (atomic_load(&shared.stop)) return gb_fail(err, GB_EINTR, "interrupted");
   gb_xthread t;
   start_thread(&t, &job, 0);
-  gb_exec_store_totals(&t);
+  gb_exec_store_totals(&t, carry == NULL || carry->last);
   if (stats != NULL) *stats = (gb_fold_stats){job.pairs, job.tiles, path_of(&p)};
   return GB_OK;
 }

@@ -110,6 +110,7 @@ typedef struct gb_xout {
   gb_reach reach;
   gb_how how;
   bool outer;                    /* reduces OUTER axes: totals are kept for the whole output until the end */
+  bool carried;                  /* from one part of the domain to the next: the same, in memory of the caller */
   gb_axes inner;
   size_t slots, cols, words;
   size_t mul[GB_FOLD_AXES];      /* slot number = sum of index * mul over 'inner' */
@@ -287,7 +288,8 @@ void gb_exec_fold_columns (gb_xthread *t, size_t from, size_t n); /* COL chains 
 /* exec_store.c */
 void gb_exec_flush_columns (gb_xthread *t);          /* and those into totals: in order of items */
 void gb_exec_end_item (gb_xthread *t);               /* in order of items where any are shared */
-void gb_exec_store_totals (gb_xthread *t);           /* outputs that reduce OUTER axes, at the very end */
+void gb_exec_store_totals (gb_xthread *t, bool last);   /* outputs that reduce OUTER axes, at the very end; carried ones in
+                                                         the last part */
 
 static inline size_t gb_exec_slot (const gb_xthread *t, const gb_xout *x) {
   size_t s = 0;

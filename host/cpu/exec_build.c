@@ -474,7 +474,7 @@ static void cut (gb_xprog *p, int threads) {
     const gb_xout *x = &p->out[o];
     bool columns = x->reach == GB_REACH_COL || x->reach == GB_REACH_ALL;
     shared |= columns || (p->f->symmetric && x->reach == GB_REACH_ROW);
-    carried |= x->outer && !columns;
+    carried |= x->outer && !columns && p->nouter > 1;
   }
   p->width = width_of(p, shared);
   p->nsuper = p->nlane ? (p->nlane + p->width - 1) / p->width : 1;

@@ -198,7 +198,8 @@ gb_status gb_exec_place_out (gb_xprog *p, int n, gb_axes loops, gb_error *err) {
     outer |= bit(a);
     x->outer |= (o->reduced & bit(a)) && f->axis[a].extent != 1;
   }
-  x->outer |= x->reach == GB_REACH_KEEP && o->kind != GB_OUT_STORE;
+  x->carried = (o->reduced & f->carried) != 0;
+  x->outer |= x->carried || (x->reach == GB_REACH_KEEP && o->kind != GB_OUT_STORE);
   if (o->kind == GB_OUT_STORE && o->reduced)
     return gb_fail(err, GB_EINTERNAL, "fold: output %d stores and reduces", n);
   x->how = how_of(p, x);

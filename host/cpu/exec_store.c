@@ -227,11 +227,11 @@ static void store_outer (gb_xthread *t, gb_xout *x, size_t outer) {
   }
 }
 
-void gb_exec_store_totals (gb_xthread *t) {
+void gb_exec_store_totals (gb_xthread *t, bool last) {
   const gb_xprog *p = t->p;
   for (int o = 0; o < p->f->nouts; o++) {
     gb_xout *x = &p->out[o];
-    if (!x->outer) continue;
+    if (!x->outer || (x->carried && !last)) continue;
     for (size_t q = 0; q < x->nouter; q++) {
       for (int a = 0; a < p->f->naxes; a++)
         t->idx[a] = x->omul[a] ? q / x->omul[a] % p->f->axis[a].extent : 0;

@@ -6,6 +6,7 @@ typedef struct product {
   const gb_opaque_call *call;
   gb_dtype dtype;
   size_t n, m, k;                  /* (n, k) x (k, m) */
+  size_t block[3];                 /* rows and columns of a tile, inner indices of one call */
   size_t rows, cols;               /* tiles of one output matrix */
 } product;
 
@@ -29,17 +30,17 @@ static void product_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   const size_t b = task / (p->rows * p->cols), tile = task % (p->rows * p->cols);
   const size_t i = tile / p->cols, j = tile % p->cols, size = gb_dtype_size(p->dtype);
   const char *x = (const char *)p->call->in[0] +
-                  (batch_at(&o->out_shape[0], &o->in_shape[0], b) * p->n + i * GB_BLOCK) * p->k * size;
+                  (batch_at(&o->out_shape[0], &o->in_shape[0], b) * p->n + i * p->block[0]) * p->k * size;
   const char *y = (const char *)p->call->in[1] +
-                  (batch_at(&o->out_shape[0], &o->in_shape[1], b) * p->k * p->m + j * GB_BLOCK) * size;
-  char *z = (char *)p->call->out[0] + ((b * p->n + i * GB_BLOCK) * p->m + j * GB_BLOCK) * size;
-  const size_t ni = gb_block_extent(p->n, GB_BLOCK, i), nj = gb_block_extent(p->m, GB_BLOCK, j);
+                  (batch_at(&o->out_shape[0], &o->in_shape[1], b) * p->k * p->m + j * p->block[1]) * size;
+  char *z = (char *)p->call->out[0] + ((b * p->n + i * p->block[0]) * p->m + j * p->block[1]) * size;
+  const size_t ni = gb_block_extent(p->n, p->block[0], i), nj = gb_block_extent(p->m, p->block[1], j);
   size_t k0 = 0;
   do {                             /* a product over an empty inner axis is zero */
-    const size_t nk = p->k - k0 < GB_BLOCK ? p->k - k0 : GB_BLOCK;
+    const size_t nk = p->k - k0 < p->block[2] ? p->k - k0 : p->block[2];
     gb_blas_gemm(p->dtype, false, false, ni, nj, nk, 1.0, x + k0 * size, p->k, y + k0 * p->m * size, p->m,
-                 k0 == 0 ? 0.0 : 1.0, z, p->m);
-    k0 += GB_BLOCK;
+                 k0 == 0 && !o->continues ? 0.0 : 1.0, z, p->m);
+    k0 += p->block[2];
   } while (k0 < p->k && gb_tasks_poll(s));
 }
 
@@ -49,8 +50,9 @@ gb_status gb_cpu_gemm (const gb_opaque_call *c) {
   p.n = out->dim[out->ndim - 2];
   p.m = out->dim[out->ndim - 1];
   p.k = a->dim[a->ndim - 1];
-  p.rows = gb_blocks(p.n, GB_BLOCK);
-  p.cols = gb_blocks(p.m, GB_BLOCK);
+  for (int i = 0; i < 3; i++) p.block[i] = c->o->block[i] == 0 ? GB_BLOCK : c->o->block[i];
+  p.rows = gb_blocks(p.n, p.block[0]);
+  p.cols = gb_blocks(p.m, p.block[1]);
   const gb_shape lead = gb_shape_of(out->ndim - 2, out->dim);
   return gb_tasks_run(c->pool, gb_shape_numel(&lead) * p.rows * p.cols, product_tile, &p, c->err);
 }

@@ -18,7 +18,7 @@ static uint64_t hash_node (uint64_t h, const gb_node *n) {
   if (leaf) {
     const gb_tensor *t = &n->out[0].tensor;
     for (int i = 0; i < t->shape.ndim && t->storage != NULL; i++) h = gb_hash_u64(h, (uint64_t)t->stride[i]);
-    return gb_hash_u64(h, t->storage == NULL);
+    return gb_hash_u64(gb_hash_u64(h, t->storage == NULL), (uint64_t)n->batch);
   }
   for (size_t i = 0; i < sizeof n->attr.i / sizeof n->attr.i[0]; i++) h = gb_hash_u64(h, (uint64_t)n->attr.i[i]);
   for (size_t i = 0; n->op != GB_OP_CONST && i < 2; i++) h = gb_hash_f64(h, n->attr.f[i]);

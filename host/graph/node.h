@@ -36,6 +36,7 @@ struct gb_node {
   gb_op op;
   unsigned flags;
   int nin, nout;
+  int batch;                  /* LEAF: 1 + the axis that gb_lazy named as the one to cut; 0: none. Not part of identity */
   int depth;                  /* 1 + the deepest unevaluated input; 0 for leaves and evaluated nodes */
   uint64_t serial;            /* unique in the graph, never reused, ascending: inputs are older than users */
   uint64_t hash;              /* of op, attr, shape, dtype and inputs' serials */

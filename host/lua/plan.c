@@ -267,7 +267,7 @@ static int plan_index (lua_State *L) {
 }
 
 int lgb_pushstats (lua_State *L, const gb_run_stats *s) {
-  lua_createtable(L, 0, 5);
+  lua_createtable(L, 0, 6);
   lua_pushinteger(L, (lua_Integer)s->measured);
   lua_setfield(L, -2, "measured");
   lua_pushnumber(L, s->seconds);
@@ -278,6 +278,8 @@ int lgb_pushstats (lua_State *L, const gb_run_stats *s) {
   lua_setfield(L, -2, "folds");
   lua_pushinteger(L, s->opaques);
   lua_setfield(L, -2, "opaques");
+  lua_pushinteger(L, s->windows);
+  lua_setfield(L, -2, "windows");
   return 1;
 }
 

@@ -92,7 +92,7 @@ static gb_status place_closed (gb_plan *p, gb_error *err) {
   want_all(p);
   gb_placement_unref(p->place);
   p->place = NULL;
-  return gb_plan_find_placement(p->prog, (gb_demand){p->want, p->have, p->keep}, &p->place, err);
+  return gb_plan_find_whole(p, (gb_demand){p->want, p->have, p->keep}, &p->place, err);
 }
 
 gb_status gb_plan_arena (gb_plan *p, size_t *bytes, gb_error *err) {

@@ -11,6 +11,8 @@
 void gb_program_unref (gb_program *p) {
   if (p == NULL || --p->refs > 0) return;
   for (int i = 0; i < GB_PLACEMENTS; i++) gb_placement_unref(p->placed[i].place);
+  for (int i = 0; i < p->ncuttings; i++) gb_cutting_unref(p->cutting[i]);
+  gb_cutting_unref(p->batch);
   gb_lowered_free(p->low);
   free(p->scratch);
   free(p->arithmetic);

@@ -9,6 +9,7 @@
 gb_plan_watch gb_plan_check;
 
 static unsigned char *before; /* the arena as it was before the step; runs under watch do not nest */
+static size_t *spare;         /* [steps] bytes at the end of the step's scratch that no window so far has touched */
 
 static size_t padding (size_t bytes) { return gb_round_size(bytes) - bytes; }
 
@@ -17,7 +18,14 @@ static bool own_storage (const gb_plan *p, int b) {
 }
 
 bool gb_check_begin (const gb_plan *p, void *arena) {
-  if (!gb_plan_check.on || before != NULL || (before = malloc(p->place->arena + 1)) == NULL) return false;
+  if (!gb_plan_check.on || before != NULL) return false;
+  before = malloc(p->place->arena + 1);
+  spare = calloc((size_t)p->place->nsteps + 1, sizeof *spare);
+  if (before == NULL || spare == NULL) {
+    gb_check_end();
+    return false;
+  }
+  for (int s = 0; s < p->place->nsteps; s++) spare[s] = SIZE_MAX;
   memset(arena, gb_plan_check.poison, p->place->arena);
   for (int b = 0; b < p->place->nbufs; b++)
     if (own_storage(p, b)) {
@@ -56,16 +64,14 @@ static void check_region (const gb_plan *p, int step, const unsigned char *regio
   if (n >= GB_ARENA_ALIGN) note(p, step, what, 0, n);
 }
 
+static bool inside (const gb_life *l, size_t at) { return at >= l->offset && at < l->offset + l->bytes; }
+
 static bool owned (const gb_plan *p, int step, size_t at) {
   const gb_step *st = &p->prog->low->step[step];
-  const gb_life *s = &p->place->scratch[step];
-  if (at >= s->offset && at < s->offset + s->bytes) return true;
-  for (int i = 0; i < st->nout; i++) {
-    const gb_life *l = &p->place->life[st->out[i]];
-    if (gb_placement_home(p->place, st->out[i]) == GB_HOME_ARENA && at >= l->offset &&
-        at < l->offset + l->bytes)
+  if (inside(&p->place->scratch[step], at) || inside(&p->place->state[step], at)) return true;
+  for (int i = 0; i < st->nout; i++)
+    if (gb_placement_home(p->place, st->out[i]) == GB_HOME_ARENA && inside(&p->place->life[st->out[i]], at))
       return true;
-  }
   return false;
 }
 
@@ -77,32 +83,55 @@ static void check_arena (const gb_plan *p, int step, const unsigned char *arena)
   }
 }
 
-static void check_results (const gb_plan *p, int step) {
+/* Bytes of b that the step has written by now: of a compact buffer its window; of any other, all after the last. */
+static size_t written_bytes (const gb_plan *p, int b, const gb_window *at) {
+  const size_t bytes = p->prog->low->buf[b].bytes;
+  if (at == NULL) return bytes;
+  if (p->place->compact[b]) return bytes / at->extent * at->n;
+  return at->lo + at->n == at->extent ? bytes : 0;
+}
+
+static void check_results (const gb_plan *p, int step, const gb_window *at) {
   const gb_step *st = &p->prog->low->step[step];
   for (int i = 0; i < st->nout; i++) {
     const int b = st->out[i];
     const size_t bytes = p->prog->low->buf[b].bytes;
-    check_region(p, step, p->write[b], bytes, &gb_plan_check.unwritten, "unwritten end of a result");
+    check_region(p, step, p->write[b], written_bytes(p, b, at), &gb_plan_check.unwritten, "unwritten end of a result");
     const unsigned char *end = (const unsigned char *)p->write[b] + bytes;
     for (size_t k = 0; own_storage(p, b) && k < padding(bytes); k++)
       if (end[k] != gb_plan_check.poison) stray(p, step, bytes + k);
   }
 }
 
+/* Scratch and totals are as large as some window needs them. */
+static void check_workspace (const gb_plan *p, int step, const gb_window *at, const unsigned char *arena) {
+  const gb_life *s = &p->place->scratch[step], *t = &p->place->state[step];
+  const size_t rest = untouched(arena + s->offset, s->bytes);
+  if (rest < spare[step]) spare[step] = rest;
+  if (at != NULL && at->lo + at->n < at->extent) return;
+  if (spare[step] > gb_plan_check.unused_scratch) gb_plan_check.unused_scratch = spare[step];
+  if (spare[step] >= GB_ARENA_ALIGN) note(p, step, "unused scratch", 0, spare[step]);
+  check_region(p, step, arena + t->offset, t->bytes, &gb_plan_check.unused_scratch, "unused totals");
+}
+
 /* What died is poisoned again, so that a stale read shows and the next owner starts fresh. */
-void gb_check_after (const gb_plan *p, int step, void *arena) {
+void gb_check_after (const gb_plan *p, int place, const gb_window *at, void *arena) {
+  const int step = p->place->order[place];
   const gb_life *s = &p->place->scratch[step];
   check_arena(p, step, arena);
-  check_results(p, step);
-  check_region(p, step, (unsigned char *)arena + s->offset, s->bytes, &gb_plan_check.unused_scratch,
-               "unused scratch");
+  check_results(p, step, at);
+  check_workspace(p, step, at, arena);
   memset((char *)arena + s->offset, gb_plan_check.poison, s->bytes);
-  for (int b = 0; b < p->place->nbufs; b++)
-    if (p->place->write[b] == GB_HOME_ARENA && p->place->life[b].last == step)
-      memset((char *)arena + p->place->life[b].offset, gb_plan_check.poison, p->place->life[b].bytes);
+  for (int b = 0; b < p->place->nbufs; b++) {
+    const gb_life *l = &p->place->life[b];
+    const bool dead = l->last == place && (at == NULL || p->place->compact[b] || at->lo + at->n == at->extent);
+    if (p->place->write[b] == GB_HOME_ARENA && dead) memset((char *)arena + l->offset, gb_plan_check.poison, l->bytes);
+  }
 }
 
 void gb_check_end (void) {
   free(before);
+  free(spare);
   before = NULL;
+  spare = NULL;
 }

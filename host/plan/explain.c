@@ -10,10 +10,16 @@
 #define MOST_ROWS 24              /* of a list; a longer one says how many it leaves out */
 #define SMALLEST 2000             /* buffers below this part of the peak are only counted */
 
-/* Bytes live in step s: arena buffers and scratch of that step, outputs and caches from their step on. */
+static bool is_live (const gb_life *l, int place) { return place >= l->first && place <= l->last; }
+
+/* Bytes live at a place: what of the arena is in use, outputs and caches from their step on. */
 static size_t live_bytes (const gb_plan *p, int s) {
   const gb_placement *pl = p->place;
-  size_t bytes = gb_round_size(pl->scratch[s].bytes);
+  size_t bytes = 0;
+  for (int k = 0; k < pl->nsteps; k++) {
+    if (is_live(&pl->scratch[k], s)) bytes = gb_add_sizes(bytes, gb_round_size(pl->scratch[k].bytes));
+    if (is_live(&pl->state[k], s)) bytes = gb_add_sizes(bytes, gb_round_size(pl->state[k].bytes));
+  }
   for (int b = 0; b < pl->nbufs; b++) {
     const gb_life *life = &pl->life[b];
     if (pl->write[b] == GB_HOME_NONE || pl->write[b] == GB_HOME_SHARED || s < life->first) continue;
@@ -45,12 +51,20 @@ static bool streams (const gb_plan *p, const gb_step *st) {
   return st->full_numel > most;
 }
 
-static void say_step (const gb_plan *p, int s, FILE *f) {
-  const gb_step *st = &p->prog->low->step[s];
+static void say_loop (const gb_plan *p, FILE *f) {
+  const gb_placement *pl = p->place;
+  const size_t n = (pl->cutting->extent + pl->chunk - 1) / pl->chunk;
+  if (n > 1)
+    fprintf(f, "      steps %d to %d in %zu windows of %zu of %zu\n", pl->loop_first + 1, pl->loop_last + 1, n, pl->chunk,
+            pl->cutting->extent);
+}
+
+static void say_step (const gb_plan *p, int place, FILE *f) {
+  const gb_step *st = &p->prog->low->step[p->place->order[place]];
   char shape[GB_SHAPE_TEXT], size[GB_BYTES_TEXT];
   size_t bytes = 0;
   for (int i = 0; i < st->nout; i++) bytes = gb_add_sizes(bytes, p->prog->low->buf[st->out[i]].bytes);
-  fprintf(f, "%4d  %-40s %10s", s + 1, st->what, gb_size_text(bytes, size));
+  fprintf(f, "%4d  %-40s %10s", place + 1, st->what, gb_size_text(bytes, size));
   const char *where = gb_plan_where(p, st->out[0]);
   if (*where) fprintf(f, "  %s", where);
   fputc('\n', f);
@@ -64,9 +78,10 @@ static void say_step (const gb_plan *p, int s, FILE *f) {
 
 static void say_steps (const gb_plan *p, FILE *f) {
   int shown = 0;
-  for (int s = 0; s < p->prog->low->nsteps; s++) {
-    if (!p->place->runs[s]) continue;
-    if (shown++ < MOST_ROWS) say_step(p, s, f);
+  for (int t = 0; t < p->place->nsteps; t++) {
+    if (!p->place->runs[p->place->order[t]]) continue;
+    if (t == p->place->loop_first) say_loop(p, f);
+    if (shown++ < MOST_ROWS) say_step(p, t, f);
   }
   if (shown > MOST_ROWS) fprintf(f, "      and %d more steps\n", shown - MOST_ROWS);
 }
@@ -103,11 +118,11 @@ static bool say_memory (const gb_plan *p, FILE *f) {
 static void say_bars (const gb_plan *p, FILE *f) {
   size_t most = 1;
   int shown = 0;
-  for (int s = 0; s < p->prog->low->nsteps; s++)
-    if (p->place->runs[s] && live_bytes(p, s) > most) most = live_bytes(p, s);
+  for (int s = 0; s < p->place->nsteps; s++)
+    if (p->place->runs[p->place->order[s]] && live_bytes(p, s) > most) most = live_bytes(p, s);
   fputs("live bytes by step\n", f);
-  for (int s = 0; s < p->prog->low->nsteps; s++) {
-    if (!p->place->runs[s] || shown++ >= MOST_ROWS) continue;
+  for (int s = 0; s < p->place->nsteps; s++) {
+    if (!p->place->runs[p->place->order[s]] || shown++ >= MOST_ROWS) continue;
     const size_t live = live_bytes(p, s);
     const int n = (int)((double)live / (double)most * BAR + 0.5);
     char size[GB_BYTES_TEXT], bar[BAR + 1];

@@ -26,9 +26,10 @@ static void write_text (FILE *f, const char *key, const char *v) {
   write_string(f, v);
 }
 
-static void write_step (const gb_plan *p, int s, FILE *f) {
+static void write_step (const gb_plan *p, int place, FILE *f) {
+  const int s = p->place->order[place];
   const gb_step *st = &p->prog->low->step[s];
-  fprintf(f, "{\"step\": %d, ", s + 1);
+  fprintf(f, "{\"step\": %d, ", place + 1);
   write_text(f, "what", st->what);
   fprintf(f, ", \"fold\": %s, ", st->is_fold ? "true" : "false");
   write_size(f, "never_stored", st->is_fold ? st->full_numel : 0);
@@ -71,11 +72,11 @@ char *gb_plan_json (const gb_plan *p) {
   }
   fputs("\"steps\": [", f);
   bool first = true;
-  for (int s = 0; s < p->prog->low->nsteps; s++) {
-    if (!p->place->runs[s]) continue;
+  for (int t = 0; t < p->place->nsteps; t++) {
+    if (!p->place->runs[p->place->order[t]]) continue;
     fputs(first ? "\n  " : ",\n  ", f);
     first = false;
-    write_step(p, s, f);
+    write_step(p, t, f);
   }
   fputs("],\n \"buffers\": [", f);
   for (int i = 0; i < r->nrows; i++) {

@@ -4,9 +4,11 @@
 
 #include "plan/place.h"
 #include "plan/plan.h"
+#include "plan/split.h"
 
 #define GB_PROGRAMS 256           /* structures a graph remembers */
-#define GB_PLACEMENTS 4           /* placements a program remembers */
+#define GB_PLACEMENTS 8           /* placements a program remembers */
+#define GB_CUTTINGS 8             /* axes that a program tries to cut */
 
 /* A lowered graph with its placements: one for every graph of its structure, run by 'threads' threads. */
 typedef struct gb_program {
@@ -19,6 +21,10 @@ typedef struct gb_program {
   int widest_in, widest_out, most_constants;   /* of one step */
   struct { uint64_t key; gb_placement *place; } placed[GB_PLACEMENTS];
   int next_place;
+  gb_cutting *batch;              /* the axis that leaves name: its sums run in grains, cut or not; or NULL */
+  gb_cutting *cutting[GB_CUTTINGS];   /* axes found by looking; filled when memory is short */
+  int ncuttings;
+  bool looked;
   uint64_t used;                  /* stamp of the last use */
 } gb_program;
 
@@ -50,6 +56,7 @@ struct gb_plan {
   size_t nbound;
   gb_node **bound;                /* leaves of the last run with other values: borrowed, for comparison */
   int *binding;                   /* [buffers] index into them, -1 = the node's own value */
+  gb_window_fold *window;         /* [steps] room for folds cut down; NULL until a cut placement runs */
   void *arena;                    /* kept between runs with rebound leaves */
   size_t arena_bytes;
   gb_run_stats stats;
@@ -69,15 +76,15 @@ struct gb_plan {
 /* plan.c. Opens the plan of a structure without choosing or allocating tensors. Errors: as gb_lower;
 ** ENOMEM. */
 gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan **out, gb_error *err);
-/* Chooses the placement for p->want, p->have and p->keep: with caches kept, with caches as temporaries,
-** with existing caches dropped; the first that fits. Errors: EREFUSED, ENOMEM. */
-gb_status gb_plan_choose (gb_plan *p, gb_error *err);
 size_t gb_plan_budget (const gb_plan *p);
 /* Before any placement is chosen: scratch goes with the number of threads, which may have changed since
 ** the program was written. */
 void gb_plan_follow_threads (gb_plan *p);
-/* gb_place, or what the program remembers of it; counted. */
-gb_status gb_plan_find_placement (gb_program *prog, gb_demand d, gb_placement **out, gb_error *err);
+/* gb_place, or what the program remembers of it; counted. cutting NULL, or windows of 'chunk' of its axis. */
+gb_status gb_plan_find_placement (gb_plan *p, gb_demand d, gb_cutting *cutting, size_t chunk, gb_placement **out,
+                                  gb_error *err);
+/* How steps run where memory is no matter: whole, in grains where leaves name a batch. */
+gb_status gb_plan_find_whole (gb_plan *p, gb_demand d, gb_placement **out, gb_error *err);
 /* Fills want, have and keep for the values that exist now, and chooses. */
 gb_status gb_plan_refresh (gb_plan *p, gb_error *err);
 
@@ -108,8 +115,16 @@ static inline const char *gb_plan_name (const gb_plan *p, int b) {
   return p->node[p->prog->low->buf[b].source]->name;
 }
 
+/* choose.c. Chooses the placement for p->want, p->have and p->keep: with caches kept, with caches as temporaries,
+** with existing caches dropped, then window by window of some axis; the first that fits. Errors: EREFUSED, ENOMEM. */
+gb_status gb_plan_choose (gb_plan *p, gb_error *err);
+gb_status gb_plan_find_minimum (gb_plan *p, size_t *minimum, gb_error *err);
+/* The axes that a program can be cut along. */
+gb_status gb_program_find_batch (gb_program *prog, gb_node *const *node, gb_error *err);
+gb_status gb_program_find_cuttings (gb_program *prog, gb_error *err);
+
 /* sign.c */
-gb_status gb_sign_buffers (const gb_lowered *low, uint64_t *made, gb_error *err);
+gb_status gb_sign_buffers (const gb_lowered *low, const gb_cutting *batch, uint64_t *made, gb_error *err);
 
 /* refuse.c. Fills 'err' with what it would take and the ways out; returns EREFUSED. */
 gb_status gb_plan_refuse (const gb_plan *p, const gb_placement *place, size_t need, size_t have,
@@ -133,7 +148,7 @@ bool gb_make_room (gb_graph *g, size_t bytes);
 ** watched. */
 bool gb_check_begin (const gb_plan *p, void *arena);
 void gb_check_before (const gb_plan *p, const void *arena);
-void gb_check_after (const gb_plan *p, int step, void *arena);
+void gb_check_after (const gb_plan *p, int place, const gb_window *at, void *arena);   /* at NULL: it ran once */
 void gb_check_end (void);
 
 #endif

@@ -35,13 +35,21 @@ static gb_home home_of (const gb_lowered *low, gb_demand d, const bool *need, in
   return low->buf[b].cls == GB_BUF_CACHE && d.keep[b] ? GB_HOME_CACHE : GB_HOME_ARENA;
 }
 
-static void touch (gb_life *l, int step) {
-  if (step < l->first) l->first = step;
-  if (step > l->last) l->last = step;
+static void touch (gb_life *l, int place) {
+  if (place < l->first) l->first = place;
+  if (place > l->last) l->last = place;
 }
 
-static void find_lives (const gb_lowered *low, gb_demand d, const bool *need, gb_placement *p) {
-  for (int b = 0; b < low->nbufs; b++) p->life[b] = (gb_life){.first = low->nsteps, .last = -1};
+/* What lives longer than a window and is touched within the loop lives through all of it. */
+static void touch_buffer (gb_placement *p, int b, int place) {
+  const bool within = place >= p->loop_first && place <= p->loop_last && p->loop_first >= 0;
+  touch(&p->life[b], place);
+  if (!within || p->compact[b]) return;
+  touch(&p->life[b], p->loop_last);
+  if (p->life[b].first > p->loop_first) touch(&p->life[b], p->loop_first);
+}
+
+static void find_homes (const gb_lowered *low, gb_demand d, const bool *need, gb_placement *p) {
   for (int s = 0; s < low->nsteps; s++) {
     if (!p->runs[s]) continue;
     const gb_step *st = &low->step[s];
@@ -50,14 +58,55 @@ static void find_lives (const gb_lowered *low, gb_demand d, const bool *need, gb
       p->write[b] = (unsigned char)home_of(low, d, need, b);
       p->read[b] = exists(low, d, b) ? GB_HOME_VALUE : p->write[b];
       p->life[b].bytes = low->buf[b].bytes;
-      touch(&p->life[b], s);
     }
-    for (int i = 0; i < st->nin; i++) {
-      const int b = st->in[i];
-      if (exists(low, d, b)) p->read[b] = GB_HOME_VALUE;
-      else touch(&p->life[b], s);
+    for (int i = 0; i < st->nin; i++)
+      if (exists(low, d, st->in[i])) p->read[st->in[i]] = GB_HOME_VALUE;
+  }
+}
+
+/* Arena buffers made within the loop of which nothing after it needs the whole. */
+static void find_compact (const gb_lowered *low, gb_placement *p) {
+  const gb_cutting *c = p->cutting;
+  for (int s = 0; c != NULL && s < low->nsteps; s++) {
+    const gb_step *st = &low->step[s];
+    for (int i = 0; p->runs[s] && c->when[s] == GB_WITHIN && i < st->nout; i++) {
+      const int b = st->out[i];
+      p->compact[b] = c->dim[b] >= 0 && p->write[b] == GB_HOME_ARENA && p->read[b] == GB_HOME_ARENA;
     }
   }
+  for (int s = 0; c != NULL && s < low->nsteps; s++)
+    for (int i = 0; p->runs[s] && c->when[s] != GB_WITHIN && i < low->step[s].nin; i++)
+      p->compact[low->step[s].in[i]] = false;
+  for (int b = 0; c != NULL && b < low->nbufs; b++)
+    if (p->compact[b]) p->life[b].bytes = low->buf[b].bytes / c->extent * p->chunk;
+}
+
+static void find_lives (const gb_lowered *low, gb_demand d, const bool *need, gb_placement *p) {
+  for (int b = 0; b < low->nbufs; b++) p->life[b] = (gb_life){.first = low->nsteps, .last = -1};
+  find_homes(low, d, need, p);
+  find_compact(low, p);
+  for (int t = 0; t < low->nsteps; t++) {
+    const gb_step *st = &low->step[p->order[t]];
+    if (!p->runs[p->order[t]]) continue;
+    for (int i = 0; i < st->nout; i++) touch_buffer(p, st->out[i], t);
+    for (int i = 0; i < st->nin; i++)
+      if (!exists(low, d, st->in[i])) touch_buffer(p, st->in[i], t);
+  }
+}
+
+/* Steps before the loop, those within it, those after it, each in program order. */
+static void find_order (gb_placement *p) {
+  int t = 0;
+  p->loop_first = p->loop_last = -1;
+  for (int when = GB_BEFORE; when <= GB_AFTER; when++)
+    for (int s = 0; s < p->nsteps; s++) {
+      if ((p->cutting == NULL ? GB_BEFORE : p->cutting->when[s]) != when) continue;
+      if (when == GB_WITHIN) {
+        if (p->loop_first < 0) p->loop_first = t;
+        p->loop_last = t;
+      }
+      p->order[t++] = s;
+    }
 }
 
 /* in place */
@@ -72,23 +121,24 @@ static int overwritten (const gb_step *st) {
   }
 }
 
-/* A temporary that nobody reads after step s, and s only as operand k. */
-static bool is_free_after (const gb_lowered *low, const gb_placement *p, int s, int k) {
-  const gb_step *st = &low->step[s];
+/* A temporary that nobody reads after place t, and its step only as operand k; not one that the next window needs. */
+static bool is_free_after (const gb_lowered *low, const gb_placement *p, int t, int k) {
+  const gb_step *st = &low->step[p->order[t]];
   const int b = st->in[k];
+  if (t >= p->loop_first && t <= p->loop_last && !(p->compact[b] && p->compact[st->out[0]])) return false;
   for (int i = 0; i < st->nin; i++)
     if (i != k && st->in[i] == b) return false;
-  return p->write[b] == GB_HOME_ARENA && p->read[b] == GB_HOME_ARENA && p->life[b].last == s;
+  return p->write[b] == GB_HOME_ARENA && p->read[b] == GB_HOME_ARENA && p->life[b].last == t;
 }
 
 /* The result then lives from where the operand began. Later steps first, so that a chain ends up in one
 ** place. */
 static void share_places (const gb_lowered *low, gb_placement *p) {
   for (int b = 0; b < low->nbufs; b++) p->into[b] = -1;
-  for (int s = low->nsteps - 1; s >= 0; s--) {
-    const gb_step *st = &low->step[s];
-    const int k = p->runs[s] ? overwritten(st) : -1;
-    if (k < 0 || !is_free_after(low, p, s, k)) continue;
+  for (int t = low->nsteps - 1; t >= 0; t--) {
+    const gb_step *st = &low->step[p->order[t]];
+    const int k = p->runs[p->order[t]] ? overwritten(st) : -1;
+    if (k < 0 || !is_free_after(low, p, t, k)) continue;
     const int from = st->in[k], to = st->out[0];
     if (low->buf[from].bytes != low->buf[to].bytes || p->read[to] == GB_HOME_VALUE) continue;
     p->into[from] = to;
@@ -103,23 +153,37 @@ gb_home gb_placement_home (const gb_placement *p, int b) {
   return (gb_home)p->write[b];
 }
 
-/* Arena buffers and scratch, packed together; 'life' has room for all of them. */
-static gb_status pack_arena (const gb_lowered *low, const size_t *scratch, gb_life *life, gb_placement *p,
-                             gb_error *err) {
-  size_t n = 0;
-  for (int b = 0; b < low->nbufs; b++)
-    if (p->write[b] == GB_HOME_ARENA && p->life[b].bytes > 0) life[n++] = p->life[b];
-  for (int s = 0; s < low->nsteps; s++) {
-    p->scratch[s] = (gb_life){.bytes = p->runs[s] ? scratch[s] : 0, .first = s, .last = s};
-    if (p->scratch[s].bytes > 0) life[n++] = p->scratch[s];
+static void find_workspaces (const gb_form_of_run *form, gb_placement *p) {
+  for (int t = 0; t < p->nsteps; t++) {
+    const int s = p->order[t];
+    const bool within = t >= p->loop_first && t <= p->loop_last;
+    p->scratch[s] = (gb_life){.first = t, .last = t};
+    p->state[s] = (gb_life){.first = within ? p->loop_first : t, .last = within ? p->loop_last : t};
+    if (p->runs[s]) form->workspace(form->ud, p, s, &p->scratch[s].bytes, &p->state[s].bytes);
   }
-  GB_TRY(gb_pack(n, life, low->nsteps, &p->arena, &p->arena_bound, err));
-  n = 0;
-  for (int b = 0; b < low->nbufs; b++)
-    if (p->write[b] == GB_HOME_ARENA && p->life[b].bytes > 0) p->life[b].offset = life[n++].offset;
-  for (int s = 0; s < low->nsteps; s++)
-    if (p->scratch[s].bytes > 0) p->scratch[s].offset = life[n++].offset;
-  for (int b = low->nbufs - 1; b >= 0; b--)
+}
+
+/* Calls 'each' for every interval of the arena, in one order. */
+static size_t gather (gb_placement *p, gb_life *life, void (*each)(gb_life *own, gb_life *packed)) {
+  size_t n = 0;
+  for (int b = 0; b < p->nbufs; b++)
+    if (p->write[b] == GB_HOME_ARENA && p->life[b].bytes > 0) each(&p->life[b], &life[n++]);
+  for (int s = 0; s < p->nsteps; s++) {
+    if (p->scratch[s].bytes > 0) each(&p->scratch[s], &life[n++]);
+    if (p->state[s].bytes > 0) each(&p->state[s], &life[n++]);
+  }
+  return n;
+}
+
+static void take (gb_life *own, gb_life *packed) { *packed = *own; }
+static void give (gb_life *own, gb_life *packed) { own->offset = packed->offset; }
+
+/* Arena buffers, scratch and states, packed together; 'life' has room for all of them. */
+static gb_status pack_arena (gb_life *life, gb_placement *p, gb_error *err) {
+  const size_t n = gather(p, life, take);
+  GB_TRY(gb_pack(n, life, p->nsteps, &p->arena, &p->arena_bound, err));
+  gather(p, life, give);
+  for (int b = p->nbufs - 1; b >= 0; b--)
     for (int root = p->into[b]; root >= 0; root = p->into[root]) p->life[b].offset = p->life[root].offset;
   return GB_OK;
 }
@@ -140,32 +204,40 @@ static gb_placement *new_placement (const gb_lowered *low) {
                       .nbufs = low->nbufs,
                       .nsteps = low->nsteps,
                       .runs = calloc(ns, sizeof *p->runs),
+                      .order = calloc(ns, sizeof *p->order),
+                      .compact = calloc(nb, sizeof *p->compact),
+                      .state = calloc(ns, sizeof *p->state),
                       .read = calloc(nb, 1),
                       .write = calloc(nb, 1),
                       .into = calloc(nb, sizeof *p->into),
                       .life = calloc(nb, sizeof *p->life),
                       .scratch = calloc(ns, sizeof *p->scratch)};
-  if (p->runs != NULL && p->read != NULL && p->write != NULL && p->into != NULL && p->life != NULL &&
+  if (p->runs != NULL && p->order != NULL && p->compact != NULL && p->state != NULL && p->read != NULL && p->write != NULL && p->into != NULL && p->life != NULL &&
       p->scratch != NULL)
     return p;
   gb_placement_unref(p);
   return NULL;
 }
 
-gb_status gb_place (const gb_lowered *low, gb_demand d, const size_t *scratch, gb_placement **out,
+gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *form, gb_placement **out,
                     gb_error *err) {
   const size_t nb = (size_t)low->nbufs + 1, ns = (size_t)low->nsteps + 1;
   gb_placement *p = new_placement(low);
   bool *need = calloc(nb, sizeof *need);
-  gb_life *life = calloc(nb + ns, sizeof *life);
+  gb_life *life = calloc(nb + 2 * ns, sizeof *life);
   gb_status rc = GB_OK;
   if (p == NULL || need == NULL || life == NULL)
     rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
   else {
+    p->cutting = form->cutting;
+    p->chunk = form->chunk;
+    if (p->cutting != NULL) p->cutting->refs++;
+    find_order(p);
     mark_steps(low, d, need, p);
     find_lives(low, d, need, p);
+    find_workspaces(form, p);
     share_places(low, p);
-    rc = pack_arena(low, scratch, life, p, err);
+    rc = pack_arena(life, p, err);
   }
   free(need);
   free(life);
@@ -178,7 +250,11 @@ gb_status gb_place (const gb_lowered *low, gb_demand d, const size_t *scratch, g
 
 void gb_placement_unref (gb_placement *p) {
   if (p == NULL || --p->refs > 0) return;
+  gb_cutting_unref(p->cutting);
   free(p->runs);
+  free(p->order);
+  free(p->compact);
+  free(p->state);
   free(p->read);
   free(p->write);
   free(p->into);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "fold/lower.h"
+#include "plan/axes.h"
 #include "plan/pack.h"
 
 typedef enum gb_home {
@@ -17,16 +18,23 @@ typedef enum gb_home {
   GB_HOME_SHARED             /* where the result of its last reader will be, which works in place */
 } gb_home;
 
+/* Time is counted in places of the order in which steps run; those within a loop run once a window of its axis. */
 typedef struct gb_placement {
   int refs;
   int nbufs, nsteps, nrun;   /* steps that run: those whose results are needed and do not exist */
   bool *runs;                /* [nsteps] */
+  int *order;                /* [nsteps] the step at each place */
+  gb_cutting *cutting;       /* counted; NULL: nothing is cut */
+  size_t chunk;              /* indices of a window, a multiple of the cutting's unit; the last may have fewer */
+  int loop_first, loop_last; /* places of the steps within; -1 where nothing is cut */
   unsigned char *read;       /* [nbufs] gb_home: where readers find it */
   unsigned char *write; /* [nbufs] gb_home: where its step writes it; a step with several results may have to
                                 write one that exists: it goes to the arena, and nobody reads it there */
   int *into;                 /* [nbufs] SHARED: the buffer whose place it takes; else -1 */
-  gb_life *life;             /* [nbufs] steps; the offset counts where 'write' is the arena */
+  bool *compact;             /* [nbufs] only a window of it exists at a time */
+  gb_life *life;             /* [nbufs] places; the offset counts where 'write' is the arena */
   gb_life *scratch;          /* [nsteps] */
+  gb_life *state;            /* [nsteps] totals that a fold keeps from window to window */
   size_t arena, outputs, caches, peak;   /* bytes; peak = arena + outputs + caches; SIZE_MAX: past counting */
   size_t arena_bound;        /* the most arena bytes live in one step */
 } gb_placement;
@@ -35,9 +43,17 @@ typedef struct gb_placement {
 ** as a cache (else it is a temporary). */
 typedef struct gb_demand { const bool *want, *have, *keep; } gb_demand;
 
-/* 'scratch[s]': bytes of step s. Depends on nothing else, so candidates do not depend on the budget.
-** Errors: ENOMEM. */
-gb_status gb_place (const gb_lowered *low, gb_demand d, const size_t *scratch, gb_placement **out,
+/* How the steps are to run. */
+typedef struct gb_form_of_run {
+  gb_cutting *cutting;       /* NULL: every step once */
+  size_t chunk;
+  /* Bytes that step s needs while it runs, and from window to window (0 where it is not within). */
+  void (*workspace)(const void *ud, const gb_placement *p, int s, size_t *scratch, size_t *state);
+  const void *ud;
+} gb_form_of_run;
+
+/* Depends on its arguments alone: no candidate depends on the budget. Errors: ENOMEM. */
+gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *form, gb_placement **out,
                     gb_error *err);
 /* Where buffer b is written once sharing is seen through: never SHARED. */
 gb_home gb_placement_home (const gb_placement *p, int b);

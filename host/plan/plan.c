@@ -1,4 +1,4 @@
-/* plan.c - opening a structure, choosing among placements by the budget, and the report. */
+/* plan.c - opening a structure, and the report. */
 #include "plan/plan.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static void max_int (int *a, int b) {
   if (b > *a) *a = b;
 }
 
-static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, size_t nouts,
+static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, gb_node *const *node, size_t nouts,
                               gb_node *const *outs, gb_program **out, gb_error *err) {
   gb_program *p = calloc(1, sizeof *p);
   if (p == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
@@ -25,7 +25,8 @@ static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, si
     p->arithmetic = calloc((size_t)p->low->nbufs + 1, sizeof *p->arithmetic);
     if (p->scratch == NULL || p->arithmetic == NULL)
       rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->low->nsteps);
-    else rc = gb_sign_buffers(p->low, p->arithmetic, err);
+    else rc = gb_program_find_batch(p, node, err);
+    if (rc == GB_OK) rc = gb_sign_buffers(p->low, p->batch, p->arithmetic, err);
   }
   if (rc != GB_OK) {
     if (p->low != NULL) gb_program_unref(p);
@@ -43,14 +44,14 @@ static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, si
   return GB_OK;
 }
 
-static gb_status find_program (gb_graph *g, uint64_t structure, size_t nnodes, size_t nouts,
+static gb_status find_program (gb_graph *g, uint64_t structure, size_t nnodes, gb_node *const *node, size_t nouts,
                                gb_node *const *outs, gb_program **out, gb_error *err) {
   gb_plan_cache *c = gb_caches(g, err);
   if (c == NULL) return GB_ENOMEM;
   gb_program *p = gb_program_find(c, structure, nnodes, nouts, gb_pool_threads(g->backend->pool));
   if (p != NULL) p->refs++;
   else {
-    GB_TRY(new_program(g, structure, nnodes, nouts, outs, &p, err));
+    GB_TRY(new_program(g, structure, nnodes, node, nouts, outs, &p, err));
     gb_program_add(c, p);
   }
   *out = p;
@@ -86,7 +87,7 @@ gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan
     if (p->out == NULL) rc = gb_fail(err, GB_ENOMEM, "no memory for a plan");
   }
   for (size_t i = 0; rc == GB_OK && i < nouts; i++) p->out[p->nouts++] = gb_node_ref(outs[i]);
-  if (rc == GB_OK) rc = find_program(g, structure, p->nnodes, nouts, outs, &p->prog, err);
+  if (rc == GB_OK) rc = find_program(g, structure, p->nnodes, p->node, nouts, outs, &p->prog, err);
   if (rc == GB_OK && !alloc_tables(p)) rc = gb_fail(err, GB_ENOMEM, "no memory for a plan");
   if (rc == GB_OK) *out = p;
   else gb_plan_free(p);
@@ -97,9 +98,11 @@ void gb_plan_free (gb_plan *p) {
   if (p == NULL) return;
   gb_ledger_free(&p->graph->backend->ledger, p->arena);
   gb_placement_unref(p->place);
-  gb_program_unref(p->prog);
   for (size_t i = 0; i < p->nouts; i++) gb_node_unref(p->out[i]);
   for (size_t i = 0; i < p->nnodes; i++) gb_node_unref(p->node[i]);
+  for (int s = 0; p->window != NULL && s < p->prog->low->nsteps; s++) gb_window_free(&p->window[s]);
+  free(p->window);
+  gb_program_unref(p->prog);
   free(p->node);
   free(p->out);
   free(p->row);
@@ -116,144 +119,6 @@ void gb_plan_free (gb_plan *p) {
   free(p->to);
   free(p->constant);
   free(p);
-}
-
-/* choosing */
-
-typedef struct candidate {
-  gb_placement *place;       /* counted */
-  size_t held, need;         /* need = peak + held */
-} candidate;
-
-gb_status gb_plan_find_placement (gb_program *prog, gb_demand d, gb_placement **out, gb_error *err) {
-  const size_t n = (size_t)prog->low->nbufs;
-  const uint64_t key = gb_hash_bytes(gb_hash_bytes(gb_hash_bytes(1, d.want, n), d.have, n), d.keep, n);
-  for (int i = 0; i < GB_PLACEMENTS; i++)
-    if (prog->placed[i].place != NULL && prog->placed[i].key == key) {
-      *out = prog->placed[i].place;
-      (*out)->refs++;
-      return GB_OK;
-    }
-  GB_TRY(gb_place(prog->low, d, prog->scratch, out, err));
-  const int at = prog->next_place++ % GB_PLACEMENTS;
-  gb_placement_unref(prog->placed[at].place);
-  prog->placed[at].key = key;
-  prog->placed[at].place = *out;
-  (*out)->refs++;
-  return GB_OK;
-}
-
-static bool droppable (const gb_plan *p, int b) {
-  return p->prog->low->buf[b].cls != GB_BUF_LEAF && p->have[b] && gb_cache_holds(gb_plan_value(p, b));
-}
-
-static gb_status try_candidate (gb_plan *p, const bool *have, const bool *keep, candidate *c, gb_error *err) {
-  GB_TRY(gb_plan_find_placement(p->prog, (gb_demand){p->want, have, keep}, &c->place, err));
-  c->held = 0;
-  for (int b = 0; b < p->prog->low->nbufs; b++)
-    if (c->place->read[b] == GB_HOME_VALUE && droppable(p, b))
-      c->held = gb_add_sizes(c->held, p->prog->low->buf[b].bytes);
-  c->need = gb_add_sizes(c->place->peak, c->held);
-  return GB_OK;
-}
-
-static void drop_candidates (candidate c[3]) {
-  for (int i = 0; i < 3; i++) {
-    gb_placement_unref(c[i].place);
-    c[i] = (candidate){0};
-  }
-}
-
-/* In order of preference: with caches kept; with caches as temporaries; with the existing ones dropped as
-** well. None depends on the budget, so that a larger budget never chooses a worse one. */
-static gb_status list_candidates (gb_plan *p, candidate c[3], gb_error *err) {
-  const int nb = p->prog->low->nbufs;
-  bool *none = calloc(2 * (size_t)nb + 1, sizeof *none), *pinned = none + nb;
-  if (none == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
-  for (int b = 0; b < nb; b++) pinned[b] = p->have[b] && !droppable(p, b);
-  gb_status rc = try_candidate(p, p->have, p->keep, &c[0], err);
-  if (rc == GB_OK) rc = try_candidate(p, p->have, none, &c[1], err);
-  if (rc == GB_OK) rc = try_candidate(p, pinned, none, &c[2], err);
-  free(none);
-  return rc;
-}
-
-size_t gb_plan_budget (const gb_plan *p) {
-  if (p->budget != 0) return p->budget;
-  const gb_ledger *l = &p->graph->backend->ledger;
-  const size_t pinned = l->used - l->by_purpose[GB_MEM_CACHE];
-  return l->limit > pinned ? l->limit - pinned : 0;
-}
-
-static bool fits (const candidate *c, size_t budget) {
-  return c->place != NULL && c->need <= budget && c->need != SIZE_MAX;
-}
-
-/* The chosen one, NULL: none fits; then '*c' is filled whole. The first is tried alone, since it nearly
-** always fits. */
-static gb_status choose_among (gb_plan *p, candidate c[3], const candidate **chosen, gb_error *err) {
-  const size_t budget = gb_plan_budget(p);
-  *chosen = NULL;
-  GB_TRY(try_candidate(p, p->have, p->keep, &c[0], err));
-  if (fits(&c[0], budget)) *chosen = &c[0];
-  if (*chosen != NULL) return GB_OK;
-  drop_candidates(c);
-  GB_TRY(list_candidates(p, c, err));
-  for (int i = 0; i < 3 && *chosen == NULL; i++)
-    if (fits(&c[i], budget)) *chosen = &c[i];
-  return GB_OK;
-}
-
-static size_t least_need (const candidate c[3]) {
-  size_t least = SIZE_MAX;
-  for (int i = 0; i < 3; i++)
-    if (c[i].place != NULL && c[i].need < least) least = c[i].need;
-  return least;
-}
-
-/* Lets the owner of the ledger collect, which may drop values that the plan meant to read. */
-static bool collect (gb_plan *p, size_t bytes) {
-  gb_ledger *l = &p->graph->backend->ledger;
-  if (p->budget != 0 || l->reclaim == NULL) return false;
-  l->reclaim(l->reclaim_ud, bytes);
-  for (int b = 0; b < p->prog->low->nbufs; b++) p->have[b] = p->have[b] && gb_plan_has_value(p, b);
-  return true;
-}
-
-void gb_plan_follow_threads (gb_plan *p) {
-  gb_program *prog = p->prog;
-  const int threads = gb_pool_threads(p->graph->backend->pool);
-  if (prog->threads == threads) return;
-  prog->threads = threads;
-  for (int s = 0; s < prog->low->nsteps; s++)
-    prog->scratch[s] = gb_step_scratch(p->graph->backend, &prog->low->step[s]);
-  for (int i = 0; i < GB_PLACEMENTS; i++) {
-    gb_placement_unref(prog->placed[i].place);
-    prog->placed[i].place = NULL;
-  }
-}
-
-gb_status gb_plan_choose (gb_plan *p, gb_error *err) {
-  candidate c[3] = {{0}};
-  const candidate *chosen;
-  gb_plan_follow_threads(p);
-  gb_placement_unref(p->place);
-  p->place = NULL;
-  gb_status rc = choose_among(p, c, &chosen, err);
-  if (rc == GB_OK && chosen == NULL && collect(p, least_need(c))) {
-    drop_candidates(c);
-    rc = choose_among(p, c, &chosen, err);
-  }
-  if (rc == GB_OK && chosen == NULL)
-    rc = gb_plan_refuse(p, c[2].place, c[0].need, gb_plan_budget(p), least_need(c), err);
-  if (rc == GB_OK) {
-    p->place = chosen->place;
-    p->place->refs++;
-    for (int b = 0; chosen == &c[2] && b < p->prog->low->nbufs; b++)
-      p->have[b] = p->have[b] && !droppable(p, b);         /* it recomputes what may have to be dropped */
-  }
-  drop_candidates(c);
-  return rc;
 }
 
 static void look_up_values (gb_plan *p) {
@@ -285,32 +150,37 @@ static gb_plan_row row_of (const gb_plan *p, int b) {
   return (gb_plan_row){.what = *name ? name : gb_ops[p->node[low->buf[b].source]->op].name,
                        .where = gb_plan_where(p, b),
                        .cls = cls[home],
-                       .bytes = low->buf[b].bytes,
+                       .bytes = p->place->compact[b] ? life->bytes : low->buf[b].bytes,
                        .offset = arena ? life->offset : SIZE_MAX,
                        .first = life->first,
                        .last = arena ? life->last : low->nsteps - 1};
 }
 
+static gb_plan_row row_of_workspace (const gb_plan *p, int s, const char *what, const gb_life *life) {
+  return (gb_plan_row){.what = what,
+                       .where = gb_plan_where(p, p->prog->low->step[s].out[0]),
+                       .cls = GB_BUF_TEMP,
+                       .bytes = life->bytes,
+                       .offset = life->offset,
+                       .first = life->first,
+                       .last = life->last};
+}
+
 static gb_status fill_rows (gb_plan *p, gb_error *err) {
   const gb_lowered *low = p->prog->low;
   const gb_placement *pl = p->place;
-  size_t most = (size_t)low->nsteps + 1;
+  size_t most = 2 * (size_t)low->nsteps + 1;
   for (int s = 0; s < low->nsteps; s++) most += (size_t)low->step[s].nout;
   p->row = calloc(most, sizeof *p->row);
   if (p->row == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a report");
   gb_plan_row *r = p->row;
-  for (int s = 0; s < low->nsteps; s++) {
+  for (int t = 0; t < low->nsteps; t++) {
+    const int s = pl->order[t];
     if (!pl->runs[s]) continue;
     for (int i = 0; i < low->step[s].nout; i++)
       if (pl->write[low->step[s].out[i]] != GB_HOME_SHARED) *r++ = row_of(p, low->step[s].out[i]);
-    if (pl->scratch[s].bytes > 0)
-      *r++ = (gb_plan_row){.what = "scratch",
-                           .where = gb_plan_where(p, low->step[s].out[0]),
-                           .cls = GB_BUF_TEMP,
-                           .bytes = pl->scratch[s].bytes,
-                           .offset = pl->scratch[s].offset,
-                           .first = s,
-                           .last = s};
+    if (pl->scratch[s].bytes > 0) *r++ = row_of_workspace(p, s, "scratch", &pl->scratch[s]);
+    if (pl->state[s].bytes > 0) *r++ = row_of_workspace(p, s, "running totals", &pl->state[s]);
   }
   const size_t minimum = p->report.minimum;
   p->report =
@@ -326,14 +196,6 @@ static gb_status fill_rows (gb_plan *p, gb_error *err) {
   return GB_OK;
 }
 
-static gb_status find_minimum (gb_plan *p, gb_error *err) {
-  candidate c[3] = {{0}};
-  const gb_status rc = list_candidates(p, c, err);
-  p->report.minimum = least_need(c);
-  drop_candidates(c);
-  return rc;
-}
-
 gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb_plan_options *o,
                        gb_plan **out, gb_error *err) {
   gb_plan *p;
@@ -341,7 +203,7 @@ gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb
   GB_TRY(gb_plan_open(g, nouts, outs, &p, err));
   p->budget = o != NULL ? o->budget : 0;
   look_up_values(p);
-  gb_status rc = find_minimum(p, err);
+  gb_status rc = gb_plan_find_minimum(p, &p->report.minimum, err);
   if (rc == GB_OK) rc = gb_plan_choose(p, err);
   if (rc == GB_OK) rc = fill_rows(p, err);
   if (rc == GB_OK) *out = p;

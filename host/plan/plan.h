@@ -60,7 +60,8 @@ typedef struct gb_run_stats {
   size_t measured;
   double seconds;
   uint64_t pairs;
-  int folds, opaques;
+  int folds, opaques;          /* a step that ran window by window counts once a window */
+  int windows;                 /* of the cut axis; 0: nothing was cut */
 } gb_run_stats;
 void gb_plan_stats (const gb_plan *p, gb_run_stats *s);
 

@@ -103,6 +103,19 @@ static gb_status commit (gb_plan *p, void **arena, gb_error *err) {
   return GB_OK;
 }
 
+/* Room for the steps within the loop cut down to a window: execution itself allocates nothing. */
+static gb_status make_windows (gb_plan *p, gb_error *err) {
+  const gb_cutting *c = p->place->cutting;
+  const gb_lowered *low = p->prog->low;
+  if (c == NULL) return GB_OK;
+  if (p->window == NULL) p->window = calloc((size_t)low->nsteps + 1, sizeof *p->window);
+  bool ok = p->window != NULL;
+  for (int s = 0; ok && s < low->nsteps; s++)
+    if (c->when[s] == GB_WITHIN && low->step[s].is_fold && p->window[s].operand == NULL)
+      ok = gb_window_room(&p->window[s], &low->step[s].fold);
+  return ok ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to cut a plan of %d steps", low->nsteps);
+}
+
 /* registered ops: they see tensors, and may keep counts on their inputs */
 
 /* Takes back the storage record of an arena buffer. Where the callee kept a count the bytes move out of
@@ -173,7 +186,55 @@ static bool makes_nothing (const gb_plan *p, const gb_step *st) {
   return true;
 }
 
-static gb_status run_step (gb_plan *p, int s, void *arena, gb_error *err) {
+/* One piece of a fold's window. */
+static gb_status run_fold_piece (gb_plan *p, int s, gb_window at, void *arena, gb_error *err) {
+  const gb_placement *pl = p->place;
+  const gb_step *st = &p->prog->low->step[s];
+  const gb_cut *c = &pl->cutting->cut[s];
+  gb_window_fold *w = &p->window[s];
+  gb_fold_stats stats = {0};
+  const gb_carry carry = {.state = (char *)arena + pl->state[s].offset, .first = at.lo == 0,
+                          .last = at.lo + at.n == at.extent};
+  gb_window_of_fold(w, p->prog->low, st, c, at, pl->compact, pl->cutting->dim);
+  GB_TRY(p->graph->backend->ops->fold_part(p->graph->backend, &w->fold, p->in, p->to, p->constant,
+                                           c->reduces ? &carry : NULL, (char *)arena + pl->scratch[s].offset,
+                                           &stats, err));
+  p->stats.pairs += stats.pairs;
+  return GB_OK;
+}
+
+/* A window of a fold in its pieces. What a piece reads of a compact buffer lies at the piece's place in the window. */
+static gb_status run_fold_window (gb_plan *p, int s, gb_window at, void *arena, gb_error *err) {
+  const size_t piece = gb_piece_of(p->place, s);
+  for (size_t done = 0; done < at.n; done += piece) {
+    const size_t n = at.n - done < piece ? at.n - done : piece;
+    GB_TRY(run_fold_piece(p, s, (gb_window){at.lo + done, n, at.base, at.held, at.extent}, arena, err));
+  }
+  p->stats.folds++;
+  return GB_OK;
+}
+
+/* Addresses of the window within what exists whole; a compact buffer is the window. */
+static const void *shifted (const gb_plan *p, const void *base, int b, int dim, size_t lo) {
+  if (dim < 0 || p->place->compact[b]) return base;
+  const gb_buf *buf = &p->prog->low->buf[b];
+  return (const char *)base + (size_t)buf->stride[dim] * lo * gb_dtype_size(buf->dtype);
+}
+
+static gb_status run_opaque_window (gb_plan *p, int s, gb_window at, void *arena, gb_error *err) {
+  const gb_step *st = &p->prog->low->step[s];
+  const gb_cut *c = &p->place->cutting->cut[s];
+  const gb_opaque o = gb_window_of_opaque(st, c, at);
+  for (int i = 0; i < st->nin && i < GB_CUT_SLOTS; i++)
+    p->in[i] = shifted(p, p->in[i], st->in[i], c->in_dim[i], at.lo);
+  for (int k = 0; k < st->nout; k++)
+    p->to[k] = (void *)(uintptr_t)shifted(p, p->to[k], st->out[k], c->out_dim[k], at.lo);
+  p->stats.opaques++;
+  return p->graph->backend->ops->opaque(p->graph->backend, &o, p->in, p->to,
+                                        (char *)arena + p->place->scratch[s].offset, err);
+}
+
+static gb_status run_step (gb_plan *p, int s, const gb_window *at, void *arena, gb_error *err) {
   const gb_step *st = &p->prog->low->step[s];
   gb_backend *be = p->graph->backend;
   void *scratch = (char *)arena + p->place->scratch[s].offset;
@@ -181,6 +242,8 @@ static gb_status run_step (gb_plan *p, int s, void *arena, gb_error *err) {
   for (int i = 0; i < st->nin; i++) p->in[i] = p->read[st->in[i]];
   for (int i = 0; i < st->nout; i++) p->to[i] = p->write[st->out[i]];
   for (int i = 0; i < st->nconstants; i++) p->constant[i] = p->node[st->constant[i]]->attr.f[0];
+  if (at != NULL)
+    return st->is_fold ? run_fold_window(p, s, *at, arena, err) : run_opaque_window(p, s, *at, arena, err);
   if (st->is_fold) {
     gb_fold_stats stats = {0};
     GB_TRY(be->ops->fold(be, &st->fold, p->in, p->to, p->constant, scratch, &stats, err));
@@ -222,29 +285,51 @@ static void keep_caches (gb_plan *p, int s, double seconds) {
   }
 }
 
-static gb_status run_checked_step (gb_plan *p, int s, void *arena, gb_error *err) {
-  if (!p->watched) return run_step(p, s, arena, err);
+static gb_status run_checked_step (gb_plan *p, int place, const gb_window *at, void *arena, gb_error *err) {
+  const int s = p->place->order[place];
+  if (!p->watched) return run_step(p, s, at, arena, err);
   gb_check_before(p, arena);
-  GB_TRY(run_step(p, s, arena, err));
-  gb_check_after(p, s, arena);
+  GB_TRY(run_step(p, s, at, arena, err));
+  gb_check_after(p, place, at, arena);
+  return GB_OK;
+}
+
+/* The step at a place, for one window where 'at' says so. */
+static gb_status run_place (gb_plan *p, int place, const gb_window *at, void *arena, gb_error *err) {
+  const gb_backend *be = p->graph->backend;
+  const int s = p->place->order[place];
+  if (!p->place->runs[s]) return GB_OK;
+  if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
+  if (gb_pool_threads(be->pool) != p->prog->threads)       /* scratch was planned for so many */
+    return gb_fail(err, GB_EOPTION, "the number of threads was changed while a plan ran");
+  const double start = gb_clock();
+  const gb_status rc = run_checked_step(p, place, at, arena, err);
+  if (rc != GB_OK) {
+    add_line(p, s, rc, err);
+    return rc;
+  }
+  if (at == NULL || at->lo + at->n == at->extent) keep_caches(p, s, gb_clock() - start);
+  return GB_OK;
+}
+
+static gb_status run_loop (gb_plan *p, void *arena, gb_error *err) {
+  const gb_placement *pl = p->place;
+  for (size_t lo = 0; lo < pl->cutting->extent; lo += pl->chunk) {
+    const gb_window at = gb_window_at(pl, lo);
+    for (int t = pl->loop_first; t <= pl->loop_last; t++) GB_TRY(run_place(p, t, &at, arena, err));
+    p->stats.windows++;
+  }
   return GB_OK;
 }
 
 static gb_status run_steps (gb_plan *p, void *arena, gb_error *err) {
   const gb_backend *be = p->graph->backend;
-  const int threads = gb_pool_threads(be->pool);
-  for (int s = 0; s < p->prog->low->nsteps; s++) {
-    if (!p->place->runs[s]) continue;
-    if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
-    if (gb_pool_threads(be->pool) != threads)       /* scratch was planned for so many */
-      return gb_fail(err, GB_EOPTION, "the number of threads was changed while a plan ran");
-    const double start = gb_clock();
-    const gb_status rc = run_checked_step(p, s, arena, err);
-    if (rc != GB_OK) {
-      add_line(p, s, rc, err);
-      return rc;
-    }
-    keep_caches(p, s, gb_clock() - start);
+  const gb_placement *pl = p->place;
+  for (int t = 0; t < pl->nsteps; t++) {
+    if (t == pl->loop_first) {
+      GB_TRY(run_loop(p, arena, err));
+      t = pl->loop_last;
+    } else GB_TRY(run_place(p, t, NULL, arena, err));
   }
   return be->ops->sync == NULL ? GB_OK : be->ops->sync(p->graph->backend, err);
 }
@@ -270,6 +355,7 @@ gb_status gb_plan_execute (gb_plan *p, void *arena, bool store, gb_error *err) {
   gb_ledger *l = &p->graph->backend->ledger;
   const double begun = gb_clock();
   p->stats = (gb_run_stats){0};
+  GB_TRY(make_windows(p, err));
   GB_TRY(bind_values(p, err));
   GB_TRY(reserve(p, arena, err));
   const size_t peak = l->peak, start = l->used;

@@ -60,7 +60,12 @@ static uint64_t of_out (const signer *s, const gb_out *o, int emitted) {
   return h;
 }
 
-static bool sign_fold (const gb_step *st, uint64_t *made) {
+/* A sum in grains of a batch is another sum. */
+static uint64_t of_cut (const gb_cut *c, size_t grain) {
+  return c == NULL || !c->cut || !c->reduces ? 0 : gb_hash_u64(grain, (uint64_t)c->axis);
+}
+
+static bool sign_fold (const gb_step *st, uint64_t cut, uint64_t *made) {
   const gb_fold *f = &st->fold;
   signer s = {.st = st, .made = made, .value = calloc((size_t)f->nvalues + 1, sizeof *s.value)};
   if (s.value == NULL) return false;
@@ -68,7 +73,7 @@ static bool sign_fold (const gb_step *st, uint64_t *made) {
     sign_ins(&s, &f->ins[i]);
     if (f->ins[i].kind != GB_INS_EMIT) continue;
     const gb_out *o = &f->out[f->ins[i].x];
-    const uint64_t h = of_out(&s, o, f->ins[i].a);
+    const uint64_t h = of_out(&s, o, f->ins[i].a) + (o->reduced != 0 ? cut : 0);
     made[st->out[o->slot]] = h;
     if (o->kind == GB_OUT_REDUCE && o->monoid == GB_KSMALLEST && o->slot2 >= 0)
       made[st->out[o->slot2]] = h + 1;
@@ -77,17 +82,21 @@ static bool sign_fold (const gb_step *st, uint64_t *made) {
   return true;
 }
 
-static void sign_opaque (const gb_step *st, uint64_t *made) {
-  uint64_t h = gb_hash_bytes((uint64_t)st->opaque.op, &st->opaque.attr, sizeof st->opaque.attr);
+static void sign_opaque (const gb_step *st, uint64_t cut, uint64_t *made) {
+  uint64_t h = gb_hash_bytes((uint64_t)st->opaque.op + cut, &st->opaque.attr, sizeof st->opaque.attr);
   for (int i = 0; i < st->nin; i++) h = gb_hash_u64(h, made[st->in[i]]);
   for (int i = 0; i < st->nout; i++) made[st->out[i]] = gb_hash_u64(h, (uint64_t)i + 1);
 }
 
-gb_status gb_sign_buffers (const gb_lowered *low, uint64_t *made, gb_error *err) {
+/* The blocks of a product go by the grain as well, whichever of its axes the batch is. */
+gb_status gb_sign_buffers (const gb_lowered *low, const gb_cutting *batch, uint64_t *made, gb_error *err) {
   for (int b = 0; b < low->nbufs; b++) made[b] = low->buf[b].cls == GB_BUF_LEAF;
   for (int s = 0; s < low->nsteps; s++) {
-    if (!low->step[s].is_fold) sign_opaque(&low->step[s], made);
-    else if (!sign_fold(&low->step[s], made))
+    const gb_cut *c = batch == NULL ? NULL : &batch->cut[s];
+    const uint64_t cut = of_cut(c, batch == NULL ? 0 : batch->grain);
+    const uint64_t blocks = c == NULL || !c->cut ? 0 : gb_hash_u64(batch->grain, (uint64_t)c->axis);
+    if (!low->step[s].is_fold) sign_opaque(&low->step[s], blocks, made);
+    else if (!sign_fold(&low->step[s], cut, made))
       return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
   }
   return GB_OK;

@@ -42,6 +42,13 @@ local core = {}
 ---@return gibbous.tensor
 function gb.tensor(t, o) end
 
+--- Names the axis of data that a plan may cut when memory is short, and gives the same tensors back; numbers pass
+--- through. Sums over that axis run in grains (a function of its extent alone), so that a result has the same bits
+--- whole and in chunks: gradients accumulated over chunks are the gradient of the whole batch.
+---@param ... gibbous.tensor|number|{batch: integer}  data of one batch; last {batch = 1}: the axis
+---@return gibbous.tensor ...
+function gb.lazy(...) end
+
 --- Zeros of shape (n, m, ...); the last argument may be {dtype, device}. Takes no memory.
 ---@return gibbous.tensor
 function gb.zeros(...) end

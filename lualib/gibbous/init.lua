@@ -4,7 +4,7 @@ local core <const> = require "gibbous.core"
 local gb <const> = {linalg = core.linalg, memory = {limit = core.memory.limit, report = core.memory.report}, version = core.version}
 
 for _, name in ipairs{
-  "cat", "clock", "config", "devices", "einsum", "empty", "eval", "eye", "full", "linspace", "maximum", "minimum", "ones",
+  "cat", "clock", "config", "devices", "einsum", "empty", "eval", "eye", "full", "lazy", "linspace", "maximum", "minimum", "ones",
   "plan", "rand", "randn", "randperm", "range", "seed", "sobol", "stack", "tensor", "type", "vmap", "where", "zeros",
 } do
   gb[name] = core[name]
@@ -22,7 +22,7 @@ local from <const> = {
 
 -- Parts of the library: gb.x is require "gibbous.x".
 local parts <const> = {
-  "cli", "data", "dispatch", "func", "gp", "kernels", "kmeans", "lazy", "likelihoods", "means", "nn", "optim", "plot",
+  "cli", "data", "dispatch", "func", "gp", "kernels", "kmeans", "likelihoods", "means", "nn", "optim", "plot",
   "precond", "priors", "progress", "report", "solvers", "sweep",
 }
 

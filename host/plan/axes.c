@@ -1,0 +1,263 @@
+/* axes.c - following an axis through the steps of a lowered graph. */
+#include "plan/axes.h"
+
+#include <stdlib.h>
+
+size_t gb_grain (size_t extent) {
+  size_t g = 1;
+  while (g < 256 && g * 16 <= extent) g *= 2;
+  return g;
+}
+
+typedef struct follow {
+  const gb_lowered *low;
+  gb_cutting *c;
+  bool *made;                      /* [nbufs] by a step within: only a window of it need exist */
+  bool *late;                      /* [nbufs] complete only after the last window */
+  bool *barred;                    /* [nsteps] may not be cut */
+  bool again;                      /* another leaf turned out to have the axis, or a step may not be cut */
+} follow;
+
+static bool is_leaf (const follow *f, int b) { return f->low->buf[b].cls == GB_BUF_LEAF; }
+
+/* Dimensions before 'dim' have one index: a window of the buffer is one run of memory. */
+static bool leads (const gb_buf *b, int dim) {
+  for (int k = 0; k < dim; k++)
+    if (b->shape.dim[k] != 1) return false;
+  return true;
+}
+
+/* folds */
+
+/* What the fold reads and writes agrees with a cut along its axis; results get their dimension. */
+static bool fold_agrees (follow *f, const gb_step *st, const gb_cut *c) {
+  const gb_fold *p = &st->fold;
+  for (int i = 0; i < p->noperands; i++) {
+    const gb_operand *o = &p->operand[i];
+    if (o->slot < 0 || !f->made[st->in[o->slot]]) continue;
+    const int b = st->in[o->slot];
+    size_t factor;
+    if (f->c->dim[b] < 0 ||
+        gb_cut_axis_of(p, o->stride, o->offset, &f->low->buf[b], f->c->dim[b], &factor) != c->axis ||
+        factor != c->factor)
+      return false;
+  }
+  for (int i = 0; i < p->nouts; i++) {
+    const gb_out *o = &p->out[i];
+    if (o->reduced >> c->axis & 1) continue;
+    if (gb_cut_dim_of(p, o->stride, o->offset, &f->low->buf[st->out[o->slot]], c->axis, c->factor, f->c->extent) < 0)
+      return false;
+  }
+  return true;
+}
+
+static bool try_axis (follow *f, const gb_step *st, int axis, size_t factor, gb_cut *c) {
+  *c = (gb_cut){.cut = true, .axis = axis, .factor = factor};
+  return axis >= 0 && gb_cut_fold_unit(&st->fold, c, f->c->grain) && fold_agrees(f, st, c);
+}
+
+/* The first axis along which some operand has the cut dimension and everything agrees; where the results keep it,
+** if there is one. */
+static bool cut_fold (follow *f, const gb_step *st, gb_cut *c) {
+  const gb_fold *p = &st->fold;
+  bool found = false;
+  for (int i = 0; i < p->noperands; i++) {
+    const gb_operand *o = &p->operand[i];
+    const int b = o->slot < 0 ? -1 : st->in[o->slot];
+    gb_cut each;
+    size_t factor = 1;
+    if (b < 0 || f->c->dim[b] < 0) continue;
+    const int axis = gb_cut_axis_of(p, o->stride, o->offset, &f->low->buf[b], f->c->dim[b], &factor);
+    if (!try_axis(f, st, axis, factor, &each) || (found && each.reduces)) continue;
+    *c = each;
+    found = true;
+    if (!each.reduces) break;
+  }
+  return found;
+}
+
+/* Other leaves that the fold walks along the same axis have it too. */
+static void find_leaves (follow *f, const gb_step *st, const gb_cut *c) {
+  const gb_fold *p = &st->fold;
+  for (int i = 0; i < p->noperands; i++) {
+    const gb_operand *o = &p->operand[i];
+    const int b = o->slot < 0 ? -1 : st->in[o->slot];
+    if (b < 0 || !is_leaf(f, b) || f->c->dim[b] >= 0 || o->stride[c->axis] == 0) continue;
+    const int dim =
+        gb_cut_dim_of(p, o->stride, o->offset, &f->low->buf[b], c->axis, c->factor, f->c->extent);
+    if (dim < 0) continue;
+    f->c->dim[b] = dim;
+    f->again = true;
+  }
+}
+
+static void mark_fold (follow *f, const gb_step *st, const gb_cut *c) {
+  const gb_fold *p = &st->fold;
+  for (int i = 0; i < p->nouts; i++) {
+    const gb_out *o = &p->out[i];
+    const int b = st->out[o->slot];
+    const bool reduced = o->reduced >> c->axis & 1;
+    f->late[b] = reduced;
+    f->made[b] = !reduced;
+    f->c->dim[b] = reduced ? -1 : gb_cut_dim_of(p, o->stride, o->offset, &f->low->buf[b], c->axis, c->factor,
+                                                f->c->extent);
+  }
+  find_leaves(f, st, c);
+}
+
+/* opaque ops */
+
+/* Buffers of which only a window exists are cut as the op cuts them; those that exist whole lie in one run. */
+static bool opaque_agrees (const follow *f, const gb_step *st, const gb_cut *c) {
+  for (int i = 0; i < st->nin; i++) {
+    const int b = st->in[i], dim = i < GB_CUT_SLOTS ? c->in_dim[i] : -1;
+    if (f->made[b] && f->c->dim[b] != dim) return false;
+    if (f->made[b] || dim < 0) continue;
+    if (f->low->buf[b].shape.dim[dim] != f->c->extent || !leads(&f->low->buf[b], dim)) return false;
+  }
+  return true;
+}
+
+static bool cut_opaque (const follow *f, const gb_step *st, gb_cut *c) {
+  for (int i = 0; i < st->nin && i < GB_CUT_SLOTS; i++) {
+    const int dim = f->c->dim[st->in[i]];
+    if (dim < 0 || !gb_cut_opaque(&st->opaque, i, dim, f->c->grain, c)) continue;
+    if (opaque_agrees(f, st, c)) return true;
+  }
+  return false;
+}
+
+static void mark_opaque (follow *f, const gb_step *st, const gb_cut *c) {
+  for (int k = 0; k < st->nout; k++) {
+    const int b = st->out[k];
+    f->c->dim[b] = c->out_dim[k];
+    f->made[b] = c->out_dim[k] >= 0;
+    f->late[b] = !f->made[b];
+  }
+}
+
+/* the whole */
+
+static bool has_axis (const follow *f, const gb_step *st) {
+  for (int i = 0; i < st->nin; i++)
+    if (f->c->dim[st->in[i]] >= 0) return true;
+  return false;
+}
+
+static bool reads_late (const follow *f, const gb_step *st) {
+  for (int i = 0; i < st->nin; i++)
+    if (f->late[st->in[i]]) return true;
+  return false;
+}
+
+static bool reads_made (const follow *f, const gb_step *st) {
+  for (int i = 0; i < st->nin; i++)
+    if (f->made[st->in[i]]) return true;
+  return false;
+}
+
+static void put_after (follow *f, int s) {
+  const gb_step *st = &f->low->step[s];
+  f->c->when[s] = GB_AFTER;
+  for (int k = 0; k < st->nout; k++) f->late[st->out[k]] = true;
+}
+
+static void follow_step (follow *f, int s) {
+  const gb_step *st = &f->low->step[s];
+  gb_cut *c = &f->c->cut[s];
+  const bool has = has_axis(f, st), late = reads_late(f, st);
+  *c = (gb_cut){0};
+  f->c->when[s] = GB_BEFORE;
+  if (has && !late && !f->barred[s] && (st->is_fold ? cut_fold(f, st, c) : cut_opaque(f, st, c))) {
+    f->c->when[s] = GB_WITHIN;
+    f->c->within++;
+    if (c->unit > f->c->unit) f->c->unit = c->unit;
+    if (st->is_fold) mark_fold(f, st, c);
+    else mark_opaque(f, st, c);
+    return;
+  }
+  c->cut = false;
+  if (has && f->c->coupled < 0) f->c->coupled = s;
+  if (late || reads_made(f, st)) put_after(f, s);
+}
+
+/* Exists whole although it is made window by window: it was asked for, or is read afterwards. */
+static bool is_whole (const follow *f, int b) {
+  if (f->low->buf[b].cls == GB_BUF_OUTPUT) return true;
+  for (int s = 0; s < f->c->nsteps; s++)
+    for (int i = 0; f->c->when[s] == GB_AFTER && i < f->low->step[s].nin; i++)
+      if (f->low->step[s].in[i] == b) return true;
+  return false;
+}
+
+/* Opaque ops take runs of memory: a window of what exists whole is one only along its first dimension. */
+static void bar_scattered (follow *f, int s) {
+  const gb_step *st = &f->low->step[s];
+  if (f->c->when[s] != GB_WITHIN || st->is_fold) return;
+  for (int i = 0; i < st->nin + st->nout; i++) {
+    const int b = i < st->nin ? st->in[i] : st->out[i - st->nin];
+    if (!f->made[b] || leads(&f->low->buf[b], f->c->dim[b]) || !is_whole(f, b)) continue;
+    f->barred[s] = f->again = true;
+    return;
+  }
+}
+
+static void follow_all (follow *f) {
+  gb_cutting *c = f->c;
+  c->within = 0;
+  c->unit = c->grain == 0 ? 1 : c->grain;
+  c->coupled = -1;
+  f->again = false;
+  for (int b = 0; b < c->nbufs; b++) {
+    f->made[b] = f->late[b] = false;
+    if (!is_leaf(f, b)) c->dim[b] = -1;
+  }
+  for (int s = 0; s < c->nsteps; s++) follow_step(f, s);
+  for (int s = 0; s < c->nsteps; s++) bar_scattered(f, s);
+}
+
+static gb_cutting *new_cutting (const gb_lowered *low, const int *seed, size_t grain) {
+  const size_t ns = (size_t)low->nsteps + 1, nb = (size_t)low->nbufs + 1;
+  gb_cutting *c = calloc(1, sizeof *c);
+  if (c == NULL) return NULL;
+  *c = (gb_cutting){.refs = 1, .grain = grain, .nsteps = low->nsteps, .nbufs = low->nbufs, .leaf = -1,
+                    .when = calloc(ns, 1), .cut = calloc(ns, sizeof *c->cut), .dim = malloc(nb * sizeof *c->dim)};
+  if (c->when == NULL || c->cut == NULL || c->dim == NULL) {
+    gb_cutting_unref(c);
+    return NULL;
+  }
+  for (int b = 0; b < low->nbufs; b++) {
+    c->dim[b] = low->buf[b].cls == GB_BUF_LEAF ? seed[b] : -1;
+    if (c->dim[b] < 0 || c->leaf >= 0) continue;
+    c->leaf = b;
+    c->extent = low->buf[b].shape.dim[c->dim[b]];
+  }
+  return c;
+}
+
+gb_status gb_cut_along (const gb_lowered *low, const int *seed, size_t grain, gb_cutting **out, gb_error *err) {
+  const size_t nb = (size_t)low->nbufs + 1;
+  follow f = {.low = low, .c = new_cutting(low, seed, grain), .made = calloc(nb, sizeof *f.made),
+              .late = calloc(nb, sizeof *f.late), .barred = calloc((size_t)low->nsteps + 1, sizeof *f.barred)};
+  const bool ok = f.c != NULL && f.made != NULL && f.late != NULL && f.barred != NULL;
+  *out = NULL;
+  for (f.again = ok; f.again;) follow_all(&f);
+  free(f.made);
+  free(f.late);
+  free(f.barred);
+  if (!ok) {
+    gb_cutting_unref(f.c);
+    return gb_fail(err, GB_ENOMEM, "no memory to cut a plan of %d steps", low->nsteps);
+  }
+  if (f.c->within > 0 && f.c->extent > 1) *out = f.c;
+  else gb_cutting_unref(f.c);
+  return GB_OK;
+}
+
+void gb_cutting_unref (gb_cutting *c) {
+  if (c == NULL || --c->refs > 0) return;
+  free(c->when);
+  free(c->cut);
+  free(c->dim);
+  free(c);
+}

@@ -1,0 +1,261 @@
+/* choose.c - which realisation runs: the first that fits, in an order that does not know the budget. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "plan/parts.h"
+
+/* axes */
+
+/* The leaves that name an axis of the same extent as the first that does. */
+gb_status gb_program_find_batch (gb_program *prog, gb_node *const *node, gb_error *err) {
+  const gb_lowered *low = prog->low;
+  int *seed = malloc(((size_t)low->nbufs + 1) * sizeof *seed);
+  size_t extent = 0;
+  if (seed == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
+  for (int b = 0; b < low->nbufs; b++) {
+    const gb_node *n = node[low->buf[b].source];
+    seed[b] = low->buf[b].cls == GB_BUF_LEAF ? n->batch - 1 : -1;
+    if (seed[b] < 0) continue;
+    if (extent == 0) extent = low->buf[b].shape.dim[seed[b]];
+    if (low->buf[b].shape.dim[seed[b]] != extent) seed[b] = -1;
+  }
+  const gb_status rc = extent > 1 ? gb_cut_along(low, seed, gb_grain(extent), &prog->batch, err) : GB_OK;
+  free(seed);
+  return rc;
+}
+
+static bool known (const gb_program *prog, int b, int dim) {
+  for (int i = 0; i < prog->ncuttings; i++)
+    if (prog->cutting[i]->dim[b] == dim) return true;
+  return false;
+}
+
+/* One axis of one leaf after the other, but for those that an axis found before already has. */
+gb_status gb_program_find_cuttings (gb_program *prog, gb_error *err) {
+  const gb_lowered *low = prog->low;
+  if (prog->looked) return GB_OK;
+  int *seed = malloc(((size_t)low->nbufs + 1) * sizeof *seed);
+  if (seed == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
+  for (int b = 0; b < low->nbufs; b++) seed[b] = -1;
+  gb_status rc = GB_OK;
+  for (int b = 0; b < low->nbufs && rc == GB_OK; b++) {
+    const gb_buf *buf = &low->buf[b];
+    for (int k = 0; rc == GB_OK && buf->cls == GB_BUF_LEAF && k < buf->shape.ndim; k++) {
+      gb_cutting *c = NULL;
+      if (prog->ncuttings == GB_CUTTINGS || buf->shape.dim[k] < 2 || known(prog, b, k)) continue;
+      seed[b] = k;
+      rc = gb_cut_along(low, seed, 0, &c, err);
+      seed[b] = -1;
+      if (c != NULL && c->unit < c->extent) prog->cutting[prog->ncuttings++] = c;
+      else gb_cutting_unref(c);
+    }
+  }
+  free(seed);
+  prog->looked = rc == GB_OK;
+  return rc;
+}
+
+/* placements */
+
+gb_status gb_plan_find_placement (gb_plan *p, gb_demand d, gb_cutting *cutting, size_t chunk, gb_placement **out,
+                                  gb_error *err) {
+  gb_program *prog = p->prog;
+  const size_t n = (size_t)prog->low->nbufs;
+  uint64_t key = gb_hash_bytes(gb_hash_bytes(gb_hash_bytes(1, d.want, n), d.have, n), d.keep, n);
+  key = gb_hash_u64(gb_hash_u64(key, (uint64_t)(uintptr_t)cutting), chunk);
+  for (int i = 0; i < GB_PLACEMENTS; i++)
+    if (prog->placed[i].place != NULL && prog->placed[i].key == key) {
+      *out = prog->placed[i].place;
+      (*out)->refs++;
+      return GB_OK;
+    }
+  const gb_split_job job = {p->graph->backend, prog->low, prog->scratch};
+  const gb_form_of_run form = {cutting, chunk, gb_split_workspace, &job};
+  GB_TRY(gb_place(prog->low, d, &form, out, err));
+  const int at = prog->next_place++ % GB_PLACEMENTS;
+  gb_placement_unref(prog->placed[at].place);
+  prog->placed[at].key = key;
+  prog->placed[at].place = *out;
+  (*out)->refs++;
+  return GB_OK;
+}
+
+gb_status gb_plan_find_whole (gb_plan *p, gb_demand d, gb_placement **out, gb_error *err) {
+  gb_cutting *c = p->prog->batch;
+  return gb_plan_find_placement(p, d, c, c == NULL ? 0 : c->extent, out, err);
+}
+
+/* candidates */
+
+typedef struct candidate {
+  gb_placement *place;       /* counted */
+  size_t held, need;         /* need = peak + held */
+} candidate;
+
+static bool droppable (const gb_plan *p, int b) {
+  return p->prog->low->buf[b].cls != GB_BUF_LEAF && p->have[b] && gb_cache_holds(gb_plan_value(p, b));
+}
+
+static void weigh (const gb_plan *p, candidate *c) {
+  c->held = 0;
+  for (int b = 0; b < p->prog->low->nbufs; b++)
+    if (c->place->read[b] == GB_HOME_VALUE && droppable(p, b))
+      c->held = gb_add_sizes(c->held, p->prog->low->buf[b].bytes);
+  c->need = gb_add_sizes(c->place->peak, c->held);
+}
+
+static void drop_candidate (candidate *c) {
+  gb_placement_unref(c->place);
+  *c = (candidate){0};
+}
+
+size_t gb_plan_budget (const gb_plan *p) {
+  if (p->budget != 0) return p->budget;
+  const gb_ledger *l = &p->graph->backend->ledger;
+  const size_t pinned = l->used - l->by_purpose[GB_MEM_CACHE];
+  return l->limit > pinned ? l->limit - pinned : 0;
+}
+
+/* A walk over the candidates, in order of preference, until one is taken. */
+typedef struct walk {
+  gb_plan *p;
+  size_t budget;             /* 0: none fits, all are weighed */
+  candidate first, last, chosen;   /* first: the preferred one; last: the one of least need so far */
+  size_t least;
+  bool pinned_only;          /* the chosen one recomputes existing caches */
+  const bool *pinned, *none;
+} walk;
+
+/* Takes 'place' over. True: it fits. */
+static bool offer (walk *w, gb_placement *place, bool pinned_only) {
+  candidate c = {.place = place};
+  weigh(w->p, &c);
+  if (w->first.place == NULL) {
+    w->first = c;
+    w->first.place->refs++;
+  }
+  if (w->last.place == NULL || c.need < w->least) {
+    drop_candidate(&w->last);
+    w->last = c;
+    w->last.place->refs++;
+    w->least = c.need;
+  }
+  if (c.need > w->budget || c.need == SIZE_MAX) {
+    drop_candidate(&c);
+    return false;
+  }
+  w->chosen = c;
+  w->pinned_only = pinned_only;
+  return true;
+}
+
+static gb_status offer_whole (walk *w, const bool *have, const bool *keep, bool pinned_only, bool *taken, gb_error *err) {
+  gb_placement *place;
+  GB_TRY(gb_plan_find_whole(w->p, (gb_demand){w->p->want, have, keep}, &place, err));
+  *taken = offer(w, place, pinned_only);
+  return GB_OK;
+}
+
+/* Windows of powers of two, large ones first: fewer of them run faster. */
+static gb_status offer_windows (walk *w, gb_cutting *c, bool *taken, gb_error *err) {
+  size_t chunk = c->unit;
+  while (chunk * 2 < c->extent) chunk *= 2;
+  for (; chunk >= c->unit && !*taken; chunk /= 2) {
+    gb_placement *place;
+    GB_TRY(gb_plan_find_placement(w->p, (gb_demand){w->p->want, w->pinned, w->none}, c, chunk, &place, err));
+    *taken = offer(w, place, true);
+  }
+  return GB_OK;
+}
+
+/* With caches kept; with caches as temporaries; with the existing ones dropped as well; window by window. None
+** depends on the budget, so that a larger budget never chooses a worse one. */
+static gb_status walk_candidates (walk *w, gb_error *err) {
+  gb_plan *p = w->p;
+  gb_program *prog = p->prog;
+  bool taken = false;
+  GB_TRY(offer_whole(w, p->have, p->keep, false, &taken, err));
+  if (!taken) GB_TRY(offer_whole(w, p->have, w->none, false, &taken, err));
+  if (!taken) GB_TRY(offer_whole(w, w->pinned, w->none, true, &taken, err));
+  if (!taken && prog->batch != NULL) GB_TRY(offer_windows(w, prog->batch, &taken, err));
+  if (taken || prog->batch != NULL || p->graph->backend->ops->fold_part == NULL) return GB_OK;
+  GB_TRY(gb_program_find_cuttings(prog, err));
+  for (int i = 0; i < prog->ncuttings && !taken; i++) GB_TRY(offer_windows(w, prog->cutting[i], &taken, err));
+  return GB_OK;
+}
+
+static gb_status run_walk (walk *w, gb_error *err) {
+  const gb_plan *p = w->p;
+  const int nb = p->prog->low->nbufs;
+  bool *none = calloc(2 * (size_t)nb + 1, sizeof *none), *pinned = none + nb;
+  if (none == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
+  for (int b = 0; b < nb; b++) pinned[b] = p->have[b] && !droppable(p, b);
+  w->none = none;
+  w->pinned = pinned;
+  const gb_status rc = walk_candidates(w, err);
+  free(none);
+  return rc;
+}
+
+static void end_walk (walk *w) {
+  drop_candidate(&w->first);
+  drop_candidate(&w->last);
+  drop_candidate(&w->chosen);
+}
+
+/* Lets the owner of the ledger collect, which may drop values that the plan meant to read. */
+static bool collect (gb_plan *p, size_t bytes) {
+  gb_ledger *l = &p->graph->backend->ledger;
+  if (p->budget != 0 || l->reclaim == NULL) return false;
+  l->reclaim(l->reclaim_ud, bytes);
+  for (int b = 0; b < p->prog->low->nbufs; b++) p->have[b] = p->have[b] && gb_plan_has_value(p, b);
+  return true;
+}
+
+void gb_plan_follow_threads (gb_plan *p) {
+  gb_program *prog = p->prog;
+  const int threads = gb_pool_threads(p->graph->backend->pool);
+  if (prog->threads == threads) return;
+  prog->threads = threads;
+  for (int s = 0; s < prog->low->nsteps; s++)
+    prog->scratch[s] = gb_step_scratch(p->graph->backend, &prog->low->step[s]);
+  for (int i = 0; i < GB_PLACEMENTS; i++) {
+    gb_placement_unref(prog->placed[i].place);
+    prog->placed[i].place = NULL;
+  }
+}
+
+static void take_chosen (gb_plan *p, const walk *w) {
+  p->place = w->chosen.place;
+  p->place->refs++;
+  for (int b = 0; w->pinned_only && b < p->prog->low->nbufs; b++)
+    p->have[b] = p->have[b] && !droppable(p, b);           /* it recomputes what may have to be dropped */
+}
+
+gb_status gb_plan_choose (gb_plan *p, gb_error *err) {
+  gb_plan_follow_threads(p);
+  gb_placement_unref(p->place);
+  p->place = NULL;
+  walk w = {.p = p, .budget = gb_plan_budget(p)};
+  gb_status rc = run_walk(&w, err);
+  if (rc == GB_OK && w.chosen.place == NULL && collect(p, w.least)) {
+    end_walk(&w);
+    w = (walk){.p = p, .budget = gb_plan_budget(p)};
+    rc = run_walk(&w, err);
+  }
+  if (rc == GB_OK && w.chosen.place == NULL)
+    rc = gb_plan_refuse(p, w.last.place, w.first.need, gb_plan_budget(p), w.least, err);
+  if (rc == GB_OK) take_chosen(p, &w);
+  end_walk(&w);
+  return rc;
+}
+
+gb_status gb_plan_find_minimum (gb_plan *p, size_t *minimum, gb_error *err) {
+  walk w = {.p = p};
+  gb_plan_follow_threads(p);
+  const gb_status rc = run_walk(&w, err);
+  *minimum = w.least;
+  end_walk(&w);
+  return rc;
+}
