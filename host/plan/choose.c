@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "plan/orders.h"
 #include "plan/parts.h"
 
 /* axes */
@@ -58,21 +59,39 @@ gb_status gb_program_find_cuttings (gb_program *prog, gb_error *err) {
 
 /* placements */
 
-gb_status gb_plan_find_placement (gb_plan *p, gb_demand d, gb_cutting *cutting, size_t chunk, gb_placement **out,
-                                  gb_error *err) {
+/* A realisation: windows of 'chunk' of an axis, or of nothing; in the order that needs least. */
+typedef struct choice {
+  gb_cutting *cutting;
+  size_t chunk;
+  bool reordered;
+} choice;
+
+static gb_status make_placement (gb_plan *p, gb_demand d, const choice *c, gb_placement **out, gb_error *err) {
+  const gb_split_job job = {p->graph->backend, p->prog->low, p->prog->scratch};
+  const gb_form_of_run form = {.cutting = c->cutting, .chunk = c->chunk, .workspace = gb_split_workspace, .ud = &job};
+  gb_placement *plain;
+  GB_TRY(gb_place(p->prog->low, d, &form, &plain, err));
+  if (!c->reordered) {
+    *out = plain;
+    return GB_OK;
+  }
+  const gb_status rc = gb_place_in_order(p->prog->low, d, &form, plain, out, err);
+  gb_placement_unref(plain);
+  return rc;
+}
+
+static gb_status find_placement (gb_plan *p, gb_demand d, const choice *c, gb_placement **out, gb_error *err) {
   gb_program *prog = p->prog;
   const size_t n = (size_t)prog->low->nbufs;
   uint64_t key = gb_hash_bytes(gb_hash_bytes(gb_hash_bytes(1, d.want, n), d.have, n), d.keep, n);
-  key = gb_hash_u64(gb_hash_u64(key, (uint64_t)(uintptr_t)cutting), chunk);
+  key = gb_hash_u64(gb_hash_u64(gb_hash_u64(key, (uint64_t)(uintptr_t)c->cutting), c->chunk), c->reordered);
   for (int i = 0; i < GB_PLACEMENTS; i++)
     if (prog->placed[i].place != NULL && prog->placed[i].key == key) {
       *out = prog->placed[i].place;
       (*out)->refs++;
       return GB_OK;
     }
-  const gb_split_job job = {p->graph->backend, prog->low, prog->scratch};
-  const gb_form_of_run form = {cutting, chunk, gb_split_workspace, &job};
-  GB_TRY(gb_place(prog->low, d, &form, out, err));
+  GB_TRY(make_placement(p, d, c, out, err));
   const int at = prog->next_place++ % GB_PLACEMENTS;
   gb_placement_unref(prog->placed[at].place);
   prog->placed[at].key = key;
@@ -81,9 +100,14 @@ gb_status gb_plan_find_placement (gb_plan *p, gb_demand d, gb_cutting *cutting, 
   return GB_OK;
 }
 
-gb_status gb_plan_find_whole (gb_plan *p, gb_demand d, gb_placement **out, gb_error *err) {
+static choice whole (const gb_plan *p) {
   gb_cutting *c = p->prog->batch;
-  return gb_plan_find_placement(p, d, c, c == NULL ? 0 : c->extent, out, err);
+  return (choice){.cutting = c, .chunk = c == NULL ? 0 : c->extent};
+}
+
+gb_status gb_plan_find_whole (gb_plan *p, gb_demand d, gb_placement **out, gb_error *err) {
+  const choice c = whole(p);
+  return find_placement(p, d, &c, out, err);
 }
 
 /* candidates */
@@ -150,10 +174,12 @@ static bool offer (walk *w, gb_placement *place, bool pinned_only) {
   return true;
 }
 
-static gb_status offer_whole (walk *w, const bool *have, const bool *keep, bool pinned_only, bool *taken, gb_error *err) {
+static gb_status offer_choice (walk *w, const choice *c, const bool *have, const bool *keep, bool *taken,
+                               gb_error *err) {
   gb_placement *place;
-  GB_TRY(gb_plan_find_whole(w->p, (gb_demand){w->p->want, have, keep}, &place, err));
-  *taken = offer(w, place, pinned_only);
+  if (*taken) return GB_OK;
+  GB_TRY(find_placement(w->p, (gb_demand){w->p->want, have, keep}, c, &place, err));
+  *taken = offer(w, place, have == w->pinned);
   return GB_OK;
 }
 
@@ -161,25 +187,25 @@ static gb_status offer_whole (walk *w, const bool *have, const bool *keep, bool 
 static gb_status offer_windows (walk *w, gb_cutting *c, bool *taken, gb_error *err) {
   size_t chunk = c->unit;
   while (chunk * 2 < c->extent) chunk *= 2;
-  for (; chunk >= c->unit && !*taken; chunk /= 2) {
-    gb_placement *place;
-    GB_TRY(gb_plan_find_placement(w->p, (gb_demand){w->p->want, w->pinned, w->none}, c, chunk, &place, err));
-    *taken = offer(w, place, true);
-  }
-  return GB_OK;
+  for (; chunk >= c->unit && chunk > 0 && !*taken; chunk /= 2)
+    GB_TRY(offer_choice(w, &(choice){.cutting = c, .chunk = chunk}, w->pinned, w->none, taken, err));
+  return offer_choice(w, &(choice){.cutting = c, .chunk = c->unit, .reordered = true}, w->pinned, w->none, taken, err);
 }
 
-/* With caches kept; with caches as temporaries; with the existing ones dropped as well; window by window. None
-** depends on the budget, so that a larger budget never chooses a worse one. */
+/* With caches kept; with caches as temporaries; with the existing ones dropped as well; in another order; window by
+** window. None depends on the budget, so that a larger budget never chooses a worse one. */
 static gb_status walk_candidates (walk *w, gb_error *err) {
   gb_plan *p = w->p;
   gb_program *prog = p->prog;
+  choice c = whole(p);
   bool taken = false;
-  GB_TRY(offer_whole(w, p->have, p->keep, false, &taken, err));
-  if (!taken) GB_TRY(offer_whole(w, p->have, w->none, false, &taken, err));
-  if (!taken) GB_TRY(offer_whole(w, w->pinned, w->none, true, &taken, err));
-  if (!taken && prog->batch != NULL) GB_TRY(offer_windows(w, prog->batch, &taken, err));
-  if (taken || prog->batch != NULL || p->graph->backend->ops->fold_part == NULL) return GB_OK;
+  GB_TRY(offer_choice(w, &c, p->have, p->keep, &taken, err));
+  GB_TRY(offer_choice(w, &c, p->have, w->none, &taken, err));
+  GB_TRY(offer_choice(w, &c, w->pinned, w->none, &taken, err));
+  c.reordered = true;
+  GB_TRY(offer_choice(w, &c, w->pinned, w->none, &taken, err));
+  if (taken || p->graph->backend->ops->fold_part == NULL) return GB_OK;
+  if (prog->batch != NULL) return offer_windows(w, prog->batch, &taken, err);
   GB_TRY(gb_program_find_cuttings(prog, err));
   for (int i = 0; i < prog->ncuttings && !taken; i++) GB_TRY(offer_windows(w, prog->cutting[i], &taken, err));
   return GB_OK;

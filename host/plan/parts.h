@@ -80,9 +80,6 @@ size_t gb_plan_budget (const gb_plan *p);
 /* Before any placement is chosen: scratch goes with the number of threads, which may have changed since
 ** the program was written. */
 void gb_plan_follow_threads (gb_plan *p);
-/* gb_place, or what the program remembers of it; counted. cutting NULL, or windows of 'chunk' of its axis. */
-gb_status gb_plan_find_placement (gb_plan *p, gb_demand d, gb_cutting *cutting, size_t chunk, gb_placement **out,
-                                  gb_error *err);
 /* How steps run where memory is no matter: whole, in grains where leaves name a batch. */
 gb_status gb_plan_find_whole (gb_plan *p, gb_demand d, gb_placement **out, gb_error *err);
 /* Fills want, have and keep for the values that exist now, and chooses. */

@@ -94,12 +94,13 @@ static void find_lives (const gb_lowered *low, gb_demand d, const bool *need, gb
   }
 }
 
-/* Steps before the loop, those within it, those after it, each in program order. */
-static void find_order (gb_placement *p) {
+/* Steps before the loop, those within it, those after it, each in the given order. */
+static void find_order (const gb_form_of_run *form, gb_placement *p) {
   int t = 0;
   p->loop_first = p->loop_last = -1;
   for (int when = GB_BEFORE; when <= GB_AFTER; when++)
-    for (int s = 0; s < p->nsteps; s++) {
+    for (int k = 0; k < p->nsteps; k++) {
+      const int s = form->order == NULL ? k : form->order[k];
       if ((p->cutting == NULL ? GB_BEFORE : p->cutting->when[s]) != when) continue;
       if (when == GB_WITHIN) {
         if (p->loop_first < 0) p->loop_first = t;
@@ -111,8 +112,7 @@ static void find_order (gb_placement *p) {
 
 /* in place */
 
-/* The operand that the op may overwrite with its result, -1: none. */
-static int overwritten (const gb_step *st) {
+int gb_overwritten (const gb_step *st) {
   if (st->is_fold) return -1;
   switch (st->opaque.op) {
     case GB_OP_CHOLESKY: return 0;
@@ -137,7 +137,7 @@ static void share_places (const gb_lowered *low, gb_placement *p) {
   for (int b = 0; b < low->nbufs; b++) p->into[b] = -1;
   for (int t = low->nsteps - 1; t >= 0; t--) {
     const gb_step *st = &low->step[p->order[t]];
-    const int k = p->runs[p->order[t]] ? overwritten(st) : -1;
+    const int k = p->runs[p->order[t]] ? gb_overwritten(st) : -1;
     if (k < 0 || !is_free_after(low, p, t, k)) continue;
     const int from = st->in[k], to = st->out[0];
     if (low->buf[from].bytes != low->buf[to].bytes || p->read[to] == GB_HOME_VALUE) continue;
@@ -232,7 +232,7 @@ gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *fo
     p->cutting = form->cutting;
     p->chunk = form->chunk;
     if (p->cutting != NULL) p->cutting->refs++;
-    find_order(p);
+    find_order(form, p);
     mark_steps(low, d, need, p);
     find_lives(low, d, need, p);
     find_workspaces(form, p);

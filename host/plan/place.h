@@ -47,6 +47,7 @@ typedef struct gb_demand { const bool *want, *have, *keep; } gb_demand;
 typedef struct gb_form_of_run {
   gb_cutting *cutting;       /* NULL: every step once */
   size_t chunk;
+  const int *order;          /* [steps] a topological order; NULL: the program's */
   /* Bytes that step s needs while it runs, and from window to window (0 where it is not within). */
   void (*workspace)(const void *ud, const gb_placement *p, int s, size_t *scratch, size_t *state);
   const void *ud;
@@ -55,6 +56,8 @@ typedef struct gb_form_of_run {
 /* Depends on its arguments alone: no candidate depends on the budget. Errors: ENOMEM. */
 gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *form, gb_placement **out,
                     gb_error *err);
+/* The operand whose place the step's result may take, -1: none. */
+int gb_overwritten (const gb_step *st);
 /* Where buffer b is written once sharing is seen through: never SHARED. */
 gb_home gb_placement_home (const gb_placement *p, int b);
 void gb_placement_unref (gb_placement *p);   /* NULL is fine */

@@ -1,0 +1,241 @@
+/* orders.c - search over topological orders.
+**
+** Live bytes of a set of finished steps: arena buffers made by them and needed by others. A step needs its results
+** and scratch on top; a result that may take an operand's place counts nothing. So live bytes bound the arena of any
+** order from below: they prune, and placements decide. */
+#include "plan/orders.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct orders {
+  const gb_lowered *low;
+  gb_demand d;
+  const gb_form_of_run *form;
+  const gb_placement *from;        /* sizes and homes */
+  gb_placement *best;              /* counted */
+  int n;                           /* running steps */
+  int *step;                       /* [n] their numbers */
+  int *order;                      /* [steps] of the placement being tried: the running ones first */
+  int *maker;                      /* [bufs] running step that makes it, by position in 'step'; -1 */
+  size_t *bytes;                   /* [bufs] that it takes of the arena, in any order */
+  int *unread;                     /* [bufs] running readers still to come */
+  bool *done;                      /* [n] */
+  size_t floor;                    /* bytes outside the arena */
+  int tries;
+  gb_error *err;
+} orders;
+
+static size_t bytes_of (const orders *o, int b) { return o->bytes[b]; }
+
+static const gb_step *step_at (const orders *o, int k) { return &o->low->step[o->step[k]]; }
+
+static bool is_ready (const orders *o, int k) {
+  const gb_step *st = step_at(o, k);
+  for (int i = 0; i < st->nin; i++) {
+    const int m = o->maker[st->in[i]];
+    if (m >= 0 && !o->done[m]) return false;
+  }
+  return true;
+}
+
+/* What step k adds to the live bytes while it runs; results in an operand's place add nothing. */
+static size_t demand_of (const orders *o, int k) {
+  const gb_step *st = step_at(o, k);
+  size_t bytes = gb_round_size(o->from->scratch[o->step[k]].bytes);
+  for (int i = 0; i < st->nout && gb_overwritten(st) < 0; i++) bytes = gb_add_sizes(bytes, bytes_of(o, st->out[i]));
+  return bytes;
+}
+
+/* Runs k: live bytes afterwards. A buffer given to another by sharing lives on as that one. */
+static size_t finish (orders *o, int k, size_t live) {
+  const gb_step *st = step_at(o, k);
+  o->done[k] = true;
+  for (int i = 0; i < st->nout; i++) live = gb_add_sizes(live, bytes_of(o, st->out[i]));
+  for (int i = 0; i < st->nin; i++)
+    if (--o->unread[st->in[i]] == 0) live -= bytes_of(o, st->in[i]);
+  for (int i = 0; i < st->nout; i++)
+    if (o->unread[st->out[i]] == 0) live -= bytes_of(o, st->out[i]);
+  return live;
+}
+
+static void undo (orders *o, int k) {
+  const gb_step *st = step_at(o, k);
+  o->done[k] = false;
+  for (int i = 0; i < st->nin; i++) o->unread[st->in[i]]++;
+}
+
+/* The running steps in the first n places of o->order, as positions; the others do not matter. */
+static gb_status try_order (orders *o) {
+  const gb_form_of_run form = {.cutting = o->form->cutting, .chunk = o->form->chunk, .order = o->order,
+                               .workspace = o->form->workspace, .ud = o->form->ud};
+  gb_placement *p;
+  int place = o->n;
+  for (int s = 0; s < o->low->nsteps; s++)
+    if (!o->from->runs[s]) o->order[place++] = s;
+  o->tries++;
+  GB_TRY(gb_place(o->low, o->d, &form, &p, o->err));
+  if (p->peak < o->best->peak) {
+    gb_placement_unref(o->best);
+    o->best = p;
+  } else gb_placement_unref(p);
+  return GB_OK;
+}
+
+/* every order, least demanding steps first */
+
+static gb_status try_all (orders *o, int depth, size_t live) {
+  if (depth == o->n) return try_order(o);
+  for (int k = 0; k < o->n && o->tries < GB_ORDER_TRIES; k++) {
+    if (o->done[k] || !is_ready(o, k)) continue;
+    if (gb_add_sizes(gb_add_sizes(live, demand_of(o, k)), o->floor) >= o->best->peak) continue;
+    o->order[depth] = o->step[k];
+    const size_t after = finish(o, k, live);
+    const gb_status rc = try_all(o, depth + 1, after);
+    undo(o, k);
+    if (rc != GB_OK) return rc;
+  }
+  return GB_OK;
+}
+
+/* the order of least live bytes */
+
+static size_t live_in (const orders *o, unsigned set) {
+  size_t live = 0;
+  for (int b = 0; b < o->low->nbufs; b++) {
+    if (o->bytes[b] == 0 || !(set >> o->maker[b] & 1)) continue;
+    bool wanted = false;
+    for (int k = 0; k < o->n && !wanted; k++)
+      for (int i = 0; !(set >> k & 1) && i < step_at(o, k)->nin; i++) wanted |= step_at(o, k)->in[i] == b;
+    if (wanted) live = gb_add_sizes(live, bytes_of(o, b));
+  }
+  return live;
+}
+
+static bool ready_in (const orders *o, unsigned set, int k) {
+  const gb_step *st = step_at(o, k);
+  for (int i = 0; i < st->nin; i++) {
+    const int m = o->maker[st->in[i]];
+    if (m >= 0 && !(set >> m & 1)) return false;
+  }
+  return true;
+}
+
+/* peak[set]: least over orders of the set of the most bytes live; last[set]: the step that ends such an order. */
+static void fill_sets (const orders *o, size_t *peak, unsigned char *last) {
+  const unsigned all = (1u << o->n) - 1;
+  memset(peak, 0xff, ((size_t)all + 1) * sizeof *peak);
+  peak[0] = 0;
+  for (unsigned set = 0; set < all; set++) {
+    if (peak[set] == SIZE_MAX) continue;
+    const size_t live = live_in(o, set);
+    for (int k = 0; k < o->n; k++) {
+      if ((set >> k & 1) || !ready_in(o, set, k)) continue;
+      const size_t here = gb_add_sizes(live, demand_of(o, k));
+      const size_t most = here > peak[set] ? here : peak[set];
+      if (most >= peak[set | 1u << k]) continue;
+      peak[set | 1u << k] = most;
+      last[set | 1u << k] = (unsigned char)k;
+    }
+  }
+}
+
+static gb_status try_sets (orders *o) {
+  const size_t sets = (size_t)1 << o->n;
+  size_t *peak = malloc(sets * sizeof *peak);
+  unsigned char *last = calloc(sets, 1);
+  gb_status rc = GB_OK;
+  if (peak == NULL || last == NULL) rc = gb_fail(o->err, GB_ENOMEM, "no memory to order %d steps", o->n);
+  else {
+    fill_sets(o, peak, last);
+    unsigned set = (unsigned)sets - 1;
+    if (peak[set] != SIZE_MAX) {
+      for (int t = o->n - 1; t >= 0; t--) {
+        o->order[t] = o->step[last[set]];
+        set &= ~(1u << last[set]);
+      }
+      rc = try_order(o);
+    }
+  }
+  free(peak);
+  free(last);
+  return rc;
+}
+
+/* many steps: the ready one that leaves least */
+
+static gb_status try_greedy (orders *o) {
+  size_t live = 0;
+  for (int t = 0; t < o->n; t++) {
+    int pick = -1;
+    size_t least = SIZE_MAX, left = 0;
+    for (int k = 0; k < o->n; k++) {
+      if (o->done[k] || !is_ready(o, k)) continue;
+      const size_t after = finish(o, k, live);
+      undo(o, k);
+      if (pick >= 0 && after >= least) continue;
+      pick = k;
+      least = left = after;
+    }
+    o->order[t] = o->step[pick];
+    finish(o, pick, live);
+    live = left;
+  }
+  return try_order(o);
+}
+
+/* What is built where a result outside the arena will be takes nothing of it, whether or not it does in this order. */
+static void find_bytes (orders *o) {
+  for (int b = 0; b < o->low->nbufs; b++)
+    if (o->maker[b] >= 0 && gb_placement_home(o->from, b) == GB_HOME_ARENA)
+      o->bytes[b] = gb_round_size(o->from->life[b].bytes);
+  for (int k = o->n - 1; k >= 0; k--) {
+    const gb_step *st = step_at(o, k);
+    const int operand = gb_overwritten(st);
+    if (operand >= 0 && o->bytes[st->out[0]] == 0) o->bytes[st->in[operand]] = 0;
+  }
+}
+
+static bool prepare (orders *o) {
+  const size_t ns = (size_t)o->low->nsteps + 1, nb = (size_t)o->low->nbufs + 1;
+  o->step = calloc(ns, sizeof *o->step);
+  o->order = calloc(ns, sizeof *o->order);
+  o->maker = malloc(nb * sizeof *o->maker);
+  o->unread = calloc(nb, sizeof *o->unread);
+  o->bytes = calloc(nb, sizeof *o->bytes);
+  o->done = calloc(ns, sizeof *o->done);
+  if (o->step == NULL || o->order == NULL || o->maker == NULL || o->unread == NULL || o->bytes == NULL || o->done == NULL)
+    return false;
+  for (int b = 0; b < o->low->nbufs; b++) o->maker[b] = -1;
+  for (int s = 0; s < o->low->nsteps; s++) {
+    if (!o->from->runs[s]) continue;
+    const gb_step *st = &o->low->step[s];
+    for (int i = 0; i < st->nout; i++) o->maker[st->out[i]] = o->n;
+    for (int i = 0; i < st->nin; i++) o->unread[st->in[i]]++;
+    o->step[o->n++] = s;
+  }
+  o->floor = gb_add_sizes(o->from->outputs, o->from->caches);
+  find_bytes(o);
+  return true;
+}
+
+gb_status gb_place_in_order (const gb_lowered *low, gb_demand d, const gb_form_of_run *form, gb_placement *from,
+                             gb_placement **out, gb_error *err) {
+  orders o = {.low = low, .d = d, .form = form, .from = from, .best = from, .err = err};
+  from->refs++;
+  gb_status rc = prepare(&o) ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to order %d steps", low->nsteps);
+  if (rc == GB_OK && o.n > 1 && from->peak != SIZE_MAX) {
+    if (o.n <= GB_ORDER_EXACT) rc = try_all(&o, 0, 0);
+    else if (o.n <= GB_ORDER_DYNAMIC) rc = try_sets(&o);
+    else rc = try_greedy(&o);
+  }
+  free(o.step);
+  free(o.order);
+  free(o.maker);
+  free(o.unread);
+  free(o.bytes);
+  free(o.done);
+  if (rc == GB_OK) *out = o.best;
+  else gb_placement_unref(o.best);
+  return rc;
+}
