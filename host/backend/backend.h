@@ -3,12 +3,11 @@
 #ifndef GB_BACKEND_BACKEND_H
 #define GB_BACKEND_BACKEND_H
 
+#include "backend/packed.h"
 #include "backend/program.h"
 #include "base/pool.h"
 
 typedef struct gb_backend gb_backend;
-
-#define GB_BLOCK 256         /* rows, columns and inner indices of one library call: canonical blocks */
 
 /* An opaque op with everything its sizes may depend on. */
 typedef struct gb_opaque {

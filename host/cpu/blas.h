@@ -7,6 +7,7 @@
 #define GB_CPU_BLAS_H
 
 #include "backend/backend.h"
+#include "backend/packed.h"
 
 typedef enum gb_uplo { GB_LOWER, GB_UPPER } gb_uplo;
 

@@ -27,12 +27,6 @@ gb_scratch_fn gb_cpu_cholesky_scratch, gb_cpu_chol_inverse_scratch, gb_cpu_inv_q
     gb_cpu_solve_scratch, gb_cpu_lu_solve_scratch, gb_cpu_lu_logdet_scratch, gb_cpu_qr_scratch,
     gb_cpu_eigh_scratch, gb_cpu_svd_scratch, gb_cpu_sort_scratch;
 
-/* Number of blocks of 'side' in n, and the extent of block i. */
-static inline size_t gb_blocks (size_t n, size_t side) { return (n + side - 1) / side; }
-static inline size_t gb_block_extent (size_t n, size_t side, size_t i) {
-  return n - i * side < side ? n - i * side : side;
-}
-
 static inline size_t gb_align64 (size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /* Right-hand sides of shape (n) or (n, r): r. */

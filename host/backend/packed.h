@@ -1,0 +1,28 @@
+/* packed.h - a lower triangle in half the bytes of its square: tiles, block row by block row.
+**
+** The triangle of order n is the tiles (i, j), j <= i, of GB_BLOCK x GB_BLOCK, cut off at the lower and the
+** right edge. A tile is row-major and contiguous, its rows as far apart as it has columns; the tiles follow
+** each other as (0, 0); (1, 0), (1, 1); ... without gaps. Diagonal tiles are stored whole: zeros above the
+** diagonal of a factor, mirrored entries in a symmetric result. What is computed from a packed matrix has the
+** bits of what is computed from the square one. */
+#ifndef GB_BACKEND_PACKED_H
+#define GB_BACKEND_PACKED_H
+
+#include "tensor/dtype.h"
+
+/* Side of a canonical block, of a tile, and inner dimension of one BLAS call. */
+#define GB_BLOCK 256
+
+/* Number of blocks of 'side' in n, and the extent of block i. */
+static inline size_t gb_blocks (size_t n, size_t side) { return (n + side - 1) / side; }
+static inline size_t gb_block_extent (size_t n, size_t side, size_t i) {
+  return n - i * side < side ? n - i * side : side;
+}
+
+/* s (n^2 + sum of r_i^2) / 2 for elements of s bytes and blocks of r_i rows; SIZE_MAX if that overflows. */
+size_t gb_packed_bytes (size_t n, gb_dtype t);
+
+/* Element offset of tile (i, j), j <= i < gb_blocks(n, GB_BLOCK). */
+size_t gb_packed_tile (size_t n, size_t i, size_t j);
+
+#endif
