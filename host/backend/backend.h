@@ -19,6 +19,9 @@ typedef struct gb_opaque {
   const size_t *extent;                               /* CAT: extents of all inputs along the axis; NULL = see in_shape */
   size_t block[3];                                    /* GEMM: rows, columns, inner indices of a block; 0 = GB_BLOCK */
   bool continues;                                     /* GEMM: is added to what the result holds */
+  bool packed;                                        /* the factor, of CHOLESKY the matrix too, is laid out as packed.h says;
+                                                         TRISOLVE, SOLVE_CHOL, LOGDET, INV_QUAD, CHOL_INVERSE: input 0, lower */
+  bool packed_inverse;                                /* CHOL_INVERSE of a packed factor: the result is packed too */
 } gb_opaque;
 
 typedef struct gb_backend_ops {
@@ -36,8 +39,9 @@ typedef struct gb_backend_ops {
                          gb_error *err);
   /* Bytes of scratch and library workspace of one opaque op. Inputs arrive contiguous, row-major. */
   size_t (*opaque_scratch)(const gb_backend *be, const gb_opaque *o);
-  /* Errors: ENOTPD, ENAN, EINTR, EINDEX (a position out of range). Outputs are contiguous. CHOLESKY may find its matrix, and
-  ** TRISOLVE and SOLVE_CHOL their right-hand sides, where the result goes: they then work in place. */
+  /* Errors: ENOTPD, ENAN, EINTR, EINDEX (a position out of range). Outputs are contiguous. CHOLESKY may find its matrix,
+  ** TRISOLVE and SOLVE_CHOL their right-hand sides, and CHOL_INVERSE with a packed result its factor, where the result goes:
+  ** they then work in place. */
   gb_status (*opaque)(gb_backend *be, const gb_opaque *o, const void *const *in, void *const *out,
                       void *scratch, gb_error *err);
   gb_status (*sync)(gb_backend *be, gb_error *err);           /* optional: NULL = always complete */

@@ -1,7 +1,8 @@
 /* cholesky.c - tiled Cholesky factors, and what is computed from a factor.
 **
 ** Left-looking over tiles of GB_BLOCK: tile (i, j) collects its updates in ascending k, then meets the
-** diagonal tile. Column by column, so that the next column starts while a diagonal tile is factored.
+** diagonal tile. Column by column, so that the next column starts while a diagonal tile is factored. The same
+** calls on the same tiles serve the square and the packed layout.
 ** Source: Buttari, Langou, Kurzak & Dongarra (2009), A class of parallel tiled linear algebra algorithms.
 ** Cost: n^3 / 3 flops for the factor, 2 n^3 / 3 for the inverse; no copy of the matrix. */
 #include <math.h>
@@ -15,8 +16,8 @@ typedef struct square {
   gb_dtype dtype;
   size_t n, nb, size;              /* order, blocks, bytes an element */
   double jitter;
-  const char *in;
-  char *out;
+  gb_tiles in, out;
+  char *spare;                     /* CHOL_INVERSE, packed result: a tile a thread; else NULL */
   atomic_uint *progress;           /* (nb) */
   size_t minor;                    /* order of the first leading minor that is not positive; 0 = none */
 } square;
@@ -25,17 +26,26 @@ static size_t counters_bytes (const gb_opaque *o) {
   return gb_blocks(o->in_shape[0].dim[0], B) * sizeof(atomic_uint);
 }
 
+/* A single tile is inverted without a spare one. */
+static size_t spare_bytes (const gb_opaque *o, const gb_pool *pool) {
+  if (!o->packed_inverse || o->in_shape[0].dim[0] <= B) return 0;
+  return (size_t)gb_pool_threads(pool) * B * B * gb_dtype_size(o->in_dtype[0]);
+}
+
 static square square_of (const gb_opaque_call *c) {
   const gb_opaque *o = c->o;
-  const size_t n = o->in_shape[0].dim[0];
-  return (square){.dtype = o->in_dtype[0],
+  const gb_dtype t = o->in_dtype[0];
+  const size_t n = o->in_shape[0].dim[0], spare = spare_bytes(o, c->pool);
+  const bool packed_out = o->op == GB_OP_CHOL_INVERSE ? o->packed_inverse : o->packed;
+  return (square){.dtype = t,
                   .n = n,
                   .nb = gb_blocks(n, B),
-                  .size = gb_dtype_size(o->in_dtype[0]),
+                  .size = gb_dtype_size(t),
                   .jitter = o->attr.f[0],
-                  .in = c->in[0],
-                  .out = c->out[0],
-                  .progress = c->scratch};
+                  .in = gb_tiles_of(t, o->packed, n, n, c->in[0]),
+                  .out = gb_tiles_of(t, packed_out, n, n, c->out[0]),
+                  .spare = spare > 0 ? c->scratch : NULL,
+                  .progress = (atomic_uint *)(void *)((char *)c->scratch + spare)};
 }
 
 size_t gb_cpu_cholesky_scratch (const gb_backend *be, const gb_opaque *o) {
@@ -44,13 +54,7 @@ size_t gb_cpu_cholesky_scratch (const gb_backend *be, const gb_opaque *o) {
 }
 
 size_t gb_cpu_chol_inverse_scratch (const gb_backend *be, const gb_opaque *o) {
-  (void)be;
-  return counters_bytes(o);
-}
-
-/* Address of tile (i, j), and the extent of a block. */
-static void *tile (const square *q, const void *base, size_t i, size_t j) {
-  return (char *)(uintptr_t)base + (i * q->n + j) * B * q->size;
+  return spare_bytes(o, be->pool) + counters_bytes(o);
 }
 
 static size_t extent (const square *q, size_t i) { return gb_block_extent(q->n, B, i); }
@@ -72,26 +76,38 @@ static void tile_by_row (size_t t, size_t *i, size_t *j) {
   *j = t;
 }
 
-/* Lower triangle of A + jitter I, zeros above; a block of rows a task. */
+/* Entries of row i up to the diagonal, which is found at the end of the last piece, and zeros after it. */
+static void *copy_row (const square *q, size_t i) {
+  size_t run, rest;
+  for (size_t j = 0; j <= i; j += run) {
+    const void *from = gb_tiles_entry(&q->in, i, j, &run);
+    void *to = gb_tiles_entry(&q->out, i, j, &run);
+    if (run > i + 1 - j) run = i + 1 - j;
+    if (from != to) memcpy(to, from, run * q->size);
+  }
+  char *diagonal = gb_tiles_entry(&q->out, i, i, &rest);
+  memset(diagonal + q->size, 0, (rest - 1) * q->size);
+  return diagonal;
+}
+
+/* Lower triangle of A + jitter I, zeros above; a block of rows a task. Both have one layout. */
 static void copy_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   const square *q = ud;
   (void)s, (void)thread;
-  const size_t n = q->n;
   for (size_t i = task * B; i < task * B + extent(q, task); i++) {
-    char *row = q->out + i * n * q->size;
-    memcpy(row, q->in + i * n * q->size, (i + 1) * q->size);
-    memset(row + (i + 1) * q->size, 0, (n - i - 1) * q->size);
-    if (q->dtype == GB_F64) ((double *)(void *)row)[i] += q->jitter;
-    else ((float *)(void *)row)[i] += (float)q->jitter;
+    void *diagonal = copy_row(q, i);
+    if (q->dtype == GB_F64) *(double *)diagonal += q->jitter;
+    else *(float *)diagonal += (float)q->jitter;
   }
 }
 
 /* Factors diagonal tile j. A pivot that overflow made NaN counts as not positive. */
 static void factor_diagonal (square *q, gb_tasks *s, size_t j) {
-  void *a = tile(q, q->out, j, j);
-  size_t bad = gb_lapack_potrf(q->dtype, extent(q, j), a, q->n);
+  void *a = gb_tile(&q->out, j, j);
+  const size_t ld = gb_tile_ld(&q->out, j);
+  size_t bad = gb_lapack_potrf(q->dtype, extent(q, j), a, ld);
   for (size_t i = 0; bad == 0 && i < extent(q, j); i++)
-    if (!(gb_element_get(a, i * q->n + i, q->dtype) > 0)) bad = i + 1;
+    if (!(gb_element_get(a, i * ld + i, q->dtype) > 0)) bad = i + 1;
   if (bad == 0) return;
   q->minor = j * B + bad;
   atomic_store(&s->stopped, true);
@@ -103,27 +119,28 @@ static void factor_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   size_t i, j;
   tile_by_column(q, task, &i, &j);
   atomic_uint *done = q->progress;           /* done[i]: tiles of row i finished, from the left */
-  void *c = tile(q, q->out, i, j);
-  const size_t ni = extent(q, i), nj = extent(q, j), n = q->n;
+  void *c = gb_tile(&q->out, i, j);
+  const size_t ni = extent(q, i), nj = extent(q, j), ld = gb_tile_ld(&q->out, j);
   for (size_t k = 0; k < j; k++) {
     if (!gb_tasks_poll(s) || !gb_tasks_wait(s, &done[i], k + 1) || !gb_tasks_wait(s, &done[j], k + 1)) return;
-    const void *lik = tile(q, q->out, i, k), *ljk = tile(q, q->out, j, k);
-    if (i == j) gb_blas_syrk_lower(q->dtype, false, ni, B, -1.0, lik, n, c, n);
-    else gb_blas_gemm(q->dtype, false, true, ni, nj, B, -1.0, lik, n, ljk, n, 1.0, c, n);
+    const void *lik = gb_tile(&q->out, i, k), *ljk = gb_tile(&q->out, j, k);
+    const size_t ldk = gb_tile_ld(&q->out, k);
+    if (i == j) gb_blas_syrk_lower(q->dtype, false, ni, B, -1.0, lik, ldk, c, ld);
+    else gb_blas_gemm(q->dtype, false, true, ni, nj, B, -1.0, lik, ldk, ljk, ldk, 1.0, c, ld);
   }
   if (i == j) {
     factor_diagonal(q, s, j);
     if (atomic_load(&s->stopped)) return;
   } else {
     if (!gb_tasks_wait(s, &done[j], j + 1)) return;
-    gb_blas_trsm_right(q->dtype, GB_LOWER, true, false, ni, nj, tile(q, q->out, j, j), n, c, n);
+    gb_blas_trsm_right(q->dtype, GB_LOWER, true, false, ni, nj, gb_tile(&q->out, j, j), ld, c, ld);
   }
   gb_tasks_done(&done[i], j + 1);
 }
 
 gb_status gb_cpu_cholesky (const gb_opaque_call *c) {
   square q = square_of(c);
-  GB_TRY(gb_check_finite(c->pool, q.dtype, q.n, q.n, q.in, GB_LOWER_PART, c->err));
+  GB_TRY(gb_check_lower(c->pool, &q.in, c->err));
   GB_TRY(gb_tasks_run(c->pool, q.nb, copy_rows, &q, c->err));
   memset(q.progress, 0, counters_bytes(c->o));
   GB_TRY(gb_tasks_run(c->pool, ntiles(&q), factor_tile, &q, c->err));
@@ -132,30 +149,49 @@ gb_status gb_cpu_cholesky (const gb_opaque_call *c) {
                  q.minor, q.n, q.jitter);
 }
 
-/* Tile (i, j) of X = L^-1: X_jj = L_jj^-1, X_ij = -L_ii^-1 sum over k in j .. i-1 of L_ik X_kj.
-** progress[j]: tiles of column j finished, counted from its diagonal. */
+/* X_jj = L_jj^-1 with zeros above its diagonal. */
+static void invert_diagonal (const square *q, size_t j) {
+  char *x = gb_tile(&q->out, j, j);
+  const char *l = gb_tile(&q->in, j, j);
+  const size_t nj = extent(q, j), ld = gb_tile_ld(&q->out, j), from = gb_tile_ld(&q->in, j);
+  for (size_t r = 0; r < nj; r++) {
+    if (x != l) memcpy(x + r * ld * q->size, l + r * from * q->size, (r + 1) * q->size);
+    memset(x + (r * ld + r + 1) * q->size, 0, (nj - r - 1) * q->size);
+  }
+  gb_lapack_trtri(q->dtype, nj, x, ld);
+}
+
+/* Writes 'x' into tile (i, j), where L_ij may have been: when the tiles of its row that read it are done, and
+** with them those before. */
+static bool replace_tile (const square *q, gb_tasks *s, size_t i, size_t j, const char *x) {
+  if (j > 0 && !gb_tasks_wait(s, &q->progress[j - 1], i - j + 2)) return false;
+  if (x != NULL) memcpy(gb_tile(&q->out, i, j), x, extent(q, i) * B * q->size);
+  return true;
+}
+
+/* Tile (i, j) of X = L^-1: X_jj = L_jj^-1, X_ij = -L_ii^-1 sum over k in j .. i-1 of L_ik X_kj. With spare tiles
+** X may take the place of L. progress[j]: tiles of column j finished, counted from its diagonal. */
 static void invert_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   const square *q = ud;
-  (void)thread;
   size_t i, j;
   tile_by_row(task, &i, &j);
-  char *x = tile(q, q->out, i, j);
-  const char *l = tile(q, q->in, i, i);
-  const size_t ni = extent(q, i), nj = extent(q, j), n = q->n;
+  const size_t ni = extent(q, i), nj = extent(q, j), ld = gb_tile_ld(&q->out, j);
   if (i == j) {
-    for (size_t r = 0; r < ni; r++) {
-      memcpy(x + r * n * q->size, l + r * n * q->size, (r + 1) * q->size);
-      memset(x + (r * n + r + 1) * q->size, 0, (ni - r - 1) * q->size);
-    }
-    gb_lapack_trtri(q->dtype, ni, x, n);
-  } else {
-    for (size_t k = j; k < i; k++) {
-      if (!gb_tasks_poll(s) || !gb_tasks_wait(s, &q->progress[j], k - j + 1)) return;
-      gb_blas_gemm(q->dtype, false, false, ni, nj, B, -1.0, tile(q, q->in, i, k), n, tile(q, q->out, k, j), n,
-                   k == j ? 0.0 : 1.0, x, n);
-    }
-    gb_blas_trsm_left(q->dtype, GB_LOWER, false, false, ni, nj, l, n, x, n);
+    if (q->spare != NULL && !replace_tile(q, s, i, i, NULL)) return;
+    invert_diagonal(q, i);
+    gb_tasks_done(&q->progress[i], 1);
+    return;
   }
+  char *spare = q->spare == NULL ? NULL : q->spare + (size_t)thread * B * B * q->size;
+  char *x = spare == NULL ? gb_tile(&q->out, i, j) : spare;
+  for (size_t k = j; k < i; k++) {
+    if (!gb_tasks_poll(s) || !gb_tasks_wait(s, &q->progress[j], k - j + 1)) return;
+    gb_blas_gemm(q->dtype, false, false, ni, nj, B, -1.0, gb_tile(&q->in, i, k), gb_tile_ld(&q->in, k),
+                 gb_tile(&q->out, k, j), ld, k == j ? 0.0 : 1.0, x, ld);
+  }
+  gb_blas_trsm_left(q->dtype, GB_LOWER, false, false, ni, nj, gb_tile(&q->in, i, i), gb_tile_ld(&q->in, i), x,
+                    ld);
+  if (spare != NULL && !replace_tile(q, s, i, j, spare)) return;
   gb_tasks_done(&q->progress[j], i - j + 1);
 }
 
@@ -167,18 +203,27 @@ static void multiply_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   (void)thread;
   size_t i, j;
   tile_by_row(task, &i, &j);
-  const size_t before = i * (i + 1) / 2 + (i == j ? i : 0), ni = extent(q, i), nj = extent(q, j), n = q->n;
+  const size_t before = i * (i + 1) / 2 + (i == j ? i : 0), ni = extent(q, i), nj = extent(q, j);
+  const size_t ldi = gb_tile_ld(&q->out, i), ld = gb_tile_ld(&q->out, j);
   if (!gb_tasks_wait(s, q->progress, before)) return;
-  char *x = tile(q, q->out, i, j);
-  if (i == j) gb_lapack_lauum(q->dtype, ni, x, n);
-  else gb_blas_trmm_left_trans(q->dtype, ni, nj, tile(q, q->out, i, i), n, x, n);
+  char *x = gb_tile(&q->out, i, j);
+  if (i == j) gb_lapack_lauum(q->dtype, ni, x, ld);
+  else gb_blas_trmm_left_trans(q->dtype, ni, nj, gb_tile(&q->out, i, i), ldi, x, ld);
   for (size_t k = i + 1; k < q->nb; k++) {
     if (!gb_tasks_poll(s)) return;
-    const void *xki = tile(q, q->out, k, i), *xkj = tile(q, q->out, k, j);
-    if (i == j) gb_blas_syrk_lower(q->dtype, true, ni, extent(q, k), 1.0, xki, n, x, n);
-    else gb_blas_gemm(q->dtype, true, false, ni, nj, extent(q, k), 1.0, xki, n, xkj, n, 1.0, x, n);
+    const void *xki = gb_tile(&q->out, k, i), *xkj = gb_tile(&q->out, k, j);
+    if (i == j) gb_blas_syrk_lower(q->dtype, true, ni, extent(q, k), 1.0, xki, ldi, x, ld);
+    else gb_blas_gemm(q->dtype, true, false, ni, nj, extent(q, k), 1.0, xki, ldi, xkj, ld, 1.0, x, ld);
   }
   atomic_fetch_add_explicit(q->progress, 1, memory_order_release);
+}
+
+/* Entries above the diagonal; of a packed matrix those that its diagonal tiles hold. */
+static gb_status mirror (const gb_opaque_call *c, const square *q) {
+  if (!q->out.packed) return gb_mirror_lower(c->pool, q->dtype, q->n, q->out.base, c->err);
+  for (size_t j = 0; j < q->nb; j++)
+    GB_TRY(gb_mirror_lower(c->pool, q->dtype, extent(q, j), gb_tile(&q->out, j, j), c->err));
+  return GB_OK;
 }
 
 gb_status gb_cpu_chol_inverse (const gb_opaque_call *c) {
@@ -187,14 +232,15 @@ gb_status gb_cpu_chol_inverse (const gb_opaque_call *c) {
   GB_TRY(gb_tasks_run(c->pool, ntiles(&q), invert_tile, &q, c->err));
   memset(q.progress, 0, counters_bytes(c->o));
   GB_TRY(gb_tasks_run(c->pool, ntiles(&q), multiply_tile, &q, c->err));
-  return gb_mirror_lower(c->pool, q.dtype, q.n, q.out, c->err);
+  return mirror(c, &q);
 }
 
 gb_status gb_cpu_logdet (const gb_opaque_call *c) {
   const size_t n = c->o->in_shape[0].dim[0];
   const gb_dtype t = c->o->in_dtype[0];
+  const gb_tiles l = gb_tiles_of(t, c->o->packed, n, n, c->in[0]);
   double sum = 0;
-  for (size_t i = 0; i < n; i++) sum += log(gb_element_get(c->in[0], i * n + i, t));
+  for (size_t i = 0, run; i < n; i++) sum += log(gb_element_get(gb_tiles_entry(&l, i, i, &run), 0, t));
   gb_element_set(c->out[0], 0, t, 2 * sum);
   return GB_OK;
 }

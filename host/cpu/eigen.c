@@ -34,7 +34,8 @@ gb_status gb_cpu_eigh (const gb_opaque_call *c) {
   const gb_dtype t = c->o->in_dtype[0];
   if (n == 0) return GB_OK;
   GB_TRY(check_order(c, "eigh", n));
-  GB_TRY(gb_check_finite(c->pool, t, n, n, c->in[0], GB_LOWER_PART, c->err));
+  const gb_tiles a = gb_tiles_of(t, false, n, n, c->in[0]);
+  GB_TRY(gb_check_lower(c->pool, &a, c->err));
   memcpy(c->out[1], c->in[0], n * n * gb_dtype_size(t));
   memset(c->scratch, 0, gb_lapack_eigh_bytes(t, n));
   GB_TRY(outcome(c, "eigh", gb_lapack_eigh(t, n, c->out[1], c->out[0], c->scratch)));
@@ -62,7 +63,7 @@ gb_status gb_cpu_svd (const gb_opaque_call *c) {
   const gb_dtype t = c->o->in_dtype[0];
   if (s.k == 0) return GB_OK;
   GB_TRY(check_order(c, "svd", s.k));
-  GB_TRY(gb_check_finite(c->pool, t, s.n, s.m, c->in[0], GB_ALL, c->err));
+  GB_TRY(gb_check_finite(c->pool, t, s.n, s.m, c->in[0], c->err));
   char *a = c->scratch, *vt = a + s.matrix;
   memcpy(a, c->in[0], s.n * s.m * gb_dtype_size(t));
   memset(vt + s.vectors, 0, gb_lapack_svd_bytes(t, s.n, s.m));

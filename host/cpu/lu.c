@@ -60,7 +60,7 @@ static gb_status factor (const gb_opaque_call *c, factors *q) {
   *q = (factors){
       .dtype = c->o->in_dtype[0], .n = n, .size = gb_dtype_size(c->o->in_dtype[0]), .a = c->scratch};
   q->pivot = (int *)(void *)((char *)c->scratch + gb_align64(n * n * q->size));
-  GB_TRY(gb_check_finite(c->pool, q->dtype, n, n, c->in[0], GB_ALL, c->err));
+  GB_TRY(gb_check_finite(c->pool, q->dtype, n, n, c->in[0], c->err));
   GB_TRY(gb_copy_bytes(c->pool, n * n * q->size, c->in[0], q->a, c->err));
   for (q->p0 = 0; q->p0 < n; q->p0 += PANEL) {
     q->np = n - q->p0 < PANEL ? n - q->p0 : PANEL;
@@ -99,7 +99,7 @@ gb_status gb_cpu_lu_solve (const gb_opaque_call *c) {
     return gb_fail(c->err, GB_ENOTPD, "the matrix is singular: pivot %zu of %zu is zero", q.zero, q.n);
   const size_t r = gb_columns(&c->o->in_shape[1]);
   GB_TRY(gb_copy_bytes(c->pool, q.n * r * q.size, c->in[1], c->out[0], c->err));
-  gb_tri s = {.dtype = q.dtype, .uplo = GB_LOWER, .n = q.n, .r = r, .lda = q.n, .a = q.a, .x = c->out[0]};
+  gb_tri s = {.a = gb_tiles_of(q.dtype, false, q.n, q.n, q.a), .uplo = GB_LOWER, .r = r, .x = c->out[0]};
   s.progress = (atomic_uint *)(void *)((char *)c->scratch + factors_bytes(c->o));
   GB_TRY(gb_tri_solve(c->pool, &s, c->err));
   s.uplo = GB_UPPER;

@@ -8,11 +8,9 @@
 #define ROWS 64
 
 typedef struct scan {
-  gb_dtype dtype;
-  size_t n, m;
-  const void *a;
-  gb_part part;
-  _Atomic uint64_t first;          /* index of the first bad entry seen; UINT64_MAX = none */
+  const gb_tiles *a;
+  bool lower;                      /* the triangle only */
+  _Atomic uint64_t first;          /* row * columns + column of the first bad entry; UINT64_MAX = none */
 } scan;
 
 /* Bits compare where the values would need a test each: exponent all ones. */
@@ -36,28 +34,48 @@ static size_t first_bad_f32 (const uint32_t *p, size_t n) {
   return i;
 }
 
+/* Column of the first bad entry of row i, or 'm' if the first m are finite. */
+static size_t first_bad (const gb_tiles *a, size_t i, size_t m) {
+  for (size_t j = 0, run; j < m; j += run) {
+    const void *p = gb_tiles_entry(a, i, j, &run);
+    if (run > m - j) run = m - j;
+    const size_t k = a->dtype == GB_F64 ? first_bad_f64(p, run) : first_bad_f32(p, run);
+    if (k < run) return j + k;
+  }
+  return m;
+}
+
 static void scan_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   scan *q = ud;
   (void)s, (void)thread;
-  for (size_t i = task * ROWS; i < task * ROWS + gb_block_extent(q->n, ROWS, task); i++) {
-    const size_t m = q->part == GB_LOWER_PART ? i + 1 : q->m;
-    const size_t j = q->dtype == GB_F64 ? first_bad_f64((const uint64_t *)q->a + i * q->m, m)
-                                        : first_bad_f32((const uint32_t *)q->a + i * q->m, m);
+  for (size_t i = task * ROWS; i < task * ROWS + gb_block_extent(q->a->n, ROWS, task); i++) {
+    const size_t m = q->lower ? i + 1 : q->a->m, j = first_bad(q->a, i, m);
     if (j == m) continue;
+    const uint64_t at = i * q->a->m + j;
     uint64_t seen = atomic_load(&q->first);
-    while (i * q->m + j < seen && !atomic_compare_exchange_weak(&q->first, &seen, i * q->m + j)) continue;
+    while (at < seen && !atomic_compare_exchange_weak(&q->first, &seen, at)) continue;
     return;
   }
 }
 
-gb_status gb_check_finite (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *a, gb_part part,
-                           gb_error *err) {
-  scan q = {.dtype = t, .n = n, .m = m, .a = a, .part = part, .first = UINT64_MAX};
-  GB_TRY(gb_tasks_run(pool, gb_blocks(n, ROWS), scan_rows, &q, err));
+static gb_status check (gb_pool *pool, const gb_tiles *a, bool lower, gb_error *err) {
+  scan q = {.a = a, .lower = lower, .first = UINT64_MAX};
+  GB_TRY(gb_tasks_run(pool, gb_blocks(a->n, ROWS), scan_rows, &q, err));
   const uint64_t at = atomic_load(&q.first);
   if (at == UINT64_MAX) return GB_OK;
+  const size_t i = (size_t)at / a->m, j = (size_t)at % a->m;
+  size_t run;
   return gb_fail(err, GB_ENAN, "expected finite entries, got %g in row %zu, column %zu",
-                 gb_element_get(a, at, t), (size_t)at / m + 1, (size_t)at % m + 1);
+                 gb_element_get(gb_tiles_entry(a, i, j, &run), 0, a->dtype), i + 1, j + 1);
+}
+
+gb_status gb_check_finite (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *a, gb_error *err) {
+  const gb_tiles all = gb_tiles_of(t, false, n, m, a);
+  return check(pool, &all, false, err);
+}
+
+gb_status gb_check_lower (gb_pool *pool, const gb_tiles *a, gb_error *err) {
+  return check(pool, a, true, err);
 }
 
 #define CHUNK ((size_t)1 << 20)    /* bytes of a task that copies */

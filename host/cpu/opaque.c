@@ -1,10 +1,10 @@
 /* opaque.c - which function computes an opaque op, and how much scratch it declares.
-** A row without a scratch function needs none. Adding an opaque op is adding a row here. */
+** A row without a scratch function needs none; 'packs': the op has a packed form. Adding an opaque op is adding a row here. */
 #include "cpu/opaque.h"
 
 #include "cpu/cpu.h"
 
-static const struct { gb_opaque_fn *run; gb_scratch_fn *scratch; } table[GB_NOPS] = {
+static const struct { gb_opaque_fn *run; gb_scratch_fn *scratch; bool packs; } table[GB_NOPS] = {
   [GB_OP_CAST] = {gb_cpu_cast, NULL},
   [GB_OP_CAT] = {gb_cpu_cat, NULL},
   [GB_OP_CUMSUM] = {gb_cpu_cumsum, NULL},
@@ -16,12 +16,12 @@ static const struct { gb_opaque_fn *run; gb_scratch_fn *scratch; } table[GB_NOPS
   [GB_OP_SOBOL] = {gb_cpu_sobol, NULL},
   [GB_OP_RANDPERM] = {gb_cpu_randperm, NULL},
   [GB_OP_GEMM] = {gb_cpu_gemm, NULL},
-  [GB_OP_CHOLESKY] = {gb_cpu_cholesky, gb_cpu_cholesky_scratch},
-  [GB_OP_TRISOLVE] = {gb_cpu_trisolve, gb_cpu_solve_scratch},
-  [GB_OP_CHOL_INVERSE] = {gb_cpu_chol_inverse, gb_cpu_chol_inverse_scratch},
-  [GB_OP_LOGDET] = {gb_cpu_logdet, NULL},
-  [GB_OP_INV_QUAD] = {gb_cpu_inv_quad, gb_cpu_inv_quad_scratch},
-  [GB_OP_SOLVE_CHOL] = {gb_cpu_solve_chol, gb_cpu_solve_scratch},
+  [GB_OP_CHOLESKY] = {gb_cpu_cholesky, gb_cpu_cholesky_scratch, true},
+  [GB_OP_TRISOLVE] = {gb_cpu_trisolve, gb_cpu_solve_scratch, true},
+  [GB_OP_CHOL_INVERSE] = {gb_cpu_chol_inverse, gb_cpu_chol_inverse_scratch, true},
+  [GB_OP_LOGDET] = {gb_cpu_logdet, NULL, true},
+  [GB_OP_INV_QUAD] = {gb_cpu_inv_quad, gb_cpu_inv_quad_scratch, true},
+  [GB_OP_SOLVE_CHOL] = {gb_cpu_solve_chol, gb_cpu_solve_scratch, true},
   [GB_OP_QR] = {gb_cpu_qr, gb_cpu_qr_scratch},
   [GB_OP_EIGH] = {gb_cpu_eigh, gb_cpu_eigh_scratch},
   [GB_OP_SVD] = {gb_cpu_svd, gb_cpu_svd_scratch},
@@ -37,6 +37,15 @@ static gb_status check_dtype (const gb_opaque *o, gb_error *err) {
                  gb_dtype_name(o->in_dtype[0]));
 }
 
+/* A packed matrix is a lower triangle. */
+static gb_status check_layout (const gb_opaque *o, gb_error *err) {
+  const bool upper = o->op == GB_OP_TRISOLVE && o->attr.i[0] != 0;
+  const bool matrix = !o->packed || (table[o->op].packs && !upper);
+  const bool inverse = !o->packed_inverse || (o->packed && o->op == GB_OP_CHOL_INVERSE);
+  if (matrix && inverse) return GB_OK;
+  return gb_fail(err, GB_EINTERNAL, "%s has no such packed form", gb_ops[o->op].name);
+}
+
 size_t gb_cpu_opaque_scratch (const gb_backend *be, const gb_opaque *o) {
   gb_scratch_fn *scratch = table[o->op].scratch;
   return scratch == NULL ? 0 : scratch(be, o);
@@ -47,6 +56,7 @@ gb_status gb_cpu_opaque (gb_backend *be, const gb_opaque *o, const void *const *
   if (table[o->op].run == NULL)
     return gb_fail(err, GB_EINTERNAL, "%s is not an opaque op of the cpu backend", gb_ops[o->op].name);
   GB_TRY(check_dtype(o, err));
+  GB_TRY(check_layout(o, err));
   static char none[64];            /* scratch of an op that needs no bytes may be NULL */
   const gb_opaque_call call = {be->pool, o, in, out, scratch != NULL ? scratch : none, err};
   return table[o->op].run(&call);

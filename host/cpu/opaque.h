@@ -1,5 +1,5 @@
-/* opaque.h - what the files of opaque ops share: one call, blocks, triangular solves, and the check for
-** finite input. */
+/* opaque.h - what the files of opaque ops share: one call, matrices as tiles, triangular solves, and the
+** check for finite input. */
 #ifndef GB_CPU_OPAQUE_H
 #define GB_CPU_OPAQUE_H
 
@@ -32,19 +32,47 @@ static inline size_t gb_align64 (size_t bytes) { return (bytes + 63) / 64 * 64; 
 /* Right-hand sides of shape (n) or (n, r): r. */
 static inline size_t gb_columns (const gb_shape *s) { return s->ndim == 1 ? 1 : s->dim[1]; }
 
-typedef enum gb_part { GB_ALL, GB_LOWER_PART } gb_part;
-
-/* a (n, m). Errors: ENAN naming row and column, from 1, of the first entry that is not finite; EINTR. */
-gb_status gb_check_finite (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *a, gb_part part,
-                           gb_error *err);
-
-/* A triangular system, solved in place: x (n, r) = op(a)^-1 x, a (n, n) with rows 'lda' apart. */
-typedef struct gb_tri {
+/* A matrix with n rows, found by tiles of GB_BLOCK: row-major, or packed (backend/packed.h). */
+typedef struct gb_tiles {
   gb_dtype dtype;
+  bool packed;
+  size_t n, m;                     /* m: columns, so many elements between rows unless packed; packed: n */
+  char *base;
+} gb_tiles;
+
+/* 'base' is written only through tiles of a result. */
+static inline gb_tiles gb_tiles_of (gb_dtype t, bool packed, size_t n, size_t m, const void *base) {
+  return (gb_tiles){t, packed, n, m, (char *)(uintptr_t)base};
+}
+
+/* Address of tile (i, j); elements between the rows of a tile of block column j. */
+static inline void *gb_tile (const gb_tiles *a, size_t i, size_t j) {
+  const size_t at = a->packed ? gb_packed_tile(a->n, i, j) : (i * a->m + j) * GB_BLOCK;
+  return a->base + at * gb_dtype_size(a->dtype);
+}
+static inline size_t gb_tile_ld (const gb_tiles *a, size_t j) {
+  return a->packed ? gb_block_extent(a->n, GB_BLOCK, j) : a->m;
+}
+
+/* Address of entry (i, j); '*run': how many entries of row i are adjacent from there on. */
+static inline void *gb_tiles_entry (const gb_tiles *a, size_t i, size_t j, size_t *run) {
+  const size_t col = a->packed ? j % GB_BLOCK : j, ld = gb_tile_ld(a, j / GB_BLOCK);
+  *run = ld - col;
+  char *tile = gb_tile(a, i / GB_BLOCK, a->packed ? j / GB_BLOCK : 0);
+  return tile + (i % GB_BLOCK * ld + col) * gb_dtype_size(a->dtype);
+}
+
+/* a (n, m), and the lower triangle of a (n, n). Errors: ENAN naming row and column, from 1, of the first
+** entry that is not finite; EINTR. */
+gb_status gb_check_finite (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *a, gb_error *err);
+gb_status gb_check_lower (gb_pool *pool, const gb_tiles *a, gb_error *err);
+
+/* A triangular system, solved in place: x (n, r) = op(a)^-1 x, a (n, n). */
+typedef struct gb_tri {
+  gb_tiles a;
   gb_uplo uplo;
   bool trans, unit;
-  size_t n, r, lda;
-  const void *a;
+  size_t r;
   void *x;
   atomic_uint *progress;           /* scratch: gb_tri_bytes(n, r) */
 } gb_tri;

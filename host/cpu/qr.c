@@ -158,7 +158,7 @@ gb_status gb_cpu_qr (const gb_opaque_call *c) {
   h.size = gb_dtype_size(h.dtype);
   h.t = h.v + v_bytes(o);
   h.work = h.t + t_bytes(o);
-  GB_TRY(gb_check_finite(c->pool, h.dtype, h.n, h.m, c->in[0], GB_ALL, c->err));
+  GB_TRY(gb_check_finite(c->pool, h.dtype, h.n, h.m, c->in[0], c->err));
   GB_TRY(gb_copy_bytes(c->pool, h.n * h.m * h.size, c->in[0], h.q, c->err));
   GB_TRY(gb_zero_bytes(c->pool, h.m * h.m * h.size, h.r, c->err));
   memset(h.t, 0, t_bytes(o));

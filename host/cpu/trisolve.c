@@ -15,31 +15,30 @@ size_t gb_tri_bytes (size_t n, size_t r) { return n == 0 ? 0 : gb_blocks(r, B) *
 static void solve_block (void *ud, gb_tasks *s, size_t task, int thread) {
   const gb_tri *q = ud;
   (void)thread;
-  const size_t nrow = gb_blocks(q->n, B), ncol = gb_blocks(q->r, B), size = gb_dtype_size(q->dtype);
+  const gb_tiles *a = &q->a;
+  const size_t nrow = gb_blocks(a->n, B), ncol = gb_blocks(q->r, B), size = gb_dtype_size(a->dtype);
   const size_t step = task / ncol, col = task % ncol;
   const bool forward = (q->uplo == GB_LOWER) != q->trans;
   const size_t i = forward ? step : nrow - 1 - step;
-  const size_t ni = gb_block_extent(q->n, B, i), nc = gb_block_extent(q->r, B, col);
-  const char *a = q->a;
+  const size_t ni = gb_block_extent(a->n, B, i), nc = gb_block_extent(q->r, B, col);
   char *x = (char *)q->x + col * B * size, *xi = x + i * B * q->r * size;
   atomic_uint *done = &q->progress[col];     /* blocks of rows solved */
   for (size_t before = 0; before < step; before++) {
     const size_t k = forward ? before : nrow - 1 - before;
     const size_t row = q->trans ? k : i, column = q->trans ? i : k;
     if (!gb_tasks_poll(s) || !gb_tasks_wait(s, done, before + 1)) return;
-    gb_blas_gemm(q->dtype, q->trans, false, ni, nc, gb_block_extent(q->n, B, k), -1.0,
-                 a + (row * q->lda + column) * B * size, q->lda, x + k * B * q->r * size, q->r, 1.0, xi,
-                 q->r);
+    gb_blas_gemm(a->dtype, q->trans, false, ni, nc, gb_block_extent(a->n, B, k), -1.0,
+                 gb_tile(a, row, column), gb_tile_ld(a, column), x + k * B * q->r * size, q->r, 1.0, xi, q->r);
   }
   if (!gb_tasks_wait(s, done, step)) return;
-  gb_blas_trsm_left(q->dtype, q->uplo, q->trans, q->unit, ni, nc, a + i * B * (q->lda + 1) * size, q->lda, xi,
+  gb_blas_trsm_left(a->dtype, q->uplo, q->trans, q->unit, ni, nc, gb_tile(a, i, i), gb_tile_ld(a, i), xi,
                     q->r);
   gb_tasks_done(done, step + 1);
 }
 
 gb_status gb_tri_solve (gb_pool *pool, const gb_tri *q, gb_error *err) {
-  memset(q->progress, 0, gb_tri_bytes(q->n, q->r));
-  return gb_tasks_run(pool, gb_blocks(q->n, B) * gb_blocks(q->r, B), solve_block, (void *)(uintptr_t)q, err);
+  memset(q->progress, 0, gb_tri_bytes(q->a.n, q->r));
+  return gb_tasks_run(pool, gb_blocks(q->a.n, B) * gb_blocks(q->r, B), solve_block, (void *)(uintptr_t)q, err);
 }
 
 size_t gb_cpu_solve_scratch (const gb_backend *be, const gb_opaque *o) {
@@ -51,9 +50,9 @@ size_t gb_cpu_solve_scratch (const gb_backend *be, const gb_opaque *o) {
 static gb_status system_of (const gb_opaque_call *c, void *x, void *progress, gb_tri *s) {
   const gb_opaque *o = c->o;
   const size_t n = o->in_shape[0].dim[0], r = gb_columns(&o->in_shape[1]);
-  *s = (gb_tri){
-      .dtype = o->in_dtype[0], .n = n, .r = r, .lda = n, .a = c->in[0], .x = x, .progress = progress};
-  return gb_copy_bytes(c->pool, n * r * gb_dtype_size(s->dtype), c->in[1], x, c->err);
+  const gb_tiles l = gb_tiles_of(o->in_dtype[0], o->packed, n, n, c->in[0]);
+  *s = (gb_tri){.a = l, .r = r, .x = x, .progress = progress};
+  return gb_copy_bytes(c->pool, n * r * gb_dtype_size(l.dtype), c->in[1], x, c->err);
 }
 
 gb_status gb_cpu_trisolve (const gb_opaque_call *c) {
