@@ -151,7 +151,7 @@ static void what_cannot_fit_is_refused_with_the_way_out (void **unused) {
   gb_node *s = BUILD(gb_solve, covariance(x), b);
   assert_int_equal(gb_plan_new(fx.g, 1, &s, NULL, &p, &fx.err), GB_EREFUSED);
   assert_non_null(strstr(fx.err.text, "gb.solvers.cg"));
-  assert_true(fx.err.minimum >= n * n * 8 && fx.err.need >= fx.err.minimum);
+  assert_true(fx.err.minimum >= n * n * 4 && fx.err.need >= fx.err.minimum);
   eval_end();
 }
 

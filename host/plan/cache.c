@@ -13,6 +13,7 @@ void gb_program_unref (gb_program *p) {
   for (int i = 0; i < GB_PLACEMENTS; i++) gb_placement_unref(p->placed[i].place);
   for (int i = 0; i < p->ncuttings; i++) gb_cutting_unref(p->cutting[i]);
   gb_cutting_unref(p->batch);
+  free(p->triangle);
   gb_lowered_free(p->low);
   free(p->scratch);
   free(p->arithmetic);

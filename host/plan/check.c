@@ -85,7 +85,7 @@ static void check_arena (const gb_plan *p, int step, const unsigned char *arena)
 
 /* Bytes of b that the step has written by now: of a compact buffer its window; of any other, all after the last. */
 static size_t written_bytes (const gb_plan *p, int b, const gb_window *at) {
-  const size_t bytes = p->prog->low->buf[b].bytes;
+  const size_t bytes = p->place->packed[b] ? p->place->life[b].bytes : p->prog->low->buf[b].bytes;
   if (at == NULL) return bytes;
   if (p->place->compact[b]) return bytes / at->extent * at->n;
   return at->lo + at->n == at->extent ? bytes : 0;

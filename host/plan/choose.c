@@ -63,12 +63,14 @@ gb_status gb_program_find_cuttings (gb_program *prog, gb_error *err) {
 typedef struct choice {
   gb_cutting *cutting;
   size_t chunk;
-  bool reordered;
+  bool reordered, packed;    /* packed: triangular factors in half a square */
 } choice;
 
 static gb_status make_placement (gb_plan *p, gb_demand d, const choice *c, gb_placement **out, gb_error *err) {
-  const gb_split_job job = {p->graph->backend, p->prog->low, p->prog->scratch};
-  const gb_form_of_run form = {.cutting = c->cutting, .chunk = c->chunk, .workspace = gb_split_workspace, .ud = &job};
+  const gb_split_job job = {p->graph->backend, p->prog->low, p->prog->scratch, p->prog->triangle, p->prog->ntriangles};
+  const gb_form_of_run form = {.cutting = c->cutting, .chunk = c->chunk, .triangle = p->prog->triangle,
+                               .ntriangles = c->packed ? p->prog->ntriangles : 0,
+                               .workspace = gb_split_workspace, .ud = &job};
   gb_placement *plain;
   GB_TRY(gb_place(p->prog->low, d, &form, &plain, err));
   if (!c->reordered) {
@@ -84,7 +86,7 @@ static gb_status find_placement (gb_plan *p, gb_demand d, const choice *c, gb_pl
   gb_program *prog = p->prog;
   const size_t n = (size_t)prog->low->nbufs;
   uint64_t key = gb_hash_bytes(gb_hash_bytes(gb_hash_bytes(1, d.want, n), d.have, n), d.keep, n);
-  key = gb_hash_u64(gb_hash_u64(gb_hash_u64(key, (uint64_t)(uintptr_t)c->cutting), c->chunk), c->reordered);
+  key = gb_hash_u64(gb_hash_u64(gb_hash_u64(key, (uint64_t)(uintptr_t)c->cutting), c->chunk), (uint64_t)c->reordered << 1 | c->packed);
   for (int i = 0; i < GB_PLACEMENTS; i++)
     if (prog->placed[i].place != NULL && prog->placed[i].key == key) {
       *out = prog->placed[i].place;
@@ -184,16 +186,23 @@ static gb_status offer_choice (walk *w, const choice *c, const bool *have, const
 }
 
 /* Windows of powers of two, large ones first: fewer of them run faster. */
-static gb_status offer_windows (walk *w, gb_cutting *c, bool *taken, gb_error *err) {
+static gb_status offer_windows (walk *w, gb_cutting *c, bool packed, bool *taken, gb_error *err) {
   size_t chunk = c->unit;
   while (chunk * 2 < c->extent) chunk *= 2;
   for (; chunk >= c->unit && chunk > 0 && !*taken; chunk /= 2)
-    GB_TRY(offer_choice(w, &(choice){.cutting = c, .chunk = chunk}, w->pinned, w->none, taken, err));
-  return offer_choice(w, &(choice){.cutting = c, .chunk = c->unit, .reordered = true}, w->pinned, w->none, taken, err);
+    GB_TRY(offer_choice(w, &(choice){c, chunk, false, packed}, w->pinned, w->none, taken, err));
+  return offer_choice(w, &(choice){c, c->unit, true, packed}, w->pinned, w->none, taken, err);
 }
 
-/* With caches kept; with caches as temporaries; with the existing ones dropped as well; in another order; window by
-** window. None depends on the budget, so that a larger budget never chooses a worse one. */
+static gb_status offer_all_windows (walk *w, bool packed, bool *taken, gb_error *err) {
+  gb_program *prog = w->p->prog;
+  if (prog->batch != NULL) return offer_windows(w, prog->batch, packed, taken, err);
+  for (int i = 0; i < prog->ncuttings; i++) GB_TRY(offer_windows(w, prog->cutting[i], packed, taken, err));
+  return GB_OK;
+}
+
+/* With caches kept; with caches as temporaries; with the existing ones dropped as well; in another order; factors
+** packed; window by window; both. None depends on the budget, so that a larger budget never chooses a worse one. */
 static gb_status walk_candidates (walk *w, gb_error *err) {
   gb_plan *p = w->p;
   gb_program *prog = p->prog;
@@ -202,13 +211,17 @@ static gb_status walk_candidates (walk *w, gb_error *err) {
   GB_TRY(offer_choice(w, &c, p->have, p->keep, &taken, err));
   GB_TRY(offer_choice(w, &c, p->have, w->none, &taken, err));
   GB_TRY(offer_choice(w, &c, w->pinned, w->none, &taken, err));
-  c.reordered = true;
-  GB_TRY(offer_choice(w, &c, w->pinned, w->none, &taken, err));
+  for (int packed = 0; packed <= (prog->ntriangles > 0); packed++) {
+    c.packed = packed != 0;
+    c.reordered = false;
+    if (c.packed) GB_TRY(offer_choice(w, &c, w->pinned, w->none, &taken, err));
+    c.reordered = true;
+    GB_TRY(offer_choice(w, &c, w->pinned, w->none, &taken, err));
+  }
   if (taken || p->graph->backend->ops->fold_part == NULL) return GB_OK;
-  if (prog->batch != NULL) return offer_windows(w, prog->batch, &taken, err);
   GB_TRY(gb_program_find_cuttings(prog, err));
-  for (int i = 0; i < prog->ncuttings && !taken; i++) GB_TRY(offer_windows(w, prog->cutting[i], &taken, err));
-  return GB_OK;
+  GB_TRY(offer_all_windows(w, false, &taken, err));
+  return prog->ntriangles > 0 ? offer_all_windows(w, true, &taken, err) : GB_OK;
 }
 
 static gb_status run_walk (walk *w, gb_error *err) {

@@ -253,7 +253,7 @@ static void shrink (const window_job *j, int b, ptrdiff_t *stride, ptrdiff_t *of
 
 /* buffer -1: an index without memory. */
 static void move (const window_job *j, int buffer, ptrdiff_t *stride, ptrdiff_t *offset) {
-  const bool compact = buffer >= 0 && j->compact[buffer];
+  const bool compact = buffer >= 0 && j->compact != NULL && j->compact[buffer];
   if (compact) shrink(j, buffer, stride, offset);
   *offset += (ptrdiff_t)((compact ? j->at.lo - j->at.base : j->at.lo) * j->c->factor) * stride[j->c->axis];
 }

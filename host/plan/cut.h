@@ -42,7 +42,7 @@ bool gb_cut_fold_unit (const gb_fold *f, gb_cut *c, size_t grain);
 bool gb_cut_opaque (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c);
 
 /* A fold cut down: 'w' has room for operands, instructions and outputs of 'f' (gb_window_room). compact[b]: buffer b
-** holds the window only, along dimension dim[b]; else all of the axis. */
+** holds the window only, along dimension dim[b]; else, and where 'compact' is NULL, all of the axis. */
 typedef struct gb_window_fold { gb_fold fold; gb_operand *operand; gb_ins *ins; gb_out *out; } gb_window_fold;
 bool gb_window_room (gb_window_fold *w, const gb_fold *f);
 void gb_window_free (gb_window_fold *w);

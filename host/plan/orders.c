@@ -67,13 +67,13 @@ static void undo (orders *o, int k) {
 
 /* The running steps in the first n places of o->order, as positions; the others do not matter. */
 static gb_status try_order (orders *o) {
-  const gb_form_of_run form = {.cutting = o->form->cutting, .chunk = o->form->chunk, .order = o->order,
-                               .workspace = o->form->workspace, .ud = o->form->ud};
+  gb_form_of_run form = *o->form;
   gb_placement *p;
   int place = o->n;
   for (int s = 0; s < o->low->nsteps; s++)
     if (!o->from->runs[s]) o->order[place++] = s;
   o->tries++;
+  form.order = o->order;
   GB_TRY(gb_place(o->low, o->d, &form, &p, o->err));
   if (p->peak < o->best->peak) {
     gb_placement_unref(o->best);

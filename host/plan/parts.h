@@ -25,6 +25,8 @@ typedef struct gb_program {
   gb_cutting *cutting[GB_CUTTINGS];   /* axes found by looking; filled when memory is short */
   int ncuttings;
   bool looked;
+  gb_triangle *triangle;          /* factors that can be packed */
+  int ntriangles;
   uint64_t used;                  /* stamp of the last use */
 } gb_program;
 
@@ -56,7 +58,7 @@ struct gb_plan {
   size_t nbound;
   gb_node **bound;                /* leaves of the last run with other values: borrowed, for comparison */
   int *binding;                   /* [buffers] index into them, -1 = the node's own value */
-  gb_window_fold *window;         /* [steps] room for folds cut down; NULL until a cut placement runs */
+  gb_window_fold (*window)[2];    /* [steps] room for folds cut down, along one axis or two; NULL until one is */
   void *arena;                    /* kept between runs with rebound leaves */
   size_t arena_bytes;
   gb_run_stats stats;
@@ -102,6 +104,12 @@ static inline bool gb_plan_has_value (const gb_plan *p, int b) {
   const gb_value *v = gb_plan_value(p, b);
   return p->prog->low->buf[b].cls != GB_BUF_LEAF && v->tensor.storage != NULL &&
          v->arithmetic == p->prog->arithmetic[b];
+}
+
+/* Bytes of b where it is placed: a window of it, a packed triangle, or all. */
+static inline size_t gb_placed_bytes (const gb_plan *p, int b) {
+  const gb_placement *pl = p->place;
+  return pl->compact[b] || pl->packed[b] ? pl->life[b].bytes : p->prog->low->buf[b].bytes;
 }
 
 /* Provenance in the graph at hand: the lowered form may have been made from another one. */

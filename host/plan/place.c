@@ -81,10 +81,34 @@ static void find_compact (const gb_lowered *low, gb_placement *p) {
     if (p->compact[b]) p->life[b].bytes = low->buf[b].bytes / c->extent * p->chunk;
 }
 
-static void find_lives (const gb_lowered *low, gb_demand d, const bool *need, gb_placement *p) {
+static bool is_temporary (const gb_placement *p, int b) {
+  return p->write[b] == GB_HOME_ARENA && p->read[b] == GB_HOME_ARENA && !p->compact[b];
+}
+
+/* Triangles of which nothing exists yet and nothing is to be kept. */
+static void find_packed (const gb_lowered *low, const gb_form_of_run *form, gb_placement *p) {
+  for (int i = 0; i < form->ntriangles; i++) {
+    const gb_triangle *t = &form->triangle[i];
+    if (p->cutting != NULL && p->cutting->when[t->store] == GB_WITHIN) continue;
+    if (!p->runs[t->store] || !p->runs[t->factor] || !is_temporary(p, t->matrix) || !is_temporary(p, t->result)) continue;
+    const gb_buf *k = &low->buf[t->matrix];
+    p->packed[t->matrix] = p->packed[t->result] = true;
+    p->life[t->matrix].bytes = p->life[t->result].bytes = gb_packed_bytes(k->shape.dim[0], k->dtype);
+  }
+}
+
+const gb_triangle *gb_packed_store (const gb_placement *p, const gb_triangle *t, int n, int s) {
+  for (int i = 0; i < n; i++)
+    if (t[i].store == s && p->packed[t[i].matrix]) return &t[i];
+  return NULL;
+}
+
+static void find_lives (const gb_lowered *low, gb_demand d, const bool *need, const gb_form_of_run *form,
+                        gb_placement *p) {
   for (int b = 0; b < low->nbufs; b++) p->life[b] = (gb_life){.first = low->nsteps, .last = -1};
   find_homes(low, d, need, p);
   find_compact(low, p);
+  find_packed(low, form, p);
   for (int t = 0; t < low->nsteps; t++) {
     const gb_step *st = &low->step[p->order[t]];
     if (!p->runs[p->order[t]]) continue;
@@ -206,13 +230,14 @@ static gb_placement *new_placement (const gb_lowered *low) {
                       .runs = calloc(ns, sizeof *p->runs),
                       .order = calloc(ns, sizeof *p->order),
                       .compact = calloc(nb, sizeof *p->compact),
+                      .packed = calloc(nb, sizeof *p->packed),
                       .state = calloc(ns, sizeof *p->state),
                       .read = calloc(nb, 1),
                       .write = calloc(nb, 1),
                       .into = calloc(nb, sizeof *p->into),
                       .life = calloc(nb, sizeof *p->life),
                       .scratch = calloc(ns, sizeof *p->scratch)};
-  if (p->runs != NULL && p->order != NULL && p->compact != NULL && p->state != NULL && p->read != NULL && p->write != NULL && p->into != NULL && p->life != NULL &&
+  if (p->runs != NULL && p->order != NULL && p->compact != NULL && p->packed != NULL && p->state != NULL && p->read != NULL && p->write != NULL && p->into != NULL && p->life != NULL &&
       p->scratch != NULL)
     return p;
   gb_placement_unref(p);
@@ -234,7 +259,7 @@ gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *fo
     if (p->cutting != NULL) p->cutting->refs++;
     find_order(form, p);
     mark_steps(low, d, need, p);
-    find_lives(low, d, need, p);
+    find_lives(low, d, need, form, p);
     find_workspaces(form, p);
     share_places(low, p);
     rc = pack_arena(life, p, err);
@@ -254,6 +279,7 @@ void gb_placement_unref (gb_placement *p) {
   free(p->runs);
   free(p->order);
   free(p->compact);
+  free(p->packed);
   free(p->state);
   free(p->read);
   free(p->write);

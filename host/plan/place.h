@@ -8,6 +8,7 @@
 #include "fold/lower.h"
 #include "plan/axes.h"
 #include "plan/pack.h"
+#include "plan/triangle.h"
 
 typedef enum gb_home {
   GB_HOME_NONE,              /* no running step touches it */
@@ -32,6 +33,7 @@ typedef struct gb_placement {
                                 write one that exists: it goes to the arena, and nobody reads it there */
   int *into;                 /* [nbufs] SHARED: the buffer whose place it takes; else -1 */
   bool *compact;             /* [nbufs] only a window of it exists at a time */
+  bool *packed;              /* [nbufs] it is a packed triangle */
   gb_life *life;             /* [nbufs] places; the offset counts where 'write' is the arena */
   gb_life *scratch;          /* [nsteps] */
   gb_life *state;            /* [nsteps] totals that a fold keeps from window to window */
@@ -48,6 +50,8 @@ typedef struct gb_form_of_run {
   gb_cutting *cutting;       /* NULL: every step once */
   size_t chunk;
   const int *order;          /* [steps] a topological order; NULL: the program's */
+  const gb_triangle *triangle;   /* to be packed where requests and existing values allow */
+  int ntriangles;
   /* Bytes that step s needs while it runs, and from window to window (0 where it is not within). */
   void (*workspace)(const void *ud, const gb_placement *p, int s, size_t *scratch, size_t *state);
   const void *ud;
@@ -58,6 +62,8 @@ gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *fo
                     gb_error *err);
 /* The operand whose place the step's result may take, -1: none. */
 int gb_overwritten (const gb_step *st);
+/* The triangle whose matrix step s stores packed, NULL: none. */
+const gb_triangle *gb_packed_store (const gb_placement *p, const gb_triangle *t, int n, int s);
 /* Where buffer b is written once sharing is seen through: never SHARED. */
 gb_home gb_placement_home (const gb_placement *p, int b);
 void gb_placement_unref (gb_placement *p);   /* NULL is fine */

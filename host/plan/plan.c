@@ -26,6 +26,7 @@ static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, gb
     if (p->scratch == NULL || p->arithmetic == NULL)
       rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->low->nsteps);
     else rc = gb_program_find_batch(p, node, err);
+    if (rc == GB_OK) rc = gb_find_triangles(p->low, &p->triangle, &p->ntriangles, err);
     if (rc == GB_OK) rc = gb_sign_buffers(p->low, p->batch, p->arithmetic, err);
   }
   if (rc != GB_OK) {
@@ -100,7 +101,10 @@ void gb_plan_free (gb_plan *p) {
   gb_placement_unref(p->place);
   for (size_t i = 0; i < p->nouts; i++) gb_node_unref(p->out[i]);
   for (size_t i = 0; i < p->nnodes; i++) gb_node_unref(p->node[i]);
-  for (int s = 0; p->window != NULL && s < p->prog->low->nsteps; s++) gb_window_free(&p->window[s]);
+  for (int s = 0; p->window != NULL && s < p->prog->low->nsteps; s++) {
+    gb_window_free(&p->window[s][0]);
+    gb_window_free(&p->window[s][1]);
+  }
   free(p->window);
   gb_program_unref(p->prog);
   free(p->node);
@@ -150,7 +154,7 @@ static gb_plan_row row_of (const gb_plan *p, int b) {
   return (gb_plan_row){.what = *name ? name : gb_ops[p->node[low->buf[b].source]->op].name,
                        .where = gb_plan_where(p, b),
                        .cls = cls[home],
-                       .bytes = p->place->compact[b] ? life->bytes : low->buf[b].bytes,
+                       .bytes = gb_placed_bytes(p, b),
                        .offset = arena ? life->offset : SIZE_MAX,
                        .first = life->first,
                        .last = arena ? life->last : low->nsteps - 1};

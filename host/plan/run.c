@@ -103,16 +103,19 @@ static gb_status commit (gb_plan *p, void **arena, gb_error *err) {
   return GB_OK;
 }
 
-/* Room for the steps within the loop cut down to a window: execution itself allocates nothing. */
+/* Room for folds cut down to a window or a tile: execution itself allocates nothing. */
 static gb_status make_windows (gb_plan *p, gb_error *err) {
   const gb_cutting *c = p->place->cutting;
   const gb_lowered *low = p->prog->low;
-  if (c == NULL) return GB_OK;
-  if (p->window == NULL) p->window = calloc((size_t)low->nsteps + 1, sizeof *p->window);
-  bool ok = p->window != NULL;
-  for (int s = 0; ok && s < low->nsteps; s++)
-    if (c->when[s] == GB_WITHIN && low->step[s].is_fold && p->window[s].operand == NULL)
-      ok = gb_window_room(&p->window[s], &low->step[s].fold);
+  bool ok = true;
+  for (int s = 0; ok && s < low->nsteps; s++) {
+    const bool tiles = gb_packed_store(p->place, p->prog->triangle, p->prog->ntriangles, s) != NULL;
+    if (!low->step[s].is_fold || !(tiles || (c != NULL && c->when[s] == GB_WITHIN))) continue;
+    if (p->window == NULL) p->window = calloc((size_t)low->nsteps + 1, sizeof *p->window);
+    ok = p->window != NULL;
+    for (int k = 0; ok && k < (tiles ? 2 : 1); k++)
+      if (p->window[s][k].operand == NULL) ok = gb_window_room(&p->window[s][k], &low->step[s].fold);
+  }
   return ok ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to cut a plan of %d steps", low->nsteps);
 }
 
@@ -191,7 +194,7 @@ static gb_status run_fold_piece (gb_plan *p, int s, gb_window at, void *arena, g
   const gb_placement *pl = p->place;
   const gb_step *st = &p->prog->low->step[s];
   const gb_cut *c = &pl->cutting->cut[s];
-  gb_window_fold *w = &p->window[s];
+  gb_window_fold *w = &p->window[s][0];
   gb_fold_stats stats = {0};
   const gb_carry carry = {.state = (char *)arena + pl->state[s].offset, .first = at.lo == 0,
                           .last = at.lo + at.n == at.extent};
@@ -224,7 +227,8 @@ static const void *shifted (const gb_plan *p, const void *base, int b, int dim, 
 static gb_status run_opaque_window (gb_plan *p, int s, gb_window at, void *arena, gb_error *err) {
   const gb_step *st = &p->prog->low->step[s];
   const gb_cut *c = &p->place->cutting->cut[s];
-  const gb_opaque o = gb_window_of_opaque(st, c, at);
+  gb_opaque o = gb_window_of_opaque(st, c, at);
+  o.packed = p->place->packed[st->in[0]];
   for (int i = 0; i < st->nin && i < GB_CUT_SLOTS; i++)
     p->in[i] = shifted(p, p->in[i], st->in[i], c->in_dim[i], at.lo);
   for (int k = 0; k < st->nout; k++)
@@ -234,7 +238,24 @@ static gb_status run_opaque_window (gb_plan *p, int s, gb_window at, void *arena
                                         (char *)arena + p->place->scratch[s].offset, err);
 }
 
+/* The lower tiles of a matrix, each a fold of its own. */
+static gb_status run_fold_tiles (gb_plan *p, const gb_triangle *t, void *arena, gb_error *err) {
+  gb_backend *be = p->graph->backend;
+  const size_t blocks = gb_blocks(p->prog->low->buf[t->matrix].shape.dim[0], GB_BLOCK);
+  gb_fold_stats stats = {0};
+  for (size_t i = 0; i < blocks; i++)
+    for (size_t j = 0; j <= i; j++) {
+      const gb_fold *f = gb_window_of_tile(p->window[t->store], p->prog->low, t, i, j);
+      GB_TRY(be->ops->fold(be, f, p->in, p->to, p->constant, (char *)arena + p->place->scratch[t->store].offset, &stats,
+                           err));
+      p->stats.pairs += stats.pairs;
+    }
+  p->stats.folds++;
+  return GB_OK;
+}
+
 static gb_status run_step (gb_plan *p, int s, const gb_window *at, void *arena, gb_error *err) {
+  const gb_triangle *triangle = gb_packed_store(p->place, p->prog->triangle, p->prog->ntriangles, s);
   const gb_step *st = &p->prog->low->step[s];
   gb_backend *be = p->graph->backend;
   void *scratch = (char *)arena + p->place->scratch[s].offset;
@@ -244,6 +265,7 @@ static gb_status run_step (gb_plan *p, int s, const gb_window *at, void *arena, 
   for (int i = 0; i < st->nconstants; i++) p->constant[i] = p->node[st->constant[i]]->attr.f[0];
   if (at != NULL)
     return st->is_fold ? run_fold_window(p, s, *at, arena, err) : run_opaque_window(p, s, *at, arena, err);
+  if (triangle != NULL) return run_fold_tiles(p, triangle, arena, err);
   if (st->is_fold) {
     gb_fold_stats stats = {0};
     GB_TRY(be->ops->fold(be, &st->fold, p->in, p->to, p->constant, scratch, &stats, err));
@@ -253,7 +275,8 @@ static gb_status run_step (gb_plan *p, int s, const gb_window *at, void *arena, 
   }
   p->stats.opaques++;
   if (st->opaque.op == GB_OP_CALL) return run_call(p, st, scratch, err);
-  return be->ops->opaque(be, &st->opaque, p->in, p->to, scratch, err);
+  const gb_opaque o = gb_opaque_in(p->place, st);
+  return be->ops->opaque(be, &o, p->in, p->to, scratch, err);
 }
 
 /* Says which line of the script asked for what failed, unless the text does. */

@@ -31,21 +31,38 @@ static void fold_workspace (const gb_split_job *j, const gb_placement *p, int s,
   gb_window_free(&w);
 }
 
+gb_opaque gb_opaque_in (const gb_placement *p, const gb_step *st) {
+  gb_opaque o = st->opaque;
+  o.packed = st->nin > 0 && p->packed[st->in[0]];
+  return o;
+}
+
+static size_t opaque_scratch (const gb_split_job *j, const gb_placement *p, int s) {
+  const gb_step *st = &j->low->step[s];
+  if (st->opaque.op == GB_OP_CALL || st->nin == 0 || !p->packed[st->in[0]]) return j->scratch[s];
+  const gb_opaque o = gb_opaque_in(p, st);
+  return j->be->ops->opaque_scratch(j->be, &o);
+}
+
 static void opaque_workspace (const gb_split_job *j, const gb_placement *p, int s, size_t *scratch) {
   size_t size[2];
   const int n = sizes_of(p, s, size);
   *scratch = 0;
   for (int i = 0; i < n; i++) {
-    const gb_opaque o = gb_window_of_opaque(&j->low->step[s], &p->cutting->cut[s], at_start(p, size[i]));
+    gb_opaque o = gb_window_of_opaque(&j->low->step[s], &p->cutting->cut[s], at_start(p, size[i]));
+    o.packed = p->packed[j->low->step[s].in[0]];
     *scratch = larger(*scratch, j->be->ops->opaque_scratch(j->be, &o));
   }
 }
 
 void gb_split_workspace (const void *job, const gb_placement *p, int s, size_t *scratch, size_t *state) {
   const gb_split_job *j = job;
+  const gb_step *st = &j->low->step[s];
+  const gb_triangle *t = gb_packed_store(p, j->triangle, j->ntriangles, s);
   *state = 0;
-  *scratch = j->scratch[s];
-  if (p->cutting == NULL || p->cutting->when[s] != GB_WITHIN) return;
-  if (j->low->step[s].is_fold) fold_workspace(j, p, s, scratch, state);
-  else opaque_workspace(j, p, s, scratch);
+  if (p->cutting != NULL && p->cutting->when[s] == GB_WITHIN) {
+    if (st->is_fold) fold_workspace(j, p, s, scratch, state);
+    else opaque_workspace(j, p, s, scratch);
+  } else if (t != NULL) *scratch = gb_tile_scratch(j->be, j->low, t);
+  else *scratch = st->is_fold ? j->scratch[s] : opaque_scratch(j, p, s);
 }

@@ -23,7 +23,12 @@ typedef struct gb_split_job {
   const gb_backend *be;
   const gb_lowered *low;
   const size_t *scratch;         /* [steps] bytes of steps that run once */
+  const gb_triangle *triangle;   /* those that may be packed */
+  int ntriangles;
 } gb_split_job;
 void gb_split_workspace (const void *job, const gb_placement *p, int s, size_t *scratch, size_t *state);
+
+/* An opaque step as it runs in a placement: on packed triangles where its operands are. */
+gb_opaque gb_opaque_in (const gb_placement *p, const gb_step *st);
 
 #endif
