@@ -68,7 +68,21 @@ describe("gb.plan", function()
 
   it("names its fields", function()
     raises("index", "did you mean 'peak'?", function() return gb.plan(product()).peek end)
-    raises("option", "not in this version", gb.plan, product(), {exact = "math"})
+    raises("option", "'exact' must be 'bits' or 'math', got 'nearly'", gb.plan, product(), {exact = "nearly"})
+    raises("option", "'prefer' must be", gb.plan, product(), {prefer = "beauty"})
+  end)
+
+  it("does only what it is allowed", function()
+    local function factor()
+      return gb.linalg.logdet(K.rbf{}(gb.randn(600, 2)) + gb.eye(600))
+    end
+    local square <const>, packed <const> = gb.plan(factor(), {allow = {}}), gb.plan(factor(), {allow = {"pack"}})
+    assert.is_true(square.minimum >= 600 * 600 * 8 and packed.minimum < 0.75 * square.minimum)
+    assert.equal(packed.peak, square.peak)                       -- it packs only where it must
+    assert.equal(packed.minimum, gb.plan(factor(), {allow = {"pack"}, prefer = "memory"}).peak)
+    raises("refused", "", gb.plan, factor(), {allow = {"order"}, budget = packed.minimum})
+    raises("option", "got 'spill'", gb.plan, factor(), {allow = {"spill"}})
+    raises("option", "must be a list", gb.plan, factor(), {allow = "pack"})
   end)
 end)
 

@@ -53,25 +53,50 @@ static size_t budget_option (lua_State *L, int arg) {
   return bytes;
 }
 
-static void refuse_options_to_come (lua_State *L, int arg) {
-  static const char *const later[] = {"allow", "prefer", NULL};
-  for (const char *const *name = later; *name != NULL; name++)
-    if (lgb_option(L, arg, *name)) lgb_fail(L, GB_EOPTION, "plan: option '%s' is not in this version", *name);
-  const char *exact = lgb_optstring(L, arg, "exact", "bits");
-  if (strcmp(exact, "math") == 0) lgb_fail(L, GB_EOPTION, "plan: exact = 'math' is not in this version");
-  if (strcmp(exact, "bits") != 0)
-    lgb_fail(L, GB_EOPTION, "plan: option 'exact' must be 'bits' or 'math', got '%s'", exact);
+static unsigned move_of (lua_State *L, const char *name) {
+  static const struct { const char *name; unsigned bit; } moves[] = {
+      {"cache", GB_ALLOW_CACHE}, {"cut", GB_ALLOW_CUT}, {"order", GB_ALLOW_ORDER}, {"pack", GB_ALLOW_PACK}};
+  for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++)
+    if (strcmp(moves[i].name, name) == 0) return moves[i].bit;
+  lgb_fail(L, GB_EOPTION, "plan: option 'allow' is a list of 'cache', 'cut', 'order', 'pack', got '%s'", name);
+  return 0;
 }
 
-/* gb.plan(y or {...}, {budget, device, exact}) */
+/* {"pack", "cut"}: only these; {}: nothing but every step whole, in program order */
+static unsigned forbid_option (lua_State *L, int arg) {
+  unsigned allowed = 0;
+  if (!lgb_option(L, arg, "allow")) return 0;
+  if (!lua_istable(L, -1)) lgb_fail(L, GB_EOPTION, "plan: option 'allow' must be a list, got %s", luaL_typename(L, -1));
+  const lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
+  for (lua_Integer i = 1; i <= n; i++) {
+    if (lua_rawgeti(L, -1, i) != LUA_TSTRING)
+      lgb_fail(L, GB_EOPTION, "plan: option 'allow' is a list of strings, got a %s", luaL_typename(L, -1));
+    allowed |= move_of(L, lua_tostring(L, -1));
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return GB_ALLOW_ALL & ~allowed;
+}
+
+/* True: the second of two names. */
+static bool either_option (lua_State *L, int arg, const char *name, const char *first, const char *second) {
+  const char *got = lgb_optstring(L, arg, name, first);
+  if (strcmp(got, first) != 0 && strcmp(got, second) != 0)
+    lgb_fail(L, GB_EOPTION, "plan: option '%s' must be '%s' or '%s', got '%s'", name, first, second, got);
+  return strcmp(got, second) == 0;
+}
+
+/* gb.plan(y or {...}, {allow, budget, device, exact, prefer}) */
 static int plan_new (lua_State *L) {
   static const char *const names[] = {"allow", "budget", "device", "exact", "prefer", NULL};
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 2);
   lgb_checkoptions(L, 2, names);
   lgb_optdevice(L, 2);
-  refuse_options_to_come(L, 2);
-  const gb_plan_options options = {.budget = budget_option(L, 2)};
+  const gb_plan_options options = {.budget = budget_option(L, 2),
+                                   .forbid = forbid_option(L, 2),
+                                   .least = either_option(L, 2, "prefer", "time", "memory"),
+                                   .math = either_option(L, 2, "exact", "bits", "math")};
   gb_node *one = lgb_tonode(L, 1), **outs = &one;
   size_t n = 1;
   if (one == NULL) outs = lgb_checklist(L, 1, &n);

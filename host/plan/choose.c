@@ -26,34 +26,40 @@ gb_status gb_program_find_batch (gb_program *prog, gb_node *const *node, gb_erro
   return rc;
 }
 
-static bool known (const gb_program *prog, int b, int dim) {
-  for (int i = 0; i < prog->ncuttings; i++)
-    if (prog->cutting[i]->dim[b] == dim) return true;
+static bool known (const gb_axes_found *found, int b, int dim) {
+  for (int i = 0; i < found->n; i++)
+    if (found->cutting[i]->dim[b] == dim) return true;
   return false;
 }
 
+static gb_status look_along (const gb_lowered *low, int b, int dim, int *seed, bool math, gb_axes_found *found,
+                             gb_error *err) {
+  const size_t extent = low->buf[b].shape.dim[dim];
+  gb_cutting *c = NULL;
+  if (found->n == GB_CUTTINGS || extent < 2 || known(found, b, dim)) return GB_OK;
+  seed[b] = dim;
+  const gb_status rc = gb_cut_along(low, seed, math ? gb_grain(extent) : 0, &c, err);
+  seed[b] = -1;
+  if (c != NULL && c->unit < c->extent) found->cutting[found->n++] = c;
+  else gb_cutting_unref(c);
+  return rc;
+}
+
 /* One axis of one leaf after the other, but for those that an axis found before already has. */
-gb_status gb_program_find_cuttings (gb_program *prog, gb_error *err) {
+gb_status gb_program_find_cuttings (gb_program *prog, bool math, const gb_axes_found **out, gb_error *err) {
   const gb_lowered *low = prog->low;
-  if (prog->looked) return GB_OK;
+  gb_axes_found *found = math ? &prog->math : &prog->bits;
+  *out = found;
+  if (found->looked) return GB_OK;
   int *seed = malloc(((size_t)low->nbufs + 1) * sizeof *seed);
   if (seed == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
   for (int b = 0; b < low->nbufs; b++) seed[b] = -1;
   gb_status rc = GB_OK;
-  for (int b = 0; b < low->nbufs && rc == GB_OK; b++) {
-    const gb_buf *buf = &low->buf[b];
-    for (int k = 0; rc == GB_OK && buf->cls == GB_BUF_LEAF && k < buf->shape.ndim; k++) {
-      gb_cutting *c = NULL;
-      if (prog->ncuttings == GB_CUTTINGS || buf->shape.dim[k] < 2 || known(prog, b, k)) continue;
-      seed[b] = k;
-      rc = gb_cut_along(low, seed, 0, &c, err);
-      seed[b] = -1;
-      if (c != NULL && c->unit < c->extent) prog->cutting[prog->ncuttings++] = c;
-      else gb_cutting_unref(c);
-    }
-  }
+  for (int b = 0; b < low->nbufs; b++)
+    for (int k = 0; rc == GB_OK && low->buf[b].cls == GB_BUF_LEAF && k < low->buf[b].shape.ndim; k++)
+      rc = look_along(low, b, k, seed, math, found, err);
   free(seed);
-  prog->looked = rc == GB_OK;
+  found->looked = rc == GB_OK;
   return rc;
 }
 
@@ -103,7 +109,7 @@ static gb_status find_placement (gb_plan *p, gb_demand d, const choice *c, gb_pl
 }
 
 static choice whole (const gb_plan *p) {
-  gb_cutting *c = p->prog->batch;
+  gb_cutting *c = p->options.math ? NULL : p->prog->batch;
   return (choice){.cutting = c, .chunk = c == NULL ? 0 : c->extent};
 }
 
@@ -117,6 +123,7 @@ gb_status gb_plan_find_whole (gb_plan *p, gb_demand d, gb_placement **out, gb_er
 typedef struct candidate {
   gb_placement *place;       /* counted */
   size_t held, need;         /* need = peak + held */
+  bool pinned_only;          /* it recomputes existing caches */
 } candidate;
 
 static bool droppable (const gb_plan *p, int b) {
@@ -137,7 +144,7 @@ static void drop_candidate (candidate *c) {
 }
 
 size_t gb_plan_budget (const gb_plan *p) {
-  if (p->budget != 0) return p->budget;
+  if (p->options.budget != 0) return p->options.budget;
   const gb_ledger *l = &p->graph->backend->ledger;
   const size_t pinned = l->used - l->by_purpose[GB_MEM_CACHE];
   return l->limit > pinned ? l->limit - pinned : 0;
@@ -146,16 +153,16 @@ size_t gb_plan_budget (const gb_plan *p) {
 /* A walk over the candidates, in order of preference, until one is taken. */
 typedef struct walk {
   gb_plan *p;
-  size_t budget;             /* 0: none fits, all are weighed */
+  size_t budget;
+  bool all;                  /* none is taken, all are weighed */
   candidate first, last, chosen;   /* first: the preferred one; last: the one of least need so far */
   size_t least;
-  bool pinned_only;          /* the chosen one recomputes existing caches */
   const bool *pinned, *none;
 } walk;
 
 /* Takes 'place' over. True: it fits. */
 static bool offer (walk *w, gb_placement *place, bool pinned_only) {
-  candidate c = {.place = place};
+  candidate c = {.place = place, .pinned_only = pinned_only};
   weigh(w->p, &c);
   if (w->first.place == NULL) {
     w->first = c;
@@ -167,12 +174,11 @@ static bool offer (walk *w, gb_placement *place, bool pinned_only) {
     w->last.place->refs++;
     w->least = c.need;
   }
-  if (c.need > w->budget || c.need == SIZE_MAX) {
+  if (c.need > w->budget || c.need == SIZE_MAX || w->all) {
     drop_candidate(&c);
     return false;
   }
   w->chosen = c;
-  w->pinned_only = pinned_only;
   return true;
 }
 
@@ -191,13 +197,16 @@ static gb_status offer_windows (walk *w, gb_cutting *c, bool packed, bool *taken
   while (chunk * 2 < c->extent) chunk *= 2;
   for (; chunk >= c->unit && chunk > 0 && !*taken; chunk /= 2)
     GB_TRY(offer_choice(w, &(choice){c, chunk, false, packed}, w->pinned, w->none, taken, err));
+  if (w->p->options.forbid & GB_ALLOW_ORDER) return GB_OK;
   return offer_choice(w, &(choice){c, c->unit, true, packed}, w->pinned, w->none, taken, err);
 }
 
 static gb_status offer_all_windows (walk *w, bool packed, bool *taken, gb_error *err) {
   gb_program *prog = w->p->prog;
+  const gb_axes_found *found;
   if (prog->batch != NULL) return offer_windows(w, prog->batch, packed, taken, err);
-  for (int i = 0; i < prog->ncuttings; i++) GB_TRY(offer_windows(w, prog->cutting[i], packed, taken, err));
+  GB_TRY(gb_program_find_cuttings(prog, w->p->options.math, &found, err));
+  for (int i = 0; i < found->n; i++) GB_TRY(offer_windows(w, found->cutting[i], packed, taken, err));
   return GB_OK;
 }
 
@@ -205,23 +214,29 @@ static gb_status offer_all_windows (walk *w, bool packed, bool *taken, gb_error 
 ** packed; window by window; both. None depends on the budget, so that a larger budget never chooses a worse one. */
 static gb_status walk_candidates (walk *w, gb_error *err) {
   gb_plan *p = w->p;
-  gb_program *prog = p->prog;
+  const unsigned forbid = p->options.forbid;
+  const bool pack = p->prog->ntriangles > 0 && !(forbid & GB_ALLOW_PACK);
   choice c = whole(p);
   bool taken = false;
-  GB_TRY(offer_choice(w, &c, p->have, p->keep, &taken, err));
+  if (!(forbid & GB_ALLOW_CACHE)) GB_TRY(offer_choice(w, &c, p->have, p->keep, &taken, err));
   GB_TRY(offer_choice(w, &c, p->have, w->none, &taken, err));
   GB_TRY(offer_choice(w, &c, w->pinned, w->none, &taken, err));
-  for (int packed = 0; packed <= (prog->ntriangles > 0); packed++) {
+  for (int packed = 0; packed <= pack; packed++) {
     c.packed = packed != 0;
     c.reordered = false;
     if (c.packed) GB_TRY(offer_choice(w, &c, w->pinned, w->none, &taken, err));
     c.reordered = true;
-    GB_TRY(offer_choice(w, &c, w->pinned, w->none, &taken, err));
+    if (!(forbid & GB_ALLOW_ORDER)) GB_TRY(offer_choice(w, &c, w->pinned, w->none, &taken, err));
   }
-  if (taken || p->graph->backend->ops->fold_part == NULL) return GB_OK;
-  GB_TRY(gb_program_find_cuttings(prog, err));
-  GB_TRY(offer_all_windows(w, false, &taken, err));
-  return prog->ntriangles > 0 ? offer_all_windows(w, true, &taken, err) : GB_OK;
+  if (taken || p->graph->backend->ops->fold_part == NULL || (forbid & GB_ALLOW_CUT)) return GB_OK;
+  for (int packed = 0; packed <= pack; packed++) GB_TRY(offer_all_windows(w, packed != 0, &taken, err));
+  return GB_OK;
+}
+
+/* The realisation of least peak. */
+static void take_least (walk *w) {
+  w->chosen = w->last;
+  w->chosen.place->refs++;
 }
 
 static gb_status run_walk (walk *w, gb_error *err) {
@@ -232,7 +247,9 @@ static gb_status run_walk (walk *w, gb_error *err) {
   for (int b = 0; b < nb; b++) pinned[b] = p->have[b] && !droppable(p, b);
   w->none = none;
   w->pinned = pinned;
+  w->all |= p->options.least;
   const gb_status rc = walk_candidates(w, err);
+  if (rc == GB_OK && p->options.least && w->least <= w->budget) take_least(w);
   free(none);
   return rc;
 }
@@ -246,7 +263,7 @@ static void end_walk (walk *w) {
 /* Lets the owner of the ledger collect, which may drop values that the plan meant to read. */
 static bool collect (gb_plan *p, size_t bytes) {
   gb_ledger *l = &p->graph->backend->ledger;
-  if (p->budget != 0 || l->reclaim == NULL) return false;
+  if (p->options.budget != 0 || l->reclaim == NULL) return false;
   l->reclaim(l->reclaim_ud, bytes);
   for (int b = 0; b < p->prog->low->nbufs; b++) p->have[b] = p->have[b] && gb_plan_has_value(p, b);
   return true;
@@ -268,7 +285,7 @@ void gb_plan_follow_threads (gb_plan *p) {
 static void take_chosen (gb_plan *p, const walk *w) {
   p->place = w->chosen.place;
   p->place->refs++;
-  for (int b = 0; w->pinned_only && b < p->prog->low->nbufs; b++)
+  for (int b = 0; w->chosen.pinned_only && b < p->prog->low->nbufs; b++)
     p->have[b] = p->have[b] && !droppable(p, b);           /* it recomputes what may have to be dropped */
 }
 
@@ -291,7 +308,7 @@ gb_status gb_plan_choose (gb_plan *p, gb_error *err) {
 }
 
 gb_status gb_plan_find_minimum (gb_plan *p, size_t *minimum, gb_error *err) {
-  walk w = {.p = p};
+  walk w = {.p = p, .all = true};
   gb_plan_follow_threads(p);
   const gb_status rc = run_walk(&w, err);
   *minimum = w.least;

@@ -10,6 +10,13 @@
 #define GB_PLACEMENTS 8           /* placements a program remembers */
 #define GB_CUTTINGS 8             /* axes that a program tries to cut */
 
+/* Filled when memory is short. */
+typedef struct gb_axes_found {
+  gb_cutting *cutting[GB_CUTTINGS];
+  int n;
+  bool looked;
+} gb_axes_found;
+
 /* A lowered graph with its placements: one for every graph of its structure, run by 'threads' threads. */
 typedef struct gb_program {
   int refs, threads;
@@ -22,9 +29,7 @@ typedef struct gb_program {
   struct { uint64_t key; gb_placement *place; } placed[GB_PLACEMENTS];
   int next_place;
   gb_cutting *batch;              /* the axis that leaves name: its sums run in grains, cut or not; or NULL */
-  gb_cutting *cutting[GB_CUTTINGS];   /* axes found by looking; filled when memory is short */
-  int ncuttings;
-  bool looked;
+  gb_axes_found bits, math;       /* axes found by looking, cut where no bit changes, and anywhere */
   gb_triangle *triangle;          /* factors that can be packed */
   int ntriangles;
   uint64_t used;                  /* stamp of the last use */
@@ -51,7 +56,7 @@ struct gb_plan {
   size_t nnodes, nouts;
   gb_node **node;                 /* [nnodes] canonical order; counted */
   gb_node **out;                  /* [nouts] as requested; counted */
-  size_t budget;                  /* as asked, 0 = what the ledger has */
+  gb_plan_options options;        /* budget 0 = what the ledger has */
   gb_placement *place;            /* of the last choice; counted */
   gb_plan_report report;
   gb_plan_row *row;
@@ -126,7 +131,7 @@ gb_status gb_plan_choose (gb_plan *p, gb_error *err);
 gb_status gb_plan_find_minimum (gb_plan *p, size_t *minimum, gb_error *err);
 /* The axes that a program can be cut along. */
 gb_status gb_program_find_batch (gb_program *prog, gb_node *const *node, gb_error *err);
-gb_status gb_program_find_cuttings (gb_program *prog, gb_error *err);
+gb_status gb_program_find_cuttings (gb_program *prog, bool math, const gb_axes_found **out, gb_error *err);
 
 /* sign.c */
 gb_status gb_sign_buffers (const gb_lowered *low, const gb_cutting *batch, uint64_t *made, gb_error *err);

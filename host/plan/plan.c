@@ -205,7 +205,7 @@ gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb
   gb_plan *p;
   gb_cache_sweep(g);
   GB_TRY(gb_plan_open(g, nouts, outs, &p, err));
-  p->budget = o != NULL ? o->budget : 0;
+  if (o != NULL) p->options = *o;
   look_up_values(p);
   gb_status rc = gb_plan_find_minimum(p, &p->report.minimum, err);
   if (rc == GB_OK) rc = gb_plan_choose(p, err);

@@ -8,8 +8,20 @@
 
 typedef struct gb_plan gb_plan;
 
+/* What a plan may do beside running every step whole, in program order. All of it keeps every bit. */
+enum {
+  GB_ALLOW_CACHE = 1,          /* keep values for later plans */
+  GB_ALLOW_ORDER = 2,          /* run steps in another order */
+  GB_ALLOW_PACK = 4,           /* triangular factors in half a square */
+  GB_ALLOW_CUT = 8,            /* window by window of an axis */
+  GB_ALLOW_ALL = 15
+};
+
 typedef struct gb_plan_options {
   size_t budget;               /* bytes for arena + outputs + caches; 0 = ledger limit - pinned */
+  unsigned forbid;             /* GB_ALLOW_* that it may not */
+  bool least;                  /* of the realisations the one of least peak, not the fastest that fits */
+  bool math;                   /* sums may run in other pieces where that is faster or smaller: equal up to rounding */
 } gb_plan_options;
 
 /* One buffer as planned. */

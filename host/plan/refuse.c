@@ -99,14 +99,14 @@ gb_status gb_plan_refuse (const gb_plan *p, const gb_placement *place, size_t ne
   int largest[LISTED];
   const int n = find_largest(p, place, largest);
   gb_append(text, room, "needs %s, have %s", gb_size_text(need, a), gb_bytes_text(have, b));
-  if (p->budget == 0) gb_append(text, room, " of %s", gb_bytes_text(l->limit, a));
+  if (p->options.budget == 0) gb_append(text, room, " of %s", gb_bytes_text(l->limit, a));
   for (int i = 0; i < n; i++)
     gb_append(text, room, "%s%s", i == 0 ? "\n  largest: " : "\n           ",
               gb_buffer_text(p, largest[i], row));
   if (minimum != SIZE_MAX)
     gb_append(text, room, "\n  smallest budget that works: %s", gb_bytes_text(minimum, a));
   if (n > 0) say_way_out(p, largest[0], text, room);
-  if (p->budget == 0) say_held(l, text, room);
+  if (p->options.budget == 0) say_held(l, text, room);
   gb_fail(err, GB_EREFUSED, "%s", text);
   if (err != NULL) {
     err->need = need;

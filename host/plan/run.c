@@ -288,10 +288,16 @@ static void add_line (const gb_plan *p, int s, gb_status rc, gb_error *err) {
   strcat(strcat(strcat(err->text, " ("), where), ")");
 }
 
+/* Values of a plan that may sum in other pieces never stand in for those of one that may not. */
+static uint64_t signature (const gb_plan *p, int b) {
+  const uint64_t made = p->prog->arithmetic[b];
+  return p->options.math ? ~made : made;
+}
+
 static void set_value (gb_plan *p, int b) {
   gb_value *v = gb_plan_value(p, b);
   v->tensor = gb_tensor_ref(&p->value[b]);
-  v->arithmetic = p->prog->arithmetic[b];
+  v->arithmetic = signature(p, b);
   p->node[p->prog->low->buf[b].source]->depth = 0;
 }
 
@@ -369,7 +375,7 @@ static void store_values (gb_plan *p) {
     gb_cache_pin(p->graph, source, buf->output);
     if (gb_node_has_value(out)) continue;
     out->out[0].tensor = gb_tensor_ref(&p->value[b]);
-    out->out[0].arithmetic = p->prog->arithmetic[b];
+    out->out[0].arithmetic = signature(p, b);
     out->depth = 0;
   }
 }

@@ -522,7 +522,10 @@ function gb.vmap(f, dims, o) end
 
 --- What evaluating y will take, before it takes it. Raises refused, with need, have and minimum, where it cannot fit.
 ---@param y gibbous.tensor|gibbous.tensor[]
----@param o {budget: integer|string, device: string, exact: "bits"}?
+--- allow: what it may do beside running every step whole in program order (default: all; none changes a bit): "cache"
+--- values for later, another "order", "pack" triangular factors, "cut" an axis into windows. prefer = "memory": the
+--- realisation of least peak instead of the fastest that fits. exact = "math": sums may run in other pieces.
+---@param o {budget: integer|string, device: string, exact: "bits"|"math", prefer: "time"|"memory", allow: string[]}?
 ---@return gibbous.plan
 function gb.plan(y, o) end
 
