@@ -24,6 +24,14 @@ typedef struct gb_opaque {
   bool packed_inverse;                                /* CHOL_INVERSE of a packed factor: the result is packed too */
 } gb_opaque;
 
+/* What only the device itself can measure of its arithmetic, a second of one thread, and how threads add up. */
+typedef struct gb_backend_rates {
+  double fma;                  /* FMA vector instructions, a vector = 64 bytes */
+  double issue;                /* the best mix of FMA and additions */
+  double exp2;                 /* f32 exponentials */
+  double scaling;              /* FMA of all threads together over FMA of one */
+} gb_backend_rates;
+
 typedef struct gb_backend_ops {
   const char *name;                                           /* "cpu" */
   /* Bytes of scratch a run of 'f' needs with this backend's threads. */
@@ -45,6 +53,10 @@ typedef struct gb_backend_ops {
   gb_status (*opaque)(gb_backend *be, const gb_opaque *o, const void *const *in, void *const *out,
                       void *scratch, gb_error *err);
   gb_status (*sync)(gb_backend *be, gb_error *err);           /* optional: NULL = always complete */
+  /* Optional, both or none: NULL = no figures of its own. One line that names all that its speed depends on but the number of
+  ** threads: processor, instruction set, libraries; and the figures, measured in about 'seconds'. */
+  void (*identity)(const gb_backend *be, char *text, size_t size);
+  void (*rates)(gb_backend *be, double seconds, gb_backend_rates *out);
 } gb_backend_ops;
 
 struct gb_backend {

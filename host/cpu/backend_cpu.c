@@ -11,6 +11,8 @@ static const gb_backend_ops cpu_ops = {
   .fold_state = gb_cpu_fold_state, .fold_part = gb_cpu_fold_part, .fold = gb_cpu_fold,
   .opaque_scratch = gb_cpu_opaque_scratch,
   .opaque = gb_cpu_opaque,
+  .identity = gb_cpu_identity,
+  .rates = gb_cpu_rates,
 };
 
 gb_status gb_backend_set_threads (gb_backend *be, int threads, gb_error *err) {

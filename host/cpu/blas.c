@@ -10,6 +10,7 @@
 /* Declared here too: the standard BLAS header of another vendor lacks them. */
 extern void openblas_set_num_threads (int threads);
 extern int openblas_get_num_threads (void);
+extern char *openblas_get_config (void);
 
 #define TOUCH 64       /* order of the warm-up product, and its number of repetitions */
 
@@ -42,6 +43,8 @@ gb_status gb_blas_start (gb_pool *pool, gb_error *err) {
   gb_pool_run(pool, touch_job, &t);
   return GB_OK;
 }
+
+const char *gb_blas_identity (void) { return openblas_get_config(); }
 
 static CBLAS_TRANSPOSE trans (bool t) { return t ? CblasTrans : CblasNoTrans; }
 static CBLAS_UPLO uplo_of (gb_uplo u) { return u == GB_LOWER ? CblasLower : CblasUpper; }

@@ -15,6 +15,8 @@ typedef enum gb_uplo { GB_LOWER, GB_UPPER } gb_uplo;
 ** buffer that cannot be had. Errors: EINTERNAL where BLAS insists on threads of its own. */
 gb_status gb_blas_start (gb_pool *pool, gb_error *err);
 
+const char *gb_blas_identity (void);       /* one line: library, version, the kernels it chose */
+
 /* c (m, n) = beta c + alpha op(a) (m, k) op(b) (k, n); the inner dimension in chunks of GB_BLOCK,
 ** ascending. */
 void gb_blas_gemm (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t k, double alpha, const void *a,

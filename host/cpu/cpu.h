@@ -1,5 +1,5 @@
 /* cpu.h - the entries of the CPU backend's table, one file each: exec.c runs folds, opaque.c runs opaque
-** ops. */
+** ops, rates.c measures. */
 #ifndef GB_CPU_CPU_H
 #define GB_CPU_CPU_H
 
@@ -17,5 +17,8 @@ gb_status gb_cpu_fold_part (gb_backend *be, const gb_fold *f, const void *const 
 size_t gb_cpu_opaque_scratch (const gb_backend *be, const gb_opaque *o);
 gb_status gb_cpu_opaque (gb_backend *be, const gb_opaque *o, const void *const *in, void *const *out,
                          void *scratch, gb_error *err);
+
+void gb_cpu_identity (const gb_backend *be, char *text, size_t size);
+void gb_cpu_rates (gb_backend *be, double seconds, gb_backend_rates *out);
 
 #endif

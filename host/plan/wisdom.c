@@ -1,0 +1,163 @@
+/* wisdom.c - sheets in a text file. A section is
+**   [key]
+**   name value          every figure, in the order of gb_rates_walk
+**   end hash            of all lines since the key, it included
+** Whoever finds anything else takes the file for no wisdom at all. */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "plan/rates.h"
+
+#define TITLE "gibbous wisdom 1"
+enum { MOST_BYTES = 1 << 18, LINE = GB_WISDOM_KEY + 8 };     /* of a file that is kept; of a line */
+
+/* where, and under what */
+
+bool gb_wisdom_path (char path[GB_WISDOM_PATH]) {
+  const char *file = getenv("GIBBOUS_WISDOM"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  int n = -1;
+  if (file != NULL && *file != '\0') n = snprintf(path, GB_WISDOM_PATH, "%s", file);
+  else if (cache != NULL && *cache == '/') n = snprintf(path, GB_WISDOM_PATH, "%s/gibbous/wisdom", cache);
+  else if (home != NULL && *home != '\0') n = snprintf(path, GB_WISDOM_PATH, "%s/.cache/gibbous/wisdom", home);
+  return n > 0 && n < GB_WISDOM_PATH - 8;                    /* room for the suffix of a temporary file */
+}
+
+void gb_wisdom_key (const gb_backend *be, char key[GB_WISDOM_KEY]) {
+  char device[GB_WISDOM_KEY - 64];
+  be->ops->identity(be, device, sizeof device);
+  for (char *c = device; *c != '\0'; c++)
+    if (iscntrl((unsigned char)*c) || *c == ']') *c = ' ';
+  snprintf(key, GB_WISDOM_KEY, "gibbous %s, %d threads, %s", GIBBOUS_VERSION, gb_pool_threads(be->pool), device);
+}
+
+/* reading */
+
+typedef struct reader {
+  FILE *f;
+  uint64_t hash;
+  bool good;
+} reader;
+
+/* The next line, without its end; false: there is none, or it is too long. */
+static bool next_line (FILE *f, char line[LINE]) {
+  if (fgets(line, LINE, f) == NULL) return false;
+  const size_t n = strlen(line);
+  if (n == 0 || line[n - 1] != '\n') return false;
+  line[n - 1] = '\0';
+  return true;
+}
+
+static uint64_t hash_line (uint64_t h, const char *line) { return gb_hash_bytes(h, line, strlen(line)); }
+
+static void read_figure (void *ud, const char *name, double *value) {
+  reader *r = ud;
+  char line[LINE], *end;
+  const size_t n = strlen(name);
+  r->good = r->good && next_line(r->f, line) && strncmp(line, name, n) == 0 && line[n] == ' ';
+  if (!r->good) return;
+  r->hash = hash_line(r->hash, line);
+  *value = strtod(line + n + 1, &end);
+  r->good = end != line + n + 1 && *end == '\0' && isfinite(*value) && *value >= 0;
+}
+
+static bool read_end (reader *r) {
+  char line[LINE], want[LINE];
+  snprintf(want, sizeof want, "end %016llx", (unsigned long long)r->hash);
+  return r->good && next_line(r->f, line) && strcmp(line, want) == 0;
+}
+
+static FILE *open_wisdom (const char *path) {
+  char line[LINE];
+  FILE *f = fopen(path, "r");
+  if (f != NULL && next_line(f, line) && strcmp(line, TITLE) == 0) return f;
+  if (f != NULL) fclose(f);
+  return NULL;
+}
+
+static void section_of (const char *key, char line[LINE]) { snprintf(line, LINE, "[%s]", key); }
+
+bool gb_wisdom_read (const char *path, const char *key, gb_rates *out) {
+  char line[LINE], want[LINE];
+  reader r = {.f = open_wisdom(path)};
+  if (r.f == NULL) return false;
+  section_of(key, want);
+  while (!r.good && next_line(r.f, line)) r.good = strcmp(line, want) == 0;
+  r.hash = hash_line(0, want);
+  memset(out, 0, sizeof *out);
+  gb_rates_walk(out, read_figure, &r);
+  const bool good = read_end(&r);
+  fclose(r.f);
+  return good;
+}
+
+/* writing */
+
+typedef struct writer {
+  FILE *f;
+  uint64_t hash;
+} writer;
+
+static void write_line (writer *w, const char *line) {
+  fprintf(w->f, "%s\n", line);
+  w->hash = hash_line(w->hash, line);
+}
+
+static void write_figure (void *ud, const char *name, double *value) {
+  char line[LINE];
+  snprintf(line, sizeof line, "%s %.17g", name, *value);
+  write_line(ud, line);
+}
+
+/* What stands under other keys, if it is not too much. */
+static void copy_others (FILE *to, const char *path, const char *section) {
+  char line[LINE];
+  struct stat st;
+  FILE *f = stat(path, &st) == 0 && st.st_size < MOST_BYTES ? open_wisdom(path) : NULL;
+  bool other = false;
+  while (f != NULL && next_line(f, line)) {
+    if (line[0] == '[') other = strcmp(line, section) != 0;
+    if (other) fprintf(to, "%s\n", line);
+  }
+  if (f != NULL) fclose(f);
+}
+
+static void make_parents (const char *path) {
+  char part[GB_WISDOM_PATH];
+  snprintf(part, sizeof part, "%s", path);
+  for (char *c = part + 1; *c != '\0'; c++) {
+    if (*c != '/') continue;
+    *c = '\0';
+    mkdir(part, 0777);                               /* it may be there; the file will tell */
+    *c = '/';
+  }
+}
+
+bool gb_wisdom_write (const char *path, const char *key, const gb_rates *r) {
+  char temporary[GB_WISDOM_PATH + 8], section[LINE];
+  gb_rates copy = *r;
+  make_parents(path);
+  snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+  const int fd = mkstemp(temporary);
+  writer w = {.f = fd < 0 ? NULL : fdopen(fd, "w")};
+  if (w.f == NULL) {
+    if (fd >= 0) close(fd);
+    return false;
+  }
+  section_of(key, section);
+  fputs(TITLE "\n", w.f);
+  copy_others(w.f, path, section);
+  write_line(&w, section);
+  gb_rates_walk(&copy, write_figure, &w);
+  fprintf(w.f, "end %016llx\n", (unsigned long long)w.hash);
+  const bool written = !ferror(w.f);
+  const bool good = fclose(w.f) == 0 && written && rename(temporary, path) == 0;
+  if (!good) unlink(temporary);
+  return good;
+}
