@@ -3,10 +3,12 @@
 
 #include <math.h>
 
-#define NEAR_BYTES 524288.0            /* the second-level cache keeps so much, ... */
-#define FAR_BYTES 67108864.0           /* ... and nothing keeps this */
+#define NEAR_BYTES 262144.0            /* what the figures near, middle and far were measured with */
+#define MIDDLE_BYTES 8388608.0
+#define FAR_BYTES 67108864.0
 #define FRESH_BYTES 33554432.0         /* results from here on are mapped anew */
 #define ALONE 1e5                      /* instructions below which one thread runs a fold */
+#define MOST_CHAINED 4                 /* columns that need no tile */
 
 /* -- threads and memory ---------------------------------------------------------------------------------- */
 
@@ -22,11 +24,17 @@ double gb_cost_speed (const gb_rates *r, int threads, double tasks) {
   return fmax(1, (1 + (used - 1) * fmax(0, each)) * tasks / used / ceil(tasks / used));
 }
 
+/* Seconds a byte at 'bytes' between two sizes where it is known. */
+static double slope (double bytes, double from, double to, double near, double far) {
+  const double at = fmin(1, fmax(0, log(fmax(bytes, 1) / from) / log(to / from)));
+  return (1 - at) / near + at / far;
+}
+
 /* Bytes a second where so many are touched: of the cache that holds them, and in between. */
 static double rate_of (const gb_rates *r, int threads, double bytes, double one, double all) {
-  const double far = between(r, threads, one, all), near = fmax(far, r->near);
-  const double at = log(fmax(bytes, NEAR_BYTES) / NEAR_BYTES) / log(FAR_BYTES / NEAR_BYTES);
-  return 1 / ((1 - fmin(at, 1)) / near + fmin(at, 1) / far);
+  const double far = between(r, threads, one, all), middle = fmax(far, r->middle), near = fmax(middle, r->near);
+  return 1 / (bytes < MIDDLE_BYTES ? slope(bytes, NEAR_BYTES, MIDDLE_BYTES, near, middle)
+                                   : slope(bytes, MIDDLE_BYTES, FAR_BYTES, middle, far));
 }
 
 double gb_cost_bytes (const gb_rates *r, int threads, double bytes) {
@@ -77,20 +85,58 @@ static double points (const domain *d, gb_axes deps) {
 
 /* -- instructions ---------------------------------------------------------------------------------------- */
 
+/* The instruction that makes value v. */
+static const gb_ins *maker (const domain *d, int v) {
+  for (int n = 0; v >= 0 && n < d->f->nins; n++)
+    if (d->f->ins[n].dst == v) return &d->f->ins[n];
+  return NULL;
+}
+
+static bool is_plain_front (const domain *d, const gb_ins *front) {
+  return front != NULL && front->kind == GB_INS_SQDIST && front->w < 0 && (front->deps & d->lane) != 0 && (front->deps & d->tile) != 0;
+}
+
+/* Whether i is a plain profile of a distance, computed with it in one pass. */
+static bool is_fused_radial (const domain *d, const gb_ins *i) {
+  return i->kind == GB_INS_RADIAL && i->order == 0 && i->dalpha == 0 && is_plain_front(d, maker(d, i->a));
+}
+
+static double front_cost (const domain *d, const gb_ins *front, const gb_ins *profile, double columns) {
+  return d->t->fused[profile->profile] + 1 / gb_rates_bound(d->r, d->f->compute, extent(d->f, front->axis), columns);
+}
+
+static int readers (const domain *d, int v) {
+  int count = 0;
+  for (int n = 0; n < d->f->nins; n++) {
+    const gb_ins *i = &d->f->ins[n];
+    count += (i->a == v) + (i->b == v) + (i->c == v);
+  }
+  return count;
+}
+
+/* Whether the only reader of this distance computes it in its own pass. */
+static bool has_fused_reader (const domain *d, const gb_ins *front) {
+  for (int n = 0; n < d->f->nins; n++)
+    if (d->f->ins[n].a == front->dst && is_fused_radial(d, &d->f->ins[n])) return readers(d, front->dst) == 1;
+  return false;
+}
+
 static bool is_free (gb_ins_kind kind) { return kind == GB_INS_CONST || kind == GB_INS_BIND; }
 
 static double cost_of_ins (const domain *d, const gb_ins *i) {
   const gb_type_rates *t = d->t;
   const double pass = d->tile == 0 ? t->pass : 0, n = extent(d->f, i->axis);
-  const bool both = d->tile == 0 || (i->x >= 0 && (d->f->operand[i->x].deps & d->lane) && (d->f->operand[i->x].deps & d->tile));
+  const bool both = (i->deps & d->lane) != 0 && (i->deps & d->tile) != 0;
   switch (i->kind) {
-    case GB_INS_LOAD: return both ? t->load : 0;
+    case GB_INS_LOAD: return d->tile == 0 ? (i->deps & d->lane ? t->strip_load : 0) : both ? t->load : 0;
     case GB_INS_IOTA: return t->map[GB_OP_ADD] + pass;
     case GB_INS_RAND: return i->profile == 0 ? t->rand : t->randn;
     case GB_INS_MAP: return t->map[i->op] + pass;
     case GB_INS_SQDIST: return t->sqdist + n * (t->sqdist_feature + (i->w >= 0 ? t->map[GB_OP_MUL] / 2 : 0)) + pass;
     case GB_INS_DOT: return t->dot + n * t->dot_feature + pass;
-    case GB_INS_RADIAL: return (i->dalpha ? t->radial_alpha : t->radial[i->profile][i->order]) + pass;
+    case GB_INS_RADIAL:
+      if (is_fused_radial(d, i) && readers(d, i->a) == 1) return front_cost(d, maker(d, i->a), i, 0);
+      return (i->dalpha ? t->radial_alpha : t->radial[i->profile][i->order]) + pass;
     case GB_INS_ACC: return (i->monoid < GB_LSE ? t->map[GB_OP_ADD] : t->reduce[i->monoid]) + pass;
     default: return 0;
   }
@@ -114,12 +160,12 @@ static int loop_end (const gb_fold *f, int n, gb_axes *deps) {
 static double cost_of_sink (const domain *d, const gb_out *o, bool mirror) {
   const gb_type_rates *t = d->t;
   const bool strip = d->tile == 0, lane = (o->reduced & d->lane) != 0 || mirror, tile = (o->reduced & d->tile) != 0;
-  const double columns = extent(d->f, o->axis);
-  if (!lane && !tile) return strip && o->reduced == 0 ? t->store + t->pass : t->store;
+  const double columns = extent(d->f, o->axis), kept = columns > MOST_CHAINED ? t->contract_many + columns * t->column_many : 0;
+  if (!lane && !tile) return strip ? t->strip_store : t->store;
   if (o->kind == GB_OUT_DIFF) return columns * (lane ? t->diff_col : t->diff_row);
   if (o->kind == GB_OUT_CONTRACT && lane && tile && !mirror) return columns * (t->map[GB_OP_MUL] + t->reduce_all + t->pass);
-  if (o->kind == GB_OUT_CONTRACT)
-    return lane ? t->contract_col + columns * t->column_col : t->contract_row + columns * t->column_row;
+  if (o->kind == GB_OUT_CONTRACT && lane) return t->contract_col + columns * t->column_col;
+  if (o->kind == GB_OUT_CONTRACT) return fmax(kept, t->contract_row + fmin(columns, MOST_CHAINED) * t->column_row);
   const double sum = !lane ? 0 : tile && !mirror ? t->reduce_all : t->reduce_col;
   return lane ? sum + (o->monoid < GB_LSE ? 0 : t->reduce[o->monoid]) : t->reduce[o->monoid];
 }
@@ -148,10 +194,7 @@ static const gb_ins *fused_profile (const domain *d) {
 }
 
 static void add_fused (domain *d, const gb_ins *profile) {
-  double features = 1;
-  for (int n = 0; n < d->f->nins; n++)
-    if (d->f->ins[n].kind == GB_INS_SQDIST) features = extent(d->f, d->f->ins[n].axis);
-  const double each = d->t->fused[profile->profile] / gb_rates_bound(d->r, d->f->compute, features, 1);
+  const double each = front_cost(d, maker(d, profile->a), profile, 1);
   d->compute += d->outer * d->full * each * (d->f->symmetric ? d->t->fused_symmetric : 1);
 }
 
@@ -169,6 +212,7 @@ static void add_instructions (domain *d) {
       deps[++depth] = all;
     } else if (i->kind == GB_INS_ENDLOOP && depth > 0) depth--;
     else if (i->kind == GB_INS_EMIT) add_emit(d, i, times[depth]);
+    else if (i->kind == GB_INS_SQDIST && has_fused_reader(d, i)) continue;
     else if (!is_free(i->kind)) d->compute += times[depth] * points(d, i->deps | deps[depth]) * cost_of_ins(d, i);
   }
 }

@@ -31,11 +31,11 @@ static double move (const gb_rates *r, int threads, const sizes *z) {
   return gb_cost_bytes(r, threads, z->read) + gb_cost_write(r, threads, z->write);
 }
 
-/* Seconds of a (n, k) times b (k, m): arithmetic, or, of few columns, the reading of the larger. */
+/* Seconds of a (n, k) times b (k, m): arithmetic and the packing of the larger; of one column its reading alone. */
 static double product (const gb_rates *r, const gb_type_rates *t, double size, int threads, double n, double m, double k) {
   const double flops = 2 * n * m * k / t->gemm, few = fmin(n, m), matrix = fmax(n, m) * k * size;
   const double bytes = fmax(gb_cost_bytes(r, threads, matrix), matrix / t->gemv);
-  return few < 2 ? bytes : fmax(flops, bytes);
+  return few < 2 ? bytes : flops + bytes;
 }
 
 /* Diagonal blocks, blocks below them, and everything else as products; a column waits for its diagonal. */
@@ -53,7 +53,7 @@ static double substitution (const gb_rates *r, const gb_type_rates *t, double si
   const double narrow = n * n / 2 * size / t->gemv * ceil(k / BLOCK);
   const double flops = n * b * fmax(k, 8) / t->trsm + fmax(0, n * (n - b)) * k / t->gemm;
   const double tasks = ceil(n / BLOCK) * ceil(k / BLOCK);
-  const double alone = width < 2 ? narrow : fmax(narrow, flops);
+  const double alone = width < 2 ? narrow : narrow + flops;
   return fmax(alone / gb_cost_speed(r, threads, tasks), gb_cost_bytes(r, threads, n * n / 2 * size));
 }
 

@@ -34,8 +34,8 @@ static void visit_tables (const char *type, gb_type_rates *t, visitor *visit, vo
 static void visit_type (const char *type, gb_type_rates *t, visitor *visit, void *ud) {
   const figure list[] = {
       FIGURE(radial_alpha), FIGURE(fused_symmetric), FIGURE(sqdist), FIGURE(sqdist_feature), FIGURE(dot), FIGURE(dot_feature),
-      FIGURE(load), FIGURE(store), FIGURE(rand), FIGURE(randn), FIGURE(pass), FIGURE(reduce_col), FIGURE(reduce_all),
-      FIGURE(contract_row), FIGURE(column_row), FIGURE(contract_col), FIGURE(column_col), FIGURE(diff_row), FIGURE(diff_col),
+      FIGURE(load), FIGURE(store), FIGURE(rand), FIGURE(randn), FIGURE(pass), FIGURE(strip_load), FIGURE(strip_store), FIGURE(reduce_col), FIGURE(reduce_all),
+      FIGURE(contract_row), FIGURE(column_row), FIGURE(contract_many), FIGURE(column_many), FIGURE(contract_col), FIGURE(column_col), FIGURE(diff_row), FIGURE(diff_col),
       FIGURE(gemm), FIGURE(potrf), FIGURE(trsm), FIGURE(gemv), FIGURE(qr), FIGURE(lu), FIGURE(eigh), FIGURE(svd), FIGURE(sort)};
   visit_tables(type, t, visit, ud);
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) visit_one(type, "", list[i].name, list[i].value, visit, ud);
@@ -43,7 +43,7 @@ static void visit_type (const char *type, gb_type_rates *t, visitor *visit, void
 
 static void visit_whole (gb_rates *t, visitor *visit, void *ud) {
   const figure list[] = {FIGURE(threads), FIGURE(read), FIGURE(write), FIGURE(read_all), FIGURE(write_all), FIGURE(fresh),
-                         FIGURE(fresh_all), FIGURE(near), FIGURE(fold_s), FIGURE(opaque_s), FIGURE(wake_s)};
+                         FIGURE(fresh_all), FIGURE(near), FIGURE(middle), FIGURE(fold_s), FIGURE(opaque_s), FIGURE(wake_s)};
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) visit(ud, list[i].name, list[i].value);
 }
 
@@ -80,14 +80,14 @@ static double fixed_map (int op) {
 static gb_type_rates fixed_type (double half) {
   gb_type_rates t = {.radial_alpha = 8e-9 * half, .fused_symmetric = 1.2, .sqdist = 1e-10 * half, .sqdist_feature = 2e-10 * half,
                      .dot = 1e-10 * half, .dot_feature = 1e-10 * half, .load = 1e-10 * half, .store = 2e-10 * half,
-                     .rand = 4e-9, .randn = 2e-8, .pass = 1e-10 * half, .reduce_col = 1e-10 * half, .reduce_all = 1e-10 * half,
-                     .contract_row = 1e-10 * half, .column_row = 1e-10 * half, .contract_col = 1e-10 * half,
+                     .rand = 4e-9, .randn = 2e-8, .pass = 1e-10 * half, .strip_load = 1e-10 * half, .strip_store = 1e-10 * half, .reduce_col = 1e-10 * half, .reduce_all = 1e-10 * half,
+                     .contract_row = 1e-10 * half, .column_row = 1e-10 * half, .contract_many = 1e-10 * half, .column_many = 2.5e-11 * half, .contract_col = 1e-10 * half,
                      .column_col = 1e-10 * half, .diff_row = 2e-10 * half, .diff_col = 2e-10 * half, .gemm = 5e10 / half,
                      .potrf = 1e10 / half, .trsm = 2e10 / half, .gemv = 1e10, .qr = 1e10 / half, .lu = 1e10 / half,
                      .eigh = 5e9 / half, .svd = 5e9 / half, .sort = 1e-8};
   for (int op = 0; op < GB_NOPS; op++) t.map[op] = fixed_map(op) * half;
   for (int p = 0; p < GB_NPROFILES; p++) {
-    t.fused[p] = p == GB_RQ ? 4 : p == GB_RBF ? 1.25 : 2;
+    t.fused[p] = (p == GB_RQ ? 2e-9 : p == GB_RBF ? 1e-10 : 4e-10) * half;
     for (int order = 0; order < 3; order++) t.radial[p][order] = (p == GB_RQ ? 4e-9 : p == GB_RBF ? 1e-9 : 2e-9) * half;
   }
   for (int m = 0; m < GB_NMONOIDS; m++) t.reduce[m] = (m == GB_LSE ? 2e-9 : m < GB_LSE ? 1e-10 : 1e-9) * half;
@@ -99,7 +99,7 @@ const gb_rates *gb_rates_fixed (void) {
   if (fixed.threads == 0)
     fixed = (gb_rates){.threads = 2, .device = {.fma = 4e9, .issue = 8e9, .exp2 = 4e9, .scaling = 2},
                        .read = 1e10, .write = 5e9, .read_all = 2e10, .write_all = 1e10, .fresh = 2e9, .fresh_all = 4e9,
-                       .near = 5e10, .fold_s = 1e-6, .opaque_s = 1e-6, .wake_s = 1e-5,
+                       .near = 5e10, .middle = 3e10, .fold_s = 1e-6, .opaque_s = 1e-6, .wake_s = 1e-5,
                        .type = {fixed_type(1), fixed_type(0.5)}};
   return &fixed;
 }

@@ -12,21 +12,23 @@ typedef struct gb_type_rates {
   double map[GB_NOPS];                 /* ops of kind MAP but RADIAL; 0 for the others */
   double radial[GB_NPROFILES][3];      /* by order of the derivative */
   double radial_alpha;                 /* RQ, d/dalpha */
-  double fused[GB_NPROFILES];          /* a template: seconds over its bound (gb_rates_bound) */
+  double fused[GB_NPROFILES];          /* a template: seconds a pair beyond its bound (gb_rates_bound) */
   double fused_symmetric;              /* a symmetric template: seconds a visited pair over those of the plain one */
   double sqdist, sqdist_feature;       /* + features times */
   double dot, dot_feature;
   double load, store;                  /* over both axes, in the second-level cache */
   double rand, randn;
-  double pass;                         /* an instruction more where no chain runs: strips */
+  double pass;                         /* an instruction more where no chain runs: strips; */
+  double strip_load, strip_store;      /* there */
   double reduce[GB_NMONOIDS];          /* of the TILE axis */
   double reduce_col, reduce_all;       /* a sum over LANE; over both */
   double contract_row, column_row;     /* CONTRACT over TILE: + columns times */
+  double contract_many, column_many;   /* where a tile is kept for many columns */
   double contract_col, column_col;     /* over LANE */
   double diff_row, diff_col;           /* DIFF: features times */
   double gemm, potrf, trsm;            /* flop/s on a canonical block: 2 n^3, n^3 / 3, n^3 */
   double gemv;                         /* bytes/s of a matrix times one column */
-  double qr, lu, eigh, svd;            /* flop/s at n = 128 .. 256: 2 n m^2, 2 n^3 / 3, 9 n^3, 20 n^3 */
+  double qr, lu, eigh, svd;            /* flop/s at n = 256: 2 n m^2, 2 n^3 / 3, 9 n^3, 20 n^3 */
   double sort;                         /* seconds an element and doubling */
 } gb_type_rates;
 
@@ -36,7 +38,7 @@ typedef struct gb_rates {
   double read, write;                  /* bytes/s of one thread, far past every cache */
   double read_all, write_all;          /* of all */
   double fresh, fresh_all;             /* bytes/s where memory is written for the first time: the system maps it */
-  double near;                         /* bytes/s from and to the second-level cache, one thread */
+  double near, middle;                 /* bytes/s read by one thread from 256 KiB, from 8 MiB */
   double fold_s, opaque_s;             /* of a step that does nothing */
   double wake_s;                       /* threads called together */
   gb_type_rates type[2];               /* f64, f32 */
