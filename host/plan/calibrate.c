@@ -196,6 +196,33 @@ static void measure_fronts (bench *b) {
   }
 }
 
+static gb_ins looped (gb_ins_kind kind, int a) {
+  return (gb_ins){.kind = kind, .monoid = GB_SUM, .a = a, .b = -1, .c = -1, .x = -1, .y = -1, .w = -1, .axis = -1};
+}
+
+/* A distance written out: the sum over features of |x - y|. */
+static double time_loop (bench *b) {
+  enum { D = 8 };
+  gb_probe p;
+  gb_probe_begin(&p, b->type, LANES, ROWS, D);
+  const int x = gb_probe_operand(&p, b->data, D, 0, 1), y = gb_probe_operand(&p, b->data, 0, D, 1);
+  gb_ins loop = looped(GB_INS_LOOP, -1), load = looped(GB_INS_LOAD, -1);
+  loop.axis = GB_PROBE_INNER;
+  gb_probe_ins(&p, loop);
+  load.x = x;
+  const int xk = gb_probe_ins(&p, load);
+  load.x = y;
+  const int yk = gb_probe_ins(&p, load);
+  const int gap = gb_probe_map(&p, GB_OP_ABS, gb_probe_map(&p, GB_OP_SUB, xk, yk, -1), -1, -1);
+  const int sum = gb_probe_ins(&p, looped(GB_INS_ACC, gap));
+  gb_probe_ins(&p, looped(GB_INS_ENDLOOP, -1));
+  p.ins[p.f.nins - 2].deps &= ~(1u << GB_PROBE_INNER);
+  end_rows(b, &p, sum, GB_SUM);
+  p.ins[p.f.nins - 1].deps &= ~(1u << GB_PROBE_INNER);
+  const double *map = b->to->map, known = b->to->reduce[GB_SUM] + D * (map[GB_OP_SUB] + map[GB_OP_ABS] + map[GB_OP_ADD]);
+  return at_least_issued(b, (time_one(b, &p) / pairs - known) / D);
+}
+
 /* profile(s) + z: no template */
 static double time_radial (bench *b, gb_profile profile, int order, int dalpha) {
   gb_probe p;
@@ -302,9 +329,10 @@ static double fresh_once (bench *b, gb_pool *pool) {
   if (b->rc == GB_OK) b->rc = gb_ledger_alloc(&b->be->ledger, GB_MEM_WORKSPACE, FRESH_BYTES, "", "calibration", &at, b->err);
   if (b->rc != GB_OK) return 1;
   touch t = {at, gb_pool_threads(pool)};
-  const double start = gb_clock();
+  double (*const now)(void) = t.threads > 1 ? gb_clock : gb_clock_thread;
+  const double start = now();
   gb_pool_run(pool, touch_pages, &t);
-  const double seconds = gb_clock() - start;
+  const double seconds = fmax(now() - start, 1e-9);
   gb_ledger_free(&b->be->ledger, at);
   return seconds;
 }
@@ -336,7 +364,7 @@ static double time_opaque (bench *b, gb_opaque *o) {
   double seconds = 1;
   for (int i = 0; i < o->nin; i++) o->in_dtype[i] = b->type;
   if (b->rc == GB_OK) b->rc = gb_probe_time_opaque(&b->one, o, in, out, b->scratch, PART_BYTES, &seconds, b->err);
-  return seconds;
+  return fmax(seconds, 1e-9);
 }
 
 static gb_shape matrix_of (size_t n, size_t m) { return gb_shape_of(2, (size_t[]){n, m}); }
@@ -365,6 +393,8 @@ static void measure_library (bench *b) {
   t->gemv = n * n * (double)gb_dtype_size(b->type) / time_square(b, GB_OP_GEMM, ORDER, 1);
   t->potrf = cube / 3 / time_square(b, GB_OP_CHOLESKY, ORDER, 0);
   t->trsm = cube / time_square(b, GB_OP_TRISOLVE, ORDER, ORDER);
+  t->gemm_16 = 2 * n * n * 16 / time_square(b, GB_OP_GEMM, ORDER, 16);
+  t->trsm_16 = n * n * 16 / time_square(b, GB_OP_TRISOLVE, ORDER, 16);
   t->lu = 2 * cube / 3 / time_square(b, GB_OP_LU_LOGDET, ORDER, 0);
   t->qr = 2 * cube / time_square(b, GB_OP_QR, ORDER, 0);
   t->eigh = 9 * cube / time_square(b, GB_OP_EIGH, ORDER, 0);
@@ -404,6 +434,7 @@ static void measure_type (bench *b, gb_dtype type) {
   measure_monoids(b);
   measure_contractions(b);
   measure_fronts(b);
+  b->to->turn = time_loop(b);
   measure_profiles(b);
   measure_tiles(b);
   measure_strips(b);

@@ -210,7 +210,10 @@ static void add_instructions (domain *d) {
       loop_end(d->f, n, &all);
       times[depth + 1] = times[depth] * extent(d->f, i->axis);
       deps[++depth] = all;
-    } else if (i->kind == GB_INS_ENDLOOP && depth > 0) depth--;
+    } else if (i->kind == GB_INS_ENDLOOP && depth > 0) {
+      d->compute += times[depth] * points(d, deps[depth]) * d->t->turn;
+      depth--;
+    }
     else if (i->kind == GB_INS_EMIT) add_emit(d, i, times[depth]);
     else if (i->kind == GB_INS_SQDIST && has_fused_reader(d, i)) continue;
     else if (!is_free(i->kind)) d->compute += times[depth] * points(d, i->deps | deps[depth]) * cost_of_ins(d, i);

@@ -31,9 +31,16 @@ static double move (const gb_rates *r, int threads, const sizes *z) {
   return gb_cost_bytes(r, threads, z->read) + gb_cost_write(r, threads, z->write);
 }
 
+/* Flop/s with so many columns, between what was measured with 16 and with a whole block. */
+static double rate_at (double columns, double few, double full) {
+  const double at = fmin(1, fmax(0, log2(fmax(columns, 1) / 16) / 4));
+  return 1 / ((1 - at) / few + at / full);
+}
+
 /* Seconds of a (n, k) times b (k, m): arithmetic and the packing of the larger; of one column its reading alone. */
 static double product (const gb_rates *r, const gb_type_rates *t, double size, int threads, double n, double m, double k) {
-  const double flops = 2 * n * m * k / t->gemm, few = fmin(n, m), matrix = fmax(n, m) * k * size;
+  const double few = fmin(n, m), matrix = fmax(n, m) * k * size;
+  const double flops = 2 * n * m * k / rate_at(few, t->gemm_16, t->gemm);
   const double bytes = fmax(gb_cost_bytes(r, threads, matrix), matrix / t->gemv);
   return few < 2 ? bytes : flops + bytes;
 }
@@ -51,7 +58,7 @@ static double cholesky (const gb_rates *r, const gb_type_rates *t, int threads, 
 static double substitution (const gb_rates *r, const gb_type_rates *t, double size, int threads, double n, double k) {
   const double b = fmin(n, BLOCK), width = fmin(k, BLOCK);
   const double narrow = n * n / 2 * size / t->gemv * ceil(k / BLOCK);
-  const double flops = n * b * fmax(k, 8) / t->trsm + fmax(0, n * (n - b)) * k / t->gemm;
+  const double flops = n * b * k / rate_at(k, t->trsm_16, t->trsm) + fmax(0, n * (n - b)) * k / rate_at(k, t->gemm_16, t->gemm);
   const double tasks = ceil(n / BLOCK) * ceil(k / BLOCK);
   const double alone = width < 2 ? narrow : narrow + flops;
   return fmax(alone / gb_cost_speed(r, threads, tasks), gb_cost_bytes(r, threads, n * n / 2 * size));

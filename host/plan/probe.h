@@ -28,7 +28,8 @@ int gb_probe_const (gb_probe *p, double v);
 /* Hands 'value' to an output at 'to' that reduces 'reduced' and keeps the strides given for the other axes. */
 void gb_probe_emit (gb_probe *p, int value, gb_out o, void *to);
 
-/* Seconds of the fastest of some runs, on the threads of 'be'; 'scratch': 'room' bytes. Errors: EINTR; ENOMEM. */
+/* Seconds of the fastest of some runs, on the threads of 'be': one thread by the processor time it took, so that a busy
+** machine counts little, several by the clock. 'scratch': 'room' bytes. Errors: EINTR; ENOMEM. */
 gb_status gb_probe_time (gb_backend *be, gb_probe *p, void *scratch, size_t room, double *seconds, gb_error *err);
 gb_status gb_probe_time_opaque (gb_backend *be, const gb_opaque *o, const void *const *in, void *const *out, void *scratch,
                                 size_t room, double *seconds, gb_error *err);

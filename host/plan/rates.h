@@ -18,6 +18,7 @@ typedef struct gb_type_rates {
   double dot, dot_feature;
   double load, store;                  /* over both axes, in the second-level cache */
   double rand, randn;
+  double turn;                         /* of a loop over an INNER axis, beyond its instructions */
   double pass;                         /* an instruction more where no chain runs: strips; */
   double strip_load, strip_store;      /* there */
   double reduce[GB_NMONOIDS];          /* of the TILE axis */
@@ -27,6 +28,7 @@ typedef struct gb_type_rates {
   double contract_col, column_col;     /* over LANE */
   double diff_row, diff_col;           /* DIFF: features times */
   double gemm, potrf, trsm;            /* flop/s on a canonical block: 2 n^3, n^3 / 3, n^3 */
+  double gemm_16, trsm_16;             /* of 16 columns */
   double gemv;                         /* bytes/s of a matrix times one column */
   double qr, lu, eigh, svd;            /* flop/s at n = 256: 2 n m^2, 2 n^3 / 3, 9 n^3, 20 n^3 */
   double sort;                         /* seconds an element and doubling */
