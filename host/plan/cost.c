@@ -42,8 +42,11 @@ double gb_cost_bytes (const gb_rates *r, int threads, double bytes) {
 }
 
 double gb_cost_write (const gb_rates *r, int threads, double bytes) {
-  const double seconds = bytes / rate_of(r, threads, bytes, r->write, r->write_all);
-  return bytes < FRESH_BYTES ? seconds : seconds + bytes / between(r, threads, r->fresh, r->fresh_all);
+  return bytes / rate_of(r, threads, bytes, r->write, r->write_all);
+}
+
+double gb_cost_map (const gb_rates *r, int threads, double bytes) {
+  return bytes < FRESH_BYTES ? 0 : bytes / between(r, threads, r->fresh, r->fresh_all);
 }
 
 /* -- the domain ------------------------------------------------------------------------------------------ */
@@ -234,9 +237,11 @@ static double bytes_of (const gb_fold *f, gb_axes axes, const ptrdiff_t *stride,
   return count * size * (isinf(least) ? 1 : fmin(fmax(1, least), 64 / size));
 }
 
-static double cost_of_memory (const domain *d, int threads) {
+/* Seconds that overlap with arithmetic; '*mapping': that do not. */
+static double cost_of_memory (const domain *d, int threads, double *mapping) {
   const gb_fold *f = d->f;
   double read = 0, seconds = 0;
+  *mapping = 0;
   for (int x = 0; x < f->noperands; x++) {
     gb_axes axes = 0;
     for (int a = 0; a < f->naxes; a++)
@@ -249,7 +254,9 @@ static double cost_of_memory (const domain *d, int threads) {
     gb_axes axes = 0;
     for (int a = 0; a < f->naxes; a++)
       if (f->out[o].stride[a] != 0) axes |= bit(a);
-    seconds += gb_cost_write(d->r, threads, bytes_of(f, axes, f->out[o].stride, f->out[o].dtype));
+    const double bytes = bytes_of(f, axes, f->out[o].stride, f->out[o].dtype);
+    seconds += gb_cost_write(d->r, threads, bytes);
+    *mapping += gb_cost_map(d->r, threads, bytes);
   }
   return seconds + gb_cost_bytes(d->r, threads, read);
 }
@@ -270,8 +277,9 @@ static double cost_of_fold (const gb_rates *r, int threads, const gb_fold *f) {
   if (fused != NULL) add_fused(&d, fused);
   else add_instructions(&d);
   if (d.outer * d.full * (f->nins + 1) < ALONE) threads = 1;
-  const double compute = d.compute / gb_cost_speed(r, threads, tasks_of(&d));
-  return fmax(compute, cost_of_memory(&d, threads)) + (threads > 1 ? r->wake_s : 0);
+  double mapping;
+  const double compute = d.compute / gb_cost_speed(r, threads, tasks_of(&d)), memory = cost_of_memory(&d, threads, &mapping);
+  return fmax(compute, memory) + mapping + (threads > 1 ? r->wake_s : 0);
 }
 
 double gb_cost_step (const gb_rates *r, int threads, const gb_step *st, const double fraction) {

@@ -20,8 +20,9 @@ double gb_cost_bytes (const gb_rates *r, int threads, double bytes);
 /* How many times faster 'threads' threads are than one, on 'tasks' equal parts. */
 double gb_cost_speed (const gb_rates *r, int threads, double tasks);
 
-/* Seconds to write so many bytes; those of a large result are mapped first. */
+/* Seconds to write so many bytes; and before that, to have the system map those of a large result. */
 double gb_cost_write (const gb_rates *r, int threads, double bytes);
+double gb_cost_map (const gb_rates *r, int threads, double bytes);
 
 /* cost_opaque.c. Without the overhead of the call. */
 double gb_cost_opaque (const gb_rates *r, int threads, const gb_opaque *o);

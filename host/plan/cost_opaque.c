@@ -28,7 +28,7 @@ static sizes sizes_of (const gb_opaque *o) {
 }
 
 static double move (const gb_rates *r, int threads, const sizes *z) {
-  return gb_cost_bytes(r, threads, z->read) + gb_cost_write(r, threads, z->write);
+  return gb_cost_bytes(r, threads, z->read) + gb_cost_write(r, threads, z->write) + gb_cost_map(r, threads, z->write);
 }
 
 /* Flop/s with so many columns, between what was measured with 16 and with a whole block. */

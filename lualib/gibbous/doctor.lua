@@ -34,6 +34,26 @@ local function history_directory()
   return (state or (os.getenv "HOME" or "") .. "/.local/state") .. "/gibbous"
 end
 
+-- Where measured rates are remembered (host/plan/wisdom.c), and how many machines' are.
+local function wisdom()
+  local function set(name)
+    local value <const> = os.getenv(name)
+    return value and value ~= "" and value or nil
+  end
+  local cache <const> = set "XDG_CACHE_HOME"
+  local parent <const> = cache and cache:sub(1, 1) == "/" and cache or set "HOME" and set "HOME" .. "/.cache"
+  local path <const> = set "GIBBOUS_WISDOM" or parent and parent .. "/gibbous/wisdom"
+  if not path then return "nowhere: neither GIBBOUS_WISDOM, XDG_CACHE_HOME nor HOME is set" end
+  local f <close> = io.open(path)
+  if not f then return path .. ", not written yet" end
+  if f:read "l" ~= "gibbous wisdom 1" then return path .. ", not understood: it will be written anew" end
+  local sheets = 0
+  for line in f:lines() do
+    if line:sub(1, 1) == "[" then sheets = sheets + 1 end
+  end
+  return ("%s, %d %s"):format(path, sheets, sheets == 1 and "sheet" or "sheets")
+end
+
 local function writable(directory)
   local path <const> = directory .. "/.probe" .. tostring(os.time())
   local f <const> = io.open(path, "w")
@@ -54,7 +74,7 @@ local function facts()
     {"system", first_line "/proc/sys/kernel/osrelease" or "unknown"},
     {"BLAS", loaded "libopenblas" or loaded "libblas" or "not found among the mapped libraries"},
     {"elementary functions", loaded "libsleef" or "built in"},
-    {"memory limit", gib(report.limit)}, {"devices", "cpu"},
+    {"wisdom", wisdom()}, {"memory limit", gib(report.limit)}, {"devices", "cpu"},
     {"package.path", package.path}, {"package.cpath", package.cpath},
   }
 end
