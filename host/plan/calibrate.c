@@ -13,6 +13,7 @@ enum {
   LANES = 512, ROWS = 1024,            /* of a probe */
   FEW_ROWS = 256,                      /* of the many of elementwise ops */
   FLAT = 64,                           /* rows of a probe whose tile is stored or read: 256 KiB in f64 */
+  APART = FLAT + 8,                    /* elements between lanes read across: no power of two */
   STRIP = 1 << 14,                     /* lanes of a strip in the second-level cache */
   ORDER = 256,                         /* of matrices */
   LONG = 1 << 16                       /* elements sorted */
@@ -259,10 +260,12 @@ static void measure_profiles (bench *b) {
 
 /* -- memory ---------------------------------------------------------------------------------------------- */
 
-static double time_flat (bench *b, bool load, bool store) {
+/* load: 0 = none, 1 = along the lanes, 2 = across them. */
+static double time_flat (bench *b, int load, bool store) {
   gb_probe p;
   int t = begin_sum(b, &p, FLAT, 1);
-  if (load) t = gb_probe_map(&p, GB_OP_ADD, t, gb_probe_load(&p, b->data, 1, LANES), -1);
+  if (load > 0)
+    t = gb_probe_map(&p, GB_OP_ADD, t, gb_probe_load(&p, b->data, load == 1 ? 1 : APART, load == 1 ? LANES : 1), -1);
   if (store)
     gb_probe_emit(&p, t, (gb_out){.kind = GB_OUT_STORE, .x = -1, .y = -1, .axis = -1, .slot2 = -1, .stride = {1, LANES}}, b->out);
   else end_rows(b, &p, t, GB_SUM);
@@ -300,9 +303,10 @@ static void measure_strips (bench *b) {
 
 static void measure_tiles (bench *b) {
   gb_type_rates *t = b->to;
-  const double add = t->map[GB_OP_ADD], base = time_flat(b, false, false);
-  t->load = at_least_issued(b, time_flat(b, true, false) - base - add);
-  t->store = at_least_issued(b, time_flat(b, false, true) - add);
+  const double add = t->map[GB_OP_ADD], base = time_flat(b, 0, false);
+  t->load = at_least_issued(b, time_flat(b, 1, false) - base - add);
+  t->load_across = at_least_issued(b, time_flat(b, 2, false) - base - add);
+  t->store = at_least_issued(b, time_flat(b, 0, true) - add);
   t->rand = at_least_issued(b, time_random(b, false) - base - add);
   t->randn = at_least_issued(b, time_random(b, true) - base - add);
 }

@@ -126,12 +126,18 @@ static bool has_fused_reader (const domain *d, const gb_ins *front) {
 
 static bool is_free (gb_ins_kind kind) { return kind == GB_INS_CONST || kind == GB_INS_BIND; }
 
+static double cost_of_load (const domain *d, const gb_ins *i) {
+  if ((i->deps & d->lane) == 0) return 0;
+  if (d->tile == 0) return d->t->strip_load;
+  if ((i->deps & d->tile) == 0) return 0;
+  return d->f->operand[i->x].stride[__builtin_ctz(d->lane)] == 1 ? d->t->load : d->t->load_across;
+}
+
 static double cost_of_ins (const domain *d, const gb_ins *i) {
   const gb_type_rates *t = d->t;
   const double pass = d->tile == 0 ? t->pass : 0, n = extent(d->f, i->axis);
-  const bool both = (i->deps & d->lane) != 0 && (i->deps & d->tile) != 0;
   switch (i->kind) {
-    case GB_INS_LOAD: return d->tile == 0 ? (i->deps & d->lane ? t->strip_load : 0) : both ? t->load : 0;
+    case GB_INS_LOAD: return cost_of_load(d, i);
     case GB_INS_IOTA: return t->map[GB_OP_ADD] + pass;
     case GB_INS_RAND: return i->profile == 0 ? t->rand : t->randn;
     case GB_INS_MAP: return t->map[i->op] + pass;

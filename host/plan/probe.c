@@ -7,7 +7,7 @@
 #include "fold/lower.h"
 
 static const double enough = 1e-3;       /* seconds of repetitions, ... */
-enum { MOST_RUNS = 24, FEWEST_RUNS = 5 }; /* ... and how many of them */
+enum { MOST_RUNS = 24, FEWEST_RUNS = 3 }; /* ... and how many of them */
 
 static gb_axes bit (int axis) { return (gb_axes)1 << axis; }
 

@@ -34,7 +34,7 @@ static void visit_tables (const char *type, gb_type_rates *t, visitor *visit, vo
 static void visit_type (const char *type, gb_type_rates *t, visitor *visit, void *ud) {
   const figure list[] = {
       FIGURE(radial_alpha), FIGURE(fused_symmetric), FIGURE(sqdist), FIGURE(sqdist_feature), FIGURE(dot), FIGURE(dot_feature),
-      FIGURE(load), FIGURE(store), FIGURE(rand), FIGURE(randn), FIGURE(turn), FIGURE(pass), FIGURE(strip_load), FIGURE(strip_store), FIGURE(reduce_col), FIGURE(reduce_all),
+      FIGURE(load), FIGURE(load_across), FIGURE(store), FIGURE(rand), FIGURE(randn), FIGURE(turn), FIGURE(pass), FIGURE(strip_load), FIGURE(strip_store), FIGURE(reduce_col), FIGURE(reduce_all),
       FIGURE(contract_row), FIGURE(column_row), FIGURE(contract_many), FIGURE(column_many), FIGURE(contract_col), FIGURE(column_col), FIGURE(diff_row), FIGURE(diff_col),
       FIGURE(gemm), FIGURE(potrf), FIGURE(trsm), FIGURE(gemm_16), FIGURE(trsm_16), FIGURE(gemv), FIGURE(qr), FIGURE(lu), FIGURE(eigh), FIGURE(svd), FIGURE(sort)};
   visit_tables(type, t, visit, ud);
@@ -79,7 +79,7 @@ static double fixed_map (int op) {
 /* f32 does everything that is vectorised in half the time. */
 static gb_type_rates fixed_type (double half) {
   gb_type_rates t = {.radial_alpha = 8e-9 * half, .fused_symmetric = 1.2, .sqdist = 1e-10 * half, .sqdist_feature = 2e-10 * half,
-                     .dot = 1e-10 * half, .dot_feature = 1e-10 * half, .load = 1e-10 * half, .store = 2e-10 * half,
+                     .dot = 1e-10 * half, .dot_feature = 1e-10 * half, .load = 1e-10 * half, .load_across = 5e-10 * half, .store = 2e-10 * half,
                      .rand = 4e-9, .randn = 2e-8, .turn = 2e-10 * half, .pass = 1e-10 * half, .strip_load = 1e-10 * half, .strip_store = 1e-10 * half, .reduce_col = 1e-10 * half, .reduce_all = 1e-10 * half,
                      .contract_row = 1e-10 * half, .column_row = 1e-10 * half, .contract_many = 1e-10 * half, .column_many = 2.5e-11 * half, .contract_col = 1e-10 * half,
                      .column_col = 1e-10 * half, .diff_row = 2e-10 * half, .diff_col = 2e-10 * half, .gemm = 5e10 / half,

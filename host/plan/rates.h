@@ -17,6 +17,7 @@ typedef struct gb_type_rates {
   double sqdist, sqdist_feature;       /* + features times */
   double dot, dot_feature;
   double load, store;                  /* over both axes, in the second-level cache */
+  double load_across;                  /* where lanes are not neighbours in memory */
   double rand, randn;
   double turn;                         /* of a loop over an INNER axis, beyond its instructions */
   double pass;                         /* an instruction more where no chain runs: strips; */
