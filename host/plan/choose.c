@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "plan/orders.h"
 #include "plan/parts.h"
+#include "plan/price.h"
 
 /* axes */
 
@@ -124,6 +125,8 @@ typedef struct candidate {
   gb_placement *place;       /* counted */
   size_t held, need;         /* need = peak + held */
   bool pinned_only;          /* it recomputes existing caches */
+  double seconds;            /* predicted; 0 where nobody compared */
+  choice how;
 } candidate;
 
 static bool droppable (const gb_plan *p, int b) {
@@ -150,36 +153,50 @@ size_t gb_plan_budget (const gb_plan *p) {
   return l->limit > pinned ? l->limit - pinned : 0;
 }
 
-/* A walk over the candidates, in order of preference, until one is taken. */
+/* A walk over the candidates, family by family; each family begins with what runs fastest. */
 typedef struct walk {
   gb_plan *p;
   size_t budget;
   bool all;                  /* none is taken, all are weighed */
+  const gb_rates *rates;     /* families are compared by time; NULL: the first that fits is taken */
   candidate first, last, chosen;   /* first: the preferred one; last: the one of least need so far */
   size_t least;
   const bool *pinned, *none;
 } walk;
 
+static void take_count (candidate *to, const candidate *c) {
+  drop_candidate(to);
+  *to = *c;
+  to->place->refs++;
+}
+
+static double seconds_of (const walk *w, const gb_placement *place) {
+  const gb_program *prog = w->p->prog;
+  return w->rates == NULL ? 0
+                          : gb_place_seconds(w->rates, prog->threads, prog->low, prog->triangle, prog->ntriangles, place);
+}
+
+static bool is_better (const candidate *c, const candidate *than) {
+  if (than->place == NULL || c->seconds != than->seconds) return than->place == NULL || c->seconds < than->seconds;
+  return c->need < than->need;
+}
+
 /* Takes 'place' over. True: it fits. */
-static bool offer (walk *w, gb_placement *place, bool pinned_only) {
-  candidate c = {.place = place, .pinned_only = pinned_only};
+static bool offer (walk *w, const choice *how, gb_placement *place, bool pinned_only) {
+  candidate c = {.place = place, .pinned_only = pinned_only, .how = *how};
   weigh(w->p, &c);
-  if (w->first.place == NULL) {
-    w->first = c;
-    w->first.place->refs++;
-  }
+  if (w->first.place == NULL) take_count(&w->first, &c);
   if (w->last.place == NULL || c.need < w->least) {
-    drop_candidate(&w->last);
-    w->last = c;
-    w->last.place->refs++;
+    take_count(&w->last, &c);
     w->least = c.need;
   }
-  if (c.need > w->budget || c.need == SIZE_MAX || w->all) {
-    drop_candidate(&c);
-    return false;
+  const bool fits = c.need <= w->budget && c.need != SIZE_MAX && !w->all;
+  if (fits) {
+    c.seconds = seconds_of(w, place);
+    if (is_better(&c, &w->chosen)) take_count(&w->chosen, &c);
   }
-  w->chosen = c;
-  return true;
+  drop_candidate(&c);
+  return fits;
 }
 
 static gb_status offer_choice (walk *w, const choice *c, const bool *have, const bool *keep, bool *taken,
@@ -187,57 +204,70 @@ static gb_status offer_choice (walk *w, const choice *c, const bool *have, const
   gb_placement *place;
   if (*taken) return GB_OK;
   GB_TRY(find_placement(w->p, (gb_demand){w->p->want, have, keep}, c, &place, err));
-  *taken = offer(w, place, have == w->pinned);
+  *taken = offer(w, c, place, have == w->pinned);
   return GB_OK;
 }
 
 /* Windows of powers of two, large ones first: fewer of them run faster. */
-static gb_status offer_windows (walk *w, gb_cutting *c, bool packed, bool *taken, gb_error *err) {
+static gb_status offer_windows (walk *w, gb_cutting *c, bool packed, gb_error *err) {
+  bool taken = false;
   size_t chunk = c->unit;
   while (chunk * 2 < c->extent) chunk *= 2;
-  for (; chunk >= c->unit && chunk > 0 && !*taken; chunk /= 2)
-    GB_TRY(offer_choice(w, &(choice){c, chunk, false, packed}, w->pinned, w->none, taken, err));
+  for (; chunk >= c->unit && chunk > 0 && !taken; chunk /= 2)
+    GB_TRY(offer_choice(w, &(choice){c, chunk, false, packed}, w->pinned, w->none, &taken, err));
   if (w->p->options.forbid & GB_ALLOW_ORDER) return GB_OK;
-  return offer_choice(w, &(choice){c, c->unit, true, packed}, w->pinned, w->none, taken, err);
+  return offer_choice(w, &(choice){c, c->unit, true, packed}, w->pinned, w->none, &taken, err);
 }
 
-static gb_status offer_all_windows (walk *w, bool packed, bool *taken, gb_error *err) {
+static gb_status offer_all_windows (walk *w, bool packed, gb_error *err) {
   gb_program *prog = w->p->prog;
   const gb_axes_found *found;
-  if (prog->batch != NULL) return offer_windows(w, prog->batch, packed, taken, err);
+  if (w->p->graph->backend->ops->fold_part == NULL) return GB_OK;
+  if (prog->batch != NULL) return offer_windows(w, prog->batch, packed, err);
   GB_TRY(gb_program_find_cuttings(prog, w->p->options.math, &found, err));
-  for (int i = 0; i < found->n; i++) GB_TRY(offer_windows(w, found->cutting[i], packed, taken, err));
+  for (int i = 0; i < found->n; i++) GB_TRY(offer_windows(w, found->cutting[i], packed, err));
   return GB_OK;
 }
 
-/* With caches kept; with caches as temporaries; with the existing ones dropped as well; in another order; factors
-** packed; window by window; both. None depends on the budget, so that a larger budget never chooses a worse one. */
+/* Every step whole: with caches kept; with caches as temporaries; with the existing ones dropped as well; in another
+** order. The first that fits computes least. */
+static gb_status offer_whole (walk *w, bool *taken, gb_error *err) {
+  const gb_plan *p = w->p;
+  choice c = whole(p);
+  if (!(p->options.forbid & GB_ALLOW_CACHE)) GB_TRY(offer_choice(w, &c, p->have, p->keep, taken, err));
+  GB_TRY(offer_choice(w, &c, p->have, w->none, taken, err));
+  GB_TRY(offer_choice(w, &c, w->pinned, w->none, taken, err));
+  c.reordered = true;
+  return p->options.forbid & GB_ALLOW_ORDER ? GB_OK : offer_choice(w, &c, w->pinned, w->none, taken, err);
+}
+
+static gb_status offer_packed (walk *w, gb_error *err) {
+  bool taken = false;
+  choice c = whole(w->p);
+  c.packed = true;
+  GB_TRY(offer_choice(w, &c, w->pinned, w->none, &taken, err));
+  c.reordered = true;
+  return w->p->options.forbid & GB_ALLOW_ORDER ? GB_OK : offer_choice(w, &c, w->pinned, w->none, &taken, err);
+}
+
+/* What saves memory at the cost of time, in families compared by predicted time. No candidate depends on the budget,
+** so that a larger budget never chooses a slower one. */
 static gb_status walk_candidates (walk *w, gb_error *err) {
   gb_plan *p = w->p;
-  const unsigned forbid = p->options.forbid;
-  const bool pack = p->prog->ntriangles > 0 && !(forbid & GB_ALLOW_PACK);
-  choice c = whole(p);
+  const bool pack = p->prog->ntriangles > 0 && !(p->options.forbid & GB_ALLOW_PACK);
+  const bool cut = !(p->options.forbid & GB_ALLOW_CUT);
   bool taken = false;
-  if (!(forbid & GB_ALLOW_CACHE)) GB_TRY(offer_choice(w, &c, p->have, p->keep, &taken, err));
-  GB_TRY(offer_choice(w, &c, p->have, w->none, &taken, err));
-  GB_TRY(offer_choice(w, &c, w->pinned, w->none, &taken, err));
-  for (int packed = 0; packed <= pack; packed++) {
-    c.packed = packed != 0;
-    c.reordered = false;
-    if (c.packed) GB_TRY(offer_choice(w, &c, w->pinned, w->none, &taken, err));
-    c.reordered = true;
-    if (!(forbid & GB_ALLOW_ORDER)) GB_TRY(offer_choice(w, &c, w->pinned, w->none, &taken, err));
-  }
-  if (taken || p->graph->backend->ops->fold_part == NULL || (forbid & GB_ALLOW_CUT)) return GB_OK;
-  for (int packed = 0; packed <= pack; packed++) GB_TRY(offer_all_windows(w, packed != 0, &taken, err));
+  GB_TRY(offer_whole(w, &taken, err));
+  if (taken) return GB_OK;
+  if (!w->all) GB_TRY(gb_rates_get(p->graph->backend, &w->rates, err));
+  if (pack) GB_TRY(offer_packed(w, err));
+  if (cut) GB_TRY(offer_all_windows(w, false, err));
+  if (cut && pack) GB_TRY(offer_all_windows(w, true, err));
   return GB_OK;
 }
 
 /* The realisation of least peak. */
-static void take_least (walk *w) {
-  w->chosen = w->last;
-  w->chosen.place->refs++;
-}
+static void take_least (walk *w) { take_count(&w->chosen, &w->last); }
 
 static gb_status run_walk (walk *w, gb_error *err) {
   const gb_plan *p = w->p;
