@@ -260,13 +260,17 @@ static void measure_profiles (bench *b) {
 
 /* -- memory ---------------------------------------------------------------------------------------------- */
 
-/* load: 0 = none, 1 = along the lanes, 2 = across them. */
-static double time_flat (bench *b, int load, bool store) {
+/* x_i + y_j, stored or summed; or stored values, along their lanes or across them, summed. */
+enum { FLAT_SUM, FLAT_STORE, FLAT_LOAD, FLAT_ACROSS };
+
+static double time_flat (bench *b, int what) {
   gb_probe p;
   int t = begin_sum(b, &p, FLAT, 1);
-  if (load > 0)
-    t = gb_probe_map(&p, GB_OP_ADD, t, gb_probe_load(&p, b->data, load == 1 ? 1 : APART, load == 1 ? LANES : 1), -1);
-  if (store)
+  if (what >= FLAT_LOAD) {
+    gb_probe_begin(&p, b->type, LANES, FLAT, 1);
+    t = gb_probe_load(&p, b->data, what == FLAT_LOAD ? 1 : APART, what == FLAT_LOAD ? LANES : 1);
+  }
+  if (what == FLAT_STORE)
     gb_probe_emit(&p, t, (gb_out){.kind = GB_OUT_STORE, .x = -1, .y = -1, .axis = -1, .slot2 = -1, .stride = {1, LANES}}, b->out);
   else end_rows(b, &p, t, GB_SUM);
   return time_one(b, &p) / ((double)LANES * FLAT);
@@ -303,10 +307,10 @@ static void measure_strips (bench *b) {
 
 static void measure_tiles (bench *b) {
   gb_type_rates *t = b->to;
-  const double add = t->map[GB_OP_ADD], base = time_flat(b, 0, false);
-  t->load = at_least_issued(b, time_flat(b, 1, false) - base - add);
-  t->load_across = at_least_issued(b, time_flat(b, 2, false) - base - add);
-  t->store = at_least_issued(b, time_flat(b, 0, true) - add);
+  const double add = t->map[GB_OP_ADD], base = time_flat(b, FLAT_SUM), sum = t->reduce[GB_SUM];
+  t->load = at_least_issued(b, time_flat(b, FLAT_LOAD) - sum);
+  t->load_across = at_least_issued(b, time_flat(b, FLAT_ACROSS) - sum);
+  t->store = at_least_issued(b, time_flat(b, FLAT_STORE) - add);
   t->rand = at_least_issued(b, time_random(b, false) - base - add);
   t->randn = at_least_issued(b, time_random(b, true) - base - add);
 }
