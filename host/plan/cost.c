@@ -151,16 +151,17 @@ static double cost_of_ins (const domain *d, const gb_ins *i) {
   }
 }
 
-/* Index past the end of the loop that begins at n; '*deps' = what its instructions depend on together. */
-static int loop_end (const gb_fold *f, int n, gb_axes *deps) {
+/* What the instructions of the loop that begins at n depend on together. */
+static gb_axes loop_deps (const gb_fold *f, int n) {
+  gb_axes deps = 0;
   int depth = 0;
   do {
     const gb_ins *i = &f->ins[n];
     if (i->kind == GB_INS_LOOP) depth++;
     else if (i->kind == GB_INS_ENDLOOP) depth--;
-    else *deps |= i->deps;
+    else deps |= i->deps;
   } while (++n < f->nins && depth > 0);
-  return n;
+  return deps;
 }
 
 /* -- outputs --------------------------------------------------------------------------------------------- */
@@ -215,10 +216,9 @@ static void add_instructions (domain *d) {
   for (int n = 0; n < d->f->nins; n++) {
     const gb_ins *i = &d->f->ins[n];
     if (i->kind == GB_INS_LOOP && depth < GB_FOLD_AXES) {
-      gb_axes all = deps[depth];
-      loop_end(d->f, n, &all);
       times[depth + 1] = times[depth] * extent(d->f, i->axis);
-      deps[++depth] = all;
+      deps[depth + 1] = deps[depth] | loop_deps(d->f, n);
+      depth++;
     } else if (i->kind == GB_INS_ENDLOOP && depth > 0) {
       d->compute += times[depth] * points(d, deps[depth]) * d->t->turn;
       depth--;

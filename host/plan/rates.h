@@ -57,7 +57,7 @@ gb_status gb_rates_get (gb_backend *be, const gb_rates **out, gb_error *err);
 const gb_rates *gb_rates_fixed (void);
 void gb_rates_choose_fixed (bool fixed);
 
-/* Pairs a second of one profile of a squared distance in d features contracted with 'columns' right-hand sides, by 'one'
+/* Pairs a second of one profile of a squared distance in d features contracted with 'columns' right-hand sides, by one
 ** thread that only multiplies, adds and issues. */
 double gb_rates_bound (const gb_rates *r, gb_dtype compute, double d, double columns);
 
