@@ -4,7 +4,8 @@
 ** right edge. A tile is row-major and contiguous, its rows as far apart as it has columns; the tiles follow
 ** each other as (0, 0); (1, 0), (1, 1); ... without gaps. Diagonal tiles are stored whole: zeros above the
 ** diagonal of a factor, mirrored entries in a symmetric result. What is computed from a packed matrix has the
-** bits of what is computed from the square one. */
+** bits of what is computed from the square one wherever those of the library do not depend on the distance of
+** rows: OpenBLAS from Haswell and Zen on. On older cores its factor and inverse of one tile do, at odd orders. */
 #ifndef GB_BACKEND_PACKED_H
 #define GB_BACKEND_PACKED_H
 
