@@ -94,8 +94,16 @@ host/cpu/trisolve.c
 'triangular_solve reads the other triangle'
 
 host/cpu/cholesky.c
-'s/row)\[i\] += q->jitter/row)[i] += 0 * q->jitter/'
+'s/diagonal += q->jitter/diagonal += 0 * q->jitter/'
 'the jitter of cholesky is ignored'
+
+host/backend/packed.c
+'s/gb_block_extent(n, B, i) \* j \* B;/B * j * B;/'
+'tiles of the last packed rows are as far apart as full ones'
+
+host/cpu/cholesky.c
+'s/i - j + 2)) return false/i - j + 1)) return false/'
+'an inverse in place overwrites a tile of the factor that is still read'
 
 host/fold/emit.c
 's/o->stride\[a\] += m->dim\[i\]\.coef\[a\] \* stride\[i\];/o->stride[a] += m->dim[i].coef[a] * stride[0];/'
