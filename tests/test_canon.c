@@ -522,6 +522,15 @@ static void rewriting_keeps_values (void **state) {
   }
 }
 
+/* An axis in front stays where the operands would not fit without it. */
+static void an_axis_in_front_that_is_needed_stays (void **state) {
+  (void)state;
+  gb_node *x = leaf1(6), *c = map2(GB_OP_LT, unsq(x, 0), num(1)), *a = leaf2(1, 1);
+  gb_node *y = BUILD(gb_map3, GB_OP_WHERE, c, a, map1(GB_OP_SIN, unsq(x, 0)));
+  const gb_shape want = {.ndim = 2, .dim = {1, 6}};
+  assert_true(gb_shape_equal(gb_node_shape(y), &want));
+}
+
 static void a_long_sum_is_built_in_linear_time (void **state) {
   (void)state;
   gb_node *x = leaf2(3, 3), *y = gb_node_ref(x), *next;
@@ -543,6 +552,7 @@ int main (void) {
       T(what_is_no_distance_is_left_alone), T(sums_of_products_are_matrix_products),
       T(scalars_and_identities_leave_products), T(small_identities_hold), T(rewriting_keeps_nan),
       T(a_scale_does_not_cancel_its_reciprocal), T(long_chains_are_followed_a_little),
-      T(random_rewrites_end_at_one_node), T(rewriting_keeps_values), T(a_long_sum_is_built_in_linear_time)};
+      T(random_rewrites_end_at_one_node), T(rewriting_keeps_values), T(an_axis_in_front_that_is_needed_stays),
+      T(a_long_sum_is_built_in_linear_time)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,6 +72,11 @@ static void broadcast (gb_shape a, gb_shape b, const char *want) {
   assert_string_equal(ok ? gb_shape_text(&out, text) : "no", want);
   assert_int_equal(gb_shape_broadcast(&b, &a, &out), ok);
   assert_string_equal(ok ? gb_shape_text(&out, text) : "no", want);
+  gb_shape first = a, second = b;                               /* in place */
+  assert_int_equal(gb_shape_broadcast(&first, &b, &first), ok);
+  assert_string_equal(ok ? gb_shape_text(&first, text) : "no", want);
+  assert_int_equal(gb_shape_broadcast(&a, &second, &second), ok);
+  assert_string_equal(ok ? gb_shape_text(&second, text) : "no", want);
 }
 
 static void broadcasting_grows_one_side_of_unequal_ranks (void **state) {
@@ -85,6 +90,7 @@ static void broadcasting_grows_one_side_of_unequal_ranks (void **state) {
   broadcast(SHAPE(5, 3), SHAPE(4), "no");
   broadcast(SHAPE(2, 5, 3), SHAPE(1, 3), "2x5x3");
   broadcast(SHAPE(2, 5, 1), SHAPE(1, 3), "no");
+  broadcast(SHAPE(6), SHAPE(1, 1), "no");
   broadcast(SHAPE(0), SHAPE(1), "0");
   broadcast(SHAPE(0), SHAPE(2), "no");
 }

@@ -52,7 +52,7 @@ bool gb_shape_broadcast (const gb_shape *a, const gb_shape *b, gb_shape *out) {
     a = b;
     b = t;
   }
-  *out = *a;
+  gb_shape both = *a;                        /* out may be a or b */
   bool grew_a = false, grew_b = a->ndim > b->ndim;
   for (int i = 1; i <= b->ndim; i++) {
     const size_t da = a->dim[a->ndim - i], db = b->dim[b->ndim - i];
@@ -60,7 +60,9 @@ bool gb_shape_broadcast (const gb_shape *a, const gb_shape *b, gb_shape *out) {
     if (da == 1) grew_a = true;
     else if (db == 1) grew_b = true;
     else return false;
-    out->dim[out->ndim - i] = da == 1 ? db : da;
+    both.dim[both.ndim - i] = da == 1 ? db : da;
   }
-  return a->ndim == b->ndim || !(grew_a && grew_b);
+  const bool fits = a->ndim == b->ndim || !(grew_a && grew_b);
+  *out = both;
+  return fits;
 }

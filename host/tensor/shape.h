@@ -27,7 +27,8 @@ size_t gb_shape_bytes (const gb_shape *s, gb_dtype t);
 char *gb_shape_text (const gb_shape *s, char buf[GB_SHAPE_TEXT]);
 
 /* Broadcast aligned at the right; axes of extent 1 grow; with unequal ranks at most one side may grow
-** (so (n) with (n,1) is an error, an outer form needs unsqueeze). Returns false where they do not fit. */
+** (so (n) with (n,1) is an error, an outer form needs unsqueeze). Returns false where they do not fit.
+** 'out' may be 'a' or 'b'. */
 bool gb_shape_broadcast (const gb_shape *a, const gb_shape *b, gb_shape *out);
 
 #endif
