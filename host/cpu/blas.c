@@ -3,44 +3,29 @@
 
 #include <cblas.h>
 #include <lapacke.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <string.h>
 
-/* Declared here too: the standard BLAS header of another vendor lacks them. */
+/* Declared here: the standard BLAS header of another vendor lacks them. */
 extern void openblas_set_num_threads (int threads);
 extern int openblas_get_num_threads (void);
 extern char *openblas_get_config (void);
+extern void *blas_memory_alloc (int position);
+extern void blas_memory_free (void *buffer);
+extern int blas_thread_shutdown_ (void) __attribute__((weak));   /* builds without threads lack it */
 
-#define TOUCH 64       /* order of the warm-up product, and its number of repetitions */
+#define MOST_BUFFERS 64         /* the library's own limit is higher */
 
-typedef struct touch {
-  atomic_int arrived;
-  int threads;
-} touch;
-
-static const double touch_matrix[TOUCH * TOUCH];
-
-/* All threads are inside BLAS at once, so that each maps a buffer of its own; syrk has no path without
-** one. */
-static void touch_job (void *ud, int thread) {
-  touch *t = ud;
-  (void)thread;
-  double c[TOUCH * TOUCH];
-  memset(c, 0, sizeof c);
-  atomic_fetch_add(&t->arrived, 1);
-  while (atomic_load(&t->arrived) < t->threads) sched_yield();
-  for (int i = 0; i < TOUCH; i++)
-    cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, TOUCH, TOUCH, 1.0, touch_matrix, TOUCH, 0.0, c,
-                TOUCH);
-}
-
+/* A call takes the first buffer of the library's pool that is free, and maps it where it is new: so many are mapped now as
+** calls can run at once. Threads of the library, which each take a buffer whenever they happen to start, are ended. */
 gb_status gb_blas_start (gb_pool *pool, gb_error *err) {
+  void *buffer[MOST_BUFFERS];
+  const int threads = gb_pool_threads(pool), n = threads < MOST_BUFFERS ? threads : MOST_BUFFERS;
   openblas_set_num_threads(1);
+  if (blas_thread_shutdown_ != NULL) blas_thread_shutdown_();
   const int got = openblas_get_num_threads();
   if (got != 1) return gb_fail(err, GB_EINTERNAL, "blas runs %d threads of its own, expected 1", got);
-  touch t = {.threads = gb_pool_threads(pool)};
-  gb_pool_run(pool, touch_job, &t);
+  for (int i = 0; i < n; i++) buffer[i] = blas_memory_alloc(0);
+  for (int i = 0; i < n; i++) blas_memory_free(buffer[i]);
   return GB_OK;
 }
 
