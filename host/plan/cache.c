@@ -82,6 +82,13 @@ void gb_cache_add (gb_graph *g, gb_node *n, int output) {
   c->cached[c->ncached++] = (gb_cached){.node = gb_node_ref(n), .output = output, .used = ++c->clock};
 }
 
+bool gb_cache_reserve (gb_graph *g, size_t more) {
+  gb_plan_cache *c = g->plans;
+  while (c->room < c->ncached + more)
+    if (!gb_grow(&c->cached, c->room, &c->room, sizeof *c->cached)) return false;
+  return true;
+}
+
 void gb_cache_touch (gb_graph *g, const gb_node *n, int output) {
   gb_cached *e = find(g, n, output);
   if (e != NULL) e->used = ++g->plans->clock;

@@ -305,7 +305,7 @@ void gb_plan_follow_threads (gb_plan *p) {
   if (prog->threads == threads) return;
   prog->threads = threads;
   for (int s = 0; s < prog->low->nsteps; s++)
-    prog->scratch[s] = gb_step_scratch(p->graph->backend, &prog->low->step[s]);
+    prog->scratch[s] = gb_step_scratch(p->graph->backend, prog->low, &prog->low->step[s]);
   for (int i = 0; i < GB_PLACEMENTS; i++) {
     gb_placement_unref(prog->placed[i].place);
     prog->placed[i].place = NULL;

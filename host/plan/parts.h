@@ -78,6 +78,8 @@ struct gb_plan {
   const void **in;
   void **to;
   double *constant;
+  gb_tensor *handed;              /* the same as a registered op sees them ... */
+  gb_storage **lent;              /* ... and records for those that lie in the arena: NULL until a run needs them */
 };
 
 /* plan.c. Opens the plan of a structure without choosing or allocating tensors. Errors: as gb_lower;
@@ -147,6 +149,7 @@ void gb_program_add (gb_plan_cache *c, gb_program *p);             /* takes a co
 void gb_program_unref (gb_program *p);
 /* The value of n's output is now a cache. Without memory for the entry it is simply dropped. */
 void gb_cache_add (gb_graph *g, gb_node *n, int output);
+bool gb_cache_reserve (gb_graph *g, size_t more); /* so that as many gb_cache_add allocate nothing */
 void gb_cache_touch (gb_graph *g, const gb_node *n, int output);
 void gb_cache_pin (gb_graph *g, gb_node *n, int output);           /* it was asked for: no longer droppable */
 bool gb_cache_holds (const gb_value *v); /* the value is a cache and only its node counts it */

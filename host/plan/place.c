@@ -5,7 +5,14 @@
 
 #include "graph/call.h"
 
-size_t gb_step_scratch (const gb_backend *be, const gb_step *s) {
+bool gb_step_is_idle (const gb_lowered *low, const gb_step *s) {
+  for (int i = 0; i < s->nout; i++)
+    if (low->buf[s->out[i]].bytes > 0) return false;
+  return true;
+}
+
+size_t gb_step_scratch (const gb_backend *be, const gb_lowered *low, const gb_step *s) {
+  if (gb_step_is_idle(low, s)) return 0;
   if (s->is_fold) return be->ops->fold_scratch(be, &s->fold);
   if (s->opaque.op != GB_OP_CALL) return be->ops->opaque_scratch(be, &s->opaque);
   const gb_call *c = gb_call_get((int)s->opaque.attr.i[0]);

@@ -68,7 +68,9 @@ const gb_triangle *gb_packed_store (const gb_placement *p, const gb_triangle *t,
 gb_home gb_placement_home (const gb_placement *p, int b);
 void gb_placement_unref (gb_placement *p);   /* NULL is fine */
 
-/* Bytes the backend's fold, opaque op or registered call asks for in step 's'. */
-size_t gb_step_scratch (const gb_backend *be, const gb_step *s);
+/* All its results are empty: it is not run. */
+bool gb_step_is_idle (const gb_lowered *low, const gb_step *s);
+/* Bytes the backend's fold, opaque op or registered call asks for in step 's'; an idle one asks for none. */
+size_t gb_step_scratch (const gb_backend *be, const gb_lowered *low, const gb_step *s);
 
 #endif

@@ -36,7 +36,7 @@ static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, gb
   }
   for (int s = 0; s < p->low->nsteps; s++) {
     const gb_step *st = &p->low->step[s];
-    p->scratch[s] = gb_step_scratch(g->backend, st);
+    p->scratch[s] = gb_step_scratch(g->backend, p->low, st);
     max_int(&p->widest_in, st->nin);
     max_int(&p->widest_out, st->nout);
     max_int(&p->most_constants, st->nconstants);
@@ -71,7 +71,10 @@ static bool alloc_tables (gb_plan *p) {
   p->in = calloc((size_t)p->prog->widest_in + 1, sizeof *p->in);
   p->to = calloc((size_t)p->prog->widest_out + 1, sizeof *p->to);
   p->constant = calloc((size_t)p->prog->most_constants + 1, sizeof *p->constant);
-  return p->want != NULL && p->have != NULL && p->keep != NULL && p->depends != NULL && p->value != NULL &&
+  const size_t widest = (size_t)(p->prog->widest_in + p->prog->widest_out) + 1;
+  p->handed = calloc(widest, sizeof *p->handed);
+  p->lent = calloc(widest, sizeof *p->lent);
+  return p->handed != NULL && p->lent != NULL && p->want != NULL && p->have != NULL && p->keep != NULL && p->depends != NULL && p->value != NULL &&
          p->read != NULL && p->write != NULL && p->in != NULL && p->to != NULL && p->constant != NULL;
 }
 
@@ -99,6 +102,7 @@ void gb_plan_free (gb_plan *p) {
   if (p == NULL) return;
   gb_ledger_free(&p->graph->backend->ledger, p->arena);
   gb_placement_unref(p->place);
+  for (int i = 0; p->lent != NULL && i < p->prog->widest_in + p->prog->widest_out; i++) free(p->lent[i]);
   for (size_t i = 0; i < p->nouts; i++) gb_node_unref(p->out[i]);
   for (size_t i = 0; i < p->nnodes; i++) gb_node_unref(p->node[i]);
   for (int s = 0; p->window != NULL && s < p->prog->low->nsteps; s++) {
@@ -122,6 +126,8 @@ void gb_plan_free (gb_plan *p) {
   free(p->in);
   free(p->to);
   free(p->constant);
+  free(p->handed);
+  free(p->lent);
   free(p);
 }
 

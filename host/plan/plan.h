@@ -93,6 +93,7 @@ typedef struct gb_plan_watch {
   size_t unwritten;            /* most bytes at the end of one result that its step left as they were */
   size_t unused_scratch;       /* the same of one step's scratch */
   char first[160];             /* the first step with strays or with 64 or more unwritten bytes, and where */
+  void (*at_step)(const char *what);  /* called before each step, and with NULL after the last: 'on' or not */
 } gb_plan_watch;
 extern gb_plan_watch gb_plan_check;
 

@@ -85,8 +85,29 @@ static gb_status reserve (gb_plan *p, const void *arena, gb_error *err) {
   return GB_ENOMEM;
 }
 
+static bool calls (const gb_plan *p) {
+  for (int s = 0; s < p->place->nsteps; s++)
+    if (p->place->runs[s] && !p->prog->low->step[s].is_fold && p->prog->low->step[s].opaque.op == GB_OP_CALL)
+      return true;
+  return false;
+}
+
+/* Records, not bytes of tensors: entries for the caches, storages that registered ops see. */
+static gb_status reserve_records (gb_plan *p, gb_error *err) {
+  size_t caches = 0;
+  bool ok = true;
+  for (int b = 0; b < p->place->nbufs; b++) caches += p->place->write[b] == GB_HOME_CACHE;
+  for (int i = 0; calls(p) && ok && i < p->prog->widest_in + p->prog->widest_out; i++) {
+    if (p->lent[i] == NULL) p->lent[i] = malloc(sizeof *p->lent[i]);
+    ok = p->lent[i] != NULL;
+  }
+  ok = ok && gb_cache_reserve(p->graph, caches);
+  return ok ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory for the records of a run");
+}
+
 static gb_status commit (gb_plan *p, void **arena, gb_error *err) {
   const gb_placement *pl = p->place;
+  GB_TRY(reserve_records(p, err));
   for (int b = 0; b < pl->nbufs; b++)
     if (has_storage(p, b) && p->value[b].storage == NULL) GB_TRY(new_storage(p, b, err));
   if (*arena == NULL) {
@@ -124,7 +145,7 @@ static gb_status make_windows (gb_plan *p, gb_error *err) {
 /* Takes back the storage record of an arena buffer. Where the callee kept a count the bytes move out of
 ** the arena, past the limit if need be: they are live whatever the limit says. False: there was no memory,
 ** the arena must not be freed. */
-static bool unwrap (gb_storage *st, gb_ledger *l) {
+static bool unwrap (gb_storage *st, gb_ledger *l, gb_storage **lent) {
   if (st->refs > 1) {
     const size_t limit = l->limit;
     void *copy;
@@ -137,14 +158,16 @@ static bool unwrap (gb_storage *st, gb_ledger *l) {
     st->refs--;
     return true;
   }
-  free(st);
+  *lent = st;
   return true;
 }
 
-static gb_status wrap (const gb_plan *p, int b, void *data, gb_tensor *out, gb_error *err) {
+/* The record is the callee's for as long as it counts it; one that an earlier call kept is made anew. */
+static gb_status wrap (const gb_plan *p, int b, void *data, gb_storage **lent, gb_tensor *out, gb_error *err) {
   const gb_buf *buf = &p->prog->low->buf[b];
-  gb_storage *st = malloc(sizeof *st);
+  gb_storage *st = *lent != NULL ? *lent : malloc(sizeof *st);
   if (st == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a storage record");
+  *lent = NULL;
   *st = (gb_storage){.refs = 1, .data = data, .bytes = buf->bytes, .ledger = &p->graph->backend->ledger};
   *out = (gb_tensor){.storage = st, .dtype = buf->dtype, .shape = buf->shape};
   gb_strides_of(&buf->shape, out->stride);
@@ -160,34 +183,28 @@ static gb_status run_call (gb_plan *p, const gb_step *st, void *scratch, gb_erro
   const gb_call *call = gb_call_get((int)st->opaque.attr.i[0]);
   if (call == NULL) return gb_fail(err, GB_EINTERNAL, "op %d is not registered", (int)st->opaque.attr.i[0]);
   const int n = st->nin + st->nout;
-  gb_tensor *t = calloc((size_t)n + 1, sizeof *t);
-  gb_status rc = t == NULL ? gb_fail(err, GB_ENOMEM, "no memory to call %s", call->name) : GB_OK;
+  gb_tensor *t = p->handed;
+  gb_status rc = GB_OK;
+  memset(t, 0, (size_t)n * sizeof *t);
   for (int i = 0; rc == GB_OK && i < n; i++) {
     const bool input = i < st->nin;
     const int b = input ? st->in[i] : st->out[i - st->nin];
     if (is_temporary(p, b, input))
-      rc = wrap(p, b, input ? (void *)(uintptr_t)p->read[b] : p->write[b], &t[i], err);
+      rc = wrap(p, b, input ? (void *)(uintptr_t)p->read[b] : p->write[b], &p->lent[i], &t[i], err);
     else t[i] = gb_tensor_ref(&p->value[b]);
   }
   if (rc == GB_OK) rc = call->run(call->ud, p->graph, &st->opaque, t, t + st->nin, scratch, err);
-  for (int i = 0; t != NULL && i < n; i++) {
+  for (int i = 0; i < n; i++) {
     const int b = i < st->nin ? st->in[i] : st->out[i - st->nin];
     if (t[i].storage == NULL) continue;
     if (!is_temporary(p, b, i < st->nin)) gb_tensor_clear(&t[i]);
-    else if (!unwrap(t[i].storage, &p->graph->backend->ledger))
+    else if (!unwrap(t[i].storage, &p->graph->backend->ledger, &p->lent[i]))
       p->arena = NULL, p->arena_bytes = 0; /* stays live */
   }
-  free(t);
   return rc;
 }
 
 /* executing */
-
-static bool makes_nothing (const gb_plan *p, const gb_step *st) {
-  for (int i = 0; i < st->nout; i++)
-    if (p->prog->low->buf[st->out[i]].bytes > 0) return false;
-  return true;
-}
 
 /* One piece of a fold's window. */
 static gb_status run_fold_piece (gb_plan *p, int s, gb_window at, void *arena, gb_error *err) {
@@ -259,7 +276,7 @@ static gb_status run_step (gb_plan *p, int s, const gb_window *at, void *arena, 
   const gb_step *st = &p->prog->low->step[s];
   gb_backend *be = p->graph->backend;
   void *scratch = (char *)arena + p->place->scratch[s].offset;
-  if (makes_nothing(p, st)) return GB_OK;
+  if (gb_step_is_idle(p->prog->low, st)) return GB_OK;
   for (int i = 0; i < st->nin; i++) p->in[i] = p->read[st->in[i]];
   for (int i = 0; i < st->nout; i++) p->to[i] = p->write[st->out[i]];
   for (int i = 0; i < st->nconstants; i++) p->constant[i] = p->node[st->constant[i]]->attr.f[0];
@@ -331,6 +348,7 @@ static gb_status run_place (gb_plan *p, int place, const gb_window *at, void *ar
   if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
   if (gb_pool_threads(be->pool) != p->prog->threads)       /* scratch was planned for so many */
     return gb_fail(err, GB_EOPTION, "the number of threads was changed while a plan ran");
+  if (gb_plan_check.at_step != NULL) gb_plan_check.at_step(p->prog->low->step[s].what);
   const double start = gb_clock();
   const gb_status rc = run_checked_step(p, place, at, arena, err);
   if (rc != GB_OK) {
@@ -393,6 +411,7 @@ gb_status gb_plan_execute (gb_plan *p, void *arena, bool store, gb_error *err) {
   gb_status rc = commit(p, &arena, err);
   p->watched = rc == GB_OK && own && gb_check_begin(p, arena);
   if (rc == GB_OK) rc = run_steps(p, arena, err);
+  if (gb_plan_check.at_step != NULL) gb_plan_check.at_step(NULL);
   if (p->watched) gb_check_end();
   if (rc == GB_OK && store) store_values(p);
   p->stats.measured = l->peak - start;

@@ -60,7 +60,8 @@ void gb_split_workspace (const void *job, const gb_placement *p, int s, size_t *
   const gb_step *st = &j->low->step[s];
   const gb_triangle *t = gb_packed_store(p, j->triangle, j->ntriangles, s);
   *state = 0;
-  if (p->cutting != NULL && p->cutting->when[s] == GB_WITHIN) {
+  if (gb_step_is_idle(j->low, st)) *scratch = 0;
+  else if (p->cutting != NULL && p->cutting->when[s] == GB_WITHIN) {
     if (st->is_fold) fold_workspace(j, p, s, scratch, state);
     else opaque_workspace(j, p, s, scratch);
   } else if (t != NULL) *scratch = gb_tile_scratch(j->be, j->low, t);
