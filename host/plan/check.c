@@ -66,20 +66,28 @@ static void check_region (const gb_plan *p, int step, const unsigned char *regio
 
 static bool inside (const gb_life *l, size_t at) { return at >= l->offset && at < l->offset + l->bytes; }
 
-static bool owned (const gb_plan *p, int step, size_t at) {
+/* The end of what the step owns of the line at 'at', 'at' itself: nothing. Buffers begin at lines. */
+static size_t owned_until (const gb_plan *p, int step, size_t at) {
   const gb_step *st = &p->prog->low->step[step];
-  if (inside(&p->place->scratch[step], at) || inside(&p->place->state[step], at)) return true;
-  for (int i = 0; i < st->nout; i++)
-    if (gb_placement_home(p->place, st->out[i]) == GB_HOME_ARENA && inside(&p->place->life[st->out[i]], at))
-      return true;
-  return false;
+  const gb_life *s = &p->place->scratch[step], *t = &p->place->state[step];
+  if (inside(s, at)) return s->offset + s->bytes;
+  if (inside(t, at)) return t->offset + t->bytes;
+  for (int i = 0; i < st->nout; i++) {
+    const gb_life *l = &p->place->life[st->out[i]];
+    if (gb_placement_home(p->place, st->out[i]) == GB_HOME_ARENA && inside(l, at)) return l->offset + l->bytes;
+  }
+  return at;
 }
 
 static void check_arena (const gb_plan *p, int step, const unsigned char *arena) {
-  for (size_t at = 0; at < p->place->arena; at++) {
-    if (arena[at] == before[at]) continue;
-    if (!owned(p, step, at)) stray(p, step, at);
-    if (at + 1 > gb_plan_check.high_water) gb_plan_check.high_water = at + 1;
+  for (size_t line = 0; line < p->place->arena; line += GB_ARENA_ALIGN) {
+    if (memcmp(arena + line, before + line, GB_ARENA_ALIGN) == 0) continue;
+    const size_t end = owned_until(p, step, line);
+    for (size_t at = line; at < line + GB_ARENA_ALIGN; at++) {
+      if (arena[at] == before[at]) continue;
+      if (at >= end) stray(p, step, at);
+      if (at + 1 > gb_plan_check.high_water) gb_plan_check.high_water = at + 1;
+    }
   }
 }
 
