@@ -10,8 +10,8 @@
 #include "graph/grad_rules.h"
 #include "plan_shrink.h"
 
-#define GRAPHS 5000
-#define BUDGETS 4                 /* of a graph: what it likes, the least, two between */
+#define GRAPHS 4500
+#define BUDGETS 3                 /* of a graph: what it likes, the least, one between */
 #define BATCH 125
 #define LEAST_USES 100
 
