@@ -220,6 +220,88 @@ static inline void check_case (const asked *q, size_t budget, bits *want) {
   if (r.arena >= high + 2 * GB_ARENA_ALIGN) TROUBLE("bytes up to %zu of an arena of %zu changed: %s", high, r.arena, w[1].first);
 }
 
+/* other ways to run the same plan */
+
+#define FENCE 128                     /* bytes behind an arena of ours that nobody may touch */
+
+static inline void check_against (const bits *want, bits *got, const char *how) {
+  const int differs = bits_differ(want, got);
+  if (differs >= 0) TROUBLE("%s: result %d has other bits, %s and %s", how, differs, gb_status_code(want->rc), gb_status_code(got->rc));
+  bits_free(got);
+}
+
+/* With the caller's memory alone: the arena that was asked for is enough, and nothing else is taken. */
+static inline void check_closed (const asked *q, const bits *want) {
+  gb_plan *p;
+  gb_plan_report r;
+  gb_tensor t[MOST_RESULTS] = {{0}};
+  size_t bytes = 0;
+  bits got = {0};
+  if (trouble[0] != '\0' || !opened(q, 0, &p, &r)) return;
+  for (size_t i = 0; i < q->n; i++)
+    OK(gb_tensor_new(&fx.g->backend->ledger, q->out[i]->out[0].dtype, gb_node_shape(q->out[i]), GB_MEM_TENSOR, "", "", &t[i], &fx.err));
+  OK(gb_plan_arena(p, &bytes, &fx.err));
+  unsigned char *arena = aligned_alloc(GB_ARENA_ALIGN, gb_round_size(bytes) + FENCE);
+  memset(arena, 0xa7, gb_round_size(bytes) + FENCE);
+  const size_t allocations = fx.g->backend->ledger.allocations;
+  gb_plan_check.at_step = guard_step;
+  got.rc = gb_plan_run_into(p, 0, NULL, NULL, t, arena, &fx.err);
+  gb_plan_check.at_step = NULL;
+  if (fx.g->backend->ledger.allocations != allocations) TROUBLE("a closed run allocated");
+  for (size_t k = bytes; k < gb_round_size(bytes) + FENCE; k++)
+    if (arena[k] != 0xa7) TROUBLE("byte %zu changed behind a closed run's arena of %zu", k, bytes);
+  for (size_t i = 0; got.rc == GB_OK && i < q->n; i++) bits_take(&got, &t[i]);
+  for (size_t i = 0; i < q->n; i++) gb_tensor_clear(&t[i]);
+  free(arena);
+  gb_plan_free(p);
+  check_against(want, &got, "closed");
+  check_level(q, "after a closed run");
+}
+
+/* Another storage with the same contents and layout. */
+static inline gb_tensor copy_of (const gb_tensor *t) {
+  const gb_shape flat = gb_shape_of(1, (size_t[]){t->storage->bytes});
+  gb_tensor bytes, copy = *t;
+  OK(gb_tensor_new(&fx.g->backend->ledger, GB_BOOL, &flat, GB_MEM_TENSOR, "", "", &bytes, &fx.err));
+  memcpy(bytes.storage->data, t->storage->data, t->storage->bytes);
+  copy.storage = bytes.storage;
+  return copy;
+}
+
+#define MOST_BOUND 64
+
+/* With other tensors for the leaves, twice, the arena kept between: equal contents give equal results. */
+static inline void check_rebound (const asked *q, const bits *want) {
+  gb_plan *p;
+  gb_plan_report r;
+  gb_node **order, *leaf[MOST_BOUND];
+  gb_tensor value[MOST_BOUND];
+  size_t n, count = 0;
+  if (trouble[0] != '\0' || !opened(q, 0, &p, &r)) return;
+  OK(gb_graph_order(fx.g, q->n, q->out, true, &order, &n, &fx.err));
+  for (size_t i = 0; i < n && count < MOST_BOUND; i++)
+    if (order[i]->op == GB_OP_LEAF) {
+      leaf[count] = order[i];
+      value[count++] = copy_of(&order[i]->out[0].tensor);
+    }
+  free(order);
+  for (int k = 0; k < 2; k++) {
+    gb_tensor t[MOST_RESULTS] = {{0}};
+    bits got = {0};
+    gb_plan_check = (gb_plan_watch){.on = true, .poison = k ? 0x5a : 0xff, .at_step = guard_step};
+    got.rc = gb_plan_run_with(p, count, leaf, value, t, &fx.err);
+    if (gb_plan_check.strays > 0) TROUBLE("%zu stray bytes with rebound leaves: %s", gb_plan_check.strays, gb_plan_check.first);
+    gb_plan_check = (gb_plan_watch){0};
+    for (size_t i = 0; got.rc == GB_OK && i < q->n; i++) bits_take(&got, &t[i]);
+    for (size_t i = 0; i < q->n; i++) gb_tensor_clear(&t[i]);
+    check_against(want, &got, "rebound");
+  }
+  gb_plan_free(p);
+  for (size_t i = 0; i < count; i++) gb_tensor_clear(&value[i]);
+  forget_values(q);
+  check_level(q, "after rebinding");
+}
+
 /* One byte less than the least is refused, with the least named and nothing held. */
 static inline void check_refusal (const asked *q, size_t minimum) {
   gb_plan *p = NULL;

@@ -111,6 +111,8 @@ static void check_budgets (const tape *t, const asked *q) {
     tally->cases++;
   }
   tally->numeric += want.rc != GB_OK;
+  check_closed(q, &want);
+  check_rebound(q, &want);
   bits_free(&want);
   check_refusal(q, r.minimum);
 }

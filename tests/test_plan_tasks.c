@@ -64,6 +64,9 @@ static void check_boundary (const task *t) {
   }
   assert_int_equal(last, r.peak);
   assert_int_equal(want.rc, GB_OK);
+  check_closed(&q, &want);
+  check_rebound(&q, &want);
+  no_trouble(t);
   bits_free(&want);
   check_refusal(&q, r.minimum);
   no_trouble(t);
