@@ -225,6 +225,26 @@ host/plan/run.c
 's/^    st->refs--;//'
 'a value that a callback kept is never freed'
 
+host/plan/run.c
+'s/^  ok = ok && gb_cache_reserve(p->graph, caches);//'
+'an entry of the cache is made between steps'
+
+host/plan/place.c
+'s/^  if (gb_step_is_idle(low, s)) return 0;//'
+'a step that does not run has scratch'
+
+host/plan/place.c
+'s/read\[b\] == GB_HOME_ARENA && p->life\[b\].last == s;/read[b] == GB_HOME_ARENA;/'
+'a value is overwritten by one of its readers and not the last'
+
+host/cpu/lu.c
+'s/^gb_status gb_cpu_lu_solve (const gb_opaque_call \*c) {/#include <stdlib.h>\n&\n  void *volatile p = malloc(8);\n  free(p);/'
+'a solve allocates'
+
+host/tensor/shape.c
+'s/^  gb_shape both = \*a;.*/  gb_shape both = *out = *a;/'
+'a shape that broadcasts in place is overwritten first'
+
 host/lua/core.c
 's/if (replaced != NULL) replaced->flags/if (replaced != NULL) memcpy(gb_tensor_data(\&replaced->out[0].tensor), gb_tensor_data(value), 8);\n  &/'
 'setting a parameter changes what expressions were built with'
