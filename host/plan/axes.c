@@ -196,7 +196,9 @@ static void bar_scattered (follow *f, int s) {
   if (f->c->when[s] != GB_WITHIN || st->is_fold) return;
   for (int i = 0; i < st->nin + st->nout; i++) {
     const int b = i < st->nin ? st->in[i] : st->out[i - st->nin];
-    if (!f->made[b] || leads(&f->low->buf[b], f->c->dim[b]) || !is_whole(f, b)) continue;
+    if (!f->made[b] || leads(&f->low->buf[b], f->c->dim[b])) continue;
+    f->c->scattered[b] = true;
+    if (!is_whole(f, b)) continue;
     f->barred[s] = f->again = true;
     return;
   }
@@ -209,7 +211,7 @@ static void follow_all (follow *f) {
   c->coupled = -1;
   f->again = false;
   for (int b = 0; b < c->nbufs; b++) {
-    f->made[b] = f->late[b] = false;
+    f->made[b] = f->late[b] = c->scattered[b] = false;
     if (!is_leaf(f, b)) c->dim[b] = -1;
   }
   for (int s = 0; s < c->nsteps; s++) follow_step(f, s);
@@ -221,8 +223,9 @@ static gb_cutting *new_cutting (const gb_lowered *low, const int *seed, size_t g
   gb_cutting *c = calloc(1, sizeof *c);
   if (c == NULL) return NULL;
   *c = (gb_cutting){.refs = 1, .grain = grain, .nsteps = low->nsteps, .nbufs = low->nbufs, .leaf = -1,
-                    .when = calloc(ns, 1), .cut = calloc(ns, sizeof *c->cut), .dim = malloc(nb * sizeof *c->dim)};
-  if (c->when == NULL || c->cut == NULL || c->dim == NULL) {
+                    .when = calloc(ns, 1), .cut = calloc(ns, sizeof *c->cut), .dim = malloc(nb * sizeof *c->dim),
+                    .scattered = calloc(nb, sizeof *c->scattered)};
+  if (c->when == NULL || c->cut == NULL || c->dim == NULL || c->scattered == NULL) {
     gb_cutting_unref(c);
     return NULL;
   }
@@ -259,5 +262,6 @@ void gb_cutting_unref (gb_cutting *c) {
   free(c->when);
   free(c->cut);
   free(c->dim);
+  free(c->scattered);
   free(c);
 }

@@ -20,6 +20,8 @@ typedef struct gb_cutting {
   unsigned char *when;             /* [nsteps] gb_when */
   gb_cut *cut;                     /* [nsteps] */
   int *dim;                        /* [nbufs] dimension along which the buffer has the axis, -1: not, or whole */
+  bool *scattered;                 /* [nbufs] its window is no run of memory in the whole, and an opaque op needs one:
+                                      only the window may exist, not a value made before */
   int leaf;                        /* a leaf it starts from */
   int coupled;                     /* the first step that has the axis and needs all of it at once, -1: none */
 } gb_cutting;

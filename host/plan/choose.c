@@ -162,6 +162,7 @@ typedef struct walk {
   candidate first, last, chosen;   /* first: the preferred one; last: the one of least need so far */
   size_t least;
   const bool *pinned, *none;
+  bool *usable;              /* pinned values that windows can be taken of */
 } walk;
 
 static void take_count (candidate *to, const candidate *c) {
@@ -204,7 +205,7 @@ static gb_status offer_choice (walk *w, const choice *c, const bool *have, const
   gb_placement *place;
   if (*taken) return GB_OK;
   GB_TRY(find_placement(w->p, (gb_demand){w->p->want, have, keep}, c, &place, err));
-  *taken = offer(w, c, place, have == w->pinned);
+  *taken = offer(w, c, place, have != w->p->have);
   return GB_OK;
 }
 
@@ -212,11 +213,12 @@ static gb_status offer_choice (walk *w, const choice *c, const bool *have, const
 static gb_status offer_windows (walk *w, gb_cutting *c, bool packed, gb_error *err) {
   bool taken = false;
   size_t chunk = c->unit;
+  for (int b = 0; b < c->nbufs; b++) w->usable[b] = w->pinned[b] && !c->scattered[b];
   while (chunk * 2 < c->extent) chunk *= 2;
   for (; chunk >= c->unit && chunk > 0 && !taken; chunk /= 2)
-    GB_TRY(offer_choice(w, &(choice){c, chunk, false, packed}, w->pinned, w->none, &taken, err));
+    GB_TRY(offer_choice(w, &(choice){c, chunk, false, packed}, w->usable, w->none, &taken, err));
   if (w->p->options.forbid & GB_ALLOW_ORDER) return GB_OK;
-  return offer_choice(w, &(choice){c, c->unit, true, packed}, w->pinned, w->none, &taken, err);
+  return offer_choice(w, &(choice){c, c->unit, true, packed}, w->usable, w->none, &taken, err);
 }
 
 static gb_status offer_all_windows (walk *w, bool packed, gb_error *err) {
@@ -272,11 +274,12 @@ static void take_least (walk *w) { take_count(&w->chosen, &w->last); }
 static gb_status run_walk (walk *w, gb_error *err) {
   const gb_plan *p = w->p;
   const int nb = p->prog->low->nbufs;
-  bool *none = calloc(2 * (size_t)nb + 1, sizeof *none), *pinned = none + nb;
+  bool *none = calloc(3 * (size_t)nb + 1, sizeof *none), *pinned = none + nb;
   if (none == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
   for (int b = 0; b < nb; b++) pinned[b] = p->have[b] && !droppable(p, b);
   w->none = none;
   w->pinned = pinned;
+  w->usable = pinned + nb;
   w->all |= p->options.least;
   const gb_status rc = walk_candidates(w, err);
   if (rc == GB_OK && p->options.least && w->least <= w->budget) take_least(w);
