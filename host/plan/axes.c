@@ -156,6 +156,14 @@ static bool reads_made (const follow *f, const gb_step *st) {
   return false;
 }
 
+/* A fold of what exists whole to results that lack the axis: windows would spare it nothing, and run before them its
+** results are there for all windows. */
+static bool gains_nothing (const follow *f, const gb_step *st, const gb_cut *c) {
+  for (int i = 0; i < st->fold.nouts && st->is_fold; i++)
+    if (!(st->fold.out[i].reduced >> c->axis & 1)) return false;
+  return st->is_fold && !reads_made(f, st);
+}
+
 static void put_after (follow *f, int s) {
   const gb_step *st = &f->low->step[s];
   f->c->when[s] = GB_AFTER;
@@ -169,6 +177,10 @@ static void follow_step (follow *f, int s) {
   *c = (gb_cut){0};
   f->c->when[s] = GB_BEFORE;
   if (has && !late && !f->barred[s] && (st->is_fold ? cut_fold(f, st, c) : cut_opaque(f, st, c))) {
+    if (gains_nothing(f, st, c)) {
+      c->cut = false;
+      return;
+    }
     f->c->when[s] = GB_WITHIN;
     f->c->within++;
     if (c->unit > f->c->unit) f->c->unit = c->unit;
