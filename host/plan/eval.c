@@ -26,6 +26,7 @@ static void add_stats (const gb_run_stats *s) {
   gb_last_eval.pairs += s->pairs;
   gb_last_eval.folds += s->folds;
   gb_last_eval.opaques += s->opaques;
+  gb_last_eval.windows += s->windows;
 }
 
 /* Evaluates nodes at most DEEPEST deep. */
