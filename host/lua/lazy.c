@@ -19,6 +19,10 @@ static gb_node *push_leaf (lua_State *L, lgb_session *s, int arg) {
   return y->node;
 }
 
+static lua_Integer axis_of (const gb_node *x, lua_Integer batch) {
+  return batch < 0 ? batch + gb_node_shape(x)->ndim + 1 : batch;
+}
+
 /* lazy(x, y, ..., {batch = 1}): the same tensors, whose axis 'batch' is the one to cut */
 static int lazy (lua_State *L) {
   static const char *const names[] = {"batch", NULL};
@@ -41,7 +45,7 @@ static int lazy (lua_State *L) {
     }
     gb_node *x = push_leaf(L, s, i);
     const gb_shape *shape = gb_node_shape(x);
-    const lua_Integer axis = batch < 0 ? batch + shape->ndim + 1 : batch;
+    const lua_Integer axis = axis_of(x, batch);
     if (axis < 1 || axis > shape->ndim) {
       char text[GB_NODE_TEXT];
       lgb_fail(L, GB_EINDEX, "lazy: option 'batch' = %d is no axis of %s", (int)batch, gb_node_text(x, text));
@@ -52,7 +56,10 @@ static int lazy (lua_State *L) {
                gb_node_text(first, a), gb_node_text(x, b));
     }
     if (first == NULL) first = x, extent = shape->dim[axis - 1];
-    x->batch = (int)axis;
+  }
+  for (int i = -n; i < 0; i++) {             /* nothing is named where one of them is wrong */
+    gb_node *x = lgb_tonode(L, lua_gettop(L) + 1 + i);
+    if (x != NULL) x->batch = (int)axis_of(x, batch);
   }
   return n;
 }
