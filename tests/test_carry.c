@@ -205,8 +205,8 @@ static void parts_give_the_bits_of_the_whole (void **unused) {
       assert_true(ok);
     }
   gb_isa_select(NULL, NULL);
-  print_message("%d cuts (lane %d, tile %d, outer %d), %d parts, %d axes that cannot be cut; outputs that keep the axis %d, contract "
-                "%d, diff %d; monoids", seen.cuts, seen.by_role[0], seen.by_role[1], seen.by_role[2], seen.parts, seen.refused,
+  print_message("%d cuts (lane %d, tile %d, outer %d), %d parts, %d axes that cannot be cut; outputs that keep the axis %d, "
+                "contract %d, diff %d; monoids", seen.cuts, seen.by_role[0], seen.by_role[1], seen.by_role[2], seen.parts, seen.refused,
                 seen.stored, seen.contract, seen.diff);
   for (int m = 0; m < GB_NMONOIDS; m++) print_message(" %d:%d", m, seen.by_monoid[m]);
   print_message("\n");
@@ -303,7 +303,8 @@ static void a_part_needs_its_totals (void **unused) {
   gb_error err;
   fx_init(&x, GB_F64, 1);
   const int lane = fx_axis(&x, GB_AXIS_LANE, 2000);
-  fx_emit(&x, fx_load(&x, fx_operand(&x, GB_F64, fx_bit(lane), true)), GB_OUT_REDUCE, GB_SUM, fx_bit(lane), 0, GB_F64, -1, true);
+  const int v = fx_load(&x, fx_operand(&x, GB_F64, fx_bit(lane), true));
+  fx_emit(&x, v, GB_OUT_REDUCE, GB_SUM, fx_bit(lane), 0, GB_F64, -1, true);
   x.f.carried = fx_bit(lane);
   fx_blank(&x, x.got);
   guarded scratch = guard(gb_cpu_fold_scratch(&backends[0], &x.f), 0);
