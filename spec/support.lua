@@ -49,12 +49,12 @@ function M.differences(f, params, h)
     local function at(k, step)
       local moved <const> = table.move(raw, 1, #raw, 1, {})
       moved[k] = moved[k] + step
-      p.raw = p.raw.ndim == 0 and moved[1] or moved
+      p.raw = gb.tensor(moved):reshape(p.raw.shape)
       return f():item()
     end
     out[i] = {}
     for k = 1, #raw do out[i][k] = (at(k, h) - at(k, -h)) / (2 * h) end
-    p.raw = #raw == 1 and p.raw.ndim == 0 and raw[1] or raw
+    p.raw = gb.tensor(raw):reshape(p.raw.shape)
   end
   return out
 end

@@ -24,9 +24,7 @@ end
 function Space:read()
   local x <const> = {}
   for _, p in ipairs(self.params) do
-    local raw <const> = p.raw
-    if raw.ndim == 0 then x[#x + 1] = raw:item()
-    else for _, v in ipairs(raw:totable()) do x[#x + 1] = v end end
+    for _, v in ipairs(p.raw:reshape(-1):totable()) do x[#x + 1] = v end
   end
   return x
 end
@@ -34,15 +32,9 @@ end
 function Space:write(x)
   local at = 0
   for _, p in ipairs(self.params) do
-    if p.raw.ndim == 0 then
-      at = at + 1
-      p.raw = x[at]
-    else
-      local list <const> = {}
-      for i = 1, #p.raw do list[i] = x[at + i] end
-      at = at + #list
-      p.raw = list
-    end
+    local raw <const> = p.raw
+    p.raw = core.tensor(table.move(x, at + 1, at + raw.numel, 1, {}), {dtype = raw.dtype}):reshape(raw.shape)
+    at = at + raw.numel
   end
 end
 
@@ -78,8 +70,7 @@ function Space:evaluate(f)
   end
   local flat <const> = {}
   for _, g in ipairs(grads) do
-    if g.ndim == 0 then flat[#flat + 1] = g:item()
-    else for _, v in ipairs(g:totable()) do flat[#flat + 1] = v end end
+    for _, v in ipairs(g:reshape(-1):totable()) do flat[#flat + 1] = v end
   end
   for _, v in ipairs(flat) do
     if v ~= v or v == math.huge or v == -math.huge then return math.huge, nil end

@@ -1,6 +1,6 @@
 --- Parameters: named boxes whose value an optimiser replaces.
 --
--- A box holds an unconstrained number or vector ('raw'); its value is a smooth function of it that respects the bounds:
+-- A box holds an unconstrained number or tensor ('raw'); its value is a smooth function of it that respects the bounds:
 --   none          value = raw
 --   min           value = min + exp(raw)
 --   max           value = max - exp(raw)
@@ -72,18 +72,15 @@ local spec <const> = {
 
 local function data(self) return rawget(self, "_box") end
 
---- A value as a plain f64 tensor that depends on nothing.
-local function plain(v, what, level)
+--- A value as a plain tensor of one dtype that depends on nothing.
+local function plain(v, dtype, what, level)
   local t = v
-  if type(v) == "number" or (type(v) == "table" and getmetatable(v) == nil) then t = core.tensor(v, {dtype = "f64"}) end
+  if type(v) == "number" or (type(v) == "table" and getmetatable(v) == nil) then t = core.tensor(v, {dtype = dtype}) end
   if core.type(t) ~= "tensor" then t = core.as_tensor(t) end
   if t == nil then
     core.raise("option", ("%s must be a number, a list or a tensor, got %s"):format(what, type(v)), level + 1)
   end
-  if t.dtype ~= "f64" then t = t:to{dtype = "f64"} end
-  if t.ndim > 1 then
-    core.raise("shape", ("%s must be one number or a vector, got shape %s"):format(what, tostring(t.shape)), level + 1)
-  end
+  if t.dtype ~= dtype then t = t:to{dtype = dtype} end
   return t:detach():eval()
 end
 
@@ -107,7 +104,7 @@ end
 
 local function assign_value(self, v, level)
   local box <const> = data(self)
-  local t <const> = plain(v, ("the value of parameter '%s'"):format(box.name), level + 1)
+  local t <const> = plain(v, box.dtype, ("the value of parameter '%s'"):format(box.name), level + 1)
   check_bounds(box, t, level + 1)
   assign_raw(self, box.transform.inverse(t):eval())
 end
@@ -139,7 +136,7 @@ function Param.__newindex(self, key, v)
   if key == "value" then
     assign_value(self, v, 2)
   elseif key == "raw" then
-    local t <const> = plain(v, ("the raw value of parameter '%s'"):format(box.name), 2)
+    local t <const> = plain(v, box.dtype, ("the raw value of parameter '%s'"):format(box.name), 2)
     if not t:isfinite():all() then
       core.raise("nan", ("parameter '%s' cannot be set to a value that is not finite"):format(box.name), 2)
     end
@@ -183,11 +180,12 @@ end
 
 local M <const> = {}
 
---- A parameter of value v (a number or a list), strictly inside its bounds.
-function M.new(v, opts, level)
+--- A parameter of value v (a number, a list or a tensor), strictly inside its bounds. Kept in f64 unless 'dtype' says otherwise.
+function M.new(v, opts, level, dtype)
   level = level or 1
   local o <const> = options.parse(opts, spec, "gb.param", level + 1)
   local box <const> = {
+    dtype = dtype or "f64",
     min = o.min or nil, max = o.max or nil, fixed = o.fixed or false, prior = o.prior or nil,
     name = o.name or "param", version = 0, explicit = true,
   }
@@ -202,12 +200,15 @@ function M.is(v) return getmetatable(v) == Param end
 --- A hyper-parameter as constructors take it: a number or list becomes a positive box that a model may copy;
 -- an explicit gb.param is shared.
 function M.hyper(v, name, level, opts)
-  if M.is(v) then
+  local p <const> = M.is(v) and v or M.new(v, opts or {min = 0, name = name}, level + 1)
+  if p.ndim > 1 then
+    core.raise("shape", ("parameter '%s' must be one number or a vector, got shape %s"):format(name, tostring(p.shape)), level + 1)
+  end
+  if p == v then
     local box <const> = data(v)
     if box.name == "param" then box.name = name end
     return v
   end
-  local p <const> = M.new(v, opts or {min = 0, name = name}, level + 1)
   data(p).name = name
   data(p).explicit = false
   return p

@@ -184,7 +184,7 @@ local function scatter(list, start, seed, attempt)
       stream = stream + 1
       local raw <const> = start[i]
       local noise <const> = core.randn(raw.numel, {dtype = "f64", seed = seed * 7919 + attempt * 104729 + stream})
-      p.raw = raw.ndim == 0 and raw + noise[1] or raw + noise
+      p.raw = raw + noise:reshape(raw.shape)
     end
   end
 end
@@ -415,6 +415,7 @@ end
 local function value_text(p)
   local v <const> = p.value
   if v.ndim == 0 then return ("%.6g"):format(v:item()) end
+  if v.ndim > 1 then return tostring(v.shape) end
   local cells <const> = {}
   for i, c in ipairs(v:totable()) do
     if i > 6 then
