@@ -72,6 +72,6 @@ describe("completion", function()
     local set <const> = {}
     for _, name in ipairs(names) do set[name] = true end
     for _, name in ipairs{"tensor", "linalg", "kernels", "gp", "linspace", "param", "grad"} do assert.is_true(set[name], name) end
-    assert.is_nil(set.nn)
+    assert.is_nil(set.dispatch)
   end)
 end)

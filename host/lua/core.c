@@ -43,6 +43,12 @@ static int core_symmetric (lua_State *L) {
   return 1;
 }
 
+/* core.known(x): does x have its value already? */
+static int core_known (lua_State *L) {
+  lua_pushboolean(L, gb_node_has_value(lgb_checknode(L, 1)));
+  return 1;
+}
+
 /* core.line(): "script.lua:12" of the nearest caller outside the library */
 static int core_line (lua_State *L) {
   lua_pushstring(L, lgb_where(L, lgb_session_of(L)));
@@ -95,7 +101,7 @@ static int core_last_run (lua_State *L) { return lgb_pushstats(L, &gb_last_eval)
 
 static const luaL_Reg internal_functions[] = {
     {"as_tensor", core_as_tensor}, {"drop_caches", core_drop_caches}, {"error", lgb_core_error},
-    {"fail_after", core_fail_after}, {"last_run", core_last_run}, {"leaf", core_leaf}, {"line", core_line},
+    {"fail_after", core_fail_after}, {"known", core_known}, {"last_run", core_last_run}, {"leaf", core_leaf}, {"line", core_line},
     {"live", core_live}, {"modules", lgb_embed_modules}, {"name", core_name}, {"nearest", core_nearest},
     {"raise", lgb_core_raise}, {"source", lgb_embed_source}, {"symmetric", core_symmetric}, {NULL, NULL}};
 

@@ -602,6 +602,10 @@ function core.fail_after(n) end
 --- dy/dxs with the keys of xs; {cotangent, unused = "error"}. gb.grad adds what params need.
 function core.grad(y, xs, o) end
 
+--- Does x have its value already?
+---@return boolean
+function core.known(x) end
+
 --- What the last evaluation did.
 function core.last_run() end
 
