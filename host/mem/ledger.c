@@ -18,17 +18,46 @@ static bool fits (gb_ledger *l, size_t bytes) {
   return bytes <= l->limit && l->used <= l->limit - bytes;
 }
 
-static gb_block *take (gb_ledger *l, size_t bytes) {
+static size_t whole_size (size_t bytes) { return ALIGN + (bytes + ALIGN - 1) / ALIGN * ALIGN; }
+
+/* The first gap of lent memory that is wide enough. Blocks there are listed by address; '*after' is the one before. */
+static gb_block *take_lent (const gb_ledger *l, size_t size, gb_block **after) {
+  char *at = l->base;
+  *after = NULL;
+  for (gb_block *b = l->live; b != NULL && (size_t)((char *)b - at) < size; b = b->next) {
+    at = (char *)b + whole_size(b->bytes);
+    *after = b;
+  }
+  const bool last = *after == NULL ? l->live == NULL : (*after)->next == NULL;
+  if (last && (size_t)(l->base + l->extent - at) < size) return NULL;
+  return (gb_block *)(void *)at;
+}
+
+/* '*after': its place in the list, NULL = the head. */
+static gb_block *take (gb_ledger *l, size_t bytes, gb_block **after) {
+  *after = NULL;
   if (!fits(l, bytes) || bytes > SIZE_MAX - 2 * ALIGN) return NULL;
-  return aligned_alloc(ALIGN, ALIGN + (bytes + ALIGN - 1) / ALIGN * ALIGN);
+  return l->base != NULL ? take_lent(l, whole_size(bytes), after) : aligned_alloc(ALIGN, whole_size(bytes));
+}
+
+static void enter_block (gb_ledger *l, gb_block *b, gb_block *after) {
+  b->prev = after;
+  b->next = after == NULL ? l->live : after->next;
+  if (b->next != NULL) b->next->prev = b;
+  if (after == NULL) l->live = b;
+  else after->next = b;
+  l->blocks++;
+  l->used += b->bytes;
+  l->by_purpose[b->purpose] += b->bytes;
+  if (l->used > l->peak) l->peak = l->used;
 }
 
 gb_status gb_ledger_alloc (gb_ledger *l, gb_purpose p, size_t bytes, const char *where, const char *name,
                            void **out, gb_error *err) {
-  gb_block *b = take(l, bytes);
+  gb_block *after, *b = take(l, bytes, &after);
   if (b == NULL && l->reclaim != NULL) {
     l->reclaim(l->reclaim_ud, bytes);          /* may re-enter gb_ledger_free; the ledger is whole here */
-    b = take(l, bytes);
+    b = take(l, bytes, &after);
   }
   l->allocations++;
   if (b == NULL) {
@@ -38,15 +67,23 @@ gb_status gb_ledger_alloc (gb_ledger *l, gb_purpose p, size_t bytes, const char 
     if (err != NULL) err->need = bytes, err->have = l->limit > l->used ? l->limit - l->used : 0;
     return GB_ENOMEM;
   }
-  *b = (gb_block){.next = l->live, .bytes = bytes, .purpose = p, .where = where, .name = name};
-  if (l->live != NULL) l->live->prev = b;
-  l->live = b;
-  l->blocks++;
-  l->used += bytes;
-  l->by_purpose[p] += bytes;
-  if (l->used > l->peak) l->peak = l->used;
+  *b = (gb_block){.bytes = bytes, .purpose = p, .where = where, .name = name, .holder = out};
+  enter_block(l, b, after);
   *out = (char *)b + ALIGN;
   return GB_OK;
+}
+
+static bool inside (const gb_ledger *l, const void *p) {
+  const char *at = p;
+  return l->base != NULL && at >= l->base && at <= l->base + l->extent;
+}
+
+bool gb_ledger_owns (const gb_ledger *l, const void *p) { return l->base == NULL || inside(l, p); }
+
+/* The account that a block is in: what is lent is known by its address. */
+static gb_ledger *account_of (gb_ledger *l, const void *p) {
+  while (!gb_ledger_owns(l, p)) l = l->outer;
+  return l;
 }
 
 static gb_block *header (const void *p) { return (gb_block *)((char *)(uintptr_t)p - ALIGN); }
@@ -55,20 +92,60 @@ const gb_block *gb_ledger_block (const void *p) { return header(p); }
 void gb_ledger_free (gb_ledger *l, void *p) {
   if (p == NULL) return;
   gb_block *b = header(p);
+  l = account_of(l, p);
   if (b->prev != NULL) b->prev->next = b->next;
   else l->live = b->next;
   if (b->next != NULL) b->next->prev = b->prev;
   l->blocks--;
   l->used -= b->bytes;
   l->by_purpose[b->purpose] -= b->bytes;
-  free(b);
+  if (l->base == NULL) free(b);
 }
 
 void gb_ledger_retag (gb_ledger *l, void *p, gb_purpose to) {
   gb_block *b = header(p);
+  l = account_of(l, p);
   l->by_purpose[b->purpose] -= b->bytes;
   l->by_purpose[to] += b->bytes;
   b->purpose = to;
+}
+
+bool gb_ledger_force (gb_ledger *l, gb_purpose p, size_t bytes, const char *where, const char *name, void **out) {
+  gb_status st = GB_ENOMEM;
+  for (; st != GB_OK && l != NULL; l = l->outer) {
+    const gb_ledger was = *l;
+    l->limit = SIZE_MAX;
+    l->fail_after = -1;
+    l->reclaim = NULL;                         /* a caller may hold blocks that are in no list */
+    st = gb_ledger_alloc(l, p, bytes, where, name, out, NULL);
+    l->limit = was.limit;
+    l->fail_after = was.fail_after;
+    l->reclaim = was.reclaim;
+  }
+  return st == GB_OK;
+}
+
+void gb_ledger_lend (gb_ledger *l, gb_ledger *outer, void *memory, size_t extent, size_t limit) {
+  *outer = *l;
+  *l = (gb_ledger){.limit = limit, .allocations = outer->allocations, .fail_after = outer->fail_after,
+                   .reclaim = outer->reclaim, .reclaim_ud = outer->reclaim_ud,
+                   .base = memory, .extent = extent, .outer = outer};
+}
+
+void gb_ledger_return (gb_ledger *l) {
+  gb_block *b = l->live;
+  const size_t allocations = l->allocations;
+  *l = *l->outer;
+  l->allocations = allocations;
+  for (gb_block *next; b != NULL; b = next) {
+    next = b->next;
+    const void *data = *b->holder;
+    if (!gb_ledger_force(l, b->purpose, b->bytes, b->where, b->name, b->holder)) {
+      fprintf(stderr, "gibbous: no memory for %zu bytes that outlive the function that made them\n", b->bytes);
+      abort();
+    }
+    memcpy(*b->holder, data, b->bytes);
+  }
 }
 
 const char *gb_purpose_name (gb_purpose p) {

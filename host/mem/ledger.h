@@ -20,6 +20,10 @@ typedef struct gb_ledger {
   /* Called once when an allocation does not fit; may free blocks; then the allocation is tried again. */
   void (*reclaim)(void *ud, size_t bytes);
   void *reclaim_ud;
+  /* While lent: where blocks lie, and the account as it was before. */
+  char *base;
+  size_t extent;
+  struct gb_ledger *outer;
 } gb_ledger;
 
 /* A live block. 'where' and 'name' are interned strings, "" when unknown. */
@@ -29,16 +33,30 @@ typedef struct gb_block {
   gb_purpose purpose;
   const char *where;                   /* "script.lua:12" */
   const char *name;
+  void **holder;                       /* where the address of the block's bytes is kept */
 } gb_block;
 
 void gb_ledger_init (gb_ledger *l, size_t limit);
 
-/* 64-byte aligned, uninitialised; 0 bytes give a valid pointer. '*where' may be "".
-** Errors: ENOMEM with need, have and limit in the text. */
+/* 64-byte aligned, uninitialised; 0 bytes give a valid pointer. '*where' may be "". 'out' must be where the address is kept
+** for as long as the block lives: a block that outlives the memory it was lent moves. Errors: ENOMEM with need, have and limit in the text. */
 gb_status gb_ledger_alloc (gb_ledger *l, gb_purpose p, size_t bytes, const char *where, const char *name,
                            void **out, gb_error *err);
 void gb_ledger_free (gb_ledger *l, void *p);    /* NULL is fine */
 const gb_block *gb_ledger_block (const void *p);
+
+/* As gb_ledger_alloc, past any limit: for bytes that are live whatever the limit says. False: the system has no memory. */
+bool gb_ledger_force (gb_ledger *l, gb_purpose p, size_t bytes, const char *where, const char *name, void **out);
+
+/* Work inside a plan that allocates as if it were outside. From gb_ledger_lend on 'l' is another account: its blocks lie in
+** 'memory' (64-byte aligned, 'extent' bytes, which each block shortens by its bytes, rounded up to 64, and 64 more) and hold
+** no more than 'limit' bytes. '*outer' keeps the account as it was; its blocks may be freed meanwhile. Nests.
+** gb_ledger_return ends it: 'l' is '*outer' again, and blocks that still live have moved there, past its limit if need be.
+** Without memory to move them the process ends: what refers to them would refer to nothing. */
+void gb_ledger_lend (gb_ledger *l, gb_ledger *outer, void *memory, size_t extent, size_t limit);
+void gb_ledger_return (gb_ledger *l);
+bool gb_ledger_owns (const gb_ledger *l, const void *p);    /* freeing p makes room in 'l' as it is now */
+
 void gb_ledger_retag (gb_ledger *l, void *p, gb_purpose to);
 
 const char *gb_purpose_name (gb_purpose p);

@@ -52,7 +52,8 @@ static gb_ledger *ledger_of (gb_graph *g) { return &g->backend->ledger; }
 
 bool gb_cache_holds (const gb_value *v) {
   const gb_storage *st = v->tensor.storage;
-  return st != NULL && st->refs == 1 && gb_ledger_block(st->data)->purpose == GB_MEM_CACHE;
+  return st != NULL && st->refs == 1 && gb_ledger_block(st->data)->purpose == GB_MEM_CACHE &&
+         gb_ledger_owns(st->ledger, st->data);
 }
 
 static gb_cached *find (gb_graph *g, const gb_node *n, int output) {

@@ -152,7 +152,8 @@ void gb_cache_add (gb_graph *g, gb_node *n, int output);
 bool gb_cache_reserve (gb_graph *g, size_t more); /* so that as many gb_cache_add allocate nothing */
 void gb_cache_touch (gb_graph *g, const gb_node *n, int output);
 void gb_cache_pin (gb_graph *g, gb_node *n, int output);           /* it was asked for: no longer droppable */
-bool gb_cache_holds (const gb_value *v); /* the value is a cache and only its node counts it */
+/* The value is a cache, only its node counts it, and dropping it makes room in the account in force. */
+bool gb_cache_holds (const gb_value *v);
 /* Makes 'bytes' allocatable: drops caches, then lets the owner of the ledger collect. False: there is no
 ** room. */
 bool gb_make_room (gb_graph *g, size_t bytes);

@@ -13,6 +13,8 @@ static alignas(64) char nothing[64];        /* where buffers of no bytes lie */
 
 gb_status gb_plan_unbound (const gb_node *n, gb_error *err) {
   char text[GB_NODE_TEXT];
+  if ((n->flags & GB_NODE_LENT) != 0)
+    return gb_fail(err, GB_ECLOSED, "%s was lent for the time of a call, which is over", gb_node_text(n, text));
   if ((n->flags & GB_NODE_TRACED) != 0)
     return gb_fail(err, GB_EOPTION, "%s is observed inside a trace, where it stands for one slice",
                    gb_node_text(n, text));
@@ -147,14 +149,9 @@ static gb_status make_windows (gb_plan *p, gb_error *err) {
 ** the arena must not be freed. */
 static bool unwrap (gb_storage *st, gb_ledger *l, gb_storage **lent) {
   if (st->refs > 1) {
-    const size_t limit = l->limit;
-    void *copy;
-    l->limit = SIZE_MAX;
-    const gb_status rc = gb_ledger_alloc(l, GB_MEM_TENSOR, st->bytes, "", "", &copy, NULL);
-    l->limit = limit;
-    if (rc != GB_OK) return false;
-    memcpy(copy, st->data, st->bytes);
-    st->data = copy;
+    const void *data = st->data;
+    if (!gb_ledger_force(l, GB_MEM_TENSOR, st->bytes, "", "", &st->data)) return false;
+    memcpy(st->data, data, st->bytes);
     st->refs--;
     return true;
   }

@@ -22,13 +22,14 @@ gb_status gb_tensor_new (gb_ledger *l, gb_dtype t, const gb_shape *s, gb_purpose
     return gb_fail(err, GB_ESHAPE, "the size of a %s %s tensor overflows", gb_shape_text(s, text), gb_dtype_name(t));
   gb_storage *st = malloc(sizeof *st);
   if (st == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a storage record");
-  void *data;
-  gb_status rc = gb_ledger_alloc(l, p, bytes, where, name, &data, err);
+  gb_status rc = gb_ledger_alloc(l, p, bytes, where, name, &st->data, err);
   if (rc != GB_OK) {
     free(st);
     return rc;
   }
-  *st = (gb_storage){.refs = 1, .data = data, .bytes = bytes, .ledger = l};
+  st->refs = 1;
+  st->bytes = bytes;
+  st->ledger = l;
   *out = (gb_tensor){.storage = st, .dtype = t, .shape = *s};
   gb_strides_of(s, out->stride);
   return GB_OK;
