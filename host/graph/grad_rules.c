@@ -79,6 +79,9 @@ gb_status gb_grad_pick (gb_node *y, gb_node *const *out_bar, const bool *need, g
 
 gb_status gb_grad_call (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) {
   const gb_call *c = gb_call_get((int)y->attr.i[0]);
-  if (!c || !c->grad) return gb_grad_missing(y, out_bar, need, in_bar, err);
+  if (!c || !c->grad) {
+    char text[GB_NODE_TEXT];
+    return gb_fail(err, GB_EOPTION, "grad: %s has no backward: %s", c ? c->name : "an unknown op", gb_node_text(y, text));
+  }
   return c->grad(c->ud, y, out_bar, need, in_bar, err);
 }

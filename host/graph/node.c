@@ -3,7 +3,7 @@
 ** The table holds no counts: a node leaves it when its last count goes. A key is op, attributes, shape,
 ** dtype and the serials of the inputs; serials are never reused, so a key can only be met again while its
 ** inputs live. Leaves are keyed by the view of their storage, which they hold a count on. Parameters,
-** gradient leaves, placeholders and traced slices are in the table under keys that no look-up asks for. */
+** gradient leaves, placeholders, traced slices and lent values are in the table under keys that no look-up asks for. */
 #include "graph/node.h"
 
 #include <assert.h>
@@ -12,10 +12,11 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "graph/call.h"
 #include "graph/intern.h"
 #include "graph/simplify.h"
 
-#define UNMERGED (GB_NODE_PARAM | GB_NODE_GRAD | GB_NODE_PLACEHOLDER | GB_NODE_TRACED)
+#define UNMERGED (GB_NODE_PARAM | GB_NODE_GRAD | GB_NODE_PLACEHOLDER | GB_NODE_TRACED | GB_NODE_LENT)
 
 _Static_assert(sizeof(gb_node *) == sizeof(uint64_t), "a dropped input's serial is kept in its slot");
 
@@ -153,6 +154,7 @@ static void release (gb_node *dead) {
       dead = in;
     }
     for (int i = 0; i < n->nout; i++) gb_tensor_clear(&n->out[i].tensor);
+    if (n->op == GB_OP_CALL) gb_call_unref((int)n->attr.i[0]);
     free(n);
   }
 }
@@ -216,6 +218,7 @@ static gb_status make (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_node *c
   n->depth = depth_of(nin, in);
   for (int i = 0; i < nin; i++) n->in[i] = gb_node_ref(in[i]);
   for (int i = 0; i < n->nout; i++) n->out[i] = v[i];
+  if (op == GB_OP_CALL) gb_call_ref((int)attr->i[0]);
   if (gb_symmetric_infer(n)) n->flags |= GB_NODE_SYMMETRIC;
   table_insert(g, n);
   *out = n;

@@ -21,7 +21,8 @@ enum {
   GB_NODE_TRACED = 16,     /* leaf standing for one slice inside vmap: observing it is an error */
   GB_NODE_SYMMETRIC = 32,  /* square in the last two axes and symmetric by structure, up to rounding */
   GB_NODE_WEAK = 64,       /* a number, a parameter, or of these alone: adopts the dtype of what it meets */
-  GB_NODE_STALE = 128      /* PARAM leaf whose parameter has moved on: nothing that depends on it is worth caching */
+  GB_NODE_STALE = 128,     /* PARAM leaf whose parameter has moved on: nothing that depends on it is worth caching */
+  GB_NODE_LENT = 256       /* leaf whose value is taken back when a call is over; never merged */
 };
 
 typedef struct gb_value {     /* one output of a node */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "graph/call.h"
 
 static gb_shape with_front (const gb_shape *s, size_t size) {
   gb_shape t = {.ndim = s->ndim + 1};
@@ -213,6 +214,25 @@ static gb_node *solve_columns (gb_formula *e, const gb_batch *b) {
   return gb_ex_reduce(e, GB_OP_SUM, gb_ex_mul(e, rhs, x), ((1u << rank_of(rhs)) - 1) & ~1u, false);
 }
 
+/* A registered op that takes batches: every input whole. */
+static gb_node *call (gb_formula *e, const gb_batch *b) {
+  const gb_call *c = gb_call_get((int)b->n->attr.i[0]);
+  if (c == NULL || c->batch == NULL) return NULL;
+  gb_node **in = malloc((size_t)b->n->nin * sizeof *in), *r = NULL;
+  bool ok = in != NULL;
+  if (!ok) e->status = gb_fail(e->err, GB_ENOMEM, "no memory for the inputs of %s", c->name);
+  for (int i = 0; ok && i < b->n->nin; i++) ok = (in[i] = whole(e, b, i)) != NULL;
+  if (ok) {
+    gb_attr attr = b->n->attr;
+    const gb_shape s = with_front(gb_node_shape(b->n), b->size);
+    const gb_status st = c->batch(c->ud, b->n->nin, in, &s, &attr, e->err);
+    if (st == GB_OK) r = gb_ex_op(e, GB_OP_CALL, b->n->nin, in, &attr, &s, gb_node_dtype(b->n));
+    else e->status = st;
+  }
+  free(in);
+  return r;
+}
+
 gb_node *gb_vmap_node (gb_formula *e, const gb_batch *b) {
   switch (b->n->op) {
     case GB_OP_RADIAL: return radial(e, b);
@@ -220,6 +240,7 @@ gb_node *gb_vmap_node (gb_formula *e, const gb_batch *b) {
     case GB_OP_SQDIST: return sqdist(e, b);
     case GB_OP_DIFFMV: return diffmv(e, b);
     case GB_OP_KMIN: case GB_OP_CAST: return same_op(e, b, b->in, &b->n->attr);
+    case GB_OP_CALL: return call(e, b);
     case GB_OP_CAT: return cat(e, b);
     case GB_OP_CUMSUM: case GB_OP_SORT: case GB_OP_TOPK: return shifted_axis(e, b, b->in);
     case GB_OP_INDEX: case GB_OP_PUT: case GB_OP_INDEX_ADD: return positions(e, b);

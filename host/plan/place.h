@@ -72,5 +72,7 @@ void gb_placement_unref (gb_placement *p);   /* NULL is fine */
 bool gb_step_is_idle (const gb_lowered *low, const gb_step *s);
 /* Bytes the backend's fold, opaque op or registered call asks for in step 's'; an idle one asks for none. */
 size_t gb_step_scratch (const gb_backend *be, const gb_lowered *low, const gb_step *s);
+/* EREFUSED: the step is a registered op that does not say what it takes. */
+gb_status gb_step_contract (const gb_step *s, gb_error *err);
 
 #endif

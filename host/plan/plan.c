@@ -36,13 +36,15 @@ static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, gb
   }
   for (int s = 0; s < p->low->nsteps; s++) {
     const gb_step *st = &p->low->step[s];
+    if (rc == GB_OK) rc = gb_step_contract(st, err);
     p->scratch[s] = gb_step_scratch(g->backend, p->low, st);
     max_int(&p->widest_in, st->nin);
     max_int(&p->widest_out, st->nout);
     max_int(&p->most_constants, st->nconstants);
   }
-  *out = p;
-  return GB_OK;
+  if (rc == GB_OK) *out = p;
+  else gb_program_unref(p);
+  return rc;
 }
 
 static gb_status find_program (gb_graph *g, uint64_t structure, size_t nnodes, gb_node *const *node, size_t nouts,
