@@ -30,7 +30,39 @@ static bool wants_prefix (gb_status code, const char *text) {
   return strncmp(text, gb_status_text(code), strlen(gb_status_text(code))) != 0;
 }
 
+static const char kept_key = 'e';              /* its address is the registry key of an error that passes through the core */
+
+void lgb_keep_error (lua_State *L) { lua_rawsetp(L, LUA_REGISTRYINDEX, &kept_key); }   /* the key exists: no memory needed */
+
+/* Pushes what lgb_keep_error kept. False: nothing. */
+static bool take_error (lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &kept_key) == LUA_TBOOLEAN) return false;
+  lua_pushboolean(L, 0);
+  lgb_keep_error(L);
+  return true;
+}
+
+void lgb_wrap_error (lua_State *L, gb_status code, const char *who) {
+  const int type = lua_type(L, -1);
+  if (type != LUA_TTABLE && type != LUA_TUSERDATA) {
+    push_error(L, gb_status_code(code), lua_pushfstring(L, "%s: %s", who, luaL_tolstring(L, -1, NULL)));
+    lua_replace(L, -4);
+    lua_pop(L, 2);
+  }
+  if (luaL_getmetafield(L, -1, "__name") == LUA_TNIL) return;
+  const bool ours = lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), LGB_ERROR) == 0;
+  lua_pop(L, 1);
+  if (!ours || lua_getfield(L, -1, "traceback") != LUA_TNIL) {
+    if (ours) lua_pop(L, 1);
+    return;
+  }
+  lua_pop(L, 1);
+  luaL_traceback(L, L, NULL, 1);
+  lua_setfield(L, -2, "traceback");
+}
+
 int lgb_raise (lua_State *L, gb_status code, const gb_error *err) {
+  if (code == GB_ECALLBACK && take_error(L)) return lua_error(L);
   if (code == GB_EINTR) gb_interrupt_clear();       /* answered: the next command starts afresh */
   const char *text = err->text[0] != '\0' ? err->text : gb_status_text(code);
   if (wants_prefix(code, text)) text = lua_pushfstring(L, "%s: %s", gb_status_text(code), text);
@@ -103,6 +135,8 @@ int lgb_concat (lua_State *L) {
 
 void lgb_error_meta (lua_State *L) {
   static const luaL_Reg meta[] = {{"__concat", lgb_concat}, {"__tostring", error_tostring}, {NULL, NULL}};
+  lua_pushboolean(L, 0);
+  lgb_keep_error(L);
   luaL_newmetatable(L, LGB_ERROR);
   luaL_setfuncs(L, meta, 0);
   lua_pop(L, 1);

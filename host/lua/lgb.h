@@ -26,6 +26,10 @@ typedef struct lgb_session {
   size_t handles;                       /* tensors and plans that still point here */
   bool state_gone;
   bool busy;                            /* inside the core: finalizers must not evaluate */
+  int calls;                            /* depth of functions that the core is calling */
+  uint64_t calls_from;                  /* nodes with a smaller serial were there before the first of them */
+  gb_node **late;                       /* such nodes whose handles went meanwhile: counted, released when it is over */
+  size_t nlate, late_room;
   unsigned uncharged;                   /* handles made since the collector last heard of them */
   const char *where;                    /* the last provenance, interned, and what it was made of */
   char source[LUA_IDSIZE];
@@ -48,6 +52,7 @@ lgb_session *lgb_enter (lua_State *L);        /* and: nodes built from here on c
 const char *lgb_where (lua_State *L, lgb_session *s);
 void lgb_charge (lua_State *L, lgb_session *s, size_t bytes);
 void lgb_session_release (lgb_session *s);    /* a handle is gone */
+void lgb_unref (lgb_session *s, gb_node *n);  /* drops a handle's count */
 void *lgb_scratch (lua_State *L, size_t n, size_t size);   /* pushes collectable memory for n items, zeroed */
 
 /* error.c */
@@ -59,6 +64,12 @@ int lgb_raise_interrupted (lua_State *L);
 int lgb_core_error (lua_State *L);            /* core.error(code, message, fields) */
 int lgb_core_raise (lua_State *L);
 bool lgb_nearest (const char *name, const char *const *names, char *best, size_t size);
+/* An error object with a code of its own for the value on top, which it replaces unless that is an object already. The
+** traceback of where it was raised stays with it. */
+void lgb_wrap_error (lua_State *L, gb_status code, const char *who);
+/* Keeps the error on top, which a function raised that the core called, until lgb_raise meets ECALLBACK; pops it. Raises
+** nothing. */
+void lgb_keep_error (lua_State *L);
 int lgb_concat (lua_State *L);                /* the event: operands as text, joined */
 
 /* tensor.c */
@@ -111,6 +122,9 @@ void lgb_pushelement (lua_State *L, const gb_tensor *t, const size_t *index);
 /* print.c */
 int lgb_tensor_tostring (lua_State *L);
 
+/* func.c */
+void lgb_func_meta (lua_State *L);
+
 /* plan.c */
 void lgb_plan_meta (lua_State *L);
 int lgb_pushstats (lua_State *L, const gb_run_stats *s);    /* a table of what a run did; 1 */
@@ -125,7 +139,7 @@ void lgb_reduce_register (lua_State *L);
 void lgb_operators (lua_State *L);            /* metatable on top: arithmetic events */
 
 extern const luaL_Reg lgb_bench_functions[];
-extern const luaL_Reg lgb_grad_functions[], lgb_io_functions[], lgb_kernel_functions[],
+extern const luaL_Reg lgb_func_functions[], lgb_grad_functions[], lgb_io_functions[], lgb_kernel_functions[],
     lgb_lazy_functions[], lgb_linalg_functions[], lgb_make_functions[], lgb_map_functions[], lgb_memory_functions[],
     lgb_observe_functions[], lgb_plan_functions[], lgb_plot_functions[], lgb_product_functions[],
     lgb_settings_functions[], lgb_shape_functions[], lgb_solve_functions[];

@@ -13,6 +13,8 @@ static int memory_limit (lua_State *L) {
   lgb_optdevice(L, 2);
   gb_ledger *l = &s->backend->ledger;
   const size_t previous = l->limit;
+  if (!lua_isnil(L, 1) && s->calls > 0)
+    return lgb_fail(L, GB_EOPTION, "the memory limit cannot be set inside a function that a plan calls");
   if (!lua_isnil(L, 1)) l->limit = lgb_tobytes(L, 1, "memory limit");
   lua_pushinteger(L, (lua_Integer)previous);
   return 1;

@@ -12,6 +12,7 @@ typedef struct plan_box {
   gb_plan *plan;
   lgb_session *session;
   size_t nouts;
+  bool running;
 } plan_box;
 
 static int text_gc (lua_State *L) {
@@ -30,6 +31,7 @@ char **lgb_newtext (lua_State *L) {
 
 static int plan_close (lua_State *L) {
   plan_box *p = luaL_checkudata(L, 1, LGB_PLAN);
+  if (p->running) return lgb_fail(L, GB_EOPTION, "plan: it cannot be closed while it runs");
   gb_plan *plan = p->plan;
   lgb_session *s = p->session;
   p->plan = NULL;
@@ -118,9 +120,9 @@ static int plan_new (lua_State *L) {
 
 static int run_in_place (lua_State *L, plan_box *p) {
   gb_error err;
-  p->session->busy = true;
+  p->session->busy = p->running = true;
   const gb_status st = gb_plan_run(p->plan, &err);
-  p->session->busy = false;
+  p->session->busy = p->running = false;
   lgb_result(L, st, &err);
   lua_getiuservalue(L, 1, 1);
   return 1;
@@ -171,6 +173,7 @@ static int m_run (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 2);
   plan_box *p = checkplan(L);
+  if (p->running) return lgb_fail(L, GB_EOPTION, "run: the plan is running already");
   if (lua_isnil(L, 2)) return run_in_place(L, p);
   luaL_checktype(L, 2, LUA_TTABLE);
   const size_t n = count_entries(L, 2);
@@ -183,9 +186,9 @@ static int m_run (lua_State *L) {
   for (size_t i = 0; i < p->nouts; i++) held[i] = lgb_newholder(L);
   lua_getiuservalue(L, 1, 1);
   gb_error err;
-  s->busy = true;
+  s->busy = p->running = true;
   const gb_status st = gb_plan_run_with(p->plan, n, leaf, value, out, &err);
-  s->busy = false;
+  s->busy = p->running = false;
   for (size_t i = 0; i < p->nouts; i++) *held[i] = out[i];
   if (st != GB_OK) return lgb_raise(L, st, &err);
   return push_results(L, p, held);

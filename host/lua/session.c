@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "lua/lgb.h"
 
 static const char session_key = 's';          /* its address is the registry key */
@@ -21,7 +22,21 @@ static int default_threads (void) {
   return n > 0 ? n : 1;
 }
 
+/* What was closed while a function ran: whoever called the core may still have been using it then. */
+static void release_late (lgb_session *s) {
+  while (s->nlate > 0) gb_node_unref(s->late[--s->nlate]);
+}
+
+void lgb_unref (lgb_session *s, gb_node *n) {
+  const bool later = n != NULL && s->calls > 0 && n->serial < s->calls_from;
+  if (!later) gb_node_unref(n);
+  else if (gb_grow(&s->late, s->nlate, &s->late_room, sizeof *s->late)) s->late[s->nlate++] = n;
+  /* without memory the count stays: a lost node is better than one in use that is gone */
+}
+
 static void session_free (lgb_session *s) {
+  release_late(s);
+  free(s->late);
   if (s->graph != NULL) gb_graph_free(s->graph);
   if (s->backend != NULL) gb_backend_free(s->backend);
   free(s);
@@ -124,6 +139,7 @@ lgb_session *lgb_enter (lua_State *L) {
   lgb_session *s = lgb_session_of(L);
   if (s->busy)
     lgb_fail(L, GB_EINTERNAL, "tensors cannot be used in a finalizer that runs during an evaluation");
+  if (s->calls == 0) release_late(s);
   s->graph->where = lgb_where(L, s);
   return s;
 }

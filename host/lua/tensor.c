@@ -12,8 +12,9 @@ static int m_close (lua_State *L) {
   lgb_session *s = t->session;
   t->node = NULL;
   t->session = NULL;
-  gb_node_unref(node);
-  if (s != NULL) lgb_session_release(s);
+  if (s == NULL) return 0;
+  lgb_unref(s, node);
+  lgb_session_release(s);
   return 0;
 }
 

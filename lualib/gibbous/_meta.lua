@@ -590,6 +590,17 @@ function gb.type(v) end
 --- v as a tensor (params give their value), nil if it is none.
 function core.as_tensor(v) end
 
+--- A number of bytes from a number or "1 MiB"; 'what' names it in messages.
+---@return integer
+function core.bytes(size, what) end
+
+--- The lazy result of an op made by core.func: tensors, shape and dtype of the result, bytes for its work.
+---@return gibbous.tensor
+function core.call(op, tensors, shape, dtype, bytes) end
+
+--- An op for core.call from callbacks {run, grad, bytes}; gb.func makes one.
+function core.func(name, callbacks, batched, map_axes) end
+
 --- Lets go of every value that can be computed again; gives the bytes freed.
 function core.drop_caches() end
 
