@@ -181,7 +181,8 @@ static int call_mapped (lua_State *L) {
 /* gb.vmap(f, {1, false}, {randomness = "independent"}): f over slices; f is traced once */
 static int grad_vmap (lua_State *L) {
   static const char *const names[] = {"randomness", NULL};
-  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_settop(L, 3);
+  luaL_argexpected(L, lua_isfunction(L, 1) || luaL_getmetafield(L, 1, "__call") != LUA_TNIL, 1, "function");
   lua_settop(L, 3);
   if (lua_isnil(L, 2)) {
     lua_pushinteger(L, 1);

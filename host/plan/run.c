@@ -176,6 +176,12 @@ static bool is_temporary (const gb_plan *p, int b, bool input) {
   return home == GB_HOME_ARENA || home == GB_HOME_SHARED;
 }
 
+/* A buffer that is read as it lies may be shaped otherwise than the op's input: both are contiguous. */
+static void shape_as_input (const gb_plan *p, const gb_step *st, int i, gb_tensor *t) {
+  t->shape = *gb_node_shape(p->node[st->call_source]->in[i]);
+  gb_strides_of(&t->shape, t->stride);
+}
+
 static gb_status run_call (gb_plan *p, const gb_step *st, void *scratch, gb_error *err) {
   const gb_call *call = gb_call_get((int)st->opaque.attr.i[0]);
   if (call == NULL) return gb_fail(err, GB_EINTERNAL, "op %d is not registered", (int)st->opaque.attr.i[0]);
@@ -189,6 +195,7 @@ static gb_status run_call (gb_plan *p, const gb_step *st, void *scratch, gb_erro
     if (is_temporary(p, b, input))
       rc = wrap(p, b, input ? (void *)(uintptr_t)p->read[b] : p->write[b], &p->lent[i], &t[i], err);
     else t[i] = gb_tensor_ref(&p->value[b]);
+    if (rc == GB_OK && input) shape_as_input(p, st, i, &t[i]);
   }
   if (rc == GB_OK) rc = call->run(call->ud, p->graph, &st->opaque, t, t + st->nin, scratch, err);
   for (int i = 0; i < n; i++) {

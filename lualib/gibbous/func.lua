@@ -44,9 +44,9 @@ local function checked_arguments(name, ...)
     local v <const> = select(i, ...)
     list[i] = type(v) == "number" and v or core.as_tensor(v)
     if list[i] == nil then core.raise("option", ("%s: argument %d must be a tensor, got %s"):format(name, i, core.type(v)), 4) end
-    first = first or type(v) ~= "number" and list[i]
+    if not first and type(v) ~= "number" then first = list[i] end
   end
-  if first == nil then core.raise("option", ("%s: a tensor expected among the arguments"):format(name), 4) end
+  if not first then core.raise("option", ("%s: a tensor expected among the arguments"):format(name), 4) end
   for i, v in ipairs(list) do
     if type(v) == "number" then list[i] = core.full({}, v, {dtype = first.dtype}) end
   end
