@@ -1,5 +1,6 @@
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
+local process <const> = require "spec.process"
 local support <const> = require "spec.support"
 local near <const>, raises <const> = support.near, support.raises
 
@@ -88,9 +89,12 @@ end)
 
 describe("arguments", function()
   it("are closed when the call is over", function()
-    local kept, built, view
+    local p <const> = gb.param(2)
+    local kept, built, view, seen
     local f <const> = func{name = "keep", forward = function(x)
       kept, built, view = x, x + 1, x:slice(1, 2, 3):eval()
+      seen = x:exp() * p
+      seen:totable()
       return x:exp()
     end}
     local x <const> = gb.tensor{1, 2, 3}
@@ -99,6 +103,7 @@ describe("arguments", function()
     raises("closed", "closed tensor", function() return kept + 1 end)
     raises("closed", "argument 1 of keep 3", function() return built:totable() end)
     near({4, 6}, view, 0)                                 -- what was evaluated outlives it
+    near({2 * math.exp(2) + 1, 2 * math.exp(4) + 1, 2 * math.exp(6) + 1}, seen + 1, 1e-12)
     near({1, 2, 3}, x, 0)
   end)
 
@@ -359,6 +364,31 @@ describe("errors inside", function()
     end}
     plan = gb.plan(g(x))
     raises("option", "cannot be closed while it runs", plan.run, plan)
+  end)
+
+  it("come from Ctrl-C as from anywhere, with the traceback of where it was", function()
+    local script <const> = [[
+local gb <const> = require "gibbous"
+local core <const> = require "gibbous.core"
+local f <const> = gb.func{name = "endless", shape = "same", bytes = "1 MiB", forward = function(v)
+  io.popen("kill -INT $PPID"):close()
+  while true do (v * 2):sum():item() end
+end}
+local x <const> = gb.ones(3)
+local ok <const>, err <const> = pcall(function() return (f(x * 2) + 1):totable() end)
+for _ = 1, 3 do collectgarbage() end
+print(ok, err.code, (core.live()))
+print((f(x)))
+]]
+    local path <const> = support.write(support.path(".lua"), script)
+    local out <const>, err <const>, code <const> = process.run{path}
+    support.sweep()
+    assert.matches("^false\tinterrupted\t0\n", out)
+    assert.matches("interrupted", err)
+    local _, tracebacks <const> = err:gsub("stack traceback:", "")
+    assert.equal(1, tracebacks)
+    assert.matches("in function <[^>]*:3>", err)
+    assert.is_true(code ~= 0)
   end)
 
   it("leave nothing behind wherever an allocation fails", function()

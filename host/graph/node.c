@@ -155,6 +155,7 @@ static void release (gb_node *dead) {
     }
     for (int i = 0; i < n->nout; i++) gb_tensor_clear(&n->out[i].tensor);
     if (n->op == GB_OP_CALL) gb_call_unref((int)n->attr.i[0]);
+    if ((n->flags & GB_NODE_LENT) != 0) n->graph->nlent--;
     free(n);
   }
 }
@@ -167,10 +168,13 @@ void gb_node_unref (gb_node *n) {
   release(n);
 }
 
-void gb_node_drop_inputs (gb_node *n) {
-  if (n->nin == 0 || (n->flags & GB_NODE_NEEDS_GRAD) != 0) return;
+static bool has_all_values (const gb_node *n) {
   for (int i = 0; i < n->nout; i++)
-    if (n->out[i].tensor.storage == NULL) return;
+    if (n->out[i].tensor.storage == NULL) return false;
+  return true;
+}
+
+static void drop_inputs (gb_node *n) {
   gb_node *dead = NULL;
   for (int i = 0; i < n->nin; i++) {
     gb_node *in = n->in[i];
@@ -184,6 +188,37 @@ void gb_node_drop_inputs (gb_node *n) {
   n->nin = 0;
   n->depth = 0;
   release(dead);
+}
+
+void gb_node_drop_inputs (gb_node *n) {
+  if (n->nin > 0 && (n->flags & GB_NODE_NEEDS_GRAD) == 0 && has_all_values(n)) drop_inputs(n);
+}
+
+/* Inputs first: 'gone' is what cannot be computed any more. */
+static void end_at_values (gb_node *const *order, size_t count, bool *gone) {
+  for (size_t i = 0; i < count; i++) gb_node_ref(order[i]);
+  for (size_t i = 0; i < count; i++) {
+    gb_node *n = order[i];
+    gone[i] = (n->flags & GB_NODE_LENT) != 0 && !gb_node_has_value(n);
+    for (int k = 0; k < n->nin; k++) gone[i] |= gone[n->in[k]->index];
+    if (!gone[i] || n->nin == 0 || !has_all_values(n)) continue;
+    drop_inputs(n);
+    gone[i] = false;
+  }
+  for (size_t i = 0; i < count; i++) gb_node_unref(order[i]);
+}
+
+gb_status gb_graph_end_lent (gb_graph *g, size_t nroots, gb_node *const *roots, gb_error *err) {
+  gb_node **order;
+  size_t count;
+  if (g->nlent == 0) return GB_OK;
+  GB_TRY(gb_graph_order(g, nroots, roots, true, &order, &count, err));
+  bool *gone = calloc(count + 1, sizeof *gone);
+  const gb_status rc = gone != NULL ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to walk %zu nodes", count);
+  if (rc == GB_OK) end_at_values(order, count, gone);
+  free(order);
+  free(gone);
+  return rc;
 }
 
 static unsigned inherited_flags (gb_op op, int nin, gb_node *const *in, const gb_value *v) {
@@ -297,6 +332,7 @@ gb_status gb_node_leaf (gb_graph *g, const gb_tensor *value, unsigned flags, con
   if (n == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a node of the graph (%zu nodes)", g->nnodes);
   n->hash = hash;
   n->flags = f;
+  if ((f & GB_NODE_LENT) != 0) g->nlent++;
   n->out[0] = (gb_value){.dtype = value->dtype, .shape = value->shape, .tensor = gb_tensor_ref(value)};
   gb_node_set_name(n, name);
   table_insert(g, n);

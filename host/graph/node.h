@@ -70,6 +70,7 @@ struct gb_graph {
   struct gb_plan_cache *plans;   /* owned by plan/ */
   void (*free_plans)(struct gb_plan_cache *);
   int tracing;                /* > 0 inside vmap or a traced kernel */
+  size_t nlent;               /* LENT leaves there are */
 };
 
 gb_status gb_graph_new (gb_backend *be, gb_graph **out, gb_error *err);
@@ -83,6 +84,10 @@ void gb_node_unref (gb_node *n);              /* NULL is fine; iterative */
 ** the cons table under its old key, so the same expression built again over the same inputs still finds
 ** the value; the value is now all there is, and must not be evicted. */
 void gb_node_drop_inputs (gb_node *n);
+
+/* Below the roots, what has a value but was made of a lent leaf that is taken back ends there: its inputs go, whether or not a
+** gradient may ask for them, since none could pass. Errors: ENOMEM. */
+gb_status gb_graph_end_lent (gb_graph *g, size_t nroots, gb_node *const *roots, gb_error *err);
 
 /* Gives a node its name unless it has one. 'name' is copied. */
 void gb_node_set_name (gb_node *n, const char *name);

@@ -73,8 +73,10 @@ static int handle_message (lua_State *L) {
       }
     }
   }
-  if (lua_istable(L, 1) && lua_getfield(L, 1, "traceback") == LUA_TSTRING)     /* it passed through the core */
-    text = lua_pushfstring(L, "%s\n%s", text, lua_tostring(L, -1));
+  if (lua_istable(L, 1) && lua_getfield(L, 1, "traceback") == LUA_TSTRING) {   /* it passed through the core */
+    lua_pushfstring(L, "%s\n%s", text, lua_tostring(L, -1));
+    return 1;
+  }
   luaL_traceback(L, L, text, 1);
   return 1;
 }

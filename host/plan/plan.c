@@ -85,7 +85,8 @@ gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan
   if (p == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
   p->graph = g;
   uint64_t structure = 0;
-  gb_status rc = gb_structure(g, nouts, outs, &p->node, &p->nnodes, &structure, err);
+  gb_status rc = gb_graph_end_lent(g, nouts, outs, err);
+  if (rc == GB_OK) rc = gb_structure(g, nouts, outs, &p->node, &p->nnodes, &structure, err);
   if (rc != GB_OK) p->nnodes = 0;
   for (size_t i = 0; i < p->nnodes; i++) gb_node_ref(p->node[i]);
   if (rc == GB_OK) {
