@@ -203,9 +203,14 @@ static gb_status keep_run (void *ud, gb_graph *g, const gb_opaque *o, const gb_t
   return rc;
 }
 
+static size_t no_scratch (void *ud, const gb_opaque *o) {
+  (void)ud, (void)o;
+  return 0;
+}
+
 static void a_registered_op_may_evaluate_and_keep_its_inputs (void **unused) {
   (void)unused;
-  static const gb_call call = {.name = "keep", .run = keep_run};
+  static const gb_call call = {.name = "keep", .scratch_bytes = no_scratch, .run = keep_run};
   eval_begin(1, (size_t)1 << 28);
   inputs_begin(6, GB_F64, 0);
   gb_node *x = in1(300, -1, 1), *s = map1(GB_OP_SIN, x);
