@@ -27,8 +27,8 @@ function Block.__index(self, key)
   local names <const> = {}
   for _, pair in ipairs(parts) do names[pair[1]] = true end
   local near <const> = type(key) == "string" and options.nearest(key, names)
-  core.raise("index", ("%s has no field '%s'%s"):format(rawget(self, "label"), tostring(key),
-    near and (", did you mean '%s'?"):format(near) or ""), 2)
+  local hint <const> = near and (", did you mean '%s'?"):format(near) or ""
+  core.raise("index", ("%s has no field '%s'%s"):format(rawget(self, "label"), tostring(key), hint), 2)
 end
 
 function Block.__newindex(self, key)
@@ -92,7 +92,8 @@ end
 
 local function checked_width(x, n, label, weight)
   if x.ndim < 1 or x.shape[-1] ~= n then
-    core.raise("shape", ("%s expects %d columns: input %s, weight %s"):format(label, n, tostring(x.shape), tostring(weight.shape)), 4)
+    core.raise("shape", ("%s expects %d columns: input %s, weight %s"):format(label, n, tostring(x.shape),
+      tostring(weight.shape)), 4)
   end
 end
 
@@ -152,11 +153,13 @@ local function checked_layer(layer, i)
   if type(layer) == "string" then
     if core.methods[layer] then return end
     local near <const> = options.nearest(layer, core.methods)
-    core.raise("option", ("%s: a tensor has no method '%s'%s"):format(what, layer, near and (", did you mean '%s'?"):format(near) or ""), 3)
+    local hint <const> = near and (", did you mean '%s'?"):format(near) or ""
+    core.raise("option", ("%s: a tensor has no method '%s'%s"):format(what, layer, hint), 3)
   end
   local meta <const> = type(layer) == "table" and getmetatable(layer)
   if type(layer) == "function" or type(meta) == "table" and meta.__call then return end
-  core.raise("option", ("%s must be a block, a function or the name of a tensor method, got %s"):format(what, core.type(layer)), 3)
+  core.raise("option", ("%s must be a block, a function or the name of a tensor method, got %s"):format(what,
+    core.type(layer)), 3)
 end
 
 --- Layers one after the other: blocks, functions of one tensor, and names of tensor methods such as "relu". net[i] is layer i.
@@ -199,13 +202,14 @@ local loss_spec <const> = {reduction = {"mean", "sum", "none"}, weights = "any"}
 
 --- Weights (n), one a row, or one an element, shaped to multiply 'losses' (n, ...).
 local function checked_weights(v, losses, what)
-  local w <const> = core.as_tensor(type(v) == "table" and getmetatable(v) == nil and core.tensor(v, {dtype = losses.dtype}) or v)
+  local is_list <const> = type(v) == "table" and getmetatable(v) == nil
+  local w <const> = core.as_tensor(is_list and core.tensor(v, {dtype = losses.dtype}) or v)
   if w == nil then core.raise("option", ("%s: weights must be a tensor or a list, got %s"):format(what, core.type(v)), 4) end
   local each <const> = w.dtype == losses.dtype and w or w:to{dtype = losses.dtype}
   if w.shape == losses.shape then return each end
   if w.ndim ~= 1 or losses.ndim < 1 or #w ~= #losses then
-    core.raise("shape", ("%s: weights must be one a row or one an element: weights %s, losses %s"):format(what, tostring(w.shape),
-      tostring(losses.shape)), 4)
+    core.raise("shape", ("%s: weights must be one a row or one an element: weights %s, losses %s"):format(what,
+      tostring(w.shape), tostring(losses.shape)), 4)
   end
   local shape <const> = {#w}
   for i = 2, losses.ndim do shape[i] = 1 end
@@ -248,7 +252,8 @@ local function checked_labels(logits, labels, what)
     core.raise("option", ("%s takes two tensors, got %s and %s"):format(what, core.type(logits), core.type(labels)), 3)
   end
   if z.ndim ~= 2 or y.ndim ~= 1 or #z ~= #y then
-    core.raise("shape", ("%s: expected logits (n, k) and labels (n), got %s and %s"):format(what, tostring(z.shape), tostring(y.shape)), 3)
+    core.raise("shape", ("%s: expected logits (n, k) and labels (n), got %s and %s"):format(what, tostring(z.shape),
+      tostring(y.shape)), 3)
   end
   if y.dtype ~= "i64" then core.raise("dtype", ("%s: labels are positions from 1, of i64, got %s"):format(what, y.dtype), 3) end
   return z, y
