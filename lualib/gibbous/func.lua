@@ -6,8 +6,8 @@
 --   local y <const> = cube(x)
 --
 -- forward runs while a plan does, on the thread that asked. Its arguments have values and are lent: after the call they are
--- closed. What it evaluates, its result apart, takes no more than 'bytes', or is refused. Equal calls are one node, evaluated once:
--- forward must give the same for the same arguments.
+-- closed. What it evaluates, its result apart, takes no more than 'bytes', or is refused; small operations take tens of KiB.
+-- Equal calls are one node, evaluated once: forward must give the same for the same arguments.
 local core <const> = require "gibbous.core"
 local options <const> = require "gibbous.options"
 
@@ -43,7 +43,9 @@ local function checked_arguments(name, ...)
   for i = 1, select("#", ...) do
     local v <const> = select(i, ...)
     list[i] = type(v) == "number" and v or core.as_tensor(v)
-    if list[i] == nil then core.raise("option", ("%s: argument %d must be a tensor, got %s"):format(name, i, core.type(v)), 4) end
+    if list[i] == nil then
+      core.raise("option", ("%s: argument %d must be a tensor, got %s"):format(name, i, core.type(v)), 4)
+    end
     if not first and type(v) ~= "number" then first = list[i] end
   end
   if not first then core.raise("option", ("%s: a tensor expected among the arguments"):format(name), 4) end
@@ -125,7 +127,7 @@ end
 --            Without it no plan takes the function
 --  axes      per dimension "map", where slices may be computed on their own, or "coupled"; coupled where it is left out
 --  batched   true: under gb.vmap forward gets all arguments with the mapped dimension in front; else one slice at a time
----@param opts {name: string, shape: string|function, forward: function, backward: function, bytes: any, axes: string[], batched: boolean}
+---@param opts table  name, shape, forward; backward, bytes, axes, batched
 ---@return gibbous.func
 return function(opts)
   local o <const> = checked_options(opts, 2)

@@ -1,7 +1,7 @@
 --- Small networks: blocks are boxes of parameters that are called with a tensor and give a lazy one, and losses.
 --
--- A block is called as net(x) with inputs in the last dimension, x (n, d) or (d); gb.params(net) finds its parameters. Blocks are
--- shared, never copied. A network need not be a block: any table of params and functions works with gb.params and gb.optim.
+-- A block is called as net(x) with inputs in the last dimension, x (n, d) or (d); gb.params(net) finds its parameters. Blocks
+-- are shared, never copied. A network need not be a block: any table of params and functions works with gb.params and gb.optim.
 local core <const> = require "gibbous.core"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
@@ -125,8 +125,8 @@ function M.linear(n_in, n_out, opts)
   end)
 end
 
---- Layer normalisation: (x - mean) / sqrt(var + eps) * weight + bias over the last dimension, var with ddof 0; weight starts at 1,
--- bias at 0, both (d).
+--- Layer normalisation: (x - mean) / sqrt(var + eps) * weight + bias over the last dimension, var with ddof 0; weight starts
+-- at 1, bias at 0, both (d).
 -- Source: Ba, Kiros & Hinton (2016), Layer normalization.
 ---@param d integer
 ---@param opts {eps: number, dtype: "f32"|"f64"}?  eps = 1e-5
@@ -162,7 +162,7 @@ local function checked_layer(layer, i)
     core.type(layer)), 3)
 end
 
---- Layers one after the other: blocks, functions of one tensor, and names of tensor methods such as "relu". net[i] is layer i.
+--- Layers one after the other: blocks, functions of one tensor, names of tensor methods such as "relu". net[i] is layer i.
 ---@param layers (gibbous.block|function|string)[]
 ---@return gibbous.block
 function M.sequential(layers)
@@ -271,8 +271,9 @@ local function check_range(y, k, what)
   end
 end
 
---- Negative log-likelihood of class labels, -log softmax(logits)[i, labels[i]], averaged over rows. Lazy; nothing larger than the
--- logits is stored, and its gradient softmax - [j = label] is one pass over them.
+--- Negative log-likelihood of class labels, -log softmax(logits)[i, labels[i]], averaged over rows. Lazy; nothing larger than
+-- the logits is stored, and its gradient softmax - [j = label] is one pass over them. A label outside 1 .. k raises where its
+-- value is known when the loss is built; else the loss is NaN.
 -- weights (n): "mean" is then sum w l / sum w.
 ---@param logits gibbous.tensor  (n, k)
 ---@param labels gibbous.tensor  (n), i64, positions from 1 to k
