@@ -261,6 +261,34 @@ describe("values that outlive a call", function()
     assert.equal(before, settled())
   end)
 
+  it("are not what the library would keep for later", function()
+    local f <const> = func{bytes = "1 MiB", forward = function(x)
+      local a <const> = x:matmul(x:t()) + gb.eye(#x) * 9
+      return x * gb.linalg.logdet(a):item() + gb.linalg.inv_quad(a, x:select(2, 1)):item()
+    end}
+    local plan <const> = gb.plan(f(gb.randn(40, 3, {seed = 1}) + 1))
+    plan:run()
+    assert.equal(plan.peak, plan:stats().measured)
+  end)
+
+  it("leave alone what the outside keeps for later, and what it measures", function()
+    local b <const> = (gb.eye(64) * 3 + 1):eval()
+    local a <const> = b:matmul(b:t()) + gb.eye(64)
+    local kept
+    core.drop_caches()
+    near(gb.linalg.logdet(a):item(), gb.linalg.logdet(a), 0)
+    local f <const> = func{bytes = "1 MiB", forward = function(x)
+      kept = (x * 3 + gb.linalg.inv_quad(a, gb.ones(64)):item()):eval()
+      return x
+    end}
+    local y <const> = (f(gb.tensor{1, 2} * 2) + 1):eval()
+    local last <const> = core.last_run()
+    assert.same({2, 1}, {last.folds, last.opaques})
+    near({3, 5}, y, 0)
+    assert.is_true(core.drop_caches() >= 64 * 64 * 8)
+    near(kept[2]:item() - 6, kept[1], 1e-12)
+  end)
+
   it("may be plans, params and values of expressions from outside", function()
     local before <const> = settled()
     do
