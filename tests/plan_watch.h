@@ -240,12 +240,12 @@ static inline void check_closed (const asked *q, const bits *want) {
   if (trouble[0] != '\0' || !opened(q, 0, &p, &r)) return;
   for (size_t i = 0; i < q->n; i++)
     OK(gb_tensor_new(&fx.g->backend->ledger, q->out[i]->out[0].dtype, gb_node_shape(q->out[i]), GB_MEM_TENSOR, "", "", &t[i], &fx.err));
-  OK(gb_plan_arena(p, &bytes, &fx.err));
+  OK(gb_plan_arena(p, false, &bytes, &fx.err));
   unsigned char *arena = aligned_alloc(GB_ARENA_ALIGN, gb_round_size(bytes) + FENCE);
   memset(arena, 0xa7, gb_round_size(bytes) + FENCE);
   const size_t allocations = fx.g->backend->ledger.allocations;
   gb_plan_check.at_step = guard_step;
-  got.rc = gb_plan_run_into(p, 0, NULL, NULL, t, arena, &fx.err);
+  got.rc = gb_plan_run_into(p, 0, NULL, NULL, t, false, arena, &fx.err);
   gb_plan_check.at_step = NULL;
   if (fx.g->backend->ledger.allocations != allocations) TROUBLE("a closed run allocated");
   for (size_t k = bytes; k < gb_round_size(bytes) + FENCE; k++)

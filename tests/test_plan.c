@@ -378,11 +378,11 @@ static void a_closed_run_allocates_nothing (void **unused) {
   gb_plan *p = NULL;
   OK(gb_plan_new(fx.g, 2, outs, NULL, &p, &fx.err));
   size_t bytes;
-  OK(gb_plan_arena(p, &bytes, &fx.err));
+  OK(gb_plan_arena(p, false, &bytes, &fx.err));
   void *arena = aligned_alloc(64, gb_round_size(bytes));
   gb_tensor value = vector_of(50, 0.5), out[2] = {vector_of(50, 0), vector_of(50, 0)};
   const size_t allocations = l->allocations;
-  OK(gb_plan_run_into(p, 1, &v, &value, out, arena, &fx.err));
+  OK(gb_plan_run_into(p, 1, &v, &value, out, false, arena, &fx.err));
   assert_int_equal(l->allocations, allocations);
   for (size_t i = 0; i < 50; i++) {
     assert_true(fabs(gb_tensor_at(&out[0], &i) - sin(0.5 + (double)i / 100 + exp(at(x, i)))) < 1e-14);

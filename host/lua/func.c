@@ -165,9 +165,9 @@ static gb_status evaluate_into (const visit *v, gb_node *y, gb_error *err) {
   GB_TRY(st);
   size_t size = 0;
   void *arena = NULL;
-  st = gb_plan_arena(p, &size, err);
+  st = gb_plan_arena(p, true, &size, err);
   if (st == GB_OK) st = gb_ledger_alloc(l, GB_MEM_ARENA, size, "", "arena of a function", &arena, err);
-  if (st == GB_OK) st = gb_plan_run_into(p, 0, NULL, NULL, v->out, arena, err);
+  if (st == GB_OK) st = gb_plan_run_into(p, 0, NULL, NULL, v->out, true, arena, err);
   gb_ledger_free(l, arena);
   gb_plan_free(p);
   return st;
@@ -308,6 +308,7 @@ static int batch_part (lua_State *L) {
   const visit *v = lua_touserdata(L, 1);
   luaL_checkstack(L, v->nin + LUA_MINSTACK, "arguments");
   push_callback(L, v->f, "bytes");
+  if (lua_isnil(L, -1)) return 0;                         /* it declares none */
   for (int i = 0; i < v->nin; i++) lgb_pushshape(L, gb_node_shape(v->node[i]));
   lua_call(L, v->nin, 1);
   BYTES(*v->attr) = luaL_checkinteger(L, -1);

@@ -83,34 +83,41 @@ gb_status gb_plan_run_with (gb_plan *p, size_t n, gb_node *const *leaf, const gb
   return rc;
 }
 
+/* A value that stays as long as its node: no cache. */
+static bool is_pinned (const gb_plan *p, int b) {
+  return gb_plan_has_value(p, b) &&
+         gb_ledger_block(gb_plan_value(p, b)->tensor.storage->data)->purpose != GB_MEM_CACHE;
+}
+
 /* The placement of runs whose memory is all the caller's. */
-static gb_status place_closed (gb_plan *p, gb_error *err) {
+static gb_status place_closed (gb_plan *p, bool values, gb_error *err) {
   gb_plan_follow_threads(p);
-  memset(p->want, 0, (size_t)p->prog->low->nbufs * sizeof *p->want);
-  memset(p->have, 0, (size_t)p->prog->low->nbufs * sizeof *p->have);
-  memset(p->keep, 0, (size_t)p->prog->low->nbufs * sizeof *p->keep);
+  for (int b = 0; b < p->prog->low->nbufs; b++) {
+    p->want[b] = p->keep[b] = false;
+    p->have[b] = values && is_pinned(p, b);
+  }
   want_all(p);
   gb_placement_unref(p->place);
   p->place = NULL;
   return gb_plan_find_whole(p, (gb_demand){p->want, p->have, p->keep}, &p->place, err);
 }
 
-gb_status gb_plan_arena (gb_plan *p, size_t *bytes, gb_error *err) {
-  GB_TRY(place_closed(p, err));
+gb_status gb_plan_arena (gb_plan *p, bool values, size_t *bytes, gb_error *err) {
+  GB_TRY(place_closed(p, values, err));
   *bytes = p->place->arena;
   return GB_OK;
 }
 
 gb_status gb_plan_run_into (gb_plan *p, size_t n, gb_node *const *leaf, const gb_tensor *value,
-                            const gb_tensor *out, void *arena, gb_error *err) {
+                            const gb_tensor *out, bool values, void *arena, gb_error *err) {
   const gb_lowered *low = p->prog->low;
   GB_TRY(bind_leaves(p, n, leaf, err));
   GB_TRY(check_values(p, value, err));
-  GB_TRY(place_closed(p, err));
+  GB_TRY(place_closed(p, values && n == 0, err));
   take_values(p, value);
   for (size_t i = 0; i < p->nouts; i++) {
     const int b = low->out[i];
-    if (low->buf[b].cls != GB_BUF_LEAF && p->value[b].storage == NULL) p->value[b] = gb_tensor_ref(&out[i]);
+    if (low->buf[b].cls != GB_BUF_LEAF && !p->have[b] && p->value[b].storage == NULL) p->value[b] = gb_tensor_ref(&out[i]);
   }
   const gb_status rc = gb_plan_execute(p, arena, false, err);
   for (size_t i = 0; rc == GB_OK && i < p->nouts; i++)

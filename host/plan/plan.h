@@ -61,11 +61,11 @@ gb_status gb_plan_run_with (gb_plan *p, size_t n, gb_node *const *leaf, const gb
                             gb_tensor *out, gb_error *err);
 
 /* As gb_plan_run_with inside a registered op, which may not allocate: every buffer comes from the caller.
-** Everything is computed from the leaves (no value that happens to exist is used, none is cached). out[i]:
+** Nothing is cached. 'values': values that nodes have are read, n = 0; else everything is computed from the leaves. out[i]:
 ** contiguous, storage set. 'arena': gb_plan_arena bytes, 64-byte aligned. */
 gb_status gb_plan_run_into (gb_plan *p, size_t n, gb_node *const *leaf, const gb_tensor *value,
-                            const gb_tensor *out, void *arena, gb_error *err);
-gb_status gb_plan_arena (gb_plan *p, size_t *bytes, gb_error *err);
+                            const gb_tensor *out, bool values, void *arena, gb_error *err);
+gb_status gb_plan_arena (gb_plan *p, bool values, size_t *bytes, gb_error *err);
 
 /* Last run, measured: high-water bytes of ledger above its level before the run; fold statistics summed. */
 typedef struct gb_run_stats {
