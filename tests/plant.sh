@@ -260,6 +260,30 @@ lualib/gibbous/param.lua
 lualib/gibbous/gp/exact.lua
 's/ + n \* math\.log(2 \* math\.pi)//'
 'the marginal likelihood lacks its constant'
+
+host/plan/cut.c
+'s/o.continues = c->reduces \&\& at.lo > 0;/o.continues = false;/'
+'a product in windows begins anew in each'
+
+host/plan/cut.c
+'s/  \*offset = \*offset \/ up \* now + \*offset % up;/  (void)now;/'
+'an access to a window keeps the offset it has in the whole'
+
+host/plan/axes.c
+'s/^    f->c->scattered\[b\] = true;$/    f->c->scattered[b] = false;/'
+'a value made before is cut where an opaque op needs one run of it'
+
+host/plan/axes.c
+'s/^    f->late\[b\] = reduced;$/    f->late[b] = false;/'
+'a total is read before its last window'
+
+host/plan/run.c
+'s/const size_t piece = gb_piece_of(p->place, s);/const size_t piece = p->place->chunk;/'
+'a batch is summed in windows instead of grains'
+
+host/cpu/exec.c
+'s/if (!x->carried || carry->first) gb_exec_identity/if (true) gb_exec_identity/'
+'totals carried between parts of a fold begin anew in each'
 )
 
 say () { printf '%-10s %-24s %s\n' "$@"; }

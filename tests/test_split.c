@@ -4,11 +4,11 @@
 #include "plan/parts.h"
 
 #ifndef ROUNDS
-#define ROUNDS 12                  /* of each structured graph; twice as many random ones */
+#define ROUNDS 9                   /* of each structured graph; twice as many random ones */
 #endif
 #define BUDGETS 30
 #define OUTPUTS 6
-#define WATCHED 100000000          /* bytes that a run under watch may compare */
+#define WATCHED 30000000           /* bytes that a run under watch may compare */
 
 /* What is built: rows of the axis, whether the leaves name it, how data are stored. */
 typedef struct scene {
@@ -458,7 +458,7 @@ static void every_chunking_gives_the_full_gradient (void **unused) {
       eval_begin(1, (size_t)1 << 28);
       run_within(network, &s, 0, &whole);
       const bounds b = bounds_of(network, &s);
-      for (size_t budget = b.minimum; budget < b.whole; budget += (b.whole - b.minimum) / 200 + 1) {
+      for (size_t budget = b.minimum; budget < b.whole; budget += (b.whole - b.minimum) / 60 + 1) {
         const int windows = run_within(network, &s, budget, &part);
         same_bits(&s, budget, &whole, &part);
         free_result(&part);
