@@ -204,6 +204,24 @@ static void an_observed_cache_is_no_longer_droppable (void **unused) {
   plan_end();
 }
 
+/* It cannot give way to the run that hands it out. */
+static void a_cache_that_is_asked_for_counts (void **unused) {
+  (void)unused;
+  plan_begin(LIMIT);
+  gb_ledger *l = &fx.backend.ledger;
+  gb_node *x = leaf1(1000), *f = named(map1(GB_OP_EXP, x), "cache"), *y = sum_all(f);
+  OK(gb_eval(fx.g, 1, &y, &fx.err));
+  gb_node *out[2] = {f, map1(GB_OP_SIN, leaf1(1000))};
+  const size_t pinned = l->used - l->by_purpose[GB_MEM_CACHE], need = 8000 + 8000 + gb_round_size(4024);
+  l->limit = pinned + need - 1;
+  assert_int_equal(gb_eval(fx.g, 2, out, &fx.err), GB_EREFUSED);
+  assert_int_equal(fx.err.minimum, need);
+  l->limit = pinned + need;
+  OK(gb_eval(fx.g, 2, out, &fx.err));
+  assert_true(fabs(at(f, 5) - exp(at(x, 5))) < 1e-14);
+  plan_end();
+}
+
 /* The owner of the ledger drops every cache and a tensor nobody uses, as a garbage collector would. */
 static void collector (void *ud, size_t bytes) {
   (void)bytes;
@@ -502,6 +520,7 @@ int main (void) {
     cmocka_unit_test(a_cache_is_dropped_before_a_refusal),
     cmocka_unit_test(a_cache_is_dropped_for_the_arena),
     cmocka_unit_test(an_observed_cache_is_no_longer_droppable),
+    cmocka_unit_test(a_cache_that_is_asked_for_counts),
     cmocka_unit_test(before_a_refusal_the_owner_collects),
     cmocka_unit_test(a_cache_that_cannot_be_found_again_is_swept),
     cmocka_unit_test(a_failure_leaves_only_finished_caches),

@@ -136,7 +136,8 @@ static bool droppable (const gb_plan *p, int b) {
 static void weigh (const gb_plan *p, candidate *c) {
   c->held = 0;
   for (int b = 0; b < p->prog->low->nbufs; b++)
-    if (c->place->read[b] == GB_HOME_VALUE && droppable(p, b))
+    if ((c->place->read[b] == GB_HOME_VALUE || (p->want[b] && c->place->write[b] != GB_HOME_OUTPUT)) &&
+        droppable(p, b))                                   /* read by a step, or asked for as it is */
       c->held = gb_add_sizes(c->held, p->prog->low->buf[b].bytes);
   c->need = gb_add_sizes(c->place->peak, c->held);
 }

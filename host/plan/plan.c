@@ -140,8 +140,8 @@ static void look_up_values (gb_plan *p) {
     p->have[b] = gb_plan_has_value(p, b);
     p->keep[b] = true;
   }
-  for (size_t i = 0; i < p->nouts; i++)
-    if (!gb_node_has_value(p->out[i])) p->want[p->prog->low->out[i]] = true;
+  for (size_t i = 0; i < p->nouts; i++)                  /* a cache that is asked for must not give way to the rest */
+    if (!gb_node_has_value(p->out[i]) || gb_cache_holds(&p->out[i]->out[0])) p->want[p->prog->low->out[i]] = true;
 }
 
 gb_status gb_plan_refresh (gb_plan *p, gb_error *err) {

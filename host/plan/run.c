@@ -386,14 +386,18 @@ static gb_status run_steps (gb_plan *p, void *arena, gb_error *err) {
 }
 
 /* A requested node that is not the source of its buffer (an output picked from several, a view of a leaf)
-** shares it. What had a value keeps it, and is no longer droppable. */
+** shares it. What had a value keeps it, and is no longer droppable; a cache that was made anew is replaced. */
 static void store_values (gb_plan *p) {
   const gb_lowered *low = p->prog->low;
   for (int i = 0; i < low->nouts; i++) {
     const int b = low->out[i];
     const gb_buf *buf = &low->buf[b];
     gb_node *source = p->node[buf->source], *out = p->out[i];
-    if (p->want[b] && buf->cls != GB_BUF_LEAF && gb_plan_value(p, b)->tensor.storage == NULL) set_value(p, b);
+    gb_value *v = gb_plan_value(p, b);
+    if (p->place->write[b] == GB_HOME_OUTPUT && (v->tensor.storage == NULL || gb_cache_holds(v))) {
+      gb_tensor_clear(&v->tensor);
+      set_value(p, b);
+    }
     gb_cache_pin(p->graph, source, buf->output);
     if (gb_node_has_value(out)) continue;
     out->out[0].tensor = gb_tensor_ref(&p->value[b]);
