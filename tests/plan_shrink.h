@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
-#include "plan_random_ops.h"
+#include "plan_random_graph.h"
 
 #define ATTEMPTS 600
 #define PATIENCE 30                            /* seconds for one attempt */

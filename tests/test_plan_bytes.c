@@ -118,6 +118,7 @@ static void check_budgets (const tape *t, const asked *q) {
   tally->numeric += want.rc != GB_OK;
   check_closed(q, &want);
   check_rebound(q, &want);
+  check_history(q, t->frame[WIDTH - 1 - BUDGETS], &want);
   bits_free(&want);
   check_refusal(q, r.minimum);
 }

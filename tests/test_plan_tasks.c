@@ -66,6 +66,7 @@ static void check_boundary (const task *t) {
   assert_int_equal(want.rc, GB_OK);
   check_closed(&q, &want);
   check_rebound(&q, &want);
+  for (uint32_t k = 0; k < 40; k += 3) check_history(&q, k, &want);
   no_trouble(t);
   bits_free(&want);
   check_refusal(&q, r.minimum);

@@ -12,7 +12,14 @@
 
 enum { DEEPEST = 400 };      /* nodes of one region on top of each other */
 
-bool gb_is_leaf (const gb_node *n) { return n->op == GB_OP_LEAF || (n->nin == 0 && gb_node_has_value(n)); }
+/* A number, a range or an identity is written down anew wherever it is used, whether or not someone looked at it. */
+static bool is_written (const gb_node *n) {
+  return n->op == GB_OP_CONST || n->op == GB_OP_RANGE || n->op == GB_OP_EYE;
+}
+
+bool gb_is_leaf (const gb_node *n) {
+  return n->op == GB_OP_LEAF || (n->nin == 0 && gb_node_has_value(n) && !is_written(n));
+}
 
 static gb_kind kind_of (const gb_node *n) { return gb_is_leaf(n) ? GB_KIND_LEAF : gb_ops[n->op].kind; }
 
