@@ -313,9 +313,9 @@ static inline gb_node *inner_of (const asked *q, uint32_t choice) {
   OK(gb_graph_order(fx.g, q->n, q->out, true, &order, &n, &fx.err));
   for (size_t i = 0; i < n && inner == NULL; i++) {
     gb_node *x = order[(i + choice) % n];
-    bool asked_for = x->op == GB_OP_LEAF || x->nout > 1;
-    for (size_t k = 0; k < q->n; k++) asked_for |= x == q->out[k];
-    if (!asked_for) inner = x;
+    bool passed = x->nin == 0 || x->nout > 1;            /* generated values, once stored, are read like leaves */
+    for (size_t k = 0; k < q->n; k++) passed |= x == q->out[k];
+    if (!passed) inner = x;
   }
   free(order);
   return inner;
@@ -342,7 +342,9 @@ static inline void check_history (const asked *q, uint32_t choice, const bits *w
   if (got.rc != GB_OK) TROUBLE("the least, %zu bytes of the ledger, after n%zu: %.1900s", r.minimum, inner->index, fx.err.text);
   l->limit = limit;
   for (size_t i = 0; got.rc == GB_OK && i < q->n; i++) bits_take(&got, &q->out[i]->out[0].tensor);
-  check_against(want, &got, "with a history");
+  char how[80];
+  snprintf(how, sizeof how, "after n%zu (%s) was looked at", inner->index, gb_ops[inner->op].name);
+  check_against(want, &got, how);
   forget_values(q);
   check_level(q, "after a history");
 }
