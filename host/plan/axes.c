@@ -107,20 +107,40 @@ static void mark_fold (follow *f, const gb_step *st, const gb_cut *c) {
 
 /* opaque ops */
 
+/* Elements between two indices of a dimension of a contiguous tensor. */
+static size_t apart (const gb_shape *s, int dim) {
+  size_t n = 1;
+  for (int k = dim + 1; k < s->ndim; k++) n *= s->dim[k];
+  return n;
+}
+
+/* The same dimension of the same memory under another shape, -1: it is none there. An op may see its operand with
+** axes of extent 1 more or fewer, or otherwise reshaped. */
+static int same_dim (const gb_shape *from, int dim, const gb_shape *to) {
+  for (int k = 0; dim >= 0 && k < to->ndim; k++)
+    if (to->dim[k] == from->dim[dim] && apart(to, k) == apart(from, dim)) return k;
+  return -1;
+}
+
+static const gb_shape *shape_of (const follow *f, int b) { return &f->low->buf[b].shape; }
+
 /* Buffers of which only a window exists are cut as the op cuts them; those that exist whole lie in one run. */
 static bool opaque_agrees (const follow *f, const gb_step *st, const gb_cut *c) {
   for (int i = 0; i < st->nin; i++) {
     const int b = st->in[i], dim = i < GB_CUT_SLOTS ? c->in_dim[i] : -1;
-    if (f->made[b] && f->c->dim[b] != dim) return false;
+    const int own = dim < 0 ? -1 : same_dim(&st->opaque.in_shape[i], dim, shape_of(f, b));
+    if (f->made[b] && f->c->dim[b] != own) return false;
     if (f->made[b] || dim < 0) continue;
-    if (f->low->buf[b].shape.dim[dim] != f->c->extent || !leads(&f->low->buf[b], dim)) return false;
+    if (own < 0 || shape_of(f, b)->dim[own] != f->c->extent || !leads(&f->low->buf[b], own)) return false;
   }
+  for (int k = 0; k < st->nout; k++)
+    if (c->out_dim[k] >= 0 && same_dim(&st->opaque.out_shape[k], c->out_dim[k], shape_of(f, st->out[k])) < 0) return false;
   return true;
 }
 
 static bool cut_opaque (const follow *f, const gb_step *st, gb_cut *c) {
   for (int i = 0; i < st->nin && i < GB_CUT_SLOTS; i++) {
-    const int dim = f->c->dim[st->in[i]];
+    const int b = st->in[i], dim = same_dim(shape_of(f, b), f->c->dim[b], &st->opaque.in_shape[i]);
     if (dim < 0 || !gb_cut_opaque(&st->opaque, i, dim, f->c->grain, c)) continue;
     if (opaque_agrees(f, st, c)) return true;
   }
@@ -130,7 +150,7 @@ static bool cut_opaque (const follow *f, const gb_step *st, gb_cut *c) {
 static void mark_opaque (follow *f, const gb_step *st, const gb_cut *c) {
   for (int k = 0; k < st->nout; k++) {
     const int b = st->out[k];
-    f->c->dim[b] = c->out_dim[k];
+    f->c->dim[b] = c->out_dim[k] < 0 ? -1 : same_dim(&st->opaque.out_shape[k], c->out_dim[k], shape_of(f, b));
     f->made[b] = c->out_dim[k] >= 0;
     f->late[b] = !f->made[b];
   }

@@ -238,11 +238,11 @@ static gb_status run_fold_window (gb_plan *p, int s, gb_window at, void *arena, 
   return GB_OK;
 }
 
-/* Addresses of the window within what exists whole; a compact buffer is the window. */
-static const void *shifted (const gb_plan *p, const void *base, int b, int dim, size_t lo) {
+/* Address of the window within what exists whole, where the axis comes first; a compact buffer is the window. */
+static const void *shifted (const gb_plan *p, const void *base, int b, int dim, gb_window at) {
   if (dim < 0 || p->place->compact[b]) return base;
   const gb_buf *buf = &p->prog->low->buf[b];
-  return (const char *)base + (size_t)buf->stride[dim] * lo * gb_dtype_size(buf->dtype);
+  return (const char *)base + gb_shape_numel(&buf->shape) / at.extent * at.lo * gb_dtype_size(buf->dtype);
 }
 
 static gb_status run_opaque_window (gb_plan *p, int s, gb_window at, void *arena, gb_error *err) {
@@ -251,9 +251,9 @@ static gb_status run_opaque_window (gb_plan *p, int s, gb_window at, void *arena
   gb_opaque o = gb_window_of_opaque(st, c, at);
   o.packed = p->place->packed[st->in[0]];
   for (int i = 0; i < st->nin && i < GB_CUT_SLOTS; i++)
-    p->in[i] = shifted(p, p->in[i], st->in[i], c->in_dim[i], at.lo);
+    p->in[i] = shifted(p, p->in[i], st->in[i], c->in_dim[i], at);
   for (int k = 0; k < st->nout; k++)
-    p->to[k] = (void *)(uintptr_t)shifted(p, p->to[k], st->out[k], c->out_dim[k], at.lo);
+    p->to[k] = (void *)(uintptr_t)shifted(p, p->to[k], st->out[k], c->out_dim[k], at);
   p->stats.opaques++;
   return p->graph->backend->ops->opaque(p->graph->backend, &o, p->in, p->to,
                                         (char *)arena + p->place->scratch[s].offset, err);
