@@ -17,7 +17,7 @@ describe("gb.plan", function()
     assert.is_true(plan.minimum <= plan.peak)
     near(product(), z, 0)
     assert.matches("peak", tostring(plan))
-    assert.matches("streamed, never stored: 700x700", plan:explain())
+    assert.matches("streamed, never stored\n +3.738 MiB  700x700 in step", plan:explain())
   end)
 
   it("promises them for values and gradients together", function()

@@ -25,6 +25,7 @@ gb_status gb_fail (gb_error *err, gb_status code, const char *fmt, ...) {
     vsnprintf(err->text, sizeof err->text, fmt, ap);
     va_end(ap);
     err->need = err->have = err->minimum = 0;
+    err->options[0] = '\0';
   }
   return code;
 }

@@ -31,13 +31,14 @@ typedef enum gb_status { GB_STATUS_MAP(X) GB_NSTATUS } gb_status;
 #undef X
 
 /* Caller-owned, no heap: safe to abandon at any point. The three sizes are filled by
-** GB_EREFUSED and GB_ENOMEM only (bytes); 0 = unknown. */
+** GB_EREFUSED and GB_ENOMEM only (bytes); 0 = unknown. GB_EREFUSED lists the ways out, each ended by '\n'. */
 typedef struct gb_error {
   char text[2048];
   uint64_t need, have, minimum;
+  char options[1024];
 } gb_error;
 
-/* Formats 'err->text' ('err' may be NULL), zeroes the sizes, and returns 'code'. */
+/* Formats 'err->text' ('err' may be NULL), clears the rest, and returns 'code'. */
 gb_status gb_fail (gb_error *err, gb_status code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

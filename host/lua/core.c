@@ -2,6 +2,7 @@
 ** besides. To add a file of bindings: list its functions (and its metatables) here and declare them in
 ** lgb.h. */
 #include "lua/lgb.h"
+#include "plan/rates.h"
 
 /* core.as_tensor(v): v as a tensor, nil if it is none */
 static int core_as_tensor (lua_State *L) {
@@ -35,6 +36,12 @@ static int core_name (lua_State *L) {
   gb_node_set_name(x, luaL_checkstring(L, 2));
   lua_settop(L, 1);
   return 1;
+}
+
+/* core.fixed_rates(on): predicted times of an imaginary machine, for texts that must not change */
+static int core_fixed_rates (lua_State *L) {
+  gb_rates_choose_fixed(lua_toboolean(L, 1));
+  return 0;
 }
 
 /* core.symmetric(x): is x symmetric by structure? */
@@ -101,7 +108,8 @@ static int core_last_run (lua_State *L) { return lgb_pushstats(L, &gb_last_eval)
 
 static const luaL_Reg internal_functions[] = {
     {"as_tensor", core_as_tensor}, {"drop_caches", core_drop_caches}, {"error", lgb_core_error},
-    {"fail_after", core_fail_after}, {"known", core_known}, {"last_run", core_last_run}, {"leaf", core_leaf}, {"line", core_line},
+    {"fail_after", core_fail_after}, {"fixed_rates", core_fixed_rates}, {"known", core_known},
+    {"last_run", core_last_run}, {"leaf", core_leaf}, {"line", core_line},
     {"live", core_live}, {"modules", lgb_embed_modules}, {"name", core_name}, {"nearest", core_nearest},
     {"raise", lgb_core_raise}, {"source", lgb_embed_source}, {"symmetric", core_symmetric}, {NULL, NULL}};
 

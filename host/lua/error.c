@@ -1,4 +1,4 @@
-/* error.c - error objects {code, message, line, need, have, minimum}, and the only places that raise them. */
+/* error.c - error objects {code, message, line, need, have, minimum, options}, and the only places that raise them. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +10,18 @@ static void set_bytes (lua_State *L, const char *key, uint64_t bytes) {
   if (bytes == 0) return;
   lua_pushinteger(L, (lua_Integer)bytes);
   lua_setfield(L, -2, key);
+}
+
+/* The ways out as a list, where there are any. */
+static void set_options (lua_State *L, const char *options) {
+  if (*options == '\0') return;
+  lua_newtable(L);
+  lua_Integer n = 0;
+  for (const char *end = strchr(options, '\n'); end != NULL; options = end + 1, end = strchr(options, '\n')) {
+    lua_pushlstring(L, options, (size_t)(end - options));
+    lua_rawseti(L, -2, ++n);
+  }
+  lua_setfield(L, -2, "options");
 }
 
 /* Pushes an error object for the line that called. */
@@ -70,6 +82,7 @@ int lgb_raise (lua_State *L, gb_status code, const gb_error *err) {
   set_bytes(L, "need", err->need);
   set_bytes(L, "have", err->have);
   set_bytes(L, "minimum", err->minimum);
+  set_options(L, err->options);
   return lua_error(L);
 }
 

@@ -139,8 +139,10 @@ size_t lgb_tobytes (lua_State *L, int index, const char *what) {
     bytes = lua_tonumber(L, index);
   } else if (lua_type(L, index) == LUA_TSTRING) {
     char number[32], unit[8] = "";
-    if (sscanf(lua_tostring(L, index), " %31[0-9.eE+-] %7[A-Za-z]", number, unit) >= 1 &&
-        lua_stringtonumber(L, number) != 0) {
+    const char *text = lua_tostring(L, index);
+    int used = 0;
+    if (sscanf(text, " %31[0-9.eE+-]%n %7[A-Za-z]%n", number, &used, unit, &used) >= 1 &&
+        text[used + (int)strspn(text + used, " ")] == '\0' && lua_stringtonumber(L, number) != 0) {
       const double v = lua_tonumber(L, -1);
       lua_pop(L, 1);
       for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)

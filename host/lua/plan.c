@@ -1,4 +1,6 @@
 /* plan.c - gb.plan: what an expression will take before it takes it. */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,9 +211,18 @@ static int m_explain (lua_State *L) { return push_text(L, gb_plan_explain); }
 static int m_programs (lua_State *L) { return push_text(L, gb_plan_programs); }
 static int m_json (lua_State *L) { return push_text(L, gb_plan_json); }
 
+/* plan:svg() -> text; plan:svg(path) writes it */
 static int m_svg (lua_State *L) {
-  checkplan(L);
-  return lgb_fail(L, GB_EOPTION, "plan:svg is not in this version");
+  const char *path = luaL_optstring(L, 2, NULL);
+  push_text(L, gb_plan_svg);
+  if (path == NULL) return 1;
+  size_t n;
+  const char *text = lua_tolstring(L, -1, &n);
+  FILE *f = fopen(path, "wb");
+  if (f == NULL) return lgb_fail(L, GB_EIO, "cannot write '%s': %s", path, strerror(errno));
+  const bool good = fwrite(text, 1, n, f) == n;
+  if (fclose(f) != 0 || !good) return lgb_fail(L, GB_EIO, "cannot write '%s': %s", path, strerror(errno));
+  return 0;
 }
 
 static int plan_tostring (lua_State *L) {
@@ -229,38 +240,46 @@ static int plan_tostring (lua_State *L) {
 }
 
 /* What each step is, in order. */
-static void push_variants (lua_State *L, const gb_plan *p) {
-  const gb_lowered *low = gb_plan_lowered(p);
-  lua_createtable(L, low->nsteps, 0);
-  for (int i = 0; i < low->nsteps; i++) {
-    lua_pushstring(L, low->step[i].what != NULL ? low->step[i].what : "");
+static void push_variants (lua_State *L, const gb_plan_report *r) {
+  lua_createtable(L, r->nsteps, 0);
+  for (int i = 0; i < r->nsteps; i++) {
+    lua_pushstring(L, r->step[i] != NULL ? r->step[i] : "");
     lua_rawseti(L, -2, i + 1);
   }
 }
 
-static const char *const row_class[] = {"leaf", "output", "cache", "temporary"};
+static void set_text (lua_State *L, const char *key, const char *text) {
+  lua_pushstring(L, text);
+  lua_setfield(L, -2, key);
+}
+
+static void set_integer (lua_State *L, const char *key, size_t v) {
+  lua_pushinteger(L, (lua_Integer)v);
+  lua_setfield(L, -2, key);
+}
+
+static void push_row (lua_State *L, const gb_plan_row *row) {
+  const bool shaped = row->cls != GB_ROW_WORKSPACE && row->cls != GB_ROW_STATE;
+  lua_createtable(L, 0, 10);
+  set_text(L, "what", row->what);
+  set_text(L, "line", row->where);
+  set_text(L, "class", gb_row_class_name(row->cls));
+  if (shaped) set_text(L, "dtype", gb_dtype_name(row->dtype));
+  if (shaped) {
+    lgb_pushshape(L, &row->shape);
+    lua_setfield(L, -2, "shape");
+  }
+  if (row->window > 0) set_integer(L, "window", row->window);
+  set_integer(L, "bytes", row->bytes);
+  if (row->offset != SIZE_MAX) set_integer(L, "offset", row->offset);
+  set_integer(L, "first", (size_t)row->first + 1);
+  set_integer(L, "last", (size_t)row->last + 1);
+}
 
 static void push_rows (lua_State *L, const gb_plan_report *r) {
   lua_createtable(L, r->nrows, 0);
   for (int i = 0; i < r->nrows; i++) {
-    const gb_plan_row *row = &r->row[i];
-    lua_createtable(L, 0, 7);
-    lua_pushstring(L, row->what);
-    lua_setfield(L, -2, "what");
-    lua_pushstring(L, row->where);
-    lua_setfield(L, -2, "line");
-    lua_pushstring(L, row_class[row->cls]);
-    lua_setfield(L, -2, "class");
-    lua_pushinteger(L, (lua_Integer)row->bytes);
-    lua_setfield(L, -2, "bytes");
-    if (row->offset != SIZE_MAX) {
-      lua_pushinteger(L, (lua_Integer)row->offset);
-      lua_setfield(L, -2, "offset");
-    }
-    lua_pushinteger(L, row->first + 1);
-    lua_setfield(L, -2, "first");
-    lua_pushinteger(L, row->last + 1);
-    lua_setfield(L, -2, "last");
+    push_row(L, &r->row[i]);
     lua_rawseti(L, -2, i + 1);
   }
 }
@@ -283,7 +302,7 @@ static int plan_index (lua_State *L) {
   else if (strcmp(key, "caches") == 0) lua_pushinteger(L, (lua_Integer)r.caches);
   else if (strcmp(key, "lower_bound") == 0) lua_pushinteger(L, (lua_Integer)r.lower_bound);
   else if (strcmp(key, "steps") == 0) lua_pushinteger(L, r.nsteps);
-  else if (strcmp(key, "variants") == 0) push_variants(L, p->plan);
+  else if (strcmp(key, "variants") == 0) push_variants(L, &r);
   else if (strcmp(key, "rows") == 0) push_rows(L, &r);
   else {
     char near[64];
@@ -295,7 +314,9 @@ static int plan_index (lua_State *L) {
 }
 
 int lgb_pushstats (lua_State *L, const gb_run_stats *s) {
-  lua_createtable(L, 0, 6);
+  lua_createtable(L, 0, 7);
+  lua_pushinteger(L, (lua_Integer)s->predicted);
+  lua_setfield(L, -2, "predicted");
   lua_pushinteger(L, (lua_Integer)s->measured);
   lua_setfield(L, -2, "measured");
   lua_pushnumber(L, s->seconds);

@@ -162,6 +162,7 @@ typedef struct walk {
   const gb_rates *rates;     /* families are compared by time; NULL: the first that fits is taken */
   candidate first, last, chosen;   /* first: the preferred one; last: the one of least need so far */
   size_t least;
+  bool noted;                /* the plan remembers what was offered */
   const bool *pinned, *none;
   bool *usable;              /* pinned values that windows can be taken of */
 } walk;
@@ -171,6 +172,15 @@ static void take_count (candidate *to, const candidate *c) {
   *to = *c;
   to->place->refs++;
 }
+
+static void note (const walk *w, const candidate *c) {
+  gb_plan_note_offer(w->p, &(gb_offer){.need = c->need, .held = c->held, .seconds = c->seconds, .cutting = c->how.cutting,
+                                       .chunk = c->how.chunk, .packed = c->how.packed, .reordered = c->how.reordered},
+                     c->place);
+}
+
+/* Whole runs alone are not compared by time. */
+static bool may_cut (const gb_plan *p) { return p->graph->backend->ops->fold_part != NULL; }
 
 static double seconds_of (const walk *w, const gb_placement *place) {
   const gb_program *prog = w->p->prog;
@@ -193,8 +203,9 @@ static bool offer (walk *w, const choice *how, gb_placement *place, bool pinned_
     w->least = c.need;
   }
   const bool fits = c.need <= w->budget && c.need != SIZE_MAX && !w->all;
+  if (fits || (w->noted && may_cut(w->p))) c.seconds = seconds_of(w, place);
+  if (w->noted) note(w, &c);
   if (fits) {
-    c.seconds = seconds_of(w, place);
     if (is_better(&c, &w->chosen)) take_count(&w->chosen, &c);
   }
   drop_candidate(&c);
@@ -225,7 +236,7 @@ static gb_status offer_windows (walk *w, gb_cutting *c, bool packed, gb_error *e
 static gb_status offer_all_windows (walk *w, bool packed, gb_error *err) {
   gb_program *prog = w->p->prog;
   const gb_axes_found *found;
-  if (w->p->graph->backend->ops->fold_part == NULL) return GB_OK;
+  if (!may_cut(w->p)) return GB_OK;
   if (prog->batch != NULL) return offer_windows(w, prog->batch, packed, err);
   GB_TRY(gb_program_find_cuttings(prog, w->p->options.math, &found, err));
   for (int i = 0; i < found->n; i++) GB_TRY(offer_windows(w, found->cutting[i], packed, err));
@@ -319,6 +330,9 @@ void gb_plan_follow_threads (gb_plan *p) {
 static void take_chosen (gb_plan *p, const walk *w) {
   p->place = w->chosen.place;
   p->place->refs++;
+  p->taken = (gb_offer){.need = w->chosen.need, .held = w->chosen.held, .cutting = w->chosen.how.cutting,
+                        .chunk = w->chosen.how.chunk, .packed = w->chosen.how.packed,
+                        .reordered = w->chosen.how.reordered};
   for (int b = 0; w->chosen.pinned_only && b < p->prog->low->nbufs; b++)
     p->have[b] = p->have[b] && !droppable(p, b);           /* it recomputes what may have to be dropped */
 }
@@ -342,7 +356,7 @@ gb_status gb_plan_choose (gb_plan *p, gb_error *err) {
 }
 
 gb_status gb_plan_find_minimum (gb_plan *p, size_t *minimum, gb_error *err) {
-  walk w = {.p = p, .all = true};
+  walk w = {.p = p, .all = true, .noted = true, .rates = gb_rates_known(p->graph->backend)};
   gb_plan_follow_threads(p);
   const gb_status rc = run_walk(&w, err);
   *minimum = w.least;

@@ -58,8 +58,15 @@ struct gb_plan {
   gb_node **out;                  /* [nouts] as requested; counted */
   gb_plan_options options;        /* budget 0 = what the ledger has */
   gb_placement *place;            /* of the last choice; counted */
-  gb_plan_report report;
+  gb_plan_report report;          /* of the choice that gb_plan_new made, as is what follows up to 'ran' */
+  gb_placement *planned;          /* counted */
   gb_plan_row *row;
+  int *number;                    /* [places + 1] steps that run before a place: users count these */
+  const char **what;              /* [steps that run] */
+  gb_offer taken;                 /* of the last choice: what tells it from others */
+  gb_offer *offer;
+  size_t noffers, offer_room;
+  bool ran;
   size_t nbound;
   gb_node **bound;                /* leaves of the last run with other values: borrowed, for comparison */
   int *binding;                   /* [buffers] index into them, -1 = the node's own value */
@@ -130,10 +137,19 @@ static inline const char *gb_plan_name (const gb_plan *p, int b) {
 /* choose.c. Chooses the placement for p->want, p->have and p->keep: with caches kept, with caches as temporaries,
 ** with existing caches dropped, then window by window of some axis; the first that fits. Errors: EREFUSED, ENOMEM. */
 gb_status gb_plan_choose (gb_plan *p, gb_error *err);
+/* The least that any realisation needs; notes what is offered on the way. */
 gb_status gb_plan_find_minimum (gb_plan *p, size_t *minimum, gb_error *err);
 /* The axes that a program can be cut along. */
 gb_status gb_program_find_batch (gb_program *prog, gb_node *const *node, gb_error *err);
 gb_status gb_program_find_cuttings (gb_program *prog, bool math, const gb_axes_found **out, gb_error *err);
+
+/* offer.c. Remembers a realisation that was weighed; without memory it is left out. 'place': what it is like. */
+void gb_plan_note_offer (gb_plan *p, const gb_offer *o, const gb_placement *place);
+/* Once a placement is chosen: says of each offer whether it fits, and which it was. */
+void gb_plan_judge_offers (gb_plan *p);
+
+/* report.c. Fills p->report and p->row from the placement that was chosen. */
+gb_status gb_plan_fill_report (gb_plan *p, gb_error *err);
 
 /* sign.c */
 gb_status gb_sign_buffers (const gb_lowered *low, const gb_cutting *batch, uint64_t *made, gb_error *err);

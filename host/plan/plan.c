@@ -1,4 +1,4 @@
-/* plan.c - opening a structure, and the report. */
+/* plan.c - opening a structure, and planning it. */
 #include "plan/plan.h"
 
 #include <stdlib.h>
@@ -105,6 +105,7 @@ void gb_plan_free (gb_plan *p) {
   if (p == NULL) return;
   gb_ledger_free(&p->graph->backend->ledger, p->arena);
   gb_placement_unref(p->place);
+  gb_placement_unref(p->planned);
   for (int i = 0; p->lent != NULL && i < p->prog->widest_in + p->prog->widest_out; i++) free(p->lent[i]);
   for (size_t i = 0; i < p->nouts; i++) gb_node_unref(p->out[i]);
   for (size_t i = 0; i < p->nnodes; i++) gb_node_unref(p->node[i]);
@@ -117,6 +118,9 @@ void gb_plan_free (gb_plan *p) {
   free(p->node);
   free(p->out);
   free(p->row);
+  free(p->number);
+  free(p->what);
+  free(p->offer);
   free(p->bound);
   free(p->binding);
   free(p->want);
@@ -149,66 +153,6 @@ gb_status gb_plan_refresh (gb_plan *p, gb_error *err) {
   return gb_plan_choose(p, err);
 }
 
-/* reporting */
-
-static gb_plan_row row_of (const gb_plan *p, int b) {
-  static const gb_buf_class cls[] = {[GB_HOME_NONE] = GB_BUF_TEMP, [GB_HOME_VALUE] = GB_BUF_LEAF,
-                                     [GB_HOME_ARENA] = GB_BUF_TEMP, [GB_HOME_OUTPUT] = GB_BUF_OUTPUT,
-                                     [GB_HOME_CACHE] = GB_BUF_CACHE};
-  const gb_lowered *low = p->prog->low;
-  const gb_life *life = &p->place->life[b];
-  const gb_home home = p->place->write[b];
-  const bool arena = home == GB_HOME_ARENA;
-  const char *name = gb_plan_name(p, b);
-  return (gb_plan_row){.what = *name ? name : gb_ops[p->node[low->buf[b].source]->op].name,
-                       .where = gb_plan_where(p, b),
-                       .cls = cls[home],
-                       .bytes = gb_placed_bytes(p, b),
-                       .offset = arena ? life->offset : SIZE_MAX,
-                       .first = life->first,
-                       .last = arena ? life->last : low->nsteps - 1};
-}
-
-static gb_plan_row row_of_workspace (const gb_plan *p, int s, const char *what, const gb_life *life) {
-  return (gb_plan_row){.what = what,
-                       .where = gb_plan_where(p, p->prog->low->step[s].out[0]),
-                       .cls = GB_BUF_TEMP,
-                       .bytes = life->bytes,
-                       .offset = life->offset,
-                       .first = life->first,
-                       .last = life->last};
-}
-
-static gb_status fill_rows (gb_plan *p, gb_error *err) {
-  const gb_lowered *low = p->prog->low;
-  const gb_placement *pl = p->place;
-  size_t most = 2 * (size_t)low->nsteps + 1;
-  for (int s = 0; s < low->nsteps; s++) most += (size_t)low->step[s].nout;
-  p->row = calloc(most, sizeof *p->row);
-  if (p->row == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a report");
-  gb_plan_row *r = p->row;
-  for (int t = 0; t < low->nsteps; t++) {
-    const int s = pl->order[t];
-    if (!pl->runs[s]) continue;
-    for (int i = 0; i < low->step[s].nout; i++)
-      if (pl->write[low->step[s].out[i]] != GB_HOME_SHARED) *r++ = row_of(p, low->step[s].out[i]);
-    if (pl->scratch[s].bytes > 0) *r++ = row_of_workspace(p, s, "scratch", &pl->scratch[s]);
-    if (pl->state[s].bytes > 0) *r++ = row_of_workspace(p, s, "running totals", &pl->state[s]);
-  }
-  const size_t minimum = p->report.minimum;
-  p->report =
-      (gb_plan_report){.peak = pl->peak,
-                       .arena = pl->arena,
-                       .outputs = pl->outputs,
-                       .caches = pl->caches,
-                       .lower_bound = gb_add_sizes(pl->arena_bound, gb_add_sizes(pl->outputs, pl->caches)),
-                       .minimum = minimum,
-                       .nsteps = pl->nrun,
-                       .nrows = (int)(r - p->row),
-                       .row = p->row};
-  return GB_OK;
-}
-
 gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb_plan_options *o,
                        gb_plan **out, gb_error *err) {
   gb_plan *p;
@@ -216,9 +160,10 @@ gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb
   GB_TRY(gb_plan_open(g, nouts, outs, &p, err));
   if (o != NULL) p->options = *o;
   look_up_values(p);
-  gb_status rc = gb_plan_find_minimum(p, &p->report.minimum, err);
-  if (rc == GB_OK) rc = gb_plan_choose(p, err);
-  if (rc == GB_OK) rc = fill_rows(p, err);
+  gb_status rc = gb_plan_choose(p, err);
+  look_up_values(p);                 /* what the choice means to drop is still there to be weighed */
+  if (rc == GB_OK) rc = gb_plan_find_minimum(p, &p->report.minimum, err);
+  if (rc == GB_OK) rc = gb_plan_fill_report(p, err);
   if (rc == GB_OK) *out = p;
   else gb_plan_free(p);
   return rc;

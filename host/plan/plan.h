@@ -24,21 +24,51 @@ typedef struct gb_plan_options {
   bool math;                   /* sums may run in other pieces where that is faster or smaller: equal up to rounding */
 } gb_plan_options;
 
+/* What a row of the report stands for. INPUT: it exists already, and is pinned or a cache; STATE: totals that a step
+** keeps from window to window; the others are made by the run. */
+typedef enum gb_row_class {
+  GB_ROW_INPUT, GB_ROW_OUTPUT, GB_ROW_CACHE, GB_ROW_TEMP, GB_ROW_WORKSPACE, GB_ROW_STATE
+} gb_row_class;
+const char *gb_row_class_name (gb_row_class c);
+
 /* One buffer as planned. */
 typedef struct gb_plan_row {
-  const char *what;            /* "z", "cholesky", "scratch of step 3" */
+  const char *what;            /* "z", "cholesky", "scratch" */
   const char *where;           /* script line */
-  gb_buf_class cls;
-  size_t bytes, offset;        /* offset: in the arena; outputs and caches: SIZE_MAX */
-  int first, last;             /* steps */
+  const char *was;             /* what it overwrites, "" where it overwrites nothing */
+  gb_row_class cls;
+  gb_dtype dtype;              /* WORKSPACE and STATE have neither dtype nor shape */
+  gb_shape shape;
+  bool packed;                 /* the lower triangle only */
+  size_t window;               /* indices of dimension 'axis' that exist at a time, 0: all of it */
+  int axis;
+  size_t bytes, offset;        /* offset: in the arena; all others: SIZE_MAX */
+  int step;                    /* that makes it, -1: INPUT */
+  int first, last;             /* steps, from 0 in the order in which they run */
 } gb_plan_row;
 
+/* One realisation that was weighed: what it takes, and whether the budget allows it. */
+typedef struct gb_offer {
+  char name[128];              /* "windows of 64 of 1000 along axis 1 of x" */
+  size_t need, held;           /* bytes; 'held' of them are existing caches that it reads */
+  double seconds;              /* predicted; 0: not known */
+  bool fits, chosen;
+  const struct gb_cutting *cutting;   /* of which it runs windows, NULL: whole */
+  size_t chunk;                /* indices of a window, 0: whole */
+  bool packed, reordered;      /* factors as triangles; steps in the order that needs least */
+} gb_offer;
+
 typedef struct gb_plan_report {
+  size_t budget;               /* when it was planned */
   size_t peak;                 /* arena + outputs + caches */
   size_t arena, outputs, caches, lower_bound;
+  size_t held;                 /* existing caches that the run reads: they count against the budget */
   size_t minimum;              /* smallest budget that works (caches counted as zero) */
-  int nsteps, nrows;
-  const gb_plan_row *row;
+  bool least, timed;           /* the offer of least need is chosen; offers have predicted seconds */
+  int nsteps, nrows, noffers;
+  const gb_plan_row *row;      /* inputs first, then in the order of steps */
+  const gb_offer *offer;       /* in order of preference */
+  const char *const *step;     /* [nsteps] what they are */
 } gb_plan_report;
 
 /* Plans the joint evaluation of 'outs'. Errors: EREFUSED with need, have, minimum and the largest values
@@ -50,7 +80,8 @@ void gb_plan_report_get (const gb_plan *p, gb_plan_report *r);
 const gb_lowered *gb_plan_lowered (const gb_plan *p);
 char *gb_plan_explain (const gb_plan *p);      /* one readable screen; malloc'ed */
 char *gb_plan_programs (const gb_plan *p);     /* each step's fold program as text; malloc'ed */
-char *gb_plan_json (const gb_plan *p);         /* malloc'ed */
+char *gb_plan_json (const gb_plan *p);         /* the same as data; malloc'ed */
+char *gb_plan_svg (const gb_plan *p);          /* a drawing of memory over time; malloc'ed */
 
 /* Runs on the graph it was made from and stores the values in the requested nodes. Rebinding: leaf[i] (a
 ** node of the plan's graph, a leaf or placeholder) takes value[i] of the same shape, dtype and contiguity;
@@ -69,6 +100,7 @@ gb_status gb_plan_arena (gb_plan *p, bool values, size_t *bytes, gb_error *err);
 
 /* Last run, measured: high-water bytes of ledger above its level before the run; fold statistics summed. */
 typedef struct gb_run_stats {
+  size_t predicted;            /* bytes the placement said this run would take of the ledger */
   size_t measured;
   double seconds;
   uint64_t pairs;

@@ -115,24 +115,36 @@ static bool is_fixed (const gb_backend *be) {
   return fixed_by_call || be->ops->rates == NULL || (word != NULL && strcmp(word, "fixed") == 0);
 }
 
-gb_status gb_rates_get (gb_backend *be, const gb_rates **out, gb_error *err) {
-  static struct { char key[GB_WISDOM_KEY]; gb_rates rates; } known;
+static struct { char key[GB_WISDOM_KEY]; gb_rates rates; } known;
+
+static void remember (const char *key, const gb_rates *r) {
+  known.rates = *r;
+  snprintf(known.key, sizeof known.key, "%s", key);
+}
+
+const gb_rates *gb_rates_known (const gb_backend *be) {
   char key[GB_WISDOM_KEY], path[GB_WISDOM_PATH];
-  *out = gb_rates_fixed();
-  if (is_fixed(be)) return GB_OK;
+  gb_rates r;
+  if (is_fixed(be)) return gb_rates_fixed();
   gb_wisdom_key(be, key);
   if (strcmp(key, known.key) != 0) {
-    gb_rates r;
-    const bool file = gb_wisdom_path(path);
-    if (!file || !gb_wisdom_read(path, key, &r)) {
-      const gb_status rc = gb_rates_measure(be, &r, err);
-      if (rc == GB_ENOMEM) return GB_OK;
-      if (rc != GB_OK) return rc;
-      if (file) gb_wisdom_write(path, key, &r);        /* unwritable: this process knows it */
-    }
-    known.rates = r;
-    memcpy(known.key, key, sizeof key);
+    if (!gb_wisdom_path(path) || !gb_wisdom_read(path, key, &r)) return NULL;
+    remember(key, &r);
   }
+  return &known.rates;
+}
+
+gb_status gb_rates_get (gb_backend *be, const gb_rates **out, gb_error *err) {
+  char key[GB_WISDOM_KEY], path[GB_WISDOM_PATH];
+  gb_rates r;
+  *out = gb_rates_known(be);
+  if (*out != NULL) return GB_OK;
+  *out = gb_rates_fixed();
+  const gb_status rc = gb_rates_measure(be, &r, err);
+  if (rc != GB_OK) return rc == GB_ENOMEM ? GB_OK : rc;
+  gb_wisdom_key(be, key);
+  if (gb_wisdom_path(path)) gb_wisdom_write(path, key, &r);        /* unwritable: this process knows it */
+  remember(key, &r);
   *out = &known.rates;
   return GB_OK;
 }

@@ -52,6 +52,8 @@ typedef struct gb_rates {
 ** to measure (GB_RATES_ROOM bytes of its ledger), has the fixed sheet. Errors: EINTR. */
 #define GB_RATES_ROOM ((size_t)112 << 20)
 gb_status gb_rates_get (gb_backend *be, const gb_rates **out, gb_error *err);
+/* The same as far as it takes no measuring, else NULL. */
+const gb_rates *gb_rates_known (const gb_backend *be);
 
 /* Round numbers of an imaginary machine, for texts that must not change: chosen by GIBBOUS_RATES=fixed, or here. */
 const gb_rates *gb_rates_fixed (void);

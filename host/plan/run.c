@@ -79,6 +79,7 @@ static gb_status reserve (gb_plan *p, const void *arena, gb_error *err) {
   for (int b = 0; b < p->place->nbufs; b++)
     if (has_storage(p, b) && p->value[b].storage == NULL)
       bytes = gb_add_sizes(bytes, p->prog->low->buf[b].bytes);
+  p->stats.predicted = bytes;
   if (gb_make_room(p->graph, bytes)) return GB_OK;
   char need[GB_BYTES_TEXT], used[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
   gb_fail(err, GB_ENOMEM, "the %s that the plan counts on are not free: %s in use, limit %s",
@@ -423,6 +424,7 @@ gb_status gb_plan_execute (gb_plan *p, void *arena, bool store, gb_error *err) {
   if (p->watched) gb_check_end();
   if (rc == GB_OK && store) store_values(p);
   p->stats.measured = l->peak - start;
+  p->ran = rc == GB_OK;
   p->stats.seconds = gb_clock() - begun;
   if (l->peak < peak) l->peak = peak;
   return rc;

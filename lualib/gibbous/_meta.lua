@@ -520,7 +520,8 @@ function gb.vmap(f, dims, o) end
 
 -- Plans and memory ----------------------------------------------------------------------------------------------------------------
 
---- What evaluating y will take, before it takes it. Raises refused, with need, have and minimum, where it cannot fit.
+--- What evaluating y will take, before it takes it. Raises refused, with need, have, minimum and
+--- options (the ways out), where it cannot fit.
 ---@param y gibbous.tensor|gibbous.tensor[]
 --- allow: what it may do beside running every step whole in program order (default: all; none changes a bit): "cache"
 --- values for later, another "order", "pack" triangular factors, "cut" an axis into windows. prefer = "memory": the
@@ -529,11 +530,12 @@ function gb.vmap(f, dims, o) end
 ---@return gibbous.plan
 function gb.plan(y, o) end
 
---- One readable screen: steps, values, bytes.
+--- One readable screen: the budget and what it is spent on, the largest buffers with their lines, what is streamed and
+--- never stored, memory over time, the realisations that were weighed; after a run, predicted and measured bytes.
 ---@return string
 function plan:explain() end
 
---- The plan as JSON.
+--- The same as JSON text; sizes in bytes, steps from 1.
 ---@return string
 function plan:json() end
 
@@ -544,12 +546,14 @@ function plan:programs() end
 --- Computes what was planned; with {[leaf] = tensor} the same expression over other values.
 function plan:run(values) end
 
---- The last run as measured: measured bytes, seconds, pairs, folds, opaques.
+--- The last run: predicted and measured bytes, seconds, pairs, folds, opaques, windows.
 ---@return table
 function plan:stats() end
 
---- Not in this version.
-function plan:svg() end
+--- A drawing of memory over time, as SVG text; with a path it is written there.
+---@param path string?
+---@return string?
+function plan:svg(path) end
 
 --- Gives the plan back at once.
 function plan:close() end
@@ -609,6 +613,10 @@ function core.error(code, message, fields) end
 
 --- The n-th allocation from now, from 0, and all later ones fail; -1: never again.
 function core.fail_after(n) end
+
+--- Predicted times of an imaginary machine, for texts that must not change.
+---@param on boolean
+function core.fixed_rates(on) end
 
 --- dy/dxs with the keys of xs; {cotangent, unused = "error"}. gb.grad adds what params need.
 function core.grad(y, xs, o) end
