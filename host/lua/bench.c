@@ -51,4 +51,13 @@ static int bench_rates (lua_State *L) {
   return 1;
 }
 
-const luaL_Reg lgb_bench_functions[] = {{"rates", bench_rates}, {NULL, NULL}};
+/* core.process_memory([reset]) -> resident bytes of the process now, and at most since the last reset */
+static int bench_process_memory (lua_State *L) {
+  if (lua_toboolean(L, 1)) gb_process_memory_reset();
+  const gb_process_memory m = gb_process_memory_read();
+  lua_pushinteger(L, (lua_Integer)m.now);
+  lua_pushinteger(L, (lua_Integer)m.peak);
+  return 2;
+}
+
+const luaL_Reg lgb_bench_functions[] = {{"rates", bench_rates}, {"process_memory", bench_process_memory}, {NULL, NULL}};

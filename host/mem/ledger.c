@@ -181,3 +181,15 @@ size_t gb_memory_available (void) {
   if (group > group_used && group - group_used < have) have = group - group_used;
   return have == 0 ? (size_t)1 << 30 : have / 10 * 8;
 }
+
+gb_process_memory gb_process_memory_read (void) {
+  return (gb_process_memory){.now = read_number("/proc/self/status", "VmRSS:") * 1024,
+                             .peak = read_number("/proc/self/status", "VmHWM:") * 1024};
+}
+
+void gb_process_memory_reset (void) {
+  FILE *f = fopen("/proc/self/clear_refs", "w");
+  if (f == NULL) return;
+  fputs("5", f);                  /* the peak becomes what is resident now */
+  fclose(f);
+}

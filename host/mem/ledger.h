@@ -68,4 +68,10 @@ char *gb_bytes_text (size_t bytes, char buf[GB_BYTES_TEXT]);
 /* 80 % of min(MemAvailable, cgroup limit): the default limit. */
 size_t gb_memory_available (void);
 
+/* Resident bytes of the whole process, now and at most since the start or the last reset; 0 where the system does not
+** say. */
+typedef struct gb_process_memory { size_t now, peak; } gb_process_memory;
+gb_process_memory gb_process_memory_read (void);
+void gb_process_memory_reset (void);
+
 #endif

@@ -614,6 +614,11 @@ function core.error(code, message, fields) end
 --- The n-th allocation from now, from 0, and all later ones fail; -1: never again.
 function core.fail_after(n) end
 
+--- Resident bytes of the process now, and at most since the last reset, as the system counts them.
+---@param reset boolean?  count the peak anew, from now
+---@return integer now, integer peak
+function core.process_memory(reset) end
+
 --- Predicted times of an imaginary machine, for texts that must not change.
 ---@param on boolean
 function core.fixed_rates(on) end
