@@ -293,6 +293,22 @@ host/plan/run.c
 's/const size_t piece = gb_piece_of(p->place, s);/const size_t piece = p->place->chunk;/'
 'a batch is summed in windows instead of grains'
 
+host/plan/share.c
+'s/if (kind == GB_COPY_TOTAL) copy_total/if (0) copy_total/'
+'totals do not go from device to device'
+
+host/plan/away.c
+'s/ \&\& is_read_in_windows(m, b);/;/'
+'a device has only its rows of points that are columns too'
+
+host/plan/devices.c
+'s/= \*need <= budget_of(t->p, i)/= *need <= 2 * budget_of(t->p, i)/'
+'devices take twice their budgets'
+
+host/plan/water.c
+'s/if (enough(mid, units, n, cap, speed)) high = mid;/if (!enough(mid, units, n, cap, speed)) high = mid;/'
+'the time of water-filling is sought on the wrong side'
+
 host/cpu/exec.c
 's/if (!x->carried || carry->first) gb_exec_identity/if (true) gb_exec_identity/'
 'totals carried between parts of a fold begin anew in each'

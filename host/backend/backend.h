@@ -64,12 +64,18 @@ struct gb_backend {
   gb_ledger ledger;
   gb_pool *pool;
   void *priv;
+  char name[24];               /* "cpu", "cpu:2", ... */
+  gb_backend *next;            /* simulated devices: memory of their own, the first one's code and threads */
 };
 
 /* cpu/backend_cpu.c. Pre-touches BLAS, pins it to one thread, picks the ISA (GIBBOUS_ISA=avx512|avx2|portable overrides;
 ** an ISA the machine lacks is EOPTION). 'limit' bytes. */
 gb_status gb_backend_cpu_new (int threads, size_t limit, gb_backend **out, gb_error *err);
-void gb_backend_free (gb_backend *be);
+void gb_backend_free (gb_backend *be);                        /* with its simulated devices */
+/* One more simulated device, "cpu:2" after "cpu", with a ledger of 'limit' bytes. What it computes has the bits of 'first'.
+** Errors: ENOMEM; EOPTION past GB_DEVICES. */
+#define GB_DEVICES 16
+gb_status gb_backend_add_device (gb_backend *first, size_t limit, gb_error *err);
 gb_status gb_backend_set_threads (gb_backend *be, int threads, gb_error *err);
 const char *gb_backend_isa (const gb_backend *be);            /* "avx512", ... */
 

@@ -1,4 +1,5 @@
 /* backend_cpu.c - the CPU backend: its ledger, its threads, and BLAS made safe to call from them. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cpu/blas.h"
@@ -25,7 +26,7 @@ gb_status gb_backend_set_threads (gb_backend *be, int threads, gb_error *err) {
     return st;
   }
   gb_pool_free(be->pool);
-  be->pool = pool;
+  for (; be != NULL; be = be->next) be->pool = pool;
   return GB_OK;
 }
 
@@ -34,6 +35,7 @@ gb_status gb_backend_cpu_new (int threads, size_t limit, gb_backend **out, gb_er
   gb_backend *be = calloc(1, sizeof *be);
   if (be == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the cpu backend");
   be->ops = &cpu_ops;
+  snprintf(be->name, sizeof be->name, "%s", cpu_ops.name);
   gb_ledger_init(&be->ledger, limit);
   const gb_status st = gb_backend_set_threads(be, threads, err);
   if (st != GB_OK) {
@@ -44,10 +46,28 @@ gb_status gb_backend_cpu_new (int threads, size_t limit, gb_backend **out, gb_er
   return GB_OK;
 }
 
+gb_status gb_backend_add_device (gb_backend *first, size_t limit, gb_error *err) {
+  gb_backend *last = first;
+  int n = 2;
+  for (; last->next != NULL; n++) last = last->next;
+  if (n > GB_DEVICES) return gb_fail(err, GB_EOPTION, "at most %d devices can be simulated", GB_DEVICES);
+  gb_backend *be = calloc(1, sizeof *be);
+  if (be == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a device");
+  be->ops = first->ops;
+  be->pool = first->pool;
+  snprintf(be->name, sizeof be->name, "%.8s:%d", first->name, n);
+  gb_ledger_init(&be->ledger, limit);
+  last->next = be;
+  return GB_OK;
+}
+
 void gb_backend_free (gb_backend *be) {
   if (be == NULL) return;
   gb_pool_free(be->pool);
-  free(be);
+  for (gb_backend *next; be != NULL; be = next) {
+    next = be->next;
+    free(be);
+  }
 }
 
 const char *gb_backend_isa (const gb_backend *be) {

@@ -35,6 +35,7 @@ typedef struct lgb_session {
   char source[LUA_IDSIZE];
   int line;
   gb_dtype dtype;                       /* gb.config */
+  int devices;                          /* of the backend's: simulated ones, once made, stay until the end */
   int digits, edge;
 } lgb_session;
 
@@ -52,6 +53,8 @@ lgb_session *lgb_enter (lua_State *L);        /* and: nodes built from here on c
 const char *lgb_where (lua_State *L, lgb_session *s);
 void lgb_charge (lua_State *L, lgb_session *s, size_t bytes);
 void lgb_session_release (lgb_session *s);    /* a handle is gone */
+/* 1 .. GB_DEVICES of them; the limit of a new one is that of the first, divided by their number. */
+gb_status lgb_set_devices (lgb_session *s, int n, gb_error *err);
 void lgb_unref (lgb_session *s, gb_node *n);  /* drops a handle's count */
 void *lgb_scratch (lua_State *L, size_t n, size_t size);   /* pushes collectable memory for n items, zeroed */
 
@@ -109,7 +112,8 @@ lua_Integer lgb_optinteger (lua_State *L, int arg, const char *name, lua_Integer
 bool lgb_optbool (lua_State *L, int arg, const char *name, bool def);
 const char *lgb_optstring (lua_State *L, int arg, const char *name, const char *def);
 gb_dtype lgb_optdtype (lua_State *L, int arg, gb_dtype def);
-void lgb_optdevice (lua_State *L, int arg);
+void lgb_optdevice (lua_State *L, int arg);                                /* of tensors: the first one */
+gb_backend *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name);
 gb_dtype lgb_checkdtype (lua_State *L, const char *name);
 size_t lgb_tobytes (lua_State *L, int index, const char *what);            /* 1e9, "1 GiB" */
 

@@ -10,8 +10,7 @@ static int memory_limit (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 2);
   lgb_checkoptions(L, 2, names);
-  lgb_optdevice(L, 2);
-  gb_ledger *l = &s->backend->ledger;
+  gb_ledger *l = &lgb_checkdevice(L, s, lgb_optstring(L, 2, "device", "cpu"))->ledger;
   const size_t previous = l->limit;
   if (!lua_isnil(L, 1) && s->calls > 0)
     return lgb_fail(L, GB_EOPTION, "the memory limit cannot be set inside a function that a plan calls");
@@ -54,6 +53,22 @@ static void push_holders (lua_State *L, const gb_ledger *l) {
   }
 }
 
+/* Simulated devices: what they may hold and do. */
+static void push_others (lua_State *L, const lgb_session *s) {
+  const gb_backend *be = s->backend;
+  lua_createtable(L, s->devices - 1, 0);
+  for (int i = 1; i < s->devices; i++) {
+    be = be->next;
+    lua_createtable(L, 0, 4);
+    lua_pushstring(L, be->name);
+    lua_setfield(L, -2, "name");
+    set_bytes(L, "limit", be->ledger.limit);
+    set_bytes(L, "used", be->ledger.used);
+    set_bytes(L, "peak", be->ledger.peak);
+    lua_rawseti(L, -2, i);
+  }
+}
+
 /* ---- the report as text -------------------------------------------------------------------------------- */
 
 static size_t field_bytes (lua_State *L, int table, const char *key) {
@@ -69,6 +84,26 @@ static void add_amount (lua_State *L, luaL_Buffer *b, int table, const char *key
   luaL_addstring(b, key);
   luaL_addchar(b, ' ');
   luaL_addstring(b, gb_bytes_text(bytes, text));
+}
+
+/* A line for each: "cpu:2  used 0 B  peak 1 MiB  limit 2 GiB". */
+static void add_others (lua_State *L, luaL_Buffer *b, int report) {
+  static const char *const keys[] = {"used", "peak", "limit"};
+  const int top = lua_gettop(L);
+  lua_getfield(L, report, "devices");
+  const lua_Integer n = lua_istable(L, -1) ? (lua_Integer)lua_rawlen(L, -1) : 0;
+  lua_settop(L, top);
+  for (lua_Integer i = 1; i <= n; i++) {
+    char text[3][GB_BYTES_TEXT];
+    lua_getfield(L, report, "devices");
+    lua_rawgeti(L, -1, i);
+    for (int k = 0; k < 3; k++) gb_bytes_text(field_bytes(L, lua_gettop(L), keys[k]), text[k]);
+    lua_getfield(L, -1, "name");
+    lua_pushfstring(L, "\n  %s  used %s  peak %s  limit %s", lua_tostring(L, -1), text[0], text[1], text[2]);
+    lua_replace(L, top + 1);
+    lua_settop(L, top + 1);
+    luaL_addvalue(b);
+  }
 }
 
 /* "memory  used 3 MiB  peak 5 MiB  limit 6 GiB", then what it is, then the largest holders */
@@ -89,6 +124,7 @@ static int report_tostring (lua_State *L) {
     luaL_addstring(&b, p == 0 ? "\n  " : "  ");
     add_amount(L, &b, 1, gb_purpose_name((gb_purpose)p));
   }
+  add_others(L, &b, 1);
   for (lua_Integer i = 1; i <= n; i++) {
     char bytes[GB_BYTES_TEXT];
     lua_rawgeti(L, 2, i);
@@ -107,11 +143,11 @@ static int report_tostring (lua_State *L) {
   return 1;
 }
 
-/* report(): {limit, used, peak, tensor, cache, arena, workspace, blocks, allocations, lua, holders} in
+/* report(): {limit, used, peak, tensor, cache, arena, workspace, blocks, allocations, lua, holders, devices} in
 ** bytes */
 static int memory_report (lua_State *L) {
   const gb_ledger *l = &lgb_session_of(L)->backend->ledger;
-  lua_createtable(L, 0, 12);
+  lua_createtable(L, 0, 13);
   set_bytes(L, "limit", l->limit);
   set_bytes(L, "used", l->used);
   set_bytes(L, "peak", l->peak);
@@ -121,6 +157,8 @@ static int memory_report (lua_State *L) {
   set_bytes(L, "lua", (size_t)lua_gc(L, LUA_GCCOUNT) * 1024 + (size_t)lua_gc(L, LUA_GCCOUNTB));
   push_holders(L, l);
   lua_setfield(L, -2, "holders");
+  push_others(L, lgb_session_of(L));
+  lua_setfield(L, -2, "devices");
   if (luaL_newmetatable(L, REPORT_META)) {
     lua_pushcfunction(L, report_tostring);
     lua_setfield(L, -2, "__tostring");

@@ -124,9 +124,21 @@ gb_dtype lgb_optdtype (lua_State *L, int arg, gb_dtype def) {
   return name != NULL ? lgb_checkdtype(L, name) : def;
 }
 
+gb_backend *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name) {
+  int n = s->devices;
+  if (strcmp(name, "cpu:1") == 0) return s->backend;
+  for (gb_backend *be = s->backend; be != NULL && n > 0; be = be->next, n--)
+    if (strcmp(be->name, name) == 0) return be;
+  if (s->devices == 1) lgb_fail(L, GB_EDEVICE, "there is no device '%s' (cpu expected)", name);
+  lgb_fail(L, GB_EDEVICE, "there is no device '%s' (cpu to cpu:%d expected)", name, s->devices);
+  return NULL;
+}
+
 void lgb_optdevice (lua_State *L, int arg) {
+  lgb_session *s = lgb_session_of(L);
   const char *name = lgb_optstring(L, arg, "device", "cpu");
-  if (strcmp(name, "cpu") != 0) lgb_fail(L, GB_EDEVICE, "there is no device '%s' (cpu expected)", name);
+  if (lgb_checkdevice(L, s, name) != s->backend)
+    lgb_fail(L, GB_EDEVICE, "tensors live on cpu: '%s' takes part in plans, gb.plan(y, {device = {'cpu', '%s'}})", name, name);
 }
 
 /* Bytes from a number or from text such as "1.5 GiB", "200MB". */

@@ -49,12 +49,55 @@ static plan_box *checkplan (lua_State *L) {
   return p;
 }
 
-static size_t budget_option (lua_State *L, int arg) {
-  if (!lgb_option(L, arg, "budget")) return 0;
+/* The value on top of the stack, which goes. */
+static size_t popbudget (lua_State *L) {
   const size_t bytes = lgb_tobytes(L, lua_gettop(L), "plan: option 'budget'");
   lua_pop(L, 1);
   if (bytes == 0) lgb_fail(L, GB_EOPTION, "plan: option 'budget' must be above 0");
   return bytes;
+}
+
+static gb_backend *popdevice (lua_State *L, lgb_session *s) {
+  if (lua_type(L, -1) != LUA_TSTRING)
+    lgb_fail(L, GB_EOPTION, "plan: option 'device' must be a name or a list of names, got a %s", luaL_typename(L, -1));
+  gb_backend *be = lgb_checkdevice(L, s, lua_tostring(L, -1));
+  lua_pop(L, 1);
+  return be;
+}
+
+/* device = "cpu:2" or {"cpu", "cpu:2", ...}: how many */
+static int device_option (lua_State *L, int arg, lgb_session *s, gb_plan_on on[GB_DEVICES]) {
+  if (!lgb_option(L, arg, "device")) return 0;
+  if (!lua_istable(L, -1)) {
+    on[0].device = popdevice(L, s);
+    return 1;
+  }
+  const lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
+  if (n < 1 || n > GB_DEVICES) lgb_fail(L, GB_EOPTION, "plan: option 'device' lists 1 to %d names, got %d", GB_DEVICES, (int)n);
+  for (lua_Integer i = 1; i <= n; i++) {
+    lua_rawgeti(L, -1, i);
+    on[i - 1].device = popdevice(L, s);
+  }
+  lua_pop(L, 1);
+  return (int)n;
+}
+
+/* budget = size, of each device, or {size, ...} as they are listed. */
+static size_t budget_option (lua_State *L, int arg, int n, gb_plan_on *on) {
+  if (!lgb_option(L, arg, "budget")) return 0;
+  if (!lua_istable(L, -1) || n == 0) {
+    const size_t bytes = popbudget(L);
+    for (int i = 0; i < n; i++) on[i].budget = bytes;
+    return bytes;
+  }
+  if ((lua_Integer)lua_rawlen(L, -1) != n)
+    lgb_fail(L, GB_EOPTION, "plan: option 'budget' lists one size a device, got %d for %d", (int)lua_rawlen(L, -1), n);
+  for (int i = 0; i < n; i++) {
+    lua_rawgeti(L, -1, i + 1);
+    on[i].budget = popbudget(L);
+  }
+  lua_pop(L, 1);
+  return 0;
 }
 
 static unsigned move_of (lua_State *L, const char *name) {
@@ -90,14 +133,19 @@ static bool either_option (lua_State *L, int arg, const char *name, const char *
   return strcmp(got, second) == 0;
 }
 
-/* gb.plan(y or {...}, {allow, budget, device, exact, prefer}) */
+/* gb.plan(y or {...}, {allow, budget, device, exact, prefer}); several devices: {device = {"cpu", "cpu:2"}, budget = {size,
+** size}} */
 static int plan_new (lua_State *L) {
   static const char *const names[] = {"allow", "budget", "device", "exact", "prefer", NULL};
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 2);
   lgb_checkoptions(L, 2, names);
-  lgb_optdevice(L, 2);
-  const gb_plan_options options = {.budget = budget_option(L, 2),
+  gb_plan_on on[GB_DEVICES] = {0};
+  const int ndevices = device_option(L, 2, s, on);
+  const size_t budget = budget_option(L, 2, ndevices, on);
+  const gb_plan_options options = {.budget = ndevices == 0 ? budget : 0,
+                                   .ndevices = ndevices,
+                                   .on = on,
                                    .forbid = forbid_option(L, 2),
                                    .least = either_option(L, 2, "prefer", "time", "memory"),
                                    .math = either_option(L, 2, "exact", "bits", "math")};
@@ -284,10 +332,73 @@ static void push_rows (lua_State *L, const gb_plan_report *r) {
   }
 }
 
+static void push_copies (lua_State *L, const gb_plan_device *d) {
+  lua_createtable(L, d->ncopies, 0);
+  for (int i = 0; i < d->ncopies; i++) {
+    const gb_plan_copy *c = &d->copy[i];
+    lua_createtable(L, 0, 6);
+    lua_pushstring(L, c->what);
+    lua_setfield(L, -2, "what");
+    lua_pushstring(L, c->where);
+    lua_setfield(L, -2, "line");
+    lua_pushstring(L, c->from);
+    lua_setfield(L, -2, "from");
+    lua_pushstring(L, c->to);
+    lua_setfield(L, -2, "to");
+    lua_pushinteger(L, (lua_Integer)c->bytes);
+    lua_setfield(L, -2, "bytes");
+    lua_pushinteger(L, (lua_Integer)c->times);
+    lua_setfield(L, -2, "times");
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+/* range: first and last index of the axis, absent where the device gets nothing */
+static void push_range (lua_State *L, const gb_plan_device *d) {
+  if (d->hi == d->lo) return;
+  lua_createtable(L, 2, 0);
+  lua_pushinteger(L, (lua_Integer)d->lo + 1);
+  lua_rawseti(L, -2, 1);
+  lua_pushinteger(L, (lua_Integer)d->hi);
+  lua_rawseti(L, -2, 2);
+  lua_setfield(L, -2, "range");
+  lua_pushinteger(L, (lua_Integer)d->chunk);
+  lua_setfield(L, -2, "window");
+}
+
+static void push_device (lua_State *L, const gb_plan_device *d) {
+  lua_createtable(L, 0, 7);
+  lua_pushstring(L, d->name);
+  lua_setfield(L, -2, "name");
+  lua_pushinteger(L, (lua_Integer)d->peak);
+  lua_setfield(L, -2, "peak");
+  lua_pushinteger(L, (lua_Integer)d->arena);
+  lua_setfield(L, -2, "arena");
+  if (d->budget > 0) {
+    lua_pushinteger(L, (lua_Integer)d->budget);
+    lua_setfield(L, -2, "budget");
+  }
+  push_range(L, d);
+  push_copies(L, d);
+  lua_setfield(L, -2, "copies");
+}
+
+/* A plan for one device has that one, with nothing to share. */
+static void push_devices (lua_State *L, const gb_plan *p, const gb_plan_report *r) {
+  const gb_plan_device *d;
+  const int n = gb_plan_devices(p, &d);
+  const gb_plan_device alone = {.name = "cpu", .peak = r->peak, .arena = r->arena};
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < (n == 0 ? 1 : n); i++) {
+    push_device(L, n == 0 ? &alone : &d[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
 /* upvalue 1: methods */
 static int plan_index (lua_State *L) {
   static const char *const facts[] = {"arena", "caches", "lower_bound", "minimum",  "outputs", "peak",
-                                      "rows",  "stats",  "steps",       "variants", "close",   "explain",
+                                      "rows",  "stats",  "steps",       "variants", "close",   "devices", "explain",
                                       "json",  "programs", "run",    "svg",         NULL};
   luaL_checkudata(L, 1, LGB_PLAN);
   const char *key = luaL_checkstring(L, 2);
@@ -304,6 +415,7 @@ static int plan_index (lua_State *L) {
   else if (strcmp(key, "steps") == 0) lua_pushinteger(L, r.nsteps);
   else if (strcmp(key, "variants") == 0) push_variants(L, &r);
   else if (strcmp(key, "rows") == 0) push_rows(L, &r);
+  else if (strcmp(key, "devices") == 0) push_devices(L, p->plan, &r);
   else {
     char near[64];
     if (lgb_nearest(key, facts, near, sizeof near))
@@ -335,8 +447,19 @@ int lgb_pushstats (lua_State *L, const gb_run_stats *s) {
 /* plan:stats(): the last run as measured */
 static int m_stats (lua_State *L) {
   gb_run_stats stats;
-  gb_plan_stats(checkplan(L)->plan, &stats);
-  return lgb_pushstats(L, &stats);
+  const gb_plan_device *d;
+  const gb_plan *p = checkplan(L)->plan;
+  gb_plan_stats(p, &stats);
+  lgb_pushstats(L, &stats);
+  const int n = gb_plan_devices(p, &d);
+  if (n == 0) return 1;
+  lua_createtable(L, 0, n);                       /* bytes that each ledger has seen, by name */
+  for (int i = 0; i < n; i++) {
+    lua_pushinteger(L, (lua_Integer)gb_plan_measured_on(p, i));
+    lua_setfield(L, -2, d[i].name);
+  }
+  lua_setfield(L, -2, "devices");
+  return 1;
 }
 
 void lgb_plan_meta (lua_State *L) {

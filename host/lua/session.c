@@ -22,6 +22,20 @@ static int default_threads (void) {
   return n > 0 ? n : 1;
 }
 
+static int default_devices (void) {
+  const char *text = getenv("GIBBOUS_DEVICES");
+  const long asked = text != NULL ? strtol(text, NULL, 10) : 0;
+  return asked >= 1 && asked <= GB_DEVICES ? (int)asked : 1;
+}
+
+gb_status lgb_set_devices (lgb_session *s, int n, gb_error *err) {
+  int have = 1;
+  for (const gb_backend *be = s->backend; be->next != NULL; be = be->next) have++;
+  for (; have < n; have++) GB_TRY(gb_backend_add_device(s->backend, s->backend->ledger.limit / (size_t)n, err));
+  s->devices = n;
+  return GB_OK;
+}
+
 /* What was closed while a function ran: whoever called the core may still have been using it then. */
 static void release_late (lgb_session *s) {
   while (s->nlate > 0) gb_node_unref(s->late[--s->nlate]);
@@ -72,6 +86,7 @@ static gb_status session_new (lgb_session **out, gb_error *err) {
   if (s == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a session");
   *s = (lgb_session){.dtype = GB_F64, .digits = 4, .edge = 3, .where = ""};
   gb_status st = gb_backend_cpu_new(default_threads(), gb_memory_available(), &s->backend, err);
+  if (st == GB_OK) st = lgb_set_devices(s, default_devices(), err);
   if (st == GB_OK) st = gb_graph_new(s->backend, &s->graph, err);
   if (st != GB_OK) {
     session_free(s);

@@ -8,6 +8,7 @@ static void set_setting (lua_State *L, lgb_session *s, const char *key) {
   if (strcmp(key, "dtype") == 0) lua_pushstring(L, gb_dtype_name(s->dtype));
   else if (strcmp(key, "device") == 0) lua_pushliteral(L, "cpu");
   else if (strcmp(key, "threads") == 0) lua_pushinteger(L, gb_pool_threads(s->backend->pool));
+  else if (strcmp(key, "devices") == 0) lua_pushinteger(L, s->devices);
   else if (strcmp(key, "digits") == 0) lua_pushinteger(L, s->digits);
   else lua_pushinteger(L, s->edge);
   lua_setfield(L, -2, key);
@@ -33,45 +34,57 @@ static void apply (lua_State *L, lgb_session *s) {
   if (t != GB_F64 && t != GB_F32)
     lgb_fail(L, GB_EOPTION, "config: the default dtype is f64 or f32, got %s", gb_dtype_name(t));
   lgb_optdevice(L, 1);
+  const int devices = given(L, 1, "devices") ? checkrange(L, 1, "devices", 1, GB_DEVICES) : s->devices;
   const int digits = given(L, 1, "digits") ? checkrange(L, 1, "digits", 1, 17) : s->digits;
   const int edge = given(L, 1, "edge") ? checkrange(L, 1, "edge", 1, 100) : s->edge;
-  if (given(L, 1, "threads")) {
-    gb_error err;
-    lgb_result(L, gb_backend_set_threads(s->backend, checkrange(L, 1, "threads", 1, 1024), &err), &err);
-  }
+  const int threads = given(L, 1, "threads") ? checkrange(L, 1, "threads", 1, 1024) : 0;
+  gb_error err;
+  if (threads > 0) lgb_result(L, gb_backend_set_threads(s->backend, threads, &err), &err);
+  lgb_result(L, lgb_set_devices(s, devices, &err), &err);
   s->dtype = t;
   s->digits = digits;
   s->edge = edge;
 }
 
-/* gb.config{dtype, device, threads, digits, edge}: gives the previous values of what it sets, all without an
+/* gb.config{dtype, device, devices, threads, digits, edge}: gives the previous values of what it sets, all without an
 ** argument */
 static int settings_config (lua_State *L) {
-  static const char *const names[] = {"device", "digits", "dtype", "edge", "threads", NULL};
+  static const char *const names[] = {"device", "devices", "digits", "dtype", "edge", "threads", NULL};
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 1);
   lgb_checkoptions(L, 1, names);
-  lua_createtable(L, 0, 5);
+  lua_createtable(L, 0, 6);
   for (const char *const *key = names; *key != NULL; key++)
     if (lua_isnil(L, 1) || given(L, 1, *key)) set_setting(L, s, *key);
   if (!lua_isnil(L, 1)) apply(L, s);
   return 1;
 }
 
-/* gb.devices(): {{name, isa, threads, memory}} */
+static void push_device (lua_State *L, const gb_backend *be) {
+  lua_createtable(L, 0, 6);
+  lua_pushstring(L, be->name);
+  lua_setfield(L, -2, "name");
+  lua_pushstring(L, gb_backend_isa(be));
+  lua_setfield(L, -2, "isa");
+  lua_pushinteger(L, gb_pool_threads(be->pool));
+  lua_setfield(L, -2, "threads");
+  lua_pushinteger(L, (lua_Integer)be->ledger.limit);
+  lua_setfield(L, -2, "memory");
+  lua_pushinteger(L, (lua_Integer)be->ledger.limit);
+  lua_setfield(L, -2, "limit");
+  lua_pushinteger(L, (lua_Integer)be->ledger.used);
+  lua_setfield(L, -2, "used");
+}
+
+/* gb.devices(): {{name, isa, threads, limit, used}}; 'memory' is the limit too */
 static int settings_devices (lua_State *L) {
   const lgb_session *s = lgb_session_of(L);
-  lua_createtable(L, 1, 0);
-  lua_createtable(L, 0, 4);
-  lua_pushliteral(L, "cpu");
-  lua_setfield(L, -2, "name");
-  lua_pushstring(L, gb_backend_isa(s->backend));
-  lua_setfield(L, -2, "isa");
-  lua_pushinteger(L, gb_pool_threads(s->backend->pool));
-  lua_setfield(L, -2, "threads");
-  lua_pushinteger(L, (lua_Integer)s->backend->ledger.limit);
-  lua_setfield(L, -2, "memory");
-  lua_rawseti(L, -2, 1);
+  const gb_backend *be = s->backend;
+  lua_createtable(L, s->devices, 0);
+  for (int i = 1; i <= s->devices; i++, be = be->next) {
+    push_device(L, be);
+    lua_rawseti(L, -2, i);
+  }
   return 1;
 }
 

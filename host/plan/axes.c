@@ -15,6 +15,7 @@ typedef struct follow {
   bool *made;                      /* [nbufs] by a step within: only a window of it need exist */
   bool *late;                      /* [nbufs] complete only after the last window */
   bool *barred;                    /* [nsteps] may not be cut */
+  bool sums;                       /* folds of what exists whole are cut too */
   bool again;                      /* another leaf turned out to have the axis, or a step may not be cut */
 } follow;
 
@@ -197,7 +198,7 @@ static void follow_step (follow *f, int s) {
   *c = (gb_cut){0};
   f->c->when[s] = GB_BEFORE;
   if (has && !late && !f->barred[s] && (st->is_fold ? cut_fold(f, st, c) : cut_opaque(f, st, c))) {
-    if (gains_nothing(f, st, c)) {
+    if (!f->sums && gains_nothing(f, st, c)) {
       c->cut = false;
       return;
     }
@@ -270,9 +271,10 @@ static gb_cutting *new_cutting (const gb_lowered *low, const int *seed, size_t g
   return c;
 }
 
-gb_status gb_cut_along (const gb_lowered *low, const int *seed, size_t grain, gb_cutting **out, gb_error *err) {
+gb_status gb_cut_along (const gb_lowered *low, const int *seed, size_t grain, bool sums, gb_cutting **out,
+                        gb_error *err) {
   const size_t nb = (size_t)low->nbufs + 1;
-  follow f = {.low = low, .c = new_cutting(low, seed, grain), .made = calloc(nb, sizeof *f.made),
+  follow f = {.low = low, .sums = sums, .c = new_cutting(low, seed, grain), .made = calloc(nb, sizeof *f.made),
               .late = calloc(nb, sizeof *f.late), .barred = calloc((size_t)low->nsteps + 1, sizeof *f.barred)};
   const bool ok = f.c != NULL && f.made != NULL && f.late != NULL && f.barred != NULL;
   *out = NULL;

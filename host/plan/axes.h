@@ -31,8 +31,9 @@ typedef struct gb_cutting {
 size_t gb_grain (size_t extent);
 
 /* Cuts the axis that is dimension seed[b] of leaf b (-1: not a seed), of one extent. grain 0: only where no bit
-** changes. *out NULL: no step can be cut. Errors: ENOMEM. */
-gb_status gb_cut_along (const gb_lowered *low, const int *seed, size_t grain, gb_cutting **out, gb_error *err);
+** changes. sums: also folds whose windows spare no memory, which devices can share. *out NULL: no step can be cut. Errors: ENOMEM. */
+gb_status gb_cut_along (const gb_lowered *low, const int *seed, size_t grain, bool sums, gb_cutting **out,
+                        gb_error *err);
 void gb_cutting_unref (gb_cutting *c);       /* NULL is fine */
 
 #endif

@@ -116,7 +116,7 @@ static void check_workspace (const gb_plan *p, int step, const gb_window *at, co
   const gb_life *s = &p->place->scratch[step], *t = &p->place->state[step];
   const size_t rest = untouched(arena + s->offset, s->bytes);
   if (rest < spare[step]) spare[step] = rest;
-  if (at != NULL && at->lo + at->n < at->extent) return;
+  if (at != NULL && at->lo + at->n < p->place->hi) return;
   if (spare[step] > gb_plan_check.unused_scratch) gb_plan_check.unused_scratch = spare[step];
   if (spare[step] >= GB_ARENA_ALIGN) note(p, step, "unused scratch", 0, spare[step]);
   check_region(p, step, arena + t->offset, t->bytes, &gb_plan_check.unused_scratch, "unused totals");
@@ -133,8 +133,21 @@ void gb_check_after (const gb_plan *p, int place, const gb_window *at, void *are
   for (int b = 0; b < p->place->nbufs; b++) {
     const gb_life *l = &p->place->life[b];
     const bool dead = l->last == place && (at == NULL || p->place->compact[b] || at->lo + at->n == at->extent);
-    if (p->place->write[b] == GB_HOME_ARENA && dead) memset((char *)arena + l->offset, gb_plan_check.poison, l->bytes);
+    if (p->place->write[b] == GB_HOME_ARENA && dead && !p->place->sent[b])
+      memset((char *)arena + l->offset, gb_plan_check.poison, l->bytes);
   }
+}
+
+void gb_check_copied (const gb_plan *p, int b) {
+  const gb_life *l = &p->place->life[b];
+  check_region(p, p->place->order[l->first], p->write[b], l->bytes, &gb_plan_check.unwritten, "unwritten end of a copy");
+}
+
+void gb_check_exchange (gb_check_memory *m) {
+  const gb_check_memory other = *m;
+  *m = (gb_check_memory){before, spare};
+  before = other.before;
+  spare = other.spare;
 }
 
 void gb_check_end (void) {

@@ -22,7 +22,7 @@ gb_status gb_program_find_batch (gb_program *prog, gb_node *const *node, gb_erro
     if (extent == 0) extent = low->buf[b].shape.dim[seed[b]];
     if (low->buf[b].shape.dim[seed[b]] != extent) seed[b] = -1;
   }
-  const gb_status rc = extent > 1 ? gb_cut_along(low, seed, gb_grain(extent), &prog->batch, err) : GB_OK;
+  const gb_status rc = extent > 1 ? gb_cut_along(low, seed, gb_grain(extent), false, &prog->batch, err) : GB_OK;
   free(seed);
   return rc;
 }
@@ -33,13 +33,13 @@ static bool known (const gb_axes_found *found, int b, int dim) {
   return false;
 }
 
-static gb_status look_along (const gb_lowered *low, int b, int dim, int *seed, bool math, gb_axes_found *found,
-                             gb_error *err) {
+static gb_status look_along (const gb_lowered *low, int b, int dim, int *seed, bool math, bool sums,
+                             gb_axes_found *found, gb_error *err) {
   const size_t extent = low->buf[b].shape.dim[dim];
   gb_cutting *c = NULL;
   if (found->n == GB_CUTTINGS || extent < 2 || known(found, b, dim)) return GB_OK;
   seed[b] = dim;
-  const gb_status rc = gb_cut_along(low, seed, math ? gb_grain(extent) : 0, &c, err);
+  const gb_status rc = gb_cut_along(low, seed, math ? gb_grain(extent) : 0, sums, &c, err);
   seed[b] = -1;
   if (c != NULL && c->unit < c->extent) found->cutting[found->n++] = c;
   else gb_cutting_unref(c);
@@ -47,9 +47,9 @@ static gb_status look_along (const gb_lowered *low, int b, int dim, int *seed, b
 }
 
 /* One axis of one leaf after the other, but for those that an axis found before already has. */
-gb_status gb_program_find_cuttings (gb_program *prog, bool math, const gb_axes_found **out, gb_error *err) {
+gb_status gb_program_find_cuttings (gb_program *prog, bool math, bool sums, const gb_axes_found **out, gb_error *err) {
   const gb_lowered *low = prog->low;
-  gb_axes_found *found = math ? &prog->math : &prog->bits;
+  gb_axes_found *found = sums ? &prog->sums : math ? &prog->math : &prog->bits;
   *out = found;
   if (found->looked) return GB_OK;
   int *seed = malloc(((size_t)low->nbufs + 1) * sizeof *seed);
@@ -58,7 +58,7 @@ gb_status gb_program_find_cuttings (gb_program *prog, bool math, const gb_axes_f
   gb_status rc = GB_OK;
   for (int b = 0; b < low->nbufs; b++)
     for (int k = 0; rc == GB_OK && low->buf[b].cls == GB_BUF_LEAF && k < low->buf[b].shape.ndim; k++)
-      rc = look_along(low, b, k, seed, math, found, err);
+      rc = look_along(low, b, k, seed, math, sums, found, err);
   free(seed);
   found->looked = rc == GB_OK;
   return rc;
@@ -129,16 +129,17 @@ typedef struct candidate {
   choice how;
 } candidate;
 
-static bool droppable (const gb_plan *p, int b) {
-  return p->prog->low->buf[b].cls != GB_BUF_LEAF && p->have[b] && gb_cache_holds(gb_plan_value(p, b));
+size_t gb_plan_held (const gb_plan *p, const gb_placement *place) {
+  size_t held = 0;
+  for (int b = 0; b < p->prog->low->nbufs; b++)
+    if ((place->read[b] == GB_HOME_VALUE || (p->want[b] && place->write[b] != GB_HOME_OUTPUT)) &&
+        gb_plan_droppable(p, b))                            /* read by a step, or asked for as it is */
+      held = gb_add_sizes(held, p->prog->low->buf[b].bytes);
+  return held;
 }
 
 static void weigh (const gb_plan *p, candidate *c) {
-  c->held = 0;
-  for (int b = 0; b < p->prog->low->nbufs; b++)
-    if ((c->place->read[b] == GB_HOME_VALUE || (p->want[b] && c->place->write[b] != GB_HOME_OUTPUT)) &&
-        droppable(p, b))                                   /* read by a step, or asked for as it is */
-      c->held = gb_add_sizes(c->held, p->prog->low->buf[b].bytes);
+  c->held = gb_plan_held(p, c->place);
   c->need = gb_add_sizes(c->place->peak, c->held);
 }
 
@@ -238,7 +239,7 @@ static gb_status offer_all_windows (walk *w, bool packed, gb_error *err) {
   const gb_axes_found *found;
   if (!may_cut(w->p)) return GB_OK;
   if (prog->batch != NULL) return offer_windows(w, prog->batch, packed, err);
-  GB_TRY(gb_program_find_cuttings(prog, w->p->options.math, &found, err));
+  GB_TRY(gb_program_find_cuttings(prog, w->p->options.math, false, &found, err));
   for (int i = 0; i < found->n; i++) GB_TRY(offer_windows(w, found->cutting[i], packed, err));
   return GB_OK;
 }
@@ -288,7 +289,7 @@ static gb_status run_walk (walk *w, gb_error *err) {
   const int nb = p->prog->low->nbufs;
   bool *none = calloc(3 * (size_t)nb + 1, sizeof *none), *pinned = none + nb;
   if (none == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
-  for (int b = 0; b < nb; b++) pinned[b] = p->have[b] && !droppable(p, b);
+  for (int b = 0; b < nb; b++) pinned[b] = p->have[b] && !gb_plan_droppable(p, b);
   w->none = none;
   w->pinned = pinned;
   w->usable = pinned + nb;
@@ -334,11 +335,17 @@ static void take_chosen (gb_plan *p, const walk *w) {
                         .chunk = w->chosen.how.chunk, .packed = w->chosen.how.packed,
                         .reordered = w->chosen.how.reordered};
   for (int b = 0; w->chosen.pinned_only && b < p->prog->low->nbufs; b++)
-    p->have[b] = p->have[b] && !droppable(p, b);           /* it recomputes what may have to be dropped */
+    p->have[b] = p->have[b] && !gb_plan_droppable(p, b);           /* it recomputes what may have to be dropped */
+}
+
+static gb_status choose_shares (gb_plan *p, gb_error *err) {
+  const gb_status rc = gb_shares_choose(p, err);
+  return rc == GB_EREFUSED && collect(p, SIZE_MAX) ? gb_shares_choose(p, err) : rc;
 }
 
 gb_status gb_plan_choose (gb_plan *p, gb_error *err) {
   gb_plan_follow_threads(p);
+  if (p->shares != NULL) return choose_shares(p, err);
   gb_placement_unref(p->place);
   p->place = NULL;
   walk w = {.p = p, .budget = gb_plan_budget(p)};
@@ -358,6 +365,7 @@ gb_status gb_plan_choose (gb_plan *p, gb_error *err) {
 gb_status gb_plan_find_minimum (gb_plan *p, size_t *minimum, gb_error *err) {
   walk w = {.p = p, .all = true, .noted = true, .rates = gb_rates_known(p->graph->backend)};
   gb_plan_follow_threads(p);
+  if (p->shares != NULL) return gb_shares_minimum(p, minimum, err);
   const gb_status rc = run_walk(&w, err);
   *minimum = w.least;
   end_walk(&w);

@@ -336,6 +336,7 @@ char *gb_plan_explain (const gb_plan *p) {
   say_device(p, f);
   say_peak(p, live, f);
   const bool ok = say_rows(p, false, MOST_BUFFERS, f) && say_rows(p, true, MOST_INPUTS, f);
+  gb_shares_explain(p, f);
   say_streamed(p, f);
   say_time(p, live, f);
   say_offers(&p->report, p->options.math, f);

@@ -221,6 +221,41 @@ static void write_measured (json *j, const gb_plan *p) {
   end(j, '}');
 }
 
+static void write_copies (json *j, const gb_plan_device *d) {
+  begin(j, "copies", '[');
+  for (int i = 0; i < d->ncopies; i++) {
+    begin(j, NULL, '{');
+    write_text(j, "what", d->copy[i].what);
+    write_text(j, "from", d->copy[i].from);
+    write_text(j, "to", d->copy[i].to);
+    write_size(j, "bytes", d->copy[i].bytes);
+    write_size(j, "times", d->copy[i].times);
+    write_text(j, "where", d->copy[i].where);
+    end(j, '}');
+  }
+  end(j, ']');
+}
+
+static void write_devices (json *j, const gb_plan *p) {
+  const gb_plan_device *d;
+  const int n = gb_plan_devices(p, &d);
+  if (n == 0) return;
+  begin(j, "devices", '[');
+  for (int i = 0; i < n; i++) {
+    begin(j, NULL, '{');
+    write_text(j, "name", d[i].name);
+    write_size(j, "budget", d[i].budget);
+    write_size(j, "peak", d[i].peak);
+    write_size(j, "arena", d[i].arena);
+    write_size(j, "first", d[i].lo + 1);
+    write_size(j, "last", d[i].hi);
+    write_size(j, "window", d[i].chunk);
+    write_copies(j, &d[i]);
+    end(j, '}');
+  }
+  end(j, ']');
+}
+
 char *gb_plan_json (const gb_plan *p) {
   char *text = NULL;
   size_t n, *live = gb_timeline(p);
@@ -238,6 +273,7 @@ char *gb_plan_json (const gb_plan *p) {
     end(&j, ']');
     write_offers(&j, &p->report);
     write_sweep(&j, &p->report);
+    write_devices(&j, p);
     write_measured(&j, p);
     end(&j, '}');
     fputc('\n', j.f);

@@ -4,6 +4,7 @@
 
 #include "plan/place.h"
 #include "plan/plan.h"
+#include "plan/devices.h"
 #include "plan/split.h"
 
 #define GB_PROGRAMS 256           /* structures a graph remembers */
@@ -30,6 +31,7 @@ typedef struct gb_program {
   int next_place;
   gb_cutting *batch;              /* the axis that leaves name: its sums run in grains, cut or not; or NULL */
   gb_axes_found bits, math;       /* axes found by looking, cut where no bit changes, and anywhere */
+  gb_axes_found sums;             /* as bits; more of it can run on other devices, none of it in less memory */
   gb_triangle *triangle;          /* factors that can be packed */
   int ntriangles;
   uint64_t used;                  /* stamp of the last use */
@@ -74,6 +76,8 @@ struct gb_plan {
   void *arena;                    /* kept between runs with rebound leaves */
   size_t arena_bytes;
   gb_run_stats stats;
+  gb_shares *shares;              /* what other devices do; NULL: one device plans and runs alone */
+  gb_backend *on;                 /* the device whose steps run now */
   bool watched;                   /* the run in progress, by check.c */
   /* [buffers] of the run in progress */
   bool *want, *have, *keep;       /* as in gb_demand */
@@ -105,8 +109,13 @@ gb_status gb_plan_refresh (gb_plan *p, gb_error *err);
 ** in p->value already. Values go to the nodes where 'store'. The values of this run stay in p->value until
 ** gb_plan_clear. */
 gb_status gb_plan_execute (gb_plan *p, void *arena, bool store, gb_error *err);
+/* The step at a place of p->place, on the device p->on; for one window where 'at' says so. */
+gb_status gb_plan_run_place (gb_plan *p, int place, const gb_window *at, void *arena, gb_error *err);
 void gb_plan_clear (gb_plan *p);
 gb_status gb_plan_unbound (const gb_node *n, gb_error *err);    /* says why leaf n has no value; EOPTION */
+
+/* cache.c: the value is a cache, only its node counts it, and dropping it makes room in the account in force. */
+bool gb_cache_holds (const gb_value *v);
 
 static inline gb_value *gb_plan_value (const gb_plan *p, int b) {
   const gb_buf *buf = &p->prog->low->buf[b];
@@ -118,6 +127,11 @@ static inline bool gb_plan_has_value (const gb_plan *p, int b) {
   const gb_value *v = gb_plan_value(p, b);
   return p->prog->low->buf[b].cls != GB_BUF_LEAF && v->tensor.storage != NULL &&
          v->arithmetic == p->prog->arithmetic[b];
+}
+
+/* A value that its node may lose. */
+static inline bool gb_plan_droppable (const gb_plan *p, int b) {
+  return p->prog->low->buf[b].cls != GB_BUF_LEAF && p->have[b] && gb_cache_holds(gb_plan_value(p, b));
 }
 
 /* Bytes of b where it is placed: a window of it, a packed triangle, or all. */
@@ -137,11 +151,13 @@ static inline const char *gb_plan_name (const gb_plan *p, int b) {
 /* choose.c. Chooses the placement for p->want, p->have and p->keep: with caches kept, with caches as temporaries,
 ** with existing caches dropped, then window by window of some axis; the first that fits. Errors: EREFUSED, ENOMEM. */
 gb_status gb_plan_choose (gb_plan *p, gb_error *err);
+/* Bytes of values that the placement counts on and that would make room if they went. */
+size_t gb_plan_held (const gb_plan *p, const gb_placement *place);
 /* The least that any realisation needs; notes what is offered on the way. */
 gb_status gb_plan_find_minimum (gb_plan *p, size_t *minimum, gb_error *err);
 /* The axes that a program can be cut along. */
 gb_status gb_program_find_batch (gb_program *prog, gb_node *const *node, gb_error *err);
-gb_status gb_program_find_cuttings (gb_program *prog, bool math, const gb_axes_found **out, gb_error *err);
+gb_status gb_program_find_cuttings (gb_program *prog, bool math, bool sums, const gb_axes_found **out, gb_error *err);
 
 /* offer.c. Remembers a realisation that was weighed; without memory it is left out. 'place': what it is like. */
 void gb_plan_note_offer (gb_plan *p, const gb_offer *o, const gb_placement *place);
@@ -168,8 +184,6 @@ void gb_cache_add (gb_graph *g, gb_node *n, int output);
 bool gb_cache_reserve (gb_graph *g, size_t more); /* so that as many gb_cache_add allocate nothing */
 void gb_cache_touch (gb_graph *g, const gb_node *n, int output);
 void gb_cache_pin (gb_graph *g, gb_node *n, int output);           /* it was asked for: no longer droppable */
-/* The value is a cache, only its node counts it, and dropping it makes room in the account in force. */
-bool gb_cache_holds (const gb_value *v);
 /* Makes 'bytes' allocatable: drops caches, then lets the owner of the ledger collect. False: there is no
 ** room. */
 bool gb_make_room (gb_graph *g, size_t bytes);
@@ -180,5 +194,9 @@ bool gb_check_begin (const gb_plan *p, void *arena);
 void gb_check_before (const gb_plan *p, const void *arena);
 void gb_check_after (const gb_plan *p, int place, const gb_window *at, void *arena);   /* at NULL: it ran once */
 void gb_check_end (void);
+void gb_check_copied (const gb_plan *p, int b);     /* all of buffer b was copied to where it lies now */
+/* What the watch keeps of the device that it looks at: another one is watched in between. */
+typedef struct gb_check_memory { unsigned char *before; size_t *spare; } gb_check_memory;
+void gb_check_exchange (gb_check_memory *m);
 
 #endif

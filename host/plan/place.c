@@ -133,12 +133,12 @@ static void find_lives (const gb_lowered *low, gb_demand d, const bool *need, co
 }
 
 /* Steps before the loop, those within it, those after it, each in the given order. */
-static void find_order (const gb_form_of_run *form, gb_placement *p) {
+static void find_order (gb_placement *p, const int *order) {
   int t = 0;
   p->loop_first = p->loop_last = -1;
   for (int when = GB_BEFORE; when <= GB_AFTER; when++)
     for (int k = 0; k < p->nsteps; k++) {
-      const int s = form->order == NULL ? k : form->order[k];
+      const int s = order == NULL ? k : order[k];
       if ((p->cutting == NULL ? GB_BEFORE : p->cutting->when[s]) != when) continue;
       if (when == GB_WITHIN) {
         if (p->loop_first < 0) p->loop_first = t;
@@ -216,11 +216,15 @@ static size_t gather (gb_placement *p, gb_life *life, void (*each)(gb_life *own,
 static void take (gb_life *own, gb_life *packed) { *packed = *own; }
 static void give (gb_life *own, gb_life *packed) { own->offset = packed->offset; }
 
-/* Arena buffers, scratch and states, packed together; 'life' has room for all of them. */
-static gb_status pack_arena (gb_life *life, gb_placement *p, gb_error *err) {
+/* Arena buffers, scratch and states, packed together. */
+gb_status gb_placement_pack (gb_placement *p, gb_error *err) {
+  gb_life *life = calloc((size_t)p->nbufs + 2 * (size_t)p->nsteps + 1, sizeof *life);
+  if (life == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->nsteps);
   const size_t n = gather(p, life, take);
-  GB_TRY(gb_pack(n, life, p->nsteps, &p->arena, &p->arena_bound, err));
-  gather(p, life, give);
+  const gb_status rc = gb_pack(n, life, p->nsteps, &p->arena, &p->arena_bound, err);
+  if (rc == GB_OK) gather(p, life, give);
+  free(life);
+  if (rc != GB_OK) return rc;
   for (int b = p->nbufs - 1; b >= 0; b--)
     for (int root = p->into[b]; root >= 0; root = p->into[root]) p->life[b].offset = p->life[root].offset;
   return GB_OK;
@@ -234,16 +238,20 @@ static void add_storages (const gb_lowered *low, gb_placement *p) {
   p->peak = gb_add_sizes(p->arena, gb_add_sizes(p->outputs, p->caches));
 }
 
-static gb_placement *new_placement (const gb_lowered *low) {
+gb_placement *gb_placement_new (const gb_lowered *low, gb_cutting *cutting, size_t chunk, const int *order) {
   const size_t nb = (size_t)low->nbufs + 1, ns = (size_t)low->nsteps + 1;
   gb_placement *p = calloc(1, sizeof *p);
   if (p == NULL) return NULL;
   *p = (gb_placement){.refs = 1,
+                      .cutting = cutting,
+                      .chunk = chunk,
+                      .hi = cutting == NULL ? 0 : cutting->extent,
                       .nbufs = low->nbufs,
                       .nsteps = low->nsteps,
                       .runs = calloc(ns, sizeof *p->runs),
                       .order = calloc(ns, sizeof *p->order),
                       .compact = calloc(nb, sizeof *p->compact),
+                      .sent = calloc(nb, sizeof *p->sent),
                       .packed = calloc(nb, sizeof *p->packed),
                       .state = calloc(ns, sizeof *p->state),
                       .read = calloc(nb, 1),
@@ -251,35 +259,32 @@ static gb_placement *new_placement (const gb_lowered *low) {
                       .into = calloc(nb, sizeof *p->into),
                       .life = calloc(nb, sizeof *p->life),
                       .scratch = calloc(ns, sizeof *p->scratch)};
-  if (p->runs != NULL && p->order != NULL && p->compact != NULL && p->packed != NULL && p->state != NULL && p->read != NULL && p->write != NULL && p->into != NULL && p->life != NULL &&
-      p->scratch != NULL)
+  if (cutting != NULL) cutting->refs++;
+  if (p->runs != NULL && p->order != NULL && p->compact != NULL && p->packed != NULL && p->sent != NULL &&
+      p->state != NULL && p->read != NULL && p->write != NULL && p->into != NULL && p->life != NULL && p->scratch != NULL) {
+    find_order(p, order);
     return p;
+  }
   gb_placement_unref(p);
   return NULL;
 }
 
 gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *form, gb_placement **out,
                     gb_error *err) {
-  const size_t nb = (size_t)low->nbufs + 1, ns = (size_t)low->nsteps + 1;
-  gb_placement *p = new_placement(low);
-  bool *need = calloc(nb, sizeof *need);
-  gb_life *life = calloc(nb + 2 * ns, sizeof *life);
+  gb_placement *p = gb_placement_new(low, form->cutting, form->chunk, form->order);
+  bool *need = calloc((size_t)low->nbufs + 1, sizeof *need);
   gb_status rc = GB_OK;
-  if (p == NULL || need == NULL || life == NULL)
+  if (p == NULL || need == NULL)
     rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
   else {
-    p->cutting = form->cutting;
-    p->chunk = form->chunk;
-    if (p->cutting != NULL) p->cutting->refs++;
-    find_order(form, p);
+    if (form->hi != 0) p->hi = form->hi;
     mark_steps(low, d, need, p);
     find_lives(low, d, need, form, p);
     find_workspaces(form, p);
     share_places(low, p);
-    rc = pack_arena(life, p, err);
+    rc = gb_placement_pack(p, err);
   }
   free(need);
-  free(life);
   if (rc == GB_OK) {
     add_storages(low, p);
     *out = p;
@@ -293,6 +298,7 @@ void gb_placement_unref (gb_placement *p) {
   free(p->runs);
   free(p->order);
   free(p->compact);
+  free(p->sent);
   free(p->packed);
   free(p->state);
   free(p->read);

@@ -26,13 +26,16 @@ typedef struct gb_placement {
   bool *runs;                /* [nsteps] */
   int *order;                /* [nsteps] the step at each place */
   gb_cutting *cutting;       /* counted; NULL: nothing is cut */
-  size_t chunk;              /* indices of a window, a multiple of the cutting's unit; the last may have fewer */
+  size_t chunk;              /* indices of a window, a multiple of the cutting's unit; the last may have fewer; 0: the
+                                steps within run on other devices only */
+  size_t lo, hi;             /* the part of the axis that runs here: all of it but where devices share it */
   int loop_first, loop_last; /* places of the steps within; -1 where nothing is cut */
   unsigned char *read;       /* [nbufs] gb_home: where readers find it */
   unsigned char *write; /* [nbufs] gb_home: where its step writes it; a step with several results may have to
                                 write one that exists: it goes to the arena, and nobody reads it there */
   int *into;                 /* [nbufs] SHARED: the buffer whose place it takes; else -1 */
   bool *compact;             /* [nbufs] only a window of it exists at a time */
+  bool *sent;                /* [nbufs] on another device than the first: copied there from its last place */
   bool *packed;              /* [nbufs] it is a packed triangle */
   gb_life *life;             /* [nbufs] places; the offset counts where 'write' is the arena */
   gb_life *scratch;          /* [nsteps] */
@@ -55,6 +58,7 @@ typedef struct gb_form_of_run {
   /* Bytes that step s needs while it runs, and from window to window (0 where it is not within). */
   void (*workspace)(const void *ud, const gb_placement *p, int s, size_t *scratch, size_t *state);
   const void *ud;
+  size_t hi;                 /* only [0, hi) of the axis runs here; 0: all of it */
 } gb_form_of_run;
 
 /* Depends on its arguments alone: no candidate depends on the budget. Errors: ENOMEM. */
@@ -67,6 +71,11 @@ const gb_triangle *gb_packed_store (const gb_placement *p, const gb_triangle *t,
 /* Where buffer b is written once sharing is seen through: never SHARED. */
 gb_home gb_placement_home (const gb_placement *p, int b);
 void gb_placement_unref (gb_placement *p);   /* NULL is fine */
+
+/* What gb_place is made of, for placements on other devices (away.h): an empty one, NULL: no memory; the order of its
+** steps; and its arena packed. */
+gb_placement *gb_placement_new (const gb_lowered *low, gb_cutting *cutting, size_t chunk, const int *order);
+gb_status gb_placement_pack (gb_placement *p, gb_error *err);
 
 /* All its results are empty: it is not run. */
 bool gb_step_is_idle (const gb_lowered *low, const gb_step *s);

@@ -105,6 +105,7 @@ void gb_plan_free (gb_plan *p) {
   if (p == NULL) return;
   gb_ledger_free(&p->graph->backend->ledger, p->arena);
   gb_placement_unref(p->place);
+  gb_shares_free(p);
   gb_placement_unref(p->planned);
   for (int i = 0; p->lent != NULL && i < p->prog->widest_in + p->prog->widest_out; i++) free(p->lent[i]);
   for (size_t i = 0; i < p->nouts; i++) gb_node_unref(p->out[i]);
@@ -159,11 +160,14 @@ gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb
   gb_cache_sweep(g);
   GB_TRY(gb_plan_open(g, nouts, outs, &p, err));
   if (o != NULL) p->options = *o;
+  p->options.on = NULL;                                /* the caller's */
   look_up_values(p);
-  gb_status rc = gb_plan_choose(p, err);
+  gb_status rc = o == NULL ? GB_OK : gb_shares_new(p, o->ndevices, o->on, err);
+  if (rc == GB_OK) rc = gb_plan_choose(p, err);
   look_up_values(p);                 /* what the choice means to drop is still there to be weighed */
   if (rc == GB_OK) rc = gb_plan_find_minimum(p, &p->report.minimum, err);
   if (rc == GB_OK) rc = gb_plan_fill_report(p, err);
+  if (rc == GB_OK) rc = gb_shares_report(p, err);
   if (rc == GB_OK) *out = p;
   else gb_plan_free(p);
   return rc;

@@ -8,6 +8,13 @@
 
 typedef struct gb_plan gb_plan;
 
+/* A device that takes part: the graph's own, or one of its simulated ones. */
+typedef struct gb_plan_on {
+  gb_backend *device;
+  size_t budget;               /* 0 = as below, or what its ledger has */
+  double speed;                /* relative to the others; 0 = 1 */
+} gb_plan_on;
+
 /* What a plan may do beside running every step whole, in program order. All of it keeps every bit. */
 enum {
   GB_ALLOW_CACHE = 1,          /* keep values for later plans */
@@ -22,6 +29,8 @@ typedef struct gb_plan_options {
   unsigned forbid;             /* GB_ALLOW_* that it may not */
   bool least;                  /* of the realisations the one of least peak, not the fastest that fits */
   bool math;                   /* sums may run in other pieces where that is faster or smaller: equal up to rounding */
+  int ndevices;                /* 0: the graph's own device alone */
+  const gb_plan_on *on;        /* [ndevices]; the graph's own plans and holds the results even where it is not listed */
 } gb_plan_options;
 
 /* What a row of the report stands for. INPUT: it exists already, and is pinned or a cache; STATE: totals that a step
@@ -70,6 +79,27 @@ typedef struct gb_plan_report {
   const gb_offer *offer;       /* in order of preference */
   const char *const *step;     /* [nsteps] what they are */
 } gb_plan_report;
+
+/* One copy between devices, with all its repetitions. */
+typedef struct gb_plan_copy {
+  const char *what, *where;    /* name of the value, script line */
+  const char *from, *to;
+  size_t bytes, times;
+} gb_plan_copy;
+
+/* One device of a plan over several. */
+typedef struct gb_plan_device {
+  const char *name;
+  size_t budget, peak, arena;  /* bytes on this device; the first device's peak is that of the plan */
+  size_t lo, hi, chunk;        /* range of the axis, and its windows; lo = hi: nothing */
+  size_t extent;               /* of the axis */
+  int ncopies;
+  gb_plan_copy *copy;          /* to this device, and from it to the first */
+} gb_plan_device;
+
+/* The devices of a plan, the first one first; 0: it is planned for one. */
+int gb_plan_devices (const gb_plan *p, const gb_plan_device **out);
+size_t gb_plan_measured_on (const gb_plan *p, int device);   /* as gb_run_stats.measured, by its ledger */
 
 /* Plans the joint evaluation of 'outs'. Errors: EREFUSED with need, have, minimum and the largest values
 ** by line. */

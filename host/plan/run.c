@@ -221,7 +221,7 @@ static gb_status run_fold_piece (gb_plan *p, int s, gb_window at, void *arena, g
   const gb_carry carry = {.state = (char *)arena + pl->state[s].offset, .first = at.lo == 0,
                           .last = at.lo + at.n == at.extent};
   gb_window_of_fold(w, p->prog->low, st, c, at, pl->compact, pl->cutting->dim);
-  GB_TRY(p->graph->backend->ops->fold_part(p->graph->backend, &w->fold, p->in, p->to, p->constant,
+  GB_TRY(p->on->ops->fold_part(p->on, &w->fold, p->in, p->to, p->constant,
                                            c->reduces ? &carry : NULL, (char *)arena + pl->scratch[s].offset,
                                            &stats, err));
   p->stats.pairs += stats.pairs;
@@ -256,8 +256,7 @@ static gb_status run_opaque_window (gb_plan *p, int s, gb_window at, void *arena
   for (int k = 0; k < st->nout; k++)
     p->to[k] = (void *)(uintptr_t)shifted(p, p->to[k], st->out[k], c->out_dim[k], at);
   p->stats.opaques++;
-  return p->graph->backend->ops->opaque(p->graph->backend, &o, p->in, p->to,
-                                        (char *)arena + p->place->scratch[s].offset, err);
+  return p->on->ops->opaque(p->on, &o, p->in, p->to, (char *)arena + p->place->scratch[s].offset, err);
 }
 
 /* The lower tiles of a matrix, each a fold of its own. */
@@ -279,7 +278,7 @@ static gb_status run_fold_tiles (gb_plan *p, const gb_triangle *t, void *arena, 
 static gb_status run_step (gb_plan *p, int s, const gb_window *at, void *arena, gb_error *err) {
   const gb_triangle *triangle = gb_packed_store(p->place, p->prog->triangle, p->prog->ntriangles, s);
   const gb_step *st = &p->prog->low->step[s];
-  gb_backend *be = p->graph->backend;
+  gb_backend *be = p->on;
   void *scratch = (char *)arena + p->place->scratch[s].offset;
   if (gb_step_is_idle(p->prog->low, st)) return GB_OK;
   for (int i = 0; i < st->nin; i++) p->in[i] = p->read[st->in[i]];
@@ -346,8 +345,8 @@ static gb_status run_checked_step (gb_plan *p, int place, const gb_window *at, v
 }
 
 /* The step at a place, for one window where 'at' says so. */
-static gb_status run_place (gb_plan *p, int place, const gb_window *at, void *arena, gb_error *err) {
-  const gb_backend *be = p->graph->backend;
+gb_status gb_plan_run_place (gb_plan *p, int place, const gb_window *at, void *arena, gb_error *err) {
+  const gb_backend *be = p->on;
   const int s = p->place->order[place];
   if (!p->place->runs[s]) return GB_OK;
   if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
@@ -366,9 +365,9 @@ static gb_status run_place (gb_plan *p, int place, const gb_window *at, void *ar
 
 static gb_status run_loop (gb_plan *p, void *arena, gb_error *err) {
   const gb_placement *pl = p->place;
-  for (size_t lo = 0; lo < pl->cutting->extent; lo += pl->chunk) {
+  for (size_t lo = pl->lo; pl->chunk > 0 && lo < pl->hi; lo += pl->chunk) {
     const gb_window at = gb_window_at(pl, lo);
-    for (int t = pl->loop_first; t <= pl->loop_last; t++) GB_TRY(run_place(p, t, &at, arena, err));
+    for (int t = pl->loop_first; t <= pl->loop_last; t++) GB_TRY(gb_plan_run_place(p, t, &at, arena, err));
     p->stats.windows++;
   }
   return GB_OK;
@@ -380,8 +379,9 @@ static gb_status run_steps (gb_plan *p, void *arena, gb_error *err) {
   for (int t = 0; t < pl->nsteps; t++) {
     if (t == pl->loop_first) {
       GB_TRY(run_loop(p, arena, err));
+      GB_TRY(gb_shares_run(p, arena, err));
       t = pl->loop_last;
-    } else GB_TRY(run_place(p, t, NULL, arena, err));
+    } else GB_TRY(gb_plan_run_place(p, t, NULL, arena, err));
   }
   return be->ops->sync == NULL ? GB_OK : be->ops->sync(p->graph->backend, err);
 }
@@ -411,6 +411,7 @@ gb_status gb_plan_execute (gb_plan *p, void *arena, bool store, gb_error *err) {
   gb_ledger *l = &p->graph->backend->ledger;
   const double begun = gb_clock();
   p->stats = (gb_run_stats){0};
+  p->on = p->graph->backend;
   GB_TRY(make_windows(p, err));
   GB_TRY(bind_values(p, err));
   GB_TRY(reserve(p, arena, err));
@@ -418,10 +419,12 @@ gb_status gb_plan_execute (gb_plan *p, void *arena, bool store, gb_error *err) {
   l->peak = start;
   const bool own = arena == NULL;
   gb_status rc = commit(p, &arena, err);
+  if (rc == GB_OK) rc = gb_shares_begin(p, err);
   p->watched = rc == GB_OK && own && gb_check_begin(p, arena);
   if (rc == GB_OK) rc = run_steps(p, arena, err);
   if (gb_plan_check.at_step != NULL) gb_plan_check.at_step(NULL);
   if (p->watched) gb_check_end();
+  gb_shares_end(p);
   if (rc == GB_OK && store) store_values(p);
   p->stats.measured = l->peak - start;
   p->ran = rc == GB_OK;

@@ -5,7 +5,8 @@ static size_t larger (size_t a, size_t b) { return a > b ? a : b; }
 
 /* The windows of all sizes that occur: the first, and the last where it is smaller. */
 static int sizes_of (const gb_placement *p, int s, size_t size[2]) {
-  const size_t piece = gb_piece_of(p, s), extent = p->cutting->extent;
+  const size_t piece = gb_piece_of(p, s), extent = p->hi - p->lo;
+  if (p->chunk == 0 || extent == 0) return 0;
   size[0] = piece < extent ? piece : extent;
   size[1] = extent % piece;
   return size[1] != 0 && size[1] != size[0] ? 2 : 1;

@@ -4,9 +4,9 @@
 
 #include "plan/place.h"
 
-/* Windows in the order in which they run: [0, chunk), [chunk, 2 chunk), ... */
+/* Windows in the order in which they run: [lo, lo + chunk), [lo + chunk, lo + 2 chunk), ... up to hi. */
 static inline gb_window gb_window_at (const gb_placement *p, size_t lo) {
-  const size_t rest = p->cutting->extent - lo;
+  const size_t rest = p->hi - lo;
   const size_t n = rest < p->chunk ? rest : p->chunk;
   return (gb_window){lo, n, lo, n, p->cutting->extent};
 }

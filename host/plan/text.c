@@ -192,5 +192,5 @@ size_t *gb_timeline (const gb_plan *p) {
 size_t gb_window_count (const gb_plan *p) {
   const gb_placement *pl = p->planned;
   if (pl->loop_first < 0 || pl->cutting == NULL || pl->chunk >= pl->cutting->extent) return 0;
-  return (pl->cutting->extent + pl->chunk - 1) / pl->chunk;
+  return pl->chunk == 0 ? 0 : (pl->hi - pl->lo + pl->chunk - 1) / pl->chunk;
 }

@@ -522,11 +522,15 @@ function gb.vmap(f, dims, o) end
 
 --- What evaluating y will take, before it takes it. Raises refused, with need, have, minimum and
 --- options (the ways out), where it cannot fit.
+--- With a list of devices they share an axis (the batch of gb.lazy, else the one with the most work) in contiguous ranges,
+--- by their budgets; the value has the same bits. Leaves and results stay on cpu. plan.devices lists each with its name,
+--- peak, arena, budget, range {first, last}, window and copies.
 ---@param y gibbous.tensor|gibbous.tensor[]
 --- allow: what it may do beside running every step whole in program order (default: all; none changes a bit): "cache"
 --- values for later, another "order", "pack" triangular factors, "cut" an axis into windows. prefer = "memory": the
 --- realisation of least peak instead of the fastest that fits. exact = "math": sums may run in other pieces.
----@param o {budget: integer|string, device: string, exact: "bits"|"math", prefer: "time"|"memory", allow: string[]}?
+---@param y gibbous.tensor|gibbous.tensor[]
+---@param o {budget: integer|string|(integer|string)[], device: string|string[], exact: "bits"|"math", prefer: "time"|"memory", allow: string[]}?
 ---@return gibbous.plan
 function gb.plan(y, o) end
 
@@ -546,7 +550,7 @@ function plan:programs() end
 --- Computes what was planned; with {[leaf] = tensor} the same expression over other values.
 function plan:run(values) end
 
---- The last run: predicted and measured bytes, seconds, pairs, folds, opaques, windows.
+--- The last run: predicted and measured bytes, seconds, pairs, folds, opaques, windows; devices: bytes by name.
 ---@return table
 function plan:stats() end
 
@@ -558,12 +562,14 @@ function plan:svg(path) end
 --- Gives the plan back at once.
 function plan:close() end
 
---- Sets the memory limit, in bytes or as "1 GiB"; gives the previous one.
+--- Sets the memory limit, in bytes or as "1 GiB", of cpu or of another device; gives the previous one.
 ---@param size integer|string|nil
+---@param o {device: string}?
 ---@return integer
 function gb.memory.limit(size, o) end
 
---- Bytes by purpose, the peak, and the largest holders with the lines that made them; prints as a table.
+--- Bytes by purpose, the peak, and the largest holders with the lines that made them; prints as a table. devices: limit,
+--- used and peak of the simulated ones.
 ---@return table
 function gb.memory.report() end
 
@@ -573,11 +579,13 @@ function core.memory.room() end
 
 -- Settings ------------------------------------------------------------------------------------------------------------------------
 
---- Sets dtype ("f64" or "f32"), device, threads, digits, edge; gives the previous values of those, or all without argument.
+--- Sets dtype ("f64" or "f32"), device, devices, threads, digits, edge; gives the previous values of those, or all without
+--- argument. devices = n: besides cpu there are cpu:2 to cpu:n, simulated: memory limits of their own, the same code and
+--- threads, one after the other (GIBBOUS_DEVICES sets it at the start).
 ---@return table
 function gb.config(o) end
 
---- The devices: name, isa, threads, memory.
+--- The devices: name, isa, threads, limit, used; memory is the limit too.
 ---@return table[]
 function gb.devices() end
 
