@@ -335,6 +335,8 @@ typedef struct opaque_row {
   size_t unit;
 } opaque_row;
 
+#define COUPLED false, false, {-1, -1, -1}, -1, 0
+
 static const opaque_row opaques[] = {
   {"rows of a product", GB_OP_GEMM, 0, 2, 1, {2, 2}, {{9, 4}, {4, 5}}, 0, 0, true, false, {0, -1, -1}, 0, GB_BLOCK},
   {"columns of a product", GB_OP_GEMM, 0, 2, 1, {2, 2}, {{9, 4}, {4, 5}}, 1, 1, true, false, {-1, 1, -1}, 1, GB_BLOCK},
@@ -344,28 +346,28 @@ static const opaque_row opaques[] = {
   {"matrices by one matrix", GB_OP_GEMM, 0, 2, 1, {3, 2}, {{7, 9, 4}, {4, 5}}, 0, 0, true, false, {0, -1, -1}, 0, 1},
   {"matrices by a batch of one", GB_OP_GEMM, 0, 2, 1, {3, 3}, {{7, 9, 4}, {1, 4, 5}}, 0, 0, true, false, {0, -1, -1}, 0, 1},
   {"columns of a solve", GB_OP_TRISOLVE, 0, 2, 1, {2, 2}, {{9, 9}, {9, 5}}, 1, 1, true, false, {-1, 1, -1}, 1, GB_BLOCK},
-  {"rows of a solve", GB_OP_TRISOLVE, 0, 2, 1, {2, 2}, {{9, 9}, {9, 5}}, 1, 0, false},
-  {"the factor of a solve", GB_OP_SOLVE_CHOL, 0, 2, 1, {2, 2}, {{9, 9}, {9, 5}}, 0, 0, false},
-  {"one right-hand side", GB_OP_SOLVE_CHOL, 0, 2, 1, {2, 1}, {{9, 9}, {9}}, 1, 0, false},
+  {"rows of a solve", GB_OP_TRISOLVE, 0, 2, 1, {2, 2}, {{9, 9}, {9, 5}}, 1, 0, COUPLED},
+  {"the factor of a solve", GB_OP_SOLVE_CHOL, 0, 2, 1, {2, 2}, {{9, 9}, {9, 5}}, 0, 0, COUPLED},
+  {"one right-hand side", GB_OP_SOLVE_CHOL, 0, 2, 1, {2, 1}, {{9, 9}, {9}}, 1, 0, COUPLED},
   {"beside a running sum", GB_OP_CUMSUM, 1, 1, 1, {2}, {{9, 4}}, 0, 0, true, false, {0, -1, -1}, 0, 1},
-  {"along a running sum", GB_OP_CUMSUM, 0, 1, 1, {2}, {{9, 4}}, 0, 0, false},
+  {"along a running sum", GB_OP_CUMSUM, 0, 1, 1, {2}, {{9, 4}}, 0, 0, COUPLED},
   {"beside an order", GB_OP_SORT, 1, 1, 2, {2}, {{9, 4}}, 0, 0, true, false, {0, -1, -1}, 0, 1},
-  {"along an order", GB_OP_SORT, 1, 1, 2, {2}, {{9, 4}}, 0, 1, false},
-  {"along the largest", GB_OP_TOPK, 0, 1, 2, {2}, {{9, 4}}, 0, 0, false},
+  {"along an order", GB_OP_SORT, 1, 1, 2, {2}, {{9, 4}}, 0, 1, COUPLED},
+  {"along the largest", GB_OP_TOPK, 0, 1, 2, {2}, {{9, 4}}, 0, 0, COUPLED},
   {"positions", GB_OP_INDEX, 1, 2, 1, {2, 1}, {{9, 4}, {6}}, 1, 0, true, false, {-1, 0, -1}, 1, 1},
   {"beside positions", GB_OP_INDEX, 1, 2, 1, {2, 1}, {{9, 4}, {6}}, 0, 0, true, false, {0, -1, -1}, 0, 1},
-  {"what is indexed", GB_OP_INDEX, 0, 2, 1, {2, 1}, {{9, 4}, {6}}, 0, 0, false},
+  {"what is indexed", GB_OP_INDEX, 0, 2, 1, {2, 1}, {{9, 4}, {6}}, 0, 0, COUPLED},
   {"beside new entries", GB_OP_PUT, 1, 3, 1, {2, 1, 2}, {{9, 4}, {2}, {9, 2}}, 2, 0, true, false, {0, -1, 0}, 0, 1},
-  {"along new entries", GB_OP_PUT, 0, 3, 1, {2, 1, 2}, {{9, 4}, {2}, {2, 4}}, 0, 0, false},
-  {"positions of new entries", GB_OP_INDEX_ADD, 0, 3, 1, {2, 1, 2}, {{9, 4}, {2}, {2, 4}}, 1, 0, false},
+  {"along new entries", GB_OP_PUT, 0, 3, 1, {2, 1, 2}, {{9, 4}, {2}, {2, 4}}, 0, 0, COUPLED},
+  {"positions of new entries", GB_OP_INDEX_ADD, 0, 3, 1, {2, 1, 2}, {{9, 4}, {2}, {2, 4}}, 1, 0, COUPLED},
   {"beside a join", GB_OP_CAT, 1, 2, 1, {2, 2}, {{9, 4}, {9, 5}}, 1, 0, true, false, {0, 0, -1}, 0, 1},
-  {"along a join", GB_OP_CAT, 0, 2, 1, {2, 2}, {{9, 4}, {8, 4}}, 0, 0, false},
+  {"along a join", GB_OP_CAT, 0, 2, 1, {2, 2}, {{9, 4}, {8, 4}}, 0, 0, COUPLED},
   {"a conversion", GB_OP_CAST, 0, 1, 1, {2}, {{9, 4}}, 0, 1, true, false, {1, -1, -1}, 1, 1},
-  {"a factor", GB_OP_CHOLESKY, 0, 1, 1, {2}, {{9, 9}}, 0, 0, false},
-  {"an inverse", GB_OP_CHOL_INVERSE, 0, 1, 1, {2}, {{9, 9}}, 0, 1, false},
-  {"a norm in a factor", GB_OP_INV_QUAD, 0, 2, 1, {2, 2}, {{9, 9}, {9, 5}}, 1, 1, false},
-  {"a QR", GB_OP_QR, 0, 1, 2, {2}, {{9, 4}}, 0, 0, false},
-  {"a call", GB_OP_CALL, 0, 1, 1, {2}, {{9, 4}}, 0, 0, false},
+  {"a factor", GB_OP_CHOLESKY, 0, 1, 1, {2}, {{9, 9}}, 0, 0, COUPLED},
+  {"an inverse", GB_OP_CHOL_INVERSE, 0, 1, 1, {2}, {{9, 9}}, 0, 1, COUPLED},
+  {"a norm in a factor", GB_OP_INV_QUAD, 0, 2, 1, {2, 2}, {{9, 9}, {9, 5}}, 1, 1, COUPLED},
+  {"a QR", GB_OP_QR, 0, 1, 2, {2}, {{9, 4}}, 0, 0, COUPLED},
+  {"a call", GB_OP_CALL, 0, 1, 1, {2}, {{9, 4}}, 0, 0, COUPLED},
 };
 
 static gb_opaque opaque_of (const opaque_row *r) {
