@@ -33,7 +33,7 @@ host/cpu/exec_word.c
 's/TREE(float, v\[l\] + v\[l + n\])/TREE(float, v[2 * l < n ? l : n + n - 1 - l] + v[l + n])/'
 'the tree over virtual lanes takes one lane twice'
 
-host/cpu/simd_portable.h
+host/cpu/simd_plain.h
 's/(q\[0\] + q\[2\]) + (q\[1\] + q\[3\])/(q[0] + q[1]) + (q[2] + q[3])/'
 'the tree over virtual lanes pairs neighbours'
 
@@ -50,7 +50,7 @@ host/cpu/exec.c
 'the diagonal of a symmetric fold is counted twice'
 
 host/cpu/exec.c
-'s/bytes = lay_out(&p, &workspaces, &ring);/bytes = lay_out(\&p, \&workspaces, \&ring) - 64;/'
+'s/? lay_out(&p, &workspaces, &ring) : SIZE_MAX/? lay_out(\&p, \&workspaces, \&ring) - 64 : SIZE_MAX/'
 'scratch is declared 64 bytes short'
 
 host/cpu/exec_select.c
@@ -246,7 +246,7 @@ host/plan/place.c
 'a step that does not run has scratch'
 
 host/plan/place.c
-'s/read\[b\] == GB_HOME_ARENA && p->life\[b\].last == s;/read[b] == GB_HOME_ARENA;/'
+'s/read\[b\] == GB_HOME_ARENA && p->life\[b\].last == t;/read[b] == GB_HOME_ARENA;/'
 'a value is overwritten by one of its readers and not the last'
 
 host/cpu/lu.c
