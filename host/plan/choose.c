@@ -222,16 +222,28 @@ static gb_status offer_choice (walk *w, const choice *c, const bool *have, const
   return GB_OK;
 }
 
-/* Windows of powers of two, large ones first: fewer of them run faster. */
+/* In program order, then in the order that needs least. */
+static gb_status offer_in_orders (walk *w, choice c, const bool *have, bool *taken, gb_error *err) {
+  GB_TRY(offer_choice(w, &c, have, w->none, taken, err));
+  if (w->p->options.forbid & GB_ALLOW_ORDER) return GB_OK;
+  c.reordered = true;
+  return offer_choice(w, &c, have, w->none, taken, err);
+}
+
+/* Windows of powers of two, large ones first: fewer of them run faster, in any order of the steps. Of many steps only the
+** smallest windows are reordered. */
 static gb_status offer_windows (walk *w, gb_cutting *c, bool packed, gb_error *err) {
+  const bool few = w->p->prog->low->nsteps <= GB_ORDER_EXACT;
   bool taken = false;
   size_t chunk = c->unit;
   for (int b = 0; b < c->nbufs; b++) w->usable[b] = w->pinned[b] && !c->scattered[b];
   while (chunk * 2 < c->extent) chunk *= 2;
-  for (; chunk >= c->unit && chunk > 0 && !taken; chunk /= 2)
-    GB_TRY(offer_choice(w, &(choice){c, chunk, false, packed}, w->usable, w->none, &taken, err));
-  if (w->p->options.forbid & GB_ALLOW_ORDER) return GB_OK;
-  return offer_choice(w, &(choice){c, c->unit, true, packed}, w->usable, w->none, &taken, err);
+  for (; chunk >= c->unit && chunk > 0 && !taken; chunk /= 2) {
+    const choice how = {.cutting = c, .chunk = chunk, .packed = packed};
+    if (few || chunk == c->unit) GB_TRY(offer_in_orders(w, how, w->usable, &taken, err));
+    else GB_TRY(offer_choice(w, &how, w->usable, w->none, &taken, err));
+  }
+  return GB_OK;
 }
 
 static gb_status offer_all_windows (walk *w, bool packed, gb_error *err) {
@@ -248,21 +260,17 @@ static gb_status offer_all_windows (walk *w, bool packed, gb_error *err) {
 ** order. The first that fits computes least. */
 static gb_status offer_whole (walk *w, bool *taken, gb_error *err) {
   const gb_plan *p = w->p;
-  choice c = whole(p);
+  const choice c = whole(p);
   if (!(p->options.forbid & GB_ALLOW_CACHE)) GB_TRY(offer_choice(w, &c, p->have, p->keep, taken, err));
   GB_TRY(offer_choice(w, &c, p->have, w->none, taken, err));
-  GB_TRY(offer_choice(w, &c, w->pinned, w->none, taken, err));
-  c.reordered = true;
-  return p->options.forbid & GB_ALLOW_ORDER ? GB_OK : offer_choice(w, &c, w->pinned, w->none, taken, err);
+  return offer_in_orders(w, c, w->pinned, taken, err);
 }
 
 static gb_status offer_packed (walk *w, gb_error *err) {
   bool taken = false;
   choice c = whole(w->p);
   c.packed = true;
-  GB_TRY(offer_choice(w, &c, w->pinned, w->none, &taken, err));
-  c.reordered = true;
-  return w->p->options.forbid & GB_ALLOW_ORDER ? GB_OK : offer_choice(w, &c, w->pinned, w->none, &taken, err);
+  return offer_in_orders(w, c, w->pinned, &taken, err);
 }
 
 /* What saves memory at the cost of time, in families compared by predicted time. No candidate depends on the budget,

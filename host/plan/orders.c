@@ -2,7 +2,8 @@
 **
 ** Live bytes of a set of finished steps: arena buffers made by them and needed by others. A step needs its results
 ** and scratch on top; a result that may take an operand's place counts nothing. So live bytes bound the arena of any
-** order from below: they prune, and placements decide. */
+** order from below: they prune, and placements decide. Where an axis is cut, steps before the loop come first and steps
+** after it last, whatever the order: no other orders are looked at. */
 #include "plan/orders.h"
 
 #include <stdlib.h>
@@ -21,6 +22,7 @@ typedef struct orders {
   size_t *bytes;                   /* [bufs] that it takes of the arena, in any order */
   int *unread;                     /* [bufs] running readers still to come */
   bool *done;                      /* [n] */
+  int left[GB_AFTER + 1];          /* steps not done: before the loop, within it, after it */
   size_t floor;                    /* bytes outside the arena */
   int tries;
   gb_error *err;
@@ -30,8 +32,15 @@ static size_t bytes_of (const orders *o, int b) { return o->bytes[b]; }
 
 static const gb_step *step_at (const orders *o, int k) { return &o->low->step[o->step[k]]; }
 
+static int part_of (const orders *o, int k) {
+  const gb_cutting *c = o->form->cutting;
+  return c == NULL ? GB_BEFORE : c->when[o->step[k]];
+}
+
 static bool is_ready (const orders *o, int k) {
   const gb_step *st = step_at(o, k);
+  for (int part = GB_BEFORE; part < part_of(o, k); part++)
+    if (o->left[part] > 0) return false;
   for (int i = 0; i < st->nin; i++) {
     const int m = o->maker[st->in[i]];
     if (m >= 0 && !o->done[m]) return false;
@@ -51,6 +60,7 @@ static size_t demand_of (const orders *o, int k) {
 static size_t finish (orders *o, int k, size_t live) {
   const gb_step *st = step_at(o, k);
   o->done[k] = true;
+  o->left[part_of(o, k)]--;
   for (int i = 0; i < st->nout; i++) live = gb_add_sizes(live, bytes_of(o, st->out[i]));
   for (int i = 0; i < st->nin; i++)
     if (--o->unread[st->in[i]] == 0) live -= bytes_of(o, st->in[i]);
@@ -62,6 +72,7 @@ static size_t finish (orders *o, int k, size_t live) {
 static void undo (orders *o, int k) {
   const gb_step *st = step_at(o, k);
   o->done[k] = false;
+  o->left[part_of(o, k)]++;
   for (int i = 0; i < st->nin; i++) o->unread[st->in[i]]++;
 }
 
@@ -112,8 +123,17 @@ static size_t live_in (const orders *o, unsigned set) {
   return live;
 }
 
+/* Steps of the parts of the run before that of step k. */
+static unsigned earlier_than (const orders *o, int k) {
+  unsigned set = 0;
+  for (int j = 0; j < o->n; j++)
+    if (part_of(o, j) < part_of(o, k)) set |= 1u << j;
+  return set;
+}
+
 static bool ready_in (const orders *o, unsigned set, int k) {
   const gb_step *st = step_at(o, k);
+  if (earlier_than(o, k) & ~set) return false;
   for (int i = 0; i < st->nin; i++) {
     const int m = o->maker[st->in[i]];
     if (m >= 0 && !(set >> m & 1)) return false;
@@ -140,7 +160,8 @@ static void fill_sets (const orders *o, size_t *peak, unsigned char *last) {
   }
 }
 
-static gb_status try_sets (orders *o) {
+/* *bound: no order has a smaller peak. */
+static gb_status try_sets (orders *o, size_t *bound) {
   const size_t sets = (size_t)1 << o->n;
   size_t *peak = malloc(sets * sizeof *peak);
   unsigned char *last = calloc(sets, 1);
@@ -149,7 +170,8 @@ static gb_status try_sets (orders *o) {
   else {
     fill_sets(o, peak, last);
     unsigned set = (unsigned)sets - 1;
-    if (peak[set] != SIZE_MAX) {
+    *bound = gb_add_sizes(peak[set], o->floor);
+    if (*bound < o->best->peak) {
       for (int t = o->n - 1; t >= 0; t--) {
         o->order[t] = o->step[last[set]];
         set &= ~(1u << last[set]);
@@ -212,7 +234,8 @@ static bool prepare (orders *o) {
     const gb_step *st = &o->low->step[s];
     for (int i = 0; i < st->nout; i++) o->maker[st->out[i]] = o->n;
     for (int i = 0; i < st->nin; i++) o->unread[st->in[i]]++;
-    o->step[o->n++] = s;
+    o->step[o->n] = s;
+    o->left[part_of(o, o->n++)]++;
   }
   o->floor = gb_add_sizes(o->from->outputs, o->from->caches);
   find_bytes(o);
@@ -225,9 +248,9 @@ gb_status gb_place_in_order (const gb_lowered *low, gb_demand d, const gb_form_o
   from->refs++;
   gb_status rc = prepare(&o) ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to order %d steps", low->nsteps);
   if (rc == GB_OK && o.n > 1 && from->peak != SIZE_MAX) {
-    if (o.n <= GB_ORDER_EXACT) rc = try_all(&o, 0, 0);
-    else if (o.n <= GB_ORDER_DYNAMIC) rc = try_sets(&o);
-    else rc = try_greedy(&o);
+    size_t bound = 0;
+    rc = o.n <= GB_ORDER_DYNAMIC ? try_sets(&o, &bound) : try_greedy(&o);
+    if (rc == GB_OK && o.n <= GB_ORDER_EXACT && bound < o.best->peak) rc = try_all(&o, 0, 0);
   }
   free(o.step);
   free(o.order);
