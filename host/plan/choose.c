@@ -27,26 +27,40 @@ gb_status gb_program_find_batch (gb_program *prog, gb_node *const *node, gb_erro
   return rc;
 }
 
-static bool known (const gb_axes_found *found, int b, int dim) {
+static bool is_small (const gb_lowered *low) { return low->nsteps <= GB_ORDER_EXACT; }
+
+static bool is_known_axis (const gb_axes_found *found, int b, int dim) {
   for (int i = 0; i < found->n; i++)
     if (found->cutting[i]->dim[b] == dim) return true;
   return false;
 }
 
+static bool is_known (const gb_axes_found *found, const gb_cutting *c) {
+  for (int i = 0; i < found->n; i++) {
+    const gb_cutting *f = found->cutting[i];
+    if (f->unit == c->unit && memcmp(f->when, c->when, (size_t)c->nsteps) == 0 &&
+        memcmp(f->dim, c->dim, (size_t)c->nbufs * sizeof *c->dim) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* An axis that a cutting has already may be cut from another leaf on, in fewer steps: of few steps that is tried too. */
 static gb_status look_along (const gb_lowered *low, int b, int dim, int *seed, bool math, bool sums,
                              gb_axes_found *found, gb_error *err) {
   const size_t extent = low->buf[b].shape.dim[dim];
   gb_cutting *c = NULL;
-  if (found->n == GB_CUTTINGS || extent < 2 || known(found, b, dim)) return GB_OK;
+  if (found->n == (is_small(low) ? GB_CUTTINGS : GB_AXES) || extent < 2) return GB_OK;
+  if (!is_small(low) && is_known_axis(found, b, dim)) return GB_OK;
   seed[b] = dim;
   const gb_status rc = gb_cut_along(low, seed, math ? gb_grain(extent) : 0, sums, &c, err);
   seed[b] = -1;
-  if (c != NULL && c->unit < c->extent) found->cutting[found->n++] = c;
+  if (c != NULL && c->unit < c->extent && !is_known(found, c)) found->cutting[found->n++] = c;
   else gb_cutting_unref(c);
   return rc;
 }
 
-/* One axis of one leaf after the other, but for those that an axis found before already has. */
+/* One axis of one leaf after the other, each as far as it gives something new. */
 gb_status gb_program_find_cuttings (gb_program *prog, bool math, bool sums, const gb_axes_found **out, gb_error *err) {
   const gb_lowered *low = prog->low;
   gb_axes_found *found = sums ? &prog->sums : math ? &prog->math : &prog->bits;
@@ -233,14 +247,13 @@ static gb_status offer_in_orders (walk *w, choice c, const bool *have, bool *tak
 /* Windows of powers of two, large ones first: fewer of them run faster, in any order of the steps. Of many steps only the
 ** smallest windows are reordered. */
 static gb_status offer_windows (walk *w, gb_cutting *c, bool packed, gb_error *err) {
-  const bool few = w->p->prog->low->nsteps <= GB_ORDER_EXACT;
   bool taken = false;
   size_t chunk = c->unit;
   for (int b = 0; b < c->nbufs; b++) w->usable[b] = w->pinned[b] && !c->scattered[b];
   while (chunk * 2 < c->extent) chunk *= 2;
   for (; chunk >= c->unit && chunk > 0 && !taken; chunk /= 2) {
     const choice how = {.cutting = c, .chunk = chunk, .packed = packed};
-    if (few || chunk == c->unit) GB_TRY(offer_in_orders(w, how, w->usable, &taken, err));
+    if (is_small(w->p->prog->low) || chunk == c->unit) GB_TRY(offer_in_orders(w, how, w->usable, &taken, err));
     else GB_TRY(offer_choice(w, &how, w->usable, w->none, &taken, err));
   }
   return GB_OK;

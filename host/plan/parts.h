@@ -9,7 +9,8 @@
 
 #define GB_PROGRAMS 256           /* structures a graph remembers */
 #define GB_PLACEMENTS 8           /* placements a program remembers */
-#define GB_CUTTINGS 8             /* axes that a program tries to cut */
+#define GB_AXES 8                 /* axes that a program tries to cut */
+#define GB_CUTTINGS 24            /* the same, from whichever leaf on, where it has few steps */
 
 /* Filled when memory is short. */
 typedef struct gb_axes_found {
