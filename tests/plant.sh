@@ -312,6 +312,14 @@ host/plan/water.c
 host/cpu/exec.c
 's/if (!x->carried || carry->first) gb_exec_identity/if (true) gb_exec_identity/'
 'totals carried between parts of a fold begin anew in each'
+
+host/plan/choose.c
+'s/for (; chunk >= c->unit && chunk > 0 && !taken;/for (; chunk > c->unit \&\& chunk > 0 \&\& !taken;/'
+'the smallest windows are not tried'
+
+host/plan/orders.c
+'s/  o->floor = gb_add_sizes(o->from->outputs, o->from->caches);/  o->floor = 2 * gb_add_sizes(o->from->outputs, o->from->caches);/'
+'orders are given up that would need less'
 )
 
 say () { printf '%-10s %-24s %s\n' "$@"; }

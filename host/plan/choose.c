@@ -287,7 +287,8 @@ static gb_status offer_packed (walk *w, gb_error *err) {
 }
 
 /* What saves memory at the cost of time, in families compared by predicted time. No candidate depends on the budget,
-** so that a larger budget never chooses a slower one. */
+** so that a larger budget never chooses a slower one; but where the whole fits it is taken without a comparison, even if
+** packed triangles, of which half a matrix is computed, would be predicted to be a little faster. */
 static gb_status walk_candidates (walk *w, gb_error *err) {
   gb_plan *p = w->p;
   const bool pack = p->prog->ntriangles > 0 && !(p->options.forbid & GB_ALLOW_PACK);
