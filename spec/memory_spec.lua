@@ -140,6 +140,19 @@ describe("gb.plan", function()
     assert.is_false((pcall(p.run, p, {[gb.ones(3)] = gb.ones(3)})))
   end)
 
+  it("refuses values for what is no leaf of it", function()
+    local data <const> = gb.rand(3, {seed = 1}):eval()
+    local marked <const> = gb.lazy(data)
+    local p <const> = gb.plan((marked * 2):sum())
+    near(6, p:run{[marked] = gb.ones(3)}, 0)
+    for _, key in ipairs{data, marked * 2, gb.rand(3, {seed = 2}):eval()} do
+      local ok <const>, err <const> = pcall(p.run, p, {[key] = gb.ones(3)})
+      assert.is_false(ok)
+      assert.equal("option", err.code)
+      assert.matches("leaves of the plan, got 3 .*which is none", err.message)
+    end
+  end)
+
   it("refuses what cannot fit, with the numbers", function()
     local x <const> = gb.rand(1000, 1000, {seed = 1})
     local err <const> = raises("refused", "", gb.plan, gb.linalg.cholesky(x:matmul(x:t())), {budget = "1 MB"})

@@ -178,14 +178,24 @@ static int run_in_place (lua_State *L, plan_box *p) {
   return 1;
 }
 
+/* The key on top of the stack. What gb.lazy or requires_grad gave is another leaf than what they were given. */
+static gb_node *checkleaf (lua_State *L, const gb_plan *plan) {
+  gb_node *leaf = lgb_tonode(L, lua_gettop(L));
+  if (leaf == NULL) lgb_fail(L, GB_EOPTION, "run: the keys are leaves of the plan, got a %s", luaL_typename(L, -1));
+  if (!gb_plan_has_leaf(plan, leaf)) {
+    char text[GB_NODE_TEXT];
+    lgb_fail(L, GB_EOPTION, "run: the keys are leaves of the plan, got %s, which is none", gb_node_text(leaf, text));
+  }
+  return leaf;
+}
+
 /* Values for the leaves of a run; each evaluated, so that its storage can be read. */
-static size_t checkbindings (lua_State *L, lgb_session *s, gb_node **leaf, gb_tensor *value, int anchors) {
+static size_t checkbindings (lua_State *L, lgb_session *s, const gb_plan *plan, gb_node **leaf, gb_tensor *value,
+                             int anchors) {
   size_t n = 0;
   for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1), n++) {
     lua_pushvalue(L, -2);
-    leaf[n] = lgb_tonode(L, lua_gettop(L));
-    if (leaf[n] == NULL)
-      lgb_fail(L, GB_EOPTION, "run: the keys are leaves of the plan, got a %s", luaL_typename(L, -1));
+    leaf[n] = checkleaf(L, plan);
     lua_pushvalue(L, -2);
     gb_node *v = lgb_checkoperand(L, lua_gettop(L), leaf[n]);
     value[n] = *lgb_value(L, s, v);
@@ -231,7 +241,7 @@ static int m_run (lua_State *L) {
   gb_node **leaf = lgb_scratch(L, n, sizeof *leaf);
   gb_tensor *value = lgb_scratch(L, n, sizeof *value), *out = lgb_scratch(L, p->nouts, sizeof *out);
   gb_tensor **held = lgb_scratch(L, p->nouts, sizeof *held);
-  checkbindings(L, s, leaf, value, 3);
+  checkbindings(L, s, p->plan, leaf, value, 3);
   luaL_checkstack(L, (int)p->nouts + LUA_MINSTACK, "run");
   for (size_t i = 0; i < p->nouts; i++) held[i] = lgb_newholder(L);
   lua_getiuservalue(L, 1, 1);

@@ -34,6 +34,13 @@ static gb_status bind_leaves (gb_plan *p, size_t n, gb_node *const *leaf, gb_err
   return GB_OK;
 }
 
+bool gb_plan_has_leaf (const gb_plan *p, const gb_node *leaf) {
+  const gb_lowered *low = p->prog->low;
+  for (int b = 0; b < low->nbufs; b++)
+    if (low->buf[b].cls == GB_BUF_LEAF && p->node[low->buf[b].source] == leaf) return true;
+  return false;
+}
+
 static bool same_layout (const gb_buf *buf, const gb_tensor *t) {
   if (t->storage == NULL || t->dtype != buf->dtype || !gb_shape_equal(&t->shape, &buf->shape)) return false;
   for (int i = 0; i < t->shape.ndim; i++)

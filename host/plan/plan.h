@@ -120,6 +120,7 @@ char *gb_plan_svg (const gb_plan *p);          /* a drawing of memory over time;
 gb_status gb_plan_run (gb_plan *p, gb_error *err);
 gb_status gb_plan_run_with (gb_plan *p, size_t n, gb_node *const *leaf, const gb_tensor *value,
                             gb_tensor *out, gb_error *err);
+bool gb_plan_has_leaf (const gb_plan *p, const gb_node *leaf);      /* false: binding it would change nothing */
 
 /* As gb_plan_run_with inside a registered op, which may not allocate: every buffer comes from the caller.
 ** Nothing is cached. 'values': values that nodes have are read, n = 0; else everything is computed from the leaves. out[i]:
