@@ -206,6 +206,24 @@ describe("predictions", function()
     near(whole.mean:slice(1, 101, 300), part.mean, 1e-13)
     near(whole.f_var:slice(1, 101, 300), part.f_var, 1e-12)
   end)
+
+  it("at many points are cut to the memory there is, with the same bits", function()
+    local points <const> = gb.rand(500, 2, {seed = 1}):eval()
+    local m <const> = gb.gp.exact{kernel = K.matern32{lengthscale = L} + K.rbf{}, noise = NOISE}
+    m:fit(points, points:sum(2):sin(), {steps = 1})
+    local many <const> = gb.rand(40000, 2, {seed = 2}):totable()
+    local function predict(budget)
+      collectgarbage()
+      local p <const> = m:predict(gb.tensor(many))
+      local mean <const>, f_var <const> = p.mean, p.f_var
+      gb.plan({mean, f_var}, {budget = budget}):run()
+      return mean, f_var
+    end
+    local mean <const>, f_var <const> = predict "1 GiB"
+    local tight_mean <const>, tight_var <const> = predict "8 MiB"            -- k(x, xs) takes 153 MiB
+    assert.is_true(mean:equal(tight_mean))
+    assert.is_true(f_var:equal(tight_var))
+  end)
 end)
 
 describe("condition", function()

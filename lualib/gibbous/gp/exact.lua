@@ -277,28 +277,28 @@ end
 
 -- Prediction ------------------------------------------------------------------------------------------------------------
 
--- Test points handled at once where a factor is applied to k(x, xs): bounds the (n, chunk) block.
-local CHUNK_VALUES <const> = 2 ^ 24
+-- Test points handled at once by a solver: bounds the (n, chunk) blocks that it works on.
+local CHUNK_VALUES <const> = 2 ^ 21
 
---- diag(k(xs, x) C^-1 k(x, xs)), (m).
-local function explained(self, state, xs)
+local function explained_by_solver(self, state, xs)
   local f <const> = fields(self)
   local n <const>, m <const> = #f.x, #xs
-  local values <const> = state.system and CHUNK_VALUES // 8 or CHUNK_VALUES      -- a solver works on several such blocks
-  local chunk <const> = math.max(64, values // math.max(n, 1))
+  local chunk <const> = math.max(64, CHUNK_VALUES // math.max(n, 1))
   local parts <const> = {}
   for from = 1, m, chunk do
-    local cross <const> = f.kernel(f.x, xs:slice(1, from, math.min(m, from + chunk - 1)))
-    if state.system then
-      local info
-      parts[#parts + 1], info = state.system:explained(cross)
-      state.converged = state.converged and info.converged
-    else
-      local v <const> = core.linalg.triangular_solve(state.factor, cross)
-      parts[#parts + 1] = (v * v):sum(1)
-    end
+    local info
+    parts[#parts + 1], info = state.system:explained(f.kernel(f.x, xs:slice(1, from, math.min(m, from + chunk - 1))))
+    state.converged = state.converged and info.converged
   end
   return #parts == 1 and parts[1] or core.cat(parts, 1)
+end
+
+--- diag(k(xs, x) C^-1 k(x, xs)), (m). With a factor the plan cuts the points where n m values do not fit.
+local function explained(self, state, xs)
+  if state.system then return explained_by_solver(self, state, xs) end
+  local f <const> = fields(self)
+  local v <const> = core.linalg.triangular_solve(state.factor, f.kernel(f.x, xs))
+  return (v * v):sum(1)
 end
 
 local function not_negative(v) return core.maximum(v, v * 0) end
