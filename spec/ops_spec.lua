@@ -301,6 +301,16 @@ describe("gradients", function()
 end)
 
 describe("gb.vmap", function()
+  it("draws afresh for each slice, whatever was drawn with that seed before", function()
+    local function draw(v) return v * 0 + gb.randn(3, {seed = 5}) end
+    local before <const> = gb.randn(3, {seed = 5}):eval()
+    local x <const>, z <const> = gb.ones(4, 3):eval(), (gb.ones(4, 3) * 2):eval()
+    local first <const>, second <const> = gb.vmap(draw)(x):eval(), gb.vmap(draw)(z):eval()
+    assert.is_true(first:equal(second))
+    assert.is_false(first[1]:equal(first[2]))
+    assert.is_true(gb.vmap(function(v) return v * 0 + before end)(x)[4]:equal(before))
+  end)
+
   it("adds the mapped dimension in front", function()
     local x <const> = gb.tensor{{1, 2, 3}, {4, 5, 6}}
     local norm <const> = gb.vmap(function(r) return (r * r):sum() end)

@@ -267,7 +267,8 @@ gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, con
   gb_value v[GB_MAX_OUTPUTS] = {0};
   GB_TRY(gb_shape_infer(op, nin, in, &a, shape, dtype, v, err));
   const uint64_t hash = hash_key(op, nin, in, &a, v);
-  gb_node *found = table_find(g, hash, op, nin, in, &a, v);
+  /* What a trace draws is not what was drawn before it: vmap tells them apart by age. */
+  gb_node *found = g->tracing > 0 && gb_op_is_random(op) ? NULL : table_find(g, hash, op, nin, in, &a, v);
   if (found != NULL) {
     *out = gb_node_ref(found);
     return GB_OK;

@@ -103,10 +103,6 @@ static gb_status map_node (mapping *m, gb_node *n, place *to) {
   return st;
 }
 
-static bool is_random (gb_op op) {
-  return op == GB_OP_RAND || op == GB_OP_RANDN || op == GB_OP_RANDPERM || op == GB_OP_SOBOL;
-}
-
 /* What the trace itself drew is younger than the slices it was given. */
 static gb_status map_random (mapping *m, size_t n, gb_node *const *slices) {
   uint64_t youngest = 0;
@@ -114,7 +110,7 @@ static gb_status map_random (mapping *m, size_t n, gb_node *const *slices) {
     if (slices[i]->serial > youngest) youngest = slices[i]->serial;
   for (size_t p = 0; p < m->s.count; p++) {
     gb_node *r = m->s.node[p];
-    if (!is_random(r->op) || r->serial < youngest || m->at[p].whole) continue;
+    if (!gb_op_is_random(r->op) || r->serial < youngest || m->at[p].whole) continue;
     gb_formula e;
     gb_formula_init(&e, m->g, m->err);
     GB_TRY(gb_formula_take(&e, gb_vmap_random(&e, r, m->size), &m->at[p].whole));
