@@ -2,7 +2,6 @@
 #include "plan/cut.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* strides and dimensions */
 
@@ -269,9 +268,9 @@ void gb_window_of_fold (gb_window_fold *w, const gb_lowered *low, const gb_step 
   w->fold.out = w->out;
   w->fold.axis[c->axis].extent = at.n * c->factor;
   w->fold.carried = c->reduces ? (gb_axes)1 << c->axis : 0;
-  memcpy(w->operand, f->operand, (size_t)f->noperands * sizeof *w->operand);
-  memcpy(w->ins, f->ins, (size_t)f->nins * sizeof *w->ins);
-  memcpy(w->out, f->out, (size_t)f->nouts * sizeof *w->out);
+  for (int i = 0; i < f->noperands; i++) w->operand[i] = f->operand[i];
+  for (int i = 0; i < f->nins; i++) w->ins[i] = f->ins[i];
+  for (int i = 0; i < f->nouts; i++) w->out[i] = f->out[i];
   for (int i = 0; i < f->noperands; i++)
     move(&j, f->operand[i].slot < 0 ? -1 : st->in[f->operand[i].slot], w->operand[i].stride, &w->operand[i].offset);
   for (int i = 0; i < f->nins; i++)
