@@ -139,7 +139,7 @@ static void tab_completes_names_of_the_library_and_methods (void **unused) {
   type_keys(&t, "x:log\t\t");                     /* several: listed */
   expect(&t, "log_ndtr");
   type_keys(&t, "\003");
-  expect(&t, "> ");
+  expect(&t, "^C");
   leave(&t);
 }
 

@@ -193,8 +193,12 @@ static void show_candidates (lua_State *L, int list, lua_Integer n) {
   fflush(stdout);
 }
 
+/* A Ctrl-C that arrives while names are looked up may be answered there, by what was interrupted; it is meant for the
+** line all the same. */
 static unsigned char complete_key (EditLine *el, int ch) {
   (void)ch;
+  const bool pending = gb_interrupted();
+  const unsigned before = atomic_load(&gb_interrupt_count);
   lua_State *L = editor_of(el)->L;
   const int top = lua_gettop(L);
   const LineInfo *line = el_line(el);
@@ -217,6 +221,7 @@ static unsigned char complete_key (EditLine *el, int ch) {
     }
   }
   lua_settop(L, top);
+  if (pending || atomic_load(&gb_interrupt_count) != before) gb_interrupt_raise();
   return rc;
 }
 
