@@ -28,7 +28,6 @@ typedef struct gb_opaque {
 typedef struct gb_backend_rates {
   double fma;                  /* FMA vector instructions, a vector = 64 bytes */
   double issue;                /* the best mix of FMA and additions */
-  double exp2;                 /* f32 exponentials */
   double scaling;              /* FMA of all threads together over FMA of one */
 } gb_backend_rates;
 

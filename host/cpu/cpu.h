@@ -21,4 +21,7 @@ gb_status gb_cpu_opaque (gb_backend *be, const gb_opaque *o, const void *const *
 void gb_cpu_identity (const gb_backend *be, char *text, size_t size);
 void gb_cpu_rates (gb_backend *be, double seconds, gb_backend_rates *out);
 
+/* 64-byte vectors of fused multiply-adds a second: the sum of the pool's threads, all measured at the same time. */
+double gb_cpu_fma_rate (gb_pool *pool, double seconds);
+
 #endif

@@ -17,8 +17,7 @@ static void fma_on_thread (void *ud, int thread) {
   if (thread < MOST_THREADS) job->rate[thread] = gb_isa_active->rate_fma(job->seconds);
 }
 
-/* Sum of the threads' rates, all measured at the same time. */
-static double fma_together (gb_pool *pool, double seconds) {
+double gb_cpu_fma_rate (gb_pool *pool, double seconds) {
   fma_job job = {.seconds = seconds};
   double sum = 0;
   gb_pool_run(pool, fma_on_thread, &job);
@@ -27,11 +26,10 @@ static double fma_together (gb_pool *pool, double seconds) {
 }
 
 void gb_cpu_rates (gb_backend *be, double seconds, gb_backend_rates *out) {
-  const double each = seconds / 4;
+  const double each = seconds / 3;
   out->fma = gb_isa_active->rate_fma(each);
   out->issue = gb_isa_active->rate_issue(each);
-  out->exp2 = gb_isa_active->rate_exp2(each);
-  out->scaling = gb_pool_threads(be->pool) > 1 ? fma_together(be->pool, each) / out->fma : 1;
+  out->scaling = gb_pool_threads(be->pool) > 1 ? gb_cpu_fma_rate(be->pool, each) / out->fma : 1;
 }
 
 /* "AMD EPYC 7763 64-Core Processor"; "" where the system does not say. */

@@ -1,28 +1,16 @@
 /* bench.c - what the machine can do, measured in the run: the denominators of every claimed rate. */
 #include "base/pool.h"
+#include "cpu/cpu.h"
 #include "cpu/isa.h"
 #include "lua/lgb.h"
 
 #define MOST_THREADS 256
 
-typedef struct fma_job {
-  double seconds, rate[MOST_THREADS];
-} fma_job;
-
-static void fma_on_thread (void *ud, int thread) {
-  fma_job *job = ud;
-  job->rate[thread] = gb_isa_active->rate_fma(job->seconds);
-}
-
-/* Sum of the threads' rates, all measured at the same time. */
 static gb_status fma_rate (int threads, double seconds, double *rate, gb_error *err) {
   gb_pool *pool;
-  fma_job job = {.seconds = seconds};
   GB_TRY(gb_pool_new(threads, &pool, err));
-  gb_pool_run(pool, fma_on_thread, &job);
+  *rate = gb_cpu_fma_rate(pool, seconds);
   gb_pool_free(pool);
-  *rate = 0;
-  for (int i = 0; i < threads; i++) *rate += job.rate[i];
   return GB_OK;
 }
 

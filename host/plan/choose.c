@@ -194,7 +194,7 @@ static void note (const walk *w, const candidate *c) {
                      c->place);
 }
 
-/* Whole runs alone are not compared by time. */
+/* The device can run parts of a fold. */
 static bool may_cut (const gb_plan *p) { return p->graph->backend->ops->fold_part != NULL; }
 
 static double seconds_of (const walk *w, const gb_placement *place) {

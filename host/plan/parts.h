@@ -135,12 +135,6 @@ static inline bool gb_plan_droppable (const gb_plan *p, int b) {
   return p->prog->low->buf[b].cls != GB_BUF_LEAF && p->have[b] && gb_cache_holds(gb_plan_value(p, b));
 }
 
-/* Bytes of b where it is placed: a window of it, a packed triangle, or all. */
-static inline size_t gb_placed_bytes (const gb_plan *p, int b) {
-  const gb_placement *pl = p->place;
-  return pl->compact[b] || pl->packed[b] ? pl->life[b].bytes : p->prog->low->buf[b].bytes;
-}
-
 /* Provenance in the graph at hand: the lowered form may have been made from another one. */
 static inline const char *gb_plan_where (const gb_plan *p, int b) {
   return p->node[p->prog->low->buf[b].source]->where;

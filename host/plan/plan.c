@@ -76,8 +76,8 @@ static bool alloc_tables (gb_plan *p) {
   const size_t widest = (size_t)(p->prog->widest_in + p->prog->widest_out) + 1;
   p->handed = calloc(widest, sizeof *p->handed);
   p->lent = calloc(widest, sizeof *p->lent);
-  return p->handed != NULL && p->lent != NULL && p->want != NULL && p->have != NULL && p->keep != NULL && p->depends != NULL && p->value != NULL &&
-         p->read != NULL && p->write != NULL && p->in != NULL && p->to != NULL && p->constant != NULL;
+  return p->handed != NULL && p->lent != NULL && p->want != NULL && p->have != NULL && p->keep != NULL &&
+         p->depends != NULL && p->value != NULL && p->read != NULL && p->write != NULL && p->in != NULL && p->to != NULL && p->constant != NULL;
 }
 
 gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan **out, gb_error *err) {

@@ -49,7 +49,7 @@ static void visit_whole (gb_rates *t, visitor *visit, void *ud) {
 
 void gb_rates_walk (gb_rates *r, visitor *visit, void *ud) {
   gb_backend_rates *t = &r->device;
-  const figure device[] = {FIGURE(fma), FIGURE(issue), FIGURE(exp2), FIGURE(scaling)};
+  const figure device[] = {FIGURE(fma), FIGURE(issue), FIGURE(scaling)};
   for (size_t i = 0; i < sizeof device / sizeof *device; i++) visit(ud, device[i].name, device[i].value);
   visit_whole(r, visit, ud);
   visit_type("f64", &r->type[0], visit, ud);
@@ -97,7 +97,7 @@ static gb_type_rates fixed_type (double half) {
 const gb_rates *gb_rates_fixed (void) {
   static gb_rates fixed;
   if (fixed.threads == 0)
-    fixed = (gb_rates){.threads = 2, .device = {.fma = 4e9, .issue = 8e9, .exp2 = 4e9, .scaling = 2},
+    fixed = (gb_rates){.threads = 2, .device = {.fma = 4e9, .issue = 8e9, .scaling = 2},
                        .read = 1e10, .write = 5e9, .read_all = 2e10, .write_all = 1e10, .fresh = 2e9, .fresh_all = 4e9,
                        .near = 5e10, .middle = 3e10, .fold_s = 1e-6, .opaque_s = 1e-6, .wake_s = 1e-5,
                        .type = {fixed_type(1), fixed_type(0.5)}};
