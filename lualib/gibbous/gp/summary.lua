@@ -1,0 +1,35 @@
+--- print(model): what it holds, and its parameters as a table.
+local model <const> = require "gibbous.gp.model"
+local param <const> = require "gibbous.param"
+local table_text <const> = require "gibbous.table_text"
+
+local function value_text(p)
+  local v <const> = p.value
+  if v.ndim == 0 then return ("%.6g"):format(v:item()) end
+  if v.ndim > 1 then return tostring(v.shape) end
+  local cells <const> = {}
+  for i, c in ipairs(v:totable()) do
+    if i > 6 then
+      cells[7] = "..."
+      break
+    end
+    cells[i] = ("%.4g"):format(c)
+  end
+  return "{" .. table.concat(cells, ", ") .. "}"
+end
+
+local function bounds_text(p)
+  if not p.min and not p.max then return "" end
+  return ("(%s, %s)"):format(p.min and ("%g"):format(p.min) or "-inf", p.max and ("%g"):format(p.max) or "inf")
+end
+
+return function(self)
+  local f <const> = model.fields(self)
+  local list <const>, names <const> = param.collect(self)
+  local rows <const> = {{"parameter", "value", "bounds", "prior", "fixed"}}
+  for i, p in ipairs(list) do
+    rows[#rows + 1] = {names[i], value_text(p), bounds_text(p), p.prior and tostring(p.prior) or "", p.fixed and "yes" or ""}
+  end
+  local held <const> = f.x and ("%d points, %d columns, %s"):format(#f.x, f.x.shape[2], f.x.dtype) or "no data: the prior"
+  return ("gp.exact  %s\n%s"):format(held, table_text(rows))
+end
