@@ -42,7 +42,7 @@ function Model.__tostring(self) return require "gibbous.gp.summary"(self) end
 
 --- What a model holds: kernel mean likelihood solver x y info, and
 -- active  the algorithm in use, "direct" or a solver: decided once per fit
--- state   what predictions need (gp/posterior.lua), valid for one stamp
+-- state   what predictions need (gp/state.lua), valid for one stamp
 function M.fields(self) return rawget(self, "_fields") end
 
 --- A model of the given fields, which it then owns.

@@ -1,36 +1,12 @@
---- What a model says about new points, and what it keeps for that: a factor of the covariance or a prepared solver, and
--- alpha = C^-1 (y - m(x)).
+--- What a model says about new points.
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local kernels <const> = require "gibbous.kernels"
 local model <const> = require "gibbous.gp.model"
-local objective <const> = require "gibbous.gp.objective"
 local prediction <const> = require "gibbous.gp.prediction"
+local state_of <const> = require "gibbous.gp.state"
 
-local M <const> = {}
 local fields <const>, methods <const> = model.fields, model.methods
-
---- What predictions need, kept until a parameter or the data changes.
-function M.state(self)
-  local f <const> = fields(self)
-  local now <const> = model.stamp(self)
-  if f.state and f.state.stamp == now then return f.state end
-  f.active = f.active or objective.decide(self)
-  local c <const>, r <const> = objective.covariance(self), objective.residual(self)
-  local state <const> = {stamp = now, converged = true}
-  if objective.is_iterative(f.active) then
-    state.system = f.active:prepare(c, f.kernel(f.x), objective.noise_level(f))
-    local info
-    state.alpha, info = state.system:solve(r)
-    state.converged = info.converged
-  else
-    state.factor = core.linalg.cholesky(c):detach()
-    state.alpha = core.linalg.solve(c, r):detach()
-    core.eval(state.factor, state.alpha)
-  end
-  f.state = state
-  return state
-end
 
 -- Test points handled at once by a solver: bounds the (n, chunk) blocks that it works on.
 local CHUNK_VALUES <const> = 2 ^ 21
@@ -66,7 +42,7 @@ function methods.predict(self, xs)
   data.check_width(f, t, "predict", 2)
   local empty <const> = f.x == nil or #f.x == 0
   if f.x == nil then kernels.resolve_ard(f.kernel, t.shape[2]) end
-  local state <const> = not empty and M.state(self) or nil
+  local state <const> = not empty and state_of(self) or nil
   return prediction.new(#t, {
     mean = function()
       if empty then return f.mean(t) end
@@ -89,5 +65,3 @@ function methods.predict(self, xs)
     end,
   })
 end
-
-return M
