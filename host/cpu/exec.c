@@ -14,7 +14,7 @@
 #include "base/interrupt.h"
 #include "cpu/exec.h"
 
-bool gb_cpu_fold_no_templates;
+bool gb_cpu_fold_no_templates, gb_cpu_fold_all_tiles;
 double gb_cpu_fold_alone = 1e5;           /* waking threads costs more than such a fold */
 
 typedef struct fold_job {
@@ -86,11 +86,8 @@ static bool run_fused (gb_xthread *t) {
   return p->k->fused_sym(op->ins->profile, t->nj, d, xs, y, step, c, alpha, v, vstep, g, acc, buf);
 }
 
-/* Rows [from, to) of the current lane block, within one chunk. */
-static bool run_rows (gb_xthread *t, size_t from, size_t to, bool mirrored) {
+static bool visit_rows (gb_xthread *t, size_t from, size_t to) {
   const gb_xprog *p = t->p;
-  if (from >= to) return true;
-  t->mirrored = mirrored;
   if (p->pairs) t->pairs += (uint64_t)(to - from) * (uint64_t)t->valid;
   t->tiles += (to - from + GB_TJ - 1) / GB_TJ;
   t->tile0 = from;
@@ -105,6 +102,26 @@ static bool run_rows (gb_xthread *t, size_t from, size_t to, bool mirrored) {
     if (stopped(t)) return false;
   }
   return true;
+}
+
+/* Without the rows that would add nothing. */
+static bool visit_within_reach (gb_xthread *t, size_t from, size_t to) {
+  if (gb_exec_out_of_reach(t, from, to)) return true;
+  size_t start = from;                    /* of rows to visit */
+  for (size_t j = from, next; j < to; j = next) {
+    next = (j / GB_TI + 1) * GB_TI < to ? (j / GB_TI + 1) * GB_TI : to;
+    if (!gb_exec_out_of_reach(t, j, next)) continue;
+    if (start < j && !visit_rows(t, start, j)) return false;
+    start = next;
+  }
+  return start >= to || visit_rows(t, start, to);
+}
+
+/* Rows [from, to) of the current lane block, within one chunk. */
+static bool run_rows (gb_xthread *t, size_t from, size_t to, bool mirrored) {
+  if (from >= to) return true;
+  t->mirrored = mirrored;
+  return t->p->reaches ? visit_within_reach(t, from, to) : visit_rows(t, from, to);
 }
 
 static void enter_block (gb_xthread *t, size_t b) {
@@ -169,6 +186,7 @@ static bool walk_chunk (gb_xthread *t, size_t c, bool columns) {
   gb_exec_fill_packs(t, true);
   gb_exec_bind(t, GB_FORM_TILE);
   gb_exec_run(t, GB_FORM_TILE);
+  gb_exec_reach_rows(t);
   if (!walk_blocks(t, columns)) return false;
   if (!columns) return !stopped(t);
   if (!wait_turn(t, c + 1)) return false;
@@ -208,6 +226,7 @@ static bool walk_tiles (gb_xthread *t) {
     t->nj = 1;
     gb_exec_run(t, GB_FORM_LANE);
   }
+  gb_exec_reach_lanes(t);
   size_t first = p->f->symmetric ? t->lane0 / GB_CANON : p->nchunk * t->group / p->groups;
   size_t end = p->nchunk * (t->group + 1) / p->groups;
   for (size_t c = first; c < end; c++)

@@ -7,6 +7,7 @@
 ** exec_chain.c   runs of them as chains of steps, the running value in registers: a thread's side
 ** exec_chain_plan.c, exec_chain_link.c, exec_chain_super.c, with exec_chain.h: instructions into links; where their
 **                arguments are; steps that do the work of several
+** exec_reach.c   tiles that would add nothing: left out
 ** exec_emit.c    a tile into chains; exec_lse.c, exec_select.c: monoids with a pair or a list as state
 ** exec_word.c    arithmetic of totals; exec_total.c chains into totals; exec_store.c totals into outputs
 ** exec.c         traversal, threads, order
@@ -29,6 +30,7 @@
 #define GB_STRIP 256                      /* most lane blocks of a strip; a multiple of GB_BLOCKS */
 
 extern bool gb_cpu_fold_no_templates;     /* tests: every program through the plain interpreter, same bits */
+extern bool gb_cpu_fold_all_tiles;        /* tests: tiles out of reach too, same bits */
 extern double gb_cpu_fold_alone;          /* steps below which one thread runs a fold alone; tests: 0 */
 
 /* An 8-byte total: f for float programs, i for I64 ones and for keys and positions. */
@@ -36,6 +38,9 @@ typedef union gb_word { double f; int64_t i; } gb_word;
 
 /* Kinds of compiled instruction beyond gb_ins_kind: SQDIST and RADIAL in one pass. */
 enum { GB_X_FRONT = GB_INS_EMIT + 1 };
+
+/* All of some values lie between; bounds that are not finite allow anything. */
+typedef struct gb_span { double lo, hi; } gb_span;
 
 /* Where an operand of any strides and dtype becomes what kernels read. */
 typedef enum gb_layout {
@@ -56,6 +61,7 @@ typedef struct gb_xpack {
   size_t block;                  /* LANES: elements of one lane block */
   size_t row;                    /* ROWS: elements between rows */
   size_t at;                     /* byte offset in the workspace */
+  size_t box;                    /* and of the bounds, where tiles may be out of reach */
 } gb_xpack;
 
 typedef struct gb_xvalue {
@@ -69,6 +75,7 @@ typedef struct gb_xvalue {
   int made, reader;              /* while a chain is planned: operations of level FULL; reader: the last outside loops */
   int sink;                      /* and the first output that takes it, the others through 'next'; -1 = none */
   size_t at;                     /* byte offset in the workspace */
+  size_t box;                    /* and of the bounds of a value of level LANE or TILE, where tiles may be out of reach */
 } gb_xvalue;
 
 typedef struct gb_xop {
@@ -167,6 +174,8 @@ typedef struct gb_xprog {
   int nlinks, most_links, nslots;
   bool whole;                    /* one chain is all of level FULL */
   size_t links, slots;           /* offsets in the workspace */
+  bool reaches;                  /* tiles far off add nothing */
+  size_t spans;                  /* offset in the workspace: bounds of the values of a tile */
   int *bound, nbound[4];         /* values of level LANE, then TILE: rebound at every block or tile */
   size_t pointers, bases, temp[3], mask, ones, small;   /* offsets in the workspace */
   size_t work;                   /* bytes of a thread's workspace */
@@ -244,6 +253,12 @@ void gb_exec_plan_chains (gb_xprog *p);
 void gb_exec_begin_chains (gb_xthread *t);                        /* once a thread */
 bool gb_exec_chain_runs (const gb_xthread *t);                    /* on the current block */
 void gb_exec_run_chain (gb_xthread *t, const gb_xchain *c);
+
+/* exec_reach.c; rows within one chunk. */
+void gb_exec_lay_reach (gb_xprog *p, size_t *used, gb_span *scratch);     /* scratch: one for each value */
+void gb_exec_reach_lanes (gb_xthread *t);                         /* once an item: its packs are filled */
+void gb_exec_reach_rows (gb_xthread *t);                          /* once a chunk */
+bool gb_exec_out_of_reach (const gb_xthread *t, size_t from, size_t to);   /* on the current block */
 
 /* exec_emit.c */
 char *gb_exec_column_chain (const gb_xthread *t, const gb_xout *x, size_t base, size_t slot);

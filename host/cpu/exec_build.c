@@ -17,6 +17,7 @@ typedef struct build {
   gb_form *level;                         /* by instruction */
   int *end, *around;                      /* LOOP: its ENDLOOP; any: the LOOP around it, -1 = none */
   bool *gone;                             /* instructions that became part of another or need no code */
+  gb_span *spans;                         /* by value, of a try */
   int regs;
   bool temp[3], mask;
 } build;
@@ -58,6 +59,7 @@ static char *tables (const gb_fold *f, char *at, gb_xprog *p, build *b) {
   p->most_links = most_links(f);
   p->link = carve(&at, (size_t)p->most_links, sizeof *p->link);
   p->chain = carve(&at, nins, sizeof *p->chain);
+  b->spans = carve(&at, nval, sizeof *b->spans);
   b->level = carve(&at, nins, sizeof *b->level);
   b->end = carve(&at, nins, sizeof *b->end);
   b->around = carve(&at, nins, sizeof *b->around);
@@ -434,6 +436,7 @@ static void lay_workspace (build *b) {
   }
   gb_exec_lay_packs(p, &used);
   for (int o = 0; o < b->f->nouts; o++) gb_exec_lay_out(p, &p->out[o], &used);
+  gb_exec_lay_reach(p, &used, b->spans);
   p->work = used;
 }
 
