@@ -13,6 +13,18 @@ mkdir -p "$tree" || exit 2
 
 # file, sed script, what is wrong. A script that changes nothing is an error here.
 plants=(
+host/cpu/exec_reach.c
+'s/if (!(fabs(v) < INFINITY)) return anything;/if (!(fabs(v) < INFINITY)) continue;/'
+'a tile whose box holds a NaN is left out'
+
+host/cpu/exec_reach.c
+'s/rows < SEGMENT ? rows : SEGMENT, row);/rows < 8 ? rows : 8, row);/'
+'boxes of rows forget their last rows'
+
+host/cpu/exec_reach.c
+'s/return (x->px < 0 || is_finite(pack_hull(a, x->px)))/return (x->px < 0 || 1)/'
+'0 times infinity is left out'
+
 host/plan/text.c
 's/live\[last + 1\] -= bytes;/live[last] -= bytes;/'
 'a report forgets what is live at its last step'

@@ -248,14 +248,18 @@ static span front_of (const tile *a, const gb_xop *op, const gb_ins *i) {
   const gb_xpack *x = &p->pack[op->px], *y = &p->pack[op->py], *w = op->pw < 0 ? NULL : &p->pack[op->pw];
   if (x->count > 1 || y->count > 1 || x->width != y->width || (w != NULL && boxes_of(w) != x->width)) return anything;
   span sum = {0, 0};
+  double mass = 0;                        /* what the sum rounds in proportion to, where terms cancel */
   for (size_t k = 0; k < x->width; k++) {
     const span l = pack_box(a, x, k), r = pack_box(a, y, k);
     span term = i->kind == GB_INS_DOT ? times(l, r) : mapped(GB_OP_SQUARE, mapped(GB_OP_SUB, l, r, r), r, r);
     if (w != NULL) term = times(term, pack_box(a, w, k));
     sum = mapped(GB_OP_ADD, sum, term, term);
+    mass += fmax(fabs(term.lo), fabs(term.hi));
   }
-  /* exact sums of terms of one sign round by a few units of themselves; others by those of what cancels */
-  if (is_finite(sum) && !(sum.lo >= 0)) sum = (span){sum.lo - 1e-3 * fabs(sum.lo), sum.hi + 1e-3 * fabs(sum.lo)};
+  if (!is_finite(sum)) return anything;
+  const double slack = (3 + (double)x->width) * (p->compute == GB_F32 ? (double)FLT_EPSILON : DBL_EPSILON) *
+                       (sum.lo >= 0 ? 0 : mass);
+  sum = (span){sum.lo - slack, sum.hi + slack};
   return widened(p, sum, 3 + (double)x->width);
 }
 
@@ -305,8 +309,8 @@ static bool is_bound (const gb_xprog *p, int v) {
   return v >= 0 && p->f->ins[p->value[v].def].kind == GB_INS_BIND;
 }
 
-/* Pairs of points far apart and in opposite directions, everything else between 1 / 2 and 1: do all emitted values vanish? Bound numbers
-** stand for 0 where a value may be replaced by them. */
+/* Pairs of points far apart and in opposite directions, everything else between 1 / 2 and 1: do all emitted values
+** vanish? Bound numbers stand for 0 where a value may be replaced by them. */
 static bool vanishes (const gb_xprog *p, span *s) {
   bool bounded = false;
   for (int v = 0; v < p->f->nvalues; v++) s[v] = (span){0.5, 1};
