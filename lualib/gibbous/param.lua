@@ -84,8 +84,15 @@ local function plain(v, dtype, what, level)
   return t:detach():eval()
 end
 
+--- Drops what was kept for the values that are being replaced.
+local function drop_kept(box)
+  for fields in pairs(box.kept or {}) do fields.state = nil end
+  box.kept = nil
+end
+
 local function assign_raw(self, raw)
   local box <const> = data(self)
+  drop_kept(box)
   box.raw = core.leaf(raw, "param", box.name, box.raw)
   box.value = box.transform.forward(box.raw)
   box.version = box.version + 1
@@ -222,11 +229,50 @@ function M.copy(p)
   local from <const> = data(p)
   local box <const> = {}
   for k, v in pairs(from) do box[k] = v end
-  box.raw = nil                                         -- the original's version stands
+  box.raw, box.kept = nil, nil                          -- the original's version stands
   local self <const> = setmetatable({_box = box}, Param)
   assign_raw(self, from.raw:detach():eval())
   box.version = from.version
   return self
+end
+
+--- 'fields.state' holds for the present values of these parameters: it becomes nil when one of them is set.
+function M.keep(list, fields)
+  for _, p in ipairs(list) do
+    local box <const> = data(p)
+    box.kept = box.kept or setmetatable({}, {__mode = "k"})
+    box.kept[fields] = true
+  end
+end
+
+local function swap(boxes, values)
+  for i, box in ipairs(boxes) do
+    local v <const> = values[i]
+    v.raw, v.value, v.version, box.raw, box.value, box.version = box.raw, box.value, box.version, v.raw, v.value, v.version
+  end
+end
+
+--- Remembers the parameters below 'root': gives a function at(f, ...) that calls f with all of them as they are now.
+function M.remember(root)
+  local boxes <const>, values <const> = {}, {}
+  for i, p in ipairs(M.collect(root)) do
+    local box <const> = data(p)
+    boxes[i], values[i] = box, {raw = box.raw, value = box.value, version = box.version}
+  end
+  local function unchanged()
+    for i, box in ipairs(boxes) do
+      if box.version ~= values[i].version then return false end
+    end
+    return true
+  end
+  return function(f, ...)
+    if unchanged() then return f(...) end
+    swap(boxes, values)
+    local results <const> = table.pack(pcall(f, ...))
+    swap(boxes, values)
+    if not results[1] then error(results[2], 0) end
+    return table.unpack(results, 2, results.n)
+  end
 end
 
 --- Walks tables of params, kernels, means, models; keyed tables in sorted order. Returns params and their paths.

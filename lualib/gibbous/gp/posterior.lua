@@ -3,65 +3,87 @@ local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local kernels <const> = require "gibbous.kernels"
 local model <const> = require "gibbous.gp.model"
+local objective <const> = require "gibbous.gp.objective"
+local options <const> = require "gibbous.options"
+local param <const> = require "gibbous.param"
+local pathwise <const> = require "gibbous.gp.pathwise"
 local prediction <const> = require "gibbous.gp.prediction"
 local state_of <const> = require "gibbous.gp.state"
+local variance <const> = require "gibbous.gp.variance"
+local working <const> = require "gibbous.gp.working"
 
 local fields <const>, methods <const> = model.fields, model.methods
 
--- Test points handled at once by a solver: bounds the (n, chunk) blocks that it works on.
-local CHUNK_VALUES <const> = 2 ^ 21
+local DEFAULT_RANK <const> = 100
 
-local function explained_by_solver(self, state, xs)
+--- The state of a model, kept until one of its parameters is set, and whether it was there already.
+local function prepared(self)
   local f <const> = fields(self)
-  local n <const>, m <const> = #f.x, #xs
-  local chunk <const> = math.max(64, CHUNK_VALUES // math.max(n, 1))
-  local parts <const> = {}
-  for from = 1, m, chunk do
-    local info
-    parts[#parts + 1], info = state.system:explained(f.kernel(f.x, xs:slice(1, from, math.min(m, from + chunk - 1))))
-    state.converged = state.converged and info.converged
+  local before <const> = f.state
+  local state <const> = state_of(self)
+  param.keep(param.collect(self), f)
+  return state, before ~= nil and rawequal(before, state)
+end
+
+--- How the variances of a model with data are computed; see gp/variance.lua.
+local function algorithm(self, state, o)
+  if o.variance ~= "cached" then return state.system and variance.solver(state.system) or variance.direct(state.factor) end
+  if o.rank == 0 then core.raise("option", "predict: the rank must be 1 or more", 3) end
+  local noise <const> = fields(self).likelihood:variance(fields(self).x):min()
+  return variance.cached(state, objective.covariance(self), o.rank or DEFAULT_RANK, noise)
+end
+
+--- What a prediction is made of, for a model and inputs t of one dtype: functions that build each part, with the parameters
+-- as they are now.
+local function parts_of(self, t, o)
+  local f <const> = fields(self)
+  local x <const>, kernel <const>, mean <const>, likelihood <const> = f.x, f.kernel, f.mean, f.likelihood
+  local at <const> = param.remember(self)
+  local parts <const> = {
+    mean = function() return at(mean, t) end,
+    prior = function() return at(kernel.diag, kernel, t) end,
+    prior_cov = function() return at(kernel, t) end,
+    noise = function() return at(likelihood.new_variance, likelihood, t) end,
+    info = {algorithm = "prior", variance = "exact", precision = t.dtype, converged = true, reused = false},
+  }
+  if x == nil or #x == 0 then return parts end
+  local state <const>, reused <const> = prepared(self)
+  local how <const> = algorithm(self, state, o)
+  local info <const> = parts.info
+  info.algorithm = state.system and tostring(f.active) or "direct"
+  info.converged, info.reused, info.variance = state.converged, reused, o.variance or "exact"
+  info.rank = how.rank
+  parts.cross = function(from, to)
+    local s <const> = (from == 1 and to == #t) and t or t:slice(1, from, to)
+    return at(kernel, s, x)
   end
-  return #parts == 1 and parts[1] or core.cat(parts, 1)
+  parts.mean = function()
+    return at(function() return mean(t) + kernel(t, x):matmul(state.alpha) end)
+  end
+  parts.how, parts.count = how, #x
+  return parts
 end
 
---- diag(k(xs, x) C^-1 k(x, xs)), (m). With a factor the plan cuts the points where n m values do not fit.
-local function explained(self, state, xs)
-  if state.system then return explained_by_solver(self, state, xs) end
-  local f <const> = fields(self)
-  local v <const> = core.linalg.triangular_solve(state.factor, f.kernel(f.x, xs))
-  return (v * v):sum(1)
-end
+local predict_spec <const> = {variance = {"exact", "cached"}, rank = "count", precision = {"f32", "f64"}}
 
-local function not_negative(v) return core.maximum(v, v * 0) end
-
---- A lazy record of f and y at new points xs (m, d): nothing is computed until a field is looked at.
--- mean costs one streamed pass over n m pairs; f_var and y_var O(n^2 m); f_cov also stores (m, m).
-function methods.predict(self, xs)
+--- A lazy record of f and y at new points xs (m, d) or (m): nothing of it is computed until a field is looked at, and it stays
+-- what it is when parameters are set or data are added later. See gp/prediction.lua for its fields. What depends on the data
+-- alone is computed once for the present parameters: a factor, O(n^3), or one solve.
+-- mean costs one streamed pass over n m pairs; f_var and y_var O(n^2 m) where the plan takes as many points at once as fit, or
+-- a solve a point; f_cov also stores (m, m). A point that is not finite gives NaN in its place alone.
+-- o: variance = "cached": f_var in O(n rank m) from a cache of this rank (100), at most f_var_bound too large; off by default.
+--    precision: "f32" or "f64" for f32 data; else f64 where f32 could lose the variance (p.info.precision says).
+---@return gibbous.prediction
+function methods.predict(self, xs, opts)
+  local o <const> = options.parse(opts, predict_spec, "predict", 2)
   local f <const> = fields(self)
   local t <const> = kernels.points(xs, "predict: x", 2)
   data.check_width(f, t, "predict", 2)
-  local empty <const> = f.x == nil or #f.x == 0
   if f.x == nil then kernels.resolve_ard(f.kernel, t.shape[2]) end
-  local state <const> = not empty and state_of(self) or nil
-  return prediction.new(#t, {
-    mean = function()
-      if empty then return f.mean(t) end
-      return f.mean(t) + f.kernel(t, f.x):matmul(state.alpha)
-    end,
-    f_var = function()
-      if empty or #t == 0 then return f.kernel:diag(t) end
-      return not_negative(f.kernel:diag(t) - explained(self, state, t))
-    end,
-    y_var = function(p)
-      local noise <const> = f.likelihood:new_variance(t)
-      return noise and p.f_var + noise or p.f_var
-    end,
-    f_cov = function()
-      if empty then return f.kernel(t) end
-      local cross <const> = f.kernel(f.x, t)
-      if state.system then return f.kernel(t) - cross:t():matmul((state.system:solve(cross))) end
-      local v <const> = core.linalg.triangular_solve(state.factor, cross)
-      return f.kernel(t) - v:t():matmul(v)
-    end,
-  })
+  local worker <const> = working(self, o.precision or nil)
+  local wide <const> = rawequal(worker, self) and t or t:to{dtype = "f64"}
+  local at <const> = param.remember(self)
+  return prediction.new(t, parts_of(worker, wide, o), function(count, settings)
+    return at(pathwise.new, self, t, count, settings)
+  end)
 end

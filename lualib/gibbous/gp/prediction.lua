@@ -2,13 +2,36 @@
 -- between test points is never formed unless f_cov is.
 local core <const> = require "gibbous.core"
 local options <const> = require "gibbous.options"
+local pathwise <const> = require "gibbous.gp.pathwise"
+local variance <const> = require "gibbous.gp.variance"
 
 ---@class gibbous.prediction
 ---@field mean gibbous.tensor    (m) of f and of y
----@field f_var gibbous.tensor   (m) variance of the function
+---@field f_var gibbous.tensor   (m) variance of the function, within 0 and the prior variance; NaN where rounding left nothing of it
 ---@field y_var gibbous.tensor   (m) variance of a new observation
 ---@field f_cov gibbous.tensor   (m, m) covariance of the function; m^2 values
+---@field f_var_bound gibbous.tensor (m) how much too large f_var may be: 0 but for cached variances
+---@field converged boolean      whether every solve so far did; true without a solver
+---@field info gibbous.prediction_info
 local Prediction <const> = {__name = "gibbous.prediction"}
+
+--- How a prediction was computed, as far as it was: algorithm, variance ("exact" or "cached"), rank, precision, reused (the
+-- model was prepared before), converged, residual, iterations, slices, seconds of the solves; of variances that were looked at
+-- clamped (0 after rounding, count) and invalid (NaN, count); jitter of joint samples, and that over the prior variance.
+local Info <const> = {__name = "gibbous.prediction_info"}
+
+function Info.__tostring(self)
+  local text = ("%s, variance %s%s, %s"):format(self.algorithm, self.variance, self.rank and " of rank " .. self.rank or "",
+    self.precision)
+  if not self.converged then text = text .. ", not converged" .. (self.reason and " (" .. self.reason .. ")" or "") end
+  if self.residual then text = text .. (", residual %.2g after %d steps"):format(self.residual, self.iterations) end
+  if self.clamped and self.clamped > 0 then text = text .. (", %d variances 0 after rounding"):format(self.clamped) end
+  if self.invalid and self.invalid > 0 then
+    text = text .. (", %d variances lost to rounding: more noise, or precision = \"f64\", keeps them"):format(self.invalid)
+  end
+  if self.jitter then text = text .. (", jitter %.2g"):format(self.jitter) end
+  return text
+end
 
 --- The standard normal quantile, by Newton's method on ndtr.
 local function quantile(p)
@@ -21,6 +44,82 @@ local function quantile(p)
   end
   return z:item()
 end
+
+-- Fields ----------------------------------------------------------------------------------------------------------------------
+
+local function box(self) return rawget(self, "_box") end
+
+--- A part in the dtype that was asked for.
+local function narrowed(b, v) return v.dtype == b.dtype and v or v:to{dtype = b.dtype} end
+
+--- What the data leave of the prior variance, (m), in the working dtype.
+local function left(b)
+  local parts <const> = b.parts
+  local prior <const> = parts.prior()
+  if parts.how == nil or b.count == 0 then return prior end
+  local explained <const>, size <const> = parts.how.explained(parts.cross, b.count)
+  return variance.left(prior, explained, size, parts.count)
+end
+
+--- The joint covariance in the working dtype, made once.
+local function covariance(b)
+  if b.cov then return b.cov end
+  local parts <const> = b.parts
+  b.cov = parts.prior_cov()
+  if parts.how and b.count > 0 then b.cov = b.cov - parts.how.joint(parts.cross, b.count) end
+  return b.cov
+end
+
+local fields <const> = {}
+
+function fields.mean(b) return narrowed(b, b.parts.mean()) end
+function fields.f_var(b) return narrowed(b, left(b)) end
+function fields.f_cov(b) return narrowed(b, covariance(b)) end
+
+function fields.y_var(b, self)
+  local noise <const> = b.parts.noise()
+  return noise and self.f_var + narrowed(b, noise) or self.f_var
+end
+
+--- Of an exact variance 0. No more than f_var itself: the exact one is not below 0.
+function fields.f_var_bound(b, self)
+  local how <const> = b.parts.how
+  if how == nil or how.bound == nil or b.count == 0 then return core.zeros(b.count, {dtype = b.dtype}) end
+  return core.minimum(narrowed(b, how.bound(b.parts.cross, b.count)), self.f_var)
+end
+
+-- Facts, looked up anew each time -----------------------------------------------------------------------------------------------
+
+local facts <const> = {}
+
+function facts.converged(b)
+  local report <const> = b.parts.how and b.parts.how.report
+  return b.parts.info.converged and (report == nil or report.converged)
+end
+
+--- Counts of variances that were looked at; observing them costs nothing more.
+local function count_variances(self, out)
+  local v <const> = rawget(self, "f_var")
+  if v == nil then return end
+  local zero <const>, bad <const> = v:eq(0):to{dtype = "i64"}:sum(), v:ne(v):to{dtype = "i64"}:sum()
+  core.eval(v, zero, bad)
+  out.clamped, out.invalid = zero:item(), bad:item()
+end
+
+function facts.info(b, self)
+  local out <const> = setmetatable({}, Info)
+  for k, v in pairs(b.parts.info) do out[k] = v end
+  local report <const> = b.parts.how and b.parts.how.report
+  if report and report.slices > 0 then
+    for k, v in pairs(report) do out[k] = v end
+  end
+  out.converged = facts.converged(b)
+  if b.count > 0 and b.parts.how then count_variances(self, out) end
+  out.jitter, out.relative_jitter = b.jitter, b.relative_jitter
+  return out
+end
+
+-- Methods -----------------------------------------------------------------------------------------------------------------------
 
 local methods <const> = {}
 
@@ -36,31 +135,71 @@ function methods.interval(self, level, opts)
   return self.mean - half, self.mean + half
 end
 
---- k joint draws, (k, m); of = "y" adds observation noise. Costs the Cholesky factor of the (m, m) covariance.
-function methods.sample(self, k, opts)
-  local o <const> = options.parse(opts, {of = {"f", "y"}, seed = "integer"}, "sample", 2)
-  local cov = self.f_cov
-  local m <const> = #self.mean
-  local scale <const> = self.f_var:max():item()
-  local tiny <const> = self.mean.dtype == "f32" and 1e-5 or 1e-10
-  local root <const> = core.linalg.cholesky(cov, {jitter = tiny * math.max(scale, 1e-300)})
-  local z <const> = core.randn(k, m, {dtype = self.mean.dtype, seed = o.seed})
-  local draws = z:matmul(root:t()) + self.mean
-  if o.of == "y" then
-    draws = draws + (self.y_var - self.f_var):sqrt() * core.randn(k, m, {dtype = self.mean.dtype, seed = o.seed and o.seed + 1})
+-- Jitter that joint samples may need, in units of the largest prior variance.
+local MOST_JITTER <const> = {f64 = 1e-6, f32 = 1e-3}
+
+--- A lower factor of the joint covariance. A covariance that is a difference is positive definite up to rounding: first
+-- nothing is added to its diagonal, then 4 n u of the largest prior variance and ten times as much as long as it fails.
+local function factored(b)
+  local cov <const> = covariance(b):eval()
+  local scale <const> = b.parts.prior():max():item()
+  local unit <const> = cov.dtype == "f32" and 2.0 ^ -24 or 2.0 ^ -53
+  local relative = 0.0
+  while true do
+    local ok <const>, root <const> = pcall(function() return core.linalg.cholesky(cov, {jitter = relative * scale}):eval() end)
+    if ok then
+      b.jitter, b.relative_jitter = relative * scale, relative
+      return root
+    end
+    local most <const> = MOST_JITTER[cov.dtype]
+    if type(root) ~= "table" or root.code ~= "not_pd" then error(root, 0) end
+    if relative >= most then
+      core.raise("not_pd", ("sample: the covariance of the %d points is not positive definite, also with %g of the prior variance "
+        .. "added; method = \"pathwise\" needs no factor"):format(b.count, most), 3)
+    end
+    relative = math.min(most, relative == 0 and 4 * unit * ((b.parts.count or 0) + b.count) or 10 * relative)
   end
-  return draws
 end
 
---- 'parts': functions that build each field when it is first asked for.
+local sample_spec <const> = {of = {"f", "y"}, seed = "integer", method = {"cholesky", "pathwise"}, features = "count"}
+
+--- k joint draws, (k, m); of = "y" adds observation noise. By the Cholesky factor of the (m, m) covariance, for m up to a few
+-- thousand; the jitter it needed, if any, stands in p.info. method = "pathwise": by random features (see m:draw) in
+-- O(m (n + features)), never (m, m).
+function methods.sample(self, k, opts)
+  local o <const> = options.parse(opts, sample_spec, "sample", 2)
+  local b <const> = box(self)
+  k = k or 1
+  if math.tointeger(k) == nil or k < 1 then
+    core.raise("option", ("sample: the number of draws must be 1 or more, got %s"):format(tostring(k)), 2)
+  end
+  local draws
+  if b.count == 0 then
+    draws = core.zeros(k, 0, {dtype = b.dtype})
+  elseif o.method == "pathwise" then
+    draws = b.draw(k, pathwise.settings(o, 2))(b.points)
+  else
+    local root <const> = factored(b)
+    local z <const> = core.randn(k, b.count, {dtype = root.dtype, seed = o.seed})
+    draws = narrowed(b, z:matmul(root:t()) + b.parts.mean())
+  end
+  local noise <const> = o.of == "y" and b.parts.noise()
+  if not noise or b.count == 0 then return draws end
+  return draws + narrowed(b, noise):sqrt() * core.randn(k, b.count, {dtype = b.dtype, seed = o.seed and o.seed + 1})
+end
+
+-- The record --------------------------------------------------------------------------------------------------------------------
+
 function Prediction.__index(self, key)
   if methods[key] then return methods[key] end
-  local build <const> = rawget(self, "_parts")[key]
+  local b <const> = box(self)
+  if facts[key] then return facts[key](b, self) end
+  local build <const> = fields[key]
   if build == nil then
     local hint <const> = (key == "var" or key == "variance") and ": f_var of the function, y_var of a new observation" or ""
     core.raise("option", ("a prediction has no field '%s'%s"):format(tostring(key), hint), 2)
   end
-  local v <const> = build(self)
+  local v <const> = build(b, self)
   rawset(self, key, v)
   return v
 end
@@ -70,7 +209,10 @@ function Prediction.__newindex(_, key)
 end
 
 function Prediction.__tostring(self)
-  return ("prediction at %d points: .mean .f_var .y_var .f_cov :interval(level) :sample(k)"):format(rawget(self, "_count"))
+  return ("prediction at %d points: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)"):format(box(self).count)
 end
 
-return {new = function(count, parts) return setmetatable({_parts = parts, _count = count}, Prediction) end}
+--- points (m, d); 'parts' as gp/posterior.lua makes them; 'draw(k, settings)' gives k functions of the posterior.
+return {new = function(points, parts, draw)
+  return setmetatable({_box = {points = points, count = #points, dtype = points.dtype, parts = parts, draw = draw}}, Prediction)
+end}

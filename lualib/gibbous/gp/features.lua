@@ -1,0 +1,279 @@
+--- Functions drawn from a prior: sums of random features. A kernel is the mean of products of features,
+--   k(x, z) = v E[a(x) a(z) cos(p(x) - p(z))],
+-- over random phases p and amplitudes a: of a stationary kernel p(x) = x . w with w from its spectral density (Bochner), of an
+-- inner product a(x) = x . w. Phases of factors add, amplitudes multiply, terms of a sum stand side by side. With F pairs
+-- cos p, sin p and standard normal weights the drawn function has variance v a(x)^2 exactly and covariance k to O(v F^-1/2).
+-- Source: Rahimi & Recht (2007), Random features for large-scale kernel machines; densities: Rasmussen & Williams (2006),
+-- section 4.2.1.
+local core <const> = require "gibbous.core"
+
+local M <const> = {}
+
+-- Random numbers ------------------------------------------------------------------------------------------------------------
+
+--- A supply of random tensors that depends on the seed and on the order of asking.
+local Supply <const> = {}
+Supply.__index = Supply
+
+function Supply:options()
+  self.asked = self.asked + 1
+  return {dtype = self.dtype, seed = self.seed * 7919 + self.asked}
+end
+
+function Supply:normal(rows, columns) return core.randn(rows, columns, self:options()):eval() end
+
+--- Random signs, (rows, columns).
+function Supply:sign(rows, columns)
+  return core.where(core.rand(rows, columns, self:options()):lt(0.5), core.full({rows, columns}, -1, {dtype = self.dtype}), 1)
+end
+
+--- (1, count) draws of the gamma distribution with mean 1 and this shape. Source: Marsaglia & Tsang (2000).
+function Supply:gamma(shape, count)
+  local out <const>, small <const> = {}, shape < 1
+  local d <const> = (small and shape + 1 or shape) - 1 / 3
+  local z, u, v, at
+  while #out < count do
+    if z == nil or at > #z then
+      local o <const> = {dtype = "f64"}
+      local function fresh(make)
+        o.seed = self:options().seed
+        return make(2 * count + 16, o):totable()
+      end
+      z, u, v, at = fresh(core.randn), fresh(core.rand), fresh(core.rand), 1
+    end
+    local t <const> = (1 + z[at] / math.sqrt(9 * d)) ^ 3
+    if t > 0 and math.log(u[at]) < z[at] ^ 2 / 2 + d - d * t + d * math.log(t) then
+      out[#out + 1] = d * t / shape * (small and v[at] ^ (1 / shape) or 1)
+    end
+    at = at + 1
+  end
+  return core.tensor({out}, {dtype = self.dtype})
+end
+
+-- Terms ---------------------------------------------------------------------------------------------------------------------
+
+-- A term: {scale, width, phase(x), amplitude(x), exact(x)}. 'phase' and 'amplitude' give (m, width), or (m, 1); nil: 0 and 1.
+-- 'exact' gives (m, d) features whose products are the kernel itself; it serves while the term stands alone.
+
+local function value(p, s) return p.value:detach():to{dtype = s.dtype}:eval() end
+
+--- A number, or one a row of a (d, F) matrix.
+local function by_row(v) return v.ndim == 0 and v or v:unsqueeze(2) end
+
+--- x . w for directions w (d, F): of a kernel of (x - z) / lengthscale.
+local function waves(w, k, s)
+  local frequencies <const> = (w / by_row(value(k.lengthscale, s))):eval()
+  return {width = s.pairs, phase = function(x) return x:matmul(frequencies) end}
+end
+
+local function gaussian(k, d, s) return {waves(s:normal(d, s.pairs), k, s)} end
+
+--- The density of Matern kernels is a Student t with 2 nu degrees of freedom.
+local function student(dof)
+  return function(k, d, s)
+    local chi2 <const> = (s:normal(dof, s.pairs) ^ 2):sum(1, {keepdim = true})
+    return {waves(s:normal(d, s.pairs) * (dof / chi2):sqrt(), k, s)}
+  end
+end
+
+--- x . w + b g with w, g standard normal: a product of 'degree' of them has the kernel (x . z + b^2)^degree.
+local function inner(k, d, s, degree, offset)
+  local l <const> = k.lengthscale and by_row(value(k.lengthscale, s)) or 1
+  local factors <const> = {}
+  for i = 1, degree do
+    factors[i] = {(s:normal(d, s.pairs) / l):eval(), offset and (s:normal(1, s.pairs) * offset:sqrt()):eval()}
+  end
+  return function(x)
+    local out
+    for _, f in ipairs(factors) do
+      local a <const> = f[2] and x:matmul(f[1]) + f[2] or x:matmul(f[1])
+      out = out and out * a or a
+    end
+    return out
+  end
+end
+
+--- makers[kind](kernel, d, supply): the terms of a kernel of d columns without its variance.
+local makers <const> = {
+  rbf = gaussian, matern12 = student(1), matern32 = student(3), matern52 = student(5),
+}
+
+--- A scale mixture of rbf kernels.
+function makers.rational_quadratic(k, d, s)
+  return {waves(s:normal(d, s.pairs) * s:gamma(value(k.alpha, s):item(), s.pairs):sqrt(), k, s)}
+end
+
+--- The rbf of points on circles.
+function makers.periodic(k, d, s)
+  local period <const>, l <const> = value(k.period, s), value(k.lengthscale, s)
+  local cos <const>, sin <const> = (s:normal(d, s.pairs) / by_row(l)):eval(), (s:normal(d, s.pairs) / by_row(l)):eval()
+  return {{width = s.pairs, phase = function(x)
+    local angle <const> = x * (2 * math.pi / period)
+    return angle:cos():matmul(cos) + angle:sin():matmul(sin)
+  end}}
+end
+
+function makers.cosine(k, _, s)
+  local period <const> = value(k.period, s)
+  return {{width = 1, phase = function(x) return (x * (2 * math.pi / period)):sum(2, {keepdim = true}) end}}
+end
+
+function makers.spectral_mixture(k, d, s)
+  local weights <const> = value(k.weights, s)
+  local out <const> = {}
+  for q = 1, #weights do
+    local function row(p)
+      local v <const> = value(p, s)
+      return v.ndim == 1 and v[q] or v[q]:unsqueeze(2)
+    end
+    local w <const> = (2 * math.pi * (row(k.means) * s:sign(d, s.pairs) + row(k.variances):sqrt() * s:normal(d, s.pairs))):eval()
+    out[q] = {scale = weights[q], width = s.pairs, phase = function(x) return x:matmul(w) end}
+  end
+  return out
+end
+
+function makers.linear(k, d, s)
+  local l <const> = k.lengthscale and value(k.lengthscale, s) or 1
+  return {{width = s.pairs, amplitude = inner(k, d, s, 1), exact = function(x) return x / l end, exact_width = d}}
+end
+
+function makers.polynomial(k, d, s)
+  return {{width = s.pairs, amplitude = inner(k, d, s, k.degree, value(k.offset, s))}}
+end
+
+function makers.constant() return {{width = 1}} end
+
+-- Kernels -------------------------------------------------------------------------------------------------------------------
+
+local function no_features(k)
+  core.raise("option", ("a function cannot be drawn from kernel '%s': it has no random features; p:sample draws values at points")
+    :format(k.kind), 5)
+end
+
+--- What the kernel looks at.
+local function inputs(k, x)
+  if k.active_dims then
+    local d <const>, at <const> = x.shape[2], {}
+    for i, c in ipairs(k.active_dims) do at[i] = c < 0 and c + d + 1 or c end
+    x = x:index(2, core.tensor(at, {dtype = "i64"}))
+  end
+  if not k.warp_by then return x end
+  local t <const> = k.warp_by(x)
+  return t.ndim == 1 and t:unsqueeze(2) or t
+end
+
+--- Number of terms.
+local function count(k)
+  if k.kind == "white" then return 0 end
+  if k.kind == "spectral_mixture" then return #k.weights.value end
+  local n = k.kind == "sum" and 0 or 1
+  for _, part in ipairs(rawget(k, "parts") or {}) do
+    if k.kind == "sum" then n = n + count(part) else n = n * count(part) end
+  end
+  return n
+end
+
+local function join(a, b, join_two)
+  if a and b then return join_two(a, b) end
+  return a or b
+end
+
+local function multiplied(s, t)
+  return {width = math.max(s.width, t.width), scale = join(s.scale, t.scale, function(a, b) return a * b end),
+    phase = join(s.phase, t.phase, function(a, b) return function(x) return a(x) + b(x) end end),
+    amplitude = join(s.amplitude, t.amplitude, function(a, b) return function(x) return a(x) * b(x) end end)}
+end
+
+local terms
+
+--- The product of the parts' sums, multiplied out.
+local function product(k, x, s)
+  local out
+  for _, part in ipairs(k.parts) do
+    if part.kind == "white" then no_features(part) end
+    local list <const> = terms(part, x, s)
+    local next <const> = {}
+    for _, a in ipairs(out or {}) do
+      for _, b in ipairs(list) do next[#next + 1] = multiplied(a, b) end
+    end
+    out = out and next or list
+  end
+  return out
+end
+
+local function sum(k, x, s)
+  local out <const> = {}
+  for _, part in ipairs(k.parts) do
+    if part.kind == "white" then
+      s.white = join(s.white, value(part.hyper.variance, s), function(a, b) return a + b end)
+    else
+      for _, t in ipairs(terms(part, x, s)) do out[#out + 1] = t end
+    end
+  end
+  return out
+end
+
+local function through(f, k) return f and function(x) return f(inputs(k, x)) end end
+
+--- The terms of a kernel for inputs like x, of which only the columns matter.
+function terms(k, x, s)
+  local seen <const> = inputs(k, x)
+  local list
+  if k.kind == "sum" then
+    list = sum(k, seen, s)
+  elseif k.kind == "product" then
+    list = product(k, seen, s)
+  else
+    if makers[k.kind] == nil then no_features(k) end
+    list = makers[k.kind](k, seen.shape[2], s)
+  end
+  local variance <const> = rawget(k, "hyper").variance
+  for i, t in ipairs(list) do
+    list[i] = {width = t.width, exact_width = t.exact_width, phase = through(t.phase, k), amplitude = through(t.amplitude, k),
+      exact = through(t.exact, k), scale = join(t.scale, variance and value(variance, s), function(a, b) return a * b end)}
+  end
+  return list
+end
+
+-- Functions -----------------------------------------------------------------------------------------------------------------
+
+--- (m, width) features times weights (width, draws), nothing of which is stored.
+local function drawn(t, draws, s)
+  local width <const> = t.exact and t.exact_width or t.width
+  local scale <const> = t.scale and t.scale:sqrt() or 1
+  local function weights() return (s:normal(width, draws) * (scale / math.sqrt(t.exact and 1 or width))):eval() end
+  local w <const> = weights()
+  if t.exact then return function(x) return t.exact(x):matmul(w) end end
+  if not t.phase then
+    return function(x) return (t.amplitude and t.amplitude(x) or core.ones(#x, 1, {dtype = x.dtype})):matmul(w) end
+  end
+  local w_sin <const> = weights()
+  return function(x)
+    local p <const> = t.phase(x)
+    local cos, sin = p:cos(), p:sin()
+    if t.amplitude then
+      local a <const> = t.amplitude(x)
+      cos, sin = a * cos, a * sin
+    end
+    return cos:matmul(w) + sin:matmul(w_sin)
+  end
+end
+
+--- 'draws' functions of the prior of 'kernel' from 'features' random features: f(x) gives (m, draws), lazy. Also the variance
+-- of white noise in the kernel, or nil: it has no path and is left out.
+function M.draw(kernel, x, draws, features, seed)
+  local s <const> = setmetatable({seed = seed, asked = 0, dtype = x.dtype}, Supply)
+  if kernel.kind == "white" then
+    return function(t) return core.zeros(#t, draws, {dtype = t.dtype}) end, value(kernel.variance, s)
+  end
+  s.pairs = math.max(1, features // (2 * math.max(1, count(kernel))))
+  local parts <const> = {}
+  for i, t in ipairs(terms(kernel, x, s)) do parts[i] = drawn(t, draws, s) end
+  return function(t)
+    local out = core.zeros(#t, draws, {dtype = t.dtype})
+    for _, f in ipairs(parts) do out = out + f(t) end
+    return out
+  end, s.white
+end
+
+return M

@@ -1,0 +1,110 @@
+--- Functions drawn from a posterior by Matheron's rule:
+--   f_post(.) = f(.) + k(., x) C^-1 (y - m(x) - f(x) - e),   f a draw of the prior, e one of the noise.
+-- The prior's draw is made of random features (gp/features.lua), the correction is exact: draws have the posterior mean
+-- exactly, and its covariance up to that of the features, an error of the order of k (2 / features)^1/2.
+-- Source: Wilson, Borovitskiy, Terenin, Mostowsky & Deisenroth (2020), Efficiently sampling functions from Gaussian process
+-- posteriors, equation 12.
+local core <const> = require "gibbous.core"
+local features <const> = require "gibbous.gp.features"
+local kernels <const> = require "gibbous.kernels"
+local model <const> = require "gibbous.gp.model"
+local objective <const> = require "gibbous.gp.objective"
+local options <const> = require "gibbous.options"
+local param <const> = require "gibbous.param"
+local state_of <const> = require "gibbous.gp.state"
+local working <const> = require "gibbous.gp.working"
+
+local M <const> = {}
+
+---@class gibbous.draw
+---@field count integer          number of functions
+---@field features integer       random features of the prior
+---@field converged boolean      whether the solve behind it did
+local Draw <const> = {__name = "gibbous.draw"}
+local facts <const> = {count = true, features = true, converged = true, info = true}
+
+function Draw.__index(self, key)
+  if facts[key] then return rawget(self, "_box")[key] end
+  core.raise("option", ("a draw has no field '%s'; call it with points"):format(tostring(key)), 2)
+end
+
+function Draw.__newindex(_, key) core.raise("option", ("a draw is a value; '%s' cannot be assigned"):format(tostring(key)), 2) end
+
+function Draw.__tostring(self)
+  local d <const> = rawget(self, "_box")
+  return ("%d function%s drawn with %d features: call with points (m, d) for values (%d, m)"):format(d.count,
+    d.count == 1 and "" or "s", d.features, d.count)
+end
+
+--- C^-1 b for b (n, r), and the solver's report.
+local function solved(state, b)
+  if state.system then return state.system:solve(b) end
+  local half <const> = core.linalg.triangular_solve(state.factor, b)
+  return core.linalg.triangular_solve(state.factor, half, {transposed = true}):eval()
+end
+
+--- The weights of k(., x): C^-1 (y - m(x) - prior(x) - e), (n, count).
+local function correction(self, prior, white, count, seed)
+  local f <const> = model.fields(self)
+  local noise = f.likelihood:variance(f.x)
+  if white then noise = noise + white end
+  local sd <const> = noise.ndim == 1 and noise:sqrt():unsqueeze(2) or noise:sqrt()
+  local e <const> = sd * core.randn(#f.x, count, {dtype = f.x.dtype, seed = seed * 7919 + 7907})
+  return solved(state_of(self), (objective.residual(self):unsqueeze(2) - prior(f.x) - e):eval())
+end
+
+--- 'like' (., d): inputs of the right width.
+function M.new(self, like, count, o)
+  local worker <const> = working(self, nil)
+  local f <const> = model.fields(worker)
+  local x <const>, kernel <const>, mean <const> = f.x, f.kernel, f.mean
+  local wide <const> = x and {dtype = x.dtype} or {dtype = like.dtype}
+  local prior <const>, white <const> = features.draw(kernel, like:to(wide), count, o.features, o.seed)
+  local weights, info
+  if x and #x > 0 then weights, info = correction(worker, prior, white, count, o.seed) end
+  local at <const> = param.remember(worker)
+  local function values(t)
+    local v = mean(t):unsqueeze(2) + prior(t)
+    if weights then v = v + kernel(t, x):matmul(weights) end
+    return v:t()
+  end
+  return setmetatable({_box = {count = count, features = o.features, info = info, converged = info == nil or info.converged,
+    columns = like.shape[2], dtype = like.dtype,
+    values = function(t) return at(values, t:to(wide)):to{dtype = t.dtype} end}}, Draw)
+end
+
+--- The functions at points (m, d) or (m): (count, m), lazy and differentiable in the points. The same point gives the same
+-- value, however and how often it is asked for. Cost: O(m (features + n)) a function, streamed.
+function Draw.__call(self, xs)
+  local d <const> = rawget(self, "_box")
+  local t <const> = kernels.points(xs, "draw: x", 2)
+  if t.shape[2] ~= d.columns then
+    core.raise("shape", ("draw: the model was given %d columns, x has shape %s"):format(d.columns, tostring(t.shape)), 2)
+  end
+  if t.dtype ~= d.dtype then core.raise("dtype", ("draw: the model's data are %s, x is %s"):format(d.dtype, t.dtype), 2) end
+  return d.values(t)
+end
+
+M.spec = {features = "count", seed = "integer"}
+
+--- Defaults of checked options.
+function M.settings(o, level)
+  if o.features == 0 then core.raise("option", "draw: features must be 1 or more", level + 1) end
+  return {features = o.features or 1024, seed = o.seed or 0}
+end
+
+--- k functions drawn from the posterior: a value that is called with points. o: features (1024), seed (0). White noise in the
+-- kernel is left out. Cost: one solve with k right-hand sides.
+---@return gibbous.draw
+function model.methods.draw(self, k, opts)
+  local o <const> = M.settings(options.parse(opts, M.spec, "draw", 2), 2)
+  local count <const> = k == nil and 1 or math.tointeger(k)
+  if count == nil or count < 1 then
+    core.raise("option", ("draw: the number of functions must be 1 or more, got %s"):format(tostring(k)), 2)
+  end
+  local f <const> = model.fields(self)
+  if f.x == nil then core.raise("option", "draw: the model holds no data; condition it, be it on zero rows", 2) end
+  return M.new(self, f.x, count, o)
+end
+
+return M

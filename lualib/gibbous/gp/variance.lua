@@ -1,0 +1,133 @@
+--- What data explain of the prior variance, by three algorithms, each with
+--   explained(cross, m)       q (m): diag(k C^-1 k') for k = cross(1, m) (m, n), and the size of the rounding errors in it
+--   joint(cross, m)           (m, m): k C^-1 k'
+--   bound(cross, m)           (m): how much too small q may be beyond rounding, or nil: nothing is left out
+-- and 'report', what was found on the way. 'cross(from, to)' gives rows of k.
+local core <const> = require "gibbous.core"
+local love <const> = require "gibbous.gp.love"
+
+local M <const> = {}
+
+-- By a factor -----------------------------------------------------------------------------------------------------------------
+
+--- C = L L'. Nothing is inverted: q = |L^-1 k'|^2. Lazy, so that a plan cuts the points where n m values do not fit.
+function M.direct(factor)
+  local function root(cross, m) return core.linalg.triangular_solve(factor, cross(1, m):t()) end
+  return {
+    explained = function(cross, m)
+      local v <const> = root(cross, m)
+      return (v * v):sum(1)
+    end,
+    joint = function(cross, m)
+      local v <const> = root(cross, m)
+      return v:t():matmul(v)
+    end,
+  }
+end
+
+-- By a low-rank cache ---------------------------------------------------------------------------------------------------------
+
+--- 'c' the covariance of the observations, 'noise' the least variance in it.
+function M.cached(state, c, rank, noise)
+  local cache <const> = love(state, c, rank, 0)
+  return {
+    rank = cache.rank,
+    explained = function(cross, m)
+      local z <const> = cache:explained_root(cross(1, m))
+      return (z * z):sum(2)
+    end,
+    joint = function(cross, m)
+      local z <const> = cache:explained_root(cross(1, m))
+      return z:matmul(z:t())
+    end,
+    bound = function(cross, m) return cache:residual(cross(1, m)) / noise end,
+  }
+end
+
+-- By a solver -----------------------------------------------------------------------------------------------------------------
+
+-- Right-hand sides solved together at most. More are not faster: the pairs' values are then a small part of the work.
+local WIDEST <const> = 512
+-- Values held for one right-hand side and data point: six of a run of conjugate gradients and those built here.
+local VALUES <const> = 16
+
+local Report <const> = {}
+Report.__index = Report
+
+function Report:add(info)
+  self.slices, self.seconds = self.slices + 1, self.seconds + info.seconds
+  self.converged = self.converged and info.converged
+  self.residual, self.iterations = math.max(self.residual, info.residual), math.max(self.iterations, info.iterations)
+  if not info.converged then self.reason = info.reason end
+end
+
+--- Calls f(from, to) for slices of 1 .. m that fit the memory there is; one that is refused is halved.
+local function in_slices(m, n, f)
+  local room <const> = core.memory.room()
+  local width = math.max(1, math.min(m, WIDEST, room // (2 * 8 * VALUES * math.max(n, 1))))
+  local from = 1
+  while from <= m do
+    local to <const> = math.min(m, from + width - 1)
+    local ok <const>, err <const> = pcall(f, from, to)
+    if ok then
+      from = to + 1
+    elseif width > 1 and type(err) == "table" and (err.code == "refused" or err.code == "memory") then
+      width = width // 2
+    else
+      error(err, 0)
+    end
+  end
+end
+
+--- Solutions v (n, c) of C v = b for b = k', and C v.
+local function solved(system, b, report)
+  local v <const>, info <const> = system:solve(b)
+  report:add(info)
+  return v, system.a:matmul(v)
+end
+
+local function joined(parts, axis, like)
+  if #parts == 0 then return core.zeros(0, {dtype = like}) end
+  return #parts == 1 and parts[1] or core.cat(parts, axis):eval()
+end
+
+--- With residuals R = k' - C v, b'v + v'R is below b' C^-1 b by R' C^-1 R: quadratic in what the solver left, and never above.
+-- Computed when asked for, in slices.
+function M.solver(system)
+  local report <const> = setmetatable({slices = 0, seconds = 0.0, converged = true, residual = 0.0, iterations = 0}, Report)
+  local n <const> = #system.a
+  local function explained(cross, m)
+    local parts <const>, sizes <const> = {}, {}
+    in_slices(m, n, function(from, to)
+      local b <const> = cross(from, to):t():eval()
+      local v <const>, image <const> = solved(system, b, report)
+      local q <const>, size <const> = (v * (2 * b - image)):sum(1), (v * b):abs():sum(1)
+      core.eval(q, size)
+      parts[#parts + 1], sizes[#sizes + 1] = q, size
+    end)
+    return joined(parts, 1, system.a.dtype), joined(sizes, 1, system.a.dtype)
+  end
+  local function joint(cross, m)
+    local all <const>, images <const> = {}, {}
+    in_slices(m, n, function(from, to)
+      local v <const>, image <const> = solved(system, cross(from, to):t():eval(), report)
+      all[#all + 1], images[#images + 1] = v, image:eval()
+    end)
+    local v <const>, s <const> = joined(all, 2), cross(1, m):matmul(joined(all, 2))
+    return s + s:t() - v:t():matmul(joined(images, 2))
+  end
+  return {explained = explained, joint = joint, report = report}
+end
+
+-- The check -------------------------------------------------------------------------------------------------------------------
+
+--- prior - explained within 0 and the prior variance: what rounding may have made negative, down to -8 n u times the prior
+-- (and 'size'), is 0; anything below is NaN.
+function M.left(prior, explained, size, n)
+  local unit <const> = prior.dtype == "f32" and 2.0 ^ -24 or 2.0 ^ -53
+  local raw <const> = prior - explained
+  local slack <const> = 8 * n * unit * (size and prior + size or prior)
+  return core.where((raw + slack):lt(0), 0 / 0, core.minimum(core.maximum(raw, raw * 0), prior))
+end
+
+return M

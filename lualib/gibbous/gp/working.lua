@@ -1,0 +1,43 @@
+--- The model that computes predictions: a model itself, or for f32 data whose covariance f32 cannot resolve, its twin in f64.
+local core <const> = require "gibbous.core"
+local model <const> = require "gibbous.gp.model"
+
+local UNIT <const> = 2.0 ^ -24                     -- of f32
+
+-- Variances are differences of numbers near the prior variance: with condition number K they lose about K units in the last
+-- place of it. Above this loss, bounded through K <= 1 + trace / least noise, f32 is left.
+local WORST_LOSS <const> = 1e-2
+
+--- A model of the same parameters, not copies, whose data are f64. Kept while the data are the same.
+local function twin_of(self)
+  local f <const> = model.fields(self)
+  if f.twin == nil or not rawequal(f.twin.x, f.x) then
+    local wide <const> = {dtype = "f64"}
+    f.twin = {x = f.x, model = model.new{kernel = f.kernel, mean = f.mean, likelihood = f.likelihood, solver = f.solver,
+      x = f.x:to(wide):eval(), y = f.y:to(wide):eval()}}
+  end
+  model.fields(f.twin.model).active = f.active
+  return f.twin.model
+end
+
+--- An upper bound of the covariance's condition number, infinite without noise. O(n), once per parameters.
+local function condition_bound(self)
+  local f <const> = model.fields(self)
+  local now <const> = model.stamp(self)
+  if f.bound == nil or f.bound.stamp ~= now or not rawequal(f.bound.x, f.x) then
+    local wide <const> = {dtype = "f64"}
+    local trace <const> = f.kernel:diag(f.x):to(wide):sum()
+    local least <const> = f.likelihood:variance(f.x):to(wide):min()
+    core.eval(trace, least)
+    f.bound = {stamp = now, x = f.x, value = 1 + trace:item() / least:item()}
+  end
+  return f.bound.value
+end
+
+--- 'precision': "f32", "f64", or nil for what is needed. The model or its twin.
+return function(self, precision)
+  local f <const> = model.fields(self)
+  if f.x == nil or #f.x == 0 or f.x.dtype ~= "f32" or precision == "f32" then return self end
+  if precision ~= "f64" and UNIT * condition_bound(self) <= WORST_LOSS then return self end
+  return twin_of(self)
+end
