@@ -5,8 +5,8 @@
 -- is missing is R' C^-1 R <= |R|^2 / (least noise) for the residual R = k - C V T^-1 V' k, which costs as much again to know.
 -- With r = n nothing is missing.
 --
--- V spans C^2 W for random W (n, r): a block does in three passes over the pairs what a Lanczos run of r steps does in r, and
--- repeated eigenvalues, as of data on a grid, do not stop it.
+-- V spans K^2 W for random W (n, r): a block does in three passes over the pairs what a Lanczos run of r steps does in r, and
+-- repeated eigenvalues, as of data on a grid, do not stop it. The k of every point lie near the range of K, noise does not.
 -- Source: Pleiss, Gardner, Weinberger & Wilson (2018), Constant-time predictive distributions for Gaussian processes; the basis:
 -- Halko, Martinsson & Tropp (2011), algorithm 4.4.
 local core <const> = require "gibbous.core"
@@ -14,15 +14,13 @@ local core <const> = require "gibbous.core"
 local Cache <const> = {}
 Cache.__index = Cache
 
---- For C (n, n), lazy. Cost: three products of C with r columns, 2 QR factorisations; 2 n r values are kept.
-local function build(c, rank, seed)
+--- For K and C (n, n), lazy. Cost: three products with r columns, 2 QR factorisations; 2 n r values are kept.
+local function build(k, c, rank, seed)
   local n <const> = #c
   local r <const> = math.min(rank, n)
-  local function pass(b) return c:matmul(b) end
-  local w <const> = core.randn(n, r, {dtype = c.dtype, seed = seed})
-  local v = (core.linalg.qr(pass(w)))
-  v = (core.linalg.qr(pass(v:eval()))):eval()
-  local image <const> = pass(v):eval()                               -- C V
+  local first <const> = (core.linalg.qr(k:matmul(core.randn(n, r, {dtype = c.dtype, seed = seed})))):eval()
+  local v <const> = (core.linalg.qr(k:matmul(first))):eval()
+  local image <const> = c:matmul(v):eval()                           -- C V
   local t <const> = v:t():matmul(image)
   local l <const> = core.linalg.cholesky((t + t:t()) / 2)
   local basis <const>, images <const> = core.linalg.triangular_solve(l, v:t()), core.linalg.triangular_solve(l, image:t())
@@ -41,15 +39,12 @@ function Cache:residual(k)
   return core.maximum(squares, squares * 0)
 end
 
---- The cache of a model's state, of at least... this rank, made once per state.
-return function(state, c, rank, seed)
+--- The cache of a model's state, made once for a state and a rank.
+return function(state, k, c, rank, seed)
   local known <const> = state.love
-  if known and known.asked == rank then
-    known.hits = known.hits + 1
-    return known
-  end
-  local cache <const> = build(c, rank, seed)
-  cache.asked, cache.hits = rank, 0
+  if known and known.asked == rank then return known end
+  local cache <const> = build(k, c, rank, seed)
+  cache.asked = rank
   state.love = cache
   return cache
 end

@@ -90,11 +90,11 @@ M.spec = {features = "count", seed = "integer"}
 --- Defaults of checked options.
 function M.settings(o, level)
   if o.features == 0 then core.raise("option", "draw: features must be 1 or more", level + 1) end
-  return {features = o.features or 1024, seed = o.seed or 0}
+  return {features = o.features or 1024, seed = o.seed or math.floor(2 ^ 31 * core.rand(1, {dtype = "f64"}):item())}
 end
 
---- k functions drawn from the posterior: a value that is called with points. o: features (1024), seed (0). White noise in the
--- kernel is left out. Cost: one solve with k right-hand sides.
+--- k functions drawn from the posterior: a value that is called with points. o: features (1024), seed; without
+-- a seed the next numbers of gb.seed are taken. White noise in the kernel is left out. Cost: one solve with k right-hand sides.
 ---@return gibbous.draw
 function model.methods.draw(self, k, opts)
   local o <const> = M.settings(options.parse(opts, M.spec, "draw", 2), 2)

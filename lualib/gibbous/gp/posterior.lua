@@ -29,8 +29,9 @@ end
 local function algorithm(self, state, o)
   if o.variance ~= "cached" then return state.system and variance.solver(state.system) or variance.direct(state.factor) end
   if o.rank == 0 then core.raise("option", "predict: the rank must be 1 or more", 3) end
-  local noise <const> = fields(self).likelihood:variance(fields(self).x):min()
-  return variance.cached(state, objective.covariance(self), o.rank or DEFAULT_RANK, noise)
+  local f <const> = fields(self)
+  local noise <const> = f.likelihood:variance(f.x):min()
+  return variance.cached(state, f.kernel(f.x), objective.covariance(self), o.rank or DEFAULT_RANK, noise)
 end
 
 --- What a prediction is made of, for a model and inputs t of one dtype: functions that build each part, with the parameters

@@ -17,7 +17,7 @@ local Prediction <const> = {__name = "gibbous.prediction"}
 
 --- How a prediction was computed, as far as it was: algorithm, variance ("exact" or "cached"), rank, precision, reused (the
 -- model was prepared before), converged, residual, iterations, slices, seconds of the solves; of variances that were looked at
--- clamped (0 after rounding, count) and invalid (NaN, count); jitter of joint samples, and that over the prior variance.
+-- clamped (0 after rounding, count) and invalid (NaN at finite points, count); jitter of joint samples, and that over the prior variance.
 local Info <const> = {__name = "gibbous.prediction_info"}
 
 function Info.__tostring(self)
@@ -29,7 +29,7 @@ function Info.__tostring(self)
   if self.invalid and self.invalid > 0 then
     text = text .. (", %d variances lost to rounding: more noise, or precision = \"f64\", keeps them"):format(self.invalid)
   end
-  if self.jitter then text = text .. (", jitter %.2g"):format(self.jitter) end
+  if self.jitter and self.jitter > 0 then text = text .. (", jitter %.2g"):format(self.jitter) end
   return text
 end
 
@@ -98,12 +98,13 @@ function facts.converged(b)
 end
 
 --- Counts of variances that were looked at; observing them costs nothing more.
-local function count_variances(self, out)
+local function count_variances(b, self, out)
   local v <const> = rawget(self, "f_var")
   if v == nil then return end
-  local zero <const>, bad <const> = v:eq(0):to{dtype = "i64"}:sum(), v:ne(v):to{dtype = "i64"}:sum()
-  core.eval(v, zero, bad)
-  out.clamped, out.invalid = zero:item(), bad:item()
+  local given <const> = (b.points * 0):sum(2):eq(0)                              -- points that are finite
+  local zero <const>, lost <const> = v:eq(0):to{dtype = "i64"}:sum(), (v:ne(v) & given):to{dtype = "i64"}:sum()
+  core.eval(v, zero, lost)
+  out.clamped, out.invalid = zero:item(), lost:item()
 end
 
 function facts.info(b, self)
@@ -114,7 +115,7 @@ function facts.info(b, self)
     for k, v in pairs(report) do out[k] = v end
   end
   out.converged = facts.converged(b)
-  if b.count > 0 and b.parts.how then count_variances(self, out) end
+  if b.count > 0 and b.parts.how then count_variances(b, self, out) end
   out.jitter, out.relative_jitter = b.jitter, b.relative_jitter
   return out
 end

@@ -27,9 +27,9 @@ end
 
 -- By a low-rank cache ---------------------------------------------------------------------------------------------------------
 
---- 'c' the covariance of the observations, 'noise' the least variance in it.
-function M.cached(state, c, rank, noise)
-  local cache <const> = love(state, c, rank, 0)
+--- 'k' the covariance of f at the data, 'c' that of the observations, 'noise' their least noise variance.
+function M.cached(state, k, c, rank, noise)
+  local cache <const> = love(state, k, c, rank, 0)
   return {
     rank = cache.rank,
     explained = function(cross, m)
@@ -40,14 +40,14 @@ function M.cached(state, c, rank, noise)
       local z <const> = cache:explained_root(cross(1, m))
       return z:matmul(z:t())
     end,
-    bound = function(cross, m) return cache:residual(cross(1, m)) / noise end,
+    bound = function(cross, m) return cache:residual(cross(1, m)) / core.maximum(noise, 1e-30) end,
   }
 end
 
 -- By a solver -----------------------------------------------------------------------------------------------------------------
 
 -- Right-hand sides solved together at most. More are not faster: the pairs' values are then a small part of the work.
-local WIDEST <const> = 512
+local WIDEST <const> = 256
 -- Values held for one right-hand side and data point: six of a run of conjugate gradients and those built here.
 local VALUES <const> = 16
 
@@ -92,16 +92,19 @@ local function joined(parts, axis, like)
 end
 
 --- With residuals R = k' - C v, b'v + v'R is below b' C^-1 b by R' C^-1 R: quadratic in what the solver left, and never above.
--- Computed when asked for, in slices.
+-- Its gradient is that of b' C^-1 b as well, with v held. Computed when asked for, in slices; what is made of one slice is
+-- differentiable in the points.
 function M.solver(system)
   local report <const> = setmetatable({slices = 0, seconds = 0.0, converged = true, residual = 0.0, iterations = 0}, Report)
   local n <const> = #system.a
   local function explained(cross, m)
     local parts <const>, sizes <const> = {}, {}
     in_slices(m, n, function(from, to)
-      local b <const> = cross(from, to):t():eval()
+      local lazy <const> = cross(from, to):t()
+      local b <const> = lazy:detach():eval()
       local v <const>, image <const> = solved(system, b, report)
-      local q <const>, size <const> = (v * (2 * b - image)):sum(1), (v * b):abs():sum(1)
+      local q <const> = (v * (2 * (to - from + 1 == m and lazy or b) - image)):sum(1)
+      local size <const> = (v * b):abs():sum(1)
       core.eval(q, size)
       parts[#parts + 1], sizes[#sizes + 1] = q, size
     end)
@@ -110,10 +113,11 @@ function M.solver(system)
   local function joint(cross, m)
     local all <const>, images <const> = {}, {}
     in_slices(m, n, function(from, to)
-      local v <const>, image <const> = solved(system, cross(from, to):t():eval(), report)
+      local v <const>, image <const> = solved(system, cross(from, to):t():detach():eval(), report)
       all[#all + 1], images[#images + 1] = v, image:eval()
     end)
-    local v <const>, s <const> = joined(all, 2), cross(1, m):matmul(joined(all, 2))
+    local v <const> = joined(all, 2)
+    local s <const> = cross(1, m):matmul(v)
     return s + s:t() - v:t():matmul(joined(images, 2))
   end
   return {explained = explained, joint = joint, report = report}

@@ -1,0 +1,525 @@
+local core <const> = require "gibbous.core"
+local gb <const> = require "gibbous"
+local support <const> = require "spec.support"
+local near <const>, raises <const> = support.near, support.raises
+local K <const> = gb.kernels
+
+local n <const> = 150
+local x <const> = (4 * gb.rand(n, 2, {seed = 1})):eval()
+local y <const> = ((2 * x):sin():sum(2) + 0.1 * gb.randn(n, {seed = 2})):eval()
+local xs <const> = (5 * gb.rand(60, 2, {seed = 3})):eval()
+local f32 <const> = {dtype = "f32"}
+
+local function cg(o)
+  o = o or {}
+  return gb.solvers.cg{tol = o.tol or 1e-8, max_iter = o.max_iter, precond = gb.precond.pivoted_cholesky{rank = 40}}
+end
+
+local function model(o)
+  o = o or {}
+  return gb.gp.exact{kernel = o.kernel or K.matern52{variance = 1.5}, noise = o.noise or 0.02,
+    mean = gb.means.constant(gb.param(0.3)), solver = o.solver or "direct"}
+end
+
+local function worst(a, b) return (a - b):abs():max():item() end
+local function most(t) return t:max():item() end
+local function least(t) return t:min():item() end
+
+--- How often functions of the core were called while f ran.
+local function counting(names, f)
+  local counts <const>, saved <const> = {}, {}
+  for name, owner in pairs(names) do
+    local original <const> = owner[name]
+    saved[name], counts[name] = original, 0
+    owner[name] = function(...)
+      counts[name] = counts[name] + 1
+      return original(...)
+    end
+  end
+  local ok <const>, err <const> = pcall(f)
+  for name, owner in pairs(names) do owner[name] = saved[name] end
+  assert(ok, err)
+  return counts
+end
+
+local spied <const> = {cholesky = core.linalg, triangular_solve = core.linalg, cg = core}
+
+--- f runs with 'room' bytes beyond what is held now: the ledger grants no more.
+local function within(room, f)
+  collectgarbage()
+  collectgarbage()
+  local before <const> = gb.memory.limit(gb.memory.report().used + room)
+  local ok <const>, err <const> = pcall(f)
+  gb.memory.limit(before)
+  assert(ok, tostring(err))
+end
+
+describe("a prediction computes what is looked at:", function()
+  local m <const> = model():condition(x, y)
+  m:predict(xs)
+
+  it("nothing by itself, and no solve but alpha's for the mean", function()
+    local counts <const> = counting(spied, function() m:predict(xs).mean:eval() end)
+    assert.same({cholesky = 0, triangular_solve = 0, cg = 0}, counts)
+    local c <const> = model{solver = cg()}:condition(x, y)
+    assert.equal(1, counting(spied, function() c:predict(xs).mean:eval() end).cg)
+    assert.equal(0, counting(spied, function() c:predict(xs).mean:eval() end).cg)
+    assert.equal(1, counting(spied, function() c:predict(xs).f_var:eval() end).cg)
+  end)
+
+  it("one triangular solve for variances, and no (m, m) but for f_cov", function()
+    local p <const> = m:predict((5 * gb.rand(2000, 2, {seed = 4})):eval())
+    assert.same({cholesky = 0, triangular_solve = 1, cg = 0}, counting(spied, function()
+      local _ <const> = p.f_var, p.y_var, p:interval(0.9)
+    end))
+    local lo <const>, hi <const> = p:interval(0.95)
+    assert.is_true(gb.plan({p.mean, p.f_var, p.y_var, lo, hi}).peak < 2000 * 2000 * 8 / 4)
+    assert.is_true(gb.plan(p.f_cov).peak >= 2000 * 2000 * 8)
+  end)
+
+  it("the factor once for all predictions", function()
+    local fresh <const> = model():condition(x, y)
+    local infos <const> = {}
+    local counts <const> = counting(spied, function()
+      for i = 1, 3 do
+        local p <const> = fresh:predict(xs)
+        p.f_var:eval()
+        infos[i] = p.info.reused
+      end
+    end)
+    assert.equal(1, counts.cholesky)
+    assert.same({false, true, true}, infos)
+  end)
+end)
+
+describe("a prediction is a value", function()
+  it("of the parameters and the data it was made with, whenever it is looked at", function()
+    local net <const> = gb.nn.sequential{gb.nn.linear(2, 3, {seed = 1}), "tanh"}
+    local shared <const> = gb.param(1.5, {min = 0})
+    for _, solver in ipairs{"direct", cg()} do
+      local m <const> = gb.gp.exact{kernel = K.matern52{variance = shared}:warp(net), noise = 0.02, solver = solver,
+        mean = gb.means.linear{}}:condition(x, y)
+      local want <const> = m:predict(xs)
+      gb.eval(want.mean, want.f_var, want.y_var, want.f_cov)
+      local late <const>, cached <const>, draw <const> = m:predict(xs), m:predict(xs, {variance = "cached", rank = n}), m:draw(2, {seed = 1})
+      local drawn <const> = draw(xs):eval()
+      shared.value = 9
+      m:get "likelihood.noise".value = 1
+      m:get "mean.offset".value = 100
+      for _, p in ipairs((gb.params(net))) do p.raw = p.raw * 2 end
+      m:fit(x:slice(1, 1, 20), y:slice(1, 1, 20), {steps = 1})
+      for _, field in ipairs{"mean", "f_var", "y_var", "f_cov"} do near(want[field], late[field], 1e-12, field) end
+      near(want.f_var, cached.f_var, 1e-7)
+      near(drawn, draw(xs), 0)
+      assert.is_true(worst(want.mean, m:predict(xs).mean) > 0.01)
+      shared.value = 1.5
+    end
+  end)
+
+  it("and what was kept for it is gone when a parameter is set", function()
+    local m <const> = model():condition((4 * gb.rand(500, 2, {seed = 5})):eval(), gb.rand(500, {seed = 6}):eval())
+    m:predict(xs).f_var:eval()
+    collectgarbage() collectgarbage()
+    local held <const> = gb.memory.report().used
+    m:get "likelihood.noise".value = 0.03
+    collectgarbage() collectgarbage()
+    assert.is_true(gb.memory.report().used <= held - 500 * 500 * 8)
+    assert.is_false(m:predict(xs).info.reused)
+  end)
+
+  it("an error while old parameters stand leaves the present ones in place", function()
+    local shared <const> = gb.param(1, {min = 0})
+    local fails = false
+    local odd <const> = K.define("odd", {}, function(a, b)
+      if fails then error "odd" end
+      return (-(a - b) ^ 2):exp():prod(-1)
+    end)
+    local m <const> = gb.gp.exact{kernel = shared * odd{}, noise = 0.1}:condition(x, y)
+    local p <const> = m:predict(xs)
+    shared.value = 2
+    fails = true
+    assert.is_false(pcall(function() return p.mean end))
+    near(2, shared.value, 0)
+    fails = false
+    assert.is_true(worst(p.mean, m:predict(xs).mean) > 1e-3)
+  end)
+end)
+
+describe("variances", function()
+  local kernels <const> = {
+    rbf = K.rbf{lengthscale = 2}, white = K.matern32{} + K.white{variance = 0.1}, constant = K.constant{variance = 2},
+    linear = K.linear{} + K.constant{}, product = K.periodic{period = 3} * K.rbf{lengthscale = 3},
+  }
+
+  it("lie within 0 and the prior's, and are the diagonal of the joint covariance", function()
+    local known <const> = x:slice(1, 1, 15)
+    local at <const> = gb.cat({xs:slice(1, 1, 20), known, known}, 1):eval()      -- points of the data too
+    for name, kernel in pairs(kernels) do
+      for _, noise in ipairs{1e-1, 1e-6, gb.full({n}, 0.05)} do
+        for _, solver in ipairs{"direct", cg()} do
+          local m <const> = model{kernel = kernel, noise = noise, solver = solver}:condition(x, y)
+          local p <const> = m:predict(at)
+          assert.is_true(least(p.f_var) >= 0, name)
+          assert.is_true(least(m.kernel:diag(at) - p.f_var) >= 0, name)
+          assert.is_true(worst(p.f_cov:diagonal(), p.f_var) <= 1e-12 * most(m.kernel:diag(at)), name)
+          assert.equal(0, p.info.invalid)
+        end
+      end
+    end
+  end)
+
+  it("that rounding made negative are 0 and counted; what is worse is NaN and counted", function()
+    local left <const> = require "gibbous.gp.variance".left
+    local prior <const> = gb.full({5}, 2)
+    local u <const> = 2.0 ^ -53
+    local got <const> = left(prior, gb.tensor{1, 2, 2 + 8 * 10 * u, 2 + 8 * 10 * u * 4, -1}, nil, 10):totable()
+    near({1, 0, 0}, {got[1], got[2], got[3]}, 0)
+    assert.is_true(got[4] ~= got[4])
+    near(2, got[5], 0)
+    assert.is_true(left(gb.tensor{0 / 0}, gb.tensor{1}, nil, 10):ne(0):item())
+
+    local t <const> = gb.linspace(0, 1, 40)
+    local p <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 3}, noise = 1e-12}:condition(t, t:sin()):predict(t)
+    local zero = 0
+    for _, v in ipairs(p.f_var:totable()) do
+      assert.is_true(v >= 0)
+      if v == 0 then zero = zero + 1 end
+    end
+    assert.equal(zero, p.info.clamped)
+    assert.equal(0, p.info.invalid)
+  end)
+
+  it("that are lost are told of", function()
+    local bad <const> = K.define("bad", {}, function(a, b) return (a * 0 + b * 0 + 3 - (a - b) ^ 2):prod(-1) end)
+    local t <const> = gb.tensor{0, 0.1}
+    local p <const> = gb.gp.exact{kernel = bad{}, noise = 4}:condition(t, t):predict(gb.tensor{0.05, 30})
+    assert.is_true(p.f_var[2]:ne(p.f_var[2]):item())
+    assert.equal(1, p.info.invalid)
+    assert.matches("1 variances lost to rounding", tostring(p.info))
+  end)
+
+  it("by a solver are above the exact ones, by the square of what the solver left", function()
+    local want <const> = model():condition(x, y):predict(xs)
+    local rough <const> = model{solver = cg{tol = 1e-2}}:condition(x, y):predict(xs)
+    local over <const> = rough.f_var - want.f_var
+    assert.is_true(least(over) >= -1e-12)
+    local residual <const> = (1e-2 * K.matern52{variance = 1.5}(xs, x):norm(2)) ^ 2 / 0.02
+    assert.is_true(most(over) <= most(residual) and most(over) > 1e-6)
+    assert.is_true(rough.info.residual <= 1e-2 and rough.info.slices == 1 and rough.info.iterations > 0)
+    local exact <const> = model{solver = cg{tol = 1e-10}}:condition(x, y):predict(xs)
+    near(want.f_var, exact.f_var, 1e-9)
+    near(want.f_cov, exact.f_cov, 1e-9)
+  end)
+
+  it("say when a solve did not converge", function()
+    local m <const> = model{solver = cg{tol = 1e-12, max_iter = 3}}:condition(x, y)
+    local p <const> = m:predict(xs)
+    assert.is_false(p.converged)
+    p.f_var:eval()
+    assert.equal("max_iter", p.info.reason)
+    assert.matches("not converged %(max_iter%)", tostring(p.info))
+    local fine <const> = model{solver = cg()}:condition(x, y):predict(xs)
+    assert.is_true(fine.converged)
+    assert.is_true(least(p.f_var - fine.f_var) >= -1e-12)
+  end)
+
+  it("of f32 data are those of f64, where f32 would lose them", function()
+    local x32 <const>, y32 <const>, at <const> = x:to(f32):eval(), y:to(f32):eval(), xs:to(f32):eval()
+    local x64 <const>, y64 <const>, at64 <const> = x32:to{dtype = "f64"}, y32:to{dtype = "f64"}, at:to{dtype = "f64"}
+    for _, case in ipairs{{noise = 0.1, precision = "f32"}, {noise = 1e-4, precision = "f64"}, {noise = 1e-7, precision = "f64"}} do
+      local o <const> = {kernel = K.rbf{lengthscale = 1.5}, noise = case.noise}
+      local want <const> = model(o):condition(x64, y64):predict(at64)
+      local m <const> = model(o):condition(x32, y32)
+      local p <const> = m:predict(at)
+      assert.equal(case.precision, p.info.precision)
+      for _, field in ipairs{"mean", "f_var", "y_var", "f_cov", "f_var_bound"} do assert.equal("f32", p[field].dtype) end
+      assert.is_true(most((p.f_var:to{dtype = "f64"} - want.f_var):abs() / want.f_var) <= 1e-2)
+      assert.is_true(most((p.mean:to{dtype = "f64"} - want.mean):abs() / want.y_var:sqrt()) <= 1e-3)
+      assert.equal("f64", m:predict(at, {precision = "f64"}).info.precision)
+      assert.equal("f32", m:draw(1, {seed = 1})(at).dtype)
+    end
+    local narrow <const> = model{kernel = K.rbf{lengthscale = 1.5}, noise = 1e-4}:condition(x32, y32):predict(at, {precision = "f32"})
+    assert.equal("f32", narrow.info.precision)
+  end)
+end)
+
+describe("cached variances", function()
+  local exact <const> = model():condition(x, y)
+  local want <const> = exact:predict(xs)
+
+  it("are off unless asked for, and then too large by no more than their bound", function()
+    assert.equal("exact", want.info.variance)
+    near(0, most(want.f_var_bound), 0)
+    local before = math.huge
+    for _, rank in ipairs{10, 40, 80, n} do
+      for _, solver in ipairs{"direct", cg()} do
+        local m <const> = model{solver = solver}:condition(x, y)
+        local p <const> = m:predict(xs, {variance = "cached", rank = rank})
+        local over <const> = p.f_var - want.f_var
+        assert.is_true(least(over) >= -1e-11)
+        assert.is_true(least(p.f_var_bound + 1e-11 - over) >= 0)
+        assert.is_true(least(p.f_var - p.f_var_bound) >= 0)
+        assert.is_true(most(over) <= before)
+        assert.equal(rank, p.info.rank)
+        near(p.f_var, p.f_cov:diagonal(), 1e-12)
+        if solver ~= "direct" then before = most(over) end
+      end
+    end
+    assert.is_true(before <= 1e-11)                                              -- nothing is left out at full rank
+  end)
+
+  it("tell a useful bound at a rank that resolves the kernel", function()
+    local p <const> = model{kernel = K.rbf{lengthscale = 2}}:condition(x, y):predict(xs, {variance = "cached", rank = 60})
+    local truth <const> = model{kernel = K.rbf{lengthscale = 2}}:condition(x, y):predict(xs)
+    assert.is_true(most(p.f_var_bound) <= 1e-3)
+    assert.is_true(most(p.f_var - truth.f_var) <= most(p.f_var_bound))
+  end)
+
+  it("hold on a grid, whose eigenvalues repeat, and with duplicates", function()
+    local rows <const> = {}
+    for i = 0, 7 do
+      for j = 0, 7 do rows[#rows + 1] = {i / 2, j / 2} end
+    end
+    local grid <const> = gb.tensor(rows)
+    local twice <const> = gb.cat({grid, grid}, 1):eval()
+    local m <const> = model():condition(twice, twice:sum(2))
+    near(m:predict(xs).f_var, m:predict(xs, {variance = "cached", rank = 128}).f_var, 1e-10)
+    near(m:predict(xs).f_var, m:predict(xs, {variance = "cached", rank = 70}).f_var, 1e-10)
+  end)
+
+  it("are made once, and anew when a parameter is set", function()
+    local m <const> = model():condition(x, y)
+    local spy <const> = {qr = core.linalg}
+    local function look() m:predict(xs, {variance = "cached", rank = 20}).f_var:eval() end
+    assert.equal(2, counting(spy, look).qr)
+    assert.equal(0, counting(spy, look).qr)
+    m:get "likelihood.noise".value = 0.5
+    assert.equal(2, counting(spy, look).qr)
+    raises("option", "predict: the rank must be 1 or more", m.predict, m, xs, {variance = "cached", rank = 0})
+  end)
+end)
+
+describe("joint samples", function()
+  local m <const> = model():condition(x, y)
+
+  it("state the jitter that they needed", function()
+    local p <const> = m:predict(xs)
+    p:sample(2, {seed = 1})
+    assert.equal(0, p.info.jitter)
+    local twice <const> = m:predict(gb.cat({xs, xs}, 1))
+    local s <const> = twice:sample(2, {seed = 1})
+    assert.is_true(twice.info.jitter > 0 and twice.info.relative_jitter <= 1e-6)
+    assert.is_true(worst(s:slice(2, 1, 60), s:slice(2, 61, 120)) <= 1e-4)
+    assert.matches("jitter", tostring(twice.info))
+  end)
+
+  it("refuse a covariance that is none", function()
+    local bad <const> = K.define("bad", {}, function(a, b) return (a * 0 + b * 0 + 3 - (a - b) ^ 2):prod(-1) end)
+    local p <const> = gb.gp.exact{kernel = bad{}, noise = 4}:predict(gb.tensor{0, 30, 60})
+    raises("not_pd", 'the covariance of the 3 points is not positive definite, also with 1e-06 of the prior variance added', p.sample, p, 1)
+  end)
+
+  it("check what they are asked", function()
+    local p <const> = m:predict(xs)
+    raises("option", "the number of draws must be 1 or more, got 0", p.sample, p, 0)
+    raises("option", "option 'method' must be one of cholesky, pathwise", p.sample, p, 1, {method = "lanczos"})
+    raises("option", "unknown option 'seeds', did you mean 'seed'?", p.sample, p, 1, {seeds = 1})
+  end)
+end)
+
+describe("functions drawn from the posterior", function()
+  local at <const> = xs:slice(1, 1, 6):eval()
+  local count <const>, features <const> = 1500, 2048
+
+  --- Means and covariances of draws are within z standard errors, and 'bias' of features, of a prediction's.
+  local function check(m, z, bias)
+    local p <const> = m:predict(at)
+    local v <const> = m:draw(count, {features = features, seed = 7})(at):eval()
+    local sd <const> = p.f_var:sqrt()
+    assert.is_true(most((v:mean(1) - p.mean):abs() / (sd + 1e-9)) <= z / math.sqrt(count))
+    local centred <const> = v - v:mean(1)
+    local error <const> = (centred:t():matmul(centred) / (count - 1) - p.f_cov):abs()
+    local sampling <const> = z * math.sqrt(2 / count) * sd:unsqueeze(2) * sd:unsqueeze(1)
+    local prior <const> = most(m.kernel:diag(at))
+    assert.is_true(least(sampling + bias * prior - error) >= 0, ("%g"):format(most(error - sampling)))
+  end
+
+  it("have its mean and covariance", function()
+    check(model():condition(x, y), 4.5, 0.03)
+    check(model{solver = cg()}:condition(x, y), 4.5, 0.03)
+    check(model{noise = gb.full({n}, 0.1)}:condition(x, y), 4.5, 0.03)
+    check(model{kernel = K.rbf{lengthscale = {1, 3}} + K.linear{variance = 0.3}}:condition(x, y), 4.5, 0.03)
+  end)
+
+  it("without data have the prior's, kernel by kernel", function()
+    for name, kernel in pairs{rbf = K.rbf{lengthscale = {1, 2}}, matern12 = K.matern12{}, matern32 = K.matern32{},
+      rq = K.rational_quadratic{alpha = 0.6, lengthscale = 2}, periodic = K.periodic{period = 3, lengthscale = 1.5},
+      linear = K.linear{variance = 0.5}, polynomial = K.polynomial{degree = 2}, constant = K.constant{variance = 2},
+      product = 2 * K.rbf{active_dims = {1}} * K.periodic{active_dims = {2}, period = 4},
+      spread = (K.rbf{} + K.matern32{}) * K.linear{}, warped = K.rbf{}:warp(function(t) return t:sin() end)} do
+      local m <const> = gb.gp.exact{kernel = kernel, noise = 0.1}:condition(gb.zeros(0, 2), gb.zeros(0))
+      local v <const> = m:draw(count, {features = features, seed = 3})(at):eval()
+      local want <const> = m.kernel(at)
+      assert.is_true(worst(v:t():matmul(v) / count, want) <= 0.13 * most(want:abs()), name)
+    end
+  end)
+
+  it("go through the data without noise, whatever the features", function()
+    local m <const> = model{noise = 1e-8}:condition(x, y)
+    local v <const> = m:draw(5, {features = 16, seed = 1})(x)
+    assert.is_true(worst(v, y:unsqueeze(1):expand(5, n)) <= 1e-3)
+  end)
+
+  it("are functions: the same value at the same point, however it is asked for; values of a seed", function()
+    local m <const> = model():condition(x, y)
+    local f <const> = m:draw(3, {seed = 4})
+    local all <const> = f(xs):eval()
+    near(all:slice(2, 11, 20), f(xs:slice(1, 11, 20)), 1e-12)
+    near(all, f(xs), 0)
+    near(all, m:draw(3, {seed = 4})(xs), 0)
+    assert.is_true(worst(all, m:draw(3, {seed = 5})(xs)) > 0.01)
+    gb.seed(1)
+    local a <const> = m:draw(1)(xs):eval()
+    local b <const> = m:draw(1)(xs):eval()
+    gb.seed(1)
+    near(a, m:draw(1)(xs), 0)
+    assert.is_true(worst(a, b) > 0.01)
+  end)
+
+  it("differentiate in the points", function()
+    for _, solver in ipairs{"direct", cg()} do
+      local f <const> = model{solver = solver}:condition(x, y):draw(2, {seed = 1})
+      local t <const> = at:requires_grad()
+      local g <const> = gb.grad(f(t)[1]:sum(), t)
+      local h <const> = 1e-5
+      local step <const> = gb.tensor{{h, 0}}
+      near((f(at + step)[1] - f(at - step)[1]) / (2 * h), g:select(2, 1), 1e-6)
+    end
+  end)
+
+  it("leave white noise out, and refuse kernels without features", function()
+    local m <const> = model{kernel = K.rbf{} + K.white{variance = 0.5}}:condition(x, y)
+    local plain <const> = model{kernel = K.rbf{}, noise = 0.52}:condition(x, y)
+    local v <const> = m:draw(count, {seed = 2, features = features})(at):eval()
+    assert.is_true(most((v:mean(1) - plain:predict(at).mean):abs() / plain:predict(at).f_var:sqrt()) <= 4.5 / math.sqrt(count))
+    local mine <const> = K.define("mine", {}, function(a, b) return (-(a - b) ^ 2):exp():prod(-1) end)
+    raises("option", "a function cannot be drawn from kernel 'mine'", function()
+      return model{kernel = mine{} + K.rbf{}}:condition(x, y):draw(1)
+    end)
+    raises("option", "the model holds no data", function() return model():draw(1) end)
+    raises("option", "the number of functions must be 1 or more, got -1", m.draw, m, -1)
+    raises("shape", "draw: the model was given 2 columns, x has shape 3x1", m:draw(1), gb.ones(3))
+    raises("dtype", "draw: the model's data are f64, x is f32", m:draw(1), at:to(f32))
+  end)
+
+  it("serve samples at many points", function()
+    local m <const> = model():condition(x, y)
+    local many <const> = (4 * gb.rand(20000, 2, {seed = 8})):eval()
+    local p <const> = m:predict(many)
+    local draws <const> = p:sample(2, {method = "pathwise", seed = 9, features = 256})
+    near(m:draw(2, {seed = 9, features = 256})(many), draws, 0)
+    local noisy <const> = p:sample(1, {method = "pathwise", seed = 9, features = 256, of = "y"}) - p:sample(1, {method = "pathwise",
+      seed = 9, features = 256})
+    near(0.02, noisy:var(), 0.002)
+    assert.equal("3x60", tostring(model():predict(xs):sample(3, {method = "pathwise"}).shape))
+    within(4 * 2 ^ 20, function() p:sample(2, {method = "pathwise", seed = 1}):eval() end)
+  end)
+end)
+
+describe("many test points", function()
+  local many <const> = (4 * gb.rand(200000, 2, {seed = 9})):eval()
+  local few <const> = 40
+
+  it("are cut to the memory there is: 200,000 by a factor", function()
+    local m <const> = model():condition(x, y)
+    within(12 * 2 ^ 20, function()                                               -- k(x, xs) takes 229 MiB
+      local p <const> = m:predict(many)
+      gb.eval(p.mean, p.f_var)
+      assert.is_true(least(p.f_var) >= 0)
+    end)
+  end)
+
+  it("200,000 by a solver, and from a cache", function()
+    local m <const> = model{solver = cg{tol = 1e-6}}:condition(x:slice(1, 1, few), y:slice(1, 1, few))
+    within(16 * 2 ^ 20, function()                                               -- k(x, xs) takes 61 MiB
+      local p <const> = m:predict(many)
+      gb.eval(p.mean, p.f_var)
+      assert.is_true(p.converged and p.info.slices > 1 and p.info.residual <= 1e-6)
+      local c <const> = m:predict(many, {variance = "cached", rank = few})
+      assert.is_true(worst(c.f_var, p.f_var) <= 1e-8)
+    end)
+  end)
+
+  it("by a solver are the same in narrow slices", function()
+    local m <const> = model{solver = cg{tol = 1e-6}}:condition(x, y)
+    local points <const> = many:slice(1, 1, 500):eval()
+    local wide <const> = m:predict(points)
+    wide.f_var:eval()
+    local p <const> = m:predict(points)
+    within(2 ^ 20, function() p.f_var:eval() end)
+    assert.is_true(p.info.slices > wide.info.slices)
+    near(wide.f_var, p.f_var, 1e-12)
+  end)
+
+  it("are refused with the least that would do", function()
+    local m <const> = model{solver = cg()}:condition(x, y)
+    local p <const> = m:predict(many:slice(1, 1, 10):eval())
+    collectgarbage() collectgarbage()
+    local before <const> = gb.memory.limit(gb.memory.report().used + 4096)
+    local ok <const>, err <const> = pcall(function() return p.f_var end)
+    gb.memory.limit(before)
+    assert.is_false(ok)
+    assert.equal("refused", err.code)
+    assert.is_true(err.minimum > 0)
+    near(model():condition(x, y):predict(many:slice(1, 1, 10)).f_var, p.f_var, 1e-9)   -- nothing is lost
+  end)
+end)
+
+describe("odd inputs", function()
+  it("a point that is NaN gives NaN in its place alone", function()
+    local at <const> = gb.tensor{{1, 1}, {0 / 0, 1}, {2, 1}}
+    for _, solver in ipairs{"direct", cg()} do
+      local m <const> = model{solver = solver}:condition(x, y)
+      local p <const>, fine <const> = m:predict(at), m:predict(gb.tensor{{1, 1}, {2, 1}})
+      for _, field in ipairs{"mean", "f_var", "y_var"} do
+        local got <const>, want <const> = p[field]:totable(), fine[field]:totable()
+        assert.is_true(got[2] ~= got[2])
+        near(want, {got[1], got[3]}, 1e-9)
+      end
+      assert.equal(0, p.info.invalid)
+    end
+  end)
+
+  it("no points, one point, no rows", function()
+    for _, solver in ipairs{"direct", cg()} do
+      local m <const> = model{solver = solver}:condition(x, y)
+      local p <const> = m:predict(gb.zeros(0, 2))
+      for _, field in ipairs{"mean", "f_var", "y_var", "f_var_bound"} do assert.equal("0", tostring(p[field].shape)) end
+      assert.equal("0x0", tostring(p.f_cov.shape))
+      assert.equal("3x0", tostring(p:sample(3).shape))
+      assert.equal("2x0", tostring(m:draw(2)(gb.zeros(0, 2)).shape))
+      local one <const> = m:predict(xs:slice(1, 1, 1))
+      near(m:predict(xs).f_var:slice(1, 1, 1), one.f_var, 1e-9)
+      near(one.f_var, one.f_cov:reshape(1), 1e-12)
+      assert.equal("4x1", tostring(one:sample(4, {seed = 1}).shape))
+      local none <const> = model{solver = solver}:condition(gb.zeros(0, 2), gb.zeros(0)):predict(xs, {variance = "cached"})
+      near(gb.full({60}, 1.5), none.f_var, 1e-14)
+      assert.equal("prior", none.info.algorithm)
+    end
+  end)
+
+  it("at the data the variance is near 0, never below", function()
+    local m <const> = model{noise = 1e-10}:condition(x, y)
+    local p <const> = m:predict(x)
+    assert.is_true(least(p.f_var) >= 0 and most(p.f_var) <= 1.1e-10)
+  end)
+
+  it("are told of: closed tensors, unknown options", function()
+    local m <const> = model():condition(x, y)
+    local t <const> = gb.ones(3, 2):eval()
+    t:close()
+    assert.is_false(pcall(function() return m:predict(t).mean end))
+    raises("option", "predict: unknown option 'variances', did you mean 'variance'?", m.predict, m, xs, {variances = "cached"})
+    raises("option", "option 'precision' must be one of f32, f64", m.predict, m, xs, {precision = "f16"})
+  end)
+end)
