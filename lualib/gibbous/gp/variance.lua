@@ -46,8 +46,9 @@ end
 
 -- By a solver -----------------------------------------------------------------------------------------------------------------
 
--- Right-hand sides solved together at most. More are not faster: the pairs' values are then a small part of the work.
-local WIDEST <const> = 256
+-- Right-hand sides solved together at most, and the values in them where n is small. More are not faster: the pairs' values are
+-- then a small part of the work.
+local WIDEST <const>, WIDEST_VALUES <const> = 256, 1 << 18
 -- Values held for one right-hand side and data point: six of a run of conjugate gradients and those built here.
 local VALUES <const> = 16
 
@@ -64,7 +65,8 @@ end
 --- Calls f(from, to) for slices of 1 .. m that fit the memory there is; one that is refused is halved.
 local function in_slices(m, n, f)
   local room <const> = core.memory.room()
-  local width = math.max(1, math.min(m, WIDEST, room // (2 * 8 * VALUES * math.max(n, 1))))
+  local widest <const> = math.max(WIDEST, WIDEST_VALUES // n)
+  local width = math.tointeger(math.max(1, math.min(m, widest, room // (2 * 8 * VALUES * n))))
   local from = 1
   while from <= m do
     local to <const> = math.min(m, from + width - 1)
