@@ -205,11 +205,12 @@ end
 function M.is(v) return getmetatable(v) == Param end
 
 --- A hyper-parameter as constructors take it: a number or list becomes a positive box that a model may copy;
--- an explicit gb.param is shared.
-function M.hyper(v, name, level, opts)
+-- an explicit gb.param is shared. It has at most 'rank' axes (1).
+function M.hyper(v, name, level, opts, rank)
   local p <const> = M.is(v) and v or M.new(v, opts or {min = 0, name = name}, level + 1)
-  if p.ndim > 1 then
-    core.raise("shape", ("parameter '%s' must be one number or a vector, got shape %s"):format(name, tostring(p.shape)), level + 1)
+  if p.ndim > (rank or 1) then
+    core.raise("shape", ("parameter '%s' must be one number or a %s, got shape %s"):format(name,
+      rank == 2 and "matrix" or "vector", tostring(p.shape)), level + 1)
   end
   if p == v then
     local box <const> = data(v)

@@ -1,0 +1,144 @@
+--- Sums, products and scales of kernels. Sums keep the variances of their parts; a product has one variance, the product of
+-- its factors'. One traversal computes the whole expression.
+local columns <const> = require "gibbous.kernels.columns"
+local core <const> = require "gibbous.core"
+local kernel <const> = require "gibbous.kernels.kernel"
+local param <const> = require "gibbous.param"
+
+local Kernel <const>, methods <const>, clone <const> = kernel.Kernel, kernel.methods, kernel.clone
+
+local function over(parts, join, each)
+  local acc
+  for _, part in ipairs(parts) do
+    local v <const> = each(part)
+    acc = acc and join(acc, v) or v
+  end
+  return acc
+end
+
+local function add(a, b) return a + b end
+local function mul(a, b) return a * b end
+
+local rows <const> = {
+  sum = {
+    form = function(self, x, z, hidden) return over(self.parts, add, function(k) return kernel.value(k, x, z, hidden) end) end,
+    diag = function(self, x, hidden) return over(self.parts, add, function(k) return kernel.diag(k, x, hidden) end) end,
+  },
+  product = {
+    form = function(self, x, z, hidden) return over(self.parts, mul, function(k) return kernel.bare(k, x, z, hidden) end) end,
+    diag = function(self, x, hidden) return over(self.parts, mul, function(k) return kernel.bare_diag(k, x, hidden) end) end,
+  },
+}
+
+local function composite(kind, parts)
+  local out <const> = kernel.new(kind, rows[kind])
+  out.parts = parts
+  return out
+end
+
+local function flatten(kind, list)
+  local out <const> = {}
+  for _, k in ipairs(list) do
+    local plain <const> = k.kind == kind and not k.label and not k.warp_by
+    if plain and not (kind == "sum" and k.hyper.variance) then
+      for _, part in ipairs(k.parts) do out[#out + 1] = part end
+    else
+      out[#out + 1] = k
+    end
+  end
+  return out
+end
+
+local function operands(a, b, event)
+  if kernel.is(a) and kernel.is(b) then return end
+  core.raise("option", ("kernel %s: both sides must be kernels, got %s and %s"):format(event,
+    kernel.is(a) and "a kernel" or type(a), kernel.is(b) and "a kernel" or type(b)), 4)
+end
+
+function Kernel.__add(a, b)
+  operands(a, b, "+")
+  return composite("sum", flatten("sum", {a, b}))
+end
+
+--- The variance a factor brings into a product, and the factor without it.
+local function take_variance(k)
+  local bare <const> = clone(k)
+  bare.hyper.variance = nil
+  return k.hyper.variance, bare
+end
+
+--- One variance for a product. A shared one of one factor stays if the other's is 1.
+local function join_variances(a, b)
+  if a == nil or b == nil then return a or b end
+  if not param.shared(a) and not param.shared(b) then return param.hyper((a.value * b.value):item(), "variance", 4) end
+  local kept <const>, other <const> = param.shared(a) and a or b, param.shared(a) and b or a
+  if not param.shared(other) and other.value:item() == 1 then return kept end
+  core.raise("option", "a product has one variance: give at most one factor a variance that is a gb.param", 4)
+end
+
+local function scale(factor, k)
+  if not (factor > 0) then
+    core.raise("option", ("a kernel can be scaled by a positive number, got %s"):format(tostring(factor)), 4)
+  end
+  local out <const> = clone(k)
+  local variance <const> = k.hyper.variance
+  if variance and param.shared(variance) then
+    core.raise("option", "this kernel's variance is a gb.param; scale the parameter instead", 4)
+  end
+  local before <const> = variance and variance.value:item() or 1
+  out.hyper.variance = param.hyper(before * factor, "variance", 4)
+  return out
+end
+
+local function scale_by_param(p, k)
+  operands(k, k, "*")
+  local variance <const> = k.hyper.variance
+  if variance and (param.shared(variance) or variance.value:item() ~= 1) then
+    core.raise("option", "this kernel already has a variance; scale a kernel of variance 1", 4)
+  end
+  if p.ndim ~= 0 then
+    core.raise("shape", ("a kernel's variance must be one number, got shape %s"):format(tostring(p.shape)), 4)
+  end
+  local out <const> = clone(k)
+  out.hyper.variance = p
+  return out
+end
+
+function Kernel.__mul(a, b)
+  if type(a) == "number" then return scale(a, b) end
+  if type(b) == "number" then return scale(b, a) end
+  if param.is(a) then return scale_by_param(a, b) end
+  if param.is(b) then return scale_by_param(b, a) end
+  operands(a, b, "*")
+  local va <const>, ka <const> = take_variance(a)
+  local vb <const>, kb <const> = take_variance(b)
+  local out <const> = composite("product", flatten("product", {ka, kb}))
+  out.hyper.variance = join_variances(va, vb)
+  return out
+end
+
+--- The same kernel under a name of its own in paths and reports.
+function methods.named(self, name)
+  if type(name) ~= "string" or not name:match "^[%a_][%w_]*$" then
+    core.raise("option", ("a kernel's name must be an identifier, got %s"):format(tostring(name)), 3)
+  end
+  local out <const> = clone(self)
+  out.label = name
+  return out
+end
+
+--- The kernel of f(x): any function from (n, d) to (n, d') tensors. Composed ones apply the last given first.
+function methods.warp(self, f)
+  local meta <const> = getmetatable(f)
+  if type(f) ~= "function" and not (meta and meta.__call) then
+    core.raise("option", ("warp takes a function, got %s"):format(type(f)), 3)
+  end
+  local out <const> = clone(self)
+  local before <const> = self.warp_by
+  out.warp_by = before and function(x) return before(columns.points(f(x), "the warped inputs", 5)) end or f
+  out.warps = table.move(self.warps or {}, 1, #(self.warps or {}), 1, {})
+  table.insert(out.warps, f)
+  return out
+end
+
+return {over = over, add = add}

@@ -1,0 +1,99 @@
+--- Constructors of base kernels from rows. A row is what the kernels of one kind share:
+--   form(self, x, z)   the matrix (n, m) without the variance, from the columns that the kernel looks at; x and z are the same
+--                      handle for k(x)
+--   diag(self, x)      its diagonal (n); nil = ones
+--   hyper              {name = default}: positive numbers, or lists where 'each' says so
+--   free               {name = default}: numbers of any sign, or lists
+--   each               {name = true}: may be one per column; 'ard' names those that ard = true gives each column
+--   choices            {{name, default, rule}}: whole numbers that are not fitted
+--   variance = false   for kernels that have none of their own
+--   claims = true      its only column belongs to it (task numbers)
+--   blind = true       looks at no column
+--   setup(self, o)     what else an option table asks for; 'options' are the rules of such options
+--   methods            of kernels of this kind alone
+local columns <const> = require "gibbous.kernels.columns"
+local core <const> = require "gibbous.core"
+local kernel <const> = require "gibbous.kernels.kernel"
+local options <const> = require "gibbous.options"
+local param <const> = require "gibbous.param"
+
+local M <const> = {}
+
+local function rules(row)
+  local spec <const> = {active_dims = "table"}
+  if row.variance ~= false then spec.variance = "any" end
+  for name in pairs(row.hyper or {}) do spec[name] = "any" end
+  for name in pairs(row.free or {}) do spec[name] = "any" end
+  for _, choice in ipairs(row.choices or {}) do spec[choice[1]] = choice[3] end
+  for name, rule in pairs(row.options or {}) do spec[name] = rule end
+  if row.ard then
+    spec.ard = function(v) return v == true or math.tointeger(v) ~= nil and v >= 1 end
+  end
+  return spec
+end
+
+--- A hyper-parameter's box, its number of elements checked.
+local function box(kind, row, name, v, level)
+  local p <const> = row.free and row.free[name] and not param.is(v) and param.hyper(v, name, level + 1, {name = name})
+    or param.hyper(v, name, level + 1)
+  if p.ndim == 0 or (row.each and row.each[name]) then return p end
+  local hint <const> = name == "variance" and row.each and row.each.lengthscale and "; lengthscale may be one per column" or ""
+  core.raise("shape", ("gb.kernels.%s: '%s' must be one number, got %d%s"):format(kind, name, p.numel, hint), level + 1)
+end
+
+--- 'v' for each of 'width' columns.
+local function repeated(kind, name, v, width, level)
+  if param.is(v) or type(v) == "table" then
+    local given <const> = param.is(v) and v.numel or #v
+    if not (param.is(v) and v.ndim == 0) and given == width then return v end
+    core.raise("shape", ("gb.kernels.%s: ard = %d, but '%s' has %d"):format(kind, width, name, given), level + 1)
+  end
+  local list <const> = {}
+  for i = 1, width do list[i] = v end
+  return list
+end
+
+--- Carries out 'ard': now where the number of columns is given, else when data arrives.
+local function set_ard(self, row, o, values, level)
+  for _, name in ipairs(row.ard) do
+    local v <const> = values[name]
+    if type(o.ard) == "number" then
+      values[name] = repeated(self.kind, name, v, o.ard, level + 1)
+    elseif type(v) == "number" then
+      self.pending = self.pending or {}
+      table.insert(self.pending, name)
+    elseif param.is(v) and v.ndim == 0 then
+      core.raise("option", ("gb.kernels.%s: ard = true gives each column a %s of its own; '%s' is one shared gb.param")
+        :format(self.kind, name, name), level + 1)
+    end
+  end
+end
+
+--- Settings, hyper-parameters and columns of 'self' from checked options.
+function M.configure(self, o, level)
+  local row <const> = self.row
+  local values <const> = {}
+  for _, defaults in ipairs{row.hyper or {}, row.free or {}} do
+    for name, default in pairs(defaults) do values[name] = o[name] or default end
+  end
+  if o.ard then set_ard(self, row, o, values, level + 1) end
+  for name, v in pairs(values) do
+    self.hyper[name] = box(self.kind, row, name, v, level + 1)
+  end
+  if row.variance ~= false then self.hyper.variance = box(self.kind, row, "variance", o.variance or 1.0, level + 1) end
+  for _, choice in ipairs(row.choices or {}) do self[choice[1]] = math.tointeger(o[choice[1]] or choice[2]) end
+  self.active_dims = columns.check_list(o.active_dims, "gb.kernels." .. self.kind, level + 1)
+  if row.setup then row.setup(self, o, level + 1) end
+  return self
+end
+
+--- The constructor of kernels of a row. 'what' names it in messages.
+function M.constructor(kind, row, what)
+  local spec <const> = rules(row)
+  return function(opts)
+    local o <const> = options.parse(opts, spec, what or "gb.kernels." .. kind, 2)
+    return M.configure(kernel.new(kind, row), o, 2)
+  end
+end
+
+return M

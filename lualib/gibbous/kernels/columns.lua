@@ -1,0 +1,86 @@
+--- Inputs of kernels: points as (n, d), the columns that a kernel looks at, parameters in the inputs' dtype.
+local core <const> = require "gibbous.core"
+
+local M <const> = {}
+
+--- Inputs as (n, d): a vector is one column.
+function M.points(x, what, level)
+  local t <const> = core.as_tensor(x)
+  if t == nil then
+    core.raise("option", ("%s must be a tensor, got %s"):format(what, type(x)), level + 1)
+  end
+  if t.ndim == 1 then return t:unsqueeze(2) end
+  if t.ndim ~= 2 then
+    core.raise("shape", ("%s must be (n) or (n, d), got shape %s"):format(what, tostring(t.shape)), level + 1)
+  end
+  return t
+end
+
+--- A parameter's value in the dtype of 'x'.
+function M.adopt(p, x)
+  local v <const> = p.value
+  return v.dtype == x.dtype and v or v:to{dtype = x.dtype}
+end
+
+--- A hyper-parameter that is one number, or one a column of x.
+function M.each(self, name, x)
+  local v <const> = M.adopt(self.hyper[name], x)
+  if v.ndim == 1 and #v ~= x.shape[2] then
+    core.raise("shape", ("%s: %d %ss for inputs with %d columns"):format(self.kind, #v, name, x.shape[2]), 5)
+  end
+  return v
+end
+
+--- The number one in the dtype of 'x'.
+function M.one(x) return core.full({}, 1, {dtype = x.dtype}) end
+
+--- Column numbers as an option: whole, not 0, at least one; negative ones count from the end.
+function M.check_list(list, what, level)
+  if not list then return nil end
+  local out <const> = {}
+  for i, at in ipairs(list) do
+    local k <const> = math.tointeger(at)
+    if k == nil or k == 0 then
+      core.raise("option", ("%s: active_dims must be column numbers, got %s"):format(what, tostring(at)), level + 1)
+    end
+    out[i] = k
+  end
+  if #out == 0 then core.raise("option", what .. ": active_dims names no column", level + 1) end
+  return out
+end
+
+--- The position of column 'at' among d, counted from 1.
+function M.position(self, at, d)
+  local k <const> = at < 0 and at + d + 1 or at
+  if k < 1 or k > d then
+    core.raise("index", ("%s: active_dims %d, but the inputs have %d columns"):format(self.kind, at, d), 5)
+  end
+  return k
+end
+
+-- Views already taken: the same columns of one handle are one handle, so that what is known of them is found again.
+local taken <const> = setmetatable({}, {__mode = "k"})
+
+local function run(x, first, last)
+  local list <const> = taken[x] or {}
+  taken[x] = list
+  local key <const> = first .. ":" .. last
+  list[key] = list[key] or x:slice(2, first, last)
+  return list[key]
+end
+
+--- The columns of x at the given positions. Runs of neighbours are views, so that kernels of the same columns share their
+-- distances.
+function M.take(x, positions)
+  local runs <const> = {}
+  local first = 1
+  for i = 1, #positions do
+    if i == #positions or positions[i + 1] ~= positions[i] + 1 then
+      runs[#runs + 1] = run(x, positions[first], positions[i])
+      first = i + 1
+    end
+  end
+  return #runs == 1 and runs[1] or core.cat(runs, 2)
+end
+
+return M

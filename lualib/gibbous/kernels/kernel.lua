@@ -1,0 +1,259 @@
+--- The kernel value: evaluation, paths of its parameters, copies, text. Its algebra is kernels/algebra.lua.
+--
+-- A kernel holds its row (what all kernels of its kind share) and its own settings:
+--   kind, row          name; {form, diag, ...}, see kernels/build.lua
+--   hyper              hyper-parameters by name; 'variance' multiplies the form
+--   parts              kernels that the form is made of, nil for base kernels
+--   active_dims        positions of the columns it looks at, nil for all that it sees
+--   warp_by, warps     the function that inputs pass first, and the objects it was composed of, the innermost last
+--   label              its name in paths and reports
+--   pending            names of parameters that become one per column when data arrives
+--
+-- A column of task numbers belongs to the index kernels of an expression: the other parts do not see it, unless their
+-- active_dims name it. 'hidden' are such columns, ascending.
+local columns <const> = require "gibbous.kernels.columns"
+local core <const> = require "gibbous.core"
+local param <const> = require "gibbous.param"
+
+---@class gibbous.kernel
+local Kernel <const> = {__name = "gibbous.kernel"}
+local methods <const> = {}
+
+local M <const> = {Kernel = Kernel, methods = methods}
+
+function M.is(v) return type(v) == "table" and getmetatable(v) == Kernel end
+
+function M.new(kind, row) return setmetatable({kind = kind, row = row, hyper = {}}, Kernel) end
+
+--- A kernel of the same settings and boxes.
+function M.clone(self)
+  local out <const> = setmetatable({}, Kernel)
+  for k, v in pairs(self) do out[k] = v end
+  out.hyper = {}
+  for k, v in pairs(self.hyper) do out.hyper[k] = v end
+  return out
+end
+
+-- Evaluation --------------------------------------------------------------------------------------------------------------
+
+--- The columns of inputs with d columns that belong to index kernels.
+local function claims(self, d)
+  local taken <const> = {}
+  local function visit(k)
+    if k.row.claims then taken[columns.position(k, k.active_dims[1], d)] = true end
+    for _, part in ipairs(k.parts or {}) do
+      if not (part.parts and part.warp_by) then visit(part) end        -- what is warped has columns of its own
+    end
+  end
+  visit(self)
+  local list <const> = {}
+  for at in pairs(taken) do list[#list + 1] = at end
+  table.sort(list)
+  return list
+end
+
+--- Positions of the columns that a base kernel looks at; nil = all.
+local function looks_at(self, d, hidden)
+  if self.active_dims then
+    local at <const> = {}
+    for i, k in ipairs(self.active_dims) do at[i] = columns.position(self, k, d) end
+    return at
+  end
+  if #hidden == 0 or self.row.blind then return nil end
+  local at <const>, taken <const> = {}, {}
+  for _, k in ipairs(hidden) do taken[k] = true end
+  for k = 1, d do
+    if not taken[k] then at[#at + 1] = k end
+  end
+  if #at == 0 then
+    core.raise("shape", ("%s: beside the task numbers the inputs have no column"):format(self.kind), 5)
+  end
+  return at
+end
+
+--- The inputs as the form of 'self' takes them.
+local function seen(self, x, hidden)
+  local at <const> = not self.parts and looks_at(self, x.shape[2], hidden)
+  if at then x = columns.take(x, at) end
+  return self.warp_by and columns.points(self.warp_by(x), "the warped inputs", 5) or x
+end
+
+local function within(self, x, hidden)
+  return self.parts and self.warp_by and claims(self, x.shape[2]) or hidden
+end
+
+--- k without its own variance.
+function M.bare(self, x, z, hidden)
+  local same <const> = rawequal(x, z)
+  x = seen(self, x, hidden)
+  z = same and x or seen(self, z, hidden)
+  return self.row.form(self, x, z, within(self, x, hidden))
+end
+
+function M.bare_diag(self, x, hidden)
+  x = seen(self, x, hidden)
+  if self.row.diag == nil then return columns.one(x):expand(#x) end
+  return self.row.diag(self, x, within(self, x, hidden))
+end
+
+local function with_variance(self, x, v)
+  return self.hyper.variance and columns.adopt(self.hyper.variance, x) * v or v
+end
+
+function M.value(self, x, z, hidden) return with_variance(self, x, M.bare(self, x, z, hidden)) end
+function M.diag(self, x, hidden) return with_variance(self, x, M.bare_diag(self, x, hidden)) end
+
+--- k(x) (n, n) or k(x, z) (n, m), lazy. Cost when contracted: one pass over the n m pairs, O(n + m) memory.
+function Kernel.__call(self, x, z)
+  local same <const> = z == nil or rawequal(x, z)
+  x = columns.points(x, "argument 1 of a kernel", 2)
+  z = same and x or columns.points(z, "argument 2 of a kernel", 2)
+  if x.shape[2] ~= z.shape[2] then
+    core.raise("shape", ("kernel: inputs differ in columns: %s and %s"):format(tostring(x.shape), tostring(z.shape)), 3)
+  end
+  return M.value(self, x, z, claims(self, x.shape[2]))
+end
+
+--- The diagonal of k(x), (n), lazy.
+function methods.diag(self, x)
+  x = columns.points(x, "argument 1 of diag", 2)
+  return M.diag(self, x, claims(self, x.shape[2]))
+end
+
+-- Widths known when data arrives --------------------------------------------------------------------------------------------
+
+local function widen(self, width)
+  for _, name in ipairs(self.pending) do
+    local v <const> = self.hyper[name].value
+    local shape <const> = table.move(v.shape, 1, v.ndim, 1, {})
+    shape[#shape + 1] = width
+    self.hyper[name] = param.hyper(v:unsqueeze(-1):expand(shape):eval(), name, 2, nil, 2)
+  end
+  self.pending = nil
+end
+
+local function resolve(self, d, hidden)
+  local at <const> = not self.parts and looks_at(self, d, hidden)
+  local width = at and #at or d
+  if self.warp_by and (self.pending or self.parts) then
+    width = columns.points(self.warp_by(core.zeros(1, width)), "the warped inputs", 5).shape[2]
+    hidden = self.parts and claims(self, width) or hidden
+  end
+  if self.pending then widen(self, width) end
+  for _, part in ipairs(self.parts or {}) do resolve(part, width, hidden) end
+end
+
+--- Gives kernels built with ard = true one parameter per column of 'd'-column inputs. Models call it on their copy when
+-- data arrives.
+function M.resolve_ard(self, d) resolve(self, d, claims(self, d)) end
+
+-- Paths ---------------------------------------------------------------------------------------------------------------------
+
+function Kernel.__index(self, key)
+  if type(key) == "number" then
+    local parts <const> = rawget(self, "parts")
+    if parts == nil then return key == 1 and self or nil end
+    return parts[key]
+  end
+  local row <const>, hyper <const> = rawget(self, "row"), rawget(self, "hyper")
+  local method <const> = methods[key] or row and row.methods and row.methods[key]
+  if method then return method end
+  if hyper and hyper[key] ~= nil then return hyper[key] end
+  for _, part in ipairs(rawget(self, "parts") or {}) do
+    if rawget(part, "label") == key then return part end
+  end
+  return nil
+end
+
+function Kernel.__len(self) return self.parts and #self.parts or 1 end
+
+--- Ordered {key, child} pairs for gb.params: hyper-parameters sorted by name, then parts, then a warp.
+function Kernel.__children(self)
+  local out <const>, names <const> = {}, {}
+  for name in pairs(self.hyper) do
+    if name ~= "variance" then names[#names + 1] = name end
+  end
+  table.sort(names)
+  if self.hyper.variance then names[#names + 1] = "variance" end
+  for _, name in ipairs(names) do out[#out + 1] = {name, self.hyper[name]} end
+  for i, part in ipairs(self.parts or {}) do out[#out + 1] = {part.label or i, part} end
+  local warps <const> = self.warps or {}
+  if #warps > 0 then out[#out + 1] = {"warp", #warps == 1 and warps[1] or warps} end
+  return out
+end
+
+--- An independent copy: implicit hyper-parameters are copied, explicit gb.params and networks are shared.
+function methods.copy(self, seen_boxes)
+  seen_boxes = seen_boxes or {}
+  local out <const> = M.clone(self)
+  for name, p in pairs(self.hyper) do
+    if not param.shared(p) then
+      seen_boxes[p] = seen_boxes[p] or param.copy(p)
+      out.hyper[name] = seen_boxes[p]
+    end
+  end
+  if self.parts then
+    out.parts = {}
+    for i, part in ipairs(self.parts) do out.parts[i] = part:copy(seen_boxes) end
+  end
+  return out
+end
+
+-- Text ----------------------------------------------------------------------------------------------------------------------
+
+local function numbers_text(v)
+  if type(v) ~= "table" then return ("%.4g"):format(v) end
+  local cells <const> = {}
+  for i, c in ipairs(v) do
+    if i > 6 then
+      cells[7] = "..."
+      break
+    end
+    cells[i] = numbers_text(c)
+  end
+  return "{" .. table.concat(cells, ", ") .. "}"
+end
+
+local function value_text(p)
+  local v <const> = p.value
+  return numbers_text(v.ndim == 0 and v:item() or v:totable())
+end
+
+--- Settings and hyper-parameters, "name=value".
+local function cells_of(self)
+  local cells <const> = {}
+  for _, choice in ipairs(self.row.choices or {}) do cells[#cells + 1] = ("%s=%d"):format(choice[1], self[choice[1]]) end
+  for _, pair in ipairs(Kernel.__children(self)) do
+    if param.is(pair[2]) then cells[#cells + 1] = ("%s=%s"):format(pair[1], value_text(pair[2])) end
+  end
+  if self.active_dims then cells[#cells + 1] = "active_dims={" .. table.concat(self.active_dims, ", ") .. "}" end
+  return cells
+end
+
+--- A part's text inside a composite: a sum within a product keeps its brackets.
+local function part_text(part, outer)
+  local text <const> = tostring(part)
+  local bare_sum <const> = part.kind == "sum" and outer == "product" and not part.label and not part.hyper.variance
+  return bare_sum and "(" .. text .. ")" or text
+end
+
+local joints <const> = {sum = " + ", product = " * "}
+
+local function body_text(self, cells)
+  local parts <const> = {}
+  for i, part in ipairs(self.parts) do parts[i] = part_text(part, self.kind) end
+  if not joints[self.kind] then return ("%s{%s}(%s)"):format(self.kind, table.concat(cells, ", "), table.concat(parts, ", ")) end
+  local body = table.concat(parts, joints[self.kind])
+  if self.label then body = ("%s(%s)"):format(self.label, body) end
+  return #cells > 0 and ("{%s} (%s)"):format(table.concat(cells, ", "), body) or body
+end
+
+function Kernel.__tostring(self)
+  local cells <const> = cells_of(self)
+  local name <const> = self.label and self.label .. ":" .. self.kind or self.kind
+  local text <const> = self.parts and body_text(self, cells) or ("%s{%s}"):format(name, table.concat(cells, ", "))
+  if not self.warp_by then return text end
+  return (self.parts and "(%s):warp(...)" or "%s:warp(...)"):format(text)
+end
+
+return M

@@ -1,0 +1,123 @@
+--- Spectral mixtures: the spectral density of a stationary kernel as a mixture of Gaussians.
+-- Source: Wilson & Adams (2013), Gaussian process kernels for pattern discovery and extrapolation, equation 12.
+local circle <const> = require "gibbous.kernels.stationary".circle
+local columns <const> = require "gibbous.kernels.columns"
+local core <const> = require "gibbous.core"
+local kernel <const> = require "gibbous.kernels.kernel"
+local options <const> = require "gibbous.options"
+local param <const> = require "gibbous.param"
+local spectrum <const> = require "gibbous.kernels.spectrum"
+
+--- Row q of a (q, d) parameter, or its number repeated for d columns: (d).
+local function of_component(v, q, d)
+  return v.ndim == 1 and v:slice(1, q, q):expand(d) or v:select(1, q)
+end
+
+--- exp(-2 pi^2 sum_k v_k (x_k - z_k)^2). In one column the components share their distance.
+local function envelope(x, z, v)
+  local c <const> = 4 * math.pi * math.pi
+  if #v == 1 then return core.radial("rbf", core.sqdist(x, z), c * v:select(1, 1)) end
+  return core.radial("rbf", core.sqdist(x, z, c * v), columns.one(x))
+end
+
+--- cos(2 pi f (x_k - z_k)) for column k, by points on a circle.
+local function wave(x, z, k, f)
+  local function points(t) return circle(t:slice(2, k, k) * (2 * math.pi * f)) end
+  local a <const> = points(x)
+  return 1 - core.sqdist(a, rawequal(x, z) and a or points(z)) / 2
+end
+
+local function component(self, x, z, q)
+  local d <const> = x.shape[2]
+  local means <const> = of_component(columns.adopt(self.hyper.means, x), q, d)
+  local out = envelope(x, z, of_component(columns.adopt(self.hyper.variances, x), q, d))
+  for k = 1, d do out = out * wave(x, z, k, means:select(1, k)) end
+  return columns.adopt(self.hyper.weights, x):select(1, q) * out
+end
+
+local function check_width(self, x)
+  for _, name in ipairs{"means", "variances"} do
+    local v <const> = self.hyper[name]
+    if v.ndim == 2 and v.shape[2] ~= x.shape[2] then
+      core.raise("shape", ("spectral_mixture: %s for %d columns, the inputs have %d"):format(name, v.shape[2], x.shape[2]), 5)
+    end
+  end
+end
+
+local function form(self, x, z)
+  check_width(self, x)
+  local out = component(self, x, z, 1)
+  for q = 2, self.components do out = out + component(self, x, z, q) end
+  return out
+end
+
+--- Parameters without data: equal weights, frequencies 1 to q, variances 1. A place to start from is found by init.
+local function default(name, q)
+  local list <const> = {}
+  for i = 1, q do list[i] = name == "weights" and 1 / q or name == "means" and i or 1.0 end
+  return list
+end
+
+local function extent(v)
+  if type(v) == "table" and not param.is(v) then return #v end
+  return v.shape[1]
+end
+
+local function setup(self, o, level)
+  for _, name in ipairs{"weights", "means", "variances"} do
+    local v <const> = o[name]
+    local countable <const> = v == nil or param.is(v) and v.ndim > 0 or core.type(v) == "tensor" and v.ndim > 0
+      or type(v) == "table" and not param.is(v)
+    if not countable then
+      core.raise("option", ("gb.kernels.spectral_mixture: '%s' must be a list with a row per component"):format(name), level + 1)
+    end
+    if v and self.components == 0 then self.components = extent(v) end
+    if v and extent(v) ~= self.components then
+      core.raise("shape", ("gb.kernels.spectral_mixture: %d components, but '%s' has %d"):format(self.components, name,
+        extent(v)), level + 1)
+    end
+  end
+  if self.components < 1 then
+    core.raise("option", "gb.kernels.spectral_mixture: components, their number, is needed", level + 1)
+  end
+  for name, rank in pairs{weights = 1, means = 2, variances = 2} do
+    self.hyper[name] = param.hyper(o[name] or default(name, self.components), name, level + 1, nil, rank)
+    if rank == 2 and not o[name] then
+      self.pending = self.pending or {}
+      table.insert(self.pending, name)
+    end
+  end
+end
+
+--- The same kernel with parameters from the empirical spectrum of y (n) at x (n, d) or (n), for uneven x as well: each
+-- column's periodogram above its noise floor as a density, and to that a mixture of Gaussians. The weights add up to the
+-- variance of y. o: seed (0). Cost: n times up to 2,048 frequencies a column.
+local function init(self, x, y, o)
+  o = options.parse(o, {seed = "integer"}, "init", 2)
+  x = columns.points(x, "init: x", 2)
+  if self.active_dims then
+    local at <const> = {}
+    for i, k in ipairs(self.active_dims) do at[i] = columns.position(self, k, x.shape[2]) end
+    x = columns.take(x, at)
+  end
+  local found <const> = spectrum.mixture(x, y, self.components, o.seed or 0, 2)
+  local out <const> = kernel.clone(self)
+  for name, rank in pairs{weights = 1, means = 2, variances = 2} do
+    out.hyper[name] = param.hyper(found[name], name, 2, nil, rank)
+  end
+  out.pending = nil
+  return out
+end
+
+--- sum_q weights_q prod_k exp(-2 pi^2 variances_qk (x_k - z_k)^2) cos(2 pi means_qk (x_k - z_k)).
+-- components (q), weights (q) in units of y squared, means (q) or (q, d): frequencies, variances (q) or (q, d): their spread,
+-- both for every column alike or per column. What is not given becomes one per column when data arrives.
+return {spectral_mixture = {
+  variance = false,
+  choices = {{"components", 0, "count"}},
+  options = {weights = "any", means = "any", variances = "any"},
+  setup = setup,
+  methods = {init = init},
+  form = form,
+  diag = function(self, x) return columns.adopt(self.hyper.weights, x):sum():expand(#x) end,
+}}
