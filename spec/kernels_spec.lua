@@ -1,3 +1,5 @@
+local cases <const> = require "spec.kernel_cases"
+local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local support <const> = require "spec.support"
 local near <const>, raises <const> = support.near, support.raises
@@ -7,103 +9,171 @@ local points <const> = {{0.1, -0.4}, {1.2, 0.3}, {-0.7, 0.9}}
 local others <const> = {{0.5, 0.5}, {-1.0, 0.2}, {1.2, 0.3}, {0.0, 0.0}}
 local x <const>, z <const> = gb.tensor(points), gb.tensor(others)
 
-local function squared(a, b, l)
-  local s = 0.0
-  for k = 1, #a do s = s + ((a[k] - b[k]) / (type(l) == "table" and l[k] or l)) ^ 2 end
-  return s
-end
-
---- The matrix of f(a, b) over two lists of points.
+--- The matrix of f(a, b, same) over two lists of points.
 local function matrix(f, as, bs)
   local out <const> = {}
   for i, a in ipairs(as) do
     out[i] = {}
-    for j, b in ipairs(bs) do out[i][j] = f(a, b) end
+    for j, b in ipairs(bs) do out[i][j] = f(a, b, as == bs and i == j) end
   end
   return out
 end
 
--- Name, options, closed form of two points.
-local forms <const> = {
-  {"rbf", {lengthscale = 0.7, variance = 2}, function(a, b) return 2 * math.exp(-squared(a, b, 0.7) / 2) end},
-  {"rbf", {lengthscale = {0.7, 1.9}}, function(a, b) return math.exp(-squared(a, b, {0.7, 1.9}) / 2) end},
-  {"matern12", {lengthscale = 0.7}, function(a, b) return math.exp(-math.sqrt(squared(a, b, 0.7))) end},
-  {"matern32", {lengthscale = 1.3, variance = 0.5}, function(a, b)
-    local r <const> = math.sqrt(3 * squared(a, b, 1.3))
-    return 0.5 * (1 + r) * math.exp(-r)
-  end},
-  {"matern52", {lengthscale = {0.5, 1.3}}, function(a, b)
-    local s <const> = squared(a, b, {0.5, 1.3})
-    local r <const> = math.sqrt(5 * s)
-    return (1 + r + 5 * s / 3) * math.exp(-r)
-  end},
-  {"rational_quadratic", {lengthscale = 0.9, alpha = 1.7}, function(a, b)
-    return (1 + squared(a, b, 0.9) / (2 * 1.7)) ^ -1.7
-  end},
-  {"periodic", {lengthscale = 0.8, period = 1.5, variance = 3}, function(a, b)
-    local s = 0.0
-    for k = 1, #a do s = s + math.sin(math.pi * (a[k] - b[k]) / 1.5) ^ 2 end
-    return 3 * math.exp(-2 * s / 0.8 ^ 2)
-  end},
-  {"linear", {variance = 1.5}, function(a, b) return 1.5 * support.dot(a, b) end},
-  {"polynomial", {offset = 0.6, degree = 3}, function(a, b) return (support.dot(a, b) + 0.6) ^ 3 end},
-  {"constant", {variance = 4}, function() return 4 end},
-}
+local function all_finite(list)
+  for _, g in ipairs(list) do
+    for _, v in ipairs(support.numbers(g)) do
+      if not (math.abs(v) < math.huge) then return false end
+    end
+  end
+  return true
+end
+
+--- n points like those of a row: spread, or with task numbers.
+local function many(row, n, dtype)
+  local a <const> = gb.randn(n, 2, {seed = 11, dtype = dtype or "f64"})
+  if not row.points then return a:eval() end
+  local task <const> = (gb.rand(n, 1, {seed = 12, dtype = dtype or "f64"}) * 3):floor() + 1
+  return gb.cat({a:slice(2, 1, 1), task}, 2):eval()
+end
 
 describe("gb.kernels", function()
-  for i, form in ipairs(forms) do
-    local name <const>, o <const>, f <const> = form[1], form[2], form[3]
-    local k <const> = K[name](o)
-    local label <const> = ("%s (%d)"):format(name, i)
+  it("has a row of cases for every kernel", function()
+    local known <const> = {}
+    for _, row in ipairs(cases.rows) do known[row[1]] = true end
+    for name in pairs(K) do
+      assert.is_true(known[name] or cases.helpers[name] or false, "no case for gb.kernels." .. name)
+    end
+    for name in pairs(known) do assert.equal("function", type(K[name])) end
+  end)
 
-    it(label .. " has the textbook's entries", function()
-      near(matrix(f, points, others), k(x, z), 1e-13)
-      near(matrix(f, points, points), k(x), 1e-13)
+  for i, row in ipairs(cases.rows) do
+    local make <const>, f <const> = row[2], row[3]
+    local as <const>, bs <const> = row.points or points, row.others or others
+    local p <const>, q <const> = gb.tensor(as), gb.tensor(bs)
+    local k <const> = make()
+
+    describe(("%s (%d)"):format(row[1], i), function()
+      it("has the textbook's entries", function()
+        near(matrix(f, as, bs), k(p, q), 2e-13)
+        near(matrix(f, as, as), k(p), 2e-13)
+      end)
+
+      it("has them in f32", function()
+        local got <const> = k(p:to{dtype = "f32"}, q:to{dtype = "f32"})
+        assert.equal("f32", got.dtype)
+        near(matrix(f, as, bs), got, 1e-5)
+        assert.equal("f32", k:diag(p:to{dtype = "f32"}).dtype)
+      end)
+
+      it("has the diagonal of its matrix", function()
+        local block <const> = k(p):diagonal()
+        near(block, k:diag(p), 1e-13)
+        if not row.exact then return end
+        for _, v in ipairs(support.numbers(block)) do assert.equal(row.exact, v) end
+        for _, v in ipairs(support.numbers(k:diag(p))) do assert.equal(row.exact, v) end
+      end)
+
+      it("has rows of its matrix", function()
+        local whole <const> = k(p, q):eval()
+        for at = 1, #as do near(whole:slice(1, at, at), k(p:slice(1, at, at), q), 1e-14) end
+      end)
+
+      it("multiplies vectors as its matrix does", function()
+        for _, dtype in ipairs{"f64", "f32"} do
+          local a <const>, b <const> = many(row, 150, dtype), many(row, 97, dtype)
+          local v <const> = gb.randn(97, 3, {seed = 13, dtype = dtype}):eval()
+          local dense <const> = k(a, b):eval():to{dtype = "f64"}
+          local want <const>, tol <const> = dense:matmul(v:to{dtype = "f64"}), dtype == "f64" and 1e-11 or 5e-4
+          near(want, k(a, b):matmul(v):to{dtype = "f64"}, tol)
+          near(want:select(2, 1), k(a, b):matmul(v:select(2, 1)):to{dtype = "f64"}, tol)
+        end
+      end)
+
+      it("streams: products and gradients of 200,000 points take memory in proportion to them", function()
+        local n <const> = 200000
+        local a <const> = many(row, n)
+        local v <const> = gb.randn(n, {seed = 14}):eval()
+        local product <const> = k(a):matmul(v)
+        local list <const> = {product}
+        for _, g in ipairs(gb.grad((product * v):sum(), (gb.params(k)), {raw = true})) do list[#list + 1] = g end
+        local plan <const> = gb.plan(list, {allow = {}})
+        assert.is_true(plan.peak <= 64 * 8 * n, ("%s takes %d bytes"):format(row[1], plan.peak))
+      end)
+
+      it("differentiates by its hyper-parameters", function()
+        local w <const> = gb.randn(#as, #bs, {seed = 5}):eval()
+        local u <const> = gb.randn(#as, {seed = 8}):eval()
+        support.check_gradients(function() return (k(p, q) * w):sum() + (k:diag(p) * u):sum() end, (gb.params(k)), 2e-8)
+      end)
+
+      if not row.flat then it("differentiates by its inputs", function()
+        local w <const> = gb.randn(3, 4, {seed = 6}):eval()
+        local at <const> = gb.param({0.3, -0.2, 0.5, 0.1, -0.6, 0.4}, {name = "inputs"})
+        support.check_gradients(function() return (k(p + at:reshape(3, 2), q) * w):sum() end, {at}, 1e-7)
+        support.check_gradients(function() return (k(q, p + at:reshape(3, 2)) * w:t()):sum() end, {at}, 1e-7)
+      end) end
+
+      it("has finite gradients where points coincide", function()
+        local twice <const> = gb.cat({p, p, q}, 1):requires_grad()
+        local w <const> = gb.randn(#twice, #twice, {seed = 9}):eval()
+        local of <const> = {twice, table.unpack((gb.params(k)))}
+        assert.is_true(all_finite(gb.grad((k(twice) * w):sum(), of, {unused = "zero"})))
+        local single <const> = gb.cat({p, p, q}, 1):to{dtype = "f32"}:requires_grad()
+        assert.is_true(all_finite{gb.grad((k(single) * w:to{dtype = "f32"}):sum(), single, {unused = "zero"})})
+      end)
+
+      it("is symmetric, by structure and in value", function()
+        assert.is_true(core.symmetric(k(p)))
+        local block <const> = k(many(row, 40)):eval()
+        near(block:t(), block, 1e-15)
+      end)
+
+      it("has no negative eigenvalue", function()
+        local values <const> = gb.linalg.eigh(k(many(row, 60)))
+        assert.is_true(values:min():item() >= -1e-10 * math.max(1, values:max():item()))
+      end)
+
+      if not row.deaf and not row.points then it("keeps NaN to the points that have one", function()
+        local nan <const> = 0 / 0
+        for column = 1, 2 do
+          local looked <const> = not k.active_dims or k.active_dims[1] == column
+          local bad <const> = {{0.1, -0.4}, {1.2, 0.3}, {-0.7, 0.9}}
+          bad[2][column] = nan
+          local block <const> = k(gb.tensor(bad), q):isnan():totable()
+          for r, cells in ipairs(block) do
+            for _, is_nan in ipairs(cells) do assert.equal(looked and r == 2, is_nan) end
+          end
+        end
+      end) end
+
+      it("takes no points, and one", function()
+        local none <const> = p:slice(1, 1, 0)
+        assert.same({0, #bs}, {table.unpack(k(none, q).shape)})
+        assert.same({0}, {table.unpack(k:diag(none).shape)})
+        assert.equal(0, k(none):eval().numel)
+        near(matrix(f, {as[2]}, bs), k(p:slice(1, 2, 2), q), 2e-13)
+      end)
+
+      it("has copies with boxes of their own, and a text", function()
+        local copy <const> = k:copy()
+        for _, box in ipairs((gb.params(copy))) do box.raw = box.raw + 0.1 end
+        near(matrix(f, as, bs), k(p, q), 2e-13)
+        if row[1] ~= "white" then assert.is_false(copy(p, q):allclose(k(p, q))) end
+        assert.matches(row[1], tostring(k), 1, true)
+      end)
     end)
-
-    it(label .. " has them in f32", function()
-      local got <const> = k(x:to{dtype = "f32"}, z:to{dtype = "f32"})
-      assert.equal("f32", got.dtype)
-      near(matrix(f, points, others), got, 3e-6)
-    end)
-
-    it(label .. " has the diagonal of its matrix", function()
-      near(k(x):diagonal(), k:diag(x), 1e-13)
-    end)
-
-    it(label .. " differentiates by its hyper-parameters", function()
-      local w <const> = gb.randn(3, 4, {seed = 5}):eval()
-      support.check_gradients(function() return (k(x, z) * w):sum() end, (gb.params(k)), 1e-8)
-    end)
-
-    if name ~= "constant" then it(label .. " differentiates by its inputs", function()
-      local w <const> = gb.randn(3, 4, {seed = 6}):eval()
-      local p <const> = gb.param({0.3, -0.2, 0.5, 0.1, -0.6, 0.4}, {name = "inputs"})
-      support.check_gradients(function() return (k(x + p:reshape(3, 2), z) * w):sum() end, {p}, 1e-7)
-      support.check_gradients(function() return (k(z, x + p:reshape(3, 2)) * w:t()):sum() end, {p}, 1e-7)
-    end) end
   end
 
-  it("white is the identity on one set of points and nothing between two", function()
-    local k <const> = K.white{variance = 0.3}
-    near({{0.3, 0, 0}, {0, 0.3, 0}, {0, 0, 0.3}}, k(x), 1e-15)
-    near(matrix(function() return 0 end, points, others), k(x, z), 0)
-    near({0.3, 0.3, 0.3}, k:diag(x), 1e-15)
+  it("white is the identity on one set of points, in a vector too", function()
+    local k <const>, v <const> = K.white{}, gb.tensor{1, 2}
+    near({{1, 0}, {0, 1}}, k(v), 0)
+    near({{1, 0}, {0, 1}}, k(v, v), 0)
+    near({{0, 0}, {0, 0}}, k(v, gb.tensor{1, 2}), 0)
   end)
 
   it("takes a vector as one column", function()
     local k <const> = K.rbf{}
     near(k(gb.tensor{{1}, {2}}), k(gb.tensor{1, 2}), 0)
-  end)
-
-  it("ard = d gives each column a lengthscale", function()
-    local k <const> = K.matern32{lengthscale = 2, ard = 2}
-    near({2, 2}, k.lengthscale.value, 1e-15)
-  end)
-
-  it("active_dims looks at those columns only", function()
-    near(K.rbf{lengthscale = 0.5}(gb.tensor{{-0.4}, {0.3}, {0.9}}), K.rbf{lengthscale = 0.5, active_dims = {2}}(x), 1e-14)
-    raises("index", "active_dims 3, but the inputs have 2 columns", K.rbf{active_dims = {3}}, x)
   end)
 
   it("refuses inputs of different width and lengthscales that do not fit", function()
@@ -115,160 +185,80 @@ describe("gb.kernels", function()
   it("refuses unknown options with the nearest name, and values out of bounds", function()
     raises("option", "gb.kernels.rbf: unknown option 'lenghtscale', did you mean 'lengthscale'?", K.rbf, {lenghtscale = 1})
     raises("option", "'lengthscale' = -1", K.rbf, {lengthscale = -1})
-  end)
-
-  it("is symmetric by structure on one set of points", function()
-    local core <const> = require "gibbous.core"
-    for _, name in ipairs{"rbf", "matern12", "matern32", "matern52", "rational_quadratic", "periodic", "linear", "polynomial"} do
-      assert.is_true(core.symmetric(K[name]{}(x)), name)
-    end
-    assert.is_true(core.symmetric((K.rbf{} + K.linear{} * K.white{})(x)))
-    assert.is_false(core.symmetric(K.rbf{}(x, z)))
+    raises("shape", "'variance' must be one number, got 2; lengthscale may be one per column", K.linear, {variance = {1, 2}})
+    raises("option", "option 'degree' must be one of 0, 1, 2, 3", K.piecewise_polynomial, {degree = 4})
+    raises("option", "option 'order' must be one of 0, 1, 2", K.arc_cosine, {order = -1})
+    raises("option", "option 'degree'", K.polynomial, {degree = 0})
   end)
 end)
 
-describe("kernel algebra", function()
-  local a <const>, b <const> = K.rbf{lengthscale = 0.7, variance = 2}, K.matern32{lengthscale = 1.1, variance = 3}
-
-  it("adds values, each part with its own variance", function()
-    near(a(x, z) + b(x, z), (a + b)(x, z), 1e-13)
-    local _, names <const> = gb.params(a + b)
-    assert.same({"[1].lengthscale", "[1].variance", "[2].lengthscale", "[2].variance"}, names)
+describe("active_dims", function()
+  it("looks at those columns only, in their order", function()
+    near(K.rbf{lengthscale = 0.5}(gb.tensor{{-0.4}, {0.3}, {0.9}}), K.rbf{lengthscale = 0.5, active_dims = {2}}(x), 1e-14)
+    local wide <const> = gb.randn(4, 5, {seed = 1}):eval()
+    local picked <const> = gb.cat({wide:slice(2, 5, 5), wide:slice(2, 2, 3)}, 2)
+    near(K.rbf{lengthscale = {1, 2, 3}}(picked), K.rbf{lengthscale = {1, 2, 3}, active_dims = {5, 2, 3}}(wide), 1e-14)
+    near(K.linear{active_dims = {-1}}(wide), K.linear{active_dims = {5}}(wide), 0)
   end)
 
-  it("multiplies values, with one variance a product", function()
-    local k <const> = a * b
-    near(a(x, z) * b(x, z), k(x, z), 1e-13)
-    near(6, k.variance.value, 1e-14)
-    local _, names <const> = gb.params(k)
-    assert.same({"variance", "[1].lengthscale", "[2].lengthscale"}, names)
+  it("keeps one distance for kernels of the same columns", function()
+    local wide <const> = gb.randn(2000, 4, {seed = 1}):eval()
+    local v <const> = gb.randn(2000, {seed = 2}):eval()
+    local k <const> = K.rbf{active_dims = {2, 3}} + K.matern32{active_dims = {2, 3}} * K.rational_quadratic{active_dims = {2, 3}}
+    local programs <const> = gb.plan(k(wide):matmul(v)):programs()
+    local _, fronts <const> = programs:gsub("sqdist", "sqdist")
+    assert.equal(1, fronts, programs)
   end)
 
-  it("keeps one variance through longer products", function()
-    local k <const> = a * b * K.periodic{variance = 5}
-    near(30, k.variance.value, 1e-13)
-    assert.equal(3, #k)
-    near(a(x, z) * b(x, z) * K.periodic{variance = 5}(x, z), k(x, z), 1e-13)
-  end)
-
-  it("scales by a number on either side", function()
-    near(10, (5 * a).variance.value, 1e-14)
-    near(a(x, z) * 5, (a * 5)(x, z), 1e-13)
-    near((a(x, z) + b(x, z)) * 0.5, (0.5 * (a + b))(x, z), 1e-13)
-    raises("option", "scaled by a positive number, got -1", function() return -1 * a end)
-  end)
-
-  it("never changes its operands", function()
-    near(2, a.variance.value, 1e-14)
-    near(matrix(function(p, q) return 2 * math.exp(-squared(p, q, 0.7) / 2) end, points, others), a(x, z), 1e-13)
-  end)
-
-  it("distributes and nests", function()
-    local c <const> = K.linear{variance = 0.4}
-    near(a(x, z) * (b(x, z) + c(x, z)), (a * (b + c))(x, z), 1e-13)
-    near(a(x, z) + b(x, z) * c(x, z), (a + b * c)(x, z), 1e-13)
-    near((a * (b + c))(x):diagonal(), (a * (b + c)):diag(x), 1e-13)
-  end)
-
-  it("counts and indexes its parts, by number and by name", function()
-    local k <const> = a:named "smooth" + b + K.constant{}
-    assert.equal(3, #k)
-    assert.is_true(rawequal(k[2], k[2]))
-    near(1.1, k[2].lengthscale.value, 1e-14)
-    near(0.7, k.smooth.lengthscale.value, 1e-14)
-    assert.is_nil(k[4])
-    assert.equal(1, #a)
-  end)
-
-  it("names must be identifiers", function()
-    raises("option", "must be an identifier, got 2nd", function() return a:named "2nd" end)
-  end)
-
-  it("refuses what is not a kernel", function()
-    raises("option", "both sides must be kernels", function() return a + 1 end)
-  end)
-
-  it("shares explicit parameters between parts", function()
-    local l <const> = gb.param(0.9, {min = 0})
-    local k <const> = K.rbf{lengthscale = l} + K.matern12{lengthscale = l}
-    local list <const> = gb.params(k)
-    assert.equal(3, #list)
-    l.value = 0.4
-    near(K.rbf{lengthscale = 0.4}(x, z) + K.matern12{lengthscale = 0.4}(x, z), k(x, z), 1e-13)
-  end)
-
-  it("takes a parameter as the scale", function()
-    local s <const> = gb.param(3, {min = 0})
-    local k <const> = s * K.rbf{}
-    near(K.rbf{variance = 3}(x), k(x), 1e-14)
-    s.value = 4
-    near(K.rbf{variance = 4}(x), k(x), 1e-14)
-    raises("option", "already has a variance", function() return s * a end)
-  end)
-
-  it("warps inputs, innermost last", function()
-    local k <const> = K.rbf{}:warp(function(t) return t * 2 end):warp(function(t) return t + 1 end)
-    near(K.rbf{lengthscale = 0.5}(x, z), k(x, z), 1e-13)
-    local narrow <const> = K.rbf{}:warp(function(t) return t:select(2, 1) end)
-    near(K.rbf{active_dims = {1}}(x, z), narrow(x, z), 1e-13)
-  end)
-
-  it("prints itself", function()
-    assert.equal("rbf{lengthscale=0.7, variance=2} + matern32{lengthscale=1.1, variance=3}", tostring(a + b))
-    assert.equal("{variance=6} (rbf{lengthscale=0.7} * matern32{lengthscale=1.1})", tostring(a * b))
-    assert.equal("kernel", gb.type(a))
+  it("refuses columns that are not there, 0, and none", function()
+    raises("index", "active_dims 3, but the inputs have 2 columns", K.rbf{active_dims = {3}}, x)
+    raises("index", "active_dims -3, but the inputs have 2 columns", K.rbf{active_dims = {-3}}, x)
+    raises("option", "must be column numbers, got 0", K.rbf, {active_dims = {0}})
+    raises("option", "must be column numbers, got 1.5", K.rbf, {active_dims = {1.5}})
+    raises("option", "names no column", K.rbf, {active_dims = {}})
   end)
 end)
 
-describe("gb.kernels.define", function()
-  local gibbs <const> = K.define("gibbs", {a = 0.5, b = 0.5}, function(p, q, o)
-    local lp <const>, lq <const> = o.a + o.b * p:abs(), o.a + o.b * q:abs()
-    local s <const> = lp ^ 2 + lq ^ 2
-    return ((2 * lp * lq / s):sqrt() * (-(p - q) ^ 2 / s):exp()):prod(-1)
+describe("ard", function()
+  it("= d gives each column a parameter", function()
+    near({2, 2}, K.matern32{lengthscale = 2, ard = 2}.lengthscale.value, 1e-15)
+    near({1, 1, 1}, K.periodic{ard = 3}.lengthscale.value, 1e-15)
+    near({1, 1}, K.linear{ard = 2}.lengthscale.value, 1e-15)
+    near({1, 1}, K.arc_cosine{ard = 2}.weight_variance.value, 1e-15)
+    near({5, 5}, K.cosine{ard = 2, period = 5}.period.value, 1e-15)
   end)
 
-  local function reference(a, b, at)
-    local out = 1.0
-    for k = 1, #a do
-      local la <const>, lb <const> = at + 0.5 * math.abs(a[k]), at + 0.5 * math.abs(b[k])
-      local s <const> = la ^ 2 + lb ^ 2
-      out = out * math.sqrt(2 * la * lb / s) * math.exp(-(a[k] - b[k]) ^ 2 / s)
+  it("= true waits for the data", function()
+    for name, key in pairs{rbf = "lengthscale", matern52 = "lengthscale", periodic = "lengthscale", linear = "lengthscale",
+        polynomial = "lengthscale", piecewise_polynomial = "lengthscale", cosine = "period", arc_cosine = "weight_variance"} do
+      local k <const> = K[name]{ard = true, [key] = 1.5}
+      local before <const> = k(x, z):eval()
+      local copy <const> = k:copy()
+      K.resolve_ard(copy, 2)
+      near({1.5, 1.5}, copy[key].value, 1e-15, name)
+      near(before, copy(x, z), 1e-14, name)
+      assert.is_true(#gb.params(k) == #gb.params(copy))
+      assert.equal(0, k[key].ndim)
     end
-    return out
-  end
-
-  it("gives a kernel like the built-in ones", function()
-    local k <const> = gibbs{a = 0.2, variance = 3}
-    near(matrix(function(p, q) return 3 * reference(p, q, 0.2) end, points, others), k(x, z), 1e-13)
-    near({3, 3, 3}, k:diag(x), 1e-13)
-    local _, names <const> = gb.params(k)
-    assert.same({"a", "b", "variance"}, names)
   end)
 
-  it("differentiates", function()
-    local k <const> = gibbs{a = 0.2}
-    local w <const> = gb.randn(3, 4, {seed = 7}):eval()
-    support.check_gradients(function() return (k(x, z) * w):sum() end, (gb.params(k)), 1e-7)
+  it("counts the columns that a kernel looks at", function()
+    local k <const> = K.rbf{ard = true, active_dims = {1, 3}} + K.rbf{ard = true}:warp(function(t) return t:slice(2, 1, 1) end)
+    K.resolve_ard(k, 3)
+    assert.equal(2, k[1].lengthscale.numel)
+    assert.equal(1, k[2].lengthscale.numel)
+    local m <const> = K.rbf{ard = true} * K.index{tasks = 2}
+    K.resolve_ard(m, 4)
+    assert.equal(3, m[1].lengthscale.numel)
   end)
 
-  it("joins sums and products", function()
-    near(gibbs{}(x, z) * K.rbf{}(x, z) + K.linear{}(x, z), (gibbs{} * K.rbf{} + K.linear{})(x, z), 1e-13)
-  end)
-
-  it("an RBF written out is the RBF", function()
-    local mine <const> = K.define("mine", {l = 1}, function(p, q, o) return (-0.5 * ((p - q) / o.l) ^ 2):sum(-1):exp() end)
-    near(K.rbf{lengthscale = 0.6}(x, z), mine{l = 0.6}(x, z), 1e-14)
-  end)
-
-  it("says so when the last axis is not reduced, or no tensor comes back", function()
-    local flat <const> = K.define("flat", {}, function(p, q) return (p - q) ^ 2 end)
-    raises("shape", "kernel 'flat' must reduce the last axis: a block gave shape 3x4x2, expected 3x4", flat{}, x, z)
-    raises("option", "kernel 'none' must return a tensor, got nil", K.define("none", {}, function() end){}, x)
-  end)
-
-  it("checks its arguments and options", function()
-    raises("option", "the name must be a string", K.define, 1, {}, print)
-    raises("option", "the third argument must be a function", K.define, "k", {}, nil)
-    raises("option", "gibbs: unknown option 'c'", gibbs, {c = 1})
+  it("goes with lists of that many, and not with one shared number", function()
+    near({1, 2}, K.rbf{ard = 2, lengthscale = {1, 2}}.lengthscale.value, 1e-15)
+    near({1, 2}, K.rbf{ard = true, lengthscale = {1, 2}}.lengthscale.value, 1e-15)
+    raises("shape", "ard = 3, but 'lengthscale' has 2", K.rbf, {ard = 3, lengthscale = {1, 2}})
+    raises("option", "is one shared gb.param", K.rbf, {ard = true, lengthscale = gb.param(1, {min = 0})})
+    raises("shape", "ard = 2, but 'lengthscale' has 1", K.rbf, {ard = 2, lengthscale = gb.param(1, {min = 0})})
+    raises("option", "bad value for option 'ard'", K.rbf, {ard = 0})
+    raises("option", "unknown option 'ard'", K.constant, {ard = true})
   end)
 end)

@@ -15,7 +15,7 @@ end
 --- The tasks of column t (n), whole numbers from 1 to T, as positions.
 local function checked(self, t)
   local good <const> = t:eq(t:floor()) & t:ge(1) & t:le(self.tasks)
-  if #t > 0 and not good:all():item() then
+  if #t > 0 and not good:all() then
     local row <const>, value <const> = first_bad(t, good)
     core.raise("index", ("index: row %d has task %g, expected a whole number from 1 to %d"):format(row, value, self.tasks), 5)
   end

@@ -13,9 +13,9 @@ local LEAST_SHARE <const> = 1e-3             -- of the variance, that a componen
 -- frequency explains in least squares, (m). Streams; cost O(n m). Source: Lomb (1976), equation 7.
 function M.periodogram(t, r, f)
   local angle <const> = 2 * math.pi * f:unsqueeze(2) * t:unsqueeze(1)
-  local n <const> = #t
-  local c <const>, s <const> = angle:cos():matmul(r), angle:sin():matmul(r)
-  local cc <const>, cs <const> = (n + (2 * angle):cos():sum(2)) / 2, (2 * angle):sin():sum(2) / 2
+  local cos <const>, sin <const> = angle:cos(), angle:sin()
+  local c <const>, s <const> = cos:matmul(r), sin:matmul(r)
+  local cc <const>, cs <const>, n <const> = (cos * cos):sum(2), (cos * sin):sum(2), #t
   local ss <const> = n - cc
   local det <const> = cc * ss - cs * cs
   return (c * c * ss - 2 * c * s * cs + s * s * cc) / (det + 1e-9 * n * n)
@@ -172,7 +172,7 @@ local function checked(x, y, level)
     core.raise("shape", ("init: x has %d rows, y must be (%d), got shape %s"):format(#x, #x, tostring(t.shape)), level + 1)
   end
   if #x < 3 then core.raise("shape", ("init: a spectrum needs 3 points or more, got %d"):format(#x), level + 1) end
-  if not (x:isfinite():all():item() and t:isfinite():all():item()) then
+  if not (x:isfinite():all() and t:isfinite():all()) then
     core.raise("nan", "init: x and y must be finite", level + 1)
   end
   local z <const> = t:to{dtype = "f64"}:detach():eval()
