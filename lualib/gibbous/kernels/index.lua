@@ -3,40 +3,19 @@
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local param <const> = require "gibbous.param"
+local tasks <const> = require "gibbous.kernels.tasks"
 
--- Task numbers already checked: by the handle they were taken from. x -> {["column:tasks"] = positions (n) i64}
-local known <const> = setmetatable({}, {__mode = "k"})
-
-local function first_bad(t, good)
-  local at <const> = good:to{dtype = "f32"}:argmin():item()
-  return at, t:slice(1, at, at):item()
-end
-
---- The tasks of column t (n), whole numbers from 1 to T, as positions.
-local function checked(self, t)
-  local good <const> = t:eq(t:floor()) & t:ge(1) & t:le(self.tasks)
-  if #t > 0 and not good:all() then
-    local row <const>, value <const> = first_bad(t, good)
-    core.raise("index", ("index: row %d has task %g, expected a whole number from 1 to %d"):format(row, value, self.tasks), 5)
-  end
-  return t:to{dtype = "i64"}:eval()
-end
-
---- The only column of x (n, 1), as seen by the kernel, and its positions.
+--- The only column of x (n, 1), as the kernel sees it, and its positions.
 local function tasks_of(self, x)
-  local t <const> = x:detach():select(2, 1)
-  local key <const> = self.tasks
-  local list <const> = known[x] or {}
-  known[x] = list
-  list[key] = list[key] or checked(self, t)
-  return t, list[key]
+  local t <const> = x:detach()
+  return t, tasks.positions(x, self.tasks, "index")
 end
 
 --- Gathered rows of W (n, r), sqrt(v) (n), and the column (n, 1).
 local function gathered(self, x)
   local t <const>, at <const> = tasks_of(self, x)
   local w <const>, v <const> = columns.adopt(self.hyper.weights, x), columns.adopt(self.hyper.diagonal, x)
-  return w:index(1, at), v:sqrt():index(1, at), t:unsqueeze(2)
+  return w:index(1, at), v:sqrt():index(1, at), t
 end
 
 --- Starts with variances 1 and correlations 1/2 between all tasks; further columns of W are small and break the symmetry.

@@ -36,13 +36,13 @@ end
 
 -- Evaluation --------------------------------------------------------------------------------------------------------------
 
---- The columns of inputs with d columns that belong to index kernels.
+--- The columns of inputs with d columns that belong to index kernels among the parts of 'self', or to 'self'.
 local function claims(self, d)
   local taken <const> = {}
   local function visit(k)
     if k.row.claims then taken[columns.position(k, k.active_dims[1], d)] = true end
     for _, part in ipairs(k.parts or {}) do
-      if not (part.parts and part.warp_by) then visit(part) end        -- what is warped has columns of its own
+      if not part.warp_by then visit(part) end        -- what is warped has columns of its own
     end
   end
   visit(self)
@@ -71,9 +71,12 @@ local function looks_at(self, d, hidden)
   return at
 end
 
---- The inputs as the form of 'self' takes them.
+--- The columns of inputs outside 'self' that are hidden from it.
+local function outer_claims(self, d) return self.warp_by and {} or claims(self, d) end
+
+--- The inputs as the form of 'self' takes them. A composite leaves the choice to its parts, unless it is warped.
 local function seen(self, x, hidden)
-  local at <const> = not self.parts and looks_at(self, x.shape[2], hidden)
+  local at <const> = (not self.parts or self.warp_by) and looks_at(self, x.shape[2], hidden)
   if at then x = columns.take(x, at) end
   return self.warp_by and columns.points(self.warp_by(x), "the warped inputs", 5) or x
 end
@@ -111,13 +114,13 @@ function Kernel.__call(self, x, z)
   if x.shape[2] ~= z.shape[2] then
     core.raise("shape", ("kernel: inputs differ in columns: %s and %s"):format(tostring(x.shape), tostring(z.shape)), 3)
   end
-  return M.value(self, x, z, claims(self, x.shape[2]))
+  return M.value(self, x, z, outer_claims(self, x.shape[2]))
 end
 
 --- The diagonal of k(x), (n), lazy.
 function methods.diag(self, x)
   x = columns.points(x, "argument 1 of diag", 2)
-  return M.diag(self, x, claims(self, x.shape[2]))
+  return M.diag(self, x, outer_claims(self, x.shape[2]))
 end
 
 -- Widths known when data arrives --------------------------------------------------------------------------------------------
@@ -133,7 +136,7 @@ local function widen(self, width)
 end
 
 local function resolve(self, d, hidden)
-  local at <const> = not self.parts and looks_at(self, d, hidden)
+  local at <const> = (not self.parts or self.warp_by) and looks_at(self, d, hidden)
   local width = at and #at or d
   if self.warp_by and (self.pending or self.parts) then
     width = columns.points(self.warp_by(core.zeros(1, width)), "the warped inputs", 5).shape[2]
@@ -145,7 +148,7 @@ end
 
 --- Gives kernels built with ard = true one parameter per column of 'd'-column inputs. Models call it on their copy when
 -- data arrives.
-function M.resolve_ard(self, d) resolve(self, d, claims(self, d)) end
+function M.resolve_ard(self, d) resolve(self, d, outer_claims(self, d)) end
 
 -- Paths ---------------------------------------------------------------------------------------------------------------------
 
