@@ -30,7 +30,7 @@ function M.is_iterative(solver) return type(solver) == "table" end
 --- "direct" or an iterative solver, once per fit.
 function M.decide(self)
   local f <const> = fields(self)
-  if f.solver == "direct" or M.is_iterative(f.solver) then return f.solver end
+  if f.solver ~= "auto" then return f.solver end
   local n <const> = #f.x
   local width <const> = f.x.dtype == "f32" and 4 or 8
   local room <const> = core.memory.room()
@@ -41,9 +41,10 @@ end
 --- One number for the noise, where a preconditioner wants one.
 function M.noise_level(f) return f.likelihood:variance(f.x):mean():item() end
 
---- Negative log marginal likelihood in nats, lazy.
+--- Negative log marginal likelihood in nats, lazy. Data on a grid bring an algorithm of their own.
 function M.nlml(self, solver)
   local f <const> = fields(self)
+  if f.grid then return f.grid.nlml(self) end
   local c <const>, r <const> = M.covariance(self), M.residual(self)
   if M.is_iterative(solver) then
     local value <const>, info <const> = solver:objective(c, r, f.kernel(f.x), M.noise_level(f))

@@ -10,8 +10,9 @@ local function check(t, T, what)
   local good <const> = t:eq(t:floor()) & t:ge(1) & t:le(T)
   if #t == 0 or good:all() then return end
   local at <const> = good:to{dtype = "f32"}:argmin():item()
-  core.raise("index", ("%s: row %d has task %g, expected a whole number from 1 to %d"):format(what, at,
-    t:slice(1, at, at):item(), T), 5)
+  local v <const> = t:slice(1, at, at):item()
+  core.raise("index", ("%s: row %d has task %s, expected a whole number from 1 to %d"):format(what, at,
+    v == v and ("%g"):format(v) or "nan", T), 5)
 end
 
 --- The tasks in column x (n, 1) as positions (n) among T. 'what' begins the message for any other number.

@@ -1,0 +1,113 @@
+--- A complete grid of n points by T tasks: the covariance of y (n, T), row by row, is K (x) B + I (x) D. Two small
+-- eigendecompositions do the work of one of size n T: O(n^3 + T^3 + n T (n + T)) time, O(n^2 + n T) memory.
+-- Source: Rakitsch, Lippert, Borgwardt & Stegle (2013), It is all in the noise, section 2; with K = U L U' and
+-- h B h = V S V', h = D^(-1/2), the covariance is (I (x) h^-1) (U (x) V) (L (x) S + I) (U (x) V)' (I (x) h^-1).
+local core <const> = require "gibbous.core"
+local model <const> = require "gibbous.gp.model"
+local objective <const> = require "gibbous.gp.objective"
+local parts <const> = require "gibbous.gp.task_parts"
+
+local M <const> = {}
+local fields <const> = model.fields
+
+--- K (n, n), B (T, T), the noise (one element, or (T)) and residuals R (n, T) at the model's parameters, lazy.
+local function ingredients(self)
+  local f <const> = fields(self)
+  local grid <const> = f.grid
+  local k <const>, index <const> = parts.split(f.kernel)
+  local x <const> = grid.x
+  local B, noise = index:matrix(), f.likelihood.noise.value
+  if x.dtype ~= "f64" then B, noise = B:to{dtype = x.dtype}, noise:to{dtype = x.dtype} end
+  return {k = k, B = B, noise = noise, K = parts.between(k, x, x),
+    R = objective.residual(self):reshape(#x, grid.tasks)}
+end
+
+--- The decomposition of detached ingredients: U, V, h (nil for common noise), eigenvalues L (n), S (T), and the inverse
+-- M (n, T) of the covariance's eigenvalues.
+local function decompose(p)
+  local noise <const> = p.noise:detach()
+  local h <const> = noise.ndim == 1 and noise ^ -0.5 or nil
+  local W <const> = h and p.B:detach() * h:unsqueeze(2) * h:unsqueeze(1) or p.B:detach()
+  local L <const>, U <const> = core.linalg.eigh(p.K:detach())
+  local S <const>, V <const> = core.linalg.eigh(W)
+  local l <const>, s <const> = L:relu(), S:relu()
+  local inverse <const> = (l:unsqueeze(2) * s:unsqueeze(1) + (h and 1 or noise)) ^ -1
+  return {U = U, V = V, L = l, S = s, h = h, M = inverse}
+end
+
+--- Z = U' R h V and A, the weights C^-1 vec(R) as (n, T).
+local function solve(q, R)
+  local Z <const> = q.U:t():matmul(q.h and R * q.h or R):matmul(q.V)
+  local A <const> = q.U:matmul(Z * q.M):matmul(q.V:t())
+  return Z, q.h and A * q.h or A
+end
+
+--- Half of <dC, C^-1 - a a'> + a . dr as a function of the ingredients, by traces: its gradient is that of the negative log
+-- marginal likelihood, where derivatives of eigenvectors would fail at equal eigenvalues.
+local function tangent(p, q, A)
+  local h <const>, V <const> = q.h, q.h and q.V * q.h:unsqueeze(2) or q.V
+  local a <const>, b <const> = (q.M * q.S):sum(2), (q.M * q.L:unsqueeze(2)):sum(1)
+  local of_K <const> = (q.U * a):matmul(q.U:t()) - A:matmul(p.B:detach()):matmul(A:t())
+  local of_B <const> = (V * b):matmul(V:t()) - A:t():matmul(p.K:detach():matmul(A))
+  local of_D
+  if h then
+    of_D = (V * V):matmul(q.M:sum(1)) - (A * A):sum(1)
+  else
+    of_D = q.M:sum() - (A * A):sum()
+  end
+  return ((of_K * p.K):sum() + (of_B * p.B):sum() + (of_D * p.noise):sum()) / 2 + (A * p.R):sum()
+end
+
+--- Negative log marginal likelihood in nats, lazy.
+function M.nlml(self)
+  local p <const> = ingredients(self)
+  local q <const> = decompose(p)
+  local n <const>, T <const> = p.R.shape[1], p.R.shape[2]
+  local Z <const>, A <const> = solve(q, p.R:detach())
+  local logdet = -q.M:log():sum()
+  if q.h then logdet = logdet - 2 * n * q.h:log():sum() end
+  local value <const> = ((Z * Z * q.M):sum() + logdet + n * T * math.log(2 * math.pi)) / 2
+  local slope <const> = tangent(p, q, A)
+  return value + (slope - slope:detach())
+end
+
+--- What predictions need, kept until a parameter or the data changes.
+local function state_of(self)
+  local f <const> = fields(self)
+  local now <const> = model.stamp(self)
+  if f.grid.state and f.grid.state.stamp == now then return f.grid.state end
+  local p <const> = ingredients(self)
+  local q <const> = decompose(p)
+  local _, A <const> = solve(q, p.R:detach())
+  local B <const> = p.B:detach()
+  local V <const> = q.h and q.V * q.h:unsqueeze(2) or q.V
+  local state <const> = {stamp = now, k = p.k, B = B, U = q.U, M = q.M, Q = B:matmul(V), weights = A:matmul(B)}
+  core.eval(state.U, state.M, state.Q, state.weights, state.B)
+  f.grid.state = state
+  return state
+end
+
+--- The posterior at x (m, d): functions that build mean and f_var, (m, T), and f_cov (m T, m T), point by point.
+function M.posterior(self, x)
+  local f <const> = fields(self)
+  local grid <const>, state <const> = f.grid, state_of(self)
+  local m <const>, T <const>, n <const> = #x, grid.tasks, #grid.x
+  local cross <const> = parts.between(state.k, x, grid.x)
+  local P <const> = cross:matmul(state.U)
+  return {
+    mean = function() return f.mean(parts.every(x, T)):reshape(m, T) + cross:matmul(state.weights) end,
+    f_var = function()
+      local prior <const> = parts.diag(state.k, x):unsqueeze(2) * state.B:diagonal():unsqueeze(1)
+      local v <const> = prior - (P * P):matmul(state.M):matmul((state.Q * state.Q):t())
+      return core.maximum(v, v * 0)
+    end,
+    f_cov = function()
+      local root <const> = P:reshape(m, 1, n, 1) * state.Q:reshape(1, T, 1, T) * state.M:sqrt():reshape(1, 1, n, T)
+      local w <const> = root:reshape(m * T, n * T)
+      local prior <const> = parts.between(state.k, x, x):reshape(m, 1, m, 1) * state.B:reshape(1, T, 1, T)
+      return prior:reshape(m * T, m * T) - w:matmul(w:t())
+    end,
+  }
+end
+
+return M

@@ -1,0 +1,105 @@
+--- What a model of several outputs is made of, in the long form: inputs (n, d + 1) whose last column is the task.
+local core <const> = require "gibbous.core"
+local kernel <const> = require "gibbous.kernels.kernel"
+local likelihoods <const> = require "gibbous.likelihoods"
+local param <const> = require "gibbous.param"
+local tasks <const> = require "gibbous.kernels.tasks"
+
+local M <const> = {}
+
+--- Points x (n, d) and a task each, (n, d + 1).
+function M.join(x, task) return core.cat({x, task:reshape(-1, 1)}, 2) end
+
+--- Every point with every task, point by point: (n T, d + 1).
+function M.every(x, T)
+  local n <const>, d <const> = #x, x.shape[2]
+  local task <const> = core.range(1, T):to{dtype = x.dtype}:unsqueeze(1):expand(n, T):reshape(n * T)
+  return M.join(x:unsqueeze(2):expand(n, T, d):reshape(n * T, d), task)
+end
+
+local function positions(x, T)
+  local d <const> = x.shape[2]
+  return tasks.positions(x:slice(2, d, d), T, "tasks")
+end
+
+local function adopt(v, x) return v.dtype == x.dtype and v or v:to{dtype = x.dtype} end
+
+-- Kernels -------------------------------------------------------------------------------------------------------------------
+
+--- A copy of k in which columns counted from the end leave the last one out.
+function M.shifted(k)
+  local out <const> = kernel.clone(k)
+  if k.active_dims then
+    out.active_dims = {}
+    for i, at in ipairs(k.active_dims) do out.active_dims[i] = at < 0 and at - 1 or at end
+  end
+  if k.column and k.column < 0 then out.column = k.column - 1 end
+  if k.parts and not k.warp_by then
+    out.parts = {}
+    for i, part in ipairs(k.parts) do out.parts[i] = M.shifted(part) end
+  end
+  return out
+end
+
+--- The kernel of points and that of tasks in a product of both. They share the product's boxes.
+function M.split(product)
+  local rest <const> = {}
+  local index
+  for _, part in ipairs(product.parts) do
+    if part.kind == "index" and index == nil then index = part else rest[#rest + 1] = part end
+  end
+  local points <const> = kernel.clone(#rest == 1 and rest[1] or product)
+  if #rest > 1 then points.parts = rest end
+  points.hyper.variance = product.hyper.variance
+  return points, index
+end
+
+--- k between points x and z, (n, d) without tasks, for a kernel that M.split gave.
+function M.between(k, x, z)
+  local d <const> = x.shape[2] + 1
+  local function padded(t) return M.join(t, core.full({#t}, 1, {dtype = t.dtype})) end
+  local a <const> = padded(x)
+  return kernel.value(k, a, rawequal(x, z) and a or padded(z), {d})
+end
+
+function M.diag(k, x) return kernel.diag(k, M.join(x, core.full({#x}, 1, {dtype = x.dtype})), {x.shape[2] + 1}) end
+
+-- Noise and means --------------------------------------------------------------------------------------------------------------
+
+local Likelihood <const> = getmetatable(likelihoods.gaussian(1))
+
+--- Noise with a variance for each of T tasks.
+local function of_each_task(noise, T)
+  local self <const> = {kind = "tasks", noise = noise}
+  local function variance(likelihood, x) return adopt(likelihood.noise.value, x):index(1, positions(x, T)) end
+  self.variance, self.new_variance = variance, variance
+  function self.copy(from) return of_each_task(param.shared(from.noise) and from.noise or param.copy(from.noise), T) end
+  return setmetatable(self, Likelihood)
+end
+
+--- One variance for all tasks (a number or gb.param), or a list or gb.param with one each.
+function M.noise(v, T, level)
+  local p <const> = param.hyper(v, "noise", level + 1)
+  if p.ndim == 0 then return likelihoods.gaussian(p) end
+  if p.numel ~= T then
+    core.raise("shape", ("gb.gp.multitask: %d noise variances for %d tasks"):format(p.numel, T), level + 1)
+  end
+  return of_each_task(p, T)
+end
+
+--- A mean of x (n, d) as a mean of points with tasks. A constant may have one value a task.
+function M.mean(m, T, level)
+  local out <const> = {}
+  for key, v in pairs(m) do out[key] = v end
+  local constants <const> = m.kind == "constant" and m.value.ndim == 1 and m.value or nil
+  if constants and constants.numel ~= T then
+    core.raise("shape", ("gb.gp.multitask: %d constant means for %d tasks"):format(constants.numel, T), level + 1)
+  end
+  function out.form(self, x)
+    if constants then return adopt(self.hyper.value.value, x):index(1, positions(x, T)) end
+    return m.form(self, x:slice(2, 1, x.shape[2] - 1))
+  end
+  return setmetatable(out, getmetatable(m))
+end
+
+return M

@@ -1,0 +1,364 @@
+local gb <const> = require "gibbous"
+local support <const> = require "spec.support"
+local near <const>, raises <const> = support.near, support.raises
+local K <const> = gb.kernels
+local nan <const> = 0 / 0
+
+--- y (n, T) at x: shifted sines of several sizes, with noise.
+local function sample(n, T, dtype)
+  local x <const> = gb.linspace(0, 4, n):eval()
+  local columns <const> = {}
+  for t = 1, T do columns[t] = (x + 0.3 * t):sin() * (0.5 + t / 2) end
+  local y <const> = gb.stack(columns, 2) + 0.05 * gb.randn(n, T, {seed = 1})
+  return x:to{dtype = dtype or "f64"}:eval(), y:to{dtype = dtype or "f64"}:eval()
+end
+
+local function model(o)
+  return gb.gp.multitask{kernel = o.kernel or K.rbf{lengthscale = 0.8, variance = 1.3}, tasks = o.tasks, rank = o.rank,
+    noise = o.noise, mean = o.mean, solver = o.solver}
+end
+
+--- The same model by eigendecompositions and by the factor of all cells, on the same data.
+local function both(o, x, y)
+  local out <const> = {}
+  for i, solver in ipairs{"kronecker", "direct"} do
+    local settings <const> = {solver = solver}
+    for key, v in pairs(o) do settings[key] = v end
+    out[i] = model(settings)
+    out[i]:fit(x, y, {steps = 0})
+  end
+  return out[1], out[2]
+end
+
+local function gradients(m)
+  local list <const> = gb.params(m)
+  return gb.grad(m:log_marginal_likelihood(), list, {raw = true, unused = "zero"})
+end
+
+local function agree(a, b, xs, tol)
+  near(b:log_marginal_likelihood(), a:log_marginal_likelihood(), tol)
+  local got <const>, want <const> = gradients(a), gradients(b)
+  for i in ipairs(want) do near(want[i], got[i], tol, "gradient " .. i) end
+  local p <const>, q <const> = a:predict(xs), b:predict(xs)
+  for _, name in ipairs{"mean", "f_var", "y_var", "f_cov"} do near(q[name], p[name], tol, name) end
+end
+
+describe("a Kronecker product", function()
+  local xs <const> = gb.linspace(-1, 5, 7)
+
+  for label, o in pairs{
+    ["common noise"] = {tasks = 3, rank = 2, noise = 0.1},
+    ["noise of each task"] = {tasks = 3, rank = 1, noise = {0.1, 0.2, 0.05}},
+    ["independent tasks"] = {tasks = 3, rank = 0, noise = 0.1},
+    ["full rank and means"] = {tasks = 3, rank = 3, mean = gb.means.constant{0.1, -0.2, 0.3}},
+    ["one task"] = {tasks = 1, noise = 0.1, mean = gb.means.constant(0.4)},
+    ["a sum"] = {tasks = 2, noise = 0.1, kernel = K.rbf{} + 0.3 * K.linear{} * K.periodic{}},
+    ["a product"] = {tasks = 2, noise = 0.1, kernel = 2 * K.rbf{} * K.cosine{period = 3}},
+    ["equal eigenvalues"] = {tasks = 2, rank = 0, noise = 0.1, kernel = K.white{} + K.constant{}},
+  } do
+    it("gives what the factor of all cells gives: " .. label, function()
+      local x <const>, y <const> = sample(25, o.tasks)
+      local a <const>, b <const> = both(o, x, y)
+      assert.equal("kronecker", a.info.solver)
+      assert.equal("direct", b.info.solver)
+      agree(a, b, xs, 1e-9)
+    end)
+  end
+
+  it("holds for several columns, repeated points and columns counted from the end", function()
+    local x = gb.rand(12, 2, {seed = 5})
+    x = gb.cat({x, x}, 1):eval()
+    local y <const> = gb.randn(24, 2, {seed = 6}):eval()
+    local k <const> = K.change_point(K.rbf{ard = true}, K.matern32{active_dims = {-1}}, {location = 0.5, column = -1})
+    local a <const>, b <const> = both({tasks = 2, kernel = k, noise = {0.2, 0.3}}, x, y)
+    assert.equal(2, a.kernel[1][1].lengthscale.numel)
+    agree(a, b, gb.rand(3, 2, {seed = 7}), 1e-9)
+  end)
+
+  it("holds for one point", function()
+    local a <const>, b <const> = both({tasks = 2, noise = 0.1}, gb.tensor{0.5}, gb.tensor{{1, 2}})
+    agree(a, b, xs, 1e-9)
+  end)
+
+  it("holds in f32", function()
+    local x <const>, y <const> = sample(25, 3, "f32")
+    local a <const>, b <const> = both({tasks = 3, noise = {0.1, 0.2, 0.05}}, x, y)
+    near(b:log_marginal_likelihood(), a:log_marginal_likelihood(), 1e-3)
+    local p <const>, q <const> = a:predict(xs:to{dtype = "f32"}), b:predict(xs:to{dtype = "f32"})
+    assert.equal("f32", p.mean.dtype)
+    near(q.mean, p.mean, 1e-3)
+    near(q.f_var, p.f_var, 1e-3)
+  end)
+
+  it("differentiates as differences do", function()
+    local x <const>, y <const> = sample(10, 2)
+    local m <const> = model{tasks = 2, noise = {0.1, 0.2}, mean = gb.means.constant{0.1, 0.2}}
+    m:fit(x, y, {steps = 0})
+    support.check_gradients(function() return m:log_marginal_likelihood() end, (gb.params(m)), 1e-6)
+  end)
+
+  it("fits to the point that the factor of all cells leads to", function()
+    local x <const>, y <const> = sample(30, 2)
+    local a <const>, b <const> = model{tasks = 2}, model{tasks = 2, solver = "direct"}
+    local got <const>, want <const> = a:fit(x, y), b:fit(x, y)
+    assert.equal("kronecker", got.solver)
+    near(want.value, got.value, 1e-4)
+    near(b:predict(xs).mean, a:predict(xs).mean, 1e-2)
+  end)
+
+  it("needs no matrix of all cells", function()
+    local n <const>, T <const> = 200, 20
+    local m <const> = model{tasks = T, noise = 0.1}
+    m:fit(gb.linspace(0, 4, n), gb.randn(n, T, {seed = 2}), {steps = 0})
+    local plan <const> = gb.plan(m:log_marginal_likelihood())
+    assert.is_true(plan.peak < 20 * 8 * n * n, plan.peak)          -- (n T)^2 values would be 400 n^2
+  end)
+end)
+
+describe("missing values", function()
+  local x <const>, full <const> = sample(30, 3)
+  local holes <const> = gb.rand(30, 3, {seed = 3}):lt(0.25)
+  local y <const> = gb.where(holes, nan, full):eval()
+  local xs <const> = gb.linspace(-1, 5, 7)
+
+  --- The cells with a value, written out by hand.
+  local function written_out()
+    local rows <const>, values <const> = {}, {}
+    local at <const> = x:totable()
+    for i, cells in ipairs(y:totable()) do
+      for t, v in ipairs(cells) do
+        if v == v then
+          rows[#rows + 1], values[#values + 1] = {at[i], t}, v
+        end
+      end
+    end
+    return rows, values
+  end
+
+  it("are left out, exactly as if their rows were never written", function()
+    local m <const> = model{tasks = 3, noise = 0.1}
+    m:fit(x, y, {missing = "mask", steps = 0})
+    local rows <const>, values <const> = written_out()
+    local long <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.8, variance = 1.3} * K.index{tasks = 3}, noise = 0.1}
+    long:fit(gb.tensor(rows), gb.tensor(values), {steps = 0})
+    near(long:log_marginal_likelihood(), m:log_marginal_likelihood(), 1e-12)
+    local p <const> = m:predict(xs)
+    for t = 1, 3 do
+      local q <const> = long:predict(gb.stack({xs, xs * 0 + t}, 2))
+      near(q.mean, p.mean:select(2, t), 1e-12)
+      near(q.f_var, p.f_var:select(2, t), 1e-12)
+      near(q.y_var, p.y_var:select(2, t), 1e-12)
+    end
+  end)
+
+  it("count per task noise by the task of each value", function()
+    local m <const> = model{tasks = 3, noise = {0.1, 0.2, 0.3}}
+    m:fit(x, y, {missing = "mask", steps = 0})
+    local rows <const>, values <const> = written_out()
+    local noise <const> = {}
+    for i, row in ipairs(rows) do noise[i] = row[2] / 10 end
+    local long <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.8, variance = 1.3} * K.index{tasks = 3},
+      noise = gb.tensor(noise)}
+    long:fit(gb.tensor(rows), gb.tensor(values), {steps = 0})
+    near(long:log_marginal_likelihood(), m:log_marginal_likelihood(), 1e-12)
+    local p <const> = m:predict(xs)
+    near({0.1, 0.2, 0.3}, (p.y_var - p.f_var)[1], 1e-12)
+  end)
+
+  for _, T in ipairs{1, 10} do
+    it(("of a sine: every 4th of 41 points, %d task(s)"):format(T), function()
+      local t <const> = gb.linspace(0, 1, 41)
+      local sine <const> = (2 * math.pi * t):sin():unsqueeze(2):expand(41, T)
+      local gone <const> = ((gb.range(1, 41) * 1.0) % 4):eq(0):unsqueeze(2):expand(41, T)
+      local seen <const> = gb.where(gone, nan, sine + 0.01 * gb.randn(41, T, {seed = 4})):eval()
+      local m <const> = model{tasks = T, noise = 0.01, kernel = K.rbf{lengthscale = 0.3}}
+      local info <const> = m:fit(t, seen, {missing = "mask", steps = 30})
+      assert.is_true(math.abs(info.value) < math.huge)
+      local p <const> = m:predict(t)
+      assert.is_true(p.mean:isfinite():all() and p.y_var:isfinite():all())
+      assert.is_true((p.mean - sine):abs():max():item() < 0.05)
+      local s <const> = m:score(t, seen, {missing = "mask"})
+      assert.equal(31 * T, s.n)
+      assert.is_true(s.rmse < 0.03)
+    end)
+  end
+
+  it("are an error unless asked for, with the first cell and their number", function()
+    local m <const> = model{tasks = 3}
+    local err <const> = raises("nan", 'missing = "mask" leaves such cells out', m.fit, m, x, y)
+    local count, row, task = 0, nil, nil
+    for i, cells in ipairs(holes:totable()) do
+      for t, gone in ipairs(cells) do
+        if gone then
+          count = count + 1
+          if not row then row, task = i, t end
+        end
+      end
+    end
+    assert.same({row, task, count}, {err.row, err.column, err.count})
+    assert.is_nil(m.x)
+    raises("nan", "y is infinite in 1 cell, the first in row 2, task 1", m.fit, m, gb.tensor{1, 2},
+      gb.tensor{{1, 2, nan}, {1 / 0, 1, 1}}, {missing = "mask"})
+    raises("option", "needs a value in every cell, " .. 90 - count .. " of 90 have one", function()
+      model{tasks = 3, solver = "kronecker"}:fit(x, y, {missing = "mask"})
+    end)
+    raises("shape", "there are no values to fit", m.fit, m, gb.tensor{1}, gb.tensor{{nan, nan, nan}}, {missing = "mask"})
+    raises("nan", "fit: x: the value in row 2", m.fit, m, gb.tensor{1, nan}, gb.tensor{{1, 2, 3}, {1, 2, 3}})
+  end)
+end)
+
+describe("gb.gp.multitask", function()
+  local x <const>, y <const> = sample(20, 2)
+
+  it("finds what tasks share", function()
+    local t <const> = gb.linspace(0, 1, 60)
+    local f <const> = (2 * math.pi * t):sin()
+    local m <const> = model{tasks = 2, kernel = K.rbf{lengthscale = 0.3}, noise = {0.1, 0.1}}
+    m:fit(t, gb.stack({f, -2 * f}, 2) + 0.05 * gb.randn(60, 2, {seed = 8}))
+    local B <const> = m.kernel.tasks:matrix():totable()
+    assert.is_true(B[1][2] / math.sqrt(B[1][1] * B[2][2]) < -0.95)
+    local s <const> = m:score(t, gb.stack({f, -2 * f}, 2))
+    assert.is_true(s.tasks[1].mae < 0.05 and s.tasks[2].mae < 0.05)
+    assert.equal(120, s.n)
+    near(60 * (s.tasks[1].rmse ^ 2 + s.tasks[2].rmse ^ 2), 120 * s.rmse ^ 2, 1e-9)
+    assert.matches("\ntask 2: rmse", tostring(s))
+  end)
+
+  it("is the prior without data", function()
+    local m <const> = model{tasks = 2, noise = {0.5, 0.25}, mean = gb.means.constant{3, 4}}
+    local p <const> = m:predict(gb.tensor{0, 1, 2})
+    near({{3, 4}, {3, 4}, {3, 4}}, p.mean, 1e-12)
+    near({{1.3, 1.3}, {1.3, 1.3}, {1.3, 1.3}}, p.f_var, 1e-12)
+    near({{1.8, 1.55}, {1.8, 1.55}, {1.8, 1.55}}, p.y_var, 1e-12)
+  end)
+
+  it("gives records of all tasks: intervals, draws, no points", function()
+    local m <const> = model{tasks = 2, noise = 0.1}
+    m:fit(x, y, {steps = 0})
+    local p <const> = m:predict(gb.linspace(0, 4, 5))
+    local lo <const>, hi <const> = p:interval(0.9)
+    assert.is_true((lo:lt(p.mean) & hi:gt(p.mean)):all())
+    local draws <const> = p:sample(4000, {seed = 1})
+    assert.same({4000, 5, 2}, {table.unpack(draws.shape)})
+    assert.is_true((draws:mean(1) - p.mean):abs():max():item() < 0.05)
+    near(p.f_var, draws:var(1), 0.05)
+    assert.same({0, 2}, {table.unpack(m:predict(gb.zeros(0, 1)).mean.shape)})
+  end)
+
+  it("fits again from where it is, and shows its parameters", function()
+    local m <const> = model{tasks = 2}
+    m:fit(x, y, {steps = 3})
+    local before <const> = m.info.value
+    assert.is_true(m:fit{steps = 5}.value < before)
+    assert.matches("^gp.multitask  2 tasks, 20 points, 1 columns, 40 of 40 values, f64\n", tostring(m))
+    assert.matches("kernel.tasks.weights", tostring(m), 1, true)
+    m:get "likelihood.noise".value = {0.1, 0.3}
+    near({0.1, 0.3}, m.likelihood.noise.value, 1e-12)
+  end)
+
+  it("takes the structure anew with other data", function()
+    local m <const> = model{tasks = 2, noise = 0.1}
+    m:fit(x, gb.where(y:gt(1.4), nan, y), {missing = "mask", steps = 0})
+    assert.equal("direct", m.info.solver)
+    m:fit(x, y, {steps = 0})
+    assert.equal("kronecker", m.info.solver)
+  end)
+
+  it("shares no parameter with its parts, but explicit ones", function()
+    local k <const>, v <const> = K.rbf{lengthscale = 0.8}, gb.param(0.2, {min = 0})
+    local a <const>, b <const> = gb.gp.multitask{kernel = k, tasks = 2, noise = v}, gb.gp.multitask{kernel = k, tasks = 2, noise = v}
+    a:fit(x, y, {steps = 5})
+    near(0.8, k.lengthscale.value, 1e-12)
+    near(0.8, b:get "kernel[1].lengthscale".value, 1e-12)
+    near(v.value, b:get "likelihood.noise".value, 0)
+  end)
+
+  it("checks what it is given", function()
+    raises("option", "a kernel is needed", gb.gp.multitask, {tasks = 2})
+    raises("option", "tasks, the number of outputs, is needed", gb.gp.multitask, {kernel = K.rbf{}})
+    raises("shape", "3 noise variances for 2 tasks", gb.gp.multitask, {kernel = K.rbf{}, tasks = 2, noise = {1, 2, 3}})
+    raises("shape", "3 constant means for 2 tasks", gb.gp.multitask, {kernel = K.rbf{}, tasks = 2,
+      mean = gb.means.constant{1, 2, 3}})
+    raises("option", "unknown option 'task', did you mean 'tasks'?", gb.gp.multitask, {kernel = K.rbf{}, task = 2})
+    local m <const> = model{tasks = 2}
+    raises("shape", "y must be (20, 2), a column a task, got shape 20", m.fit, m, x, y:select(2, 1))
+    raises("dtype", "x is f64, y is f32", m.fit, m, x, y:to{dtype = "f32"})
+    raises("option", "the model holds no data", m.fit, m)
+    m:fit(x, y, {steps = 0})
+    raises("shape", "the model was given 1 columns", m.predict, m, gb.zeros(3, 2))
+    raises("option", "unknown option 'stepz'", m.fit, m, x, y, {stepz = 1})
+    raises("option", "has no field 'predictt' (did you mean 'predict'?)", function() return m.predictt end)
+  end)
+end)
+
+describe("the long form", function()
+  --- 100 + 100 points of two tasks, as (x, task).
+  local function hadamard(dtype)
+    local x <const> = gb.rand(200, {seed = 9})
+    local task <const> = gb.cat({gb.ones(100), gb.ones(100) * 2}, 1)
+    local angle <const> = 2 * math.pi * x
+    local y <const> = gb.where(task:eq(1), angle:sin(), angle:cos()) + 0.05 * gb.randn(200, {seed = 10})
+    return gb.stack({x, task}, 2):to{dtype = dtype}:eval(), y:to{dtype = dtype}:eval()
+  end
+
+  for _, dtype in ipairs{"f64", "f32"} do
+    it("fits two tasks of 100 points each in " .. dtype, function()
+      local x <const>, y <const> = hadamard(dtype)
+      local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.3, ard = true} * K.index{tasks = 2}, noise = 0.1}
+      m:fit(x, y, {steps = 100})
+      assert.equal(1, m.kernel[1].lengthscale.numel)
+      local t <const> = gb.linspace(0, 1, 51, {dtype = dtype})
+      for task, f in ipairs{(2 * math.pi * t):sin(), (2 * math.pi * t):cos()} do
+        local p <const> = m:predict(gb.stack({t, t * 0 + task}, 2))
+        assert.is_true((p.mean - f):abs():mean():item() < 0.03)
+      end
+      assert.is_true(m:score(x, y).rmse < 0.07)
+    end)
+  end
+
+  it("has the likelihood of the covariance written out", function()
+    local x <const>, y <const> = hadamard "f64"
+    local some <const> = gb.tensor({1, 5, 30, 101, 130, 177}, {dtype = "i64"})
+    local xs <const>, ys <const> = x:index(1, some):eval(), y:index(1, some):eval()
+    local W <const>, v <const> = {{0.5}, {-1.2}}, {0.3, 0.7}
+    local m <const> = gb.gp.exact{kernel = 1.5 * K.rbf{lengthscale = 0.4} * K.index{tasks = 2, weights = W, diagonal = v},
+      noise = 0.2}
+    m:fit(xs, ys, {steps = 0})
+    local rows <const>, c <const> = xs:totable(), {}
+    for i, a in ipairs(rows) do
+      c[i] = {}
+      for j, b in ipairs(rows) do
+        local B <const> = W[a[2]][1] * W[b[2]][1] + (a[2] == b[2] and v[a[2]] or 0)
+        c[i][j] = 1.5 * math.exp(-((a[1] - b[1]) / 0.4) ^ 2 / 2) * B + (i == j and 0.2 or 0)
+      end
+    end
+    local l <const>, values <const> = support.cholesky(c), ys:totable()
+    local sum = support.dot(values, support.cholesky_solve(l, values)) + #values * math.log(2 * math.pi)
+    for i = 1, #values do sum = sum + 2 * math.log(l[i][i]) end
+    near(-sum / 2, m:log_marginal_likelihood(), 1e-12)
+  end)
+
+  it("names the row of a task that is none", function()
+    local m <const> = gb.gp.exact{kernel = K.rbf{} * K.index{tasks = 2}, noise = 0.1}
+    raises("index", "index: row 2 has task 3, expected a whole number from 1 to 2", m.fit, m, gb.tensor{{0, 1}, {0, 3}},
+      gb.tensor{1, 2})
+    raises("index", "row 1 has task 1.5", m.kernel, gb.tensor{{0, 1.5}})
+    raises("index", "row 3 has task 0", m.kernel, gb.tensor{{0, 1}, {1, 2}, {3, 0}})
+    raises("index", "row 1 has task nan", K.index{tasks = 2}, gb.tensor{nan})
+  end)
+
+  it("leaves the tasks to the index kernel, unless columns are named", function()
+    local x <const> = gb.tensor{{0.1, 2, 1}, {0.5, 1, 2}, {0.7, 3, 1}}
+    local points <const> = x:slice(2, 1, 2)
+    local B <const> = K.index{tasks = 2}(x)
+    near(K.rbf{}(points) * B, (K.rbf{} * K.index{tasks = 2})(x), 1e-14)
+    near(K.rbf{}(x) * B, (K.rbf{active_dims = {1, 2, 3}} * K.index{tasks = 2})(x), 1e-14)
+    near(K.rbf{}(points) * B + K.linear{}(points), (K.rbf{} * K.index{tasks = 2} + K.linear{})(x), 1e-14)
+    local function double(t) return t * 2 end
+    near((K.rbf{} + K.linear{})(points * 2) * B, ((K.rbf{} + K.linear{}):warp(double) * K.index{tasks = 2})(x), 1e-13)
+    near((K.rbf{} * K.index{tasks = 2})(x), (K.rbf{} * K.index{tasks = 2, active_dims = {3}})(x), 0)
+    near(K.rbf{}(x:slice(2, 2, 3)) * K.index{tasks = 2}(x:slice(2, 1, 1):ceil()),
+      (K.rbf{} * K.index{tasks = 2, active_dims = {1}})(gb.cat({x:slice(2, 1, 1):ceil(), x:slice(2, 2, 3)}, 2)), 1e-14)
+    raises("shape", "beside the task numbers the inputs have no column", K.rbf{} * K.index{tasks = 2}, gb.tensor{1, 2})
+  end)
+end)
