@@ -159,6 +159,8 @@ local rows <const> = {
     deaf = true, exact = 0.3},
   {"index", function() return K.index{tasks = 3, rank = 2, weights = W, diagonal = V} end, coregion(W, V), flat = true,
     points = tasks.points, others = tasks.others},
+  {"index", function() return K.index{tasks = 3, rank = 0, diagonal = V} end, coregion({{0}, {0}, {0}}, V), flat = true,
+    points = tasks.points, others = tasks.others},
   {"index", function() return 2 * K.rbf{lengthscale = 0.7} * K.index{tasks = 3, rank = 2, weights = W, diagonal = V} end,
     function(a, b) return 2 * rbf(0.7)({a[1]}, {b[1]}) * coregion(W, V)(a, b) end, flat = true,
     points = tasks.points, others = tasks.others},

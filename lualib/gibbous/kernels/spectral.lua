@@ -90,7 +90,7 @@ local function setup(self, o, level)
 end
 
 --- The same kernel with parameters from the empirical spectrum of y (n) at x (n, d) or (n), for uneven x as well: each
--- column's periodogram above its noise floor as a density, and to that a mixture of Gaussians. The weights add up to the
+-- column's periodogram where it is significant as a density, and to that a mixture of Gaussians. The weights add up to the
 -- variance of y. o: seed (0). Cost: n times up to 2,048 frequencies a column.
 local function init(self, x, y, o)
   o = options.parse(o, {seed = "integer"}, "init", 2)

@@ -28,14 +28,16 @@ local function grid(range, n)
   return step, count
 end
 
---- Power above the level of white noise, whose median is log 2 of its mean; all of it where nothing stands out.
-local function above_floor(power)
+--- Power that white noise would reach nowhere with probability 0.95, less its mean; all power where nothing stands out. Its
+-- level: the median of an exponential distribution is log 2 of the mean.
+local function significant(power)
   local sorted <const> = table.move(power, 1, #power, 1, {})
   table.sort(sorted)
-  local level <const> = sorted[(#sorted + 1) // 2] / math.log(2)
+  local mean <const> = sorted[(#sorted + 1) // 2] / math.log(2)
+  local least <const> = mean * math.log(#power / 0.05)
   local out <const>, total = {}, 0.0
   for i, p in ipairs(power) do
-    out[i] = math.max(0, p - level)
+    out[i] = p > least and p - mean or 0.0
     total = total + out[i]
   end
   return total > 0 and out or power
@@ -67,7 +69,7 @@ local function spectrum_of(t, r, column, level)
   local f <const> = core.range(1, count) * step
   local power <const> = M.periodogram(t - lo, r, f):totable()
   for i, p in ipairs(power) do power[i] = math.max(p, 0) end
-  return quantiles(above_floor(power), step), step / 4
+  return quantiles(significant(power), step), step / 4
 end
 
 -- A mixture of Gaussians with diagonal covariances, by expectation and maximisation ---------------------------------------------

@@ -1,0 +1,229 @@
+local gb <const> = require "gibbous"
+local support <const> = require "spec.support"
+local near <const>, raises <const> = support.near, support.raises
+local K <const> = gb.kernels
+
+describe("piecewise_polynomial", function()
+  it("is 0 from one lengthscale on, and flat there", function()
+    local edge <const> = gb.tensor{0, 1, 1 + 1e-9, 7}:requires_grad()
+    local origin <const> = gb.tensor{0}
+    for degree = 0, 3 do
+      local k <const> = K.piecewise_polynomial{degree = degree}
+      local v <const> = k(edge, origin)
+      near({1, 0, 0, 0}, v, 1e-15)
+      near({0, 0, 0, 0}, gb.grad(v:sum(), edge), 1e-12)
+      local l <const> = k.lengthscale
+      near(0, gb.grad(k(edge, origin):slice(1, 2, 4):sum(), l), 1e-12)
+    end
+  end)
+
+  it("is smoother the higher its degree: 1 - k near 0 goes as r, then as r^2", function()
+    local h <const>, origin <const> = gb.tensor{1e-3, 2e-3}, gb.tensor{0}
+    for degree, order in pairs{[0] = 1, 2, 2, 2} do
+      local rest <const> = (1 - K.piecewise_polynomial{degree = degree}(h, origin)):totable()
+      near(order, math.log(rest[2][1] / rest[1][1], 2), 0.02)
+    end
+  end)
+
+  it("raises its exponent with the columns, so that it stays positive definite", function()
+    for d = 1, 7 do
+      local x <const> = gb.rand(60, d, {seed = d})
+      for degree = 0, 3 do
+        local k <const> = K.piecewise_polynomial{degree = degree, lengthscale = 0.6 * math.sqrt(d)}
+        assert.is_true(gb.linalg.eigh(k(x)):min():item() > -1e-12)
+        local j <const> = d // 2 + degree + 1
+        if degree == 0 then near(0.5 ^ j, K.piecewise_polynomial{degree = 0}(gb.zeros(1, d), gb.full({1, d}, 0.5 / math.sqrt(d))), 1e-13) end
+      end
+    end
+  end)
+end)
+
+describe("cosine", function()
+  it("is 1 a whole number of periods apart, and of rank two", function()
+    local k <const> = K.cosine{period = 0.25}
+    near({{1, 1, -1}}, k(gb.tensor{0}, gb.tensor{0.25, 1000, 0.125}), 1e-9)
+    local values <const> = gb.linalg.eigh(K.cosine{period = {0.7, 1.9}}(gb.randn(30, 2, {seed = 1}))):totable()
+    for i = 1, 28 do assert.is_true(math.abs(values[i]) < 1e-13) end
+    assert.is_true(values[29] > 1)
+  end)
+end)
+
+describe("arc_cosine", function()
+  it("keeps its digits at small and at nearly opposite angles", function()
+    for _, angle in ipairs{1e-12, 1e-6, 1e-3, 3.1, 3.14} do
+      local a <const> = gb.tensor{{1e3, 0}}
+      local b <const> = gb.tensor{{1e3 * math.cos(angle), 1e3 * math.sin(angle)}}
+      local k <const> = K.arc_cosine{order = 0, bias_variance = 1e-8}
+      near(1 - angle / math.pi, k(a, b):item(), 1e-10)
+    end
+  end)
+
+  it("grows with the norms by its order", function()
+    for order = 0, 2 do
+      local k <const> = K.arc_cosine{order = order, bias_variance = 1e-12}
+      near(10 ^ (2 * order) * k(gb.tensor{{1, 2}}, gb.tensor{{3, -1}}):item(), k(gb.tensor{{10, 20}}, gb.tensor{{30, -10}}), 1e-6)
+    end
+  end)
+
+  it("is finite where directions are opposite to rounding", function()
+    for dtype, size in pairs{f64 = 1e12, f32 = 1e6} do
+      local far <const> = gb.tensor({{size, 0}, {-size, 0}}, {dtype = dtype}):requires_grad()
+      for order = 0, 2 do
+        local k <const> = K.arc_cosine{order = order}
+        assert.is_true(k(far):isfinite():all())
+        assert.is_true(gb.grad(k(far):sum(), far):isfinite():all(), dtype .. " " .. order)
+      end
+    end
+  end)
+end)
+
+describe("change_point", function()
+  local a <const>, b <const> = K.rbf{lengthscale = 0.7}, K.matern12{lengthscale = 2}
+
+  it("is one kernel far on the left, the other far on the right, and neither across", function()
+    local k <const> = K.change_point(a, b, {location = 0, steepness = 100})
+    local left <const>, right <const> = gb.tensor{-3, -2.5}, gb.tensor{2, 2.7}
+    near(a(left), k(left), 1e-12)
+    near(b(right), k(right), 1e-12)
+    near({{0, 0}, {0, 0}}, k(left, right), 1e-12)
+  end)
+
+  it("lets its location be fitted, of any sign", function()
+    local k <const> = K.change_point(a, b, {location = -1.5})
+    near(-1.5, k.location.value, 1e-15)
+    near(1, k.steepness.value, 1e-15)
+    local _, names <const> = gb.params(k)
+    assert.same({"location", "steepness", "[1].lengthscale", "[1].variance", "[2].lengthscale", "[2].variance"}, names)
+    assert.equal(2, #k)
+  end)
+
+  it("holds white noise of two kinds", function()
+    local k <const> = K.change_point(K.white{variance = 1}, K.white{variance = 4}, {location = 0, steepness = 1000})
+    near({{1, 0}, {0, 4}}, k(gb.tensor{-1, 1}), 1e-12)
+    near({1, 4}, k:diag(gb.tensor{-1, 1}), 1e-12)
+  end)
+
+  it("checks its arguments", function()
+    raises("option", "two kernels or a list of kernels are needed", K.change_point, a, {location = 1})
+    raises("option", "two kernels or a list of kernels are needed", K.change_point, {a, 3}, {location = 1})
+    raises("option", "a location is needed", K.change_point, a, b)
+    raises("option", "unknown option 'locations', did you mean 'location'?", K.change_point, a, b, {locations = 1})
+    raises("shape", "3 kernels need 2 location values, got 3", K.change_point, {a, b, a}, {location = {1, 2, 3}})
+    raises("shape", "3 kernels need 2 locations, got 1", K.change_point, {a, b, a}, {location = 1})
+    raises("index", "change_point: active_dims 2, but the inputs have 1 columns", K.change_point(a, b, {location = 1, column = 2}),
+      gb.tensor{1})
+    raises("option", "columns count from 1, got 0", K.change_point, a, b, {location = 1, column = 0})
+  end)
+end)
+
+describe("spectral_mixture", function()
+  it("starts from the spectrum of uneven data", function()
+    local t <const> = (gb.rand(300, {seed = 1}) * 20):sort(1)
+    local y <const> = 2 * (2 * math.pi * 0.7 * t):sin() + (2 * math.pi * 2.3 * t):cos() + 5
+    local k <const> = K.spectral_mixture{components = 2}:init(t, y)
+    local means <const>, weights <const> = k.means:totable(), k.weights:totable()
+    local slow <const> = means[1][1] < means[2][1] and 1 or 2
+    near(0.7, means[slow][1], 0.02)
+    near(2.3, means[3 - slow][1], 0.05)
+    assert.is_true(weights[slow] > 2 * weights[3 - slow])
+    near(y:var(nil, {ddof = 0}):item(), weights[1] + weights[2], 0.02)
+  end)
+
+  it("gives the same start for the same seed, whatever the dtype", function()
+    local t <const> = gb.rand(100, 2, {seed = 1})
+    local y <const> = (9 * t):sin():sum(2)
+    local k <const> = K.spectral_mixture{components = 3}
+    local one <const>, two <const> = k:init(t, y, {seed = 3}), k:init(t, y, {seed = 3})
+    assert.is_true(one.means:equal(two.means.value))
+    assert.same({3, 2}, {table.unpack(one.means.shape)})
+    assert.is_true(k:init(t:to{dtype = "f32"}, y:to{dtype = "f32"}, {seed = 3}).means:gt(0):all())
+    assert.equal(1, k.means.ndim)
+    assert.same({3, 1}, {table.unpack(K.spectral_mixture{components = 3, active_dims = {2}}:init(t, y).means.shape)})
+  end)
+
+  it("extrapolates a sine of 15 points", function()
+    local x <const>, xs <const> = gb.linspace(0, 1, 15), gb.linspace(0, 1.5, 51)
+    local y <const> = (2 * math.pi * x):sin()
+    local m <const> = gb.gp.exact{kernel = K.spectral_mixture{components = 4}:init(x, y), noise = gb.param(0.01, {min = 1e-8})}
+    m:fit(x, y)
+    assert.is_true((m:predict(xs).mean - (2 * math.pi * xs):sin()):abs():mean():item() < 1e-3)
+  end)
+
+  it("widens to the columns when data arrives, or keeps what it was given", function()
+    local open <const>, shut <const> = K.spectral_mixture{components = 2}, K.spectral_mixture{means = {1, 2}, variances = {{1}, {2}}}
+    local x <const> = gb.rand(5, 3, {seed = 1})
+    local before <const> = open(x):eval()
+    K.resolve_ard(open, 3)
+    assert.same({2, 3}, {table.unpack(open.variances.shape)})
+    near(before, open(x), 1e-14)
+    K.resolve_ard(shut, 3)
+    assert.equal(2, shut.components)
+    assert.equal(1, shut.means.ndim)
+    raises("shape", "variances for 1 columns, the inputs have 3", shut, x)
+  end)
+
+  it("checks its arguments and its data", function()
+    local k <const> = K.spectral_mixture{components = 2}
+    raises("option", "components, their number, is needed", K.spectral_mixture)
+    raises("shape", "2 components, but 'means' has 3", K.spectral_mixture, {components = 2, means = {1, 2, 3}})
+    raises("option", "'weights' must be a list with a row per component", K.spectral_mixture, {components = 2, weights = 1})
+    raises("option", "unknown option 'variance'", K.spectral_mixture, {components = 2, variance = 1})
+    raises("option", "y is constant", k.init, k, gb.tensor{1, 2, 3}, gb.tensor{4, 4, 4})
+    raises("option", "column 2 is constant", k.init, k, gb.tensor{{1, 1}, {2, 1}, {3, 1}}, gb.tensor{4, 5, 4})
+    raises("nan", "must be finite", k.init, k, gb.tensor{1, 2, 3}, gb.tensor{4, 0 / 0, 4})
+    raises("shape", "needs 3 points or more, got 2", k.init, k, gb.tensor{1, 2}, gb.tensor{4, 5})
+    raises("shape", "y must be (3), got shape 2", k.init, k, gb.tensor{1, 2, 3}, gb.tensor{4, 5})
+    assert.is_nil(K.rbf{}.init)
+  end)
+end)
+
+describe("index", function()
+  it("gives its matrix, and starts with correlations of a half", function()
+    near({{1, 0.5}, {0.5, 1}}, K.index{tasks = 2}:matrix(), 1e-14)
+    near({{2, 0}, {0, 3}}, K.index{tasks = 2, rank = 0, diagonal = {2, 3}}:matrix(), 1e-14)
+    local k <const> = K.index{tasks = 4, rank = 3}
+    near(k:matrix(), k(gb.tensor{1, 2, 3, 4}), 1e-14)
+    assert.is_true(gb.linalg.eigh(k:matrix()):min():item() > 0)
+    assert.is_true(k.weights:equal(K.index{tasks = 4, rank = 3}.weights.value))
+    assert.is_false(k.weights:equal(K.index{tasks = 4, rank = 3, seed = 1}.weights.value))
+  end)
+
+  it("checks its settings", function()
+    raises("option", "tasks, the number of tasks, is needed", K.index)
+    raises("option", "task numbers are one column, got 2", K.index, {tasks = 2, active_dims = {1, 2}})
+    raises("shape", "'weights' must be 2x1, got 3x1", K.index, {tasks = 2, weights = {{1}, {2}, {3}}})
+    raises("shape", "'diagonal' must be 2, got 3", K.index, {tasks = 2, diagonal = {1, 2, 3}})
+    raises("option", "unknown option 'variance'", K.index, {tasks = 2, variance = 1})
+  end)
+end)
+
+describe("sums and products", function()
+  local x <const> = gb.randn(1000, 2, {seed = 1}):eval()
+  local v <const> = gb.randn(1000, {seed = 2}):eval()
+
+  it("of any kernels are one traversal", function()
+    local all <const> = K.rbf{} + K.piecewise_polynomial{} * K.cosine{} + K.change_point(K.matern32{}, K.polynomial{}, {location = 0})
+      + K.spectral_mixture{components = 2} * K.arc_cosine{}
+    local plan <const> = gb.plan(all(x):matmul(v))
+    plan:run()
+    assert.is_true(plan:stats().pairs <= 1000 * 1000 * 0.6, plan:stats().pairs)         -- symmetric: half of them
+  end)
+
+  it("print with brackets where they are needed, settings first", function()
+    assert.equal("{variance=1} (rbf{lengthscale=1} * (linear{variance=1} + polynomial{degree=3, offset=1, variance=2}))",
+      tostring(K.rbf{} * (K.linear{} + K.polynomial{degree = 3, variance = 2})))
+    assert.equal("index{tasks=2, rank=1, diagonal={0.5, 0.5}, weights={{0.7071}, {0.7071}}, active_dims={-1}}",
+      tostring(K.index{tasks = 2}))
+    assert.equal("rbf{lengthscale=1, variance=1}:warp(...)", tostring(K.rbf{}:warp(function(t) return t end)))
+    assert.equal("change_point{location=2, steepness=1}(rbf{lengthscale=1, variance=1}, constant{variance=1})",
+      tostring(K.change_point(K.rbf{}, K.constant{}, {location = 2})))
+  end)
+
+  it("keep the parameters of every network they pass", function()
+    local first <const>, second <const> = gb.nn.linear(2, 2, {seed = 1}), gb.nn.linear(2, 2, {seed = 2})
+    assert.equal(2 + 2, #gb.params(K.rbf{}:warp(first)))
+    assert.equal(2 + 4, #gb.params(K.rbf{}:warp(first):warp(second)))
+    local few <const> = x:slice(1, 1, 5)
+    near(K.rbf{}(first(second(few))), K.rbf{}:warp(first):warp(second)(few), 1e-13)
+  end)
+end)
