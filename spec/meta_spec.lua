@@ -20,10 +20,18 @@ describe("the documentation", function()
     assert.same({}, missing)
   end)
 
+  it("covers every kernel", function()
+    for name in pairs(gb.kernels) do assert.is_true(documented(name), name) end
+  end)
+
   it("documents nothing that does not exist", function()
     local plan <const> = gb.plan(gb.ones(2):sum())
+    local kernel <const> = setmetatable({}, {__index = function(_, name)
+      return gb.kernels.rbf()[name] or gb.kernels.index{tasks = 1}[name] or gb.kernels.spectral_mixture{components = 1}[name]
+    end})
     local owners <const> = {gb = gb, ["gb.linalg"] = gb.linalg, ["gb.memory"] = gb.memory, core = core,
-      ["core.memory"] = core.memory, tensor = gb.zeros(1), plan = plan}
+      ["core.memory"] = core.memory, tensor = gb.zeros(1), plan = plan, ["gb.kernels"] = gb.kernels, ["gb.gp"] = gb.gp,
+      kernel = kernel}
     for owner, name in text:gmatch "\nfunction ([%w_.]-)[.:]([%w_]+)%(" do
       assert.equal("function", type(owners[owner][name]), owner .. "." .. name)
     end

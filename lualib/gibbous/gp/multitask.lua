@@ -238,7 +238,8 @@ function methods.get(self, path) return fields(self).inner:get(path) end
 -- Construction ----------------------------------------------------------------------------------------------------------------------
 
 --- gb.gp.multitask{kernel, tasks = T, rank = 1, noise = one per task, mean = zero, solver = "auto"}
--- kernel is of the points alone; B has this rank plus a diagonal. noise: a variance for all tasks (a number or gb.param) or a
+-- kernel is of the points alone; B has this rank plus a diagonal, and takes over the kernel's variance (unless that is a
+-- gb.param): it is in units of y squared. noise: a variance for all tasks (a number or gb.param) or a
 -- list, one per task (default). mean: a gb.means value of x, common to all tasks; gb.means.constant{c_1, ..., c_T} has one
 -- per task. solver: "auto" uses Kronecker structure where no cell is missing, else decides as gb.gp.exact does; "kronecker";
 -- "direct" or a gb.solvers value: the long form in any case. The model copies what it is given.
@@ -255,8 +256,7 @@ return function(opts)
     noise = {}
     for t = 1, T do noise[t] = 1.0 end
   end
-  local tasks <const> = kernels.index{tasks = T, rank = o.rank or 1}:named "tasks"
-  local inner <const> = model.new{kernel = (parts.shifted(o.kernel) * tasks):copy(),
+  local inner <const> = model.new{kernel = parts.product(o.kernel, T, o.rank or 1):copy(),
     mean = parts.mean(o.mean or means.zero(), T, 2):copy(), likelihood = parts.noise(noise, T, 2):copy(), solver = "auto"}
   return setmetatable({_fields = {inner = inner, tasks = T, solver = o.solver or "auto"}}, Model)
 end

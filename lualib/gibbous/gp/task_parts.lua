@@ -1,6 +1,7 @@
 --- What a model of several outputs is made of, in the long form: inputs (n, d + 1) whose last column is the task.
 local core <const> = require "gibbous.core"
 local kernel <const> = require "gibbous.kernels.kernel"
+local kernels <const> = require "gibbous.kernels"
 local likelihoods <const> = require "gibbous.likelihoods"
 local param <const> = require "gibbous.param"
 local tasks <const> = require "gibbous.kernels.tasks"
@@ -27,7 +28,7 @@ local function adopt(v, x) return v.dtype == x.dtype and v or v:to{dtype = x.dty
 -- Kernels -------------------------------------------------------------------------------------------------------------------
 
 --- A copy of k in which columns counted from the end leave the last one out.
-function M.shifted(k)
+local function shifted(k)
   local out <const> = kernel.clone(k)
   if k.active_dims then
     out.active_dims = {}
@@ -36,9 +37,24 @@ function M.shifted(k)
   if k.column and k.column < 0 then out.column = k.column - 1 end
   if k.parts and not k.warp_by then
     out.parts = {}
-    for i, part in ipairs(k.parts) do out.parts[i] = M.shifted(part) end
+    for i, part in ipairs(k.parts) do out.parts[i] = shifted(part) end
   end
   return out
+end
+
+--- k times the kernel of T tasks, "tasks". Its B takes over a variance of k that is k's own, or one of both would be free.
+function M.product(k, T, rank)
+  local points <const>, tasks_kernel <const> = shifted(k), kernels.index{tasks = T, rank = rank}
+  local variance <const> = points.hyper.variance
+  if variance and not param.shared(variance) then
+    local v <const> = variance.value:item()
+    points.hyper.variance = nil
+    for name, power in pairs{weights = 0.5, diagonal = 1} do
+      local box <const> = tasks_kernel.hyper[name]
+      if box then box.value = box.value * v ^ power end
+    end
+  end
+  return points * tasks_kernel:named "tasks"
 end
 
 --- The kernel of points and that of tasks in a product of both. They share the product's boxes.
