@@ -356,6 +356,9 @@ describe("the long form", function()
     near(K.rbf{}(points) * B + K.linear{}(points), (K.rbf{} * K.index{tasks = 2} + K.linear{})(x), 1e-14)
     local function double(t) return t * 2 end
     near((K.rbf{} + K.linear{})(points * 2) * B, ((K.rbf{} + K.linear{}):warp(double) * K.index{tasks = 2})(x), 1e-13)
+    local function first_last(t) return gb.cat({t:slice(2, 3, 3), t:slice(2, 1, 1):ceil()}, 2) end
+    near((K.rbf{} * K.index{tasks = 2})(first_last(x)) + K.linear{}(x),
+      ((K.rbf{} * K.index{tasks = 2}):warp(first_last) + K.linear{})(x), 1e-14)
     near((K.rbf{} * K.index{tasks = 2})(x), (K.rbf{} * K.index{tasks = 2, active_dims = {3}})(x), 0)
     near(K.rbf{}(x:slice(2, 2, 3)) * K.index{tasks = 2}(x:slice(2, 1, 1):ceil()),
       (K.rbf{} * K.index{tasks = 2, active_dims = {1}})(gb.cat({x:slice(2, 1, 1):ceil(), x:slice(2, 2, 3)}, 2)), 1e-14)

@@ -95,6 +95,7 @@ end
 
 --- One variance for all tasks (a number or gb.param), or a list or gb.param with one each.
 function M.noise(v, T, level)
+  if type(v) == "number" then return likelihoods.gaussian(v) end
   local p <const> = param.hyper(v, "noise", level + 1)
   if p.ndim == 0 then return likelihoods.gaussian(p) end
   if p.numel ~= T then
