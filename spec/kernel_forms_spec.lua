@@ -129,6 +129,13 @@ describe("spectral_mixture", function()
     near(y:var(nil, {ddof = 0}):item(), weights[1] + weights[2], 0.02)
   end)
 
+  it("knows the power of a sinusoid at its frequency, however few and uneven the points", function()
+    local periodogram <const> = (require "gibbous.kernels.spectrum").periodogram
+    local t <const> = gb.tensor{0, 0.13, 0.2, 0.55, 0.61, 0.9}
+    local r <const> = (2 * math.pi * 1.7 * t):sin() + 0.4 * (2 * math.pi * 1.7 * t):cos()
+    near((r * r):sum(), periodogram(t, r, gb.tensor{1.7}):item(), 1e-6)
+  end)
+
   it("gives the same start for the same seed, whatever the dtype", function()
     local t <const> = gb.rand(100, 2, {seed = 1})
     local y <const> = (9 * t):sin():sum(2)

@@ -4,22 +4,22 @@
 -- h B h = V S V', h = D^(-1/2), the covariance is (I (x) h^-1) (U (x) V) (L (x) S + I) (U (x) V)' (I (x) h^-1).
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
-local objective <const> = require "gibbous.gp.objective"
+local param <const> = require "gibbous.param"
 local parts <const> = require "gibbous.gp.task_parts"
 
 local M <const> = {}
 local fields <const> = model.fields
 
+local function cast(v, dtype) return v.dtype == dtype and v or v:to{dtype = dtype} end
+
 --- K (n, n), B (T, T), the noise (one element, or (T)) and residuals R (n, T) at the model's parameters, lazy.
-local function ingredients(self)
+local function ingredients(self, dtype)
   local f <const> = fields(self)
   local grid <const> = f.grid
   local k <const>, index <const> = parts.split(f.kernel)
-  local x <const> = grid.x
-  local B, noise = index:matrix(), f.likelihood.noise.value
-  if x.dtype ~= "f64" then B, noise = B:to{dtype = x.dtype}, noise:to{dtype = x.dtype} end
-  return {k = k, B = B, noise = noise, K = parts.between(k, x, x),
-    R = objective.residual(self):reshape(#x, grid.tasks)}
+  local x <const>, y <const> = cast(grid.x, dtype), cast(grid.y, dtype)
+  return {k = k, x = x, K = parts.between(k, x, x), B = cast(index:matrix(), dtype),
+    noise = cast(f.likelihood.noise.value, dtype), R = y - f.mean(parts.every(x, grid.tasks)):reshape(y.shape)}
 end
 
 --- The decomposition of detached ingredients: U, V, h (nil for common noise), eigenvalues L (n), S (T), and the inverse
@@ -60,7 +60,7 @@ end
 
 --- Negative log marginal likelihood in nats, lazy.
 function M.nlml(self)
-  local p <const> = ingredients(self)
+  local p <const> = ingredients(self, fields(self).grid.x.dtype)
   local q <const> = decompose(p)
   local n <const>, T <const> = p.R.shape[1], p.R.shape[2]
   local Z <const>, A <const> = solve(q, p.R:detach())
@@ -71,42 +71,55 @@ function M.nlml(self)
   return value + (slope - slope:detach())
 end
 
---- What predictions need, kept until a parameter or the data changes.
+--- What predictions need, in f64, kept until a parameter is set; and whether it was there already.
 local function state_of(self)
-  local f <const> = fields(self)
-  local now <const> = model.stamp(self)
-  if f.grid.state and f.grid.state.stamp == now then return f.grid.state end
-  local p <const> = ingredients(self)
+  local grid <const> = fields(self).grid
+  if grid.state then return grid.state, true end
+  local p <const> = ingredients(self, "f64")
   local q <const> = decompose(p)
   local _, A <const> = solve(q, p.R:detach())
   local B <const> = p.B:detach()
   local V <const> = q.h and q.V * q.h:unsqueeze(2) or q.V
-  local state <const> = {stamp = now, k = p.k, B = B, U = q.U, M = q.M, Q = B:matmul(V), weights = A:matmul(B)}
-  core.eval(state.U, state.M, state.Q, state.weights, state.B)
-  f.grid.state = state
-  return state
+  local state <const> = {k = p.k, x = p.x:eval(), B = B, U = q.U, M = q.M, Q = B:matmul(V), weights = A:matmul(B)}
+  core.eval(state.B, state.U, state.M, state.Q, state.weights)
+  grid.state = state
+  param.keep(param.collect(self), grid)
+  return state, false
 end
 
---- The posterior at x (m, d): functions that build mean and f_var, (m, T), and f_cov (m T, m T), point by point.
-function M.posterior(self, x)
+--- What a prediction of all tasks at x (m, d) is made of (gp/prediction.lua), point by point: (m T) and (m T, m T).
+-- The covariance of f_t(x) with the data is k(x, .) (x) B[t, .]; with P = k U and Q = B h V the data explain
+-- sum_is P_i^2 M_is Q_ts^2 of its variance.
+function M.parts(self, x)
   local f <const> = fields(self)
-  local grid <const>, state <const> = f.grid, state_of(self)
-  local m <const>, T <const>, n <const> = #x, grid.tasks, #grid.x
-  local cross <const> = parts.between(state.k, x, grid.x)
-  local P <const> = cross:matmul(state.U)
+  local state <const>, reused <const> = state_of(self)
+  local m <const>, T <const>, n <const> = #x, f.grid.tasks, #state.x
+  local mean <const>, likelihood <const>, every <const> = f.mean, f.likelihood, parts.every(x, T)
+  local at <const> = param.remember(self)
+  local function cross() return at(parts.between, state.k, x, state.x) end
+  local how <const> = {}
+  function how.explained()
+    local P <const> = cross():matmul(state.U)
+    return (P * P):matmul(state.M):matmul((state.Q * state.Q):t()):reshape(m * T)
+  end
+  function how.joint()
+    local P <const> = cross():matmul(state.U)
+    local root <const> = P:reshape(m, 1, n, 1) * state.Q:reshape(1, T, 1, T) * state.M:sqrt():reshape(1, 1, n, T)
+    local w <const> = root:reshape(m * T, n * T)
+    return w:matmul(w:t())
+  end
   return {
-    mean = function() return f.mean(parts.every(x, T)):reshape(m, T) + cross:matmul(state.weights) end,
-    f_var = function()
-      local prior <const> = parts.diag(state.k, x):unsqueeze(2) * state.B:diagonal():unsqueeze(1)
-      local v <const> = prior - (P * P):matmul(state.M):matmul((state.Q * state.Q):t())
-      return core.maximum(v, v * 0)
+    mean = function() return at(mean, every) + cross():matmul(state.weights):reshape(m * T) end,
+    prior = function()
+      return (at(parts.diag, state.k, x):unsqueeze(2) * state.B:diagonal():unsqueeze(1)):reshape(m * T)
     end,
-    f_cov = function()
-      local root <const> = P:reshape(m, 1, n, 1) * state.Q:reshape(1, T, 1, T) * state.M:sqrt():reshape(1, 1, n, T)
-      local w <const> = root:reshape(m * T, n * T)
-      local prior <const> = parts.between(state.k, x, x):reshape(m, 1, m, 1) * state.B:reshape(1, T, 1, T)
-      return prior:reshape(m * T, m * T) - w:matmul(w:t())
+    prior_cov = function()
+      local K <const> = at(parts.between, state.k, x, x)
+      return (K:reshape(m, 1, m, 1) * state.B:reshape(1, T, 1, T)):reshape(m * T, m * T)
     end,
+    noise = function() return at(likelihood.new_variance, likelihood, every) end,
+    info = {algorithm = "kronecker", variance = "exact", precision = "f64", converged = true, reused = reused},
+    how = how, count = n * T,
   }
 end
 

@@ -10,7 +10,9 @@ local means <const> = require "gibbous.means"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
 local parts <const> = require "gibbous.gp.task_parts"
+local pathwise <const> = require "gibbous.gp.pathwise"
 local prediction <const> = require "gibbous.gp.prediction"
+local task_prediction <const> = require "gibbous.gp.task_prediction"
 
 ---@class gibbous.gp.multitask
 ---@field kernel gibbous.kernel   of points and tasks; m.kernel.tasks is the index kernel, m.kernel.tasks:matrix() is B
@@ -118,7 +120,7 @@ local function take(self, x, y, present)
     core.raise("option", ('solver = "kronecker" needs a value in every cell, %d of %d have one'):format(present, y.numel), 3)
   end
   local kron <const> = complete and (f.solver == "auto" or f.solver == "kronecker")
-  inside.grid = kron and {x = x, tasks = f.tasks, nlml = kronecker.nlml} or nil
+  inside.grid = kron and {x = x, y = y, tasks = f.tasks, nlml = kronecker.nlml} or nil
   inside.solver = kron and "kronecker" or f.solver
   return long(x, y, present)
 end
@@ -143,45 +145,20 @@ function methods.fit(self, x, y, o)
   return f.inner:fit(long_x, long_y, rest)
 end
 
---- A record of all tasks from one of the long form.
-local function widened(inner, m, T)
-  return {
-    mean = function() return inner.mean:reshape(m, T) end,
-    f_var = function() return inner.f_var:reshape(m, T) end,
-    f_cov = function() return inner.f_cov end,
-  }
-end
-
---- Joint draws as (k, m, T) from a record over the m T cells.
-local function with_samples(record, m, T)
-  local flat
-  rawset(record, "sample", function(_, k, o)
-    flat = flat or prediction.new(m * T, {
-      mean = function() return record.mean:reshape(m * T) end,
-      f_var = function() return record.f_var:reshape(m * T) end,
-      y_var = function() return record.y_var:reshape(m * T) end,
-      f_cov = function() return record.f_cov end,
-    })
-    return flat:sample(k, o):reshape(k, m, T)
-  end)
-  return record
-end
-
 --- A lazy record of all tasks at x (m, d): mean, f_var and y_var (m, T), f_cov (m T, m T) point by point,
--- :interval(level), :sample(k) (k, m, T).
-function methods.predict(self, x)
+-- :interval(level), :sample(k) (k, m, T). o: as gb.gp.exact's predict; with Kronecker structure variances are always exact.
+function methods.predict(self, x, o)
   local f <const> = fields(self)
   local T <const>, inside <const> = f.tasks, model.fields(f.inner)
   local t <const> = kernels.points(x, "predict: x", 2)
   data.check_width(f, t, "predict", 2)
-  local m <const> = #t
   local all <const> = parts.every(t, T)
-  local built <const> = inside.grid and m > 0 and kronecker.posterior(f.inner, t) or widened(f.inner:predict(all), m, T)
-  function built.y_var(p)
-    local noise <const> = inside.likelihood:new_variance(all)
-    return p.f_var + (noise.ndim == 1 and noise:reshape(m, T) or noise)
-  end
-  return with_samples(prediction.new(m, built), m, T)
+  if not inside.grid then return task_prediction(f.inner:predict(all, o), #t, T) end
+  options.parse(o, {variance = {"exact", "cached"}, rank = "count", precision = {"f32", "f64"}}, "predict", 2)
+  local built <const> = kronecker.parts(f.inner, t:to{dtype = "f64"})
+  return task_prediction(prediction.new(all, built, function(count, settings)
+    return pathwise.new(f.inner, all, count, settings)
+  end), #t, T)
 end
 
 local Score <const> = {__name = "gibbous.score"}

@@ -19,14 +19,15 @@ end
 local function add(a, b) return a + b end
 local function mul(a, b) return a * b end
 
+-- The factors of a product have no variance of their own.
 local rows <const> = {
   sum = {
     form = function(self, x, z, hidden) return over(self.parts, add, function(k) return kernel.value(k, x, z, hidden) end) end,
     diag = function(self, x, hidden) return over(self.parts, add, function(k) return kernel.diag(k, x, hidden) end) end,
   },
   product = {
-    form = function(self, x, z, hidden) return over(self.parts, mul, function(k) return kernel.bare(k, x, z, hidden) end) end,
-    diag = function(self, x, hidden) return over(self.parts, mul, function(k) return kernel.bare_diag(k, x, hidden) end) end,
+    form = function(self, x, z, hidden) return over(self.parts, mul, function(k) return kernel.value(k, x, z, hidden) end) end,
+    diag = function(self, x, hidden) return over(self.parts, mul, function(k) return kernel.diag(k, x, hidden) end) end,
   },
 }
 

@@ -85,26 +85,23 @@ local function within(self, x, hidden)
   return self.parts and self.warp_by and claims(self, x.shape[2]) or hidden
 end
 
---- k without its own variance.
-function M.bare(self, x, z, hidden)
-  local same <const> = rawequal(x, z)
-  x = seen(self, x, hidden)
-  z = same and x or seen(self, z, hidden)
-  return self.row.form(self, x, z, within(self, x, hidden))
-end
-
-function M.bare_diag(self, x, hidden)
-  x = seen(self, x, hidden)
-  if self.row.diag == nil then return columns.one(x):expand(#x) end
-  return self.row.diag(self, x, within(self, x, hidden))
-end
-
 local function with_variance(self, x, v)
   return self.hyper.variance and columns.adopt(self.hyper.variance, x) * v or v
 end
 
-function M.value(self, x, z, hidden) return with_variance(self, x, M.bare(self, x, z, hidden)) end
-function M.diag(self, x, hidden) return with_variance(self, x, M.bare_diag(self, x, hidden)) end
+--- The matrix of k between x and z, the same handle for k(x).
+function M.value(self, x, z, hidden)
+  local same <const> = rawequal(x, z)
+  local a <const> = seen(self, x, hidden)
+  local b <const> = same and a or seen(self, z, hidden)
+  return with_variance(self, x, self.row.form(self, a, b, within(self, a, hidden)))
+end
+
+function M.diag(self, x, hidden)
+  local a <const> = seen(self, x, hidden)
+  local v <const> = self.row.diag and self.row.diag(self, a, within(self, a, hidden)) or columns.one(x):expand(#x)
+  return with_variance(self, x, v)
+end
 
 --- k(x) (n, n) or k(x, z) (n, m), lazy. Cost when contracted: one pass over the n m pairs, O(n + m) memory.
 function Kernel.__call(self, x, z)
