@@ -242,6 +242,16 @@ describe("ard", function()
     end
   end)
 
+  it("keeps what was set on the parameter: fixed, a prior", function()
+    local k <const> = K.rbf{ard = true}
+    k.lengthscale.fixed, k.lengthscale.prior = true, gb.priors.gamma{shape = 2, rate = 1}
+    local copy <const> = k:copy()
+    K.resolve_ard(copy, 3)
+    assert.equal(3, copy.lengthscale.numel)
+    assert.is_true(copy.lengthscale.fixed)
+    assert.is_true(rawequal(k.lengthscale.prior, copy.lengthscale.prior))
+  end)
+
   it("counts the columns that a kernel looks at", function()
     local k <const> = K.rbf{ard = true, active_dims = {1, 3}} + K.rbf{ard = true}:warp(function(t) return t:slice(2, 1, 1) end)
     K.resolve_ard(k, 3)

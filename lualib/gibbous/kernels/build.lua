@@ -3,7 +3,6 @@
 --                      handle for k(x)
 --   diag(self, x)      its diagonal (n); nil = ones
 --   hyper              {name = default}: positive numbers, or lists where 'each' says so
---   free               {name = default}: numbers of any sign, or lists
 --   each               {name = true}: may be one per column; 'ard' names those that ard = true gives each column
 --   choices            {{name, default, rule}}: whole numbers that are not fitted
 --   variance = false   for kernels that have none of their own
@@ -23,7 +22,6 @@ local function rules(row)
   local spec <const> = {active_dims = "table"}
   if row.variance ~= false then spec.variance = "any" end
   for name in pairs(row.hyper or {}) do spec[name] = "any" end
-  for name in pairs(row.free or {}) do spec[name] = "any" end
   for _, choice in ipairs(row.choices or {}) do spec[choice[1]] = choice[3] end
   for name, rule in pairs(row.options or {}) do spec[name] = rule end
   if row.ard then
@@ -34,8 +32,7 @@ end
 
 --- A hyper-parameter's box, its number of elements checked.
 local function box(kind, row, name, v, level)
-  local p <const> = row.free and row.free[name] and not param.is(v) and param.hyper(v, name, level + 1, {name = name})
-    or param.hyper(v, name, level + 1)
+  local p <const> = param.hyper(v, name, level + 1)
   if p.ndim == 0 or (row.each and row.each[name]) then return p end
   local hint <const> = name == "variance" and row.each and row.each.lengthscale and "; lengthscale may be one per column" or ""
   core.raise("shape", ("gb.kernels.%s: '%s' must be one number, got %d%s"):format(kind, name, p.numel, hint), level + 1)
@@ -73,9 +70,7 @@ end
 function M.configure(self, o, level)
   local row <const> = self.row
   local values <const> = {}
-  for _, defaults in ipairs{row.hyper or {}, row.free or {}} do
-    for name, default in pairs(defaults) do values[name] = o[name] or default end
-  end
+  for name, default in pairs(row.hyper or {}) do values[name] = o[name] or default end
   if o.ard then set_ard(self, row, o, values, level + 1) end
   for name, v in pairs(values) do
     self.hyper[name] = box(self.kind, row, name, v, level + 1)

@@ -124,10 +124,13 @@ end
 
 local function widen(self, width)
   for _, name in ipairs(self.pending) do
-    local v <const> = self.hyper[name].value
+    local before <const> = self.hyper[name]
+    local v <const> = before.value
     local shape <const> = table.move(v.shape, 1, v.ndim, 1, {})
     shape[#shape + 1] = width
-    self.hyper[name] = param.hyper(v:unsqueeze(-1):expand(shape):eval(), name, 2, nil, 2)
+    local p <const> = param.hyper(v:unsqueeze(-1):expand(shape):eval(), name, 2, nil, 2)
+    p.fixed, p.prior = before.fixed, before.prior
+    self.hyper[name] = p
   end
   self.pending = nil
 end
