@@ -32,7 +32,8 @@ describe("piecewise_polynomial", function()
         local k <const> = K.piecewise_polynomial{degree = degree, lengthscale = 0.6 * math.sqrt(d)}
         assert.is_true(gb.linalg.eigh(k(x)):min():item() > -1e-12)
         local j <const> = d // 2 + degree + 1
-        if degree == 0 then near(0.5 ^ j, K.piecewise_polynomial{degree = 0}(gb.zeros(1, d), gb.full({1, d}, 0.5 / math.sqrt(d))), 1e-13) end
+        local half <const> = gb.full({1, d}, 0.5 / math.sqrt(d))
+        if degree == 0 then near(0.5 ^ j, K.piecewise_polynomial{degree = 0}(gb.zeros(1, d), half), 1e-13) end
       end
     end
   end)
@@ -61,7 +62,8 @@ describe("arc_cosine", function()
   it("grows with the norms by its order", function()
     for order = 0, 2 do
       local k <const> = K.arc_cosine{order = order, bias_variance = 1e-12}
-      near(10 ^ (2 * order) * k(gb.tensor{{1, 2}}, gb.tensor{{3, -1}}):item(), k(gb.tensor{{10, 20}}, gb.tensor{{30, -10}}), 1e-6)
+      local a <const>, b <const> = gb.tensor{{1, 2}}, gb.tensor{{3, -1}}
+      near(10 ^ (2 * order) * k(a, b):item(), k(10 * a, 10 * b), 1e-6)
     end
   end)
 
@@ -110,8 +112,8 @@ describe("change_point", function()
     raises("option", "unknown option 'locations', did you mean 'location'?", K.change_point, a, b, {locations = 1})
     raises("shape", "3 kernels need 2 location values, got 3", K.change_point, {a, b, a}, {location = {1, 2, 3}})
     raises("shape", "3 kernels need 2 locations, got 1", K.change_point, {a, b, a}, {location = 1})
-    raises("index", "change_point: active_dims 2, but the inputs have 1 columns", K.change_point(a, b, {location = 1, column = 2}),
-      gb.tensor{1})
+    raises("index", "change_point: active_dims 2, but the inputs have 1 columns",
+      K.change_point(a, b, {location = 1, column = 2}), gb.tensor{1})
     raises("option", "columns count from 1, got 0", K.change_point, a, b, {location = 1, column = 0})
   end)
 end)
@@ -151,13 +153,15 @@ describe("spectral_mixture", function()
   it("extrapolates a sine of 15 points", function()
     local x <const>, xs <const> = gb.linspace(0, 1, 15), gb.linspace(0, 1.5, 51)
     local y <const> = (2 * math.pi * x):sin()
-    local m <const> = gb.gp.exact{kernel = K.spectral_mixture{components = 4}:init(x, y), noise = gb.param(0.01, {min = 1e-8})}
+    local k <const> = K.spectral_mixture{components = 4}:init(x, y)
+    local m <const> = gb.gp.exact{kernel = k, noise = gb.param(0.01, {min = 1e-8})}
     m:fit(x, y)
     assert.is_true((m:predict(xs).mean - (2 * math.pi * xs):sin()):abs():mean():item() < 1e-3)
   end)
 
   it("widens to the columns when data arrives, or keeps what it was given", function()
-    local open <const>, shut <const> = K.spectral_mixture{components = 2}, K.spectral_mixture{means = {1, 2}, variances = {{1}, {2}}}
+    local open <const> = K.spectral_mixture{components = 2}
+    local shut <const> = K.spectral_mixture{means = {1, 2}, variances = {{1}, {2}}}
     local x <const> = gb.rand(5, 3, {seed = 1})
     local before <const> = open(x):eval()
     K.resolve_ard(open, 3)
@@ -209,8 +213,8 @@ describe("sums and products", function()
   local v <const> = gb.randn(1000, {seed = 2}):eval()
 
   it("of any kernels are one traversal", function()
-    local all <const> = K.rbf{} + K.piecewise_polynomial{} * K.cosine{} + K.change_point(K.matern32{}, K.polynomial{}, {location = 0})
-      + K.spectral_mixture{components = 2} * K.arc_cosine{}
+    local all <const> = K.rbf{} + K.piecewise_polynomial{} * K.cosine{} + K.spectral_mixture{components = 2} * K.arc_cosine{}
+      + K.change_point(K.matern32{}, K.polynomial{}, {location = 0})
     local plan <const> = gb.plan(all(x):matmul(v))
     plan:run()
     assert.is_true(plan:stats().pairs <= 1000 * 1000 * 0.6, plan:stats().pairs)         -- symmetric: half of them

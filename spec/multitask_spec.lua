@@ -286,7 +286,8 @@ describe("gb.gp.multitask", function()
 
   it("shares no parameter with its parts, but explicit ones", function()
     local k <const>, v <const> = K.rbf{lengthscale = 0.8}, gb.param(0.2, {min = 0})
-    local a <const>, b <const> = gb.gp.multitask{kernel = k, tasks = 2, noise = v}, gb.gp.multitask{kernel = k, tasks = 2, noise = v}
+    local a <const> = gb.gp.multitask{kernel = k, tasks = 2, noise = v}
+    local b <const> = gb.gp.multitask{kernel = k, tasks = 2, noise = v}
     a:fit(x, y, {steps = 5})
     near(0.8, k.lengthscale.value, 1e-12)
     near(0.8, b:get "kernel[1].lengthscale".value, 1e-12)

@@ -55,7 +55,7 @@ function Model.__tostring(self)
   return ("gp.multitask  %d tasks, %s\n%s"):format(f.tasks, held, tostring(f.inner):match "\n(.*)$")
 end
 
--- Data ------------------------------------------------------------------------------------------------------------------------
+-- Data ----------------------------------------------------------------------------------------------------------------
 
 local function isnan(t) return ~t:eq(t) end
 
@@ -81,8 +81,8 @@ local function checked(self, x, y, what, missing, level)
   if t == nil then core.raise("option", ("%s: y must be a tensor, got %s"):format(what, type(y)), level + 1) end
   x = kernels.points(x, what .. ": x", level + 1)
   if t.ndim ~= 2 or #t ~= #x or t.shape[2] ~= f.tasks then
-    core.raise("shape", ("%s: x has %d rows, y must be (%d, %d), a column a task, got shape %s"):format(what, #x, #x, f.tasks,
-      tostring(t.shape)), level + 1)
+    core.raise("shape", ("%s: x has %d rows, y must be (%d, %d), a column a task, got shape %s"):format(what, #x, #x,
+      f.tasks, tostring(t.shape)), level + 1)
   end
   if t.dtype ~= x.dtype then
     core.raise("dtype", ("%s: x is %s, y is %s"):format(what, x.dtype, t.dtype), level + 1)
@@ -117,7 +117,8 @@ local function take(self, x, y, present)
   f.x, f.y, f.present = x, y, present
   local complete <const> = present == y.numel and #x > 0
   if f.solver == "kronecker" and not complete then
-    core.raise("option", ('solver = "kronecker" needs a value in every cell, %d of %d have one'):format(present, y.numel), 3)
+    core.raise("option", ('solver = "kronecker" needs a value in every cell, %d of %d have one'):format(present,
+      y.numel), 3)
   end
   local kron <const> = complete and (f.solver == "auto" or f.solver == "kronecker")
   inside.grid = kron and {x = x, y = y, tasks = f.tasks, nlml = kronecker.nlml} or nil
@@ -125,7 +126,7 @@ local function take(self, x, y, present)
   return long(x, y, present)
 end
 
--- Work --------------------------------------------------------------------------------------------------------------------------
+-- Work ----------------------------------------------------------------------------------------------------------------
 
 --- Fits all free parameters: m:fit(x, y, o) with x (n, d) or (n) and y (n, T), or m:fit(o) on the data it holds.
 -- o: missing "error" (default: NaN in y raises) or "mask" (such cells are left out); else as gb.gp.exact's fit. Cost per step:
@@ -212,7 +213,7 @@ function methods.log_marginal_likelihood(self) return fields(self).inner:log_mar
 --- A parameter by its path, as printed by print(model): m:get "kernel.tasks.weights".
 function methods.get(self, path) return fields(self).inner:get(path) end
 
--- Construction ----------------------------------------------------------------------------------------------------------------------
+-- Construction --------------------------------------------------------------------------------------------------------
 
 --- gb.gp.multitask{kernel, tasks = T, rank = 1, noise = one per task, mean = zero, solver = "auto"}
 -- kernel is of the points alone; B has this rank plus a diagonal, and takes over the kernel's variance (unless that is a

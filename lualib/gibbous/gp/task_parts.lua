@@ -25,7 +25,7 @@ end
 
 local function adopt(v, x) return v.dtype == x.dtype and v or v:to{dtype = x.dtype} end
 
--- Kernels -------------------------------------------------------------------------------------------------------------------
+-- Kernels -------------------------------------------------------------------------------------------------------------
 
 --- A copy of k in which columns counted from the end leave the last one out.
 local function shifted(k)
@@ -80,7 +80,7 @@ end
 
 function M.diag(k, x) return kernel.diag(k, M.join(x, core.full({#x}, 1, {dtype = x.dtype})), {x.shape[2] + 1}) end
 
--- Noise and means --------------------------------------------------------------------------------------------------------------
+-- Noise and means -----------------------------------------------------------------------------------------------------
 
 local Likelihood <const> = getmetatable(likelihoods.gaussian(1))
 

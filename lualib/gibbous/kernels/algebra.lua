@@ -1,5 +1,5 @@
---- Sums, products and scales of kernels. Sums keep the variances of their parts; a product has one variance, the product of
--- its factors'. One traversal computes the whole expression.
+--- Sums, products and scales of kernels. Sums keep the variances of their parts; a product has one variance, the product
+-- of its factors'. One traversal computes the whole expression.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local kernel <const> = require "gibbous.kernels.kernel"
@@ -7,6 +7,7 @@ local param <const> = require "gibbous.param"
 
 local Kernel <const>, methods <const>, clone <const> = kernel.Kernel, kernel.methods, kernel.clone
 
+--- 'each' of the parts, joined.
 local function over(parts, join, each)
   local acc
   for _, part in ipairs(parts) do
@@ -22,11 +23,15 @@ local function mul(a, b) return a * b end
 -- The factors of a product have no variance of their own.
 local rows <const> = {
   sum = {
-    form = function(self, x, z, hidden) return over(self.parts, add, function(k) return kernel.value(k, x, z, hidden) end) end,
+    form = function(self, x, z, hidden)
+      return over(self.parts, add, function(k) return kernel.value(k, x, z, hidden) end)
+    end,
     diag = function(self, x, hidden) return over(self.parts, add, function(k) return kernel.diag(k, x, hidden) end) end,
   },
   product = {
-    form = function(self, x, z, hidden) return over(self.parts, mul, function(k) return kernel.value(k, x, z, hidden) end) end,
+    form = function(self, x, z, hidden)
+      return over(self.parts, mul, function(k) return kernel.value(k, x, z, hidden) end)
+    end,
     diag = function(self, x, hidden) return over(self.parts, mul, function(k) return kernel.diag(k, x, hidden) end) end,
   },
 }

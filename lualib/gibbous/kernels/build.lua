@@ -1,6 +1,6 @@
 --- Constructors of base kernels from rows. A row is what the kernels of one kind share:
---   form(self, x, z)   the matrix (n, m) without the variance, from the columns that the kernel looks at; x and z are the same
---                      handle for k(x)
+--   form(self, x, z)   the matrix (n, m) without the variance, from the columns that the kernel looks at; x and z are the
+--                      same handle for k(x)
 --   diag(self, x)      its diagonal (n); nil = ones
 --   hyper              {name = default}: positive numbers, or lists where 'each' says so
 --   each               {name = true}: may be one per column; 'ard' names those that ard = true gives each column
@@ -34,8 +34,9 @@ end
 local function box(kind, row, name, v, level)
   local p <const> = param.hyper(v, name, level + 1)
   if p.ndim == 0 or (row.each and row.each[name]) then return p end
-  local hint <const> = name == "variance" and row.each and row.each.lengthscale and "; lengthscale may be one per column" or ""
-  core.raise("shape", ("gb.kernels.%s: '%s' must be one number, got %d%s"):format(kind, name, p.numel, hint), level + 1)
+  local listed <const> = name == "variance" and row.each and row.each.lengthscale
+  core.raise("shape", ("gb.kernels.%s: '%s' must be one number, got %d%s"):format(kind, name, p.numel,
+    listed and "; lengthscale may be one per column" or ""), level + 1)
 end
 
 --- 'v' for each of 'width' columns.

@@ -1,5 +1,5 @@
---- Kernels of inner products x . z. A lengthscale divides the columns; 1 by default, a list or ard = true gives each column its
--- own (automatic relevance).
+--- Kernels of inner products x . z. A lengthscale divides the columns; 1 by default, a list or ard = true gives each column
+-- its own (automatic relevance).
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local power <const> = require "gibbous.kernels.stationary".power

@@ -1,4 +1,4 @@
---- Coregionalisation: the covariance of tasks (several outputs), B = W W' + diag(v), at task numbers in a column of the inputs.
+--- Coregionalisation: the covariance of tasks (several outputs), B = W W' + diag(v), at task numbers in a column.
 -- Source: Bonilla, Chai & Williams (2008), Multi-task Gaussian process prediction, section 2.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"

@@ -34,7 +34,7 @@ function M.clone(self)
   return out
 end
 
--- Evaluation --------------------------------------------------------------------------------------------------------------
+-- Evaluation ----------------------------------------------------------------------------------------------------------
 
 --- The columns of inputs with d columns that belong to index kernels among the parts of 'self', or to 'self'.
 local function claims(self, d)
@@ -120,7 +120,7 @@ function methods.diag(self, x)
   return M.diag(self, x, outer_claims(self, x.shape[2]))
 end
 
--- Widths known when data arrives --------------------------------------------------------------------------------------------
+-- Widths known when data arrives --------------------------------------------------------------------------------------
 
 local function widen(self, width)
   for _, name in ipairs(self.pending) do
@@ -150,7 +150,7 @@ end
 -- data arrives.
 function M.resolve_ard(self, d) resolve(self, d, outer_claims(self, d)) end
 
--- Paths ---------------------------------------------------------------------------------------------------------------------
+-- Paths ---------------------------------------------------------------------------------------------------------------
 
 function Kernel.__index(self, key)
   if type(key) == "number" then
@@ -202,7 +202,7 @@ function methods.copy(self, seen_boxes)
   return out
 end
 
--- Text ----------------------------------------------------------------------------------------------------------------------
+-- Text ----------------------------------------------------------------------------------------------------------------
 
 local function numbers_text(v)
   if type(v) ~= "table" then return ("%.4g"):format(v) end
@@ -245,7 +245,9 @@ local joints <const> = {sum = " + ", product = " * "}
 local function body_text(self, cells)
   local parts <const> = {}
   for i, part in ipairs(self.parts) do parts[i] = part_text(part, self.kind) end
-  if not joints[self.kind] then return ("%s{%s}(%s)"):format(self.kind, table.concat(cells, ", "), table.concat(parts, ", ")) end
+  if not joints[self.kind] then
+    return ("%s{%s}(%s)"):format(self.kind, table.concat(cells, ", "), table.concat(parts, ", "))
+  end
   local body = table.concat(parts, joints[self.kind])
   if self.label then body = ("%s(%s)"):format(self.label, body) end
   return #cells > 0 and ("{%s} (%s)"):format(table.concat(cells, ", "), body) or body

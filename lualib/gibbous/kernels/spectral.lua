@@ -39,7 +39,8 @@ local function check_width(self, x)
   for _, name in ipairs{"means", "variances"} do
     local v <const> = self.hyper[name]
     if v.ndim == 2 and v.shape[2] ~= x.shape[2] then
-      core.raise("shape", ("spectral_mixture: %s for %d columns, the inputs have %d"):format(name, v.shape[2], x.shape[2]), 5)
+      core.raise("shape", ("spectral_mixture: %s for %d columns, the inputs have %d"):format(name, v.shape[2],
+        x.shape[2]), 5)
     end
   end
 end
@@ -69,7 +70,8 @@ local function setup(self, o, level)
     local countable <const> = v == nil or param.is(v) and v.ndim > 0 or core.type(v) == "tensor" and v.ndim > 0
       or type(v) == "table" and not param.is(v)
     if not countable then
-      core.raise("option", ("gb.kernels.spectral_mixture: '%s' must be a list with a row per component"):format(name), level + 1)
+      core.raise("option", ("gb.kernels.spectral_mixture: '%s' must be a list with a row per component"):format(name),
+        level + 1)
     end
     if v and self.components == 0 then self.components = extent(v) end
     if v and extent(v) ~= self.components then

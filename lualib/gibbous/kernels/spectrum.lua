@@ -72,7 +72,7 @@ local function spectrum_of(t, r, column, level)
   return quantiles(significant(power), step), step / 4
 end
 
--- A mixture of Gaussians with diagonal covariances, by expectation and maximisation ---------------------------------------------
+-- A mixture of Gaussians with diagonal covariances, by expectation and maximisation -----------------------------------
 
 local function squared(a, b, scale)
   local s = 0.0
@@ -165,13 +165,14 @@ local function fit(points, q, floor, seed)
   return mixture
 end
 
--- Both together ---------------------------------------------------------------------------------------------------------------
+-- Both together -------------------------------------------------------------------------------------------------------
 
 local function checked(x, y, level)
   local t <const> = core.as_tensor(y)
   if t == nil then core.raise("option", ("init: y must be a tensor, got %s"):format(type(y)), level + 1) end
   if t.ndim ~= 1 or #t ~= #x then
-    core.raise("shape", ("init: x has %d rows, y must be (%d), got shape %s"):format(#x, #x, tostring(t.shape)), level + 1)
+    core.raise("shape", ("init: x has %d rows, y must be (%d), got shape %s"):format(#x, #x, tostring(t.shape)),
+      level + 1)
   end
   if #x < 3 then core.raise("shape", ("init: a spectrum needs 3 points or more, got %d"):format(#x), level + 1) end
   if not (x:isfinite():all() and t:isfinite():all()) then

@@ -32,8 +32,8 @@ M.matern52 = radial "m52"                -- (1 + sqrt(5) r + 5 r^2 / 3) exp(-sqr
 M.rational_quadratic = radial "rq"       -- (1 + r^2 / (2 alpha))^-alpha
 M.rational_quadratic.hyper = {lengthscale = 1.0, alpha = 1.0}
 
---- Points on circles of radius 1: |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b) / 2) = 2 - 2 cos(a - b), computed from
--- differences, hence exactly 0 at equal points.
+--- Points on circles of radius 1: |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b) / 2) = 2 - 2 cos(a - b), computed
+-- from differences, hence exactly 0 at equal points.
 function M.circle(angle) return core.cat({angle:cos(), angle:sin()}, 2) end
 
 local function both(x, z, f)
