@@ -165,6 +165,16 @@ describe("gb.kernels", function()
     end)
   end
 
+  it("keeps the digits of f32 inputs far from 0, waves too", function()
+    local far <const> = (gb.rand(40, 1, {seed = 3}) * 8 + 2000):to{dtype = "f32"}:eval()
+    local exact <const> = far:to{dtype = "f64"}
+    for _, k in ipairs{K.rbf{}, K.matern12{}, K.periodic{}, K.cosine{}, K.piecewise_polynomial{lengthscale = 3},
+      K.spectral_mixture{weights = {1}, means = {1}, variances = {0.01}}} do
+      near(k(exact), k(far), 3e-5, tostring(k))
+      near(k(exact), k(far, far:slice(1, 1, 40)), 3e-5, tostring(k))
+    end
+  end)
+
   it("white is the identity on one set of points, in a vector too", function()
     local k <const>, v <const> = K.white{}, gb.tensor{1, 2}
     near({{1, 0}, {0, 1}}, k(v), 0)

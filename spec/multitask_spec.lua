@@ -359,6 +359,25 @@ describe("the long form", function()
     near(-sum / 2, m:log_marginal_likelihood(), 1e-12)
   end)
 
+  it("has noise of each task", function()
+    local x <const>, y <const> = hadamard "f64"
+    local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.3} * K.index{tasks = 2},
+      likelihood = gb.likelihoods.tasks{0.1, 0.4}}
+    local noise <const> = gb.cat({gb.ones(100) * 0.1, gb.ones(100) * 0.4}, 1)
+    local fixed <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.3} * K.index{tasks = 2}, noise = noise}
+    m:fit(x, y, {steps = 0})
+    fixed:fit(x, y, {steps = 0})
+    near(fixed:log_marginal_likelihood(), m:log_marginal_likelihood(), 1e-12)
+    m:fit{steps = 60}
+    local p <const> = m:predict(gb.tensor{{0.5, 1}, {0.5, 2}})
+    near(m:get "likelihood.noise".value, p.y_var - p.f_var, 1e-12)
+    assert.is_true(m:get "likelihood.noise".value:max():item() < 0.01)
+    raises("option", "takes a list of variances, one a task", gb.likelihoods.tasks, 0.1)
+    raises("index", "the noise of each task: row 1 has task 3", function()
+      return m.likelihood:variance(gb.tensor{{0.5, 3}})
+    end)
+  end)
+
   it("names the row of a task that is none", function()
     local m <const> = gb.gp.exact{kernel = K.rbf{} * K.index{tasks = 2}, noise = 0.1}
     raises("index", "index: row 2 has task 3, expected a whole number from 1 to 2", m.fit, m, gb.tensor{{0, 1}, {0, 3}},

@@ -30,7 +30,7 @@
 ---@operator len: integer
 local tensor = {}
 
-local gb = {linalg = {}, memory = {}, kernels = {}, gp = {}}
+local gb = {linalg = {}, memory = {}, kernels = {}, gp = {}, likelihoods = {}}
 local plan = {}
 local core = {}
 
@@ -658,6 +658,10 @@ function kernel:matrix() end
 --- predict(x) gives mean, f_var and y_var as (m, T); score(x, y, {missing}) adds figures per task.
 ---@return gibbous.gp.multitask
 function gb.gp.multitask(o) end
+
+--- Noise with a variance for each task, free: a list or a gb.param of T. The last column of the inputs is the task, from 1.
+---@return gibbous.likelihood
+function gb.likelihoods.tasks(v) end
 
 -- Plans and memory ----------------------------------------------------------------------------------------------------------------
 

@@ -53,4 +53,11 @@ function M.fixed(v)
   return setmetatable({kind = "fixed", noise = t}, Likelihood)
 end
 
+--- A variance for each task, free: a list or a gb.param of T. The last column of the inputs is the task, from 1.
+function M.tasks(v)
+  local p <const> = param.hyper(v, "noise", 2)
+  if p.ndim ~= 1 then core.raise("option", "gb.likelihoods.tasks takes a list of variances, one a task", 2) end
+  return require "gibbous.task_noise"(Likelihood, p)
+end
+
 return require "gibbous.names"(M, "gb.likelihoods", {"heteroscedastic"})

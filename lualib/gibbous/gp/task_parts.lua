@@ -1,4 +1,5 @@
 --- What a model of several outputs is made of, in the long form: inputs (n, d + 1) whose last column is the task.
+local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local kernel <const> = require "gibbous.kernels.kernel"
 local kernels <const> = require "gibbous.kernels"
@@ -20,7 +21,7 @@ end
 
 local function positions(x, T)
   local d <const> = x.shape[2]
-  return tasks.positions(x:slice(2, d, d), T, "tasks")
+  return tasks.positions(columns.take(x, {d}), T, "tasks")
 end
 
 local function adopt(v, x) return v.dtype == x.dtype and v or v:to{dtype = x.dtype} end
@@ -82,26 +83,14 @@ function M.diag(k, x) return kernel.diag(k, M.join(x, core.full({#x}, 1, {dtype 
 
 -- Noise and means -----------------------------------------------------------------------------------------------------
 
-local Likelihood <const> = getmetatable(likelihoods.gaussian(1))
-
---- Noise with a variance for each of T tasks.
-local function of_each_task(noise, T)
-  local self <const> = {kind = "tasks", noise = noise}
-  local function variance(likelihood, x) return adopt(likelihood.noise.value, x):index(1, positions(x, T)) end
-  self.variance, self.new_variance = variance, variance
-  function self.copy(from) return of_each_task(param.shared(from.noise) and from.noise or param.copy(from.noise), T) end
-  return setmetatable(self, Likelihood)
-end
-
 --- One variance for all tasks (a number or gb.param), or a list or gb.param with one each.
 function M.noise(v, T, level)
-  if type(v) == "number" then return likelihoods.gaussian(v) end
-  local p <const> = param.hyper(v, "noise", level + 1)
-  if p.ndim == 0 then return likelihoods.gaussian(p) end
-  if p.numel ~= T then
-    core.raise("shape", ("gb.gp.multitask: %d noise variances for %d tasks"):format(p.numel, T), level + 1)
+  local one <const> = type(v) == "number" or param.is(v) and v.ndim == 0
+  local out <const> = one and likelihoods.gaussian(v) or likelihoods.tasks(v)
+  if not one and out.noise.numel ~= T then
+    core.raise("shape", ("gb.gp.multitask: %d noise variances for %d tasks"):format(out.noise.numel, T), level + 1)
   end
-  return of_each_task(p, T)
+  return out
 end
 
 --- A mean of x (n, d) as a mean of points with tasks. A constant may have one value a task.

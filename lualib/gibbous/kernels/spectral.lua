@@ -1,12 +1,12 @@
 --- Spectral mixtures: the spectral density of a stationary kernel as a mixture of Gaussians.
 -- Source: Wilson & Adams (2013), Gaussian process kernels for pattern discovery and extrapolation, equation 12.
-local circle <const> = require "gibbous.kernels.stationary".circle
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local kernel <const> = require "gibbous.kernels.kernel"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local spectrum <const> = require "gibbous.kernels.spectrum"
+local stationary <const> = require "gibbous.kernels.stationary"
 
 --- Row q of a (q, d) parameter, or its number repeated for d columns: (d).
 local function of_component(v, q, d)
@@ -22,9 +22,9 @@ end
 
 --- cos(2 pi f (x_k - z_k)) for column k, by points on a circle.
 local function wave(x, z, k, f)
-  local function points(t) return circle(t:slice(2, k, k) * (2 * math.pi * f)) end
-  local a <const> = points(x)
-  return 1 - core.sqdist(a, rawequal(x, z) and a or points(z)) / 2
+  return 1 - core.sqdist(stationary.waves(x, z, function(t)
+    return stationary.circle(t:slice(2, k, k) * (2 * math.pi * f))
+  end)) / 2
 end
 
 local function component(self, x, z, q)

@@ -32,13 +32,25 @@ M.matern52 = radial "m52"                -- (1 + sqrt(5) r + 5 r^2 / 3) exp(-sqr
 M.rational_quadratic = radial "rq"       -- (1 + r^2 / (2 alpha))^-alpha
 M.rational_quadratic.hyper = {lengthscale = 1.0, alpha = 1.0}
 
+--- x and z less one point of z: angles are products, and keep the digits of differences only if these come first. No
+-- gradient is lost, since differences do not change; a point that is not finite stays alone with it.
+function M.centred(x, z)
+  if #z == 0 then return x, z end
+  local c <const> = z:slice(1, 1, 1):detach()
+  local at <const> = core.where(c:isfinite(), c, 0)
+  local b <const> = z - at
+  return rawequal(x, z) and b or x - at, b
+end
+
 --- Points on circles of radius 1: |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b) / 2) = 2 - 2 cos(a - b), computed
 -- from differences, hence exactly 0 at equal points.
 function M.circle(angle) return core.cat({angle:cos(), angle:sin()}, 2) end
 
-local function both(x, z, f)
-  local a <const> = f(x)
-  return a, rawequal(x, z) and a or f(z)
+--- f of x and z, centred.
+function M.waves(x, z, f)
+  local p <const>, q <const> = M.centred(x, z)
+  local a <const> = f(p)
+  return a, rawequal(p, q) and a or f(q)
 end
 
 --- exp(-2 sum_k sin^2(pi (x_k - z_k) / period_k) / lengthscale_k^2). The lengthscale enters squared.
@@ -46,7 +58,7 @@ M.periodic = {
   hyper = {lengthscale = 1.0, period = 1.0}, each = {lengthscale = true, period = true}, ard = {"lengthscale"},
   form = function(self, x, z)
     local rate <const> = 2 * math.pi / columns.each(self, "period", x)
-    local a <const>, b <const> = both(x, z, function(t) return M.circle(t * rate) end)
+    local a <const>, b <const> = M.waves(x, z, function(t) return M.circle(t * rate) end)
     local l <const> = columns.each(self, "lengthscale", x)
     local w <const> = (l * l) ^ -1
     if l.ndim == 0 then return core.radial("rbf", core.sqdist(a, b), w) end
@@ -59,7 +71,7 @@ M.cosine = {
   hyper = {period = 1.0}, each = {period = true}, ard = {"period"},
   form = function(self, x, z)
     local rate <const> = 2 * math.pi / columns.each(self, "period", x)
-    local a <const>, b <const> = both(x, z, function(t) return M.circle((t * rate):sum(2, {keepdim = true})) end)
+    local a <const>, b <const> = M.waves(x, z, function(t) return M.circle((t * rate):sum(2, {keepdim = true})) end)
     return 1 - core.sqdist(a, b) / 2
   end,
 }
