@@ -234,7 +234,7 @@ return function(opts)
     noise = {}
     for t = 1, T do noise[t] = 1.0 end
   end
-  local inner <const> = model.new{kernel = parts.product(o.kernel, T, o.rank or 1):copy(),
+  local inner <const> = model.new{kernel = parts.product(o.kernel, T, o.rank or 1, 2):copy(),
     mean = parts.mean(o.mean or means.zero(), T, 2):copy(), likelihood = parts.noise(noise, T, 2):copy(), solver = "auto"}
   return setmetatable({_fields = {inner = inner, tasks = T, solver = o.solver or "auto"}}, Model)
 end

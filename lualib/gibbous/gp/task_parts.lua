@@ -43,8 +43,19 @@ local function shifted(k)
   return out
 end
 
+local function holds_white(k)
+  for _, part in ipairs(k.parts or {}) do
+    if holds_white(part) then return true end
+  end
+  return k.kind == "white"
+end
+
 --- k times the kernel of T tasks, "tasks". Its B takes over a variance of k that is k's own, or one of both would be free.
-function M.product(k, T, rank)
+-- White noise between tasks would be another thing by points than by values: it is refused.
+function M.product(k, T, rank, level)
+  if holds_white(k) then
+    core.raise("option", "gb.gp.multitask: white noise belongs into noise, one variance per task, not into the kernel", level + 1)
+  end
   local points <const>, tasks_kernel <const> = shifted(k), kernels.index{tasks = T, rank = rank}
   local variance <const> = points.hyper.variance
   if variance and not param.shared(variance) then
