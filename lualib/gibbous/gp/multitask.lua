@@ -142,8 +142,16 @@ function methods.fit(self, x, y, o)
   if x == nil then return f.inner:fit(rest) end
   local xs <const>, ys <const>, present <const> = checked(self, x, y, "fit", missing, 2)
   if present == 0 then core.raise("shape", "fit: there are no values to fit", 2) end
+  local inside <const> = model.fields(f.inner)
+  local held <const> = {x = f.x, y = f.y, present = f.present}
+  local grid <const>, solver <const> = inside.grid, inside.solver
   local long_x <const>, long_y <const> = take(self, xs, ys, present)
-  return f.inner:fit(long_x, long_y, rest)
+  local ok <const>, info <const> = pcall(f.inner.fit, f.inner, long_x, long_y, rest)
+  if ok then return info end
+  if not rawequal(inside.x, long_x) then                -- refused before the data were taken: all is as it was
+    f.x, f.y, f.present, inside.grid, inside.solver = held.x, held.y, held.present, grid, solver
+  end
+  error(info, 0)
 end
 
 --- A lazy record of all tasks at x (m, d): mean, f_var and y_var (m, T), f_cov (m T, m T) point by point,
