@@ -593,7 +593,8 @@ function gb.kernels.white(o) end
 
 --- B[t, s] for task numbers t and s from 1, B = W W' + diag(v): several outputs. They are the last column, or the one in
 --- active_dims, and the other kernels of the expression do not see it. Options: tasks, rank (1), weights (W, tasks x rank),
---- diagonal (v), seed. Any other number in the column raises, with its row. No variance of its own.
+--- diagonal (v), seed. Any other number in the column raises, with its row. No variance of its own: B has the scale, and a
+--- factor beside it should hold its variance (variance = gb.param(1, {fixed = true})), or one of both is free.
 ---@return gibbous.kernel
 function gb.kernels.index(o) end
 
