@@ -17,6 +17,8 @@ function Mean.__call(self, x) return self.form(self, x.ndim == 1 and x:unsqueeze
 
 function Mean.__children(self)
   local out <const>, names <const> = {}, {}
+  local root <const> = rawget(self, "root")
+  if root then return type(root) == "table" and {{"net", root}} or {} end
   for name in pairs(self.hyper) do names[#names + 1] = name end
   table.sort(names)
   for _, name in ipairs(names) do out[#out + 1] = {name, self.hyper[name]} end
@@ -30,7 +32,8 @@ function Mean.__tostring(self)
 end
 
 function Mean.copy(self)
-  local out <const> = setmetatable({kind = self.kind, form = self.form, hyper = {}}, Mean)
+  local out <const> = setmetatable({kind = self.kind, form = self.form, hyper = {}, root = rawget(self, "root"),
+    pending = rawget(self, "pending")}, Mean)
   for name, p in pairs(self.hyper) do out.hyper[name] = param.shared(p) and p or param.copy(p) end
   return out
 end
@@ -61,16 +64,50 @@ function M.constant(value)
   end}, Mean)
 end
 
---- m(x) = offset + x . slope; slope is a number (one column) or a list.
+--- m(x) = offset + x . slope; slope is a list, or a number to start every column from: a model gives each its own slope
+-- when data arrive. A gb.param of one number stays one slope for all columns.
 function M.linear(opts)
   local o <const> = options.parse(opts, {slope = "any", offset = "any"}, "gb.means.linear", 2)
   local hyper <const> = {slope = unbounded(o.slope or 0, "slope", 2), offset = unbounded(o.offset or 0, "offset", 2)}
-  return setmetatable({kind = "linear", hyper = hyper, form = function(self, x)
+  return setmetatable({kind = "linear", hyper = hyper, pending = type(o.slope or 0) == "number", form = function(self, x)
     local slope <const> = adopt(self.hyper.slope, x)
     if slope.ndim == 1 and #slope ~= x.shape[2] then
       core.raise("shape", ("linear mean: %d slopes for inputs with %d columns"):format(#slope, x.shape[2]), 4)
     end
     return (x * slope):sum(2) + adopt(self.hyper.offset, x)
+  end}, Mean)
+end
+
+--- Gives a linear mean built from one number a slope for each of 'd' columns. Models call it when data arrive.
+function M.resolve(m, d)
+  if not rawget(m, "pending") then return end
+  m.pending = nil
+  local slope <const> = m.hyper.slope
+  if d == 1 or slope.ndim > 0 then return end
+  local list <const> = {}
+  for i = 1, d do list[i] = slope.value:item() end
+  m.hyper.slope = unbounded(list, "slope", 2)
+  m.hyper.slope.fixed, m.hyper.slope.prior = slope.fixed, slope.prior
+end
+
+--- What f gave for x as (n).
+local function one_a_row(v, x, what)
+  if core.type(v) == "tensor" and v.ndim == 2 and v.shape[2] == 1 then v = v:squeeze(2) end
+  if core.type(v) ~= "tensor" or v.ndim ~= 1 or #v ~= #x then
+    core.raise("shape", ("%s: expected one value a row, shape %d, got %s"):format(what, #x,
+      core.type(v) == "tensor" and "shape " .. tostring(v.shape) or type(v)), 4)
+  end
+  return v
+end
+
+--- A mean from a mean, from a function of x (n, d) giving (n) or (n, 1), or from a network, which stays shared; else nil.
+function M.of(v)
+  if M.is(v) then return v end
+  local meta <const> = type(v) == "table" and getmetatable(v)
+  if type(v) ~= "function" and not (type(meta) == "table" and meta.__call and meta.__children) then return nil end
+  if require "gibbous.kernels".is(v) then return nil end
+  return setmetatable({kind = "function", hyper = {}, root = v, form = function(_, x)
+    return one_a_row(v(x), x, "the mean function")
   end}, Mean)
 end
 
@@ -85,7 +122,7 @@ function M.define(name, params, f)
     return setmetatable({kind = name, hyper = hyper, form = function(self, x)
       local p <const> = {}
       for key in pairs(params) do p[key] = adopt(self.hyper[key], x) end
-      return f(x, p)
+      return one_a_row(f(x, p), x, ("mean '%s'"):format(name))
     end}, Mean)
   end
 end

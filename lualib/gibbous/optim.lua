@@ -18,7 +18,7 @@ local function space_of(root, what, level)
     if not p.fixed then free[#free + 1], free_names[#free_names + 1] = p, names[i] end
   end
   if #free == 0 then core.raise("option", what .. ": there is no free parameter to optimise", level + 1) end
-  return setmetatable({params = free, names = free_names}, Space)
+  return setmetatable({params = free, names = free_names, realise = core.eval}, Space)
 end
 
 function Space:read()
@@ -38,17 +38,6 @@ function Space:write(x)
   end
 end
 
-local function prior_term(list)
-  local sum
-  for _, p in ipairs(list) do
-    if p.prior then
-      local term <const> = p.prior:log_density(p.value)
-      sum = sum and sum + term or term
-    end
-  end
-  return sum
-end
-
 local function is_setback(err)
   return type(err) ~= "string" and (err.code == "not_pd" or err.code == "nan")
 end
@@ -58,10 +47,10 @@ function Space:evaluate(f)
   local ok, value, grads = pcall(function()
     local loss = core.as_tensor(f())
     if loss == nil then core.raise("option", "the objective must return a tensor of one element", 4) end
-    local prior <const> = prior_term(self.params)
+    local prior <const> = param.log_prior(self.params)
     if prior then loss = loss - prior end
     local g <const> = core.grad(loss, self:raws(), {unused = "zero"})
-    core.eval(loss, g)
+    self.realise(loss, table.unpack(g))
     return loss:item(), g
   end)
   if not ok then
@@ -288,12 +277,14 @@ function M.minimize(f, root, opts)
   return M.run(f, root, o)
 end
 
---- The same with options already checked.
+--- The same with options already checked, and 'realise', which computes tensors given one after another (gb.eval).
 function M.run(f, root, o)
   local method <const> = o.method or "lbfgs"
+  local realise <const> = o.realise
   o = {steps = o.steps or (method == "lbfgs" and 200 or 500), lr = o.lr or (method == "sgd" and 1e-3 or 0.05),
     tol = o.tol or 1e-5, ftol = o.ftol or 1e-9, on_step = o.on_step}
   local space <const> = space_of(root, "gb.optim.minimize", 3)
+  space.realise = realise or core.eval
   local start <const> = core.clock()
   local info <const> = {method = method, evaluations = 0, setbacks = 0, interrupted = false}
   local best, best_x, last = math.huge, space:read(), 0

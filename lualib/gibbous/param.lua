@@ -63,8 +63,13 @@ local function transform_of(o, level)
   return transforms.identity
 end
 
+-- Where a value starts that a raised bound pushes, in multiples of the bound.
+local INSIDE <const> = 1.1
+
+local function is_prior(v) return type(v) == "table" and v.log_density ~= nil end
+
 local spec <const> = {
-  min = "number", max = "number", fixed = "boolean", prior = "any", name = "string",
+  min = "number", max = "number", fixed = "boolean", prior = is_prior, name = "string",
   transform = function(v)
     return v == "identity" or v == "exp" or (type(v) == "table" and v.forward ~= nil and v.inverse ~= nil)
   end,
@@ -90,6 +95,16 @@ local function drop_kept(box)
   box.kept = nil
 end
 
+--- A box keeps its shape; one number stands for all elements.
+local function shaped(box, t, level)
+  if box.raw == nil then return t end
+  local shape <const> = box.raw.shape
+  if tostring(t.shape) == tostring(shape) then return t end
+  if t.ndim == 0 then return t:expand(shape):eval() end
+  core.raise("shape", ("parameter '%s' has shape %s, got a value of shape %s"):format(box.name, tostring(shape),
+    tostring(t.shape)), level + 1)
+end
+
 local function assign_raw(self, raw)
   local box <const> = data(self)
   drop_kept(box)
@@ -111,7 +126,7 @@ end
 
 local function assign_value(self, v, level)
   local box <const> = data(self)
-  local t <const> = plain(v, box.dtype, ("the value of parameter '%s'"):format(box.name), level + 1)
+  local t <const> = shaped(box, plain(v, box.dtype, ("the value of parameter '%s'"):format(box.name), level + 1), level + 1)
   check_bounds(box, t, level + 1)
   assign_raw(self, box.transform.inverse(t):eval())
 end
@@ -143,7 +158,7 @@ function Param.__newindex(self, key, v)
   if key == "value" then
     assign_value(self, v, 2)
   elseif key == "raw" then
-    local t <const> = plain(v, box.dtype, ("the raw value of parameter '%s'"):format(box.name), 2)
+    local t <const> = shaped(box, plain(v, box.dtype, ("the raw value of parameter '%s'"):format(box.name), 2), 2)
     if not t:isfinite():all() then
       core.raise("nan", ("parameter '%s' cannot be set to a value that is not finite"):format(box.name), 2)
     end
@@ -151,7 +166,10 @@ function Param.__newindex(self, key, v)
   elseif key == "fixed" then
     box.fixed = v and true or false
   elseif key == "prior" then
-    box.prior = v
+    if v and not is_prior(v) then
+      core.raise("option", ("the prior of parameter '%s' must be one of gb.priors, got %s"):format(box.name, core.type(v)), 2)
+    end
+    box.prior = v or nil
   else
     core.raise("option", ("a parameter has no field '%s' to assign"):format(tostring(key)), 2)
   end
@@ -274,6 +292,28 @@ function M.remember(root)
     if not results[1] then error(results[2], 0) end
     return table.unpack(results, 2, results.n)
   end
+end
+
+--- Gives an implicit box another lower bound. A value that is not clearly above it moves inside, to where its gradient by
+-- the unconstrained value does not vanish.
+function M.raise_bound(p, min)
+  local box <const> = data(p)
+  if box.max then core.raise("option", ("parameter '%s' has an upper bound"):format(box.name), 2) end
+  local value <const> = box.value:detach():eval()
+  box.min, box.transform = min, below(min)
+  assign_raw(p, box.transform.inverse(core.maximum(value, min > 0 and INSIDE * min or 1e-300)):eval())
+end
+
+--- The sum of the log prior densities of the free parameters of a list, lazy; nil where none has a prior.
+function M.log_prior(list)
+  local sum
+  for _, p in ipairs(list) do
+    if p.prior and not p.fixed then
+      local term <const> = p.prior:log_density(p.value)
+      sum = sum and sum + term or term
+    end
+  end
+  return sum
 end
 
 --- Walks tables of params, kernels, means, models; keyed tables in sorted order. Returns params and their paths.

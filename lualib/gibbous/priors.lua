@@ -25,10 +25,17 @@ local function define(name, defaults, density)
     for k, v in pairs(defaults) do
       if o[k] == nil then o[k] = v end
     end
-    if o.sd and not (o.sd > 0) then core.raise("option", ("gb.priors.%s: sd must be above 0"):format(name), 2) end
+    for _, k in ipairs{"sd", "shape", "rate", "scale", "df"} do
+      if o[k] and not (o[k] > 0) then core.raise("option", ("gb.priors.%s: %s must be above 0"):format(name, k), 2) end
+    end
+    if o.min and not (o.min < o.max) then
+      core.raise("option", ("gb.priors.%s: min %g is not below max %g"):format(name, o.min, o.max), 2)
+    end
     return setmetatable({name = name, o = o, density = density}, Prior)
   end
 end
+
+local function log_gamma(v) return core.tensor(v, {dtype = "f64"}):lgamma():item() end
 
 local half_log_2pi <const> = 0.5 * math.log(2 * math.pi)
 
@@ -44,8 +51,26 @@ end)
 
 --- Density rate^shape / Gamma(shape) v^(shape-1) e^(-rate v).
 define("gamma", {shape = 1, rate = 1}, function(v, o)
-  local norm <const> = o.shape * math.log(o.rate) - core.tensor(o.shape, {dtype = "f64"}):lgamma():item()
+  local norm <const> = o.shape * math.log(o.rate) - log_gamma(o.shape)
   return (o.shape - 1) * v:log() - o.rate * v + norm
+end)
+
+--- Density rate^shape / Gamma(shape) v^(-shape-1) e^(-rate / v): keeps a lengthscale away from 0 and from infinity.
+define("inverse_gamma", {shape = 2, rate = 1}, function(v, o)
+  return (-o.shape - 1) * v:log() - o.rate * v ^ -1 + (o.shape * math.log(o.rate) - log_gamma(o.shape))
+end)
+
+define("exponential", {rate = 1}, function(v, o) return math.log(o.rate) - o.rate * v end)
+
+--- The positive half of normal{mean = 0}.
+define("half_normal", {sd = 1}, function(v, o)
+  return -0.5 * (v / o.sd) ^ 2 - (math.log(o.sd / 2) + half_log_2pi)
+end)
+
+--- Heavier tails than normal's: 'df' degrees of freedom.
+define("student_t", {df = 4, mean = 0, scale = 1}, function(v, o)
+  local norm <const> = log_gamma((o.df + 1) / 2) - log_gamma(o.df / 2) - 0.5 * math.log(o.df * math.pi) - math.log(o.scale)
+  return -0.5 * (o.df + 1) * (((v - o.mean) / o.scale) ^ 2 / o.df):log1p() + norm
 end)
 
 define("half_cauchy", {scale = 1}, function(v, o)
