@@ -1,56 +1,237 @@
 --- Observation noise. A likelihood gives the noise variance of each observation, in units of y squared.
+--
+-- The noise floor is the lower bound of a fitted noise: 'min', an absolute variance, or 'floor', a multiple of var(y) that is
+-- worked out when a fit begins. It is the parameter's constraint in print(model), and a fit's report names it when it binds.
 local core <const> = require "gibbous.core"
+local kernels <const> = require "gibbous.kernels"
+local means <const> = require "gibbous.means"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
+local priors <const> = require "gibbous.priors"
 
+---@class gibbous.likelihood
+---@field kind string          "gaussian", "fixed" or "heteroscedastic"
+---@field noise gibbous.param|gibbous.tensor   one variance; of fixed noise one an observation (n)
 local Likelihood <const> = {__name = "gibbous.likelihood"}
 Likelihood.__index = Likelihood
 
 local M <const> = {}
 
+-- Multiples of var(y) below which a fit does not take the noise: a factor exists with digits to spare, and on data without
+-- noise a fit does not spend its steps on the way to none.
+local FLOOR <const> = {f64 = 1e-6, f32 = 1e-5}
+
 function M.is(v) return type(v) == "table" and getmetatable(v) == Likelihood end
-
-function Likelihood.__children(self)
-  return param.is(self.noise) and {{"noise", self.noise}} or {}
-end
-
-function Likelihood:copy()
-  local noise = self.noise
-  if param.is(noise) and not param.shared(noise) then noise = param.copy(noise) end
-  return setmetatable({kind = self.kind, noise = noise}, Likelihood)
-end
 
 local function adopt(v, x) return v.dtype == x.dtype and v or v:to{dtype = x.dtype} end
 
---- The noise variance in the dtype of x: one element, or (n).
+local function value_of(v) return param.is(v) and v.value or v end
+
+function Likelihood.__children(self)
+  local out <const> = {}
+  if param.is(self.noise) then out[1] = {"noise", self.noise} end
+  for _, name in ipairs{"kernel", "latent", "log_variance", "new"} do
+    local part <const> = rawget(self, name)
+    if type(part) == "table" then out[#out + 1] = {name, part} end
+  end
+  return out
+end
+
+local function copy_part(v)
+  if param.is(v) then return param.shared(v) and v or param.copy(v) end
+  return type(v) == "table" and v.copy and v:copy() or v
+end
+
+function Likelihood:copy()
+  local out <const> = setmetatable({}, Likelihood)
+  for key, v in pairs(self) do out[key] = v end
+  for _, name in ipairs{"noise", "kernel", "latent", "log_variance"} do out[name] = copy_part(rawget(self, name)) end
+  return out
+end
+
+local function text_of(v)
+  if param.is(v) and v.ndim == 0 then return ("%.6g"):format(v.value:item()) end
+  return ("%d variances"):format(#v)
+end
+
+function Likelihood:__tostring()
+  if self.kind == "heteroscedastic" then
+    return ("heteroscedastic{noise=%s, %s}"):format(text_of(self.noise),
+      rawget(self, "kernel") and "kernel=" .. tostring(self.kernel) or "log_variance=" .. tostring(self.log_variance))
+  end
+  return ("%s{noise=%s}"):format(self.kind, text_of(self.noise))
+end
+
+-- Relative to the variance of the latent kernel: keeps its factor, part of what the noise is defined to be.
+local LATENT_JITTER <const> = 1e-6
+
+--- noise * exp(g(x)) of a heteroscedastic likelihood. g is a function, or interpolates L v at the places z, with
+-- L L' = k(z, z): g(x) = k(x, z) L^-T v.
+local function varying(self, x)
+  local level <const> = adopt(value_of(self.noise), x)
+  if rawget(self, "log_variance") then return level * self.log_variance(x):exp() end
+  if not rawget(self, "places") then return level end
+  local z <const> = adopt(self.places, x)
+  local kzz <const> = self.kernel(z)
+  local jitter <const> = core.eye(#z, {dtype = x.dtype}) * (adopt(self.kernel:diag(z), x):mean() * LATENT_JITTER)
+  local root <const> = core.linalg.cholesky(kzz + jitter)
+  local w <const> = core.linalg.triangular_solve(root, adopt(self.latent.value, x), {transposed = true})
+  return level * self.kernel(x, z):matmul(w):exp()
+end
+
+--- 'count' rows of x that lie apart: the first is the one farthest from the mean, each next the farthest from those chosen.
+local function spread_rows(x, count)
+  local nearest, at = nil, core.sqdist(x, x:mean(1, {keepdim = true})):squeeze(2):argmax():item()
+  local rows <const> = {}
+  for i = 1, math.min(count, #x) do
+    rows[i] = at
+    local d <const> = core.sqdist(x, x:slice(1, at, at)):squeeze(2)
+    nearest = (nearest and core.minimum(nearest, d) or d):eval()
+    at = nearest:argmax():item()
+    if not (nearest:max():item() > 0) then break end           -- every distinct row is there
+  end
+  return x:index(1, core.tensor(rows, {dtype = "i64"})):eval()
+end
+
+--- The noise variance of observations at x (n, d), in the dtype of x: one element, or (n).
 function Likelihood:variance(x)
-  local v <const> = param.is(self.noise) and self.noise.value or self.noise
+  if self.kind == "heteroscedastic" then return varying(self, x) end
+  local v <const> = value_of(self.noise)
   if v.ndim == 1 and #v ~= #x then
     core.raise("shape", ("noise has %d variances for %d observations"):format(#v, #x), 4)
   end
   return adopt(v, x)
 end
 
---- Noise of a new observation: the common variance; a per-point noise has none, and 0 is added.
+--- The noise variance of new observations at x: one element or (n); nil where it is not known, and predictions add none.
 function Likelihood:new_variance(x)
-  local v <const> = param.is(self.noise) and self.noise.value or self.noise
-  return v.ndim == 0 and adopt(v, x) or nil
-end
-
---- The same noise for every observation: a number (free), a gb.param, or a table {noise = ...}.
-function M.gaussian(v)
-  if type(v) == "table" and getmetatable(v) == nil then
-    v = options.parse(v, {noise = "any"}, "gb.likelihoods.gaussian", 2).noise
+  if self.kind == "heteroscedastic" then return varying(self, x) end
+  if self.kind == "gaussian" then return adopt(value_of(self.noise), x) end
+  local new <const> = self.new
+  if new == nil then return nil end
+  if type(new) == "function" then
+    local v <const> = new(x)
+    if core.type(v) ~= "tensor" or v.ndim ~= 1 or #v ~= #x then
+      core.raise("shape", ("'new' of the noise must give one variance a row, shape %d"):format(#x), 4)
+    end
+    return v
   end
-  return setmetatable({kind = "gaussian", noise = param.hyper(v or 1.0, "noise", 2)}, Likelihood)
+  return adopt(value_of(new), x)
 end
 
---- Known variances, one per observation (n), not fitted.
-function M.fixed(v)
+--- Places of latent noise, where they are to be taken from the inputs x (n, d). Models call it when data arrive.
+function Likelihood:resolve(x)
+  if rawget(self, "log_variance") then means.resolve(self.log_variance, x.shape[2]) end
+  if rawget(self, "kernel") == nil then return end
+  kernels.resolve_ard(self.kernel, x.shape[2])
+  if rawget(self, "places") or #x == 0 then return end
+  self:place(spread_rows(x, self.count))
+end
+
+--- Holds latent noise at z (m, d).
+function Likelihood:place(z)
+  self.places = z
+  self.latent = param.hyper(core.zeros(#z), "latent", 2, {name = "latent", prior = priors.normal{}})
+end
+
+--- Works the floor out for observations y and makes it the noise's lower bound; gives it, nil where there is none.
+function Likelihood:set_floor(y)
+  if not param.is(self.noise) or param.shared(self.noise) or self.noise.fixed then return nil end
+  local min = self.min
+  if min == nil then
+    local spread <const> = y.numel > 1 and y:var():item() or 0
+    min = (self.floor or FLOOR[y.dtype] or 0) * spread
+  end
+  if min ~= self.noise.min or self.noise.value:item() < 1.1 * min then param.raise_bound(self.noise, min) end
+  return min > 0 and min or nil
+end
+
+--- What print(model) says below the parameters; nil for nothing.
+function Likelihood:note()
+  if self.kind == "fixed" then
+    return self.new == nil and "noise of new observations: not known, y_var is f_var" or nil
+  end
+  if not param.is(self.noise) or param.shared(self.noise) or self.noise.fixed then return nil end
+  if self.min then return self.min > 0 and ("noise floor: %g"):format(self.min) or nil end
+  if self.floor then return ("noise floor: %g of var(y)"):format(self.floor) end
+  return ("noise floor: %g of var(y), %g in f32"):format(FLOOR.f64, FLOOR.f32)
+end
+
+--- The likelihood of the rows 'keep' (i64) of the observations it was made for.
+function Likelihood:of_rows(keep)
+  if self.kind ~= "fixed" then return self end
+  local out <const> = self:copy()
+  out.noise = self.noise:index(1, keep):eval()
+  return out
+end
+
+-- Constructors ----------------------------------------------------------------------------------------------------------------
+
+--- A noise level: a positive number is free, 0 is held there, a gb.param is shared.
+local function level_of(v, what, level)
+  if param.is(v) then
+    if v.ndim > 0 then core.raise("shape", what .. ": the noise must be one number, a vector is for gb.likelihoods.fixed", level + 1) end
+    return param.hyper(v, "noise", level + 1)
+  end
+  if type(v) ~= "number" or not (v >= 0) then
+    core.raise("option", ("%s: the noise must be a variance, 0 or more, got %s"):format(what, tostring(v)), level + 1)
+  end
+  if v == 0 then return param.hyper(0, "noise", level + 1, {name = "noise", fixed = true}) end
+  return param.hyper(v, "noise", level + 1)
+end
+
+local function check_floor(o, noise, what, level)
+  if o.min and o.floor then core.raise("option", what .. ": give min or floor, not both", level + 1) end
+  if o.min and not param.is(noise) and noise > 0 and not (noise > o.min) then
+    core.raise("option", ("%s: noise %g is not above its floor, min = %g"):format(what, noise, o.min), level + 1)
+  end
+end
+
+local function not_negative(v) return type(v) == "number" and v >= 0 and v < math.huge end
+
+local function with_floor(self, o, given)
+  self.floor = o.floor or nil
+  self.min = o.min or nil
+  if o.floor == false or o.min == false then self.min = 0 end
+  if o.min and type(given) == "number" and given > 0 then param.raise_bound(self.noise, o.min) end
+  return self
+end
+
+--- The same noise for every observation: a number (free; 0 is held fixed: the data are taken as exact), a gb.param, or
+-- {noise, min, floor}. min: least variance of a fit; floor: the same in multiples of var(y), 1e-6 by default (f32: 1e-5);
+-- false: none. A gb.param keeps its own bounds.
+function M.gaussian(v)
+  local o = {}
+  if type(v) == "table" and getmetatable(v) == nil then
+    o = options.parse(v, {noise = "any", min = not_negative, floor = not_negative}, "gb.likelihoods.gaussian", 2)
+    v = o.noise
+  end
+  v = v or 1.0
+  check_floor(o, v, "gb.likelihoods.gaussian", 2)
+  return with_floor(setmetatable({kind = "gaussian", noise = level_of(v, "gb.likelihoods.gaussian", 2)}, Likelihood), o, v)
+end
+
+local function check_variances(t, what, level)
+  if t.numel > 0 and not (t:min():item() >= 0) then
+    core.raise("option", ("%s: noise variances must be 0 or more"):format(what), level + 1)
+  end
+end
+
+--- Known variances, one per observation (n), not fitted. new: the variance of new observations, a number, a gb.param or a
+-- function of x (m, d) giving (m); without it nothing is added, and y_var of a prediction is its f_var.
+function M.fixed(v, opts)
+  local o <const> = options.parse(opts, {new = "any"}, "gb.likelihoods.fixed", 2)
   local t <const> = core.as_tensor(v) or (type(v) == "table" and core.tensor(v))
   if not t or t.ndim ~= 1 then core.raise("option", "gb.likelihoods.fixed takes a vector of variances (n)", 2) end
-  if t.numel > 0 and not (t:min():item() >= 0) then core.raise("option", "noise variances must be 0 or more", 2) end
-  return setmetatable({kind = "fixed", noise = t}, Likelihood)
+  check_variances(t, "gb.likelihoods.fixed", 2)
+  local new = o.new or nil
+  if type(new) == "number" then
+    new = core.full({}, new, {dtype = "f64"})
+    check_variances(new, "gb.likelihoods.fixed", 2)
+  elseif new ~= nil and type(new) ~= "function" and not param.is(new) then
+    core.raise("option", "gb.likelihoods.fixed: new must be a number, a gb.param or a function, got " .. core.type(new), 2)
+  end
+  return setmetatable({kind = "fixed", noise = t, new = new}, Likelihood)
 end
 
 --- A variance for each task, free: a list or a gb.param of T. The last column of the inputs is the task, from 1.
@@ -60,4 +241,52 @@ function M.tasks(v)
   return require "gibbous.task_noise"(Likelihood, p)
 end
 
-return require "gibbous.names"(M, "gb.likelihoods", {"heteroscedastic"})
+-- Noise that varies with x ----------------------------------------------------------------------------------------------------
+
+--- The kernel of the log noise: what the user gave is held where it is, but for explicit gb.params.
+local function held(k)
+  local own <const> = k:copy()
+  for _, p in ipairs((param.collect(own))) do
+    if not param.shared(p) then p.fixed = true end
+  end
+  return own
+end
+
+--- Noise that varies with x: variance(x) = noise * exp(g(x)), learned together with the other parameters.
+-- log_variance: g is a function of x (n, d) giving (n) or (n, 1), a gb.means value or a network; 'noise' is then held at 1
+-- unless it is given; or
+-- kernel: g is a second Gaussian process of this kernel, held through its values at 'places' (m, d) or at that many rows of
+-- the data (30), which lie apart. These values are parameters, whitened, with standard normal priors: a fit finds the most
+-- likely noise, jointly with f. The kernel's own parameters are held but for explicit gb.params (give those a prior).
+-- Predictions take exp(g) at its most likely value: its own uncertainty is not in y_var.
+-- Cost beside the model: O(n m + m^3) an evaluation. min, floor: as in gaussian, of 'noise', the level.
+-- Source: Kersting, Plagemann, Pfaff & Burgard (2007), the model; Le, Smola & Canu (2005), the joint maximum.
+function M.heteroscedastic(opts)
+  local what <const> = "gb.likelihoods.heteroscedastic"
+  local o <const> = options.parse(opts, {kernel = kernels.is, log_variance = function(v) return means.of(v) ~= nil end,
+    places = "any", noise = "any", min = not_negative, floor = not_negative}, what, 2)
+  if (o.kernel and o.log_variance) or not (o.kernel or o.log_variance) then
+    core.raise("option", what .. ": give either kernel or log_variance", 2)
+  end
+  local noise <const> = o.noise or 1.0
+  check_floor(o, noise, what, 2)
+  local self <const> = setmetatable({kind = "heteroscedastic", noise = level_of(noise, what, 2)}, Likelihood)
+  if o.log_variance then
+    self.log_variance = means.of(o.log_variance):copy()
+    if o.noise == nil then self.noise.fixed = true end
+    return with_floor(self, o, noise)
+  end
+  local places <const> = o.places or 30
+  self.kernel = held(o.kernel)
+  if type(places) == "number" then
+    if math.tointeger(places) == nil or places < 1 then
+      core.raise("option", what .. ": places must be a count, 1 or more, or inputs (m, d)", 2)
+    end
+    self.count = places
+  else
+    self:place(kernels.points(places, what .. ": places", 2):eval())
+  end
+  return with_floor(self, o, noise)
+end
+
+return require "gibbous.names"(M, "gb.likelihoods", {})
