@@ -4,35 +4,70 @@ local kernels <const> = require "gibbous.kernels"
 
 local M <const> = {}
 
-local function first_bad(t)
-  local at <const> = t:isfinite():to{dtype = "f32"}:argmin():item() - 1
+--- What "missing" may be in fit, score and condition: NaN in y is an error, or such rows are left out.
+M.missing = {"error", "mask"}
+
+local function count(mask) return math.tointeger(mask:to{dtype = "f64"}:sum():item()) end
+
+--- Raises where t has a value that is not finite: how many there are and where the first is. rows: where t's rows come from.
+local function check_finite(t, what, level, hint, rows)
+  local good <const> = t:isfinite()
+  if good:all() then return end
+  local at <const> = good:to{dtype = "f32"}:reshape(-1):argmin():item() - 1
   local columns <const> = t.ndim == 2 and t.shape[2] or 1
-  return at // columns + 1, at % columns + 1
+  local bad <const> = t.numel - count(good)
+  local row = at // columns + 1
+  if rows then row = rows[row]:item() end
+  local where = ("row %d"):format(row)
+  if t.ndim == 2 then where = ("%s, column %d"):format(where, at % columns + 1) end
+  local text <const> = bad == 1 and ("%s: the value in %s is not finite"):format(what, where)
+    or ("%s: %d values are not finite, the first in %s"):format(what, bad, where)
+  core.raise("nan", text .. (hint or ""), level + 1, {row = row, column = t.ndim == 2 and at % columns + 1 or nil,
+    count = bad})
 end
 
-local function check_finite(t, what, level)
-  if t:isfinite():all() then return end
-  local row <const>, column <const> = first_bad(t)
-  local where <const> = t.ndim == 2 and ("row %d, column %d"):format(row, column) or ("row %d"):format(row)
-  core.raise("nan", ("%s: the value in %s is not finite"):format(what, where), level + 1)
-end
+local function isnan(t) return ~t:eq(t) end
 
---- x (n, d) or (n) and y (n) as tensors (n, d) and (n) of one float dtype, all finite. 'what' begins the messages.
-function M.check(x, y, what, level)
-  x = kernels.points(x, what .. ": x", level + 1)
-  local t <const> = core.as_tensor(y)
-  if t == nil then core.raise("option", ("%s: y must be a tensor, got %s"):format(what, type(y)), level + 1) end
+local function check_shapes(x, t, what, level)
   if t.ndim ~= 1 or #t ~= #x then
-    core.raise("shape", ("%s: x has %d rows, y must be (%d), got shape %s"):format(what, #x, #x, tostring(t.shape)), level + 1)
+    local hint <const> = t.ndim == 2 and t.shape[2] == 1 and #t == #x and "; use y:squeeze(2)" or ""
+    core.raise("shape", ("%s: x has %d rows, y must be (%d), got shape %s%s"):format(what, #x, #x, tostring(t.shape), hint),
+      level + 1)
+  end
+  if x.dtype ~= "f64" and x.dtype ~= "f32" then
+    core.raise("dtype", ("%s: x must be f64 or f32, got %s"):format(what, x.dtype), level + 1)
   end
   if t.dtype ~= x.dtype then
     core.raise("dtype", ("%s: x is %s, y is %s"):format(what, x.dtype, t.dtype), level + 1)
   end
-  if #x > 0 then
+end
+
+--- x (n, d) or (n) and y (n) as tensors (n, d) and (n) of one float dtype, all finite. 'what' begins the messages.
+-- missing = "mask": rows where y is NaN are left out. Gives x, y, and then the rows that were kept (i64, nil: all).
+function M.check(x, y, what, level, missing)
+  x = kernels.points(x, what .. ": x", level + 1)
+  local t <const> = core.as_tensor(y)
+  if t == nil then core.raise("option", ("%s: y must be a tensor, got %s"):format(what, type(y)), level + 1) end
+  check_shapes(x, t, what, level + 1)
+  if #x == 0 then return x, t end
+  local absent <const> = isnan(t)
+  local masked <const> = absent:any() and count(absent) or 0
+  if masked == 0 or missing ~= "mask" then
     check_finite(x, what .. ": x", level + 1)
-    check_finite(t, what .. ": y", level + 1)
+    check_finite(t, what .. ": y", level + 1, masked > 0 and '; missing = "mask" leaves such rows out' or nil)
+    return x, t
   end
-  return x, t
+  local keep <const> = {}
+  for i, gone in ipairs(absent:totable()) do
+    if not gone then keep[#keep + 1] = i end
+  end
+  local rows <const> = core.tensor(keep, {dtype = "i64"})
+  local kept_x <const>, kept_y <const> = x:index(1, rows):eval(), t:index(1, rows):eval()
+  if #kept_x > 0 then
+    check_finite(kept_x, what .. ": x", level + 1, nil, rows)
+    check_finite(kept_y, what .. ": y", level + 1, nil, rows)
+  end
+  return kept_x, kept_y, rows
 end
 
 --- Inputs of another number of columns than the model's raise.

@@ -1,6 +1,7 @@
 --- What a model says about new points: a lazy record. Nothing is computed before it is looked at, and the covariance
 -- between test points is never formed unless f_cov is.
 local core <const> = require "gibbous.core"
+local metrics <const> = require "gibbous.gp.metrics"
 local options <const> = require "gibbous.options"
 local pathwise <const> = require "gibbous.gp.pathwise"
 local variance <const> = require "gibbous.gp.variance"
@@ -31,18 +32,6 @@ function Info.__tostring(self)
   end
   if self.jitter and self.jitter > 0 then text = text .. (", jitter %.2g"):format(self.jitter) end
   return text
-end
-
---- The standard normal quantile, by Newton's method on ndtr.
-local function quantile(p)
-  local z = core.tensor(0, {dtype = "f64"})
-  for _ = 1, 60 do
-    local density <const> = (-0.5 * z * z):exp() / math.sqrt(2 * math.pi)
-    local step <const> = ((z:ndtr() - p) / density):clamp(-1, 1):eval()
-    z = (z - step):eval()
-    if math.abs(step:item()) < 1e-12 then break end
-  end
-  return z:item()
 end
 
 -- Fields ----------------------------------------------------------------------------------------------------------------------
@@ -132,7 +121,7 @@ function methods.interval(self, level, opts)
     core.raise("option", ("interval: the level must be between 0 and 1, got %s"):format(tostring(level)), 2)
   end
   local sd <const> = (o.of == "f" and self.f_var or self.y_var):sqrt()
-  local half <const> = quantile(0.5 + level / 2) * sd
+  local half <const> = metrics.quantile(0.5 + level / 2) * sd
   return self.mean - half, self.mean + half
 end
 

@@ -1,28 +1,97 @@
 --- How well a model predicts new observations.
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
+local metrics <const> = require "gibbous.gp.metrics"
 local model <const> = require "gibbous.gp.model"
+local options <const> = require "gibbous.options"
 
+---@class gibbous.score
+---@field rmse number         root mean squared error (units of y)
+---@field mae number          mean absolute error (units of y)
+---@field smse number|nil     mean squared error / variance of these y (ddof 0); nil where they do not vary
+---@field nlpd number         mean negative log predictive density of each y by itself, the marginal one (nats a point)
+---@field msll number|nil     nlpd less that of a normal with the mean and variance of the training y (nats a point)
+---@field crps number         mean continuous ranked probability score (units of y)
+---@field coverage50 number   part of the y inside their central 50 % interval; coverage90, coverage95
+---@field calibration number  mean |coverage - level| over the levels 0.1, 0.2, ..., 0.9
+---@field joint_log_density number   log density of all y together (nats); m^2 values, computed when it is first read
+---@field n integer           points scored
+---@field masked integer      rows left out by missing = "mask"
+---@field converged boolean   false: some solve behind these figures missed its tolerance
 local Score <const> = {__name = "gibbous.score"}
 
-function Score.__tostring(self)
-  return ("rmse %.4g  mae %.4g  nlpd %.4g  coverage95 %.1f %%  n %d"):format(self.rmse, self.mae, self.nlpd,
-    100 * self.coverage95, self.n)
+local COVERED <const> = {50, 90, 95}
+
+function Score.__index(self, key)
+  if key == "joint_log_density" then
+    local v <const> = rawget(self, "_joint")()
+    rawset(self, key, v)
+    return v
+  end
+  if key == "smse" or key == "msll" then return nil end
+  local known <const> = {joint_log_density = true}
+  for name in pairs(self) do known[name] = true end
+  local near <const> = options.nearest(tostring(key), known)
+  core.raise("option", ("a score has no field '%s'%s"):format(tostring(key),
+    near and (" (did you mean '%s'?)"):format(near) or ""), 2)
 end
 
---- How well new observations are predicted: rmse and mae (units of y), nlpd (mean negative log predictive density, nats),
--- coverage95 (fraction inside the 95 % interval), n, converged.
-function model.methods.score(self, x, y)
-  local xs <const>, ys <const> = data.check(x, y, "score", 2)
+function Score.__tostring(self)
+  local text <const> = ("rmse %.4g  mae %.4g  nlpd %.4g  crps %.4g  coverage95 %.1f %%  n %d"):format(self.rmse, self.mae,
+    self.nlpd, self.crps, 100 * self.coverage95, self.n)
+  local masked <const> = self.masked > 0 and ("  masked %d"):format(self.masked) or ""
+  return text .. masked .. (self.converged and "" or "  (from a solve that did not converge)")
+end
+
+--- Log density of e under the joint covariance of new observations.
+local function joint(p, e)
+  local noise <const> = p.y_var - p.f_var
+  local c <const> = p.f_cov + core.linalg.diag(noise)
+  return -((core.linalg.inv_quad(c, e) + core.linalg.logdet(c) + #e * math.log(2 * math.pi)) / 2):item()
+end
+
+local function calibration(e, var)
+  local sum
+  for tenth = 1, 9 do
+    local miss <const> = (metrics.coverage(e, var, tenth / 10) - tenth / 10):abs()
+    sum = sum and sum + miss or miss
+  end
+  return sum / 9
+end
+
+--- nlpd of a normal with the mean and variance of the training y; nil where these do not vary.
+local function trivial_nlpd(y, trained)
+  if trained == nil or #trained == 0 then return nil end
+  local mean <const>, var <const> = trained:mean(), trained:var(nil, {ddof = 0})
+  if not (var:item() > 0) then return nil end
+  return metrics.neg_log_density(y - mean, var):mean()
+end
+
+--- How well new observations x (m, d), y (m) are predicted: a gibbous.score of numbers. Costs a prediction's mean and y_var.
+-- o.missing = "mask": rows whose y is NaN are left out.
+---@return gibbous.score
+function model.methods.score(self, x, y, o)
+  o = options.parse(o, {missing = data.missing}, "score", 2)
+  local xs <const>, ys <const>, keep <const> = data.check(x, y, "score", 2, o.missing)
   if #xs == 0 then core.raise("shape", "score: there are no rows to score", 2) end
+  local f <const> = model.fields(self)
+  data.check_width(f, xs, "score", 2)
   local p <const> = self:predict(xs)
-  local e <const> = ys - p.mean
-  local nlpd <const> = (0.5 * (2 * math.pi * p.y_var):log() + 0.5 * e * e / p.y_var):mean()
-  local lo <const>, hi <const> = p:interval(0.95)
-  local inside <const> = (ys:ge(lo) & ys:le(hi)):to{dtype = "f64"}:mean()
-  local mse <const>, mae <const> = (e * e):mean(), e:abs():mean()
-  core.eval(nlpd, inside, mse, mae)
-  local state <const> = model.fields(self).state
-  return setmetatable({rmse = math.sqrt(mse:item()), mae = mae:item(), nlpd = nlpd:item(), coverage95 = inside:item(),
-    n = #xs, converged = state == nil or state.converged}, Score)
+  local mean <const>, var <const> = p.mean, p.y_var
+  local e <const> = ys - mean
+  local lazy <const> = {mse = (e * e):mean(), mae = e:abs():mean(), nlpd = metrics.neg_log_density(e, var):mean(),
+    crps = metrics.crps(e, var):mean(), calibration = calibration(e, var), spread = ys:var(nil, {ddof = 0}),
+    trivial = trivial_nlpd(ys, f.y)}
+  for _, level in ipairs(COVERED) do lazy["coverage" .. level] = metrics.coverage(e, var, level / 100) end
+  core.eval(lazy)
+  local s <const> = {}
+  for name, v in pairs(lazy) do s[name] = v:item() end
+  s.rmse = math.sqrt(s.mse)
+  s.smse = s.spread > 0 and s.mse / s.spread or nil
+  s.msll = s.trivial and s.nlpd - s.trivial
+  s.mse, s.spread, s.trivial = nil, nil, nil
+  s.n, s.masked = #xs, keep and #core.as_tensor(y) - #xs or 0
+  s.converged = p.converged
+  s._joint = function() return joint(p, e) end
+  return setmetatable(s, Score)
 end
