@@ -11,13 +11,15 @@ local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 
-for _, part in ipairs{"fit", "objective", "online", "posterior", "score"} do require("gibbous.gp." .. part) end
+for _, part in ipairs{"fit", "leave_one_out", "objective", "online", "planning", "posterior", "score"} do require("gibbous.gp." .. part) end
 
 --- gb.gp.exact{kernel, mean = zero, noise = 1 | likelihood, solver = "auto"|"direct"|a gb.solvers value}
--- noise is a variance: a number (free), a gb.param, or a tensor (n) of known variances. The model copies what it is given;
--- only explicit gb.params stay shared. Without data it is the prior.
+-- noise is a variance: a number (free; 0: held there, the data are exact), a gb.param, or a tensor (n) of known variances.
+-- mean is a gb.means value, a function of x (n, d) giving (n), or a network. The model copies what it is given; only explicit
+-- gb.params and networks stay shared. Without data it is the prior.
 return function(opts)
-  local o <const> = options.parse(opts, {kernel = kernels.is, mean = means.is, likelihood = likelihoods.is,
+  local o <const> = options.parse(opts, {kernel = kernels.is, mean = function(v) return means.of(v) ~= nil end,
+    likelihood = likelihoods.is,
     noise = "any", solver = function(v) return v == "auto" or v == "direct" or (type(v) == "table" and v.solve ~= nil) end},
     "gb.gp.exact", 2)
   if not o.kernel then core.raise("option", "gb.gp.exact: a kernel is needed", 2) end
@@ -28,6 +30,6 @@ return function(opts)
     local is_vector <const> = not param.is(noise) and core.type(noise) == "tensor" and noise.ndim == 1
     likelihood = is_vector and likelihoods.fixed(noise) or likelihoods.gaussian(noise)
   end
-  return model.new{kernel = o.kernel:copy(), mean = (o.mean or means.zero()):copy(), likelihood = likelihood:copy(),
+  return model.new{kernel = o.kernel:copy(), mean = means.of(o.mean or means.zero()):copy(), likelihood = likelihood:copy(),
     solver = o.solver or "auto"}
 end

@@ -1,7 +1,8 @@
---- Fitting: the free parameters that maximise the log marginal likelihood plus the log priors.
+--- Fitting: the free parameters that maximise the objective plus the log priors.
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local model <const> = require "gibbous.gp.model"
+local new_report <const> = require "gibbous.gp.fit_report"
 local objective <const> = require "gibbous.gp.objective"
 local optim <const> = require "gibbous.optim"
 local options <const> = require "gibbous.options"
@@ -9,7 +10,8 @@ local param <const> = require "gibbous.param"
 
 local fields <const>, methods <const> = model.fields, model.methods
 
-local fit_spec <const> = {restarts = "count", seed = "integer", objective = {"mll"}}
+local fit_spec <const> = {restarts = "count", seed = "integer", objective = {"mll", "loo"}, budget = "any",
+  missing = data.missing}
 for key, kind in pairs(optim.spec) do fit_spec[key] = kind end
 
 local function raw_values(list)
@@ -42,81 +44,165 @@ local function progress(label)
     local now <const> = core.clock()
     if now - last < 0.1 then return end
     last = now
-    io.stderr:write(("\r%s step %d  nlml %.4f  |g| %.3g\27[K"):format(label, s.step, s.value, s.gradient_norm))
+    local solve <const> = s.solve and ("  %d iterations"):format(s.solve.iterations) or ""
+    io.stderr:write(("\r%s step %d  value %.4f  |g| %.3g%s\27[K"):format(label, s.step, s.value, s.gradient_norm, solve))
   end, function() io.stderr:write("\r\27[K") end
 end
 
-local Info <const> = {__name = "gibbous.info"}
+--- The solver's log of a fit: how many solves, their iterations, the worst residual and condition.
+local function solve_log() return {solves = 0, iterations = 0, residual = 0.0, condition = 0.0, unconverged = 0} end
 
-function Info.__tostring(self)
-  local text <const> = ("fit of %d points, %s: %s (%s), log marginal likelihood %.4f, %d steps, %d evaluations, %.2f s")
-    :format(self.n, self.solver, self.converged and "converged" or "not converged", self.reason, -self.value,
-      self.iterations, self.evaluations, self.seconds)
-  local extra = ""
-  if self.restarts > 0 then extra = extra .. ("; best of %d starts"):format(self.restarts + 1) end
-  if self.setbacks > 0 then extra = extra .. ("; %d steps undone"):format(self.setbacks) end
-  return text .. extra
+local function add_solve(log, s)
+  log.solves, log.iterations = log.solves + 1, log.iterations + s.iterations
+  log.residual, log.condition = math.max(log.residual, s.residual), math.max(log.condition, s.condition)
+  if not s.converged then log.unconverged = log.unconverged + 1 end
 end
 
-local function attempt_fit(self, o, solver, label)
+--- One start: the optimiser's record, with what belongs to the best point; or nil, the error, and the best value before it.
+-- The parameters end at this start's best point either way.
+local function attempt_fit(self, o, run, label)
+  local f <const> = fields(self)
   local line <const>, done <const> = progress(label)
-  local user <const> = o.on_step
-  local settings <const> = {method = o.method, steps = o.steps, lr = o.lr, tol = o.tol, ftol = o.ftol}
-  settings.on_step = (line or user) and function(s)
+  local best <const> = {value = math.huge}
+  local function on_step(s)
+    s.solve = f.solve_info
+    if s.value < best.value then best.value, best.gradient_norm, best.solve = s.value, s.gradient_norm, s.solve end
     if line then line(s) end
-    if user then return user(s) end
-  end or nil
-  local ok <const>, info <const> = pcall(optim.run, function() return objective.nlml(self, solver) end, self, settings)
+    if o.on_step then return o.on_step(s) end
+  end
+  local function evaluate()
+    f.solve_info = nil
+    return objective.value(self, run.solver, o.objective)
+  end
+  local function realise(...)
+    run.realise(...)
+    if f.solve_info then add_solve(run.log, f.solve_info) end
+  end
+  local ok <const>, info <const> = pcall(optim.run, evaluate, self, {method = o.method, steps = o.steps, lr = o.lr, tol = o.tol,
+    ftol = o.ftol, on_step = on_step, realise = realise})
   done()
-  if not ok then error(info, 0) end
+  if not ok then return nil, info, best.value end
+  info.gradient_norm, info.solve = best.gradient_norm, best.solve
   return info
 end
 
---- Fits all free parameters to the data by maximising the log marginal likelihood (plus log priors).
--- m:fit(x, y, o) replaces the data; m:fit(o) uses what the model holds. x (n, d) or (n), y (n).
--- o: method "lbfgs"|"adam"|"sgd", steps, lr, tol, ftol, restarts (extra random starts), seed, on_step.
--- The best point seen is kept, also when interrupted. Cost per step: O(n^3) direct, O(n^2) per iteration of cg.
----@return table info  converged reason iterations evaluations value (nats) seconds solver restarts interrupted
-function methods.fit(self, x, y, o)
+--- The outcome of a fit without a free parameter: the value where it stands.
+local function nothing_free(self, o, run)
   local f <const> = fields(self)
-  if o == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
-  o = options.parse(o, fit_spec, "fit", 2)
-  if x ~= nil then
-    local xs <const>, ys <const> = data.check(x, y, "fit", 2)
-    model.set_data(self, xs, ys)
-  end
-  if f.x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)", 2) end
-  if #f.x == 0 then core.raise("shape", "fit: there are no rows to fit", 2) end
-  local start <const> = core.clock()
-  f.active, f.solve_info = objective.decide(self), nil
-  local list <const> = param.collect(self)
+  f.solve_info = nil
+  local value <const> = objective.value(self, run.solver, o.objective)
+  run.realise(value)
+  if f.solve_info then add_solve(run.log, f.solve_info) end
+  return {value = value:item(), converged = true, reason = "there is no free parameter", iterations = 0, evaluations = 1,
+    setbacks = 0, interrupted = false, gradient_norm = 0.0, solve = f.solve_info, method = "none"}
+end
+
+--- Is this error the failure of one start, not of the call?
+local function is_failed_start(err)
+  return type(err) ~= "string" and (err.code == "nan" or err.code == "not_pd")
+end
+
+--- All starts; the parameters end at the best point. Gives its record, and the totals of all.
+local function run_starts(self, o, run, list)
   local first <const> = raw_values(list)
-  local best, best_raw
-  local restarts <const> = o.restarts or 0
-  local evaluations, setbacks = 0, 0
-  for attempt = 0, restarts do
-    if attempt > 0 then scatter(list, first, o.seed or 0, attempt) end
-    local label <const> = restarts > 0 and ("fit %d/%d"):format(attempt + 1, restarts + 1) or "fit"
-    local ok, info = pcall(attempt_fit, self, o, f.active, label)
-    if ok then
-      evaluations, setbacks = evaluations + info.evaluations, setbacks + info.setbacks
+  local best, best_raw, failure
+  local total <const> = {evaluations = 0, setbacks = 0, failed_starts = 0}
+  local starts <const> = 1 + (o.restarts or 0)
+  for attempt = 1, starts do
+    if attempt > 1 then scatter(list, first, o.seed or 0, attempt - 1) end
+    local info <const>, err <const>, reached <const> = attempt_fit(self, o, run,
+      starts > 1 and ("fit %d/%d"):format(attempt, starts) or "fit")
+    if info then
+      total.evaluations, total.setbacks = total.evaluations + info.evaluations, total.setbacks + info.setbacks
       if best == nil or info.value < best.value then best, best_raw = info, raw_values(list) end
       if info.interrupted then
         best.interrupted = true
         break
       end
-    elseif attempt == 0 or type(info) == "string" or (info.code ~= "nan" and info.code ~= "not_pd") then
-      set_raw(list, best_raw or first)
-      error(info, 0)
+    else
+      if not is_failed_start(err) then
+        if not (reached < (best and best.value or math.huge)) then set_raw(list, best_raw or first) end
+        error(err, 0)
+      end
+      total.failed_starts, failure = total.failed_starts + 1, failure or err
     end
   end
-  set_raw(list, best_raw)
-  local solved <const> = f.solve_info == nil or f.solve_info.converged
-  local info <const> = setmetatable({converged = best.converged and not best.interrupted and solved,
-    reason = solved and best.reason or "the solver: " .. f.solve_info.reason,
-    iterations = best.iterations, evaluations = evaluations, setbacks = setbacks, value = best.value,
-    seconds = core.clock() - start, solver = objective.is_iterative(f.active) and tostring(f.active) or f.active, n = #f.x,
-    restarts = restarts, interrupted = best.interrupted, method = best.method, bytes = core.memory.report().peak}, Info)
-  f.info = info
-  return info
+  set_raw(list, best_raw or first)
+  if best == nil then error(failure, 0) end
+  return best, total
+end
+
+local function any_free(list)
+  for _, p in ipairs(list) do
+    if not p.fixed then return true end
+  end
+  return false
+end
+
+--- How tensors are computed within a budget: by a plan that must fit it.
+local function within(budget)
+  if budget == nil then return core.eval end
+  return function(...)
+    local plan <const> = core.plan({...}, {budget = budget})
+    plan:run()
+    plan:close()
+  end
+end
+
+--- The solver of a fit with the seed of its probes; 'seed' nil: the solver's own.
+local function seeded(solver, seed)
+  if type(solver) ~= "table" or seed == nil or solver.o == nil or solver.o.seed == nil then return solver end
+  local out <const>, o <const> = {}, {}
+  for key, v in pairs(solver) do out[key] = v end
+  for key, v in pairs(solver.o) do o[key] = v end
+  o.seed, out.o = seed, o
+  return setmetatable(out, getmetatable(solver))
+end
+
+--- Takes the data in, with the noise of the rows that are kept. Gives the number of rows left out.
+local function take_data(self, x, y, o)
+  local f <const> = fields(self)
+  if x == nil then return 0 end
+  local xs <const>, ys <const>, keep <const> = data.check(x, y, "fit", 3, o.missing)
+  if #xs == 0 then core.raise("shape", "fit: there are no rows to fit", 3) end
+  if keep then f.likelihood = f.likelihood:of_rows(keep) end
+  model.set_data(self, xs, ys)
+  return keep and #core.as_tensor(y) - #xs or 0
+end
+
+--- Fits all free parameters to the data. m:fit(x, y, o) replaces the data; m:fit(o) uses what the model holds. x (n, d) or
+-- (n), y (n).
+-- o: method "lbfgs"|"adam"|"sgd", steps, lr, tol, ftol, on_step; restarts (extra random starts), seed (of the starts and of
+-- a solver's probes); objective "mll", the log marginal likelihood, or "loo", the leave-one-out predictive density (direct
+-- only); budget (bytes or "1 GiB"): every evaluation is planned within it, or refused with the smallest that would do;
+-- missing = "mask": rows whose y is NaN are left out.
+-- on_step gets {step, value, gradient_norm, solve} and stops the fit by returning false. The best point seen is kept, also
+-- when interrupted; a start that fails is counted, and fatal only if all do. Cost per step: O(n^3) direct, O(n^2) per
+-- iteration of cg.
+---@return gibbous.fit_info
+function methods.fit(self, x, y, o)
+  local f <const> = fields(self)
+  if o == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
+  o = options.parse(o, fit_spec, "fit", 2)
+  local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil
+  if x == nil and f.x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)", 2) end
+  local masked <const> = take_data(self, x, y, o)
+  if #f.x == 0 then core.raise("shape", "fit: there are no rows to fit", 2) end
+  local start <const> = core.clock()
+  local floor <const> = f.likelihood:set_floor(f.y)
+  f.active = seeded(objective.decide(self, budget), o.seed)
+  local list <const> = param.collect(self)
+  local run <const> = {solver = f.active, log = solve_log(), realise = within(budget)}
+  local best, total
+  objective.guarded(self, "fit", 2, function()
+    if any_free(list) then
+      best, total = run_starts(self, o, run, list)
+    else
+      best = nothing_free(self, o, run)
+      total = {evaluations = 1, setbacks = 0, failed_starts = 0}
+    end
+  end)
+  f.info = new_report(self, best, total, {seconds = core.clock() - start, masked = masked, floor = floor,
+    restarts = o.restarts or 0, seed = o.seed or 0, log = run.log, objective = o.objective or "mll"})
+  return f.info
 end

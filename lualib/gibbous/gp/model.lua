@@ -2,6 +2,7 @@
 -- the methods: fit, predict, condition, score.
 local core <const> = require "gibbous.core"
 local kernels <const> = require "gibbous.kernels"
+local means <const> = require "gibbous.means"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 
@@ -18,7 +19,7 @@ local Model <const> = {__name = "gibbous.gp.exact"}
 local M <const> = {methods = {}}
 local methods <const> = M.methods
 local public <const> = {kernel = true, mean = true, likelihood = true, x = true, y = true, info = true, solver = true}
-local planned <const> = {leave_one_out = true, save = true}
+local planned <const> = {save = true}
 
 function Model.__index(self, key)
   if methods[key] then return methods[key] end
@@ -41,7 +42,8 @@ end
 function Model.__tostring(self) return require "gibbous.gp.summary"(self) end
 
 --- What a model holds: kernel mean likelihood solver x y info, and
--- active  the algorithm in use, "direct" or a solver: decided once per fit
+-- active  the algorithm in use, "direct" or a solver: decided once per fit, and again for other data
+-- choice  how "auto" came to it (gp/choice.lua)
 -- state   what predictions need (gp/state.lua), valid for one stamp
 function M.fields(self) return rawget(self, "_fields") end
 
@@ -59,8 +61,15 @@ end
 function M.set_data(self, x, y)
   local f <const> = M.fields(self)
   f.x, f.y = x:eval(), y:eval()
-  f.state = nil
+  f.state, f.active, f.choice = nil, nil, nil
+  M.resolve(f, x)
+end
+
+--- What was left open until the inputs are known: a lengthscale and a slope for each column, places of latent noise.
+function M.resolve(f, x)
   kernels.resolve_ard(f.kernel, x.shape[2])
+  means.resolve(f.mean, x.shape[2])
+  f.likelihood:resolve(x)
 end
 
 --- A stamp that changes when any parameter below the model does.
@@ -70,17 +79,52 @@ function M.stamp(self)
   return table.concat(cells, ".")
 end
 
---- A parameter by its path, as printed by print(model): m:get "kernel.lengthscale".
-function methods.get(self, path)
+-- Parameters by path ------------------------------------------------------------------------------------------------------
+
+--- Every path with its parameter; one that is reached by several paths has the first.
+local function by_path(self)
   local list <const>, names <const> = param.collect(self)
-  local known <const> = {}
-  for i, name in ipairs(names) do
-    if name == path then return list[i] end
-    known[name] = true
-  end
-  local near <const> = options.nearest(tostring(path), known)
+  local at <const> = {}
+  for i, name in ipairs(names) do at[name] = list[i] end
+  return at
+end
+
+local function find(at, path, level)
+  if at[path] then return at[path] end
+  local near <const> = type(path) == "string" and options.nearest(path, at)
   core.raise("option", ("the model has no parameter '%s'%s"):format(tostring(path),
-    near and (" (did you mean '%s'?)"):format(near) or ""), 2)
+    near and (" (did you mean '%s'?)"):format(near) or ""), level + 1)
+end
+
+--- A parameter by its path, as printed by print(model): m:get "kernel.lengthscale".
+function methods.get(self, path) return find(by_path(self), path, 2) end
+
+local function assign_all(boxes, values)
+  for i, box in ipairs(boxes) do box.value = values[i] end
+end
+
+--- Sets parameters by path, all or none: m:set("kernel.lengthscale", 0.3) or m:set{["kernel.variance"] = 2, ...}.
+-- A value is a number (for all elements), a list or a tensor, inside the parameter's bounds. Gives the model.
+function methods.set(self, path, v)
+  local wanted <const> = type(path) == "table" and v == nil and path or {[path == nil and "nil" or path] = v}
+  local paths <const> = {}
+  for key in pairs(wanted) do paths[#paths + 1] = key end
+  if #paths == 0 and path ~= wanted then
+    core.raise("option", ("set: parameter '%s' was given no value"):format(tostring(path)), 2)
+  end
+  table.sort(paths, function(a, b) return tostring(a) < tostring(b) end)
+  local at <const> = by_path(self)
+  local boxes <const>, values <const>, before <const> = {}, {}, {}
+  for i, key in ipairs(paths) do
+    boxes[i], values[i] = find(at, key, 2), wanted[key]
+    before[i] = boxes[i].raw
+  end
+  local ok <const>, err <const> = pcall(assign_all, boxes, values)
+  if not ok then
+    for i, box in ipairs(boxes) do box.raw = before[i] end
+    core.raise(err.code, err.message, 2)
+  end
+  return self
 end
 
 return M

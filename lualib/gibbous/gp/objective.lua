@@ -1,13 +1,13 @@
---- The joint covariance of the observations, the log marginal likelihood, and which algorithm computes it.
+--- The joint covariance of the observations, and what a fit maximises: the log marginal likelihood, or the leave-one-out
+-- predictive density.
 local core <const> = require "gibbous.core"
+local choice <const> = require "gibbous.gp.choice"
 local model <const> = require "gibbous.gp.model"
 
 local M <const> = {}
 local fields <const>, methods <const> = model.fields, model.methods
 
--- Largest n that "auto" factors directly, and the values a direct step holds at once (covariance, factor, inverse).
-local DIRECT_POINTS <const> = 12000
-local DIRECT_COPIES <const> = 4
+M.is_iterative = choice.is_iterative
 
 --- k(x, x) + noise, (n, n), lazy.
 function M.covariance(self)
@@ -25,21 +25,27 @@ function M.residual(self)
   return f.y - f.mean(f.x)
 end
 
-function M.is_iterative(solver) return type(solver) == "table" end
-
---- "direct" or an iterative solver, once per fit.
-function M.decide(self)
+--- "direct" or an iterative solver, for the data and parameters the model has; budget: bytes, nil: what there is.
+function M.decide(self, budget)
   local f <const> = fields(self)
-  if f.solver ~= "auto" then return f.solver end
-  local n <const> = #f.x
-  local width <const> = f.x.dtype == "f32" and 4 or 8
-  local room <const> = core.memory.room()
-  if n <= DIRECT_POINTS and DIRECT_COPIES * n * n * width <= room then return "direct" end
-  return require "gibbous.solvers".for_models(f.x.dtype)
+  f.choice = nil
+  if f.solver ~= "auto" then
+    if budget and choice.is_streamed(f.solver) then choice.check_budget(self, f.solver, budget, "fit", 3) end
+    return f.solver
+  end
+  local solver
+  solver, f.choice = choice.decide(self, function() return M.step(self, "direct", "mll") end, budget)
+  return solver
 end
 
 --- One number for the noise, where a preconditioner wants one.
 function M.noise_level(f) return f.likelihood:variance(f.x):mean():item() end
+
+--- The diagonal of the inverse of a symmetric positive definite matrix, lazy.
+function M.inverse_diagonal(c)
+  local eye <const> = core.eye(#c, {dtype = c.dtype})
+  return (core.linalg.solve(c, eye) * eye):sum(1)
+end
 
 --- Negative log marginal likelihood in nats, lazy. Data on a grid bring an algorithm of their own.
 function M.nlml(self, solver)
@@ -55,12 +61,58 @@ function M.nlml(self, solver)
   return (core.linalg.inv_quad(c, r) + core.linalg.logdet(c) + n * math.log(2 * math.pi)) / 2
 end
 
---- log p(y | x) of the data the model holds, in nats (a sum, not divided by n), lazy.
+--- Negative log leave-one-out predictive density in nats (a sum), lazy. Rasmussen & Williams (2006), equation 5.11.
+local function nlloo(self)
+  local c <const>, r <const> = M.covariance(self), M.residual(self)
+  local precision <const>, alpha <const> = M.inverse_diagonal(c), core.linalg.solve(c, r)
+  return 0.5 * (alpha * alpha / precision - precision:log() + math.log(2 * math.pi)):sum()
+end
+
+--- What a fit minimises, without priors: kind "mll" or "loo".
+function M.value(self, solver, kind)
+  if kind ~= "loo" then return M.nlml(self, solver) end
+  if M.is_iterative(solver) then
+    core.raise("option", 'the objective "loo" needs solver = "direct"; this model uses ' .. tostring(solver), 3)
+  end
+  return nlloo(self)
+end
+
+--- The tensors of one training step: the value, and its gradients by every free parameter.
+function M.step(self, solver, kind)
+  local value <const>, raws <const> = M.value(self, solver, kind), {}
+  for _, p in ipairs((require "gibbous.param".collect(self))) do
+    if not p.fixed then raws[#raws + 1] = p.raw end
+  end
+  local all <const> = {value}
+  if #raws > 0 then table.move(core.grad(value, raws, {unused = "zero"}), 1, #raws, 2, all) end
+  return all
+end
+
+--- What f() gives. A matrix that is not positive definite then raises with a diagnosis of the model's covariance.
+function M.guarded(self, what, level, f)
+  local got <const> = table.pack(pcall(f))
+  if got[1] then return table.unpack(got, 2, got.n) end
+  local err <const> = got[2]
+  if type(err) == "string" or err.code ~= "not_pd" or not core.source "gibbous.gp.diagnosis" then error(err, 0) end
+  local diagnosis <const> = M.diagnose(self, err)
+  core.raise("not_pd", ("%s: %s\n%s"):format(what, err.message, tostring(diagnosis)), level + 1, {diagnosis = diagnosis, order = err.order})
+end
+
+--- Why the covariance of the model's data has no factor, with remedies.
+function M.diagnose(self, err)
+  local f <const> = fields(self)
+  return require "gibbous.gp.diagnosis"(f.x, f.y, f.kernel, f.likelihood:variance(f.x), err)
+end
+
+--- log p(y | x) of the data the model holds, in nats (a sum, not divided by n). Evaluates it, so that a covariance without
+-- a factor is reported here; its gradients are still to be had, and share the factor.
 function methods.log_marginal_likelihood(self)
   local f <const> = fields(self)
   if f.x == nil then core.raise("option", "log_marginal_likelihood: the model holds no data", 2) end
-  f.active = f.active or M.decide(self)
-  return -M.nlml(self, f.active)
+  return M.guarded(self, "log_marginal_likelihood", 2, function()
+    f.active = f.active or M.decide(self)
+    return (-M.nlml(self, f.active)):eval()
+  end)
 end
 
 return M

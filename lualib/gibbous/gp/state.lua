@@ -19,7 +19,7 @@ return function(self)
   else
     state.factor = core.linalg.cholesky(c):detach()
     state.alpha = core.linalg.solve(c, r):detach()
-    core.eval(state.factor, state.alpha)
+    objective.guarded(self, "predict", 3, function() core.eval(state.factor, state.alpha) end)
   end
   f.state = state
   return state

@@ -18,18 +18,19 @@ local function value_text(p)
   return "{" .. table.concat(cells, ", ") .. "}"
 end
 
-local function bounds_text(p)
-  if not p.min and not p.max then return "" end
+local function constraint_text(p)
+  if not p.min and not p.max then return "none" end
   return ("(%s, %s)"):format(p.min and ("%g"):format(p.min) or "-inf", p.max and ("%g"):format(p.max) or "inf")
 end
 
 return function(self)
   local f <const> = model.fields(self)
   local list <const>, names <const> = param.collect(self)
-  local rows <const> = {{"parameter", "value", "bounds", "prior", "fixed"}}
+  local rows <const> = {{"parameter", "value", "constraint", "prior", "trainable"}}
   for i, p in ipairs(list) do
-    rows[#rows + 1] = {names[i], value_text(p), bounds_text(p), p.prior and tostring(p.prior) or "", p.fixed and "yes" or ""}
+    rows[#rows + 1] = {names[i], value_text(p), constraint_text(p), p.prior and tostring(p.prior) or "", p.fixed and "no" or "yes"}
   end
   local held <const> = f.x and ("%d points, %d columns, %s"):format(#f.x, f.x.shape[2], f.x.dtype) or "no data: the prior"
-  return ("gp.exact  %s\n%s"):format(held, table_text(rows))
+  local note <const> = f.likelihood:note()
+  return ("gp.exact  %s\n%s%s"):format(held, table_text(rows), note and "\n" .. note or "")
 end

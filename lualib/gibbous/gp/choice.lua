@@ -1,0 +1,181 @@
+--- Which algorithm a model with solver = "auto" uses: a comparison of predicted costs, made once and kept with its numbers.
+--
+-- The cost of a direct step is the plan of the objective with its gradients. The cost of an iterative step is the planned
+-- product with all right-hand sides, times the number of steps that the preconditioner's error allows: with P = L L' + noise I
+-- and trace(K - L L') = t, the eigenvalues of P^-1 C lie within [1, 1 + t / noise], and conjugate gradients take at most
+-- sqrt(1 + t / noise) / 2 * log(2 / tol) steps. A fit usually ends with less noise than it begins with, and steps grow with
+-- its root: the bound is taken at NOISE_SHARE of the noise that the parameters have now.
+local core <const> = require "gibbous.core"
+local model <const> = require "gibbous.gp.model"
+
+local M <const> = {}
+
+local NOISE_SHARE <const> = 0.01
+local FEWEST_STEPS <const> = 10
+-- A direct step this short is not compared: setting a solver up takes as long.
+local SHORT <const> = 1e-3
+-- Direct is exact: it stays as long as the other is not predicted to be this many times faster, which is as well as times
+-- are predicted.
+local MARGIN <const> = 2
+-- Beside the solve: the product for the gradients and its transposes.
+local GRADIENT_PRODUCTS <const> = 4
+-- Of a preconditioner whose rank is chosen later.
+local USUAL_RANK <const> = 100
+-- Columns of n f64 values that a solve with r right-hand sides holds, for each of them.
+local VECTORS <const> = 6
+
+local function bytes_text(b)
+  local unit = 1
+  local units <const> = {"B", "KiB", "MiB", "GiB", "TiB"}
+  while b >= 1024 and unit < #units do b, unit = b / 1024, unit + 1 end
+  return ("%.3g %s"):format(b, units[unit])
+end
+M.bytes_text = bytes_text
+
+function M.is_iterative(solver) return type(solver) == "table" end
+
+--- Does it multiply by the covariance instead of storing it? Such a solver estimates a log determinant, from probes.
+function M.is_streamed(solver)
+  local o <const> = M.is_iterative(solver) and solver.o
+  return o and (o.probes ~= nil or o.exact ~= nil) or false
+end
+
+--- Predicted seconds of the realisation a plan chose; nil where they are not known.
+function M.seconds(plan)
+  local text <const> = plan:json():match '"seconds": ([%d.e+-]+), "fits": true, "chosen": true'
+  local v <const> = tonumber(text)
+  return v and v > 0 and v or nil
+end
+
+--- {seconds, bytes, minimum} of evaluating tensors; bytes nil where the budget does not hold them.
+local function cost_of(tensors, budget)
+  local ok <const>, plan <const> = pcall(core.plan, tensors, {budget = budget})
+  if ok then
+    local out <const> = {seconds = M.seconds(plan), bytes = plan.peak, minimum = plan.minimum}
+    plan:close()
+    return out
+  end
+  if type(plan) == "string" or plan.code ~= "refused" then error(plan, 0) end
+  return {minimum = plan.minimum, refused = true}
+end
+
+--- Right-hand sides of a solver's objective: the residual and the probes.
+function M.columns(solver, n)
+  local o <const> = solver.o or {}
+  return 1 + (o.exact and n or o.probes or 16)
+end
+
+local function rank_of(solver, n)
+  local rank <const> = solver.o and solver.o.precond and solver.o.precond.rank or 0
+  return math.min(math.type(rank) == "integer" and rank or USUAL_RANK, n)
+end
+
+--- Bytes that one evaluation by a solver holds beside its product: columns, and the rows of a preconditioner.
+function M.solver_bytes(n, solver) return 8 * n * (VECTORS * M.columns(solver, n) + 2 * rank_of(solver, n)) end
+
+--- {seconds, bytes} of the product with a solver's columns; bytes with all that the solver holds.
+local function product(f, solver)
+  local n <const> = #f.x
+  local columns <const> = core.empty(n, M.columns(solver, n), {dtype = f.x.dtype})
+  local out <const> = cost_of({f.kernel(f.x):matmul(columns)})
+  columns:close()
+  if out.bytes then out.bytes = out.bytes + M.solver_bytes(n, solver) end
+  return out
+end
+
+local function refuse(what, need, have, level)
+  core.raise("refused", ("%s: needs %s, the budget is %s"):format(what, bytes_text(need), bytes_text(have)), level + 1,
+    {need = need, have = have, minimum = need})
+end
+
+--- Raises refused where a step by this solver does not fit the budget.
+function M.check_budget(self, solver, budget, what, level)
+  local need <const> = product(model.fields(self), solver).bytes
+  if need and need > budget then refuse(what, need, budget, level + 1) end
+end
+
+--- Most steps that conjugate gradients with the solver's pivoted Cholesky preconditioner take.
+local function most_steps(f, solver)
+  local o <const> = solver.o
+  local noise <const> = math.max(f.likelihood:variance(f.x):mean():item(), 1e-300)
+  local rank <const> = math.max(1, rank_of(solver, #f.x))
+  local k <const> = f.kernel(f.x):detach()
+  local _, _, left = core.pivoted_cholesky(k, noise, rank, 0)
+  local trace <const> = f.kernel:diag(f.x):sum():item()
+  local kappa <const> = 1 + left * trace / (NOISE_SHARE * noise)
+  return math.min(o.max_iter, math.max(FEWEST_STEPS, 0.5 * math.sqrt(kappa) * math.log(2 / (o.train_tol or o.tol))))
+end
+
+--- Predicted seconds of applying the preconditioner to all columns once: two products with an (n, rank) factor.
+local function precond_seconds(f, solver)
+  local rank <const> = rank_of(solver, #f.x)
+  if rank == 0 then return 0 end
+  local factor <const> = core.empty(#f.x, rank, {dtype = f.x.dtype})
+  local columns <const> = core.empty(#f.x, M.columns(solver, #f.x), {dtype = f.x.dtype})
+  local cost <const> = cost_of({factor:t():matmul(columns)})
+  factor:close() columns:close()
+  return 2 * (cost.seconds or 0)
+end
+
+local function iterative_cost(f, solver, direct)
+  if direct.seconds and direct.seconds <= SHORT then
+    return {seconds = SHORT, bytes = M.solver_bytes(#f.x, solver), at_least = true}
+  end
+  local out <const> = product(f, solver)
+  if out.seconds == nil then return out end
+  if direct.refused then
+    out.seconds, out.at_least = FEWEST_STEPS * out.seconds, true
+    return out
+  end
+  local one <const> = out.seconds + precond_seconds(f, solver)
+  local hopeless <const> = direct.seconds and direct.seconds <= MARGIN * one * (FEWEST_STEPS + GRADIENT_PRODUCTS)
+  out.at_least = hopeless or nil
+  out.steps = hopeless and FEWEST_STEPS or math.ceil(most_steps(f, solver))
+  out.seconds = one * (out.steps + GRADIENT_PRODUCTS)
+  return out
+end
+
+-- The record ------------------------------------------------------------------------------------------------------------------
+
+---@class gibbous.choice
+---@field solver string      the algorithm, as text
+---@field reason string
+---@field direct table       {seconds, bytes, minimum} of a step, predicted; refused: does not fit the budget
+---@field iterative table    {seconds, bytes, steps} of a step, predicted; at_least: enough to decide, not looked into further
+---@field budget integer     bytes
+local Choice <const> = {__name = "gibbous.choice"}
+
+local function cost_text(name, c)
+  if c.refused then return ("%s needs %s"):format(name, bytes_text(c.minimum)) end
+  local seconds <const> = c.seconds and ("%s%.2g s"):format(c.at_least and "at least " or "about ", c.seconds) or "an unknown time"
+  return ("%s %s and %s a step"):format(name, seconds, bytes_text(c.bytes))
+end
+
+function Choice.__tostring(self)
+  return ("auto: %s, %s (%s; %s; budget %s)"):format(self.solver, self.reason, cost_text("direct", self.direct),
+    cost_text("iterative", self.iterative), bytes_text(self.budget))
+end
+
+--- "direct" or a solver for the model's data at its parameters, and a gibbous.choice that says why. step() gives the tensors
+-- of a direct step. Direct where the times are near or unknown.
+function M.decide(self, step, budget)
+  local f <const> = model.fields(self)
+  local solver <const> = require "gibbous.solvers".for_models(f.x.dtype)
+  budget = budget or core.memory.room()
+  local direct <const> = cost_of(step(), budget)
+  local iterative <const> = iterative_cost(f, solver, direct)
+  local reason, chosen = "exact and no slower", "direct"
+  if direct.refused and iterative.bytes and iterative.bytes > budget then
+    refuse("fit", math.min(direct.minimum, iterative.bytes), budget, 3)
+  elseif direct.refused then
+    chosen, reason = solver, "direct does not fit the budget"
+  elseif direct.seconds and iterative.seconds and iterative.bytes and MARGIN * iterative.seconds < direct.seconds then
+    chosen, reason = solver, "the faster one"
+  elseif not (direct.seconds and iterative.seconds) then
+    reason = "exact, and it fits"
+  end
+  return chosen, setmetatable({solver = tostring(chosen), reason = reason, direct = direct, iterative = iterative,
+    budget = budget}, Choice)
+end
+
+return M

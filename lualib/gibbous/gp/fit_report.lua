@@ -1,0 +1,97 @@
+--- What a fit reports.
+local core <const> = require "gibbous.core"
+local choice <const> = require "gibbous.gp.choice"
+local model <const> = require "gibbous.gp.model"
+local param <const> = require "gibbous.param"
+
+---@class gibbous.fit_info
+---@field converged boolean     the optimiser's test was met, not interrupted, and the last solve converged
+---@field reason string         why it stopped
+---@field value number          what was minimised, at the best point: -(objective + log_prior), nats
+---@field log_prior number      of the free parameters, 0 without priors
+---@field log_likelihood number the objective itself, nats: the log marginal likelihood, or the leave-one-out density
+---@field objective string      "mll" or "loo"
+---@field gradient_norm number  of the value by the unconstrained parameters, at the best point
+---@field active_bounds string[]  paths of free parameters that lie at a bound
+---@field noise_floor number|nil  the least variance allowed, where it binds
+---@field iterations integer    of the best start; evaluations, setbacks (steps undone): of all starts
+---@field restarts integer      extra starts asked for; failed_starts: starts that came to nothing
+---@field solver string         "direct" or the solver
+---@field why gibbous.choice|nil  how solver = "auto" came to it, with the predicted costs
+---@field solve_log table       solves, iterations, unconverged, and the worst residual and condition; all 0 when direct
+---@field seed integer          of the starts and the probes
+---@field n integer             points; masked: rows left out by missing = "mask"
+---@field seconds number
+---@field bytes integer         most bytes held since the report was last reset
+---@field interrupted boolean
+---@field method string
+local Info <const> = {__name = "gibbous.info"}
+
+-- A value this near to its bound, relative to the bound or to the width between two, is at it; near 0, this small.
+local NEAR <const>, SHARE <const>, TINY <const> = 0.05, 0.01, 1e-12
+
+local function near_one(distance, bound) return distance <= (bound == 0 and TINY or NEAR * math.abs(bound)) end
+
+local function warnings(self)
+  local out <const> = {}
+  if #self.active_bounds > 0 then out[#out + 1] = "at a bound: " .. table.concat(self.active_bounds, ", ") end
+  if self.noise_floor then out[#out + 1] = ("the noise floor %.3g binds"):format(self.noise_floor) end
+  if self.failed_starts > 0 then out[#out + 1] = ("%d of %d starts failed"):format(self.failed_starts, self.restarts + 1) end
+  if self.masked > 0 then out[#out + 1] = ("%d rows without y left out"):format(self.masked) end
+  local log <const> = self.solve_log
+  if log.unconverged > 0 then
+    out[#out + 1] = ("%d of %d solves missed the tolerance, residual up to %.2g, condition about %.2g"):format(log.unconverged,
+      log.solves, log.residual, log.condition)
+  end
+  return out
+end
+
+function Info.__tostring(self)
+  local what <const> = self.objective == "loo" and "leave-one-out density" or "log marginal likelihood"
+  local text = ("fit of %d points, %s: %s (%s), %s %.4f, %d steps, %d evaluations, %.2f s"):format(self.n, self.solver,
+    self.converged and "converged" or "not converged", self.reason, what, self.log_likelihood, self.iterations, self.evaluations,
+    self.seconds)
+  if self.log_prior ~= 0 then text = text .. ("; log prior %.4f"):format(self.log_prior) end
+  if self.restarts > 0 then text = text .. ("; best of %d starts"):format(self.restarts + 1) end
+  if self.setbacks > 0 then text = text .. ("; %d steps undone"):format(self.setbacks) end
+  if self.why then text = text .. "\n  " .. tostring(self.why) end
+  for _, line in ipairs(warnings(self)) do text = text .. "\n  " .. line end
+  return text
+end
+
+local function at_bound(p)
+  local lo <const>, hi <const> = p.value:min():item(), p.value:max():item()
+  if p.min and p.max then
+    local width <const> = p.max - p.min
+    return lo - p.min <= SHARE * width or p.max - hi <= SHARE * width
+  end
+  return p.min ~= nil and near_one(lo - p.min, p.min) or p.max ~= nil and near_one(p.max - hi, p.max)
+end
+
+local function bounds_met(list, names)
+  local out <const> = {}
+  for i, p in ipairs(list) do
+    if not p.fixed and at_bound(p) then out[#out + 1] = names[i] end
+  end
+  return out
+end
+
+--- The record of a fit from the best start's, the totals of all, and what the fit adds.
+return function(self, best, total, more)
+  local f <const> = model.fields(self)
+  local list <const>, names <const> = param.collect(self)
+  local prior <const> = param.log_prior(list)
+  local log_prior <const> = prior and prior:item() or 0.0
+  local solved <const> = best.solve == nil or best.solve.converged
+  local noise <const> = f.likelihood.noise
+  local floor_binds <const> = more.floor and param.is(noise) and at_bound(noise)
+  return setmetatable({converged = best.converged and not best.interrupted and solved,
+    reason = solved and best.reason or "the solver: " .. tostring(best.solve.reason),
+    value = best.value, log_prior = log_prior, log_likelihood = -best.value - log_prior, objective = more.objective,
+    gradient_norm = best.gradient_norm, active_bounds = bounds_met(list, names), noise_floor = floor_binds and more.floor or nil,
+    iterations = best.iterations, evaluations = total.evaluations, setbacks = total.setbacks,
+    restarts = more.restarts, failed_starts = total.failed_starts,
+    solver = choice.is_iterative(f.active) and tostring(f.active) or f.active, why = f.choice, solve_log = more.log,
+    seed = more.seed, n = #f.x, masked = more.masked, seconds = more.seconds, interrupted = best.interrupted or false,
+    method = best.method, bytes = core.memory.report().peak}, Info)
+end

@@ -1,0 +1,52 @@
+--- m:plan: what a training step will take, before anything is computed.
+local core <const> = require "gibbous.core"
+local choice <const> = require "gibbous.gp.choice"
+local data <const> = require "gibbous.gp.data"
+local model <const> = require "gibbous.gp.model"
+local objective <const> = require "gibbous.gp.objective"
+local options <const> = require "gibbous.options"
+local param <const> = require "gibbous.param"
+
+local plan_spec <const> = {budget = "any", objective = {"mll", "loo"}, missing = data.missing}
+
+--- The streamed work of a step by a solver: the product with the right-hand sides, and the gradients of it.
+local function streamed_step(self, solver)
+  local f <const> = model.fields(self)
+  local n <const>, r <const> = #f.x, choice.columns(solver, #f.x)
+  local function columns() return core.empty(n, r, {dtype = f.x.dtype}) end
+  local v <const> = columns()
+  local product <const> = objective.covariance(self):matmul(v)
+  local raws <const> = {}
+  for _, p in ipairs((param.collect(self))) do
+    if not p.fixed then raws[#raws + 1] = p.raw end
+  end
+  local all <const> = {product}
+  if #raws > 0 then
+    table.move(core.grad((product * columns()):sum(), raws, {unused = "zero"}), 1, #raws, 2, all)
+  end
+  return all
+end
+
+--- The plan of one training step, the objective with its gradients, as a gb.plan value; the model stays as it is.
+-- m:plan(x, y, o) for these data, m:plan(o) for those the model holds. o: budget, objective, missing as in fit. Raises refused,
+-- with need and minimum, where the step does not fit.
+---@return gibbous.plan
+function model.methods.plan(self, x, y, o)
+  if o == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
+  o = options.parse(o, plan_spec, "plan", 2)
+  local f <const> = model.fields(self)
+  if x == nil and f.x == nil then core.raise("option", "plan: the model holds no data; call plan(x, y)", 2) end
+  local other <const> = model.new(model.copy_parts(f))
+  if x == nil then
+    model.set_data(other, f.x, f.y)
+  else
+    local xs <const>, ys <const>, keep <const> = data.check(x, y, "plan", 2, o.missing)
+    if keep then model.fields(other).likelihood = f.likelihood:of_rows(keep) end
+    model.set_data(other, xs, ys)
+  end
+  if #model.fields(other).x == 0 then core.raise("shape", "plan: there are no rows to fit", 2) end
+  local budget <const> = o.budget and core.bytes(o.budget, "plan: the budget") or nil
+  local solver <const> = objective.decide(other, budget)
+  local step <const> = choice.is_streamed(solver) and streamed_step(other, solver) or objective.step(other, "direct", o.objective)
+  return core.plan(step, {budget = budget})
+end

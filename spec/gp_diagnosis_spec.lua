@@ -1,0 +1,77 @@
+--- A covariance that has no factor: the error that fit, predict and the marginal likelihood raise, and what stays.
+local gb <const> = require "gibbous"
+local core <const> = require "gibbous.core"
+local support <const> = require "spec.support"
+local near <const>, raises <const> = support.near, support.raises
+local K <const> = gb.kernels
+
+-- The second pivot is 1 - 1 * 1: exactly 0, whatever the rounding.
+local x <const> = gb.tensor{{0.5, 0.1}, {0.5, 0.1}, {0.9, 0.7}, {0.1, 0.2}}
+local y <const> = gb.tensor{1, 2, 3, 2.5}
+
+local function model(o)
+  o = o or {}
+  return gb.gp.exact{kernel = o.kernel or K.rbf{lengthscale = 0.5}, noise = o.noise or 0, solver = "direct"}
+end
+
+local negative <const> = K.define("negative", {a = 1}, function(p, q, v) return -(-((p - q) ^ 2):sum(-1)):exp() * v.a end)
+
+local function each_path(m, check)
+  check("log_marginal_likelihood: ", function() local v <const> = m:condition(x, y):log_marginal_likelihood() return v end)
+  check("predict: ", function() local v <const> = m:condition(x, y):predict(x).mean return v end)
+  check("predict: ", function() local v <const> = m:condition(x, y):leave_one_out() return v end)
+  check("fit: ", function() local v <const> = m:fit(x, y, {steps = 3}) return v end)
+end
+
+describe("duplicate rows without noise", function()
+  it("raise where they are used, with a diagnosis", function()
+    if not core.source "gibbous.gp.diagnosis" then pending "there is no diagnosis in this tree" return end
+    each_path(model(), function(what, f)
+      local err <const> = raises("not_pd", what, f)
+      local d <const> = err.diagnosis
+      assert.equal(4, d.n)
+      assert.equal(2, d.pivot)
+      assert.same({1, 2}, {math.min(d.nearest.i, d.nearest.j), math.max(d.nearest.i, d.nearest.j)})
+      near(0, d.nearest.distance, 0)
+      near(0, d.noise, 0)
+      assert.equal("f64", d.dtype)
+      assert.equal(3, #d.remedies)
+      assert.is_true(err.message:find(tostring(d), 1, true) ~= nil)
+      assert.matches("gp_diagnosis_spec.lua:%d+", err.line)
+    end)
+  end)
+
+  it("lose nothing: parameters and data stay", function()
+    local m <const> = model()
+    raises("not_pd", "", m.fit, m, x, y, {steps = 3})
+    near(0.5, m.kernel.lengthscale.value, 1e-15)
+    assert.equal(4, #m.y)
+    m:condition(x:slice(1, 1, 1) + 5, gb.tensor{1})                    -- and it can be used
+    local ok <const> = model{noise = 0.1}:fit(x, y, {steps = 3})
+    assert.is_true(ok.value == ok.value)
+  end)
+
+  it("in f32 too", function()
+    local f32 <const> = {dtype = "f32"}
+    local m <const> = model()
+    raises("not_pd", "minor of order 2", m.fit, m, x:to(f32), y:to(f32), {steps = 1})
+  end)
+end)
+
+describe("a kernel that is not positive definite", function()
+  it("is an error of the covariance, on every path", function()
+    each_path(model{kernel = negative{}, noise = 1e-3}, function(_, f) raises("not_pd", "", f) end)
+  end)
+
+  it("met on the way of a fit is a step undone", function()
+    local turning <const> = K.define("turning", {a = 1}, function(p, q, v)
+      return (-((p - q) ^ 2):sum(-1)):exp() * (3 - v.a)
+    end)
+    local m <const> = model{kernel = turning{a = 2.9}, noise = 1e-2}
+    local seen = 0
+    local info <const> = m:fit(x, y, {method = "adam", lr = 3, steps = 20, on_step = function() seen = seen + 1 end})
+    assert.is_true(seen > 0)
+    near(-info.value, m:log_marginal_likelihood(), 1e-8)
+    assert.is_true(m:get "kernel.a".value:item() < 3.02)
+  end)
+end)

@@ -1,0 +1,265 @@
+--- What a fit does and reports; the choice of a solver; plans of a step.
+local gb <const> = require "gibbous"
+local support <const> = require "spec.support"
+local near <const>, raises <const> = support.near, support.raises
+local K <const> = gb.kernels
+
+local x <const> = gb.rand(60, 2, {seed = 1}):eval()
+local y <const> = ((x:select(2, 1) * 5):sin() + 0.1 * gb.randn(60, {seed = 2})):eval()
+
+local function model(o)
+  o = o or {}
+  return gb.gp.exact{kernel = o.kernel or K.rbf{lengthscale = 0.5}, noise = o.noise or 0.2, solver = o.solver or "direct"}
+end
+
+local function norm(values)
+  local s = 0.0
+  for _, v in ipairs(values) do s = s + v * v end
+  return math.sqrt(s)
+end
+
+--- Norm of the gradient of the log marginal likelihood by the free unconstrained parameters.
+local function gradient_norm(m)
+  local all <const> = {}
+  for _, p in ipairs((gb.params(m))) do
+    for _, v in ipairs(support.numbers(gb.grad(m:log_marginal_likelihood(), p, {raw = true}))) do all[#all + 1] = v end
+  end
+  return norm(all)
+end
+
+describe("the report of a fit", function()
+  it("has the value, the gradient norm and the counts at the best point", function()
+    local m <const> = model()
+    local info <const> = m:fit(x, y, {steps = 6})
+    near(-m:log_marginal_likelihood():item(), info.value, 1e-9)
+    near(gradient_norm(m), info.gradient_norm, 1e-6)
+    assert.is_true(info.evaluations >= info.iterations)
+    assert.equal(0, info.failed_starts)
+    assert.equal(0, info.masked)
+    assert.equal("direct", info.solver)
+    assert.is_nil(info.why)
+    assert.equal(0, info.solve_log.solves)
+  end)
+
+  it("of Adam is of its best point too, not of its last", function()
+    local m <const> = model()
+    local info <const> = m:fit(x, y, {method = "adam", lr = 1.5, steps = 15})
+    near(-m:log_marginal_likelihood():item(), info.value, 1e-9)
+    near(gradient_norm(m), info.gradient_norm, 1e-6)
+  end)
+
+  it("names parameters at their bounds", function()
+    local m <const> = model{kernel = K.rbf{lengthscale = gb.param({0.5, 0.5}, {min = 0.1, max = 0.9})}}
+    local info <const> = m:fit(x, y)
+    near(0.9, m.kernel.lengthscale.value[2], 1e-2)                     -- y does not depend on column 2
+    assert.same({"kernel.lengthscale"}, info.active_bounds)
+    assert.matches("at a bound: kernel.lengthscale", tostring(info))
+    local held <const> = model{noise = gb.param(0.101, {min = 0.1, fixed = true})}:fit(x, y, {steps = 1})
+    assert.same({}, held.active_bounds)
+  end)
+
+  it("hands each step what it knows", function()
+    local seen <const> = {}
+    model{solver = gb.solvers.cg{tol = 1e-8}}:fit(x, y, {steps = 3, on_step = function(s) seen[#seen + 1] = s end})
+    assert.is_true(#seen >= 3)
+    for _, s in ipairs(seen) do
+      assert.equal("number", type(s.value))
+      assert.is_true(s.gradient_norm >= 0)
+      assert.is_true(s.solve.converged)
+      assert.is_true(s.solve.iterations > 0)
+    end
+  end)
+
+  it("logs the solves of an iterative fit, and warns of those that missed", function()
+    local info <const> = model{solver = gb.solvers.cg{tol = 1e-8}}:fit(x, y, {steps = 3})
+    local log <const> = info.solve_log
+    assert.equal(info.evaluations, log.solves)
+    assert.equal(0, log.unconverged)
+    assert.is_true(log.residual <= 1e-8 and log.condition >= 1 and log.iterations >= log.solves)
+    local poor <const> = model{noise = 1e-3, solver = gb.solvers.cg{tol = 1e-10, max_iter = 3}}:fit(x, y, {steps = 2})
+    assert.is_true(poor.solve_log.unconverged > 0)
+    assert.is_false(poor.converged)
+    assert.matches("solves missed the tolerance", tostring(poor))
+    assert.matches("^the solver: ", poor.reason)
+  end)
+end)
+
+describe("a fit", function()
+  it("with nothing free says so and computes the value", function()
+    local function fixed(v) return gb.param(v, {min = 0, fixed = true}) end
+    local m <const> = model{kernel = K.rbf{lengthscale = fixed(0.5), variance = fixed(1)}, noise = fixed(0.2)}
+    local info <const> = m:fit(x, y)
+    assert.is_true(info.converged)
+    assert.equal("there is no free parameter", info.reason)
+    near(-m:log_marginal_likelihood():item(), info.value, 1e-9)
+    assert.equal(0, info.iterations)
+    assert.matches("there is no free parameter", tostring(info))
+  end)
+
+  it("counts a start that fails, and goes on", function()
+    local broken <const> = K.define("broken", {a = 1}, function(p, q, v)
+      return (-((p - q) ^ 2):sum(-1)):exp() * (2 - v.a)               -- negative where a is above 2
+    end)
+    local found = 0
+    for seed = 1, 8 do
+      local b <const> = gb.gp.exact{kernel = broken{a = 1}, noise = 1e-4, solver = "direct"}
+      local r <const> = b:fit(x, y, {restarts = 3, seed = seed, steps = 2})
+      found = found + r.failed_starts
+      if r.failed_starts > 0 then assert.matches("of 4 starts failed", tostring(r)) end
+      near(-r.value, b:log_marginal_likelihood(), 1e-8)
+    end
+    assert.is_true(found > 0)
+  end)
+
+  it("fails if all starts do, with the parameters where they were", function()
+    local broken <const> = K.define("broken", {a = 1}, function(p, q, v) return -(-((p - q) ^ 2):sum(-1)):exp() * v.a end)
+    local m <const> = gb.gp.exact{kernel = broken{a = 1}, noise = 1e-4, solver = "direct"}
+    local err <const> = raises("not_pd", "", m.fit, m, x, y, {restarts = 1, steps = 2})
+    assert.is_true(err ~= nil)
+    near(1, m:get "kernel.a".value, 1e-15)
+    near(1e-4, m:get "likelihood.noise".value, 1e-15)
+    assert.is_nil(m.info)
+  end)
+
+  it("is a function of its seed, the probes of a solver included", function()
+    local function run(seed)
+      return model{solver = gb.solvers.cg{tol = 1e-8, probes = 4}}:fit(x, y, {steps = 2, seed = seed}).value
+    end
+    assert.equal(run(1), run(1))
+    assert.is_true(run(1) ~= run(2))
+  end)
+
+  it("plans its steps within a budget, or is refused with the smallest that would do", function()
+    local n <const> = 300
+    local many <const> = gb.rand(n, 2, {seed = 3}):eval()
+    local values <const> = many:sum(2):sin():eval()
+    local free <const> = model():fit(many, values, {steps = 3})
+    local least <const> = model():plan(many, values).minimum
+    local tight <const> = model():fit(many, values, {steps = 3, budget = least})
+    near(free.value, tight.value, 1e-9)
+    local m <const> = model()
+    local err <const> = raises("refused", "", m.fit, m, many, values, {steps = 3, budget = least // 2})
+    assert.equal(least, err.minimum)
+    near(0.5, m.kernel.lengthscale.value, 1e-15)
+    raises("option", "", m.fit, m, many, values, {budget = "a lot"})
+  end)
+
+  it("flat in time and bytes over many models", function()
+    collectgarbage() collectgarbage()
+    local function run() model():fit(x, y, {steps = 1}) end
+    for _ = 1, 5 do run() end
+    collectgarbage() collectgarbage()
+    local before <const> = gb.memory.report().used
+    for _ = 1, 20 do run() end
+    collectgarbage() collectgarbage()
+    assert.is_true(gb.memory.report().used <= before + 1024)
+  end)
+end)
+
+describe('solver = "auto"', function()
+  local choice <const> = require "gibbous.gp.choice"
+
+  it("is direct where that is not slower, and says why with numbers", function()
+    local m <const> = gb.gp.exact{kernel = K.rbf{}, noise = 0.1}
+    local info <const> = m:fit(x, y, {steps = 1})
+    assert.equal("direct", info.solver)
+    assert.is_true(info.why.direct.seconds > 0 and info.why.direct.bytes > 60 * 60 * 8)
+    assert.is_true(info.why.iterative.seconds > 0 and info.why.iterative.bytes > 0)
+    assert.matches("\n  auto: direct, exact and no slower %(direct about [%d.e-]+ s and [%d.]+ KiB a step; iterative at least",
+      tostring(info))
+    assert.equal("direct", m.info.solver)
+  end)
+
+  it("is iterative where a direct step does not fit the budget", function()
+    local n <const> = 400
+    local many <const> = gb.rand(n, 2, {seed = 3}):eval()
+    local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.5}, noise = 0.1}
+    local info <const> = m:fit(many, many:sum(2):sin(), {steps = 1, budget = "2 MiB"})
+    assert.matches("^cg", info.solver)
+    assert.is_true(info.why.direct.refused)
+    assert.matches("direct does not fit the budget %(direct needs 2[.%d]* MiB", tostring(info))
+  end)
+
+  it("is refused where neither fits, with the smallest budget that would do", function()
+    local n <const> = 400
+    local many <const> = gb.rand(n, 2, {seed = 3}):eval()
+    local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.5}, noise = 0.1}
+    local err <const> = raises("refused", "fit: needs", m.fit, m, many, many:sum(2), {steps = 1, budget = "600 KiB"})
+    assert.equal(600 << 10, err.have)
+    assert.is_true(err.minimum > err.have)
+    m:fit(many, many:sum(2), {steps = 1, budget = err.minimum})
+    local cg <const> = model{solver = gb.solvers.cg{}}
+    raises("refused", "fit: needs", cg.fit, cg, many, many:sum(2), {steps = 1, budget = "100 KiB"})
+  end)
+
+  it("is decided once per fit, and the same each time", function()
+    local n <const> = 500
+    local many <const> = gb.rand(n, 2, {seed = 3}):eval()
+    local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.5}, noise = 0.1}
+    local function why() return tostring(m:fit(many, many:sum(2):sin(), {steps = 0}).why):gsub("; budget.*", "") end
+    local first <const> = why()
+    m:set{["kernel.lengthscale"] = 0.5, ["kernel.variance"] = 1, ["likelihood.noise"] = 0.1}
+    assert.equal(first, why())
+  end)
+
+  it("compares predicted times: many points go to the solver, few to the factor", function()
+    local function chosen(n)
+      local points <const> = gb.rand(n, 2, {seed = 4}):eval()
+      local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 1}, noise = 0.5}:condition(points, points:sum(2))
+      local objective <const> = require "gibbous.gp.objective"
+      local solver <const> = objective.decide(m)
+      local record <const> = require "gibbous.gp.model".fields(m).choice
+      return choice.is_iterative(solver), record
+    end
+    local few <const>, small <const> = chosen(800)
+    local many <const>, large <const> = chosen(20000)
+    assert.is_false(few)
+    assert.is_true(many, tostring(large))
+    assert.is_true(small.direct.seconds <= 2 * small.iterative.seconds)
+    assert.is_true(large.direct.seconds > 2 * large.iterative.seconds)
+    assert.is_true(large.iterative.steps >= 10)
+  end)
+end)
+
+describe("m:plan", function()
+  it("is the plan of one training step of a model without data, which stays as it is", function()
+    local m <const> = gb.gp.exact{kernel = K.matern52{ard = true}, mean = gb.means.linear{slope = 1}, noise = 0.1, solver = "direct"}
+    local p <const> = m:plan(x, y)
+    assert.equal("plan", gb.type(p))
+    assert.is_true(p.peak >= 60 * 60 * 8 and p.minimum <= p.peak)
+    assert.matches("cholesky", p:explain())
+    assert.is_nil(m.x)
+    assert.equal(0, m.kernel.lengthscale.ndim)
+    m:fit(x, y, {steps = 0})
+    assert.equal(p.peak, m:plan().peak)
+    assert.is_true(m:plan{objective = "loo"}.peak >= p.peak)
+  end)
+
+  it("computes nothing and keeps nothing", function()
+    local n <const> = 2000
+    local many <const> = gb.rand(n, 2, {seed = 3}):eval()
+    local values <const> = many:sum(2):eval()
+    collectgarbage() collectgarbage()
+    local before <const> = gb.memory.report().used
+    local p <const> = model():plan(many, values)
+    assert.is_true(p.peak >= n * n * 8)
+    collectgarbage() collectgarbage()
+    assert.is_true(gb.memory.report().used <= before + 1024)
+  end)
+
+  it("of a solver streams: no n x n value", function()
+    local n <const> = 3000
+    local many <const> = gb.rand(n, 2, {seed = 3}):eval()
+    local p <const> = model{solver = gb.solvers.cg{}}:plan(many, many:sum(2))
+    assert.is_true(p.peak < n * n)
+  end)
+
+  it("refuses what does not fit, and checks its arguments", function()
+    local m <const> = model()
+    local err <const> = raises("refused", "", m.plan, m, x, y, {budget = "4 KiB"})
+    assert.is_true(err.minimum > 4096)
+    raises("option", "plan: the model holds no data", m.plan, m)
+    raises("shape", "plan: there are no rows", m.plan, m, gb.zeros(0, 2), gb.zeros(0))
+    raises("option", "unknown option 'budge', did you mean 'budget'?", m.plan, m, x, y, {budge = 1})
+  end)
+end)
