@@ -142,7 +142,7 @@ function Likelihood:set_floor(y)
     local spread <const> = y.numel > 1 and y:var():item() or 0
     min = (self.floor or FLOOR[y.dtype] or 0) * spread
   end
-  if min ~= self.noise.min or self.noise.value:item() < 1.1 * min then param.raise_bound(self.noise, min) end
+  if min ~= self.noise.min or self.noise.value:min():item() < 1.1 * min then param.raise_bound(self.noise, min) end
   return min > 0 and min or nil
 end
 
