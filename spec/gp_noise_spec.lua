@@ -230,6 +230,17 @@ describe("noise that varies", function()
     assert.equal(2, #few:get "likelihood.latent")
   end)
 
+  it("does not fall below the floor, and says where it is there", function()
+    local exact <const> = (x * 6):sin():eval()
+    local m <const> = model(L.heteroscedastic{log_variance = gb.means.constant(0), noise = 0.1, min = 1e-3})
+    local info <const> = m:fit(x, exact)
+    near(1e-3, info.noise_floor, 1e-15)
+    near(1e-3, m.likelihood:variance(m.x):min(), 5e-5)
+    assert.matches("the noise floor 0.001 binds", tostring(info))
+    assert.is_nil(model(L.heteroscedastic{kernel = K.rbf{}, noise = 0.1}):fit(x, y, {steps = 5}).noise_floor)
+    assert.matches("noise floor: 0.001$", tostring(m))
+  end)
+
   it("does not leak between models", function()
     local given <const> = K.rbf{lengthscale = 0.4}
     local lik <const> = L.heteroscedastic{kernel = given, noise = 0.1, places = 5}

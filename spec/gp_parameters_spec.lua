@@ -93,6 +93,16 @@ describe("priors", function()
     assert.is_true(values[#values] <= values[1])
   end)
 
+  it("must allow the start", function()
+    local m <const> = model{noise = gb.param(0.1, {min = 0, prior = P.uniform{min = 1, max = 2}})}
+    raises("option", "fit: the prior of 'likelihood.noise', uniform(max=2, min=1), gives its value 0.1 no density", m.fit, m, x, y)
+    local inside <const> = model{noise = gb.param(0.1, {min = 0, prior = P.uniform{min = 0.09, max = 0.5}})}
+    local info <const> = inside:fit(x, y)
+    assert.is_true(math.abs(info.value) < math.huge)
+    local v <const> = inside:get "likelihood.noise".value:item()
+    assert.is_true(v >= 0.09 and v <= 0.5)
+  end)
+
   it("may be set and taken away", function()
     local m <const> = model()
     m:get "likelihood.noise".prior = noise_prior

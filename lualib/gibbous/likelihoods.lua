@@ -1,7 +1,7 @@
 --- Observation noise. A likelihood gives the noise variance of each observation, in units of y squared.
 --
--- The noise floor is the lower bound of a fitted noise: 'min', an absolute variance, or 'floor', a multiple of var(y) that is
--- worked out when a fit begins. It is the parameter's constraint in print(model), and a fit's report names it when it binds.
+-- The noise floor is the least variance that a fit may take the noise to: 'min', absolute, or 'floor', a multiple of var(y) that
+-- is worked out when a fit begins. print(model) shows it, and a fit's report names it when it binds.
 local core <const> = require "gibbous.core"
 local kernels <const> = require "gibbous.kernels"
 local means <const> = require "gibbous.means"
@@ -65,18 +65,22 @@ end
 -- Relative to the variance of the latent kernel: keeps its factor, part of what the noise is defined to be.
 local LATENT_JITTER <const> = 1e-6
 
---- noise * exp(g(x)) of a heteroscedastic likelihood. g is a function, or interpolates L v at the places z, with
--- L L' = k(z, z): g(x) = k(x, z) L^-T v.
-local function varying(self, x)
-  local level <const> = adopt(value_of(self.noise), x)
-  if rawget(self, "log_variance") then return level * self.log_variance(x):exp() end
-  if not rawget(self, "places") then return level end
+--- exp(g(x)) of a heteroscedastic likelihood. g is a function, or interpolates L v at the places z, with L L' = k(z, z):
+-- g(x) = k(x, z) L^-T v.
+local function factor_at(self, x)
+  if rawget(self, "log_variance") then return self.log_variance(x):exp() end
+  if not rawget(self, "places") then return core.ones(1, {dtype = x.dtype}):squeeze(1) end
   local z <const> = adopt(self.places, x)
   local kzz <const> = self.kernel(z)
   local jitter <const> = core.eye(#z, {dtype = x.dtype}) * (adopt(self.kernel:diag(z), x):mean() * LATENT_JITTER)
   local root <const> = core.linalg.cholesky(kzz + jitter)
   local w <const> = core.linalg.triangular_solve(root, adopt(self.latent.value, x), {transposed = true})
-  return level * self.kernel(x, z):matmul(w):exp()
+  return self.kernel(x, z):matmul(w):exp()
+end
+
+--- Its variance, floor + noise * exp(g(x)): one element or (n).
+local function varying(self, x)
+  return adopt(value_of(self.noise), x) * factor_at(self, x) + (rawget(self, "least") or 0)
 end
 
 --- 'count' rows of x that lie apart: the first is the one farthest from the mean, each next the farthest from those chosen.
@@ -134,13 +138,24 @@ function Likelihood:place(z)
   self.latent = param.hyper(core.zeros(#z), "latent", 2, {name = "latent", prior = priors.normal{}})
 end
 
---- Works the floor out for observations y and makes it the noise's lower bound; gives it, nil where there is none.
+--- Is there a floor for a fit to keep to?
+local function has_floor(self)
+  if self.kind == "heteroscedastic" then return true end
+  return param.is(self.noise) and not param.shared(self.noise) and not self.noise.fixed
+end
+
+--- Works the floor out for observations y and makes it the noise's lower bound, or of noise that varies a part of it; gives it,
+-- nil where there is none.
 function Likelihood:set_floor(y)
-  if not param.is(self.noise) or param.shared(self.noise) or self.noise.fixed then return nil end
+  if not has_floor(self) then return nil end
   local min = self.min
   if min == nil then
     local spread <const> = y.numel > 1 and y:var():item() or 0
     min = (self.floor or FLOOR[y.dtype] or 0) * spread
+  end
+  if self.kind == "heteroscedastic" then
+    self.least = min
+    return min > 0 and min or nil
   end
   if min ~= self.noise.min or self.noise.value:min():item() < 1.1 * min then param.raise_bound(self.noise, min) end
   return min > 0 and min or nil
@@ -151,7 +166,7 @@ function Likelihood:note()
   if self.kind == "fixed" then
     return self.new == nil and "noise of new observations: not known, y_var is f_var" or nil
   end
-  if not param.is(self.noise) or param.shared(self.noise) or self.noise.fixed then return nil end
+  if not has_floor(self) then return nil end
   if self.min then return self.min > 0 and ("noise floor: %g"):format(self.min) or nil end
   if self.floor then return ("noise floor: %g of var(y)"):format(self.floor) end
   return ("noise floor: %g of var(y), %g in f32"):format(FLOOR.f64, FLOOR.f32)
@@ -193,7 +208,8 @@ local function with_floor(self, o, given)
   self.floor = o.floor or nil
   self.min = o.min or nil
   if o.floor == false or o.min == false then self.min = 0 end
-  if o.min and type(given) == "number" and given > 0 then param.raise_bound(self.noise, o.min) end
+  local bounded <const> = self.kind == "gaussian" and type(given) == "number" and given > 0
+  if o.min and bounded then param.raise_bound(self.noise, o.min) end
   return self
 end
 
@@ -259,7 +275,7 @@ end
 -- the data (30), which lie apart. These values are parameters, whitened, with standard normal priors: a fit finds the most
 -- likely noise, jointly with f. The kernel's own parameters are held but for explicit gb.params (give those a prior).
 -- Predictions take exp(g) at its most likely value: its own uncertainty is not in y_var.
--- Cost beside the model: O(n m + m^3) an evaluation. min, floor: as in gaussian, of 'noise', the level.
+-- Cost beside the model: O(n m + m^3) an evaluation. min, floor: as in gaussian; a fit adds the floor to the variance.
 -- Source: Kersting, Plagemann, Pfaff & Burgard (2007), the model; Le, Smola & Canu (2005), the joint maximum.
 function M.heteroscedastic(opts)
   local what <const> = "gb.likelihoods.heteroscedastic"
@@ -269,7 +285,7 @@ function M.heteroscedastic(opts)
     core.raise("option", what .. ": give either kernel or log_variance", 2)
   end
   local noise <const> = o.noise or 1.0
-  check_floor(o, noise, what, 2)
+  if o.min and o.floor then core.raise("option", what .. ": give min or floor, not both", 2) end
   local self <const> = setmetatable({kind = "heteroscedastic", noise = level_of(noise, what, 2)}, Likelihood)
   if o.log_variance then
     self.log_variance = means.of(o.log_variance):copy()

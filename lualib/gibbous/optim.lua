@@ -64,7 +64,7 @@ function Space:evaluate(f)
   for _, v in ipairs(flat) do
     if v ~= v or v == math.huge or v == -math.huge then return math.huge, nil end
   end
-  if value ~= value then return math.huge, nil end
+  if value ~= value or math.abs(value) == math.huge then return math.huge, nil end
   return value, flat
 end
 

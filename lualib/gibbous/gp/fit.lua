@@ -139,6 +139,17 @@ local function any_free(list)
   return false
 end
 
+--- A start to which a prior gives no density is none.
+local function check_priors(list, names, level)
+  for i, p in ipairs(list) do
+    local density <const> = not p.fixed and p.prior and p.prior:log_density(p.value):item() or 0
+    if not (math.abs(density) < math.huge) then
+      core.raise("option", ("fit: the prior of '%s', %s, gives its value %s no density"):format(names[i], tostring(p.prior),
+        p.ndim == 0 and ("%g"):format(p.value:item()) or "of shape " .. tostring(p.shape)), level + 1)
+    end
+  end
+end
+
 --- How tensors are computed within a budget: by a plan that must fit it.
 local function within(budget)
   if budget == nil then return core.eval end
@@ -191,7 +202,8 @@ function methods.fit(self, x, y, o)
   local start <const> = core.clock()
   local floor <const> = f.likelihood:set_floor(f.y)
   f.active = seeded(objective.decide(self, budget), o.seed)
-  local list <const> = param.collect(self)
+  local list <const>, names <const> = param.collect(self)
+  check_priors(list, names, 2)
   local run <const> = {solver = f.active, log = solve_log(), realise = within(budget)}
   local best, total
   objective.guarded(self, "fit", 2, function()

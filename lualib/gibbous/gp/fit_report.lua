@@ -83,8 +83,7 @@ return function(self, best, total, more)
   local prior <const> = param.log_prior(list)
   local log_prior <const> = prior and prior:item() or 0.0
   local solved <const> = best.solve == nil or best.solve.converged
-  local noise <const> = f.likelihood.noise
-  local floor_binds <const> = more.floor and param.is(noise) and at_bound(noise)
+  local floor_binds <const> = more.floor and f.likelihood:variance(f.x):min():item() <= (1 + NEAR) * more.floor
   return setmetatable({converged = best.converged and not best.interrupted and solved,
     reason = solved and best.reason or "the solver: " .. tostring(best.solve.reason),
     value = best.value, log_prior = log_prior, log_likelihood = -best.value - log_prior, objective = more.objective,
