@@ -1,10 +1,10 @@
 --- Which algorithm a model with solver = "auto" uses: a comparison of predicted costs, made once and kept with its numbers.
 --
 -- The cost of a direct step is the plan of the objective with its gradients. The cost of an iterative step is the planned
--- product with all right-hand sides, times the number of steps that the preconditioner's error allows: with P = L L' + noise I
--- and trace(K - L L') = t, the eigenvalues of P^-1 C lie within [1, 1 + t / noise], and conjugate gradients take at most
--- sqrt(1 + t / noise) / 2 * log(2 / tol) steps. A fit usually ends with less noise than it begins with, and steps grow with
--- its root: the bound is taken at NOISE_SHARE of the noise that the parameters have now.
+-- product with all right-hand sides, times the number of steps. That number is found by a trial: the residual and three random
+-- columns are solved for, and the trial gives up where the direct step would have won, so that it takes less than one direct
+-- step does. A fit usually ends with less noise than it begins with, and steps grow with its root: the trial has NOISE_SHARE of
+-- the noise that the parameters have now. Times are predicted, steps counted: the choice is the same each time.
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 
@@ -12,10 +12,12 @@ local M <const> = {}
 
 local NOISE_SHARE <const> = 0.01
 local FEWEST_STEPS <const> = 10
--- A direct step this short is not compared: setting a solver up takes as long.
+local TRIED <const> = 4
+-- Direct is exact. A step of up to this many seconds is quick enough: what another would take is said, not tried.
+local PATIENCE <const> = 1
+-- Setting a solver up takes as long as a direct step of this many seconds.
 local SHORT <const> = 1e-3
--- Direct is exact: it stays as long as the other is not predicted to be this many times faster, which is as well as times
--- are predicted.
+-- Nor does direct give way to what is predicted to be less than this many times faster: so well are times predicted.
 local MARGIN <const> = 2
 -- Beside the solve: the product for the gradients and its transposes.
 local GRADIENT_PRODUCTS <const> = 4
@@ -31,6 +33,16 @@ local function bytes_text(b)
   return ("%.3g %s"):format(b, units[unit])
 end
 M.bytes_text = bytes_text
+
+--- A solver like this one but for these options.
+function M.with_options(solver, changes)
+  local out <const>, o <const> = {}, {}
+  for key, v in pairs(solver) do out[key] = v end
+  for key, v in pairs(solver.o) do o[key] = v end
+  for key, v in pairs(changes) do o[key] = v end
+  out.o = o
+  return setmetatable(out, getmetatable(solver))
+end
 
 function M.is_iterative(solver) return type(solver) == "table" end
 
@@ -94,16 +106,16 @@ function M.check_budget(self, solver, budget, what, level)
   if need and need > budget then refuse(what, need, budget, level + 1) end
 end
 
---- Most steps that conjugate gradients with the solver's pivoted Cholesky preconditioner take.
-local function most_steps(f, solver)
-  local o <const> = solver.o
-  local noise <const> = math.max(f.likelihood:variance(f.x):mean():item(), 1e-300)
-  local rank <const> = math.max(1, rank_of(solver, #f.x))
+--- Steps of a solve for the residual and a few random columns at NOISE_SHARE of the noise; nil if that takes more than 'most'.
+local function trial_steps(f, solver, most)
+  local n <const>, wide <const> = #f.x, {dtype = f.x.dtype}
+  local noise <const> = math.max(NOISE_SHARE * f.likelihood:variance(f.x):mean():item(), 1e-300)
   local k <const> = f.kernel(f.x):detach()
-  local _, _, left = core.pivoted_cholesky(k, noise, rank, 0)
-  local trace <const> = f.kernel:diag(f.x):sum():item()
-  local kappa <const> = 1 + left * trace / (NOISE_SHARE * noise)
-  return math.min(o.max_iter, math.max(FEWEST_STEPS, 0.5 * math.sqrt(kappa) * math.log(2 / (o.train_tol or o.tol))))
+  local residual <const> = (f.y - f.mean(f.x)):detach():unsqueeze(2)
+  local columns <const> = core.cat({residual, core.randn(n, TRIED - 1, {seed = 0, dtype = f.x.dtype})}, 2):eval()
+  local trial <const> = M.with_options(solver, {max_iter = most, tol = solver.o.train_tol or solver.o.tol})
+  local _, info <const> = trial:prepare(k + core.eye(n, wide) * noise, k, noise):solve(columns)
+  return info.iterations < most and info.iterations or nil
 end
 
 --- Predicted seconds of applying the preconditioner to all columns once: two products with an (n, rank) factor.
@@ -128,9 +140,13 @@ local function iterative_cost(f, solver, direct)
     return out
   end
   local one <const> = out.seconds + precond_seconds(f, solver)
-  local hopeless <const> = direct.seconds and direct.seconds <= MARGIN * one * (FEWEST_STEPS + GRADIENT_PRODUCTS)
-  out.at_least = hopeless or nil
-  out.steps = hopeless and FEWEST_STEPS or math.ceil(most_steps(f, solver))
+  -- With as many steps or more direct wins.
+  local enough <const> = math.ceil((direct.seconds or 0) / (MARGIN * one)) - GRADIENT_PRODUCTS
+  local most <const> = math.min(enough, solver.o.max_iter)
+  local tried <const> = (direct.seconds or 0) > PATIENCE and most > FEWEST_STEPS
+  local steps <const> = tried and trial_steps(f, solver, most) or nil
+  out.at_least = steps == nil or nil
+  out.steps = steps or tried and enough or FEWEST_STEPS
   out.seconds = one * (out.steps + GRADIENT_PRODUCTS)
   return out
 end
@@ -164,12 +180,13 @@ function M.decide(self, step, budget)
   budget = budget or core.memory.room()
   local direct <const> = cost_of(step(), budget)
   local iterative <const> = iterative_cost(f, solver, direct)
-  local reason, chosen = "exact and no slower", "direct"
+  local quick <const> = direct.seconds and direct.seconds <= PATIENCE
+  local reason, chosen = quick and "exact and quick enough" or "exact and no slower", "direct"
   if direct.refused and iterative.bytes and iterative.bytes > budget then
     refuse("fit", math.min(direct.minimum, iterative.bytes), budget, 3)
   elseif direct.refused then
     chosen, reason = solver, "direct does not fit the budget"
-  elseif direct.seconds and iterative.seconds and iterative.bytes and MARGIN * iterative.seconds < direct.seconds then
+  elseif direct.seconds and iterative.steps and not iterative.at_least and iterative.bytes <= budget then
     chosen, reason = solver, "the faster one"
   elseif not (direct.seconds and iterative.seconds) then
     reason = "exact, and it fits"

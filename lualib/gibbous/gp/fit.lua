@@ -1,5 +1,6 @@
 --- Fitting: the free parameters that maximise the objective plus the log priors.
 local core <const> = require "gibbous.core"
+local choice <const> = require "gibbous.gp.choice"
 local data <const> = require "gibbous.gp.data"
 local model <const> = require "gibbous.gp.model"
 local new_report <const> = require "gibbous.gp.fit_report"
@@ -163,11 +164,7 @@ end
 --- The solver of a fit with the seed of its probes; 'seed' nil: the solver's own.
 local function seeded(solver, seed)
   if type(solver) ~= "table" or seed == nil or solver.o == nil or solver.o.seed == nil then return solver end
-  local out <const>, o <const> = {}, {}
-  for key, v in pairs(solver) do out[key] = v end
-  for key, v in pairs(solver.o) do o[key] = v end
-  o.seed, out.o = seed, o
-  return setmetatable(out, getmetatable(solver))
+  return choice.with_options(solver, {seed = seed})
 end
 
 --- Takes the data in, with the noise of the rows that are kept. Gives the number of rows left out.
