@@ -64,23 +64,25 @@ function M.constant(value)
   end}, Mean)
 end
 
+local function linear_form(self, x)
+  local slope <const> = adopt(self.hyper.slope, x)
+  if slope.ndim == 1 and #slope ~= x.shape[2] then
+    core.raise("shape", ("linear mean: %d slopes for inputs with %d columns"):format(#slope, x.shape[2]), 4)
+  end
+  return (x * slope):sum(2) + adopt(self.hyper.offset, x)
+end
+
 --- m(x) = offset + x . slope; slope is a list, or a number to start every column from: a model gives each its own slope
 -- when data arrive. A gb.param of one number stays one slope for all columns.
 function M.linear(opts)
   local o <const> = options.parse(opts, {slope = "any", offset = "any"}, "gb.means.linear", 2)
   local hyper <const> = {slope = unbounded(o.slope or 0, "slope", 2), offset = unbounded(o.offset or 0, "offset", 2)}
-  return setmetatable({kind = "linear", hyper = hyper, pending = type(o.slope or 0) == "number", form = function(self, x)
-    local slope <const> = adopt(self.hyper.slope, x)
-    if slope.ndim == 1 and #slope ~= x.shape[2] then
-      core.raise("shape", ("linear mean: %d slopes for inputs with %d columns"):format(#slope, x.shape[2]), 4)
-    end
-    return (x * slope):sum(2) + adopt(self.hyper.offset, x)
-  end}, Mean)
+  return setmetatable({kind = "linear", hyper = hyper, pending = type(o.slope or 0) == "number", form = linear_form}, Mean)
 end
 
 --- Gives a linear mean built from one number a slope for each of 'd' columns. Models call it when data arrive.
 function M.resolve(m, d)
-  if not rawget(m, "pending") then return end
+  if not rawget(m, "pending") or m.form ~= linear_form then return end
   m.pending = nil
   local slope <const> = m.hyper.slope
   if d == 1 or slope.ndim > 0 then return end
