@@ -71,11 +71,11 @@ describe("the report of a fit", function()
   end)
 
   it("logs the solves of an iterative fit, and warns of those that missed", function()
-    local info <const> = model{solver = gb.solvers.cg{tol = 1e-8}}:fit(x, y, {steps = 3})
+    local info <const> = model{solver = gb.solvers.cg{tol = 1e-5}}:fit(x, y, {steps = 3})
     local log <const> = info.solve_log
     assert.equal(info.evaluations, log.solves)
     assert.equal(0, log.unconverged)
-    assert.is_true(log.residual <= 1e-8 and log.condition >= 1 and log.iterations >= log.solves)
+    assert.is_true(log.residual <= 1e-5 and log.condition >= 1 and log.iterations >= log.solves)
     local poor <const> = model{noise = 1e-3, solver = gb.solvers.cg{tol = 1e-10, max_iter = 3}}:fit(x, y, {steps = 2})
     assert.is_true(poor.solve_log.unconverged > 0)
     assert.is_false(poor.converged)
@@ -171,13 +171,13 @@ describe('solver = "auto"', function()
   end)
 
   it("is iterative where a direct step does not fit the budget", function()
-    local n <const> = 400
+    local n <const> = 500
     local many <const> = gb.rand(n, 2, {seed = 3}):eval()
     local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.5}, noise = 0.1}
-    local info <const> = m:fit(many, many:sum(2):sin(), {steps = 1, budget = "2 MiB"})
+    local info <const> = m:fit(many, many:sum(2):sin(), {steps = 1, budget = "3 MiB"})
     assert.matches("^cg", info.solver)
     assert.is_true(info.why.direct.refused)
-    assert.matches("direct does not fit the budget %(direct needs 2[.%d]* MiB", tostring(info))
+    assert.matches("direct does not fit the budget %(direct needs 3[.%d]* MiB", tostring(info))
   end)
 
   it("is refused where neither fits, with the smallest budget that would do", function()
@@ -255,7 +255,7 @@ describe("m:plan", function()
     local n <const> = 3000
     local many <const> = gb.rand(n, 2, {seed = 3}):eval()
     local p <const> = model{solver = gb.solvers.cg{}}:plan(many, many:sum(2))
-    assert.is_true(p.peak < n * n)
+    assert.is_true(p.peak < n * n * 4)
   end)
 
   it("refuses what does not fit, and checks its arguments", function()

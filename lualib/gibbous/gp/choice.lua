@@ -23,8 +23,8 @@ local MARGIN <const> = 2
 local GRADIENT_PRODUCTS <const> = 4
 -- Of a preconditioner whose rank is chosen later.
 local USUAL_RANK <const> = 100
--- Columns of n f64 values that a solve with r right-hand sides holds, for each of them.
-local VECTORS <const> = 6
+-- Columns of n f64 values that a solve holds for each right-hand side, at most.
+local VECTORS <const> = 10
 
 local function bytes_text(b)
   local unit = 1

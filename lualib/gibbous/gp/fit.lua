@@ -211,7 +211,8 @@ function methods.fit(self, x, y, o)
       total = {evaluations = 1, setbacks = 0, failed_starts = 0}
     end
   end)
-  f.info = new_report(self, best, total, {seconds = core.clock() - start, masked = masked, floor = floor,
-    restarts = o.restarts or 0, seed = o.seed or 0, log = run.log, objective = o.objective or "mll"})
+  local probes <const> = choice.is_iterative(f.active) and f.active.o and f.active.o.seed or 0
+  f.info = new_report(self, best, total, {seconds = core.clock() - start, masked = masked, floor = floor, log = run.log,
+    restarts = o.restarts or 0, seed = o.seed or probes, objective = o.objective or "mll"})
   return f.info
 end

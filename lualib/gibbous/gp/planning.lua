@@ -27,6 +27,14 @@ local function streamed_step(self, solver)
   return all
 end
 
+--- The tensors of one training step. A solver whose objective is a node of the graph says lazy = true and is planned as it
+-- runs; of the others, which compute while they are asked, the streamed work is.
+local function step_of(self, solver, kind)
+  if not choice.is_streamed(solver) then return objective.step(self, "direct", kind) end
+  if solver.lazy then return objective.step(self, solver, kind) end
+  return streamed_step(self, solver)
+end
+
 --- The plan of one training step, the objective with its gradients, as a gb.plan value; the model stays as it is.
 -- m:plan(x, y, o) for these data, m:plan(o) for those the model holds. o: budget, objective, missing as in fit. Raises refused,
 -- with need and minimum, where the step does not fit.
@@ -47,6 +55,5 @@ function model.methods.plan(self, x, y, o)
   if #model.fields(other).x == 0 then core.raise("shape", "plan: there are no rows to fit", 2) end
   local budget <const> = o.budget and core.bytes(o.budget, "plan: the budget") or nil
   local solver <const> = objective.decide(other, budget)
-  local step <const> = choice.is_streamed(solver) and streamed_step(other, solver) or objective.step(other, "direct", o.objective)
-  return core.plan(step, {budget = budget})
+  return core.plan(step_of(other, solver, o.objective), {budget = budget})
 end
