@@ -217,6 +217,9 @@ describe('solver = "auto"', function()
     assert.is_true(many, tostring(large))
     assert.is_true(small.direct.seconds <= 1 and small.iterative.at_least)
     assert.is_true(large.direct.seconds > 2 * large.iterative.seconds)
+    local quick <const>, easy <const> = chosen(2000, K.rbf{})           -- one iteration would do, but direct is quick
+    assert.is_false(quick)
+    assert.is_true(easy.direct.seconds > 2 * easy.iterative.seconds)
     local rough <const>, hard <const> = chosen(4200, K.matern12{lengthscale = 0.2, variance = 400})
     assert.is_false(rough)
     assert.is_true(hard.iterative.at_least)
@@ -237,6 +240,12 @@ describe("m:plan", function()
     m:fit(x, y, {steps = 0})
     assert.equal(p.peak, m:plan().peak)
     assert.is_true(m:plan{objective = "loo"}.peak >= p.peak)
+  end)
+
+  it("has the gradients of the free parameters only", function()
+    local objective <const> = require "gibbous.gp.objective"
+    local m <const> = model{noise = gb.param(0.1, {min = 0, fixed = true})}:condition(x, y)
+    assert.equal(3, #objective.step(m, "direct", "mll"))               -- the value, a lengthscale, a variance
   end)
 
   it("computes nothing and keeps nothing", function()

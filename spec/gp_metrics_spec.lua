@@ -72,6 +72,9 @@ describe("m:leave_one_out", function()
       :leave_one_out()
     assert.is_false(poor.converged)
     assert.matches("did not converge", tostring(poor))
+    local zero <const> = model{noise = 1e-4, solver = gb.solvers.cg{tol = 1e-12, max_iter = 2}}
+      :condition(points, gb.full({n}, 0.4)):leave_one_out()            -- the residual is 0: only the unit columns miss
+    assert.is_false(zero.converged)
   end)
 
   it("needs data, two points or more", function()

@@ -185,7 +185,9 @@ end
 --- A noise level: a positive number is free, 0 is held there, a gb.param is shared.
 local function level_of(v, what, level)
   if param.is(v) then
-    if v.ndim > 0 then core.raise("shape", what .. ": the noise must be one number, a vector is for gb.likelihoods.fixed", level + 1) end
+    if v.ndim > 0 then
+      core.raise("shape", what .. ": the noise must be one number, a vector is for gb.likelihoods.fixed", level + 1)
+    end
     return param.hyper(v, "noise", level + 1)
   end
   if type(v) ~= "number" or not (v >= 0) then

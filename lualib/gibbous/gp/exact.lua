@@ -11,7 +11,9 @@ local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 
-for _, part in ipairs{"fit", "leave_one_out", "objective", "online", "planning", "posterior", "score"} do require("gibbous.gp." .. part) end
+for _, part in ipairs{"fit", "leave_one_out", "objective", "online", "planning", "posterior", "score"} do
+  require("gibbous.gp." .. part)
+end
 
 --- gb.gp.exact{kernel, mean = zero, noise = 1 | likelihood, solver = "auto"|"direct"|a gb.solvers value}
 -- noise is a variance: a number (free; 0: held there, the data are exact), a gb.param, or a tensor (n) of known variances.
@@ -19,8 +21,8 @@ for _, part in ipairs{"fit", "leave_one_out", "objective", "online", "planning",
 -- gb.params and networks stay shared. Without data it is the prior.
 return function(opts)
   local o <const> = options.parse(opts, {kernel = kernels.is, mean = function(v) return means.of(v) ~= nil end,
-    likelihood = likelihoods.is,
-    noise = "any", solver = function(v) return v == "auto" or v == "direct" or (type(v) == "table" and v.solve ~= nil) end},
+    likelihood = likelihoods.is, noise = "any",
+    solver = function(v) return v == "auto" or v == "direct" or (type(v) == "table" and v.solve ~= nil) end},
     "gb.gp.exact", 2)
   if not o.kernel then core.raise("option", "gb.gp.exact: a kernel is needed", 2) end
   if o.noise and o.likelihood then core.raise("option", "gb.gp.exact: give noise or likelihood, not both", 2) end

@@ -3,6 +3,7 @@
 local core <const> = require "gibbous.core"
 local choice <const> = require "gibbous.gp.choice"
 local model <const> = require "gibbous.gp.model"
+local param <const> = require "gibbous.param"
 
 local M <const> = {}
 local fields <const>, methods <const> = model.fields, model.methods
@@ -77,15 +78,20 @@ function M.value(self, solver, kind)
   return nlloo(self)
 end
 
---- The tensors of one training step: the value, and its gradients by every free parameter.
-function M.step(self, solver, kind)
-  local value <const>, raws <const> = M.value(self, solver, kind), {}
-  for _, p in ipairs((require "gibbous.param".collect(self))) do
+--- 'results' followed by the gradients of y, a tensor of one element, by every free parameter.
+function M.with_gradients(self, y, results)
+  local raws <const> = {}
+  for _, p in ipairs((param.collect(self))) do
     if not p.fixed then raws[#raws + 1] = p.raw end
   end
-  local all <const> = {value}
-  if #raws > 0 then table.move(core.grad(value, raws, {unused = "zero"}), 1, #raws, 2, all) end
-  return all
+  if #raws == 0 then return results end
+  return table.move(core.grad(y, raws, {unused = "zero"}), 1, #raws, #results + 1, results)
+end
+
+--- The tensors of one training step: the value, and its gradients by every free parameter.
+function M.step(self, solver, kind)
+  local value <const> = M.value(self, solver, kind)
+  return M.with_gradients(self, value, {value})
 end
 
 --- What f() gives. A matrix that is not positive definite then raises with a diagnosis of the model's covariance.
@@ -95,7 +101,8 @@ function M.guarded(self, what, level, f)
   local err <const> = got[2]
   if type(err) == "string" or err.code ~= "not_pd" or not core.source "gibbous.gp.diagnosis" then error(err, 0) end
   local diagnosis <const> = M.diagnose(self, err)
-  core.raise("not_pd", ("%s: %s\n%s"):format(what, err.message, tostring(diagnosis)), level + 1, {diagnosis = diagnosis, order = err.order})
+  core.raise("not_pd", ("%s: %s\n%s"):format(what, err.message, tostring(diagnosis)), level + 1,
+    {diagnosis = diagnosis, order = err.order})
 end
 
 --- Why the covariance of the model's data has no factor, with remedies.

@@ -5,7 +5,6 @@ local data <const> = require "gibbous.gp.data"
 local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.objective"
 local options <const> = require "gibbous.options"
-local param <const> = require "gibbous.param"
 
 local plan_spec <const> = {budget = "any", objective = {"mll", "loo"}, missing = data.missing}
 
@@ -16,15 +15,7 @@ local function streamed_step(self, solver)
   local function columns() return core.empty(n, r, {dtype = f.x.dtype}) end
   local v <const> = columns()
   local product <const> = objective.covariance(self):matmul(v)
-  local raws <const> = {}
-  for _, p in ipairs((param.collect(self))) do
-    if not p.fixed then raws[#raws + 1] = p.raw end
-  end
-  local all <const> = {product}
-  if #raws > 0 then
-    table.move(core.grad((product * columns()):sum(), raws, {unused = "zero"}), 1, #raws, 2, all)
-  end
-  return all
+  return objective.with_gradients(self, (product * columns()):sum(), {product})
 end
 
 --- The tensors of one training step. A solver whose objective is a node of the graph says lazy = true and is planned as it
