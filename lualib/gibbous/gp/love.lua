@@ -18,24 +18,24 @@ Cache.__index = Cache
 local function build(k, c, rank, seed)
   local n <const> = #c
   local r <const> = math.min(rank, n)
-  local first <const> = (core.linalg.qr(k:matmul(core.randn(n, r, {dtype = c.dtype, seed = seed})))):eval()
+  local start <const> = core.randn(n, r, {dtype = c.dtype, seed = seed}):eval()
+  local first <const> = (core.linalg.qr(k:matmul(start))):eval()
   local v <const> = (core.linalg.qr(k:matmul(first))):eval()
   local image <const> = c:matmul(v):eval()                           -- C V
   local t <const> = v:t():matmul(image)
-  local l <const> = core.linalg.cholesky((t + t:t()) / 2)
-  local basis <const>, images <const> = core.linalg.triangular_solve(l, v:t()), core.linalg.triangular_solve(l, image:t())
-  local gram <const> = images:matmul(images:t())
-  core.eval(basis, images, gram)
-  return setmetatable({rank = r, basis = basis:t(), images = images:t(), gram = gram}, Cache)
+  local l <const> = core.linalg.cholesky((t + t:t()) / 2):eval()
+  local g <const> = core.linalg.triangular_solve(l, image:t())
+  local gram <const> = g:matmul(g:t()):eval()
+  return setmetatable({rank = r, basis = v:t(), images = image:t(), factor = l, gram = gram}, Cache)
 end
 
---- z (m, r) for covariances k (m, n) of m points with the data, lazy; streamed.
-function Cache:explained_root(k) return k:matmul(self.basis) end
+--- z (r, m) for covariances k (n, m) of the data with m points, lazy; streamed.
+function Cache:root(k) return core.linalg.triangular_solve(self.factor, self.basis:matmul(k)) end
 
---- |R|^2 (m), lazy.
+--- |R|^2 (m), lazy: R = k - C V L^-T z.
 function Cache:residual(k)
-  local z <const>, g <const> = k:matmul(self.basis), k:matmul(self.images)
-  local squares <const> = (k * k):sum(2) - 2 * (z * g):sum(2) + (z:matmul(self.gram) * z):sum(2)
+  local z <const>, g <const> = self:root(k), core.linalg.triangular_solve(self.factor, self.images:matmul(k))
+  local squares <const> = (k * k):sum(1) - 2 * (z * g):sum(1) + (self.gram:matmul(z) * z):sum(1)
   return core.maximum(squares, squares * 0)
 end
 

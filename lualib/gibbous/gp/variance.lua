@@ -30,17 +30,18 @@ end
 --- 'k' the covariance of f at the data, 'c' that of the observations, 'noise' their least noise variance.
 function M.cached(state, k, c, rank, noise)
   local cache <const> = love(state, k, c, rank, 0)
+  local function root(cross, m) return cache:root(cross(1, m):t()) end
   return {
     rank = cache.rank,
     explained = function(cross, m)
-      local z <const> = cache:explained_root(cross(1, m))
-      return (z * z):sum(2)
+      local z <const> = root(cross, m)
+      return (z * z):sum(1)
     end,
     joint = function(cross, m)
-      local z <const> = cache:explained_root(cross(1, m))
-      return z:matmul(z:t())
+      local z <const> = root(cross, m)
+      return z:t():matmul(z)
     end,
-    bound = function(cross, m) return cache:residual(cross(1, m)) / core.maximum(noise, 1e-30) end,
+    bound = function(cross, m) return cache:residual(cross(1, m):t()) / core.maximum(noise, 1e-30) end,
   }
 end
 
