@@ -117,9 +117,11 @@ static double widest (const gb_lower_state *s, const gb_node *n) {
   return most;
 }
 
-/* Products of points, as squared distances: with the same sum whether stored or streamed. */
+/* Products of points, as squared distances: with the same sum whether stored or streamed. Not products of what streams: each
+** column of theirs would compute that again. */
 static bool is_pairwise (const gb_lower_state *s, const gb_node *n) {
-  return n->op == GB_OP_SQDIST || (n->op == GB_OP_MATMUL && numel(n) > 2 * s->decision[n->index].source_numel);
+  if (n->op != GB_OP_MATMUL) return n->op == GB_OP_SQDIST;
+  return numel(n) > 2 * s->decision[n->index].source_numel && !gb_streams(s, n->in[0]) && !gb_streams(s, n->in[1]);
 }
 
 static void decide (gb_lower_state *s, gb_node *n, int *height) {
