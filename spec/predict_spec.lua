@@ -117,13 +117,16 @@ describe("a prediction is a value", function()
   end)
 
   it("and what was kept for it is gone when a parameter is set", function()
+    local function used()
+      collectgarbage() collectgarbage()
+      return gb.memory.report().used
+    end
     local m <const> = model():condition((4 * gb.rand(500, 2, {seed = 5})):eval(), gb.rand(500, {seed = 6}):eval())
+    local before <const> = used()
     m:predict(xs).f_var:eval()
-    collectgarbage() collectgarbage()
-    local held <const> = gb.memory.report().used
+    assert.is_true(used() >= before + 500 * 500 * 8)
     m:get "likelihood.noise".value = 0.03
-    collectgarbage() collectgarbage()
-    assert.is_true(gb.memory.report().used <= held - 500 * 500 * 8)
+    assert.is_true(used() <= before + 500 * 500)
     assert.is_false(m:predict(xs).info.reused)
   end)
 
@@ -349,6 +352,9 @@ describe("functions drawn from the posterior", function()
     check(model{solver = cg()}:condition(x, y), 4.5, 0.03)
     check(model{noise = gb.full({n}, 0.1)}:condition(x, y), 4.5, 0.03)
     check(model{kernel = K.rbf{lengthscale = {1, 3}} + K.linear{variance = 0.3}}:condition(x, y), 4.5, 0.03)
+    for _, noise in ipairs{1, gb.full({n}, 1)} do                                -- all of their features are exact
+      check(model{kernel = K.linear{} + K.constant{}, noise = noise}:condition(x, y), 4.5, 1e-9)
+    end
   end)
 
   it("without data have the prior's, kernel by kernel", function()
@@ -361,6 +367,23 @@ describe("functions drawn from the posterior", function()
       local v <const> = m:draw(count, {features = features, seed = 3})(at):eval()
       local want <const> = m.kernel(at)
       assert.is_true(worst(v:t():matmul(v) / count, want) <= 0.13 * most(want:abs()), name)
+    end
+  end)
+
+  it("are as rough as the kernel says", function()
+    for name, kernel in pairs{rbf = K.rbf{}, matern12 = K.matern12{}, matern32 = K.matern32{}, matern52 = K.matern52{},
+      rq = K.rational_quadratic{alpha = 0.4}, periodic = K.periodic{period = 2}} do
+      local m <const> = gb.gp.exact{kernel = kernel, noise = 0.1}:condition(gb.zeros(0, 2), gb.zeros(0))
+      local from <const> = (9 * gb.rand(40, 2, {seed = 4})):eval()
+      local angle <const> = gb.linspace(0, 6, 40)
+      local to <const> = (from + 0.4 * gb.stack({angle:cos(), angle:sin()}, 2)):eval()
+      local want <const> = (2 - 2 * m.kernel(from, to):diagonal()):mean():item()
+      local got = 0
+      for seed = 1, 8 do                                                       -- each within 6 %
+        local f <const> = m:draw(50, {features = features, seed = seed})
+        got = got + ((f(from) - f(to)) ^ 2):mean():item() / 8
+      end
+      near(1, got / want, 0.07, name)
     end
   end)
 

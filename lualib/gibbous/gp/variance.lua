@@ -57,9 +57,9 @@ local Report <const> = {}
 Report.__index = Report
 
 function Report:add(info)
-  self.slices, self.seconds = self.slices + 1, self.seconds + info.seconds
+  self.slices, self.seconds = self.slices + 1, self.seconds + (info.seconds or 0)
   self.converged = self.converged and info.converged
-  self.residual, self.iterations = math.max(self.residual, info.residual), math.max(self.iterations, info.iterations)
+  self.residual, self.iterations = math.max(self.residual, info.residual or 0), math.max(self.iterations, info.iterations or 0)
   if not info.converged then self.reason = info.reason end
 end
 
