@@ -379,7 +379,7 @@ describe("functions drawn from the posterior", function()
       local to <const> = (from + 0.4 * gb.stack({angle:cos(), angle:sin()}, 2)):eval()
       local want <const> = (2 - 2 * m.kernel(from, to):diagonal()):mean():item()
       local got = 0
-      for seed = 1, 8 do                                                       -- each within 6 %
+      for seed = 1, 8 do                                                       -- each is within 10 %
         local f <const> = m:draw(50, {features = features, seed = seed})
         got = got + ((f(from) - f(to)) ^ 2):mean():item() / 8
       end
