@@ -25,23 +25,63 @@ function M.direct(factor)
   }
 end
 
+-- Slices ----------------------------------------------------------------------------------------------------------------------
+
+--- How many of m points to take at once: 'widest' at most, of 'values' numbers each, in half the memory there is.
+local function width_of(m, values, widest)
+  return math.tointeger(math.max(1, math.min(m, widest, core.memory.room() // (2 * 8 * values))))
+end
+
+--- Calls f(from, to) for slices of 1 .. m of this width; one that is refused is halved.
+local function in_slices(m, width, f)
+  local from = 1
+  while from <= m do
+    local to <const> = math.min(m, from + width - 1)
+    local ok <const>, err <const> = pcall(f, from, to)
+    if ok then
+      from = to + 1
+    elseif width > 1 and type(err) == "table" and (err.code == "refused" or err.code == "memory") then
+      width = width // 2
+    else
+      error(err, 0)
+    end
+  end
+end
+
+local function joined(parts, axis, like)
+  if #parts == 0 then return core.zeros(0, {dtype = like}) end
+  return #parts == 1 and parts[1] or core.cat(parts, axis):eval()
+end
+
 -- By a low-rank cache ---------------------------------------------------------------------------------------------------------
+
+-- Values of the root at most that are held at once.
+local CACHED_VALUES <const> = 1 << 21
 
 --- 'k' the covariance of f at the data, 'c' that of the observations, 'noise' their least noise variance.
 function M.cached(state, k, c, rank, noise)
   local cache <const> = love(state, k, c, rank, 0)
-  local function root(cross, m) return cache:root(cross(1, m):t()) end
+  --- f(k) (c) for slices k (n, c): lazy where one is enough, else computed now.
+  local function each(cross, m, f)
+    local width <const> = width_of(m, 8 * cache.rank + 64, math.max(1024, CACHED_VALUES // cache.rank))
+    if width >= m then return f(cross(1, m):t()) end
+    local parts <const> = {}
+    in_slices(m, width, function(from, to) parts[#parts + 1] = f(cross(from, to):t()):detach():eval() end)
+    return joined(parts, 1)
+  end
+  local function explained(k)
+    local z <const> = cache:root(k)
+    return (z * z):sum(1)
+  end
+  local least <const> = core.maximum(noise, 1e-30)
   return {
     rank = cache.rank,
-    explained = function(cross, m)
-      local z <const> = root(cross, m)
-      return (z * z):sum(1)
-    end,
+    explained = function(cross, m) return each(cross, m, explained) end,
     joint = function(cross, m)
-      local z <const> = root(cross, m)
+      local z <const> = cache:root(cross(1, m):t())
       return z:t():matmul(z)
     end,
-    bound = function(cross, m) return cache:residual(cross(1, m):t()) / core.maximum(noise, 1e-30) end,
+    bound = function(cross, m) return each(cross, m, function(k) return cache:residual(k) / least end) end,
   }
 end
 
@@ -63,35 +103,11 @@ function Report:add(info)
   if not info.converged then self.reason = info.reason end
 end
 
---- Calls f(from, to) for slices of 1 .. m that fit the memory there is; one that is refused is halved.
-local function in_slices(m, n, f)
-  local room <const> = core.memory.room()
-  local widest <const> = math.max(WIDEST, WIDEST_VALUES // n)
-  local width = math.tointeger(math.max(1, math.min(m, widest, room // (2 * 8 * VALUES * n))))
-  local from = 1
-  while from <= m do
-    local to <const> = math.min(m, from + width - 1)
-    local ok <const>, err <const> = pcall(f, from, to)
-    if ok then
-      from = to + 1
-    elseif width > 1 and type(err) == "table" and (err.code == "refused" or err.code == "memory") then
-      width = width // 2
-    else
-      error(err, 0)
-    end
-  end
-end
-
 --- Solutions v (n, c) of C v = b for b = k', and C v.
 local function solved(system, b, report)
   local v <const>, info <const> = system:solve(b)
   report:add(info)
   return v, system.a:matmul(v)
-end
-
-local function joined(parts, axis, like)
-  if #parts == 0 then return core.zeros(0, {dtype = like}) end
-  return #parts == 1 and parts[1] or core.cat(parts, axis):eval()
 end
 
 --- With residuals R = k' - C v, b'v + v'R is below b' C^-1 b by R' C^-1 R: quadratic in what the solver left, and never above.
@@ -100,9 +116,10 @@ end
 function M.solver(system)
   local report <const> = setmetatable({slices = 0, seconds = 0.0, converged = true, residual = 0.0, iterations = 0}, Report)
   local n <const> = #system.a
+  local function slices(m, f) in_slices(m, width_of(m, VALUES * n, math.max(WIDEST, WIDEST_VALUES // n)), f) end
   local function explained(cross, m)
     local parts <const>, sizes <const> = {}, {}
-    in_slices(m, n, function(from, to)
+    slices(m, function(from, to)
       local lazy <const> = cross(from, to):t()
       local b <const> = lazy:detach():eval()
       local v <const>, image <const> = solved(system, b, report)
@@ -115,7 +132,7 @@ function M.solver(system)
   end
   local function joint(cross, m)
     local all <const>, images <const> = {}, {}
-    in_slices(m, n, function(from, to)
+    slices(m, function(from, to)
       local v <const>, image <const> = solved(system, cross(from, to):t():detach():eval(), report)
       all[#all + 1], images[#images + 1] = v, image:eval()
     end)
