@@ -101,7 +101,8 @@ describe("a prediction is a value", function()
         mean = gb.means.linear{}}:condition(x, y)
       local want <const> = m:predict(xs)
       gb.eval(want.mean, want.f_var, want.y_var, want.f_cov)
-      local late <const>, cached <const>, draw <const> = m:predict(xs), m:predict(xs, {variance = "cached", rank = n}), m:draw(2, {seed = 1})
+      local late <const>, cached <const> = m:predict(xs), m:predict(xs, {variance = "cached", rank = n})
+      local draw <const> = m:draw(2, {seed = 1})
       local drawn <const> = draw(xs):eval()
       shared.value = 9
       m:get "likelihood.noise".value = 1
@@ -319,7 +320,8 @@ describe("joint samples", function()
   it("refuse a covariance that is none", function()
     local bad <const> = K.define("bad", {}, function(a, b) return (a * 0 + b * 0 + 3 - (a - b) ^ 2):prod(-1) end)
     local p <const> = gb.gp.exact{kernel = bad{}, noise = 4}:predict(gb.tensor{0, 30, 60})
-    raises("not_pd", 'the covariance of the 3 points is not positive definite, also with 1e-06 of the prior variance added', p.sample, p, 1)
+    raises("not_pd", "the covariance of the 3 points is not positive definite, also with 1e-06 of the prior variance added",
+      p.sample, p, 1)
   end)
 
   it("check what they are asked", function()

@@ -267,7 +267,9 @@ end
 local function swap(boxes, values)
   for i, box in ipairs(boxes) do
     local v <const> = values[i]
-    v.raw, v.value, v.version, box.raw, box.value, box.version = box.raw, box.value, box.version, v.raw, v.value, v.version
+    box.raw, v.raw = v.raw, box.raw
+    box.value, v.value = v.value, box.value
+    box.version, v.version = v.version, box.version
   end
 end
 

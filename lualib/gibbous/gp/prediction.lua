@@ -8,7 +8,7 @@ local variance <const> = require "gibbous.gp.variance"
 
 ---@class gibbous.prediction
 ---@field mean gibbous.tensor    (m) of f and of y
----@field f_var gibbous.tensor   (m) variance of the function, within 0 and the prior variance; NaN where rounding left nothing of it
+---@field f_var gibbous.tensor   (m) variance of the function, within 0 and the prior variance; NaN where rounding left nothing
 ---@field y_var gibbous.tensor   (m) variance of a new observation
 ---@field f_cov gibbous.tensor   (m, m) covariance of the function; m^2 values
 ---@field f_var_bound gibbous.tensor (m) how much too large f_var may be: 0 but for cached variances
@@ -18,7 +18,8 @@ local Prediction <const> = {__name = "gibbous.prediction"}
 
 --- How a prediction was computed, as far as it was: algorithm, variance ("exact" or "cached"), rank, precision, reused (the
 -- model was prepared before), converged, residual, iterations, slices, seconds of the solves; of variances that were looked at
--- clamped (0 after rounding, count) and invalid (NaN at finite points, count); jitter of joint samples, and that over the prior variance.
+-- clamped (0 after rounding, count) and invalid (NaN at finite points, count); jitter of joint samples, and relative_jitter,
+-- that over the prior variance.
 local Info <const> = {__name = "gibbous.prediction_info"}
 
 function Info.__tostring(self)
@@ -136,7 +137,9 @@ local function factored(b)
   local unit <const> = cov.dtype == "f32" and 2.0 ^ -24 or 2.0 ^ -53
   local relative = 0.0
   while true do
-    local ok <const>, root <const> = pcall(function() return core.linalg.cholesky(cov, {jitter = relative * scale}):eval() end)
+    local ok <const>, root <const> = pcall(function()
+      return core.linalg.cholesky(cov, {jitter = relative * scale}):eval()
+    end)
     if ok then
       b.jitter, b.relative_jitter = relative * scale, relative
       return root
