@@ -134,7 +134,7 @@ static gb_status read_data (gb_ledger *l, FILE *f, const char *path, const char 
   fseek(f, at, SEEK_SET);
   if ((size_t)(end - at) < bytes)
     return gb_fail(err, GB_EFORMAT, "%s: %zu bytes of data expected, %ld found", path, bytes, end - at);
-  GB_TRY(gb_tensor_new(l, dtype_of(h), &h->shape, GB_MEM_TENSOR, where, path, out, err));
+  GB_TRY(gb_tensor_new(l, dtype_of(h), &h->shape, GB_MEM_TENSOR, where, "", out, err));
   unsigned char *data = malloc(bytes + 1);
   gb_status rc = GB_OK;
   if (data == NULL) rc = gb_fail(err, GB_ENOMEM, "%s: no memory to read %zu bytes", path, bytes);

@@ -128,7 +128,8 @@ static void set_operators (lua_State *L) {
 
 int luaopen_gibbous_core (lua_State *L) {
   static const luaL_Reg *const lists[] = {
-      lgb_bench_functions, lgb_func_functions, lgb_grad_functions, lgb_io_functions, lgb_kernel_functions, lgb_lazy_functions,
+      lgb_bench_functions, lgb_func_functions, lgb_grad_functions, lgb_io_functions, lgb_json_functions,
+      lgb_kernel_functions, lgb_lazy_functions,
       lgb_make_functions,
       lgb_map_functions, lgb_observe_functions, lgb_plan_functions, lgb_plot_functions, lgb_product_functions,
       lgb_settings_functions, lgb_shape_functions, lgb_solve_functions, internal_functions};
@@ -138,6 +139,7 @@ int luaopen_gibbous_core (lua_State *L) {
   lgb_func_meta(L);
   lgb_plan_meta(L);
   lgb_io_meta(L);
+  lgb_json_meta(L);
   lgb_plot_meta(L);
   lgb_solve_meta(L);
   lua_newtable(L);

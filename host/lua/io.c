@@ -1,11 +1,15 @@
 /* io.c - files to tensors and back: the C half of gb.data. */
+#include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "io/csv.h"
 #include "io/npy.h"
+#include "io/safetensors.h"
 #include "lua/lgb.h"
 
 #define LGB_FRAME "gibbous.csv"
+#define LGB_TENSOR_SET "gibbous.tensor_set"
 
 static int frame_gc (lua_State *L) {
   gb_frame_clear(luaL_checkudata(L, 1, LGB_FRAME));
@@ -127,10 +131,124 @@ static int npy_write (lua_State *L) {
   return 0;
 }
 
+static int tensor_set_gc (lua_State *L) {
+  gb_tensor_set_clear(luaL_checkudata(L, 1, LGB_TENSOR_SET));
+  return 0;
+}
+
+/* core.safetensors_read(path) -> {name = tensor}, {key = text} */
+static int safetensors_read (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  const char *path = luaL_checkstring(L, 1);
+  gb_tensor_set *set = lua_newuserdatauv(L, sizeof *set, 0);
+  *set = (gb_tensor_set){0};
+  luaL_setmetatable(L, LGB_TENSOR_SET);
+  gb_error err;
+  lgb_result(L, gb_safetensors_read(&s->backend->ledger, path, s->where, set, &err), &err);
+  lua_createtable(L, 0, (int)set->ntensors);
+  for (size_t i = 0; i < set->ntensors; i++) {
+    gb_tensor *held = lgb_newholder(L);
+    *held = gb_tensor_ref(&set->tensor[i].value);
+    gb_tensor_clear(&set->tensor[i].value);
+    push_leaf(L, s, held, set->tensor[i].name);
+    lua_setfield(L, -2, set->tensor[i].name);
+  }
+  lua_createtable(L, 0, (int)set->ntexts);
+  for (size_t i = 0; i < set->ntexts; i++) {
+    lua_pushstring(L, set->text[i].text);
+    lua_setfield(L, -2, set->text[i].key);
+  }
+  gb_tensor_set_clear(set);
+  return 2;
+}
+
+/* Strings of the table at 'arg', as borrowed pairs: they stay in the table. */
+static size_t borrow_texts (lua_State *L, int arg, gb_named_text **out) {
+  size_t n = 0;
+  for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) n++;
+  *out = lgb_scratch(L, n + 1, sizeof **out);
+  n = 0;
+  for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
+    luaL_argcheck(L, lua_type(L, -2) == LUA_TSTRING && lua_type(L, -1) == LUA_TSTRING, arg, "strings by name expected");
+    (*out)[n++] = (gb_named_text){(char *)lua_tostring(L, -2), (char *)lua_tostring(L, -1)};
+  }
+  return n;
+}
+
+/* Tensors of the table at 'arg', evaluated and borrowed: what stood for them is kept in the list pushed here. */
+static size_t borrow_tensors (lua_State *L, lgb_session *s, int arg, gb_named_tensor **out) {
+  size_t n = 0;
+  for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) n++;
+  *out = lgb_scratch(L, n + 1, sizeof **out);
+  lua_createtable(L, (int)n, 0);
+  const int anchor = lua_gettop(L);
+  n = 0;
+  for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING) lgb_fail(L, GB_EOPTION, "tensors by name expected, got a key of type %s", luaL_typename(L, -2));
+    gb_node *x = lgb_tonode(L, lua_gettop(L));
+    if (x == NULL) lgb_fail(L, GB_EOPTION, "'%s' must be a tensor, got %s", lua_tostring(L, -2), luaL_typename(L, -1));
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, anchor, (lua_Integer)n + 1);
+    (*out)[n++] = (gb_named_tensor){(char *)lua_tostring(L, -2), *lgb_value(L, s, x)};
+  }
+  return n;
+}
+
+/* core.safetensors_write(path, {name = tensor} [, {key = text}]) */
+static int safetensors_write (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  const char *path = luaL_checkstring(L, 1);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_settop(L, 3);
+  gb_tensor_set set = {0};
+  set.ntensors = borrow_tensors(L, s, 2, &set.tensor);
+  if (lua_istable(L, 3)) set.ntexts = borrow_texts(L, 3, &set.text);
+  gb_error err;
+  lgb_result(L, gb_safetensors_write(path, &set, &err), &err);
+  return 0;
+}
+
+static gb_status fold_run (void *ud, const void *p, size_t bytes) {
+  uint64_t *h = ud;
+  *h = gb_hash_bytes(*h, p, bytes);
+  return GB_OK;
+}
+
+/* core.digest(list): 16 hexadecimal digits of what the strings and tensors of a list hold: type, shape and bits, in order */
+static int digest (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  uint64_t h = 0;
+  const lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
+  for (lua_Integer i = 1; i <= n; i++, lua_settop(L, 1)) {
+    if (lua_rawgeti(L, 1, i) == LUA_TSTRING) {
+      size_t length;
+      const char *text = lua_tolstring(L, 2, &length);
+      h = gb_hash_bytes(gb_hash_u64(h, GB_NDTYPES), text, length);
+      continue;
+    }
+    const gb_tensor *t = lgb_value(L, s, lgb_checknode(L, 2));
+    h = gb_hash_u64(h, t->dtype);
+    for (int k = 0; k < t->shape.ndim; k++) h = gb_hash_u64(h, t->shape.dim[k]);
+    h = gb_hash_u64(h, (uint64_t)t->shape.ndim);
+    (void)gb_tensor_visit(t, fold_run, &h);
+  }
+  char text[17];
+  snprintf(text, sizeof text, "%016llx", (unsigned long long)h);
+  lua_pushstring(L, text);
+  return 1;
+}
+
 const luaL_Reg lgb_io_functions[] = {
-    {"csv_read", csv_read}, {"csv_write", csv_write}, {"npy_read", npy_read}, {"npy_write", npy_write}, {NULL, NULL}};
+    {"csv_read", csv_read}, {"csv_write", csv_write}, {"digest", digest}, {"npy_read", npy_read}, {"npy_write", npy_write},
+    {"safetensors_read", safetensors_read}, {"safetensors_write", safetensors_write}, {NULL, NULL}};
 
 void lgb_io_meta (lua_State *L) {
+  luaL_newmetatable(L, LGB_TENSOR_SET);
+  lua_pushcfunction(L, tensor_set_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_pop(L, 1);
   luaL_newmetatable(L, LGB_FRAME);
   lua_pushcfunction(L, frame_gc);
   lua_setfield(L, -2, "__gc");

@@ -68,6 +68,38 @@ double gb_tensor_at (const gb_tensor *t, const size_t *index) {
   return gb_element_get(t->storage->data, (size_t)at, t->dtype);
 }
 
+static gb_status visit_contiguous (const gb_tensor *t, size_t n, gb_status (*take)(void *ud, const void *p, size_t bytes),
+                                   void *ud) {
+  const size_t size = gb_dtype_size(t->dtype);
+  for (size_t done = 0; done < n; done += GB_VISIT) {
+    const size_t count = n - done < GB_VISIT ? n - done : GB_VISIT;
+    GB_TRY(take(ud, (const char *)gb_tensor_data(t) + done * size, count * size));
+  }
+  return GB_OK;
+}
+
+gb_status gb_tensor_visit (const gb_tensor *t, gb_status (*take)(void *ud, const void *p, size_t bytes), void *ud) {
+  const size_t n = gb_shape_numel(&t->shape), size = gb_dtype_size(t->dtype);
+  if (gb_tensor_is_contiguous(t)) return visit_contiguous(t, n, take, ud);
+  _Alignas(8) char run[GB_VISIT * 8];
+  size_t index[GB_MAXDIM] = {0}, held = 0;
+  ptrdiff_t at = (ptrdiff_t)t->offset;
+  for (size_t done = 0; done < n; done++) {
+    memcpy(run + held++ * size, (const char *)t->storage->data + (size_t)at * size, size);
+    if (held == GB_VISIT || done + 1 == n) {
+      GB_TRY(take(ud, run, held * size));
+      held = 0;
+    }
+    for (int i = t->shape.ndim - 1; i >= 0; i--) {       /* odometer */
+      at += t->stride[i];
+      if (++index[i] < t->shape.dim[i]) break;
+      at -= t->stride[i] * (ptrdiff_t)t->shape.dim[i];
+      index[i] = 0;
+    }
+  }
+  return GB_OK;
+}
+
 void gb_tensor_copy (const gb_tensor *dst, const gb_tensor *src) {
   const size_t n = gb_shape_numel(&src->shape), size = gb_dtype_size(src->dtype);
   if (n == 0) return;

@@ -32,6 +32,11 @@ void gb_strides_of (const gb_shape *s, ptrdiff_t stride[GB_MAXDIM]);   /* row-ma
 /* Copies elements in index order between views of one shape, converting the dtype. */
 void gb_tensor_copy (const gb_tensor *dst, const gb_tensor *src);
 
+/* Hands the elements in index order, as they are stored, to 'take', in runs of GB_VISIT elements (the last may be shorter)
+** whatever the strides. Stops at the first failure of 'take' and gives it. */
+#define GB_VISIT 4096
+gb_status gb_tensor_visit (const gb_tensor *t, gb_status (*take)(void *ud, const void *p, size_t bytes), void *ud);
+
 /* Element at a multi-index, as a double. */
 double gb_tensor_at (const gb_tensor *t, const size_t *index);
 

@@ -847,6 +847,23 @@ function core.npy_read(path) end
 --- Writes one .npy array.
 function core.npy_write(path, x) end
 
+--- Reads a .safetensors file: {name = tensor}, and its metadata {key = text}.
+function core.safetensors_read(path) end
+
+--- Writes {name = tensor} and {key = text}; the file is there whole or not at all.
+function core.safetensors_write(path, tensors, texts) end
+
+--- 16 hexadecimal digits of what the strings and tensors of a list hold: type, shape and bits, in order.
+---@return string
+function core.digest(list) end
+
+--- Plain data as JSON text, keys sorted; a number has the same bits when it is read back.
+---@return string
+function core.json_encode(v) end
+
+--- The value of JSON text; null is nil, a key that is there twice an error.
+function core.json_decode(text) end
+
 --- An empty figure.
 function core.figure(title, xlabel, ylabel) end
 

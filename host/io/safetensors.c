@@ -1,0 +1,264 @@
+/* safetensors.c - the reader: the heading as JSON, then rows that must tile the data, then the data. */
+#define _GNU_SOURCE
+#include "io/safetensors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/interrupt.h"
+#include "io/json.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data are read and written as they lie in memory");
+
+#define MAX_READ ((size_t)16 << 20)      /* bytes between two looks for a Ctrl-C */
+
+static const struct element { const char *name; gb_dtype dtype; size_t width; bool is_signed; } elements[] = {
+    {"F64", GB_F64, 8, false}, {"F32", GB_F32, 4, false}, {"F16", GB_F16, 2, false}, {"BF16", GB_BF16, 2, false},
+    {"I64", GB_I64, 8, true},  {"BOOL", GB_BOOL, 1, false}, {"I32", GB_I64, 4, true}, {"I16", GB_I64, 2, true},
+    {"I8", GB_I64, 1, true},   {"U32", GB_I64, 4, false}, {"U16", GB_I64, 2, false}, {"U8", GB_I64, 1, false},
+};
+
+typedef struct row {
+  const char *name;                      /* belongs to the heading */
+  const struct element *element;
+  gb_shape shape;
+  size_t begin, end;
+} row;
+
+typedef struct reader {
+  const char *path, *where;
+  gb_ledger *ledger;
+  int fd;
+  size_t data;                           /* bytes after the heading */
+  json_t *heading;
+  row *row;
+  size_t n;
+  gb_tensor_set *out;
+} reader;
+
+static gb_status read_exactly (const reader *r, void *to, size_t n, gb_error *err) {
+  char *at = to;
+  while (n > 0) {
+    if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
+    const ssize_t got = read(r->fd, at, n < MAX_READ ? n : MAX_READ);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return gb_fail(err, GB_EIO, "cannot read '%s': %s", r->path, strerror(errno));
+    if (got == 0) return gb_fail(err, GB_EIO, "cannot read '%s': it ended %zu bytes early", r->path, n);
+    at += got;
+    n -= (size_t)got;
+  }
+  return GB_OK;
+}
+
+static gb_status no_memory (const reader *r, gb_error *err) {
+  return gb_fail(err, GB_ENOMEM, "%s: no memory for the heading", r->path);
+}
+
+/* The heading, and in r->data what is left of the file after it. */
+static gb_status read_heading (reader *r, gb_error *err) {
+  struct stat st;
+  if (fstat(r->fd, &st) != 0) return gb_fail(err, GB_EIO, "cannot read '%s': %s", r->path, strerror(errno));
+  if (!S_ISREG(st.st_mode)) return gb_fail(err, GB_EIO, "cannot read '%s': it is not a plain file", r->path);
+  const size_t size = (size_t)st.st_size;
+  if (size < 8) return gb_fail(err, GB_EFORMAT, "%s: 8 bytes with the length of the heading expected, the file has %zu", r->path, size);
+  uint64_t length;
+  GB_TRY(read_exactly(r, &length, sizeof length, err));
+  if (length > GB_SAFETENSORS_HEADING || length > size - 8)
+    return gb_fail(err, GB_EFORMAT, "%s: a heading of at most %zu bytes expected, its length says %llu; truncated, or no safetensors "
+                   "file", r->path, size - 8 < GB_SAFETENSORS_HEADING ? size - 8 : GB_SAFETENSORS_HEADING, (unsigned long long)length);
+  r->data = size - 8 - (size_t)length;
+  char *text = malloc((size_t)length + 1);
+  if (text == NULL) return no_memory(r, err);
+  gb_status st_read = read_exactly(r, text, (size_t)length, err);
+  if (st_read == GB_OK && (length == 0 || text[0] != '{'))
+    st_read = gb_fail(err, GB_EFORMAT, "%s: a heading that starts with '{' expected", r->path);
+  if (st_read == GB_OK) st_read = gb_json_parse(text, (size_t)length, r->path, &r->heading, err);
+  free(text);
+  return st_read;
+}
+
+/* A number of bytes or elements: whole and not negative. */
+static bool to_size (const json_t *v, size_t *out) {
+  if (!json_is_integer(v) || json_integer_value(v) < 0) return false;
+  *out = (size_t)json_integer_value(v);
+  return true;
+}
+
+static gb_status parse_shape (const reader *r, const json_t *v, row *to, gb_error *err) {
+  char buf[GB_SHOWN];
+  if (!json_is_array(v)) return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': 'shape' must be a list", r->path, gb_shown(to->name, buf));
+  if (json_array_size(v) > GB_MAXDIM)
+    return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': at most %d axes expected, got %zu", r->path, gb_shown(to->name, buf), GB_MAXDIM,
+                   json_array_size(v));
+  for (size_t i = 0; i < json_array_size(v); i++)
+    if (!to_size(json_array_get(v, i), &to->shape.dim[to->shape.ndim++]))
+      return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': axis %zu of 'shape' must be a whole number, 0 or more", r->path,
+                     gb_shown(to->name, buf), i + 1);
+  return GB_OK;
+}
+
+static gb_status parse_element (const reader *r, const json_t *v, row *to, gb_error *err) {
+  char buf[GB_SHOWN], name[GB_SHOWN];
+  const char *text = json_string_value(v);
+  if (text == NULL) return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': 'dtype' must be a string", r->path, gb_shown(to->name, buf));
+  for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++)
+    if (strcmp(text, elements[i].name) == 0) {
+      to->element = &elements[i];
+      return GB_OK;
+    }
+  return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': dtype F64, F32, F16, BF16, I64, I32, I16, I8, U32, U16, U8 or BOOL expected, got %s",
+                 r->path, gb_shown(to->name, buf), gb_shown(text, name));
+}
+
+/* The bytes between the offsets must be those of the shape. */
+static gb_status parse_offsets (const reader *r, const json_t *v, row *to, gb_error *err) {
+  char buf[GB_SHOWN];
+  if (json_array_size(v) != 2 || !to_size(json_array_get(v, 0), &to->begin) || !to_size(json_array_get(v, 1), &to->end) ||
+      to->begin > to->end || to->end > r->data)
+    return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': 'data_offsets' must be [begin, end] within the %zu bytes of data", r->path,
+                   gb_shown(to->name, buf), r->data);
+  size_t n, bytes;
+  if (!gb_shape_numel_checked(&to->shape, &n) || __builtin_mul_overflow(n, to->element->width, &bytes))
+    return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': the size of its shape overflows", r->path, gb_shown(to->name, buf));
+  if (bytes != to->end - to->begin)
+    return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': %zu bytes expected for its shape, its offsets hold %zu", r->path,
+                   gb_shown(to->name, buf), bytes, to->end - to->begin);
+  return GB_OK;
+}
+
+static gb_status parse_row (const reader *r, const char *name, const json_t *v, row *to, gb_error *err) {
+  char buf[GB_SHOWN];
+  *to = (row){.name = name};
+  if (!json_is_object(v) || json_object_size(v) != 3)
+    return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': an object of dtype, shape and data_offsets expected", r->path, gb_shown(name, buf));
+  GB_TRY(parse_element(r, json_object_get(v, "dtype"), to, err));
+  GB_TRY(parse_shape(r, json_object_get(v, "shape"), to, err));
+  return parse_offsets(r, json_object_get(v, "data_offsets"), to, err);
+}
+
+static char *duplicate (const char *s) {
+  const size_t n = strlen(s) + 1;
+  char *out = malloc(n);
+  return out == NULL ? NULL : memcpy(out, s, n);
+}
+
+static gb_status parse_texts (reader *r, const json_t *v, gb_error *err) {
+  if (!json_is_object(v)) return gb_fail(err, GB_EFORMAT, "%s: '__metadata__' must be an object of strings", r->path);
+  gb_tensor_set *s = r->out;
+  s->text = calloc(json_object_size(v) + 1, sizeof *s->text);
+  if (s->text == NULL) return no_memory(r, err);
+  const char *key;
+  json_t *one;
+  json_object_foreach ((json_t *)v, key, one) {
+    char buf[GB_SHOWN];
+    if (!json_is_string(one)) return gb_fail(err, GB_EFORMAT, "%s: '__metadata__': '%s' must be a string", r->path, gb_shown(key, buf));
+    gb_named_text *t = &s->text[s->ntexts++];
+    t->key = duplicate(key);
+    t->text = duplicate(json_string_value(one));
+    if (t->key == NULL || t->text == NULL) return no_memory(r, err);
+  }
+  return GB_OK;
+}
+
+static int by_place (const void *a, const void *b) {
+  const row *x = a, *y = b;
+  if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+  if (x->end != y->end) return x->end < y->end ? -1 : 1;
+  return strcmp(x->name, y->name);
+}
+
+static gb_status parse_rows (reader *r, gb_error *err) {
+  r->row = calloc(json_object_size(r->heading) + 1, sizeof *r->row);
+  if (r->row == NULL) return no_memory(r, err);
+  const char *name;
+  json_t *v;
+  json_object_foreach (r->heading, name, v) {
+    if (strcmp(name, "__metadata__") == 0) GB_TRY(parse_texts(r, v, err));
+    else {
+      GB_TRY(parse_row(r, name, v, &r->row[r->n], err));
+      r->n++;
+    }
+  }
+  qsort(r->row, r->n, sizeof *r->row, by_place);
+  size_t at = 0;
+  for (size_t i = 0; i < r->n; at = r->row[i++].end) {
+    char buf[GB_SHOWN];
+    if (r->row[i].begin != at)
+      return gb_fail(err, GB_EFORMAT, "%s: tensor '%s' expected at byte %zu of the data, where the one before ends, its offset is %zu",
+                     r->path, gb_shown(r->row[i].name, buf), at, r->row[i].begin);
+  }
+  if (at != r->data)
+    return gb_fail(err, GB_EFORMAT, "%s: %zu bytes of data expected, the file has %zu", r->path, at, r->data);
+  return GB_OK;
+}
+
+/* Integers of other widths, which lie at the end of the tensor's storage, spread over all of it. */
+static void widen (int64_t *to, const unsigned char *from, size_t n, const struct element *e) {
+  const unsigned unused = 64 - 8 * (unsigned)e->width;
+  for (size_t i = 0; i < n; i++) {
+    uint64_t v = 0;
+    memcpy(&v, from + i * e->width, e->width);
+    to[i] = e->is_signed ? (int64_t)(v << unused) >> unused : (int64_t)v;
+  }
+}
+
+static gb_status read_tensor (const reader *r, const row *from, gb_tensor *to, gb_error *err) {
+  const size_t bytes = from->end - from->begin, n = gb_shape_numel(&from->shape);
+  GB_TRY(gb_tensor_new(r->ledger, from->element->dtype, &from->shape, GB_MEM_TENSOR, r->where, "", to, err));
+  unsigned char *data = to->storage->data, *start = data + to->storage->bytes - bytes;
+  GB_TRY(read_exactly(r, start, bytes, err));
+  if (from->element->width != gb_dtype_size(to->dtype)) widen(to->storage->data, start, n, from->element);
+  char buf[GB_SHOWN];
+  for (size_t i = 0; to->dtype == GB_BOOL && i < n; i++)
+    if (data[i] > 1)
+      return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': 0 or 1 expected for element %zu of BOOL, got %d", r->path,
+                     gb_shown(from->name, buf), i + 1, data[i]);
+  return GB_OK;
+}
+
+static gb_status read_data (reader *r, gb_error *err) {
+  gb_tensor_set *s = r->out;
+  s->tensor = calloc(r->n + 1, sizeof *s->tensor);
+  if (s->tensor == NULL) return no_memory(r, err);
+  for (size_t i = 0; i < r->n; i++) {
+    gb_named_tensor *t = &s->tensor[s->ntensors++];
+    t->name = duplicate(r->row[i].name);
+    if (t->name == NULL) return no_memory(r, err);
+    GB_TRY(read_tensor(r, &r->row[i], &t->value, err));
+  }
+  return GB_OK;
+}
+
+gb_status gb_safetensors_read (gb_ledger *l, const char *path, const char *where, gb_tensor_set *out, gb_error *err) {
+  *out = (gb_tensor_set){0};
+  reader r = {.path = path, .where = where, .ledger = l, .out = out};
+  r.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);        /* a pipe without a writer is an error, not a wait */
+  if (r.fd < 0) return gb_fail(err, GB_EIO, "cannot open '%s': %s", path, strerror(errno));
+  gb_status st = read_heading(&r, err);
+  if (st == GB_OK) st = parse_rows(&r, err);
+  if (st == GB_OK) st = read_data(&r, err);
+  close(r.fd);
+  free(r.row);
+  json_decref(r.heading);
+  if (st != GB_OK) gb_tensor_set_clear(out);
+  return st;
+}
+
+void gb_tensor_set_clear (gb_tensor_set *s) {
+  for (size_t i = 0; i < s->ntensors; i++) {
+    free(s->tensor[i].name);
+    gb_tensor_clear(&s->tensor[i].value);
+  }
+  for (size_t i = 0; i < s->ntexts; i++) {
+    free(s->text[i].key);
+    free(s->text[i].text);
+  }
+  free(s->tensor);
+  free(s->text);
+  *s = (gb_tensor_set){0};
+}

@@ -1,0 +1,168 @@
+/* json.c - plain Lua data as JSON text and back, for what is kept beside tensors in files. Numbers come back with the same bits:
+** integers as integers, floats with 17 digits; NaN and infinities have no JSON and are refused. */
+#include <math.h>
+
+#include "io/json.h"
+#include "lua/lgb.h"
+
+#define LGB_JSON "gibbous.json"
+#define MAX_DEPTH 100                    /* of tables within tables */
+
+/* A counted JSON value on the stack, so that an error in between leaks nothing. */
+static json_t **new_holder (lua_State *L) {
+  json_t **h = lua_newuserdatauv(L, sizeof *h, 0);
+  *h = NULL;
+  luaL_setmetatable(L, LGB_JSON);
+  return h;
+}
+
+static int holder_gc (lua_State *L) {
+  json_t **h = luaL_checkudata(L, 1, LGB_JSON);
+  json_decref(*h);
+  *h = NULL;
+  return 0;
+}
+
+static json_t *made (lua_State *L, json_t *v) {
+  if (v == NULL) lgb_fail(L, GB_ENOMEM, "no memory for JSON");
+  return v;
+}
+
+static json_t *encode (lua_State *L, int at, int depth);
+
+/* Takes the count of 'value' whether it succeeds or not. */
+static void append (lua_State *L, json_t *list, json_t *value) {
+  if (json_array_append_new(list, value) != 0) lgb_fail(L, GB_ENOMEM, "no memory for JSON");
+}
+
+static json_t *encode_list (lua_State *L, int at, int depth) {
+  json_t **h = new_holder(L);
+  json_t *list = *h = made(L, json_array());
+  const lua_Integer n = (lua_Integer)lua_rawlen(L, at);
+  for (lua_Integer i = 1; i <= n; i++) {
+    lua_rawgeti(L, at, i);
+    append(L, list, encode(L, lua_gettop(L), depth + 1));
+    lua_pop(L, 1);
+  }
+  *h = NULL;
+  lua_pop(L, 1);
+  return list;
+}
+
+static json_t *encode_object (lua_State *L, int at, int depth) {
+  json_t **h = new_holder(L);
+  json_t *object = *h = made(L, json_object());
+  for (lua_pushnil(L); lua_next(L, at); lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING) lgb_fail(L, GB_EOPTION, "JSON: keys must be strings, got %s", luaL_typename(L, -2));
+    size_t length;
+    const char *key = lua_tolstring(L, -2, &length);
+    json_t *value = encode(L, lua_gettop(L), depth + 1);
+    if (json_object_setn_new(object, key, length, value) != 0) lgb_fail(L, GB_EOPTION, "JSON: a key is not UTF-8");
+  }
+  *h = NULL;
+  lua_pop(L, 1);
+  return object;
+}
+
+static json_t *encode_number (lua_State *L, int at) {
+  if (lua_isinteger(L, at)) return made(L, json_integer(lua_tointeger(L, at)));
+  const double v = lua_tonumber(L, at);
+  if (!isfinite(v)) lgb_fail(L, GB_EOPTION, "JSON: a finite number expected, got %f", v);
+  return made(L, json_real(v));
+}
+
+static json_t *encode_string (lua_State *L, int at) {
+  size_t n;
+  const char *s = lua_tolstring(L, at, &n);
+  json_t *v = json_stringn(s, n);
+  if (v == NULL) lgb_fail(L, GB_EOPTION, "JSON: a string is not UTF-8");
+  return v;
+}
+
+/* A new value that the caller counts. Tables with an array part are lists, all others objects. */
+static json_t *encode (lua_State *L, int at, int depth) {
+  if (depth > MAX_DEPTH) lgb_fail(L, GB_EOPTION, "JSON: tables are nested more than %d deep", MAX_DEPTH);
+  luaL_checkstack(L, 8, "JSON");
+  switch (lua_type(L, at)) {
+    case LUA_TNUMBER: return encode_number(L, at);
+    case LUA_TSTRING: return encode_string(L, at);
+    case LUA_TBOOLEAN: return made(L, json_boolean(lua_toboolean(L, at)));
+    case LUA_TTABLE: return lua_rawlen(L, at) > 0 ? encode_list(L, at, depth) : encode_object(L, at, depth);
+    default: lgb_fail(L, GB_EOPTION, "JSON: %s has no JSON", luaL_typename(L, at)); return NULL;
+  }
+}
+
+/* core.json_encode(v): text, keys sorted */
+static int json_encode (lua_State *L) {
+  luaL_checkany(L, 1);
+  json_t **h = new_holder(L);
+  json_t *v = encode(L, 1, 0);
+  *h = v;
+  char **text = lgb_newtext(L);
+  *text = json_dumps(v, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+  if (*text == NULL) return lgb_fail(L, GB_ENOMEM, "no memory for JSON");
+  lua_pushstring(L, *text);
+  return 1;
+}
+
+static void decode (lua_State *L, const json_t *v) {
+  luaL_checkstack(L, 8, "JSON");
+  switch (json_typeof(v)) {
+    case JSON_OBJECT: {
+      const char *key;
+      json_t *one;
+      lua_createtable(L, 0, (int)json_object_size(v));
+      json_object_foreach ((json_t *)v, key, one) {
+        decode(L, one);
+        lua_setfield(L, -2, key);
+      }
+      break;
+    }
+    case JSON_ARRAY:
+      lua_createtable(L, (int)json_array_size(v), 0);
+      for (size_t i = 0; i < json_array_size(v); i++) {
+        decode(L, json_array_get(v, i));
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+      }
+      break;
+    case JSON_STRING: lua_pushlstring(L, json_string_value(v), json_string_length(v)); break;
+    case JSON_INTEGER: lua_pushinteger(L, json_integer_value(v)); break;
+    case JSON_REAL: lua_pushnumber(L, json_real_value(v)); break;
+    case JSON_TRUE: lua_pushboolean(L, 1); break;
+    case JSON_FALSE: lua_pushboolean(L, 0); break;
+    case JSON_NULL: lua_pushnil(L); break;
+  }
+}
+
+/* Is any list or object nested deeper than MAX_DEPTH? */
+static bool too_deep (const json_t *v, int depth) {
+  if (depth > MAX_DEPTH) return true;
+  const char *key;
+  json_t *one;
+  json_object_foreach ((json_t *)v, key, one)
+    if (too_deep(one, depth + 1)) return true;
+  for (size_t i = 0; i < json_array_size(v); i++)
+    if (too_deep(json_array_get(v, i), depth + 1)) return true;
+  return false;
+}
+
+/* core.json_decode(text): the value; null is nil. A key that is there twice is an error. */
+static int json_decode (lua_State *L) {
+  size_t n;
+  const char *text = luaL_checklstring(L, 1, &n);
+  json_t **h = new_holder(L);
+  gb_error err;
+  lgb_result(L, gb_json_parse(text, n, "text", h, &err), &err);
+  if (too_deep(*h, 0)) return lgb_fail(L, GB_EFORMAT, "JSON is nested more than %d deep", MAX_DEPTH);
+  decode(L, *h);
+  return 1;
+}
+
+const luaL_Reg lgb_json_functions[] = {{"json_decode", json_decode}, {"json_encode", json_encode}, {NULL, NULL}};
+
+void lgb_json_meta (lua_State *L) {
+  luaL_newmetatable(L, LGB_JSON);
+  lua_pushcfunction(L, holder_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_pop(L, 1);
+}
