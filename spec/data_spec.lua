@@ -101,6 +101,47 @@ describe("gb.data.write", function()
     near({{1, 4}, {2, 5}, {3, 6}}, gb.data.read(path), 0)
   end)
 
+  it("keeps tensors by name, and metadata, in .safetensors", function()
+    local path <const> = support.path ".safetensors"
+    local tensors <const> = {a = gb.randn(3, 4, {seed = 1}), b = gb.range(1, 3), c = gb.tensor(7), ["d.e"] = gb.ones(2):gt(0),
+      half = gb.randn(5, {seed = 2}):to{dtype = "f16"}, brain = gb.randn(5, {seed = 2}):to{dtype = "bf16"}, none = gb.zeros(0, 3),
+      turned = gb.randn(2, 3, {seed = 3, dtype = "f32"}):t()}
+    gb.data.write(path, tensors, {metadata = {made = "here"}})
+    local back <const>, texts <const> = gb.data.read(path)
+    assert.same({made = "here"}, texts)
+    for name, t in pairs(tensors) do
+      assert.equal(t.dtype, back[name].dtype)
+      assert.equal(tostring(t.shape), tostring(back[name].shape))
+      assert.is_true(back[name]:equal(t), name)
+      back[name] = nil
+    end
+    assert.is_nil(next(back))
+    assert.equal("f32", (gb.data.read(path, {dtype = "f32"})).a.dtype)
+    assert.equal("bool", (gb.data.read(path, {dtype = "f32"}))["d.e"].dtype)
+    local bytes <const> = support.read(path)
+    gb.data.write(path, back)
+    gb.data.write(path, tensors, {metadata = {made = "here"}})
+    assert.equal(bytes, support.read(path))
+    gb.data.write(path, {p = gb.param(3)})
+    near(3, (gb.data.read(path)).p, 0)
+  end)
+
+  it("names what is wrong with a .safetensors file, and with what cannot be written to one", function()
+    local path <const> = support.path ".safetensors"
+    gb.data.write(path, {v = gb.ones(4)})
+    local bytes <const> = support.read(path)
+    support.write(path, bytes:sub(1, -2))
+    raises("format", "within the 31 bytes of data", gb.data.read, path)
+    support.write(path, "no")
+    raises("format", "8 bytes with the length of the heading expected, the file has 2", gb.data.read, path)
+    raises("option", "a table of tensors by name expected, got tensor", gb.data.write, path, gb.ones(2))
+    raises("option", "'v' must be a tensor, got string", gb.data.write, path, {v = "x"})
+    raises("option", "tensors by name expected, got a key of type number", gb.data.write, path, {gb.ones(2)})
+    raises("option", "metadata must be strings by name", gb.data.write, path, {}, {metadata = {a = 1}})
+    raises("option", "only .safetensors files have metadata", gb.data.write, "x.csv", gb.ones(2), {metadata = {}})
+    assert.equal("no", support.read(path))
+  end)
+
   it("refuses formats it does not know", function()
     raises("option", "cannot tell the format of 'x.mat'", gb.data.write, "x.mat", gb.ones(2))
     raises("option", "a tensor or frame expected, got string", gb.data.write, "x.csv", "text")
@@ -122,6 +163,38 @@ describe("gb.data.standardize", function()
     local ys <const>, scaler <const> = gb.data.standardize(gb.tensor{2, 4, 6})
     near({-math.sqrt(1.5), 0, math.sqrt(1.5)}, ys, 1e-14)
     near({2, 4, 6}, scaler:undo(ys), 1e-14)
+  end)
+end)
+
+describe("gb.data.standardize of difficult columns", function()
+  it("leaves constant ones 0, whatever their value rounds to", function()
+    for _, v in ipairs{0.1, 1e300, -3.3e-310, 0, 123456789.123} do
+      local xs <const>, scaler <const> = gb.data.standardize(gb.full({7}, v))
+      near(gb.zeros(7), xs, 0)
+      near(gb.full({7}, v), scaler:undo(xs), 0)
+    end
+    near({0}, (gb.data.standardize(gb.tensor{5})), 0)
+  end)
+
+  it("keeps missing values missing, and counts them for nothing", function()
+    local nan <const> = 0 / 0
+    local xs <const>, scaler <const> = gb.data.standardize(gb.tensor{{1, nan}, {nan, 2}, {3, 2}})
+    near({2, 2}, scaler.mean, 0)
+    near({1, 1}, scaler.sd, 0)
+    local v <const> = xs:totable()
+    assert.same({-1, 1, 0, 0}, {v[1][1], v[3][1], v[2][2], v[3][2]})
+    assert.is_true(v[1][2] ~= v[1][2] and v[2][1] ~= v[2][1])
+    raises("nan", "a column has no value that is not NaN", gb.data.standardize, gb.tensor{{1, nan}, {2, nan}})
+    raises("nan", "a value is infinite", gb.data.standardize, gb.tensor{1, math.huge})
+  end)
+
+  it("takes integers and f32; refuses what has no rows", function()
+    local xs <const> = gb.data.standardize(gb.range(1, 3):to{dtype = "i64"})
+    near({-math.sqrt(1.5), 0, math.sqrt(1.5)}, xs, 1e-14)
+    assert.equal("f32", (gb.data.standardize(gb.randn(5, {dtype = "f32", seed = 1}))).dtype)
+    raises("shape", "there are no rows", gb.data.standardize, gb.zeros(0, 2))
+    raises("shape", "must have rows, got one number", gb.data.standardize, gb.tensor(2))
+    raises("option", "must be a tensor, got string", gb.data.standardize, "x")
   end)
 end)
 
@@ -149,6 +222,121 @@ describe("gb.data.split", function()
 
   it("refuses what leaves nothing", function()
     raises("option", "20 test rows of 20 leave nothing", gb.data.split, x, y, {test = 20})
+    raises("option", "0 test rows of 1 leave nothing", gb.data.split, gb.ones(1), gb.ones(1))
+    raises("option", "2e+300 test rows", gb.data.split, x, y, {test = 2e300})
+    raises("option", "must be a tensor, got nil", gb.data.split, x)
     raises("shape", "x has 20 rows, y has 3", gb.data.split, x, gb.ones(3))
+  end)
+end)
+
+describe("gb.data.set", function()
+  -- A folder with a set of 6 rows, 2 inputs, 2 splits, seen by a process of its own: GIBBOUS_DATA is read where it starts.
+  local process <const> = require "spec.process"
+  local folder, made
+
+  local function write(name, text)
+    made[#made + 1] = folder .. "/" .. name
+    support.write(folder .. "/" .. name, text)
+  end
+
+  local function run(code)
+    local path <const> = support.write(support.path ".lua", 'local gb = require "gibbous"\n' .. code)
+    local out <const>, errors <const>, rc <const> = process.run({path}, {env = "GIBBOUS_DATA=" .. folder})
+    assert.equal(0, rc, errors)
+    return out
+  end
+
+  before_each(function()
+    folder, made = os.tmpname(), {}
+    os.remove(folder)
+    os.execute("mkdir -p " .. folder .. "/toy " .. folder .. "/bare " .. folder .. "/bad")
+    write("toy/data.csv", "1,10,5\n2,20,7\n3,30,9\n4,40,11\n5,50,13\n6,60,15\n")
+    write("toy/test_mask.csv", "1,0\n0,0\n0,1\n0,1\n0,0\n0,0\n")
+    write("toy/citation.txt", "Nobody (2000)\n")
+    write("bare/data.csv", "length,weight,price\n1,2,3\n2,3,4\n")
+    write("bad/data.csv", "1,2\n3,4\n")
+    write("bad/test_mask.csv", "0\n")
+  end)
+
+  after_each(function()
+    for _, path in ipairs(made) do os.remove(path) end
+    os.execute(("rmdir %s/* %s"):format(folder, folder))
+    support.sweep()
+  end)
+
+  it("is found by name, with its splits, names and citation", function()
+    assert.equal("bad,bare,toy\n6 2 2 V1,V2,V3 Nobody (2000) f64\n2 2 0 length,weight,price |\nf32 6x2 6\n", run [[
+      print(table.concat(gb.data.sets(), ","))
+      local s = gb.data.set "toy"
+      print(s.n, s.d, s.splits, table.concat(s.names, ","), s.citation, s.x.dtype)
+      local b = gb.data.set "bare"
+      print(b.n, b.d, b.splits, table.concat(b.names, ","), b.citation .. "|")
+      gb.config{dtype = "f32"}
+      local f = gb.data.set "toy"
+      print(f.x.dtype, f.x.shape, #f.y)]]:gsub("\t", " "))
+  end)
+
+  it("splits by the masks, standardised by the training rows alone", function()
+    assert.equal("ok\n", run [[
+      local s = gb.data.set "toy"
+      local train, test = s:split(1)
+      assert(train.y:equal(gb.tensor{7, 9, 11, 13, 15}) and test.x:equal(gb.tensor{{1, 10}}))
+      assert(train.scaler_y == nil)
+      train, test = s:split(2, {standardize = true})
+      assert(#test.y == 2 and math.abs(train.x:mean(1):abs():max():item()) < 1e-15)
+      assert((train.y:std{ddof = 0} - 1):abs():item() < 1e-14)
+      assert(test.scaler_y:undo(test.y):allclose(gb.tensor{9, 11}))
+      assert(test.scaler_x:undo(test.x):allclose(gb.tensor{{3, 30}, {4, 40}}))
+      local sd = gb.tensor{5, 7, 13, 15}:std{ddof = 0}:item()
+      assert(math.abs(train.scaler_y:undo_var(gb.tensor{1}):item() - sd^2) < 1e-12)
+      local a, b = s:split(1.0)
+      assert(#a.y == 5 and #b.y == 1)
+      print "ok"]])
+  end)
+
+  it("says what is wrong, and where a set should be", function()
+    local out <const> = run [[
+      for _, f in ipairs{
+        function() return gb.data.set "toi" end, function() return gb.data.set "yacht" end,
+        function() return gb.data.set "../toy" end, function() return gb.data.set "bad" end,
+        function() return gb.data.set("toy", {dtpye = "f32"}) end, function() return gb.data.set "toy":split(3) end,
+        function() return gb.data.set "toy":split(0) end, function() return gb.data.set "toy":split(1.5) end,
+        function() return gb.data.set "bare":split(1) end, function() return gb.data.set "toy".split_s end,
+        function() gb.data.set "toy".x = 1 end} do
+        local ok, err = pcall(f)
+        print(ok, err.code, err.message)
+      end]]
+    local lines <const> = {}
+    for line in out:gmatch "[^\n]+" do lines[#lines + 1] = line end
+    local function says(i, code, text)
+      assert.matches("^false\t" .. code .. "\t", lines[i])
+      assert.is_true(lines[i]:find(text, 1, true) ~= nil, lines[i])
+    end
+    says(1, "io", "there is no data set 'toi' in .")
+    says(1, "io", "did you mean 'toy'?")
+    says(2, "io", "put yacht/data.csv.gz (comma-separated, no heading, last column = target) and yacht/test_mask.csv.gz")
+    says(2, "io", folder)
+    says(3, "io", "there is no data set '../toy'")
+    says(4, "format", "test_mask.csv: 2 rows expected, one a row of the data, got 1")
+    says(5, "option", "unknown option 'dtpye', did you mean 'dtype'?")
+    says(6, "index", "toy: split 1 to 2 expected, got 3")
+    says(7, "index", "toy: split 1 to 2 expected, got 0")
+    says(8, "index", "toy: split 1 to 2 expected, got 1.5")
+    says(9, "option", "bare has no test_mask.csv.gz; gb.data.split(x, y) splits at random")
+    says(10, "option", "a data set has no field 'split_s' (did you mean 'splits'?)")
+    says(11, "option", "a data set is a value and cannot be assigned to")
+  end)
+
+  it("reads the customary sets", function()
+    local here <const> = {}
+    for _, name in ipairs(gb.data.sets()) do here[name] = true end
+    if not here.yacht then return pending "GIBBOUS_DATA names no folder with yacht" end
+    local s <const> = gb.data.set "yacht"
+    assert.same({308, 6, 10}, {s.n, s.d, s.splits})
+    for i = 1, 10 do
+      local train <const>, test <const> = s:split(i, {standardize = true})
+      assert.equal(308, #train.y + #test.y)
+      near(0, train.y:mean(), 1e-13)
+    end
   end)
 end)

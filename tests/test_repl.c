@@ -256,6 +256,27 @@ static void slow_commands_show_their_time (void **unused) {
   leave(&t);
 }
 
+/* Loops within loops share a line of the terminal; what the outermost reached stays. */
+static void progress_is_shown (void **unused) {
+  (void)unused;
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, "function wait() local t = gb.clock() + 0.05 while gb.clock() < t do end end\n");
+  type_keys(&t, "for i in gb.progress(2, 'outer') do for j in gb.progress(5, 'inner') do wait() end end\n");
+  expect(&t, "1/2");
+  expect(&t, "inner");
+  expect(&t, "/5");
+  expect(&t, "outer 2/2 in ");
+  expect(&t, "> ");
+  type_keys(&t, "for i in gb.progress(1000, 'long') do wait() end\n");
+  expect(&t, "/1000  ");
+  type_keys(&t, "\003");
+  expect(&t, "/1000 in ");
+  expect(&t, "interrupted");
+  leave(&t);
+}
+
 int main (void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_line_is_edited_and_run),
@@ -268,6 +289,7 @@ int main (void) {
       cmocka_unit_test(history_survives_a_killed_session),
       cmocka_unit_test(three_ctrl_c_end_what_catches_them),
       cmocka_unit_test(slow_commands_show_their_time),
+      cmocka_unit_test(progress_is_shown),
   };
   snprintf(state, sizeof state, "/tmp/gibbous-test-%d", (int)getpid());
   const int rc = cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* io.c - files to tensors and back: the C half of gb.data. */
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 
 #define LGB_FRAME "gibbous.csv"
 #define LGB_TENSOR_SET "gibbous.tensor_set"
+#define LGB_GLOB "gibbous.glob"
 
 static int frame_gc (lua_State *L) {
   gb_frame_clear(luaL_checkudata(L, 1, LGB_FRAME));
@@ -240,15 +242,40 @@ static int digest (lua_State *L) {
   return 1;
 }
 
+static int glob_gc (lua_State *L) {
+  glob_t *g = luaL_checkudata(L, 1, LGB_GLOB);
+  globfree(g);
+  *g = (glob_t){0};
+  return 0;
+}
+
+/* core.glob(pattern): the paths that match, sorted */
+static int paths (lua_State *L) {
+  const char *pattern = luaL_checkstring(L, 1);
+  glob_t *g = lua_newuserdatauv(L, sizeof *g, 0);
+  *g = (glob_t){0};
+  luaL_setmetatable(L, LGB_GLOB);
+  if (glob(pattern, 0, NULL, g) == GLOB_NOSPACE) return lgb_fail(L, GB_ENOMEM, "no memory to list '%s'", pattern);
+  lua_createtable(L, (int)g->gl_pathc, 0);
+  for (size_t i = 0; i < g->gl_pathc; i++) {
+    lua_pushstring(L, g->gl_pathv[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
 const luaL_Reg lgb_io_functions[] = {
-    {"csv_read", csv_read}, {"csv_write", csv_write}, {"digest", digest}, {"npy_read", npy_read}, {"npy_write", npy_write},
+    {"csv_read", csv_read}, {"csv_write", csv_write}, {"digest", digest}, {"glob", paths}, {"npy_read", npy_read}, {"npy_write", npy_write},
     {"safetensors_read", safetensors_read}, {"safetensors_write", safetensors_write}, {NULL, NULL}};
 
 void lgb_io_meta (lua_State *L) {
   luaL_newmetatable(L, LGB_TENSOR_SET);
   lua_pushcfunction(L, tensor_set_gc);
   lua_setfield(L, -2, "__gc");
-  lua_pop(L, 1);
+  luaL_newmetatable(L, LGB_GLOB);
+  lua_pushcfunction(L, glob_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_pop(L, 2);
   luaL_newmetatable(L, LGB_FRAME);
   lua_pushcfunction(L, frame_gc);
   lua_setfield(L, -2, "__gc");

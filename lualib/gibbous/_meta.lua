@@ -857,6 +857,10 @@ function core.safetensors_write(path, tensors, texts) end
 ---@return string
 function core.digest(list) end
 
+--- The paths that match a pattern of the shell, sorted.
+---@return string[]
+function core.glob(pattern) end
+
 --- Plain data as JSON text, keys sorted; a number has the same bits when it is read back.
 ---@return string
 function core.json_encode(v) end

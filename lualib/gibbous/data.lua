@@ -27,6 +27,8 @@ function M.places()
   return out
 end
 
+M.exists = exists
+
 local function find(path, level)
   if path:sub(1, 1) == "/" then return path end
   local tried <const> = {}
@@ -123,8 +125,21 @@ end
 
 local read_spec <const> = {skip = "count", names = "table", na = "string", delimiter = "string", dtype = {"f64", "f32"}}
 
---- Reads a file by what is in it: .npy gives a tensor; delimited text (also gzipped) gives a frame.
--- o: skip (lines to leave out), names (of the columns), na (one more spelling of "not available"), delimiter, dtype of .npy.
+local function cast(t, dtype)
+  local is_float <const> = t.dtype ~= "i64" and t.dtype ~= "bool"
+  return dtype and is_float and t.dtype ~= dtype and t:to{dtype = dtype} or t
+end
+
+local function read_tensors(path, dtype)
+  local tensors <const>, texts <const> = core.safetensors_read(path)
+  for name, t in pairs(tensors) do tensors[name] = cast(t, dtype) end
+  return tensors, texts
+end
+
+--- Reads a file by what is in it: .npy gives a tensor; .safetensors a table of tensors by name, and its metadata, strings by
+-- name; delimited text (also gzipped) gives a frame.
+-- o: skip (lines to leave out), names (of the columns), na (one more spelling of "not available"), delimiter; dtype of the
+-- floats of .npy and .safetensors.
 -- A relative path is looked for beside the script and in GIBBOUS_DATA, too. Errors name file and line.
 function M.read(path, opts)
   if type(path) ~= "string" then
@@ -135,10 +150,8 @@ function M.read(path, opts)
   local f <const> = io.open(full, "rb")
   local lead <const> = f and f:read(6)
   if f then f:close() end
-  if lead == "\x93NUMPY" then
-    local t <const> = core.npy_read(full)
-    return o.dtype and t.dtype ~= o.dtype and t:to{dtype = o.dtype} or t
-  end
+  if lead == "\x93NUMPY" then return cast(core.npy_read(full), o.dtype) end
+  if full:match "%.safetensors$" then return read_tensors(full, o.dtype) end
   local columns <const> = core.csv_read(full, {skip = o.skip, delimiter = o.delimiter, na = o.na, has_names = o.names ~= nil})
   if o.names and #o.names ~= #columns then
     core.raise("format", ("%s: %d names given, the file has %d columns"):format(full, #o.names, #columns), 2)
@@ -146,11 +159,29 @@ function M.read(path, opts)
   return new_frame(full, columns, o.names)
 end
 
---- Writes a tensor or frame: .npy keeps type and shape; .csv holds vectors and matrices.
-function M.write(path, v)
+local function is_plain(v) return type(v) == "table" and getmetatable(v) == nil end
+
+local function write_tensors(path, v, metadata, level)
+  if not is_plain(v) then
+    core.raise("option", ("gb.data.write: a table of tensors by name expected, got %s"):format(core.type(v)), level + 1)
+  end
+  for key, text in pairs(metadata or {}) do
+    if type(key) ~= "string" or type(text) ~= "string" then
+      core.raise("option", "gb.data.write: metadata must be strings by name", level + 1)
+    end
+  end
+  core.safetensors_write(path, v, metadata)
+end
+
+--- Writes a tensor or frame: .npy keeps type and shape; .csv holds vectors and matrices; .safetensors a table of tensors by
+-- name: the file is there whole or not at all, and equal tensors give equal bytes. o: metadata of .safetensors, strings by name.
+function M.write(path, v, opts)
   if type(path) ~= "string" then
     error(("bad argument #1 to 'write' (string expected, got %s)"):format(type(path)), 2)
   end
+  local o <const> = options.parse(opts, {metadata = is_plain}, "gb.data.write", 2)
+  if path:match "%.safetensors$" then return write_tensors(path, v, o.metadata or nil, 2) end
+  if o.metadata then core.raise("option", "gb.data.write: only .safetensors files have metadata", 2) end
   if getmetatable(v) == Frame then
     local names <const> = rawget(v, "_names")
     return core.csv_write(path, methods.col(v, names), names)
@@ -159,40 +190,19 @@ function M.write(path, v)
   if t == nil then core.raise("option", ("gb.data.write: a tensor or frame expected, got %s"):format(type(v)), 2) end
   if path:match "%.npy$" then return core.npy_write(path, t) end
   if path:match "%.csv$" then return core.csv_write(path, t) end
-  core.raise("option", ("gb.data.write: cannot tell the format of '%s': expected .npy or .csv"):format(path), 2)
+  core.raise("option", ("gb.data.write: cannot tell the format of '%s': expected .npy, .csv or .safetensors"):format(path), 2)
 end
 
--- Preparing ---------------------------------------------------------------------------------------------------------------
+local prepare <const>, sets <const> = require "gibbous.data.prepare", require "gibbous.data.set"
+M.standardize, M.split = prepare.standardize, prepare.split
 
-local Scaler <const> = {__name = "gibbous.scaler"}
-Scaler.__index = Scaler
+--- A data set by name, as gb.data.sets() lists them: .x (n, d) .y (n) .n .d .splits .names .citation, and
+-- train, test = set:split(i, {standardize = true}). Looked for as NAME/data.csv.gz in the places of gb.data.places().
+-- o: dtype "f64"|"f32", that of gb.config unless it is given.
+function M.set(name, opts) return sets.load(name, opts, M, 2) end
 
-function Scaler:apply(x) return (x - self.mean) / self.sd end
-function Scaler:undo(xs) return xs * self.sd + self.mean end
-function Scaler:undo_var(v) return v * (self.sd * self.sd) end
+--- The names of the data sets that are found, sorted.
+---@return string[]
+function M.sets() return sets.found(M.places()) end
 
---- Zero mean and unit standard deviation (ddof 0) by column; constant columns are only centred. Gives xs, scaler.
-function M.standardize(x)
-  local mean <const>, sd = x:mean(1):eval(), x:std(1, {ddof = 0})
-  sd = core.where(sd:gt(0), sd, sd * 0 + 1):eval()
-  local scaler <const> = setmetatable({mean = mean, sd = sd}, Scaler)
-  return scaler:apply(x):eval(), scaler
-end
-
---- Splits rows at random: o.test is the fraction (or number) of test rows. Gives train, test with .x .y.
-function M.split(x, y, opts)
-  local o <const> = options.parse(opts, {test = "positive", seed = "integer"}, "gb.data.split", 2)
-  local n <const> = #x
-  if #y ~= n then core.raise("shape", ("split: x has %d rows, y has %d"):format(n, #y), 2) end
-  local test <const> = o.test or 0.1
-  local k <const> = test < 1 and math.floor(test * n + 0.5) or math.floor(test)
-  if k < 1 or k >= n then core.raise("option", ("split: %d test rows of %d leave nothing"):format(k, n), 2) end
-  local order <const> = core.randperm(n, {seed = o.seed or 0})
-  local function part(from, to)
-    local at <const> = order:slice(1, from, to)
-    return {x = x:index(1, at):eval(), y = y:index(1, at):eval()}
-  end
-  return part(k + 1, n), part(1, k)
-end
-
-return require "gibbous.names"(M, "gb.data", {"set", "sets"})
+return require "gibbous.names"(M, "gb.data")

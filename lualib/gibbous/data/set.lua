@@ -1,0 +1,169 @@
+--- Data sets in the customary layout: a folder NAME with data.csv.gz (last column = target) and test_mask.csv.gz (one column a
+-- split, 1 marks a test row); also .csv. Nothing is downloaded and nothing is kept.
+local core <const> = require "gibbous.core"
+local options <const> = require "gibbous.options"
+local prepare <const> = require "gibbous.data.prepare"
+
+local M <const> = {}
+
+-- Whose measurements they are, for the sets that papers use. The splits in the customary layout are those of Evans'
+-- uci_datasets.
+local uci <const> = "UCI Machine Learning Repository"
+local citations <const> = {
+  airfoil = "Brooks, Pope & Marcolini (1989), Airfoil Self-Noise, " .. uci,
+  bike = "Fanaee-T & Gama (2013), Bike Sharing, " .. uci,
+  concrete = "Yeh (1998), Concrete Compressive Strength, " .. uci,
+  elevators = "Camacho (1998), Elevators, collected by Torgo",
+  energy = "Tsanas & Xifara (2012), Energy Efficiency, " .. uci,
+  kin40k = "Schwaighofer & Tresp (2003), kin40k, after the kin family of DELVE",
+  protein = "Rana (2013), Physicochemical Properties of Protein Tertiary Structure, " .. uci,
+  pumadyn32nm = "Ghahramani (1996), the pumadyn family of DELVE",
+  wine = "Cortez, Cerdeira, Almeida, Matos & Reis (2009), Wine Quality, " .. uci,
+  yacht = "Gerritsma, Onnink & Versluis (1981), Yacht Hydrodynamics, " .. uci,
+}
+
+-- Finding -----------------------------------------------------------------------------------------------------------------
+
+local function file_in(folder, stem, exists)
+  for _, ending in ipairs{".csv.gz", ".csv"} do
+    local path <const> = folder .. "/" .. stem .. ending
+    if exists(path) then return path end
+  end
+  return nil
+end
+
+--- Names of the folders with a data file in these places, sorted.
+function M.found(places)
+  local names <const>, seen <const> = {}, {}
+  for _, place in ipairs(places) do
+    for _, path in ipairs(core.glob((place:gsub("[*?%[\\]", "\\%0")) .. "/*/data.csv*")) do
+      local name <const> = path:match "([^/]+)/data%.csv$" or path:match "([^/]+)/data%.csv%.gz$"
+      if name and not seen[name] then
+        seen[name] = true
+        names[#names + 1] = name
+      end
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+local function missing(name, places, level)
+  local where <const> = table.concat(places, ", ")
+  local known <const> = {}
+  for _, one in ipairs(M.found(places)) do known[one] = true end
+  for one in pairs(citations) do known[one] = true end
+  if citations[name] then
+    core.raise("io", ("data set '%s' (%s) is not in %s: put %s/data.csv.gz (comma-separated, no heading, last column = target) "
+      .. "and %s/test_mask.csv.gz (ten columns, 1 marks a test row) into one of them, or name their folder in GIBBOUS_DATA")
+      :format(name, citations[name], where, name, name), level + 1)
+  end
+  local near <const> = options.nearest(name, known)
+  core.raise("io", ("there is no data set '%s' in %s%s (GIBBOUS_DATA adds directories; gb.data.sets() lists what is found)")
+    :format(name, where, near and (", did you mean '%s'?"):format(near) or ""), level + 1)
+end
+
+-- A set -------------------------------------------------------------------------------------------------------------------
+
+---@class gibbous.data.set
+---@field x gibbous.tensor    (n, d)
+---@field y gibbous.tensor    (n)
+---@field n integer
+---@field d integer
+---@field splits integer      customary ones; 0 where there is no mask
+---@field names string[]      of the d inputs, then of the target; V1, V2, ... where the file has no heading
+---@field citation string     "" where unknown; a file citation.txt in the set's folder says it
+local Set <const> = {__name = "gibbous.data.set"}
+local methods <const> = {}
+
+function Set.__index(self, key)
+  if methods[key] then return methods[key] end
+  local facts <const> = rawget(self, "_facts")
+  if facts[key] ~= nil then return facts[key] end
+  local known <const> = {split = true}
+  for name in pairs(facts) do known[name] = true end
+  local near <const> = options.nearest(tostring(key), known)
+  core.raise("option", ("a data set has no field '%s'%s"):format(tostring(key),
+    near and (" (did you mean '%s'?)"):format(near) or ""), 2)
+end
+
+function Set.__newindex() core.raise("option", "a data set is a value and cannot be assigned to", 2) end
+
+function Set.__tostring(self)
+  return ("%s: %d rows, %d columns, %s, %d splits%s"):format(self.name, self.n, self.d, self.x.dtype, self.splits,
+    self.citation ~= "" and "\n" .. self.citation or "")
+end
+
+local function standardized(train, test)
+  local x <const>, scaler_x <const> = prepare.standardize(train.x)
+  local y <const>, scaler_y <const> = prepare.standardize(train.y)
+  return {x = x, y = y, scaler_x = scaler_x, scaler_y = scaler_y},
+    {x = scaler_x:apply(test.x):eval(), y = scaler_y:apply(test.y):eval(), scaler_x = scaler_x, scaler_y = scaler_y}
+end
+
+--- Split i, 1 .. splits, of the published masks: train, test with .x .y.
+-- o: standardize = true brings x and y to zero mean and unit standard deviation on the training rows; .scaler_x and .scaler_y
+-- undo it: test.scaler_y:undo(p.mean), test.scaler_y:undo_var(p.y_var).
+function methods.split(self, i, opts)
+  local o <const> = options.parse(opts, {standardize = "boolean"}, "split", 2)
+  local at <const> = math.tointeger(i)
+  if self.splits == 0 then
+    core.raise("option", ("%s has no test_mask.csv.gz; gb.data.split(x, y) splits at random"):format(self.name), 2)
+  end
+  if at == nil or at < 1 or at > self.splits then
+    core.raise("index", ("%s: split 1 to %d expected, got %s"):format(self.name, self.splits, tostring(i)), 2)
+  end
+  local mask <const> = rawget(self, "_masks"):select(2, at)
+  local function part(chosen) return {x = self.x:index(1, chosen):eval(), y = self.y:index(1, chosen):eval()} end
+  local train <const>, test <const> = part(~mask), part(mask)
+  if o.standardize then return standardized(train, test) end
+  return train, test
+end
+
+local function numbers(data, path, level)
+  local f <const> = data.read(path)
+  local list <const> = {}
+  for i, name in ipairs(f.names) do
+    list[i] = f:col(i)
+    if type(list[i]) == "table" then core.raise("format", ("%s: column '%s' holds text"):format(path, name), level + 1) end
+  end
+  return core.stack(list, 2):eval(), f.names
+end
+
+--- (n, splits), true for test rows; nil where there is no mask.
+local function masks(data, folder, n, level)
+  local path <const> = file_in(folder, "test_mask", data.exists)
+  if path == nil then return nil end
+  local m <const> = numbers(data, path, level + 1)
+  if #m ~= n then core.raise("format", ("%s: %d rows expected, one a row of the data, got %d"):format(path, n, #m), level + 1) end
+  if not (m:eq(0) | m:eq(1)):all() then core.raise("format", ("%s: 0 or 1 expected in every cell"):format(path), level + 1) end
+  return m:eq(1):eval()
+end
+
+local function citation(folder, name)
+  local f <close> = io.open(folder .. "/citation.txt", "r")
+  return f and f:read "a":gsub("%s+$", "") or citations[name]
+end
+
+--- 'data' is gb.data, whose places are searched.
+function M.load(name, opts, data, level)
+  if type(name) ~= "string" then error(("bad argument #1 to 'set' (string expected, got %s)"):format(type(name)), level + 1) end
+  local o <const> = options.parse(opts, {dtype = {"f64", "f32"}}, "gb.data.set", level + 1)
+  local places <const> = data.places()
+  local path
+  for _, place in ipairs(name:match "^[%w_.-]+$" and places or {}) do
+    path = path or file_in(place .. "/" .. name, "data", data.exists)
+  end
+  if path == nil then missing(name, places, level + 1) end
+  local folder <const> = path:match "^(.*)/[^/]*$"
+  local all <const>, names <const> = numbers(data, path, level + 1)
+  local width <const> = all.shape[2]
+  if width < 2 then core.raise("format", ("%s: 2 columns or more expected, got %d"):format(path, width), level + 1) end
+  local test <const> = masks(data, folder, #all, level + 1)
+  local t <const> = all:to{dtype = o.dtype or core.config().dtype}
+  local facts <const> = {name = name, x = t:slice(2, 1, width - 1):eval(), y = t:select(2, width):eval(), n = #all, d = width - 1,
+    splits = test and test.shape[2] or 0, names = names, citation = citation(folder, name) or ""}
+  return setmetatable({_facts = facts, _masks = test}, Set)
+end
+
+return M

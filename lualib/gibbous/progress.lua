@@ -1,0 +1,62 @@
+--- A loop that says how far it is:  for i in gb.progress(n, label) do ... end
+--
+-- Loops within loops share one line, outermost first. It is drawn on stderr, at most ten times a second, and only where stderr
+-- is a terminal. When a loop ends, by itself, by break, by an error or by Ctrl-C, its part of the line goes; the outermost one
+-- leaves what it reached.
+local core <const> = require "gibbous.core"
+local text <const> = require "gibbous.progress_text"
+
+local EVERY <const> = 0.1                  -- seconds between two drawings
+
+local active <const> = {}                  -- loops that are running, outermost first
+local drawn = -math.huge
+
+local function draw(now)
+  local parts <const> = {}
+  for i, loop in ipairs(active) do parts[i] = text.text(loop, now) end
+  drawn = now
+  io.stderr:write("\r", text.clip(table.concat(parts, "  "), (core.terminal()) - 1), "\27[K")
+end
+
+local function finish(loop)
+  local at
+  for i, one in ipairs(active) do
+    if one == loop then at = i end
+  end
+  for i = #active, at or math.maxinteger, -1 do active[i] = nil end       -- and loops of coroutines that never ended
+  if #active > 0 then return draw(core.clock()) end
+  io.stderr:write("\r", text.closing(loop, core.clock()), "\27[K\n")
+end
+
+local function counted(v, level)
+  local n <const> = math.tointeger(v)
+  if n and n >= 0 then return n, nil end
+  local meta <const> = type(v) == "table" and getmetatable(v)
+  if type(v) == "table" and not meta then return #v, v end
+  core.raise("option", ("gb.progress: a whole number, 0 or more, or a list expected, got %s"):format(
+    type(v) == "number" and tostring(v) or core.type(v)), level + 1)
+end
+
+--- for i in gb.progress(n, label): i = 1 .. n. for i, v in gb.progress(list, label): its positions and values.
+---@param over integer|any[]
+---@param label string?
+return function(over, label)
+  local n <const>, list <const> = counted(over, 2)
+  if label ~= nil and type(label) ~= "string" then
+    core.raise("option", ("gb.progress: the label must be a string, got %s"):format(core.type(label)), 2)
+  end
+  local visible <const> = n > 0 and core.isatty(2)
+  local loop <const> = {label = label or "", done = 0, total = n, start = core.clock()}
+  local guard <const> = setmetatable({}, {__close = visible and function() finish(loop) end or function() end})
+  local function step(_, i)
+    loop.done = i
+    if i == n then return nil end
+    if visible then
+      if i == 0 then active[#active + 1] = loop end
+      local now <const> = core.clock()
+      if now - drawn >= EVERY then draw(now) end
+    end
+    return i + 1, list and list[i + 1]
+  end
+  return step, nil, 0, guard
+end
