@@ -124,6 +124,9 @@ describe("gb.data.write", function()
     assert.equal(bytes, support.read(path))
     gb.data.write(path, {p = gb.param(3)})
     near(3, (gb.data.read(path)).p, 0)
+    local plain <const> = support.path ".bin"                 -- known by what is in it
+    support.write(plain, support.read(path))
+    near(3, (gb.data.read(plain)).p, 0)
   end)
 
   it("names what is wrong with a .safetensors file, and with what cannot be written to one", function()

@@ -11,8 +11,7 @@ describe("a part of the library", function()
       end)
     end
     local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}}
-    raises("option", "a model's 'save' is not in this version", function() return m.save end)
-    raises("option", "gb.load is not in this version", function() return gb.load end)
+    raises("option", "gb.sweep is not in this version", function() return gb.sweep end)
   end)
 
   it("names the nearest of those it has", function()

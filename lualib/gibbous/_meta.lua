@@ -1,5 +1,5 @@
 ---@meta gibbous
--- Documentation and types of every name written in C, for editors and for '?name' at the prompt. Never run.
+-- Documentation and types of every name written in C, and of a few others, for editors and for '?name' at the prompt. Never run.
 -- Dimensions and positions count from 1, negative from the end; ranges include both ends. Everything is lazy unless it
 -- says "evaluates". Shapes are written (n, m).
 
@@ -742,6 +742,19 @@ function gb.clock() end
 --- "tensor", "param", "kernel", "plan", ..., else Lua's type.
 ---@return string
 function gb.type(v) end
+
+-- Files and loops, written in Lua ------------------------------------------------------------------------------------------------
+
+--- The model of a file that m:save(path) wrote; it predicts with the same bits. Runs nothing: what only a script can say is given.
+---@param path string
+---@param o {kernels: table, means: table, functions: table, warp: function, x: gibbous.tensor, y: gibbous.tensor}?
+---@return gibbous.gp.exact
+function gb.load(path, o) end
+
+--- for i in gb.progress(n, label), for i, v in gb.progress(list, label): a bar with rate and time left, where stderr is a terminal.
+---@param over integer|any[]
+---@param label string?
+function gb.progress(over, label) end
 
 -- gibbous.core: what the Lua library uses besides; not for scripts ------------------------------------------------------------------
 

@@ -148,10 +148,10 @@ function M.read(path, opts)
   local o <const> = options.parse(opts, read_spec, "gb.data.read", 2)
   local full <const> = find(path, 2)
   local f <const> = io.open(full, "rb")
-  local lead <const> = f and f:read(6)
+  local lead <const> = f and f:read(9) or ""
   if f then f:close() end
-  if lead == "\x93NUMPY" then return cast(core.npy_read(full), o.dtype) end
-  if full:match "%.safetensors$" then return read_tensors(full, o.dtype) end
+  if lead:match "^\x93NUMPY" then return cast(core.npy_read(full), o.dtype) end
+  if full:match "%.safetensors$" or lead:match "^....\0\0\0\0{" then return read_tensors(full, o.dtype) end
   local columns <const> = core.csv_read(full, {skip = o.skip, delimiter = o.delimiter, na = o.na, has_names = o.names ~= nil})
   if o.names and #o.names ~= #columns then
     core.raise("format", ("%s: %d names given, the file has %d columns"):format(full, #o.names, #columns), 2)

@@ -76,9 +76,11 @@ function Block.__tostring(self)
   return ("%s\n%d numbers"):format(table_text(rows), total)
 end
 
+--- more: layers, of a sequential; made, the constructor and arguments that give such a block again (drawing nothing from the
+-- common stream of random numbers).
 local function new(label, parts, forward, more)
   local self <const> = {label = label, parts = parts, forward = forward}
-  for key, v in pairs(more or {}) do self[key] = v end
+  for key, v in pairs(more) do self[key] = v end
   return setmetatable(self, Block)
 end
 
@@ -122,7 +124,7 @@ function M.linear(n_in, n_out, opts)
     checked_width(x, n_in, label, self.weight)
     local y <const> = x:matmul(self.weight.value)
     return o.bias ~= false and y + self.bias or y
-  end)
+  end, {made = {kind = "linear", arguments = {n_in, n_out, {bias = o.bias ~= false, dtype = dtype, seed = 0}}}})
 end
 
 --- Layer normalisation: (x - mean) / sqrt(var + eps) * weight + bias over the last dimension, var with ddof 0; weight starts
@@ -145,7 +147,7 @@ function M.layer_norm(d, opts)
     local centred <const> = x - x:mean(-1, {keepdim = true})
     local variance <const> = (centred * centred):mean(-1, {keepdim = true})
     return centred * (variance + eps):rsqrt() * self.weight + self.bias
-  end)
+  end, {made = {kind = "layer_norm", arguments = {d, {eps = eps, dtype = dtype}}}})
 end
 
 local function checked_layer(layer, i)
@@ -193,7 +195,7 @@ function M.sequential(layers)
       end
     end
     return x
-  end, {layers = list})
+  end, {layers = list, made = {kind = "sequential"}})
 end
 
 -- Losses ----------------------------------------------------------------------------------------------------------------

@@ -215,6 +215,7 @@ function M.new(v, opts, level, dtype)
     name = o.name or "param", version = 0, explicit = true,
   }
   box.transform = transform_of(o, level + 1)
+  box.way = o.transform or "bounds"
   local self <const> = setmetatable({_box = box}, Param)
   assign_value(self, v, level + 1)
   return self
@@ -350,6 +351,33 @@ function M.collect(root, path)
   end
   visit(root, path or "")
   return list, names
+end
+
+--- A box as plain settings and its raw tensor, for files. transform: "bounds", "identity", "exp", or a table of functions.
+function M.describe(p)
+  local box <const> = data(p)
+  return {name = box.name, min = box.min, max = box.max, fixed = box.fixed, prior = box.prior, explicit = box.explicit,
+    version = box.version, transform = box.way, raw = box.raw:detach():eval()}
+end
+
+--- The box of a description: the raw bits are taken as they are. nil and why where the description makes no sense.
+function M.restore(d)
+  local function bad(key, want) return nil, ("parameter '%s': %s must be %s"):format(tostring(d.name), key, want) end
+  if type(d.name) ~= "string" then return bad("name", "a string") end
+  for _, key in ipairs{"min", "max"} do
+    if d[key] ~= nil and type(d[key]) ~= "number" then return bad(key, "a number") end
+  end
+  if d.min and d.max and not (d.min < d.max) then return bad("min", "below max") end
+  if type(d.fixed) ~= "boolean" or type(d.explicit) ~= "boolean" then return bad("fixed", "true or false") end
+  if math.type(d.version) ~= "integer" then return bad("version", "a whole number") end
+  if not spec.transform(d.transform) and d.transform ~= "bounds" then return bad("transform", "known") end
+  if d.raw.dtype ~= "f64" and d.raw.dtype ~= "f32" or not d.raw:isfinite():all() then return bad("raw", "finite, f64 or f32") end
+  local box <const> = {name = d.name, min = d.min, max = d.max, fixed = d.fixed, prior = d.prior, explicit = d.explicit,
+    version = d.version - 1, dtype = d.raw.dtype, way = d.transform}
+  box.transform = transform_of({min = d.min, max = d.max, transform = d.transform ~= "bounds" and d.transform or nil}, 1)
+  local self <const> = setmetatable({_box = box}, Param)
+  assign_raw(self, d.raw)
+  return self
 end
 
 return M

@@ -151,7 +151,7 @@ function M.load(name, opts, data, level)
   local o <const> = options.parse(opts, {dtype = {"f64", "f32"}}, "gb.data.set", level + 1)
   local places <const> = data.places()
   local path
-  for _, place in ipairs(name:match "^[%w_.-]+$" and places or {}) do
+  for _, place in ipairs(name:match "^[%w_][%w_.-]*$" and places or {}) do
     path = path or file_in(place .. "/" .. name, "data", data.exists)
   end
   if path == nil then missing(name, places, level + 1) end

@@ -11,7 +11,7 @@ local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 
-for _, part in ipairs{"fit", "leave_one_out", "objective", "online", "planning", "posterior", "score"} do
+for _, part in ipairs{"fit", "leave_one_out", "objective", "online", "planning", "posterior", "score", "store"} do
   require("gibbous.gp." .. part)
 end
 

@@ -1,3 +1,4 @@
 --- Gaussian-process models.
-return require "gibbous.names"({exact = require "gibbous.gp.exact", multitask = require "gibbous.gp.multitask"}, "gb.gp",
+return require "gibbous.names"({exact = require "gibbous.gp.exact", multitask = require "gibbous.gp.multitask",
+  load = require "gibbous.gp.store".load}, "gb.gp",
   {"sgpr", "svgp"})

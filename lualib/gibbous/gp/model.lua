@@ -19,10 +19,21 @@ local Model <const> = {__name = "gibbous.gp.exact"}
 local M <const> = {methods = {}}
 local methods <const> = M.methods
 local public <const> = {kernel = true, mean = true, likelihood = true, x = true, y = true, info = true, solver = true}
-local planned <const> = {save = true}
+local planned <const> = {}
+local without_data <const> = {fit = true, get = true, save = true, set = true}
+
+--- A model that was saved without its data does not pass for its prior.
+local function refuse_absent(absent, key)
+  core.raise("option", ("%s: the model was saved without its data (%d points, %d columns, %s); give them back with "
+    .. "gb.load(path, {x = x, y = y}), or fit it to others"):format(key, absent.n, absent.d, absent.dtype), 3)
+end
 
 function Model.__index(self, key)
-  if methods[key] then return methods[key] end
+  if methods[key] then
+    local f <const> = rawget(self, "_fields")
+    if f.absent and not f.x and not without_data[key] then refuse_absent(f.absent, key) end
+    return methods[key]
+  end
   if public[key] then return rawget(self, "_fields")[key] end
   if planned[key] then core.raise("option", ("a model's '%s' is not in this version"):format(key), 2) end
   local near <const> = options.nearest(tostring(key), methods)
@@ -45,6 +56,7 @@ function Model.__tostring(self) return require "gibbous.gp.summary"(self) end
 -- active  the algorithm in use, "direct" or a solver: decided once per fit, and again for other data
 -- choice  how "auto" came to it (gp/choice.lua)
 -- state   what predictions need (gp/state.lua), valid for one stamp
+-- absent  {n, d, dtype, digest} of data that a saved model was saved without; counts only while it has none
 function M.fields(self) return rawget(self, "_fields") end
 
 --- A model of the given fields, which it then owns.

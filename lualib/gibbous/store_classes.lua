@@ -1,0 +1,295 @@
+--- How each class of object is kept: its kind and settings, and the constructor that makes it again.
+local kernels <const> = require "gibbous.kernels"
+local likelihoods <const> = require "gibbous.likelihoods"
+local means <const> = require "gibbous.means"
+local nn <const> = require "gibbous.nn"
+local param <const> = require "gibbous.param"
+local precond <const> = require "gibbous.precond"
+local priors <const> = require "gibbous.priors"
+local solvers <const> = require "gibbous.solvers"
+local store <const> = require "gibbous.store"
+
+--- Fields of an object but for those named: plain settings, tensors and objects. Functions belong to the constructor.
+local function settings(w, v, path, except)
+  local out <const> = {}
+  for key, one in store.sorted(v) do
+    if not except[key] and type(one) ~= "function" then out[key] = w:value(one, path .. "." .. key) end
+  end
+  return out
+end
+
+local function set(names)
+  local out <const> = {}
+  for name in names:gmatch "%S+" do out[name] = true end
+  return out
+end
+
+local function hyper_parameters(w, hyper, path)
+  local out <const> = {}
+  for name, p in store.sorted(hyper) do out[name] = w:value(p, path .. "." .. name) end
+  return out
+end
+
+local function read_hyper(r, v)
+  local out <const> = {}
+  for name, one in pairs(r:list(v)) do out[name] = r:of(one, "gibbous.param") end
+  return out
+end
+
+-- Parameters and priors -------------------------------------------------------------------------------------------------------
+
+store.class("gibbous.param", {
+  write = function(w, p, path)
+    local d <const> = param.describe(p)
+    d.raw = w:tensor(d.raw, path .. ".raw")
+    d.min, d.max = w:value(d.min), w:value(d.max)
+    d.prior = w:value(d.prior, path .. ".prior")
+    if type(d.transform) == "table" then d.transform = w:foreign(d.transform, path .. ".transform", path) end
+    return d
+  end,
+  read = function(r, d)
+    local known <const> = {raw = r:tensor_of(d.raw)}
+    for key, v in pairs(d) do
+      if key ~= "raw" and key ~= "class" then known[key] = r:value(v) end
+    end
+    local p <const>, why <const> = param.restore(known)
+    return p or r:fail(why)
+  end,
+})
+
+store.class("gibbous.prior", {
+  write = function(w, p, path) return {name = p.name, o = w:value(p.o, path)} end,
+  read = function(r, d) return r:constructor(priors, d.name, false, "prior")(r:value(d.o)) end,
+})
+
+-- Kernels -------------------------------------------------------------------------------------------------------------------
+
+local composites <const> = {sum = function(a, b) return a + b end, product = function(a, b) return a * b end}
+local kernel_own <const> = set "kind row form diagonal hyper parts active_dims warp_by warps warp_root label pending ard_pending"
+
+-- Least options of constructors that need some.
+local least <const> = {index = {tasks = 1}, spectral_mixture = {components = 1}}
+
+--- Is it made by gb.kernels.define? Its name may be that of a built-in one; what computes it is not.
+local function is_own(k)
+  if k.parts then return false end
+  local make <const> = rawget(kernels, k.kind)
+  local ok <const>, built_in <const> = pcall(make or error, least[k.kind])
+  if not ok or not kernels.is(built_in) then return true end
+  return (rawget(built_in, "row") or rawget(built_in, "form")) ~= (rawget(k, "row") or rawget(k, "form"))
+end
+
+--- Names of parameters that become one per column when data arrive.
+local function set_pending(r, k, names)
+  for _, name in ipairs(r:list(names)) do
+    if k.hyper[name] == nil then r:fail(("%s: parameter '%s' is missing"):format(k.kind, tostring(name))) end
+  end
+  if rawget(k, "row") then k.pending = names else k.ard_pending = k.hyper.lengthscale.value:item() end
+end
+
+local function warps_of(w, k, path)
+  if rawget(k, "warps") then return k.warps end
+  if rawget(k, "warp_root") ~= rawget(k, "warp_by") then w:fail(path, "is warped twice and cannot be saved") end
+  return {rawget(k, "warp_root")}
+end
+
+store.class("gibbous.kernel", {
+  write = function(w, k, path)
+    local parts
+    for i, part in ipairs(rawget(k, "parts") or {}) do
+      parts = parts or {}
+      parts[i] = w:value(part, rawget(part, "label") and path .. "." .. part.label or ("%s[%d]"):format(path, i))
+    end
+    local warps
+    for i, f in ipairs(warps_of(w, k, path)) do
+      warps = warps or {}
+      warps[i] = w:value(f, i == 1 and path .. ".warp" or ("%s.warp%d"):format(path, i))
+    end
+    return {kind = k.kind, own = is_own(k), label = rawget(k, "label"), hyper = hyper_parameters(w, k.hyper, path), parts = parts,
+      active_dims = w:value(rawget(k, "active_dims"), path), warps = warps, settings = settings(w, k, path, kernel_own),
+      pending = rawget(k, "pending") or rawget(k, "ard_pending") and {"lengthscale"} or nil}
+  end,
+  read = function(r, d)
+    local hyper <const>, parts = read_hyper(r, d.hyper), nil
+    for i, one in ipairs(d.parts and r:list(d.parts) or {}) do
+      parts = parts or {}
+      parts[i] = r:of(one, "gibbous.kernel")
+    end
+    local k
+    if composites[d.kind] then
+      k = composites[d.kind](kernels.constant{}, kernels.constant{})
+      if parts == nil or #parts < 2 then r:fail(("a %s of kernels has %d parts"):format(d.kind, parts and #parts or 0)) end
+      for name in pairs(hyper) do
+        if name ~= "variance" then r:fail(("a %s of kernels has no parameter '%s'"):format(d.kind, tostring(name))) end
+      end
+    else
+      local o <const> = r:value(d.settings or {})
+      for name, p in pairs(hyper) do o[name] = p end
+      o.active_dims = r:value(d.active_dims)
+      local make <const> = r:constructor(kernels, d.kind, d.own, "kernel")
+      if parts then k = make(parts, o) else k = make(o) end
+      if not kernels.is(k) then r:fail(("'%s' makes no kernel"):format(tostring(d.kind))) end
+    end
+    for name in pairs(k.hyper) do
+      if hyper[name] == nil and name ~= "variance" then r:fail(("%s: parameter '%s' is missing"):format(d.kind, name)) end
+    end
+    k.hyper, k.parts = hyper, parts
+    if d.pending then set_pending(r, k, d.pending) end
+    for _, f in ipairs(d.warps and r:list(d.warps) or {}) do k = k:warp(r:value(f)) end
+    return d.label and k:named(d.label) or k
+  end,
+})
+
+-- Means and noise ---------------------------------------------------------------------------------------------------------------
+
+local mean_makers <const> = {
+  zero = function() return means.zero() end,
+  constant = function(hyper) return means.constant(hyper.value) end,
+  linear = function(hyper) return means.linear(hyper) end,
+}
+local mean_own <const> = set "kind form hyper root"
+
+store.class("gibbous.mean", {
+  write = function(w, m, path)
+    return {kind = m.kind, own = mean_makers[m.kind] == nil and rawget(m, "root") == nil, hyper = hyper_parameters(w, m.hyper, path),
+      root = w:value(rawget(m, "root"), path), settings = settings(w, m, path, mean_own)}
+  end,
+  read = function(r, d)
+    local hyper <const> = read_hyper(r, d.hyper)
+    local m
+    if d.own then m = r:constructor(means, d.kind, true, "mean")(hyper)
+    elseif d.root ~= nil then m = means.of(r:value(d.root))
+    elseif mean_makers[d.kind] then m = mean_makers[d.kind](hyper)
+    else r:fail(("mean '%s' is unknown to this version"):format(tostring(d.kind))) end
+    if not means.is(m) then r:fail(("'%s' makes no mean"):format(tostring(d.kind))) end
+    for name in pairs(m.hyper) do
+      if hyper[name] == nil then r:fail(("the mean's parameter '%s' is missing"):format(name)) end
+    end
+    m.hyper = hyper
+    for key, v in pairs(r:value(d.settings or {})) do m[key] = v end
+    return m
+  end,
+})
+
+local likelihood_makers <const> = {
+  gaussian = function(o) return likelihoods.gaussian(o.noise) end,
+  fixed = function(o) return likelihoods.fixed(o.noise) end,
+  heteroscedastic = function(o)
+    return likelihoods.heteroscedastic{kernel = o.kernel, places = o.places, log_variance = o.log_variance, noise = o.noise}
+  end,
+}
+local likelihood_own <const> = set "kind at choose"            -- functions that the constructor chooses
+
+store.class("gibbous.likelihood", {
+  write = function(w, l, path)
+    if rawget(l, "kernel") and not rawget(l, "places") then
+      w:fail(path, "cannot be saved before its places are chosen: fit the model, or give places as inputs (m, d)")
+    end
+    local out <const> = {}
+    for key, v in store.sorted(l) do
+      if not likelihood_own[key] then out[key] = w:value(v, path .. "." .. key) end
+    end
+    return {kind = l.kind, settings = out}
+  end,
+  read = function(r, d)
+    local make <const> = likelihood_makers[d.kind]
+    if make == nil then r:fail(("likelihood '%s' is unknown to this version"):format(tostring(d.kind))) end
+    local o <const> = r:value(r:list(d.settings))
+    local l <const> = make(o)
+    for key, v in pairs(o) do l[key] = v end
+    return l
+  end,
+})
+
+-- Networks ------------------------------------------------------------------------------------------------------------------
+
+store.class("gibbous.block", {
+  write = function(w, b, path)
+    local made <const> = rawget(b, "made")
+    local out <const> = {kind = made.kind, made = made.arguments, layers = nil, params = {}}
+    for i, layer in ipairs(rawget(b, "layers") or {}) do
+      out.layers = out.layers or {}
+      out.layers[i] = w:value(layer, ("%s[%d]"):format(path, i))
+    end
+    for _, pair in ipairs(rawget(b, "parts")) do
+      if param.is(pair[2]) then out.params[pair[1]] = w:value(pair[2], path .. "." .. pair[1]) end
+    end
+    return out
+  end,
+  read = function(r, d)
+    if d.kind == "sequential" then return nn.sequential(r:value(d.layers or {})) end
+    local make <const> = r:constructor(nn, d.kind, false, "block")
+    local b <const> = make(table.unpack(r:list(d.made)))
+    if type(rawget(b, "parts")) ~= "table" then r:fail(("'%s' makes no network"):format(tostring(d.kind))) end
+    local params <const> = read_hyper(r, d.params)
+    for _, pair in ipairs(rawget(b, "parts")) do
+      local p <const> = params[pair[1]]
+      if p == nil or p.shape ~= pair[2].shape then
+        r:fail(("%s: parameter '%s' is missing or of another shape"):format(rawget(b, "label"), pair[1]))
+      end
+      pair[2] = p
+    end
+    return b
+  end,
+})
+
+store.class("gibbous.func", {
+  write = function(w, f, path)
+    local out <const> = w:foreign(f, f.name, path)
+    return {given = out}
+  end,
+  read = function(r, d) return r:value(d.given) end,
+})
+
+-- Solvers -----------------------------------------------------------------------------------------------------------------------
+
+--- Do two solvers differ in settings only?
+local function same_kind(a, b)
+  if type(b) ~= "table" or getmetatable(a) ~= getmetatable(b) then return false end
+  for key, f in next, a do
+    if type(f) == "function" and rawget(b, key) ~= f then return false end
+  end
+  return true
+end
+
+--- The name of the constructor that makes such solvers.
+local function solver_kind(v)
+  for name, make in store.sorted(solvers) do
+    local ok <const>, made <const> = pcall(make, {})
+    if ok and same_kind(v, made) then return name end
+  end
+  return nil
+end
+
+store.class("gibbous.solver", {
+  write = function(w, s, path)
+    local kind <const> = solver_kind(s)
+    if kind == nil then w:fail(path, "is a solver of its own kind, which cannot be saved") end
+    return {kind = kind, o = w:value(s.o, path)}
+  end,
+  read = function(r, d) return r:constructor(solvers, d.kind, false, "solver")(r:value(d.o)) end,
+})
+
+--- Settings as they were given, and what was chosen for each number of points.
+store.class("gibbous.precond", {
+  write = function(w, p, path)
+    local choices
+    for n, record in store.sorted(rawget(p, "choices") or {}) do
+      choices = choices or {}
+      choices[#choices + 1] = {n = n, record = w:record(record, path)}
+    end
+    local given <const> = rawget(p, "options")
+    return {kind = p.kind, settings = given and w:value(given, path) or settings(w, p, path, set "kind choices info"),
+      choices = choices}
+  end,
+  read = function(r, d)
+    local p <const> = r:constructor(precond, d.kind, false, "preconditioner")(r:value(d.settings))
+    for _, one in ipairs(d.choices and r:list(d.choices) or {}) do
+      if math.type(r:list(one).n) ~= "integer" then r:fail "a preconditioner's choices are by number of points" end
+      p.choices[one.n] = r:value(one.record)
+    end
+    return p
+  end,
+})
+
+return store

@@ -1,0 +1,363 @@
+-- m:save and gb.load: the same model, bit for bit, from one file that runs nothing.
+local core <const> = require "gibbous.core"
+local gb <const> = require "gibbous"
+local support <const> = require "spec.support"
+local raises <const> = support.raises
+local K <const> = gb.kernels
+
+local x <const> = gb.rand(40, 2, {seed = 1}):eval()
+local y <const> = ((6 * x):sin():sum(2) + 0.1 * gb.randn(40, {seed = 2})):eval()
+local new <const> = gb.rand(9, 2, {seed = 3}):eval()
+
+local function saved(m, opts)
+  local path <const> = support.path ".gb"
+  m:save(path, opts)
+  return path
+end
+
+local function same_predictions(a, b, at)
+  local p <const>, q <const> = a:predict(at or new), b:predict(at or new)
+  assert.is_true(p.mean:equal(q.mean))
+  assert.is_true(p.f_var:equal(q.f_var))
+  assert.is_true(p.y_var:equal(q.y_var))
+end
+
+--- A model of the usual parts.
+local function usual()
+  local shared <const> = gb.param(1.3, {min = 0.1, prior = gb.priors.gamma{shape = 2, rate = 1}})
+  local kernel <const> = K.rbf{lengthscale = shared}:named "slow"
+    + (2 * K.matern32{ard = true} * K.periodic{period = gb.param(1, {fixed = true})}):named "season"
+    + K.polynomial{degree = 3, active_dims = {2}} + K.matern12{lengthscale = shared}
+  return gb.gp.exact{kernel = kernel, mean = gb.means.linear{slope = {0.1, 0.2}}, noise = 0.1}:condition(x, y)
+end
+
+--- The file at 'path' with its description changed by 'change', and a checksum that fits.
+local function forged(path, change)
+  local tensors <const>, texts <const> = core.safetensors_read(path)
+  local described <const> = core.json_decode(texts.model)
+  local other <const> = change(described, texts, tensors)
+  texts.model = core.json_encode(other == nil and described or other)
+  texts.checksum = require "gibbous.gp.store".checksum(texts, tensors)
+  local out <const> = support.path ".gb"
+  core.safetensors_write(out, tensors, texts)
+  return out
+end
+
+describe("m:save and gb.load", function()
+  after_each(support.sweep)
+
+  it("keep a model bit for bit", function()
+    local m <const> = usual()
+    m:fit{steps = 4}
+    local l <const> = gb.load(saved(m))
+    assert.equal(tostring(m), tostring(l))
+    assert.equal(tostring(m.info), tostring(l.info))
+    assert.equal(m.info.iterations, l.info.iterations)
+    assert.equal("auto", l.solver)
+    local boxes <const>, names <const> = gb.params(m)
+    for i, p in ipairs(boxes) do
+      local q <const> = l:get(names[i])
+      assert.is_true(p.raw:equal(q.raw), names[i])
+      assert.same({p.fixed, p.min, p.max, p.name, tostring(p.prior)}, {q.fixed, q.min, q.max, q.name, tostring(q.prior)})
+    end
+    assert.is_true(l.x:equal(x) and l.y:equal(y))
+    same_predictions(m, l)
+    assert.equal(m:log_marginal_likelihood():item(), l:log_marginal_likelihood():item())
+    assert.equal(l.kernel.slow.lengthscale, l.kernel[4].lengthscale)             -- still one box
+  end)
+
+  it("give equal bytes for equal models", function()
+    local m <const> = usual()
+    local first <const> = support.read(saved(m))
+    assert.equal(first, support.read(saved(m)))
+    assert.equal(first, support.read(saved(gb.load(saved(m)))))
+  end)
+
+  it("go on where the model was", function()
+    local m <const> = usual()
+    local l <const> = gb.load(saved(m))
+    m:fit{steps = 3}
+    l:fit{steps = 3}
+    same_predictions(m, l)
+    same_predictions(m:condition(new, new:select(2, 1)), l:condition(new, new:select(2, 1)))
+  end)
+
+  it("keep every kind of parameter, prior, mean and noise", function()
+    local kernel <const> = K.rbf{lengthscale = gb.param(0.4, {min = 0.1, max = 2, prior = gb.priors.uniform{min = 0.1, max = 2}}),
+      variance = gb.param(1.5, {max = 4, prior = gb.priors.smoothed_box{min = 0, max = 3, sd = 0.1}})}
+      + K.rational_quadratic{alpha = gb.param(2, {transform = "exp", prior = gb.priors.log_normal{}})} + K.constant{} + K.white{}
+      + K.linear{variance = gb.param(-0.3, {transform = "identity", min = -1})}
+    for _, mean in ipairs{gb.means.zero(), gb.means.constant(gb.param(0.3, {prior = gb.priors.normal{sd = 2}})),
+      gb.means.linear{slope = 0.2, offset = -1}} do
+      local m <const> = gb.gp.exact{kernel = kernel, mean = mean, likelihood = gb.likelihoods.fixed(gb.rand(40, {seed = 4}) + 0.1)}
+      m:fit(x, y, {steps = 2})
+      local l <const> = gb.load(saved(m))
+      assert.equal(tostring(m), tostring(l))
+      same_predictions(m, l)
+    end
+  end)
+
+  it("keep f32 and solvers", function()
+    local s <const> = gb.solvers.cg{tol = 1e-3, probes = 5, seed = 3, precond = gb.precond.pivoted_cholesky{rank = 7}}
+    local x32 <const>, y32 <const> = x:to{dtype = "f32"}, y:to{dtype = "f32"}
+    local m <const> = gb.gp.exact{kernel = K.matern52{}, noise = 0.1, solver = s}:condition(x32, y32)
+    local l <const> = gb.load(saved(m))
+    assert.equal(tostring(s), tostring(l.solver))
+    assert.equal("f32", l.x.dtype)
+    same_predictions(m, l, new:to{dtype = "f32"})
+    local j <const> = gb.gp.exact{kernel = K.rbf{}, solver = gb.solvers.cg{precond = gb.precond.jacobi{}}}
+    assert.equal(tostring(j.solver), tostring(gb.load(saved(j)).solver))
+    assert.equal("direct", gb.load(saved(gb.gp.exact{kernel = K.rbf{}, solver = "direct"})).solver)
+  end)
+
+  it("keep a model that never had data: it is the prior", function()
+    local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.3} * K.matern12{ard = true}, noise = 0.2}
+    local l <const> = gb.load(saved(m))
+    same_predictions(m, l)
+    l:fit(x, y, {steps = 1})
+    assert.equal(2, l:get "kernel[2].lengthscale".numel)
+  end)
+
+  it("keep what was appended to a smaller model", function()
+    local m = gb.gp.exact{kernel = K.rbf{}, noise = 0.1, solver = "direct"}:condition(x, y)
+    m:predict(new).mean:eval()
+    for i = 1, 5 do m = m:condition(new:slice(1, i, i), new:slice(1, i, i):select(2, 1)) end
+    same_predictions(m, gb.load(saved(m)))
+    local l <const> = gb.load(saved(m))
+    local one <const> = new:slice(1, 9, 9)
+    same_predictions(m:condition(one, one:select(2, 1)), l:condition(one, one:select(2, 1)))
+  end)
+
+  it("keep the factor where it is asked for", function()
+    local m <const> = usual()
+    m:predict(new).mean:eval()
+    local plain <const>, with <const> = saved(m), saved(m, {caches = true})
+    assert.is_true(#support.read(with) >= #support.read(plain) + 40 * 40 * 8)
+    same_predictions(m, gb.load(with))
+    local sparse <const> = gb.gp.exact{kernel = K.rbf{}, noise = 0.1, solver = gb.solvers.cg{tol = 1e-8}}:condition(x, y)
+    sparse:predict(new).mean:eval()
+    same_predictions(sparse, gb.load(saved(sparse, {caches = true})))
+    raises("format", "its caches are not complete", gb.load, forged(with, function(d) d.state.alpha = nil end))
+    raises("format", "'alpha' does not go with the data", gb.load, forged(with, function(_, _, t) t.alpha = gb.ones(3) end))
+    local l <const> = gb.load(with)
+    l:get "likelihood.noise".value = 0.5                       -- what is kept belongs to other parameters now
+    m:get "likelihood.noise".value = 0.5
+    same_predictions(m, l)
+  end)
+end)
+
+describe("a model saved without its data", function()
+  after_each(support.sweep)
+
+  it("predicts nothing until it has them back", function()
+    local m <const> = usual()
+    local path <const> = saved(m, {data = false})
+    assert.is_true(#support.read(path) < #support.read(saved(m)) - 40 * 3 * 8 + 200)
+    local l <const> = gb.load(path)
+    for _, name in ipairs{"predict", "score", "condition", "log_marginal_likelihood"} do
+      raises("option", name .. ": the model was saved without its data (40 points, 2 columns, f64)", function() return l[name](l, new) end)
+    end
+    raises("option", "fit: the model holds no data", l.fit, l)
+    assert.equal(tostring(m:get "kernel.season.variance"), tostring(l:get "kernel.season.variance"))
+    same_predictions(m, gb.load(path, {x = x, y = y}))
+    same_predictions(m, gb.load(saved(l), {x = x, y = y}))      -- saved again without them
+    raises("option", "load: these are not the data of the model: expected 40 points", gb.load, path, {x = x, y = y + 1})
+    raises("option", "got 9 points", gb.load, path, {x = new, y = new:select(2, 1)})
+    raises("option", "x and y are given together", gb.load, path, {x = x})
+    raises("option", "the model was saved with its data", gb.load, saved(m), {x = x, y = y})
+    l:fit(new, new:select(2, 1), {steps = 1})                   -- other data are a new fit
+    assert.equal(9, #l:predict(x).mean - 31)
+  end)
+end)
+
+describe("what only a script can say", function()
+  after_each(support.sweep)
+
+  local function gibbs()
+    return K.define("gibbs", {a = 0.5, b = 0.5}, function(u, v, p)
+      local s <const> = (p.a + p.b * u:abs()) ^ 2 + (p.a + p.b * v:abs()) ^ 2
+      return (-(u - v) ^ 2 / s):exp():prod(-1)
+    end)
+  end
+
+  it("kernels and means of one's own are given by name", function()
+    local trend <const> = gb.means.define("trend", {slope = 0.5}, function(u, p) return u:select(2, 1) * p.slope end)
+    local make <const> = gibbs()
+    local m <const> = gb.gp.exact{kernel = make{a = 0.2} + K.rbf{}, mean = trend{slope = 2}, noise = 0.1}:condition(x, y)
+    local path <const> = saved(m)
+    raises("option", "kernel 'gibbs' is not in the file: give it, gb.load(path, {kernels = {gibbs = constructor}})", gb.load, path)
+    raises("option", "mean 'trend' is not in the file", gb.load, path, {kernels = {gibbs = make}})
+    same_predictions(m, gb.load(path, {kernels = {gibbs = gibbs()}, means = {trend = trend}}))
+    raises("format", "makes no kernel", gb.load, path, {kernels = {gibbs = function() return 3 end}, means = {trend = trend}})
+    raises("option", "unknown option 'kernel', did you mean 'kernels'?", gb.load, path, {kernel = {}})
+    local other <const> = K.define("gibbs", {a = 1, c = 1}, function(u, v) return (u * v):sum(-1) end)
+    raises("format", "unknown option 'b'", gb.load, path, {kernels = {gibbs = other}, means = {trend = trend}})
+  end)
+
+  it("networks of gb.nn are kept whole", function()
+    local net <const> = gb.nn.sequential{gb.nn.linear(2, 5, {seed = 1}), "tanh", gb.nn.layer_norm(5, {eps = 1e-3}),
+      gb.nn.sequential{gb.nn.linear(5, 3, {seed = 2, bias = false}), "relu"}}
+    local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = {0.3, 0.4, 0.5}}:warp(net), noise = 0.1}
+    m:fit(x, y, {method = "adam", lr = 0.01, steps = 3})
+    local l <const> = gb.load(saved(m))
+    assert.equal(tostring(m), tostring(l))
+    same_predictions(m, l)
+    assert.equal(tostring(net), tostring(l.kernel.warp_root or l.kernel.warps[1]))
+  end)
+
+  it("networks keep their type, and loading them draws no random numbers", function()
+    local before <const> = gb.config{dtype = "f32"}
+    local net <const> = gb.nn.sequential{gb.nn.linear(2, 3, {seed = 1}), "tanh"}
+    local m <const> = gb.gp.exact{kernel = K.rbf{}:warp(net), noise = 0.1}:condition(x:to{dtype = "f32"}, y:to{dtype = "f32"})
+    gb.config(before)
+    local path <const> = saved(m)
+    gb.seed(5)
+    local draw <const> = gb.rand(3):totable()
+    gb.seed(5)
+    local l <const> = gb.load(path)
+    assert.same(draw, gb.rand(3):totable())
+    same_predictions(m, l, new:to{dtype = "f32"})
+    assert.equal("f32", l:get "kernel.warp[1].weight".raw.dtype)
+  end)
+
+  it("a transform of one's own is given by path", function()
+    local square <const> = {forward = function(raw) return raw * raw end, inverse = function(v) return v:sqrt() end}
+    local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = gb.param(0.3, {transform = square})}, noise = 0.1}:condition(x, y)
+    local path <const> = saved(m)
+    raises("option", [[functions = {["kernel.lengthscale.transform"] = f}]], gb.load, path)
+    same_predictions(m, gb.load(path, {functions = {["kernel.lengthscale.transform"] = square}}))
+  end)
+
+  it("functions are given by path or name, and networks of one's own get the saved values", function()
+    local function square(u) return u * u end
+    local m <const> = gb.gp.exact{kernel = K.rbf{}:warp(square), noise = 0.1}:condition(x, y)
+    local path <const> = saved(m)
+    raises("option", "function 'kernel.warp' is not in the file: give it, gb.load(path, {warp = f})", gb.load, path)
+    same_predictions(m, gb.load(path, {warp = square}))
+    same_predictions(m, gb.load(path, {functions = {["kernel.warp"] = square}}))
+
+    local function network(v)
+      local self <const> = {scale = gb.param(v, {name = "scale"})}
+      return setmetatable(self, {__call = function(_, u) return u * self.scale end})
+    end
+    local own <const> = gb.gp.exact{kernel = K.rbf{}:warp(network(3)), noise = 0.1}:condition(x, y)
+    local file <const>, blank <const> = saved(own), network(1)
+    local l <const> = gb.load(file, {warp = blank})
+    assert.equal(3, blank.scale:item())
+    same_predictions(own, l)
+    raises("format", "'kernel.warp': parameter scale (f64 ()) was saved, the one given is scale (f64 2)", gb.load, file,
+      {warp = network{1, 2}})
+
+    local twice <const> = gb.func{name = "twice", shape = "same", bytes = "1 MiB", forward = function(u) return 2 * u end,
+      backward = function(dy) return 2 * dy end}
+    local called <const> = gb.gp.exact{kernel = K.rbf{}:warp(twice), noise = 0.1}:condition(x, y)
+    raises("option", [[function 'twice' is not in the file: give it, gb.load(path, {functions = {["twice"] = f}})]], gb.load,
+      saved(called))
+    same_predictions(called, gb.load(saved(called), {functions = {twice = twice}}))
+  end)
+end)
+
+describe("files that are no such model", function()
+  after_each(support.sweep)
+
+  local function small()
+    return saved(gb.gp.exact{kernel = K.rbf{}, noise = 0.1}:condition(x:slice(1, 1, 4), y:slice(1, 1, 4)))
+  end
+
+  it("are refused by name", function()
+    local path <const> = small()
+    raises("io", "cannot open", gb.load, "/nonexistent/m.gb")
+    raises("format", "heading", gb.load, support.write(support.path(), "garbage, not a model"))
+    gb.data.write(path .. ".safetensors", {v = gb.ones(2)})
+    raises("format", "not a saved model; gb.data.read reads tensors", gb.load, path .. ".safetensors")
+    os.remove(path .. ".safetensors")
+    raises("format", "in format 7; this version, " .. gb.version .. ", reads up to format 1", gb.load, forged(path, function(_, texts)
+      texts.version = "7"
+    end))
+    raises("format", "format 1 expected, got 'x'", gb.load, forged(path, function(_, texts) texts.version = "x" end))
+    raises("format", "kernel 'rbff' is unknown to this version, did you mean 'rbf'?", gb.load, forged(path, function(d)
+      for _, o in ipairs(d.objects) do if o.kind == "rbf" then o.kind = "rbff" end end
+    end))
+    raises("format", "objects of class 'x' are unknown", gb.load, forged(path, function(d) d.objects[1].class = "x" end))
+    raises("format", "object 99 is missing", gb.load, forged(path, function(d) d.kernel.at = 99 end))
+    raises("format", "tensor 'y' is missing", gb.load, forged(path, function(_, _, t) t.y = nil end))
+    raises("format", "its data are no x (n, d) and y (n)", gb.load, forged(path, function(_, _, t) t.y = gb.ones(3) end))
+    raises("format", "raw must be finite", gb.load, forged(path, function(_, _, t) t["likelihood.noise.raw"] = gb.tensor(0 / 0) end))
+    raises("format", "nested too deep, or in a circle", gb.load, forged(path, function(d)
+      d.objects[1] = {class = "gibbous.kernel", kind = "sum", own = false, hyper = {}, parts = {d.kernel, d.kernel}}
+    end))
+    raises("format", "it describes no model", gb.load, forged(path, function() return {1, 2} end))
+    assert.is_false(pcall(gb.load))
+  end)
+
+  it("one bit changed anywhere, or cut anywhere, is noticed", function()
+    local path <const> = small()
+    local bytes <const>, out <const> = support.read(path), support.path()
+    for i = 1, #bytes, 2 do
+      support.write(out, bytes:sub(1, i - 1) .. string.char(bytes:byte(i) ~ 1 << i // 2 % 8) .. bytes:sub(i + 1))
+      local ok <const>, err <const> = pcall(gb.load, out)
+      assert.is_false(ok, "byte " .. i)
+      assert.equal("format", err.code)
+    end
+    for i = 0, #bytes - 1, 7 do
+      support.write(out, bytes:sub(1, i))
+      assert.is_false(pcall(gb.load, out))
+    end
+  end)
+
+  it("descriptions that a liar signed give a model or a named error", function()
+    local path <const> = saved(gb.gp.exact{kernel = K.rbf{}:named "a" * K.polynomial{} + K.matern32{lengthscale = {1, 2}}:warp(
+      gb.nn.sequential{gb.nn.linear(2, 2, {seed = 1}), "tanh"}), mean = gb.means.constant(1), noise = 0.1,
+      solver = gb.solvers.cg{precond = gb.precond.jacobi{}}}:condition(x, y))
+    local state = 1
+    local function draw(n)
+      state = (state * 6364136223846793005 + 1442695040888963407) & math.maxinteger
+      return (state >> 33) % n + 1
+    end
+    local junk <const> = {0, -1, 1.5, 1e300, "", "x", "kernel", true, false, {}, {1, 2}, {["%"] = "object", at = 1},
+      {["%"] = "tensor", at = "x"}, {["%"] = "given", name = "z"}, {["%"] = "number", is = "nan"}, {["%"] = "zzz"}, {a = {b = 1}}}
+    local function mutate(t)
+      local keys <const> = {}
+      for key in pairs(t) do keys[#keys + 1] = key end
+      if #keys == 0 then return end
+      table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+      local key <const> = keys[draw(#keys)]
+      if type(t[key]) == "table" and draw(5) > 1 then return mutate(t[key]) end
+      if draw(6) == 1 then t[key] = nil else t[key] = junk[draw(#junk)] end
+    end
+    local loaded, refused = 0, 0
+    for _ = 1, 150 do
+      local well <const>, file <const> = pcall(forged, path, function(d) for _ = 1, draw(2) do mutate(d) end end)
+      if well then                                             -- a list with a hole is no JSON
+        local ok <const>, m <const> = pcall(gb.load, file)
+        if ok then
+          loaded = loaded + 1
+          pcall(function() return m:predict(new).mean:eval() end)
+          tostring(m)
+        else
+          refused = refused + 1
+          assert.is_not_equal("string", type(m), m)
+          assert.is_truthy(m.code)
+        end
+        os.remove(file)
+      end
+    end
+    assert.is_true(loaded > 5 and refused > 50, ("%d loaded, %d refused"):format(loaded, refused))
+  end)
+end)
+
+describe("saving", function()
+  after_each(support.sweep)
+
+  it("leaves the old file where it cannot write a new one", function()
+    local m <const> = usual()
+    raises("io", "cannot write '/nonexistent/a.gb'", m.save, m, "/nonexistent/a.gb")
+    raises("option", "unknown option 'cache', did you mean 'caches'?", m.save, m, "x.gb", {cache = true})
+    local own <const> = {log_density = function(_, v) return v:sum() * 0 end}
+    local odd <const> = gb.gp.exact{kernel = K.rbf{lengthscale = gb.param(1, {min = 0, prior = setmetatable(own, {__index = own})})}}
+    local path <const> = saved(m)
+    local before <const> = support.read(path)
+    raises("option", "save: kernel.lengthscale.prior cannot be saved: table", odd.save, odd, path)
+    assert.equal(before, support.read(path))
+  end)
+end)
