@@ -274,8 +274,8 @@ static void hostile_headings_are_refused (void **state) {
   refused("{" ROW("v", "F64", "[1]", "[-8,0]") "}", 8, "within the 8 bytes of data");
   refused("{" ROW("v", "F64", "[1]", "[0]") "}", 8, "within the 8 bytes of data");
   refused("{" ROW("v", "F64", "[1]", "[8,16]") "}", 16, "expected at byte 0 of the data, where the one before ends");
-  refused("{" ROW("v", "F64", "[1]", "[0,8]") "," ROW("w", "F64", "[1]", "[0,8]") "}", 8, "'w' expected at byte 8");
-  refused("{" ROW("v", "F64", "[1]", "[0,8]") "," ROW("w", "F32", "[1]", "[4,8]") "}", 8, "'w' expected at byte 8");
+  refused("{" ROW("v", "F64", "[1]", "[0,8]") "," ROW("w", "F64", "[1]", "[0,8]") "}", 8, "'w': expected at byte 8");
+  refused("{" ROW("v", "F64", "[1]", "[0,8]") "," ROW("w", "F32", "[1]", "[4,8]") "}", 8, "'w': expected at byte 8");
   refused("{" ROW("v", "F64", "[1]", "[0,8]") "}", 12, "8 bytes of data expected, the file has 12");
   refused("{\"__metadata__\":[]}", 0, "must be an object of strings");
   refused("{\"__metadata__\":{\"a\":1}}", 0, "'a' must be a string");

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,12 +66,14 @@ static gb_status read_heading (reader *r, gb_error *err) {
   if (fstat(r->fd, &st) != 0) return gb_fail(err, GB_EIO, "cannot read '%s': %s", r->path, strerror(errno));
   if (!S_ISREG(st.st_mode)) return gb_fail(err, GB_EIO, "cannot read '%s': it is not a plain file", r->path);
   const size_t size = (size_t)st.st_size;
-  if (size < 8) return gb_fail(err, GB_EFORMAT, "%s: 8 bytes with the length of the heading expected, the file has %zu", r->path, size);
+  if (size < 8)
+    return gb_fail(err, GB_EFORMAT, "%s: 8 bytes with the length of the heading expected, the file has %zu", r->path, size);
+  const size_t most = size - 8 < GB_SAFETENSORS_HEADING ? size - 8 : GB_SAFETENSORS_HEADING;
   uint64_t length;
   GB_TRY(read_exactly(r, &length, sizeof length, err));
-  if (length > GB_SAFETENSORS_HEADING || length > size - 8)
-    return gb_fail(err, GB_EFORMAT, "%s: a heading of at most %zu bytes expected, its length says %llu; truncated, or no safetensors "
-                   "file", r->path, size - 8 < GB_SAFETENSORS_HEADING ? size - 8 : GB_SAFETENSORS_HEADING, (unsigned long long)length);
+  if (length > most)
+    return gb_fail(err, GB_EFORMAT, "%s: a heading of at most %zu bytes expected, its length says %llu; truncated, or no "
+                   "safetensors file", r->path, most, (unsigned long long)length);
   r->data = size - 8 - (size_t)length;
   char *text = malloc((size_t)length + 1);
   if (text == NULL) return no_memory(r, err);
@@ -82,6 +85,18 @@ static gb_status read_heading (reader *r, gb_error *err) {
   return st_read;
 }
 
+/* EFORMAT, in the words of 'fmt' about one tensor of the heading. */
+static gb_status bad (const reader *r, const char *name, gb_error *err, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+static gb_status bad (const reader *r, const char *name, gb_error *err, const char *fmt, ...) {
+  char what[512], buf[GB_SHOWN];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(what, sizeof what, fmt, ap);
+  va_end(ap);
+  return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': %s", r->path, gb_shown(name, buf), what);
+}
+
 /* A number of bytes or elements: whole and not negative. */
 static bool to_size (const json_t *v, size_t *out) {
   if (!json_is_integer(v) || json_integer_value(v) < 0) return false;
@@ -90,52 +105,45 @@ static bool to_size (const json_t *v, size_t *out) {
 }
 
 static gb_status parse_shape (const reader *r, const json_t *v, row *to, gb_error *err) {
-  char buf[GB_SHOWN];
-  if (!json_is_array(v)) return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': 'shape' must be a list", r->path, gb_shown(to->name, buf));
+  if (!json_is_array(v)) return bad(r, to->name, err, "'shape' must be a list");
   if (json_array_size(v) > GB_MAXDIM)
-    return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': at most %d axes expected, got %zu", r->path, gb_shown(to->name, buf), GB_MAXDIM,
-                   json_array_size(v));
+    return bad(r, to->name, err, "at most %d axes expected, got %zu", GB_MAXDIM, json_array_size(v));
   for (size_t i = 0; i < json_array_size(v); i++)
     if (!to_size(json_array_get(v, i), &to->shape.dim[to->shape.ndim++]))
-      return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': axis %zu of 'shape' must be a whole number, 0 or more", r->path,
-                     gb_shown(to->name, buf), i + 1);
+      return bad(r, to->name, err, "axis %zu of 'shape' must be a whole number, 0 or more", i + 1);
   return GB_OK;
 }
 
 static gb_status parse_element (const reader *r, const json_t *v, row *to, gb_error *err) {
-  char buf[GB_SHOWN], name[GB_SHOWN];
+  char buf[GB_SHOWN];
   const char *text = json_string_value(v);
-  if (text == NULL) return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': 'dtype' must be a string", r->path, gb_shown(to->name, buf));
+  if (text == NULL) return bad(r, to->name, err, "'dtype' must be a string");
   for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++)
     if (strcmp(text, elements[i].name) == 0) {
       to->element = &elements[i];
       return GB_OK;
     }
-  return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': dtype F64, F32, F16, BF16, I64, I32, I16, I8, U32, U16, U8 or BOOL expected, got %s",
-                 r->path, gb_shown(to->name, buf), gb_shown(text, name));
+  return bad(r, to->name, err, "dtype F64, F32, F16, BF16, I64, I32, I16, I8, U32, U16, U8 or BOOL expected, got %s",
+             gb_shown(text, buf));
 }
 
 /* The bytes between the offsets must be those of the shape. */
 static gb_status parse_offsets (const reader *r, const json_t *v, row *to, gb_error *err) {
-  char buf[GB_SHOWN];
   if (json_array_size(v) != 2 || !to_size(json_array_get(v, 0), &to->begin) || !to_size(json_array_get(v, 1), &to->end) ||
       to->begin > to->end || to->end > r->data)
-    return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': 'data_offsets' must be [begin, end] within the %zu bytes of data", r->path,
-                   gb_shown(to->name, buf), r->data);
+    return bad(r, to->name, err, "'data_offsets' must be [begin, end] within the %zu bytes of data", r->data);
   size_t n, bytes;
   if (!gb_shape_numel_checked(&to->shape, &n) || __builtin_mul_overflow(n, to->element->width, &bytes))
-    return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': the size of its shape overflows", r->path, gb_shown(to->name, buf));
+    return bad(r, to->name, err, "the size of its shape overflows");
   if (bytes != to->end - to->begin)
-    return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': %zu bytes expected for its shape, its offsets hold %zu", r->path,
-                   gb_shown(to->name, buf), bytes, to->end - to->begin);
+    return bad(r, to->name, err, "%zu bytes expected for its shape, its offsets hold %zu", bytes, to->end - to->begin);
   return GB_OK;
 }
 
 static gb_status parse_row (const reader *r, const char *name, const json_t *v, row *to, gb_error *err) {
-  char buf[GB_SHOWN];
   *to = (row){.name = name};
   if (!json_is_object(v) || json_object_size(v) != 3)
-    return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': an object of dtype, shape and data_offsets expected", r->path, gb_shown(name, buf));
+    return bad(r, name, err, "an object of dtype, shape and data_offsets expected");
   GB_TRY(parse_element(r, json_object_get(v, "dtype"), to, err));
   GB_TRY(parse_shape(r, json_object_get(v, "shape"), to, err));
   return parse_offsets(r, json_object_get(v, "data_offsets"), to, err);
@@ -156,7 +164,8 @@ static gb_status parse_texts (reader *r, const json_t *v, gb_error *err) {
   json_t *one;
   json_object_foreach ((json_t *)v, key, one) {
     char buf[GB_SHOWN];
-    if (!json_is_string(one)) return gb_fail(err, GB_EFORMAT, "%s: '__metadata__': '%s' must be a string", r->path, gb_shown(key, buf));
+    if (!json_is_string(one))
+      return gb_fail(err, GB_EFORMAT, "%s: '__metadata__': '%s' must be a string", r->path, gb_shown(key, buf));
     gb_named_text *t = &s->text[s->ntexts++];
     t->key = duplicate(key);
     t->text = duplicate(json_string_value(one));
@@ -186,12 +195,10 @@ static gb_status parse_rows (reader *r, gb_error *err) {
   }
   qsort(r->row, r->n, sizeof *r->row, by_place);
   size_t at = 0;
-  for (size_t i = 0; i < r->n; at = r->row[i++].end) {
-    char buf[GB_SHOWN];
+  for (size_t i = 0; i < r->n; at = r->row[i++].end)
     if (r->row[i].begin != at)
-      return gb_fail(err, GB_EFORMAT, "%s: tensor '%s' expected at byte %zu of the data, where the one before ends, its offset is %zu",
-                     r->path, gb_shown(r->row[i].name, buf), at, r->row[i].begin);
-  }
+      return bad(r, r->row[i].name, err, "expected at byte %zu of the data, where the one before ends, its offset is %zu", at,
+                 r->row[i].begin);
   if (at != r->data)
     return gb_fail(err, GB_EFORMAT, "%s: %zu bytes of data expected, the file has %zu", r->path, at, r->data);
   return GB_OK;
@@ -213,11 +220,9 @@ static gb_status read_tensor (const reader *r, const row *from, gb_tensor *to, g
   unsigned char *data = to->storage->data, *start = data + to->storage->bytes - bytes;
   GB_TRY(read_exactly(r, start, bytes, err));
   if (from->element->width != gb_dtype_size(to->dtype)) widen(to->storage->data, start, n, from->element);
-  char buf[GB_SHOWN];
   for (size_t i = 0; to->dtype == GB_BOOL && i < n; i++)
     if (data[i] > 1)
-      return gb_fail(err, GB_EFORMAT, "%s: tensor '%s': 0 or 1 expected for element %zu of BOOL, got %d", r->path,
-                     gb_shown(from->name, buf), i + 1, data[i]);
+      return bad(r, from->name, err, "0 or 1 expected for element %zu of BOOL, got %d", i + 1, data[i]);
   return GB_OK;
 }
 

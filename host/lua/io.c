@@ -186,7 +186,8 @@ static size_t borrow_tensors (lua_State *L, lgb_session *s, int arg, gb_named_te
   const int anchor = lua_gettop(L);
   n = 0;
   for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
-    if (lua_type(L, -2) != LUA_TSTRING) lgb_fail(L, GB_EOPTION, "tensors by name expected, got a key of type %s", luaL_typename(L, -2));
+    if (lua_type(L, -2) != LUA_TSTRING)
+      lgb_fail(L, GB_EOPTION, "tensors by name expected, got a key of type %s", luaL_typename(L, -2));
     gb_node *x = lgb_tonode(L, lua_gettop(L));
     if (x == NULL) lgb_fail(L, GB_EOPTION, "'%s' must be a tensor, got %s", lua_tostring(L, -2), luaL_typename(L, -1));
     lua_pushvalue(L, -1);
@@ -265,8 +266,8 @@ static int paths (lua_State *L) {
 }
 
 const luaL_Reg lgb_io_functions[] = {
-    {"csv_read", csv_read}, {"csv_write", csv_write}, {"digest", digest}, {"glob", paths}, {"npy_read", npy_read}, {"npy_write", npy_write},
-    {"safetensors_read", safetensors_read}, {"safetensors_write", safetensors_write}, {NULL, NULL}};
+    {"csv_read", csv_read}, {"csv_write", csv_write}, {"digest", digest}, {"glob", paths}, {"npy_read", npy_read},
+    {"npy_write", npy_write}, {"safetensors_read", safetensors_read}, {"safetensors_write", safetensors_write}, {NULL, NULL}};
 
 void lgb_io_meta (lua_State *L) {
   luaL_newmetatable(L, LGB_TENSOR_SET);
