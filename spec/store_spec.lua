@@ -62,6 +62,7 @@ describe("m:save and gb.load", function()
     end
     assert.is_true(l.x:equal(x) and l.y:equal(y))
     same_predictions(m, l)
+    assert.is_true(m:predict(m.x).mean:equal(l:predict(l.x).mean))
     assert.equal(m:log_marginal_likelihood():item(), l:log_marginal_likelihood():item())
     assert.equal(l.kernel.slow.lengthscale, l.kernel[4].lengthscale)             -- still one box
   end)
@@ -353,6 +354,10 @@ describe("saving", function()
     local m <const> = usual()
     raises("io", "cannot write '/nonexistent/a.gb'", m.save, m, "/nonexistent/a.gb")
     raises("option", "unknown option 'cache', did you mean 'caches'?", m.save, m, "x.gb", {cache = true})
+    local deep = K.rbf{}
+    for i = 1, 200 do deep = (deep + K.rbf{}):named("a" .. i) end
+    local nested <const> = gb.gp.exact{kernel = deep}
+    raises("option", "objects are nested too deep", nested.save, nested, support.path())
     local own <const> = {log_density = function(_, v) return v:sum() * 0 end}
     local odd <const> = gb.gp.exact{kernel = K.rbf{lengthscale = gb.param(1, {min = 0, prior = setmetatable(own, {__index = own})})}}
     local path <const> = saved(m)

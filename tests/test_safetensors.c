@@ -73,13 +73,14 @@ int __wrap_rename (const char *from, const char *to) {
 
 /* Fixture ------------------------------------------------------------------------------------------------------------------ */
 
-static char folder[] = "/tmp/gibbous-safetensors-XXXXXX", path[96];
+static char folder[64], path[96];
 static gb_ledger ledger;
 static gb_error err;
 
 static int set_up (void **state) {
   (void)state;
   gb_ledger_init(&ledger, (size_t)64 << 20);
+  snprintf(folder, sizeof folder, "%s/gibbous-safetensors-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
   if (mkdtemp(folder) == NULL) return -1;
   snprintf(path, sizeof path, "%s/a.safetensors", folder);
   return 0;

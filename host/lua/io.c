@@ -164,6 +164,14 @@ static int safetensors_read (lua_State *L) {
   return 2;
 }
 
+/* The string at 'index', borrowed, without a NUL in it. */
+static char *whole_string (lua_State *L, int index) {
+  size_t n;
+  const char *s = lua_tolstring(L, index, &n);
+  if (strlen(s) != n) lgb_fail(L, GB_EOPTION, "a name or text holds a NUL");
+  return (char *)s;
+}
+
 /* Strings of the table at 'arg', as borrowed pairs: they stay in the table. */
 static size_t borrow_texts (lua_State *L, int arg, gb_named_text **out) {
   size_t n = 0;
@@ -172,7 +180,7 @@ static size_t borrow_texts (lua_State *L, int arg, gb_named_text **out) {
   n = 0;
   for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
     luaL_argcheck(L, lua_type(L, -2) == LUA_TSTRING && lua_type(L, -1) == LUA_TSTRING, arg, "strings by name expected");
-    (*out)[n++] = (gb_named_text){(char *)lua_tostring(L, -2), (char *)lua_tostring(L, -1)};
+    (*out)[n++] = (gb_named_text){whole_string(L, -2), whole_string(L, -1)};
   }
   return n;
 }
@@ -192,7 +200,7 @@ static size_t borrow_tensors (lua_State *L, lgb_session *s, int arg, gb_named_te
     if (x == NULL) lgb_fail(L, GB_EOPTION, "'%s' must be a tensor, got %s", lua_tostring(L, -2), luaL_typename(L, -1));
     lua_pushvalue(L, -1);
     lua_rawseti(L, anchor, (lua_Integer)n + 1);
-    (*out)[n++] = (gb_named_tensor){(char *)lua_tostring(L, -2), *lgb_value(L, s, x)};
+    (*out)[n++] = (gb_named_tensor){whole_string(L, -2), *lgb_value(L, s, x)};
   }
   return n;
 }

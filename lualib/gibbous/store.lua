@@ -13,7 +13,7 @@ local param <const> = require "gibbous.param"
 
 local M <const> = {}
 
-local DEEPEST <const> = 60                 -- of objects within objects
+local DEEPEST <const> = 150                -- of objects within objects
 local classes <const> = {}                 -- by the name of the metatable: {write(w, v, path) -> fields, read(r, fields, path)}
 
 --- Makes values with this metatable name storable.
@@ -51,7 +51,7 @@ Writer.__index = Writer
 
 --- tensors: filled by name; objects: the list of objects; given: what a load will have to be given, by name
 function M.writer(level)
-  return setmetatable({tensors = {}, objects = {}, given = {}, index = {}, level = level}, Writer)
+  return setmetatable({tensors = {}, objects = {}, given = {}, index = {}, level = level, depth = 0}, Writer)
 end
 
 function Writer:fail(path, text)
@@ -90,7 +90,10 @@ function Writer:object(v, path, adapter)
     at = #self.objects + 1
     self.index[v] = at
     self.objects[at] = false               -- its place, before those of what it is made of
+    if self.depth >= DEEPEST then self:fail(path, "cannot be saved: objects are nested too deep") end
+    self.depth = self.depth + 1
     local fields <const> = adapter.write(self, v, path)
+    self.depth = self.depth - 1
     fields.class = class_name(v)
     self.objects[at] = fields
   end

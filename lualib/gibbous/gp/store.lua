@@ -169,7 +169,8 @@ local function rebuilt(described, tensors, o)
   return m
 end
 
---- The model of a file that m:save wrote; it predicts with the same bits.
+--- The model of a file that m:save wrote; it predicts with the same bits. (At its own x, the very handle, a model predicts by a
+-- symmetric fold, which rounds in another order than for a copy of x: m:predict(m.x) is l:predict(l.x).)
 -- o: kernels = {name = constructor}, means = {name = constructor}: what gb.kernels.define and gb.means.define gave; warp = f: the
 -- function or network of k:warp(f), where it is none of gb.nn; functions = {name = f}: any other function by the name that
 -- the error asks for (of a gb.func, its own). A network given this way gets the values that were saved.
