@@ -67,6 +67,22 @@ describe("m:save and gb.load", function()
     assert.equal(l.kernel.slow.lengthscale, l.kernel[4].lengthscale)             -- still one box
   end)
 
+  it("predict the same in another process", function()
+    local m <const> = usual()
+    m:fit{steps = 3}
+    local path <const> = saved(m)
+    local points <const> = support.path ".npy"
+    gb.data.write(points, new)
+    local script <const> = support.write(support.path ".lua", ([[
+      local gb, core = require "gibbous", require "gibbous.core"
+      local p = gb.load(%q):predict(gb.data.read(%q))
+      print(core.digest{p.mean, p.f_var, p.y_var})]]):format(path, points))
+    local out <const>, errors <const>, rc <const> = require "spec.process".run{script}
+    assert.equal(0, rc, errors)
+    local p <const> = m:predict(new)
+    assert.equal(core.digest{p.mean, p.f_var, p.y_var} .. "\n", out)
+  end)
+
   it("give equal bytes for equal models", function()
     local m <const> = usual()
     local first <const> = support.read(saved(m))
