@@ -19,7 +19,6 @@ local Model <const> = {__name = "gibbous.gp.exact"}
 local M <const> = {methods = {}}
 local methods <const> = M.methods
 local public <const> = {kernel = true, mean = true, likelihood = true, x = true, y = true, info = true, solver = true}
-local planned <const> = {}
 local without_data <const> = {fit = true, get = true, save = true, set = true}
 
 --- A model that was saved without its data does not pass for its prior.
@@ -35,7 +34,6 @@ function Model.__index(self, key)
     return methods[key]
   end
   if public[key] then return rawget(self, "_fields")[key] end
-  if planned[key] then core.raise("option", ("a model's '%s' is not in this version"):format(key), 2) end
   local near <const> = options.nearest(tostring(key), methods)
   core.raise("option", ("a model has no field '%s'%s"):format(tostring(key),
     near and (" (did you mean '%s'?)"):format(near) or ""), 2)
