@@ -22,6 +22,8 @@ typedef struct gb_opaque {
   bool packed;                                        /* the factor, of CHOLESKY the matrix too, is laid out as packed.h says;
                                                          TRISOLVE, SOLVE_CHOL, LOGDET, INV_QUAD, CHOL_INVERSE: input 0, lower */
   bool packed_inverse;                                /* CHOL_INVERSE of a packed factor: the result is packed too */
+  bool grown;                                         /* as packed, but laid out as a triangle that grows; no CHOL_INVERSE */
+  size_t have;                                        /* CHOLESKY, grown, in place: rows that are factored already */
 } gb_opaque;
 
 /* What only the device itself can measure of its arithmetic, a second of one thread, and how threads add up. */

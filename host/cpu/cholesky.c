@@ -2,7 +2,9 @@
 **
 ** Left-looking over tiles of GB_BLOCK: tile (i, j) collects its updates in ascending k, then meets the
 ** diagonal tile. Column by column, so that the next column starts while a diagonal tile is factored. The same
-** calls on the same tiles serve the square and the packed layout.
+** calls on the same tiles serve the square, the packed and the growing layout. Of a triangle that has grown, only
+** the rows that are not factored yet are worked on: n^2 k multiply-adds for k of them; whole block rows give the bits of
+** a factorisation from the start.
 ** Source: Buttari, Langou, Kurzak & Dongarra (2009), A class of parallel tiled linear algebra algorithms.
 ** Cost: n^3 / 3 flops for the factor, 2 n^3 / 3 for the inverse; no copy of the matrix. */
 #include <math.h>
@@ -15,6 +17,7 @@
 typedef struct square {
   gb_dtype dtype;
   size_t n, nb, size;              /* order, blocks, bytes an element */
+  size_t have, first;              /* rows factored already, and the block row where the others begin */
   double jitter;
   gb_tiles in, out;
   char *spare;                     /* CHOL_INVERSE, packed result: a tile a thread; else NULL */
@@ -36,14 +39,16 @@ static square square_of (const gb_opaque_call *c) {
   const gb_opaque *o = c->o;
   const gb_dtype t = o->in_dtype[0];
   const size_t n = o->in_shape[0].dim[0], spare = spare_bytes(o, c->pool);
-  const bool packed_out = o->op == GB_OP_CHOL_INVERSE ? o->packed_inverse : o->packed;
+  const bool inverse = o->op == GB_OP_CHOL_INVERSE;
   return (square){.dtype = t,
+                  .have = o->have,
+                  .first = o->have / B,
                   .n = n,
                   .nb = gb_blocks(n, B),
                   .size = gb_dtype_size(t),
                   .jitter = o->attr.f[0],
-                  .in = gb_tiles_of(t, o->packed, n, n, c->in[0]),
-                  .out = gb_tiles_of(t, packed_out, n, n, c->out[0]),
+                  .in = gb_tiles_of_factor(o, c->in[0]),
+                  .out = inverse ? gb_tiles_of(t, o->packed_inverse, n, n, c->out[0]) : gb_tiles_of_factor(o, c->out[0]),
                   .spare = spare > 0 ? c->scratch : NULL,
                   .progress = (atomic_uint *)(void *)((char *)c->scratch + spare)};
 }
@@ -59,13 +64,17 @@ size_t gb_cpu_chol_inverse_scratch (const gb_backend *be, const gb_opaque *o) {
 
 static size_t extent (const square *q, size_t i) { return gb_block_extent(q->n, B, i); }
 
-static size_t ntiles (const square *q) { return q->nb * (q->nb + 1) / 2; }
+/* Tiles of block rows from the first that is worked on. */
+static size_t ntiles (const square *q) { return (q->nb * (q->nb + 1) - q->first * (q->first + 1)) / 2; }
 
-/* Tile t of a lower triangle, numbered column by column, and row by row. */
+/* Tile t of them, numbered column by column; and of all, row by row. */
 static void tile_by_column (const square *q, size_t t, size_t *i, size_t *j) {
-  size_t col = 0;
-  for (; t >= q->nb - col; col++) t -= q->nb - col;
-  *i = col + t;
+  size_t col = 0, top = q->first;
+  for (; t >= q->nb - top; top = col > top ? col : top) {
+    t -= q->nb - top;
+    col++;
+  }
+  *i = top + t;
   *j = col;
 }
 
@@ -90,26 +99,34 @@ static void *copy_row (const square *q, size_t i) {
   return diagonal;
 }
 
+/* Rows of block row i that are factored already; i >= first. */
+static size_t old_rows (const square *q, size_t i) { return i == q->first ? q->have % B : 0; }
+
+/* Tile (i, j) from the first row on that is not. */
+static char *new_rows (const square *q, size_t i, size_t j) {
+  return (char *)gb_tile(&q->out, i, j) + old_rows(q, i) * gb_tile_ld(&q->out, j) * q->size;
+}
+
 /* Lower triangle of A + jitter I, zeros above; a block of rows a task. Both have one layout. */
 static void copy_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   const square *q = ud;
+  const size_t row = q->first + task;
   (void)s, (void)thread;
-  for (size_t i = task * B; i < task * B + extent(q, task); i++) {
+  for (size_t i = row * B + old_rows(q, row); i < row * B + extent(q, row); i++) {
     void *diagonal = copy_row(q, i);
     if (q->dtype == GB_F64) *(double *)diagonal += q->jitter;
     else *(float *)diagonal += (float)q->jitter;
   }
 }
 
-/* Factors diagonal tile j. A pivot that overflow made NaN counts as not positive. */
-static void factor_diagonal (square *q, gb_tasks *s, size_t j) {
-  void *a = gb_tile(&q->out, j, j);
-  const size_t ld = gb_tile_ld(&q->out, j);
-  size_t bad = gb_lapack_potrf(q->dtype, extent(q, j), a, ld);
-  for (size_t i = 0; bad == 0 && i < extent(q, j); i++)
+/* Factors 'a', diagonal tile j without its old rows and columns. A pivot that overflow made NaN counts as not positive. */
+static void factor_diagonal (square *q, gb_tasks *s, size_t j, void *a) {
+  const size_t ld = gb_tile_ld(&q->out, j), old = old_rows(q, j), n = extent(q, j) - old;
+  size_t bad = gb_lapack_potrf(q->dtype, n, a, ld);
+  for (size_t i = 0; bad == 0 && i < n; i++)
     if (!(gb_element_get(a, i * ld + i, q->dtype) > 0)) bad = i + 1;
   if (bad == 0) return;
-  q->minor = j * B + bad;
+  q->minor = j * B + old + bad;
   atomic_store(&s->stopped, true);
 }
 
@@ -119,30 +136,31 @@ static void factor_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   size_t i, j;
   tile_by_column(q, task, &i, &j);
   atomic_uint *done = q->progress;           /* done[i]: tiles of row i finished, from the left */
-  void *c = gb_tile(&q->out, i, j);
-  const size_t ni = extent(q, i), nj = extent(q, j), ld = gb_tile_ld(&q->out, j);
+  const size_t old = old_rows(q, i), ni = extent(q, i) - old, ld = gb_tile_ld(&q->out, j);
+  const size_t nj = i == j ? old : extent(q, j);     /* columns of the tile whose diagonal entries are known */
+  char *c = new_rows(q, i, j), *corner = c + old * q->size;
   for (size_t k = 0; k < j; k++) {
     if (!gb_tasks_poll(s) || !gb_tasks_wait(s, &done[i], k + 1) || !gb_tasks_wait(s, &done[j], k + 1)) return;
-    const void *lik = gb_tile(&q->out, i, k), *ljk = gb_tile(&q->out, j, k);
+    const void *lik = new_rows(q, i, k), *ljk = gb_tile(&q->out, j, k);
     const size_t ldk = gb_tile_ld(&q->out, k);
-    if (i == j) gb_blas_syrk_lower(q->dtype, false, ni, B, -1.0, lik, ldk, c, ld);
-    else gb_blas_gemm(q->dtype, false, true, ni, nj, B, -1.0, lik, ldk, ljk, ldk, 1.0, c, ld);
+    if (nj > 0) gb_blas_gemm(q->dtype, false, true, ni, nj, B, -1.0, lik, ldk, ljk, ldk, 1.0, c, ld);
+    if (i == j) gb_blas_syrk_lower(q->dtype, false, ni, B, -1.0, lik, ldk, corner, ld);
   }
+  if (i != j && !gb_tasks_wait(s, &done[j], j + 1)) return;
+  if (nj > 0) gb_blas_trsm_right(q->dtype, GB_LOWER, true, false, ni, nj, gb_tile(&q->out, j, j), ld, c, ld);
   if (i == j) {
-    factor_diagonal(q, s, j);
+    if (old > 0) gb_blas_syrk_lower(q->dtype, false, ni, old, -1.0, c, ld, corner, ld);
+    factor_diagonal(q, s, j, corner);
     if (atomic_load(&s->stopped)) return;
-  } else {
-    if (!gb_tasks_wait(s, &done[j], j + 1)) return;
-    gb_blas_trsm_right(q->dtype, GB_LOWER, true, false, ni, nj, gb_tile(&q->out, j, j), ld, c, ld);
   }
   gb_tasks_done(&done[i], j + 1);
 }
 
 gb_status gb_cpu_cholesky (const gb_opaque_call *c) {
   square q = square_of(c);
-  GB_TRY(gb_check_lower(c->pool, &q.in, c->err));
-  GB_TRY(gb_tasks_run(c->pool, q.nb, copy_rows, &q, c->err));
-  memset(q.progress, 0, counters_bytes(c->o));
+  GB_TRY(gb_check_lower(c->pool, &q.in, q.have, c->err));
+  GB_TRY(gb_tasks_run(c->pool, q.nb - q.first, copy_rows, &q, c->err));
+  for (size_t i = 0; i < q.nb; i++) atomic_init(&q.progress[i], i < q.first ? (unsigned)i + 1 : 0);
   GB_TRY(gb_tasks_run(c->pool, ntiles(&q), factor_tile, &q, c->err));
   if (q.minor == 0) return GB_OK;
   return gb_fail(c->err, GB_ENOTPD, "the leading minor of order %zu of %zu is not positive (jitter %g)",
@@ -238,7 +256,7 @@ gb_status gb_cpu_chol_inverse (const gb_opaque_call *c) {
 gb_status gb_cpu_logdet (const gb_opaque_call *c) {
   const size_t n = c->o->in_shape[0].dim[0];
   const gb_dtype t = c->o->in_dtype[0];
-  const gb_tiles l = gb_tiles_of(t, c->o->packed, n, n, c->in[0]);
+  const gb_tiles l = gb_tiles_of_factor(c->o, c->in[0]);
   double sum = 0;
   for (size_t i = 0, run; i < n; i++) sum += log(gb_element_get(gb_tiles_entry(&l, i, i, &run), 0, t));
   gb_element_set(c->out[0], 0, t, 2 * sum);

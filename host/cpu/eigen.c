@@ -35,7 +35,7 @@ gb_status gb_cpu_eigh (const gb_opaque_call *c) {
   if (n == 0) return GB_OK;
   GB_TRY(check_order(c, "eigh", n));
   const gb_tiles a = gb_tiles_of(t, false, n, n, c->in[0]);
-  GB_TRY(gb_check_lower(c->pool, &a, c->err));
+  GB_TRY(gb_check_lower(c->pool, &a, 0, c->err));
   memcpy(c->out[1], c->in[0], n * n * gb_dtype_size(t));
   memset(c->scratch, 0, gb_lapack_eigh_bytes(t, n));
   GB_TRY(outcome(c, "eigh", gb_lapack_eigh(t, n, c->out[1], c->out[0], c->scratch)));

@@ -9,6 +9,7 @@
 
 typedef struct scan {
   const gb_tiles *a;
+  size_t from;                     /* first row */
   bool lower;                      /* the triangle only */
   _Atomic uint64_t first;          /* row * columns + column of the first bad entry; UINT64_MAX = none */
 } scan;
@@ -48,7 +49,8 @@ static size_t first_bad (const gb_tiles *a, size_t i, size_t m) {
 static void scan_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   scan *q = ud;
   (void)s, (void)thread;
-  for (size_t i = task * ROWS; i < task * ROWS + gb_block_extent(q->a->n, ROWS, task); i++) {
+  const size_t first = q->from + task * ROWS;
+  for (size_t i = first; i < first + gb_block_extent(q->a->n - q->from, ROWS, task); i++) {
     const size_t m = q->lower ? i + 1 : q->a->m, j = first_bad(q->a, i, m);
     if (j == m) continue;
     const uint64_t at = i * q->a->m + j;
@@ -58,9 +60,9 @@ static void scan_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   }
 }
 
-static gb_status check (gb_pool *pool, const gb_tiles *a, bool lower, gb_error *err) {
-  scan q = {.a = a, .lower = lower, .first = UINT64_MAX};
-  GB_TRY(gb_tasks_run(pool, gb_blocks(a->n, ROWS), scan_rows, &q, err));
+static gb_status check (gb_pool *pool, const gb_tiles *a, bool lower, size_t from, gb_error *err) {
+  scan q = {.a = a, .from = from, .lower = lower, .first = UINT64_MAX};
+  GB_TRY(gb_tasks_run(pool, gb_blocks(a->n - from, ROWS), scan_rows, &q, err));
   const uint64_t at = atomic_load(&q.first);
   if (at == UINT64_MAX) return GB_OK;
   const size_t i = (size_t)at / a->m, j = (size_t)at % a->m;
@@ -71,11 +73,11 @@ static gb_status check (gb_pool *pool, const gb_tiles *a, bool lower, gb_error *
 
 gb_status gb_check_finite (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *a, gb_error *err) {
   const gb_tiles all = gb_tiles_of(t, false, n, m, a);
-  return check(pool, &all, false, err);
+  return check(pool, &all, false, 0, err);
 }
 
-gb_status gb_check_lower (gb_pool *pool, const gb_tiles *a, gb_error *err) {
-  return check(pool, a, true, err);
+gb_status gb_check_lower (gb_pool *pool, const gb_tiles *a, size_t have, gb_error *err) {
+  return check(pool, a, true, have, err);
 }
 
 #define CHUNK ((size_t)1 << 20)    /* bytes of a task that copies */

@@ -1,5 +1,5 @@
 /* opaque.c - which function computes an opaque op, and how much scratch it declares.
-** A row without a scratch function needs none; 'packs': the op has a packed form. Adding an opaque op is adding a row here. */
+** A row without a scratch function needs none; 'packs': the op takes triangles. Adding an opaque op is adding a row here. */
 #include "cpu/opaque.h"
 
 #include "cpu/cpu.h"
@@ -37,11 +37,11 @@ static gb_status check_dtype (const gb_opaque *o, gb_error *err) {
                  gb_dtype_name(o->in_dtype[0]));
 }
 
-/* A packed matrix is a lower triangle. */
+/* A packed matrix, or one that grows, is a lower triangle. */
 static gb_status check_layout (const gb_opaque *o, gb_error *err) {
   const bool upper = o->op == GB_OP_TRISOLVE && o->attr.i[0] != 0;
-  const bool matrix = !o->packed || (table[o->op].packs && !upper);
-  const bool inverse = !o->packed_inverse || (o->packed && o->op == GB_OP_CHOL_INVERSE);
+  const bool matrix = !(o->packed || o->grown) || (table[o->op].packs && !upper);
+  const bool inverse = o->op == GB_OP_CHOL_INVERSE ? !o->grown && (o->packed || !o->packed_inverse) : !o->packed_inverse;
   if (matrix && inverse) return GB_OK;
   return gb_fail(err, GB_EINTERNAL, "%s has no such packed form", gb_ops[o->op].name);
 }

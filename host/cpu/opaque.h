@@ -32,40 +32,52 @@ static inline size_t gb_align64 (size_t bytes) { return (bytes + 63) / 64 * 64; 
 /* Right-hand sides of shape (n) or (n, r): r. */
 static inline size_t gb_columns (const gb_shape *s) { return s->ndim == 1 ? 1 : s->dim[1]; }
 
-/* A matrix with n rows, found by tiles of GB_BLOCK: row-major, or packed (backend/packed.h). */
+/* A matrix with n rows, found by tiles of GB_BLOCK: row-major, or a triangle as backend/packed.h says. */
 typedef struct gb_tiles {
   gb_dtype dtype;
-  bool packed;
-  size_t n, m;                     /* m: columns, so many elements between rows unless packed; packed: n */
+  bool packed, grown;
+  size_t n, m;                     /* m: columns, so many elements between rows of a row-major matrix; else n */
   char *base;
 } gb_tiles;
 
 /* 'base' is written only through tiles of a result. */
 static inline gb_tiles gb_tiles_of (gb_dtype t, bool packed, size_t n, size_t m, const void *base) {
-  return (gb_tiles){t, packed, n, m, (char *)(uintptr_t)base};
+  return (gb_tiles){t, packed, false, n, m, (char *)(uintptr_t)base};
+}
+
+/* The factor that is operand 0 of 'o', or a result in its layout. */
+static inline gb_tiles gb_tiles_of_factor (const gb_opaque *o, const void *base) {
+  const size_t n = o->in_shape[0].dim[0];
+  return (gb_tiles){o->in_dtype[0], o->packed, o->grown, n, n, (char *)(uintptr_t)base};
 }
 
 /* Address of tile (i, j); elements between the rows of a tile of block column j. */
 static inline void *gb_tile (const gb_tiles *a, size_t i, size_t j) {
+  if (a->grown) {
+    const gb_block_row *row = ((gb_block_row *const *)(const void *)a->base)[i];
+    return (char *)row->data + j * row->rows * GB_BLOCK * gb_dtype_size(a->dtype);
+  }
   const size_t at = a->packed ? gb_packed_tile(a->n, i, j) : (i * a->m + j) * GB_BLOCK;
   return a->base + at * gb_dtype_size(a->dtype);
 }
 static inline size_t gb_tile_ld (const gb_tiles *a, size_t j) {
+  if (a->grown) return GB_BLOCK;
   return a->packed ? gb_block_extent(a->n, GB_BLOCK, j) : a->m;
 }
 
 /* Address of entry (i, j); '*run': how many entries of row i are adjacent from there on. */
 static inline void *gb_tiles_entry (const gb_tiles *a, size_t i, size_t j, size_t *run) {
-  const size_t col = a->packed ? j % GB_BLOCK : j, ld = gb_tile_ld(a, j / GB_BLOCK);
+  const bool tiled = a->packed || a->grown;
+  const size_t col = tiled ? j % GB_BLOCK : j, ld = gb_tile_ld(a, j / GB_BLOCK);
   *run = ld - col;
-  char *tile = gb_tile(a, i / GB_BLOCK, a->packed ? j / GB_BLOCK : 0);
+  char *tile = gb_tile(a, i / GB_BLOCK, tiled ? j / GB_BLOCK : 0);
   return tile + (i % GB_BLOCK * ld + col) * gb_dtype_size(a->dtype);
 }
 
-/* a (n, m), and the lower triangle of a (n, n). Errors: ENAN naming row and column, from 1, of the first
-** entry that is not finite; EINTR. */
+/* a (n, m), and the lower triangle of a (n, n) from row 'have' on. Errors: ENAN naming row and column, from 1, of the
+** first entry that is not finite; EINTR. */
 gb_status gb_check_finite (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *a, gb_error *err);
-gb_status gb_check_lower (gb_pool *pool, const gb_tiles *a, gb_error *err);
+gb_status gb_check_lower (gb_pool *pool, const gb_tiles *a, size_t have, gb_error *err);
 
 /* A triangular system, solved in place: x (n, r) = op(a)^-1 x, a (n, n). */
 typedef struct gb_tri {

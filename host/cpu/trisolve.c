@@ -50,7 +50,7 @@ size_t gb_cpu_solve_scratch (const gb_backend *be, const gb_opaque *o) {
 static gb_status system_of (const gb_opaque_call *c, void *x, void *progress, gb_tri *s) {
   const gb_opaque *o = c->o;
   const size_t n = o->in_shape[0].dim[0], r = gb_columns(&o->in_shape[1]);
-  const gb_tiles l = gb_tiles_of(o->in_dtype[0], o->packed, n, n, c->in[0]);
+  const gb_tiles l = gb_tiles_of_factor(o, c->in[0]);
   *s = (gb_tri){.a = l, .r = r, .x = x, .progress = progress};
   return gb_copy_bytes(c->pool, n * r * gb_dtype_size(l.dtype), c->in[1], x, c->err);
 }

@@ -140,6 +140,7 @@ static gb_status write_opaque (gb_lower_state *s, const gb_draft *d, gb_step *st
   o->attr = n->attr;
   o->nin = n->nin;
   o->nout = n->nout;
+  o->grown = n->nin > 0 && (n->in[0]->flags & GB_NODE_GROWN) != 0;
   size_t *extent = NULL;
   for (int i = 0; i < n->nin && i < 4; i++) {
     o->in_dtype[i] = gb_node_dtype(n->in[i]);

@@ -260,10 +260,20 @@ static gb_status make (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_node *c
   return GB_OK;
 }
 
+/* A growing factor is no array. */
+static gb_status check_grown (gb_op op, int nin, gb_node *const *in, const gb_attr *a, gb_error *err) {
+  const bool takes = op == GB_OP_SOLVE_CHOL || op == GB_OP_LOGDET || op == GB_OP_INV_QUAD || (op == GB_OP_TRISOLVE && a->i[0] == 0);
+  for (int i = takes ? 1 : 0; i < nin; i++)
+    if ((in[i]->flags & GB_NODE_GROWN) != 0)
+      return gb_fail(err, GB_EOPTION, "%s: a growing factor can only be solved with", gb_ops[op].name);
+  return GB_OK;
+}
+
 gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
                          const gb_shape *shape, gb_dtype dtype, gb_node **out, gb_error *err) {
   gb_attr a = {0};
   if (attr != NULL) a = *attr;
+  GB_TRY(check_grown(op, nin, in, &a, err));
   gb_value v[GB_MAX_OUTPUTS] = {0};
   GB_TRY(gb_shape_infer(op, nin, in, &a, shape, dtype, v, err));
   const uint64_t hash = hash_key(op, nin, in, &a, v);
@@ -305,7 +315,7 @@ static bool same_leaf (const gb_node *n, const gb_tensor *t) {
 }
 
 static unsigned leaf_flags (const gb_tensor *value, unsigned flags) {
-  unsigned f = flags & UNMERGED;
+  unsigned f = flags & (UNMERGED | GB_NODE_GROWN);
   if (value->storage == NULL && (f & GB_NODE_TRACED) == 0) f |= GB_NODE_PLACEHOLDER;
   if ((f & (GB_NODE_PARAM | GB_NODE_GRAD)) != 0) f |= GB_NODE_NEEDS_GRAD;
   if ((f & GB_NODE_PARAM) != 0) f |= GB_NODE_WEAK;

@@ -22,7 +22,8 @@ enum {
   GB_NODE_SYMMETRIC = 32,  /* square in the last two axes and symmetric by structure, up to rounding */
   GB_NODE_WEAK = 64,       /* a number, a parameter, or of these alone: adopts the dtype of what it meets */
   GB_NODE_STALE = 128,     /* PARAM leaf whose parameter has moved on: nothing that depends on it is worth caching */
-  GB_NODE_LENT = 256       /* leaf whose value is taken back when a call is over; never merged */
+  GB_NODE_LENT = 256,      /* leaf whose value is taken back when a call is over; never merged */
+  GB_NODE_GROWN = 512      /* leaf whose value is a factor that grows (backend/growing.h): input 0 of lower triangular ops only */
 };
 
 typedef struct gb_value {     /* one output of a node */

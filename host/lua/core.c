@@ -132,7 +132,8 @@ int luaopen_gibbous_core (lua_State *L) {
       lgb_kernel_functions, lgb_lazy_functions,
       lgb_make_functions,
       lgb_map_functions, lgb_observe_functions, lgb_plan_functions, lgb_plot_functions, lgb_product_functions,
-      lgb_settings_functions, lgb_shape_functions, lgb_solve_functions, internal_functions};
+      lgb_settings_functions, lgb_shape_functions, lgb_solve_functions, lgb_factor_functions,
+      internal_functions};
   luaL_checkversion(L);
   lgb_open_session(L);
   lgb_error_meta(L);
@@ -142,6 +143,7 @@ int luaopen_gibbous_core (lua_State *L) {
   lgb_json_meta(L);
   lgb_plot_meta(L);
   lgb_solve_meta(L);
+  lgb_factor_meta(L);
   lua_newtable(L);
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) luaL_setfuncs(L, lists[i], 0);
   set_library(L, "linalg", lgb_linalg_functions);

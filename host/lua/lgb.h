@@ -126,6 +126,10 @@ void lgb_pushelement (lua_State *L, const gb_tensor *t, const size_t *index);
 /* print.c */
 int lgb_tensor_tostring (lua_State *L);
 
+/* factor.c */
+void lgb_factor_meta (lua_State *L);
+gb_node *lgb_tofactor (lua_State *L, int arg);   /* the leaf of a growing factor, for triangular ops alone; NULL: not one */
+
 /* func.c */
 void lgb_func_meta (lua_State *L);
 
@@ -142,7 +146,7 @@ void lgb_map_register (lua_State *L);         /* methods table on top: elementwi
 void lgb_reduce_register (lua_State *L);
 void lgb_operators (lua_State *L);            /* metatable on top: arithmetic events */
 
-extern const luaL_Reg lgb_bench_functions[];
+extern const luaL_Reg lgb_bench_functions[], lgb_factor_functions[];
 extern const luaL_Reg lgb_func_functions[], lgb_grad_functions[], lgb_io_functions[], lgb_json_functions[], lgb_kernel_functions[],
     lgb_lazy_functions[], lgb_linalg_functions[], lgb_make_functions[], lgb_map_functions[], lgb_memory_functions[],
     lgb_observe_functions[], lgb_plan_functions[], lgb_plot_functions[], lgb_product_functions[],

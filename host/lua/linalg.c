@@ -35,12 +35,14 @@ static int linalg_logdet (lua_State *L) { return lgb_apply1(L, gb_logdet); }
 static int linalg_lstsq (lua_State *L) { return lgb_apply2(L, gb_lstsq); }
 static int linalg_solve (lua_State *L) { return lgb_apply2(L, gb_solve); }
 
-/* triangular_solve(L, b, {upper = false, transposed = false}) */
+/* triangular_solve(L, b, {upper = false, transposed = false}); L may be a growing factor, which is lower */
 static int linalg_triangular_solve (lua_State *L) {
   static const char *const names[] = {"transposed", "upper", NULL};
   lgb_enter(L);
   lua_settop(L, 3);
-  gb_node *l = lgb_checknode(L, 1), *b = lgb_checknode(L, 2);
+  gb_node *l = lgb_tofactor(L, 1);
+  if (l == NULL) l = lgb_checknode(L, 1);
+  gb_node *b = lgb_checknode(L, 2);
   lgb_checkoptions(L, 3, names);
   const bool upper = lgb_optbool(L, 3, "upper", false), transposed = lgb_optbool(L, 3, "transposed", false);
   lgb_tensor *y = lgb_newtensor(L);

@@ -31,6 +31,13 @@ static gb_status add_share (gb_plan *p, const gb_plan_on *on, gb_error *err) {
   return s->read != NULL && s->write != NULL ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory for a plan");
 }
 
+/* A growing factor is no array that could be copied. */
+static bool has_grown (const gb_lowered *low) {
+  for (int s = 0; s < low->nsteps; s++)
+    if (!low->step[s].is_fold && low->step[s].opaque.grown) return true;
+  return false;
+}
+
 /* The first device alone plans as ever. */
 gb_status gb_shares_new (gb_plan *p, int n, const gb_plan_on *on, gb_error *err) {
   if (n == 0) return GB_OK;
@@ -40,6 +47,8 @@ gb_status gb_shares_new (gb_plan *p, int n, const gb_plan_on *on, gb_error *err)
   }
   if (p->options.forbid & GB_ALLOW_CUT)
     return gb_fail(err, GB_EOPTION, "several devices share an axis by cutting it: allow = {'cut'}");
+  if (has_grown(p->prog->low))
+    return gb_fail(err, GB_EDEVICE, "a growing factor stays on its device: condition a model whose plans are shared by fitting it anew");
   if (p->graph->backend->ops->fold_part == NULL)
     return gb_fail(err, GB_EDEVICE, "this device cannot run a part of a plan");
   p->shares = calloc(1, sizeof *p->shares);

@@ -1,6 +1,7 @@
 /* report.c - a plan as rows: what exists before it, what it makes, from when to when, and where. */
 #include <stdlib.h>
 
+#include "backend/growing.h"
 #include "plan/rates.h"
 #include "plan/text.h"
 
@@ -101,6 +102,11 @@ static size_t bytes_of_value (const gb_buf *buf) {
   return gb_shape_bytes(&s, buf->dtype);
 }
 
+static size_t bytes_of_input (const gb_plan *p, const gb_buf *buf) {
+  const gb_node *n = p->node[buf->source];
+  return (n->flags & GB_NODE_GROWN) != 0 ? gb_growing_bytes(&n->out[0].tensor) : bytes_of_value(buf);
+}
+
 /* From the first step that reads it to the last. */
 static gb_plan_row row_of_input (const gb_plan *p, int b, const uses *u) {
   const gb_buf *buf = &p->prog->low->buf[b];
@@ -110,7 +116,7 @@ static gb_plan_row row_of_input (const gb_plan *p, int b, const uses *u) {
                        .cls = GB_ROW_INPUT,
                        .dtype = buf->dtype,
                        .shape = buf->shape,
-                       .bytes = bytes_of_value(buf),
+                       .bytes = bytes_of_input(p, buf),
                        .offset = SIZE_MAX,
                        .step = -1,
                        .first = first_step(p, u->first),

@@ -30,6 +30,7 @@ gb_status gb_tensor_new (gb_ledger *l, gb_dtype t, const gb_shape *s, gb_purpose
   st->refs = 1;
   st->bytes = bytes;
   st->ledger = l;
+  st->release = NULL;
   *out = (gb_tensor){.storage = st, .dtype = t, .shape = *s};
   gb_strides_of(s, out->stride);
   return GB_OK;
@@ -45,6 +46,7 @@ void gb_tensor_clear (gb_tensor *t) {
   t->storage = NULL;
   if (st == NULL || --st->refs > 0) return;
   assert(st->refs == 0);
+  if (st->release != NULL) st->release(st);
   gb_ledger_free(st->ledger, st->data);
   free(st);
 }

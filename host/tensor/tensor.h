@@ -10,6 +10,7 @@ typedef struct gb_storage {
   void *data;                  /* 64-byte aligned */
   size_t bytes;
   gb_ledger *ledger;
+  void (*release)(struct gb_storage *st);    /* called before 'data' goes: what it refers to; NULL = nothing */
 } gb_storage;
 
 typedef struct gb_tensor {
