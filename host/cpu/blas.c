@@ -92,11 +92,13 @@ void gb_blas_syrk_lower (gb_dtype t, bool ta, size_t n, size_t k, double alpha, 
 static void trsm (gb_dtype t, CBLAS_SIDE side, gb_uplo uplo, bool ta, bool unit, size_t m, size_t n,
                   const void *a, size_t lda, void *b, size_t ldb) {
   if (m == 0 || n == 0) return;
-  if (side == CblasLeft && n == 1) {
+  const bool column = side == CblasLeft && n == 1, row = side == CblasRight && m == 1;
+  if (column || row) {             /* x op(a)^-1 = (op(a)'^-1 x')' */
+    const int order = (int)(row ? n : m), step = row ? 1 : (int)ldb;
     if (t == GB_F64)
-      cblas_dtrsv(CblasRowMajor, uplo_of(uplo), trans(ta), diag_of(unit), (int)m, a, (int)lda, b, (int)ldb);
+      cblas_dtrsv(CblasRowMajor, uplo_of(uplo), trans(ta != row), diag_of(unit), order, a, (int)lda, b, step);
     else
-      cblas_strsv(CblasRowMajor, uplo_of(uplo), trans(ta), diag_of(unit), (int)m, a, (int)lda, b, (int)ldb);
+      cblas_strsv(CblasRowMajor, uplo_of(uplo), trans(ta != row), diag_of(unit), order, a, (int)lda, b, step);
   } else if (t == GB_F64)
     cblas_dtrsm(CblasRowMajor, side, uplo_of(uplo), trans(ta), diag_of(unit), (int)m, (int)n, 1.0, a,
                 (int)lda, b, (int)ldb);
