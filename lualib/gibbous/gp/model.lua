@@ -14,11 +14,13 @@ local param <const> = require "gibbous.param"
 ---@field y gibbous.tensor|nil    (n)
 ---@field solver string|table     as given: "auto", "direct" or a gb.solvers value
 ---@field info table|nil          of the last fit
+---@field update table|nil        what it took to be ready for predictions (gp/update.lua)
 local Model <const> = {__name = "gibbous.gp.exact"}
 
 local M <const> = {methods = {}}
 local methods <const> = M.methods
-local public <const> = {kernel = true, mean = true, likelihood = true, x = true, y = true, info = true, solver = true}
+local public <const> = {kernel = true, mean = true, likelihood = true, x = true, y = true, info = true, solver = true,
+  update = true}
 local without_data <const> = {fit = true, get = true, save = true, set = true}
 
 --- A model that was saved without its data does not pass for its prior.

@@ -1,18 +1,119 @@
---- More observations for a model, without fitting again.
+--- More observations for a model, without fitting again. What the model has for predictions grows with them: of a factor, k rows
+-- are appended in O(n^2 k) (core.factor), where factoring anew costs O(n^3); a solver starts from the old solution.
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
+local fantasies <const> = require "gibbous.gp.fantasies"
 local model <const> = require "gibbous.gp.model"
+local objective <const> = require "gibbous.gp.objective"
+local options <const> = require "gibbous.options"
+local update <const> = require "gibbous.gp.update"
 
---- A new model that has also seen (x, y); the parameters are copied, not refitted.
-function model.methods.condition(self, x, y)
+--- The covariance of new observations with each other: k(x, x) + noise; noise one element or (k).
+local function corner(kernel, x, noise)
+  local k <const> = kernel(x)
+  if noise.ndim == 1 and #noise == #x then return k + core.linalg.diag(noise) end
+  return k + noise * core.eye(#x, {dtype = x.dtype})
+end
+
+--- The state's factor as one that grows, and L^-1 (y - m(x)): made once, O(n^2).
+local function growing(self, state)
+  if state.half == nil then
+    state.half = core.linalg.triangular_solve(state.factor, objective.residual(self)):detach():eval()
+    if core.type(state.factor) == "tensor" then state.factor = core.factor(state.factor) end
+  end
+  return state.factor, state.half
+end
+
+local function append(self, out, x, y, noise)
+  local f <const>, g <const> = model.fields(self), model.fields(out)
+  local factor <const>, half <const> = growing(self, f.state)
+  local rows <const> = g.kernel(x, f.x):detach()
+  local state <const> = {stamp = model.stamp(out), converged = true}
+  state.factor = factor:append(rows, corner(g.kernel, x, noise):detach())
+  state.half = state.factor:extend(half, (y - g.mean(x)):detach())
+  state.alpha = state.factor:back_solve(state.half):eval()
+  return state, {kind = "append", bytes = state.factor.bytes}
+end
+
+--- The solver's preconditioner is made anew, which costs about one step; the old solution is where it starts.
+local function warm_start(self, out, x)
+  local f <const>, g <const> = model.fields(self), model.fields(out)
+  local state <const> = {stamp = model.stamp(out)}
+  local start <const> = core.cat({f.state.alpha, core.zeros(#x, {dtype = x.dtype})}, 1):eval()
+  local info
+  state.system = g.active:prepare(objective.covariance(out), g.kernel(g.x), objective.noise_level(g))
+  state.alpha, info = state.system:solve(objective.residual(out), start)
+  state.converged = info.converged
+  return state, {kind = "solve", solve = info}
+end
+
+--- Gives 'out', which holds the data of 'self' and then x (k, d), y (k) of these noise variances, the state that follows
+-- from self's.
+local function carry_over(self, out, x, y, noise)
+  local f <const>, g <const> = model.fields(self), model.fields(out)
+  local n <const>, start <const> = f.x and #f.x or 0, core.clock()
+  if n == 0 then return end
+  local reason <const> = f.state == nil and "the model was not asked for a prediction before"
+    or f.state.stamp ~= model.stamp(self) and "the parameters were set" or nil
+  if reason then
+    g.update = update.new{kind = "none", rows = 0, onto = 0, seconds = 0, reason = reason}
+    return
+  end
+  g.active = f.active
+  local done
+  g.state, done = (f.state.system and warm_start or append)(self, out, x, y, noise)
+  done.rows, done.onto, done.seconds = #x, n, core.clock() - start
+  g.update = update.new(done)
+end
+
+--- Noise variances of new observations, and the likelihood of all: 'given' (k) where each observation has its own.
+local function noise_of(f, parts, x, given, level)
+  local l <const> = parts.likelihood
+  if l.kind ~= "fixed" then
+    if given then core.raise("option", "condition: the model's likelihood knows the noise; none can be given", level + 1) end
+    return l:variance(x)
+  end
+  if f.x == nil or #f.x == 0 then
+    if given then l.noise = given end
+    return l:variance(x)
+  end
+  if given == nil then
+    core.raise("option", ("condition: the model's noise is known per observation: give noise = a tensor of %d variances"):format(#x),
+      level + 1)
+  end
+  if given.ndim ~= 1 or #given ~= #x then
+    core.raise("shape", ("condition: %d variances are needed, got shape %s"):format(#x, tostring(given.shape)), level + 1)
+  end
+  if not (#given == 0 or given:min():item() >= 0) then
+    core.raise("option", "condition: noise variances must be 0 or more", level + 1)
+  end
+  l.noise = core.cat({l.noise, given:to{dtype = l.noise.dtype}}, 1):eval()
+  return given:to{dtype = x.dtype}
+end
+
+--- A new model that has also seen x (k, d) or (k), y (k); the parameters are copied, not refitted, and the old model stays as
+-- it is. Where that was ready for predictions the new one is too: equal to factoring anew up to rounding, in O(n^2 k) time and
+-- O(n k) bytes beside the factor, which both share; with a solver, to its residual. Else it is prepared at the first
+-- prediction. m.update says which, and what it took. o: noise (k), variances where the model's noise is known per observation.
+-- y (b, k): b fantasies of the same points, x (b, k, d): of points of their own; then the result only predicts, all b at once:
+-- see gp/fantasies.lua.
+function model.methods.condition(self, x, y, opts)
+  local o <const> = options.parse(opts, {noise = "tensor"}, "condition", 2)
   local f <const> = model.fields(self)
+  if fantasies.is_batch(x, y) then
+    local parts <const> = model.copy_parts(f)
+    return fantasies.new(self, x, y, function(z) return noise_of(f, parts, z, o.noise and o.noise:reshape(-1), 4) end, 2)
+  end
   local xs <const>, ys <const> = data.check(x, y, "condition", 2)
   data.check_width(f, xs, "condition", 2)
-  local out <const> = model.new(model.copy_parts(f))
+  local parts <const> = model.copy_parts(f)
+  local noise <const> = noise_of(f, parts, xs, o.noise or nil, 2)
+  local out <const> = model.new(parts)
   if f.x and #f.x > 0 then
     model.set_data(out, core.cat({f.x, xs}, 1), core.cat({f.y, ys}, 1))
   else
     model.set_data(out, xs, ys)
   end
+  carry_over(self, out, xs, ys, noise)
   return out
 end

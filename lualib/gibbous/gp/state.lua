@@ -1,26 +1,45 @@
---- What a model keeps for predictions: a factor of the covariance or a prepared solver, and alpha = C^-1 (y - m(x)).
+--- What a model keeps for predictions, until a parameter or the data changes:
+--   stamp      of the parameters it holds for
+--   factor     direct: L with L L' = C, a tensor (n, n) or, after condition, a factor that grows; for triangular_solve
+--   half       direct, after condition: L^-1 (y - m(x)), (n)
+--   system     else: the prepared solver
+--   alpha      C^-1 (y - m(x)), (n)
+--   converged  whether that was solved as exactly as asked
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.objective"
+local update <const> = require "gibbous.gp.update"
 
---- What predictions need, kept until a parameter or the data changes.
+local function factored(self, state)
+  local c <const>, r <const> = objective.covariance(self), objective.residual(self)
+  state.factor = core.linalg.cholesky(c):detach()
+  state.alpha = core.linalg.solve(c, r):detach()
+  objective.guarded(self, "predict", 4, function() core.eval(state.factor, state.alpha) end)
+end
+
+local function solved(self, state)
+  local f <const> = model.fields(self)
+  local c <const>, r <const> = objective.covariance(self), objective.residual(self)
+  local info
+  state.system = f.active:prepare(c, f.kernel(f.x), objective.noise_level(f))
+  state.alpha, info = state.system:solve(r)
+  state.converged = info.converged
+  return info
+end
+
+--- The state of a model with data; f.update says what making it took.
 return function(self)
   local f <const> = model.fields(self)
   local now <const> = model.stamp(self)
   if f.state and f.state.stamp == now then return f.state end
   f.active = f.active or objective.decide(self)
-  local c <const>, r <const> = objective.covariance(self), objective.residual(self)
+  local start <const> = core.clock()
   local state <const> = {stamp = now, converged = true}
-  if objective.is_iterative(f.active) then
-    state.system = f.active:prepare(c, f.kernel(f.x), objective.noise_level(f))
-    local info
-    state.alpha, info = state.system:solve(r)
-    state.converged = info.converged
-  else
-    state.factor = core.linalg.cholesky(c):detach()
-    state.alpha = core.linalg.solve(c, r):detach()
-    objective.guarded(self, "predict", 3, function() core.eval(state.factor, state.alpha) end)
-  end
+  local iterative <const> = objective.is_iterative(f.active)
+  local info <const> = (iterative and solved or factored)(self, state)
+  local reason <const> = f.state and "the parameters were set" or f.update and f.update.reason or nil
+  f.update = update.new{kind = iterative and "solve" or "factor", rows = #f.x, onto = 0, reason = reason, solve = info,
+    seconds = core.clock() - start}
   f.state = state
   return state
 end

@@ -1,0 +1,219 @@
+--- Fantasies: b continuations of one model, each conditioned on k observations of its own, predicted from together.
+--
+-- With the model's posterior mean m and covariance c, observations e at z of noise N: S = c(z, z) + N,
+--   mean = m(t) + c(t, z) S^-1 (e - m(z)),   f_var = c(t, t) - c(t, z) S^-1 c(z, t),   c(t, z) = k(t, z) - k(t, x) C^-1 k(x, z).
+-- C^-1 k(x, z) is solved for once; then each of m test points costs one streamed pass over the data a column of z, and no factor
+-- is copied b times. What is formed beside the results is c(t, z), (b k, m) or, of shared points, (k, m), cut by the plan.
+-- Source: Rasmussen & Williams (2006), A.5 and A.3 (conditioning twice).
+local core <const> = require "gibbous.core"
+local data <const> = require "gibbous.gp.data"
+local kernels <const> = require "gibbous.kernels"
+local model <const> = require "gibbous.gp.model"
+local state_of <const> = require "gibbous.gp.state"
+
+---@class gibbous.gp.fantasies
+---@field count integer     b
+---@field x gibbous.tensor  (k, d), or (b, k, d)
+---@field y gibbous.tensor  (b, k)
+---@field model gibbous.gp.exact  what they continue, with its parameters at the time
+local Fantasies <const> = {__name = "gibbous.gp.fantasies"}
+local methods <const> = {}
+local M <const> = {}
+
+--- Whether condition(x, y) means fantasies: y (b, k) beside x (k, d), or any x (b, k, d).
+function M.is_batch(x, y)
+  local xs <const>, ys <const> = core.as_tensor(x), core.as_tensor(y)
+  if xs == nil or ys == nil then return false end
+  return xs.ndim == 3 or (ys.ndim == 2 and ys.shape[2] == #xs and xs.ndim <= 2 and not (ys.shape[2] == 1 and #ys == #xs))
+end
+
+local function box(self) return rawget(self, "_box") end
+
+-- What is computed once ---------------------------------------------------------------------------------------------------
+
+--- C^-1 k(x, z) and k(z, x) C^-1 k(x, z) by group: solved (n, columns), explained(columns of a group).
+local function solve(state, cross)
+  if state.system then
+    local w <const>, info <const> = state.system:solve(cross)
+    return w, cross, w, info.converged
+  end
+  local half <const> = core.linalg.triangular_solve(state.factor, cross)
+  local w <const> = core.linalg.triangular_solve(state.factor, half, {transposed = true})
+  return w:detach():eval(), half, half, true
+end
+
+--- k(z, z) + noise less what is explained, of one group: (k, k).
+local function inner(kernel, z, noise, left, right)
+  local s <const> = kernel(z) + core.linalg.diag(noise)
+  return left and s - left:t():matmul(right) or s
+end
+
+local function root_of(s)
+  local k <const> = s.shape[1]
+  return core.linalg.triangular_solve(core.linalg.cholesky(s), core.eye(k, {dtype = s.dtype}))
+end
+
+--- roots: L^-1 of each S, (k, k) or (b, k, k); weights: S^-1 (e - m(z)), (k, b) or (b, k).
+local function groups(b, kernel, left, right, residual)
+  if b.shared then
+    local root <const> = root_of(inner(kernel, b.z, b.noise, left, right)):detach():eval()
+    return root, root:t():matmul(root:matmul(residual:t())):detach():eval()
+  end
+  local n <const> = left and #left or 0
+  local function split(v) return v:reshape(n, b.count, b.k):permute(2, 1, 3) end
+  local arguments <const> = {b.x, b.noise:reshape(b.count, b.k)}
+  if left then arguments[3], arguments[4] = split(left), split(right) end
+  local root <const> = core.vmap(function(z, noise, l, r)
+    return root_of(inner(kernel, z, noise, l, r))
+  end)(table.unpack(arguments)):detach():eval()
+  local white <const> = (root * residual:unsqueeze(2)):sum(3)                   -- L^-1 e
+  return root, (root * white:unsqueeze(3)):sum(2):detach():eval()
+end
+
+--- What all predictions share, for the parameters as they are.
+local function prepared(b)
+  local now <const> = model.stamp(b.model)
+  if b.ready and b.ready.stamp == now then return b.ready end
+  local f <const> = model.fields(b.model)
+  local ready <const> = {stamp = now, converged = true}
+  local at = f.mean(b.z)
+  local left, right
+  if f.x and #f.x > 0 then
+    local state <const> = state_of(b.model)
+    at = at + f.kernel(b.z, f.x):matmul(state.alpha)
+    ready.w, left, right, ready.converged = solve(state, f.kernel(f.x, b.z):detach())
+    ready.converged = ready.converged and state.converged
+  end
+  local residual <const> = b.y - (b.shared and at or at:reshape(b.count, b.k))
+  ready.root, ready.weights = groups(b, f.kernel, left, right, residual:detach())
+  b.ready = ready
+  return ready
+end
+
+-- Predictions -----------------------------------------------------------------------------------------------------------------
+
+---@class gibbous.gp.fantasy_prediction
+---@field mean gibbous.tensor   (b, m)
+---@field f_var gibbous.tensor  (b, m); of fantasies at shared points (m): the same for all
+---@field y_var gibbous.tensor  as f_var
+---@field converged boolean     whether the solves for the fantasies did
+local Prediction <const> = {__name = "gibbous.gp.fantasy_prediction"}
+local parts <const> = {}
+
+--- c(z, t): (k, m), or (b, k, m).
+local function cross(b, t)
+  local f <const>, ready <const> = model.fields(b.model), prepared(b)
+  local c = f.kernel(b.z, t)
+  if ready.w then c = c - ready.w:t():matmul(f.kernel(f.x, t)) end
+  return b.shared and c or c:reshape(b.count, b.k, #t), ready
+end
+
+function parts.mean(b, t, base)
+  local c <const>, ready <const> = cross(b, t)
+  if b.shared then return base.mean + ready.weights:t():matmul(c) end
+  return base.mean + (ready.weights:unsqueeze(3) * c):sum(2)
+end
+
+function parts.f_var(b, t, base)
+  local c <const>, ready <const> = cross(b, t)
+  local v <const> = ready.root:matmul(c)
+  local left <const> = base.f_var - (v * v):sum(b.shared and 1 or 2)
+  return core.maximum(left, left * 0)
+end
+
+function parts.y_var(b, t, _, self)
+  local noise <const> = model.fields(b.model).likelihood:new_variance(t)
+  return noise and self.f_var + noise or self.f_var
+end
+
+function parts.converged(b) return prepared(b).converged end
+
+function Prediction.__index(self, key)
+  local p <const> = rawget(self, "_parts")
+  if parts[key] == nil then
+    core.raise("option", ("a prediction of fantasies has mean, f_var and y_var, no '%s'"):format(tostring(key)), 2)
+  end
+  local v <const> = parts[key](p.box, p.t, p.base, self)
+  if key ~= "converged" then rawset(self, key, v) end
+  return v
+end
+
+function Prediction.__newindex(_, key)
+  core.raise("option", ("a prediction is a value; '%s' cannot be assigned"):format(tostring(key)), 2)
+end
+
+function Prediction.__tostring(self)
+  local p <const> = rawget(self, "_parts")
+  return ("prediction of %d fantasies at %d points: .mean .f_var .y_var"):format(p.box.count, #p.t)
+end
+
+--- A lazy record at new points xs (m, d) or (m): mean (b, m), f_var and y_var. O(n m k) for the means of fantasies at k shared
+-- points, O(n m k b) where each has its own; variances cost those of the model besides.
+function methods.predict(self, xs)
+  local b <const> = box(self)
+  local t <const> = kernels.points(xs, "predict: x", 2)
+  data.check_width({x = b.z}, t, "predict", 2)
+  return setmetatable({_parts = {box = b, t = t, base = b.model:predict(t)}}, Prediction)
+end
+
+-- The value -------------------------------------------------------------------------------------------------------------------
+
+local facts <const> = {count = true, x = true, y = true, model = true}
+
+function Fantasies.__index(self, key)
+  if methods[key] then return methods[key] end
+  if facts[key] then return box(self)[key] end
+  core.raise("option", ("fantasies have no '%s': they only predict"):format(tostring(key)), 2)
+end
+
+function Fantasies.__newindex(_, key)
+  core.raise("option", ("fantasies are a value; '%s' cannot be assigned"):format(tostring(key)), 2)
+end
+
+function Fantasies.__tostring(self)
+  local b <const> = box(self)
+  return ("%d fantasies of %d observation%s %s: predict"):format(b.count, b.k, b.k == 1 and "" or "s",
+    b.shared and "at the same points" or "at points of their own")
+end
+
+--- x (k, d) or (b, k, d), z its points (b k, d), y (b, k), noise (k) or (b k).
+local function check(f, x, y, level)
+  local xs <const>, ys <const> = core.as_tensor(x), core.as_tensor(y)
+  if xs.ndim == 3 and (ys.ndim ~= 2 or #ys ~= #xs or ys.shape[2] ~= xs.shape[2]) then
+    core.raise("shape", ("condition: x has shape %s, y must be %dx%d, got shape %s"):format(tostring(xs.shape), #xs,
+      xs.shape[2], tostring(ys.shape)), level + 1)
+  end
+  local shared <const> = xs.ndim < 3
+  local z <const> = kernels.points(shared and xs or xs:reshape(#xs * xs.shape[2], xs.shape[3]), "condition: x", level + 1)
+  local flat <const> = shared and ys:t() or ys:reshape(#z)
+  for i = 1, shared and #ys or 1 do data.check(z, shared and flat:select(2, i) or flat, "condition", level + 1) end
+  data.check_width(f, z, "condition", level + 1)
+  return {x = shared and z or xs, y = ys, z = z, shared = shared, count = #ys, k = ys.shape[2]}
+end
+
+--- The model as it is now, whatever is set later.
+local function snapshot(self)
+  local f <const> = model.fields(self)
+  local out <const> = model.new(model.copy_parts(f))
+  if f.x == nil then return out end
+  model.set_data(out, f.x, f.y)
+  local g <const> = model.fields(out)
+  g.active = f.active
+  if f.state and f.state.stamp == model.stamp(self) then
+    g.state = {}
+    for key, v in pairs(f.state) do g.state[key] = v end
+    g.state.stamp = model.stamp(out)
+  end
+  return out
+end
+
+--- noise_of(x, given): checked variances of observations at x.
+function M.new(self, x, y, noise_of, level)
+  local b <const> = check(model.fields(self), x, y, level + 1)
+  b.model = snapshot(self)
+  local noise <const> = noise_of(b.z)
+  b.noise = (noise.ndim == 1 and #noise == #b.z and noise or core.zeros(#b.z, {dtype = b.z.dtype}) + noise):detach():eval()
+  return setmetatable({_box = b}, Fantasies)
+end
+
+return M

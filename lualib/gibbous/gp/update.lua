@@ -1,0 +1,30 @@
+--- What a model did last to be ready for predictions, so that no cost is hidden: m.update, and print(m.update).
+
+---@class gibbous.gp.update
+---@field kind string       "append" rows to the factor, "factor" all rows, "solve" by an iterative solver, "none": left for later
+---@field rows integer      observations that were worked in
+---@field onto integer      observations that were there already: 0 from the start
+---@field seconds number
+---@field reason string|nil why it was, or will be, from the start
+---@field solve table|nil   the solver's report
+---@field bytes integer|nil of the factor, shared with the model it came from or not
+local Update <const> = {__name = "gibbous.gp.update"}
+Update.__index = Update
+
+local function rows_text(n) return n == 1 and "1 row" or ("%d rows"):format(n) end
+
+local function time_text(s) return s < 1 and ("%.3g ms"):format(s * 1e3) or ("%.3g s"):format(s) end
+
+local verbs <const> = {append = "appended", factor = "factored", solve = "solved"}
+
+function Update:__tostring()
+  if self.kind == "none" then return ("nothing prepared: %s"):format(self.reason) end
+  local text = ("%s %s%s in %s"):format(verbs[self.kind], rows_text(self.rows),
+    self.onto > 0 and (" to %d"):format(self.onto) or "", time_text(self.seconds))
+  if self.solve then
+    text = ("%s, %d steps%s"):format(text, self.solve.iterations, self.solve.converged and "" or ", not converged")
+  end
+  return self.reason and ("%s (%s)"):format(text, self.reason) or text
+end
+
+return {new = function(t) return setmetatable(t, Update) end}
