@@ -836,6 +836,12 @@ function core.symmetric(x) end
 --- Conjugate gradients for symmetric positive definite A; {tol, max_iter, precond, x0}. Gives x and a record.
 function core.cg(A, b, o) end
 
+--- A Cholesky factor that grows: of the lower factor L (n, n), or, with L nil, of the matrix C. A value: f:append(B, C) is the
+--- factor of [[A, B'], [B, C]], in O(n^2 k) for k rows, and f stays. n, dtype, capacity, bytes; half_solve(b) L^-1 b,
+--- back_solve(b) L^-T b, solve(b), logdet() are lazy; extend(w, r) goes on with L^-1 b where w = L^-1 of b's first part is
+--- known and r is the rest; dense() is L. gb.linalg.triangular_solve takes it in place of L.
+function core.factor(L, C) end
+
 --- The preconditioner diag(A).
 function core.jacobi(A) end
 
