@@ -155,13 +155,14 @@ static const luaL_Reg methods[] = {{"append", factor_append}, {"back_solve", fac
 
 /* Facts: n, dtype; capacity, rows there is room for; bytes, shared with other versions or not. upvalue 1: the methods */
 static int factor_index (lua_State *L) {
-  const gb_tensor *v = &checkfactor(L, 1)->out[0].tensor;
   const char *key = luaL_checkstring(L, 2);
+  if (lua_getfield(L, lua_upvalueindex(1), key) != LUA_TNIL) return 1;
+  const gb_tensor *v = &checkfactor(L, 1)->out[0].tensor;
   if (strcmp(key, "n") == 0) lua_pushinteger(L, (lua_Integer)v->shape.dim[0]);
   else if (strcmp(key, "capacity") == 0) lua_pushinteger(L, (lua_Integer)gb_growing_capacity(v));
   else if (strcmp(key, "bytes") == 0) lua_pushinteger(L, (lua_Integer)gb_growing_bytes(v));
   else if (strcmp(key, "dtype") == 0) lua_pushstring(L, gb_dtype_name(v->dtype));
-  else lua_getfield(L, lua_upvalueindex(1), key);
+  else lua_pushnil(L);
   return 1;
 }
 

@@ -1,0 +1,343 @@
+--- Conditioning on more observations: against a model made anew with all data and the same parameters.
+local gb <const> = require "gibbous"
+local core <const> = require "gibbous.core"
+local raises <const> = require "spec.support".raises
+local K <const> = gb.kernels
+
+local function truth(x) return (x:select(2, 1) * 6):sin() * (x:select(2, 2) * 3):cos() + 0.3 end
+
+local function draw(n, seed, dtype)
+  local o <const> = {seed = seed, dtype = dtype}
+  local x <const> = gb.rand(n, 2, o):eval()
+  return x, (truth(x) + gb.randn(n, {seed = seed + 1, dtype = dtype}) * 0.1):eval()
+end
+
+local function model(o)
+  o = o or {}
+  return gb.gp.exact{kernel = K.matern52{lengthscale = {0.4, 0.3}, variance = 1.3}, mean = gb.means.constant(0.2),
+    noise = o.noise or 0.02, solver = o.solver or "direct"}
+end
+
+--- A model that was asked for a prediction: it has a factor.
+local function ready(m)
+  m:predict(gb.zeros(1, m.x.shape[2], {dtype = m.x.dtype})).mean:eval()
+  return m
+end
+
+local t <const> = gb.rand(25, 2, {seed = 99}):eval()
+
+local function far(a, b) return (a:to{dtype = "f64"} - b:to{dtype = "f64"}):abs():max():item() end
+
+local function same_predictions(m, other, tol, at)
+  local p <const>, q <const> = m:predict(at or t), other:predict(at or t)
+  assert.is_true(far(p.mean, q.mean) <= tol)
+  assert.is_true(far(p.f_var, q.f_var) <= tol)
+  assert.is_true(far(p.y_var, q.y_var) <= tol)
+end
+
+local function anew(m, o) return model(o):condition(m.x, m.y) end
+
+describe("condition, direct", function()
+  it("equals a model made anew, for any number of rows onto any number", function()
+    for _, n in ipairs{1, 15, 16, 255, 256, 300} do
+      local m <const> = ready(model():condition(draw(n, n)))
+      for _, k in ipairs{1, 3, 64, 300} do
+        local more <const> = m:condition(draw(k, 1000 + k))
+        assert.equal("append", more.update.kind)
+        assert.equal(k, more.update.rows)
+        assert.equal(n, more.update.onto)
+        same_predictions(more, anew(more), 1e-10)
+      end
+    end
+  end)
+
+  it("row by row, across a border of blocks, still equals it", function()
+    local m = ready(model():condition(draw(240, 1)))
+    local x <const>, y <const> = draw(40, 5)
+    for i = 1, 40 do m = m:condition(x:slice(1, i, i), y:slice(1, i, i)) end
+    assert.equal(280, #m.x)
+    assert.equal(279, m.update.onto)
+    same_predictions(m, anew(m), 1e-9)
+    assert.is_true(far(m:predict(t).f_cov, anew(m):predict(t).f_cov) <= 1e-9)
+  end)
+
+  it("changes no value of a model that it came from, whichever grows next", function()
+    local m <const> = ready(model():condition(draw(200, 3)))
+    local first <const> = m:condition(draw(2, 50))
+    local mean <const>, f_var <const> = m:predict(t).mean:eval(), m:predict(t).f_var:eval()
+    local mean1 <const>, f_var1 <const> = first:predict(t).mean:eval(), first:predict(t).f_var:eval()
+    local branches <const> = {}
+    for i = 1, 4 do branches[i] = m:condition(draw(70, 60 + i)):condition(draw(1, 70 + i)) end
+    local onward <const> = first:condition(draw(3, 80))
+    assert.is_true(m:predict(t).mean:equal(mean) and m:predict(t).f_var:equal(f_var))
+    assert.is_true(first:predict(t).mean:equal(mean1) and first:predict(t).f_var:equal(f_var1))
+    for i = 1, 4 do same_predictions(branches[i], anew(branches[i]), 1e-10) end
+    same_predictions(onward, anew(onward), 1e-10)
+  end)
+
+  it("shares memory: a row costs its row", function()
+    local m <const> = ready(model():condition(draw(600, 7))):condition(draw(1, 8))
+    collectgarbage() collectgarbage()
+    local before <const> = gb.memory.report().used
+    local more <const> = m:condition(draw(1, 9))
+    collectgarbage() collectgarbage()
+    local grown <const> = gb.memory.report().used - before
+    assert.is_true(grown < 32 * 1024)                     -- data, weights, a table of block rows; the factor has 3 MiB
+    assert.is_true(more.update.bytes > 2 ^ 21)
+  end)
+
+  it("holds no more bytes at its end than it must", function()
+    local m = ready(model():condition(draw(30, 7)))
+    local x <const>, y <const> = draw(200, 11)
+    local function live()
+      collectgarbage() collectgarbage()
+      return gb.memory.report().used
+    end
+    m = m:condition(x:slice(1, 1, 1), y:slice(1, 1, 1))
+    local before <const> = live()
+    for i = 2, 200 do m = ready(m:condition(x:slice(1, i, i), y:slice(1, i, i))) end
+    assert.is_true(live() - before <= 256 * 256 * 8 + 64 * 1024)
+  end)
+
+  it("factors anew where parameters were set since, and says so", function()
+    local m <const> = ready(model():condition(draw(40, 3)))
+    m:get "kernel.lengthscale".value = gb.tensor{0.2, 0.2}
+    local more <const> = m:condition(draw(2, 4))
+    assert.equal("none", more.update.kind)
+    assert.equal("nothing prepared: the parameters were set", tostring(more.update))
+    local fresh <const> = gb.gp.exact{kernel = K.matern52{lengthscale = {0.2, 0.2}, variance = 1.3}, mean = gb.means.constant(0.2),
+      noise = 0.02, solver = "direct"}:condition(more.x, more.y)
+    same_predictions(more, fresh, 1e-10)
+    assert.equal("factor", more.update.kind)
+    assert.matches("^factored 42 rows in .*%(the parameters were set%)$", tostring(more.update))
+    assert.matches("^appended 1 row to 42 in [%d.e+-]+ m?s$", tostring(more:condition(draw(1, 5)).update))
+    more:get "likelihood.noise".value = 0.5
+    assert.equal("none", more:condition(draw(1, 5)).update.kind)
+  end)
+
+  it("leaves the factor for later where there was none", function()
+    local more <const> = model():condition(draw(10, 1)):condition(draw(1, 2))
+    assert.equal("nothing prepared: the model was not asked for a prediction before", tostring(more.update))
+    same_predictions(more, anew(more), 1e-12)
+    assert.is_nil(model():condition(draw(10, 1)).update)
+  end)
+
+  it("takes no rows, one column as a vector, and f32", function()
+    local m <const> = ready(model():condition(draw(10, 1)))
+    same_predictions(m:condition(gb.zeros(0, 2), gb.zeros(0)), m, 1e-14)
+    local line = ready(gb.gp.exact{kernel = K.rbf{}, noise = 0.1, solver = "direct"}:condition(gb.tensor{0, 1}, gb.tensor{1, 2}))
+    line = line:condition(gb.tensor{2, 4}, gb.tensor{0, 1})
+    local all <const> = gb.gp.exact{kernel = K.rbf{}, noise = 0.1}:condition(gb.tensor{0, 1, 2, 4}, gb.tensor{1, 2, 0, 1})
+    same_predictions(line, all, 1e-12, gb.tensor{0.5, 3})
+    local narrow <const> = ready(model():condition(draw(50, 1, "f32"))):condition(draw(3, 2, "f32"))
+    same_predictions(narrow, anew(narrow), 1e-4, t:to{dtype = "f32"})
+  end)
+
+  it("names the order where the larger covariance is not positive definite, and keeps the model", function()
+    local exact <const> = {noise = gb.param(1e-300, {fixed = true})}
+    local x <const>, y <const> = draw(20, 1)
+    local m <const> = ready(model(exact):condition(x, y))
+    local ok, err = pcall(m.condition, m, gb.cat({x:slice(1, 3, 3), x:slice(1, 3, 3), x:slice(1, 3, 3)}, 1), gb.zeros(3))
+    assert.is_false(ok)
+    assert.equal("not_pd", err.code)
+    assert.matches("minor of order 2[123] of 23", err.message)
+    local more <const> = m:condition(draw(2, 9))
+    assert.equal("append", more.update.kind)
+    assert.is_true(far(more:predict(more.x).mean, more.y) <= 1e-6)
+  end)
+
+  it("needs the noise of new observations where it is known per observation", function()
+    local x <const>, y <const> = draw(6, 1)
+    local xn <const>, yn <const> = draw(2, 2)
+    local first <const>, second <const> = gb.tensor{0.1, 0.2, 0.3, 0.1, 0.2, 0.3}, gb.tensor{0.5, 0.01}
+    local m <const> = ready(model{noise = first}:condition(x, y))
+    local more <const> = m:condition(xn, yn, {noise = second})
+    assert.equal("append", more.update.kind)
+    local all <const> = model{noise = gb.cat({first, second}, 1)}:condition(more.x, more.y)
+    same_predictions(more, all, 1e-12)
+    same_predictions(ready(more:condition(xn, yn, {noise = second})), model{noise = gb.cat({first, second, second}, 1)}
+      :condition(gb.cat({more.x, xn}, 1), gb.cat({more.y, yn}, 1)), 1e-12)
+    raises("option", "condition: the model's noise is known per observation: give noise = a tensor of 2 variances", m.condition, m, xn, yn)
+    raises("shape", "condition: 2 variances are needed, got shape 3", m.condition, m, xn, yn, {noise = gb.ones(3)})
+    raises("option", "condition: noise variances must be 0 or more", m.condition, m, xn, yn, {noise = gb.tensor{1, -1}})
+    local common <const> = ready(model():condition(x, y))
+    raises("option", "the model's likelihood knows the noise", common.condition, common, xn, yn, {noise = second})
+    raises("option", "unknown option 'nois', did you mean 'noise'?", m.condition, m, xn, yn, {nois = second})
+  end)
+
+  it("predicts in windows under a limit, with the same bits, and with gradients", function()
+    local m <const> = ready(model():condition(draw(300, 1))):condition(draw(2, 2))
+    local many <const> = gb.rand(20000, 2, {seed = 4}):eval()
+    local whole <const> = m:predict(many).f_var:eval()
+    local limit <const> = gb.memory.limit(gb.memory.report().used + 4 * 2 ^ 20)     -- n m values take 46 MiB
+    local ok, cut = pcall(function() return m:predict(many).f_var:eval() end)
+    gb.memory.limit(limit)
+    assert.is_true(ok, tostring(cut))
+    assert.is_true(cut:equal(whole))
+    local x <const> = gb.rand(4, 2, {seed = 6}):eval():requires_grad()
+    local function slopes(of)
+      local p <const> = of:predict(x)
+      return gb.grad((p.mean + p.f_var):sum(), x)
+    end
+    assert.is_true(far(slopes(m), slopes(anew(m))) <= 1e-9)
+  end)
+
+  it("is ten times faster than factoring anew at 2,000 points", function()
+    local m = ready(model():condition(draw(2000, 1)))
+    local factor, append = m.update.seconds, math.huge
+    for i = 1, 12 do
+      m = m:condition(draw(1, i))
+      append = math.min(append, m.update.seconds)
+    end
+    assert.equal("append", m.update.kind)
+    assert.is_true(factor >= 10 * append, ("factor %g s, append %g s"):format(factor, append))
+  end)
+end)
+
+describe("condition with a solver", function()
+  local solver <const> = gb.solvers.cg{tol = 1e-10, precond = gb.precond.pivoted_cholesky{rank = 20}}
+
+  it("starts from the old solution and equals the direct model to its residual", function()
+    local m <const> = ready(model{solver = solver}:condition(draw(150, 1)))
+    local more <const> = m:condition(draw(2, 2))
+    assert.equal("solve", more.update.kind)
+    assert.is_true(more.update.solve.converged)
+    local condition <const> = 1 + 152 * 1.3 / 0.02
+    assert.is_true(far(more:predict(t).mean, anew(more):predict(t).mean) <= 1e-10 * condition)
+    local same <const> = m:condition(gb.zeros(0, 2), gb.zeros(0))
+    assert.is_true(same.update.solve.iterations <= 1)
+    assert.matches("^solved 2 rows to 150 in .*, %d+ steps$", tostring(more.update))
+  end)
+
+  it("says where it did not converge", function()
+    local short <const> = gb.solvers.cg{tol = 1e-12, max_iter = 2}
+    local more <const> = ready(model{solver = short}:condition(draw(100, 1))):condition(draw(1, 2))
+    assert.matches("not converged", tostring(more.update))
+  end)
+end)
+
+describe("fantasies", function()
+  local m <const> = ready(model():condition(draw(60, 1)))
+  local y3 <const> = gb.randn(5, 3, {seed = 4}):eval()
+
+  it("are as many models conditioned one by one", function()
+    for _, base in ipairs{m, m:condition(draw(1, 6)), model():condition(draw(0, 1)),
+      ready(model{solver = gb.solvers.cg{tol = 1e-12, precond = gb.precond.pivoted_cholesky{rank = 20}}}:condition(draw(60, 1)))} do
+      for _, k in ipairs{1, 3} do
+        local y <const> = y3:slice(2, 1, k)
+        local shared <const>, own <const> = gb.rand(k, 2, {seed = 3}):eval(), gb.rand(5, k, 2, {seed = 5}):eval()
+        local p <const>, q <const> = base:condition(shared, y):predict(t), base:condition(own, y):predict(t)
+        assert.equal("5x25", tostring(p.mean.shape))
+        assert.equal("25", tostring(p.f_var.shape))
+        assert.equal("5x25", tostring(q.f_var.shape))
+        for i = 1, 5 do
+          local one <const>, other <const> = base:condition(shared, y[i]):predict(t), base:condition(own[i], y[i]):predict(t)
+          assert.is_true(far(p.mean[i], one.mean) <= 1e-9 and far(p.f_var, one.f_var) <= 1e-9)
+          assert.is_true(far(q.mean[i], other.mean) <= 1e-9 and far(q.f_var[i], other.f_var) <= 1e-9)
+          assert.is_true(far(q.y_var[i], other.y_var) <= 1e-9)
+        end
+        assert.is_true(q.converged)
+      end
+    end
+  end)
+
+  it("stay what they are when the model's parameters are set", function()
+    local other <const> = ready(model():condition(draw(30, 1)))
+    local f <const> = other:condition(gb.rand(1, 2, {seed = 3}), gb.tensor{{1}, {2}})
+    local before <const> = f:predict(t).mean:eval()
+    other:get "kernel.variance".value = 9
+    assert.is_true(far(f:predict(t).mean, before) == 0)
+  end)
+
+  it("take the noise where it is known per observation", function()
+    local x <const>, y <const> = draw(4, 1)
+    local known <const> = ready(model{noise = gb.tensor{0.1, 0.2, 0.3, 0.1}}:condition(x, y))
+    local z <const>, noise <const> = gb.rand(2, 1, 2, {seed = 8}):eval(), gb.tensor{{0.5}, {0.01}}
+    local p <const> = known:condition(z, gb.tensor{{1}, {2}}, {noise = noise}):predict(t)
+    for i = 1, 2 do
+      local one <const> = known:condition(z[i], gb.tensor{i}, {noise = noise[i]}):predict(t)
+      assert.is_true(far(p.mean[i], one.mean) <= 1e-10 and far(p.f_var[i], one.f_var) <= 1e-10)
+    end
+    raises("option", "give noise = a tensor of 2 variances", known.condition, known, z, gb.tensor{{1}, {2}})
+  end)
+
+  it("form nothing of test points by fantasies beyond the budget", function()
+    local many <const> = gb.rand(20000, 2, {seed = 4}):eval()
+    local f <const> = m:condition(gb.rand(40, 1, 2, {seed = 5}), gb.randn(40, 1, {seed = 6}))
+    local best <const> = f:predict(many).mean:max(2)                    -- (40): the means of all, (40, 20000), take 6.1 MiB
+    local plan <const> = gb.plan(best)
+    assert.is_true(plan.minimum < 2 * 2 ^ 20, ("%d bytes"):format(plan.minimum))
+    local got <const> = gb.plan(f:predict(many).mean:max(2), {budget = plan.minimum}):run()
+    assert.is_true(got:equal(best))
+  end)
+
+  it("only predict, and say what is wrong with their shapes", function()
+    local f <const> = m:condition(gb.rand(5, 2, 2), gb.randn(5, 2))
+    assert.equal("5 fantasies of 2 observations at points of their own: predict", tostring(f))
+    assert.equal("prediction of 5 fantasies at 25 points: .mean .f_var .y_var", tostring(f:predict(t)))
+    assert.equal(5, f.count)
+    raises("option", "fantasies have no 'fit': they only predict", function() return f.fit end)
+    raises("option", "a prediction of fantasies has mean, f_var and y_var, no 'f_cov'", function() return f:predict(t).f_cov end)
+    raises("shape", "x has shape 5x2x2, y must be 5x2, got shape 5x3", m.condition, m, gb.rand(5, 2, 2), y3)
+    raises("shape", "the model was given 2 columns", m.condition, m, gb.rand(5, 2, 3), gb.randn(5, 2))
+    raises("nan", "condition: y", m.condition, m, gb.rand(3, 2), gb.tensor{{1, 2, 0 / 0}, {1, 2, 3}})
+    raises("shape", "y must be (3), got shape 3x1", m.condition, m, gb.rand(3, 2), gb.zeros(3, 1))
+  end)
+end)
+
+describe("a growing factor", function()
+  local function covariance(n) return (K.rbf{lengthscale = 0.3}(gb.rand(n, 2, {seed = 2})) + 0.1 * gb.eye(n)):eval() end
+  local A <const> = covariance(20)
+  local function rows(i, j, k, l) return A:slice(1, i, j):slice(2, k, l) end
+
+  it("is a value with facts", function()
+    local f <const> = core.factor(nil, rows(1, 15, 1, 15))
+    local g <const> = f:append(rows(16, 20, 1, 15), rows(16, 20, 16, 20))
+    assert.equal(15, #f)
+    assert.equal(20, g.n)
+    assert.equal(16, f.capacity)
+    assert.equal(32, g.capacity)
+    assert.equal("f64", g.dtype)
+    assert.equal(8 + 32 * 256 * 8, g.bytes)
+    assert.equal("factor of order 20 f64, 64.01 KiB", tostring(g))
+    local L <const> = gb.linalg.cholesky(A)
+    assert.is_true(far(g:dense(), L) <= 1e-14)
+    assert.is_true(far(core.factor(L):dense(), L) == 0)
+    local b <const> = gb.randn(20, 3, {seed = 3})
+    assert.is_true(far(g:solve(b), gb.linalg.solve(A, b)) <= 1e-12)
+    assert.is_true(far(gb.linalg.triangular_solve(g, b), gb.linalg.triangular_solve(L, b)) <= 1e-12)
+    assert.is_true(far(g:back_solve(g:half_solve(b)), gb.linalg.solve(A, b)) <= 1e-12)
+    assert.is_true(far(g:logdet(), gb.linalg.logdet(A)) <= 1e-12)
+    f:close()
+    f:close()
+    assert.equal("closed factor", tostring(f))
+    raises("closed", "closed factor", f.append, f, A, A)
+    raises("shape", "append: the rows: expected shape 1x20, got 1x15", g.append, g, rows(1, 1, 1, 15), rows(1, 1, 1, 1))
+    assert.has_error(function() core.factor(gb.zeros(2, 3)) end)
+    assert.has_error(function() return gb.linalg.triangular_solve(g, b, {upper = true}) end)
+  end)
+
+  it("outlives its handle while something lazy needs it", function()
+    local f = core.factor(nil, A)
+    local b <const> = gb.randn(20, {seed = 3})
+    local x <const> = f:solve(b)
+    f:close()
+    f = nil
+    collectgarbage()
+    assert.is_true(far(x, gb.linalg.solve(A, b)) <= 1e-12)
+  end)
+
+  it("leaks nothing", function()
+    local function used()
+      local f = core.factor(nil, rows(1, 5, 1, 5))
+      for i = 6, 20 do f = f:append(rows(i, i, 1, i - 1), rows(i, i, i, i)) end
+      for _ = 1, 3 do pcall(f.append, f, gb.zeros(1, 20), gb.tensor{{-1}}) end
+      f = nil
+      collectgarbage() collectgarbage()
+      return gb.memory.report().used
+    end
+    used()                                                 -- what specs before left behind goes
+    local first <const> = used()
+    assert.equal(first, used())
+  end)
+end)
