@@ -131,6 +131,18 @@ describe("condition, direct", function()
     same_predictions(line, all, 1e-12, gb.tensor{0.5, 3})
     local narrow <const> = ready(model():condition(draw(50, 1, "f32"))):condition(draw(3, 2, "f32"))
     same_predictions(narrow, anew(narrow), 1e-4, t:to{dtype = "f32"})
+    assert.equal("append", narrow.update.kind)
+  end)
+
+  it("appends in f64 where f32 data are predicted in f64", function()
+    local o <const> = {noise = 1e-6}
+    local m = ready(model(o):condition(draw(50, 1, "f32")))
+    assert.equal("f64", m:predict(t:to{dtype = "f32"}).info.precision)
+    assert.equal("factor", m.update.kind)
+    for i = 1, 3 do m = m:condition(draw(1, 2 + i, "f32")) end
+    assert.equal("append", m.update.kind)
+    assert.equal(52, m.update.onto)
+    same_predictions(m, anew(m, o), 1e-6, t:to{dtype = "f32"})
   end)
 
   it("names the order where the larger covariance is not positive definite, and keeps the model", function()

@@ -7,6 +7,7 @@ local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.objective"
 local options <const> = require "gibbous.options"
 local update <const> = require "gibbous.gp.update"
+local working <const> = require "gibbous.gp.working"
 
 --- The covariance of new observations with each other: k(x, x) + noise; noise one element or (k).
 local function corner(kernel, x, noise)
@@ -51,19 +52,27 @@ end
 -- from self's.
 local function carry_over(self, out, x, y, noise)
   local f <const>, g <const> = model.fields(self), model.fields(out)
-  local n <const>, start <const> = f.x and #f.x or 0, core.clock()
-  if n == 0 then return end
-  local reason <const> = f.state == nil and "the model was not asked for a prediction before"
-    or f.state.stamp ~= model.stamp(self) and "the parameters were set" or nil
-  if reason then
-    g.update = update.new{kind = "none", rows = 0, onto = 0, seconds = 0, reason = reason}
+  local start <const> = core.clock()
+  if f.state == nil or f.state.stamp ~= model.stamp(self) then
+    update.note(g, {kind = "none", rows = 0, onto = 0, seconds = 0,
+      reason = update.missing(f) or "the model was not asked for a prediction before"})
     return
   end
   g.active = f.active
   local done
   g.state, done = (f.state.system and warm_start or append)(self, out, x, y, noise)
-  done.rows, done.onto, done.seconds = #x, n, core.clock() - start
-  g.update = update.new(done)
+  done.rows, done.onto, done.seconds = #x, #f.x, core.clock() - start
+  update.note(g, done)
+end
+
+--- The same for the model that computes the predictions: itself, or its twin in f64.
+local function carry_all(self, out, x, y, noise)
+  local f <const> = model.fields(self)
+  if f.x == nil or #f.x == 0 then return end
+  carry_over(self, out, x, y, noise)
+  if f.twin == nil or not rawequal(f.twin.x, f.x) then return end
+  local wide <const> = {dtype = "f64"}
+  carry_over(f.twin.model, working(out, "f64"), x:to(wide), y:to(wide), noise:to(wide))
 end
 
 --- Noise variances of new observations, and the likelihood of all: 'given' (k) where each observation has its own.
@@ -114,6 +123,6 @@ function model.methods.condition(self, x, y, opts)
   else
     model.set_data(out, xs, ys)
   end
-  carry_over(self, out, xs, ys, noise)
+  carry_all(self, out, xs, ys, noise)
   return out
 end

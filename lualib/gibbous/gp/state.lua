@@ -37,9 +37,8 @@ return function(self)
   local state <const> = {stamp = now, converged = true}
   local iterative <const> = objective.is_iterative(f.active)
   local info <const> = (iterative and solved or factored)(self, state)
-  local reason <const> = f.state and "the parameters were set" or f.update and f.update.reason or nil
-  f.update = update.new{kind = iterative and "solve" or "factor", rows = #f.x, onto = 0, reason = reason, solve = info,
-    seconds = core.clock() - start}
+  update.note(f, {kind = iterative and "solve" or "factor", rows = #f.x, onto = 0, reason = update.missing(f.owner or f),
+    solve = info, seconds = core.clock() - start})
   f.state = state
   return state
 end

@@ -8,6 +8,7 @@
 ---@field reason string|nil why it was, or will be, from the start
 ---@field solve table|nil   the solver's report
 ---@field bytes integer|nil of the factor, shared with the model it came from or not
+---@field x gibbous.tensor  the inputs it is about
 local Update <const> = {__name = "gibbous.gp.update"}
 Update.__index = Update
 
@@ -27,4 +28,23 @@ function Update:__tostring()
   return self.reason and ("%s (%s)"):format(text, self.reason) or text
 end
 
-return {new = function(t) return setmetatable(t, Update) end}
+local M <const> = {}
+
+--- Why a model with data has no state for its parameters.
+function M.missing(f)
+  local last <const> = f.update
+  if last == nil or not rawequal(last.x, f.x) then return nil end
+  return last.kind == "none" and last.reason or "the parameters were set"
+end
+
+--- Takes down what was done for the model of these fields; its f64 twin (gp/working.lua) answers for the model.
+function M.note(f, record)
+  record.x = f.x
+  f.update = setmetatable(record, Update)
+  if f.owner then
+    record.x = f.owner.x
+    f.owner.update = f.update
+  end
+end
+
+return M

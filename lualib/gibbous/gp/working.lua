@@ -8,12 +8,12 @@ local UNIT <const> = 2.0 ^ -24                     -- of f32
 -- place of it. Above this loss, bounded through K <= 1 + trace / least noise, f32 is left.
 local WORST_LOSS <const> = 1e-2
 
---- A model of the same parameters, not copies, whose data are f64. Kept while the data are the same.
+--- A model of the same parameters, not copies, whose data are f64. Kept while the data are the same. owner: whose twin it is.
 local function twin_of(self)
   local f <const> = model.fields(self)
   if f.twin == nil or not rawequal(f.twin.x, f.x) then
     local wide <const> = {dtype = "f64"}
-    f.twin = {x = f.x, model = model.new{kernel = f.kernel, mean = f.mean, likelihood = f.likelihood, solver = f.solver,
+    f.twin = {x = f.x, model = model.new{kernel = f.kernel, mean = f.mean, likelihood = f.likelihood, solver = f.solver, owner = f,
       x = f.x:to(wide):eval(), y = f.y:to(wide):eval()}}
   end
   model.fields(f.twin.model).active = f.active
