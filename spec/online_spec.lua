@@ -1,6 +1,7 @@
 --- Conditioning on more observations: against a model made anew with all data and the same parameters.
 local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
+local process <const> = require "spec.process"
 local raises <const> = require "spec.support".raises
 local K <const> = gb.kernels
 
@@ -294,6 +295,24 @@ describe("fantasies", function()
     raises("shape", "the model was given 2 columns", m.condition, m, gb.rand(5, 2, 3), gb.randn(5, 2))
     raises("nan", "condition: y", m.condition, m, gb.rand(3, 2), gb.tensor{{1, 2, 0 / 0}, {1, 2, 3}})
     raises("shape", "y must be (3), got shape 3x1", m.condition, m, gb.rand(3, 2), gb.zeros(3, 1))
+  end)
+end)
+
+describe("the story of one more observation", function()
+  it("runs, draws and holds", function()
+    local folder <const> = os.tmpname()
+    os.remove(folder)
+    os.execute("mkdir " .. folder)
+    local out <const>, errors <const>, code <const> = process.run({"scripts/stories/online_learning.lua", "--quick", folder},
+      {env = "GIBBOUS_RATES=fixed"})
+    assert.equal(0, code, errors)
+    assert.matches("one point is appended %d+ times faster than the model is made anew", out)
+    assert.matches("64 fantasies of one point each on 300", out)
+    for _, ending in ipairs{"svg", "png"} do
+      local file <close> = assert(io.open(("%s/online_learning.%s"):format(folder, ending), "rb"))
+      assert.is_true(#file:read "a" > 1000)
+    end
+    os.execute("rm -r " .. folder)
   end)
 end)
 

@@ -156,12 +156,18 @@ static void factor_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   gb_tasks_done(&done[i], j + 1);
 }
 
+/* Of the rows that are factored now. */
+static double multiply_adds (const square *q) {
+  const double n = (double)q->n, have = (double)q->have;
+  return (n * n * n - have * have * have) / 6;
+}
+
 gb_status gb_cpu_cholesky (const gb_opaque_call *c) {
   square q = square_of(c);
   GB_TRY(gb_check_lower(c->pool, &q.in, q.have, c->err));
   GB_TRY(gb_tasks_run(c->pool, q.nb - q.first, copy_rows, &q, c->err));
   for (size_t i = 0; i < q.nb; i++) atomic_init(&q.progress[i], i < q.first ? (unsigned)i + 1 : 0);
-  GB_TRY(gb_tasks_run(c->pool, ntiles(&q), factor_tile, &q, c->err));
+  GB_TRY(gb_tasks_run(gb_pool_for(c->pool, multiply_adds(&q)), ntiles(&q), factor_tile, &q, c->err));
   if (q.minor == 0) return GB_OK;
   return gb_fail(c->err, GB_ENOTPD, "the leading minor of order %zu of %zu is not positive (jitter %g)",
                  q.minor, q.n, q.jitter);

@@ -37,8 +37,9 @@ static void solve_block (void *ud, gb_tasks *s, size_t task, int thread) {
 }
 
 gb_status gb_tri_solve (gb_pool *pool, const gb_tri *q, gb_error *err) {
+  const double n = (double)q->a.n;
   memset(q->progress, 0, gb_tri_bytes(q->a.n, q->r));
-  return gb_tasks_run(pool, gb_blocks(q->a.n, B) * gb_blocks(q->r, B), solve_block, (void *)(uintptr_t)q, err);
+  return gb_tasks_run(gb_pool_for(pool, n * n / 2 * (double)q->r), gb_blocks(q->a.n, B) * gb_blocks(q->r, B), solve_block, (void *)(uintptr_t)q, err);
 }
 
 size_t gb_cpu_solve_scratch (const gb_backend *be, const gb_opaque *o) {
