@@ -114,6 +114,9 @@ describe("condition, direct", function()
     assert.matches("^appended 1 row to 42 in [%d.e+-]+ m?s$", tostring(more:condition(draw(1, 5)).update))
     more:get "likelihood.noise".value = 0.5
     assert.equal("none", more:condition(draw(1, 5)).update.kind)
+    local unseen <const> = ready(model():condition(draw(40, 3))):condition(draw(1, 4))      -- never predicted from
+    unseen:get "likelihood.noise".value = 0.5
+    assert.equal("none", unseen:condition(draw(1, 5)).update.kind)
   end)
 
   it("leaves the factor for later where there was none", function()
@@ -168,6 +171,7 @@ describe("condition, direct", function()
     assert.equal("append", more.update.kind)
     local all <const> = model{noise = gb.cat({first, second}, 1)}:condition(more.x, more.y)
     same_predictions(more, all, 1e-12)
+    assert.is_true(far(more:log_marginal_likelihood(), all:log_marginal_likelihood()) <= 1e-12)
     same_predictions(ready(more:condition(xn, yn, {noise = second})), model{noise = gb.cat({first, second, second}, 1)}
       :condition(gb.cat({more.x, xn}, 1), gb.cat({more.y, yn}, 1)), 1e-12)
     raises("option", "condition: the model's noise is known per observation: give noise = a tensor of 2 variances", m.condition, m, xn, yn)
