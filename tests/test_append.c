@@ -344,6 +344,21 @@ static void a_growing_factor_is_no_array (void **state) {
   eval_end();
 }
 
+static void several_devices_do_not_share_it (void **state) {
+  (void)state;
+  eval_begin(1, (size_t)1 << 28);
+  gb_tensor l = from_start(GB_F64, 300);
+  gb_node *y = column_sums(grown_leaf(&l));
+  gb_plan *p;
+  OK(gb_backend_add_device(device, (size_t)1 << 28, &fx.err));
+  const gb_plan_on on[] = {{.device = device}, {.device = device->next}};
+  const gb_plan_options o = {.ndevices = 2, .on = on};
+  assert_int_equal(gb_plan_new(fx.g, 1, &y, &o, &p, &fx.err), GB_EDEVICE);
+  assert_non_null(strstr(fx.err.text, "a growing factor stays on its device"));
+  gb_tensor_clear(&l);
+  eval_end();
+}
+
 static void a_half_solved_vector_is_extended (void **state) {
   (void)state;
   eval_begin(2, (size_t)1 << 28);
@@ -395,6 +410,7 @@ int main (void) {
       cmocka_unit_test(solving_has_the_bits_of_the_square_factor),
       cmocka_unit_test(a_plan_cuts_right_hand_sides_and_counts_the_factor),
       cmocka_unit_test(a_growing_factor_is_no_array),
+      cmocka_unit_test(several_devices_do_not_share_it),
       cmocka_unit_test(a_half_solved_vector_is_extended),
       cmocka_unit_test(a_square_factor_becomes_one_that_grows),
   };

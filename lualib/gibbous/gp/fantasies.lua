@@ -183,6 +183,9 @@ local function check(f, x, y, level)
     core.raise("shape", ("condition: x has shape %s, y must be %dx%d, got shape %s"):format(tostring(xs.shape), #xs,
       xs.shape[2], tostring(ys.shape)), level + 1)
   end
+  if ys.numel == 0 then
+    core.raise("shape", ("condition: fantasies need observations, y has shape %s"):format(tostring(ys.shape)), level + 1)
+  end
   local shared <const> = xs.ndim < 3
   local z <const> = kernels.points(shared and xs or xs:reshape(#xs * xs.shape[2], xs.shape[3]), "condition: x", level + 1)
   local flat <const> = shared and ys:t() or ys:reshape(#z)

@@ -102,7 +102,7 @@ end
 
 --- A new model that has also seen x (k, d) or (k), y (k); the parameters are copied, not refitted, and the old model stays as
 -- it is. Where that was ready for predictions the new one is too: equal to factoring anew up to rounding, in O(n^2 k) time and
--- O(n k) bytes beside the factor, which both share; with a solver, to its residual. Else it is prepared at the first
+-- O(n k) bytes beside the factor, which they share; with a solver, to its residual. Else it is prepared at the first
 -- prediction. m.update says which, and what it took. o: noise (k), variances where the model's noise is known per observation.
 -- y (b, k): b fantasies of the same points, x (b, k, d): of points of their own; then the result only predicts, all b at once:
 -- see gp/fantasies.lua.
