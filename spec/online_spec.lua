@@ -106,8 +106,8 @@ describe("condition, direct", function()
     local more <const> = m:condition(draw(2, 4))
     assert.equal("none", more.update.kind)
     assert.equal("nothing prepared: the parameters were set", tostring(more.update))
-    local fresh <const> = gb.gp.exact{kernel = K.matern52{lengthscale = {0.2, 0.2}, variance = 1.3}, mean = gb.means.constant(0.2),
-      noise = 0.02, solver = "direct"}:condition(more.x, more.y)
+    local fresh <const> = gb.gp.exact{kernel = K.matern52{lengthscale = {0.2, 0.2}, variance = 1.3},
+      mean = gb.means.constant(0.2), noise = 0.02, solver = "direct"}:condition(more.x, more.y)
     same_predictions(more, fresh, 1e-10)
     assert.equal("factor", more.update.kind)
     assert.matches("^factored 42 rows in .*%(the parameters were set%)$", tostring(more.update))
@@ -174,7 +174,8 @@ describe("condition, direct", function()
     assert.is_true(far(more:log_marginal_likelihood(), all:log_marginal_likelihood()) <= 1e-12)
     same_predictions(ready(more:condition(xn, yn, {noise = second})), model{noise = gb.cat({first, second, second}, 1)}
       :condition(gb.cat({more.x, xn}, 1), gb.cat({more.y, yn}, 1)), 1e-12)
-    raises("option", "condition: the model's noise is known per observation: give noise = a tensor of 2 variances", m.condition, m, xn, yn)
+    raises("option", "condition: the model's noise is known per observation: give noise = a tensor of 2 variances",
+      m.condition, m, xn, yn)
     raises("shape", "condition: 2 variances are needed, got shape 3", m.condition, m, xn, yn, {noise = gb.ones(3)})
     raises("option", "condition: noise variances must be 0 or more", m.condition, m, xn, yn, {noise = gb.tensor{1, -1}})
     local common <const> = ready(model():condition(x, y))
@@ -238,8 +239,9 @@ describe("fantasies", function()
   local y3 <const> = gb.randn(5, 3, {seed = 4}):eval()
 
   it("are as many models conditioned one by one", function()
+    local exact <const> = gb.solvers.cg{tol = 1e-12, precond = gb.precond.pivoted_cholesky{rank = 20}}
     for _, base in ipairs{m, m:condition(draw(1, 6)), model():condition(draw(0, 1)),
-      ready(model{solver = gb.solvers.cg{tol = 1e-12, precond = gb.precond.pivoted_cholesky{rank = 20}}}:condition(draw(60, 1)))} do
+      ready(model{solver = exact}:condition(draw(60, 1)))} do
       for _, k in ipairs{1, 3} do
         local y <const> = y3:slice(2, 1, k)
         local shared <const>, own <const> = gb.rand(k, 2, {seed = 3}):eval(), gb.rand(5, k, 2, {seed = 5}):eval()

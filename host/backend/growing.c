@@ -76,7 +76,8 @@ gb_status gb_growing_grow (gb_ledger *l, const gb_tensor *from, gb_dtype t, size
   const gb_shape table = {.ndim = 1, .dim = {gb_blocks(n, B)}}, square = {.ndim = 2, .dim = {n, n}};
   gb_tensor v;
   _Static_assert(sizeof (shared_row *) == 8, "a version's record has 8 bytes a block row");
-  if (n < have || gb_shape_bytes(&square, t) > PTRDIFF_MAX) return gb_fail(err, GB_ESHAPE, "a factor of order %zu is too large", n);
+  if (n < have || gb_shape_bytes(&square, t) > PTRDIFF_MAX)
+    return gb_fail(err, GB_ESHAPE, "a factor of order %zu is too large", n);
   GB_TRY(gb_tensor_new(l, GB_I64, &table, GB_MEM_TENSOR, where, name, &v, err));
   memset(v.storage->data, 0, v.storage->bytes);
   v.storage->release = release;

@@ -4,7 +4,8 @@
 ** factor may read it. Versions are immutable. One that is grown from another has its rows: block rows that are full are shared;
 ** the last one too if nothing has been added to it since, so that k rows cost O(n k) bytes to write, else its rows are copied,
 ** at most GB_BLOCK n. Nothing else is ever moved or copied, except that the first block row starts small and doubles.
-** Charged to the ledger: 8 (n / GB_BLOCK) bytes a version, and s (i + 1) GB_BLOCK^2 bytes block row i, while a version needs it. */
+** Charged to the ledger: 8 (n / GB_BLOCK) bytes a version, and s (i + 1) GB_BLOCK^2 bytes block row i, while a version
+** needs it. */
 #ifndef GB_BACKEND_GROWING_H
 #define GB_BACKEND_GROWING_H
 

@@ -262,7 +262,8 @@ static gb_status make (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_node *c
 
 /* A growing factor is no array. */
 static gb_status check_grown (gb_op op, int nin, gb_node *const *in, const gb_attr *a, gb_error *err) {
-  const bool takes = op == GB_OP_SOLVE_CHOL || op == GB_OP_LOGDET || op == GB_OP_INV_QUAD || (op == GB_OP_TRISOLVE && a->i[0] == 0);
+  const bool lower = op == GB_OP_TRISOLVE && a->i[0] == 0;
+  const bool takes = lower || op == GB_OP_SOLVE_CHOL || op == GB_OP_LOGDET || op == GB_OP_INV_QUAD;
   for (int i = takes ? 1 : 0; i < nin; i++)
     if ((in[i]->flags & GB_NODE_GROWN) != 0)
       return gb_fail(err, GB_EOPTION, "%s: a growing factor can only be solved with", gb_ops[op].name);

@@ -48,7 +48,7 @@ gb_status gb_shares_new (gb_plan *p, int n, const gb_plan_on *on, gb_error *err)
   if (p->options.forbid & GB_ALLOW_CUT)
     return gb_fail(err, GB_EOPTION, "several devices share an axis by cutting it: allow = {'cut'}");
   if (has_grown(p->prog->low))
-    return gb_fail(err, GB_EDEVICE, "a growing factor stays on its device; that of a model made anew from all data can be shared");
+    return gb_fail(err, GB_EDEVICE, "a growing factor stays on its device; that of a model made anew can be shared");
   if (p->graph->backend->ops->fold_part == NULL)
     return gb_fail(err, GB_EDEVICE, "this device cannot run a part of a plan");
   p->shares = calloc(1, sizeof *p->shares);

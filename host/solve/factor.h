@@ -1,6 +1,7 @@
 /* factor.h - Cholesky factors that grow with their matrix: rows are appended, nothing is factored twice.
 **
-** With L L' = A, rows B and corner C of the larger matrix [[A, B'], [B, C]] give the rows L21 = B L^-T and L22 = chol(C - L21 L21').
+** With L L' = A, rows B and corner C of the larger matrix [[A, B'], [B, C]] give the rows L21 = B L^-T and
+** L22 = chol(C - L21 L21').
 ** Source: Golub & Van Loan (2013), Matrix Computations, 6.5.4 (there one row at a time).
 ** Cost of k rows to n: n^2 k multiply-adds; O(n k) bytes (backend/growing.h). Factors are versions: the one appended to stays
 ** as it was. Rows that complete block rows one by one, from an order that is a multiple of GB_BLOCK, have the bits of

@@ -149,7 +149,8 @@ for _, way in ipairs{{"median", median}, {"least", least}} do
   print(("  by the %s of each: %.2f at %d, %.2f at %d"):format(name, ratio, where, step, border))
 end
 local target <const> = results[2000] or results[grid[#grid]]
-print(("at n = %d one point is appended %.0f times faster than the model is made anew"):format(target.n, target.anew / target.append))
+print(("at n = %d one point is appended %.0f times faster than the model is made anew"):format(target.n,
+  target.anew / target.append))
 local thousand <const> = results[1000] or target
 print(("conditioned or given the data at n = %d: means differ by %.1e of their size"):format(thousand.n, thousand.mean))
 
@@ -179,8 +180,8 @@ local one_by_one <const>, each = timed(function()
   for i = 1, many do means[i] = base:condition(z[i], values[i]):predict(t).mean:eval() end
   return gb.stack(means)
 end)
-print(("%d fantasies of one point each on %d: together %.1f ms, one by one %.1f ms, means differ by %.1e"):format(many, thousand.n,
-  together * 1e3, one_by_one * 1e3, far(all, each)))
+print(("%d fantasies of one point each on %d: together %.1f ms, one by one %.1f ms, means differ by %.1e"):format(many,
+  thousand.n, together * 1e3, one_by_one * 1e3, far(all, each)))
 
 -- The curve -------------------------------------------------------------------------------------------------------------------
 

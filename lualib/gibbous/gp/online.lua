@@ -87,8 +87,8 @@ local function noise_of(f, parts, x, given, level)
     return l:variance(x)
   end
   if given == nil then
-    core.raise("option", ("condition: the model's noise is known per observation: give noise = a tensor of %d variances"):format(#x),
-      level + 1)
+    core.raise("option",
+      ("condition: the model's noise is known per observation: give noise = a tensor of %d variances"):format(#x), level + 1)
   end
   if given.ndim ~= 1 or #given ~= #x then
     core.raise("shape", ("condition: %d variances are needed, got shape %s"):format(#x, tostring(given.shape)), level + 1)
