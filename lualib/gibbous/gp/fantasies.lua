@@ -210,11 +210,11 @@ local function snapshot(self)
   return out
 end
 
---- noise_of(x, given): checked variances of observations at x.
+--- noise_of(x): variances of observations at x that were given and checked, or nil.
 function M.new(self, x, y, noise_of, level)
   local b <const> = check(model.fields(self), x, y, level + 1)
   b.model = snapshot(self)
-  local noise <const> = noise_of(b.z)
+  local noise <const> = noise_of(b.z) or model.fields(b.model).likelihood:variance(b.z)
   b.noise = (noise.ndim == 1 and #noise == #b.z and noise or core.zeros(#b.z, {dtype = b.z.dtype}) + noise):detach():eval()
   return setmetatable({_box = b}, Fantasies)
 end

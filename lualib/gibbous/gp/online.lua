@@ -65,27 +65,25 @@ local function carry_over(self, out, x, y, noise)
   update.note(g, done)
 end
 
---- The same for the model that computes the predictions: itself, or its twin in f64.
+--- The same for the model that computes the predictions: itself, or its twin in f64. noise: nil where the likelihood knows it.
 local function carry_all(self, out, x, y, noise)
   local f <const> = model.fields(self)
   if f.x == nil or #f.x == 0 then return end
+  noise = noise or model.fields(out).likelihood:variance(x)
   carry_over(self, out, x, y, noise)
   if f.twin == nil or not rawequal(f.twin.x, f.x) then return end
   local wide <const> = {dtype = "f64"}
   carry_over(f.twin.model, working(out, "f64"), x:to(wide), y:to(wide), noise:to(wide))
 end
 
---- Noise variances of new observations, and the likelihood of all: 'given' (k) where each observation has its own.
+--- Checks 'given', variances (k) of new observations where each has its own, nil else, and adds them to the likelihood of 'parts'.
 local function noise_of(f, parts, x, given, level)
   local l <const> = parts.likelihood
   if l.kind ~= "fixed" then
     if given then core.raise("option", "condition: the model's likelihood knows the noise; none can be given", level + 1) end
-    return l:variance(x)
+    return nil
   end
-  if f.x == nil or #f.x == 0 then
-    if given then l.noise = given end
-    return l:variance(x)
-  end
+  if (f.x == nil or #f.x == 0) and given == nil then return nil end            -- it was made for these observations
   if given == nil then
     core.raise("option",
       ("condition: the model's noise is known per observation: give noise = a tensor of %d variances"):format(#x), level + 1)
@@ -96,7 +94,8 @@ local function noise_of(f, parts, x, given, level)
   if not (#given == 0 or given:min():item() >= 0) then
     core.raise("option", "condition: noise variances must be 0 or more", level + 1)
   end
-  l.noise = core.cat({l.noise, given:to{dtype = l.noise.dtype}}, 1):eval()
+  local own <const> = given:to{dtype = l.noise.dtype}
+  l.noise = ((f.x == nil or #f.x == 0) and own or core.cat({l.noise, own}, 1)):eval()
   return given:to{dtype = x.dtype}
 end
 
