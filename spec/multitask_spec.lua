@@ -222,6 +222,9 @@ describe("gb.gp.multitask", function()
     assert.equal(120, s.n)
     near(60 * (s.tasks[1].rmse ^ 2 + s.tasks[2].rmse ^ 2), 120 * s.rmse ^ 2, 1e-9)
     assert.matches("\ntask 2: rmse", tostring(s))
+    local half <const> = m:score(t, gb.where(gb.tensor{true, false}, gb.stack({f, -2 * f}, 2), nan), {missing = "mask"})
+    near({s.tasks[1].nlpd, s.tasks[1].crps, s.tasks[1].coverage95}, {half.nlpd, half.crps, half.coverage95}, 1e-9)
+    assert.equal(0, half.tasks[2].n)
   end)
 
   it("is the prior without data", function()
@@ -282,6 +285,19 @@ describe("gb.gp.multitask", function()
     near(mean, unseen.mean, 1e-12)
     assert.is_false(mean:allclose(a:predict(x).mean))
     assert.is_true(a:predict(x).info.reused)
+  end)
+
+  it("takes means of the points: slopes one a column, functions", function()
+    local wide <const> = gb.rand(15, 2, {seed = 11})
+    local targets <const> = gb.randn(15, 2, {seed = 12}):eval()
+    for _, mean in ipairs{gb.means.linear{slope = 0.5}, function(t) return t:sum(2) / 2 end} do
+      local a <const>, b <const> = both({tasks = 2, mean = mean, noise = 0.1}, wide, targets)
+      agree(a, b, gb.rand(3, 2, {seed = 13}), 1e-9)
+      local c <const> = model{tasks = 2, mean = gb.means.linear{slope = {0.5, 0.5}}, noise = 0.1}
+      c:fit(wide, targets, {steps = 0})
+      near(c:log_marginal_likelihood(), a:log_marginal_likelihood(), 1e-9)
+      near(wide:sum(2) / 2, model{tasks = 2, mean = mean}:predict(wide).mean:select(2, 2), 1e-12)
+    end
   end)
 
   it("shares no parameter with its parts, but explicit ones", function()

@@ -7,6 +7,7 @@ local data <const> = require "gibbous.gp.data"
 local kernels <const> = require "gibbous.kernels"
 local kronecker <const> = require "gibbous.gp.kronecker"
 local means <const> = require "gibbous.means"
+local metrics <const> = require "gibbous.gp.metrics"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
 local parts <const> = require "gibbous.gp.task_parts"
@@ -115,6 +116,7 @@ local function take(self, x, y, present)
   local f <const> = fields(self)
   local inside <const> = model.fields(f.inner)
   f.x, f.y, f.present = x, y, present
+  means.resolve(inside.mean, x.shape[2])
   local complete <const> = present == y.numel and #x > 0
   if f.solver == "kronecker" and not complete then
     core.raise("option", ('solver = "kronecker" needs a value in every cell, %d of %d have one'):format(present,
@@ -161,6 +163,7 @@ function methods.predict(self, x, o)
   local T <const>, inside <const> = f.tasks, model.fields(f.inner)
   local t <const> = kernels.points(x, "predict: x", 2)
   data.check_width(f, t, "predict", 2)
+  means.resolve(inside.mean, t.shape[2])
   local all <const> = parts.every(t, T)
   if not inside.grid then return task_prediction(f.inner:predict(all, o), #t, T) end
   options.parse(o, {variance = {"exact", "cached"}, rank = "count", precision = {"f32", "f64"}}, "predict", 2)
@@ -173,7 +176,8 @@ end
 local Score <const> = {__name = "gibbous.score"}
 
 local function figures_text(s)
-  return ("rmse %.4g  mae %.4g  nlpd %.4g  coverage95 %.1f %%  n %d"):format(s.rmse, s.mae, s.nlpd, 100 * s.coverage95, s.n)
+  return ("rmse %.4g  mae %.4g  nlpd %.4g  crps %.4g  coverage95 %.1f %%  n %d"):format(s.rmse, s.mae, s.nlpd, s.crps,
+    100 * s.coverage95, s.n)
 end
 
 function Score.__tostring(self)
@@ -182,36 +186,31 @@ function Score.__tostring(self)
   return table.concat(lines, "\n")
 end
 
---- Figures of the cells with a value: from sums over masks that are 1 there.
-local function figures(e, var, inside, has)
-  local n <const> = has:sum()
-  local zero <const> = e * 0
-  local squared <const> = e * e
-  local density <const> = 0.5 * ((2 * math.pi * var):log() + squared / var)
-  local function mean(v) return core.where(has:gt(0), v, zero):sum() / n end
-  local lazy <const> = {mean(squared), mean(e:abs()), mean(density), mean(inside), n}
+--- Figures of the cells with a value: those where 'known' is true.
+local function figures(e, var, known)
+  local n <const> = count(known)
+  local function mean(v) return core.where(known, v, e * 0):sum() / n end
+  local inside <const> = e:abs():le(metrics.quantile(0.975) * var:sqrt()):to{dtype = e.dtype}
+  local lazy <const> = {mse = mean(e * e), mae = mean(e:abs()), nlpd = mean(metrics.neg_log_density(e, var)),
+    crps = mean(metrics.crps(e, var)), coverage95 = mean(inside)}
   core.eval(lazy)
-  return {rmse = math.sqrt(lazy[1]:item()), mae = lazy[2]:item(), nlpd = lazy[3]:item(), coverage95 = lazy[4]:item(),
-    n = math.tointeger(lazy[5]:item())}
+  local out <const> = {n = n, rmse = math.sqrt(lazy.mse:item())}
+  for _, name in ipairs{"mae", "nlpd", "crps", "coverage95"} do out[name] = lazy[name]:item() end
+  return out
 end
 
---- How well observations y (m, T) at x (m, d) are predicted: rmse, mae, nlpd, coverage95 and n over all cells, and the same in
--- .tasks[t] for each. o.missing = "mask": cells whose y is NaN are left out.
+--- How well observations y (m, T) at x (m, d) are predicted: rmse, mae, nlpd, crps, coverage95 and n over all cells, and the
+-- same in .tasks[t] for each (gp/score.lua says what they are). o.missing = "mask": cells whose y is NaN are left out.
 function methods.score(self, x, y, o)
   o = options.parse(o, {missing = {"error", "mask"}}, "score", 2)
   local xs <const>, ys <const>, present <const> = checked(self, x, y, "score", o.missing, 2)
   if present == 0 then core.raise("shape", "score: there are no values to score", 2) end
   local p <const> = self:predict(xs)
   local known <const> = ys:eq(ys)
-  local e <const> = core.where(known, ys, p.mean) - p.mean
-  local lo <const>, hi <const> = p:interval(0.95)
-  local inside <const> = (ys:ge(lo) & ys:le(hi)):to{dtype = xs.dtype}
-  local has <const>, var <const> = known:to{dtype = xs.dtype}, p.y_var
-  local out <const> = figures(e, var, inside, has)
-  out.tasks = {}
-  for t = 1, fields(self).tasks do
-    out.tasks[t] = figures(e:select(2, t), var:select(2, t), inside:select(2, t), has:select(2, t))
-  end
+  local e <const>, var <const> = core.where(known, ys, p.mean) - p.mean, p.y_var
+  local out <const> = figures(e, var, known)
+  out.tasks, out.converged = {}, p.converged
+  for t = 1, fields(self).tasks do out.tasks[t] = figures(e:select(2, t), var:select(2, t), known:select(2, t)) end
   return setmetatable(out, Score)
 end
 
@@ -220,6 +219,13 @@ function methods.log_marginal_likelihood(self) return fields(self).inner:log_mar
 
 --- A parameter by its path, as printed by print(model): m:get "kernel.tasks.weights".
 function methods.get(self, path) return fields(self).inner:get(path) end
+
+--- Sets parameters by path, all or none: m:set("likelihood.noise", {0.1, 0.2}) or m:set{[path] = value, ...}. Gives the
+-- model.
+function methods.set(self, ...)
+  fields(self).inner:set(...)
+  return self
+end
 
 -- Construction --------------------------------------------------------------------------------------------------------
 
@@ -230,7 +236,8 @@ function methods.get(self, path) return fields(self).inner:get(path) end
 -- per task. solver: "auto" uses Kronecker structure where no cell is missing, else decides as gb.gp.exact does; "kronecker";
 -- "direct" or a gb.solvers value: the long form in any case. The model copies what it is given.
 return function(opts)
-  local o <const> = options.parse(opts, {kernel = kernels.is, tasks = "count", rank = "count", noise = "any", mean = means.is,
+  local o <const> = options.parse(opts, {kernel = kernels.is, tasks = "count", rank = "count", noise = "any",
+    mean = function(v) return means.of(v) ~= nil end,
     solver = function(v)
       return v == "auto" or v == "direct" or v == "kronecker" or (type(v) == "table" and v.solve ~= nil)
     end}, "gb.gp.multitask", 2)
@@ -243,6 +250,6 @@ return function(opts)
     for t = 1, T do noise[t] = 1.0 end
   end
   local inner <const> = model.new{kernel = parts.product(o.kernel, T, o.rank or 1, 2):copy(),
-    mean = parts.mean(o.mean or means.zero(), T, 2):copy(), likelihood = parts.noise(noise, T, 2):copy(), solver = "auto"}
+    mean = parts.mean(means.of(o.mean or means.zero()), T, 2):copy(), likelihood = parts.noise(noise, T, 2):copy(), solver = "auto"}
   return setmetatable({_fields = {inner = inner, tasks = T, solver = o.solver or "auto"}}, Model)
 end

@@ -30,7 +30,9 @@ local function append(self, out, x, y, noise)
   local factor <const>, half <const> = growing(self, f.state)
   local rows <const> = g.kernel(x, f.x):detach()
   local state <const> = {stamp = model.stamp(out), converged = true}
-  state.factor = factor:append(rows, corner(g.kernel, x, noise):detach())
+  state.factor = objective.guarded(out, "condition", 5, function()
+    return factor:append(rows, corner(g.kernel, x, noise):detach())
+  end)
   state.half = state.factor:extend(half, (y - g.mean(x)):detach())
   state.alpha = state.factor:back_solve(state.half):eval()
   return state, {kind = "append", bytes = state.factor.bytes}
@@ -102,20 +104,22 @@ end
 --- A new model that has also seen x (k, d) or (k), y (k); the parameters are copied, not refitted, and the old model stays as
 -- it is. Where that was ready for predictions the new one is too: equal to factoring anew up to rounding, in O(n^2 k) time and
 -- O(n k) bytes beside the factor, which they share; with a solver, to its residual. Else it is prepared at the first
--- prediction. m.update says which, and what it took. o: noise (k), variances where the model's noise is known per observation.
+-- prediction. m.update says which, and what it took. o: noise (k), variances where the model's noise is known per observation;
+-- missing = "mask" leaves out rows where y is NaN.
 -- y (b, k): b fantasies of the same points, x (b, k, d): of points of their own; then the result only predicts, all b at once:
 -- see gp/fantasies.lua.
 function model.methods.condition(self, x, y, opts)
-  local o <const> = options.parse(opts, {noise = "tensor"}, "condition", 2)
+  local o <const> = options.parse(opts, {noise = "tensor", missing = data.missing}, "condition", 2)
   local f <const> = model.fields(self)
   if fantasies.is_batch(x, y) then
     local parts <const> = model.copy_parts(f)
     return fantasies.new(self, x, y, function(z) return noise_of(f, parts, z, o.noise and o.noise:reshape(-1), 4) end, 2)
   end
-  local xs <const>, ys <const> = data.check(x, y, "condition", 2)
+  local xs <const>, ys <const>, kept <const> = data.check(x, y, "condition", 2, o.missing or nil)
   data.check_width(f, xs, "condition", 2)
   local parts <const> = model.copy_parts(f)
-  local noise <const> = noise_of(f, parts, xs, o.noise or nil, 2)
+  local given <const> = o.noise and kept and o.noise:index(1, kept) or o.noise or nil
+  local noise <const> = noise_of(f, parts, xs, given, 2)
   local out <const> = model.new(parts)
   if f.x and #f.x > 0 then
     model.set_data(out, core.cat({f.x, xs}, 1), core.cat({f.y, ys}, 1))
