@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fold/internal.h"
+#include "graph/call.h"
 
 enum { DEEPEST_REQUEST = 4000 };
 
@@ -29,8 +30,10 @@ static gb_status no_memory (gb_lower_state *s) { return gb_fail(s->err, GB_ENOME
 
 /* Buffers ------------------------------------------------------------------------------------------------------------ */
 
-static bool keeps_its_value (gb_op op) {
-  switch (op) {
+static bool keeps_its_value (const gb_node *n) {
+  const gb_call *c = n->op == GB_OP_CALL ? gb_call_get((int)n->attr.i[0]) : NULL;
+  if (c != NULL) return c->keeps;
+  switch (n->op) {
     case GB_OP_CHOLESKY: case GB_OP_CHOL_INVERSE: case GB_OP_QR: case GB_OP_EIGH: case GB_OP_SVD: case GB_OP_SOLVE_CHOL:
     case GB_OP_LU_SOLVE: return true;
     default: return false;
@@ -117,7 +120,7 @@ static int draft_opaque (gb_lower_state *s, gb_node *n, int output, gb_status *r
   }
   if (add_draft(s, &d, rc) == NULL) return -1;
   for (int k = 0; k < n->nout; k++)
-    if (add_buffer(s, n, k, keeps_its_value(n->op) ? GB_BUF_CACHE : GB_BUF_TEMP, rc) < 0) return -1;
+    if (add_buffer(s, n, k, keeps_its_value(n) ? GB_BUF_CACHE : GB_BUF_TEMP, rc) < 0) return -1;
   return s->buf_of[n->index * GB_MAX_OUTPUTS + (size_t)output];
 }
 

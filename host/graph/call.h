@@ -20,6 +20,7 @@ typedef struct gb_call {
   ** slice by slice. */
   gb_status (*batch)(void *ud, int nin, gb_node *const *in, const gb_shape *shape, gb_attr *attr, gb_error *err);
   void (*release)(void *ud);           /* nothing counts the entry any more; NULL = nothing to do */
+  bool keeps;                          /* its result is worth keeping for later plans, as a factor is */
   unsigned map_axes;                   /* bit a: slices along axis a of all inputs and outputs may be done on their own */
   void *ud;
 } gb_call;

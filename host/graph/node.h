@@ -75,6 +75,7 @@ struct gb_graph {
   void (*free_plans)(struct gb_plan_cache *);
   int tracing;                /* > 0 inside vmap or a traced kernel */
   size_t nlent;               /* LENT leaves there are */
+  uint64_t calling;           /* serial of the CALL that is running */
 };
 
 gb_status gb_graph_new (gb_backend *be, gb_graph **out, gb_error *err);

@@ -1,6 +1,5 @@
-/* solve.c - iterative solvers and preconditioners for the Lua library; gb.solvers and gb.precond are in Lua. */
-#include "lua/lgb.h"
-#include "solve/marginal.h"
+/* solve.c - preconditioners for the Lua library; gb.precond is in Lua. */
+#include "lua/precond.h"
 
 #define LGB_PRECOND "gibbous.preconditioner"
 
@@ -8,6 +7,10 @@ typedef struct precond_box {
   gb_precond p;
   lgb_session *session;                 /* NULL: closed */
 } precond_box;
+
+const gb_precond *lgb_checkprecond (lua_State *L, int arg) {
+  return &((precond_box *)luaL_checkudata(L, arg, LGB_PRECOND))->p;
+}
 
 static int precond_gc (lua_State *L) {
   precond_box *box = luaL_checkudata(L, 1, LGB_PRECOND);
@@ -57,94 +60,6 @@ static int solve_jacobi (lua_State *L) {
   return lgb_result(L, st, &err);
 }
 
-/* {tol, max_iter, precond, x0} */
-static gb_cg_options check_cg_options (lua_State *L, int arg) {
-  gb_cg_options o = GB_CG_DEFAULTS;
-  o.tol = lgb_optnumber(L, arg, "tol", o.tol);
-  o.max_iter = (int)lgb_optinteger(L, arg, "max_iter", o.max_iter);
-  if (lgb_option(L, arg, "precond")) {              /* the option table keeps it, and x0, alive */
-    o.precond = &((precond_box *)luaL_checkudata(L, -1, LGB_PRECOND))->p;
-    lua_pop(L, 1);
-  }
-  if (lgb_option(L, arg, "x0")) {
-    o.x0 = lgb_checknode(L, lua_gettop(L));
-    lua_pop(L, 1);
-  }
-  return o;
-}
-
-static void push_info (lua_State *L, const gb_cg_info *info) {
-  lua_createtable(L, 0, 7);
-  lua_pushboolean(L, info->converged);
-  lua_setfield(L, -2, "converged");
-  lua_pushstring(L, gb_cg_reason_text(info->reason));
-  lua_setfield(L, -2, "reason");
-  lua_pushinteger(L, info->iterations);
-  lua_setfield(L, -2, "iterations");
-  lua_pushnumber(L, info->residual);
-  lua_setfield(L, -2, "residual");
-  lua_pushnumber(L, info->condition);
-  lua_setfield(L, -2, "condition");
-  lua_pushnumber(L, info->seconds);
-  lua_setfield(L, -2, "seconds");
-  lua_pushinteger(L, (lua_Integer)info->bytes);
-  lua_setfield(L, -2, "bytes");
-}
-
-/* core.cg(A, b, {tol, max_iter, precond, x0}) -> x, info */
-static int solve_cg (lua_State *L) {
-  static const char *const names[] = {"max_iter", "precond", "tol", "x0", NULL};
-  lgb_session *s = lgb_enter(L);
-  lua_settop(L, 3);
-  gb_node *a = lgb_checknode(L, 1), *b = lgb_checknode(L, 2);
-  lgb_checkoptions(L, 3, names);
-  const gb_cg_options o = check_cg_options(L, 3);
-  lgb_tensor *x = lgb_newtensor(L);
-  gb_cg_info info = {0};
-  gb_error err;
-  s->busy = true;
-  const gb_status st = gb_solve_cg(a, b, &o, &x->node, &info, &err);
-  s->busy = false;
-  lgb_result(L, st, &err);
-  push_info(L, &info);
-  return 2;
-}
-
-/* core.marginal(A, b, {tol, max_iter, precond, probes, seed}) -> {inv_quad, logdet, standard_error, alpha, surrogate, cg} */
-static int solve_marginal (lua_State *L) {
-  static const char *const names[] = {"max_iter", "precond", "probes", "seed", "tol", NULL};
-  lgb_session *s = lgb_enter(L);
-  lua_settop(L, 3);
-  gb_node *a = lgb_checknode(L, 1), *b = lgb_checknode(L, 2);
-  lgb_checkoptions(L, 3, names);
-  const lua_Integer probes = lgb_optinteger(L, 3, "probes", 16);
-  if (probes < 2) return lgb_fail(L, GB_EOPTION, "probes: expected at least 2, got %lld", (long long)probes);
-  const gb_logdet_options o = {.cg = check_cg_options(L, 3), .probes = (size_t)probes,
-                               .seed = (uint64_t)lgb_optinteger(L, 3, "seed", 0)};
-  lgb_tensor *alpha = lgb_newtensor(L), *surrogate = lgb_newtensor(L);
-  gb_marginal m;
-  gb_error err;
-  s->busy = true;
-  const gb_status st = gb_marginal_cg(a, b, &o, &m, &err);
-  s->busy = false;
-  lgb_result(L, st, &err);
-  alpha->node = m.alpha;
-  surrogate->node = m.surrogate;
-  lua_createtable(L, 0, 6);
-  lua_insert(L, -3);
-  lua_setfield(L, -3, "surrogate");
-  lua_setfield(L, -2, "alpha");
-  lua_pushnumber(L, m.inv_quad);
-  lua_setfield(L, -2, "inv_quad");
-  lua_pushnumber(L, m.logdet.value);
-  lua_setfield(L, -2, "logdet");
-  lua_pushnumber(L, m.logdet.standard_error);
-  lua_setfield(L, -2, "standard_error");
-  push_info(L, &m.logdet.cg);
-  lua_setfield(L, -2, "cg");
-  return 1;
-}
-
 void lgb_solve_meta (lua_State *L) {
   luaL_newmetatable(L, LGB_PRECOND);
   lua_pushcfunction(L, precond_gc);
@@ -153,5 +68,4 @@ void lgb_solve_meta (lua_State *L) {
 }
 
 const luaL_Reg lgb_solve_functions[] = {
-    {"cg", solve_cg}, {"jacobi", solve_jacobi}, {"marginal", solve_marginal}, {"pivoted_cholesky", solve_pivoted_cholesky},
-    {NULL, NULL}};
+    {"jacobi", solve_jacobi}, {"pivoted_cholesky", solve_pivoted_cholesky}, {NULL, NULL}};

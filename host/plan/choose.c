@@ -165,7 +165,8 @@ static void drop_candidate (candidate *c) {
 size_t gb_plan_budget (const gb_plan *p) {
   if (p->options.budget != 0) return p->options.budget;
   const gb_ledger *l = &p->graph->backend->ledger;
-  const size_t pinned = l->used - l->by_purpose[GB_MEM_CACHE];
+  const size_t own = p->arena != NULL && gb_ledger_owns(l, p->arena) ? p->arena_bytes : 0;   /* from an earlier run: it serves this one too */
+  const size_t pinned = l->used - l->by_purpose[GB_MEM_CACHE] - own;
   return l->limit > pinned ? l->limit - pinned : 0;
 }
 

@@ -198,6 +198,7 @@ static gb_status run_call (gb_plan *p, const gb_step *st, void *scratch, gb_erro
     else t[i] = gb_tensor_ref(&p->value[b]);
     if (rc == GB_OK && input) shape_as_input(p, st, i, &t[i]);
   }
+  p->graph->calling = p->node[st->call_source]->serial;
   if (rc == GB_OK) rc = call->run(call->ud, p->graph, &st->opaque, t, t + st->nin, scratch, err);
   for (int i = 0; i < n; i++) {
     const int b = i < st->nin ? st->in[i] : st->out[i - st->nin];

@@ -1,294 +1,380 @@
-/* cg.c - the loop, its workspace, and the gradient of a solution. */
+/* cg.c - the loop and its workspace. */
 #include "solve/cg.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "solve/columns.h"
 #include "solve/lanczos.h"
+#include "solve/panel.h"
+#include "solve/boundary.h"
+
+#define CHECK 50                   /* steps between residuals computed from A */
+#define CHECK_MIXED 15             /* the same where products are of f32 */
+#define PATIENCE 8                 /* such checks without a residual halved, until f32 is given up */
+#define LONG_WAY 4.0               /* square of the factor by which a residual that counts as progress falls */
 
 const char *gb_cg_reason_text (gb_cg_reason r) {
   static const char *const names[] = {"converged", "max_iter", "indefinite", "stagnated", "nan"};
   return names[r];
 }
 
-typedef enum column_state { RUNNING, RESTING, INDEFINITE, BROKEN } column_state;
+char *gb_cg_text (const gb_cg_info *info, const gb_cg_options *o, char buf[GB_CG_TEXT]) {
+  const size_t c = info->column + 1;
+  switch (info->reason) {
+    case GB_CG_CONVERGED: buf[0] = '\0'; break;
+    case GB_CG_MAX_ITER:
+      snprintf(buf, GB_CG_TEXT, "column %zu has residual %.2g after %d steps, expected %.2g: raise max_iter, or use a "
+               "preconditioner of higher rank", c, info->residual, info->iterations, o->tol);
+      break;
+    case GB_CG_INDEFINITE:
+      snprintf(buf, GB_CG_TEXT, "the matrix is not positive definite: column %zu met the curvature %.3g, so that an eigenvalue "
+               "is no larger; add noise, or use minres", c, info->curvature);
+      break;
+    case GB_CG_STAGNATED:
+      snprintf(buf, GB_CG_TEXT, "column %zu has residual %.2g and more steps do not halve it: rounding allows no less; use f64, "
+               "or more noise", c, info->residual);
+      break;
+    case GB_CG_NAN:
+      snprintf(buf, GB_CG_TEXT, "column %zu is not finite: there is a NaN or an infinity in the matrix or in the right-hand side", c);
+      break;
+  }
+  return buf;
+}
 
-/* State of one run. Arrays named in lower case over (n, r) or over (r). */
+/* ---- state --------------------------------------------------------------------------------------------- */
+
+typedef enum column_state { RUNNING, RESTING, INDEFINITE, BROKEN, STUCK } column_state;
+
+/* Arrays over (n, r), over columns (r), or over the live columns: those that run, by their place in 'col'. */
 typedef struct cg {
-  gb_product *a;
+  gb_cg_matrix *m;
+  gb_product *by;                  /* for directions: A, or A in f32 */
   const gb_cg_options *o;
   gb_cg_trace *trace;
+  gb_pool *pool;
   size_t n, r;
   const double *b;
-  double *x, *res;                 /* the caller's: solution, residual */
-  double *z, *p, *ap;              /* (n, r) */
-  double *rz, *curvature, *factor, *rr, *bound;   /* (r); bound: the square of tol |b| */
-  unsigned char *state;            /* (r): column_state */
+  double *x, *res;                 /* the caller's: solution, residual; (n, r) */
+  double *z, *p, *ap;              /* (n, width), live columns first, zeros behind */
+  double *sums;
+  double *rr, *bound, *last, *curvature;   /* columns; bound: the square of tol |b|; last: least recomputed rr */
+  double *rz, *factor, *out;       /* live columns */
+  size_t *col, *at;                /* live columns, ascending; which of them stay */
+  size_t live, width;
+  unsigned char *state, *calm;     /* columns: column_state; checks since a residual was halved */
+  bool *fresh, *begun_anew;        /* columns: the next direction is the first; one was: the coefficients are not b's any more */
   int iterations;
 } cg;
 
-static size_t workspace_bytes (size_t n, size_t r) { return (3 * n * r + 5 * r) * sizeof(double) + r; }
+size_t gb_cg_workspace (size_t n, size_t r) {
+  return (3 * n * r + gb_panel_sums(n, r) + 7 * r) * sizeof(double) + 2 * r * sizeof(size_t) + 4 * r;
+}
 
 static void bind (cg *s, double *w) {
-  const size_t nr = s->n * s->r;
-  s->z = w, s->p = w + nr, s->ap = w + 2 * nr;
-  w += 3 * nr;
-  s->rz = w, s->curvature = w + s->r, s->factor = w + 2 * s->r, s->rr = w + 3 * s->r, s->bound = w + 4 * s->r;
-  s->state = (unsigned char *)(w + 5 * s->r);
-  memset(s->state, RUNNING, s->r);
+  const size_t nr = s->n * s->r, r = s->r;
+  s->z = w, s->p = w + nr, s->ap = w + 2 * nr, s->sums = w + 3 * nr;
+  w = s->sums + gb_panel_sums(s->n, r);
+  s->rr = w, s->bound = w + r, s->last = w + 2 * r, s->curvature = w + 3 * r;
+  s->rz = w + 4 * r, s->factor = w + 5 * r, s->out = w + 6 * r;
+  s->col = (size_t *)(w + 7 * r), s->at = s->col + r;
+  s->state = (unsigned char *)(s->at + r);
+  s->calm = s->state + r;
+  memset(s->state, RUNNING, r);
+  s->fresh = (bool *)(s->calm + r);
+  s->begun_anew = s->fresh + r;
+  memset(s->calm, 0, 3 * r);
 }
 
-static bool any_running (const cg *s) {
+static gb_panel own (const cg *s, double *v) { return (gb_panel){v, s->width, NULL}; }
+static gb_panel theirs (const cg *s, const double *v) { return (gb_panel){(double *)(uintptr_t)v, s->r, s->col}; }
+
+static double tol_of (const cg *s, size_t c) { return c > 0 && s->o->rest > 0 ? s->o->rest : s->o->tol; }
+
+/* The width at which A is multiplied with 'live' columns: r, halved as often as they fit. */
+static size_t rung (size_t r, size_t live) {
+  while (r > 1 && (r + 1) / 2 >= live) r = (r + 1) / 2;
+  return r;
+}
+
+static gb_status multiply (cg *s, gb_product *by, double *x, double *y, gb_error *err) {
+  if (by->r != s->width) GB_TRY(gb_product_resize(by, s->width, err));
+  return gb_product_run(by, x, y, err);
+}
+
+/* Live are the columns in any of the states. */
+static void enlist (cg *s, unsigned states) {
+  s->live = 0;
   for (size_t c = 0; c < s->r; c++)
-    if (s->state[c] == RUNNING) return true;
-  return false;
+    if ((states >> s->state[c] & 1) != 0) s->col[s->live++] = c;
+  s->width = rung(s->r, s->live);
 }
 
-/* rr and who goes on. A column of zeros is solved by x = 0 and never starts. */
-static void measure (cg *s) {
-  gb_columns_dot(s->n, s->r, s->res, s->res, s->rr);
-  for (size_t c = 0; c < s->r; c++) {
-    if (s->state[c] != RUNNING) continue;
-    if (!isfinite(s->rr[c])) s->state[c] = BROKEN;
-    else if (s->rr[c] <= s->bound[c]) s->state[c] = RESTING;
+/* Live columns that no longer run leave. */
+static void drop (cg *s) {
+  size_t stay = 0;
+  for (size_t k = 0; k < s->live; k++)
+    if (s->state[s->col[k]] == RUNNING) s->at[stay++] = k;
+  if (stay == s->live) return;
+  const size_t width = rung(s->r, stay);
+  gb_panel_compact(s->n, s->p, s->width, width, stay, s->at);
+  gb_panel_compact(s->n, s->ap, s->width, width, stay, s->at);
+  for (size_t k = 0; k < stay; k++) {
+    s->col[k] = s->col[s->at[k]];
+    s->rz[k] = s->rz[s->at[k]];
+    s->factor[k] = s->factor[s->at[k]];
   }
+  s->live = stay;
+  s->width = width;
 }
 
-/* residual = b - A x, with x rounded to A's dtype; who rested must show it again. */
+/* ---- a cycle ------------------------------------------------------------------------------------------- */
+
+/* rr is there: who goes on? A column of zeros is solved by x = 0 and never starts. */
+static void judge (cg *s, size_t c) {
+  if (s->state[c] != RUNNING) return;
+  if (!isfinite(s->rr[c])) s->state[c] = BROKEN;
+  else if (s->rr[c] <= s->bound[c]) s->state[c] = RESTING;
+}
+
+/* residual = b - A x of the live columns, with x rounded to A's dtype; and rr. */
 static gb_status recompute (cg *s, gb_error *err) {
-  GB_TRY(gb_product_run(s->a, s->x, s->ap, err));
-  for (size_t i = 0; i < s->n * s->r; i++) s->res[i] = s->b[i] - s->ap[i];
-  for (size_t c = 0; c < s->r; c++)
-    if (s->state[c] == RESTING) s->state[c] = RUNNING;
-  measure(s);
+  memset(s->z, 0, s->n * s->width * sizeof *s->z);
+  gb_panel_copy(s->pool, s->n, s->live, theirs(s, s->x), own(s, s->z));
+  GB_TRY(multiply(s, &s->m->a, s->z, s->ap, err));
+  gb_panel_copy(s->pool, s->n, s->live, own(s, s->z), theirs(s, s->x));
+  gb_panel_subtract(s->pool, s->n, s->live, theirs(s, s->b), own(s, s->ap), theirs(s, s->res));
+  gb_panel_dot(s->pool, s->n, s->live, theirs(s, s->res), theirs(s, s->res), s->sums, s->out);
+  for (size_t k = 0; k < s->live; k++) s->rr[s->col[k]] = s->out[k];
   return GB_OK;
 }
 
-/* Sets to zero what columns that do not run hold in v: a factor of 0 would not, where they hold NaN. */
-static void still (const cg *s, double *v) {
-  for (size_t i = 0; i < s->n; i++)
-    for (size_t c = 0; c < s->r; c++)
-      if (s->state[c] != RUNNING) v[i * s->r + c] = 0;
+/* Where the recursion says less than half of the truth, its directions are conjugate to nothing: the column begins anew, or
+** has stagnated where the truth is no longer halved. */
+static gb_status check (cg *s, gb_error *err) {
+  for (size_t k = 0; k < s->live; k++) s->factor[k] = s->rr[s->col[k]];
+  GB_TRY(recompute(s, err));
+  for (size_t k = 0; k < s->live; k++) {
+    const size_t c = s->col[k];
+    const double truth = s->rr[c];
+    const bool halved = truth * LONG_WAY <= s->last[c], lied = truth > LONG_WAY * s->factor[k];
+    s->calm[c] = halved ? 0 : s->calm[c] + 1;
+    if (truth > s->bound[c] && !halved && (lied || (s->by != &s->m->a && s->calm[c] == PATIENCE)))
+      s->state[c] = STUCK;
+    if (lied) s->fresh[c] = true;
+    if (halved || !(truth >= s->last[c])) s->last[c] = truth;
+  }
+  return GB_OK;
 }
 
-/* The step along p. */
-static void advance (cg *s) {
-  gb_columns_dot(s->n, s->r, s->p, s->ap, s->curvature);
-  for (size_t c = 0; c < s->r; c++) {
-    if (s->state[c] == RUNNING && !isfinite(s->curvature[c])) s->state[c] = BROKEN;
-    if (s->state[c] == RUNNING && !(s->curvature[c] > 0 && s->rz[c] > 0)) s->state[c] = INDEFINITE;
-    s->factor[c] = s->state[c] == RUNNING ? s->rz[c] / s->curvature[c] : 0;
+/* The length of the step along p; columns that cannot step leave. */
+static void measure (cg *s) {
+  gb_panel_dot(s->pool, s->n, s->live, own(s, s->p), own(s, s->ap), s->sums, s->factor);
+  for (size_t k = 0; k < s->live; k++) {
+    const size_t c = s->col[k];
+    const double curvature = s->factor[k];
+    if (!isfinite(curvature)) s->state[c] = BROKEN;
+    else if (!(curvature > 0 && s->rz[k] > 0)) {
+      gb_panel p = own(s, s->p + k);
+      s->state[c] = INDEFINITE;
+      gb_panel_dot(s->pool, s->n, 1, p, p, s->sums, s->out);
+      s->curvature[c] = s->out[0] > 0 ? curvature / s->out[0] : 0;
+    }
+    s->factor[k] = s->rz[k] / curvature;
   }
-  still(s, s->p);
-  still(s, s->ap);
-  gb_columns_axpy(s->n, s->r, s->factor, s->p, s->x);
-  for (size_t c = 0; c < s->r; c++) s->factor[c] = -s->factor[c];
-  gb_columns_axpy(s->n, s->r, s->factor, s->ap, s->res);
+  drop(s);
+}
+
+static void note_alpha (const cg *s, int step) {
+  for (size_t k = 0; s->trace != NULL && step < s->trace->max_steps && k < s->live; k++) {
+    const size_t c = s->col[k], at = (size_t)step * s->r + c;
+    if (s->begun_anew[c]) continue;
+    s->trace->alpha[at] = s->factor[k];
+    s->trace->beta[at] = 0;
+    s->trace->steps[c] = step + 1;
+  }
 }
 
 /* The next directions, conjugate to the last. */
 static void turn (cg *s, int step) {
-  gb_precond_apply(s->o->precond, s->n, s->r, s->res, s->z);
-  memcpy(s->curvature, s->rz, s->r * sizeof *s->rz);       /* the last r . z */
-  gb_columns_dot(s->n, s->r, s->res, s->z, s->rz);
-  for (size_t c = 0; c < s->r; c++) {
-    const double alpha = -s->factor[c];
-    s->factor[c] = s->state[c] == RUNNING ? s->rz[c] / s->curvature[c] : 0;
-    if (s->trace == NULL || step >= s->trace->max_steps || !(alpha > 0)) continue;
-    s->trace->alpha[(size_t)step * s->r + c] = alpha;
-    s->trace->beta[(size_t)step * s->r + c] = s->factor[c];
-    s->trace->steps[c] = step + 1;
+  gb_precond_apply_panel(s->o->precond, s->n, s->live, theirs(s, s->res), own(s, s->z));
+  gb_panel_dot(s->pool, s->n, s->live, theirs(s, s->res), own(s, s->z), s->sums, s->out);
+  for (size_t k = 0; k < s->live; k++) {
+    const size_t c = s->col[k];
+    s->begun_anew[c] |= s->fresh[c];
+    s->factor[k] = s->fresh[c] ? 0 : s->out[k] / s->rz[k];
+    s->rz[k] = s->out[k];
+    s->fresh[c] = false;
+    if (s->trace != NULL && step < s->trace->max_steps && !s->begun_anew[c])
+      s->trace->beta[(size_t)step * s->r + c] = s->factor[k];
   }
-  gb_columns_xpay(s->n, s->r, s->factor, s->z, s->p);
-  still(s, s->p);
+  gb_panel_turn(s->pool, s->n, s->live, s->factor, own(s, s->z), own(s, s->p));
+}
+
+static gb_status step (cg *s, int number, gb_error *err) {
+  const int every = s->by == &s->m->a ? CHECK : CHECK_MIXED;
+  if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
+  GB_TRY(multiply(s, s->by, s->p, s->ap, err));
+  measure(s);
+  gb_panel_step(s->pool, s->n, s->live, s->factor, own(s, s->p), own(s, s->ap), theirs(s, s->x), theirs(s, s->res), s->sums,
+                s->out);
+  note_alpha(s, number);
+  for (size_t k = 0; k < s->live; k++) s->rr[s->col[k]] = s->out[k];
+  if ((number + 1) % every == 0 && s->live > 0) GB_TRY(check(s, err));
+  for (size_t k = 0; k < s->live; k++) judge(s, s->col[k]);
+  drop(s);
+  turn(s, number);
+  return GB_OK;
 }
 
 /* From the residual in 'res' until no column goes on. */
 static gb_status cycle (cg *s, gb_error *err) {
-  gb_precond_apply(s->o->precond, s->n, s->r, s->res, s->p);
-  gb_columns_dot(s->n, s->r, s->res, s->p, s->rz);
-  still(s, s->p);
-  for (int step = 0; any_running(s) && s->iterations < s->o->max_iter; step++, s->iterations++) {
-    if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
-    GB_TRY(gb_product_run(s->a, s->p, s->ap, err));
-    advance(s);
-    measure(s);
-    turn(s, step);
+  memset(s->p, 0, s->n * s->width * sizeof *s->p);
+  gb_precond_apply_panel(s->o->precond, s->n, s->live, theirs(s, s->res), own(s, s->p));
+  gb_panel_dot(s->pool, s->n, s->live, theirs(s, s->res), own(s, s->p), s->sums, s->rz);
+  for (int number = 0; s->live > 0 && s->iterations < s->o->max_iter; number++) {
+    GB_TRY(step(s, number, err));
+    s->iterations++;
   }
   return GB_OK;
 }
 
-/* Largest |b - A x| / |b|, over all columns or those that run; NaN wins. */
-static double worst (const cg *s, bool running) {
-  double largest = 0;
-  for (size_t c = 0; c < s->r; c++) {
-    if (running && s->state[c] != RUNNING) continue;
-    const double ratio = s->bound[c] > 0 ? sqrt(s->rr[c] / s->bound[c]) * s->o->tol
-                         : s->rr[c] > 0  ? INFINITY
-                                         : 0;
-    if (!(ratio <= largest)) largest = ratio;
+/* ---- cycles -------------------------------------------------------------------------------------------- */
+
+/* What products in f32 could not solve is left to A, from zero where they led away. */
+static void leave_to_f64 (cg *s, size_t c) {
+  const double length = s->bound[c] / (tol_of(s, c) * tol_of(s, c));
+  s->state[c] = RUNNING;
+  s->calm[c] = 0;
+  if (s->rr[c] <= length) return;
+  for (size_t i = 0; i < s->n; i++) {
+    s->x[i * s->r + c] = 0;
+    s->res[i * s->r + c] = s->b[i * s->r + c];
   }
-  return largest;
+  s->rr[c] = length;
 }
 
-/* What became of the worst column. */
-static gb_cg_reason verdict (const cg *s) {
-  gb_cg_reason reason = GB_CG_CONVERGED;
+/* After a cycle: the residuals of all columns, and who starts again. */
+static gb_status verify (cg *s, gb_error *err) {
+  const bool low = s->by != &s->m->a;
+  enlist(s, ~0u);
+  GB_TRY(recompute(s, err));
   for (size_t c = 0; c < s->r; c++) {
-    if (s->rr[c] <= s->bound[c]) continue;
-    if (s->state[c] == BROKEN || !isfinite(s->rr[c])) return GB_CG_NAN;
-    if (s->state[c] == INDEFINITE) reason = GB_CG_INDEFINITE;
-    else if (reason != GB_CG_INDEFINITE)
-      reason = s->iterations >= s->o->max_iter ? GB_CG_MAX_ITER : GB_CG_STAGNATED;
+    const bool halved = s->rr[c] * LONG_WAY <= s->last[c];
+    if (s->rr[c] <= s->bound[c]) s->state[c] = RESTING;
+    else if (low) leave_to_f64(s, c);
+    else if (s->state[c] == RESTING || s->state[c] == STUCK) s->state[c] = halved ? RUNNING : STUCK;
+    s->last[c] = low ? s->rr[c] : fmin(s->last[c], s->rr[c]);
+    s->fresh[c] = false;
   }
-  return reason;
+  return GB_OK;
 }
 
-/* Cycles until the recomputed residual is small enough or nothing more can be done. */
 static gb_status iterate (cg *s, gb_error *err) {
-  double before = INFINITY;
-  measure(s);
-  while (any_running(s) && s->iterations < s->o->max_iter) {
-    const double now = worst(s, true);
-    if (!(now <= before / 2)) break;
-    before = now;
+  for (size_t c = 0; c < s->r; c++) judge(s, c);
+  for (enlist(s, 1u << RUNNING); s->live > 0 && s->iterations < s->o->max_iter; enlist(s, 1u << RUNNING)) {
     GB_TRY(cycle(s, err));
     s->trace = NULL;               /* only the first cycle's steps belong to b */
-    GB_TRY(recompute(s, err));
+    GB_TRY(verify(s, err));
+    s->by = &s->m->a;
   }
   return GB_OK;
 }
 
-gb_status gb_cg_columns (gb_product *a, const gb_cg_options *o, const double *b, bool guess, double *x,
+static double relative (const cg *s, size_t c) {
+  return s->bound[c] > 0 ? sqrt(s->rr[c] / s->bound[c]) * tol_of(s, c) : s->rr[c] > 0 || isnan(s->rr[c]) ? INFINITY : 0;
+}
+
+static gb_cg_reason reason_of (const cg *s, size_t c) {
+  if (s->rr[c] <= s->bound[c]) return GB_CG_CONVERGED;
+  if (s->state[c] == BROKEN || !isfinite(s->rr[c])) return GB_CG_NAN;
+  if (s->state[c] == INDEFINITE) return GB_CG_INDEFINITE;
+  return s->state[c] == STUCK ? GB_CG_STAGNATED : GB_CG_MAX_ITER;
+}
+
+/* NaN wins, then the gravest reason, then the largest residual. */
+static void report (const cg *s, gb_cg_info *info) {
+  static const int weight[] = {[GB_CG_CONVERGED] = 0, [GB_CG_STAGNATED] = 1, [GB_CG_MAX_ITER] = 2, [GB_CG_INDEFINITE] = 3,
+                               [GB_CG_NAN] = 4};
+  double worst = -1;
+  for (size_t c = 0; c < s->r; c++) {
+    const double ratio = relative(s, c);
+    const gb_cg_reason reason = reason_of(s, c);
+    double *of = c == 0 ? &info->first : &info->others;
+    if (!(ratio <= *of)) *of = ratio;
+    if (!(ratio <= info->residual)) info->residual = ratio;
+    if (weight[reason] < weight[info->reason] || (weight[reason] == weight[info->reason] && ratio <= worst)) continue;
+    info->reason = reason;
+    info->column = c;
+    info->curvature = s->curvature[c];
+    worst = ratio;
+  }
+  info->converged = info->reason == GB_CG_CONVERGED;
+  info->iterations = s->iterations;
+}
+
+static void begin (cg *s, const gb_cg_options *o) {
+  gb_panel b = {(double *)(uintptr_t)s->b, s->r, NULL};
+  gb_panel_dot(s->pool, s->n, s->r, b, b, s->sums, s->bound);
+  for (size_t c = 0; c < s->r; c++) {
+    s->rr[c] = s->last[c] = s->bound[c];
+    s->bound[c] *= tol_of(s, c) * tol_of(s, c);
+    s->curvature[c] = 0;
+  }
+  s->by = o->mixed && s->m->low.plan != NULL ? &s->m->low : &s->m->a;
+}
+
+gb_status gb_cg_columns (gb_cg_matrix *m, const gb_cg_options *o, const double *b, bool guess, double *x,
                          double *residual, gb_cg_trace *trace, gb_cg_info *info, gb_error *err) {
-  if (!(o->tol > 0)) return gb_fail(err, GB_EOPTION, "tol: expected a positive number, got %g", o->tol);
   const double started = gb_clock();
-  cg s = {.a = a, .o = o, .trace = trace, .n = a->n, .r = a->r, .b = b, .x = x, .res = residual};
-  gb_ledger *ledger = &a->graph->backend->ledger;
+  cg s = {.m = m, .o = o, .trace = trace, .pool = m->a.graph->backend->pool, .n = m->a.n, .r = m->a.r, .b = b, .x = x,
+          .res = residual};
+  gb_ledger *ledger = &m->a.graph->backend->ledger;
   void *work;
-  *info = (gb_cg_info){.bytes = workspace_bytes(s.n, s.r)};
+  *info = (gb_cg_info){.bytes = gb_cg_workspace(s.n, s.r)};
   GB_TRY(gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, info->bytes, "", "conjugate gradients", &work, err));
   bind(&s, work);
-  gb_columns_dot(s.n, s.r, b, b, s.bound);
-  for (size_t c = 0; c < s.r; c++) s.bound[c] *= o->tol * o->tol;
+  begin(&s, o);
   if (trace != NULL) memset(trace->steps, 0, s.r * sizeof *trace->steps);
   gb_status st = GB_OK;
-  if (guess) st = recompute(&s, err);
-  else {
+  if (guess) {
+    enlist(&s, ~0u);
+    st = recompute(&s, err);
+    for (size_t c = 0; st == GB_OK && c < s.r; c++) s.last[c] = s.rr[c];
+  } else {
     memset(x, 0, s.n * s.r * sizeof *x);
     memcpy(residual, b, s.n * s.r * sizeof *b);
   }
   if (st == GB_OK) st = iterate(&s, err);
-  if (st == GB_OK) {
-    info->reason = verdict(&s);
-    info->residual = worst(&s, false);
-  }
-  info->converged = st == GB_OK && info->reason == GB_CG_CONVERGED;
-  info->iterations = s.iterations;
-  info->seconds = gb_clock() - started;
+  if (st == GB_OK && gb_interrupted()) st = gb_fail(err, GB_EINTR, "interrupted");   /* sums are cut short */
+  if (st == GB_OK) report(&s, info);
   gb_ledger_free(ledger, work);
   if (st == GB_OK && trace != NULL && s.r > 0) info->condition = gb_trace_condition(trace, s.r, 0);
+  if (st == GB_OK && m->a.r != s.r) st = gb_product_resize(&m->a, s.r, err);
+  info->seconds = gb_clock() - started;
   return st;
 }
 
-/* ---- solutions as leaves ---- */
+/* ---- the matrix ---------------------------------------------------------------------------------------- */
 
-/* Steps whose coefficients are kept: the tridiagonal matrix of the first ones is a Lanczos matrix all the
-** same. */
-#define TRACED 1000
-
-size_t gb_cg_trace_bytes (const gb_cg_options *o, size_t r) {
-  const size_t steps = (size_t)(o->max_iter < TRACED ? o->max_iter : TRACED);
-  return steps * r * 2 * sizeof(double) + r * sizeof(int);
-}
-
-gb_cg_trace gb_cg_trace_bind (const gb_cg_options *o, size_t r, void *memory) {
-  const int steps = o->max_iter < TRACED ? o->max_iter : TRACED;
-  double *d = memory;
-  return (gb_cg_trace){steps, (int *)(d + 2 * (size_t)steps * r), d, d + (size_t)steps * r};
-}
-
-static gb_status check_sides (gb_node *a, gb_node *b, const char *what, gb_error *err) {
-  char left[GB_NODE_TEXT], right[GB_NODE_TEXT];
-  const gb_shape *s = gb_node_shape(b);
-  if ((s->ndim != 1 && s->ndim != 2) || gb_node_shape(a)->ndim != 2 || s->dim[0] != gb_node_shape(a)->dim[0])
-    return gb_fail(err, GB_ESHAPE, "%s does not fit the matrix: %s, %s", what, gb_node_text(a, left),
-                   gb_node_text(b, right));
-  if (gb_node_dtype(a) != gb_node_dtype(b))
-    return gb_fail(err, GB_EDTYPE, "dtypes differ: %s and %s", gb_dtype_name(gb_node_dtype(a)),
-                   gb_dtype_name(gb_node_dtype(b)));
-  return GB_OK;
-}
-
-/* b, x and residual in 'memory' (3, n, r), then the trace. */
-static gb_status solve_in (gb_product *a, gb_node *b, const gb_cg_options *o, double *memory, gb_node **x,
-                           gb_cg_info *info, gb_error *err) {
-  const size_t nr = a->n * a->r;
-  double *rhs = memory, *solution = memory + nr, *residual = memory + 2 * nr;
-  gb_cg_trace trace = gb_cg_trace_bind(o, a->r, memory + 3 * nr);
-  GB_TRY(gb_node_doubles(b, rhs, err));
-  if (o->x0 != NULL) GB_TRY(gb_node_doubles(o->x0, solution, err));
-  GB_TRY(gb_cg_columns(a, o, rhs, o->x0 != NULL, solution, residual, &trace, info, err));
-  return gb_leaf_doubles(b->graph, gb_node_shape(b), gb_node_dtype(b), solution, "", x, err);
-}
-
-gb_status gb_solve_cg (gb_node *a, gb_node *b, const gb_cg_options *o, gb_node **x, gb_cg_info *info,
-                       gb_error *err) {
-  GB_TRY(check_sides(a, b, "right-hand side", err));
-  if (o->x0 != NULL && !gb_shape_equal(gb_node_shape(o->x0), gb_node_shape(b)))
-    return gb_fail(err, GB_ESHAPE, "x0: expected the shape of the right-hand side");
-  if (o->max_iter < 0) return gb_fail(err, GB_EOPTION, "max_iter: expected at least 0, got %d", o->max_iter);
-  const gb_shape *s = gb_node_shape(b);
-  const size_t r = s->ndim == 1 ? 1 : s->dim[1];
-  if (s->dim[0] == 0 || r == 0) {
-    *info = (gb_cg_info){.converged = true};
-    return gb_leaf_doubles(b->graph, s, gb_node_dtype(b), NULL, "", x, err);
-  }
-  gb_product p;
-  GB_TRY(gb_product_init(&p, a, r, err));
-  gb_ledger *ledger = &b->graph->backend->ledger;
-  const size_t bytes = 3 * p.n * r * sizeof(double) + gb_cg_trace_bytes(o, r);
-  void *memory = NULL;
-  gb_status st = gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, bytes, "", "conjugate gradients", &memory, err);
-  if (st == GB_OK) st = solve_in(&p, b, o, memory, x, info, err);
-  info->bytes += bytes;
-  gb_ledger_free(ledger, memory);
-  gb_product_clear(&p);
+gb_status gb_cg_matrix_init (gb_cg_matrix *m, gb_node *a, size_t r, const gb_cg_options *o, gb_error *err) {
+  *m = (gb_cg_matrix){0};
+  if (!o->mixed) return gb_product_init(&m->a, a, r, err);
+  gb_node *other = NULL;
+  const bool narrow = gb_node_dtype(a) == GB_F32;
+  GB_TRY(gb_retype(a, narrow ? GB_F64 : GB_F32, &other, err));
+  gb_status st = gb_product_init(&m->a, narrow ? other : a, r, err);
+  if (st == GB_OK) st = gb_product_init(&m->low, narrow ? a : other, r, err);
+  gb_node_unref(other);
+  if (st != GB_OK) gb_cg_matrix_clear(m);
   return st;
 }
 
-/* Columns as a matrix, borrowed or made. */
-static gb_status as_matrix (gb_node *v, gb_node **out, gb_error *err) {
-  if (gb_node_shape(v)->ndim == 1) return gb_unsqueeze(v, 1, out, err);
-  *out = gb_node_ref(v);
-  return GB_OK;
+void gb_cg_matrix_clear (gb_cg_matrix *m) {
+  gb_product_clear(&m->low);
+  gb_product_clear(&m->a);
 }
 
-gb_status gb_residual_form (gb_node *a, gb_node *b, gb_node *x, gb_node *u, gb_node **out, gb_error *err) {
-  gb_node *xm = NULL, *bm = NULL, *um = NULL, *ax = NULL, *r = NULL, *ur = NULL;
-  gb_status st = as_matrix(x, &xm, err);
-  if (st == GB_OK) st = as_matrix(b, &bm, err);
-  if (st == GB_OK) st = as_matrix(u, &um, err);
-  if (st == GB_OK) st = gb_matmul(a, xm, &ax, err);
-  if (st == GB_OK) st = gb_map2(GB_OP_SUB, bm, ax, &r, err);
-  if (st == GB_OK) st = gb_map2(GB_OP_MUL, um, r, &ur, err);
-  if (st == GB_OK) st = gb_reduce(GB_OP_SUM, ur, 0, false, out, err);
-  gb_node *const made[] = {xm, bm, um, ax, r, ur};
-  for (int i = 0; i < 6; i++) gb_node_unref(made[i]);
-  return st;
-}
-
-gb_status gb_solve_cg_grad (gb_node *a, gb_node *b, gb_node *x, gb_node *g, const gb_cg_options *o,
-                            gb_node **surrogate, gb_cg_info *info, gb_error *err) {
-  gb_node *u;
-  gb_cg_options plain = *o;
-  plain.x0 = NULL;
-  GB_TRY(check_sides(a, x, "solution", err));
-  GB_TRY(gb_solve_cg(a, g, &plain, &u, info, err));
-  const gb_status st = gb_residual_form(a, b, x, u, surrogate, err);
-  gb_node_unref(u);
-  return st;
-}
+size_t gb_cg_matrix_bytes (const gb_cg_matrix *m) { return gb_product_bytes(&m->a) + gb_product_bytes(&m->low); }

@@ -126,30 +126,63 @@ gb_status gb_probes_logdet (const gb_precond *p, const gb_cg_trace *trace, size_
   return GB_OK;
 }
 
-static gb_status logdet_in (gb_product *a, const gb_logdet_options *o, double *memory, gb_logdet_info *info,
+static gb_status logdet_in (gb_cg_matrix *m, const gb_logdet_options *o, double *memory, gb_logdet_info *info,
                             gb_error *err) {
-  const size_t nr = a->n * a->r;
+  const size_t n = m->a.n, r = m->a.r, nr = n * r;
   double *z = memory, *x = memory + nr, *residual = memory + 2 * nr;
-  gb_cg_trace trace = gb_cg_trace_bind(&o->cg, a->r, memory + 3 * nr);
-  for (size_t c = 0; c < a->r; c++) gb_precond_sample(o->cg.precond, o->seed, a->n, a->r, c, z);
-  GB_TRY(gb_cg_columns(a, &o->cg, z, false, x, residual, &trace, &info->cg, err));
-  return gb_probes_logdet(o->cg.precond, &trace, a->n, a->r, 0, a->r, info, err);
+  gb_cg_trace trace = gb_cg_trace_bind(&o->cg, r, memory + 3 * nr);
+  gb_precond_sample(o->cg.precond, m->a.graph->backend->pool, o->seed, n, r, 0, z);
+  GB_TRY(gb_cg_columns(m, &o->cg, z, false, x, residual, &trace, &info->cg, err));
+  return gb_probes_logdet(o->cg.precond, &trace, n, r, 0, r, info, err);
 }
 
 gb_status gb_logdet_slq (gb_node *a, const gb_logdet_options *o, gb_logdet_info *info, gb_error *err) {
-  gb_product p;
+  gb_cg_matrix m;
   *info = (gb_logdet_info){0};
   if (o->probes < 2) return gb_fail(err, GB_EOPTION, "probes: expected at least 2, got %zu", o->probes);
-  GB_TRY(gb_product_init(&p, a, o->probes, err));
+  GB_TRY(gb_cg_matrix_init(&m, a, o->probes, &o->cg, err));
   gb_ledger *ledger = &a->graph->backend->ledger;
-  const size_t bytes = 3 * p.n * p.r * sizeof(double) + gb_cg_trace_bytes(&o->cg, p.r);
+  const size_t bytes = 3 * m.a.n * m.a.r * sizeof(double) + gb_cg_trace_bytes(&o->cg, m.a.r);
   void *memory = NULL;
   gb_status st = gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, bytes, "", "log det by probes", &memory, err);
-  if (st == GB_OK) st = logdet_in(&p, o, memory, info, err);
+  if (st == GB_OK) st = logdet_in(&m, o, memory, info, err);
   info->cg.bytes += bytes;
   gb_ledger_free(ledger, memory);
-  gb_product_clear(&p);
+  gb_cg_matrix_clear(&m);
   return st;
+}
+
+/* z that a standard normal is below with probability p < 1 / 2, by Newton's method from the left of it. */
+static double normal_deviate (double p) {
+  double z = -sqrt(-2 * log(p));
+  for (int i = 0; i < 50; i++) {
+    const double step = (0.5 * erfc(-z * M_SQRT1_2) - p) / (exp(-z * z / 2) * 0.5 * M_SQRT1_2 * M_2_SQRTPI);
+    z -= step;
+    if (fabs(step) < 1e-15 * fabs(z)) break;
+  }
+  return z;
+}
+
+/* Hill's expansions: in the normal deviate and, far in the tails, in a power. */
+double gb_student_quantile (double degrees, double level) {
+  const double n = degrees, p = 1 - level;
+  if (n < 1.5) return 1 / tan(p * M_PI_2);
+  if (n < 2.5) return sqrt(2 / (p * (2 - p)) - 2);
+  const double a = 1 / (n - 0.5), b = 48 / (a * a);
+  double c = ((20700 * a / b - 98) * a - 16) * a + 96.36;
+  const double d = ((94.5 / (b + c) - 3) / b + 1) * sqrt(a * M_PI_2) * n;
+  double y = pow(d * p, 2 / n);
+  if (y > 0.05 + a) {
+    const double x = normal_deviate(p / 2);
+    y = x * x;
+    if (n < 5) c += 0.3 * (n - 4.5) * (x + 0.6);
+    c = (((0.05 * d * x - 5) * x - 7) * x - 2) * x + b + c;
+    y = (((((0.4 * y + 6.3) * y + 36) * y + 94.5) / c - y - 3) / b + 1) * x;
+    y = expm1(a * y * y);
+  } else {
+    y = ((1 / (((n + 6) / (n * y) - 0.089 * d - 0.822) * (n + 2) * 3) + 0.5 / (n + 4)) * y - 1) * (n + 1) / (n + 2) + 1 / y;
+  }
+  return sqrt(n * y);
 }
 
 /* ---- a basis ---- */

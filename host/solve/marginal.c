@@ -1,112 +1,88 @@
-/* marginal.c - one joint solve of b and the probes; the gradient as sum(C * (A D)) with constant C and D.
+/* marginal.c - one joint solve of b and the probes.
 **
 ** d(b' A^-1 b) = 2 alpha' db - alpha' dA alpha and d(log det A) = tr(A^-1 dA) = E u' dA w for u = A^-1 z,
-** w = P^-1 z and probes z of covariance P. So the surrogate is 2 sum(alpha * b) + sum(C * (A D)) with D =
+** w = P^-1 z and probes z of covariance P. So the gradient is that of 2 sum(alpha * b) + sum(C * (A D)) with D =
 ** [alpha, w_1, ...] and C = [-alpha, u_1 / probes, ...]. */
 #include "solve/marginal.h"
 
 #include <math.h>
 
-#include "solve/columns.h"
+#include "solve/panel.h"
 
-void gb_marginal_clear (gb_marginal *m) {
-  gb_node_unref(m->alpha);
-  gb_node_unref(m->surrogate);
-  *m = (gb_marginal){0};
+size_t gb_marginal_columns (const gb_logdet_options *o, size_t n) { return 1 + (o->exact ? n : o->probes); }
+
+size_t gb_marginal_workspace (const gb_logdet_options *o, size_t n) {
+  const size_t r = gb_marginal_columns(o, n);
+  return (2 * n * r + r + gb_panel_sums(n, r)) * sizeof(double) + gb_cg_trace_bytes(&o->cg, r);
 }
 
 /* Scales the probes in columns 1 .. to z' P^-1 z = n: directions keep their law and lengths lose their
 ** spread. 'w' gets P^-1 of all columns. */
-static void normalise (const gb_precond *p, size_t n, size_t r, double *b, double *w, double *norm) {
+static void normalise (const gb_precond *p, gb_pool *pool, size_t n, size_t r, double *b, double *w, double *norm, double *sums) {
   gb_precond_apply(p, n, r, b, w);
-  gb_columns_dot(n, r, b, w, norm);
+  gb_panel_dot(pool, n, r, (gb_panel){b, r, NULL}, (gb_panel){w, r, NULL}, sums, norm);
   for (size_t c = 0; c < r; c++) norm[c] = c == 0 ? 1 : sqrt((double)n / norm[c]);
-  for (size_t i = 0; i < n * r; i++) {
-    b[i] *= norm[i % r];
-    w[i] *= norm[i % r];
-  }
+  for (size_t i = 0; i < n; i++)
+    for (size_t c = 0; c < r; c++) {
+      b[i * r + c] *= norm[c];
+      w[i * r + c] *= norm[c];
+    }
 }
 
-/* C in 'x' and D in 'w', in place. */
-static void constants (size_t n, size_t r, double *x, double *w) {
+static void take_probes (const gb_logdet_options *o, gb_pool *pool, size_t n, size_t r, double *rhs) {
+  if (!o->exact) {
+    gb_precond_sample(o->cg.precond, pool, o->seed, n, r, 1, rhs);
+    return;
+  }
+  for (size_t i = 0; i < n; i++)
+    for (size_t c = 1; c < r; c++) rhs[i * r + c] = i + 1 == c;
+}
+
+/* alpha, C and D from x = A^-1 [b, z] in C's place and w = P^-1 [., z] in D's. */
+static void constants (size_t n, size_t r, double *out) {
+  double *alpha = out + gb_marginal_alpha(r), *c = out + gb_marginal_c(n, r), *d = out + gb_marginal_d(n, r);
   for (size_t i = 0; i < n; i++) {
-    w[i * r] = x[i * r];
-    x[i * r] = -x[i * r];
-    for (size_t c = 1; c < r; c++) x[i * r + c] /= (double)(r - 1);
+    alpha[i] = d[i * r] = c[i * r];
+    c[i * r] = -c[i * r];
+    for (size_t k = 1; k < r; k++) c[i * r + k] /= (double)(r - 1);
   }
+  for (size_t k = 0; k < r; k++) out[gb_marginal_e() + k] = k == 0;
 }
 
-static gb_status build_surrogate (gb_node *a, gb_node *b, gb_node *alpha, gb_node *c, gb_node *d,
-                                  gb_node **out, gb_error *err) {
-  gb_node *ad = NULL, *cad = NULL, *trace = NULL, *ab = NULL, *dot = NULL, *twice = NULL;
-  gb_status st = gb_matmul(a, d, &ad, err);
-  if (st == GB_OK) st = gb_map2(GB_OP_MUL, c, ad, &cad, err);
-  if (st == GB_OK) st = gb_reduce(GB_OP_SUM, cad, 0, false, &trace, err);
-  if (st == GB_OK) st = gb_map2(GB_OP_MUL, alpha, b, &ab, err);
-  if (st == GB_OK) st = gb_reduce(GB_OP_SUM, ab, 0, false, &dot, err);
-  if (st == GB_OK) st = gb_scale(dot, 2, &twice, err);
-  if (st == GB_OK) st = gb_map2(GB_OP_ADD, trace, twice, out, err);
-  gb_node *const made[] = {ad, cad, trace, ab, dot, twice};
-  for (int i = 0; i < 6; i++) gb_node_unref(made[i]);
-  return st;
+static gb_status run_in (gb_cg_matrix *m, const double *b, const gb_logdet_options *o, double *memory, double *out,
+                         gb_logdet_info *info, gb_error *err) {
+  const size_t n = m->a.n, r = m->a.r, nr = n * r;
+  gb_pool *pool = m->a.graph->backend->pool;
+  double *rhs = memory, *residual = memory + nr, *small = memory + 2 * nr, *sums = small + r,
+         *x = out + gb_marginal_c(n, r), *w = out + gb_marginal_d(n, r);
+  gb_cg_trace trace = gb_cg_trace_bind(&o->cg, r, sums + gb_panel_sums(n, r));
+  take_probes(o, pool, n, r, rhs);
+  for (size_t i = 0; i < n; i++) rhs[i * r] = b[i];
+  normalise(o->cg.precond, pool, n, r, rhs, w, small, sums);
+  GB_TRY(gb_cg_columns(m, &o->cg, rhs, false, x, residual, &trace, &info->cg, err));
+  GB_TRY(gb_probes_logdet(o->cg.precond, &trace, n, r, 1, r - 1, info, err));
+  if (o->exact) info->standard_error = 0;
+  for (size_t i = 0; i < n; i++) residual[i * r] += rhs[i * r];
+  gb_panel_dot(pool, n, 1, (gb_panel){x, r, NULL}, (gb_panel){residual, r, NULL}, sums, small);
+  out[GB_MARGINAL_INV_QUAD] = small[0];            /* x' b + x' (b - A x): the error is quadratic in the residual */
+  out[GB_MARGINAL_LOGDET] = info->value;
+  out[GB_MARGINAL_ERROR] = info->standard_error;
+  out[GB_MARGINAL_ERROR + 1] = 0;
+  constants(n, r, out);
+  return GB_OK;
 }
 
-/* From x = A^-1 [b, z] and w = P^-1 [., z]; 'spare' (n). */
-static gb_status results (gb_node *a, gb_node *b, size_t n, size_t r, double *x, double *w, double *spare,
-                          gb_marginal *m, gb_error *err) {
-  gb_graph *g = a->graph;
-  gb_node *c = NULL, *d = NULL;
-  const gb_shape s = gb_shape_of(2, (size_t[]){n, r});
-  const gb_dtype t = gb_node_dtype(a);
-  for (size_t i = 0; i < n; i++) spare[i] = x[i * r];
-  constants(n, r, x, w);
-  gb_status st = gb_leaf_doubles(g, gb_node_shape(b), t, spare, "alpha", &m->alpha, err);
-  if (st == GB_OK) st = gb_leaf_doubles(g, &s, t, x, "", &c, err);
-  if (st == GB_OK) st = gb_leaf_doubles(g, &s, t, w, "", &d, err);
-  if (st == GB_OK) st = build_surrogate(a, b, m->alpha, c, d, &m->surrogate, err);
-  gb_node_unref(c);
-  gb_node_unref(d);
-  return st;
-}
-
-static gb_status marginal_in (gb_product *p, gb_node *a, gb_node *b, const gb_logdet_options *o,
-                              double *memory, gb_marginal *m, gb_error *err) {
-  const size_t n = p->n, r = p->r, nr = n * r;
-  double *rhs = memory, *x = memory + nr, *residual = memory + 2 * nr, *w = memory + 3 * nr,
-         *small = memory + 4 * nr;
-  gb_cg_trace trace = gb_cg_trace_bind(&o->cg, r, small + r);
-  GB_TRY(gb_node_doubles(b, residual, err));
-  for (size_t c = 1; c < r; c++) gb_precond_sample(o->cg.precond, o->seed, n, r, c, rhs);
-  for (size_t i = 0; i < n; i++) rhs[i * r] = residual[i];
-  normalise(o->cg.precond, n, r, rhs, w, small);
-  GB_TRY(gb_cg_columns(p, &o->cg, rhs, false, x, residual, &trace, &m->logdet.cg, err));
-  GB_TRY(gb_probes_logdet(o->cg.precond, &trace, n, r, 1, r - 1, &m->logdet, err));
-  for (size_t i = 0; i < nr; i++) residual[i] += rhs[i];
-  gb_columns_dot(n, r, x, residual, small);        /* x' b + x' (b - A x) */
-  m->inv_quad = small[0];
-  return results(a, b, n, r, x, w, residual, m, err);
-}
-
-gb_status gb_marginal_cg (gb_node *a, gb_node *b, const gb_logdet_options *o, gb_marginal *m, gb_error *err) {
-  gb_product p;
-  *m = (gb_marginal){0};
-  if (o->probes < 2) return gb_fail(err, GB_EOPTION, "probes: expected at least 2, got %zu", o->probes);
-  GB_TRY(gb_product_init(&p, a, 1 + o->probes, err));
-  gb_ledger *ledger = &a->graph->backend->ledger;
-  const size_t bytes = (4 * p.n * p.r + p.r) * sizeof(double) + gb_cg_trace_bytes(&o->cg, p.r);
+gb_status gb_marginal_run (gb_cg_matrix *m, const double *b, const gb_logdet_options *o, double *out, gb_logdet_info *info,
+                           gb_error *err) {
+  gb_logdet_options own = *o;
+  if (o->exact) own.cg.precond = NULL;             /* unit vectors in the metric of I */
+  *info = (gb_logdet_info){0};
+  const size_t bytes = gb_marginal_workspace(&own, m->a.n);
+  gb_ledger *ledger = &m->a.graph->backend->ledger;
   void *memory = NULL;
-  gb_status st = GB_OK;
-  if (gb_node_shape(b)->ndim != 1 || gb_node_shape(b)->dim[0] != p.n || p.n == 0)
-    st = gb_fail(err, GB_ESHAPE, "expected a right-hand side of %zu entries, at least 1", p.n);
-  if (st == GB_OK && gb_node_dtype(b) != p.dtype)
-    st = gb_fail(err, GB_EDTYPE, "dtypes differ: %s and %s", gb_dtype_name(p.dtype),
-                 gb_dtype_name(gb_node_dtype(b)));
-  if (st == GB_OK)
-    st = gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, bytes, "", "marginal likelihood", &memory, err);
-  if (st == GB_OK) st = marginal_in(&p, a, b, o, memory, m, err);
-  m->logdet.cg.bytes += bytes;
+  GB_TRY(gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, bytes, "", "marginal likelihood", &memory, err));
+  const gb_status st = run_in(m, b, &own, memory, out, info, err);
+  info->cg.bytes += bytes;
   gb_ledger_free(ledger, memory);
-  gb_product_clear(&p);
-  if (st != GB_OK) gb_marginal_clear(m);
   return st;
 }

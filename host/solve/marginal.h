@@ -1,24 +1,29 @@
 /* marginal.h - the two terms of a Gaussian marginal likelihood, b' A^-1 b and log det A, without a
-** factorisation, and a lazy scalar with their gradient.
+** factorisation, and what their gradient needs.
 ** Source: Gardner, Pleiss, Bindel, Weinberger & Wilson (2018), GPyTorch: Blackbox matrix-matrix Gaussian
-** process inference. Cost: one run of conjugate gradients with 1 + probes columns, and one product with A
-** and its gradient. */
+** process inference. Cost: one run of conjugate gradients with 1 + probes columns. */
 #ifndef GB_SOLVE_MARGINAL_H
 #define GB_SOLVE_MARGINAL_H
 
 #include "solve/lanczos.h"
 
-typedef struct gb_marginal {
-  double inv_quad;                 /* b' A^-1 b, its error quadratic in the residual */
-  gb_logdet_info logdet;           /* with logdet.cg the report of the joint run */
-  gb_node *alpha;                  /* leaf (n): A^-1 b; counted */
-  gb_node *surrogate; /* lazy scalar, counted: its gradient in A and b is that of inv_quad + log det A; its
-                                      value is not */
-} gb_marginal;
+/* Where things lie in the result, doubles. With them d(inv_quad) = 2 sum(alpha * db) + e-part and d(log det) = the rest of
+** sum(C * (dA D)): column 0 of C and D, where e is 1, belongs to inv_quad, the others, where it is 0, to log det A. */
+enum { GB_MARGINAL_INV_QUAD, GB_MARGINAL_LOGDET, GB_MARGINAL_ERROR, GB_MARGINAL_HEAD = 4 };
+static inline size_t gb_marginal_e (void) { return GB_MARGINAL_HEAD; }                              /* (r) */
+static inline size_t gb_marginal_alpha (size_t r) { return gb_marginal_e() + r; }                   /* (n): A^-1 b */
+static inline size_t gb_marginal_c (size_t n, size_t r) { return gb_marginal_alpha(r) + n; }        /* (n, r) */
+static inline size_t gb_marginal_d (size_t n, size_t r) { return gb_marginal_c(n, r) + n * r; }     /* (n, r) */
+static inline size_t gb_marginal_size (size_t n, size_t r) { return gb_marginal_d(n, r) + n * r; }
 
-/* a (n, n) symmetric positive definite, b (n). Deterministic by seed. Errors: as gb_logdet_slq. On failure
-** '*m' is clear. */
-gb_status gb_marginal_cg (gb_node *a, gb_node *b, const gb_logdet_options *o, gb_marginal *m, gb_error *err);
-void gb_marginal_clear (gb_marginal *m);          /* idempotent */
+/* Columns: b and the probes. Exact: a probe for each unit vector. */
+size_t gb_marginal_columns (const gb_logdet_options *o, size_t n);
+
+size_t gb_marginal_workspace (const gb_logdet_options *o, size_t n);   /* bytes, beside those of m */
+
+/* m (n, n) symmetric positive definite with as many columns, b (n) doubles; out: gb_marginal_size. Deterministic by seed.
+** Errors: as gb_logdet_slq. Not converging is not an error: it stands in info->cg. */
+gb_status gb_marginal_run (gb_cg_matrix *m, const double *b, const gb_logdet_options *o, double *out, gb_logdet_info *info,
+                           gb_error *err);
 
 #endif

@@ -8,11 +8,14 @@
 #include "base/rng.h"
 #include "cpu/blas.h"
 #include "cpu/tasks.h"
+#include "plan/plan.h"
 #include "solve/product.h"
 
 #define ROWS 256                   /* rows of a block, and of one chain of a sum */
 #define LONG 2048                  /* entries of a task that updates a row of L' */
-#define WIDTH 16                   /* columns that are applied together */
+#define WIDTH GB_PRECOND_WIDTH
+#define DEEP 8                     /* rows of L', or of the result, that are computed together */
+#define PART 16                    /* rows of L' of a task */
 
 static size_t blocks (size_t n, size_t side) { return (n + side - 1) / side; }
 static size_t extent (size_t n, size_t from, size_t side) { return n - from < side ? n - from : side; }
@@ -174,93 +177,221 @@ gb_status gb_precond_jacobi (gb_precond *p, gb_node *a, gb_error *err) {
   return st;
 }
 
+/* ---- by description ---- */
+
+gb_status gb_precond_make (gb_precond *p, const gb_precond_spec *spec, gb_node *a, gb_node *k, double noise, gb_error *err) {
+  *p = (gb_precond){0};
+  switch (spec->kind) {
+    case GB_PRECOND_NONE: return GB_OK;
+    case GB_PRECOND_JACOBI: return gb_precond_jacobi(p, a, err);
+    case GB_PRECOND_PIVOTED_CHOLESKY: return gb_precond_pivoted_cholesky(p, k, noise, spec->rank, spec->tol, err);
+  }
+  return gb_fail(err, GB_EINTERNAL, "unknown preconditioner %d", (int)spec->kind);
+}
+
+/* The most that evaluating a node takes, its value as doubles included. Takes over its count. */
+static gb_status peak_of (gb_node *n, size_t *most, gb_error *err) {
+  gb_plan *plan;
+  gb_plan_report r;
+  const gb_status st = gb_plan_new(n->graph, 1, &n, NULL, &plan, err);
+  if (st == GB_OK) {
+    gb_plan_report_get(plan, &r);
+    gb_plan_free(plan);
+    const size_t bytes = r.peak + gb_shape_numel(gb_node_shape(n)) * sizeof(double);
+    if (bytes > *most) *most = bytes;
+  }
+  gb_node_unref(n);
+  return st;
+}
+
+gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k, size_t *held, size_t *more, gb_error *err) {
+  const size_t n = gb_node_shape(a)->dim[0], rank = spec->rank < n ? spec->rank : n;
+  *held = *more = 0;
+  if (spec->kind == GB_PRECOND_NONE || n == 0) return GB_OK;
+  const bool low_rank = spec->kind == GB_PRECOND_PIVOTED_CHOLESKY;
+  gb_node *m = low_rank ? k : a, *part;
+  GB_TRY(gb_node_build(m->graph, GB_OP_DIAGONAL, 1, &m, &(gb_attr){0}, NULL, gb_node_dtype(m), &part, err));
+  GB_TRY(peak_of(part, more, err));
+  *held = n * sizeof(double);
+  if (!low_rank) return GB_OK;
+  GB_TRY(gb_select(m, 0, 0, &part, err));
+  GB_TRY(peak_of(part, more, err));
+  *more += n * sizeof(double);
+  *held = (rank * n + rank * rank + rank * WIDTH) * sizeof(double);
+  return GB_OK;
+}
+
 /* ---- applying ---- */
 
-/* Columns c0 .. c0 + w - 1 of 'in' and 'out' (n, r). */
+/* Loops over WIDTH columns at once, vectorised for the machine at hand; products and sums are rounded apart, so that the bits
+** are the same on all. */
+#if defined(__x86_64__) && defined(__linux__)
+#define VECTORISED __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define VECTORISED
+#endif
+
+/* Columns k0 .. k0 + w - 1 of 'in' and 'out'. */
 typedef struct application {
   const gb_precond *p;
-  size_t r, c0, w;
-  const double *in;
-  double *out;
+  size_t k0, w;
+  gb_panel in, out;
 } application;
 
-/* Row m of work (rank, WIDTH) = L' in: four chains by row number in each block, whatever the columns. */
-static void project_row (void *ud, gb_tasks *s, size_t m, int thread) {
+static size_t column (const gb_panel *m, size_t k) { return m->at != NULL ? m->at[k] : k; }
+
+/* x (DEEP, WIDTH) += DEEP rows of L' (., n) times v (rows, WIDTH). */
+VECTORISED
+static void project_tile (size_t n, size_t rows, const double *restrict l, const double *restrict v, double *restrict x) {
+  double sum[DEEP][WIDTH] = {{0}};
+  for (size_t i = 0; i < rows; i++)
+    for (size_t m = 0; m < DEEP; m++)
+      for (size_t c = 0; c < WIDTH; c++) sum[m][c] += l[m * n + i] * v[i * WIDTH + c];
+  for (size_t m = 0; m < DEEP; m++)
+    for (size_t c = 0; c < WIDTH; c++) x[m * WIDTH + c] += sum[m][c];
+}
+
+static void project_row (size_t rows, const double *restrict l, const double *restrict v, double *restrict x) {
+  double sum[WIDTH] = {0};
+  for (size_t i = 0; i < rows; i++)
+    for (size_t c = 0; c < WIDTH; c++) sum[c] += l[i] * v[i * WIDTH + c];
+  for (size_t c = 0; c < WIDTH; c++) x[c] += sum[c];
+}
+
+/* A few rows of work (rank, WIDTH) = L' in: one chain a block of rows. */
+static void project_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   const application *q = ud;
+  const gb_precond *p = q->p;
+  const size_t m0 = task * PART, m1 = m0 + extent(p->rank, m0, PART);
+  double v[ROWS * WIDTH];
   (void)s, (void)thread;
-  const double *l = q->p->lt + m * q->p->n;
-  double *x = q->p->work + m * WIDTH;
-  memset(x, 0, WIDTH * sizeof *x);
-  for (size_t i0 = 0; i0 < q->p->n; i0 += ROWS) {
-    double lane[4][WIDTH] = {{0}};
-    for (size_t i = i0; i < i0 + extent(q->p->n, i0, ROWS); i++)
-      for (size_t c = 0; c < q->w; c++) lane[i % 4][c] += l[i] * q->in[i * q->r + q->c0 + c];
-    for (size_t c = 0; c < q->w; c++) x[c] += (lane[0][c] + lane[2][c]) + (lane[1][c] + lane[3][c]);
+  memset(p->work + m0 * WIDTH, 0, (m1 - m0) * WIDTH * sizeof *v);
+  memset(v, 0, sizeof v);
+  for (size_t i0 = 0; i0 < p->n; i0 += ROWS) {
+    const size_t rows = extent(p->n, i0, ROWS);
+    for (size_t i = 0; i < rows; i++)
+      for (size_t c = 0; c < q->w; c++) v[i * WIDTH + c] = q->in.v[(i0 + i) * q->in.stride + column(&q->in, q->k0 + c)];
+    size_t m = m0;
+    for (; m + DEEP <= m1; m += DEEP) project_tile(p->n, rows, p->lt + m * p->n + i0, v, p->work + m * WIDTH);
+    for (; m < m1; m++) project_row(rows, p->lt + m * p->n + i0, v, p->work + m * WIDTH);
   }
+}
+
+/* sum (DEEP, WIDTH) = DEEP columns of L' (rank, n), transposed, times x (rank, WIDTH). */
+VECTORISED
+static void expand_tile (size_t n, size_t rank, const double *restrict l, const double *restrict x, double *restrict out) {
+  double sum[DEEP][WIDTH] = {{0}};
+  for (size_t m = 0; m < rank; m++)
+    for (size_t i = 0; i < DEEP; i++)
+      for (size_t c = 0; c < WIDTH; c++) sum[i][c] += l[m * n + i] * x[m * WIDTH + c];
+  memcpy(out, sum, sizeof sum);
+}
+
+static void expand_row (size_t n, size_t rank, const double *restrict l, const double *restrict x, double *restrict out) {
+  memset(out, 0, WIDTH * sizeof *out);
+  for (size_t m = 0; m < rank; m++)
+    for (size_t c = 0; c < WIDTH; c++) out[c] += l[m * n] * x[m * WIDTH + c];
+}
+
+/* A block of rows of L work, (ROWS, WIDTH). */
+static void expand_block (const gb_precond *p, size_t i0, const double *work, double *sum) {
+  const size_t rows = extent(p->n, i0, ROWS);
+  size_t i = 0;
+  for (; i + DEEP <= rows; i += DEEP) expand_tile(p->n, p->rank, p->lt + i0 + i, work, sum + i * WIDTH);
+  for (; i < rows; i++) expand_row(p->n, p->rank, p->lt + i0 + i, work, sum + i * WIDTH);
 }
 
 /* A block of rows of out = (in - L work) / noise. */
 static void subtract_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   const application *q = ud;
   const gb_precond *p = q->p;
-  (void)s, (void)thread;
   const size_t i0 = task * ROWS, rows = extent(p->n, i0, ROWS);
   double sum[ROWS * WIDTH];
-  memset(sum, 0, sizeof sum);
-  for (size_t m = 0; m < p->rank; m++)
-    for (size_t i = 0; i < rows; i++)
-      for (size_t c = 0; c < q->w; c++)
-        sum[i * WIDTH + c] += p->work[m * WIDTH + c] * p->lt[m * p->n + i0 + i];
+  (void)s, (void)thread;
+  expand_block(p, i0, p->work, sum);
   for (size_t i = 0; i < rows; i++)
     for (size_t c = 0; c < q->w; c++) {
-      const size_t at = (i0 + i) * q->r + q->c0 + c;
-      q->out[at] = (q->in[at] - sum[i * WIDTH + c]) / p->noise;
+      const double in = q->in.v[(i0 + i) * q->in.stride + column(&q->in, q->k0 + c)];
+      q->out.v[(i0 + i) * q->out.stride + column(&q->out, q->k0 + c)] = (in - sum[i * WIDTH + c]) / p->noise;
     }
 }
 
 /* work = C^-1 work, column by column in step. */
-static void solve_small (const gb_precond *p) {
-  const size_t k = p->rank;
-  double *x = p->work;
+VECTORISED
+static void solve_small (size_t k, const double *restrict l, double *restrict x) {
   for (size_t i = 0; i < k; i++) {
     for (size_t m = 0; m < i; m++)
-      for (size_t c = 0; c < WIDTH; c++) x[i * WIDTH + c] -= p->c[i * k + m] * x[m * WIDTH + c];
-    for (size_t c = 0; c < WIDTH; c++) x[i * WIDTH + c] /= p->c[i * k + i];
+      for (size_t c = 0; c < WIDTH; c++) x[i * WIDTH + c] -= l[i * k + m] * x[m * WIDTH + c];
+    for (size_t c = 0; c < WIDTH; c++) x[i * WIDTH + c] /= l[i * k + i];
   }
   for (size_t i = k; i-- > 0;) {
-    for (size_t c = 0; c < WIDTH; c++) x[i * WIDTH + c] /= p->c[i * k + i];
+    for (size_t c = 0; c < WIDTH; c++) x[i * WIDTH + c] /= l[i * k + i];
     for (size_t m = 0; m < i; m++)
-      for (size_t c = 0; c < WIDTH; c++) x[m * WIDTH + c] -= p->c[i * k + m] * x[i * WIDTH + c];
+      for (size_t c = 0; c < WIDTH; c++) x[m * WIDTH + c] -= l[i * k + m] * x[i * WIDTH + c];
   }
 }
 
 /* P^-1 = (I - L C^-1 L') / noise */
-static void apply_low_rank (const gb_precond *p, size_t r, const double *in, double *out) {
-  for (size_t c0 = 0; c0 < r; c0 += WIDTH) {
-    application q = {p, r, c0, extent(r, c0, WIDTH), in, out};
-    gb_tasks_run(p->pool, p->rank, project_row, &q, NULL);
-    solve_small(p);
+static void apply_low_rank (const gb_precond *p, size_t w, gb_panel in, gb_panel out) {
+  for (size_t k0 = 0; k0 < w; k0 += WIDTH) {
+    application q = {p, k0, extent(w, k0, WIDTH), in, out};
+    gb_tasks_run(p->pool, blocks(p->rank, PART), project_rows, &q, NULL);
+    solve_small(p->rank, p->c, p->work);
     gb_tasks_run(p->pool, blocks(p->n, ROWS), subtract_rows, &q, NULL);
   }
 }
 
-void gb_precond_apply (const gb_precond *p, size_t n, size_t r, const double *in, double *out) {
-  if (p != NULL && p->lt != NULL) apply_low_rank(p, r, in, out);
-  else if (p != NULL && p->d != NULL)
-    for (size_t i = 0; i < n * r; i++) out[i] = in[i] / p->d[i / r];
-  else memcpy(out, in, n * r * sizeof *out);
+void gb_precond_apply_panel (const gb_precond *p, size_t n, size_t w, gb_panel in, gb_panel out) {
+  if (p != NULL && p->lt != NULL) {
+    apply_low_rank(p, w, in, out);
+    return;
+  }
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < w; k++) {
+      const double x = in.v[i * in.stride + column(&in, k)];
+      out.v[i * out.stride + column(&out, k)] = p != NULL && p->d != NULL ? x / p->d[i] : x;
+    }
 }
 
-/* The normals of column c: element 'index' of stream c. */
-void gb_precond_sample (const gb_precond *p, uint64_t seed, size_t n, size_t r, size_t c, double *out) {
-  const double root = p != NULL && p->lt != NULL ? sqrt(p->noise) : 1;
-  for (size_t i = 0; i < n; i++) {
-    out[i * r + c] = root * gb_rand_normal(seed, c, i);
-    if (p != NULL && p->d != NULL) out[i * r + c] *= sqrt(p->d[i]);
+void gb_precond_apply (const gb_precond *p, size_t n, size_t r, const double *in, double *out) {
+  const gb_panel from = {.v = (double *)(uintptr_t)in, .stride = r}, to = {.v = out, .stride = r};
+  gb_precond_apply_panel(p, n, r, from, to);
+}
+
+/* ---- sampling ---- */
+
+typedef struct sampling {
+  const gb_precond *p;
+  uint64_t seed;
+  size_t n, r, first;
+  double *out;
+} sampling;
+
+/* A block of rows: the normals of column c are elements 0 .. n - 1 of stream c, its factors what follows. */
+static void sample_rows (void *ud, gb_tasks *s, size_t task, int thread) {
+  const sampling *q = ud;
+  const gb_precond *p = q->p;
+  const size_t i0 = task * ROWS, rows = extent(q->n, i0, ROWS), rank = p != NULL && p->lt != NULL ? p->rank : 0;
+  const double root = rank > 0 || (p != NULL && p->lt != NULL) ? sqrt(p->noise) : 1;
+  (void)s, (void)thread;
+  for (size_t c0 = q->first; c0 < q->r; c0 += WIDTH) {
+    const size_t w = extent(q->r, c0, WIDTH);
+    double sum[ROWS * WIDTH] = {0};
+    for (size_t m = 0; m < rank; m++)
+      for (size_t c = 0; c < w; c++) {
+        const double f = gb_rand_normal(q->seed, c0 + c, q->n + m);
+        for (size_t i = 0; i < rows; i++) sum[i * WIDTH + c] += f * p->lt[m * q->n + i0 + i];
+      }
+    for (size_t i = 0; i < rows; i++)
+      for (size_t c = 0; c < w; c++) {
+        double z = root * gb_rand_normal(q->seed, c0 + c, i0 + i);
+        if (p != NULL && p->d != NULL) z *= sqrt(p->d[i0 + i]);
+        q->out[(i0 + i) * q->r + c0 + c] = z + sum[i * WIDTH + c];
+      }
   }
-  if (p == NULL || p->lt == NULL) return;
-  for (size_t m = 0; m < p->rank; m++) {
-    const double f = gb_rand_normal(seed, c, n + m);
-    for (size_t i = 0; i < n; i++) out[i * r + c] += f * p->lt[m * n + i];
-  }
+}
+
+void gb_precond_sample (const gb_precond *p, gb_pool *pool, uint64_t seed, size_t n, size_t r, size_t first, double *out) {
+  sampling q = {p, seed, n, r, first, out};
+  gb_tasks_run(pool, blocks(n, ROWS), sample_rows, &q, NULL);
 }

@@ -6,6 +6,9 @@
 #define GB_SOLVE_PRECOND_H
 
 #include "graph/build.h"
+#include "solve/panel.h"
+
+#define GB_PRECOND_WIDTH 8         /* columns that are applied together */
 
 typedef struct gb_precond {
   gb_ledger *ledger;
@@ -15,7 +18,7 @@ typedef struct gb_precond {
   double *lt;                      /* (rank, n): L' */
   double *c;                       /* (rank, rank): lower Cholesky factor of noise I + L' L */
   double *d;                       /* (n) */
-  double *work;                    /* (rank, 16): coefficients of some columns */
+  double *work;                    /* (rank, GB_PRECOND_WIDTH): coefficients of some columns */
   double logdet;                   /* log det P */
   double trace_left;               /* trace(K - L L') / trace(K) */
 } gb_precond;
@@ -33,10 +36,26 @@ gb_status gb_precond_jacobi (gb_precond *p, gb_node *a, gb_error *err);
 
 void gb_precond_clear (gb_precond *p);                    /* idempotent */
 
-/* out = P^-1 in, both (n, r). A NULL 'p' is the identity. */
-void gb_precond_apply (const gb_precond *p, size_t n, size_t r, const double *in, double *out);
+/* What preconditioner a solver is to make: a value, where gb_precond is of one matrix. */
+typedef enum gb_precond_kind { GB_PRECOND_NONE, GB_PRECOND_JACOBI, GB_PRECOND_PIVOTED_CHOLESKY } gb_precond_kind;
+typedef struct gb_precond_spec {
+  gb_precond_kind kind;
+  size_t rank;                     /* PIVOTED_CHOLESKY; as its tol */
+  double tol;
+} gb_precond_spec;
 
-/* Column c of out (n, r) = a sample with covariance P: standard normals of (seed, c) through a root of P. */
-void gb_precond_sample (const gb_precond *p, uint64_t seed, size_t n, size_t r, size_t c, double *out);
+/* The preconditioner of A = K + noise I. '*p' is clear where the kind is NONE. Errors: as those of the kinds. */
+gb_status gb_precond_make (gb_precond *p, const gb_precond_spec *spec, gb_node *a, gb_node *k, double noise, gb_error *err);
+
+/* Bytes that gb_precond_make holds in the end, and takes on the way beyond them; k may be over placeholders. */
+gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k, size_t *held, size_t *more, gb_error *err);
+
+/* out = P^-1 in, both (n, r), or w columns of panels. A NULL 'p' is the identity. */
+void gb_precond_apply (const gb_precond *p, size_t n, size_t r, const double *in, double *out);
+void gb_precond_apply_panel (const gb_precond *p, size_t n, size_t w, gb_panel in, gb_panel out);
+
+/* Columns 'first' .. r - 1 of out (n, r) = samples with covariance P: for column c the standard normals of stream c of 'seed',
+** through a root of P. */
+void gb_precond_sample (const gb_precond *p, gb_pool *pool, uint64_t seed, size_t n, size_t r, size_t first, double *out);
 
 #endif

@@ -8,16 +8,25 @@
 
 typedef struct gb_product {
   gb_graph *graph;
+  gb_node *a;                      /* counted */
   gb_dtype dtype;                  /* of A */
   size_t n, r;
-  gb_node *x, *y;                  /* placeholder (n, r), and A x */
+  size_t width;                    /* of x and y: r, or for a stored matrix the next multiple of 16, so that what BLAS does
+                                      with a column depends neither on its place nor on the others */
+  gb_node *x, *y;                  /* placeholder (n, width), and A x */
   gb_plan *plan;
-  gb_tensor in;                    /* (n, r), what x is bound to */
+  gb_tensor in;                    /* (n, width), what x is bound to */
 } gb_product;
 
 /* Errors: ESHAPE, EDTYPE, EREFUSED, ENOMEM. On failure '*p' is clear. */
 gb_status gb_product_init (gb_product *p, gb_node *a, size_t r, gb_error *err);
 void gb_product_clear (gb_product *p);            /* idempotent */
+
+/* Another number of columns. Errors: as above; then p is clear. */
+gb_status gb_product_resize (gb_product *p, size_t r, gb_error *err);
+
+/* Bytes that a product holds, and takes while it runs; 0 where it is clear. */
+size_t gb_product_bytes (const gb_product *p);
 
 /* y = A x, both (n, r) doubles; x is first rounded to A's dtype, in place. Errors: EINTR, ENOMEM. */
 gb_status gb_product_run (gb_product *p, double *x, double *y, gb_error *err);

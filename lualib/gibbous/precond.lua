@@ -13,6 +13,15 @@ function Precond:__tostring()
   return self.rank and ("%s(%d)"):format(self.kind, self.rank) or self.kind
 end
 
+--- k and noise, a number or a tensor of one, with a = k + noise I.
+function Precond:split(a, k, noise)
+  noise = noise or self.noise
+  if noise == nil then
+    core.raise("option", ("gb.precond.%s: give noise, the multiple of the identity in the matrix"):format(self.kind), 4)
+  end
+  return k or a - core.eye(#a, {dtype = a.dtype}) * noise, noise
+end
+
 --- L L' + noise I with L the partial Cholesky factor of A - noise I, pivoted on the largest diagonal entry left.
 -- Reads the diagonal and 'rank' rows; n rank values. noise: the multiple of the identity in A; models know their own.
 function M.pivoted_cholesky(opts)
@@ -20,11 +29,8 @@ function M.pivoted_cholesky(opts)
   if o.rank == 0 then core.raise("option", "gb.precond.pivoted_cholesky: the rank must be 1 or more", 2) end
   return setmetatable({kind = "pivoted_cholesky", rank = o.rank or 100, noise = o.noise or nil, tol = o.tol or 0,
     build = function(self, a, k, noise)
-      noise = noise or self.noise
-      if noise == nil then
-        core.raise("option", "gb.precond.pivoted_cholesky: give noise, the multiple of the identity in the matrix", 3)
-      end
-      k = k or a - core.eye(#a, {dtype = a.dtype}) * noise
+      k, noise = self:split(a, k, noise)
+      noise = type(noise) == "number" and noise or noise:item()
       return (core.pivoted_cholesky(k, noise, math.min(self.rank, #a), self.tol))
     end}, Precond)
 end

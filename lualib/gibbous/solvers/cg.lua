@@ -4,6 +4,16 @@ local new_info <const> = require "gibbous.solvers.info"
 local options <const> = require "gibbous.options"
 local precond <const> = require "gibbous.precond"
 
+-- Preconditioners that a lazy solve makes itself, within its plan.
+local PLANNED <const> = {pivoted_cholesky = true, jacobi = true}
+
+local function tolerance(name, value)
+  if value and value >= 1 then
+    core.raise("option", ("gb.solvers.cg: %s must be below 1, got %g: x = 0 has a residual of 1"):format(name, value), 3)
+  end
+  return value or nil
+end
+
 -- One matrix with its preconditioner ------------------------------------------------------------------------------------------
 
 local System <const> = {}
@@ -12,8 +22,9 @@ System.__index = System
 --- x with A x = b, b (n) or (n, r), and info; x depends on nothing.
 function System:solve(b, x0)
   local o <const> = self.solver.o
-  local x <const>, info <const> = core.cg(self.a, b, {tol = o.tol, max_iter = o.max_iter, precond = self.precond, x0 = x0})
-  return x, new_info(info)
+  local x <const>, info <const> = core.cg(self.a, b, {tol = o.tol, max_iter = o.max_iter, precond = self.precond, x0 = x0,
+    mixed = o.mixed})
+  return x.dtype == b.dtype and x or x:to{dtype = b.dtype}, new_info(info)
 end
 
 --- diag(B' A^-1 B) for B (n, m), (m).
@@ -29,47 +40,126 @@ Cg.__index = Cg
 
 function Cg:__tostring()
   local o <const> = self.o
-  return ("cg(tol %g%s)"):format(o.tol, o.precond and ", " .. tostring(o.precond) or "")
-end
-
-local function preconditioner(self, a, k, noise)
-  return self.o.precond and self.o.precond:build(a, k, noise) or nil
+  return ("cg(tol %g%s%s)"):format(o.tol, o.precond and ", " .. tostring(o.precond) or "", o.mixed and ", mixed" or "")
 end
 
 --- The solver with its preconditioner for one matrix A = k + noise I; k and noise where they are known.
 function Cg:prepare(a, k, noise)
-  return setmetatable({solver = self, a = a:detach(), precond = preconditioner(self, a, k, noise)}, System)
+  return setmetatable({solver = self, a = a:detach(), precond = self.o.precond and self.o.precond:build(a, k, noise) or nil},
+    System)
 end
 
---- x with A x = b and a record of how it went: converged reason iterations residual condition seconds bytes.
--- b (n) or (n, r), all columns at once; o: x0, a first guess of b's shape. Not converging is not an error.
+--- What a node of the graph has to know, beside its matrices.
+local function settings(o, tol, more)
+  local p <const> = o.precond
+  local s <const> = {tol = tol, max_iter = o.max_iter, mixed = o.mixed, precond = p and p.kind or nil, rank = p and p.rank or nil,
+    precond_tol = p and p.tol or nil}
+  for key, value in pairs(more) do s[key] = value end
+  return s
+end
+
+--- k and noise with A = k + noise I, for preconditioners that need them.
+local function split(self, a, k, noise)
+  local p <const> = self.o.precond
+  if not p or p.kind == "jacobi" then return nil, nil end
+  return p:split(a, k, noise)
+end
+
+--- x with A x = b, lazy, and a record of how it went: converged reason message iterations residual condition jitter seconds bytes,
+-- there once x is computed; looking at it computes x. Not converging is not an error.
+-- b (n) or (n, r), all columns at once; o: x0, a first guess of b's shape. x has b's dtype, or f64 with precision "mixed".
+-- Differentiable in A and b: the gradient is one more solve and one pass over A. Memory: about 8 (n, r) blocks of f64 and the
+-- preconditioner, all of it in the plan.
 function Cg:solve(a, b, opts)
   local o <const> = options.parse(opts, {x0 = "tensor"}, "solve", 2)
   local at <const>, bt <const> = core.as_tensor(a), core.as_tensor(b)
   if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed", 2) end
-  return self:prepare(at):solve(bt, o.x0 or nil)
+  if self.o.precond and not PLANNED[self.o.precond.kind] then return self:prepare(at):solve(bt, o.x0 or nil) end
+  local k <const>, noise <const> = split(self, at)
+  local x <const> = core.solver(at, bt, settings(self.o, self.o.tol, {x0 = o.x0 or nil, k = k, noise = noise}))
+  return x, new_info(x)
 end
 
---- The negative log marginal likelihood of residuals r under covariance c = k + noise I, and how the solve went. The log
--- determinant is estimated from random probes that depend on the seed alone, so the same parameters give the same value.
--- The result's gradient is that of the estimate; its value is known already.
-function Cg:objective(c, r, k, noise)
+--- The terms of the marginal likelihood of residuals r under covariance c = k + noise I: b' C^-1 b and log det C, lazy f64
+-- numbers, the record, and the constants behind their gradient.
+local function marginal(self, c, r, k, noise)
   local o <const> = self.o
-  local m <const> = core.marginal(c, r, {tol = o.tol, max_iter = o.max_iter, probes = o.probes, seed = o.seed,
-    precond = preconditioner(self, c, k, noise)})
-  local value <const> = (m.inv_quad + m.logdet + #r * math.log(2 * math.pi)) / 2
-  local slope <const> = m.surrogate:to{dtype = "f64"} / 2
-  return slope - slope:detach() + value, new_info(m.cg)
+  if o.precond and not PLANNED[o.precond.kind] then
+    core.raise("option", ("a marginal likelihood cannot use the preconditioner '%s'"):format(tostring(o.precond)), 3)
+  end
+  k, noise = split(self, c, k, noise)
+  local head <const>, all <const> = core.marginal(c, r, settings(o, o.train_tol, {k = k, noise = noise, seed = o.seed,
+    probes = not o.exact and o.probes or nil, exact = o.exact}))
+  return head, all, new_info(all)
+end
+
+--- The negative log marginal likelihood of residuals r under covariance c = k + noise I, lazy, and how its solve goes: also
+-- residual_y, residual_probes, logdet and standard_error. The log determinant is estimated from random probes that depend on the
+-- seed alone, so the same parameters give the same value; the gradient is that of the estimate.
+function Cg:objective(c, r, k, noise)
+  local head <const>, _, info <const> = marginal(self, c, r, k, noise)
+  return (head:select(1, 1) + head:select(1, 2) + #r * math.log(2 * math.pi)) / 2, info
+end
+
+--- log det of c = k + noise I: value, and the lower and upper end of the interval that covers it with probability 'level' (0.95),
+-- by Student's t with probes - 1 degrees of freedom. Numbers; computed at once.
+function Cg:logdet(c, k, noise, level)
+  local _, _, info <const> = marginal(self, c, core.ones(#c, {dtype = c.dtype}), k, noise)
+  local half <const> = self.o.exact and 0 or core.student_quantile(self.o.probes - 1, level or 0.95) * info.standard_error
+  return info.logdet, info.logdet - half, info.logdet + half, info
+end
+
+--- The gradient of the negative log marginal likelihood in the tensors xs and half the width of the interval that covers that of
+-- the exact one with probability 'level' (0.95), element by element: two lists. The probes' own gradients are its sample.
+function Cg:gradient_interval(c, r, xs, k, noise, level)
+  local _, all <const> = marginal(self, c, r, k, noise)
+  local n <const>, probes <const> = #r, self.o.exact and #r or self.o.probes
+  local width <const> = probes + 1
+  local from = 4 + width + n
+  local function block()
+    local t <const> = all:slice(1, from + 1, from + n * width):reshape{n, width}:to{dtype = c.dtype}:detach()
+    from = from + n * width
+    return t
+  end
+  local alpha <const> = all:slice(1, 4 + width + 1, 4 + width + n):to{dtype = c.dtype}:detach()
+  local C <const>, D <const> = block(), block()
+  local fixed <const> = core.grad((alpha * r):sum() + ((C:slice(2, 1, 1) * c:matmul(D:slice(2, 1, 1))):sum()) / 2, xs,
+    {unused = "zero"})
+  local samples <const> = {}
+  for p = 2, width do
+    samples[p - 1] = core.grad((C:slice(2, p, p) * c:matmul(D:slice(2, p, p))):sum() * (probes / 2), xs, {unused = "zero"})
+  end
+  local value <const>, half <const> = {}, {}
+  local t <const> = self.o.exact and 0 or core.student_quantile(probes - 1, level or 0.95)
+  for i in ipairs(xs) do
+    local list <const> = {}
+    for p = 1, probes do list[p] = samples[p][i] end
+    local s <const> = core.stack(list, 1)
+    value[i], half[i] = fixed[i] + s:mean(1), s:std(1) * (t / math.sqrt(probes))
+  end
+  return value, half
 end
 
 -- Construction --------------------------------------------------------------------------------------------------------------
 
---- Conjugate gradients: tol, largest |b - A x| / |b| of a column; max_iter; precond, a gb.precond value; probes and seed of
--- the log determinant in a model's fit. Cost: one product with A a step.
+--- Conjugate gradients. Cost: one product with A a step.
+--  tol         largest |b - A x| / |b| of a column; 1e-6, below 1
+--  train_tol   the same in a model's fit; 'tol' where that is given, else 1e-2
+--  max_iter    1000
+--  precond     a gb.precond value
+--  precision   "full": products in A's dtype; "mixed": products in f32, residuals and result in f64: about twice as fast for f64,
+--              and as exact; for f32 it reaches residuals that f32 cannot
+--  probes      random vectors of the log determinant in a fit, 16; "exact": all unit vectors, n^2 values, for small n
+--  seed        of the probes, 0
 return function(opts)
-  local o <const> = options.parse(opts, {tol = "positive", max_iter = "count", precond = precond.is, probes = "count",
-    seed = "integer"}, "gb.solvers.cg", 2)
-  if o.probes and o.probes < 2 then core.raise("option", "gb.solvers.cg: probes must be 2 or more", 2) end
-  return setmetatable({o = {tol = o.tol or 1e-6, max_iter = o.max_iter or 1000, precond = o.precond or nil,
-    probes = o.probes or 16, seed = o.seed or 0}}, Cg)
+  local o <const> = options.parse(opts, {tol = "positive", train_tol = "positive", max_iter = "count", precond = precond.is,
+    probes = function(v) return v == "exact" or math.type(v) == "integer" end, seed = "integer",
+    precision = {"full", "mixed"}}, "gb.solvers.cg", 2)
+  if math.type(o.probes or nil) == "integer" and o.probes < 2 then
+    core.raise("option", "gb.solvers.cg: probes must be 2 or more", 2)
+  end
+  local tol <const> = tolerance("tol", o.tol)
+  return setmetatable({o = {tol = tol or 1e-6, train_tol = tolerance("train_tol", o.train_tol) or tol or 1e-2,
+    max_iter = o.max_iter or 1000, precond = o.precond or nil, mixed = o.precision == "mixed",
+    exact = o.probes == "exact", probes = o.probes ~= "exact" and o.probes or 16, seed = o.seed or 0}}, Cg)
 end

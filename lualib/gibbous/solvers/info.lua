@@ -1,5 +1,33 @@
---- How an iterative solve went: converged reason iterations residual condition seconds bytes. A solver's last word, printed as one line.
+--- How a solve went, as a record: converged, reason, message (what would help), iterations, residual (largest |b - A x| / |b| of a
+-- column, recomputed), condition, jitter, seconds, bytes. A lazy solve has its record once it has run: looking at a field runs it.
+local core <const> = require "gibbous.core"
+
 local Info <const> = {__name = "gibbous.solve_info"}
+
+--- Takes over the report of the lazy tensor that the record speaks of.
+local function arrive(self)
+  local x <const> = rawget(self, "_of")
+  if x == nil then return end
+  local report = core.solver_report(x)
+  if report == nil then
+    core.eval(x)
+    report = core.solver_report(x)
+  end
+  if report == nil then core.raise("option", "the report of this solve is gone: too many others ran since", 3) end
+  rawset(self, "_of", nil)
+  for key, value in pairs(report) do rawset(self, key, value) end
+end
+
+function Info.__index(self, key)
+  if type(key) ~= "string" or key:sub(1, 1) == "_" then return nil end
+  arrive(self)
+  return rawget(self, key)
+end
+
+function Info.__pairs(self)
+  arrive(self)
+  return next, self, nil
+end
 
 function Info.__tostring(self)
   return ("%s after %d steps: relative residual %.2g, condition about %.2g, %.2f s"):format(
@@ -7,7 +35,9 @@ function Info.__tostring(self)
     self.condition, self.seconds)
 end
 
---- The table of fields as a record.
----@param fields table
+--- The table of fields as a record, or the record of a lazy tensor that a solver computes.
+---@param of table|gibbous.tensor
 ---@return gibbous.solve_info
-return function(fields) return setmetatable(fields, Info) end
+return function(of)
+  return setmetatable(core.as_tensor(of) and {_of = of} or of, Info)
+end

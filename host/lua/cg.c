@@ -1,0 +1,227 @@
+/* cg.c - conjugate gradients for the Lua library, at once and as nodes of the graph; gb.solvers is in Lua. */
+#include <string.h>
+
+#include "graph/call.h"
+#include "lua/precond.h"
+#include "solve/solver.h"
+
+#define LGB_SOLVER_OPS "gibbous.solver_ops"
+#define KEPT 8
+
+/* ---- ops that stay ------------------------------------------------------------------------------------- */
+
+/* The last few ops live on without nodes, so that a step of an optimiser finds that of the step before. */
+typedef struct kept {
+  int number[KEPT];
+  int next;
+} kept;
+
+static int kept_gc (lua_State *L) {
+  kept *k = luaL_checkudata(L, 1, LGB_SOLVER_OPS);
+  for (int i = 0; i < KEPT; i++) {
+    if (k->number[i] >= 0) gb_call_unref(k->number[i]);
+    k->number[i] = -1;
+  }
+  return 0;
+}
+
+static kept *push_kept (lua_State *L) {
+  if (lua_getfield(L, LUA_REGISTRYINDEX, LGB_SOLVER_OPS ".kept") == LUA_TUSERDATA) return lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  kept *k = lua_newuserdatauv(L, sizeof *k, 0);
+  *k = (kept){0};
+  for (int i = 0; i < KEPT; i++) k->number[i] = -1;
+  if (luaL_newmetatable(L, LGB_SOLVER_OPS)) {
+    lua_pushcfunction(L, kept_gc);
+    lua_setfield(L, -2, "__gc");
+  }
+  lua_setmetatable(L, -2);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, LUA_REGISTRYINDEX, LGB_SOLVER_OPS ".kept");
+  return k;
+}
+
+static void keep_op (lua_State *L, const gb_node *n) {
+  kept *k = push_kept(L);
+  const int number = (int)n->attr.i[0];
+  bool known = n->op != GB_OP_CALL;
+  for (int i = 0; i < KEPT; i++) known |= k->number[i] == number;
+  if (!known) {
+    const int old = k->number[k->next];
+    gb_call_ref(number);
+    k->number[k->next] = number;
+    k->next = (k->next + 1) % KEPT;
+    if (old >= 0) gb_call_unref(old);
+  }
+  lua_pop(L, 1);
+}
+
+/* ---- options ------------------------------------------------------------------------------------------- */
+
+/* {tol, rest, max_iter, mixed} */
+static gb_cg_options check_cg (lua_State *L, int arg) {
+  gb_cg_options o = GB_CG_DEFAULTS;
+  o.tol = lgb_optnumber(L, arg, "tol", o.tol);
+  o.rest = lgb_optnumber(L, arg, "rest", 0);
+  o.max_iter = (int)lgb_optinteger(L, arg, "max_iter", o.max_iter);
+  o.mixed = lgb_optbool(L, arg, "mixed", false);
+  return o;
+}
+
+/* The tensor of an option, NULL where there is none; the option table keeps it alive. */
+static gb_node *check_tensor (lua_State *L, int arg, const char *name) {
+  if (!lgb_option(L, arg, name)) return NULL;
+  gb_node *n = lgb_checknode(L, lua_gettop(L));
+  lua_pop(L, 1);
+  return n;
+}
+
+/* The noise, a number or a tensor of one; the stack keeps it alive. */
+static gb_node *check_noise (lua_State *L, lgb_session *s, int arg) {
+  if (!lgb_option(L, arg, "noise")) return NULL;
+  if (lua_type(L, -1) != LUA_TNUMBER) return lgb_checknode(L, lua_gettop(L));
+  lgb_tensor *t = lgb_newtensor(L);
+  gb_error err;
+  lgb_result(L, gb_node_const(s->graph, lua_tonumber(L, -2), GB_F64, &t->node, &err), &err);
+  lua_pop(L, 1);
+  return t->node;
+}
+
+static gb_precond_spec check_precond (lua_State *L, int arg) {
+  const char *kind = lgb_optstring(L, arg, "precond", "none");
+  const lua_Integer rank = lgb_optinteger(L, arg, "rank", 0);
+  gb_precond_spec p = {.rank = (size_t)rank, .tol = lgb_optnumber(L, arg, "precond_tol", 0)};
+  if (strcmp(kind, "pivoted_cholesky") == 0) p.kind = GB_PRECOND_PIVOTED_CHOLESKY;
+  else if (strcmp(kind, "jacobi") == 0) p.kind = GB_PRECOND_JACOBI;
+  else if (strcmp(kind, "none") != 0) lgb_fail(L, GB_EOPTION, "precond: '%s' is not known here", kind);
+  if (p.kind == GB_PRECOND_PIVOTED_CHOLESKY && rank < 1) lgb_fail(L, GB_EOPTION, "rank: expected 1 or more");
+  return p;
+}
+
+static gb_solver_options check_solver (lua_State *L, int arg) {
+  gb_solver_options o = {.run = {.cg = check_cg(L, arg)}, .precond = check_precond(L, arg)};
+  const lua_Integer probes = lgb_optinteger(L, arg, "probes", 16);
+  if (probes < 2) lgb_fail(L, GB_EOPTION, "probes: expected at least 2, got %lld", (long long)probes);
+  o.run.probes = (size_t)probes;
+  o.run.seed = (uint64_t)lgb_optinteger(L, arg, "seed", 0);
+  o.run.exact = lgb_optbool(L, arg, "exact", false);
+  return o;
+}
+
+static const char *const solver_names[] = {"exact", "k", "max_iter", "mixed", "noise", "precond", "precond_tol", "probes", "rank",
+                                           "rest", "seed", "tol", "x0", NULL};
+
+/* ---- reports ------------------------------------------------------------------------------------------- */
+
+static void set_number (lua_State *L, const char *name, double v) {
+  lua_pushnumber(L, v);
+  lua_setfield(L, -2, name);
+}
+
+static void push_info (lua_State *L, const gb_cg_info *info, const gb_cg_options *o) {
+  char text[GB_CG_TEXT];
+  lua_createtable(L, 0, 12);
+  lua_pushboolean(L, info->converged);
+  lua_setfield(L, -2, "converged");
+  lua_pushstring(L, gb_cg_reason_text(info->reason));
+  lua_setfield(L, -2, "reason");
+  lua_pushstring(L, gb_cg_text(info, o, text));
+  lua_setfield(L, -2, "message");
+  lua_pushinteger(L, info->iterations);
+  lua_setfield(L, -2, "iterations");
+  lua_pushinteger(L, (lua_Integer)info->bytes);
+  lua_setfield(L, -2, "bytes");
+  set_number(L, "residual", info->residual);
+  set_number(L, "condition", info->condition);
+  set_number(L, "jitter", 0);
+  set_number(L, "seconds", info->seconds);
+}
+
+/* core.solver_report(x): what a lazy solve says when it has run, else nil */
+static int cg_report (lua_State *L) {
+  lgb_enter(L);
+  const gb_solver_report *r = gb_solver_report_of(lgb_checknode(L, 1));
+  if (r == NULL) return 0;
+  push_info(L, &r->info.cg, &r->o.run.cg);
+  if (!r->marginal) return 1;
+  set_number(L, "residual_y", r->info.cg.first);
+  set_number(L, "residual_probes", r->info.cg.others);
+  set_number(L, "logdet", r->info.value);
+  set_number(L, "standard_error", r->info.standard_error);
+  return 1;
+}
+
+/* core.student_quantile(degrees, level): half of a two-sided interval, in standard errors */
+static int cg_student (lua_State *L) {
+  const double degrees = luaL_checknumber(L, 1), level = luaL_checknumber(L, 2);
+  luaL_argcheck(L, degrees >= 1, 1, "1 degree of freedom or more expected");
+  luaL_argcheck(L, level > 0 && level < 1, 2, "a level between 0 and 1 expected");
+  lua_pushnumber(L, gb_student_quantile(degrees, level));
+  return 1;
+}
+
+/* ---- solves -------------------------------------------------------------------------------------------- */
+
+/* core.cg(A, b, {tol, max_iter, mixed, precond, x0}) -> x, info; computed at once, 'precond' made before */
+static int cg_now (lua_State *L) {
+  static const char *const names[] = {"max_iter", "mixed", "precond", "tol", "x0", NULL};
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 3);
+  gb_node *a = lgb_checknode(L, 1), *b = lgb_checknode(L, 2);
+  lgb_checkoptions(L, 3, names);
+  gb_cg_options o = check_cg(L, 3);
+  o.x0 = check_tensor(L, 3, "x0");
+  if (lgb_option(L, 3, "precond")) {
+    o.precond = lgb_checkprecond(L, -1);
+    lua_pop(L, 1);
+  }
+  lgb_tensor *x = lgb_newtensor(L);
+  gb_cg_info info = {0};
+  gb_error err;
+  s->busy = true;
+  const gb_status st = gb_solve_cg(a, b, &o, &x->node, &info, &err);
+  s->busy = false;
+  lgb_result(L, st, &err);
+  push_info(L, &info, &o);
+  return 2;
+}
+
+/* core.solver(A, b, {tol, max_iter, mixed, precond, rank, precond_tol, k, noise, x0}) -> lazy x */
+static int cg_solver (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 3);
+  gb_node *a = lgb_checknode(L, 1), *b = lgb_checknode(L, 2);
+  lgb_checkoptions(L, 3, solver_names);
+  const gb_solver_options o = check_solver(L, 3);
+  gb_node *x0 = check_tensor(L, 3, "x0"), *k = check_tensor(L, 3, "k"), *noise = check_noise(L, s, 3);
+  lgb_tensor *x = lgb_newtensor(L);
+  gb_error err;
+  s->busy = true;
+  const gb_status st = gb_solver_solve(a, b, x0, k, noise, &o, &x->node, &err);
+  s->busy = false;
+  lgb_result(L, st, &err);
+  keep_op(L, x->node);
+  return 1;
+}
+
+/* core.marginal(A, b, {..., probes, seed, exact}) -> lazy (4): inv_quad, log det, its standard error, 0; and all it computes */
+static int cg_marginal (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 3);
+  gb_node *a = lgb_checknode(L, 1), *b = lgb_checknode(L, 2);
+  lgb_checkoptions(L, 3, solver_names);
+  const gb_solver_options o = check_solver(L, 3);
+  gb_node *k = check_tensor(L, 3, "k"), *noise = check_noise(L, s, 3);
+  lgb_tensor *head = lgb_newtensor(L), *all = lgb_newtensor(L);
+  gb_error err;
+  s->busy = true;
+  const gb_status st = gb_solver_marginal(a, b, k, noise, &o, &head->node, &all->node, &err);
+  s->busy = false;
+  if (st != GB_OK) return lgb_raise(L, st, &err);
+  keep_op(L, head->node);
+  keep_op(L, all->node);
+  return 2;
+}
+
+const luaL_Reg lgb_cg_functions[] = {{"cg", cg_now}, {"marginal", cg_marginal}, {"solver", cg_solver},
+                                     {"solver_report", cg_report}, {"student_quantile", cg_student}, {NULL, NULL}};
