@@ -15,7 +15,7 @@
 #define LONG 2048                  /* entries of a task that updates a row of L' */
 #define WIDTH GB_PRECOND_WIDTH
 #define DEEP 8                     /* rows of L', or of the result, that are computed together */
-#define PART 16                    /* rows of L' of a task */
+#define PART 32                    /* rows of L' of a task */
 
 static size_t blocks (size_t n, size_t side) { return (n + side - 1) / side; }
 static size_t extent (size_t n, size_t from, size_t side) { return n - from < side ? n - from : side; }
@@ -277,28 +277,29 @@ static void project_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   }
 }
 
-/* sum (DEEP, WIDTH) = DEEP columns of L' (rank, n), transposed, times x (rank, WIDTH). */
+/* sum (rows, WIDTH) += DEEP rows of L' (., n), transposed, times x (DEEP, WIDTH). */
 VECTORISED
-static void expand_tile (size_t n, size_t rank, const double *restrict l, const double *restrict x, double *restrict out) {
-  double sum[DEEP][WIDTH] = {{0}};
-  for (size_t m = 0; m < rank; m++)
-    for (size_t i = 0; i < DEEP; i++)
-      for (size_t c = 0; c < WIDTH; c++) sum[i][c] += l[m * n + i] * x[m * WIDTH + c];
-  memcpy(out, sum, sizeof sum);
+static void expand_tile (size_t n, size_t rows, const double *restrict l, const double *restrict x, double *restrict sum) {
+  for (size_t i = 0; i < rows; i++)
+    for (size_t c = 0; c < WIDTH; c++) {
+      double s = sum[i * WIDTH + c];
+      for (size_t m = 0; m < DEEP; m++) s += l[m * n + i] * x[m * WIDTH + c];
+      sum[i * WIDTH + c] = s;
+    }
 }
 
-static void expand_row (size_t n, size_t rank, const double *restrict l, const double *restrict x, double *restrict out) {
-  memset(out, 0, WIDTH * sizeof *out);
-  for (size_t m = 0; m < rank; m++)
-    for (size_t c = 0; c < WIDTH; c++) out[c] += l[m * n] * x[m * WIDTH + c];
+static void expand_row (size_t rows, const double *restrict l, const double *restrict x, double *restrict sum) {
+  for (size_t i = 0; i < rows; i++)
+    for (size_t c = 0; c < WIDTH; c++) sum[i * WIDTH + c] += l[i] * x[c];
 }
 
-/* A block of rows of L work, (ROWS, WIDTH). */
+/* A block of rows of L work, (ROWS, WIDTH): one chain an element. */
 static void expand_block (const gb_precond *p, size_t i0, const double *work, double *sum) {
   const size_t rows = extent(p->n, i0, ROWS);
-  size_t i = 0;
-  for (; i + DEEP <= rows; i += DEEP) expand_tile(p->n, p->rank, p->lt + i0 + i, work, sum + i * WIDTH);
-  for (; i < rows; i++) expand_row(p->n, p->rank, p->lt + i0 + i, work, sum + i * WIDTH);
+  size_t m = 0;
+  memset(sum, 0, rows * WIDTH * sizeof *sum);
+  for (; m + DEEP <= p->rank; m += DEEP) expand_tile(p->n, rows, p->lt + m * p->n + i0, work + m * WIDTH, sum);
+  for (; m < p->rank; m++) expand_row(rows, p->lt + m * p->n + i0, work + m * WIDTH, sum);
 }
 
 /* A block of rows of out = (in - L work) / noise. */

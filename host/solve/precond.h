@@ -8,7 +8,7 @@
 #include "graph/build.h"
 #include "solve/panel.h"
 
-#define GB_PRECOND_WIDTH 8         /* columns that are applied together */
+#define GB_PRECOND_WIDTH 8        /* columns that are applied together */
 
 typedef struct gb_precond {
   gb_ledger *ledger;
