@@ -628,6 +628,47 @@ static void the_marginal_likelihood_has_the_gradient_of_both_terms (void **state
   }
 }
 
+/* The same estimator, its probes drawn and normalised here, over dense matrices: sum u' (dA / dc) w / probes - alpha' (dA / dc)
+** alpha with dA / dc = -s K / 2, s the squared distances. */
+static void the_gradient_is_that_of_the_dense_estimator (void **state) {
+  (void)state;
+  enum { N = 60, PROBES = 5, R = PROBES + 1 };
+  gb_node *c = scalar(GB_F64, GB_NODE_GRAD, 30), *k = kernel(GB_F64, N, c), *a = plus_noise(k, 0.1),
+          *b = random_leaf(GB_F64, 0, N, 1, 5), *noise = scalar(GB_F64, 0, 0.1), *head = NULL, *all = NULL, *slope = NULL;
+  const gb_solver_options o = {.run = {.cg = {.tol = 1e-10, .max_iter = 500}, .probes = PROBES, .seed = 4},
+                               .precond = {GB_PRECOND_PIVOTED_CHOLESKY, 8, 0}};
+  ok(gb_solver_marginal(a, b, k, noise, &o, &head, &all, &err));
+  hold(GB_OK, head), hold(GB_OK, all);
+  gb_node *quad = BUILD(gb_select, head, 0, GB_MARGINAL_INV_QUAD), *logdet = BUILD(gb_select, head, 0, GB_MARGINAL_LOGDET),
+          *both = BUILD(gb_map2, GB_OP_ADD, quad, logdet);
+  ok(gb_grad(both, NULL, 1, &c, false, &slope, &err));
+  hold(GB_OK, slope);
+  gb_precond p;
+  ok(gb_precond_pivoted_cholesky(&p, k, 0.1, 8, 0, &err));
+  double *va = doubles(a), *vb = doubles(b), *vk = doubles(k), rhs[N * R], x[N * R], w[N * R], want = 0;
+  gb_precond_sample(&p, be->pool, 4, N, R, 1, rhs);
+  for (size_t i = 0; i < N; i++) rhs[i * R] = vb[i];
+  double *m = dense_precond(&p);
+  memcpy(w, rhs, sizeof w);
+  eliminate(m, w, N, R);
+  for (size_t q = 1; q < R; q++) {
+    double zz = 0;
+    for (size_t i = 0; i < N; i++) zz += rhs[i * R + q] * w[i * R + q];
+    for (size_t i = 0; i < N; i++) rhs[i * R + q] *= sqrt(N / zz), w[i * R + q] *= sqrt(N / zz);
+  }
+  memcpy(x, rhs, sizeof x);
+  eliminate(va, x, N, R);
+  for (size_t i = 0; i < N; i++)
+    for (size_t j = 0; j < N; j++) {
+      const double slope_ij = vk[i * N + j] > 0 && i != j ? vk[i * N + j] * log(vk[i * N + j]) / 30 : 0;
+      want -= x[i * R] * slope_ij * x[j * R];
+      for (size_t q = 1; q < R; q++) want += x[i * R + q] * slope_ij * w[j * R + q] / PROBES;
+    }
+  CHECK_NEAR(item(slope), want, 1e-7 * fabs(want));
+  free(m), free(va), free(vb), free(vk);
+  gb_precond_clear(&p);
+}
+
 /* ---- nodes ---- */
 
 static void a_lazy_solve_is_the_solve (void **state) {
@@ -993,6 +1034,7 @@ int main (void) {
     TEST(logdet_by_probes_covers_the_truth_and_repeats),
     TEST(the_gradient_of_a_solution_is_the_implicit_one),
     TEST(the_marginal_likelihood_has_the_gradient_of_both_terms),
+    TEST(the_gradient_is_that_of_the_dense_estimator),
     TEST(a_lazy_solve_is_the_solve),
     TEST(a_solve_takes_what_its_plan_says),
     TEST(a_solve_is_refused_below_its_minimum),

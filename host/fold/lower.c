@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fold/internal.h"
+#include "graph/call.h"
 
 /* Folds -------------------------------------------------------------------------------------------------------------- */
 
@@ -162,8 +163,10 @@ static gb_status write_opaque (gb_lower_state *s, const gb_draft *d, gb_step *st
   st->out = calloc((size_t)n->nout + 1, sizeof *st->out);
   st->full_where = "";
   for (int k = 0; st->out != NULL && k < n->nout; k++) st->out[k] = s->buf_of[n->index * GB_MAX_OUTPUTS + (size_t)k];
+  const gb_call *call = o->op == GB_OP_CALL && !*n->name ? gb_call_get((int)n->attr.i[0]) : NULL;
+  const char *name = call != NULL ? call->name : n->name;
   char text[160];
-  snprintf(text, sizeof text, "%s%s%s", gb_ops[o->op].name, *n->name ? ": " : "", n->name);
+  snprintf(text, sizeof text, "%s%s%s", gb_ops[o->op].name, *name ? ": " : "", name);
   st->what = strdup(text);
   if (st->in != NULL && st->out != NULL && st->what != NULL && (n->op != GB_OP_CAT || extent != NULL)) return GB_OK;
   return gb_fail(s->err, GB_ENOMEM, "no memory for a step");
