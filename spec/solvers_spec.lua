@@ -9,6 +9,11 @@ local b <const> = gb.randn(n, {seed = 2}):eval()
 local noise <const> = 0.05
 local A <const> = K.matern32{lengthscale = 0.3}(x) + noise * gb.eye(n)
 
+local function rbf(points, length)
+  local d2 <const> = ((points:unsqueeze(1) - points:unsqueeze(2)) ^ 2):sum(-1)
+  return (d2 / (-2 * length ^ 2)):exp()
+end
+
 describe("gb.solvers.cg", function()
   it("solves, and says how it went", function()
     local v <const>, info <const> = gb.solvers.cg{tol = 1e-9}:solve(A, b)
@@ -67,6 +72,96 @@ describe("gb.solvers.cg", function()
     assert.is_true(info.bytes < 2 ^ 20)
   end)
 
+  it("is lazy: nothing runs before x or its record is looked at", function()
+    local v <const>, info <const> = gb.solvers.cg{tol = 1e-7}:solve(A, b)
+    local plan <const> = gb.plan(v)
+    assert.matches("call: conjugate gradients", plan:explain())
+    assert.is_true(info.converged)                      -- runs it
+    assert.equal(0, info.jitter)
+    assert.equal("", info.message)
+    local fields <const> = {}
+    for key in pairs(info) do fields[key] = true end
+    for _, key in ipairs{"converged", "reason", "message", "iterations", "residual", "condition", "jitter", "seconds", "bytes"} do
+      assert.is_true(fields[key], key)
+    end
+    assert.is_nil(info.nothing)
+    near(gb.linalg.solve(A, b), v, 1e-4)
+  end)
+
+  it("takes what its plan says, and is refused below", function()
+    local B <const> = gb.randn(n, 4, {seed = 3}):eval()
+    local function solve() return (gb.solvers.cg{precond = gb.precond.pivoted_cholesky{rank = 20, noise = noise}}:solve(A, B * 1)) end
+    local plan <const> = gb.plan(solve())
+    plan:run()
+    assert.equal(plan.peak, plan:stats().measured)
+    local other <const> = gb.solvers.cg{tol = 1e-5, precond = gb.precond.pivoted_cholesky{rank = 20, noise = noise}}:solve(A, B)
+    local err <const> = raises("refused", "call: conjugate gradients", gb.plan, other, {budget = plan.minimum // 2})
+    assert.is_true(err.minimum > plan.minimum // 2)
+    local least <const> = gb.plan(other, {budget = err.minimum})
+    least:run()
+    assert.is_true(least:stats().measured <= err.minimum)
+  end)
+
+  it("has the gradient of the solution in the matrix and in the right-hand side", function()
+    local length <const>, s2 <const> = gb.tensor(0.3):requires_grad(), gb.tensor(noise):requires_grad()
+    local rhs <const>, w <const> = b:requires_grad(), gb.randn(n, {seed = 8}):eval()
+    local M <const> = rbf(x, length) + s2 * gb.eye(n)
+    local function slopes(v) return gb.grad((v * w):sum(), {length, s2, rhs}) end
+    local want <const> = slopes(gb.linalg.solve(M, rhs))
+    local got <const> = slopes((gb.solvers.cg{tol = 1e-11, precond = gb.precond.pivoted_cholesky{rank = 40, noise = noise}}:solve(M, rhs)))
+    for i = 1, 3 do near(want[i], got[i], 1e-6) end
+  end)
+
+  it("multiplies in f32 and is as exact as f64", function()
+    local solver <const> = gb.solvers.cg{tol = 1e-10, precision = "mixed", precond = gb.precond.pivoted_cholesky{rank = 40, noise = noise}}
+    local v <const>, info <const> = solver:solve(A, b)
+    assert.is_true(info.converged and info.residual <= 1e-10, tostring(info))
+    near(gb.linalg.solve(A, b), v, 1e-7)
+    local xs <const> = x:to{dtype = "f32"}:eval()
+    local narrow <const> = K.matern32{lengthscale = 0.3}(xs) + noise * gb.eye(n, {dtype = "f32"})
+    local bs <const> = b:to{dtype = "f32"}:eval()
+    local plain <const> = select(2, gb.solvers.cg{tol = 1e-10}:solve(narrow, bs))
+    assert.equal("stagnated", plain.reason)
+    assert.matches("rounding allows no less", plain.message)
+    local wide <const>, said <const> = solver:solve(narrow, bs)
+    assert.equal("f64", wide.dtype)
+    assert.is_true(said.converged, tostring(said))
+    local s <const> = gb.tensor(1, {dtype = "f32"}):requires_grad()
+    local slope <const> = gb.grad((solver:solve(narrow * s, bs)):sum(), s)
+    near(-wide:sum(), slope, 1e-4)
+  end)
+
+  it("says which column failed and what would help", function()
+    local D <const>, B <const> = gb.linalg.diag(gb.tensor{1, -2, 3}), gb.tensor{{1, 0}, {0, 1}, {0, 0}}
+    local v <const>, info <const> = gb.solvers.cg{}:solve(D, B)
+    assert.equal("indefinite", info.reason)
+    assert.matches("column 2 met the curvature %-2", info.message)
+    near(gb.tensor{1, 0, 0}, v:select(2, 1), 1e-12)
+    local bad <const> = select(2, gb.solvers.cg{}:solve(A, b * (0 / 0)))
+    assert.equal("nan", bad.reason)
+    local few <const> = select(2, gb.solvers.cg{max_iter = 2}:solve(A, b))
+    assert.matches("after 2 steps, expected 1e%-06: raise max_iter", few.message)
+  end)
+
+  it("never takes a tolerance that x = 0 meets", function()
+    for _, tol in ipairs{1, 1.5, math.huge} do
+      raises("option", "must be below 1", gb.solvers.cg, {tol = tol})
+      raises("option", "must be below 1", gb.solvers.cg, {train_tol = tol})
+    end
+    raises("option", "must be a positive number", gb.solvers.cg, {tol = 0})
+    raises("option", "bad value for option 'probes'", gb.solvers.cg, {probes = "many"})
+    raises("option", "probes must be 2 or more", gb.solvers.cg, {probes = 1})
+  end)
+
+  it("solves empty systems and systems of one", function()
+    local none <const>, info <const> = gb.solvers.cg{}:solve(gb.eye(0), gb.zeros(0))
+    assert.equal(0, #none:eval())
+    assert.is_true(info.converged)
+    near(gb.tensor{0.5}, (gb.solvers.cg{}:solve(2 * gb.eye(1), gb.ones(1))), 1e-15)
+    raises("shape", "does not fit", function() return (gb.solvers.cg{}:solve(A, gb.ones(3))) end)
+    raises("dtype", "dtypes differ", function() return (gb.solvers.cg{}:solve(A, gb.ones(n, {dtype = "f32"}))) end)
+  end)
+
   it("checks its arguments", function()
     raises("option", "gb.solvers.cg: unknown option 'tolerance'", gb.solvers.cg, {tolerance = 1})
     raises("option", "give noise", function()
@@ -103,6 +198,63 @@ describe("a model solved by conjugate gradients", function()
       gb.grad(c:log_marginal_likelihood(), (gb.params(c)))
     for i in ipairs(ga) do near(ga[i] / n, gc[i] / n, 0.01) end       -- a sum of n terms that nearly cancel
     assert.equal(c:log_marginal_likelihood():item(), c:log_marginal_likelihood():item())
+  end)
+
+  it("with all unit vectors for probes has the exact value and gradient", function()
+    local exact <const> = gb.solvers.cg{tol = 1e-10, probes = "exact"}
+    local a <const>, c <const> = model "direct":condition(x, y), model(exact):condition(x, y)
+    local va <const>, vc <const> = a:log_marginal_likelihood(), c:log_marginal_likelihood()
+    near(va, vc, 1e-7)
+    local ga <const>, gc <const> = gb.grad(va, (gb.params(a))), gb.grad(vc, (gb.params(c)))
+    for i in ipairs(ga) do near(ga[i], gc[i], 1e-5) end
+  end)
+
+  it("is planned as a whole: value, gradient and peak", function()
+    local m <const> = model(gb.solvers.cg{precond = gb.precond.pivoted_cholesky{rank = 30}}):condition(x, y)
+    local value <const> = m:log_marginal_likelihood()
+    local g <const> = gb.grad(value, (gb.params(m)))
+    local plan <const> = gb.plan{value, table.unpack(g)}
+    assert.matches("call: marginal likelihood", plan:explain())
+    plan:run()
+    assert.equal(plan.peak, plan:stats().measured)
+    local err <const> = raises("refused", "smallest budget", gb.plan, {m:log_marginal_likelihood() * 2}, {budget = 1000})
+    assert.is_true(err.minimum > 1000 and err.minimum <= plan.peak)
+  end)
+
+  it("gives intervals of the log determinant and of the gradient that cover the truth", function()
+    local few <const> = x:slice(1, 1, 80):eval()
+    local length <const>, s2 <const> = gb.tensor(0.4):requires_grad(), gb.tensor(0.05):requires_grad()
+    local k <const> = rbf(few, length)
+    local c <const>, r <const> = k + s2 * gb.eye(80), y:slice(1, 1, 80):eval()
+    local truth <const> = gb.linalg.logdet(c):item()
+    local exact <const> = gb.grad((gb.linalg.inv_quad(c, r) + gb.linalg.logdet(c)) / 2, {length, s2})
+    local covered, asked, inside = 0, 0, 0
+    for seed = 1, 60 do
+      local s <const> = gb.solvers.cg{tol = 1e-6, seed = seed, precond = gb.precond.pivoted_cholesky{rank = 10}}
+      local value <const>, lo <const>, hi <const> = s:logdet(c, k, 0.05)
+      assert.is_true(lo < value and value < hi)
+      inside = inside + (lo <= truth and truth <= hi and 1 or 0)
+      local g <const>, half <const> = s:gradient_interval(c, r, {length, s2}, k, 0.05)
+      if seed <= 30 then
+        for i = 1, 2 do
+          asked = asked + 1
+          covered = covered + (math.abs(g[i]:item() - exact[i]:item()) <= half[i]:item() and 1 or 0)
+        end
+      end
+      if seed == 1 then
+        local value1 <const> = s:objective(c, r, k, 0.05)
+        for i, slope in ipairs(gb.grad(value1, {length, s2})) do near(slope, g[i], 1e-6) end
+      end
+    end
+    assert.is_true(inside >= 53, inside .. " of 60")
+    assert.is_true(covered >= 51, covered .. " of " .. asked)
+  end)
+
+  it("has no second derivatives, and says so", function()
+    local s <const> = gb.tensor(1.5):requires_grad()
+    local value <const> = gb.solvers.cg{}:objective(A * s, b)
+    local slope <const> = gb.grad(value, s)
+    raises("option", "no second derivatives", gb.grad, slope, s)
   end)
 
   it("fits to nearly the same place", function()

@@ -3,6 +3,7 @@
 
 #include "graph/call.h"
 #include "lua/precond.h"
+#include "solve/boundary.h"
 #include "solve/solver.h"
 
 #define LGB_SOLVER_OPS "gibbous.solver_ops"
@@ -140,7 +141,9 @@ static void push_info (lua_State *L, const gb_cg_info *info, const gb_cg_options
 /* core.solver_report(x): what a lazy solve says when it has run, else nil */
 static int cg_report (lua_State *L) {
   lgb_enter(L);
-  const gb_solver_report *r = gb_solver_report_of(lgb_checknode(L, 1));
+  const gb_node *x = lgb_checknode(L, 1);
+  const gb_solver_report *r = gb_solver_report_of(x), none = {.o = {.run.cg = GB_CG_DEFAULTS}, .info.cg = {.converged = true}};
+  if (r == NULL && gb_shape_numel(gb_node_shape(x)) == 0) r = &none;
   if (r == NULL) return 0;
   push_info(L, &r->info.cg, &r->o.run.cg);
   if (!r->marginal) return 1;
@@ -148,6 +151,13 @@ static int cg_report (lua_State *L) {
   set_number(L, "residual_probes", r->info.cg.others);
   set_number(L, "logdet", r->info.value);
   set_number(L, "standard_error", r->info.standard_error);
+  return 1;
+}
+
+/* core.is_streamed(A): no part of what A is made of has half as many values as A */
+static int cg_is_streamed (lua_State *L) {
+  lgb_enter(L);
+  lua_pushboolean(L, gb_is_streamed(lgb_checknode(L, 1)));
   return 1;
 }
 
@@ -223,5 +233,5 @@ static int cg_marginal (lua_State *L) {
   return 2;
 }
 
-const luaL_Reg lgb_cg_functions[] = {{"cg", cg_now}, {"marginal", cg_marginal}, {"solver", cg_solver},
+const luaL_Reg lgb_cg_functions[] = {{"cg", cg_now}, {"is_streamed", cg_is_streamed}, {"marginal", cg_marginal}, {"solver", cg_solver},
                                      {"solver_report", cg_report}, {"student_quantile", cg_student}, {NULL, NULL}};

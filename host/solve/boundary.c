@@ -119,6 +119,15 @@ gb_status gb_boundary_rebuild (const gb_boundary *b, gb_node *const *to, gb_dtyp
   return st;
 }
 
+bool gb_is_streamed (gb_node *a) {
+  gb_boundary b;
+  size_t values = 0;
+  if (gb_boundary_find(1, &a, &b, NULL) != GB_OK) return false;
+  for (size_t i = 0; i < b.n; i++) values += numel(b.in[i]);
+  gb_boundary_clear(&b);
+  return values < numel(a) / 2;
+}
+
 /* ---- in another type ----------------------------------------------------------------------------------- */
 
 static gb_status converted (gb_node *n, gb_dtype from, gb_dtype to, gb_node **out, gb_error *err) {

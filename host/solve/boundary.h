@@ -20,6 +20,9 @@ void gb_boundary_clear (gb_boundary *b);          /* idempotent */
 gb_status gb_boundary_rebuild (const gb_boundary *b, gb_node *const *to, gb_dtype dtype, size_t nroots, gb_node *const *roots,
                                gb_node **out, gb_error *err);
 
+/* Is the matrix more than what it is made of: do its elements exist nowhere? false where that cannot be found out. */
+bool gb_is_streamed (gb_node *a);
+
 /* The same lazy matrix over its boundary in another float type. Evaluates the boundary. */
 gb_status gb_retype (gb_node *a, gb_dtype t, gb_node **out, gb_error *err);
 

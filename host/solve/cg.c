@@ -14,6 +14,7 @@
 #define CHECK 50                   /* steps between residuals computed from A */
 #define CHECK_MIXED 15             /* the same where products are of f32 */
 #define PATIENCE 8                 /* such checks without a residual halved, until f32 is given up */
+#define RESOLVED 1e-13             /* relative: what the sums of an energy resolve */
 #define LONG_WAY 4.0               /* square of the factor by which a residual that counts as progress falls */
 
 const char *gb_cg_reason_text (gb_cg_reason r) {
@@ -61,16 +62,18 @@ typedef struct cg {
   double *z, *p, *ap;              /* (n, width), live columns first, zeros behind */
   double *sums;
   double *rr, *bound, *last, *curvature;   /* columns; bound: the square of tol |b|; last: least recomputed rr */
-  double *rz, *factor, *out;       /* live columns */
+  double *energy;                  /* columns: least of x' A x - 2 b' x at a check */
+  double *rz, *factor, *out, *at_x;    /* live columns */
   size_t *col, *at;                /* live columns, ascending; which of them stay */
   size_t live, width;
   unsigned char *state, *calm;     /* columns: column_state; checks since a residual was halved */
   bool *fresh, *begun_anew;        /* columns: the next direction is the first; one was: the coefficients are not b's any more */
   int iterations;
+  bool too_narrow;
 } cg;
 
 size_t gb_cg_workspace (size_t n, size_t r) {
-  return (3 * n * r + gb_panel_sums(n, r) + 7 * r) * sizeof(double) + 2 * r * sizeof(size_t) + 4 * r;
+  return (3 * n * r + gb_panel_sums(n, r) + 9 * r) * sizeof(double) + 2 * r * sizeof(size_t) + 4 * r;
 }
 
 static void bind (cg *s, double *w) {
@@ -79,7 +82,8 @@ static void bind (cg *s, double *w) {
   w = s->sums + gb_panel_sums(s->n, r);
   s->rr = w, s->bound = w + r, s->last = w + 2 * r, s->curvature = w + 3 * r;
   s->rz = w + 4 * r, s->factor = w + 5 * r, s->out = w + 6 * r;
-  s->col = (size_t *)(w + 7 * r), s->at = s->col + r;
+  s->energy = w + 7 * r, s->at_x = w + 8 * r;
+  s->col = (size_t *)(w + 9 * r), s->at = s->col + r;
   s->state = (unsigned char *)(s->at + r);
   s->calm = s->state + r;
   memset(s->state, RUNNING, r);
@@ -151,17 +155,33 @@ static gb_status recompute (cg *s, gb_error *err) {
   return GB_OK;
 }
 
+/* x' A x - 2 b' x = -x' (b + r) of the live columns: what every step makes smaller, but for rounding. True where it did not. */
+static bool rises (cg *s, size_t k, const double *xb, const double *xr) {
+  const size_t c = s->col[k];
+  const double energy = -(xb[k] + xr[k]), before = s->energy[c];
+  s->energy[c] = fmin(before, energy);
+  return energy > before + RESOLVED * fabs(before);
+}
+
+static void measure_energy (cg *s, double *xb, double *xr) {
+  gb_panel_dot(s->pool, s->n, s->live, theirs(s, s->x), theirs(s, s->b), s->sums, xb);
+  gb_panel_dot(s->pool, s->n, s->live, theirs(s, s->x), theirs(s, s->res), s->sums, xr);
+}
+
 /* Where the recursion says less than half of the truth, its directions are conjugate to nothing: the column begins anew, or
-** has stagnated where the truth is no longer halved. */
+** has stagnated where the truth is no longer halved. So it has
+** where the energy rises. */
 static gb_status check (cg *s, gb_error *err) {
   for (size_t k = 0; k < s->live; k++) s->factor[k] = s->rr[s->col[k]];
   GB_TRY(recompute(s, err));
+  measure_energy(s, s->out, s->at_x);
   for (size_t k = 0; k < s->live; k++) {
     const size_t c = s->col[k];
+    const bool up = rises(s, k, s->out, s->at_x);
     const double truth = s->rr[c];
     const bool halved = truth * LONG_WAY <= s->last[c], lied = truth > LONG_WAY * s->factor[k];
     s->calm[c] = halved ? 0 : s->calm[c] + 1;
-    if (truth > s->bound[c] && !halved && (lied || (s->by != &s->m->a && s->calm[c] == PATIENCE)))
+    if (truth > s->bound[c] && !halved && (up || lied || (s->by != &s->m->a && s->calm[c] == PATIENCE)))
       s->state[c] = STUCK;
     if (lied) s->fresh[c] = true;
     if (halved || !(truth >= s->last[c])) s->last[c] = truth;
@@ -254,6 +274,7 @@ static void leave_to_f64 (cg *s, size_t c) {
     s->res[i * s->r + c] = s->b[i * s->r + c];
   }
   s->rr[c] = length;
+  s->energy[c] = 0;
 }
 
 /* After a cycle: the residuals of all columns, and who starts again. */
@@ -264,7 +285,10 @@ static gb_status verify (cg *s, gb_error *err) {
   for (size_t c = 0; c < s->r; c++) {
     const bool halved = s->rr[c] * LONG_WAY <= s->last[c];
     if (s->rr[c] <= s->bound[c]) s->state[c] = RESTING;
-    else if (low) leave_to_f64(s, c);
+    else if (low) {
+      leave_to_f64(s, c);
+      s->too_narrow = true;
+    }
     else if (s->state[c] == RESTING || s->state[c] == STUCK) s->state[c] = halved ? RUNNING : STUCK;
     s->last[c] = low ? s->rr[c] : fmin(s->last[c], s->rr[c]);
     s->fresh[c] = false;
@@ -313,6 +337,7 @@ static void report (const cg *s, gb_cg_info *info) {
   }
   info->converged = info->reason == GB_CG_CONVERGED;
   info->iterations = s->iterations;
+  info->too_narrow = s->too_narrow;
 }
 
 static void begin (cg *s, const gb_cg_options *o) {
@@ -322,6 +347,7 @@ static void begin (cg *s, const gb_cg_options *o) {
     s->rr[c] = s->last[c] = s->bound[c];
     s->bound[c] *= tol_of(s, c) * tol_of(s, c);
     s->curvature[c] = 0;
+    s->energy[c] = INFINITY;
   }
   s->by = o->mixed && s->m->low.plan != NULL ? &s->m->low : &s->m->a;
 }

@@ -44,6 +44,7 @@ typedef struct gb_cg_info {
   double condition; /* of the preconditioned matrix, estimated from below by the first column's steps */
   double curvature; /* INDEFINITE: p' A p / p' p, an upper bound of the smallest eigenvalue */
   size_t column;    /* that the reason speaks of, from 0 */
+  bool too_narrow;                 /* mixed: f32 left columns to f64, and the trace is not theirs */
   double seconds;
   size_t bytes;                    /* workspace */
 } gb_cg_info;

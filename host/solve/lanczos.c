@@ -133,6 +133,11 @@ static gb_status logdet_in (gb_cg_matrix *m, const gb_logdet_options *o, double 
   gb_cg_trace trace = gb_cg_trace_bind(&o->cg, r, memory + 3 * nr);
   gb_precond_sample(o->cg.precond, m->a.graph->backend->pool, o->seed, n, r, 0, z);
   GB_TRY(gb_cg_columns(m, &o->cg, z, false, x, residual, &trace, &info->cg, err));
+  if (info->cg.too_narrow) {                       /* the quadrature needs the steps that solved it */
+    gb_cg_options full = o->cg;
+    full.mixed = false;
+    GB_TRY(gb_cg_columns(m, &full, z, false, x, residual, &trace, &info->cg, err));
+  }
   return gb_probes_logdet(o->cg.precond, &trace, n, r, 0, r, info, err);
 }
 

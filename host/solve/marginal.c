@@ -60,6 +60,11 @@ static gb_status run_in (gb_cg_matrix *m, const double *b, const gb_logdet_optio
   for (size_t i = 0; i < n; i++) rhs[i * r] = b[i];
   normalise(o->cg.precond, pool, n, r, rhs, w, small, sums);
   GB_TRY(gb_cg_columns(m, &o->cg, rhs, false, x, residual, &trace, &info->cg, err));
+  if (info->cg.too_narrow) {                       /* the quadrature needs the steps that solved it */
+    gb_cg_options full = o->cg;
+    full.mixed = false;
+    GB_TRY(gb_cg_columns(m, &full, rhs, false, x, residual, &trace, &info->cg, err));
+  }
   GB_TRY(gb_probes_logdet(o->cg.precond, &trace, n, r, 1, r - 1, info, err));
   if (o->exact) info->standard_error = 0;
   for (size_t i = 0; i < n; i++) residual[i * r] += rhs[i * r];

@@ -102,7 +102,6 @@ static gb_status solver_run (void *ud, gb_graph *g, const gb_opaque *o, const gb
   const int tracing = g->tracing;
   const uint64_t serial = g->calling;
   gb_solver_report report = {.o = op->o, .marginal = op->kind == GB_SOLVER_MARGINAL};
-  if (gb_shape_numel(&out->shape) == 0) return GB_OK;
   g->tracing = 0;
   gb_ledger_lend(&g->backend->ledger, &outer, scratch, op->bytes, op->bytes);
   gb_status st = lend(op, g, o->nin, in, &q, err);
