@@ -833,7 +833,7 @@ function core.sqdist(x, y, w) end
 --- Is x symmetric by structure?
 function core.symmetric(x) end
 
---- Conjugate gradients for symmetric positive definite A; {tol, max_iter, precond, x0}. Gives x and a record.
+--- Conjugate gradients for symmetric positive definite A, at once; {tol, rest, max_iter, mixed, precond, x0}. Gives x and a table.
 function core.cg(A, b, o) end
 
 --- A Cholesky factor that grows: of the lower factor L (n, n), or, with L nil, of the matrix C. A value: f:append(B, C) is the
@@ -842,10 +842,23 @@ function core.cg(A, b, o) end
 --- known and r is the rest; dense() is L. gb.linalg.triangular_solve takes it in place of L.
 function core.factor(L, C) end
 
+--- The same as a lazy x, differentiable and planned; {tol, rest, max_iter, mixed, precond, rank, precond_tol, k, noise, x0}.
+function core.solver(A, b, o) end
+
+--- What a lazy solve said when it ran, a table; nil before.
+function core.solver_report(x) end
+
+--- Do the elements of A exist nowhere, so that it has at least twice as many as what it is made of?
+function core.is_streamed(A) end
+
+--- Half of a two-sided interval of Student's t, in standard errors.
+function core.student_quantile(degrees, level) end
+
 --- The preconditioner diag(A).
 function core.jacobi(A) end
 
---- Quadratic form and stochastic log-determinant in one set of products; {tol, max_iter, precond, probes, seed}.
+--- Quadratic form and stochastic log-determinant in one set of products, lazy: (4) of f64, inv_quad, log det, its standard error
+--- and 0, and all that was computed; the options of core.solver, probes, seed and exact.
 function core.marginal(A, b, o) end
 
 --- A preconditioner of K + noise I by pivoted Cholesky; gives it, its rank, and the share of the trace left out.
