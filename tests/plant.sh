@@ -222,12 +222,56 @@ host/cpu/order.c
 'NaN is sorted by its sign'
 
 host/solve/cg.c
-'s/if (s->state\[c\] == RESTING) s->state\[c\] = RUNNING;/;/'
+'s/else if (s->state\[c\] == RESTING || s->state\[c\] == STUCK) s->state/else if (s->state[c] == STUCK) s->state/'
 'a column that rested is not measured again'
 
 host/solve/cg.c
 's/else if (s->rr\[c\] <= s->bound\[c\]) s->state/else if (s->rr[c] <= s->o->tol * s->o->tol) s->state/'
 'columns converge by their absolute residual'
+
+host/solve/cg.c
+'s/    s->rz\[k\] = s->rz\[s->at\[k\]\];//'
+'columns that move forget their own r . z'
+
+host/solve/cg.c
+'s/return r;$/return r + 0 * live;/;s/while (r > 1 \&\& (r + 1) \/ 2 >= live)/while (0)/'
+'columns that are done are still multiplied'
+
+host/solve/cg.c
+'s/return energy > before + RESOLVED \* fabs(before);/return false;/;s/, lied = .*;/, lied = false;/'
+'stagnation is never seen'
+
+host/solve/cg.c
+'s/else if (low) {/else if (0) {/'
+'what f32 leaves unsolved is not taken up again'
+
+host/solve/product.c
+'s/r != whole \&\& multiplies(p->plan)/0/'
+'a column of a stored matrix depends on how many there are'
+
+host/solve/solver_grad.c
+'s/gb_map1, GB_OP_NEG, u)/gb_map1, GB_OP_ABS, u)/'
+'the gradient of a solve in its matrix has the wrong sign'
+
+host/solve/solver_grad.c
+'s/gb_substitute(slope\[k++\]/gb_substitute(slope[0 * k++]/'
+'all inputs of a matrix get the gradient of the first'
+
+host/solve/solver.c
+'s/held + (making > work ? making : work)/held + making/'
+'a solve declares too little scratch'
+
+host/solve/solver.c
+'s/const bool same = out\[0\] == op->a \&\& out\[1\] == op->k;/const bool same = false;/'
+'every step makes an op of its own'
+
+host/solve/marginal.c
+'s/norm\[c\] = c == 0 ? 1 : sqrt((double)n \/ norm\[c\])/norm[c] = 1/'
+'probes keep lengths of their own'
+
+host/solve/lanczos.c
+'s/(double)n \* sqrt(spread \/ (k - 1))/(double)n * sqrt(spread) \/ k/'
+'the standard error of log det is too small'
 
 host/solve/precond.c
 's/(double)(p->n - k) \* log(p->noise)/(double)p->n * log(p->noise)/'
