@@ -84,7 +84,7 @@ static gb_node *check_noise (lua_State *L, lgb_session *s, int arg) {
   lgb_tensor *t = lgb_newtensor(L);
   gb_error err;
   lgb_result(L, gb_node_const(s->graph, lua_tonumber(L, -2), GB_F64, &t->node, &err), &err);
-  lua_pop(L, 1);
+  lua_remove(L, -2);
   return t->node;
 }
 
