@@ -68,9 +68,9 @@ local function settings(o, a, tol, more)
 end
 
 --- Probes of n points: the error of log det grows with sqrt(n / probes), log det itself with n. So its interval is about as wide,
--- 2 % of it, from 1,000 points on, and narrower from 4,000.
+-- 2 % of it, from 1,250 points on, and narrower from 5,000.
 local function probes_of(o, n)
-  return o.probes or math.max(16, math.min(64, -(-64000 // math.max(n, 1))))
+  return o.probes or math.max(16, math.min(64, -(-80000 // math.max(n, 1))))
 end
 
 --- k and noise with A = k + noise I, for preconditioners that need them.
@@ -166,7 +166,7 @@ end
 --  precision   "full": products in A's dtype; "mixed": products in f32, residuals and result in f64: about twice as fast for f64,
 --              and as exact; for f32 it reaches residuals that f32 cannot. Default: "mixed" for streamed f64 matrices of 1,000
 --              points or more, else "full"
---  probes      random vectors of the log determinant in a fit: 64 for 1,000 points or fewer, 16 from 4,000 on; "exact": all unit
+--  probes      random vectors of the log determinant in a fit: 64 for 1,250 points or fewer, 16 from 5,000 on; "exact": all unit
 --              vectors, n^2 values, for small n
 --  seed        of the probes, 0
 return function(opts)
