@@ -24,7 +24,7 @@ gb_status gb_fail (gb_error *err, gb_status code, const char *fmt, ...) {
     va_start(ap, fmt);
     vsnprintf(err->text, sizeof err->text, fmt, ap);
     va_end(ap);
-    err->need = err->have = err->minimum = 0;
+    err->need = err->have = err->minimum = err->order = 0;
     err->options[0] = '\0';
   }
   return code;

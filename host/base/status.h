@@ -35,6 +35,7 @@ typedef enum gb_status { GB_STATUS_MAP(X) GB_NSTATUS } gb_status;
 typedef struct gb_error {
   char text[2048];
   uint64_t need, have, minimum;
+  uint64_t order;                  /* GB_ENOTPD of a factor: the first leading minor that is not positive; 0 = unknown */
   char options[1024];
 } gb_error;
 

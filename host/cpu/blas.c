@@ -180,6 +180,17 @@ static work_sizes eigh_sizes (gb_dtype t, size_t n) {
                       (size_t)iwork > least ? (size_t)iwork : least};
 }
 
+size_t gb_lapack_pocon_bytes (gb_dtype t, size_t n) { return align64(3 * n * gb_dtype_size(t)) + n * sizeof(int); }
+
+double gb_lapack_pocon (gb_dtype t, size_t n, const void *l, size_t ld, double norm, void *work) {
+  int *iwork = (int *)(void *)((char *)work + align64(3 * n * gb_dtype_size(t)));
+  double wide = 0;
+  float narrow = 0;
+  if (t == GB_F64) LAPACKE_dpocon_work(LAPACK_COL_MAJOR, 'U', (int)n, l, (int)ld, norm, &wide, work, iwork);
+  else LAPACKE_spocon_work(LAPACK_COL_MAJOR, 'U', (int)n, l, (int)ld, (float)norm, &narrow, work, iwork);
+  return t == GB_F64 ? wide : (double)narrow;
+}
+
 size_t gb_lapack_eigh_bytes (gb_dtype t, size_t n) {
   const work_sizes s = eigh_sizes(t, n);
   return align64(s.work * gb_dtype_size(t)) + align64(s.iwork * sizeof(int));

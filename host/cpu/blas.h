@@ -47,6 +47,11 @@ void gb_lapack_trtri (gb_dtype t, size_t n, void *a, size_t lda);
 /* a = l' l for the lower triangle l, in place. */
 void gb_lapack_lauum (gb_dtype t, size_t n, void *a, size_t lda);
 
+/* 1 / (|A|_1 |A^-1|_1), estimated in O(n^2) from the lower factor l of A and 'norm' = |A|_1; work: gb_lapack_pocon_bytes. The
+** second norm is estimated from below. Source: Higham (1988), FORTRAN codes for estimating the one-norm of a matrix. */
+size_t gb_lapack_pocon_bytes (gb_dtype t, size_t n);
+double gb_lapack_pocon (gb_dtype t, size_t n, const void *l, size_t ld, double norm, void *work);
+
 /* LU with partial pivoting of the COLUMN-major a (m, n), m >= n: pivot[j] = row swapped with row j, from
 ** 0. Returns 0, or 1 + the first column whose pivot is exactly zero; the factorisation is complete all the
 ** same. */

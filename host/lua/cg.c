@@ -92,10 +92,12 @@ static gb_precond_spec check_precond (lua_State *L, int arg) {
   const char *kind = lgb_optstring(L, arg, "precond", "none");
   const lua_Integer rank = lgb_optinteger(L, arg, "rank", 0);
   gb_precond_spec p = {.rank = (size_t)rank, .tol = lgb_optnumber(L, arg, "precond_tol", 0)};
+  p.seed = (uint64_t)lgb_optinteger(L, arg, "precond_seed", 0);
   if (strcmp(kind, "pivoted_cholesky") == 0) p.kind = GB_PRECOND_PIVOTED_CHOLESKY;
+  else if (strcmp(kind, "nystrom") == 0) p.kind = GB_PRECOND_NYSTROM;
   else if (strcmp(kind, "jacobi") == 0) p.kind = GB_PRECOND_JACOBI;
   else if (strcmp(kind, "none") != 0) lgb_fail(L, GB_EOPTION, "precond: '%s' is not known here", kind);
-  if (p.kind == GB_PRECOND_PIVOTED_CHOLESKY && rank < 1) lgb_fail(L, GB_EOPTION, "rank: expected 1 or more");
+  if (gb_precond_low_rank(&p) && rank < 1) lgb_fail(L, GB_EOPTION, "rank: expected 1 or more");
   return p;
 }
 
@@ -109,7 +111,7 @@ static gb_solver_options check_solver (lua_State *L, int arg) {
   return o;
 }
 
-static const char *const solver_names[] = {"exact", "k", "max_iter", "mixed", "noise", "precond", "precond_tol", "probes", "rank",
+static const char *const solver_names[] = {"exact", "k", "max_iter", "mixed", "noise", "precond", "precond_seed", "precond_tol", "probes", "rank",
                                            "rest", "seed", "tol", "x0", NULL};
 
 /* ---- reports ------------------------------------------------------------------------------------------- */

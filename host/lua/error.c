@@ -1,4 +1,4 @@
-/* error.c - error objects {code, message, line, need, have, minimum, options}, and the only places that raise them. */
+/* error.c - error objects {code, message, line, need, have, minimum, order, options}, and the only places that raise them. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -82,6 +82,7 @@ int lgb_raise (lua_State *L, gb_status code, const gb_error *err) {
   set_bytes(L, "need", err->need);
   set_bytes(L, "have", err->have);
   set_bytes(L, "minimum", err->minimum);
+  set_bytes(L, "order", err->order);
   set_options(L, err->options);
   return lua_error(L);
 }

@@ -1,5 +1,6 @@
 /* solve.c - preconditioners for the Lua library; gb.precond is in Lua. */
 #include "lua/precond.h"
+#include "solve/product.h"
 
 #define LGB_PRECOND "gibbous.preconditioner"
 
@@ -48,6 +49,52 @@ static int solve_pivoted_cholesky (lua_State *L) {
   return 3;
 }
 
+/* core.nystrom(K, noise, rank, seed) -> preconditioner of K + noise I, its rank, the share of the trace left out */
+static int solve_nystrom (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  gb_node *k = lgb_checknode(L, 1);
+  const double noise = luaL_checknumber(L, 2);
+  const lua_Integer rank = luaL_checkinteger(L, 3), seed = luaL_optinteger(L, 4, 0);
+  luaL_argcheck(L, rank >= 1, 3, "a rank of 1 or more expected");
+  precond_box *box = newprecond(L, s);
+  gb_error err;
+  s->busy = true;
+  const gb_status st = gb_precond_nystrom(&box->p, k, noise, (size_t)rank, (uint64_t)seed, &err);
+  s->busy = false;
+  lgb_result(L, st, &err);
+  lua_pushinteger(L, (lua_Integer)box->p.rank);
+  lua_pushnumber(L, box->p.trace_left);
+  return 3;
+}
+
+/* core.precond_apply(P, b) -> P^-1 b as f64, b (n) or (n, r) */
+static int solve_precond_apply (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  const gb_precond *p = lgb_checkprecond(L, 1);
+  gb_node *b = lgb_checknode(L, 2);
+  const gb_shape *shape = gb_node_shape(b);
+  if (shape->ndim < 1 || shape->ndim > 2 || shape->dim[0] != p->n)
+    return lgb_fail(L, GB_ESHAPE, "precond_apply: expected (%zu) or (%zu, r)", p->n, p->n);
+  const size_t r = shape->ndim == 1 ? 1 : shape->dim[1];
+  double *in = lgb_scratch(L, 2 * p->n * r + 1, sizeof *in), *out = in + p->n * r;
+  lgb_tensor *x = lgb_newtensor(L);
+  gb_error err;
+  s->busy = true;
+  gb_status st = gb_node_doubles(b, in, &err);
+  if (st == GB_OK) {
+    gb_precond_apply(p, p->n, r, in, out);
+    st = gb_leaf_doubles(s->graph, shape, GB_F64, out, "", &x->node, &err);
+  }
+  s->busy = false;
+  return lgb_result(L, st, &err);
+}
+
+/* core.precond_logdet(P) -> log det P */
+static int solve_precond_logdet (lua_State *L) {
+  lua_pushnumber(L, lgb_checkprecond(L, 1)->logdet);
+  return 1;
+}
+
 /* core.jacobi(A) -> preconditioner diag(A) */
 static int solve_jacobi (lua_State *L) {
   lgb_session *s = lgb_enter(L);
@@ -68,4 +115,5 @@ void lgb_solve_meta (lua_State *L) {
 }
 
 const luaL_Reg lgb_solve_functions[] = {
-    {"jacobi", solve_jacobi}, {"pivoted_cholesky", solve_pivoted_cholesky}, {NULL, NULL}};
+    {"jacobi", solve_jacobi}, {"nystrom", solve_nystrom}, {"pivoted_cholesky", solve_pivoted_cholesky},
+    {"precond_apply", solve_precond_apply}, {"precond_logdet", solve_precond_logdet}, {NULL, NULL}};

@@ -33,6 +33,7 @@ typedef struct gb_logdet_options {
 /* The error is near Student's t of probes - 1 degrees, times standard_error. */
 typedef struct gb_logdet_info {
   double value, standard_error;
+  double truncation;               /* how much the last fifth of the steps changed 'value' */
   gb_cg_info cg;
 } gb_logdet_info;
 

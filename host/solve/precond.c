@@ -1,6 +1,6 @@
 /* precond.c - partial pivoted Cholesky with Woodbury's formula, and the diagonal. Blocks of rows, and rows
 ** of L', are tasks; an interrupt leaves garbage behind, and the solver that called polls for it. */
-#include "solve/precond.h"
+#include "solve/precond_parts.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 static size_t blocks (size_t n, size_t side) { return (n + side - 1) / side; }
 static size_t extent (size_t n, size_t from, size_t side) { return n - from < side ? n - from : side; }
 
-static gb_status take (gb_precond *p, size_t count, double **out, gb_error *err) {
+gb_status gb_precond_take (const gb_precond *p, size_t count, double **out, gb_error *err) {
   return gb_ledger_alloc(p->ledger, GB_MEM_WORKSPACE, count * sizeof **out, "", "preconditioner",
                          (void **)out, err);
 }
@@ -35,8 +35,7 @@ void gb_precond_clear (gb_precond *p) {
   *p = (gb_precond){0};
 }
 
-/* The diagonal of a lazy matrix, and one of its rows. */
-static gb_status read_diagonal (gb_node *k, double *out, gb_error *err) {
+gb_status gb_precond_diagonal (gb_node *k, double *out, gb_error *err) {
   gb_node *d;
   const gb_attr attr = {0};
   GB_TRY(gb_node_build(k->graph, GB_OP_DIAGONAL, 1, &k, &attr, NULL, gb_node_dtype(k), &d, err));
@@ -111,15 +110,21 @@ static double sum_of (const double *d, size_t n) {
   return total;
 }
 
-static gb_status factor_rows (gb_precond *p, gb_node *k, size_t rank, double tol, double *d, gb_error *err) {
-  GB_TRY(read_diagonal(k, d, err));
+gb_status gb_precond_kernel_diagonal (const gb_precond *p, gb_node *k, double *d, double *trace, gb_error *err) {
+  GB_TRY(gb_precond_diagonal(k, d, err));
   for (size_t i = 0; i < p->n; i++) {
     if (!isfinite(d[i]))
       return gb_fail(err, GB_ENAN, "diagonal entry %zu of the kernel matrix is %g", i + 1, d[i]);
     if (d[i] < 0)
       return gb_fail(err, GB_ENOTPD, "diagonal entry %zu of the kernel matrix is %g", i + 1, d[i]);
   }
-  const double trace = sum_of(d, p->n);
+  *trace = sum_of(d, p->n);
+  return GB_OK;
+}
+
+static gb_status factor_rows (gb_precond *p, gb_node *k, size_t rank, double tol, double *d, gb_error *err) {
+  double trace;
+  GB_TRY(gb_precond_kernel_diagonal(p, k, d, &trace, err));
   p->trace_left = trace > 0 ? 1 : 0;
   for (p->rank = 0; p->rank < rank && p->trace_left > tol; p->rank++) {
     const size_t at = pivot_of(d, p->n);
@@ -132,7 +137,7 @@ static gb_status factor_rows (gb_precond *p, gb_node *k, size_t rank, double tol
 }
 
 /* C = noise I + L' L, then its factor; log det P = (n - rank) log noise + log det C. */
-static gb_status factor_small (gb_precond *p, gb_error *err) {
+gb_status gb_precond_low_rank_end (gb_precond *p, gb_error *err) {
   const size_t k = p->rank;
   memset(p->c, 0, k * k * sizeof *p->c);
   for (size_t i = 0; i < p->n; i += GB_BLOCK)
@@ -146,28 +151,33 @@ static gb_status factor_small (gb_precond *p, gb_error *err) {
   return GB_OK;
 }
 
+gb_status gb_precond_low_rank_begin (gb_precond *p, gb_node *k, double noise, size_t *rank, gb_error *err) {
+  GB_TRY(start(p, k, err));
+  if (!(noise > 0 && noise < INFINITY))
+    return gb_fail(err, GB_EOPTION, "noise: expected a positive number, got %g", noise);
+  p->noise = noise;
+  if (*rank > p->n) *rank = p->n;
+  GB_TRY(gb_precond_take(p, *rank * p->n, &p->lt, err));
+  GB_TRY(gb_precond_take(p, *rank * *rank, &p->c, err));
+  return gb_precond_take(p, *rank * WIDTH, &p->work, err);
+}
+
 gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, double noise, size_t rank, double tol,
                                        gb_error *err) {
-  GB_TRY(start(p, k, err));
-  if (!(noise > 0)) return gb_fail(err, GB_EOPTION, "noise: expected a positive number, got %g", noise);
-  p->noise = noise;
-  if (rank > p->n) rank = p->n;
   double *d = NULL;
-  gb_status st = take(p, rank * p->n, &p->lt, err);
-  if (st == GB_OK) st = take(p, rank * rank, &p->c, err);
-  if (st == GB_OK) st = take(p, rank * WIDTH, &p->work, err);
-  if (st == GB_OK) st = take(p, p->n, &d, err);
+  gb_status st = gb_precond_low_rank_begin(p, k, noise, &rank, err);
+  if (st == GB_OK) st = gb_precond_take(p, p->n, &d, err);
   if (st == GB_OK) st = factor_rows(p, k, rank, tol, d, err);
-  gb_ledger_free(p->ledger, d);
-  if (st == GB_OK) st = factor_small(p, err);
+  if (p->ledger != NULL) gb_ledger_free(p->ledger, d);
+  if (st == GB_OK) st = gb_precond_low_rank_end(p, err);
   if (st != GB_OK) gb_precond_clear(p);
   return st;
 }
 
 gb_status gb_precond_jacobi (gb_precond *p, gb_node *a, gb_error *err) {
   GB_TRY(start(p, a, err));
-  gb_status st = take(p, p->n, &p->d, err);
-  if (st == GB_OK) st = read_diagonal(a, p->d, err);
+  gb_status st = gb_precond_take(p, p->n, &p->d, err);
+  if (st == GB_OK) st = gb_precond_diagonal(a, p->d, err);
   for (size_t i = 0; st == GB_OK && i < p->n; i++) {
     if (!(p->d[i] > 0))
       st = gb_fail(err, GB_ENOTPD, "diagonal entry %zu is %g, expected above 0", i + 1, p->d[i]);
@@ -185,6 +195,7 @@ gb_status gb_precond_make (gb_precond *p, const gb_precond_spec *spec, gb_node *
     case GB_PRECOND_NONE: return GB_OK;
     case GB_PRECOND_JACOBI: return gb_precond_jacobi(p, a, err);
     case GB_PRECOND_PIVOTED_CHOLESKY: return gb_precond_pivoted_cholesky(p, k, noise, spec->rank, spec->tol, err);
+    case GB_PRECOND_NYSTROM: return gb_precond_nystrom(p, k, noise, spec->rank, spec->seed, err);
   }
   return gb_fail(err, GB_EINTERNAL, "unknown preconditioner %d", (int)spec->kind);
 }
@@ -208,7 +219,7 @@ gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k,
   const size_t n = gb_node_shape(a)->dim[0], rank = spec->rank < n ? spec->rank : n;
   *held = *more = 0;
   if (spec->kind == GB_PRECOND_NONE || n == 0) return GB_OK;
-  const bool low_rank = spec->kind == GB_PRECOND_PIVOTED_CHOLESKY;
+  const bool low_rank = gb_precond_low_rank(spec);
   gb_node *m = low_rank ? k : a, *part;
   GB_TRY(gb_node_build(m->graph, GB_OP_DIAGONAL, 1, &m, &(gb_attr){0}, NULL, gb_node_dtype(m), &part, err));
   GB_TRY(peak_of(part, more, err));
@@ -217,6 +228,11 @@ gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k,
   GB_TRY(gb_select(m, 0, 0, &part, err));
   GB_TRY(peak_of(part, more, err));
   *more += n * sizeof(double);
+  if (spec->kind == GB_PRECOND_NYSTROM) {
+    size_t sketch;
+    GB_TRY(gb_nystrom_bytes(k, rank, &sketch, err));
+    if (sketch > *more) *more = sketch;
+  }
   *held = (rank * n + rank * rank + rank * WIDTH) * sizeof(double);
   return GB_OK;
 }

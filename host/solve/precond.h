@@ -31,18 +31,36 @@ typedef struct gb_precond {
 gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, double noise, size_t rank, double tol,
                                        gb_error *err);
 
+/* P = U Lambda U' + noise I with U Lambda U' the randomised Nystrom approximation of K from 'rank' random directions, which
+** depend on the seed alone: L = U Lambda^(1/2) has orthogonal columns, largest first. Needs products with K only.
+** Source: Frangella, Tropp & Udell (2023), Randomized Nystrom preconditioning, algorithm 2.1. Cost: 'rank' columns of one
+** product with K and 8 n rank^2 flops; n rank doubles, and as many more while it is built. Errors: as above; ENOTPD where K
+** is not positive semidefinite to rounding. */
+gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, double noise, size_t rank, uint64_t seed, gb_error *err);
+
+/* Bytes that it takes on the way, beside those it holds in the end; k may be over placeholders. */
+gb_status gb_nystrom_bytes (gb_node *k, size_t rank, size_t *more, gb_error *err);
+
 /* P = diag(A). Errors: as above; ENOTPD names a diagonal entry that is not positive. */
 gb_status gb_precond_jacobi (gb_precond *p, gb_node *a, gb_error *err);
 
 void gb_precond_clear (gb_precond *p);                    /* idempotent */
 
 /* What preconditioner a solver is to make: a value, where gb_precond is of one matrix. */
-typedef enum gb_precond_kind { GB_PRECOND_NONE, GB_PRECOND_JACOBI, GB_PRECOND_PIVOTED_CHOLESKY } gb_precond_kind;
+typedef enum gb_precond_kind {
+  GB_PRECOND_NONE, GB_PRECOND_JACOBI, GB_PRECOND_PIVOTED_CHOLESKY, GB_PRECOND_NYSTROM
+} gb_precond_kind;
 typedef struct gb_precond_spec {
   gb_precond_kind kind;
-  size_t rank;                     /* PIVOTED_CHOLESKY; as its tol */
-  double tol;
+  size_t rank;                     /* of the low-rank ones */
+  double tol;                      /* PIVOTED_CHOLESKY */
+  uint64_t seed;                   /* NYSTROM */
 } gb_precond_spec;
+
+/* Needs k and noise, where A = K + noise I. */
+static inline bool gb_precond_low_rank (const gb_precond_spec *s) {
+  return s->kind == GB_PRECOND_PIVOTED_CHOLESKY || s->kind == GB_PRECOND_NYSTROM;
+}
 
 /* The preconditioner of A = K + noise I. '*p' is clear where the kind is NONE. Errors: as those of the kinds. */
 gb_status gb_precond_make (gb_precond *p, const gb_precond_spec *spec, gb_node *a, gb_node *k, double noise, gb_error *err);

@@ -57,7 +57,13 @@ gb_status gb_product_resize (gb_product *p, size_t r, gb_error *err) {
   return st;
 }
 
+gb_node *gb_attached (gb_node *a) {
+  while (a->op == GB_OP_DETACH && a->nin == 1 && !gb_node_has_value(a)) a = a->in[0];
+  return a;
+}
+
 gb_status gb_product_init (gb_product *p, gb_node *a, size_t r, gb_error *err) {
+  a = gb_attached(a);
   *p = (gb_product){0};
   GB_TRY(check_matrix(a, err));
   *p = (gb_product){.graph = a->graph, .a = gb_node_ref(a), .n = gb_node_shape(a)->dim[0], .dtype = gb_node_dtype(a)};

@@ -18,6 +18,10 @@ typedef struct gb_product {
   gb_tensor in;                    /* (n, width), what x is bound to */
 } gb_product;
 
+/* What a detached matrix is made of, unless it has a value: products are not differentiated, and only a sum that is seen as one
+** is split into a fold and a diagonal. Borrowed. */
+gb_node *gb_attached (gb_node *a);
+
 /* Errors: ESHAPE, EDTYPE, EREFUSED, ENOMEM. On failure '*p' is clear. */
 gb_status gb_product_init (gb_product *p, gb_node *a, size_t r, gb_error *err);
 void gb_product_clear (gb_product *p);            /* idempotent */

@@ -150,7 +150,8 @@ static bool same_options (const gb_solver_options *x, const gb_solver_options *y
   const gb_cg_options *a = &x->run.cg, *b = &y->run.cg;
   return a->tol == b->tol && a->rest == b->rest && a->max_iter == b->max_iter && a->mixed == b->mixed &&
          x->run.probes == y->run.probes && x->run.seed == y->run.seed && x->run.exact == y->run.exact &&
-         x->precond.kind == y->precond.kind && x->precond.rank == y->precond.rank && x->precond.tol == y->precond.tol;
+         x->precond.kind == y->precond.kind && x->precond.rank == y->precond.rank && x->precond.tol == y->precond.tol &&
+         x->precond.seed == y->precond.seed;
 }
 
 /* What one asks for. */
@@ -282,12 +283,12 @@ static gb_status ask (gb_solver_kind kind, gb_node *a, gb_node *b, gb_node *x0, 
   gb_cg_options own = o->run.cg;
   own.x0 = x0;
   GB_TRY(gb_cg_check(a, b, "right-hand side", &own, err));
-  if (o->precond.kind == GB_PRECOND_PIVOTED_CHOLESKY && (k == NULL || noise == NULL))
+  if (gb_precond_low_rank(&o->precond) && (k == NULL || noise == NULL))
     return gb_fail(err, GB_EOPTION, "pivoted Cholesky needs the kernel and the noise of the matrix");
   if (noise != NULL && gb_shape_numel(gb_node_shape(noise)) != 1)
     return gb_fail(err, GB_ESHAPE, "noise: expected one number");
   const gb_shape *s = gb_node_shape(b);
-  const bool needs = o->precond.kind == GB_PRECOND_PIVOTED_CHOLESKY;
+  const bool needs = gb_precond_low_rank(&o->precond);
   *q = (request){.kind = kind, .a = a, .k = needs ? k : NULL, .has_noise = needs, .has_x0 = x0 != NULL,
                  .r = s->ndim == 1 ? 1 : s->dim[1], .o = o};
   gb_node *roots[2] = {a, q->k};

@@ -861,6 +861,36 @@ function core.jacobi(A) end
 --- and 0, and all that was computed; the options of core.solver, probes, seed and exact.
 function core.marginal(A, b, o) end
 
+--- Alternating projections for symmetric positive definite A; {tol, max_iter, x0, block, keep}. Gives x and a record.
+function core.projections(A, b, o) end
+
+--- Stochastic dual descent for symmetric positive definite A; {tol, max_iter, x0, batch, momentum, step, seed}. Gives x and a record.
+function core.sdd(A, b, o) end
+
+--- |A| |A^-1| in the 1-norm for symmetric A with Cholesky factor L, estimated in O(n^2).
+function core.factor_condition(A, L) end
+
+--- (L L')^-1 b for a Cholesky factor L; lazy. Its gradient goes straight to the matrix of the factor.
+function core.solve_chol(L, b) end
+
+--- An orthonormal basis Q (n, t) of the Krylov space of symmetric A and q, T = Q' A Q tridiagonal, and a record.
+function core.lanczos(A, q, steps) end
+
+--- log det A by stochastic Lanczos quadrature; {tol, max_iter, precond, probes, seed}. Gives a record with value and standard_error.
+function core.logdet_slq(A, o) end
+
+--- Minimal residuals for symmetric A, definite or not; {tol, max_iter, precond, x0}. Gives x and a record.
+function core.minres(A, b, o) end
+
+--- A preconditioner of K + noise I by a randomised Nystrom approximation; gives it, its rank, and the share of the trace left out.
+function core.nystrom(K, noise, rank, seed) end
+
+--- P^-1 b for a preconditioner, b (n) or (n, r); f64.
+function core.precond_apply(P, b) end
+
+--- log det P of a preconditioner.
+function core.precond_logdet(P) end
+
 --- A preconditioner of K + noise I by pivoted Cholesky; gives it, its rank, and the share of the trace left out.
 function core.pivoted_cholesky(K, noise, rank, tol) end
 

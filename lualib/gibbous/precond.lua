@@ -10,8 +10,12 @@ local M <const> = {}
 function M.is(v) return type(v) == "table" and getmetatable(v) == Precond end
 
 function Precond:__tostring()
-  return self.rank and ("%s(%d)"):format(self.kind, self.rank) or self.kind
+  if self.rank == nil then return self.kind end
+  local chosen <const> = self.rank == "auto" and self.info and (": %d"):format(self.info.rank) or ""
+  return ("%s(%s%s)"):format(self.kind, self.rank, chosen)
 end
+
+-- Low rank ----------------------------------------------------------------------------------------------------------------
 
 --- k and noise, a number or a tensor of one, with a = k + noise I.
 function Precond:split(a, k, noise)
@@ -22,17 +26,57 @@ function Precond:split(a, k, noise)
   return k or a - core.eye(#a, {dtype = a.dtype}) * noise, noise
 end
 
+--- The same with noise a number.
+local function parts(self, a, k, noise)
+  k, noise = self:split(a, k, noise)
+  return k, type(noise) == "number" and noise or noise:item()
+end
+
+local function build(self, a, k, noise)
+  k, noise = parts(self, a, k, noise)
+  local rank = self.rank
+  if rank == "auto" then rank = self:resolve(a, k, noise).info.rank end
+  if rank == 0 or #a == 0 then return nil end
+  return (self.make(k, noise, math.min(rank, #a)))
+end
+
+--- This preconditioner with its rank chosen by time for one matrix, and the record of the choice in .info. Chosen once for each
+-- number of points, so that a fit keeps its estimator. o: columns solved together, tol of the solves.
+local function resolve(self, a, k, noise, o)
+  k, noise = parts(self, a, k, noise)
+  local n <const> = #a
+  if self.rank ~= "auto" then return self end
+  if self.choices[n] == nil then
+    self.choices[n] = require "gibbous.precond_rank"(self.make, a:detach(), k:detach(), noise, o or {})
+  end
+  self.info = self.choices[n]
+  return self
+end
+
+local function low_rank(kind, own, opts, make)
+  local spec <const> = {rank = function(v) return v == "auto" or math.type(v) == "integer" and v >= 1 end, noise = "positive"}
+  for key, rule in pairs(own) do spec[key] = rule end
+  local o <const> = options.parse(opts, spec, "gb.precond." .. kind, 3)
+  return setmetatable({kind = kind, rank = o.rank or 100, noise = o.noise or nil, tol = o.tol or nil, seed = o.seed or nil,
+    choices = {}, make = make(o), build = build, resolve = resolve}, Precond)
+end
+
 --- L L' + noise I with L the partial Cholesky factor of A - noise I, pivoted on the largest diagonal entry left.
--- Reads the diagonal and 'rank' rows; n rank values. noise: the multiple of the identity in A; models know their own.
+-- Reads the diagonal and 'rank' rows; n rank values. rank "auto": chosen by time. noise: the multiple of the identity in A;
+-- models know their own. tol: stops where less than this share of the trace is left.
 function M.pivoted_cholesky(opts)
-  local o <const> = options.parse(opts, {rank = "count", noise = "positive", tol = "number"}, "gb.precond.pivoted_cholesky", 2)
-  if o.rank == 0 then core.raise("option", "gb.precond.pivoted_cholesky: the rank must be 1 or more", 2) end
-  return setmetatable({kind = "pivoted_cholesky", rank = o.rank or 100, noise = o.noise or nil, tol = o.tol or 0,
-    build = function(self, a, k, noise)
-      k, noise = self:split(a, k, noise)
-      noise = type(noise) == "number" and noise or noise:item()
-      return (core.pivoted_cholesky(k, noise, math.min(self.rank, #a), self.tol))
-    end}, Precond)
+  return low_rank("pivoted_cholesky", {tol = "number"}, opts, function(o)
+    return function(k, noise, rank) return core.pivoted_cholesky(k, noise, rank, o.tol or 0) end
+  end)
+end
+
+--- U Lambda U' + noise I with the randomised Nystrom approximation of A - noise I from 'rank' random directions: the leading
+-- eigenvectors and values. Needs products only: 'rank' columns of one; n rank values. rank "auto": chosen by time.
+-- Source: Frangella, Tropp & Udell (2023), Randomized Nystrom preconditioning.
+function M.nystrom(opts)
+  return low_rank("nystrom", {seed = "integer"}, opts, function(o)
+    return function(k, noise, rank) return core.nystrom(k, noise, rank, o.seed or 0) end
+  end)
 end
 
 --- The diagonal of A.
@@ -41,4 +85,4 @@ function M.jacobi(opts)
   return setmetatable({kind = "jacobi", build = function(_, a) return core.jacobi(a) end}, Precond)
 end
 
-return require "gibbous.names"(M, "gb.precond", {"nystrom"})
+return require "gibbous.names"(M, "gb.precond", {})

@@ -5,7 +5,7 @@ local options <const> = require "gibbous.options"
 local precond <const> = require "gibbous.precond"
 
 -- Preconditioners that a lazy solve makes itself, within its plan.
-local PLANNED <const> = {pivoted_cholesky = true, jacobi = true}
+local PLANNED <const> = {pivoted_cholesky = true, nystrom = true, jacobi = true}
 
 local function tolerance(name, value)
   if value and value >= 1 then
@@ -60,9 +60,12 @@ end
 
 --- What a node of the graph has to know, beside its matrices.
 local function settings(o, a, tol, more)
-  local p <const> = o.precond
-  local s <const> = {tol = tol, max_iter = o.max_iter, mixed = is_mixed(o, a), precond = p and p.kind or nil, rank = p and p.rank or nil,
-    precond_tol = p and p.tol or nil}
+  local p = o.precond
+  local rank = p and p.rank or nil
+  if rank == "auto" then rank = p:resolve(a, more.k, more.noise, {tol = tol}).info.rank end
+  if rank == 0 then p, more.k, more.noise = nil, nil, nil end
+  local s <const> = {tol = tol, max_iter = o.max_iter, mixed = is_mixed(o, a), precond = p and p.kind or nil,
+    rank = p and rank or nil, precond_tol = p and p.tol or nil, precond_seed = p and p.seed or nil}
   for key, value in pairs(more) do s[key] = value end
   return s
 end

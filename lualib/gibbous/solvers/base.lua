@@ -1,0 +1,100 @@
+--- What solvers share: a matrix prepared once for many right-hand sides, and the likelihood of a model that trains with them.
+--
+-- A solver is {o = its options, run = function(self, system, b, x0) -> x, info fields, text = function(self) -> string}; a
+-- system is {solver, a, precond, k, noise} for A = k + noise I, k and noise where they are known.
+local core <const> = require "gibbous.core"
+local new_info <const> = require "gibbous.solvers.info"
+local options <const> = require "gibbous.options"
+
+local M <const> = {}
+
+-- One matrix --------------------------------------------------------------------------------------------------------------
+
+local System <const> = {}
+System.__index = System
+
+--- x with A x = b, b (n) or (n, r), and info; x depends on nothing.
+function System:solve(b, x0)
+  local x <const>, info <const> = self.solver:run(self, b, x0)
+  return x, new_info(info)
+end
+
+--- diag(B' A^-1 B) for B (n, m), (m).
+function System:explained(b)
+  local x <const>, info <const> = self:solve(b)
+  return (b * x):sum(1), info
+end
+
+-- Solvers -----------------------------------------------------------------------------------------------------------------
+
+local Solver <const> = {__name = "gibbous.solver"}
+Solver.__index = Solver
+
+function Solver:__tostring() return self:text() end
+
+--- The solver for one matrix A = k + noise I; k and noise where they are known.
+function Solver:prepare(a, k, noise)
+  local precond <const> = self.o.precond and self.o.precond:build(a, k, noise) or nil
+  return setmetatable({solver = self, a = a:detach(), precond = precond, k = k and k:detach(), noise = noise}, System)
+end
+
+--- x with A x = b and a record of how it went: converged reason iterations residual condition jitter seconds bytes.
+-- b (n) or (n, r), all columns at once; o: x0, a first guess of b's shape. Not converging is not an error.
+function Solver:solve(a, b, opts)
+  local o <const> = options.parse(opts, {x0 = "tensor"}, "solve", 2)
+  local at <const>, bt <const> = core.as_tensor(a), core.as_tensor(b)
+  if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed", 2) end
+  return self:prepare(at):solve(bt, o.x0 or nil)
+end
+
+--- Columns of length sqrt(n) in directions that depend on the seed alone, (n, probes).
+local function directions(n, probes, seed, dtype)
+  local z <const> = core.randn(n, probes, {seed = seed, dtype = dtype})
+  return (z * (math.sqrt(n) / (z * z):sum(1):sqrt())):eval()
+end
+
+--- The negative log marginal likelihood of residuals r under covariance c = k + noise I, and how the solve went: the
+-- quadratic form and the gradient from this solver's solutions for r and the probes, the log determinant by Lanczos
+-- quadrature. Probes depend on the seed alone. The result's gradient is that of the estimate; its value is known already.
+function Solver:objective(c, r, k, noise)
+  local n <const>, probes <const> = #r, self.o.probes
+  local z <const> = directions(n, probes, self.o.seed, r.dtype)
+  local x <const>, info <const> = self:prepare(c, k, noise):solve(core.cat({r:detach():unsqueeze(2), z}, 2):eval())
+  local alpha <const> = x:select(2, 1):eval()
+  local lanczos <const> = require "gibbous.solvers.lanczos"{probes = probes, seed = self.o.seed, precond = self.o.precond}
+  local logdet <const> = lanczos:logdet(c:detach(), {k = k and k:detach(), noise = noise})
+  local inv_quad <const> = (alpha * r:detach()):sum():item()
+  local left <const> = core.cat({-alpha:unsqueeze(2), x:slice(2, 2, probes + 1) / probes}, 2):eval()
+  local right <const> = core.cat({alpha:unsqueeze(2), z}, 2):eval()
+  local slope <const> = ((left * c:matmul(right)):sum() + 2 * (alpha * r):sum()):to{dtype = "f64"} / 2
+  return slope - slope:detach() + (inv_quad + logdet + n * math.log(2 * math.pi)) / 2, info
+end
+
+--- Options that every solver takes, with those of its own.
+function M.spec(own)
+  local spec <const> = {tol = "positive", max_iter = "count", probes = "count", seed = "integer"}
+  for key, rule in pairs(own) do spec[key] = rule end
+  return spec
+end
+
+--- Checked options with the defaults; tol must be in (0, 1).
+function M.options(opts, own, defaults, what, level)
+  local o <const> = options.parse(opts, M.spec(own), what, level + 1)
+  if o.tol and o.tol >= 1 then
+    core.raise("option", ("%s: tol must be between 0 and 1, got %g"):format(what, o.tol), level + 1)
+  end
+  if o.probes and o.probes < 2 then core.raise("option", what .. ": probes must be 2 or more", level + 1) end
+  for key, default in pairs(defaults) do
+    if o[key] == nil then o[key] = default end
+  end
+  return o
+end
+
+--- A solver: 'run' and 'text' as above, and what else it can do.
+function M.new(o, parts)
+  local self <const> = {o = o}
+  for key, f in pairs(parts) do self[key] = f end
+  return setmetatable(self, Solver)
+end
+
+return M

@@ -1,0 +1,99 @@
+--- Lanczos tridiagonalisation of a lazy symmetric matrix, and log det by quadrature from it. Source: Golub & Meurant
+-- (2010), Matrices, Moments and Quadrature with Applications; Ubaru, Chen & Saad (2017), Fast estimation of tr(f(A)) via
+-- stochastic Lanczos quadrature.
+local base <const> = require "gibbous.solvers.base"
+local core <const> = require "gibbous.core"
+local options <const> = require "gibbous.options"
+local precond <const> = require "gibbous.precond"
+
+-- The interval ------------------------------------------------------------------------------------------------------------
+
+--- P(|t| <= x) of Student's t with whole degrees of freedom, as a finite sum.
+-- Source: Abramowitz & Stegun (1964), 26.7.3 and 26.7.4.
+local function within(x, freedom)
+  local angle <const> = math.atan(x / math.sqrt(freedom))
+  local odd <const> = freedom % 2 == 1
+  local term, sum = odd and math.cos(angle) or 1, 0
+  for k = odd and 1 or 0, freedom - 2, 2 do
+    sum = sum + term
+    term = term * (k + 1) / (k + 2) * math.cos(angle) ^ 2
+  end
+  return odd and 2 / math.pi * (angle + math.sin(angle) * sum) or math.sin(angle) * sum
+end
+
+--- The x with P(|t| <= x) = level.
+local function student(level, freedom)
+  local low, high = 0, 1e4
+  for _ = 1, 80 do
+    local middle <const> = (low + high) / 2
+    if within(middle, freedom) < level then low = middle else high = middle end
+  end
+  return (low + high) / 2
+end
+
+-- The record --------------------------------------------------------------------------------------------------------------
+
+---@class gibbous.logdet_info
+---@field value number           nats
+---@field standard_error number  of the probes' mean
+---@field interval number[]      {low, high}: holds log det A in 95 % of seeds (Student's t), widened by 'truncation' where steps were too few
+---@field truncation number      how much the last fifth of the steps changed the value
+---@field probes integer
+---@field converged boolean      every probe's Krylov space was exhausted to tol
+local Info <const> = {__name = "gibbous.logdet_info"}
+
+function Info:__tostring()
+  return ("log det %.8g, 95 %% in [%.8g, %.8g]: %d probes, %d steps%s, %.2f s"):format(self.value, self.interval[1],
+    self.interval[2], self.probes, self.iterations, self.converged and "" or " (" .. self.reason .. ")", self.seconds)
+end
+
+local Lanczos <const> = {__name = "gibbous.lanczos"}
+Lanczos.__index = Lanczos
+
+function Lanczos:__tostring()
+  local o <const> = self.o
+  return ("lanczos(%d steps, %d probes%s)"):format(o.steps, o.probes, o.precond and ", " .. tostring(o.precond) or "")
+end
+
+--- Q (n, t) with orthonormal columns, the first along q (n); T (t, t) = Q' A Q tridiagonal; and {steps, residual}: t, and
+-- |A Q - Q T|. t <= steps, less where an invariant subspace is found. Orthogonal to rounding: every vector is
+-- orthogonalised twice against all before. Cost: t products with A, 4 n t^2 flops, n t values.
+function Lanczos:run(a, q)
+  local at <const>, qt <const> = core.as_tensor(a), core.as_tensor(q)
+  if at == nil or qt == nil then core.raise("option", "run: a matrix and a first vector are needed", 2) end
+  return core.lanczos(at, qt, self.o.steps)
+end
+
+--- log det A for symmetric positive definite A (n, n), a number, and a gibbous.logdet_info. Probes depend on the seed
+-- alone: the same matrix gives the same value. o: k and noise with A = k + noise I, where a preconditioner wants them.
+-- Cost: at most 'steps' products with A and 'probes' columns; 6 n probes values. Errors: not_pd; nan.
+function Lanczos:logdet(a, opts)
+  local o <const>, given <const> = self.o, options.parse(opts, {k = "tensor", noise = "positive"}, "logdet", 2)
+  local at <const> = core.as_tensor(a)
+  if at == nil then core.raise("option", "logdet: a matrix is needed", 2) end
+  local n <const> = #at
+  if n == 0 then
+    return 0.0, setmetatable({value = 0.0, standard_error = 0.0, interval = {0.0, 0.0}, truncation = 0.0, probes = o.probes,
+      converged = true, reason = "converged", iterations = 0, residual = 0.0, condition = 0.0, seconds = 0.0, bytes = 0}, Info)
+  end
+  local p <const> = o.precond and o.precond:build(at, given.k or nil, given.noise or nil) or nil
+  local info <const> = core.logdet_slq(at, {tol = o.tol, max_iter = o.steps, precond = p, probes = o.probes, seed = o.seed})
+  if info.reason == "indefinite" then
+    core.raise("not_pd", ("logdet: the matrix is not positive definite, seen after %d steps"):format(info.iterations), 2)
+  elseif info.reason == "nan" then
+    core.raise("nan", "logdet: a product with the matrix is not finite", 2)
+  end
+  local half <const> = student(0.95, o.probes - 1) * info.standard_error + (info.converged and 0 or info.truncation)
+  info.probes, info.interval = o.probes, {info.value - half, info.value + half}
+  return info.value, setmetatable(info, Info)
+end
+
+--- Lanczos: steps of one run (100); probes (32), seed and precond of logdet, and tol (1e-8): a probe stops where its
+-- residual is that small.
+return function(opts)
+  local o <const> = base.options(opts, {steps = "count", precond = precond.is}, {tol = 1e-8, steps = 100, probes = 32, seed = 0},
+    "gb.solvers.lanczos", 2)
+  if o.steps == 0 then core.raise("option", "gb.solvers.lanczos: steps must be 1 or more", 2) end
+  if o.max_iter then core.raise("option", "gb.solvers.lanczos: unknown option 'max_iter', did you mean 'steps'?", 2) end
+  return setmetatable({o = o}, Lanczos)
+end

@@ -1,0 +1,351 @@
+local gb <const> = require "gibbous"
+local core <const> = require "gibbous.core"
+local diagnosis <const> = require "gibbous.gp.diagnosis"
+local support <const> = require "spec.support"
+local near <const>, raises <const> = support.near, support.raises
+local K <const> = gb.kernels
+
+local n <const> = 200
+local x <const> = gb.rand(n, 2, {seed = 1}):eval()
+local B <const> = gb.randn(n, 3, {seed = 2}):eval()
+local noise <const> = 0.1
+local k <const> = K.matern32{lengthscale = 0.3}
+local A <const> = k(x) + noise * gb.eye(n)
+
+local function field_names(info)
+  for _, name in ipairs{"converged", "reason", "iterations", "residual", "condition", "jitter", "seconds", "bytes"} do
+    assert.is_not_nil(info[name], name)
+  end
+end
+
+local function true_residual(a, b, v)
+  local left <const>, all <const> = ((b - a:matmul(v)) ^ 2):sum(1):sqrt(), (b ^ 2):sum(1):sqrt()
+  return (left / all):max():item()
+end
+
+describe("every solver", function()
+  local solvers <const> = {gb.solvers.minres{tol = 1e-9}, gb.solvers.alternating_projections{tol = 1e-9, block = 60, max_iter = 2000},
+    gb.solvers.sdd{tol = 1e-3, batch = 50}, gb.solvers.cholesky{}}
+
+  it("solves, and gives the same record", function()
+    for _, s in ipairs(solvers) do
+      local v <const>, info <const> = s:solve(A, B)
+      near(gb.linalg.solve(A, B), v, s.o.tol and s.o.tol >= 1e-3 and 0.05 or 1e-6, tostring(s))
+      field_names(info)
+      assert.is_true(info.converged and info.residual <= (s.o.tol or 1e-10), tostring(s) .. ": " .. tostring(info))
+      near(true_residual(A, B, v), info.residual, 1e-9)
+      near(v:select(2, 1), (s:solve(A, B:select(2, 1):eval())), s.o.tol and 1e3 * s.o.tol or 1e-12)
+    end
+  end)
+
+  it("starts from a guess", function()
+    local v <const> = gb.linalg.solve(A, B):eval()
+    for i = 1, 3 do
+      local _, info <const> = solvers[i]:solve(A, B, {x0 = v})
+      assert.is_true(info.converged)
+      assert.equal(0, info.iterations)
+    end
+  end)
+
+  it("takes f32", function()
+    local a <const>, b <const> = k(x:to{dtype = "f32"}) + noise * gb.eye(n, {dtype = "f32"}), B:to{dtype = "f32"}
+    for _, s in ipairs{gb.solvers.minres{tol = 1e-4}, gb.solvers.alternating_projections{tol = 1e-2, block = 60, max_iter = 2000},
+      gb.solvers.sdd{tol = 1e-2, batch = 50}, gb.solvers.cholesky{}} do
+      local v <const>, info <const> = s:solve(a, b)
+      assert.equal("f32", v.dtype)
+      assert.is_true(info.converged and info.residual <= 1e-2, tostring(info))
+    end
+  end)
+
+  it("says that it did not converge", function()
+    for _, s in ipairs{gb.solvers.minres{max_iter = 2}, gb.solvers.alternating_projections{block = 30, max_iter = 1},
+      gb.solvers.sdd{batch = 10, max_iter = 5}} do
+      local v <const>, info <const> = s:solve(A, B)
+      assert.is_false(info.converged)
+      assert.equal("max_iter", info.reason)
+      near(true_residual(A, B, v), info.residual, 1e-9)
+    end
+  end)
+
+  it("takes a tolerance in (0, 1), and known options only", function()
+    for name, make in pairs{minres = gb.solvers.minres, sdd = gb.solvers.sdd, lanczos = gb.solvers.lanczos,
+      alternating_projections = gb.solvers.alternating_projections} do
+      raises("option", "gb.solvers." .. name .. ": tol must be between 0 and 1, got 1", make, {tol = 1})
+      raises("option", "tol", make, {tol = 0})
+      raises("option", ("gb.solvers.%s: unknown option 'tolerance'"):format(name), make, {tolerance = 0.1})
+    end
+    raises("option", "momentum must be from 0 to below 1", gb.solvers.sdd, {momentum = 1})
+    raises("option", "block must be 1 or more", gb.solvers.alternating_projections, {block = 0})
+    raises("shape", "does not fit", function() gb.solvers.minres{}:solve(A, gb.ones(3)) end)
+  end)
+end)
+
+describe("gb.solvers.minres", function()
+  it("solves indefinite systems, which conjugate gradients cannot", function()
+    local C <const> = A - gb.eye(n)
+    local v <const>, info <const> = gb.solvers.minres{tol = 1e-10}:solve(C, B)
+    assert.is_true(info.converged, tostring(info))
+    assert.is_true(true_residual(C, B, v) <= 1.01e-10)
+    local _, cg <const> = gb.solvers.cg{tol = 1e-10}:solve(C, B)
+    assert.equal("indefinite", cg.reason)
+  end)
+
+  it("gives least squares where there is no solution", function()
+    local v <const>, info <const> = gb.solvers.minres{}:solve(gb.linalg.diag(gb.tensor{1, 0, 3}), gb.tensor{1, 1, 1})
+    assert.equal("singular", info.reason)
+    near({1, 1 / 3}, {v[1]:item(), v[3]:item()}, 1e-10)
+    near(1 / math.sqrt(3), info.residual, 1e-10)
+  end)
+end)
+
+describe("gb.solvers.lanczos", function()
+  local lanczos <const> = gb.solvers.lanczos{steps = 60}
+
+  it("gives an orthonormal basis and the tridiagonal matrix in it", function()
+    local q <const>, t <const>, info <const> = lanczos:run(A, B:select(2, 1))
+    assert.equal(60, info.steps)
+    assert.is_true((q:t():matmul(q) - gb.eye(60)):norm():item() <= 1e-12)
+    local left <const> = (A:matmul(q) - q:matmul(t)):norm():item()
+    near(left, info.residual, 1e-9)
+    near(q:t():matmul(A):matmul(q), t, 1e-12)
+  end)
+
+  it("stops at an invariant subspace", function()
+    local _, t <const>, info <const> = lanczos:run(gb.linalg.diag(gb.tensor{1, 1, 2, 2, 3}), gb.ones(5))
+    assert.equal(3, info.steps)
+    near({1, 2, 3}, gb.linalg.eigh(t), 1e-12)
+  end)
+
+  it("gives log det with an interval that holds it in about 95 of 100 seeds", function()
+    local few <const> = gb.kernels.matern32{lengthscale = 0.3}(x:slice(1, 1, 40):eval()) + noise * gb.eye(40)
+    local truth <const>, inside, runs <const> = gb.linalg.logdet(few):item(), 0, 1000
+    for seed = 1, runs do
+      local value <const>, info <const> = gb.solvers.lanczos{steps = 40, probes = 12, seed = seed, tol = 1e-6}:logdet(few)
+      assert.equal(value, info.value)
+      if info.interval[1] <= truth and truth <= info.interval[2] then inside = inside + 1 end
+    end
+    assert.is_true(inside >= 0.93 * runs and inside <= 0.97 * runs, ("%d of %d"):format(inside, runs))
+  end)
+
+  it("knows the quantiles of Student's t", function()
+    local one <const> = gb.solvers.lanczos{probes = 2}
+    local _, info <const> = one:logdet(A)
+    near(12.7062 * info.standard_error, info.interval[2] - info.value, 1e-4)
+    local _, many <const> = gb.solvers.lanczos{probes = 31}:logdet(A)
+    near(2.04227 * many.standard_error, many.interval[2] - many.value, 1e-4)
+  end)
+
+  it("is narrow with a preconditioner", function()
+    local truth <const> = gb.linalg.logdet(A):item()
+    for _, kind in ipairs{"nystrom", "pivoted_cholesky"} do
+      local s <const> = gb.solvers.lanczos{precond = gb.precond[kind]{rank = 100}, steps = 50}
+      local _, info <const> = s:logdet(A, {k = k(x), noise = noise})
+      assert.is_true(info.converged and info.interval[2] - info.interval[1] <= 0.02 * math.abs(truth), tostring(info))
+      assert.is_true(math.abs(info.value - truth) <= 2 * (info.interval[2] - info.value), tostring(info))
+    end
+  end)
+
+  it("widens the interval where steps are too few", function()
+    local ill <const> = K.rbf{lengthscale = 0.5}(x) + 1e-6 * gb.eye(n)
+    local _, info <const> = gb.solvers.lanczos{steps = 8}:logdet(ill)
+    assert.is_false(info.converged)
+    assert.is_true(info.truncation > info.standard_error)
+  end)
+
+  it("takes empty matrices, and refuses indefinite ones", function()
+    assert.equal(0, (lanczos:logdet(gb.zeros(0, 0))))
+    local _, one <const> = lanczos:logdet(gb.tensor{{4}})
+    near({math.log(4), math.log(4)}, one.interval, 1e-6)
+    raises("nan", "not finite", function() lanczos:logdet(gb.tensor{{1, 0 / 0}, {0 / 0, 1}}) end)
+    raises("not_pd", "logdet: the matrix is not positive definite", function() lanczos:logdet(gb.linalg.diag(gb.tensor{1, -2, 3})) end)
+  end)
+end)
+
+describe("gb.solvers.cholesky", function()
+  local ill <const> = K.rbf{lengthscale = 0.5}(x)
+
+  it("adds no jitter that was not asked for", function()
+    local err <const> = raises("not_pd", "leading minor of order", function() gb.solvers.cholesky{}:solve(ill, B) end)
+    assert.is_true(math.type(err.order) == "integer" and err.order > 1 and err.order <= n)
+    local _, info <const> = gb.solvers.cholesky{jitter = 1e-12}:solve(A, B)
+    assert.equal(0, info.jitter)
+  end)
+
+  it("adds the least jitter that serves, relative to the mean diagonal, and says how much", function()
+    local s <const> = gb.solvers.cholesky{jitter = 1e-14, max_jitter = 1e-8}
+    local v <const>, info <const> = s:solve(ill * 100, B)
+    assert.is_true(info.relative_jitter >= 1e-14 and info.relative_jitter <= 1e-8)
+    near(100 * info.relative_jitter / info.jitter, 1, 1e-9)
+    near(true_residual(ill * 100 + info.jitter * gb.eye(n), B, v), info.residual, 0.1)
+    assert.matches("of the mean diagonal", tostring(info))
+    raises("not_pd", "nor with jitter up to 1e-19", function() gb.solvers.cholesky{jitter = 1e-20, max_jitter = 1e-19}:solve(ill, B) end)
+    raises("option", "0 <= jitter <= max_jitter < 1", gb.solvers.cholesky, {jitter = 1e-3})
+    raises("option", "0 <= jitter <= max_jitter < 1", gb.solvers.cholesky, {jitter = -1})
+  end)
+
+  it("says how many digits are left, and when none are", function()
+    local _, good <const> = gb.solvers.cholesky{}:solve(A, B)
+    local values <const> = gb.linalg.eigh(A):totable()
+    local exact <const> = values[n] / values[1]
+    assert.is_true(good.condition >= exact / 3 and good.condition <= 30 * exact, tostring(good))
+    near(-math.log(good.condition * 2 ^ -53, 10), good.digits, 1e-9)
+    local _, bad <const> = gb.solvers.cholesky{jitter = 1e-15}:solve(ill, B)
+    assert.is_false(bad.converged)
+    assert.equal("ill_conditioned", bad.reason)
+  end)
+
+  it("is differentiable, as gb.linalg.solve", function()
+    local points <const> = gb.rand(20, 2, {seed = 4}):requires_grad()
+    local c <const>, b <const> = k(points) + noise * gb.eye(20), gb.randn(20, {seed = 5})
+    local v <const>, w <const> = gb.solvers.cholesky{}:solve(c, b), gb.linalg.solve(c, b)
+    near(gb.grad((w * w):sum(), {points})[1], gb.grad((v * v):sum(), {points})[1], 1e-9)
+  end)
+
+  it("takes n = 0, 1 and r = 0", function()
+    local s <const> = gb.solvers.cholesky{}
+    near(0.5, (s:solve(gb.tensor{{4}}, gb.tensor{2})), 1e-15)
+    assert.equal(0, (s:solve(gb.zeros(0, 0), gb.zeros(0))).numel)
+    assert.same({2, 0}, {table.unpack((s:solve(gb.eye(2), gb.zeros(2, 0))).shape)})
+    local _, info <const> = s:solve(gb.eye(2), gb.tensor{1, 0 / 0})
+    assert.is_false(info.converged)
+    assert.equal("nan", info.reason)
+    raises("nan", "", function() s:solve(gb.tensor{{1, 0 / 0}, {0 / 0, 1}}, gb.ones(2)) end)
+  end)
+end)
+
+describe("a model", function()
+  local y <const> = ((x * 6):sin():sum(2) + 0.3 * gb.randn(n, {seed = 6})):eval()
+  local xs <const> = gb.rand(20, 2, {seed = 7}):eval()
+  local function model(s) return gb.gp.exact{kernel = K.matern52{lengthscale = 0.4}, noise = 0.1, solver = s}:condition(x, y) end
+  local exact <const> = model "direct"
+
+  it("predicts with any solver", function()
+    local want <const> = exact:predict(xs)
+    for _, s in ipairs{gb.solvers.minres{tol = 1e-8}, gb.solvers.alternating_projections{tol = 1e-5, block = 50, max_iter = 3000},
+      gb.solvers.cholesky{}} do
+      local got <const> = model(s):predict(xs)
+      near(want.mean, got.mean, 1e-3, tostring(s))
+      near(want.f_var, got.f_var, 1e-3, tostring(s))
+    end
+    near(want.mean, model(gb.solvers.sdd{tol = 1e-4, batch = 50, max_iter = 40000}):predict(xs).mean, 1e-2)
+  end)
+
+  it("has a likelihood and its gradient with any solver", function()
+    local want <const> = exact:log_marginal_likelihood()
+    local slopes <const> = gb.grad(want, (gb.params(exact)))
+    for _, s in ipairs{gb.solvers.minres{tol = 1e-6, probes = 300}, gb.solvers.cholesky{},
+      gb.solvers.alternating_projections{tol = 1e-3, block = n, probes = 300}} do
+      local m <const> = model(s)
+      local got <const> = m:log_marginal_likelihood()
+      near(want:item() / n, got:item() / n, 0.02, tostring(s))
+      for i, g in ipairs(gb.grad(got, (gb.params(m)))) do near(slopes[i] / n, g / n, 0.02, tostring(s)) end
+    end
+  end)
+end)
+
+describe("gb.precond", function()
+  local b <const> = B:select(2, 1):eval()
+
+  it("saves steps, for the same answer", function()
+    local _, plain <const> = gb.solvers.cg{tol = 1e-8}:solve(A, b)
+    for _, kind in ipairs{"nystrom", "pivoted_cholesky"} do
+      local p <const> = gb.precond[kind]{rank = 80, noise = noise}
+      for _, name in ipairs{"cg", "minres"} do
+        local v <const>, info <const> = gb.solvers[name]{tol = 1e-8, precond = p}:solve(A, b)
+        assert.is_true(info.iterations < 0.7 * plain.iterations, tostring(p))
+        near(gb.linalg.solve(A, b), v, 1e-5)
+      end
+    end
+  end)
+
+  it("chooses its rank once, with a record of why", function()
+    local p <const> = gb.precond.pivoted_cholesky{rank = "auto", noise = 0.01}
+    assert.equal("pivoted_cholesky(auto)", tostring(p))
+    local hard <const> = K.rbf{lengthscale = 0.2}(x) + 0.01 * gb.eye(n)
+    local v <const> = gb.solvers.cg{tol = 1e-8, precond = p}:solve(hard, b)
+    near(gb.linalg.solve(hard, b), v, 1e-4)
+    local choice <const> = p.info
+    assert.is_true(#choice.tried >= 2 and choice.tried[1].rank == 0)
+    local best = choice.tried[1]
+    for _, t in ipairs(choice.tried) do if t.seconds < best.seconds then best = t end end
+    assert.equal(best.rank, choice.rank)
+    assert.matches("chosen", tostring(choice))
+    assert.equal("pivoted_cholesky(auto: " .. choice.rank .. ")", tostring(p))
+    gb.solvers.cg{tol = 1e-8, precond = p}:solve(hard, b)
+    assert.equal(choice, p.info)
+  end)
+
+  it("checks its options", function()
+    raises("option", "bad value for option 'rank'", gb.precond.nystrom, {rank = 0})
+    raises("option", "bad value for option 'rank'", gb.precond.pivoted_cholesky, {rank = "best"})
+    raises("option", "gb.precond.nystrom: give noise", function()
+      local v <const> = gb.solvers.minres{precond = gb.precond.nystrom{rank = 5}}:solve(A, b)
+      return v
+    end)
+  end)
+
+  it("inverts itself", function()
+    for _, make in ipairs{core.nystrom, core.pivoted_cholesky} do
+      local p <const> = make(k(x), noise, n, 0)         -- of full rank: A itself
+      near(B, core.precond_apply(p, A:matmul(B)), 1e-8)
+      near(gb.linalg.logdet(A), core.precond_logdet(p), 1e-8)
+    end
+  end)
+end)
+
+describe("a diagnosis", function()
+  local function failure(c)
+    local ok <const>, err <const> = pcall(core.eval, gb.linalg.cholesky(c))
+    assert.is_false(ok)
+    return err
+  end
+
+  it("names the row that failed, the two nearest rows and three remedies", function()
+    local twice <const> = gb.cat({x, x:slice(1, 5, 5)}, 1):eval()
+    local rbf <const> = K.rbf{lengthscale = 0.3}
+    local err <const> = failure(rbf(twice))
+    local d <const> = diagnosis(twice, nil, rbf, 0, err)
+    assert.equal(err.order, d.pivot)
+    assert.same({5, n + 1, 0}, {math.min(d.nearest.i, d.nearest.j), math.max(d.nearest.i, d.nearest.j), d.nearest.distance})
+    assert.equal(2, d.duplicates)
+    assert.equal(3, #d.remedies)
+    local text <const> = tostring(d)
+    assert.matches("it failed at row " .. err.order, text, 1, true)
+    assert.matches("raise the noise to [%d.e-]+ or more", text)
+    local floor <const> = tonumber(text:match "raise the noise to ([%d.e-]+)")
+    assert.is_true((pcall(core.eval, gb.linalg.cholesky(rbf(twice) + floor * gb.eye(n + 1)))))
+    local values <const> = gb.linalg.eigh(rbf(twice)):totable()
+    near(values[n + 1], d.largest, 1e-6)
+  end)
+
+  it("finds the nearest of rows that differ", function()
+    local points <const> = gb.tensor{{0, 0}, {3, 0}, {3, 0.25}, {9, 9}}
+    local d <const> = diagnosis(points, nil, K.rbf{}, 1e-3, nil)
+    assert.same({2, 3}, {math.min(d.nearest.i, d.nearest.j), math.max(d.nearest.i, d.nearest.j)})
+    near(0.25, d.nearest.distance, 1e-12)
+    assert.equal(0, d.duplicates)
+  end)
+
+  it("sees f32, and inputs far from their centre", function()
+    local far <const> = (x:to{dtype = "f32"} + 1e4):eval()
+    local d <const> = diagnosis(far, nil, K.rbf{}, 1e-7, {code = "not_pd", order = 3})
+    local text <const> = table.concat(d.remedies, "\n")
+    assert.matches("use f64: condition", text)
+    assert.matches("centre the inputs: column 1 has mean 1e%+04", text)
+    assert.equal(3, d.pivot)
+  end)
+
+  it("says where values are not finite", function()
+    local y <const> = gb.ones(n):put(1, gb.tensor({7, 9}, {dtype = "i64"}), gb.tensor{0 / 0, 1 / 0})
+    local d <const> = diagnosis(x, y, K.rbf{}, 0.1, nil)
+    assert.same({what = "y", row = 7, column = 1, count = 2}, d.bad)
+    assert.matches("y: 2 values are not finite, the first in row 7, column 1", tostring(d))
+    assert.equal(3, #d.remedies)
+  end)
+
+  it("takes one row, and noise of every point", function()
+    assert.equal(3, #diagnosis(x:slice(1, 1, 1), nil, K.rbf{}, 0, nil).remedies)
+    local d <const> = diagnosis(x, nil, K.rbf{}, gb.full({n}, 0.5), nil)
+    near(0.5, d.noise, 1e-15)
+  end)
+end)
