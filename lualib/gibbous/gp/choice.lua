@@ -48,8 +48,7 @@ function M.is_iterative(solver) return type(solver) == "table" end
 
 --- Does it multiply by the covariance instead of storing it? Such a solver estimates a log determinant, from probes.
 function M.is_streamed(solver)
-  local o <const> = M.is_iterative(solver) and solver.o
-  return o and (o.probes ~= nil or o.exact ~= nil) or false
+  return M.is_iterative(solver) and (solver.lazy or solver.o ~= nil and solver.o.probes ~= nil) or false
 end
 
 --- Predicted seconds of the realisation a plan chose; nil where they are not known.
@@ -73,8 +72,7 @@ end
 
 --- Right-hand sides of a solver's objective: the residual and the probes.
 function M.columns(solver, n)
-  local o <const> = solver.o or {}
-  return 1 + (o.exact and n or o.probes or 16)
+  return 1 + (solver.lazy and solver:probe_count(n) or solver.o and solver.o.probes or 16)
 end
 
 local function rank_of(solver, n)
@@ -85,13 +83,19 @@ end
 --- Bytes that one evaluation by a solver holds beside its product: columns, and the rows of a preconditioner.
 function M.solver_bytes(n, solver) return 8 * n * (VECTORS * M.columns(solver, n) + 2 * rank_of(solver, n)) end
 
---- {seconds, bytes} of the product with a solver's columns; bytes with all that the solver holds.
-local function product(f, solver)
+--- {seconds, bytes} of the product with a solver's columns; bytes with all that the solver holds: those of its step where
+-- that is planned (step(solver) gives its tensors), else an estimate.
+local function product(f, solver, step)
   local n <const> = #f.x
   local columns <const> = core.empty(n, M.columns(solver, n), {dtype = f.x.dtype})
   local out <const> = cost_of({f.kernel(f.x):matmul(columns)})
   columns:close()
-  if out.bytes then out.bytes = out.bytes + M.solver_bytes(n, solver) end
+  if solver.lazy then
+    local whole <const> = cost_of(step(solver))
+    out.bytes = whole.bytes or whole.minimum
+  elseif out.bytes then
+    out.bytes = out.bytes + M.solver_bytes(n, solver)
+  end
   return out
 end
 
@@ -101,8 +105,8 @@ local function refuse(what, need, have, level)
 end
 
 --- Raises refused where a step by this solver does not fit the budget.
-function M.check_budget(self, solver, budget, what, level)
-  local need <const> = product(model.fields(self), solver).bytes
+function M.check_budget(self, solver, step, budget, what, level)
+  local need <const> = product(model.fields(self), solver, step).bytes
   if need and need > budget then refuse(what, need, budget, level + 1) end
 end
 
@@ -129,11 +133,11 @@ local function precond_seconds(f, solver)
   return 2 * (cost.seconds or 0)
 end
 
-local function iterative_cost(f, solver, direct)
+local function iterative_cost(f, solver, step, direct)
   if direct.seconds and direct.seconds <= SHORT then
     return {seconds = SHORT, bytes = M.solver_bytes(#f.x, solver), at_least = true}
   end
-  local out <const> = product(f, solver)
+  local out <const> = product(f, solver, step)
   if out.seconds == nil then return out end
   if direct.refused then
     out.seconds, out.at_least = FEWEST_STEPS * out.seconds, true
@@ -172,14 +176,14 @@ function Choice.__tostring(self)
     cost_text("iterative", self.iterative), bytes_text(self.budget))
 end
 
---- "direct" or a solver for the model's data at its parameters, and a gibbous.choice that says why. step() gives the tensors
--- of a direct step. Direct where the times are near or unknown.
+--- "direct" or a solver for the model's data at its parameters, and a gibbous.choice that says why. step(s) gives the
+-- tensors of a step by an algorithm s. Direct where the times are near or unknown.
 function M.decide(self, step, budget)
   local f <const> = model.fields(self)
   local solver <const> = require "gibbous.solvers".for_models(f.x.dtype)
   budget = budget or core.memory.room()
-  local direct <const> = cost_of(step(), budget)
-  local iterative <const> = iterative_cost(f, solver, direct)
+  local direct <const> = cost_of(step "direct", budget)
+  local iterative <const> = iterative_cost(f, solver, step, direct)
   local quick <const> = direct.seconds and direct.seconds <= PATIENCE
   local reason, chosen = quick and "exact and quick enough" or "exact and no slower", "direct"
   if direct.refused and iterative.bytes and iterative.bytes > budget then

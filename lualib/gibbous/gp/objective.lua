@@ -30,12 +30,13 @@ end
 function M.decide(self, budget)
   local f <const> = fields(self)
   f.choice = nil
+  local function step(solver) return M.step(self, solver, "mll") end
   if f.solver ~= "auto" then
-    if budget and choice.is_streamed(f.solver) then choice.check_budget(self, f.solver, budget, "fit", 3) end
+    if budget and choice.is_streamed(f.solver) then choice.check_budget(self, f.solver, step, budget, "fit", 3) end
     return f.solver
   end
   local solver
-  solver, f.choice = choice.decide(self, function() return M.step(self, "direct", "mll") end, budget)
+  solver, f.choice = choice.decide(self, step, budget)
   return solver
 end
 
@@ -111,14 +112,15 @@ function M.diagnose(self, err)
   return require "gibbous.gp.diagnosis"(f.x, f.y, f.kernel, f.likelihood:variance(f.x), err)
 end
 
---- log p(y | x) of the data the model holds, in nats (a sum, not divided by n). Evaluates it, so that a covariance without
--- a factor is reported here; its gradients are still to be had, and share the factor.
+--- log p(y | x) of the data the model holds, in nats (a sum, not divided by n). By a factor it is evaluated, so that a
+-- covariance without one is reported here; its gradients are still to be had, and share the factor. By a solver it is lazy.
 function methods.log_marginal_likelihood(self)
   local f <const> = fields(self)
   if f.x == nil then core.raise("option", "log_marginal_likelihood: the model holds no data", 2) end
   return M.guarded(self, "log_marginal_likelihood", 2, function()
     f.active = f.active or M.decide(self)
-    return (-M.nlml(self, f.active)):eval()
+    local value <const> = -M.nlml(self, f.active)
+    return M.is_iterative(f.active) and value or value:eval()
   end)
 end
 

@@ -44,8 +44,21 @@ end
 
 -- Conjugate gradients -------------------------------------------------------------------------------------------------------
 
-local Cg <const> = {__name = "gibbous.solver"}
+--- Probes of n points: the error of log det grows with sqrt(n / probes), log det itself with n. So its interval is about as wide,
+-- 2 % of it, from 1,250 points on, and narrower from 5,000.
+local function probes_of(o, n)
+  if o.probes == "exact" then return n end
+  return o.probes or math.max(16, math.min(64, -(-80000 // math.max(n, 1))))
+end
+
+local function is_exact(o) return o.probes == "exact" end
+
+--- lazy: its objective is a node of the graph, planned as it runs.
+local Cg <const> = {__name = "gibbous.solver", lazy = true}
 Cg.__index = Cg
+
+--- Right-hand sides of a fit's solves for n points beside the residual.
+function Cg:probe_count(n) return probes_of(self.o, n) end
 
 function Cg:__tostring()
   local o <const> = self.o
@@ -68,12 +81,6 @@ local function settings(o, a, tol, more)
     rank = p and rank or nil, precond_tol = p and p.tol or nil, precond_seed = p and p.seed or nil}
   for key, value in pairs(more) do s[key] = value end
   return s
-end
-
---- Probes of n points: the error of log det grows with sqrt(n / probes), log det itself with n. So its interval is about as wide,
--- 2 % of it, from 1,250 points on, and narrower from 5,000.
-local function probes_of(o, n)
-  return o.probes or math.max(16, math.min(64, -(-80000 // math.max(n, 1))))
 end
 
 --- k and noise with A = k + noise I, for preconditioners that need them.
@@ -107,7 +114,7 @@ local function marginal(self, c, r, k, noise)
   end
   k, noise = split(self, c, k, noise)
   local head <const>, all <const> = core.marginal(c, r, settings(o, c, o.train_tol, {k = k, noise = noise, seed = o.seed,
-    probes = not o.exact and probes_of(o, #r) or nil, exact = o.exact}))
+    probes = not is_exact(o) and probes_of(o, #r) or nil, exact = is_exact(o)}))
   return head, all, new_info(all)
 end
 
@@ -123,7 +130,7 @@ end
 -- by Student's t with probes - 1 degrees of freedom. Numbers; computed at once.
 function Cg:logdet(c, k, noise, level)
   local _, _, info <const> = marginal(self, c, core.ones(#c, {dtype = c.dtype}), k, noise)
-  local half <const> = self.o.exact and 0 or core.student_quantile(probes_of(self.o, #c) - 1, level or 0.95) *
+  local half <const> = is_exact(self.o) and 0 or core.student_quantile(probes_of(self.o, #c) - 1, level or 0.95) *
     info.standard_error
   return info.logdet, info.logdet - half, info.logdet + half, info
 end
@@ -132,7 +139,7 @@ end
 -- the exact one with probability 'level' (0.95), element by element: two lists. The probes' own gradients are its sample.
 function Cg:gradient_interval(c, r, xs, k, noise, level)
   local _, all <const> = marginal(self, c, r, k, noise)
-  local n <const>, probes <const> = #r, self.o.exact and #r or probes_of(self.o, #r)
+  local n <const>, probes <const> = #r, probes_of(self.o, #r)
   local width <const> = probes + 1
   local from = 4 + width + n
   local function block()
@@ -149,7 +156,7 @@ function Cg:gradient_interval(c, r, xs, k, noise, level)
     samples[p - 1] = core.grad((C:slice(2, p, p) * c:matmul(D:slice(2, p, p))):sum() * (probes / 2), xs, {unused = "zero"})
   end
   local value <const>, half <const> = {}, {}
-  local t <const> = self.o.exact and 0 or core.student_quantile(probes - 1, level or 0.95)
+  local t <const> = is_exact(self.o) and 0 or core.student_quantile(probes - 1, level or 0.95)
   for i in ipairs(xs) do
     local list <const> = {}
     for p = 1, probes do list[p] = samples[p][i] end
@@ -182,5 +189,5 @@ return function(opts)
   local tol <const> = tolerance("tol", o.tol)
   return setmetatable({o = {tol = tol or 1e-6, train_tol = tolerance("train_tol", o.train_tol) or tol or 1e-2,
     max_iter = o.max_iter or 1000, precond = o.precond or nil, precision = o.precision or nil,
-    exact = o.probes == "exact", probes = o.probes ~= "exact" and o.probes or nil, seed = o.seed or 0}}, Cg)
+    probes = o.probes or nil, seed = o.seed or 0}}, Cg)
 end
