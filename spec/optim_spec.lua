@@ -81,13 +81,45 @@ describe("gb.optim.minimize", function()
 
   it("treats a matrix that is not positive definite as such a step", function()
     local p <const> = gb.param(2)
-    local function loss()
+    local y <const> = gb.tensor{1, 1}
+    local function loss()                              -- p + 2 / (p + 1): least at 0.41, positive definite above 1
       local A <const> = gb.tensor{{1, 0}, {0, 1}} * p + gb.tensor{{0, 1}, {1, 0}}
-      return gb.linalg.logdet(A) + gb.tensor(0)
+      return (gb.linalg.triangular_solve(gb.linalg.cholesky(A), y) ^ 2):sum() + p
     end
     local info <const> = gb.optim.minimize(loss, p, {steps = 20})
     assert.is_true(info.setbacks > 0)
-    assert.is_true(p.value:item() > 1)
+    assert.is_true(p.value:item() > 1 and p.value:item() < 1.001)
+    assert.is_false(info.converged)
+    near(p.value:item() + 2 / (p.value:item() + 1), info.value, 1e-14)
+  end)
+
+  it("needs no more evaluations than the line search should", function()
+    local p <const> = gb.param{-1.2, 1}
+    local info = gb.optim.minimize(rosenbrock(p), p)
+    assert.is_true(info.evaluations <= 50, info.evaluations .. " evaluations")
+    local q <const> = gb.param{1, 1, 1, 1}
+    local scales <const> = gb.tensor{1, 10, 100, 1000}
+    info = gb.optim.minimize(function() return ((q - scales) ^ 2 / scales):sum() end, q)
+    assert.is_true(info.converged and info.evaluations <= 40, info.evaluations .. " evaluations")
+    near({1, 10, 100, 1000}, q.value, 1e-2)
+  end)
+
+  it("stops when only rounding is left, without a search for more", function()
+    local p <const> = gb.param{2, 3}
+    local info <const> = gb.optim.minimize(function() return (p ^ 2):sum() * 1e-3 + 1e6 end, p, {tol = 1e-300, ftol = 1e-300})
+    assert.is_true(info.evaluations <= 60, info.evaluations .. " evaluations")
+  end)
+
+  it("moves a bounded parameter by a factor of e^2 in a trial, and gets far all the same", function()
+    local p <const> = gb.param(1, {min = 0})
+    local seen <const> = {}
+    local info <const> = gb.optim.minimize(function()
+      seen[#seen + 1] = p.value:item()
+      return (p:log() - 12) ^ 2
+    end, p)
+    for i = 2, math.min(4, #seen) do assert.is_true(seen[i] / seen[i - 1] < math.exp(2) ^ 2) end
+    near(12, p.value:log(), 1e-3)
+    assert.is_true(info.evaluations <= 12, info.evaluations .. " evaluations")
   end)
 
   it("raises where there is nothing to start from", function()

@@ -1,10 +1,12 @@
 --- Optimisers over parameters: L-BFGS, Adam, gradient descent. They move the unconstrained values; bounds hold by
 -- construction. A step to a value that is not finite, or where a matrix stops being positive definite, is undone and counted.
 local core <const> = require "gibbous.core"
+local quasi_newton <const> = require "gibbous.lbfgs"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 
 local M <const> = {}
+local dot <const>, axpy <const>, largest <const> = quasi_newton.dot, quasi_newton.axpy, quasi_newton.largest
 
 -- The free parameters of a root as one flat list of numbers ---------------------------------------------------------------
 
@@ -74,134 +76,47 @@ function Space:raws()
   return raws
 end
 
--- Small vectors -----------------------------------------------------------------------------------------------------------
-
-local function dot(a, b)
-  local s = 0.0
-  for i = 1, #a do s = s + a[i] * b[i] end
-  return s
-end
-
-local function axpy(alpha, x, y)
-  local out <const> = {}
-  for i = 1, #x do out[i] = alpha * x[i] + y[i] end
-  return out
-end
-
-local function scaled(alpha, x)
-  local out <const> = {}
-  for i = 1, #x do out[i] = alpha * x[i] end
-  return out
-end
-
-local function largest(a)
-  local m = 0.0
-  for i = 1, #a do m = math.max(m, math.abs(a[i])) end
-  return m
-end
-
 -- L-BFGS ------------------------------------------------------------------------------------------------------------------
 
---- Two-loop recursion. Source: Nocedal & Wright (2006), algorithm 7.4.
-local function lbfgs_direction(memory, g)
-  local q = scaled(-1, g)
-  local alpha <const> = {}
-  for i = #memory, 1, -1 do
-    local m <const> = memory[i]
-    alpha[i] = m.rho * dot(m.s, q)
-    q = axpy(-alpha[i], m.y, q)
-  end
-  local last <const> = memory[#memory]
-  if last then
-    q = scaled(1 / (last.rho * dot(last.y, last.y)), q)
-  end
-  for i, m in ipairs(memory) do
-    q = axpy(alpha[i] - m.rho * dot(m.y, q), m.s, q)
-  end
-  return q
-end
+--- A trial moves no bounded parameter by more than a factor of about e^LEAP in its distance to the bound: longer leaps land
+-- where the objective is flat, and never come back.
+local LEAP <const> = 2.0
 
---- A step that satisfies the strong Wolfe conditions (c1 = 1e-4, c2 = 0.9), by bracketing and cubic interpolation; nil when
--- none is found in 25 evaluations. Source: Nocedal & Wright (2006), algorithms 3.5 and 3.6.
-local function line_search(at, f0, slope0, step)
-  local c1 <const>, c2 <const> = 1e-4, 0.9
-  local lo <const> = {t = 0, f = f0, slope = slope0}
-  local hi
-  for _ = 1, 25 do
-    local p <const> = at(step)
-    p.t = step
-    if not (p.f <= f0 + c1 * step * slope0) or p.f >= lo.f and lo.t > 0 then
-      hi = p
-    elseif math.abs(p.slope) <= -c2 * slope0 then
-      return p
-    elseif p.slope * ((hi and hi.t or math.huge) - lo.t) >= 0 then
-      hi = {t = lo.t, f = lo.f, slope = lo.slope}
-      lo.t, lo.f, lo.slope, lo.point = p.t, p.f, p.slope, p
-    else
-      lo.t, lo.f, lo.slope, lo.point = p.t, p.f, p.slope, p
+local function bounded_elements(params)
+  local limit <const> = {}
+  local at = 0
+  for _, p in ipairs(params) do
+    for i = 1, p.raw.numel do
+      if p.min or p.max then limit[at + i] = LEAP end
     end
-    if not hi then
-      step = 2 * step
-    else
-      local width <const> = hi.t - lo.t
-      local guess
-      if hi.f < math.huge then          -- quadratic through lo's value and slope and hi's value
-        guess = lo.t - 0.5 * lo.slope * width * width / (hi.f - lo.f - lo.slope * width)
-      end
-      local near <const>, far <const> = lo.t + 0.1 * width, lo.t + 0.9 * width
-      local inside <const> = guess and guess == guess and (guess - near) * (guess - far) <= 0
-      step = inside and guess or lo.t + (hi.f < math.huge and 0.5 or 0.2) * width
-      if math.abs(width) < 1e-14 * math.max(1, math.abs(lo.t)) then break end
-    end
+    at = at + p.raw.numel
   end
-  return lo.point                       -- the best sufficient decrease seen, or nil
+  return limit
 end
 
 local function lbfgs(space, f, o, report)
-  local x = space:read()
-  local value, g, problem = space:evaluate(f)
-  if g == nil then error(problem or core.error("nan", "the objective is not finite at the starting point"), 0) end
-  local memory <const> = {}
-  report(0, value, g)
-  for iteration = 1, o.steps do
-    if largest(g) <= o.tol then return value, "gradient below tol", true, iteration - 1 end
-    local d = lbfgs_direction(memory, g)
-    local slope = dot(d, g)
-    if not (slope < 0) then
-      for i = #memory, 1, -1 do memory[i] = nil end
-      d = lbfgs_direction(memory, g)
-      slope = dot(d, g)
-    end
-    local function at(t)
-      local xt <const> = axpy(t, d, x)
-      space:write(xt)
-      local ft <const>, gt <const> = space:evaluate(f)
-      if gt == nil then report.setback() end
-      return {x = xt, f = ft, g = gt, slope = gt and dot(d, gt) or math.huge}
-    end
-    local first <const> = #memory == 0 and math.min(1, 1 / math.max(largest(g), 1e-300)) or 1
-    local p <const> = line_search(at, value, slope, first)
-    if p == nil then
-      space:write(x)
-      if #memory == 0 then return value, "no further decrease along the gradient", largest(g) <= math.sqrt(o.tol), iteration - 1 end
-      for i = #memory, 1, -1 do memory[i] = nil end
-    else
-      local s <const>, y <const> = axpy(-1, x, p.x), axpy(-1, g, p.g)
-      local sy <const> = dot(s, y)
-      if sy > 1e-10 * math.sqrt(dot(s, s) * dot(y, y)) then
-        memory[#memory + 1] = {s = s, y = y, rho = 1 / sy}
-        if #memory > 10 then table.remove(memory, 1) end
-      end
-      local change <const> = value - p.f
-      x, value, g = p.x, p.f, p.g
-      space:write(x)
-      report(iteration, value, g)
-      if change <= o.ftol * math.max(1, math.abs(value)) then
-        return value, "relative change below tolerance", true, iteration
-      end
-    end
+  local best, here, problem
+  local function move(x)
+    if here ~= x then space:write(x) end
+    here = x
   end
-  return value, "step limit reached", false, o.steps
+  local function evaluate(x)
+    move(x)
+    local value <const>, g <const>, err = space:evaluate(f)
+    if g == nil then problem = problem or err end
+    if g == nil and best then report.setback() end
+    return value, g
+  end
+  local settings <const> = {steps = o.steps, tol = o.tol, ftol = o.ftol, limit = bounded_elements(space.params)}
+  local reason <const>, converged <const>, iterations <const> = quasi_newton.minimize(evaluate, space:read(), settings,
+    function(step, x, value, g)
+      best = {x = x, value = value}
+      move(x)
+      report(step, value, g)
+    end)
+  if best == nil then error(problem or core.error("nan", "the objective is not finite at the starting point"), 0) end
+  move(best.x)
+  return best.value, reason, converged, iterations
 end
 
 -- First-order methods -----------------------------------------------------------------------------------------------------

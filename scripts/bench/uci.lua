@@ -1,0 +1,170 @@
+-- Exact Gaussian processes on the customary regression sets: RMSE and marginal NLPD on ten published 90/10 splits, seconds per
+-- fit and per value with gradient, bytes. Beside them, with --peers, the same model fitted by others (scripts/bench/peers).
+-- Run: GIBBOUS_DATA=folder build/gibbous scripts/bench/uci.lua [set ...] [--splits 10] [--out ours.csv] [--peers peers.csv]
+--   [--solver auto|direct|cg] [--dtype f64|f32] [--limit training rows] [--steps 200]
+-- Model: Matern 3/2 with a lengthscale per column, a variance, Gaussian noise of at least 1e-4, zero mean; everything
+-- standardised on the training rows. Start: lengthscales 1, variance 1, noise 0.1. One start, no restarts.
+local here <const> = arg[0]:match "^(.*)/[^/]*$" or "."
+package.path = here .. "/?.lua;" .. package.path
+local gb <const> = require "gibbous"
+local support <const> = require "support"
+
+local o <const>, words <const> = support.options{splits = 10, out = "", peers = "", solver = "auto", dtype = "f64", limit = 0,
+  steps = 200}
+local names <const> = #words > 0 and words or {"yacht", "energy", "concrete", "airfoil", "wine"}
+
+local fields <const> = {"library", "method", "set", "split", "n", "d", "rmse", "nlpd", "nlml", "noise", "seconds",
+  "cpu_seconds", "evaluations", "seconds_evaluation", "converged", "bytes", "process_bytes", "reason"}
+
+local function solver()
+  return o.solver == "cg" and gb.solvers.cg{} or o.solver
+end
+
+local function fit_and_score(set, i)
+  local train, test = support.split(set, i, o.limit > 0 and o.limit or nil)
+  if o.dtype == "f32" then
+    for _, part in ipairs{train, test} do part.x, part.y = part.x:to{dtype = "f32"}:eval(), part.y:to{dtype = "f32"}:eval() end
+  end
+  local noise <const> = gb.param(0.1, {min = 1e-4, name = "noise"})
+  local m <const> = gb.gp.exact{kernel = gb.kernels.matern32{ard = true}, noise = noise, solver = solver()}
+  collectgarbage()
+  local cpu <const> = os.clock()
+  local info <const> = m:fit(train.x, train.y, {steps = math.tointeger(o.steps)})
+  local cpu_seconds <const> = os.clock() - cpu
+  local s <const> = m:score(test.x, test.y)
+  return {library = "gibbous", method = info.method .. " " .. info.solver:match "^%w+", set = set.name, split = i, n = #train.x,
+    d = set.x.shape[2], rmse = s.rmse, nlpd = s.nlpd, nlml = info.value, noise = noise.value:item(), seconds = info.seconds, cpu_seconds = cpu_seconds,
+    evaluations = info.evaluations, seconds_evaluation = info.seconds / info.evaluations,
+    converged = info.converged and s.converged and 1 or 0, bytes = info.bytes,
+    process_bytes = support.process_bytes "VmHWM", reason = info.reason}
+end
+
+local function csv_line(row)
+  local cells <const> = {}
+  for i, key in ipairs(fields) do
+    local v <const> = row[key]
+    cells[i] = type(v) == "number" and (math.type(v) == "integer" and tostring(v) or ("%.10g"):format(v)) or tostring(v):gsub(",", ";")
+  end
+  return table.concat(cells, ",")
+end
+
+local function read_rows(path)
+  local frame <const> = gb.data.read(path)
+  local columns <const>, rows <const> = {}, {}
+  for _, key in ipairs(frame.names) do
+    local c <const> = frame:col(key)
+    columns[key] = type(c) == "table" and c or c:totable()
+  end
+  for i = 1, #frame do
+    rows[i] = {}
+    for key, c in pairs(columns) do rows[i][key] = c[i] end
+  end
+  return rows
+end
+
+-- Tables ------------------------------------------------------------------------------------------------------------------
+
+local function mean_of(rows, key)
+  local sum, squares = 0.0, 0.0
+  for _, row in ipairs(rows) do sum = sum + row[key] end
+  local mean <const> = sum / #rows
+  for _, row in ipairs(rows) do squares = squares + (row[key] - mean) ^ 2 end
+  return mean, #rows > 1 and math.sqrt(squares / (#rows - 1) / #rows) or 0.0
+end
+
+local function mean_text(rows, key, form)
+  local mean <const>, error_of_mean <const> = mean_of(rows, key)
+  return (form .. " ± " .. form):format(mean, error_of_mean)
+end
+
+local function print_line(rows)
+  local first <const> = rows[1]
+  print(("%-10s %6d x %-3d %-9s %-22s %-17s %-18s %-18s %8.3f %8.3f %6.1f %9.2f %9.1f %9.1f   %d/%d"):format(first.set, first.n, first.d,
+    first.library, first.method, mean_text(rows, "rmse", "%.4f"), mean_text(rows, "nlpd", "%.4f"), mean_text(rows, "nlml", "%.2f"),
+    mean_of(rows, "seconds"), mean_of(rows, "cpu_seconds"), mean_of(rows, "evaluations"), 1e3 * mean_of(rows, "seconds_evaluation"),
+    mean_of(rows, "bytes") / 2 ^ 20, mean_of(rows, "process_bytes") / 2 ^ 20, #rows * mean_of(rows, "converged"), #rows))
+end
+
+local function print_head()
+  local head <const> = ("%-10s %6s   %-3s %-9s %-22s %-17s %-18s %-18s %8s %8s %6s %9s %9s %9s   %s"):format("set", "n", "d", "library",
+    "method", "rmse", "nlpd", "nlml", "s / fit", "cpu s", "evals", "ms / eval", "plan MiB", "proc MiB", "converged")
+  print(head)
+  print(("-"):rep(#head))
+end
+
+--- Rows of one set by method, in order of appearance, only of the splits that we ran.
+local function by_method(rows, set, splits)
+  local order <const>, groups <const> = {}, {}
+  for _, row in ipairs(rows) do
+    if row.set == set and row.split <= splits then
+      local key <const> = row.library .. " " .. row.method
+      if not groups[key] then
+        groups[key] = {}
+        order[#order + 1] = groups[key]
+      end
+      table.insert(groups[key], row)
+    end
+  end
+  return order
+end
+
+--- The peers' method of the best mean likelihood; 'same' methods only, those of all the splits that we ran.
+local function best_peer(groups, count)
+  local best, value = nil, math.huge
+  for _, rows in ipairs(groups) do
+    local nlml <const> = mean_of(rows, "nlml")
+    if #rows == count and nlml < value then best, value = rows, nlml end
+  end
+  return best
+end
+
+local function verdict(ok) return ok and "PASS" or "MISS" end
+
+--- No worse: the mean of the differences, split by split, is at most twice its own standard error above zero.
+local function no_worse(ours, theirs, key)
+  local differences <const> = {}
+  for i, row in ipairs(ours) do differences[i] = {difference = row[key] - theirs[i][key]} end
+  local mean <const>, error_of_mean <const> = mean_of(differences, "difference")
+  return mean <= math.max(2 * error_of_mean, 1e-4), mean, error_of_mean
+end
+
+local function compare(ours, theirs)
+  local target <const> = ours[1].n <= 2000 and 0.5 or 0.3
+  for _, key in ipairs{"rmse", "nlpd"} do
+    local ok <const>, mean <const>, error_of_mean <const> = no_worse(ours, theirs, key)
+    print(("  %-4s minus %s: %+.5f ± %.5f  %s"):format(key, theirs[1].library .. " " .. theirs[1].method, mean, error_of_mean, verdict(ok)))
+  end
+  local per_fit <const> = mean_of(ours, "seconds") / mean_of(theirs, "seconds")
+  local per_evaluation <const> = mean_of(ours, "seconds_evaluation") / mean_of(theirs, "seconds_evaluation")
+  local cpu <const> = mean_of(ours, "cpu_seconds") / mean_of(theirs, "cpu_seconds")
+  print(("  time per fit %.2fx (target <= %.1fx) %s; its processor time %.2fx; per value with gradient %.2fx; nlml %+.3f"):format(
+    per_fit, target, verdict(per_fit <= target), cpu, per_evaluation, mean_of(ours, "nlml") - mean_of(theirs, "nlml")))
+end
+
+-- Run ---------------------------------------------------------------------------------------------------------------------
+
+local peers <const> = o.peers ~= "" and read_rows(o.peers) or {}
+local out <const> = o.out ~= "" and assert(io.open(o.out, "w")) or nil
+if out then out:write(table.concat(fields, ","), "\n") end
+
+print(("%s, %d threads, %s"):format(gb.version, gb.config().threads, o.dtype))
+print_head()
+for _, name in ipairs(names) do
+  local set <const>, why <const> = support.set(name)
+  if not set then
+    print(("%-10s left out: %s"):format(name, why))
+  else
+    local ours <const> = {}
+    for i = 1, math.min(math.tointeger(o.splits), set.test.shape[2]) do
+      ours[i] = fit_and_score(set, i)
+      if out then out:write(csv_line(ours[i]), "\n") out:flush() end
+      if ours[i].converged == 0 then io.stderr:write(("%s split %d: %s\n"):format(name, i, ours[i].reason)) end
+    end
+    print_line(ours)
+    local groups <const> = by_method(peers, name, #ours)
+    for _, rows in ipairs(groups) do print_line(rows) end
+    local best <const> = best_peer(groups, #ours)
+    if best then compare(ours, best) end
+  end
+end
+if out then out:close() end
