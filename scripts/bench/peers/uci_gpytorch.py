@@ -14,6 +14,7 @@ import gpytorch
 import numpy as np
 import scipy.optimize
 import torch
+from linear_operator.utils.errors import NanError, NotPSDError
 
 FIELDS = ["library", "method", "set", "split", "n", "d", "rmse", "nlpd", "nlml", "noise", "seconds", "cpu_seconds",
           "evaluations", "seconds_evaluation", "converged", "bytes", "process_bytes", "reason"]
@@ -82,10 +83,8 @@ def fit_lbfgs(objective, steps):
         write(v)
         try:
             loss = objective()
-        except Exception as e:                                        # not positive definite: as BoTorch, a NaN value
-            if "singular" in str(e) or "positive" in str(e):
-                return float("nan"), np.full(sum(sizes), np.nan)
-            raise
+        except (NanError, NotPSDError):                               # as BoTorch: no value there
+            return float("nan"), np.full(sum(sizes), np.nan)
         g = np.concatenate([p.grad.detach().double().reshape(-1).numpy() for p in objective.parameters])
         return float(loss.detach()), g
 
