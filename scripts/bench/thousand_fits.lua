@@ -1,0 +1,27 @@
+-- A thousand models fitted in one process: time and live bytes stay where they were.
+-- Run: build/gibbous scripts/bench/thousand_fits.lua [fits]
+local here <const> = arg[0]:match "^(.*)/[^/]*$" or "."
+package.path = here .. "/?.lua;" .. package.path
+local count <const> = math.tointeger(tonumber(arg[1] or 1000))
+local rows <const> = require "many_fits"(count, math.max(1, count // 10), math.max(1, count // 10))
+
+print(("%8s %12s %10s %12s %14s %12s %12s"):format("fits", "evaluations", "cpu s", "ms / eval", "tensors KiB", "Lua KiB", "process MiB"))
+for _, row in ipairs(rows) do
+  print(("%8d %12d %10.2f %12.3f %14.1f %12.1f %12.1f"):format(row.fits, row.evaluations, row.seconds, 1e3 * row.seconds / row.evaluations,
+    row.used / 2 ^ 10, row.lua / 2 ^ 10, row.process / 2 ^ 20))
+end
+
+local first <const>, last <const> = rows[1], rows[#rows]
+local missed = 0
+local function verdict(what, a, b)
+  local change <const> = b / a - 1
+  local ok <const> = change <= 0.02
+  if not ok then missed = missed + 1 end
+  print(("%-28s %+.2f %%  (target <= 2 %%)  %s"):format(what, 100 * change, ok and "PASS" or "MISS"))
+end
+print "\nlast tenth against the first"
+verdict("cpu seconds an evaluation", first.seconds / first.evaluations, last.seconds / last.evaluations)
+verdict("bytes of tensors", first.used, last.used)
+verdict("bytes of Lua", first.lua, last.lua)
+verdict("bytes of the process", first.process, last.process)
+os.exit(missed == 0)
