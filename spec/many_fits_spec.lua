@@ -1,9 +1,9 @@
--- Models come and go: a hundred fits leave no byte behind. scripts/bench/thousand_fits.lua says the same of a thousand, and of time.
+-- Models come and go: eighty fits leave no byte behind. scripts/bench/thousand_fits.lua says the same of a thousand, and of time.
 package.path = "scripts/bench/?.lua;" .. package.path
 local many_fits <const> = require "many_fits"
 
 describe("fitting many models in one process", function()
-  it("leaves as many bytes after a hundred as after forty", function()
+  it("leaves as many bytes after eighty as after forty", function()
     local rows <const> = many_fits(80, 40, 40)         -- 40 fits run through every size and kernel once
     local first <const>, last <const> = rows[1], rows[2]
     assert.equal(80, last.fits)
