@@ -306,6 +306,20 @@ describe("fit", function()
     near(-second.value, m:log_marginal_likelihood(), 1e-9)
   end)
 
+  it("begins the first extra start with little noise, further ones anywhere", function()
+    local noise <const> = gb.param(0.5, {min = 1e-4})
+    local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 3}, noise = noise}
+    local begun <const> = {}
+    m:fit(t:slice(1, 1, 40), s:slice(1, 1, 40), {restarts = 2, steps = 2, on_step = function(step)
+      if step.step == 0 then begun[#begun + 1] = {noise.value:item(), m:get "kernel.lengthscale".value:item()} end
+    end})
+    assert.equal(3, #begun)
+    near(0.5, begun[1][1], 1e-12)
+    near(1e-4 + (0.5 - 1e-4) * math.exp(-6), begun[2][1], 1e-12)
+    near(3, begun[2][2], 1e-12)
+    assert.is_true(begun[3][2] ~= 3 and begun[3][1] ~= begun[2][1])
+  end)
+
   it("with restarts keeps the best, and is a function of the seed", function()
     local function run(seed)
       local m <const> = gb.gp.exact{kernel = K.periodic{period = 2} + K.rbf{}, noise = 1}

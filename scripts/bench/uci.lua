@@ -1,16 +1,16 @@
 -- Exact Gaussian processes on the customary regression sets: RMSE and marginal NLPD on ten published 90/10 splits, seconds per
 -- fit and per value with gradient, bytes. Beside them, with --peers, the same model fitted by others (scripts/bench/peers).
 -- Run: GIBBOUS_DATA=folder build/gibbous scripts/bench/uci.lua [set ...] [--splits 10] [--out ours.csv] [--peers peers.csv]
---   [--solver auto|direct|cg] [--dtype f64|f32] [--limit training rows] [--steps 200]
+--   [--solver auto|direct|cg] [--dtype f64|f32] [--limit training rows] [--steps 200] [--restarts 0]
 -- Model: Matern 3/2 with a lengthscale per column, a variance, Gaussian noise of at least 1e-4, zero mean; everything
--- standardised on the training rows. Start: lengthscales 1, variance 1, noise 0.1. One start, no restarts.
+-- standardised on the training rows. Start: lengthscales 1, variance 1, noise 0.1. With --restarts also from others, in the time.
 local here <const> = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
 local gb <const> = require "gibbous"
 local support <const> = require "support"
 
 local o <const>, words <const> = support.options{splits = 10, out = "", peers = "", solver = "auto", dtype = "f64", limit = 0,
-  steps = 200}
+  steps = 200, restarts = 0}
 local names <const> = #words > 0 and words or {"yacht", "energy", "concrete", "airfoil", "wine"}
 
 local fields <const> = {"library", "method", "set", "split", "n", "d", "rmse", "nlpd", "nlml", "noise", "seconds",
@@ -29,10 +29,10 @@ local function fit_and_score(set, i)
   local m <const> = gb.gp.exact{kernel = gb.kernels.matern32{ard = true}, noise = noise, solver = solver()}
   collectgarbage()
   local cpu <const> = os.clock()
-  local info <const> = m:fit(train.x, train.y, {steps = math.tointeger(o.steps)})
+  local info <const> = m:fit(train.x, train.y, {steps = math.tointeger(o.steps), restarts = math.tointeger(o.restarts)})
   local cpu_seconds <const> = os.clock() - cpu
   local s <const> = m:score(test.x, test.y)
-  return {library = "gibbous", method = info.method .. " " .. info.solver:match "^%w+", set = set.name, split = i, n = #train.x,
+  return {library = "gibbous", method = info.method .. " " .. info.solver:match "^%w+" .. (o.restarts > 0 and (" x%d"):format(o.restarts + 1) or ""), set = set.name, split = i, n = #train.x,
     d = set.x.shape[2], rmse = s.rmse, nlpd = s.nlpd, nlml = info.value, noise = noise.value:item(), seconds = info.seconds, cpu_seconds = cpu_seconds,
     evaluations = info.evaluations, seconds_evaluation = info.seconds / info.evaluations,
     converged = info.converged and s.converged and 1 or 0, bytes = info.bytes,
