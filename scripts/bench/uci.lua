@@ -1,7 +1,7 @@
 -- Exact Gaussian processes on the customary regression sets: RMSE and marginal NLPD on ten published 90/10 splits, seconds per
 -- fit and per value with gradient, bytes. Beside them, with --peers, the same model fitted by others (scripts/bench/peers).
 -- Run: GIBBOUS_DATA=folder build/gibbous scripts/bench/uci.lua [set ...] [--splits 10] [--out ours.csv] [--peers peers.csv]
---   [--solver auto|direct|cg] [--dtype f64|f32] [--limit training rows] [--steps 200] [--restarts 0]
+--   [--ours earlier.csv: no fits, only tables] [--solver auto|direct|cg] [--dtype f64|f32] [--limit training rows] [--steps 200] [--restarts 1]
 -- Model: Matern 3/2 with a lengthscale per column, a variance, Gaussian noise of at least 1e-4, zero mean; everything
 -- standardised on the training rows. Start: lengthscales 1, variance 1, noise 0.1. With --restarts also from others, in the time.
 local here <const> = arg[0]:match "^(.*)/[^/]*$" or "."
@@ -10,7 +10,7 @@ local gb <const> = require "gibbous"
 local support <const> = require "support"
 
 local o <const>, words <const> = support.options{splits = 10, out = "", peers = "", solver = "auto", dtype = "f64", limit = 0,
-  steps = 200, restarts = 0}
+  steps = 200, restarts = 1, ours = ""}
 local names <const> = #words > 0 and words or {"yacht", "energy", "concrete", "airfoil", "wine"}
 
 local fields <const> = {"library", "method", "set", "split", "n", "d", "rmse", "nlpd", "nlml", "noise", "seconds",
@@ -108,12 +108,22 @@ local function by_method(rows, set, splits)
   return order
 end
 
---- The peers' method of the best mean likelihood; 'same' methods only, those of all the splits that we ran.
-local function best_peer(groups, count)
+--- The rows of both, paired by split.
+local function pairs_of(ours, theirs)
+  local by_split <const>, left <const>, right <const> = {}, {}, {}
+  for _, row in ipairs(theirs) do by_split[row.split] = row end
+  for _, row in ipairs(ours) do
+    if by_split[row.split] then left[#left + 1], right[#right + 1] = row, by_split[row.split] end
+  end
+  return left, right
+end
+
+--- The peers' method of most splits, then of the best mean likelihood.
+local function best_peer(groups)
   local best, value = nil, math.huge
   for _, rows in ipairs(groups) do
     local nlml <const> = mean_of(rows, "nlml")
-    if #rows == count and nlml < value then best, value = rows, nlml end
+    if best == nil or #rows > #best or (#rows == #best and nlml < value) then best, value = rows, nlml end
   end
   return best
 end
@@ -128,11 +138,14 @@ local function no_worse(ours, theirs, key)
   return mean <= math.max(2 * error_of_mean, 1e-4), mean, error_of_mean
 end
 
-local function compare(ours, theirs)
+local function compare(all_ours, all_theirs)
+  local ours <const>, theirs <const> = pairs_of(all_ours, all_theirs)
+  if #ours == 0 then return end
   local target <const> = ours[1].n <= 2000 and 0.5 or 0.3
   for _, key in ipairs{"rmse", "nlpd"} do
     local ok <const>, mean <const>, error_of_mean <const> = no_worse(ours, theirs, key)
-    print(("  %-4s minus %s: %+.5f ± %.5f  %s"):format(key, theirs[1].library .. " " .. theirs[1].method, mean, error_of_mean, verdict(ok)))
+    print(("  %-4s minus that of %s: %+.5f ± %.5f over %d splits  %s"):format(key, theirs[1].library .. " " .. theirs[1].method, mean,
+      error_of_mean, #ours, verdict(ok)))
   end
   local per_fit <const> = mean_of(ours, "seconds") / mean_of(theirs, "seconds")
   local per_evaluation <const> = mean_of(ours, "seconds_evaluation") / mean_of(theirs, "seconds_evaluation")
@@ -143,27 +156,42 @@ end
 
 -- Run ---------------------------------------------------------------------------------------------------------------------
 
+local earlier <const> = o.ours ~= "" and read_rows(o.ours) or nil
 local peers <const> = o.peers ~= "" and read_rows(o.peers) or {}
 local out <const> = o.out ~= "" and assert(io.open(o.out, "w")) or nil
 if out then out:write(table.concat(fields, ","), "\n") end
 
 print(("%s, %d threads, %s"):format(gb.version, gb.config().threads, o.dtype))
 print_head()
-for _, name in ipairs(names) do
+--- Our rows of a set: fitted now, or read. nil and why where there are none.
+local function ours_of(name)
+  local rows <const> = {}
+  if earlier then
+    for _, row in ipairs(earlier) do
+      if row.set == name and row.split <= o.splits then rows[#rows + 1] = row end
+    end
+    return #rows > 0 and rows or nil, "no rows in " .. o.ours
+  end
   local set <const>, why <const> = support.set(name)
-  if not set then
+  if not set then return nil, why end
+  for i = 1, math.min(math.tointeger(o.splits), set.test.shape[2]) do
+    local row <const> = fit_and_score(set, i)
+    rows[i] = row
+    if out then out:write(csv_line(row), "\n") out:flush() end
+    if row.converged == 0 then io.stderr:write(("%s split %d: %s\n"):format(name, i, row.reason)) end
+  end
+  return rows
+end
+
+for _, name in ipairs(names) do
+  local ours <const>, why <const> = ours_of(name)
+  if not ours then
     print(("%-10s left out: %s"):format(name, why))
   else
-    local ours <const> = {}
-    for i = 1, math.min(math.tointeger(o.splits), set.test.shape[2]) do
-      ours[i] = fit_and_score(set, i)
-      if out then out:write(csv_line(ours[i]), "\n") out:flush() end
-      if ours[i].converged == 0 then io.stderr:write(("%s split %d: %s\n"):format(name, i, ours[i].reason)) end
-    end
     print_line(ours)
-    local groups <const> = by_method(peers, name, #ours)
+    local groups <const> = by_method(peers, name, o.splits)
     for _, rows in ipairs(groups) do print_line(rows) end
-    local best <const> = best_peer(groups, #ours)
+    local best <const> = best_peer(groups)
     if best then compare(ours, best) end
   end
 end

@@ -86,11 +86,13 @@ def fit_lbfgs(objective, steps):
         except (NanError, NotPSDError):                               # as BoTorch: no value there
             return float("nan"), np.full(sum(sizes), np.nan)
         g = np.concatenate([p.grad.detach().double().reshape(-1).numpy() for p in objective.parameters])
-        return float(loss.detach()), g
+        best.append((float(loss.detach()), v.copy()))
+        return best[-1][0], g
 
+    best = []                                                         # a run that breaks off keeps the best point it saw
     start = np.concatenate([p.detach().double().reshape(-1).numpy() for p in objective.parameters])
     r = scipy.optimize.minimize(value, start, jac=True, method="L-BFGS-B", options={"maxiter": steps})
-    write(r.x)
+    write(min(best, key=lambda b: b[0])[1])
     return int(r.success), str(r.message)
 
 
@@ -140,6 +142,7 @@ def main():
     a.add_argument("--data", default=os.environ.get("GIBBOUS_DATA", "."))
     a.add_argument("--out", required=True)
     a.add_argument("--splits", type=int, default=10)
+    a.add_argument("--first", type=int, default=1)
     a.add_argument("--methods", default="lbfgs,adam")
     a.add_argument("--path", choices=["chol", "cg"], default="chol")
     a.add_argument("--dtype", choices=["f64", "f32"], default="f64")
@@ -155,7 +158,7 @@ def main():
         out.writeheader()
         for name in options.sets:
             x, y, masks = load(options.data, name)
-            for split in range(1, options.splits + 1):
+            for split in range(options.first, options.splits + 1):
                 for method in options.methods.split(","):
                     row = run(x, y, masks[:, split - 1], name, split, method, options)
                     out.writerow(row)
