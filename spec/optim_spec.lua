@@ -110,6 +110,16 @@ describe("gb.optim.minimize", function()
     assert.is_true(info.evaluations <= 60, info.evaluations .. " evaluations")
   end)
 
+  it("knows the rounding of an f32 objective", function()
+    local p <const> = gb.param{2, 3}
+    local info <const> = gb.optim.minimize(function()
+      return (((p - gb.tensor{1, 1}) ^ 2):sum():to{dtype = "f32"} + gb.tensor(1000, {dtype = "f32"})):log()
+    end, p)
+    assert.is_true(info.converged, info.reason)
+    assert.is_true(info.evaluations <= 12, info.evaluations .. " evaluations")
+    near({1, 1}, p.value, 0.1)
+  end)
+
   it("moves a bounded parameter by a factor of e^2 in a trial, and gets far all the same", function()
     local p <const> = gb.param(1, {min = 0})
     local seen <const> = {}

@@ -7,8 +7,6 @@ local PAIRS <const> = 20
 -- Sufficient decrease and curvature.
 local C1 <const>, C2 <const> = 1e-4, 0.9
 local TRIALS <const> = 25
--- Relative changes of the value that no comparison can see.
-local ROUNDING <const> = 1e-15
 
 -- Small vectors -----------------------------------------------------------------------------------------------------------
 
@@ -91,9 +89,9 @@ local function between(lo, hi)
 end
 
 --- A step that satisfies the strong Wolfe conditions, else the best of sufficient decrease, else nil. at(t) gives
--- {t, f, slope, x, g}, f = math.huge where the objective has no value.
+-- {t, f, slope, x, g}, f = math.huge where the objective has no value; 'noise' is a change of it that no comparison can see.
 -- Invariant: lo has the least value of all points of sufficient decrease, and its slope points at hi.
-local function line_search(at, f0, slope0, step)
+local function line_search(at, f0, slope0, step, noise)
   local lo, hi = {t = 0, f = f0, slope = slope0}, nil
   for _ = 1, TRIALS do
     local p <const> = at(step)
@@ -104,7 +102,7 @@ local function line_search(at, f0, slope0, step)
       if p.slope * ((hi and hi.t or math.huge) - lo.t) >= 0 then hi = lo end
       lo = p
     end
-    if hi and math.abs((hi.t - lo.t) * lo.slope) <= ROUNDING * math.abs(f0) then break end
+    if hi and math.abs((hi.t - lo.t) * lo.slope) <= noise then break end
     step = hi and between(lo, hi) or 2 * step
   end
   return lo.x and lo or nil
@@ -122,16 +120,16 @@ local function first_trial(memory, g, d, limit)
   return step
 end
 
---- Minimises from x. evaluate(x) gives value and gradient, or math.huge and nil where there is none; o.steps, o.tol (largest
--- element of the gradient), o.ftol (change of the value, relative above 1), o.limit (see first_trial).
--- report(step, x, value, gradient) hears of every accepted point, the first included.
+--- Minimises from x. evaluate(x) gives value, gradient and the relative rounding of values; math.huge and nil where there are
+-- none. o.steps, o.tol (largest element of the gradient), o.ftol (change of the value, relative above 1), o.limit (see
+-- first_trial). report(step, x, value, gradient) hears of every accepted point, the first included.
 -- Returns reason, converged, steps.
 function M.minimize(evaluate, x, o, report)
-  local value, g = evaluate(x)
+  local value, g, rounding = evaluate(x)
   if g == nil then return "no value at the start", false, 0 end
   report(0, x, value, g)
   local memory <const> = {}
-  local slack <const> = function() return o.ftol * math.max(1, math.abs(value)) end
+  local function share(relative) return relative * math.max(1, math.abs(value)) end
   for iteration = 1, o.steps do
     if largest(g) <= o.tol then return "gradient below tol", true, iteration - 1 end
     local d = direction(memory, g)
@@ -140,22 +138,24 @@ function M.minimize(evaluate, x, o, report)
       d = direction(memory, g)
     end
     local slope <const> = dot(d, g)
-    local p = line_search(function(t)
+    local p <const> = line_search(function(t)
       local xt <const> = axpy(t, d, x)
       local ft <const>, gt <const> = evaluate(xt)
       return {t = t, f = ft, g = gt, x = xt, slope = gt and dot(d, gt) or math.huge}
-    end, value, slope, first_trial(memory, g, d, o.limit))
-    if p == nil and #memory == 0 then
-      return "no further decrease along the gradient", -slope <= slack(), iteration - 1
-    end
-    if p == nil then
-      clear(memory)
-    else
+    end, value, slope, first_trial(memory, g, d, o.limit), share(rounding))
+    if p then
       remember(memory, axpy(-1, x, p.x), axpy(-1, g, p.g))
       local change <const> = value - p.f
       x, value, g = p.x, p.f, p.g
       report(iteration, x, value, g)
-      if change <= slack() then return "change of the value below ftol", true, iteration end
+      if change <= share(o.ftol) then return "change of the value below ftol", true, iteration end
+      if change <= share(rounding) then return "change of the value below its rounding", true, iteration end
+    elseif -slope <= share(math.max(o.ftol, 2 * rounding)) then
+      return "no decrease beyond rounding is left", true, iteration - 1
+    elseif #memory == 0 then
+      return "no further decrease along the gradient", false, iteration - 1
+    else
+      clear(memory)
     end
   end
   return "step limit reached", false, o.steps

@@ -13,6 +13,10 @@ local dot <const>, axpy <const>, largest <const> = quasi_newton.dot, quasi_newto
 local Space <const> = {}
 Space.__index = Space
 
+-- Relative differences between values of an objective that say nothing: sums of many terms that cancel, in units well above
+-- one rounding.
+local ROUNDING <const> = {f64 = 1e-15, f32 = 2e-6}
+
 local function space_of(root, what, level)
   local list <const>, names <const> = param.collect(root)
   local free <const>, free_names <const> = {}, {}
@@ -51,6 +55,7 @@ function Space:evaluate(f)
     if loss == nil then core.raise("option", "the objective must return a tensor of one element", 4) end
     local prior <const> = param.log_prior(self.params)
     if prior then loss = loss - prior end
+    self.rounding = ROUNDING[loss.dtype] or ROUNDING.f32
     local g <const> = core.grad(loss, self:raws(), {unused = "zero"})
     self.realise(loss, table.unpack(g))
     return loss:item(), g
@@ -105,7 +110,7 @@ local function lbfgs(space, f, o, report)
     local value <const>, g <const>, err = space:evaluate(f)
     if g == nil then problem = problem or err end
     if g == nil and best then report.setback() end
-    return value, g
+    return value, g, space.rounding
   end
   local settings <const> = {steps = o.steps, tol = o.tol, ftol = o.ftol, limit = bounded_elements(space.params)}
   local reason <const>, converged <const>, iterations <const> = quasi_newton.minimize(evaluate, space:read(), settings,
