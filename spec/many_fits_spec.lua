@@ -1,4 +1,5 @@
--- Models come and go: eighty fits leave no byte behind. scripts/bench/thousand_fits.lua says the same of a thousand, and of time.
+-- Models come and go: eighty fits leave no byte behind. scripts/bench/thousand_fits.lua says the same of a thousand, and of
+-- time.
 package.path = "scripts/bench/?.lua;" .. package.path
 local many_fits <const> = require "many_fits"
 

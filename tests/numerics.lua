@@ -45,7 +45,8 @@ local function cell(id, kind, lengthscale, noise)
   local xs <const> = (gb.rand(m, {seed = 2}) * 1.1 - 0.05):eval()
   local k <const> = kernel_of(kind, lengthscale)
   local per_point <const> = gb.full({n}, noise):eval()
-  local model <const> = gb.gp.exact{kernel = k, noise = noise > 0 and gb.param(noise, {min = 0}) or per_point, solver = "direct"}:condition(x, y)
+  local model <const> = gb.gp.exact{kernel = k, noise = noise > 0 and gb.param(noise, {min = 0}) or per_point,
+    solver = "direct"}:condition(x, y)
   noise = noise > 0 and model.likelihood.noise.value:item() or 0.0
   local c <const> = (k(x) + noise * gb.eye(n)):eval()
   local state <const>, values <const> = attempt(function()
@@ -59,7 +60,8 @@ local function cell(id, kind, lengthscale, noise)
     return p
   end)
   assert(state == predicted, "the objective and the predictions disagree")
-  emit(id, n, m, hyper(k, "lengthscale"), noise, hyper(k, "variance"), hyper(k, "alpha"), hyper(k, "period"), state, x, y, xs, c)
+  emit(id, n, m, hyper(k, "lengthscale"), noise, hyper(k, "variance"), hyper(k, "alpha"), hyper(k, "period"), state)
+  emit(x, y, xs, c)
   if state == 0 then emit(values[1], values[2], values[3], p.mean, p.f_var) end
 end
 

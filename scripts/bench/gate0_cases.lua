@@ -23,7 +23,8 @@ local function co2(n, h)
   local K <const> = gb.kernels
   local kernel <const> = K.rbf{lengthscale = trend, variance = trend_variance}
     + season_variance * K.rbf{lengthscale = decay} * K.periodic{lengthscale = season, period = 1}
-  return kernel, fixed_noise(noise), {x = t:slice(1, 1, n), y = y:slice(1, 1, n)}, {x = t:slice(1, n + 1, -1), y = y:slice(1, n + 1, -1)}
+  local function part(from, to) return {x = t:slice(1, from, to), y = y:slice(1, from, to)} end
+  return kernel, fixed_noise(noise), part(1, n), part(n + 1, -1)
 end
 
 local function regression(name, h)
@@ -42,7 +43,8 @@ local function figures(name, n, h)
   local p <const> = m:predict(test.x)
   local e <const> = test.y - p.mean
   local nlpd <const> = (0.5 * (2 * math.pi * p.y_var):log() + 0.5 * e * e / p.y_var):mean()
-  return {log_marginal = m:log_marginal_likelihood():item(), nlpd = nlpd:item(), mean = p.mean:totable(), y_var = p.y_var:totable()}
+  return {log_marginal = m:log_marginal_likelihood():item(), nlpd = nlpd:item(), mean = p.mean:totable(),
+    y_var = p.y_var:totable()}
 end
 
 local function relative(a, b) return math.abs(a - b) / math.abs(b) end
@@ -63,10 +65,12 @@ function M.compare(path)
     local row <const> = {set = name, source = sources[i], n = n, left_out = not ours and why or nil}
     if ours then
       local error_of_mean, largest = 0.0, 0.0
-      row.log_marginal, row.nlpd, row.y_var = relative(ours.log_marginal, at "log_marginal"), relative(ours.nlpd, at "nlpd"), 0.0
+      row.log_marginal, row.nlpd = relative(ours.log_marginal, at "log_marginal"), relative(ours.nlpd, at "nlpd")
+      row.y_var = 0.0
       for k = 1, 8 do
         local mean <const> = at("mean_" .. k)
-        error_of_mean, largest = larger(error_of_mean, math.abs(ours.mean[k] - mean)), larger(largest, math.abs(mean))
+        error_of_mean = larger(error_of_mean, math.abs(ours.mean[k] - mean))
+        largest = larger(largest, math.abs(mean))
         row.y_var = larger(row.y_var, relative(ours.y_var[k], at("y_var_" .. k)))
       end
       row.mean = error_of_mean / largest

@@ -5,10 +5,11 @@ package.path = here .. "/?.lua;" .. package.path
 local count <const> = math.tointeger(tonumber(arg[1] or 1000))
 local rows <const> = require "many_fits"(count, math.max(1, count // 10), math.max(1, count // 10))
 
-print(("%8s %12s %10s %12s %14s %12s %12s"):format("fits", "evaluations", "cpu s", "ms / eval", "tensors KiB", "Lua KiB", "process MiB"))
+local head <const> = "%8s %12s %10s %12s %14s %12s %12s"
+print(head:format("fits", "evaluations", "cpu s", "ms / eval", "tensors KiB", "Lua KiB", "process MiB"))
 for _, row in ipairs(rows) do
-  print(("%8d %12d %10.2f %12.3f %14.1f %12.1f %12.1f"):format(row.fits, row.evaluations, row.seconds, 1e3 * row.seconds / row.evaluations,
-    row.used / 2 ^ 10, row.lua / 2 ^ 10, row.process / 2 ^ 20))
+  print(("%8d %12d %10.2f %12.3f %14.1f %12.1f %12.1f"):format(row.fits, row.evaluations, row.seconds,
+    1e3 * row.seconds / row.evaluations, row.used / 2 ^ 10, row.lua / 2 ^ 10, row.process / 2 ^ 20))
 end
 
 local first <const>, last <const> = rows[1], rows[#rows]

@@ -1,9 +1,10 @@
 -- Exact Gaussian processes on the customary regression sets: RMSE and marginal NLPD on ten published 90/10 splits, seconds per
 -- fit and per value with gradient, bytes. Beside them, with --peers, the same model fitted by others (scripts/bench/peers).
 -- Run: GIBBOUS_DATA=folder build/gibbous scripts/bench/uci.lua [set ...] [--splits 10] [--out ours.csv] [--peers peers.csv]
---   [--ours earlier.csv: no fits, only tables] [--solver auto|direct|cg] [--dtype f64|f32] [--limit training rows] [--steps 200] [--restarts 1]
+--   [--ours earlier.csv] [--solver auto|direct|cg] [--dtype f64|f32] [--limit training rows] [--steps 200] [--restarts 1]
+-- --ours fits nothing and prints the tables of rows written earlier. --restarts 0 fits from the one start that peers have.
 -- Model: Matern 3/2 with a lengthscale per column, a variance, Gaussian noise of at least 1e-4, zero mean; everything
--- standardised on the training rows. Start: lengthscales 1, variance 1, noise 0.1. With --restarts also from others, in the time.
+-- standardised on the training rows. Start: lengthscales 1, variance 1, noise 0.1; restarts are within the times told.
 local here <const> = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
 local gb <const> = require "gibbous"
@@ -23,7 +24,9 @@ end
 local function fit_and_score(set, i)
   local train, test = support.split(set, i, o.limit > 0 and o.limit or nil)
   if o.dtype == "f32" then
-    for _, part in ipairs{train, test} do part.x, part.y = part.x:to{dtype = "f32"}:eval(), part.y:to{dtype = "f32"}:eval() end
+    for _, part in ipairs{train, test} do
+      part.x, part.y = part.x:to{dtype = "f32"}:eval(), part.y:to{dtype = "f32"}:eval()
+    end
   end
   local noise <const> = gb.param(0.1, {min = 1e-4, name = "noise"})
   local m <const> = gb.gp.exact{kernel = gb.kernels.matern32{ard = true}, noise = noise, solver = solver()}
@@ -32,8 +35,9 @@ local function fit_and_score(set, i)
   local info <const> = m:fit(train.x, train.y, {steps = math.tointeger(o.steps), restarts = math.tointeger(o.restarts)})
   local cpu_seconds <const> = os.clock() - cpu
   local s <const> = m:score(test.x, test.y)
-  return {library = "gibbous", method = info.method .. " " .. info.solver:match "^%w+" .. (o.restarts > 0 and (" x%d"):format(o.restarts + 1) or ""), set = set.name, split = i, n = #train.x,
-    d = set.x.shape[2], rmse = s.rmse, nlpd = s.nlpd, nlml = info.value, noise = noise.value:item(), seconds = info.seconds, cpu_seconds = cpu_seconds,
+  local starts <const> = o.restarts > 0 and (" x%d"):format(o.restarts + 1) or ""
+  return {library = "gibbous", method = info.method .. " " .. info.solver:match "^%w+" .. starts, set = set.name, split = i,
+    n = #train.x, d = set.x.shape[2], rmse = s.rmse, nlpd = s.nlpd, nlml = info.value, noise = noise.value:item(), seconds = info.seconds, cpu_seconds = cpu_seconds,
     evaluations = info.evaluations, seconds_evaluation = info.seconds / info.evaluations,
     converged = info.converged and s.converged and 1 or 0, bytes = info.bytes,
     process_bytes = support.process_bytes "VmHWM", reason = info.reason}
@@ -43,7 +47,7 @@ local function csv_line(row)
   local cells <const> = {}
   for i, key in ipairs(fields) do
     local v <const> = row[key]
-    cells[i] = type(v) == "number" and (math.type(v) == "integer" and tostring(v) or ("%.10g"):format(v)) or tostring(v):gsub(",", ";")
+    cells[i] = math.type(v) == "float" and ("%.10g"):format(v) or tostring(v):gsub(",", ";")
   end
   return table.concat(cells, ",")
 end
@@ -77,19 +81,36 @@ local function mean_text(rows, key, form)
   return (form .. " ± " .. form):format(mean, error_of_mean)
 end
 
+local columns <const> = {
+  {"rmse", "%-17s", function(rows) return mean_text(rows, "rmse", "%.4f") end},
+  {"nlpd", "%-18s", function(rows) return mean_text(rows, "nlpd", "%.4f") end},
+  {"nlml", "%-18s", function(rows) return mean_text(rows, "nlml", "%.2f") end},
+  {"s / fit", "%9s", function(rows) return ("%.3f"):format(mean_of(rows, "seconds")) end},
+  {"cpu s", "%9s", function(rows) return ("%.3f"):format(mean_of(rows, "cpu_seconds")) end},
+  {"evals", "%6s", function(rows) return ("%.1f"):format(mean_of(rows, "evaluations")) end},
+  {"ms / eval", "%9s", function(rows) return ("%.2f"):format(1e3 * mean_of(rows, "seconds_evaluation")) end},
+  {"plan MiB", "%9s", function(rows) return ("%.1f"):format(mean_of(rows, "bytes") / 2 ^ 20) end},
+  {"proc MiB", "%9s", function(rows) return ("%.1f"):format(mean_of(rows, "process_bytes") / 2 ^ 20) end},
+  {"converged", "  %s", function(rows) return ("%.0f/%d"):format(#rows * mean_of(rows, "converged"), #rows) end},
+}
+
+local function print_cells(cells)
+  local text <const> = {}
+  for i, column in ipairs(columns) do text[i] = column[2]:format(cells[i]) end
+  print(cells.left .. table.concat(text, " "))
+end
+
 local function print_line(rows)
   local first <const> = rows[1]
-  print(("%-10s %6d x %-3d %-9s %-22s %-17s %-18s %-18s %8.3f %8.3f %6.1f %9.2f %9.1f %9.1f   %d/%d"):format(first.set, first.n, first.d,
-    first.library, first.method, mean_text(rows, "rmse", "%.4f"), mean_text(rows, "nlpd", "%.4f"), mean_text(rows, "nlml", "%.2f"),
-    mean_of(rows, "seconds"), mean_of(rows, "cpu_seconds"), mean_of(rows, "evaluations"), 1e3 * mean_of(rows, "seconds_evaluation"),
-    mean_of(rows, "bytes") / 2 ^ 20, mean_of(rows, "process_bytes") / 2 ^ 20, #rows * mean_of(rows, "converged"), #rows))
+  local cells <const> = {left = ("%-10s %6d x %-3d %-9s %-22s "):format(first.set, first.n, first.d, first.library, first.method)}
+  for i, column in ipairs(columns) do cells[i] = column[3](rows) end
+  print_cells(cells)
 end
 
 local function print_head()
-  local head <const> = ("%-10s %6s   %-3s %-9s %-22s %-17s %-18s %-18s %8s %8s %6s %9s %9s %9s   %s"):format("set", "n", "d", "library",
-    "method", "rmse", "nlpd", "nlml", "s / fit", "cpu s", "evals", "ms / eval", "plan MiB", "proc MiB", "converged")
-  print(head)
-  print(("-"):rep(#head))
+  local cells <const> = {left = ("%-10s %6s   %-3s %-9s %-22s "):format("set", "n", "d", "library", "method")}
+  for i, column in ipairs(columns) do cells[i] = column[1] end
+  print_cells(cells)
 end
 
 --- Rows of one set by method, in order of appearance, only of the splits that we ran.
@@ -144,14 +165,14 @@ local function compare(all_ours, all_theirs)
   local target <const> = ours[1].n <= 2000 and 0.5 or 0.3
   for _, key in ipairs{"rmse", "nlpd"} do
     local ok <const>, mean <const>, error_of_mean <const> = no_worse(ours, theirs, key)
-    print(("  %-4s minus that of %s: %+.5f ± %.5f over %d splits  %s"):format(key, theirs[1].library .. " " .. theirs[1].method, mean,
-      error_of_mean, #ours, verdict(ok)))
+    print(("  %-4s minus that of %s %s: %+.5f ± %.5f over %d splits  %s"):format(key, theirs[1].library, theirs[1].method,
+      mean, error_of_mean, #ours, verdict(ok)))
   end
   local per_fit <const> = mean_of(ours, "seconds") / mean_of(theirs, "seconds")
   local per_evaluation <const> = mean_of(ours, "seconds_evaluation") / mean_of(theirs, "seconds_evaluation")
   local cpu <const> = mean_of(ours, "cpu_seconds") / mean_of(theirs, "cpu_seconds")
-  print(("  time per fit %.2fx (target <= %.1fx) %s; its processor time %.2fx; per value with gradient %.2fx; nlml %+.3f"):format(
-    per_fit, target, verdict(per_fit <= target), cpu, per_evaluation, mean_of(ours, "nlml") - mean_of(theirs, "nlml")))
+  print(("  time per fit %.2fx (target <= %.1fx) %s; its processor time %.2fx; per value with gradient %.2fx; nlml %+.3f")
+    :format(per_fit, target, verdict(per_fit <= target), cpu, per_evaluation, mean_of(ours, "nlml") - mean_of(theirs, "nlml")))
 end
 
 -- Run ---------------------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Figures of scikit-learn and GPyTorch with hyper-parameters fixed, for scripts/bench/gate0.lua and spec/gate0_spec.lua.
 
-Both factor in f64. Model: Matern 3/2 with a lengthscale per column (CO2: RBF trend + RBF x periodic season), Gaussian noise, zero
-mean; split 1 of the regression sets standardised on its training rows; CO2: the first 700 months, years since 1958, ppm
+Both factor in f64. Model: Matern 3/2 with a lengthscale per column (CO2: RBF trend + RBF x periodic season), Gaussian noise,
+zero mean; split 1 of the regression sets standardised on its training rows; CO2: the first 700 months, years since 1958, ppm
 less the training mean. One row a set and library: hyper-parameters, log marginal likelihood, marginal NLPD of all test rows,
 mean and y_var of the first eight.
 Run: python gate0.py --data FOLDER --co2 scripts/data/mauna_loa_co2.csv --out spec/data/gate0.csv
@@ -96,7 +96,8 @@ def by_gpytorch(name, x, y, xs):
     likelihood = gpytorch.likelihoods.GaussianLikelihood(noise_constraint=gpytorch.constraints.GreaterThan(1e-9)).double()
     likelihood.noise = noise
     model = ExactGP(tensor(x), tensor(y), likelihood, kernel)
-    with torch.no_grad(), gpytorch.settings.max_cholesky_size(10 ** 9), gpytorch.settings.fast_computations(False, False, False):
+    settings = gpytorch.settings
+    with torch.no_grad(), settings.max_cholesky_size(10 ** 9), settings.fast_computations(False, False, False):
         model.train()
         mll = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
         value = mll(model(*model.train_inputs), model.train_targets).item() * len(y)
@@ -124,8 +125,8 @@ def main():
                 value, mean, variance = run(name, x, y, xs)
                 nlpd = np.mean(0.5 * np.log(2 * math.pi * variance) + 0.5 * (ys - mean) ** 2 / variance)
                 row = [v for pair in zip(mean[:SHOWN], variance[:SHOWN]) for v in pair]
-                out.writerow([name, source, len(y), " ".join(map(repr, map(float, hyper))), repr(float(value)), repr(float(nlpd))]
-                             + [repr(float(v)) for v in row])
+                known = [name, source, len(y), " ".join(map(repr, map(float, hyper)))]
+                out.writerow(known + [repr(float(v)) for v in [value, nlpd, *row]])
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ adam = torch's Adam, lr 0.1, 100 steps, as GPyTorch's tutorials do. chol factors
 max_cholesky_size with its default settings (f32 unless --dtype f64), evaluated with the Cholesky-free predictive mean.
 Run: python uci_gpytorch.py --data FOLDER --out peers.csv [--splits 10] [--methods lbfgs,adam] [--path chol|cg] [set ...]
 """
-import argparse, contextlib, csv, gzip, math, os, time, warnings
+import argparse, csv, gzip, math, os, time, warnings
 
 warnings.filterwarnings("ignore")
 import gpytorch
@@ -132,8 +132,8 @@ def run(x, y, test, name, split, method, options):
         hwm = next(1024 * int(line.split()[1]) for line in f if line.startswith("VmHWM"))
     return dict(library="gpytorch", method=f"{method} {options.path} {options.dtype}", set=name, split=split, n=len(train),
                 d=x.shape[1], rmse=rmse, nlpd=nlpd, nlml=nlml, noise=likelihood.noise.item(), seconds=seconds,
-                cpu_seconds=cpu_seconds, evaluations=objective.count, seconds_evaluation=seconds / objective.count, converged=converged, bytes="nan",
-                process_bytes=hwm, reason=reason.replace(",", ";"))
+                cpu_seconds=cpu_seconds, evaluations=objective.count, seconds_evaluation=seconds / objective.count,
+                converged=converged, bytes="nan", process_bytes=hwm, reason=reason.replace(",", ";"))
 
 
 def main():
