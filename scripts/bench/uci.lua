@@ -1,8 +1,8 @@
 -- Exact Gaussian processes on the customary regression sets: RMSE and marginal NLPD on ten published 90/10 splits, seconds per
 -- fit and per value with gradient, bytes. Beside them, with --peers, the same model fitted by others (scripts/bench/peers).
 -- Run: GIBBOUS_DATA=folder build/gibbous scripts/bench/uci.lua [set ...] [--splits 10] [--out ours.csv] [--peers peers.csv]
---   [--ours earlier.csv] [--solver auto|direct|cg] [--dtype f64|f32] [--limit training rows] [--steps 200] [--restarts 1]
--- --ours fits nothing and prints the tables of rows written earlier. --restarts 0 fits from the one start that peers have.
+--   [--ours earlier.csv] [--solver auto|direct|cg] [--dtype f64|f32] [--limit training rows] [--steps 200] [--restarts 0]
+-- --ours fits nothing and prints the tables of rows written earlier. --restarts 1 adds a start with little noise.
 -- Model: Matern 3/2 with a lengthscale per column, a variance, Gaussian noise of at least 1e-4, zero mean; everything
 -- standardised on the training rows. Start: lengthscales 1, variance 1, noise 0.1; restarts are within the times told.
 local here <const> = arg[0]:match "^(.*)/[^/]*$" or "."
@@ -11,7 +11,7 @@ local gb <const> = require "gibbous"
 local support <const> = require "support"
 
 local o <const>, words <const> = support.options{splits = 10, out = "", peers = "", solver = "auto", dtype = "f64", limit = 0,
-  steps = 200, restarts = 1, ours = ""}
+  steps = 200, restarts = 0, ours = ""}
 local names <const> = #words > 0 and words or {"yacht", "energy", "concrete", "airfoil", "wine"}
 
 local fields <const> = {"library", "method", "set", "split", "n", "d", "rmse", "nlpd", "nlml", "noise", "seconds",
