@@ -15,7 +15,7 @@ Space.__index = Space
 
 -- Relative differences between values of an objective that say nothing: sums of many terms that cancel, in units well above
 -- one rounding.
-local ROUNDING <const> = {f64 = 1e-15, f32 = 2e-6}
+local ROUNDING <const> = {f64 = 1e-15, f32 = 1e-5}
 
 local function space_of(root, what, level)
   local list <const>, names <const> = param.collect(root)
