@@ -358,7 +358,7 @@ static void gradients_agree_with_differences_in_float128 (void **unused) {
 
 static int start (void **unused) {
   (void)unused;
-  models = popen(GIBBOUS_BINARY " " NUMERICS_SCRIPT, "r");
+  models = popen("'" GIBBOUS_BINARY "' '" NUMERICS_SCRIPT "'", "r");
   return models == NULL;
 }
 

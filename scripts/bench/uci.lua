@@ -2,16 +2,17 @@
 -- fit and per value with gradient, bytes. Beside them, with --peers, the same model fitted by others (scripts/bench/peers).
 -- Run: GIBBOUS_DATA=folder build/gibbous scripts/bench/uci.lua [set ...] [--splits 10] [--out ours.csv] [--peers peers.csv]
 --   [--ours earlier.csv] [--solver auto|direct|cg] [--dtype f64|f32] [--limit training rows] [--steps 200] [--restarts 0]
+--   [--lengthscale 1] [--noise 0.1]: where fits start
 -- --ours fits nothing and prints the tables of rows written earlier. --restarts 1 adds a start with little noise.
 -- Model: Matern 3/2 with a lengthscale per column, a variance, Gaussian noise of at least 1e-4, zero mean; everything
--- standardised on the training rows. Start: lengthscales 1, variance 1, noise 0.1; restarts are within the times told.
+-- standardised on the training rows. Start: variance 1. Restarts are within the times told.
 local here <const> = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
 local gb <const> = require "gibbous"
 local support <const> = require "support"
 
 local o <const>, words <const> = support.options{splits = 10, out = "", peers = "", solver = "auto", dtype = "f64", limit = 0,
-  steps = 200, restarts = 0, ours = ""}
+  steps = 200, restarts = 0, ours = "", lengthscale = 1.0, noise = 0.1}
 local names <const> = #words > 0 and words or {"yacht", "energy", "concrete", "airfoil", "wine"}
 
 local fields <const> = {"library", "method", "set", "split", "n", "d", "rmse", "nlpd", "nlml", "noise", "seconds",
@@ -28,8 +29,9 @@ local function fit_and_score(set, i)
       part.x, part.y = part.x:to{dtype = "f32"}:eval(), part.y:to{dtype = "f32"}:eval()
     end
   end
-  local noise <const> = gb.param(0.1, {min = 1e-4, name = "noise"})
-  local m <const> = gb.gp.exact{kernel = gb.kernels.matern32{ard = true}, noise = noise, solver = solver()}
+  local noise <const>, lengthscales <const> = gb.param(o.noise, {min = 1e-4, name = "noise"}), {}
+  for k = 1, set.x.shape[2] do lengthscales[k] = o.lengthscale end
+  local m <const> = gb.gp.exact{kernel = gb.kernels.matern32{lengthscale = lengthscales}, noise = noise, solver = solver()}
   collectgarbage()
   local cpu <const> = os.clock()
   local info <const> = m:fit(train.x, train.y, {steps = math.tointeger(o.steps), restarts = math.tointeger(o.restarts)})

@@ -42,12 +42,12 @@ def load(folder, name):
     return rows[:, :-1], rows[:, -1], read("test_mask.csv.gz") > 0.5
 
 
-def build(x, y):
+def build(x, y, lengthscale=1.0, noise=0.1):
     likelihood = gpytorch.likelihoods.GaussianLikelihood()            # noise_constraint: GreaterThan(1e-4)
     model = ExactGP(x, y, likelihood).to(x)
-    model.covar_module.base_kernel.lengthscale = 1.0
+    model.covar_module.base_kernel.lengthscale = lengthscale
     model.covar_module.outputscale = 1.0
-    likelihood.noise = 0.1
+    likelihood.noise = noise
     model.train()
     likelihood.train()
     return model, likelihood
@@ -111,7 +111,7 @@ def run(x, y, test, name, split, method, options):
         train = train[:options.limit]
     tensor = lambda a: torch.as_tensor(a, dtype=dtype)
     xs, ys = standardised(x, train), standardised(y, train)
-    model, likelihood = build(tensor(xs[train]), tensor(ys[train]))
+    model, likelihood = build(tensor(xs[train]), tensor(ys[train]), options.lengthscale, options.noise)
     objective = Objective(model, likelihood)
     torch.manual_seed(split)
     start, cpu = time.perf_counter(), time.process_time()
@@ -146,6 +146,8 @@ def main():
     a.add_argument("--methods", default="lbfgs,adam")
     a.add_argument("--path", choices=["chol", "cg"], default="chol")
     a.add_argument("--dtype", choices=["f64", "f32"], default="f64")
+    a.add_argument("--lengthscale", type=float, default=1.0)
+    a.add_argument("--noise", type=float, default=0.1)
     a.add_argument("--limit", type=int, default=0)
     a.add_argument("--steps", type=int, default=0)
     a.add_argument("--threads", type=int, default=2)
