@@ -40,7 +40,8 @@ local function fit_and_score(set, i)
   local s <const> = m:score(test.x, test.y)
   local starts <const> = o.restarts > 0 and (" x%d"):format(o.restarts + 1) or ""
   return {library = "gibbous", method = info.method .. " " .. info.solver:match "^%w+" .. starts, set = set.name, split = i,
-    n = #train.x, d = set.x.shape[2], rmse = s.rmse, nlpd = s.nlpd, nlml = info.value, noise = noise.value:item(), seconds = info.seconds, cpu_seconds = cpu_seconds,
+    n = #train.x, d = set.x.shape[2], rmse = s.rmse, nlpd = s.nlpd, nlml = info.value, noise = noise.value:item(),
+    seconds = info.seconds, cpu_seconds = cpu_seconds,
     evaluations = info.evaluations, seconds_evaluation = info.seconds / info.evaluations,
     converged = info.converged and s.converged and 1 or 0, bytes = info.bytes,
     process_bytes = support.process_bytes "VmHWM", reason = info.reason}
@@ -105,7 +106,8 @@ end
 
 local function print_line(rows)
   local first <const> = rows[1]
-  local cells <const> = {left = ("%-10s %6d x %-3d %-9s %-22s "):format(first.set, first.n, first.d, first.library, first.method)}
+  local left <const> = ("%-10s %6d x %-3d %-9s %-22s "):format(first.set, first.n, first.d, first.library, first.method)
+  local cells <const> = {left = left}
   for i, column in ipairs(columns) do cells[i] = column[3](rows) end
   print_cells(cells)
 end

@@ -1,7 +1,8 @@
 """GPyTorch's exact GP on the customary regression sets: the rows that scripts/bench/uci.lua prints beside ours.
 
 Same model, splits, start and noise floor as uci.lua: Matern 3/2 with a lengthscale per column under a ScaleKernel, zero
-mean, Gaussian noise >= 1e-4; start at lengthscales 3, output scale 1, noise 2e-4; everything standardised on the training rows (ddof 0).
+mean, Gaussian noise >= 1e-4; start at lengthscales 3, output scale 1, noise 2e-4; everything standardised on the training
+rows (ddof 0).
 Methods: lbfgs = scipy's L-BFGS-B through flattened parameters with its default tolerances, as BoTorch's fit_gpytorch_mll does;
 adam = torch's Adam, lr 0.1, 100 steps, as GPyTorch's tutorials do. chol factors in f64; cg is GPyTorch's own path above
 max_cholesky_size with its default settings (f32 unless --dtype f64), evaluated with the Cholesky-free predictive mean.
