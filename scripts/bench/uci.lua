@@ -1,8 +1,10 @@
 -- Exact Gaussian processes on the customary regression sets: RMSE and marginal NLPD on ten published 90/10 splits, seconds per
 -- fit and per value with gradient, bytes. Beside them, with --peers, the same model fitted by others (scripts/bench/peers).
 -- Run: GIBBOUS_DATA=folder build/gibbous scripts/bench/uci.lua [set ...] [--splits 10] [--out ours.csv] [--peers peers.csv]
---   [--ours earlier.csv] [--solver auto|direct|cg] [--dtype f64|f32] [--limit training rows] [--steps 200] [--restarts 0]
---   [--lengthscale 3] [--noise 2e-4]: where fits start
+--   [--ours earlier.csv] [--solver auto|direct|cg] [--method lbfgs|adam] [--dtype f64|f32] [--limit training rows]
+--   [--steps 200] [--restarts 0] [--lengthscale 3] [--noise 2e-4]: where fits start
+-- --solver cg: the streamed path, as "auto" would take it; it also prints how the solves of each fit went. --score fitted
+-- predicts by the algorithm of the fit, a solve a test point; direct, by a factor made once; none: rows without scores.
 -- --ours fits nothing and prints the tables of rows written earlier. --restarts 1 adds a start with little noise.
 -- Model: Matern 3/2 with a lengthscale per column, a variance, Gaussian noise of at least 1e-4, zero mean; everything
 -- standardised on the training rows. Fits start at variance 1, lengthscales 3 and twice the least noise: from much noise (0.1)
@@ -13,14 +15,23 @@ local gb <const> = require "gibbous"
 local support <const> = require "support"
 
 local o <const>, words <const> = support.options{splits = 10, out = "", peers = "", solver = "auto", dtype = "f64", limit = 0,
-  steps = 200, restarts = 0, ours = "", lengthscale = 3.0, noise = 2e-4}
+  steps = 200, restarts = 0, method = "lbfgs", score = "fitted", ours = "", lengthscale = 3.0, noise = 2e-4}
 local names <const> = #words > 0 and words or {"yacht", "energy", "concrete", "airfoil", "wine"}
 
 local fields <const> = {"library", "method", "set", "split", "n", "d", "rmse", "nlpd", "nlml", "noise", "seconds",
   "cpu_seconds", "evaluations", "seconds_evaluation", "converged", "bytes", "process_bytes", "reason"}
 
 local function solver()
-  return o.solver == "cg" and gb.solvers.cg{} or o.solver
+  return o.solver == "cg" and require "gibbous.solvers".for_models(o.dtype) or o.solver
+end
+
+--- Scores of a fitted model; NaN where none are asked for.
+local function score(m, train, test)
+  if o.score == "none" then return {rmse = 0 / 0, nlpd = 0 / 0, converged = true} end
+  if o.score == "direct" then
+    m = gb.gp.exact{kernel = m.kernel, likelihood = m.likelihood, solver = "direct"}:condition(train.x, train.y)
+  end
+  return m:score(test.x, test.y)
 end
 
 local function fit_and_score(set, i)
@@ -35,9 +46,15 @@ local function fit_and_score(set, i)
   local m <const> = gb.gp.exact{kernel = gb.kernels.matern32{lengthscale = lengthscales}, noise = noise, solver = solver()}
   collectgarbage()
   local cpu <const> = os.clock()
-  local info <const> = m:fit(train.x, train.y, {steps = math.tointeger(o.steps), restarts = math.tointeger(o.restarts)})
+  local info <const> = m:fit(train.x, train.y, {steps = math.tointeger(o.steps), restarts = math.tointeger(o.restarts),
+    method = o.method, lr = o.method == "adam" and 0.1 or nil, seed = i})
   local cpu_seconds <const> = os.clock() - cpu
-  local s <const> = m:score(test.x, test.y)
+  local s <const> = score(m, train, test)
+  local log <const> = info.solve_log
+  if log.solves > 0 then
+    print(("%s %d: %s; %d solves, %d steps, %d missed the tolerance, residual up to %.3g"):format(set.name, i, info.reason,
+      log.solves, log.iterations, log.unconverged, log.residual))
+  end
   local starts <const> = o.restarts > 0 and (" x%d"):format(o.restarts + 1) or ""
   return {library = "gibbous", method = info.method .. " " .. info.solver:match "^%w+" .. starts, set = set.name, split = i,
     n = #train.x, d = set.x.shape[2], rmse = s.rmse, nlpd = s.nlpd, nlml = info.value, noise = noise.value:item(),

@@ -151,12 +151,17 @@ def main():
     a.add_argument("--noise", type=float, default=2e-4)
     a.add_argument("--limit", type=int, default=0)
     a.add_argument("--steps", type=int, default=0)
+    a.add_argument("--cg-tolerance", type=float, default=0.01)
+    a.add_argument("--rank", type=int, default=100, help="of the preconditioner")
+    a.add_argument("--probes", type=int, default=16)
     a.add_argument("--threads", type=int, default=2)
     options = a.parse_args()
     torch.set_num_threads(options.threads)
     largest = 10 ** 9 if options.path == "chol" else 800
     print(f"gpytorch {gpytorch.__version__}, torch {torch.__version__}, {options.threads} threads")
-    with open(options.out, "w", newline="") as f, gpytorch.settings.max_cholesky_size(largest):
+    with open(options.out, "w", newline="") as f, gpytorch.settings.max_cholesky_size(largest), \
+            gpytorch.settings.cg_tolerance(options.cg_tolerance), gpytorch.settings.num_trace_samples(options.probes), \
+            gpytorch.settings.max_preconditioner_size(options.rank):
         out = csv.DictWriter(f, FIELDS)
         out.writeheader()
         for name in options.sets:
