@@ -224,9 +224,9 @@ describe("print(model)", function()
       gb.param(0.3, {min = 0, prior = P.half_normal{sd = 2}}), mean = gb.means.constant(1)}
     local text <const> = tostring(m)
     assert.matches("parameter +value +constraint +prior +trainable", text)
-    assert.matches("kernel%.lengthscale +0%.5 +%(0%.1, 2%) +no", text)
-    assert.matches("kernel%.variance +1 +%(0, inf%) +yes", text)
-    assert.matches("mean%.value +1 +none +yes", text)
+    assert.matches("kernel%.lengthscale +0%.5 +%(0%.1, 2%) +none +no", text)
+    assert.matches("kernel%.variance +1 +%(0, inf%) +none +yes", text)
+    assert.matches("mean%.value +1 +none +none +yes", text)
     assert.matches("likelihood%.noise +0%.3 +%(0, inf%) +half_normal%(sd=2%) +yes", text)
   end)
 

@@ -422,7 +422,7 @@ describe("a model", function()
     local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = gb.param(0.5, {min = 0, fixed = true})}:named "trend", noise = 0.1}
     local text <const> = tostring(m)
     assert.matches("^gp%.exact  no data: the prior\n", text)
-    assert.matches("kernel%.lengthscale +0%.5 +%(0, inf%) +no", text)
+    assert.matches("kernel%.lengthscale +0%.5 +%(0, inf%) +none +no", text)
     assert.matches("likelihood%.noise +0%.1", text)
     assert.matches("5 points, 2 columns, f64", tostring(m:condition(x, y)))
   end)

@@ -28,7 +28,7 @@ return function(self)
   local list <const>, names <const> = param.collect(self)
   local rows <const> = {{"parameter", "value", "constraint", "prior", "trainable"}}
   for i, p in ipairs(list) do
-    rows[#rows + 1] = {names[i], value_text(p), constraint_text(p), p.prior and tostring(p.prior) or "", p.fixed and "no" or "yes"}
+    rows[#rows + 1] = {names[i], value_text(p), constraint_text(p), p.prior and tostring(p.prior) or "none", p.fixed and "no" or "yes"}
   end
   local held <const> = f.x and ("%d points, %d columns, %s"):format(#f.x, f.x.shape[2], f.x.dtype) or "no data: the prior"
   local note <const> = f.likelihood:note()
