@@ -63,6 +63,18 @@ describe("a kernel that is not positive definite", function()
     each_path(model{kernel = negative{}, noise = 1e-3}, function(_, f) raises("not_pd", "", f) end)
   end)
 
+  it("is what the diagnosis blames, with the noise that would make up for it", function()
+    local m <const> = model{kernel = negative{}, noise = 1e-3}
+    local d <const> = raises("not_pd", "", m.fit, m, x, y, {steps = 1}).diagnosis
+    assert.is_true(d.smallest < -1 and d.condition == math.huge)       -- a row and its twin: eigenvalue -2 of the kernel
+    assert.equal(3, #d.remedies)
+    local text <const> = table.concat(d.remedies, "\n")
+    assert.matches("the kernel: it is not positive definite", text)
+    local enough <const> = tonumber(text:match "raise the noise to (%S+)")
+    local mended <const> = model{kernel = negative{}, noise = enough}:condition(x, y):log_marginal_likelihood()
+    assert.is_true(mended == mended and not text:find("jitter", 1, true))
+  end)
+
   it("met on the way of a fit is a step undone", function()
     local turning <const> = K.define("turning", {a = 1}, function(p, q, v)
       return (-((p - q) ^ 2):sum(-1)):exp() * (3 - v.a)

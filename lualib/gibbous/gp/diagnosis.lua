@@ -18,6 +18,7 @@ local OFF_CENTRE <const> = 1e3                    -- |mean| / spread of a column
 ---@field duplicates integer      rows that have a twin at distance 0
 ---@field scale table[]           of each column: {mean, spread}
 ---@field largest number          eigenvalue of k(x) + noise, from below
+---@field smallest number         the same, from above
 ---@field condition number        largest / noise, infinite without noise
 ---@field bad table|nil           {what, row, column, count}: values of x or y that are not finite
 ---@field remedies string[]       three
@@ -101,21 +102,33 @@ local function column_scales(x)
   return out
 end
 
---- The largest eigenvalue of c, from below; NaN where products are not finite.
-local function largest_eigenvalue(c)
+--- The largest eigenvalue of c, from below, and the smallest, from above; NaN where products are not finite.
+local function extreme_eigenvalues(c)
   local start <const> = core.randn(#c, {seed = 1, dtype = c.dtype})
   local ok <const>, _, t = pcall(core.lanczos, c:detach(), start, math.min(STEPS, #c))
-  if not ok then return 0 / 0 end
-  return core.linalg.eigh(t):max():item()
+  if not ok then return 0 / 0, 0 / 0 end
+  local values <const> = core.linalg.eigh(t)
+  return values:max():item(), values:min():item()
 end
 
 -- Remedies ----------------------------------------------------------------------------------------------------------------
+
+--- The noise up to which rounding alone can fail: below it a matrix that is positive definite may have no factor.
+local function rounding_level(d) return 10 * d.n * UNIT[d.dtype] * d.largest end
+
+--- Is the covariance indefinite by more than rounding? Then the kernel is to blame.
+local function is_indefinite(d) return d.smallest < -rounding_level(d) end
 
 --- Sentences with numbers, the most fitting first.
 local function remedies(d)
   local out <const> = {}
   local unit <const> = UNIT[d.dtype]
-  local enough <const> = 10 * d.n * unit * d.largest
+  local indefinite <const> = is_indefinite(d)
+  local enough <const> = indefinite and d.noise - 2 * d.smallest or rounding_level(d)
+  if indefinite then
+    out[#out + 1] = ("look at the kernel: it is not positive definite, the covariance has an eigenvalue of %.3g or less"):format(
+      d.smallest)
+  end
   if d.duplicates > 0 then
     out[#out + 1] = ("average the %d rows that have a twin, such as %d and %d, or give them noise"):format(d.duplicates, d.nearest.i,
       d.nearest.j)
@@ -131,8 +144,10 @@ local function remedies(d)
     end
   end
   out[#out + 1] = ("raise the noise to %.2g or more; it is %.2g"):format(enough, d.noise)
-  out[#out + 1] = ("ask for jitter and have it reported: gb.solvers.cholesky{jitter = %.0e, max_jitter = %.0e}"):format(
-    enough / d.mean_diagonal / 10, 10 * enough / d.mean_diagonal)
+  if not indefinite then
+    out[#out + 1] = ("ask for jitter and have it reported: gb.solvers.cholesky{jitter = %.0e, max_jitter = %.0e}"):format(
+      enough / d.mean_diagonal / 10, 10 * enough / d.mean_diagonal)
+  end
   if d.nearest then
     out[#out + 1] = ("drop row %d or row %d, which are %.3g apart"):format(d.nearest.i, d.nearest.j, d.nearest.distance)
   end
@@ -168,8 +183,8 @@ return function(x, y, kernel, noise, err)
   local on_diagonal <const> = levels and levels.ndim == 1 and core.linalg.diag(levels) or core.eye(#x, {dtype = x.dtype}) * least
   local c <const> = kernel(x):detach() + on_diagonal
   d.mean_diagonal = kernel:diag(x):mean():item() + least
-  d.largest = largest_eigenvalue(c)
-  d.condition = least > 0 and d.largest / least or math.huge
+  d.largest, d.smallest = extreme_eigenvalues(c)
+  d.condition = least > 0 and not is_indefinite(d) and d.largest / least or math.huge
   d.remedies = remedies(d)
   return setmetatable(d, Diagnosis)
 end
