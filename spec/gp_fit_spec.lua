@@ -70,6 +70,13 @@ describe("the report of a fit", function()
     end
   end)
 
+  it("reports the solve of the best point, not of one that failed after it", function()
+    local points <const> = gb.rand(30, 2, {seed = 1})                 -- y that do not vary: the noise goes to 0
+    local info <const> = model{solver = gb.solvers.cg{}, noise = 0.1}:fit(points, gb.ones(30) * 3)
+    assert.is_true(info.setbacks > 0 and info.value == info.value)
+    assert.is_true(type(info.converged) == "boolean" and #info.reason > 0)
+  end)
+
   it("logs the solves of an iterative fit, and warns of those that missed", function()
     local info <const> = model{solver = gb.solvers.cg{tol = 1e-5}}:fit(x, y, {steps = 3})
     local log <const> = info.solve_log

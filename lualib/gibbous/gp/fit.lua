@@ -82,8 +82,10 @@ local function attempt_fit(self, o, run, label)
   local f <const> = fields(self)
   local line <const>, done <const> = progress(label)
   local best <const> = {value = math.huge}
+  local solves = {}                                 -- of the points tried since the last step, by their values
   local function on_step(s)
-    s.solve = f.solve_info
+    s.solve = solves[s.value]
+    solves = {[s.value] = s.solve}
     if s.value < best.value then best.value, best.gradient_norm, best.solve = s.value, s.gradient_norm, s.solve end
     if line then line(s) end
     if o.on_step then return o.on_step(s) end
@@ -92,9 +94,12 @@ local function attempt_fit(self, o, run, label)
     f.solve_info = nil
     return objective.value(self, run.solver, o.objective)
   end
-  local function realise(...)
-    run.realise(...)
-    if f.solve_info then add_solve(run.log, f.solve_info) end
+  local function realise(loss, ...)
+    run.realise(loss, ...)
+    local info <const>, value <const> = f.solve_info, loss:item()
+    if info == nil then return end
+    add_solve(run.log, info)
+    if value == value then solves[value] = info end
   end
   local ok <const>, info <const> = pcall(optim.run, evaluate, self, {method = o.method, steps = o.steps, lr = o.lr, tol = o.tol,
     ftol = o.ftol, on_step = on_step, realise = realise})
