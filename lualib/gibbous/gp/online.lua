@@ -46,7 +46,7 @@ local function warm_start(self, out, x)
   local info
   state.system = g.active:prepare(objective.covariance(out), g.kernel(g.x), objective.noise_level(g))
   state.alpha, info = state.system:solve(objective.residual(out), start)
-  state.converged = info.converged
+  state.converged, state.solve = info.converged, info
   return state, {kind = "solve", solve = info}
 end
 

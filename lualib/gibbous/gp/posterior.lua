@@ -53,6 +53,9 @@ local function parts_of(self, t, o)
   local info <const> = parts.info
   info.algorithm = state.system and tostring(f.active) or "direct"
   info.converged, info.reused, info.variance = state.converged, reused, o.variance or "exact"
+  if state.solve then
+    info.residual, info.iterations, info.reason = state.solve.residual, state.solve.iterations, state.solve.reason
+  end
   info.rank = how.rank
   parts.cross = function(from, to)
     local s <const> = (from == 1 and to == #t) and t or t:slice(1, from, to)

@@ -97,12 +97,20 @@ local function count_variances(b, self, out)
   out.clamped, out.invalid = zero:item(), lost:item()
 end
 
+--- 'out', the report of the variances' solves, with that of the mean's: the worst of both.
+local function add_solve(out, mean)
+  if mean.residual == nil then return end
+  out.residual, out.iterations = math.max(out.residual, mean.residual), math.max(out.iterations, mean.iterations)
+  if not mean.converged then out.reason = mean.reason end
+end
+
 function facts.info(b, self)
   local out <const> = setmetatable({}, Info)
   for k, v in pairs(b.parts.info) do out[k] = v end
   local report <const> = b.parts.how and b.parts.how.report
   if report and report.slices > 0 then
     for k, v in pairs(report) do out[k] = v end
+    add_solve(out, b.parts.info)
   end
   out.converged = facts.converged(b)
   if b.count > 0 and b.parts.how then count_variances(b, self, out) end

@@ -5,6 +5,7 @@
 --   system     else: the prepared solver
 --   alpha      C^-1 (y - m(x)), (n)
 --   converged  whether that was solved as exactly as asked
+--   solve      the solver's record of it, nil when direct
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.objective"
@@ -23,7 +24,7 @@ local function solved(self, state)
   local info
   state.system = f.active:prepare(c, f.kernel(f.x), objective.noise_level(f))
   state.alpha, info = state.system:solve(r)
-  state.converged = info.converged
+  state.converged, state.solve = info.converged, info
   return info
 end
 

@@ -1,12 +1,20 @@
 --- The model that computes predictions: a model itself, or for f32 data whose covariance f32 cannot resolve, its twin in f64.
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
+local objective <const> = require "gibbous.gp.objective"
 
 local UNIT <const> = 2.0 ^ -24                     -- of f32
 
 -- Variances are differences of numbers near the prior variance: with condition number K they lose about K units in the last
--- place of it. Above this loss, bounded through K <= 1 + trace / least noise, f32 is left.
+-- place of it. Above this loss, bounded through K <= 1 + trace / least noise, f32 is left. Residuals of solves do not get below
+-- it either, so a solver's tolerance is another bound.
 local WORST_LOSS <const> = 1e-2
+
+local function worst_loss(self)
+  local f <const> = model.fields(self)
+  f.active = f.active or objective.decide(self)
+  return objective.is_iterative(f.active) and f.active.o.tol and math.min(WORST_LOSS, f.active.o.tol) or WORST_LOSS
+end
 
 --- A model of the same parameters, not copies, whose data are f64. Kept while the data are the same. owner: whose twin it is.
 local function twin_of(self)
@@ -38,6 +46,6 @@ end
 return function(self, precision)
   local f <const> = model.fields(self)
   if f.x == nil or #f.x == 0 or f.x.dtype ~= "f32" or precision == "f32" then return self end
-  if precision ~= "f64" and UNIT * condition_bound(self) <= WORST_LOSS then return self end
+  if precision ~= "f64" and UNIT * condition_bound(self) <= worst_loss(self) then return self end
   return twin_of(self)
 end
