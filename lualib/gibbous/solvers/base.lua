@@ -1,7 +1,7 @@
 --- What solvers share: a matrix prepared once for many right-hand sides, and the likelihood of a model that trains with them.
 --
 -- A solver is {o = its options, run = function(self, system, b, x0) -> x, info fields, text = function(self) -> string}; a
--- system is {solver, a, precond, k, noise} for A = k + noise I, k and noise where they are known.
+-- system is {solver, a, precond}.
 local core <const> = require "gibbous.core"
 local new_info <const> = require "gibbous.solvers.info"
 local options <const> = require "gibbous.options"
@@ -19,10 +19,10 @@ function System:solve(b, x0)
   return x, new_info(info)
 end
 
---- diag(B' A^-1 B) for B (n, m), (m).
-function System:explained(b)
-  local x <const>, info <const> = self:solve(b)
-  return (b * x):sum(1), info
+--- The matrix A = k + noise I prepared for a solver; k and noise where they are known.
+function M.prepare(solver, a, k, noise)
+  local precond <const> = solver.o.precond
+  return setmetatable({solver = solver, a = a:detach(), precond = precond and precond:build(a, k, noise) or nil}, System)
 end
 
 -- Solvers -----------------------------------------------------------------------------------------------------------------
@@ -32,11 +32,7 @@ Solver.__index = Solver
 
 function Solver:__tostring() return self:text() end
 
---- The solver for one matrix A = k + noise I; k and noise where they are known.
-function Solver:prepare(a, k, noise)
-  local precond <const> = self.o.precond and self.o.precond:build(a, k, noise) or nil
-  return setmetatable({solver = self, a = a:detach(), precond = precond, k = k and k:detach(), noise = noise}, System)
-end
+Solver.prepare = M.prepare
 
 --- x with A x = b and a record of how it went: converged reason iterations residual condition jitter seconds bytes.
 -- b (n) or (n, r), all columns at once; o: x0, a first guess of b's shape. Not converging is not an error.

@@ -1,4 +1,5 @@
 --- Preconditioned conjugate gradients: A is any lazy symmetric positive definite matrix and is never stored, only multiplied.
+local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
 local new_info <const> = require "gibbous.solvers.info"
 local options <const> = require "gibbous.options"
@@ -21,25 +22,6 @@ local MIXED_FROM <const> = 1000
 local function is_mixed(o, a)
   if o.precision then return o.precision == "mixed" end
   return a.dtype == "f64" and #a >= MIXED_FROM and core.is_streamed(a)
-end
-
--- One matrix with its preconditioner ------------------------------------------------------------------------------------------
-
-local System <const> = {}
-System.__index = System
-
---- x with A x = b, b (n) or (n, r), and info; x depends on nothing.
-function System:solve(b, x0)
-  local o <const> = self.solver.o
-  local x <const>, info <const> = core.cg(self.a, b, {tol = o.tol, max_iter = o.max_iter, precond = self.precond, x0 = x0,
-    mixed = is_mixed(o, self.a)})
-  return x.dtype == b.dtype and x or x:to{dtype = b.dtype}, new_info(info)
-end
-
---- diag(B' A^-1 B) for B (n, m), (m).
-function System:explained(b)
-  local x <const>, info <const> = self:solve(b)
-  return (b * x):sum(1), info
 end
 
 -- Conjugate gradients -------------------------------------------------------------------------------------------------------
@@ -65,11 +47,15 @@ function Cg:__tostring()
   return ("cg(tol %g%s%s)"):format(o.tol, o.precond and ", " .. tostring(o.precond) or "", o.precision and ", " .. o.precision or "")
 end
 
---- The solver with its preconditioner for one matrix A = k + noise I; k and noise where they are known.
-function Cg:prepare(a, k, noise)
-  return setmetatable({solver = self, a = a:detach(), precond = self.o.precond and self.o.precond:build(a, k, noise) or nil},
-    System)
+--- Solves for b with a prepared matrix, at once: x, of b's dtype, and the fields of its record.
+function Cg:run(system, b, x0)
+  local o <const> = self.o
+  local x <const>, info <const> = core.cg(system.a, b, {tol = o.tol, max_iter = o.max_iter, precond = system.precond, x0 = x0,
+    mixed = is_mixed(o, system.a)})
+  return x.dtype == b.dtype and x or x:to{dtype = b.dtype}, info
 end
+
+Cg.prepare = base.prepare
 
 --- What a node of the graph has to know, beside its matrices.
 local function settings(o, a, tol, more)

@@ -89,13 +89,6 @@ function System:solve(b)
     bytes = #self.a * #self.a * (self.a.dtype == "f32" and 4 or 8)}, Info)
 end
 
---- diag(B' A^-1 B) for B (n, m), (m).
-function System:explained(b)
-  local v <const> = core.linalg.triangular_solve(self.factor, b)
-  local _, info <const> = self:solve(b)
-  return (v * v):sum(1), info
-end
-
 -- The solver --------------------------------------------------------------------------------------------------------------
 
 local Cholesky <const> = {__name = "gibbous.solver"}

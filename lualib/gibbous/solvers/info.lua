@@ -1,5 +1,5 @@
 --- How a solve went, as a record: converged, reason, message (what would help), iterations, residual (largest |b - A x| / |b| of a
--- column, recomputed), condition, jitter, seconds, bytes. A lazy solve has its record once it has run: looking at a field runs it.
+-- column, recomputed), condition (an estimate; 0 where there is none), jitter, seconds, bytes. A lazy solve has its record once it has run: looking at a field runs it.
 local core <const> = require "gibbous.core"
 
 local Info <const> = {__name = "gibbous.solve_info"}
@@ -30,9 +30,10 @@ function Info.__pairs(self)
 end
 
 function Info.__tostring(self)
-  return ("%s after %d steps: relative residual %.2g, condition about %.2g, %.2f s"):format(
-    self.converged and "converged" or "not converged (" .. self.reason .. ")", self.iterations, self.residual,
-    self.condition, self.seconds)
+  local condition <const> = self.condition > 0 and (", condition about %.2g"):format(self.condition) or ""
+  return ("%s after %d steps: relative residual %.2g%s, %.2f s"):format(
+    self.converged and "converged" or "not converged (" .. self.reason .. ")", self.iterations, self.residual, condition,
+    self.seconds)
 end
 
 --- The table of fields as a record, or the record of a lazy tensor that a solver computes.

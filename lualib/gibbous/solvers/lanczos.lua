@@ -6,31 +6,6 @@ local core <const> = require "gibbous.core"
 local options <const> = require "gibbous.options"
 local precond <const> = require "gibbous.precond"
 
--- The interval ------------------------------------------------------------------------------------------------------------
-
---- P(|t| <= x) of Student's t with whole degrees of freedom, as a finite sum.
--- Source: Abramowitz & Stegun (1964), 26.7.3 and 26.7.4.
-local function within(x, freedom)
-  local angle <const> = math.atan(x / math.sqrt(freedom))
-  local odd <const> = freedom % 2 == 1
-  local term, sum = odd and math.cos(angle) or 1, 0
-  for k = odd and 1 or 0, freedom - 2, 2 do
-    sum = sum + term
-    term = term * (k + 1) / (k + 2) * math.cos(angle) ^ 2
-  end
-  return odd and 2 / math.pi * (angle + math.sin(angle) * sum) or math.sin(angle) * sum
-end
-
---- The x with P(|t| <= x) = level.
-local function student(level, freedom)
-  local low, high = 0, 1e4
-  for _ = 1, 80 do
-    local middle <const> = (low + high) / 2
-    if within(middle, freedom) < level then low = middle else high = middle end
-  end
-  return (low + high) / 2
-end
-
 -- The record --------------------------------------------------------------------------------------------------------------
 
 ---@class gibbous.logdet_info
@@ -83,7 +58,7 @@ function Lanczos:logdet(a, opts)
   elseif info.reason == "nan" then
     core.raise("nan", "logdet: a product with the matrix is not finite", 2)
   end
-  local half <const> = student(0.95, o.probes - 1) * info.standard_error + (info.converged and 0 or info.truncation)
+  local half <const> = core.student_quantile(o.probes - 1, 0.95) * info.standard_error + (info.converged and 0 or info.truncation)
   info.probes, info.interval = o.probes, {info.value - half, info.value + half}
   return info.value, setmetatable(info, Info)
 end
