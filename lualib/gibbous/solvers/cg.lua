@@ -44,7 +44,11 @@ function Cg:probe_count(n) return probes_of(self.o, n) end
 
 function Cg:__tostring()
   local o <const> = self.o
-  return ("cg(tol %g%s%s)"):format(o.tol, o.precond and ", " .. tostring(o.precond) or "", o.precision and ", " .. o.precision or "")
+  local parts <const> = {("tol %g"):format(o.tol)}
+  if o.train_tol ~= o.tol then parts[2] = ("%g in fits"):format(o.train_tol) end
+  parts[#parts + 1] = o.precond and tostring(o.precond) or nil
+  parts[#parts + 1] = o.precision
+  return "cg(" .. table.concat(parts, ", ") .. ")"
 end
 
 --- Solves for b with a prepared matrix, at once: x, of b's dtype, and the fields of its record.
