@@ -523,6 +523,31 @@ describe("many test points", function()
   end)
 end)
 
+describe("other data of the same x", function()
+  local x32 <const>, at <const> = x:to(f32):eval(), xs:to(f32):eval()
+  local y32 <const> = y:to(f32):eval()
+  local other <const> = (10 * y32 - 3):eval()
+
+  it("are seen where f32 data are predicted in f64", function()
+    local function held() return gb.gp.exact{kernel = K.rbf{}, noise = gb.param(1e-4, {min = 0, fixed = true}), solver = "direct"} end
+    local m <const>, fresh <const> = held(), held()
+    m:fit(x32, y32, {steps = 0})
+    local first <const> = m:predict(at)
+    near(fresh:condition(x32, y32):predict(at).mean, first.mean, 1e-4)
+    assert.equal("f64", first.info.precision)
+    m:fit(x32, other, {steps = 0})
+    near(fresh:condition(x32, other):predict(at).mean, m:predict(at).mean, 1e-4)
+  end)
+
+  it("leave draws from an earlier prediction alone", function()
+    local m <const>, o <const> = model():condition(x, y), {method = "pathwise", seed = 5}
+    local p <const> = m:predict(xs)
+    local before <const> = p:sample(2, o):eval()
+    m:fit(x, 10 * y, {steps = 1})
+    near(before, p:sample(2, o), 1e-12)
+  end)
+end)
+
 describe("odd inputs", function()
   it("a point that is NaN gives NaN in its place alone", function()
     local at <const> = gb.tensor{{1, 1}, {0 / 0, 1}, {2, 1}}

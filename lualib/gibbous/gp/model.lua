@@ -56,6 +56,7 @@ function Model.__tostring(self) return require "gibbous.gp.summary"(self) end
 -- active  the algorithm in use, "direct" or a solver: decided once per fit, and again for other data
 -- choice  how "auto" came to it (gp/choice.lua)
 -- state   what predictions need (gp/state.lua), valid for one stamp
+-- twin    the model in f64 that computes the predictions of f32 data, and bound, by which it is chosen (gp/working.lua)
 -- absent  {n, d, dtype, digest} of data that a saved model was saved without; counts only while it has none
 function M.fields(self) return rawget(self, "_fields") end
 
@@ -69,11 +70,18 @@ function M.copy_parts(f)
   return {kernel = f.kernel:copy(), mean = f.mean:copy(), likelihood = f.likelihood:copy(), solver = f.solver}
 end
 
+--- The model with the data it has now, whatever it is fitted to later; its parameters are the same boxes.
+function M.with_data_of(self)
+  local out <const> = {}
+  for key, v in pairs(M.fields(self)) do out[key] = v end
+  return M.new(out)
+end
+
 --- Takes over checked data; what was known about the old is forgotten.
 function M.set_data(self, x, y)
   local f <const> = M.fields(self)
   f.x, f.y = x:eval(), y:eval()
-  f.state, f.active, f.choice = nil, nil, nil
+  f.state, f.active, f.choice, f.twin, f.bound = nil, nil, nil, nil, nil
   M.resolve(f, x)
 end
 

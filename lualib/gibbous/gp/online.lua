@@ -73,9 +73,9 @@ local function carry_all(self, out, x, y, noise)
   if f.x == nil or #f.x == 0 then return end
   noise = noise or model.fields(out).likelihood:variance(x)
   carry_over(self, out, x, y, noise)
-  if f.twin == nil or not rawequal(f.twin.x, f.x) then return end
+  if f.twin == nil then return end
   local wide <const> = {dtype = "f64"}
-  carry_over(f.twin.model, working(out, "f64"), x:to(wide), y:to(wide), noise:to(wide))
+  carry_over(f.twin, working(out, "f64"), x:to(wide), y:to(wide), noise:to(wide))
 end
 
 --- Checks 'given', variances (k) of new observations where each has its own, nil else, and adds them to the likelihood of 'parts'.

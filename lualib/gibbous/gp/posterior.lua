@@ -87,7 +87,7 @@ function methods.predict(self, xs, opts)
   local worker <const> = working(self, o.precision or nil)
   local wide <const> = rawequal(worker, self) and t or t:to{dtype = "f64"}
   local at <const> = param.remember(self)
-  return prediction.new(t, parts_of(worker, wide, o), function(count, settings)
-    return at(pathwise.new, self, t, count, settings)
-  end)
+  local parts <const> = parts_of(worker, wide, o)
+  local held <const> = model.with_data_of(self)
+  return prediction.new(t, parts, function(count, settings) return at(pathwise.new, held, t, count, settings) end)
 end

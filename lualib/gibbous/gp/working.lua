@@ -16,28 +16,28 @@ local function worst_loss(self)
   return objective.is_iterative(f.active) and f.active.o.tol and math.min(WORST_LOSS, f.active.o.tol) or WORST_LOSS
 end
 
---- A model of the same parameters, not copies, whose data are f64. Kept while the data are the same. owner: whose twin it is.
+--- A model of the same parameters, not copies, whose data are f64. Kept until other data are taken. owner: whose twin it is.
 local function twin_of(self)
   local f <const> = model.fields(self)
-  if f.twin == nil or not rawequal(f.twin.x, f.x) then
+  if f.twin == nil then
     local wide <const> = {dtype = "f64"}
-    f.twin = {x = f.x, model = model.new{kernel = f.kernel, mean = f.mean, likelihood = f.likelihood, solver = f.solver, owner = f,
-      x = f.x:to(wide):eval(), y = f.y:to(wide):eval()}}
+    f.twin = model.new{kernel = f.kernel, mean = f.mean, likelihood = f.likelihood, solver = f.solver, owner = f,
+      x = f.x:to(wide):eval(), y = f.y:to(wide):eval()}
   end
-  model.fields(f.twin.model).active = f.active
-  return f.twin.model
+  model.fields(f.twin).active = f.active
+  return f.twin
 end
 
 --- An upper bound of the covariance's condition number, infinite without noise. O(n), once per parameters.
 local function condition_bound(self)
   local f <const> = model.fields(self)
   local now <const> = model.stamp(self)
-  if f.bound == nil or f.bound.stamp ~= now or not rawequal(f.bound.x, f.x) then
+  if f.bound == nil or f.bound.stamp ~= now then
     local wide <const> = {dtype = "f64"}
     local trace <const> = f.kernel:diag(f.x):to(wide):sum()
     local least <const> = f.likelihood:variance(f.x):to(wide):min()
     core.eval(trace, least)
-    f.bound = {stamp = now, x = f.x, value = 1 + trace:item() / least:item()}
+    f.bound = {stamp = now, value = 1 + trace:item() / least:item()}
   end
   return f.bound.value
 end
