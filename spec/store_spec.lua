@@ -163,6 +163,15 @@ describe("m:save and gb.load", function()
   end)
 end)
 
+describe("noise by task", function()
+  it("is kept", function()
+    local xt <const> = gb.cat({gb.rand(12, 1, {seed = 8}), (gb.range(1, 12) % 3 + 1):to{dtype = "f64"}:unsqueeze(2)}, 2):eval()
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{} * gb.kernels.index{tasks = 3},
+      likelihood = gb.likelihoods.tasks{0.1, 0.2, 0.3}, solver = "direct"}:condition(xt, gb.randn(12, {seed = 9}))
+    same_predictions(m, gb.load(saved(m)), xt:slice(1, 3, 9):eval())
+  end)
+end)
+
 describe("a model saved without its data", function()
   after_each(support.sweep)
 

@@ -177,8 +177,9 @@ local likelihood_makers <const> = {
   heteroscedastic = function(o)
     return likelihoods.heteroscedastic{kernel = o.kernel, places = o.places, log_variance = o.log_variance, noise = o.noise}
   end,
+  tasks = function(o) return likelihoods.tasks(o.noise) end,
 }
-local likelihood_own <const> = set "kind at choose"            -- functions that the constructor chooses
+local likelihood_own <const> = set "kind at choose variance new_variance copy"    -- functions that the constructor chooses
 
 store.class("gibbous.likelihood", {
   write = function(w, l, path)
