@@ -64,6 +64,14 @@ describe("y with NaN", function()
     near(b:log_marginal_likelihood(), a:log_marginal_likelihood(), 1e-10)
   end)
 
+  it("masked, asks for the noise of all rows", function()
+    local m <const> = gb.gp.exact{kernel = K.rbf{}, noise = gb.linspace(0.1, 1, 12), solver = "direct"}
+    m:fit(x, holes, {missing = "mask", steps = 1})
+    for _, f in ipairs{"fit", "plan"} do
+      raises("shape", f .. ": noise has 9 variances for 12 observations", m[f], m, x, holes, {missing = "mask"})
+    end
+  end)
+
   it("masked, is no excuse for an infinity, nor for NaN in x", function()
     local m <const> = model()
     local values <const> = holes:totable()
@@ -186,5 +194,47 @@ describe("a prior", function()
     assert.is_true(draws:equal(m:predict(x):sample(3, {seed = 5})))
     assert.is_nil(m.x)
     m:fit(x, y, {steps = 1})                                           -- and fitted afterwards
+  end)
+end)
+
+describe("data that do not go with the model", function()
+  it("raise from fit, and the model keeps those it had", function()
+    local cases <const> = {
+      {gb.gp.exact{kernel = K.rbf{}, noise = gb.full({12}, 0.1), solver = "direct"}, x:slice(1, 1, 3), "noise has 12 variances for 3"},
+      {gb.gp.exact{kernel = K.rbf{ard = true}, solver = "direct"}, gb.ones(3, 1), "2 lengthscales for inputs with 1 columns"},
+    }
+    for _, case in ipairs(cases) do
+      local m <const>, other <const>, text <const> = table.unpack(case)
+      m:fit(x, y, {steps = 2})
+      local before <const>, text_before <const> = m:predict(x).mean:eval(), tostring(m)
+      raises("shape", text, m.fit, m, other, gb.ones(3))
+      assert.equal(text_before, tostring(m))
+      near(before, m:predict(x).mean, 0)
+    end
+  end)
+end)
+
+describe("y that is hard to scale", function()
+  it("constant, has a report by either algorithm", function()
+    for _, solver in ipairs{"direct", gb.solvers.cg{}} do
+      local m <const> = gb.gp.exact{kernel = K.rbf{}, noise = 0.1, solver = solver}
+      local info <const> = m:fit(x, gb.ones(12), {steps = 5})
+      assert.is_true(info.log_likelihood == info.log_likelihood)
+      near(1, m:predict(x).mean:mean(), 1e-2)
+    end
+  end)
+
+  it("whose variance is beyond f64 is refused, and the noise keeps its bounds", function()
+    local m <const> = model()
+    raises("nan", "fit: the variance of y is too large", m.fit, m, x, y * 1e300)
+    assert.equal(0, m:get "likelihood.noise".min)
+    local wide <const> = gb.gp.exact{kernel = K.rbf{}, solver = "direct"}
+    wide:fit(x:to{dtype = "f32"}, (y * 1e20):to{dtype = "f32"}, {steps = 0})        -- beyond f32 only
+    assert.is_true(wide:get "likelihood.noise".value:item() < math.huge)
+  end)
+
+  it("given as a list beside a list of points is told of as such", function()
+    local m <const> = model()
+    for _, f in ipairs{"fit", "plan"} do raises("option", f .. ": x must be a tensor, got table", m[f], m, {{1, 2}}, {1}) end
   end)
 end)

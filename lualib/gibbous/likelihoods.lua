@@ -150,7 +150,10 @@ function Likelihood:set_floor(y)
   if not has_floor(self) then return nil end
   local min = self.min
   if min == nil then
-    local spread <const> = y.numel > 1 and y:var():item() or 0
+    local spread <const> = y.numel > 1 and y:to{dtype = "f64"}:var():item() or 0
+    if not (spread < math.huge) then
+      core.raise("nan", "fit: the variance of y is too large for f64; gb.data.standardize scales y", 3)
+    end
     min = (self.floor or FLOOR[y.dtype] or 0) * spread
   end
   if self.kind == "heteroscedastic" then
@@ -172,9 +175,13 @@ function Likelihood:note()
   return ("noise floor: %g of var(y), %g in f32"):format(FLOOR.f64, FLOOR.f32)
 end
 
---- The likelihood of the rows 'keep' (i64) of the observations it was made for.
-function Likelihood:of_rows(keep)
+--- The likelihood of the rows 'keep' (i64) of 'count' observations, those it was made for. 'what' begins the message.
+function Likelihood:of_rows(keep, count, what, level)
   if self.kind ~= "fixed" then return self end
+  if #self.noise ~= count then
+    core.raise("shape", ("%s: noise has %d variances for %d observations, those with missing y included"):format(what, #self.noise,
+      count), level + 1)
+  end
   local out <const> = self:copy()
   out.noise = self.noise:index(1, keep):eval()
   return out
@@ -190,8 +197,8 @@ local function level_of(v, what, level)
     end
     return param.hyper(v, "noise", level + 1)
   end
-  if type(v) ~= "number" or not (v >= 0) then
-    core.raise("option", ("%s: the noise must be a variance, 0 or more, got %s"):format(what, tostring(v)), level + 1)
+  if type(v) ~= "number" or not (v >= 0 and v < math.huge) then
+    core.raise("option", ("%s: the noise must be a variance, 0 or more and finite, got %s"):format(what, tostring(v)), level + 1)
   end
   if v == 0 then return param.hyper(0, "noise", level + 1, {name = "noise", fixed = true}) end
   return param.hyper(v, "noise", level + 1)
@@ -230,8 +237,8 @@ function M.gaussian(v)
 end
 
 local function check_variances(t, what, level)
-  if t.numel > 0 and not (t:min():item() >= 0) then
-    core.raise("option", ("%s: noise variances must be 0 or more"):format(what), level + 1)
+  if t.numel > 0 and not (t:min():item() >= 0 and t:max():item() < math.huge) then
+    core.raise("option", ("%s: noise variances must be 0 or more and finite"):format(what), level + 1)
   end
 end
 

@@ -114,9 +114,11 @@ local function assign_raw(self, raw)
 end
 
 local function check_bounds(box, t, level)
+  if t.numel == 0 then core.raise("shape", ("parameter '%s' needs a value, got none"):format(box.name), level + 1) end
   local lo <const>, hi <const> = t:min():item(), t:max():item()
-  if not (lo == lo and hi == hi) then
-    core.raise("nan", ("parameter '%s' cannot be set to NaN"):format(box.name), level + 1)
+  if not (lo > -math.huge and hi < math.huge) then
+    local what <const> = lo == lo and hi == hi and "an infinite value" or "NaN"
+    core.raise("nan", ("parameter '%s' cannot be set to %s"):format(box.name, what), level + 1)
   end
   if (box.min and not (lo > box.min)) or (box.max and not (hi < box.max)) then
     core.raise("option", ("parameter '%s' = %s is not inside its bounds (%s, %s)"):format(box.name,

@@ -189,15 +189,26 @@ local function seeded(solver, seed)
   return choice.with_options(solver, {seed = seed})
 end
 
---- Takes the data in, with the noise of the rows that are kept. Gives the number of rows left out.
+--- Takes the data in, with the noise of the rows that are kept. Gives the number of rows left out. Data that do not go with
+-- the model's kernel, mean or noise raise, and the model keeps those it had.
 local function take_data(self, x, y, o)
   local f <const> = fields(self)
   if x == nil then return 0 end
   local xs <const>, ys <const>, keep <const> = data.check(x, y, "fit", 3, o.missing)
   if #xs == 0 then core.raise("shape", "fit: there are no rows to fit", 3) end
-  if keep then f.likelihood = f.likelihood:of_rows(keep) end
-  model.set_data(self, xs, ys)
-  return keep and #core.as_tensor(y) - #xs or 0
+  local masked <const> = keep and #core.as_tensor(y) - #xs or 0
+  local likelihood <const> = keep and f.likelihood:of_rows(keep, #xs + masked, "fit", 3) or f.likelihood
+  local before <const> = model.fields(model.with_data_of(self))
+  f.likelihood = likelihood
+  local ok <const>, err <const> = pcall(function()
+    model.set_data(self, xs, ys)
+    objective.covariance(self)
+    objective.residual(self)
+  end)
+  if ok then return masked end
+  for key in pairs(f) do f[key] = before[key] end
+  for key, v in pairs(before) do f[key] = v end
+  error(err, 0)
 end
 
 --- Fits all free parameters to the data. m:fit(x, y, o) replaces the data; m:fit(o) uses what the model holds. x (n, d) or
@@ -213,7 +224,7 @@ end
 ---@return gibbous.fit_info
 function methods.fit(self, x, y, o)
   local f <const> = fields(self)
-  if o == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
+  if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
   o = options.parse(o, fit_spec, "fit", 2)
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil
   if x == nil and f.x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)", 2) end
@@ -221,7 +232,7 @@ function methods.fit(self, x, y, o)
   if #f.x == 0 then core.raise("shape", "fit: there are no rows to fit", 2) end
   local start <const> = core.clock()
   local floor <const> = f.likelihood:set_floor(f.y)
-  f.active = seeded(objective.decide(self, budget), o.seed)
+  f.active, f.state = seeded(objective.decide(self, budget), o.seed), nil
   local list <const>, names <const> = param.collect(self)
   check_priors(list, names, 2)
   local run <const> = {solver = f.active, log = solve_log(), realise = within(budget)}

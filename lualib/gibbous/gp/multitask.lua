@@ -136,7 +136,7 @@ end
 ---@return table info
 function methods.fit(self, x, y, o)
   local f <const> = fields(self)
-  if o == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
+  if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
   local rest <const> = {}
   for key, v in pairs(options.is_options(o or {}) and o or {}) do rest[key] = v end
   local missing <const> = options.parse({missing = rest.missing}, {missing = {"error", "mask"}}, "fit", 2).missing

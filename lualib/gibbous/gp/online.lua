@@ -93,8 +93,8 @@ local function noise_of(f, parts, x, given, level)
   if given.ndim ~= 1 or #given ~= #x then
     core.raise("shape", ("condition: %d variances are needed, got shape %s"):format(#x, tostring(given.shape)), level + 1)
   end
-  if not (#given == 0 or given:min():item() >= 0) then
-    core.raise("option", "condition: noise variances must be 0 or more", level + 1)
+  if not (#given == 0 or given:min():item() >= 0 and given:max():item() < math.huge) then
+    core.raise("option", "condition: noise variances must be 0 or more and finite", level + 1)
   end
   local own <const> = given:to{dtype = l.noise.dtype}
   l.noise = ((f.x == nil or #f.x == 0) and own or core.cat({l.noise, own}, 1)):eval()

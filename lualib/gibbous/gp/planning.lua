@@ -31,7 +31,7 @@ end
 -- with need and minimum, where the step does not fit.
 ---@return gibbous.plan
 function model.methods.plan(self, x, y, o)
-  if o == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
+  if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
   o = options.parse(o, plan_spec, "plan", 2)
   local f <const> = model.fields(self)
   if x == nil and f.x == nil then core.raise("option", "plan: the model holds no data; call plan(x, y)", 2) end
@@ -40,7 +40,7 @@ function model.methods.plan(self, x, y, o)
     model.set_data(other, f.x, f.y)
   else
     local xs <const>, ys <const>, keep <const> = data.check(x, y, "plan", 2, o.missing)
-    if keep then model.fields(other).likelihood = f.likelihood:of_rows(keep) end
+    if keep then model.fields(other).likelihood = f.likelihood:of_rows(keep, #core.as_tensor(y), "plan", 2) end
     model.set_data(other, xs, ys)
   end
   if #model.fields(other).x == 0 then core.raise("shape", "plan: there are no rows to fit", 2) end

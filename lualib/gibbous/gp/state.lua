@@ -22,8 +22,10 @@ local function solved(self, state)
   local f <const> = model.fields(self)
   local c <const>, r <const> = objective.covariance(self), objective.residual(self)
   local info
-  state.system = f.active:prepare(c, f.kernel(f.x), objective.noise_level(f))
-  state.alpha, info = state.system:solve(r)
+  objective.guarded(self, "predict", 4, function()
+    state.system = f.active:prepare(c, f.kernel(f.x), objective.noise_level(f))
+    state.alpha, info = state.system:solve(r)
+  end)
   state.converged, state.solve = info.converged, info
   return info
 end
