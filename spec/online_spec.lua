@@ -260,6 +260,28 @@ describe("fantasies", function()
     end
   end)
 
+  it("of f32 data are computed in f64 where predictions of the model are", function()
+    local x <const>, y <const> = draw(60, 1, "f32")
+    local base <const> = ready(gb.gp.exact{kernel = K.rbf{}, noise = 1e-5, solver = "direct"}:condition(x, y))
+    local z <const>, values <const> = gb.rand(4, 2, {seed = 2, dtype = "f32"}):eval(), gb.randn(3, 4, {seed = 4, dtype = "f32"}):eval()
+    local at <const> = t:to{dtype = "f32"}:eval()
+    local p <const>, one <const> = base:condition(z, values):predict(at), base:condition(z, values[1]):predict(at)
+    assert.equal("f64", base:predict(at).info.precision)
+    assert.equal("f32", p.mean.dtype)
+    assert.is_true(far(p.mean[1], one.mean) <= 1e-6 * one.mean:abs():max():item())
+    assert.is_true(far(p.f_var, one.f_var) <= 1e-6)
+  end)
+
+  it("by a coarse solver keep a positive covariance", function()
+    local x <const>, y <const> = draw(60, 1)
+    for _, solver in ipairs{gb.solvers.cg{tol = 0.2}, gb.solvers.sdd{}} do
+      local base <const> = gb.gp.exact{kernel = K.rbf{}, noise = 1e-4, solver = solver}:condition(x, y)
+      local z <const>, values <const> = x:slice(1, 1, 4):eval(), gb.randn(3, 4, {seed = 4})
+      local p <const> = base:condition(z, values):predict(t)
+      assert.is_true(p.f_var:min():item() >= 0 and p.mean:isfinite():all())
+    end
+  end)
+
   it("stay what they are when the model's parameters are set", function()
     local other <const> = ready(model():condition(draw(30, 1)))
     local f <const> = other:condition(gb.rand(1, 2, {seed = 3}), gb.tensor{{1}, {2}})

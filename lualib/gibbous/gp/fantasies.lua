@@ -10,6 +10,7 @@ local data <const> = require "gibbous.gp.data"
 local kernels <const> = require "gibbous.kernels"
 local model <const> = require "gibbous.gp.model"
 local state_of <const> = require "gibbous.gp.state"
+local working <const> = require "gibbous.gp.working"
 
 ---@class gibbous.gp.fantasies
 ---@field count integer     b
@@ -31,11 +32,13 @@ local function box(self) return rawget(self, "_box") end
 
 -- What is computed once ---------------------------------------------------------------------------------------------------
 
---- C^-1 k(x, z) and k(z, x) C^-1 k(x, z) by group: solved (n, columns), explained(columns of a group).
+--- w = C^-1 k for k = k(x, z) (n, columns), then two matrices whose product left' right is k' C^-1 k, and whether that converged.
+-- By a solver it is k'w + w'k - w'C w, below k' C^-1 k by the square of the residual: what is left of a variance stays positive.
 local function solve(state, cross)
   if state.system then
     local w <const>, info <const> = state.system:solve(cross)
-    return w, cross, w, info.converged
+    local rest <const> = cross - state.system.a:matmul(w)
+    return w, core.cat({cross, w}, 1):eval(), core.cat({w, rest}, 1):eval(), info.converged
   end
   local half <const> = core.linalg.triangular_solve(state.factor, cross)
   local w <const> = core.linalg.triangular_solve(state.factor, half, {transposed = true})
@@ -61,7 +64,7 @@ local function groups(b, kernel, left, right, residual)
   end
   local n <const> = left and #left or 0
   local function split(v) return v:reshape(n, b.count, b.k):permute(2, 1, 3) end
-  local arguments <const> = {b.x, b.noise:reshape(b.count, b.k)}
+  local arguments <const> = {b.z:reshape(b.count, b.k, b.z.shape[2]), b.noise:reshape(b.count, b.k)}
   if left then arguments[3], arguments[4] = split(left), split(right) end
   local root <const> = core.vmap(function(z, noise, l, r)
     return root_of(inner(kernel, z, noise, l, r))
@@ -72,19 +75,19 @@ end
 
 --- What all predictions share, for the parameters as they are.
 local function prepared(b)
-  local now <const> = model.stamp(b.model)
+  local now <const> = model.stamp(b.worker)
   if b.ready and b.ready.stamp == now then return b.ready end
-  local f <const> = model.fields(b.model)
+  local f <const> = model.fields(b.worker)
   local ready <const> = {stamp = now, converged = true}
   local at = f.mean(b.z)
   local left, right
   if f.x and #f.x > 0 then
-    local state <const> = state_of(b.model)
+    local state <const> = state_of(b.worker)
     at = at + f.kernel(b.z, f.x):matmul(state.alpha)
     ready.w, left, right, ready.converged = solve(state, f.kernel(f.x, b.z):detach())
     ready.converged = ready.converged and state.converged
   end
-  local residual <const> = b.y - (b.shared and at or at:reshape(b.count, b.k))
+  local residual <const> = b.values - (b.shared and at or at:reshape(b.count, b.k))
   ready.root, ready.weights = groups(b, f.kernel, left, right, residual:detach())
   b.ready = ready
   return ready
@@ -102,7 +105,7 @@ local parts <const> = {}
 
 --- c(z, t): (k, m), or (b, k, m).
 local function cross(b, t)
-  local f <const>, ready <const> = model.fields(b.model), prepared(b)
+  local f <const>, ready <const> = model.fields(b.worker), prepared(b)
   local c = f.kernel(b.z, t)
   if ready.w then c = c - ready.w:t():matmul(f.kernel(f.x, t)) end
   return b.shared and c or c:reshape(b.count, b.k, #t), ready
@@ -121,9 +124,9 @@ function parts.f_var(b, t, base)
   return core.maximum(left, left * 0)
 end
 
-function parts.y_var(b, t, _, self)
-  local noise <const> = model.fields(b.model).likelihood:new_variance(t)
-  return noise and self.f_var + noise or self.f_var
+function parts.y_var(b, t, base)
+  local f_var <const>, noise <const> = parts.f_var(b, t, base), model.fields(b.worker).likelihood:new_variance(t)
+  return noise and f_var + noise or f_var
 end
 
 function parts.converged(b) return prepared(b).converged end
@@ -133,9 +136,10 @@ function Prediction.__index(self, key)
   if parts[key] == nil then
     core.raise("option", ("a prediction of fantasies has mean, f_var and y_var, no '%s'"):format(tostring(key)), 2)
   end
-  local v <const> = parts[key](p.box, p.t, p.base, self)
-  if key ~= "converged" then rawset(self, key, v) end
-  return v
+  local v <const> = parts[key](p.box, p.t, p.base)
+  if key == "converged" then return v end
+  rawset(self, key, v.dtype == p.dtype and v or v:to{dtype = p.dtype})
+  return rawget(self, key)
 end
 
 function Prediction.__newindex(_, key)
@@ -152,8 +156,9 @@ end
 function methods.predict(self, xs)
   local b <const> = box(self)
   local t <const> = kernels.points(xs, "predict: x", 2)
-  data.check_width({x = b.z}, t, "predict", 2)
-  return setmetatable({_parts = {box = b, t = t, base = b.model:predict(t)}}, Prediction)
+  data.check_width({x = b.x.ndim == 2 and b.x or b.x:select(1, 1)}, t, "predict", 2)
+  local wide <const> = t.dtype == b.z.dtype and t or t:to{dtype = b.z.dtype}
+  return setmetatable({_parts = {box = b, t = wide, dtype = t.dtype, base = b.worker:predict(wide)}}, Prediction)
 end
 
 -- The value -------------------------------------------------------------------------------------------------------------------
@@ -194,27 +199,40 @@ local function check(f, x, y, level)
   return {x = shared and z or xs, y = ys, z = z, shared = shared, count = #ys, k = ys.shape[2]}
 end
 
+--- Lets a copy of a model have what that keeps for predictions.
+local function share_state(self, copy)
+  local f <const>, g <const> = model.fields(self), model.fields(copy)
+  g.active = f.active
+  if f.state == nil or f.state.stamp ~= model.stamp(self) then return end
+  g.state = {}
+  for key, v in pairs(f.state) do g.state[key] = v end
+  g.state.stamp = model.stamp(copy)
+end
+
 --- The model as it is now, whatever is set later.
 local function snapshot(self)
   local f <const> = model.fields(self)
   local out <const> = model.new(model.copy_parts(f))
   if f.x == nil then return out end
   model.set_data(out, f.x, f.y)
-  local g <const> = model.fields(out)
-  g.active = f.active
-  if f.state and f.state.stamp == model.stamp(self) then
-    g.state = {}
-    for key, v in pairs(f.state) do g.state[key] = v end
-    g.state.stamp = model.stamp(out)
-  end
+  share_state(self, out)
+  if f.twin then share_state(f.twin, working(out, "f64")) end
   return out
 end
 
---- noise_of(x): variances of observations at x that were given and checked, or nil.
+local function adopted(v, dtype) return v.dtype == dtype and v or v:to{dtype = dtype} end
+
+--- noise_of(x): variances of observations at x that were given and checked, or nil. Computed where predictions of the model
+-- are: z, values and noise are in the dtype of 'worker', the model or its f64 twin.
 function M.new(self, x, y, noise_of, level)
   local b <const> = check(model.fields(self), x, y, level + 1)
   b.model = snapshot(self)
-  local noise <const> = noise_of(b.z) or model.fields(b.model).likelihood:variance(b.z)
+  b.worker = working(b.model)
+  local given <const> = noise_of(b.z)
+  local f <const> = model.fields(b.worker)
+  local dtype <const> = f.x and #f.x > 0 and f.x.dtype or b.z.dtype
+  b.z, b.values = adopted(b.z, dtype), adopted(b.y, dtype)
+  local noise <const> = given and adopted(given, dtype) or f.likelihood:variance(b.z)
   b.noise = (noise.ndim == 1 and #noise == #b.z and noise or core.zeros(#b.z, {dtype = b.z.dtype}) + noise):detach():eval()
   return setmetatable({_box = b}, Fantasies)
 end
