@@ -24,6 +24,20 @@ end
 
 local function log_normal(e, var) return -0.5 * (math.log(2 * math.pi * var) + e * e / var) end
 
+describe("the score of cached variances", function()
+  it("says how much too large they are, and is the exact one at full rank", function()
+    local x <const> = gb.linspace(0, 6, 60):eval()
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}:condition(x, x:sin())
+    local t <const> = gb.linspace(0.3, 5, 20):eval()
+    local exact <const>, rough <const> = m:score(t, t:sin()), m:score(t, t:sin(), {variance = "cached", rank = 3})
+    local full <const> = m:score(t, t:sin(), {variance = "cached", rank = 60})
+    assert.is_nil(exact.f_var_bound)
+    assert.is_true(rough.f_var_bound > 1e-6 and rough.nlpd > exact.nlpd)
+    assert.is_true(math.abs(full.nlpd - exact.nlpd) <= 1e-6 and full.f_var_bound <= 1e-6)
+    assert.equal(exact.rmse, rough.rmse)
+  end)
+end)
+
 describe("m:leave_one_out", function()
   local function refits(build)
     local mean <const>, var <const>, density <const> = {}, {}, {}

@@ -15,6 +15,7 @@ local options <const> = require "gibbous.options"
 ---@field coverage50 number   part of the y inside their central 50 % interval; coverage90, coverage95
 ---@field calibration number  mean |coverage - level| over the levels 0.1, 0.2, ..., 0.9
 ---@field joint_log_density number   log density of all y together (nats); m^2 values, computed when it is first read
+---@field f_var_bound number|nil  how much too large cached variances are at most, on average; nil of exact ones
 ---@field n integer           points scored
 ---@field masked integer      rows left out by missing = "mask"
 ---@field converged boolean   false: some solve behind these figures missed its tolerance
@@ -28,7 +29,7 @@ function Score.__index(self, key)
     rawset(self, key, v)
     return v
   end
-  if key == "smse" or key == "msll" then return nil end
+  if key == "smse" or key == "msll" or key == "f_var_bound" then return nil end
   local known <const> = {joint_log_density = true}
   for name in pairs(self) do known[name] = true end
   local near <const> = options.nearest(tostring(key), known)
@@ -68,20 +69,22 @@ local function trivial_nlpd(y, trained)
 end
 
 --- How well new observations x (m, d), y (m) are predicted: a gibbous.score of numbers. Costs a prediction's mean and y_var.
--- o.missing = "mask": rows whose y is NaN are left out.
+-- o: missing = "mask": rows whose y is NaN are left out; variance = "cached", rank: as in predict. A model solved by conjugate
+-- gradients takes a solve a row for its exact variances; cached ones are at most s.f_var_bound too large, on average.
 ---@return gibbous.score
 function model.methods.score(self, x, y, o)
-  o = options.parse(o, {missing = data.missing}, "score", 2)
+  o = options.parse(o, {missing = data.missing, variance = {"exact", "cached"}, rank = "count"}, "score", 2)
   local xs <const>, ys <const>, keep <const> = data.check(x, y, "score", 2, o.missing)
   if #xs == 0 then core.raise("shape", "score: there are no rows to score", 2) end
   local f <const> = model.fields(self)
   data.check_width(f, xs, "score", 2)
-  local p <const> = self:predict(xs)
+  local p <const> = self:predict(xs, {variance = o.variance or nil, rank = o.rank or nil})
   local mean <const>, var <const> = p.mean, p.y_var
   local e <const> = ys - mean
   local lazy <const> = {mse = (e * e):mean(), mae = e:abs():mean(), nlpd = metrics.neg_log_density(e, var):mean(),
     crps = metrics.crps(e, var):mean(), calibration = calibration(e, var), spread = ys:var(nil, {ddof = 0}),
     trivial = trivial_nlpd(ys, f.y)}
+  if o.variance == "cached" then lazy.f_var_bound = p.f_var_bound:mean() end
   for _, level in ipairs(COVERED) do lazy["coverage" .. level] = metrics.coverage(e, var, level / 100) end
   core.eval(lazy)
   local s <const> = {}
