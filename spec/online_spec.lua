@@ -234,6 +234,22 @@ describe("condition with a solver", function()
   end)
 end)
 
+describe("f32 data that are predicted in f64", function()
+  it("can be conditioned on again and again, by either algorithm", function()
+    local x <const>, y <const> = draw(40, 1, "f32")
+    for _, solver in ipairs{"auto", "direct", gb.solvers.cg{tol = 1e-8}} do
+      local m = gb.gp.exact{kernel = K.rbf{}, noise = 1e-4, solver = solver}:condition(x, y)
+      for i = 1, 3 do
+        assert.equal("f64", m:predict(x).info.precision)
+        m:predict(x).mean:eval()
+        m:condition(draw(2, i, "f32"))
+        m = m:condition(draw(2, 10 + i, "f32"))
+      end
+      assert.equal(46, #m.x)
+    end
+  end)
+end)
+
 describe("fantasies", function()
   local m <const> = ready(model():condition(draw(60, 1)))
   local y3 <const> = gb.randn(5, 3, {seed = 4}):eval()

@@ -74,6 +74,7 @@ local function carry_all(self, out, x, y, noise)
   noise = noise or model.fields(out).likelihood:variance(x)
   carry_over(self, out, x, y, noise)
   if f.twin == nil then return end
+  model.fields(out).active = f.active
   local wide <const> = {dtype = "f64"}
   carry_over(f.twin, working(out, "f64"), x:to(wide), y:to(wide), noise:to(wide))
 end

@@ -36,6 +36,7 @@ return function(self)
   local now <const> = model.stamp(self)
   if f.state and f.state.stamp == now then return f.state end
   f.active = f.active or objective.decide(self)
+  if f.owner then f.owner.active = f.active end
   local start <const> = core.clock()
   local state <const> = {stamp = now, converged = true}
   local iterative <const> = objective.is_iterative(f.active)
