@@ -112,7 +112,7 @@ describe("change_point", function()
     raises("option", "unknown option 'locations', did you mean 'location'?", K.change_point, a, b, {locations = 1})
     raises("shape", "3 kernels need 2 location values, got 3", K.change_point, {a, b, a}, {location = {1, 2, 3}})
     raises("shape", "3 kernels need 2 locations, got 1", K.change_point, {a, b, a}, {location = 1})
-    raises("index", "change_point: active_dims 2, but the inputs have 1 columns",
+    raises("index", "change_point: column 2, but the inputs have 1 columns",
       K.change_point(a, b, {location = 1, column = 2}), gb.tensor{1})
     raises("option", "columns count from 1, got 0", K.change_point, a, b, {location = 1, column = 0})
   end)

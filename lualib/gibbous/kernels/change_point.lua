@@ -9,7 +9,7 @@ local param <const> = require "gibbous.param"
 --- Weights of the parts at each point, (n) each: w_1 = 1 - s_1, w_i = s_(i-1) (1 - s_i), w_m = s_(m-1), where
 -- s_i = 1 / (1 + exp(-steepness_i (x - location_i))).
 local function weights(self, x)
-  local column <const> = columns.position(self, self.column, x.shape[2])
+  local column <const> = columns.position(self, self.column, x.shape[2], "column")
   local at <const> = x:select(2, column)
   local l <const>, k <const> = columns.adopt(self.hyper.location, x), columns.adopt(self.hyper.steepness, x)
   local function cell(v, i) return v.ndim == 0 and v or v:select(1, i) end

@@ -49,11 +49,11 @@ function M.check_list(list, what, level)
   return out
 end
 
---- The position of column 'at' among d, counted from 1.
-function M.position(self, at, d)
+--- The position of column 'at' among d, counted from 1; 'option' (active_dims) is where the kernel names it.
+function M.position(self, at, d, option)
   local k <const> = at < 0 and at + d + 1 or at
   if k < 1 or k > d then
-    core.raise("index", ("%s: active_dims %d, but the inputs have %d columns"):format(self.kind, at, d), 5)
+    core.raise("index", ("%s: %s %d, but the inputs have %d columns"):format(self.kind, option or "active_dims", at, d), 5)
   end
   return k
 end
