@@ -213,6 +213,25 @@ describe("gb.solvers.cholesky", function()
   end)
 end)
 
+describe("the likelihood of a model solved by minimal residuals", function()
+  it("is solved to train_tol, and its error is quadratic in that", function()
+    local x <const> = gb.rand(200, 2, {seed = 5}):eval()
+    local y <const> = (3 * x):sin():sum(2):eval()
+    local function likelihood(o)
+      local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{lengthscale = 0.4}, noise = 0.05, solver = gb.solvers.minres(o)}
+      return m:condition(x, y):log_marginal_likelihood():item()
+    end
+    local exact <const> = likelihood{tol = 1e-10}
+    local loose <const> = math.abs(likelihood{} - exact)
+    assert.is_true(loose > 1e-9 and loose <= 5e-3 * math.abs(exact))
+    assert.is_true(math.abs(likelihood{train_tol = 1e-3} - exact) <= loose / 50)
+    assert.equal(exact, likelihood{tol = 1e-6, train_tol = 1e-10})
+  end)
+  it("takes no tolerance of 1", function()
+    raises("option", "gb.solvers.minres: train_tol must be between 0 and 1, got 1", gb.solvers.minres, {train_tol = 1})
+  end)
+end)
+
 describe("a model", function()
   local y <const> = ((x * 6):sin():sum(2) + 0.3 * gb.randn(n, {seed = 6})):eval()
   local xs <const> = gb.rand(20, 2, {seed = 7}):eval()

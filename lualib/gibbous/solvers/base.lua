@@ -49,17 +49,25 @@ local function directions(n, probes, seed, dtype)
   return (z * (math.sqrt(n) / (z * z):sum(1):sqrt())):eval()
 end
 
+--- This solver at the tolerance of fits.
+local function in_training(self)
+  local out <const> = {}
+  for key, v in pairs(self) do out[key] = v end
+  out.o = setmetatable({tol = self.o.train_tol}, {__index = self.o})
+  return setmetatable(out, Solver)
+end
+
 --- The negative log marginal likelihood of residuals r under covariance c = k + noise I, and how the solve went: the
--- quadratic form and the gradient from this solver's solutions for r and the probes, the log determinant by Lanczos
+-- quadratic form, its error quadratic in the residual, and the gradient from this solver's solutions for r and the probes, the log determinant by Lanczos
 -- quadrature. Probes depend on the seed alone. The result's gradient is that of the estimate; its value is known already.
 function Solver:objective(c, r, k, noise)
   local n <const>, probes <const> = #r, self.o.probes
   local z <const> = directions(n, probes, self.o.seed, r.dtype)
-  local x <const>, info <const> = self:prepare(c, k, noise):solve(core.cat({r:detach():unsqueeze(2), z}, 2):eval())
+  local x <const>, info <const> = in_training(self):prepare(c, k, noise):solve(core.cat({r:detach():unsqueeze(2), z}, 2):eval())
   local alpha <const> = x:select(2, 1):eval()
   local lanczos <const> = require "gibbous.solvers.lanczos"{probes = probes, seed = self.o.seed, precond = self.o.precond}
   local logdet <const> = lanczos:logdet(c:detach(), {k = k and k:detach(), noise = noise})
-  local inv_quad <const> = (alpha * r:detach()):sum():item()
+  local inv_quad <const> = (alpha * (2 * r:detach() - c:detach():matmul(alpha))):sum():item()
   local left <const> = core.cat({-alpha:unsqueeze(2), x:slice(2, 2, probes + 1) / probes}, 2):eval()
   local right <const> = core.cat({alpha:unsqueeze(2), z}, 2):eval()
   local slope <const> = ((left * c:matmul(right)):sum() + 2 * (alpha * r):sum()):to{dtype = "f64"} / 2
@@ -68,17 +76,20 @@ end
 
 --- Options that every solver takes, with those of its own.
 function M.spec(own)
-  local spec <const> = {tol = "positive", max_iter = "count", probes = "count", seed = "integer"}
+  local spec <const> = {tol = "positive", train_tol = "positive", max_iter = "count", probes = "count", seed = "integer"}
   for key, rule in pairs(own) do spec[key] = rule end
   return spec
 end
 
---- Checked options with the defaults; tol must be in (0, 1).
+--- Checked options with the defaults; tol must be in (0, 1), and so train_tol, that of fits: 'tol' where that is given, else 1e-2.
 function M.options(opts, own, defaults, what, level)
   local o <const> = options.parse(opts, M.spec(own), what, level + 1)
-  if o.tol and o.tol >= 1 then
-    core.raise("option", ("%s: tol must be between 0 and 1, got %g"):format(what, o.tol), level + 1)
+  for _, key in ipairs{"tol", "train_tol"} do
+    if o[key] and o[key] >= 1 then
+      core.raise("option", ("%s: %s must be between 0 and 1, got %g"):format(what, key, o[key]), level + 1)
+    end
   end
+  o.train_tol = o.train_tol or o.tol or 1e-2
   if o.probes and o.probes < 2 then core.raise("option", what .. ": probes must be 2 or more", level + 1) end
   for key, default in pairs(defaults) do
     if o[key] == nil then o[key] = default end
