@@ -30,6 +30,7 @@ static int begin (void **state) {
 static int end (void **state) {
   (void)state;
   while (nheld > 0) gb_node_unref(held[--nheld]);
+  gb_cache_drop(g, SIZE_MAX);
   const bool clean = g->nnodes == 0;
   gb_graph_free(g);
   const bool empty = be->ledger.used == 0;
