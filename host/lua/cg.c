@@ -174,9 +174,27 @@ static int cg_student (lua_State *L) {
 
 /* ---- solves -------------------------------------------------------------------------------------------- */
 
-/* core.cg(A, b, {tol, max_iter, mixed, precond, x0}) -> x, info; computed at once, 'precond' made before */
+/* The goal of variances: 'prior', a tensor with a number for each column of b, which the stack keeps as doubles, and 'least'. */
+static gb_cg_goal check_goal (lua_State *L, lgb_session *s, int arg, const gb_node *b) {
+  gb_node *prior = check_tensor(L, arg, "prior");
+  if (prior == NULL) return (gb_cg_goal){0};
+  const gb_shape *shape = gb_node_shape(b);
+  const size_t r = shape->ndim == 1 ? 1 : shape->dim[1];
+  const double least = lgb_optnumber(L, arg, "least", 0);
+  if (gb_shape_numel(gb_node_shape(prior)) != r) lgb_fail(L, GB_ESHAPE, "prior: expected %zu numbers, one a column", r);
+  if (!(least > 0)) lgb_fail(L, GB_EOPTION, "least: expected a positive number");
+  double *values = lua_newuserdatauv(L, (r + 1) * sizeof *values, 0);
+  gb_error err;
+  s->busy = true;
+  const gb_status st = gb_node_doubles(prior, values, &err);
+  s->busy = false;
+  lgb_result(L, st, &err);
+  return (gb_cg_goal){values, least};
+}
+
+/* core.cg(A, b, {tol, max_iter, mixed, precond, x0, prior, least}) -> x, info; computed at once, 'precond' made before */
 static int cg_now (lua_State *L) {
-  static const char *const names[] = {"max_iter", "mixed", "precond", "tol", "x0", NULL};
+  static const char *const names[] = {"least", "max_iter", "mixed", "precond", "prior", "tol", "x0", NULL};
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 3);
   gb_node *a = lgb_checknode(L, 1), *b = lgb_checknode(L, 2);
@@ -187,6 +205,7 @@ static int cg_now (lua_State *L) {
     o.precond = lgb_checkprecond(L, -1);
     lua_pop(L, 1);
   }
+  o.goal = check_goal(L, s, 3, b);
   lgb_tensor *x = lgb_newtensor(L);
   gb_cg_info info = {0};
   gb_error err;
@@ -195,6 +214,7 @@ static int cg_now (lua_State *L) {
   s->busy = false;
   lgb_result(L, st, &err);
   push_info(L, &info, &o);
+  if (o.goal.prior != NULL) set_number(L, "missing", info.missing);
   return 2;
 }
 

@@ -15,6 +15,7 @@
 #define CHECK_MIXED 15             /* the same where products are of f32 */
 #define PATIENCE 8                 /* such checks without a residual halved, until f32 is given up */
 #define RESOLVED 1e-13             /* relative: what the sums of an energy resolve */
+#define LEAST_SHARE 1e-15          /* of a prior: less may be missing of any variance */
 #define LONG_WAY 4.0               /* square of the factor by which a residual that counts as progress falls */
 
 const char *gb_cg_reason_text (gb_cg_reason r) {
@@ -27,6 +28,11 @@ char *gb_cg_text (const gb_cg_info *info, const gb_cg_options *o, char buf[GB_CG
   switch (info->reason) {
     case GB_CG_CONVERGED: buf[0] = '\0'; break;
     case GB_CG_MAX_ITER:
+      if (o->goal.prior != NULL) {
+        snprintf(buf, GB_CG_TEXT, "variance %zu is known to %.2g of itself after %d steps, expected %.2g: raise max_iter, or use a "
+                 "preconditioner of higher rank", c, info->missing, info->iterations, o->tol);
+        break;
+      }
       snprintf(buf, GB_CG_TEXT, "column %zu has residual %.2g after %d steps, expected %.2g: raise max_iter, or use a "
                "preconditioner of higher rank", c, info->residual, info->iterations, o->tol);
       break;
@@ -63,6 +69,7 @@ typedef struct cg {
   double *sums;
   double *rr, *bound, *last, *curvature;   /* columns; bound: the square of tol |b|; last: least recomputed rr */
   double *energy;                  /* columns: least of x' A x - 2 b' x at a check */
+  double *form, *missing;          /* columns, with a goal: 2 b' x - x' A x, and how much too small it is at most */
   double *rz, *factor, *out, *at_x;    /* live columns */
   size_t *col, *at;                /* live columns, ascending; which of them stay */
   size_t live, width;
@@ -73,7 +80,7 @@ typedef struct cg {
 } cg;
 
 size_t gb_cg_workspace (size_t n, size_t r) {
-  return (3 * n * r + gb_panel_sums(n, r) + 9 * r) * sizeof(double) + 2 * r * sizeof(size_t) + 4 * r;
+  return (3 * n * r + gb_panel_sums(n, r) + 11 * r) * sizeof(double) + 2 * r * sizeof(size_t) + 4 * r;
 }
 
 static void bind (cg *s, double *w) {
@@ -83,7 +90,8 @@ static void bind (cg *s, double *w) {
   s->rr = w, s->bound = w + r, s->last = w + 2 * r, s->curvature = w + 3 * r;
   s->rz = w + 4 * r, s->factor = w + 5 * r, s->out = w + 6 * r;
   s->energy = w + 7 * r, s->at_x = w + 8 * r;
-  s->col = (size_t *)(w + 9 * r), s->at = s->col + r;
+  s->form = w + 9 * r, s->missing = w + 10 * r;
+  s->col = (size_t *)(w + 11 * r), s->at = s->col + r;
   s->state = (unsigned char *)(s->at + r);
   s->calm = s->state + r;
   memset(s->state, RUNNING, r);
@@ -136,11 +144,35 @@ static void drop (cg *s) {
 
 /* ---- a cycle ------------------------------------------------------------------------------------------- */
 
-/* rr is there: who goes on? A column of zeros is solved by x = 0 and never starts. */
+static bool has_goal (const cg *s) { return s->o->goal.prior != NULL; }
+
+static double variance (const cg *s, size_t c) { return fmax(s->o->goal.prior[c] - s->form[c], 0); }
+
+/* What is missing of a form, as a share of the variance, as far as that can be known. */
+static double share (const cg *s, size_t c) {
+  return s->missing[c] == 0 ? 0 : s->missing[c] / fmax(variance(s, c), LEAST_SHARE / s->o->tol * s->o->goal.prior[c]);
+}
+
+static bool arrived (const cg *s, size_t c) {
+  return has_goal(s) ? share(s, c) <= s->o->tol : s->rr[c] <= s->bound[c];
+}
+
+/* rr, or what is missing, is there: who goes on? A column of zeros is solved by x = 0 and never starts. */
 static void judge (cg *s, size_t c) {
   if (s->state[c] != RUNNING) return;
   if (!isfinite(s->rr[c])) s->state[c] = BROKEN;
-  else if (s->rr[c] <= s->bound[c]) s->state[c] = RESTING;
+  else if (arrived(s, c)) s->state[c] = RESTING;
+}
+
+/* With rr and r' P^-1 r of the live columns. */
+static void judge_by_goal (cg *s, const double *rz) {
+  const gb_precond *p = s->o->precond;
+  const double least = s->o->goal.least;
+  for (size_t k = 0; has_goal(s) && k < s->live; k++) {
+    const size_t c = s->col[k];
+    s->missing[c] = p != NULL && p->lt != NULL ? rz[k] * fmax(p->noise / least, 1) : s->rr[c] / least;
+    judge(s, c);
+  }
 }
 
 /* residual = b - A x of the live columns, with x rounded to A's dtype; and rr. */
@@ -160,6 +192,7 @@ static bool rises (cg *s, size_t k, const double *xb, const double *xr) {
   const size_t c = s->col[k];
   const double energy = -(xb[k] + xr[k]), before = s->energy[c];
   s->energy[c] = fmin(before, energy);
+  s->form[c] = -energy;
   return energy > before + RESOLVED * fabs(before);
 }
 
@@ -181,7 +214,7 @@ static gb_status check (cg *s, gb_error *err) {
     const double truth = s->rr[c];
     const bool halved = truth * LONG_WAY <= s->last[c], lied = truth > LONG_WAY * s->factor[k];
     s->calm[c] = halved ? 0 : s->calm[c] + 1;
-    if (truth > s->bound[c] && !halved && (up || lied || (s->by != &s->m->a && s->calm[c] == PATIENCE)))
+    if (!arrived(s, c) && !halved && (up || lied || (s->by != &s->m->a && s->calm[c] == PATIENCE)))
       s->state[c] = STUCK;
     if (lied) s->fresh[c] = true;
     if (halved || !(truth >= s->last[c])) s->last[c] = truth;
@@ -241,11 +274,16 @@ static gb_status step (cg *s, int number, gb_error *err) {
   gb_panel_step(s->pool, s->n, s->live, s->factor, own(s, s->p), own(s, s->ap), theirs(s, s->x), theirs(s, s->res), s->sums,
                 s->out);
   note_alpha(s, number);
-  for (size_t k = 0; k < s->live; k++) s->rr[s->col[k]] = s->out[k];
+  for (size_t k = 0; k < s->live; k++) {
+    s->rr[s->col[k]] = s->out[k];
+    s->form[s->col[k]] += s->factor[k] * s->rz[k];
+  }
   if ((number + 1) % every == 0 && s->live > 0) GB_TRY(check(s, err));
   for (size_t k = 0; k < s->live; k++) judge(s, s->col[k]);
   drop(s);
   turn(s, number);
+  judge_by_goal(s, s->rz);
+  drop(s);
   return GB_OK;
 }
 
@@ -254,6 +292,8 @@ static gb_status cycle (cg *s, gb_error *err) {
   memset(s->p, 0, s->n * s->width * sizeof *s->p);
   gb_precond_apply_panel(s->o->precond, s->n, s->live, theirs(s, s->res), own(s, s->p));
   gb_panel_dot(s->pool, s->n, s->live, theirs(s, s->res), own(s, s->p), s->sums, s->rz);
+  judge_by_goal(s, s->rz);
+  drop(s);
   for (int number = 0; s->live > 0 && s->iterations < s->o->max_iter; number++) {
     GB_TRY(step(s, number, err));
     s->iterations++;
@@ -274,7 +314,17 @@ static void leave_to_f64 (cg *s, size_t c) {
     s->res[i * s->r + c] = s->b[i * s->r + c];
   }
   s->rr[c] = length;
-  s->energy[c] = 0;
+  s->energy[c] = s->form[c] = 0;
+}
+
+/* The forms and what is missing of them, from residuals computed from A. */
+static void settle_forms (cg *s) {
+  if (!has_goal(s)) return;
+  measure_energy(s, s->out, s->at_x);
+  for (size_t k = 0; k < s->live; k++) s->form[s->col[k]] = s->out[k] + s->at_x[k];
+  gb_precond_apply_panel(s->o->precond, s->n, s->live, theirs(s, s->res), own(s, s->z));
+  gb_panel_dot(s->pool, s->n, s->live, theirs(s, s->res), own(s, s->z), s->sums, s->out);
+  judge_by_goal(s, s->out);
 }
 
 /* After a cycle: the residuals of all columns, and who starts again. */
@@ -282,9 +332,10 @@ static gb_status verify (cg *s, gb_error *err) {
   const bool low = s->by != &s->m->a;
   enlist(s, ~0u);
   GB_TRY(recompute(s, err));
+  settle_forms(s);
   for (size_t c = 0; c < s->r; c++) {
     const bool halved = s->rr[c] * LONG_WAY <= s->last[c];
-    if (s->rr[c] <= s->bound[c]) s->state[c] = RESTING;
+    if (arrived(s, c)) s->state[c] = RESTING;
     else if (low) {
       leave_to_f64(s, c);
       s->too_narrow = true;
@@ -312,7 +363,7 @@ static double relative (const cg *s, size_t c) {
 }
 
 static gb_cg_reason reason_of (const cg *s, size_t c) {
-  if (s->rr[c] <= s->bound[c]) return GB_CG_CONVERGED;
+  if (arrived(s, c)) return GB_CG_CONVERGED;
   if (s->state[c] == BROKEN || !isfinite(s->rr[c])) return GB_CG_NAN;
   if (s->state[c] == INDEFINITE) return GB_CG_INDEFINITE;
   return s->state[c] == STUCK ? GB_CG_STAGNATED : GB_CG_MAX_ITER;
@@ -329,6 +380,7 @@ static void report (const cg *s, gb_cg_info *info) {
     double *of = c == 0 ? &info->first : &info->others;
     if (!(ratio <= *of)) *of = ratio;
     if (!(ratio <= info->residual)) info->residual = ratio;
+    if (has_goal(s)) info->missing = fmax(info->missing, share(s, c));
     if (weight[reason] < weight[info->reason] || (weight[reason] == weight[info->reason] && ratio <= worst)) continue;
     info->reason = reason;
     info->column = c;
@@ -348,6 +400,8 @@ static void begin (cg *s, const gb_cg_options *o) {
     s->bound[c] *= tol_of(s, c) * tol_of(s, c);
     s->curvature[c] = 0;
     s->energy[c] = INFINITY;
+    s->form[c] = 0;
+    s->missing[c] = INFINITY;
   }
   s->by = o->mixed && s->m->low.plan != NULL ? &s->m->low : &s->m->a;
 }

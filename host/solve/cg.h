@@ -24,6 +24,13 @@ typedef enum gb_cg_reason {
 
 const char *gb_cg_reason_text (gb_cg_reason r);   /* "converged", "max_iter", ... */
 
+/* The other goal, of variances prior - b' A^-1 b: a column rests when this is known to 'tol' of itself. With the residual R the
+** form 2 b'x - x'Ax is too small by R' A^-1 R, which is at most R' R / least, or R' P^-1 R where P = L L' + noise I is below A. */
+typedef struct gb_cg_goal {
+  const double *prior;             /* (r), or NULL */
+  double least;                    /* > 0: A - least I is positive semidefinite */
+} gb_cg_goal;
+
 typedef struct gb_cg_options {
   double tol;                      /* |b - A x| <= tol |b|, for every column; below 1 */
   double rest;                     /* the same for all columns but the first; 0 = tol */
@@ -31,6 +38,7 @@ typedef struct gb_cg_options {
   bool mixed;                      /* products in f32, residuals and the result in f64, whichever of them A is */
   const gb_precond *precond;       /* NULL = none */
   gb_node *x0;                     /* first guess, of b's shape; NULL = 0 */
+  gb_cg_goal goal;                 /* instead of 'tol' on residuals, where it has a prior */
 } gb_cg_options;
 
 #define GB_CG_DEFAULTS {.tol = 1e-6, .max_iter = 1000}
@@ -42,6 +50,7 @@ typedef struct gb_cg_info {
   double residual;  /* largest |b - A x| / |b| over the columns, recomputed from the returned x */
   double first, others;            /* the same of the first column, and of all others */
   double condition; /* of the preconditioned matrix, estimated from below by the first column's steps */
+  double missing;                  /* with a goal: the largest R' A^-1 R, by its bound, over the variance */
   double curvature; /* INDEFINITE: p' A p / p' p, an upper bound of the smallest eigenvalue */
   size_t column;    /* that the reason speaks of, from 0 */
   bool too_narrow;                 /* mixed: f32 left columns to f64, and the trace is not theirs */

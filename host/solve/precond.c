@@ -1,6 +1,6 @@
-/* precond.c - partial pivoted Cholesky with Woodbury's formula, and the diagonal. Blocks of rows, and rows
+/* precond.c - partial Cholesky factors with Woodbury's formula, and the diagonal. Blocks of rows, and rows
 ** of L', are tasks; an interrupt leaves garbage behind, and the solver that called polls for it. */
-#include "solve/precond_parts.h"
+#include "solve/precond.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,13 +16,13 @@
 #define WIDTH GB_PRECOND_WIDTH
 #define DEEP 8                     /* rows of L', or of the result, that are computed together */
 #define PART 32                    /* rows of L' of a task */
+#define OWN UINT64_C(0x9e3779b97f4a7c15)   /* keeps draws apart from probes of the same seed, which must not know them */
 
 static size_t blocks (size_t n, size_t side) { return (n + side - 1) / side; }
 static size_t extent (size_t n, size_t from, size_t side) { return n - from < side ? n - from : side; }
 
-gb_status gb_precond_take (const gb_precond *p, size_t count, double **out, gb_error *err) {
-  return gb_ledger_alloc(p->ledger, GB_MEM_WORKSPACE, count * sizeof **out, "", "preconditioner",
-                         (void **)out, err);
+static gb_status take (const gb_precond *p, size_t count, double **out, gb_error *err) {
+  return gb_ledger_alloc(p->ledger, GB_MEM_WORKSPACE, count * sizeof **out, "", "preconditioner", (void **)out, err);
 }
 
 void gb_precond_clear (gb_precond *p) {
@@ -35,7 +35,7 @@ void gb_precond_clear (gb_precond *p) {
   *p = (gb_precond){0};
 }
 
-gb_status gb_precond_diagonal (gb_node *k, double *out, gb_error *err) {
+static gb_status diagonal_of (gb_node *k, double *out, gb_error *err) {
   gb_node *d;
   const gb_attr attr = {0};
   GB_TRY(gb_node_build(k->graph, GB_OP_DIAGONAL, 1, &k, &attr, NULL, gb_node_dtype(k), &d, err));
@@ -60,14 +60,40 @@ static gb_status start (gb_precond *p, gb_node *a, gb_error *err) {
   return gb_fail(err, GB_ESHAPE, "expected a square matrix, got %s", gb_node_text(a, text));
 }
 
-/* ---- pivoted Cholesky ---- */
+/* ---- partial Cholesky factors ---- */
 
-/* The largest of the diagonal left, the first of equals. */
-static size_t pivot_of (const double *d, size_t n) {
+/* How the next pivot is found from the diagonal left. */
+typedef struct pivoting {
+  const gb_precond *p;
+  bool drawn;                      /* in proportion to the diagonal left, or the largest */
+  uint64_t seed;
+  size_t step;
+  const double *d;
+  double *scores;                  /* (n), where drawn */
+} pivoting;
+
+/* A race of exponentials E: the largest d / E is at i with the probability d_i / sum d. As E are numbers of the seed, a small
+** change of K moves few pivots, and what is made of them stays a function that can be followed. */
+static void score_piece (void *ud, gb_tasks *s, size_t task, int thread) {
+  const pivoting *v = ud;
+  (void)s, (void)thread;
+  for (size_t i0 = task * LONG, i = i0; i < i0 + extent(v->p->n, i0, LONG); i++)
+    v->scores[i] = v->d[i] > 0 ? v->d[i] / -log(gb_rand_uniform(v->seed ^ OWN, v->step, i)) : 0;
+}
+
+/* The place of the largest, the first of equals. */
+static size_t largest (const double *d, size_t n) {
   size_t best = 0;
   for (size_t i = 1; i < n; i++)
     if (d[i] > d[best]) best = i;
   return best;
+}
+
+static gb_status choose (pivoting *v, size_t *at, gb_error *err) {
+  v->step = v->p->rank;
+  if (v->drawn) GB_TRY(gb_tasks_run(v->p->pool, blocks(v->p->n, LONG), score_piece, v, err));
+  *at = largest(v->drawn ? v->scores : v->d, v->p->n);
+  return GB_OK;
 }
 
 typedef struct elimination {
@@ -110,8 +136,8 @@ static double sum_of (const double *d, size_t n) {
   return total;
 }
 
-gb_status gb_precond_kernel_diagonal (const gb_precond *p, gb_node *k, double *d, double *trace, gb_error *err) {
-  GB_TRY(gb_precond_diagonal(k, d, err));
+static gb_status kernel_diagonal (const gb_precond *p, gb_node *k, double *d, double *trace, gb_error *err) {
+  GB_TRY(diagonal_of(k, d, err));
   for (size_t i = 0; i < p->n; i++) {
     if (!isfinite(d[i]))
       return gb_fail(err, GB_ENAN, "diagonal entry %zu of the kernel matrix is %g", i + 1, d[i]);
@@ -122,22 +148,25 @@ gb_status gb_precond_kernel_diagonal (const gb_precond *p, gb_node *k, double *d
   return GB_OK;
 }
 
-static gb_status factor_rows (gb_precond *p, gb_node *k, size_t rank, double tol, double *d, gb_error *err) {
-  double trace;
-  GB_TRY(gb_precond_kernel_diagonal(p, k, d, &trace, err));
+static gb_status factor_rows (gb_precond *p, gb_node *k, size_t rank, double tol, pivoting *v, double *d, gb_error *err) {
+  double trace = 0;
+  GB_TRY(kernel_diagonal(p, k, d, &trace, err));
   p->trace_left = trace > 0 ? 1 : 0;
   for (p->rank = 0; p->rank < rank && p->trace_left > tol; p->rank++) {
-    const size_t at = pivot_of(d, p->n);
+    size_t at;
+    GB_TRY(choose(v, &at, err));
     if (d[at] == 0) break;
     GB_TRY(read_row(k, at, p->lt + p->rank * p->n, err));
     GB_TRY(eliminate(p, p->rank, at, d, err));
     p->trace_left = sum_of(d, p->n) / trace;
+    if (!isfinite(p->trace_left))
+      return gb_fail(err, GB_ENAN, "row %zu of the kernel matrix is not finite", at + 1);
   }
   return GB_OK;
 }
 
 /* C = noise I + L' L, then its factor; log det P = (n - rank) log noise + log det C. */
-gb_status gb_precond_low_rank_end (gb_precond *p, gb_error *err) {
+static gb_status low_rank_end (gb_precond *p, gb_error *err) {
   const size_t k = p->rank;
   memset(p->c, 0, k * k * sizeof *p->c);
   for (size_t i = 0; i < p->n; i += GB_BLOCK)
@@ -151,33 +180,41 @@ gb_status gb_precond_low_rank_end (gb_precond *p, gb_error *err) {
   return GB_OK;
 }
 
-gb_status gb_precond_low_rank_begin (gb_precond *p, gb_node *k, double noise, size_t *rank, gb_error *err) {
+static gb_status low_rank_begin (gb_precond *p, gb_node *k, double noise, size_t *rank, gb_error *err) {
   GB_TRY(start(p, k, err));
   if (!(noise > 0 && noise < INFINITY))
     return gb_fail(err, GB_EOPTION, "noise: expected a positive number, got %g", noise);
   p->noise = noise;
   if (*rank > p->n) *rank = p->n;
-  GB_TRY(gb_precond_take(p, *rank * p->n, &p->lt, err));
-  GB_TRY(gb_precond_take(p, *rank * *rank, &p->c, err));
-  return gb_precond_take(p, *rank * WIDTH, &p->work, err);
+  GB_TRY(take(p, *rank * p->n, &p->lt, err));
+  GB_TRY(take(p, *rank * *rank, &p->c, err));
+  return take(p, *rank * WIDTH, &p->work, err);
 }
 
-gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, double noise, size_t rank, double tol,
-                                       gb_error *err) {
+static gb_status low_rank (gb_precond *p, gb_node *k, double noise, size_t rank, double tol, pivoting v, gb_error *err) {
   double *d = NULL;
-  gb_status st = gb_precond_low_rank_begin(p, k, noise, &rank, err);
-  if (st == GB_OK) st = gb_precond_take(p, p->n, &d, err);
-  if (st == GB_OK) st = factor_rows(p, k, rank, tol, d, err);
+  gb_status st = low_rank_begin(p, k, noise, &rank, err);
+  if (st == GB_OK) st = take(p, 2 * p->n, &d, err);
+  v.p = p, v.d = d, v.scores = d + p->n;
+  if (st == GB_OK) st = factor_rows(p, k, rank, tol, &v, d, err);
   if (p->ledger != NULL) gb_ledger_free(p->ledger, d);
-  if (st == GB_OK) st = gb_precond_low_rank_end(p, err);
+  if (st == GB_OK) st = low_rank_end(p, err);
   if (st != GB_OK) gb_precond_clear(p);
   return st;
 }
 
+gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, double noise, size_t rank, double tol, gb_error *err) {
+  return low_rank(p, k, noise, rank, tol, (pivoting){0}, err);
+}
+
+gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, double noise, size_t rank, uint64_t seed, gb_error *err) {
+  return low_rank(p, k, noise, rank, 0, (pivoting){.drawn = true, .seed = seed}, err);
+}
+
 gb_status gb_precond_jacobi (gb_precond *p, gb_node *a, gb_error *err) {
   GB_TRY(start(p, a, err));
-  gb_status st = gb_precond_take(p, p->n, &p->d, err);
-  if (st == GB_OK) st = gb_precond_diagonal(a, p->d, err);
+  gb_status st = take(p, p->n, &p->d, err);
+  if (st == GB_OK) st = diagonal_of(a, p->d, err);
   for (size_t i = 0; st == GB_OK && i < p->n; i++) {
     if (!(p->d[i] > 0))
       st = gb_fail(err, GB_ENOTPD, "diagonal entry %zu is %g, expected above 0", i + 1, p->d[i]);
@@ -227,12 +264,7 @@ gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k,
   if (!low_rank) return GB_OK;
   GB_TRY(gb_select(m, 0, 0, &part, err));
   GB_TRY(peak_of(part, more, err));
-  *more += n * sizeof(double);
-  if (spec->kind == GB_PRECOND_NYSTROM) {
-    size_t sketch;
-    GB_TRY(gb_nystrom_bytes(k, rank, &sketch, err));
-    if (sketch > *more) *more = sketch;
-  }
+  *more += 2 * n * sizeof(double);
   *held = (rank * n + rank * rank + rank * WIDTH) * sizeof(double);
   return GB_OK;
 }

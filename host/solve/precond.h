@@ -31,15 +31,11 @@ typedef struct gb_precond {
 gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, double noise, size_t rank, double tol,
                                        gb_error *err);
 
-/* P = U Lambda U' + noise I with U Lambda U' the randomised Nystrom approximation of K from 'rank' random directions, which
-** depend on the seed alone: L = U Lambda^(1/2) has orthogonal columns, largest first. Needs products with K only.
-** Source: Frangella, Tropp & Udell (2023), Randomized Nystrom preconditioning, algorithm 2.1. Cost: 'rank' columns of one
-** product with K and 8 n rank^2 flops; n rank doubles, and as many more while it is built. Errors: as above; ENOTPD where K
-** is not positive semidefinite to rounding. */
+/* P = K_s (K_ss)^-1 K_s' + noise I, the Nystrom approximation from 'rank' points s, each drawn in proportion to what those before
+** leave of the diagonal of K; the draws depend on the seed alone. Near the best approximation of its rank in expectation, where
+** the largest diagonal entry may be an outlier's. The same rows of K, costs and errors as above.
+** Source: Chen, Epperly, Tropp & Webber (2025), Randomly pivoted Cholesky. */
 gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, double noise, size_t rank, uint64_t seed, gb_error *err);
-
-/* Bytes that it takes on the way, beside those it holds in the end; k may be over placeholders. */
-gb_status gb_nystrom_bytes (gb_node *k, size_t rank, size_t *more, gb_error *err);
 
 /* P = diag(A). Errors: as above; ENOTPD names a diagonal entry that is not positive. */
 gb_status gb_precond_jacobi (gb_precond *p, gb_node *a, gb_error *err);

@@ -70,9 +70,10 @@ function M.pivoted_cholesky(opts)
   end)
 end
 
---- U Lambda U' + noise I with the randomised Nystrom approximation of A - noise I from 'rank' random directions: the leading
--- eigenvectors and values. Needs products only: 'rank' columns of one; n rank values. rank "auto": chosen by time.
--- Source: Frangella, Tropp & Udell (2023), Randomized Nystrom preconditioning.
+--- The Nystrom approximation K_s K_ss^-1 K_s' of K = A - noise I, + noise I, from 'rank' points s, each drawn in proportion to what
+-- those before leave of the diagonal: near the best of its rank, where pivoted_cholesky may spend its rank on outliers.
+-- Reads the diagonal and 'rank' rows; n rank values. rank "auto": chosen by time. seed: of the draws.
+-- Source: Chen, Epperly, Tropp & Webber (2025), Randomly pivoted Cholesky.
 function M.nystrom(opts)
   return low_rank("nystrom", {seed = "integer"}, opts, function(o)
     return function(k, noise, rank) return core.nystrom(k, noise, rank, o.seed or 0) end

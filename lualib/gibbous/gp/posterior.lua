@@ -25,12 +25,13 @@ local function prepared(self)
   return state, before ~= nil and rawequal(before, state)
 end
 
---- How the variances of a model with data are computed; see gp/variance.lua.
-local function algorithm(self, state, o)
-  if o.variance ~= "cached" then return state.system and variance.solver(state.system) or variance.direct(state.factor) end
-  if o.rank == 0 then core.raise("option", "predict: the rank must be 1 or more", 3) end
+--- How the variances of a model with data are computed; see gp/variance.lua. prior(from, to): variances of some points.
+local function algorithm(self, state, prior, o)
   local f <const> = fields(self)
+  if o.variance ~= "cached" and not state.system then return variance.direct(state.factor) end
   local noise <const> = f.likelihood:variance(f.x):min()
+  if o.variance ~= "cached" then return variance.solver(state.system, prior, noise:item()) end
+  if o.rank == 0 then core.raise("option", "predict: the rank must be 1 or more", 3) end
   return variance.cached(state, f.kernel(f.x), objective.covariance(self), o.rank or DEFAULT_RANK, noise)
 end
 
@@ -49,7 +50,8 @@ local function parts_of(self, t, o)
   }
   if x == nil or #x == 0 then return parts end
   local state <const>, reused <const> = prepared(self)
-  local how <const> = algorithm(self, state, o)
+  local function some(from, to) return (from == 1 and to == #t) and t or t:slice(1, from, to) end
+  local how <const> = algorithm(self, state, function(from, to) return at(kernel.diag, kernel, some(from, to)) end, o)
   local info <const> = parts.info
   info.algorithm = state.system and tostring(f.active) or "direct"
   info.converged, info.reused, info.variance = state.converged, reused, o.variance or "exact"
@@ -57,10 +59,7 @@ local function parts_of(self, t, o)
     info.residual, info.iterations, info.reason = state.solve.residual, state.solve.iterations, state.solve.reason
   end
   info.rank = how.rank
-  parts.cross = function(from, to)
-    local s <const> = (from == 1 and to == #t) and t or t:slice(1, from, to)
-    return at(kernel, s, x)
-  end
+  parts.cross = function(from, to) return at(kernel, some(from, to), x) end
   parts.mean = function()
     return at(function() return mean(t) + kernel(t, x):matmul(state.alpha) end)
   end

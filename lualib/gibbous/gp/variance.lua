@@ -89,7 +89,7 @@ end
 
 -- Right-hand sides solved together at most, and the values in them where n is small. More are not faster: the pairs' values are
 -- then a small part of the work.
-local WIDEST <const>, WIDEST_VALUES <const> = 256, 1 << 18
+local WIDEST <const>, WIDEST_VALUES <const> = 128, 1 << 18
 -- Values held for one right-hand side and data point: six of a run of conjugate gradients and those built here.
 local VALUES <const> = 16
 
@@ -104,25 +104,26 @@ function Report:add(info)
 end
 
 --- Solutions v (n, c) of C v = b for b = k', and C v.
-local function solved(system, b, report)
-  local v <const>, info <const> = system:solve(b)
+local function solved(system, b, report, goal)
+  local v <const>, info <const> = system:solve(b, nil, goal)
   report:add(info)
   return v, system.a:matmul(v)
 end
 
 --- With residuals R = k' - C v, b'v + v'R is below b' C^-1 b by R' C^-1 R: quadratic in what the solver left, and never above.
 -- Its gradient is that of b' C^-1 b as well, with v held. Computed when asked for, in slices; what is made of one slice is
--- differentiable in the points.
-function M.solver(system)
+-- differentiable in the points. 'prior(from, to)' gives prior variances; 'noise' is the least noise variance.
+function M.solver(system, prior, noise)
   local report <const> = setmetatable({slices = 0, seconds = 0.0, converged = true, residual = 0.0, iterations = 0}, Report)
   local n <const> = #system.a
+  local function goal(from, to) return noise > 0 and {prior = prior(from, to):detach():eval(), least = noise} or nil end
   local function slices(m, f) in_slices(m, width_of(m, VALUES * n, math.max(WIDEST, WIDEST_VALUES // n)), f) end
   local function explained(cross, m)
     local parts <const>, sizes <const> = {}, {}
     slices(m, function(from, to)
       local lazy <const> = cross(from, to):t()
       local b <const> = lazy:detach():eval()
-      local v <const>, image <const> = solved(system, b, report)
+      local v <const>, image <const> = solved(system, b, report, goal(from, to))
       local q <const> = (v * (2 * (to - from + 1 == m and lazy or b) - image)):sum(1)
       local size <const> = (v * b):abs():sum(1)
       core.eval(q, size)
@@ -133,7 +134,7 @@ function M.solver(system)
   local function joint(cross, m)
     local all <const>, images <const> = {}, {}
     slices(m, function(from, to)
-      local v <const>, image <const> = solved(system, cross(from, to):t():detach():eval(), report)
+      local v <const>, image <const> = solved(system, cross(from, to):t():detach():eval(), report, goal(from, to))
       all[#all + 1], images[#images + 1] = v, image:eval()
     end)
     local v <const> = joined(all, 2)

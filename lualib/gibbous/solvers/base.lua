@@ -13,9 +13,9 @@ local M <const> = {}
 local System <const> = {}
 System.__index = System
 
---- x with A x = b, b (n) or (n, r), and info; x depends on nothing.
-function System:solve(b, x0)
-  local x <const>, info <const> = self.solver:run(self, b, x0)
+--- x with A x = b, b (n) or (n, r), and info; x depends on nothing. goal: of solvers that know variances, see solvers/cg.lua.
+function System:solve(b, x0, goal)
+  local x <const>, info <const> = self.solver:run(self, b, x0, goal)
   return x, new_info(info)
 end
 

@@ -51,11 +51,12 @@ function Cg:__tostring()
   return "cg(" .. table.concat(parts, ", ") .. ")"
 end
 
---- Solves for b with a prepared matrix, at once: x, of b's dtype, and the fields of its record.
-function Cg:run(system, b, x0)
+--- Solves for b with a prepared matrix, at once: x, of b's dtype, and the fields of its record. With a goal, a column is solved
+-- when goal.prior - b'x, one number a column, is known to 'tol' of itself; goal.least: no eigenvalue of A is below it.
+function Cg:run(system, b, x0, goal)
   local o <const> = self.o
   local x <const>, info <const> = core.cg(system.a, b, {tol = o.tol, max_iter = o.max_iter, precond = system.precond, x0 = x0,
-    mixed = is_mixed(o, system.a)})
+    mixed = is_mixed(o, system.a), prior = goal and goal.prior, least = goal and goal.least})
   return x.dtype == b.dtype and x or x:to{dtype = b.dtype}, info
 end
 
