@@ -13,7 +13,7 @@
 
 #define CHECK 50                   /* steps between residuals computed from A */
 #define CHECK_MIXED 15             /* the same where products are of f32 */
-#define PATIENCE 8                 /* such checks without a residual halved, until f32 is given up */
+#define PATIENCE 8                 /* such checks without a residual halved */
 #define RESOLVED 1e-13             /* relative: what the sums of an energy resolve */
 #define LEAST_SHARE 1e-15          /* of a prior: less may be missing of any variance */
 #define LONG_WAY 4.0               /* square of the factor by which a residual that counts as progress falls */
@@ -202,8 +202,8 @@ static void measure_energy (cg *s, double *xb, double *xr) {
 }
 
 /* Where the recursion says less than half of the truth, its directions are conjugate to nothing: the column begins anew, or
-** has stagnated where the truth is no longer halved. So it has
-** where the energy rises. */
+** has stagnated where the truth is no longer halved. Otherwise a plateau is no end: after PATIENCE checks on one the column
+** has stagnated if its energy rises. Products in f32 give up at the first rise, and at the end of the patience. */
 static gb_status check (cg *s, gb_error *err) {
   for (size_t k = 0; k < s->live; k++) s->factor[k] = s->rr[s->col[k]];
   GB_TRY(recompute(s, err));
@@ -214,8 +214,8 @@ static gb_status check (cg *s, gb_error *err) {
     const double truth = s->rr[c];
     const bool halved = truth * LONG_WAY <= s->last[c], lied = truth > LONG_WAY * s->factor[k];
     s->calm[c] = halved ? 0 : s->calm[c] + 1;
-    if (!arrived(s, c) && !halved && (up || lied || (s->by != &s->m->a && s->calm[c] == PATIENCE)))
-      s->state[c] = STUCK;
+    const bool patient = s->calm[c] < PATIENCE, low = s->by != &s->m->a;
+    if (!arrived(s, c) && !halved && (lied || (low ? up || !patient : up && !patient))) s->state[c] = STUCK;
     if (lied) s->fresh[c] = true;
     if (halved || !(truth >= s->last[c])) s->last[c] = truth;
   }
