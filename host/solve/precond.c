@@ -102,7 +102,8 @@ typedef struct elimination {
   size_t j, at;                    /* row of L' in the making, and its pivot */
 } elimination;
 
-/* A piece of row 'at' of K, in place, becomes one of row j of L'; d loses its squares, and is 0 at pivots. */
+/* A piece of row 'at' of K, in place, becomes one of row j of L'; d loses its squares, and is 0 at pivots and NaN where the row
+** is not finite. */
 static void eliminate_piece (void *ud, gb_tasks *s, size_t task, int thread) {
   const elimination *e = ud;
   (void)s, (void)thread;
@@ -114,7 +115,8 @@ static void eliminate_piece (void *ud, gb_tasks *s, size_t task, int thread) {
   }
   for (size_t i = 0; i < len; i++) {
     row[i] = d[i] == 0 ? 0 : row[i] / e->root;
-    d[i] = d[i] > row[i] * row[i] ? d[i] - row[i] * row[i] : 0;
+    d[i] -= row[i] * row[i];
+    if (d[i] < 0) d[i] = 0;
   }
 }
 
