@@ -826,6 +826,60 @@ static void mixed_solutions_do_not_depend_on_neighbours (void **state) {
 
 /* ---- statistics ---- */
 
+/* Variances 1 - b' A^-1 b of points beside the data are known to the tolerance of themselves, from above, and by the bound that is
+** stated: with and without preconditioners, also of another noise than that of A. The last column is a point far away. */
+static void variances_are_known_to_a_share_of_themselves (void **state) {
+  (void)state;
+  enum { N = 150, R = 7 };
+  double *all = doubles(kernel(GB_F64, N + R - 1, scalar(GB_F64, 0, 10))), *a = calloc(N * N, sizeof *a), *b = calloc(N * R, sizeof *b),
+         *solution = malloc(N * R * sizeof *b), prior[R], q[R] = {0}, form[R], missing[R];
+  const double noise = 1e-3;
+  for (size_t i = 0; i < N; i++) {
+    for (size_t j = 0; j < N; j++) a[i * N + j] = all[i * (N + R - 1) + j] + (i == j ? noise : 0);
+    for (size_t c = 0; c < R - 1; c++) b[i * R + c] = all[i * (N + R - 1) + N + c];
+  }
+  gb_node *an = leaf(GB_F64, 0, 2, (size_t[]){N, N}, a), *bn = leaf(GB_F64, 0, 2, (size_t[]){N, R}, b),
+          *unit = BUILD(gb_eye, g, N, GB_F64), *shift = BUILD(gb_scale, unit, noise),
+          *kn = BUILD(gb_map2, GB_OP_SUB, an, shift);
+  memcpy(solution, b, N * R * sizeof *b);
+  eliminate(a, solution, N, R);
+  for (size_t c = 0; c < R; c++) {
+    prior[c] = 1;
+    for (size_t i = 0; i < N; i++) q[c] += b[i * R + c] * solution[i * R + c];
+  }
+  for (int kind = 0; kind < 10; kind++) {
+    gb_precond p = {0};
+    if (kind % 5 == 1) ok(gb_precond_jacobi(&p, an, &err));
+    if (kind % 5 == 2) ok(gb_precond_pivoted_cholesky(&p, kn, noise, 20, 0, &err));
+    if (kind % 5 == 3) ok(gb_precond_nystrom(&p, kn, 5 * noise, 20, 1, &err));
+    if (kind % 5 == 4) ok(gb_precond_nystrom(&p, kn, noise / 5, 20, 1, &err));
+    int before = 0;
+    for (double tol = 1e-1; tol > 1e-10; tol *= 1e-3) {
+      const gb_cg_options o = {.tol = tol, .max_iter = 1000, .mixed = kind >= 5, .precond = p.n > 0 ? &p : NULL,
+                               .goal = {prior, noise, form, missing}};
+      gb_cg_info info;
+      solve(an, bn, &o, &info);
+      assert_true(info.converged && info.iterations > before && info.missing <= tol);
+      before = info.iterations;
+      for (size_t c = 0; c < R; c++) {
+        const double left = 1 - q[c], over = q[c] - form[c];
+        assert_true(left > 0 && over >= -1e-12 && over <= missing[c] + 1e-12 && over <= tol * left + 1e-12);
+        assert_true(missing[c] <= 1.2 * tol * left + 1e-14);
+      }
+    }
+    gb_precond_clear(&p);
+  }
+  assert_true(form[R - 1] == 0 && missing[R - 1] == 0);
+  const gb_cg_options few = {.tol = 1e-6, .max_iter = 2, .goal = {prior, noise, form, missing}};
+  gb_cg_info info;
+  char text[GB_CG_TEXT];
+  solve(an, bn, &few, &info);
+  assert_true(!info.converged && info.reason == GB_CG_MAX_ITER && info.missing > 1e-6);
+  for (size_t c = 0; c < R; c++) assert_true(q[c] - form[c] <= missing[c] + 1e-12);
+  assert_non_null(strstr(gb_cg_text(&info, &few, text), "of itself after 2 steps, expected 1e-06"));
+  free(all), free(a), free(b), free(solution);
+}
+
 static void quantiles_of_student_are_those_of_the_tables (void **state) {
   (void)state;
   const double degrees[] = {1, 2, 3, 4, 5, 9, 15, 30, 120}, want[] = {12.7062, 4.30265, 3.18245, 2.77645, 2.57058, 2.26216, 2.13145,
@@ -898,6 +952,7 @@ int main (void) {
     TEST(an_indefinite_column_is_named_with_its_curvature),
     TEST(mixed_products_reach_the_residual_of_f64),
     TEST(mixed_solutions_do_not_depend_on_neighbours),
+    TEST(variances_are_known_to_a_share_of_themselves),
     TEST(quantiles_of_student_are_those_of_the_tables),
     TEST(the_interval_of_log_det_covers_the_truth),
   };

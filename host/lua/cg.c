@@ -174,25 +174,34 @@ static int cg_student (lua_State *L) {
 
 /* ---- solves -------------------------------------------------------------------------------------------- */
 
-/* The goal of variances: 'prior', a tensor with a number for each column of b, which the stack keeps as doubles, and 'least'. */
-static gb_cg_goal check_goal (lua_State *L, lgb_session *s, int arg, const gb_node *b) {
+/* The goal of variances: 'prior', a tensor with a number for each of r columns, and 'least'. 'values', (3, r), is what it uses. */
+static gb_cg_goal check_goal (lua_State *L, lgb_session *s, int arg, size_t r, double *values) {
   gb_node *prior = check_tensor(L, arg, "prior");
-  if (prior == NULL) return (gb_cg_goal){0};
-  const gb_shape *shape = gb_node_shape(b);
-  const size_t r = shape->ndim == 1 ? 1 : shape->dim[1];
   const double least = lgb_optnumber(L, arg, "least", 0);
   if (gb_shape_numel(gb_node_shape(prior)) != r) lgb_fail(L, GB_ESHAPE, "prior: expected %zu numbers, one a column", r);
   if (!(least > 0)) lgb_fail(L, GB_EOPTION, "least: expected a positive number");
-  double *values = lua_newuserdatauv(L, (r + 1) * sizeof *values, 0);
   gb_error err;
   s->busy = true;
   const gb_status st = gb_node_doubles(prior, values, &err);
   s->busy = false;
   lgb_result(L, st, &err);
-  return (gb_cg_goal){values, least};
+  for (size_t c = 0; c < r; c++) values[r + c] = values[2 * r + c] = 0;
+  return (gb_cg_goal){.prior = values, .least = least, .form = values + r, .missing = values + 2 * r};
 }
 
-/* core.cg(A, b, {tol, max_iter, mixed, precond, x0, prior, least}) -> x, info; computed at once, 'precond' made before */
+/* Pushes the forms and what is missing of them, tensors (r) of f64. */
+static void push_forms (lua_State *L, lgb_session *s, const gb_cg_goal *goal, size_t r) {
+  const double *const parts[] = {goal->form, goal->missing};
+  const gb_shape row = gb_shape_of(1, &r);
+  for (int i = 0; i < 2; i++) {
+    lgb_tensor *t = lgb_newtensor(L);
+    gb_error err;
+    lgb_result(L, gb_leaf_doubles(s->graph, &row, GB_F64, parts[i], "", &t->node, &err), &err);
+  }
+}
+
+/* core.cg(A, b, {tol, max_iter, mixed, precond, x0, prior, least}) -> x, info, and with a prior forms, missing; computed at
+** once, 'precond' made before */
 static int cg_now (lua_State *L) {
   static const char *const names[] = {"least", "max_iter", "mixed", "precond", "prior", "tol", "x0", NULL};
   lgb_session *s = lgb_enter(L);
@@ -205,7 +214,13 @@ static int cg_now (lua_State *L) {
     o.precond = lgb_checkprecond(L, -1);
     lua_pop(L, 1);
   }
-  o.goal = check_goal(L, s, 3, b);
+  const gb_shape *shape = gb_node_shape(b);
+  const size_t r = shape->ndim == 2 ? shape->dim[1] : 1;
+  const bool goal = lgb_option(L, 3, "prior");
+  if (goal) {
+    lua_pop(L, 1);
+    o.goal = check_goal(L, s, 3, r, lua_newuserdatauv(L, (3 * r + 1) * sizeof(double), 0));
+  }
   lgb_tensor *x = lgb_newtensor(L);
   gb_cg_info info = {0};
   gb_error err;
@@ -214,8 +229,10 @@ static int cg_now (lua_State *L) {
   s->busy = false;
   lgb_result(L, st, &err);
   push_info(L, &info, &o);
-  if (o.goal.prior != NULL) set_number(L, "missing", info.missing);
-  return 2;
+  if (!goal) return 2;
+  set_number(L, "missing", info.missing);
+  push_forms(L, s, &o.goal, r);
+  return 4;
 }
 
 /* core.solver(A, b, {tol, max_iter, mixed, precond, rank, precond_tol, k, noise, x0}) -> lazy x */

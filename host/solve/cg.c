@@ -380,7 +380,10 @@ static void report (const cg *s, gb_cg_info *info) {
     double *of = c == 0 ? &info->first : &info->others;
     if (!(ratio <= *of)) *of = ratio;
     if (!(ratio <= info->residual)) info->residual = ratio;
-    if (has_goal(s)) info->missing = fmax(info->missing, share(s, c));
+    if (has_goal(s)) {
+      s->o->goal.form[c] = s->form[c], s->o->goal.missing[c] = s->missing[c];
+      if (!(share(s, c) <= info->missing)) info->missing = share(s, c);
+    }
     if (weight[reason] < weight[info->reason] || (weight[reason] == weight[info->reason] && ratio <= worst)) continue;
     info->reason = reason;
     info->column = c;

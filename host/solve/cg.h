@@ -29,6 +29,7 @@ const char *gb_cg_reason_text (gb_cg_reason r);   /* "converged", "max_iter", ..
 typedef struct gb_cg_goal {
   const double *prior;             /* (r), or NULL */
   double least;                    /* > 0: A - least I is positive semidefinite */
+  double *form, *missing;          /* (r), out: the forms of the returned x, and how much too small they are at most */
 } gb_cg_goal;
 
 typedef struct gb_cg_options {

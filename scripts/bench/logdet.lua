@@ -26,7 +26,7 @@ local function problem(case)
 end
 
 local function solver(o)
-  o.precond = o.precond == nil and gb.precond.pivoted_cholesky{rank = 100} or o.precond or nil
+  o.precond = o.precond == nil and gb.precond.nystrom{rank = 100} or o.precond or nil
   return gb.solvers.cg(o)
 end
 

@@ -11,13 +11,14 @@ local variance <const> = require "gibbous.gp.variance"
 ---@field f_var gibbous.tensor   (m) variance of the function, within 0 and the prior variance; NaN where rounding left nothing
 ---@field y_var gibbous.tensor   (m) variance of a new observation
 ---@field f_cov gibbous.tensor   (m, m) covariance of the function; m^2 values
----@field f_var_bound gibbous.tensor (m) how much too large f_var may be: 0 but for cached variances
+---@field f_var_bound gibbous.tensor (m) how much too large f_var may be: 0 but for cached variances and those of gb.solvers.cg
 ---@field converged boolean      whether every solve so far did; true without a solver
 ---@field info gibbous.prediction_info
 local Prediction <const> = {__name = "gibbous.prediction"}
 
 --- How a prediction was computed, as far as it was: algorithm, variance ("exact" or "cached"), rank, precision, reused (the
--- model was prepared before), converged, residual, iterations, slices, seconds of the solves; of variances that were looked at
+-- model was prepared before), converged, residual, iterations, slices, seconds of the solves; variance_error, the largest f_var_bound
+-- over its f_var, of variances by gb.solvers.cg; of variances that were looked at
 -- clamped (0 after rounding, count) and invalid (NaN at finite points, count); jitter of joint samples, and relative_jitter,
 -- that over the prior variance.
 local Info <const> = {__name = "gibbous.prediction_info"}
@@ -27,6 +28,7 @@ function Info.__tostring(self)
     self.precision)
   if not self.converged then text = text .. ", not converged" .. (self.reason and " (" .. self.reason .. ")" or "") end
   if self.residual then text = text .. (", residual %.2g after %d steps"):format(self.residual, self.iterations) end
+  if self.variance_error then text = text .. (", variances too large by %.2g of themselves at most"):format(self.variance_error) end
   if self.clamped and self.clamped > 0 then text = text .. (", %d variances 0 after rounding"):format(self.clamped) end
   if self.invalid and self.invalid > 0 then
     text = text .. (", %d variances lost to rounding: more noise, or precision = \"f64\", keeps them"):format(self.invalid)

@@ -3,6 +3,7 @@
 --   joint(cross, m)           (m, m): k C^-1 k'
 --   bound(cross, m)           (m): how much too small q may be beyond rounding, or nil: nothing is left out
 -- and 'report', what was found on the way. 'cross(from, to)' gives rows of k.
+local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
 local love <const> = require "gibbous.gp.love"
 
@@ -99,49 +100,59 @@ Report.__index = Report
 function Report:add(info)
   self.slices, self.seconds = self.slices + 1, self.seconds + (info.seconds or 0)
   self.converged = self.converged and info.converged
-  self.residual, self.iterations = math.max(self.residual, info.residual or 0), math.max(self.iterations, info.iterations or 0)
+  self.iterations = math.max(self.iterations, info.iterations or 0)
+  if info.missing then
+    self.variance_error = math.max(self.variance_error or 0, info.missing)
+  else
+    self.residual = math.max(self.residual, info.residual or 0)
+  end
   if not info.converged then self.reason = info.reason end
 end
 
---- Solutions v (n, c) of C v = b for b = k', and C v.
-local function solved(system, b, report, goal)
-  local v <const>, info <const> = system:solve(b, nil, goal)
-  report:add(info)
-  return v, system.a:matmul(v)
-end
-
---- With residuals R = k' - C v, b'v + v'R is below b' C^-1 b by R' C^-1 R: quadratic in what the solver left, and never above.
--- Its gradient is that of b' C^-1 b as well, with v held. Computed when asked for, in slices; what is made of one slice is
--- differentiable in the points. 'prior(from, to)' gives prior variances; 'noise' is the least noise variance.
+--- The variances behind forms q = b' C^-1 b for b = k': with residuals R = b - C v of solutions v, 2 b'v - v'Cv is below q by
+-- R' C^-1 R: quadratic in what the solver left, and never above. Its gradient is that of q as well, with v held. Computed when asked
+-- for, in slices; what is made of one slice is differentiable in the points. 'prior(from, to)' gives prior variances; 'noise' is the
+-- least noise variance.
 function M.solver(system, prior, noise)
   local report <const> = setmetatable({slices = 0, seconds = 0.0, converged = true, residual = 0.0, iterations = 0}, Report)
-  local n <const> = #system.a
-  local function goal(from, to) return noise > 0 and {prior = prior(from, to):detach():eval(), least = noise} or nil end
+  local n <const>, dtype <const> = #system.a, system.a.dtype
+  local missing
   local function slices(m, f) in_slices(m, width_of(m, VALUES * n, math.max(WIDEST, WIDEST_VALUES // n)), f) end
+  local function solved(b, from, to)
+    local v <const>, info <const>, q <const>, below <const> = base.forms(system, b, prior(from, to):detach():eval(), noise)
+    report:add(info)
+    return v, q:to{dtype = dtype}, below
+  end
   local function explained(cross, m)
-    local parts <const>, sizes <const> = {}, {}
+    local parts <const>, sizes <const>, bounds <const> = {}, {}, {}
     slices(m, function(from, to)
       local lazy <const> = cross(from, to):t()
       local b <const> = lazy:detach():eval()
-      local v <const>, image <const> = solved(system, b, report, goal(from, to))
-      local q <const> = (v * (2 * (to - from + 1 == m and lazy or b) - image)):sum(1)
+      local v <const>, value <const>, below <const> = solved(b, from, to)
+      local whole <const> = to - from + 1 == m
+      local q <const> = whole and value + 2 * (v * (lazy - b)):sum(1) or value
       local size <const> = (v * b):abs():sum(1)
       core.eval(q, size)
-      parts[#parts + 1], sizes[#sizes + 1] = q, size
+      parts[#parts + 1], sizes[#sizes + 1], bounds[#bounds + 1] = q, size, below
     end)
-    return joined(parts, 1, system.a.dtype), joined(sizes, 1, system.a.dtype)
+    missing = #bounds == #parts and joined(bounds, 1, dtype) or nil
+    return joined(parts, 1, dtype), joined(sizes, 1, dtype)
   end
   local function joint(cross, m)
     local all <const>, images <const> = {}, {}
     slices(m, function(from, to)
-      local v <const>, image <const> = solved(system, cross(from, to):t():detach():eval(), report, goal(from, to))
-      all[#all + 1], images[#images + 1] = v, image:eval()
+      local v <const> = solved(cross(from, to):t():detach():eval(), from, to)
+      all[#all + 1], images[#images + 1] = v, system.a:matmul(v):eval()
     end)
     local v <const> = joined(all, 2)
     local s <const> = cross(1, m):matmul(v)
     return s + s:t() - v:t():matmul(joined(images, 2))
   end
-  return {explained = explained, joint = joint, report = report}
+  local function bound(cross, m)
+    if missing == nil then explained(cross, m) end
+    return missing or core.zeros(m, {dtype = dtype})
+  end
+  return {explained = explained, joint = joint, bound = bound, report = report}
 end
 
 -- The check -------------------------------------------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ local M <const> = {}
 local System <const> = {}
 System.__index = System
 
---- x with A x = b, b (n) or (n, r), and info; x depends on nothing. goal: of solvers that know variances, see solvers/cg.lua.
-function System:solve(b, x0, goal)
-  local x <const>, info <const> = self.solver:run(self, b, x0, goal)
+--- x with A x = b, b (n) or (n, r), and info; x depends on nothing.
+function System:solve(b, x0)
+  local x <const>, info <const> = self.solver:run(self, b, x0)
   return x, new_info(info)
 end
 
@@ -23,6 +23,18 @@ end
 function M.prepare(solver, a, k, noise)
   local precond <const> = solver.o.precond
   return setmetatable({solver = solver, a = a:detach(), precond = precond and precond:build(a, k, noise) or nil}, System)
+end
+
+--- For a prepared system and b (n, r): x, info, the forms q = b' A^-1 b (r), and how much too small these are at most, or nil where
+-- that is not known. Solvers that can, stop when prior - q is known to their tolerance of itself; no eigenvalue of A is below 'least'.
+function M.forms(system, b, prior, least)
+  local solver <const> = system.solver
+  if least > 0 and solver and solver.forms then
+    local x <const>, info <const>, q <const>, missing <const> = solver:forms(system, b, prior, least)
+    return x, new_info(info), q, missing
+  end
+  local x <const>, info <const> = system:solve(b)
+  return x, info, (x * (2 * b - system.a:matmul(x))):sum(1)
 end
 
 -- Solvers -----------------------------------------------------------------------------------------------------------------

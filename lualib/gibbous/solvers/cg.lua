@@ -51,13 +51,20 @@ function Cg:__tostring()
   return "cg(" .. table.concat(parts, ", ") .. ")"
 end
 
---- Solves for b with a prepared matrix, at once: x, of b's dtype, and the fields of its record. With a goal, a column is solved
--- when goal.prior - b'x, one number a column, is known to 'tol' of itself; goal.least: no eigenvalue of A is below it.
-function Cg:run(system, b, x0, goal)
+--- Solves for b with a prepared matrix, at once: x, of b's dtype, and the fields of its record.
+function Cg:run(system, b, x0)
   local o <const> = self.o
   local x <const>, info <const> = core.cg(system.a, b, {tol = o.tol, max_iter = o.max_iter, precond = system.precond, x0 = x0,
-    mixed = is_mixed(o, system.a), prior = goal and goal.prior, least = goal and goal.least})
+    mixed = is_mixed(o, system.a)})
   return x.dtype == b.dtype and x or x:to{dtype = b.dtype}, info
+end
+
+--- The same, but a column is solved when prior - b' A^-1 b, one number a column, is known to 'tol' of itself; no eigenvalue of A
+-- is below 'least'. Also the forms b' A^-1 b and how much too small they are at most, (r) of f64.
+function Cg:forms(system, b, prior, least)
+  local o <const> = self.o
+  return core.cg(system.a, b, {tol = o.tol, max_iter = o.max_iter, precond = system.precond, mixed = is_mixed(o, system.a),
+    prior = prior, least = least})
 end
 
 Cg.prepare = base.prepare
