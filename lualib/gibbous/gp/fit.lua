@@ -28,15 +28,30 @@ end
 -- How far the first extra start lowers the noise, in its unconstrained value: a factor of 400.
 local QUIET <const> = 6
 
+local function is_free_noise(p) return not p.fixed and p.name == "noise" and p.min ~= nil end
+
 --- The start again with little noise; false where no noise is free.
 local function quieten(list, start)
   local any = false
   for i, p in ipairs(list) do
-    local is_noise <const> = not p.fixed and p.name == "noise" and p.min ~= nil
-    p.raw = is_noise and start[i] - QUIET or start[i]
-    any = any or is_noise
+    p.raw = is_free_noise(p) and start[i] - QUIET or start[i]
+    any = any or is_free_noise(p)
   end
   return any
+end
+
+-- How far noise has come down where it counts as having done so, in its unconstrained value.
+local DOWN <const> = 1
+
+--- Extra starts where the caller did not say: one with little noise, after a start by a factor that has converged with its noise
+-- come down: an optimum of less noise may lie below, which such a descent does not see. A fit that began with little has seen it.
+local function extra_starts(o, run, info, list, start)
+  if o.restarts then return o.restarts end
+  if run.solver ~= "direct" or (o.method or "lbfgs") ~= "lbfgs" or not (info and info.converged) then return 0 end
+  for i, p in ipairs(list) do
+    if is_free_noise(p) and (start[i] - p.raw):max():item() > DOWN then return 1 end
+  end
+  return 0
 end
 
 --- Another start. The first is the given one with little noise, since the likelihood has an optimum that calls variation noise
@@ -129,12 +144,14 @@ end
 local function run_starts(self, o, run, list)
   local first <const> = raw_values(list)
   local best, best_raw, failure
-  local total <const> = {evaluations = 0, setbacks = 0, failed_starts = 0}
-  local starts <const> = 1 + (o.restarts or 0)
-  for attempt = 1, starts do
+  local total <const> = {evaluations = 0, setbacks = 0, failed_starts = 0, restarts = o.restarts or nil}
+  local attempt = 0
+  repeat
+    attempt = attempt + 1
     if attempt > 1 then scatter(list, first, o.seed or 0, attempt - 1) end
     local info <const>, err <const>, reached <const> = attempt_fit(self, o, run,
-      starts > 1 and ("fit %d/%d"):format(attempt, starts) or "fit")
+      (total.restarts or 0) > 0 and ("fit %d/%d"):format(attempt, total.restarts + 1) or "fit")
+    total.restarts = total.restarts or extra_starts(o, run, info, list, first)
     if info then
       total.evaluations, total.setbacks = total.evaluations + info.evaluations, total.setbacks + info.setbacks
       if best == nil or info.value < best.value then best, best_raw = info, raw_values(list) end
@@ -149,7 +166,7 @@ local function run_starts(self, o, run, list)
       end
       total.failed_starts, failure = total.failed_starts + 1, failure or err
     end
-  end
+  until attempt > total.restarts
   set_raw(list, best_raw or first)
   if best == nil then error(failure, 0) end
   return best, total
@@ -214,7 +231,7 @@ end
 --- Fits all free parameters to the data. m:fit(x, y, o) replaces the data; m:fit(o) uses what the model holds. x (n, d) or
 -- (n), y (n).
 -- o: method "lbfgs"|"adam"|"sgd", steps, lr, tol, ftol, on_step; restarts (extra starts: the first with little noise, further
--- ones random), seed (of the starts and of a solver's probes); objective "mll", the log marginal likelihood, or "loo", the
+-- ones random; where it is not given one with little noise, if a direct L-BFGS fit has brought the noise down), seed (of the starts and of a solver's probes); objective "mll", the log marginal likelihood, or "loo", the
 -- leave-one-out predictive density (direct only); budget (bytes or "1 GiB"): every evaluation is planned within it, or refused
 -- with the smallest that would do;
 -- missing = "mask": rows whose y is NaN are left out.
@@ -242,11 +259,11 @@ function methods.fit(self, x, y, o)
       best, total = run_starts(self, o, run, list)
     else
       best = nothing_free(self, o, run)
-      total = {evaluations = 1, setbacks = 0, failed_starts = 0}
+      total = {evaluations = 1, setbacks = 0, failed_starts = 0, restarts = 0}
     end
   end)
   local probes <const> = choice.is_iterative(f.active) and f.active.o and f.active.o.seed or 0
   f.info = new_report(self, best, total, {seconds = core.clock() - start, masked = masked, floor = floor, log = run.log,
-    restarts = o.restarts or 0, seed = o.seed or probes, objective = o.objective or "mll"})
+    restarts = total.restarts, seed = o.seed or probes, objective = o.objective or "mll"})
   return f.info
 end

@@ -15,7 +15,7 @@ local param <const> = require "gibbous.param"
 ---@field active_bounds string[]  paths of free parameters that lie at a bound
 ---@field noise_floor number|nil  the least variance allowed, where it binds
 ---@field iterations integer    of the best start; evaluations, setbacks (steps undone): of all starts
----@field restarts integer      extra starts asked for; failed_starts: starts that came to nothing
+---@field restarts integer      extra starts; failed_starts: starts that came to nothing
 ---@field solver string         "direct" or the solver
 ---@field why gibbous.choice|nil  how solver = "auto" came to it, with the predicted costs
 ---@field solve_log table       solves, iterations, unconverged, and the worst residual and condition; all 0 when direct
