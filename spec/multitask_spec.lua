@@ -139,6 +139,11 @@ describe("missing values", function()
     local m <const> = model{tasks = 3, noise = 0.1}
     m:fit(x, y, {missing = "mask", steps = 0})
     local rows <const>, values <const> = written_out()
+    assert.same({#values, 90 - #values}, {m.info.n, m.info.masked})
+    assert.matches(("%d missing values of y left out"):format(90 - #values), tostring(m.info))
+    assert.equal(90 - #values, m:fit{steps = 0}.masked)
+    assert.equal(0, m:fit(x, full, {missing = "mask", steps = 0}).masked)
+    m:fit(x, y, {missing = "mask", steps = 0})
     local long <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.8, variance = 1.3} * K.index{tasks = 3}, noise = 0.1}
     long:fit(gb.tensor(rows), gb.tensor(values), {steps = 0})
     near(long:log_marginal_likelihood(), m:log_marginal_likelihood(), 1e-12)
@@ -293,6 +298,9 @@ describe("gb.gp.multitask", function()
     for _, mean in ipairs{gb.means.linear{slope = 0.5}, function(t) return t:sum(2) / 2 end} do
       local a <const>, b <const> = both({tasks = 2, mean = mean, noise = 0.1}, wide, targets)
       agree(a, b, gb.rand(3, 2, {seed = 13}), 1e-9)
+      if gb.type(mean) ~= "function" then
+        assert.equal(2, a:get "mean.slope".numel)
+      end
       local c <const> = model{tasks = 2, mean = gb.means.linear{slope = {0.5, 0.5}}, noise = 0.1}
       c:fit(wide, targets, {steps = 0})
       near(c:log_marginal_likelihood(), a:log_marginal_likelihood(), 1e-9)
@@ -327,6 +335,8 @@ describe("gb.gp.multitask", function()
     local mean <const> = m:predict(x).mean:eval()
     local err <const> = raises("option", "unknown option 'stepz'", m.fit, m, x:slice(1, 1, 5), y:slice(1, 1, 5), {stepz = 1})
     assert.matches("^%.?/?spec/", err.line)
+    raises("option", "fit: options must be a table, got number 5", m.fit, m, x:slice(1, 1, 5), y:slice(1, 1, 5), 5)
+    raises("option", "fit: the budget", m.fit, m, x:slice(1, 1, 5), y:slice(1, 1, 5), {budget = "lots"})
     assert.equal(20, #m.x)
     near(mean, m:predict(x).mean, 0)
     raises("option", "has no field 'predictt' (did you mean 'predict'?)", function() return m.predictt end)

@@ -250,3 +250,5 @@ function methods.fit(self, x, y, o)
     restarts = o.restarts or 0, seed = o.seed or probes, objective = o.objective or "mll"})
   return f.info
 end
+
+return {spec = fit_spec}
