@@ -300,6 +300,7 @@ describe("gb.gp.multitask", function()
       agree(a, b, gb.rand(3, 2, {seed = 13}), 1e-9)
       if gb.type(mean) ~= "function" then
         assert.equal(2, a:get "mean.slope".numel)
+        assert.equal(2, b:condition(wide, targets):get "mean.slope".numel)
       end
       local c <const> = model{tasks = 2, mean = gb.means.linear{slope = {0.5, 0.5}}, noise = 0.1}
       c:fit(wide, targets, {steps = 0})

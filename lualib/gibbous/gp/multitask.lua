@@ -14,6 +14,7 @@ local pathwise <const> = require "gibbous.gp.pathwise"
 local prediction <const> = require "gibbous.gp.prediction"
 local task_model <const> = require "gibbous.gp.task_model"
 local task_prediction <const> = require "gibbous.gp.task_prediction"
+local update <const> = require "gibbous.gp.update"
 
 require "gibbous.gp.task_score"
 
@@ -50,6 +51,36 @@ function methods.fit(self, x, y, o)
     f.x, f.y, inside.grid, inside.solver = x_before, y_before, grid, solver
   end
   error(info, 0)
+end
+
+--- A new model that has also seen x (k, d) or (k), y (k, T); the parameters are copied, not refitted, and the old model stays as
+-- it is. Where cells were or get missing the new model is in the long form, and a model that was in it and ready for predictions
+-- gives it what it has, as gb.gp.exact's condition does, in O(N^2 K) for K more values onto N. Where every cell has a value it
+-- keeps its Kronecker structure, whose two eigendecompositions the first prediction makes anew, in O(n^3 + T^3). m.update says.
+-- o: missing "error" (default: NaN in y raises) or "mask" (such cells are left out).
+---@return gibbous.gp.multitask
+function methods.condition(self, x, y, opts)
+  local o <const> = options.parse(opts, {missing = data.missing}, "condition", 2)
+  local f <const> = fields(self)
+  local inside <const> = model.fields(f.inner)
+  local xs <const>, ys <const> = task_model.check(self, x, y, "condition", 2, o.missing)
+  data.check_width(f, xs, "condition", 2)
+  local all_x, all_y = xs, ys
+  if f.x then all_x, all_y = core.cat({f.x, xs}, 1):eval(), core.cat({f.y, ys}, 1):eval() end
+  local out <const> = task_model.new(model.copy_parts(inside), f.tasks, f.solver)
+  local g <const> = fields(out)
+  task_model.take(out, all_x, all_y, "condition", 2)
+  if inside.grid or model.fields(g.inner).grid then
+    task_model.fill(out, "condition", 2)
+  else
+    local more <const>, values <const> = task_model.long(xs, ys)
+    g.inner = f.inner:condition(more, values, {missing = "mask"})
+  end
+  if inside.grid then
+    update.note(model.fields(g.inner), {kind = "none", rows = 0, onto = 0, seconds = 0,
+      reason = "the eigendecompositions of a complete y do not grow"})
+  end
+  return out
 end
 
 --- A lazy record of all tasks at x (m, d): mean, f_var and y_var (m, T), f_cov (m T, m T) point by point,

@@ -18,11 +18,12 @@ local parts <const> = require "gibbous.gp.task_parts"
 ---@field y gibbous.tensor|nil    (n, T), NaN where missing
 ---@field solver string|table     as given: "auto", "direct", "kronecker" or a gb.solvers value
 ---@field info table|nil          of the last fit
+---@field update table|nil        what it took to be ready for predictions (gp/update.lua); its rows are cells
 local Model <const> = {__name = "gibbous.gp.multitask"}
 
 local M <const> = {methods = {}}
 local methods <const> = M.methods
-local of_inner <const> = {kernel = true, mean = true, likelihood = true, info = true}
+local of_inner <const> = {kernel = true, mean = true, likelihood = true, info = true, update = true}
 local own <const> = {x = true, y = true, tasks = true, solver = true}
 
 --- What such a model holds: tasks solver x y, and inner, which has the parameters; inner's solver
@@ -127,5 +128,13 @@ end
 
 --- The long form of all cells: x (n T, d + 1), and y (n T), NaN where there is no value.
 function M.long(x, y) return parts.every(x, y.shape[2]), y:reshape(y.numel) end
+
+--- Gives inner the long form of the data that were taken.
+function M.fill(self, what, level)
+  local f <const> = M.fields(self)
+  local all <const>, values <const> = M.long(f.x, f.y)
+  local kept <const>, known <const> = data.check(all, values, what, level + 1, "mask")
+  model.set_data(f.inner, kept, known)
+end
 
 return M
