@@ -98,6 +98,12 @@ local function state_of(self)
   return state, false
 end
 
+--- The shapes of what the state has of its own, for files: n points, T tasks.
+function M.kept_shapes(n, T) return {U = {n, n}, M = {n, T}, Q = {T, T}, weights = {n, T}} end
+
+--- Gives a model these tensors as its state.
+function M.restore(self, solved) keep(self, ingredients(self, "f64"), solved) end
+
 --- What a prediction of all tasks at x (m, d) is made of (gp/prediction.lua), point by point: (m T) and (m T, m T).
 -- The covariance of f_t(x) with the data is k(x, .) (x) B[t, .]; with P = k U and Q = B h V the data explain
 -- sum_is P_i^2 M_is Q_ts^2 of its variance.

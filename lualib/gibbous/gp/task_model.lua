@@ -26,7 +26,7 @@ local methods <const> = M.methods
 local of_inner <const> = {kernel = true, mean = true, likelihood = true, info = true, update = true}
 local own <const> = {x = true, y = true, tasks = true, solver = true}
 
---- What such a model holds: tasks solver x y, and inner, which has the parameters; inner's solver
+--- What such a model holds: tasks solver x y, absent as an exact model does, and inner, which has the parameters; inner's solver
 -- is "kronecker", and its 'grid' {x, y, tasks, nlml, state} is there, exactly where the data are solved so (gp/kronecker.lua).
 M.fields = model.fields
 
@@ -38,7 +38,10 @@ end
 
 function Model.__index(self, key)
   local f <const> = M.fields(self)
-  if methods[key] then return methods[key] end
+  if methods[key] then
+    model.check_present(f, key, 2)
+    return methods[key]
+  end
   if own[key] then return f[key] end
   if of_inner[key] then return f.inner[key] end
   local near <const> = options.nearest(tostring(key), methods)
