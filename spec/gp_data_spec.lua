@@ -42,7 +42,7 @@ describe("y with NaN", function()
     assert.equal(3, info.masked)
     assert.equal(9, info.n)
     near(b:predict(x).mean, a:predict(x).mean, 1e-12)
-    assert.matches("3 rows without y left out", tostring(info))
+    assert.matches("3 missing values of y left out", tostring(info))
   end)
 
   it("masked, leaves them out of a score", function()

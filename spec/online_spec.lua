@@ -1,6 +1,7 @@
 --- Conditioning on more observations: against a model made anew with all data and the same parameters.
 local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
+local fields <const> = require "gibbous.gp.model".fields
 local process <const> = require "spec.process"
 local raises <const> = require "spec.support".raises
 local K <const> = gb.kernels
@@ -340,6 +341,130 @@ describe("fantasies", function()
     raises("shape", "fantasies need observations, y has shape 0x1", m.condition, m, gb.rand(0, 1, 2), gb.zeros(0, 1))
     raises("nan", "condition: y", m.condition, m, gb.rand(3, 2), gb.tensor{{1, 2, 0 / 0}, {1, 2, 3}})
     raises("shape", "y must be (3), got shape 3x1", m.condition, m, gb.rand(3, 2), gb.zeros(3, 1))
+  end)
+end)
+
+describe("condition of several outputs", function()
+  local nan <const> = 0 / 0
+  local exact <const> = gb.solvers.cg{tol = 1e-13, precond = gb.precond.pivoted_cholesky{rank = 20}}
+
+  --- k points with 3 tasks; holes: cells without a value.
+  local function cells(k, seed, holes, dtype)
+    local x <const> = draw(k, seed, dtype)
+    local y <const> = gb.stack({truth(x), truth(x) * 2, truth(x * 0.5)}, 2) + 0.1 * gb.randn(k, 3, {seed = seed, dtype = dtype})
+    local gone <const> = gb.rand(k, 3, {seed = seed + 1}):lt(0.3)
+    return x, (holes and gb.where(gone, nan, y) or y):eval()
+  end
+
+  local function several(o)
+    o = o or {}
+    return gb.gp.multitask{kernel = K.matern52{lengthscale = {0.4, 0.3}, variance = 1.3}, tasks = 3, rank = 2,
+      mean = gb.means.constant{0.2, 0.1, -0.3}, noise = o.noise or {0.02, 0.03, 0.01}, solver = o.solver}
+  end
+
+  local function with(m, x, y) return m:condition(x, y, {missing = "mask"}) end
+
+  it("equals all data at once, with Kronecker structure as long as every cell has a value", function()
+    for _, solver in ipairs{"auto", "direct", exact} do
+      for _, case in ipairs{{false, false}, {false, true}, {true, false}, {true, true}} do
+        local x1 <const>, y1 <const> = cells(30, 1, case[1])
+        local x2 <const>, y2 <const> = cells(7, 5, case[2])
+        local holed <const> = case[1] or case[2]
+        local m <const> = with(several{solver = solver}, x1, y1)
+        local all <const> = with(several{solver = solver}, gb.cat({x1, x2}, 1), gb.cat({y1, y2}, 1))
+        local fitted <const> = several{solver = solver}
+        fitted:fit(all.x, all.y, {steps = 0, missing = "mask"})
+        local unseen <const> = with(m, x2, y2)
+        local before <const> = {m:predict(t).mean:eval(), m:predict(t).f_var:eval()}
+        local more <const> = with(m, x2, y2)
+        local kronecker <const> = solver == "auto" and not holed
+        local carried <const> = solver ~= "auto" or case[1]
+        local kind <const> = carried and (solver == exact and "solve" or "append") or "none"
+        assert.same({kind, "none"}, {more.update.kind, unseen.update.kind})
+        for _, other in ipairs{more, unseen} do
+          assert.equal(37, #other.x)
+          assert.equal(kronecker, other:predict(t).info.algorithm == "kronecker")
+          for _, want in ipairs{all, fitted} do
+            same_predictions(other, want, 1e-9)
+            assert.is_true(far(other:predict(t).f_cov, want:predict(t).f_cov) <= 1e-9)
+            if solver ~= exact then
+              assert.is_true(far(other:log_marginal_likelihood(), want:log_marginal_likelihood()) <= 1e-9)
+            end
+          end
+        end
+        assert.equal(30, #m.x)
+        assert.is_true(m:predict(t).mean:equal(before[1]) and m:predict(t).f_var:equal(before[2]))
+        assert.equal(kronecker and "decomposition" or kind == "none" and "factor" or kind, more.update.kind)
+        local active <const> = fields(fields(more).inner).active          -- what "auto" decides is decided anew
+        assert.equal(kronecker and "kronecker" or solver == exact and exact or "direct", active or "kronecker")
+        more:get "likelihood.noise".value = 1                            -- parameters are the new model's own
+        assert.is_true(m:predict(t).mean:equal(before[1]))
+      end
+    end
+  end)
+
+  it("goes on: a point at a time, out of the grid and appended from then on", function()
+    local m = with(several(), cells(20, 1))
+    local xs <const>, ys <const> = cells(12, 5, true)
+    for i = 1, 12 do
+      m = with(m, xs:slice(1, i, i), ys:slice(1, i, i))
+      m:predict(t).mean:eval()
+    end
+    assert.equal("append", m.update.kind)
+    assert.matches("^gp.multitask  3 tasks, 32 points, 2 columns, ", tostring(m))
+    same_predictions(m, with(several(), m.x, m.y), 1e-9)
+    same_predictions(with(m, gb.zeros(0, 2), gb.zeros(0, 3)), m, 1e-12)
+    same_predictions(with(m, t, gb.full({25, 3}, nan)), m, 1e-12)       -- points without a value say nothing
+    local none <const> = with(several(), gb.zeros(0, 2), gb.zeros(0, 3))
+    same_predictions(none, several(), 0)
+    same_predictions(with(none, cells(20, 1)), with(several(), cells(20, 1)), 0)
+    assert.equal("kronecker", with(several{solver = "kronecker"}, cells(5, 1)):condition(cells(5, 2)):predict(t).info.algorithm)
+    local line <const> = gb.gp.multitask{kernel = K.rbf{ard = true}, tasks = 2}:condition(gb.tensor{0, 1}, gb.ones(2, 2))
+    assert.equal(3, #line:condition(gb.tensor{2}, gb.ones(1, 2)).x)
+    local info <const> = with(m, cells(3, 9)):fit{steps = 1}
+    assert.equal(32 * 3 + 9 - info.masked, info.n)
+  end)
+
+  it("takes f32, also where it is predicted in f64", function()
+    local at <const> = t:to{dtype = "f32"}
+    local quiet <const> = {noise = 1e-6}
+    local m = with(several(quiet), cells(20, 1, true, "f32"))
+    assert.equal("f64", m:predict(at).info.precision)
+    m = with(m, cells(3, 7, true, "f32"))
+    assert.equal("append", m.update.kind)
+    same_predictions(m, with(several(quiet), m.x, m.y), 1e-5, at)
+    local grid <const> = with(several(), cells(20, 1, false, "f32")):condition(cells(3, 7, false, "f32"))
+    same_predictions(grid, with(several(), grid.x, grid.y), 0, at)
+  end)
+
+  it("names what is wrong, and keeps the model", function()
+    local x <const>, y <const> = cells(10, 1)
+    local m <const> = with(several(), x, y)
+    local before <const> = m:predict(t).mean:eval()
+    local one <const> = x:slice(1, 1, 2)
+    local holes <const> = gb.tensor{{1, 2, 3}, {1, nan, nan}}
+    local err = raises("nan", 'condition: y is NaN in 2 cells, the first in row 2, task 2; missing = "mask" leaves such cells out',
+      m.condition, m, one, holes)
+    assert.matches("^%.?/?spec/", err.line)
+    assert.same({2, 2, 2}, {err.row, err.column, err.count})
+    raises("nan", "condition: y is infinite in 1 cell, the first in row 1, task 3", with, m, one,
+      gb.tensor{{1, 2, 1 / 0}, {1, 2, nan}})
+    raises("nan", "condition: x", m.condition, m, one * nan, gb.ones(2, 3))
+    raises("shape", "condition: x has 2 rows, y must be (2, 3), a column a task, got shape 2x2", m.condition, m, one, gb.ones(2, 2))
+    raises("shape", "condition: the model was given 2 columns", m.condition, m, gb.ones(2, 3), gb.ones(2, 3))
+    raises("dtype", "condition: the model's data are f64", m.condition, m, one:to{dtype = "f32"}, gb.ones(2, 3, {dtype = "f32"}))
+    raises("option", "condition: y must be a tensor, got nil", m.condition, m, one)
+    raises("option", "unknown option 'noise'", m.condition, m, one, gb.ones(2, 3), {noise = 1})
+    local strict <const> = with(several{solver = "kronecker"}, x, y)
+    err = raises("option", 'condition: solver = "kronecker" needs a value in every cell, 34 of 36 have one', with, strict, one,
+      holes)
+    assert.matches("^%.?/?spec/", err.line)
+    assert.is_true(m:predict(t).mean:equal(before) and strict:predict(t).mean:equal(before))
+    local twice <const> = gb.gp.multitask{kernel = K.rbf{}, tasks = 2, rank = 0, noise = gb.param(1e-300, {fixed = true})}
+    local held <const> = with(twice, gb.tensor{0, 1}, gb.tensor{{1, nan}, {1, 2}})
+    held:predict(gb.tensor{0}).mean:eval()
+    err = raises("not_pd", "condition: ", with, held, gb.tensor{1, 1}, gb.ones(2, 2))
+    assert.matches("^%.?/?spec/", err.line)
   end)
 end)
 

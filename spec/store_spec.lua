@@ -140,9 +140,26 @@ describe("m:save and gb.load", function()
     m:predict(new).mean:eval()
     for i = 1, 5 do m = m:condition(new:slice(1, i, i), new:slice(1, i, i):select(2, 1)) end
     same_predictions(m, gb.load(saved(m)))
+    same_predictions(m, gb.load(saved(gb.load(saved(m)))))
     local l <const> = gb.load(saved(m))
     local one <const> = new:slice(1, 9, 9)
     same_predictions(m:condition(one, one:select(2, 1)), l:condition(one, one:select(2, 1)))
+  end)
+
+  it("keep what was appended in f64 to f32 data", function()
+    local single <const> = {dtype = "f32"}
+    local m = gb.gp.exact{kernel = K.rbf{}, noise = gb.param(1e-9), solver = "direct"}:condition(x:to(single), y:to(single))
+    for i = 1, 8 do
+      m:predict(new:to(single)).mean:eval()
+      m = m:condition(new:slice(1, i, i):to(single), new:slice(1, i, i):select(2, 1):to(single))
+    end
+    local l <const> = gb.load(saved(m))
+    local info <const> = l:predict(new:to(single)).info
+    assert.same({"f64", true}, {info.precision, info.reused})
+    same_predictions(m, l, new:to(single))
+    raises("format", "its caches do not go with the data", gb.load, forged(saved(m), function(d, _, t)
+      for _, name in ipairs{"x", "y"} do t[name] = t[name]:to{dtype = "f64"} end
+    end))
   end)
 
   it("keep the factor where it is asked for", function()
@@ -163,6 +180,144 @@ describe("m:save and gb.load", function()
   end)
 end)
 
+describe("a model of several outputs", function()
+  after_each(support.sweep)
+
+  local nan <const> = 0 / 0
+  local full <const> = (gb.stack({y, -2 * y}, 2) + 0.1 * gb.randn(40, 2, {seed = 4})):eval()
+  local holes <const> = gb.where(gb.rand(40, 2, {seed = 5}):lt(0.2), nan, full):eval()
+  local mask <const> = {missing = "mask"}
+
+  local function several(o)
+    o = o or {}
+    return gb.gp.multitask{kernel = o.kernel or K.rbf{ard = true} + K.matern32{active_dims = {-1}}, tasks = 2, noise = o.noise,
+      mean = o.mean, solver = o.solver}
+  end
+
+  local function same_model(m, l, at)
+    assert.equal(tostring(m), tostring(l))
+    assert.equal(tostring(m.info), tostring(l.info))
+    assert.same({m.tasks, tostring(m.solver)}, {l.tasks, tostring(l.solver)})
+    same_predictions(m, l, at)
+    assert.equal(m:predict(at or new).info.algorithm, l:predict(at or new).info.algorithm)
+    assert.is_true(m:predict(at or new).f_cov:equal(l:predict(at or new).f_cov))
+  end
+
+  it("is kept bit for bit, with and without missing cells, and goes on where it was", function()
+    local shared <const> = gb.param(0.3, {min = 0.01, prior = gb.priors.gamma{shape = 2, rate = 4}})
+    for _, o in ipairs{{}, {noise = shared, mean = gb.means.linear{slope = 0.5}, solver = "direct"}, {noise = {0.1, 0.2},
+      mean = gb.means.constant{0.1, 0.2}, kernel = 2 * K.rbf{lengthscale = gb.param(0.5)}:named "slow" * K.matern52{}},
+      {kernel = K.rbf{}, solver = gb.solvers.cg{tol = 1e-3, probes = 5, seed = 3}}} do
+      for _, values in ipairs{full, holes} do
+        local m <const> = several(o)
+        m:fit(x, values, {steps = 2, missing = "mask"})
+        local path <const> = saved(m)
+        local l <const> = gb.load(path)
+        same_model(m, l)
+        assert.equal(support.read(path), support.read(saved(l)))
+        assert.equal(gb.type(m), gb.type(l))
+        assert.is_true(l.x:equal(x) and l.y:eq(values):equal(values:eq(values)))
+        assert.equal(m:log_marginal_likelihood():item(), l:log_marginal_likelihood():item())
+        assert.equal(m:score(x, values, mask).nlpd, l:score(x, values, mask).nlpd)
+        assert.is_true(m.kernel.tasks:matrix():equal(l.kernel.tasks:matrix()))
+        local more <const> = gb.stack({new:select(2, 1), new:select(2, 2)}, 2)
+        same_predictions(m:condition(new, more), l:condition(new, more))
+        m:fit{steps = 2}
+        l:fit{steps = 2}
+        same_predictions(m, l)
+      end
+    end
+  end)
+
+  it("is the prior where it never had data, and keeps f32 and 'kronecker'", function()
+    local m <const> = several{solver = "kronecker", mean = gb.means.linear{}}
+    local l <const> = gb.load(saved(m))
+    same_predictions(m, l)
+    raises("option", 'solver = "kronecker" needs a value in every cell', l.fit, l, x, holes, mask)
+    for _, one in ipairs{m, l} do one:fit(x:to{dtype = "f32"}, full:to{dtype = "f32"}, {steps = 1}) end
+    assert.equal(2, l:get "mean.slope".numel)
+    same_model(m, gb.load(saved(m)), new:to{dtype = "f32"})
+    same_model(m, gb.load(saved(m, {caches = true})), new:to{dtype = "f32"})
+    same_predictions(m, l, new:to{dtype = "f32"})
+  end)
+
+  it("keeps what predictions need, where it is asked for or was appended to", function()
+    local m = several{noise = {0.1, 0.2}}:condition(x, full)
+    m:predict(new).mean:eval()
+    local plain <const>, with <const> = saved(m), saved(m, {caches = true})
+    assert.is_true(#support.read(with) >= #support.read(plain) + 40 * 40 * 8)
+    local l <const> = gb.load(with)
+    assert.is_true(l:predict(new).info.reused)
+    same_model(m, l)
+    assert.is_false(gb.load(plain):predict(new).info.reused)
+    assert.equal(#support.read(plain), #support.read(saved(gb.load(with), {caches = false})))
+    m = gb.load(plain)
+    l:get "likelihood.noise".value = 0.5                       -- what is kept belongs to other parameters now
+    m:get "likelihood.noise".value = 0.5
+    same_predictions(m, l)
+    for _, name in ipairs{"U", "M", "Q", "weights"} do
+      raises("format", "'" .. name .. "' does not go with the data", gb.load,
+        forged(with, function(_, _, t) t["grid." .. name] = gb.ones(3) end))
+      raises("format", "its caches are not complete", gb.load, forged(with, function(d) d.grid[name] = nil end))
+    end
+    raises("format", "its caches do not go with the data", gb.load, forged(with, function(d) d.solver = "direct" end))
+    m = several{noise = 0.1}:condition(x, holes, mask)
+    for i = 1, 5 do
+      m:predict(new).mean:eval()
+      m = m:condition(new:slice(1, i, i), new:slice(1, i, i))
+    end
+    assert.equal("append", m.update.kind)
+    same_model(m, gb.load(saved(gb.load(saved(m)))))
+  end)
+
+  it("predicts nothing without its data until it has them back", function()
+    for _, values in ipairs{full, holes} do
+      local m <const> = several{noise = {0.1, 0.2}}
+      m:fit(x, values, {steps = 2, missing = "mask"})
+      local path <const> = saved(m, {data = false})
+      local l <const> = gb.load(path)
+      for _, name in ipairs{"predict", "score", "condition", "log_marginal_likelihood"} do
+        local err <const> = raises("option", name .. ": the model was saved without its data (40 points, 2 columns, f64)",
+          function() return l[name](l, new) end)
+        assert.matches("^%.?/?spec/", err.line)
+      end
+      raises("option", "fit: the model holds no data", l.fit, l)
+      local other_nan <const> = gb.where(values:eq(values), values, -nan)
+      same_model(m, gb.load(path, {x = x, y = other_nan}))
+      assert.equal(support.read(path), support.read(saved(l)))
+      same_model(m, gb.load(saved(l), {x = x, y = values}))
+      raises("option", "load: these are not the data of the model: expected 40 points", gb.load, path, {x = x, y = values + 1})
+      raises("option", "these are not the data", gb.load, path, {x = x, y = gb.where(holes:eq(holes), values, 0)})
+      raises("shape", "load: x has 40 rows, y must be (40, 2), a column a task", gb.load, path, {x = x, y = y})
+      l:fit(new, new, {steps = 1})
+      assert.equal(9, #l.x)
+    end
+  end)
+
+  it("is given what only a script can say", function()
+    local make <const> = K.define("tent", {a = 0.5}, function(u, v, p) return (1 - (u - v):abs() * p.a):relu():prod(-1) end)
+    local function trend(u) return u:select(2, 1) end
+    local m <const> = several{kernel = make{a = 0.3} + K.rbf{}, mean = trend}:condition(x, full)
+    local path <const> = saved(m)
+    raises("option", "kernel 'tent' is not in the file", gb.load, path)
+    raises("option", [[functions = {["mean"] = f}]], gb.load, path, {kernels = {tent = make}})
+    same_model(m, gb.load(path, {kernels = {tent = make}, functions = {mean = trend}}))
+  end)
+
+  it("is refused by name where it is none", function()
+    local path <const> = saved(several{noise = {0.1, 0.2}, mean = gb.means.constant{1, 2}}:condition(x, holes, mask))
+    local function broken(text, change) raises("format", text, gb.load, forged(path, change)) end
+    for _, T in ipairs{3, 0, 1.5, "x", false} do broken("its kernel is not one of its tasks", function(d) d.tasks = T end) end
+    broken("its data are no x (n, d) and y (n)", function(d) d.tasks = nil end)
+    broken("its data are no x (n, d) and y (n, tasks)", function(_, _, t) t.y = gb.ones(40, 3) end)
+    broken("its kernel is not one of its tasks", function(d) d.kernel = {["%"] = "object", at = 2} end)
+    broken("its noise is not one of its tasks", function(_, _, t) t["likelihood.noise.raw"] = gb.zeros(3) end)
+    broken("3 constant means for 2 tasks", function(_, _, t) t["mean.value.raw"] = gb.zeros(3) end)
+    broken("load: x: ", function(_, _, t) t.x = t.x * gb.tensor{1, nan} end)
+    broken("load: y: 80 values are not finite", function(_, _, t) t.y = gb.full({40, 2}, 1 / 0) end)
+  end)
+end)
+
 describe("noise by task", function()
   it("is kept", function()
     local xt <const> = gb.cat({gb.rand(12, 1, {seed = 8}), (gb.range(1, 12) % 3 + 1):to{dtype = "f64"}:unsqueeze(2)}, 2):eval()
@@ -177,6 +332,7 @@ describe("a model saved without its data", function()
 
   it("predicts nothing until it has them back", function()
     local m <const> = usual()
+    m:fit{steps = 1}
     local path <const> = saved(m, {data = false})
     assert.is_true(#support.read(path) < #support.read(saved(m)) - 40 * 3 * 8 + 200)
     local l <const> = gb.load(path)
@@ -186,7 +342,8 @@ describe("a model saved without its data", function()
     raises("option", "fit: the model holds no data", l.fit, l)
     assert.equal(tostring(m:get "kernel.season.variance"), tostring(l:get "kernel.season.variance"))
     same_predictions(m, gb.load(path, {x = x, y = y}))
-    same_predictions(m, gb.load(saved(l), {x = x, y = y}))      -- saved again without them
+    assert.equal(support.read(path), support.read(saved(l)))    -- saved again without them
+    same_predictions(m, gb.load(saved(l), {x = x, y = y}))
     raises("option", "load: these are not the data of the model: expected 40 points", gb.load, path, {x = x, y = y + 1})
     raises("option", "got 9 points", gb.load, path, {x = new, y = new:select(2, 1)})
     raises("option", "x and y are given together", gb.load, path, {x = x})
@@ -331,45 +488,52 @@ describe("files that are no such model", function()
     end
   end)
 
-  it("descriptions that a liar signed give a model or a named error", function()
-    local path <const> = saved(gb.gp.exact{kernel = K.rbf{}:named "a" * K.polynomial{} + K.matern32{lengthscale = {1, 2}}:warp(
-      gb.nn.sequential{gb.nn.linear(2, 2, {seed = 1}), "tanh"}), mean = gb.means.constant(1), noise = 0.1,
-      solver = gb.solvers.cg{precond = gb.precond.jacobi{}}}:condition(x, y))
-    local state = 1
-    local function draw(n)
-      state = (state * 6364136223846793005 + 1442695040888963407) & math.maxinteger
-      return (state >> 33) % n + 1
-    end
-    local junk <const> = {0, -1, 1.5, 1e300, "", "x", "kernel", true, false, {}, {1, 2}, {["%"] = "object", at = 1},
-      {["%"] = "tensor", at = "x"}, {["%"] = "given", name = "z"}, {["%"] = "number", is = "nan"}, {["%"] = "zzz"}, {a = {b = 1}}}
-    local function mutate(t)
-      local keys <const> = {}
-      for key in pairs(t) do keys[#keys + 1] = key end
-      if #keys == 0 then return end
-      table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
-      local key <const> = keys[draw(#keys)]
-      if type(t[key]) == "table" and draw(5) > 1 then return mutate(t[key]) end
-      if draw(6) == 1 then t[key] = nil else t[key] = junk[draw(#junk)] end
-    end
-    local loaded, refused = 0, 0
-    for _ = 1, 150 do
-      local well <const>, file <const> = pcall(forged, path, function(d) for _ = 1, draw(2) do mutate(d) end end)
-      if well then                                             -- a list with a hole is no JSON
-        local ok <const>, m <const> = pcall(gb.load, file)
-        if ok then
-          loaded = loaded + 1
-          pcall(function() return m:predict(new).mean:eval() end)
-          tostring(m)
-        else
-          refused = refused + 1
-          assert.is_not_equal("string", type(m), m)
-          assert.is_truthy(m.code)
-        end
-        os.remove(file)
+  local exact <const> = gb.gp.exact{kernel = K.rbf{}:named "a" * K.polynomial{} + K.matern32{lengthscale = {1, 2}}:warp(
+    gb.nn.sequential{gb.nn.linear(2, 2, {seed = 1}), "tanh"}), mean = gb.means.constant(1), noise = 0.1,
+    solver = gb.solvers.cg{precond = gb.precond.jacobi{}}}:condition(x, y)
+  local several <const> = gb.gp.multitask{kernel = K.rbf{} + K.linear{}, tasks = 2, mean = gb.means.constant{1, 2}}
+    :condition(x, gb.stack({y, -y}, 2))
+  several:predict(new).mean:eval()
+
+  for label, m in pairs{["a model"] = exact, ["a model of several outputs"] = several} do
+    it("descriptions that a liar signed give a model or a named error: " .. label, function()
+      local path <const> = saved(m, {caches = true})
+      local state = 1
+      local function draw(n)
+        state = (state * 6364136223846793005 + 1442695040888963407) & math.maxinteger
+        return (state >> 33) % n + 1
       end
-    end
-    assert.is_true(loaded > 5 and refused > 50, ("%d loaded, %d refused"):format(loaded, refused))
-  end)
+      local junk <const> = {0, -1, 1.5, 1e300, "", "x", "kernel", true, false, {}, {1, 2}, {["%"] = "object", at = 1},
+        {["%"] = "tensor", at = "x"}, {["%"] = "given", name = "z"}, {["%"] = "number", is = "nan"}, {["%"] = "zzz"}, {a = {b = 1}}}
+      local function mutate(t)
+        local keys <const> = {}
+        for key in pairs(t) do keys[#keys + 1] = key end
+        if #keys == 0 then return end
+        table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+        local key <const> = keys[draw(#keys)]
+        if type(t[key]) == "table" and draw(5) > 1 then return mutate(t[key]) end
+        if draw(6) == 1 then t[key] = nil else t[key] = junk[draw(#junk)] end
+      end
+      local loaded, refused = 0, 0
+      for _ = 1, 150 do
+        local well <const>, file <const> = pcall(forged, path, function(d) for _ = 1, draw(2) do mutate(d) end end)
+        if well then                                             -- a list with a hole is no JSON
+          local ok <const>, got <const> = pcall(gb.load, file)
+          if ok then
+            loaded = loaded + 1
+            pcall(function() return got:predict(new).mean:eval() end)
+            tostring(got)
+          else
+            refused = refused + 1
+            assert.is_not_equal("string", type(got), got)
+            assert.is_truthy(got.code)
+          end
+          os.remove(file)
+        end
+      end
+      assert.is_true(loaded > 5 and refused > 50, ("%d loaded, %d refused"):format(loaded, refused))
+    end)
+  end
 end)
 
 describe("saving", function()

@@ -32,10 +32,11 @@ function Mean.__tostring(self)
 end
 
 function Mean.copy(self)
-  local out <const> = setmetatable({kind = self.kind, form = self.form, hyper = {}, root = rawget(self, "root"),
-    pending = rawget(self, "pending")}, Mean)
+  local out <const> = {}
+  for key, v in pairs(self) do out[key] = v end
+  out.hyper = {}
   for name, p in pairs(self.hyper) do out.hyper[name] = param.shared(p) and p or param.copy(p) end
-  return out
+  return setmetatable(out, Mean)
 end
 
 function M.is(v) return type(v) == "table" and getmetatable(v) == Mean end
@@ -77,12 +78,22 @@ end
 function M.linear(opts)
   local o <const> = options.parse(opts, {slope = "any", offset = "any"}, "gb.means.linear", 2)
   local hyper <const> = {slope = unbounded(o.slope or 0, "slope", 2), offset = unbounded(o.offset or 0, "offset", 2)}
-  return setmetatable({kind = "linear", hyper = hyper, pending = type(o.slope or 0) == "number", form = linear_form}, Mean)
+  return setmetatable({kind = "linear", hyper = hyper, pending = type(o.slope or 0) == "number" or nil, form = linear_form}, Mean)
 end
 
---- Gives a linear mean built from one number a slope for each of 'd' columns. Models call it when data arrive.
+--- m as a mean of inputs with one more column, the task; form(m, x) takes these. It keeps m's parameters.
+function M.with_task(m, form)
+  local out <const> = {}
+  for key, v in pairs(m) do out[key] = v end
+  out.form, out.task_column = form, true
+  return setmetatable(out, Mean)
+end
+
+--- Gives a linear mean built from one number a slope for each of 'd' columns, the task's left out. Models call it when data
+-- arrive.
 function M.resolve(m, d)
-  if not rawget(m, "pending") or m.form ~= linear_form then return end
+  if not rawget(m, "pending") or m.kind ~= "linear" then return end
+  if rawget(m, "task_column") then d = d - 1 end
   m.pending = nil
   local slope <const> = m.hyper.slope
   if d == 1 or slope.ndim > 0 then return end

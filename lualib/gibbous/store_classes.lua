@@ -147,7 +147,7 @@ local mean_makers <const> = {
   constant = function(hyper) return means.constant(hyper.value) end,
   linear = function(hyper) return means.linear(hyper) end,
 }
-local mean_own <const> = set "kind form hyper root"
+local mean_own <const> = set "kind form hyper root task_column"
 
 store.class("gibbous.mean", {
   write = function(w, m, path)

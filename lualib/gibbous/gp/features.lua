@@ -150,6 +150,14 @@ local function no_features(k)
     :format(k.kind), 5)
 end
 
+local joints <const> = {sum = true, product = true, white = true}
+
+--- Raises where some part of the kernel has no features.
+local function check(k)
+  if not (makers[k.kind] or joints[k.kind]) then no_features(k) end
+  for _, part in ipairs(rawget(k, "parts") or {}) do check(part) end
+end
+
 --- What the kernel looks at.
 local function inputs(k, x)
   if k.active_dims then
@@ -224,7 +232,6 @@ function terms(k, x, s)
   elseif k.kind == "product" then
     list = product(k, seen, s)
   else
-    if makers[k.kind] == nil then no_features(k) end
     list = makers[k.kind](k, seen.shape[2], s)
   end
   local variance <const> = rawget(k, "hyper").variance
@@ -262,6 +269,7 @@ end
 --- 'draws' functions of the prior of 'kernel' from 'features' random features: f(x) gives (m, draws), lazy. Also the variance
 -- of white noise in the kernel, or nil: it has no path and is left out.
 function M.draw(kernel, x, draws, features, seed)
+  check(kernel)
   local s <const> = setmetatable({seed = seed, asked = 0, dtype = x.dtype}, Supply)
   if kernel.kind == "white" then
     return function(t) return core.zeros(#t, draws, {dtype = t.dtype}) end, value(kernel.variance, s)

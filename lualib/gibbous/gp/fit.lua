@@ -267,3 +267,5 @@ function methods.fit(self, x, y, o)
     restarts = total.restarts, seed = o.seed or probes, objective = o.objective or "mll"})
   return f.info
 end
+
+return {spec = fit_spec}

@@ -20,7 +20,7 @@ local param <const> = require "gibbous.param"
 ---@field why gibbous.choice|nil  how solver = "auto" came to it, with the predicted costs
 ---@field solve_log table       solves, iterations, unconverged, and the worst residual and condition; all 0 when direct
 ---@field seed integer          of the starts and the probes
----@field n integer             points; masked: rows left out by missing = "mask"
+---@field n integer             values of y; masked: those left out by missing = "mask"
 ---@field seconds number
 ---@field bytes integer         most bytes held since the report was last reset
 ---@field interrupted boolean
@@ -37,7 +37,7 @@ local function warnings(self)
   if #self.active_bounds > 0 then out[#out + 1] = "at a bound: " .. table.concat(self.active_bounds, ", ") end
   if self.noise_floor then out[#out + 1] = ("the noise floor %.3g binds"):format(self.noise_floor) end
   if self.failed_starts > 0 then out[#out + 1] = ("%d of %d starts failed"):format(self.failed_starts, self.restarts + 1) end
-  if self.masked > 0 then out[#out + 1] = ("%d rows without y left out"):format(self.masked) end
+  if self.masked > 0 then out[#out + 1] = ("%d missing values of y left out"):format(self.masked) end
   local log <const> = self.solve_log
   if log.unconverged > 0 then
     out[#out + 1] = ("%d of %d solves missed the tolerance, residual up to %.2g, condition about %.2g"):format(log.unconverged,

@@ -6,6 +6,7 @@ local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 local param <const> = require "gibbous.param"
 local parts <const> = require "gibbous.gp.task_parts"
+local update <const> = require "gibbous.gp.update"
 
 local M <const> = {}
 local fields <const> = model.fields
@@ -71,21 +72,37 @@ function M.nlml(self)
   return value + (slope - slope:detach())
 end
 
---- What predictions need, in f64, kept until a parameter is set; and whether it was there already.
-local function state_of(self)
+--- What predictions need, {k, x, B, U, M, Q, weights}, in f64, kept until a parameter is set. 'solved' has the last four.
+local function keep(self, p, solved)
   local grid <const> = fields(self).grid
-  if grid.state then return grid.state, true end
+  solved.k, solved.x, solved.B = p.k, p.x:eval(), p.B:detach():eval()
+  grid.state = solved
+  param.keep(param.collect(self), grid)
+  return solved
+end
+
+--- That state, and whether it was there already.
+local function state_of(self)
+  local f <const> = fields(self)
+  if f.grid.state then return f.grid.state, true end
+  local start <const> = core.clock()
   local p <const> = ingredients(self, "f64")
   local q <const> = decompose(p)
   local _, A <const> = solve(q, p.R:detach())
   local B <const> = p.B:detach()
   local V <const> = q.h and q.V * q.h:unsqueeze(2) or q.V
-  local state <const> = {k = p.k, x = p.x:eval(), B = B, U = q.U, M = q.M, Q = B:matmul(V), weights = A:matmul(B)}
-  core.eval(state.B, state.U, state.M, state.Q, state.weights)
-  grid.state = state
-  param.keep(param.collect(self), grid)
+  local solved <const> = {U = q.U, M = q.M, Q = B:matmul(V), weights = A:matmul(B)}
+  core.eval(solved)
+  local state <const> = keep(self, p, solved)
+  update.note(f, {kind = "decomposition", rows = #f.x, onto = 0, reason = update.missing(f), seconds = core.clock() - start})
   return state, false
 end
+
+--- The shapes of what the state has of its own, for files: n points, T tasks.
+function M.kept_shapes(n, T) return {U = {n, n}, M = {n, T}, Q = {T, T}, weights = {n, T}} end
+
+--- Gives a model these tensors as its state.
+function M.restore(self, solved) keep(self, ingredients(self, "f64"), solved) end
 
 --- What a prediction of all tasks at x (m, d) is made of (gp/prediction.lua), point by point: (m T) and (m T, m T).
 -- The covariance of f_t(x) with the data is k(x, .) (x) B[t, .]; with P = k U and Q = B h V the data explain

@@ -23,16 +23,17 @@ local public <const> = {kernel = true, mean = true, likelihood = true, x = true,
   update = true}
 local without_data <const> = {fit = true, get = true, save = true, set = true}
 
---- A model that was saved without its data does not pass for its prior.
-local function refuse_absent(absent, key)
+--- A model that was saved without its data does not pass for its prior. f: its fields; key: the method that is asked for.
+function M.check_present(f, key, level)
+  local absent <const> = f.absent
+  if not absent or f.x or without_data[key] then return end
   core.raise("option", ("%s: the model was saved without its data (%d points, %d columns, %s); give them back with "
-    .. "gb.load(path, {x = x, y = y}), or fit it to others"):format(key, absent.n, absent.d, absent.dtype), 3)
+    .. "gb.load(path, {x = x, y = y}), or fit it to others"):format(key, absent.n, absent.d, absent.dtype), level + 1)
 end
 
 function Model.__index(self, key)
   if methods[key] then
-    local f <const> = rawget(self, "_fields")
-    if f.absent and not f.x and not without_data[key] then refuse_absent(f.absent, key) end
+    M.check_present(rawget(self, "_fields"), key, 2)
     return methods[key]
   end
   if public[key] then return rawget(self, "_fields")[key] end

@@ -63,6 +63,7 @@ local function carry_over(self, out, x, y, noise)
   g.active = f.active
   local done
   g.state, done = (f.state.system and warm_start or append)(self, out, x, y, noise)
+  g.state.carried = true
   done.rows, done.onto, done.seconds = #x, #f.x, core.clock() - start
   update.note(g, done)
 end

@@ -6,6 +6,7 @@
 --   alpha      C^-1 (y - m(x)), (n)
 --   converged  whether that was solved as exactly as asked
 --   solve      the solver's record of it, nil when direct
+--   carried    whether it followed from the state of a smaller model: made anew it would round otherwise
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.objective"

@@ -3,9 +3,11 @@
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local model <const> = require "gibbous.gp.model"
-local objective <const> = require "gibbous.gp.objective"
 local options <const> = require "gibbous.options"
 local store <const> = require "gibbous.store_classes"
+local store_state <const> = require "gibbous.gp.store_state"
+local task_model <const> = require "gibbous.gp.task_model"
+local task_parts <const> = require "gibbous.gp.task_parts"
 
 local M <const> = {}
 
@@ -32,29 +34,19 @@ end
 
 local save_spec <const> = {data = "boolean", caches = "boolean"}
 
+--- Of y where it is not known no bits count: a NaN has many.
+local function digest(x, y) return core.digest{x, core.where(y:eq(y), y, math.huge)} end
+
 local function data_facts(f)
   if f.x == nil then return f.absent end
-  return {n = #f.x, d = f.x.shape[2], dtype = f.x.dtype, digest = core.digest{f.x, f.y}}
-end
-
---- What a model keeps for predictions, where it belongs to the parameters as they are. Without being asked only what another
--- computation would give other bits of: what followed from the state of a smaller model.
-local function state_facts(w, self, caches)
-  local f <const> = model.fields(self)
-  local state <const> = f.state
-  local carried <const> = f.update and f.update.kind ~= "none" and (f.update.onto or 0) > 0
-  if not state or state.stamp ~= model.stamp(self) or caches == false or not (caches or carried) then return nil end
-  local factor, grown = state.factor, false
-  if factor and core.type(factor) ~= "tensor" then factor, grown = factor:dense(), true end
-  return {converged = state.converged, system = state.system ~= nil, grown = grown, alpha = w:value(state.alpha, "alpha"),
-    half = w:value(state.half, "half"), factor = w:value(factor, "factor")}
+  return {n = #f.x, d = f.x.shape[2], dtype = f.x.dtype, digest = digest(f.x, f.y)}
 end
 
 --- Writes the model to one file: structure, parameters with their bits, bounds, priors and names, data, solver, report of the
 -- last fit. The file is there whole or not at all.
--- o: data = false keeps only the data's digest; caches = true keeps alpha and the factor (n^2 values) of the last prediction, so
--- that the first one after loading need not compute them; false never does; else they are kept where m:condition made them,
--- since computing them anew would round otherwise. Cost: the bytes.
+-- o: data = false keeps only the data's digest; caches = true keeps alpha and the factor (n^2 values), or the decompositions of
+-- Kronecker structure, of the last prediction, so that the first one after loading need not compute them; false never does; else
+-- they are kept where m:condition made them, since computing them anew would round otherwise. Cost: the bytes.
 -- Functions of the script (own kernels and means, warps, gb.func) are kept by name and are given back to gb.load; networks of
 -- gb.nn are kept whole.
 ---@param path string
@@ -63,21 +55,25 @@ function model.methods.save(self, path, opts)
   local o <const> = options.parse(opts, save_spec, "save", 2)
   if type(path) ~= "string" then error(("bad argument #1 to 'save' (string expected, got %s)"):format(type(path)), 2) end
   local f <const> = model.fields(self)
+  local inner <const> = f.inner or self                  -- of several outputs: the exact model inside
+  local g <const> = model.fields(inner)
   local w <const> = store.writer(2)
   local described <const> = {
-    kernel = w:value(f.kernel, "kernel"), mean = w:value(f.mean, "mean"), likelihood = w:value(f.likelihood, "likelihood"),
-    solver = w:value(f.solver, "solver"), active = w:value(f.active, "active"), info = w:record(f.info, "info"),
-    choice = w:record(f.choice, "choice"), data = data_facts(f), objects = w.objects,
+    kernel = w:value(g.kernel, "kernel"), mean = w:value(g.mean, "mean"), likelihood = w:value(g.likelihood, "likelihood"),
+    solver = w:value(f.solver, "solver"), active = w:value(g.active, "active"), info = w:record(g.info, "info"),
+    choice = w:record(g.choice, "choice"), tasks = f.tasks, data = data_facts(f), objects = w.objects,
   }
   if f.x and o.data ~= false then
     described.x, described.y = w:value(f.x, "x"), w:value(f.y, "y")
-    described.state = state_facts(w, self, o.caches)
+    store_state.describe(w, inner, o.caches, described)
   end
   local texts <const> = {format = FORMAT, version = tostring(VERSION), library = core.version,
     model = core.json_encode(described)}
   texts.checksum = M.checksum(texts, w.tensors)
   core.safetensors_write(path, w.tensors, texts)
 end
+
+task_model.methods.save = model.methods.save
 
 -- Loading -----------------------------------------------------------------------------------------------------------------
 
@@ -105,67 +101,93 @@ local function open(path, level)
   return described, tensors
 end
 
-local function checked_data(r, d, fields)
-  local x <const>, y <const> = r:value(d.x), r:value(d.y)
-  if x == nil and y == nil then return end
-  if core.type(x) ~= "tensor" or core.type(y) ~= "tensor" or x.ndim ~= 2 or y.ndim ~= 1 or #x ~= #y then
-    r:fail "its data are no x (n, d) and y (n)"
-  end
-  fields.x, fields.y = x, y
+--- The parts of a model of T tasks, as gp/task_model.lua takes them.
+local function of_tasks(r, parts, T)
+  local k <const>, l <const> = parts.kernel, parts.likelihood
+  local index <const> = k.kind == "product" and select(2, task_parts.split(k))
+  if math.type(T) ~= "integer" or not index or index.tasks ~= T then r:fail "its kernel is not one of its tasks" end
+  if l.kind ~= "gaussian" and not (l.kind == "tasks" and l.noise.numel == T) then r:fail "its noise is not one of its tasks" end
+  parts.mean = task_parts.mean(parts.mean, T, 2)
+  return parts
 end
 
---- The data of a model that was saved without them.
-local function data_given_back(fields, o, level)
-  local absent <const> = fields.absent
-  local x <const>, y <const> = data.check(o.x, o.y, "load", level + 1, "mask")
+--- A model without data.
+local function bare(r, d)
+  local parts <const> = {kernel = r:of(d.kernel, "gibbous.kernel"), mean = r:of(d.mean, "gibbous.mean"),
+    likelihood = r:of(d.likelihood, "gibbous.likelihood"), active = r:value(d.active), info = r:value(d.info),
+    choice = r:value(d.choice)}
+  local solver <const> = r:value(d.solver)
+  if d.tasks ~= nil then return task_model.new(of_tasks(r, parts, d.tasks), d.tasks, solver) end
+  parts.solver = solver
+  return model.new(parts)
+end
+
+--- Gives a model its data, x (n, d) and y (n), or (n, T) of several outputs. The algorithm it has was decided for them.
+local function fill(m, x, y)
+  local f <const> = model.fields(m)
+  local g <const> = model.fields(f.inner or m)
+  local active <const>, choice <const> = g.active, g.choice
+  if f.tasks then
+    task_model.take(m, x, y, "load", 2)
+    task_model.fill(m, "load", 2)
+  else
+    model.set_data(m, x, y)
+  end
+  g.active, g.choice = active, choice
+end
+
+--- The data of the file as tensors that go together; nil where there are none.
+local function data_of(r, d)
+  local x <const>, y <const> = r:value(d.x), r:value(d.y)
+  if x == nil and y == nil then return nil end
+  local fits <const> = core.type(x) == "tensor" and core.type(y) == "tensor" and x.ndim == 2 and #x == #y
+    and y.ndim == (d.tasks and 2 or 1) and (not d.tasks or y.shape[2] == d.tasks)
+  if not fits then r:fail(("its data are no x (n, d) and y (n%s)"):format(d.tasks and ", tasks" or "")) end
+  return x, y
+end
+
+--- What the file says of data that it does not hold.
+local function absent_facts(r, facts)
+  if math.type(r:list(facts).n) ~= "integer" or math.type(facts.d) ~= "integer" or type(facts.dtype) ~= "string"
+    or type(facts.digest) ~= "string" then
+    r:fail "it does not say what its data were"
+  end
+  return {n = facts.n, d = facts.d, dtype = facts.dtype, digest = facts.digest}
+end
+
+--- The data of a model that was saved without them, as the script gave them.
+local function given_back(m, o, level)
+  local f <const> = model.fields(m)
+  local absent <const> = f.absent
+  if not absent then core.raise("option", "load: the model was saved with its data", level + 1) end
+  local x, y
+  if f.tasks then
+    x, y = task_model.check(m, o.x, o.y, "load", level + 1, "mask")
+  else
+    x, y = data.check(o.x, o.y, "load", level + 1, "mask")
+  end
   local got <const> = data_facts{x = x:eval(), y = y:eval()}
   if got.digest ~= absent.digest then
-    core.raise("option", ("load: these are not the data of the model: expected %d points, %d columns, %s, digest %s; got %d points, "
-      .. "%d columns, %s, digest %s"):format(absent.n, absent.d, absent.dtype, absent.digest, got.n, got.d, got.dtype, got.digest),
-      level + 1)
+    core.raise("option", ("load: these are not the data of the model: expected %d points, %d columns, %s, digest %s; got "
+      .. "%d points, %d columns, %s, digest %s"):format(absent.n, absent.d, absent.dtype, absent.digest, got.n, got.d,
+      got.dtype, got.digest), level + 1)
   end
-  fields.x, fields.y, fields.absent = x:eval(), y:eval(), nil
-end
-
---- What the model kept for predictions.
-local function restored_state(r, m, saved)
-  local f <const> = model.fields(m)
-  local n <const> = #f.x
-  local function tensor(name, ...)
-    local t <const> = r:value(r:list(saved)[name])
-    if t == nil then return nil end
-    local fits = core.type(t) == "tensor" and t.ndim == select("#", ...) and t.dtype == f.x.dtype
-    for i = 1, fits and t.ndim or 0 do fits = fits and t.shape[i] == n end
-    if not fits then r:fail(("'%s' does not go with the data"):format(name)) end
-    return t
-  end
-  local state <const> = {stamp = model.stamp(m), converged = saved.converged == true, alpha = tensor("alpha", 1),
-    half = tensor("half", 1), factor = tensor("factor", 1, 2)}
-  if saved.system and objective.is_iterative(f.active) then
-    state.system = f.active:prepare(objective.covariance(m), f.kernel(f.x), objective.noise_level(f))
-  end
-  if state.alpha == nil or (state.factor == nil) == (state.system == nil) then r:fail "its caches are not complete" end
-  if saved.grown then state.factor = core.factor(state.factor) end
-  return state
+  f.absent = nil
+  return x, y
 end
 
 local function rebuilt(described, tensors, o)
   local r <const> = store.reader(tensors, described.objects, {kernels = o.kernels or {}, means = o.means or {},
     functions = o.functions or {}, warp = o.warp or nil})
-  local fields <const> = {kernel = r:of(described.kernel, "gibbous.kernel"), mean = r:of(described.mean, "gibbous.mean"),
-    likelihood = r:of(described.likelihood, "gibbous.likelihood"), solver = r:value(described.solver),
-    active = r:value(described.active), info = r:value(described.info), choice = r:value(described.choice)}
-  checked_data(r, described, fields)
-  local facts <const> = described.data
-  if fields.x == nil and facts ~= nil then
-    if math.type(r:list(facts).n) ~= "integer" or math.type(facts.d) ~= "integer" or type(facts.dtype) ~= "string"
-      or type(facts.digest) ~= "string" then
-      r:fail "it does not say what its data were"
-    end
-    fields.absent = {n = facts.n, d = facts.d, dtype = facts.dtype, digest = facts.digest}
+  local m <const> = bare(r, described)
+  local f <const> = model.fields(m)
+  local x <const>, y <const> = data_of(r, described)
+  if x then
+    fill(m, x, y)
+    store_state.restore(r, f.inner or m, described)
+  elseif described.data ~= nil then
+    f.absent = absent_facts(r, described.data)
   end
-  local m <const> = model.new(fields)
-  if described.state ~= nil and fields.x then fields.state = restored_state(r, m, described.state) end
   return m
 end
 
@@ -178,7 +200,7 @@ end
 -- Errors: io; format (not a model, damaged, or of a newer version); option (something must be given).
 ---@param path string
 ---@param opts table?
----@return gibbous.gp.exact
+---@return gibbous.gp.exact|gibbous.gp.multitask
 function M.load(path, opts)
   local o <const> = options.parse(opts, load_spec, "gb.load", 2)
   if type(path) ~= "string" then error(("bad argument #1 to 'load' (string expected, got %s)"):format(type(path)), 2) end
@@ -190,11 +212,7 @@ function M.load(path, opts)
     if m.code == "interrupted" or m.code == "oom" then error(m, 0) end
     core.raise(m.missing and "option" or "format", ("%s: %s"):format(path, m.message), 2)
   end
-  local fields <const> = model.fields(m)
-  if o.x then
-    if not fields.absent then core.raise("option", "load: the model was saved with its data", 2) end
-    data_given_back(fields, o, 2)
-  end
+  if o.x then fill(m, given_back(m, o, 2)) end
   return m
 end
 

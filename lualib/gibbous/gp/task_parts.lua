@@ -4,6 +4,7 @@ local core <const> = require "gibbous.core"
 local kernel <const> = require "gibbous.kernels.kernel"
 local kernels <const> = require "gibbous.kernels"
 local likelihoods <const> = require "gibbous.likelihoods"
+local means <const> = require "gibbous.means"
 local param <const> = require "gibbous.param"
 local tasks <const> = require "gibbous.kernels.tasks"
 
@@ -106,17 +107,14 @@ end
 
 --- A mean of x (n, d) as a mean of points with tasks. A constant may have one value a task.
 function M.mean(m, T, level)
-  local out <const> = {}
-  for key, v in pairs(m) do out[key] = v end
   local constants <const> = m.kind == "constant" and m.value.ndim == 1 and m.value or nil
   if constants and constants.numel ~= T then
     core.raise("shape", ("gb.gp.multitask: %d constant means for %d tasks"):format(constants.numel, T), level + 1)
   end
-  function out.form(self, x)
+  return means.with_task(m, function(self, x)
     if constants then return adopt(self.hyper.value.value, x):index(1, positions(x, T)) end
     return m.form(self, x:slice(2, 1, x.shape[2] - 1))
-  end
-  return setmetatable(out, getmetatable(m))
+  end)
 end
 
 return M

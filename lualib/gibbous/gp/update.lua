@@ -1,7 +1,8 @@
 --- What a model did last to be ready for predictions, so that no cost is hidden: m.update, and print(m.update).
 
 ---@class gibbous.gp.update
----@field kind string       "append" rows to the factor, "factor" all rows, "solve" by an iterative solver, "none": left for later
+---@field kind string       "append" rows to the factor, "factor" all rows, "solve" by an iterative solver, "decomposition" by
+--- Kronecker structure, "none": left for later
 ---@field rows integer      observations that were worked in
 ---@field onto integer      observations that were there already: 0 from the start
 ---@field seconds number
@@ -16,7 +17,7 @@ local function rows_text(n) return n == 1 and "1 row" or ("%d rows"):format(n) e
 
 local function time_text(s) return s < 1 and ("%.3g ms"):format(s * 1e3) or ("%.3g s"):format(s) end
 
-local verbs <const> = {append = "appended", factor = "factored", solve = "solved"}
+local verbs <const> = {append = "appended", factor = "factored", solve = "solved", decomposition = "decomposed"}
 
 function Update:__tostring()
   if self.kind == "none" then return ("nothing prepared: %s"):format(self.reason) end

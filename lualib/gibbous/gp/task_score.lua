@@ -1,0 +1,48 @@
+--- How well a model of several outputs predicts new observations: over all cells, and in .tasks for each task.
+local core <const> = require "gibbous.core"
+local data <const> = require "gibbous.gp.data"
+local metrics <const> = require "gibbous.gp.metrics"
+local options <const> = require "gibbous.options"
+local task_model <const> = require "gibbous.gp.task_model"
+
+local Score <const> = {__name = "gibbous.score"}
+
+local function figures_text(s)
+  return ("rmse %.4g  mae %.4g  nlpd %.4g  crps %.4g  coverage95 %.1f %%  n %d"):format(s.rmse, s.mae, s.nlpd, s.crps,
+    100 * s.coverage95, s.n)
+end
+
+function Score.__tostring(self)
+  local lines <const> = {figures_text(self)}
+  for t, s in ipairs(self.tasks) do lines[#lines + 1] = ("task %d: %s"):format(t, figures_text(s)) end
+  return table.concat(lines, "\n")
+end
+
+--- Figures of the n cells with a value: those where 'known' is true.
+local function figures(e, var, known, n)
+  local function mean(v) return core.where(known, v, e * 0):sum() / n end
+  local inside <const> = e:abs():le(metrics.quantile(0.975) * var:sqrt()):to{dtype = e.dtype}
+  local lazy <const> = {mse = mean(e * e), mae = mean(e:abs()), nlpd = mean(metrics.neg_log_density(e, var)),
+    crps = mean(metrics.crps(e, var)), coverage95 = mean(inside)}
+  core.eval(lazy)
+  local out <const> = {n = n, rmse = math.sqrt(lazy.mse:item())}
+  for _, name in ipairs{"mae", "nlpd", "crps", "coverage95"} do out[name] = lazy[name]:item() end
+  return out
+end
+
+--- How well observations y (m, T) at x (m, d) are predicted: rmse, mae, nlpd, crps, coverage95 and n over all cells, and the
+-- same in .tasks[t] for each (gp/score.lua says what they are). o.missing = "mask": cells whose y is NaN are left out.
+function task_model.methods.score(self, x, y, o)
+  o = options.parse(o, {missing = data.missing}, "score", 2)
+  local xs <const>, ys <const> = task_model.check(self, x, y, "score", 2, o.missing)
+  if task_model.known(ys) == 0 then core.raise("shape", "score: there are no values to score", 2) end
+  local p <const> = self:predict(xs)
+  local known <const> = ys:eq(ys)
+  local e <const>, var <const> = core.where(known, ys, p.mean) - p.mean, p.y_var
+  local out <const> = figures(e, var, known, task_model.known(ys))
+  out.tasks, out.converged = {}, p.converged
+  for t = 1, self.tasks do
+    out.tasks[t] = figures(e:select(2, t), var:select(2, t), known:select(2, t), task_model.known(ys:select(2, t)))
+  end
+  return setmetatable(out, Score)
+end
