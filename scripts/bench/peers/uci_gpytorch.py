@@ -1,7 +1,7 @@
 """GPyTorch's exact GP on the customary regression sets: the rows that scripts/bench/uci.lua prints beside ours.
 
 Same model, splits, start and noise floor as uci.lua: Matern 3/2 with a lengthscale per column under a ScaleKernel, zero
-mean, Gaussian noise >= 1e-4; start at lengthscales 3, output scale 1, noise 2e-4; everything standardised on the training
+mean, Gaussian noise >= 1e-4; start at lengthscales 1, output scale 1, noise 0.1; everything standardised on the training
 rows (ddof 0).
 Methods: lbfgs = scipy's L-BFGS-B through flattened parameters with its default tolerances, as BoTorch's fit_gpytorch_mll does;
 adam = torch's Adam, lr 0.1, 100 steps, as GPyTorch's tutorials do. chol factors in f64; cg is GPyTorch's own path above
@@ -43,7 +43,7 @@ def load(folder, name):
     return rows[:, :-1], rows[:, -1], read("test_mask.csv.gz") > 0.5
 
 
-def build(x, y, lengthscale=3.0, noise=2e-4):
+def build(x, y, lengthscale=1.0, noise=0.1):
     likelihood = gpytorch.likelihoods.GaussianLikelihood()            # noise_constraint: GreaterThan(1e-4)
     model = ExactGP(x, y, likelihood).to(x)
     model.covar_module.base_kernel.lengthscale = lengthscale
@@ -147,8 +147,8 @@ def main():
     a.add_argument("--methods", default="lbfgs,adam")
     a.add_argument("--path", choices=["chol", "cg"], default="chol")
     a.add_argument("--dtype", choices=["f64", "f32"], default="f64")
-    a.add_argument("--lengthscale", type=float, default=3.0)
-    a.add_argument("--noise", type=float, default=2e-4)
+    a.add_argument("--lengthscale", type=float, default=1.0)
+    a.add_argument("--noise", type=float, default=0.1)
     a.add_argument("--limit", type=int, default=0)
     a.add_argument("--steps", type=int, default=0)
     a.add_argument("--cg-tolerance", type=float, default=0.01)
