@@ -1,6 +1,7 @@
 /* system.c - the frame round a solver's loop: checks, workspace, the right-hand side in, the solution out. */
 #include "solve/system.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -30,6 +31,27 @@ double gb_system_worst (const gb_system *s) {
   for (size_t c = 0; c < s->r; c++)
     if (!(s->left[c] <= worst)) worst = s->left[c];
   return worst;
+}
+
+/* |A x| / |x| of column c; NaN where that is not known. */
+static double stretch (const gb_system *s, size_t c) {
+  double xx = 0, yy = 0;
+  for (size_t i = c; i < s->n * s->r; i += s->r) {
+    const double y = s->b[i] - s->res[i];
+    xx += s->x[i] * s->x[i];
+    yy += y * y;
+  }
+  return xx >= DBL_MIN && isfinite(xx) && isfinite(yy) ? sqrt(yy / xx) : NAN;
+}
+
+void gb_system_condition (gb_system *s, double largest, double smallest) {
+  for (size_t c = 0; c < s->r; c++) {
+    const double met = stretch(s, c);
+    largest = fmax(largest, met);
+    smallest = fmin(smallest, met);
+  }
+  smallest = fmax(smallest, largest * (s->a->dtype == GB_F64 ? DBL_EPSILON : FLT_EPSILON));
+  s->info->condition = smallest > 0 && isfinite(largest) ? largest / smallest : 0;
 }
 
 static gb_status check (gb_node *a, gb_node *b, const gb_solve_options *o, gb_error *err) {
