@@ -255,6 +255,26 @@ describe("fantasies", function()
   local m <const> = ready(model():condition(draw(60, 1)))
   local y3 <const> = gb.randn(5, 3, {seed = 4}):eval()
 
+  --- Largest difference of a prediction's numbers for fantasy i from those of one model's.
+  local function apart(p, i, shared, one)
+    local worst = 0
+    local function see(a, b)
+      assert.equal(tostring(b.shape), tostring(a.shape))
+      local d <const> = far(a, b)
+      worst = (worst ~= worst or d <= worst) and worst or d              -- NaN stays
+    end
+    for _, key in ipairs{"f_var", "y_var", "f_cov"} do see(shared and p[key] or p[key][i], one[key]) end
+    see(p.mean[i], one.mean)
+    for _, of in ipairs{"f", "y"} do
+      local lo <const>, hi <const> = p:interval(0.8, {of = of})
+      local low <const>, high <const> = one:interval(0.8, {of = of})
+      see(lo[i], low)
+      see(hi[i], high)
+      see(p:sample(2, {of = of, seed = 7})[i], one:sample(2, {of = of, seed = 7}))
+    end
+    return worst
+  end
+
   it("are as many models conditioned one by one", function()
     local exact <const> = gb.solvers.cg{tol = 1e-12, precond = gb.precond.pivoted_cholesky{rank = 20}}
     for _, base in ipairs{m, m:condition(draw(1, 6)), model():condition(draw(0, 1)),
@@ -268,11 +288,12 @@ describe("fantasies", function()
         assert.equal("5x25", tostring(q.f_var.shape))
         for i = 1, 5 do
           local one <const>, other <const> = base:condition(shared, y[i]):predict(t), base:condition(own[i], y[i]):predict(t)
-          assert.is_true(far(p.mean[i], one.mean) <= 1e-9 and far(p.f_var, one.f_var) <= 1e-9)
-          assert.is_true(far(q.mean[i], other.mean) <= 1e-9 and far(q.f_var[i], other.f_var) <= 1e-9)
-          assert.is_true(far(q.y_var[i], other.y_var) <= 1e-9)
+          assert.is_true(apart(p, i, true, one) <= 1e-9)
+          assert.is_true(apart(q, i, false, other) <= 1e-9)
+          assert.equal(other.info.algorithm, q.info.algorithm)
         end
-        assert.is_true(q.converged)
+        assert.is_true(p.converged and q.converged and q.info.converged)
+        assert.equal(0, q.info.jitter)
       end
     end
   end)
@@ -284,9 +305,10 @@ describe("fantasies", function()
     local at <const> = t:to{dtype = "f32"}:eval()
     local p <const>, one <const> = base:condition(z, values):predict(at), base:condition(z, values[1]):predict(at)
     assert.equal("f64", base:predict(at).info.precision)
-    assert.equal("f32", p.mean.dtype)
+    assert.equal("f64", p.info.precision)
+    for _, v in ipairs{p.mean, p.f_var, p.f_cov, (p:interval()), p:sample(2)} do assert.equal("f32", v.dtype) end
     assert.is_true(far(p.mean[1], one.mean) <= 1e-6 * one.mean:abs():max():item())
-    assert.is_true(far(p.f_var, one.f_var) <= 1e-6)
+    assert.is_true(far(p.f_var, one.f_var) <= 1e-6 and far(p.f_cov, one.f_cov) <= 1e-6)
   end)
 
   it("by a coarse solver keep a positive covariance", function()
@@ -294,9 +316,68 @@ describe("fantasies", function()
     for _, solver in ipairs{gb.solvers.cg{tol = 0.2}, gb.solvers.sdd{}} do
       local base <const> = gb.gp.exact{kernel = K.rbf{}, noise = 1e-4, solver = solver}:condition(x, y)
       local z <const>, values <const> = x:slice(1, 1, 4):eval(), gb.randn(3, 4, {seed = 4})
-      local p <const> = base:condition(z, values):predict(t)
-      assert.is_true(p.f_var:min():item() >= 0 and p.mean:isfinite():all())
+      for _, f in ipairs{base:condition(z, values), base:condition(x:slice(1, 1, 12):reshape(3, 4, 2), values)} do
+        local p <const> = f:predict(t)
+        assert.is_true(p.f_var:min():item() >= 0 and p.mean:isfinite():all())
+        local joint <const> = p.f_cov.ndim == 3 and p.f_cov[2] or p.f_cov
+        assert.is_true(gb.linalg.eigh(joint):min():item() >= -1e-12)
+        assert.is_true(p:sample(2):isfinite():all())
+      end
     end
+  end)
+
+  it("say how they were computed, and what did not converge", function()
+    local x <const>, y <const> = draw(80, 1)
+    local z <const>, values <const> = gb.rand(3, 2, 2, {seed = 2}):eval(), gb.randn(3, 2, {seed = 4}):eval()
+    local short <const> = gb.gp.exact{kernel = K.rbf{}, noise = 1e-6, solver = gb.solvers.cg{tol = 1e-10, max_iter = 3}}
+    local p <const> = short:condition(x, y * 0):condition(z, values):predict(t)     -- whose own solve has nothing to do
+    assert.is_false(p.converged or p.info.converged)
+    assert.equal("max_iter", p.info.reason)
+    assert.is_true(p.info.residual > 1e-10 and p.info.iterations == 3 and p.info.slices == nil)
+    p.f_var:eval()
+    assert.is_true(p.info.slices >= 1)
+    local f <const> = m:condition(z, values)
+    assert.is_false(f:predict(t).info.reused)
+    local again <const> = f:predict(gb.cat({t, z[1]}, 1))
+    assert.is_true(again.info.reused)
+    assert.equal("direct, variance exact, f64", tostring(again.info))
+    local lost <const> = gb.gp.exact{kernel = K.rbf{}, noise = gb.param(1e-300, {fixed = true}), solver = "direct"}
+    local near <const> = lost:condition(gb.tensor{{0.5}}, gb.tensor{1}):condition(gb.tensor{{1}}, gb.tensor{{1}, {2}})
+    local q <const> = near:predict(gb.tensor{{1}, {0.5}, {0.7}})
+    assert.is_true(q.f_var:min():item() == 0)
+    assert.equal(2, q.info.clamped)
+    assert.is_true(q:sample(2).shape[3] == 3 and q.info.jitter > 0)
+  end)
+
+  it("have gradients in the test points, and none of a number per test point and data point beyond the budget", function()
+    local z <const>, values <const> = gb.rand(2, 2, 2, {seed = 2}):eval(), gb.randn(2, 2, {seed = 4}):eval()
+    local at <const> = gb.rand(4, 2, {seed = 6}):eval():requires_grad()
+    local function slope(p, i)
+      local lo <const> = p:interval(0.9)
+      return gb.grad((i and lo[i] or lo):sum(), at)
+    end
+    local p <const> = m:condition(z, values):predict(at)
+    for i = 1, 2 do assert.is_true(far(slope(p, i), slope(m:condition(z[i], values[i]):predict(at))) <= 1e-9) end
+    local f <const>, many <const> = m:condition(z, values), gb.rand(20000, 2, {seed = 4}):eval()
+    local whole <const> = f:predict(many).f_var:eval()
+    local limit <const> = gb.memory.limit(gb.memory.report().used + 4 * 2 ^ 20)     -- v, (60, 20000), takes 9.2 MiB
+    local ok, cut = pcall(function() return f:predict(many).f_var:eval() end)
+    gb.memory.limit(limit)
+    assert.is_true(ok, tostring(cut))
+    assert.is_true(cut:equal(whole))
+  end)
+
+  it("at no points, and draws of their own without a seed", function()
+    local z <const>, values <const> = gb.rand(3, 2, 2, {seed = 2}):eval(), gb.randn(3, 2, {seed = 4}):eval()
+    local none <const> = m:condition(z, values):predict(gb.zeros(0, 2))
+    local lo <const> = none:interval()
+    for _, v in ipairs{none.mean, none.f_var, none.y_var, lo} do assert.equal("3x0", tostring(v:eval().shape)) end
+    assert.equal("3x0x0", tostring(none.f_cov:eval().shape))
+    assert.equal("3x4x0", tostring(none:sample(4):eval().shape))
+    local shared <const> = m:condition(z[1], gb.tensor{{1, 2}, {1, 2}}):predict(t)
+    local free <const>, tied <const> = shared:sample(3), shared:sample(3, {seed = 1})
+    assert.equal("2x3x25", tostring(free.shape))
+    assert.is_true(far(free[1], free[2]) > 1e-3 and far(tied[1], tied[2]) == 0)
   end)
 
   it("stay what they are when the model's parameters are set", function()
@@ -332,10 +413,16 @@ describe("fantasies", function()
   it("only predict, and say what is wrong with their shapes", function()
     local f <const> = m:condition(gb.rand(5, 2, 2), gb.randn(5, 2))
     assert.equal("5 fantasies of 2 observations at points of their own: predict", tostring(f))
-    assert.equal("prediction of 5 fantasies at 25 points: .mean .f_var .y_var", tostring(f:predict(t)))
+    local p <const> = f:predict(t)
+    assert.equal("prediction of 5 fantasies at 25 points: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)",
+      tostring(p))
     assert.equal(5, f.count)
     raises("option", "fantasies have no 'fit': they only predict", function() return f.fit end)
-    raises("option", "a prediction of fantasies has mean, f_var and y_var, no 'f_cov'", function() return f:predict(t).f_cov end)
+    raises("option", "a prediction has no field 'var': f_var of the function", function() return p.var end)
+    raises("option", "a prediction of fantasies has no f_var_bound", function() return p.f_var_bound end)
+    raises("option", "a prediction is a value; 'mean' cannot be assigned", function() p.mean = 1 end)
+    raises("option", "interval: the level must be between 0 and 1, got 2", p.interval, p, 2)
+    raises("option", "sample: fantasies have no method = \"pathwise\"; condition the model", p.sample, p, 1, {method = "pathwise"})
     raises("shape", "x has shape 5x2x2, y must be 5x2, got shape 5x3", m.condition, m, gb.rand(5, 2, 2), y3)
     raises("shape", "the model was given 2 columns", m.condition, m, gb.rand(5, 2, 3), gb.randn(5, 2))
     raises("shape", "fantasies need observations, y has shape 0x1", m.condition, m, gb.rand(0, 1, 2), gb.zeros(0, 1))

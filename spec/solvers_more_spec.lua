@@ -80,6 +80,52 @@ describe("every solver", function()
   end)
 end)
 
+describe("the condition of a record", function()
+  local second <const> = {gb.solvers.alternating_projections{block = 70, tol = 1e-3}, gb.solvers.alternating_projections{},
+    gb.solvers.alternating_projections{block = 25, max_iter = 2}, gb.solvers.sdd{batch = 50, max_iter = 500},
+    gb.solvers.sdd{batch = 50, max_iter = 5, step = 1e-3}}
+
+  it("is below the true one, and near it for smooth kernels, converged or not", function()
+    for _, case in ipairs{{A, 3}, {K.rbf{lengthscale = 0.5}(x) + 0.01 * gb.eye(n), 3},
+      {1e3 * K.rbf{lengthscale = 3}(x) + gb.eye(n), 3}, {K.matern12{lengthscale = 0.05}(x) + 1e-3 * gb.eye(n), 20},
+      {gb.linalg.diag(gb.linspace(1, 50, n)), 3}} do
+      local c <const>, factor <const> = table.unpack(case)
+      local values <const> = gb.linalg.eigh(c):totable()
+      local exact <const> = values[n] / values[1]
+      for _, s in ipairs(second) do
+        local _, info <const> = s:solve(c, B)
+        local _, one <const> = s:solve(c, B:select(2, 1):eval())
+        for _, got in ipairs{info.condition, one.condition} do
+          assert.is_true(got <= exact * (1 + 1e-9) and got >= exact / factor,
+            ("%s: %g of %g"):format(tostring(s), got, exact))
+        end
+      end
+    end
+  end)
+
+  it("is exact where all is known: a number, the unit matrix, two eigenvalues", function()
+    for _, case in ipairs{{gb.tensor{{4}}, 1}, {gb.eye(5), 1}, {gb.linalg.diag(gb.tensor{1, 3, 3, 1}), 3}} do
+      for _, s in ipairs(second) do
+        local _, info <const> = s:solve(case[1], gb.ones(#case[1]))
+        near(case[2], info.condition, 1e-9, tostring(s))
+      end
+    end
+  end)
+
+  it("stays finite, and below what the dtype tells apart", function()
+    local flat <const> = K.rbf{lengthscale = 5}(x:to{dtype = "f32"}) + 1e-5 * gb.eye(n, {dtype = "f32"})
+    local singular <const> = gb.linalg.diag(gb.tensor{1, 1, 0})
+    for _, s in ipairs(second) do
+      local _, info <const> = s:solve(flat, B:to{dtype = "f32"})
+      assert.is_true(info.condition >= 0 and info.condition <= 2 ^ 23, tostring(info))
+      local _, none <const> = s:solve(singular, gb.ones(3))
+      assert.is_true(none.condition >= 0 and none.condition <= 2 ^ 52, tostring(none))
+      local _, broken <const> = s:solve(gb.linalg.diag(gb.tensor{1, 0 / 0}), gb.ones(2))
+      assert.equal(0, broken.condition)
+    end
+  end)
+end)
+
 describe("gb.solvers.minres", function()
   it("solves indefinite systems, which conjugate gradients cannot", function()
     local C <const> = A - gb.eye(n)
@@ -378,7 +424,7 @@ describe("what solvers print", function()
 
   it("is no condition where none was estimated", function()
     local _, estimated <const> = gb.solvers.cg{}:solve(A, B)
-    local _, other <const> = gb.solvers.alternating_projections{}:solve(A, B)
+    local _, other <const> = gb.solvers.alternating_projections{}:solve(A, B, {x0 = gb.linalg.solve(A, B)})
     assert.matches("condition about", tostring(estimated))
     assert.equal(0, other.condition)
     assert.is_nil(tostring(other):find("condition", 1, true))

@@ -32,6 +32,31 @@ describe("gb.solvers.cg", function()
     near(gb.linalg.solve(A, B), V, 1e-5)
   end)
 
+  it("solves right-hand sides of any size as well, column by column, and lets gradients and models have them", function()
+    for dtype, sizes in pairs{f64 = {1, 1e-200, 1e200, 1e-290}, f32 = {1, 1e-30, 1e30, 1e-25}} do
+      local a <const>, w <const> = A:to{dtype = dtype}:eval(), gb.tensor(sizes, {dtype = dtype})
+      local B <const> = gb.randn(n, 4, {seed = 3, dtype = dtype}):eval()
+      local solver <const> = gb.solvers.cg{tol = dtype == "f64" and 1e-9 or 1e-4}
+      local want <const>, got <const>, info <const> = solver:solve(a, B), solver:solve(a, (B * w):eval())
+      assert.is_true(info.converged and info.residual <= solver.o.tol, tostring(info))
+      local size <const> = want:abs():max():item()
+      for c = 1, 4 do
+        local back <const> = got:select(2, c):to{dtype = "f64"} / sizes[c]
+        near(want:select(2, c):to{dtype = "f64"} / size, back / size, dtype == "f64" and 1e-7 or 2e-2)
+      end
+    end
+    local tiny <const> = (b * 1e-200):requires_grad()
+    local slope <const> = gb.grad(gb.solvers.cg{tol = 1e-10}:solve(A, tiny):sum(), tiny)
+    near(gb.linalg.solve(A, gb.ones(n)), slope, 1e-7)
+    local cotangent <const> = (gb.ones(n) * 1e-200):eval()
+    near(slope, gb.grad(gb.solvers.cg{tol = 1e-10}:solve(A, tiny), tiny, {cotangent = cotangent}) * 1e200, 1e-7)
+    local function model(y, solver)
+      return gb.gp.exact{kernel = K.matern32{lengthscale = 0.3}, noise = noise, solver = solver}:condition(x, y)
+    end
+    local exact <const> = model(b, "direct"):predict(x:slice(1, 1, 9)).mean
+    near(exact, model(b * 1e-200, gb.solvers.cg{tol = 1e-9}):predict(x:slice(1, 1, 9)).mean * 1e200, 1e-7)
+  end)
+
   it("starts from a guess", function()
     local v <const> = gb.linalg.solve(A, b)
     local _, info <const> = gb.solvers.cg{tol = 1e-6}:solve(A, b, {x0 = v:eval()})

@@ -204,6 +204,139 @@ static void a_failed_allocation_leaks_nothing (void **state) {
   assert_true(n > 10);
 }
 
+/* ---- columns of any size ---- */
+
+/* The columns of v (n, r), the c-th times 2^exponent[c]. */
+static gb_node *times_powers (gb_dtype t, const double *v, size_t n, size_t r, const int *exponent) {
+  double *w = malloc(n * r * sizeof *w);
+  for (size_t i = 0; i < n * r; i++) w[i] = ldexp(v[i], exponent[i % r]);
+  gb_node *x = leaf(t, 0, 2, (size_t[]){n, r}, w);
+  free(w);
+  return x;
+}
+
+/* Squares of such columns are 0 or infinite; in f32, what is left of them after some steps is lost. */
+static void a_column_is_solved_as_well_at_any_size (void **state) {
+  (void)state;
+  enum { N = 90, R = 5 };
+  const int wide[R] = {0, -664, 664, -1000, 900}, narrow[R] = {0, -100, 100, -80, 90};
+  for (int kind = 0; kind < 6; kind++) {           /* f64, f32, f64 in mixed precision; with a preconditioner */
+    const gb_dtype t = kind % 3 == 1 ? GB_F32 : GB_F64;
+    const bool exact = t == GB_F64, conditioned = kind >= 3;
+    const int *exponent = exact ? wide : narrow;
+    gb_node *k = kernel(t, N, scalar(t, 0, 30)), *a = plus_noise(k, 0.01), *b = random_leaf(t, 0, N, R, 3);
+    gb_precond p = {0};
+    if (conditioned) ok(gb_precond_pivoted_cholesky(&p, k, 0.01, 20, 0, &err));
+    gb_cg_options o = {.tol = exact ? 1e-10 : 1e-4, .max_iter = 500, .mixed = kind % 3 == 2, .precond = conditioned ? &p : NULL};
+    gb_cg_info one, all;
+    double *vb = doubles(b), *want = doubles(solve(a, b, &o, &one));
+    gb_node *sized = times_powers(t, vb, N, R, exponent), *x = solve(a, sized, &o, &all);
+    double *got = doubles(x), most = 0;
+    assert_true(one.converged && all.converged && all.residual == one.residual && all.iterations == one.iterations);
+    for (size_t i = 0; i < N * R; i++) most = fmax(most, fabs(want[i]));
+    for (size_t i = 0; i < N * R; i++)
+      CHECK_NEAR(ldexp(got[i], -exponent[i % R]), want[i], exact ? 0 : 1e-7 * most);
+    o.x0 = x;
+    solve(a, sized, &o, &all);
+    assert_true(all.converged && all.iterations <= 1);
+    o.x0 = b;                                      /* beyond all proportion to some columns, and nothing beside others */
+    gb_node *again = solve(a, sized, &o, &all);
+    assert_true(all.converged);
+    free(got), got = doubles(again);
+    for (size_t i = 0; i < N * R; i++) CHECK_NEAR(ldexp(got[i], -exponent[i % R]), want[i], 100 * o.tol * most);
+    gb_precond_clear(&p);
+    free(vb), free(want), free(got);
+  }
+}
+
+/* Whatever is guessed for b = 0, and a guess that is not finite, is dropped; a NaN in b stays one. */
+static void a_worthless_guess_is_dropped (void **state) {
+  (void)state;
+  const double m[] = {2, 1, 1, 3}, b[] = {0, 1, 1, NAN, 0, 2, 2, 1}, guess[] = {5, NAN, 1e300, 0, -1, 1, 1, 0};
+  const gb_cg_options o = {.tol = 1e-12, .max_iter = 50, .x0 = leaf(GB_F64, 0, 2, (size_t[]){2, 4}, guess)};
+  gb_cg_info info;
+  double *x = doubles(solve(leaf(GB_F64, 0, 2, (size_t[]){2, 2}, m), leaf(GB_F64, 0, 2, (size_t[]){2, 4}, b), &o, &info));
+  assert_true(info.reason == GB_CG_NAN && info.column == 3);
+  const double want[] = {0, 0.2, 0.2, NAN, 0, 0.6, 0.6, NAN};
+  for (int i = 0; i < 8; i++)
+    if (i % 4 < 3) CHECK_NEAR(x[i], want[i], 1e-12);
+  free(x);
+}
+
+/* The bits are those of columns that are not scaled, where these have squares. */
+static void scaling_changes_no_bit_of_a_usual_column (void **state) {
+  (void)state;
+  enum { N = 90, R = 3 };
+  const int exponent[R] = {0, 20, -30};
+  gb_node *a = plus_noise(kernel(GB_F64, N, scalar(GB_F64, 0, 30)), 0.01), *b = random_leaf(GB_F64, 0, N, R, 3);
+  double *vb = doubles(b), *rhs = doubles(times_powers(GB_F64, vb, N, R, exponent)), *x = malloc(N * R * sizeof *x),
+         *y = malloc(N * R * sizeof *y), *residual = malloc(N * R * sizeof *x), *left = malloc(N * R * sizeof *x),
+         scratch[2 * R], *kept = malloc(N * R * sizeof *x);
+  for (int mixed = 0; mixed < 2; mixed++) {
+    const gb_cg_options o = {.tol = 1e-9, .max_iter = 500, .mixed = mixed};
+    gb_cg_matrix m;
+    gb_cg_info plain, scaled;
+    ok(gb_cg_matrix_init(&m, a, R, &o, &err));
+    memcpy(kept, rhs, N * R * sizeof *x);
+    ok(gb_cg_columns(&m, &o, rhs, false, x, residual, NULL, &plain, &err));
+    ok(gb_cg_scaled(&m, &o, rhs, false, y, left, NULL, scratch, &scaled, &err));
+    assert_true(plain.converged && plain.iterations == scaled.iterations && plain.residual == scaled.residual);
+    assert_memory_equal(x, y, N * R * sizeof *x);
+    assert_memory_equal(residual, left, N * R * sizeof *x);
+    assert_memory_equal(rhs, kept, N * R * sizeof *x);
+    gb_cg_matrix_clear(&m);
+  }
+  free(vb), free(rhs), free(x), free(y), free(residual), free(left), free(kept);
+}
+
+static void the_goal_of_variances_has_any_size (void **state) {
+  (void)state;
+  enum { N = 90, R = 3 };
+  const int exponent[R] = {0, -450, 400};
+  gb_node *a = plus_noise(kernel(GB_F64, N, scalar(GB_F64, 0, 30)), 0.01), *b = random_leaf(GB_F64, 0, N, R, 3);
+  double *vb = doubles(b), prior[2][R] = {{1e4, 3e4, 2e4}}, form[2][R], missing[2][R];
+  gb_cg_info info[2];
+  for (int k = 0; k < 2; k++) {
+    const gb_cg_options o = {.tol = 1e-3, .max_iter = 500, .goal = {prior[k], 0.01, form[k], missing[k]}};
+    for (size_t c = 0; k == 1 && c < R; c++) prior[1][c] = ldexp(prior[0][c], 2 * exponent[c]);
+    solve(a, k == 0 ? b : times_powers(GB_F64, vb, N, R, exponent), &o, &info[k]);
+    assert_true(info[k].converged && info[k].iterations == info[0].iterations && info[k].missing == info[0].missing);
+  }
+  assert_true(info[0].iterations > 3 && info[0].missing > 0);
+  for (size_t c = 0; c < R; c++) {
+    assert_true(form[0][c] > 0 && missing[0][c] > 0);
+    CHECK_NEAR(form[1][c], ldexp(form[0][c], 2 * exponent[c]), 0);
+    CHECK_NEAR(missing[1][c], ldexp(missing[0][c], 2 * exponent[c]), 0);
+  }
+  free(vb);
+}
+
+static void a_marginal_likelihood_has_weights_of_any_size (void **state) {
+  (void)state;
+  enum { N = 60 };
+  gb_node *k = kernel(GB_F64, N, scalar(GB_F64, 0, 30)), *a = plus_noise(k, 0.1), *b = random_leaf(GB_F64, 0, N, 1, 5);
+  double *vb = doubles(b), sized[N], *out[3];
+  const int exponent[] = {0, -664, 500};
+  const gb_logdet_options o = {.cg = {.tol = 1e-8, .rest = 1e-4, .max_iter = 500}, .probes = 4, .seed = 9};
+  const size_t r = gb_marginal_columns(&o, N);
+  for (int s = 0; s < 3; s++) {
+    gb_cg_matrix m;
+    gb_logdet_info info;
+    for (size_t i = 0; i < N; i++) sized[i] = ldexp(vb[i], exponent[s]);
+    out[s] = malloc(gb_marginal_size(N, r) * sizeof *out[s]);
+    ok(gb_cg_matrix_init(&m, a, r, &o.cg, &err));
+    ok(gb_marginal_run(&m, sized, &o, out[s], &info, &err));
+    gb_cg_matrix_clear(&m);
+    assert_true(info.cg.converged && info.cg.first <= 1e-8);
+    CHECK_NEAR(out[s][GB_MARGINAL_INV_QUAD], ldexp(out[0][GB_MARGINAL_INV_QUAD], 2 * exponent[s]), 0);
+    assert_true(out[s][GB_MARGINAL_LOGDET] == out[0][GB_MARGINAL_LOGDET]);
+    for (size_t i = 0; i < N; i++)
+      CHECK_NEAR(out[s][gb_marginal_alpha(r) + i], ldexp(out[0][gb_marginal_alpha(r) + i], exponent[s]), 0);
+  }
+  for (int s = 0; s < 3; s++) free(out[s]);
+  free(vb);
+}
+
 /* ---- preconditioners ---- */
 
 /* Dense L L' + noise I. */
@@ -953,6 +1086,11 @@ int main (void) {
     TEST(mixed_products_reach_the_residual_of_f64),
     TEST(mixed_solutions_do_not_depend_on_neighbours),
     TEST(variances_are_known_to_a_share_of_themselves),
+    TEST(a_column_is_solved_as_well_at_any_size),
+    TEST(a_worthless_guess_is_dropped),
+    TEST(scaling_changes_no_bit_of_a_usual_column),
+    TEST(the_goal_of_variances_has_any_size),
+    TEST(a_marginal_likelihood_has_weights_of_any_size),
     TEST(quantiles_of_student_are_those_of_the_tables),
     TEST(the_interval_of_log_det_covers_the_truth),
   };

@@ -16,6 +16,7 @@
 #define PATIENCE 8                 /* such checks without a residual halved */
 #define RESOLVED 1e-13             /* relative: what the sums of an energy resolve */
 #define LEAST_SHARE 1e-15          /* of a prior: less may be missing of any variance */
+#define WORTHLESS 1e24             /* square of the residual of a guess, over that of b, from which 0 is a better one */
 #define LONG_WAY 4.0               /* square of the factor by which a residual that counts as progress falls */
 
 const char *gb_cg_reason_text (gb_cg_reason r) {
@@ -303,18 +304,23 @@ static gb_status cycle (cg *s, gb_error *err) {
 
 /* ---- cycles -------------------------------------------------------------------------------------------- */
 
-/* What products in f32 could not solve is left to A, from zero where they led away. */
-static void leave_to_f64 (cg *s, size_t c) {
+/* x = 0 where the residual of x is longer than 'times' b, or not known; squares. */
+static void doubt (cg *s, size_t c, double times) {
   const double length = s->bound[c] / (tol_of(s, c) * tol_of(s, c));
-  s->state[c] = RUNNING;
-  s->calm[c] = 0;
-  if (s->rr[c] <= length) return;
+  if (s->rr[c] <= times * length) return;
   for (size_t i = 0; i < s->n; i++) {
     s->x[i * s->r + c] = 0;
     s->res[i * s->r + c] = s->b[i * s->r + c];
   }
   s->rr[c] = length;
   s->energy[c] = s->form[c] = 0;
+}
+
+/* What products in f32 could not solve is left to A, from zero where they led away. */
+static void leave_to_f64 (cg *s, size_t c) {
+  s->state[c] = RUNNING;
+  s->calm[c] = 0;
+  doubt(s, c, 1);
 }
 
 /* The forms and what is missing of them, from residuals computed from A. */
@@ -425,7 +431,10 @@ gb_status gb_cg_columns (gb_cg_matrix *m, const gb_cg_options *o, const double *
   if (guess) {
     enlist(&s, ~0u);
     st = recompute(&s, err);
-    for (size_t c = 0; st == GB_OK && c < s.r; c++) s.last[c] = s.rr[c];
+    for (size_t c = 0; st == GB_OK && c < s.r; c++) {
+      doubt(&s, c, WORTHLESS);
+      s.last[c] = s.rr[c];
+    }
   } else {
     memset(x, 0, s.n * s.r * sizeof *x);
     memcpy(residual, b, s.n * s.r * sizeof *b);

@@ -97,9 +97,17 @@ size_t gb_cg_matrix_bytes (const gb_cg_matrix *m);
 
 size_t gb_cg_workspace (size_t n, size_t r);      /* bytes that gb_cg_columns takes */
 
-/* The loop beneath: b, x, residual (n, r) doubles, rows of columns; x is the first guess where 'guess',
-** and the result. 'residual' gets b - A x, recomputed. 'trace' may be NULL: then no condition. */
+/* The loop beneath: b, x, residual (n, r) doubles, rows of columns; x is the first guess where 'guess', but for columns of it that
+** are not finite or leave more than 1e12 |b|, and the result. 'residual' gets b - A x, recomputed. 'trace' may be NULL: then no
+** condition. */
 gb_status gb_cg_columns (gb_cg_matrix *m, const gb_cg_options *o, const double *b, bool guess, double *x,
                          double *residual, gb_cg_trace *trace, gb_cg_info *info, gb_error *err);
+
+/* The same for columns of any size: squares of numbers below 1e-154, or above 1e154, are none. Columns, guess and goal are scaled
+** by powers of two on entry, and all that comes back by the inverse; so a column's bits are those of size 1, scaled. 'b' is changed
+** meanwhile; 'scratch': gb_cg_scratch doubles. */
+static inline size_t gb_cg_scratch (size_t r) { return 2 * r; }
+gb_status gb_cg_scaled (gb_cg_matrix *m, const gb_cg_options *o, double *b, bool guess, double *x, double *residual,
+                        gb_cg_trace *trace, double *scratch, gb_cg_info *info, gb_error *err);
 
 #endif

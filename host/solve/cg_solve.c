@@ -1,5 +1,9 @@
-/* cg_solve.c - solutions as leaves, and the form whose gradient is that of a solution. */
+/* cg_solve.c - columns of any size, solutions as leaves, and the form whose gradient is that of a solution. */
 #include "solve/cg.h"
+
+#include <math.h>
+
+#include "solve/columns.h"
 
 /* Steps whose coefficients are kept: the tridiagonal matrix of the first ones is a Lanczos matrix all the
 ** same. */
@@ -35,15 +39,42 @@ gb_status gb_cg_check (gb_node *a, gb_node *b, const char *what, const gb_cg_opt
   return GB_OK;
 }
 
-/* b, x and residual in 'memory' (3, n, r), then the trace. */
+/* ---- columns of any size --------------------------------------------------------------------------------- */
+
+gb_status gb_cg_scaled (gb_cg_matrix *m, const gb_cg_options *o, double *b, bool guess, double *x, double *residual,
+                        gb_cg_trace *trace, double *scratch, gb_cg_info *info, gb_error *err) {
+  const size_t n = m->a.n, r = m->a.r;
+  const gb_cg_goal *goal = &o->goal;
+  int *exponent = (int *)(void *)(scratch + r);
+  gb_cg_options own = *o;
+  gb_columns_exponents(n, r, b, exponent);
+  gb_columns_scale(n, r, exponent, -1, b);
+  if (guess) gb_columns_scale(n, r, exponent, -1, x);
+  if (goal->prior != NULL) {
+    own.goal.prior = scratch;
+    for (size_t c = 0; c < r; c++) scratch[c] = ldexp(goal->prior[c], -2 * exponent[c]);
+  }
+  GB_TRY(gb_cg_columns(m, &own, b, guess, x, residual, trace, info, err));
+  double *const columns[] = {b, x, residual};
+  for (int k = 0; k < 3; k++) gb_columns_scale(n, r, exponent, 1, columns[k]);
+  for (size_t c = 0; goal->prior != NULL && c < r; c++) {
+    goal->form[c] = ldexp(goal->form[c], 2 * exponent[c]);
+    goal->missing[c] = ldexp(goal->missing[c], 2 * exponent[c]);
+  }
+  return GB_OK;
+}
+
+/* ---- solutions as leaves --------------------------------------------------------------------------------- */
+
+/* b, x and residual in 'memory' (3, n, r), then scratch and the trace. */
 static gb_status solve_in (gb_cg_matrix *m, gb_node *b, const gb_cg_options *o, double *memory, gb_node **x,
                            gb_cg_info *info, gb_error *err) {
   const size_t nr = m->a.n * m->a.r;
-  double *rhs = memory, *solution = memory + nr, *residual = memory + 2 * nr;
-  gb_cg_trace trace = gb_cg_trace_bind(o, m->a.r, memory + 3 * nr);
+  double *rhs = memory, *solution = memory + nr, *residual = memory + 2 * nr, *scratch = memory + 3 * nr;
+  gb_cg_trace trace = gb_cg_trace_bind(o, m->a.r, scratch + gb_cg_scratch(m->a.r));
   GB_TRY(gb_node_doubles(b, rhs, err));
   if (o->x0 != NULL) GB_TRY(gb_node_doubles(o->x0, solution, err));
-  GB_TRY(gb_cg_columns(m, o, rhs, o->x0 != NULL, solution, residual, &trace, info, err));
+  GB_TRY(gb_cg_scaled(m, o, rhs, o->x0 != NULL, solution, residual, &trace, scratch, info, err));
   return gb_leaf_doubles(b->graph, gb_node_shape(b), o->mixed ? GB_F64 : gb_node_dtype(b), solution, "", x, err);
 }
 
@@ -59,7 +90,7 @@ gb_status gb_solve_cg (gb_node *a, gb_node *b, const gb_cg_options *o, gb_node *
   gb_cg_matrix m;
   GB_TRY(gb_cg_matrix_init(&m, a, r, o, err));
   gb_ledger *ledger = &b->graph->backend->ledger;
-  const size_t bytes = 3 * m.a.n * r * sizeof(double) + gb_cg_trace_bytes(o, r);
+  const size_t bytes = (3 * m.a.n * r + gb_cg_scratch(r)) * sizeof(double) + gb_cg_trace_bytes(o, r);
   void *memory = NULL;
   gb_status st = gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, bytes, "", "conjugate gradients", &memory, err);
   if (st == GB_OK) st = solve_in(&m, b, o, memory, x, info, err);

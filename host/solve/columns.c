@@ -1,6 +1,7 @@
 /* columns.c - loops over rows, a few columns at a time. */
 #include "solve/columns.h"
 
+#include <math.h>
 #include <string.h>
 
 #define BLOCK 256
@@ -28,4 +29,20 @@ void gb_columns_axpy (size_t n, size_t r, const double *f, const double *x, doub
 void gb_columns_xpay (size_t n, size_t r, const double *f, const double *x, double *y) {
   for (size_t i = 0; i < n; i++)
     for (size_t c = 0; c < r; c++) y[i * r + c] = x[i * r + c] + f[c] * y[i * r + c];
+}
+
+void gb_columns_exponents (size_t n, size_t r, const double *v, int *exponent) {
+  for (size_t c0 = 0; c0 < r; c0 += WIDTH) {
+    const size_t w = r - c0 < WIDTH ? r - c0 : WIDTH;
+    double most[WIDTH] = {0};
+    for (size_t i = 0; i < n; i++)
+      for (size_t c = 0; c < w; c++) most[c] = fmax(most[c], fabs(v[i * r + c0 + c]));
+    for (size_t c = 0; c < w; c++) exponent[c0 + c] = most[c] > 0 && isfinite(most[c]) ? ilogb(most[c]) : 0;
+  }
+}
+
+void gb_columns_scale (size_t n, size_t r, const int *exponent, int sign, double *v) {
+  for (size_t i = 0; i < n; i++)
+    for (size_t c = 0; c < r; c++)
+      if (exponent[c] != 0) v[i * r + c] = ldexp(v[i * r + c], sign * exponent[c]);
 }

@@ -14,4 +14,10 @@ void gb_columns_axpy (size_t n, size_t r, const double *f, const double *x, doub
 /* y[., c] = x[., c] + f[c] y[., c] */
 void gb_columns_xpay (size_t n, size_t r, const double *f, const double *x, double *y);
 
+/* For each column of v the exponent e with its largest entry in 2^e [1, 2); 0 where that is 0 or not finite. */
+void gb_columns_exponents (size_t n, size_t r, const double *v, int *exponent);
+
+/* v[., c] *= 2^(sign exponent[c]): exact but at the ends of the range. */
+void gb_columns_scale (size_t n, size_t r, const int *exponent, int sign, double *v);
+
 #endif

@@ -13,7 +13,7 @@ size_t gb_marginal_columns (const gb_logdet_options *o, size_t n) { return 1 + (
 
 size_t gb_marginal_workspace (const gb_logdet_options *o, size_t n) {
   const size_t r = gb_marginal_columns(o, n);
-  return (2 * n * r + r + gb_panel_sums(n, r)) * sizeof(double) + gb_cg_trace_bytes(&o->cg, r);
+  return (2 * n * r + r + gb_cg_scratch(r) + gb_panel_sums(n, r)) * sizeof(double) + gb_cg_trace_bytes(&o->cg, r);
 }
 
 /* Scales the probes in columns 1 .. to z' P^-1 z = n: directions keep their law and lengths lose their
@@ -53,17 +53,17 @@ static gb_status run_in (gb_cg_matrix *m, const double *b, const gb_logdet_optio
                          gb_logdet_info *info, gb_error *err) {
   const size_t n = m->a.n, r = m->a.r, nr = n * r;
   gb_pool *pool = m->a.graph->backend->pool;
-  double *rhs = memory, *residual = memory + nr, *small = memory + 2 * nr, *sums = small + r,
+  double *rhs = memory, *residual = memory + nr, *small = memory + 2 * nr, *scratch = small + r, *sums = scratch + gb_cg_scratch(r),
          *x = out + gb_marginal_c(n, r), *w = out + gb_marginal_d(n, r);
   gb_cg_trace trace = gb_cg_trace_bind(&o->cg, r, sums + gb_panel_sums(n, r));
   take_probes(o, pool, n, r, rhs);
   for (size_t i = 0; i < n; i++) rhs[i * r] = b[i];
   normalise(o->cg.precond, pool, n, r, rhs, w, small, sums);
-  GB_TRY(gb_cg_columns(m, &o->cg, rhs, false, x, residual, &trace, &info->cg, err));
+  GB_TRY(gb_cg_scaled(m, &o->cg, rhs, false, x, residual, &trace, scratch, &info->cg, err));
   if (info->cg.too_narrow) {                       /* the quadrature needs the steps that solved it */
     gb_cg_options full = o->cg;
     full.mixed = false;
-    GB_TRY(gb_cg_columns(m, &full, rhs, false, x, residual, &trace, &info->cg, err));
+    GB_TRY(gb_cg_scaled(m, &full, rhs, false, x, residual, &trace, scratch, &info->cg, err));
   }
   GB_TRY(gb_probes_logdet(o->cg.precond, &trace, n, r, 1, r - 1, info, err));
   if (o->exact) info->standard_error = 0;

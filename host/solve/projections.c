@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/interrupt.h"
+#include "base/rng.h"
 #include "cpu/blas.h"
 #include "solve/columns.h"
 #include "solve/rows.h"
@@ -12,12 +13,14 @@
 #define CHECK_EVERY 20             /* epochs */
 #define STUCK 2                    /* checks in a row that show no gain */
 #define HOPELESS 1e3               /* growth of the residual at which it is given up */
+#define POWER_STEPS 10
 
 typedef struct projections {
   gb_system *s;
   size_t b, blocks;                /* rows of a block; blocks */
   gb_rows *rows;
   double *factor;                  /* (b, b), or (blocks, b, b) where all are kept */
+  const double *last;              /* the factor in use, of the rows 'at'; NULL before the first and where there was none */
   unsigned char *known;            /* (blocks): its factor is there; NULL: none is kept */
   double *step, *change;           /* (b, r); (n, r) */
   double *share;                   /* (r) */
@@ -50,6 +53,11 @@ static projections bind (gb_system *s, const gb_projections_options *o, gb_rows 
 
 /* Rows of block k: every m-th from k on; where n is no multiple of m, some go on at the first rows, which are of others. */
 static size_t row_of (const projections *p, size_t k, size_t i) { return (k + i * p->blocks) % p->s->n; }
+
+static void choose (projections *p, size_t k) {
+  for (size_t i = 0; i < p->b; i++) p->at[i] = row_of(p, k, i);
+  gb_rows_choose(p->rows, p->at);
+}
 
 /* The block with most of the residual, each column as a share of its right-hand side; the first of equals. */
 static size_t worst_block (const projections *p) {
@@ -85,9 +93,10 @@ static gb_status project (projections *p, gb_error *err) {
   gb_system *s = p->s;
   const size_t k = worst_block(p), r = s->r;
   double *l;
-  for (size_t i = 0; i < p->b; i++) p->at[i] = row_of(p, k, i);
-  gb_rows_choose(p->rows, p->at);
+  choose(p, k);
+  p->last = NULL;
   GB_TRY(factor_of(p, k, &l, err));
+  p->last = l;
   for (size_t i = 0; i < p->b; i++) memcpy(p->step + i * r, s->res + p->at[i] * r, r * sizeof *p->step);
   gb_blas_trsm_left(GB_F64, GB_LOWER, false, false, p->b, r, l, p->b, p->step, r);
   gb_blas_trsm_left(GB_F64, GB_LOWER, true, false, p->b, r, l, p->b, p->step, r);
@@ -146,13 +155,83 @@ static gb_status iterate (projections *p, gb_error *err) {
   return GB_OK;
 }
 
+/* ---- condition ---- */
+
+/* v = L L' v, in place. */
+static void times_block (const double *l, size_t b, double *v) {
+  for (size_t i = 0; i < b; i++) {
+    const double t = v[i];
+    for (size_t j = 0; j < i; j++) v[j] += l[i * b + j] * t;
+    v[i] = l[i * b + i] * t;
+  }
+  for (size_t i = b; i-- > 0;) {
+    double t = 0;
+    for (size_t j = 0; j <= i; j++) t += l[i * b + j] * v[j];
+    v[i] = t;
+  }
+}
+
+static double normalise (size_t b, double *v) {
+  double length;
+  gb_columns_dot(b, 1, v, v, &length);
+  length = sqrt(length);
+  for (size_t i = 0; i < b; i++) v[i] = length > 0 ? v[i] / length : 0;
+  return length;
+}
+
+/* The largest eigenvalue of B = L L', or of its inverse, from below; v (b) gets the vector, of length 1. */
+static double power (const double *l, size_t b, bool inverse, double *v) {
+  double length = 0;
+  for (size_t i = 0; i < b; i++) v[i] = gb_rand_normal(0, inverse, i);
+  normalise(b, v);
+  for (int k = 0; k < POWER_STEPS; k++) {
+    if (!inverse) times_block(l, b, v);
+    for (int t = 0; inverse && t < 2; t++) gb_blas_trsm_left(GB_F64, GB_LOWER, t == 1, false, b, 1, l, b, v, 1);
+    length = normalise(b, v);
+  }
+  return length;
+}
+
+/* |u| and |A u| / |u| for u = A[:, at] v with v (b) of length 1 in 'step': values up to A's largest eigenvalue, near it where B
+** is like A. One epoch. */
+static gb_status extend (projections *p, double *largest, gb_error *err) {
+  const gb_system *s = p->s;
+  double uu = 0, yy = 0;
+  for (size_t i = p->b; i-- > 0;) {
+    const double v = p->step[i];
+    memset(p->step + i * s->r, 0, s->r * sizeof v);
+    p->step[i * s->r] = v;
+  }
+  GB_TRY(gb_rows_columns(p->rows, p->step, p->change, err));
+  for (size_t i = 0; i < s->n; i++) uu += p->change[i * s->r] * p->change[i * s->r];
+  for (size_t k = 0; k < p->blocks; k++) {
+    if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
+    choose(p, k);
+    GB_TRY(gb_rows_times(p->rows, p->change, p->step, err));
+    for (size_t i = 0; i < p->b && k + i * p->blocks < s->n; i++) yy += p->step[i * s->r] * p->step[i * s->r];
+  }
+  *largest = fmax(*largest, fmax(sqrt(uu), uu > 0 ? sqrt(yy / uu) : 0));
+  return GB_OK;
+}
+
+/* From the block that was projected on last: its eigenvalues lie between A's. */
+static gb_status estimate_condition (projections *p, gb_error *err) {
+  if (p->last == NULL) return GB_OK;
+  const double smallest = 1 / power(p->last, p->b, true, p->step);
+  double largest = power(p->last, p->b, false, p->step);
+  if (p->blocks > 1) GB_TRY(extend(p, &largest, err));
+  gb_system_condition(p->s, largest, smallest);
+  return GB_OK;
+}
+
 static gb_status loop (gb_system *s, void *memory, const void *ud, gb_error *err) {
   const gb_projections_options *o = ud;
   gb_rows rows;
   projections p = bind(s, o, &rows, memory);
   GB_TRY(gb_rows_init(&rows, s->matrix, s->r, p.b, err));
   s->info->bytes += (s->n + p.b) * (s->r + 1) * sizeof(double);
-  const gb_status st = iterate(&p, err);
+  gb_status st = iterate(&p, err);
+  if (st == GB_OK) st = estimate_condition(&p, err);
   gb_rows_clear(&rows);
   return st;
 }

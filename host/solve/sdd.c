@@ -7,10 +7,11 @@
 #include "base/interrupt.h"
 #include "base/rng.h"
 #include "solve/columns.h"
+#include "solve/lanczos.h"
 #include "solve/rows.h"
 
 #define CHECK_EVERY 10             /* passes over the rows between looks at the residual */
-#define POWER_STEPS 10
+#define LANCZOS_STEPS 10
 #define AVERAGED 100               /* the average is over about max_iter / 100 steps */
 #define HOPELESS 1e3               /* growth of the residual at which it is given up */
 
@@ -22,47 +23,77 @@ typedef struct sdd {
   double step, weight;             /* of a gradient; of the new iterate in the average */
   double *now, *velocity, *ahead;  /* (n, r): iterate; its last move; where the gradient is taken */
   double *gradient;                /* (b, r) */
+  double *alpha, *beta;            /* (LANCZOS_STEPS, r): a Lanczos matrix a column */
   size_t *order;                   /* (n): rows, shuffled */
   size_t next, shuffles;           /* first unused place of 'order' */
 } sdd;
 
 static size_t workspace (size_t n, size_t r, const void *ud) {
   const gb_sdd_options *o = ud;
-  return (2 * n * r + (o->batch < n ? o->batch : n) * r) * sizeof(double) + n * sizeof(size_t);
+  return (2 * n * r + (o->batch < n ? o->batch : n) * r + 2 * LANCZOS_STEPS * r) * sizeof(double) + n * sizeof(size_t);
 }
 
 static void bind (sdd *d, gb_system *s, const gb_sdd_options *o, double *w) {
   const size_t nr = s->n * s->r;
   *d = (sdd){.s = s, .o = o, .b = o->batch < s->n ? o->batch : s->n, .now = w, .velocity = w + nr, .ahead = s->spare,
              .gradient = w + 2 * nr, .next = s->n};
-  d->order = (size_t *)(void *)(d->gradient + d->b * s->r);
+  d->alpha = d->gradient + d->b * s->r;
+  d->beta = d->alpha + LANCZOS_STEPS * s->r;
+  d->order = (size_t *)(void *)(d->beta + LANCZOS_STEPS * s->r);
   for (size_t i = 0; i < s->n; i++) d->order[i] = i;
-  memcpy(d->now, s->x, nr * sizeof *w);
-  memset(d->velocity, 0, nr * sizeof *w);
   d->weight = fmin(1, (double)AVERAGED / fmax(o->solve.max_iter, 1));
 }
 
-/* ---- the step size ---- */
+/* ---- eigenvalues and the step size ---- */
 
-/* Largest eigenvalue of A from below, by the best of r columns. */
-static gb_status largest_eigenvalue (sdd *d, double *out, gb_error *err) {
+/* v = w / |w| column by column, with the lengths; a column without one stays 0. */
+static void normalise (size_t n, size_t r, const double *w, double *length, double *v) {
+  gb_columns_dot(n, r, w, w, length);
+  for (size_t c = 0; c < r; c++) length[c] = sqrt(length[c]);
+  for (size_t i = 0; i < n; i++)
+    for (size_t c = 0; c < r; c++) v[i * r + c] = length[c] > 0 ? w[i * r + c] / length[c] : 0;
+}
+
+/* Alpha and beta of all columns, from random ones; the iterate and its velocity serve as vectors. */
+static gb_status lanczos (sdd *d, gb_error *err) {
   const size_t n = d->s->n, r = d->s->r;
-  double *v = d->ahead, *av = d->velocity, *length = d->gradient;      /* b r >= r doubles */
+  double *v = d->ahead, *av = d->now, *before = d->velocity;
   for (size_t c = 0; c < r; c++)
-    for (size_t i = 0; i < n; i++) v[i * r + c] = gb_rand_normal(d->o->seed, UINT64_MAX - c, i);
-  for (int k = 0; k < POWER_STEPS; k++) {
+    for (size_t i = 0; i < n; i++) av[i * r + c] = gb_rand_normal(d->o->seed, UINT64_MAX - c, i);
+  normalise(n, r, av, d->beta, v);
+  memset(before, 0, n * r * sizeof *before);
+  for (int k = 0; k < LANCZOS_STEPS; k++) {
+    const double *last = d->beta + (k > 0 ? k - 1 : 0) * (int)r;
+    double *alpha = d->alpha + k * (int)r, *beta = d->beta + k * (int)r;
     if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
-    gb_columns_dot(n, r, v, v, length);
-    for (size_t i = 0; i < n; i++)
-      for (size_t c = 0; c < r; c++) v[i * r + c] /= sqrt(length[c]);
     GB_TRY(gb_product_run(d->s->a, v, av, err));
-    gb_columns_dot(n, r, av, av, length);
-    *out = 0;
-    for (size_t c = 0; c < r; c++) *out = fmax(*out, sqrt(length[c]));
-    memcpy(v, av, n * r * sizeof *v);
+    gb_columns_dot(n, r, v, av, alpha);
+    for (size_t i = 0; i < n; i++)
+      for (size_t c = 0; c < r; c++) av[i * r + c] -= alpha[c] * v[i * r + c] + last[c] * before[i * r + c];
+    memcpy(before, v, n * r * sizeof *v);
+    normalise(n, r, av, beta, v);
   }
-  memset(av, 0, n * r * sizeof *av);
   return GB_OK;
+}
+
+/* The extreme eigenvalues of the Lanczos matrices, which lie between A's. */
+static void extremes (const sdd *d, double *largest, double *smallest) {
+  const size_t r = d->s->r;
+  *largest = 0;
+  *smallest = INFINITY;
+  for (size_t c = 0; c < r; c++) {
+    double value[LANCZOS_STEPS], off[LANCZOS_STEPS], weight[LANCZOS_STEPS];
+    size_t t = 0;
+    do {
+      value[t] = d->alpha[t * r + c];
+      off[t] = d->beta[t * r + c];
+    } while (++t < LANCZOS_STEPS && off[t - 1] > 0);
+    if (!gb_tridiagonal_quadrature(t, value, off, weight)) continue;
+    for (size_t k = 0; k < t; k++) {
+      *largest = fmax(*largest, value[k]);
+      *smallest = fmin(*smallest, value[k]);
+    }
+  }
 }
 
 static gb_status largest_diagonal (sdd *d, double *out, gb_error *err) {
@@ -77,11 +108,10 @@ static gb_status largest_diagonal (sdd *d, double *out, gb_error *err) {
   return st;
 }
 
-static gb_status choose_step (sdd *d, gb_error *err) {
+static gb_status choose_step (sdd *d, double eigenvalue, gb_error *err) {
+  double diagonal = 0;
   d->step = d->o->step;
   if (d->step > 0) return GB_OK;
-  double eigenvalue = 0, diagonal = 0;
-  GB_TRY(largest_eigenvalue(d, &eigenvalue, err));
   GB_TRY(largest_diagonal(d, &diagonal, err));
   d->step = fmin(1 / eigenvalue, (1 - d->o->momentum) * (double)d->b / ((double)d->s->n * diagonal));
   return GB_OK;
@@ -124,6 +154,8 @@ static gb_status descend (sdd *d, gb_error *err) {
 
 static gb_status iterate (sdd *d, gb_error *err) {
   gb_system *s = d->s;
+  memcpy(d->now, s->x, s->n * s->r * sizeof *s->x);
+  memset(d->velocity, 0, s->n * s->r * sizeof *s->x);
   gb_solve_info *info = s->info;
   const double first = gb_system_worst(s);
   const int every = (int)fmin(CHECK_EVERY * ceil((double)s->n / (double)d->b), 1e9);
@@ -151,12 +183,16 @@ static gb_status loop (gb_system *s, void *memory, const void *ud, gb_error *err
   sdd d;
   bind(&d, s, q->o, memory);
   if (!isfinite(gb_system_worst(s)) || gb_system_worst(s) <= s->o->tol) return iterate(&d, err);
-  GB_TRY(choose_step(&d, err));
+  double largest, smallest;
+  GB_TRY(lanczos(&d, err));
+  extremes(&d, &largest, &smallest);
+  GB_TRY(choose_step(&d, largest, err));
   *q->step = d.step;
   GB_TRY(gb_rows_init(&d.rows, s->matrix, s->r, d.b, err));
   s->info->bytes += (s->n + d.b) * (s->r + 1) * sizeof(double);
   const gb_status st = iterate(&d, err);
   gb_rows_clear(&d.rows);
+  if (st == GB_OK) gb_system_condition(s, largest, smallest);
   return st;
 }
 

@@ -1,11 +1,12 @@
 /* sdd.h - stochastic dual descent for A X = B, A lazy, symmetric positive definite: gradient steps on random
 ** coordinates of the dual quadratic, with momentum, and the geometric average of the iterates as the result.
 ** Source: Lin, Padhy, Antoran and others (2024), Stochastic gradient descent for Gaussian processes done right.
-** Cost of a step: batch n pairs; of a check of the residual, n^2. Memory: (3 n + 2 batch) r values beside the frame's.
+** Cost of a step: batch n pairs; of a check of the residual, n^2; before the first step, 10 n^2. Memory: (3 n + 2 batch + 20) r
+** values beside the frame's.
 **
-** The step size is by default the smaller of 1 / (largest eigenvalue of A), found by a few power steps, and
-** (1 - momentum) batch / (n largest diagonal entry), beyond which the noise of sampling is not damped. Batches depend
-** on the seed alone; all columns share them. */
+** Ten Lanczos steps from random columns tell the largest eigenvalue of A, and the condition from below. The step size is by
+** default the smaller of 1 / (largest eigenvalue) and (1 - momentum) batch / (n largest diagonal entry), beyond which the noise
+** of sampling is not damped. Batches depend on the seed alone; all columns share them. */
 #ifndef GB_SOLVE_SDD_H
 #define GB_SOLVE_SDD_H
 

@@ -199,7 +199,8 @@ static gb_status measure (gb_solver_op *op, gb_error *err) {
   for (size_t i = 0; op->o.run.cg.mixed && i < op->nholes; i++)
     work += gb_shape_bytes(gb_node_shape(op->hole[i]), GB_F64) + 128;
   if (op->kind == GB_SOLVER_MARGINAL) work += gb_marginal_workspace(&op->o.run, n) + 2 * n * sizeof(double);
-  else work += 5 * columns + gb_cg_trace_bytes(&op->o.run.cg, r);   /* b, x, residual, what is copied, and the result */
+  else                             /* b, x, residual, what is copied, and the result */
+    work += 5 * columns + gb_cg_scratch(r) * sizeof(double) + gb_cg_trace_bytes(&op->o.run.cg, r);
   op->bytes = (held + (making > work ? making : work) + OVERHEAD + 63) / 64 * 64;
   return GB_OK;
 }

@@ -1,6 +1,7 @@
 /* system.c - the frame round a solver's loop: checks, workspace, the right-hand side in, the solution out. */
 #include "solve/system.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -32,6 +33,27 @@ double gb_system_worst (const gb_system *s) {
   return worst;
 }
 
+/* |A x| / |x| of column c; NaN where that is not known. */
+static double stretch (const gb_system *s, size_t c) {
+  double xx = 0, yy = 0;
+  for (size_t i = c; i < s->n * s->r; i += s->r) {
+    const double y = s->b[i] - s->res[i];
+    xx += s->x[i] * s->x[i];
+    yy += y * y;
+  }
+  return xx >= DBL_MIN && isfinite(xx) && isfinite(yy) ? sqrt(yy / xx) : NAN;
+}
+
+void gb_system_condition (gb_system *s, double largest, double smallest) {
+  for (size_t c = 0; c < s->r; c++) {
+    const double met = stretch(s, c);
+    largest = fmax(largest, met);
+    smallest = fmin(smallest, met);
+  }
+  smallest = fmax(smallest, largest * (s->a->dtype == GB_F64 ? DBL_EPSILON : FLT_EPSILON));
+  s->info->condition = smallest > 0 && isfinite(largest) ? largest / smallest : 0;
+}
+
 static gb_status check (gb_node *a, gb_node *b, const gb_solve_options *o, gb_error *err) {
   char left[GB_NODE_TEXT], right[GB_NODE_TEXT];
   const gb_shape *s = gb_node_shape(b);
@@ -49,30 +71,15 @@ static gb_status check (gb_node *a, gb_node *b, const gb_solve_options *o, gb_er
   return GB_OK;
 }
 
-/* v (n, r) times 2^(sign * exponent) column by column: exact, and lengths of very small or large columns are what they are. */
-static void rescale (const gb_system *s, const int *exponent, int sign, double *v) {
-  for (size_t i = 0; i < s->n; i++)
-    for (size_t c = 0; c < s->r; c++)
-      if (exponent[c] != 0) v[i * s->r + c] = ldexp(v[i * s->r + c], sign * exponent[c]);
-}
-
-static void exponents (const gb_system *s, int *exponent) {
-  for (size_t c = 0; c < s->r; c++) {
-    double most = 0;
-    for (size_t i = c; i < s->n * s->r; i += s->r) most = fmax(most, fabs(s->b[i]));
-    exponent[c] = most > 0 && isfinite(most) ? ilogb(most) : 0;
-  }
-}
-
 static gb_status start (gb_system *s, gb_node *b, int *exponent, gb_error *err) {
   GB_TRY(gb_node_doubles(b, s->b, err));
-  exponents(s, exponent);
-  rescale(s, exponent, -1, s->b);
+  gb_columns_exponents(s->n, s->r, s->b, exponent);        /* lengths of very small or large columns are what they are */
+  gb_columns_scale(s->n, s->r, exponent, -1, s->b);
   gb_columns_dot(s->n, s->r, s->b, s->b, s->length);
   for (size_t c = 0; c < s->r; c++) s->length[c] = sqrt(s->length[c]);
   if (s->o->x0 != NULL) {
     GB_TRY(gb_node_doubles(s->o->x0, s->x, err));
-    rescale(s, exponent, -1, s->x);
+    gb_columns_scale(s->n, s->r, exponent, -1, s->x);
     return gb_system_residual(s, err);
   }
   memset(s->x, 0, s->n * s->r * sizeof *s->x);
@@ -114,7 +121,7 @@ gb_status gb_system_solve (gb_node *a, gb_node *b, const gb_solve_options *o, co
     if (st == GB_OK) st = loop(&s, w + 4 * nr + 3 * r, ud, err);
     if (st == GB_OK) {
       finish(&s);
-      rescale(&s, exponent, 1, s.x);
+      gb_columns_scale(n, r, exponent, 1, s.x);
       st = gb_leaf_doubles(b->graph, shape, p.dtype, s.x, "", x, err);
     }
   }

@@ -33,7 +33,7 @@ typedef struct gb_solve_info {
   gb_solve_reason reason;          /* of the worst column */
   int iterations;
   double residual;                 /* largest |b - A x| / |b| over the columns; 0 / 0 is 0 */
-  double condition;                /* estimated from below; 0 = not known */
+  double condition;                /* of A (minres: preconditioned), estimated from below; 0 = not known */
   double seconds;
   size_t bytes;                    /* workspace */
 } gb_solve_info;
@@ -59,6 +59,10 @@ gb_status gb_system_residual (gb_system *s, gb_error *err);
 void gb_system_shares (const gb_system *s, const double *v, double *share);
 
 double gb_system_worst (const gb_system *s);              /* the largest of 'left'; NaN wins */
+
+/* Says how far apart the moduli of A's eigenvalues are at least, from values between the extreme ones that the loop has met and
+** from |A x| / |x| of each column, which for general b is near the smallest. After gb_system_residual. Never beyond 1 / u. */
+void gb_system_condition (gb_system *s, double largest, double smallest);
 
 /* Runs the loop on columns of b (n) or (n, r), whose res and left are those of x0. The loop leaves both as they are for
 ** its x, and says reason and iterations; converged, residual, seconds and bytes are the frame's affair. 'bytes' of the

@@ -2,13 +2,18 @@
 --
 -- With the model's posterior mean m and covariance c, observations e at z of noise N: S = c(z, z) + N,
 --   mean = m(t) + c(t, z) S^-1 (e - m(z)),   f_var = c(t, t) - c(t, z) S^-1 c(z, t),   c(t, z) = k(t, z) - k(t, x) C^-1 k(x, z).
--- C^-1 k(x, z) is solved for once; then each of m test points costs one streamed pass over the data a column of z, and no factor
--- is copied b times. What is formed beside the results is c(t, z), (b k, m) or, of shared points, (k, m), cut by the plan.
+-- w = C^-1 k(x, z) is solved for once; then each of m test points costs one streamed pass over the data a column of z, and no
+-- factor is copied b times. What is formed beside the results is c(t, z), (b k, m) or, of shared points, (k, m).
+-- Variances have C^-1 k(x, t) as well, v: then c(t, z) is less v'(k(x, z) - C w), so that the joint covariance of t and z is that
+-- of the errors of two estimates, positive however coarse the solver.
 -- Source: Rasmussen & Williams (2006), A.5 and A.3 (conditioning twice).
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local kernels <const> = require "gibbous.kernels"
 local model <const> = require "gibbous.gp.model"
+local param <const> = require "gibbous.param"
+local posterior <const> = require "gibbous.gp.posterior"
+local prediction <const> = require "gibbous.gp.prediction"
 local state_of <const> = require "gibbous.gp.state"
 local working <const> = require "gibbous.gp.working"
 
@@ -30,19 +35,24 @@ end
 
 local function box(self) return rawget(self, "_box") end
 
+local function adopted(v, dtype) return v.dtype == dtype and v or v:to{dtype = dtype} end
+
 -- What is computed once ---------------------------------------------------------------------------------------------------
 
---- w = C^-1 k for k = k(x, z) (n, columns), then two matrices whose product left' right is k' C^-1 k, and whether that converged.
--- By a solver it is k'w + w'k - w'C w, below k' C^-1 k by the square of the residual: what is left of a variance stays positive.
-local function solve(state, cross)
+--- Into 'out' w = C^-1 k for k = k(x, z) (n, columns), and by a factor half = L^-1 k, by a solver rest = k - C w and its record
+-- 'solve'. Gives two matrices whose product left' right is k' C^-1 k; by a solver it is k'w + w'k - w'C w, below it by the square
+-- of the residual: what is left of a variance stays positive.
+local function solve_into(out, state, cross)
   if state.system then
     local w <const>, info <const> = state.system:solve(cross)
-    local rest <const> = cross - state.system.a:matmul(w)
-    return w, core.cat({cross, w}, 1):eval(), core.cat({w, rest}, 1):eval(), info.converged
+    out.w, out.solve, out.rest = w, info, (cross - state.system.a:matmul(w)):eval()
+    return core.cat({cross, w}, 1):eval(), core.cat({w, out.rest}, 1):eval()
   end
-  local half <const> = core.linalg.triangular_solve(state.factor, cross)
-  local w <const> = core.linalg.triangular_solve(state.factor, half, {transposed = true})
-  return w:detach():eval(), half, half, true
+  local half <const> = core.linalg.triangular_solve(state.factor, cross):detach()
+  out.w = core.linalg.triangular_solve(state.factor, half, {transposed = true}):detach()
+  core.eval(half, out.w)
+  out.half = half
+  return half, half
 end
 
 --- k(z, z) + noise less what is explained, of one group: (k, k).
@@ -73,19 +83,18 @@ local function groups(b, kernel, left, right, residual)
   return root, (root * white:unsqueeze(3)):sum(2):detach():eval()
 end
 
---- What all predictions share, for the parameters as they are.
+--- What all predictions share, for the parameters as they are: root, weights, and what solve_into adds where there are data.
 local function prepared(b)
   local now <const> = model.stamp(b.worker)
   if b.ready and b.ready.stamp == now then return b.ready end
   local f <const> = model.fields(b.worker)
-  local ready <const> = {stamp = now, converged = true}
+  local ready <const> = {stamp = now}
   local at = f.mean(b.z)
   local left, right
   if f.x and #f.x > 0 then
     local state <const> = state_of(b.worker)
     at = at + f.kernel(b.z, f.x):matmul(state.alpha)
-    ready.w, left, right, ready.converged = solve(state, f.kernel(f.x, b.z):detach())
-    ready.converged = ready.converged and state.converged
+    left, right = solve_into(ready, state, f.kernel(f.x, b.z):detach())
   end
   local residual <const> = b.values - (b.shared and at or at:reshape(b.count, b.k))
   ready.root, ready.weights = groups(b, f.kernel, left, right, residual:detach())
@@ -95,70 +104,48 @@ end
 
 -- Predictions -----------------------------------------------------------------------------------------------------------------
 
----@class gibbous.gp.fantasy_prediction
----@field mean gibbous.tensor   (b, m)
----@field f_var gibbous.tensor  (b, m); of fantasies at shared points (m): the same for all
----@field y_var gibbous.tensor  as f_var
----@field converged boolean     whether the solves for the fantasies did
-local Prediction <const> = {__name = "gibbous.gp.fantasy_prediction"}
-local parts <const> = {}
+--- c (b k, m) by fantasies: (b, k, m); of shared points (k, m) as it is.
+local function grouped(b, c) return b.shared and c or c:reshape(b.count, b.k, c.shape[2]) end
 
---- c(z, t): (k, m), or (b, k, m).
-local function cross(b, t)
-  local f <const>, ready <const> = model.fields(b.worker), prepared(b)
-  local c = f.kernel(b.z, t)
-  if ready.w then c = c - ready.w:t():matmul(f.kernel(f.x, t)) end
-  return b.shared and c or c:reshape(b.count, b.k, #t), ready
-end
-
-function parts.mean(b, t, base)
-  local c <const>, ready <const> = cross(b, t)
-  if b.shared then return base.mean + ready.weights:t():matmul(c) end
-  return base.mean + (ready.weights:unsqueeze(3) * c):sum(2)
-end
-
-function parts.f_var(b, t, base)
-  local c <const>, ready <const> = cross(b, t)
-  local v <const> = ready.root:matmul(c)
-  local left <const> = base.f_var - (v * v):sum(b.shared and 1 or 2)
-  return core.maximum(left, left * 0)
-end
-
-function parts.y_var(b, t, base)
-  local f_var <const>, noise <const> = parts.f_var(b, t, base), model.fields(b.worker).likelihood:new_variance(t)
-  return noise and f_var + noise or f_var
-end
-
-function parts.converged(b) return prepared(b).converged end
-
-function Prediction.__index(self, key)
-  local p <const> = rawget(self, "_parts")
-  if parts[key] == nil then
-    core.raise("option", ("a prediction of fantasies has mean, f_var and y_var, no '%s'"):format(tostring(key)), 2)
+--- What a prediction at t is made of, for the parameters as they are: that of the model, with what the fantasies add.
+local function parts_of(b, t)
+  local f <const>, at <const>, before <const> = model.fields(b.worker), param.remember(b.worker), b.ready
+  local ready <const>, kernel <const>, x <const>, z <const> = prepared(b), f.kernel, f.x, b.z
+  local function far(points) return at(kernel, z, points) - ready.w:t():matmul(at(kernel, x, points)) end
+  --- L^-1 c(z, points), where the model has solved for v.
+  local function further(v, points)
+    local c
+    if v == nil then c = at(kernel, z, points)
+    elseif ready.rest then c = far(points) - ready.rest:t():matmul(v)
+    else c = at(kernel, z, points) - ready.half:t():matmul(v) end
+    return ready.root:matmul(grouped(b, c))
   end
-  local v <const> = parts[key](p.box, p.t, p.base)
-  if key == "converged" then return v end
-  rawset(self, key, v.dtype == p.dtype and v or v:to{dtype = p.dtype})
-  return rawget(self, key)
+  local parts <const> = posterior.parts(b.worker, t, {}, further)
+  local mean <const> = parts.mean
+  function parts.mean()
+    local c <const> = grouped(b, ready.w and far(t) or at(kernel, z, t))
+    return mean() + (b.shared and ready.weights:t():matmul(c) or (ready.weights:unsqueeze(3) * c):sum(2))
+  end
+  local info <const> = parts.info
+  if info.algorithm == "prior" then info.algorithm = "direct" end
+  info.reused = info.reused and rawequal(before, ready)
+  if ready.solve then prediction.add_solve(info, ready.solve) end
+  parts.count = (parts.count or 0) + b.k
+  parts.many, parts.each = b.count, not b.shared and b.count or nil
+  return parts
 end
 
-function Prediction.__newindex(_, key)
-  core.raise("option", ("a prediction is a value; '%s' cannot be assigned"):format(tostring(key)), 2)
-end
-
-function Prediction.__tostring(self)
-  local p <const> = rawget(self, "_parts")
-  return ("prediction of %d fantasies at %d points: .mean .f_var .y_var"):format(p.box.count, #p.t)
-end
-
---- A lazy record at new points xs (m, d) or (m): mean (b, m), f_var and y_var. O(n m k) for the means of fantasies at k shared
--- points, O(n m k b) where each has its own; variances cost those of the model besides.
+--- A lazy record at new points xs (m, d) or (m), as that of a model: mean (b, m), interval two of them, sample (b, k, m); f_var,
+-- y_var and f_cov of fantasies at k shared points (m), (m) and (m, m), the same for all, else (b, m), (b, m) and (b, m, m). Each
+-- is what the model conditioned on that fantasy predicts, draws with a seed too.
+-- O(n m k) for the means of fantasies at shared points, O(n m k b) where each has its own; variances cost those of the model
+-- besides. With a solver they are computed when they are looked at, else as the plan cuts them.
+---@return gibbous.prediction
 function methods.predict(self, xs)
   local b <const> = box(self)
   local t <const> = kernels.points(xs, "predict: x", 2)
   data.check_width({x = b.x.ndim == 2 and b.x or b.x:select(1, 1)}, t, "predict", 2)
-  local wide <const> = t.dtype == b.z.dtype and t or t:to{dtype = b.z.dtype}
-  return setmetatable({_parts = {box = b, t = wide, dtype = t.dtype, base = b.worker:predict(wide)}}, Prediction)
+  return prediction.new(t, parts_of(b, adopted(t, b.z.dtype)))
 end
 
 -- The value -------------------------------------------------------------------------------------------------------------------
@@ -219,8 +206,6 @@ local function snapshot(self)
   if f.twin then share_state(f.twin, working(out, "f64")) end
   return out
 end
-
-local function adopted(v, dtype) return v.dtype == dtype and v or v:to{dtype = dtype} end
 
 --- noise_of(x): variances of observations at x that were given and checked, or nil. Computed where predictions of the model
 -- are: z, values and noise are in the dtype of 'worker', the model or its f64 twin.

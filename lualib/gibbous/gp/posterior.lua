@@ -26,18 +26,20 @@ local function prepared(self)
 end
 
 --- How the variances of a model with data are computed; see gp/variance.lua. prior(from, to): variances of some points.
-local function algorithm(self, state, prior, o)
+local function algorithm(self, state, prior, o, more)
   local f <const> = fields(self)
-  if o.variance ~= "cached" and not state.system then return variance.direct(state.factor) end
+  if o.variance ~= "cached" and not state.system then return variance.direct(state.factor, more) end
   local noise <const> = f.likelihood:variance(f.x):min()
-  if o.variance ~= "cached" then return variance.solver(state.system, prior, noise:item()) end
+  if o.variance ~= "cached" then return variance.solver(state.system, prior, noise:item(), more) end
   if o.rank == 0 then core.raise("option", "predict: the rank must be 1 or more", 3) end
   return variance.cached(state, f.kernel(f.x), objective.covariance(self), o.rank or DEFAULT_RANK, noise)
 end
 
+local M <const> = {}
+
 --- What a prediction is made of, for a model and inputs t of one dtype: functions that build each part, with the parameters
--- as they are now.
-local function parts_of(self, t, o)
+-- as they are now. further(v, points): what more observations than the model's explain, as gp/variance.lua has it; nil for none.
+function M.parts(self, t, o, further)
   local f <const> = fields(self)
   local x <const>, kernel <const>, mean <const>, likelihood <const> = f.x, f.kernel, f.mean, f.likelihood
   local at <const> = param.remember(self)
@@ -48,10 +50,14 @@ local function parts_of(self, t, o)
     noise = function() return at(likelihood.new_variance, likelihood, t) end,
     info = {algorithm = "prior", variance = "exact", precision = t.dtype, converged = true, reused = false},
   }
-  if x == nil or #x == 0 then return parts end
-  local state <const>, reused <const> = prepared(self)
   local function some(from, to) return (from == 1 and to == #t) and t or t:slice(1, from, to) end
-  local how <const> = algorithm(self, state, function(from, to) return at(kernel.diag, kernel, some(from, to)) end, o)
+  local more <const> = further and function(v, from, to) return further(v, some(from, to)) end
+  if x == nil or #x == 0 then
+    parts.how = more and variance.alone(more)
+    return parts
+  end
+  local state <const>, reused <const> = prepared(self)
+  local how <const> = algorithm(self, state, function(from, to) return at(kernel.diag, kernel, some(from, to)) end, o, more)
   local info <const> = parts.info
   info.algorithm = state.system and tostring(f.active) or "direct"
   info.converged, info.reused, info.variance = state.converged, reused, o.variance or "exact"
@@ -86,7 +92,9 @@ function methods.predict(self, xs, opts)
   local worker <const> = working(self, o.precision or nil)
   local wide <const> = rawequal(worker, self) and t or t:to{dtype = "f64"}
   local at <const> = param.remember(self)
-  local parts <const> = parts_of(worker, wide, o)
+  local parts <const> = M.parts(worker, wide, o)
   local held <const> = model.with_data_of(self)
   return prediction.new(t, parts, function(count, settings) return at(pathwise.new, held, t, count, settings) end)
 end
+
+return M

@@ -1,5 +1,6 @@
 --- What a model says about new points: a lazy record. Nothing is computed before it is looked at, and the covariance
--- between test points is never formed unless f_cov is.
+-- between test points is never formed unless f_cov is. Of b fantasies (gp/fantasies.lua) means are (b, m), draws (b, k, m);
+-- variances (m) and covariances (m, m) where they are the same for all, else (b, m) and (b, m, m).
 local core <const> = require "gibbous.core"
 local metrics <const> = require "gibbous.gp.metrics"
 local options <const> = require "gibbous.options"
@@ -44,11 +45,15 @@ local function box(self) return rawget(self, "_box") end
 --- A part in the dtype that was asked for.
 local function narrowed(b, v) return v.dtype == b.dtype and v or v:to{dtype = b.dtype} end
 
+--- Zeros of one number a point, of each fantasy.
+local function zeros(b) return core.zeros(b.each and {b.each, b.count} or {b.count}, {dtype = b.dtype}) end
+
 --- What the data leave of the prior variance, (m), in the working dtype.
 local function left(b)
   local parts <const> = b.parts
+  if b.count == 0 then return zeros(b) end
   local prior <const> = parts.prior()
-  if parts.how == nil or b.count == 0 then return prior end
+  if parts.how == nil then return prior end
   local explained <const>, size <const> = parts.how.explained(parts.cross, b.count)
   return variance.left(prior, explained, size, parts.count)
 end
@@ -57,8 +62,12 @@ end
 local function covariance(b)
   if b.cov then return b.cov end
   local parts <const> = b.parts
-  b.cov = parts.prior_cov()
-  if parts.how and b.count > 0 then b.cov = b.cov - parts.how.joint(parts.cross, b.count) end
+  if b.count == 0 then
+    b.cov = core.zeros(b.each and {b.each, 0, 0} or {0, 0}, {dtype = b.dtype})
+  else
+    b.cov = parts.prior_cov()
+    if parts.how then b.cov = b.cov - parts.how.joint(parts.cross, b.count) end
+  end
   return b.cov
 end
 
@@ -75,8 +84,9 @@ end
 
 --- Of an exact variance 0. No more than f_var itself: the exact one is not below 0.
 function fields.f_var_bound(b, self)
+  if b.many then core.raise("option", "a prediction of fantasies has no f_var_bound", 3) end
   local how <const> = b.parts.how
-  if how == nil or how.bound == nil or b.count == 0 then return core.zeros(b.count, {dtype = b.dtype}) end
+  if how == nil or how.bound == nil or b.count == 0 then return zeros(b) end
   return core.minimum(narrowed(b, how.bound(b.parts.cross, b.count)), self.f_var)
 end
 
@@ -99,11 +109,11 @@ local function count_variances(b, self, out)
   out.clamped, out.invalid = zero:item(), lost:item()
 end
 
---- 'out', the report of the variances' solves, with that of the mean's: the worst of both.
-local function add_solve(out, mean)
-  if mean.residual == nil then return end
-  out.residual, out.iterations = math.max(out.residual, mean.residual), math.max(out.iterations, mean.iterations)
-  if not mean.converged then out.reason = mean.reason end
+--- 'out', the report of solves, with that of another: the worst of both.
+local function add_solve(out, other)
+  if other.residual == nil then return end
+  out.residual, out.iterations = math.max(out.residual, other.residual), math.max(out.iterations, other.iterations)
+  if not other.converged then out.converged, out.reason = false, other.reason end
 end
 
 function facts.info(b, self)
@@ -139,11 +149,9 @@ end
 -- Jitter that joint samples may need, in units of the largest prior variance.
 local MOST_JITTER <const> = {f64 = 1e-6, f32 = 1e-3}
 
---- A lower factor of the joint covariance. A covariance that is a difference is positive definite up to rounding: first
--- nothing is added to its diagonal, then 4 n u of the largest prior variance and ten times as much as long as it fails.
-local function factored(b)
-  local cov <const> = covariance(b):eval()
-  local scale <const> = b.parts.prior():max():item()
+--- A lower factor of a joint covariance. A covariance that is a difference is positive definite up to rounding: first
+-- nothing is added to its diagonal, then 4 n u of 'scale', the largest prior variance, and ten times as much as long as it fails.
+local function factored(b, cov, scale)
   local unit <const> = cov.dtype == "f32" and 2.0 ^ -24 or 2.0 ^ -53
   local relative = 0.0
   while true do
@@ -151,24 +159,49 @@ local function factored(b)
       return core.linalg.cholesky(cov, {jitter = relative * scale}):eval()
     end)
     if ok then
-      b.jitter, b.relative_jitter = relative * scale, relative
+      b.relative_jitter = math.max(b.relative_jitter or 0, relative)
+      b.jitter = b.relative_jitter * scale
       return root
     end
     local most <const> = MOST_JITTER[cov.dtype]
     if type(root) ~= "table" or root.code ~= "not_pd" then error(root, 0) end
     if relative >= most then
       core.raise("not_pd", ("sample: the covariance of the %d points is not positive definite, also with %g of the prior variance "
-        .. "added; method = \"pathwise\" needs no factor"):format(b.count, most), 3)
+        .. "added%s"):format(b.count, most, b.draw and "; method = \"pathwise\" needs no factor" or ""), 5)
     end
     relative = math.min(most, relative == 0 and 4 * unit * ((b.parts.count or 0) + b.count) or 10 * relative)
   end
 end
 
+--- Lower factors of the joint covariance: (m, m), or (b, m, m).
+local function roots(b)
+  local cov <const>, scale <const> = covariance(b):eval(), b.parts.prior():max():item()
+  b.jitter, b.relative_jitter = nil, nil
+  local all <const> = {}
+  for i = 1, b.each or 1 do all[i] = factored(b, b.each and cov[i] or cov, scale) end
+  return b.each and core.stack(all, 1) or all[1]
+end
+
+--- Standard normals, (k, m), or (b, k, m) for fantasies without a seed. With one all have the same: the draws of each are those
+-- that a model of it alone has.
+local function normals(b, k, dtype, seed)
+  if seed or not b.many then return core.randn(k, b.count, {dtype = dtype, seed = seed}) end
+  return core.randn(b.many, k, b.count, {dtype = dtype})
+end
+
+local function joint_draws(b, k, seed)
+  if b.count == 0 then return core.zeros(b.many and {b.many, k, 0} or {k, 0}, {dtype = b.dtype}) end
+  local root <const> = roots(b)
+  local spread <const>, mean <const> = normals(b, k, root.dtype, seed):matmul(root:t()), b.parts.mean()
+  if not b.many then return narrowed(b, spread + mean) end
+  return narrowed(b, (spread.ndim == 2 and spread:unsqueeze(1) or spread) + mean:unsqueeze(2))
+end
+
 local sample_spec <const> = {of = {"f", "y"}, seed = "integer", method = {"cholesky", "pathwise"}, features = "count"}
 
 --- k joint draws, (k, m); of = "y" adds observation noise. By the Cholesky factor of the (m, m) covariance, for m up to a few
--- thousand; the jitter it needed, if any, stands in p.info. method = "pathwise": by random features (see m:draw) in
--- O(m (n + features)), never (m, m).
+-- thousand; the jitter it needed, if any, stands in p.info (of fantasies: the most). method = "pathwise": by random features
+-- (see m:draw) in O(m (n + features)), never (m, m); not of fantasies.
 function methods.sample(self, k, opts)
   local o <const> = options.parse(opts, sample_spec, "sample", 2)
   local b <const> = box(self)
@@ -176,19 +209,14 @@ function methods.sample(self, k, opts)
   if math.tointeger(k) == nil or k < 1 then
     core.raise("option", ("sample: the number of draws must be 1 or more, got %s"):format(tostring(k)), 2)
   end
-  local draws
-  if b.count == 0 then
-    draws = core.zeros(k, 0, {dtype = b.dtype})
-  elseif o.method == "pathwise" then
-    draws = b.draw(k, pathwise.settings(o, 2))(b.points)
-  else
-    local root <const> = factored(b)
-    local z <const> = core.randn(k, b.count, {dtype = root.dtype, seed = o.seed})
-    draws = narrowed(b, z:matmul(root:t()) + b.parts.mean())
+  if o.method == "pathwise" and b.many then
+    core.raise("option", "sample: fantasies have no method = \"pathwise\"; condition the model on one of them", 2)
   end
+  local draws <const> = o.method == "pathwise" and b.count > 0 and b.draw(k, pathwise.settings(o, 2))(b.points)
+    or joint_draws(b, k, o.seed)
   local noise <const> = o.of == "y" and b.parts.noise()
   if not noise or b.count == 0 then return draws end
-  return draws + narrowed(b, noise):sqrt() * core.randn(k, b.count, {dtype = b.dtype, seed = o.seed and o.seed + 1})
+  return draws + narrowed(b, noise):sqrt() * normals(b, k, b.dtype, o.seed and o.seed + 1)
 end
 
 -- The record --------------------------------------------------------------------------------------------------------------------
@@ -212,10 +240,16 @@ function Prediction.__newindex(_, key)
 end
 
 function Prediction.__tostring(self)
-  return ("prediction at %d points: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)"):format(box(self).count)
+  local b <const> = box(self)
+  return ("prediction %sat %d points: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)"):format(
+    b.many and ("of %d fantasies "):format(b.many) or "", b.count)
 end
 
---- points (m, d); 'parts' as gp/posterior.lua makes them; 'draw(k, settings)' gives k functions of the posterior.
-return {new = function(points, parts, draw)
-  return setmetatable({_box = {points = points, count = #points, dtype = points.dtype, parts = parts, draw = draw}}, Prediction)
-end}
+--- points (m, d); 'parts' as gp/posterior.lua makes them; 'draw(k, settings)' gives k functions of the posterior, nil of
+-- fantasies: they are parts.many, and parts.each where each has variances of its own.
+local function new(points, parts, draw)
+  return setmetatable({_box = {points = points, count = #points, dtype = points.dtype, parts = parts, draw = draw,
+    many = parts.many, each = parts.each}}, Prediction)
+end
+
+return {new = new, add_solve = add_solve}

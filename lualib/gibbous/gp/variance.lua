@@ -2,26 +2,41 @@
 --   explained(cross, m)       q (m): diag(k C^-1 k') for k = cross(1, m) (m, n), and the size of the rounding errors in it
 --   joint(cross, m)           (m, m): k C^-1 k'
 --   bound(cross, m)           (m): how much too small q may be beyond rounding, or nil: nothing is left out
--- and 'report', what was found on the way. 'cross(from, to)' gives rows of k.
+-- and 'report', what was found on the way. 'cross(from, to)' gives rows of k. Each takes 'more', nil or what further observations
+-- explain: u = more(v, from, to), (c, points) or (b, c, points), explains u'u beside v'v, v (n, points) the algorithm's half of
+-- what the data explain; then q is (m) or (b, m).
 local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
 local love <const> = require "gibbous.gp.love"
 
 local M <const> = {}
 
+local function squares(u) return (u * u):sum(-2) end
+
+local function gram(u) return u:t():matmul(u) end
+
+-- Without data ----------------------------------------------------------------------------------------------------------------
+
+function M.alone(more)
+  return {
+    explained = function(_, m) return squares(more(nil, 1, m)) end,
+    joint = function(_, m) return gram(more(nil, 1, m)) end,
+  }
+end
+
 -- By a factor -----------------------------------------------------------------------------------------------------------------
 
---- C = L L'. Nothing is inverted: q = |L^-1 k'|^2. Lazy, so that a plan cuts the points where n m values do not fit.
-function M.direct(factor)
+--- C = L L'. Nothing is inverted: q = |v|^2 for v = L^-1 k'. Lazy, so that a plan cuts the points where n m values do not fit.
+function M.direct(factor, more)
   local function root(cross, m) return core.linalg.triangular_solve(factor, cross(1, m):t()) end
   return {
     explained = function(cross, m)
       local v <const> = root(cross, m)
-      return (v * v):sum(1)
+      return more and squares(v) + squares(more(v, 1, m)) or squares(v)
     end,
     joint = function(cross, m)
       local v <const> = root(cross, m)
-      return v:t():matmul(v)
+      return more and gram(v) + gram(more(v, 1, m)) or gram(v)
     end,
   }
 end
@@ -70,18 +85,12 @@ function M.cached(state, k, c, rank, noise)
     in_slices(m, width, function(from, to) parts[#parts + 1] = f(cross(from, to):t()):detach():eval() end)
     return joined(parts, 1)
   end
-  local function explained(k)
-    local z <const> = cache:root(k)
-    return (z * z):sum(1)
-  end
+  local function explained(k) return squares(cache:root(k)) end
   local least <const> = core.maximum(noise, 1e-30)
   return {
     rank = cache.rank,
     explained = function(cross, m) return each(cross, m, explained) end,
-    joint = function(cross, m)
-      local z <const> = cache:root(cross(1, m):t())
-      return z:t():matmul(z)
-    end,
+    joint = function(cross, m) return gram(cache:root(cross(1, m):t())) end,
     bound = function(cross, m) return each(cross, m, function(k) return cache:residual(k) / least end) end,
   }
 end
@@ -97,13 +106,14 @@ local VALUES <const> = 16
 local Report <const> = {}
 Report.__index = Report
 
-function Report:add(info)
+--- partial: the solve's share is of a part of what is explained, and says nothing of a whole variance.
+function Report:add(info, partial)
   self.slices, self.seconds = self.slices + 1, self.seconds + (info.seconds or 0)
   self.converged = self.converged and info.converged
   self.iterations = math.max(self.iterations, info.iterations or 0)
-  if info.missing then
+  if info.missing and not partial then
     self.variance_error = math.max(self.variance_error or 0, info.missing)
-  else
+  elseif not info.missing then
     self.residual = math.max(self.residual, info.residual or 0)
   end
   if not info.converged then self.reason = info.reason end
@@ -112,15 +122,15 @@ end
 --- The variances behind forms q = b' C^-1 b for b = k': with residuals R = b - C v of solutions v, 2 b'v - v'Cv is below q by
 -- R' C^-1 R: quadratic in what the solver left, and never above. Its gradient is that of q as well, with v held. Computed when asked
 -- for, in slices; what is made of one slice is differentiable in the points. 'prior(from, to)' gives prior variances; 'noise' is the
--- least noise variance.
-function M.solver(system, prior, noise)
+-- least noise variance. With 'more', which is made of solutions too, there is no bound.
+function M.solver(system, prior, noise, more)
   local report <const> = setmetatable({slices = 0, seconds = 0.0, converged = true, residual = 0.0, iterations = 0}, Report)
   local n <const>, dtype <const> = #system.a, system.a.dtype
   local missing
   local function slices(m, f) in_slices(m, width_of(m, VALUES * n, math.max(WIDEST, WIDEST_VALUES // n)), f) end
   local function solved(b, from, to)
     local v <const>, info <const>, q <const>, below <const> = base.forms(system, b, prior(from, to):detach():eval(), noise)
-    report:add(info)
+    report:add(info, more)
     return v, q:to{dtype = dtype}, below
   end
   local function explained(cross, m)
@@ -130,13 +140,14 @@ function M.solver(system, prior, noise)
       local b <const> = lazy:detach():eval()
       local v <const>, value <const>, below <const> = solved(b, from, to)
       local whole <const> = to - from + 1 == m
-      local q <const> = whole and value + 2 * (v * (lazy - b)):sum(1) or value
+      local q = whole and value + 2 * (v * (lazy - b)):sum(1) or value
+      if more then q = q + squares(more(v, from, to)) end
       local size <const> = (v * b):abs():sum(1)
       core.eval(q, size)
       parts[#parts + 1], sizes[#sizes + 1], bounds[#bounds + 1] = q, size, below
     end)
     missing = #bounds == #parts and joined(bounds, 1, dtype) or nil
-    return joined(parts, 1, dtype), joined(sizes, 1, dtype)
+    return joined(parts, -1, dtype), joined(sizes, 1, dtype)
   end
   local function joint(cross, m)
     local all <const>, images <const> = {}, {}
@@ -146,13 +157,14 @@ function M.solver(system, prior, noise)
     end)
     local v <const> = joined(all, 2)
     local s <const> = cross(1, m):matmul(v)
-    return s + s:t() - v:t():matmul(joined(images, 2))
+    local own <const> = s + s:t() - v:t():matmul(joined(images, 2))
+    return more and own + gram(more(v, 1, m)) or own
   end
   local function bound(cross, m)
     if missing == nil then explained(cross, m) end
     return missing or core.zeros(m, {dtype = dtype})
   end
-  return {explained = explained, joint = joint, bound = bound, report = report}
+  return {explained = explained, joint = joint, bound = not more and bound or nil, report = report}
 end
 
 -- The check -------------------------------------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ local function text(self) return ("alternating_projections(tol %g, block %d)"):f
 --- Alternating projections, a second solver for very many points: tol, largest |b - A x| / |b| of a column, in (0, 1);
 -- block (1000), rows solved together; max_iter (200), epochs: each takes every row once, n^2 pairs and n / block factors;
 -- probes and seed of the log determinant in a model's fit. The next block is the one of largest residual over all columns.
+-- The record's condition is a bound from below: the last block's eigenvalues and a power step from there, one epoch's products,
+-- and |b| / |x|; of a matrix with a block that is not positive definite it is 0, not known.
 -- Memory: O(n r + block^2), and n block values for the factors where a tenth of the free memory holds them.
 return function(opts)
   local o <const> = base.options(opts, {block = "count"}, {tol = 1e-6, max_iter = 200, block = 1000, probes = 16, seed = 0},

@@ -1,5 +1,7 @@
 --- How a solve went, as a record: converged, reason, message (what would help), iterations, residual (largest |b - A x| / |b| of a
--- column, recomputed), condition (an estimate; 0 where there is none), jitter, seconds, bytes. A lazy solve has its record once it has run: looking at a field runs it.
+-- column, recomputed), condition, jitter, seconds, bytes. A lazy solve has its record once it has run: looking at a field runs it.
+-- condition is an estimate from below: the ratio of values between A's extreme eigenvalues that the algorithm met, of the
+-- preconditioned matrix where there is one (cholesky: |A| |A^-1| in the 1-norm); 0 where no step was made.
 local core <const> = require "gibbous.core"
 
 local Info <const> = {__name = "gibbous.solve_info"}

@@ -14,7 +14,8 @@ local function text(self) return ("sdd(tol %g, batch %d)"):format(self.o.tol, se
 -- batch (512), rows of a step; max_iter (20000), steps of batch n pairs each; momentum (0.9); step, by default the smaller
 -- of 1 / (largest eigenvalue) and (1 - momentum) batch / (n largest diagonal entry); seed of the batches, and of the probes
 -- of a model's fit. The result is the geometric average of the last max_iter / 100 steps. The true residual is looked at
--- every ten passes over the rows. Memory: O(n r).
+-- every ten passes over the rows. Ten Lanczos steps before the first, n^2 pairs each, tell the largest eigenvalue and the
+-- record's condition, a bound from below. Memory: O(n r).
 return function(opts)
   local o <const> = base.options(opts, {batch = "count", momentum = "number", step = "positive"},
     {tol = 1e-2, max_iter = 20000, batch = 512, momentum = 0.9, probes = 16, seed = 0}, "gb.solvers.sdd", 2)
