@@ -49,17 +49,18 @@ static int solve_pivoted_cholesky (lua_State *L) {
   return 3;
 }
 
-/* core.nystrom(K, noise, rank, seed) -> preconditioner of K + noise I, its rank, the share of the trace left out */
+/* core.nystrom(K, noise, rank, seed, tol) -> preconditioner of K + noise I, its rank, the share of the trace left out */
 static int solve_nystrom (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   gb_node *k = lgb_checknode(L, 1);
   const double noise = luaL_checknumber(L, 2);
   const lua_Integer rank = luaL_checkinteger(L, 3), seed = luaL_optinteger(L, 4, 0);
+  const double tol = luaL_optnumber(L, 5, 0);
   luaL_argcheck(L, rank >= 1, 3, "a rank of 1 or more expected");
   precond_box *box = newprecond(L, s);
   gb_error err;
   s->busy = true;
-  const gb_status st = gb_precond_nystrom(&box->p, k, noise, (size_t)rank, (uint64_t)seed, &err);
+  const gb_status st = gb_precond_nystrom(&box->p, k, noise, (size_t)rank, tol, (uint64_t)seed, &err);
   s->busy = false;
   lgb_result(L, st, &err);
   lua_pushinteger(L, (lua_Integer)box->p.rank);
@@ -110,7 +111,9 @@ static int solve_jacobi (lua_State *L) {
 void lgb_solve_meta (lua_State *L) {
   luaL_newmetatable(L, LGB_PRECOND);
   lua_pushcfunction(L, precond_gc);
-  lua_setfield(L, -2, "__gc");
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, "__gc");
+  lua_setfield(L, -2, "__close");
   lua_pop(L, 1);
 }
 

@@ -209,8 +209,8 @@ gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, double noise, 
   return low_rank(p, k, noise, rank, tol, (pivoting){0}, err);
 }
 
-gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, double noise, size_t rank, uint64_t seed, gb_error *err) {
-  return low_rank(p, k, noise, rank, 0, (pivoting){.drawn = true, .seed = seed}, err);
+gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, double noise, size_t rank, double tol, uint64_t seed, gb_error *err) {
+  return low_rank(p, k, noise, rank, tol, (pivoting){.drawn = true, .seed = seed}, err);
 }
 
 gb_status gb_precond_jacobi (gb_precond *p, gb_node *a, gb_error *err) {
@@ -234,7 +234,7 @@ gb_status gb_precond_make (gb_precond *p, const gb_precond_spec *spec, gb_node *
     case GB_PRECOND_NONE: return GB_OK;
     case GB_PRECOND_JACOBI: return gb_precond_jacobi(p, a, err);
     case GB_PRECOND_PIVOTED_CHOLESKY: return gb_precond_pivoted_cholesky(p, k, noise, spec->rank, spec->tol, err);
-    case GB_PRECOND_NYSTROM: return gb_precond_nystrom(p, k, noise, spec->rank, spec->seed, err);
+    case GB_PRECOND_NYSTROM: return gb_precond_nystrom(p, k, noise, spec->rank, spec->tol, spec->seed, err);
   }
   return gb_fail(err, GB_EINTERNAL, "unknown preconditioner %d", (int)spec->kind);
 }

@@ -32,10 +32,11 @@ gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, double noise, 
                                        gb_error *err);
 
 /* P = K_s (K_ss)^-1 K_s' + noise I, the Nystrom approximation from 'rank' points s, each drawn in proportion to what those before
-** leave of the diagonal of K; the draws depend on the seed alone. Near the best approximation of its rank in expectation, where
+** leave of the diagonal of K, until less than 'tol' of it is left; the draws depend on the seed alone. Near the best approximation of its rank in expectation, where
 ** the largest diagonal entry may be an outlier's. The same rows of K, costs and errors as above.
 ** Source: Chen, Epperly, Tropp & Webber (2025), Randomly pivoted Cholesky. */
-gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, double noise, size_t rank, uint64_t seed, gb_error *err);
+gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, double noise, size_t rank, double tol, uint64_t seed,
+                              gb_error *err);
 
 /* P = diag(A). Errors: as above; ENOTPD names a diagonal entry that is not positive. */
 gb_status gb_precond_jacobi (gb_precond *p, gb_node *a, gb_error *err);
@@ -49,7 +50,7 @@ typedef enum gb_precond_kind {
 typedef struct gb_precond_spec {
   gb_precond_kind kind;
   size_t rank;                     /* of the low-rank ones */
-  double tol;                      /* PIVOTED_CHOLESKY */
+  double tol;                      /* share of the trace at which the low-rank ones stop */
   uint64_t seed;                   /* NYSTROM */
 } gb_precond_spec;
 

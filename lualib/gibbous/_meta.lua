@@ -886,7 +886,7 @@ function core.logdet_slq(A, o) end
 function core.minres(A, b, o) end
 
 --- A preconditioner of K + noise I by a randomised Nystrom approximation; gives it, its rank, and the share of the trace left out.
-function core.nystrom(K, noise, rank, seed) end
+function core.nystrom(K, noise, rank, seed, tol) end
 
 --- P^-1 b for a preconditioner, b (n) or (n, r); f64.
 function core.precond_apply(P, b) end

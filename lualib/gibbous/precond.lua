@@ -40,6 +40,15 @@ local function build(self, a, k, noise)
   return (self.make(k, noise, math.min(rank, #a)))
 end
 
+--- A preconditioner for many right-hand sides, to be closed: of this rank, or less where all but 'noise' of the trace is taken, so that
+-- the preconditioned condition number is 2 at most. nil where the rank is no higher than it is anyway.
+local function deepen(self, k, noise, rank)
+  local usual <const> = self.rank == "auto" and self.info and self.info.rank or self.rank
+  if math.type(usual) ~= "integer" or rank <= usual then return nil end
+  local trace <const> = k:diagonal():to{dtype = "f64"}:sum():item()
+  return (self.make(k, noise, rank, trace > 0 and math.min(noise / trace, 1) or 0))
+end
+
 --- This preconditioner with its rank chosen by time for one matrix, and the record of the choice in .info. Chosen once for each
 -- number of points, so that a fit keeps its estimator. o: columns solved together, tol of the solves.
 local function resolve(self, a, k, noise, o)
@@ -58,7 +67,7 @@ local function low_rank(kind, own, opts, make)
   for key, rule in pairs(own) do spec[key] = rule end
   local o <const> = options.parse(opts, spec, "gb.precond." .. kind, 3)
   return setmetatable({kind = kind, rank = o.rank or 100, noise = o.noise or nil, tol = o.tol or nil, seed = o.seed or nil,
-    choices = {}, make = make(o), build = build, resolve = resolve}, Precond)
+    choices = {}, make = make(o), build = build, deepen = deepen, resolve = resolve}, Precond)
 end
 
 --- L L' + noise I with L the partial Cholesky factor of A - noise I, pivoted on the largest diagonal entry left.
@@ -66,17 +75,18 @@ end
 -- models know their own. tol: stops where less than this share of the trace is left.
 function M.pivoted_cholesky(opts)
   return low_rank("pivoted_cholesky", {tol = "number"}, opts, function(o)
-    return function(k, noise, rank) return core.pivoted_cholesky(k, noise, rank, o.tol or 0) end
+    return function(k, noise, rank, tol) return core.pivoted_cholesky(k, noise, rank, tol or o.tol or 0) end
   end)
 end
 
 --- The Nystrom approximation K_s K_ss^-1 K_s' of K = A - noise I, + noise I, from 'rank' points s, each drawn in proportion to what
 -- those before leave of the diagonal: near the best of its rank, where pivoted_cholesky may spend its rank on outliers.
--- Reads the diagonal and 'rank' rows; n rank values. rank "auto": chosen by time. seed: of the draws.
+-- Reads the diagonal and 'rank' rows; n rank values. rank "auto": chosen by time. seed: of the draws. tol: stops where less than
+-- this share of the trace is left.
 -- Source: Chen, Epperly, Tropp & Webber (2025), Randomly pivoted Cholesky.
 function M.nystrom(opts)
-  return low_rank("nystrom", {seed = "integer"}, opts, function(o)
-    return function(k, noise, rank) return core.nystrom(k, noise, rank, o.seed or 0) end
+  return low_rank("nystrom", {seed = "integer", tol = "number"}, opts, function(o)
+    return function(k, noise, rank, tol) return core.nystrom(k, noise, rank, o.seed or 0, tol or o.tol or 0) end
   end)
 end
 

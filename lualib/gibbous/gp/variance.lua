@@ -127,18 +127,22 @@ function M.solver(system, prior, noise, more)
   local report <const> = setmetatable({slices = 0, seconds = 0.0, converged = true, residual = 0.0, iterations = 0}, Report)
   local n <const>, dtype <const> = #system.a, system.a.dtype
   local missing
-  local function slices(m, f) in_slices(m, width_of(m, VALUES * n, math.max(WIDEST, WIDEST_VALUES // n)), f) end
-  local function solved(b, from, to)
-    local v <const>, info <const>, q <const>, below <const> = base.forms(system, b, prior(from, to):detach():eval(), noise)
+  --- f(from, to, system) for slices of the points.
+  local function slices(m, f)
+    local all <close> = system.for_many and system:for_many(m)
+    in_slices(m, width_of(m, VALUES * n, math.max(WIDEST, WIDEST_VALUES // n)), function(from, to) f(from, to, all or system) end)
+  end
+  local function solved(by, b, from, to)
+    local v <const>, info <const>, q <const>, below <const> = base.forms(by, b, prior(from, to):detach():eval(), noise)
     report:add(info, more)
     return v, q:to{dtype = dtype}, below
   end
   local function explained(cross, m)
     local parts <const>, sizes <const>, bounds <const> = {}, {}, {}
-    slices(m, function(from, to)
+    slices(m, function(from, to, by)
       local lazy <const> = cross(from, to):t()
       local b <const> = lazy:detach():eval()
-      local v <const>, value <const>, below <const> = solved(b, from, to)
+      local v <const>, value <const>, below <const> = solved(by, b, from, to)
       local whole <const> = to - from + 1 == m
       local q = whole and value + 2 * (v * (lazy - b)):sum(1) or value
       if more then q = q + squares(more(v, from, to)) end
@@ -151,8 +155,8 @@ function M.solver(system, prior, noise, more)
   end
   local function joint(cross, m)
     local all <const>, images <const> = {}, {}
-    slices(m, function(from, to)
-      local v <const> = solved(cross(from, to):t():detach():eval(), from, to)
+    slices(m, function(from, to, by)
+      local v <const> = solved(by, cross(from, to):t():detach():eval(), from, to)
       all[#all + 1], images[#images + 1] = v, system.a:matmul(v):eval()
     end)
     local v <const> = joined(all, 2)
