@@ -138,6 +138,16 @@ gb_status gb_grad_where (gb_node *y, gb_node *const *out_bar, const bool *need, 
   return gb_bar_finish(&e, 3, in_bar);
 }
 
+gb_status gb_grad_with_slope (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) {
+  gb_formula e;
+  gb_formula_init(&e, y->graph, err);
+  if (need[1]) {
+    gb_node *bar = gb_ex_mul(&e, out_bar[0], y->in[2]);
+    gb_bar_put(&e, gb_ex_unbroadcast(&e, bar, gb_node_shape(y->in[1])), in_bar, 1);
+  }
+  return gb_bar_finish(&e, 3, in_bar);
+}
+
 /* ---- RADIAL ---- */
 
 static gb_node *radial (gb_formula *e, const gb_node *y, gb_node *c, gb_node *alpha, gb_profile p, int64_t order,
