@@ -206,7 +206,7 @@ static int loaded (fx *x, gb_axes axes) { return fx_load(x, fx_operand(x, x->f.c
 static void every_step_agrees_in_every_form (void **state) {
   static const gb_op two[] = {GB_OP_ADD, GB_OP_SUB, GB_OP_MUL, GB_OP_DIV, GB_OP_MINIMUM, GB_OP_MAXIMUM};
   static const gb_op one[] = {GB_OP_NEG,   GB_OP_ABS,  GB_OP_SQUARE, GB_OP_RECIP, GB_OP_SQRT, GB_OP_SIGN,
-                              GB_OP_RSQRT, GB_OP_RELU, GB_OP_EXP,    GB_OP_SIN,   GB_OP_COS};
+                              GB_OP_RSQRT, GB_OP_RELU, GB_OP_EXP,    GB_OP_SIN,   GB_OP_COS,  GB_OP_ATAN};
   (void)state;
   for (int n = 0; n < 6 * 4 * 2 * 2; n++) {
     fx x;
@@ -214,12 +214,12 @@ static void every_step_agrees_in_every_form (void **state) {
     int form = n / 12 % 4, other;
     if (form == GB_FORM_FULL) other = fx_map(&x, GB_OP_SQUARE, q.s, -1, -1);
     else other = loaded(&x, (form & 1 ? fx_bit(q.lane) : 0) | (form & 2 ? fx_bit(q.tile) : 0));
-    int v = fx_map(&x, one[n % 11], fx_map(&x, GB_OP_SUB, q.s, other, -1), -1, -1);
+    int v = fx_map(&x, one[n % 12], fx_map(&x, GB_OP_SUB, q.s, other, -1), -1, -1);
     v = n / 48 ? fx_map(&x, two[n / 2 % 6], other, v, -1) : fx_map(&x, two[n / 2 % 6], v, other, -1);
     stored(&x, v);
     must(&x);
   }
-  for (int n = 0; n < 22; n++) {
+  for (int n = 0; n < 24; n++) {
     fx x;
     points q = distances(&x, n, 2);
     stored(&x, fx_map(&x, one[n / 2], q.s, -1, -1));
