@@ -821,10 +821,6 @@ function core.nearest(name, list) end
 --- A stationary profile at u = c s: "rbf", "m12", "m32", "m52", or "rq" with alpha.
 function core.radial(profile, s, c, alpha) end
 
---- y as it is, a function of x whose gradient goes to x by way of 'slope', the derivative of y in x: elementwise, in shapes that
---- broadcast. The slope is computed by gradients only, and may have one itself.
-function core.with_slope(y, x, slope) end
-
 --- Raises an error object for the nearest caller outside the library.
 function core.raise(code, message, level, fields) end
 
@@ -833,6 +829,10 @@ function core.source(module) end
 
 --- Squared distances (n, m) of x (n, d) and y (m, d), weighted by w (d).
 function core.sqdist(x, y, w) end
+
+--- y as it is, a function of x whose gradient goes to x by way of 'slope', the derivative of y in x: elementwise, in shapes that
+--- broadcast. The slope is computed by gradients only, and may have one itself.
+function core.with_slope(y, x, slope) end
 
 --- Is x symmetric by structure?
 function core.symmetric(x) end
