@@ -3,7 +3,25 @@ local support <const> = require "spec.support"
 local near <const>, raises <const> = support.near, support.raises
 local K <const> = gb.kernels
 
+--- Gradients of gradients by inputs and hyper-parameters, which slopes of slopes make, are those of differences.
+local function has_second_derivatives(k)
+  local a <const>, b <const> = gb.randn(4, 3, {seed = 1}) * 0.4, gb.randn(3, 3, {seed = 2}) * 0.4
+  local w <const>, u <const> = gb.randn(4, 3, {seed = 3}):eval(), gb.randn(4, 3, {seed = 4}):eval()
+  local at <const> = gb.param({0.1, -0.2, 0.3}, {name = "at"})
+  local all <const> = {at, table.unpack((gb.params(k)))}
+  support.check_gradients(function()
+    local list <const> = gb.grad((k(a + at, b) * w):sum(), all)
+    local sum = 0
+    for i, g in ipairs(list) do sum = sum + (g * (0.7 + i / 3)):sum() end
+    return sum + (k(a, b + at) * u):sum()
+  end, all, 1e-6)
+end
+
 describe("piecewise_polynomial", function()
+  it("has second derivatives", function()
+    for degree = 0, 3 do has_second_derivatives(K.piecewise_polynomial{degree = degree, lengthscale = 2}) end
+  end)
+
   it("is 0 from one lengthscale on, and flat there", function()
     local edge <const> = gb.tensor{0, 1, 1 + 1e-9, 7}:requires_grad()
     local origin <const> = gb.tensor{0}
@@ -50,6 +68,10 @@ describe("cosine", function()
 end)
 
 describe("arc_cosine", function()
+  it("has second derivatives", function()
+    for order = 0, 2 do has_second_derivatives(K.arc_cosine{order = order}) end
+  end)
+
   it("keeps its digits at small and at nearly opposite angles", function()
     for _, angle in ipairs{1e-12, 1e-6, 1e-3, 3.1, 3.14} do
       local a <const> = gb.tensor{{1e3, 0}}

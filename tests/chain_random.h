@@ -157,12 +157,12 @@ static inline void add_front (gen *g, gb_axes rest) {
 static inline void add_wild (gen *g, bounded a, bounded b) {
   static const gb_op one[] = {GB_OP_RECIP, GB_OP_SQRT, GB_OP_RSQRT, GB_OP_EXP, GB_OP_LOG, GB_OP_FLOOR, GB_OP_SIGN,
                               GB_OP_ISNAN, GB_OP_NOT, GB_OP_EXPM1, GB_OP_ISFINITE, GB_OP_DETACH};
-  static const gb_op two[] = {GB_OP_DIV, GB_OP_DIV, GB_OP_DIV, GB_OP_MUL, GB_OP_LT, GB_OP_GE, GB_OP_EQ, GB_OP_AND,
-                              GB_OP_OR, GB_OP_POW};
+  static const gb_op two[] = {GB_OP_DIV, GB_OP_DIV, GB_OP_DIV, GB_OP_MUL, GB_OP_LT, GB_OP_LE, GB_OP_GT,
+                              GB_OP_GE,  GB_OP_EQ,  GB_OP_NE,  GB_OP_AND, GB_OP_OR, GB_OP_POW};
   fx *x = &g->x;
   switch (fx_below(x, 4)) {
     case 0: keep(g, fx_map(x, one[fx_below(x, 12)], a.v, -1, -1), 1); break;
-    case 1: keep(g, fx_map(x, two[fx_below(x, 10)], a.v, b.v, -1), 1); break;
+    case 1: keep(g, fx_map(x, two[fx_below(x, 13)], a.v, b.v, -1), 1); break;
     case 2: keep(g, fx_map(x, GB_OP_WHERE, pick(g).v, a.v, b.v), 1); break;
     default: keep(g, fx_map(x, one[fx_below(x, 3)], a.v, -1, -1), 1);
   }

@@ -94,7 +94,7 @@ double gb_reference_map (gb_op op, double a, double b, double c) {
     case GB_OP_ISNAN: return isnan(a);
     case GB_OP_ISFINITE: return isfinite(a);
     case GB_OP_NOT: return a == 0;
-    case GB_OP_DETACH: return a;
+    case GB_OP_DETACH: case GB_OP_WITH_SLOPE: return a;
     case GB_OP_ADD: return a + b;
     case GB_OP_SUB: return a - b;
     case GB_OP_MUL: return a * b;

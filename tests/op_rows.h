@@ -92,12 +92,23 @@ static gb_node *b_WHERE (int v) {
                v == 0 ? in0(-1, 1) : in2(9, 70, -1, 1));
 }
 
-/* leaves and generators */
-
 static gb_node *given (gb_op op, int ndim, const size_t *dim, gb_dtype t, gb_attr attr) {
   const gb_shape s = gb_shape_of(ndim, dim);
   return BUILD(gb_node_build, fx.g, op, 0, NULL, &attr, &s, t);
 }
+static gb_node *b_WITH_SLOPE (int v) {
+  if (v == 3) {
+    gb_node *x = in2(3, 4, -2, 2);
+    gb_node *one = given(GB_OP_EYE, 2, (size_t[]){1, 1}, inputs.dtype, (gb_attr){0});
+    return BUILD(gb_map3, GB_OP_WITH_SLOPE, one, x, mul(x, num(0)));
+  }
+  gb_node *x = v == 0 ? in1(9, -2, 2) : in2(3, 1, -2, 2);
+  gb_node *t = v < 2 ? x : add(x, given(GB_OP_EYE, 2, (size_t[]){3, 4}, inputs.dtype, (gb_attr){0}));
+  return BUILD(gb_map3, GB_OP_WITH_SLOPE, map1(GB_OP_SIN, t), x, map1(GB_OP_COS, t));
+}
+
+/* leaves and generators */
+
 static gb_node *b_LEAF (int v) { return v == 0 ? in1(9, -1, 1) : map1(GB_OP_SIN, in2(3, 5, -1, 1)); }
 static gb_node *b_CONST (int v) { return v == 0 ? num(2.5) : add(num(2.5), in1(3, -1, 1)); }
 static gb_node *b_RANGE (int v) {
@@ -372,6 +383,7 @@ static const row rows[] = {
     {"AND", b_AND, 3, CHECKED, 0},
     {"OR", b_OR, 3, CHECKED, 0},
     {"WHERE", b_WHERE, 2, GRAD | CHECKED, 0},
+    {"WITH_SLOPE", b_WITH_SLOPE, 4, GRAD | CHECKED, 0},
     {"LEAF", b_LEAF, 2, GRAD | NANS | CHECKED, 0},
     {"CONST", b_CONST, 2, CHECKED, 0},
     {"RANGE", b_RANGE, 3, CHECKED, 0},

@@ -47,6 +47,7 @@ static inline void make_map (gb_op op) {
   switch (op) {
     case GB_OP_POW: make_pow(); return;
     case GB_OP_WHERE: make_where(); return;
+    case GB_OP_WITH_SLOPE: make_with_slope(); return;
     case GB_OP_RADIAL: make_radial(); return;
     case GB_OP_NOT: case GB_OP_AND: case GB_OP_OR: make_logic(op); return;
     case GB_OP_LT: case GB_OP_LE: case GB_OP_GT: case GB_OP_GE: case GB_OP_EQ: case GB_OP_NE: make_test(op); return;

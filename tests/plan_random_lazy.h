@@ -115,6 +115,11 @@ static inline void make_where (void) {
   keep(BUILD(gb_map3, GB_OP_WHERE, c, a, draw(2) ? b : number_node(0.25)), false);
 }
 
+static inline void make_with_slope (void) {
+  gb_node *x = any_float();
+  keep(BUILD(gb_map3, GB_OP_WITH_SLOPE, map1(GB_OP_SIN, x), x, map1(GB_OP_COS, x)), false);
+}
+
 /* The type and back: f16 and bf16 store, they do not compute. */
 static inline void make_cast (void) {
   static const gb_dtype types[] = {GB_F16, GB_BF16, GB_I64, GB_BOOL, GB_F32, GB_F64};

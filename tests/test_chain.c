@@ -11,6 +11,7 @@ enum { NKINDS = GB_LINK_REDUCE_ALL + 1 };
 
 static uint64_t kinds[NKINDS];              /* steps planned, in programs with whole blocks of lanes */
 static bool maps[2][GB_NOPS][4];            /* value first or last; op; form of the argument */
+static bool wheres[3][4][4];                /* which input the value is; forms of the other two */
 static bool radials[GB_NPROFILES][3][2], pairs[2][GB_NPROFILES][GB_NPROFILES], with[2][GB_NPROFILES];
 static bool reduced[2][GB_NMONOIDS], extents[NKINDS][10], mirrors[NKINDS], by_rows;
 static int most_slots, partial;
@@ -23,6 +24,7 @@ static void note (const gb_link *l) {
     case GB_LINK_MAP: case GB_LINK_MAP_BACK:
       maps[l->kind == GB_LINK_MAP_BACK][l->op][l->arg[0].form] = true;
       break;
+    case GB_LINK_WHERE: wheres[l->which][l->arg[0].form][l->arg[1].form] = true; break;
     case GB_LINK_RADIAL: radials[l->profile][l->order][l->dalpha] = true; break;
     case GB_LINK_RADIAL_PAIR:
       pairs[l->op == GB_OP_MUL][l->profile][l->second] = true;
@@ -203,8 +205,8 @@ static int loaded (fx *x, gb_axes axes) { return fx_load(x, fx_operand(x, x->f.c
 
 static void every_step_agrees_in_every_form (void **state) {
   static const gb_op two[] = {GB_OP_ADD, GB_OP_SUB, GB_OP_MUL, GB_OP_DIV, GB_OP_MINIMUM, GB_OP_MAXIMUM};
-  static const gb_op one[] = {GB_OP_NEG,   GB_OP_ABS,  GB_OP_SQUARE, GB_OP_RECIP, GB_OP_SQRT,
-                              GB_OP_RSQRT, GB_OP_RELU, GB_OP_EXP,    GB_OP_SIN,   GB_OP_COS};
+  static const gb_op one[] = {GB_OP_NEG,   GB_OP_ABS,  GB_OP_SQUARE, GB_OP_RECIP, GB_OP_SQRT, GB_OP_SIGN,
+                              GB_OP_RSQRT, GB_OP_RELU, GB_OP_EXP,    GB_OP_SIN,   GB_OP_COS,  GB_OP_ATAN};
   (void)state;
   for (int n = 0; n < 6 * 4 * 2 * 2; n++) {
     fx x;
@@ -212,15 +214,60 @@ static void every_step_agrees_in_every_form (void **state) {
     int form = n / 12 % 4, other;
     if (form == GB_FORM_FULL) other = fx_map(&x, GB_OP_SQUARE, q.s, -1, -1);
     else other = loaded(&x, (form & 1 ? fx_bit(q.lane) : 0) | (form & 2 ? fx_bit(q.tile) : 0));
-    int v = fx_map(&x, one[n % 10], fx_map(&x, GB_OP_SUB, q.s, other, -1), -1, -1);
+    int v = fx_map(&x, one[n % 12], fx_map(&x, GB_OP_SUB, q.s, other, -1), -1, -1);
     v = n / 48 ? fx_map(&x, two[n / 2 % 6], other, v, -1) : fx_map(&x, two[n / 2 % 6], v, other, -1);
     stored(&x, v);
     must(&x);
   }
-  for (int n = 0; n < 20; n++) {
+  for (int n = 0; n < 24; n++) {
     fx x;
     points q = distances(&x, n, 2);
     stored(&x, fx_map(&x, one[n / 2], q.s, -1, -1));
+    must(&x);
+  }
+}
+
+/* Few different numbers, so that many are equal, of every kind. */
+static int odd (fx *x, gb_axes axes) {
+  static const double numbers[] = {0.0, 1.0, -0.0, -2.0, NAN, INFINITY, 0.5, -INFINITY, 1e-40};
+  const int o = fx_operand(x, x->f.compute, axes, true);
+  for (size_t e = 0; e < x->in_n[o]; e++) gb_element_set(x->in[o], e, x->f.compute, numbers[fx_below(x, 9)]);
+  return fx_load(x, o);
+}
+
+static int odd_of_form (fx *x, const points *q, gb_form form) {
+  if (form == GB_FORM_FULL) return fx_map(x, GB_OP_MAXIMUM, odd(x, fx_bit(q->lane)), odd(x, fx_bit(q->tile)), -1);
+  return odd(x, (form & 1 ? fx_bit(q->lane) : 0) | (form & 2 ? fx_bit(q->tile) : 0));
+}
+
+static void every_comparison_agrees (void **state) {
+  static const gb_op two[] = {GB_OP_LT, GB_OP_LE, GB_OP_GT, GB_OP_GE, GB_OP_EQ, GB_OP_NE};
+  (void)state;
+  for (int n = 0; n < 6 * 4 * 2 * 2; n++) {
+    fx x;
+    points q = distances(&x, n, 2);
+    int other = odd_of_form(&x, &q, (gb_form)(n / 12 % 4));
+    int v = fx_map(&x, GB_OP_MUL, odd(&x, fx_bit(q.lane)), odd(&x, fx_bit(q.tile)), -1);
+    v = n / 48 ? fx_map(&x, two[n / 2 % 6], other, v, -1) : fx_map(&x, two[n / 2 % 6], v, other, -1);
+    stored(&x, n % 3 ? v : fx_map(&x, GB_OP_SUB, v, other, -1));
+    must(&x);
+  }
+}
+
+/* The running value as condition and as either branch, or twice; the other inputs wherever they may be. */
+static void every_choice_agrees (void **state) {
+  (void)state;
+  for (int n = 0; n < 2 * 4 * 4 * 3 * 2; n++) {
+    fx x;
+    points q = distances(&x, n, 2);
+    const int which = n / 32 % 3, twice = n / 96 ? (which + 1) % 3 : which;
+    int in[3];
+    for (int k = 0, f = n / 2; k < 3; k++)
+      if (k != which) in[k] = odd_of_form(&x, &q, (gb_form)(f % 4)), f /= 4;
+    in[which] = fx_map(&x, GB_OP_MUL, odd(&x, fx_bit(q.lane)), odd(&x, fx_bit(q.tile)), -1);
+    in[twice] = in[which];
+    int v = fx_map(&x, GB_OP_WHERE, in[0], in[1], in[2]);
+    stored(&x, n % 3 ? fx_map(&x, GB_OP_SIGN, v, -1, -1) : fx_map(&x, GB_OP_SUB, v, in[1], -1));
     must(&x);
   }
 }
@@ -530,9 +577,13 @@ static void every_kind_of_step_was_run (void **state) {
   }
   for (int back = 0; back < 2; back++)
     for (gb_form f = GB_FORM_LANE; f <= GB_FORM_FULL; f++) {
-      static const gb_op two[] = {GB_OP_ADD, GB_OP_SUB, GB_OP_MUL, GB_OP_DIV, GB_OP_MINIMUM, GB_OP_MAXIMUM};
-      for (int q = 0; q < 6; q++) assert_true(maps[back][two[q]][f]);
+      static const gb_op two[] = {GB_OP_ADD, GB_OP_SUB, GB_OP_MUL, GB_OP_DIV, GB_OP_MINIMUM, GB_OP_MAXIMUM,
+                                  GB_OP_LT,  GB_OP_LE,  GB_OP_GT,  GB_OP_GE,  GB_OP_EQ,      GB_OP_NE};
+      for (int q = 0; q < 12; q++) assert_true(maps[back][two[q]][f]);
     }
+  for (int which = 0; which < 3; which++)
+    for (gb_form f = GB_FORM_LANE; f <= GB_FORM_FULL; f++)
+      for (gb_form g = GB_FORM_LANE; g <= GB_FORM_FULL; g++) assert_true(wheres[which][f][g]);
   for (int p = 0; p < GB_NPROFILES; p++)
     for (int order = 0; order < 3; order++)
       assert_true(radials[p][order][0] && (p != GB_RQ || radials[p][order][1]));
@@ -557,6 +608,8 @@ int main (void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(random_chains_have_the_bits_of_the_plain_interpreter),
     cmocka_unit_test(every_step_agrees_in_every_form),
+    cmocka_unit_test(every_comparison_agrees),
+    cmocka_unit_test(every_choice_agrees),
     cmocka_unit_test(every_pair_of_profiles_agrees),
     cmocka_unit_test(every_profile_joins_a_running_value),
     cmocka_unit_test(multiquadrics_agree),

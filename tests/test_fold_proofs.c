@@ -104,6 +104,7 @@ static gb_node *unary (gb_node *x) {
   static const gb_op positive[] = {GB_OP_LOG, GB_OP_SQRT, GB_OP_RSQRT, GB_OP_RECIP, GB_OP_LGAMMA, GB_OP_DIGAMMA, GB_OP_LOG1P};
   static const gb_op inside[] = {GB_OP_ASIN, GB_OP_ACOS, GB_OP_TAN};
   static const gb_op steps[] = {GB_OP_SIGN, GB_OP_FLOOR, GB_OP_CEIL, GB_OP_ROUND};
+  if (chance(20)) return BUILD(gb_map3, GB_OP_WITH_SLOPE, map1(GB_OP_SIN, x), x, map1(GB_OP_COS, x));
   switch (draw(now.smooth ? 5 : 6)) {
     case 0: case 1: return map1(any[draw(sizeof any / sizeof any[0])], x);
     case 2: case 3: return map1(positive[draw(7)], plus(map1(GB_OP_SQUARE, x), 0.7));

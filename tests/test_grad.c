@@ -208,11 +208,16 @@ static made linalg_case (gb_op op) {
 
 static made other_case (gb_op op) {
   gb_node *x = mat_in(4, 3, -1, 1), *y = mat_in(5, 3, -1, 1), *w = leaf1(3);
+  gb_node *apart = mat_in(4, 3, -100, 100);                         /* no step of a difference changes the order */
   const gb_attr plain = {0};
   switch (op) {
     case GB_OP_WHERE: {
       gb_node *b = leaf_in(1, (size_t[]){3}, -1, 1), *c = map2(GB_OP_GT, x, num(0));
       return (made){.y = BUILD(gb_map3, op, c, x, b), .x = {x, b}, .n = 2};
+    }
+    case GB_OP_WITH_SLOPE: {
+      gb_node *in[3] = {map1(GB_OP_SIN, x), x, map1(GB_OP_COS, x)};
+      return one(x, op_of(op, 3, in, plain));
     }
     case GB_OP_MATMUL: case GB_OP_GEMM: {
       gb_node *a = leaf_in(3, (size_t[]){2, 4, 3}, -1, 1), *b = op == GB_OP_MATMUL ? mat_in(3, 5, -1, 1) : mat_in(3, 2, -1, 1);
@@ -227,9 +232,9 @@ static made other_case (gb_op op) {
     case GB_OP_CAST: return one(x, BUILD(gb_node_build, fx.g, op, 1, &x, NULL, NULL, GB_F32));
     case GB_OP_CAT: return (made){.y = BUILD(gb_cat, 2, ((gb_node *[]){x, y}), 0), .x = {x, y}, .n = 2};
     case GB_OP_CUMSUM: return one(x, op_of(op, 1, &x, (gb_attr){.i = {0, 1}}));
-    case GB_OP_SORT: return one(x, pick_(op_of(op, 1, &x, (gb_attr){.i = {0, 1}}), 0));
-    case GB_OP_TOPK: return one(x, pick_(op_of(op, 1, &x, (gb_attr){.i = {1, 2, 1}}), 0));
-    case GB_OP_PICK: return one(x, pick_(op_of(GB_OP_SORT, 1, &x, (gb_attr){.i = {0}}), 0));
+    case GB_OP_SORT: return one(apart, pick_(op_of(op, 1, &apart, (gb_attr){.i = {0, 1}}), 0));
+    case GB_OP_TOPK: return one(apart, pick_(op_of(op, 1, &apart, (gb_attr){.i = {1, 2, 1}}), 0));
+    case GB_OP_PICK: return one(apart, pick_(op_of(GB_OP_SORT, 1, &apart, (gb_attr){.i = {0}}), 0));
     default: return (made){0};
   }
 }

@@ -77,7 +77,7 @@ static long double value (gb_op op, long double x, long double y, long double z)
     case GB_OP_ISNAN: return isnan(x);
     case GB_OP_ISFINITE: return isfinite(x);
     case GB_OP_NOT: return x == 0;
-    case GB_OP_DETACH: return x;
+    case GB_OP_DETACH: case GB_OP_WITH_SLOPE: return x;
     case GB_OP_ADD: return x + y;
     case GB_OP_SUB: return x - y;
     case GB_OP_MUL: return x * y;
@@ -119,7 +119,7 @@ static domain domain_of (gb_op op) {
     case GB_OP_SIGMOID: return (domain){ -40, 40, 0, 0, 3, 0 };
     case GB_OP_SOFTPLUS: return (domain){ -40, 40, 0, 0, 4, 0 };
     case GB_OP_NDTR: return (domain){ -3, 8, 0, 0, 24, 0 };           /* x^2 ulp from rounding x / sqrt 2 */
-    case GB_OP_LOG_NDTR: return (domain){ -60, 6, 0, 0, 48, 0 };
+    case GB_OP_LOG_NDTR: return (domain){ -60, 6, 0, 0, 74, 0 };      /* the same, in ulp of up to twice the size */
     case GB_OP_LGAMMA: return (domain){ 0.01, 60, 0, 0, 2, 0.5 };
     case GB_OP_DIGAMMA: case GB_OP_TRIGAMMA: return (domain){ -5.5, 30, 0, 0, 400, 1 };
         /* near poles of the mirror */

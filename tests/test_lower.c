@@ -373,6 +373,11 @@ static int g_one_index (gb_node **out) { return one(out, BUILD(gb_reduce, GB_OP_
 static int g_outer (gb_node **out) {                         /* one right-hand side from nothing but an outer product */
   return one(out, mm(mul(unsq(in1(90, -1, 1), 1), unsq(in1(80, -1, 1), 0)), in2(80, 2, -1, 1)));
 }
+static int g_vectors (gb_node **out) {                       /* more than the values; squared, as their signs are free */
+  gb_node *a = in2(30, 30, -1, 1), *s = add(a, tr(a));
+  gb_node *both = BUILD(gb_node_build, fx.g, GB_OP_EIGH, 1, &s, NULL, NULL, GB_F64), *v = square(BUILD(gb_pick, both, 1));
+  return one(out, sum_all(map1(GB_OP_TANH, mm(v, map1(GB_OP_SIN, v)))));
+}
 static int g_leaf (gb_node **out) { return one(out, in1(5, -1, 1)); }
 
 static const struct { const char *name; graph_of *f; const char *steps; } graphs[] = {
@@ -387,7 +392,7 @@ static const struct { const char *name; graph_of *f; const char *steps; } graphs
   {"a merging reshape", g_merged, "sum"}, {"a reshape that is not affine", g_not_affine, "map pairs"},
   {"a cast inside", g_cast, "map cast sum"}, {"positions and numbers", g_mixed, "map pairs"}, {"detach", g_detached, "sum"},
   {"a mean taken off", g_mean, "pairs map map"}, {"a maximum of one", g_one_index, "map"}, {"an outer product, times v", g_outer, "pairs"},
-  {"nothing to do", g_leaf, ""},
+  {"products of eigenvectors", g_vectors, "map eigh map map gemm sum"}, {"nothing to do", g_leaf, ""},
 };
 
 static const char *word_of (const gb_step *st) {

@@ -11,11 +11,11 @@
 #include "plan_shrink.h"
 
 #if ALLOC_GUARDED && defined __OPTIMIZE__
-#define GRAPHS 4500
+#define GRAPHS 4700
 #else
 #define GRAPHS 300                /* slow builds: too few to count */
 #endif
-#define COUNTED 4500
+#define COUNTED 4700
 #define BUDGETS 3                 /* of a graph: what it likes, the least, one between */
 #define BATCH 125
 #define LEAST_USES 100

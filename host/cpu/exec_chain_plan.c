@@ -53,8 +53,9 @@ int gb_chain_past (const gb_xprog *p, const gb_xop *op, int n) {
 static bool has_step (gb_op op) {
   switch (op) {
     case GB_OP_NEG: case GB_OP_ABS: case GB_OP_SQUARE: case GB_OP_RECIP: case GB_OP_SQRT: case GB_OP_RSQRT:
-    case GB_OP_RELU: case GB_OP_EXP: case GB_OP_SIN: case GB_OP_COS: case GB_OP_ADD: case GB_OP_MUL:
-    case GB_OP_SUB: case GB_OP_DIV: case GB_OP_MINIMUM: case GB_OP_MAXIMUM: return true;
+    case GB_OP_RELU: case GB_OP_SIGN: case GB_OP_EXP: case GB_OP_SIN: case GB_OP_COS: case GB_OP_ATAN:
+    case GB_OP_ADD: case GB_OP_MUL: case GB_OP_SUB: case GB_OP_DIV: case GB_OP_MINIMUM: case GB_OP_MAXIMUM:
+    case GB_OP_LT: case GB_OP_LE: case GB_OP_GT: case GB_OP_GE: case GB_OP_EQ: case GB_OP_NE: case GB_OP_WHERE: return true;
     default: return false;
   }
 }
@@ -86,6 +87,16 @@ static void add_map (gb_xchainer *c, gb_op op, int a, int b) {
   gb_xlink *l = gb_chain_link(c, back ? GB_LINK_MAP_BACK : GB_LINK_MAP);
   l->link.op = op;
   gb_chain_place_value(c, l, 0, back ? a : b);
+}
+
+static void add_where (gb_xchainer *c, const gb_ins *i) {
+  const int v[3] = {i->a, i->b, i->c};
+  const int which = c->now == i->a ? 0 : c->now == i->b ? 1 : c->now == i->c ? 2 : 0;
+  gb_chain_run_value(c, v[which]);
+  gb_xlink *l = gb_chain_link(c, GB_LINK_WHERE);
+  l->link.which = which;
+  gb_chain_place_value(c, l, 0, v[which == 0 ? 1 : 0]);
+  gb_chain_place_value(c, l, 1, v[which == 2 ? 1 : 2]);
 }
 
 /* Goes through memory on both sides: its result has a place whether it is read again or not. */
@@ -237,6 +248,7 @@ static bool has_dst (const gb_xop *op) {
 static void add_elementwise (gb_xchainer *c, int n) {
   const gb_ins *i = c->op[n].ins;
   if (!has_step(i->op)) add_call(c, i);
+  else if (i->op == GB_OP_WHERE) add_where(c, i);
   else if (!gb_chain_add_with(c, i) && !gb_chain_add_shifted(c, n) &&
            !(i->op == GB_OP_MUL && gb_chain_add_product(c, i)))
     add_map(c, i->op, i->a, i->b);

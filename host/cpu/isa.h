@@ -33,6 +33,7 @@ typedef enum gb_link_kind {
   GB_LINK_MAP_BACK,          /* value = op(arg 0, value)                                */
   GB_LINK_MAP_SHIFTED,       /* value = op(value + arg 0, one number); RECIP, SQRT, RSQRT */
   GB_LINK_MAP_OUTER,         /* value = op(arg 0 LANE, arg 1 TILE), or the other way round: 'back'; ADD, SUB, MUL */
+  GB_LINK_WHERE,             /* value = WHERE of value and arg 0 and 1 of their own forms, value its input 'which' */
   GB_LINK_ACCUMULATE,        /* slot of arg 0 = combine(slot, value); SUM, PROD, MINIMUM, MAXIMUM */
   GB_LINK_CALL,              /* value = op(args of their own forms), through arg 3 FULL */
   GB_LINK_SQDIST,            /* value = sum over n of (arg 0 LANE - arg 1 TILE)^2 [; arg 3, a slot, = value] */
@@ -64,7 +65,7 @@ typedef struct gb_link {
   gb_link_kind kind;
   gb_op op;
   gb_profile profile, second;
-  int order, dalpha;
+  int order, dalpha, which;
   gb_monoid monoid;
   bool mirror, back, scaled;             /* mirror: a sink of mirrored tiles only */
   gb_place arg[4];
@@ -114,7 +115,7 @@ typedef struct gb_isa_kernels {
   int (*fused_sym)(gb_profile p, int nj, size_t d, const void *xs, const void *y, size_t ystride, double c, double alpha,
                    const void *v, size_t vstride, const void *g, void *acc, void *buf);
 
-  /* Fills 'run' by step, op, profile, order, monoid, n and the form of arg 0. */
+  /* Fills 'run' by step, op, profile, order, which, monoid, n and the forms of arg 0 and 1. */
   void (*link_step)(gb_link *l);
   void (*link_constants)(gb_link *l);
   /* Runs a chain, ended by GB_LINK_END, over 'nj' rows of a whole block of lanes; by_row: each row through before the next

@@ -80,10 +80,17 @@ static void push_down (gb_lower_state *s, const gb_node *n) {
 
 /* What a value is made of -------------------------------------------------------------------------------------------- */
 
+/* Of all outputs: the vectors of an eigendecomposition are not few because its values are. */
+static double numel_of_outputs (const gb_node *n) {
+  double all = 0;
+  for (int k = 0; k < n->nout; k++) all += (double)gb_shape_numel(&n->out[k].shape);
+  return all;
+}
+
 static void add_source (const gb_lower_state *s, gb_decision *d, size_t source) {
   for (int i = 0; i < d->nsources; i++)
     if (d->source[i] == source) return;
-  d->source_numel += numel(s->order[source]);
+  d->source_numel += numel_of_outputs(s->order[source]);
   if (d->nsources >= 0 && d->nsources < GB_SOURCES) d->source[d->nsources++] = source;
   else d->nsources = -1;
 }

@@ -239,7 +239,7 @@ static gb_dtype compute_type (const gb_node *n) {
 ** those of two other axes. */
 static bool hoists (const gb_emitter *e, const gb_node *n, const gb_map *m) {
   const gb_kind kind = gb_ops[n->op].kind;
-  if ((kind != GB_KIND_MAP && kind != GB_KIND_VIEW && n->op != GB_OP_RAND && n->op != GB_OP_RANDN) || n->op == GB_OP_DETACH)
+  if ((kind != GB_KIND_MAP && kind != GB_KIND_VIEW && n->op != GB_OP_RAND && n->op != GB_OP_RANDN) || gb_hands_on(n))
     return false;
   const gb_shape *s = gb_node_shape(n);
   const gb_axes deps = gb_map_deps(m, s->ndim);
@@ -259,8 +259,10 @@ static bool is_view_of_generator (const gb_node *n) {
   return n->op == GB_OP_CONST || n->op == GB_OP_RANGE || n->op == GB_OP_EYE;
 }
 
+static bool same_shape (const gb_node *a, const gb_node *b) { return gb_shape_equal(gb_node_shape(a), gb_node_shape(b)); }
+
 int gb_emit_value (gb_emitter *e, gb_node *n, const gb_map *m) {
-  while (n->op == GB_OP_DETACH && !gb_is_leaf(n) && !e->s->decision[n->index].stored) n = n->in[0];
+  while (gb_hands_on(n) && !gb_is_leaf(n) && !e->s->decision[n->index].stored && same_shape(n, n->in[0])) n = n->in[0];
   const int known = find_known(e, n, m);
   if (known >= 0) return known;
   gb_node *base = n;
@@ -409,7 +411,7 @@ static bool emit_store (gb_emitter *e, const gb_root *r) {
   gb_node *n = r->node;
   int v;
   if (gb_is_leaf(n)) v = gb_emit_load(e, gb_emit_stored(e, n, &r->out));
-  else if (gb_ops[n->op].kind == GB_KIND_VIEW || n->op == GB_OP_DETACH) v = gb_emit_body(e, n, &r->out);
+  else if (gb_ops[n->op].kind == GB_KIND_VIEW || gb_hands_on(n)) v = gb_emit_body(e, n, &r->out);
   else v = remember(e, n, &r->out, gb_emit_body(e, n, &r->out));
   return v >= 0 && add_out(e, r, (gb_out){.kind = GB_OUT_STORE, .monoid = GB_SUM, .x = -1, .y = -1, .axis = -1}, v);
 }

@@ -230,7 +230,10 @@ static int emit_radial (gb_emitter *e, gb_node *n, const gb_map *m) {
 static int emit_elementwise (gb_emitter *e, gb_node *n, const gb_map *m) {
   int v[3];
   if (n->op == GB_OP_RADIAL) return emit_radial(e, n, m);
-  if (n->op == GB_OP_DETACH) return gb_emit_value(e, n->in[0], m);
+  if (gb_hands_on(n)) {
+    const gb_map below = gb_map_broadcast(m, gb_node_shape(n), gb_node_shape(n->in[0]));
+    return gb_emit_value(e, n->in[0], &below);
+  }
   return emit_inputs(e, n, m, v) < 0 ? -1 : gb_emit_map(e, n->op, v[0], v[1], v[2]);
 }
 

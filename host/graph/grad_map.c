@@ -1,5 +1,6 @@
 /* grad_map.c - derivatives of elementwise ops. One line an op: the cotangent of x from x, y = op(x) and g = y's cotangent.
-** Where a derivative has a hole, the hole is filled before dividing, so that second derivatives see no 0 * inf. */
+** Where a derivative has a hole, the hole is filled before dividing, so that second derivatives see no 0 * inf; infinity
+** fills it where the quotient shall be 0. */
 #include <math.h>
 
 #include "graph/grad_rules.h"
@@ -37,6 +38,12 @@ static gb_node *where_zero (gb_formula *e, gb_node *a, gb_node *then, gb_node *o
   return gb_ex_where(e, M2(EQ, a, gb_ex_like(e, 0, a)), then, otherwise);
 }
 
+/* infinity where a is 0, else a */
+static gb_node *or_infinity (gb_formula *e, gb_node *a) {
+  gb_node *zero = gb_ex_like(e, 0, a);
+  return gb_ex_where(e, M2(EQ, a, zero), gb_ex_like(e, INFINITY, a), a);
+}
+
 /* factor * exp(-scale x^2) */
 static gb_node *bell (gb_formula *e, gb_node *x, double factor, double scale) {
   return gb_ex_scale(e, M1(EXP, gb_ex_scale(e, gb_ex_square(e, x), -scale)), factor);
@@ -46,7 +53,7 @@ RULE1(neg, gb_ex_neg(e, g))
 RULE1(abs, M2(MUL, g, M1(SIGN, x)))
 RULE1(square, M2(MUL, gb_ex_scale(e, g, 2), x))
 RULE1(recip, gb_ex_neg(e, M2(MUL, g, gb_ex_square(e, y))))
-RULE1(sqrt, M2(MUL, g, where_zero(e, y, NUM(0), M2(DIV, NUM(0.5), nonzero(e, y)))))
+RULE1(sqrt, M2(MUL, g, M2(DIV, NUM(0.5), or_infinity(e, y))))
 RULE1(rsqrt, M2(MUL, gb_ex_scale(e, g, -0.5), M2(MUL, y, gb_ex_square(e, y))))
 RULE1(exp, M2(MUL, g, y))
 RULE1(expm1, M2(MUL, g, M1(EXP, x)))
@@ -128,6 +135,16 @@ gb_status gb_grad_where (gb_node *y, gb_node *const *out_bar, const bool *need, 
       gb_node *bar = i == 1 ? gb_ex_where(&e, c, g, zero) : gb_ex_where(&e, c, zero, g);
       gb_bar_put(&e, gb_ex_unbroadcast(&e, bar, gb_node_shape(y->in[i])), in_bar, i);
     }
+  return gb_bar_finish(&e, 3, in_bar);
+}
+
+gb_status gb_grad_with_slope (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) {
+  gb_formula e;
+  gb_formula_init(&e, y->graph, err);
+  if (need[1]) {
+    gb_node *bar = gb_ex_mul(&e, out_bar[0], y->in[2]);
+    gb_bar_put(&e, gb_ex_unbroadcast(&e, bar, gb_node_shape(y->in[1])), in_bar, 1);
+  }
   return gb_bar_finish(&e, 3, in_bar);
 }
 

@@ -96,6 +96,16 @@ static int core_radial (lua_State *L) {
   return lgb_result(L, gb_radial(p, s, c, alpha, &z->node, &err), &err);
 }
 
+/* core.with_slope(y, x, slope): y, whose gradient goes to x by way of the slope */
+static int core_with_slope (lua_State *L) {
+  lgb_enter(L);
+  lua_settop(L, 3);
+  gb_node *y = lgb_checknode(L, 1), *x = lgb_checknode(L, 2), *slope = lgb_checknode(L, 3);
+  lgb_tensor *z = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_map3(GB_OP_WITH_SLOPE, y, x, slope, &z->node, &err), &err);
+}
+
 const luaL_Reg lgb_linalg_methods[] = {{"matmul", m_matmul}, {NULL, NULL}};
 
 const luaL_Reg lgb_linalg_functions[] = {{"cholesky", linalg_cholesky},
@@ -111,4 +121,5 @@ const luaL_Reg lgb_linalg_functions[] = {{"cholesky", linalg_cholesky},
                                          {NULL, NULL}};
 
 const luaL_Reg lgb_product_functions[] = {{"einsum", linalg_einsum}, {NULL, NULL}};
-const luaL_Reg lgb_kernel_functions[] = {{"radial", core_radial}, {"sqdist", core_sqdist}, {NULL, NULL}};
+const luaL_Reg lgb_kernel_functions[] = {{"radial", core_radial}, {"sqdist", core_sqdist},
+                                         {"with_slope", core_with_slope}, {NULL, NULL}};

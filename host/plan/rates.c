@@ -67,9 +67,9 @@ double gb_rates_bound (const gb_rates *r, gb_dtype compute, double d, double col
 static double fixed_map (int op) {
   if (gb_ops[op].kind != GB_KIND_MAP || op == GB_OP_RADIAL) return 0;
   switch (op) {
-    case GB_OP_SQRT: case GB_OP_RSQRT: case GB_OP_RECIP: case GB_OP_DIV: return 5e-10;
+    case GB_OP_SQRT: case GB_OP_RSQRT: case GB_OP_RECIP: case GB_OP_DIV: case GB_OP_ATAN: return 5e-10;
     case GB_OP_EXP: case GB_OP_EXPM1: case GB_OP_LOG: case GB_OP_LOG1P: case GB_OP_SIN: case GB_OP_COS: case GB_OP_TAN:
-    case GB_OP_ASIN: case GB_OP_ACOS: case GB_OP_ATAN: case GB_OP_TANH: case GB_OP_SIGMOID: case GB_OP_SOFTPLUS:
+    case GB_OP_ASIN: case GB_OP_ACOS: case GB_OP_TANH: case GB_OP_SIGMOID: case GB_OP_SOFTPLUS:
     case GB_OP_ERF: case GB_OP_NDTR: case GB_OP_POW: return 2e-9;
     case GB_OP_LOG_NDTR: case GB_OP_LGAMMA: case GB_OP_DIGAMMA: case GB_OP_TRIGAMMA: return 5e-8;
     default: return 1e-10;

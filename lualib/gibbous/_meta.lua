@@ -833,6 +833,10 @@ function core.source(module) end
 --- Squared distances (n, m) of x (n, d) and y (m, d), weighted by w (d).
 function core.sqdist(x, y, w) end
 
+--- y as it is, a function of x whose gradient goes to x by way of 'slope', the derivative of y in x: elementwise, in shapes that
+--- broadcast. The slope is computed by gradients only, and may have one itself.
+function core.with_slope(y, x, slope) end
+
 --- Is x symmetric by structure?
 function core.symmetric(x) end
 

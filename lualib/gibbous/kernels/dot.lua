@@ -53,15 +53,23 @@ local function directions(self, x)
   return core.cat({a / root, b:sqrt() / root}, 2), norm
 end
 
+--- -1 / (2 pi sin theta), 0 where theta is 0 or pi.
+local function slope_of_angle(s)
+  local w <const> = (s * (4 - s):relu()):sqrt()
+  return (-1 / math.pi) / core.where(w:eq(0), math.huge, w)
+end
+
 --- J_n(theta) / pi for theta the angle between directions of squared distance s. With s = 4 sin^2(theta / 2) and
 -- t = 4 cos^2(theta / 2) nothing is lost at small angles; the tiny number keeps the ratio finite at opposite directions.
+-- From order 1 on the derivative in s is a multiple of the function of the next lower order.
 local function angular(order, s)
-  local t <const> = (4 - s):relu() + 1e-30
-  local beyond <const> = 1 - (2 / math.pi) * (s / t):sqrt():atan()             -- (pi - theta) / pi
-  if order == 0 then return beyond end
-  local sin <const>, cos <const> = (s * t):sqrt() / (2 * math.pi), (t - s) / 4
-  if order == 1 then return sin + beyond * cos end
-  return 3 * sin * cos + beyond * (1 + 2 * cos * cos)
+  local t <const> = core.maximum(4 - s, 1e-30)
+  local w <const> = (s * t):sqrt()                                             -- 2 sin(theta)
+  local beyond <const> = 1 - (2 / math.pi) * (w / t):atan()                    -- (pi - theta) / pi
+  if order == 0 then return core.with_slope(beyond, s, slope_of_angle(s)) end
+  local sin <const>, cos <const> = w * (0.5 / math.pi), 1 - 0.5 * s
+  if order == 1 then return core.with_slope(sin + beyond * cos, s, -0.5 * angular(0, s)) end
+  return core.with_slope(3 * sin * cos + beyond * (1 + 2 * cos * cos), s, -2 * angular(1, s))
 end
 
 --- The covariance of an infinite network of activations max(0, a)^order, up to scale:

@@ -97,6 +97,16 @@ local function polynomial(cells, r)
   return v
 end
 
+--- The member of a degree at u = r^2, with tail = max(0, 1 - r). Its derivative in u is a multiple of the next lower member of
+-- the same j, which has no pole at 0 but for degree 0.
+-- Source: Wendland (2005), Scattered Data Approximation, lemma 9.8.
+local function compact(u, r, tail, j, degree)
+  local power <const> = M.power(tail, j + degree)
+  if degree == 0 then return power end
+  local rate <const> = (j + 2 * degree - 1) * (j + 2 * degree) / (2 - 4 * degree)
+  return core.with_slope(power * polynomial(factors[degree](j), r), u, rate * compact(u, r, tail, j, degree - 1))
+end
+
 --- max(0, 1 - r)^(j + degree) times a polynomial in r: 0 from one lengthscale on, 2 degree times differentiable, positive
 -- definite in the d columns it looks at (the exponent grows with d). Equation 4.21.
 M.piecewise_polynomial = {
@@ -104,10 +114,9 @@ M.piecewise_polynomial = {
   choices = {{"degree", 2, {0, 1, 2, 3}}},
   form = function(self, x, z)
     local s <const>, c <const> = scaled_distance(self, x, z)
-    local r <const> = (c * s):sqrt()
-    local j <const> = x.shape[2] // 2 + self.degree + 1
-    local tail <const> = M.power((1 - r):relu(), j + self.degree)
-    return self.degree == 0 and tail or tail * polynomial(factors[self.degree](j), r)
+    local u <const> = c * s
+    local r <const> = u:sqrt()
+    return compact(u, r, (1 - r):relu(), x.shape[2] // 2 + self.degree + 1, self.degree)
   end,
 }
 
