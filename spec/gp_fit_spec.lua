@@ -118,6 +118,29 @@ describe("a fit", function()
     assert.is_true(found > 0)
   end)
 
+  it("looks from little noise too, where noise came down from its start and may have stopped too early", function()
+    local t <const> = (10 * gb.rand(25, {seed = 1})):eval()
+    local wave <const> = ((0.3 * t):sin() + 0.5 * (3 * t):sin() + 0.05 * gb.randn(25, {seed = 51})):eval()
+    local function fit(noise, o, solver)
+      local m <const> = model{kernel = K.rbf{lengthscale = 3}, noise = gb.param(noise, {min = 1e-4, fixed = o and o.fixed}), solver = solver}
+      return m:fit(t, wave, o and o.fit), m
+    end
+    local one <const> = fit(1, {fit = {restarts = 0}})
+    local two <const>, m <const> = fit(1)
+    assert.equal(0, one.restarts)
+    assert.equal(1, two.restarts)
+    assert.is_true(two.log_likelihood > one.log_likelihood + 15 and two.evaluations > one.evaluations)
+    assert.matches("best of 2 starts", tostring(two))
+    assert.is_true(m:get "likelihood.noise".value:item() < 0.01)
+    assert.equal(0, (fit(0.01).restarts))                             -- it began with little
+    assert.equal(0, (fit(1, {fixed = true}).restarts))
+    assert.equal(0, (fit(1, {fit = {steps = 2}}).restarts))            -- not there yet
+    assert.equal(0, (fit(1, {fit = {method = "adam", steps = 5}}).restarts))
+    assert.equal(0, (fit(1, {fit = {steps = 5}}, gb.solvers.cg{}).restarts))
+    local stopped <const> = fit(1, {fit = {on_step = function(s) return s.step < 4 end}})
+    assert.is_true(stopped.interrupted and stopped.restarts == 0)
+  end)
+
   it("fails if all starts do, with the parameters where they were", function()
     local broken <const> = K.define("broken", {a = 1}, function(p, q, v) return -(-((p - q) ^ 2):sum(-1)):exp() * v.a end)
     local m <const> = gb.gp.exact{kernel = broken{a = 1}, noise = 1e-4, solver = "direct"}

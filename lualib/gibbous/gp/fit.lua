@@ -40,16 +40,17 @@ local function quieten(list, start)
   return any
 end
 
--- How far noise has come down where it counts as having done so, in its unconstrained value.
+-- Noise that came down by more than this, and by less than QUIET, in its unconstrained value, has not been looked at from below.
 local DOWN <const> = 1
 
 --- Extra starts where the caller did not say: one with little noise, after a start by a factor that has converged with its noise
--- come down: an optimum of less noise may lie below, which such a descent does not see. A fit that began with little has seen it.
+-- come down somewhat: an optimum of less noise may lie below, which such a descent does not see.
 local function extra_starts(o, run, info, list, start)
   if o.restarts then return o.restarts end
   if run.solver ~= "direct" or (o.method or "lbfgs") ~= "lbfgs" or not (info and info.converged) then return 0 end
   for i, p in ipairs(list) do
-    if is_free_noise(p) and (start[i] - p.raw):max():item() > DOWN then return 1 end
+    local down <const> = is_free_noise(p) and (start[i] - p.raw):max():item() or 0
+    if down > DOWN and down < QUIET then return 1 end
   end
   return 0
 end
