@@ -323,6 +323,29 @@ describe("gb.precond", function()
     end
   end)
 
+  it("gets a higher rank for many right-hand sides, and gives it back", function()
+    for _, kind in ipairs{"nystrom", "pivoted_cholesky"} do
+      collectgarbage()
+      local system <const> = gb.solvers.cg{tol = 1e-8, precond = gb.precond[kind]{rank = 5}}:prepare(A, k(x):detach(), noise)
+      local want <const>, few <const> = system:solve(b)
+      assert.is_true(rawequal(system, system:for_many(63)))
+      local used <const> = gb.memory.report().used
+      do
+        local many <close> = system:for_many(64)
+        assert.is_true(gb.memory.report().used > used + 8 * n * n // 8)
+        local v <const>, info <const> = many:solve(b)
+        assert.is_true(info.converged and 2 * info.iterations < few.iterations, ("%d, %d"):format(info.iterations, few.iterations))
+        near(want, v, 1e-5)
+        v:close()
+      end
+      assert.is_true(gb.memory.report().used <= used + 2 * 8 * n)
+      local before <const> = gb.memory.limit(used + 100000)              -- not even for one more row of the factor
+      local same <const> = system:for_many(64)
+      gb.memory.limit(before)
+      assert.is_true(rawequal(system, same))
+    end
+  end)
+
   it("chooses its rank once, with a record of why", function()
     local p <const> = gb.precond.pivoted_cholesky{rank = "auto", noise = 0.01}
     assert.equal("pivoted_cholesky(auto)", tostring(p))
