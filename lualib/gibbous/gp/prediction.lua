@@ -87,7 +87,8 @@ function fields.f_var_bound(b, self)
   if b.many then core.raise("option", "a prediction of fantasies has no f_var_bound", 3) end
   local how <const> = b.parts.how
   if how == nil or how.bound == nil or b.count == 0 then return zeros(b) end
-  return core.minimum(narrowed(b, how.bound(b.parts.cross, b.count)), self.f_var)
+  local f_var <const> = self.f_var                          -- first: its solves know the bound
+  return core.minimum(narrowed(b, how.bound(b.parts.cross, b.count)), f_var)
 end
 
 -- Facts, looked up anew each time -----------------------------------------------------------------------------------------------
