@@ -365,8 +365,7 @@ static gb_status iterate (cg *s, gb_error *err) {
 }
 
 static double relative (const cg *s, size_t c) {
-  if (!isfinite(s->rr[c])) return INFINITY;
-  return s->bound[c] > 0 ? sqrt(s->rr[c] / s->bound[c]) * tol_of(s, c) : s->rr[c] > 0 ? INFINITY : 0;
+  return s->bound[c] > 0 ? sqrt(s->rr[c] / s->bound[c]) * tol_of(s, c) : s->rr[c] > 0 || isnan(s->rr[c]) ? INFINITY : 0;
 }
 
 static gb_cg_reason reason_of (const cg *s, size_t c) {
@@ -375,6 +374,8 @@ static gb_cg_reason reason_of (const cg *s, size_t c) {
   if (s->state[c] == INDEFINITE) return GB_CG_INDEFINITE;
   return s->state[c] == STUCK ? GB_CG_STAGNATED : GB_CG_MAX_ITER;
 }
+
+static double worse (double a, double b) { return isnan(a) || b <= a ? a : b; }
 
 /* NaN wins, then the gravest reason, then the largest residual, or share missing of a variance; that of a NaN is not known. */
 static void report (const cg *s, gb_cg_info *info) {
@@ -385,8 +386,8 @@ static void report (const cg *s, gb_cg_info *info) {
     const double ratio = relative(s, c);
     const gb_cg_reason reason = reason_of(s, c);
     double *of = c == 0 ? &info->first : &info->others;
-    if (!(ratio <= *of)) *of = ratio;
-    if (!(ratio <= info->residual)) info->residual = ratio;
+    *of = worse(*of, ratio);
+    info->residual = worse(info->residual, ratio);
     if (has_goal(s)) {
       s->o->goal.form[c] = s->form[c], s->o->goal.missing[c] = s->missing[c];
       info->missing = fmax(info->missing, share(s, c));
