@@ -122,7 +122,8 @@ describe("a fit", function()
     local t <const> = (10 * gb.rand(25, {seed = 1})):eval()
     local wave <const> = ((0.3 * t):sin() + 0.5 * (3 * t):sin() + 0.05 * gb.randn(25, {seed = 51})):eval()
     local function fit(noise, o, solver)
-      local m <const> = model{kernel = K.rbf{lengthscale = 3}, noise = gb.param(noise, {min = 1e-4, fixed = o and o.fixed}), solver = solver}
+      local m <const> = model{kernel = K.rbf{lengthscale = 3}, solver = solver,
+        noise = gb.param(noise, {min = 1e-4, fixed = o and o.fixed, name = o and o.name})}
       return m:fit(t, wave, o and o.fit), m
     end
     local one <const> = fit(1, {fit = {restarts = 0}})
@@ -139,6 +140,17 @@ describe("a fit", function()
     assert.equal(0, (fit(1, {fit = {steps = 5}}, gb.solvers.cg{}).restarts))
     local stopped <const> = fit(1, {fit = {on_step = function(s) return s.step < 4 end}})
     assert.is_true(stopped.interrupted and stopped.restarts == 0)
+    local seen = 0                                                     -- step 0 of the second start
+    local late <const> = fit(1, {fit = {on_step = function(s)
+      seen = seen + (s.step == 0 and 1 or 0)
+      return seen < 2
+    end}})
+    assert.is_true(late.interrupted and not late.converged and late.restarts == 1)
+    assert.equal("stopped by on_step", late.reason)
+    assert.equal(1, (fit(1, {name = "sigma2"}).restarts))                -- noise is what the likelihood has, whatever its name
+    local other <const> = model{kernel = K.rbf{lengthscale = 3, variance = gb.param(20, {min = 0, name = "noise"})},
+      noise = gb.full({25}, 0.01)}
+    assert.equal(0, other:fit(t, wave).restarts)
   end)
 
   it("fails if all starts do, with the parameters where they were", function()

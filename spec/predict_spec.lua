@@ -65,6 +65,10 @@ describe("a prediction computes what is looked at:", function()
     assert.equal(1, counting(spied, function() c:predict(xs).mean:eval() end).cg)
     assert.equal(0, counting(spied, function() c:predict(xs).mean:eval() end).cg)
     assert.equal(1, counting(spied, function() c:predict(xs).f_var:eval() end).cg)
+    assert.equal(1, counting(spied, function()
+      local p <const> = c:predict(xs)
+      gb.eval(p.f_var_bound, p.f_var)
+    end).cg)
   end)
 
   it("one triangular solve for variances, and no (m, m) but for f_cov", function()
@@ -213,6 +217,36 @@ describe("variances", function()
     local exact <const> = model{solver = cg{tol = 1e-10}}:condition(x, y):predict(xs)
     near(want.f_var, exact.f_var, 1e-9)
     near(want.f_cov, exact.f_cov, 1e-9)
+  end)
+
+  it("by a solver have a bound of f_var itself where none is known", function()
+    local each <const> = gb.cat({gb.zeros(1), gb.full({n - 1}, 0.1)}, 1):eval()
+    for _, case in ipairs{{solver = cg{tol = 1e-1}, noise = each}, {solver = gb.solvers.minres{tol = 1e-1}, noise = 0.1}} do
+      local p <const> = model(case):condition(x, y):predict(xs)
+      local over <const> = p.f_var - model{noise = case.noise}:condition(x, y):predict(xs).f_var
+      assert.is_true(most(over) > 1e-9)
+      near(p.f_var, p.f_var_bound, 0)
+    end
+  end)
+
+  it("of f32 data by products in mixed precision are of f32, and have gradients", function()
+    local x32 <const>, y32 <const>, at <const> = x:to(f32):eval(), y:to(f32):eval(), xs:to(f32):eval()
+    local o <const> = {noise = 0.1, solver = gb.solvers.cg{tol = 1e-8, precision = "mixed"}}
+    local p <const> = model(o):condition(x32, y32):predict(at, {precision = "f32"})
+    for _, field in ipairs{"f_var", "f_cov", "f_var_bound"} do assert.equal("f32", p[field].dtype) end
+    local want <const> = model{noise = 0.1}:condition(x32:to{dtype = "f64"}, y32:to{dtype = "f64"}):predict(at:to{dtype = "f64"})
+    near(want.f_var, p.f_var:to{dtype = "f64"}, 1e-5)
+    near(want.f_cov, p.f_cov:to{dtype = "f64"}, 1e-5)
+    assert.is_true(p.converged)
+    assert.equal("f32", core.grad(p.f_var:sum(), {at}, {unused = "zero"})[1].dtype)
+  end)
+
+  it("that fail are named by the worst, whatever a NaN beside them", function()
+    local at <const> = gb.cat({xs:slice(1, 1, 2), gb.tensor{{0 / 0, 1}, {100, 100}}}, 1):eval()
+    local p <const> = model{solver = gb.solvers.cg{tol = 1e-12, max_iter = 2}}:condition(x, y):predict(at)
+    local known <const> = (p.f_var_bound / p.f_var):totable()
+    assert.is_true(known[1] > 1e-6 and known[4] < 1e-6 and known[3] ~= known[3])
+    assert.is_true(math.abs(p.info.variance_error / math.max(known[1], known[2]) - 1) < 1e-9)
   end)
 
   it("say when a solve did not converge", function()

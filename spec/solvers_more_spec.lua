@@ -368,6 +368,10 @@ describe("gb.precond", function()
 
   it("checks its options", function()
     raises("option", "bad value for option 'rank'", gb.precond.nystrom, {rank = 0})
+    for _, tol in ipairs{-0.1, 1, 0 / 0} do
+      raises("option", "bad value for option 'tol'", gb.precond.nystrom, {tol = tol})
+      raises("option", "bad value for option 'tol'", gb.precond.pivoted_cholesky, {tol = tol})
+    end
     raises("option", "bad value for option 'rank'", gb.precond.pivoted_cholesky, {rank = "best"})
     raises("option", "gb.precond.nystrom: give noise", function()
       local v <const> = gb.solvers.minres{precond = gb.precond.nystrom{rank = 5}}:solve(A, b)

@@ -155,7 +155,7 @@ static double share (const cg *s, size_t c) {
 }
 
 static bool arrived (const cg *s, size_t c) {
-  return has_goal(s) ? share(s, c) <= s->o->tol : s->rr[c] <= s->bound[c];
+  return isfinite(s->rr[c]) && (has_goal(s) ? share(s, c) <= s->o->tol : s->rr[c] <= s->bound[c]);
 }
 
 /* rr, or what is missing, is there: who goes on? A column of zeros is solved by x = 0 and never starts. */
@@ -375,7 +375,9 @@ static gb_cg_reason reason_of (const cg *s, size_t c) {
   return s->state[c] == STUCK ? GB_CG_STAGNATED : GB_CG_MAX_ITER;
 }
 
-/* NaN wins, then the gravest reason, then the largest residual. */
+static double worse (double a, double b) { return isnan(a) || b <= a ? a : b; }
+
+/* NaN wins, then the gravest reason, then the largest residual, or share missing of a variance; that of a NaN is not known. */
 static void report (const cg *s, gb_cg_info *info) {
   static const int weight[] = {[GB_CG_CONVERGED] = 0, [GB_CG_STAGNATED] = 1, [GB_CG_MAX_ITER] = 2, [GB_CG_INDEFINITE] = 3,
                                [GB_CG_NAN] = 4};
@@ -384,17 +386,18 @@ static void report (const cg *s, gb_cg_info *info) {
     const double ratio = relative(s, c);
     const gb_cg_reason reason = reason_of(s, c);
     double *of = c == 0 ? &info->first : &info->others;
-    if (!(ratio <= *of)) *of = ratio;
-    if (!(ratio <= info->residual)) info->residual = ratio;
+    *of = worse(*of, ratio);
+    info->residual = worse(info->residual, ratio);
     if (has_goal(s)) {
       s->o->goal.form[c] = s->form[c], s->o->goal.missing[c] = s->missing[c];
-      if (!(share(s, c) <= info->missing)) info->missing = share(s, c);
+      info->missing = fmax(info->missing, share(s, c));
     }
-    if (weight[reason] < weight[info->reason] || (weight[reason] == weight[info->reason] && ratio <= worst)) continue;
+    const double left = has_goal(s) ? share(s, c) : ratio;
+    if (weight[reason] < weight[info->reason] || (weight[reason] == weight[info->reason] && left <= worst)) continue;
     info->reason = reason;
     info->column = c;
     info->curvature = s->curvature[c];
-    worst = ratio;
+    worst = left;
   }
   info->converged = info->reason == GB_CG_CONVERGED;
   info->iterations = s->iterations;

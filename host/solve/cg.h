@@ -51,7 +51,7 @@ typedef struct gb_cg_info {
   double residual;  /* largest |b - A x| / |b| over the columns, recomputed from the returned x */
   double first, others;            /* the same of the first column, and of all others */
   double condition; /* of the preconditioned matrix, estimated from below by the first column's steps */
-  double missing;                  /* with a goal: the largest R' A^-1 R, by its bound, over the variance */
+  double missing;                  /* with a goal: the largest R' A^-1 R, by its bound, over the variance; of numbers */
   double curvature; /* INDEFINITE: p' A p / p' p, an upper bound of the smallest eigenvalue */
   size_t column;    /* that the reason speaks of, from 0 */
   bool too_narrow;                 /* mixed: f32 left columns to f64, and the trace is not theirs */

@@ -62,6 +62,9 @@ local function resolve(self, a, k, noise, o)
   return self
 end
 
+--- A share of the trace.
+local function is_share(v) return type(v) == "number" and v >= 0 and v < 1 end
+
 local function low_rank(kind, own, opts, make)
   local spec <const> = {rank = function(v) return v == "auto" or math.type(v) == "integer" and v >= 1 end, noise = "positive"}
   for key, rule in pairs(own) do spec[key] = rule end
@@ -74,7 +77,7 @@ end
 -- Reads the diagonal and 'rank' rows; n rank values. rank "auto": chosen by time. noise: the multiple of the identity in A;
 -- models know their own. tol: stops where less than this share of the trace is left.
 function M.pivoted_cholesky(opts)
-  return low_rank("pivoted_cholesky", {tol = "number"}, opts, function(o)
+  return low_rank("pivoted_cholesky", {tol = is_share}, opts, function(o)
     return function(k, noise, rank, tol) return core.pivoted_cholesky(k, noise, rank, tol or o.tol or 0) end
   end)
 end
@@ -85,7 +88,7 @@ end
 -- this share of the trace is left.
 -- Source: Chen, Epperly, Tropp & Webber (2025), Randomly pivoted Cholesky.
 function M.nystrom(opts)
-  return low_rank("nystrom", {seed = "integer", tol = "number"}, opts, function(o)
+  return low_rank("nystrom", {seed = "integer", tol = is_share}, opts, function(o)
     return function(k, noise, rank, tol) return core.nystrom(k, noise, rank, o.seed or 0, tol or o.tol or 0) end
   end)
 end

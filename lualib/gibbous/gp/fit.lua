@@ -28,16 +28,12 @@ end
 -- How far the first extra start lowers the noise, in its unconstrained value: a factor of 400.
 local QUIET <const> = 6
 
-local function is_free_noise(p) return not p.fixed and p.name == "noise" and p.min ~= nil end
-
---- The start again with little noise; false where no noise is free.
-local function quieten(list, start)
-  local any = false
+--- Where the likelihood's noise stands in the list, whatever its name; nil where it is not free.
+local function place_of_noise(self, list)
+  local noise <const> = fields(self).likelihood.noise
   for i, p in ipairs(list) do
-    p.raw = is_free_noise(p) and start[i] - QUIET or start[i]
-    any = any or is_free_noise(p)
+    if rawequal(p, noise) and not p.fixed and p.min ~= nil then return i end
   end
-  return any
 end
 
 -- Noise that came down by more than this, and by less than QUIET, in its unconstrained value, has not been looked at from below.
@@ -45,21 +41,22 @@ local DOWN <const> = 1
 
 --- Extra starts where the caller did not say: one with little noise, after a start by a factor that has converged with its noise
 -- come down somewhat: an optimum of less noise may lie below, which such a descent does not see.
-local function extra_starts(o, run, info, list, start)
+local function extra_starts(o, run, info, list, start, noise)
   if o.restarts then return o.restarts end
   if run.solver ~= "direct" or (o.method or "lbfgs") ~= "lbfgs" or not (info and info.converged) then return 0 end
-  for i, p in ipairs(list) do
-    local down <const> = is_free_noise(p) and (start[i] - p.raw):max():item() or 0
-    if down > DOWN and down < QUIET then return 1 end
-  end
-  return 0
+  local down <const> = noise and (start[noise] - list[noise].raw):max():item() or 0
+  return down > DOWN and down < QUIET and 1 or 0
 end
 
 --- Another start. The first is the given one with little noise, since the likelihood has an optimum that calls variation noise
 -- and often a better one that does not, in whose reach it then begins (Rasmussen & Williams (2006), section 5.4.1); further
--- ones move every free parameter by a standard normal step in its unconstrained value.
-local function scatter(list, start, seed, attempt)
-  if attempt == 1 and quieten(list, start) then return end
+-- ones, and the first where no noise is free, move every free parameter by a standard normal step in its unconstrained value.
+local function scatter(list, start, seed, attempt, noise)
+  if attempt == 1 and noise then
+    set_raw(list, start)
+    list[noise].raw = start[noise] - QUIET
+    return
+  end
   local stream = 0
   for i, p in ipairs(list) do
     if not p.fixed then
@@ -143,21 +140,21 @@ end
 
 --- All starts; the parameters end at the best point. Gives its record, and the totals of all.
 local function run_starts(self, o, run, list)
-  local first <const> = raw_values(list)
+  local first <const>, noise <const> = raw_values(list), place_of_noise(self, list)
   local best, best_raw, failure
   local total <const> = {evaluations = 0, setbacks = 0, failed_starts = 0, restarts = o.restarts or nil}
   local attempt = 0
   repeat
     attempt = attempt + 1
-    if attempt > 1 then scatter(list, first, o.seed or 0, attempt - 1) end
+    if attempt > 1 then scatter(list, first, o.seed or 0, attempt - 1, noise) end
     local info <const>, err <const>, reached <const> = attempt_fit(self, o, run,
       (total.restarts or 0) > 0 and ("fit %d/%d"):format(attempt, total.restarts + 1) or "fit")
-    total.restarts = total.restarts or extra_starts(o, run, info, list, first)
+    total.restarts = total.restarts or extra_starts(o, run, info, list, first, noise)
     if info then
       total.evaluations, total.setbacks = total.evaluations + info.evaluations, total.setbacks + info.setbacks
       if best == nil or info.value < best.value then best, best_raw = info, raw_values(list) end
       if info.interrupted then
-        best.interrupted = true
+        best.interrupted, best.reason = true, info.reason
         break
       end
     else

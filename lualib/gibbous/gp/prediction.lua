@@ -12,7 +12,7 @@ local variance <const> = require "gibbous.gp.variance"
 ---@field f_var gibbous.tensor   (m) variance of the function, within 0 and the prior variance; NaN where rounding left nothing
 ---@field y_var gibbous.tensor   (m) variance of a new observation
 ---@field f_cov gibbous.tensor   (m, m) covariance of the function; m^2 values
----@field f_var_bound gibbous.tensor (m) how much too large f_var may be: 0 but for cached variances and those of gb.solvers.cg
+---@field f_var_bound gibbous.tensor (m) how much too large f_var may be: 0 by a factor; f_var where that is not known
 ---@field converged boolean      whether every solve so far did; true without a solver
 ---@field info gibbous.prediction_info
 local Prediction <const> = {__name = "gibbous.prediction"}
@@ -87,7 +87,8 @@ function fields.f_var_bound(b, self)
   if b.many then core.raise("option", "a prediction of fantasies has no f_var_bound", 3) end
   local how <const> = b.parts.how
   if how == nil or how.bound == nil or b.count == 0 then return zeros(b) end
-  return core.minimum(narrowed(b, how.bound(b.parts.cross, b.count)), self.f_var)
+  local f_var <const> = self.f_var                          -- first: its solves know the bound
+  return core.minimum(narrowed(b, how.bound(b.parts.cross, b.count)), f_var)
 end
 
 -- Facts, looked up anew each time -----------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 --- What data explain of the prior variance, by three algorithms, each with
 --   explained(cross, m)       q (m): diag(k C^-1 k') for k = cross(1, m) (m, n), and the size of the rounding errors in it
 --   joint(cross, m)           (m, m): k C^-1 k'
---   bound(cross, m)           (m): how much too small q may be beyond rounding, or nil: nothing is left out
+--   bound(cross, m)           (m): how much too small q may be beyond rounding, infinite where that is not known; nil: nothing is
+--                             left out
 -- and 'report', what was found on the way. 'cross(from, to)' gives rows of k. Each takes 'more', nil or what further observations
 -- explain: u = more(v, from, to), (c, points) or (b, c, points), explains u'u beside v'v, v (n, points) the algorithm's half of
 -- what the data explain; then q is (m) or (b, m).
@@ -112,7 +113,7 @@ function Report:add(info, partial)
   self.converged = self.converged and info.converged
   self.iterations = math.max(self.iterations, info.iterations or 0)
   if info.missing and not partial then
-    self.variance_error = math.max(self.variance_error or 0, info.missing)
+    self.variance_error = math.max(self.variance_error or 0, math.min(info.missing, 1))
   elseif not info.missing then
     self.residual = math.max(self.residual, info.residual or 0)
   end
@@ -166,7 +167,7 @@ function M.solver(system, prior, noise, more)
   end
   local function bound(cross, m)
     if missing == nil then explained(cross, m) end
-    return missing or core.zeros(m, {dtype = dtype})
+    return missing or core.full({m}, math.huge, {dtype = dtype})
   end
   return {explained = explained, joint = joint, bound = not more and bound or nil, report = report}
 end
