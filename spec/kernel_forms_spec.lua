@@ -32,6 +32,13 @@ describe("piecewise_polynomial", function()
       near({0, 0, 0, 0}, gb.grad(v:sum(), edge), 1e-12)
       local l <const> = k.lengthscale
       near(0, gb.grad(k(edge, origin):slice(1, 2, 4):sum(), l), 1e-12)
+      for dtype, distance in pairs{f32 = 1e18, f64 = 1e150} do
+        local far <const> = gb.tensor({distance}, {dtype = dtype}):requires_grad()
+        local at <const> = k(far, origin:to{dtype = dtype})
+        near(0, at, 0)
+        near(0, gb.grad(at:sum(), far), 0)
+        near(0, gb.grad(at:sum(), l), 0)
+      end
     end
   end)
 

@@ -230,6 +230,7 @@ describe("gb.gp.multitask", function()
     local half <const> = m:score(t, gb.where(gb.tensor{true, false}, gb.stack({f, -2 * f}, 2), nan), {missing = "mask"})
     near({s.tasks[1].nlpd, s.tasks[1].crps, s.tasks[1].coverage95}, {half.nlpd, half.crps, half.coverage95}, 1e-9)
     assert.equal(0, half.tasks[2].n)
+    assert.matches("\ntask 2: no values$", tostring(half))
   end)
 
   it("is the prior without data", function()

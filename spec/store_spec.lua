@@ -470,6 +470,14 @@ describe("files that are no such model", function()
       d.objects[1] = {class = "gibbous.kernel", kind = "sum", own = false, hyper = {}, parts = {d.kernel, d.kernel}}
     end))
     raises("format", "it describes no model", gb.load, forged(path, function() return {1, 2} end))
+    local function unknown(what, change)
+      raises("format", "its solver is unknown to this version: " .. what, gb.load, forged(path, change))
+    end
+    for _, key in ipairs{"solver", "active"} do
+      unknown("'kronecker'", function(d) d[key] = "kronecker" end)
+      unknown("table", function(d) d[key] = {1} end)
+    end
+    unknown("nil", function(d) d.solver = nil end)
     assert.is_false(pcall(gb.load))
   end)
 

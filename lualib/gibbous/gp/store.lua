@@ -111,12 +111,20 @@ local function of_tasks(r, parts, T)
   return parts
 end
 
+--- The algorithm that a file names: a solver, or one of these words.
+local function algorithm(r, v, words)
+  local out <const> = r:value(v)
+  if words[out] or type(out) == "table" and out.solve ~= nil then return out end
+  r:fail(("its solver is unknown to this version: %s"):format(type(out) == "string" and ("'%s'"):format(out) or type(out)))
+end
+
 --- A model without data.
 local function bare(r, d)
+  local solver <const> = algorithm(r, d.solver, {auto = true, direct = true, kronecker = d.tasks ~= nil})
+  local active <const> = d.active ~= nil and algorithm(r, d.active, {direct = true, kronecker = d.tasks ~= nil}) or nil
   local parts <const> = {kernel = r:of(d.kernel, "gibbous.kernel"), mean = r:of(d.mean, "gibbous.mean"),
-    likelihood = r:of(d.likelihood, "gibbous.likelihood"), active = r:value(d.active), info = r:value(d.info),
+    likelihood = r:of(d.likelihood, "gibbous.likelihood"), active = active, info = r:value(d.info),
     choice = r:value(d.choice)}
-  local solver <const> = r:value(d.solver)
   if d.tasks ~= nil then return task_model.new(of_tasks(r, parts, d.tasks), d.tasks, solver) end
   parts.solver = solver
   return model.new(parts)

@@ -8,6 +8,7 @@ local task_model <const> = require "gibbous.gp.task_model"
 local Score <const> = {__name = "gibbous.score"}
 
 local function figures_text(s)
+  if s.n == 0 then return "no values" end
   return ("rmse %.4g  mae %.4g  nlpd %.4g  crps %.4g  coverage95 %.1f %%  n %d"):format(s.rmse, s.mae, s.nlpd, s.crps,
     100 * s.coverage95, s.n)
 end
@@ -31,7 +32,8 @@ local function figures(e, var, known, n)
 end
 
 --- How well observations y (m, T) at x (m, d) are predicted: rmse, mae, nlpd, crps, coverage95 and n over all cells, and the
--- same in .tasks[t] for each (gp/score.lua says what they are). o.missing = "mask": cells whose y is NaN are left out.
+-- same in .tasks[t] for each (gp/score.lua says what they are). o.missing = "mask": cells whose y is NaN are left out; a task
+-- that has no other has n = 0, and NaN for its figures.
 function task_model.methods.score(self, x, y, o)
   o = options.parse(o, {missing = data.missing}, "score", 2)
   local xs <const>, ys <const> = task_model.check(self, x, y, "score", 2, o.missing)

@@ -97,8 +97,8 @@ local function polynomial(cells, r)
   return v
 end
 
---- The member of a degree at u = r^2, with tail = max(0, 1 - r). Its derivative in u is a multiple of the next lower member of
--- the same j, which has no pole at 0 but for degree 0.
+--- The member of a degree at u, with r = min(1, sqrt(u)), whose powers stay finite, and tail = max(0, 1 - sqrt(u)). Its
+-- derivative in u is a multiple of the next lower member of the same j, which has no pole at 0 but for degree 0.
 -- Source: Wendland (2005), Scattered Data Approximation, lemma 9.8.
 local function compact(u, r, tail, j, degree)
   local power <const> = M.power(tail, j + degree)
@@ -116,7 +116,7 @@ M.piecewise_polynomial = {
     local s <const>, c <const> = scaled_distance(self, x, z)
     local u <const> = c * s
     local r <const> = u:sqrt()
-    return compact(u, r, (1 - r):relu(), x.shape[2] // 2 + self.degree + 1, self.degree)
+    return compact(u, core.minimum(r, 1), (1 - r):relu(), x.shape[2] // 2 + self.degree + 1, self.degree)
   end,
 }
 
