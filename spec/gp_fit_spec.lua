@@ -133,7 +133,12 @@ describe("a fit", function()
     assert.is_true(two.log_likelihood > one.log_likelihood + 15 and two.evaluations > one.evaluations)
     assert.matches("best of 2 starts", tostring(two))
     assert.is_true(m:get "likelihood.noise".value:item() < 0.01)
-    assert.equal(0, (fit(0.01).restarts))                             -- it began with little
+    assert.equal(0, (fit(0.003).restarts))                            -- it began with little
+    local line <const> = gb.linspace(0, 10, 40)
+    local noise <const> = model{kernel = K.rbf{lengthscale = 3}, noise = gb.param(1, {min = 1e-4})}
+    assert.is_true(noise:fit(line, (2 * line):sin(), {restarts = 0}).log_likelihood < -30)          -- all of y is noise
+    noise:set{["kernel.lengthscale"] = 3, ["kernel.variance"] = 1, ["likelihood.noise"] = 1}
+    assert.is_true(noise:fit(line, (2 * line):sin()).log_likelihood > 0)
     assert.equal(0, (fit(1, {fixed = true}).restarts))
     assert.equal(0, (fit(1, {fit = {steps = 2}}).restarts))            -- not there yet
     assert.equal(0, (fit(1, {fit = {method = "adam", steps = 5}}).restarts))

@@ -1,11 +1,11 @@
 -- Predictions by conjugate gradients beside those by a factor, at hyper-parameters fitted to 1,500 rows: f64, solves at 1e-8.
--- Run: GIBBOUS_DATA=folder build/gibbous scripts/bench/cg_cholesky.lua [set ...] [--rows 10000] [--points 40]
+-- Run: GIBBOUS_DATA=folder build/gibbous scripts/bench/cg_cholesky.lua [set ...] [--rows 10000] [--points 128]
 local here <const> = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
 local gb <const> = require "gibbous"
 local support <const> = require "support"
 
-local o <const>, words <const> = support.options{rows = 10000, points = 40}
+local o <const>, words <const> = support.options{rows = 10000, points = 128}
 local FITTED <const>, TOLERANCE <const> = 1500, 1e-6
 
 local function first(part, n)

@@ -36,16 +36,18 @@ local function place_of_noise(self, list)
   end
 end
 
--- Noise that came down by more than this, and by less than QUIET, in its unconstrained value, has not been looked at from below.
-local DOWN <const> = 1
+-- Noise that came down by more than this, and by less than QUIET, in its unconstrained value, has not been looked at from below;
+-- nor has noise that takes more than this part of the variance of y.
+local DOWN <const>, MOST <const> = 1, 0.5
 
---- Extra starts where the caller did not say: one with little noise, after a start by a factor that has converged with its noise
--- come down somewhat: an optimum of less noise may lie below, which such a descent does not see.
-local function extra_starts(o, run, info, list, start, noise)
+--- Extra starts where the caller did not say: one with little noise, after a start by a factor that has converged where an optimum
+-- of less noise may lie below, which its descent has not seen.
+local function extra_starts(self, o, run, info, list, start, noise)
   if o.restarts then return o.restarts end
-  if run.solver ~= "direct" or (o.method or "lbfgs") ~= "lbfgs" or not (info and info.converged) then return 0 end
-  local down <const> = noise and (start[noise] - list[noise].raw):max():item() or 0
-  return down > DOWN and down < QUIET and 1 or 0
+  if run.solver ~= "direct" or (o.method or "lbfgs") ~= "lbfgs" or not (info and info.converged) or not noise then return 0 end
+  local down <const> = (start[noise] - list[noise].raw):max():item()
+  if down > DOWN and down < QUIET then return 1 end
+  return down > -QUIET and list[noise].value:max():item() > MOST * fields(self).y:var():item() and 1 or 0
 end
 
 --- Another start. The first is the given one with little noise, since the likelihood has an optimum that calls variation noise
@@ -149,7 +151,7 @@ local function run_starts(self, o, run, list)
     if attempt > 1 then scatter(list, first, o.seed or 0, attempt - 1, noise) end
     local info <const>, err <const>, reached <const> = attempt_fit(self, o, run,
       (total.restarts or 0) > 0 and ("fit %d/%d"):format(attempt, total.restarts + 1) or "fit")
-    total.restarts = total.restarts or extra_starts(o, run, info, list, first, noise)
+    total.restarts = total.restarts or extra_starts(self, o, run, info, list, first, noise)
     if info then
       total.evaluations, total.setbacks = total.evaluations + info.evaluations, total.setbacks + info.setbacks
       if best == nil or info.value < best.value then best, best_raw = info, raw_values(list) end

@@ -8,6 +8,7 @@
 -- what the data explain; then q is (m) or (b, m).
 local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
+local func <const> = require "gibbous.func"
 local love <const> = require "gibbous.gp.love"
 
 local M <const> = {}
@@ -120,11 +121,17 @@ function Report:add(info, partial)
   if not info.converged then self.reason = info.reason end
 end
 
+--- q, which was computed slice by slice and stands for itself: where its gradient in the points is asked for, an error says so.
+local alone <const> = func{name = "f_var", shape = "same", bytes = function(q) return 16 * q[1] + (1 << 16) end,
+  forward = function(q) return q * 1 end, backward = function()
+  core.raise("option", "f_var: a solver keeps no gradient of so many points; ask for fewer at a time, or use solver = \"direct\"", 2)
+end}
+
 --- The variances behind forms q = b' C^-1 b for b = k': with residuals R = b - C v of solutions v, 2 b'v - v'Cv is below q by
 -- R' C^-1 R: quadratic in what the solver left, and never above. Its gradient is that of q as well, with v held. Computed when asked
--- for, in slices; what is made of one slice is differentiable in the points. 'prior(from, to)' gives prior variances; 'noise' is the
+-- for, in slices; what is made of one slice is differentiable in the points, and of more says that it is not. 'prior(from, to)' gives prior variances; 'noise' is the
 -- least noise variance. With 'more', which is made of solutions too, there is no bound.
-function M.solver(system, prior, noise, more)
+function M.solver(system, points, prior, noise, more)
   local report <const> = setmetatable({slices = 0, seconds = 0.0, converged = true, residual = 0.0, iterations = 0}, Report)
   local n <const>, dtype <const> = #system.a, system.a.dtype
   local missing
@@ -152,7 +159,8 @@ function M.solver(system, prior, noise, more)
       parts[#parts + 1], sizes[#sizes + 1], bounds[#bounds + 1] = q, size, below
     end)
     missing = #bounds == #parts and joined(bounds, 1, dtype) or nil
-    return joined(parts, -1, dtype), joined(sizes, 1, dtype)
+    local q <const> = joined(parts, -1, dtype)
+    return #parts > 1 and not more and alone(q, points) or q, joined(sizes, 1, dtype)
   end
   local function joint(cross, m)
     local all <const>, images <const> = {}, {}
