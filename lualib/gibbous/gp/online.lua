@@ -103,8 +103,8 @@ local function noise_of(f, parts, x, given, level)
   return given:to{dtype = x.dtype}
 end
 
---- A new model that has also seen x (k, d) or (k), y (k); the parameters are copied, not refitted, and the old model stays as
--- it is. Where that was ready for predictions the new one is too: equal to factoring anew up to rounding, in O(n^2 k) time and
+--- A new model that has also seen x (k, d) or (k), y (k); the parameters are copied (explicit gb.params and networks
+-- are shared), not refitted, and the old model stays as it is. Where that was ready for predictions the new one is too: equal to factoring anew up to rounding, in O(n^2 k) time and
 -- O(n k) bytes beside the factor, which they share; with a solver, to its residual. Else it is prepared at the first
 -- prediction. m.update says which, and what it took. o: noise (k), variances where the model's noise is known per observation;
 -- missing = "mask" leaves out rows where y is NaN.
