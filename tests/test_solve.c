@@ -964,8 +964,8 @@ static void mixed_solutions_do_not_depend_on_neighbours (void **state) {
 static void variances_are_known_to_a_share_of_themselves (void **state) {
   (void)state;
   enum { N = 150, R = 7 };
-  double *all = doubles(kernel(GB_F64, N + R - 1, scalar(GB_F64, 0, 10))), *a = calloc(N * N, sizeof *a), *b = calloc(N * R, sizeof *b),
-         *solution = malloc(N * R * sizeof *b), prior[R], q[R] = {0}, form[R], missing[R];
+  double *all = doubles(kernel(GB_F64, N + R - 1, scalar(GB_F64, 0, 10))), *a = calloc(N * N, sizeof *a),
+         *b = calloc(N * R, sizeof *b), *solution = malloc(N * R * sizeof *b), prior[R], q[R] = {0}, form[R], missing[R];
   const double noise = 1e-3;
   for (size_t i = 0; i < N; i++) {
     for (size_t j = 0; j < N; j++) a[i * N + j] = all[i * (N + R - 1) + j] + (i == j ? noise : 0);

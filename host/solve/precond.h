@@ -32,8 +32,8 @@ gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, double noise, 
                                        gb_error *err);
 
 /* P = K_s (K_ss)^-1 K_s' + noise I, the Nystrom approximation from 'rank' points s, each drawn in proportion to what those before
-** leave of the diagonal of K, until less than 'tol' of it is left; the draws depend on the seed alone. Near the best approximation of its rank in expectation, where
-** the largest diagonal entry may be an outlier's. The same rows of K, costs and errors as above.
+** leave of the diagonal of K, until less than 'tol' of it is left; the draws depend on the seed alone. Near the best approximation
+** of its rank in expectation, where the largest diagonal entry may be an outlier's. The same rows of K, costs and errors as above.
 ** Source: Chen, Epperly, Tropp & Webber (2025), Randomly pivoted Cholesky. */
 gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, double noise, size_t rank, double tol, uint64_t seed,
                               gb_error *err);

@@ -40,8 +40,8 @@ local function build(self, a, k, noise)
   return (self.make(k, noise, math.min(rank, #a)))
 end
 
---- A preconditioner for many right-hand sides, to be closed: of this rank, or less where all but 'noise' of the trace is taken, so that
--- the preconditioned condition number is 2 at most. nil where the rank is no higher than it is anyway.
+--- A preconditioner for many right-hand sides, to be closed: of this rank, or less where all but 'noise' of the trace is taken, so
+-- that the preconditioned condition number is 2 at most. nil where the rank is no higher than it is anyway.
 local function deepen(self, k, noise, rank)
   local usual <const> = self.rank == "auto" and self.info and self.info.rank or self.rank
   if math.type(usual) ~= "integer" or rank <= usual then return nil end

@@ -228,16 +228,14 @@ local function take_data(self, x, y, o)
   error(err, 0)
 end
 
---- Fits all free parameters to the data. m:fit(x, y, o) replaces the data; m:fit(o) uses what the model holds. x (n, d) or
--- (n), y (n).
--- o: method "lbfgs"|"adam"|"sgd", steps, lr, tol, ftol, on_step; restarts (extra starts: the first with little noise, further
--- ones random; where it is not given one with little noise, if a direct L-BFGS fit has brought the noise down), seed (of the starts and of a solver's probes); objective "mll", the log marginal likelihood, or "loo", the
--- leave-one-out predictive density (direct only); budget (bytes or "1 GiB"): every evaluation is planned within it, or refused
--- with the smallest that would do;
--- missing = "mask": rows whose y is NaN are left out.
--- on_step gets {step, value, gradient_norm, solve} and stops the fit by returning false. The best point seen is kept, also
--- when interrupted; a start that fails is counted, and fatal only if all do. Cost per step: O(n^3) direct, O(n^2) per
--- iteration of cg.
+--- Fits all free parameters to the data. m:fit(x, y, o) replaces the data; m:fit(o) uses what the model holds. x (n, d) or (n), y
+-- (n). o: method "lbfgs"|"adam"|"sgd", steps, lr, tol, ftol, on_step; restarts (extra starts: the first with little noise, further
+-- ones random; where it is not given one with little noise, if a direct L-BFGS fit has brought the noise down), seed (of the
+-- starts and of a solver's probes); objective "mll", the log marginal likelihood, or "loo", the leave-one-out predictive density
+-- (direct only); budget (bytes or "1 GiB"): every evaluation is planned within it, or refused with the smallest that would do;
+-- missing = "mask": rows whose y is NaN are left out. on_step gets {step, value, gradient_norm, solve} and stops the fit by
+-- returning false. The best point seen is kept, also when interrupted; a start that fails is counted, and fatal only if all do.
+-- Cost per step: O(n^3) direct, O(n^2) per iteration of cg.
 ---@return gibbous.fit_info
 function methods.fit(self, x, y, o)
   local f <const> = fields(self)

@@ -53,11 +53,11 @@ function methods.fit(self, x, y, o)
   error(info, 0)
 end
 
---- A new model that has also seen x (k, d) or (k), y (k, T); the parameters are copied (explicit gb.params and networks
--- are shared), not refitted, and the old model stays as it is. Where cells were or get missing the new model is in the long form, and a model that was in it and ready for predictions
--- gives it what it has, as gb.gp.exact's condition does, in O(N^2 K) for K more values onto N. Where every cell has a value it
--- keeps its Kronecker structure, whose two eigendecompositions the first prediction makes anew, in O(n^3 + T^3). m.update says.
--- o: missing "error" (default: NaN in y raises) or "mask" (such cells are left out).
+--- A new model that has also seen x (k, d) or (k), y (k, T); the parameters are copied (explicit gb.params and networks are
+-- shared), not refitted, and the old model stays as it is. Where cells were or get missing the new model is in the long form, and
+-- a model that was in it and ready for predictions gives it what it has, as gb.gp.exact's condition does, in O(N^2 K) for K more
+-- values onto N. Where every cell has a value it keeps its Kronecker structure, whose two eigendecompositions the first prediction
+-- makes anew, in O(n^3 + T^3). m.update says. o: missing "error" (default: NaN in y raises) or "mask" (such cells are left out).
 ---@return gibbous.gp.multitask
 function methods.condition(self, x, y, opts)
   local o <const> = options.parse(opts, {missing = data.missing}, "condition", 2)

@@ -103,13 +103,12 @@ local function noise_of(f, parts, x, given, level)
   return given:to{dtype = x.dtype}
 end
 
---- A new model that has also seen x (k, d) or (k), y (k); the parameters are copied (explicit gb.params and networks
--- are shared), not refitted, and the old model stays as it is. Where that was ready for predictions the new one is too: equal to factoring anew up to rounding, in O(n^2 k) time and
--- O(n k) bytes beside the factor, which they share; with a solver, to its residual. Else it is prepared at the first
--- prediction. m.update says which, and what it took. o: noise (k), variances where the model's noise is known per observation;
--- missing = "mask" leaves out rows where y is NaN.
--- y (b, k): b fantasies of the same points, x (b, k, d): of points of their own; then the result only predicts, all b at once:
--- see gp/fantasies.lua.
+--- A new model that has also seen x (k, d) or (k), y (k); the parameters are copied (explicit gb.params and networks are shared),
+-- not refitted, and the old model stays as it is. Where that was ready for predictions the new one is too: equal to factoring anew
+-- up to rounding, in O(n^2 k) time and O(n k) bytes beside the factor, which they share; with a solver, to its residual. Else it
+-- is prepared at the first prediction. m.update says which, and what it took. o: noise (k), variances where the model's noise is
+-- known per observation; missing = "mask" leaves out rows where y is NaN. y (b, k): b fantasies of the same points, x (b, k, d):
+-- of points of their own; then the result only predicts, all b at once: see gp/fantasies.lua.
 function model.methods.condition(self, x, y, opts)
   local o <const> = options.parse(opts, {noise = "tensor", missing = data.missing}, "condition", 2)
   local f <const> = model.fields(self)

@@ -17,11 +17,10 @@ local variance <const> = require "gibbous.gp.variance"
 ---@field info gibbous.prediction_info
 local Prediction <const> = {__name = "gibbous.prediction"}
 
---- How a prediction was computed, as far as it was: algorithm, variance ("exact" or "cached"), rank, precision, reused (the
--- model was prepared before), converged, residual, iterations, slices, seconds of the solves; variance_error, the largest f_var_bound
--- over its f_var, of variances by gb.solvers.cg; of variances that were looked at
--- clamped (0 after rounding, count) and invalid (NaN at finite points, count); jitter of joint samples, and relative_jitter,
--- that over the prior variance.
+--- How a prediction was computed, as far as it was: algorithm, variance ("exact" or "cached"), rank, precision, reused (the model
+-- was prepared before), converged, residual, iterations, slices, seconds of the solves; variance_error, the largest f_var_bound
+-- over its f_var, of variances by gb.solvers.cg; of variances that were looked at clamped (0 after rounding, count) and invalid
+-- (NaN at finite points, count); jitter of joint samples, and relative_jitter, that over the prior variance.
 local Info <const> = {__name = "gibbous.prediction_info"}
 
 function Info.__tostring(self)

@@ -124,13 +124,13 @@ end
 --- q, which was computed slice by slice and stands for itself: where its gradient in the points is asked for, an error says so.
 local alone <const> = func{name = "f_var", shape = "same", bytes = function(q) return 16 * q[1] + (1 << 16) end,
   forward = function(q) return q * 1 end, backward = function()
-  core.raise("option", "f_var: a solver keeps no gradient of so many points; ask for fewer at a time, or use solver = \"direct\"", 2)
+  core.raise("option", 'f_var: a solver keeps no gradient of so many points; ask for fewer at a time, or use solver = "direct"', 2)
 end}
 
---- The variances behind forms q = b' C^-1 b for b = k': with residuals R = b - C v of solutions v, 2 b'v - v'Cv is below q by
--- R' C^-1 R: quadratic in what the solver left, and never above. Its gradient is that of q as well, with v held. Computed when asked
--- for, in slices; what is made of one slice is differentiable in the points, and of more says that it is not. 'prior(from, to)' gives prior variances; 'noise' is the
--- least noise variance. With 'more', which is made of solutions too, there is no bound.
+--- The variances behind forms q = b' C^-1 b for b = k': with residuals R = b - C v of solutions v, 2 b'v - v'Cv is below q by R'
+-- C^-1 R: quadratic in what the solver left, and never above. Its gradient is that of q as well, with v held. Computed when asked
+-- for, in slices; what is made of one slice is differentiable in the points, and of more says that it is not. 'prior(from, to)'
+-- gives prior variances; 'noise' is the least noise variance. With 'more', which is made of solutions too, there is no bound.
 function M.solver(system, points, prior, noise, more)
   local report <const> = setmetatable({slices = 0, seconds = 0.0, converged = true, residual = 0.0, iterations = 0}, Report)
   local n <const>, dtype <const> = #system.a, system.a.dtype

@@ -22,8 +22,9 @@ end
 -- So many right-hand sides are worth a preconditioner of a higher rank, up to RANK and this part of the memory left.
 local MANY <const>, RANK <const>, PART <const> = 64, 1000, 4
 
---- This system for 'count' right-hand sides, to be closed: the same matrix, with a preconditioner that saves steps where that is known
--- to pay, or as it is. Building takes 2 n rank^2 flops, a column's step n rank more of them than before; each step saved, a product.
+--- This system for 'count' right-hand sides, to be closed: the same matrix, with a preconditioner that saves steps where that is
+-- known to pay, or as it is. Building takes 2 n rank^2 flops, a column's step n rank more of them than before; each step saved, a
+-- product.
 function System:for_many(count)
   local p <const>, k <const>, noise <const> = self.solver.o.precond, self.k, self.noise
   if count < MANY or not (p and p.deepen and k and noise and noise > 0) then return self end
@@ -48,7 +49,8 @@ function M.prepare(solver, a, k, noise)
 end
 
 --- For a prepared system and b (n, r): x, info, the forms q = b' A^-1 b (r), and how much too small these are at most, or nil where
--- that is not known. Solvers that can, stop when prior - q is known to their tolerance of itself; no eigenvalue of A is below 'least'.
+-- that is not known. Solvers that can, stop when prior - q is known to their tolerance of itself; no eigenvalue of A is below
+-- 'least'.
 function M.forms(system, b, prior, least)
   local solver <const> = system.solver
   if least > 0 and solver and solver.forms then
@@ -91,9 +93,10 @@ local function in_training(self)
   return setmetatable(out, Solver)
 end
 
---- The negative log marginal likelihood of residuals r under covariance c = k + noise I, and how the solve went: the
--- quadratic form, its error quadratic in the residual, and the gradient from this solver's solutions for r and the probes, the log determinant by Lanczos
--- quadrature. Probes depend on the seed alone. The result's gradient is that of the estimate; its value is known already.
+--- The negative log marginal likelihood of residuals r under covariance c = k + noise I, and how the solve went: the quadratic
+-- form, its error quadratic in the residual, and the gradient from this solver's solutions for r and the probes, the log
+-- determinant by Lanczos quadrature. Probes depend on the seed alone. The result's gradient is that of the estimate; its value is
+-- known already.
 function Solver:objective(c, r, k, noise)
   local n <const>, probes <const> = #r, self.o.probes
   local z <const> = directions(n, probes, self.o.seed, r.dtype)
