@@ -5,7 +5,7 @@ local many_fits <const> = require "many_fits"
 
 describe("fitting many models in one process", function()
   it("leaves as many bytes after eighty as after forty", function()
-    local rows <const> = many_fits(80, 40, 40)         -- 40 fits run through every size and kernel once
+    local rows <const> = many_fits.rows(80, 40, 40)         -- 40 fits run through every size and kernel once
     local first <const>, last <const> = rows[1], rows[2]
     assert.equal(80, last.fits)
     assert.is_true(first.evaluations > 40 and last.evaluations > 40)

@@ -325,7 +325,7 @@ lualib/gibbous/param.lua
 's/^  box\.value = box\.transform/  box.value = box.value or box.transform/'
 'a parameter that was set keeps the value it had'
 
-lualib/gibbous/gp/exact.lua
+lualib/gibbous/gp/objective.lua
 's/ + n \* math\.log(2 \* math\.pi)//'
 'the marginal likelihood lacks its constant'
 

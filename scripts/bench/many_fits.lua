@@ -2,10 +2,13 @@
 local gb <const> = require "gibbous"
 local support <const> = require "support"
 
+local M <const> = {}
 local kinds <const> = {"rbf", "matern12", "matern32", "matern52", "rational_quadratic"}
 
---- Data number i: 40 to 49 points, so that structures come back, and are not all the same.
-local function fit(i)
+--- Data number i: 40 to 49 points, so that structures come back, and are not all the same. Evaluations of the objective,
+-- processor seconds.
+function M.fit(i)
+  local cpu <const> = os.clock()
   local n <const> = 40 + i % 10
   local x <const> = gb.rand(n, 2, {seed = i}):eval()
   local y <const> = ((4 * x:select(2, 1)):sin() + x:select(2, 2) + 0.1 * gb.randn(n, {seed = i + 1000000})):eval()
@@ -13,38 +16,40 @@ local function fit(i)
   local info <const> = m:fit(x, y, {steps = 15})
   local p <const> = m:predict(gb.rand(30, 2, {seed = 2 * i}))
   gb.eval(p.mean, p.y_var)
-  return info.evaluations
+  return info.evaluations, os.clock() - cpu
 end
 
---- Processor seconds of a fixed piece of arithmetic: how fast the machine is at this moment.
-local function pace()
-  local start <const>, x = os.clock(), 0.5
-  for _ = 1, 300000 do x = 3.9 * x * (1 - x) end
-  assert(x > 0 and x < 1)
-  return os.clock() - start
+--- Fits models from .. to, one after the other: evaluations, processor seconds.
+function M.fit_all(from, to)
+  local evaluations, seconds = 0, 0.0
+  for i = from, to do
+    local e <const>, s <const> = M.fit(i)
+    evaluations, seconds = evaluations + e, seconds + s
+  end
+  return evaluations, seconds
 end
 
---- Fits 'count' models after 'warm' that do not count. Rows of a hundred fits each: evaluations, processor seconds, and after a
--- full collection the bytes held by tensors and by Lua, and those of the process; 'pace': seconds of work that is always the same,
--- done between the fits.
-return function(count, each, warm)
-  for i = 1, warm do fit(i) end
+--- Bytes held by tensors and by Lua after a full collection, and those of the process.
+local function held()
+  collectgarbage()
+  gb.zeros(1):eval()                                   -- an evaluation lets go of what only dead expressions had cached
+  collectgarbage()
+  local report <const> = gb.memory.report()
+  return report.used, report.lua, support.process_bytes "VmRSS"
+end
+
+--- Fits models 1 .. count after 'warm' that do not count. Rows of 'each' fits: evaluations, processor seconds, and what is held.
+function M.rows(count, each, warm)
+  M.fit_all(1, warm)
   local rows <const> = {}
   for from = 1, count, each do                         -- made now, so that they are no growth
-    rows[#rows + 1] = {fits = math.min(count, from + each - 1), evaluations = 0, seconds = 0.0, pace = 0.0, used = 0, lua = 0,
-      process = 0.0}
+    rows[#rows + 1] = {fits = math.min(count, from + each - 1), evaluations = 0, seconds = 0.0, used = 0, lua = 0, process = 0.0}
   end
   for r, row in ipairs(rows) do
-    for i = (r - 1) * each + 1, row.fits do
-      local cpu <const> = os.clock()
-      row.evaluations = row.evaluations + fit(i)
-      row.seconds, row.pace = row.seconds + os.clock() - cpu, row.pace + pace()
-    end
-    collectgarbage()
-    gb.zeros(1):eval()                                 -- an evaluation lets go of what only dead expressions had cached
-    collectgarbage()
-    local report <const> = gb.memory.report()
-    row.used, row.lua, row.process = report.used, report.lua, support.process_bytes "VmRSS"
+    row.evaluations, row.seconds = M.fit_all((r - 1) * each + 1, row.fits)
+    row.used, row.lua, row.process = held()
   end
   return rows
 end
+
+return M

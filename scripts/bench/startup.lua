@@ -1,16 +1,9 @@
 -- How long the program takes to start, and to be built. Run: build/gibbous scripts/bench/startup.lua [--build]
 -- --build also times a clean build of the sources into a folder of its own (minutes), on all processors.
+local here <const> = arg[0]:match "^(.*)/[^/]*$" or "."
+package.path = here .. "/?.lua;" .. package.path
 local gb <const> = require "gibbous"
-
-local binary
-for i = 0, -10, -1 do
-  if arg[i - 1] == nil then
-    binary = arg[i]
-    break
-  end
-end
-
-local function quoted(word) return "'" .. word:gsub("'", "'\\''") .. "'" end
+local support <const> = require "support"
 
 --- Wall seconds of a shell command: fastest and median of 'runs'.
 local function timed(command, runs)
@@ -29,7 +22,8 @@ local function report(what, command, runs)
   print(("%-44s fastest %8.2f ms  median %8.2f ms"):format(what, 1e3 * best, 1e3 * median))
 end
 
-local gibbous <const> = quoted(binary)
+local quoted <const> = support.quoted
+local gibbous <const> = quoted(support.binary())
 report("a shell that does nothing", "true", 30)
 report("gibbous -e ''", gibbous .. " -e ''", 30)
 report("gibbous -e 'require \"gibbous\"'", gibbous .. " -e 'require \"gibbous\"'", 30)

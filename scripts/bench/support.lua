@@ -43,6 +43,16 @@ function M.process_bytes(key)
   return 1024 * (tonumber(text:match(key .. ":%s*(%d+)")) or 0 / 0)
 end
 
+--- The program that runs this script.
+function M.binary()
+  local i = 0
+  while arg[i - 1] do i = i - 1 end
+  return arg[i]
+end
+
+--- A word for the shell.
+function M.quoted(word) return "'" .. word:gsub("'", "'\\''") .. "'" end
+
 --- Words of the command line, and --key value pairs; every key must have a default, whose type it takes.
 function M.options(defaults)
   local o <const>, words <const> = {}, {}
