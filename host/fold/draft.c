@@ -257,11 +257,23 @@ static int stored_copy (gb_lower_state *s, gb_node *n, gb_status *rc) {
   return b;
 }
 
+/* The stored value that n only hands on, so that it needs no buffer of its own; NULL where there is none. A leaf is none: it may be
+** set anew, and what was detached from it stays. */
+static gb_node *handed_on (const gb_lower_state *s, const gb_node *n) {
+  if (!gb_hands_on(n)) return NULL;
+  const gb_node *made = n->in[0];
+  if (made->op == GB_OP_PICK && !gb_is_leaf(made)) made = made->in[0];
+  const bool stands = !gb_is_leaf(made) && s->decision[made->index].stored;
+  return stands && gb_shape_equal(gb_node_shape(n), gb_node_shape(n->in[0])) ? n->in[0] : NULL;
+}
+
 int gb_need (gb_lower_state *s, gb_node *n, int output, gb_status *rc) {
   if (n->op == GB_OP_PICK && !gb_is_leaf(n)) return gb_need(s, n->in[0], (int)n->attr.i[0], rc);
   const int have = s->buf_of[n->index * GB_MAX_OUTPUTS + (size_t)output];
   if (have >= 0) return have;
   if (gb_is_leaf(n)) return add_buffer(s, n, output, GB_BUF_LEAF, rc);
+  gb_node *made = handed_on(s, n);
+  if (made != NULL) return gb_need(s, made, output, rc);
   if (s->depth == DEEPEST_REQUEST) {
     *rc = gb_fail(s->err, GB_EREFUSED, "the expression is too deep to plan at once (%d stored values on top of each other); "
                   "evaluate a part of it first", DEEPEST_REQUEST);

@@ -9,14 +9,12 @@
 #include "cpu/blas.h"
 #include "cpu/tasks.h"
 #include "plan/plan.h"
-#include "solve/product.h"
+#include "solve/partial.h"
 
 #define ROWS 256                   /* rows of a block, and of one chain of a sum */
-#define LONG 2048                  /* entries of a task that updates a row of L' */
 #define WIDTH GB_PRECOND_WIDTH
 #define DEEP 8                     /* rows of L', or of the result, that are computed together */
 #define PART 32                    /* rows of L' of a task */
-#define OWN UINT64_C(0x9e3779b97f4a7c15)   /* keeps draws apart from probes of the same seed, which must not know them */
 
 static size_t blocks (size_t n, size_t side) { return (n + side - 1) / side; }
 static size_t extent (size_t n, size_t from, size_t side) { return n - from < side ? n - from : side; }
@@ -35,23 +33,6 @@ void gb_precond_clear (gb_precond *p) {
   *p = (gb_precond){0};
 }
 
-static gb_status diagonal_of (gb_node *k, double *out, gb_error *err) {
-  gb_node *d;
-  const gb_attr attr = {0};
-  GB_TRY(gb_node_build(k->graph, GB_OP_DIAGONAL, 1, &k, &attr, NULL, gb_node_dtype(k), &d, err));
-  const gb_status st = gb_node_doubles(d, out, err);
-  gb_node_unref(d);
-  return st;
-}
-
-static gb_status read_row (gb_node *k, size_t i, double *out, gb_error *err) {
-  gb_node *row;
-  GB_TRY(gb_select(k, 0, i, &row, err));
-  const gb_status st = gb_node_doubles(row, out, err);
-  gb_node_unref(row);
-  return st;
-}
-
 static gb_status start (gb_precond *p, gb_node *a, gb_error *err) {
   const gb_shape *s = gb_node_shape(a);
   char text[GB_NODE_TEXT];
@@ -60,112 +41,7 @@ static gb_status start (gb_precond *p, gb_node *a, gb_error *err) {
   return gb_fail(err, GB_ESHAPE, "expected a square matrix, got %s", gb_node_text(a, text));
 }
 
-/* ---- partial Cholesky factors ---- */
-
-/* How the next pivot is found from the diagonal left. */
-typedef struct pivoting {
-  const gb_precond *p;
-  bool drawn;                      /* in proportion to the diagonal left, or the largest */
-  uint64_t seed;
-  size_t step;
-  const double *d;
-  double *scores;                  /* (n), where drawn */
-} pivoting;
-
-/* A race of exponentials E: the largest d / E is at i with the probability d_i / sum d. As E are numbers of the seed, a small
-** change of K moves few pivots, and what is made of them stays a function that can be followed. */
-static void score_piece (void *ud, gb_tasks *s, size_t task, int thread) {
-  const pivoting *v = ud;
-  (void)s, (void)thread;
-  for (size_t i0 = task * LONG, i = i0; i < i0 + extent(v->p->n, i0, LONG); i++)
-    v->scores[i] = v->d[i] > 0 ? v->d[i] / -log(gb_rand_uniform(v->seed ^ OWN, v->step, i)) : 0;
-}
-
-/* The place of the largest, the first of equals. */
-static size_t largest (const double *d, size_t n) {
-  size_t best = 0;
-  for (size_t i = 1; i < n; i++)
-    if (d[i] > d[best]) best = i;
-  return best;
-}
-
-static gb_status choose (pivoting *v, size_t *at, gb_error *err) {
-  v->step = v->p->rank;
-  if (v->drawn) GB_TRY(gb_tasks_run(v->p->pool, blocks(v->p->n, LONG), score_piece, v, err));
-  *at = largest(v->drawn ? v->scores : v->d, v->p->n);
-  return GB_OK;
-}
-
-typedef struct elimination {
-  gb_precond *p;
-  double *d, root;                 /* the diagonal left; the square root of its pivot */
-  size_t j, at;                    /* row of L' in the making, and its pivot */
-} elimination;
-
-/* A piece of row 'at' of K, in place, becomes one of row j of L'; d loses its squares, and is 0 at pivots and NaN where the row
-** is not finite. */
-static void eliminate_piece (void *ud, gb_tasks *s, size_t task, int thread) {
-  const elimination *e = ud;
-  (void)s, (void)thread;
-  const size_t i0 = task * LONG, n = e->p->n, len = extent(n, i0, LONG);
-  double *row = e->p->lt + e->j * n + i0, *d = e->d + i0;
-  for (size_t m = 0; m < e->j; m++) {
-    const double *earlier = e->p->lt + m * n + i0, f = e->p->lt[m * n + e->at];
-    for (size_t i = 0; i < len; i++) row[i] -= f * earlier[i];
-  }
-  for (size_t i = 0; i < len; i++) {
-    row[i] = d[i] == 0 ? 0 : row[i] / e->root;
-    d[i] -= row[i] * row[i];
-    if (d[i] < 0) d[i] = 0;
-  }
-}
-
-static gb_status eliminate (gb_precond *p, size_t j, size_t at, double *d, gb_error *err) {
-  elimination e = {p, d, sqrt(d[at]), j, at};
-  GB_TRY(gb_tasks_run(p->pool, blocks(p->n, LONG), eliminate_piece, &e, err));
-  p->lt[j * p->n + at] = e.root;
-  d[at] = 0;
-  return GB_OK;
-}
-
-static double sum_of (const double *d, size_t n) {
-  double total = 0;
-  for (size_t i0 = 0; i0 < n; i0 += ROWS) {
-    double sum = 0;
-    for (size_t i = i0; i < n && i < i0 + ROWS; i++) sum += d[i];
-    total += sum;
-  }
-  return total;
-}
-
-static gb_status kernel_diagonal (const gb_precond *p, gb_node *k, double *d, double *trace, gb_error *err) {
-  GB_TRY(diagonal_of(k, d, err));
-  for (size_t i = 0; i < p->n; i++) {
-    if (!isfinite(d[i]))
-      return gb_fail(err, GB_ENAN, "diagonal entry %zu of the kernel matrix is %g", i + 1, d[i]);
-    if (d[i] < 0)
-      return gb_fail(err, GB_ENOTPD, "diagonal entry %zu of the kernel matrix is %g", i + 1, d[i]);
-  }
-  *trace = sum_of(d, p->n);
-  return GB_OK;
-}
-
-static gb_status factor_rows (gb_precond *p, gb_node *k, size_t rank, double tol, pivoting *v, double *d, gb_error *err) {
-  double trace = 0;
-  GB_TRY(kernel_diagonal(p, k, d, &trace, err));
-  p->trace_left = trace > 0 ? 1 : 0;
-  for (p->rank = 0; p->rank < rank && p->trace_left > tol; p->rank++) {
-    size_t at;
-    GB_TRY(choose(v, &at, err));
-    if (d[at] == 0) break;
-    GB_TRY(read_row(k, at, p->lt + p->rank * p->n, err));
-    GB_TRY(eliminate(p, p->rank, at, d, err));
-    p->trace_left = sum_of(d, p->n) / trace;
-    if (!isfinite(p->trace_left))
-      return gb_fail(err, GB_ENAN, "row %zu of the kernel matrix is not finite", at + 1);
-  }
-  return GB_OK;
-}
+/* ---- low rank ---- */
 
 /* C = noise I + L' L, then its factor; log det P = (n - rank) log noise + log det C. */
 static gb_status low_rank_end (gb_precond *p, gb_error *err) {
@@ -193,30 +69,26 @@ static gb_status low_rank_begin (gb_precond *p, gb_node *k, double noise, size_t
   return take(p, *rank * WIDTH, &p->work, err);
 }
 
-static gb_status low_rank (gb_precond *p, gb_node *k, double noise, size_t rank, double tol, pivoting v, gb_error *err) {
-  double *d = NULL;
+static gb_status low_rank (gb_precond *p, gb_node *k, double noise, size_t rank, double tol, gb_pivoting how, gb_error *err) {
   gb_status st = low_rank_begin(p, k, noise, &rank, err);
-  if (st == GB_OK) st = take(p, 2 * p->n, &d, err);
-  v.p = p, v.d = d, v.scores = d + p->n;
-  if (st == GB_OK) st = factor_rows(p, k, rank, tol, &v, d, err);
-  if (p->ledger != NULL) gb_ledger_free(p->ledger, d);
+  if (st == GB_OK) st = gb_partial_cholesky(k, how, rank, tol, p->lt, &p->rank, &p->trace_left, err);
   if (st == GB_OK) st = low_rank_end(p, err);
   if (st != GB_OK) gb_precond_clear(p);
   return st;
 }
 
 gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, double noise, size_t rank, double tol, gb_error *err) {
-  return low_rank(p, k, noise, rank, tol, (pivoting){0}, err);
+  return low_rank(p, k, noise, rank, tol, (gb_pivoting){0}, err);
 }
 
 gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, double noise, size_t rank, double tol, uint64_t seed, gb_error *err) {
-  return low_rank(p, k, noise, rank, tol, (pivoting){.drawn = true, .seed = seed}, err);
+  return low_rank(p, k, noise, rank, tol, (gb_pivoting){.drawn = true, .seed = seed}, err);
 }
 
 gb_status gb_precond_jacobi (gb_precond *p, gb_node *a, gb_error *err) {
   GB_TRY(start(p, a, err));
   gb_status st = take(p, p->n, &p->d, err);
-  if (st == GB_OK) st = diagonal_of(a, p->d, err);
+  if (st == GB_OK) st = gb_partial_diagonal(a, p->d, err);
   for (size_t i = 0; st == GB_OK && i < p->n; i++) {
     if (!(p->d[i] > 0))
       st = gb_fail(err, GB_ENOTPD, "diagonal entry %zu is %g, expected above 0", i + 1, p->d[i]);
@@ -266,7 +138,7 @@ gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k,
   if (!low_rank) return GB_OK;
   GB_TRY(gb_select(m, 0, 0, &part, err));
   GB_TRY(peak_of(part, more, err));
-  *more += 2 * n * sizeof(double);
+  *more += gb_partial_bytes(n, rank);
   *held = (rank * n + rank * rank + rank * WIDTH) * sizeof(double);
   return GB_OK;
 }

@@ -10,12 +10,24 @@ local M <const> = {}
 function M.is(v) return type(v) == "table" and getmetatable(v) == Precond end
 
 function Precond:__tostring()
-  if self.rank == nil then return self.kind end
+  if self.rank == nil then return self.kind end    -- jacobi, or by the number of points
   local chosen <const> = self.rank == "auto" and self.info and (": %d"):format(self.info.rank) or ""
   return ("%s(%s%s)"):format(self.kind, self.rank, chosen)
 end
 
 -- Low rank ----------------------------------------------------------------------------------------------------------------
+
+-- Where no rank is given: one for every EACH points, so that building the preconditioner takes about as long as one product of a
+-- training step; at least LEAST, at most MOST, and not more than this part of the memory limit.
+local EACH <const>, LEAST <const>, MOST <const>, PART <const> = 50, 100, 1000, 8
+
+--- The rank for a matrix of n rows, at most n; "auto" until it is chosen.
+function Precond:rank_at(n)
+  if self.rank == "auto" and self.choices[n] then return self.choices[n].rank end
+  if self.rank then return self.rank == "auto" and "auto" or math.min(self.rank, n) end
+  local most <const> = core.memory.report().limit // (PART * 8 * math.max(n, 1))
+  return math.min(n, MOST, math.max(LEAST, n // EACH), math.max(1, most))
+end
 
 --- k and noise, a number or a tensor of one, with a = k + noise I.
 function Precond:split(a, k, noise)
@@ -34,17 +46,15 @@ end
 
 local function build(self, a, k, noise)
   k, noise = parts(self, a, k, noise)
-  local rank = self.rank
-  if rank == "auto" then rank = self:resolve(a, k, noise).info.rank end
-  if rank == 0 or #a == 0 then return nil end
-  return (self.make(k, noise, math.min(rank, #a)))
+  local rank <const> = self:resolve(a, k, noise):rank_at(#a)
+  return rank > 0 and (self.make(k, noise, rank)) or nil
 end
 
 --- A preconditioner for many right-hand sides, to be closed: of this rank, or less where all but 'noise' of the trace is taken, so
 -- that the preconditioned condition number is 2 at most. nil where the rank is no higher than it is anyway.
 local function deepen(self, k, noise, rank)
-  local usual <const> = self.rank == "auto" and self.info and self.info.rank or self.rank
-  if math.type(usual) ~= "integer" or rank <= usual then return nil end
+  local usual <const> = self:rank_at(k.shape[1])
+  if usual == "auto" or rank <= usual then return nil end
   local trace <const> = k:diagonal():to{dtype = "f64"}:sum():item()
   return (self.make(k, noise, rank, trace > 0 and math.min(noise / trace, 1) or 0))
 end
@@ -52,9 +62,9 @@ end
 --- This preconditioner with its rank chosen by time for one matrix, and the record of the choice in .info. Chosen once for each
 -- number of points, so that a fit keeps its estimator. o: columns solved together, tol of the solves.
 local function resolve(self, a, k, noise, o)
+  if self.rank ~= "auto" then return self end
   k, noise = parts(self, a, k, noise)
   local n <const> = #a
-  if self.rank ~= "auto" then return self end
   if self.choices[n] == nil then
     self.choices[n] = require "gibbous.precond_rank"(self.make, a:detach(), k:detach(), noise, o or {})
   end
@@ -69,13 +79,14 @@ local function low_rank(kind, own, opts, make)
   local spec <const> = {rank = function(v) return v == "auto" or math.type(v) == "integer" and v >= 1 end, noise = "positive"}
   for key, rule in pairs(own) do spec[key] = rule end
   local o <const> = options.parse(opts, spec, "gb.precond." .. kind, 3)
-  return setmetatable({kind = kind, rank = o.rank or 100, noise = o.noise or nil, tol = o.tol or nil, seed = o.seed or nil,
+  return setmetatable({kind = kind, rank = o.rank or nil, noise = o.noise or nil, tol = o.tol or nil, seed = o.seed or nil,
     choices = {}, make = make(o), build = build, deepen = deepen, resolve = resolve}, Precond)
 end
 
 --- L L' + noise I with L the partial Cholesky factor of A - noise I, pivoted on the largest diagonal entry left.
--- Reads the diagonal and 'rank' rows; n rank values. rank "auto": chosen by time. noise: the multiple of the identity in A;
--- models know their own. tol: stops where less than this share of the trace is left.
+-- Reads the diagonal and 'rank' rows; n rank values. rank: by default one for every 50 points, between 100 and 1,000 and within an
+-- eighth of the memory limit; "auto": chosen by time. noise: the multiple of the identity in A; models know their own. tol: stops
+-- where less than this share of the trace is left.
 function M.pivoted_cholesky(opts)
   return low_rank("pivoted_cholesky", {tol = is_share}, opts, function(o)
     return function(k, noise, rank, tol) return core.pivoted_cholesky(k, noise, rank, tol or o.tol or 0) end
@@ -84,8 +95,7 @@ end
 
 --- The Nystrom approximation K_s K_ss^-1 K_s' of K = A - noise I, + noise I, from 'rank' points s, each drawn in proportion to what
 -- those before leave of the diagonal: near the best of its rank, where pivoted_cholesky may spend its rank on outliers.
--- Reads the diagonal and 'rank' rows; n rank values. rank "auto": chosen by time. seed: of the draws. tol: stops where less than
--- this share of the trace is left.
+-- Cost, rank and tol as of pivoted_cholesky. seed: of the draws.
 -- Source: Chen, Epperly, Tropp & Webber (2025), Randomly pivoted Cholesky.
 function M.nystrom(opts)
   return low_rank("nystrom", {seed = "integer", tol = is_share}, opts, function(o)

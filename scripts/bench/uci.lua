@@ -3,7 +3,8 @@
 -- Run: GIBBOUS_DATA=folder build/gibbous scripts/bench/uci.lua [set ...] [--splits 10] [--out ours.csv] [--peers peers.csv]
 --   [--ours earlier.csv] [--solver auto|direct|cg] [--method lbfgs|adam] [--dtype f64|f32] [--limit training rows]
 --   [--steps 200] [--restarts N] [--lengthscale 1] [--noise 0.1]: where fits start; [--pretrain rows]: from a fit to so many rows,
---   whose seconds count; ms / eval is of the fit to all
+--   whose seconds count; ms / eval is of the fit to all; [--progress 60]: a line on standard error every so many seconds;
+--   [--models folder]: each fitted model is saved there as SET-SPLIT.gb before it is scored
 -- --solver cg: the streamed path, as "auto" would take it; it also prints how the solves of each fit went. --score fitted
 -- predicts by the algorithm of the fit, a solve a test point; direct, by a factor made once; none: rows without scores.
 -- --ours fits nothing and prints the tables of rows written earlier. --restarts: extra starts, else as m:fit decides.
@@ -16,7 +17,11 @@ local gb <const> = require "gibbous"
 local support <const> = require "support"
 
 local o <const>, words <const> = support.options{splits = 10, out = "", peers = "", solver = "auto", dtype = "f64", limit = 0,
-  steps = 200, restarts = "auto", method = "lbfgs", score = "fitted", ours = "", lengthscale = 1.0, noise = 0.1, pretrain = 0}
+  steps = 200, restarts = "auto", method = "lbfgs", score = "fitted", ours = "", lengthscale = 1.0, noise = 0.1, pretrain = 0,
+  progress = 60, models = ""}
+for key, values in pairs{solver = "auto direct cg", method = "lbfgs adam", dtype = "f64 f32", score = "fitted direct none"} do
+  assert((" " .. values .. " "):find(" " .. o[key] .. " ", 1, true), ("--%s wants one of %s"):format(key, values))
+end
 local names <const> = #words > 0 and words or {"yacht", "energy", "concrete", "airfoil", "wine"}
 
 local fields <const> = {"library", "method", "set", "split", "n", "d", "rmse", "nlpd", "nlml", "noise", "seconds",
@@ -44,6 +49,26 @@ local function pretrain(m, train)
   return info.seconds
 end
 
+--- Tells of a long fit on standard error, at most every o.progress seconds.
+local function teller(set, i)
+  local start <const> = gb.clock()
+  local told = start
+  return function(step)
+    local now <const> = gb.clock()
+    if now - told < o.progress then return end
+    told = now
+    io.stderr:write(("%s %d: %.0f s, step %d, value %.6f\n"):format(set.name, i, now - start, step.step, step.value))
+  end
+end
+
+--- How the fit and its solves went, where there were any.
+local function tell_solves(set, i, info)
+  local log <const> = info.solve_log
+  if log.solves == 0 then return end
+  print(("%s %d: %s; %.0f s, %d evaluations, %d solves, %d steps, %d missed the tolerance, residual up to %.3g"):format(set.name, i,
+    info.reason, info.seconds, info.evaluations, log.solves, log.iterations, log.unconverged, log.residual))
+end
+
 local function fit_and_score(set, i)
   local train, test = support.split(set, i, o.limit > 0 and o.limit or nil)
   if o.dtype == "f32" then
@@ -58,14 +83,11 @@ local function fit_and_score(set, i)
   local cpu <const> = os.clock()
   local before <const> = o.pretrain > 0 and pretrain(m, train) or 0.0
   local info <const> = m:fit(train.x, train.y, {steps = math.tointeger(o.steps), restarts = math.tointeger(tonumber(o.restarts)),
-    method = o.method, lr = o.method == "adam" and 0.1 or nil, seed = i})
+    method = o.method, lr = o.method == "adam" and 0.1 or nil, seed = i, on_step = teller(set, i)})
   local cpu_seconds <const> = os.clock() - cpu
+  tell_solves(set, i, info)
+  if o.models ~= "" then m:save(("%s/%s-%d.gb"):format(o.models, set.name, i)) end
   local s <const> = score(m, train, test)
-  local log <const> = info.solve_log
-  if log.solves > 0 then
-    print(("%s %d: %s; %d solves, %d steps, %d missed the tolerance, residual up to %.3g"):format(set.name, i, info.reason,
-      log.solves, log.iterations, log.unconverged, log.residual))
-  end
   local starts <const> = o.restarts ~= "auto" and (" x%d"):format(info.restarts + 1) or ""
   return {library = "gibbous", method = info.method .. " " .. info.solver:match "^%w+" .. starts, set = set.name, split = i,
     n = #train.x, d = set.x.shape[2], rmse = s.rmse, nlpd = s.nlpd, nlml = info.value, noise = noise.value:item(),

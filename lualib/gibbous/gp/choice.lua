@@ -76,8 +76,9 @@ function M.columns(solver, n)
 end
 
 local function rank_of(solver, n)
-  local rank <const> = solver.o and solver.o.precond and solver.o.precond.rank or 0
-  return math.min(math.type(rank) == "integer" and rank or USUAL_RANK, n)
+  local p <const> = solver.o and solver.o.precond
+  local rank <const> = p and p.choices and p:rank_at(n) or 0
+  return rank == "auto" and math.min(USUAL_RANK, n) or rank
 end
 
 --- Bytes that one evaluation by a solver holds beside its product: columns, and the rows of a preconditioner.

@@ -76,8 +76,7 @@ Cg.prepare = base.prepare
 --- What a node of the graph has to know, beside its matrices.
 local function settings(o, a, tol, more)
   local p = o.precond
-  local rank = p and p.rank or nil
-  if rank == "auto" then rank = p:resolve(a, more.k, more.noise, {tol = tol}).info.rank end
+  local rank <const> = p and p.choices and p:resolve(a, more.k, more.noise, {tol = tol}):rank_at(#a) or nil
   if rank == 0 then p, more.k, more.noise = nil, nil, nil end
   local s <const> = {tol = tol, max_iter = o.max_iter, mixed = is_mixed(o, a), precond = p and p.kind or nil,
     rank = p and rank or nil, precond_tol = p and p.tol or nil, precond_seed = p and p.seed or nil}
