@@ -126,6 +126,27 @@ describe("gb.plan", function()
     near(k:matmul(gb.ones(300)), z, 0)
   end)
 
+  it("keeps what is detached from a stored value where it is", function()
+    local n <const> = 200
+    local x <const>, noise <const> = gb.rand(n, 2, {seed = 1}):eval(), gb.tensor(0.1):requires_grad()
+    local c <const> = (core.sqdist(x, x) * -0.5):exp() + gb.eye(n) * noise
+    local l <const> = core.linalg.cholesky(c)
+    local one <const>, both <const> = gb.plan(l), gb.plan{l, l:detach()}
+    assert.is_true(both.peak < one.peak + n * n * 8)
+    local a <const>, b <const> = table.unpack(both:run())
+    near(a, b, 0)
+    near(c, a:matmul(b:t()), 1e-13)
+    near({0, 0}, gb.grad((b * l:detach()):sum(), {noise, x:requires_grad()}, {unused = "zero"})[1] + gb.zeros(2), 0)
+  end)
+
+  it("keeps what is detached from a leaf apart from the leaf", function()
+    local p <const> = gb.param(2.0)
+    local was <const> = p.raw:detach():eval()
+    p.raw = 3
+    near({2}, was:reshape(1), 0)
+    near({3}, p.raw:reshape(1), 0)
+  end)
+
   it("runs again over other values", function()
     local x <const> = gb.empty(3)
     local y <const>, z <const> = x * 2, (x + 1):sum()

@@ -41,6 +41,11 @@ local function agree(a, b, xs, tol)
   for i in ipairs(want) do near(want[i], got[i], tol, "gradient " .. i) end
   local p <const>, q <const> = a:predict(xs), b:predict(xs)
   for _, name in ipairs{"mean", "f_var", "y_var", "f_cov"} do near(q[name], p[name], tol, name) end
+  local one <const>, other <const> = a:leave_one_out(), b:leave_one_out()
+  for _, name in ipairs{"mean", "var", "log_density"} do near(other[name], one[name], 100 * tol, name) end
+  local few <const> = {seed = 5, features = 64}
+  local ok <const>, drawn <const> = pcall(b.draw, b, 4, few)
+  if ok then near(drawn(xs), a:draw(4, few)(xs), 100 * tol, "draws") end     -- some kernels have no features
 end
 
 describe("a Kronecker product", function()
@@ -254,6 +259,74 @@ describe("gb.gp.multitask", function()
     assert.same({0, 2}, {table.unpack(m:predict(gb.zeros(0, 1)).mean.shape)})
   end)
 
+  it("predicts each cell from all others, missing ones left out", function()
+    local holes <const> = gb.where(y:gt(1.2), nan, y)
+    for _, cells in ipairs{y, holes} do
+      local m <const> = model{tasks = 2, noise = {0.1, 0.2}}
+      m:fit(x, cells, {missing = "mask", steps = 0})
+      local r <const> = m:leave_one_out()
+      local known <const> = cells:eq(cells)
+      assert.same({20, 2}, {table.unpack(r.mean.shape)})
+      assert.equal(math.tointeger(known:to{dtype = "f64"}:sum():item()), r.n)
+      local squares, density = 0, 0
+      for i = 1, 20, 3 do
+        for t = 1, 2 do
+          local there <const> = known[i][t]:item()
+              local left_out <const> = gb.range(1, 20):eq(i):unsqueeze(2) & gb.tensor{{1, 2}}:eq(t)
+          local rest <const> = model{tasks = 2, noise = {0.1, 0.2}}
+          rest:fit(x, gb.where(left_out, nan, cells), {missing = "mask", steps = 0})
+          local p <const> = rest:predict(x:slice(1, i, i))
+          if there then
+            near(p.mean[1][t], r.mean[i][t], 1e-9)
+            near(p.y_var[1][t], r.var[i][t], 1e-9)
+          else
+            assert.is_true(r.mean[i][t]:isnan():item() and r.var[i][t]:isnan():item() and r.log_density[i][t]:isnan():item())
+          end
+        end
+      end
+      for i, row in ipairs(gb.where(known, y - r.mean, 0):totable()) do
+        for t, e in ipairs(row) do
+          squares = squares + e * e
+          density = density + (known[i][t]:item() and r.log_density[i][t]:item() or 0)
+        end
+      end
+      near({math.sqrt(squares / r.n), -density / r.n}, {r.rmse, r.nlpd}, 1e-12)
+    end
+  end)
+
+  it("draws functions of all tasks, with the posterior's mean and spread", function()
+    local holes <const> = gb.where(y:gt(1.2), nan, y)
+    local xs <const> = gb.linspace(-1, 5, 6)
+    for _, cells in ipairs{y, holes} do
+      local m <const> = model{tasks = 2, noise = {0.1, 0.2}, rank = 2}
+      m:fit(x, cells, {missing = "mask", steps = 0})
+      local f <const>, p <const> = m:draw(6000, {seed = 3, features = 4096}), m:predict(xs)
+      assert.same({6000, 6, 2}, {table.unpack(f(xs).shape)})
+      assert.is_true(f.converged)
+      near(p.mean, f(xs):mean(1), 0.06)
+      near(p.f_var, f(xs):var(1), 0.09)
+      near(f(xs):select(2, 2), f(xs:slice(1, 2, 2)):select(2, 1), 1e-9)   -- a function: the same point, the same value
+    end
+    local prior <const> = model{tasks = 2, kernel = K.constant{}, noise = 1}:condition(gb.zeros(0, 1), gb.zeros(0, 2))
+    local v <const> = prior:draw(20000, {seed = 4, features = 512})(gb.zeros(1, 1)):squeeze(2)
+    near({{1, 0.5}, {0.5, 1}}, v:t():matmul(v) / 20000, 0.08)          -- B as it starts
+    local alone <const> = gb.gp.exact{kernel = K.index{tasks = 3, rank = 1}}:condition(gb.tensor{{2}}, gb.tensor{0.7})
+    local tasks <const> = gb.tensor{{1}, {2}, {3}}
+    near(alone:predict(tasks).f_var, alone:draw(20000, {seed = 1})(tasks):var(1), 0.05)
+  end)
+
+  it("plans a training step as it then runs", function()
+    local m <const> = model{tasks = 2, noise = 0.1}
+    local whole <const> = m:plan(x, y)
+    local masked <const> = m:plan(x, gb.where(y:gt(1.2), nan, y), {missing = "mask"})
+    assert.matches('"eigh', whole:json(), 1, true)
+    assert.matches('"cholesky', masked:json(), 1, true)
+    assert.is_nil(m.x)
+    m:fit(x, y, {steps = 0})
+    assert.equal(whole.peak, m:plan().peak)
+    raises("refused", "", m.plan, m, {budget = 1000})
+  end)
+
   it("fits again from where it is, and shows its parameters", function()
     local m <const> = model{tasks = 2}
     m:fit(x, y, {steps = 3})
@@ -335,9 +408,15 @@ describe("gb.gp.multitask", function()
     m:fit(x, y, {steps = 0})
     raises("shape", "the model was given 1 columns", m.predict, m, gb.zeros(3, 2))
     local wide <const> = model{tasks = 2, kernel = K.rbf{lengthscale = {1, 2}}}:condition(gb.rand(4, 2), gb.zeros(4, 2))
-    raises("option", "a function cannot be drawn from kernel 'index'", function()
-      wide:predict(gb.rand(3, 2)):sample(1, {method = "pathwise"})
+    raises("option", "a function cannot be drawn from kernel 'piecewise_polynomial'", function()
+      model{tasks = 2, kernel = K.piecewise_polynomial{}}:condition(x, y):draw(2)
     end)
+    raises("option", "draw: the number of functions must be 1 or more", wide.draw, wide, 0)
+    raises("option", "draw: the model holds no data", function() model{tasks = 2}:draw() end)
+    raises("shape", "draw: the model was given 2 columns", function() wide:draw(2)(gb.zeros(3, 1)) end)
+    raises("option", "leave_one_out: the model holds no data", function() model{tasks = 2}:leave_one_out() end)
+    raises("option", "plan: the model holds no data", function() model{tasks = 2}:plan() end)
+    raises("shape", "y must be (20, 2)", m.plan, m, x, y:select(2, 1))
     local mean <const> = m:predict(x).mean:eval()
     local err <const> = raises("option", "unknown option 'stepz'", m.fit, m, x:slice(1, 1, 5), y:slice(1, 1, 5), {stepz = 1})
     assert.matches("^%.?/?spec/", err.line)

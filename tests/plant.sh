@@ -273,6 +273,30 @@ host/solve/lanczos.c
 's/(double)n \* sqrt(spread \/ (k - 1))/(double)n * sqrt(spread) \/ k/'
 'the standard error of log det is too small'
 
+host/solve/partial.c
+'s/ || (p->rows > 0 \&\& now + wait > p->bound)//'
+'a block takes its candidates, whoever else is before them'
+
+host/solve/partial.c
+'s/fmax(p->lot\[i0 + i\] - left\[i\] \* p->step\[r\], 0)/p->lot[i0 + i]/'
+'lots that were not used up begin anew in each block'
+
+host/solve/partial.c
+'s/\*left > tol; r++, p->rank++)/true; r++, p->rank++)/'
+'a block does not end where little enough is left'
+
+host/solve/partial.c
+'s/return rest < 0 \&\& isfinite(v) ? 0 : rest;/return rest < 0 ? 0 : rest;/'
+'a row of a preconditioner that is infinite passes'
+
+host/fold/draft.c
+'s/  return stands \&\& gb_shape_equal.*$/  return NULL;/'
+'what is detached is copied'
+
+host/fold/draft.c
+'s/const bool stands = !gb_is_leaf(made) \&\& /const bool stands = /'
+'what is detached from a leaf changes with it'
+
 host/solve/precond.c
 's/(double)(p->n - k) \* log(p->noise)/(double)p->n * log(p->noise)/'
 'the determinant of the preconditioner counts its rank twice'

@@ -67,7 +67,7 @@ static gb_node *leaf (gb_dtype t, unsigned flags, int ndim, const size_t *dim, c
   return hold(st, n);
 }
 
-static gb_node *random_leaf (gb_dtype t, unsigned flags, size_t n, size_t r, uint64_t seed) {
+static inline gb_node *random_leaf (gb_dtype t, unsigned flags, size_t n, size_t r, uint64_t seed) {
   double *v = malloc((n * r + 1) * sizeof *v);
   for (size_t i = 0; i < n * r; i++) v[i] = gb_rand_normal(seed, 0, i);
   gb_node *l = leaf(t, flags, r == 1 ? 1 : 2, (size_t[]){n, r}, v);
@@ -76,7 +76,7 @@ static gb_node *random_leaf (gb_dtype t, unsigned flags, size_t n, size_t r, uin
 }
 
 /* The kernel exp(-c |x - y|^2 / 2) on n points of the plane, and with noise on its diagonal. */
-static gb_node *kernel (gb_dtype t, size_t n, gb_node *c) {
+static inline gb_node *kernel (gb_dtype t, size_t n, gb_node *c) {
   double *x = malloc((2 * n + 1) * sizeof *x);
   for (size_t i = 0; i < 2 * n; i++) x[i] = gb_rand_uniform(11, 0, i);
   gb_node *points = leaf(t, 0, 2, (size_t[]){n, 2}, x);
@@ -87,7 +87,7 @@ static gb_node *kernel (gb_dtype t, size_t n, gb_node *c) {
 
 static gb_node *scalar (gb_dtype t, unsigned flags, double v) { return leaf(t, flags, 0, NULL, &v); }
 
-static gb_node *plus_noise (gb_node *k, double noise) {
+static inline gb_node *plus_noise (gb_node *k, double noise) {
   gb_node *unit = BUILD(gb_eye, g, gb_node_shape(k)->dim[0], gb_node_dtype(k));
   gb_node *diagonal = BUILD(gb_scale, unit, noise);
   return BUILD(gb_map2, GB_OP_ADD, k, diagonal);
@@ -101,7 +101,7 @@ static double *doubles (gb_node *n) {
 
 /* Gaussian elimination with pivoting: b (n, r) becomes the solution; returns log |det a|. Both are
 ** overwritten. */
-static double eliminate (double *a, double *b, size_t n, size_t r) {
+static inline double eliminate (double *a, double *b, size_t n, size_t r) {
   double logdet = 0;
   for (size_t k = 0; k < n; k++) {
     size_t p = k;
@@ -137,7 +137,7 @@ static double eliminate (double *a, double *b, size_t n, size_t r) {
   } while (0)
 
 /* |b - A x| / |b| of the worst column, in doubles. */
-static double true_residual (gb_node *a, gb_node *b, gb_node *x) {
+static inline double true_residual (gb_node *a, gb_node *b, gb_node *x) {
   double *va = doubles(a), *vb = doubles(b), *vx = doubles(x), worst = 0;
   const size_t n = gb_node_shape(a)->dim[0], r = gb_shape_numel(gb_node_shape(b)) / (n > 0 ? n : 1);
   for (size_t c = 0; c < r; c++) {

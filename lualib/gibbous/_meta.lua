@@ -658,7 +658,8 @@ function kernel:matrix() end
 --- O(n^3 T^3). fit(x, y, {missing = "mask"}) leaves NaN cells out, counts them in info.masked, and works on the values there
 --- are; by default NaN raises. predict(x) gives mean, f_var and y_var as (m, T); score(x, y, {missing}) adds figures per task.
 --- condition(x, y, {missing}) gives a model that has also seen k more points: in O(N^2 K) for K values more than N where cells
---- are missing and a prediction was made before, else made anew when it first predicts. save(path) and gb.load as gb.gp.exact.
+--- are missing and a prediction was made before, else made anew when it first predicts. draw(k)(x) gives (k, m, T), and
+--- leave_one_out() predicts each cell from all others, (n, T). plan(x, y), save(path) and gb.load as gb.gp.exact.
 ---@return gibbous.gp.multitask
 function gb.gp.multitask(o) end
 

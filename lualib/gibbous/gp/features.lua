@@ -6,6 +6,8 @@
 -- Source: Rahimi & Recht (2007), Random features for large-scale kernel machines; densities: Rasmussen & Williams (2006),
 -- section 4.2.1.
 local core <const> = require "gibbous.core"
+local kernel <const> = require "gibbous.kernels.kernel"
+local tasks <const> = require "gibbous.kernels.tasks"
 
 local M <const> = {}
 
@@ -21,6 +23,14 @@ function Supply:options()
 end
 
 function Supply:normal(rows, columns) return core.randn(rows, columns, self:options()):eval() end
+
+--- The numbers 1 .. n in random order.
+function Supply:order(n)
+  local key <const>, out <const> = self:normal(1, n):reshape(n):totable(), {}
+  for i = 1, n do out[i] = i end
+  table.sort(out, function(a, b) return key[a] < key[b] end)
+  return out
+end
 
 --- Random signs, (rows, columns).
 function Supply:sign(rows, columns)
@@ -143,6 +153,22 @@ end
 
 function makers.constant() return {{width = 1}} end
 
+--- Rows of a root of B for each task. A feature has one of its columns, each as many as any other but for one, scaled so that the
+-- mean of their products is B itself.
+function makers.index(k, _, s)
+  local own <const> = core.linalg.diag(value(k.diagonal, s):sqrt())
+  local root <const> = (k.hyper.weights and core.cat({value(k.hyper.weights, s), own}, 2) or own):eval()
+  local width <const>, column <const>, scale <const> = math.min(root.shape[2], s.pairs), {}, {}
+  for i, j in ipairs(s:order(s.pairs)) do
+    column[j] = (i - 1) % width + 1
+    scale[j] = math.sqrt(s.pairs / ((s.pairs - column[j]) // width + 1))
+  end
+  local mixed <const> = (root:index(2, core.tensor(column, {dtype = "i64"})) * core.tensor(scale, {dtype = s.dtype})):eval()
+  local function at(x) return tasks.positions(x, k.tasks, "index") end
+  return {{width = s.pairs, amplitude = function(x) return mixed:index(1, at(x)) end,
+    exact = function(x) return root:index(1, at(x)) end, exact_width = root.shape[2]}}
+end
+
 -- Kernels -------------------------------------------------------------------------------------------------------------------
 
 local function no_features(k)
@@ -156,18 +182,6 @@ local joints <const> = {sum = true, product = true, white = true}
 local function check(k)
   if not (makers[k.kind] or joints[k.kind]) then no_features(k) end
   for _, part in ipairs(rawget(k, "parts") or {}) do check(part) end
-end
-
---- What the kernel looks at.
-local function inputs(k, x)
-  if k.active_dims then
-    local d <const>, at <const> = x.shape[2], {}
-    for i, c in ipairs(k.active_dims) do at[i] = c < 0 and c + d + 1 or c end
-    x = x:index(2, core.tensor(at, {dtype = "i64"}))
-  end
-  if not k.warp_by then return x end
-  local t <const> = k.warp_by(x)
-  return t.ndim == 1 and t:unsqueeze(2) or t
 end
 
 --- Number of terms.
@@ -195,11 +209,11 @@ end
 local terms
 
 --- The product of the parts' sums, multiplied out.
-local function product(k, x, s)
+local function product(k, x, s, hidden)
   local out
   for _, part in ipairs(k.parts) do
     if part.kind == "white" then no_features(part) end
-    local list <const> = terms(part, x, s)
+    local list <const> = terms(part, x, s, hidden)
     local next <const> = {}
     for _, a in ipairs(out or {}) do
       for _, b in ipairs(list) do next[#next + 1] = multiplied(a, b) end
@@ -209,35 +223,35 @@ local function product(k, x, s)
   return out
 end
 
-local function sum(k, x, s)
+local function sum(k, x, s, hidden)
   local out <const> = {}
   for _, part in ipairs(k.parts) do
     if part.kind == "white" then
       s.white = join(s.white, value(part.hyper.variance, s), function(a, b) return a + b end)
     else
-      for _, t in ipairs(terms(part, x, s)) do out[#out + 1] = t end
+      for _, t in ipairs(terms(part, x, s, hidden)) do out[#out + 1] = t end
     end
   end
   return out
 end
 
-local function through(f, k) return f and function(x) return f(inputs(k, x)) end end
-
---- The terms of a kernel for inputs like x, of which only the columns matter.
-function terms(k, x, s)
-  local seen <const> = inputs(k, x)
+--- The terms of a kernel for inputs like x, of which only the columns matter; 'hidden' as in kernels/kernel.lua. What the parts of
+-- a composite take are its own inputs, unless it is warped.
+function terms(k, x, s, hidden)
+  local seen <const> = kernel.seen(k, x, hidden)
+  local function through(f) return f and function(t) return f(kernel.seen(k, t, hidden)) end end
   local list
   if k.kind == "sum" then
-    list = sum(k, seen, s)
+    list = sum(k, seen, s, kernel.within(k, seen, hidden))
   elseif k.kind == "product" then
-    list = product(k, seen, s)
+    list = product(k, seen, s, kernel.within(k, seen, hidden))
   else
     list = makers[k.kind](k, seen.shape[2], s)
   end
   local variance <const> = rawget(k, "hyper").variance
   for i, t in ipairs(list) do
-    list[i] = {width = t.width, exact_width = t.exact_width, phase = through(t.phase, k), amplitude = through(t.amplitude, k),
-      exact = through(t.exact, k), scale = join(t.scale, variance and value(variance, s), function(a, b) return a * b end)}
+    list[i] = {width = t.width, exact_width = t.exact_width, phase = through(t.phase), amplitude = through(t.amplitude),
+      exact = through(t.exact), scale = join(t.scale, variance and value(variance, s), function(a, b) return a * b end)}
   end
   return list
 end
@@ -266,17 +280,17 @@ local function drawn(t, draws, s)
   end
 end
 
---- 'draws' functions of the prior of 'kernel' from 'features' random features: f(x) gives (m, draws), lazy. Also the variance
+--- 'draws' functions of the prior of kernel k from 'features' random features: f(x) gives (m, draws), lazy. Also the variance
 -- of white noise in the kernel, or nil: it has no path and is left out.
-function M.draw(kernel, x, draws, features, seed)
-  check(kernel)
+function M.draw(k, x, draws, features, seed)
+  check(k)
   local s <const> = setmetatable({seed = seed, asked = 0, dtype = x.dtype}, Supply)
-  if kernel.kind == "white" then
-    return function(t) return core.zeros(#t, draws, {dtype = t.dtype}) end, value(kernel.variance, s)
+  if k.kind == "white" then
+    return function(t) return core.zeros(#t, draws, {dtype = t.dtype}) end, value(k.variance, s)
   end
-  s.pairs = math.max(1, features // (2 * math.max(1, count(kernel))))
+  s.pairs = math.max(1, features // (2 * math.max(1, count(k))))
   local parts <const> = {}
-  for i, t in ipairs(terms(kernel, x, s)) do parts[i] = drawn(t, draws, s) end
+  for i, t in ipairs(terms(k, x, s, kernel.outer_claims(k, x.shape[2]))) do parts[i] = drawn(t, draws, s) end
   return function(t)
     local out = core.zeros(#t, draws, {dtype = t.dtype})
     for _, f in ipairs(parts) do out = out + f(t) end

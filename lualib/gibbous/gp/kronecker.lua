@@ -98,6 +98,25 @@ local function state_of(self)
   return state, false
 end
 
+--- C^-1 times the columns of b (n T, r), point by point, in f64.
+function M.solve(self, b)
+  local q <const> = decompose(ingredients(self, "f64"))
+  local n <const>, T <const>, r <const> = #q.L, #q.S, b.shape[2]
+  local V <const> = q.h and q.V * q.h:unsqueeze(2) or q.V
+  local inner <const> = q.U:t():matmul(b:to{dtype = "f64"}:reshape(n, T * r)):reshape(n, T, r):permute(1, 3, 2)
+  local Z <const> = inner:matmul(V) * q.M:unsqueeze(2)
+  return q.U:matmul(Z:matmul(V:t()):permute(1, 3, 2):reshape(n, T * r)):reshape(n * T, r)
+end
+
+--- The diagonal of C^-1 and C^-1 (y - m(x)), (n, T), in f64.
+function M.leave_one_out(self)
+  local p <const> = ingredients(self, "f64")
+  local q <const> = decompose(p)
+  local _, A <const> = solve(q, p.R:detach())
+  local V <const> = q.h and q.V * q.h:unsqueeze(2) or q.V
+  return (q.U * q.U):matmul(q.M):matmul((V * V):t()), A
+end
+
 --- The shapes of what the state has of its own, for files: n points, T tasks.
 function M.kept_shapes(n, T) return {U = {n, n}, M = {n, T}, Q = {T, T}, weights = {n, T}} end
 

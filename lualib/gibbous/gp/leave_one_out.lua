@@ -1,18 +1,20 @@
 --- Leave-one-out prediction in closed form: each observation predicted from all others with the parameters as they are.
 -- Source: Rasmussen & Williams (2006), equations 5.10 to 5.13.
 local core <const> = require "gibbous.core"
+local kronecker <const> = require "gibbous.gp.kronecker"
 local metrics <const> = require "gibbous.gp.metrics"
 local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.objective"
 local state_of <const> = require "gibbous.gp.state"
+local task_model <const> = require "gibbous.gp.task_model"
 
 ---@class gibbous.leave_one_out
----@field mean gibbous.tensor          (n) of y_i given all others
----@field var gibbous.tensor           (n) of y_i given all others, noise included
----@field log_density gibbous.tensor   (n) of y_i (nats)
+---@field mean gibbous.tensor          (n) of y_i given all others; of several outputs (n, T), NaN where y is
+---@field var gibbous.tensor           likewise, of y_i given all others, noise included
+---@field log_density gibbous.tensor   likewise, of y_i (nats)
 ---@field nlpd number                  mean negative log density (nats a point)
 ---@field rmse number                  units of y
----@field n integer
+---@field n integer                   observations
 ---@field converged boolean
 local Record <const> = {__name = "gibbous.leave_one_out"}
 
@@ -37,27 +39,64 @@ local function diagonal_by_solver(system, n, dtype)
   return core.cat(parts, 1), converged
 end
 
+--- The record of observations y, the diagonal of C^-1 and alpha = C^-1 (y - m(x)), of one shape; NaN in all where there is none.
+-- Here e^2 is (alpha / diagonal)^2: what an observation differs by from its prediction.
+local function record(y, diagonal, alpha, converged)
+  local e <const>, var <const> = alpha / diagonal, diagonal ^ -1
+  local log_density <const> = -metrics.neg_log_density(e, var)
+  local mean <const> = y - e
+  local known <const> = y:eq(y)
+  local n <const> = known:to{dtype = "f64"}:sum()
+  local function average(v) return core.where(known, v, 0):sum() / n end
+  local nlpd <const>, mse <const> = -average(log_density), average(e * e)
+  core.eval(mean, var, log_density, nlpd, mse, n)
+  return setmetatable({mean = mean:detach(), var = var:detach(), log_density = log_density:detach(), nlpd = nlpd:item(),
+    rmse = math.sqrt(mse:item()), n = math.tointeger(n:item()), converged = converged}, Record)
+end
+
+--- The diagonal of C^-1 and C^-1 (y - m(x)), (n), and whether solves converged.
+local function of_model(self)
+  local f <const> = model.fields(self)
+  local state <const> = state_of(self)
+  if not objective.is_iterative(f.active) then return objective.inverse_diagonal(objective.covariance(self)), state.alpha, true end
+  local diagonal <const>, converged <const> = diagonal_by_solver(state.system, #f.x, f.x.dtype)
+  return diagonal, state.alpha, converged and state.converged
+end
+
+local function check(f, count)
+  if f.x == nil then core.raise("option", "leave_one_out: the model holds no data", 3) end
+  if count < 2 then core.raise("shape", "leave_one_out: needs 2 observations or more, got " .. count, 3) end
+end
+
 --- Each observation of the model's data predicted from all others: mean, var, log_density (n), nlpd, rmse.
 -- O(n^3), (n, n) values; by an iterative solver n solves.
 ---@return gibbous.leave_one_out
 function model.methods.leave_one_out(self)
   local f <const> = model.fields(self)
-  if f.x == nil then core.raise("option", "leave_one_out: the model holds no data", 2) end
-  if #f.x < 2 then core.raise("shape", "leave_one_out: needs 2 observations or more, got " .. #f.x, 2) end
-  local state <const> = state_of(self)
-  local diagonal, alpha, converged
-  if objective.is_iterative(f.active) then
-    alpha = state.alpha
-    diagonal, converged = diagonal_by_solver(state.system, #f.x, f.x.dtype)
-    converged = converged and state.converged
-  else
-    diagonal, alpha, converged = objective.inverse_diagonal(objective.covariance(self)), state.alpha, true
+  check(f, f.x and #f.x or 0)
+  return record(f.y, of_model(self))
+end
+
+--- The values v (N) of the cells of y (n, T) that have one, as (n, T); NaN elsewhere.
+local function spread(v, y)
+  local at <const>, next = {}, 0
+  for i, here in ipairs(y:eq(y):reshape(y.numel):totable()) do
+    if here then next = next + 1 end
+    at[i] = here and next or #v + 1
   end
-  local e <const>, var <const> = alpha / diagonal, diagonal ^ -1
-  local log_density <const> = -metrics.neg_log_density(e, var)
-  local mean <const> = f.y - e
-  local nlpd <const>, mse <const> = -log_density:mean(), (e * e):mean()
-  core.eval(mean, var, log_density, nlpd, mse)
-  return setmetatable({mean = mean:detach(), var = var:detach(), log_density = log_density:detach(), nlpd = nlpd:item(),
-    rmse = math.sqrt(mse:item()), n = #f.x, converged = converged}, Record)
+  return core.cat({v, core.full({1}, 0 / 0, {dtype = v.dtype})}, 1):index(1, core.tensor(at, {dtype = "i64"})):reshape(y.shape)
+end
+
+--- Each cell of the model's data predicted from all others, those of its own point included: mean, var, log_density (n, T), NaN
+-- where y is; nlpd and rmse over all. O(n^3 + T^3) for a y without missing cells, else as gb.gp.exact's.
+---@return gibbous.leave_one_out
+function task_model.methods.leave_one_out(self)
+  local f <const> = model.fields(self)
+  check(f, f.x and task_model.known(f.y) or 0)
+  if model.fields(f.inner).grid then
+    local diagonal <const>, alpha <const> = kronecker.leave_one_out(f.inner)
+    return record(f.y, diagonal:to{dtype = f.y.dtype}, alpha:to{dtype = f.y.dtype}, true)
+  end
+  local diagonal <const>, alpha <const>, converged <const> = of_model(f.inner)
+  return record(f.y, spread(diagonal, f.y), spread(alpha, f.y), converged)
 end

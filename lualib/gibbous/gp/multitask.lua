@@ -99,6 +99,15 @@ function methods.predict(self, x, o)
   end), #t, T)
 end
 
+--- k functions of all tasks drawn from the posterior: a value that is called with points (m, d) and gives (k, m, T), lazy and
+-- differentiable in the points. o: features, seed, as gb.gp.exact's draw.
+---@return gibbous.draw
+function methods.draw(self, k, o)
+  local f <const> = fields(self)
+  local count <const>, settings <const> = pathwise.asked(f, k, o, 3)
+  return pathwise.new(f.inner, parts.every(f.x, f.tasks), count, settings, f.tasks)
+end
+
 --- log p(y | x) of the values the model holds, in nats (a sum), lazy.
 function methods.log_marginal_likelihood(self) return fields(self).inner:log_marginal_likelihood() end
 

@@ -7,11 +7,13 @@
 local core <const> = require "gibbous.core"
 local features <const> = require "gibbous.gp.features"
 local kernels <const> = require "gibbous.kernels"
+local kronecker <const> = require "gibbous.gp.kronecker"
 local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.objective"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local state_of <const> = require "gibbous.gp.state"
+local task_parts <const> = require "gibbous.gp.task_parts"
 local working <const> = require "gibbous.gp.working"
 
 local M <const> = {}
@@ -37,7 +39,9 @@ function Draw.__tostring(self)
 end
 
 --- C^-1 b for b (n, r), and the solver's report.
-local function solved(state, b)
+local function solved(self, b)
+  if model.fields(self).grid then return kronecker.solve(self, b):to{dtype = b.dtype}:eval() end
+  local state <const> = state_of(self)
   if state.system then return state.system:solve(b) end
   local half <const> = core.linalg.triangular_solve(state.factor, b)
   return core.linalg.triangular_solve(state.factor, half, {transposed = true}):eval()
@@ -50,12 +54,13 @@ local function correction(self, prior, white, count, seed)
   if white then noise = noise + white end
   local sd <const> = noise.ndim == 1 and noise:sqrt():unsqueeze(2) or noise:sqrt()
   local e <const> = sd * core.randn(#f.x, count, {dtype = f.x.dtype, seed = seed * 7919 + 7907})
-  return solved(state_of(self), (objective.residual(self):unsqueeze(2) - prior(f.x) - e):eval())
+  return solved(self, (objective.residual(self):unsqueeze(2) - prior(f.x) - e):eval())
 end
 
---- 'like' (., d): inputs of the right width.
-function M.new(self, like, count, o)
-  local worker <const> = working(self, nil)
+--- 'like' (., d): inputs of the right width. T: of a model of several outputs in the long form, whose functions are then of points,
+-- and have a value for each task.
+function M.new(self, like, count, o, T)
+  local worker <const> = model.fields(self).grid and self or working(self, nil)
   local f <const> = model.fields(worker)
   local x <const>, kernel <const>, mean <const> = f.x, f.kernel, f.mean
   local wide <const> = x and {dtype = x.dtype} or {dtype = like.dtype}
@@ -68,12 +73,13 @@ function M.new(self, like, count, o)
     if weights then v = v + kernel(t, x):matmul(weights) end
     return v:t()
   end
+  local function of_points(t) return at(values, t:to(wide)):to{dtype = t.dtype} end
+  local function of_tasks(t) return of_points(task_parts.every(t, T)):reshape(count, #t, T) end
   return setmetatable({_box = {count = count, features = o.features, info = info, converged = info == nil or info.converged,
-    columns = like.shape[2], dtype = like.dtype,
-    values = function(t) return at(values, t:to(wide)):to{dtype = t.dtype} end}}, Draw)
+    columns = like.shape[2] - (T and 1 or 0), dtype = like.dtype, values = T and of_tasks or of_points}}, Draw)
 end
 
---- The functions at points (m, d) or (m): (count, m), lazy and differentiable in the points. The same point gives the same
+--- The functions at points (m, d) or (m): (count, m), of T tasks (count, m, T), lazy and differentiable in the points. The same point gives the same
 -- value, however and how often it is asked for. Cost: O(m (features + n)) a function, streamed.
 function Draw.__call(self, xs)
   local d <const> = rawget(self, "_box")
@@ -93,17 +99,23 @@ function M.settings(o, level)
   return {features = o.features or 1024, seed = o.seed or math.floor(2 ^ 31 * core.rand(1, {dtype = "f64"}):item())}
 end
 
+--- Number of functions and settings of a draw from a model of fields f, checked.
+function M.asked(f, k, opts, level)
+  local o <const> = M.settings(options.parse(opts, M.spec, "draw", level), level)
+  local count <const> = k == nil and 1 or math.tointeger(k)
+  if count == nil or count < 1 then
+    core.raise("option", ("draw: the number of functions must be 1 or more, got %s"):format(tostring(k)), level)
+  end
+  if f.x == nil then core.raise("option", "draw: the model holds no data; condition it, be it on zero rows", level) end
+  return count, o
+end
+
 --- k functions drawn from the posterior: a value that is called with points. o: features (1024), seed; without
 -- a seed the next numbers of gb.seed are taken. White noise in the kernel is left out. Cost: one solve with k right-hand sides.
 ---@return gibbous.draw
 function model.methods.draw(self, k, opts)
-  local o <const> = M.settings(options.parse(opts, M.spec, "draw", 2), 2)
-  local count <const> = k == nil and 1 or math.tointeger(k)
-  if count == nil or count < 1 then
-    core.raise("option", ("draw: the number of functions must be 1 or more, got %s"):format(tostring(k)), 2)
-  end
   local f <const> = model.fields(self)
-  if f.x == nil then core.raise("option", "draw: the model holds no data; condition it, be it on zero rows", 2) end
+  local count <const>, o <const> = M.asked(f, k, opts, 3)
   return M.new(self, f.x, count, o)
 end
 

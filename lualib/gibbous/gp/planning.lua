@@ -5,6 +5,7 @@ local data <const> = require "gibbous.gp.data"
 local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.objective"
 local options <const> = require "gibbous.options"
+local task_model <const> = require "gibbous.gp.task_model"
 
 local plan_spec <const> = {budget = "any", objective = {"mll", "loo"}, missing = data.missing}
 
@@ -26,15 +27,29 @@ local function step_of(self, solver, kind)
   return streamed_step(self, solver)
 end
 
+--- The options of a plan, and its data: x, y, or nothing where o stands first.
+local function asked(f, x, y, o)
+  if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
+  o = options.parse(o, plan_spec, "plan", 3)
+  if x == nil and f.x == nil then core.raise("option", "plan: the model holds no data; call plan(x, y)", 3) end
+  return o, x
+end
+
+--- The plan of a step of a model that nobody else holds.
+local function plan_of(self, o)
+  if #model.fields(self).x == 0 then core.raise("shape", "plan: there are no rows to fit", 3) end
+  local budget <const> = o.budget and core.bytes(o.budget, "plan: the budget") or nil
+  local solver <const> = objective.decide(self, budget)
+  return core.plan(step_of(self, solver, o.objective), {budget = budget})
+end
+
 --- The plan of one training step, the objective with its gradients, as a gb.plan value; the model stays as it is.
 -- m:plan(x, y, o) for these data, m:plan(o) for those the model holds. o: budget, objective, missing as in fit. Raises refused,
 -- with need and minimum, where the step does not fit.
 ---@return gibbous.plan
 function model.methods.plan(self, x, y, o)
-  if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
-  o = options.parse(o, plan_spec, "plan", 2)
   local f <const> = model.fields(self)
-  if x == nil and f.x == nil then core.raise("option", "plan: the model holds no data; call plan(x, y)", 2) end
+  o, x = asked(f, x, y, o)
   local other <const> = model.new(model.copy_parts(f))
   if x == nil then
     model.set_data(other, f.x, f.y)
@@ -43,8 +58,18 @@ function model.methods.plan(self, x, y, o)
     if keep then model.fields(other).likelihood = f.likelihood:of_rows(keep, #core.as_tensor(y), "plan", 2) end
     model.set_data(other, xs, ys)
   end
-  if #model.fields(other).x == 0 then core.raise("shape", "plan: there are no rows to fit", 2) end
-  local budget <const> = o.budget and core.bytes(o.budget, "plan: the budget") or nil
-  local solver <const> = objective.decide(other, budget)
-  return core.plan(step_of(other, solver, o.objective), {budget = budget})
+  return plan_of(other, o)
+end
+
+--- The same of a model of several outputs, y (n, T).
+---@return gibbous.plan
+function task_model.methods.plan(self, x, y, o)
+  local f <const> = model.fields(self)
+  o, x = asked(f, x, y, o)
+  local other <const> = task_model.new(model.copy_parts(model.fields(f.inner)), f.tasks, f.solver)
+  local xs, ys = f.x, f.y
+  if x ~= nil then xs, ys = task_model.check(self, x, y, "plan", 2, o.missing) end
+  task_model.take(other, xs, ys, "plan", 2)
+  task_model.fill(other, "plan", 2)
+  return plan_of(model.fields(other).inner, o)
 end

@@ -73,6 +73,7 @@ end
 
 --- The columns of inputs outside 'self' that are hidden from it.
 local function outer_claims(self, d) return self.warp_by and {} or claims(self, d) end
+M.outer_claims = outer_claims
 
 --- The inputs as the form of 'self' takes them. A composite leaves the choice to its parts, unless it is warped.
 local function seen(self, x, hidden)
@@ -81,9 +82,13 @@ local function seen(self, x, hidden)
   return self.warp_by and columns.points(self.warp_by(x), "the warped inputs", 5) or x
 end
 
+M.seen = seen
+
+--- What is hidden from the parts of 'self', x as it sees them.
 local function within(self, x, hidden)
   return self.parts and self.warp_by and claims(self, x.shape[2]) or hidden
 end
+M.within = within
 
 local function with_variance(self, x, v)
   return self.hyper.variance and columns.adopt(self.hyper.variance, x) * v or v
