@@ -40,18 +40,17 @@ local function diagonal_by_solver(system, n, dtype)
 end
 
 --- The record of observations y, the diagonal of C^-1 and alpha = C^-1 (y - m(x)), of one shape; NaN in all where there is none.
--- Here e^2 is (alpha / diagonal)^2: what an observation differs by from its prediction.
 local function record(y, diagonal, alpha, converged)
   local e <const>, var <const> = alpha / diagonal, diagonal ^ -1
   local log_density <const> = -metrics.neg_log_density(e, var)
   local mean <const> = y - e
   local known <const> = y:eq(y)
-  local n <const> = known:to{dtype = "f64"}:sum()
+  local n <const> = math.tointeger(known:to{dtype = "f64"}:sum():item())
   local function average(v) return core.where(known, v, 0):sum() / n end
   local nlpd <const>, mse <const> = -average(log_density), average(e * e)
-  core.eval(mean, var, log_density, nlpd, mse, n)
+  core.eval(mean, var, log_density, nlpd, mse)
   return setmetatable({mean = mean:detach(), var = var:detach(), log_density = log_density:detach(), nlpd = nlpd:item(),
-    rmse = math.sqrt(mse:item()), n = math.tointeger(n:item()), converged = converged}, Record)
+    rmse = math.sqrt(mse:item()), n = n, converged = converged}, Record)
 end
 
 --- The diagonal of C^-1 and C^-1 (y - m(x)), (n), and whether solves converged.
