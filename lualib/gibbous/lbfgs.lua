@@ -120,12 +120,12 @@ local function first_trial(memory, g, d, limit)
   return step
 end
 
---- Minimises from x. evaluate(x) gives value, gradient and the relative rounding of values; math.huge and nil where there are
+--- Minimises from x. evaluate(x) gives value, gradient and the relative accuracy of values; math.huge and nil where there are
 -- none. o.steps, o.tol (largest element of the gradient), o.ftol (change of the value, relative above 1), o.limit (see
 -- first_trial). report(step, x, value, gradient) hears of every accepted point, the first included.
 -- Returns reason, converged, steps.
 function M.minimize(evaluate, x, o, report)
-  local value, g, rounding = evaluate(x)
+  local value, g, accuracy = evaluate(x)
   if g == nil then return "no value at the start", false, 0 end
   report(0, x, value, g)
   local memory <const> = {}
@@ -142,16 +142,16 @@ function M.minimize(evaluate, x, o, report)
       local xt <const> = axpy(t, d, x)
       local ft <const>, gt <const> = evaluate(xt)
       return {t = t, f = ft, g = gt, x = xt, slope = gt and dot(d, gt) or math.huge}
-    end, value, slope, first_trial(memory, g, d, o.limit), share(rounding))
+    end, value, slope, first_trial(memory, g, d, o.limit), share(accuracy))
     if p then
       remember(memory, axpy(-1, x, p.x), axpy(-1, g, p.g))
       local change <const> = value - p.f
       x, value, g = p.x, p.f, p.g
       report(iteration, x, value, g)
       if change <= share(o.ftol) then return "change of the value below ftol", true, iteration end
-      if change <= share(rounding) then return "change of the value below its rounding", true, iteration end
-    elseif -slope <= share(math.max(o.ftol, 2 * rounding)) then
-      return "no decrease beyond rounding is left", true, iteration - 1
+      if change <= share(accuracy) then return "change of the value below its accuracy", true, iteration end
+    elseif -slope <= share(math.max(o.ftol, 2 * accuracy)) then
+      return "no decrease beyond its accuracy is left", true, iteration - 1
     elseif #memory == 0 then
       return "no further decrease along the gradient", false, iteration - 1
     else

@@ -24,7 +24,7 @@ local function space_of(root, what, level)
     if not p.fixed then free[#free + 1], free_names[#free_names + 1] = p, names[i] end
   end
   if #free == 0 then core.raise("option", what .. ": there is no free parameter to optimise", level + 1) end
-  return setmetatable({params = free, names = free_names, realise = core.eval}, Space)
+  return setmetatable({params = free, names = free_names, realise = core.eval, resolution = 0}, Space)
 end
 
 function Space:read()
@@ -55,7 +55,7 @@ function Space:evaluate(f)
     if loss == nil then core.raise("option", "the objective must return a tensor of one element", 4) end
     local prior <const> = param.log_prior(self.params)
     if prior then loss = loss - prior end
-    self.rounding = ROUNDING[loss.dtype] or ROUNDING.f32
+    self.rounding = math.max(ROUNDING[loss.dtype] or ROUNDING.f32, self.resolution)
     local g <const> = core.grad(loss, self:raws(), {unused = "zero"})
     self.realise(loss, table.unpack(g))
     return loss:item(), g
@@ -197,14 +197,15 @@ function M.minimize(f, root, opts)
   return M.run(f, root, o)
 end
 
---- The same with options already checked, and 'realise', which computes tensors given one after another (gb.eval).
+--- The same with options already checked, and 'realise', which computes tensors given one after another (gb.eval), and
+-- 'resolution', relative: smaller changes of f say nothing (0: those of rounding).
 function M.run(f, root, o)
   local method <const> = o.method or "lbfgs"
-  local realise <const> = o.realise
+  local realise <const>, resolution <const> = o.realise, o.resolution
   o = {steps = o.steps or (method == "lbfgs" and 200 or 500), lr = o.lr or (method == "sgd" and 1e-3 or 0.05),
     tol = o.tol or 1e-5, ftol = o.ftol or 1e-9, on_step = o.on_step}
   local space <const> = space_of(root, "gb.optim.minimize", 3)
-  space.realise = realise or core.eval
+  space.realise, space.resolution = realise or core.eval, resolution or 0
   local start <const> = core.clock()
   local info <const> = {method = method, evaluations = 0, setbacks = 0, interrupted = false}
   local best, best_x, last = math.huge, space:read(), 0

@@ -91,6 +91,16 @@ local function add_solve(log, s)
   if not s.converged then log.unconverged = log.unconverged + 1 end
 end
 
+-- Of the square of a solve's tolerance: values err by the square of the residual.
+local RESOLVED <const> = 0.1
+
+--- The relative change of an objective that its solves can tell from none.
+local function resolution_of(solver)
+  local o <const> = objective.is_iterative(solver) and solver.o
+  local tol <const> = o and (o.train_tol or o.tol)
+  return tol and RESOLVED * tol ^ 2 or nil
+end
+
 --- One start: the optimiser's record, with what belongs to the best point; or nil, the error, and the best value before it.
 -- The parameters end at this start's best point either way.
 local function attempt_fit(self, o, run, label)
@@ -117,7 +127,7 @@ local function attempt_fit(self, o, run, label)
     if value == value then solves[value] = info end
   end
   local ok <const>, info <const> = pcall(optim.run, evaluate, self, {method = o.method, steps = o.steps, lr = o.lr, tol = o.tol,
-    ftol = o.ftol, on_step = on_step, realise = realise})
+    ftol = o.ftol, on_step = on_step, realise = realise, resolution = resolution_of(run.solver)})
   done()
   if not ok then return nil, info, best.value end
   info.gradient_norm, info.solve = best.gradient_norm, best.solve
