@@ -110,6 +110,22 @@ describe("gb.optim.minimize", function()
     assert.is_true(info.evaluations <= 60, info.evaluations .. " evaluations")
   end)
 
+  it("stops at the accuracy of a solver's values", function()
+    local x <const> = gb.rand(150, 2, {seed = 3}):eval()
+    local y <const> = ((5 * x:select(2, 1)):sin() + 0.1 * gb.randn(150, {seed = 4})):eval()
+    local function fitted(tol)
+      local m <const> = gb.gp.exact{kernel = gb.kernels.matern32{ard = true}, noise = 0.1,
+        solver = gb.solvers.cg{train_tol = tol, precond = gb.precond.nystrom{rank = 20}}}
+      return m:fit(x, y, {restarts = 0, ftol = 1e-12})
+    end
+    local info <const>, fine <const> = fitted(1e-2), fitted(1e-8)
+    assert.is_true(info.converged, info.reason)
+    assert.matches("accuracy", info.reason)
+    assert.is_true(info.evaluations <= 40, info.evaluations .. " evaluations")
+    near(fine.value, info.value, 0.05)
+    assert.is_true(fine.evaluations > info.evaluations)
+  end)
+
   it("knows the rounding of an f32 objective", function()
     local x <const> = gb.rand(60, 2, {seed = 3, dtype = "f32"}):eval()
     local y <const> = ((5 * x:select(2, 1)):sin() + 0.1 * gb.randn(60, {seed = 4, dtype = "f32"})):eval()
