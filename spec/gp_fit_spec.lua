@@ -176,6 +176,33 @@ describe("a fit", function()
     assert.is_true(run(1) ~= run(2))
   end)
 
+  it("is finished in f64 where f32 tells no steps apart any more", function()
+    local wide <const> = gb.rand(250, 2, {seed = 7}):eval()
+    local target <const> = ((4 * wide:select(2, 1)):sin() * wide:select(2, 2) + 0.01 * gb.randn(250, {seed = 8})):eval()
+    local function fitted(dtype, o)
+      local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = {1, 1}}, noise = 0.1, solver = "direct"}
+      local settings <const> = {restarts = 0}
+      for key, v in pairs(o or {}) do settings[key] = v end
+      return m:fit(wide:to{dtype = dtype}, target:to{dtype = dtype}, settings), m
+    end
+    local steps <const> = {}
+    local want <const> = fitted("f64")
+    local info <const>, m <const> = fitted("f32", {on_step = function(s) steps[#steps + 1] = s.step end})
+    assert.is_true(info.converged, info.reason)
+    assert.equal("f64", info.precision)
+    assert.matches("; finished in f64", tostring(info), 1, true)
+    near(want.value, info.value, 1e-2)
+    assert.equal(info.iterations, steps[#steps])
+    for i = 2, #steps do assert.is_true(steps[i] >= steps[i - 1]) end
+    assert.equal("f32", m.x.dtype)
+    assert.equal("f64", want.precision)
+    assert.not_matches("finished in", tostring(want), 1, true)
+    local few <const> = fitted("f32", {steps = info.iterations - 3})
+    assert.is_true(few.iterations <= info.iterations - 3)
+    local tight <const> = fitted("f32", {budget = m:plan().minimum + 1000})    -- no room for f64
+    assert.is_true(tight.precision == "f32" and not tight.converged)
+  end)
+
   it("plans its steps within a budget, or is refused with the smallest that would do", function()
     local n <const> = 300
     local many <const> = gb.rand(n, 2, {seed = 3}):eval()

@@ -1,6 +1,6 @@
 --- L-BFGS with a strong Wolfe line search over flat lists of numbers: the algorithm alone, without tensors.
 -- Source: Nocedal & Wright (2006), algorithms 3.5, 3.6 and 7.4, equation 3.59.
-local M <const> = {}
+local M <const> = {NO_DECREASE = "no further decrease along the gradient"}
 
 -- Pairs of steps and changes of gradient that stand for the curvature; more than there are unknowns make it BFGS.
 local PAIRS <const> = 20
@@ -153,7 +153,7 @@ function M.minimize(evaluate, x, o, report)
     elseif -slope <= share(math.max(o.ftol, 2 * accuracy)) then
       return "no decrease beyond its accuracy is left", true, iteration - 1
     elseif #memory == 0 then
-      return "no further decrease along the gradient", false, iteration - 1
+      return M.NO_DECREASE, false, iteration - 1
     else
       clear(memory)
     end

@@ -5,7 +5,7 @@ local quasi_newton <const> = require "gibbous.lbfgs"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 
-local M <const> = {}
+local M <const> = {NO_DECREASE = quasi_newton.NO_DECREASE}
 local dot <const>, axpy <const>, largest <const> = quasi_newton.dot, quasi_newton.axpy, quasi_newton.largest
 
 -- The free parameters of a root as one flat list of numbers ---------------------------------------------------------------

@@ -8,6 +8,7 @@ local objective <const> = require "gibbous.gp.objective"
 local optim <const> = require "gibbous.optim"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
+local working <const> = require "gibbous.gp.working"
 
 local fields <const>, methods <const> = model.fields, model.methods
 
@@ -101,23 +102,23 @@ local function resolution_of(solver)
   return tol and RESOLVED * tol ^ 2 or nil
 end
 
---- One start: the optimiser's record, with what belongs to the best point; or nil, the error, and the best value before it.
--- The parameters end at this start's best point either way.
-local function attempt_fit(self, o, run, label)
-  local f <const> = fields(self)
-  local line <const>, done <const> = progress(label)
+--- The optimiser on the objective of 'worker', the model or its twin in f64: pcall's results, the record with what belongs to
+-- the best point, or the error and then the best value before it. before: steps made already.
+local function optimise(self, worker, o, run, line, before)
+  local f <const> = fields(worker)
   local best <const> = {value = math.huge}
   local solves = {}                                 -- of the points tried since the last step, by their values
   local function on_step(s)
     s.solve = solves[s.value]
     solves = {[s.value] = s.solve}
     if s.value < best.value then best.value, best.gradient_norm, best.solve = s.value, s.gradient_norm, s.solve end
+    s.step = s.step + before
     if line then line(s) end
     if o.on_step then return o.on_step(s) end
   end
   local function evaluate()
     f.solve_info = nil
-    return objective.value(self, run.solver, o.objective)
+    return objective.value(worker, run.solver, o.objective)
   end
   local function realise(loss, ...)
     run.realise(loss, ...)
@@ -126,11 +127,43 @@ local function attempt_fit(self, o, run, label)
     add_solve(run.log, info)
     if value == value then solves[value] = info end
   end
-  local ok <const>, info <const> = pcall(optim.run, evaluate, self, {method = o.method, steps = o.steps, lr = o.lr, tol = o.tol,
-    ftol = o.ftol, on_step = on_step, realise = realise, resolution = resolution_of(run.solver)})
+  local ok <const>, info <const> = pcall(optim.run, evaluate, self, {method = o.method,
+    steps = o.steps and o.steps - before, lr = o.lr, tol = o.tol, ftol = o.ftol, on_step = on_step, realise = realise,
+    resolution = resolution_of(run.solver)})
+  if ok then info.gradient_norm, info.solve = best.gradient_norm, best.solve end
+  return ok, info, best.value
+end
+
+--- Did a descent end because f32 no longer tells its steps apart? By a factor this comes with little noise: of f32 data predictions
+-- are then made in f64 too (gp/working.lua).
+local function is_lost_in_f32(self, run, info)
+  local f <const> = fields(self)
+  return f.x.dtype == "f32" and run.solver == "direct" and not f.grid and info.reason == optim.NO_DECREASE
+end
+
+--- The rest of such a descent in f64, where memory holds it: its record with what was done before.
+local function finished_in_f64(self, o, run, line, info)
+  local ok <const>, rest <const> = optimise(self, working(self, "f64"), o, run, line, info.iterations)
+  if not ok then
+    if type(rest) ~= "string" and (rest.code == "refused" or rest.code == "oom") then return info end
+    error(rest, 0)
+  end
+  for _, name in ipairs{"iterations", "evaluations", "setbacks"} do rest[name] = rest[name] + info[name] end
+  rest.precision = "f64"
+  return rest
+end
+
+--- One start: the optimiser's record, with what belongs to the best point; or nil, the error, and the best value before it.
+-- The parameters end at this start's best point either way.
+local function attempt_fit(self, o, run, label)
+  local line <const>, done <const> = progress(label)
+  local ok, info, reached = optimise(self, self, o, run, line, 0)
+  if ok and is_lost_in_f32(self, run, info) then
+    reached = info.value
+    ok, info = pcall(finished_in_f64, self, o, run, line, info)
+  end
   done()
-  if not ok then return nil, info, best.value end
-  info.gradient_norm, info.solve = best.gradient_norm, best.solve
+  if not ok then return nil, info, reached end
   return info
 end
 

@@ -17,6 +17,7 @@ local param <const> = require "gibbous.param"
 ---@field iterations integer    of the best start; evaluations, setbacks (steps undone): of all starts
 ---@field restarts integer      extra starts; failed_starts: starts that came to nothing
 ---@field solver string         "direct" or the solver
+---@field precision string      of the objective at the end: f32 data are finished in "f64" where f32 tells no steps apart any more
 ---@field why gibbous.choice|nil  how solver = "auto" came to it, with the predicted costs
 ---@field solve_log table       solves, iterations, unconverged, and the worst residual and condition; all 0 when direct
 ---@field seed integer          of the starts and the probes
@@ -53,6 +54,7 @@ function Info.__tostring(self)
     self.seconds)
   if self.log_prior ~= 0 then text = text .. ("; log prior %.4f"):format(self.log_prior) end
   if self.restarts > 0 then text = text .. ("; best of %d starts"):format(self.restarts + 1) end
+  if self.precision ~= self.dtype then text = text .. "; finished in " .. self.precision end
   if self.setbacks > 0 then text = text .. ("; %d steps undone"):format(self.setbacks) end
   if self.why then text = text .. "\n  " .. tostring(self.why) end
   for _, line in ipairs(warnings(self)) do text = text .. "\n  " .. line end
@@ -89,7 +91,7 @@ return function(self, best, total, more)
     value = best.value, log_prior = log_prior, log_likelihood = -best.value - log_prior, objective = more.objective,
     gradient_norm = best.gradient_norm, active_bounds = bounds_met(list, names), noise_floor = floor_binds and more.floor or nil,
     iterations = best.iterations, evaluations = total.evaluations, setbacks = total.setbacks,
-    restarts = more.restarts, failed_starts = total.failed_starts,
+    precision = best.precision or f.x.dtype, dtype = f.x.dtype, restarts = more.restarts, failed_starts = total.failed_starts,
     solver = choice.is_iterative(f.active) and tostring(f.active) or f.active, why = f.choice, solve_log = more.log,
     seed = more.seed, n = #f.x, masked = more.masked, seconds = more.seconds, interrupted = best.interrupted or false,
     method = best.method, bytes = core.memory.report().peak}, Info)

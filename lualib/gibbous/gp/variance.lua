@@ -58,7 +58,7 @@ local function in_slices(m, width, f)
     local ok <const>, err <const> = pcall(f, from, to)
     if ok then
       from = to + 1
-    elseif width > 1 and type(err) == "table" and (err.code == "refused" or err.code == "memory") then
+    elseif width > 1 and type(err) == "table" and (err.code == "refused" or err.code == "oom") then
       width = width // 2
     else
       error(err, 0)
