@@ -46,8 +46,8 @@ static size_t pieces (size_t n) { return (n + LONG - 1) / LONG; }
 
 /* ---- turns ---- */
 
-/* When a point is next, from now, if nothing more of its entry goes: INFINITY for never. The largest entry first, or the lot that is
-** used up first. */
+/* When a point is next, from now, if nothing more of its entry goes: INFINITY for never. The largest entry first, or the lot that
+** is used up first. */
 static double turn (const partial *p, double left, double lot) {
   if (!(left > 0)) return INFINITY;
   return p->how.drawn ? lot / left : -left;
@@ -128,7 +128,8 @@ static gb_status take_pivot (partial *p, size_t c, double wait, gb_error *err) {
   p->pivot[r] = p->candidate[c];
   p->root[r] = sqrt(p->candidate_left[c]);
   p->step[r] = p->how.drawn ? wait : 0;
-  for (size_t o = 0; o < p->ncandidates; o++) p->candidate_lot[o] = fmax(p->candidate_lot[o] - p->candidate_left[o] * p->step[r], 0);
+  for (size_t o = 0; o < p->ncandidates; o++)
+    p->candidate_lot[o] = fmax(p->candidate_lot[o] - p->candidate_left[o] * p->step[r], 0);
   follow(p, j, c, p->root[r], row);
   p->rows++;
   return GB_OK;
@@ -148,7 +149,7 @@ static gb_status take_pivots (partial *p, gb_error *err) {
   return GB_OK;
 }
 
-/* Row r of the block over entries i0 .. i0 + len - 1, of which earlier blocks are eliminated; what is left of the entries and lots. */
+/* Row r of the block over entries i0 .. i0 + len - 1, of which earlier blocks are eliminated; what is left of entries and lots. */
 static double eliminate_row (partial *p, size_t r, size_t i0, size_t len) {
   double *row = p->lt + (p->rank + r) * p->n + i0, *left = p->left + i0, sum = 0;
   for (size_t m = 0; m < r; m++) {

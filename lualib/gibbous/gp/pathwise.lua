@@ -79,8 +79,8 @@ function M.new(self, like, count, o, T)
     columns = like.shape[2] - (T and 1 or 0), dtype = like.dtype, values = T and of_tasks or of_points}}, Draw)
 end
 
---- The functions at points (m, d) or (m): (count, m), of T tasks (count, m, T), lazy and differentiable in the points. The same point gives the same
--- value, however and how often it is asked for. Cost: O(m (features + n)) a function, streamed.
+--- The functions at points (m, d) or (m): (count, m), of T tasks (count, m, T), lazy and differentiable in the points. The same
+-- point gives the same value, however and how often it is asked for. Cost: O(m (features + n)) a function, streamed.
 function Draw.__call(self, xs)
   local d <const> = rawget(self, "_box")
   local t <const> = kernels.points(xs, "draw: x", 2)
