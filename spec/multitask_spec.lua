@@ -331,6 +331,7 @@ describe("gb.gp.multitask", function()
     local m <const> = model{tasks = 2}
     m:fit(x, y, {steps = 3})
     local before <const> = m.info.value
+    assert.matches("^fit of 40 values of 2 tasks, kronecker: ", tostring(m.info))
     assert.is_true(m:fit{steps = 5}.value < before)
     assert.matches("^gp.multitask  2 tasks, 20 points, 1 columns, 40 of 40 values, f64\n", tostring(m))
     assert.matches("kernel.tasks.weights", tostring(m), 1, true)

@@ -34,7 +34,7 @@ for _, name in ipairs(#words > 0 and words or {"elevators", "kin40k"}) do
   local x <const>, y <const> = first(train, o.rows)
   local t <const> = first(test, o.points)
   local mean <const>, var <const>, how <const> = predicted(m, "direct", x, y, t)
-  local solver <const> = gb.solvers.cg{tol = 1e-8, max_iter = 5000, precond = gb.precond.nystrom{rank = 100}}
+  local solver <const> = gb.solvers.cg{tol = 1e-8, max_iter = 5000, precond = gb.precond.nystrom{}}
   local mean_cg <const>, var_cg <const>, how_cg <const> = predicted(m, solver, x, y, t)
   print(("%s, %d rows, noise %.3g, variance %.3g\n  %s\n  %s"):format(name, #x, m:get "likelihood.noise".value:item(),
     m:get "kernel.variance".value:item(), how, how_cg))

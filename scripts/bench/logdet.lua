@@ -26,7 +26,7 @@ local function problem(case)
 end
 
 local function solver(o)
-  o.precond = o.precond == nil and gb.precond.nystrom{rank = 100} or o.precond or nil
+  o.precond = o.precond == nil and gb.precond.nystrom{} or o.precond or nil
   return gb.solvers.cg(o)
 end
 
@@ -85,7 +85,7 @@ local function exact(case)
     verdict(worst <= 1e-4)))
 end
 
-print(("n = %d, defaults: rank 100, tolerance 1e-2"):format(n))
+print(("n = %d, defaults: rank %d, tolerance 1e-2"):format(n, gb.precond.nystrom{}:rank_at(n)))
 for _, case in ipairs(cases) do covers(case) end
 for _, case in ipairs(cases) do tolerance(case) end
 exact(cases[1])

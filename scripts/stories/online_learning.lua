@@ -22,7 +22,7 @@ local grid <const> = quick and {100, 200, 256, 300} or {100, 250, 500, 1000, 150
 local solver_steps <const> = 3
 
 local kernel <const> = gb.kernels.matern52{lengthscale = {0.3, 0.4}, variance = 1.5}
-local cg <const> = gb.solvers.cg{tol = 1e-8, precond = gb.precond.nystrom{rank = 100}}
+local cg <const> = gb.solvers.cg{tol = 1e-8, precond = gb.precond.nystrom{}}
 local function model(solver)
   return gb.gp.exact{kernel = kernel, mean = gb.means.constant(0.3), noise = 0.01, solver = solver or "direct"}
 end

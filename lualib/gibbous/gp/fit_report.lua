@@ -22,6 +22,7 @@ local param <const> = require "gibbous.param"
 ---@field solve_log table       solves, iterations, unconverged, and the worst residual and condition; all 0 when direct
 ---@field seed integer          of the starts and the probes
 ---@field n integer             values of y; masked: those left out by missing = "mask"
+---@field tasks integer|nil     of a model of several outputs
 ---@field seconds number
 ---@field bytes integer         most bytes held since the report was last reset
 ---@field interrupted boolean
@@ -49,7 +50,8 @@ end
 
 function Info.__tostring(self)
   local what <const> = self.objective == "loo" and "leave-one-out density" or "log marginal likelihood"
-  local text = ("fit of %d points, %s: %s (%s), %s %.4f, %d steps, %d evaluations, %.2f s"):format(self.n, self.solver,
+  local data <const> = self.tasks and ("%d values of %d tasks"):format(self.n, self.tasks) or self.n .. " points"
+  local text = ("fit of %s, %s: %s (%s), %s %.4f, %d steps, %d evaluations, %.2f s"):format(data, self.solver,
     self.converged and "converged" or "not converged", self.reason, what, self.log_likelihood, self.iterations, self.evaluations,
     self.seconds)
   if self.log_prior ~= 0 then text = text .. ("; log prior %.4f"):format(self.log_prior) end

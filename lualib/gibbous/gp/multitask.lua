@@ -46,7 +46,10 @@ function methods.fit(self, x, y, o)
   task_model.take(self, xs, ys, "fit", 2)
   local all <const>, values <const> = task_model.long(xs, ys)
   local ok <const>, info <const> = pcall(f.inner.fit, f.inner, all, values, settings)
-  if ok then return info end
+  if ok then
+    info.tasks = f.tasks
+    return info
+  end
   if rawequal(inside.x, long_before) then               -- refused before the data were taken: all is as it was
     f.x, f.y, inside.grid, inside.solver = x_before, y_before, grid, solver
   end
