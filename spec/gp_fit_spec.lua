@@ -1,5 +1,6 @@
 --- What a fit does and reports; the choice of a solver; plans of a step.
 local gb <const> = require "gibbous"
+local core <const> = require "gibbous.core"
 local support <const> = require "spec.support"
 local near <const>, raises <const> = support.near, support.raises
 local K <const> = gb.kernels
@@ -176,6 +177,19 @@ describe("a fit", function()
     assert.is_true(run(1) ~= run(2))
   end)
 
+  it("by a solver fits the smallest budget that a refusal tells", function()
+    local many <const> = gb.rand(20000, 2, {seed = 1, dtype = "f32"}):eval()
+    local target <const> = (4 * many:select(2, 1)):sin():eval()
+    for _, solver in ipairs{"auto", gb.solvers.cg{precond = gb.precond.nystrom{}}} do
+      local m <const> = gb.gp.exact{kernel = K.matern32{}, noise = 0.1, solver = solver}
+      local err <const> = raises("refused", "", m.plan, m, many, target, {budget = "1 MiB"})
+      assert.is_true(m:plan(many, target, {budget = err.minimum}).peak <= err.minimum)
+      local plan <const> = m:plan(many, target, {budget = "64 MiB"})
+      assert.is_true(err.minimum < plan.peak)
+      m:plan(many, target, {budget = plan.minimum})
+    end
+  end)
+
   it("is finished in f64 where f32 tells no steps apart any more", function()
     local wide <const> = gb.rand(250, 2, {seed = 7}):eval()
     local target <const> = ((4 * wide:select(2, 1)):sin() * wide:select(2, 2) + 0.01 * gb.randn(250, {seed = 8})):eval()
@@ -200,7 +214,33 @@ describe("a fit", function()
     local few <const> = fitted("f32", {steps = info.iterations - 3})
     assert.is_true(few.iterations <= info.iterations - 3)
     local tight <const> = fitted("f32", {budget = m:plan().minimum + 1000})    -- no room for f64
-    assert.is_true(tight.precision == "f32" and not tight.converged)
+    assert.equal("f32", tight.precision)
+    assert.is_true(tight.value > info.value - 1)
+    local was <const> = info.value
+    near(-was, m:log_marginal_likelihood(), 1e-2)                              -- of the model as it is now, too
+    local again <const> = m:fit{restarts = 0}
+    assert.is_true(again.converged and again.value <= was + 1e-3 and again.precision == "f64")
+    local wide_model <const> = gb.gp.exact{kernel = m.kernel, likelihood = m.likelihood, solver = "direct"}:condition(
+      m.x:to{dtype = "f64"}, m.y:to{dtype = "f64"})
+    local r <const>, rw <const> = m:leave_one_out(), wide_model:leave_one_out()
+    near({rw.rmse, rw.nlpd}, {r.rmse, r.nlpd}, 1e-3)
+  end)
+
+  it("stopped in its f64 part keeps what f32 had reached", function()
+    local wide <const> = gb.rand(120, 2, {seed = 7, dtype = "f32"}):eval()
+    local target <const> = (4 * wide:select(2, 1)):sin():eval()
+    local seen = 0
+    local mean <const> = gb.means.define("watched", {}, function(t)
+      if t.dtype == "f64" then
+        seen = seen + 1
+        core.raise("interrupted", "stopped", 2)
+      end
+      return gb.zeros(#t, {dtype = t.dtype})
+    end)
+    local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 1}, mean = mean{}, noise = 0.1, solver = "direct"}
+    local info <const> = m:fit(wide, target, {restarts = 0})
+    assert.is_true(seen > 0 and info.interrupted and not info.converged)
+    assert.is_true(info.value < 0 and info.precision == "f32")
   end)
 
   it("plans its steps within a budget, or is refused with the smallest that would do", function()

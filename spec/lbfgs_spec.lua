@@ -56,7 +56,7 @@ describe("lbfgs.minimize", function()
       return 1000 + x[1] ^ 4, {4 * x[1] ^ 3}, 1e-6
     end, {1.3}, {ftol = 1e-300, tol = 1e-300})
     assert.is_true(r.converged)
-    assert.matches("accuracy", r.reason)
+    assert.matches("rounding", r.reason)
     assert.is_true(r.points <= 10, r.points .. " evaluations")
   end)
 

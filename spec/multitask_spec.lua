@@ -315,6 +315,26 @@ describe("gb.gp.multitask", function()
     near(alone:predict(tasks).f_var, alone:draw(20000, {seed = 1})(tasks):var(1), 0.05)
   end)
 
+  it("draws from f32 data as it predicts, in f64", function()
+    local at <const> = gb.linspace(0, 1, 40):to{dtype = "f32"}:eval()
+    local values <const> = gb.stack({(6 * at):sin(), (5 * at):cos()}, 2):eval()
+    local m <const> = gb.gp.multitask{kernel = K.rbf{lengthscale = 0.3}, tasks = 2, noise = 1e-8}:condition(at, values)
+    local draws <const> = m:draw(3, {seed = 1})(at)
+    assert.equal("f32", draws.dtype)
+    assert.is_true((draws - values):abs():max():item() < 5e-4)
+  end)
+
+  it("draws as much of each task, also of more tasks than features", function()
+    local total
+    for seed = 1, 150 do
+      local m <const> = gb.gp.multitask{kernel = K.constant{}, tasks = 12, noise = 1}:condition(gb.zeros(0, 1), gb.zeros(0, 12))
+      local v <const> = m:draw(40, {seed = seed, features = 16})(gb.zeros(1, 1)):squeeze(2)
+      local square <const> = (v * v):mean(1)
+      total = (total and total + square or square):eval()
+    end
+    near(gb.ones(12), total / 150, 0.3)
+  end)
+
   it("plans a training step as it then runs", function()
     local m <const> = model{tasks = 2, noise = 0.1}
     local whole <const> = m:plan(x, y)

@@ -226,6 +226,37 @@ static void the_ledger_keeps_its_limit_and_its_account (void **state) {
   assert_int_equal(gb_ledger_alloc(&l, GB_MEM_ARENA, SIZE_MAX, "", "", &p, &err), GB_ENOMEM);
 }
 
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#define MIB ((size_t)1 << 20)
+
+static bool filled (gb_ledger *l, size_t bytes, void **at) {
+  gb_error err;
+  if (gb_ledger_alloc(l, GB_MEM_TENSOR, bytes, "", "", at, &err) != GB_OK) return false;
+  memset(*at, 1, bytes);
+  return true;
+}
+
+/* Blocks of a few MiB that are freed between others leave holes, whose pages the allocator would keep. */
+static void what_was_freed_is_no_more_than_the_limit_leaves (void **state) {
+  (void)state;
+  enum { BLOCKS = 100, EACH = 2 };
+  gb_ledger l;
+  void *block[BLOCKS], *large;
+  gb_ledger_init(&l, 240 * MIB);
+  assert_true(filled(&l, 30 * MIB, &large));
+  gb_ledger_free(&l, large);                     /* from here on the allocator takes such blocks from its heap */
+  const size_t before = gb_process_memory_read().now;
+  for (int i = 0; i < BLOCKS; i++) assert_true(filled(&l, EACH * MIB, &block[i]));
+  for (int i = 0; i < BLOCKS; i += 2) gb_ledger_free(&l, block[i]);
+  assert_true(filled(&l, 130 * MIB, &large));  /* 100 + 130 of 240; with the holes, 330 */
+  const size_t now = gb_process_memory_read().now;
+  assert_true(now - before <= l.limit);
+  assert_true(now - before >= l.used - 8 * MIB);
+  for (int i = 1; i < BLOCKS; i += 2) gb_ledger_free(&l, block[i]);
+  gb_ledger_free(&l, large);
+}
+#endif
+
 static void *to_reclaim;
 
 static void reclaim (void *ud, size_t bytes) {
@@ -335,6 +366,9 @@ int main (void) {
       cmocka_unit_test(strided_copies_convert_in_index_order),
       cmocka_unit_test(storage_lives_as_long_as_its_last_count),
       cmocka_unit_test(the_ledger_keeps_its_limit_and_its_account),
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+      cmocka_unit_test(what_was_freed_is_no_more_than_the_limit_leaves),
+#endif
       cmocka_unit_test(a_full_ledger_reclaims_once_and_tries_again),
       cmocka_unit_test(bytes_print_in_the_nearest_unit),
       cmocka_unit_test(philox_gives_the_published_numbers),

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #define ALIGN ((size_t)64)
 _Static_assert(sizeof(gb_block) <= 64, "the block header fits in one alignment unit");
@@ -33,11 +36,23 @@ static gb_block *take_lent (const gb_ledger *l, size_t size, gb_block **after) {
   return (gb_block *)(void *)at;
 }
 
+/* The allocator keeps pages of what was freed, up to all of 'freed'. Before these could take the process past the limit they go
+** back to the system. Invariant: blocks and such pages together are no more than the limit. */
+static gb_block *take_own (gb_ledger *l, size_t bytes) {
+  if (l->freed > l->limit - l->used - bytes) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+    l->freed = 0;
+  }
+  return aligned_alloc(ALIGN, whole_size(bytes));
+}
+
 /* '*after': its place in the list, NULL = the head. */
 static gb_block *take (gb_ledger *l, size_t bytes, gb_block **after) {
   *after = NULL;
   if (!fits(l, bytes) || bytes > SIZE_MAX - 2 * ALIGN) return NULL;
-  return l->base != NULL ? take_lent(l, whole_size(bytes), after) : aligned_alloc(ALIGN, whole_size(bytes));
+  return l->base != NULL ? take_lent(l, whole_size(bytes), after) : take_own(l, bytes);
 }
 
 static void enter_block (gb_ledger *l, gb_block *b, gb_block *after) {
@@ -99,7 +114,9 @@ void gb_ledger_free (gb_ledger *l, void *p) {
   l->blocks--;
   l->used -= b->bytes;
   l->by_purpose[b->purpose] -= b->bytes;
-  if (l->base == NULL) free(b);
+  if (l->base != NULL) return;
+  l->freed += b->bytes;
+  free(b);
 }
 
 void gb_ledger_retag (gb_ledger *l, void *p, gb_purpose to) {

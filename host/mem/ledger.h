@@ -12,6 +12,7 @@ typedef enum gb_purpose { GB_MEM_TENSOR, GB_MEM_CACHE, GB_MEM_ARENA, GB_MEM_WORK
 typedef struct gb_ledger {
   size_t limit;                        /* bytes; hard */
   size_t used, peak;                   /* over all purposes */
+  size_t freed;                        /* since freed pages last went back to the system */
   size_t by_purpose[GB_NPURPOSES];
   size_t blocks;                       /* live allocations */
   size_t allocations;                  /* since the start: a loop that allocates shows here */

@@ -1,6 +1,6 @@
 --- L-BFGS with a strong Wolfe line search over flat lists of numbers: the algorithm alone, without tensors.
 -- Source: Nocedal & Wright (2006), algorithms 3.5, 3.6 and 7.4, equation 3.59.
-local M <const> = {NO_DECREASE = "no further decrease along the gradient"}
+local M <const> = {}
 
 -- Pairs of steps and changes of gradient that stand for the curvature; more than there are unknowns make it BFGS.
 local PAIRS <const> = 20
@@ -120,13 +120,15 @@ local function first_trial(memory, g, d, limit)
   return step
 end
 
---- Minimises from x. evaluate(x) gives value, gradient and the relative accuracy of values; math.huge and nil where there are
--- none. o.steps, o.tol (largest element of the gradient), o.ftol (change of the value, relative above 1), o.limit (see
--- first_trial). report(step, x, value, gradient) hears of every accepted point, the first included.
+--- Minimises from x. evaluate(x) gives value, gradient and the relative rounding of values, and where they are known less well
+-- their accuracy; math.huge and nil where there are none. A search that fails at a slope within the accuracy is the end; a step that
+-- changes less is not, as it may leave a plateau. o.steps, o.tol (largest element of the gradient), o.ftol (change of the value,
+-- relative above 1), o.limit (see first_trial). report(step, x, value, gradient) hears of every accepted point, the first included.
 -- Returns reason, converged, steps.
 function M.minimize(evaluate, x, o, report)
-  local value, g, accuracy = evaluate(x)
+  local value, g, rounding, accuracy = evaluate(x)
   if g == nil then return "no value at the start", false, 0 end
+  accuracy = math.max(rounding, accuracy or 0)
   report(0, x, value, g)
   local memory <const> = {}
   local function share(relative) return relative * math.max(1, math.abs(value)) end
@@ -149,11 +151,11 @@ function M.minimize(evaluate, x, o, report)
       x, value, g = p.x, p.f, p.g
       report(iteration, x, value, g)
       if change <= share(o.ftol) then return "change of the value below ftol", true, iteration end
-      if change <= share(accuracy) then return "change of the value below its accuracy", true, iteration end
+      if change <= share(rounding) then return "change of the value below its rounding", true, iteration end
     elseif -slope <= share(math.max(o.ftol, 2 * accuracy)) then
-      return "no decrease beyond its accuracy is left", true, iteration - 1
+      return ("no decrease beyond %s is left"):format(accuracy > rounding and "the accuracy of values" or "rounding"), true, iteration - 1
     elseif #memory == 0 then
-      return M.NO_DECREASE, false, iteration - 1
+      return "no further decrease along the gradient", false, iteration - 1
     else
       clear(memory)
     end

@@ -5,7 +5,7 @@ local quasi_newton <const> = require "gibbous.lbfgs"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 
-local M <const> = {NO_DECREASE = quasi_newton.NO_DECREASE}
+local M <const> = {}
 local dot <const>, axpy <const>, largest <const> = quasi_newton.dot, quasi_newton.axpy, quasi_newton.largest
 
 -- The free parameters of a root as one flat list of numbers ---------------------------------------------------------------
@@ -55,7 +55,7 @@ function Space:evaluate(f)
     if loss == nil then core.raise("option", "the objective must return a tensor of one element", 4) end
     local prior <const> = param.log_prior(self.params)
     if prior then loss = loss - prior end
-    self.rounding = math.max(ROUNDING[loss.dtype] or ROUNDING.f32, self.resolution)
+    self.rounding = ROUNDING[loss.dtype] or ROUNDING.f32
     local g <const> = core.grad(loss, self:raws(), {unused = "zero"})
     self.realise(loss, table.unpack(g))
     return loss:item(), g
@@ -110,7 +110,7 @@ local function lbfgs(space, f, o, report)
     local value <const>, g <const>, err = space:evaluate(f)
     if g == nil then problem = problem or err end
     if g == nil and best then report.setback() end
-    return value, g, space.rounding
+    return value, g, space.rounding, space.resolution
   end
   local settings <const> = {steps = o.steps, tol = o.tol, ftol = o.ftol, limit = bounded_elements(space.params)}
   local reason <const>, converged <const>, iterations <const> = quasi_newton.minimize(evaluate, space:read(), settings,
@@ -197,12 +197,15 @@ function M.minimize(f, root, opts)
   return M.run(f, root, o)
 end
 
+--- How many steps a method makes at most where nothing else is said; nil: the usual method.
+function M.usual_steps(method) return (method or "lbfgs") == "lbfgs" and 200 or 500 end
+
 --- The same with options already checked, and 'realise', which computes tensors given one after another (gb.eval), and
 -- 'resolution', relative: smaller changes of f say nothing (0: those of rounding).
 function M.run(f, root, o)
   local method <const> = o.method or "lbfgs"
   local realise <const>, resolution <const> = o.realise, o.resolution
-  o = {steps = o.steps or (method == "lbfgs" and 200 or 500), lr = o.lr or (method == "sgd" and 1e-3 or 0.05),
+  o = {steps = o.steps or M.usual_steps(method), lr = o.lr or (method == "sgd" and 1e-3 or 0.05),
     tol = o.tol or 1e-5, ftol = o.ftol or 1e-9, on_step = o.on_step}
   local space <const> = space_of(root, "gb.optim.minimize", 3)
   space.realise, space.resolution = realise or core.eval, resolution or 0

@@ -18,14 +18,22 @@ end
 -- Low rank ----------------------------------------------------------------------------------------------------------------
 
 -- Where no rank is given: one for every EACH points, so that building the preconditioner takes about as long as one product of a
--- training step; at least LEAST, at most MOST, and not more than this part of the memory limit.
+-- training step; at least LEAST, at most MOST, and not more than this part of the memory limit, or of a budget.
 local EACH <const>, LEAST <const>, MOST <const>, PART <const> = 50, 100, 1000, 8
+
+--- This preconditioner for work within so many bytes.
+function Precond:within(budget)
+  local out <const> = {}
+  for key, v in pairs(self) do out[key] = v end
+  out.budget = budget
+  return setmetatable(out, Precond)
+end
 
 --- The rank for a matrix of n rows, at most n; "auto" until it is chosen.
 function Precond:rank_at(n)
   if self.rank == "auto" and self.choices[n] then return self.choices[n].rank end
   if self.rank then return self.rank == "auto" and "auto" or math.min(self.rank, n) end
-  local most <const> = core.memory.report().limit // (PART * 8 * math.max(n, 1))
+  local most <const> = (self.budget or core.memory.report().limit) // (PART * 8 * math.max(n, 1))
   return math.min(n, MOST, math.max(LEAST, n // EACH), math.max(1, most))
 end
 

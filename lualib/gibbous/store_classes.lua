@@ -280,7 +280,7 @@ store.class("gibbous.precond", {
       choices[#choices + 1] = {n = n, record = w:record(record, path)}
     end
     local given <const> = rawget(p, "options")
-    return {kind = p.kind, settings = given and w:value(given, path) or settings(w, p, path, set "kind choices info"),
+    return {kind = p.kind, settings = given and w:value(given, path) or settings(w, p, path, set "kind choices info budget"),
       choices = choices}
   end,
   read = function(r, d)

@@ -84,20 +84,30 @@ end
 --- Bytes that one evaluation by a solver holds beside its product: columns, and the rows of a preconditioner.
 function M.solver_bytes(n, solver) return 8 * n * (VECTORS * M.columns(solver, n) + 2 * rank_of(solver, n)) end
 
---- {seconds, bytes} of the product with a solver's columns; bytes with all that the solver holds: those of its step where
--- that is planned (step(solver) gives its tensors), else an estimate.
-local function product(f, solver, step)
+--- {seconds, bytes} of the product with a solver's columns; bytes with all that the solver holds: those of its step within the
+-- budget where that is planned (step(solver) gives its tensors), else an estimate.
+local function product(f, solver, step, budget)
   local n <const> = #f.x
   local columns <const> = core.empty(n, M.columns(solver, n), {dtype = f.x.dtype})
   local out <const> = cost_of({f.kernel(f.x):matmul(columns)})
   columns:close()
   if solver.lazy then
-    local whole <const> = cost_of(step(solver))
+    local whole <const> = cost_of(step(solver), budget)
     out.bytes = whole.bytes or whole.minimum
   elseif out.bytes then
     out.bytes = out.bytes + M.solver_bytes(n, solver)
   end
   return out
+end
+
+--- A solver like this one whose preconditioner, where its rank was left open, has one that the budget of a step holds: its usual
+-- part of the budget, else 1, so that what a refusal says is the least there is.
+function M.within(self, solver, step, budget)
+  local p <const> = budget and solver.o and solver.o.precond
+  if not (p and p.choices and p.rank == nil) then return solver end
+  local usual <const> = M.with_options(solver, {precond = p:within(budget)})
+  local need <const> = product(model.fields(self), usual, step, budget).bytes
+  return need and need <= budget and usual or M.with_options(solver, {precond = p:within(0)})
 end
 
 local function refuse(what, need, have, level)
@@ -107,7 +117,7 @@ end
 
 --- Raises refused where a step by this solver does not fit the budget.
 function M.check_budget(self, solver, step, budget, what, level)
-  local need <const> = product(model.fields(self), solver, step).bytes
+  local need <const> = product(model.fields(self), solver, step, budget).bytes
   if need and need > budget then refuse(what, need, budget, level + 1) end
 end
 
@@ -134,11 +144,11 @@ local function precond_seconds(f, solver)
   return 2 * (cost.seconds or 0)
 end
 
-local function iterative_cost(f, solver, step, direct)
+local function iterative_cost(f, solver, step, direct, budget)
   if direct.seconds and direct.seconds <= SHORT then
     return {seconds = SHORT, bytes = M.solver_bytes(#f.x, solver), at_least = true}
   end
-  local out <const> = product(f, solver, step)
+  local out <const> = product(f, solver, step, budget)
   if out.seconds == nil then return out end
   if direct.refused then
     out.seconds, out.at_least = FEWEST_STEPS * out.seconds, true
@@ -181,10 +191,10 @@ end
 -- tensors of a step by an algorithm s. Direct where the times are near or unknown.
 function M.decide(self, step, budget)
   local f <const> = model.fields(self)
-  local solver <const> = require "gibbous.solvers".for_models(f.x.dtype)
+  local solver <const> = M.within(self, require "gibbous.solvers".for_models(f.x.dtype), step, budget)
   budget = budget or core.memory.room()
   local direct <const> = cost_of(step "direct", budget)
-  local iterative <const> = iterative_cost(f, solver, step, direct)
+  local iterative <const> = iterative_cost(f, solver, step, direct, budget)
   local quick <const> = direct.seconds and direct.seconds <= PATIENCE
   local reason, chosen = quick and "exact and quick enough" or "exact and no slower", "direct"
   if direct.refused and iterative.bytes and iterative.bytes > budget then

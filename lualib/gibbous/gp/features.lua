@@ -154,14 +154,16 @@ end
 function makers.constant() return {{width = 1}} end
 
 --- Rows of a root of B for each task. A feature has one of its columns, each as many as any other but for one, scaled so that the
--- mean of their products is B itself.
+-- mean of their products is B itself; of fewer features than columns, which of them is random, and B what the mean is expected to be.
 function makers.index(k, _, s)
   local own <const> = core.linalg.diag(value(k.diagonal, s):sqrt())
   local root <const> = (k.hyper.weights and core.cat({value(k.hyper.weights, s), own}, 2) or own):eval()
-  local width <const>, column <const>, scale <const> = math.min(root.shape[2], s.pairs), {}, {}
+  local width <const>, column <const>, scale <const> = root.shape[2], {}, {}
+  local columns <const> = s:order(width)
   for i, j in ipairs(s:order(s.pairs)) do
-    column[j] = (i - 1) % width + 1
-    scale[j] = math.sqrt(s.pairs / ((s.pairs - column[j]) // width + 1))
+    local turn <const> = (i - 1) % width + 1
+    column[j] = columns[turn]
+    scale[j] = math.sqrt(s.pairs < width and width or s.pairs / ((s.pairs - turn) // width + 1))
   end
   local mixed <const> = (root:index(2, core.tensor(column, {dtype = "i64"})) * core.tensor(scale, {dtype = s.dtype})):eval()
   local function at(x) return tasks.positions(x, k.tasks, "index") end

@@ -128,39 +128,56 @@ local function optimise(self, worker, o, run, line, before)
     if value == value then solves[value] = info end
   end
   local ok <const>, info <const> = pcall(optim.run, evaluate, self, {method = o.method,
-    steps = o.steps and o.steps - before, lr = o.lr, tol = o.tol, ftol = o.ftol, on_step = on_step, realise = realise,
+    steps = (o.steps or optim.usual_steps(o.method)) - before, lr = o.lr, tol = o.tol, ftol = o.ftol, on_step = on_step, realise = realise,
     resolution = resolution_of(run.solver)})
   if ok then info.gradient_norm, info.solve = best.gradient_norm, best.solve end
   return ok, info, best.value
 end
 
---- Did a descent end because f32 no longer tells its steps apart? By a factor this comes with little noise: of f32 data predictions
--- are then made in f64 too (gp/working.lua).
-local function is_lost_in_f32(self, run, info)
-  local f <const> = fields(self)
-  return f.x.dtype == "f32" and run.solver == "direct" and not f.grid and info.reason == optim.NO_DECREASE
+--- Is this error the failure of one start, not of the call?
+local function is_failed_start(err)
+  return type(err) ~= "string" and (err.code == "nan" or err.code == "not_pd")
 end
 
---- The rest of such a descent in f64, where memory holds it: its record with what was done before.
-local function finished_in_f64(self, o, run, line, info)
-  local ok <const>, rest <const> = optimise(self, working(self, "f64"), o, run, line, info.iterations)
-  if not ok then
-    if type(rest) ~= "string" and (rest.code == "refused" or rest.code == "oom") then return info end
-    error(rest, 0)
+local function is_too_large(err) return type(err) ~= "string" and (err.code == "refused" or err.code == "oom") end
+
+--- The model that computes the objective at the parameters there are: by a factor in f64 where predictions are (gp/working.lua),
+-- since f32 does not tell steps apart there.
+local function worker_of(self, run)
+  return run.solver == "direct" and not fields(self).grid and working(self, nil) or self
+end
+
+--- A descent that f32 has brought to where it no longer resolves the covariance goes on in f64, if memory holds that: its record with
+-- what was done before, or the record there is.
+local function finished(self, o, run, line, info)
+  local worker <const> = worker_of(self, run)
+  if rawequal(worker, self) or info.interrupted then return true, info end
+  local list <const> = param.collect(self)
+  local best <const> = raw_values(list)
+  local ok <const>, rest <const> = optimise(self, worker, o, run, line, info.iterations)
+  if ok and rest.value < math.huge then
+    for _, name in ipairs{"iterations", "evaluations", "setbacks"} do rest[name] = rest[name] + info[name] end
+    rest.precision = "f64"
+    return true, rest
   end
-  for _, name in ipairs{"iterations", "evaluations", "setbacks"} do rest[name] = rest[name] + info[name] end
-  rest.precision = "f64"
-  return rest
+  set_raw(list, best)
+  if not (ok or is_failed_start(rest) or is_too_large(rest)) then return false, rest end
+  if ok then info.interrupted, info.reason = rest.interrupted, rest.reason end
+  return true, info
 end
 
 --- One start: the optimiser's record, with what belongs to the best point; or nil, the error, and the best value before it.
 -- The parameters end at this start's best point either way.
 local function attempt_fit(self, o, run, label)
   local line <const>, done <const> = progress(label)
-  local ok, info, reached = optimise(self, self, o, run, line, 0)
-  if ok and is_lost_in_f32(self, run, info) then
-    reached = info.value
-    ok, info = pcall(finished_in_f64, self, o, run, line, info)
+  local worker = worker_of(self, run)
+  local ok, info, reached = optimise(self, worker, o, run, line, 0)
+  if not ok and not rawequal(worker, self) and is_too_large(info) then
+    worker = self
+    ok, info, reached = optimise(self, worker, o, run, line, 0)
+  elseif ok then
+    info.precision = fields(worker).x.dtype
+    if rawequal(worker, self) then ok, info = finished(self, o, run, line, info) end
   end
   done()
   if not ok then return nil, info, reached end
@@ -171,16 +188,12 @@ end
 local function nothing_free(self, o, run)
   local f <const> = fields(self)
   f.solve_info = nil
-  local value <const> = objective.value(self, run.solver, o.objective)
+  local worker <const> = worker_of(self, run)
+  local value <const> = objective.value(worker, run.solver, o.objective)
   run.realise(value)
   if f.solve_info then add_solve(run.log, f.solve_info) end
   return {value = value:item(), converged = true, reason = "there is no free parameter", iterations = 0, evaluations = 1,
-    setbacks = 0, interrupted = false, gradient_norm = 0.0, solve = f.solve_info, method = "none"}
-end
-
---- Is this error the failure of one start, not of the call?
-local function is_failed_start(err)
-  return type(err) ~= "string" and (err.code == "nan" or err.code == "not_pd")
+    setbacks = 0, interrupted = false, gradient_norm = 0.0, solve = f.solve_info, method = "none", precision = fields(worker).x.dtype}
 end
 
 --- All starts; the parameters end at the best point. Gives its record, and the totals of all.

@@ -59,9 +59,9 @@ local function tangent(p, q, A)
   return ((of_K * p.K):sum() + (of_B * p.B):sum() + (of_D * p.noise):sum()) / 2 + (A * p.R):sum()
 end
 
---- Negative log marginal likelihood in nats, lazy.
+--- Negative log marginal likelihood in nats, lazy, in f64 as predictions are.
 function M.nlml(self)
-  local p <const> = ingredients(self, fields(self).grid.x.dtype)
+  local p <const> = ingredients(self, "f64")
   local q <const> = decompose(p)
   local n <const>, T <const> = p.R.shape[1], p.R.shape[2]
   local Z <const>, A <const> = solve(q, p.R:detach())

@@ -7,6 +7,7 @@ local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.objective"
 local state_of <const> = require "gibbous.gp.state"
 local task_model <const> = require "gibbous.gp.task_model"
+local working <const> = require "gibbous.gp.working"
 
 ---@class gibbous.leave_one_out
 ---@field mean gibbous.tensor          (n) of y_i given all others; of several outputs (n, T), NaN where y is
@@ -53,13 +54,18 @@ local function record(y, diagonal, alpha, converged)
     rmse = math.sqrt(mse:item()), n = n, converged = converged}, Record)
 end
 
---- The diagonal of C^-1 and C^-1 (y - m(x)), (n), and whether solves converged.
+--- The diagonal of C^-1 and C^-1 (y - m(x)), (n), and whether solves converged; computed in f64 where predictions are.
 local function of_model(self)
-  local f <const> = model.fields(self)
-  local state <const> = state_of(self)
-  if not objective.is_iterative(f.active) then return objective.inverse_diagonal(objective.covariance(self)), state.alpha, true end
-  local diagonal <const>, converged <const> = diagonal_by_solver(state.system, #f.x, f.x.dtype)
-  return diagonal, state.alpha, converged and state.converged
+  local worker <const>, narrow <const> = working(self, nil), {dtype = model.fields(self).x.dtype}
+  local f <const> = model.fields(worker)
+  local state <const> = state_of(worker, "leave_one_out")
+  local diagonal, converged = nil, true
+  if objective.is_iterative(f.active) then
+    diagonal, converged = diagonal_by_solver(state.system, #f.x, f.x.dtype)
+  else
+    diagonal = objective.inverse_diagonal(objective.covariance(worker))
+  end
+  return diagonal:to(narrow), state.alpha:to(narrow), converged and state.converged
 end
 
 local function check(f, count)

@@ -6,7 +6,7 @@ local model <const> = require "gibbous.gp.model"
 local param <const> = require "gibbous.param"
 
 local M <const> = {}
-local fields <const>, methods <const> = model.fields, model.methods
+local fields <const> = model.fields
 
 M.is_iterative = choice.is_iterative
 
@@ -32,8 +32,9 @@ function M.decide(self, budget)
   f.choice = nil
   local function step(solver) return M.step(self, solver, "mll") end
   if f.solver ~= "auto" then
-    if budget and choice.is_streamed(f.solver) then choice.check_budget(self, f.solver, step, budget, "fit", 3) end
-    return f.solver
+    local solver <const> = choice.is_iterative(f.solver) and choice.within(self, f.solver, step, budget) or f.solver
+    if budget and choice.is_streamed(solver) then choice.check_budget(self, solver, step, budget, "fit", 3) end
+    return solver
   end
   local solver
   solver, f.choice = choice.decide(self, step, budget)
@@ -110,18 +111,6 @@ end
 function M.diagnose(self, err)
   local f <const> = fields(self)
   return require "gibbous.gp.diagnosis"(f.x, f.y, f.kernel, f.likelihood:variance(f.x), err)
-end
-
---- log p(y | x) of the data the model holds, in nats (a sum, not divided by n). By a factor it is evaluated, so that a
--- covariance without one is reported here; its gradients are still to be had, and share the factor. By a solver it is lazy.
-function methods.log_marginal_likelihood(self)
-  local f <const> = fields(self)
-  if f.x == nil then core.raise("option", "log_marginal_likelihood: the model holds no data", 2) end
-  return M.guarded(self, "log_marginal_likelihood", 2, function()
-    f.active = f.active or M.decide(self)
-    local value <const> = -M.nlml(self, f.active)
-    return M.is_iterative(f.active) and value or value:eval()
-  end)
 end
 
 return M

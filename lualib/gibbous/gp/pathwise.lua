@@ -40,7 +40,7 @@ end
 
 --- C^-1 b for b (n, r), and the solver's report.
 local function solved(self, b)
-  if model.fields(self).grid then return kronecker.solve(self, b):to{dtype = b.dtype}:eval() end
+  if model.fields(self).grid then return kronecker.solve(self, b):eval() end
   local state <const> = state_of(self)
   if state.system then return state.system:solve(b) end
   local half <const> = core.linalg.triangular_solve(state.factor, b)
@@ -48,25 +48,26 @@ local function solved(self, b)
 end
 
 --- The weights of k(., x): C^-1 (y - m(x) - prior(x) - e), (n, count).
-local function correction(self, prior, white, count, seed)
-  local f <const> = model.fields(self)
-  local noise = f.likelihood:variance(f.x)
+local function correction(self, x, prior, white, count, seed)
+  local f <const>, wide <const> = model.fields(self), {dtype = x.dtype}
+  local noise = f.likelihood:variance(x)
   if white then noise = noise + white end
   local sd <const> = noise.ndim == 1 and noise:sqrt():unsqueeze(2) or noise:sqrt()
-  local e <const> = sd * core.randn(#f.x, count, {dtype = f.x.dtype, seed = seed * 7919 + 7907})
-  return solved(self, (objective.residual(self):unsqueeze(2) - prior(f.x) - e):eval())
+  local e <const> = sd * core.randn(#x, count, {dtype = x.dtype, seed = seed * 7919 + 7907})
+  return solved(self, ((f.y:to(wide) - f.mean(x)):unsqueeze(2) - prior(x) - e):eval())
 end
 
 --- 'like' (., d): inputs of the right width. T: of a model of several outputs in the long form, whose functions are then of points,
 -- and have a value for each task.
 function M.new(self, like, count, o, T)
-  local worker <const> = model.fields(self).grid and self or working(self, nil)
+  local grid <const> = model.fields(self).grid                -- in f64 as its predictions are
+  local worker <const> = grid and self or working(self, nil)
   local f <const> = model.fields(worker)
-  local x <const>, kernel <const>, mean <const> = f.x, f.kernel, f.mean
-  local wide <const> = x and {dtype = x.dtype} or {dtype = like.dtype}
+  local wide <const> = {dtype = grid and "f64" or (f.x or like).dtype}
+  local x <const>, kernel <const>, mean <const> = f.x and f.x:to(wide):eval(), f.kernel, f.mean
   local prior <const>, white <const> = features.draw(kernel, like:to(wide), count, o.features, o.seed)
   local weights, info
-  if x and #x > 0 then weights, info = correction(worker, prior, white, count, o.seed) end
+  if x and #x > 0 then weights, info = correction(worker, x, prior, white, count, o.seed) end
   local at <const> = param.remember(worker)
   local function values(t)
     local v = mean(t):unsqueeze(2) + prior(t)

@@ -16,6 +16,21 @@ local fields <const>, methods <const> = model.fields, model.methods
 
 local DEFAULT_RANK <const> = 100
 
+--- log p(y | x) of the data the model holds, in nats (a sum, not divided by n). By a factor it is evaluated, so that a
+-- covariance without one is reported here, in f64 where f32 does not resolve the covariance (gp/working.lua); its gradients are
+-- still to be had, and share the factor. By a solver it is lazy.
+function methods.log_marginal_likelihood(self)
+  local f <const> = fields(self)
+  if f.x == nil then core.raise("option", "log_marginal_likelihood: the model holds no data", 2) end
+  f.active = f.active or objective.decide(self)
+  if objective.is_iterative(f.active) then return -objective.nlml(self, f.active) end
+  local worker <const> = f.grid and self or working(self, nil)
+  return objective.guarded(worker, "log_marginal_likelihood", 2, function()
+    local value <const> = -objective.nlml(worker, f.active)
+    return (f.grid and value or value:to{dtype = f.x.dtype}):eval()
+  end)
+end
+
 --- The state of a model, kept until one of its parameters is set, and whether it was there already.
 local function prepared(self)
   local f <const> = fields(self)

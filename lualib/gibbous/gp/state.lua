@@ -12,18 +12,18 @@ local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.objective"
 local update <const> = require "gibbous.gp.update"
 
-local function factored(self, state)
+local function factored(self, state, what)
   local c <const>, r <const> = objective.covariance(self), objective.residual(self)
   state.factor = core.linalg.cholesky(c):detach()
   state.alpha = core.linalg.solve(c, r):detach()
-  objective.guarded(self, "predict", 4, function() core.eval(state.factor, state.alpha) end)
+  objective.guarded(self, what, 4, function() core.eval(state.factor, state.alpha) end)
 end
 
-local function solved(self, state)
+local function solved(self, state, what)
   local f <const> = model.fields(self)
   local c <const>, r <const> = objective.covariance(self), objective.residual(self)
   local info
-  objective.guarded(self, "predict", 4, function()
+  objective.guarded(self, what, 4, function()
     state.system = f.active:prepare(c, f.kernel(f.x), objective.noise_level(f))
     state.alpha, info = state.system:solve(r)
   end)
@@ -31,8 +31,8 @@ local function solved(self, state)
   return info
 end
 
---- The state of a model with data; f.update says what making it took.
-return function(self)
+--- The state of a model with data, for 'what' ("predict"); f.update says what making it took.
+return function(self, what)
   local f <const> = model.fields(self)
   local now <const> = model.stamp(self)
   if f.state and f.state.stamp == now then return f.state end
@@ -41,7 +41,7 @@ return function(self)
   local start <const> = core.clock()
   local state <const> = {stamp = now, converged = true}
   local iterative <const> = objective.is_iterative(f.active)
-  local info <const> = (iterative and solved or factored)(self, state)
+  local info <const> = (iterative and solved or factored)(self, state, what or "predict")
   update.note(f, {kind = iterative and "solve" or "factor", rows = #f.x, onto = 0, reason = update.missing(f.owner or f),
     solve = info, seconds = core.clock() - start})
   f.state = state
