@@ -477,6 +477,22 @@ static void leaves_are_read_as_they_lie (void **unused) {
   eval_end();
 }
 
+/* What is detached from a stored value is that value; from a leaf, which may be set, a copy. */
+static void what_is_detached_lies_where_it_was_stored (void **unused) {
+  (void)unused;
+  eval_begin(1, (size_t)1 << 28);
+  gb_node *x = empty_of(GB_F64, 2, (size_t[]){40, 3}), *s = BUILD(gb_sqdist, x, x, NULL),
+          *eye = BUILD(gb_eye, fx.g, 40, GB_F64), *c = add(radial(GB_RBF, s, BUILD(gb_node_const, fx.g, 1, GB_F64), NULL), eye),
+          *l = BUILD(gb_cholesky, c, 0), *of_leaf = map1(GB_OP_DETACH, x),
+          *outs[] = {l, map1(GB_OP_DETACH, l), x, of_leaf, map1(GB_OP_DETACH, map1(GB_OP_EXP, x))};
+  gb_lowered *low = lowered(5, outs);
+  assert_int_equal(low->out[0], low->out[1]);
+  assert_int_not_equal(low->out[2], low->out[3]);
+  assert_int_not_equal(low->out[3], low->out[4]);
+  gb_lowered_free(low);
+  eval_end();
+}
+
 /* Depth and breadth ---------------------------------------------------------------------------------------------------- */
 
 static gb_node *grow (gb_node *x, gb_node *next) {
@@ -575,6 +591,7 @@ int main (void) {
     cmocka_unit_test(random_rewrites_of_a_product_are_one_program),
     cmocka_unit_test(what_is_stored_is_as_the_table_says),
     cmocka_unit_test(leaves_are_read_as_they_lie),
+    cmocka_unit_test(what_is_detached_lies_where_it_was_stored),
     cmocka_unit_test(a_hundred_thousand_maps_are_lowered_in_regions),
     cmocka_unit_test(a_thousand_stored_values_may_stand_on_each_other),
     cmocka_unit_test(a_thousand_tensors_are_added_in_one_step),
