@@ -236,6 +236,25 @@ static bool filled (gb_ledger *l, size_t bytes, void **at) {
   return true;
 }
 
+/* Two sizes in turns, as the evaluations of a fit take them. */
+static void a_loop_leaves_the_process_as_it_was (void **state) {
+  (void)state;
+  gb_ledger l;
+  void *a, *b, *c;
+  gb_ledger_init(&l, SIZE_MAX);
+  assert_true(filled(&l, 30 * MIB, &a));
+  gb_ledger_free(&l, a);
+  const size_t before = gb_process_memory_read().now;
+  for (int i = 0; i < 40; i++) {
+    assert_true(filled(&l, 14 * MIB, &a) && filled(&l, MIB / 8 + (size_t)i * 64, &b) && filled(&l, 7 * MIB, &c));
+    gb_ledger_free(&l, a);
+    gb_ledger_free(&l, c);
+    gb_ledger_free(&l, b);
+  }
+  const size_t now = gb_process_memory_read().now;
+  assert_true(now < before + 80 * MIB);
+}
+
 /* Blocks of a few MiB that are freed between others leave holes, whose pages the allocator would keep. */
 static void what_was_freed_is_no_more_than_the_limit_leaves (void **state) {
   (void)state;
@@ -367,6 +386,7 @@ int main (void) {
       cmocka_unit_test(storage_lives_as_long_as_its_last_count),
       cmocka_unit_test(the_ledger_keeps_its_limit_and_its_account),
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+      cmocka_unit_test(a_loop_leaves_the_process_as_it_was),
       cmocka_unit_test(what_was_freed_is_no_more_than_the_limit_leaves),
 #endif
       cmocka_unit_test(a_full_ledger_reclaims_once_and_tries_again),

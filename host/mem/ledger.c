@@ -36,6 +36,16 @@ static gb_block *take_lent (const gb_ledger *l, size_t size, gb_block **after) {
   return (gb_block *)(void *)at;
 }
 
+/* Aligned by hand: glibc before 2.38 does not find what aligned_alloc gave and free took back for another request of the same
+** size, and a loop would grow the heap by all that it ever held. */
+static gb_block *aligned_block (size_t size) {
+  void *raw = malloc(size + ALIGN);
+  if (raw == NULL) return NULL;
+  gb_block *b = (gb_block *)(void *)(((uintptr_t)raw + ALIGN - 1) / ALIGN * ALIGN);
+  b->raw = raw;
+  return b;
+}
+
 /* The allocator keeps pages of what was freed, up to all of 'freed'. Before these could take the process past the limit they go
 ** back to the system. Invariant: blocks and such pages together are no more than the limit. */
 static gb_block *take_own (gb_ledger *l, size_t bytes) {
@@ -45,13 +55,13 @@ static gb_block *take_own (gb_ledger *l, size_t bytes) {
 #endif
     l->freed = 0;
   }
-  return aligned_alloc(ALIGN, whole_size(bytes));
+  return aligned_block(whole_size(bytes));
 }
 
 /* '*after': its place in the list, NULL = the head. */
 static gb_block *take (gb_ledger *l, size_t bytes, gb_block **after) {
   *after = NULL;
-  if (!fits(l, bytes) || bytes > SIZE_MAX - 2 * ALIGN) return NULL;
+  if (!fits(l, bytes) || bytes > SIZE_MAX - 3 * ALIGN) return NULL;
   return l->base != NULL ? take_lent(l, whole_size(bytes), after) : take_own(l, bytes);
 }
 
@@ -82,7 +92,8 @@ gb_status gb_ledger_alloc (gb_ledger *l, gb_purpose p, size_t bytes, const char 
     if (err != NULL) err->need = bytes, err->have = l->limit > l->used ? l->limit - l->used : 0;
     return GB_ENOMEM;
   }
-  *b = (gb_block){.bytes = bytes, .purpose = p, .where = where, .name = name, .holder = out};
+  *b = (gb_block){.bytes = bytes, .purpose = p, .where = where, .name = name, .holder = out,
+                  .raw = l->base == NULL ? b->raw : NULL};
   enter_block(l, b, after);
   *out = (char *)b + ALIGN;
   return GB_OK;
@@ -116,7 +127,7 @@ void gb_ledger_free (gb_ledger *l, void *p) {
   l->by_purpose[b->purpose] -= b->bytes;
   if (l->base != NULL) return;
   l->freed += b->bytes;
-  free(b);
+  free(b->raw);
 }
 
 void gb_ledger_retag (gb_ledger *l, void *p, gb_purpose to) {

@@ -35,6 +35,7 @@ typedef struct gb_block {
   const char *where;                   /* "script.lua:12" */
   const char *name;
   void **holder;                       /* where the address of the block's bytes is kept */
+  void *raw;                           /* what the system gave; NULL in lent memory */
 } gb_block;
 
 void gb_ledger_init (gb_ledger *l, size_t limit);
