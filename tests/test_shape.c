@@ -386,8 +386,8 @@ int main (void) {
       cmocka_unit_test(storage_lives_as_long_as_its_last_count),
       cmocka_unit_test(the_ledger_keeps_its_limit_and_its_account),
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
-      cmocka_unit_test(a_loop_leaves_the_process_as_it_was),
       cmocka_unit_test(what_was_freed_is_no_more_than_the_limit_leaves),
+      cmocka_unit_test(a_loop_leaves_the_process_as_it_was),
 #endif
       cmocka_unit_test(a_full_ledger_reclaims_once_and_tries_again),
       cmocka_unit_test(bytes_print_in_the_nearest_unit),
