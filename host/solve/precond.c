@@ -1,4 +1,4 @@
-/* precond.c - partial Cholesky factors with Woodbury's formula, and the diagonal. Blocks of rows, and rows
+/* precond.c - low-rank factors (partial.c) with Woodbury's formula, and the diagonal. Blocks of rows, and rows
 ** of L', are tasks; an interrupt leaves garbage behind, and the solver that called polls for it. */
 #include "solve/precond.h"
 

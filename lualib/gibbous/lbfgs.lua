@@ -121,8 +121,8 @@ local function first_trial(memory, g, d, limit)
 end
 
 --- Minimises from x. evaluate(x) gives value, gradient and the relative rounding of values, and where they are known less well
--- their accuracy; math.huge and nil where there are none. A search that fails at a slope within the accuracy is the end; a step that
--- changes less is not, as it may leave a plateau. o.steps, o.tol (largest element of the gradient), o.ftol (change of the value,
+-- their accuracy; math.huge and nil where there are none. A search that fails at a slope within the accuracy is the end; a step
+-- that changes less is not, as it may leave a plateau. o.steps, o.tol (largest element of the gradient), o.ftol (change of the value,
 -- relative above 1), o.limit (see first_trial). report(step, x, value, gradient) hears of every accepted point, the first included.
 -- Returns reason, converged, steps.
 function M.minimize(evaluate, x, o, report)
@@ -153,7 +153,8 @@ function M.minimize(evaluate, x, o, report)
       if change <= share(o.ftol) then return "change of the value below ftol", true, iteration end
       if change <= share(rounding) then return "change of the value below its rounding", true, iteration end
     elseif -slope <= share(math.max(o.ftol, 2 * accuracy)) then
-      return ("no decrease beyond %s is left"):format(accuracy > rounding and "the accuracy of values" or "rounding"), true, iteration - 1
+      local known <const> = accuracy > rounding and "the accuracy of values" or "rounding"
+      return ("no decrease beyond %s is left"):format(known), true, iteration - 1
     elseif #memory == 0 then
       return "no further decrease along the gradient", false, iteration - 1
     else

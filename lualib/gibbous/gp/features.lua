@@ -154,7 +154,7 @@ end
 function makers.constant() return {{width = 1}} end
 
 --- Rows of a root of B for each task. A feature has one of its columns, each as many as any other but for one, scaled so that the
--- mean of their products is B itself; of fewer features than columns, which of them is random, and B what the mean is expected to be.
+-- mean of their products is B itself; of fewer features than columns, which of them is random, and B the expected mean.
 function makers.index(k, _, s)
   local own <const> = core.linalg.diag(value(k.diagonal, s):sqrt())
   local root <const> = (k.hyper.weights and core.cat({value(k.hyper.weights, s), own}, 2) or own):eval()

@@ -128,8 +128,8 @@ local function optimise(self, worker, o, run, line, before)
     if value == value then solves[value] = info end
   end
   local ok <const>, info <const> = pcall(optim.run, evaluate, self, {method = o.method,
-    steps = (o.steps or optim.usual_steps(o.method)) - before, lr = o.lr, tol = o.tol, ftol = o.ftol, on_step = on_step, realise = realise,
-    resolution = resolution_of(run.solver)})
+    steps = (o.steps or optim.usual_steps(o.method)) - before, lr = o.lr, tol = o.tol, ftol = o.ftol, on_step = on_step,
+    realise = realise, resolution = resolution_of(run.solver)})
   if ok then info.gradient_norm, info.solve = best.gradient_norm, best.solve end
   return ok, info, best.value
 end
@@ -147,8 +147,8 @@ local function worker_of(self, run)
   return run.solver == "direct" and not fields(self).grid and working(self, nil) or self
 end
 
---- A descent that f32 has brought to where it no longer resolves the covariance goes on in f64, if memory holds that: its record with
--- what was done before, or the record there is.
+--- A descent that f32 has brought to where it no longer resolves the covariance goes on in f64, if memory holds that: its record
+-- with what was done before, or the record there is.
 local function finished(self, o, run, line, info)
   local worker <const> = worker_of(self, run)
   if rawequal(worker, self) or info.interrupted then return true, info end
@@ -193,7 +193,8 @@ local function nothing_free(self, o, run)
   run.realise(value)
   if f.solve_info then add_solve(run.log, f.solve_info) end
   return {value = value:item(), converged = true, reason = "there is no free parameter", iterations = 0, evaluations = 1,
-    setbacks = 0, interrupted = false, gradient_norm = 0.0, solve = f.solve_info, method = "none", precision = fields(worker).x.dtype}
+    setbacks = 0, interrupted = false, gradient_norm = 0.0, solve = f.solve_info, method = "none",
+    precision = fields(worker).x.dtype}
 end
 
 --- All starts; the parameters end at the best point. Gives its record, and the totals of all.
