@@ -265,10 +265,10 @@ describe("variances", function()
     local p <const> = m:predict(xs)
     assert.is_false(p.converged)
     p.f_var:eval()
-    assert.equal("max_iter", p.info.reason)
-    assert.matches("not converged %(max_iter%)", tostring(p.info))
+    assert.same({"max_iter", "mean and variances"}, {p.info.reason, p.info.missed})
+    assert.matches(", mean and variances not converged %(max_iter%)", tostring(p.info))
     local fine <const> = model{solver = cg()}:condition(x, y):predict(xs)
-    assert.is_true(fine.converged)
+    assert.is_true(fine.converged and fine.info.missed == nil)
     assert.is_true(least(p.f_var - fine.f_var) >= -1e-12)
   end)
 
@@ -605,7 +605,18 @@ describe("odd inputs", function()
         near(want, {got[1], got[3]}, 1e-9)
       end
       assert.equal(0, p.info.invalid)
+      assert.is_true(p.converged)
+      local cov <const> = p.f_cov:slice(1, 1, 1):totable()[1]
+      assert.is_true(cov[2] ~= cov[2] and math.abs(cov[3] - fine.f_cov:totable()[1][2]) < 1e-9)
     end
+  end)
+
+  it("a point that is NaN among so many that they are solved in slices", function()
+    local many <const> = gb.cat({gb.tensor{{0 / 0, 1}}, gb.rand(2 ^ 18 // n + 5, 2, {seed = 1})}, 1):eval()
+    local p <const> = model{solver = cg{tol = 1e-10}}:condition(x, y):predict(many)
+    local v <const> = p.f_var:totable()
+    assert.is_true(v[1] ~= v[1] and p.converged and p.info.slices > 1)
+    near(model():condition(x, y):predict(many).f_var:slice(1, 2, #many), p.f_var:slice(1, 2, #many), 1e-8)
   end)
 
   it("no points, one point, no rows", function()

@@ -57,6 +57,21 @@ describe("gb.solvers.cg", function()
     near(exact, model(b * 1e-200, gb.solvers.cg{tol = 1e-9}):predict(x:slice(1, 1, 9)).mean * 1e200, 1e-7)
   end)
 
+  it("says where a solution is beyond its dtype, and which column", function()
+    local half <const> = gb.eye(4) / 2
+    for dtype, size in pairs{f64 = 1.5e308, f32 = 3e38} do
+      for _, name in ipairs{"cg", "minres", "sdd", "alternating_projections"} do
+        local rhs <const> = gb.tensor({{1, size}, {1, 1}, {1, 1}, {1, 1}}, {dtype = dtype})
+        local v <const>, info <const> = gb.solvers[name]{tol = 1e-3}:solve(half:to{dtype = dtype}, rhs)
+        assert.same({false, "overflow"}, {info.converged, info.reason}, name)
+        if name == "cg" then
+          assert.equal("the solution of column 2 is larger than its dtype holds: scale the right-hand side", info.message)
+        end
+        near(gb.full({4}, 2.0, {dtype = dtype}), v:select(2, 1), 4e-3)
+      end
+    end
+  end)
+
   it("starts from a guess", function()
     local v <const> = gb.linalg.solve(A, b)
     local _, info <const> = gb.solvers.cg{tol = 1e-6}:solve(A, b, {x0 = v:eval()})

@@ -75,7 +75,12 @@ static gb_status solve_in (gb_cg_matrix *m, gb_node *b, const gb_cg_options *o, 
   GB_TRY(gb_node_doubles(b, rhs, err));
   if (o->x0 != NULL) GB_TRY(gb_node_doubles(o->x0, solution, err));
   GB_TRY(gb_cg_scaled(m, o, rhs, o->x0 != NULL, solution, residual, &trace, scratch, info, err));
-  return gb_leaf_doubles(b->graph, gb_node_shape(b), o->mixed ? GB_F64 : gb_node_dtype(b), solution, "", x, err);
+  const gb_dtype dtype = o->mixed ? GB_F64 : gb_node_dtype(b);
+  if (info->converged && !gb_columns_finite(m->a.n, m->a.r, solution, dtype, &info->column)) {
+    info->converged = false;
+    info->reason = GB_CG_OVERFLOW;
+  }
+  return gb_leaf_doubles(b->graph, gb_node_shape(b), dtype, solution, "", x, err);
 }
 
 gb_status gb_solve_cg (gb_node *a, gb_node *b, const gb_cg_options *o, gb_node **x, gb_cg_info *info,

@@ -46,3 +46,12 @@ void gb_columns_scale (size_t n, size_t r, const int *exponent, int sign, double
     for (size_t c = 0; c < r; c++)
       if (exponent[c] != 0) v[i * r + c] = ldexp(v[i * r + c], sign * exponent[c]);
 }
+
+bool gb_columns_finite (size_t n, size_t r, const double *v, gb_dtype dtype, size_t *column) {
+  for (size_t i = 0; i < n * r; i++) {
+    if (isfinite(dtype == GB_F32 ? (float)v[i] : v[i])) continue;
+    *column = i % r;
+    return false;
+  }
+  return true;
+}

@@ -3,7 +3,10 @@
 #ifndef GB_SOLVE_COLUMNS_H
 #define GB_SOLVE_COLUMNS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include "tensor/dtype.h"
 
 /* out[c] = sum over rows of x[., c] y[., c] */
 void gb_columns_dot (size_t n, size_t r, const double *x, const double *y, double *out);
@@ -19,5 +22,8 @@ void gb_columns_exponents (size_t n, size_t r, const double *v, int *exponent);
 
 /* v[., c] *= 2^(sign exponent[c]): exact but at the ends of the range. */
 void gb_columns_scale (size_t n, size_t r, const int *exponent, int sign, double *v);
+
+/* Are all entries finite in this dtype, f32 or f64? Else 'column' is that of the first that is not, from 0. */
+bool gb_columns_finite (size_t n, size_t r, const double *v, gb_dtype dtype, size_t *column);
 
 #endif

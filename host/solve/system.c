@@ -9,7 +9,7 @@
 #include "solve/columns.h"
 
 const char *gb_solve_reason_text (gb_solve_reason r) {
-  static const char *const names[] = {"converged", "max_iter", "indefinite", "singular", "stagnated", "diverged", "nan"};
+  static const char *const names[] = {"converged", "max_iter", "indefinite", "singular", "stagnated", "diverged", "overflow", "nan"};
   return names[r];
 }
 
@@ -88,12 +88,18 @@ static gb_status start (gb_system *s, gb_node *b, int *exponent, gb_error *err) 
   return GB_OK;
 }
 
-static void finish (gb_system *s) {
+/* The report, and x at the size of b. */
+static void finish (gb_system *s, const int *exponent) {
   gb_solve_info *info = s->info;
+  size_t column;
   info->residual = gb_system_worst(s);
   info->converged = info->residual <= s->o->tol;
   if (info->converged) info->reason = GB_SOLVE_CONVERGED;
   else if (!isfinite(info->residual)) info->reason = GB_SOLVE_NAN;
+  gb_columns_scale(s->n, s->r, exponent, 1, s->x);
+  if (!info->converged || gb_columns_finite(s->n, s->r, s->x, s->a->dtype, &column)) return;
+  info->converged = false;
+  info->reason = GB_SOLVE_OVERFLOW;
 }
 
 gb_status gb_system_solve (gb_node *a, gb_node *b, const gb_solve_options *o, const char *name, gb_solve_bytes *bytes,
@@ -120,8 +126,7 @@ gb_status gb_system_solve (gb_node *a, gb_node *b, const gb_solve_options *o, co
     st = start(&s, b, exponent, err);
     if (st == GB_OK) st = loop(&s, w + 4 * nr + 3 * r, ud, err);
     if (st == GB_OK) {
-      finish(&s);
-      gb_columns_scale(n, r, exponent, 1, s.x);
+      finish(&s, exponent);
       st = gb_leaf_doubles(b->graph, shape, p.dtype, s.x, "", x, err);
     }
   }

@@ -14,6 +14,7 @@ typedef enum gb_solve_reason {
   GB_SOLVE_SINGULAR,               /* b is not in the range of A as far as the dtype can tell: x is a least-squares solution */
   GB_SOLVE_STAGNATED,              /* going on no longer lowers the true residual: the dtype allows no more */
   GB_SOLVE_DIVERGED,               /* the residual grows */
+  GB_SOLVE_OVERFLOW,               /* x is not finite in its dtype, at the size of b */
   GB_SOLVE_NAN                     /* A, or b, is not finite */
 } gb_solve_reason;
 

@@ -18,15 +18,18 @@ local variance <const> = require "gibbous.gp.variance"
 local Prediction <const> = {__name = "gibbous.prediction"}
 
 --- How a prediction was computed, as far as it was: algorithm, variance ("exact" or "cached"), rank, precision, reused (the model
--- was prepared before), converged, residual, iterations, slices, seconds of the solves; variance_error, the largest f_var_bound
--- over its f_var, of variances by gb.solvers.cg; of variances that were looked at clamped (0 after rounding, count) and invalid
--- (NaN at finite points, count); jitter of joint samples, and relative_jitter, that over the prior variance.
+-- was prepared before), converged; else missed ("mean", "variances", "mean and variances": whose solves did not) and reason;
+-- residual, iterations, slices, seconds of the solves; variance_error, the largest f_var_bound over its f_var, of variances by
+-- gb.solvers.cg; of variances that were looked at clamped (0 after rounding, count) and invalid (NaN at finite points, count);
+-- jitter of joint samples, and relative_jitter, that over the prior variance.
 local Info <const> = {__name = "gibbous.prediction_info"}
 
 function Info.__tostring(self)
   local text = ("%s, variance %s%s, %s"):format(self.algorithm, self.variance, self.rank and " of rank " .. self.rank or "",
     self.precision)
-  if not self.converged then text = text .. ", not converged" .. (self.reason and " (" .. self.reason .. ")" or "") end
+  if not self.converged then
+    text = ("%s, %s not converged%s"):format(text, self.missed, self.reason and " (" .. self.reason .. ")" or "")
+  end
   if self.residual then text = text .. (", residual %.2g after %d steps"):format(self.residual, self.iterations) end
   if self.variance_error then text = text .. (", variances too large by %.2g of themselves at most"):format(self.variance_error) end
   if self.clamped and self.clamped > 0 then text = text .. (", %d variances 0 after rounding"):format(self.clamped) end
@@ -94,10 +97,15 @@ end
 
 local facts <const> = {}
 
-function facts.converged(b)
+--- Whose solves missed their tolerance so far; nil: nobody's.
+local function missed(b)
   local report <const> = b.parts.how and b.parts.how.report
-  return b.parts.info.converged and (report == nil or report.converged)
+  local variances <const> = report and not report.converged
+  if b.parts.info.converged then return variances and "variances" or nil end
+  return variances and "mean and variances" or "mean"
 end
+
+function facts.converged(b) return missed(b) == nil end
 
 --- Counts of variances that were looked at; observing them costs nothing more.
 local function count_variances(b, self, out)
@@ -113,7 +121,7 @@ end
 local function add_solve(out, other)
   if other.residual == nil then return end
   out.residual, out.iterations = math.max(out.residual, other.residual), math.max(out.iterations, other.iterations)
-  if not other.converged then out.converged, out.reason = false, other.reason end
+  if not other.converged then out.reason = other.reason end
 end
 
 function facts.info(b, self)
@@ -124,7 +132,8 @@ function facts.info(b, self)
     for k, v in pairs(report) do out[k] = v end
     add_solve(out, b.parts.info)
   end
-  out.converged = facts.converged(b)
+  out.missed = missed(b)
+  out.converged = out.missed == nil
   if b.count > 0 and b.parts.how then count_variances(b, self, out) end
   out.jitter, out.relative_jitter = b.jitter, b.relative_jitter
   return out

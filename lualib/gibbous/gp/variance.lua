@@ -121,6 +121,14 @@ function Report:add(info, partial)
   if not info.converged then self.reason = info.reason end
 end
 
+--- Right-hand sides k' (n, c) as a solver takes them: 0 in the place of NaN, and what makes NaN (c) of the points they came from.
+local function sound(k)
+  local known <const> = k:eq(k)
+  local b <const>, lost <const> = core.where(known, k, 0.0), core.where(known, 0.0, 0 / 0):sum(1):to{dtype = k.dtype}
+  core.eval(b, lost)
+  return b, lost
+end
+
 --- q, which was computed slice by slice and stands for itself: where its gradient in the points is asked for, an error says so.
 local alone <const> = func{name = "f_var", shape = "same", bytes = function(q) return 16 * q[1] + (1 << 16) end,
   forward = function(q) return q * 1 end, backward = function()
@@ -149,10 +157,10 @@ function M.solver(system, points, prior, noise, more)
     local parts <const>, sizes <const>, bounds <const> = {}, {}, {}
     slices(m, function(from, to, by)
       local lazy <const> = cross(from, to):t()
-      local b <const> = lazy:detach():eval()
+      local b <const>, lost <const> = sound(lazy:detach())
       local v <const>, value <const>, below <const> = solved(by, b, from, to)
       local whole <const> = to - from + 1 == m
-      local q = whole and value + 2 * (v * (lazy - b)):sum(1) or value
+      local q = lost + (whole and value + 2 * (v * (lazy - b)):sum(1) or value)
       if more then q = q + squares(more(v, from, to)) end
       local size <const> = (v * b):abs():sum(1)
       core.eval(q, size)
@@ -165,7 +173,7 @@ function M.solver(system, points, prior, noise, more)
   local function joint(cross, m)
     local all <const>, images <const> = {}, {}
     slices(m, function(from, to, by)
-      local v <const> = solved(by, cross(from, to):t():detach():eval(), from, to)
+      local v <const> = solved(by, sound(cross(from, to):t():detach()), from, to)
       all[#all + 1], images[#images + 1] = v, system.a:matmul(v):eval()
     end)
     local v <const> = joined(all, 2)
