@@ -121,7 +121,7 @@ end
 local function add_solve(out, other)
   if other.residual == nil then return end
   out.residual, out.iterations = math.max(out.residual, other.residual), math.max(out.iterations, other.iterations)
-  if not other.converged then out.reason = other.reason end
+  if not other.converged then out.converged, out.reason = false, other.reason end
 end
 
 function facts.info(b, self)
