@@ -187,7 +187,7 @@ static void a_failed_allocation_leaks_nothing (void **state) {
     gb_node *x = NULL, *lazy = NULL, *noise = NULL;
     gb_cg_info info;
     be->ledger.fail_after = (long)be->ledger.allocations + n++;
-    st = gb_precond_make(&made, &o.precond, a, k, 0.1, &err);
+    st = gb_precond_make(&made, &o.precond, a, k, gb_noise_level(0.1), &err);
     const gb_cg_options now = {.tol = 1e-6, .max_iter = 100, .precond = &made, .mixed = true};
     if (st == GB_OK) st = gb_solve_cg(a, b, &now, &x, &info, &err);
     if (st == GB_OK) st = gb_node_const(g, 0.1, GB_F64, &noise, &err);
@@ -226,7 +226,7 @@ static void a_column_is_solved_as_well_at_any_size (void **state) {
     const int *exponent = exact ? wide : narrow;
     gb_node *k = kernel(t, N, scalar(t, 0, 30)), *a = plus_noise(k, 0.01), *b = random_leaf(t, 0, N, R, 3);
     gb_precond p = {0};
-    if (conditioned) ok(gb_precond_pivoted_cholesky(&p, k, 0.01, 20, 0, &err));
+    if (conditioned) ok(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(0.01), 20, 0, &err));
     gb_cg_options o = {.tol = exact ? 1e-10 : 1e-4, .max_iter = 500, .mixed = kind % 3 == 2, .precond = conditioned ? &p : NULL};
     gb_cg_info one, all;
     double *vb = doubles(b), *want = doubles(solve(a, b, &o, &one));
@@ -346,6 +346,7 @@ static double *dense_precond (const gb_precond *p) {
     for (size_t j = 0; j < p->n; j++) {
       m[i * p->n + j] = i == j ? p->noise : 0;
       for (size_t k = 0; k < p->rank; k++) m[i * p->n + j] += p->lt[k * p->n + i] * p->lt[k * p->n + j];
+      if (p->scale != NULL) m[i * p->n + j] /= p->scale[i] * p->scale[j];
     }
   return m;
 }
@@ -357,7 +358,7 @@ static void pivoted_cholesky_approximates_the_kernel_ever_better (void **state) 
   double *vk = doubles(k), before = 1;
   for (size_t rank = 0; rank <= n; rank += 20) {
     gb_precond p;
-    ok(gb_precond_pivoted_cholesky(&p, k, 1e-6, rank, 0, &err));
+    ok(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(1e-6), rank, 0, &err));
     double *m = dense_precond(&p), trace = 0;
     for (size_t i = 0; i < n; i++) trace += vk[i * n + i] - (m[i * n + i] - 1e-6);
     CHECK_NEAR(p.trace_left, trace / (double)n, 1e-9);
@@ -377,40 +378,89 @@ static void pivoted_cholesky_stops_when_nothing_is_left (void **state) {
   gb_node *v = random_leaf(GB_F64, 0, n, 2, 3), *vt = BUILD(gb_transpose, v);
   gb_node *k = BUILD(gb_matmul, v, vt);
   gb_precond p;
-  ok(gb_precond_pivoted_cholesky(&p, k, 0.5, 10, 1e-12, &err));
+  ok(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(0.5), 10, 1e-12, &err));
   assert_int_equal(p.rank, 2);
   gb_precond_clear(&p);
-  assert_int_equal(gb_precond_pivoted_cholesky(&p, k, 0, 10, 0, &err), GB_EOPTION);
+  assert_int_equal(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(0), 10, 0, &err), GB_EOPTION);
   gb_node *negative = BUILD(gb_map1, GB_OP_NEG, k);
-  assert_int_equal(gb_precond_pivoted_cholesky(&p, negative, 1, 10, 0, &err), GB_ENOTPD);
+  assert_int_equal(gb_precond_pivoted_cholesky(&p, negative, gb_noise_level(1), 10, 0, &err), GB_ENOTPD);
 }
 
+/* With one noise, and with noises of the points. */
 static void applying_a_preconditioner_solves_with_it (void **state) {
   (void)state;
   const size_t n = 50, r = 3;
   gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 20)), *b = random_leaf(GB_F64, 0, n, r, 6);
-  gb_precond p;
-  ok(gb_precond_pivoted_cholesky(&p, k, 0.01, 12, 0, &err));
-  double *m = dense_precond(&p), *want = doubles(b), *in = doubles(b), got[150];
-  gb_precond_apply(&p, n, r, in, got);
-  CHECK_NEAR(eliminate(m, want, n, r), p.logdet, 1e-9 * fabs(p.logdet));
-  for (size_t i = 0; i < n * r; i++) CHECK_NEAR(got[i], want[i], 1e-9 * (1 + fabs(want[i])));
-  free(m), free(want), free(in);
-  gb_precond_clear(&p);
+  double each[50], *in = doubles(b);
+  for (size_t i = 0; i < n; i++) each[i] = pow(10, -(double)(i % 4));
+  for (int kind = 0; kind < 2; kind++) {
+    gb_precond p;
+    double *want = doubles(b), got[150];
+    ok(gb_precond_pivoted_cholesky(&p, k, (gb_noise){0.01, kind == 0 ? NULL : each}, 12, 0, &err));
+    double *m = dense_precond(&p);
+    gb_precond_apply(&p, n, r, in, got);
+    CHECK_NEAR(eliminate(m, want, n, r), p.logdet, 1e-9 * fabs(p.logdet));
+    for (size_t i = 0; i < n * r; i++) CHECK_NEAR(got[i], want[i], 1e-9 * (1 + fabs(want[i])));
+    free(m), free(want);
+    gb_precond_clear(&p);
+  }
+  free(in);
+}
+
+/* P = L L' + D + c I with the L of one noise, and c a part of what that leaves of the diagonal; of full rank K + D. */
+static void noises_of_the_points_are_added_to_the_same_factor (void **state) {
+  (void)state;
+  const size_t n = 50;
+  gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 20));
+  double each[50], *vk = doubles(k);
+  for (size_t i = 0; i < n; i++) each[i] = pow(10, -(double)(i % 4));
+  for (size_t rank = 10; rank <= n; rank += 40) {
+    gb_precond one, p;
+    ok(gb_precond_nystrom(&one, k, gb_noise_level(1), rank, 0, 5, &err));
+    ok(gb_precond_nystrom(&p, k, (gb_noise){.each = each}, rank, 0, 5, &err));
+    double *m = dense_precond(&one), *got = dense_precond(&p);
+    const double c = 0.03 * one.trace_left;                      /* the diagonal is 1 */
+    CHECK_NEAR(p.least, 1e-3 + c, 1e-15);
+    for (size_t i = 0; i < n; i++)
+      for (size_t j = 0; j < n; j++) {
+        CHECK_NEAR(got[i * n + j], m[i * n + j] + (i == j ? each[i] + c - 1 : 0), 1e-12);
+        if (rank == n) CHECK_NEAR(got[i * n + j], vk[i * n + j] + (i == j ? each[i] : 0), 1e-9);
+      }
+    free(m), free(got);
+    gb_precond_clear(&one), gb_precond_clear(&p);
+  }
+  free(vk);
+  const double bad[] = {0, -1, NAN, INFINITY};
+  for (int i = 0; i < 4; i++) {
+    gb_precond p;
+    each[7] = bad[i];
+    assert_int_equal(gb_precond_nystrom(&p, k, (gb_noise){.each = each}, 5, 0, 5, &err), GB_EOPTION);
+    assert_true(p.lt == NULL && p.scale == NULL);
+  }
 }
 
 static void samples_have_the_covariance_of_the_preconditioner (void **state) {
   (void)state;
   const size_t n = 40, r = 400;
-  gb_precond p;
-  ok(gb_precond_pivoted_cholesky(&p, kernel(GB_F64, n, scalar(GB_F64, 0, 20)), 0.05, 10, 0, &err));
-  double *z = malloc(n * r * sizeof *z), *w = malloc(n * r * sizeof *w), sum = 0;
-  gb_precond_sample(&p, be->pool, 3, n, r, 0, z);
-  gb_precond_apply(&p, n, r, z, w);
-  for (size_t i = 0; i < n * r; i++) sum += z[i] * w[i];
-  CHECK_NEAR(sum / (double)r, (double)n, 5 * sqrt(2.0 * (double)n / (double)r)); /* chi squared, n degrees */
-  free(z), free(w);
-  gb_precond_clear(&p);
+  double each[40];
+  for (size_t i = 0; i < n; i++) each[i] = pow(10, -(double)(i % 4));
+  for (int kind = 0; kind < 2; kind++) {
+    gb_precond p;
+    ok(gb_precond_pivoted_cholesky(&p, kernel(GB_F64, n, scalar(GB_F64, 0, 20)), (gb_noise){0.05, kind == 0 ? NULL : each}, 10, 0,
+                                   &err));
+    double *z = malloc(n * r * sizeof *z), *w = malloc(n * r * sizeof *w), *m = dense_precond(&p), sum = 0;
+    gb_precond_sample(&p, be->pool, 3, n, r, 0, z);
+    gb_precond_apply(&p, n, r, z, w);
+    for (size_t i = 0; i < n * r; i++) sum += z[i] * w[i];
+    CHECK_NEAR(sum / (double)r, (double)n, 5 * sqrt(2.0 * (double)n / (double)r)); /* chi squared, n degrees */
+    for (size_t i = 0; i < n; i += 13) {
+      double square = 0;
+      for (size_t c = 0; c < r; c++) square += z[i * r + c] * z[i * r + c] / (double)r;
+      CHECK_NEAR(square, m[i * n + i], 5 * sqrt(2.0 / (double)r) * m[i * n + i]);
+    }
+    free(z), free(w), free(m);
+    gb_precond_clear(&p);
+  }
 }
 
 static void preconditioners_save_iterations (void **state) {
@@ -422,7 +472,7 @@ static void preconditioners_save_iterations (void **state) {
   gb_cg_info plain, preconditioned;
   solve(a, b, &o, &plain);
   gb_precond p;
-  ok(gb_precond_pivoted_cholesky(&p, k, 1e-3, 40, 0, &err));
+  ok(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(1e-3), 40, 0, &err));
   o.precond = &p;
   gb_node *x = solve(a, b, &o, &preconditioned);
   assert_true(plain.converged && preconditioned.converged);
@@ -527,7 +577,7 @@ static void logdet_by_probes_covers_the_truth_and_repeats (void **state) {
   const double want = exact_logdet(a);
   CHECK_NEAR(plain.value, want, 4 * plain.standard_error);
   gb_precond p;
-  ok(gb_precond_pivoted_cholesky(&p, k, 0.05, 30, 0, &err));
+  ok(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(0.05), 30, 0, &err));
   o.cg.precond = &p;
   ok(gb_logdet_slq(a, &o, &better, &err));
   CHECK_NEAR(better.value, want, 4 * better.standard_error + 1e-9);
@@ -628,7 +678,7 @@ static void the_gradient_is_that_of_the_dense_estimator (void **state) {
   ok(gb_grad(both, NULL, 1, &c, false, &slope, &err));
   hold(GB_OK, slope);
   gb_precond p;
-  ok(gb_precond_pivoted_cholesky(&p, k, 0.1, 8, 0, &err));
+  ok(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(0.1), 8, 0, &err));
   double *va = doubles(a), *vb = doubles(b), *vk = doubles(k), rhs[N * R], x[N * R], w[N * R], want = 0;
   gb_precond_sample(&p, be->pool, 4, N, R, 1, rhs);
   for (size_t i = 0; i < N; i++) rhs[i * R] = vb[i];
@@ -662,7 +712,7 @@ static void a_lazy_solve_is_the_solve (void **state) {
     gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 30)), *a = plus_noise(k, 0.1), *b = random_leaf(GB_F64, 0, n, (size_t)r, 3);
     const gb_solver_options o = {.run.cg = {.tol = 1e-9, .max_iter = 500}, .precond = {GB_PRECOND_PIVOTED_CHOLESKY, 10, 0}};
     gb_precond p;
-    ok(gb_precond_make(&p, &o.precond, a, k, 0.1, &err));
+    ok(gb_precond_make(&p, &o.precond, a, k, gb_noise_level(0.1), &err));
     gb_cg_options now = o.run.cg;
     now.precond = &p;
     gb_cg_info info;
@@ -928,7 +978,7 @@ static void mixed_products_reach_the_residual_of_f64 (void **state) {
       const gb_dtype t = d == 0 ? GB_F64 : GB_F32;
       gb_node *k = kernel(t, n, scalar(t, 0, 30)), *a = plus_noise(k, noise[i]), *b = random_leaf(t, 0, n, 3, 3);
       gb_precond p;
-      ok(gb_precond_pivoted_cholesky(&p, k, noise[i], i < 2 ? 40 : 70, 0, &err));
+      ok(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(noise[i]), i < 2 ? 40 : 70, 0, &err));
       const gb_cg_options o = {.tol = tol[i], .max_iter = 5000, .mixed = true, .precond = &p};
       gb_cg_info info;
       gb_node *x = solve(a, b, &o, &info);
@@ -960,35 +1010,37 @@ static void mixed_solutions_do_not_depend_on_neighbours (void **state) {
 /* ---- statistics ---- */
 
 /* Variances 1 - b' A^-1 b of points beside the data are known to the tolerance of themselves, from above, and by the bound that is
-** stated: with and without preconditioners, also of another noise than that of A. The last column is a point far away. */
+** stated: with and without preconditioners, also of another noise than the least of A's, and of the noises of its points. The last column is a point far away. */
 static void variances_are_known_to_a_share_of_themselves (void **state) {
   (void)state;
   enum { N = 150, R = 7 };
   double *all = doubles(kernel(GB_F64, N + R - 1, scalar(GB_F64, 0, 10))), *a = calloc(N * N, sizeof *a),
          *b = calloc(N * R, sizeof *b), *solution = malloc(N * R * sizeof *b), prior[R], q[R] = {0}, form[R], missing[R];
   const double noise = 1e-3;
+  double each[N], shifts[N * N] = {0};
   for (size_t i = 0; i < N; i++) {
-    for (size_t j = 0; j < N; j++) a[i * N + j] = all[i * (N + R - 1) + j] + (i == j ? noise : 0);
+    each[i] = shifts[i * N + i] = i % 3 == 0 ? 100 * noise : noise;
+    for (size_t j = 0; j < N; j++) a[i * N + j] = all[i * (N + R - 1) + j] + shifts[i * N + j];
     for (size_t c = 0; c < R - 1; c++) b[i * R + c] = all[i * (N + R - 1) + N + c];
   }
   gb_node *an = leaf(GB_F64, 0, 2, (size_t[]){N, N}, a), *bn = leaf(GB_F64, 0, 2, (size_t[]){N, R}, b),
-          *unit = BUILD(gb_eye, g, N, GB_F64), *shift = BUILD(gb_scale, unit, noise),
-          *kn = BUILD(gb_map2, GB_OP_SUB, an, shift);
+          *shift = leaf(GB_F64, 0, 2, (size_t[]){N, N}, shifts), *kn = BUILD(gb_map2, GB_OP_SUB, an, shift);
   memcpy(solution, b, N * R * sizeof *b);
   eliminate(a, solution, N, R);
   for (size_t c = 0; c < R; c++) {
     prior[c] = 1;
     for (size_t i = 0; i < N; i++) q[c] += b[i * R + c] * solution[i * R + c];
   }
-  for (int kind = 0; kind < 10; kind++) {
+  for (int kind = 0; kind < 12; kind++) {
     gb_precond p = {0};
-    if (kind % 5 == 1) ok(gb_precond_jacobi(&p, an, &err));
-    if (kind % 5 == 2) ok(gb_precond_pivoted_cholesky(&p, kn, noise, 20, 0, &err));
-    if (kind % 5 == 3) ok(gb_precond_nystrom(&p, kn, 5 * noise, 20, 0, 1, &err));
-    if (kind % 5 == 4) ok(gb_precond_nystrom(&p, kn, noise / 5, 20, 0, 1, &err));
+    if (kind >= 10) ok(gb_precond_nystrom(&p, kn, (gb_noise){.each = each}, 20, 0, 1, &err));
+    else if (kind % 5 == 1) ok(gb_precond_jacobi(&p, an, &err));
+    else if (kind % 5 == 2) ok(gb_precond_pivoted_cholesky(&p, kn, gb_noise_level(noise), 20, 0, &err));
+    else if (kind % 5 == 3) ok(gb_precond_nystrom(&p, kn, gb_noise_level(5 * noise), 20, 0, 1, &err));
+    else if (kind % 5 == 4) ok(gb_precond_nystrom(&p, kn, gb_noise_level(noise / 5), 20, 0, 1, &err));
     int before = 0;
     for (double tol = 1e-1; tol > 1e-10; tol *= 1e-3) {
-      const gb_cg_options o = {.tol = tol, .max_iter = 1000, .mixed = kind >= 5, .precond = p.n > 0 ? &p : NULL,
+      const gb_cg_options o = {.tol = tol, .max_iter = 1000, .mixed = kind % 2 == 1, .precond = p.n > 0 ? &p : NULL,
                                .goal = {prior, noise, form, missing}};
       gb_cg_info info;
       solve(an, bn, &o, &info);
@@ -1028,7 +1080,7 @@ static void the_interval_of_log_det_covers_the_truth (void **state) {
   const size_t n = 64;
   gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 60)), *a = plus_noise(k, 0.05);
   gb_precond p;
-  ok(gb_precond_pivoted_cholesky(&p, k, 0.05, 10, 0, &err));
+  ok(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(0.05), 10, 0, &err));
   double *m = doubles(a);
   gb_node *stored = leaf(GB_F64, 0, 2, (size_t[]){n, n}, m);
   const double want = exact_logdet(a), t = gb_student_quantile(15, 0.95);
@@ -1062,6 +1114,7 @@ int main (void) {
     TEST(pivoted_cholesky_approximates_the_kernel_ever_better),
     TEST(pivoted_cholesky_stops_when_nothing_is_left),
     TEST(applying_a_preconditioner_solves_with_it),
+    TEST(noises_of_the_points_are_added_to_the_same_factor),
     TEST(samples_have_the_covariance_of_the_preconditioner),
     TEST(preconditioners_save_iterations),
     TEST(jacobi_undoes_bad_scaling),

@@ -125,7 +125,7 @@ static void minres_takes_a_preconditioner_and_a_guess (void **state) {
   gb_solve_info plain, info;
   minres(a, b, &o, &plain);
   gb_precond p;
-  ok(gb_precond_nystrom(&p, k, 0.01, 60, 0, 1, &err));
+  ok(gb_precond_nystrom(&p, k, gb_noise_level(0.01), 60, 0, 1, &err));
   o.precond = &p;
   gb_node *x = minres(a, b, &o, &info);
   assert_true(info.converged && 2 * info.iterations < plain.iterations);
@@ -265,7 +265,7 @@ static void an_interrupt_ends_every_loop (void **state) {
   double step;
   gb_interrupt_raise();
   const gb_status st[] = {gb_solve_minres(a, b, &o, &x, &info, &err), gb_solve_projections(a, b, &p, &x, &info, &err),
-                          gb_solve_sdd(a, b, &d, &x, &step, &info, &err), gb_precond_nystrom(&q, a, 0.1, 5, 0, 0, &err)};
+                          gb_solve_sdd(a, b, &d, &x, &step, &info, &err), gb_precond_nystrom(&q, a, gb_noise_level(0.1), 5, 0, 0, &err)};
   gb_interrupt_clear();
   for (int i = 0; i < 4; i++) assert_int_equal(st[i], GB_EINTR);
 }
@@ -282,7 +282,7 @@ static gb_status work (int kind, gb_node *k, gb_node *a, gb_node *b) {
     case 0: st = gb_solve_minres(a, b, &o, &x, &info, &err); break;
     case 1: st = gb_solve_projections(a, b, &(gb_projections_options){.solve = o, .block = 7, .keep = 1 << 20}, &x, &info, &err); break;
     case 2: st = gb_solve_sdd(a, b, &(gb_sdd_options){.solve = o, .batch = 7, .momentum = 0.5}, &x, &number, &info, &err); break;
-    case 3: st = gb_precond_nystrom(&p, k, 0.1, 5, 0, 0, &err); break;
+    case 3: st = gb_precond_nystrom(&p, k, gb_noise_level(0.1), 5, 0, 0, &err); break;
     default: {
       gb_node *l = NULL;
       st = gb_cholesky(a, 0, &l, &err);
@@ -490,8 +490,8 @@ static void a_low_rank_preconditioner_inverts_itself (void **state) {
   for (int i = 0; i < 4; i++)
     for (int kind = 0; kind < 2; kind++) {
       gb_precond p;
-      ok(kind == 0 ? gb_precond_nystrom(&p, k, 0.1, ranks[i], 0, 3, &err)
-                   : gb_precond_pivoted_cholesky(&p, k, 0.1, ranks[i], 0, &err));
+      ok(kind == 0 ? gb_precond_nystrom(&p, k, gb_noise_level(0.1), ranks[i], 0, 3, &err)
+                   : gb_precond_pivoted_cholesky(&p, k, gb_noise_level(0.1), ranks[i], 0, &err));
       double *unit = calloc(2 * n * n, sizeof *unit), *inverse = unit + n * n, *l = calloc(n * n, sizeof *l);
       for (size_t j = 0; j < n; j++) unit[j * n + j] = l[j * n + j] = 0.1;
       gb_precond_apply(&p, n, n, unit, inverse);                 /* 0.1 P^-1 */
@@ -518,7 +518,7 @@ static void a_preconditioned_column_is_alone (void **state) {
   (void)state;
   const size_t n = 600, r = 45;
   gb_precond p;
-  ok(gb_precond_nystrom(&p, kernel(GB_F64, n, scalar(GB_F64, 0, 30)), 0.1, 33, 0, 3, &err));
+  ok(gb_precond_nystrom(&p, kernel(GB_F64, n, scalar(GB_F64, 0, 30)), gb_noise_level(0.1), 33, 0, 3, &err));
   double *in = malloc(2 * n * r * sizeof *in), *out = in + n * r, one[600], alone[600];
   for (size_t i = 0; i < n * r; i++) in[i] = gb_rand_normal(8, 0, i);
   gb_precond_apply(&p, n, r, in, out);
@@ -541,7 +541,8 @@ static void a_preconditioned_column_is_alone (void **state) {
 /* The share of the trace that 'rank' points leave. */
 static double trace_left (gb_node *k, bool drawn, size_t rank, uint64_t seed) {
   gb_precond p;
-  ok(drawn ? gb_precond_nystrom(&p, k, 1e-3, rank, 0, seed, &err) : gb_precond_pivoted_cholesky(&p, k, 1e-3, rank, 0, &err));
+  const gb_noise noise = gb_noise_level(1e-3);
+  ok(drawn ? gb_precond_nystrom(&p, k, noise, rank, 0, seed, &err) : gb_precond_pivoted_cholesky(&p, k, noise, rank, 0, &err));
   const double left = p.trace_left;
   gb_precond_clear(&p);
   return left;
@@ -571,8 +572,8 @@ static void nystrom_draws_in_proportion (void **state) {
   assert_true(second > 270 && second < 330);      /* 300, 3.5 standard errors of 8.7 */
   gb_precond few, many;
   gb_node *wide = kernel(GB_F64, 120, scalar(GB_F64, 0, 10));
-  ok(gb_precond_nystrom(&few, wide, 1e-3, 10, 0, 3, &err));
-  ok(gb_precond_nystrom(&many, wide, 1e-3, 40, 0, 3, &err));
+  ok(gb_precond_nystrom(&few, wide, gb_noise_level(1e-3), 10, 0, 3, &err));
+  ok(gb_precond_nystrom(&many, wide, gb_noise_level(1e-3), 40, 0, 3, &err));
   for (size_t i = 0; i < 10 * 120; i++) CHECK_NEAR(few.lt[i], many.lt[i], 0);
   assert_true(few.rank == 10 && many.rank == 40 && many.trace_left < few.trace_left && many.trace_left < 1e-3);
   gb_precond_clear(&few);
@@ -588,8 +589,8 @@ static void low_rank_refuses_what_is_no_kernel_matrix (void **state) {
                         leaf(GB_F64, 0, 2, (size_t[]){2, 2}, zero)};
     const gb_status want[] = {GB_ENOTPD, GB_ENAN, GB_OK};
     for (int i = 0; i < 3; i++) {
-      const gb_status st = drawn ? gb_precond_nystrom(&p, given[i], 0.5, 2, 0, 0, &err)
-                                 : gb_precond_pivoted_cholesky(&p, given[i], 0.5, 2, 0, &err);
+      const gb_status st = drawn ? gb_precond_nystrom(&p, given[i], gb_noise_level(0.5), 2, 0, 0, &err)
+                                 : gb_precond_pivoted_cholesky(&p, given[i], gb_noise_level(0.5), 2, 0, &err);
       assert_int_equal(st, want[i]);
     }
     const double in[] = {1, 3};
@@ -598,7 +599,7 @@ static void low_rank_refuses_what_is_no_kernel_matrix (void **state) {
     assert_true(p.rank == 0 && out[0] == 2 && out[1] == 6);
     CHECK_NEAR(p.logdet, 2 * log(0.5), 1e-15);
     gb_precond_clear(&p);
-    assert_int_equal(gb_precond_nystrom(&p, given[2], 0, 2, 0, 0, &err), GB_EOPTION);
+    assert_int_equal(gb_precond_nystrom(&p, given[2], gb_noise_level(0), 2, 0, 0, &err), GB_EOPTION);
   }
 }
 
@@ -612,7 +613,7 @@ static void probes_do_not_know_the_draws (void **state) {
   double variance = 0;
   for (uint64_t seed = 0; seed < 20; seed++) {
     gb_precond p;
-    ok(gb_precond_nystrom(&p, k, 0.05, 25, 0, seed, &err));
+    ok(gb_precond_nystrom(&p, k, gb_noise_level(0.05), 25, 0, seed, &err));
     const gb_logdet_options o = {.cg = {.tol = 1e-10, .max_iter = 200, .precond = &p}, .probes = 16, .seed = seed};
     gb_logdet_info info;
     ok(gb_logdet_slq(a, &o, &info, &err));

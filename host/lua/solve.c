@@ -30,11 +30,29 @@ static precond_box *newprecond (lua_State *L, lgb_session *s) {
   return box;
 }
 
-/* core.pivoted_cholesky(K, noise, rank, tol) -> preconditioner of K + noise I, its rank, the share of the trace left out */
+/* Noise variances, a number or a tensor (n); the stack keeps their values. */
+static gb_noise check_noise (lua_State *L, lgb_session *s, int arg, const gb_node *k) {
+  if (lua_type(L, arg) == LUA_TNUMBER) return gb_noise_level(lua_tonumber(L, arg));
+  gb_node *t = lgb_checknode(L, arg);
+  const gb_shape *shape = gb_node_shape(t), *of = gb_node_shape(k);
+  if (shape->ndim != 1 || of->ndim == 0 || shape->dim[0] != of->dim[0])
+    lgb_fail(L, GB_ESHAPE, "noise: expected a number, or one for each row of the matrix");
+  double *each = lua_newuserdatauv(L, (shape->dim[0] + 1) * sizeof *each, 0);
+  gb_error err;
+  s->busy = true;
+  const gb_status st = gb_node_doubles(t, each, &err);
+  s->busy = false;
+  lgb_result(L, st, &err);
+  return (gb_noise){.each = each};
+}
+
+/* core.pivoted_cholesky(K, noise, rank, tol) -> preconditioner of K + noise I, or of a noise for each point, its rank, the share of
+** the trace left out */
 static int solve_pivoted_cholesky (lua_State *L) {
   lgb_session *s = lgb_enter(L);
+  lua_settop(L, 5);
   gb_node *k = lgb_checknode(L, 1);
-  const double noise = luaL_checknumber(L, 2);
+  const gb_noise noise = check_noise(L, s, 2, k);
   const lua_Integer rank = luaL_checkinteger(L, 3);
   const double tol = luaL_optnumber(L, 4, 0);
   luaL_argcheck(L, rank >= 1, 3, "a rank of 1 or more expected");
@@ -49,11 +67,12 @@ static int solve_pivoted_cholesky (lua_State *L) {
   return 3;
 }
 
-/* core.nystrom(K, noise, rank, seed, tol) -> preconditioner of K + noise I, its rank, the share of the trace left out */
+/* core.nystrom(K, noise, rank, seed, tol) -> the same */
 static int solve_nystrom (lua_State *L) {
   lgb_session *s = lgb_enter(L);
+  lua_settop(L, 5);
   gb_node *k = lgb_checknode(L, 1);
-  const double noise = luaL_checknumber(L, 2);
+  const gb_noise noise = check_noise(L, s, 2, k);
   const lua_Integer rank = luaL_checkinteger(L, 3), seed = luaL_optinteger(L, 4, 0);
   const double tol = luaL_optnumber(L, 5, 0);
   luaL_argcheck(L, rank >= 1, 3, "a rank of 1 or more expected");

@@ -174,7 +174,8 @@ static void judge_by_goal (cg *s, const double *rz) {
   const double least = s->o->goal.least;
   for (size_t k = 0; has_goal(s) && k < s->live; k++) {
     const size_t c = s->col[k];
-    s->missing[c] = p != NULL && p->lt != NULL ? rz[k] * fmax(p->noise / least, 1) : s->rr[c] / least;
+    s->missing[c] = s->rr[c] / least;
+    if (p != NULL && p->lt != NULL) s->missing[c] = fmin(s->missing[c], rz[k] * fmax(p->least / least, 1));
     judge(s, c);
   }
 }

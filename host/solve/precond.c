@@ -1,5 +1,5 @@
-/* precond.c - low-rank factors (partial.c) with Woodbury's formula, and the diagonal. Blocks of rows, and rows
-** of L', are tasks; an interrupt leaves garbage behind, and the solver that called polls for it. */
+/* precond.c - low-rank factors (partial.c) with Woodbury's formula, noises of the points by scaling, and the diagonal. Blocks of
+** rows, and rows of L', are tasks; an interrupt leaves garbage behind, and the solver that called polls for it. */
 #include "solve/precond.h"
 
 #include <math.h>
@@ -15,6 +15,7 @@
 #define WIDTH GB_PRECOND_WIDTH
 #define DEEP 8                     /* rows of L', or of the result, that are computed together */
 #define PART 32                    /* rows of L' of a task */
+#define MEASURE 0.03               /* of the mean of what a factor leaves of the diagonal: a noise far below it must not count by itself */
 
 static size_t blocks (size_t n, size_t side) { return (n + side - 1) / side; }
 static size_t extent (size_t n, size_t from, size_t side) { return n - from < side ? n - from : side; }
@@ -28,6 +29,7 @@ void gb_precond_clear (gb_precond *p) {
     gb_ledger_free(p->ledger, p->lt);
     gb_ledger_free(p->ledger, p->c);
     gb_ledger_free(p->ledger, p->d);
+    gb_ledger_free(p->ledger, p->scale);
     gb_ledger_free(p->ledger, p->work);
   }
   *p = (gb_precond){0};
@@ -52,36 +54,64 @@ static gb_status low_rank_end (gb_precond *p, gb_error *err) {
   for (size_t i = 0; i < k; i++) p->c[i * k + i] += p->noise;
   const size_t minor = k == 0 ? 0 : gb_lapack_potrf(GB_F64, k, p->c, k);
   if (minor != 0)
-    return gb_fail(err, GB_ENOTPD, "preconditioner: noise %g is too small for rank %zu", p->noise, k);
+    return gb_fail(err, GB_ENOTPD, "preconditioner: noise %g is too small for rank %zu", p->least, k);
   p->logdet = (double)(p->n - k) * log(p->noise);
   for (size_t i = 0; i < k; i++) p->logdet += 2 * log(p->c[i * k + i]);
+  for (size_t i = 0; p->scale != NULL && i < p->n; i++) p->logdet -= 2 * log(p->scale[i]);
   return GB_OK;
 }
 
-static gb_status low_rank_begin (gb_precond *p, gb_node *k, double noise, size_t *rank, gb_error *err) {
+static gb_status check_noise (double v, gb_error *err) {
+  return v > 0 && v < INFINITY ? GB_OK : gb_fail(err, GB_EOPTION, "noise: expected a positive number, got %g", v);
+}
+
+static gb_status check_noises (const gb_precond *p, gb_noise noise, gb_error *err) {
+  if (noise.each == NULL) return check_noise(noise.level, err);
+  for (size_t i = 0; i < p->n; i++) GB_TRY(check_noise(noise.each[i], err));
+  return GB_OK;
+}
+
+static gb_status low_rank_begin (gb_precond *p, gb_node *k, gb_noise noise, size_t *rank, gb_error *err) {
   GB_TRY(start(p, k, err));
-  if (!(noise > 0 && noise < INFINITY))
-    return gb_fail(err, GB_EOPTION, "noise: expected a positive number, got %g", noise);
-  p->noise = noise;
+  GB_TRY(check_noises(p, noise, err));
+  p->noise = p->least = noise.each == NULL ? noise.level : 1;
   if (*rank > p->n) *rank = p->n;
+  if (noise.each != NULL) GB_TRY(take(p, p->n, &p->scale, err));
   GB_TRY(take(p, *rank * p->n, &p->lt, err));
   GB_TRY(take(p, *rank * *rank, &p->c, err));
   return take(p, *rank * WIDTH, &p->work, err);
 }
 
-static gb_status low_rank (gb_precond *p, gb_node *k, double noise, size_t rank, double tol, gb_pivoting how, gb_error *err) {
+/* Rows of L' of a factor of K become those of S K S, S = diag(noise + what L leaves of K, by MEASURE)^-1/2. */
+static gb_status scale_rows (gb_precond *p, gb_node *k, const double *noise, gb_error *err) {
+  double sum = 0;
+  GB_TRY(gb_partial_diagonal(k, p->scale, err));
+  for (size_t i = 0; i < p->n; i++) sum += p->scale[i];
+  const double left = MEASURE * p->trace_left * sum / (double)p->n;
+  p->least = INFINITY;
+  for (size_t i = 0; i < p->n; i++) {
+    p->least = fmin(p->least, noise[i] + left);
+    p->scale[i] = 1 / sqrt(noise[i] + left);
+  }
+  for (size_t m = 0; m < p->rank; m++)
+    for (size_t i = 0; i < p->n; i++) p->lt[m * p->n + i] *= p->scale[i];
+  return GB_OK;
+}
+
+static gb_status low_rank (gb_precond *p, gb_node *k, gb_noise noise, size_t rank, double tol, gb_pivoting how, gb_error *err) {
   gb_status st = low_rank_begin(p, k, noise, &rank, err);
   if (st == GB_OK) st = gb_partial_cholesky(k, how, rank, tol, p->lt, &p->rank, &p->trace_left, err);
+  if (st == GB_OK && p->scale != NULL) st = scale_rows(p, k, noise.each, err);
   if (st == GB_OK) st = low_rank_end(p, err);
   if (st != GB_OK) gb_precond_clear(p);
   return st;
 }
 
-gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, double noise, size_t rank, double tol, gb_error *err) {
+gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, gb_noise noise, size_t rank, double tol, gb_error *err) {
   return low_rank(p, k, noise, rank, tol, (gb_pivoting){0}, err);
 }
 
-gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, double noise, size_t rank, double tol, uint64_t seed, gb_error *err) {
+gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, gb_noise noise, size_t rank, double tol, uint64_t seed, gb_error *err) {
   return low_rank(p, k, noise, rank, tol, (gb_pivoting){.drawn = true, .seed = seed}, err);
 }
 
@@ -100,7 +130,7 @@ gb_status gb_precond_jacobi (gb_precond *p, gb_node *a, gb_error *err) {
 
 /* ---- by description ---- */
 
-gb_status gb_precond_make (gb_precond *p, const gb_precond_spec *spec, gb_node *a, gb_node *k, double noise, gb_error *err) {
+gb_status gb_precond_make (gb_precond *p, const gb_precond_spec *spec, gb_node *a, gb_node *k, gb_noise noise, gb_error *err) {
   *p = (gb_precond){0};
   switch (spec->kind) {
     case GB_PRECOND_NONE: return GB_OK;
@@ -126,7 +156,8 @@ static gb_status peak_of (gb_node *n, size_t *most, gb_error *err) {
   return st;
 }
 
-gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k, size_t *held, size_t *more, gb_error *err) {
+gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k, bool each, size_t *held, size_t *more,
+                            gb_error *err) {
   const size_t n = gb_node_shape(a)->dim[0], rank = spec->rank < n ? spec->rank : n;
   *held = *more = 0;
   if (spec->kind == GB_PRECOND_NONE || n == 0) return GB_OK;
@@ -139,7 +170,7 @@ gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k,
   GB_TRY(gb_select(m, 0, 0, &part, err));
   GB_TRY(peak_of(part, more, err));
   *more += gb_partial_bytes(n, rank);
-  *held = (rank * n + rank * rank + rank * WIDTH) * sizeof(double);
+  *held = ((each ? n : 0) + rank * n + rank * rank + rank * WIDTH) * sizeof(double);
   return GB_OK;
 }
 
@@ -161,6 +192,12 @@ typedef struct application {
 } application;
 
 static size_t column (const gb_panel *m, size_t k) { return m->at != NULL ? m->at[k] : k; }
+
+static double entry (const application *q, size_t i, size_t c) {
+  return q->in.v[i * q->in.stride + column(&q->in, q->k0 + c)];
+}
+
+static double scale_of (const gb_precond *p, size_t i) { return p->scale != NULL ? p->scale[i] : 1; }
 
 /* x (DEEP, WIDTH) += DEEP rows of L' (., n) times v (rows, WIDTH). */
 VECTORISED
@@ -192,7 +229,7 @@ static void project_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   for (size_t i0 = 0; i0 < p->n; i0 += ROWS) {
     const size_t rows = extent(p->n, i0, ROWS);
     for (size_t i = 0; i < rows; i++)
-      for (size_t c = 0; c < q->w; c++) v[i * WIDTH + c] = q->in.v[(i0 + i) * q->in.stride + column(&q->in, q->k0 + c)];
+      for (size_t c = 0; c < q->w; c++) v[i * WIDTH + c] = scale_of(p, i0 + i) * entry(q, i0 + i, c);
     size_t m = m0;
     for (; m + DEEP <= m1; m += DEEP) project_tile(p->n, rows, p->lt + m * p->n + i0, v, p->work + m * WIDTH);
     for (; m < m1; m++) project_row(rows, p->lt + m * p->n + i0, v, p->work + m * WIDTH);
@@ -224,7 +261,7 @@ static void expand_block (const gb_precond *p, size_t i0, const double *work, do
   for (; m < p->rank; m++) expand_row(rows, p->lt + m * p->n + i0, work + m * WIDTH, sum);
 }
 
-/* A block of rows of out = (in - L work) / noise. */
+/* A block of rows of out = S (S in - L work) / noise. */
 static void subtract_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   const application *q = ud;
   const gb_precond *p = q->p;
@@ -232,11 +269,12 @@ static void subtract_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   double sum[ROWS * WIDTH];
   (void)s, (void)thread;
   expand_block(p, i0, p->work, sum);
-  for (size_t i = 0; i < rows; i++)
-    for (size_t c = 0; c < q->w; c++) {
-      const double in = q->in.v[(i0 + i) * q->in.stride + column(&q->in, q->k0 + c)];
-      q->out.v[(i0 + i) * q->out.stride + column(&q->out, q->k0 + c)] = (in - sum[i * WIDTH + c]) / p->noise;
-    }
+  for (size_t i = 0; i < rows; i++) {
+    const double scale = scale_of(p, i0 + i);
+    for (size_t c = 0; c < q->w; c++)
+      q->out.v[(i0 + i) * q->out.stride + column(&q->out, q->k0 + c)] =
+          scale * ((scale * entry(q, i0 + i, c) - sum[i * WIDTH + c]) / p->noise);
+  }
 }
 
 /* work = C^-1 work, column by column in step. */
@@ -254,7 +292,7 @@ static void solve_small (size_t k, const double *restrict l, double *restrict x)
   }
 }
 
-/* P^-1 = (I - L C^-1 L') / noise */
+/* P^-1 = S (I - L C^-1 L') S / noise */
 static void apply_low_rank (const gb_precond *p, size_t w, gb_panel in, gb_panel out) {
   for (size_t k0 = 0; k0 < w; k0 += WIDTH) {
     application q = {p, k0, extent(w, k0, WIDTH), in, out};
@@ -294,8 +332,9 @@ typedef struct sampling {
 static void sample_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   const sampling *q = ud;
   const gb_precond *p = q->p;
-  const size_t i0 = task * ROWS, rows = extent(q->n, i0, ROWS), rank = p != NULL && p->lt != NULL ? p->rank : 0;
-  const double root = rank > 0 || (p != NULL && p->lt != NULL) ? sqrt(p->noise) : 1;
+  const size_t i0 = task * ROWS, rows = extent(q->n, i0, ROWS), rank = p != NULL ? p->rank : 0;
+  const bool low_rank = p != NULL && p->lt != NULL;
+  const double root = low_rank ? sqrt(p->noise) : 1;
   (void)s, (void)thread;
   for (size_t c0 = q->first; c0 < q->r; c0 += WIDTH) {
     const size_t w = extent(q->r, c0, WIDTH);
@@ -309,7 +348,7 @@ static void sample_rows (void *ud, gb_tasks *s, size_t task, int thread) {
       for (size_t c = 0; c < w; c++) {
         double z = root * gb_rand_normal(q->seed, c0 + c, i0 + i);
         if (p != NULL && p->d != NULL) z *= sqrt(p->d[i0 + i]);
-        q->out[(i0 + i) * q->r + c0 + c] = z + sum[i * WIDTH + c];
+        q->out[(i0 + i) * q->r + c0 + c] = (z + sum[i * WIDTH + c]) / (low_rank ? scale_of(p, i0 + i) : 1);
       }
   }
 }

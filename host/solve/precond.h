@@ -1,4 +1,4 @@
-/* precond.h - preconditioners for A = K + noise I: P near A with a cheap inverse, determinant and root.
+/* precond.h - preconditioners for A = K + D, D the noise: P near A with a cheap inverse, determinant and root.
 ** Source: Gardner, Pleiss, Bindel, Weinberger & Wilson (2018), GPyTorch: Blackbox matrix-matrix
 ** Gaussian process inference; Harbrecht, Peters & Schneider (2012), On the low-rank approximation by the
 ** pivoted Cholesky decomposition. */
@@ -10,11 +10,21 @@
 
 #define GB_PRECOND_WIDTH 8        /* columns that are applied together */
 
+/* Noise variances: all 'level', or 'each' its own, (n), where that is not NULL. */
+typedef struct gb_noise {
+  double level;
+  const double *each;
+} gb_noise;
+
+static inline gb_noise gb_noise_level (double level) { return (gb_noise){.level = level}; }
+
 typedef struct gb_precond {
   gb_ledger *ledger;
   gb_pool *pool;
   size_t n, rank;                  /* rank 0: P = diag(d), or I where d is NULL */
   double noise;                    /* rank > 0: P = L L' + noise I */
+  double *scale;                   /* (n) or NULL: P = S^-1 (L L' + noise I) S^-1 with S = diag(scale), noise 1 */
+  double least;                    /* rank > 0: the least of what P adds to the factor's product */
   double *lt;                      /* (rank, n): L' */
   double *c;                       /* (rank, rank): lower Cholesky factor of noise I + L' L */
   double *d;                       /* (n) */
@@ -24,18 +34,19 @@ typedef struct gb_precond {
 } gb_precond;
 
 /* P = L L' + noise I with L the partial Cholesky factor of K (n, n), pivoted on the largest diagonal entry
-** left; stops early where less than 'tol' of the trace is left. Needs the diagonal and 'rank' rows of K,
-** never K. noise > 0. Cost: rank rows of K and n rank^2 flops; n rank doubles. Errors: EOPTION, ESHAPE,
-** ENOMEM, ENAN, ENOTPD (negative diagonal, or noise so small that the inner system is singular), EINTR. On
-** failure '*p' is clear. */
-gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, double noise, size_t rank, double tol,
+** left; stops early where less than 'tol' of the trace is left. Needs the diagonal and 'rank' rows of K, never K. Noises > 0.
+** With a noise for each point P = L L' + D + c I, c 0.03 of the mean of what L leaves of the diagonal: that bounds what points
+** that are nearly exact add to the condition, where D alone is worse than its mean once D spans more magnitudes than L resolves.
+** Cost: rank rows of K and n rank^2 flops; n rank doubles. Errors: EOPTION, ESHAPE, ENOMEM, ENAN, ENOTPD (negative diagonal, or
+** noise so small that the inner system is singular), EINTR. On failure '*p' is clear. */
+gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, gb_noise noise, size_t rank, double tol,
                                        gb_error *err);
 
 /* P = K_s (K_ss)^-1 K_s' + noise I, the Nystrom approximation from 'rank' points s, each drawn in proportion to what those before
 ** leave of the diagonal of K, until less than 'tol' of it is left; the draws depend on the seed alone. Near the best approximation
 ** of its rank in expectation, where the largest diagonal entry may be an outlier's. The same rows of K, costs and errors as above.
 ** Source: Chen, Epperly, Tropp & Webber (2025), Randomly pivoted Cholesky. */
-gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, double noise, size_t rank, double tol, uint64_t seed,
+gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, gb_noise noise, size_t rank, double tol, uint64_t seed,
                               gb_error *err);
 
 /* P = diag(A). Errors: as above; ENOTPD names a diagonal entry that is not positive. */
@@ -54,16 +65,17 @@ typedef struct gb_precond_spec {
   uint64_t seed;                   /* NYSTROM */
 } gb_precond_spec;
 
-/* Needs k and noise, where A = K + noise I. */
+/* Needs k and the noise, where A = K + D. */
 static inline bool gb_precond_low_rank (const gb_precond_spec *s) {
   return s->kind == GB_PRECOND_PIVOTED_CHOLESKY || s->kind == GB_PRECOND_NYSTROM;
 }
 
-/* The preconditioner of A = K + noise I. '*p' is clear where the kind is NONE. Errors: as those of the kinds. */
-gb_status gb_precond_make (gb_precond *p, const gb_precond_spec *spec, gb_node *a, gb_node *k, double noise, gb_error *err);
+/* The preconditioner of A = K + D. '*p' is clear where the kind is NONE. Errors: as those of the kinds. */
+gb_status gb_precond_make (gb_precond *p, const gb_precond_spec *spec, gb_node *a, gb_node *k, gb_noise noise, gb_error *err);
 
-/* Bytes that gb_precond_make holds in the end, and takes on the way beyond them; k may be over placeholders. */
-gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k, size_t *held, size_t *more, gb_error *err);
+/* Bytes that gb_precond_make holds in the end, and takes on the way beyond them; k may be over placeholders.
+** each: with noises of the points. */
+gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k, bool each, size_t *held, size_t *more, gb_error *err);
 
 /* out = P^-1 in, both (n, r), or w columns of panels. A NULL 'p' is the identity. */
 void gb_precond_apply (const gb_precond *p, size_t n, size_t r, const double *in, double *out);

@@ -42,7 +42,17 @@ static gb_status lend (const gb_solver_op *op, gb_graph *g, int nin, const gb_te
   return GB_OK;
 }
 
-static double item (const gb_node *n) { return gb_tensor_at(&n->out[0].tensor, (size_t[GB_MAXDIM]){0}); }
+/* The noise of a leaf, whose values lie in 'each' (n) where there are several; freed by the caller. */
+static gb_status read_noise (gb_node *leaf, gb_ledger *l, gb_noise *out, void **each, gb_error *err) {
+  const gb_shape *s = gb_node_shape(leaf);
+  if (s->ndim == 0) {
+    out->level = gb_tensor_at(&leaf->out[0].tensor, (size_t[GB_MAXDIM]){0});
+    return GB_OK;
+  }
+  GB_TRY(gb_ledger_alloc(l, GB_MEM_WORKSPACE, s->dim[0] * sizeof(double), "", "noise", each, err));
+  out->each = *each;
+  return gb_node_doubles(leaf, *each, err);
+}
 
 static gb_status run_solve (gb_solver_op *op, const arguments *q, const gb_cg_options *o, const gb_tensor *out,
                             gb_cg_info *info, gb_error *err) {
@@ -73,13 +83,18 @@ static gb_status run_marginal (gb_solver_op *op, const arguments *q, const gb_lo
 static gb_status run_with (gb_solver_op *op, const arguments *q, const gb_tensor *out, gb_solver_report *report, gb_error *err) {
   gb_precond p;
   gb_logdet_options o = op->o.run;
-  const double noise = op->has_noise ? item(q->leaf[op->nholes]) : 0;
+  gb_ledger *l = &q->a->graph->backend->ledger;
+  gb_noise noise = {0};
+  void *each = NULL;
   const gb_precond_spec none = {0}, *spec = op->kind == GB_SOLVER_MARGINAL && o.exact ? &none : &op->o.precond;
-  GB_TRY(gb_precond_make(&p, spec, q->a, q->k, noise, err));
+  gb_status st = op->has_noise ? read_noise(q->leaf[op->nholes], l, &noise, &each, err) : GB_OK;
+  if (st == GB_OK) st = gb_precond_make(&p, spec, q->a, q->k, noise, err);
+  gb_ledger_free(l, each);
+  if (st != GB_OK) return st;
   gb_cache_drop(q->a->graph, SIZE_MAX);
   o.cg.precond = spec->kind == GB_PRECOND_NONE ? NULL : &p;
-  const gb_status st = op->kind == GB_SOLVER_MARGINAL ? run_marginal(op, q, &o, out, &report->info, err)
-                                                      : run_solve(op, q, &o.cg, out, &report->info.cg, err);
+  st = op->kind == GB_SOLVER_MARGINAL ? run_marginal(op, q, &o, out, &report->info, err)
+                                      : run_solve(op, q, &o.cg, out, &report->info.cg, err);
   gb_precond_clear(&p);
   return st;
 }
@@ -158,7 +173,7 @@ static bool same_options (const gb_solver_options *x, const gb_solver_options *y
 typedef struct request {
   gb_solver_kind kind;
   gb_node *a, *k;
-  bool has_noise, has_x0;
+  bool has_noise, each, has_x0;
   size_t r;
   const gb_solver_options *o;
   gb_boundary b;
@@ -167,7 +182,7 @@ typedef struct request {
 /* Is 'op' what is asked for, over its own placeholders? */
 static bool fits (const gb_solver_op *op, const request *q) {
   if (op->graph != q->a->graph || op->kind != q->kind || op->nholes != q->b.n || op->has_noise != q->has_noise ||
-      op->has_x0 != q->has_x0 || op->r != q->r || (op->k != NULL) != (q->k != NULL) || !same_options(&op->o, q->o))
+      op->each != q->each || op->has_x0 != q->has_x0 || op->r != q->r || (op->k != NULL) != (q->k != NULL) || !same_options(&op->o, q->o))
     return false;
   for (size_t i = 0; i < q->b.n; i++)
     if (gb_node_dtype(op->hole[i]) != gb_node_dtype(q->b.in[i]) ||
@@ -186,8 +201,9 @@ static gb_status measure (gb_solver_op *op, gb_error *err) {
   gb_cg_matrix m;
   const gb_precond_spec none = {0}, *spec = op->kind == GB_SOLVER_MARGINAL && op->o.run.exact ? &none : &op->o.precond;
   size_t held, making;
-  GB_TRY(gb_precond_bytes(spec, op->a, op->k, &held, &making, err));
+  GB_TRY(gb_precond_bytes(spec, op->a, op->k, op->each, &held, &making, err));
   const size_t n = gb_node_shape(op->a)->dim[0], r = op->r, columns = n * r * sizeof(double);
+  if (op->each) making += n * sizeof(double);
   size_t work = gb_cg_workspace(n, r);
   if (n > 0 && r > 0) {
     gb_cg_options plain = op->o.run.cg;
@@ -219,7 +235,7 @@ static gb_status make_op (const request *q, gb_solver_op **out, gb_error *err) {
   gb_node *roots[2] = {q->a, q->k}, *built[2] = {NULL};
   gb_solver_op *op = calloc(1, sizeof *op);
   if (op == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a solver");
-  *op = (gb_solver_op){.graph = q->a->graph, .kind = q->kind, .o = *q->o, .has_noise = q->has_noise, .has_x0 = q->has_x0,
+  *op = (gb_solver_op){.graph = q->a->graph, .kind = q->kind, .o = *q->o, .has_noise = q->has_noise, .each = q->each, .has_x0 = q->has_x0,
                        .r = q->r, .number = -1};
   for (int i = 0; i < GB_SOLVER_REPORTS; i++) op->serial[i] = UINT64_MAX;
   gb_status st = make_holes(op, q, err);
@@ -270,7 +286,7 @@ static gb_status apply (gb_solver_op *op, const gb_boundary *b, int more, gb_nod
   return st;
 }
 
-/* 'noise' as a 0-d f64 node, counted; NULL for NULL. */
+/* 'noise' as an f64 node, counted; NULL for NULL. */
 static gb_status as_noise (gb_node *noise, gb_node **out, gb_error *err) {
   *out = NULL;
   if (noise == NULL) return GB_OK;
@@ -286,11 +302,12 @@ static gb_status ask (gb_solver_kind kind, gb_node *a, gb_node *b, gb_node *x0, 
   GB_TRY(gb_cg_check(a, b, "right-hand side", &own, err));
   if (gb_precond_low_rank(&o->precond) && (k == NULL || noise == NULL))
     return gb_fail(err, GB_EOPTION, "pivoted Cholesky needs the kernel and the noise of the matrix");
-  if (noise != NULL && gb_shape_numel(gb_node_shape(noise)) != 1)
-    return gb_fail(err, GB_ESHAPE, "noise: expected one number");
-  const gb_shape *s = gb_node_shape(b);
+  const gb_shape *s = gb_node_shape(b), *levels = noise != NULL ? gb_node_shape(noise) : NULL;
+  if (levels != NULL && !(levels->ndim == 0 || (levels->ndim == 1 && levels->dim[0] == s->dim[0])))
+    return gb_fail(err, GB_ESHAPE, "noise: expected one number, or one for each row of the matrix");
   const bool needs = gb_precond_low_rank(&o->precond);
-  *q = (request){.kind = kind, .a = a, .k = needs ? k : NULL, .has_noise = needs, .has_x0 = x0 != NULL,
+  *q = (request){.kind = kind, .a = a, .k = needs ? k : NULL, .has_noise = needs, .each = needs && levels->ndim == 1,
+                 .has_x0 = x0 != NULL,
                  .r = s->ndim == 1 ? 1 : s->dim[1], .o = o};
   gb_node *roots[2] = {a, q->k};
   return gb_boundary_find(q->k != NULL ? 2 : 1, roots, &q->b, err);

@@ -21,7 +21,7 @@ typedef struct gb_solver_op {
   size_t nholes;
   gb_node **hole;                      /* placeholders for the boundary; counted */
   gb_node *a, *k;                      /* over them; counted; k NULL: not needed */
-  bool has_noise, has_x0;
+  bool has_noise, each, has_x0;        /* each: the noise is (n), else 0-d */
   size_t r;                            /* columns */
   gb_solver_options o;
   size_t bytes;                        /* scratch */

@@ -890,7 +890,8 @@ function core.logdet_slq(A, o) end
 --- Minimal residuals for symmetric A, definite or not; {tol, max_iter, precond, x0}. Gives x and a record.
 function core.minres(A, b, o) end
 
---- A preconditioner of K + noise I by a randomised Nystrom approximation; gives it, its rank, and the share of the trace left out.
+--- A preconditioner of K + noise, a number or one for each point (n), by a Nystrom approximation from drawn points; gives it, its
+-- rank, and the share of the trace left out.
 function core.nystrom(K, noise, rank, seed, tol) end
 
 --- P^-1 b for a preconditioner, b (n) or (n, r); f64.
@@ -899,7 +900,7 @@ function core.precond_apply(P, b) end
 --- log det P of a preconditioner.
 function core.precond_logdet(P) end
 
---- A preconditioner of K + noise I by pivoted Cholesky; gives it, its rank, and the share of the trace left out.
+--- A preconditioner as core.nystrom makes it, by pivoted Cholesky.
 function core.pivoted_cholesky(K, noise, rank, tol) end
 
 --- What the machine can do, measured now: {isa, fma, issue, exp2} a second.

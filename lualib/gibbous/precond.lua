@@ -37,7 +37,7 @@ function Precond:rank_at(n)
   return math.min(n, MOST, math.max(LEAST, n // EACH), math.max(1, most))
 end
 
---- k and noise, a number or a tensor of one, with a = k + noise I.
+--- k and noise with a = k + noise I: a number, or a tensor of one, or of one for each point (n).
 function Precond:split(a, k, noise)
   noise = noise or self.noise
   if noise == nil then
@@ -46,10 +46,10 @@ function Precond:split(a, k, noise)
   return k or a - core.eye(#a, {dtype = a.dtype}) * noise, noise
 end
 
---- The same with noise a number.
+--- The same with noise a number where it is one.
 local function parts(self, a, k, noise)
   k, noise = self:split(a, k, noise)
-  return k, type(noise) == "number" and noise or noise:item()
+  return k, core.type(noise) == "tensor" and noise.ndim == 0 and noise:item() or noise
 end
 
 local function build(self, a, k, noise)
@@ -58,13 +58,14 @@ local function build(self, a, k, noise)
   return rank > 0 and (self.make(k, noise, rank)) or nil
 end
 
---- A preconditioner for many right-hand sides, to be closed: of this rank, or less where all but 'noise' of the trace is taken, so
--- that the preconditioned condition number is 2 at most. nil where the rank is no higher than it is anyway.
+--- A preconditioner for many right-hand sides, to be closed: of this rank, or less where no more is left of the trace than the
+-- least noise, so that the preconditioned condition number is 2 at most. nil where the rank is no higher than it is anyway.
 local function deepen(self, k, noise, rank)
   local usual <const> = self:rank_at(k.shape[1])
   if usual == "auto" or rank <= usual then return nil end
   local trace <const> = k:diagonal():to{dtype = "f64"}:sum():item()
-  return (self.make(k, noise, rank, trace > 0 and math.min(noise / trace, 1) or 0))
+  local least <const> = type(noise) == "number" and noise or noise:min():item()
+  return (self.make(k, noise, rank, trace > 0 and math.min(least / trace, 1) or 0))
 end
 
 --- This preconditioner with its rank chosen by time for one matrix, and the record of the choice in .info. Chosen once for each
@@ -92,7 +93,8 @@ local function low_rank(kind, own, opts, make)
 end
 
 --- L L' + noise I with L the partial Cholesky factor of A - noise I, pivoted on the largest diagonal entry left.
--- Reads the diagonal and 'rank' rows; n rank values. rank: by default one for every 50 points, between 100 and 1,000 and within an
+-- Reads the diagonal and 'rank' rows; n rank values. Of a model whose points have noises of their own, D: L L' + D + a part of what L leaves of the
+-- diagonal. rank: by default one for every 50 points, between 100 and 1,000 and within an
 -- eighth of the memory limit; "auto": chosen by time. noise: the multiple of the identity in A; models know their own. tol: stops
 -- where less than this share of the trace is left.
 function M.pivoted_cholesky(opts)

@@ -41,8 +41,15 @@ function M.decide(self, budget)
   return solver
 end
 
---- One number for the noise, where a preconditioner wants one.
-function M.noise_level(f) return f.likelihood:variance(f.x):mean():item() end
+-- The least noise of a point, over their mean, that preconditioners count with: a point without noise is one they cannot divide by.
+local LEAST <const> = 1e-8
+
+--- The noise as preconditioners want it: a number, or where points have noises of their own a tensor (n).
+function M.noise_of(f)
+  local noise <const> = f.likelihood:variance(f.x):detach():to{dtype = "f64"}
+  if noise.ndim == 0 then return noise:item() end
+  return core.maximum(noise, LEAST * noise:mean()):eval()
+end
 
 --- The diagonal of the inverse of a symmetric positive definite matrix, lazy.
 function M.inverse_diagonal(c)
@@ -56,7 +63,7 @@ function M.nlml(self, solver)
   if f.grid then return f.grid.nlml(self) end
   local c <const>, r <const> = M.covariance(self), M.residual(self)
   if M.is_iterative(solver) then
-    local value <const>, info <const> = solver:objective(c, r, f.kernel(f.x), M.noise_level(f))
+    local value <const>, info <const> = solver:objective(c, r, f.kernel(f.x), M.noise_of(f))
     f.solve_info = info
     return value
   end

@@ -44,7 +44,7 @@ local function warm_start(self, out, x)
   local state <const> = {stamp = model.stamp(out)}
   local start <const> = core.cat({f.state.alpha, core.zeros(#x, {dtype = x.dtype})}, 1):eval()
   local info
-  state.system = g.active:prepare(objective.covariance(out), g.kernel(g.x), objective.noise_level(g))
+  state.system = g.active:prepare(objective.covariance(out), g.kernel(g.x), objective.noise_of(g))
   state.alpha, info = state.system:solve(objective.residual(out), start)
   state.converged, state.solve = info.converged, info
   return state, {kind = "solve", solve = info}

@@ -24,7 +24,7 @@ local function solved(self, state, what)
   local c <const>, r <const> = objective.covariance(self), objective.residual(self)
   local info
   objective.guarded(self, what, 4, function()
-    state.system = f.active:prepare(c, f.kernel(f.x), objective.noise_level(f))
+    state.system = f.active:prepare(c, f.kernel(f.x), objective.noise_of(f))
     state.alpha, info = state.system:solve(r)
   end)
   state.converged, state.solve = info.converged, info

@@ -58,7 +58,7 @@ local function restore_one(r, self, saved)
     factor = tensor(r, saved, "factor", dtype, n, n), stamp = model.stamp(self), converged = saved.converged == true,
     carried = saved.carried == true}
   if saved.system and objective.is_iterative(f.active) then
-    state.system = f.active:prepare(objective.covariance(self), f.kernel(f.x), objective.noise_level(f))
+    state.system = f.active:prepare(objective.covariance(self), f.kernel(f.x), objective.noise_of(f))
   end
   if state.alpha == nil or (state.factor == nil) == (state.system == nil) then r:fail "its caches are not complete" end
   if saved.grown then state.factor = core.factor(state.factor) end

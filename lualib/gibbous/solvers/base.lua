@@ -27,7 +27,7 @@ local MANY <const>, RANK <const>, PART <const> = 64, 1000, 4
 -- product.
 function System:for_many(count)
   local p <const>, k <const>, noise <const> = self.solver.o.precond, self.k, self.noise
-  if count < MANY or not (p and p.deepen and k and noise and noise > 0) then return self end
+  if count < MANY or not (p and p.deepen and k and noise) then return self end
   local n <const> = #self.a
   local rank <const> = math.min(RANK, n // PART, core.memory.room() // (PART * 8 * n))
   local ok <const>, deep <const> = pcall(p.deepen, p, k, noise, rank)
@@ -41,11 +41,11 @@ function System:__close()
   self.own = nil
 end
 
---- The matrix A = k + noise I prepared for a solver; k and noise where they are known.
+--- The matrix A = k + noise I prepared for a solver; k and noise, a number or one for each point (n), where they are known.
 function M.prepare(solver, a, k, noise)
   local precond <const> = solver.o.precond
   return setmetatable({solver = solver, a = a:detach(), precond = precond and precond:build(a, k, noise) or nil,
-    k = k and k:detach(), noise = type(noise) == "number" and noise or nil}, System)
+    k = k and k:detach(), noise = noise}, System)
 end
 
 --- For a prepared system and b (n, r): x, info, the forms q = b' A^-1 b (r), and how much too small these are at most, or nil where

@@ -84,7 +84,7 @@ local function settings(o, a, tol, more)
   return s
 end
 
---- k and noise with A = k + noise I, for preconditioners that need them.
+--- k and noise, a number or one for each point (n), with A = k + noise I, for preconditioners that need them.
 local function split(self, a, k, noise)
   local p <const> = self.o.precond
   if not p or p.kind == "jacobi" then return nil, nil end

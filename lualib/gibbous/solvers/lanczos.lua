@@ -39,11 +39,14 @@ function Lanczos:run(a, q)
   return core.lanczos(at, qt, self.o.steps)
 end
 
+local function is_noise(v) return type(v) == "number" and v > 0 or core.type(v) == "tensor" end
+
 --- log det A for symmetric positive definite A (n, n), a number, and a gibbous.logdet_info. Probes depend on the seed
--- alone: the same matrix gives the same value. o: k and noise with A = k + noise I, where a preconditioner wants them.
+-- alone: the same matrix gives the same value. o: k and noise, a number or one for each point (n), with A = k + noise I, where a
+-- preconditioner wants them.
 -- Cost: at most 'steps' products with A and 'probes' columns; 6 n probes values. Errors: not_pd; nan.
 function Lanczos:logdet(a, opts)
-  local o <const>, given <const> = self.o, options.parse(opts, {k = "tensor", noise = "positive"}, "logdet", 2)
+  local o <const>, given <const> = self.o, options.parse(opts, {k = "tensor", noise = is_noise}, "logdet", 2)
   local at <const> = core.as_tensor(a)
   if at == nil then core.raise("option", "logdet: a matrix is needed", 2) end
   local n <const> = #at
