@@ -226,6 +226,21 @@ describe("a fit", function()
     near({rw.rmse, rw.nlpd}, {r.rmse, r.nlpd}, 1e-3)
   end)
 
+  it("with nothing free is computed in f64 too, where memory holds that", function()
+    local narrow <const> = gb.rand(250, 2, {seed = 7, dtype = "f32"}):eval()
+    local target <const> = (4 * narrow:select(2, 1)):sin():eval()
+    local function fitted(noise, budget)
+      local function held(v) return gb.param(v, {fixed = true}) end
+      return gb.gp.exact{kernel = K.rbf{lengthscale = held(1), variance = held(1)}, noise = held(noise), solver = "direct"}:fit(
+        narrow, target, {budget = budget})
+    end
+    local wide <const>, small <const> = fitted(1e-4), fitted(1e-4, 450000)
+    assert.same({"f64", "f32"}, {wide.precision, small.precision})
+    near(wide.value, small.value, 1)
+    raises("refused", "needs 608", fitted, 1e-7, 450000)        -- f32 has no factor of it
+    raises("refused", "needs 348", fitted, 1e-4, 100000)
+  end)
+
   it("stopped in its f64 part keeps what f32 had reached", function()
     local wide <const> = gb.rand(120, 2, {seed = 7, dtype = "f32"}):eval()
     local target <const> = (4 * wide:select(2, 1)):sin():eval()

@@ -187,12 +187,23 @@ end
 --- The outcome of a fit without a free parameter: the value where it stands.
 local function nothing_free(self, o, run)
   local f <const> = fields(self)
-  f.solve_info = nil
-  local worker <const> = worker_of(self, run)
-  local value <const> = objective.value(worker, run.solver, o.objective)
-  run.realise(value)
+  local function value_by(worker)
+    f.solve_info = nil
+    local v <const> = objective.value(worker, run.solver, o.objective)
+    run.realise(v)
+    return v:item()
+  end
+  local worker = worker_of(self, run)
+  local ok, value = pcall(value_by, worker)
+  if not ok and not rawequal(worker, self) and is_too_large(value) then
+    local wide <const> = value
+    worker = self
+    ok, value = pcall(value_by, self)
+    if not ok and not is_too_large(value) then value = wide end
+  end
+  if not ok then error(value, 0) end
   if f.solve_info then add_solve(run.log, f.solve_info) end
-  return {value = value:item(), converged = true, reason = "there is no free parameter", iterations = 0, evaluations = 1,
+  return {value = value, converged = true, reason = "there is no free parameter", iterations = 0, evaluations = 1,
     setbacks = 0, interrupted = false, gradient_norm = 0.0, solve = f.solve_info, method = "none",
     precision = fields(worker).x.dtype}
 end
