@@ -15,7 +15,7 @@
 #define WIDTH GB_PRECOND_WIDTH
 #define DEEP 8                     /* rows of L', or of the result, that are computed together */
 #define PART 32                    /* rows of L' of a task */
-#define MEASURE 0.03               /* of the mean of what a factor leaves of the diagonal: a noise far below it must not count by itself */
+#define MEASURE 0.03               /* of the mean of what a factor leaves of the diagonal: noise far below must not count by itself */
 
 static size_t blocks (size_t n, size_t side) { return (n + side - 1) / side; }
 static size_t extent (size_t n, size_t from, size_t side) { return n - from < side ? n - from : side; }

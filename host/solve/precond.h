@@ -75,7 +75,8 @@ gb_status gb_precond_make (gb_precond *p, const gb_precond_spec *spec, gb_node *
 
 /* Bytes that gb_precond_make holds in the end, and takes on the way beyond them; k may be over placeholders.
 ** each: with noises of the points. */
-gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k, bool each, size_t *held, size_t *more, gb_error *err);
+gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k, bool each, size_t *held, size_t *more,
+                            gb_error *err);
 
 /* out = P^-1 in, both (n, r), or w columns of panels. A NULL 'p' is the identity. */
 void gb_precond_apply (const gb_precond *p, size_t n, size_t r, const double *in, double *out);

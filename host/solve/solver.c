@@ -182,7 +182,8 @@ typedef struct request {
 /* Is 'op' what is asked for, over its own placeholders? */
 static bool fits (const gb_solver_op *op, const request *q) {
   if (op->graph != q->a->graph || op->kind != q->kind || op->nholes != q->b.n || op->has_noise != q->has_noise ||
-      op->each != q->each || op->has_x0 != q->has_x0 || op->r != q->r || (op->k != NULL) != (q->k != NULL) || !same_options(&op->o, q->o))
+      op->each != q->each || op->has_x0 != q->has_x0 || op->r != q->r || (op->k != NULL) != (q->k != NULL) ||
+      !same_options(&op->o, q->o))
     return false;
   for (size_t i = 0; i < q->b.n; i++)
     if (gb_node_dtype(op->hole[i]) != gb_node_dtype(q->b.in[i]) ||
@@ -235,8 +236,8 @@ static gb_status make_op (const request *q, gb_solver_op **out, gb_error *err) {
   gb_node *roots[2] = {q->a, q->k}, *built[2] = {NULL};
   gb_solver_op *op = calloc(1, sizeof *op);
   if (op == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a solver");
-  *op = (gb_solver_op){.graph = q->a->graph, .kind = q->kind, .o = *q->o, .has_noise = q->has_noise, .each = q->each, .has_x0 = q->has_x0,
-                       .r = q->r, .number = -1};
+  *op = (gb_solver_op){.graph = q->a->graph, .kind = q->kind, .o = *q->o, .has_noise = q->has_noise, .each = q->each,
+                       .has_x0 = q->has_x0, .r = q->r, .number = -1};
   for (int i = 0; i < GB_SOLVER_REPORTS; i++) op->serial[i] = UINT64_MAX;
   gb_status st = make_holes(op, q, err);
   if (st == GB_OK)

@@ -21,8 +21,9 @@ typedef struct gb_solver_report {
   bool marginal;
 } gb_solver_report;
 
-/* x = A^-1 b, lazy, of b's shape, (n) or (n, r), and dtype; f64 where mixed. k (n, n) and noise, 0-d or (n): A = k +
-** its diagonal, for the preconditioner; NULL where it needs none. x0: first guess, or NULL. Errors: ESHAPE, EDTYPE, EOPTION, EREFUSED, ENOMEM; when evaluated those of gb_solve_cg.
+/* x = A^-1 b, lazy, of b's shape, (n) or (n, r), and dtype; f64 where mixed. k (n, n) and noise, 0-d or (n), on its diagonal: A =
+** k + noise, for the preconditioner; NULL where it needs none. x0: first guess, or NULL. Errors: ESHAPE, EDTYPE, EOPTION,
+** EREFUSED, ENOMEM; when evaluated those of gb_solve_cg.
 ** Not converging is not an error: it stands in the report. */
 gb_status gb_solver_solve (gb_node *a, gb_node *b, gb_node *x0, gb_node *k, gb_node *noise, const gb_solver_options *o,
                            gb_node **x, gb_error *err);

@@ -9,7 +9,8 @@
 #include "solve/columns.h"
 
 const char *gb_solve_reason_text (gb_solve_reason r) {
-  static const char *const names[] = {"converged", "max_iter", "indefinite", "singular", "stagnated", "diverged", "overflow", "nan"};
+  static const char *const names[] = {"converged", "max_iter", "indefinite", "singular", "stagnated", "diverged", "overflow",
+                                     "nan"};
   return names[r];
 }
 

@@ -93,9 +93,9 @@ local function low_rank(kind, own, opts, make)
 end
 
 --- L L' + noise I with L the partial Cholesky factor of A - noise I, pivoted on the largest diagonal entry left.
--- Reads the diagonal and 'rank' rows; n rank values. Of a model whose points have noises of their own, D: L L' + D + a part of what L leaves of the
--- diagonal. rank: by default one for every 50 points, between 100 and 1,000 and within an
--- eighth of the memory limit; "auto": chosen by time. noise: the multiple of the identity in A; models know their own. tol: stops
+-- Reads the diagonal and 'rank' rows; n rank values. Of a model whose points have noises of their own, D: L L' + D + a part of what
+-- L leaves of the diagonal. rank: by default one for every 50 points, between 100 and 1,000 and within an eighth of the memory
+-- limit; "auto": chosen by time. noise: the multiple of the identity in A; models know their own. tol: stops
 -- where less than this share of the trace is left.
 function M.pivoted_cholesky(opts)
   return low_rank("pivoted_cholesky", {tol = is_share}, opts, function(o)
