@@ -890,8 +890,7 @@ function core.logdet_slq(A, o) end
 --- Minimal residuals for symmetric A, definite or not; {tol, max_iter, precond, x0}. Gives x and a record.
 function core.minres(A, b, o) end
 
---- A preconditioner of K + noise, a number or one for each point (n), by a Nystrom approximation from drawn points; gives it, its
--- rank, and the share of the trace left out.
+--- A preconditioner of K + noise, one or (n), by Nystrom from drawn points; gives it, its rank, the share of the trace left out.
 function core.nystrom(K, noise, rank, seed, tol) end
 
 --- P^-1 b for a preconditioner, b (n) or (n, r); f64.
