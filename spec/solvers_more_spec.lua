@@ -181,6 +181,16 @@ describe("gb.solvers.lanczos", function()
     near(2.04227 * many.standard_error, many.interval[2] - many.value, 1e-4)
   end)
 
+  it("takes one noise in any shape", function()
+    local k <const> = gb.kernels.rbf{}(gb.rand(30, 1, {seed = 1}))
+    local s <const> = gb.solvers.lanczos{precond = gb.precond.nystrom{rank = 5}}
+    local c <const> = k + gb.eye(30) * 0.1
+    local want <const> = s:logdet(c, {k = k, noise = 0.1})
+    for _, noise in ipairs{gb.tensor{0.1}, gb.full({}, 0.1)} do near(want, (s:logdet(c, {k = k, noise = noise})), 1e-9) end
+    near(want, (s:logdet(c, {k = k, noise = gb.full({30}, 0.1)})), 1e-2)
+    raises("shape", "one for each row", s.logdet, s, c, {k = k, noise = gb.ones(3)})
+  end)
+
   it("is narrow with a preconditioner", function()
     local truth <const> = gb.linalg.logdet(A):item()
     for _, kind in ipairs{"nystrom", "pivoted_cholesky"} do

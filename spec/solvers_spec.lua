@@ -70,6 +70,12 @@ describe("gb.solvers.cg", function()
         near(gb.full({4}, 2.0, {dtype = dtype}), v:select(2, 1), 4e-3)
       end
     end
+    local f32 <const> = {dtype = "f32"}
+    local solver <const> = gb.solvers.cg{precision = "mixed"}
+    local m <const> = gb.gp.exact{kernel = K.matern32{variance = 1e-4}, noise = 1e-4, solver = solver}
+    local p <const> = m:condition(x:to(f32), (b * 1e37):to(f32)):predict(x:slice(1, 1, 3):to(f32), {precision = "f32"})
+    p.mean:eval()
+    assert.same({false, "overflow"}, {p.converged, p.info.reason})
   end)
 
   it("starts from a guess", function()

@@ -1,6 +1,7 @@
 /* cg.c - the loop and its workspace. */
 #include "solve/cg.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #define CHECK_MIXED 15             /* the same where products are of f32 */
 #define PATIENCE 8                 /* such checks without a residual halved */
 #define RESOLVED 1e-13             /* relative: what the sums of an energy resolve */
+#define ROUNDED 4.0                /* times n u r'r / noise: how far rounding may take r' P^-1 r from what it is */
 #define LEAST_SHARE 1e-15          /* of a prior: less may be missing of any variance */
 #define WORTHLESS 1e24             /* square of the residual of a guess, over that of b, from which 0 is a better one */
 #define LONG_WAY 4.0               /* square of the factor by which a residual that counts as progress falls */
@@ -74,6 +76,7 @@ typedef struct cg {
   double *rr, *bound, *last, *curvature;   /* columns; bound: the square of tol |b|; last: least recomputed rr */
   double *energy;                  /* columns: least of x' A x - 2 b' x at a check */
   double *form, *missing;          /* columns, with a goal: 2 b' x - x' A x, and how much too small it is at most */
+  double *left, *left_bound, *last_left;   /* columns, by_noise: r' P^-1 r, and as bound and last are of rr */
   double *rz, *factor, *out, *at_x;    /* live columns */
   size_t *col, *at;                /* live columns, ascending; which of them stay */
   size_t live, width;
@@ -81,10 +84,11 @@ typedef struct cg {
   bool *fresh, *begun_anew;        /* columns: the next direction is the first; one was: the coefficients are not b's any more */
   int iterations;
   bool too_narrow;
+  bool by_noise;                   /* points have noises of their own */
 } cg;
 
 size_t gb_cg_workspace (size_t n, size_t r) {
-  return (3 * n * r + gb_panel_sums(n, r) + 11 * r) * sizeof(double) + 2 * r * sizeof(size_t) + 4 * r;
+  return (3 * n * r + gb_panel_sums(n, r) + 14 * r) * sizeof(double) + 2 * r * sizeof(size_t) + 4 * r;
 }
 
 static void bind (cg *s, double *w) {
@@ -95,7 +99,8 @@ static void bind (cg *s, double *w) {
   s->rz = w + 4 * r, s->factor = w + 5 * r, s->out = w + 6 * r;
   s->energy = w + 7 * r, s->at_x = w + 8 * r;
   s->form = w + 9 * r, s->missing = w + 10 * r;
-  s->col = (size_t *)(w + 11 * r), s->at = s->col + r;
+  s->left = w + 11 * r, s->left_bound = w + 12 * r, s->last_left = w + 13 * r;
+  s->col = (size_t *)(w + 14 * r), s->at = s->col + r;
   s->state = (unsigned char *)(s->at + r);
   s->calm = s->state + r;
   memset(s->state, RUNNING, r);
@@ -158,7 +163,9 @@ static double share (const cg *s, size_t c) {
 }
 
 static bool arrived (const cg *s, size_t c) {
-  return isfinite(s->rr[c]) && (has_goal(s) ? share(s, c) <= s->o->tol : s->rr[c] <= s->bound[c]);
+  if (!isfinite(s->rr[c])) return false;
+  if (has_goal(s)) return share(s, c) <= s->o->tol;
+  return s->rr[c] <= s->bound[c] && (!s->by_noise || s->left[c] <= s->left_bound[c]);
 }
 
 /* rr, or what is missing, is there: who goes on? A column of zeros is solved by x = 0 and never starts. */
@@ -168,14 +175,21 @@ static void judge (cg *s, size_t c) {
   else if (arrived(s, c)) s->state[c] = RESTING;
 }
 
-/* With rr and r' P^-1 r of the live columns. */
-static void judge_by_goal (cg *s, const double *rz) {
+/* R' A^-1 R of a column is at most this: R' R over the least noise, or R' P^-1 R, and what rounding may have taken from it. */
+static double most_missing (const cg *s, size_t c, double rz) {
   const gb_precond *p = s->o->precond;
-  const double least = s->o->goal.least;
-  for (size_t k = 0; has_goal(s) && k < s->live; k++) {
+  const double least = s->o->goal.least, plain = s->rr[c] / least;
+  if (p == NULL || p->lt == NULL) return plain;
+  const double rounded = ROUNDED * (double)s->n * DBL_EPSILON * s->rr[c] / p->least;
+  return fmin(plain, (fmax(rz, 0) + rounded) * fmax(p->least / least, 1));
+}
+
+/* With rr and r' P^-1 r of the live columns: by the goal, or by the noises of points. */
+static void judge_by_metric (cg *s, const double *rz) {
+  for (size_t k = 0; (has_goal(s) || s->by_noise) && k < s->live; k++) {
     const size_t c = s->col[k];
-    s->missing[c] = s->rr[c] / least;
-    if (p != NULL && p->lt != NULL) s->missing[c] = fmin(s->missing[c], rz[k] * fmax(p->least / least, 1));
+    if (has_goal(s)) s->missing[c] = most_missing(s, c, rz[k]);
+    if (s->by_noise) s->left[c] = rz[k] > 0 || s->rr[c] == 0 ? rz[k] : INFINITY;
     judge(s, c);
   }
 }
@@ -287,7 +301,7 @@ static gb_status step (cg *s, int number, gb_error *err) {
   for (size_t k = 0; k < s->live; k++) judge(s, s->col[k]);
   drop(s);
   turn(s, number);
-  judge_by_goal(s, s->rz);
+  judge_by_metric(s, s->rz);
   drop(s);
   return GB_OK;
 }
@@ -297,7 +311,7 @@ static gb_status cycle (cg *s, gb_error *err) {
   memset(s->p, 0, s->n * s->width * sizeof *s->p);
   gb_precond_apply_panel(s->o->precond, s->n, s->live, theirs(s, s->res), own(s, s->p));
   gb_panel_dot(s->pool, s->n, s->live, theirs(s, s->res), own(s, s->p), s->sums, s->rz);
-  judge_by_goal(s, s->rz);
+  judge_by_metric(s, s->rz);
   drop(s);
   for (int number = 0; s->live > 0 && s->iterations < s->o->max_iter; number++) {
     GB_TRY(step(s, number, err));
@@ -327,14 +341,14 @@ static void leave_to_f64 (cg *s, size_t c) {
   doubt(s, c, 1);
 }
 
-/* The forms and what is missing of them, from residuals computed from A. */
-static void settle_forms (cg *s) {
-  if (!has_goal(s)) return;
-  measure_energy(s, s->out, s->at_x);
-  for (size_t k = 0; k < s->live; k++) s->form[s->col[k]] = s->out[k] + s->at_x[k];
+/* The forms and what is missing of them, and what is left by the noises, from residuals computed from A. */
+static void settle (cg *s) {
+  if (!has_goal(s) && !s->by_noise) return;
+  if (has_goal(s)) measure_energy(s, s->out, s->at_x);
+  for (size_t k = 0; has_goal(s) && k < s->live; k++) s->form[s->col[k]] = s->out[k] + s->at_x[k];
   gb_precond_apply_panel(s->o->precond, s->n, s->live, theirs(s, s->res), own(s, s->z));
   gb_panel_dot(s->pool, s->n, s->live, theirs(s, s->res), own(s, s->z), s->sums, s->out);
-  judge_by_goal(s, s->out);
+  judge_by_metric(s, s->out);
 }
 
 /* After a cycle: the residuals of all columns, and who starts again. */
@@ -342,9 +356,9 @@ static gb_status verify (cg *s, gb_error *err) {
   const bool low = s->by != &s->m->a;
   enlist(s, ~0u);
   GB_TRY(recompute(s, err));
-  settle_forms(s);
+  settle(s);
   for (size_t c = 0; c < s->r; c++) {
-    const bool halved = s->rr[c] * LONG_WAY <= s->last[c];
+    const bool halved = s->rr[c] * LONG_WAY <= s->last[c] || (s->by_noise && s->left[c] * LONG_WAY <= s->last_left[c]);
     if (arrived(s, c)) s->state[c] = RESTING;
     else if (low) {
       leave_to_f64(s, c);
@@ -352,6 +366,7 @@ static gb_status verify (cg *s, gb_error *err) {
     }
     else if (s->state[c] == RESTING || s->state[c] == STUCK) s->state[c] = halved ? RUNNING : STUCK;
     s->last[c] = low ? s->rr[c] : fmin(s->last[c], s->rr[c]);
+    s->last_left[c] = low ? s->left[c] : fmin(s->last_left[c], s->left[c]);
     s->fresh[c] = false;
   }
   return GB_OK;
@@ -368,8 +383,14 @@ static gb_status iterate (cg *s, gb_error *err) {
   return GB_OK;
 }
 
+/* The root of a square over that of b, from its bound. */
+static double over (double square, double bound) {
+  return bound > 0 ? sqrt(square / bound) : square > 0 || isnan(square) ? INFINITY : 0;
+}
+
 static double relative (const cg *s, size_t c) {
-  return s->bound[c] > 0 ? sqrt(s->rr[c] / s->bound[c]) * tol_of(s, c) : s->rr[c] > 0 || isnan(s->rr[c]) ? INFINITY : 0;
+  const double plain = over(s->rr[c], s->bound[c]), left = s->by_noise && !has_goal(s) ? over(s->left[c], s->left_bound[c]) : 0;
+  return (isnan(plain) || plain >= left ? plain : left) * tol_of(s, c);
 }
 
 static gb_cg_reason reason_of (const cg *s, size_t c) {
@@ -409,9 +430,16 @@ static void report (const cg *s, gb_cg_info *info) {
 }
 
 static void begin (cg *s, const gb_cg_options *o) {
-  gb_panel b = {(double *)(uintptr_t)s->b, s->r, NULL};
+  const gb_panel b = {(double *)(uintptr_t)s->b, s->r, NULL}, z = {s->z, s->r, NULL};
+  s->by_noise = o->precond != NULL && o->precond->scale != NULL;
   gb_panel_dot(s->pool, s->n, s->r, b, b, s->sums, s->bound);
+  if (s->by_noise) {
+    gb_precond_apply_panel(o->precond, s->n, s->r, b, z);
+    gb_panel_dot(s->pool, s->n, s->r, b, z, s->sums, s->left_bound);
+  }
   for (size_t c = 0; c < s->r; c++) {
+    s->left[c] = s->last_left[c] = INFINITY;
+    s->left_bound[c] = s->by_noise ? s->left_bound[c] * tol_of(s, c) * tol_of(s, c) : 0;
     s->rr[c] = s->last[c] = s->bound[c];
     s->bound[c] *= tol_of(s, c) * tol_of(s, c);
     s->curvature[c] = 0;

@@ -7,7 +7,9 @@
 ** and A is multiplied with r, r / 2, r / 4 ... columns. What a column does never depends on the others.
 ** Every 50 steps the residual is computed anew from A and replaces that of the recursion; a column whose recursion goes on while
 ** its residual does not has stagnated. When all have converged by the recursion, it is computed again; where it is not small
-** enough the iteration restarts from it. Only recomputed residuals are reported. */
+** enough the iteration restarts from it. Only recomputed residuals are reported.
+** Where points have noises of their own, a small residual is large at a point of little noise: with a preconditioner that knows
+** them a residual r of b is the larger of |r| / |b| and the root of r' P^-1 r / b' P^-1 b. */
 #ifndef GB_SOLVE_CG_H
 #define GB_SOLVE_CG_H
 

@@ -2,6 +2,7 @@
 ** rows, and rows of L', are tasks; an interrupt leaves garbage behind, and the solver that called polls for it. */
 #include "solve/precond.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #define WIDTH GB_PRECOND_WIDTH
 #define DEEP 8                     /* rows of L', or of the result, that are computed together */
 #define PART 32                    /* rows of L' of a task */
+#define LEAST 1e-12                /* of the mean of the diagonal: where a point has no noise */
 #define MEASURE 0.03               /* of the mean of what a factor leaves of the diagonal: noise far below must not count by itself */
 
 static size_t blocks (size_t n, size_t side) { return (n + side - 1) / side; }
@@ -62,13 +64,16 @@ static gb_status low_rank_end (gb_precond *p, gb_error *err) {
 }
 
 static gb_status check_noise (double v, gb_error *err) {
-  return v > 0 && v < INFINITY ? GB_OK : gb_fail(err, GB_EOPTION, "noise: expected a positive number, got %g", v);
+  if (!isfinite(v)) return gb_fail(err, GB_ENAN, "noise: expected finite variances, got %g", v);
+  return v >= 0 ? GB_OK : gb_fail(err, GB_EOPTION, "noise: expected variances of 0 or more, got %g", v);
 }
 
 static gb_status check_noises (const gb_precond *p, gb_noise noise, gb_error *err) {
-  if (noise.each == NULL) return check_noise(noise.level, err);
-  for (size_t i = 0; i < p->n; i++) GB_TRY(check_noise(noise.each[i], err));
-  return GB_OK;
+  for (size_t i = 0; noise.each != NULL && i < p->n; i++) GB_TRY(check_noise(noise.each[i], err));
+  if (noise.each != NULL) return GB_OK;
+  GB_TRY(check_noise(noise.level, err));
+  if (noise.level > 0) return GB_OK;
+  return gb_fail(err, GB_EOPTION, "noise: a low-rank preconditioner needs more than 0, where there is none use gb.precond.jacobi{}");
 }
 
 static gb_status low_rank_begin (gb_precond *p, gb_node *k, gb_noise noise, size_t *rank, gb_error *err) {
@@ -82,12 +87,12 @@ static gb_status low_rank_begin (gb_precond *p, gb_node *k, gb_noise noise, size
   return take(p, *rank * WIDTH, &p->work, err);
 }
 
-/* Rows of L' of a factor of K become those of S K S, S = diag(noise + what L leaves of K, by MEASURE)^-1/2. */
+/* Rows of L' of a factor of K become those of S K S, S = diag(noise + what L leaves of K, by MEASURE, but not nothing)^-1/2. */
 static gb_status scale_rows (gb_precond *p, gb_node *k, const double *noise, gb_error *err) {
   double sum = 0;
   GB_TRY(gb_partial_diagonal(k, p->scale, err));
   for (size_t i = 0; i < p->n; i++) sum += p->scale[i];
-  const double left = MEASURE * p->trace_left * sum / (double)p->n;
+  const double left = fmax(fmax(MEASURE * p->trace_left, LEAST) * sum / (double)p->n, DBL_MIN);
   p->least = INFINITY;
   for (size_t i = 0; i < p->n; i++) {
     p->least = fmin(p->least, noise[i] + left);

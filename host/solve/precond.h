@@ -34,9 +34,9 @@ typedef struct gb_precond {
 } gb_precond;
 
 /* P = L L' + noise I with L the partial Cholesky factor of K (n, n), pivoted on the largest diagonal entry
-** left; stops early where less than 'tol' of the trace is left. Needs the diagonal and 'rank' rows of K, never K. Noises > 0.
-** With a noise for each point P = L L' + D + c I, c 0.03 of the mean of what L leaves of the diagonal: that bounds what points
-** that are nearly exact add to the condition, where D alone is worse than its mean once D spans more magnitudes than L resolves.
+** left; stops early where less than 'tol' of the trace is left. Needs the diagonal and 'rank' rows of K, never K. One noise > 0.
+** With a noise for each point, 0 or more, P = L L' + D + c I, c 0.03 of the mean of what L leaves of the diagonal: that bounds what
+** points that are nearly exact add to the condition, where D alone is worse than its mean once D spans more magnitudes than L resolves.
 ** Cost: rank rows of K and n rank^2 flops; n rank doubles. Errors: EOPTION, ESHAPE, ENOMEM, ENAN, ENOTPD (negative diagonal, or
 ** noise so small that the inner system is singular), EINTR. On failure '*p' is clear. */
 gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, gb_noise noise, size_t rank, double tol,

@@ -228,6 +228,9 @@ end
 function M.gaussian(v)
   local o = {}
   if type(v) == "table" and getmetatable(v) == nil then
+    if #v > 0 then
+      core.raise("option", "gb.likelihoods.gaussian: one noise; a variance for each observation is for gb.likelihoods.fixed", 2)
+    end
     o = options.parse(v, {noise = "any", min = not_negative, floor = not_negative}, "gb.likelihoods.gaussian", 2)
     v = o.noise
   end

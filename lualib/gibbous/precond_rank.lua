@@ -64,10 +64,13 @@ return function(make, a, k, noise, o)
     block = core.randn(n, columns, {seed = 2, dtype = a.dtype}):eval()}
   local blocks <const> = {setting.block, core.randn(n, columns, {seed = 3, dtype = a.dtype}):eval()}
   _, setting.product = timed(function(turn) return a:matmul(blocks[turn]):eval() end)
-  local best = try(make, a, k, noise, 0, setting)
+  -- Points with noises of their own are worth the least rank: without a preconditioner these are the condition.
+  local rank = type(noise) == "number" and 0 or FIRST
+  local best = try(make, a, k, noise, rank, setting)
   choice.tried[1] = best
   local most <const> = math.min(n // 2, math.max(FIRST, SHARE * core.memory.room() // (8 * n)))
-  local rank, last = FIRST, best
+  local last = best
+  rank = math.max(FIRST, 2 * rank)
   while rank <= most and last == best and GROWTH * last.build < best.seconds do
     last = try(make, a, k, noise, rank, setting)
     choice.tried[#choice.tried + 1] = last

@@ -41,14 +41,10 @@ function M.decide(self, budget)
   return solver
 end
 
--- The least noise of a point, over their mean, that preconditioners count with: a point without noise is one they cannot divide by.
-local LEAST <const> = 1e-8
-
---- The noise as preconditioners want it: a number, or where points have noises of their own a tensor (n).
+--- The noise as preconditioners want it: a number, or where points have noises of their own a lazy tensor (n).
 function M.noise_of(f)
   local noise <const> = f.likelihood:variance(f.x):detach():to{dtype = "f64"}
-  if noise.ndim == 0 then return noise:item() end
-  return core.maximum(noise, LEAST * noise:mean()):eval()
+  return noise.ndim == 0 and noise:item() or noise
 end
 
 --- The diagonal of the inverse of a symmetric positive definite matrix, lazy.

@@ -121,9 +121,10 @@ function Report:add(info, partial)
   if not info.converged then self.reason = info.reason end
 end
 
---- Right-hand sides k' (n, c) as a solver takes them: 0 in the place of NaN, and what makes NaN (c) of the points they came from.
+--- Right-hand sides k' (n, c) as a solver takes them: 0 in the place of what is not finite, and what makes NaN (c) of the points
+-- that came from.
 local function sound(k)
-  local known <const> = k:eq(k)
+  local known <const> = (k * 0):eq(0)
   local b <const>, lost <const> = core.where(known, k, 0.0), core.where(known, 0.0, 0 / 0):sum(1):to{dtype = k.dtype}
   core.eval(b, lost)
   return b, lost

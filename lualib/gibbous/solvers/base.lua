@@ -27,7 +27,7 @@ local MANY <const>, RANK <const>, PART <const> = 64, 1000, 4
 -- product.
 function System:for_many(count)
   local p <const>, k <const>, noise <const> = self.solver.o.precond, self.k, self.noise
-  if count < MANY or not (p and p.deepen and k and noise) then return self end
+  if count < MANY or not (p and p.deepen and k and noise) or noise == 0 then return self end
   local n <const> = #self.a
   local rank <const> = math.min(RANK, n // PART, core.memory.room() // (PART * 8 * n))
   local ok <const>, deep <const> = pcall(p.deepen, p, k, noise, rank)
@@ -103,7 +103,7 @@ function Solver:objective(c, r, k, noise)
   local x <const>, info <const> = in_training(self):prepare(c, k, noise):solve(core.cat({r:detach():unsqueeze(2), z}, 2):eval())
   local alpha <const> = x:select(2, 1):eval()
   local lanczos <const> = require "gibbous.solvers.lanczos"{probes = probes, seed = self.o.seed, precond = self.o.precond}
-  local logdet <const> = lanczos:logdet(c:detach(), {k = k and k:detach(), noise = noise})
+  local logdet <const> = lanczos:logdet(c:detach(), self.o.precond and {k = k and k:detach(), noise = noise})
   local inv_quad <const> = (alpha * (2 * r:detach() - c:detach():matmul(alpha))):sum():item()
   local left <const> = core.cat({-alpha:unsqueeze(2), x:slice(2, 2, probes + 1) / probes}, 2):eval()
   local right <const> = core.cat({alpha:unsqueeze(2), z}, 2):eval()

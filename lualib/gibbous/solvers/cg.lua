@@ -51,24 +51,33 @@ function Cg:__tostring()
   return "cg(" .. table.concat(parts, ", ") .. ")"
 end
 
---- x, which mixed precision gives in f64, in the dtype of b.
-local function adopted(x, b) return x.dtype == b.dtype and x or x:to{dtype = b.dtype} end
+--- x, which mixed precision gives in f64, in the dtype of b, and the record.
+local function adopted(x, b, info)
+  if x.dtype == b.dtype then return x, info end
+  local out <const> = x:to{dtype = b.dtype}:eval()
+  if info.converged and not out:isfinite():all() then
+    info.converged, info.reason = false, "overflow"
+    info.message = ("the solution is larger than %s holds: scale the right-hand side"):format(b.dtype)
+  end
+  return out, info
+end
 
 --- Solves for b with a prepared matrix, at once: x, of b's dtype, and the fields of its record.
 function Cg:run(system, b, x0)
   local o <const> = self.o
   local x <const>, info <const> = core.cg(system.a, b, {tol = o.tol, max_iter = o.max_iter, precond = system.precond, x0 = x0,
     mixed = is_mixed(o, system.a)})
-  return adopted(x, b), info
+  return adopted(x, b, info)
 end
 
 --- The same, but a column is solved when prior - b' A^-1 b, one number a column, is known to 'tol' of itself; no eigenvalue of A
 -- is below 'least'. Also the forms b' A^-1 b and how much too small they are at most, (r) of f64.
 function Cg:forms(system, b, prior, least)
   local o <const> = self.o
-  local x <const>, info <const>, q <const>, missing <const> = core.cg(system.a, b, {tol = o.tol, max_iter = o.max_iter,
+  local x, info, q <const>, missing <const> = core.cg(system.a, b, {tol = o.tol, max_iter = o.max_iter,
     precond = system.precond, mixed = is_mixed(o, system.a), prior = prior, least = least})
-  return adopted(x, b), info, q, missing
+  x, info = adopted(x, b, info)
+  return x, info, q, missing
 end
 
 Cg.prepare = base.prepare
