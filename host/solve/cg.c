@@ -358,7 +358,7 @@ static gb_status verify (cg *s, gb_error *err) {
   GB_TRY(recompute(s, err));
   settle(s);
   for (size_t c = 0; c < s->r; c++) {
-    const bool halved = s->rr[c] * LONG_WAY <= s->last[c] || (s->by_noise && s->left[c] * LONG_WAY <= s->last_left[c]);
+    const bool halved = s->rr[c] * LONG_WAY <= s->last[c] || (s->by_noise && s->left[c] * LONG_WAY < s->last_left[c]);
     if (arrived(s, c)) s->state[c] = RESTING;
     else if (low) {
       leave_to_f64(s, c);
