@@ -221,6 +221,12 @@ describe("known noise per point", function()
         assert.is_true((p.f_var - p.f_var_bound):max():item() <= 1e-9)         -- the variance itself is 0
       end
     end
+    for _, noise in ipairs{0, 1e-17, 1e-6} do                                   -- one point is as two
+      local p <const> = gb.gp.exact{kernel = K.rbf{}, likelihood = L.fixed(gb.full({1}, noise)),
+        solver = gb.solvers.cg{precond = gb.precond.nystrom{}}}:condition(x:slice(1, 1, 1), gb.ones(1)):predict(x:slice(1, 1, 1))
+      near(1, p.mean, 1e-5)
+      assert.is_true(p.converged)
+    end
     local auto <const> = gb.solvers.cg{precond = gb.precond.nystrom{rank = "auto"}}
     local few <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.05}, likelihood = L.fixed(gb.zeros(20)), solver = auto}:condition(
       x:slice(1, 1, 20), y:slice(1, 1, 20))
