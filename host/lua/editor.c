@@ -197,8 +197,8 @@ static void show_candidates (lua_State *L, int list, lua_Integer n) {
 ** line all the same. */
 static unsigned char complete_key (EditLine *el, int ch) {
   (void)ch;
-  const bool pending = gb_interrupted();
   const unsigned before = atomic_load(&gb_interrupt_count);
+  const bool pending = gb_interrupted();
   lua_State *L = editor_of(el)->L;
   const int top = lua_gettop(L);
   const LineInfo *line = el_line(el);
