@@ -183,21 +183,38 @@ static void init_root (const gb_lower_state *s, gb_draft *d, gb_root *r, bool co
   d->columns |= r->columns;
 }
 
-/* axis = axis * inner + a new one. */
+/* Room for an axis at 'at': those from there on move up by one. */
+static gb_axes make_room (gb_axes set, int at) {
+  const gb_axes below = ((gb_axes)1 << at) - 1;
+  return (set & below) | (set & ~below) << 1;
+}
+
+/* axis = axis * inner + a new one, which follows it: positions count axes in their order, the last fastest. */
+static void split_ix (gb_ix *ix, int axis, size_t inner) {
+  memmove(ix->coef + axis + 2, ix->coef + axis + 1, (size_t)(GB_FOLD_AXES - axis - 2) * sizeof *ix->coef);
+  ix->coef[axis + 1] = ix->coef[axis];
+  ix->coef[axis] *= (ptrdiff_t)inner;
+}
+
+static gb_axes split_set (gb_axes set, int axis) {
+  return make_room(set, axis + 1) | (set >> axis & 1) << (axis + 1);
+}
+
 static void split_domain (gb_draft *d, int axis, size_t inner) {
-  const gb_axes bit = (gb_axes)1 << axis, extra = (gb_axes)1 << d->naxes;
-  d->extent[d->naxes] = inner;
+  memmove(d->extent + axis + 2, d->extent + axis + 1, (size_t)(d->naxes - axis - 1) * sizeof *d->extent);
+  d->extent[axis + 1] = inner;
   d->extent[axis] /= inner;
+  d->columns = make_room(d->columns, axis + 1);              /* right-hand sides are never split */
   for (int r = 0; r < d->nroots; r++) {
     gb_root *root = &d->root[r];
-    gb_ix *all[] = {root->out.dim, root->in.dim, &root->inner};
-    for (int k = 0; k < 3; k++)
-      for (int i = 0; i < (k < 2 ? GB_MAXDIM : 1); i++) {
-        all[k][i].coef[d->naxes] = all[k][i].coef[axis];
-        all[k][i].coef[axis] *= (ptrdiff_t)inner;
-      }
-    if (root->kept & bit) root->kept |= extra;
-    if (root->reduced & bit) root->reduced |= extra;
+    for (int i = 0; i < GB_MAXDIM; i++) {
+      split_ix(&root->out.dim[i], axis, inner);
+      split_ix(&root->in.dim[i], axis, inner);
+    }
+    split_ix(&root->inner, axis, inner);
+    root->kept = split_set(root->kept, axis);
+    root->reduced = split_set(root->reduced, axis);
+    root->columns = make_room(root->columns, axis + 1);
   }
   d->naxes++;
 }
