@@ -25,7 +25,7 @@ static bool is_cache (const gb_node *n) { return strcmp(n->name, "cache") == 0; 
 
 gb_status gb_structure (gb_graph *g, size_t nouts, gb_node *const *outs, gb_node ***order, size_t *count,
                         uint64_t *hash, gb_error *err) {
-  GB_TRY(gb_graph_order(g, nouts, outs, true, order, count, err));
+  GB_TRY(gb_graph_order(g, nouts, outs, GB_WALK_ALL, order, count, err));
   uint64_t h = nouts;
   for (size_t i = 0; i < *count; i++) {
     const gb_node *n = (*order)[i];

@@ -126,7 +126,7 @@ static inline void print_node (const gb_node *n) {
 static inline void print_graph (size_t n, gb_node **out) {
   gb_node **order;
   size_t count;
-  OK(gb_graph_order(fx.g, n, out, true, &order, &count, &fx.err));
+  OK(gb_graph_order(fx.g, n, out, GB_WALK_ALL, &order, &count, &fx.err));
   for (size_t i = 0; i < count; i++) print_node(order[i]);
   fprintf(stderr, "  asked for:");
   for (size_t i = 0; i < n; i++) fprintf(stderr, " n%zu", out[i]->index);

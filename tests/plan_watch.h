@@ -66,7 +66,7 @@ static inline void forget_values (const asked *q) {
   gb_node **order;
   size_t n;
   gb_cache_drop(fx.g, SIZE_MAX);
-  OK(gb_graph_order(fx.g, q->n, q->out, true, &order, &n, &fx.err));
+  OK(gb_graph_order(fx.g, q->n, q->out, GB_WALK_ALL, &order, &n, &fx.err));
   for (size_t i = 0; i < n; i++)
     for (int o = 0; order[i]->op != GB_OP_LEAF && o < order[i]->nout; o++) gb_tensor_clear(&order[i]->out[o].tensor);
   free(order);
@@ -282,7 +282,7 @@ static inline void check_rebound (const asked *q, const bits *want) {
   gb_tensor value[MOST_BOUND];
   size_t n, count = 0;
   if (trouble[0] != '\0' || !opened(q, 0, &p, &r)) return;
-  OK(gb_graph_order(fx.g, q->n, q->out, true, &order, &n, &fx.err));
+  OK(gb_graph_order(fx.g, q->n, q->out, GB_WALK_ALL, &order, &n, &fx.err));
   for (size_t i = 0; i < n && count < MOST_BOUND; i++)
     if (order[i]->op == GB_OP_LEAF) {
       leaf[count] = order[i];
@@ -310,7 +310,7 @@ static inline void check_rebound (const asked *q, const bits *want) {
 static inline gb_node *inner_of (const asked *q, uint32_t choice) {
   gb_node **order, *inner = NULL;
   size_t n;
-  OK(gb_graph_order(fx.g, q->n, q->out, true, &order, &n, &fx.err));
+  OK(gb_graph_order(fx.g, q->n, q->out, GB_WALK_ALL, &order, &n, &fx.err));
   for (size_t i = 0; i < n && inner == NULL; i++) {
     gb_node *x = order[(i + choice) % n];
     bool passed = x->nin == 0 || x->nout > 1;            /* generated values, once stored, are read like leaves */

@@ -434,7 +434,7 @@ gb_status reference_eval (gb_node *n, int output, const reference_bindings *with
                           gb_error *err) {
   gb_node **order;
   size_t count;
-  GB_TRY(gb_graph_order(n->graph, 1, &n, true, &order, &count, err));
+  GB_TRY(gb_graph_order(n->graph, 1, &n, GB_WALK_ALL, &order, &count, err));
   double *(*values)[GB_MAX_OUTPUTS] = calloc(count, sizeof *values);
   const gb_status st = eval_all(order, count, with, values, err);
   *out = NULL;

@@ -386,7 +386,7 @@ static int build (uint64_t seed, gb_node **out) {
 static void count_ops (int nout, gb_node *const *out) {
   gb_node **order;
   size_t n;
-  OK(gb_graph_order(fx.g, (size_t)nout, out, true, &order, &n, &fx.err));
+  OK(gb_graph_order(fx.g, (size_t)nout, out, GB_WALK_ALL, &order, &n, &fx.err));
   for (size_t i = 0; i < n; i++) used[order[i]->op]++;
   free(order);
 }

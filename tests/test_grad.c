@@ -91,7 +91,7 @@ static bool contains (gb_node *y, gb_op op) {
   gb_node **order;
   size_t count;
   bool found = false;
-  assert_int_equal(gb_graph_order(fx.g, 1, &y, true, &order, &count, &fx.err), GB_OK);
+  assert_int_equal(gb_graph_order(fx.g, 1, &y, GB_WALK_ALL, &order, &count, &fx.err), GB_OK);
   for (size_t i = 0; i < count; i++) found |= order[i]->op == op;
   free(order);
   return found;
@@ -404,7 +404,7 @@ static void second_derivatives_are_right (void **state) {
 static size_t largest (gb_node *y, gb_op skip) {
   gb_node **order;
   size_t count, most = 0;
-  assert_int_equal(gb_graph_order(fx.g, 1, &y, true, &order, &count, &fx.err), GB_OK);
+  assert_int_equal(gb_graph_order(fx.g, 1, &y, GB_WALK_ALL, &order, &count, &fx.err), GB_OK);
   for (size_t i = 0; i < count; i++) {
     const size_t n = gb_shape_numel(gb_node_shape(order[i]));
     if (order[i]->op != skip && n > most) most = n;
@@ -417,7 +417,7 @@ static int count_ops (size_t n, gb_node *const *roots, gb_op op) {
   gb_node **order;
   size_t count;
   int found = 0;
-  assert_int_equal(gb_graph_order(fx.g, n, roots, true, &order, &count, &fx.err), GB_OK);
+  assert_int_equal(gb_graph_order(fx.g, n, roots, GB_WALK_ALL, &order, &count, &fx.err), GB_OK);
   for (size_t i = 0; i < count; i++) found += order[i]->op == op;
   free(order);
   return found;

@@ -249,14 +249,14 @@ static void the_order_lists_inputs_first_and_stops_at_values (void **state) {
   gb_node *x = DATA(3), *a = map1(GB_OP_SIN, x), *b = map1(GB_OP_COS, x), *y = map2(GB_OP_MAXIMUM, a, b),
           **order;
   size_t n;
-  assert_int_equal(gb_graph_order(fx.g, 2, (gb_node *[]){y, a}, false, &order, &n, &fx.err), GB_OK);
+  assert_int_equal(gb_graph_order(fx.g, 2, (gb_node *[]){y, a}, GB_WALK_UNKNOWN, &order, &n, &fx.err), GB_OK);
   assert_int_equal(n, 4);
   for (size_t i = 0; i < n; i++) {
     assert_int_equal(order[i]->index, i);
     for (int k = 0; k < order[i]->nin; k++) assert_true(order[i]->in[k]->index < i);
   }
   free(order);
-  assert_int_equal(gb_graph_order(fx.g, 2, (gb_node *[]){b, y}, false, &order, &n, &fx.err), GB_OK);
+  assert_int_equal(gb_graph_order(fx.g, 2, (gb_node *[]){b, y}, GB_WALK_UNKNOWN, &order, &n, &fx.err), GB_OK);
   assert_int_equal(n, 4);
   assert_ptr_equal(order[0], x);
   assert_ptr_equal(order[1], b);
@@ -264,7 +264,7 @@ static void the_order_lists_inputs_first_and_stops_at_values (void **state) {
   free(order);
   gb_node *z = map1(GB_OP_TANH, map1(GB_OP_EXP, map1(GB_OP_ERF, DATA(2))));
   for (int walk = 0; walk < 2; walk++) { /* what a walk leaves in the nodes is nothing to the next */
-    assert_int_equal(gb_graph_order(fx.g, 2, walk ? (gb_node *[]){z, y} : (gb_node *[]){y, z}, false, &order,
+    assert_int_equal(gb_graph_order(fx.g, 2, walk ? (gb_node *[]){z, y} : (gb_node *[]){y, z}, GB_WALK_UNKNOWN, &order,
                                     &n, &fx.err),
                      GB_OK);
     assert_int_equal(n, 8);
@@ -272,13 +272,13 @@ static void the_order_lists_inputs_first_and_stops_at_values (void **state) {
   }
   observe(a);
   observe(b);
-  assert_int_equal(gb_graph_order(fx.g, 1, &y, false, &order, &n, &fx.err), GB_OK);
+  assert_int_equal(gb_graph_order(fx.g, 1, &y, GB_WALK_UNKNOWN, &order, &n, &fx.err), GB_OK);
   assert_int_equal(n, 3);
   free(order);
-  assert_int_equal(gb_graph_order(fx.g, 1, &y, true, &order, &n, &fx.err), GB_OK);
+  assert_int_equal(gb_graph_order(fx.g, 1, &y, GB_WALK_ALL, &order, &n, &fx.err), GB_OK);
   assert_int_equal(n, 4);
   free(order);
-  assert_int_equal(gb_graph_order(fx.g, 0, NULL, true, &order, &n, &fx.err), GB_OK);
+  assert_int_equal(gb_graph_order(fx.g, 0, NULL, GB_WALK_ALL, &order, &n, &fx.err), GB_OK);
   assert_int_equal(n, 0);
   free(order);
 }
@@ -295,7 +295,7 @@ static void a_million_nodes_deep_is_walked_and_released_iteratively (void **stat
     y = next;
   }
   assert_int_equal(y->depth, DEEP);
-  assert_int_equal(gb_graph_order(fx.g, 1, &y, false, &order, &n, &fx.err), GB_OK);
+  assert_int_equal(gb_graph_order(fx.g, 1, &y, GB_WALK_UNKNOWN, &order, &n, &fx.err), GB_OK);
   assert_int_equal(n, DEEP + 1);
   free(order);
   gb_node_unref(y);
@@ -725,7 +725,7 @@ static void einsum_is_its_formula (void **state) {
 static size_t count_ops (gb_op op, size_t n, gb_node *const *roots) {
   gb_node **order;
   size_t count, found = 0;
-  assert_int_equal(gb_graph_order(fx.g, n, roots, true, &order, &count, &fx.err), GB_OK);
+  assert_int_equal(gb_graph_order(fx.g, n, roots, GB_WALK_ALL, &order, &count, &fx.err), GB_OK);
   for (size_t i = 0; i < count; i++) found += order[i]->op == op;
   free(order);
   return found;
@@ -783,7 +783,7 @@ static gb_status build_much (gb_node *x, gb_node *y, gb_error *err) {
   STEP(gb_inv_quad, made[n - 2], y);
   STEP(gb_lstsq, x, y);
   STEP(gb_softmax, x, 0);
-  if (st == GB_OK && (st = gb_graph_order(x->graph, (size_t)n, made, false, &order, &count, err)) == GB_OK)
+  if (st == GB_OK && (st = gb_graph_order(x->graph, (size_t)n, made, GB_WALK_UNKNOWN, &order, &count, err)) == GB_OK)
     free(order);
   while (n > 0) gb_node_unref(made[--n]);
   return st;

@@ -45,7 +45,7 @@ static bool holds_op (gb_node *y, const char *id) {
   gb_node **order;
   size_t count;
   bool found = false;
-  OK(gb_graph_order(fx.g, 1, &y, true, &order, &count, &fx.err));
+  OK(gb_graph_order(fx.g, 1, &y, GB_WALK_ALL, &order, &count, &fx.err));
   for (size_t i = 0; i < count; i++) found |= strcmp(gb_ops[order[i]->op].id, id) == 0;
   free(order);
   return found;

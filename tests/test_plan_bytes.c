@@ -54,7 +54,7 @@ static void count_gradients (void) {
   gb_node **order;
   size_t n;
   if (made.loss == NULL) return;
-  OK(gb_graph_order(fx.g, 1, &made.loss, true, &order, &n, &fx.err));
+  OK(gb_graph_order(fx.g, 1, &made.loss, GB_WALK_ALL, &order, &n, &fx.err));
   bool *matters = calloc(2 * n, sizeof *matters), *reached = matters + n;
   for (size_t i = 0; i < n; i++) {
     const gb_node *x = order[i];
@@ -73,7 +73,7 @@ static void count_gradients (void) {
 static void count_ops (size_t nouts, gb_node **out) {
   gb_node **order;
   size_t n;
-  OK(gb_graph_order(fx.g, nouts, out, true, &order, &n, &fx.err));
+  OK(gb_graph_order(fx.g, nouts, out, GB_WALK_ALL, &order, &n, &fx.err));
   for (size_t i = 0; i < n; i++) tally->used[order[i]->op]++;
   if ((long)n > tally->biggest) tally->biggest = (long)n;
   free(order);

@@ -29,7 +29,7 @@ static void build (uint64_t seed, gb_dtype t, gb_node *out[OUTPUTS]) {
 static void count_ops (gb_node *const *out) {
   gb_node **order;
   size_t n;
-  OK(gb_graph_order(fx.g, OUTPUTS, out, true, &order, &n, &fx.err));
+  OK(gb_graph_order(fx.g, OUTPUTS, out, GB_WALK_ALL, &order, &n, &fx.err));
   for (size_t i = 0; i < n; i++) used[order[i]->op]++;
   free(order);
 }
@@ -126,7 +126,7 @@ static bits bits_of (uint64_t seed, gb_dtype t, int threads, int how) {
   if (how == INSIDE_FIRST) {                          /* as a debugging print would */
     gb_node **order;
     size_t n;
-    OK(gb_graph_order(fx.g, OUTPUTS, out, true, &order, &n, &fx.err));
+    OK(gb_graph_order(fx.g, OUTPUTS, out, GB_WALK_ALL, &order, &n, &fx.err));
     for (size_t i = 0; i < n; i++) gb_node_ref(order[i]);
     for (size_t i = seed % 3; i < n; i += 3)
       if (order[i] != out[0] && order[i] != out[1] && order[i] != out[2])

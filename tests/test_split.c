@@ -355,7 +355,7 @@ static int run_budgets (builder *f, const scene *s, int budgets) {
 static void observe_inside (const scene *s, size_t n, gb_node *const *out) {
   gb_node **order;
   size_t count;
-  OK(gb_graph_order(fx.g, n, out, true, &order, &count, &fx.err));
+  OK(gb_graph_order(fx.g, n, out, GB_WALK_ALL, &order, &count, &fx.err));
   for (size_t i = 0; i < count; i++) hold(GB_OK, gb_node_ref(order[i]));
   for (size_t i = s->seed % 3; i < count; i += 3) {
     bool asked = false;

@@ -219,7 +219,7 @@ static void one_matrix_is_factored_once_for_all_slices (void **state) {
   gb_node *s = leaf2(4, 4), *v = leaf2(5, 4), *y = mapped(g_solve, 2, (argument[]){{s, -1}, {v, 0}}), **order;
   size_t count;
   int factors = 0, solves = 0;
-  assert_int_equal(gb_graph_order(fx.g, 1, &y, true, &order, &count, &fx.err), GB_OK);
+  assert_int_equal(gb_graph_order(fx.g, 1, &y, GB_WALK_ALL, &order, &count, &fx.err), GB_OK);
   for (size_t i = 0; i < count; i++) {
     factors += order[i]->op == GB_OP_CHOLESKY;
     solves += order[i]->op == GB_OP_SOLVE_CHOL;

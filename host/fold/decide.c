@@ -58,7 +58,7 @@ static void push_down (gb_lower_state *s, const gb_node *n) {
   const int nd = gb_node_shape(n)->ndim;
   const gb_kind kind = kind_of(n);
   const bool elementwise = kind == GB_KIND_MAP || (kind == GB_KIND_VIEW && n->op != GB_OP_PICK);
-  for (int i = 0; i < n->nin; i++) {
+  for (int i = 0; i < gb_node_reads(n); i++) {
     const gb_shape *in = gb_node_shape(n->in[i]);
     unsigned *to = &s->decision[n->in[i]->index].reduced_above;
     const double seen = s->decision[n->index].visited, all = numel(n->in[i]);
@@ -117,7 +117,7 @@ static bool may_inline (const gb_node *n) {
 static double widest (const gb_lower_state *s, const gb_node *n) {
   const gb_shape *shape = gb_node_shape(n);
   double most = 0;
-  for (int i = 0; i < n->nin; i++)
+  for (int i = 0; i < gb_node_reads(n); i++)
     if (s->decision[n->in[i]->index].widest > most) most = s->decision[n->in[i]->index].widest;
   for (int i = 0; n->nin == 0 && i < shape->ndim; i++)
     if ((double)shape->dim[i] > most) most = (double)shape->dim[i];
@@ -135,7 +135,7 @@ static void decide (gb_lower_state *s, gb_node *n, int *height) {
   gb_decision *d = &s->decision[n->index];
   const gb_kind kind = kind_of(n);
   int below = 0;
-  for (int i = 0; i < n->nin && kind != GB_KIND_LEAF; i++) {
+  for (int i = 0; i < gb_node_reads(n) && kind != GB_KIND_LEAF; i++) {
     add_sources(s, d, n->in[i]);
     const int h = s->decision[n->in[i]->index].stored ? 0 : height[n->in[i]->index];
     if (h > below) below = h;

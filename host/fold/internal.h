@@ -151,7 +151,7 @@ gb_map gb_map_transposed (const gb_map *m, int ndim);            /* the last two
 /* decide.c */
 gb_status gb_decide (gb_lower_state *s, size_t nouts, gb_node *const *outs);
 bool gb_is_leaf (const gb_node *n);
-/* Has the value of its first input and computes nothing; other inputs concern gradients alone and are never asked for. */
+/* Has the value of its first input and computes nothing (gb_node_reads). */
 static inline bool gb_hands_on (const gb_node *n) { return n->op == GB_OP_DETACH || n->op == GB_OP_WITH_SLOPE; }
 bool gb_streams (const gb_lower_state *s, const gb_node *n);   /* far more elements than what it is made of */
 bool gb_matmul_is_fold (const gb_lower_state *s, const gb_node *n);

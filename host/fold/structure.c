@@ -22,13 +22,13 @@ static uint64_t hash_node (uint64_t h, const gb_node *n) {
   }
   for (size_t i = 0; i < sizeof n->attr.i / sizeof n->attr.i[0]; i++) h = gb_hash_u64(h, (uint64_t)n->attr.i[i]);
   for (size_t i = 0; n->op != GB_OP_CONST && i < 2; i++) h = gb_hash_f64(h, n->attr.f[i]);
-  for (int i = 0; i < n->nin; i++) h = gb_hash_u64(h, n->in[i]->index);     /* the sharing pattern */
+  for (int i = 0; i < gb_node_reads(n); i++) h = gb_hash_u64(h, n->in[i]->index);     /* the sharing pattern */
   return h;
 }
 
 gb_status gb_structure (gb_graph *g, size_t nouts, gb_node *const *outs, gb_node ***order, size_t *count,
                         uint64_t *hash, gb_error *err) {
-  GB_TRY(gb_graph_order(g, nouts, outs, true, order, count, err));
+  GB_TRY(gb_graph_order(g, nouts, outs, GB_WALK_READ, order, count, err));
   uint64_t h = gb_hash_u64(*count, nouts);
   for (size_t i = 0; i < *count; i++) h = hash_node(h, (*order)[i]);
   for (size_t i = 0; i < nouts; i++) h = gb_hash_u64(h, outs[i]->index);

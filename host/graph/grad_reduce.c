@@ -29,17 +29,92 @@ RULE(sum) {
   return gb_formula_take(&e, gb_ex_expand(&e, keep(&e, g, y), gb_node_shape(x)), in_bar);
 }
 
-/* The product of the others: of all by itself where none is 0; where one is, only its own is not 0. */
+/* The product of the others, as a value: of all by itself where none is 0; where one is, only its own is not 0. */
+static gb_node *others_by_division (gb_formula *e, gb_node *x, const gb_node *y) {
+  gb_node *zero = gb_ex_like(e, 0, x), *one = gb_ex_like(e, 1, x);
+  gb_node *is_zero = gb_ex_map2(e, GB_OP_EQ, x, zero), *safe = gb_ex_where(e, is_zero, one, x);
+  const unsigned mask = (unsigned)y->attr.i[0];
+  gb_node *zeros = keep(e, gb_ex_reduce(e, GB_OP_SUM, ones_where(e, is_zero, x), mask, false), y);
+  gb_node *p = keep(e, gb_ex_reduce(e, GB_OP_PROD, safe, mask, false), y);
+  gb_node *at_zero = gb_ex_where(e, gb_ex_map2(e, GB_OP_EQ, zeros, one), p, zero);
+  gb_node *elsewhere = gb_ex_where(e, gb_ex_map2(e, GB_OP_EQ, zeros, zero), gb_ex_div(e, p, safe), zero);
+  return gb_ex_where(e, is_zero, at_zero, elsewhere);
+}
+
+/* Indices 0 .. n-1 along 'axis' of 'ndim'. */
+static gb_node *indices_along (gb_formula *e, size_t n, int axis, int ndim) {
+  gb_node *r = gb_ex_range(e, 0, 1, n, GB_I64);
+  for (int i = 0; i < ndim; i++)
+    if (i != axis) r = gb_ex_unsqueeze(e, r, i);
+  return r;
+}
+
+/* prod_k (k = i ? 1 : x_k): a polynomial, so that its derivatives of every order are right whatever is 0. n^2 factors. */
+static gb_node *others_in_full (gb_formula *e, gb_node *x, int axis) {
+  const int r = gb_node_shape(x)->ndim + 1;
+  const size_t n = gb_node_shape(x)->dim[axis];
+  gb_node *own = gb_ex_map2(e, GB_OP_EQ, indices_along(e, n, axis, r), indices_along(e, n, axis + 1, r));
+  gb_node *rest = gb_ex_where(e, own, gb_ex_like(e, 1, x), gb_ex_unsqueeze(e, x, axis));
+  return gb_ex_reduce(e, GB_OP_PROD, rest, 1u << (axis + 1), false);
+}
+
+/* The factor of n next to its square root, from below. */
+static size_t middle_factor (size_t n) {
+  size_t f = 1;
+  for (size_t k = 2; k <= n / k; k++)
+    if (n % k == 0) f = k;
+  return f;
+}
+
+static gb_node *others_along (gb_formula *e, gb_node *x, int axis);
+
+/* The others along two axes: those of its row, times all other rows. */
+static gb_node *others_in_rows (gb_formula *e, gb_node *x, int rows) {
+  gb_node *row = gb_ex_reduce(e, GB_OP_PROD, x, 1u << (rows + 1), false);
+  gb_node *other_rows = gb_ex_unsqueeze(e, others_along(e, row, rows), rows + 1);
+  return gb_ex_mul(e, others_along(e, x, rows + 1), other_rows);
+}
+
+/* Extents above this, if they have factors, are taken as rows: n (rows + columns) factors instead of n^2. */
+enum { FEW_FACTORS = 16 };
+
+static gb_node *others_along (gb_formula *e, gb_node *x, int axis) {
+  if (!x) return NULL;
+  const gb_shape *s = gb_node_shape(x);
+  const size_t n = s->dim[axis], rows = middle_factor(n);
+  if (s->ndim > 3 && s->ndim + 2 > GB_MAXDIM) {              /* room for another axis or two */
+    gb_shape flat = {.ndim = 3, .dim = {1, n, 1}};
+    for (int i = 0; i < s->ndim; i++)
+      if (i != axis) flat.dim[i < axis ? 0 : 2] *= s->dim[i];
+    return gb_ex_reshape(e, others_along(e, gb_ex_reshape(e, x, &flat), 1), s);
+  }
+  if (n <= FEW_FACTORS || rows == 1) return others_in_full(e, x, axis);
+  gb_shape split = {.ndim = s->ndim + 1};
+  for (int i = 0; i < split.ndim; i++) split.dim[i] = s->dim[i <= axis ? i : i - 1];
+  split.dim[axis] = rows;
+  split.dim[axis + 1] = n / rows;
+  return gb_ex_reshape(e, others_in_rows(e, gb_ex_reshape(e, x, &split), axis), s);
+}
+
+/* The same as others_by_division where nothing is 0, and right with all its derivatives where something is: along each axis
+** in turn, of what the axes behind it have been multiplied to. */
+static gb_node *others_by_products (gb_formula *e, gb_node *x, const gb_node *y) {
+  const unsigned mask = (unsigned)y->attr.i[0];
+  gb_node *out = NULL;
+  for (int i = gb_node_shape(x)->ndim - 1; i >= 0; i--) {
+    if (!(mask >> i & 1u)) continue;
+    gb_node *along = others_along(e, x, i);
+    out = out ? gb_ex_mul(e, out, along) : along;
+    x = gb_ex_reduce(e, GB_OP_PROD, x, 1u << i, true);
+  }
+  return out;
+}
+
+/* The value by division, O(n); its derivatives by products, which nothing but a further gradient asks for. */
 RULE(prod) {
   BEGIN;
-  gb_node *zero = gb_ex_like(&e, 0, x), *one = gb_ex_like(&e, 1, x);
-  gb_node *is_zero = gb_ex_map2(&e, GB_OP_EQ, x, zero), *safe = gb_ex_where(&e, is_zero, one, x);
-  const unsigned mask = (unsigned)y->attr.i[0];
-  gb_node *zeros = keep(&e, gb_ex_reduce(&e, GB_OP_SUM, ones_where(&e, is_zero, x), mask, false), y);
-  gb_node *p = keep(&e, gb_ex_reduce(&e, GB_OP_PROD, safe, mask, false), y);
-  gb_node *at_zero = gb_ex_where(&e, gb_ex_map2(&e, GB_OP_EQ, zeros, one), p, zero);
-  gb_node *elsewhere = gb_ex_where(&e, gb_ex_map2(&e, GB_OP_EQ, zeros, zero), gb_ex_div(&e, p, safe), zero);
-  gb_node *others = gb_ex_where(&e, is_zero, at_zero, elsewhere);
+  gb_node *in[] = {others_by_division(&e, x, y), others_by_products(&e, x, y), gb_ex_like(&e, 1, x)};
+  gb_node *others = gb_ex_op(&e, GB_OP_WITH_SLOPE, 3, in, NULL, NULL, gb_node_dtype(x));
   return gb_formula_take(&e, gb_ex_mul(&e, keep(&e, g, y), others), in_bar);
 }
 

@@ -90,8 +90,9 @@ RULE(diagonal) {
   BEGIN;
   const int r = xs->ndim;
   const size_t n = xs->dim[r - 2], m = xs->dim[r - 1];
-  gb_node *line = gb_ex_unsqueeze(&e, g, n <= m ? r - 1 : r - 2);
-  return gb_formula_take(&e, gb_ex_mul(&e, gb_ex_eye(&e, n, m, gb_node_dtype(x)), line), in_bar);
+  gb_node *line = gb_ex_unsqueeze(&e, g, n <= m ? r - 1 : r - 2), *eye = gb_ex_eye(&e, n, m, gb_node_dtype(x));
+  for (int i = 2; i < r; i++) eye = gb_ex_unsqueeze(&e, eye, 0);
+  return gb_formula_take(&e, gb_ex_mul(&e, eye, line), in_bar);
 }
 
 RULE(cat) {

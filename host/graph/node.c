@@ -212,7 +212,7 @@ gb_status gb_graph_end_lent (gb_graph *g, size_t nroots, gb_node *const *roots, 
   gb_node **order;
   size_t count;
   if (g->nlent == 0) return GB_OK;
-  GB_TRY(gb_graph_order(g, nroots, roots, true, &order, &count, err));
+  GB_TRY(gb_graph_order(g, nroots, roots, GB_WALK_ALL, &order, &count, err));
   bool *gone = calloc(count + 1, sizeof *gone);
   const gb_status rc = gone != NULL ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to walk %zu nodes", count);
   if (rc == GB_OK) end_at_values(order, count, gone);

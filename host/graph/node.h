@@ -125,10 +125,17 @@ gb_status gb_shape_infer (gb_op op, int nin, gb_node *const *in, gb_attr *attr, 
 gb_status gb_canon (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr, gb_node **out,
                     gb_error *err);
 
-/* Topological order of everything below the roots, inputs first; evaluated nodes and leaves have no inputs
-** listed before them unless 'through_values'. Caller frees '*order' with free(). Nodes are borrowed.
-** n->index = position. */
-gb_status gb_graph_order (gb_graph *g, size_t nroots, gb_node *const *roots, bool through_values,
-                          gb_node ***order, size_t *count, gb_error *err);
+/* Topological order of what is below the roots, inputs first. Caller frees '*order' with free(). Nodes are borrowed.
+** n->index = position; that of an input which the walk leaves out means nothing. */
+typedef enum gb_walk {
+  GB_WALK_ALL,                 /* everything, also what only gradients ask for */
+  GB_WALK_READ,                /* what values are made of (gb_node_reads) */
+  GB_WALK_UNKNOWN              /* of these, what is not below a value that exists */
+} gb_walk;
+gb_status gb_graph_order (gb_graph *g, size_t nroots, gb_node *const *roots, gb_walk walk, gb_node ***order, size_t *count,
+                          gb_error *err);
+
+/* How many of its inputs, from the first on, the value of a node is made of; the others concern gradients alone. */
+static inline int gb_node_reads (const gb_node *n) { return n->op == GB_OP_WITH_SLOPE && n->nin > 0 ? 1 : n->nin; }
 
 #endif

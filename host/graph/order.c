@@ -13,19 +13,20 @@ static bool push (list *l, gb_node *n) {
   return true;
 }
 
-static int inputs_below (const gb_node *n, bool through_values) {
-  return !through_values && gb_node_has_value(n) ? 0 : n->nin;
+static int inputs_below (const gb_node *n, gb_walk walk) {
+  if (walk == GB_WALK_ALL) return n->nin;
+  return walk == GB_WALK_UNKNOWN && gb_node_has_value(n) ? 0 : gb_node_reads(n);
 }
 
 /* While a node is on the stack its 'index' counts the inputs already visited. */
-static bool visit (gb_graph *g, gb_node *root, bool through_values, list *stack, list *order) {
+static bool visit (gb_graph *g, gb_node *root, gb_walk walk, list *stack, list *order) {
   if (root->mark == g->walk) return true;
   root->mark = g->walk;
   root->index = 0;
   if (!push(stack, root)) return false;
   while (stack->n > 0) {
     gb_node *n = stack->at[stack->n - 1];
-    if (n->index < (size_t)inputs_below(n, through_values)) {
+    if (n->index < (size_t)inputs_below(n, walk)) {
       gb_node *in = n->in[n->index++];
       if (in->mark == g->walk) continue;
       in->mark = g->walk;
@@ -40,12 +41,12 @@ static bool visit (gb_graph *g, gb_node *root, bool through_values, list *stack,
   return true;
 }
 
-gb_status gb_graph_order (gb_graph *g, size_t nroots, gb_node *const *roots, bool through_values,
-                          gb_node ***order, size_t *count, gb_error *err) {
+gb_status gb_graph_order (gb_graph *g, size_t nroots, gb_node *const *roots, gb_walk walk, gb_node ***order, size_t *count,
+                          gb_error *err) {
   list stack = {0}, sorted = {0};
   bool ok = true;
   g->walk++;
-  for (size_t i = 0; i < nroots && ok; i++) ok = visit(g, roots[i], through_values, &stack, &sorted);
+  for (size_t i = 0; i < nroots && ok; i++) ok = visit(g, roots[i], walk, &stack, &sorted);
   if (ok && sorted.at == NULL)
     ok = (sorted.at = malloc(sizeof *sorted.at)) != NULL; /* no roots: still an array */
   free(stack.at);

@@ -10,7 +10,7 @@ static int by_serial (const void *a, const void *b) {
 
 gb_status gb_sorted_below (gb_graph *g, size_t nroots, gb_node *const *roots, gb_sorted *out, gb_error *err) {
   *out = (gb_sorted){0};
-  GB_TRY(gb_graph_order(g, nroots, roots, true, &out->node, &out->count, err));
+  GB_TRY(gb_graph_order(g, nroots, roots, GB_WALK_ALL, &out->node, &out->count, err));
   qsort(out->node, out->count, sizeof *out->node, by_serial);
   return GB_OK;
 }

@@ -139,7 +139,7 @@ void gb_cache_sweep (gb_graph *g) {
   size_t count = 0;
   reach *r = NULL;
   for (size_t i = 0; root != NULL && i < c->ncached; i++) root[i] = c->cached[i].node;
-  if (root != NULL && gb_graph_order(g, c->ncached, root, true, &order, &count, NULL) == GB_OK)
+  if (root != NULL && gb_graph_order(g, c->ncached, root, GB_WALK_ALL, &order, &count, NULL) == GB_OK)
     r = calloc(count, sizeof *r);
   if (r != NULL) {
     mark_reach(c, order, count, r);

@@ -101,7 +101,7 @@ static gb_status end_long_history (gb_graph *g, size_t n, gb_node *const *nodes,
   size_t count;
   uint64_t threshold = 0;
   if (g->nnodes <= MANY) return GB_OK;
-  GB_TRY(gb_graph_order(g, n, nodes, true, &order, &count, err));
+  GB_TRY(gb_graph_order(g, n, nodes, GB_WALK_READ, &order, &count, err));
   gb_status rc = count > MANY ? find_threshold(order, count, &threshold, err) : GB_OK;
   if (rc == GB_OK && count > MANY) rc = end_at_values(order, count, threshold, h, err);
   free(order);
@@ -137,7 +137,7 @@ static bool mark_pieces (gb_node **order, size_t count, int *depth, int *round, 
   for (size_t i = 0; i < count; i++) {
     gb_node *x = order[i];
     if (gb_node_has_value(x)) continue;
-    for (int k = 0; k < x->nin; k++) {
+    for (int k = 0; k < gb_node_reads(x); k++) {
       const size_t at = x->in[k]->index;
       if (depth[at] + 1 > depth[i]) depth[i] = depth[at] + 1;
       if (round[at] > round[i]) round[i] = round[at];
@@ -152,7 +152,7 @@ static bool mark_pieces (gb_node **order, size_t count, int *depth, int *round, 
 static gb_status find_pieces (gb_graph *g, size_t n, gb_node *const *nodes, pieces *out, gb_error *err) {
   gb_node **order;
   size_t count;
-  GB_TRY(gb_graph_order(g, n, nodes, false, &order, &count, err));
+  GB_TRY(gb_graph_order(g, n, nodes, GB_WALK_UNKNOWN, &order, &count, err));
   int *depth = calloc(2 * count + 1, sizeof *depth);
   const bool ok = depth != NULL && mark_pieces(order, count, depth, depth + count, out);
   free(depth);

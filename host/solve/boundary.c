@@ -23,7 +23,7 @@ static bool begins (const gb_node *n, size_t large) {
 static gb_status walk (size_t nroots, gb_node *const *roots, gb_boundary *b, gb_node ***between, size_t *count, gb_error *err) {
   gb_node **order;
   size_t all, large = SIZE_MAX, inner = 0;
-  GB_TRY(gb_graph_order(roots[0]->graph, nroots, roots, true, &order, &all, err));
+  GB_TRY(gb_graph_order(roots[0]->graph, nroots, roots, GB_WALK_ALL, &order, &all, err));
   bool *reached = calloc(all + 1, sizeof *reached);
   gb_node **in = calloc(all + 1, sizeof *in);
   gb_status st = reached != NULL && in != NULL ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to walk %zu nodes", all);
