@@ -385,7 +385,7 @@ describe("what only a script can say", function()
     local l <const> = gb.load(saved(m))
     assert.equal(tostring(m), tostring(l))
     same_predictions(m, l)
-    assert.equal(tostring(net), tostring(l.kernel.warp_root or l.kernel.warps[1]))
+    assert.equal(tostring(net), tostring(l.kernel.warps[1]))
   end)
 
   it("networks keep their type, and loading them draws no random numbers", function()

@@ -1,5 +1,6 @@
 --- Files and data sets to tensors.
 local core <const> = require "gibbous.core"
+local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 
 local M <const> = {}
@@ -45,7 +46,7 @@ end
 ---@class gibbous.frame
 ---@field names string[]   column names, in order
 local Frame <const> = {__name = "gibbous.frame"}
-local methods <const> = {}
+local methods <const> = object.methods(Frame, "a frame", "f")
 
 function Frame.__index(self, key)
   if methods[key] then return methods[key] end

@@ -5,6 +5,7 @@
 local core <const> = require "gibbous.core"
 local kernels <const> = require "gibbous.kernels"
 local means <const> = require "gibbous.means"
+local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local priors <const> = require "gibbous.priors"
@@ -13,9 +14,41 @@ local priors <const> = require "gibbous.priors"
 ---@field kind string          "gaussian", "fixed" or "heteroscedastic"
 ---@field noise gibbous.param|gibbous.tensor   one variance; of fixed noise one an observation (n)
 local Likelihood <const> = {__name = "gibbous.likelihood"}
-Likelihood.__index = Likelihood
+local methods <const> = object.methods(Likelihood, "a likelihood", "l")
 
 local M <const> = {}
+
+-- What not every likelihood has: parts of noise that varies with x or is known, and its floor.
+local settings <const> = {kernel = true, latent = true, log_variance = true, new = true, places = true, count = true,
+  floor = true, min = true, least = true}
+
+--- What a likelihood holds: kind, noise, settings, and methods of its own kind.
+function M.fields(l) return rawget(l, "_fields") end
+
+local fields <const> = M.fields
+
+--- A likelihood of these fields.
+function M.new(f) return setmetatable({_fields = f}, Likelihood) end
+
+function Likelihood.__index(self, key)
+  local f <const> = fields(self)
+  if f[key] ~= nil then return f[key] end
+  if methods[key] then return methods[key] end
+  if settings[key] then return nil end
+  object.no_field("a likelihood", key, f)
+end
+
+--- l.noise = 0.1 gives the parameter that value; nothing else of a likelihood changes.
+function Likelihood.__newindex(self, key, v)
+  local f <const> = fields(self)
+  if param.is(f[key]) then
+    param.set(f[key], v, 2)
+  elseif f[key] ~= nil or settings[key] then
+    core.raise("option", ("a likelihood's '%s' is chosen when it is made"):format(tostring(key)), 2)
+  else
+    object.no_field("a likelihood", key, f)
+  end
+end
 
 -- Multiples of var(y) below which a fit does not take the noise: a factor exists with digits to spare, and on data without
 -- noise a fit does not spend its steps on the way to none.
@@ -31,7 +64,7 @@ function Likelihood.__children(self)
   local out <const> = {}
   if param.is(self.noise) then out[1] = {"noise", self.noise} end
   for _, name in ipairs{"kernel", "latent", "log_variance", "new"} do
-    local part <const> = rawget(self, name)
+    local part <const> = fields(self)[name]
     if type(part) == "table" then out[#out + 1] = {name, part} end
   end
   return out
@@ -42,11 +75,11 @@ local function copy_part(v)
   return type(v) == "table" and v.copy and v:copy() or v
 end
 
-function Likelihood:copy()
-  local out <const> = setmetatable({}, Likelihood)
-  for key, v in pairs(self) do out[key] = v end
-  for _, name in ipairs{"noise", "kernel", "latent", "log_variance"} do out[name] = copy_part(rawget(self, name)) end
-  return out
+function methods:copy()
+  local out <const> = {}
+  for key, v in pairs(fields(self)) do out[key] = v end
+  for _, name in ipairs{"noise", "kernel", "latent", "log_variance"} do out[name] = copy_part(out[name]) end
+  return M.new(out)
 end
 
 local function text_of(v)
@@ -57,7 +90,7 @@ end
 function Likelihood:__tostring()
   if self.kind == "heteroscedastic" then
     return ("heteroscedastic{noise=%s, %s}"):format(text_of(self.noise),
-      rawget(self, "kernel") and "kernel=" .. tostring(self.kernel) or "log_variance=" .. tostring(self.log_variance))
+      self.kernel and "kernel=" .. tostring(self.kernel) or "log_variance=" .. tostring(self.log_variance))
   end
   return ("%s{noise=%s}"):format(self.kind, text_of(self.noise))
 end
@@ -68,8 +101,8 @@ local LATENT_JITTER <const> = 1e-6
 --- exp(g(x)) of a heteroscedastic likelihood. g is a function, or interpolates L v at the places z, with L L' = k(z, z):
 -- g(x) = k(x, z) L^-T v.
 local function factor_at(self, x)
-  if rawget(self, "log_variance") then return self.log_variance(x):exp() end
-  if not rawget(self, "places") then return core.ones(1, {dtype = x.dtype}):squeeze(1) end
+  if self.log_variance then return self.log_variance(x):exp() end
+  if not self.places then return core.ones(1, {dtype = x.dtype}):squeeze(1) end
   local z <const> = adopt(self.places, x)
   local kzz <const> = self.kernel(z)
   local jitter <const> = core.eye(#z, {dtype = x.dtype}) * (adopt(self.kernel:diag(z), x):mean() * LATENT_JITTER)
@@ -80,7 +113,7 @@ end
 
 --- Its variance, floor + noise * exp(g(x)): one element or (n).
 local function varying(self, x)
-  return adopt(value_of(self.noise), x) * factor_at(self, x) + (rawget(self, "least") or 0)
+  return adopt(value_of(self.noise), x) * factor_at(self, x) + (self.least or 0)
 end
 
 --- 'count' rows of x that lie apart: the first is the one farthest from the mean, each next the farthest from those chosen.
@@ -98,7 +131,7 @@ local function spread_rows(x, count)
 end
 
 --- The noise variance of observations at x (n, d), in the dtype of x: one element, or (n).
-function Likelihood:variance(x)
+function methods:variance(x)
   if self.kind == "heteroscedastic" then return varying(self, x) end
   local v <const> = value_of(self.noise)
   if v.ndim == 1 and #v ~= #x then
@@ -108,7 +141,7 @@ function Likelihood:variance(x)
 end
 
 --- The noise variance of new observations at x: one element or (n); nil where it is not known, and predictions add none.
-function Likelihood:new_variance(x)
+function methods:new_variance(x)
   if self.kind == "heteroscedastic" then return varying(self, x) end
   if self.kind == "gaussian" then return adopt(value_of(self.noise), x) end
   local new <const> = self.new
@@ -124,18 +157,19 @@ function Likelihood:new_variance(x)
 end
 
 --- Places of latent noise, where they are to be taken from the inputs x (n, d). Models call it when data arrive.
-function Likelihood:resolve(x)
-  if rawget(self, "log_variance") then means.resolve(self.log_variance, x.shape[2]) end
-  if rawget(self, "kernel") == nil then return end
+function methods:resolve(x)
+  if self.log_variance then means.resolve(self.log_variance, x.shape[2]) end
+  if self.kernel == nil then return end
   kernels.resolve_ard(self.kernel, x.shape[2])
-  if rawget(self, "places") or #x == 0 then return end
+  if self.places or #x == 0 then return end
   self:place(spread_rows(x, self.count))
 end
 
 --- Holds latent noise at z (m, d).
-function Likelihood:place(z)
-  self.places = z
-  self.latent = param.hyper(core.zeros(#z), "latent", 2, {name = "latent", prior = priors.normal{}})
+function methods:place(z)
+  local f <const> = fields(self)
+  f.places = z
+  f.latent = param.hyper(core.zeros(#z), "latent", 2, {name = "latent", prior = priors.normal{}})
 end
 
 --- Is there a floor for a fit to keep to?
@@ -146,7 +180,7 @@ end
 
 --- Works the floor out for observations y and makes it the noise's lower bound, or of noise that varies a part of it; gives it,
 -- nil where there is none.
-function Likelihood:set_floor(y)
+function methods:set_floor(y)
   if not has_floor(self) then return nil end
   local min = self.min
   if min == nil then
@@ -157,7 +191,7 @@ function Likelihood:set_floor(y)
     min = (self.floor or FLOOR[y.dtype] or 0) * spread
   end
   if self.kind == "heteroscedastic" then
-    self.least = min
+    fields(self).least = min
     return min > 0 and min or nil
   end
   if min ~= self.noise.min or self.noise.value:min():item() < 1.1 * min then param.raise_bound(self.noise, min) end
@@ -165,7 +199,7 @@ function Likelihood:set_floor(y)
 end
 
 --- What print(model) says below the parameters; nil for nothing.
-function Likelihood:note()
+function methods:note()
   if self.kind == "fixed" then
     return self.new == nil and "noise of new observations: not known, y_var is f_var" or nil
   end
@@ -176,14 +210,14 @@ function Likelihood:note()
 end
 
 --- The likelihood of the rows 'keep' (i64) of 'count' observations, those it was made for. 'what' begins the message.
-function Likelihood:of_rows(keep, count, what, level)
+function methods:of_rows(keep, count, what, level)
   if self.kind ~= "fixed" then return self end
   if #self.noise ~= count then
     core.raise("shape", ("%s: noise has %d variances for %d observations, those with missing y included"):format(what, #self.noise,
       count), level + 1)
   end
   local out <const> = self:copy()
-  out.noise = self.noise:index(1, keep):eval()
+  fields(out).noise = self.noise:index(1, keep):eval()
   return out
 end
 
@@ -214,9 +248,10 @@ end
 local function not_negative(v) return type(v) == "number" and v >= 0 and v < math.huge end
 
 local function with_floor(self, o, given)
-  self.floor = o.floor or nil
-  self.min = o.min or nil
-  if o.floor == false or o.min == false then self.min = 0 end
+  local f <const> = fields(self)
+  f.floor = o.floor or nil
+  f.min = o.min or nil
+  if o.floor == false or o.min == false then f.min = 0 end
   local bounded <const> = self.kind == "gaussian" and type(given) == "number" and given > 0
   if o.min and bounded then param.raise_bound(self.noise, o.min) end
   return self
@@ -236,7 +271,7 @@ function M.gaussian(v)
   end
   v = v or 1.0
   check_floor(o, v, "gb.likelihoods.gaussian", 2)
-  return with_floor(setmetatable({kind = "gaussian", noise = level_of(v, "gb.likelihoods.gaussian", 2)}, Likelihood), o, v)
+  return with_floor(M.new{kind = "gaussian", noise = level_of(v, "gb.likelihoods.gaussian", 2)}, o, v)
 end
 
 local function check_variances(t, what, level)
@@ -259,14 +294,14 @@ function M.fixed(v, opts)
   elseif new ~= nil and type(new) ~= "function" and not param.is(new) then
     core.raise("option", "gb.likelihoods.fixed: new must be a number, a gb.param or a function, got " .. core.type(new), 2)
   end
-  return setmetatable({kind = "fixed", noise = t, new = new}, Likelihood)
+  return M.new{kind = "fixed", noise = t, new = new}
 end
 
 --- A variance for each task, free: a list or a gb.param of T. The last column of the inputs is the task, from 1.
 function M.tasks(v)
   local p <const> = param.hyper(v, "noise", 2)
   if p.ndim ~= 1 then core.raise("option", "gb.likelihoods.tasks takes a list of variances, one a task", 2) end
-  return require "gibbous.task_noise"(Likelihood, p)
+  return M.new(require "gibbous.task_noise"(p))
 end
 
 -- Noise that varies with x ----------------------------------------------------------------------------------------------------
@@ -298,19 +333,19 @@ function M.heteroscedastic(opts)
   end
   local noise <const> = o.noise or 1.0
   if o.min and o.floor then core.raise("option", what .. ": give min or floor, not both", 2) end
-  local self <const> = setmetatable({kind = "heteroscedastic", noise = level_of(noise, what, 2)}, Likelihood)
+  local self <const> = M.new{kind = "heteroscedastic", noise = level_of(noise, what, 2)}
   if o.log_variance then
-    self.log_variance = means.of(o.log_variance):copy()
+    fields(self).log_variance = means.of(o.log_variance):copy()
     if o.noise == nil then self.noise.fixed = true end
     return with_floor(self, o, noise)
   end
   local places <const> = o.places or 30
-  self.kernel = held(o.kernel)
+  fields(self).kernel = held(o.kernel)
   if type(places) == "number" then
     if math.tointeger(places) == nil or places < 1 then
       core.raise("option", what .. ": places must be a count, 1 or more, or inputs (m, d)", 2)
     end
-    self.count = places
+    fields(self).count = places
   else
     self:place(kernels.points(places, what .. ": places", 2):eval())
   end

@@ -1,23 +1,51 @@
 --- Mean functions: values, called as m(x) with x (n, d), giving (n), lazy.
 local core <const> = require "gibbous.core"
+local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 
-local Mean <const> = {}
-Mean.__name = "gibbous.mean"
+local Mean <const> = {__name = "gibbous.mean"}
+local methods <const> = object.methods(Mean, "a mean", "m")
 
 local M <const> = {}
 
+-- Settings that not every mean has: a function or network it is made of; what it does when data arrive; a column it does not see.
+local settings <const> = {root = true, pending = true, task_column = true}
+
+--- What a mean holds: kind, form, hyper, and settings.
+function M.fields(m) return rawget(m, "_fields") end
+
+local fields <const> = M.fields
+
+local function new(f) return setmetatable({_fields = f}, Mean) end
+
+local function name_of(self) return ("the %s mean"):format(fields(self).kind) end
+
 function Mean.__index(self, key)
-  if key == "copy" then return Mean.copy end
-  return rawget(self, "hyper")[key]
+  local f <const> = fields(self)
+  if methods[key] then return methods[key] end
+  if f.hyper[key] ~= nil then return f.hyper[key] end
+  if f[key] ~= nil or settings[key] then return f[key] end
+  object.no_field(name_of(self), key, f.hyper, methods)
 end
 
-function Mean.__call(self, x) return self.form(self, x.ndim == 1 and x:unsqueeze(2) or x) end
+--- m.value = 3 gives the parameter that value; nothing else of a mean changes.
+function Mean.__newindex(self, key, v)
+  local f <const> = fields(self)
+  if f.hyper[key] then
+    param.set(f.hyper[key], v, 2)
+  elseif f[key] ~= nil or settings[key] then
+    core.raise("option", ("%s: '%s' is chosen when a mean is made"):format(name_of(self), tostring(key)), 2)
+  else
+    object.no_field(name_of(self), key, f.hyper)
+  end
+end
+
+function Mean.__call(self, x) return fields(self).form(self, x.ndim == 1 and x:unsqueeze(2) or x) end
 
 function Mean.__children(self)
   local out <const>, names <const> = {}, {}
-  local root <const> = rawget(self, "root")
+  local root <const> = self.root
   if root then return type(root) == "table" and {{"net", root}} or {} end
   for name in pairs(self.hyper) do names[#names + 1] = name end
   table.sort(names)
@@ -28,15 +56,25 @@ end
 function Mean.__tostring(self)
   local cells <const> = {}
   for _, pair in ipairs(Mean.__children(self)) do cells[#cells + 1] = pair[1] .. "=" .. tostring(pair[2]) end
-  return ("%s{%s}"):format(self.kind, table.concat(cells, ", "))
+  return ("%s{%s}"):format(fields(self).kind, table.concat(cells, ", "))
 end
 
-function Mean.copy(self)
+--- A mean of the same settings and boxes.
+local function clone(self)
   local out <const> = {}
-  for key, v in pairs(self) do out[key] = v end
+  for key, v in pairs(fields(self)) do out[key] = v end
   out.hyper = {}
-  for name, p in pairs(self.hyper) do out.hyper[name] = param.shared(p) and p or param.copy(p) end
-  return setmetatable(out, Mean)
+  for name, p in pairs(self.hyper) do out.hyper[name] = p end
+  return new(out)
+end
+
+--- An independent copy: implicit parameters are copied, explicit gb.params and networks are shared.
+function methods.copy(self)
+  local out <const> = clone(self)
+  for name, p in pairs(self.hyper) do
+    if not param.shared(p) then out.hyper[name] = param.copy(p) end
+  end
+  return out
 end
 
 function M.is(v) return type(v) == "table" and getmetatable(v) == Mean end
@@ -53,16 +91,14 @@ end
 
 --- m(x) = 0
 function M.zero()
-  return setmetatable({kind = "zero", hyper = {}, form = function(_, x)
-    return core.zeros(1, {dtype = x.dtype}):expand(#x)
-  end}, Mean)
+  return new{kind = "zero", hyper = {}, form = function(_, x) return core.zeros(1, {dtype = x.dtype}):expand(#x) end}
 end
 
 --- m(x) = value, in units of y; a number is free to be fitted.
 function M.constant(value)
-  return setmetatable({kind = "constant", hyper = {value = unbounded(value or 0, "value", 2)}, form = function(self, x)
+  return new{kind = "constant", hyper = {value = unbounded(value or 0, "value", 2)}, form = function(self, x)
     return adopt(self.hyper.value, x):expand(#x)
-  end}, Mean)
+  end}
 end
 
 local function linear_form(self, x)
@@ -78,23 +114,23 @@ end
 function M.linear(opts)
   local o <const> = options.parse(opts, {slope = "any", offset = "any"}, "gb.means.linear", 2)
   local hyper <const> = {slope = unbounded(o.slope or 0, "slope", 2), offset = unbounded(o.offset or 0, "offset", 2)}
-  return setmetatable({kind = "linear", hyper = hyper, pending = type(o.slope or 0) == "number" or nil, form = linear_form}, Mean)
+  return new{kind = "linear", hyper = hyper, pending = type(o.slope or 0) == "number" or nil, form = linear_form}
 end
 
 --- m as a mean of inputs with one more column, the task; form(m, x) takes these. It keeps m's parameters.
 function M.with_task(m, form)
-  local out <const> = {}
-  for key, v in pairs(m) do out[key] = v end
-  out.form, out.task_column = form, true
-  return setmetatable(out, Mean)
+  local out <const> = clone(m)
+  local f <const> = fields(out)
+  f.form, f.task_column = form, true
+  return out
 end
 
 --- Gives a linear mean built from one number a slope for each of 'd' columns, the task's left out. Models call it when data
 -- arrive.
 function M.resolve(m, d)
-  if not rawget(m, "pending") or m.kind ~= "linear" then return end
-  if rawget(m, "task_column") then d = d - 1 end
-  m.pending = nil
+  if not m.pending or m.kind ~= "linear" then return end
+  if m.task_column then d = d - 1 end
+  fields(m).pending = nil
   local slope <const> = m.hyper.slope
   if d == 1 or slope.ndim > 0 then return end
   local list <const> = {}
@@ -119,24 +155,29 @@ function M.of(v)
   local meta <const> = type(v) == "table" and getmetatable(v)
   if type(v) ~= "function" and not (type(meta) == "table" and meta.__call and meta.__children) then return nil end
   if require "gibbous.kernels".is(v) then return nil end
-  return setmetatable({kind = "function", hyper = {}, root = v, form = function(_, x)
+  return new{kind = "function", hyper = {}, root = v, form = function(_, x)
     return one_a_row(v(x), x, "the mean function")
-  end}, Mean)
+  end}
 end
 
 --- A constructor for means of one's own: f(x, p) gives (n).
 function M.define(name, params, f)
   local spec <const> = {}
-  for key in pairs(params) do spec[key] = "any" end
+  for key in pairs(params) do
+    if methods[key] or settings[key] or key == "kind" or key == "form" or key == "hyper" then
+      core.raise("option", ("gb.means.define: '%s' cannot be the name of a parameter"):format(key), 2)
+    end
+    spec[key] = "any"
+  end
   return function(opts)
     local o <const> = options.parse(opts, spec, name, 2)
     local hyper <const> = {}
     for key, default in pairs(params) do hyper[key] = unbounded(o[key] or default, key, 2) end
-    return setmetatable({kind = name, hyper = hyper, form = function(self, x)
+    return new{kind = name, hyper = hyper, form = function(self, x)
       local p <const> = {}
       for key in pairs(params) do p[key] = adopt(self.hyper[key], x) end
       return one_a_row(f(x, p), x, ("mean '%s'"):format(name))
-    end}, Mean)
+    end}
   end
 end
 

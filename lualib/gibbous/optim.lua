@@ -2,6 +2,7 @@
 -- construction. A step to a value that is not finite, or where a matrix stops being positive definite, is undone and counted.
 local core <const> = require "gibbous.core"
 local quasi_newton <const> = require "gibbous.lbfgs"
+local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 
@@ -176,7 +177,7 @@ end
 
 local methods <const> = {lbfgs = lbfgs, adam = first_order(adam_update), sgd = first_order(sgd_update)}
 
-local Info <const> = {__name = "gibbous.info"}
+local Info <const> = object.record("gibbous.optim_info", "the report of a minimisation", "solve gradient_norm precision")
 
 function Info.__tostring(self)
   return ("%s after %d steps of %s: value %.6g, %d evaluations, %.2f s%s"):format(
@@ -257,6 +258,8 @@ function Optimiser:step(f)
   return value, {undone = false, gradient_norm = math.sqrt(dot(g, g))}
 end
 
+object.guard(Optimiser, "an optimiser", "opt")
+
 local function stateful(name, update, lr)
   M[name] = function(root, opts)
     local o <const> = options.parse(opts, {lr = "positive"}, "gb.optim." .. name, 2)
@@ -277,6 +280,8 @@ function Lbfgs:step(f)
     on_step = function(s) before = before or s.value end})
   return before, info
 end
+
+object.guard(Lbfgs, "an optimiser", "opt")
 
 function M.lbfgs(root, opts)
   local o <const> = options.parse(opts, {steps = "count"}, "gb.optim.lbfgs", 2)

@@ -225,6 +225,14 @@ end
 
 function M.is(v) return getmetatable(v) == Param end
 
+--- What an assignment to the field of an object that holds this parameter does: it gets the value. Boxes are not exchanged.
+function M.set(p, v, level)
+  if M.is(v) then
+    core.raise("option", ("'%s' takes a value; a gb.param is given where its owner is made"):format(data(p).name), level + 1)
+  end
+  assign_value(p, v, level + 1)
+end
+
 --- A hyper-parameter as constructors take it: a number or list becomes a positive box that a model may copy;
 -- an explicit gb.param is shared. It has at most 'rank' axes (1).
 function M.hyper(v, name, level, opts, rank)

@@ -1,16 +1,15 @@
 --- Figures: one list of series, drawn to SVG, PNG or PDF, or into the terminal.
 local core <const> = require "gibbous.core"
+local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 
 ---@class gibbous.figure
 local Figure <const> = {__name = "gibbous.figure"}
-local methods <const> = {}
+local methods <const> = object.methods(Figure, "a figure", "fig")
 
 function Figure.__index(_, key)
   if methods[key] then return methods[key] end
-  local near <const> = options.nearest(tostring(key), methods)
-  core.raise("option", ("a figure has no method '%s'%s"):format(tostring(key),
-    near and (" (did you mean '%s'?)"):format(near) or ""), 2)
+  object.no_field("a figure", key, methods)
 end
 
 local function vector(v, what, level)

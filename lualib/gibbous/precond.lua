@@ -1,5 +1,6 @@
 --- Preconditioners, as values: what a solver may use to need fewer steps. They change the time, never the answer.
 local core <const> = require "gibbous.core"
+local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 
 local Precond <const> = {__name = "gibbous.precond"}

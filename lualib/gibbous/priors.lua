@@ -1,11 +1,14 @@
 --- Prior densities over parameter values, as values: prior:log_density(v) is a lazy tensor of one element.
 local core <const> = require "gibbous.core"
+local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 
 local Prior <const> = {__name = "gibbous.prior"}
 Prior.__index = Prior
 
 function Prior:log_density(v) return self.density(v, self.o):sum() end
+
+object.guard(Prior, "a prior", "prior")
 
 function Prior:__tostring()
   local keys <const>, cells <const> = {}, {}

@@ -6,8 +6,9 @@
 --   {"%": "tensor", "at": name}                   a tensor of the file
 --   {"%": "object", "at": i}                      entry i of the list of objects: {class = ..., fields}; shared ones are one entry
 --   {"%": "given", "name": ..., "params": ...}    a function or network of a script; its parameters' values are kept
---   {"%": "record", "fields": ..., "text": ...}   a report: its fields, and how it prints
+--   {"%": "record", "fields": ..., "class": ..., "text": ...}   a report: its fields, what it is, and how it prints
 local core <const> = require "gibbous.core"
+local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 
@@ -138,7 +139,8 @@ function Writer:record(v, path)
       fields[key] = self:value(one, path)
     end
   end
-  return {["%"] = "record", fields = fields, text = getmetatable(v) and tostring(v) or nil}
+  return {["%"] = "record", fields = fields, class = class_name(v),
+    text = getmetatable(v) and tostring(v) or nil}
 end
 
 -- Reading -----------------------------------------------------------------------------------------------------------------
@@ -216,7 +218,8 @@ local function saved_record(self, v)
   for key, one in pairs(self:list(v.fields)) do out[key] = self:value(one) end
   local text <const> = v.text
   if type(text) ~= "string" then return out end
-  return setmetatable(out, {__name = "gibbous.record", __tostring = function() return text end})
+  local index <const> = object.record_index(v.class)
+  return setmetatable(out, {__name = index and v.class or "gibbous.record", __index = index, __tostring = function() return text end})
 end
 
 local special <const> = {

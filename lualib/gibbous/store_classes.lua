@@ -1,4 +1,5 @@
 --- How each class of object is kept: its kind and settings, and the constructor that makes it again.
+local kernel <const> = require "gibbous.kernels.kernel"
 local kernels <const> = require "gibbous.kernels"
 local likelihoods <const> = require "gibbous.likelihoods"
 local means <const> = require "gibbous.means"
@@ -65,7 +66,7 @@ store.class("gibbous.prior", {
 -- Kernels -------------------------------------------------------------------------------------------------------------------
 
 local composites <const> = {sum = function(a, b) return a + b end, product = function(a, b) return a * b end}
-local kernel_own <const> = set "kind row form diagonal hyper parts active_dims warp_by warps warp_root label pending ard_pending"
+local kernel_own <const> = set "kind row hyper parts active_dims warp_by warps label pending"
 
 -- Least options of constructors that need some.
 local least <const> = {index = {tasks = 1}, spectral_mixture = {components = 1}}
@@ -76,7 +77,7 @@ local function is_own(k)
   local make <const> = rawget(kernels, k.kind)
   local ok <const>, built_in <const> = pcall(make or error, least[k.kind])
   if not ok or not kernels.is(built_in) then return true end
-  return (rawget(built_in, "row") or rawget(built_in, "form")) ~= (rawget(k, "row") or rawget(k, "form"))
+  return built_in.row ~= k.row
 end
 
 --- Names of parameters that become one per column when data arrive.
@@ -84,30 +85,24 @@ local function set_pending(r, k, names)
   for _, name in ipairs(r:list(names)) do
     if k.hyper[name] == nil then r:fail(("%s: parameter '%s' is missing"):format(k.kind, tostring(name))) end
   end
-  if rawget(k, "row") then k.pending = names else k.ard_pending = k.hyper.lengthscale.value:item() end
-end
-
-local function warps_of(w, k, path)
-  if rawget(k, "warps") then return k.warps end
-  if rawget(k, "warp_root") ~= rawget(k, "warp_by") then w:fail(path, "is warped twice and cannot be saved") end
-  return {rawget(k, "warp_root")}
+  kernel.fields(k).pending = names
 end
 
 store.class("gibbous.kernel", {
   write = function(w, k, path)
     local parts
-    for i, part in ipairs(rawget(k, "parts") or {}) do
+    for i, part in ipairs(k.parts or {}) do
       parts = parts or {}
-      parts[i] = w:value(part, rawget(part, "label") and path .. "." .. part.label or ("%s[%d]"):format(path, i))
+      parts[i] = w:value(part, part.label and path .. "." .. part.label or ("%s[%d]"):format(path, i))
     end
     local warps
-    for i, f in ipairs(warps_of(w, k, path)) do
+    for i, f in ipairs(k.warps or {}) do
       warps = warps or {}
       warps[i] = w:value(f, i == 1 and path .. ".warp" or ("%s.warp%d"):format(path, i))
     end
-    return {kind = k.kind, own = is_own(k), label = rawget(k, "label"), hyper = hyper_parameters(w, k.hyper, path), parts = parts,
-      active_dims = w:value(rawget(k, "active_dims"), path), warps = warps, settings = settings(w, k, path, kernel_own),
-      pending = rawget(k, "pending") or rawget(k, "ard_pending") and {"lengthscale"} or nil}
+    return {kind = k.kind, own = is_own(k), label = k.label, hyper = hyper_parameters(w, k.hyper, path), parts = parts,
+      active_dims = w:value(k.active_dims, path), warps = warps, settings = settings(w, kernel.fields(k), path, kernel_own),
+      pending = k.pending}
   end,
   read = function(r, d)
     local hyper <const>, parts = read_hyper(r, d.hyper), nil
@@ -133,7 +128,8 @@ store.class("gibbous.kernel", {
     for name in pairs(k.hyper) do
       if hyper[name] == nil and name ~= "variance" then r:fail(("%s: parameter '%s' is missing"):format(d.kind, name)) end
     end
-    k.hyper, k.parts = hyper, parts
+    local f <const> = kernel.fields(k)
+    f.hyper, f.parts = hyper, parts
     if d.pending then set_pending(r, k, d.pending) end
     for _, f in ipairs(d.warps and r:list(d.warps) or {}) do k = k:warp(r:value(f)) end
     return d.label and k:named(d.label) or k
@@ -151,8 +147,8 @@ local mean_own <const> = set "kind form hyper root task_column"
 
 store.class("gibbous.mean", {
   write = function(w, m, path)
-    return {kind = m.kind, own = mean_makers[m.kind] == nil and rawget(m, "root") == nil, hyper = hyper_parameters(w, m.hyper, path),
-      root = w:value(rawget(m, "root"), path), settings = settings(w, m, path, mean_own)}
+    return {kind = m.kind, own = mean_makers[m.kind] == nil and m.root == nil, hyper = hyper_parameters(w, m.hyper, path),
+      root = w:value(m.root, path), settings = settings(w, means.fields(m), path, mean_own)}
   end,
   read = function(r, d)
     local hyper <const> = read_hyper(r, d.hyper)
@@ -165,8 +161,9 @@ store.class("gibbous.mean", {
     for name in pairs(m.hyper) do
       if hyper[name] == nil then r:fail(("the mean's parameter '%s' is missing"):format(name)) end
     end
-    m.hyper = hyper
-    for key, v in pairs(r:value(d.settings or {})) do m[key] = v end
+    local f <const> = means.fields(m)
+    f.hyper = hyper
+    for key, v in pairs(r:value(d.settings or {})) do f[key] = v end
     return m
   end,
 })
@@ -179,15 +176,15 @@ local likelihood_makers <const> = {
   end,
   tasks = function(o) return likelihoods.tasks(o.noise) end,
 }
-local likelihood_own <const> = set "kind at choose variance new_variance copy"    -- functions that the constructor chooses
+local likelihood_own <const> = set "kind variance new_variance"    -- functions that the constructor chooses
 
 store.class("gibbous.likelihood", {
   write = function(w, l, path)
-    if rawget(l, "kernel") and not rawget(l, "places") then
+    if l.kernel and not l.places then
       w:fail(path, "cannot be saved before its places are chosen: fit the model, or give places as inputs (m, d)")
     end
     local out <const> = {}
-    for key, v in store.sorted(l) do
+    for key, v in store.sorted(likelihoods.fields(l)) do
       if not likelihood_own[key] then out[key] = w:value(v, path .. "." .. key) end
     end
     return {kind = l.kind, settings = out}
@@ -197,7 +194,7 @@ store.class("gibbous.likelihood", {
     if make == nil then r:fail(("likelihood '%s' is unknown to this version"):format(tostring(d.kind))) end
     local o <const> = r:value(r:list(d.settings))
     local l <const> = make(o)
-    for key, v in pairs(o) do l[key] = v end
+    for key, v in pairs(o) do likelihoods.fields(l)[key] = v end
     return l
   end,
 })

@@ -1,6 +1,5 @@
 --- Noise with a variance for each task; the last column of the inputs is the task.
 local columns <const> = require "gibbous.kernels.columns"
-local param <const> = require "gibbous.param"
 local tasks <const> = require "gibbous.kernels.tasks"
 
 --- The variances (n) of observations at x (n, d), of tasks x[i][d].
@@ -10,14 +9,7 @@ local function variance(self, x)
   return each:index(1, tasks.positions(columns.take(x, {d}), v.numel, "the noise of each task"))
 end
 
-local function copy(self)
-  local out <const> = {}
-  for key, v in pairs(self) do out[key] = v end
-  out.noise = param.shared(self.noise) and self.noise or param.copy(self.noise)
-  return setmetatable(out, getmetatable(self))
-end
-
---- A likelihood of these variances, a gb.param (T); 'Likelihood' is the metatable of all.
-return function(Likelihood, noise)
-  return setmetatable({kind = "tasks", noise = noise, variance = variance, new_variance = variance, copy = copy}, Likelihood)
+--- The fields of a likelihood of these variances, a gb.param (T).
+return function(noise)
+  return {kind = "tasks", noise = noise, variance = variance, new_variance = variance}
 end

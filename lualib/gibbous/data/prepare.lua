@@ -1,5 +1,6 @@
 --- Data made ready for a model: columns brought to one scale, and back; rows divided into training and test.
 local core <const> = require "gibbous.core"
+local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 
 local M <const> = {}
@@ -26,7 +27,9 @@ function Scaler:undo(xs) return xs * self.sd + self.mean end
 --- Variances, back in the original units squared.
 function Scaler:undo_var(v) return v * (self.sd * self.sd) end
 
-function Scaler:__tostring() return ("scaler: mean %s, sd %s"):format(self.mean, self.sd) end
+function Scaler.__tostring(self) return ("scaler: mean %s, sd %s"):format(self.mean, self.sd) end
+
+object.guard(Scaler, "a scaler", "scaler")
 
 --- First and second moment of each column over the values that are there: NaN means that one is missing.
 local function moments(x, level)

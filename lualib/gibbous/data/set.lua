@@ -1,6 +1,7 @@
 --- Data sets in the customary layout: a folder NAME with data.csv.gz (last column = target) and test_mask.csv.gz (one column a
 -- split, 1 marks a test row); also .csv. Nothing is downloaded and nothing is kept.
 local core <const> = require "gibbous.core"
+local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local prepare <const> = require "gibbous.data.prepare"
 
@@ -74,17 +75,13 @@ end
 ---@field names string[]      of the d inputs, then of the target; V1, V2, ... where the file has no heading
 ---@field citation string     "" where unknown; a file citation.txt in the set's folder says it
 local Set <const> = {__name = "gibbous.data.set"}
-local methods <const> = {}
+local methods <const> = object.methods(Set, "a data set", "d")
 
 function Set.__index(self, key)
   if methods[key] then return methods[key] end
   local facts <const> = rawget(self, "_facts")
   if facts[key] ~= nil then return facts[key] end
-  local known <const> = {split = true}
-  for name in pairs(facts) do known[name] = true end
-  local near <const> = options.nearest(tostring(key), known)
-  core.raise("option", ("a data set has no field '%s'%s"):format(tostring(key),
-    near and (" (did you mean '%s'?)"):format(near) or ""), 2)
+  object.no_field("a data set", key, methods, facts)
 end
 
 function Set.__newindex() core.raise("option", "a data set is a value and cannot be assigned to", 2) end

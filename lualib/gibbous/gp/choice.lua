@@ -7,6 +7,7 @@
 -- the noise that the parameters have now. Times are predicted, steps counted: the choice is the same each time.
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
+local object <const> = require "gibbous.object"
 
 local M <const> = {}
 
@@ -174,7 +175,7 @@ end
 ---@field direct table       {seconds, bytes, minimum} of a step, predicted; refused: does not fit the budget
 ---@field iterative table    {seconds, bytes, steps} of a step, predicted; at_least: enough to decide, not looked into further
 ---@field budget integer     bytes
-local Choice <const> = {__name = "gibbous.choice"}
+local Choice <const> = object.record("gibbous.choice", "the choice of a solver", "")
 
 local function cost_text(name, c)
   if c.refused then return ("%s needs %s"):format(name, bytes_text(c.minimum)) end

@@ -11,6 +11,7 @@ local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local kernels <const> = require "gibbous.kernels"
 local model <const> = require "gibbous.gp.model"
+local object <const> = require "gibbous.object"
 local param <const> = require "gibbous.param"
 local posterior <const> = require "gibbous.gp.posterior"
 local prediction <const> = require "gibbous.gp.prediction"
@@ -23,7 +24,7 @@ local working <const> = require "gibbous.gp.working"
 ---@field y gibbous.tensor  (b, k)
 ---@field model gibbous.gp.exact  what they continue, with its parameters at the time
 local Fantasies <const> = {__name = "gibbous.gp.fantasies"}
-local methods <const> = {}
+local methods <const> = object.methods(Fantasies, "fantasies", "f")
 local M <const> = {}
 
 --- Whether condition(x, y) means fantasies: y (b, k) beside x (k, d), or any x (b, k, d).

@@ -183,7 +183,7 @@ local joints <const> = {sum = true, product = true, white = true}
 --- Raises where some part of the kernel has no features.
 local function check(k)
   if not (makers[k.kind] or joints[k.kind]) then no_features(k) end
-  for _, part in ipairs(rawget(k, "parts") or {}) do check(part) end
+  for _, part in ipairs(k.parts or {}) do check(part) end
 end
 
 --- Number of terms.
@@ -191,7 +191,7 @@ local function count(k)
   if k.kind == "white" then return 0 end
   if k.kind == "spectral_mixture" then return #k.weights.value end
   local n = k.kind == "sum" and 0 or 1
-  for _, part in ipairs(rawget(k, "parts") or {}) do
+  for _, part in ipairs(k.parts or {}) do
     if k.kind == "sum" then n = n + count(part) else n = n * count(part) end
   end
   return n
@@ -250,7 +250,7 @@ function terms(k, x, s, hidden)
   else
     list = makers[k.kind](k, seen.shape[2], s)
   end
-  local variance <const> = rawget(k, "hyper").variance
+  local variance <const> = k.hyper.variance
   for i, t in ipairs(list) do
     list[i] = {width = t.width, exact_width = t.exact_width, phase = through(t.phase), amplitude = through(t.amplitude),
       exact = through(t.exact), scale = join(t.scale, variance and value(variance, s), function(a, b) return a * b end)}

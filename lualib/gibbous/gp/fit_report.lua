@@ -2,6 +2,7 @@
 local core <const> = require "gibbous.core"
 local choice <const> = require "gibbous.gp.choice"
 local model <const> = require "gibbous.gp.model"
+local object <const> = require "gibbous.object"
 local param <const> = require "gibbous.param"
 
 ---@class gibbous.fit_info
@@ -27,7 +28,7 @@ local param <const> = require "gibbous.param"
 ---@field bytes integer         most bytes held since the report was last reset
 ---@field interrupted boolean
 ---@field method string
-local Info <const> = {__name = "gibbous.info"}
+local Info <const> = object.record("gibbous.info", "the report of a fit", "gradient_norm noise_floor tasks why")
 
 -- A value this near to its bound, relative to the bound or to the width between two, is at it; near 0, this small.
 local NEAR <const>, SHARE <const>, TINY <const> = 0.05, 0.01, 1e-12

@@ -4,6 +4,7 @@ local core <const> = require "gibbous.core"
 local kronecker <const> = require "gibbous.gp.kronecker"
 local metrics <const> = require "gibbous.gp.metrics"
 local model <const> = require "gibbous.gp.model"
+local object <const> = require "gibbous.object"
 local objective <const> = require "gibbous.gp.objective"
 local state_of <const> = require "gibbous.gp.state"
 local task_model <const> = require "gibbous.gp.task_model"
@@ -17,7 +18,7 @@ local working <const> = require "gibbous.gp.working"
 ---@field rmse number                  units of y
 ---@field n integer                   observations
 ---@field converged boolean
-local Record <const> = {__name = "gibbous.leave_one_out"}
+local Record <const> = object.record("gibbous.leave_one_out", "the report of leaving one out", "")
 
 function Record.__tostring(self)
   return ("leave one out: rmse %.4g  nlpd %.4g  n %d%s"):format(self.rmse, self.nlpd, self.n,

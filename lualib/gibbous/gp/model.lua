@@ -3,6 +3,7 @@
 local core <const> = require "gibbous.core"
 local kernels <const> = require "gibbous.kernels"
 local means <const> = require "gibbous.means"
+local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 
@@ -17,7 +18,7 @@ local param <const> = require "gibbous.param"
 ---@field update table|nil        what it took to be ready for predictions (gp/update.lua)
 local Model <const> = {__name = "gibbous.gp.exact"}
 
-local M <const> = {methods = {}}
+local M <const> = {methods = object.methods(Model, "a model", "m")}
 local methods <const> = M.methods
 local public <const> = {kernel = true, mean = true, likelihood = true, x = true, y = true, info = true, solver = true,
   update = true}
@@ -37,14 +38,10 @@ function Model.__index(self, key)
     return methods[key]
   end
   if public[key] then return rawget(self, "_fields")[key] end
-  local near <const> = options.nearest(tostring(key), methods)
-  core.raise("option", ("a model has no field '%s'%s"):format(tostring(key),
-    near and (" (did you mean '%s'?)"):format(near) or ""), 2)
+  object.no_field("a model", key, methods, public)
 end
 
-function Model.__newindex(_, key)
-  core.raise("option", ("field '%s' of a model cannot be assigned; set its parameters' .value"):format(tostring(key)), 2)
-end
+function Model.__newindex(self, key) M.refuse_assignment(self, "gb.gp.exact", key) end
 
 function Model.__children(self)
   local f <const> = M.fields(self)
@@ -110,11 +107,50 @@ local function by_path(self)
   return at
 end
 
+--- The paths that end in 'name', sorted.
+local function ending_in(at, name)
+  local out <const> = {}
+  for path in pairs(at) do
+    if path:sub(-#name - 1) == "." .. name then out[#out + 1] = path end
+  end
+  table.sort(out)
+  return out
+end
+
+--- "'a', 'b' or 'c'"
+local function quoted(names)
+  local cells <const> = {}
+  for i, name in ipairs(names) do cells[i] = ("'%s'"):format(name) end
+  local last <const> = table.remove(cells)
+  return #cells == 0 and last or table.concat(cells, ", ") .. " or " .. last
+end
+
+-- Where no path is near, all of so many are said.
+local LISTED <const> = 8
+
 local function find(at, path, level)
   if at[path] then return at[path] end
-  local near <const> = type(path) == "string" and options.nearest(path, at)
-  core.raise("option", ("the model has no parameter '%s'%s"):format(tostring(path),
-    near and (" (did you mean '%s'?)"):format(near) or ""), level + 1)
+  local names = type(path) == "string" and ending_in(at, path) or {}
+  names = #names > 0 and names or {type(path) == "string" and options.nearest(path, at) or nil}
+  local text = #names > 0 and ("did you mean %s?"):format(quoted(names))
+  if not text then
+    for name in pairs(at) do names[#names + 1] = name end
+    table.sort(names)
+    text = #names <= LISTED and "it has " .. table.concat(names, ", ") or "print(m) lists them"
+  end
+  core.raise("option", ("the model has no parameter '%s' (%s)"):format(tostring(path), text), level + 1)
+end
+
+--- Raises that a field of a model cannot be assigned, and says what does what was meant.
+function M.refuse_assignment(self, maker, key)
+  local name <const> = tostring(key)
+  local paths <const> = ending_in(by_path(self), name)
+  local text = "m:set sets parameters by their paths"
+  if #paths > 0 then text = ('to set the parameter, m:set("%s", v)'):format(table.concat(paths, '", v) or m:set("'))
+  elseif name == "x" or name == "y" then text = "data are given to m:fit(x, y) or m:condition(x, y)"
+  elseif name == "noise" then text = "noise is given to " .. maker
+  elseif name == "kernel" or name == "mean" or name == "likelihood" or name == "solver" then text = ("it is chosen when a model is made: %s{%s = ...}"):format(maker, name) end
+  core.raise("option", ("field '%s' of a model cannot be assigned; %s"):format(name, text), 3)
 end
 
 --- A parameter by its path, as printed by print(model): m:get "kernel.lengthscale".

@@ -3,6 +3,7 @@
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local fantasies <const> = require "gibbous.gp.fantasies"
+local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.objective"
 local options <const> = require "gibbous.options"
@@ -99,7 +100,7 @@ local function noise_of(f, parts, x, given, level)
     core.raise("option", "condition: noise variances must be 0 or more and finite", level + 1)
   end
   local own <const> = given:to{dtype = l.noise.dtype}
-  l.noise = ((f.x == nil or #f.x == 0) and own or core.cat({l.noise, own}, 1)):eval()
+  likelihoods.fields(l).noise = ((f.x == nil or #f.x == 0) and own or core.cat({l.noise, own}, 1)):eval()
   return given:to{dtype = x.dtype}
 end
 

@@ -3,6 +3,7 @@
 -- variances (m) and covariances (m, m) where they are the same for all, else (b, m) and (b, m, m).
 local core <const> = require "gibbous.core"
 local metrics <const> = require "gibbous.gp.metrics"
+local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local pathwise <const> = require "gibbous.gp.pathwise"
 local variance <const> = require "gibbous.gp.variance"
@@ -22,7 +23,8 @@ local Prediction <const> = {__name = "gibbous.prediction"}
 -- residual, iterations, slices, seconds of the solves; variance_error, the largest f_var_bound over its f_var, of variances by
 -- gb.solvers.cg; of variances that were looked at clamped (0 after rounding, count) and invalid (NaN at finite points, count);
 -- jitter of joint samples, and relative_jitter, that over the prior variance.
-local Info <const> = {__name = "gibbous.prediction_info"}
+local Info <const> = object.record("gibbous.prediction_info", "the report of a prediction", "rank missed reason residual iterations "
+  .. "slices seconds variance_error clamped invalid jitter relative_jitter")
 
 function Info.__tostring(self)
   local text = ("%s, variance %s%s, %s"):format(self.algorithm, self.variance, self.rank and " of rank " .. self.rank or "",
@@ -141,7 +143,7 @@ end
 
 -- Methods -----------------------------------------------------------------------------------------------------------------------
 
-local methods <const> = {}
+local methods <const> = object.methods(Prediction, "a prediction", "p")
 
 --- Bounds (lo, hi), each (m), that hold a new observation with probability 'level'; of = "f": the function.
 function methods.interval(self, level, opts)
@@ -236,8 +238,10 @@ function Prediction.__index(self, key)
   if facts[key] then return facts[key](b, self) end
   local build <const> = fields[key]
   if build == nil then
-    local hint <const> = (key == "var" or key == "variance") and ": f_var of the function, y_var of a new observation" or ""
-    core.raise("option", ("a prediction has no field '%s'%s"):format(tostring(key), hint), 2)
+    if key == "var" or key == "variance" then
+      core.raise("option", ("a prediction has no field '%s': f_var of the function, y_var of a new observation"):format(key), 2)
+    end
+    object.no_field("a prediction", key, fields, facts, methods)
   end
   local v <const> = build(b, self)
   rawset(self, key, v)

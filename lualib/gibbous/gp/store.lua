@@ -51,7 +51,7 @@ end
 -- gb.nn are kept whole.
 ---@param path string
 ---@param opts {data: boolean, caches: boolean}?
-function model.methods.save(self, path, opts)
+local function save(self, path, opts)
   local o <const> = options.parse(opts, save_spec, "save", 2)
   if type(path) ~= "string" then error(("bad argument #1 to 'save' (string expected, got %s)"):format(type(path)), 2) end
   local f <const> = model.fields(self)
@@ -73,7 +73,7 @@ function model.methods.save(self, path, opts)
   core.safetensors_write(path, w.tensors, texts)
 end
 
-task_model.methods.save = model.methods.save
+model.methods.save, task_model.methods.save = save, save
 
 -- Loading -----------------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ local data <const> = require "gibbous.gp.data"
 local kernels <const> = require "gibbous.kernels"
 local kronecker <const> = require "gibbous.gp.kronecker"
 local model <const> = require "gibbous.gp.model"
-local options <const> = require "gibbous.options"
+local object <const> = require "gibbous.object"
 local parts <const> = require "gibbous.gp.task_parts"
 
 ---@class gibbous.gp.multitask
@@ -21,7 +21,7 @@ local parts <const> = require "gibbous.gp.task_parts"
 ---@field update table|nil        what it took to be ready for predictions (gp/update.lua); its rows are cells
 local Model <const> = {__name = "gibbous.gp.multitask"}
 
-local M <const> = {methods = {}}
+local M <const> = {methods = object.methods(Model, "a model", "m")}
 local methods <const> = M.methods
 local of_inner <const> = {kernel = true, mean = true, likelihood = true, info = true, update = true}
 local own <const> = {x = true, y = true, tasks = true, solver = true}
@@ -44,14 +44,10 @@ function Model.__index(self, key)
   end
   if own[key] then return f[key] end
   if of_inner[key] then return f.inner[key] end
-  local near <const> = options.nearest(tostring(key), methods)
-  core.raise("option", ("a model of several outputs has no field '%s'%s"):format(tostring(key),
-    near and (" (did you mean '%s'?)"):format(near) or ""), 2)
+  object.no_field("a model of several outputs", key, methods, own, of_inner)
 end
 
-function Model.__newindex(_, key)
-  core.raise("option", ("field '%s' of a model cannot be assigned; set its parameters' .value"):format(tostring(key)), 2)
-end
+function Model.__newindex(self, key) model.refuse_assignment(self, "gb.gp.multitask", key) end
 
 function Model.__children(self)
   local inner <const> = M.fields(self).inner

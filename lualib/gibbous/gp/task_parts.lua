@@ -32,14 +32,15 @@ local function adopt(v, x) return v.dtype == x.dtype and v or v:to{dtype = x.dty
 --- A copy of k in which columns counted from the end leave the last one out.
 local function shifted(k)
   local out <const> = kernel.clone(k)
+  local f <const> = kernel.fields(out)
   if k.active_dims then
-    out.active_dims = {}
-    for i, at in ipairs(k.active_dims) do out.active_dims[i] = at < 0 and at - 1 or at end
+    f.active_dims = {}
+    for i, at in ipairs(k.active_dims) do f.active_dims[i] = at < 0 and at - 1 or at end
   end
-  if k.column and k.column < 0 then out.column = k.column - 1 end
+  if k.column and k.column < 0 then f.column = k.column - 1 end
   if k.parts and not k.warp_by then
-    out.parts = {}
-    for i, part in ipairs(k.parts) do out.parts[i] = shifted(part) end
+    f.parts = {}
+    for i, part in ipairs(k.parts) do f.parts[i] = shifted(part) end
   end
   return out
 end
@@ -78,7 +79,7 @@ function M.split(product)
     if part.kind == "index" and index == nil then index = part else rest[#rest + 1] = part end
   end
   local points <const> = kernel.clone(#rest == 1 and rest[1] or product)
-  if #rest > 1 then points.parts = rest end
+  if #rest > 1 then kernel.fields(points).parts = rest end
   points.hyper.variance = product.hyper.variance
   return points, index
 end

@@ -1,5 +1,7 @@
 --- What a model of several outputs says about new points: a record of the long form, seen as (m, T).
 
+local object <const> = require "gibbous.object"
+
 ---@class gibbous.task_prediction
 ---@field mean gibbous.tensor    (m, T)
 ---@field f_var gibbous.tensor   (m, T) variance of the functions
@@ -9,7 +11,7 @@
 ---@field info gibbous.prediction_info
 local Record <const> = {__name = "gibbous.prediction"}
 local shaped <const> = {mean = true, f_var = true, y_var = true, f_var_bound = true}
-local methods <const> = {}
+local methods <const> = object.methods(Record, "a prediction", "p")
 
 local function box(self) return rawget(self, "_box") end
 

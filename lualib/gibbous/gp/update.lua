@@ -1,5 +1,7 @@
 --- What a model did last to be ready for predictions, so that no cost is hidden: m.update, and print(m.update).
 
+local object <const> = require "gibbous.object"
+
 ---@class gibbous.gp.update
 ---@field kind string       "append" rows to the factor, "factor" all rows, "solve" by an iterative solver, "decomposition" by
 --- Kronecker structure, "none": left for later
@@ -10,8 +12,7 @@
 ---@field solve table|nil   the solver's report
 ---@field bytes integer|nil of the factor, shared with the model it came from or not
 ---@field x gibbous.tensor  the inputs it is about
-local Update <const> = {__name = "gibbous.gp.update"}
-Update.__index = Update
+local Update <const> = object.record("gibbous.gp.update", "an update", "reason solve bytes x")
 
 local function rows_text(n) return n == 1 and "1 row" or ("%d rows"):format(n) end
 

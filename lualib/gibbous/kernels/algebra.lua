@@ -38,7 +38,7 @@ local rows <const> = {
 
 local function composite(kind, parts)
   local out <const> = kernel.new(kind, rows[kind])
-  out.parts = parts
+  kernel.fields(out).parts = parts
   return out
 end
 
@@ -129,7 +129,7 @@ function methods.named(self, name)
     core.raise("option", ("a kernel's name must be an identifier, got %s"):format(tostring(name)), 3)
   end
   local out <const> = clone(self)
-  out.label = name
+  kernel.fields(out).label = name
   return out
 end
 
@@ -140,10 +140,10 @@ function methods.warp(self, f)
     core.raise("option", ("warp takes a function, got %s"):format(type(f)), 3)
   end
   local out <const> = clone(self)
-  local before <const> = self.warp_by
-  out.warp_by = before and function(x) return before(columns.points(f(x), "the warped inputs", 5)) end or f
-  out.warps = table.move(self.warps or {}, 1, #(self.warps or {}), 1, {})
-  table.insert(out.warps, f)
+  local of <const>, before <const> = kernel.fields(out), self.warp_by
+  of.warp_by = before and function(x) return before(columns.points(f(x), "the warped inputs", 5)) end or f
+  of.warps = table.move(self.warps or {}, 1, #(self.warps or {}), 1, {})
+  table.insert(of.warps, f)
   return out
 end
 

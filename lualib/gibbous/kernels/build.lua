@@ -13,6 +13,7 @@
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local kernel <const> = require "gibbous.kernels.kernel"
+local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 
@@ -58,8 +59,9 @@ local function set_ard(self, row, o, values, level)
     if type(o.ard) == "number" then
       values[name] = repeated(self.kind, name, v, o.ard, level + 1)
     elseif type(v) == "number" then
-      self.pending = self.pending or {}
-      table.insert(self.pending, name)
+      local f <const> = kernel.fields(self)
+      f.pending = f.pending or {}
+      table.insert(f.pending, name)
     elseif param.is(v) and v.ndim == 0 then
       core.raise("option", ("gb.kernels.%s: ard = true gives each column a %s of its own; '%s' is one shared gb.param")
         :format(self.kind, name, name), level + 1)
@@ -77,8 +79,9 @@ function M.configure(self, o, level)
     self.hyper[name] = box(self.kind, row, name, v, level + 1)
   end
   if row.variance ~= false then self.hyper.variance = box(self.kind, row, "variance", o.variance or 1.0, level + 1) end
-  for _, choice in ipairs(row.choices or {}) do self[choice[1]] = math.tointeger(o[choice[1]] or choice[2]) end
-  self.active_dims = columns.check_list(o.active_dims, "gb.kernels." .. self.kind, level + 1)
+  local f <const> = kernel.fields(self)
+  for _, choice in ipairs(row.choices or {}) do f[choice[1]] = math.tointeger(o[choice[1]] or choice[2]) end
+  f.active_dims = columns.check_list(o.active_dims, "gb.kernels." .. self.kind, level + 1)
   if row.setup then row.setup(self, o, level + 1) end
   return self
 end
@@ -86,6 +89,7 @@ end
 --- The constructor of kernels of a row. 'what' names it in messages.
 function M.constructor(kind, row, what)
   local spec <const> = rules(row)
+  if row.methods then object.guard(kernel.Kernel, "a kernel", "k", row.methods) end
   return function(opts)
     local o <const> = options.parse(opts, spec, what or "gb.kernels." .. kind, 2)
     return M.configure(kernel.new(kind, row), o, 2)

@@ -70,8 +70,9 @@ return function(a, b, o)
   if not o.location then core.raise("option", "gb.kernels.change_point: a location is needed", 2) end
   if o.column == 0 then core.raise("option", "gb.kernels.change_point: columns count from 1, got 0", 2) end
   local self <const> = kernel.new("change_point", row)
-  self.parts = table.move(parts, 1, #parts, 1, {})
-  self.column = o.column or 1
+  local f <const> = kernel.fields(self)
+  f.parts = table.move(parts, 1, #parts, 1, {})
+  f.column = o.column or 1
   self.hyper.location = box(o.location, "location", #parts - 1, 2, {name = "location"})
   self.hyper.steepness = box(o.steepness or 1.0, "steepness", #parts - 1, 2)
   if self.hyper.location.ndim == 0 and #parts > 2 then

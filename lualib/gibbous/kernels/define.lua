@@ -2,6 +2,7 @@
 local build <const> = require "gibbous.kernels.build"
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
+local kernel <const> = require "gibbous.kernels.kernel"
 
 local function checked(v, want, name, what)
   if core.type(v) ~= "tensor" then
@@ -27,6 +28,11 @@ return function(name, params, f)
   if type(name) ~= "string" then core.raise("option", "gb.kernels.define: the name must be a string", 2) end
   if type(params) ~= "table" then core.raise("option", "gb.kernels.define: the parameters must be a table", 2) end
   if type(f) ~= "function" then core.raise("option", "gb.kernels.define: the third argument must be a function", 2) end
+  for key in pairs(params) do
+    if type(key) ~= "string" or kernel.is_taken(key) then
+      core.raise("option", ("gb.kernels.define: '%s' cannot be the name of a parameter"):format(tostring(key)), 2)
+    end
+  end
   local function values(self, x)
     local p <const> = {}
     for key in pairs(params) do p[key] = columns.adopt(self.hyper[key], x) end

@@ -2,6 +2,7 @@
 -- Source: Bonilla, Chai & Williams (2008), Multi-task Gaussian process prediction, section 2.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
+local kernel <const> = require "gibbous.kernels.kernel"
 local param <const> = require "gibbous.param"
 local tasks <const> = require "gibbous.kernels.tasks"
 
@@ -30,7 +31,7 @@ local function setup(self, o, level)
     end
     return p
   end
-  if self.active_dims == nil then self.active_dims = {-1} end
+  if self.active_dims == nil then kernel.fields(self).active_dims = {-1} end
   if #self.active_dims ~= 1 then
     core.raise("option", ("gb.kernels.index: task numbers are one column, got %d"):format(#self.active_dims), level + 1)
   end

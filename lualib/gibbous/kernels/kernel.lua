@@ -1,6 +1,6 @@
 --- The kernel value: evaluation, paths of its parameters, copies, text. Its algebra is kernels/algebra.lua.
 --
--- A kernel holds its row (what all kernels of its kind share) and its own settings:
+-- A kernel holds, in M.fields, its row (what all kernels of its kind share) and its own settings:
 --   kind, row          name; {form, diag, ...}, see kernels/build.lua
 --   hyper              hyper-parameters by name; 'variance' multiplies the form
 --   parts              kernels that the form is made of, nil for base kernels
@@ -13,25 +13,40 @@
 -- active_dims name it. 'hidden' are such columns, ascending.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
+local object <const> = require "gibbous.object"
 local param <const> = require "gibbous.param"
 
 ---@class gibbous.kernel
 local Kernel <const> = {__name = "gibbous.kernel"}
-local methods <const> = {}
+local methods <const> = object.methods(Kernel, "a kernel", "k")
 
 local M <const> = {Kernel = Kernel, methods = methods}
 
+-- Settings that not every kernel has, beside the choices of its row.
+local settings <const> = {parts = true, active_dims = true, warp_by = true, warps = true, label = true, pending = true,
+  column = true}
+
 function M.is(v) return type(v) == "table" and getmetatable(v) == Kernel end
 
-function M.new(kind, row) return setmetatable({kind = kind, row = row, hyper = {}}, Kernel) end
+--- Does the library use this name itself, so that no hyper-parameter can have it?
+function M.is_taken(name)
+  return settings[name] or methods[name] ~= nil or name == "kind" or name == "row" or name == "hyper"
+end
+
+--- What a kernel holds; the library alone writes to it.
+function M.fields(self) return rawget(self, "_fields") end
+
+local fields <const> = M.fields
+
+function M.new(kind, row) return setmetatable({_fields = {kind = kind, row = row, hyper = {}}}, Kernel) end
 
 --- A kernel of the same settings and boxes.
 function M.clone(self)
-  local out <const> = setmetatable({}, Kernel)
-  for k, v in pairs(self) do out[k] = v end
-  out.hyper = {}
-  for k, v in pairs(self.hyper) do out.hyper[k] = v end
-  return out
+  local copied <const> = {}
+  for k, v in pairs(fields(self)) do copied[k] = v end
+  copied.hyper = {}
+  for k, v in pairs(self.hyper) do copied.hyper[k] = v end
+  return setmetatable({_fields = copied}, Kernel)
 end
 
 -- Evaluation ----------------------------------------------------------------------------------------------------------
@@ -137,7 +152,7 @@ local function widen(self, width)
     p.fixed, p.prior = before.fixed, before.prior
     self.hyper[name] = p
   end
-  self.pending = nil
+  fields(self).pending = nil
 end
 
 local function resolve(self, d, hidden)
@@ -157,20 +172,58 @@ function M.resolve_ard(self, d) resolve(self, d, outer_claims(self, d)) end
 
 -- Paths ---------------------------------------------------------------------------------------------------------------
 
+--- "rbf" or, where it has a name of its own, "trend": for messages.
+local function name_of(self) return ("the kernel %s"):format(self.label or self.kind) end
+
+--- What a user may ask a kernel for by name: its hyper-parameters, its parts, and methods.
+local function names_of(self)
+  local names <const> = {}
+  for _, part in ipairs(self.parts or {}) do
+    if part.label then names[part.label] = true end
+  end
+  return self.hyper, names, methods, self.row.methods or {}
+end
+
+--- Is 'key' a setting, or a hyper-parameter of kernels of this kind, though this one may have none?
+local function is_setting(self, key)
+  local row <const> = fields(self).row
+  if settings[key] or row.hyper and row.hyper[key] ~= nil then return true end
+  for _, choice in ipairs(row.choices or {}) do
+    if choice[1] == key then return true end
+  end
+  return false
+end
+
 function Kernel.__index(self, key)
+  local f <const> = fields(self)
   if type(key) == "number" then
-    local parts <const> = rawget(self, "parts")
-    if parts == nil then return key == 1 and self or nil end
-    return parts[key]
+    if f.parts == nil then return key == 1 and self or nil end
+    return f.parts[key]
   end
-  local row <const>, hyper <const> = rawget(self, "row"), rawget(self, "hyper")
-  local method <const> = methods[key] or row and row.methods and row.methods[key]
+  if f[key] ~= nil then return f[key] end
+  local method <const> = methods[key] or f.row.methods and f.row.methods[key]
   if method then return method end
-  if hyper and hyper[key] ~= nil then return hyper[key] end
-  for _, part in ipairs(rawget(self, "parts") or {}) do
-    if rawget(part, "label") == key then return part end
+  if f.hyper[key] ~= nil then return f.hyper[key] end
+  for _, part in ipairs(f.parts or {}) do
+    if fields(part).label == key then return part end
   end
-  return nil
+  if is_setting(self, key) then return nil end
+  object.no_field(name_of(self), key, names_of(self))
+end
+
+--- k.lengthscale = 0.3 gives the hyper-parameter that value, within its bounds; nothing else of a kernel changes.
+function Kernel.__newindex(self, key, v)
+  local f <const> = fields(self)
+  local p <const> = f.hyper[key]
+  if p then
+    param.set(p, v, 2)
+  elseif f[key] ~= nil or is_setting(self, key) then
+    core.raise("option", ("%s: '%s' is chosen when a kernel is made"):format(name_of(self), tostring(key)), 2)
+  elseif type(key) == "number" or M.is(v) then
+    core.raise("option", ("%s: parts are chosen when a kernel is made"):format(name_of(self)), 2)
+  else
+    object.no_field(name_of(self), key, f.hyper)
+  end
 end
 
 function Kernel.__len(self) return self.parts and #self.parts or 1 end
@@ -201,8 +254,9 @@ function methods.copy(self, seen_boxes)
     end
   end
   if self.parts then
-    out.parts = {}
-    for i, part in ipairs(self.parts) do out.parts[i] = part:copy(seen_boxes) end
+    local parts <const> = {}
+    for i, part in ipairs(self.parts) do parts[i] = part:copy(seen_boxes) end
+    fields(out).parts = parts
   end
   return out
 end

@@ -65,6 +65,7 @@ local function extent(v)
 end
 
 local function setup(self, o, level)
+  local f <const> = kernel.fields(self)
   for _, name in ipairs{"weights", "means", "variances"} do
     local v <const> = o[name]
     local countable <const> = v == nil or param.is(v) and v.ndim > 0 or core.type(v) == "tensor" and v.ndim > 0
@@ -73,7 +74,7 @@ local function setup(self, o, level)
       core.raise("option", ("gb.kernels.spectral_mixture: '%s' must be a list with a row per component"):format(name),
         level + 1)
     end
-    if v and self.components == 0 then self.components = extent(v) end
+    if v and self.components == 0 then f.components = extent(v) end
     if v and extent(v) ~= self.components then
       core.raise("shape", ("gb.kernels.spectral_mixture: %d components, but '%s' has %d"):format(self.components, name,
         extent(v)), level + 1)
@@ -85,8 +86,8 @@ local function setup(self, o, level)
   for name, rank in pairs{weights = 1, means = 2, variances = 2} do
     self.hyper[name] = param.hyper(o[name] or default(name, self.components), name, level + 1, nil, rank)
     if rank == 2 and not o[name] then
-      self.pending = self.pending or {}
-      table.insert(self.pending, name)
+      f.pending = f.pending or {}
+      table.insert(f.pending, name)
     end
   end
 end
@@ -107,7 +108,7 @@ local function init(self, x, y, o)
   for name, rank in pairs{weights = 1, means = 2, variances = 2} do
     out.hyper[name] = param.hyper(found[name], name, 2, nil, rank)
   end
-  out.pending = nil
+  kernel.fields(out).pending = nil
   return out
 end
 

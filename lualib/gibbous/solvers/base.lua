@@ -4,6 +4,7 @@
 -- system is {solver, a, precond}.
 local core <const> = require "gibbous.core"
 local new_info <const> = require "gibbous.solvers.info"
+local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 
 local M <const> = {}
@@ -61,6 +62,8 @@ function M.forms(system, b, prior, least)
   return x, info, (x * (2 * b - system.a:matmul(x))):sum(1)
 end
 
+object.guard(System, "a prepared matrix", "system")
+
 -- Solvers -----------------------------------------------------------------------------------------------------------------
 
 local Solver <const> = {__name = "gibbous.solver"}
@@ -110,6 +113,8 @@ function Solver:objective(c, r, k, noise)
   local slope <const> = ((left * c:matmul(right)):sum() + 2 * (alpha * r):sum()):to{dtype = "f64"} / 2
   return slope - slope:detach() + (inv_quad + logdet + n * math.log(2 * math.pi)) / 2, info
 end
+
+object.guard(Solver, "a solver", "solver")
 
 --- Options that every solver takes, with those of its own.
 function M.spec(own)

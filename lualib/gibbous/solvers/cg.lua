@@ -2,6 +2,7 @@
 local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
 local new_info <const> = require "gibbous.solvers.info"
+local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local precond <const> = require "gibbous.precond"
 
@@ -175,6 +176,8 @@ function Cg:gradient_interval(c, r, xs, k, noise, level)
   end
   return value, half
 end
+
+object.guard(Cg, "a solver", "solver")
 
 -- Construction --------------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 -- Jitter changes the model, so none is added unless asked for: then only where the factorisation of A itself fails, the least
 -- of jitter, 10 jitter, ... up to max_jitter that succeeds, relative to A's mean diagonal; the record says how much.
 local core <const> = require "gibbous.core"
+local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 
 local UNIT <const> = {f64 = 2 ^ -53, f32 = 2 ^ -24}
@@ -21,7 +22,7 @@ local TRUSTED <const> = 1e-2                      -- condition times unit roundo
 ---@field relative_jitter number    the same, of A's mean diagonal
 ---@field seconds number
 ---@field bytes integer             of the factor
-local Info <const> = {__name = "gibbous.solve_info"}
+local Info <const> = object.record("gibbous.solve_info", "the report of a solve", "message missing")
 
 function Info:__tostring()
   local jitter <const> = self.jitter > 0 and ("jitter %.2g (%.2g of the mean diagonal)"):format(self.jitter, self.relative_jitter)
@@ -127,6 +128,9 @@ function Cholesky:objective(c, r)
   local logdet <const> = 2 * system.factor:diagonal():log():sum()
   return ((r * x):sum() + logdet + #r * math.log(2 * math.pi)) / 2, info
 end
+
+object.guard(System, "a prepared matrix", "system")
+object.guard(Cholesky, "a solver", "solver")
 
 --- The direct solver: jitter, the first one tried where A is not positive definite, and max_jitter (1e-6), both relative to A's
 -- mean diagonal; jitter 0 (the default): never any.

@@ -4,8 +4,12 @@
 -- condition is an estimate from below: the ratio of values between A's extreme eigenvalues that the algorithm met, of the
 -- preconditioned matrix where there is one (cholesky: |A| |A^-1| in the 1-norm); 0 where no step was made.
 local core <const> = require "gibbous.core"
+local object <const> = require "gibbous.object"
 
-local Info <const> = {__name = "gibbous.solve_info"}
+-- Of solvers by one algorithm or another, and the terms of a marginal likelihood.
+local Info <const> = object.record("gibbous.solve_info", "the report of a solve",
+  "message missing relative_jitter step digits residual_y residual_probes logdet standard_error")
+local index <const> = Info.__index
 
 --- Takes over the report of the lazy tensor that the record speaks of.
 local function arrive(self)
@@ -24,7 +28,9 @@ end
 function Info.__index(self, key)
   if type(key) ~= "string" or key:sub(1, 1) == "_" then return nil end
   arrive(self)
-  return rawget(self, key)
+  local v <const> = rawget(self, key)
+  if v ~= nil then return v end
+  return index(self, key)
 end
 
 function Info.__pairs(self)

@@ -3,6 +3,7 @@
 -- stochastic Lanczos quadrature.
 local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
+local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local precond <const> = require "gibbous.precond"
 
@@ -15,7 +16,7 @@ local precond <const> = require "gibbous.precond"
 ---@field truncation number      how much the last fifth of the steps changed the value
 ---@field probes integer
 ---@field converged boolean      every probe's Krylov space was exhausted to tol
-local Info <const> = {__name = "gibbous.logdet_info"}
+local Info <const> = object.record("gibbous.logdet_info", "the report of a log determinant", "message")
 
 function Info:__tostring()
   return ("log det %.8g, 95 %% in [%.8g, %.8g]: %d probes, %d steps%s, %.2f s"):format(self.value, self.interval[1],
@@ -65,6 +66,8 @@ function Lanczos:logdet(a, opts)
   info.probes, info.interval = o.probes, {info.value - half, info.value + half}
   return info.value, setmetatable(info, Info)
 end
+
+object.guard(Lanczos, "a solver", "solver")
 
 --- Lanczos: steps of one run (100); probes (32), seed and precond of logdet, and tol (1e-8): a probe stops where its
 -- residual is that small.

@@ -1,0 +1,72 @@
+--- What the objects of the library have in common: methods that name the colon where it was forgotten, and fields of which one
+-- that does not exist raises, with the nearest of those that do.
+local core <const> = require "gibbous.core"
+local options <const> = require "gibbous.options"
+
+local M <const> = {}
+
+--- A method that insists on its receiver. what: "a model"; var: how documents call one, "m".
+local function guarded(name, f, meta, what, var)
+  return function(self, ...)
+    if getmetatable(self) ~= meta then
+      core.raise("option", ("%s is a method of %s: write %s:%s(...) with a colon, not %s.%s(...)"):format(name, what, var, name,
+        var, name), 2)
+    end
+    return f(self, ...)
+  end
+end
+
+--- A table for the methods of objects with this metatable: each function that is assigned to it checks its receiver.
+function M.methods(meta, what, var)
+  return setmetatable({}, {__newindex = function(methods, name, f) rawset(methods, name, guarded(name, f, meta, what, var)) end})
+end
+
+--- The same for a complete table of methods, by default that of the metatable itself.
+function M.guard(meta, what, var, methods)
+  methods = methods or meta
+  for name, f in pairs(methods) do
+    if type(f) == "function" and name:sub(1, 2) ~= "__" then methods[name] = guarded(name, f, meta, what, var) end
+  end
+end
+
+-- Where no name is near, all of so many are said.
+local LISTED <const> = 8
+
+--- Raises that 'what' has no such field. The sets of names (keys) that it does have follow.
+function M.no_field(what, key, ...)
+  local known <const> = {}
+  for _, names in ipairs{...} do
+    for name in pairs(names) do known[name] = true end
+  end
+  local near <const> = type(key) == "string" and options.nearest(key, known)
+  local hint = near and (" (did you mean '%s'?)"):format(near) or ""
+  if not near then
+    local list <const> = {}
+    for name in pairs(known) do list[#list + 1] = name end
+    table.sort(list)
+    if #list > 0 and #list <= LISTED then hint = (" (it has %s)"):format(table.concat(list, ", ")) end
+  end
+  core.raise("option", ("%s has no field '%s'%s"):format(what, tostring(key), hint), 3)
+end
+
+-- Reports -----------------------------------------------------------------------------------------------------------------
+
+local records <const> = {}                 -- metatables by name
+
+--- The metatable of reports: tables of facts that a library function made. sometimes: names of those that may be nil.
+function M.record(name, what, sometimes)
+  local absent <const> = {}
+  for key in sometimes:gmatch "%S+" do absent[key] = true end
+  local meta <const> = {__name = name}
+  function meta.__index(self, key)
+    if type(key) ~= "string" or absent[key] or key:sub(1, 1) == "_" then return nil end
+    M.no_field(what, key, absent, self)
+  end
+  records[name] = records[name] or meta
+  return meta
+end
+
+--- How a report of this class, read from a file, answers to its fields; nil where the class is unknown.
+function M.record_index(name) return records[name] and records[name].__index end
+
+return M
