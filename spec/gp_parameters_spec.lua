@@ -109,8 +109,8 @@ describe("priors", function()
     assert.matches("log_normal", tostring(m))
     m:get "likelihood.noise".prior = nil
     assert.is_nil(m:get "likelihood.noise".prior)
-    raises("option", "must be one of gb.priors, got number", function() m:get "likelihood.noise".prior = 3 end)
-    raises("option", "bad value for option 'prior'", gb.param, 1, {prior = 3})
+    raises("option", "must be a gb.priors value (gb.priors.define makes one's own), got number", function() m:get "likelihood.noise".prior = 3 end)
+    raises("option", "option 'prior' must be a gb.priors value", gb.param, 1, {prior = 3})
   end)
 end)
 

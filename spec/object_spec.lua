@@ -187,3 +187,196 @@ describe("a parameter's path", function()
     raises("option", "gb.means.define: 'kind' cannot be the name of a parameter", gb.means.define, "m", {kind = 1}, function() end)
   end)
 end)
+
+describe("what a model is made of", function()
+  local function made(text, o) raises("option", text, gb.gp.exact, o) end
+
+  it("is told apart from constructors that were not called, and from numbers", function()
+    made("option 'kernel' must be a gb.kernels value, got the function gb.kernels.rbf: call it, gb.kernels.rbf{}", {kernel = K.rbf})
+    made("option 'mean' must be a gb.means value (gb.means.constant(0) for a number)", {kernel = K.rbf{}, mean = 0})
+    made("got the function gb.means.constant: call it, gb.means.constant()", {kernel = K.rbf{}, mean = gb.means.constant})
+    made("option 'likelihood' must be a gb.likelihoods value, got number 0.1", {kernel = K.rbf{}, likelihood = 0.1})
+    made("got the function gb.solvers.cg: call it, gb.solvers.cg{}", {kernel = K.rbf{}, solver = gb.solvers.cg})
+    made("a kernel is needed: gb.gp.exact{kernel = gb.kernels.rbf{}}", {noise = 0.1})
+    made("gb.gp.exact: options must be a table, got kernel", K.rbf{})
+    made("gb.gp.exact: options have names, {kernel = ...}: got a value without one", {K.rbf{}})
+    raises("option", "option 'kernel' must be a gb.kernels value", gb.gp.multitask, {kernel = K.rbf, tasks = 2})
+    raises("option", "both sides must be kernels, got a kernel and a tensor", function() return K.rbf{} * x end)
+  end)
+
+  it("may name its solver", function()
+    local names <const> = '"auto", "direct", "cg", "cholesky", "minres", "sdd", "alternating_projections" or a gb.solvers value, '
+      .. "got "
+    made("option 'solver' must be " .. names .. "string foo", {kernel = K.rbf{}, solver = "foo"})
+    made("got string CG, did you mean cg?", {kernel = K.rbf{}, solver = "CG"})
+    made("got kernel", {kernel = K.rbf{}, solver = K.rbf{}})
+    raises("option", 'must be "auto", "direct", "kronecker", "cg"', gb.gp.multitask, {kernel = K.rbf{}, tasks = 2, solver = "foo"})
+    local want <const> = model():condition(x, y):log_marginal_likelihood():item()
+    for _, name in ipairs{"cg", "cholesky", "minres"} do
+      local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.3}, mean = gb.means.constant(0.5), noise = 0.1,
+        solver = name}
+      assert.equal(name, m.solver)
+      assert.matches("^" .. name .. "%(", m:fit(x, y, {steps = 0}).solver)
+      near(want, m:log_marginal_likelihood(), 1)              -- of probes
+      local path <const> = support.path()
+      m:save(path)
+      assert.equal(name, gb.load(path).solver)
+      support.sweep()
+    end
+    local narrow <const> = gb.gp.exact{kernel = K.rbf{}, solver = "cg"}
+    assert.matches("^cg%(tol 0.001,", narrow:fit(x:to{dtype = "f32"}, y:to{dtype = "f32"}, {steps = 0}).solver)
+    local several <const> = gb.gp.multitask{kernel = K.rbf{}, tasks = 2, solver = "cg"}
+    assert.matches("^cg%(", several:fit(x, gb.randn(12, 2, {seed = 3}), {steps = 1}).solver)
+  end)
+
+  it("has names other libraries use", function()
+    local function field(part, name) return function() return part[name] end end
+    raises("index", "gb.kernels.matern does not exist: gb.kernels.matern12, matern32 and matern52", field(K, "matern"))
+    raises("index", "gb.kernels.RBF does not exist, did you mean rbf?", field(K, "RBF"))
+    raises("index", "gb.kernels.SquaredExponential", field(K, "SquaredExponential"))
+    raises("option", "gb.gp.classifier is not in this version", field(gb.gp, "classifier"))
+    raises("option", "gb.likelihoods.bernoulli is not in this version", field(gb.likelihoods, "bernoulli"))
+    local m <const> = model()
+    raises("option", "one of lbfgs, adam, sgd, got string L-BFGS, did you mean lbfgs?", m.fit, m, x, y, {method = "L-BFGS"})
+    raises("option", "unknown option 'optimizer'; known: budget, ftol, lr, method", m.fit, m, x, y, {optimizer = "adam"})
+  end)
+
+  it("is fitted to tensors of one dtype, and says how to make them", function()
+    local m <const> = model()
+    raises("dtype", 'x is f32, y is f64; y:to{dtype = "f32"} or x:to{dtype = "f64"}', m.fit, m, x:to{dtype = "f32"}, y)
+    raises("option", "fit: x must be a tensor, got a list: gb.tensor(list) makes one of it", m.fit, m, {1, 2}, {1, 2})
+    raises("option", "fit: y must be a tensor, got a list: gb.tensor(list)", m.fit, m, gb.tensor{1, 2}, {1, 2})
+    raises("option", "predict: x must be a tensor, got a list", m.predict, m, {1, 2})
+    raises("option", "must return a tensor of one element, got shape 3", gb.optim.minimize, function() return gb.ones(3) end,
+      gb.param(1))
+  end)
+end)
+
+describe("a kernel of one's own", function()
+  local asym <const> = K.define("asym", {a = 1}, function(p, q, v) return (p * q + p):sum(-1) * v.a end)
+  local nan <const> = K.define("nanny", {a = 1}, function(p, q, v) return (p * q - 1):log():sum(-1) * v.a end)
+  local far <const> = K.define("faraway", {a = 1}, function(p, q, v)
+    local s <const> = ((p - q) ^ 2):sum(-1)
+    return gb.where(s:gt(0.25), 0 / 0, (-s):exp() * v.a)
+  end)
+
+  it("that is not symmetric is named, with a pair", function()
+    local text <const> = "kernel 'asym' is not symmetric: k(a, b) = %-?[%d.]+, but k(b, a) = %-?[%d.]+, for rows %d+ and %d+ of x"
+    for _, k in ipairs{asym{}, K.rbf{} + asym{}, K.rbf{} * asym{}, asym{}:warp(function(t) return t * 2 end)} do
+      local m <const> = gb.gp.exact{kernel = k}
+      local err <const> = raises("option", "kernel 'asym' is not symmetric", m.fit, m, x, y)
+      assert.matches(text:gsub("[()]", "%%%0"), err.message)
+      raises("option", "kernel 'asym' is not symmetric", m.condition, m, x, y)
+    end
+    local several <const> = gb.gp.multitask{kernel = asym{}, tasks = 2}
+    raises("option", "kernel 'asym' is not symmetric", several.fit, several, x, gb.zeros(12, 2))
+  end)
+
+  it("that gives NaN is named, with the rows", function()
+    local m <const> = gb.gp.exact{kernel = K.rbf{} + nan{}:named "odd"}
+    raises("nan", "fit: kernel 'odd' (nanny) gives k(a, a) = NaN for row 1 of x", m.fit, m, x, y)
+    local by_solver <const> = gb.gp.exact{kernel = nan{}, solver = "cg"}
+    raises("nan", "fit: kernel 'nanny' gives k(a, a) = NaN for row 1 of x", by_solver.fit, by_solver, x, y)
+    local apart <const> = gb.gp.exact{kernel = K.rbf{} * far{}}:condition(x, y)
+    raises("nan", "predict: kernel 'faraway' gives k(a, b) = NaN for rows ", function() return apart:predict(x).mean:eval() end)
+  end)
+end)
+
+describe("priors of one's own", function()
+  local P <const> = gb.priors
+  local cubic <const> = P.define("cubic", {at = 1, width = 2}, function(v, o) return -((v - o.at) / o.width):abs() ^ 3 end)
+
+  it("are made by gb.priors.define, print, and are kept in files by name", function()
+    local p <const> = cubic{width = 3}
+    assert.equal("cubic(at=1, width=3)", tostring(p))
+    near(-8 / 27, p:log_density(gb.tensor(3)), 1e-15)
+    local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = gb.param(0.5, {min = 0, prior = p})}}
+    near(p:log_density(m.kernel.lengthscale.value), m:fit(x, y, {steps = 0}).log_prior, 1e-12)
+    local path <const> = support.path()
+    m:save(path)
+    raises("option", "prior 'cubic' is not in the file: give it, gb.load(path, {priors = {cubic = constructor}})", gb.load, path)
+    local l <const> = gb.load(path, {priors = {cubic = cubic}})
+    support.sweep()
+    assert.equal(tostring(m), tostring(l))
+  end)
+
+  it("are refused where they are something else", function()
+    local duck <const> = {log_density = function() return gb.tensor(0) end}
+    raises("option", "option 'prior' must be a gb.priors value (gb.priors.define makes one's own), got table", gb.param, 1,
+      {prior = duck})
+    raises("option", "must be a gb.priors value", function() gb.param(1).prior = duck end)
+    raises("option", "cubic: unknown option 'widht', did you mean 'width'?", cubic, {widht = 1})
+    raises("option", "the settings must be a table of numbers by name", P.define, "p", {a = "x"}, function() end)
+    raises("option", "the third argument must be a function", P.define, "p", {})
+    local bad <const> = P.define("bad", {}, function() return 1 end)
+    raises("option", "prior 'bad' must give a tensor of log densities, got number", bad{}.log_density, bad{}, gb.tensor(1))
+  end)
+end)
+
+describe("a gb.param in several models", function()
+  local function folds() return x:slice(1, 1, 6), y:slice(1, 1, 6), x:slice(1, 7, 12), y:slice(1, 7, 12) end
+
+  it("is named by the report of the fit that moves another model's predictions", function()
+    local x1 <const>, y1 <const>, x2 <const>, y2 <const> = folds()
+    local p <const> = gb.param(0.5, {min = 0.05})
+    local function fold(a, b)
+      local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = p}, noise = 0.1, solver = "direct"}
+      return m, m:fit(a, b, {steps = 3})
+    end
+    local one <const>, first <const> = fold(x1, y1)
+    assert.same({}, first.shared)
+    assert.same({}, one:fit{steps = 1}.shared)
+    local before <const> = one:predict(x2).mean:totable()
+    local _, second <const> = fold(x2, y2)
+    assert.same({"kernel.lengthscale"}, second.shared)
+    assert.matches("shared with a model fitted before, whose predictions change too: kernel.lengthscale", tostring(second))
+    assert.is_true((one:predict(x2).mean - gb.tensor(before)):abs():max():item() > 1e-8)
+    p.fixed = true
+    local _, third <const> = fold(x1, y1)
+    assert.same({}, third.shared)
+  end)
+
+  it("is apart in a copy, where what is tied stays tied", function()
+    local x1 <const>, y1 <const>, x2 <const>, y2 <const> = folds()
+    local p <const> = gb.param(0.5, {min = 0.05, prior = gb.priors.gamma{shape = 2, rate = 2}})
+    local proto <const> = gb.gp.exact{kernel = K.rbf{lengthscale = p} + K.matern32{lengthscale = p}, noise = 0.1, solver = "direct"}
+    local one <const>, two <const> = proto:copy(), proto:copy()
+    one:fit(x1, y1, {steps = 3})
+    local before <const> = one:predict(x2).mean:totable()
+    assert.same({}, two:fit(x2, y2, {steps = 3}).shared)
+    near(before, one:predict(x2).mean, 0)
+    near(0.5, p.value, 0)
+    local k <const> = two.kernel
+    assert.is_true(rawequal(k[1].lengthscale, k[2].lengthscale) and not rawequal(k[1].lengthscale, p))
+    assert.equal(0.05, k[1].lengthscale.min)
+    local again <const> = one:copy()
+    near(before, again:predict(x2).mean, 0)
+    again:fit{steps = 3}
+    near(before, one:predict(x2).mean, 0)
+  end)
+
+  it("is apart in a copy of a model of several outputs", function()
+    local m <const> = gb.gp.multitask{kernel = K.rbf{lengthscale = gb.param(0.5, {min = 0.05})}, tasks = 2}
+    m:fit(x, gb.cat({y:unsqueeze(2), -y:unsqueeze(2)}, 2), {steps = 2})
+    local before <const> = m:predict(x).mean:totable()
+    local other <const> = m:copy()
+    near(before, other:predict(x).mean, 0)
+    other:fit(x, gb.randn(12, 2, {seed = 9}), {steps = 2})
+    near(before, m:predict(x).mean, 0)
+    assert.is_true((other:predict(x).mean - gb.tensor(before)):abs():max():item() > 1e-6)
+  end)
+end)
+
+describe("y that does not vary", function()
+  it("has a noise floor by its size, so that fits end", function()
+    for _, c in ipairs{3, 0, 0.1} do
+      for _, mean in ipairs{gb.means.zero(), gb.means.constant(0)} do
+        local m <const> = gb.gp.exact{kernel = K.rbf{}, mean = mean, solver = "direct"}
+        local info <const> = m:fit(x, gb.full({12}, c))
+        assert.is_true(info.converged, info.reason)
+        assert.is_true(m:get "likelihood.noise".value:item() >= 1e-6 * (c == 0 and 1 or c * c))
+        near(gb.full({12}, c), m:predict(x).mean, 1e-2)
+      end
+    end
+  end)
+end)

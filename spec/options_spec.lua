@@ -16,8 +16,10 @@ describe("options.parse", function()
 
   it("names the nearest key", function()
     raises("option", "fit: unknown option 'step', did you mean 'steps'?", options.parse, {step = 3}, spec, "fit")
-    raises("option", "fit: unknown option 'frobnicate'", options.parse, {frobnicate = 3}, spec, "fit")
-    raises("option", "fit: unknown option '1'", options.parse, {5}, spec, "fit")
+    raises("option", "fit: unknown option 'frobnicate'; known: even, lr, method, on_step, steps, x", options.parse,
+      {frobnicate = 3}, spec, "fit")
+    raises("option", "fit: unknown option 'on-Step', did you mean 'on_step'?", options.parse, {["on-Step"] = 3}, spec, "fit")
+    raises("option", "fit: options have names, {even = ...}: got a value without one", options.parse, {5}, spec, "fit")
   end)
 
   it("takes whole floats for integers and nothing else", function()

@@ -1,7 +1,7 @@
 --- Observation noise. A likelihood gives the noise variance of each observation, in units of y squared.
 --
--- The noise floor is the least variance that a fit may take the noise to: 'min', absolute, or 'floor', a multiple of var(y) that
--- is worked out when a fit begins. print(model) shows it, and a fit's report names it when it binds.
+-- The noise floor is the least variance that a fit may take the noise to: 'min', absolute, or 'floor', a multiple of var(y), or of
+-- y^2 where y is constant, that is worked out when a fit begins. print(model) shows it, and a fit's report names it when it binds.
 local core <const> = require "gibbous.core"
 local kernels <const> = require "gibbous.kernels"
 local means <const> = require "gibbous.means"
@@ -9,6 +9,7 @@ local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local priors <const> = require "gibbous.priors"
+local rules <const> = require "gibbous.gp.rules"
 
 ---@class gibbous.likelihood
 ---@field kind string          "gaussian", "fixed" or "heteroscedastic"
@@ -54,6 +55,9 @@ end
 -- noise a fit does not spend its steps on the way to none.
 local FLOOR <const> = {f64 = 1e-6, f32 = 1e-5}
 
+-- Of the mean square of y: observations that vary by less are constant but for rounding, and floors are multiples of their square.
+local CONSTANT <const> = 1e-28
+
 function M.is(v) return type(v) == "table" and getmetatable(v) == Likelihood end
 
 local function adopt(v, x) return v.dtype == x.dtype and v or v:to{dtype = x.dtype} end
@@ -70,15 +74,17 @@ function Likelihood.__children(self)
   return out
 end
 
-local function copy_part(v)
-  if param.is(v) then return param.shared(v) and v or param.copy(v) end
-  return type(v) == "table" and v.copy and v:copy() or v
+local function copy_part(v, copies)
+  if param.is(v) then return copies(v) end
+  return (kernels.is(v) or means.is(v)) and v:copy(copies) or v
 end
 
-function methods:copy()
+--- An independent copy: implicit parameters are copied, explicit gb.params and networks are shared. copies: param.copies().
+function methods:copy(copies)
+  copies = copies or param.copies()
   local out <const> = {}
   for key, v in pairs(fields(self)) do out[key] = v end
-  for _, name in ipairs{"noise", "kernel", "latent", "log_variance"} do out[name] = copy_part(out[name]) end
+  for _, name in ipairs{"noise", "kernel", "latent", "log_variance", "new"} do out[name] = copy_part(out[name], copies) end
   return M.new(out)
 end
 
@@ -184,10 +190,13 @@ function methods:set_floor(y)
   if not has_floor(self) then return nil end
   local min = self.min
   if min == nil then
-    local spread <const> = y.numel > 1 and y:to{dtype = "f64"}:var():item() or 0
+    local values <const> = y:to{dtype = "f64"}
+    local spread = y.numel > 1 and values:var():item() or 0
     if not (spread < math.huge) then
       core.raise("nan", "fit: the variance of y is too large for f64; gb.data.standardize scales y", 3)
     end
+    local size <const> = y.numel > 0 and (values * values):mean():item() or 0
+    if not (spread > CONSTANT * size) then spread = size > 0 and size or 1 end
     min = (self.floor or FLOOR[y.dtype] or 0) * spread
   end
   if self.kind == "heteroscedastic" then
@@ -326,7 +335,7 @@ end
 -- Source: Kersting, Plagemann, Pfaff & Burgard (2007), the model; Le, Smola & Canu (2005), the joint maximum.
 function M.heteroscedastic(opts)
   local what <const> = "gb.likelihoods.heteroscedastic"
-  local o <const> = options.parse(opts, {kernel = kernels.is, log_variance = function(v) return means.of(v) ~= nil end,
+  local o <const> = options.parse(opts, {kernel = rules.kernel, log_variance = rules.mean,
     places = "any", noise = "any", min = not_negative, floor = not_negative}, what, 2)
   if (o.kernel and o.log_variance) or not (o.kernel or o.log_variance) then
     core.raise("option", what .. ": give either kernel or log_variance", 2)
@@ -352,4 +361,5 @@ function M.heteroscedastic(opts)
   return with_floor(self, o, noise)
 end
 
-return require "gibbous.names"(M, "gb.likelihoods", {})
+return require "gibbous.names"(M, "gb.likelihoods", {"bernoulli", "binomial", "negative_binomial", "ordinal", "poisson", "softmax",
+  "student_t"}, {normal = "gb.likelihoods.gaussian"})

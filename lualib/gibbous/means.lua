@@ -68,12 +68,11 @@ local function clone(self)
   return new(out)
 end
 
---- An independent copy: implicit parameters are copied, explicit gb.params and networks are shared.
-function methods.copy(self)
+--- An independent copy: implicit parameters are copied, explicit gb.params and networks are shared. copies: param.copies().
+function methods.copy(self, copies)
+  copies = copies or param.copies()
   local out <const> = clone(self)
-  for name, p in pairs(self.hyper) do
-    if not param.shared(p) then out.hyper[name] = param.copy(p) end
-  end
+  for name, p in pairs(self.hyper) do out.hyper[name] = copies(p) end
   return out
 end
 

@@ -5,12 +5,15 @@ local options <const> = require "gibbous.options"
 ---@param part table              what the part offers
 ---@param what string             "gb.kernels"
 ---@param later string[]|nil      names that are planned
+---@param elsewhere table<string, string>|nil  what does what other libraries call by these names
 ---@return table part
-return function(part, what, later)
+return function(part, what, later, elsewhere)
   local planned <const> = {}
   for _, name in ipairs(later or {}) do planned[name] = true end
   return setmetatable(part, {__index = function(_, name)
     if planned[name] then core.raise("option", ("%s.%s is not in this version"):format(what, name), 2) end
+    local hint <const> = elsewhere and elsewhere[tostring(name):lower()]
+    if hint then core.raise("index", ("%s.%s does not exist: %s"):format(what, name, hint), 2) end
     local near <const> = options.nearest(tostring(name), part)
     core.raise("index", ("%s.%s does not exist%s"):format(what, tostring(name),
       near and (", did you mean %s?"):format(near) or ""), 2)

@@ -52,8 +52,12 @@ end
 --- Value and flat gradient of f at the parameters' current values; value inf where f has none there.
 function Space:evaluate(f)
   local ok, value, grads = pcall(function()
-    local loss = core.as_tensor(f())
-    if loss == nil then core.raise("option", "the objective must return a tensor of one element", 4) end
+    local got <const> = f()
+    local loss = core.as_tensor(got)
+    if loss == nil or loss.numel ~= 1 then
+      core.raise("option", ("the objective must return a tensor of one element, got %s"):format(
+        loss and "shape " .. tostring(loss.shape) or core.type(got)), 4)
+    end
     local prior <const> = param.log_prior(self.params)
     if prior then loss = loss - prior end
     self.rounding = ROUNDING[loss.dtype] or ROUNDING.f32

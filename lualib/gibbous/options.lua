@@ -2,9 +2,9 @@
 --
 --   local o <const> = options.parse(given, {steps = "count", lr = "positive", method = {"adam", "sgd"}}, "gb.optim.fit", 2)
 --
--- A rule is a type (or several joined by "|"), a list of allowed values, or a predicate. Types: the checks below, and
--- whatever gb.type answers ("param", "kernel", ...). nil means the default, which is the caller's affair; false means off
--- and passes every rule.
+-- A rule is a type (or several joined by "|"), a list of allowed values, or a predicate, which may give beside false what it
+-- expects and what it got, in words. Types: the checks below, and whatever gb.type answers ("param", "kernel", ...). nil means the
+-- default, which is the caller's affair; false means off and passes every rule.
 local core <const> = require "gibbous.core"
 
 local M <const> = {}
@@ -18,8 +18,17 @@ local function sorted_names(t)
   return names
 end
 
+--- A name without what habits differ in: case and punctuation.
+local function plain(name) return (name:lower():gsub("[^%w]", "")) end
+
 --- The key of 'names' nearest to 'name', or nil when none is near.
-function M.nearest(name, names) return core.nearest(name, sorted_names(names)) end
+function M.nearest(name, names)
+  local sorted <const> = sorted_names(names)
+  for _, one in ipairs(sorted) do
+    if plain(one) == plain(name) then return one end
+  end
+  return core.nearest(name, sorted)
+end
 
 local function integral(v) return type(v) == "number" and math.tointeger(v) ~= nil end
 
@@ -53,18 +62,34 @@ local function of_type(v, types)
   return false
 end
 
-local function bad(name, what, expected, v, level)
-  core.raise("option", ("%s: option '%s' must be %s, got %s"):format(what, name, expected, describe(v)), level + 1)
+local function bad(name, what, expected, got, level)
+  core.raise("option", ("%s: option '%s' must be %s, got %s"):format(what, name, expected, got), level + 1)
+end
+
+--- The rule of an option that takes values for which is(v) holds, 'expected' in words. part: the table of their constructors,
+-- called 'named' ("gb.kernels") with 'call' ("{}"), of which one that was not called is told apart.
+function M.value_of(is, expected, part, named, call)
+  return function(v)
+    for name, make in pairs(type(v) == "function" and part or {}) do
+      if rawequal(make, v) then
+        return false, expected, ("the function %s.%s: call it, %s.%s%s"):format(named, name, named, name, call)
+      end
+    end
+    if is(v) then return true end
+    return false, expected
+  end
 end
 
 local function checked(name, v, rule, what, level)
   if v == false then return false end
   if type(rule) == "function" then
-    if not rule(v) then core.raise("option", ("%s: bad value for option '%s', got %s"):format(what, name, describe(v)), level + 1) end
-    return v
+    local ok <const>, expected <const>, got <const> = rule(v)
+    if ok then return v end
+    if expected then bad(name, what, expected, got or describe(v), level + 1) end
+    core.raise("option", ("%s: bad value for option '%s', got %s"):format(what, name, describe(v)), level + 1)
   elseif type(rule) == "string" then
     local ok <const>, value <const> = of_type(v, rule)
-    if not ok then bad(name, what, wording[rule] or rule:gsub("|", " or "), v, level + 1) end
+    if not ok then bad(name, what, wording[rule] or rule:gsub("|", " or "), describe(v), level + 1) end
     return value
   end
   local known <const> = {}
@@ -73,7 +98,17 @@ local function checked(name, v, rule, what, level)
     known[choice] = true
   end
   local near <const> = type(v) == "string" and M.nearest(v, known)
-  bad(name, what, "one of " .. table.concat(rule, ", "), near and v .. ", did you mean " .. near .. "?" or v, level + 1)
+  local hint <const> = near and ", did you mean " .. near .. "?" or ""
+  bad(name, what, "one of " .. table.concat(rule, ", "), describe(v) .. hint, level + 1)
+end
+
+--- What is wrong with an unknown key: the nearest known one, or all of them.
+local function unknown(name, spec)
+  local known <const> = sorted_names(spec)
+  if type(name) ~= "string" then return ("options have names, {%s = ...}: got a value without one"):format(known[1] or "name") end
+  local near <const> = M.nearest(name, spec)
+  return ("unknown option '%s'%s"):format(name, near and (", did you mean '%s'?"):format(near)
+    or #known > 0 and "; known: " .. table.concat(known, ", ") or "")
 end
 
 --- Is 'v' an option table: a plain table without an array part?
@@ -88,7 +123,8 @@ function M.is_options(v) return type(v) == "table" and getmetatable(v) == nil an
 function M.parse(given, spec, what, level)
   level = level or 1
   if given == nil then return {} end
-  if type(given) ~= "table" or core.as_tensor(given) ~= nil then
+  local meta <const> = type(given) == "table" and getmetatable(given)
+  if type(given) ~= "table" or core.as_tensor(given) ~= nil or type(meta) == "table" and meta.__name then
     core.raise("option", ("%s: options must be a table, got %s"):format(what, describe(given)), level + 1)
   end
   local names <const>, out <const> = {}, {}
@@ -96,11 +132,7 @@ function M.parse(given, spec, what, level)
   table.sort(names, function(a, b) return tostring(a) < tostring(b) end)      -- the first mistake reported is always the same
   for _, name in ipairs(names) do
     local rule <const> = spec[name]
-    if rule == nil then
-      local near <const> = type(name) == "string" and M.nearest(name, spec)
-      core.raise("option", ("%s: unknown option '%s'%s"):format(what, tostring(name),
-        near and (", did you mean '%s'?"):format(near) or ""), level + 1)
-    end
+    if rule == nil then core.raise("option", ("%s: %s"):format(what, unknown(name, spec)), level + 1) end
     out[name] = checked(name, given[name], rule, what, level + 1)
   end
   return out

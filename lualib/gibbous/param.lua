@@ -66,7 +66,13 @@ end
 -- Where a value starts that a raised bound pushes, in multiples of the bound.
 local INSIDE <const> = 1.1
 
-local function is_prior(v) return type(v) == "table" and v.log_density ~= nil end
+-- What the option and the field 'prior' take.
+local PRIOR <const> = "a gb.priors value (gb.priors.define makes one's own)"
+
+local function is_prior(v)
+  if core.type(v) == "prior" then return true end
+  return false, PRIOR
+end
 
 local spec <const> = {
   min = "number", max = "number", fixed = "boolean", prior = is_prior, name = "string",
@@ -169,7 +175,7 @@ function Param.__newindex(self, key, v)
     box.fixed = v and true or false
   elseif key == "prior" then
     if v and not is_prior(v) then
-      core.raise("option", ("the prior of parameter '%s' must be one of gb.priors, got %s"):format(box.name, core.type(v)), 2)
+      core.raise("option", ("the prior of parameter '%s' must be %s, got %s"):format(box.name, PRIOR, core.type(v)), 2)
     end
     box.prior = v or nil
   else
@@ -259,11 +265,30 @@ function M.copy(p)
   local from <const> = data(p)
   local box <const> = {}
   for k, v in pairs(from) do box[k] = v end
-  box.raw, box.kept = nil, nil                          -- the original's version stands
+  box.raw, box.kept, box.fitter = nil, nil, nil         -- the original's version stands
   local self <const> = setmetatable({_box = box}, Param)
   assign_raw(self, from.raw:detach():eval())
   box.version = from.version
   return self
+end
+
+--- A function that copies boxes, each once, so that what is tied stays tied; those that are shared it gives back unless 'all'.
+function M.copies(all)
+  local made <const> = {}
+  return function(p)
+    if not all and M.shared(p) then return p end
+    made[p] = made[p] or M.copy(p)
+    return made[p]
+  end
+end
+
+--- Notes that the model of these fields fits the box. Was it another model's the last time?
+function M.claim(p, fields)
+  local box <const> = data(p)
+  fields.fitter = fields.fitter or {}
+  local other <const> = box.fitter ~= nil and box.fitter ~= fields.fitter
+  box.fitter = fields.fitter
+  return other
 end
 
 --- 'fields.state' holds for the present values of these parameters: it becomes nil when one of them is set.

@@ -20,23 +20,27 @@ end
 
 local M <const> = {}
 
-local function define(name, defaults, density)
+--- A constructor of priors of this name, called 'what' in messages. own: by gb.priors.define.
+local function constructor(name, defaults, density, what, own)
   local spec <const> = {}
   for k in pairs(defaults) do spec[k] = "number" end
-  M[name] = function(opts)
-    local o <const> = options.parse(opts, spec, "gb.priors." .. name, 2)
+  return function(opts)
+    local o <const> = options.parse(opts, spec, what, 2)
     for k, v in pairs(defaults) do
       if o[k] == nil then o[k] = v end
     end
+    if own then return setmetatable({name = name, o = o, density = density, own = true}, Prior) end
     for _, k in ipairs{"sd", "shape", "rate", "scale", "df"} do
-      if o[k] and not (o[k] > 0) then core.raise("option", ("gb.priors.%s: %s must be above 0"):format(name, k), 2) end
+      if o[k] and not (o[k] > 0) then core.raise("option", ("%s: %s must be above 0"):format(what, k), 2) end
     end
     if o.min and not (o.min < o.max) then
-      core.raise("option", ("gb.priors.%s: min %g is not below max %g"):format(name, o.min, o.max), 2)
+      core.raise("option", ("%s: min %g is not below max %g"):format(what, o.min, o.max), 2)
     end
     return setmetatable({name = name, o = o, density = density}, Prior)
   end
 end
+
+local function define(name, defaults, density) M[name] = constructor(name, defaults, density, "gb.priors." .. name) end
 
 local function log_gamma(v) return core.tensor(v, {dtype = "f64"}):lgamma():item() end
 
@@ -90,5 +94,29 @@ define("smoothed_box", {min = 0, max = 1, sd = 0.01}, function(v, o)
   local out <const> = core.maximum(core.maximum(o.min - v, v - o.max), v * 0)
   return -0.5 * (out / o.sd) ^ 2 - math.log((o.max - o.min) + o.sd * math.sqrt(2 * math.pi))
 end)
+
+local function checked_density(name, density)
+  return function(v, o)
+    local d <const> = density(v, o)
+    if core.type(d) ~= "tensor" then
+      core.raise("option", ("prior '%s' must give a tensor of log densities, got %s"):format(name, core.type(d)), 3)
+    end
+    return d
+  end
+end
+
+--- A constructor for priors of one's own: f(v, o) gives the log density of each element of v, or their sum; o holds the settings,
+-- numbers, of which 'defaults' has names and usual values. Saved models keep them by name (gb.load's option 'priors').
+---@param name string
+---@param defaults table<string, number>
+---@param f fun(v: gibbous.tensor, o: table): gibbous.tensor
+function M.define(name, defaults, f)
+  if type(name) ~= "string" then core.raise("option", "gb.priors.define: the name must be a string", 2) end
+  local numbers = type(defaults) == "table" and getmetatable(defaults) == nil
+  for key, v in pairs(numbers and defaults or {}) do numbers = numbers and type(key) == "string" and type(v) == "number" end
+  if not numbers then core.raise("option", "gb.priors.define: the settings must be a table of numbers by name", 2) end
+  if type(f) ~= "function" then core.raise("option", "gb.priors.define: the third argument must be a function", 2) end
+  return constructor(name, defaults, checked_density(name, f), name, true)
+end
 
 return require "gibbous.names"(M, "gb.priors")

@@ -41,7 +41,7 @@ function M.sorted(t)
   local i = 0
   return function()
     i = i + 1
-    return keys[i], t[keys[i]]
+    if i <= #keys then return keys[i], t[keys[i]] end
   end
 end
 
@@ -219,7 +219,8 @@ local function saved_record(self, v)
   local text <const> = v.text
   if type(text) ~= "string" then return out end
   local index <const> = object.record_index(v.class)
-  return setmetatable(out, {__name = index and v.class or "gibbous.record", __index = index, __tostring = function() return text end})
+  return setmetatable(out, {__name = index and v.class or "gibbous.record", __index = index,
+    __tostring = function() return text end})
 end
 
 local special <const> = {

@@ -59,8 +59,8 @@ store.class("gibbous.param", {
 })
 
 store.class("gibbous.prior", {
-  write = function(w, p, path) return {name = p.name, o = w:value(p.o, path)} end,
-  read = function(r, d) return r:constructor(priors, d.name, false, "prior")(r:value(d.o)) end,
+  write = function(w, p, path) return {name = p.name, own = p.own, o = w:value(p.o, path)} end,
+  read = function(r, d) return r:constructor(priors, d.name, d.own, "prior")(r:value(d.o)) end,
 })
 
 -- Kernels -------------------------------------------------------------------------------------------------------------------

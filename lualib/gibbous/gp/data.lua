@@ -1,4 +1,5 @@
 --- Checking observations before a model takes them.
+local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local kernels <const> = require "gibbous.kernels"
 
@@ -28,6 +29,21 @@ end
 
 local function isnan(t) return ~t:eq(t) end
 
+--- Raises that x and y are of two dtypes.
+function M.refuse_dtypes(x, y, what, level)
+  core.raise("dtype", ('%s: x is %s, y is %s; y:to{dtype = "%s"} or x:to{dtype = "%s"} makes them one'):format(what, x.dtype,
+    y.dtype, x.dtype, y.dtype), level + 1)
+end
+
+--- y as a tensor.
+function M.observations(y, what, level)
+  local t <const> = core.as_tensor(y)
+  if t == nil then
+    core.raise("option", ("%s: y must be a tensor, got %s"):format(what, columns.got(y)), level + 1)
+  end
+  return t
+end
+
 local function check_shapes(x, t, what, level)
   if t.ndim ~= 1 or #t ~= #x then
     local hint <const> = t.ndim == 2 and t.shape[2] == 1 and #t == #x and "; use y:squeeze(2)" or ""
@@ -38,7 +54,7 @@ local function check_shapes(x, t, what, level)
     core.raise("dtype", ("%s: x must be f64 or f32, got %s"):format(what, x.dtype), level + 1)
   end
   if t.dtype ~= x.dtype then
-    core.raise("dtype", ("%s: x is %s, y is %s"):format(what, x.dtype, t.dtype), level + 1)
+    M.refuse_dtypes(x, t, what, level + 1)
   end
 end
 
@@ -46,8 +62,7 @@ end
 -- missing = "mask": rows where y is NaN are left out. Gives x, y, and then the rows that were kept (i64, nil: all).
 function M.check(x, y, what, level, missing)
   x = kernels.points(x, what .. ": x", level + 1)
-  local t <const> = core.as_tensor(y)
-  if t == nil then core.raise("option", ("%s: y must be a tensor, got %s"):format(what, type(y)), level + 1) end
+  local t <const> = M.observations(y, what, level + 1)
   check_shapes(x, t, what, level + 1)
   if #x == 0 then return x, t end
   local absent <const> = isnan(t)

@@ -4,27 +4,29 @@
 -- Two algorithms give the same posterior and are chosen once per fit: "direct" factors the (n, n) covariance, n^2 values and
 -- n^3 / 3 multiply-adds; "cg" never stores it and streams it through preconditioned conjugate gradients.
 local core <const> = require "gibbous.core"
-local kernels <const> = require "gibbous.kernels"
 local likelihoods <const> = require "gibbous.likelihoods"
 local means <const> = require "gibbous.means"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
+local rules <const> = require "gibbous.gp.rules"
 
 for _, part in ipairs{"fit", "leave_one_out", "objective", "online", "planning", "posterior", "score", "store"} do
   require("gibbous.gp." .. part)
 end
 
---- gb.gp.exact{kernel, mean = zero, noise = 1 | likelihood, solver = "auto"|"direct"|a gb.solvers value}
+local likelihood_rule <const> = options.value_of(likelihoods.is, "a gb.likelihoods value", likelihoods, "gb.likelihoods", "()")
+local solver_rule <const> = rules.solver{"auto", "direct"}
+
+--- gb.gp.exact{kernel, mean = zero, noise = 1 | likelihood, solver = "auto"|"direct"|"cg"|...|a gb.solvers value}
 -- noise is a variance: a number (free; 0: held there, the data are exact), a gb.param, or a tensor (n) of known variances.
+-- solver: the name of one of gb.solvers stands for it with its usual options; of "cg" those that "auto" uses.
 -- mean is a gb.means value, a function of x (n, d) giving (n), or a network. The model copies what it is given; only explicit
 -- gb.params and networks stay shared. Without data it is the prior.
 return function(opts)
-  local o <const> = options.parse(opts, {kernel = kernels.is, mean = function(v) return means.of(v) ~= nil end,
-    likelihood = likelihoods.is, noise = "any",
-    solver = function(v) return v == "auto" or v == "direct" or (type(v) == "table" and v.solve ~= nil) end},
-    "gb.gp.exact", 2)
-  if not o.kernel then core.raise("option", "gb.gp.exact: a kernel is needed", 2) end
+  local o <const> = options.parse(opts, {kernel = rules.kernel, mean = rules.mean, likelihood = likelihood_rule, noise = "any",
+    solver = solver_rule}, "gb.gp.exact", 2)
+  if not o.kernel then core.raise("option", "gb.gp.exact: a kernel is needed: gb.gp.exact{kernel = gb.kernels.rbf{}}", 2) end
   if o.noise and o.likelihood then core.raise("option", "gb.gp.exact: give noise or likelihood, not both", 2) end
   local likelihood = o.likelihood
   if not likelihood then

@@ -268,6 +268,23 @@ local function within(budget)
   end
 end
 
+local told = false
+
+--- The paths of free parameters that another model fitted last: its predictions change with this fit. At a terminal the first such
+-- fit says so.
+local function taken_over(self, list, names)
+  local out <const> = {}
+  for i, p in ipairs(list) do
+    if not p.fixed and param.claim(p, fields(self)) then out[#out + 1] = names[i] end
+  end
+  if #out > 0 and not told and core.isatty(2) then
+    told = true
+    io.stderr:write(("fit: %s: shared with a model that was fitted before, whose predictions change with this fit; "
+      .. "m:copy() and a gb.param for each model keep them apart\n"):format(table.concat(out, ", ")))
+  end
+  return out
+end
+
 --- The solver of a fit with the seed of its probes; 'seed' nil: the solver's own.
 local function seeded(solver, seed)
   if type(solver) ~= "table" or seed == nil or solver.o == nil or solver.o.seed == nil then return solver end
@@ -318,6 +335,7 @@ function methods.fit(self, x, y, o)
   f.active, f.state = seeded(objective.decide(self, budget), o.seed), nil
   local list <const>, names <const> = param.collect(self)
   check_priors(list, names, 2)
+  local shared <const> = taken_over(self, list, names)
   local run <const> = {solver = f.active, log = solve_log(), realise = within(budget)}
   local best, total
   objective.guarded(self, "fit", 2, function()
@@ -329,8 +347,8 @@ function methods.fit(self, x, y, o)
     end
   end)
   local probes <const> = choice.is_iterative(f.active) and f.active.o and f.active.o.seed or 0
-  f.info = new_report(self, best, total, {seconds = core.clock() - start, masked = masked, floor = floor, log = run.log,
-    restarts = total.restarts, seed = o.seed or probes, objective = o.objective or "mll"})
+  f.info = new_report(self, best, total, {seconds = core.clock() - start, masked = masked, floor = floor, shared = shared,
+    log = run.log, restarts = total.restarts, seed = o.seed or probes, objective = o.objective or "mll"})
   return f.info
 end
 

@@ -14,6 +14,7 @@ local param <const> = require "gibbous.param"
 ---@field objective string      "mll" or "loo"
 ---@field gradient_norm number  of the value by the unconstrained parameters, at the best point
 ---@field active_bounds string[]  paths of free parameters that lie at a bound
+---@field shared string[]      paths of free parameters that another model had fitted before: its predictions changed with them
 ---@field noise_floor number|nil  the least variance allowed, where it binds
 ---@field iterations integer    of the best start; evaluations, setbacks (steps undone): of all starts
 ---@field restarts integer      extra starts; failed_starts: starts that came to nothing
@@ -38,6 +39,9 @@ local function near_one(distance, bound) return distance <= (bound == 0 and TINY
 local function warnings(self)
   local out <const> = {}
   if #self.active_bounds > 0 then out[#out + 1] = "at a bound: " .. table.concat(self.active_bounds, ", ") end
+  if #self.shared > 0 then
+    out[#out + 1] = ("shared with a model fitted before, whose predictions change too: %s"):format(table.concat(self.shared, ", "))
+  end
   if self.noise_floor then out[#out + 1] = ("the noise floor %.3g binds"):format(self.noise_floor) end
   if self.failed_starts > 0 then out[#out + 1] = ("%d of %d starts failed"):format(self.failed_starts, self.restarts + 1) end
   if self.masked > 0 then out[#out + 1] = ("%d missing values of y left out"):format(self.masked) end
@@ -92,7 +96,8 @@ return function(self, best, total, more)
   return setmetatable({converged = best.converged and not best.interrupted and solved,
     reason = solved and best.reason or "the solver: " .. tostring(best.solve.reason),
     value = best.value, log_prior = log_prior, log_likelihood = -best.value - log_prior, objective = more.objective,
-    gradient_norm = best.gradient_norm, active_bounds = bounds_met(list, names), noise_floor = floor_binds and more.floor or nil,
+    gradient_norm = best.gradient_norm, active_bounds = bounds_met(list, names), shared = more.shared,
+    noise_floor = floor_binds and more.floor or nil,
     iterations = best.iterations, evaluations = total.evaluations, setbacks = total.setbacks,
     precision = best.precision or f.x.dtype, dtype = f.x.dtype, restarts = more.restarts, failed_starts = total.failed_starts,
     solver = choice.is_iterative(f.active) and tostring(f.active) or f.active, why = f.choice, solve_log = more.log,

@@ -1,3 +1,8 @@
 --- Gaussian-process models.
 return require "gibbous.names"({exact = require "gibbous.gp.exact", multitask = require "gibbous.gp.multitask",
-  load = require "gibbous.gp.store".load}, "gb.gp", {"sgpr", "svgp"})
+  load = require "gibbous.gp.store".load}, "gb.gp", {"sgpr", "svgp", "classifier"}, {
+  classification = "this version has regression only",
+  regression = "gb.gp.exact",
+  regressor = "gb.gp.exact",
+  gpr = "gb.gp.exact",
+})

@@ -1,6 +1,7 @@
 --- The model value: its fields, the paths of its parameters, and what it knows of its data. The files beside this one add
 -- the methods: fit, predict, condition, score.
 local core <const> = require "gibbous.core"
+local kernel_checks <const> = require "gibbous.gp.kernel_checks"
 local kernels <const> = require "gibbous.kernels"
 local means <const> = require "gibbous.means"
 local object <const> = require "gibbous.object"
@@ -22,7 +23,7 @@ local M <const> = {methods = object.methods(Model, "a model", "m")}
 local methods <const> = M.methods
 local public <const> = {kernel = true, mean = true, likelihood = true, x = true, y = true, info = true, solver = true,
   update = true}
-local without_data <const> = {fit = true, get = true, save = true, set = true}
+local without_data <const> = {copy = true, fit = true, get = true, save = true, set = true}
 
 --- A model that was saved without its data does not pass for its prior. f: its fields; key: the method that is asked for.
 function M.check_present(f, key, level)
@@ -68,6 +69,22 @@ function M.copy_parts(f)
   return {kernel = f.kernel:copy(), mean = f.mean:copy(), likelihood = f.likelihood:copy(), solver = f.solver}
 end
 
+--- An independent model of the same data, and its last report: all gb.params are copied, those that other models share too; what is
+-- tied within the model stays tied. Networks and functions stay shared.
+function methods.copy(self)
+  local out <const> = {}
+  for key, v in pairs(M.fields(self)) do out[key] = v end
+  local copies <const> = param.copies(true)
+  for _, part in ipairs{"kernel", "mean", "likelihood"} do out[part] = out[part]:copy(copies) end
+  out.state, out.twin, out.update, out.fitter = nil, nil, nil, nil
+  if out.grid then
+    out.grid = {}
+    for key, v in pairs(M.fields(self).grid) do out.grid[key] = v end
+    out.grid.state = nil
+  end
+  return M.new(out)
+end
+
 --- The model with the data it has now, whatever it is fitted to later; its parameters are the same boxes.
 function M.with_data_of(self)
   local out <const> = {}
@@ -81,6 +98,7 @@ function M.set_data(self, x, y)
   f.x, f.y = x:eval(), y:eval()
   f.state, f.active, f.choice, f.twin, f.bound = nil, nil, nil, nil, nil
   M.resolve(f, x)
+  kernel_checks.symmetric(f.kernel, f.x, 3)
 end
 
 --- What was left open until the inputs are known: a lengthscale and a slope for each column, places of latent noise.
@@ -141,6 +159,8 @@ local function find(at, path, level)
   core.raise("option", ("the model has no parameter '%s' (%s)"):format(tostring(path), text), level + 1)
 end
 
+local chosen <const> = {kernel = true, mean = true, likelihood = true, solver = true}
+
 --- Raises that a field of a model cannot be assigned, and says what does what was meant.
 function M.refuse_assignment(self, maker, key)
   local name <const> = tostring(key)
@@ -149,7 +169,7 @@ function M.refuse_assignment(self, maker, key)
   if #paths > 0 then text = ('to set the parameter, m:set("%s", v)'):format(table.concat(paths, '", v) or m:set("'))
   elseif name == "x" or name == "y" then text = "data are given to m:fit(x, y) or m:condition(x, y)"
   elseif name == "noise" then text = "noise is given to " .. maker
-  elseif name == "kernel" or name == "mean" or name == "likelihood" or name == "solver" then text = ("it is chosen when a model is made: %s{%s = ...}"):format(maker, name) end
+  elseif chosen[name] then text = ("it is chosen when a model is made: %s{%s = ...}"):format(maker, name) end
   core.raise("option", ("field '%s' of a model cannot be assigned; %s"):format(name, text), 3)
 end
 

@@ -12,6 +12,7 @@ local options <const> = require "gibbous.options"
 local parts <const> = require "gibbous.gp.task_parts"
 local pathwise <const> = require "gibbous.gp.pathwise"
 local prediction <const> = require "gibbous.gp.prediction"
+local rules <const> = require "gibbous.gp.rules"
 local task_model <const> = require "gibbous.gp.task_model"
 local task_prediction <const> = require "gibbous.gp.task_prediction"
 local update <const> = require "gibbous.gp.update"
@@ -114,6 +115,14 @@ end
 --- log p(y | x) of the values the model holds, in nats (a sum), lazy.
 function methods.log_marginal_likelihood(self) return fields(self).inner:log_marginal_likelihood() end
 
+--- An independent model of the same data, as gb.gp.exact's copy.
+function methods.copy(self)
+  local out <const> = {}
+  for key, v in pairs(fields(self)) do out[key] = v end
+  out.inner = out.inner:copy()
+  return task_model.of_fields(out)
+end
+
 --- A parameter by its path, as printed by print(model): m:get "kernel.tasks.weights".
 function methods.get(self, path) return fields(self).inner:get(path) end
 
@@ -124,19 +133,20 @@ function methods.set(self, ...)
   return self
 end
 
+local solver_rule <const> = rules.solver{"auto", "direct", "kronecker"}
+
 --- gb.gp.multitask{kernel, tasks = T, rank = 1, noise = one per task, mean = zero, solver = "auto"}
 -- kernel is of the points alone; B has this rank plus a diagonal, and takes over the kernel's variance (unless that is a
 -- gb.param): it is in units of y squared. noise: a variance for all tasks (a number or gb.param) or a
 -- list, one per task (default). mean: a gb.means value of x, common to all tasks; gb.means.constant{c_1, ..., c_T} has one
 -- per task. solver: "auto" uses Kronecker structure where no cell is missing, else decides as gb.gp.exact does; "kronecker";
--- "direct" or a gb.solvers value: the long form in any case. The model copies what it is given.
+-- "direct", a solver's name or a gb.solvers value: the long form in any case. The model copies what it is given.
 return function(opts)
-  local o <const> = options.parse(opts, {kernel = kernels.is, tasks = "count", rank = "count", noise = "any",
-    mean = function(v) return means.of(v) ~= nil end,
-    solver = function(v)
-      return v == "auto" or v == "direct" or v == "kronecker" or (type(v) == "table" and v.solve ~= nil)
-    end}, "gb.gp.multitask", 2)
-  if not o.kernel then core.raise("option", "gb.gp.multitask: a kernel is needed", 2) end
+  local o <const> = options.parse(opts, {kernel = rules.kernel, tasks = "count", rank = "count", noise = "any", mean = rules.mean,
+    solver = solver_rule}, "gb.gp.multitask", 2)
+  if not o.kernel then
+    core.raise("option", "gb.gp.multitask: a kernel is needed: gb.gp.multitask{kernel = gb.kernels.rbf{}, tasks = 2}", 2)
+  end
   if not o.tasks or o.tasks < 1 then core.raise("option", "gb.gp.multitask: tasks, the number of outputs, is needed", 2) end
   local T <const> = o.tasks
   local noise = o.noise

@@ -2,8 +2,10 @@
 -- predictive density.
 local core <const> = require "gibbous.core"
 local choice <const> = require "gibbous.gp.choice"
+local kernel_checks <const> = require "gibbous.gp.kernel_checks"
 local model <const> = require "gibbous.gp.model"
 local param <const> = require "gibbous.param"
+local solvers <const> = require "gibbous.solvers"
 
 local M <const> = {}
 local fields <const> = model.fields
@@ -32,7 +34,8 @@ function M.decide(self, budget)
   f.choice = nil
   local function step(solver) return M.step(self, solver, "mll") end
   if f.solver ~= "auto" then
-    local solver <const> = choice.is_iterative(f.solver) and choice.within(self, f.solver, step, budget) or f.solver
+    local solver = solvers.named(f.solver, f.x.dtype)
+    if choice.is_iterative(solver) then solver = choice.within(self, solver, step, budget) end
     if budget and choice.is_streamed(solver) then choice.check_budget(self, solver, step, budget, "fit", 3) end
     return solver
   end
@@ -104,6 +107,9 @@ function M.guarded(self, what, level, f)
   local got <const> = table.pack(pcall(f))
   if got[1] then return table.unpack(got, 2, got.n) end
   local err <const> = got[2]
+  local f <const> = model.fields(self)
+  local text <const> = type(err) ~= "string" and err.code == "nan" and kernel_checks.not_finite(f.kernel, f.x)
+  if text then core.raise("nan", ("%s: %s"):format(what, text), level + 1) end
   if type(err) == "string" or err.code ~= "not_pd" or not core.source "gibbous.gp.diagnosis" then error(err, 0) end
   local diagnosis <const> = M.diagnose(self, err)
   core.raise("not_pd", ("%s: %s\n%s"):format(what, err.message, tostring(diagnosis)), level + 1,

@@ -23,8 +23,8 @@ local Prediction <const> = {__name = "gibbous.prediction"}
 -- residual, iterations, slices, seconds of the solves; variance_error, the largest f_var_bound over its f_var, of variances by
 -- gb.solvers.cg; of variances that were looked at clamped (0 after rounding, count) and invalid (NaN at finite points, count);
 -- jitter of joint samples, and relative_jitter, that over the prior variance.
-local Info <const> = object.record("gibbous.prediction_info", "the report of a prediction", "rank missed reason residual iterations "
-  .. "slices seconds variance_error clamped invalid jitter relative_jitter")
+local Info <const> = object.record("gibbous.prediction_info", "the report of a prediction",
+  "rank missed reason residual iterations slices seconds variance_error clamped invalid jitter relative_jitter")
 
 function Info.__tostring(self)
   local text = ("%s, variance %s%s, %s"):format(self.algorithm, self.variance, self.rank and " of rank " .. self.rank or "",

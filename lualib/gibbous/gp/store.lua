@@ -4,6 +4,7 @@ local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
+local solvers <const> = require "gibbous.solvers"
 local store <const> = require "gibbous.store_classes"
 local store_state <const> = require "gibbous.gp.store_state"
 local task_model <const> = require "gibbous.gp.task_model"
@@ -77,7 +78,8 @@ model.methods.save, task_model.methods.save = save, save
 
 -- Loading -----------------------------------------------------------------------------------------------------------------
 
-local load_spec <const> = {x = "tensor", y = "tensor", kernels = "table", means = "table", functions = "table",
+local load_spec <const> = {x = "tensor", y = "tensor", kernels = "table", means = "table", priors = "table",
+  functions = "table",
   warp = function(v)
     local meta <const> = getmetatable(v)
     return type(v) == "function" or type(meta) == "table" and meta.__call ~= nil
@@ -114,7 +116,7 @@ end
 --- The algorithm that a file names: a solver, or one of these words.
 local function algorithm(r, v, words)
   local out <const> = r:value(v)
-  if words[out] or type(out) == "table" and out.solve ~= nil then return out end
+  if words[out] or solvers.named(out) ~= out or core.type(out) == "solver" then return out end
   r:fail(("its solver is unknown to this version: %s"):format(type(out) == "string" and ("'%s'"):format(out) or type(out)))
 end
 
@@ -185,7 +187,7 @@ local function given_back(m, o, level)
 end
 
 local function rebuilt(described, tensors, o)
-  local r <const> = store.reader(tensors, described.objects, {kernels = o.kernels or {}, means = o.means or {},
+  local r <const> = store.reader(tensors, described.objects, {kernels = o.kernels or {}, means = o.means or {}, priors = o.priors or {},
     functions = o.functions or {}, warp = o.warp or nil})
   local m <const> = bare(r, described)
   local f <const> = model.fields(m)
@@ -201,7 +203,7 @@ end
 
 --- The model of a file that m:save wrote; it predicts with the same bits. (At its own x, the very handle, a model predicts by a
 -- symmetric fold, which rounds in another order than for a copy of x: m:predict(m.x) is l:predict(l.x).)
--- o: kernels = {name = constructor}, means = {name = constructor}: what gb.kernels.define and gb.means.define gave; warp = f: the
+-- o: kernels = {name = constructor}, means, priors: what gb.kernels.define, gb.means.define and gb.priors.define gave; warp = f: the
 -- function or network of k:warp(f), where it is none of gb.nn; functions = {name = f}: any other function by the name that
 -- the error asks for (of a gb.func, its own). A network given this way gets the values that were saved.
 -- x, y: the data of a model that was saved without them; they are checked. Without them it can only be fitted.

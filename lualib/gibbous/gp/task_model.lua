@@ -30,10 +30,13 @@ local own <const> = {x = true, y = true, tasks = true, solver = true}
 -- is "kronecker", and its 'grid' {x, y, tasks, nlml, state} is there, exactly where the data are solved so (gp/kronecker.lua).
 M.fields = model.fields
 
+--- A model of the given fields, which it then owns.
+function M.of_fields(f) return setmetatable({_fields = f}, Model) end
+
 --- A model without data of these parts {kernel, mean, likelihood}, which it then owns.
 function M.new(of, T, solver)
   of.solver = solver
-  return setmetatable({_fields = {inner = model.new(of), tasks = T, solver = solver}}, Model)
+  return M.of_fields{inner = model.new(of), tasks = T, solver = solver}
 end
 
 function Model.__index(self, key)
@@ -88,16 +91,13 @@ end
 --- x (n, d) or (n), finite, and y (n, T), finite but for cells that are NaN where missing is "mask", of one float dtype.
 function M.check(self, x, y, what, level, missing)
   local f <const> = M.fields(self)
-  local t <const> = core.as_tensor(y)
-  if t == nil then core.raise("option", ("%s: y must be a tensor, got %s"):format(what, type(y)), level + 1) end
+  local t <const> = data.observations(y, what, level + 1)
   x = kernels.points(x, what .. ": x", level + 1)
   if t.ndim ~= 2 or #t ~= #x or t.shape[2] ~= f.tasks then
     core.raise("shape", ("%s: x has %d rows, y must be (%d, %d), a column a task, got shape %s"):format(what, #x, #x,
       f.tasks, tostring(t.shape)), level + 1)
   end
-  if t.dtype ~= x.dtype then
-    core.raise("dtype", ("%s: x is %s, y is %s"):format(what, x.dtype, t.dtype), level + 1)
-  end
+  if t.dtype ~= x.dtype then data.refuse_dtypes(x, t, what, level + 1) end
   x = data.check(x, core.zeros(#x, {dtype = x.dtype}), what, level + 1)
   if #x == 0 then return x:eval(), t:eval() end
   local absent <const> = isnan(t)

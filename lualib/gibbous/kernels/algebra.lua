@@ -58,7 +58,7 @@ end
 local function operands(a, b, event)
   if kernel.is(a) and kernel.is(b) then return end
   core.raise("option", ("kernel %s: both sides must be kernels, got %s and %s"):format(event,
-    kernel.is(a) and "a kernel" or type(a), kernel.is(b) and "a kernel" or type(b)), 4)
+    kernel.is(a) and "a kernel" or "a " .. core.type(a), kernel.is(b) and "a kernel" or "a " .. core.type(b)), 4)
 end
 
 function Kernel.__add(a, b)

@@ -8,6 +8,7 @@
 --   variance = false   for kernels that have none of their own
 --   claims = true      its only column belongs to it (task numbers)
 --   blind = true       looks at no column
+--   own = true         made by gb.kernels.define
 --   setup(self, o)     what else an option table asks for; 'options' are the rules of such options
 --   methods            of kernels of this kind alone
 local columns <const> = require "gibbous.kernels.columns"

@@ -3,11 +3,17 @@ local core <const> = require "gibbous.core"
 
 local M <const> = {}
 
+--- What stands where a tensor is needed, and how it becomes one.
+function M.got(v)
+  local is_list <const> = type(v) == "table" and getmetatable(v) == nil and #v > 0
+  return is_list and "a list: gb.tensor(list) makes one of it" or core.type(v)
+end
+
 --- Inputs as (n, d): a vector is one column.
 function M.points(x, what, level)
   local t <const> = core.as_tensor(x)
   if t == nil then
-    core.raise("option", ("%s must be a tensor, got %s"):format(what, type(x)), level + 1)
+    core.raise("option", ("%s must be a tensor, got %s"):format(what, M.got(x)), level + 1)
   end
   if t.ndim == 1 then return t:unsqueeze(2) end
   if t.ndim ~= 2 then

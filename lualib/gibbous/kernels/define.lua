@@ -41,7 +41,7 @@ return function(name, params, f)
   local each <const> = {}
   for key in pairs(params) do each[key] = true end
   return build.constructor(name, {
-    hyper = params, each = each,
+    hyper = params, each = each, own = true,
     form = function(self, x, z)
       return checked(f(x:unsqueeze(2), z:unsqueeze(1), values(self, x)), {#x, #z}, name, "a block")
     end,

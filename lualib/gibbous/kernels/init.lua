@@ -16,4 +16,13 @@ end
 M.change_point = require "gibbous.kernels.change_point"
 M.define = require "gibbous.kernels.define"
 
-return require "gibbous.names"(M, "gb.kernels")
+return require "gibbous.names"(M, "gb.kernels", nil, {
+  dot_product = "gb.kernels.linear",
+  exponential = "gb.kernels.matern12",
+  gaussian = "gb.kernels.rbf",
+  matern = "gb.kernels.matern12, matern32 and matern52, for nu = 1/2, 3/2 and 5/2",
+  rq = "gb.kernels.rational_quadratic",
+  scale = "a kernel has a variance, and a number times a kernel scales it",
+  se = "gb.kernels.rbf",
+  squared_exponential = "gb.kernels.rbf",
+})

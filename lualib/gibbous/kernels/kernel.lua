@@ -243,19 +243,14 @@ function Kernel.__children(self)
   return out
 end
 
---- An independent copy: implicit hyper-parameters are copied, explicit gb.params and networks are shared.
-function methods.copy(self, seen_boxes)
-  seen_boxes = seen_boxes or {}
+--- An independent copy: implicit hyper-parameters are copied, explicit gb.params and networks are shared. copies: param.copies().
+function methods.copy(self, copies)
+  copies = copies or param.copies()
   local out <const> = M.clone(self)
-  for name, p in pairs(self.hyper) do
-    if not param.shared(p) then
-      seen_boxes[p] = seen_boxes[p] or param.copy(p)
-      out.hyper[name] = seen_boxes[p]
-    end
-  end
+  for name, p in pairs(self.hyper) do out.hyper[name] = copies(p) end
   if self.parts then
     local parts <const> = {}
-    for i, part in ipairs(self.parts) do parts[i] = part:copy(seen_boxes) end
+    for i, part in ipairs(self.parts) do parts[i] = part:copy(copies) end
     fields(out).parts = parts
   end
   return out

@@ -1,0 +1,88 @@
+--- What can be wrong with a kernel of one's own: k(a, b) that is not k(b, a), which a factor would not notice, since it reads one
+-- triangle; values that are not finite.
+local core <const> = require "gibbous.core"
+local kernel <const> = require "gibbous.kernels.kernel"
+
+local M <const> = {}
+
+-- Rows of x that are paired with as many others, and the relative difference that rounding may make.
+local PROBES <const> = 4
+local ROUNDING <const> = {f64 = 1e-8, f32 = 1e-3}
+
+--- Kernels below k that gb.kernels.define made, in order.
+local function own_kernels(k, out)
+  if k.row.own then out[#out + 1] = k end
+  for _, part in ipairs(k.parts or {}) do own_kernels(part, out) end
+  return out
+end
+
+local function named(list)
+  local cells <const>, seen <const> = {}, {}
+  for _, k in ipairs(list) do
+    if not seen[k.kind] then cells[#cells + 1] = ("'%s'"):format(k.kind) end
+    seen[k.kind] = true
+  end
+  return table.concat(cells, " or ")
+end
+
+--- Rows 1, 1 + step, ... of n, and as many that follow each of them.
+local function probes(n)
+  local count <const> = math.min(PROBES, n // 2)
+  local first <const>, second <const> = {}, {}
+  for i = 1, count do first[i], second[i] = i, n - count + i end
+  return first, second
+end
+
+local function rows(x, list) return x:index(1, core.tensor(list, {dtype = "i64"})):eval() end
+
+--- Raises where a kernel of one's own in k is not symmetric, judged by a few pairs of rows of x.
+function M.symmetric(k, x, level)
+  local own <const> = own_kernels(k, {})
+  if #own == 0 or #x < 2 then return end
+  local first <const>, second <const> = probes(#x)
+  local a <const>, b <const> = rows(x, first), rows(x, second)
+  local ab <const>, ba <const> = k(a, b):detach(), k(b, a):detach():t()
+  local off <const>, size <const> = (ab - ba):abs():eval(), core.maximum(ab:abs(), ba:abs()):max():item()
+  local worst <const> = off:max():item()
+  if not (size < math.huge) or worst <= ROUNDING[x.dtype] * size then return end
+  local at <const> = off:reshape(-1):argmax():item() - 1
+  local i <const>, j <const> = at // #second + 1, at % #second + 1
+  core.raise("option", ("kernel %s is not symmetric: k(a, b) = %.6g, but k(b, a) = %.6g, for rows %d and %d of x"):format(
+    named(own), ab[i][j]:item(), ba[i][j]:item(), first[i], second[j]), level + 1)
+end
+
+local function number_text(v) return v == v and ("%g"):format(v) or "NaN" end
+
+--- The first row of a mask (n) that is false; nil where there is none.
+local function first_false(good)
+  if good:all() then return nil end
+  return good:to{dtype = "f32"}:argmin():item()
+end
+
+--- Where base kernels below k have values that are not finite: text, or nil. 'hidden' as in kernels/kernel.lua.
+local function bad_part(k, x, hidden)
+  if k.parts then
+    local seen <const> = kernel.seen(k, x, hidden)
+    for _, part in ipairs(k.parts) do
+      local text <const> = bad_part(part, seen, kernel.within(k, seen, hidden))
+      if text then return text end
+    end
+    return nil
+  end
+  local name <const> = k.label and ("'%s' (%s)"):format(k.label, k.kind) or ("'%s'"):format(k.kind)
+  local on_diagonal <const> = first_false(kernel.diag(k, x, hidden):detach():isfinite())
+  if on_diagonal then
+    return ("kernel %s gives k(a, a) = %s for row %d of x"):format(name,
+      number_text(kernel.diag(k, x, hidden)[on_diagonal]:item()), on_diagonal)
+  end
+  local values <const> = kernel.value(k, x, x, hidden):detach()
+  local i <const> = first_false(values:isfinite():all(2))
+  if not i then return nil end
+  local j <const> = first_false(values[i]:isfinite())
+  return ("kernel %s gives k(a, b) = %s for rows %d and %d of x"):format(name, number_text(values[i][j]:item()), i, j)
+end
+
+--- Says which base kernel of k gives a value that is not finite, and where; nil where none does.
+function M.not_finite(k, x) return bad_part(k, x, kernel.outer_claims(k, x.shape[2])) end
+
+return M
