@@ -58,6 +58,91 @@ describe("gb.data.read", function()
     raises("option", "unknown option 'delimeter', did you mean 'delimiter'?", gb.data.read, "x", {delimeter = ","})
   end)
 
+  it("asks which of two columns of one name is meant", function()
+    local f <const> = gb.data.read(file "x,y,x\n1,2,3\n")
+    assert.same({"x", "y", "x"}, f.names)
+    raises("option", ".csv: columns 1, 3 are all called 'x': f:col(1) takes one by its number", f.col, f, "x")
+    near({3}, f:col(3), 0)
+    near({2}, f:col "y", 0)
+  end)
+
+  it("keeps integers whole, truth as truth, and lines inside quotes", function()
+    local f <const> = gb.data.read(file 'id,ok,note\n9007199254740993,true,"two\nlines"\n-1,false,b\n')
+    assert.equal("i64", f:col "id".dtype)
+    assert.equal(9007199254740993, f:col "id":totable()[1])
+    assert.equal("bool", f:col "ok".dtype)
+    assert.same({"two\nlines", "b"}, f:col "note")
+    assert.equal(f:col "note", f:col "note")
+    raises("format", ".csv:2 has 'two", f.col, f, {"id", "note"})
+    assert.same({}, f.warnings)
+  end)
+
+  it("names the remedy for decimal commas", function()
+    local path <const> = file "x;y\n1,5;2,5\n-3,25;1e-1\n"
+    local f <const> = gb.data.read(path)
+    raises("format", "column 'x' holds numbers with a decimal comma: " .. path .. ":2 has '1,5'; read it with decimal = \",\"",
+      f.col, f, "x")
+    near({1.5, -3.25}, gb.data.read(path, {decimal = ","}):col "x", 0)
+    assert.same({"1,5", "-3,25"}, gb.data.read(path, {decimal = "."}):col "x")
+    raises("option", "decimal must be \".\" or \",\", got 'x'", gb.data.read, path, {decimal = "x"})
+    raises("option", "',' cannot be both delimiter and decimal", gb.data.read, path, {decimal = ",", delimiter = ","})
+    raises("option", "delimiter must be one character, got ', '", gb.data.read, path, {delimiter = ", "})
+  end)
+
+  it("warns, once, of what may be meant otherwise", function()
+    local process <const> = require "spec.process"
+    local path <const> = file "id,v\n9007199254740993,inf\nNA,2\n"
+    local out <const>, errors <const>, rc <const> = process.run{"-e", ([[
+      local f = require "gibbous".data.read %q
+      print(#f.warnings, f:col "v":max():item())]]):format(path)}
+    assert.equal(0, rc, errors)
+    assert.equal("2\tinf\n", out)
+    assert.equal(("gibbous: warning: %s:2: column 'id': 1 integers are rounded: a column keeps them whole where all its cells are "
+      .. "integers of 64 bits\ngibbous: warning: %s:2: column 'v': 1 cells are infinite\n"):format(path, path), errors)
+  end)
+
+  it("says what it does not read, and what to do", function()
+    raises("format", "a zip archive, as .npz and .xlsx are: from .npz, np.save each array as .npy", gb.data.read,
+      file("PK\3\4\0\0\0", ".npz"))
+    raises("format", "an HDF5 file", gb.data.read, file "\x89HDF\r\n")
+    raises("format", "text in UTF-16", gb.data.read, file "\xFF\xFEa\0")
+    raises("format", "not a NumPy array file", gb.data.read, file("1,2\n", ".npy"))
+    raises("format", "NUL bytes; not a text file", gb.data.read, file "\0")
+  end)
+
+  it("waits for no pipe, and reads no folder or device", function()
+    local path <const> = support.path()
+    os.remove(path)
+    os.execute("mkfifo " .. path)
+    local function plain(what, f, ...) raises("io", what, f, ...) end
+    plain("it is a pipe, not a plain file", gb.data.read, path)
+    plain("it is a pipe", gb.load, path)
+    plain("it is a device", gb.data.read, "/dev/zero")
+    plain("it is a folder", gb.data.read, "/tmp")
+    for _, ending in ipairs{".csv", ".csv.gz", ".npy", ".safetensors"} do
+      os.rename(path, path .. ending)
+      plain("it is a pipe", gb.data.read, path .. ending)
+      if ending ~= ".csv.gz" then
+        local v <const> = ending == ".safetensors" and {a = gb.ones(2)} or gb.ones(2)
+        plain("it is not a plain file", gb.data.write, path .. ending, v)
+      end
+      os.rename(path .. ending, path)
+    end
+    for _, ending in ipairs{".svg", ".png", ".pdf"} do
+      os.rename(path, path .. ending)
+      plain("it is not a plain file", function() gb.plot.figure{}:line(gb.ones(2), gb.ones(2)):save(path .. ending) end)
+      os.rename(path .. ending, path)
+    end
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
+    plain("it is not a plain file", m.save, m, path)
+    local plan <const> = gb.plan(gb.ones(3) + 1)
+    plain("it is not a plain file", plan.svg, plan, path)
+    plain("it is not a plain file", plan.json, plan, path)
+    os.remove(path)
+    plan:json(path)
+    assert.equal(plan:json(), support.read(path))
+  end)
+
   it("a frame is a value", function()
     local f <const> = gb.data.read(file "a\n1\n")
     raises("option", "cannot be assigned", function() f.a = 1 end)
@@ -93,6 +178,19 @@ describe("gb.data.write", function()
     local path <const> = support.path ".csv"
     gb.data.write(path, f)
     assert.equal("b,a\n1,2.5\n3,0.1\n", support.read(path))
+  end)
+
+  it("writes a frame of words and numbers that reads back the same", function()
+    local text <const> = 'who,id,ok,"a, b",v\n"ada, ""l""",9007199254740993,true,,0.1\nbob,2,false,"# no\nnote",NaN\n'
+    local f <const> = gb.data.read(file(text))
+    local path <const> = support.path ".csv"
+    gb.data.write(path, f)
+    assert.equal(text, support.read(path))
+    local odd <const> = gb.data.read(file("v\n" .. ("1\n"):rep(30) .. "oops\n"))
+    raises("format", ":32 has 'oops'", gb.data.write, path, odd)
+    assert.equal(text, support.read(path))
+    gb.data.write(path, f:col "id")
+    assert.equal("9007199254740993\n2\n", support.read(path))
   end)
 
   it("writes views as they look", function()

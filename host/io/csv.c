@@ -1,281 +1,303 @@
-/* csv.c - one pass over the file in memory: split into cells, then into columns of numbers or text. */
+/* csv.c - two passes over the rows. The first counts what the cells of each column are, the second puts them where they belong. */
 #define _GNU_SOURCE
 #include "io/csv.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <locale.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
-#include "base/grow.h"
+#include "io/cell.h"
+#include "io/rows.h"
 
-/* The whole file, NUL-terminated; gz or plain. Caller frees. */
-static gb_status slurp (const char *path, char **text, gb_error *err) {
-  gzFile f = gzopen(path, "rb");
-  if (f == NULL) return gb_fail(err, GB_EIO, "cannot open '%s': %s", path, strerror(errno));
-  size_t used = 0, room = 1 << 16;
-  char *buf = malloc(room + 1);
-  int got = 0;
-  while (buf != NULL && (got = gzread(f, buf + used, (unsigned)(room - used < 1 << 24 ? room - used : 1 << 24))) > 0) {
-    used += (size_t)got;
-    if (used == room) {
-      char *more = realloc(buf, 2 * room + 1);
-      if (more == NULL) free(buf);
-      buf = more;
-      room *= 2;
-    }
-  }
-  int code = Z_OK;
-  const char *why = gzerror(f, &code);
-  gb_status rc = GB_OK;
-  if (buf == NULL) rc = gb_fail(err, GB_ENOMEM, "no memory to read '%s'", path);
-  else if (got < 0)
-    rc = gb_fail(err, GB_EIO, "cannot read '%s': %s", path, code == Z_ERRNO ? strerror(errno) : why);
-  else if (memchr(buf, 0, used) != NULL) rc = gb_fail(err, GB_EFORMAT, "%s: NUL bytes; not a text file", path);
-  gzclose(f);
-  if (rc != GB_OK) {
-    free(buf);
-    return rc;
-  }
-  buf[used] = '\0';
-  *text = buf;
-  return GB_OK;
-}
-
-typedef struct cells {       /* fields of the line being read, pointing into the file's text */
-  char **field;
-  size_t n, room;
-} cells;
-
-static bool push (cells *c, char *s) {
-  if (!gb_grow(&c->field, c->n, &c->room, sizeof *c->field)) return false;
-  c->field[c->n++] = s;
-  return true;
-}
-
-static char *trim (char *s) {
-  while (*s == ' ' || *s == '\t') s++;
-  char *end = s + strlen(s);
-  while (end > s && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r')) *--end = '\0';
-  return s;
-}
-
-/* Removes the quotes of a quoted field in place and returns what follows it. */
-static char *unquote (char *s, char **rest) {
-  char *to = s, *from = s + 1;
-  for (; *from != '\0'; from++) {
-    if (*from == '"' && from[1] == '"') from++;
-    else if (*from == '"') break;
-    *to++ = *from;
-  }
-  if (*from == '"') from++;
-  *rest = from;
-  *to = '\0';
-  return s;
-}
-
-/* Splits one line in place. A delimiter of ' ' means runs of blanks. */
-static bool split (char *line, char delimiter, cells *out) {
-  out->n = 0;
-  char *s = line;
-  for (;;) {
-    while (*s == ' ' || (*s == '\t' && delimiter != '\t')) s++;
-    if (delimiter == ' ' && *s == '\0') return true;
-    char *field = s, *rest = s;
-    if (*s == '"') field = unquote(s, &rest);
-    char *end = rest;
-    while (*end != '\0' && *end != delimiter && !(delimiter == ' ' && *end == '\t')) end++;
-    const bool last = *end == '\0';
-    *end = '\0';
-    if (!push(out, field == rest ? trim(field) : field)) return false;
-    if (last) return true;
-    s = end + 1;
-  }
-}
-
-static char sniff (const char *line) {
-  for (const char *d = ",;\t|"; *d != '\0'; d++)
-    if (strchr(line, *d) != NULL) return *d;
-  return ' ';
-}
-
-typedef enum cell_kind { NUMBER, MISSING, TEXT, RANGE } cell_kind;
-
-static cell_kind parse (const char *s, const char *na, locale_t c, double *v) {
-  static const char *const missing[] = {"", "NA", "N/A", "na", "NaN", "nan", "NAN", "null", "NULL", "?", "."};
-  *v = NAN;
-  for (size_t i = 0; i < sizeof missing / sizeof missing[0]; i++)
-    if (strcmp(s, missing[i]) == 0) return MISSING;
-  if (na != NULL && strcmp(s, na) == 0) return MISSING;
-  if (strpbrk(s, "xXpP") != NULL) return TEXT;                 /* no hexadecimal */
-  char *end;
-  errno = 0;
-  const double d = strtod_l(s, &end, c);
-  if (end == s || *end != '\0') return TEXT;
-  if (errno == ERANGE && isinf(d)) return RANGE;
-  *v = d;
-  return NUMBER;
-}
+/* What the first pass knows of a column. */
+typedef struct tally {
+  size_t missing, bools, words;          /* 'words' are no numbers, nor bools */
+  size_t commas;                         /* of them: numbers with a decimal comma */
+  size_t wholes, inexact, inexact_line;
+  size_t infinite, infinite_line;
+  size_t text_bytes;
+  size_t odd_line;
+  char odd[sizeof ((gb_column *)0)->odd];
+  bool odd_is_bool;
+} tally;
 
 typedef struct reader {
-  const char *path;
+  const char *path, *where;
   const gb_csv_options *o;
+  gb_ledger *ledger;
   gb_frame *f;
-  size_t line;
+  gb_rows rows;
   locale_t c;
+  void *tallies;                         /* of the ledger */
+  bool first_is_data;
+  size_t first_line;
 } reader;
 
-static gb_status no_memory (const reader *r, gb_error *err) {
-  return gb_fail(err, GB_ENOMEM, "%s:%zu: no memory for the table", r->path, r->line);
+static tally *tally_of (const reader *r, size_t k) { return (tally *)r->tallies + k; }
+
+static gb_cell_kind parse (const reader *r, const char *s, gb_cell *cell) {
+  return gb_cell_parse(s, r->o->na, r->rows.decimal, r->c, cell);
 }
 
-static gb_status make_columns (reader *r, size_t n, gb_error *err) {
-  r->f->column = calloc(n, sizeof *r->f->column);
-  if (r->f->column == NULL) return no_memory(r, err);
-  r->f->ncols = n;
-  for (size_t k = 0; k < n; k++)
-    if ((r->f->column[k].name = strdup("")) == NULL) return no_memory(r, err);
-  return GB_OK;
-}
+/* ---- the first pass ------------------------------------------------------------------------------------------------------ */
 
-static bool is_heading (const reader *r, const cells *c) {
-  double v;
-  for (size_t k = 0; k < c->n; k++)
-    if (parse(c->field[k], r->o->na, r->c, &v) == NUMBER) return false;
+static bool is_heading (const reader *r) {
+  gb_cell cell;
+  for (size_t k = 0; k < r->rows.n; k++)
+    if (parse(r, gb_rows_field(&r->rows, k), &cell) == GB_CELL_NUMBER || cell.comma) return false;
   return true;
 }
 
-static gb_status grow (reader *r, gb_error *err) {
-  const size_t room = r->f->room ? 2 * r->f->room : 256;
-  for (size_t k = 0; k < r->f->ncols; k++) {
-    gb_column *col = &r->f->column[k];
-    double *value = realloc(col->value, room * sizeof *value);
-    if (value == NULL) return no_memory(r, err);
-    col->value = value;
-    char **text = realloc(col->text, room * sizeof *text);
-    if (text == NULL) return no_memory(r, err);
-    memset(text + r->f->room, 0, (room - r->f->room) * sizeof *text);
-    col->text = text;
-  }
-  r->f->room = room;
-  return GB_OK;
+static gb_status take_bytes (reader *r, gb_purpose p, size_t bytes, gb_tensor *out, gb_error *err) {
+  const gb_shape shape = gb_shape_of(1, &bytes);
+  return gb_tensor_new(r->ledger, GB_BOOL, &shape, p, r->where, "", out, err);
 }
 
-static gb_status add_row (reader *r, const cells *c, gb_error *err) {
+/* Columns for the fields of the first row, named by them or "". */
+static gb_status make_columns (reader *r, bool named, gb_error *err) {
   gb_frame *f = r->f;
-  if (c->n != f->ncols)
-    return gb_fail(err, GB_EFORMAT, "%s:%zu: expected %zu fields, got %zu", r->path, r->line, f->ncols, c->n);
-  if (f->nrows == r->f->room) GB_TRY(grow(r, err));
-  for (size_t k = 0; k < c->n; k++) {
-    gb_column *col = &f->column[k];
-    const cell_kind kind = parse(c->field[k], r->o->na, r->c, &col->value[f->nrows]);
-    if (kind == RANGE)
-      return gb_fail(err, GB_EFORMAT, "%s:%zu: field %zu: the number '%s' is out of range", r->path, r->line, k + 1, c->field[k]);
-    if ((col->text[f->nrows] = strdup(c->field[k])) == NULL) return no_memory(r, err);
-    if (kind == TEXT && col->ntext++ == 0) col->first_line = r->line;
+  const size_t n = r->rows.n;
+  size_t bytes = 1, at = 1;
+  for (size_t k = 0; named && k < n; k++) bytes += strlen(gb_rows_field(&r->rows, k)) + 1;
+  GB_TRY(take_bytes(r, GB_MEM_WORKSPACE, n * sizeof *f->column + bytes, &f->account, err));
+  GB_TRY(gb_ledger_alloc(r->ledger, GB_MEM_WORKSPACE, n * sizeof(tally), r->where, "", &r->tallies, err));
+  memset(r->tallies, 0, n * sizeof(tally));
+  f->column = calloc(n, sizeof *f->column);
+  f->names = malloc(bytes);
+  if (f->column == NULL || f->names == NULL) return gb_fail(err, GB_ENOMEM, "no memory for %zu columns of '%s'", n, r->path);
+  f->names[0] = '\0';
+  for (size_t k = 0; k < n; k++) {
+    f->column[k].name = named ? f->names + at : f->names;
+    if (named) at += strlen(strcpy(f->names + at, gb_rows_field(&r->rows, k))) + 1;
   }
-  f->nrows++;
+  f->ncols = n;
   return GB_OK;
 }
 
-static gb_status first_row (reader *r, const cells *c, gb_error *err) {
-  GB_TRY(make_columns(r, c->n, err));
-  if (r->o->has_names || !is_heading(r, c)) return add_row(r, c, err);
-  for (size_t k = 0; k < c->n; k++) {
-    char *name = strdup(c->field[k]);
-    if (name == NULL) return no_memory(r, err);
-    free(r->f->column[k].name);
-    r->f->column[k].name = name;
+static void note_odd (tally *t, const char *s, size_t line, bool is_bool) {
+  if (t->odd_line != 0 && !(t->odd_is_bool && !is_bool)) return;
+  t->odd_line = line;
+  t->odd_is_bool = is_bool;
+  size_t n = strlen(s) < sizeof t->odd - 1 ? strlen(s) : sizeof t->odd - 1;
+  while (s[n] != '\0' && n > 0 && ((unsigned char)s[n] & 0xC0) == 0x80) n--;      /* no half character */
+  memcpy(t->odd, s, n);
+  t->odd[n] = '\0';
+}
+
+static gb_status count_cell (reader *r, size_t k, gb_error *err) {
+  const char *s = gb_rows_field(&r->rows, k);
+  tally *t = tally_of(r, k);
+  const size_t line = r->rows.line;
+  gb_cell cell;
+  t->text_bytes += strlen(s) + 1;
+  switch (parse(r, s, &cell)) {
+    case GB_CELL_MISSING: t->missing++; break;
+    case GB_CELL_BOOL:
+      t->bools++;
+      note_odd(t, s, line, true);
+      break;
+    case GB_CELL_TEXT:
+      t->words++;
+      t->commas += cell.comma;
+      note_odd(t, s, line, false);
+      break;
+    case GB_CELL_RANGE:
+      return gb_fail(err, GB_EFORMAT, "%s:%zu: field %zu: the number '%.40s' is out of range", r->path, line, k + 1, s);
+    case GB_CELL_NUMBER:
+      t->wholes += cell.is_whole;
+      if (cell.inexact && t->inexact++ == 0) t->inexact_line = line;
+      if (isinf(cell.value) && t->infinite++ == 0) t->infinite_line = line;
   }
   return GB_OK;
 }
 
-static gb_status read_lines (reader *r, char *text, cells *c, gb_error *err) {
-  char delimiter = r->o->delimiter;
-  size_t skip = r->o->skip;
-  if (strncmp(text, "\xEF\xBB\xBF", 3) == 0) text += 3;
-  for (char *next = text; next != NULL && *next != '\0';) {
-    char *line = next;
-    next = strchr(line, '\n');
-    if (next != NULL) *next++ = '\0';
-    r->line++;
-    if (skip > 0) {
-      skip--;
-      continue;
+/* Numbers take 8 bytes in the result, whatever they take in the file: a table that cannot be held is not read to its end. */
+static gb_status check_limit (const reader *r, gb_error *err) {
+  size_t bytes;
+  char need[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
+  const gb_ledger *l = r->ledger;
+  if (!__builtin_mul_overflow(8 * r->f->nrows, r->f->ncols, &bytes) && bytes <= l->limit) return GB_OK;
+  gb_fail(err, GB_ENOMEM, "%s:%zu: more than %s needed for the columns so far, limit %s", r->path, r->rows.line,
+          gb_bytes_text(bytes, need), gb_bytes_text(l->limit, limit));
+  if (err != NULL) err->need = bytes, err->have = l->limit;
+  return GB_ENOMEM;
+}
+
+static gb_status count_row (reader *r, gb_error *err) {
+  gb_frame *f = r->f;
+  if (r->rows.n != f->ncols)
+    return gb_fail(err, GB_EFORMAT, "%s:%zu: expected %zu fields, got %zu", r->path, r->rows.line, f->ncols, r->rows.n);
+  for (size_t k = 0; k < f->ncols; k++) GB_TRY(count_cell(r, k, err));
+  if (++f->nrows % 4096 == 0) GB_TRY(check_limit(r, err));
+  return GB_OK;
+}
+
+static gb_status count_all (reader *r, gb_error *err) {
+  for (bool more;;) {
+    GB_TRY(gb_rows_next(&r->rows, &more, err));
+    if (!more) break;
+    if (r->f->column == NULL) {
+      r->first_is_data = r->o->has_names || !is_heading(r);
+      r->first_line = r->rows.line;
+      GB_TRY(make_columns(r, !r->first_is_data, err));
+      if (!r->first_is_data) continue;
     }
-    if (*trim(line) == '\0' || *line == '#') continue;
-    if (delimiter == 0) delimiter = sniff(line);
-    if (!split(line, delimiter, c)) return no_memory(r, err);
-    GB_TRY(r->f->column == NULL ? first_row(r, c, err) : add_row(r, c, err));
+    GB_TRY(count_row(r, err));
   }
   if (r->f->column == NULL) return gb_fail(err, GB_EFORMAT, "%s: no rows", r->path);
   return GB_OK;
 }
 
-/* Cells as text are kept only where they say more than the numbers do. */
-static void drop_text (gb_frame *f) {
-  for (size_t k = 0; k < f->ncols; k++) {
-    gb_column *col = &f->column[k];
-    if (col->ntext > 0 || col->text == NULL) continue;
-    for (size_t i = 0; i < f->nrows; i++) free(col->text[i]);
-    free(col->text);
-    col->text = NULL;
-  }
+/* ---- between the passes: what each column becomes -------------------------------------------------------------------------- */
+
+static void note (reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void note (reader *r, const char *fmt, ...) {
+  char *notes = r->f->notes;
+  const size_t used = strlen(notes), room = sizeof r->f->notes - used;
+  va_list ap;
+  va_start(ap, fmt);
+  const int n = vsnprintf(notes + used, room, fmt, ap);
+  va_end(ap);
+  if (n < 0 || (size_t)n + 1 >= room) notes[used] = '\0';       /* enough is said */
+  else strcpy(notes + used + n, "\n");
 }
 
-gb_status gb_csv_read (const char *path, const gb_csv_options *o, gb_frame *out, gb_error *err) {
+static void label (const reader *r, size_t k, char buf[64]) {
+  const char *name = r->f->column[k].name;
+  if (*name != '\0') snprintf(buf, 64, "column '%.40s'", name);
+  else snprintf(buf, 64, "column %zu", k + 1);
+}
+
+static void note_column (reader *r, size_t k) {
+  const tally *t = tally_of(r, k);
+  char buf[64];
+  label(r, k, buf);
+  if (t->inexact > 0 && r->f->column[k].value.dtype != GB_I64)
+    note(r, "%s:%zu: %s: %zu integers are rounded: a column keeps them whole where all its cells are integers of 64 bits", r->path,
+         t->inexact_line, buf, t->inexact);
+  if (t->infinite > 0) note(r, "%s:%zu: %s: %zu cells are infinite", r->path, t->infinite_line, buf, t->infinite);
+}
+
+/* A first row of numbers and words above columns of numbers is a heading, as far as anybody can tell. */
+static void note_heading (reader *r) {
+  size_t alone = 0;
+  if (!r->first_is_data || r->f->nrows < 3) return;
+  for (size_t k = 0; k < r->f->ncols; k++) {
+    const tally *t = tally_of(r, k);
+    if (t->words == 0) continue;
+    if (t->words > 1 || t->odd_line != r->first_line) return;
+    alone++;
+  }
+  if (alone > 0)
+    note(r, "%s:%zu: read as data, for it holds numbers; if it is a heading: skip = %zu, names = {...}", r->path, r->first_line,
+         r->first_line);
+}
+
+static gb_status open_column (reader *r, size_t k, gb_error *err) {
+  gb_column *col = &r->f->column[k];
+  const tally *t = tally_of(r, k);
+  const size_t n = r->f->nrows;
+  const bool truth = t->bools > 0 && t->bools + t->missing == n;
+  col->nodd = truth ? 0 : t->words + t->bools;
+  if (col->nodd > 0) {
+    col->kind = 10 * col->nodd < n ? GB_COLUMN_MIXED : GB_COLUMN_TEXT;
+    col->odd_line = t->odd_line;
+    col->comma = t->commas == t->words && t->words > 0;
+    memcpy(col->odd, t->odd, sizeof col->odd);
+    return col->kind == GB_COLUMN_MIXED ? GB_OK : take_bytes(r, GB_MEM_TENSOR, t->text_bytes, &col->text, err);
+  }
+  const gb_dtype type = truth && t->missing == 0 ? GB_BOOL : t->inexact > 0 && t->wholes == n ? GB_I64 : GB_F64;
+  col->kind = GB_COLUMN_VALUES;
+  const gb_shape shape = gb_shape_of(1, &n);
+  return gb_tensor_new(r->ledger, type, &shape, GB_MEM_TENSOR, r->where, "", &col->value, err);
+}
+
+/* ---- the second pass ------------------------------------------------------------------------------------------------------- */
+
+static gb_status changed (const reader *r, gb_error *err) {
+  return gb_fail(err, GB_EIO, "cannot read '%s': it changed meanwhile", r->path);
+}
+
+/* 'used' counts the bytes of text that are there. */
+static gb_status fill_cell (reader *r, size_t k, size_t row, size_t *used, gb_error *err) {
+  const char *s = gb_rows_field(&r->rows, k);
+  gb_column *col = &r->f->column[k];
+  gb_cell cell;
+  if (col->kind == GB_COLUMN_MIXED) return GB_OK;
+  if (col->kind == GB_COLUMN_TEXT) {
+    const size_t n = strlen(s) + 1;
+    if (n > col->text.shape.dim[0] - *used) return changed(r, err);
+    memcpy((char *)col->text.storage->data + *used, s, n);
+    *used += n;
+    return GB_OK;
+  }
+  const gb_cell_kind kind = parse(r, s, &cell);
+  const gb_dtype type = col->value.dtype;
+  void *data = col->value.storage->data;
+  if (kind == GB_CELL_TEXT || kind == GB_CELL_RANGE || (type == GB_I64 && !cell.is_whole) || (type == GB_BOOL && kind != GB_CELL_BOOL))
+    return changed(r, err);
+  if (type == GB_F64) ((double *)data)[row] = cell.value;
+  else if (type == GB_I64) ((int64_t *)data)[row] = cell.whole;
+  else ((uint8_t *)data)[row] = cell.value != 0;
+  return GB_OK;
+}
+
+static gb_status fill_all (reader *r, gb_error *err) {
+  gb_frame *f = r->f;
+  size_t row = 0;
+  bool more, heading = !r->first_is_data;
+  for (size_t k = 0; k < f->ncols; k++) tally_of(r, k)->text_bytes = 0;         /* now: what is filled */
+  GB_TRY(gb_rows_rewind(&r->rows, err));
+  for (;; heading = false) {
+    GB_TRY(gb_rows_next(&r->rows, &more, err));
+    if (!more) break;
+    if (r->rows.n != f->ncols || row > f->nrows) return changed(r, err);
+    if (heading) continue;
+    if (row == f->nrows) return changed(r, err);
+    for (size_t k = 0; k < f->ncols; k++) GB_TRY(fill_cell(r, k, row, &tally_of(r, k)->text_bytes, err));
+    row++;
+  }
+  if (row != f->nrows) return changed(r, err);
+  for (size_t k = 0; k < f->ncols; k++)
+    if (f->column[k].kind == GB_COLUMN_TEXT && tally_of(r, k)->text_bytes != f->column[k].text.shape.dim[0]) return changed(r, err);
+  return GB_OK;
+}
+
+static gb_status read_all (reader *r, gb_error *err) {
+  GB_TRY(count_all(r, err));
+  GB_TRY(check_limit(r, err));
+  for (size_t k = 0; k < r->f->ncols; k++) GB_TRY(open_column(r, k, err));
+  note_heading(r);
+  for (size_t k = 0; k < r->f->ncols; k++) note_column(r, k);
+  return fill_all(r, err);
+}
+
+gb_status gb_csv_read (gb_ledger *l, const char *path, const char *where, const gb_csv_options *o, gb_frame *out, gb_error *err) {
   *out = (gb_frame){0};
-  char *text = NULL;
-  GB_TRY(slurp(path, &text, err));
-  reader r = {.path = path, .o = o, .f = out, .c = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
-  cells c = {0};
-  gb_status rc = r.c == (locale_t)0 ? no_memory(&r, err) : read_lines(&r, text, &c, err);
-  free(c.field);
-  free(text);
-  if (r.c != (locale_t)0) freelocale(r.c);
-  if (rc == GB_OK) drop_text(out);
-  else gb_frame_clear(out);
-  return rc;
+  reader r = {.path = path, .where = where, .o = o, .ledger = l, .f = out, .c = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
+  if (r.c == (locale_t)0) return gb_fail(err, GB_ENOMEM, "no memory to read '%s'", path);
+  gb_status st = gb_rows_open(l, path, o->skip, o->delimiter, o->decimal != 0 ? o->decimal : '.',
+                              o->max_ratio > 0 ? o->max_ratio : GB_CSV_RATIO, &r.rows, err);
+  if (st == GB_OK) {
+    st = read_all(&r, err);
+    gb_rows_close(&r.rows);
+  }
+  gb_ledger_free(l, r.tallies);
+  freelocale(r.c);
+  if (st != GB_OK) gb_frame_clear(out);
+  return st;
 }
 
 void gb_frame_clear (gb_frame *f) {
   for (size_t k = 0; k < f->ncols; k++) {
-    gb_column *col = &f->column[k];
-    if (col->text != NULL)
-      for (size_t i = 0; i < f->room; i++) free(col->text[i]);
-    free(col->text);
-    free(col->value);
-    free(col->name);
+    gb_tensor_clear(&f->column[k].value);
+    gb_tensor_clear(&f->column[k].text);
   }
+  gb_tensor_clear(&f->account);
   free(f->column);
+  free(f->names);
   *f = (gb_frame){0};
-}
-
-/* The fewest digits that read back as the same double. */
-static void print_number (FILE *f, double v) {
-  char s[32];
-  for (int digits = 15; digits <= 17; digits++) {
-    snprintf(s, sizeof s, "%.*g", digits, v);
-    if (digits == 17 || strtod(s, NULL) == v) break;
-  }
-  fputs(s, f);
-}
-
-gb_status gb_csv_write (const char *path, size_t rows, size_t cols, const double *value, const char *const *names, gb_error *err) {
-  FILE *f = fopen(path, "w");
-  if (f == NULL) return gb_fail(err, GB_EIO, "cannot write '%s': %s", path, strerror(errno));
-  for (size_t k = 0; names != NULL && k < cols; k++) fprintf(f, "%s%s", names[k], k + 1 < cols ? "," : "\n");
-  for (size_t i = 0; i < rows; i++)
-    for (size_t k = 0; k < cols; k++) {
-      if (!isnan(value[i * cols + k])) print_number(f, value[i * cols + k]);
-      else fputs("NaN", f);
-      fputc(k + 1 < cols ? ',' : '\n', f);
-    }
-  const bool bad = ferror(f) != 0;
-  if ((fclose(f) != 0) || bad) return gb_fail(err, GB_EIO, "cannot write '%s': %s", path, strerror(errno));
-  return GB_OK;
 }

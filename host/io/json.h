@@ -3,8 +3,13 @@
 #define GB_IO_JSON_H
 
 #include <jansson.h>
+#include <stddef.h>
 
 #include "base/status.h"
+
+/* What the values of n bytes of JSON take at most: short lists of short lists are the worst. */
+#define GB_JSON_MOST ((size_t)1 << 20)   /* bytes; longer texts are refused */
+static inline size_t gb_json_bytes (size_t n) { return 4096 + 48 * n; }
 
 /* Any value. The text must be UTF-8 without NUL, no key may be there twice, whole numbers must fit 64 bits. 'what' begins the
 ** message. Errors: EFORMAT (where and why), ENOMEM. '*out' is counted by the caller; NULL after an error. */

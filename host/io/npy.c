@@ -1,158 +1,124 @@
-/* npy.c - the heading's own small grammar, and element conversion on the way in. */
+/* npy.c - arrays in NumPy's own format: most land where they will stay, Fortran order goes through a slice. */
 #include "io/npy.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/infile.h"
+#include "base/interrupt.h"
+#include "base/outfile.h"
+#include "io/npy_heading.h"
+#include "io/widen.h"
+
 #define MAGIC "\x93NUMPY"
-#define MAX_HEADING 65536
 
-typedef struct heading {
-  char kind;                 /* f i u b */
-  size_t width;              /* bytes an element in the file */
-  bool fortran;
-  gb_shape shape;
-} heading;
+typedef struct reader {
+  gb_infile file;
+  gb_ledger *ledger;
+  const char *where;
+  void *scratch;             /* of the ledger */
+  size_t slice;              /* its bytes: as long as the file, GB_NPY_SLICE at most */
+  size_t before;             /* bytes of the file before the data */
+  gb_npy_heading h;
+} reader;
 
-static const char *skip (const char *s) {
-  while (isspace((unsigned char)*s)) s++;
-  return s;
-}
+_Static_assert(GB_NPY_HEADING <= GB_NPY_SLICE, "the heading fits the slice");
 
-/* What follows 'key': in the dictionary, or NULL. */
-static const char *lookup (const char *text, const char *key) {
-  char quoted[32];
-  for (const char *q = "'\""; *q != '\0'; q++) {
-    snprintf(quoted, sizeof quoted, "%c%s%c", *q, key, *q);
-    const char *at = strstr(text, quoted);
-    if (at == NULL) continue;
-    at = skip(at + strlen(quoted));
-    return *at == ':' ? skip(at + 1) : NULL;
-  }
-  return NULL;
-}
-
-static gb_status parse_type (const char *path, const char *s, heading *h, gb_error *err) {
-  if (s == NULL || (*s != '\'' && *s != '"')) return gb_fail(err, GB_EFORMAT, "%s: the heading has no plain 'descr'", path);
-  const char order = s[1];
-  h->kind = s[2];
-  h->width = (size_t)strtoul(s + 3, NULL, 10);
-  if (h->kind == 'O') return gb_fail(err, GB_EFORMAT, "%s: an array of Python objects is not read", path);
-  if (order == '>') return gb_fail(err, GB_EFORMAT, "%s: big-endian data; save it with .astype('<f8')", path);
-  const size_t w = h->width;
-  const bool known = (h->kind == 'f' && (w == 2 || w == 4 || w == 8)) || (h->kind == 'b' && w == 1) ||
-                     (h->kind == 'i' && (w == 1 || w == 2 || w == 4 || w == 8)) || (h->kind == 'u' && (w == 1 || w == 2 || w == 4));
-  if (!known) return gb_fail(err, GB_EFORMAT, "%s: element type '%.8s' is not read", path, s + 1);
-  return GB_OK;
-}
-
-static gb_status parse_shape (const char *path, const char *s, heading *h, gb_error *err) {
-  if (s == NULL || *s != '(') return gb_fail(err, GB_EFORMAT, "%s: the heading has no 'shape'", path);
-  for (s = skip(s + 1); *s != ')'; s = skip(s)) {
-    char *end;
-    errno = 0;
-    if (!isdigit((unsigned char)*s)) return gb_fail(err, GB_EFORMAT, "%s: malformed shape in the heading", path);
-    const unsigned long long n = strtoull(s, &end, 10);
-    if (errno == ERANGE || h->shape.ndim == GB_MAXDIM)
-      return gb_fail(err, GB_EFORMAT, "%s: the shape is too large or has more than %d axes", path, GB_MAXDIM);
-    h->shape.dim[h->shape.ndim++] = (size_t)n;
-    s = skip(end);
-    if (*s == ',') s++;
-    else if (*s != ')') return gb_fail(err, GB_EFORMAT, "%s: malformed shape in the heading", path);
-  }
-  return GB_OK;
-}
-
-static gb_status read_heading (FILE *f, const char *path, heading *h, gb_error *err) {
+static gb_status read_heading (reader *r, gb_error *err) {
+  const char *path = r->file.path;
   unsigned char lead[12];
-  if (fread(lead, 1, 10, f) != 10 || memcmp(lead, MAGIC, 6) != 0)
-    return gb_fail(err, GB_EFORMAT, "%s: not a NumPy array file", path);
-  if (lead[6] < 1 || lead[6] > 3) return gb_fail(err, GB_EFORMAT, "%s: format version %d is not read", path, lead[6]);
-  size_t length = (size_t)lead[8] | (size_t)lead[9] << 8;
-  if (lead[6] >= 2) {
-    if (fread(lead + 10, 1, 2, f) != 2) return gb_fail(err, GB_EFORMAT, "%s: truncated heading", path);
-    length |= (size_t)lead[10] << 16 | (size_t)lead[11] << 24;
-  }
-  if (length > MAX_HEADING) return gb_fail(err, GB_EFORMAT, "%s: the heading is longer than %d bytes", path, MAX_HEADING);
-  char *text = malloc(length + 1);
-  if (text == NULL) return gb_fail(err, GB_ENOMEM, "%s: no memory for the heading", path);
-  gb_status rc = GB_OK;
-  if (fread(text, 1, length, f) != length) rc = gb_fail(err, GB_EFORMAT, "%s: truncated heading", path);
-  text[length] = '\0';
-  if (rc == GB_OK) rc = parse_type(path, lookup(text, "descr"), h, err);
-  if (rc == GB_OK) rc = parse_shape(path, lookup(text, "shape"), h, err);
-  const char *order = lookup(text, "fortran_order");
-  h->fortran = order != NULL && strncmp(order, "True", 4) == 0;
-  free(text);
-  return rc;
+  size_t got;
+  GB_TRY(gb_infile_read(&r->file, lead, 8, &got, err));
+  if (got != 8 || memcmp(lead, MAGIC, 6) != 0) return gb_fail(err, GB_EFORMAT, "%s: not a NumPy array file", path);
+  if (lead[6] < 1 || lead[6] > 3 || lead[7] != 0)
+    return gb_fail(err, GB_EFORMAT, "%s: format version %d.%d is not read", path, lead[6], lead[7]);
+  const size_t width = lead[6] == 1 ? 2 : 4;
+  GB_TRY(gb_infile_read(&r->file, lead + 8, width, &got, err));
+  if (got != width) return gb_fail(err, GB_EFORMAT, "%s: truncated heading", path);
+  const size_t length = (size_t)gb_integer(lead + 8, width, 0);
+  if (length > GB_NPY_HEADING)
+    return gb_fail(err, GB_EFORMAT, "%s: the heading is longer than %d bytes", path, GB_NPY_HEADING);
+  got = 0;
+  if (length <= r->slice) GB_TRY(gb_infile_read(&r->file, r->scratch, length, &got, err));
+  if (got != length || length > r->slice) return gb_fail(err, GB_EFORMAT, "%s: truncated heading", path);
+  r->before = 8 + width + length;
+  return gb_npy_heading_parse(path, r->scratch, length, &r->h, err);
 }
 
-static gb_dtype dtype_of (const heading *h) {
+static gb_dtype dtype_of (const gb_npy_heading *h) {
   if (h->kind == 'b') return GB_BOOL;
   if (h->kind != 'f') return GB_I64;
   return h->width == 8 ? GB_F64 : h->width == 4 ? GB_F32 : GB_F16;
 }
 
-static int64_t integer (const unsigned char *p, const heading *h) {
-  uint64_t v = 0;
-  memcpy(&v, p, h->width);
-  if (h->kind == 'u' || h->width == 8) return (int64_t)v;
-  const unsigned unused = 64 - 8 * (unsigned)h->width;
-  return (int64_t)(v << unused) >> unused;
+static gb_status check_bools (const reader *r, const unsigned char *data, size_t n, size_t first, gb_error *err) {
+  for (size_t i = 0; i < n; i++)
+    if (data[i] > 1)
+      return gb_fail(err, GB_EFORMAT, "%s: 0 or 1 expected for element %zu, got %d", r->file.path, first + i + 1, data[i]);
+  return GB_OK;
 }
 
-/* Elements in file order to row-major order. */
-static void store (const gb_tensor *t, const heading *h, const unsigned char *data) {
-  const size_t n = gb_shape_numel(&t->shape);
-  size_t index[GB_MAXDIM] = {0};
-  for (size_t e = 0; e < n; e++) {
+/* Row-major: narrow integers are read into the end of the tensor and spread from there, the others are in place at once. */
+static gb_status read_rows (reader *r, const gb_tensor *t, gb_error *err) {
+  const size_t width = r->h.width, many = GB_NPY_SLICE / width;
+  unsigned char *data = t->storage->data, *at = data + r->h.numel * gb_dtype_size(t->dtype) - r->h.bytes;
+  for (size_t i = 0; i < r->h.numel; i += many) {
+    const size_t n = r->h.numel - i < many ? r->h.numel - i : many;
+    GB_TRY(gb_infile_exactly(&r->file, at + i * width, n * width, err));
+    if (t->dtype == GB_I64 && width < 8) gb_widen((int64_t *)(void *)data + i, at + i * width, n, width, r->h.kind == 'i');
+    if (t->dtype == GB_BOOL) GB_TRY(check_bools(r, at + i, n, i, err));
+  }
+  return GB_OK;
+}
+
+/* A slice of elements in the file's order, the first axis fastest, to their places. 'index' is where the first one goes. */
+static void scatter (const reader *r, const gb_tensor *t, const unsigned char *from, size_t n, size_t *index) {
+  const size_t width = r->h.width;
+  for (size_t e = 0; e < n; e++, from += width) {
     ptrdiff_t at = 0;
     for (int i = 0; i < t->shape.ndim; i++) at += (ptrdiff_t)index[i] * t->stride[i];
-    const unsigned char *from = data + e * h->width;
-    if (h->kind == 'f') memcpy((char *)t->storage->data + (size_t)at * h->width, from, h->width);
-    else if (h->kind == 'b') ((uint8_t *)t->storage->data)[at] = *from != 0;
-    else ((int64_t *)t->storage->data)[at] = integer(from, h);
-    for (int k = 0; k < t->shape.ndim; k++) {                  /* odometer in the file's order */
-      const int i = h->fortran ? k : t->shape.ndim - 1 - k;
+    if (t->dtype == GB_I64) ((int64_t *)t->storage->data)[at] = gb_integer(from, width, r->h.kind == 'i');
+    else memcpy((char *)t->storage->data + (size_t)at * width, from, width);
+    for (int i = 0; i < t->shape.ndim; i++) {
       if (++index[i] < t->shape.dim[i]) break;
       index[i] = 0;
     }
   }
 }
 
-static gb_status read_data (gb_ledger *l, FILE *f, const char *path, const char *where, const heading *h, gb_tensor *out,
-                            gb_error *err) {
-  size_t n, bytes;
-  if (!gb_shape_numel_checked(&h->shape, &n) || __builtin_mul_overflow(n, h->width, &bytes))
-    return gb_fail(err, GB_EFORMAT, "%s: the size of the array overflows", path);
-  const long at = ftell(f);
-  if (at < 0 || fseek(f, 0, SEEK_END) != 0) return gb_fail(err, GB_EIO, "cannot read '%s': %s", path, strerror(errno));
-  const long end = ftell(f);
-  fseek(f, at, SEEK_SET);
-  if ((size_t)(end - at) < bytes)
-    return gb_fail(err, GB_EFORMAT, "%s: %zu bytes of data expected, %ld found", path, bytes, end - at);
-  GB_TRY(gb_tensor_new(l, dtype_of(h), &h->shape, GB_MEM_TENSOR, where, "", out, err));
-  unsigned char *data = malloc(bytes + 1);
-  gb_status rc = GB_OK;
-  if (data == NULL) rc = gb_fail(err, GB_ENOMEM, "%s: no memory to read %zu bytes", path, bytes);
-  else if (fread(data, 1, bytes, f) != bytes) rc = gb_fail(err, GB_EIO, "cannot read '%s': %s", path, strerror(errno));
-  else store(out, h, data);
-  free(data);
-  if (rc != GB_OK) gb_tensor_clear(out);
-  return rc;
+static gb_status read_columns (reader *r, const gb_tensor *t, gb_error *err) {
+  size_t index[GB_MAXDIM] = {0};
+  const size_t many = r->slice / r->h.width;
+  for (size_t i = 0; i < r->h.numel; i += many) {
+    const size_t n = r->h.numel - i < many ? r->h.numel - i : many;
+    GB_TRY(gb_infile_exactly(&r->file, r->scratch, n * r->h.width, err));
+    if (t->dtype == GB_BOOL) GB_TRY(check_bools(r, r->scratch, n, i, err));
+    scatter(r, t, r->scratch, n, index);
+  }
+  return GB_OK;
+}
+
+static gb_status read_array (reader *r, gb_tensor *out, gb_error *err) {
+  GB_TRY(read_heading(r, err));
+  const size_t there = r->file.size > r->before ? r->file.size - r->before : 0;
+  if (there != r->h.bytes)
+    return gb_fail(err, GB_EFORMAT, "%s: %zu bytes of data expected, %zu found", r->file.path, r->h.bytes, there);
+  GB_TRY(gb_tensor_new(r->ledger, dtype_of(&r->h), &r->h.shape, GB_MEM_TENSOR, r->where, "", out, err));
+  const gb_status st = r->h.fortran && r->h.shape.ndim > 1 ? read_columns(r, out, err) : read_rows(r, out, err);
+  if (st != GB_OK) gb_tensor_clear(out);
+  return st;
 }
 
 gb_status gb_npy_read (gb_ledger *l, const char *path, const char *where, gb_tensor *out, gb_error *err) {
-  FILE *f = fopen(path, "rb");
-  if (f == NULL) return gb_fail(err, GB_EIO, "cannot open '%s': %s", path, strerror(errno));
-  heading h = {0};
-  gb_status rc = read_heading(f, path, &h, err);
-  if (rc == GB_OK) rc = read_data(l, f, path, where, &h, out, err);
-  fclose(f);
-  return rc;
+  reader r = {.ledger = l, .where = where};
+  *out = (gb_tensor){0};
+  GB_TRY(gb_infile_open(path, &r.file, err));
+  r.slice = r.file.size < GB_NPY_SLICE ? r.file.size : GB_NPY_SLICE;
+  gb_status st = gb_ledger_alloc(l, GB_MEM_WORKSPACE, r.slice, where, "", &r.scratch, err);
+  if (st == GB_OK) st = read_array(&r, out, err);
+  gb_ledger_free(l, r.scratch);
+  gb_infile_close(&r.file);
+  return st;
 }
 
 static const char *descr (gb_dtype t) {
@@ -165,7 +131,7 @@ static const char *descr (gb_dtype t) {
   }
 }
 
-static int write_heading (FILE *f, const gb_tensor *t) {
+static gb_status write_heading (gb_outfile *f, const gb_tensor *t, gb_error *err) {
   char shape[192] = "", text[512];
   size_t used = 0;
   for (int i = 0; i < t->shape.ndim; i++)
@@ -174,26 +140,33 @@ static int write_heading (FILE *f, const gb_tensor *t) {
   while ((10 + n + 1) % 64 != 0) text[n++] = ' ';              /* data start on a multiple of 64 */
   text[n++] = '\n';
   const unsigned char lead[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(n & 255), (unsigned char)(n >> 8)};
-  return fwrite(lead, 1, 10, f) == 10 && fwrite(text, 1, (size_t)n, f) == (size_t)n;
+  GB_TRY(gb_outfile_write(f, lead, sizeof lead, err));
+  return gb_outfile_write(f, text, (size_t)n, err);
+}
+
+typedef struct sink {
+  gb_outfile *file;
+  gb_error *err;
+} sink;
+
+static gb_status write_run (void *ud, const void *p, size_t bytes) {
+  const sink *s = ud;
+  return gb_outfile_write(s->file, p, bytes, s->err);
+}
+
+static gb_status write_wide (void *ud, const void *p, size_t bytes) {
+  const sink *s = ud;
+  const uint16_t *from = p;
+  float wide[GB_VISIT];
+  for (size_t i = 0; i < bytes / 2; i++) wide[i] = gb_bf16_to_f32(from[i]);
+  return gb_outfile_write(s->file, wide, 2 * bytes, s->err);
 }
 
 gb_status gb_npy_write (const char *path, const gb_tensor *t, gb_error *err) {
-  FILE *f = fopen(path, "wb");
-  if (f == NULL) return gb_fail(err, GB_EIO, "cannot write '%s': %s", path, strerror(errno));
-  bool good = write_heading(f, t);
-  const size_t n = gb_shape_numel(&t->shape), size = gb_dtype_size(t->dtype);
-  size_t index[GB_MAXDIM] = {0};
-  for (size_t e = 0; e < n && good; e++) {
-    ptrdiff_t at = (ptrdiff_t)t->offset;
-    for (int i = 0; i < t->shape.ndim; i++) at += (ptrdiff_t)index[i] * t->stride[i];
-    const float wide = t->dtype == GB_BF16 ? gb_bf16_to_f32(((const uint16_t *)t->storage->data)[at]) : 0;
-    const char *from = (const char *)t->storage->data + (size_t)at * size;
-    good = t->dtype == GB_BF16 ? fwrite(&wide, 4, 1, f) == 1 : fwrite(from, size, 1, f) == 1;
-    for (int i = t->shape.ndim - 1; i >= 0; i--) {
-      if (++index[i] < t->shape.dim[i]) break;
-      index[i] = 0;
-    }
-  }
-  if (fclose(f) != 0 || !good) return gb_fail(err, GB_EIO, "cannot write '%s': %s", path, strerror(errno));
-  return GB_OK;
+  gb_outfile f;
+  GB_TRY(gb_outfile_open(path, &f, err));
+  GB_TRY(write_heading(&f, t, err));
+  sink to = {&f, err};
+  GB_TRY(gb_tensor_visit(t, t->dtype == GB_BF16 ? write_wide : write_run, &to));
+  return gb_outfile_commit(&f, err);
 }

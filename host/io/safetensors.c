@@ -1,22 +1,18 @@
 /* safetensors.c - the reader: the heading as JSON, then rows that must tile the data, then the data. */
-#define _GNU_SOURCE
 #include "io/safetensors.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/interrupt.h"
+#include "base/infile.h"
 #include "io/json.h"
+#include "io/widen.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data are read and written as they lie in memory");
 
-#define MAX_READ ((size_t)16 << 20)      /* bytes between two looks for a Ctrl-C */
+#define SLICE ((size_t)1 << 20)          /* bytes that are read, checked and spread at once */
 
 static const struct element { const char *name; gb_dtype dtype; size_t width; bool is_signed; } elements[] = {
     {"F64", GB_F64, 8, false}, {"F32", GB_F32, 4, false}, {"F16", GB_F16, 2, false}, {"BF16", GB_BF16, 2, false},
@@ -34,7 +30,8 @@ typedef struct row {
 typedef struct reader {
   const char *path, *where;
   gb_ledger *ledger;
-  int fd;
+  gb_infile file;
+  void *account;                         /* in the ledger for as long as the heading is held */
   size_t data;                           /* bytes after the heading */
   json_t *heading;
   row *row;
@@ -42,47 +39,31 @@ typedef struct reader {
   gb_tensor_set *out;
 } reader;
 
-static gb_status read_exactly (const reader *r, void *to, size_t n, gb_error *err) {
-  char *at = to;
-  while (n > 0) {
-    if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
-    const ssize_t got = read(r->fd, at, n < MAX_READ ? n : MAX_READ);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return gb_fail(err, GB_EIO, "cannot read '%s': %s", r->path, strerror(errno));
-    if (got == 0) return gb_fail(err, GB_EIO, "cannot read '%s': it ended %zu bytes early", r->path, n);
-    at += got;
-    n -= (size_t)got;
-  }
-  return GB_OK;
-}
-
 static gb_status no_memory (const reader *r, gb_error *err) {
   return gb_fail(err, GB_ENOMEM, "%s: no memory for the heading", r->path);
 }
 
 /* The heading, and in r->data what is left of the file after it. */
 static gb_status read_heading (reader *r, gb_error *err) {
-  struct stat st;
-  if (fstat(r->fd, &st) != 0) return gb_fail(err, GB_EIO, "cannot read '%s': %s", r->path, strerror(errno));
-  if (!S_ISREG(st.st_mode)) return gb_fail(err, GB_EIO, "cannot read '%s': it is not a plain file", r->path);
-  const size_t size = (size_t)st.st_size;
+  const size_t size = r->file.size;
   if (size < 8)
     return gb_fail(err, GB_EFORMAT, "%s: 8 bytes with the length of the heading expected, the file has %zu", r->path, size);
   const size_t most = size - 8 < GB_SAFETENSORS_HEADING ? size - 8 : GB_SAFETENSORS_HEADING;
   uint64_t length;
-  GB_TRY(read_exactly(r, &length, sizeof length, err));
+  GB_TRY(gb_infile_exactly(&r->file, &length, sizeof length, err));
   if (length > most)
     return gb_fail(err, GB_EFORMAT, "%s: a heading of at most %zu bytes expected, its length says %llu; truncated, or no "
                    "safetensors file", r->path, most, (unsigned long long)length);
   r->data = size - 8 - (size_t)length;
+  GB_TRY(gb_ledger_alloc(r->ledger, GB_MEM_WORKSPACE, gb_json_bytes((size_t)length), r->where, "", &r->account, err));
   char *text = malloc((size_t)length + 1);
   if (text == NULL) return no_memory(r, err);
-  gb_status st_read = read_exactly(r, text, (size_t)length, err);
-  if (st_read == GB_OK && (length == 0 || text[0] != '{'))
-    st_read = gb_fail(err, GB_EFORMAT, "%s: a heading that starts with '{' expected", r->path);
-  if (st_read == GB_OK) st_read = gb_json_parse(text, (size_t)length, r->path, &r->heading, err);
+  gb_status st = gb_infile_exactly(&r->file, text, (size_t)length, err);
+  if (st == GB_OK && (length == 0 || text[0] != '{'))
+    st = gb_fail(err, GB_EFORMAT, "%s: a heading that starts with '{' expected", r->path);
+  if (st == GB_OK) st = gb_json_parse(text, (size_t)length, r->path, &r->heading, err);
   free(text);
-  return st_read;
+  return st;
 }
 
 /* EFORMAT, in the words of 'fmt' about one tensor of the heading. */
@@ -204,25 +185,25 @@ static gb_status parse_rows (reader *r, gb_error *err) {
   return GB_OK;
 }
 
-/* Integers of other widths, which lie at the end of the tensor's storage, spread over all of it. */
-static void widen (int64_t *to, const unsigned char *from, size_t n, const struct element *e) {
-  const unsigned unused = 64 - 8 * (unsigned)e->width;
-  for (size_t i = 0; i < n; i++) {
-    uint64_t v = 0;
-    memcpy(&v, from + i * e->width, e->width);
-    to[i] = e->is_signed ? (int64_t)(v << unused) >> unused : (int64_t)v;
-  }
-}
-
-static gb_status read_tensor (const reader *r, const row *from, gb_tensor *to, gb_error *err) {
-  const size_t bytes = from->end - from->begin, n = gb_shape_numel(&from->shape);
-  GB_TRY(gb_tensor_new(r->ledger, from->element->dtype, &from->shape, GB_MEM_TENSOR, r->where, "", to, err));
-  unsigned char *data = to->storage->data, *start = data + to->storage->bytes - bytes;
-  GB_TRY(read_exactly(r, start, bytes, err));
-  if (from->element->width != gb_dtype_size(to->dtype)) widen(to->storage->data, start, n, from->element);
-  for (size_t i = 0; to->dtype == GB_BOOL && i < n; i++)
+static gb_status check_bools (const reader *r, const row *from, const unsigned char *data, size_t first, size_t n, gb_error *err) {
+  for (size_t i = first; i < first + n; i++)
     if (data[i] > 1)
       return bad(r, from->name, err, "0 or 1 expected for element %zu of BOOL, got %d", i + 1, data[i]);
+  return GB_OK;
+}
+
+/* Integers of other widths are read into the end of the tensor's storage and spread from there. */
+static gb_status read_tensor (reader *r, const row *from, gb_tensor *to, gb_error *err) {
+  const size_t bytes = from->end - from->begin, n = gb_shape_numel(&from->shape), width = from->element->width;
+  GB_TRY(gb_tensor_new(r->ledger, from->element->dtype, &from->shape, GB_MEM_TENSOR, r->where, "", to, err));
+  unsigned char *data = to->storage->data, *start = data + n * gb_dtype_size(to->dtype) - bytes;
+  for (size_t i = 0; i < n; i += SLICE / width) {
+    const size_t some = n - i < SLICE / width ? n - i : SLICE / width;
+    GB_TRY(gb_infile_exactly(&r->file, start + i * width, some * width, err));
+    if (width != gb_dtype_size(to->dtype))
+      gb_widen((int64_t *)to->storage->data + i, start + i * width, some, width, from->element->is_signed);
+    if (to->dtype == GB_BOOL) GB_TRY(check_bools(r, from, data, i, some, err));
+  }
   return GB_OK;
 }
 
@@ -242,14 +223,14 @@ static gb_status read_data (reader *r, gb_error *err) {
 gb_status gb_safetensors_read (gb_ledger *l, const char *path, const char *where, gb_tensor_set *out, gb_error *err) {
   *out = (gb_tensor_set){0};
   reader r = {.path = path, .where = where, .ledger = l, .out = out};
-  r.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);        /* a pipe without a writer is an error, not a wait */
-  if (r.fd < 0) return gb_fail(err, GB_EIO, "cannot open '%s': %s", path, strerror(errno));
+  GB_TRY(gb_infile_open(path, &r.file, err));
   gb_status st = read_heading(&r, err);
   if (st == GB_OK) st = parse_rows(&r, err);
   if (st == GB_OK) st = read_data(&r, err);
-  close(r.fd);
+  gb_infile_close(&r.file);
   free(r.row);
   json_decref(r.heading);
+  gb_ledger_free(l, r.account);
   if (st != GB_OK) gb_tensor_set_clear(out);
   return st;
 }

@@ -9,7 +9,7 @@
 
 #include "tensor/tensor.h"
 
-#define GB_SAFETENSORS_HEADING ((size_t)100000000)   /* bytes; longer headings are refused */
+#define GB_SAFETENSORS_HEADING ((size_t)1 << 20)   /* bytes; longer headings are refused */
 
 typedef struct gb_named_tensor {
   char *name;
@@ -27,7 +27,8 @@ typedef struct gb_tensor_set {
 } gb_tensor_set;
 
 /* Reads F64 F32 F16 BF16 I64 BOOL as they are; I8 I16 I32 U8 U16 U32 become i64. Tensors are charged to 'l' and come in the order
-** of the file. Every size is checked before a byte of data is held, so a file takes no more than eight times its length.
+** of the file. Every size is checked before a byte of data is held, so a file takes no more than eight times its length; the heading,
+** while it is read, is charged with all that it may take.
 ** Errors: EIO; EFORMAT (what is wrong, what was expected); ENOMEM; EINTR. 'out' is empty after an error. */
 gb_status gb_safetensors_read (gb_ledger *l, const char *path, const char *where, gb_tensor_set *out, gb_error *err);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/outfile.h"
+#include "base/outfile.h"
 #include "io/safetensors.h"
 
 static const char *element_name (gb_dtype t) {

@@ -1,11 +1,7 @@
-/* editor.c - libedit with a history file of our own, completion, bracketed paste and Ctrl-C.
-**
-** The history file gets each entry when it is made, so that nothing is lost by a crash; an entry is one line,
-** with backslashes and newlines escaped. */
+/* editor.c - libedit with a history file of our own, completion, bracketed paste and Ctrl-C. */
 #include "lua/editor.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <histedit.h>
 #include <locale.h>
 #include <poll.h>
@@ -19,6 +15,7 @@
 
 #include <lauxlib.h>
 
+#include "base/history.h"
 #include "base/interrupt.h"
 #include "lua/host.h"
 
@@ -55,53 +52,15 @@ static void find_history (gb_editor *e) {
   else make_parents(e->file);
 }
 
-static void unescape (char *s) {
-  char *to = s;
-  for (; *s != '\0'; s++) {
-    if (*s == '\\' && s[1] != '\0') *to++ = *++s == 'n' ? '\n' : *s;
-    else *to++ = *s;
-  }
-  *to = '\0';
-}
-
-static void load_history (gb_editor *e) {
-  FILE *f = e->file[0] != '\0' ? fopen(e->file, "r") : NULL;
-  if (f == NULL) return;
-  char *line = NULL;
-  size_t room = 0;
+static void enter (void *ud, const char *entry) {
   HistEvent ev;
-  while (getline(&line, &room, f) > 0) {
-    line[strcspn(line, "\n")] = '\0';
-    unescape(line);
-    history(e->history, &ev, H_ENTER, line);
-  }
-  free(line);
-  fclose(f);
-}
-
-static void append_history (const gb_editor *e, const char *entry) {
-  const size_t n = strlen(entry);
-  char *line = e->file[0] != '\0' ? malloc(2 * n + 2) : NULL;
-  if (line == NULL) return;
-  size_t k = 0;
-  for (size_t i = 0; i < n; i++) {
-    if (entry[i] == '\\' || entry[i] == '\n') line[k++] = '\\';
-    line[k++] = entry[i] == '\n' ? 'n' : entry[i];
-  }
-  line[k++] = '\n';
-  const int fd = open(e->file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (fd >= 0) {
-    if (write(fd, line, k) < 0) { /* a full disk costs history, not the session */ }
-    close(fd);
-  }
-  free(line);
+  history(ud, &ev, H_ENTER, entry);
 }
 
 void gb_editor_remember (gb_editor *e, const char *entry) {
   if (e->el == NULL) return;
-  HistEvent ev;
-  history(e->history, &ev, H_ENTER, entry);
-  append_history(e, entry);
+  enter(e->history, entry);
+  if (e->file[0] != '\0') (void)gb_history_append(e->file, entry, NULL);     /* a full disk costs history, not the session */
 }
 
 /* ---- keys ---------------------------------------------------------------------------------------------- */
@@ -303,7 +262,7 @@ static void start_terminal (gb_editor *e) {
   action.sa_handler = on_resize;
   sigaction(SIGWINCH, &action, NULL);
   find_history(e);
-  load_history(e);
+  if (e->file[0] != '\0') (void)gb_history_read(e->file, enter, e->history, NULL);
 }
 
 static int editor_gc (lua_State *L) {

@@ -1,9 +1,13 @@
 /* io.c - files to tensors and back: the C half of gb.data. */
 #include <glob.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/hash.h"
+#include "base/infile.h"
+#include "base/interrupt.h"
 #include "io/csv.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
@@ -28,90 +32,178 @@ static void push_leaf (lua_State *L, lgb_session *s, gb_tensor *held, const char
   lua_remove(L, -2);
 }
 
-static void push_numbers (lua_State *L, lgb_session *s, const gb_column *c, size_t rows) {
-  const gb_shape shape = gb_shape_of(1, &rows);
-  lgb_charge(L, s, rows * sizeof(double));
-  gb_tensor *held = lgb_newholder(L);
-  gb_error err;
-  lgb_result(L, gb_tensor_new(&s->backend->ledger, GB_F64, &shape, GB_MEM_TENSOR, s->where, "", held, &err), &err);
-  if (rows > 0) memcpy(gb_tensor_data(held), c->value, rows * sizeof(double));
-  push_leaf(L, s, held, c->name);
-}
-
-static void push_texts (lua_State *L, const gb_column *c, size_t rows) {
-  lua_createtable(L, (int)rows, 0);
-  for (size_t i = 0; i < rows; i++) {
-    lua_pushstring(L, c->text[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-}
-
 static void set_integer (lua_State *L, const char *key, size_t v) {
   lua_pushinteger(L, (lua_Integer)v);
   lua_setfield(L, -2, key);
 }
 
-/* {name, value = tensor} or {name, text = {...}, odd = cells that are not numbers, line = of the first} */
-static void push_column (lua_State *L, lgb_session *s, const gb_column *c, size_t rows) {
-  lua_createtable(L, 0, 4);
+static void push_values (lua_State *L, lgb_session *s, gb_column *c) {
+  lgb_charge(L, s, c->value.storage->bytes);
+  gb_tensor *held = lgb_newholder(L);
+  *held = c->value;                      /* with its count */
+  c->value = (gb_tensor){0};
+  push_leaf(L, s, held, c->name);
+}
+
+/* {name, value = tensor}, or {name, odd = cells that are no numbers, line = of the first, sample = its text, comma = are they
+** numbers with a decimal comma, words = is this a column of text} */
+static void push_column (lua_State *L, lgb_session *s, gb_column *c) {
+  lua_createtable(L, 0, 6);
   lua_pushstring(L, c->name);
   lua_setfield(L, -2, "name");
-  if (c->text == NULL) {
-    push_numbers(L, s, c, rows);
+  if (c->kind == GB_COLUMN_VALUES) {
+    push_values(L, s, c);
     lua_setfield(L, -2, "value");
     return;
   }
-  push_texts(L, c, rows);
-  lua_setfield(L, -2, "text");
-  set_integer(L, "odd", c->ntext);
-  set_integer(L, "line", c->first_line);
+  set_integer(L, "odd", c->nodd);
+  set_integer(L, "line", c->odd_line);
+  lua_pushstring(L, c->odd);
+  lua_setfield(L, -2, "sample");
+  lua_pushboolean(L, c->comma);
+  lua_setfield(L, -2, "comma");
+  lua_pushboolean(L, c->kind == GB_COLUMN_TEXT);
+  lua_setfield(L, -2, "words");
 }
 
-/* core.csv_read(path, {skip, delimiter, na, has_names}) -> {rows = n, columns...} */
+static void push_notes (lua_State *L, const char *notes) {
+  lua_newtable(L);
+  lua_Integer n = 0;
+  for (const char *end; (end = strchr(notes, '\n')) != NULL; notes = end + 1) {
+    lua_pushlstring(L, notes, (size_t)(end - notes));
+    lua_rawseti(L, -2, ++n);
+  }
+}
+
+/* One character of an option, 0 where it is not given. */
+static char optcharacter (lua_State *L, int arg, const char *name) {
+  const char *s = lgb_optstring(L, arg, name, "");
+  if (*s != '\0' && s[1] != '\0') lgb_fail(L, GB_EOPTION, "%s: one character expected, got '%s'", name, s);
+  return *s;
+}
+
+/* core.csv_read(path, {skip, delimiter, decimal, na, has_names, max_ratio}) -> {rows = n, frame = userdata, notes = {...},
+** columns...} */
 static int csv_read (lua_State *L) {
-  static const char *const names[] = {"skip", "delimiter", "na", "has_names", NULL};
+  static const char *const names[] = {"skip", "delimiter", "decimal", "na", "has_names", "max_ratio", NULL};
   lgb_session *s = lgb_enter(L);
   const char *path = luaL_checkstring(L, 1);
   lgb_checkoptions(L, 2, names);
-  const char *delimiter = lgb_optstring(L, 2, "delimiter", "");
-  const gb_csv_options o = {.skip = (size_t)lgb_optinteger(L, 2, "skip", 0), .delimiter = delimiter[0],
-                            .na = lgb_optstring(L, 2, "na", NULL), .has_names = lgb_optbool(L, 2, "has_names", false)};
+  const gb_csv_options o = {.skip = (size_t)lgb_optinteger(L, 2, "skip", 0), .delimiter = optcharacter(L, 2, "delimiter"),
+                            .decimal = optcharacter(L, 2, "decimal"), .na = lgb_optstring(L, 2, "na", NULL),
+                            .has_names = lgb_optbool(L, 2, "has_names", false), .max_ratio = lgb_optnumber(L, 2, "max_ratio", 0)};
   gb_frame *f = lua_newuserdatauv(L, sizeof *f, 0);
   *f = (gb_frame){0};
   luaL_setmetatable(L, LGB_FRAME);
   gb_error err;
-  lgb_result(L, gb_csv_read(path, &o, f, &err), &err);
-  lua_createtable(L, (int)f->ncols, 1);
+  lgb_result(L, gb_csv_read(&s->backend->ledger, path, s->where, &o, f, &err), &err);
+  lua_createtable(L, (int)f->ncols, 3);
   set_integer(L, "rows", f->nrows);
+  push_notes(L, f->notes);
+  lua_setfield(L, -2, "notes");
+  lua_pushvalue(L, -2);
+  lua_setfield(L, -2, "frame");
   for (size_t k = 0; k < f->ncols; k++) {
-    push_column(L, s, &f->column[k], f->nrows);
+    push_column(L, s, &f->column[k]);
     lua_rawseti(L, -2, (lua_Integer)k + 1);
   }
-  gb_frame_clear(f);
   return 1;
 }
 
-/* core.csv_write(path, tensor (n, d), {names}) */
+/* The column of text k of the frame at 'arg'. */
+static const gb_column *check_text (lua_State *L, int arg, lua_Integer k, size_t *rows) {
+  const gb_frame *f = luaL_checkudata(L, arg, LGB_FRAME);
+  luaL_argcheck(L, k >= 1 && (size_t)k <= f->ncols && f->column[k - 1].kind == GB_COLUMN_TEXT, arg, "no column of text");
+  *rows = f->nrows;
+  return &f->column[k - 1];
+}
+
+/* core.csv_text(frame, k) -> the cells of a column of text */
+static int csv_text (lua_State *L) {
+  size_t rows;
+  const gb_column *c = check_text(L, 1, luaL_checkinteger(L, 2), &rows);
+  const char *at = c->text.storage->data;
+  lua_createtable(L, rows < INT_MAX ? (int)rows : 0, 0);
+  for (size_t i = 0; i < rows; i++, at += strlen(at) + 1) {
+    lua_pushstring(L, at);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+/* The item on top, of a list of columns: a vector of 'rows' elements, or {frame, k}. What stands for it stays in the list at 2. */
+static gb_csv_column list_column (lua_State *L, lgb_session *s, size_t *rows, bool first) {
+  gb_csv_column c = {0};
+  size_t n;
+  if (lua_istable(L, -1)) {
+    lua_rawgeti(L, -1, 2);
+    const lua_Integer k = luaL_checkinteger(L, -1);
+    lua_rawgeti(L, -2, 1);
+    c.text = check_text(L, lua_gettop(L), k, &n)->text.storage->data;
+    lua_pop(L, 2);
+  } else {
+    c.value = lgb_value(L, s, lgb_checknode(L, lua_gettop(L)));
+    luaL_argcheck(L, c.value->shape.ndim == 1, 2, "vectors expected");
+    n = c.value->shape.dim[0];
+  }
+  luaL_argcheck(L, first || n == *rows, 2, "columns of one length expected");
+  *rows = n;
+  return c;
+}
+
+/* core.csv_write(path, x (n, d) or (n), {names}), or a list of vectors and {frame, k} in place of x */
 static int csv_write (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   const char *path = luaL_checkstring(L, 1);
-  gb_node *x = lgb_checknode(L, 2);
-  const gb_tensor *t = lgb_value(L, s, x);
-  const size_t rows = t->shape.ndim == 0 ? 1 : t->shape.dim[0], cols = t->shape.ndim < 2 ? 1 : t->shape.dim[1];
-  luaL_argcheck(L, t->shape.ndim <= 2, 2, "a vector or matrix expected");
-  double *values = lgb_scratch(L, rows * cols + 1, sizeof *values);
-  for (size_t i = 0; i < rows; i++)
-    for (size_t k = 0; k < cols; k++) values[i * cols + k] = gb_tensor_at(t, (size_t[]){i, k});
-  const char **names = lgb_scratch(L, cols + 1, sizeof *names);
-  if (lua_istable(L, 3))
-    for (size_t k = 0; k < cols; k++) {
-      lua_rawgeti(L, 3, (lua_Integer)k + 1);
-      names[k] = luaL_checkstring(L, -1);          /* the string stays in the list */
-      lua_pop(L, 1);
-    }
+  const bool is_list = lua_type(L, 2) == LUA_TTABLE && lua_getmetatable(L, 2) == 0;
+  size_t rows = 1, cols = 1;
+  const gb_tensor *t = NULL;
+  if (is_list) cols = lua_rawlen(L, 2);
+  else {
+    t = lgb_value(L, s, lgb_checknode(L, 2));
+    luaL_argcheck(L, t->shape.ndim <= 2, 2, "a vector or matrix expected");
+    rows = t->shape.ndim == 0 ? 1 : t->shape.dim[0];
+    cols = t->shape.ndim < 2 ? 1 : t->shape.dim[1];
+  }
+  gb_csv_column *column = lgb_scratch(L, cols + 1, sizeof *column);
+  for (size_t k = 0; k < cols; k++) {
+    column[k] = (gb_csv_column){.value = t, .index = k};
+    if (!is_list) continue;
+    lua_rawgeti(L, 2, (lua_Integer)k + 1);
+    column[k] = list_column(L, s, &rows, k == 0);
+    lua_pop(L, 1);
+  }
+  const bool named = lua_istable(L, 3);
+  for (size_t k = 0; named && k < cols; k++) {
+    lua_rawgeti(L, 3, (lua_Integer)k + 1);
+    column[k].name = luaL_checkstring(L, -1);          /* the string stays in the list */
+    lua_pop(L, 1);
+  }
   gb_error err;
-  lgb_result(L, gb_csv_write(path, rows, cols, values, lua_istable(L, 3) ? names : NULL, &err), &err);
+  lgb_result(L, gb_csv_write(path, rows, cols, column, named, &err), &err);
   return 0;
+}
+
+/* core.file_exists(path): is anything there? */
+static int file_exists (lua_State *L) {
+  struct stat st;
+  lua_pushboolean(L, stat(luaL_checkstring(L, 1), &st) == 0);
+  return 1;
+}
+
+/* core.file_lead(path): the first bytes of a plain file, 512 at most */
+static int file_lead (lua_State *L) {
+  lgb_enter(L);
+  char lead[512];
+  size_t got = 0;
+  gb_infile f;
+  gb_error err;
+  lgb_result(L, gb_infile_open(luaL_checkstring(L, 1), &f, &err), &err);
+  const gb_status st = gb_infile_read(&f, lead, sizeof lead, &got, &err);
+  gb_infile_close(&f);
+  lgb_result(L, st, &err);
+  lua_pushlstring(L, lead, got);
+  return 1;
 }
 
 static int npy_read (lua_State *L) {
@@ -222,7 +314,7 @@ static int safetensors_write (lua_State *L) {
 static gb_status fold_run (void *ud, const void *p, size_t bytes) {
   uint64_t *h = ud;
   *h = gb_hash_bytes(*h, p, bytes);
-  return GB_OK;
+  return gb_interrupted() ? GB_EINTR : GB_OK;
 }
 
 /* core.digest(list): 16 hexadecimal digits of what the strings and tensors of a list hold: type, shape and bits, in order */
@@ -243,7 +335,7 @@ static int digest (lua_State *L) {
     h = gb_hash_u64(h, t->dtype);
     for (int k = 0; k < t->shape.ndim; k++) h = gb_hash_u64(h, t->shape.dim[k]);
     h = gb_hash_u64(h, (uint64_t)t->shape.ndim);
-    (void)gb_tensor_visit(t, fold_run, &h);
+    if (gb_tensor_visit(t, fold_run, &h) != GB_OK) return lgb_fail(L, GB_EINTR, "interrupted");
   }
   char text[17];
   snprintf(text, sizeof text, "%016llx", (unsigned long long)h);
@@ -274,8 +366,8 @@ static int paths (lua_State *L) {
 }
 
 const luaL_Reg lgb_io_functions[] = {
-    {"csv_read", csv_read}, {"csv_write", csv_write}, {"digest", digest}, {"glob", paths}, {"npy_read", npy_read},
-    {"npy_write", npy_write}, {"safetensors_read", safetensors_read}, {"safetensors_write", safetensors_write}, {NULL, NULL}};
+    {"csv_read", csv_read}, {"csv_text", csv_text}, {"csv_write", csv_write}, {"digest", digest}, {"file_exists", file_exists},
+    {"file_lead", file_lead}, {"glob", paths}, {"npy_read", npy_read}, {"npy_write", npy_write}, {"safetensors_read", safetensors_read}, {"safetensors_write", safetensors_write}, {NULL, NULL}};
 
 void lgb_io_meta (lua_State *L) {
   luaL_newmetatable(L, LGB_TENSOR_SET);

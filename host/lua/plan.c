@@ -1,9 +1,9 @@
 /* plan.c - gb.plan: what an expression will take before it takes it. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/outfile.h"
 #include "lua/lgb.h"
 
 #define LGB_PLAN "gibbous.plan"
@@ -265,23 +265,22 @@ static int push_text (lua_State *L, char *(*make)(const gb_plan *)) {
   return 1;
 }
 
-static int m_explain (lua_State *L) { return push_text(L, gb_plan_explain); }
-static int m_programs (lua_State *L) { return push_text(L, gb_plan_programs); }
-static int m_json (lua_State *L) { return push_text(L, gb_plan_json); }
-
-/* plan:svg() -> text; plan:svg(path) writes it */
-static int m_svg (lua_State *L) {
+/* The report as text; with a path, into a file. */
+static int put_text (lua_State *L, char *(*make)(const gb_plan *)) {
   const char *path = luaL_optstring(L, 2, NULL);
-  push_text(L, gb_plan_svg);
+  push_text(L, make);
   if (path == NULL) return 1;
   size_t n;
   const char *text = lua_tolstring(L, -1, &n);
-  FILE *f = fopen(path, "wb");
-  if (f == NULL) return lgb_fail(L, GB_EIO, "cannot write '%s': %s", path, strerror(errno));
-  const bool good = fwrite(text, 1, n, f) == n;
-  if (fclose(f) != 0 || !good) return lgb_fail(L, GB_EIO, "cannot write '%s': %s", path, strerror(errno));
+  gb_error err;
+  lgb_result(L, gb_outfile_put(path, text, n, &err), &err);
   return 0;
 }
+
+static int m_explain (lua_State *L) { return push_text(L, gb_plan_explain); }
+static int m_programs (lua_State *L) { return push_text(L, gb_plan_programs); }
+static int m_json (lua_State *L) { return put_text(L, gb_plan_json); }    /* plan:json() -> text; plan:json(path) writes it */
+static int m_svg (lua_State *L) { return put_text(L, gb_plan_svg); }
 
 static int plan_tostring (lua_State *L) {
   const plan_box *p = luaL_checkudata(L, 1, LGB_PLAN);

@@ -4,15 +4,15 @@
 **   end hash            of all lines since the key, it included
 ** Whoever finds anything else takes the file for no wisdom at all. */
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/hash.h"
+#include "base/infile.h"
+#include "base/outfile.h"
 #include "plan/rates.h"
 
 #define TITLE "gibbous wisdom 1"
@@ -73,9 +73,12 @@ static bool read_end (reader *r) {
   return r->good && next_line(r->f, line) && strcmp(line, want) == 0;
 }
 
+/* A plain file of a size that is kept, after its first line; NULL: there is none. */
 static FILE *open_wisdom (const char *path) {
   char line[LINE];
-  FILE *f = fopen(path, "r");
+  gb_infile in;
+  FILE *f = gb_infile_open(path, &in, NULL) == GB_OK && in.size < MOST_BYTES ? fdopen(in.fd, "r") : NULL;
+  if (f == NULL) gb_infile_close(&in);
   if (f != NULL && next_line(f, line) && strcmp(line, TITLE) == 0) return f;
   if (f != NULL) fclose(f);
   return NULL;
@@ -100,12 +103,18 @@ bool gb_wisdom_read (const char *path, const char *key, gb_rates *out) {
 /* writing */
 
 typedef struct writer {
-  FILE *f;
+  gb_outfile f;
+  gb_status st;
   uint64_t hash;
 } writer;
 
+static void put_line (writer *w, const char *line) {
+  if (w->st == GB_OK) w->st = gb_outfile_write(&w->f, line, strlen(line), NULL);
+  if (w->st == GB_OK) w->st = gb_outfile_write(&w->f, "\n", 1, NULL);
+}
+
 static void write_line (writer *w, const char *line) {
-  fprintf(w->f, "%s\n", line);
+  put_line(w, line);
   w->hash = hash_line(w->hash, line);
 }
 
@@ -116,14 +125,13 @@ static void write_figure (void *ud, const char *name, double *value) {
 }
 
 /* What stands under other keys, if it is not too much. */
-static void copy_others (FILE *to, const char *path, const char *section) {
+static void copy_others (writer *to, const char *path, const char *section) {
   char line[LINE];
-  struct stat st;
-  FILE *f = stat(path, &st) == 0 && st.st_size < MOST_BYTES ? open_wisdom(path) : NULL;
+  FILE *f = open_wisdom(path);
   bool other = false;
   while (f != NULL && next_line(f, line)) {
     if (line[0] == '[') other = strcmp(line, section) != 0;
-    if (other) fprintf(to, "%s\n", line);
+    if (other) put_line(to, line);
   }
   if (f != NULL) fclose(f);
 }
@@ -140,24 +148,17 @@ static void make_parents (const char *path) {
 }
 
 bool gb_wisdom_write (const char *path, const char *key, const gb_rates *r) {
-  char temporary[GB_WISDOM_PATH + 8], section[LINE];
+  char line[LINE], section[LINE];
   gb_rates copy = *r;
+  writer w = {.hash = 0};
   make_parents(path);
-  snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-  const int fd = mkstemp(temporary);
-  writer w = {.f = fd < 0 ? NULL : fdopen(fd, "w")};
-  if (w.f == NULL) {
-    if (fd >= 0) close(fd);
-    return false;
-  }
+  w.st = gb_outfile_open(path, &w.f, NULL);
   section_of(key, section);
-  fputs(TITLE "\n", w.f);
-  copy_others(w.f, path, section);
+  put_line(&w, TITLE);
+  copy_others(&w, path, section);
   write_line(&w, section);
   gb_rates_walk(&copy, write_figure, &w);
-  fprintf(w.f, "end %016llx\n", (unsigned long long)w.hash);
-  const bool written = !ferror(w.f);
-  const bool good = fclose(w.f) == 0 && written && rename(temporary, path) == 0;
-  if (!good) unlink(temporary);
-  return good;
+  snprintf(line, sizeof line, "end %016llx", (unsigned long long)w.hash);
+  put_line(&w, line);
+  return w.st == GB_OK && gb_outfile_commit(&w.f, NULL) == GB_OK;
 }

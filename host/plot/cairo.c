@@ -8,6 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/interrupt.h"
+#include "base/outfile.h"
+
 typedef struct colour { double r, g, b; } colour;
 
 /* Distinguishable in the common forms of colour blindness. Source: Okabe & Ito (2008). */
@@ -17,6 +20,8 @@ static const colour palette[] = {
 };
 enum { NPALETTE = sizeof palette / sizeof palette[0] };
 static const colour ink = {0.15, 0.15, 0.18}, faint = {0.88, 0.88, 0.90};
+
+enum { PIECE = 2048 };                   /* points that are drawn between two looks for a Ctrl-C */
 
 typedef struct canvas {
   cairo_t *cr;
@@ -81,14 +86,17 @@ static void draw_labels (const canvas *c, const gb_figure *f, double height) {
 /* A line breaks where a value is not finite. */
 static void draw_line (const canvas *c, const gb_series *s, colour k) {
   bool pen = false;
-  for (size_t i = 0; i < s->n; i++) {
+  use(c, k, 1);
+  cairo_set_line_width(c->cr, 1.6);
+  for (size_t i = 0; i < s->n && !gb_interrupted(); i++) {
     const bool good = isfinite(s->x[i]) && isfinite(s->y[i]);
     if (good && pen) cairo_line_to(c->cr, px(c, s->x[i]), py(c, s->y[i]));
     else if (good) cairo_move_to(c->cr, px(c, s->x[i]), py(c, s->y[i]));
     pen = good;
+    if (!good || i % PIECE != PIECE - 1) continue;
+    cairo_stroke(c->cr);
+    cairo_move_to(c->cr, px(c, s->x[i]), py(c, s->y[i]));
   }
-  use(c, k, 1);
-  cairo_set_line_width(c->cr, 1.6);
   cairo_stroke(c->cr);
 }
 
@@ -99,6 +107,8 @@ static void draw_scatter (const canvas *c, const gb_series *s, colour k) {
     if (!isfinite(s->x[i]) || !isfinite(s->y[i])) continue;
     cairo_new_sub_path(c->cr);
     cairo_arc(c->cr, px(c, s->x[i]), py(c, s->y[i]), r, 0, 2 * M_PI);
+    if (i % PIECE == PIECE - 1) cairo_fill(c->cr);
+    if (gb_interrupted()) return;
   }
   cairo_fill(c->cr);
 }
@@ -124,7 +134,7 @@ static void draw_heatmap (const canvas *c, const gb_series *s) {
     if (isfinite(s->hi[i])) lo = fmin(lo, s->hi[i]), hi = fmax(hi, s->hi[i]);
   const double dx = s->n > 1 ? (s->x[1] - s->x[0]) / (double)(s->n - 1) : 1;
   const double dy = s->rows > 1 ? (s->y[1] - s->y[0]) / (double)(s->rows - 1) : 1;
-  for (size_t r = 0; r < s->rows; r++)
+  for (size_t r = 0; r < s->rows && !gb_interrupted(); r++)
     for (size_t q = 0; q < s->n; q++) {
       const double v = s->hi[r * s->n + q], t = hi > lo ? (v - lo) / (hi - lo) : 0.5;
       if (!isfinite(v)) continue;
@@ -185,26 +195,57 @@ static void draw (cairo_t *cr, const gb_figure *f, double width, double height) 
   draw_labels(&c, f, height);
 }
 
-gb_status gb_figure_save (const gb_figure *f, const char *path, double width, double height, gb_error *err) {
+typedef struct sink {
+  gb_outfile file;
+  gb_error *err;
+  gb_status st;
+} sink;
+
+static cairo_status_t take (void *ud, const unsigned char *p, unsigned n) {
+  sink *s = ud;
+  if (s->st == GB_OK) s->st = gb_outfile_write(&s->file, p, n, s->err);
+  return s->st == GB_OK ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
+}
+
+typedef enum format { SVG, PDF, PNG, NFORMATS } format;
+
+static format format_of (const char *path) {
   const char *end = strrchr(path, '.');
-  cairo_surface_t *s;
-  bool png = false;
-  if (end != NULL && strcasecmp(end, ".svg") == 0) s = cairo_svg_surface_create(path, width, height);
-  else if (end != NULL && strcasecmp(end, ".pdf") == 0) s = cairo_pdf_surface_create(path, width, height);
-  else if (end != NULL && strcasecmp(end, ".png") == 0) {
-    png = true;
-    s = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(2 * width), (int)(2 * height));
-  } else return gb_fail(err, GB_EOPTION, "cannot tell the format of '%s': expected .svg, .png or .pdf", path);
+  static const char *const endings[NFORMATS] = {".svg", ".pdf", ".png"};
+  for (int i = 0; end != NULL && i < NFORMATS; i++)
+    if (strcasecmp(end, endings[i]) == 0) return (format)i;
+  return NFORMATS;
+}
+
+/* Everything goes through 'to'; the surface is gone, and has written its last byte, afterwards. */
+static cairo_status_t render (const gb_figure *f, format as, double width, double height, sink *to) {
+  cairo_surface_t *s = as == SVG ? cairo_svg_surface_create_for_stream(take, to, width, height)
+                       : as == PDF ? cairo_pdf_surface_create_for_stream(take, to, width, height)
+                       : cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(2 * width), (int)(2 * height));
   cairo_t *cr = cairo_create(s);
-  if (png) cairo_scale(cr, 2, 2);
+  if (as == PNG) cairo_scale(cr, 2, 2);
   draw(cr, f, width, height);
   cairo_status_t rc = cairo_status(cr);
   cairo_destroy(cr);
-  if (png && rc == CAIRO_STATUS_SUCCESS) rc = cairo_surface_write_to_png(s, path);
+  if (as == PNG && rc == CAIRO_STATUS_SUCCESS) rc = cairo_surface_write_to_png_stream(s, take, to);
   cairo_surface_finish(s);
   if (rc == CAIRO_STATUS_SUCCESS) rc = cairo_surface_status(s);
   cairo_surface_destroy(s);
-  if (rc == CAIRO_STATUS_SUCCESS) return GB_OK;
-  return gb_fail(err, rc == CAIRO_STATUS_NO_MEMORY ? GB_ENOMEM : GB_EIO, "cannot write '%s': %s", path,
-                 cairo_status_to_string(rc));
+  return rc;
+}
+
+gb_status gb_figure_save (const gb_figure *f, const char *path, double width, double height, gb_error *err) {
+  const format as = format_of(path);
+  if (as == NFORMATS)
+    return gb_fail(err, GB_EOPTION, "cannot tell the format of '%s': expected .svg, .png or .pdf", path);
+  sink to = {.err = err};
+  GB_TRY(gb_outfile_open(path, &to.file, err));
+  const cairo_status_t rc = render(f, as, width, height, &to);
+  if (to.st == GB_OK && gb_interrupted()) to.st = gb_fail(err, GB_EINTR, "interrupted");
+  if (to.st == GB_OK && rc != CAIRO_STATUS_SUCCESS)
+    to.st = gb_fail(err, rc == CAIRO_STATUS_NO_MEMORY ? GB_ENOMEM : GB_EIO, "cannot write '%s': %s", path,
+                    cairo_status_to_string(rc));
+  if (to.st == GB_OK) return gb_outfile_commit(&to.file, err);
+  gb_outfile_abandon(&to.file);
+  return to.st;
 }

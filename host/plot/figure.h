@@ -42,7 +42,8 @@ double gb_range_first_tick (const gb_range *s);
 void gb_range_label (const gb_range *s, double tick, char buf[32]);
 int gb_series_colour (const gb_figure *f, size_t i);
 
-/* By the ending of the path: .svg .png .pdf. Errors: EIO, EOPTION (another ending). */
+/* By the ending of the path: .svg .png .pdf. The file is there whole or not at all. Errors: EIO, ENOMEM, EINTR, EOPTION (another
+** ending). */
 gb_status gb_figure_save (const gb_figure *f, const char *path, double width, double height, gb_error *err);
 
 /* Unicode text of at most columns x rows cells (braille dots), with axes; colour: ANSI colours. malloc'ed; NULL: no memory. */

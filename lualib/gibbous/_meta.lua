@@ -688,9 +688,10 @@ function gb.plan(y, o) end
 ---@return string
 function plan:explain() end
 
---- The same as JSON text; sizes in bytes, steps from 1.
----@return string
-function plan:json() end
+--- The same as JSON text; sizes in bytes, steps from 1. With a path it is written there.
+---@param path string?
+---@return string?
+function plan:json(path) end
 
 --- The fold program of each step, as text: axes with their roles, instructions with what they vary along, outputs.
 ---@return string
@@ -905,11 +906,23 @@ function core.pivoted_cholesky(K, noise, rank, tol) end
 --- What the machine can do, measured now: {isa, fma, issue, exp2} a second.
 function core.rates(seconds, threads) end
 
---- Reads a table of numbers from text.
+--- Reads columns from delimited text.
 function core.csv_read(path, o) end
 
---- Writes a matrix as text.
+--- The cells of a column of text, of the frame that core.csv_read gave.
+---@return string[]
+function core.csv_text(frame, k) end
+
+--- Writes a matrix, or a list of columns, as text.
 function core.csv_write(path, x, names) end
+
+--- Is anything there?
+---@return boolean
+function core.file_exists(path) end
+
+--- The first bytes of a plain file.
+---@return string
+function core.file_lead(path) end
 
 --- Reads one .npy array.
 function core.npy_read(path) end

@@ -7,11 +7,7 @@ local M <const> = {}
 
 -- Where files are looked for ----------------------------------------------------------------------------------------------
 
-local function exists(path)
-  local f <const> = io.open(path, "rb")
-  if f then f:close() end
-  return f ~= nil
-end
+local exists <const> = core.file_exists
 
 local function directory(path) return path:match "^(.*)/[^/]*$" or "." end
 
@@ -44,56 +40,74 @@ end
 -- Frames ------------------------------------------------------------------------------------------------------------------
 
 ---@class gibbous.frame
----@field names string[]   column names, in order
+---@field names string[]     column names, in order
+---@field warnings string[]  what was read otherwise than it may be meant, each with file:line; also said on stderr
 local Frame <const> = {__name = "gibbous.frame"}
 local methods <const> = object.methods(Frame, "a frame", "f")
 
 function Frame.__index(self, key)
   if methods[key] then return methods[key] end
   if key == "names" then return self._names end
+  if key == "warnings" then return rawget(self, "_columns").notes end
   core.raise("option", ("a frame has no field '%s'; columns are f:col(name)"):format(tostring(key)), 2)
 end
 
 function Frame.__newindex() core.raise("option", "a frame is a value and cannot be assigned to", 2) end
 function Frame.__len(self) return rawget(self, "_columns").rows end
 
-local function column(self, name, level)
-  local columns <const> = rawget(self, "_columns")
-  if math.type(name) == "integer" then
-    local c <const> = columns[name < 0 and #columns + 1 + name or name]
-    if c then return c end
-    core.raise("index", ("column %d of a frame with %d columns"):format(name, #columns), level + 1)
-  end
-  local known <const> = {}
-  for _, c in ipairs(columns) do
-    if c.name == name then return c end
+--- The column of this name, which must be the only one.
+local function named(self, name, level)
+  local found <const>, known <const> = {}, {}
+  for i, c in ipairs(rawget(self, "_columns")) do
+    if c.name == name then found[#found + 1] = i end
     known[c.name] = true
+  end
+  if #found == 1 then return rawget(self, "_columns")[found[1]] end
+  if #found > 1 then
+    core.raise("option", ("%s: columns %s are all called '%s': f:col(%d) takes one by its number, names = {...} names them anew")
+      :format(rawget(self, "_path"), table.concat(found, ", "), name, found[1]), level + 1)
   end
   local near <const> = options.nearest(tostring(name), known)
   core.raise("option", ("there is no column '%s'%s; columns: %s"):format(tostring(name),
     near and (" (did you mean '%s'?)"):format(near) or "", table.concat(rawget(self, "_names"), ", ")), level + 1)
 end
 
---- A column of text where most cells are words; a few words among numbers are a mistake in the file.
+local function column(self, name, level)
+  local columns <const> = rawget(self, "_columns")
+  if math.type(name) ~= "integer" then return named(self, name, level + 1) end
+  local c <const> = columns[name < 0 and #columns + 1 + name or name]
+  if c then return c end
+  core.raise("index", ("column %d of a frame with %d columns"):format(name, #columns), level + 1)
+end
+
+--- A column of text where most cells are words; a few words among numbers are a mistake in the file, and so are numbers with a
+-- decimal comma that nobody expected.
 local function values(self, name, level)
   local c <const> = column(self, name, level + 1)
   if c.value then return c.value end
-  if c.odd * 10 < #c.text then
+  if c.comma and not rawget(self, "_decimal") then
+    core.raise("format", ("column '%s' holds numbers with a decimal comma: %s:%d has '%s'; read it with decimal = \",\" (or, as "
+      .. "text, with decimal = \".\")"):format(c.name, rawget(self, "_path"), c.line, c.sample), level + 1)
+  end
+  if not c.words then
     core.raise("format", ("column '%s' is not all numbers: %s:%d has '%s' (%d such cells; name it in na = \"...\" to read it as NaN)")
       :format(c.name, rawget(self, "_path"), c.line, c.sample, c.odd), level + 1)
   end
+  c.text = c.text or core.csv_text(rawget(self, "_columns").frame, c.index)
   return c.text
 end
 
---- f:col(name) gives a column (n): a tensor, f64, NaN where the file says "not available"; a list of strings where it holds
--- text. f:col{names} gives the named columns as (n, k).
+--- f:col(name) gives a column (n): a tensor, f64, NaN where the file says "not available"; i64 where its integers need it; bool
+-- where every cell is true or false; a list of strings where it holds text. f:col{names} gives the named columns as (n, k).
 function methods.col(self, name)
   if type(name) ~= "table" then return values(self, name, 2) end
   local list <const> = {}
   for i, one in ipairs(name) do
     list[i] = values(self, one, 2)
     if type(list[i]) == "table" then
-      core.raise("format", ("column '%s' holds text and cannot join a tensor"):format(tostring(one)), 2)
+      local c <const> = column(self, one, 2)
+      core.raise("format", ("column '%s' holds text and cannot join a tensor: %s:%d has '%s'"):format(c.name,
+        rawget(self, "_path"), c.line, c.sample), 2)
     end
   end
   if #list == 0 then core.raise("option", "col: the list of names is empty", 2) end
@@ -104,27 +118,21 @@ function Frame.__tostring(self)
   return ("frame of %d rows: %s"):format(#self, table.concat(rawget(self, "_names"), ", "))
 end
 
-local function new_frame(path, columns, names)
+local function new_frame(path, columns, o)
   local list <const> = {}
   for i, c in ipairs(columns) do
-    if names then c.name = names[i] end
+    if o.names then c.name = o.names[i] end
     if c.name == "" then c.name = "V" .. i end
-    list[i] = c.name
-    if c.text then
-      for _, cell in ipairs(c.text) do
-        if not tonumber(cell) and cell ~= "" then
-          c.sample = cell
-          break
-        end
-      end
-    end
+    list[i], c.index = c.name, i
   end
-  return setmetatable({_path = path, _columns = columns, _names = list}, Frame)
+  for _, text in ipairs(columns.notes) do io.stderr:write("gibbous: warning: ", text, "\n") end
+  return setmetatable({_path = path, _columns = columns, _names = list, _decimal = o.decimal}, Frame)
 end
 
 -- Reading and writing -----------------------------------------------------------------------------------------------------
 
-local read_spec <const> = {skip = "count", names = "table", na = "string", delimiter = "string", dtype = {"f64", "f32"}}
+local read_spec <const> = {skip = "count", names = "table", na = "string", delimiter = "string", decimal = "string",
+  max_ratio = "positive", dtype = {"f64", "f32"}}
 
 local function cast(t, dtype)
   local is_float <const> = t.dtype ~= "i64" and t.dtype ~= "bool"
@@ -137,10 +145,56 @@ local function read_tensors(path, dtype)
   return tensors, texts
 end
 
+--- Formats that are known by their first bytes and not read: what they are, and what to do.
+local unread <const> = {
+  {"PK\3\4", "a zip archive, as .npz and .xlsx are: from .npz, np.save each array as .npy; from a spreadsheet, save as .csv"},
+  {"\x89HDF", "an HDF5 file: np.save each array as .npy"},
+  {"MATLAB 5.0 MAT", "a MATLAB file: writematrix saves .csv"},
+  {"PAR1", "a Parquet file: pandas.read_parquet(path).to_csv(path, index=False) makes .csv"},
+  {"ARROW1", "an Arrow file: pandas.read_feather(path).to_csv(path, index=False) makes .csv"},
+  {"BZh", "packed by bzip2: unpack it with bunzip2"},
+  {"\xFD7zXZ", "packed by xz: unpack it with unxz"},
+  {"\x28\xB5\x2F\xFD", "packed by zstd: unpack it with unzstd"},
+  {"\xFF\xFE", "text in UTF-16: iconv -f UTF-16 -t UTF-8 makes UTF-8"},
+  {"\xFE\xFF", "text in UTF-16: iconv -f UTF-16 -t UTF-8 makes UTF-8"},
+}
+
+--- "npy", "tensors" or "text", by what is in the file.
+local function format_of(path, level)
+  local lead <const> = core.file_lead(path)
+  for _, one in ipairs(unread) do
+    if lead:sub(1, #one[1]) == one[1] then core.raise("format", ("%s: not read yet: %s"):format(path, one[2]), level + 1) end
+  end
+  if lead:match "^\x93NUMPY" then return "npy" end
+  if path:match "%.npy$" then core.raise("format", path .. ": not a NumPy array file", level + 1) end
+  return (path:match "%.safetensors$" or lead:match "^....\0\0\0\0{") and "tensors" or "text"
+end
+
+local function character(name, v, level)
+  if v and #v ~= 1 then core.raise("option", ("gb.data.read: %s must be one character, got '%s'"):format(name, v), level + 1) end
+  return v or nil
+end
+
+local function read_text(path, o, level)
+  local delimiter <const>, decimal <const> = character("delimiter", o.delimiter, level + 1), character("decimal", o.decimal, level + 1)
+  if decimal and decimal ~= "." and decimal ~= "," then
+    core.raise("option", ("gb.data.read: decimal must be \".\" or \",\", got '%s'"):format(decimal), level + 1)
+  end
+  if decimal and decimal == delimiter then
+    core.raise("option", ("gb.data.read: '%s' cannot be both delimiter and decimal"):format(decimal), level + 1)
+  end
+  local columns <const> = core.csv_read(path, {skip = o.skip, delimiter = delimiter, decimal = decimal, na = o.na,
+    has_names = o.names ~= nil, max_ratio = o.max_ratio})
+  if o.names and #o.names ~= #columns then
+    core.raise("format", ("%s: %d names given, the file has %d columns"):format(path, #o.names, #columns), level + 1)
+  end
+  return new_frame(path, columns, o)
+end
+
 --- Reads a file by what is in it: .npy gives a tensor; .safetensors a table of tensors by name, and its metadata, strings by
 -- name; delimited text (also gzipped) gives a frame.
--- o: skip (lines to leave out), names (of the columns), na (one more spelling of "not available"), delimiter; dtype of the
--- floats of .npy and .safetensors.
+-- o: skip (lines to leave out), names (of the columns), na (one more spelling of "not available"), delimiter, decimal ("," for
+-- decimal commas), max_ratio (of unpacked to packed bytes; 1000 unless it is given); dtype of the floats of .npy and .safetensors.
 -- A relative path is looked for beside the script and in GIBBOUS_DATA, too. Errors name file and line.
 function M.read(path, opts)
   if type(path) ~= "string" then
@@ -148,16 +202,11 @@ function M.read(path, opts)
   end
   local o <const> = options.parse(opts, read_spec, "gb.data.read", 2)
   local full <const> = find(path, 2)
-  local f <const> = io.open(full, "rb")
-  local lead <const> = f and f:read(9) or ""
-  if f then f:close() end
-  if lead:match "^\x93NUMPY" then return cast(core.npy_read(full), o.dtype) end
-  if full:match "%.safetensors$" or lead:match "^....\0\0\0\0{" then return read_tensors(full, o.dtype) end
-  local columns <const> = core.csv_read(full, {skip = o.skip, delimiter = o.delimiter, na = o.na, has_names = o.names ~= nil})
-  if o.names and #o.names ~= #columns then
-    core.raise("format", ("%s: %d names given, the file has %d columns"):format(full, #o.names, #columns), 2)
-  end
-  return new_frame(full, columns, o.names)
+  local format <const> = format_of(full, 2)
+  if format == "npy" then return cast(core.npy_read(full), o.dtype) end
+  if format == "tensors" then return read_tensors(full, o.dtype) end
+  local frame <const> = read_text(full, o, 2)
+  return frame
 end
 
 local function is_plain(v) return type(v) == "table" and getmetatable(v) == nil end
@@ -174,8 +223,19 @@ local function write_tensors(path, v, metadata, level)
   core.safetensors_write(path, v, metadata)
 end
 
+--- The columns of a frame as they were read, under their names.
+local function write_frame(path, f, level)
+  local columns <const>, list <const> = rawget(f, "_columns"), {}
+  for i, c in ipairs(columns) do
+    if not c.value then values(f, i, level + 1) end        -- raises where the column is a mistake
+    list[i] = c.value or {columns.frame, i}
+  end
+  core.csv_write(path, list, rawget(f, "_names"))
+end
+
 --- Writes a tensor or frame: .npy keeps type and shape; .csv holds vectors and matrices; .safetensors a table of tensors by
--- name: the file is there whole or not at all, and equal tensors give equal bytes. o: metadata of .safetensors, strings by name.
+-- name, equal ones as equal bytes. The file is there whole or not at all: after any failure the old one is as it was.
+-- o: metadata of .safetensors, strings by name.
 function M.write(path, v, opts)
   if type(path) ~= "string" then
     error(("bad argument #1 to 'write' (string expected, got %s)"):format(type(path)), 2)
@@ -184,8 +244,8 @@ function M.write(path, v, opts)
   if path:match "%.safetensors$" then return write_tensors(path, v, o.metadata or nil, 2) end
   if o.metadata then core.raise("option", "gb.data.write: only .safetensors files have metadata", 2) end
   if getmetatable(v) == Frame then
-    local names <const> = rawget(v, "_names")
-    return core.csv_write(path, methods.col(v, names), names)
+    write_frame(path, v, 2)
+    return
   end
   local t <const> = core.as_tensor(v)
   if t == nil then core.raise("option", ("gb.data.write: a tensor or frame expected, got %s"):format(type(v)), 2) end

@@ -87,6 +87,10 @@ local load_spec <const> = {x = "tensor", y = "tensor", kernels = "table", means 
 
 --- The description of the model in a file, checked as a whole, and its tensors.
 local function open(path, level)
+  local lead <const> = core.file_lead(path)
+  if not lead:match "^....\0\0\0\0{" then
+    core.raise("format", path .. ": not a model file, which m:save(path) writes; gb.data.read reads tables and arrays", level + 1)
+  end
   local tensors <const>, texts <const> = core.safetensors_read(path)
   local function fail(text) core.raise("format", ("%s: %s"):format(path, text), level + 2) end
   if texts.format ~= FORMAT then fail "not a saved model; gb.data.read reads tensors" end

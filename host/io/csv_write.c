@@ -1,0 +1,94 @@
+/* csv_write.c - columns as delimited text that reads back the same. */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/outfile.h"
+#include "io/csv.h"
+
+enum { NUMBER = 40 };                    /* bytes of a number at most */
+
+/* The fewest digits that read back as the same double. */
+static void number_text (double v, char s[NUMBER]) {
+  if (isnan(v)) strcpy(s, "NaN");
+  else
+    for (int digits = 15; digits <= 17; digits++) {
+      snprintf(s, NUMBER, "%.*g", digits, v);
+      if (digits == 17 || strtod(s, NULL) == v) break;
+    }
+}
+
+static void cell_text (const gb_tensor *t, size_t row, size_t column, char s[NUMBER]) {
+  const size_t index[GB_MAXDIM] = {row, column};
+  ptrdiff_t at = (ptrdiff_t)t->offset;
+  for (int i = 0; i < t->shape.ndim; i++) at += (ptrdiff_t)index[i] * t->stride[i];
+  if (t->dtype == GB_I64) snprintf(s, NUMBER, "%" PRId64, ((const int64_t *)t->storage->data)[at]);
+  else if (t->dtype == GB_BOOL) strcpy(s, ((const uint8_t *)t->storage->data)[at] != 0 ? "true" : "false");
+  else number_text(gb_element_get(t->storage->data, (size_t)at, t->dtype), s);
+}
+
+static bool wants_quotes (const char *s) {
+  const size_t n = strlen(s);
+  return strpbrk(s, ",\"\n\r") != NULL || (n > 0 && (*s == ' ' || *s == '\t' || *s == '#' || s[n - 1] == ' ' || s[n - 1] == '\t'));
+}
+
+static gb_status put (gb_outfile *f, const char *s, gb_error *err) { return gb_outfile_write(f, s, strlen(s), err); }
+
+static gb_status put_text (gb_outfile *f, const char *s, gb_error *err) {
+  if (!wants_quotes(s)) return put(f, s, err);
+  GB_TRY(put(f, "\"", err));
+  for (const char *q; (q = strchr(s, '"')) != NULL; s = q + 1) {
+    GB_TRY(gb_outfile_write(f, s, (size_t)(q + 1 - s), err));
+    GB_TRY(put(f, "\"", err));
+  }
+  GB_TRY(put(f, s, err));
+  return put(f, "\"", err);
+}
+
+/* 'at': where each column of text is; moves on. A lone empty cell is quoted: a blank line is no row. */
+static gb_status put_row (gb_outfile *f, size_t row, size_t cols, const gb_csv_column *column, const char **at, gb_error *err) {
+  char s[NUMBER];
+  for (size_t k = 0; k < cols; k++) {
+    if (column[k].value != NULL) {
+      cell_text(column[k].value, row, column[k].index, s);
+      GB_TRY(put(f, s, err));
+    } else {
+      GB_TRY(cols == 1 && *at[k] == '\0' ? put(f, "\"\"", err) : put_text(f, at[k], err));
+      at[k] += strlen(at[k]) + 1;
+    }
+    GB_TRY(put(f, k + 1 < cols ? "," : "\n", err));
+  }
+  return GB_OK;
+}
+
+static gb_status put_all (gb_outfile *f, size_t rows, size_t cols, const gb_csv_column *column, bool has_names, const char **at,
+                          gb_error *err) {
+  for (size_t k = 0; k < cols; k++) at[k] = column[k].text;
+  for (size_t k = 0; has_names && k < cols; k++) {
+    GB_TRY(put_text(f, column[k].name, err));
+    GB_TRY(put(f, k + 1 < cols ? "," : "\n", err));
+  }
+  for (size_t i = 0; i < rows; i++) GB_TRY(put_row(f, i, cols, column, at, err));
+  return GB_OK;
+}
+
+gb_status gb_csv_write (const char *path, size_t rows, size_t cols, const gb_csv_column *column, bool has_names, gb_error *err) {
+  gb_outfile f = {.fd = -1};
+  const char **at = calloc(cols + 1, sizeof *at);
+  const locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+  gb_status st = at == NULL || c == (locale_t)0 ? gb_fail(err, GB_ENOMEM, "no memory to write '%s'", path) : GB_OK;
+  if (st == GB_OK) st = gb_outfile_open(path, &f, err);
+  if (st == GB_OK) {
+    const locale_t old = uselocale(c);   /* a decimal point, whatever the script has set */
+    st = put_all(&f, rows, cols, column, has_names, at, err);
+    uselocale(old);
+  }
+  if (st == GB_OK) st = gb_outfile_commit(&f, err);
+  if (c != (locale_t)0) freelocale(c);
+  free(at);
+  return st;
+}

@@ -1,0 +1,140 @@
+/* unpack.c - zlib's inflate, member by member. Its own file functions take what follows a whole member for nothing, and a file that
+** is cut short for the end. */
+#include "io/unpack.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/interrupt.h"
+
+#define IN ((size_t)64 << 10)
+#define FREE_OF_RATIO ((uint64_t)16 << 20)    /* bytes that any file may unpack to */
+
+static bool ends_in_gz (const char *path) {
+  const size_t n = strlen(path);
+  return n > 3 && strcasecmp(path + n - 3, ".gz") == 0;
+}
+
+static void *take (void *ud, unsigned n, unsigned size) {
+  (void)ud;
+  return calloc(n, size);
+}
+
+static void give (void *ud, void *p) {
+  (void)ud;
+  free(p);
+}
+
+static gb_status start (gb_unpack *u, gb_error *err) {
+  GB_TRY(gb_ledger_alloc(u->ledger, GB_MEM_WORKSPACE, IN, "", "", &u->in, err));
+  u->z.zalloc = take;
+  u->z.zfree = give;
+  if (inflateInit2(&u->z, 16 + 15) == Z_OK) return GB_OK;         /* gzip, any window */
+  gb_ledger_free(u->ledger, u->in);
+  u->in = NULL;
+  return gb_fail(err, GB_ENOMEM, "no memory to unpack '%s'", u->file.path);
+}
+
+static gb_status look (gb_unpack *u, gb_error *err) {
+  unsigned char lead[2];
+  size_t got;
+  GB_TRY(gb_infile_read(&u->file, lead, 2, &got, err));
+  GB_TRY(gb_infile_rewind(&u->file, err));
+  if (got == 2 && lead[0] == 0x1F && lead[1] == 0x8B) return start(u, err);
+  if (!ends_in_gz(u->file.path)) return GB_OK;
+  return gb_fail(err, GB_EFORMAT, "%s: its name ends in .gz, but it does not begin as gzip does; a damaged file, or one that needs "
+                 "another name", u->file.path);
+}
+
+gb_status gb_unpack_open (gb_ledger *l, const char *path, double max_ratio, gb_unpack *out, gb_error *err) {
+  *out = (gb_unpack){.file.fd = -1, .ledger = l, .max_ratio = max_ratio};
+  GB_TRY(gb_infile_open(path, &out->file, err));
+  const gb_status st = look(out, err);
+  if (st != GB_OK) gb_unpack_close(out);
+  return st;
+}
+
+/* Packed bytes to work on, unless the file has ended. */
+static gb_status fill (gb_unpack *u, gb_error *err) {
+  size_t got;
+  if (u->z.avail_in > 0 || u->file_ended) return GB_OK;
+  GB_TRY(gb_infile_read(&u->file, u->in, IN, &got, err));
+  u->z.next_in = u->in;
+  u->z.avail_in = (unsigned)got;
+  u->file_ended = got < IN;
+  u->taken += got;
+  return GB_OK;
+}
+
+/* Between two members: '*more' where another one begins. Zeros up to the end of the file are padding. */
+static gb_status next_member (gb_unpack *u, bool *more, gb_error *err) {
+  bool padded = false;
+  for (;;) {
+    GB_TRY(fill(u, err));
+    if (u->z.avail_in == 0) return *more = false, GB_OK;
+    if (*u->z.next_in != 0) break;
+    padded = true;
+    u->z.next_in++;
+    u->z.avail_in--;
+  }
+  if (padded || *u->z.next_in != 0x1F)
+    return gb_fail(err, GB_EFORMAT, "%s: bytes that are no gzip follow the gzip data; a damaged file", u->file.path);
+  inflateReset(&u->z);
+  u->at_end = false;
+  return *more = true, GB_OK;
+}
+
+static gb_status failed (const gb_unpack *u, int code, gb_error *err) {
+  if (code == Z_MEM_ERROR) return gb_fail(err, GB_ENOMEM, "no memory to unpack '%s'", u->file.path);
+  if (code == Z_BUF_ERROR)
+    return gb_fail(err, GB_EFORMAT, "%s: the gzip data end too early: the file is cut short", u->file.path);
+  return gb_fail(err, GB_EFORMAT, "%s: damaged gzip data: %s", u->file.path, u->z.msg != NULL ? u->z.msg : "unknown form");
+}
+
+static gb_status inflate_some (gb_unpack *u, unsigned char *to, size_t room, size_t *got, gb_error *err) {
+  u->z.next_out = to;
+  u->z.avail_out = (unsigned)room;
+  const int code = inflate(&u->z, Z_NO_FLUSH);
+  *got = room - u->z.avail_out;
+  u->given += *got;
+  if (code == Z_STREAM_END) u->at_end = true;
+  else if (code == Z_BUF_ERROR && !(u->file_ended && u->z.avail_in == 0)) return GB_OK;      /* wants more bytes */
+  else if (code != Z_OK) return failed(u, code, err);
+  if (u->max_ratio > 0 && u->given > FREE_OF_RATIO && (double)u->given > u->max_ratio * (double)u->taken)
+    return gb_fail(err, GB_EFORMAT, "%s: it unpacks to more than %g times its size; max_ratio = ... allows more, or unpack it first",
+                   u->file.path, u->max_ratio);
+  return GB_OK;
+}
+
+gb_status gb_unpack_read (gb_unpack *u, void *to, size_t n, size_t *got, gb_error *err) {
+  if (u->in == NULL) return gb_infile_read(&u->file, to, n, got, err);
+  unsigned char *at = to;
+  for (*got = 0; *got < n;) {
+    size_t some = 0;
+    bool more = true;
+    if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
+    if (u->at_end) GB_TRY(next_member(u, &more, err));
+    if (!more) break;
+    GB_TRY(fill(u, err));
+    GB_TRY(inflate_some(u, at + *got, n - *got < IN ? n - *got : IN, &some, err));
+    *got += some;
+  }
+  return GB_OK;
+}
+
+gb_status gb_unpack_rewind (gb_unpack *u, gb_error *err) {
+  GB_TRY(gb_infile_rewind(&u->file, err));
+  u->z.avail_in = 0;
+  u->at_end = u->file_ended = false;
+  u->taken = u->given = 0;
+  if (u->in != NULL) inflateReset(&u->z);
+  return GB_OK;
+}
+
+void gb_unpack_close (gb_unpack *u) {
+  if (u->in != NULL) inflateEnd(&u->z);
+  gb_ledger_free(u->ledger, u->in);
+  u->in = NULL;
+  gb_infile_close(&u->file);
+}
