@@ -28,7 +28,7 @@ typedef struct fx {
   gb_ins ins[MOST];
   gb_out out[MOST];
   bool exact[MOST];            /* outputs whose result is exact in any order */
-  double constant[MOST];
+  gb_number constant[MOST];
   void *in[MOST], *got[MOST], *want[MOST];
   size_t in_n[MOST], out_n[MOST];
   gb_dtype slot_dtype[MOST];
@@ -134,7 +134,7 @@ static inline int fx_const (fx *x, double v) {
 static inline int fx_bind (fx *x, double v) {
   gb_ins *i = fx_ins(x, GB_INS_BIND);
   i->x = x->f.nconstants;
-  x->constant[x->f.nconstants++] = v;
+  x->constant[x->f.nconstants++] = x->f.compute == GB_I64 ? (gb_number){.i = (int64_t)v} : (gb_number){.f = v};
   return fx_dst(x, i);
 }
 static inline int fx_map (fx *x, gb_op op, int a, int b, int c) {

@@ -131,6 +131,8 @@ static inline void add_leaf (gen *g) {
     for (i->axis = -1; i->axis < 0;) i->axis = axis[fx_below(x, 3)];
     i->f = whole ? 1 : 1.0 / 16;
     i->g = whole ? 2 : 0.25;
+    i->step = 1;
+    i->start = 2;
     keep(g, fx_dst(x, i), 0, 99);
   } else if (which == 3 && !whole) {
     int o = fx_operand(x, GB_F64, some_axes(g), true);

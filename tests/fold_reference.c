@@ -17,7 +17,7 @@ typedef struct cell {
 typedef struct run {
   const gb_fold *f;
   const void *const *operand;
-  const double *constant;
+  const gb_number *constant;
   size_t index[GB_FOLD_AXES];
   double *value;
   cell **cells;                 /* per output */
@@ -342,7 +342,9 @@ static void step (run *r, const gb_ins *i) {
   switch (i->kind) {
     case GB_INS_LOAD: r->value[i->dst] = fetch(r, i->x); break;
     case GB_INS_CONST: r->value[i->dst] = i->f; break;
-    case GB_INS_BIND: r->value[i->dst] = r->constant[i->x]; break;
+    case GB_INS_BIND:
+      r->value[i->dst] = r->f->compute == GB_I64 ? (double)r->constant[i->x].i : r->constant[i->x].f;
+      break;
     case GB_INS_IOTA:
       r->value[i->dst] = (i->axis < 0 ? (double)(ptrdiff_t)place(r, i->x) : (double)r->index[i->axis]) * i->f + i->g;
       break;
@@ -429,7 +431,7 @@ static void *must (size_t n, size_t size) {
 }
 
 void gb_fold_reference (const gb_fold *f, const void *const *operand, void *const *out,
-                        const double *constant) {
+                        const gb_number *constant) {
   run r = {.f = f, .operand = operand, .constant = constant};
   gb_axes open[GB_FOLD_AXES + 1] = {0};
   int depth = 0;

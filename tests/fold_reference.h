@@ -9,7 +9,7 @@
 /* Same arguments as the 'fold' slot of gb_backend_ops, without scratch. A symmetric program is evaluated in
 ** full. Integers are exact up to 2^53. Aborts on a malformed program. */
 void gb_fold_reference (const gb_fold *f, const void *const *operand, void *const *out,
-                        const double *constant);
+                        const gb_number *constant);
 
 /* The profiles of op.h at u, in double; alpha is read by RQ only. */
 double gb_reference_radial (gb_profile p, int order, int dalpha, double u, double alpha);

@@ -143,12 +143,16 @@ static inline void dense_cat (gb_node *n, double *y) {
   }
 }
 
+static inline double range_at (const gb_node *n, size_t k) {
+  return gb_node_dtype(n) == GB_I64 ? (double)(n->attr.i[0] + n->attr.i[1] * (int64_t)k) : n->attr.f[0] + n->attr.f[1] * (double)k;
+}
+
 static inline double generated (const gb_node *n, const size_t *index) {
   const int ndim = gb_node_shape(n)->ndim;
   switch (n->op) {
     case GB_OP_LEAF: return gb_tensor_at(&n->out[0].tensor, index);
     case GB_OP_CONST: return n->attr.f[0];
-    case GB_OP_RANGE: return n->attr.f[0] + n->attr.f[1] * (double)index[0];
+    case GB_OP_RANGE: return range_at(n, index[0]);
     case GB_OP_EYE: return index[ndim - 1] == index[ndim - 2];
     default: abort();
   }

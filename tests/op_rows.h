@@ -113,7 +113,7 @@ static gb_node *b_LEAF (int v) { return v == 0 ? in1(9, -1, 1) : map1(GB_OP_SIN,
 static gb_node *b_CONST (int v) { return v == 0 ? num(2.5) : add(num(2.5), in1(3, -1, 1)); }
 static gb_node *b_RANGE (int v) {
   return given(GB_OP_RANGE, 1, (size_t[]){v == 0 ? 0 : 301}, v == 2 ? GB_I64 : inputs.dtype,
-               (gb_attr){.f = {3, v == 2 ? 2 : 0.25}});
+               (gb_attr){.i = {3, 2}, .f = {3, v == 2 ? 2 : 0.25}});
 }
 static gb_node *b_EYE (int v) {
   if (v < 2)

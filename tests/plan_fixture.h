@@ -124,7 +124,7 @@ static size_t naive_scratch (const gb_backend *be, const gb_fold *f) {
 }
 
 static gb_status naive_fold (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
-                             const double *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
+                             const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
   const double *a = f->noperands > 0 ? operand[0] : NULL, *b = f->noperands > 1 ? operand[1] : NULL;
   const size_t count = f->axis[1].extent;
   double *y = out[0];
@@ -138,9 +138,9 @@ static gb_status naive_fold (gb_backend *be, const gb_fold *f, const void *const
     *y = sum;
   } else
     for (size_t i = 0; i < count - naive.skip / 8; i++)
-      y[i] = naive_map((gb_op)f->identity, a ? a[i] : constant[0],
+      y[i] = naive_map((gb_op)f->identity, a ? a[i] : constant[0].f,
                        b                   ? b[i]
-                       : f->nconstants > 0 ? constant[0]
+                       : f->nconstants > 0 ? constant[0].f
                                            : 0);
   memset((char *)y + 8 * count, 0x22, (size_t)naive.overrun);
   stats->pairs = count;

@@ -141,7 +141,7 @@ static inline void make_generator (gb_op op) {
     }
     case GB_OP_CONST: keep(add(any_float(), number_node(0.5)), true); return;
     case GB_OP_RANGE:
-      keep(generated(op, 1, &n, GB_I64, (gb_attr){.f = {1, 1}}), false);
+      keep(generated(op, 1, &n, GB_I64, (gb_attr){.i = {1, 1}}), false);
       keep(generated(op, 1, &n, made.dtype, (gb_attr){.f = {-1, 1.0 / 512}}), false);
       return;
     case GB_OP_EYE: keep(generated(op, 2, dims, made.dtype, (gb_attr){0}), false); return;

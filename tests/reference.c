@@ -65,6 +65,10 @@ static gb_status eval_map (const site *s) {
   return GB_OK;
 }
 
+static double range_at (const gb_node *n, size_t k) {
+  return gb_node_dtype(n) == GB_I64 ? (double)(n->attr.i[0] + n->attr.i[1] * (int64_t)k) : n->attr.f[0] + n->attr.f[1] * (double)k;
+}
+
 static gb_status eval_gen (const site *s) {
   const gb_node *n = s->n;
   const gb_shape *o = gb_node_shape(n);
@@ -74,7 +78,7 @@ static gb_status eval_gen (const site *s) {
     unravel(e, o, x);
     switch (n->op) {
       case GB_OP_CONST: s->out[0][e] = n->attr.f[0]; break;
-      case GB_OP_RANGE: s->out[0][e] = n->attr.f[0] + n->attr.f[1] * (double)e; break;
+      case GB_OP_RANGE: s->out[0][e] = range_at(n, e); break;
       case GB_OP_EYE: s->out[0][e] = x[o->ndim - 1] == x[o->ndim - 2]; break;
       case GB_OP_RAND: s->out[0][e] = gb_rand_uniform(seed, stream, e); break;
       default: s->out[0][e] = gb_rand_normal(seed, stream, e); break;

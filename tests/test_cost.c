@@ -160,7 +160,7 @@ static void stub_rates (gb_backend *be, double seconds, gb_backend_rates *out) {
 static size_t stub_fold_scratch (const gb_backend *be, const gb_fold *f) { (void)be, (void)f; return 0; }
 static size_t stub_opaque_scratch (const gb_backend *be, const gb_opaque *o) { (void)be, (void)o; return 0; }
 static gb_status stub_fold (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
-                            const double *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
+                            const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
   (void)be, (void)f, (void)operand, (void)out, (void)constant, (void)scratch, (void)stats, (void)err;
   return GB_OK;
 }

@@ -356,7 +356,7 @@ static int g_cast (gb_node **out) {
 }
 static gb_node *positions (size_t n) {
   const gb_shape s = gb_shape_of(1, &n);
-  return BUILD(gb_node_build, fx.g, GB_OP_RANGE, 0, NULL, &(gb_attr){.f = {1, 1}}, &s, GB_I64);
+  return BUILD(gb_node_build, fx.g, GB_OP_RANGE, 0, NULL, &(gb_attr){.i = {1, 1}}, &s, GB_I64);
 }
 static int g_mixed (gb_node **out) {                         /* whole numbers are compared as such, then used as booleans */
   gb_node *odd = map2(GB_OP_EQ, map2(GB_OP_MOD, positions(35), BUILD(gb_node_const, fx.g, 2, GB_I64)),

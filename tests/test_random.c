@@ -237,7 +237,7 @@ void *__wrap_aligned_alloc (size_t align, size_t n) {
 }
 
 static gb_status armed_fold (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
-                             const double *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
+                             const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
   atomic_store(&executing, true);
   const gb_status rc = plain->fold(be, f, operand, out, constant, scratch, stats, err);
   atomic_store(&executing, false);

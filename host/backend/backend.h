@@ -40,11 +40,11 @@ typedef struct gb_backend_ops {
   /* Runs 'f'. operand[slot], out[slot]: base addresses; constant: the numbers of BIND. 64-byte aligned scratch.
   ** Errors: EINTR. 'stats' may be NULL. */
   gb_status (*fold)(gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
-                    const double *constant, void *scratch, gb_fold_stats *stats, gb_error *err);
+                    const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err);
   /* Bytes of the totals that 'f', a part of a fold, keeps between parts; and a run of that part. */
   size_t (*fold_state)(const gb_backend *be, const gb_fold *f);
   gb_status (*fold_part)(gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
-                         const double *constant, const gb_carry *carry, void *scratch, gb_fold_stats *stats,
+                         const gb_number *constant, const gb_carry *carry, void *scratch, gb_fold_stats *stats,
                          gb_error *err);
   /* Bytes of scratch and library workspace of one opaque op. Inputs arrive contiguous, row-major. */
   size_t (*opaque_scratch)(const gb_backend *be, const gb_opaque *o);

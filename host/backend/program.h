@@ -44,6 +44,9 @@ typedef struct gb_fold_axis {
   gb_role role;
 } gb_fold_axis;
 
+/* A number in the compute type of a program: i of I64, else f. */
+typedef union gb_number { double f; int64_t i; } gb_number;
+
 /* A strided buffer read by the program. Address (in elements) = offset + sum over axes of index * stride.
 ** 'slot' numbers the buffers of the call; several operands may read one buffer. */
 typedef struct gb_operand {
@@ -58,8 +61,8 @@ typedef enum gb_ins_kind {
   GB_INS_LOAD,               /* dst = operand[x]                                        */
   GB_INS_CONST,              /* dst = f                                                 */
   GB_INS_BIND,               /* dst = constants[x]: a number bound at run time          */
-  GB_INS_IOTA,               /* dst = index along 'axis' * f + g, rounded once; without an axis (-1) the index is the element
-                                index given by operand[x]'s offset and strides */
+  GB_INS_IOTA,               /* dst = index along 'axis' * f + g, rounded once; of I64 programs index * step + start; without
+                                an axis (-1) the index is the element index given by operand[x]'s offset and strides */
   GB_INS_RAND,               /* dst = uniform (profile = 0) or normal (1) at element index given by operand[x]'s offset and
                                 strides; seed and stream in seed[2]                     */
   GB_INS_MAP,                /* dst = op(a, b, c); op is the gb_op of kind MAP, not RADIAL */
@@ -84,6 +87,7 @@ typedef struct gb_ins {
   int x, y, w;               /* operand, output or constant numbers, -1 = none */
   int axis;                  /* SQDIST, DOT, LOOP, IOTA; -1 = none */
   double f, g;               /* CONST, IOTA */
+  int64_t step, start;       /* IOTA of I64 programs */
   uint64_t seed[2];          /* RAND */
   gb_axes deps;              /* dependence set of dst */
 } gb_ins;

@@ -7,11 +7,11 @@
 
 size_t gb_cpu_fold_scratch (const gb_backend *be, const gb_fold *f);
 gb_status gb_cpu_fold (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
-                       const double *constant, void *scratch, gb_fold_stats *stats, gb_error *err);
+                       const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err);
 
 size_t gb_cpu_fold_state (const gb_backend *be, const gb_fold *f);
 gb_status gb_cpu_fold_part (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
-                            const double *constant, const gb_carry *carry, void *scratch,
+                            const gb_number *constant, const gb_carry *carry, void *scratch,
                             gb_fold_stats *stats, gb_error *err);
 
 size_t gb_cpu_opaque_scratch (const gb_backend *be, const gb_opaque *o);

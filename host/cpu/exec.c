@@ -22,7 +22,7 @@ typedef struct fold_job {
   gb_xshared *shared;
   const void *const *operand;
   void *const *out;
-  const double *constant;
+  const gb_number *constant;
   char *workspaces;
   int threads;
   _Atomic uint64_t pairs, tiles;
@@ -379,12 +379,12 @@ static bool is_small (const gb_xprog *p) {
 }
 
 gb_status gb_cpu_fold (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
-                       const double *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
+                       const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
   return gb_cpu_fold_part(be, f, operand, out, constant, NULL, scratch, stats, err);
 }
 
 gb_status gb_cpu_fold_part (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
-                            const double *constant, const gb_carry *carry, void *scratch,
+                            const gb_number *constant, const gb_carry *carry, void *scratch,
                             gb_fold_stats *stats, gb_error *err) {
   gb_xprog p;
   size_t workspaces, ring;

@@ -195,7 +195,7 @@ typedef struct gb_xthread {
   gb_xshared *shared;
   const void *const *operand;
   void *const *outbase;
-  const double *constant;
+  const gb_number *constant;
   char *ws;
   const char **base;             /* where each pack begins: workspace, or operand of a direct one */
   void **ptr;                    /* current address of each value */

@@ -51,6 +51,17 @@ static size_t lane_of (const gb_xthread *t, size_t row, size_t i) {
 
 static size_t tile_of (const gb_xthread *t, size_t row) { return t->p->strip ? 0 : t->tile0 + row; }
 
+static void put_number (gb_dtype compute, void *dst, size_t k, gb_number v) {
+  if (compute == GB_I64) ((int64_t *)dst)[k] = v.i;
+  else put(compute, dst, k, v.f);
+}
+
+/* The number that IOTA makes of an index; integers wrap around. */
+static void put_index (gb_dtype compute, void *dst, size_t k, const gb_ins *i, int64_t at) {
+  if (compute == GB_I64) ((int64_t *)dst)[k] = (int64_t)((uint64_t)at * (uint64_t)i->step + (uint64_t)i->start);
+  else put(compute, dst, k, (double)at * i->f + i->g);
+}
+
 /* Element numbers of an operand as numbers. */
 static void run_positions (gb_xthread *t, const gb_xop *op) {
   const gb_xprog *p = t->p;
@@ -62,8 +73,7 @@ static void run_positions (gb_xthread *t, const gb_xop *op) {
     size_t first = lane_of(t, j, 0);
     ptrdiff_t at = gb_exec_operand_index(t, i->x, first, tile_of(t, j));
     for (size_t l = 0; l < lanes; l++)
-      put(p->compute, dst, j * lanes + l,
-          (double)(at + (ptrdiff_t)(lane_of(t, j, l) - first) * step) * i->f + i->g);
+      put_index(p->compute, dst, j * lanes + l, i, at + (ptrdiff_t)(lane_of(t, j, l) - first) * step);
   }
 }
 
@@ -81,7 +91,7 @@ static void run_iota (gb_xthread *t, const gb_xop *op) {
       size_t at = i->axis == p->lane   ? lane_of(t, j, l)
                   : i->axis == p->tile ? tile_of(t, j)
                                        : t->idx[i->axis];
-      put(p->compute, dst, j * lanes + l, (double)at * i->f + i->g);
+      put_index(p->compute, dst, j * lanes + l, i, (int64_t)at);
     }
 }
 
@@ -316,7 +326,7 @@ void gb_exec_run (gb_xthread *t, gb_form level) {
         break;
       case GB_INS_LOAD: run_load(t, o); break;
       case GB_INS_CONST: put(p->compute, t->ptr[i->dst], 0, i->f); break;
-      case GB_INS_BIND: put(p->compute, t->ptr[i->dst], 0, t->constant[i->x]); break;
+      case GB_INS_BIND: put_number(p->compute, t->ptr[i->dst], 0, t->constant[i->x]); break;
       case GB_INS_IOTA: run_iota(t, o); break;
       case GB_INS_RAND: run_rand(t, o); break;
       case GB_INS_SQDIST: case GB_INS_DOT: case GB_X_FRONT: run_front(t, o); break;

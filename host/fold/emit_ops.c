@@ -49,13 +49,15 @@ static int emit_const (gb_emitter *e, gb_node *n) {
   return gb_emit_ins(e, ins, 0);
 }
 
-/* start + step * index, rounded as when it is stored, whatever views it is seen through. */
-static int emit_index (gb_emitter *e, const gb_ix *ix, double start, double step) {
+/* start + step * index of a RANGE, rounded as when it is stored, whatever views it is seen through. */
+static int emit_index (gb_emitter *e, const gb_ix *ix, const gb_attr *range) {
   const gb_map m = {.dim = {*ix}};
   gb_ins ins = blank;
   ins.kind = GB_INS_IOTA;
-  ins.f = step;
-  ins.g = start;
+  ins.f = range->f[1];
+  ins.g = range->f[0];
+  ins.step = range->i[1];
+  ins.start = range->i[0];
   if ((ins.x = gb_emit_strided(e, -1, &m, 1, (ptrdiff_t[]){1})) < 0) return -1;
   return gb_emit_ins(e, ins, e->operand[ins.x].deps);
 }
@@ -69,8 +71,9 @@ static int emit_eye (gb_emitter *e, const gb_node *n, const gb_map *m) {
   const bool exact = e->compute != GB_F32 || longest <= (size_t)1 << 24;
   difference.off -= column->off;
   for (int a = 0; a < GB_FOLD_AXES; a++) difference.coef[a] -= column->coef[a];
-  const int i = emit_index(e, exact ? row : &difference, 0, 1);
-  const int j = i < 0 ? -1 : emit_index(e, exact ? column : &zero, 0, 1);
+  const gb_attr plain = {.i = {0, 1}, .f = {0, 1}};
+  const int i = emit_index(e, exact ? row : &difference, &plain);
+  const int j = i < 0 ? -1 : emit_index(e, exact ? column : &zero, &plain);
   return j < 0 ? -1 : gb_emit_map(e, GB_OP_EQ, i, j, -1);
 }
 
@@ -266,7 +269,7 @@ int gb_emit_body (gb_emitter *e, gb_node *n, const gb_map *m) {
     case GB_KIND_GEN:
       switch (n->op) {
         case GB_OP_CONST: return emit_const(e, n);
-        case GB_OP_RANGE: return emit_index(e, &m->dim[0], n->attr.f[0], n->attr.f[1]);
+        case GB_OP_RANGE: return emit_index(e, &m->dim[0], &n->attr);
         case GB_OP_EYE: return emit_eye(e, n, m);
         default: return emit_random(e, n, m);
       }

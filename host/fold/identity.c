@@ -65,6 +65,8 @@ static void mix_ins (renaming *r, const gb_fold *f, const gb_ins *i) {
   if (i->kind == GB_INS_CONST || i->kind == GB_INS_IOTA) {
     r->h = gb_hash_f64(r->h, i->f);
     r->h = gb_hash_f64(r->h, i->g);
+    mix(r, (uint64_t)i->step);
+    mix(r, (uint64_t)i->start);
   }
 }
 

@@ -22,7 +22,7 @@ static gb_dtype common_dtype (int n, gb_node *const *in) {
 
 static gb_status adopt_one (gb_node *a, gb_dtype t, gb_node **out, gb_error *err) {
   if (weak(a) && gb_node_dtype(a) != t && t != GB_BOOL) {
-    if (a->op == GB_OP_CONST) return gb_node_const(a->graph, a->attr.f[0], t, out, err);
+    if (a->op == GB_OP_CONST) return gb_node_const_as(a, t, out, err);
     if (gb_dtype_is_float(t)) return gb_node_build(a->graph, GB_OP_CAST, 1, &a, NULL, NULL, t, out, err);
   }
   *out = gb_node_ref(a);

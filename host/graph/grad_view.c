@@ -80,7 +80,7 @@ RULE(slice) {
   } else if (step == 1 || step == -1) {
     bar = place_run(&e, x, g, axis, start, step);
   } else {
-    gb_node *at = gb_ex_range(&e, (double)start + 1, (double)step, (size_t)extent, GB_I64);
+    gb_node *at = gb_ex_range(&e, start + 1, step, (size_t)extent, GB_I64);
     bar = gb_ex_op(&e, GB_OP_PUT, 3, (gb_node *[]){gb_ex_fill(&e, 0, x), at, g}, &(gb_attr){.i = {axis}}, NULL, GB_F64);
   }
   return gb_formula_take(&e, bar, in_bar);
@@ -151,7 +151,7 @@ RULE(sort) {
   const gb_shape flat = gb_shape_of(1, (size_t[]){rows * k}), grid = gb_shape_of(2, (size_t[]){rows, k});
   const gb_shape whole = gb_shape_of(1, (size_t[]){rows * n});
   gb_node *at = gb_ex_reshape(&e, gb_ex_permute(&e, gb_ex_pick(&e, y, 1), last), &grid);
-  at = gb_ex_add(&e, at, gb_ex_unsqueeze(&e, gb_ex_range(&e, 0, (double)n, rows, GB_I64), 1));
+  at = gb_ex_add(&e, at, gb_ex_unsqueeze(&e, gb_ex_range(&e, 0, (int64_t)n, rows, GB_I64), 1));
   gb_node *values = gb_ex_reshape(&e, gb_ex_permute(&e, g, last), &flat);
   gb_node *in[] = {gb_ex_expand(&e, gb_ex_like(&e, 0, g), &whole), gb_ex_reshape(&e, at, &flat), values};
   gb_node *bar = gb_ex_op(&e, GB_OP_INDEX_ADD, 3, in, NULL, NULL, gb_node_dtype(g));

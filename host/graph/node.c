@@ -358,12 +358,24 @@ gb_status gb_node_placeholder (gb_graph *g, const gb_shape *s, gb_dtype t, const
   return gb_node_leaf(g, &empty, GB_NODE_PLACEHOLDER, name, out, err);
 }
 
+gb_status gb_node_integer (gb_graph *g, int64_t v, gb_node **out, gb_error *err) {
+  const gb_attr a = {.i = {v}, .f = {(double)v}};
+  return gb_node_build(g, GB_OP_CONST, 0, NULL, &a, NULL, GB_I64, out, err);
+}
+
+gb_status gb_node_const_as (const gb_node *n, gb_dtype t, gb_node **out, gb_error *err) {
+  const bool exact = gb_node_dtype(n) == GB_I64 && t == GB_I64;
+  return exact ? gb_node_integer(n->graph, n->attr.i[0], out, err) : gb_node_const(n->graph, n->attr.f[0], t, out, err);
+}
+
 /* The number is rounded to the type, so that equal elements are equal nodes. */
 gb_status gb_node_const (gb_graph *g, double v, gb_dtype t, gb_node **out, gb_error *err) {
   uint64_t element = 0;
   gb_attr a = {0};
-  if (t == GB_I64 && !(v >= -0x1p63 && v < 0x1p63 && v == trunc(v)))
-    return gb_fail(err, GB_EDTYPE, "%.17g is not an integer, expected i64", v);
+  if (t == GB_I64 && v != trunc(v)) return gb_fail(err, GB_EDTYPE, "%.17g is not an integer, expected i64", v);
+  if (t == GB_I64 && !(v >= -0x1p63 && v < 0x1p63))
+    return gb_fail(err, GB_EDTYPE, "%.17g is out of range, expected an i64 of -2^63 .. 2^63 - 1", v);
+  if (t == GB_I64) return gb_node_integer(g, (int64_t)v, out, err);
   gb_element_set(&element, 0, t, v);
   a.f[0] = gb_element_get(&element, 0, t);
   return gb_node_build(g, GB_OP_CONST, 0, NULL, &a, NULL, t, out, err);

@@ -113,6 +113,8 @@ gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, con
 gb_status gb_node_leaf (gb_graph *g, const gb_tensor *value, unsigned flags, const char *name, gb_node **out,
                         gb_error *err);
 gb_status gb_node_const (gb_graph *g, double v, gb_dtype t, gb_node **out, gb_error *err);
+gb_status gb_node_integer (gb_graph *g, int64_t v, gb_node **out, gb_error *err);               /* CONST of i64 */
+gb_status gb_node_const_as (const gb_node *number, gb_dtype t, gb_node **out, gb_error *err);   /* a CONST in another dtype */
 gb_status gb_node_placeholder (gb_graph *g, const gb_shape *s, gb_dtype t, const char *name, gb_node **out,
                                gb_error *err);
 

@@ -84,6 +84,8 @@ gb_node *lgb_tonode (lua_State *L, int arg);
 gb_node *lgb_checknode (lua_State *L, int arg);
 /* Numbers and booleans too: replaced by a tensor of the type that goes with 'other' (may be NULL). */
 gb_node *lgb_checkoperand (lua_State *L, int arg, const gb_node *other);
+/* Pushes the number or boolean at 'arg' as a constant of type t; whole numbers of i64 exactly. */
+gb_node *lgb_pushnumber (lua_State *L, int arg, gb_dtype t);
 void lgb_checkpair (lua_State *L, int a, int b, gb_node **x, gb_node **y);
 /* Axis from a 1-based, possibly negative position; 'extra' = 1 where a new axis may follow the last. */
 int lgb_checkaxis (lua_State *L, int arg, const gb_node *x, int extra);

@@ -157,30 +157,29 @@ static gb_dtype maker_dtype (lua_State *L, int options, gb_dtype def) {
   return options != 0 ? lgb_optdtype(L, options, def) : def;
 }
 
-static int push_full (lua_State *L, lgb_session *s, const gb_shape *shape, double v, gb_dtype t) {
+/* The number or boolean at 'arg', everywhere. */
+static int push_full (lua_State *L, const gb_shape *shape, int arg, gb_dtype t) {
   gb_error err;
-  lgb_tensor *one = lgb_newtensor(L);
-  lgb_result(L, gb_node_const(s->graph, v, t, &one->node, &err), &err);
+  gb_node *one = lgb_pushnumber(L, arg, t);
   if (shape->ndim == 0) return 1;
   lgb_tensor *y = lgb_newtensor(L);
-  return lgb_result(L, gb_expand(one->node, shape, &y->node, &err), &err);
+  return lgb_result(L, gb_expand(one, shape, &y->node, &err), &err);
+}
+
+/* gb.zeros and gb.ones */
+static int make_all (lua_State *L, lua_Integer v) {
+  lgb_session *s = lgb_enter(L);
+  int o;
+  const gb_shape shape = checkmaker(L, 1, make_options, &o);
+  lua_pushinteger(L, v);
+  return push_full(L, &shape, lua_gettop(L), maker_dtype(L, o, s->dtype));
 }
 
 /* gb.zeros(n, m, ..., {dtype, device}) */
-static int make_zeros (lua_State *L) {
-  lgb_session *s = lgb_enter(L);
-  int o;
-  const gb_shape shape = checkmaker(L, 1, make_options, &o);
-  return push_full(L, s, &shape, 0, maker_dtype(L, o, s->dtype));
-}
+static int make_zeros (lua_State *L) { return make_all(L, 0); }
 
 /* gb.ones(n, m, ..., {dtype, device}) */
-static int make_ones (lua_State *L) {
-  lgb_session *s = lgb_enter(L);
-  int o;
-  const gb_shape shape = checkmaker(L, 1, make_options, &o);
-  return push_full(L, s, &shape, 1, maker_dtype(L, o, s->dtype));
-}
+static int make_ones (lua_State *L) { return make_all(L, 1); }
 
 /* gb.full({n, m}, v, {dtype, device}) */
 static int make_full (lua_State *L) {
@@ -193,7 +192,7 @@ static int make_full (lua_State *L) {
   lgb_optdevice(L, 3);
   const gb_dtype t = lgb_optdtype(L, 3, type == LUA_TBOOLEAN ? GB_BOOL : s->dtype);
   const gb_shape shape = lgb_checkshape(L, 1, 1);
-  return push_full(L, s, &shape, type == LUA_TBOOLEAN ? lua_toboolean(L, 2) : lua_tonumber(L, 2), t);
+  return push_full(L, &shape, 2, t);
 }
 
 /* gb.empty(n, m, ..., {dtype, device}): a shape without a value, for plans */
@@ -232,10 +231,31 @@ static int make_eye (lua_State *L) {
   return lgb_result(L, gb_eye(s->graph, n, lgb_optdtype(L, 2, s->dtype), &y->node, &err), &err);
 }
 
-static int push_range (lua_State *L, lgb_session *s, double from, double step, size_t n, int options) {
+static int push_range (lua_State *L, lgb_session *s, double from, double step, size_t n, gb_dtype t) {
   const gb_attr attr = {.f = {from, step}};
   const gb_shape shape = gb_shape_of(1, &n);
-  return push_given(L, s, GB_OP_RANGE, &attr, &shape, lgb_optdtype(L, options, s->dtype));
+  return push_given(L, s, GB_OP_RANGE, &attr, &shape, t);
+}
+
+static lua_Integer checkwhole (lua_State *L, int arg, const char *what) {
+  int whole;
+  const lua_Integer v = lua_tointegerx(L, arg, &whole);
+  if (!whole) lgb_fail(L, GB_EDTYPE, "%s: whole numbers expected for i64, got %s", what, luaL_tolstring(L, arg, NULL));
+  return v;
+}
+
+static int range_is_too_long (lua_State *L) { return lgb_fail(L, GB_ESHAPE, "range: too many elements"); }
+
+/* No sum below leaves i64: the last element lies between a and b. */
+static int push_whole_range (lua_State *L, lgb_session *s, lua_Integer a, lua_Integer b, lua_Integer step) {
+  const gb_attr attr = {.i = {a, step}};
+  const bool rises = step > 0;
+  const lua_Unsigned span = rises ? (lua_Unsigned)b - (lua_Unsigned)a : (lua_Unsigned)a - (lua_Unsigned)b;
+  const lua_Unsigned steps = span / (rises ? (lua_Unsigned)step : 0 - (lua_Unsigned)step);
+  if (rises ? a > b : a < b) return push_given(L, s, GB_OP_RANGE, &attr, &(gb_shape){.ndim = 1}, GB_I64);
+  if (steps >= (lua_Unsigned)1 << 48) return range_is_too_long(L);
+  const gb_shape shape = gb_shape_of(1, (size_t[]){(size_t)steps + 1});
+  return push_given(L, s, GB_OP_RANGE, &attr, &shape, GB_I64);
 }
 
 /* gb.range(a, b, step, {dtype}): a, a + step, ... up to b, which is included when it is hit within
@@ -253,9 +273,14 @@ static int make_range (lua_State *L) {
   lgb_optdevice(L, 4);
   if (!(step != 0) || !isfinite(a) || !isfinite(b) || !isfinite(step))
     return lgb_fail(L, GB_EOPTION, "range: finite bounds and a step other than 0 expected");
+  const gb_dtype t = lgb_optdtype(L, 4, s->dtype);
+  if (t == GB_I64) {
+    const lua_Integer by = lua_isnil(L, 3) ? 1 : checkwhole(L, 3, "range");
+    return push_whole_range(L, s, checkwhole(L, 1, "range"), checkwhole(L, 2, "range"), by);
+  }
   const double steps = floor((b - a) / step + 1e-9);
-  if (steps >= 0x1p48) return lgb_fail(L, GB_ESHAPE, "range: too many elements");
-  return push_range(L, s, a, step, steps < 0 ? 0 : (size_t)steps + 1, 4);
+  if (steps >= 0x1p48) return range_is_too_long(L);
+  return push_range(L, s, a, step, steps < 0 ? 0 : (size_t)steps + 1, t);
 }
 
 /* gb.linspace(a, b, n, {dtype}): n evenly spaced points, both ends included */
@@ -266,7 +291,16 @@ static int make_linspace (lua_State *L) {
   const size_t n = checkcount(L, 3);
   lgb_checkoptions(L, 4, make_options);
   lgb_optdevice(L, 4);
-  return push_range(L, s, a, n > 1 ? (b - a) / (double)(n - 1) : 0, n, 4);
+  const gb_dtype t = lgb_optdtype(L, 4, s->dtype);
+  const double step = n > 1 ? (b - a) / (double)(n - 1) : 0;
+  if (t == GB_I64) {
+    const lua_Integer first = checkwhole(L, 1, "linspace");
+    const gb_attr attr = {.i = {first, (int64_t)step}};
+    if (step != trunc(step) || fabs(step) >= 0x1p53)
+      return lgb_fail(L, GB_EDTYPE, "linspace: a step of %.17g does not give whole numbers, expected i64", step);
+    return push_given(L, s, GB_OP_RANGE, &attr, &(gb_shape){.ndim = 1, .dim = {n}}, t);
+  }
+  return push_range(L, s, a, step, n, t);
 }
 
 /* ---- random numbers ------------------------------------------------------------------------------------ */

@@ -1,4 +1,6 @@
 /* observe.c - where lazy values become numbers: eval, item, totable, comparisons, conversion. */
+#include <math.h>
+
 #include "lua/lgb.h"
 
 /* ---- evaluation ---------------------------------------------------------------------------------------- */
@@ -94,13 +96,12 @@ static int m_eval (lua_State *L) {
 
 void lgb_pushelement (lua_State *L, const gb_tensor *t, const size_t *index) {
   if (t->dtype == GB_I64) {
-    ptrdiff_t at = (ptrdiff_t)t->offset;
-    for (int i = 0; i < t->shape.ndim; i++) at += (ptrdiff_t)index[i] * t->stride[i];
-    lua_pushinteger(L, ((const int64_t *)t->storage->data)[at]);
+    lua_pushinteger(L, gb_tensor_integer_at(t, index));
   } else if (t->dtype == GB_BOOL) {
     lua_pushboolean(L, gb_tensor_at(t, index) != 0);
   } else {
-    lua_pushnumber(L, gb_tensor_at(t, index));
+    const double v = gb_tensor_at(t, index);
+    lua_pushnumber(L, v != v ? (double)NAN : v);            /* whatever its sign, it prints as "nan" */
   }
 }
 

@@ -13,6 +13,8 @@
 #define EAGER ((size_t)1 << 20)         /* elements that are computed whole */
 #define CELL 32
 
+typedef union number { double f; int64_t i; } number;   /* i of i64, else f */
+
 /* Which positions of each axis are shown: all, or 'edge' at either end. */
 typedef struct sample {
   gb_shape shape;
@@ -20,7 +22,7 @@ typedef struct sample {
   size_t edge;
   size_t count[GB_MAXDIM];
   size_t numel;
-  double *v;                            /* shown elements, row-major over count */
+  number *v;                            /* shown elements, row-major over count */
 } sample;
 
 static size_t columns (void) {
@@ -42,6 +44,11 @@ static void choose (sample *p, const gb_shape *shape, size_t edge, bool whole) {
   }
 }
 
+static number number_at (const gb_tensor *t, const size_t *index) {
+  if (t->dtype == GB_I64) return (number){.i = gb_tensor_integer_at(t, index)};
+  return (number){.f = gb_tensor_at(t, index)};
+}
+
 static bool step (size_t *index, int ndim, const size_t *count) {
   for (int a = ndim - 1; a >= 0; a--) {
     if (++index[a] < count[a]) return true;
@@ -55,7 +62,7 @@ static void read_value (sample *p, const gb_tensor *t) {
   size_t index[GB_MAXDIM] = {0}, at[GB_MAXDIM], k = 0;
   do {
     for (int a = 0; a < p->shape.ndim; a++) at[a] = position(p, a, index[a]);
-    p->v[k++] = gb_tensor_at(t, at);
+    p->v[k++] = number_at(t, at);
   } while (step(index, p->shape.ndim, p->count));
 }
 
@@ -85,7 +92,7 @@ static void read_corner (sample *p, const gb_tensor *t, unsigned c) {
       cut += p->cut[a];
       k = k * p->count[a] + half + index[a];
     }
-    p->v[k] = gb_tensor_at(t, index);
+    p->v[k] = number_at(t, index);
   } while (step(index, p->shape.ndim, t->shape.dim));
 }
 
@@ -114,8 +121,10 @@ typedef struct style {
   int width;
 } style;
 
-static void cell (const style *f, double v, char text[CELL]) {
-  if (f->dtype == GB_BOOL) snprintf(text, CELL, "%s", v != 0 ? "true" : "false");
+static void cell (const style *f, number shown, char text[CELL]) {
+  const double v = shown.f;
+  if (f->dtype == GB_I64) snprintf(text, CELL, "%lld", (long long)shown.i);
+  else if (f->dtype == GB_BOOL) snprintf(text, CELL, "%s", v != 0 ? "true" : "false");
   else if (isnan(v)) snprintf(text, CELL, "nan");
   else if (isinf(v)) snprintf(text, CELL, v > 0 ? "inf" : "-inf");
   else if (f->decimals < 0) snprintf(text, CELL, "%.0f", v);
@@ -127,10 +136,10 @@ static style choose_style (const sample *p, gb_dtype t, int digits) {
   style f = {.dtype = t, .decimals = -1};
   double largest = 0;
   bool whole = true;
-  for (size_t i = 0; i < p->numel; i++) {
-    if (!isfinite(p->v[i])) continue;
-    largest = fmax(largest, fabs(p->v[i]));
-    whole = whole && p->v[i] == floor(p->v[i]);
+  for (size_t i = 0; gb_dtype_is_float(t) && i < p->numel; i++) {
+    if (!isfinite(p->v[i].f)) continue;
+    largest = fmax(largest, fabs(p->v[i].f));
+    whole = whole && p->v[i].f == floor(p->v[i].f);
   }
   if (!(gb_dtype_is_float(t)) || (whole && largest < 1e9)) {
     f.decimals = -1;
@@ -155,7 +164,7 @@ static void add_text (luaL_Buffer *b, const char *text, int width) {
 }
 
 /* One row of cells; wraps where it is wider than the terminal. */
-static void add_row (luaL_Buffer *b, const sample *p, const style *f, const double *row, size_t width) {
+static void add_row (luaL_Buffer *b, const sample *p, const style *f, const number *row, size_t width) {
   const int axis = p->shape.ndim - 1;
   size_t used = 0;
   for (size_t i = 0; i < p->count[axis]; i++) {
@@ -172,7 +181,7 @@ static void add_row (luaL_Buffer *b, const sample *p, const style *f, const doub
   }
 }
 
-static void add_matrix (luaL_Buffer *b, const sample *p, const style *f, const double *v, size_t width) {
+static void add_matrix (luaL_Buffer *b, const sample *p, const style *f, const number *v, size_t width) {
   const int axis = p->shape.ndim - 2;
   for (size_t i = 0; i < p->count[axis]; i++) {
     if (p->cut[axis] && i == p->edge) luaL_addstring(b, "\n  …");
@@ -195,7 +204,7 @@ static void add_body (luaL_Buffer *b, const sample *p, const style *f) {
   }
   size_t index[GB_MAXDIM] = {0};
   const size_t block = p->count[ndim - 2] * p->count[ndim - 1];
-  const double *v = p->v;
+  const number *v = p->v;
   do {
     luaL_addstring(b, "\n[");
     for (int a = 0; a < ndim - 2; a++) {

@@ -54,6 +54,20 @@ gb_node *lgb_checknode (lua_State *L, int arg) {
   return n;
 }
 
+gb_node *lgb_pushnumber (lua_State *L, int arg, gb_dtype t) {
+  gb_graph *g = lgb_session_of(L)->graph;
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  int whole;
+  const lua_Integer i = lua_tointegerx(L, arg, &whole);
+  if (t == GB_I64 && whole) lgb_result(L, gb_node_integer(g, i, &y->node, &err), &err);
+  else {
+    const double v = lua_isboolean(L, arg) ? lua_toboolean(L, arg) : lua_tonumber(L, arg);
+    lgb_result(L, gb_node_const(g, v, t, &y->node, &err), &err);
+  }
+  return y->node;
+}
+
 /* The type a bare Lua number takes beside 'other': whole numbers go with positions, all numbers with
 ** floats. */
 static gb_dtype number_dtype (lua_State *L, int arg, const gb_node *other) {
@@ -71,12 +85,9 @@ gb_node *lgb_checkoperand (lua_State *L, int arg, const gb_node *other) {
   const int type = lua_type(L, arg);
   if (type != LUA_TNUMBER && type != LUA_TBOOLEAN) luaL_typeerror(L, arg, "tensor or number");
   const gb_dtype t = type == LUA_TBOOLEAN ? GB_BOOL : number_dtype(L, arg, other);
-  const double v = type == LUA_TBOOLEAN ? lua_toboolean(L, arg) : lua_tonumber(L, arg);
-  lgb_tensor *y = lgb_newtensor(L);
-  gb_error err;
-  lgb_result(L, gb_node_const(lgb_session_of(L)->graph, v, t, &y->node, &err), &err);
+  gb_node *y = lgb_pushnumber(L, arg, t);
   lua_replace(L, arg);
-  return y->node;
+  return y;
 }
 
 void lgb_checkpair (lua_State *L, int a, int b, gb_node **x, gb_node **y) {

@@ -257,11 +257,17 @@ static void move (const window_job *j, int buffer, ptrdiff_t *stride, ptrdiff_t 
   *offset += (ptrdiff_t)((compact ? j->at.lo - j->at.base : j->at.lo) * j->c->factor) * stride[j->c->axis];
 }
 
+/* IOTA of a window that begins 'by' indices further on. */
+static void shift_index (gb_ins *iota, size_t by) {
+  iota->g += (double)by * iota->f;
+  iota->start = (int64_t)((uint64_t)iota->start + (uint64_t)by * (uint64_t)iota->step);
+}
+
 void gb_window_of_fold (gb_window_fold *w, const gb_lowered *low, const gb_step *st, const gb_cut *c, gb_window at,
                         const bool *compact, const int *dim) {
   const gb_fold *f = &st->fold;
   const window_job j = {low, st, c, at, compact, dim};
-  const double shift = (double)(at.lo * c->factor);
+  const size_t shift = at.lo * c->factor;
   w->fold = *f;
   w->fold.operand = w->operand;
   w->fold.ins = w->ins;
@@ -274,7 +280,7 @@ void gb_window_of_fold (gb_window_fold *w, const gb_lowered *low, const gb_step 
   for (int i = 0; i < f->noperands; i++)
     move(&j, f->operand[i].slot < 0 ? -1 : st->in[f->operand[i].slot], w->operand[i].stride, &w->operand[i].offset);
   for (int i = 0; i < f->nins; i++)
-    if (f->ins[i].kind == GB_INS_IOTA && f->ins[i].axis == c->axis) w->ins[i].g += shift * f->ins[i].f;
+    if (f->ins[i].kind == GB_INS_IOTA && f->ins[i].axis == c->axis) shift_index(&w->ins[i], shift);
   for (int i = 0; i < f->nouts; i++)
     if (!(f->out[i].reduced >> c->axis & 1)) move(&j, st->out[f->out[i].slot], w->out[i].stride, &w->out[i].offset);
 }

@@ -89,7 +89,7 @@ struct gb_plan {
   /* operands of the step in progress */
   const void **in;
   void **to;
-  double *constant;
+  gb_number *constant;
   gb_tensor *handed;              /* the same as a registered op sees them ... */
   gb_storage **lent;              /* ... and records for those that lie in the arena: NULL until a run needs them */
 };

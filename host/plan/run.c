@@ -276,6 +276,12 @@ static gb_status run_fold_tiles (gb_plan *p, const gb_triangle *t, void *arena, 
   return GB_OK;
 }
 
+/* A bound number in the compute type; a bool goes with any. */
+static gb_number number_of (const gb_node *n, gb_dtype compute) {
+  if (compute != GB_I64) return (gb_number){.f = n->attr.f[0]};
+  return (gb_number){.i = gb_node_dtype(n) == GB_I64 ? n->attr.i[0] : (int64_t)n->attr.f[0]};
+}
+
 static gb_status run_step (gb_plan *p, int s, const gb_window *at, void *arena, gb_error *err) {
   const gb_triangle *triangle = gb_packed_store(p->place, p->prog->triangle, p->prog->ntriangles, s);
   const gb_step *st = &p->prog->low->step[s];
@@ -284,7 +290,7 @@ static gb_status run_step (gb_plan *p, int s, const gb_window *at, void *arena, 
   if (gb_step_is_idle(p->prog->low, st)) return GB_OK;
   for (int i = 0; i < st->nin; i++) p->in[i] = p->read[st->in[i]];
   for (int i = 0; i < st->nout; i++) p->to[i] = p->write[st->out[i]];
-  for (int i = 0; i < st->nconstants; i++) p->constant[i] = p->node[st->constant[i]]->attr.f[0];
+  for (int i = 0; i < st->nconstants; i++) p->constant[i] = number_of(p->node[st->constant[i]], st->fold.compute);
   if (at != NULL)
     return st->is_fold ? run_fold_window(p, s, *at, arena, err) : run_opaque_window(p, s, *at, arena, err);
   if (triangle != NULL) return run_fold_tiles(p, triangle, arena, err);

@@ -43,6 +43,7 @@ static void sign_ins (signer *s, const gb_ins *i) {
     h = gb_hash_u64(gb_hash_u64(gb_hash_u64(h, of_operand(s, i->x)), of_operand(s, i->y)),
                     of_operand(s, i->w));
   h = gb_hash_f64(gb_hash_f64(gb_hash_u64(h, of_axis(f, i->axis)), i->f), i->g);
+  h = gb_hash_u64(gb_hash_u64(h, (uint64_t)i->step), (uint64_t)i->start);
   h = gb_hash_u64(gb_hash_u64(h, i->seed[0]), i->seed[1]);
   s->value[i->dst] = i->kind == GB_INS_ACC ? gb_hash_u64(h, s->loops) : h;
 }

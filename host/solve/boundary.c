@@ -96,7 +96,7 @@ static gb_status rebuild (building *w, size_t at, gb_error *err) {
   n->graph->where = n->where;
   const gb_status st = !known ? gb_fail(err, GB_EINTERNAL, "%s lies beyond the boundary", gb_ops[n->op].name)
                        : n->op == GB_OP_CONST
-                           ? gb_node_const(n->graph, n->attr.f[0], t, &w->now[at], err)
+                           ? gb_node_const_as(n, t, &w->now[at], err)
                            : gb_node_build(n->graph, n->op, n->nin, in, &n->attr, gb_node_shape(n), t, &w->now[at], err);
   n->graph->where = here;
   if (in != few) free(in);

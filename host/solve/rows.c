@@ -38,7 +38,7 @@ static int aligned (const gb_node *x, int axis, const gb_node *in) {
 static gb_status take_unit (gb_node *x, int axis, gb_node *at, gb_node **out, gb_error *err) {
   gb_node *range = NULL, *left = NULL, *right = NULL, *same = NULL, *one = NULL, *zero = NULL;
   const gb_shape s = gb_shape_of(1, (size_t[]){gb_node_shape(x)->dim[1 - axis]});
-  const gb_attr attr = {.f = {1, 1}};
+  const gb_attr attr = {.i = {1, 1}, .f = {1, 1}};
   gb_status st = gb_node_build(x->graph, GB_OP_RANGE, 0, NULL, &attr, &s, GB_I64, &range, err);
   if (st == GB_OK) st = gb_unsqueeze(at, 1 - axis, &left, err);
   if (st == GB_OK) st = gb_unsqueeze(range, axis, &right, err);

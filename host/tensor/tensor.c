@@ -64,10 +64,18 @@ void *gb_tensor_data (const gb_tensor *t) {
   return (char *)t->storage->data + t->offset * gb_dtype_size(t->dtype);
 }
 
-double gb_tensor_at (const gb_tensor *t, const size_t *index) {
+static size_t element_at (const gb_tensor *t, const size_t *index) {
   ptrdiff_t at = (ptrdiff_t)t->offset;
   for (int i = 0; i < t->shape.ndim; i++) at += (ptrdiff_t)index[i] * t->stride[i];
-  return gb_element_get(t->storage->data, (size_t)at, t->dtype);
+  return (size_t)at;
+}
+
+double gb_tensor_at (const gb_tensor *t, const size_t *index) {
+  return gb_element_get(t->storage->data, element_at(t, index), t->dtype);
+}
+
+int64_t gb_tensor_integer_at (const gb_tensor *t, const size_t *index) {
+  return ((const int64_t *)t->storage->data)[element_at(t, index)];
 }
 
 static gb_status visit_contiguous (const gb_tensor *t, size_t n, gb_status (*take)(void *ud, const void *p, size_t bytes),

@@ -1,0 +1,81 @@
+--- Whole numbers of i64 are exact wherever they come in: as elements, as numbers beside tensors, as ends of ranges.
+local gb <const> = require "gibbous"
+local raises <const> = require "spec.support".raises
+
+local top <const>, low <const>, big <const> = math.maxinteger, math.mininteger, (1 << 53) + 1
+local function ints(list) return gb.tensor(list, {dtype = "i64"}) end
+
+describe("integers beyond 2^53", function()
+  it("are told apart by comparisons", function()
+    local x <const> = ints{big - 1, big, top - 1, top, low}
+    assert.same({false, true, false, false, false}, x:eq(big):totable())
+    assert.same({false, false, true, false, false}, x:eq(top - 1):totable())
+    assert.same({true, false, false, false, true}, x:lt(big):totable())
+    assert.same({false, false, false, true, false}, x:gt(top - 1):totable())
+  end)
+
+  it("come exactly through full, put, where, clamp and maximum", function()
+    for _, v in ipairs{big, -big, top, top - 1, low, low + 1} do
+      assert.equal(v, gb.full({1}, v, {dtype = "i64"}):item())
+      assert.same({7, v}, ints{7, 5}:put(1, ints{2}, v):totable())
+      assert.same({v, 2}, gb.where(ints{1, 2}:eq(1), v, ints{3, 2}):totable())
+      assert.same({v}, ints{v > 0 and low or top}:clamp(v, v):totable())
+      assert.same({v}, gb.maximum(ints{low}, v):totable())
+    end
+  end)
+
+  it("are added, multiplied and divided exactly, and wrap around as Lua's", function()
+    for _, a in ipairs{big, -big, top, low, 3} do
+      for _, b in ipairs{big, 7, -7, top, low, -1} do
+        local x <const> = ints{a}
+        assert.same({a + b, a - b, b - a, a * b}, {(x + b):item(), (x - b):item(), (b - x):item(), (x * b):item()})
+        assert.same({a // b, a % b}, {(x // b):item(), (x % b):item()}, a .. " and " .. b)
+      end
+    end
+  end)
+
+  it("are ends and steps of ranges", function()
+    assert.same({top - 1, top}, gb.range(top - 1, top, {dtype = "i64"}):totable())
+    assert.same({low, low + 2, low + 4}, gb.range(low, low + 5, 2, {dtype = "i64"}):totable())
+    assert.same({top, -1}, gb.range(top, low, low, {dtype = "i64"}):totable())
+    assert.same({}, gb.range(top, low, {dtype = "i64"}):totable())
+    assert.same({big, big + 1}, (gb.range(0, 1, {dtype = "i64"}) + big):totable())
+    assert.same({3}, gb.range(3, 3, {dtype = "i64"}):totable())
+    raises("dtype", "range: whole numbers expected for i64, got 0.5", gb.range, 0, 2, 0.5, {dtype = "i64"})
+    raises("dtype", "a step of 0.25 does not give whole numbers", gb.linspace, 0, 1, 5, {dtype = "i64"})
+    assert.same({1, 3, 5}, gb.linspace(1, 5, 3, {dtype = "i64"}):totable())
+    raises("shape", "too many elements", gb.range, low, top, {dtype = "i64"})
+  end)
+
+  it("print as they are", function()
+    assert.matches("9223372036854775807  %-9223372036854775808$", tostring(ints{top, low}))
+  end)
+
+  it("share a plan: a number is a binding", function()
+    local x <const> = ints{1, 2, 3}
+    for _, v in ipairs{big, top, 5} do assert.same({1 + v, 2 + v, 3 + v}, (x + v):totable()) end
+  end)
+
+  it("are refused where they are none, or too large", function()
+    raises("dtype", "out of range, expected an i64", gb.full, {1}, 2^63, {dtype = "i64"})
+    raises("dtype", "0.5 is not an integer", gb.full, {1}, 0.5, {dtype = "i64"})
+  end)
+
+  it("divided by the number 0 raise; a divisor that is a tensor gives 0 and leaves x", function()
+    raises("option", "divided by the number 0", function() return ints{1} // 0 end)
+    raises("option", "divided by the number 0", function() return ints{1} % 0 end)
+    assert.same({0, 2}, (ints{5, 5} // ints{0, 2}):totable())
+    assert.same({5, 1}, (ints{5, 5} % ints{0, 2}):totable())
+  end)
+end)
+
+describe("NaN", function()
+  it("prints without a sign", function()
+    local x <const> = gb.zeros(1) / 0
+    for _, v in ipairs{x, -x} do
+      assert.equal("nan", tostring(v))
+      assert.equal("nan", tostring(v:item()))
+      assert.equal("nan", tostring(v:totable()[1]))
+    end
+  end)
+end)
