@@ -8,6 +8,9 @@ end
 
 M.binary = (capture "readlink -f /proc/$PPID/exe"):gsub("%s+$", "")
 
+--- The folder that the specs run in: the tree.
+function M.here() return (capture "pwd":gsub("%s+$", "")) end
+
 local function quote(s) return "'" .. tostring(s):gsub("'", "'\\''") .. "'" end
 
 --- Runs 'gibbous args...'. o: input (text for stdin), env ("A=1 B=2"), program. Gives output, errors, exit code.

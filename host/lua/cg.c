@@ -32,11 +32,10 @@ static kept *push_kept (lua_State *L) {
   kept *k = lua_newuserdatauv(L, sizeof *k, 0);
   *k = (kept){0};
   for (int i = 0; i < KEPT; i++) k->number[i] = -1;
-  if (luaL_newmetatable(L, LGB_SOLVER_OPS)) {
-    lua_pushcfunction(L, kept_gc);
-    lua_setfield(L, -2, "__gc");
-  }
-  lua_setmetatable(L, -2);
+  static const luaL_Reg events[] = {{"__gc", kept_gc}, {NULL, NULL}};
+  lgb_newmeta(L, LGB_SOLVER_OPS, events);       /* there is one such value in a state */
+  lua_pop(L, 1);
+  lgb_setmeta(L, LGB_SOLVER_OPS);
   lua_pushvalue(L, -1);
   lua_setfield(L, LUA_REGISTRYINDEX, LGB_SOLVER_OPS ".kept");
   return k;

@@ -18,6 +18,7 @@
 #include "base/history.h"
 #include "base/interrupt.h"
 #include "lua/host.h"
+#include "lua/lgb.h"
 
 #define EDITOR_META "gibbous.editor"
 #define REMEMBERED 2000
@@ -279,10 +280,8 @@ static int editor_gc (lua_State *L) {
 gb_editor *gb_editor_push (lua_State *L) {
   gb_editor *e = lua_newuserdatauv(L, sizeof *e, 0);
   memset(e, 0, sizeof *e);
-  if (luaL_newmetatable(L, EDITOR_META)) {
-    lua_pushcfunction(L, editor_gc);
-    lua_setfield(L, -2, "__gc");
-  }
+  static const luaL_Reg events[] = {{"__gc", editor_gc}, {NULL, NULL}};
+  lgb_newmeta(L, EDITOR_META, events);          /* there is one editor in a state */
   lua_setmetatable(L, -2);
   if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) start_terminal(e);
   return e;

@@ -33,7 +33,7 @@ static void push_error (lua_State *L, const char *code, const char *message) {
   lua_setfield(L, -2, "message");
   lua_pushstring(L, lgb_where(L, lgb_session_of(L)));
   lua_setfield(L, -2, "line");
-  luaL_setmetatable(L, LGB_ERROR);
+  lgb_setmeta(L, LGB_ERROR);
 }
 
 /* Failures of the surroundings begin with what kind they are; the others say it themselves. */
@@ -151,8 +151,7 @@ void lgb_error_meta (lua_State *L) {
   static const luaL_Reg meta[] = {{"__concat", lgb_concat}, {"__tostring", error_tostring}, {NULL, NULL}};
   lua_pushboolean(L, 0);
   lgb_keep_error(L);
-  luaL_newmetatable(L, LGB_ERROR);
-  luaL_setfuncs(L, meta, 0);
+  lgb_newmeta(L, LGB_ERROR, meta);
   lua_pop(L, 1);
 }
 

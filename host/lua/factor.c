@@ -40,7 +40,7 @@ static factor_box *newfactor (lua_State *L, lgb_session *s) {
   factor_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (factor_box){.session = s};
   s->handles++;
-  luaL_setmetatable(L, LGB_FACTOR);
+  lgb_setmeta(L, LGB_FACTOR);
   return box;
 }
 
@@ -182,8 +182,7 @@ static int factor_tostring (lua_State *L) {
 void lgb_factor_meta (lua_State *L) {
   static const luaL_Reg events[] = {{"__close", factor_close}, {"__gc", factor_close}, {"__len", factor_length},
                                     {"__tostring", factor_tostring}, {NULL, NULL}};
-  luaL_newmetatable(L, LGB_FACTOR);
-  luaL_setfuncs(L, events, 0);
+  lgb_newmeta(L, LGB_FACTOR, events);
   luaL_newlib(L, methods);
   lua_pushcclosure(L, factor_index, 1);
   lua_setfield(L, -2, "__index");

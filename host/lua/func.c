@@ -359,7 +359,7 @@ static int func_new (lua_State *L) {
   lua_settop(L, 4);
   func_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   box->number = -1;
-  luaL_setmetatable(L, LGB_FUNC);
+  lgb_setmeta(L, LGB_FUNC);
   const bool differentiable = lua_getfield(L, 2, "grad") != LUA_TNIL, planned = lua_getfield(L, 2, "bytes") != LUA_TNIL;
   const unsigned map_axes = (unsigned)luaL_optinteger(L, 4, 0);
   lua_pushvalue(L, 2);
@@ -409,9 +409,8 @@ static int func_bytes (lua_State *L) {
 }
 
 void lgb_func_meta (lua_State *L) {
-  luaL_newmetatable(L, LGB_FUNC);
-  lua_pushcfunction(L, box_gc);
-  lua_setfield(L, -2, "__gc");
+  static const luaL_Reg events[] = {{"__gc", box_gc}, {NULL, NULL}};
+  lgb_newmeta(L, LGB_FUNC, events);
   lua_pop(L, 1);
 }
 

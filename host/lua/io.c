@@ -94,7 +94,7 @@ static int csv_read (lua_State *L) {
                             .has_names = lgb_optbool(L, 2, "has_names", false), .max_ratio = lgb_optnumber(L, 2, "max_ratio", 0)};
   gb_frame *f = lua_newuserdatauv(L, sizeof *f, 0);
   *f = (gb_frame){0};
-  luaL_setmetatable(L, LGB_FRAME);
+  lgb_setmeta(L, LGB_FRAME);
   gb_error err;
   lgb_result(L, gb_csv_read(&s->backend->ledger, path, s->where, &o, f, &err), &err);
   lua_createtable(L, (int)f->ncols, 3);
@@ -236,7 +236,7 @@ static int safetensors_read (lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   gb_tensor_set *set = lua_newuserdatauv(L, sizeof *set, 0);
   *set = (gb_tensor_set){0};
-  luaL_setmetatable(L, LGB_TENSOR_SET);
+  lgb_setmeta(L, LGB_TENSOR_SET);
   gb_error err;
   lgb_result(L, gb_safetensors_read(&s->backend->ledger, path, s->where, set, &err), &err);
   lua_createtable(L, 0, (int)set->ntensors);
@@ -355,7 +355,7 @@ static int paths (lua_State *L) {
   const char *pattern = luaL_checkstring(L, 1);
   glob_t *g = lua_newuserdatauv(L, sizeof *g, 0);
   *g = (glob_t){0};
-  luaL_setmetatable(L, LGB_GLOB);
+  lgb_setmeta(L, LGB_GLOB);
   if (glob(pattern, 0, NULL, g) == GLOB_NOSPACE) return lgb_fail(L, GB_ENOMEM, "no memory to list '%s'", pattern);
   lua_createtable(L, (int)g->gl_pathc, 0);
   for (size_t i = 0; i < g->gl_pathc; i++) {
@@ -370,15 +370,10 @@ const luaL_Reg lgb_io_functions[] = {
     {"file_lead", file_lead}, {"glob", paths}, {"npy_read", npy_read}, {"npy_write", npy_write}, {"safetensors_read", safetensors_read}, {"safetensors_write", safetensors_write}, {NULL, NULL}};
 
 void lgb_io_meta (lua_State *L) {
-  luaL_newmetatable(L, LGB_TENSOR_SET);
-  lua_pushcfunction(L, tensor_set_gc);
-  lua_setfield(L, -2, "__gc");
-  luaL_newmetatable(L, LGB_GLOB);
-  lua_pushcfunction(L, glob_gc);
-  lua_setfield(L, -2, "__gc");
-  lua_pop(L, 2);
-  luaL_newmetatable(L, LGB_FRAME);
-  lua_pushcfunction(L, frame_gc);
-  lua_setfield(L, -2, "__gc");
-  lua_pop(L, 1);
+  static const luaL_Reg set[] = {{"__gc", tensor_set_gc}, {NULL, NULL}}, glob[] = {{"__gc", glob_gc}, {NULL, NULL}},
+                        frame[] = {{"__gc", frame_gc}, {NULL, NULL}};
+  lgb_newmeta(L, LGB_TENSOR_SET, set);
+  lgb_newmeta(L, LGB_GLOB, glob);
+  lgb_newmeta(L, LGB_FRAME, frame);
+  lua_pop(L, 3);
 }

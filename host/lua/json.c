@@ -12,7 +12,7 @@
 static json_t **new_holder (lua_State *L) {
   json_t **h = lua_newuserdatauv(L, sizeof *h, 0);
   *h = NULL;
-  luaL_setmetatable(L, LGB_JSON);
+  lgb_setmeta(L, LGB_JSON);
   return h;
 }
 
@@ -168,8 +168,7 @@ static int json_decode (lua_State *L) {
 const luaL_Reg lgb_json_functions[] = {{"json_decode", json_decode}, {"json_encode", json_encode}, {NULL, NULL}};
 
 void lgb_json_meta (lua_State *L) {
-  luaL_newmetatable(L, LGB_JSON);
-  lua_pushcfunction(L, holder_gc);
-  lua_setfield(L, -2, "__gc");
+  static const luaL_Reg events[] = {{"__gc", holder_gc}, {NULL, NULL}};
+  lgb_newmeta(L, LGB_JSON, events);
   lua_pop(L, 1);
 }

@@ -58,6 +58,14 @@ gb_status lgb_set_devices (lgb_session *s, int n, gb_error *err);
 void lgb_unref (lgb_session *s, gb_node *n);  /* drops a handle's count */
 void *lgb_scratch (lua_State *L, size_t n, size_t size);   /* pushes collectable memory for n items, zeroed */
 
+/* meta.c */
+/* Pushes a new metatable with these events. getmetatable gives its name: no script can reach the events by way of a value. */
+void lgb_newmeta (lua_State *L, const char *key, const luaL_Reg *events);
+/* Gives the value on top its metatable. Lua does not finalise what a finalizer makes while the state closes: the session does. */
+void lgb_setmeta (lua_State *L, const char *key);
+void lgb_close_late (lua_State *L);           /* finalises what finalizers made; raises nothing but "not enough memory" */
+static inline bool lgb_in_finalizer (lua_State *L) { return lua_gc(L, LUA_GCISRUNNING) < 0; }
+
 /* error.c */
 void lgb_error_meta (lua_State *L);
 int lgb_raise (lua_State *L, gb_status code, const gb_error *err);

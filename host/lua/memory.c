@@ -159,9 +159,10 @@ static int memory_report (lua_State *L) {
   lua_setfield(L, -2, "holders");
   push_others(L, lgb_session_of(L));
   lua_setfield(L, -2, "devices");
-  if (luaL_newmetatable(L, REPORT_META)) {
-    lua_pushcfunction(L, report_tostring);
-    lua_setfield(L, -2, "__tostring");
+  if (luaL_getmetatable(L, REPORT_META) == LUA_TNIL) {
+    static const luaL_Reg events[] = {{"__tostring", report_tostring}, {NULL, NULL}};
+    lua_pop(L, 1);
+    lgb_newmeta(L, REPORT_META, events);
   }
   lua_setmetatable(L, -2);
   return 1;

@@ -27,7 +27,7 @@ static int text_gc (lua_State *L) {
 char **lgb_newtext (lua_State *L) {
   char **text = lua_newuserdatauv(L, sizeof *text, 0);
   *text = NULL;
-  luaL_setmetatable(L, LGB_TEXT);
+  lgb_setmeta(L, LGB_TEXT);
   return text;
 }
 
@@ -156,7 +156,7 @@ static int plan_new (lua_State *L) {
   plan_box *p = lua_newuserdatauv(L, sizeof *p, 1);
   *p = (plan_box){.session = s, .nouts = n};
   s->handles++;
-  luaL_setmetatable(L, LGB_PLAN);
+  lgb_setmeta(L, LGB_PLAN);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, 1);
   gb_error err;
@@ -477,11 +477,9 @@ void lgb_plan_meta (lua_State *L) {
   static const luaL_Reg methods[] = {{"close", plan_close}, {"explain", m_explain}, {"json", m_json}, {"programs", m_programs},
                                      {"run", m_run},        {"stats", m_stats},     {"svg", m_svg},
                                      {NULL, NULL}};
-  luaL_newmetatable(L, LGB_TEXT);
-  lua_pushcfunction(L, text_gc);
-  lua_setfield(L, -2, "__gc");
-  luaL_newmetatable(L, LGB_PLAN);
-  luaL_setfuncs(L, meta, 0);
+  static const luaL_Reg text[] = {{"__gc", text_gc}, {NULL, NULL}};
+  lgb_newmeta(L, LGB_TEXT, text);
+  lgb_newmeta(L, LGB_PLAN, meta);
   luaL_newlib(L, methods);
   lua_pushcclosure(L, plan_index, 1);
   lua_setfield(L, -2, "__index");

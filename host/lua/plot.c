@@ -22,7 +22,7 @@ static int figure_new (lua_State *L) {
   for (int i = 0; i < 3; i++) text[i] = luaL_optstring(L, i + 1, "");
   gb_figure *f = lua_newuserdatauv(L, sizeof *f, 0);
   *f = (gb_figure){0};
-  luaL_setmetatable(L, LGB_FIGURE);
+  lgb_setmeta(L, LGB_FIGURE);
   gb_error err;
   lgb_result(L, gb_figure_set_text(&f->title, text[0], &err), &err);
   lgb_result(L, gb_figure_set_text(&f->xlabel, text[1], &err), &err);
@@ -142,8 +142,7 @@ const luaL_Reg lgb_plot_functions[] = {
     {"terminal", terminal},       {NULL, NULL}};
 
 void lgb_plot_meta (lua_State *L) {
-  luaL_newmetatable(L, LGB_FIGURE);
-  lua_pushcfunction(L, figure_gc);
-  lua_setfield(L, -2, "__gc");
+  static const luaL_Reg events[] = {{"__gc", figure_gc}, {NULL, NULL}};
+  lgb_newmeta(L, LGB_FIGURE, events);
   lua_pop(L, 1);
 }

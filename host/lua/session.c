@@ -10,6 +10,8 @@
 #include "base/grow.h"
 #include "lua/lgb.h"
 
+#define LGB_SESSION "gibbous.session"
+
 static const char session_key = 's';          /* its address is the registry key */
 
 static int default_threads (void) {
@@ -60,11 +62,13 @@ void lgb_session_release (lgb_session *s) {
   if (--s->handles == 0 && s->state_gone) session_free(s);
 }
 
+/* The state finalises it after every value of the library, since it was made before them. */
 static int session_gc (lua_State *L) {
-  lgb_session **slot = lua_touserdata(L, 1);
+  lgb_session **slot = luaL_checkudata(L, 1, LGB_SESSION);
   lgb_session *s = *slot;
-  *slot = NULL;
   if (s == NULL) return 0;
+  lgb_close_late(L);
+  *slot = NULL;
   s->state_gone = true;
   s->backend->ledger.reclaim = NULL;
   if (s->handles == 0) session_free(s);
@@ -99,18 +103,20 @@ static gb_status session_new (lgb_session **out, gb_error *err) {
 }
 
 bool lgb_has_session (lua_State *L) {
-  const bool has = lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key) != LUA_TNIL;
+  lgb_session **slot = lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key) != LUA_TNIL ? lua_touserdata(L, -1) : NULL;
   lua_pop(L, 1);
-  return has;
+  return slot != NULL && *slot != NULL;
 }
 
 void lgb_open_session (lua_State *L) {
+  static const luaL_Reg events[] = {{"__gc", session_gc}, {NULL, NULL}};
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key) != LUA_TNIL) lgb_session_of(L);
+  lua_pop(L, 1);
   if (lgb_has_session(L)) return;
+  if (lgb_in_finalizer(L)) luaL_error(L, "the library cannot be loaded in a finalizer");
   lgb_session **slot = lua_newuserdatauv(L, sizeof *slot, 0);
   *slot = NULL;
-  lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, session_gc);
-  lua_setfield(L, -2, "__gc");
+  lgb_newmeta(L, LGB_SESSION, events);
   lua_setmetatable(L, -2);
   gb_error err;
   const gb_status st = session_new(slot, &err);
@@ -126,7 +132,8 @@ lgb_session *lgb_session_of (lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key);
   lgb_session *s = *(lgb_session **)lua_touserdata(L, -1);
   lua_pop(L, 1);
-  s->L = L;
+  if (s == NULL) luaL_error(L, "the library is closed: its state is going");
+  else s->L = L;
   return s;
 }
 
@@ -185,7 +192,7 @@ lgb_tensor *lgb_newtensor (lua_State *L) {
   lgb_tensor *t = lua_newuserdatauv(L, sizeof *t, 0);
   *t = (lgb_tensor){.session = s};                  /* empty: already safe to collect */
   s->handles++;
-  luaL_setmetatable(L, LGB_TENSOR);
+  lgb_setmeta(L, LGB_TENSOR);
   return t;
 }
 

@@ -26,7 +26,7 @@ static precond_box *newprecond (lua_State *L, lgb_session *s) {
   precond_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (precond_box){.session = s};
   s->handles++;
-  luaL_setmetatable(L, LGB_PRECOND);
+  lgb_setmeta(L, LGB_PRECOND);
   return box;
 }
 
@@ -128,11 +128,8 @@ static int solve_jacobi (lua_State *L) {
 }
 
 void lgb_solve_meta (lua_State *L) {
-  luaL_newmetatable(L, LGB_PRECOND);
-  lua_pushcfunction(L, precond_gc);
-  lua_pushvalue(L, -1);
-  lua_setfield(L, -3, "__gc");
-  lua_setfield(L, -2, "__close");
+  static const luaL_Reg events[] = {{"__close", precond_gc}, {"__gc", precond_gc}, {NULL, NULL}};
+  lgb_newmeta(L, LGB_PRECOND, events);
   lua_pop(L, 1);
 }
 

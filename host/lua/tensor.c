@@ -28,7 +28,7 @@ static int holder_gc (lua_State *L) {
 gb_tensor *lgb_newholder (lua_State *L) {
   gb_tensor *t = lua_newuserdatauv(L, sizeof *t, 1);
   *t = (gb_tensor){0};
-  luaL_setmetatable(L, LGB_HOLDER);
+  lgb_setmeta(L, LGB_HOLDER);
   return t;
 }
 
@@ -183,6 +183,8 @@ static int shape_tostring (lua_State *L) {
   for (lua_Integer i = 1; i <= n; i++) {
     if (i > 1) luaL_addchar(&b, 'x');
     lua_rawgeti(L, 1, i);
+    luaL_tolstring(L, -1, NULL);
+    lua_remove(L, -2);
     luaL_addvalue(&b);
   }
   if (n > 0) luaL_pushresult(&b);
@@ -203,6 +205,7 @@ static int shape_eq (lua_State *L) {
 
 /* Negative positions count from the end. */
 static int shape_index (lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
   const lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
   if (lua_isinteger(L, 2) && lua_tointeger(L, 2) < 0) {
     lua_rawgeti(L, 1, lua_tointeger(L, 2) + n + 1);
@@ -347,11 +350,6 @@ static int tensor_concat (lua_State *L) {
   return 1;
 }
 
-static void new_meta (lua_State *L, const char *key, const luaL_Reg *functions) {
-  luaL_newmetatable(L, key);
-  luaL_setfuncs(L, functions, 0);
-}
-
 /* Pushes the table of methods. The events are shared with params through core.operators. */
 void lgb_tensor_meta (lua_State *L) {
   static const luaL_Reg meta[] = {{"__close", m_close},
@@ -369,8 +367,8 @@ void lgb_tensor_meta (lua_State *L) {
                                    {"__index", shape_index},
                                    {"__tostring", shape_tostring},
                                    {NULL, NULL}};
-  new_meta(L, LGB_HOLDER, holder);
-  new_meta(L, SHAPE_META, shape);
+  lgb_newmeta(L, LGB_HOLDER, holder);
+  lgb_newmeta(L, SHAPE_META, shape);
   lua_pop(L, 2);
   lua_newtable(L);                                  /* methods */
   lua_pushcfunction(L, m_close);
@@ -383,12 +381,10 @@ void lgb_tensor_meta (lua_State *L) {
   luaL_setfuncs(L, lgb_shape_methods, 0);
   lgb_map_register(L);
   lgb_reduce_register(L);
-  new_meta(L, LGB_TENSOR, meta);
+  lgb_newmeta(L, LGB_TENSOR, meta);
   lgb_operators(L);
   lua_pushvalue(L, -2);
   lua_pushcclosure(L, tensor_index, 1);
   lua_setfield(L, -2, "__index");
-  lua_pushliteral(L, "tensor");
-  lua_setfield(L, -2, "__metatable");
   lua_pop(L, 1);
 }
