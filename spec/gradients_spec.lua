@@ -99,3 +99,35 @@ describe("gradients of diagonals", function()
     assert.equal(6, g:ne(0):to{dtype = "i64"}:sum():item())
   end)
 end)
+
+describe("gradients at 0", function()
+  it("of norms are 0 for every p, and those of other elements finite", function()
+    local z <const> = gb.zeros(3):requires_grad()
+    local x <const> = gb.tensor{0, 3, -4}:requires_grad()
+    for _, p in ipairs{-1, 0.5, 1, 1.5, 2, 3, 4, math.huge} do
+      if p < math.huge then near({0, 0, 0}, gb.grad(z:norm(nil, {p = p}), z), 0, "p = " .. p) end
+      local y <const> = x:norm(nil, {p = p})
+      local g <const> = gb.grad(y, x):totable()
+      assert.equal(0, g[1], "p = " .. p)
+      if p > 0 and p < math.huge then
+        local n <const> = y:item()
+        near({(3 / n)^(p - 1), -(4 / n)^(p - 1)}, {g[2], g[3]}, 1e-12, "p = " .. p)
+      end
+    end
+  end)
+
+  it("of powers are those of polynomials, to the third order, whether the exponent is a number or a tensor", function()
+    for p = 0, 5 do
+      local want <const>, c = {}, 1
+      for k = 1, 3 do
+        c = c * (p - k + 1)
+        want[k] = k == p and c or 0
+      end
+      near(want, along(function(t) return (t^p):sum() end, {0}, {1}, 3), 0, "x^" .. p)
+      near(want, along(function(t) return (t^gb.tensor{p}):sum() end, {0}, {1}, 3), 0, "x^{" .. p .. "}")
+    end
+    near({0, 0}, along(function(t) return (t^0):sum() end, {0, 2}, {1, 1}, 2), 0)
+    local p <const> = gb.tensor{0, 2}:requires_grad()
+    near({math.log(2), 4 * math.log(2)}, gb.grad((gb.tensor{2, 2}^p):sum(), p), 1e-15)
+  end)
+end)

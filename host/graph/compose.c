@@ -61,12 +61,20 @@ static gb_node *power (gb_formula *e, gb_node *a, double p) {
   return gb_ex_map2(e, GB_OP_POW, a, gb_ex_like(e, p, a));
 }
 
+/* x^p for x >= 0; where x is 0 its gradient is 0, also for p < 1. */
+static gb_node *power_from_zero (gb_formula *e, gb_node *x, double p) {
+  if (p >= 1) return power(e, x, p);
+  gb_node *is_zero = gb_ex_map2(e, GB_OP_EQ, x, gb_ex_like(e, 0, x));
+  gb_node *safe = gb_ex_where(e, is_zero, gb_ex_like(e, 1, x), x);
+  return gb_ex_where(e, is_zero, gb_ex_like(e, p > 0 ? 0 : INFINITY, x), power(e, safe, p));
+}
+
 static gb_node *norm (gb_formula *e, gb_node *a, unsigned axes, bool keepdim, double p) {
   if (p == 2) return gb_ex_map1(e, GB_OP_SQRT, gb_ex_reduce(e, GB_OP_SUM, gb_ex_square(e, a), axes, keepdim));
   gb_node *x = gb_ex_map1(e, GB_OP_ABS, a);
   if (isinf(p)) return gb_ex_reduce(e, p > 0 ? GB_OP_MAX : GB_OP_MIN, x, axes, keepdim);
   if (p == 1) return gb_ex_reduce(e, GB_OP_SUM, x, axes, keepdim);
-  return power(e, gb_ex_reduce(e, GB_OP_SUM, power(e, x, p), axes, keepdim), 1 / p);
+  return power_from_zero(e, gb_ex_reduce(e, GB_OP_SUM, power_from_zero(e, x, p), axes, keepdim), 1 / p);
 }
 
 /* (sum |x|^p)^(1/p); p = inf and -inf are the largest and smallest |x|. */

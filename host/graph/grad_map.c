@@ -105,10 +105,11 @@ static gb_status apply2 (rule2 *const r[2], gb_node *y, gb_node *const *out_bar,
     return apply2((rule2 *const[]){da_##suffix, db_##suffix}, y, out_bar, need, in_bar, err);                   \
   }
 
-/* p x^(p - 1), 0 where p is 0 */
+/* p x^(p - 1), 0 where p is 0, also at x = 0 */
 static gb_node *power_slope (gb_formula *e, gb_node *x, gb_node *p) {
-  gb_node *slope = M2(MUL, M2(POW, x, gb_ex_shift(e, p, -1)), p);
-  return p->op == GB_OP_CONST ? slope : where_zero(e, p, gb_ex_like(e, 0, x), slope);
+  gb_node *less = gb_ex_shift(e, p, -1);
+  if (p->op == GB_OP_CONST) return p->attr.f[0] == 0 ? gb_ex_like(e, 0, x) : M2(MUL, M2(POW, x, less), p);
+  return M2(MUL, M2(POW, x, where_zero(e, p, where_zero(e, x, gb_ex_like(e, 1, x), less), less)), p);
 }
 
 /* g where a beats b, half of it on ties */
