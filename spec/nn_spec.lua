@@ -213,8 +213,12 @@ describe("gb.nn.cross_entropy", function()
     raises("dtype", "labels are positions from 1, of i64, got f64", gb.nn.cross_entropy, logits, gb.tensor(y))
     raises("shape", "expected logits (n, k) and labels (n), got 4x3 and 3", gb.nn.cross_entropy, logits, labels{1, 2, 3})
     raises("shape", "got 3 and 3", gb.nn.cross_entropy, logits[1], labels{1, 2, 3})
-    local lazy <const> = gb.nn.cross_entropy(logits, labels(y) + 1, {reduction = "none"}):totable()
-    assert.is_true(lazy[1] == lazy[1] and lazy[2] ~= lazy[2])        -- 4 is no class, and was not known beforehand
+    local lazy <const> = gb.nn.cross_entropy(logits, labels(y) + 1)       -- 4 is no class, and is not known beforehand
+    local err <const> = raises("index", "position 4 (entry 2) is outside 1 .. 3", lazy.item, lazy)
+    assert.matches("nn_spec.lua:%d+", err.message)
+    local zero_based <const> = (gb.rand(4, {seed = 1}) * 3):floor():to{dtype = "i64"}
+    local objective <const> = gb.nn.cross_entropy(gb.tensor(z):requires_grad(), zero_based, {reduction = "sum"})
+    raises("index", "is outside 1 .. 3", objective.item, objective)
   end)
 end)
 

@@ -263,7 +263,7 @@ end
 
 local in_range <const> = setmetatable({}, {__mode = "k"})     -- labels that were looked at: their range
 
---- Labels whose values exist are checked once; a label that cannot be looked at yet and lies outside makes its loss NaN.
+--- Labels whose values exist are checked once, at once; others when they are computed, by looking up their class.
 local function check_range(y, k, what)
   if not core.known(y) or #y == 0 then return end
   local range <const> = in_range[y] or {y:min():item(), y:max():item()}
@@ -274,8 +274,8 @@ local function check_range(y, k, what)
 end
 
 --- Negative log-likelihood of class labels, -log softmax(logits)[i, labels[i]], averaged over rows. Lazy; nothing larger than
--- the logits is stored, and its gradient softmax - [j = label] is one pass over them. A label outside 1 .. k raises where its
--- value is known when the loss is built; else the loss is NaN.
+-- the logits is stored, and its gradient softmax - [j = label] is one pass over them. A label outside 1 .. k raises: at once
+-- where its value is known, else where the loss is computed.
 -- weights (n): "mean" is then sum w l / sum w.
 ---@param logits gibbous.tensor  (n, k)
 ---@param labels gibbous.tensor  (n), i64, positions from 1 to k
@@ -287,9 +287,10 @@ function M.cross_entropy(logits, labels, opts)
   local z <const>, y <const> = checked_labels(logits, labels, what)
   local k <const> = z.shape[2]
   check_range(y, k, what)
-  local position <const> = core.range(1, k, 1, {dtype = "i64"}):unsqueeze(1)
-  local chosen <const> = core.where(y:unsqueeze(2):eq(position), z, 0):sum(2)
-  return reduced(core.where(y:ge(1) & y:le(k), z:logsumexp(2) - chosen, 0 / 0), o, what)
+  local classes <const> = core.range(1, k, 1, {dtype = "i64"})
+  local class <const> = classes:index(1, y)
+  local chosen <const> = core.where(class:unsqueeze(2):eq(classes:unsqueeze(1)), z, 0):sum(2)
+  return reduced(z:logsumexp(2) - chosen, o, what)
 end
 
 return require "gibbous.names"(M, "gb.nn")
