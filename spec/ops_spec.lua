@@ -224,6 +224,31 @@ describe("linear algebra", function()
     near(gb.tensor{{5, 1}, {1, 4}}, (function(m) return m:matmul(m:t()) end)(gb.linalg.cholesky(a, {jitter = 1})), 1e-13)
   end)
 
+  it("refuses a triangular matrix with 0 on its diagonal, and names the row", function()
+    local function solve(l, o) return gb.linalg.triangular_solve(gb.tensor(l), gb.ones(#l), o):eval() end
+    local err <const> = raises("not_pd", "row 2 of 2 has 0 on the diagonal", solve, {{1, 0}, {1, 0}})
+    assert.matches("ops_spec.lua:%d+", err.message)
+    raises("not_pd", "row 1 of 3", solve, {{0, 1, 2}, {0, 1, 1}, {0, 0, 0}}, {upper = true})
+    local many <const> = gb.vmap(function(l) return gb.linalg.triangular_solve(l, gb.ones(2)) end)
+    raises("not_pd", "row 1 of 2", function() return many(gb.tensor{{{1, 0}, {1, 2}}, {{0, 0}, {1, 2}}}):eval() end)
+    near({1, 0}, solve{{1, 0}, {1, 5}}, 0)
+  end)
+
+  it("refuses least squares without full rank, and names the rank and the column", function()
+    local function fit(m, o) return gb.linalg.lstsq(gb.tensor(m, o), gb.full({#m}, 1, o)):eval() end
+    local err <const> = raises("not_pd", "rank 1, of 2 columns: column 2 is made of those before it", fit,
+      {{1, 1}, {1, 1}, {1, 1}})
+    assert.matches("ops_spec.lua:%d+", err.message)
+    raises("not_pd", "rank 0, of 2 columns: column 1", fit, {{0, 0}, {0, 0}, {0, 0}})
+    raises("not_pd", "rank 2, of 3 columns: column 3", fit, {{1, 2, 3}, {1, 3, 4}, {1, 5, 6}, {2, 7, 9}})
+    raises("not_pd", "rank 1, of 2 columns", fit, {{1, 3}, {1 / 3, 1}, {0.7, 2.1}}, {dtype = "f32"})
+    raises("not_pd", "rank 1", function()
+      return gb.vmap(function(m) return gb.linalg.lstsq(m, gb.ones(2)) end)(gb.tensor{{{1, 0}, {0, 1}}, {{1, 2}, {1, 2}}}):eval()
+    end)
+    near({1, 0}, fit{{1, 1e-9}, {1, -1e-9}, {1, 1e-9}}, 1e-6)          -- small is not dependent
+    near({1e300}, gb.linalg.lstsq(gb.tensor{{1e-300}, {1e-300}}, gb.ones(2)), 1e-14)
+  end)
+
   it("decomposes", function()
     local q <const>, r <const> = gb.linalg.qr(a)
     near(a, q:matmul(r), 1e-14)

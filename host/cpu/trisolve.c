@@ -4,6 +4,8 @@
 ** substitution, then solves with the diagonal block. Row blocks of one column follow each other like the
 ** carriages of a train, so two threads share even a single right-hand side. Cost: n^2 r flops; the
 ** solution overwrites the right-hand sides. */
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "cpu/opaque.h"
@@ -56,9 +58,44 @@ static gb_status system_of (const gb_opaque_call *c, void *x, void *progress, gb
   return gb_copy_bytes(c->pool, n * r * gb_dtype_size(l.dtype), c->in[1], x, c->err);
 }
 
+static double entry (const gb_tiles *a, size_t i, size_t j) {
+  size_t run;
+  return gb_element_get(gb_tiles_entry(a, i, j, &run), 0, a->dtype);
+}
+
+/* A triangular matrix is singular where its diagonal is 0. */
+static gb_status check_diagonal (const gb_opaque_call *c, const gb_tiles *a) {
+  for (size_t i = 0; i < a->n; i++)
+    if (entry(a, i, i) == 0)
+      return gb_fail(c->err, GB_ENOTPD, "triangular_solve: the matrix is singular: row %zu of %zu has 0 on the diagonal", i + 1,
+                     a->n);
+  return GB_OK;
+}
+
+/* Column j of R, from the factorisation A = Q R of an (n, m) matrix, is as long as that of A; what it adds to the columns
+** before it is its diagonal entry. */
+static bool depends (const gb_tiles *r, size_t n, size_t j) {
+  const double eps = r->dtype == GB_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+  double length = 0;
+  for (size_t i = 0; i <= j; i++) length = hypot(length, entry(r, i, j));
+  return fabs(entry(r, j, j)) <= (double)n * eps * length;
+}
+
+static gb_status check_rank (const gb_opaque_call *c, const gb_tiles *r, size_t n) {
+  size_t first = 0, rank = 0;
+  for (size_t j = 0; j < r->n; j++) {
+    if (!depends(r, n, j)) rank++;
+    else if (first == 0) first = j + 1;
+  }
+  if (first == 0) return GB_OK;
+  return gb_fail(c->err, GB_ENOTPD, "lstsq: the matrix has rank %zu, of %zu columns: column %zu is made of those before it; "
+                 "leave it out, or add a ridge", rank, r->n, first);
+}
+
 gb_status gb_cpu_trisolve (const gb_opaque_call *c) {
   gb_tri s;
   GB_TRY(system_of(c, c->out[0], c->scratch, &s));
+  GB_TRY(c->o->attr.i[2] != 0 ? check_rank(c, &s.a, (size_t)c->o->attr.i[2]) : check_diagonal(c, &s.a));
   s.uplo = c->o->attr.i[0] != 0 ? GB_UPPER : GB_LOWER;
   s.trans = c->o->attr.i[1] != 0;
   return gb_tri_solve(c->pool, &s, c->err);

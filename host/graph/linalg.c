@@ -67,8 +67,8 @@ gb_status gb_inv_quad (gb_node *a, gb_node *b, gb_node **out, gb_error *err) {
   return gb_formula_take(&e, x, out);
 }
 
-/* min |A x - b| for A (n, m) of full column rank, n >= m: x = R^-1 Q' b. A column that depends on others
-** makes R singular. */
+/* min |A x - b| for A (n, m) of full column rank, n >= m: x = R^-1 Q' b. A matrix of less rank is
+** an error when it is computed. */
 gb_status gb_lstsq (gb_node *a, gb_node *b, gb_node **out, gb_error *err) {
   const gb_shape *s = gb_node_shape(a), *t = gb_node_shape(b);
   char ta[GB_NODE_TEXT], tb[GB_NODE_TEXT];
@@ -85,6 +85,6 @@ gb_status gb_lstsq (gb_node *a, gb_node *b, gb_node **out, gb_error *err) {
   if (t->ndim == 1) column = gb_ex_unsqueeze(&e, b, 1);
   x = gb_ex_meet(&e, GB_OP_MATMUL, qt, column);
   if (t->ndim == 1) x = gb_ex_squeeze(&e, x, 1);
-  x = gb_ex_op(&e, GB_OP_TRISOLVE, 2, (gb_node *[]){r, x}, &(gb_attr){.i = {1}}, NULL, GB_F64);
+  x = gb_ex_op(&e, GB_OP_TRISOLVE, 2, (gb_node *[]){r, x}, &(gb_attr){.i = {1, 0, (int64_t)s->dim[0]}}, NULL, GB_F64);
   return gb_formula_take(&e, x, out);
 }

@@ -420,7 +420,7 @@ function gb.linalg.cholesky(A, o) end
 ---@return gibbous.tensor
 function gb.linalg.solve(A, b) end
 
---- x with L x = b for triangular L; {upper = false, transposed = false}.
+--- x with L x = b for triangular L; {upper = false, transposed = false}. A 0 on the diagonal is an error of code "not_pd".
 ---@param L gibbous.tensor  (n, n)
 ---@param b gibbous.tensor  (n) or (n, r)
 ---@return gibbous.tensor
@@ -456,7 +456,7 @@ function gb.linalg.eigh(A) end
 ---@return gibbous.tensor V (m, k)
 function gb.linalg.svd(A) end
 
---- x that minimises |A x - b|, by QR.
+--- x that minimises |A x - b|, by QR. A must have full column rank; else an error of code "not_pd" names its rank.
 ---@param A gibbous.tensor  (n, m), n >= m
 ---@param b gibbous.tensor  (n) or (n, r)
 ---@return gibbous.tensor
