@@ -116,7 +116,7 @@ static bool same_key (const gb_node *n, gb_op op, int nin, gb_node *const *in, c
 static gb_node *table_find (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_node *const *in,
                             const gb_attr *attr, const gb_value *v) {
   for (gb_node *n = g->bucket[hash & (g->nbuckets - 1)]; n != NULL; n = n->chain)
-    if (n->hash == hash && same_key(n, op, nin, in, attr, v)) return n;
+    if (n->hash == hash && n->serial >= g->measured_from && same_key(n, op, nin, in, attr, v)) return n;
   return NULL;
 }
 
@@ -191,6 +191,7 @@ static void drop_inputs (gb_node *n) {
 }
 
 void gb_node_drop_inputs (gb_node *n) {
+  if (n->serial < n->graph->measured_from) return;
   if (n->nin > 0 && (n->flags & GB_NODE_NEEDS_GRAD) == 0 && has_all_values(n)) drop_inputs(n);
 }
 

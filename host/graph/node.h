@@ -74,6 +74,7 @@ struct gb_graph {
   struct gb_plan_cache *plans;   /* owned by plan/ */
   void (*free_plans)(struct gb_plan_cache *);
   int tracing;                /* > 0 inside vmap or a traced kernel */
+  uint64_t measured_from;     /* > 0 while something is measured (plan/measure.c): older nodes are not found, and keep inputs */
   size_t nlent;               /* LENT leaves there are */
   uint64_t calling;           /* serial of the CALL that is running */
 };

@@ -1,10 +1,12 @@
-/* bench.c - what the machine can do, measured in the run: the denominators of every claimed rate. */
+/* bench.c - what the machine can do, measured in the run: the denominators of every claimed rate; and measurements of scripts,
+** in which nothing is remembered. */
 #include "base/pool.h"
 #include "cpu/cpu.h"
 #include "cpu/isa.h"
 #include "lua/lgb.h"
 
 #define MOST_THREADS 256
+#define LGB_MEASURE "gibbous.measurement"
 
 static gb_status fma_rate (int threads, double seconds, double *rate, gb_error *err) {
   gb_pool *pool;
@@ -48,4 +50,37 @@ static int bench_process_memory (lua_State *L) {
   return 2;
 }
 
-const luaL_Reg lgb_bench_functions[] = {{"rates", bench_rates}, {"process_memory", bench_process_memory}, {NULL, NULL}};
+static int measure_end (lua_State *L) {
+  lgb_session **slot = luaL_checkudata(L, 1, LGB_MEASURE), *s = *slot;
+  *slot = NULL;
+  if (s == NULL) return 0;
+  gb_measure_end(s->graph);
+  lgb_session_release(s);
+  return 0;
+}
+
+/* core.measure(): until it is closed, what is built again is computed again, and values of expressions that are older are not
+** remembered */
+static int bench_measure (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  lgb_session **slot = lua_newuserdatauv(L, sizeof *slot, 0);
+  *slot = NULL;
+  lgb_setmeta(L, LGB_MEASURE);
+  gb_error err;
+  lgb_result(L, gb_measure_begin(s->graph, &err), &err);
+  *slot = s;
+  s->handles++;
+  return 1;
+}
+
+/* core.measured(): what was run since the last measurement began, 'measured' being the most bytes of one run */
+static int bench_measured (lua_State *L) { return lgb_pushstats(L, &gb_measured); }
+
+void lgb_bench_meta (lua_State *L) {
+  static const luaL_Reg events[] = {{"__close", measure_end}, {"__gc", measure_end}, {NULL, NULL}};
+  lgb_newmeta(L, LGB_MEASURE, events);
+  lua_pop(L, 1);
+}
+
+const luaL_Reg lgb_bench_functions[] = {{"measure", bench_measure}, {"measured", bench_measured},
+                                        {"process_memory", bench_process_memory}, {"rates", bench_rates}, {NULL, NULL}};

@@ -139,6 +139,7 @@ int luaopen_gibbous_core (lua_State *L) {
   lgb_error_meta(L);
   lgb_func_meta(L);
   lgb_plan_meta(L);
+  lgb_bench_meta(L);
   lgb_io_meta(L);
   lgb_json_meta(L);
   lgb_plot_meta(L);

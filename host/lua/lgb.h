@@ -162,6 +162,7 @@ extern const luaL_Reg lgb_func_functions[], lgb_grad_functions[], lgb_io_functio
     lgb_observe_functions[], lgb_plan_functions[], lgb_plot_functions[], lgb_product_functions[],
     lgb_settings_functions[], lgb_shape_functions[], lgb_solve_functions[],
     lgb_solvers_functions[];
+void lgb_bench_meta (lua_State *L);
 void lgb_io_meta (lua_State *L);
 void lgb_json_meta (lua_State *L);
 void lgb_plot_meta (lua_State *L);

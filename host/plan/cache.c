@@ -96,6 +96,11 @@ void gb_cache_touch (gb_graph *g, const gb_node *n, int output) {
   if (e != NULL) e->used = ++g->plans->clock;
 }
 
+void gb_cache_forget (gb_graph *g, gb_node *n, int output) {
+  gb_cached *e = find(g, n, output);
+  if (e != NULL) forget(g->plans, e);
+}
+
 void gb_cache_pin (gb_graph *g, gb_node *n, int output) {
   gb_cached *e = find(g, n, output);
   if (e == NULL) return;
@@ -188,6 +193,7 @@ bool gb_make_room (gb_graph *g, size_t bytes) {
 static void free_caches (gb_plan_cache *c) {
   if (c == NULL) return;
   while (c->ncached > 0) drop(c, &c->cached[c->ncached - 1]);
+  gb_measure_free(c->measure);
   for (int i = 0; i < c->nprograms; i++) gb_program_unref(c->program[i]);
   free(c->cached);
   free(c);

@@ -51,6 +51,7 @@ typedef struct gb_plan_cache {
   gb_cached *cached;
   size_t ncached, room;
   uint64_t clock;
+  struct gb_measure *measure;     /* NULL until something is measured */
 } gb_plan_cache;
 
 struct gb_plan {
@@ -171,6 +172,12 @@ gb_status gb_plan_refuse (const gb_plan *p, const gb_placement *place, size_t ne
 
 /* cache.c */
 gb_plan_cache *gb_caches (gb_graph *g, gb_error *err);             /* made on first use; NULL: no memory */
+
+/* measure.c */
+typedef struct gb_measure gb_measure;
+void gb_measure_note (gb_graph *g, gb_node *n, int output);
+void gb_measure_count (const gb_run_stats *s, bool outermost);
+void gb_measure_free (gb_measure *m);
 gb_program *gb_program_find (gb_plan_cache *c, uint64_t structure, size_t nnodes, size_t nouts, int threads);
 void gb_program_add (gb_plan_cache *c, gb_program *p);             /* takes a count of its own */
 void gb_program_unref (gb_program *p);
@@ -178,6 +185,7 @@ void gb_program_unref (gb_program *p);
 void gb_cache_add (gb_graph *g, gb_node *n, int output);
 bool gb_cache_reserve (gb_graph *g, size_t more); /* so that as many gb_cache_add allocate nothing */
 void gb_cache_touch (gb_graph *g, const gb_node *n, int output);
+void gb_cache_forget (gb_graph *g, gb_node *n, int output);       /* no longer a cache, if it was one; the value stays */
 void gb_cache_pin (gb_graph *g, gb_node *n, int output);           /* it was asked for: no longer droppable */
 /* Makes 'bytes' allocatable: drops caches, then lets the owner of the ledger collect. False: there is no
 ** room. */

@@ -165,6 +165,12 @@ extern gb_plan_watch gb_plan_check;
 ** before, as long as the expression, its history included, has no more than 1,000 nodes. Nodes keep their
 ** inputs: see gb_node_drop_inputs. */
 gb_status gb_eval (gb_graph *g, size_t n, gb_node *const *nodes, gb_error *err);
+/* Measurements (measure.c) nest; what runs did since the outermost began stands in gb_measured, 'measured' being the largest.
+** Seconds of a run within a run count once. Errors: ENOMEM. */
+gb_status gb_measure_begin (gb_graph *g, gb_error *err);
+void gb_measure_end (gb_graph *g);
+extern gb_run_stats gb_measured;
+
 extern gb_run_stats gb_last_eval;              /* of the last gb_eval: for reports and tests */
 
 #endif

@@ -324,6 +324,7 @@ static uint64_t signature (const gb_plan *p, int b) {
 
 static void set_value (gb_plan *p, int b) {
   gb_value *v = gb_plan_value(p, b);
+  gb_measure_note(p->graph, p->node[p->prog->low->buf[b].source], p->prog->low->buf[b].output);
   v->tensor = gb_tensor_ref(&p->value[b]);
   v->arithmetic = signature(p, b);
   p->node[p->prog->low->buf[b].source]->depth = 0;
@@ -408,13 +409,14 @@ static void store_values (gb_plan *p) {
     }
     gb_cache_pin(p->graph, source, buf->output);
     if (gb_node_has_value(out)) continue;
+    gb_measure_note(p->graph, out, 0);
     out->out[0].tensor = gb_tensor_ref(&p->value[b]);
     out->out[0].arithmetic = signature(p, b);
     out->depth = 0;
   }
 }
 
-gb_status gb_plan_execute (gb_plan *p, void *arena, bool store, gb_error *err) {
+static gb_status execute (gb_plan *p, void *arena, bool store, gb_error *err) {
   gb_ledger *l = &p->graph->backend->ledger;
   const double begun = gb_clock();
   p->stats = (gb_run_stats){0};
@@ -437,6 +439,14 @@ gb_status gb_plan_execute (gb_plan *p, void *arena, bool store, gb_error *err) {
   p->ran = rc == GB_OK;
   p->stats.seconds = gb_clock() - begun;
   if (l->peak < peak) l->peak = peak;
+  return rc;
+}
+
+gb_status gb_plan_execute (gb_plan *p, void *arena, bool store, gb_error *err) {
+  static int depth;               /* registered ops run plans of their own */
+  depth++;
+  const gb_status rc = execute(p, arena, store, err);
+  gb_measure_count(&p->stats, --depth == 0);
   return rc;
 }
 

@@ -743,6 +743,19 @@ function gb.devices() end
 ---@return number
 function gb.clock() end
 
+--- Times f, with the tensors that it returns evaluated. Nothing is remembered from one run to the next; a tensor from outside that
+--- has its value already is given. Prints as one line.
+---@param f function
+---@param o {runs: integer?, seconds: number?, warmup: integer?}?  at least so many runs (5), for so long (0.5); runs that do not count (1)
+---@return {median: number, fastest: number, slowest: number, runs: integer}  seconds
+function gb.bench(f, o) end
+
+--- Runs f once, as gb.bench does: seconds of the wall and of the evaluations in it, folds, pairs of points, library calls (opaques),
+--- and the most bytes that one evaluation took (measured). Prints as one line.
+---@param f function
+---@return table
+function gb.profile(f) end
+
 --- "tensor", "param", "kernel", "plan", ..., else Lua's type.
 ---@return string
 function gb.type(v) end
@@ -804,6 +817,12 @@ function core.known(x) end
 
 --- What the last evaluation did.
 function core.last_run() end
+
+--- Until what it gives is closed, an expression that is built again is computed again, and values of older ones are not kept.
+function core.measure() end
+
+--- What was run since the last measurement began; 'measured' is of the largest run.
+function core.measured() end
 
 --- A fresh leaf of x's value: kind "param" or "grad".
 function core.leaf(x, kind, name) end

@@ -1,4 +1,6 @@
---- gb.bench and gb.profile: what a function costs, with the tensors it returns evaluated inside the measurement.
+--- gb.bench and gb.profile: what a function costs, with the tensors it returns evaluated inside the measurement. Nothing is
+-- remembered from one run to the next: an expression that f builds again is computed again, and so is what a lazy tensor from
+-- outside is made of, unless it had its value before.
 local core <const> = require "gibbous.core"
 local options <const> = require "gibbous.options"
 
@@ -31,16 +33,23 @@ local function observe(...)
   core.eval(found)
 end
 
---- Runs f at least 'runs' times and for 'seconds'; the first 'warmup' runs do not count.
+-- Seconds that f takes, its results included.
+local function measured(f)
+  local _ <close> = core.measure()
+  local began <const> = core.clock()
+  observe(f())
+  return core.clock() - began
+end
+
+--- Runs f at least 'runs' times (5) and for 'seconds' (0.5); the first 'warmup' runs (1) do not count.
+---@return table  median fastest slowest runs
 function M.bench(f, opts)
   local o <const> = options.parse(opts, {runs = "count", seconds = "positive", warmup = "count"}, "gb.bench", 2)
   local runs <const>, seconds <const> = o.runs or 5, o.seconds or 0.5
-  for _ = 1, o.warmup or 1 do observe(f()) end
+  for _ = 1, o.warmup or 1 do measured(f) end
   local times <const>, start <const> = {}, core.clock()
   repeat
-    local began <const> = core.clock()
-    observe(f())
-    times[#times + 1] = core.clock() - began
+    times[#times + 1] = measured(f)
   until #times >= runs and core.clock() - start >= seconds
   table.sort(times)
   return setmetatable({median = times[(#times + 1) // 2], fastest = times[1], slowest = times[#times], runs = #times}, Result)
@@ -53,12 +62,11 @@ function Profile.__tostring(self)
     duration(self.core_seconds), self.folds, self.pairs, self.opaques, self.measured / 2^20)
 end
 
---- Runs f once: wall seconds, and what the evaluation of its result did.
+--- Runs f once: wall seconds, and what the evaluations in it did.
+---@return table  seconds core_seconds folds pairs opaques measured
 function M.profile(f)
-  local start <const> = core.clock()
-  observe(f())
-  local run <const> = core.last_run()
-  return setmetatable({seconds = core.clock() - start, core_seconds = run.seconds, folds = run.folds, pairs = run.pairs,
+  local seconds <const>, run <const> = measured(f), core.measured()
+  return setmetatable({seconds = seconds, core_seconds = run.seconds, folds = run.folds, pairs = run.pairs,
     opaques = run.opaques, measured = run.measured}, Profile)
 end
 

@@ -1,0 +1,110 @@
+local gb <const> = require "gibbous"
+local core <const> = require "gibbous.core"
+local near <const> = require("spec.support").near
+
+local function settled()
+  for _ = 1, 3 do collectgarbage() end
+  core.drop_caches()
+  return core.live()
+end
+
+describe("a measurement", function()
+  -- The op counts how often it runs.
+  local runs
+  local twice <const> = gb.func{name = "twice", shape = "same", bytes = "1 MiB", forward = function(x)
+    runs = runs + 1
+    return x * 2
+  end}
+  before_each(function() runs = 0 end)
+
+  it("does the work of every run", function()
+    local x <const> = gb.rand(5, {seed = 1}):eval()
+    local function f() return twice(x):sum() end
+    assert.equal(8, gb.bench(f, {runs = 8, seconds = 1e-9}).runs)
+    assert.equal(9, runs)                                        -- one to warm up
+    gb.bench(function() return twice(x):sum():item() end, {runs = 3, seconds = 1e-9, warmup = 2})
+    assert.equal(14, runs)
+  end)
+
+  it("finds nothing that was computed before it", function()
+    local x <const> = gb.rand(5, {seed = 2}):eval()
+    local kept <const> = twice(x):eval()
+    assert.equal(1, runs)
+    gb.bench(function() return twice(x) end, {runs = 1, seconds = 1e-9, warmup = 0})
+    assert.equal(2, runs)
+    gb.bench(function() return kept:sum() end, {runs = 2, seconds = 1e-9})       -- a value that is there is given
+    assert.equal(2, runs)
+    near((x * 2):sum(), twice(x):sum(), 1e-15)                                     -- and is found again afterwards
+    assert.equal(2, runs)
+  end)
+
+  it("leaves a lazy tensor from outside as lazy as it was, whatever f asks of it", function()
+    local x <const> = gb.rand(5, {seed = 3}):eval()
+    for i, f in ipairs{
+      function(y) return y end, function(y) return y:sum() end, function(y) return y:eval() end,
+      function(y) return y:sum():item() end, function(y) return gb.eval(y, y + 1) end, function(y) return {{y}} end,
+    } do
+      local y <const> = twice(x + i)
+      runs = 0
+      gb.bench(function() return f(y) end, {runs = 3, seconds = 1e-9})
+      assert.equal(4, runs)
+      assert.is_false(core.known(y))
+      near((x + i) * 2, y, 1e-15)
+      assert.equal(5, runs)
+      gb.bench(function() return f(y) end, {runs = 3, seconds = 1e-9})
+      assert.equal(5, runs)
+      assert.is_true(core.known(y))
+    end
+  end)
+
+  it("counts every evaluation of a profile", function()
+    local a <const> = gb.rand(40, 40, {seed = 4}):eval()
+    local function f()
+      local s <const> = (a * 3):sum():item()
+      return gb.linalg.logdet(a:matmul(a:t()) + gb.eye(40)) * s, gb.linalg.logdet(a:matmul(a:t()) + gb.eye(40) * 2)
+    end
+    for _ = 1, 2 do
+      local p <const> = gb.profile(f)
+      assert.is_true(p.folds >= 1 and p.opaques >= 2 and p.pairs > 0 and p.measured > 0)
+      assert.is_true(p.core_seconds > 0 and p.core_seconds <= p.seconds)
+    end
+    assert.equal(0, gb.profile(function() end).folds)
+    assert.equal(0, gb.profile(function() end).core_seconds)
+  end)
+
+  it("prints as one line", function()
+    local t <const> = setmetatable({median = 2.5e-6, fastest = 1.5e-3, slowest = 2, runs = 7},
+      debug.getmetatable(gb.bench(function() end, {runs = 1, seconds = 1e-9})))
+    assert.equal("median 2.5 us  fastest 1.5 ms  slowest 2 s  (7 runs)", tostring(t))
+    local p <const> = setmetatable({seconds = 0.25, core_seconds = 5e-4, folds = 3, pairs = 100, opaques = 2, measured = 3 * 2^19},
+      debug.getmetatable(gb.profile(function() end)))
+    assert.equal("250 ms  of it in the core 500 us  3 folds (100 pairs)  2 library calls  peak 1.5 MiB", tostring(p))
+  end)
+
+  it("ends when f raises, and nests", function()
+    local x <const> = gb.rand(5, {seed = 5}):eval()
+    assert.is_false(pcall(gb.bench, function() error "boo" end))
+    near(twice(x):eval(), twice(x), 0)
+    runs = 0
+    local y <const> = twice(x + 7)
+    gb.bench(function()
+      gb.bench(function() return y end, {runs = 2, seconds = 1e-9, warmup = 0})
+      return y
+    end, {runs = 2, seconds = 1e-9, warmup = 0})
+    assert.is_false(core.known(y))
+    local one <const> = twice(x + 8):eval()
+    runs = 0
+    near(one, twice(x + 8), 0)
+    assert.equal(0, runs)
+  end)
+
+  it("keeps nothing alive", function()
+    local x <const> = gb.rand(50, {seed = 6}):eval()
+    local y <const> = twice(x + 1)
+    settled()
+    local bytes <const>, blocks <const>, nodes <const> = settled()
+    gb.bench(function() return y:sum(), twice(x):exp() end, {runs = 20, seconds = 1e-9})
+    gb.profile(function() return y end)
+    assert.same({bytes, blocks, nodes}, {settled()})
+  end)
+end)
