@@ -89,7 +89,7 @@ static gb_tensor_set everything (gb_named_tensor *store, gb_named_text *texts) {
   for (int i = 0; i < COUNT; i++) store[i].name = (char *)names[i];
   texts[0] = (gb_named_text){(char *)"made by", (char *)"a test: \"quoted\", \xC3\xA9\n"};
   texts[1] = (gb_named_text){(char *)"a", (char *)""};
-  return (gb_tensor_set){COUNT, 2, store, texts};
+  return (gb_tensor_set){.ntensors = COUNT, .ntexts = 2, .tensor = store, .text = texts};
 }
 
 static void forget (gb_named_tensor *store, size_t n) {
@@ -342,12 +342,12 @@ static void names_that_cannot_be_kept_are_refused (void **state) {
       {"a", "\xFF", "a name is not UTF-8"}};
   for (size_t i = 0; i < 3; i++) {
     gb_named_tensor store[2] = {{(char *)rows[i].first, numbers(GB_F64, 0, NULL)}, {(char *)rows[i].second, numbers(GB_F64, 0, NULL)}};
-    assert_int_equal(gb_safetensors_write(path, &(gb_tensor_set){2, 0, store, NULL}, &err), GB_EOPTION);
+    assert_int_equal(gb_safetensors_write(path, &(gb_tensor_set){.ntensors = 2, .tensor = store}, &err), GB_EOPTION);
     assert_non_null(strstr(err.text, rows[i].words));
     forget(store, 2);
   }
   gb_named_text text = {(char *)"k", (char *)"\xC3("};
-  assert_int_equal(gb_safetensors_write(path, &(gb_tensor_set){0, 1, NULL, &text}, &err), GB_EOPTION);
+  assert_int_equal(gb_safetensors_write(path, &(gb_tensor_set){.ntexts = 1, .text = &text}, &err), GB_EOPTION);
   assert_non_null(strstr(err.text, "the text of 'k' is not UTF-8"));
 }
 

@@ -31,8 +31,10 @@ static void cell_text (const gb_tensor *t, size_t row, size_t column, char s[NUM
   else number_text(gb_element_get(t->storage->data, (size_t)at, t->dtype), s);
 }
 
+/* Also a byte order mark: at the start of the file it would be none. */
 static bool wants_quotes (const char *s) {
   const size_t n = strlen(s);
+  if (strncmp(s, "\xEF\xBB\xBF", 3) == 0) return true;
   return strpbrk(s, ",\"\n\r") != NULL || (n > 0 && (*s == ' ' || *s == '\t' || *s == '#' || s[n - 1] == ' ' || s[n - 1] == '\t'));
 }
 

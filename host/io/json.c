@@ -32,3 +32,10 @@ gb_status gb_json_parse (const char *text, size_t n, const char *what, json_t **
   if (starved) return gb_fail(err, GB_ENOMEM, "%s: no memory for JSON", what);
   return gb_fail(err, GB_EFORMAT, "%s: not JSON: byte %d: %s", what, why.position, gb_shown(why.text, buf));
 }
+
+void gb_json_free (char *text) {
+  json_malloc_t take_text;
+  json_free_t give;
+  json_get_alloc_funcs(&take_text, &give);
+  give(text);
+}

@@ -15,6 +15,8 @@ static inline size_t gb_json_bytes (size_t n) { return 4096 + 48 * n; }
 ** message. Errors: EFORMAT (where and why), ENOMEM. '*out' is counted by the caller; NULL after an error. */
 gb_status gb_json_parse (const char *text, size_t n, const char *what, json_t **out, gb_error *err);
 
+void gb_json_free (char *text);               /* what json_dumps gave */
+
 /* Text from a file as part of a message: short, without control characters. Returns 'buf'. */
 #define GB_SHOWN 96
 const char *gb_shown (const char *s, char buf[GB_SHOWN]);

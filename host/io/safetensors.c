@@ -43,6 +43,18 @@ static gb_status no_memory (const reader *r, gb_error *err) {
   return gb_fail(err, GB_ENOMEM, "%s: no memory for the heading", r->path);
 }
 
+/* Is this text what json_dumps makes of it, and fewer than 8 blanks? */
+static gb_status check_spelling (reader *r, const char *text, size_t n, gb_error *err) {
+  char *again = json_dumps(r->heading, JSON_COMPACT);
+  if (again == NULL) return no_memory(r, err);
+  const size_t used = strlen(again);
+  bool same = used <= n && n % 8 == 0 && n - used < 8 && memcmp(text, again, used) == 0;
+  for (size_t i = used; same && i < n; i++) same = text[i] == ' ';
+  r->out->canonical = same;
+  gb_json_free(again);
+  return GB_OK;
+}
+
 /* The heading, and in r->data what is left of the file after it. */
 static gb_status read_heading (reader *r, gb_error *err) {
   const size_t size = r->file.size;
@@ -62,6 +74,7 @@ static gb_status read_heading (reader *r, gb_error *err) {
   if (st == GB_OK && (length == 0 || text[0] != '{'))
     st = gb_fail(err, GB_EFORMAT, "%s: a heading that starts with '{' expected", r->path);
   if (st == GB_OK) st = gb_json_parse(text, (size_t)length, r->path, &r->heading, err);
+  if (st == GB_OK) st = check_spelling(r, text, (size_t)length, err);
   free(text);
   return st;
 }

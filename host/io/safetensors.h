@@ -24,6 +24,7 @@ typedef struct gb_tensor_set {
   size_t ntensors, ntexts;
   gb_named_tensor *tensor;
   gb_named_text *text;                   /* __metadata__ */
+  bool canonical;                        /* read: the heading is, to the byte, as gb_safetensors_write spells it */
 } gb_tensor_set;
 
 /* Reads F64 F32 F16 BF16 I64 BOOL as they are; I8 I16 I32 U8 U16 U32 become i64. Tensors are charged to 'l' and come in the order

@@ -1,10 +1,10 @@
 /* safetensors_write.c - the writer: where each tensor will lie, the heading, the data in that order. */
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/outfile.h"
+#include "io/json.h"
 #include "io/safetensors.h"
 
 static const char *element_name (gb_dtype t) {
@@ -109,10 +109,7 @@ static gb_status write_heading (gb_outfile *f, const json_t *heading, gb_error *
                            GB_SAFETENSORS_HEADING);
   if (st == GB_OK) st = gb_outfile_write(f, text, n, err);
   if (st == GB_OK) st = gb_outfile_write(f, "        ", blanks, err);
-  json_malloc_t take;
-  json_free_t give;
-  json_get_alloc_funcs(&take, &give);
-  give(text);
+  gb_json_free(text);
   if (st != GB_OK) gb_outfile_abandon(f);
   return st;
 }

@@ -230,7 +230,7 @@ static int tensor_set_gc (lua_State *L) {
   return 0;
 }
 
-/* core.safetensors_read(path) -> {name = tensor}, {key = text} */
+/* core.safetensors_read(path) -> {name = tensor}, {key = text}, is the heading spelled as core.safetensors_write does */
 static int safetensors_read (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   const char *path = luaL_checkstring(L, 1);
@@ -252,8 +252,9 @@ static int safetensors_read (lua_State *L) {
     lua_pushstring(L, set->text[i].text);
     lua_setfield(L, -2, set->text[i].key);
   }
+  lua_pushboolean(L, set->canonical);
   gb_tensor_set_clear(set);
-  return 2;
+  return 3;
 }
 
 /* The string at 'index', borrowed, without a NUL in it. */

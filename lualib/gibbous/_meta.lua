@@ -949,7 +949,8 @@ function core.npy_read(path) end
 --- Writes one .npy array.
 function core.npy_write(path, x) end
 
---- Reads a .safetensors file: {name = tensor}, and its metadata {key = text}.
+--- Reads a .safetensors file: {name = tensor}, its metadata {key = text}, and whether its heading is spelled as the function below
+--- does.
 function core.safetensors_read(path) end
 
 --- Writes {name = tensor} and {key = text}; the file is there whole or not at all.

@@ -91,7 +91,7 @@ local function open(path, level)
   if not lead:match "^....\0\0\0\0{" then
     core.raise("format", path .. ": not a model file, which m:save(path) writes; gb.data.read reads tables and arrays", level + 1)
   end
-  local tensors <const>, texts <const> = core.safetensors_read(path)
+  local tensors <const>, texts <const>, canonical <const> = core.safetensors_read(path)
   local function fail(text) core.raise("format", ("%s: %s"):format(path, text), level + 2) end
   if texts.format ~= FORMAT then fail "not a saved model; gb.data.read reads tensors" end
   local version <const> = math.tointeger(tonumber(texts.version))
@@ -101,6 +101,7 @@ local function open(path, level)
   end
   if version == nil or version < 1 then fail(("format 1 expected, got '%s'"):format(tostring(texts.version))) end
   if texts.checksum ~= M.checksum(texts, tensors) then fail "its checksum does not fit: the file was changed after it was saved" end
+  if not canonical then fail "its heading is not spelled as m:save does: the file was changed after it was saved" end
   local ok <const>, described <const> = pcall(core.json_decode, texts.model or "")
   if not ok then fail(described.message) end
   if type(described) ~= "table" or type(described.objects) ~= "table" then fail "it describes no model" end
