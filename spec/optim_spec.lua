@@ -214,3 +214,36 @@ describe("stateful optimisers", function()
     near(0.2, p.value, 1e-15)
   end)
 end)
+
+describe("an error of any kind in an objective", function()
+  local values <const> = {n = 5, nil, 7, print, {}, "text"}
+
+  it("arrives as it was raised", function()
+    local p <const> = gb.param(1.0)
+    for i = 1, values.n do
+      local function f() error(values[i], 0) end
+      for name, call in pairs{
+        minimize = function() return gb.optim.minimize(f, {p}) end,
+        lbfgs = function() return gb.optim.lbfgs({p}):step(f) end, adam = function() return gb.optim.adam({p}):step(f) end,
+        on_step = function() return gb.optim.minimize(function() return (p - i) ^ 2 end, p, {on_step = f}) end,
+      } do
+        local ok <const>, got <const> = pcall(call)
+        assert.is_false(ok, name)
+        assert.equal(values[i], got, name)
+      end
+    end
+  end)
+
+  it("arrives through a fit, from a kernel and from a mean", function()
+    local x <const>, y <const> = gb.rand(6, 1, {seed = 1}), gb.rand(6, {seed = 2})
+    for i = 1, values.n do
+      local function f() error(values[i], 0) end
+      local kernel <const>, mean <const> = gb.kernels.define("raising" .. i, {a = 1}, f), gb.means.define("raising" .. i, {}, f)
+      for _, o in ipairs{{kernel = kernel(), noise = 0.1}, {kernel = gb.kernels.rbf{}, mean = mean(), noise = 0.1}} do
+        local ok <const>, got <const> = pcall(function() return gb.gp.exact(o):fit(x, y, {steps = 1}) end)
+        assert.is_false(ok)
+        assert.equal(values[i], got)
+      end
+    end
+  end)
+end)

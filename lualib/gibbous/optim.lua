@@ -5,6 +5,7 @@ local quasi_newton <const> = require "gibbous.lbfgs"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
+local raised <const> = require "gibbous.raised"
 
 local M <const> = {}
 local dot <const>, axpy <const>, largest <const> = quasi_newton.dot, quasi_newton.axpy, quasi_newton.largest
@@ -46,7 +47,7 @@ function Space:write(x)
 end
 
 local function is_setback(err)
-  return type(err) ~= "string" and (err.code == "not_pd" or err.code == "nan")
+  return raised.is(err, "not_pd", "nan")
 end
 
 --- Value and flat gradient of f at the parameters' current values; value inf where f has none there.
@@ -234,7 +235,7 @@ function M.run(f, root, o)
   if not ok then
     space:write(best_x)                 -- nothing is lost: the best point stays
     local err <const> = value
-    if type(err) == "string" or err.code ~= "interrupted" then error(err, 0) end
+    if not raised.is(err, "interrupted") then error(err, 0) end
     value, reason, converged, iterations = best, tostring(err.message), false, last
     info.interrupted = true
   end

@@ -8,6 +8,7 @@
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
+local raised <const> = require "gibbous.raised"
 
 local M <const> = {}
 
@@ -67,7 +68,7 @@ local function cost_of(tensors, budget)
     plan:close()
     return out
   end
-  if type(plan) == "string" or plan.code ~= "refused" then error(plan, 0) end
+  if not raised.is(plan, "refused") then error(plan, 0) end
   return {minimum = plan.minimum, refused = true}
 end
 

@@ -9,6 +9,7 @@ local optim <const> = require "gibbous.optim"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local working <const> = require "gibbous.gp.working"
+local raised <const> = require "gibbous.raised"
 
 local fields <const>, methods <const> = model.fields, model.methods
 
@@ -136,10 +137,10 @@ end
 
 --- Is this error the failure of one start, not of the call?
 local function is_failed_start(err)
-  return type(err) ~= "string" and (err.code == "nan" or err.code == "not_pd")
+  return raised.is(err, "nan", "not_pd")
 end
 
-local function is_too_large(err) return type(err) ~= "string" and (err.code == "refused" or err.code == "oom") end
+local function is_too_large(err) return raised.is(err, "refused", "oom") end
 
 --- The model that computes the objective at the parameters there are: by a factor in f64 where predictions are (gp/working.lua),
 -- since f32 does not tell steps apart there.

@@ -1,6 +1,7 @@
 --- The model value: its fields, the paths of its parameters, and what it knows of its data. The files beside this one add
 -- the methods: fit, predict, condition, score.
 local core <const> = require "gibbous.core"
+local raised <const> = require "gibbous.raised"
 local kernel_checks <const> = require "gibbous.gp.kernel_checks"
 local kernels <const> = require "gibbous.kernels"
 local means <const> = require "gibbous.means"
@@ -199,6 +200,7 @@ function methods.set(self, path, v)
   local ok <const>, err <const> = pcall(assign_all, boxes, values)
   if not ok then
     for i, box in ipairs(boxes) do box.raw = before[i] end
+    if raised.code(err) == nil then error(err, 0) end
     core.raise(err.code, err.message, 2)
   end
   return self

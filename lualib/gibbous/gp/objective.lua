@@ -6,6 +6,7 @@ local kernel_checks <const> = require "gibbous.gp.kernel_checks"
 local model <const> = require "gibbous.gp.model"
 local param <const> = require "gibbous.param"
 local solvers <const> = require "gibbous.solvers"
+local raised <const> = require "gibbous.raised"
 
 local M <const> = {}
 local fields <const> = model.fields
@@ -108,9 +109,9 @@ function M.guarded(self, what, level, f)
   if got[1] then return table.unpack(got, 2, got.n) end
   local err <const> = got[2]
   local f <const> = model.fields(self)
-  local text <const> = type(err) ~= "string" and err.code == "nan" and kernel_checks.not_finite(f.kernel, f.x)
+  local text <const> = raised.is(err, "nan") and kernel_checks.not_finite(f.kernel, f.x)
   if text then core.raise("nan", ("%s: %s"):format(what, text), level + 1) end
-  if type(err) == "string" or err.code ~= "not_pd" or not core.source "gibbous.gp.diagnosis" then error(err, 0) end
+  if not raised.is(err, "not_pd") or not core.source "gibbous.gp.diagnosis" then error(err, 0) end
   local diagnosis <const> = M.diagnose(self, err)
   core.raise("not_pd", ("%s: %s\n%s"):format(what, err.message, tostring(diagnosis)), level + 1,
     {diagnosis = diagnosis, order = err.order})

@@ -7,6 +7,7 @@ local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local pathwise <const> = require "gibbous.gp.pathwise"
 local variance <const> = require "gibbous.gp.variance"
+local raised <const> = require "gibbous.raised"
 
 ---@class gibbous.prediction
 ---@field mean gibbous.tensor    (m) of f and of y
@@ -175,7 +176,7 @@ local function factored(b, cov, scale)
       return root
     end
     local most <const> = MOST_JITTER[cov.dtype]
-    if type(root) ~= "table" or root.code ~= "not_pd" then error(root, 0) end
+    if not raised.is(root, "not_pd") then error(root, 0) end
     if relative >= most then
       core.raise("not_pd", ("sample: the covariance of the %d points is not positive definite, also with %g of the prior variance "
         .. "added%s"):format(b.count, most, b.draw and "; method = \"pathwise\" needs no factor" or ""), 5)

@@ -1,6 +1,7 @@
 --- Models in files: one safetensors file with everything. Its metadata describe the structure as JSON, its tensors hold the
 -- unconstrained parameters and the data, so that a model loaded predicts with the same bits. Loading runs no code of the file.
 local core <const> = require "gibbous.core"
+local raised <const> = require "gibbous.raised"
 local data <const> = require "gibbous.gp.data"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
@@ -224,7 +225,7 @@ function M.load(path, opts)
   local ok <const>, m <const> = pcall(rebuilt, described, tensors, o)
   if not ok then
     if type(m) == "string" then core.raise("format", ("%s: %s"):format(path, m), 2) end
-    if m.code == "interrupted" or m.code == "oom" then error(m, 0) end
+    if raised.code(m) == nil or raised.is(m, "interrupted", "oom") then error(m, 0) end
     core.raise(m.missing and "option" or "format", ("%s: %s"):format(path, m.message), 2)
   end
   if o.x then fill(m, given_back(m, o, 2)) end

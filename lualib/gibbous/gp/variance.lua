@@ -10,6 +10,7 @@ local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
 local func <const> = require "gibbous.func"
 local love <const> = require "gibbous.gp.love"
+local raised <const> = require "gibbous.raised"
 
 local M <const> = {}
 
@@ -58,7 +59,7 @@ local function in_slices(m, width, f)
     local ok <const>, err <const> = pcall(f, from, to)
     if ok then
       from = to + 1
-    elseif width > 1 and type(err) == "table" and (err.code == "refused" or err.code == "oom") then
+    elseif width > 1 and raised.is(err, "refused", "oom") then
       width = width // 2
     else
       error(err, 0)

@@ -6,6 +6,7 @@ local core <const> = require "gibbous.core"
 local new_info <const> = require "gibbous.solvers.info"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
+local raised <const> = require "gibbous.raised"
 
 local M <const> = {}
 
@@ -32,7 +33,7 @@ function System:for_many(count)
   local n <const> = #self.a
   local rank <const> = math.min(RANK, n // PART, core.memory.room() // (PART * 8 * n))
   local ok <const>, deep <const> = pcall(p.deepen, p, k, noise, rank)
-  if not ok and not (type(deep) == "table" and (deep.code == "refused" or deep.code == "oom")) then error(deep, 0) end
+  if not ok and not raised.is(deep, "refused", "oom") then error(deep, 0) end
   if not ok or deep == nil then return self end
   return setmetatable({solver = self.solver, a = self.a, precond = deep, own = deep}, System)
 end

@@ -5,6 +5,7 @@
 local core <const> = require "gibbous.core"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
+local raised <const> = require "gibbous.raised"
 
 local UNIT <const> = {f64 = 2 ^ -53, f32 = 2 ^ -24}
 local TRUSTED <const> = 1e-2                      -- condition times unit roundoff beyond which no digit is promised
@@ -38,7 +39,7 @@ local function factor(a, jitter)
   local l <const> = core.linalg.cholesky(a, {jitter = jitter})
   local ok <const>, err <const> = pcall(core.eval, l)
   if ok then return l end
-  if type(err) == "string" or err.code ~= "not_pd" then error(err, 0) end
+  if not raised.is(err, "not_pd") then error(err, 0) end
   return nil, err
 end
 

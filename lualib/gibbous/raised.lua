@@ -1,0 +1,19 @@
+--- What a protected call caught may be any value: nil, a number, an object of the script's. This asks it for nothing.
+local M <const> = {}
+
+--- The code of an error object, nil of any other value.
+function M.code(err)
+  local code <const> = type(err) == "table" and rawget(err, "code")
+  return type(code) == "string" and code or nil
+end
+
+--- Is it an error object with one of these codes?
+function M.is(err, ...)
+  local code <const> = M.code(err)
+  for i = 1, select("#", ...) do
+    if code ~= nil and code == (select(i, ...)) then return true end
+  end
+  return false
+end
+
+return M
