@@ -78,6 +78,22 @@ describe("gb.solvers.cg", function()
     assert.same({false, "overflow"}, {p.converged, p.info.reason})
   end)
 
+  it("says where a solution is too small for its dtype", function()
+    for dtype, size in pairs{f64 = {1e150, 1e-310}, f32 = {1e20, 1e-30}} do
+      local o <const> = {dtype = dtype}
+      for _, name in ipairs{"cg", "minres", "cholesky", "sdd", "alternating_projections"} do
+        local small <const> = gb.full({4, 1}, size[2], o)
+        local v <const>, info <const> = gb.solvers[name]{}:solve(gb.eye(4, o) * size[1], gb.cat({gb.ones(4, 1, o), small}, 2))
+        assert.same({false, "underflow", 1}, {info.converged, info.reason, info.residual}, name)
+        assert.equal(0, v:select(2, 2):abs():max():item())
+        local _, plain <const> = gb.solvers[name]{}:solve(gb.eye(4, o), small)
+        assert.is_true(plain.converged and plain.residual <= 1e-2, name .. ": a small b alone is no fault")
+      end
+    end
+    local _, info <const> = gb.solvers.cg{}:solve(gb.eye(4) * 1e150, gb.full({4}, 1e-310))
+    assert.equal("the solution of column 1 is smaller than its dtype holds: scale the right-hand side", info.message)
+  end)
+
   it("starts from a guess", function()
     local v <const> = gb.linalg.solve(A, b)
     local _, info <const> = gb.solvers.cg{tol = 1e-6}:solve(A, b, {x0 = v:eval()})

@@ -22,7 +22,7 @@
 #define LONG_WAY 4.0               /* square of the factor by which a residual that counts as progress falls */
 
 const char *gb_cg_reason_text (gb_cg_reason r) {
-  static const char *const names[] = {"converged", "max_iter", "indefinite", "stagnated", "overflow", "nan"};
+  static const char *const names[] = {"converged", "max_iter", "indefinite", "stagnated", "overflow", "underflow", "nan"};
   return names[r];
 }
 
@@ -49,6 +49,9 @@ char *gb_cg_text (const gb_cg_info *info, const gb_cg_options *o, char buf[GB_CG
       break;
     case GB_CG_OVERFLOW:
       snprintf(buf, GB_CG_TEXT, "the solution of column %zu is larger than its dtype holds: scale the right-hand side", c);
+      break;
+    case GB_CG_UNDERFLOW:
+      snprintf(buf, GB_CG_TEXT, "the solution of column %zu is smaller than its dtype holds: scale the right-hand side", c);
       break;
     case GB_CG_NAN:
       snprintf(buf, GB_CG_TEXT, "column %zu is not finite: there is a NaN or an infinity in the matrix or in the right-hand side", c);
@@ -405,7 +408,7 @@ static double worse (double a, double b) { return isnan(a) || b <= a ? a : b; }
 /* NaN wins, then the gravest reason, then the largest residual, or share missing of a variance; that of a NaN is not known. */
 static void report (const cg *s, gb_cg_info *info) {
   static const int weight[] = {[GB_CG_CONVERGED] = 0, [GB_CG_STAGNATED] = 1, [GB_CG_MAX_ITER] = 2, [GB_CG_INDEFINITE] = 3,
-                               [GB_CG_OVERFLOW] = 4, [GB_CG_NAN] = 5};
+                               [GB_CG_OVERFLOW] = 4, [GB_CG_UNDERFLOW] = 4, [GB_CG_NAN] = 5};
   double worst = -1;
   for (size_t c = 0; c < s->r; c++) {
     const double ratio = relative(s, c);

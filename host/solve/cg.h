@@ -22,6 +22,7 @@ typedef enum gb_cg_reason {
   GB_CG_INDEFINITE,                /* p' A p <= 0: A, or the preconditioner, is not positive definite */
   GB_CG_STAGNATED,                 /* more steps do not halve the residual: the dtype allows no more */
   GB_CG_OVERFLOW,                  /* the solution is not finite in its dtype, at the size of b */
+  GB_CG_UNDERFLOW,                 /* the solution is too small for its dtype, at the size of b */
   GB_CG_NAN                        /* a product with A is not finite */
 } gb_cg_reason;
 

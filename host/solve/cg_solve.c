@@ -55,6 +55,14 @@ gb_status gb_cg_scaled (gb_cg_matrix *m, const gb_cg_options *o, double *b, bool
     for (size_t c = 0; c < r; c++) scratch[c] = ldexp(goal->prior[c], -2 * exponent[c]);
   }
   GB_TRY(gb_cg_columns(m, &own, b, guess, x, residual, trace, info, err));
+  size_t column = 0;
+  const double lost = gb_columns_lost(n, r, exponent, x, o->mixed ? GB_F64 : m->a.dtype, &column);
+  if (info->converged && lost > (column > 0 && o->rest > 0 ? o->rest : o->tol)) {
+    info->converged = false;
+    info->reason = GB_CG_UNDERFLOW;
+    info->column = column;
+  }
+  if (lost > info->residual) info->residual = lost;
   double *const columns[] = {b, x, residual};
   for (int k = 0; k < 3; k++) gb_columns_scale(n, r, exponent, 1, columns[k]);
   for (size_t c = 0; goal->prior != NULL && c < r; c++) {

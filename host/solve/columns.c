@@ -1,6 +1,7 @@
 /* columns.c - loops over rows, a few columns at a time. */
 #include "solve/columns.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -45,6 +46,28 @@ void gb_columns_scale (size_t n, size_t r, const int *exponent, int sign, double
   for (size_t i = 0; i < n; i++)
     for (size_t c = 0; c < r; c++)
       if (exponent[c] != 0) v[i * r + c] = ldexp(v[i * r + c], sign * exponent[c]);
+}
+
+/* What is left of an entry that falls below the normal numbers, back at the size it had. */
+static double kept (double v, int exponent, gb_dtype dtype) {
+  const double there = ldexp(v, exponent);
+  if (fabs(there) >= (dtype == GB_F32 ? (double)FLT_MIN : DBL_MIN)) return v;
+  return ldexp(dtype == GB_F32 ? (double)(float)there : there, -exponent);
+}
+
+double gb_columns_lost (size_t n, size_t r, const int *exponent, const double *v, gb_dtype dtype, size_t *column) {
+  double worst = 0;
+  for (size_t c = 0; c < r; c++) {
+    double most = 0, lost = 0;
+    for (size_t i = 0; i < n; i++) {
+      most = fmax(most, fabs(v[i * r + c]));
+      lost = fmax(lost, fabs(v[i * r + c] - kept(v[i * r + c], exponent[c], dtype)));
+    }
+    if (!(lost > worst * most)) continue;
+    worst = lost / most;
+    *column = c;
+  }
+  return worst;
 }
 
 bool gb_columns_finite (size_t n, size_t r, const double *v, gb_dtype dtype, size_t *column) {

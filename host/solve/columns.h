@@ -23,6 +23,10 @@ void gb_columns_exponents (size_t n, size_t r, const double *v, int *exponent);
 /* v[., c] *= 2^(sign exponent[c]): exact but at the ends of the range. */
 void gb_columns_scale (size_t n, size_t r, const int *exponent, int sign, double *v);
 
+/* The largest share of a column of v, of its largest entry, that v[., c] 2^exponent[c] in this dtype has lost beyond rounding: 1
+** where the column is 0 there; '*column' is the one that lost most. */
+double gb_columns_lost (size_t n, size_t r, const int *exponent, const double *v, gb_dtype dtype, size_t *column);
+
 /* Are all entries finite in this dtype, f32 or f64? Else 'column' is that of the first that is not, from 0. */
 bool gb_columns_finite (size_t n, size_t r, const double *v, gb_dtype dtype, size_t *column);
 

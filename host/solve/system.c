@@ -10,7 +10,7 @@
 
 const char *gb_solve_reason_text (gb_solve_reason r) {
   static const char *const names[] = {"converged", "max_iter", "indefinite", "singular", "stagnated", "diverged", "overflow",
-                                     "nan"};
+                                     "underflow", "nan"};
   return names[r];
 }
 
@@ -97,6 +97,12 @@ static void finish (gb_system *s, const int *exponent) {
   info->converged = info->residual <= s->o->tol;
   if (info->converged) info->reason = GB_SOLVE_CONVERGED;
   else if (!isfinite(info->residual)) info->reason = GB_SOLVE_NAN;
+  const double lost = gb_columns_lost(s->n, s->r, exponent, s->x, s->a->dtype, &column);
+  if (info->converged && lost > s->o->tol) {
+    info->converged = false;
+    info->reason = GB_SOLVE_UNDERFLOW;
+  }
+  if (lost > info->residual) info->residual = lost;
   gb_columns_scale(s->n, s->r, exponent, 1, s->x);
   if (!info->converged || gb_columns_finite(s->n, s->r, s->x, s->a->dtype, &column)) return;
   info->converged = false;

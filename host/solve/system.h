@@ -15,6 +15,7 @@ typedef enum gb_solve_reason {
   GB_SOLVE_STAGNATED,              /* going on no longer lowers the true residual: the dtype allows no more */
   GB_SOLVE_DIVERGED,               /* the residual grows */
   GB_SOLVE_OVERFLOW,               /* x is not finite in its dtype, at the size of b */
+  GB_SOLVE_UNDERFLOW,              /* x is too small for its dtype, at the size of b */
   GB_SOLVE_NAN                     /* A, or b, is not finite */
 } gb_solve_reason;
 

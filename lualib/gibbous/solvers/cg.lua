@@ -53,12 +53,17 @@ function Cg:__tostring()
 end
 
 --- x, which mixed precision gives in f64, in the dtype of b, and the record.
-local function adopted(x, b, info)
+local function adopted(x, b, info, o)
   if x.dtype == b.dtype then return x, info end
   local out <const> = x:to{dtype = b.dtype}:eval()
   if info.converged and not out:isfinite():all() then
     info.converged, info.reason = false, "overflow"
     info.message = ("the solution is larger than %s holds: scale the right-hand side"):format(b.dtype)
+  end
+  local lost <const> = info.converged and (x - out:to{dtype = x.dtype}):abs():max(1) / x:abs():max(1)
+  if lost and lost:gt(math.max(o.tol, 1e-3)):any() then
+    info.converged, info.reason, info.residual = false, "underflow", math.min(1, lost:max():item())
+    info.message = ("the solution is smaller than %s holds: scale the right-hand side"):format(b.dtype)
   end
   return out, info
 end
@@ -68,7 +73,7 @@ function Cg:run(system, b, x0)
   local o <const> = self.o
   local x <const>, info <const> = core.cg(system.a, b, {tol = o.tol, max_iter = o.max_iter, precond = system.precond, x0 = x0,
     mixed = is_mixed(o, system.a)})
-  return adopted(x, b, info)
+  return adopted(x, b, info, o)
 end
 
 --- The same, but a column is solved when prior - b' A^-1 b, one number a column, is known to 'tol' of itself; no eigenvalue of A
@@ -77,7 +82,7 @@ function Cg:forms(system, b, prior, least)
   local o <const> = self.o
   local x, info, q <const>, missing <const> = core.cg(system.a, b, {tol = o.tol, max_iter = o.max_iter,
     precond = system.precond, mixed = is_mixed(o, system.a), prior = prior, least = least})
-  x, info = adopted(x, b, info)
+  x, info = adopted(x, b, info, o)
   return x, info, q, missing
 end
 

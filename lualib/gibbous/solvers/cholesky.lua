@@ -14,7 +14,7 @@ local TRUSTED <const> = 1e-2                      -- condition times unit roundo
 
 ---@class gibbous.direct_info
 ---@field converged boolean         false: ill-conditioned, digits below 2
----@field reason string             "converged", "ill_conditioned", "nan"
+---@field reason string             "converged", "ill_conditioned", "underflow", "nan"
 ---@field iterations integer        0
 ---@field residual number           largest |b - A x| / |b| of a column; A with its jitter
 ---@field condition number          |A| |A^-1| in the 1-norm, an estimate
@@ -64,11 +64,16 @@ System.__index = System
 
 local function columns(b) return b.ndim == 1 and b:unsqueeze(2) or b end
 
---- Largest |b - A x| / |b| over the columns.
+local SMALLEST <const> = {f64 = 2.0 ^ -1022, f32 = 2.0 ^ -126}   -- normal number
+
+--- Largest |b - A x| / |b| over the columns; of columns of any size, whose squares may be no numbers.
 local function residual_of(a, jitter, x, b)
   if b.numel == 0 then return 0.0 end
-  local rhs <const>, solution <const> = columns(b):detach(), columns(x):detach()
-  local left <const> = rhs - a:detach():matmul(solution) - solution * jitter
+  local full <const>, solution <const> = columns(b):detach(), columns(x):detach()
+  local size <const> = full:abs():max(1):unsqueeze(1)
+  local unit <const> = core.where(size:gt(0) & size:isfinite(), size, 1)
+  local rhs <const> = full / unit
+  local left <const> = (full - a:detach():matmul(solution) - solution * jitter) / unit
   local above <const>, below <const> = (left * left):sum(1):sqrt():totable(), (rhs * rhs):sum(1):sqrt():totable()
   local worst = 0.0
   for c, top in ipairs(above) do
@@ -78,14 +83,21 @@ local function residual_of(a, jitter, x, b)
   return worst
 end
 
+--- Are digits of a column of x lost because it is smaller than its dtype holds?
+local function underflows(x, b, residual)
+  if b.numel == 0 or not (residual > math.sqrt(UNIT[b.dtype])) then return false end
+  return (columns(x):detach():abs():max(1):lt(SMALLEST[b.dtype]) & columns(b):detach():abs():max(1):gt(0)):any()
+end
+
 --- x with A x = b, b (n) or (n, r), differentiable in A and b, and a gibbous.direct_info. x0 is not needed and not used.
 function System:solve(b)
   local start <const> = core.clock()
   local x <const> = core.solve_chol(self.factor, b)
   local residual <const> = residual_of(self.a, self.jitter, x, b)
   local loss <const> = self.condition * UNIT[self.a.dtype]
-  local trusted <const> = loss <= TRUSTED
-  return x, setmetatable({converged = trusted and residual == residual, reason = residual ~= residual and "nan" or trusted and "converged" or "ill_conditioned",
+  local reason <const> = residual ~= residual and "nan" or underflows(x, b, residual) and "underflow" or
+    loss <= TRUSTED and "converged" or "ill_conditioned"
+  return x, setmetatable({converged = reason == "converged", reason = reason,
     iterations = 0, residual = residual, condition = self.condition, digits = math.max(0, -math.log(loss, 10)),
     jitter = self.jitter, relative_jitter = self.relative, seconds = self.seconds + core.clock() - start,
     bytes = #self.a * #self.a * (self.a.dtype == "f32" and 4 or 8)}, Info)
