@@ -38,6 +38,32 @@ describe("every solver", function()
     end
   end)
 
+  it("drops columns of a guess that are worse than 0 by far, or no numbers", function()
+    local n <const> = 60
+    local x <const> = gb.linspace(0, 1, n):unsqueeze(2)
+    local a <const> = gb.kernels.rbf{lengthscale = 0.2}(x, x):eval() + gb.eye(n) * 0.1
+    local b <const> = gb.randn(n, 4, {seed = 1}):eval()
+    for _, name in ipairs{"cg", "minres", "alternating_projections", "sdd"} do
+      local o <const> = name == "sdd" and {tol = 1e-2, max_iter = 20000} or {tol = 1e-8}
+      local plain <const>, without <const> = gb.solvers[name](o):solve(a, b)
+      local bad <const> = gb.stack({gb.full({n}, 0 / 0), gb.full({n}, 1 / 0), plain:select(2, 3) * 1e10, gb.zeros(n)}, 2)
+      local got <const>, info <const> = gb.solvers[name](o):solve(a, b, {x0 = bad:eval()})
+      assert.is_true(info.converged and info.iterations == without.iterations, ("%s: %s, %s"):format(name, info, without))
+      assert.same(plain:totable(), got:totable(), name)
+    end
+  end)
+
+  it("report an indefinite matrix, with its diagonal as preconditioner, too", function()
+    local a <const> = gb.linalg.diag(gb.tensor{2, 1, -1, 3})
+    for _, precond in ipairs{false, gb.precond.jacobi{}} do
+      local _, info <const> = gb.solvers.cg{precond = precond or nil}:solve(a, gb.ones(4))
+      assert.same({false, "indefinite"}, {info.converged, info.reason})
+    end
+    local v <const>, info <const> = gb.solvers.minres{precond = gb.precond.jacobi{}}:solve(a, gb.ones(4))
+    assert.is_true(info.converged)
+    support.near({0.5, 1, -1, 1 / 3}, v, 1e-6)
+  end)
+
   it("starts from a guess", function()
     local v <const> = gb.linalg.solve(A, B):eval()
     for i = 1, 3 do

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "solve/columns.h"
 #include "solve/lanczos.h"
 #include "solve/panel.h"
 #include "solve/boundary.h"
@@ -18,7 +19,6 @@
 #define RESOLVED 1e-13             /* relative: what the sums of an energy resolve */
 #define ROUNDED 4.0                /* times n u r'r / noise: how far rounding may take r' P^-1 r from what it is */
 #define LEAST_SHARE 1e-15          /* of a prior: less may be missing of any variance */
-#define WORTHLESS 1e24             /* square of the residual of a guess, over that of b, from which 0 is a better one */
 #define LONG_WAY 4.0               /* square of the factor by which a residual that counts as progress falls */
 
 const char *gb_cg_reason_text (gb_cg_reason r) {
@@ -470,7 +470,7 @@ gb_status gb_cg_columns (gb_cg_matrix *m, const gb_cg_options *o, const double *
     enlist(&s, ~0u);
     st = recompute(&s, err);
     for (size_t c = 0; st == GB_OK && c < s.r; c++) {
-      doubt(&s, c, WORTHLESS);
+      doubt(&s, c, GB_WORTHLESS * GB_WORTHLESS);
       s.last[c] = s.rr[c];
     }
   } else {

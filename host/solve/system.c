@@ -72,6 +72,18 @@ static gb_status check (gb_node *a, gb_node *b, const gb_solve_options *o, gb_er
   return GB_OK;
 }
 
+/* x = 0 in columns of a guess that is far from everything, or not finite. */
+static void drop_worthless (gb_system *s) {
+  for (size_t c = 0; c < s->r; c++) {
+    if (s->left[c] <= GB_WORTHLESS) continue;
+    for (size_t i = c; i < s->n * s->r; i += s->r) {
+      s->x[i] = 0;
+      s->res[i] = s->b[i];
+    }
+  }
+  gb_system_shares(s, s->res, s->left);
+}
+
 static gb_status start (gb_system *s, gb_node *b, int *exponent, gb_error *err) {
   GB_TRY(gb_node_doubles(b, s->b, err));
   gb_columns_exponents(s->n, s->r, s->b, exponent);        /* lengths of very small or large columns are what they are */
@@ -81,7 +93,9 @@ static gb_status start (gb_system *s, gb_node *b, int *exponent, gb_error *err) 
   if (s->o->x0 != NULL) {
     GB_TRY(gb_node_doubles(s->o->x0, s->x, err));
     gb_columns_scale(s->n, s->r, exponent, -1, s->x);
-    return gb_system_residual(s, err);
+    GB_TRY(gb_system_residual(s, err));
+    drop_worthless(s);
+    return GB_OK;
   }
   memset(s->x, 0, s->n * s->r * sizeof *s->x);
   memcpy(s->res, s->b, s->n * s->r * sizeof *s->b);

@@ -25,7 +25,7 @@ typedef struct gb_solve_options {
   double tol;                      /* |b - A x| <= tol |b| for every column; in (0, 1) */
   int max_iter;
   const gb_precond *precond;       /* NULL = none */
-  gb_node *x0;                     /* first guess, of b's shape; NULL = 0 */
+  gb_node *x0;                     /* first guess, of b's shape; NULL = 0, as in columns where it is worse than 0 by far */
 } gb_solve_options;
 
 #define GB_SOLVE_DEFAULTS {.tol = 1e-6, .max_iter = 1000}

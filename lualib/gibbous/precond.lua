@@ -115,7 +115,7 @@ function M.nystrom(opts)
   end)
 end
 
---- The diagonal of A.
+--- The diagonal of A, without signs: that A is not positive definite is found, and reported, by the solver.
 function M.jacobi(opts)
   options.parse(opts, {}, "gb.precond.jacobi", 2)
   return setmetatable({kind = "jacobi", build = function(_, a) return core.jacobi(a) end}, Precond)
