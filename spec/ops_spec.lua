@@ -366,3 +366,16 @@ describe("gb.vmap", function()
     near({3, 7}, gb.tensor{{1, 2}, {3, 4}}:sum(2), 0)
   end)
 end)
+
+describe("products of a reshaped row", function()
+  it("have gradients through views whose dimensions of extent 1 are an input's none", function()
+    local a <const> = gb.tensor{{1, 2, 3}}
+    local x <const> = (gb.range(1, 36) / 36):reshape(3, 12):eval():requires_grad()
+    local v <const> = a:matmul(x):reshape(4, 3)
+    local k <const> = v:matmul(v:t())
+    local loss <const> = (k * k * k):sum()
+    local rows_ <const> = gb.tensor(v:totable())                          -- dL/dv = 6 (v v')^2 v, squared entry by entry
+    local want <const> = a:t():matmul((6 * rows_:matmul(rows_:t()) ^ 2):matmul(rows_):reshape(1, 12))
+    near(want, gb.grad(loss, x), 1e-12)
+  end)
+end)

@@ -51,6 +51,7 @@ static gb_axes turn_falling (gb_ix *ix, const size_t *axis_extent, gb_axes which
 static bool unflatten (gb_ix *flat, const gb_shape *shape, int lo, int hi, const size_t *axis_extent, gb_map *out,
                        int *axis, size_t *inner) {
   ptrdiff_t size[GB_MAXDIM + 1];
+  if (lo == hi) return true;                                 /* of view dimensions of extent 1: the only index is 0 */
   size[hi - lo] = 1;
   for (int i = hi - 1; i >= lo; i--) size[i - lo] = size[i - lo + 1] * (ptrdiff_t)shape->dim[i];
   const gb_axes falling = turn_falling(flat, axis_extent, 0);
