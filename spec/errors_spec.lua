@@ -2,6 +2,39 @@ local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
 local raises <const> = require "spec.support".raises
 
+describe("functions of Lua that take numbers", function()
+  it("say how to get the number of a tensor", function()
+    local t <const> = gb.tensor{3.5}:sum()
+    for _, f in ipairs{function() return ("%.2f"):format(t) end, function() return math.sin(t) end,
+      function() return ("x"):rep(t) end} do
+      local _, err <const> = pcall(f)
+      assert.matches("number expected, got gibbous.tensor; x:item%(%) is the number of one element", tostring(err))
+    end
+    assert.equal("3.50", ("%.2f"):format(t:item()))
+  end)
+
+  it("compare handles, not elements", function()
+    local t <const> = gb.tensor{3.5}
+    assert.is_false(t == gb.tensor{3.5})
+    assert.is_true(t == t and t:equal(gb.tensor{3.5}))
+  end)
+end)
+
+describe("shapes", function()
+  it("are refused where they are the library, options, or a list and more", function()
+    for _, name in ipairs{"rand", "randn", "zeros", "ones", "empty"} do
+      raises("option", "call the function with a dot, not a colon", gb[name], gb, 3)
+      raises("option", "a table with the key 'dtyp'; options come last", gb[name], {dtyp = 1}, 3)
+      raises("option", "unknown option 'dtyp', did you mean 'dtype'?", gb[name], 3, {dtyp = 1})
+      raises("shape", "a list of extents is the whole shape, got 3 behind it", gb[name], {2, 3}, 3)
+      assert.same({2, 3}, {table.unpack(gb[name]({2, 3}, {dtype = "f32"}).shape)})
+    end
+    raises("option", "with the key 'n'", gb.full, {3, n = 2}, 1)
+    raises("shape", "got 2 behind it", gb.zeros(4).reshape, gb.zeros(4), {2, 2}, 2)
+    assert.equal(0, gb.zeros{}.ndim)
+  end)
+end)
+
 describe("error objects", function()
   it("have code, message, line, and read as text", function()
     local ok <const>, err <const> = pcall(function() return gb.zeros(2) + gb.zeros(3) end)

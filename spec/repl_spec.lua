@@ -14,6 +14,11 @@ describe("the prompt", function()
     assert.equal("", (session "x = 3\n"))
   end)
 
+  it("tells a tensor of one element from the number that it prints as", function()
+    local text <const> = "gb = require 'gibbous'\nt = gb.tensor{3.5}:sum()\nt, t:item()\nprint(t)\nt == 3.5\n"
+    assert.equal("3.5  (a tensor of f64)\t3.5\n3.5\nfalse\n", (session(text)))
+  end)
+
   it("is silenced by a semicolon", function()
     assert.equal("", (session "1 + 2;\n"))
     assert.equal("called\n", (session "print 'called';\n"))

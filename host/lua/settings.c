@@ -103,7 +103,7 @@ static int settings_clock (lua_State *L) {
   return 1;
 }
 
-/* gb.type(v): "tensor", "param", "kernel", ..., else Lua's type */
+/* gb.type(v): "tensor", "param", "kernel", ..., else Lua's type. Behind a semicolon a name says more to who reads errors. */
 static int settings_type (lua_State *L) {
   luaL_checkany(L, 1);
   if (luaL_getmetafield(L, 1, "__name") != LUA_TSTRING) {
@@ -111,7 +111,7 @@ static int settings_type (lua_State *L) {
     return 1;
   }
   const char *name = lua_tostring(L, -1);
-  if (strncmp(name, "gibbous.", 8) == 0) lua_pushstring(L, name + 8);
+  if (strncmp(name, "gibbous.", 8) == 0) lua_pushlstring(L, name + 8, strcspn(name + 8, ";"));
   else lua_pushstring(L, luaL_typename(L, 1));
   return 1;
 }

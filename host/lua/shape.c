@@ -110,6 +110,11 @@ static lua_Integer range_end (lua_State *L, int arg, lua_Integer def, lua_Intege
   return i;
 }
 
+/* Whole steps down that fit; the size of the least integer is no integer. */
+static lua_Integer descents (lua_Integer span, lua_Integer step) {
+  return (lua_Integer)((lua_Unsigned)span / (0 - (lua_Unsigned)step));
+}
+
 /* x:slice(d, i, j, step): positions i, i + step, ... up to j; j = i - 1 gives none */
 static int m_slice (lua_State *L) {
   lgb_enter(L);
@@ -119,7 +124,7 @@ static int m_slice (lua_State *L) {
   if (step == 0) return lgb_fail(L, GB_EINDEX, "slice: step 0");
   const lua_Integer i = range_end(L, 3, step > 0 ? 1 : n, n, step > 0 ? 1 : 0, step > 0 ? n + 1 : n);
   const lua_Integer j = range_end(L, 4, step > 0 ? n : 1, n, step > 0 ? 0 : 1, step > 0 ? n : n + 1);
-  const lua_Integer extent = step > 0 ? (j < i ? 0 : (j - i) / step + 1) : (j > i ? 0 : (i - j) / -step + 1);
+  const lua_Integer extent = step > 0 ? (j < i ? 0 : (j - i) / step + 1) : (j > i ? 0 : descents(i - j, step) + 1);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
   return lgb_result(

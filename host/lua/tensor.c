@@ -124,10 +124,32 @@ static size_t checkextent (lua_State *L, int index, int arg) {
   return (size_t)n;                     /* -1 becomes SIZE_MAX: inferred or kept, where that has a meaning */
 }
 
+static bool is_library (lua_State *L, int arg) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  lua_getfield(L, -1, "gibbous");
+  const bool is = lua_rawequal(L, -1, arg);
+  lua_pop(L, 2);
+  return is;
+}
+
+/* A list of extents has the keys 1 .. n and stands alone. */
+static void check_list (lua_State *L, int arg, int last) {
+  const lua_Unsigned n = lua_rawlen(L, arg);
+  if (is_library(L, arg)) lgb_fail(L, GB_EOPTION, "a shape expected, got the library: call the function with a dot, not a colon");
+  for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
+    if (lua_isinteger(L, -2) && lua_tointeger(L, -2) >= 1 && (lua_Unsigned)lua_tointeger(L, -2) <= n) continue;
+    lgb_fail(L, GB_EOPTION, "a shape is a list of extents, got a table with the key '%s'; options come last",
+             luaL_tolstring(L, -2, NULL));
+  }
+  if (last > arg)
+    lgb_fail(L, GB_ESHAPE, "a list of extents is the whole shape, got %s behind it", luaL_tolstring(L, arg + 1, NULL));
+}
+
 gb_shape lgb_checkshape (lua_State *L, int first, int last) {
   gb_shape s = {.ndim = 0};
   if (first <= last && lua_istable(L, first)) {
     const lua_Unsigned n = lua_rawlen(L, first);
+    check_list(L, first, last);
     if (n > GB_MAXDIM)
       lgb_fail(L, GB_ESHAPE, "%llu dimensions, at most %d are possible", (unsigned long long)n, GB_MAXDIM);
     for (lua_Unsigned i = 1; i <= n; i++) {
@@ -386,5 +408,7 @@ void lgb_tensor_meta (lua_State *L) {
   lua_pushvalue(L, -2);
   lua_pushcclosure(L, tensor_index, 1);
   lua_setfield(L, -2, "__index");
+  lua_pushliteral(L, "gibbous.tensor; x:item() is the number of one element");   /* what Lua's own functions say they got */
+  lua_setfield(L, -2, "__name");
   lua_pop(L, 1);
 }

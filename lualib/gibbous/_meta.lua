@@ -9,6 +9,7 @@
 ---@class gibbous.random {dtype: gibbous.dtype, device: "cpu", seed: integer}
 ---@class gibbous.error {code: string, message: string, line: string, need: integer?, have: integer?, minimum: integer?}
 
+--- `==` asks whether two handles are one and the same; x:equal(y) compares elements, x:item() is the number of one element.
 ---@class gibbous.tensor
 ---@field shape integer[]        extents; prints as 500x3, compares with ==
 ---@field ndim integer           number of dimensions

@@ -63,8 +63,9 @@ function show(v, path, depth)
   return table_text(v, path, depth)
 end
 
---- The text the prompt prints for a value.
+--- The text the prompt prints for a value. A tensor of one element, which prints as its number, says that it is none.
 local function inspect(v)
+  if core.type(v) == "tensor" and v.numel == 1 then return ("%s  (a tensor of %s)"):format(v, v.dtype) end
   if type(v) == "table" then
     local meta <const> = debug.getmetatable(v)
     if not (meta and meta.__tostring) then return table_text(v, {}, 1) end
