@@ -16,8 +16,8 @@
 
 static void usage (const char *bad) {
   if (bad != NULL)
-    fprintf(stderr, PROGRAM ": %s '%s'\n",
-            bad[1] == 'e' || bad[1] == 'l' ? "needs argument after" : "unrecognized option", bad);
+    fprintf(stderr, bad[1] == 'e' || bad[1] == 'l' ? PROGRAM ": '%s' needs argument\n"
+                                                   : PROGRAM ": unrecognized option '%s'\n", bad);
   fputs("usage: " PROGRAM " [options] [script [args]]\n"
         "       " PROGRAM " run script [args] | doctor | env | help | version\n"
         "  -e stat   execute string 'stat'\n"
@@ -61,7 +61,7 @@ static command_line parse (int argc, char **argv, int first) {
 }
 
 static void print_version (void) {
-  printf(PROGRAM " %s  (%s)\n", GIBBOUS_VERSION, LUA_RELEASE);
+  printf(PROGRAM " %s  (%s)\n" LUA_COPYRIGHT "\n", GIBBOUS_VERSION, LUA_RELEASE);
   fflush(stdout);
 }
 
@@ -127,16 +127,21 @@ static void set_arg (lua_State *L, int argc, char **argv, int script) {
   lua_setglobal(L, "arg");
 }
 
-static int run_script (lua_State *L, int argc, char **argv, int script) {
+/* What the global 'arg' holds now: -e and -l may have changed it. */
+static int push_arguments (lua_State *L) {
+  if (lua_getglobal(L, "arg") != LUA_TTABLE) luaL_error(L, "'arg' is not a table");
+  const int table = lua_gettop(L), n = (int)luaL_len(L, table);
+  luaL_checkstack(L, n + LUA_MINSTACK, "too many arguments to script");
+  for (int i = 1; i <= n; i++) lua_rawgeti(L, table, i);
+  lua_remove(L, table);
+  return n;
+}
+
+static int run_script (lua_State *L, char **argv, int script) {
   const char *name = argv[script];
   const bool from_stdin = strcmp(name, "-") == 0 && strcmp(argv[script - 1], "--") != 0;
   int status = luaL_loadfilex(L, from_stdin ? NULL : name, "t");
-  const int nargs = argc - script - 1;
-  if (status == LUA_OK) {
-    luaL_checkstack(L, nargs + LUA_MINSTACK, "too many arguments to script");
-    for (int i = 1; i <= nargs; i++) lua_pushstring(L, argv[script + i]);
-  }
-  return run_loaded(L, status, nargs, LUA_MULTRET);
+  return run_loaded(L, status, status == LUA_OK ? push_arguments(L) : 0, LUA_MULTRET);
 }
 
 static int run_init (lua_State *L) {
@@ -180,6 +185,8 @@ static void open_libraries (lua_State *L, bool ignore_environment) {
     lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
   }
   luaL_openlibs(L);
+  lua_getglobal(L, "print");
+  lua_setfield(L, LUA_REGISTRYINDEX, LGB_PRINT);
   lgb_text_only(L);
   lgb_embed_searcher(L);
 }
@@ -198,7 +205,7 @@ static int run_all (lua_State *L, int argc, char **argv) {
   if (!c.ignore_environment && run_init(L) != LUA_OK) return LUA_ERRRUN;
   if (c.script == 1 && c.script < argc && is_command(argv[1])) return run_command(L, argv[1]);
   if (run_options(L, argv, first, c.script) != LUA_OK) return LUA_ERRRUN;
-  if (c.script < argc && run_script(L, argc, argv, c.script) != LUA_OK) return LUA_ERRRUN;
+  if (c.script < argc && run_script(L, argv, c.script) != LUA_OK) return LUA_ERRRUN;
   if (c.interactive) return lgb_repl(L), LUA_OK;
   if (c.script < argc || c.execute || c.version) return LUA_OK;
   if (isatty(STDIN_FILENO)) return lgb_repl(L), LUA_OK;

@@ -21,6 +21,47 @@ describe("the interpreter", function()
     assert.equal(("%s\t1\tx\trun\n"):format(path), (run{"run", path, "x"}))
   end)
 
+  it("takes a script's arguments from arg as -e leaves it", function()
+    local path <const> = script "print(#arg, ...)"
+    assert.equal("1\t100\n", (run({"-e", "arg[1] = 100", "-"}, {input = "print(#arg, ...)"})))
+    assert.equal("3\t7\t8\t9\n", (run{"-e", "arg = {7, 8, 9}", path, "a"}))
+    assert.equal("0\n", (run{"-e", "arg = {}", path, "a", "b"}))
+    local out <const>, err <const>, code <const> = run{"-e", "arg = 1", path, "a"}
+    assert.equal("", out)
+    assert.matches("^gibbous: 'arg' is not a table", err)
+    assert.equal(1, code)
+  end)
+
+  it("says what require looked for as lua does", function()
+    assert.matches("module 'nosuch' not found:\n\tno field package.preload%['nosuch'%]\n\tno file", (select(2, run{"-e", "require 'nosuch'"})))
+    assert.matches("no module 'gibbous.nosuch' in the Gibbous library", (select(2, run{"-e", "require 'gibbous.nosuch'"})))
+  end)
+
+  it("exits 130 after Ctrl-C, with the library or without", function()
+    local press <const> = "local function press() io.popen('kill -INT $PPID'):close() for _ = 1, 1e6 do end end "
+    for _, load in ipairs{"", "require 'gibbous' "} do
+      local _, err <const>, code <const> = run{"-e", load .. press .. "press()"}
+      assert.matches("^gibbous: .*interrupted\nstack traceback:", err)
+      assert.equal(130, code)
+      assert.equal(130, (select(3, run{script(load .. press .. "press()")})))
+      -- what is raised after an interrupt was caught is an error like any other
+      assert.equal(1, (select(3, run{"-e", load .. press .. "pcall(press) error 'interrupted'"})))
+    end
+  end)
+
+  it("lets a script catch Ctrl-C once: the second goes through every protected call", function()
+    for _, load in ipairs{"", "require 'gibbous' "} do
+      local out <const>, err <const>, code <const> = run{"-e", load .. [[
+        local function press() io.popen("kill -INT $PPID"):close() for _ = 1, 1e6 do end end
+        print(pcall(press))
+        for i = 1, 3 do pcall(pcall, xpcall, press, tostring) end
+        print "never"]] }
+      assert.matches("^false\t[^\n]*interrupted\n$", out)
+      assert.matches("^\nCtrl%-C once more ends the session\ngibbous: [^\n]*interrupted\n", err)
+      assert.equal(130, code)
+    end
+  end)
+
   it("requires libraries with -l", function()
     assert.equal("table\tnil\n", (run{"-l", "gibbous.options", "-e", "print(type(_G['gibbous.options']), gb)"}))
     assert.equal("0.1.0\n", (run{"-l", "g=gibbous", "-e", "print(g.version)"}))
@@ -87,7 +128,10 @@ describe("the interpreter", function()
 
   it("answers help and version", function()
     assert.matches("^gibbous %d+%.%d+%.%d+  %(Lua 5%.4", (run{"version"}))
-    assert.matches("^gibbous %d+%.%d+%.%d+", (run{"-v"}))
+    assert.matches("^gibbous %d+%.%d+%.%d+  %(Lua 5%.4%.%d+%)\nLua 5%.4%.%d+  Copyright [^\n]*PUC%-Rio\nhello\n$", (run{"-v", "-eprint 'hello'"}))
+    assert.matches("^gibbous: '%-e' needs argument\nusage: gibbous", (select(2, run{"-e"})))
+    assert.matches("^gibbous: '%-l' needs argument\n", (select(2, run{"-l"})))
+    assert.matches("^gibbous: unrecognized option '%-iv'\n", (select(2, run{"-iv"})))
     assert.matches("^usage: gibbous", (run{"help"}))
     assert.matches("^usage: gibbous", (run{"--help"}))
   end)

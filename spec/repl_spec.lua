@@ -3,8 +3,7 @@ local run <const> = require "spec.process".run
 -- The prompt on a pipe: no editing, but everything else. Without the prompts themselves.
 local function session(text, o)
   local out <const>, err <const>, code <const> = run({"-i"}, {input = text, env = o and o.env or "HOME=/nonexistent"})
-  out:gsub("^gibbous [^\n]*\n", "")
-  return (out:gsub("^gibbous [^\n]*\n", ""):gsub(">+ ", "")), err, code
+  return (out:gsub("^gibbous [^\n]*\nLua [^\n]*\n", ""):gsub(">+ ", "")), err, code
 end
 
 describe("the prompt", function()
@@ -17,6 +16,31 @@ describe("the prompt", function()
   it("tells a tensor of one element from the number that it prints as", function()
     local text <const> = "gb = require 'gibbous'\nt = gb.tensor{3.5}:sum()\nt, t:item()\nprint(t)\nt == 3.5\n"
     assert.equal("3.5  (a tensor of f64)\t3.5\n3.5\nfalse\n", (session(text)))
+  end)
+
+  it("takes =expression, over several lines too", function()
+    assert.equal('2\n2\t"x"\n', (session "=1+1\n= 2, 'x'\n"))
+    assert.equal("7\n", (session "=(3 +\n4)\n"))
+    assert.matches("stdin:1: .*near 'x'", (select(2, session "=1 x\n")))
+    assert.matches("near <eof>", (select(2, session "=1 +\n")))
+    assert.matches("unexpected symbol near '='", (select(2, session "==1\n")))
+  end)
+
+  it("takes its prompts from _PROMPT and _PROMPT2", function()
+    local function prompts(before, input) return (run({"-e", before, "-i"}, {input = input}):gsub("^gibbous [^\n]*\nLua [^\n]*\n", "")) end
+    assert.equal("aloalomore5\nalo", prompts("_PROMPT, _PROMPT2 = 'alo', 'more'", "a = 1\n(\n5)\n"))
+    assert.equal("> 1\nx2\nx", prompts("", "_PROMPT = 'x' print(1)\n2\n"))
+    assert.equal("123", prompts("local n = 0 _PROMPT = setmetatable({}, {__tostring = function() n = n + 1 return tostring(n) end})", "a = 1\nb = 2\n"))
+    local out <const>, err <const> = run({"-e", "_PROMPT = setmetatable({}, {__tostring = function() error 'no text' end})", "-i"}, {input = "1\n"})
+    assert.matches("\n> 1\n> $", out)
+    assert.matches("no text", err)
+  end)
+
+  it("prints with the script's own print", function()
+    assert.equal("3 a nil\n1\n", (session "function print(...) io.write(select('#', ...), ' ', (...), ' ', tostring((select(2, ...))), '\\n') end\n'a', nil, {}\nprint = nil io.write '1\\n'\n"))
+    local out <const>, err <const> = session "print = nil\n10\nprint = function() error 'mine' end\n10\nio.write '11'\n"
+    assert.matches("^11", out)
+    assert.matches("^error calling 'print' %(attempt to call a nil value%)\nerror calling 'print' %(stdin:1: mine%)\n", err)
   end)
 
   it("is silenced by a semicolon", function()

@@ -250,14 +250,34 @@ static void history_survives_a_killed_session (void **unused) {
   leave(&t);
 }
 
-static void three_ctrl_c_end_what_catches_them (void **unused) {
+static void two_ctrl_c_end_what_catches_them (void **unused) {
   (void)unused;
   terminal t;
   start(&t);
   expect(&t, "> ");
-  type_keys(&t, "while true do pcall(function() while true do end end) end\r");
+  type_keys(&t, "while true do if not pcall(function() print 'round' while true do end end) then print 'caught' end end\r");
+  expect(&t, "\nround");
+  type_keys(&t, "\003");
+  expect(&t, "caught");
+  type_keys(&t, "\003");
+  expect(&t, "once more ends the session");
+  expect(&t, "interrupted");
+  expect(&t, "> ");
+  type_keys(&t, "2000 + 22\r");
+  expect(&t, "\n2022");
+  leave(&t);
+}
+
+static void three_ctrl_c_end_what_does_not_answer (void **unused) {
+  (void)unused;
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, "print 'go' string.find(string.rep('a', 1000000), '.-b')\r");
+  expect(&t, "\ngo");
   for (double begin = gb_clock(); gb_clock() - begin < 0.5; ) read_some(&t, 0.1);
   for (int i = 0; i < 3; i++) {
+    if (i == 2) expect(&t, "once more ends the session");
     type_keys(&t, "\003");
     usleep(100 * 1000);
   }
@@ -305,7 +325,8 @@ int main (void) {
       cmocka_unit_test(ctrl_c_stops_a_factorisation),
       cmocka_unit_test(a_paste_of_several_lines_is_one_entry),
       cmocka_unit_test(history_survives_a_killed_session),
-      cmocka_unit_test(three_ctrl_c_end_what_catches_them),
+      cmocka_unit_test(two_ctrl_c_end_what_catches_them),
+      cmocka_unit_test(three_ctrl_c_end_what_does_not_answer),
       cmocka_unit_test(slow_commands_show_their_time),
       cmocka_unit_test(progress_is_shown),
   };

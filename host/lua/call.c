@@ -1,6 +1,6 @@
 /* call.c - running Lua code under the eyes of the user: tracebacks and Ctrl-C.
-** The signal handler sets the core's flag and a hook; whichever notices first raises. A third Ctrl-C within
-** two seconds ends the process at once. */
+** The signal handler sets the core's flag and a hook; whichever notices first raises. A second Ctrl-C within two seconds of one
+** that the script caught goes through every protected call up to the command; a third ends the process at once. */
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -12,23 +12,36 @@
 
 static lua_State *watched;              /* the main state; set once, before the handler */
 static volatile sig_atomic_t running;   /* depth of calls in progress */
+static volatile sig_atomic_t presses;   /* of Ctrl-C in this command, each within two seconds of the one before */
+static volatile sig_atomic_t unwinding; /* every instruction of the command raises, until it is over */
 static bool interrupted;
 
+/* While unwinding the hook stays: what a protected call catches is raised again behind it. Functions of C are called without it,
+** so that they can close what they own. */
 static void stop_hook (lua_State *L, lua_Debug *ar) {
   (void)ar;
-  lua_sethook(L, NULL, 0, 0);
-  if (gb_interrupted()) lgb_raise_interrupted(L);         /* else the core has answered already */
+  if (unwinding) lua_sethook(L, stop_hook, LUA_MASKCOUNT, 1);
+  else lua_sethook(L, NULL, 0, 0);
+  if (unwinding || gb_interrupted()) lgb_raise_interrupted(L);      /* else the core has answered already */
+}
+
+static void warn_of_the_end (void) {
+  static const char text[] = "\nCtrl-C once more ends the session\n";
+  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return;      /* nobody to tell */
 }
 
 /* lua_sethook is safe in a signal handler: Lua's own interpreter relies on it. */
 static void on_sigint (int signal_number) {
-  static time_t first;
-  static int count;
+  static time_t last;
   (void)signal_number;
   const time_t now = time(NULL);
-  count = now - first <= 2 ? count + 1 : 1;
-  if (count == 1) first = now;
-  if (running > 0 && count >= 3) _exit(130);
+  presses = now - last <= 2 ? presses + 1 : 1;
+  last = now;
+  if (running > 0 && presses >= 3) _exit(130);
+  if (running > 0 && presses == 2) {
+    unwinding = !gb_interrupted();              /* the first was answered, and the command goes on all the same */
+    warn_of_the_end();
+  }
   gb_interrupt_raise();
   if (running > 0)
     lua_sethook(watched, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
@@ -47,7 +60,12 @@ void lgb_watch_interrupts (lua_State *L) {
   install(on_sigint, NULL);
 }
 
+/* The error at 1 is that of Ctrl-C: an object of the library or, before it is loaded, a string. */
 static void note_interrupt (lua_State *L) {
+  if (lua_type(L, 1) == LUA_TSTRING) {
+    interrupted = lgb_is_interrupt_text(L, 1);
+    return;
+  }
   if (luaL_getmetafield(L, 1, "__name") == LUA_TNIL) return;
   const bool ours = lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), LGB_ERROR) == 0;
   lua_pop(L, 1);
@@ -88,11 +106,12 @@ int lgb_call (lua_State *L, int nargs, int nresults) {
   lua_insert(L, base);
   watched = L;
   interrupted = false;
+  if (running == 0) presses = 0;
   gb_interrupt_clear();
   install(on_sigint, &old);
   running++;
   const int rc = lua_pcall(L, nargs, nresults, base);
-  running--;
+  if (--running == 0) unwinding = 0;
   sigaction(SIGINT, &old, NULL);
   if (lua_gethook(L) == stop_hook) lua_sethook(L, NULL, 0, 0);
   gb_interrupt_clear();

@@ -79,6 +79,7 @@ static bool push_source (lua_State *L, const char *module) {
 /* A searcher of require. */
 static int search (lua_State *L) {
   const char *module = luaL_checkstring(L, 1);
+  if (!is_ours(module)) return 0;
   if (!push_source(L, module)) {
     lua_pushfstring(L, "no module '%s' in the Gibbous library", module);
     return 1;

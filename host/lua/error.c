@@ -96,11 +96,25 @@ int lgb_fail (lua_State *L, gb_status code, const char *fmt, ...) {
   return lgb_raise(L, code, &err);
 }
 
+static const char interrupt_key = 'i';         /* its address is the registry key of the last text that told of Ctrl-C */
+
 /* Works before the library is loaded, too. */
 int lgb_raise_interrupted (lua_State *L) {
   gb_interrupt_clear();
-  if (!lgb_has_session(L)) return luaL_error(L, "interrupted");
-  return lgb_fail(L, GB_EINTR, "interrupted");
+  if (lgb_has_session(L)) return lgb_fail(L, GB_EINTR, "interrupted");
+  luaL_where(L, 0);                     /* within a hook: the function that it was called for */
+  lua_pushliteral(L, "interrupted");
+  lua_concat(L, 2);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &interrupt_key);
+  return lua_error(L);
+}
+
+bool lgb_is_interrupt_text (lua_State *L, int arg) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &interrupt_key);
+  const bool is = lua_rawequal(L, arg, -1);
+  lua_pop(L, 1);
+  return is;
 }
 
 int lgb_result (lua_State *L, gb_status st, const gb_error *err) {

@@ -19,6 +19,7 @@ void lgb_watch_interrupts (lua_State *L);     /* from here on Ctrl-C is ours, al
 void lgb_text_only (lua_State *L);
 
 /* repl.c */
+#define LGB_PRINT "gibbous.print"             /* registry: the function print as the state began with it */
 void lgb_repl (lua_State *L);
 
 /* complete.c */

@@ -19,23 +19,47 @@ static bool is_incomplete (lua_State *L, int status) {
 }
 
 /* Pushes the chunk 'before' .. text, or a message. */
-static int load_text (lua_State *L, int text, const char *before) {
-  const char *s = lua_pushfstring(L, "%s%s", before, lua_tostring(L, text));
+static int load_text (lua_State *L, const char *text, const char *before) {
+  const char *s = lua_pushfstring(L, "%s%s", before, text);
   const int status = luaL_loadbufferx(L, s, strlen(s), "=stdin", "t");
   lua_remove(L, -2);
   return status;
 }
 
-/* The text at 'entry' as a chunk, an expression if it can be, else statements. Leaves the chunk, or a
+/* The text at 'entry' as a chunk, an expression if it can be ("=1 + 1" must be one), else statements. Leaves the chunk, or a
 ** message, on top. */
 static int load_entry (lua_State *L, int entry, bool *incomplete) {
-  int status = load_text(L, entry, "return ");
+  const char *text = lua_tostring(L, entry);
+  const bool expression = text[0] == '=';
+  int status = load_text(L, text + expression, "return ");
   if (status == LUA_OK) return status;
   *incomplete = is_incomplete(L, status);
+  if (expression) return status;
   lua_settop(L, entry);
-  status = load_text(L, entry, "");
+  status = load_text(L, text, "");
   *incomplete = status != LUA_OK && (*incomplete || is_incomplete(L, status));
   return status;
+}
+
+static int push_prompt (lua_State *L) {
+  luaL_tolstring(L, lua_upvalueindex(1), NULL);
+  return 1;
+}
+
+static void report_error (lua_State *L);
+
+/* Reads a line as gb_editor_read does. The prompt is the global 'name', or 'usual' where it is nil or has no text. */
+static gb_line read_line (gb_editor *e, lua_State *L, const char *name, const char *usual) {
+  const int base = lua_gettop(L);
+  if (lua_getglobal(L, name) != LUA_TNIL) {
+    lua_pushcclosure(L, push_prompt, 1);
+    if (lgb_call(L, 0, 1) == LUA_OK) usual = lua_tostring(L, -1);
+    else report_error(L);
+  }
+  const gb_line line = gb_editor_read(e, L, usual);
+  if (line == GB_LINE_READ && lua_gettop(L) > base + 1) lua_replace(L, base + 1);
+  lua_settop(L, line == GB_LINE_READ ? base + 1 : base);
+  return line;
 }
 
 /* Reads on while the text at 'entry' is unfinished; the whole text ends up there, what load_entry leaves on
@@ -47,7 +71,7 @@ static gb_line read_chunk (gb_editor *e, lua_State *L, int entry, int *status) {
     if (!incomplete) return GB_LINE_READ;
     lua_pushvalue(L, entry);
     lua_pushliteral(L, "\n");
-    const gb_line line = gb_editor_read(e, L, ">> ");
+    const gb_line line = read_line(e, L, "_PROMPT2", ">> ");
     if (line == GB_LINE_END) {                              /* report it as it stands */
       lua_pop(L, 2);
       return GB_LINE_READ;
@@ -66,9 +90,28 @@ static void report_error (lua_State *L) {
   lua_pop(L, 2);
 }
 
-/* Prints each value at first..top. A function of Lua so that a failing __tostring is an error like any
-** other. */
+/* Has the script put another function in the place of print? */
+static bool prints_itself (lua_State *L) {
+  lua_getglobal(L, "print");
+  lua_getfield(L, LUA_REGISTRYINDEX, LGB_PRINT);
+  const bool own = !lua_rawequal(L, -1, -2);
+  lua_pop(L, 2);
+  return own;
+}
+
+static int call_print (lua_State *L) {
+  lua_getglobal(L, "print");
+  lua_insert(L, 1);
+  if (lua_pcall(L, lua_gettop(L) - 1, 0, 0) == LUA_OK) return 0;
+  fflush(stdout);
+  fprintf(stderr, "error calling 'print' (%s)\n", luaL_tolstring(L, -1, NULL));
+  return 0;
+}
+
+/* Prints each value at first..top, or lets the script's own print do it. A function of Lua so that a failing __tostring is an
+** error like any other. */
 static int print_values (lua_State *L) {
+  if (prints_itself(L)) return call_print(L);
   const int n = lua_gettop(L);
   lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   const bool pretty = lua_getfield(L, -1, "gibbous.inspect") == LUA_TFUNCTION;
@@ -142,7 +185,7 @@ static void show_help (lua_State *L, const char *text) {
 /* Reads and runs one entry; false at the end of the input. */
 static bool one_entry (gb_editor *e, lua_State *L) {
   const int base = lua_gettop(L);
-  gb_line line = gb_editor_read(e, L, "> ");
+  gb_line line = read_line(e, L, "_PROMPT", "> ");
   if (line == GB_LINE_END) return false;
   if (line == GB_LINE_INTERRUPTED) return true;
   const int entry = base + 1;
