@@ -18,7 +18,8 @@ static bool is_written (const gb_node *n) {
 }
 
 bool gb_is_leaf (const gb_node *n) {
-  return n->op == GB_OP_LEAF || (n->nin == 0 && gb_node_has_value(n) && !is_written(n));
+  if (n->op == GB_OP_LEAF || (n->flags & GB_NODE_HELD) != 0) return true;
+  return n->nin == 0 && gb_node_has_value(n) && !is_written(n);
 }
 
 static gb_kind kind_of (const gb_node *n) { return gb_is_leaf(n) ? GB_KIND_LEAF : gb_ops[n->op].kind; }
@@ -119,7 +120,7 @@ static double widest (const gb_lower_state *s, const gb_node *n) {
   double most = 0;
   for (int i = 0; i < gb_node_reads(n); i++)
     if (s->decision[n->in[i]->index].widest > most) most = s->decision[n->in[i]->index].widest;
-  for (int i = 0; n->nin == 0 && i < shape->ndim; i++)
+  for (int i = 0; gb_node_reads(n) == 0 && i < shape->ndim; i++)
     if ((double)shape->dim[i] > most) most = (double)shape->dim[i];
   return most;
 }

@@ -18,6 +18,10 @@ typedef gb_status gb_grad_rule (gb_node *y, gb_node *const *out_bar, const bool 
 /* Sums a cotangent back to 'shape' after broadcasting. */
 gb_status gb_unbroadcast (gb_node *bar, const gb_shape *shape, gb_node **out, gb_error *err);
 
+/* Where 'g' is b times w, and w the same all along the first axis: w, so that A^-1 g is A^-1 b times w. Else NULL. The cotangent of
+** x in the forms b_j' x_j is such a product. */
+gb_node *gb_column_weight (gb_node *g, const gb_node *b);
+
 /* Rebuilds y with from[i] -> to[i], of the same shape and dtype. */
 gb_status gb_substitute (gb_node *y, size_t n, gb_node *const *from, gb_node *const *to, gb_node **out, gb_error *err);
 

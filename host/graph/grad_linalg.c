@@ -37,6 +37,18 @@ bool gb_reads_factor (gb_op op) {
   return op == GB_OP_LOGDET || op == GB_OP_INV_QUAD || op == GB_OP_SOLVE_CHOL || op == GB_OP_CHOL_INVERSE;
 }
 
+static bool same_along_rows (const gb_node *w, int ndim) {
+  const gb_shape *s = w->op == GB_OP_EXPAND && w->nin == 1 ? gb_node_shape(w->in[0]) : gb_node_shape(w);
+  return s->ndim < ndim || s->dim[0] == 1;
+}
+
+gb_node *gb_column_weight (gb_node *g, const gb_node *b) {
+  if (g->op != GB_OP_MUL || g->nin != 2) return NULL;
+  for (int i = 0; i < 2; i++)
+    if (g->in[i] == b && same_along_rows(g->in[1 - i], gb_node_shape(g)->ndim)) return g->in[1 - i];
+  return NULL;
+}
+
 static gb_node *solve_chol (gb_formula *e, gb_node *l, gb_node *b) { return gb_ex_map2(e, GB_OP_SOLVE_CHOL, l, b); }
 
 /* The cotangent of M from that of y; b's where it has one. */
@@ -54,7 +66,8 @@ static gb_node *matrix_bar (gb_formula *e, gb_node *y, gb_node *g, bool matrix, 
       if (rhs) *b_bar = gb_ex_mul(e, gb_ex_scale(e, x, 2), g);
       return matrix ? gb_ex_mul(e, outer(e, x, x), gb_ex_neg(e, g)) : NULL;
     default:
-      x = solve_chol(e, l, g);
+      x = gb_column_weight(g, y->in[1]);
+      x = x != NULL ? gb_ex_mul(e, y, x) : g == y->in[1] ? y : solve_chol(e, l, g);
       if (rhs) *b_bar = x;
       return matrix ? gb_ex_neg(e, outer(e, x, y)) : NULL;
   }
@@ -95,10 +108,12 @@ static gb_node *symmetrised (gb_formula *e, gb_node *a) {
 /* A_bar = sym(L^-T P L^-1), P the lower part of L' L_bar with half its diagonal */
 RULE(cholesky) {
   BEGIN;
-  gb_node *p = gb_ex_matmul(&e, gb_ex_swap(&e, y), gb_ex_lower(&e, g, g));
+  gb_node *l = y;
+  if ((y->flags & GB_NODE_GROWN) != 0) l = gb_ex_op(&e, GB_OP_CHOLESKY, 1, y->in, &y->attr, NULL, gb_node_dtype(y));   /* an array */
+  gb_node *p = gb_ex_matmul(&e, gb_ex_swap(&e, l), gb_ex_lower(&e, g, g));
   p = gb_ex_lower(&e, p, gb_ex_scale(&e, p, 0.5));
-  gb_node *left = trisolve(&e, y, p, false, true);
-  gb_node *both = trisolve(&e, y, gb_ex_swap(&e, left), false, true);
+  gb_node *left = trisolve(&e, l, p, false, true);
+  gb_node *both = trisolve(&e, l, gb_ex_swap(&e, left), false, true);
   return gb_formula_take(&e, symmetrised(&e, both), in_bar);
 }
 

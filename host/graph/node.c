@@ -3,7 +3,7 @@
 ** The table holds no counts: a node leaves it when its last count goes. A key is op, attributes, shape,
 ** dtype and the serials of the inputs; serials are never reused, so a key can only be met again while its
 ** inputs live. Leaves are keyed by the view of their storage, which they hold a count on. Parameters,
-** gradient leaves, placeholders, traced slices and lent values are in the table under keys that no look-up asks for. */
+** gradient leaves, placeholders, traced slices, lent and held values are in the table under keys that no look-up asks for. */
 #include "graph/node.h"
 
 #include <assert.h>
@@ -16,7 +16,7 @@
 #include "graph/intern.h"
 #include "graph/simplify.h"
 
-#define UNMERGED (GB_NODE_PARAM | GB_NODE_GRAD | GB_NODE_PLACEHOLDER | GB_NODE_TRACED | GB_NODE_LENT)
+#define UNMERGED (GB_NODE_PARAM | GB_NODE_GRAD | GB_NODE_PLACEHOLDER | GB_NODE_TRACED | GB_NODE_LENT | GB_NODE_HELD)
 
 _Static_assert(sizeof(gb_node *) == sizeof(uint64_t), "a dropped input's serial is kept in its slot");
 
@@ -106,6 +106,7 @@ static uint64_t input_serial (const gb_node *n, int i) {
 
 static bool same_key (const gb_node *n, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
                       const gb_value *v) {
+  if ((n->flags & UNMERGED) != 0) return false;
   if (n->op != op || n->nin + n->ndropped != nin || n->out->dtype != v->dtype) return false;
   if (memcmp(&n->attr, attr, sizeof *attr) != 0 || !gb_shape_equal(&n->out->shape, &v->shape)) return false;
   for (int i = 0; i < nin; i++)
@@ -348,6 +349,45 @@ gb_status gb_node_leaf (gb_graph *g, const gb_tensor *value, unsigned flags, con
   if ((f & GB_NODE_LENT) != 0) g->nlent++;
   n->out[0] = (gb_value){.dtype = value->dtype, .shape = value->shape, .tensor = gb_tensor_ref(value)};
   gb_node_set_name(n, name);
+  table_insert(g, n);
+  *out = n;
+  return GB_OK;
+}
+
+/* 'like' with a slope of 1. */
+static gb_status hold_by_slope (gb_node *like, const gb_tensor *value, gb_node **out, gb_error *err) {
+  gb_graph *g = like->graph;
+  gb_node *in[] = {NULL, like, NULL};
+  gb_status st = gb_node_leaf(g, value, 0, like->name, &in[0], err);
+  if (st == GB_OK) st = gb_node_const(g, 1, value->dtype, &in[2], err);
+  if (st == GB_OK) st = gb_node_build(g, GB_OP_WITH_SLOPE, 3, in, NULL, NULL, value->dtype, out, err);
+  gb_node_unref(in[0]);
+  gb_node_unref(in[2]);
+  return st;
+}
+
+gb_status gb_node_hold (gb_node *like, const gb_tensor *value, unsigned flags, gb_node **out, gb_error *err) {
+  gb_graph *g = like->graph;
+  char text[GB_NODE_TEXT], other[GB_SHAPE_TEXT];
+  if (!gb_shape_equal(gb_node_shape(like), &value->shape))
+    return gb_fail(err, GB_ESHAPE, "hold: shapes differ: %s, %s", gb_node_text(like, text), gb_shape_text(&value->shape, other));
+  if (gb_node_dtype(like) != value->dtype)
+    return gb_fail(err, GB_EDTYPE, "hold: expected %s, got %s", gb_dtype_name(gb_node_dtype(like)), gb_dtype_name(value->dtype));
+  if ((like->flags & GB_NODE_NEEDS_GRAD) == 0) return gb_node_leaf(g, value, flags & GB_NODE_GROWN, like->name, out, err);
+  if (like->nin == 0) {
+    *out = gb_node_ref(like);
+    return GB_OK;
+  }
+  if (gb_ops[like->op].kind != GB_KIND_OPAQUE || like->nout != 1) return hold_by_slope(like, value, out, err);
+  gb_node *n = node_alloc(g, like->op, like->nin, 1);
+  if (n == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a node of the graph (%zu nodes)", g->nnodes);
+  n->hash = gb_hash_u64((uint64_t)like->op, n->serial);
+  n->attr = like->attr;
+  n->name = like->name;
+  n->flags = (like->flags & (GB_NODE_NEEDS_GRAD | GB_NODE_SYMMETRIC)) | (flags & GB_NODE_GROWN) | GB_NODE_HELD;
+  for (int i = 0; i < n->nin; i++) n->in[i] = gb_node_ref(like->in[i]);
+  n->out[0] = (gb_value){.dtype = value->dtype, .shape = value->shape, .tensor = gb_tensor_ref(value)};
+  if (n->op == GB_OP_CALL) gb_call_ref((int)n->attr.i[0]);
   table_insert(g, n);
   *out = n;
   return GB_OK;

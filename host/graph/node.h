@@ -23,7 +23,8 @@ enum {
   GB_NODE_WEAK = 64,       /* a number, a parameter, or of these alone: adopts the dtype of what it meets */
   GB_NODE_STALE = 128,     /* PARAM leaf whose parameter has moved on: nothing that depends on it is worth caching */
   GB_NODE_LENT = 256,      /* leaf whose value is taken back when a call is over; never merged */
-  GB_NODE_GROWN = 512      /* leaf whose value is a factor that grows (backend/growing.h): input 0 of lower triangular ops only */
+  GB_NODE_GROWN = 512,     /* its value, of a leaf or held, is a factor that grows (backend/growing.h): input 0 of lower triangular ops only */
+  GB_NODE_HELD = 1024      /* its value was given by gb_node_hold: a leaf to all that computes, its op to gradients; never merged */
 };
 
 typedef struct gb_value {     /* one output of a node */
@@ -119,6 +120,12 @@ gb_status gb_node_const_as (const gb_node *number, gb_dtype t, gb_node **out, gb
 gb_status gb_node_placeholder (gb_graph *g, const gb_shape *s, gb_dtype t, const char *name, gb_node **out,
                                gb_error *err);
 
+/* 'like', whose value is known: 'value', borrowed and counted, of its shape and dtype. Nothing computes it again or looks below
+** it, but gradients pass through it as through 'like'. Of an opaque op it is a node of the same op and inputs, so that gradient
+** rules find the value too; of another 'like' with a slope of 1. Where no gradient can ask for 'like' it is a leaf.
+** flags: GROWN or 0. Errors: ESHAPE, EDTYPE, ENOMEM. */
+gb_status gb_node_hold (gb_node *like, const gb_tensor *value, unsigned flags, gb_node **out, gb_error *err);
+
 /* shape_rules.c: fills n->out[].shape/dtype and nout from op, attr, inputs. */
 gb_status gb_shape_infer (gb_op op, int nin, gb_node *const *in, gb_attr *attr, const gb_shape *given,
                           gb_dtype dtype, gb_value out[GB_MAX_OUTPUTS], gb_error *err);
@@ -138,7 +145,11 @@ typedef enum gb_walk {
 gb_status gb_graph_order (gb_graph *g, size_t nroots, gb_node *const *roots, gb_walk walk, gb_node ***order, size_t *count,
                           gb_error *err);
 
-/* How many of its inputs, from the first on, the value of a node is made of; the others concern gradients alone. */
-static inline int gb_node_reads (const gb_node *n) { return n->op == GB_OP_WITH_SLOPE && n->nin > 0 ? 1 : n->nin; }
+/* How many of its inputs, from the first on, the value of a node is made of; the others concern gradients alone. A held value is
+** made of nothing. */
+static inline int gb_node_reads (const gb_node *n) {
+  if ((n->flags & GB_NODE_HELD) != 0) return 0;
+  return n->op == GB_OP_WITH_SLOPE && n->nin > 0 ? 1 : n->nin;
+}
 
 #endif

@@ -144,6 +144,15 @@ static int factor_dense (lua_State *L) {
   return lgb_result(L, st, &err);
 }
 
+/* f:hold(x): f as the value of x, a factor of the same order, through which gradients pass (gb_node_hold) */
+static int factor_hold (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  gb_node *l = checkfactor(L, 1), *like = lgb_checknode(L, 2);
+  factor_box *box = newfactor(L, s);
+  gb_error err;
+  return lgb_result(L, gb_node_hold(like, &l->out[0].tensor, GB_NODE_GROWN, &box->leaf, &err), &err);
+}
+
 static int factor_length (lua_State *L) {
   lua_pushinteger(L, (lua_Integer)gb_node_shape(checkfactor(L, 1))->dim[0]);
   return 1;
@@ -151,7 +160,7 @@ static int factor_length (lua_State *L) {
 
 static const luaL_Reg methods[] = {{"append", factor_append}, {"back_solve", factor_back_solve}, {"close", factor_close},
                                    {"dense", factor_dense}, {"extend", factor_extend}, {"half_solve", factor_half_solve},
-                                   {"logdet", factor_logdet}, {"solve", factor_solve}, {NULL, NULL}};
+                                   {"hold", factor_hold}, {"logdet", factor_logdet}, {"solve", factor_solve}, {NULL, NULL}};
 
 /* Facts: n, dtype; capacity, rows there is room for; bytes, shared with other versions or not. upvalue 1: the methods */
 static int factor_index (lua_State *L) {

@@ -92,6 +92,16 @@ static int grad_grad (lua_State *L) {
   return lgb_result(L, st, &err);
 }
 
+/* core.hold(x, value): x, whose value is known: nothing computes it, and gradients pass through it */
+static int grad_hold (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  gb_node *like = lgb_checknode(L, 1), *known = lgb_checknode(L, 2);
+  const gb_tensor *value = lgb_value(L, s, known);
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_node_hold(like, value, 0, &y->node, &err), &err);
+}
+
 /* ---- vmap ---------------------------------------------------------------------------------------------- */
 
 typedef struct mapping {
@@ -202,4 +212,4 @@ static int grad_vmap (lua_State *L) {
 }
 
 const luaL_Reg lgb_grad_methods[] = {{"requires_grad", m_requires_grad}, {NULL, NULL}};
-const luaL_Reg lgb_grad_functions[] = {{"grad", grad_grad}, {"vmap", grad_vmap}, {NULL, NULL}};
+const luaL_Reg lgb_grad_functions[] = {{"grad", grad_grad}, {"hold", grad_hold}, {"vmap", grad_vmap}, {NULL, NULL}};

@@ -170,10 +170,10 @@ static int solvers_condition (lua_State *L) {
   return 1;
 }
 
-/* core.solve_chol(L, b) -> (L L')^-1 b, lazy; its gradient goes straight to the matrix that L is a factor of */
+/* core.solve_chol(L, b) -> (L L')^-1 b, lazy; L a tensor or a growing factor; its gradient goes straight to the matrix that L is a factor of */
 static int solvers_solve_chol (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  gb_node *in[] = {lgb_checknode(L, 1), lgb_checknode(L, 2)};
+  gb_node *l = lgb_tofactor(L, 1), *in[] = {l != NULL ? l : lgb_checknode(L, 1), lgb_checknode(L, 2)};
   lgb_tensor *x = lgb_newtensor(L);
   gb_error err;
   return lgb_result(L, gb_node_build(s->graph, GB_OP_SOLVE_CHOL, 2, in, NULL, NULL, GB_F64, &x->node, &err), &err);

@@ -130,7 +130,7 @@ static void mark_reach (gb_plan_cache *c, gb_node **order, size_t count, reach *
     const gb_node *n = order[i];
     if (n->nin == 0) r[i].lost = !r[i].held && gb_ops[n->op].kind != GB_KIND_GEN;
     r[i].stale = (n->flags & GB_NODE_STALE) != 0;
-    for (int k = 0; k < n->nin; k++) {
+    for (int k = 0; k < gb_node_reads(n); k++) {
       r[i].lost |= r[n->in[k]->index].lost;
       r[i].stale |= r[n->in[k]->index].stale;
     }

@@ -115,14 +115,20 @@ static gb_status grad_solve (const gb_solver_op *op, gb_node *y, gb_node *x_bar,
   keep(&f, GB_OK, matrix[0]);
   if (matrix[1] != NULL) keep(&f, GB_OK, matrix[1]);
   const gb_dtype t = gb_node_dtype(op->a);
-  gb_node *noise = op->has_noise ? y->in[op->nholes] : NULL, *x = MADE(&f, cast, y, t), *g = MADE(&f, cast, x_bar, t),
-          *solved = MADE(&f, gb_solver_solve, matrix[0], g, NULL, matrix[1], noise, &op->o), *u = MADE(&f, cast, solved, t);
+  const size_t at = gb_solver_input_b(op);
+  gb_node *noise = op->has_noise ? y->in[op->nholes] : NULL, *rhs = y->in[at], *x = MADE(&f, cast, y, t),
+          *g = MADE(&f, cast, x_bar, t), *weight = f.st == GB_OK ? gb_column_weight(g, rhs) : NULL, *u;
+  if (weight != NULL) u = MADE(&f, gb_map2, GB_OP_MUL, x, weight);
+  else if (g == rhs) u = x;
+  else {
+    gb_node *solved = MADE(&f, gb_solver_solve, matrix[0], g, NULL, matrix[1], noise, &op->o);
+    u = MADE(&f, cast, solved, t);
+  }
   for (size_t i = 0; i < op->nholes; i++) leaves |= need[i];
   if (f.st == GB_OK && leaves) {
     gb_node *minus = MADE(&f, gb_map1, GB_OP_NEG, u), *c = MADE(&f, as_columns, minus), *d = MADE(&f, as_columns, x);
     if (f.st == GB_OK) f.st = contract(op, y, c, d, need, in_bar, err);
   }
-  const size_t at = gb_solver_input_b(op);
   if (f.st == GB_OK && need[at]) in_bar[at] = gb_node_ref(u);
   return finish(&f);
 }

@@ -26,6 +26,7 @@ local function space_of(root, what, level)
     if not p.fixed then free[#free + 1], free_names[#free_names + 1] = p, names[i] end
   end
   if #free == 0 then core.raise("option", what .. ": there is no free parameter to optimise", level + 1) end
+  param.apart(free)
   return setmetatable({params = free, names = free_names, realise = core.eval, resolution = 0}, Space)
 end
 

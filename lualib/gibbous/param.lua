@@ -260,16 +260,38 @@ end
 --- Whether a model shares this box instead of copying it.
 function M.shared(p) return data(p).explicit end
 
---- An independent box of the same value, bounds and settings.
+--- An independent box of the same value, bounds and settings. Until one of the two is set, to gradients they are the same: what
+-- is made of a copy, as of a model that was conditioned, has gradients by the original.
 function M.copy(p)
-  local from <const> = data(p)
   local box <const> = {}
-  for k, v in pairs(from) do box[k] = v end
-  box.raw, box.kept, box.fitter = nil, nil, nil         -- the original's version stands
-  local self <const> = setmetatable({_box = box}, Param)
-  assign_raw(self, from.raw:detach():eval())
-  box.version = from.version
-  return self
+  for k, v in pairs(data(p)) do box[k] = v end
+  box.kept, box.fitter = nil, nil
+  return setmetatable({_box = box}, Param)
+end
+
+--- From here on copied parameters below 'root' are no others to gradients: neither what they were copied from, nor copies.
+function M.part(root)
+  for _, p in ipairs((M.collect(root))) do
+    local box <const> = data(p)
+    if not box.explicit then
+      box.raw = core.leaf(box.raw:detach():eval(), "param", box.name)
+      box.value = box.transform.forward(box.raw)
+    end
+  end
+end
+
+--- No two boxes of a list are the same to gradients any more: those that were copied of another get versions of their own.
+function M.apart(list)
+  local seen <const> = {}
+  for _, p in ipairs(list) do
+    local box <const> = data(p)
+    if seen[box.raw] then
+      drop_kept(box)
+      box.raw, box.version = core.leaf(box.raw:detach():eval(), "param", box.name), box.version + 1
+      box.value = box.transform.forward(box.raw)
+    end
+    seen[box.raw] = true
+  end
 end
 
 --- A function that copies boxes, each once, so that what is tied stays tied; those that are shared it gives back unless 'all'.

@@ -15,7 +15,8 @@ local object <const> = require "gibbous.object"
 local param <const> = require "gibbous.param"
 local posterior <const> = require "gibbous.gp.posterior"
 local prediction <const> = require "gibbous.gp.prediction"
-local state_of <const> = require "gibbous.gp.state"
+local states <const> = require "gibbous.gp.state"
+local variance <const> = require "gibbous.gp.variance"
 local working <const> = require "gibbous.gp.working"
 
 ---@class gibbous.gp.fantasies
@@ -40,48 +41,55 @@ local function adopted(v, dtype) return v.dtype == dtype and v or v:to{dtype = d
 
 -- What is computed once ---------------------------------------------------------------------------------------------------
 
+-- What is computed once is held (core.hold): values with a history. Values come from half or rest, gradients go by w.
+
 --- Into 'out' w = C^-1 k for k = k(x, z) (n, columns), and by a factor half = L^-1 k, by a solver rest = k - C w and its record
 -- 'solve'. Gives two matrices whose product left' right is k' C^-1 k; by a solver it is k'w + w'k - w'C w, below it by the square
 -- of the residual: what is left of a variance stays positive.
 local function solve_into(out, state, cross)
+  local k <const> = cross:detach()
   if state.system then
-    local w <const>, info <const> = state.system:solve(cross)
-    out.w, out.solve, out.rest = w, info, (cross - state.system.a:matmul(w)):eval()
-    return core.cat({cross, w}, 1):eval(), core.cat({w, out.rest}, 1):eval()
+    local w <const>, info <const> = state.system:solve(k)
+    out.w, out.solve, out.rest = state.system:hold(cross, w), info, (k - state.system.a:matmul(w)):eval()
+    return core.cat({k, w}, 1):eval(), core.cat({w, out.rest}, 1):eval()
   end
-  local half <const> = core.linalg.triangular_solve(state.factor, cross):detach()
-  out.w = core.linalg.triangular_solve(state.factor, half, {transposed = true}):detach()
-  core.eval(half, out.w)
-  out.half = half
+  local half <const> = core.linalg.triangular_solve(state.factor, k):detach()
+  local w <const> = core.linalg.triangular_solve(state.factor, half, {transposed = true}):detach()
+  core.eval(half, w)
+  out.w, out.half = core.hold(core.solve_chol(state.factor, cross), w), half
   return half, half
 end
 
---- k(z, z) + noise less what is explained, of one group: (k, k).
-local function inner(kernel, z, noise, left, right)
+--- k(z, z) + noise less what is explained, of one group: (k, k). explained: what left' right is the value of.
+local function inner(kernel, z, noise, left, right, explained)
   local s <const> = kernel(z) + core.linalg.diag(noise)
-  return left and s - left:t():matmul(right) or s
+  return left and s - variance.by_form(left:t():matmul(right), explained) or s
 end
+
+--- A lazy value, computed now; its history is for gradients alone.
+local function computed(v) return core.hold(v, v) end
 
 local function root_of(s)
   local k <const> = s.shape[1]
   return core.linalg.triangular_solve(core.linalg.cholesky(s), core.eye(k, {dtype = s.dtype}))
 end
 
---- roots: L^-1 of each S, (k, k) or (b, k, k); weights: S^-1 (e - m(z)), (k, b) or (b, k).
-local function groups(b, kernel, left, right, residual)
+--- roots: L^-1 of each S, (k, k) or (b, k, k); weights: S^-1 (e - m(z)), (k, b) or (b, k). w as solve_into has it for 'cross'.
+local function groups(b, kernel, left, right, residual, cross, w)
   if b.shared then
-    local root <const> = root_of(inner(kernel, b.z, b.noise, left, right)):detach():eval()
-    return root, root:t():matmul(root:matmul(residual:t())):detach():eval()
+    local root <const> = computed(root_of(inner(kernel, b.z, b.noise, left, right, w and cross:t():matmul(w))))
+    return root, computed(root:t():matmul(root:matmul(residual:t())))
   end
-  local n <const> = left and #left or 0
-  local function split(v) return v:reshape(n, b.count, b.k):permute(2, 1, 3) end
+  local function split(v) return v:reshape(#v, b.count, b.k):permute(2, 1, 3) end
   local arguments <const> = {b.z:reshape(b.count, b.k, b.z.shape[2]), b.noise:reshape(b.count, b.k)}
-  if left then arguments[3], arguments[4] = split(left), split(right) end
-  local root <const> = core.vmap(function(z, noise, l, r)
-    return root_of(inner(kernel, z, noise, l, r))
-  end)(table.unpack(arguments)):detach():eval()
+  if left then
+    for i, v in ipairs{left, right, cross, w} do arguments[2 + i] = split(v) end
+  end
+  local root <const> = computed(core.vmap(function(z, noise, l, r, k, v)
+    return root_of(inner(kernel, z, noise, l, r, k and k:t():matmul(v)))
+  end)(table.unpack(arguments)))
   local white <const> = (root * residual:unsqueeze(2)):sum(3)                   -- L^-1 e
-  return root, (root * white:unsqueeze(3)):sum(2):detach():eval()
+  return root, computed((root * white:unsqueeze(3)):sum(2))
 end
 
 --- What all predictions share, for the parameters as they are: root, weights, and what solve_into adds where there are data.
@@ -91,14 +99,15 @@ local function prepared(b)
   local f <const> = model.fields(b.worker)
   local ready <const> = {stamp = now}
   local at = f.mean(b.z)
-  local left, right
+  local left, right, cross
   if f.x and #f.x > 0 then
-    local state <const> = state_of(b.worker)
+    local state <const> = states.of(b.worker)
     at = at + f.kernel(b.z, f.x):matmul(state.alpha)
-    left, right = solve_into(ready, state, f.kernel(f.x, b.z):detach())
+    cross = f.kernel(f.x, b.z)
+    left, right = solve_into(ready, state, cross)
   end
   local residual <const> = b.values - (b.shared and at or at:reshape(b.count, b.k))
-  ready.root, ready.weights = groups(b, f.kernel, left, right, residual:detach())
+  ready.root, ready.weights = groups(b, f.kernel, left, right, residual, cross, ready.w)
   b.ready = ready
   return ready
 end
@@ -117,8 +126,8 @@ local function parts_of(b, t)
   local function further(v, points)
     local c
     if v == nil then c = at(kernel, z, points)
-    elseif ready.rest then c = far(points) - ready.rest:t():matmul(v)
-    else c = at(kernel, z, points) - ready.half:t():matmul(v) end
+    elseif ready.rest then c = variance.by_form(far(points) - ready.rest:t():matmul(v), far(points))
+    else c = variance.by_form(at(kernel, z, points) - ready.half:t():matmul(v), far(points)) end
     return ready.root:matmul(grouped(b, c))
   end
   local parts <const> = posterior.parts(b.worker, t, {}, further)
@@ -219,7 +228,7 @@ function M.new(self, x, y, noise_of, level)
   local dtype <const> = f.x and #f.x > 0 and f.x.dtype or b.z.dtype
   b.z, b.values = adopted(b.z, dtype), adopted(b.y, dtype)
   local noise <const> = given and adopted(given, dtype) or f.likelihood:variance(b.z)
-  b.noise = (noise.ndim == 1 and #noise == #b.z and noise or core.zeros(#b.z, {dtype = b.z.dtype}) + noise):detach():eval()
+  b.noise = computed(noise.ndim == 1 and #noise == #b.z and noise or core.zeros(#b.z, {dtype = b.z.dtype}) + noise)
   return setmetatable({_box = b}, Fantasies)
 end
 

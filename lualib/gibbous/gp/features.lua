@@ -6,6 +6,7 @@
 -- Source: Rahimi & Recht (2007), Random features for large-scale kernel machines; densities: Rasmussen & Williams (2006),
 -- section 4.2.1.
 local core <const> = require "gibbous.core"
+local func <const> = require "gibbous.func"
 local kernel <const> = require "gibbous.kernels.kernel"
 local tasks <const> = require "gibbous.kernels.tasks"
 
@@ -65,14 +66,17 @@ end
 -- A term: {scale, width, phase(x), amplitude(x), exact(x)}. 'phase' and 'amplitude' give (m, width), or (m, 1); nil: 0 and 1.
 -- 'exact' gives (m, d) features whose products are the kernel itself; it serves while the term stands alone.
 
-local function value(p, s) return p.value:detach():to{dtype = s.dtype}:eval() end
+--- A value that is computed now; its history is for gradients alone.
+local function kept(v) return core.hold(v, v) end
+
+local function value(p, s) return kept(p.value:to{dtype = s.dtype}) end
 
 --- A number, or one a row of a (d, F) matrix.
 local function by_row(v) return v.ndim == 0 and v or v:unsqueeze(2) end
 
 --- x . w for directions w (d, F): of a kernel of (x - z) / lengthscale.
 local function waves(w, k, s)
-  local frequencies <const> = (w / by_row(value(k.lengthscale, s))):eval()
+  local frequencies <const> = kept(w / by_row(value(k.lengthscale, s)))
   return {width = s.pairs, phase = function(x) return x:matmul(frequencies) end}
 end
 
@@ -91,7 +95,7 @@ local function inner(k, d, s, degree, offset)
   local l <const> = k.lengthscale and by_row(value(k.lengthscale, s)) or 1
   local factors <const> = {}
   for i = 1, degree do
-    factors[i] = {(s:normal(d, s.pairs) / l):eval(), offset and (s:normal(1, s.pairs) * offset:sqrt()):eval()}
+    factors[i] = {kept(s:normal(d, s.pairs) / l), offset and kept(s:normal(1, s.pairs) * offset:sqrt())}
   end
   return function(x)
     local out
@@ -108,15 +112,23 @@ local makers <const> = {
   rbf = gaussian, matern12 = student(1), matern32 = student(3), matern52 = student(5),
 }
 
+--- What says that draws of the gamma distribution, which are rejected or not, have no gradient by its shape.
+local by_alpha <const> = func{name = "draws of a rational quadratic kernel", shape = "same", forward = function(v) return v * 1 end,
+  backward = function()
+    core.raise("option", "draw: functions drawn from a rational_quadratic kernel have no gradient by its alpha; "
+      .. "p:sample(k, {seed = ...}) has", 2)
+  end}
+
 --- A scale mixture of rbf kernels.
 function makers.rational_quadratic(k, d, s)
-  return {waves(s:normal(d, s.pairs) * s:gamma(value(k.alpha, s):item(), s.pairs):sqrt(), k, s)}
+  local w <const>, mixed <const> = s:normal(d, s.pairs), s:gamma(value(k.alpha, s):item(), s.pairs):eval()
+  return {waves(w * core.hold(by_alpha(mixed, k.alpha.value), mixed):sqrt(), k, s)}
 end
 
 --- The rbf of points on circles.
 function makers.periodic(k, d, s)
   local period <const>, l <const> = value(k.period, s), value(k.lengthscale, s)
-  local cos <const>, sin <const> = (s:normal(d, s.pairs) / by_row(l)):eval(), (s:normal(d, s.pairs) / by_row(l)):eval()
+  local cos <const>, sin <const> = kept(s:normal(d, s.pairs) / by_row(l)), kept(s:normal(d, s.pairs) / by_row(l))
   return {{width = s.pairs, phase = function(x)
     local angle <const> = x * (2 * math.pi / period)
     return angle:cos():matmul(cos) + angle:sin():matmul(sin)
@@ -136,7 +148,7 @@ function makers.spectral_mixture(k, d, s)
       local v <const> = value(p, s)
       return v.ndim == 1 and v[q] or v[q]:unsqueeze(2)
     end
-    local w <const> = (2 * math.pi * (row(k.means) * s:sign(d, s.pairs) + row(k.variances):sqrt() * s:normal(d, s.pairs))):eval()
+    local w <const> = kept(2 * math.pi * (row(k.means) * s:sign(d, s.pairs) + row(k.variances):sqrt() * s:normal(d, s.pairs)))
     out[q] = {scale = weights[q], width = s.pairs, phase = function(x) return x:matmul(w) end}
   end
   return out
@@ -157,7 +169,7 @@ function makers.constant() return {{width = 1}} end
 -- mean of their products is B itself; of fewer features than columns, which of them is random, and B the expected mean.
 function makers.index(k, _, s)
   local own <const> = core.linalg.diag(value(k.diagonal, s):sqrt())
-  local root <const> = (k.hyper.weights and core.cat({value(k.hyper.weights, s), own}, 2) or own):eval()
+  local root <const> = kept(k.hyper.weights and core.cat({value(k.hyper.weights, s), own}, 2) or own)
   local width <const>, column <const>, scale <const> = root.shape[2], {}, {}
   local columns <const> = s:order(width)
   for i, j in ipairs(s:order(s.pairs)) do
@@ -165,7 +177,7 @@ function makers.index(k, _, s)
     column[j] = columns[turn]
     scale[j] = math.sqrt(s.pairs < width and width or s.pairs / ((s.pairs - turn) // width + 1))
   end
-  local mixed <const> = (root:index(2, core.tensor(column, {dtype = "i64"})) * core.tensor(scale, {dtype = s.dtype})):eval()
+  local mixed <const> = kept(root:index(2, core.tensor(column, {dtype = "i64"})) * core.tensor(scale, {dtype = s.dtype}))
   local function at(x) return tasks.positions(x, k.tasks, "index") end
   return {{width = s.pairs, amplitude = function(x) return mixed:index(1, at(x)) end,
     exact = function(x) return root:index(1, at(x)) end, exact_width = root.shape[2]}}
@@ -264,7 +276,7 @@ end
 local function drawn(t, draws, s)
   local width <const> = t.exact and t.exact_width or t.width
   local scale <const> = t.scale and t.scale:sqrt() or 1
-  local function weights() return (s:normal(width, draws) * (scale / math.sqrt(t.exact and 1 or width))):eval() end
+  local function weights() return kept(s:normal(width, draws) * (scale / math.sqrt(t.exact and 1 or width))) end
   local w <const> = weights()
   if t.exact then return function(x) return t.exact(x):matmul(w) end end
   if not t.phase then

@@ -6,7 +6,7 @@ local metrics <const> = require "gibbous.gp.metrics"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
 local objective <const> = require "gibbous.gp.objective"
-local state_of <const> = require "gibbous.gp.state"
+local states <const> = require "gibbous.gp.state"
 local task_model <const> = require "gibbous.gp.task_model"
 local working <const> = require "gibbous.gp.working"
 
@@ -33,9 +33,11 @@ local function diagonal_by_solver(system, n, dtype)
   local parts <const>, converged = {}, true
   for from = 1, n, COLUMNS do
     local last <const> = math.min(n, from + COLUMNS - 1)
-    local unit <const> = core.eye(n, {dtype = dtype}):slice(2, from, last):eval()
+    local lazy <const> = core.eye(n, {dtype = dtype}):slice(2, from, last)
+    local unit <const> = lazy:detach():eval()
     local x <const>, info <const> = system:solve(unit)
-    parts[#parts + 1] = (x * unit):sum(1):eval()
+    local form <const> = (system:lazy(lazy) * lazy):sum(1)
+    parts[#parts + 1] = core.hold(form, (x * unit):sum(1):detach())
     converged = converged and info.converged
   end
   return core.cat(parts, 1), converged
@@ -51,7 +53,7 @@ local function record(y, diagonal, alpha, converged)
   local function average(v) return core.where(known, v, 0):sum() / n end
   local nlpd <const>, mse <const> = -average(log_density), average(e * e)
   core.eval(mean, var, log_density, nlpd, mse)
-  return setmetatable({mean = mean:detach(), var = var:detach(), log_density = log_density:detach(), nlpd = nlpd:item(),
+  return setmetatable({mean = mean, var = var, log_density = log_density, nlpd = nlpd:item(),
     rmse = math.sqrt(mse:item()), n = n, converged = converged}, Record)
 end
 
@@ -59,7 +61,7 @@ end
 local function of_model(self)
   local worker <const>, narrow <const> = working(self, nil), {dtype = model.fields(self).x.dtype}
   local f <const> = model.fields(worker)
-  local state <const> = state_of(worker, "leave_one_out")
+  local state <const> = states.of(worker, "leave_one_out")
   local diagonal, converged = nil, true
   if objective.is_iterative(f.active) then
     diagonal, converged = diagonal_by_solver(state.system, #f.x, f.x.dtype)

@@ -7,6 +7,7 @@ local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.objective"
 local options <const> = require "gibbous.options"
+local states <const> = require "gibbous.gp.state"
 local update <const> = require "gibbous.gp.update"
 local working <const> = require "gibbous.gp.working"
 
@@ -21,7 +22,9 @@ end
 local function growing(self, state)
   if state.half == nil then
     state.half = core.linalg.triangular_solve(state.factor, objective.residual(self)):detach():eval()
-    if core.type(state.factor) == "tensor" then state.factor = core.factor(state.factor) end
+    if core.type(state.factor) == "tensor" then
+      state.factor = core.factor(state.factor:detach()):hold(core.linalg.cholesky(objective.covariance(self)))
+    end
   end
   return state.factor, state.half
 end
@@ -35,8 +38,8 @@ local function append(self, out, x, y, noise)
     return factor:append(rows, corner(g.kernel, x, noise):detach())
   end)
   state.half = state.factor:extend(half, (y - g.mean(x)):detach())
-  state.alpha = state.factor:back_solve(state.half):eval()
-  return state, {kind = "append", bytes = state.factor.bytes}
+  state.alpha = state.factor:back_solve(state.half):detach():eval()
+  return states.hold(out, state), {kind = "append", bytes = state.factor.bytes}
 end
 
 --- The solver's preconditioner is made anew, which costs about one step; the old solution is where it starts.
@@ -48,7 +51,7 @@ local function warm_start(self, out, x)
   state.system = g.active:prepare(objective.covariance(out), g.kernel(g.x), objective.noise_of(g))
   state.alpha, info = state.system:solve(objective.residual(out), start)
   state.converged, state.solve = info.converged, info
-  return state, {kind = "solve", solve = info}
+  return states.hold(out, state), {kind = "solve", solve = info}
 end
 
 --- Gives 'out', which holds the data of 'self' and then x (k, d), y (k) of these noise variances, the state that follows

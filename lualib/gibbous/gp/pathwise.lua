@@ -11,7 +11,7 @@ local kronecker <const> = require "gibbous.gp.kronecker"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
-local state_of <const> = require "gibbous.gp.state"
+local states <const> = require "gibbous.gp.state"
 local task_parts <const> = require "gibbous.gp.task_parts"
 local working <const> = require "gibbous.gp.working"
 
@@ -37,13 +37,20 @@ function Draw.__tostring(self)
     d.count == 1 and "" or "s", d.features, d.count)
 end
 
---- C^-1 b for b (n, r), and the solver's report.
+--- C^-1 b for b (n, r), computed and held, and the solver's report.
 local function solved(self, b)
-  if model.fields(self).grid then return kronecker.solve(self, b):eval() end
-  local state <const> = state_of(self)
-  if state.system then return state.system:solve(b) end
-  local half <const> = core.linalg.triangular_solve(state.factor, b)
-  return core.linalg.triangular_solve(state.factor, half, {transposed = true}):eval()
+  if model.fields(self).grid then
+    local x <const> = kronecker.solve(self, b)
+    return core.hold(x, x)
+  end
+  local state <const>, rhs <const> = states.of(self), b:detach():eval()
+  if state.system then
+    local x <const>, info <const> = state.system:solve(rhs)
+    return state.system:hold(b, x), info
+  end
+  local half <const> = core.linalg.triangular_solve(state.factor, rhs)
+  local x <const> = core.linalg.triangular_solve(state.factor, half, {transposed = true}):detach()
+  return core.hold(core.solve_chol(state.factor, b), x)
 end
 
 --- The weights of k(., x): C^-1 (y - m(x) - prior(x) - e), (n, count).
@@ -53,7 +60,7 @@ local function correction(self, x, prior, white, count, seed)
   if white then noise = noise + white end
   local sd <const> = noise.ndim == 1 and noise:sqrt():unsqueeze(2) or noise:sqrt()
   local e <const> = sd * core.randn(#x, count, {dtype = x.dtype, seed = seed * 7919 + 7907})
-  return solved(self, ((f.y:to(wide) - f.mean(x)):unsqueeze(2) - prior(x) - e):eval())
+  return solved(self, (f.y:to(wide) - f.mean(x)):unsqueeze(2) - prior(x) - e)
 end
 
 --- 'like' (., d): inputs of the right width. T: of a model of several outputs in the long form, whose functions are then of points,

@@ -5,6 +5,7 @@ local data <const> = require "gibbous.gp.data"
 local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.objective"
 local options <const> = require "gibbous.options"
+local param <const> = require "gibbous.param"
 local task_model <const> = require "gibbous.gp.task_model"
 
 local plan_spec <const> = {budget = "any", objective = {"mll", "loo"}, missing = data.missing}
@@ -37,6 +38,7 @@ end
 
 --- The plan of a step of a model that nobody else holds.
 local function plan_of(self, o)
+  param.part(self)                                      -- as a step begins: with new values of the parameters
   if #model.fields(self).x == 0 then core.raise("shape", "plan: there are no rows to fit", 3) end
   local budget <const> = o.budget and core.bytes(o.budget, "plan: the budget") or nil
   local solver <const> = objective.decide(self, budget)

@@ -8,7 +8,7 @@ local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local pathwise <const> = require "gibbous.gp.pathwise"
 local prediction <const> = require "gibbous.gp.prediction"
-local state_of <const> = require "gibbous.gp.state"
+local states <const> = require "gibbous.gp.state"
 local variance <const> = require "gibbous.gp.variance"
 local working <const> = require "gibbous.gp.working"
 
@@ -35,17 +35,17 @@ end
 local function prepared(self)
   local f <const> = fields(self)
   local before <const> = f.state
-  local state <const> = state_of(self)
+  local state <const> = states.of(self)
   param.keep(param.collect(self), f)
   return state, before ~= nil and rawequal(before, state)
 end
 
 --- How the variances of a model with data are computed; see gp/variance.lua. prior(from, to): variances of some points.
-local function algorithm(self, state, points, prior, o, more)
+local function algorithm(self, state, prior, o, more)
   local f <const> = fields(self)
   if o.variance ~= "cached" and not state.system then return variance.direct(state.factor, more) end
   local noise <const> = f.likelihood:variance(f.x):min()
-  if o.variance ~= "cached" then return variance.solver(state.system, points, prior, noise:item(), more) end
+  if o.variance ~= "cached" then return variance.solver(state.system, prior, noise:item(), more) end
   if o.rank == 0 then core.raise("option", "predict: the rank must be 1 or more", 3) end
   return variance.cached(state, f.kernel(f.x), objective.covariance(self), o.rank or DEFAULT_RANK, noise)
 end
@@ -72,7 +72,7 @@ function M.parts(self, t, o, further)
     return parts
   end
   local state <const>, reused <const> = prepared(self)
-  local how <const> = algorithm(self, state, t, function(from, to) return at(kernel.diag, kernel, some(from, to)) end, o, more)
+  local how <const> = algorithm(self, state, function(from, to) return at(kernel.diag, kernel, some(from, to)) end, o, more)
   local info <const> = parts.info
   info.algorithm = state.system and tostring(f.active) or "direct"
   info.converged, info.reused, info.variance = state.converged, reused, o.variance or "exact"

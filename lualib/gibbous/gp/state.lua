@@ -1,21 +1,38 @@
 --- What a model keeps for predictions, until a parameter or the data changes:
 --   stamp      of the parameters it holds for
 --   factor     direct: L with L L' = C, a tensor (n, n) or, after condition, a factor that grows; for triangular_solve
---   half       direct, after condition: L^-1 (y - m(x)), (n)
+--   half       direct, after condition: L^-1 (y - m(x)), (n), a plain value
 --   system     else: the prepared solver
 --   alpha      C^-1 (y - m(x)), (n)
 --   converged  whether that was solved as exactly as asked
 --   solve      the solver's record of it, nil when direct
 --   carried    whether it followed from the state of a smaller model: made anew it would round otherwise
+-- factor and alpha are held (core.hold): values that nothing computes again, with the history of what they are the values of. So
+-- predictions cost what they cost with plain values, and have gradients by parameters, noise, inputs and y.
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.objective"
 local update <const> = require "gibbous.gp.update"
 
+local M <const> = {}
+
+--- Gives the values of a state their history, for the model's data and parameters as they are. factor: that of the covariance,
+-- where it was built already.
+function M.hold(self, state, factor)
+  local r <const> = objective.residual(self)
+  if state.system then
+    state.alpha = state.system:hold(r, state.alpha)
+    return state
+  end
+  factor = factor or core.linalg.cholesky(objective.covariance(self))
+  state.factor = core.type(state.factor) == "tensor" and core.hold(factor, state.factor) or state.factor:hold(factor)
+  state.alpha = core.hold(core.solve_chol(state.factor, r), state.alpha)
+  return state
+end
+
 local function factored(self, state, what)
   local c <const>, r <const> = objective.covariance(self), objective.residual(self)
-  state.factor = core.linalg.cholesky(c):detach()
-  state.alpha = core.linalg.solve(c, r):detach()
+  state.factor, state.alpha = core.linalg.cholesky(c), core.linalg.solve(c, r)
   objective.guarded(self, what, 4, function() core.eval(state.factor, state.alpha) end)
 end
 
@@ -32,7 +49,7 @@ local function solved(self, state, what)
 end
 
 --- The state of a model with data, for 'what' ("predict"); f.update says what making it took.
-return function(self, what)
+function M.of(self, what)
   local f <const> = model.fields(self)
   local now <const> = model.stamp(self)
   if f.state and f.state.stamp == now then return f.state end
@@ -44,6 +61,8 @@ return function(self, what)
   local info <const> = (iterative and solved or factored)(self, state, what or "predict")
   update.note(f, {kind = iterative and "solve" or "factor", rows = #f.x, onto = 0, reason = update.missing(f.owner or f),
     solve = info, seconds = core.clock() - start})
-  f.state = state
+  f.state = M.hold(self, state, state.factor)
   return state
 end
+
+return M

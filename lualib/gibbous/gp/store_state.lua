@@ -4,6 +4,7 @@ local core <const> = require "gibbous.core"
 local kronecker <const> = require "gibbous.gp.kronecker"
 local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.objective"
+local states <const> = require "gibbous.gp.state"
 local working <const> = require "gibbous.gp.working"
 
 local M <const> = {}
@@ -62,7 +63,7 @@ local function restore_one(r, self, saved)
   end
   if state.alpha == nil or (state.factor == nil) == (state.system == nil) then r:fail "its caches are not complete" end
   if saved.grown then state.factor = core.factor(state.factor) end
-  f.state = state
+  f.state = states.hold(self, state)
 end
 
 local function restore_grid(r, self, saved)

@@ -8,11 +8,15 @@
 -- what the data explain; then q is (m) or (b, m).
 local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
-local func <const> = require "gibbous.func"
 local love <const> = require "gibbous.gp.love"
 local raised <const> = require "gibbous.raised"
 
 local M <const> = {}
+
+--- 'value', whose gradient is that of 'form', an equal value. The forms are made of solutions, whose gradients go straight to C and
+-- cost no more than they do; those of the roots behind the values would go through the factorisation, or stop at a solver.
+local function by_form(value, form) return core.with_slope(value, form, core.full({}, 1, {dtype = value.dtype})) end
+M.by_form = by_form
 
 local function squares(u) return (u * u):sum(-2) end
 
@@ -31,15 +35,18 @@ end
 
 --- C = L L'. Nothing is inverted: q = |v|^2 for v = L^-1 k'. Lazy, so that a plan cuts the points where n m values do not fit.
 function M.direct(factor, more)
-  local function root(cross, m) return core.linalg.triangular_solve(factor, cross(1, m):t()) end
   return {
     explained = function(cross, m)
-      local v <const> = root(cross, m)
-      return more and squares(v) + squares(more(v, 1, m)) or squares(v)
+      local k <const> = cross(1, m):t()
+      local v <const> = core.linalg.triangular_solve(factor, k)
+      local q <const> = by_form(squares(v), (k * core.solve_chol(factor, k)):sum(1))
+      return more and q + squares(more(v, 1, m)) or q
     end,
     joint = function(cross, m)
-      local v <const> = root(cross, m)
-      return more and gram(v) + gram(more(v, 1, m)) or gram(v)
+      local k <const> = cross(1, m):t()
+      local v <const> = core.linalg.triangular_solve(factor, k)
+      local q <const> = by_form(gram(v), k:t():matmul(core.solve_chol(factor, k)))
+      return more and q + gram(more(v, 1, m)) or q
     end,
   }
 end
@@ -122,26 +129,17 @@ function Report:add(info, partial)
   if not info.converged then self.reason = info.reason end
 end
 
---- Right-hand sides k' (n, c) as a solver takes them: 0 in the place of what is not finite, and what makes NaN (c) of the points
--- that came from.
-local function sound(k)
-  local known <const> = (k * 0):eq(0)
-  local b <const>, lost <const> = core.where(known, k, 0.0), core.where(known, 0.0, 0 / 0):sum(1):to{dtype = k.dtype}
-  core.eval(b, lost)
-  return b, lost
-end
+--- Right-hand sides k' (n, c) as a solver takes them: 0 in the place of what is not finite.
+local function sound(k) return core.where((k * 0):eq(0), k, 0.0) end
 
---- q, which was computed slice by slice and stands for itself: where its gradient in the points is asked for, an error says so.
-local alone <const> = func{name = "f_var", shape = "same", bytes = function(q) return 16 * q[1] + (1 << 16) end,
-  forward = function(q) return q * 1 end, backward = function()
-  core.raise("option", 'f_var: a solver keeps no gradient of so many points; ask for fewer at a time, or use solver = "direct"', 2)
-end}
+--- What makes NaN (c) of the points that right-hand sides which are not finite came from.
+local function lost_of(k) return core.where((k * 0):eq(0), 0.0, 0 / 0):sum(1):to{dtype = k.dtype} end
 
 --- The variances behind forms q = b' C^-1 b for b = k': with residuals R = b - C v of solutions v, 2 b'v - v'Cv is below q by R'
--- C^-1 R: quadratic in what the solver left, and never above. Its gradient is that of q as well, with v held. Computed when asked
--- for, in slices; what is made of one slice is differentiable in the points, and of more says that it is not. 'prior(from, to)'
--- gives prior variances; 'noise' is the least noise variance. With 'more', which is made of solutions too, there is no bound.
-function M.solver(system, points, prior, noise, more)
+-- C^-1 R: quadratic in what the solver left, and never above. Computed when asked for, in slices. A gradient solves again, to the
+-- solver's tolerance of the residual: v, good enough for q, has the square root of its error. 'prior(from, to)' gives prior
+-- variances; 'noise' is the least noise variance. With 'more', which is made of solutions too, there is no bound.
+function M.solver(system, prior, noise, more)
   local report <const> = setmetatable({slices = 0, seconds = 0.0, converged = true, residual = 0.0, iterations = 0}, Report)
   local n <const>, dtype <const> = #system.a, system.a.dtype
   local missing
@@ -159,28 +157,29 @@ function M.solver(system, points, prior, noise, more)
     local parts <const>, sizes <const>, bounds <const> = {}, {}, {}
     slices(m, function(from, to, by)
       local lazy <const> = cross(from, to):t()
-      local b <const>, lost <const> = sound(lazy:detach())
+      local b <const>, lost <const> = sound(lazy:detach()), lost_of(lazy:detach())
+      core.eval(b, lost)
       local v <const>, value <const>, below <const> = solved(by, b, from, to)
-      local whole <const> = to - from + 1 == m
-      local q = lost + (whole and value + 2 * (v * (lazy - b)):sum(1) or value)
+      local live <const> = sound(lazy)
+      local q = lost + by_form(value, (live * system:lazy(live, to - from + 1 == m and v or nil)):sum(1))
       if more then q = q + squares(more(v, from, to)) end
       local size <const> = (v * b):abs():sum(1)
       core.eval(q, size)
       parts[#parts + 1], sizes[#sizes + 1], bounds[#bounds + 1] = q, size, below
     end)
     missing = #bounds == #parts and joined(bounds, 1, dtype) or nil
-    local q <const> = joined(parts, -1, dtype)
-    return #parts > 1 and not more and alone(q, points) or q, joined(sizes, 1, dtype)
+    return joined(parts, -1, dtype), joined(sizes, 1, dtype)
   end
   local function joint(cross, m)
     local all <const>, images <const> = {}, {}
     slices(m, function(from, to, by)
-      local v <const> = solved(by, sound(cross(from, to):t():detach()), from, to)
+      local v <const> = solved(by, sound(cross(from, to):t():detach()):eval(), from, to)
       all[#all + 1], images[#images + 1] = v, system.a:matmul(v):eval()
     end)
     local v <const> = joined(all, 2)
-    local s <const> = cross(1, m):matmul(v)
-    local own <const> = s + s:t() - v:t():matmul(joined(images, 2))
+    local s <const>, k <const> = cross(1, m):matmul(v), cross(1, m)
+    local own <const> = by_form(s + s:t() - v:t():matmul(joined(images, 2)),
+      k:matmul(system:lazy(sound(k:t()), v)))
     return more and own + gram(more(v, 1, m)) or own
   end
   local function bound(cross, m)

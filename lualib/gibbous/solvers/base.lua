@@ -21,6 +21,20 @@ function System:solve(b, x0)
   return x, new_info(info)
 end
 
+--- The same x as a lazy expression, differentiable in A and b any number of times; x0: a first guess. By conjugate gradients, to
+-- this solver's tolerance, whatever the algorithm: gradients go by it.
+function System:lazy(b, x0)
+  local x <const> = self.solver:lazy(self, b, x0)
+  return x.dtype == b.dtype and x or x:to{dtype = b.dtype}
+end
+
+--- x, which solves A x = b, with the history of that.
+function System:hold(b, x)
+  local lazy <const> = self.solver:lazy(self, b)
+  if lazy.dtype == x.dtype then return core.hold(lazy, x) end
+  return core.hold(lazy, x:to{dtype = lazy.dtype}):to{dtype = x.dtype}
+end
+
 -- So many right-hand sides are worth a preconditioner of a higher rank, up to RANK and this part of the memory left.
 local MANY <const>, RANK <const>, PART <const> = 64, 1000, 4
 
@@ -47,7 +61,7 @@ end
 function M.prepare(solver, a, k, noise)
   local precond <const> = solver.o.precond
   return setmetatable({solver = solver, a = a:detach(), precond = precond and precond:build(a, k, noise) or nil,
-    k = k and k:detach(), noise = noise}, System)
+    k = k and k:detach(), noise = noise, live = {a = a, k = k}}, System)
 end
 
 --- For a prepared system and b (n, r): x, info, the forms q = b' A^-1 b (r), and how much too small these are at most, or nil where
@@ -73,6 +87,11 @@ Solver.__index = Solver
 function Solver:__tostring() return self:text() end
 
 Solver.prepare = M.prepare
+
+function Solver:lazy(system, b, x0)
+  local o <const> = self.o
+  return require "gibbous.solvers.cg"{tol = o.tol, precond = o.precond or nil}:lazy(system, b, x0)
+end
 
 --- x with A x = b and a record of how it went: converged reason iterations residual condition jitter seconds bytes.
 -- b (n) or (n, r), all columns at once; o: x0, a first guess of b's shape. Not converging is not an error.

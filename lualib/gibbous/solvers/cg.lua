@@ -106,6 +106,15 @@ local function split(self, a, k, noise)
   return p:split(a, k, noise)
 end
 
+--- x with A x = b for a prepared matrix, lazy and differentiable. A preconditioner that a lazy solve cannot make is left out.
+function Cg:lazy(system, b, x0)
+  local o, k, noise = self.o, nil, nil
+  if o.precond and not PLANNED[o.precond.kind] then o = setmetatable({precond = false}, {__index = o}) end
+  local a <const> = system.live.a
+  if o.precond then k, noise = split(self, a, system.live.k, system.noise) end
+  return core.solver(a, b, settings(o, a, o.tol, {x0 = x0, k = k, noise = noise}))
+end
+
 --- x with A x = b, lazy, and a record of how it went: converged reason message iterations residual condition jitter seconds bytes,
 -- there once x is computed; looking at it computes x. Not converging is not an error.
 -- b (n) or (n, r), all columns at once; o: x0, a first guess of b's shape. x has b's dtype, or f64 with precision = "mixed".

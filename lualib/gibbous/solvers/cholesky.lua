@@ -103,6 +103,9 @@ function System:solve(b)
     bytes = #self.a * #self.a * (self.a.dtype == "f32" and 4 or 8)}, Info)
 end
 
+function System:lazy(b) return core.solve_chol(self.factor, b) end
+function System:hold(b, x) return core.hold(self:lazy(b), x) end
+
 -- The solver --------------------------------------------------------------------------------------------------------------
 
 local Cholesky <const> = {__name = "gibbous.solver"}
