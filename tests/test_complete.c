@@ -149,7 +149,7 @@ static bool may_run (const search *x, const form *f, int s) {
 static gb_placement *place (const search *x, const form *f, const int *order) {
   const gb_program *prog = x->p->prog;
   const gb_split_job job = {device, prog->low, prog->scratch, prog->triangle, prog->ntriangles};
-  const gb_form_of_run how = {.cutting = f->cutting, .chunk = f->chunk, .order = order, .triangle = prog->triangle,
+  const gb_form_of_run how = {.cutting = f->cutting, .grains = prog->batch, .chunk = f->chunk, .order = order, .triangle = prog->triangle,
                               .ntriangles = f->packed ? prog->ntriangles : 0, .workspace = gb_split_workspace, .ud = &job};
   gb_placement *p;
   OK(gb_place(prog->low, (gb_demand){x->p->want, x->none, x->none}, &how, &p, &fx.err));
@@ -207,7 +207,7 @@ static void find_cuttings (search *x) {
   for (int b = 0; b < low->nbufs; b++)
     for (int k = 0; low->buf[b].cls == GB_BUF_LEAF && k < low->buf[b].shape.ndim; k++) {
       seed[b] = k;
-      OK(gb_cut_along(low, seed, 0, false, &x->own[x->nown], &fx.err));
+      OK(gb_cut_along(low, seed, (gb_cut_rules){.grains = x->p->prog->batch}, &x->own[x->nown], &fx.err));
       seed[b] = -1;
       x->nown += x->own[x->nown] != NULL;
       assert_true(x->nown < 64);
@@ -218,9 +218,9 @@ static void find_cuttings (search *x) {
 /* All there is; false: too many orders. The whole comes first. */
 static bool try_everything (search *x) {
   gb_cutting *batch = x->p->prog->batch;
-  if (batch == NULL) find_cuttings(x);
+  find_cuttings(x);
   for (int packed = 0; packed <= (x->p->prog->ntriangles > 0); packed++) {
-    if (!try_form(x, batch, batch == NULL ? 0 : batch->extent, packed)) return false;
+    if (!try_form(x, NULL, 0, packed)) return false;
     if (batch != NULL && !try_windows(x, batch, packed)) return false;
     for (int i = 0; i < x->nown; i++)
       if (!try_windows(x, x->own[i], packed)) return false;

@@ -19,6 +19,8 @@ typedef struct gb_opaque {
   const size_t *extent;                               /* CAT: extents of all inputs along the axis; NULL = see in_shape */
   size_t block[3];                                    /* GEMM: rows, columns, inner indices of a block; 0 = GB_BLOCK */
   bool continues;                                     /* GEMM: is added to what the result holds */
+  size_t row[3], matrix[3];                           /* GEMM: elements from one row, from one matrix, to the next, of both
+                                                         inputs and the result; 0 = contiguous */
   bool packed;                                        /* the factor, of CHOLESKY the matrix too, is laid out as packed.h says;
                                                          TRISOLVE, SOLVE_CHOL, LOGDET, INV_QUAD, CHOL_INVERSE: input 0, lower */
   bool packed_inverse;                                /* CHOL_INVERSE of a packed factor: the result is packed too */
@@ -46,7 +48,8 @@ typedef struct gb_backend_ops {
   gb_status (*fold_part)(gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
                          const gb_number *constant, const gb_carry *carry, void *scratch, gb_fold_stats *stats,
                          gb_error *err);
-  /* Bytes of scratch and library workspace of one opaque op. Inputs arrive contiguous, row-major. */
+  /* Bytes of scratch and library workspace of one opaque op. Inputs arrive contiguous, row-major, but for those of GEMM
+  ** that lie as 'row' and 'matrix' say. */
   size_t (*opaque_scratch)(const gb_backend *be, const gb_opaque *o);
   /* Errors: ENOTPD, ENAN, EINTR, EINDEX (a position out of range). Outputs are contiguous. CHOLESKY may find its matrix,
   ** TRISOLVE and SOLVE_CHOL their right-hand sides, and CHOL_INVERSE with a packed result its factor, where the result goes:

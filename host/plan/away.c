@@ -225,7 +225,7 @@ gb_status gb_place_away (const gb_split_job *job, const gb_placement *home, size
                          gb_away *out, gb_error *err) {
   const size_t nb = (size_t)job->low->nbufs + 1;
   mover m = {.low = job->low, .home = home, .c = home->cutting,
-             .p = gb_placement_new(job->low, home->cutting, chunk, home->order),
+             .p = gb_placement_new(job->low, home->cutting, home->grains, chunk, home->order),
              .layout = calloc(nb, sizeof *m.layout), .made = calloc(nb, sizeof *m.made)};
   gb_status rc = GB_OK;
   *out = (gb_away){.place = m.p};

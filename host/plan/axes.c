@@ -15,7 +15,7 @@ typedef struct follow {
   bool *made;                      /* [nbufs] by a step within: only a window of it need exist */
   bool *late;                      /* [nbufs] complete only after the last window */
   bool *barred;                    /* [nsteps] may not be cut */
-  bool sums;                       /* folds of what exists whole are cut too */
+  gb_cut_rules rules;
   bool again;                      /* another leaf turned out to have the axis, or a step may not be cut */
 } follow;
 
@@ -108,18 +108,11 @@ static void mark_fold (follow *f, const gb_step *st, const gb_cut *c) {
 
 /* opaque ops */
 
-/* Elements between two indices of a dimension of a contiguous tensor. */
-static size_t apart (const gb_shape *s, int dim) {
-  size_t n = 1;
-  for (int k = dim + 1; k < s->ndim; k++) n *= s->dim[k];
-  return n;
-}
-
 /* The same dimension of the same memory under another shape, -1: it is none there. An op may see its operand with
 ** axes of extent 1 more or fewer, or otherwise reshaped. */
 static int same_dim (const gb_shape *from, int dim, const gb_shape *to) {
   for (int k = 0; dim >= 0 && k < to->ndim; k++)
-    if (to->dim[k] == from->dim[dim] && apart(to, k) == apart(from, dim)) return k;
+    if (to->dim[k] == from->dim[dim] && gb_elements_apart(to, k) == gb_elements_apart(from, dim)) return k;
   return -1;
 }
 
@@ -128,11 +121,13 @@ static const gb_shape *shape_of (const follow *f, int b) { return &f->low->buf[b
 /* Buffers of which only a window exists are cut as the op cuts them; those that exist whole lie in one run. */
 static bool opaque_agrees (const follow *f, const gb_step *st, const gb_cut *c) {
   for (int i = 0; i < st->nin; i++) {
-    const int b = st->in[i], dim = i < GB_CUT_SLOTS ? c->in_dim[i] : -1;
-    const int own = dim < 0 ? -1 : same_dim(&st->opaque.in_shape[i], dim, shape_of(f, b));
+    const int b = st->in[i], dim = gb_cut_operand(c, i);
+    const gb_shape in = gb_opaque_operand(&st->opaque, i);
+    const int own = dim < 0 ? -1 : same_dim(&in, dim, shape_of(f, b));
     if (f->made[b] && f->c->dim[b] != own) return false;
     if (f->made[b] || dim < 0) continue;
-    if (own < 0 || shape_of(f, b)->dim[own] != f->c->extent || !leads(&f->low->buf[b], own)) return false;
+    if (own < 0 || shape_of(f, b)->dim[own] != f->c->extent) return false;
+    if (!leads(&f->low->buf[b], own) && !gb_takes_strides(&st->opaque, i, dim)) return false;
   }
   for (int k = 0; k < st->nout; k++)
     if (c->out_dim[k] >= 0 && same_dim(&st->opaque.out_shape[k], c->out_dim[k], shape_of(f, st->out[k])) < 0) return false;
@@ -140,8 +135,9 @@ static bool opaque_agrees (const follow *f, const gb_step *st, const gb_cut *c) 
 }
 
 static bool cut_opaque (const follow *f, const gb_step *st, gb_cut *c) {
-  for (int i = 0; i < st->nin && i < GB_CUT_SLOTS; i++) {
-    const int b = st->in[i], dim = same_dim(shape_of(f, b), f->c->dim[b], &st->opaque.in_shape[i]);
+  for (int i = 0; i < st->nin; i++) {
+    const gb_shape in = gb_opaque_operand(&st->opaque, i);
+    const int b = st->in[i], dim = same_dim(shape_of(f, b), f->c->dim[b], &in);
     if (dim < 0 || !gb_cut_opaque(&st->opaque, i, dim, f->c->grain, c)) continue;
     if (opaque_agrees(f, st, c)) return true;
   }
@@ -191,14 +187,21 @@ static void put_after (follow *f, int s) {
   for (int k = 0; k < st->nout; k++) f->late[st->out[k]] = true;
 }
 
+/* A sum in grains of another axis adds them in order: windows of this one would come between. */
+static bool keeps_grains (const follow *f, int s) {
+  const gb_cutting *g = f->rules.grains;
+  return !(gb_is_within(g, s) && g->cut[s].reduces && f->c->cut[s].reduces);
+}
+
 static void follow_step (follow *f, int s) {
   const gb_step *st = &f->low->step[s];
   gb_cut *c = &f->c->cut[s];
   const bool has = has_axis(f, st), late = reads_late(f, st);
   *c = (gb_cut){0};
   f->c->when[s] = GB_BEFORE;
-  if (has && !late && !f->barred[s] && (st->is_fold ? cut_fold(f, st, c) : cut_opaque(f, st, c))) {
-    if (!f->sums && gains_nothing(f, st, c)) {
+  if (has && !late && !f->barred[s] && (st->is_fold ? cut_fold(f, st, c) : cut_opaque(f, st, c)) &&
+      keeps_grains(f, s)) {
+    if (!f->rules.sums && gains_nothing(f, st, c)) {
       c->cut = false;
       return;
     }
@@ -223,13 +226,15 @@ static bool is_whole (const follow *f, int b) {
   return false;
 }
 
-/* Opaque ops take runs of memory: a window of what exists whole is one only along its first dimension. */
+/* Most opaque ops take runs of memory: a window of what exists whole is one only along its first dimension. */
 static void bar_scattered (follow *f, int s) {
   const gb_step *st = &f->low->step[s];
   if (f->c->when[s] != GB_WITHIN || st->is_fold) return;
   for (int i = 0; i < st->nin + st->nout; i++) {
-    const int b = i < st->nin ? st->in[i] : st->out[i - st->nin];
+    const int b = i < st->nin ? st->in[i] : st->out[i - st->nin], slot = i < st->nin ? i : -1;
+    const gb_cut *c = &f->c->cut[s];
     if (!f->made[b] || leads(&f->low->buf[b], f->c->dim[b])) continue;
+    if (gb_takes_strides(&st->opaque, slot, slot < 0 ? c->out_dim[i - st->nin] : c->in_dim[i])) continue;
     f->c->scattered[b] = true;
     if (!is_whole(f, b)) continue;
     f->barred[s] = f->again = true;
@@ -271,10 +276,9 @@ static gb_cutting *new_cutting (const gb_lowered *low, const int *seed, size_t g
   return c;
 }
 
-gb_status gb_cut_along (const gb_lowered *low, const int *seed, size_t grain, bool sums, gb_cutting **out,
-                        gb_error *err) {
+gb_status gb_cut_along (const gb_lowered *low, const int *seed, gb_cut_rules rules, gb_cutting **out, gb_error *err) {
   const size_t nb = (size_t)low->nbufs + 1;
-  follow f = {.low = low, .sums = sums, .c = new_cutting(low, seed, grain), .made = calloc(nb, sizeof *f.made),
+  follow f = {.low = low, .rules = rules, .c = new_cutting(low, seed, rules.grain), .made = calloc(nb, sizeof *f.made),
               .late = calloc(nb, sizeof *f.late), .barred = calloc((size_t)low->nsteps + 1, sizeof *f.barred)};
   const bool ok = f.c != NULL && f.made != NULL && f.late != NULL && f.barred != NULL;
   *out = NULL;

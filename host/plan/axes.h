@@ -30,10 +30,20 @@ typedef struct gb_cutting {
 ** it are as good for 9 samples as for 9 million. */
 size_t gb_grain (size_t extent);
 
-/* Cuts the axis that is dimension seed[b] of leaf b (-1: not a seed), of one extent. grain 0: only where no bit
-** changes. sums: also folds whose windows spare no memory, which devices can share. *out NULL: no step can be cut. Errors: ENOMEM. */
-gb_status gb_cut_along (const gb_lowered *low, const int *seed, size_t grain, bool sums, gb_cutting **out,
-                        gb_error *err);
+static inline bool gb_is_within (const gb_cutting *c, int s) { return c != NULL && c->when[s] == GB_WITHIN; }
+
+/* What a cutting may do. grain 0: only what changes no bit. grains: the sums of another cutting run in pieces, window by
+** window; a sum that both cut is left whole; NULL: there is no other. sums: also folds whose windows spare no memory, which
+** devices can share. */
+typedef struct gb_cut_rules {
+  size_t grain;
+  const gb_cutting *grains;
+  bool sums;
+} gb_cut_rules;
+
+/* Cuts the axis that is dimension seed[b] of leaf b (-1: not a seed), of one extent. *out NULL: no step can be cut.
+** Errors: ENOMEM. */
+gb_status gb_cut_along (const gb_lowered *low, const int *seed, gb_cut_rules rules, gb_cutting **out, gb_error *err);
 void gb_cutting_unref (gb_cutting *c);       /* NULL is fine */
 
 #endif

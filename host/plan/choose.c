@@ -22,7 +22,7 @@ gb_status gb_program_find_batch (gb_program *prog, gb_node *const *node, gb_erro
     if (extent == 0) extent = low->buf[b].shape.dim[seed[b]];
     if (low->buf[b].shape.dim[seed[b]] != extent) seed[b] = -1;
   }
-  const gb_status rc = extent > 1 ? gb_cut_along(low, seed, gb_grain(extent), false, &prog->batch, err) : GB_OK;
+  const gb_status rc = extent > 1 ? gb_cut_along(low, seed, (gb_cut_rules){.grain = gb_grain(extent)}, &prog->batch, err) : GB_OK;
   free(seed);
   return rc;
 }
@@ -46,14 +46,15 @@ static bool is_known (const gb_axes_found *found, const gb_cutting *c) {
 }
 
 /* An axis that a cutting has already may be cut from another leaf on, in fewer steps: of few steps that is tried too. */
-static gb_status look_along (const gb_lowered *low, int b, int dim, int *seed, bool math, bool sums,
+static gb_status look_along (const gb_lowered *low, int b, int dim, int *seed, bool math, gb_cut_rules rules,
                              gb_axes_found *found, gb_error *err) {
   const size_t extent = low->buf[b].shape.dim[dim];
   gb_cutting *c = NULL;
   if (found->n == (is_small(low) ? GB_CUTTINGS : GB_AXES) || extent < 2) return GB_OK;
   if (!is_small(low) && is_known_axis(found, b, dim)) return GB_OK;
   seed[b] = dim;
-  const gb_status rc = gb_cut_along(low, seed, math ? gb_grain(extent) : 0, sums, &c, err);
+  if (math) rules.grain = gb_grain(extent);
+  const gb_status rc = gb_cut_along(low, seed, rules, &c, err);
   seed[b] = -1;
   if (c != NULL && c->unit < c->extent && !is_known(found, c)) found->cutting[found->n++] = c;
   else gb_cutting_unref(c);
@@ -69,10 +70,11 @@ gb_status gb_program_find_cuttings (gb_program *prog, bool math, bool sums, cons
   int *seed = malloc(((size_t)low->nbufs + 1) * sizeof *seed);
   if (seed == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
   for (int b = 0; b < low->nbufs; b++) seed[b] = -1;
+  const gb_cut_rules rules = {.grains = math ? NULL : prog->batch, .sums = sums};
   gb_status rc = GB_OK;
   for (int b = 0; b < low->nbufs; b++)
     for (int k = 0; rc == GB_OK && low->buf[b].cls == GB_BUF_LEAF && k < low->buf[b].shape.ndim; k++)
-      rc = look_along(low, b, k, seed, math, sums, found, err);
+      rc = look_along(low, b, k, seed, math, rules, found, err);
   free(seed);
   found->looked = rc == GB_OK;
   return rc;
@@ -87,9 +89,15 @@ typedef struct choice {
   bool reordered, packed;    /* packed: triangular factors in half a square */
 } choice;
 
+/* Whose sums run in pieces: of a cutting that needs it for its windows, or of the batch that leaves name. */
+static gb_cutting *grains_of (const gb_plan *p, const choice *c) {
+  if (c->cutting != NULL && c->cutting->grain != 0) return c->cutting;
+  return p->options.math ? NULL : p->prog->batch;
+}
+
 static gb_status make_placement (gb_plan *p, gb_demand d, const choice *c, gb_placement **out, gb_error *err) {
   const gb_split_job job = {p->graph->backend, p->prog->low, p->prog->scratch, p->prog->triangle, p->prog->ntriangles};
-  const gb_form_of_run form = {.cutting = c->cutting, .chunk = c->chunk, .triangle = p->prog->triangle,
+  const gb_form_of_run form = {.cutting = c->cutting, .grains = grains_of(p, c), .chunk = c->chunk, .triangle = p->prog->triangle,
                                .ntriangles = c->packed ? p->prog->ntriangles : 0,
                                .workspace = gb_split_workspace, .ud = &job};
   gb_placement *plain;
@@ -107,7 +115,7 @@ static gb_status find_placement (gb_plan *p, gb_demand d, const choice *c, gb_pl
   gb_program *prog = p->prog;
   const size_t n = (size_t)prog->low->nbufs;
   uint64_t key = gb_hash_bytes(gb_hash_bytes(gb_hash_bytes(1, d.want, n), d.have, n), d.keep, n);
-  key = gb_hash_u64(gb_hash_u64(gb_hash_u64(key, (uint64_t)(uintptr_t)c->cutting), c->chunk), (uint64_t)c->reordered << 1 | c->packed);
+  key = gb_hash_u64(gb_hash_u64(gb_hash_u64(key, (uint64_t)(uintptr_t)c->cutting), c->chunk), (uint64_t)p->options.math << 2 | (uint64_t)c->reordered << 1 | c->packed);
   for (int i = 0; i < GB_PLACEMENTS; i++)
     if (prog->placed[i].place != NULL && prog->placed[i].key == key) {
       *out = prog->placed[i].place;
@@ -123,13 +131,8 @@ static gb_status find_placement (gb_plan *p, gb_demand d, const choice *c, gb_pl
   return GB_OK;
 }
 
-static choice whole (const gb_plan *p) {
-  gb_cutting *c = p->options.math ? NULL : p->prog->batch;
-  return (choice){.cutting = c, .chunk = c == NULL ? 0 : c->extent};
-}
-
 gb_status gb_plan_find_whole (gb_plan *p, gb_demand d, gb_placement **out, gb_error *err) {
-  const choice c = whole(p);
+  const choice c = {0};
   return find_placement(p, d, &c, out, err);
 }
 
@@ -246,12 +249,15 @@ static gb_status offer_in_orders (walk *w, choice c, const bool *have, bool *tak
 }
 
 /* Windows of powers of two, large ones first: fewer of them run faster, in any order of the steps. Of many steps only the
-** smallest windows are reordered. */
+** smallest windows are reordered, and one window of all is offered for its order: what makes values, what uses them up, the
+** rest. */
 static gb_status offer_windows (walk *w, gb_cutting *c, bool packed, gb_error *err) {
+  const choice all = {.cutting = c, .chunk = c->extent, .reordered = true, .packed = packed};
   bool taken = false;
   size_t chunk = c->unit;
   for (int b = 0; b < c->nbufs; b++) w->usable[b] = w->pinned[b] && !c->scattered[b];
   while (chunk * 2 < c->extent) chunk *= 2;
+  if (!is_small(w->p->prog->low)) GB_TRY(offer_choice(w, &all, w->usable, w->none, &taken, err));
   for (; chunk >= c->unit && chunk > 0 && !taken; chunk /= 2) {
     const choice how = {.cutting = c, .chunk = chunk, .packed = packed};
     if (is_small(w->p->prog->low) || chunk == c->unit) GB_TRY(offer_in_orders(w, how, w->usable, &taken, err));
@@ -264,7 +270,7 @@ static gb_status offer_all_windows (walk *w, bool packed, gb_error *err) {
   gb_program *prog = w->p->prog;
   const gb_axes_found *found;
   if (!may_cut(w->p)) return GB_OK;
-  if (prog->batch != NULL) return offer_windows(w, prog->batch, packed, err);
+  if (prog->batch != NULL) GB_TRY(offer_windows(w, prog->batch, packed, err));
   GB_TRY(gb_program_find_cuttings(prog, w->p->options.math, false, &found, err));
   for (int i = 0; i < found->n; i++) GB_TRY(offer_windows(w, found->cutting[i], packed, err));
   return GB_OK;
@@ -274,7 +280,7 @@ static gb_status offer_all_windows (walk *w, bool packed, gb_error *err) {
 ** order. The first that fits computes least. */
 static gb_status offer_whole (walk *w, bool *taken, gb_error *err) {
   const gb_plan *p = w->p;
-  const choice c = whole(p);
+  const choice c = {0};
   if (!(p->options.forbid & GB_ALLOW_CACHE)) GB_TRY(offer_choice(w, &c, p->have, p->keep, taken, err));
   GB_TRY(offer_choice(w, &c, p->have, w->none, taken, err));
   return offer_in_orders(w, c, w->pinned, taken, err);
@@ -282,8 +288,7 @@ static gb_status offer_whole (walk *w, bool *taken, gb_error *err) {
 
 static gb_status offer_packed (walk *w, gb_error *err) {
   bool taken = false;
-  choice c = whole(w->p);
-  c.packed = true;
+  const choice c = {.packed = true};
   return offer_in_orders(w, c, w->pinned, &taken, err);
 }
 

@@ -129,8 +129,27 @@ bool gb_cut_fold_unit (const gb_fold *f, gb_cut *c, size_t grain) {
 
 /* opaque ops */
 
+gb_shape gb_opaque_operand (const gb_opaque *o, int slot) {
+  if (slot < GB_CUT_SLOTS) return o->in_shape[slot];
+  gb_shape s = o->in_shape[0];                         /* CAT */
+  s.dim[o->attr.i[0]] = o->extent[slot];
+  return s;
+}
+
+size_t gb_elements_apart (const gb_shape *s, int dim) {
+  size_t n = 1;
+  for (int k = dim + 1; k < s->ndim; k++) n *= s->dim[k];
+  return n;
+}
+
+bool gb_takes_strides (const gb_opaque *o, int slot, int dim) {
+  const gb_shape *s = slot < 0 ? &o->out_shape[0] : &o->in_shape[slot];
+  return o->op == GB_OP_GEMM && dim >= s->ndim - 2;
+}
+
 static gb_cut mapped (size_t unit) {
-  return (gb_cut){.cut = true, .factor = 1, .in_dim = {-1, -1, -1, -1}, .out_dim = {-1, -1, -1}, .unit = unit};
+  return (gb_cut){.cut = true, .factor = 1, .in_dim = {-1, -1, -1, -1}, .rest_dim = -1, .out_dim = {-1, -1, -1},
+                  .unit = unit};
 }
 
 /* (..., n, k) x (..., k, m): rows of the first, columns of the second, the inner axis of both, batch axes. */
@@ -184,12 +203,11 @@ static bool cut_index (const gb_opaque *o, int slot, int dim, gb_cut *c) {
   return cut_beside(o, slot, dim, c);
 }
 
-static bool cut_cat (const gb_opaque *o, int slot, int dim, gb_cut *c) {
-  if (o->nin > GB_CUT_SLOTS || dim == (int)o->attr.i[0]) return false;
+static bool cut_cat (const gb_opaque *o, int dim, gb_cut *c) {
+  if (dim == (int)o->attr.i[0]) return false;
   *c = mapped(1);
-  (void)slot;
-  for (int i = 0; i < o->nin; i++) c->in_dim[i] = dim;
-  c->out_dim[0] = dim;
+  for (int i = 0; i < o->nin && i < GB_CUT_SLOTS; i++) c->in_dim[i] = dim;
+  c->rest_dim = c->out_dim[0] = dim;
   return true;
 }
 
@@ -207,7 +225,7 @@ bool gb_cut_opaque (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut 
     case GB_OP_CUMSUM: case GB_OP_SORT: case GB_OP_TOPK: return cut_beside(o, slot, dim, c);
     case GB_OP_INDEX: return cut_index(o, slot, dim, c);
     case GB_OP_PUT: case GB_OP_INDEX_ADD: return cut_put(o, slot, dim, c);
-    case GB_OP_CAT: return cut_cat(o, slot, dim, c);
+    case GB_OP_CAT: return cut_cat(o, dim, c);
     case GB_OP_CAST:
       *c = mapped(1);
       c->in_dim[0] = c->out_dim[0] = dim;
@@ -273,7 +291,7 @@ void gb_window_of_fold (gb_window_fold *w, const gb_lowered *low, const gb_step 
   w->fold.ins = w->ins;
   w->fold.out = w->out;
   w->fold.axis[c->axis].extent = at.n * c->factor;
-  w->fold.carried = c->reduces ? (gb_axes)1 << c->axis : 0;
+  w->fold.carried = f->carried | (c->reduces ? (gb_axes)1 << c->axis : 0);
   for (int i = 0; i < f->noperands; i++) w->operand[i] = f->operand[i];
   for (int i = 0; i < f->nins; i++) w->ins[i] = f->ins[i];
   for (int i = 0; i < f->nouts; i++) w->out[i] = f->out[i];
@@ -285,13 +303,23 @@ void gb_window_of_fold (gb_window_fold *w, const gb_lowered *low, const gb_step 
     if (!(f->out[i].reduced >> c->axis & 1)) move(&j, st->out[f->out[i].slot], w->out[i].stride, &w->out[i].offset);
 }
 
-gb_opaque gb_window_of_opaque (const gb_step *st, const gb_cut *c, gb_window at) {
-  gb_opaque o = st->opaque;
-  for (int i = 0; i < o.nin && i < GB_CUT_SLOTS; i++)
-    if (c->in_dim[i] >= 0) o.in_shape[i].dim[c->in_dim[i]] = at.n;
-  for (int k = 0; k < o.nout; k++)
-    if (c->out_dim[k] >= 0) o.out_shape[k].dim[c->out_dim[k]] = at.n;
-  if (o.op == GB_OP_GEMM && c->axis < 3) o.block[c->axis] = c->unit;
-  o.continues = c->reduces && at.lo > 0;
-  return o;
+static void lie_in_whole (gb_opaque *o, int at, const gb_shape *s) {
+  o->row[at] = s->dim[s->ndim - 1];
+  o->matrix[at] = o->row[at] * s->dim[s->ndim - 2];
+}
+
+void gb_window_of_opaque (gb_opaque *o, const gb_cut *c, gb_window at, const bool *compact) {
+  for (int i = 0; i < o->nin && i < GB_CUT_SLOTS; i++) {
+    if (c->in_dim[i] < 0) continue;
+    if (compact != NULL && !compact[i] && gb_takes_strides(o, i, c->in_dim[i])) lie_in_whole(o, i, &o->in_shape[i]);
+    o->in_shape[i].dim[c->in_dim[i]] = at.n;
+  }
+  for (int k = 0; k < o->nout; k++) {
+    if (c->out_dim[k] < 0) continue;
+    if (compact != NULL && !compact[o->nin + k] && gb_takes_strides(o, -1, c->out_dim[k]))
+      lie_in_whole(o, 2, &o->out_shape[k]);
+    o->out_shape[k].dim[c->out_dim[k]] = at.n;
+  }
+  if (o->op == GB_OP_GEMM && c->axis < 3 && o->block[c->axis] == 0) o->block[c->axis] = c->unit;
+  o->continues |= c->reduces && at.lo > 0;
 }

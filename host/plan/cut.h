@@ -11,7 +11,7 @@
 
 #include "fold/lower.h"
 
-#define GB_CUT_SLOTS 4             /* operands of an opaque op that may be cut */
+#define GB_CUT_SLOTS 4             /* operands of an opaque op that may be cut each in its own way */
 
 /* How a step is cut along the axis. */
 typedef struct gb_cut {
@@ -20,6 +20,7 @@ typedef struct gb_cut {
   int axis;                        /* fold: of its domain; GEMM: rows, columns, inner, batch */
   size_t factor;                   /* indices of that axis to one of the cut axis: others are joined to it */
   int in_dim[GB_CUT_SLOTS], out_dim[GB_MAX_OUTPUTS];   /* opaque: dimension of each operand and result; -1 = whole */
+  int rest_dim;                    /* CAT: of the operands past these */
   size_t unit;                     /* windows begin at multiples of it, a power of two, and give the bits of the whole */
 } gb_cut;
 
@@ -48,6 +49,16 @@ bool gb_window_room (gb_window_fold *w, const gb_fold *f);
 void gb_window_free (gb_window_fold *w);
 void gb_window_of_fold (gb_window_fold *w, const gb_lowered *low, const gb_step *st, const gb_cut *c, gb_window at,
                         const bool *compact, const int *dim);
-gb_opaque gb_window_of_opaque (const gb_step *st, const gb_cut *c, gb_window at);
+/* Shape of an operand of an opaque op, and the dimension along which it is cut, -1: it is read whole. */
+gb_shape gb_opaque_operand (const gb_opaque *o, int slot);
+static inline int gb_cut_operand (const gb_cut *c, int slot) { return slot < GB_CUT_SLOTS ? c->in_dim[slot] : c->rest_dim; }
+/* Elements between two indices of a dimension of a contiguous tensor. */
+size_t gb_elements_apart (const gb_shape *s, int dim);
+/* A window along the dimension of an operand (result: slot -1) need not be one run of memory: the op takes strides. */
+bool gb_takes_strides (const gb_opaque *o, int slot, int dim);
+
+/* An opaque op cut down, in place; of one that is cut already along another axis, both. Operands in [0, nin) and results
+** behind them are 'compact' where only the window of them exists; NULL: all are. */
+void gb_window_of_opaque (gb_opaque *o, const gb_cut *c, gb_window at, const bool *compact);
 
 #endif

@@ -146,7 +146,7 @@ static void find_values (const gb_plan *p, bool pinned_only, bool *have) {
 
 /* The first device with [0, hi) of the axis in windows of 'chunk'. */
 static gb_status place_home (const trial *t, size_t hi, size_t chunk, gb_placement **out, size_t *need, gb_error *err) {
-  const gb_form_of_run form = {.cutting = t->c, .chunk = chunk, .hi = hi,
+  const gb_form_of_run form = {.cutting = t->c, .grains = t->c->grain != 0 ? t->c : NULL, .chunk = chunk, .hi = hi,
                                .workspace = gb_split_workspace, .ud = &t->job};
   GB_TRY(gb_place(t->job.low, t->d, &form, out, err));
   *need = gb_add_sizes((*out)->peak, gb_plan_held(t->p, *out));

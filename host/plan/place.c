@@ -103,7 +103,7 @@ static bool is_temporary (const gb_placement *p, int b) {
 static void find_packed (const gb_lowered *low, const gb_form_of_run *form, gb_placement *p) {
   for (int i = 0; i < form->ntriangles; i++) {
     const gb_triangle *t = &form->triangle[i];
-    if (p->cutting != NULL && p->cutting->when[t->store] == GB_WITHIN) continue;
+    if (gb_is_within(p->cutting, t->store) || gb_sums_in_grains(p, t->store)) continue;
     if (!p->runs[t->store] || !p->runs[t->factor] || !is_temporary(p, t->matrix) || !is_temporary(p, t->result)) continue;
     const gb_buf *k = &low->buf[t->matrix];
     p->packed[t->matrix] = p->packed[t->result] = true;
@@ -194,7 +194,7 @@ gb_home gb_placement_home (const gb_placement *p, int b) {
 static void find_workspaces (const gb_form_of_run *form, gb_placement *p) {
   for (int t = 0; t < p->nsteps; t++) {
     const int s = p->order[t];
-    const bool within = t >= p->loop_first && t <= p->loop_last;
+    const bool within = t >= p->loop_first && t <= p->loop_last && p->cutting->cut[s].reduces;
     p->scratch[s] = (gb_life){.first = t, .last = t};
     p->state[s] = (gb_life){.first = within ? p->loop_first : t, .last = within ? p->loop_last : t};
     if (p->runs[s]) form->workspace(form->ud, p, s, &p->scratch[s].bytes, &p->state[s].bytes);
@@ -238,12 +238,14 @@ static void add_storages (const gb_lowered *low, gb_placement *p) {
   p->peak = gb_add_sizes(p->arena, gb_add_sizes(p->outputs, p->caches));
 }
 
-gb_placement *gb_placement_new (const gb_lowered *low, gb_cutting *cutting, size_t chunk, const int *order) {
+gb_placement *gb_placement_new (const gb_lowered *low, gb_cutting *cutting, gb_cutting *grains, size_t chunk,
+                                const int *order) {
   const size_t nb = (size_t)low->nbufs + 1, ns = (size_t)low->nsteps + 1;
   gb_placement *p = calloc(1, sizeof *p);
   if (p == NULL) return NULL;
   *p = (gb_placement){.refs = 1,
                       .cutting = cutting,
+                      .grains = grains,
                       .chunk = chunk,
                       .hi = cutting == NULL ? 0 : cutting->extent,
                       .nbufs = low->nbufs,
@@ -260,6 +262,7 @@ gb_placement *gb_placement_new (const gb_lowered *low, gb_cutting *cutting, size
                       .life = calloc(nb, sizeof *p->life),
                       .scratch = calloc(ns, sizeof *p->scratch)};
   if (cutting != NULL) cutting->refs++;
+  if (grains != NULL) grains->refs++;
   if (p->runs != NULL && p->order != NULL && p->compact != NULL && p->packed != NULL && p->sent != NULL &&
       p->state != NULL && p->read != NULL && p->write != NULL && p->into != NULL && p->life != NULL && p->scratch != NULL) {
     find_order(p, order);
@@ -271,7 +274,7 @@ gb_placement *gb_placement_new (const gb_lowered *low, gb_cutting *cutting, size
 
 gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *form, gb_placement **out,
                     gb_error *err) {
-  gb_placement *p = gb_placement_new(low, form->cutting, form->chunk, form->order);
+  gb_placement *p = gb_placement_new(low, form->cutting, form->grains, form->chunk, form->order);
   bool *need = calloc((size_t)low->nbufs + 1, sizeof *need);
   gb_status rc = GB_OK;
   if (p == NULL || need == NULL)
@@ -295,6 +298,7 @@ gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *fo
 void gb_placement_unref (gb_placement *p) {
   if (p == NULL || --p->refs > 0) return;
   gb_cutting_unref(p->cutting);
+  gb_cutting_unref(p->grains);
   free(p->runs);
   free(p->order);
   free(p->compact);

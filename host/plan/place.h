@@ -25,7 +25,8 @@ typedef struct gb_placement {
   int nbufs, nsteps, nrun;   /* steps that run: those whose results are needed and do not exist */
   bool *runs;                /* [nsteps] */
   int *order;                /* [nsteps] the step at each place */
-  gb_cutting *cutting;       /* counted; NULL: nothing is cut */
+  gb_cutting *cutting;       /* counted; the steps within it run once a window; NULL: nothing is cut */
+  gb_cutting *grains;        /* counted; sums over its axis run in pieces of its grain, cut or not; NULL: no such sums */
   size_t chunk;              /* indices of a window, a multiple of the cutting's unit; the last may have fewer; 0: the
                                 steps within run on other devices only */
   size_t lo, hi;             /* the part of the axis that runs here: all of it but where devices share it */
@@ -51,6 +52,7 @@ typedef struct gb_demand { const bool *want, *have, *keep; } gb_demand;
 /* How the steps are to run. */
 typedef struct gb_form_of_run {
   gb_cutting *cutting;       /* NULL: every step once */
+  gb_cutting *grains;        /* as in gb_placement */
   size_t chunk;
   const int *order;          /* [steps] a topological order; NULL: the program's */
   const gb_triangle *triangle;   /* to be packed where requests and existing values allow */
@@ -60,6 +62,11 @@ typedef struct gb_form_of_run {
   const void *ud;
   size_t hi;                 /* only [0, hi) of the axis runs here; 0: all of it */
 } gb_form_of_run;
+
+/* Step s accumulates over the axis of the grains, piece by piece. */
+static inline bool gb_sums_in_grains (const gb_placement *p, int s) {
+  return gb_is_within(p->grains, s) && p->grains->cut[s].reduces;
+}
 
 /* Depends on its arguments alone: no candidate depends on the budget. Errors: ENOMEM. */
 gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *form, gb_placement **out,
@@ -74,7 +81,8 @@ void gb_placement_unref (gb_placement *p);   /* NULL is fine */
 
 /* What gb_place is made of, for placements on other devices (away.h): an empty one, NULL: no memory; the order of its
 ** steps; and its arena packed. */
-gb_placement *gb_placement_new (const gb_lowered *low, gb_cutting *cutting, size_t chunk, const int *order);
+gb_placement *gb_placement_new (const gb_lowered *low, gb_cutting *cutting, gb_cutting *grains, size_t chunk,
+                                const int *order);
 gb_status gb_placement_pack (gb_placement *p, gb_error *err);
 
 /* All its results are empty: it is not run. */

@@ -4,12 +4,15 @@
 #include "backend/packed.h"
 #include "plan/split.h"
 
-/* Calls of a step within the loop, and the part of the step that each does. */
-static double price_within (const gb_rates *r, int threads, const gb_step *st, const gb_placement *p, int s) {
-  const size_t extent = p->cutting->extent, piece = st->is_fold ? gb_piece_of(p, s) : p->chunk;
-  const size_t whole = extent / piece, rest = extent % piece;
-  double seconds = (double)whole * gb_cost_step(r, threads, st, (double)piece / (double)extent);
-  if (rest > 0) seconds += gb_cost_step(r, threads, st, (double)rest / (double)extent);
+/* The calls of a step in all its parts, each the part of the step that it does. */
+static double price_parts (const gb_rates *r, int threads, const gb_step *st, const gb_placement *p, int s) {
+  const gb_pieces windows = gb_loop_pieces(p, st, s), grains = gb_grain_pieces(p, s);
+  const double all = gb_is_within(p->cutting, s) ? (double)p->cutting->extent : 1;
+  double seconds = 0;
+  for (int i = 0; i < windows.n; i++)
+    for (int k = 0; k < grains.n; k++)
+      seconds += (double)windows.count[i] * (double)grains.count[k] *
+                 gb_cost_step(r, threads, st, (double)windows.size[i] / all * (double)grains.size[k] / (double)grains.extent);
   return seconds;
 }
 
@@ -24,9 +27,8 @@ static double price_step (const gb_rates *r, int threads, const gb_lowered *low,
                           const gb_placement *p, int s) {
   const gb_step *st = &low->step[s];
   const gb_triangle *packed = gb_packed_store(p, t, n, s);
-  if (p->cutting != NULL && p->cutting->when[s] == GB_WITHIN) return price_within(r, threads, st, p, s);
   if (packed != NULL) return price_tiles(r, threads, st, low->buf[packed->matrix].shape.dim[0]);
-  return gb_cost_step(r, threads, st, 1);
+  return price_parts(r, threads, st, p, s);
 }
 
 double gb_place_seconds (const gb_rates *r, int threads, const gb_lowered *low, const gb_triangle *t, int ntriangles,

@@ -129,15 +129,15 @@ static gb_status commit (gb_plan *p, void **arena, gb_error *err) {
 
 /* Room for folds cut down to a window or a tile: execution itself allocates nothing. */
 static gb_status make_windows (gb_plan *p, gb_error *err) {
-  const gb_cutting *c = p->place->cutting;
   const gb_lowered *low = p->prog->low;
   bool ok = true;
   for (int s = 0; ok && s < low->nsteps; s++) {
     const bool tiles = gb_packed_store(p->place, p->prog->triangle, p->prog->ntriangles, s) != NULL;
-    if (!low->step[s].is_fold || !(tiles || (c != NULL && c->when[s] == GB_WITHIN))) continue;
+    const bool parts = gb_is_within(p->place->cutting, s) || gb_sums_in_grains(p->place, s);
+    if (!low->step[s].is_fold || !(tiles || parts)) continue;
     if (p->window == NULL) p->window = calloc((size_t)low->nsteps + 1, sizeof *p->window);
     ok = p->window != NULL;
-    for (int k = 0; ok && k < (tiles ? 2 : 1); k++)
+    for (int k = 0; ok && k < 2; k++)
       if (p->window[s][k].operand == NULL) ok = gb_window_room(&p->window[s][k], &low->step[s].fold);
   }
   return ok ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to cut a plan of %d steps", low->nsteps);
@@ -212,50 +212,55 @@ static gb_status run_call (gb_plan *p, const gb_step *st, void *scratch, gb_erro
 
 /* executing */
 
-/* One piece of a fold's window. */
-static gb_status run_fold_piece (gb_plan *p, int s, gb_window at, void *arena, gb_error *err) {
+/* One part of a fold: a window of the loop, a piece of its grains, both, or all of it. */
+static gb_status run_fold_part (gb_plan *p, int s, const gb_window *grain, const gb_window *window, void *arena,
+                                gb_error *err) {
   const gb_placement *pl = p->place;
-  const gb_step *st = &p->prog->low->step[s];
-  const gb_cut *c = &pl->cutting->cut[s];
-  gb_window_fold *w = &p->window[s][0];
+  const gb_window *sum = gb_sums_in_grains(pl, s) && grain != NULL ? grain
+                         : window != NULL && pl->cutting->cut[s].reduces ? window : NULL;
+  const gb_fold *f = gb_fold_of_part(p->window[s], p->prog->low, pl, s, grain, window);
+  gb_carry carry = {.state = (char *)arena + pl->state[s].offset};
   gb_fold_stats stats = {0};
-  const gb_carry carry = {.state = (char *)arena + pl->state[s].offset, .first = at.lo == 0,
-                          .last = at.lo + at.n == at.extent};
-  gb_window_of_fold(w, p->prog->low, st, c, at, pl->compact, pl->cutting->dim);
-  GB_TRY(p->on->ops->fold_part(p->on, &w->fold, p->in, p->to, p->constant,
-                                           c->reduces ? &carry : NULL, (char *)arena + pl->scratch[s].offset,
-                                           &stats, err));
+  if (sum != NULL) carry.first = sum->lo == 0, carry.last = sum->lo + sum->n == sum->extent;
+  GB_TRY(p->on->ops->fold_part(p->on, f, p->in, p->to, p->constant, sum == NULL ? NULL : &carry,
+                               (char *)arena + pl->scratch[s].offset, &stats, err));
   p->stats.pairs += stats.pairs;
   return GB_OK;
 }
 
-/* A window of a fold in its pieces. What a piece reads of a compact buffer lies at the piece's place in the window. */
-static gb_status run_fold_window (gb_plan *p, int s, gb_window at, void *arena, gb_error *err) {
-  const size_t piece = gb_piece_of(p->place, s);
-  for (size_t done = 0; done < at.n; done += piece) {
-    const size_t n = at.n - done < piece ? at.n - done : piece;
-    GB_TRY(run_fold_piece(p, s, (gb_window){at.lo + done, n, at.base, at.held, at.extent}, arena, err));
+/* A fold, or a window of it, with its sums over a batch in pieces. What a piece of a window reads of a compact buffer lies
+** at the piece's place in the window. */
+static gb_status run_fold_parts (gb_plan *p, int s, const gb_window *at, void *arena, gb_error *err) {
+  const gb_placement *pl = p->place;
+  const bool sums = gb_sums_in_grains(pl, s), same = at != NULL && pl->cutting == pl->grains;
+  const size_t lo = same ? at->lo : 0, end = same ? at->lo + at->n : sums ? pl->grains->extent : 1;
+  if (!sums) GB_TRY(run_fold_part(p, s, NULL, at, arena, err));
+  for (size_t from = lo; sums && from < end; from += pl->grains->grain) {
+    const size_t n = end - from < pl->grains->grain ? end - from : pl->grains->grain;
+    gb_window piece = {from, n, from, n, pl->grains->extent};
+    if (same) piece.base = at->base, piece.held = at->held;
+    GB_TRY(run_fold_part(p, s, same ? NULL : &piece, same ? &piece : at, arena, err));
   }
   p->stats.folds++;
   return GB_OK;
 }
 
-/* Address of the window within what exists whole, where the axis comes first; a compact buffer is the window. */
-static const void *shifted (const gb_plan *p, const void *base, int b, int dim, gb_window at) {
+/* Address of the window within what exists whole; a compact buffer is the window. */
+static const void *shifted (const gb_plan *p, const void *base, int b, const gb_shape *shape, int dim, gb_window at) {
   if (dim < 0 || p->place->compact[b]) return base;
-  const gb_buf *buf = &p->prog->low->buf[b];
-  return (const char *)base + gb_shape_numel(&buf->shape) / at.extent * at.lo * gb_dtype_size(buf->dtype);
+  return (const char *)base + gb_elements_apart(shape, dim) * at.lo * gb_dtype_size(p->prog->low->buf[b].dtype);
 }
 
 static gb_status run_opaque_window (gb_plan *p, int s, gb_window at, void *arena, gb_error *err) {
   const gb_step *st = &p->prog->low->step[s];
   const gb_cut *c = &p->place->cutting->cut[s];
-  gb_opaque o = gb_window_of_opaque(st, c, at);
-  o.packed = p->place->packed[st->in[0]];
-  for (int i = 0; i < st->nin && i < GB_CUT_SLOTS; i++)
-    p->in[i] = shifted(p, p->in[i], st->in[i], c->in_dim[i], at);
+  const gb_opaque o = gb_opaque_of_part(p->prog->low, p->place, s, &at);
+  for (int i = 0; i < st->nin; i++) {
+    const gb_shape shape = gb_opaque_operand(&st->opaque, i);
+    p->in[i] = shifted(p, p->in[i], st->in[i], &shape, gb_cut_operand(c, i), at);
+  }
   for (int k = 0; k < st->nout; k++)
-    p->to[k] = (void *)(uintptr_t)shifted(p, p->to[k], st->out[k], c->out_dim[k], at);
+    p->to[k] = (void *)(uintptr_t)shifted(p, p->to[k], st->out[k], &st->opaque.out_shape[k], c->out_dim[k], at);
   p->stats.opaques++;
   return p->on->ops->opaque(p->on, &o, p->in, p->to, (char *)arena + p->place->scratch[s].offset, err);
 }
@@ -292,8 +297,9 @@ static gb_status run_step (gb_plan *p, int s, const gb_window *at, void *arena, 
   for (int i = 0; i < st->nout; i++) p->to[i] = p->write[st->out[i]];
   for (int i = 0; i < st->nconstants; i++) p->constant[i] = number_of(p->node[st->constant[i]], st->fold.compute);
   if (at != NULL)
-    return st->is_fold ? run_fold_window(p, s, *at, arena, err) : run_opaque_window(p, s, *at, arena, err);
+    return st->is_fold ? run_fold_parts(p, s, at, arena, err) : run_opaque_window(p, s, *at, arena, err);
   if (triangle != NULL) return run_fold_tiles(p, triangle, arena, err);
+  if (st->is_fold && gb_sums_in_grains(p->place, s)) return run_fold_parts(p, s, NULL, arena, err);
   if (st->is_fold) {
     gb_fold_stats stats = {0};
     GB_TRY(be->ops->fold(be, &st->fold, p->in, p->to, p->constant, scratch, &stats, err));
@@ -303,7 +309,7 @@ static gb_status run_step (gb_plan *p, int s, const gb_window *at, void *arena, 
   }
   p->stats.opaques++;
   if (st->opaque.op == GB_OP_CALL) return run_call(p, st, scratch, err);
-  const gb_opaque o = gb_opaque_in(p->place, st);
+  const gb_opaque o = gb_opaque_of_part(p->prog->low, p->place, s, NULL);
   return be->ops->opaque(be, &o, p->in, p->to, scratch, err);
 }
 

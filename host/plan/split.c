@@ -1,57 +1,98 @@
-/* split.c - what a step needs when it runs window by window. */
+/* split.c - what a step is, and what it needs, in the parts in which it runs. */
 #include "plan/split.h"
 
 static size_t larger (size_t a, size_t b) { return a > b ? a : b; }
 
-/* The windows of all sizes that occur: the first, and the last where it is smaller. */
-static int sizes_of (const gb_placement *p, int s, size_t size[2]) {
-  const size_t piece = gb_piece_of(p, s), extent = p->hi - p->lo;
-  if (p->chunk == 0 || extent == 0) return 0;
-  size[0] = piece < extent ? piece : extent;
-  size[1] = extent % piece;
-  return size[1] != 0 && size[1] != size[0] ? 2 : 1;
+/* pieces */
+
+static gb_pieces pieces_of (size_t extent, size_t piece) {
+  gb_pieces all = {.extent = extent};
+  if (piece == 0 || extent == 0) return all;
+  if (extent >= piece) all.size[all.n] = piece, all.count[all.n++] = extent / piece;
+  if (extent % piece != 0) all.size[all.n] = extent % piece, all.count[all.n++] = 1;
+  return all;
 }
 
-static gb_window at_start (const gb_placement *p, size_t n) { return (gb_window){0, n, 0, n, p->cutting->extent}; }
+static const gb_pieces uncut = {.n = 1, .size = {1, 0}, .count = {1, 0}, .extent = 1};
 
-static void fold_workspace (const gb_split_job *j, const gb_placement *p, int s, size_t *scratch, size_t *state) {
-  const gb_step *st = &j->low->step[s];
-  const gb_cut *c = &p->cutting->cut[s];
-  gb_window_fold w = {0};
-  size_t size[2];
-  *scratch = *state = SIZE_MAX;
-  if (gb_window_room(&w, &st->fold)) {
-    const int n = sizes_of(p, s, size);
-    *scratch = *state = 0;
-    for (int i = 0; i < n; i++) {
-      gb_window_of_fold(&w, j->low, st, c, at_start(p, size[i]), p->compact, p->cutting->dim);
-      *scratch = larger(*scratch, j->be->ops->fold_scratch(j->be, &w.fold));
-      if (c->reduces) *state = larger(*state, j->be->ops->fold_state(j->be, &w.fold));
-    }
+gb_pieces gb_loop_pieces (const gb_placement *p, const gb_step *st, int s) {
+  if (!gb_is_within(p->cutting, s)) return uncut;
+  const bool grained = st->is_fold && p->cutting == p->grains && gb_sums_in_grains(p, s);
+  return pieces_of(p->hi - p->lo, grained && p->grains->grain < p->chunk ? p->grains->grain : p->chunk);
+}
+
+gb_pieces gb_grain_pieces (const gb_placement *p, int s) {
+  const bool looped = p->cutting == p->grains && gb_is_within(p->cutting, s);
+  return !gb_sums_in_grains(p, s) || looped ? uncut : pieces_of(p->grains->extent, p->grains->grain);
+}
+
+/* steps cut down */
+
+const gb_fold *gb_fold_of_part (gb_window_fold w[2], const gb_lowered *low, const gb_placement *p, int s,
+                                const gb_window *grain, const gb_window *window) {
+  gb_step part = low->step[s];
+  const gb_fold *f = &low->step[s].fold;
+  if (grain != NULL) {
+    gb_window_of_fold(&w[0], low, &part, &p->grains->cut[s], *grain, NULL, NULL);
+    f = &w[0].fold;
+    part.fold = w[0].fold;
   }
-  gb_window_free(&w);
+  if (window != NULL) {
+    gb_window_of_fold(&w[1], low, &part, &p->cutting->cut[s], *window, p->compact, p->cutting->dim);
+    f = &w[1].fold;
+  }
+  return f;
 }
 
-gb_opaque gb_opaque_in (const gb_placement *p, const gb_step *st) {
+gb_opaque gb_opaque_of_part (const gb_lowered *low, const gb_placement *p, int s, const gb_window *window) {
+  const gb_step *st = &low->step[s];
   gb_opaque o = st->opaque;
   o.packed = st->nin > 0 && p->packed[st->in[0]];
+  if (gb_is_within(p->grains, s) && !(window != NULL && p->cutting == p->grains)) {
+    const size_t all = p->grains->extent;
+    gb_window_of_opaque(&o, &p->grains->cut[s], (gb_window){0, all, 0, all, all}, NULL);
+  }
+  if (window == NULL) return o;
+  bool compact[GB_CUT_SLOTS + GB_MAX_OUTPUTS];
+  for (int i = 0; i < st->nin && i < GB_CUT_SLOTS; i++) compact[i] = p->compact[st->in[i]];
+  for (int k = 0; k < st->nout && st->nin <= GB_CUT_SLOTS; k++) compact[st->nin + k] = p->compact[st->out[k]];
+  gb_window_of_opaque(&o, &p->cutting->cut[s], *window, st->nin <= GB_CUT_SLOTS ? compact : NULL);
   return o;
 }
 
-static size_t opaque_scratch (const gb_split_job *j, const gb_placement *p, int s) {
+/* what they need */
+
+static void fold_workspace (const gb_split_job *j, const gb_placement *p, int s, size_t *scratch, size_t *state) {
   const gb_step *st = &j->low->step[s];
-  if (st->opaque.op == GB_OP_CALL || st->nin == 0 || !p->packed[st->in[0]]) return j->scratch[s];
-  const gb_opaque o = gb_opaque_in(p, st);
-  return j->be->ops->opaque_scratch(j->be, &o);
+  const bool looped = gb_is_within(p->cutting, s), grained = gb_sums_in_grains(p, s);
+  const bool carries = grained || (looped && p->cutting->cut[s].reduces);
+  const gb_pieces windows = gb_loop_pieces(p, st, s), grains = gb_grain_pieces(p, s);
+  gb_window_fold w[2] = {{{0}, NULL, NULL, NULL}, {{0}, NULL, NULL, NULL}};
+  *scratch = *state = SIZE_MAX;
+  if (gb_window_room(&w[0], &st->fold) && gb_window_room(&w[1], &st->fold)) {
+    *scratch = *state = 0;
+    for (int i = 0; i < windows.n * grains.n; i++) {
+      const size_t n = windows.size[i % windows.n], g = grains.size[i / windows.n];
+      const gb_window window = {0, n, 0, n, looped ? p->cutting->extent : 1}, grain = {0, g, 0, g, grains.extent};
+      const gb_fold *f = gb_fold_of_part(w, j->low, p, s, grained && !(looped && p->cutting == p->grains) ? &grain : NULL,
+                                         looped ? &window : NULL);
+      *scratch = larger(*scratch, j->be->ops->fold_scratch(j->be, f));
+      if (carries) *state = larger(*state, j->be->ops->fold_state(j->be, f));
+    }
+  }
+  gb_window_free(&w[0]);
+  gb_window_free(&w[1]);
 }
 
 static void opaque_workspace (const gb_split_job *j, const gb_placement *p, int s, size_t *scratch) {
-  size_t size[2];
-  const int n = sizes_of(p, s, size);
+  const gb_step *st = &j->low->step[s];
+  const bool looped = gb_is_within(p->cutting, s);
+  const gb_pieces windows = gb_loop_pieces(p, st, s);
   *scratch = 0;
-  for (int i = 0; i < n; i++) {
-    gb_opaque o = gb_window_of_opaque(&j->low->step[s], &p->cutting->cut[s], at_start(p, size[i]));
-    o.packed = p->packed[j->low->step[s].in[0]];
+  for (int i = 0; i < windows.n; i++) {
+    const size_t n = windows.size[i];
+    const gb_window window = {0, n, 0, n, looped ? p->cutting->extent : 1};
+    const gb_opaque o = gb_opaque_of_part(j->low, p, s, looped ? &window : NULL);
     *scratch = larger(*scratch, j->be->ops->opaque_scratch(j->be, &o));
   }
 }
@@ -60,11 +101,12 @@ void gb_split_workspace (const void *job, const gb_placement *p, int s, size_t *
   const gb_split_job *j = job;
   const gb_step *st = &j->low->step[s];
   const gb_triangle *t = gb_packed_store(p, j->triangle, j->ntriangles, s);
+  const bool parts = gb_is_within(p->cutting, s) || gb_is_within(p->grains, s);
   *state = 0;
   if (gb_step_is_idle(j->low, st)) *scratch = 0;
-  else if (p->cutting != NULL && p->cutting->when[s] == GB_WITHIN) {
-    if (st->is_fold) fold_workspace(j, p, s, scratch, state);
-    else opaque_workspace(j, p, s, scratch);
-  } else if (t != NULL) *scratch = gb_tile_scratch(j->be, j->low, t);
-  else *scratch = st->is_fold ? j->scratch[s] : opaque_scratch(j, p, s);
+  else if (t != NULL) *scratch = gb_tile_scratch(j->be, j->low, t);
+  else if (st->is_fold && parts) fold_workspace(j, p, s, scratch, state);
+  else if (!st->is_fold && st->opaque.op != GB_OP_CALL && (parts || (st->nin > 0 && p->packed[st->in[0]])))
+    opaque_workspace(j, p, s, scratch);
+  else *scratch = j->scratch[s];
 }

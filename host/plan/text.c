@@ -106,7 +106,7 @@ static bool is_packed (const gb_placement *place) {
 
 /* Steps within the loop, before and after it, are in program order by themselves. */
 static bool is_reordered (const gb_placement *place) {
-  const gb_cutting *c = place->cutting;
+  const gb_cutting *c = place->cutting != NULL && place->chunk < place->cutting->extent ? place->cutting : NULL;
   for (int t = 1; t < place->nsteps; t++) {
     const int s = place->order[t], before = place->order[t - 1];
     if (s < before && (c == NULL || c->when[s] == c->when[before])) return true;
