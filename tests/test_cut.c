@@ -91,12 +91,12 @@ static void an_axis_is_found_through_strides (void **unused) {
     const gb_fold f = domain(a->naxes, a->extent);
     const gb_buf b = buf_for(a);
     ptrdiff_t stride[GB_FOLD_AXES];
-    size_t factor = 0;
+    gb_cut c = {.axis = -1};
     strides_of(a, stride);
-    const int axis = gb_cut_axis_of(&f, stride, a->offset, &b, a->along, &factor);
-    if (axis != a->axis || factor != a->factor)
-      fail_msg("%s: axis %d of factor %zu, expected %d of %zu", a->what, axis, factor, a->axis, a->factor);
-    if (axis >= 0 && gb_cut_dim_of(&f, stride, a->offset, &b, axis, factor, a->dim[a->along]) != a->along)
+    const bool found = gb_cut_axis_of(&f, stride, a->offset, &b, a->along, 0, &c);
+    if (found != (a->axis >= 0) || c.axis != a->axis || c.factor != a->factor)
+      fail_msg("%s: axis %d of factor %zu, expected %d of %zu", a->what, c.axis, c.factor, a->axis, a->factor);
+    if (found && gb_cut_dim_of(&f, stride, a->offset, &b, &c, a->dim[a->along]) != a->along)
       fail_msg("%s: the dimension is not found back", a->what);
   }
 }
@@ -106,8 +106,8 @@ static void inner_axes_are_not_cut (void **unused) {
   gb_fold f = domain(2, (size_t[]){8, 5});
   f.axis[0].role = GB_AXIS_INNER;
   const gb_buf b = buf_of(DIMS(8, 5), NULL);
-  size_t factor;
-  assert_int_equal(gb_cut_axis_of(&f, (ptrdiff_t[GB_FOLD_AXES]){5, 1}, 0, &b, 0, &factor), -1);
+  gb_cut c;
+  assert_false(gb_cut_axis_of(&f, (ptrdiff_t[GB_FOLD_AXES]){5, 1}, 0, &b, 0, 0, &c));
 }
 
 /* For random accesses: where an axis is found, exactly the addresses with index i of the dimension are visited at the
@@ -115,7 +115,7 @@ static void inner_axes_are_not_cut (void **unused) {
 static void what_is_found_moves_the_dimension_alone (void **unused) {
   (void)unused;
   fx x;
-  int found = 0, none = 0;
+  int found = 0, none = 0, joined = 0;
   fx_init(&x, GB_F64, 7);
   for (int round = 0; round < 20000; round++) {
     size_t dim[3], extent[3];
@@ -131,11 +131,23 @@ static void what_is_found_moves_the_dimension_alone (void **unused) {
       if (fx_below(&x, 6) == 0) stride[a] = -stride[a], offset -= stride[a] * (ptrdiff_t)(extent[a] - 1);
     }
     if (fx_below(&x, 4) == 0) offset += fx_below(&x, 6);
+    if (fx_below(&x, 4) == 0) {                         /* two that lie together, joined */
+      const int a = fx_below(&x, 2);
+      stride[a] = stride[a + 1] * (ptrdiff_t)extent[a + 1];
+      extent[a + 1] *= extent[a];
+      extent[a] = 1;
+    }
     const gb_fold f = domain(3, extent);
-    size_t factor;
-    const int axis = gb_cut_axis_of(&f, stride, offset, &b, along, &factor);
+    gb_cut c;
+    const int axis = gb_cut_axis_of(&f, stride, offset, &b, along, 0, &c) ? c.axis : -1;
+    const size_t factor = axis >= 0 ? c.factor : 0;
     found += axis >= 0;
     none += axis < 0;
+    joined += axis >= 0 && c.joined > 0;
+    if (axis >= 0 && c.joined > 0) {                    /* walked apart again */
+      extent[c.joined - 1] = extent[axis] / (dim[along] * factor);
+      extent[axis] = dim[along] * factor;
+    }
     const ptrdiff_t total = (ptrdiff_t)(dim[0] * dim[1] * dim[2]);
     for (size_t q = 0; axis >= 0 && q < extent[0] * extent[1] * extent[2]; q++) {
       const size_t at[3] = {q / (extent[1] * extent[2]), q / extent[2] % extent[1], q % extent[2]};
@@ -148,8 +160,8 @@ static void what_is_found_moves_the_dimension_alone (void **unused) {
       }
     }
   }
-  print_message("%d found, %d not\n", found, none);
-  assert_true(found > 1000 && none > 1000);
+  print_message("%d found, %d of them joined, %d not\n", found, joined, none);
+  assert_true(found > 1000 && none > 1000 && joined > 50);
 }
 
 /* -- units ------------------------------------------------------------------------------------------------ */

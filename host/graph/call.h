@@ -22,6 +22,8 @@ typedef struct gb_call {
   void (*release)(void *ud);           /* nothing counts the entry any more; NULL = nothing to do */
   bool keeps;                          /* its result is worth keeping for later plans, as a factor is */
   unsigned map_axes;                   /* bit a: slices along axis a of all inputs and outputs may be done on their own */
+  /* For fewer of them 'o' has smaller shapes: changes its attributes as that needs. NULL = they serve any number. */
+  void (*resize)(void *ud, gb_opaque *o);
   void *ud;
 } gb_call;
 

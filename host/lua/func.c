@@ -46,7 +46,8 @@ typedef struct visit {
   gb_node *y, *const *node, *const *out_bar;              /* grad; batch: node */
   const bool *need;
   gb_node **in_bar;
-  gb_attr *attr;                       /* batch */
+  gb_attr *attr;                       /* batch, resize */
+  const gb_shape *shape;               /* resize */
 } visit;
 
 /* Calls 'body' with the visit, protected, as if outside the core. */
@@ -264,6 +265,25 @@ static gb_status func_run (void *ud, gb_graph *g, const gb_opaque *o, const gb_t
   return st;
 }
 
+/* (visit): the callback takes shapes and gives bytes */
+static int resize_part (lua_State *L) {
+  const visit *v = lua_touserdata(L, 1);
+  luaL_checkstack(L, v->nin + LUA_MINSTACK, "arguments");
+  push_callback(L, v->f, "bytes");
+  for (int i = 0; i < v->nin; i++) lgb_pushshape(L, &v->shape[i]);
+  lua_call(L, v->nin, 1);
+  BYTES(*v->attr) = luaL_checkinteger(L, -1);
+  return 0;
+}
+
+/* What fewer rows take; where the function cannot say, what all of them do. */
+static void func_resize (void *ud, gb_opaque *o) {
+  gb_error err;
+  visit v = {.f = ud, .nin = o->nin, .shape = o->in_shape, .attr = &o->attr};
+  v.graph = v.f->session->graph;
+  (void)call_lua(&v, resize_part, &err);
+}
+
 static size_t func_scratch (void *ud, const gb_opaque *o) {
   (void)ud;
   return (size_t)BYTES(o->attr) + OVERHEAD;
@@ -366,7 +386,8 @@ static int func_new (lua_State *L) {
   const int callbacks = luaL_ref(L, LUA_REGISTRYINDEX);
   func *f = malloc(sizeof *f);
   gb_call c = {.scratch_bytes = planned ? func_scratch : NULL, .run = func_run, .grad = differentiable ? func_grad : NULL,
-               .batch = lua_toboolean(L, 3) ? func_batch : NULL, .release = func_release, .map_axes = map_axes, .ud = f};
+               .batch = lua_toboolean(L, 3) ? func_batch : NULL, .release = func_release, .map_axes = map_axes,
+               .resize = planned && map_axes != 0 ? func_resize : NULL, .ud = f};
   if (f != NULL) {
     *f = (func){.session = lgb_session_of(L), .main = main_thread(L), .callbacks = callbacks};
     snprintf(f->name, sizeof f->name, "%s", name);

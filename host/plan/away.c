@@ -71,10 +71,10 @@ static bool fold_reads_windows (const mover *m, const gb_step *st, const gb_cut 
   const int b = st->in[slot];
   for (int i = 0; i < st->fold.noperands; i++) {
     const gb_operand *o = &st->fold.operand[i];
-    size_t factor;
+    gb_cut own;
     if (o->slot != slot) continue;
-    if (gb_cut_axis_of(&st->fold, o->stride, o->offset, &m->low->buf[b], m->c->dim[b], &factor) != c->axis ||
-        factor != c->factor)
+    if (!gb_cut_axis_of(&st->fold, o->stride, o->offset, &m->low->buf[b], m->c->dim[b], m->c->grain,
+                        &own) || !gb_cut_same(&own, c))
       return false;
   }
   return true;

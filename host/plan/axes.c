@@ -37,24 +37,23 @@ static bool fold_agrees (follow *f, const gb_step *st, const gb_cut *c) {
     const gb_operand *o = &p->operand[i];
     if (o->slot < 0 || !f->made[st->in[o->slot]]) continue;
     const int b = st->in[o->slot];
-    size_t factor;
-    if (f->c->dim[b] < 0 ||
-        gb_cut_axis_of(p, o->stride, o->offset, &f->low->buf[b], f->c->dim[b], &factor) != c->axis ||
-        factor != c->factor)
+    gb_cut own;
+    if (f->c->dim[b] < 0 || !gb_cut_axis_of(p, o->stride, o->offset, &f->low->buf[b], f->c->dim[b], f->c->grain, &own) ||
+        !gb_cut_same(&own, c))
       return false;
   }
   for (int i = 0; i < p->nouts; i++) {
     const gb_out *o = &p->out[i];
     if (o->reduced >> c->axis & 1) continue;
-    if (gb_cut_dim_of(p, o->stride, o->offset, &f->low->buf[st->out[o->slot]], c->axis, c->factor, f->c->extent) < 0)
+    if (gb_cut_dim_of(p, o->stride, o->offset, &f->low->buf[st->out[o->slot]], c, f->c->extent) < 0)
       return false;
   }
   return true;
 }
 
-static bool try_axis (follow *f, const gb_step *st, int axis, size_t factor, gb_cut *c) {
-  *c = (gb_cut){.cut = true, .axis = axis, .factor = factor};
-  return axis >= 0 && gb_cut_fold_unit(&st->fold, c, f->c->grain) && fold_agrees(f, st, c);
+static bool try_axis (follow *f, const gb_step *st, gb_cut *c) {
+  c->cut = true;
+  return gb_cut_fold_unit(&st->fold, c, f->c->grain) && fold_agrees(f, st, c);
 }
 
 /* The first axis along which some operand has the cut dimension and everything agrees; where the results keep it,
@@ -66,10 +65,9 @@ static bool cut_fold (follow *f, const gb_step *st, gb_cut *c) {
     const gb_operand *o = &p->operand[i];
     const int b = o->slot < 0 ? -1 : st->in[o->slot];
     gb_cut each;
-    size_t factor = 1;
     if (b < 0 || f->c->dim[b] < 0) continue;
-    const int axis = gb_cut_axis_of(p, o->stride, o->offset, &f->low->buf[b], f->c->dim[b], &factor);
-    if (!try_axis(f, st, axis, factor, &each) || (found && each.reduces)) continue;
+    if (!gb_cut_axis_of(p, o->stride, o->offset, &f->low->buf[b], f->c->dim[b], f->c->grain, &each)) continue;
+    if (!try_axis(f, st, &each) || (found && each.reduces)) continue;
     *c = each;
     found = true;
     if (!each.reduces) break;
@@ -84,8 +82,7 @@ static void find_leaves (follow *f, const gb_step *st, const gb_cut *c) {
     const gb_operand *o = &p->operand[i];
     const int b = o->slot < 0 ? -1 : st->in[o->slot];
     if (b < 0 || !is_leaf(f, b) || f->c->dim[b] >= 0 || o->stride[c->axis] == 0) continue;
-    const int dim =
-        gb_cut_dim_of(p, o->stride, o->offset, &f->low->buf[b], c->axis, c->factor, f->c->extent);
+    const int dim = gb_cut_dim_of(p, o->stride, o->offset, &f->low->buf[b], c, f->c->extent);
     if (dim < 0) continue;
     f->c->dim[b] = dim;
     f->again = true;
@@ -100,8 +97,7 @@ static void mark_fold (follow *f, const gb_step *st, const gb_cut *c) {
     const bool reduced = o->reduced >> c->axis & 1;
     f->late[b] = reduced;
     f->made[b] = !reduced;
-    f->c->dim[b] = reduced ? -1 : gb_cut_dim_of(p, o->stride, o->offset, &f->low->buf[b], c->axis, c->factor,
-                                                f->c->extent);
+    f->c->dim[b] = reduced ? -1 : gb_cut_dim_of(p, o->stride, o->offset, &f->low->buf[b], c, f->c->extent);
   }
   find_leaves(f, st, c);
 }

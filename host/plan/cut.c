@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "graph/call.h"
+
 /* strides and dimensions */
 
 typedef struct span { ptrdiff_t low, high; } span;       /* smallest and largest element offset */
@@ -16,17 +18,18 @@ static ptrdiff_t above (const gb_buf *b, int dim) {
   return least;
 }
 
-/* Whether an access moves dimension 'dim' by 'axis' alone: every other axis stays below one index of it, or moves
+/* Whether an access moves dimension 'dim' by the cut axis alone: every other axis stays below one index of it, or moves
 ** by whole multiples of what lies above it; and index 0 of the axis is index 0 of the dimension. */
 static bool moves_alone (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset, const gb_buf *b, int dim,
-                         int axis, size_t factor) {
+                         const gb_cut *c) {
   const ptrdiff_t one = b->stride[dim], up = above(b, dim);
-  if (one <= 0 || stride[axis] <= 0 || stride[axis] * (ptrdiff_t)factor != one) return false;
+  if (one <= 0 || stride[c->axis] <= 0 || stride[c->axis] * (ptrdiff_t)c->factor != one) return false;
   if (up != PTRDIFF_MAX && up / one < (ptrdiff_t)b->shape.dim[dim]) return false;
-  span below = {0, stride[axis] * (ptrdiff_t)(factor - 1)};
+  if (c->joined > 0 && (up == PTRDIFF_MAX || stride[c->joined - 1] % up != 0)) return false;
+  span below = {0, stride[c->axis] * (ptrdiff_t)(c->factor - 1)};
   for (int a = 0; a < f->naxes; a++) {
     const ptrdiff_t s = stride[a], last = (ptrdiff_t)f->axis[a].extent - 1;
-    if (a == axis || s == 0 || last < 1) continue;
+    if (a == c->axis || s == 0 || last < 1) continue;
     if (up != PTRDIFF_MAX && s % up == 0) continue;
     if (s > 0) below.high += s * last;
     else below.low += s * last;
@@ -38,23 +41,50 @@ static bool moves_alone (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t of
 
 static bool is_walked (const gb_fold *f, int a) { return f->axis[a].role != GB_AXIS_INNER; }
 
-int gb_cut_axis_of (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset, const gb_buf *b, int dim,
-                    size_t *factor) {
+/* The axis may be walked as two: no number is made of its index, and sums over it run in grains, if there are any. */
+static bool may_part (const gb_fold *f, int axis, size_t grain) {
+  for (int i = 0; grain == 0 && i < f->nouts; i++)
+    if (f->out[i].reduced >> axis & 1) return false;
+  for (int i = 0; i < f->nins; i++)
+    if (f->ins[i].kind == GB_INS_IOTA && f->ins[i].axis == axis) return false;
+  return true;
+}
+
+/* The axis that is joined to 'axis' in front of its last n indices (fold/roles.c): it has one index left, and its strides are
+** still those of n indices of the other. 1 + that axis; 0: there is no such axis. */
+static int joined_before (const gb_fold *f, const ptrdiff_t *stride, int axis, size_t n, size_t grain) {
+  for (int a = 0; a < f->naxes && may_part(f, axis, grain); a++) {
+    bool ok = a != axis && f->axis[a].extent == 1 && f->axis[a].role == GB_AXIS_OUTER;
+    ok = ok && stride[a] == (ptrdiff_t)n * stride[axis];
+    for (int i = 0; ok && i < f->noperands; i++)
+      ok = f->operand[i].stride[a] == (ptrdiff_t)n * f->operand[i].stride[axis];
+    for (int i = 0; ok && i < f->nouts; i++) ok = f->out[i].stride[a] == (ptrdiff_t)n * f->out[i].stride[axis];
+    if (ok) return a + 1;
+  }
+  return 0;
+}
+
+bool gb_cut_axis_of (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset, const gb_buf *b, int dim, size_t grain,
+                     gb_cut *c) {
   const size_t extent = b->shape.dim[dim];
   for (int a = 0; a < f->naxes; a++) {
     const size_t n = f->axis[a].extent;
     if (!is_walked(f, a) || n < 2 || extent == 0 || n % extent != 0) continue;
-    if (!moves_alone(f, stride, offset, b, dim, a, n / extent)) continue;
-    *factor = n / extent;
-    return a;
+    if (stride[a] <= 0 || b->stride[dim] <= 0 || b->stride[dim] % stride[a] != 0) continue;
+    gb_cut along = {.axis = a, .factor = (size_t)(b->stride[dim] / stride[a])};
+    if (along.factor > n / extent || n / extent % along.factor != 0) continue;
+    if (along.factor < n / extent && (along.joined = joined_before(f, stride, a, extent * along.factor, grain)) == 0) continue;
+    if (!moves_alone(f, stride, offset, b, dim, &along)) continue;
+    *c = along;
+    return true;
   }
-  return -1;
+  return false;
 }
 
-int gb_cut_dim_of (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset, const gb_buf *b, int axis,
-                   size_t factor, size_t extent) {
+int gb_cut_dim_of (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset, const gb_buf *b, const gb_cut *c,
+                   size_t extent) {
   for (int k = 0; k < b->shape.ndim; k++)
-    if (b->shape.dim[k] == extent && moves_alone(f, stride, offset, b, k, axis, factor)) return k;
+    if (b->shape.dim[k] == extent && moves_alone(f, stride, offset, b, k, c)) return k;
   return -1;
 }
 
@@ -218,6 +248,24 @@ static bool cut_put (const gb_opaque *o, int slot, int dim, gb_cut *c) {
   return true;
 }
 
+/* Slices along an axis that the function maps, of everything that it takes. What it computes with has the bits of the whole
+** only from blocks of products on. */
+static bool cut_call (const gb_opaque *o, int slot, int dim, gb_cut *c) {
+  const gb_call *call = gb_call_get((int)o->attr.i[0]);
+  const size_t extent = o->in_shape[slot].dim[dim];
+  *c = mapped(GB_BLOCK);
+  if (call == NULL || !(call->map_axes >> dim & 1) || o->nin > GB_CUT_SLOTS) return false;
+  for (int i = 0; i < o->nin; i++) {
+    if (dim >= o->in_shape[i].ndim || o->in_shape[i].dim[dim] != extent) return false;
+    c->in_dim[i] = dim;
+  }
+  for (int k = 0; k < o->nout; k++) {
+    if (dim >= o->out_shape[k].ndim || o->out_shape[k].dim[dim] != extent) return false;
+    c->out_dim[k] = dim;
+  }
+  return true;
+}
+
 bool gb_cut_opaque (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
   switch (o->op) {
     case GB_OP_GEMM: return cut_gemm(o, slot, dim, grain, c);
@@ -226,6 +274,7 @@ bool gb_cut_opaque (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut 
     case GB_OP_INDEX: return cut_index(o, slot, dim, c);
     case GB_OP_PUT: case GB_OP_INDEX_ADD: return cut_put(o, slot, dim, c);
     case GB_OP_CAT: return cut_cat(o, dim, c);
+    case GB_OP_CALL: return cut_call(o, slot, dim, c);
     case GB_OP_CAST:
       *c = mapped(1);
       c->in_dim[0] = c->out_dim[0] = dim;
@@ -281,6 +330,10 @@ static void shift_index (gb_ins *iota, size_t by) {
   iota->start = (int64_t)((uint64_t)iota->start + (uint64_t)by * (uint64_t)iota->step);
 }
 
+static gb_axes walked_deps (gb_axes deps, const gb_cut *c) {
+  return c->joined > 0 && (deps >> c->axis & 1) ? deps | (gb_axes)1 << (c->joined - 1) : deps;
+}
+
 void gb_window_of_fold (gb_window_fold *w, const gb_lowered *low, const gb_step *st, const gb_cut *c, gb_window at,
                         const bool *compact, const int *dim) {
   const gb_fold *f = &st->fold;
@@ -290,11 +343,19 @@ void gb_window_of_fold (gb_window_fold *w, const gb_lowered *low, const gb_step 
   w->fold.operand = w->operand;
   w->fold.ins = w->ins;
   w->fold.out = w->out;
+  if (c->joined > 0) w->fold.axis[c->joined - 1].extent = f->axis[c->axis].extent / (at.extent * c->factor);
   w->fold.axis[c->axis].extent = at.n * c->factor;
   w->fold.carried = f->carried | (c->reduces ? (gb_axes)1 << c->axis : 0);
-  for (int i = 0; i < f->noperands; i++) w->operand[i] = f->operand[i];
+  for (int i = 0; i < f->noperands; i++) {
+    w->operand[i] = f->operand[i];
+    w->operand[i].deps = walked_deps(f->operand[i].deps, c);
+  }
   for (int i = 0; i < f->nins; i++) w->ins[i] = f->ins[i];
-  for (int i = 0; i < f->nouts; i++) w->out[i] = f->out[i];
+  for (int i = 0; i < f->nins; i++) w->ins[i].deps = walked_deps(f->ins[i].deps, c);
+  for (int i = 0; i < f->nouts; i++) {
+    w->out[i] = f->out[i];
+    w->out[i].reduced = walked_deps(f->out[i].reduced, c);
+  }
   for (int i = 0; i < f->noperands; i++)
     move(&j, f->operand[i].slot < 0 ? -1 : st->in[f->operand[i].slot], w->operand[i].stride, &w->operand[i].offset);
   for (int i = 0; i < f->nins; i++)
@@ -322,4 +383,6 @@ void gb_window_of_opaque (gb_opaque *o, const gb_cut *c, gb_window at, const boo
   }
   if (o->op == GB_OP_GEMM && c->axis < 3 && o->block[c->axis] == 0) o->block[c->axis] = c->unit;
   o->continues |= c->reduces && at.lo > 0;
+  const gb_call *call = o->op == GB_OP_CALL ? gb_call_get((int)o->attr.i[0]) : NULL;
+  if (call != NULL && call->resize != NULL) call->resize(call->ud, o);
 }

@@ -19,6 +19,7 @@ typedef struct gb_cut {
   bool reduces;                    /* some result is accumulated over it */
   int axis;                        /* fold: of its domain; GEMM: rows, columns, inner, batch */
   size_t factor;                   /* indices of that axis to one of the cut axis: others are joined to it */
+  int joined;                      /* fold: 1 + the axis that was joined to it and is walked outside it again; 0: nothing */
   int in_dim[GB_CUT_SLOTS], out_dim[GB_MAX_OUTPUTS];   /* opaque: dimension of each operand and result; -1 = whole */
   int rest_dim;                    /* CAT: of the operands past these */
   size_t unit;                     /* windows begin at multiples of it, a power of two, and give the bits of the whole */
@@ -28,12 +29,16 @@ typedef struct gb_cut {
 typedef struct gb_window { size_t lo, n, base, held, extent; } gb_window;
 
 /* The fold axis along which a strided access to a buffer moves dimension 'dim', index by index and nothing else
-** moving it: -1, or the axis, with *factor. */
-int gb_cut_axis_of (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset, const gb_buf *b, int dim,
-                    size_t *factor);
-/* The dimension of 'b' of extent 'extent' that the access moves along 'axis' alone, -1: none. */
-int gb_cut_dim_of (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset, const gb_buf *b, int axis,
-                   size_t factor, size_t extent);
+** moving it. False, or fills c->axis, c->factor and c->joined. grain: as in gb_cut_fold_unit. */
+bool gb_cut_axis_of (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset, const gb_buf *b, int dim, size_t grain,
+                     gb_cut *c);
+/* Both run along the same indices of the fold. */
+static inline bool gb_cut_same (const gb_cut *a, const gb_cut *b) {
+  return a->axis == b->axis && a->factor == b->factor && a->joined == b->joined;
+}
+/* The dimension of 'b' of extent 'extent' that the access moves along the cut axis alone, -1: none. */
+int gb_cut_dim_of (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset, const gb_buf *b, const gb_cut *c,
+                   size_t extent);
 
 /* Fills c->reduces and c->unit for a fold cut along c->axis, c->factor. With a grain (not 0) accumulations run in
 ** pieces of it, whole or cut, and the unit is the grain. False: the fold cannot be cut there. */

@@ -11,12 +11,15 @@ bool gb_step_is_idle (const gb_lowered *low, const gb_step *s) {
   return true;
 }
 
+size_t gb_opaque_bytes (const gb_backend *be, const gb_opaque *o) {
+  if (o->op != GB_OP_CALL) return be->ops->opaque_scratch(be, o);
+  const gb_call *c = gb_call_get((int)o->attr.i[0]);
+  return c == NULL || c->scratch_bytes == NULL ? 0 : c->scratch_bytes(c->ud, o);
+}
+
 size_t gb_step_scratch (const gb_backend *be, const gb_lowered *low, const gb_step *s) {
   if (gb_step_is_idle(low, s)) return 0;
-  if (s->is_fold) return be->ops->fold_scratch(be, &s->fold);
-  if (s->opaque.op != GB_OP_CALL) return be->ops->opaque_scratch(be, &s->opaque);
-  const gb_call *c = gb_call_get((int)s->opaque.attr.i[0]);
-  return c == NULL || c->scratch_bytes == NULL ? 0 : c->scratch_bytes(c->ud, &s->opaque);
+  return s->is_fold ? be->ops->fold_scratch(be, &s->fold) : gb_opaque_bytes(be, &s->opaque);
 }
 
 gb_status gb_step_contract (const gb_step *s, gb_error *err) {

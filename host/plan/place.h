@@ -89,6 +89,7 @@ gb_status gb_placement_pack (gb_placement *p, gb_error *err);
 bool gb_step_is_idle (const gb_lowered *low, const gb_step *s);
 /* Bytes the backend's fold, opaque op or registered call asks for in step 's'; an idle one asks for none. */
 size_t gb_step_scratch (const gb_backend *be, const gb_lowered *low, const gb_step *s);
+size_t gb_opaque_bytes (const gb_backend *be, const gb_opaque *o);
 /* EREFUSED: the step is a registered op that does not say what it takes. */
 gb_status gb_step_contract (const gb_step *s, gb_error *err);
 

@@ -161,14 +161,14 @@ static bool unwrap (gb_storage *st, gb_ledger *l, gb_storage **lent) {
 }
 
 /* The record is the callee's for as long as it counts it; one that an earlier call kept is made anew. */
-static gb_status wrap (const gb_plan *p, int b, void *data, gb_storage **lent, gb_tensor *out, gb_error *err) {
-  const gb_buf *buf = &p->prog->low->buf[b];
+static gb_status wrap (const gb_plan *p, int b, const gb_shape *shape, void *data, gb_storage **lent, gb_tensor *out,
+                       gb_error *err) {
+  const gb_dtype t = p->prog->low->buf[b].dtype;
   gb_storage *st = *lent != NULL ? *lent : malloc(sizeof *st);
   if (st == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a storage record");
   *lent = NULL;
-  *st = (gb_storage){.refs = 1, .data = data, .bytes = buf->bytes, .ledger = &p->graph->backend->ledger};
-  *out = (gb_tensor){.storage = st, .dtype = buf->dtype, .shape = buf->shape};
-  gb_strides_of(&buf->shape, out->stride);
+  *st = (gb_storage){.refs = 1, .data = data, .bytes = gb_shape_bytes(shape, t), .ledger = &p->graph->backend->ledger};
+  *out = (gb_tensor){.storage = st, .dtype = t};
   return GB_OK;
 }
 
@@ -177,29 +177,35 @@ static bool is_temporary (const gb_plan *p, int b, bool input) {
   return home == GB_HOME_ARENA || home == GB_HOME_SHARED;
 }
 
-/* A buffer that is read as it lies may be shaped otherwise than the op's input: both are contiguous. */
-static void shape_as_input (const gb_plan *p, const gb_step *st, int i, gb_tensor *t) {
-  t->shape = *gb_node_shape(p->node[st->call_source]->in[i]);
-  gb_strides_of(&t->shape, t->stride);
+/* Buffer b as the op sees it, the window at p->in or p->to where there is one: contiguous, in whatever shape it lies. */
+static gb_status hand (gb_plan *p, int b, bool input, const gb_shape *shape, const void *data, gb_storage **lent, gb_tensor *t,
+                       gb_error *err) {
+  if (is_temporary(p, b, input)) GB_TRY(wrap(p, b, shape, (void *)(uintptr_t)data, lent, t, err));
+  else {
+    *t = gb_tensor_ref(&p->value[b]);
+    t->offset += (size_t)((const char *)data - (const char *)gb_tensor_data(t)) / gb_dtype_size(t->dtype);
+  }
+  t->shape = *shape;
+  gb_strides_of(shape, t->stride);
+  return GB_OK;
 }
 
-static gb_status run_call (gb_plan *p, const gb_step *st, void *scratch, gb_error *err) {
-  const gb_call *call = gb_call_get((int)st->opaque.attr.i[0]);
-  if (call == NULL) return gb_fail(err, GB_EINTERNAL, "op %d is not registered", (int)st->opaque.attr.i[0]);
+static gb_status run_call (gb_plan *p, const gb_step *st, const gb_opaque *o, void *scratch, gb_error *err) {
+  const gb_call *call = gb_call_get((int)o->attr.i[0]);
+  if (call == NULL) return gb_fail(err, GB_EINTERNAL, "op %d is not registered", (int)o->attr.i[0]);
   const int n = st->nin + st->nout;
+  const bool window = o != &st->opaque;
   gb_tensor *t = p->handed;
   gb_status rc = GB_OK;
   memset(t, 0, (size_t)n * sizeof *t);
   for (int i = 0; rc == GB_OK && i < n; i++) {
-    const bool input = i < st->nin;
-    const int b = input ? st->in[i] : st->out[i - st->nin];
-    if (is_temporary(p, b, input))
-      rc = wrap(p, b, input ? (void *)(uintptr_t)p->read[b] : p->write[b], &p->lent[i], &t[i], err);
-    else t[i] = gb_tensor_ref(&p->value[b]);
-    if (rc == GB_OK && input) shape_as_input(p, st, i, &t[i]);
+    const int k = i - st->nin;
+    const gb_shape *shape = k >= 0 ? &o->out_shape[k]
+                            : window ? &o->in_shape[i] : gb_node_shape(p->node[st->call_source]->in[i]);
+    rc = hand(p, k >= 0 ? st->out[k] : st->in[i], k < 0, shape, k >= 0 ? p->to[k] : p->in[i], &p->lent[i], &t[i], err);
   }
   p->graph->calling = p->node[st->call_source]->serial;
-  if (rc == GB_OK) rc = call->run(call->ud, p->graph, &st->opaque, t, t + st->nin, scratch, err);
+  if (rc == GB_OK) rc = call->run(call->ud, p->graph, o, t, t + st->nin, scratch, err);
   for (int i = 0; i < n; i++) {
     const int b = i < st->nin ? st->in[i] : st->out[i - st->nin];
     if (t[i].storage == NULL) continue;
@@ -261,8 +267,10 @@ static gb_status run_opaque_window (gb_plan *p, int s, gb_window at, void *arena
   }
   for (int k = 0; k < st->nout; k++)
     p->to[k] = (void *)(uintptr_t)shifted(p, p->to[k], st->out[k], &st->opaque.out_shape[k], c->out_dim[k], at);
+  void *scratch = (char *)arena + p->place->scratch[s].offset;
   p->stats.opaques++;
-  return p->on->ops->opaque(p->on, &o, p->in, p->to, (char *)arena + p->place->scratch[s].offset, err);
+  if (o.op == GB_OP_CALL) return run_call(p, st, &o, scratch, err);
+  return p->on->ops->opaque(p->on, &o, p->in, p->to, scratch, err);
 }
 
 /* The lower tiles of a matrix, each a fold of its own. */
@@ -308,7 +316,7 @@ static gb_status run_step (gb_plan *p, int s, const gb_window *at, void *arena, 
     return GB_OK;
   }
   p->stats.opaques++;
-  if (st->opaque.op == GB_OP_CALL) return run_call(p, st, scratch, err);
+  if (st->opaque.op == GB_OP_CALL) return run_call(p, st, &st->opaque, scratch, err);
   const gb_opaque o = gb_opaque_of_part(p->prog->low, p->place, s, NULL);
   return be->ops->opaque(be, &o, p->in, p->to, scratch, err);
 }

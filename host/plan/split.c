@@ -93,7 +93,7 @@ static void opaque_workspace (const gb_split_job *j, const gb_placement *p, int 
     const size_t n = windows.size[i];
     const gb_window window = {0, n, 0, n, looped ? p->cutting->extent : 1};
     const gb_opaque o = gb_opaque_of_part(j->low, p, s, looped ? &window : NULL);
-    *scratch = larger(*scratch, j->be->ops->opaque_scratch(j->be, &o));
+    *scratch = larger(*scratch, gb_opaque_bytes(j->be, &o));
   }
 }
 
@@ -106,7 +106,7 @@ void gb_split_workspace (const void *job, const gb_placement *p, int s, size_t *
   if (gb_step_is_idle(j->low, st)) *scratch = 0;
   else if (t != NULL) *scratch = gb_tile_scratch(j->be, j->low, t);
   else if (st->is_fold && parts) fold_workspace(j, p, s, scratch, state);
-  else if (!st->is_fold && st->opaque.op != GB_OP_CALL && (parts || (st->nin > 0 && p->packed[st->in[0]])))
+  else if (!st->is_fold && (parts || (st->nin > 0 && p->packed[st->in[0]])))
     opaque_workspace(j, p, s, scratch);
   else *scratch = j->scratch[s];
 }

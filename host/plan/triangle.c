@@ -41,12 +41,12 @@ static bool stores_alone (const gb_lowered *low, gb_triangle *t) {
   const gb_buf *k = &low->buf[t->matrix];
   if (!st->is_fold || st->nout != 1 || st->fold.nouts != 1 || st->fold.out[0].kind != GB_OUT_STORE) return false;
   const gb_out *o = &st->fold.out[0];
-  t->rows = t->cols = (gb_cut){.cut = true, .factor = 1};
   if (k->shape.ndim != 2 || k->shape.dim[0] < 2) return false;
-  t->rows.axis = gb_cut_axis_of(&st->fold, o->stride, o->offset, k, 0, &t->rows.factor);
-  t->cols.axis = gb_cut_axis_of(&st->fold, o->stride, o->offset, k, 1, &t->cols.factor);
-  return t->rows.axis >= 0 && t->cols.axis >= 0 && t->rows.axis != t->cols.axis && t->rows.factor == 1 &&
-         t->cols.factor == 1 && gb_cut_fold_unit(&st->fold, &t->rows, 0) && gb_cut_fold_unit(&st->fold, &t->cols, 0);
+  if (!gb_cut_axis_of(&st->fold, o->stride, o->offset, k, 0, 0, &t->rows)) return false;
+  if (!gb_cut_axis_of(&st->fold, o->stride, o->offset, k, 1, 0, &t->cols)) return false;
+  t->rows.cut = t->cols.cut = true;
+  return t->rows.axis != t->cols.axis && t->rows.factor == 1 && t->cols.factor == 1 &&
+         gb_cut_fold_unit(&st->fold, &t->rows, 0) && gb_cut_fold_unit(&st->fold, &t->cols, 0);
 }
 
 static int maker_of (const gb_lowered *low, int b) {

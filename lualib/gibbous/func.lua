@@ -126,7 +126,8 @@ end
 --  bytes     what forward holds at once beyond arguments and result: bytes, "1 MiB", or a function of the arguments' shapes.
 --            Without it no plan takes the function
 --  axes      per dimension "map", where slices may be computed on their own, or "coupled"; coupled where it is left out.
---            Checked and remembered; plans of this version run a function whole, since on fewer rows it may sum otherwise
+--            A plan that is short of memory then calls the function with windows of all its arguments, which must all have
+--            the dimension; windows begin at multiples of 256, where products have the bits of the whole
 --  batched   true: under gb.vmap forward gets all arguments with the mapped dimension in front; else one slice at a time
 ---@param opts table  name, shape, forward; backward, bytes, axes, batched
 ---@return gibbous.func
