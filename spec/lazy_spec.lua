@@ -177,7 +177,7 @@ end)
 local function data(n)
   return gb.rand(n, 6, {seed = 1}):eval(), gb.randn(n, {seed = 2}):eval(), gb.rand(n, {seed = 3}):eval()
 end
-local weights <const> = {gb.randn(6, 64, {seed = 4}):eval(), gb.randn(64, {seed = 5}):eval(), gb.randn(64, {seed = 6}):eval()}
+local weights <const> = {gb.randn(6, 512, {seed = 4}):eval(), gb.randn(512, {seed = 5}):eval(), gb.randn(512, {seed = 6}):eval()}
 local function network(x, w) return (x:matmul(w[1]) + w[2]:unsqueeze(1)):tanh():matmul(w[3]) end
 
 local losses <const> = {
@@ -240,9 +240,9 @@ describe("a loss over a batch", function()
     end
   end
 
-  it("8+1: of nine samples, in windows of eight and one", function()
+  it("4+4+1: of nine samples, in windows of four, four and one", function()
     local seen <const> = run_all(9, losses.mean, 120)
-    assert.is_true(seen[2], "a budget that takes eight samples but not nine")
+    assert.is_true(seen[3], "a budget that takes four samples but not nine")
     local x <const>, y <const>, w <const> = gb.lazy(data(9))
     local whole <const> = gb.plan(results(x, y, w, losses.mean), {budget = 1 << 30})
     local found
@@ -251,7 +251,7 @@ describe("a loss over a batch", function()
       found = p:explain():match "in (%d+ windows of %d+ of %d+)"
       if found then break end
     end
-    assert.equal("2 windows of 8 of 9", found)
+    assert.equal("3 windows of 4 of 9", found)
   end)
 
   it("refuses with the bytes of the smallest windows", function()

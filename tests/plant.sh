@@ -374,7 +374,7 @@ host/plan/axes.c
 'a total is read before its last window'
 
 host/plan/run.c
-'s/const size_t piece = gb_piece_of(p->place, s);/const size_t piece = p->place->chunk;/'
+'s/from += pl->grains->grain) {/from = end) {/;s/const size_t n = end - from < pl->grains->grain ? end - from : pl->grains->grain;/const size_t n = end - from;/'
 'a batch is summed in windows instead of grains'
 
 host/plan/share.c

@@ -136,7 +136,7 @@ typedef struct gb_run_stats {
   double seconds;
   uint64_t pairs;
   int folds, opaques;          /* a step that ran window by window counts once a window */
-  int windows;                 /* of the cut axis; 0: nothing was cut */
+  int windows;                 /* of the cut axis; 0: nothing was cut; 1: a named batch ran whole */
 } gb_run_stats;
 void gb_plan_stats (const gb_plan *p, gb_run_stats *s);
 

@@ -445,6 +445,7 @@ static gb_status execute (gb_plan *p, void *arena, bool store, gb_error *err) {
   if (rc == GB_OK) rc = gb_shares_begin(p, err);
   p->watched = rc == GB_OK && own && gb_check_begin(p, arena);
   if (rc == GB_OK) rc = run_steps(p, arena, err);
+  if (p->stats.windows == 0 && p->place->grains != NULL) p->stats.windows = 1;
   if (gb_plan_check.at_step != NULL) gb_plan_check.at_step(NULL);
   if (p->watched) gb_check_end();
   gb_shares_end(p);
