@@ -322,13 +322,27 @@ describe('solver = "auto"', function()
   end)
 
   it("is decided once per fit, and the same each time", function()
-    local n <const> = 500
+    local fixed <const> = require("gibbous.core").fixed_rates
+    local decide <const> = choice.decide
+    local n <const>, decided = 500, 0
     local many <const> = gb.rand(n, 2, {seed = 3}):eval()
     local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.5}, noise = 0.1}
-    local function why() return tostring(m:fit(many, many:sum(2):sin(), {steps = 0}).why):gsub("; budget.*", "") end
-    local first <const> = why()
-    m:set{["kernel.lengthscale"] = 0.5, ["kernel.variance"] = 1, ["likelihood.noise"] = 0.1}
-    assert.equal(first, why())
+    fixed(true)
+    choice.decide = function(...)
+      decided = decided + 1
+      return decide(...)
+    end
+    finally(function()
+      choice.decide = decide
+      fixed(os.getenv "GIBBOUS_RATES" == "fixed")
+    end)
+    for i, steps in ipairs{0, 3} do
+      m:set{["kernel.lengthscale"] = 0.5, ["kernel.variance"] = 1, ["likelihood.noise"] = 0.1}
+      local why <const> = tostring(m:fit(many, many:sum(2):sin(), {steps = steps}).why)
+      assert.matches("^auto: direct, exact and quick enough %(direct about 0%.%d+ s and 3%.9%d MiB a step; iterative at least 0%.%d+ s and "
+        .. "7%.3%d MiB a step; budget [%d.]+ [KMG]iB%)$", why)
+      assert.equal(i, decided)
+    end
   end)
 
   it("compares predicted times: many points go to the solver, few or hard ones to the factor", function()

@@ -91,6 +91,24 @@ describe("m:leave_one_out", function()
     assert.is_false(zero.converged)
   end)
 
+  -- Points far from all others are solved in one step, the others are not; columns are solved 64 at a time.
+  it("by a solver converged where every slice of columns did", function()
+    local function converged(crowd, alone)
+      local near_by <const> = gb.rand(crowd, 1, {seed = 1})
+      local far <const> = (gb.range(1, alone) * 1000):to{dtype = "f64"}:unsqueeze(2)
+      local hard <const>, easy <const> = {near_by, gb.zeros(crowd)}, {far, gb.ones(alone)}
+      local out <const> = {}
+      for i, order in ipairs{{hard, easy}, {easy, hard}} do
+        local m <const> = gb.gp.exact{kernel = K.rbf{}, noise = 0.2, solver = gb.solvers.cg{max_iter = 1, tol = 1e-6}}
+          :condition(gb.cat({order[1][1], order[2][1]}, 1), gb.cat({order[1][2], order[2][2]}, 1))
+        out[i] = m:leave_one_out().converged
+      end
+      return out
+    end
+    assert.same({false, false}, converged(100, 100))
+    assert.same({true, true}, converged(1, 199))
+  end)
+
   it("needs data, two points or more", function()
     raises("option", "leave_one_out: the model holds no data", function() model():leave_one_out() end)
     raises("shape", "needs 2 observations or more, got 1", function()

@@ -404,6 +404,18 @@ host/plan/choose.c
 host/plan/orders.c
 's/  o->floor = gb_add_sizes(o->from->outputs, o->from->caches);/  o->floor = 2 * gb_add_sizes(o->from->outputs, o->from->caches);/'
 'orders are given up that would need less'
+
+host/solve/lanczos.c
+'s/sqrt(spread \/ (k - 1))/sqrt(spread \/ k)/'
+'the standard error of a log determinant counts one probe too many'
+
+host/solve/lanczos.c
+'/low = INFINITY/,/low = fmin/s/size_t i = 0/size_t i = 1/'
+'a condition leaves out the first Ritz value'
+
+lualib/gibbous/gp/leave_one_out.lua
+'s/converged = converged and info.converged/converged = info.converged/'
+'leaving one out converged where the last columns did'
 )
 
 say () { printf '%-10s %-24s %s\n' "$@"; }

@@ -1098,9 +1098,56 @@ static void the_interval_of_log_det_covers_the_truth (void **state) {
   if (covered < 930 || covered > 970) fail_msg("%d of 1000 intervals cover the log determinant", covered);
 }
 
+/* A trace of one step a column: the quadratures are log(1 / alpha), here v. */
+static void a_log_determinant_tells_the_standard_error_of_its_probes (void **state) {
+  (void)state;
+  const double v[4] = {-9, 1, 2, 6};               /* the first column is no probe */
+  double alpha[4], beta[4] = {0};
+  int steps[4] = {1, 1, 1, 1};
+  for (int c = 0; c < 4; c++) alpha[c] = exp(-v[c]);
+  const gb_cg_trace trace = {.max_steps = 1, .steps = steps, .alpha = alpha, .beta = beta};
+  gb_logdet_info info;
+  ok(gb_probes_logdet(NULL, &trace, 5, 4, 1, 3, &info, &err));
+  CHECK_NEAR(info.value, 5 * 3.0, 1e-12);
+  CHECK_NEAR(info.standard_error, 5 * sqrt((4 + 1 + 9) / 2.0 / 3), 1e-12);
+  CHECK_NEAR(info.truncation, 15, 1e-12);          /* four fifths of one step are none */
+  ok(gb_probes_logdet(NULL, &trace, 5, 4, 1, 2, &info, &err));
+  CHECK_NEAR(info.standard_error, 5 * sqrt(0.5 / 2), 1e-12);
+  ok(gb_probes_logdet(NULL, &trace, 5, 4, 1, 1, &info, &err));
+  assert_true(info.standard_error == INFINITY);
+}
+
+/* Without coupling the Ritz values are 1 / alpha: each of them in each place. */
+static void a_condition_is_of_all_ritz_values (void **state) {
+  (void)state;
+  const double values[3] = {1e-6, 1, 2};
+  static const int order[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  for (int i = 0; i < 6; i++) {
+    double alpha[3], beta[3] = {0};
+    int steps[1] = {3};
+    for (int j = 0; j < 3; j++) alpha[j] = 1 / values[order[i][j]];
+    const gb_cg_trace trace = {.max_steps = 3, .steps = steps, .alpha = alpha, .beta = beta};
+    const double condition = gb_trace_condition(&trace, 1, 0);
+    CHECK_NEAR(condition / 2e6, 1, 1e-12);
+  }
+}
+
+/* From a run: a lower bound that has seen every eigenvalue. */
+static void the_condition_of_a_solve_sees_the_least_eigenvalue (void **state) {
+  (void)state;
+  double diagonal[9] = {1e-6, 0, 0, 0, 1, 0, 0, 0, 2}, one[3] = {1, 1, 1};
+  gb_node *a = leaf(GB_F64, 0, 2, (size_t[]){3, 3}, diagonal), *b = leaf(GB_F64, 0, 1, (size_t[]){3}, one);
+  const gb_cg_options o = {.tol = 1e-12, .max_iter = 50};
+  gb_cg_info info;
+  solve(a, b, &o, &info);
+  assert_true(info.converged && info.condition >= 1e6 / 4 && info.condition <= 2.0001e6);
+}
 
 int main (void) {
   const struct CMUnitTest tests[] = {
+    TEST(a_log_determinant_tells_the_standard_error_of_its_probes),
+    TEST(a_condition_is_of_all_ritz_values),
+    TEST(the_condition_of_a_solve_sees_the_least_eigenvalue),
     TEST(cg_agrees_with_elimination),
     TEST(the_reported_residual_is_the_true_one),
     TEST(a_residual_below_the_dtype_stagnates_instead_of_looping),
