@@ -223,7 +223,8 @@ static gb_dtype class_of (const gb_node *n) {
   return t == GB_BOOL ? GB_BOOL : gb_dtype_compute(t);
 }
 
-/* Not a walk over the whole region: a bool made of bools takes the type of the first float below its first inputs. */
+/* Not a walk over the whole region: a bool made of bools takes the type of the first float below its first inputs; GB_BOOL
+** where there is none. */
 static gb_dtype compute_type (const gb_node *n) {
   for (int steps = 0; steps < 64; steps++) {
     const bool reduces = !gb_is_leaf(n) && gb_ops[n->op].kind == GB_KIND_REDUCE;
@@ -232,7 +233,15 @@ static gb_dtype compute_type (const gb_node *n) {
     if (gb_is_leaf(n) || n->nin == 0) break;
     n = n->in[0];
   }
-  return GB_F32;
+  return GB_BOOL;
+}
+
+gb_dtype gb_compute_type (const gb_draft *d) {
+  for (int i = 0; i < d->nroots; i++) {
+    const gb_dtype t = compute_type(d->root[i].node);
+    if (t != GB_BOOL) return t;
+  }
+  return GB_BOOL;
 }
 
 /* A part that varies along one side only, or not at all, is computed once by a step of its own; but pairs never are, not even
@@ -449,7 +458,8 @@ void gb_emitter_init (gb_emitter *e, gb_lower_state *s, gb_draft *d, gb_axes inn
   e->naxes = d->naxes;
   memcpy(e->extent, d->extent, sizeof e->extent);
   e->split_axis = -1;
-  e->compute = compute_type(d->root->node);
+  const gb_dtype type = gb_compute_type(d);
+  e->compute = type != GB_BOOL ? type : GB_F32;
 }
 
 void gb_emitter_clear (gb_emitter *e) {

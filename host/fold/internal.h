@@ -166,6 +166,7 @@ void gb_find_makers (const gb_lower_state *s, int *maker);   /* [nbufs]: the dra
 void gb_draft_clear (gb_draft *d);
 
 /* emit.c */
+gb_dtype gb_compute_type (const gb_draft *d);                    /* GB_BOOL: it goes with any */
 void gb_emitter_init (gb_emitter *e, gb_lower_state *s, gb_draft *d, gb_axes inner);
 void gb_emitter_clear (gb_emitter *e);
 gb_status gb_emit_draft (gb_emitter *e);

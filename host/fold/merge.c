@@ -158,13 +158,19 @@ static gb_status join (gb_lower_state *s, int ia, int ib, int *to) {
 
 static int columns_of (const gb_draft *d) { return __builtin_popcount(d->columns); }
 
+/* A program has one compute type, which bools alone go with, whatever it is. */
+static bool same_compute (const gb_draft *a, const gb_draft *b) {
+  const gb_dtype ta = gb_compute_type(a), tb = gb_compute_type(b);
+  return ta == tb || ta == GB_BOOL || tb == GB_BOOL;
+}
+
 static gb_status try_merge (gb_lower_state *s, const int *maker, int ia, int ib, unsigned char *seen, int *stack) {
   const gb_draft *a = &s->draft[ia], *b = &s->draft[ib];
   int to[GB_FOLD_AXES] = {0};
   if (a->opaque != NULL || b->opaque != NULL || a->merged_into >= 0 || b->merged_into >= 0) return GB_OK;
   if (stores(a) || stores(b) || selects(a) || selects(b)) return GB_OK;
   if (a->nsplits + b->nsplits > GB_SPLITS) return GB_OK;
-  if (a->naxes + columns_of(b) > GB_FOLD_AXES - 4 || !same_domain(a, b, to)) return GB_OK;
+  if (a->naxes + columns_of(b) > GB_FOLD_AXES - 4 || !same_compute(a, b) || !same_domain(a, b, to)) return GB_OK;
   if (depends_on(s, maker, ia, ib, seen, stack) || depends_on(s, maker, ib, ia, seen, stack)) return GB_OK;
   return join(s, ia, ib, to);
 }
