@@ -191,10 +191,10 @@ static int file_exists (lua_State *L) {
   return 1;
 }
 
-/* core.file_lead(path): the first bytes of a plain file, 512 at most */
+/* core.file_lead(path): the first bytes of a plain file, 4096 at most */
 static int file_lead (lua_State *L) {
   lgb_enter(L);
-  char lead[512];
+  char lead[4096];
   size_t got = 0;
   gb_infile f;
   gb_error err;

@@ -44,8 +44,10 @@ local function wisdom()
   local parent <const> = cache and cache:sub(1, 1) == "/" and cache or set "HOME" and set "HOME" .. "/.cache"
   local path <const> = set "GIBBOUS_WISDOM" or parent and parent .. "/gibbous/wisdom"
   if not path then return "nowhere: neither GIBBOUS_WISDOM, XDG_CACHE_HOME nor HOME is set" end
-  local f <close> = io.open(path)
-  if not f then return path .. ", not written yet" end
+  if not core.file_exists(path) then return path .. ", not written yet" end
+  local ok <const>, err <const> = pcall(core.file_lead, path)
+  local f <close> = ok and io.open(path) or nil
+  if not f then return ok and path .. ", cannot be opened" or err.message end
   if f:read "l" ~= "gibbous wisdom 1" then return path .. ", not understood: it will be written anew" end
   local sheets = 0
   for line in f:lines() do

@@ -138,8 +138,9 @@ local function masks(data, folder, n, level)
 end
 
 local function citation(folder, name)
-  local f <close> = io.open(folder .. "/citation.txt", "r")
-  return f and f:read "a":gsub("%s+$", "") or citations[name]
+  local path <const> = folder .. "/citation.txt"
+  if not core.file_exists(path) then return citations[name] end
+  return (core.file_lead(path):gsub("%s+$", ""))
 end
 
 --- 'data' is gb.data, whose places are searched.
