@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -289,6 +290,74 @@ static void a_device_is_measured_once (void **unused) {
   assert_int_equal(device.ledger.used, 0);
 }
 
+static int announced, announced_again;
+static void count_announcement (bool again) {
+  announced++;
+  announced_again += again;
+}
+
+/* What was measured while the machine was busy is used, and measured again by a process that comes later. */
+static void a_sheet_of_a_busy_machine_is_measured_again_later (void **unused) {
+  (void)unused;
+  char key[GB_WISDOM_KEY];
+  gb_rates r = *gb_rates_fixed();
+  gb_rates_announce(count_announcement);
+  snprintf(name, sizeof name, "busy");
+  gb_wisdom_key(&device, key);
+  r.device.fma = 7;
+  r.calm = 0;
+  r.share = 0;
+  r.when = (double)time(NULL) - 60;
+  assert_true(gb_wisdom_write(file, key, &r));
+  assert_true(get("busy")->device.fma == 7);                /* it may be busy still */
+  assert_int_equal(measured, 0);
+  get("another");                                           /* so that the file is read again */
+  assert_int_equal(announced, 1);
+  assert_int_equal(announced_again, 0);
+  r.when -= 3600;
+  r.spread = 1e18;                                          /* busier than any */
+  assert_true(gb_wisdom_write(file, key, &r));
+  assert_true(get("busy")->device.fma == 1e9 + 1);
+  assert_int_equal(announced_again, 1);
+  get("another");
+  assert_true(get("busy")->device.fma == 1e9 + 1);          /* from the file; once a process */
+  assert_int_equal(measured, 2);
+  r.share = 1e18;                                           /* calmer than any: kept, and tried again later */
+  r.spread = 0;
+  snprintf(name, sizeof name, "calmer");
+  gb_wisdom_key(&device, key);
+  assert_true(gb_wisdom_write(file, key, &r));
+  assert_true(get("calmer")->device.fma == 7);
+  assert_int_equal(measured, 3);
+  assert_true(gb_wisdom_read(file, key, &r));
+  assert_true(r.calm == 0 && fabs(r.when - (double)time(NULL)) < 600);
+  r.calm = 1;
+  r.when = 0;
+  snprintf(name, sizeof name, "calm");
+  gb_wisdom_key(&device, key);
+  assert_true(gb_wisdom_write(file, key, &r));
+  assert_true(get("calm")->device.fma == 7);                /* however old */
+  assert_int_equal(measured, 3);
+  gb_rates_announce(NULL);
+}
+
+static void a_file_of_wisdom_keeps_the_youngest_sheets (void **unused) {
+  (void)unused;
+  gb_rates a = {0}, got;
+  other_sheet(&a, 0);
+  char key[32];
+  for (int i = 0; i < 40; i++) {
+    snprintf(key, sizeof key, "machine %d", i);
+    assert_true(gb_wisdom_write(file, key, &a));
+  }
+  for (int i = 0; i < 40; i++) {
+    snprintf(key, sizeof key, "machine %d", i);
+    assert_int_equal(gb_wisdom_read(file, key, &got), i >= 40 - GB_WISDOM_SHEETS);
+  }
+  assert_true(gb_wisdom_write(file, "machine 30", &a));     /* one that is there pushes none out */
+  assert_true(gb_wisdom_read(file, "machine 24", &got));
+}
+
 static void an_unwritable_file_is_no_error (void **unused) {
   (void)unused;
   char path[96];
@@ -319,7 +388,7 @@ static void the_fixed_sheet_is_chosen (void **unused) {
 }
 
 static void check_figure (void *ud, const char *figure, double *value) {
-  const bool may_be_zero = strstr(figure, ".fused.") != NULL;
+  const bool may_be_zero = strstr(figure, ".fused.") != NULL || strcmp(figure, "spread") == 0 || strcmp(figure, "calm") == 0;
   (*(int *)ud)++;
   if (!(isfinite(*value) && (*value > 0 || (may_be_zero && *value == 0)))) fail_msg("%s is %g", figure, *value);
 }
@@ -335,6 +404,7 @@ static void the_cpu_measures_every_figure (void **unused) {
   OK(gb_rates_measure(cpu, &r, &err));
   gb_rates_walk(&r, check_figure, &count);
   assert_true(count > 200);
+  assert_true(r.share <= 1 && fabs(r.when - (double)time(NULL)) < 600);
   gb_wisdom_key(cpu, key);
   assert_non_null(strstr(key, gb_backend_isa(cpu)));
   assert_non_null(strstr(key, "2 threads"));
@@ -349,6 +419,7 @@ int main (void) {
       cmocka_unit_test(fraction_scales_work_alone), cmocka_unit_test(threads_help_where_there_is_work),
       cmocka_unit_test(symmetry_halves_pairs), FILE_TEST(wisdom_comes_back_bit_for_bit),
       FILE_TEST(a_damaged_file_is_no_wisdom), FILE_TEST(a_device_is_measured_once),
+      FILE_TEST(a_sheet_of_a_busy_machine_is_measured_again_later), FILE_TEST(a_file_of_wisdom_keeps_the_youngest_sheets),
       FILE_TEST(an_unwritable_file_is_no_error), FILE_TEST(the_fixed_sheet_is_chosen),
       cmocka_unit_test(the_cpu_measures_every_figure)};
   return cmocka_run_group_tests(tests, NULL, NULL);

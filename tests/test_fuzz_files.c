@@ -381,7 +381,7 @@ static void scale (void *ud, const char *name, double *value) {
 
 static void hostile_wisdom (void **state) {
   (void)state;
-  static const char *const words[] = {"gibbous wisdom 1\n", "[machine one, 2 threads]\n", "[machine two, 4 threads]\n", "end ", "\n", "threads 2\n", " ",
+  static const char *const words[] = {"gibbous wisdom 2\n", "[machine one, 2 threads]\n", "[machine two, 4 threads]\n", "end ", "\n", "threads 2\n", " ",
                                       "nan", "inf", "-1", "]", "[", NULL};
   static unsigned char file[MUTANT_MOST];
   begin_mutants(&m, first_seed + 5, words);

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/grow.h"
 #include "lua/lgb.h"
+#include "plan/rates.h"
 
 #define LGB_SESSION "gibbous.session"
 
@@ -108,6 +110,12 @@ bool lgb_has_session (lua_State *L) {
   return slot != NULL && *slot != NULL;
 }
 
+/* Two seconds in which nothing seems to happen. */
+static void say_measuring (bool again) {
+  if (isatty(STDERR_FILENO) == 1)
+    fprintf(stderr, "gibbous: measuring this machine%s, about 2 s\n", again ? " again, for it was busy the last time" : ", once");
+}
+
 void lgb_open_session (lua_State *L) {
   static const luaL_Reg events[] = {{"__gc", session_gc}, {NULL, NULL}};
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key) != LUA_TNIL) lgb_session_of(L);
@@ -125,6 +133,7 @@ void lgb_open_session (lua_State *L) {
     return;
   }
   (*slot)->L = L;
+  gb_rates_announce(say_measuring);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);
 }
 

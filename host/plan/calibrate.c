@@ -4,6 +4,7 @@
 ** taken for cheaper than to be issued. Single figures are of one thread: a pool of one stands in for the device's. */
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "plan/probe.h"
@@ -449,14 +450,35 @@ static void measure_type (bench *b, gb_dtype type) {
   measure_library(b);
 }
 
+/* One fold on all threads, by the clock: the same thing several times tells how steady the machine is. */
+static double reference (bench *b) {
+  gb_probe p;
+  b->type = GB_F32;
+  fill(b);
+  end_rows(b, &p, begin_sum(b, &p, ROWS, 1), GB_SUM);
+  return time_on(b, b->be, &p);
+}
+
+#define BUSY_SHARE 0.8                 /* of a processor that is no longer all ours */
+#define BUSY_SPREAD 0.5
+
 static void measure (bench *b) {
+  double took[3];
+  const double start = gb_clock(), worked = gb_clock_thread();
   b->r->threads = gb_pool_threads(b->be->pool);
   b->be->ops->rates(b->be, 0.2, &b->r->device);
   measure_overheads(b);
   measure_waking(b);
+  took[0] = reference(b);
   measure_type(b, GB_F32);
+  took[1] = reference(b);
   measure_type(b, GB_F64);
+  took[2] = reference(b);
   measure_memory(b);
+  b->r->when = (double)time(NULL);
+  b->r->share = fmin(1, (gb_clock_thread() - worked) / fmax(gb_clock() - start, 1e-9));
+  b->r->spread = fmax(took[0], fmax(took[1], took[2])) / fmin(took[0], fmin(took[1], took[2])) - 1;
+  b->r->calm = b->r->share >= BUSY_SHARE && b->r->spread <= BUSY_SPREAD;
 }
 
 gb_status gb_rates_measure (gb_backend *be, gb_rates *out, gb_error *err) {

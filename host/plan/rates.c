@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* every figure */
 
@@ -43,7 +44,8 @@ static void visit_type (const char *type, gb_type_rates *t, visitor *visit, void
 
 static void visit_whole (gb_rates *t, visitor *visit, void *ud) {
   const figure list[] = {FIGURE(threads), FIGURE(read), FIGURE(write), FIGURE(read_all), FIGURE(write_all), FIGURE(fresh),
-                         FIGURE(fresh_all), FIGURE(near), FIGURE(middle), FIGURE(fold_s), FIGURE(opaque_s), FIGURE(wake_s)};
+                         FIGURE(fresh_all), FIGURE(near), FIGURE(middle), FIGURE(fold_s), FIGURE(opaque_s), FIGURE(wake_s),
+                         FIGURE(when), FIGURE(share), FIGURE(spread), FIGURE(calm)};
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) visit(ud, list[i].name, list[i].value);
 }
 
@@ -99,7 +101,7 @@ const gb_rates *gb_rates_fixed (void) {
   if (fixed.threads == 0)
     fixed = (gb_rates){.threads = 2, .device = {.fma = 4e9, .issue = 8e9, .scaling = 2},
                        .read = 1e10, .write = 5e9, .read_all = 2e10, .write_all = 1e10, .fresh = 2e9, .fresh_all = 4e9,
-                       .near = 5e10, .middle = 3e10, .fold_s = 1e-6, .opaque_s = 1e-6, .wake_s = 1e-5,
+                       .near = 5e10, .middle = 3e10, .fold_s = 1e-6, .opaque_s = 1e-6, .wake_s = 1e-5, .share = 1, .calm = 1,
                        .type = {fixed_type(1), fixed_type(0.5)}};
   return &fixed;
 }
@@ -134,15 +136,36 @@ const gb_rates *gb_rates_known (const gb_backend *be) {
   return &known.rates;
 }
 
+enum { PATIENCE_S = 600 };              /* what kept the machine busy is given the time to end */
+
+static char measured_here[GB_WISDOM_KEY];     /* by this process: plans do not change their minds under way */
+static void (*announce) (bool again);
+
+void gb_rates_announce (void (*say)(bool again)) { announce = say; }
+
+static bool wants_another (const gb_rates *r, const char *key) {
+  return r != gb_rates_fixed() && r->calm == 0 && strcmp(measured_here, key) != 0 &&
+         !(fabs((double)time(NULL) - r->when) <= PATIENCE_S);
+}
+
+static double calmness (const gb_rates *r) { return r->share - r->spread; }
+
 gb_status gb_rates_get (gb_backend *be, const gb_rates **out, gb_error *err) {
   char key[GB_WISDOM_KEY], path[GB_WISDOM_PATH];
   gb_rates r;
-  *out = gb_rates_known(be);
-  if (*out != NULL) return GB_OK;
-  *out = gb_rates_fixed();
+  const gb_rates *old = gb_rates_known(be);
+  *out = old != NULL ? old : gb_rates_fixed();
+  gb_wisdom_key(be, key);
+  if (old != NULL && !wants_another(old, key)) return GB_OK;
+  if (announce != NULL && be->ledger.limit >= GB_RATES_ROOM) announce(old != NULL);
   const gb_status rc = gb_rates_measure(be, &r, err);
   if (rc != GB_OK) return rc == GB_ENOMEM ? GB_OK : rc;
-  gb_wisdom_key(be, key);
+  strcpy(measured_here, key);
+  if (old != NULL && !(calmness(&r) >= calmness(old))) {          /* busier still: later again */
+    const double when = r.when;
+    r = *old;
+    r.when = when;
+  }
   if (gb_wisdom_path(path)) gb_wisdom_write(path, key, &r);        /* unwritable: this process knows it */
   remember(key, &r);
   *out = &known.rates;

@@ -1,7 +1,8 @@
 /* rates.h - the device sheet: what a device can do in a second, so that a planner may compare realisations by predicted time.
 **
-** A sheet is measured once (under two seconds, at the first comparison, never at start) and remembered in a text file of
-** wisdom, under all that it depends on: device, libraries, threads, version. */
+** A sheet is measured once (about two seconds, at the first comparison, never at start) and remembered in a text file of
+** wisdom, under all that it depends on: device, libraries, threads, version. One that was measured while the machine was busy is
+** used, and measured again by a later process. */
 #ifndef GB_PLAN_RATES_H
 #define GB_PLAN_RATES_H
 
@@ -44,6 +45,10 @@ typedef struct gb_rates {
   double near, middle;                 /* bytes/s read by one thread from 256 KiB, from 8 MiB */
   double fold_s, opaque_s;             /* of a step that does nothing */
   double wake_s;                       /* threads called together */
+  double when;                         /* it was measured: seconds since 1970 */
+  double share, spread;                /* processor seconds a second of the measuring; how far one figure, taken at its beginning,
+                                       ** middle and end, went apart: largest over smallest, less 1 */
+  double calm;                         /* 1: nothing else kept the machine busy meanwhile; 0: figures may be off */
   gb_type_rates type[2];               /* f64, f32 */
 } gb_rates;
 
@@ -52,6 +57,8 @@ typedef struct gb_rates {
 ** to measure (GB_RATES_ROOM bytes of its ledger), has the fixed sheet. Errors: EINTR. */
 #define GB_RATES_ROOM ((size_t)112 << 20)
 gb_status gb_rates_get (gb_backend *be, const gb_rates **out, gb_error *err);
+/* 'say' is called before the machine is measured, 'again': for the last time it was busy. NULL: nobody. */
+void gb_rates_announce (void (*say)(bool again));
 /* The same as far as it takes no measuring, else NULL. */
 const gb_rates *gb_rates_known (const gb_backend *be);
 
@@ -71,7 +78,8 @@ void gb_rates_walk (gb_rates *r, void (*visit)(void *ud, const char *name, doubl
 
 /* wisdom.c. The file: $GIBBOUS_WISDOM, $XDG_CACHE_HOME/gibbous/wisdom or ~/.cache/gibbous/wisdom; false: none of these is
 ** set, or the path is too long. A file holds one section a key. Reading fails on the least doubt; writing replaces the section of 'key'
-** and keeps the others, in one rename. */
+** and keeps the GB_WISDOM_SHEETS - 1 youngest of the others, in one rename. */
+#define GB_WISDOM_SHEETS 16
 #define GB_WISDOM_PATH 1024
 #define GB_WISDOM_KEY 512
 bool gb_wisdom_path (char path[GB_WISDOM_PATH]);

@@ -15,7 +15,7 @@
 #include "base/outfile.h"
 #include "plan/rates.h"
 
-#define TITLE "gibbous wisdom 1"
+#define TITLE "gibbous wisdom 2"
 enum { MOST_BYTES = 1 << 18, LINE = GB_WISDOM_KEY + 8 };     /* of a file that is kept; of a line */
 
 /* where, and under what */
@@ -124,16 +124,24 @@ static void write_figure (void *ud, const char *name, double *value) {
   write_line(ud, line);
 }
 
-/* What stands under other keys, if it is not too much. */
-static void copy_others (writer *to, const char *path, const char *section) {
+/* Sections under other keys, past the first 'skip' of them, to 'to' (may be NULL). Gives their number. */
+static int copy_some (writer *to, const char *path, const char *section, int skip) {
   char line[LINE];
   FILE *f = open_wisdom(path);
   bool other = false;
+  int n = 0;
   while (f != NULL && next_line(f, line)) {
-    if (line[0] == '[') other = strcmp(line, section) != 0;
-    if (other) put_line(to, line);
+    if (line[0] == '[') n += other = strcmp(line, section) != 0;
+    if (to != NULL && other && n > skip) put_line(to, line);
   }
   if (f != NULL) fclose(f);
+  return n;
+}
+
+/* The youngest of the others: who writes comes last. */
+static void copy_others (writer *to, const char *path, const char *section) {
+  const int n = copy_some(NULL, path, section, 0);
+  copy_some(to, path, section, n < GB_WISDOM_SHEETS ? 0 : n - (GB_WISDOM_SHEETS - 1));
 }
 
 static void make_parents (const char *path) {

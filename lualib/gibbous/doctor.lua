@@ -48,12 +48,14 @@ local function wisdom()
   local ok <const>, err <const> = pcall(core.file_lead, path)
   local f <close> = ok and io.open(path) or nil
   if not f then return ok and path .. ", cannot be opened" or err.message end
-  if f:read "l" ~= "gibbous wisdom 1" then return path .. ", not understood: it will be written anew" end
-  local sheets = 0
+  if f:read "l" ~= "gibbous wisdom 2" then return path .. ", not understood: it will be written anew" end
+  local sheets, busy = 0, 0
   for line in f:lines() do
     if line:sub(1, 1) == "[" then sheets = sheets + 1 end
+    if line == "calm 0" then busy = busy + 1 end
   end
-  return ("%s, %d %s"):format(path, sheets, sheets == 1 and "sheet" or "sheets")
+  return ("%s, %d %s%s"):format(path, sheets, sheets == 1 and "sheet" or "sheets",
+    busy > 0 and (", %d measured while the machine was busy: they will be measured again"):format(busy) or "")
 end
 
 local function writable(directory)
