@@ -6,7 +6,7 @@ storeys='base mem tensor cpu backend graph fold plan solve io plot lua'
 bad=$(
   grep -rnE '#include *[<"](lua|lauxlib|lualib)\.h' host cuda tests | grep -vE '^host/(lua/|main\.c)'
   grep -rnE '#include *[<"](cuda|cublas|cusolver|nvrtc)[A-Za-z_0-9]*\.h' host tests
-  grep -rnE 'LAPACKE_[sd][a-z0-9]+ *\(' host | grep -v '_work *('
+  grep -rnE 'LAPACKE_|#include *[<"](cblas\.h|cpu/lapack\.h)' host | grep -v '^host/cpu/blas\.c'
   rank=0
   for s in $storeys; do
     rank=$((rank + 1))

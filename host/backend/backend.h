@@ -82,5 +82,6 @@ void gb_backend_free (gb_backend *be);                        /* with its simula
 gb_status gb_backend_add_device (gb_backend *first, size_t limit, gb_error *err);
 gb_status gb_backend_set_threads (gb_backend *be, int threads, gb_error *err);
 const char *gb_backend_isa (const gb_backend *be);            /* "avx512", ... */
+const char *gb_backend_blas (const gb_backend *be);           /* the library, how it was built, its kernels */
 
 #endif

@@ -74,3 +74,8 @@ const char *gb_backend_isa (const gb_backend *be) {
   (void)be;
   return gb_isa_active->name;
 }
+
+const char *gb_backend_blas (const gb_backend *be) {
+  (void)be;
+  return gb_blas_identity();
+}

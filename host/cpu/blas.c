@@ -2,8 +2,12 @@
 #include "cpu/blas.h"
 
 #include <cblas.h>
-#include <lapacke.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#include "cpu/isa.h"
+#include "cpu/lapack.h"
 
 /* Declared here: the standard BLAS header of another vendor lacks them. */
 extern void openblas_set_num_threads (int threads);
@@ -13,20 +17,47 @@ extern void *blas_memory_alloc (int position);
 extern void blas_memory_free (void *buffer);
 extern int blas_thread_shutdown_ (void) __attribute__((weak));   /* builds without threads lack it */
 
-#define MOST_BUFFERS 64         /* the library's own limit is higher */
+#define MOST_BUFFERS 64                     /* the library's own limit is higher */
+#define BUFFER_BYTES ((size_t)128 << 20)
+#define SPARE_BYTES ((size_t)16 << 20)      /* so much is left to others */
 
-/* A call takes the first buffer of the library's pool that is free, and maps it where it is new: so many are mapped now as
-** calls can run at once. Threads of the library, which each take a buffer whenever they happen to start, are ended. */
-gb_status gb_blas_start (gb_pool *pool, gb_error *err) {
+static atomic_int wanted, mapped;           /* buffers: one a thread that may call */
+
+/* The library asks again and again for a buffer that the system refuses. */
+static bool can_be_mapped (size_t bytes) {
+  void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p != MAP_FAILED) munmap(p, bytes);
+  return p != MAP_FAILED;
+}
+
+/* All that are wanted, or none more. A call takes the first buffer of the library's pool that is free, and maps it where it is
+** new: to map n, take n. */
+static void map_buffers (void) {
   void *buffer[MOST_BUFFERS];
-  const int threads = gb_pool_threads(pool), n = threads < MOST_BUFFERS ? threads : MOST_BUFFERS;
-  openblas_set_num_threads(1);
-  if (blas_thread_shutdown_ != NULL) blas_thread_shutdown_();
-  const int got = openblas_get_num_threads();
-  if (got != 1) return gb_fail(err, GB_EINTERNAL, "blas runs %d threads of its own, expected 1", got);
+  const int n = atomic_load(&wanted), more = n - atomic_load(&mapped);
+  if (more <= 0 || !can_be_mapped((size_t)more * BUFFER_BYTES + SPARE_BYTES)) return;
   for (int i = 0; i < n; i++) buffer[i] = blas_memory_alloc(0);
   for (int i = 0; i < n; i++) blas_memory_free(buffer[i]);
+  atomic_store(&mapped, n);
+}
+
+gb_status gb_blas_start (gb_pool *pool, gb_error *err) {
+  const int threads = gb_pool_threads(pool);
+  openblas_set_num_threads(1);
+  if (blas_thread_shutdown_ != NULL) blas_thread_shutdown_();    /* each takes a buffer whenever it happens to start */
+  const int got = openblas_get_num_threads();
+  if (got != 1) return gb_fail(err, GB_EINTERNAL, "blas runs %d threads of its own, expected 1", got);
+  atomic_store(&wanted, threads < MOST_BUFFERS ? threads : MOST_BUFFERS);
+  map_buffers();
   return GB_OK;
+}
+
+gb_status gb_blas_ready (gb_error *err) {
+  const int n = atomic_load(&wanted), mib = (int)(BUFFER_BYTES >> 20);
+  if (atomic_load(&mapped) < n) map_buffers();
+  if (atomic_load(&mapped) >= n) return GB_OK;
+  return gb_fail(err, GB_ENOMEM, "BLAS needs %d MiB of address space, %d MiB a thread, and the system refuses it; raise the "
+                 "limit of the process (ulimit -v, ulimit -d), or use fewer threads (gb.config{threads = 1})", n * mib, mib);
 }
 
 const char *gb_blas_identity (void) { return openblas_get_config(); }
@@ -50,6 +81,16 @@ static void gemv (gb_dtype t, bool ta, size_t m, size_t k, double alpha, const v
                 (int)incy);
 }
 
+/* c = beta c + alpha op(a) op(b) by the own kernels. */
+static void small_product (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t k, double alpha, const void *a,
+                           size_t lda, const void *b, size_t ldb, double beta, void *c, size_t ldc) {
+  const gb_isa_kernels *kernels = t == GB_F64 ? &gb_isa_active->f64 : &gb_isa_active->f32;
+  kernels->product(m, n, k, alpha, a, ta ? 1 : lda, ta ? lda : 1, b, tb ? 1 : ldb, tb ? ldb : 1, beta, c, ldc);
+}
+
+/* The library has kernels for small products that allocate, on some processors: at most so many multiply-adds stay here. */
+static bool is_small (double m, double n, double k) { return m * n * k <= 1e6; }
+
 static void gemm_chunk (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t k, double alpha,
                         const void *a, size_t lda, const void *b, size_t ldb, double beta, void *c,
                         size_t ldc) {
@@ -57,6 +98,8 @@ static void gemm_chunk (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t
     gemv(t, ta, m, k, alpha, a, lda, b, tb ? 1 : ldb, beta, c, ldc);
   else if (m == 1)
     gemv(t, !tb, n, k, alpha, b, ldb, a, ta ? lda : 1, beta, c, 1);
+  else if (is_small((double)m, (double)n, (double)k))
+    small_product(t, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   else if (t == GB_F64)
     cblas_dgemm(CblasRowMajor, trans(ta), trans(tb), (int)m, (int)n, (int)k, alpha, a, (int)lda, b, (int)ldb,
                 beta, c, (int)ldc);
@@ -65,13 +108,40 @@ static void gemm_chunk (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t
                 (int)ldb, (float)beta, c, (int)ldc);
 }
 
+/* The products inside the library's own LAPACK come here too: it finds these before its own. A column-major product is a
+** row-major one of the transposed factors in the other order. */
+static bool transposed (const char *t) { return *t != 'N' && *t != 'n'; }
+
+void dgemm_ (const char *ta, const char *tb, const int *m, const int *n, const int *k, const double *alpha, const double *a,
+             const int *lda, const double *b, const int *ldb, const double *beta, double *c, const int *ldc, size_t la,
+             size_t lb) {
+  (void)la, (void)lb;
+  if (*m <= 0 || *n <= 0) return;
+  if (gb_isa_active != NULL && is_small(*m, *n, *k))
+    small_product(GB_F64, transposed(tb), transposed(ta), (size_t)*n, (size_t)*m, (size_t)*k, *alpha, b, (size_t)*ldb, a,
+                  (size_t)*lda, *beta, c, (size_t)*ldc);
+  else
+    cblas_dgemm(CblasColMajor, trans(transposed(ta)), trans(transposed(tb)), *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c,
+                *ldc);
+}
+
+void sgemm_ (const char *ta, const char *tb, const int *m, const int *n, const int *k, const float *alpha, const float *a,
+             const int *lda, const float *b, const int *ldb, const float *beta, float *c, const int *ldc, size_t la,
+             size_t lb) {
+  (void)la, (void)lb;
+  if (*m <= 0 || *n <= 0) return;
+  if (gb_isa_active != NULL && is_small(*m, *n, *k))
+    small_product(GB_F32, transposed(tb), transposed(ta), (size_t)*n, (size_t)*m, (size_t)*k, (double)*alpha, b, (size_t)*ldb,
+                  a, (size_t)*lda, (double)*beta, c, (size_t)*ldc);
+  else
+    cblas_sgemm(CblasColMajor, trans(transposed(ta)), trans(transposed(tb)), *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c,
+                *ldc);
+}
+
 void gb_blas_gemm (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t k, double alpha, const void *a,
                    size_t lda, const void *b, size_t ldb, double beta, void *c, size_t ldc) {
   if (m == 0 || n == 0) return;
-  if (k == 0 && beta == 0) {
-    for (size_t i = 0; i < m; i++) memset((char *)c + i * ldc * gb_dtype_size(t), 0, n * gb_dtype_size(t));
-    return;
-  }
+  if (k == 0) small_product(t, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);   /* beta c */
   for (size_t k0 = 0; k0 < k; k0 += GB_BLOCK) {
     const size_t nk = k - k0 < GB_BLOCK ? k - k0 : GB_BLOCK;
     gemm_chunk(t, ta, tb, m, n, nk, alpha, at(t, a, ta ? k0 * lda : k0), lda, at(t, b, tb ? k0 : k0 * ldb),
@@ -130,33 +200,56 @@ void gb_blas_trmm_left_trans (gb_dtype t, size_t m, size_t n, const void *a, siz
 
 /* A row-major lower triangle is a column-major upper one of the transposed matrix. */
 size_t gb_lapack_potrf (gb_dtype t, size_t n, void *a, size_t lda) {
-  return (size_t)(t == GB_F64 ? LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (int)n, a, (int)lda)
-                              : LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', (int)n, a, (int)lda));
+  const int order = (int)n, ld = (int)lda;
+  int info = 0;
+  if (t == GB_F64) dpotrf_("U", &order, a, &ld, &info, 1);
+  else spotrf_("U", &order, a, &ld, &info, 1);
+  return (size_t)info;
 }
 
 void gb_lapack_trtri (gb_dtype t, size_t n, void *a, size_t lda) {
-  if (t == GB_F64) LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'U', 'N', (int)n, a, (int)lda);
-  else LAPACKE_strtri_work(LAPACK_COL_MAJOR, 'U', 'N', (int)n, a, (int)lda);
+  const int order = (int)n, ld = (int)lda;
+  int info = 0;
+  if (t == GB_F64) dtrtri_("U", "N", &order, a, &ld, &info, 1, 1);
+  else strtri_("U", "N", &order, a, &ld, &info, 1, 1);
 }
 
 void gb_lapack_lauum (gb_dtype t, size_t n, void *a, size_t lda) {
-  if (t == GB_F64) LAPACKE_dlauum_work(LAPACK_COL_MAJOR, 'U', (int)n, a, (int)lda);
-  else LAPACKE_slauum_work(LAPACK_COL_MAJOR, 'U', (int)n, a, (int)lda);
+  const int order = (int)n, ld = (int)lda;
+  int info = 0;
+  if (t == GB_F64) dlauum_("U", &order, a, &ld, &info, 1);
+  else slauum_("U", &order, a, &ld, &info, 1);
 }
 
 size_t gb_lapack_getrf (gb_dtype t, size_t m, size_t n, void *a, size_t lda, int *pivot) {
-  const int info = t == GB_F64 ? LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, (int)m, (int)n, a, (int)lda, pivot)
-                               : LAPACKE_sgetrf_work(LAPACK_COL_MAJOR, (int)m, (int)n, a, (int)lda, pivot);
+  const int rows = (int)m, columns = (int)n, ld = (int)lda;
+  int info = 0;
+  if (t == GB_F64) dgetrf_(&rows, &columns, a, &ld, pivot, &info);
+  else sgetrf_(&rows, &columns, a, &ld, pivot, &info);
   for (size_t j = 0; j < n; j++) pivot[j]--;
   return (size_t)info;
 }
 
 void gb_lapack_larfg (gb_dtype t, size_t n, void *x, void *tau) {
-  if (t == GB_F64) LAPACKE_dlarfg_work((int)n, x, (double *)x + 1, 1, tau);
-  else LAPACKE_slarfg_work((int)n, x, (float *)x + 1, 1, tau);
+  const int length = (int)n, one = 1;
+  if (t == GB_F64) dlarfg_(&length, x, (double *)x + 1, &one, tau);
+  else slarfg_(&length, x, (float *)x + 1, &one, tau);
 }
 
 static size_t align64 (size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+size_t gb_lapack_pocon_bytes (gb_dtype t, size_t n) { return align64(3 * n * gb_dtype_size(t)) + n * sizeof(int); }
+
+double gb_lapack_pocon (gb_dtype t, size_t n, const void *l, size_t ld, double norm, void *work) {
+  const int order = (int)n, lda = (int)ld;
+  int *iwork = (int *)(void *)((char *)work + align64(3 * n * gb_dtype_size(t))), info = 0;
+  const float short_norm = (float)norm;
+  double wide = 0;
+  float narrow = 0;
+  if (t == GB_F64) dpocon_("U", &order, l, &lda, &norm, &wide, work, iwork, &info, 1);
+  else spocon_("U", &order, l, &lda, &short_norm, &narrow, work, iwork, &info, 1);
+  return t == GB_F64 ? wide : (double)narrow;
+}
 
 /* An answer to a workspace query, which a float may have rounded down. */
 static size_t query (gb_dtype t, const void *answer, size_t least) {
@@ -167,28 +260,22 @@ static size_t query (gb_dtype t, const void *answer, size_t least) {
 
 typedef struct work_sizes { size_t work, iwork; } work_sizes;
 
+/* lwork and liwork -1: only the first elements of the workspaces are written, their sizes. */
+static int eigh_call (gb_dtype t, size_t n, void *a, void *values, void *work, int lwork, int *iwork, int liwork) {
+  const int order = (int)n;
+  int info = 0;
+  if (t == GB_F64) dsyevd_("V", "U", &order, a, &order, values, work, &lwork, iwork, &liwork, &info, 1, 1);
+  else ssyevd_("V", "U", &order, a, &order, values, work, &lwork, iwork, &liwork, &info, 1, 1);
+  return info;
+}
+
 static work_sizes eigh_sizes (gb_dtype t, size_t n) {
   double answer = 0;
   int iwork = 0;
-  if (t == GB_F64)
-    LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (int)n, NULL, (int)n, NULL, &answer, -1, &iwork, -1);
-  else
-    LAPACKE_ssyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (int)n, NULL, (int)n, NULL, (float *)(void *)&answer, -1,
-                        &iwork, -1);
+  eigh_call(t, n, NULL, NULL, &answer, -1, &iwork, -1);
   const size_t least = 3 + 5 * n;
   return (work_sizes){query(t, &answer, 1 + 6 * n + 2 * n * n),
                       (size_t)iwork > least ? (size_t)iwork : least};
-}
-
-size_t gb_lapack_pocon_bytes (gb_dtype t, size_t n) { return align64(3 * n * gb_dtype_size(t)) + n * sizeof(int); }
-
-double gb_lapack_pocon (gb_dtype t, size_t n, const void *l, size_t ld, double norm, void *work) {
-  int *iwork = (int *)(void *)((char *)work + align64(3 * n * gb_dtype_size(t)));
-  double wide = 0;
-  float narrow = 0;
-  if (t == GB_F64) LAPACKE_dpocon_work(LAPACK_COL_MAJOR, 'U', (int)n, l, (int)ld, norm, &wide, work, iwork);
-  else LAPACKE_spocon_work(LAPACK_COL_MAJOR, 'U', (int)n, l, (int)ld, (float)norm, &narrow, work, iwork);
-  return t == GB_F64 ? wide : (double)narrow;
 }
 
 size_t gb_lapack_eigh_bytes (gb_dtype t, size_t n) {
@@ -199,20 +286,17 @@ size_t gb_lapack_eigh_bytes (gb_dtype t, size_t n) {
 int gb_lapack_eigh (gb_dtype t, size_t n, void *a, void *values, void *work) {
   const work_sizes s = eigh_sizes(t, n);
   int *iwork = (int *)(void *)((char *)work + align64(s.work * gb_dtype_size(t)));
-  return t == GB_F64 ? LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (int)n, a, (int)n, values, work,
-                                           (int)s.work, iwork, (int)s.iwork)
-                     : LAPACKE_ssyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (int)n, a, (int)n, values, work,
-                                           (int)s.work, iwork, (int)s.iwork);
+  return eigh_call(t, n, a, values, work, (int)s.work, iwork, (int)s.iwork);
 }
 
 /* The row-major (n, m) is a column-major (m, n): its left vectors are our right ones. */
 static int svd_call (gb_dtype t, size_t n, size_t m, void *a, void *u, void *s, void *vt, void *work,
                      int lwork, int *iwork) {
-  const int k = (int)(n < m ? n : m);
-  return t == GB_F64 ? LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', (int)m, (int)n, a, (int)m, s, vt, (int)m, u,
-                                           k, work, lwork, iwork)
-                     : LAPACKE_sgesdd_work(LAPACK_COL_MAJOR, 'S', (int)m, (int)n, a, (int)m, s, vt, (int)m, u,
-                                           k, work, lwork, iwork);
+  const int rows = (int)m, columns = (int)n, k = (int)(n < m ? n : m);
+  int info = 0;
+  if (t == GB_F64) dgesdd_("S", &rows, &columns, a, &rows, s, vt, &rows, u, &k, work, &lwork, iwork, &info, 1);
+  else sgesdd_("S", &rows, &columns, a, &rows, s, vt, &rows, u, &k, work, &lwork, iwork, &info, 1);
+  return info;
 }
 
 static work_sizes svd_sizes (gb_dtype t, size_t n, size_t m) {

@@ -11,9 +11,12 @@
 
 typedef enum gb_uplo { GB_LOWER, GB_UPPER } gb_uplo;
 
-/* One thread inside BLAS, and its packing buffers mapped now, one a pool thread: BLAS waits for ever for a
-** buffer that cannot be had. Errors: EINTERNAL where BLAS insists on threads of its own. */
+/* One thread inside BLAS, and its packing buffers mapped now, one a pool thread, where they can be had. Errors: EINTERNAL where
+** BLAS insists on threads of its own. */
 gb_status gb_blas_start (gb_pool *pool, gb_error *err);
+
+/* Before other calls: without buffers BLAS would wait for them for ever. Errors: ENOMEM. */
+gb_status gb_blas_ready (gb_error *err);
 
 const char *gb_blas_identity (void);       /* one line: library, version, the kernels it chose */
 

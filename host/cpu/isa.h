@@ -121,6 +121,11 @@ typedef struct gb_isa_kernels {
   /* Runs a chain, ended by GB_LINK_END, over 'nj' rows of a whole block of lanes; by_row: each row through before the next
   ** is begun, as REDUCE_ALL wants. */
   void (*chain)(const gb_link *l, int nj, bool mirrored, bool by_row);
+
+  /* c (m, n) = beta c + alpha a b, rows of c 'ldc' apart; element (i, p) of a at i * ai + p * ak, (p, j) of b at
+  ** p * bk + j * bj. beta 0: c is not read. For small products, on the calling thread; takes no memory. */
+  void (*product)(size_t m, size_t n, size_t k, double alpha, const void *a, size_t ai, size_t ak, const void *b, size_t bk,
+                  size_t bj, double beta, void *c, size_t ldc);
 } gb_isa_kernels;
 
 typedef struct gb_isa {

@@ -30,9 +30,9 @@ static const struct { gb_opaque_fn *run; gb_scratch_fn *scratch; bool packs; } t
 };
 
 /* Ops that BLAS or LAPACK computes exist for the two types they have. */
-static gb_status check_dtype (const gb_opaque *o, gb_error *err) {
+static gb_status check_blas (const gb_opaque *o, gb_error *err) {
   if (o->op < GB_OP_GEMM || o->op > GB_OP_LU_LOGDET) return GB_OK;
-  if (o->in_dtype[0] == GB_F64 || o->in_dtype[0] == GB_F32) return GB_OK;
+  if (o->in_dtype[0] == GB_F64 || o->in_dtype[0] == GB_F32) return gb_blas_ready(err);
   return gb_fail(err, GB_EDTYPE, "%s: expected f64 or f32, got %s", gb_ops[o->op].name,
                  gb_dtype_name(o->in_dtype[0]));
 }
@@ -55,7 +55,7 @@ gb_status gb_cpu_opaque (gb_backend *be, const gb_opaque *o, const void *const *
                          void *scratch, gb_error *err) {
   if (table[o->op].run == NULL)
     return gb_fail(err, GB_EINTERNAL, "%s is not an opaque op of the cpu backend", gb_ops[o->op].name);
-  GB_TRY(check_dtype(o, err));
+  GB_TRY(check_blas(o, err));
   GB_TRY(check_layout(o, err));
   static char none[64];            /* scratch of an op that needs no bytes may be NULL */
   const gb_opaque_call call = {be->pool, o, in, out, scratch != NULL ? scratch : none, err};

@@ -16,14 +16,25 @@
 typedef __m256 vf, mf;
 typedef __m256d vd, md;
 enum { vf_width = 8, vd_width = 4 };
+typedef int32_t vf_word;
+typedef int64_t vd_word;
 
 /* Before code that does not know these registers. */
 #define GB_ISA_LEAVE() _mm256_zeroupper()
 #define GB_INLINE static inline __attribute__((always_inline, unused))
 
+GB_INLINE __m256i vf_first (int n) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+GB_INLINE __m256i vd_first (int n) {
+  return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+
 #define GB_SIMD(P, T, V, s)                                                                                  \
   GB_INLINE V P##_load (const T *p) { return _mm256_loadu_##s(p); }                                          \
   GB_INLINE void P##_store (T *p, V a) { _mm256_storeu_##s(p, a); }                                          \
+  GB_INLINE V P##_load_some (const T *p, int n) { return _mm256_maskload_##s(p, P##_first(n)); }             \
+  GB_INLINE void P##_store_some (T *p, V a, int n) { _mm256_maskstore_##s(p, P##_first(n), a); }             \
   GB_INLINE V P##_set1 (T x) { return _mm256_set1_##s(x); }                                                  \
   GB_INLINE V P##_add (V a, V b) { return _mm256_add_##s(a, b); }                                            \
   GB_INLINE V P##_sub (V a, V b) { return _mm256_sub_##s(a, b); }                                            \

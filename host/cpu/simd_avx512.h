@@ -2,7 +2,8 @@
 ** doubles.
 **
 ** Every simd_*.h defines the same names. min and max return the second argument when either is NaN (as the
-** machine does); ne is true for NaN, the other comparisons are false. */
+** machine does); ne is true for NaN, the other comparisons are false. load_some and store_some touch the first n elements, the
+** others are read as 0. */
 #ifndef GB_CPU_SIMD_AVX512_H
 #define GB_CPU_SIMD_AVX512_H
 
@@ -21,6 +22,8 @@ typedef __m512d vd;
 typedef __mmask16 mf;
 typedef __mmask8 md;
 enum { vf_width = 16, vd_width = 8 };
+typedef int32_t vf_word;
+typedef int64_t vd_word;
 
 /* Before code that does not know these registers. */
 #define GB_ISA_LEAVE() _mm256_zeroupper()
@@ -29,6 +32,8 @@ enum { vf_width = 16, vd_width = 8 };
 #define GB_SIMD(P, T, V, M, s, W, B)                                                                         \
   GB_INLINE V P##_load (const T *p) { return _mm512_loadu_##s(p); }                                          \
   GB_INLINE void P##_store (T *p, V a) { _mm512_storeu_##s(p, a); }                                          \
+  GB_INLINE V P##_load_some (const T *p, int n) { return _mm512_maskz_loadu_##s((M)((1u << n) - 1), p); }    \
+  GB_INLINE void P##_store_some (T *p, V a, int n) { _mm512_mask_storeu_##s(p, (M)((1u << n) - 1), a); }     \
   GB_INLINE V P##_set1 (T x) { return _mm512_set1_##s(x); }                                                  \
   GB_INLINE V P##_add (V a, V b) { return _mm512_add_##s(a, b); }                                            \
   GB_INLINE V P##_sub (V a, V b) { return _mm512_sub_##s(a, b); }                                            \

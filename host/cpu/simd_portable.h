@@ -22,6 +22,8 @@ typedef int64_t md __attribute__((vector_size(32)));
 typedef uint32_t uf __attribute__((vector_size(16)));
 typedef uint64_t ud __attribute__((vector_size(32)));
 enum { vf_width = 4, vd_width = 4 };
+typedef int32_t vf_word;
+typedef int64_t vd_word;
 
 #define GB_ISA_LEAVE() ((void)0)
 #define GB_INLINE static inline __attribute__((always_inline, unused))
@@ -31,6 +33,8 @@ enum { vf_width = 4, vd_width = 4 };
 #define GB_SIMD(P, T, V, M, U, sqrt_, floor_, ceil_, rint_)                                                  \
   GB_INLINE V P##_load (const T *p) { V a; memcpy(&a, p, sizeof a); return a; }                              \
   GB_INLINE void P##_store (T *p, V a) { memcpy(p, &a, sizeof a); }                                          \
+  GB_INLINE V P##_load_some (const T *p, int n) { return GB_EACH(V, l_ < n ? p[l_] : 0); }                   \
+  GB_INLINE void P##_store_some (T *p, V a, int n) { for (int l = 0; l < n; l++) p[l] = a[l]; }              \
   GB_INLINE V P##_set1 (T x) { return (V){ x, x, x, x }; }                                                   \
   GB_INLINE V P##_add (V a, V b) { return a + b; }                                                           \
   GB_INLINE V P##_sub (V a, V b) { return a - b; }                                                           \

@@ -66,6 +66,8 @@ static void push_device (lua_State *L, const gb_backend *be) {
   lua_setfield(L, -2, "name");
   lua_pushstring(L, gb_backend_isa(be));
   lua_setfield(L, -2, "isa");
+  lua_pushstring(L, gb_backend_blas(be));
+  lua_setfield(L, -2, "blas");
   lua_pushinteger(L, gb_pool_threads(be->pool));
   lua_setfield(L, -2, "threads");
   lua_pushinteger(L, (lua_Integer)be->ledger.limit);

@@ -181,6 +181,7 @@ static void eliminate_piece (void *ud, gb_tasks *s, size_t task, int thread) {
 }
 
 static gb_status eliminate (partial *p, gb_error *err) {
+  GB_TRY(gb_blas_ready(err));
   for (size_t m = 0; m < p->rank; m++)
     for (size_t r = 0; r < p->rows; r++) p->factors[m * p->rows + r] = p->known[m * CANDIDATES + p->place[r]];
   const double work = (double)p->n * (double)p->rows * (double)(p->rank + p->rows);

@@ -50,6 +50,7 @@ static gb_status start (gb_precond *p, gb_node *a, gb_error *err) {
 /* C = noise I + L' L, then its factor; log det P = (n - rank) log noise + log det C. */
 static gb_status low_rank_end (gb_precond *p, gb_error *err) {
   const size_t k = p->rank;
+  GB_TRY(gb_blas_ready(err));
   memset(p->c, 0, k * k * sizeof *p->c);
   for (size_t i = 0; i < p->n; i += GB_BLOCK)
     gb_blas_syrk_lower(GB_F64, false, k, extent(p->n, i, GB_BLOCK), 1, p->lt + i, p->n, p->c, k);

@@ -130,6 +130,7 @@ static gb_status epoch (projections *p, gb_solve_reason *reason, gb_error *err) 
 }
 
 static gb_status iterate (projections *p, gb_error *err) {
+  GB_TRY(gb_blas_ready(err));
   gb_system *s = p->s;
   gb_solve_info *info = s->info;
   const double first = gb_system_worst(s);

@@ -736,7 +736,7 @@ function core.memory.room() end
 ---@return table
 function gb.config(o) end
 
---- The devices: name, isa, threads, limit, used; memory is the limit too.
+--- The devices: name, isa, blas, threads, limit, used; memory is the limit too.
 ---@return table[]
 function gb.devices() end
 

@@ -76,7 +76,7 @@ local function facts()
     {"gibbous", core.version}, {"lua", _VERSION}, {"processor", processor()},
     {"instruction set", cpu.isa}, {"threads", tostring(cpu.threads)},
     {"system", first_line "/proc/sys/kernel/osrelease" or "unknown"},
-    {"BLAS", loaded "libopenblas" or loaded "libblas" or "not found among the mapped libraries"},
+    {"BLAS", cpu.blas}, {"BLAS library", loaded "libopenblas" or loaded "libblas" or "not found among the mapped libraries"},
     {"elementary functions", loaded "libsleef" or "built in"},
     {"wisdom", wisdom()}, {"memory limit", gib(report.limit)}, {"devices", "cpu"},
     {"package.path", package.path}, {"package.cpath", package.cpath},
@@ -101,6 +101,11 @@ local checks <const> = {
     local x <const> = core.linalg.solve(a, core.ones(64))
     local gap <const> = (a:matmul(x) - 1):abs():max():item()
     return gap < 1e-12, ("residual %.1e"):format(gap), "another BLAS may be loaded than was built against"
+  end},
+  {"BLAS threads", function()
+    local text <const> = core.devices()[1].blas
+    return text:find("SINGLE_THREADED", 1, true) ~= nil, text:find "SINGLE_THREADED" and "none of its own" or text,
+      "another build of OpenBLAS came first: install libopenblas-serial-dev and build again, or load gibbous before modules with a BLAS"
   end},
   {"memory", function()
     local limit <const> = core.memory.report().limit
