@@ -131,6 +131,7 @@ static bool opaque_agrees (const follow *f, const gb_step *st, const gb_cut *c) 
 }
 
 static bool cut_opaque (const follow *f, const gb_step *st, gb_cut *c) {
+  if (st->nin > GB_CUT_SLOTS && st->opaque.op != GB_OP_CAT) return false;   /* a function of so many keeps no shapes */
   for (int i = 0; i < st->nin; i++) {
     const gb_shape in = gb_opaque_operand(&st->opaque, i);
     const int b = st->in[i], dim = same_dim(shape_of(f, b), f->c->dim[b], &in);
