@@ -50,6 +50,9 @@ local quantities <const> = {
   f_cov = function(m, v) return m:predict(v.t).f_cov end,
   sample = function(m, v) return m:predict(v.t):sample(2, {seed = 3}) end,
   draw = function(m, v) return m:draw(2, {seed = 3, features = 64})(v.t) end,
+  cached = function(m, v) return m:predict(v.t, {variance = "cached", rank = 5}).f_var end,
+  cached_whole = function(m, v) return m:predict(v.t, {variance = "cached"}).f_var end,
+  cached_cov = function(m, v) return m:predict(v.t, {variance = "cached", rank = 5}).f_cov end,
   loo = function(m) return m:leave_one_out().log_density end,
   condition_mean = function(m, v) return m:condition(v.z, v.zy or v.zY):predict(v.t).mean end,
   append_mean = function(m, v) return prepared(m, v):condition(v.z, v.zy):predict(v.t).mean end,
@@ -66,7 +69,7 @@ local quantities <const> = {
   shared_var = function(m, v) return m:condition(v.z, v.sy):predict(v.t).f_var end,
 }
 
-local STEP <const> = 5e-3
+local STEP <const> = 2e-3
 
 --- The derivative of f at 0, of order 6.
 local function difference(f)
@@ -125,6 +128,7 @@ local all <const> = and_more(posterior, "mean.value", "y", "t")
 local spread <const> = and_more(posterior, "t")
 local of_model <const> = {mean = all, f_var = spread, y_var = spread, f_cov = spread, sample = all, draw = all, loo = and_more(
   posterior, "mean.value", "y")}
+local of_caches <const> = {cached = spread, cached_whole = spread, cached_cov = spread}
 local of_growth <const> = {condition_mean = and_more(all, "z", "zy"), append_mean = and_more(all, "z", "zy"),
   append_var = and_more(spread, "z"), append_cov = and_more(spread, "z"), append_twice = and_more(all, "z", "zy"),
   fantasy_mean = and_more(all, "fz", "fy"), fantasy_var = and_more(spread, "fz"), fantasy_cov = and_more(spread, "fz"),
@@ -143,10 +147,10 @@ local function without(list, ...)
   return out
 end
 
-local solvers <const> = {direct = {"direct", 1e-6}, cg = {gb.solvers.cg{tol = 1e-10}, 1e-4}}
+local solvers <const> = {direct = {"direct", 1e-6}, kronecker = {"kronecker", 1e-6}, cg = {gb.solvers.cg{tol = 1e-10}, 1e-4}}
 
-local function walk(title, setup, table_of, change)
-  for _, name in ipairs{"direct", "cg"} do
+local function walk(title, setup, table_of, change, names_of_solvers)
+  for _, name in ipairs(names_of_solvers or {"direct", "cg"}) do
     local solver <const>, tol <const> = table.unpack(solvers[name])
     local names <const> = {}
     for quantity in pairs(table_of) do names[#names + 1] = quantity end
@@ -172,7 +176,9 @@ end
 describe("gradients of predictions", function()
   walk("one noise", "single", of_model, same)
   walk("one noise", "single", of_growth, same)
+  walk("one noise", "single", of_caches, same)
   walk("known noise", "known", of_model, of_known)
   walk("noise that varies", "heteroscedastic", of_model, of_varying)
   walk("two tasks, long form", "multitask", of_model, of_tasks)
+  walk("two tasks, on a grid", "multitask", of_model, of_tasks, {"kronecker"})
 end)

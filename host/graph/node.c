@@ -354,16 +354,21 @@ gb_status gb_node_leaf (gb_graph *g, const gb_tensor *value, unsigned flags, con
   return GB_OK;
 }
 
-/* 'like' with a slope of 1. */
-static gb_status hold_by_slope (gb_node *like, const gb_tensor *value, gb_node **out, gb_error *err) {
+static gb_status held (gb_op op, const gb_attr *attr, int nin, gb_node *const *in, const gb_tensor *value, unsigned flags,
+                       gb_node *like, gb_node **out, gb_error *err) {
   gb_graph *g = like->graph;
-  gb_node *in[] = {NULL, like, NULL};
-  gb_status st = gb_node_leaf(g, value, 0, like->name, &in[0], err);
-  if (st == GB_OK) st = gb_node_const(g, 1, value->dtype, &in[2], err);
-  if (st == GB_OK) st = gb_node_build(g, GB_OP_WITH_SLOPE, 3, in, NULL, NULL, value->dtype, out, err);
-  gb_node_unref(in[0]);
-  gb_node_unref(in[2]);
-  return st;
+  gb_node *n = node_alloc(g, op, nin, 1);
+  if (n == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a node of the graph (%zu nodes)", g->nnodes);
+  n->hash = gb_hash_u64((uint64_t)op, n->serial);
+  n->attr = *attr;
+  n->name = like->name;
+  n->flags = (like->flags & (GB_NODE_NEEDS_GRAD | GB_NODE_SYMMETRIC)) | (flags & GB_NODE_GROWN) | GB_NODE_HELD;
+  for (int i = 0; i < nin; i++) n->in[i] = gb_node_ref(in[i]);
+  n->out[0] = (gb_value){.dtype = value->dtype, .shape = value->shape, .tensor = gb_tensor_ref(value)};
+  if (op == GB_OP_CALL) gb_call_ref((int)attr->i[0]);
+  table_insert(g, n);
+  *out = n;
+  return GB_OK;
 }
 
 gb_status gb_node_hold (gb_node *like, const gb_tensor *value, unsigned flags, gb_node **out, gb_error *err) {
@@ -378,19 +383,15 @@ gb_status gb_node_hold (gb_node *like, const gb_tensor *value, unsigned flags, g
     *out = gb_node_ref(like);
     return GB_OK;
   }
-  if (gb_ops[like->op].kind != GB_KIND_OPAQUE || like->nout != 1) return hold_by_slope(like, value, out, err);
-  gb_node *n = node_alloc(g, like->op, like->nin, 1);
-  if (n == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a node of the graph (%zu nodes)", g->nnodes);
-  n->hash = gb_hash_u64((uint64_t)like->op, n->serial);
-  n->attr = like->attr;
-  n->name = like->name;
-  n->flags = (like->flags & (GB_NODE_NEEDS_GRAD | GB_NODE_SYMMETRIC)) | (flags & GB_NODE_GROWN) | GB_NODE_HELD;
-  for (int i = 0; i < n->nin; i++) n->in[i] = gb_node_ref(like->in[i]);
-  n->out[0] = (gb_value){.dtype = value->dtype, .shape = value->shape, .tensor = gb_tensor_ref(value)};
-  if (n->op == GB_OP_CALL) gb_call_ref((int)n->attr.i[0]);
-  table_insert(g, n);
-  *out = n;
-  return GB_OK;
+  if (gb_ops[like->op].kind == GB_KIND_OPAQUE && like->nout == 1)
+    return held(like->op, &like->attr, like->nin, like->in, value, flags, like, out, err);
+  gb_node *in[] = {NULL, like, NULL};                    /* no op that the canonicaliser would look into */
+  gb_status st = gb_node_leaf(g, value, 0, like->name, &in[0], err);
+  if (st == GB_OK) st = gb_node_const(g, 1, value->dtype, &in[2], err);
+  if (st == GB_OK) st = held(GB_OP_WITH_SLOPE, &(gb_attr){0}, 3, in, value, flags, like, out, err);
+  gb_node_unref(in[0]);
+  gb_node_unref(in[2]);
+  return st;
 }
 
 gb_status gb_node_placeholder (gb_graph *g, const gb_shape *s, gb_dtype t, const char *name, gb_node **out,

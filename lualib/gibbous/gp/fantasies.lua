@@ -122,10 +122,11 @@ local function parts_of(b, t)
   local f <const>, at <const>, before <const> = model.fields(b.worker), param.remember(b.worker), b.ready
   local ready <const>, kernel <const>, x <const>, z <const> = prepared(b), f.kernel, f.x, b.z
   local function far(points) return at(kernel, z, points) - ready.w:t():matmul(at(kernel, x, points)) end
-  --- L^-1 c(z, points), where the model has solved for v.
+  --- L^-1 c(z, points), where the model has solved for v; v = false: to differentiate.
   local function further(v, points)
     local c
     if v == nil then c = at(kernel, z, points)
+    elseif v == false then c = far(points)
     elseif ready.rest then c = variance.by_form(far(points) - ready.rest:t():matmul(v), far(points))
     else c = variance.by_form(at(kernel, z, points) - ready.half:t():matmul(v), far(points)) end
     return ready.root:matmul(grouped(b, c))

@@ -3,6 +3,7 @@
 -- Source: Rakitsch, Lippert, Borgwardt & Stegle (2013), It is all in the noise, section 2; with K = U L U' and
 -- h B h = V S V', h = D^(-1/2), the covariance is (I (x) h^-1) (U (x) V) (L (x) S + I) (U (x) V)' (I (x) h^-1).
 local core <const> = require "gibbous.core"
+local func <const> = require "gibbous.func"
 local model <const> = require "gibbous.gp.model"
 local param <const> = require "gibbous.param"
 local parts <const> = require "gibbous.gp.task_parts"
@@ -23,18 +24,73 @@ local function ingredients(self, dtype)
     noise = cast(f.likelihood.noise.value, dtype), R = y - f.mean(parts.every(x, grid.tasks)):reshape(y.shape)}
 end
 
---- The decomposition of detached ingredients: U, V, h (nil for common noise), eigenvalues L (n), S (T), and the inverse
--- M (n, T) of the covariance's eigenvalues.
-local function decompose(p)
+--- That of the tasks, of detached ingredients: eigenvalues S (T), V, h (nil for common noise).
+local function decompose_tasks(p)
   local noise <const> = p.noise:detach()
   local h <const> = noise.ndim == 1 and noise ^ -0.5 or nil
   local W <const> = h and p.B:detach() * h:unsqueeze(2) * h:unsqueeze(1) or p.B:detach()
-  local L <const>, U <const> = core.linalg.eigh(p.K:detach())
   local S <const>, V <const> = core.linalg.eigh(W)
+  return S, V, h, noise
+end
+
+--- E = h V, with which C^-1 = (U (x) E) diag(M) (U (x) E)'.
+local function sides(V, h) return h and V * h:unsqueeze(2) or V end
+
+--- The decomposition of detached ingredients: U, V, h (nil for common noise), E, eigenvalues L (n), S (T), and the inverse
+-- M (n, T) of the covariance's eigenvalues.
+local function decompose(p)
+  local L <const>, U <const> = core.linalg.eigh(p.K:detach())
+  local S <const>, V <const>, h <const>, noise <const> = decompose_tasks(p)
   local l <const>, s <const> = L:relu(), S:relu()
   local inverse <const> = (l:unsqueeze(2) * s:unsqueeze(1) + (h and 1 or noise)) ^ -1
-  return {U = U, V = V, L = l, S = s, h = h, M = inverse}
+  return {U = U, V = V, E = sides(V, h), L = l, S = s, h = h, M = inverse}
 end
+
+-- Gradients -------------------------------------------------------------------------------------------------------------------
+
+-- A decomposition is one of numbers: values are made of it, and derivatives of eigenvectors would fail at equal eigenvalues. What
+-- says how a value varies with K, B and the noise stands beside it, as the 'form' of core.with_slope, which nothing computes.
+
+local function of_values() core.raise("internal", "what carries gradients alone was computed", 2) end
+
+local function by_form(value, form) return core.with_slope(value, form, core.full({}, 1, {dtype = value.dtype})) end
+
+--- X with K X B + X D = G, for each of the columns r of G (n, r, T): C^-1 times them.
+local solved
+
+local solution <const> = func{name = "kronecker solve", shape = "same", forward = of_values,
+  backward = function(dX, G, K, B, D, U, E, M)
+    local q <const> = {U = U, E = E, M = M}
+    local X <const>, Y <const> = solved(G, K, B, D, q), solved(dX, K, B, D, q)
+    local n <const>, r <const>, T <const> = table.unpack(G.shape)
+    local function flat(v) return v:reshape(n, r * T) end
+    local dB <const> = K:matmul(flat(X)):reshape(n * r, T):t():matmul(Y:reshape(n * r, T))
+    local dD <const> = (X * Y):reshape(n * r, T):sum(1)
+    return Y, -flat(Y:matmul(B)):matmul(flat(X):t()), -dB, -(D.ndim == 0 and dD:sum() or dD)
+  end}
+
+function solved(G, K, B, D, q)
+  local n <const>, r <const>, T <const> = table.unpack(G.shape)
+  local Z <const> = q.U:t():matmul(G:reshape(n, r * T)):reshape(n, r, T):matmul(q.E) * q.M:unsqueeze(2)
+  local X <const> = q.U:matmul(Z:reshape(n, r * T)):reshape(n, r, T):matmul(q.E:t())
+  return by_form(X, solution(G, K, B, D, q.U, q.E, q.M))
+end
+
+--- C^-1 times the columns of G (n, r, T), with gradients of every order. p: ingredients, q: U, E and M of their decomposition.
+local function solve_live(p, q, G) return solved(G, p.K, p.B, p.noise, q) end
+
+-- A value whose gradient is known, but not that of the gradient: it stands beside what a rule gives.
+local once <const> = func{name = "log det", shape = "same", forward = of_values, backward = function()
+  core.raise("option", 'with Kronecker structure the log determinant has no second derivatives; solver = "direct" has them', 2)
+end}
+
+--- log det C, of this value.
+local logdet <const> = func{name = "log det", shape = "same", forward = of_values, backward = function(g, _, K, B, D, U, E, M, L, S)
+  local a <const>, b <const> = (M * S):sum(2), (M * L:unsqueeze(2)):sum(1)
+  local function first(v) return by_form(v, once(v, K, B, D)) * g end
+  local dD <const> = (E * E):matmul(M:sum(1))
+  return nil, first((U * a):matmul(U:t())), first((E * b):matmul(E:t())), first(D.ndim == 0 and dD:sum() or dD)
+end}
 
 --- Z = U' R h V and A, the weights C^-1 vec(R) as (n, T).
 local function solve(q, R)
@@ -43,42 +99,32 @@ local function solve(q, R)
   return Z, q.h and A * q.h or A
 end
 
---- Half of <dC, C^-1 - a a'> + a . dr as a function of the ingredients, by traces: its gradient is that of the negative log
--- marginal likelihood, where derivatives of eigenvectors would fail at equal eigenvalues.
-local function tangent(p, q, A)
-  local h <const>, V <const> = q.h, q.h and q.V * q.h:unsqueeze(2) or q.V
-  local a <const>, b <const> = (q.M * q.S):sum(2), (q.M * q.L:unsqueeze(2)):sum(1)
-  local of_K <const> = (q.U * a):matmul(q.U:t()) - A:matmul(p.B:detach()):matmul(A:t())
-  local of_B <const> = (V * b):matmul(V:t()) - A:t():matmul(p.K:detach():matmul(A))
-  local of_D
-  if h then
-    of_D = (V * V):matmul(q.M:sum(1)) - (A * A):sum(1)
-  else
-    of_D = q.M:sum() - (A * A):sum()
-  end
-  return ((of_K * p.K):sum() + (of_B * p.B):sum() + (of_D * p.noise):sum()) / 2 + (A * p.R):sum()
-end
+--- C^-1 vec(R) as (n, T), lazy, to differentiate.
+local function weights_live(p, q) return solve_live(p, q, p.R:unsqueeze(2)):squeeze(2) end
 
 --- Negative log marginal likelihood in nats, lazy, in f64 as predictions are.
 function M.nlml(self)
   local p <const> = ingredients(self, "f64")
   local q <const> = decompose(p)
   local n <const>, T <const> = p.R.shape[1], p.R.shape[2]
-  local Z <const>, A <const> = solve(q, p.R:detach())
-  local logdet = -q.M:log():sum()
-  if q.h then logdet = logdet - 2 * n * q.h:log():sum() end
-  local value <const> = ((Z * Z * q.M):sum() + logdet + n * T * math.log(2 * math.pi)) / 2
-  local slope <const> = tangent(p, q, A)
-  return value + (slope - slope:detach())
+  local Z <const> = solve(q, p.R:detach())
+  local det = -q.M:log():sum()
+  if q.h then det = det - 2 * n * q.h:log():sum() end
+  local quad <const> = by_form((Z * Z * q.M):sum(), (p.R * weights_live(p, q)):sum())
+  return (quad + by_form(det, logdet(det, p.K, p.B, p.noise, q.U, q.E, q.M, q.L, q.S)) + n * T * math.log(2 * math.pi)) / 2
 end
 
---- What predictions need, {k, x, B, U, M, Q, weights}, in f64, kept until a parameter is set. 'solved' has the last four.
-local function keep(self, p, solved)
+--- What predictions need, {k, x, B, U, M, Q, weights}, in f64, kept until a parameter is set. 'values' has U, M, Q and the weights.
+-- B and the weights are held (core.hold); gradients also go by 'of', the ingredients, and E, which is lazy.
+local function keep(self, p, values)
   local grid <const> = fields(self).grid
-  solved.k, solved.x, solved.B = p.k, p.x:eval(), p.B:detach():eval()
-  grid.state = solved
+  local _, V <const>, h <const> = decompose_tasks(p)
+  local state <const> = {k = p.k, x = p.x:eval(), B = core.hold(p.B, p.B:detach():eval()), of = p, E = sides(V, h), U = values.U,
+    M = values.M, Q = values.Q}
+  state.weights = core.hold(weights_live(p, state):matmul(p.B), values.weights)
+  grid.state = state
   param.keep(param.collect(self), grid)
-  return solved
+  return state
 end
 
 --- That state, and whether it was there already.
@@ -90,22 +136,24 @@ local function state_of(self)
   local q <const> = decompose(p)
   local _, A <const> = solve(q, p.R:detach())
   local B <const> = p.B:detach()
-  local V <const> = q.h and q.V * q.h:unsqueeze(2) or q.V
-  local solved <const> = {U = q.U, M = q.M, Q = B:matmul(V), weights = A:matmul(B)}
-  core.eval(solved)
-  local state <const> = keep(self, p, solved)
+  local values <const> = {U = q.U, M = q.M, Q = B:matmul(q.E), weights = A:matmul(B)}
+  core.eval(values)
+  local state <const> = keep(self, p, values)
   update.note(f, {kind = "decomposition", rows = #f.x, onto = 0, reason = update.missing(f), seconds = core.clock() - start})
   return state, false
 end
 
 --- C^-1 times the columns of b (n T, r), point by point, in f64.
 function M.solve(self, b)
-  local q <const> = decompose(ingredients(self, "f64"))
+  local p <const> = ingredients(self, "f64")
+  local q <const> = decompose(p)
   local n <const>, T <const>, r <const> = #q.L, #q.S, b.shape[2]
-  local V <const> = q.h and q.V * q.h:unsqueeze(2) or q.V
+  local V <const> = q.E
   local inner <const> = q.U:t():matmul(b:to{dtype = "f64"}:reshape(n, T * r)):reshape(n, T, r):permute(1, 3, 2)
   local Z <const> = inner:matmul(V) * q.M:unsqueeze(2)
-  return q.U:matmul(Z:matmul(V:t()):permute(1, 3, 2):reshape(n, T * r)):reshape(n * T, r)
+  local value <const> = q.U:matmul(Z:matmul(V:t()):permute(1, 3, 2):reshape(n, T * r)):reshape(n * T, r)
+  local G <const> = b:to{dtype = "f64"}:reshape(n, T, r):permute(1, 3, 2)
+  return by_form(value, solve_live(p, q, G):permute(1, 3, 2):reshape(n * T, r))
 end
 
 --- The diagonal of C^-1 and C^-1 (y - m(x)), (n, T), in f64.
@@ -113,8 +161,10 @@ function M.leave_one_out(self)
   local p <const> = ingredients(self, "f64")
   local q <const> = decompose(p)
   local _, A <const> = solve(q, p.R:detach())
-  local V <const> = q.h and q.V * q.h:unsqueeze(2) or q.V
-  return (q.U * q.U):matmul(q.M):matmul((V * V):t()), A
+  local n <const>, T <const> = p.R.shape[1], p.R.shape[2]
+  local unit <const> = core.eye(n * T, {dtype = "f64"}):reshape(n, T, n * T):permute(1, 3, 2)
+  local diagonal <const> = (solve_live(p, q, unit) * unit):sum(2)
+  return by_form((q.U * q.U):matmul(q.M):matmul((q.E * q.E):t()), diagonal), by_form(A, weights_live(p, q))
 end
 
 --- The shapes of what the state has of its own, for files: n points, T tasks.
@@ -133,16 +183,23 @@ function M.parts(self, x)
   local mean <const>, likelihood <const>, every <const> = f.mean, f.likelihood, parts.every(x, T)
   local at <const> = param.remember(self)
   local function cross() return at(parts.between, state.k, x, state.x) end
+  --- The covariances of m T values with the data, (n, m T, T), and C^-1 times them.
+  local function covariances()
+    local G <const> = (cross():t():reshape(n, m, 1, 1) * state.of.B:reshape(1, 1, T, T)):reshape(n, m * T, T)
+    return G, solve_live(state.of, state, G)
+  end
   local how <const> = {}
   function how.explained()
-    local P <const> = cross():matmul(state.U)
-    return (P * P):matmul(state.M):matmul((state.Q * state.Q):t()):reshape(m * T)
+    local P <const>, G <const>, X <const> = cross():matmul(state.U), covariances()
+    return by_form((P * P):matmul(state.M):matmul((state.Q * state.Q):t()):reshape(m * T), (G * X):sum(3):sum(1))
   end
   function how.joint()
     local P <const> = cross():matmul(state.U)
     local root <const> = P:reshape(m, 1, n, 1) * state.Q:reshape(1, T, 1, T) * state.M:sqrt():reshape(1, 1, n, T)
     local w <const> = root:reshape(m * T, n * T)
-    return w:matmul(w:t())
+    local G <const>, X <const> = covariances()
+    local function flat(v) return v:permute(2, 1, 3):reshape(m * T, n * T) end
+    return by_form(w:matmul(w:t()), flat(G):matmul(flat(X):t()))
   end
   return {
     mean = function() return at(mean, every) + cross():matmul(state.weights):reshape(m * T) end,

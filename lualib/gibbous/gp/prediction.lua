@@ -87,13 +87,13 @@ function fields.y_var(b, self)
   return noise and self.f_var + narrowed(b, noise) or self.f_var
 end
 
---- Of an exact variance 0. No more than f_var itself: the exact one is not below 0.
+--- Of an exact variance 0; without gradients. No more than f_var itself: the exact one is not below 0.
 function fields.f_var_bound(b, self)
   if b.many then core.raise("option", "a prediction of fantasies has no f_var_bound", 3) end
   local how <const> = b.parts.how
   if how == nil or how.bound == nil or b.count == 0 then return zeros(b) end
   local f_var <const> = self.f_var                          -- first: its solves know the bound
-  return core.minimum(narrowed(b, how.bound(b.parts.cross, b.count)), f_var)
+  return core.minimum(narrowed(b, how.bound(b.parts.cross, b.count)), f_var):detach()
 end
 
 -- Facts, looked up anew each time -----------------------------------------------------------------------------------------------

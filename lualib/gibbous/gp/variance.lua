@@ -5,7 +5,7 @@
 --                             left out
 -- and 'report', what was found on the way. 'cross(from, to)' gives rows of k. Each takes 'more', nil or what further observations
 -- explain: u = more(v, from, to), (c, points) or (b, c, points), explains u'u beside v'v, v (n, points) the algorithm's half of
--- what the data explain; then q is (m) or (b, m).
+-- what the data explain; then q is (m) or (b, m). more(false, from, to) is the same without v, to differentiate.
 local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
 local love <const> = require "gibbous.gp.love"
@@ -79,6 +79,13 @@ local function joined(parts, axis, like)
   return #parts == 1 and parts[1] or core.cat(parts, axis):eval()
 end
 
+--- Plain values of slices as one, along the last axis, with the gradients of lazy forms, one a slice: of all that is held once.
+local function told(values, forms, like)
+  local value <const> = joined(values, -1, like)
+  if #values == 0 then return value end
+  return core.hold(#forms == 1 and forms[1] or core.cat(forms, -1), value)
+end
+
 -- By a low-rank cache ---------------------------------------------------------------------------------------------------------
 
 -- Values of the root at most that are held at once.
@@ -87,20 +94,35 @@ local CACHED_VALUES <const> = 1 << 21
 --- 'k' the covariance of f at the data, 'c' that of the observations, 'noise' their least noise variance.
 function M.cached(state, k, c, rank, noise)
   local cache <const> = love(state, k, c, rank, 0)
-  --- f(k) (c) for slices k (n, c): lazy where one is enough, else computed now.
-  local function each(cross, m, f)
+  --- f(k) (c) for slices k (n, c), with the gradient of form(k): lazy where one is enough, else computed now.
+  local function each(cross, m, f, form)
     local width <const> = width_of(m, 8 * cache.rank + 64, math.max(1024, CACHED_VALUES // cache.rank))
-    if width >= m then return f(cross(1, m):t()) end
-    local parts <const> = {}
-    in_slices(m, width, function(from, to) parts[#parts + 1] = f(cross(from, to):t()):detach():eval() end)
-    return joined(parts, 1)
+    if width >= m then
+      local k <const> = cross(1, m):t()
+      return form and by_form(f(k), form(k)) or f(k):detach()
+    end
+    local parts <const>, forms <const> = {}, {}
+    in_slices(m, width, function(from, to)
+      local k <const> = cross(from, to):t()
+      parts[#parts + 1] = f(k):detach():eval()
+      forms[#parts] = form and form(k)
+    end)
+    return form and told(parts, forms) or joined(parts, 1)
   end
   local function explained(k) return squares(cache:root(k)) end
+  local function form(k)
+    local b <const>, x <const> = cache:sides(k)
+    return (b * x):sum(1)
+  end
   local least <const> = core.maximum(noise, 1e-30)
   return {
     rank = cache.rank,
-    explained = function(cross, m) return each(cross, m, explained) end,
-    joint = function(cross, m) return gram(cache:root(cross(1, m):t())) end,
+    explained = function(cross, m) return each(cross, m, explained, form) end,
+    joint = function(cross, m)
+      local k <const> = cross(1, m):t()
+      local b <const>, x <const> = cache:sides(k)
+      return by_form(gram(cache:root(k)), b:t():matmul(x))
+    end,
     bound = function(cross, m) return each(cross, m, function(k) return cache:residual(k) / least end) end,
   }
 end
@@ -154,21 +176,21 @@ function M.solver(system, prior, noise, more)
     return v, q:to{dtype = dtype}, below
   end
   local function explained(cross, m)
-    local parts <const>, sizes <const>, bounds <const> = {}, {}, {}
+    local parts <const>, forms <const>, sizes <const>, bounds <const> = {}, {}, {}, {}
     slices(m, function(from, to, by)
       local lazy <const> = cross(from, to):t()
       local b <const>, lost <const> = sound(lazy:detach()), lost_of(lazy:detach())
       core.eval(b, lost)
       local v <const>, value <const>, below <const> = solved(by, b, from, to)
       local live <const> = sound(lazy)
-      local q = lost + by_form(value, (live * system:lazy(live, to - from + 1 == m and v or nil)):sum(1))
-      if more then q = q + squares(more(v, from, to)) end
+      local q, form = lost + value, (live * system:lazy(live, to - from + 1 == m and v or nil)):sum(1)
+      if more then q, form = q + squares(more(v, from, to)):detach(), form + squares(more(false, from, to)) end
       local size <const> = (v * b):abs():sum(1)
       core.eval(q, size)
-      parts[#parts + 1], sizes[#sizes + 1], bounds[#bounds + 1] = q, size, below
+      parts[#parts + 1], forms[#forms + 1], sizes[#sizes + 1], bounds[#bounds + 1] = q, form, size, below
     end)
     missing = #bounds == #parts and joined(bounds, 1, dtype) or nil
-    return joined(parts, -1, dtype), joined(sizes, 1, dtype)
+    return told(parts, forms, dtype), joined(sizes, 1, dtype)
   end
   local function joint(cross, m)
     local all <const>, images <const> = {}, {}
