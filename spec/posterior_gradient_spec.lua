@@ -17,6 +17,10 @@ function setups.single(v, solver)
   return gb.gp.exact{kernel = kernel(), mean = gb.means.constant(0.3), noise = 0.1, solver = solver}:condition(v.x, v.y)
 end
 
+function setups.noisy(v, solver)                        -- a condition number of 10: of the residuals' size are the errors then
+  return gb.gp.exact{kernel = kernel(), noise = 1, solver = solver}:condition(v.x, v.y)
+end
+
 function setups.known(v, solver)
   return gb.gp.exact{kernel = kernel(), likelihood = gb.likelihoods.fixed(v.sd, {new = 0.1}), solver = solver}
     :condition(v.x, v.y)
@@ -181,4 +185,132 @@ describe("gradients of predictions", function()
   walk("noise that varies", "heteroscedastic", of_model, of_varying)
   walk("two tasks, long form", "multitask", of_model, of_tasks)
   walk("two tasks, on a grid", "multitask", of_model, of_tasks, {"kronecker"})
+end)
+
+describe("what is made of predictions", function()
+  local x <const> = gb.rand(30, 1, {seed = 1}):eval()
+  local y <const> = ((6 * x):sin():squeeze(2) + 0.2 * gb.randn(30, {seed = 2})):eval()
+  local at <const> = gb.rand(20, 1, {seed = 3}):eval()
+  local seen <const> = ((6 * at):sin():squeeze(2) + 0.2 * gb.randn(20, {seed = 4})):eval()
+
+  local function nlpd(p) return ((seen - p.mean) ^ 2 / p.y_var + p.y_var:log()):mean() / 2 end
+
+  it("can be fitted: a validation likelihood", function()
+    for _, solver in ipairs{"direct", gb.solvers.cg{tol = 1e-10}} do
+      local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 1, solver = solver}:condition(x, y)
+      local before <const> = nlpd(m:predict(at)):item()
+      local info <const> = gb.optim.minimize(function() return nlpd(m:predict(at)) end, m)
+      assert.is_true(info.converged and info.value < before - 0.5, tostring(info))
+      local g <const> = gb.grad(nlpd(m:predict(at)), {m:get "kernel.lengthscale", m:get "likelihood.noise"}, {raw = true})
+      assert.is_true(math.abs(g[1]:item()) < 1e-4 and math.abs(g[2]:item()) < 1e-4)
+      assert.is_true(math.abs(m:get "likelihood.noise":item() - 0.04) < 0.03)
+    end
+  end)
+
+  it("can be fitted: the noise alone", function()
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{lengthscale = 0.3}, noise = 1}:condition(x, y)
+    local info <const> = gb.optim.minimize(function() return nlpd(m:predict(at)) end, m.likelihood)
+    assert.is_true(info.iterations > 1 and m:get "likelihood.noise":item() < 0.1, tostring(info))
+  end)
+
+  it("can be fitted: a prior, over tasks with a few points each", function()
+    local prior <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.5}
+    local function loss()
+      local sum = 0
+      for task = 1, 3 do
+        local from <const> = 8 * task - 7
+        local m <const> = prior:condition(x:slice(1, from, from + 7), y:slice(1, from, from + 7))
+        sum = sum + nlpd(m:predict(at))
+      end
+      return sum
+    end
+    local before <const> = loss():item()
+    local info <const> = gb.optim.minimize(loss, prior)
+    assert.is_true(info.iterations > 1 and info.value < before, tostring(info))
+  end)
+
+  it("may be the best point to look at next: a knowledge gradient", function()
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{lengthscale = 0.2}, noise = 0.04}:condition(x, y)
+    local grid <const>, z0 <const> = gb.linspace(0, 1, 25):unsqueeze(2), gb.randn(8, 1, {seed = 5}):eval()
+    local function gain(z)
+      local p <const> = m:predict(z)
+      local means <const> = m:condition(z, p.mean + p.y_var:sqrt() * z0):predict(grid).mean
+      return means:max(2):mean()
+    end
+    local z <const> = gb.param({0.37}, {min = 0, max = 1})
+    local h <const> = 1e-5
+    local leaf <const> = gb.tensor{{0.37}}:requires_grad()
+    local got <const> = gb.grad(gain(leaf), leaf):item()
+    local want <const> = (gain(gb.tensor{{0.37 + h}}) - gain(gb.tensor{{0.37 - h}})):item() / (2 * h)
+    assert.is_true(math.abs(got - want) <= 1e-6 * math.abs(want), ("%g %g"):format(got, want))
+    local before <const> = gain(gb.tensor{{0.37}}):item()
+    gb.optim.minimize(function() return -gain(z:reshape(1, 1)) end, {z}, {steps = 20})
+    assert.is_true(gain(z.value:reshape(1, 1)):item() > before)
+  end)
+
+  it("has second derivatives", function()
+    for _, case in ipairs{{"direct", 1e-6}, {gb.solvers.cg{tol = 1e-10}, 1e-4}} do
+      local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{lengthscale = 0.3}, noise = 0.1, solver = case[1]}:condition(x, y)
+      local p <const> = m:get "kernel.lengthscale"
+      local function slope() return gb.grad(nlpd(m:predict(at)), p) end
+      local got <const> = gb.grad(slope(), p):item()
+      local h <const> = 1e-3
+      local function moved(by)
+        p.value = 0.3 + by
+        local v <const> = slope():item()
+        p.value = 0.3
+        return v
+      end
+      local want <const> = (8 * (moved(h) - moved(-h)) - (moved(2 * h) - moved(-2 * h))) / (12 * h)
+      assert.is_true(math.abs(got - want) <= case[2] * math.abs(want), ("%g %g"):format(got, want))
+    end
+  end)
+
+  it("has second derivatives on a grid of tasks, or says that it has none", function()
+    local m <const> = gb.gp.multitask{kernel = gb.kernels.rbf{lengthscale = 0.3}, tasks = 2, noise = {0.1, 0.2}}
+      :condition(x, gb.stack({y, y:flip(1)}, 2))
+    local p <const> = m:get "kernel[1].lengthscale"
+    local function slope() return gb.grad(m:predict(at).f_var:log():sum() + m:predict(at).mean:sum(), p) end
+    local got <const> = gb.grad(slope(), p):item()
+    local h <const> = 1e-3
+    local function moved(by)
+      p.value = 0.3 + by
+      local v <const> = slope():item()
+      p.value = 0.3
+      return v
+    end
+    local want <const> = (8 * (moved(h) - moved(-h)) - (moved(2 * h) - moved(-2 * h))) / (12 * h)
+    assert.is_true(math.abs(got - want) <= 1e-6 * math.abs(want), ("%g %g"):format(got, want))
+    local ok <const>, err <const> = pcall(function()
+      return gb.grad(gb.grad(m:log_marginal_likelihood(), p), p):item()
+    end)
+    assert.is_false(ok)
+    assert.matches('second derivatives; solver = "direct" has them', tostring(err), 1, true)
+  end)
+
+  it("keeps its accuracy at other tolerances of a solver", function()
+    local function gradients(quantity, solver)
+      local value <const>, m <const> = told("noisy", quantity, solver, data)
+      local g <const> = gb.grad(value, {m:get "kernel.lengthscale", m:get "kernel.variance", m:get "likelihood.noise"}, {raw = true})
+      return gb.cat({g[1], g[2]:reshape(1), g[3]:reshape(1)}, 1)
+    end
+    for _, tol in ipairs{1e-3, 1e-5} do
+      for _, quantity in ipairs{"mean", "f_var", "f_cov", "append_mean", "append_var", "fantasy_mean", "fantasy_var", "draw"} do
+        local want <const>, got <const> = gradients(quantity, "direct"), gradients(quantity, gb.solvers.cg{tol = tol})
+        local error <const> = ((got - want):norm() / want:norm()):item()
+        assert.is_true(error <= 10 * tol, ("%s at %g: %g"):format(quantity, tol, error))
+      end
+    end
+  end)
+
+  it("says where an objective cannot be followed", function()
+    local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 1}:condition(x, y)
+    local ok, err = pcall(gb.optim.minimize, function() return nlpd(m:predict(at)):detach() end, m)
+    assert.is_false(ok)
+    assert.matches("does not depend on any free parameter", tostring(err), 1, true)
+    m = gb.gp.exact{kernel = gb.kernels.rational_quadratic{}, noise = 1}:condition(x, y)
+    ok, err = pcall(function() return gb.grad(m:draw(1, {seed = 1})(at):sum(), m:get "kernel.alpha"):item() end)
+    assert.is_false(ok)
+    assert.matches("no gradient by its alpha", tostring(err), 1, true)
+  end)
 end)

@@ -51,6 +51,25 @@ local function is_setback(err)
   return raised.is(err, "not_pd", "nan")
 end
 
+--- Does y have a gradient by any of these? Other errors are those of the gradient itself.
+local function depends(y, raws)
+  for _, raw in ipairs(raws) do
+    local ok <const>, err <const> = pcall(core.grad, y, {raw})
+    if ok or type(err) == "string" or err.code ~= "option" then return true end
+  end
+  return false
+end
+
+--- Raises where the objective moves with no parameter, which would look like a minimum. Once: it is a matter of what f is made of.
+function Space:check_dependence(loss)
+  if self.checked then return end
+  if not depends(loss, self:raws()) then
+    core.raise("option", ("the objective does not depend on any free parameter (%s): numbers, and what was detached, have no gradient")
+      :format(table.concat(self.names, ", ", 1, math.min(3, #self.names)) .. (#self.names > 3 and ", ..." or "")), 4)
+  end
+  self.checked = true
+end
+
 --- Value and flat gradient of f at the parameters' current values; value inf where f has none there.
 function Space:evaluate(f)
   local ok, value, grads = pcall(function()
@@ -62,6 +81,7 @@ function Space:evaluate(f)
     end
     local prior <const> = param.log_prior(self.params)
     if prior then loss = loss - prior end
+    self:check_dependence(loss)
     self.rounding = ROUNDING[loss.dtype] or ROUNDING.f32
     local g <const> = core.grad(loss, self:raws(), {unused = "zero"})
     self.realise(loss, table.unpack(g))
