@@ -125,6 +125,7 @@ static int csv_text (lua_State *L) {
   const char *at = c->text.storage->data;
   lua_createtable(L, rows < INT_MAX ? (int)rows : 0, 0);
   for (size_t i = 0; i < rows; i++, at += strlen(at) + 1) {
+    if (i % 65536 == 0 && gb_interrupted()) return lgb_fail(L, GB_EINTR, "interrupted");
     lua_pushstring(L, at);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }

@@ -97,21 +97,37 @@ local function values(self, name, level)
   return c.text
 end
 
+--- A column of numbers; text has no place in a tensor.
+local function numbers(self, name, level)
+  local v <const> = values(self, name, level + 1)
+  if type(v) ~= "table" then return v end
+  local c <const> = column(self, name, level + 1)
+  core.raise("format", ("column '%s' holds text and cannot join a tensor: %s:%d has '%s'"):format(c.name, rawget(self, "_path"),
+    c.line, c.sample), level + 1)
+end
+
+--- Columns of one type; bool becomes 0 and 1 beside numbers, but i64 is i64 because no float holds it.
+local function together(list, names, level)
+  local seen <const> = {}
+  for i, v in ipairs(list) do seen[v.dtype] = seen[v.dtype] or names[i] end
+  if seen.i64 and seen.f64 then
+    core.raise("dtype", ("column '%s' is i64, for f64 would round its integers, and '%s' is f64: they do not go into one tensor; "
+      .. "f:col(name):to{dtype = \"f64\"} rounds"):format(seen.i64, seen.f64), level + 1)
+  end
+  local dtype <const> = seen.bool and (seen.f64 and "f64" or seen.i64 and "i64")
+  for i, v in ipairs(list) do list[i] = dtype and v.dtype == "bool" and v:to{dtype = dtype} or v end
+  return core.stack(list, 2)
+end
+
 --- f:col(name) gives a column (n): a tensor, f64, NaN where the file says "not available"; i64 where its integers need it; bool
 -- where every cell is true or false; a list of strings where it holds text. f:col{names} gives the named columns as (n, k).
 function methods.col(self, name)
   if type(name) ~= "table" then return values(self, name, 2) end
+  if #name == 0 then core.raise("option", "col: the list of names is empty", 2) end
   local list <const> = {}
-  for i, one in ipairs(name) do
-    list[i] = values(self, one, 2)
-    if type(list[i]) == "table" then
-      local c <const> = column(self, one, 2)
-      core.raise("format", ("column '%s' holds text and cannot join a tensor: %s:%d has '%s'"):format(c.name,
-        rawget(self, "_path"), c.line, c.sample), 2)
-    end
-  end
-  if #list == 0 then core.raise("option", "col: the list of names is empty", 2) end
-  return core.stack(list, 2)
+  for i, one in ipairs(name) do list[i] = numbers(self, one, 2) end
+  local all <const> = together(list, name, 2)
+  return all
 end
 
 function Frame.__tostring(self)

@@ -117,21 +117,18 @@ function methods.split(self, i, opts)
   return train, test
 end
 
-local function numbers(data, path, level)
+local function numbers(data, path)
   local f <const> = data.read(path)
-  local list <const> = {}
-  for i, name in ipairs(f.names) do
-    list[i] = f:col(i)
-    if type(list[i]) == "table" then core.raise("format", ("%s: column '%s' holds text"):format(path, name), level + 1) end
-  end
-  return core.stack(list, 2):eval(), f.names
+  local all <const> = {}
+  for i in ipairs(f.names) do all[i] = i end
+  return f:col(all):eval(), f.names
 end
 
 --- (n, splits), true for test rows; nil where there is no mask.
 local function masks(data, folder, n, level)
   local path <const> = file_in(folder, "test_mask", data.exists)
   if path == nil then return nil end
-  local m <const> = numbers(data, path, level + 1)
+  local m <const> = numbers(data, path):to{dtype = "f64"}
   if #m ~= n then core.raise("format", ("%s: %d rows expected, one a row of the data, got %d"):format(path, n, #m), level + 1) end
   if not (m:eq(0) | m:eq(1)):all() then core.raise("format", ("%s: 0 or 1 expected in every cell"):format(path), level + 1) end
   return m:eq(1):eval()
@@ -154,7 +151,7 @@ function M.load(name, opts, data, level)
   end
   if path == nil then missing(name, places, level + 1) end
   local folder <const> = path:match "^(.*)/[^/]*$"
-  local all <const>, names <const> = numbers(data, path, level + 1)
+  local all <const>, names <const> = numbers(data, path)
   local width <const> = all.shape[2]
   if width < 2 then core.raise("format", ("%s: 2 columns or more expected, got %d"):format(path, width), level + 1) end
   local test <const> = masks(data, folder, #all, level + 1)
