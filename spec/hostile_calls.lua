@@ -20,6 +20,7 @@ note_stock(_G)
 note_stock(getmetatable(""))
 note_stock(debug.getmetatable(io.stdout))
 
+package.cpath = ""                     -- libraries of others answer for themselves
 local gb <const>, core <const> = require "gibbous", require "gibbous.core"
 local set_limit <const>, config <const>, fail_after <const> = core.memory.limit, core.config, core.fail_after
 for _, name in ipairs(core.modules()) do pcall(require, name) end

@@ -47,6 +47,13 @@ function Space:write(x)
   end
 end
 
+--- Something to call that gives a loss.
+local function check_objective(f, what)
+  local meta <const> = type(f) ~= "function" and debug.getmetatable(f)
+  if type(f) == "function" or meta and meta.__call then return end
+  core.raise("option", ("%s: the objective must be a function, got %s"):format(what, core.type(f)), 3)
+end
+
 local function is_setback(err)
   return raised.is(err, "not_pd", "nan")
 end
@@ -221,6 +228,7 @@ M.spec = {method = {"lbfgs", "adam", "sgd"}, steps = "count", lr = "positive", t
 ---@return table info  converged reason iterations evaluations value seconds method setbacks
 function M.minimize(f, root, opts)
   local o <const> = options.parse(opts, M.spec, "gb.optim.minimize", 2)
+  check_objective(f, "gb.optim.minimize")
   return M.run(f, root, o)
 end
 
@@ -272,6 +280,7 @@ Optimiser.__index = Optimiser
 
 --- One step on f(). Returns the loss before the step (a number) and {undone, gradient_norm}.
 function Optimiser:step(f)
+  check_objective(f, "step")
   local space <const> = self.space
   local x <const> = space:read()
   local value, g = space:evaluate(f)
@@ -301,6 +310,7 @@ Lbfgs.__index = Lbfgs
 
 --- One L-BFGS iteration with its line search; the curvature memory stays between calls.
 function Lbfgs:step(f)
+  check_objective(f, "step")
   local before
   local info <const> = M.run(f, self.root, {method = "lbfgs", steps = self.steps,
     on_step = function(s) before = before or s.value end})

@@ -87,6 +87,9 @@ end
 function M.posterior(model, opts)
   local o <const> = options.parse(opts, {x = "any", title = "string", xlabel = "string", ylabel = "string", level = "number"},
     "gb.plot.posterior", 2)
+  if core.type(model) ~= "gp.exact" then
+    core.raise("option", ("gb.plot.posterior: a model of gb.gp.exact is needed, got %s"):format(core.type(model)), 2)
+  end
   local data <const> = model.x
   if data and data.shape[2] ~= 1 then
     core.raise("shape", ("plot.posterior draws one input column, the model has %d"):format(data.shape[2]), 2)
