@@ -50,6 +50,12 @@ describe("limits of the process", function()
 end)
 
 describe("the threads of the process", function()
+  it("may be as few as the system allows", function()
+    local _, errors <const>, code <const> = run_within("ulimit -d 5000", PRODUCT)
+    assert.equal(1, code)
+    assert.matches("script.lua:3: out of memory: BLAS needs", errors, 1, true)
+  end)
+
   it("are those that were asked for: BLAS makes none", function()
     local script <const> = PRODUCT .. "for line in io.lines '/proc/self/status' do print(line:match '^Threads:%s*(%d+)') end\n"
     for threads = 1, 2 do

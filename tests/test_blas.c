@@ -15,6 +15,9 @@
 #include "cpu/isa.h"
 #include "cpu/lapack.h"
 
+extern void *blas_memory_alloc (int position);
+extern void blas_memory_free (void *buffer);
+
 static gb_backend *be;
 static gb_error err;
 
@@ -233,6 +236,27 @@ static void concurrent_calls_take_no_memory_and_have_the_bits_of_one_alone (void
   for (int s = 0; s < 4; s++) free(source[s / 2][s % 2]);
 }
 
+/* Buffers of the library: two callers never have the same. */
+
+static atomic_int strangers;
+
+static void borrow (void *ud, int thread) {
+  (void)ud;
+  for (int i = 0; i < 100000; i++) {
+    volatile int *p = blas_memory_alloc(0);
+    *p = thread;
+    for (int k = 0; k < 20; k++)
+      if (*p != thread) atomic_fetch_add(&strangers, 1);
+    blas_memory_free((void *)(uintptr_t)p);
+  }
+}
+
+static void a_packing_buffer_is_lent_to_one_caller (void **unused) {
+  (void)unused;
+  gb_pool_run(be->pool, borrow, NULL);
+  assert_int_equal(atomic_load(&strangers), 0);
+}
+
 /* One line for scripts: what this process runs on. */
 static int print_cores (void) {
   if (start_backend(NULL) != 0) return 2;
@@ -245,6 +269,7 @@ int main (int argc, char **argv) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(small_products_are_right_on_every_instruction_set),
     cmocka_unit_test(products_by_blas_and_by_lapack_are_right),
+    cmocka_unit_test(a_packing_buffer_is_lent_to_one_caller),
     cmocka_unit_test(concurrent_calls_take_no_memory_and_have_the_bits_of_one_alone),
   };
   return cmocka_run_group_tests(tests, start_backend, stop_backend);

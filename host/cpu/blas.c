@@ -2,7 +2,10 @@
 #include "cpu/blas.h"
 
 #include <cblas.h>
+#include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -12,50 +15,92 @@
 /* Declared here: the standard BLAS header of another vendor lacks them. */
 extern void openblas_set_num_threads (int threads);
 extern int openblas_get_num_threads (void);
+extern int openblas_get_parallel (void);
 extern char *openblas_get_config (void);
-extern void *blas_memory_alloc (int position);
-extern void blas_memory_free (void *buffer);
 extern int blas_thread_shutdown_ (void) __attribute__((weak));   /* builds without threads lack it */
+void *blas_memory_alloc (int position);
+void blas_memory_free (void *p);
 
-#define MOST_BUFFERS 64                     /* the library's own limit is higher */
-#define BUFFER_BYTES ((size_t)128 << 20)
+/* Packing buffers. The pool of the library's build without threads may lend one buffer to two callers, and asks again and again
+** for memory that the system refuses: the library finds the two functions below before its own. A call takes one buffer. */
+#define MOST_BUFFERS 64
 #define SPARE_BYTES ((size_t)16 << 20)      /* so much is left to others */
+#ifdef __x86_64__
+#define BUFFER_BYTES ((size_t)128 << 20)    /* the library's BUFFER_SIZE */
+#else
+#define BUFFER_BYTES ((size_t)256 << 20)
+#endif
+#define BUFFER_END 65536                    /* kernels read ahead */
 
+static struct { void *data; atomic_bool lent; } buffers[MOST_BUFFERS];
 static atomic_int wanted, mapped;           /* buffers: one a thread that may call */
+static atomic_flag mapping = ATOMIC_FLAG_INIT;
+static atomic_uint loans;
 
-/* The library asks again and again for a buffer that the system refuses. */
-static bool can_be_mapped (size_t bytes) {
-  void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p != MAP_FAILED) munmap(p, bytes);
-  return p != MAP_FAILED;
+static void *map_bytes (size_t bytes) {
+  void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return p == MAP_FAILED ? NULL : p;
 }
 
-/* All that are wanted, or none more. A call takes the first buffer of the library's pool that is free, and maps it where it is
-** new: to map n, take n. */
-static void map_buffers (void) {
-  void *buffer[MOST_BUFFERS];
-  const int n = atomic_load(&wanted), more = n - atomic_load(&mapped);
-  if (more <= 0 || !can_be_mapped((size_t)more * BUFFER_BYTES + SPARE_BYTES)) return;
-  for (int i = 0; i < n; i++) buffer[i] = blas_memory_alloc(0);
-  for (int i = 0; i < n; i++) blas_memory_free(buffer[i]);
-  atomic_store(&mapped, n);
+/* Until there are n buffers; none more where not all of them and 'spare' bytes can be had. */
+static bool map_buffers (int n, size_t spare) {
+  if (n > MOST_BUFFERS) n = MOST_BUFFERS;
+  while (atomic_flag_test_and_set(&mapping)) sched_yield();
+  const int have = atomic_load(&mapped);
+  const size_t all = n > have ? (size_t)(n - have) * (BUFFER_BYTES + BUFFER_END) + spare : 0;
+  void *room = all > 0 ? map_bytes(all) : NULL;
+  if (room != NULL) munmap(room, all);
+  for (int i = have; room != NULL && i < n && (buffers[i].data = map_bytes(BUFFER_BYTES + BUFFER_END)) != NULL; i++)
+    atomic_store(&mapped, i + 1);
+  atomic_flag_clear(&mapping);
+  return atomic_load(&mapped) >= n;
+}
+
+void *blas_memory_alloc (int position) {
+  (void)position;
+  atomic_fetch_add_explicit(&loans, 1, memory_order_relaxed);
+  for (;;) {
+    const int n = atomic_load(&mapped);
+    for (int i = 0; i < n; i++)
+      if (!atomic_exchange(&buffers[i].lent, true)) return buffers[i].data;
+    if (n < MOST_BUFFERS && map_buffers(n + 1, 0)) continue;
+    if (n == 0) {                           /* a stranger's call, which gb_blas_ready did not precede */
+      fputs("gibbous: no memory for a buffer of BLAS\n", stderr);
+      abort();
+    }
+    sched_yield();                          /* more callers than threads: a buffer comes back */
+  }
+}
+
+void blas_memory_free (void *p) {
+  for (int i = 0; i < atomic_load(&mapped); i++)
+    if (buffers[i].data == p) atomic_store(&buffers[i].lent, false);
+}
+
+/* Does the library come here for its buffers? Not where another module of the process loaded it first. */
+static bool lends_buffers (void) {
+  const int one = 1;
+  const unsigned before = atomic_load(&loans);
+  double x = 1;
+  int info;
+  dpotrf_("U", &one, &x, &one, &info, 1);
+  return atomic_load(&loans) != before;
 }
 
 gb_status gb_blas_start (gb_pool *pool, gb_error *err) {
-  const int threads = gb_pool_threads(pool);
   openblas_set_num_threads(1);
-  if (blas_thread_shutdown_ != NULL) blas_thread_shutdown_();    /* each takes a buffer whenever it happens to start */
+  if (blas_thread_shutdown_ != NULL) blas_thread_shutdown_();
   const int got = openblas_get_num_threads();
   if (got != 1) return gb_fail(err, GB_EINTERNAL, "blas runs %d threads of its own, expected 1", got);
-  atomic_store(&wanted, threads < MOST_BUFFERS ? threads : MOST_BUFFERS);
-  map_buffers();
+  atomic_store(&wanted, gb_pool_threads(pool));
+  if (map_buffers(atomic_load(&wanted), SPARE_BYTES) && openblas_get_parallel() == 0 && !lends_buffers())
+    return gb_fail(err, GB_EINTERNAL, "another module has loaded a BLAS that is not safe between threads; load gibbous first");
   return GB_OK;
 }
 
 gb_status gb_blas_ready (gb_error *err) {
   const int n = atomic_load(&wanted), mib = (int)(BUFFER_BYTES >> 20);
-  if (atomic_load(&mapped) < n) map_buffers();
-  if (atomic_load(&mapped) >= n) return GB_OK;
+  if (map_buffers(n, SPARE_BYTES)) return GB_OK;
   return gb_fail(err, GB_ENOMEM, "BLAS needs %d MiB of address space, %d MiB a thread, and the system refuses it; raise the "
                  "limit of the process (ulimit -v, ulimit -d), or use fewer threads (gb.config{threads = 1})", n * mib, mib);
 }
