@@ -153,7 +153,8 @@ describe("a field that does not exist", function()
       return m.update.row
     end)
     raises("option", "has no field 'convergd'", function()
-      return gb.optim.minimize(function() return x:sum() end, gb.param(1), {steps = 1}).convergd
+      local p <const> = gb.param(1)
+      return gb.optim.minimize(function() return p * p end, p, {steps = 1}).convergd
     end)
     raises("option", "has no field 'nlpdd'", function() return m:leave_one_out().nlpdd end)
     local auto <const> = gb.gp.exact{kernel = K.rbf{}}:fit(x, y, {steps = 1})

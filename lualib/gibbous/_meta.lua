@@ -828,6 +828,9 @@ function core.measured() end
 --- A fresh leaf of x's value: kind "param" or "grad".
 function core.leaf(x, kind, name) end
 
+--- x with a value that is known: nothing computes it again, and gradients pass through it as through x.
+function core.hold(x, value) end
+
 --- "script.lua:12" of the nearest caller outside the library.
 function core.line() end
 

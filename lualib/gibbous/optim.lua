@@ -55,7 +55,7 @@ local function check_objective(f, what)
 end
 
 local function is_setback(err)
-  return raised.is(err, "not_pd", "nan")
+  return raised.is(err, "not_pd", "nan", "not_converged")
 end
 
 --- Does y have a gradient by any of these? Other errors are those of the gradient itself.

@@ -3,6 +3,7 @@ local core <const> = require "gibbous.core"
 local choice <const> = require "gibbous.gp.choice"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
+local objective <const> = require "gibbous.gp.objective"
 local param <const> = require "gibbous.param"
 
 ---@class gibbous.fit_info
@@ -11,6 +12,7 @@ local param <const> = require "gibbous.param"
 ---@field value number          what was minimised, at the best point: -(objective + log_prior), nats
 ---@field log_prior number      of the free parameters, 0 without priors
 ---@field log_likelihood number the objective itself, nats: the log marginal likelihood, or the leave-one-out density
+---@field log_likelihood_error number|nil  standard error of that, where a solver estimated it from random probes
 ---@field objective string      "mll" or "loo"
 ---@field gradient_norm number  of the value by the unconstrained parameters, at the best point
 ---@field active_bounds string[]  paths of free parameters that lie at a bound
@@ -29,7 +31,7 @@ local param <const> = require "gibbous.param"
 ---@field bytes integer         most bytes held since the report was last reset
 ---@field interrupted boolean
 ---@field method string
-local Info <const> = object.record("gibbous.info", "the report of a fit", "gradient_norm noise_floor tasks why")
+local Info <const> = object.record("gibbous.info", "the report of a fit", "gradient_norm log_likelihood_error noise_floor tasks why")
 
 -- A value this near to its bound, relative to the bound or to the width between two, is at it; near 0, this small.
 local NEAR <const>, SHARE <const>, TINY <const> = 0.05, 0.01, 1e-12
@@ -59,6 +61,7 @@ function Info.__tostring(self)
   local text = ("fit of %s, %s: %s (%s), %s %.4f, %d steps, %d evaluations, %.2f s"):format(data, self.solver,
     self.converged and "converged" or "not converged", self.reason, what, self.log_likelihood, self.iterations, self.evaluations,
     self.seconds)
+  if self.log_likelihood_error then text = text .. ("; standard error of the likelihood %.2g"):format(self.log_likelihood_error) end
   if self.log_prior ~= 0 then text = text .. ("; log prior %.4f"):format(self.log_prior) end
   if self.restarts > 0 then text = text .. ("; best of %d starts"):format(self.restarts + 1) end
   if self.precision ~= self.dtype then text = text .. "; finished in " .. self.precision end
@@ -96,6 +99,7 @@ return function(self, best, total, more)
   return setmetatable({converged = best.converged and not best.interrupted and solved,
     reason = solved and best.reason or "the solver: " .. tostring(best.solve.reason),
     value = best.value, log_prior = log_prior, log_likelihood = -best.value - log_prior, objective = more.objective,
+    log_likelihood_error = objective.standard_error(best.solve),
     gradient_norm = best.gradient_norm, active_bounds = bounds_met(list, names), shared = more.shared,
     noise_floor = floor_binds and more.floor or nil,
     iterations = best.iterations, evaluations = total.evaluations, setbacks = total.setbacks,

@@ -112,8 +112,8 @@ function methods.draw(self, k, o)
   return pathwise.new(f.inner, parts.every(f.x, f.tasks), count, settings, f.tasks)
 end
 
---- log p(y | x) of the values the model holds, in nats (a sum), lazy.
-function methods.log_marginal_likelihood(self) return fields(self).inner:log_marginal_likelihood() end
+--- log p(y | x) of the values the model holds, in nats (a sum), evaluated, and its record, as gb.gp.exact's.
+function methods.log_marginal_likelihood(self, o) return fields(self).inner:log_marginal_likelihood(o) end
 
 --- An independent model of the same data, as gb.gp.exact's copy.
 function methods.copy(self)

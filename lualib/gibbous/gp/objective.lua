@@ -71,6 +71,12 @@ function M.nlml(self, solver)
   return (core.linalg.inv_quad(c, r) + core.linalg.logdet(c) + n * math.log(2 * math.pi)) / 2
 end
 
+--- The standard error of a log marginal likelihood that a solver estimated, from its record; nil where it was computed.
+function M.standard_error(info)
+  local of_logdet <const> = info and info.standard_error
+  return of_logdet and of_logdet > 0 and of_logdet / 2 or nil
+end
+
 --- Negative log leave-one-out predictive density in nats (a sum), lazy. Rasmussen & Williams (2006), equation 5.11.
 local function nlloo(self)
   local c <const>, r <const> = M.covariance(self), M.residual(self)

@@ -3,6 +3,7 @@ local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local kernels <const> = require "gibbous.kernels"
 local model <const> = require "gibbous.gp.model"
+local object <const> = require "gibbous.object"
 local objective <const> = require "gibbous.gp.objective"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
@@ -16,19 +17,48 @@ local fields <const>, methods <const> = model.fields, model.methods
 
 local DEFAULT_RANK <const> = 100
 
---- log p(y | x) of the data the model holds, in nats (a sum, not divided by n). By a factor it is evaluated, so that a
--- covariance without one is reported here, in f64 where f32 does not resolve the covariance (gp/working.lua); its gradients are
--- still to be had, and share the factor. By a solver it is lazy.
-function methods.log_marginal_likelihood(self)
+---@class gibbous.likelihood_info
+---@field standard_error number  of the value, nats: 0 by a factor; a solver's is estimated from random probes
+---@field converged boolean      whether the solve behind it did; reason, iterations, residual: of that
+local LikelihoodInfo <const> = object.record("gibbous.likelihood_info", "the report of a likelihood", "reason iterations residual")
+
+function LikelihoodInfo.__tostring(self)
+  local text <const> = ("log marginal likelihood %.4f"):format(self.value)
+  local error <const> = self.standard_error > 0 and (", standard error %.2g"):format(self.standard_error) or ""
+  return text .. error .. (self.converged and "" or (", from a solve that did not converge (%s)"):format(self.reason))
+end
+
+--- By a solver: the value and its record. A solve that missed its tolerance raises unless 'kept'.
+local function estimated(self, kept)
   local f <const> = fields(self)
+  local value <const> = (-objective.nlml(self, f.active)):eval()
+  local solve <const> = f.solve_info
+  if not (solve.converged or kept) then
+    core.raise("not_converged", ("log_marginal_likelihood: the solver missed its tolerance (%s after %d steps, residual %.2g), and the "
+      .. "value is off by an unknown amount; more steps (max_iter), a preconditioner or solver = \"direct\" mend that, "
+      .. "unconverged = true gives it all the same"):format(solve.reason, solve.iterations, solve.residual), 3)
+  end
+  return value, setmetatable({value = value:item(), standard_error = objective.standard_error(solve) or 0.0,
+    converged = solve.converged, reason = solve.reason, iterations = solve.iterations, residual = solve.residual}, LikelihoodInfo)
+end
+
+--- log p(y | x) of the data the model holds, in nats (a sum, not divided by n), evaluated, and a gibbous.likelihood_info. In f64
+-- where f32 does not resolve the covariance (gp/working.lua); gradients are still to be had. By a solver it is an estimate, whose
+-- standard error the record has; where the solve missed its tolerance an error says so. o: unconverged = true: the record alone
+-- says so.
+---@return gibbous.tensor, gibbous.likelihood_info
+function methods.log_marginal_likelihood(self, o)
+  local f <const> = fields(self)
+  o = options.parse(o, {unconverged = "boolean"}, "log_marginal_likelihood", 2)
   if f.x == nil then core.raise("option", "log_marginal_likelihood: the model holds no data", 2) end
   f.active = f.active or objective.decide(self)
-  if objective.is_iterative(f.active) then return -objective.nlml(self, f.active) end
+  if objective.is_iterative(f.active) then return estimated(self, o.unconverged) end
   local worker <const> = f.grid and self or working(self, nil)
-  return objective.guarded(worker, "log_marginal_likelihood", 2, function()
-    local value <const> = -objective.nlml(worker, f.active)
-    return (f.grid and value or value:to{dtype = f.x.dtype}):eval()
+  local value <const> = objective.guarded(worker, "log_marginal_likelihood", 2, function()
+    local v <const> = -objective.nlml(worker, f.active)
+    return (f.grid and v or v:to{dtype = f.x.dtype}):eval()
   end)
+  return value, setmetatable({value = value:item(), standard_error = 0.0, converged = true}, LikelihoodInfo)
 end
 
 --- The state of a model, kept until one of its parameters is set, and whether it was there already.

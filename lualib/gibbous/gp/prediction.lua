@@ -23,9 +23,9 @@ local Prediction <const> = {__name = "gibbous.prediction"}
 -- was prepared before), converged; else missed ("mean", "variances", "mean and variances": whose solves did not) and reason;
 -- residual, iterations, slices, seconds of the solves; variance_error, the largest f_var_bound over its f_var, of variances by
 -- gb.solvers.cg; of variances that were looked at clamped (0 after rounding, count) and invalid (NaN at finite points, count);
--- jitter of joint samples, and relative_jitter, that over the prior variance.
+-- jitter of joint samples, and relative_jitter, that over the prior variance; noise = "unknown" where y_var is f_var for that reason.
 local Info <const> = object.record("gibbous.prediction_info", "the report of a prediction",
-  "rank missed reason residual iterations slices seconds variance_error clamped invalid jitter relative_jitter")
+  "rank missed reason residual iterations slices seconds variance_error clamped invalid jitter relative_jitter noise")
 
 function Info.__tostring(self)
   local text = ("%s, variance %s%s, %s"):format(self.algorithm, self.variance, self.rank and " of rank " .. self.rank or "",
@@ -39,6 +39,7 @@ function Info.__tostring(self)
   if self.invalid and self.invalid > 0 then
     text = text .. (", %d variances lost to rounding: more noise, or precision = \"f64\", keeps them"):format(self.invalid)
   end
+  if self.noise then text = text .. ", noise of new observations not known: y_var is f_var" end
   if self.jitter and self.jitter > 0 then text = text .. (", jitter %.2g"):format(self.jitter) end
   return text
 end
@@ -136,6 +137,7 @@ function facts.info(b, self)
     add_solve(out, b.parts.info)
   end
   out.missed = missed(b)
+  out.noise = b.count > 0 and b.parts.noise() == nil and "unknown" or nil
   out.converged = out.missed == nil
   if b.count > 0 and b.parts.how then count_variances(b, self, out) end
   out.jitter, out.relative_jitter = b.jitter, b.relative_jitter

@@ -17,6 +17,7 @@ local options <const> = require "gibbous.options"
 ---@field joint_log_density number   log density of all y together (nats); m^2 values, computed when it is first read
 ---@field f_var_bound number|nil  how much too large cached variances are at most, on average; nil of exact ones
 ---@field n integer           points scored
+---@field noise_known boolean  false: the noise of these y is not known, and figures are as if there were none (give noise)
 ---@field masked integer      rows left out by missing = "mask"
 ---@field converged boolean   false: some solve behind these figures missed its tolerance
 local Score <const> = {__name = "gibbous.score"}
@@ -41,12 +42,14 @@ function Score.__tostring(self)
   local text <const> = ("rmse %.4g  mae %.4g  nlpd %.4g  crps %.4g  coverage95 %.1f %%  n %d"):format(self.rmse, self.mae,
     self.nlpd, self.crps, 100 * self.coverage95, self.n)
   local masked <const> = self.masked > 0 and ("  masked %d"):format(self.masked) or ""
-  return text .. masked .. (self.converged and "" or "  (from a solve that did not converge)")
+  local bare <const> = self.noise_known and "" or
+    "  (the noise of these y is not known and left out: give noise = their variances, or the likelihood new)"
+  return text .. masked .. bare .. (self.converged and "" or "  (from a solve that did not converge)")
 end
 
 --- Log density of e under the joint covariance of new observations.
-local function joint(p, e)
-  local noise <const> = p.y_var - p.f_var
+local function joint(p, e, var)
+  local noise <const> = var - p.f_var
   local c <const> = p.f_cov + core.linalg.diag(noise)
   return -((core.linalg.inv_quad(c, e) + core.linalg.logdet(c) + #e * math.log(2 * math.pi)) / 2):item()
 end
@@ -68,18 +71,37 @@ local function trivial_nlpd(y, trained)
   return metrics.neg_log_density(y - mean, var):mean()
 end
 
+local function is_noise(v) return type(v) == "number" and v >= 0 and v < math.huge or core.as_tensor(v) ~= nil end
+
+--- The noise variances given for y ('count' rows, of which 'keep' are scored), as predictions at xs have them; nil: none given.
+local function noise_of(given, keep, count, xs)
+  if given == nil or given == false then return nil end
+  local v <const> = type(given) == "number" and core.full({}, given, {dtype = xs.dtype}) or core.as_tensor(given):to{dtype = xs.dtype}
+  if v.ndim == 0 then return v end
+  if v.ndim ~= 1 or #v ~= count then
+    core.raise("shape", ("score: noise must be one variance, or one for each of the %d rows, got shape %s"):format(count,
+      tostring(v.shape)), 3)
+  end
+  if #v > 0 and not (v:min():item() >= 0 and v:max():item() < math.huge) then
+    core.raise("option", "score: noise variances must be 0 or more and finite", 3)
+  end
+  return keep and v:index(1, keep) or v
+end
+
 --- How well new observations x (m, d), y (m) are predicted: a gibbous.score of numbers. Costs a prediction's mean and y_var.
--- o: missing = "mask": rows whose y is NaN are left out; variance = "cached", rank: as in predict. A model solved by conjugate
+-- o: noise: variances of the noise in these y, a number or (m), in place of the likelihood's; where neither knows them, as with
+-- known noise of the observations alone, they are left out, and the score says so. missing = "mask": rows whose y is NaN are left out; variance = "cached", rank: as in predict. A model solved by conjugate
 -- gradients takes a solve a row for its exact variances; cached ones are at most s.f_var_bound too large, on average.
 ---@return gibbous.score
 function model.methods.score(self, x, y, o)
-  o = options.parse(o, {missing = data.missing, variance = {"exact", "cached"}, rank = "count"}, "score", 2)
+  o = options.parse(o, {missing = data.missing, variance = {"exact", "cached"}, rank = "count", noise = is_noise}, "score", 2)
   local xs <const>, ys <const>, keep <const> = data.check(x, y, "score", 2, o.missing)
   if #xs == 0 then core.raise("shape", "score: there are no rows to score", 2) end
   local f <const> = model.fields(self)
   data.check_width(f, xs, "score", 2)
   local p <const> = self:predict(xs, {variance = o.variance or nil, rank = o.rank or nil})
-  local mean <const>, var <const> = p.mean, p.y_var
+  local own <const> = noise_of(o.noise, keep, #core.as_tensor(y), xs)
+  local mean <const>, var <const> = p.mean, own and p.f_var + own or p.y_var
   local e <const> = ys - mean
   local lazy <const> = {mse = (e * e):mean(), mae = e:abs():mean(), nlpd = metrics.neg_log_density(e, var):mean(),
     crps = metrics.crps(e, var):mean(), calibration = calibration(e, var), spread = ys:var(nil, {ddof = 0}),
@@ -95,6 +117,12 @@ function model.methods.score(self, x, y, o)
   s.mse, s.spread, s.trivial = nil, nil, nil
   s.n, s.masked = #xs, keep and #core.as_tensor(y) - #xs or 0
   s.converged = p.converged
-  s._joint = function() return joint(p, e) end
+  s.noise_known = own ~= nil or f.likelihood.kind ~= "fixed" or f.likelihood.new ~= nil
+  s._joint = function()
+    if not s.noise_known then
+      core.raise("option", "score: the noise of these y is not known, and without it their joint density means nothing; give noise", 3)
+    end
+    return joint(p, e, var)
+  end
   return setmetatable(s, Score)
 end

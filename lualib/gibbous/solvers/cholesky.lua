@@ -23,7 +23,7 @@ local TRUSTED <const> = 1e-2                      -- condition times unit roundo
 ---@field relative_jitter number    the same, of A's mean diagonal
 ---@field seconds number
 ---@field bytes integer             of the factor
-local Info <const> = object.record("gibbous.solve_info", "the report of a solve", "message missing")
+local Info <const> = object.record("gibbous.solve_info", "the report of a solve", "message missing standard_error")
 
 function Info:__tostring()
   local jitter <const> = self.jitter > 0 and ("jitter %.2g (%.2g of the mean diagonal)"):format(self.jitter, self.relative_jitter)
