@@ -4,7 +4,12 @@
 ** Leaves, results of opaque ops and requested outputs are stored; MAP, VIEW and GEN are inlined; the result of a REDUCE or a
 ** contraction is inlined where it has more than twice the elements of the stored values it is made of and either a consumer
 ** chain reduces one of its axes or consumers look at less than half of it (a row, a corner); squared distances and products of
-** points also where nothing is reduced, so that a dense kernel matrix is stored once, with the bits of a streamed one. Long chains are cut, so that no region is deep. */
+** points also where nothing is reduced, so that a dense kernel matrix is stored once, with the bits of a streamed one. Long
+** chains are cut, so that no region is deep.
+**
+** Nothing is inlined where each of its elements would compute others again: a product of what streams is a step of its own,
+** which computes an element of either operand once. The product is then staged: its step makes the whole of it or a window
+** at a time, and to its consumers it is still a value that streams, of the sources it is made of. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,7 +103,7 @@ static void add_source (const gb_lower_state *s, gb_decision *d, size_t source) 
 
 static void add_sources (const gb_lower_state *s, gb_decision *d, const gb_node *in) {
   const gb_decision *from = &s->decision[in->index];
-  if (from->stored) add_source(s, d, in->index);
+  if (from->stored && !from->staged) add_source(s, d, in->index);
   else if (from->nsources >= 0)
     for (int i = 0; i < from->nsources; i++) add_source(s, d, from->source[i]);
   else {                                                     /* too many to name: counted again at worst */
@@ -132,6 +137,12 @@ static bool is_pairwise (const gb_lower_state *s, const gb_node *n) {
   return numel(n) > 2 * s->decision[n->index].source_numel && !gb_streams(s, n->in[0]) && !gb_streams(s, n->in[1]);
 }
 
+/* Inlined, each element of the one operand would be computed again for all columns, and of the other for all rows. */
+static bool repeats_operands (const gb_lower_state *s, const gb_node *n) {
+  const gb_shape *a = gb_node_shape(n->in[0]);
+  return n->op == GB_OP_MATMUL && a->dim[a->ndim - 1] > 1 && (gb_streams(s, n->in[0]) || gb_streams(s, n->in[1]));
+}
+
 static void decide (gb_lower_state *s, gb_node *n, int *height) {
   gb_decision *d = &s->decision[n->index];
   const gb_kind kind = kind_of(n);
@@ -140,33 +151,55 @@ static void decide (gb_lower_state *s, gb_node *n, int *height) {
     add_sources(s, d, n->in[i]);
     const int h = s->decision[n->in[i]->index].stored ? 0 : height[n->in[i]->index];
     if (h > below) below = h;
+    const gb_decision *from = &s->decision[n->in[i]->index];
+    d->on_staged |= from->staged || (from->on_staged && !from->stored);
   }
   height[n->index] = below + 1;
   if (kind == GB_KIND_LEAF || kind == GB_KIND_OPAQUE) d->stored = true;
-  else if (kind == GB_KIND_REDUCE || kind == GB_KIND_FOLD)
-    d->stored = !may_inline(n) || !(numel(n) > 2 * d->source_numel) ||
-                (d->reduced_above == 0 && !is_pairwise(s, n) && !(2 * d->visited < numel(n)));
+  else if (kind == GB_KIND_REDUCE || kind == GB_KIND_FOLD) {
+    const bool part = 2 * d->visited < numel(n);
+    d->stored = !may_inline(n) || !(numel(n) > 2 * d->source_numel) || (d->reduced_above == 0 && !is_pairwise(s, n) && !part);
+    d->staged = !d->stored && !part && repeats_operands(s, n);
+    d->stored |= d->staged;
+  }
   const bool cheap = !gb_streams(s, n) || gb_node_has_value(n);          /* evaluation stores links of long chains */
   if (below >= DEEPEST && cheap && n->op != GB_OP_PICK) d->stored = true;
-  d->widest = d->stored ? numel(n) : widest(s, n);
+  d->widest = d->stored && !d->staged ? numel(n) : widest(s, n);
 }
 
 bool gb_streams (const gb_lower_state *s, const gb_node *n) {
   const gb_decision *d = &s->decision[n->index];
-  return !d->stored && numel(n) > 1 && numel(n) > 2 * d->source_numel;
+  return (!d->stored || d->staged) && numel(n) > 1 && numel(n) > 2 * d->source_numel;
 }
 
 static bool is_half (const gb_node *n) { return gb_node_dtype(n) == GB_F16 || gb_node_dtype(n) == GB_BF16; }
 
-/* BLAS has no products of half precision; a fold converts on load and rounds each total once. */
-bool gb_matmul_is_fold (const gb_lower_state *s, const gb_node *n) {
-  return is_half(n) || gb_streams(s, n->in[0]) || gb_streams(s, n->in[1]);
+static size_t rows_of (const gb_node *n) { return gb_node_shape(n)->dim[gb_node_shape(n)->ndim - 2]; }
+static size_t columns_of (const gb_node *n) { return gb_node_shape(n)->dim[gb_node_shape(n)->ndim - 1]; }
+
+/* A few columns beside a stored matrix (or rows) are stored too: as tile values they would leave most lanes empty. */
+static bool is_thin (const gb_lower_state *s, const gb_node *product, int side) {
+  const size_t few = side == 0 ? rows_of(product) : columns_of(product);
+  return few < GB_TI && 4 * numel(product->in[side]) <= numel(product->in[1 - side]) && !gb_streams(s, product->in[1 - side]);
 }
 
+static bool streams_in (const gb_lower_state *s, const gb_node *product, int side) {
+  return gb_streams(s, product->in[side]) && !is_thin(s, product, side);
+}
+
+/* BLAS has no products of half precision; a fold converts on load and rounds each total once. */
+bool gb_matmul_is_fold (const gb_lower_state *s, const gb_node *n) {
+  return is_half(n) || streams_in(s, n, 0) || streams_in(s, n, 1);
+}
+
+bool gb_both_stream (const gb_lower_state *s, const gb_node *n) { return streams_in(s, n, 0) && streams_in(s, n, 1); }
+
 int gb_tile_side (const gb_lower_state *s, const gb_node *n) {
-  const bool first = gb_streams(s, n->in[0]), second = gb_streams(s, n->in[1]);
+  const bool first = streams_in(s, n, 0), second = streams_in(s, n, 1);
   if (first != second) return first ? 0 : 1;
-  return is_half(n) && !first ? 0 : -1;
+  if (!first) return is_half(n) ? 0 : -1;
+  if (rows_of(n) == 1 || columns_of(n) == 1) return -1;      /* nothing is computed again but what varies along one side */
+  return numel(n->in[0]) > numel(n->in[1]) ? 0 : 1;
 }
 
 gb_status gb_decide (gb_lower_state *s, size_t nouts, gb_node *const *outs) {

@@ -54,7 +54,8 @@ static int add_buffer (gb_lower_state *s, const gb_node *n, int output, gb_buf_c
   const gb_value *v = &n->out[output];
   gb_buf *b = &s->buf[s->nbufs];
   *b = (gb_buf){.cls = cls, .source = n->index, .output = output, .dtype = v->dtype, .shape = v->shape,
-                .bytes = cls == GB_BUF_LEAF ? 0 : gb_shape_bytes(&v->shape, v->dtype), .where = n->where, .name = n->name};
+                .bytes = cls == GB_BUF_LEAF ? 0 : gb_shape_bytes(&v->shape, v->dtype), .where = n->where, .name = n->name,
+                .staged = cls == GB_BUF_TEMP && s->decision[n->index].staged};
   gb_strides_of(&v->shape, b->stride);
   if (cls == GB_BUF_LEAF && v->tensor.storage != NULL) memcpy(b->stride, v->tensor.stride, sizeof b->stride);
   s->buf_of[n->index * GB_MAX_OUTPUTS + (size_t)output] = s->nbufs;

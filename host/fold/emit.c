@@ -382,6 +382,7 @@ static bool emit_matmul (gb_emitter *e, const gb_root *r) {
     const int v = gb_emit_value(e, in[side], side == 0 ? &ma : &mb);
     const int x = v < 0 ? -1 : gb_emit_stored(e, in[1 - side], side == 0 ? &mb : &ma);
     if (x < 0) return false;
+    if (gb_both_stream(e->s, r->node)) e->s->buf[e->slot[e->operand[x].slot]].staged = true;
     return add_out(e, r, (gb_out){.kind = GB_OUT_CONTRACT, .monoid = GB_SUM, .x = x, .y = -1, .axis = only_axis(r->columns)}, v);
   }
   const int a = gb_emit_value(e, in[0], &ma);

@@ -28,6 +28,8 @@ typedef struct gb_map { gb_ix dim[GB_MAXDIM]; } gb_map;
 /* What is known of a node before any program is written; a function of the graph alone. */
 typedef struct gb_decision {
   bool stored;               /* computed by a step of its own wherever it is needed; else inlined into its consumers */
+  bool staged;               /* stored, but to consumers a value that streams: it may exist a window at a time */
+  bool on_staged;            /* such a value is among what it is made of */
   unsigned reduced_above;    /* dimensions that some chain of MAP and VIEW consumers ends up reducing */
   double visited;            /* elements that consumers look at, counted once a consumer */
   int nsources;              /* distinct stored values it is made of, up to GB_SOURCES; -1: more */
@@ -155,8 +157,9 @@ bool gb_is_leaf (const gb_node *n);
 static inline bool gb_hands_on (const gb_node *n) { return n->op == GB_OP_DETACH || n->op == GB_OP_WITH_SLOPE; }
 bool gb_streams (const gb_lower_state *s, const gb_node *n);   /* far more elements than what it is made of */
 bool gb_matmul_is_fold (const gb_lower_state *s, const gb_node *n);
-/* MATMUL: the operand that is a tile value while the other one, stored, holds right-hand sides; -1: both stream or none does, and
-** the tile value is the product of one element of each. */
+bool gb_both_stream (const gb_lower_state *s, const gb_node *n);   /* MATMUL: the operands */
+/* MATMUL: the operand that is a tile value while the other one, stored, holds right-hand sides; where both stream the smaller
+** one is stored, by a step of its own. -1: the tile value is the product of one element of each. */
 int gb_tile_side (const gb_lower_state *s, const gb_node *n);
 
 /* draft.c: makes sure the value exists; its buffer, or -1 with s->err filled and *rc set. */

@@ -110,6 +110,13 @@ static bool selects (const gb_draft *d) {
   return false;
 }
 
+/* What may exist a window at a time is made by a step of its own. */
+static bool stages (const gb_lower_state *s, const gb_draft *d) {
+  for (int i = 0; i < d->nroots; i++)
+    if (s->decision[d->root[i].node->index].staged) return true;
+  return false;
+}
+
 static bool join_inputs (gb_draft *a, const gb_draft *b) {
   for (int i = 0; i < b->nin; i++) {
     bool there = false;
@@ -169,6 +176,7 @@ static gb_status try_merge (gb_lower_state *s, const int *maker, int ia, int ib,
   int to[GB_FOLD_AXES] = {0};
   if (a->opaque != NULL || b->opaque != NULL || a->merged_into >= 0 || b->merged_into >= 0) return GB_OK;
   if (stores(a) || stores(b) || selects(a) || selects(b)) return GB_OK;
+  if (stages(s, a) || stages(s, b)) return GB_OK;
   if (a->nsplits + b->nsplits > GB_SPLITS) return GB_OK;
   if (a->naxes + columns_of(b) > GB_FOLD_AXES - 4 || !same_compute(a, b) || !same_domain(a, b, to)) return GB_OK;
   if (depends_on(s, maker, ia, ib, seen, stack) || depends_on(s, maker, ib, ia, seen, stack)) return GB_OK;

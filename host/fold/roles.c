@@ -118,7 +118,7 @@ static bool is_symmetric_value (const gb_root *r, int lane, int tile, const gb_e
   gb_ix i = {0}, j = {0};
   if (r->form == GB_ROOT_MATMUL) {
     const int nd = gb_node_shape(r->node)->ndim, side = gb_tile_side(e->s, r->node);
-    if (side < 0) return false;                              /* a_ik b_kj */
+    if (side < 0 || gb_both_stream(e->s, r->node)) return false;   /* a_ik b_kj; or as many columns as rows */
     value = r->node->in[side];
     i = r->out.dim[side == 0 ? nd - 2 : nd - 1];
     j = r->inner;
@@ -136,6 +136,7 @@ static bool is_symmetric_value (const gb_root *r, int lane, int tile, const gb_e
     j = at.dim[nd - 1];
   } else return false;
   const gb_axes pair = (gb_axes)1 << lane | (gb_axes)1 << tile;
+  if (e->s->decision[value->index].staged || e->s->decision[value->index].on_staged) return false;   /* it may exist in part */
   return (value->flags & GB_NODE_SYMMETRIC) && i.off == 0 && j.off == 0 && (gb_ix_deps(&i) | gb_ix_deps(&j)) == pair &&
          gb_ix_deps(&i) != pair && gb_ix_deps(&j) != pair;
 }

@@ -16,6 +16,7 @@ void gb_program_unref (gb_program *p) {
   for (int i = 0; i < p->sums.n; i++) gb_cutting_unref(p->sums.cutting[i]);
   gb_cutting_unref(p->batch);
   free(p->triangle);
+  gb_nest_free(p->nest, p->low->nsteps);
   gb_lowered_free(p->low);
   free(p->scratch);
   free(p->arithmetic);

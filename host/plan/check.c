@@ -79,13 +79,18 @@ static size_t owned_until (const gb_plan *p, int step, size_t at) {
   return at;
 }
 
-static void check_arena (const gb_plan *p, int step, const unsigned char *arena) {
+static bool is_in_room (const gb_nest_room *r, size_t at) {
+  return r != NULL && (inside(&r->result, at) || inside(&r->scratch, at) || inside(&r->state, at));
+}
+
+/* 'room': of a node of the nest that ran, NULL: a step did. */
+static void check_arena (const gb_plan *p, int step, const gb_nest_room *room, const unsigned char *arena) {
   for (size_t line = 0; line < p->place->arena; line += GB_ARENA_ALIGN) {
     if (memcmp(arena + line, before + line, GB_ARENA_ALIGN) == 0) continue;
     const size_t end = owned_until(p, step, line);
     for (size_t at = line; at < line + GB_ARENA_ALIGN; at++) {
       if (arena[at] == before[at]) continue;
-      if (at >= end) stray(p, step, at);
+      if (at >= end && !is_in_room(room, at)) stray(p, step, at);
       if (at + 1 > gb_plan_check.high_water) gb_plan_check.high_water = at + 1;
     }
   }
@@ -126,7 +131,7 @@ static void check_workspace (const gb_plan *p, int step, const gb_window *at, co
 void gb_check_after (const gb_plan *p, int place, const gb_window *at, void *arena) {
   const int step = p->place->order[place];
   const gb_life *s = &p->place->scratch[step];
-  check_arena(p, step, arena);
+  check_arena(p, step, NULL, arena);
   check_results(p, step, at);
   check_workspace(p, step, at, arena);
   memset((char *)arena + s->offset, gb_plan_check.poison, s->bytes);
@@ -136,6 +141,25 @@ void gb_check_after (const gb_plan *p, int place, const gb_window *at, void *are
     if (p->place->write[b] == GB_HOME_ARENA && dead && !p->place->sent[b])
       memset((char *)arena + l->offset, gb_plan_check.poison, l->bytes);
   }
+}
+
+static void poison (void *arena, const gb_life *l) { memset((char *)arena + l->offset, gb_plan_check.poison, l->bytes); }
+
+void gb_check_node (const gb_plan *p, int step, const gb_nest_room *room, void *arena) {
+  check_arena(p, step, room, arena);
+  poison(arena, &room->scratch);
+}
+
+void gb_check_nest (const gb_plan *p, int step, int place, void *arena) {
+  check_results(p, step, NULL);
+  for (int k = 0; k < p->place->nest->nnodes; k++) {
+    const gb_nest_room *r = &p->place->room[k];
+    if (r->result.first != place) continue;
+    poison(arena, &r->result);
+    poison(arena, &r->state);
+  }
+  for (int b = 0; b < p->place->nbufs; b++)
+    if (p->place->write[b] == GB_HOME_ARENA && p->place->life[b].last == place) poison(arena, &p->place->life[b]);
 }
 
 void gb_check_copied (const gb_plan *p, int b) {

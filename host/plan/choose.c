@@ -87,6 +87,7 @@ typedef struct choice {
   gb_cutting *cutting;
   size_t chunk;
   bool reordered, packed;    /* packed: triangular factors in half a square */
+  size_t rows;               /* staged values inside their readers, so many indices at a time; 0: whole */
 } choice;
 
 /* Whose sums run in pieces: of a cutting that needs it for its windows, or of the batch that leaves name. */
@@ -98,8 +99,9 @@ static gb_cutting *grains_of (const gb_plan *p, const choice *c) {
 static gb_status make_placement (gb_plan *p, gb_demand d, const choice *c, gb_placement **out, gb_error *err) {
   const gb_split_job job = {p->graph->backend, p->prog->low, p->prog->scratch, p->prog->triangle, p->prog->ntriangles};
   const gb_form_of_run form = {.cutting = c->cutting, .grains = grains_of(p, c), .chunk = c->chunk, .triangle = p->prog->triangle,
+                                .nest = c->rows > 0 ? p->prog->nest : NULL, .rows = c->rows,
                                .ntriangles = c->packed ? p->prog->ntriangles : 0,
-                               .workspace = gb_split_workspace, .ud = &job};
+                               .workspace = gb_split_workspace, .inside = gb_nest_workspace, .ud = &job};
   gb_placement *plain;
   GB_TRY(gb_place(p->prog->low, d, &form, &plain, err));
   if (!c->reordered) {
@@ -116,6 +118,7 @@ static gb_status find_placement (gb_plan *p, gb_demand d, const choice *c, gb_pl
   const size_t n = (size_t)prog->low->nbufs;
   uint64_t key = gb_hash_bytes(gb_hash_bytes(gb_hash_bytes(1, d.want, n), d.have, n), d.keep, n);
   key = gb_hash_u64(gb_hash_u64(gb_hash_u64(key, (uint64_t)(uintptr_t)c->cutting), c->chunk), (uint64_t)p->options.math << 2 | (uint64_t)c->reordered << 1 | c->packed);
+  key = gb_hash_u64(key, c->rows);
   for (int i = 0; i < GB_PLACEMENTS; i++)
     if (prog->placed[i].place != NULL && prog->placed[i].key == key) {
       *out = prog->placed[i].place;
@@ -194,7 +197,8 @@ static void take_count (candidate *to, const candidate *c) {
 
 static void note (const walk *w, const candidate *c) {
   gb_plan_note_offer(w->p, &(gb_offer){.need = c->need, .held = c->held, .seconds = c->seconds, .cutting = c->how.cutting,
-                                       .chunk = c->how.chunk, .packed = c->how.packed, .reordered = c->how.reordered},
+                                       .chunk = c->how.chunk, .packed = c->how.packed, .reordered = c->how.reordered,
+                                       .rows = c->how.rows},
                      c->place);
 }
 
@@ -286,6 +290,18 @@ static gb_status offer_whole (walk *w, bool *taken, gb_error *err) {
   return offer_in_orders(w, c, w->pinned, taken, err);
 }
 
+/* Staged values a window at a time inside their readers, large windows first. */
+static gb_status offer_nest (walk *w, gb_error *err) {
+  const gb_nest *nest = w->p->prog->nest;
+  bool taken = false;
+  size_t rows = 1;
+  if (nest == NULL || w->p->prog->batch != NULL || !may_cut(w->p)) return GB_OK;
+  while (rows * 2 < nest->widest) rows *= 2;
+  for (; rows > 0 && !taken; rows /= 2)
+    GB_TRY(offer_choice(w, &(choice){.rows = rows}, w->pinned, w->none, &taken, err));
+  return GB_OK;
+}
+
 static gb_status offer_packed (walk *w, gb_error *err) {
   bool taken = false;
   const choice c = {.packed = true};
@@ -304,6 +320,7 @@ static gb_status walk_candidates (walk *w, gb_error *err) {
   if (taken) return GB_OK;
   if (!w->all) GB_TRY(gb_rates_get(p->graph->backend, &w->rates, err));
   if (pack) GB_TRY(offer_packed(w, err));
+  if (cut) GB_TRY(offer_nest(w, err));
   if (cut) GB_TRY(offer_all_windows(w, false, err));
   if (cut && pack) GB_TRY(offer_all_windows(w, true, err));
   return GB_OK;
@@ -361,7 +378,7 @@ static void take_chosen (gb_plan *p, const walk *w) {
   p->place->refs++;
   p->taken = (gb_offer){.need = w->chosen.need, .held = w->chosen.held, .cutting = w->chosen.how.cutting,
                         .chunk = w->chosen.how.chunk, .packed = w->chosen.how.packed,
-                        .reordered = w->chosen.how.reordered};
+                        .reordered = w->chosen.how.reordered, .rows = w->chosen.how.rows};
   for (int b = 0; w->chosen.pinned_only && b < p->prog->low->nbufs; b++)
     p->have[b] = p->have[b] && !gb_plan_droppable(p, b);           /* it recomputes what may have to be dropped */
 }

@@ -39,7 +39,19 @@ static bool moves_alone (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t of
   return rest + below.low >= 0 && rest + below.high < one;
 }
 
-static bool is_walked (const gb_fold *f, int a) { return f->axis[a].role != GB_AXIS_INNER; }
+/* Right-hand sides of a product: each column of the result is a sum of its own. */
+static bool is_columns (const gb_fold *f, int a) {
+  bool columns = false;
+  for (int i = 0; i < f->nouts; i++) {
+    if (f->out[i].axis == a && f->out[i].kind != GB_OUT_CONTRACT) return false;
+    columns |= f->out[i].axis == a;
+  }
+  for (int i = 0; i < f->nins; i++)
+    if (f->ins[i].axis == a) return false;
+  return columns;
+}
+
+bool gb_cut_walks (const gb_fold *f, int a) { return f->axis[a].role != GB_AXIS_INNER || is_columns(f, a); }
 
 /* The axis may be walked as two: no number is made of its index, and sums over it run in grains, if there are any. */
 static bool may_part (const gb_fold *f, int axis, size_t grain) {
@@ -69,7 +81,7 @@ bool gb_cut_axis_of (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset
   const size_t extent = b->shape.dim[dim];
   for (int a = 0; a < f->naxes; a++) {
     const size_t n = f->axis[a].extent;
-    if (!is_walked(f, a) || n < 2 || extent == 0 || n % extent != 0) continue;
+    if (!gb_cut_walks(f, a) || n < 2 || extent == 0 || n % extent != 0) continue;
     if (stride[a] <= 0 || b->stride[dim] <= 0 || b->stride[dim] % stride[a] != 0) continue;
     gb_cut along = {.axis = a, .factor = (size_t)(b->stride[dim] / stride[a])};
     if (along.factor > n / extent || n / extent % along.factor != 0) continue;
@@ -139,15 +151,22 @@ static bool shifts_exactly (const gb_fold *f, int axis) {
   return true;
 }
 
+static bool keeps_smallest (const gb_out *o) { return o->kind == GB_OUT_REDUCE && o->monoid == GB_KSMALLEST; }
+
 bool gb_cut_fold_unit (const gb_fold *f, gb_cut *c, size_t grain) {
+  for (int i = 0; i < f->nouts; i++)
+    if (keeps_smallest(&f->out[i])) return false;              /* two results of one address */
+  return gb_cut_whole_unit(f, c, grain);
+}
+
+bool gb_cut_whole_unit (const gb_fold *f, gb_cut *c, size_t grain) {
   if (f->symmetric || !shifts_exactly(f, c->axis)) return false;
   c->unit = grain == 0 ? 1 : grain;
   c->reduces = false;
   for (int i = 0; i < f->nouts; i++) {
     const gb_out *o = &f->out[i];
-    if (o->kind == GB_OUT_REDUCE && o->monoid == GB_KSMALLEST) return false;     /* two results of one address */
     if (!(o->reduced >> c->axis & 1)) continue;
-    if (gives_positions(o)) return false;
+    if (gives_positions(o) || keeps_smallest(o)) return false;
     c->reduces = true;
     if (grain != 0) continue;
     const size_t chain = chain_unit(f, o, c->axis);

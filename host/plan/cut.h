@@ -28,6 +28,9 @@ typedef struct gb_cut {
 /* The indices [lo, lo + n) of an axis of 'extent'. Compact buffers hold [base, base + held), which contains them. */
 typedef struct gb_window { size_t lo, n, base, held, extent; } gb_window;
 
+/* The axis is looped outside tiles, or holds columns that are sums of their own: it has windows. */
+bool gb_cut_walks (const gb_fold *f, int axis);
+
 /* The fold axis along which a strided access to a buffer moves dimension 'dim', index by index and nothing else
 ** moving it. False, or fills c->axis, c->factor and c->joined. grain: as in gb_cut_fold_unit. */
 bool gb_cut_axis_of (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset, const gb_buf *b, int dim, size_t grain,
@@ -43,6 +46,7 @@ int gb_cut_dim_of (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset, 
 /* Fills c->reduces and c->unit for a fold cut along c->axis, c->factor. With a grain (not 0) accumulations run in
 ** pieces of it, whole or cut, and the unit is the grain. False: the fold cannot be cut there. */
 bool gb_cut_fold_unit (const gb_fold *f, gb_cut *c, size_t grain);
+bool gb_cut_whole_unit (const gb_fold *f, gb_cut *c, size_t grain);     /* the same where its results exist whole */
 
 /* An opaque op whose operand 'slot' is cut along 'dim': fills 'c', result by result. False: coupled. */
 bool gb_cut_opaque (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c);

@@ -254,10 +254,10 @@ static bool is_needless (const gb_plan_report *r, int at) {
 static bool is_telling (const gb_plan_report *r, int at) {
   const gb_offer *o = &r->offer[at];
   int first = -1, last = -1;
-  if (o->cutting == NULL) return true;
+  if (o->cutting == NULL && o->rows == 0) return true;
   for (int i = 0; i < r->noffers; i++) {
     const gb_offer *other = &r->offer[i];
-    if (other->cutting != o->cutting || other->packed != o->packed || other->chosen || is_needless(r, i)) continue;
+    if (other->cutting != o->cutting || (other->rows > 0) != (o->rows > 0) || other->packed != o->packed || other->chosen || is_needless(r, i)) continue;
     if (first < 0) first = i;
     last = i;
   }

@@ -2,7 +2,7 @@
 #include "base/grow.h"
 #include "plan/text.h"
 
-static bool is_whole (const gb_offer *o) { return o->cutting == NULL && !o->packed; }
+static bool is_whole (const gb_offer *o) { return o->cutting == NULL && !o->packed && o->rows == 0; }
 
 static const gb_offer *find_whole (const gb_plan *p, bool held) {
   for (size_t i = 0; i < p->noffers; i++)
@@ -22,7 +22,7 @@ static void name_offer (const gb_plan *p, gb_offer *o, const gb_placement *place
 }
 
 static bool is_same_form (const gb_offer *a, const gb_offer *b) {
-  return a->cutting == b->cutting && a->chunk == b->chunk && a->packed == b->packed;
+  return a->cutting == b->cutting && a->chunk == b->chunk && a->packed == b->packed && a->rows == b->rows;
 }
 
 /* All of the axis is one window: nothing is cut. */
@@ -73,7 +73,8 @@ static const gb_offer *least_offer (const gb_plan_report *r) {
 static bool leads_family (const gb_plan_report *r, int at, size_t budget) {
   const gb_offer *o = &r->offer[at];
   for (int i = 0; i < at; i++)
-    if (r->offer[i].cutting == o->cutting && r->offer[i].packed == o->packed && allows(&r->offer[i], budget)) return false;
+    if (r->offer[i].cutting == o->cutting && r->offer[i].packed == o->packed &&
+        (r->offer[i].rows > 0) == (o->rows > 0) && allows(&r->offer[i], budget)) return false;
   return allows(o, budget);
 }
 

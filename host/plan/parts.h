@@ -5,6 +5,7 @@
 #include "plan/place.h"
 #include "plan/plan.h"
 #include "plan/devices.h"
+#include "plan/nest.h"
 #include "plan/split.h"
 
 #define GB_PROGRAMS 256           /* structures a graph remembers */
@@ -35,6 +36,7 @@ typedef struct gb_program {
   gb_axes_found sums;             /* as bits; more of it can run on other devices, none of it in less memory */
   gb_triangle *triangle;          /* factors that can be packed */
   int ntriangles;
+  gb_nest *nest;                  /* staged values inside their readers, or NULL */
   uint64_t used;                  /* stamp of the last use */
 } gb_program;
 
@@ -196,6 +198,8 @@ bool gb_make_room (gb_graph *g, size_t bytes);
 bool gb_check_begin (const gb_plan *p, void *arena);
 void gb_check_before (const gb_plan *p, const void *arena);
 void gb_check_after (const gb_plan *p, int place, const gb_window *at, void *arena);   /* at NULL: it ran once */
+void gb_check_node (const gb_plan *p, int step, const gb_nest_room *room, void *arena);   /* a node of the nest ran */
+void gb_check_nest (const gb_plan *p, int step, int place, void *arena);   /* the outermost reader is done */
 void gb_check_end (void);
 void gb_check_copied (const gb_plan *p, int b);     /* all of buffer b was copied to where it lies now */
 /* What the watch keeps of the device that it looks at: another one is watched in between. */

@@ -98,6 +98,28 @@ static void find_compact (const gb_lowered *low, gb_placement *p) {
     if (p->compact[b]) p->life[b].bytes = low->buf[b].bytes / c->extent * p->chunk;
 }
 
+/* Staged values that do not exist and that nobody asked for take no bytes of their own: nodes hold windows of them. */
+static void find_inside (const gb_lowered *low, gb_placement *p) {
+  for (int k = 0; p->nest != NULL && k < p->nest->nnodes; k++) {
+    const gb_nest_node *n = &p->nest->node[k];
+    const int b = low->step[n->step].out[0];
+    if (!n->made.cut || !p->runs[n->step] || p->write[b] != GB_HOME_ARENA || p->read[b] != GB_HOME_ARENA) continue;
+    p->compact[b] = true;
+    p->life[b].bytes = 0;
+  }
+}
+
+bool gb_runs_inside (const gb_lowered *low, const gb_placement *p, int s) {
+  return p->nest != NULL && p->nest->inside[s] && p->compact[low->step[s].out[0]];
+}
+
+int gb_nest_at (const gb_placement *p, int s) {
+  const int k = p->nest == NULL ? -1 : p->nest->root[s];
+  for (int i = 0; k >= 0 && i < p->nest->node[k].nreads; i++)
+    if (p->compact[p->nest->node[k].read[i].buf]) return k;
+  return -1;
+}
+
 static bool is_temporary (const gb_placement *p, int b) {
   return p->write[b] == GB_HOME_ARENA && p->read[b] == GB_HOME_ARENA && !p->compact[b];
 }
@@ -120,18 +142,34 @@ const gb_triangle *gb_packed_store (const gb_placement *p, const gb_triangle *t,
   return NULL;
 }
 
+static void touch_step (const gb_lowered *low, gb_demand d, gb_placement *p, int s, int place) {
+  const gb_step *st = &low->step[s];
+  for (int i = 0; i < st->nout; i++) touch_buffer(p, st->out[i], place);
+  for (int i = 0; i < st->nin; i++)
+    if (!exists(low, d, st->in[i])) touch_buffer(p, st->in[i], place);
+}
+
+/* Everything that node k and what is inside it touch lives where the outermost reader runs. */
+static void touch_node (const gb_lowered *low, gb_demand d, gb_placement *p, int k, int place) {
+  const gb_nest_node *n = &p->nest->node[k];
+  touch_step(low, d, p, n->step, place);
+  p->room[k].result = p->room[k].scratch = p->room[k].state = (gb_life){.first = place, .last = place};
+  for (int i = 0; i < n->nreads; i++)
+    if (p->compact[n->read[i].buf]) touch_node(low, d, p, n->read[i].node, place);
+}
+
 static void find_lives (const gb_lowered *low, gb_demand d, const bool *need, const gb_form_of_run *form,
                         gb_placement *p) {
   for (int b = 0; b < low->nbufs; b++) p->life[b] = (gb_life){.first = low->nsteps, .last = -1};
   find_homes(low, d, need, p);
   find_compact(low, p);
+  find_inside(low, p);
   find_packed(low, form, p);
   for (int t = 0; t < low->nsteps; t++) {
-    const gb_step *st = &low->step[p->order[t]];
-    if (!p->runs[p->order[t]]) continue;
-    for (int i = 0; i < st->nout; i++) touch_buffer(p, st->out[i], t);
-    for (int i = 0; i < st->nin; i++)
-      if (!exists(low, d, st->in[i])) touch_buffer(p, st->in[i], t);
+    const int s = p->order[t];
+    if (!p->runs[s] || gb_runs_inside(low, p, s)) continue;
+    if (gb_nest_at(p, s) >= 0) touch_node(low, d, p, gb_nest_at(p, s), t);
+    else touch_step(low, d, p, s, t);
   }
 }
 
@@ -194,14 +232,28 @@ gb_home gb_placement_home (const gb_placement *p, int b) {
   return (gb_home)p->write[b];
 }
 
-static void find_workspaces (const gb_form_of_run *form, gb_placement *p) {
+/* Of the nodes that are reached from outermost readers: theirs are those of their steps. */
+static void find_rooms (const gb_lowered *low, const gb_form_of_run *form, gb_placement *p) {
+  for (int k = 0; p->nest != NULL && k < p->nest->nnodes; k++) {
+    const gb_nest_node *n = &p->nest->node[k];
+    gb_nest_room *r = &p->room[k];
+    if (r->result.first < 0 || !n->made.cut) continue;
+    const gb_buf *b = &low->buf[low->step[n->step].out[0]];
+    r->result.bytes = b->bytes / b->shape.dim[n->dim] * gb_nest_held(p->nest, k, p->rows);
+    form->inside(form->ud, p, k, &r->scratch.bytes, &r->state.bytes);
+  }
+}
+
+static void find_workspaces (const gb_lowered *low, const gb_form_of_run *form, gb_placement *p) {
   for (int t = 0; t < p->nsteps; t++) {
     const int s = p->order[t];
     const bool within = t >= p->loop_first && t <= p->loop_last && p->cutting->cut[s].reduces;
     p->scratch[s] = (gb_life){.first = t, .last = t};
     p->state[s] = (gb_life){.first = within ? p->loop_first : t, .last = within ? p->loop_last : t};
-    if (p->runs[s]) form->workspace(form->ud, p, s, &p->scratch[s].bytes, &p->state[s].bytes);
+    if (p->runs[s] && !gb_runs_inside(low, p, s))
+      form->workspace(form->ud, p, s, &p->scratch[s].bytes, &p->state[s].bytes);
   }
+  find_rooms(low, form, p);
 }
 
 /* Calls 'each' for every interval of the arena, in one order. */
@@ -213,6 +265,11 @@ static size_t gather (gb_placement *p, gb_life *life, void (*each)(gb_life *own,
     if (p->scratch[s].bytes > 0) each(&p->scratch[s], &life[n++]);
     if (p->state[s].bytes > 0) each(&p->state[s], &life[n++]);
   }
+  for (int k = 0; p->nest != NULL && k < p->nest->nnodes; k++) {
+    gb_life *own[] = {&p->room[k].result, &p->room[k].scratch, &p->room[k].state};
+    for (int i = 0; i < 3; i++)
+      if (own[i]->bytes > 0) each(own[i], &life[n++]);
+  }
   return n;
 }
 
@@ -221,7 +278,8 @@ static void give (gb_life *own, gb_life *packed) { own->offset = packed->offset;
 
 /* Arena buffers, scratch and states, packed together. */
 gb_status gb_placement_pack (gb_placement *p, gb_error *err) {
-  gb_life *life = calloc((size_t)p->nbufs + 2 * (size_t)p->nsteps + 1, sizeof *life);
+  const size_t inside = p->nest == NULL ? 0 : 3 * (size_t)p->nest->nnodes;
+  gb_life *life = calloc((size_t)p->nbufs + 2 * (size_t)p->nsteps + inside + 1, sizeof *life);
   if (life == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->nsteps);
   const size_t n = gather(p, life, take);
   const gb_status rc = gb_pack(n, life, p->nsteps, &p->arena, &p->arena_bound, err);
@@ -231,6 +289,15 @@ gb_status gb_placement_pack (gb_placement *p, gb_error *err) {
   for (int b = p->nbufs - 1; b >= 0; b--)
     for (int root = p->into[b]; root >= 0; root = p->into[root]) p->life[b].offset = p->life[root].offset;
   return GB_OK;
+}
+
+/* For reports: a staged value is the largest window of it. */
+static void show_rooms (const gb_lowered *low, gb_placement *p) {
+  for (int k = 0; p->nest != NULL && k < p->nest->nnodes; k++) {
+    const gb_nest_room *r = &p->room[k];
+    const int b = low->step[p->nest->node[k].step].out[0];
+    if (p->compact[b] && r->result.bytes > p->life[b].bytes) p->life[b] = r->result;
+  }
 }
 
 static void add_storages (const gb_lowered *low, gb_placement *p) {
@@ -275,6 +342,16 @@ gb_placement *gb_placement_new (const gb_lowered *low, gb_cutting *cutting, gb_c
   return NULL;
 }
 
+static bool take_nest (gb_placement *p, const gb_form_of_run *form) {
+  if (form->nest == NULL) return true;
+  p->room = calloc((size_t)form->nest->nnodes + 1, sizeof *p->room);
+  if (p->room == NULL) return false;
+  for (int k = 0; k < form->nest->nnodes; k++) p->room[k].result.first = -1;
+  p->nest = form->nest;
+  p->rows = form->rows;
+  return true;
+}
+
 gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *form, gb_placement **out,
                     gb_error *err) {
   gb_placement *p = gb_placement_new(low, form->cutting, form->grains, form->chunk, form->order);
@@ -284,15 +361,19 @@ gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *fo
     rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
   else {
     if (form->hi != 0) p->hi = form->hi;
+    if (!take_nest(p, form)) rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
     mark_steps(low, d, need, p);
-    find_lives(low, d, need, form, p);
-    find_workspaces(form, p);
-    share_places(low, p);
-    rc = gb_placement_pack(p, err);
+    if (rc == GB_OK) {
+      find_lives(low, d, need, form, p);
+      find_workspaces(low, form, p);
+      share_places(low, p);
+      rc = gb_placement_pack(p, err);
+    }
   }
   free(need);
   if (rc == GB_OK) {
     add_storages(low, p);
+    show_rooms(low, p);
     *out = p;
   } else gb_placement_unref(p);
   return rc;
@@ -313,5 +394,6 @@ void gb_placement_unref (gb_placement *p) {
   free(p->into);
   free(p->life);
   free(p->scratch);
+  free(p->room);
   free(p);
 }

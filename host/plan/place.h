@@ -7,6 +7,7 @@
 
 #include "fold/lower.h"
 #include "plan/axes.h"
+#include "plan/nest.h"
 #include "plan/pack.h"
 #include "plan/triangle.h"
 
@@ -29,6 +30,9 @@ typedef struct gb_placement {
   gb_cutting *grains;        /* counted; sums over its axis run in pieces of its grain, cut or not; NULL: no such sums */
   size_t chunk;              /* indices of a window, a multiple of the cutting's unit; the last may have fewer; 0: the
                                 steps within run on other devices only */
+  const gb_nest *nest;       /* of the program; NULL: no step is inside another. Never together with a cutting */
+  size_t rows;               /* nest: indices of a window, where units and extents allow */
+  gb_nest_room *room;        /* [nodes of the nest] */
   size_t lo, hi;             /* the part of the axis that runs here: all of it but where devices share it */
   int loop_first, loop_last; /* places of the steps within; -1 where nothing is cut */
   unsigned char *read;       /* [nbufs] gb_home: where readers find it */
@@ -54,11 +58,14 @@ typedef struct gb_form_of_run {
   gb_cutting *cutting;       /* NULL: every step once */
   gb_cutting *grains;        /* as in gb_placement */
   size_t chunk;
+  const gb_nest *nest;       /* NULL: none; staged values that exist or are wanted are never made by windows */
+  size_t rows;
   const int *order;          /* [steps] a topological order; NULL: the program's */
   const gb_triangle *triangle;   /* to be packed where requests and existing values allow */
   int ntriangles;
   /* Bytes that step s needs while it runs, and from window to window (0 where it is not within). */
   void (*workspace)(const void *ud, const gb_placement *p, int s, size_t *scratch, size_t *state);
+  void (*inside)(const void *ud, const gb_placement *p, int node, size_t *scratch, size_t *state);
   const void *ud;
   size_t hi;                 /* only [0, hi) of the axis runs here; 0: all of it */
 } gb_form_of_run;
@@ -78,6 +85,11 @@ const gb_triangle *gb_packed_store (const gb_placement *p, const gb_triangle *t,
 /* Where buffer b is written once sharing is seen through: never SHARED. */
 gb_home gb_placement_home (const gb_placement *p, int b);
 void gb_placement_unref (gb_placement *p);   /* NULL is fine */
+
+/* The node of step s, which makes operands inside it; -1: it makes none. */
+int gb_nest_at (const gb_placement *p, int s);
+/* Step s is run by the loops of others only. */
+bool gb_runs_inside (const gb_lowered *low, const gb_placement *p, int s);
 
 /* What gb_place is made of, for placements on other devices (away.h): an empty one, NULL: no memory; the order of its
 ** steps; and its arena packed. */

@@ -27,6 +27,7 @@ static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, gb
       rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->low->nsteps);
     else rc = gb_program_find_batch(p, node, err);
     if (rc == GB_OK) rc = gb_find_triangles(p->low, &p->triangle, &p->ntriangles, err);
+    if (rc == GB_OK) rc = gb_find_nest(p->low, &p->nest, err);
     if (rc == GB_OK) rc = gb_sign_buffers(p->low, p->batch, p->arithmetic, err);
   }
   if (rc != GB_OK) {

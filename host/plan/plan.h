@@ -65,6 +65,7 @@ typedef struct gb_offer {
   const struct gb_cutting *cutting;   /* of which it runs windows, NULL: whole */
   size_t chunk;                /* indices of a window, 0: whole */
   bool packed, reordered;      /* factors as triangles; steps in the order that needs least */
+  size_t rows;                 /* indices of staged values that exist at a time, inside the steps that read them; 0: all */
 } gb_offer;
 
 typedef struct gb_plan_report {

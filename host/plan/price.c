@@ -1,6 +1,8 @@
 /* price.c - steps, and how often they are called. */
 #include "plan/price.h"
 
+#include <math.h>
+
 #include "backend/packed.h"
 #include "plan/split.h"
 
@@ -31,10 +33,30 @@ static double price_step (const gb_rates *r, int threads, const gb_lowered *low,
   return price_parts(r, threads, st, p, s);
 }
 
+/* Calls of node k and of all that is inside it, for 'asked' indices of its result, 'times' over. */
+static double price_node (const gb_rates *r, int threads, const gb_lowered *low, const gb_placement *p, int k, double asked,
+                          double times) {
+  const gb_nest_node *n = &p->nest->node[k];
+  const gb_step *st = &low->step[n->step];
+  const size_t window = gb_nest_window(n, p->rows);
+  const double windows = n->own.cut ? ceil((double)n->extent / (double)window) * (double)n->nturns : 1;
+  const double part = n->made.cut ? asked / (double)low->buf[st->out[0]].shape.dim[n->dim] : 1;
+  double seconds = times * windows * gb_cost_step(r, threads, st, part / windows);
+  for (int i = 0; i < n->nreads; i++) {
+    const gb_nest_read *x = &n->read[i];
+    const bool before = i < n->nbefore;
+    if (!p->compact[x->buf]) continue;
+    const double each = before ? asked : (double)window, spread = (double)(x->high - x->low);
+    seconds += price_node(r, threads, low, p, x->node, fabs((double)x->step) * (each - 1) + spread + 1, before ? times : times * windows);
+  }
+  return seconds;
+}
+
 double gb_place_seconds (const gb_rates *r, int threads, const gb_lowered *low, const gb_triangle *t, int ntriangles,
                          const gb_placement *p) {
   double seconds = 0;
   for (int s = 0; s < low->nsteps; s++)
-    if (p->runs[s]) seconds += price_step(r, threads, low, t, ntriangles, p, s);
+    if (p->runs[s] && gb_nest_at(p, s) >= 0) seconds += price_node(r, threads, low, p, gb_nest_at(p, s), 0, 1);
+    else if (p->runs[s] && !gb_runs_inside(low, p, s)) seconds += price_step(r, threads, low, t, ntriangles, p, s);
   return seconds;
 }

@@ -123,11 +123,37 @@ static gb_plan_row row_of_input (const gb_plan *p, int b, const uses *u) {
                        .last = last_step(p, u->last)};
 }
 
+/* Where step s stands in the order. */
+static int place_of (const gb_placement *pl, int s) {
+  int t = 0;
+  while (pl->order[t] != s) t++;
+  return t;
+}
+
+static gb_plan_row *add_rows_of_node (const gb_plan *p, int k, gb_plan_row *r) {
+  const gb_placement *pl = p->planned;
+  const gb_nest_room *room = &pl->room[k];
+  const gb_nest_node *n = &pl->nest->node[k];
+  const int place = place_of(pl, n->step);
+  *r = row_of_buffer(p, place, p->prog->low->step[n->step].out[0], -1);
+  r->window = gb_nest_held(pl->nest, k, pl->rows);
+  r->axis = n->dim;
+  r->bytes = room->result.bytes;
+  r->offset = room->result.offset;
+  r->first = first_step(p, room->result.first);
+  r++->last = last_step(p, room->result.last);
+  if (room->scratch.bytes > 0) *r++ = row_of_workspace(p, place, GB_ROW_WORKSPACE, &room->scratch);
+  if (room->state.bytes > 0) *r++ = row_of_workspace(p, place, GB_ROW_STATE, &room->state);
+  return r;
+}
+
 static gb_plan_row *add_rows_of_step (const gb_plan *p, int place, const uses *u, gb_plan_row *r) {
   const gb_placement *pl = p->planned;
   const int s = pl->order[place];
   const gb_step *st = &p->prog->low->step[s];
-  if (!pl->runs[s]) return r;
+  if (!pl->runs[s] || gb_runs_inside(p->prog->low, pl, s)) return r;
+  for (int k = 0; gb_nest_at(pl, s) >= 0 && k < pl->nest->nnodes; k++)
+    if (pl->room[k].result.first == place && pl->nest->node[k].made.cut) r = add_rows_of_node(p, k, r);
   for (int i = 0; i < st->nout; i++)
     if (pl->write[st->out[i]] != GB_HOME_SHARED) *r++ = row_of_buffer(p, place, st->out[i], u[st->out[i]].from);
   if (pl->scratch[s].bytes > 0) *r++ = row_of_workspace(p, place, GB_ROW_WORKSPACE, &pl->scratch[s]);
@@ -141,6 +167,7 @@ gb_status gb_plan_fill_report (gb_plan *p, gb_error *err) {
   p->planned->refs++;
   size_t most = (size_t)low->nbufs + 2 * (size_t)low->nsteps + 1;
   for (int s = 0; s < low->nsteps; s++) most += (size_t)low->step[s].nout;
+  if (pl->nest != NULL) most += 3 * (size_t)pl->nest->nnodes;
   p->row = calloc(most, sizeof *p->row);
   uses *u = find_uses(p);
   if (p->row == NULL || u == NULL || !number_steps(p)) {

@@ -133,7 +133,8 @@ static gb_status make_windows (gb_plan *p, gb_error *err) {
   bool ok = true;
   for (int s = 0; ok && s < low->nsteps; s++) {
     const bool tiles = gb_packed_store(p->place, p->prog->triangle, p->prog->ntriangles, s) != NULL;
-    const bool parts = gb_is_within(p->place->cutting, s) || gb_sums_in_grains(p->place, s);
+    const bool nested = p->place->nest != NULL && (p->place->nest->inside[s] || p->place->nest->root[s] >= 0);
+    const bool parts = nested || gb_is_within(p->place->cutting, s) || gb_sums_in_grains(p->place, s);
     if (!low->step[s].is_fold || !(tiles || parts)) continue;
     if (p->window == NULL) p->window = calloc((size_t)low->nsteps + 1, sizeof *p->window);
     ok = p->window != NULL;
@@ -218,6 +219,20 @@ static gb_status run_call (gb_plan *p, const gb_step *st, const gb_opaque *o, vo
 
 /* executing */
 
+/* A bound number in the compute type; a bool goes with any. */
+static gb_number number_of (const gb_node *n, gb_dtype compute) {
+  if (compute != GB_I64) return (gb_number){.f = n->attr.f[0]};
+  return (gb_number){.i = gb_node_dtype(n) == GB_I64 ? n->attr.i[0] : (int64_t)n->attr.f[0]};
+}
+
+/* Addresses and numbers of step s. */
+static void take_operands (gb_plan *p, int s) {
+  const gb_step *st = &p->prog->low->step[s];
+  for (int i = 0; i < st->nin; i++) p->in[i] = p->read[st->in[i]];
+  for (int i = 0; i < st->nout; i++) p->to[i] = p->write[st->out[i]];
+  for (int i = 0; i < st->nconstants; i++) p->constant[i] = number_of(p->node[st->constant[i]], st->fold.compute);
+}
+
 /* One part of a fold: a window of the loop, a piece of its grains, both, or all of it. */
 static gb_status run_fold_part (gb_plan *p, int s, const gb_window *grain, const gb_window *window, void *arena,
                                 gb_error *err) {
@@ -289,10 +304,64 @@ static gb_status run_fold_tiles (gb_plan *p, const gb_triangle *t, void *arena, 
   return GB_OK;
 }
 
-/* A bound number in the compute type; a bool goes with any. */
-static gb_number number_of (const gb_node *n, gb_dtype compute) {
-  if (compute != GB_I64) return (gb_number){.f = n->attr.f[0]};
-  return (gb_number){.i = gb_node_dtype(n) == GB_I64 ? n->attr.i[0] : (int64_t)n->attr.f[0]};
+static gb_status run_node (gb_plan *p, int k, gb_range asked, void *arena, gb_error *err);
+
+static gb_status run_reads (gb_plan *p, int k, int from, int to, gb_range window, void *arena, gb_error *err) {
+  const gb_nest_node *n = &p->place->nest->node[k];
+  for (int i = from; i < to; i++)
+    if (p->place->compact[n->read[i].buf])
+      GB_TRY(run_node(p, n->read[i].node, gb_nest_needs(&n->read[i], window), arena, err));
+  return GB_OK;
+}
+
+/* What a node makes and holds lies where the placement says; readers find windows where their nodes hold them. */
+static gb_nest_room bind_node (gb_plan *p, int k, const void *arena) {
+  const gb_placement *pl = p->place;
+  const gb_nest_node *n = &pl->nest->node[k];
+  gb_nest_room room = pl->room[k];
+  take_operands(p, n->step);
+  if (n->made.cut) p->to[0] = (char *)(uintptr_t)arena + room.result.offset;
+  else room.scratch = pl->scratch[n->step], room.state = pl->state[n->step];
+  for (int i = 0; i < n->nreads; i++) {
+    const gb_step *st = &p->prog->low->step[n->step];
+    for (int q = 0; q < st->nin; q++)
+      if (st->in[q] == n->read[i].buf && pl->compact[st->in[q]])
+        p->in[q] = (const char *)arena + pl->room[n->read[i].node].result.offset;
+  }
+  return room;
+}
+
+static gb_status run_node_part (gb_plan *p, int k, gb_nest_part at, void *arena, gb_error *err) {
+  const gb_nest_node *n = &p->place->nest->node[k];
+  gb_fold_stats stats = {0};
+  const gb_nest_room room = bind_node(p, k, arena);
+  const gb_fold *f = gb_nest_fold(p->window[n->step], p->prog->low, p->place->nest, p->place->compact, k, at);
+  const gb_carry carry = {.state = (char *)arena + room.state.offset, .first = at.own.lo == 0 && at.turn == 0,
+                          .last = at.own.lo + at.own.n == n->extent && at.turn + 1 == n->nturns};
+  if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
+  if (p->watched) gb_check_before(p, arena);
+  GB_TRY(p->on->ops->fold_part(p->on, f, p->in, p->to, p->constant, n->own.reduces ? &carry : NULL,
+                               (char *)arena + room.scratch.offset, &stats, err));
+  if (p->watched) gb_check_node(p, n->step, &room, arena);
+  p->stats.pairs += stats.pairs;
+  p->stats.folds++;
+  return GB_OK;
+}
+
+/* The range of its result that is asked for, in windows of its own. */
+static gb_status run_node (gb_plan *p, int k, gb_range asked, void *arena, gb_error *err) {
+  const gb_nest_node *n = &p->place->nest->node[k];
+  const size_t rows = gb_nest_window(n, p->place->rows);
+  GB_TRY(run_reads(p, k, 0, n->nbefore, asked, arena, err));
+  if (!n->own.cut) return run_node_part(p, k, (gb_nest_part){.asked = asked}, arena, err);
+  for (size_t turn = 0; turn < n->nturns; turn++)
+    for (size_t lo = 0; lo < n->extent; lo += rows) {
+      const gb_range own = {lo, n->extent - lo < rows ? n->extent - lo : rows};
+      GB_TRY(run_reads(p, k, n->nbefore, n->nreads, own, arena, err));
+      GB_TRY(run_node_part(p, k, (gb_nest_part){asked, own, turn}, arena, err));
+      if (!n->made.cut) p->stats.windows++;
+    }
+  return GB_OK;
 }
 
 static gb_status run_step (gb_plan *p, int s, const gb_window *at, void *arena, gb_error *err) {
@@ -301,9 +370,7 @@ static gb_status run_step (gb_plan *p, int s, const gb_window *at, void *arena, 
   gb_backend *be = p->on;
   void *scratch = (char *)arena + p->place->scratch[s].offset;
   if (gb_step_is_idle(p->prog->low, st)) return GB_OK;
-  for (int i = 0; i < st->nin; i++) p->in[i] = p->read[st->in[i]];
-  for (int i = 0; i < st->nout; i++) p->to[i] = p->write[st->out[i]];
-  for (int i = 0; i < st->nconstants; i++) p->constant[i] = number_of(p->node[st->constant[i]], st->fold.compute);
+  take_operands(p, s);
   if (at != NULL)
     return st->is_fold ? run_fold_parts(p, s, at, arena, err) : run_opaque_window(p, s, *at, arena, err);
   if (triangle != NULL) return run_fold_tiles(p, triangle, arena, err);
@@ -359,6 +426,12 @@ static void keep_caches (gb_plan *p, int s, double seconds) {
 
 static gb_status run_checked_step (gb_plan *p, int place, const gb_window *at, void *arena, gb_error *err) {
   const int s = p->place->order[place];
+  const int node = gb_nest_at(p->place, s);
+  if (node >= 0) {
+    GB_TRY(run_node(p, node, (gb_range){0, 0}, arena, err));
+    if (p->watched) gb_check_nest(p, s, place, arena);
+    return GB_OK;
+  }
   if (!p->watched) return run_step(p, s, at, arena, err);
   gb_check_before(p, arena);
   GB_TRY(run_step(p, s, at, arena, err));
@@ -370,7 +443,7 @@ static gb_status run_checked_step (gb_plan *p, int place, const gb_window *at, v
 gb_status gb_plan_run_place (gb_plan *p, int place, const gb_window *at, void *arena, gb_error *err) {
   const gb_backend *be = p->on;
   const int s = p->place->order[place];
-  if (!p->place->runs[s]) return GB_OK;
+  if (!p->place->runs[s] || gb_runs_inside(p->prog->low, p->place, s)) return GB_OK;
   if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
   if (gb_pool_threads(be->pool) != p->prog->threads)       /* scratch was planned for so many */
     return gb_fail(err, GB_EOPTION, "the number of threads was changed while a plan ran");

@@ -97,6 +97,27 @@ static void opaque_workspace (const gb_split_job *j, const gb_placement *p, int 
   }
 }
 
+/* Of a node of the nest: of all ranges and windows that occur. */
+void gb_nest_workspace (const void *job, const gb_placement *p, int k, size_t *scratch, size_t *state) {
+  const gb_split_job *j = job;
+  const gb_nest_node *n = &p->nest->node[k];
+  const size_t window = gb_nest_window(n, p->rows);
+  const size_t asked[2] = {gb_nest_held(p->nest, k, p->rows), gb_nest_rest(p->nest, k, p->rows)};
+  const size_t own[2] = {window, window == 0 ? 0 : n->extent % window};
+  gb_window_fold w[2] = {{{0}, NULL, NULL, NULL}, {{0}, NULL, NULL, NULL}};
+  *scratch = *state = 0;
+  if (!gb_window_room(&w[0], &j->low->step[n->step].fold) || !gb_window_room(&w[1], &j->low->step[n->step].fold)) *scratch = SIZE_MAX;
+  for (int i = 0; i < 4 && *scratch != SIZE_MAX; i++) {
+    if ((i & 1 && asked[1] == 0) || (i & 2 && own[1] == 0)) continue;
+    const gb_fold *f = gb_nest_fold(w, j->low, p->nest, p->compact, k,
+                                    (gb_nest_part){{0, asked[i & 1]}, {0, own[i >> 1]}, 0});
+    *scratch = larger(*scratch, j->be->ops->fold_scratch(j->be, f));
+    if (n->own.reduces) *state = larger(*state, j->be->ops->fold_state(j->be, f));
+  }
+  gb_window_free(&w[0]);
+  gb_window_free(&w[1]);
+}
+
 void gb_split_workspace (const void *job, const gb_placement *p, int s, size_t *scratch, size_t *state) {
   const gb_split_job *j = job;
   const gb_step *st = &j->low->step[s];
@@ -104,6 +125,7 @@ void gb_split_workspace (const void *job, const gb_placement *p, int s, size_t *
   const bool parts = gb_is_within(p->cutting, s) || gb_is_within(p->grains, s);
   *state = 0;
   if (gb_step_is_idle(j->low, st)) *scratch = 0;
+  else if (gb_nest_at(p, s) >= 0) gb_nest_workspace(job, p, gb_nest_at(p, s), scratch, state);
   else if (t != NULL) *scratch = gb_tile_scratch(j->be, j->low, t);
   else if (st->is_fold && parts) fold_workspace(j, p, s, scratch, state);
   else if (!st->is_fold && (parts || (st->nin > 0 && p->packed[st->in[0]])))

@@ -42,4 +42,6 @@ typedef struct gb_split_job {
 } gb_split_job;
 void gb_split_workspace (const void *job, const gb_placement *p, int s, size_t *scratch, size_t *state);
 
+void gb_nest_workspace (const void *job, const gb_placement *p, int node, size_t *scratch, size_t *state);
+
 #endif

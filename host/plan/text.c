@@ -117,7 +117,8 @@ static bool is_reordered (const gb_placement *place) {
 char *gb_form_text (const gb_plan *p, const gb_placement *place, char text[GB_FORM_TEXT]) {
   char axis[GB_AXIS_TEXT];
   const gb_cutting *c = place->cutting;
-  if (c == NULL || place->chunk >= c->extent) snprintf(text, GB_FORM_TEXT, "whole");
+  if (place->nest != NULL) snprintf(text, GB_FORM_TEXT, "staged values in windows of %zu of %zu", place->rows, place->nest->widest);
+  else if (c == NULL || place->chunk >= c->extent) snprintf(text, GB_FORM_TEXT, "whole");
   else
     snprintf(text, GB_FORM_TEXT, "windows of %zu of %zu along %s", place->chunk, c->extent, gb_axis_text(p, c, axis));
   if (is_packed(place)) gb_append(text, GB_FORM_TEXT, ", packed triangles");
