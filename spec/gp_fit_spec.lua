@@ -391,6 +391,25 @@ describe("m:plan", function()
     assert.equal(3, #objective.step(m, "direct", "mll"))               -- the value, a lengthscale, a variance
   end)
 
+  it("tries no solver: solver = \"auto\" is direct where that fits, as a trial could yet change", function()
+    local core <const> = require "gibbous.core"
+    local n <const>, cg, solves = 4200, core.cg, 0
+    local many <const> = gb.rand(n, 2, {seed = 4}):eval()
+    local values <const> = many:sum(2):eval()
+    core.fixed_rates(true)
+    core.cg = function(...)
+      solves = solves + 1
+      return cg(...)
+    end
+    finally(function()
+      core.cg = cg
+      core.fixed_rates(os.getenv "GIBBOUS_RATES" == "fixed")
+    end)
+    local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.5}, noise = 0.1}
+    assert.matches("cholesky", m:plan(many, values):explain())
+    assert.equal(0, solves)
+  end)
+
   it("computes nothing and keeps nothing", function()
     local n <const> = 2000
     local many <const> = gb.rand(n, 2, {seed = 3}):eval()

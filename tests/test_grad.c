@@ -517,6 +517,44 @@ static void registered_ops_bring_their_own_rule (void **state) {
   expect_gradient(y, x, (double[]){2, 2, 2});
 }
 
+static bool is_below (gb_node *root, const gb_node *n) {
+  gb_node **order;
+  size_t count;
+  bool found = false;
+  assert_int_equal(gb_graph_order(fx.g, 1, &root, GB_WALK_ALL, &order, &count, &fx.err), GB_OK);
+  for (size_t i = 0; i < count; i++) found |= order[i] == n;
+  free(order);
+  return found;
+}
+
+/* Values that are not those of what they are held as show who reads them. */
+static void a_held_value_is_a_leaf_with_a_history (void **state) {
+  (void)state;
+  const double twice[] = {2, 0, 0, 2};
+  gb_node *a = leaf_of(GB_F64, GB_NODE_GRAD, 2, (size_t[]){2, 2}, (double[]){9, 0, 0, 9}, 0, 0), *b = leaf1(2),
+          *l = BUILD(gb_cholesky, a, 0.0), *value = leaf_of(GB_F64, 0, 2, (size_t[]){2, 2}, twice, 0, 0),
+          *h = BUILD(gb_node_hold, l, &value->out[0].tensor, 0u), **order;
+  size_t count;
+  assert_ptr_not_equal(h, l);
+  assert_ptr_equal(BUILD(gb_cholesky, a, 0.0), l);                       /* nobody finds it by its key */
+  assert_ptr_equal(h->out[0].tensor.storage, value->out[0].tensor.storage);
+  gb_node *neg = map1(GB_OP_NEG, h);
+  assert_int_equal(gb_graph_order(fx.g, 1, &neg, GB_WALK_READ, &order, &count, &fx.err), GB_OK);
+  assert_int_equal(count, 2);
+  free(order);
+  /* sum b' A^-1 b: its gradient solves with the value that is held */
+  gb_node *y = BUILD(gb_node_build, fx.g, GB_OP_INV_QUAD, 2, ((gb_node *[]){h, b}), NULL, NULL, GB_F64), *bar;
+  take_gradient(y, NULL, 1, &a, &bar);
+  assert_true(is_below(bar, h) && !is_below(bar, l));
+  gb_node *wrong;
+  assert_int_equal(gb_node_hold(l, &b->out[0].tensor, 0, &wrong, &fx.err), GB_ESHAPE);
+  gb_node *plain = BUILD(gb_cholesky, value, 0.0), *leaf = BUILD(gb_node_hold, plain, &value->out[0].tensor, 0u);
+  assert_int_equal(leaf->op, GB_OP_LEAF);                                /* no gradient can ask for it */
+  gb_node *map = map1(GB_OP_SIN, b), *held = BUILD(gb_node_hold, map, &b->out[0].tensor, 0u);
+  assert_int_equal(gb_node_reads(held), 0);
+  expect_gradient(sum_all(held), b, (double[]){cos(((double *)b->out[0].tensor.storage->data)[0]), cos(((double *)b->out[0].tensor.storage->data)[1])});
+}
+
 static void deep_chains_do_not_recurse (void **state) {
   (void)state;
   gb_node *x = leaf0(0.5), *y = gb_node_ref(x), *next, *bar;
@@ -538,6 +576,6 @@ int main (void) {
       T(second_derivatives_are_right), T(kernel_gradients_stay_contractions),
       T(marginal_likelihood_needs_no_pullback_of_the_factor), T(the_factor_itself_can_be_asked_for),
       T(interior_nodes_can_be_asked_for), T(a_result_that_does_not_depend_is_refused_by_name), T(cotangents_must_fit),
-      T(ops_without_a_rule_say_so), T(registered_ops_bring_their_own_rule), T(deep_chains_do_not_recurse)};
+      T(ops_without_a_rule_say_so), T(registered_ops_bring_their_own_rule), T(a_held_value_is_a_leaf_with_a_history), T(deep_chains_do_not_recurse)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,7 +146,7 @@ local function precond_seconds(f, solver)
   return 2 * (cost.seconds or 0)
 end
 
-local function iterative_cost(f, solver, step, direct, budget)
+local function iterative_cost(f, solver, step, direct, budget, untried)
   if direct.seconds and direct.seconds <= SHORT then
     return {seconds = SHORT, bytes = M.solver_bytes(#f.x, solver), at_least = true}
   end
@@ -160,7 +160,7 @@ local function iterative_cost(f, solver, step, direct, budget)
   -- With as many steps or more direct wins.
   local enough <const> = math.ceil((direct.seconds or 0) / (MARGIN * one)) - GRADIENT_PRODUCTS
   local most <const> = math.min(enough, solver.o.max_iter)
-  local tried <const> = (direct.seconds or 0) > PATIENCE and most > FEWEST_STEPS
+  local tried <const> = not untried and (direct.seconds or 0) > PATIENCE and most > FEWEST_STEPS
   local steps <const> = tried and trial_steps(f, solver, most) or nil
   out.at_least = steps == nil or nil
   out.steps = steps or tried and enough or FEWEST_STEPS
@@ -191,12 +191,12 @@ end
 
 --- "direct" or a solver for the model's data at its parameters, and a gibbous.choice that says why. step(s) gives the
 -- tensors of a step by an algorithm s. Direct where the times are near or unknown.
-function M.decide(self, step, budget)
+function M.decide(self, step, budget, untried)
   local f <const> = model.fields(self)
   local solver <const> = M.within(self, require "gibbous.solvers".for_models(f.x.dtype), step, budget)
   budget = budget or core.memory.room()
   local direct <const> = cost_of(step "direct", budget)
-  local iterative <const> = iterative_cost(f, solver, step, direct, budget)
+  local iterative <const> = iterative_cost(f, solver, step, direct, budget, untried)
   local quick <const> = direct.seconds and direct.seconds <= PATIENCE
   local reason, chosen = quick and "exact and quick enough" or "exact and no slower", "direct"
   if direct.refused and iterative.bytes and iterative.bytes > budget then

@@ -29,8 +29,9 @@ function M.residual(self)
   return f.y - f.mean(f.x)
 end
 
---- "direct" or an iterative solver, for the data and parameters the model has; budget: bytes, nil: what there is.
-function M.decide(self, budget)
+--- "direct" or an iterative solver, for the data and parameters the model has; budget: bytes, nil: what there is. untried: with
+-- nothing computed, no trial solve either.
+function M.decide(self, budget, untried)
   local f <const> = fields(self)
   f.choice = nil
   local function step(solver) return M.step(self, solver, "mll") end
@@ -41,7 +42,7 @@ function M.decide(self, budget)
     return solver
   end
   local solver
-  solver, f.choice = choice.decide(self, step, budget)
+  solver, f.choice = choice.decide(self, step, budget, untried)
   return solver
 end
 

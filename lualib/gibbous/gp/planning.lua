@@ -41,7 +41,7 @@ local function plan_of(self, o)
   param.part(self)                                      -- as a step begins: with new values of the parameters
   if #model.fields(self).x == 0 then core.raise("shape", "plan: there are no rows to fit", 3) end
   local budget <const> = o.budget and core.bytes(o.budget, "plan: the budget") or nil
-  local solver <const> = objective.decide(self, budget)
+  local solver <const> = objective.decide(self, budget, true)
   return core.plan(step_of(self, solver, o.objective), {budget = budget})
 end
 
