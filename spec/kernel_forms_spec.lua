@@ -167,6 +167,15 @@ describe("spectral_mixture", function()
     near((r * r):sum(), periodogram(t, r, gb.tensor{1.7}):item(), 1e-6)
   end)
 
+  it("takes for a signal what white noise reaches nowhere in 95 of 100 spectra", function()
+    local significant <const> = (require "gibbous.kernels.spectrum").significant
+    local noise <const> = 1 / math.log(2)                -- the mean of powers with median 1
+    local least <const> = noise * math.log(5 / 0.05)
+    near({0, 0, 0, 100 - noise, 0}, significant{1, 1, 0.5, 100, 1}, 1e-12)
+    near({0, 0, 0, least + 0.01 - noise, 0}, significant{1, 1, 0.5, least + 0.01, 1}, 1e-12)
+    near({1, 1, 0.5, least - 0.01, 1}, significant{1, 1, 0.5, least - 0.01, 1}, 0)       -- nothing stands out
+  end)
+
   it("gives the same start for the same seed, whatever the dtype", function()
     local t <const> = gb.rand(100, 2, {seed = 1})
     local y <const> = (9 * t):sin():sum(2)

@@ -496,3 +496,42 @@ describe("what solvers print", function()
     assert.is_nil(tostring(other):find("condition", 1, true))
   end)
 end)
+
+describe("what solvers choose where nothing is said", function()
+  it("is a rank of one for every 50 points, from 100 to 1,000, and within an eighth of the memory", function()
+    local p <const> = gb.precond.nystrom{}
+    local before <const> = gb.memory.limit "64 GiB"
+    finally(function() gb.memory.limit(before) end)
+    for n, rank in pairs{[1] = 1, [60] = 60, [100] = 100, [5000] = 100, [5050] = 101, [40000] = 800, [50000] = 1000, [90000] = 1000} do
+      assert.equal(rank, p:rank_at(n), n .. " points")
+    end
+    gb.memory.limit "32 MiB"                                           -- an eighth holds 52 columns of 10,000 numbers
+    assert.equal(52, p:rank_at(10000))
+    assert.equal(1, p:rank_at(10000000))
+    assert.equal(7, gb.precond.nystrom{rank = 7}:rank_at(40000))
+    assert.equal(5, gb.precond.nystrom{rank = 7}:rank_at(5))
+    assert.equal("auto", gb.precond.nystrom{rank = "auto"}:rank_at(5))
+  end)
+
+  it("is mixed precision for streamed matrices of f64 from 1,000 rows on", function()
+    local core <const> = require "gibbous.core"
+    local cg <const>, seen = core.cg, nil
+    core.cg = function(a, b, o)
+      seen = o.mixed
+      return cg(a, b, o)
+    end
+    finally(function() core.cg = cg end)
+    local function mixed(n, dtype, o, stored)
+      local x <const> = gb.rand(n, 1, {seed = 1, dtype = dtype}):eval()
+      local a <const> = gb.kernels.rbf{}(x) + gb.eye(n, {dtype = dtype})
+      gb.solvers.cg(o or {max_iter = 1}):run({a = stored and gb.ones(n, n, {dtype = dtype}):eval() or a}, gb.ones(n, {dtype = dtype}))
+      return seen
+    end
+    assert.is_true(mixed(1000, "f64"))
+    assert.is_false(mixed(999, "f64"))
+    assert.is_false(mixed(1000, "f32"))
+    assert.is_false(mixed(1000, "f64", {max_iter = 1, precision = "full"}))
+    assert.is_true(mixed(10, "f64", {max_iter = 1, precision = "mixed"}))
+    assert.is_false(mixed(1000, "f64", nil, true))
+  end)
+end)

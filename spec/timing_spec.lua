@@ -108,3 +108,51 @@ describe("a measurement", function()
     assert.same({bytes, blocks, nodes}, {settled()})
   end)
 end)
+
+describe("the seconds of a record", function()
+  local K <const> = gb.kernels
+  local x <const>, y <const> = gb.rand(30, 2, {seed = 1}):eval(), gb.rand(30, {seed = 2}):eval()
+  local a <const> = (x:matmul(x:t()) + gb.eye(30)):eval()
+  local function model(o)
+    return gb.gp.exact{kernel = K.rbf{}, noise = 0.1, solver = o and o.solver or "direct"}
+  end
+  local function second(...) return (select(2, ...)) end
+
+  it("lie within what a clock saw around it", function()
+    local S <const> = gb.solvers
+    local iterative <const> = {solver = S.cg{tol = 1e-6}}
+    for name, make in pairs{
+      minimize = function()
+        local p <const> = gb.param(3.0)
+        return gb.optim.minimize(function() return (p - 1) ^ 2 end, p)
+      end,
+      fit = function() return model():fit(x, y, {steps = 2}) end,
+      ["fit by a solver"] = function() return model(iterative):fit(x, y, {steps = 2}) end,
+      ["fit of several outputs"] = function()
+        return gb.gp.multitask{kernel = K.rbf{}, tasks = 2, noise = 0.1}:fit(x, x, {steps = 1})
+      end,
+      update = function() return model():condition(x, y):condition(x + 2, y).update end,
+      ["update by a solver"] = function() return model(iterative):condition(x, y):condition(x + 2, y).update end,
+      prediction = function()
+        local p <const> = model(iterative):condition(x, y):predict(x)
+        gb.eval(p.mean, p.f_var)
+        return p.info
+      end,
+      logdet = function() return second(S.lanczos{}:logdet(a)) end,
+      cg = function() return second(S.cg{}:solve(a, y)) end, cholesky = function() return second(S.cholesky{}:solve(a, y)) end,
+      minres = function() return second(S.minres{}:solve(a, y)) end,
+      projections = function() return second(S.alternating_projections{}:solve(a, y)) end,
+      rank = function()
+        local p <const> = gb.precond.nystrom{rank = "auto"}
+        return p:resolve(a, a - gb.eye(30), 1.0).info
+      end,
+      bench = function() return {seconds = gb.bench(function() return a:sum() end, {runs = 1, seconds = 1e-9, warmup = 0}).median} end,
+      profile = function() return gb.profile(function() return a:sum() end) end,
+    } do
+      local start <const> = gb.clock()
+      local record <const> = make()
+      local seconds <const>, most <const> = record.seconds, gb.clock() - start
+      assert.is_true(seconds >= 0 and seconds <= most, ("%s: %s of %g s"):format(name, seconds, most))
+    end
+  end)
+end)

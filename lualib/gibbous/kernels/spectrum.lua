@@ -30,7 +30,7 @@ end
 
 --- Power that white noise would reach nowhere with probability 0.95, less its mean; all power where nothing stands out. Its
 -- level: the median of an exponential distribution is log 2 of the mean.
-local function significant(power)
+function M.significant(power)
   local sorted <const> = table.move(power, 1, #power, 1, {})
   table.sort(sorted)
   local mean <const> = sorted[(#sorted + 1) // 2] / math.log(2)
@@ -69,7 +69,7 @@ local function spectrum_of(t, r, column, level)
   local f <const> = core.range(1, count) * step
   local power <const> = M.periodogram(t - lo, r, f):totable()
   for i, p in ipairs(power) do power[i] = math.max(p, 0) end
-  return quantiles(significant(power), step), step / 4
+  return quantiles(M.significant(power), step), step / 4
 end
 
 -- A mixture of Gaussians with diagonal covariances, by expectation and maximisation -----------------------------------
