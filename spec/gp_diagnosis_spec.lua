@@ -100,3 +100,15 @@ describe("a kernel that is not positive definite", function()
     assert.is_true(m:get "kernel.a".value:item() < 3.02)
   end)
 end)
+
+describe("values that are not finite", function()
+  it("are named by row and column, of x before y", function()
+    local diagnosis <const> = require "gibbous.gp.diagnosis"
+    local inf <const> = math.huge
+    local function bad(p, q) return diagnosis(p, q, K.rbf{}, 0.1, nil).bad end
+    assert.same({what = "x", row = 3, column = 2, count = 2}, bad(gb.tensor{{1, 2}, {3, 4}, {5, 0 / 0}, {inf, 1}}, gb.tensor{1, 2, 3, inf}))
+    assert.same({what = "x", row = 1, column = 1, count = 1}, bad(gb.tensor{-inf, 1}, nil))
+    assert.same({what = "y", row = 2, column = 1, count = 1}, bad(gb.tensor{{1, 2}, {3, 4}}, gb.tensor{1, 0 / 0}))
+    assert.is_nil(bad(gb.tensor{{1, 2}, {3, 4}}, gb.tensor{1, 2}))
+  end)
+end)

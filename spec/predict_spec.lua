@@ -652,3 +652,24 @@ describe("odd inputs", function()
     raises("option", "option 'precision' must be one of f32, f64", m.predict, m, xs, {precision = "f16"})
   end)
 end)
+
+describe("what is left of a prior variance", function()
+  local left <const> = (require "gibbous.gp.variance").left
+
+  it("is 0 where rounding took it, NaN where more is missing, and the prior at most", function()
+    for dtype, unit in pairs{f64 = 2.0 ^ -53, f32 = 2.0 ^ -24} do
+      local slack <const> = 8 * 16 * unit * 2
+      local function of(explained, size)
+        return left(gb.full({#explained}, 2, {dtype = dtype}), gb.tensor(explained, {dtype = dtype}), size, 16):totable()
+      end
+      local v <const> = of{0.5, 2 + slack, 2 + 2 * slack, -1}
+      near(1.5, v[1], 1e-6)
+      assert.equal(0, v[2])
+      assert.is_true(v[3] ~= v[3])
+      assert.equal(2, v[4])
+      local wide <const> = of({2 + 2 * slack, 2 + 4 * slack}, gb.full({2}, 2, {dtype = dtype}))      -- of terms that large
+      assert.equal(0, wide[1])
+      assert.is_true(wide[2] ~= wide[2])
+    end
+  end)
+end)

@@ -11,6 +11,7 @@ local first <const>, mode <const> = math.tointeger(arg[3] or 1), os.getenv "GIBB
 
 -- What no test can see: module, the line with the change in it, and why.
 local equivalent <const> = {
+  {"timing.lua", "until #times >= runs and core.clock() - start > seconds", "the clock does not stand there to the last bit"},
   {"gp/pathwise.lua", "local count <const>, o <const> = M.asked(f, k, opts, 4)", "errors find their line by themselves: the level is not used"},
   {"gp/variance.lua", "local least <const> = core.maximum(noise, 2.0000000000000002e-30)", "any tiny number keeps 0 out of the denominator"},
 }
