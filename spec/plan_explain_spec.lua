@@ -575,6 +575,28 @@ describe("a refusal", function()
     assert.matches("direct method.*solver = \"cg\"", table.concat(err.options, "\n"))
   end)
 
+  it("gives advice that works: each way out of a direct method runs in the budget that was refused", function()
+    local n <const>, budget <const> = 5000, 64 << 20
+    local x <const> = gb.randn(n, 2, {seed = 46}):eval()
+    local y <const> = x:sum(2):sin():eval()
+    local k <const> = gb.kernels.rbf{lengthscale = 0.5}
+    local c <const> = k(x) + 0.1 * gb.eye(n)
+    local err <const> = raises("refused", "direct method", gb.plan, gb.linalg.solve(c, y), {budget = budget})
+    local advice <const> = table.concat(err.options, "\n")
+    local call <const>, solver <const> = advice:match "(gb.solvers.cg{}):solve%(A, b%)", advice:match 'solver = "(%w+)" in a model'
+    assert.is_true(gb.plan(load("local gb = ... return " .. call)(gb):solve(c, y), {budget = budget}).peak <= budget)
+    for _, make in ipairs{gb.gp.exact, function(o)
+      o.tasks = 1
+      return gb.gp.multitask(o)
+    end} do
+      local m <const> = make{kernel = k, noise = 0.1, solver = solver}
+      local values <const> = rawequal(make, gb.gp.exact) and y or y:unsqueeze(2)
+      assert.is_true(m:plan(x, values, {budget = budget}).peak <= budget)
+    end
+    assert.is_true(gb.plan(gb.linalg.solve(c, y), {budget = err.minimum}).peak <= err.minimum)
+    assert.is_true(gb.plan(gb.linalg.solve(c, y), {budget = err.need}).peak <= err.need)
+  end)
+
   it("says nothing of splitting where no step is in the way", function()
     local x <const> = gb.lazy(gb.randn(2000, 50, {seed = 45}):eval(), {batch = 1})
     local err <const> = raises("refused", "smallest budget", gb.plan, x:sort(-1):sum(), {budget = 1000})
