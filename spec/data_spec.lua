@@ -371,6 +371,30 @@ describe("gb.data.set", function()
     support.sweep()
   end)
 
+  it("knows whose measurements the sets of papers are", function()
+    local uci <const> = "UCI Machine Learning Repository"
+    local known <const> = {
+      {"airfoil", "Brooks, Pope & Marcolini (1989), Airfoil Self-Noise, " .. uci}, {"bike", "Fanaee-T & Gama (2013), Bike Sharing, " .. uci},
+      {"concrete", "Yeh (1998), Concrete Compressive Strength, " .. uci}, {"elevators", "Camacho (1998), Elevators, collected by Torgo"},
+      {"energy", "Tsanas & Xifara (2012), Energy Efficiency, " .. uci},
+      {"kin40k", "Schwaighofer & Tresp (2003), kin40k, after the kin family of DELVE"},
+      {"protein", "Rana (2013), Physicochemical Properties of Protein Tertiary Structure, " .. uci},
+      {"pumadyn32nm", "Ghahramani (1996), the pumadyn family of DELVE"},
+      {"wine", "Cortez, Cerdeira, Almeida, Matos & Reis (2009), Wine Quality, " .. uci},
+      {"yacht", "Gerritsma, Onnink & Versluis (1981), Yacht Hydrodynamics, " .. uci},
+    }
+    local want <const> = {}
+    for i, row in ipairs(known) do
+      os.execute(("mkdir -p %s/%s"):format(folder, row[1]))
+      write(row[1] .. "/data.csv", "1,2,3\n3,4,5\n")
+      want[i] = ("%s: 2 rows, 2 columns, f64, 0 splits\n%s\n"):format(row[1], row[2])
+    end
+    assert.equal(table.concat(want), (run([[
+      for _, name in ipairs(gb.data.sets()) do
+        if name ~= "toy" and name ~= "bare" and name ~= "bad" then print(gb.data.set(name)) end
+      end]])))
+  end)
+
   it("is found by name, with its splits, names and citation", function()
     assert.equal("bad,bare,toy\n6 2 2 V1,V2,V3 Nobody (2000) f64\n2 2 0 length,weight,price |\nf32 6x2 6\n", run [[
       print(table.concat(gb.data.sets(), ","))

@@ -102,6 +102,17 @@ describe("a kernel that is not positive definite", function()
 end)
 
 describe("values that are not finite", function()
+  it("are of the kernel that gives them, by name and kind", function()
+    local broken <const> = K.define("broken", {a = 1}, function(p, q, v) return (p - q):sum(-1) * 0 + v.a * (0 / 0) end)
+    for _, row in ipairs{
+      {broken{}, "'broken'"}, {broken{}:named "mine", "'mine' (broken)"}, {K.rbf{} + broken{}:named "mine", "'mine' (broken)"},
+    } do
+      local m <const> = gb.gp.exact{kernel = row[1], noise = 0.1, solver = "direct"}
+      local err <const> = raises("nan", "", m.fit, m, gb.tensor{1, 2, 3}, gb.tensor{1, 2, 3})
+      assert.equal(("fit: kernel %s gives k(a, a) = NaN for row 1 of x"):format(row[2]), err.message)
+    end
+  end)
+
   it("are named by row and column, of x before y", function()
     local diagnosis <const> = require "gibbous.gp.diagnosis"
     local inf <const> = math.huge
