@@ -5,9 +5,9 @@ local scalar <const> = require "spec.fuzz.scalar"
 local rows <const> = {}
 
 --- A set of dimensions of x as a script writes it, the set, and the shapes of the result without and with them.
-local function axes_of(g, x)
+local function axes_of(g, x, several)
   local rank <const>, set <const>, list <const> = #x.shape, {}, {}
-  local how <const> = rank == 0 and 0 or g:draw(3)
+  local how <const> = rank == 0 and 0 or several and 2 * g:draw(2) or g:draw(3)
   if how == 0 then
     for d = 1, rank do set[d] = true end
   elseif how == 1 then
@@ -39,12 +39,23 @@ local function count_over(x, set)
   return n
 end
 
+--- A view of x that no axis of x lies along any more: where the order of elements counts, that order is at stake.
+local function seen_through(g, x)
+  local row <const> = g.row
+  local name <const> = g:choose{"tile", "reshape", "permute", "tile"}
+  local y <const> = require("spec.fuzz.generate").of_name[name].make(g, x)
+  g.row = row
+  return y or x
+end
+
 --- Of a row: pick(g) gives the argument, one(S, list, more) the result of one list.
 local function reduction(o)
   rows[#rows + 1] = {name = o.name, ops = o.ops, public = {"tensor." .. o.name}, weight = o.weight or 3, smooth = o.smooth, make = function(g)
-    local x <const> = o.pick(g)
+    local x = o.pick(g)
     if not x then return nil end
-    local set <const>, text <const>, shape <const>, kept <const>, whole <const> = axes_of(g, x)
+    local view <const> = o.ordered and g:chance(2)
+    if view then x = seen_through(g, x) end
+    local set <const>, text <const>, shape <const>, kept <const>, whole <const> = axes_of(g, x, view)
     local n <const> = count_over(x, set)
     if o.needs_elements and n == 0 then return nil end
     local more <const> = o.more and o.more(g, x, n) or {}
@@ -93,7 +104,7 @@ end
 
 reduction{name = "sum", ops = {"sum"}, weight = 7, smooth = true, pick = of_any, dtype = sum_type, one = sum}
 
-reduction{name = "prod", ops = {"prod"}, weight = 4, smooth = true, pick = of_any, dtype = sum_type, one = function(S, list, dtype)
+reduction{name = "prod", ops = {"prod"}, weight = 6, smooth = true, pick = of_any, dtype = sum_type, one = function(S, list, dtype)
   if dtype == "i64" then
     local p = 1
     for _, x in ipairs(list) do p = p * x end
@@ -177,7 +188,7 @@ end
 
 for _, name in ipairs{"max", "min"} do
   reduction{name = name, ops = {name}, weight = 3, smooth = true, pick = numeric, needs_elements = true, one = extreme(name == "max")}
-  reduction{name = "arg" .. name, ops = {"arg" .. name}, weight = 5, pick = numeric, needs_elements = true,
+  reduction{name = "arg" .. name, ops = {"arg" .. name}, weight = 7, pick = numeric, needs_elements = true, ordered = true,
     dtype = function() return "i64" end, one = position(name == "max")}
 end
 

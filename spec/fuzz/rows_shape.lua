@@ -30,8 +30,9 @@ local function factored(g, n)
   return shape
 end
 
-row("reshape", {"reshape"}, 5, function(g)
-  local x <const> = g:any()
+-- reshape, permute and tile can be given the value to look at.
+row("reshape", {"reshape"}, 5, function(g, given)
+  local x <const> = given or g:any()
   if not x then return nil end
   local n <const> = dense.numel(x.shape)
   local shape
@@ -49,9 +50,9 @@ row("reshape", {"reshape"}, 5, function(g)
   return g:emit(("%%1:reshape(%s)"):format(shape_text(written)), {x}, shape, x.dtype, function(_, a) return dense.reshape(a, shape) end)
 end)
 
-row("permute", {"permute"}, 5, function(g)
-  local x <const> = g:pick(with_rank(2))
-  if not x then return nil end
+row("permute", {"permute"}, 5, function(g, given)
+  local x <const> = given or g:pick(with_rank(2))
+  if not x or #x.shape < 2 then return nil end
   local left <const>, order <const>, shape <const> = {}, {}, {}
   for d = 1, #x.shape do left[d] = d end
   for d = 1, #x.shape do
@@ -111,9 +112,9 @@ row("expand", {"expand"}, 3, function(g)
   return g:emit(("%%1:expand(%s)"):format(shape_text(written)), {x}, shape, x.dtype, function(_, a) return dense.expand(a, shape) end)
 end)
 
-row("tile", {"expand", "reshape"}, 4, function(g)
-  local x <const> = g:pick(function(v) return #v.shape < 4 end)
-  if not x then return nil end
+row("tile", {"expand", "reshape"}, 4, function(g, given)
+  local x <const> = given or g:pick(function(v) return #v.shape < 4 end)
+  if not x or #x.shape > 3 then return nil end
   local times <const>, inner <const>, shape <const> = {}, {}, {}
   local extra <const> = #x.shape == 0 and 1 or g:chance(4) and 1 or 0
   for d = 1, #x.shape + extra do
