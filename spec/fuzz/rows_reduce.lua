@@ -193,6 +193,7 @@ for _, name in ipairs{"max", "min"} do
 end
 
 local function logsumexp(S, list)
+  if #list == 1 then return list[1] end
   local top = -math.huge
   for _, x in ipairs(list) do
     local v <const> = S.val(x)

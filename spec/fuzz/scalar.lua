@@ -28,7 +28,8 @@ local precisions <const> = {
 
 local amp, scale, limit, big, tiny
 local seed = 0                 -- 0: no errors
-local state <const> = {nonfinite = false, undefined = false}
+-- signed: a number was divided by 0; undefined: a second derivative was asked for where there is none.
+local state <const> = {signed = false, undefined = false}
 M.state = state
 
 --- The dtype whose precision operations have from here on.
@@ -68,7 +69,7 @@ M.toss = toss
 --- Starts sample k of a program; sample 0 has no errors.
 function M.sample(k)
   seed, tosses = k, 0
-  state.nonfinite, state.undefined = false, false
+  state.signed, state.undefined = false, false
 end
 
 --- r, moved by up to amp * size.
@@ -109,7 +110,7 @@ end
 
 function N.div(a, b)
   local r <const> = a / b
-  if b == 0 and seed % 2 == 1 then return -r end           -- the sign of a zero is not determined
+  if b == 0 then state.signed = true end                     -- by the sign of a zero, which is not determined
   if seed == 0 or a == 0 or on_grid(r) and on_grid(a) and on_grid(b) then return r end
   return blur(r, abs(r))
 end
@@ -388,7 +389,7 @@ M.lift_of = lift_of
 function N.fn(name, x)
   local row <const> = M.functions[name]
   local r <const> = row.f(x)
-  if x == 0 and r - r ~= 0 and r == r and name == "rsqrt" and seed % 2 == 1 then return -r end
+  if x == 0 and r - r ~= 0 and r == r and name == "rsqrt" then state.signed = true end
   if seed == 0 or row.exact or row.jumps or r - r ~= 0 then return r end
   if on_grid(x) and on_grid(r) then return r end
   return blur(r, row.size and row.size(x, r) or abs(r))
@@ -397,7 +398,7 @@ end
 -- C's pow, but for the noise.
 function N.pow(a, b)
   local r <const> = a ^ b
-  if a == 0 and b < 0 and seed % 2 == 1 then return -r end
+  if a == 0 and b < 0 then state.signed = true end
   if seed == 0 or r - r ~= 0 or r == 0 or on_grid(a) and on_grid(b) and on_grid(r) then return r end
   return blur(r, abs(r) * (1 + abs(b) * (1 + (a > 0 and abs(log(a)) or 0)) / 8))
 end
