@@ -166,3 +166,17 @@ describe("gb.params", function()
     assert.same({"net.scale"}, names)
   end)
 end)
+
+describe("a parameter of many numbers", function()
+  it("takes one for all of them, and no other shape", function()
+    local p <const> = gb.param({1, 2, 3}, {min = 0})
+    p.value = 5
+    near({5, 5, 5}, p, 1e-15)
+    p.raw = gb.tensor(0):reshape{}
+    assert.equal("3", tostring(p.shape))
+    near({1, 1, 1}, p, 1e-15)
+    local ok <const>, err <const> = pcall(function() p.value = {1, 2} end)
+    assert.is_false(ok)
+    assert.equal("parameter 'param' has shape 3, got a value of shape 2", err.message)
+  end)
+end)

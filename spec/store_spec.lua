@@ -564,3 +564,17 @@ describe("saving", function()
     assert.equal(before, support.read(path))
   end)
 end)
+
+describe("what cannot be saved", function()
+  it("is named by where it is", function()
+    local store <const> = require "gibbous.store"
+    local function fails(v, path, text)
+      local w <const> = store.writer(2)
+      support.raises("option", text, w.value, w, v, path)
+    end
+    fails({a = {b = {io.stdout}}}, "root", "save: root.a.b[1] cannot be saved: userdata")
+    fails({a = {b = {[1.5] = 2}}}, "root", "save: root.a.b cannot be saved: a table with the key '1.5'")
+    fails({a = {b = {["%"] = 2}}}, "", "save: a.b cannot be saved: a table with the key '%'")
+    fails(io.stdout, "", "save: the model cannot be saved: userdata")
+  end)
+end)
