@@ -203,7 +203,7 @@ describe("gb.nn.cross_entropy", function()
     for _, row in ipairs(plan.rows) do
       if row.what ~= "scratch" then assert.is_true(row.bytes <= 8 * n * 16, row.what .. " " .. row.bytes) end
     end
-    assert.is_true(plan.peak < 8 * n * 16 * 4)
+    assert.is_true(plan.peak < 8 * n * 16 * 8)              -- layers of generated inputs are stored as those of others
   end)
 
   it("refuses labels that are none", function()

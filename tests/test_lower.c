@@ -585,6 +585,25 @@ static void more_axes_than_a_domain_has_are_refused_in_words (void **unused) {
   eval_end();
 }
 
+/* A mask that becomes numbers is never stored, by however many points. */
+static void masks_as_numbers_stream (void **unused) {
+  (void)unused;
+  enum { N = 100000 };
+  for (int wide = 0; wide < 2; wide++) {
+    eval_begin(1, (size_t)1 << 60);
+    const gb_dtype t = wide ? GB_F64 : GB_F32;
+    inputs_begin(1, t, 0);
+    gb_node *x = empty_of(t, 2, (size_t[]){N, 3}), *v = empty_of(t, 2, (size_t[]){N, 1});
+    gb_node *mask = map2(GB_OP_LT, BUILD(gb_sqdist, x, x, NULL), num(0.5));
+    gb_node *numbers = BUILD(gb_node_build, fx.g, GB_OP_CAST, 1, &mask, NULL, NULL, t);
+    gb_node *out[] = {rows_sum(numbers, 1), mm(numbers, v), sum_all(numbers)};
+    gb_lowered *low = lowered(3, out);
+    for (int b = 0; b < low->nbufs; b++) assert_true(low->buf[b].bytes <= (size_t)N * 8);
+    gb_lowered_free(low);
+    eval_end();
+  }
+}
+
 int main (void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_spelling_of_a_product_is_one_program),
@@ -595,6 +614,7 @@ int main (void) {
     cmocka_unit_test(a_hundred_thousand_maps_are_lowered_in_regions),
     cmocka_unit_test(a_thousand_stored_values_may_stand_on_each_other),
     cmocka_unit_test(a_thousand_tensors_are_added_in_one_step),
+    cmocka_unit_test(masks_as_numbers_stream),
     cmocka_unit_test(more_axes_than_a_domain_has_are_refused_in_words),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,6 +212,17 @@ static bool changes_nothing (gb_op op, const gb_node *x, const gb_attr *attr, co
   }
 }
 
+/* A mask as numbers: where(x, 1, 0), which streams with what the mask is made of. */
+static gb_status number_of_mask (const view *v, gb_dtype t, gb_node **out) {
+  gb_node *in[3] = {v->x, NULL, NULL};
+  gb_status rc = gb_node_const(v->g, 1, t, &in[1], v->err);
+  if (rc == GB_OK) rc = gb_node_const(v->g, 0, t, &in[2], v->err);
+  if (rc == GB_OK) rc = gb_node_build(v->g, GB_OP_WHERE, 3, in, NULL, NULL, t, out, v->err);
+  gb_node_unref(in[1]);
+  gb_node_unref(in[2]);
+  return rc;
+}
+
 gb_status gb_simplify (gb_graph *g, gb_op op, gb_node *const *in, const gb_attr *attr, const gb_value *result,
                        gb_node **out, gb_error *err) {
   if (gb_ops[op].inputs != 1) return GB_OK;
@@ -221,6 +232,9 @@ gb_status gb_simplify (gb_graph *g, gb_op op, gb_node *const *in, const gb_attr 
   }
   const view v = {g, in[0], attr, &result->shape, err};
   switch (op) {
+    case GB_OP_CAST:
+      if (gb_node_dtype(in[0]) != GB_BOOL || (result->dtype != GB_F32 && result->dtype != GB_F64)) return GB_OK;
+      return number_of_mask(&v, result->dtype, out);
     case GB_OP_RESHAPE: return reshape(&v, out);
     case GB_OP_UNSQUEEZE: return unsqueeze(&v, out);
     case GB_OP_SQUEEZE: return squeeze(&v, out);
