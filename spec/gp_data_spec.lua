@@ -235,6 +235,6 @@ describe("y that is hard to scale", function()
 
   it("given as a list beside a list of points is told of as such", function()
     local m <const> = model()
-    for _, f in ipairs{"fit", "plan"} do raises("option", f .. ": x must be a tensor, got table", m[f], m, {{1, 2}}, {1}) end
+    for _, f in ipairs{"fit", "plan"} do raises("option", f .. ": x must be a tensor, got a list", m[f], m, {{1, 2}}, {1}) end
   end)
 end)

@@ -73,7 +73,9 @@ describe("the report of a fit", function()
 
   it("reports the solve of the best point, not of one that failed after it", function()
     local points <const> = gb.rand(30, 2, {seed = 1})                 -- y that do not vary: the noise goes to 0
-    local info <const> = model{solver = gb.solvers.cg{}, noise = 0.1}:fit(points, gb.ones(30) * 3)
+    local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.5, variance = 1}, solver = gb.solvers.cg{},
+      likelihood = gb.likelihoods.gaussian{noise = 0.1, floor = false}}
+    local info <const> = m:fit(points, gb.ones(30) * 3)
     assert.is_true(info.setbacks > 0 and info.value == info.value)
     assert.is_true(type(info.converged) == "boolean" and #info.reason > 0)
   end)

@@ -390,14 +390,14 @@ describe("gb.gp.multitask", function()
   it("takes means of the points: slopes one a column, functions", function()
     local wide <const> = gb.rand(15, 2, {seed = 11})
     local targets <const> = gb.randn(15, 2, {seed = 12}):eval()
-    for _, mean in ipairs{gb.means.linear{slope = 0.5}, function(t) return t:sum(2) / 2 end} do
+    for _, mean in ipairs{gb.means.linear{slope = 0.5, offset = 0}, function(t) return t:sum(2) / 2 end} do
       local a <const>, b <const> = both({tasks = 2, mean = mean, noise = 0.1}, wide, targets)
       agree(a, b, gb.rand(3, 2, {seed = 13}), 1e-9)
       if gb.type(mean) ~= "function" then
         assert.equal(2, a:get "mean.slope".numel)
         assert.equal(2, b:condition(wide, targets):get "mean.slope".numel)
       end
-      local c <const> = model{tasks = 2, mean = gb.means.linear{slope = {0.5, 0.5}}, noise = 0.1}
+      local c <const> = model{tasks = 2, mean = gb.means.linear{slope = {0.5, 0.5}, offset = 0}, noise = 0.1}
       c:fit(wide, targets, {steps = 0})
       near(c:log_marginal_likelihood(), a:log_marginal_likelihood(), 1e-9)
       near(wide:sum(2) / 2, model{tasks = 2, mean = mean}:predict(wide).mean:select(2, 2), 1e-12)

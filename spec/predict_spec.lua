@@ -574,7 +574,10 @@ describe("other data of the same x", function()
   local other <const> = (10 * y32 - 3):eval()
 
   it("are seen where f32 data are predicted in f64", function()
-    local function held() return gb.gp.exact{kernel = K.rbf{}, noise = gb.param(1e-4, {min = 0, fixed = true}), solver = "direct"} end
+    local function held()
+      return gb.gp.exact{kernel = K.rbf{lengthscale = 1, variance = 1}, noise = gb.param(1e-4, {min = 0, fixed = true}),
+        solver = "direct"}
+    end
     local m <const>, fresh <const> = held(), held()
     m:fit(x32, y32, {steps = 0})
     local first <const> = m:predict(at)

@@ -102,7 +102,8 @@ describe("m:save and gb.load", function()
   it("keep every kind of parameter, prior, mean and noise", function()
     local kernel <const> = K.rbf{lengthscale = gb.param(0.4, {min = 0.1, max = 2, prior = gb.priors.uniform{min = 0.1, max = 2}}),
       variance = gb.param(1.5, {max = 4, prior = gb.priors.smoothed_box{min = 0, max = 3, sd = 0.1}})}
-      + K.rational_quadratic{alpha = gb.param(2, {transform = "exp", prior = gb.priors.log_normal{}})} + K.constant{} + K.white{}
+      + K.rational_quadratic{alpha = gb.param(2, {transform = "exp", prior = gb.priors.log_normal{}}), variance = 1}
+      + K.constant{variance = 1} + K.white{variance = 1}
       + K.linear{variance = gb.param(-0.3, {transform = "identity", min = -1})}
     for _, mean in ipairs{gb.means.zero(), gb.means.constant(gb.param(0.3, {prior = gb.priors.normal{sd = 2}})),
       gb.means.linear{slope = 0.2, offset = -1}} do

@@ -184,6 +184,9 @@ local function has_floor(self)
   return param.is(self.noise) and not param.shared(self.noise) and not self.noise.fixed
 end
 
+--- Do values of this variance and mean square vary, but for rounding?
+function M.varies(variance, square) return variance > CONSTANT * square end
+
 --- Works the floor out for observations y and makes it the noise's lower bound, or of noise that varies a part of it; gives it,
 -- nil where there is none.
 function methods:set_floor(y)
@@ -196,7 +199,7 @@ function methods:set_floor(y)
       core.raise("nan", "fit: the variance of y is too large for f64; gb.data.standardize scales y", 3)
     end
     local size <const> = y.numel > 0 and (values * values):mean():item() or 0
-    if not (spread > CONSTANT * size) then spread = size > 0 and size or 1 end
+    if not M.varies(spread, size) then spread = size > 0 and size or 1 end
     min = (self.floor or FLOOR[y.dtype] or 0) * spread
   end
   if self.kind == "heteroscedastic" then
@@ -232,8 +235,9 @@ end
 
 -- Constructors ----------------------------------------------------------------------------------------------------------------
 
---- A noise level: a positive number is free, 0 is held there, a gb.param is shared.
+--- A noise level: a positive number is free, 0 is held there, a gb.param is shared; nil: 1, open to what a fit chooses.
 local function level_of(v, what, level)
+  if v == nil then return param.set_open(param.hyper(1, "noise", level + 1), true) end
   if param.is(v) then
     if v.ndim > 0 then
       core.raise("shape", what .. ": the noise must be one number, a vector is for gb.likelihoods.fixed", level + 1)
@@ -249,7 +253,7 @@ end
 
 local function check_floor(o, noise, what, level)
   if o.min and o.floor then core.raise("option", what .. ": give min or floor, not both", level + 1) end
-  if o.min and not param.is(noise) and noise > 0 and not (noise > o.min) then
+  if o.min and type(noise) == "number" and noise > 0 and not (noise > o.min) then
     core.raise("option", ("%s: noise %g is not above its floor, min = %g"):format(what, noise, o.min), level + 1)
   end
 end
@@ -261,7 +265,7 @@ local function with_floor(self, o, given)
   f.floor = o.floor or nil
   f.min = o.min or nil
   if o.floor == false or o.min == false then f.min = 0 end
-  local bounded <const> = self.kind == "gaussian" and type(given) == "number" and given > 0
+  local bounded <const> = self.kind == "gaussian" and (given == nil or type(given) == "number" and given > 0)
   if o.min and bounded then param.raise_bound(self.noise, o.min) end
   return self
 end
@@ -278,7 +282,7 @@ function M.gaussian(v)
     o = options.parse(v, {noise = "any", min = not_negative, floor = not_negative}, "gb.likelihoods.gaussian", 2)
     v = o.noise
   end
-  v = v or 1.0
+  v = v or nil
   check_floor(o, v, "gb.likelihoods.gaussian", 2)
   return with_floor(M.new{kind = "gaussian", noise = level_of(v, "gb.likelihoods.gaussian", 2)}, o, v)
 end
@@ -340,7 +344,7 @@ function M.heteroscedastic(opts)
   if (o.kernel and o.log_variance) or not (o.kernel or o.log_variance) then
     core.raise("option", what .. ": give either kernel or log_variance", 2)
   end
-  local noise <const> = o.noise or 1.0
+  local noise <const> = o.noise or nil
   if o.min and o.floor then core.raise("option", what .. ": give min or floor, not both", 2) end
   local self <const> = M.new{kind = "heteroscedastic", noise = level_of(noise, what, 2)}
   if o.log_variance then

@@ -83,9 +83,10 @@ local function adopt(p, x)
   return v.dtype == x.dtype and v or v:to{dtype = x.dtype}
 end
 
+--- A parameter without bounds; v nil: 0, open to what a fit chooses.
 local function unbounded(v, name, level)
   if param.is(v) then return param.hyper(v, name, level + 1) end
-  return param.hyper(v, name, level + 1, {name = name})
+  return param.set_open(param.hyper(v or 0, name, level + 1, {name = name}), v == nil)
 end
 
 --- m(x) = 0
@@ -95,7 +96,7 @@ end
 
 --- m(x) = value, in units of y; a number is free to be fitted.
 function M.constant(value)
-  return new{kind = "constant", hyper = {value = unbounded(value or 0, "value", 2)}, form = function(self, x)
+  return new{kind = "constant", hyper = {value = unbounded(value, "value", 2)}, form = function(self, x)
     return adopt(self.hyper.value, x):expand(#x)
   end}
 end
@@ -112,7 +113,7 @@ end
 -- when data arrive. A gb.param of one number stays one slope for all columns.
 function M.linear(opts)
   local o <const> = options.parse(opts, {slope = "any", offset = "any"}, "gb.means.linear", 2)
-  local hyper <const> = {slope = unbounded(o.slope or 0, "slope", 2), offset = unbounded(o.offset or 0, "offset", 2)}
+  local hyper <const> = {slope = unbounded(o.slope, "slope", 2), offset = unbounded(o.offset, "offset", 2)}
   return new{kind = "linear", hyper = hyper, pending = type(o.slope or 0) == "number" or nil, form = linear_form}
 end
 

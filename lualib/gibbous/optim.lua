@@ -10,7 +10,7 @@ local raised <const> = require "gibbous.raised"
 local M <const> = {}
 local dot <const>, axpy <const>, largest <const> = quasi_newton.dot, quasi_newton.axpy, quasi_newton.largest
 
--- The free parameters of a root as one flat list of numbers ---------------------------------------------------------------
+-- The free parameters of a root as one flat list of numbers, each in units of its own ------------------------------------------
 
 local Space <const> = {}
 Space.__index = Space
@@ -19,7 +19,8 @@ Space.__index = Space
 -- one rounding.
 local ROUNDING <const> = {f64 = 1e-15, f32 = 1e-5}
 
-local function space_of(root, what, level)
+--- units: a number by parameter, in which its unconstrained values are told; 1 where there is none.
+local function space_of(root, what, level, units)
   local list <const>, names <const> = param.collect(root)
   local free <const>, free_names <const> = {}, {}
   for i, p in ipairs(list) do
@@ -27,22 +28,25 @@ local function space_of(root, what, level)
   end
   if #free == 0 then core.raise("option", what .. ": there is no free parameter to optimise", level + 1) end
   param.apart(free)
-  return setmetatable({params = free, names = free_names, realise = core.eval, resolution = 0}, Space)
+  local unit <const> = {}
+  for i, p in ipairs(free) do unit[i] = units and units[p] or 1.0 end
+  return setmetatable({params = free, names = free_names, units = unit, realise = core.eval, resolution = 0}, Space)
 end
 
 function Space:read()
   local x <const> = {}
-  for _, p in ipairs(self.params) do
-    for _, v in ipairs(p.raw:reshape(-1):totable()) do x[#x + 1] = v end
+  for i, p in ipairs(self.params) do
+    for _, v in ipairs(p.raw:reshape(-1):totable()) do x[#x + 1] = v / self.units[i] end
   end
   return x
 end
 
 function Space:write(x)
   local at = 0
-  for _, p in ipairs(self.params) do
-    local raw <const> = p.raw
-    p.raw = core.tensor(table.move(x, at + 1, at + raw.numel, 1, {}), {dtype = raw.dtype}):reshape(raw.shape)
+  for i, p in ipairs(self.params) do
+    local raw <const>, list <const> = p.raw, {}
+    for k = 1, raw.numel do list[k] = x[at + k] * self.units[i] end
+    p.raw = core.tensor(list, {dtype = raw.dtype}):reshape(raw.shape)
     at = at + raw.numel
   end
 end
@@ -99,14 +103,26 @@ function Space:evaluate(f)
     error(value, 0)
   end
   local flat <const> = {}
-  for _, g in ipairs(grads) do
-    for _, v in ipairs(g:reshape(-1):totable()) do flat[#flat + 1] = v end
+  for i, g in ipairs(grads) do
+    for _, v in ipairs(g:reshape(-1):totable()) do flat[#flat + 1] = v * self.units[i] end
   end
   for _, v in ipairs(flat) do
     if v ~= v or v == math.huge or v == -math.huge then return math.huge, nil end
   end
   if value ~= value or math.abs(value) == math.huge then return math.huge, nil end
   return value, flat
+end
+
+--- The norm of a flat gradient by the unconstrained values themselves.
+function Space:norm(g)
+  local at, sum = 0, 0.0
+  for i, p in ipairs(self.params) do
+    for _ = 1, p.raw.numel do
+      at = at + 1
+      sum = sum + (g[at] / self.units[i]) ^ 2
+    end
+  end
+  return math.sqrt(sum)
 end
 
 function Space:raws()
@@ -235,14 +251,14 @@ end
 --- How many steps a method makes at most where nothing else is said; nil: the usual method.
 function M.usual_steps(method) return (method or "lbfgs") == "lbfgs" and 200 or 500 end
 
---- The same with options already checked, and 'realise', which computes tensors given one after another (gb.eval), and
--- 'resolution', relative: smaller changes of f say nothing (0: those of rounding).
+--- The same with options already checked, and 'realise', which computes tensors given one after another (gb.eval),
+-- 'resolution', relative: smaller changes of f say nothing (0: those of rounding), and 'units' of parameters (see space_of).
 function M.run(f, root, o)
   local method <const> = o.method or "lbfgs"
-  local realise <const>, resolution <const> = o.realise, o.resolution
+  local realise <const>, resolution <const>, units <const> = o.realise, o.resolution, o.units
   o = {steps = o.steps or M.usual_steps(method), lr = o.lr or (method == "sgd" and 1e-3 or 0.05),
     tol = o.tol or 1e-5, ftol = o.ftol or 1e-9, on_step = o.on_step}
-  local space <const> = space_of(root, "gb.optim.minimize", 3)
+  local space <const> = space_of(root, "gb.optim.minimize", 3, units)
   space.realise, space.resolution = realise or core.eval, resolution or 0
   local start <const> = core.clock()
   local info <const> = {method = method, evaluations = 0, setbacks = 0, interrupted = false}
@@ -255,7 +271,7 @@ function M.run(f, root, o)
     __call = function(_, step, value, g)
       last = step
       if value < best then best, best_x = value, space:read() end
-      if o.on_step and o.on_step{step = step, value = value, gradient_norm = math.sqrt(dot(g, g))} == false then
+      if o.on_step and o.on_step{step = step, value = value, gradient_norm = space:norm(g)} == false then
         error(core.error("interrupted", "stopped by on_step"), 0)
       end
     end,
@@ -290,7 +306,7 @@ function Optimiser:step(f)
   end
   self.previous = x
   space:write(self.update(self.state, x, g, self.lr))
-  return value, {undone = false, gradient_norm = math.sqrt(dot(g, g))}
+  return value, {undone = false, gradient_norm = space:norm(g)}
 end
 
 object.guard(Optimiser, "an optimiser", "opt")

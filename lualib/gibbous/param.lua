@@ -49,18 +49,28 @@ local function between(min, max)
   }
 end
 
-local function transform_of(o, level)
+local function transform_of(o)
   if type(o.transform) == "table" then return o.transform end
   if o.transform == "identity" then return transforms.identity end
   if o.transform == "exp" or (o.min and not o.max) then return below(o.min or 0) end
   if o.max and not o.min then return above(o.max) end
-  if o.min and o.max then
-    if not (o.min < o.max) then
-      core.raise("option", ("gb.param: min %g is not below max %g"):format(o.min, o.max), level + 1)
-    end
-    return between(o.min, o.max)
-  end
+  if o.min and o.max then return between(o.min, o.max) end
   return transforms.identity
+end
+
+--- Where a box's values may lie: within its bounds and, where its prior has no density outside an interval, within that, unless the
+-- box has a transform of its own.
+local function interval_of(box)
+  local min, max = box.min, box.max
+  local support <const> = type(box.way) ~= "table" and box.prior and box.prior.support
+  if not support then return min, max, false end
+  return math.max(min or -math.huge, support.min), math.min(max or math.huge, support.max), true
+end
+
+--- Chooses the transform of a box for its bounds and its prior.
+local function set_transform(box)
+  local min <const>, max <const>, confined <const> = interval_of(box)
+  box.transform = transform_of{min = min, max = max, transform = not confined and box.way ~= "bounds" and box.way or nil}
 end
 
 -- Where a value starts that a raised bound pushes, in multiples of the bound.
@@ -117,6 +127,7 @@ local function assign_raw(self, raw)
   box.raw = core.leaf(raw, "param", box.name, box.raw)
   box.value = box.transform.forward(box.raw)
   box.version = box.version + 1
+  box.open = nil
 end
 
 local function check_bounds(box, t, level)
@@ -126,9 +137,11 @@ local function check_bounds(box, t, level)
     local what <const> = lo == lo and hi == hi and "an infinite value" or "NaN"
     core.raise("nan", ("parameter '%s' cannot be set to %s"):format(box.name, what), level + 1)
   end
-  if (box.min and not (lo > box.min)) or (box.max and not (hi < box.max)) then
-    core.raise("option", ("parameter '%s' = %s is not inside its bounds (%s, %s)"):format(box.name,
-      t.ndim == 0 and tostring(t) or ("%g .. %g"):format(lo, hi), box.min or "-inf", box.max or "inf"), level + 1)
+  local min <const>, max <const>, confined <const> = interval_of(box)
+  if (min and not (lo > min)) or (max and not (hi < max)) then
+    core.raise("option", ("parameter '%s' = %s is not inside its bounds (%s, %s)%s"):format(box.name,
+      t.ndim == 0 and tostring(t) or ("%g .. %g"):format(lo, hi), min or "-inf", max or "inf",
+      confined and ", outside which its prior has no density" or ""), level + 1)
   end
 end
 
@@ -139,6 +152,23 @@ local function assign_value(self, v, level)
   assign_raw(self, box.transform.inverse(t):eval())
 end
 
+--- The same value under another prior, which may have an interval of its own.
+local function set_prior(self, prior, level)
+  local box <const> = data(self)
+  local before <const>, value <const>, open <const> = box.prior, box.value, box.open
+  local had <const> = select(3, interval_of(box))
+  box.prior = prior
+  if not (had or select(3, interval_of(box))) then return end
+  local ok <const>, err <const> = pcall(check_bounds, box, value:detach(), level + 1)
+  if not ok then
+    box.prior = before
+    core.raise(err.code, err.message, level + 1)
+  end
+  set_transform(box)
+  assign_raw(self, box.transform.inverse(value:detach()):eval())
+  box.open = open
+end
+
 local facts <const> = {
   value = function(box) return box.value end,
   raw = function(box) return box.raw end,
@@ -146,8 +176,8 @@ local facts <const> = {
   prior = function(box) return box.prior end,
   name = function(box) return box.name end,
   version = function(box) return box.version end,
-  min = function(box) return box.min end,
-  max = function(box) return box.max end,
+  min = function(box) return (interval_of(box)) end,
+  max = function(box) return (select(2, interval_of(box))) end,
 }
 
 function Param.__index(self, key)
@@ -177,7 +207,7 @@ function Param.__newindex(self, key, v)
     if v and not is_prior(v) then
       core.raise("option", ("the prior of parameter '%s' must be %s, got %s"):format(box.name, PRIOR, core.type(v)), 2)
     end
-    box.prior = v or nil
+    set_prior(self, v or nil, 2)
   else
     core.raise("option", ("a parameter has no field '%s' to assign"):format(tostring(key)), 2)
   end
@@ -222,8 +252,11 @@ function M.new(v, opts, level, dtype)
     min = o.min or nil, max = o.max or nil, fixed = o.fixed or false, prior = o.prior or nil,
     name = o.name or "param", version = 0, explicit = true,
   }
-  box.transform = transform_of(o, level + 1)
+  if box.min and box.max and not (box.min < box.max) then
+    core.raise("option", ("gb.param: min %g is not below max %g"):format(box.min, box.max), level + 1)
+  end
   box.way = o.transform or "bounds"
+  set_transform(box)
   local self <const> = setmetatable({_box = box}, Param)
   assign_value(self, v, level + 1)
   return self
@@ -257,6 +290,15 @@ function M.hyper(v, name, level, opts, rank)
   return p
 end
 
+--- Was the value chosen by nobody yet, so that a fit begins where the data say? Any assignment closes a box.
+function M.is_open(p) return data(p).open == true end
+
+--- Marks the value of a box as one that nobody chose, if 'open'; else it stays as it is. Gives the box.
+function M.set_open(p, open)
+  if open then data(p).open = true end
+  return p
+end
+
 --- Whether a model shares this box instead of copying it.
 function M.shared(p) return data(p).explicit end
 
@@ -269,14 +311,17 @@ function M.copy(p)
   return setmetatable({_box = box}, Param)
 end
 
+--- Makes a box one that no gradient takes for another.
+local function set_apart(box)
+  box.raw = core.leaf(box.raw:detach():eval(), "param", box.name)
+  box.value = box.transform.forward(box.raw)
+end
+
 --- From here on copied parameters below 'root' are no others to gradients: neither what they were copied from, nor copies.
 function M.part(root)
   for _, p in ipairs((M.collect(root))) do
     local box <const> = data(p)
-    if not box.explicit then
-      box.raw = core.leaf(box.raw:detach():eval(), "param", box.name)
-      box.value = box.transform.forward(box.raw)
-    end
+    if not box.explicit then set_apart(box) end
   end
 end
 
@@ -287,19 +332,23 @@ function M.apart(list)
     local box <const> = data(p)
     if seen[box.raw] then
       drop_kept(box)
-      box.raw, box.version = core.leaf(box.raw:detach():eval(), "param", box.name), box.version + 1
-      box.value = box.transform.forward(box.raw)
+      set_apart(box)
+      box.version = box.version + 1
     end
     seen[box.raw] = true
   end
 end
 
---- A function that copies boxes, each once, so that what is tied stays tied; those that are shared it gives back unless 'all'.
+--- A function that copies boxes, each once, so that what is tied stays tied; those that are shared it gives back. all: it copies
+-- these too, and nothing has to do with the originals any more, not gradients either.
 function M.copies(all)
   local made <const> = {}
   return function(p)
     if not all and M.shared(p) then return p end
-    made[p] = made[p] or M.copy(p)
+    if made[p] == nil then
+      made[p] = M.copy(p)
+      if all then set_apart(data(made[p])) end
+    end
     return made[p]
   end
 end
@@ -359,9 +408,17 @@ end
 function M.raise_bound(p, min)
   local box <const> = data(p)
   if box.max then core.raise("option", ("parameter '%s' has an upper bound"):format(box.name), 2) end
-  local value <const> = box.value:detach():eval()
-  box.min, box.transform = min, below(min)
-  assign_raw(p, box.transform.inverse(core.maximum(value, min > 0 and INSIDE * min or 1e-300)):eval())
+  local value <const>, open <const> = box.value:detach():eval(), box.open
+  box.min = min
+  set_transform(box)
+  local max <const> = select(2, interval_of(box))
+  local inside = core.maximum(value, min > 0 and INSIDE * min or 1e-300)
+  if max and not (inside:max():item() < max) then
+    core.raise("option", ("fit: the noise floor %.3g leaves the prior of parameter '%s', %s, no room"):format(min, box.name,
+      tostring(box.prior)), 3)
+  end
+  assign_raw(p, box.transform.inverse(inside):eval())
+  box.open = open
 end
 
 --- The sum of the log prior densities of the free parameters of a list, lazy; nil where none has a prior.
@@ -410,11 +467,16 @@ function M.collect(root, path)
   return list, names
 end
 
---- A box as plain settings and its raw tensor, for files. transform: "bounds", "identity", "exp", or a table of functions.
+-- The transform of a box in a file that is confined to where its prior has density.
+local CONFINED <const> = "support"
+
+--- A box as plain settings and its raw tensor, for files. transform: "bounds", "identity", "exp", "support", or a table of
+-- functions.
 function M.describe(p)
   local box <const> = data(p)
+  local confined <const> = select(3, interval_of(box))
   return {name = box.name, min = box.min, max = box.max, fixed = box.fixed, prior = box.prior, explicit = box.explicit,
-    version = box.version, transform = box.way, raw = box.raw:detach():eval()}
+    open = box.open, version = box.version, transform = confined and CONFINED or box.way, raw = box.raw:detach():eval()}
 end
 
 --- The box of a description: the raw bits are taken as they are. nil and why where the description makes no sense.
@@ -427,13 +489,23 @@ function M.restore(d)
   if d.min and d.max and not (d.min < d.max) then return bad("min", "below max") end
   if type(d.fixed) ~= "boolean" or type(d.explicit) ~= "boolean" then return bad("fixed", "true or false") end
   if math.type(d.version) ~= "integer" then return bad("version", "a whole number") end
-  if not spec.transform(d.transform) and d.transform ~= "bounds" then return bad("transform", "known") end
+  local confined <const> = d.transform == CONFINED
+  if not (spec.transform(d.transform) or d.transform == "bounds" or confined) then return bad("transform", "known") end
+  if confined and not (d.prior and d.prior.support) then return bad("prior", "one of an interval") end
   if d.raw.dtype ~= "f64" and d.raw.dtype ~= "f32" or not d.raw:isfinite():all() then return bad("raw", "finite, f64 or f32") end
   local box <const> = {name = d.name, min = d.min, max = d.max, fixed = d.fixed, prior = d.prior, explicit = d.explicit,
-    version = d.version - 1, dtype = d.raw.dtype, way = d.transform}
-  box.transform = transform_of({min = d.min, max = d.max, transform = d.transform ~= "bounds" and d.transform or nil}, 1)
+    version = d.version - 1, dtype = d.raw.dtype, way = confined and "bounds" or d.transform}
   local self <const> = setmetatable({_box = box}, Param)
+  local prior <const> = box.prior
+  if not confined then box.prior = nil end              -- a file of a version whose priors left boxes their transforms
+  set_transform(box)
   assign_raw(self, d.raw)
+  if not confined and prior then
+    local ok <const>, err <const> = pcall(set_prior, self, prior, 1)
+    if not ok then return nil, err.message end
+    box.version = d.version
+  end
+  box.open = d.open == true or nil
   return self
 end
 

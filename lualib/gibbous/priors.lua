@@ -21,7 +21,8 @@ end
 local M <const> = {}
 
 --- A constructor of priors of this name, called 'what' in messages. own: by gb.priors.define.
-local function constructor(name, defaults, density, what, own)
+-- support(o): the interval outside of which there is no density; nil: not an interval that bounds a parameter.
+local function constructor(name, defaults, density, what, own, support)
   local spec <const> = {}
   for k in pairs(defaults) do spec[k] = "number" end
   return function(opts)
@@ -36,11 +37,13 @@ local function constructor(name, defaults, density, what, own)
     if o.min and not (o.min < o.max) then
       core.raise("option", ("%s: min %g is not below max %g"):format(what, o.min, o.max), 2)
     end
-    return setmetatable({name = name, o = o, density = density}, Prior)
+    return setmetatable({name = name, o = o, density = density, support = support and support(o)}, Prior)
   end
 end
 
-local function define(name, defaults, density) M[name] = constructor(name, defaults, density, "gb.priors." .. name) end
+local function define(name, defaults, density, support)
+  M[name] = constructor(name, defaults, density, "gb.priors." .. name, false, support)
+end
 
 local function log_gamma(v) return core.tensor(v, {dtype = "f64"}):lgamma():item() end
 
@@ -84,10 +87,11 @@ define("half_cauchy", {scale = 1}, function(v, o)
   return math.log(2 / (math.pi * o.scale)) - ((v / o.scale) ^ 2):log1p()
 end)
 
+--- Flat from min to max: these are bounds of the parameter too.
 define("uniform", {min = 0, max = 1}, function(v, o)
   local inside <const> = v:ge(o.min) & v:le(o.max)
   return core.where(inside, v * 0 - math.log(o.max - o.min), -math.huge)
-end)
+end, function(o) return {min = o.min, max = o.max} end)
 
 --- Flat between min and max, normal tails of width sd outside.
 define("smoothed_box", {min = 0, max = 1, sd = 0.01}, function(v, o)

@@ -30,7 +30,7 @@ return function(opts)
   if o.noise and o.likelihood then core.raise("option", "gb.gp.exact: give noise or likelihood, not both", 2) end
   local likelihood = o.likelihood
   if not likelihood then
-    local noise <const> = o.noise or 1.0
+    local noise <const> = o.noise or nil
     local is_vector <const> = not param.is(noise) and core.type(noise) == "tensor" and noise.ndim == 1
     likelihood = is_vector and likelihoods.fixed(noise) or likelihoods.gaussian(noise)
   end

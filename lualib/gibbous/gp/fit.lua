@@ -8,6 +8,7 @@ local objective <const> = require "gibbous.gp.objective"
 local optim <const> = require "gibbous.optim"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
+local starts <const> = require "gibbous.gp.starts"
 local working <const> = require "gibbous.gp.working"
 local raised <const> = require "gibbous.raised"
 
@@ -42,32 +43,38 @@ end
 -- nor has noise that takes more than this part of the variance of y.
 local DOWN <const>, MOST <const> = 1, 0.5
 
---- Extra starts where the caller did not say: one with little noise, after a start by a factor that has converged where an optimum
--- of less noise may lie below, which its descent has not seen.
+--- Extra starts where the caller did not say, and whether they leave the start given for the scale of the data: one with little
+-- noise, after a start by a factor that has converged where an optimum of less noise may lie below, which its descent has not seen;
+-- from the data's scale where noise has taken most of y, as the start given may be far from it.
 local function extra_starts(self, o, run, info, list, start, noise)
-  if o.restarts then return o.restarts end
-  if run.solver ~= "direct" or (o.method or "lbfgs") ~= "lbfgs" or not (info and info.converged) or not noise then return 0 end
+  if o.restarts then return o.restarts, false end
+  local ended <const> = run.solver == "direct" and (o.method or "lbfgs") == "lbfgs" and info and info.converged
+  if not (ended and noise) then return 0, false end
+  if list[noise].value:max():item() > MOST * fields(self).y:var():item() then return 1, true end
   local down <const> = (start[noise] - list[noise].raw):max():item()
-  if down > DOWN and down < QUIET then return 1 end
-  return down > -QUIET and list[noise].value:max():item() > MOST * fields(self).y:var():item() and 1 or 0
+  return down > DOWN and down < QUIET and 1 or 0, false
 end
 
---- Another start. The first is the given one with little noise, since the likelihood has an optimum that calls variation noise
--- and often a better one that does not, in whose reach it then begins (Rasmussen & Williams (2006), section 5.4.1); further
--- ones, and the first where no noise is free, move every free parameter by a standard normal step in its unconstrained value.
-local function scatter(list, start, seed, attempt, noise)
-  if attempt == 1 and noise then
-    set_raw(list, start)
-    list[noise].raw = start[noise] - QUIET
-    return
-  end
+--- A start with little noise, since the likelihood has an optimum that calls variation noise and often a better one that does not,
+-- in whose reach this begins (Rasmussen & Williams (2006), section 5.4.1): from the start given, or from the data's scale.
+local function quiet_start(list, start, noise, scales)
+  set_raw(list, start)
+  for _, p in ipairs(scales and list or {}) do starts.put(p, scales) end
+  list[noise].raw = list[noise].raw - QUIET
+end
+
+--- A random start: every free parameter a standard normal step, in its unconstrained value, from the data's scale or, where it has
+-- none there, from the start given.
+local function scatter(list, start, scales, seed, attempt)
+  set_raw(list, start)
   local stream = 0
-  for i, p in ipairs(list) do
+  for _, p in ipairs(list) do
     if not p.fixed then
       stream = stream + 1
-      local raw <const> = start[i]
-      local noise <const> = core.randn(raw.numel, {dtype = "f64", seed = seed * 7919 + attempt * 104729 + stream})
-      p.raw = raw + noise:reshape(raw.shape)
+      starts.put(p, scales)
+      local raw <const> = p.raw
+      local step <const> = core.randn(raw.numel, {dtype = "f64", seed = seed * 7919 + attempt * 104729 + stream})
+      p.raw = raw + step:reshape(raw.shape)
     end
   end
 end
@@ -130,7 +137,7 @@ local function optimise(self, worker, o, run, line, before)
   end
   local ok <const>, info <const> = pcall(optim.run, evaluate, self, {method = o.method,
     steps = (o.steps or optim.usual_steps(o.method)) - before, lr = o.lr, tol = o.tol, ftol = o.ftol, on_step = on_step,
-    realise = realise, resolution = resolution_of(run.solver)})
+    realise = realise, resolution = resolution_of(run.solver), units = run.units})
   if ok then info.gradient_norm, info.solve = best.gradient_norm, best.solve end
   return ok, info, best.value
 end
@@ -210,17 +217,21 @@ local function nothing_free(self, o, run)
 end
 
 --- All starts; the parameters end at the best point. Gives its record, and the totals of all.
-local function run_starts(self, o, run, list)
+local function run_starts(self, o, run, list, scales)
   local first <const>, noise <const> = raw_values(list), place_of_noise(self, list)
-  local best, best_raw, failure
+  local best, best_raw, failure, from_scale
   local total <const> = {evaluations = 0, setbacks = 0, failed_starts = 0, restarts = o.restarts or nil}
   local attempt = 0
   repeat
     attempt = attempt + 1
-    if attempt > 1 then scatter(list, first, o.seed or 0, attempt - 1, noise) end
+    if attempt == 2 and noise then
+      quiet_start(list, first, noise, from_scale and scales())
+    elseif attempt > 1 then
+      scatter(list, first, scales(), o.seed or 0, attempt - 1)
+    end
     local info <const>, err <const>, reached <const> = attempt_fit(self, o, run,
       (total.restarts or 0) > 0 and ("fit %d/%d"):format(attempt, total.restarts + 1) or "fit")
-    total.restarts = total.restarts or extra_starts(self, o, run, info, list, first, noise)
+    if total.restarts == nil then total.restarts, from_scale = extra_starts(self, o, run, info, list, first, noise) end
     if info then
       total.evaluations, total.setbacks = total.evaluations + info.evaluations, total.setbacks + info.setbacks
       if best == nil or info.value < best.value then best, best_raw = info, raw_values(list) end
@@ -315,13 +326,14 @@ local function take_data(self, x, y, o)
 end
 
 --- Fits all free parameters to the data. m:fit(x, y, o) replaces the data; m:fit(o) uses what the model holds. x (n, d) or (n), y
--- (n). o: method "lbfgs"|"adam"|"sgd", steps, lr, tol, ftol, on_step; restarts (extra starts: the first with little noise, further
--- ones random; where it is not given one with little noise, if a direct L-BFGS fit has brought the noise down), seed (of the
--- starts and of a solver's probes); objective "mll", the log marginal likelihood, or "loo", the leave-one-out predictive density
--- (direct only); budget (bytes or "1 GiB"): every evaluation is planned within it, or refused with the smallest that would do;
--- missing = "mask": rows whose y is NaN are left out. on_step gets {step, value, gradient_norm, solve} and stops the fit by
--- returning false. The best point seen is kept, also when interrupted; a start that fails is counted, and fatal only if all do.
--- Cost per step: O(n^3) direct, O(n^2) per iteration of cg.
+-- (n). It begins at the values given; lengthscales, variances, noise and constant means that nobody gave begin at the data's scale.
+-- o: method "lbfgs"|"adam"|"sgd", steps, lr, tol, ftol, on_step; restarts (extra starts: the first with little noise, further
+-- ones random, around the data's scale; where it is not given one with little noise, if a direct L-BFGS fit has brought the noise
+-- down or to most of var(y)), seed (of the starts and of a solver's probes); objective "mll", the log marginal likelihood, or
+-- "loo", the leave-one-out predictive density (direct only); budget (bytes or "1 GiB"): every evaluation is planned within it, or
+-- refused with the smallest that would do; missing = "mask": rows whose y is NaN are left out. on_step gets {step, value,
+-- gradient_norm, solve} and stops the fit by returning false. The best point seen is kept, also when interrupted; a start that
+-- fails is counted, and fatal only if all do. Cost per step: O(n^3) direct, O(n^2) per iteration of cg.
 ---@return gibbous.fit_info
 function methods.fit(self, x, y, o)
   local f <const> = fields(self)
@@ -333,15 +345,16 @@ function methods.fit(self, x, y, o)
   if #f.x == 0 then core.raise("shape", "fit: there are no rows to fit", 2) end
   local start <const> = core.clock()
   local floor <const> = f.likelihood:set_floor(f.y)
-  f.active, f.state = seeded(objective.decide(self, budget), o.seed), nil
   local list <const>, names <const> = param.collect(self)
+  local scales <const> = starts.begin(self, list)
+  f.active, f.state = seeded(objective.decide(self, budget), o.seed), nil
   check_priors(list, names, 2)
   local shared <const> = taken_over(self, list, names)
-  local run <const> = {solver = f.active, log = solve_log(), realise = within(budget)}
+  local run <const> = {solver = f.active, log = solve_log(), realise = within(budget), units = starts.units(self)}
   local best, total
   objective.guarded(self, "fit", 2, function()
     if any_free(list) then
-      best, total = run_starts(self, o, run, list)
+      best, total = run_starts(self, o, run, list, scales)
     else
       best = nothing_free(self, o, run)
       total = {evaluations = 1, setbacks = 0, failed_starts = 0, restarts = 0}

@@ -2,6 +2,7 @@
 local core <const> = require "gibbous.core"
 local choice <const> = require "gibbous.gp.choice"
 local model <const> = require "gibbous.gp.model"
+local notes <const> = require "gibbous.gp.fit_notes"
 local object <const> = require "gibbous.object"
 local objective <const> = require "gibbous.gp.objective"
 local param <const> = require "gibbous.param"
@@ -17,6 +18,7 @@ local param <const> = require "gibbous.param"
 ---@field gradient_norm number  of the value by the unconstrained parameters, at the best point
 ---@field active_bounds string[]  paths of free parameters that lie at a bound
 ---@field shared string[]      paths of free parameters that another model had fitted before: its predictions changed with them
+---@field notes string[]       why the fit may be worth little: it explains nothing, y is far from its mean function
 ---@field noise_floor number|nil  the least variance allowed, where it binds
 ---@field iterations integer    of the best start; evaluations, setbacks (steps undone): of all starts
 ---@field restarts integer      extra starts; failed_starts: starts that came to nothing
@@ -39,7 +41,7 @@ local NEAR <const>, SHARE <const>, TINY <const> = 0.05, 0.01, 1e-12
 local function near_one(distance, bound) return distance <= (bound == 0 and TINY or NEAR * math.abs(bound)) end
 
 local function warnings(self)
-  local out <const> = {}
+  local out <const> = table.move(self.notes, 1, #self.notes, 1, {})
   if #self.active_bounds > 0 then out[#out + 1] = "at a bound: " .. table.concat(self.active_bounds, ", ") end
   if #self.shared > 0 then
     out[#out + 1] = ("shared with a model fitted before, whose predictions change too: %s"):format(table.concat(self.shared, ", "))
@@ -96,7 +98,7 @@ return function(self, best, total, more)
   local log_prior <const> = prior and prior:item() or 0.0
   local solved <const> = best.solve == nil or best.solve.converged
   local floor_binds <const> = more.floor and f.likelihood:variance(f.x):min():item() <= (1 + NEAR) * more.floor
-  return setmetatable({converged = best.converged and not best.interrupted and solved,
+  local out <const> = setmetatable({converged = best.converged and not best.interrupted and solved,
     reason = solved and best.reason or "the solver: " .. tostring(best.solve.reason),
     value = best.value, log_prior = log_prior, log_likelihood = -best.value - log_prior, objective = more.objective,
     log_likelihood_error = objective.standard_error(best.solve),
@@ -107,4 +109,6 @@ return function(self, best, total, more)
     solver = choice.is_iterative(f.active) and tostring(f.active) or f.active, why = f.choice, solve_log = more.log,
     seed = more.seed, n = #f.x, masked = more.masked, seconds = more.seconds, interrupted = best.interrupted or false,
     method = best.method, bytes = core.memory.report().peak}, Info)
+  out.notes = notes(self, out)
+  return out
 end

@@ -149,12 +149,7 @@ return function(opts)
   end
   if not o.tasks or o.tasks < 1 then core.raise("option", "gb.gp.multitask: tasks, the number of outputs, is needed", 2) end
   local T <const> = o.tasks
-  local noise = o.noise
-  if not noise then
-    noise = {}
-    for t = 1, T do noise[t] = 1.0 end
-  end
   return task_model.new({kernel = parts.product(o.kernel, T, o.rank or 1, 2):copy(),
-    mean = parts.mean(means.of(o.mean or means.zero()), T, 2):copy(), likelihood = parts.noise(noise, T, 2):copy()}, T,
+    mean = parts.mean(means.of(o.mean or means.zero()), T, 2):copy(), likelihood = parts.noise(o.noise or nil, T, 2):copy()}, T,
     o.solver or "auto")
 end

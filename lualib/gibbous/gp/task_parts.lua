@@ -63,6 +63,7 @@ function M.product(k, T, rank, level)
   if variance and not param.shared(variance) then
     local v <const> = variance.value:item()
     points.hyper.variance = nil
+    if param.is_open(variance) then return points * tasks_kernel:named "tasks" end
     for name, power in pairs{weights = 0.5, diagonal = 1} do
       local box <const> = tasks_kernel.hyper[name]
       if box then box.value = box.value * v ^ power end
@@ -96,8 +97,15 @@ function M.diag(k, x) return kernel.diag(k, M.join(x, core.full({#x}, 1, {dtype 
 
 -- Noise and means -----------------------------------------------------------------------------------------------------
 
---- One variance for all tasks (a number or gb.param), or a list or gb.param with one each.
+--- One variance for all tasks (a number or gb.param), a list or gb.param with one each, or nil: one each, chosen by a fit.
 function M.noise(v, T, level)
+  if v == nil then
+    v = {}
+    for t = 1, T do v[t] = 1.0 end
+    local out <const> = likelihoods.tasks(v)
+    param.set_open(out.noise, true)
+    return out
+  end
   local one <const> = type(v) == "number" or param.is(v) and v.ndim == 0
   local out <const> = one and likelihoods.gaussian(v) or likelihoods.tasks(v)
   if not one and out.noise.numel ~= T then

@@ -76,7 +76,9 @@ end
 --- One variance for a product. A shared one of one factor stays if the other's is 1.
 local function join_variances(a, b)
   if a == nil or b == nil then return a or b end
-  if not param.shared(a) and not param.shared(b) then return param.hyper((a.value * b.value):item(), "variance", 4) end
+  if not param.shared(a) and not param.shared(b) then
+    return param.set_open(param.hyper((a.value * b.value):item(), "variance", 4), param.is_open(a) and param.is_open(b))
+  end
   local kept <const>, other <const> = param.shared(a) and a or b, param.shared(a) and b or a
   if not param.shared(other) and other.value:item() == 1 then return kept end
   core.raise("option", "a product has one variance: give at most one factor a variance that is a gb.param", 4)

@@ -8,6 +8,7 @@
 --   variance = false   for kernels that have none of their own
 --   claims = true      its only column belongs to it (task numbers)
 --   blind = true       looks at no column
+--   scaled = true      its lengthscales are in units of x: fits may start them at distances of points (gp/starts.lua)
 --   own = true         made by gb.kernels.define
 --   setup(self, o)     what else an option table asks for; 'options' are the rules of such options
 --   methods            of kernels of this kind alone
@@ -76,10 +77,10 @@ function M.configure(self, o, level)
   local values <const> = {}
   for name, default in pairs(row.hyper or {}) do values[name] = o[name] or default end
   if o.ard then set_ard(self, row, o, values, level + 1) end
+  if row.variance ~= false then values.variance = o.variance or 1.0 end
   for name, v in pairs(values) do
-    self.hyper[name] = box(self.kind, row, name, v, level + 1)
+    self.hyper[name] = param.set_open(box(self.kind, row, name, v, level + 1), not o[name])
   end
-  if row.variance ~= false then self.hyper.variance = box(self.kind, row, "variance", o.variance or 1.0, level + 1) end
   local f <const> = kernel.fields(self)
   for _, choice in ipairs(row.choices or {}) do f[choice[1]] = math.tointeger(o[choice[1]] or choice[2]) end
   f.active_dims = columns.check_list(o.active_dims, "gb.kernels." .. self.kind, level + 1)

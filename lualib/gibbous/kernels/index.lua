@@ -40,9 +40,10 @@ local function setup(self, o, level)
   if self.rank > 0 then
     local weights <const> = param.hyper(o.weights or start(self.tasks, self.rank, o.seed or 0), "weights", level + 1,
       {name = "weights"}, 2)
-    self.hyper.weights = shaped(weights, "weights", self.tasks, self.rank)
+    self.hyper.weights = param.set_open(shaped(weights, "weights", self.tasks, self.rank), not o.weights)
   end
-  self.hyper.diagonal = shaped(param.hyper(diagonal, "diagonal", level + 1), "diagonal", self.tasks)
+  local own <const> = shaped(param.hyper(diagonal, "diagonal", level + 1), "diagonal", self.tasks)
+  self.hyper.diagonal = param.set_open(own, not o.diagonal)
 end
 
 --- B, (T, T), lazy.

@@ -150,7 +150,7 @@ local function widen(self, width)
     shape[#shape + 1] = width
     local p <const> = param.hyper(v:unsqueeze(-1):expand(shape):eval(), name, 2, nil, 2)
     p.fixed, p.prior = before.fixed, before.prior
-    self.hyper[name] = p
+    self.hyper[name] = param.set_open(p, param.is_open(before))
   end
   fields(self).pending = nil
 end

@@ -16,7 +16,7 @@ end
 
 local function radial(profile)
   return {
-    hyper = {lengthscale = 1.0}, each = {lengthscale = true}, ard = {"lengthscale"},
+    hyper = {lengthscale = 1.0}, each = {lengthscale = true}, ard = {"lengthscale"}, scaled = true,
     form = function(self, x, z)
       local s <const>, c <const> = scaled_distance(self, x, z)
       local alpha <const> = self.hyper.alpha and columns.adopt(self.hyper.alpha, x) or nil
@@ -110,7 +110,7 @@ end
 --- max(0, 1 - r)^(j + degree) times a polynomial in r: 0 from one lengthscale on, 2 degree times differentiable, positive
 -- definite in the d columns it looks at (the exponent grows with d). Equation 4.21.
 M.piecewise_polynomial = {
-  hyper = {lengthscale = 1.0}, each = {lengthscale = true}, ard = {"lengthscale"},
+  hyper = {lengthscale = 1.0}, each = {lengthscale = true}, ard = {"lengthscale"}, scaled = true,
   choices = {{"degree", 2, {0, 1, 2, 3}}},
   form = function(self, x, z)
     local s <const>, c <const> = scaled_distance(self, x, z)

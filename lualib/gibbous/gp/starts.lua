@@ -1,0 +1,214 @@
+--- Where fits begin. A parameter whose value nobody chose starts where the data say: lengthscales at the median distance of points,
+-- variances and noise as parts of the variance of y, constant means at the mean of y. Values that were chosen stay, but further
+-- starts are drawn around the scale of the data in any case.
+--
+-- The distance of two points in lengthscales is to be about 1. So a lengthscale of all columns is the median distance; where each
+-- column has its own, it is the median difference in that column times the root of the number of columns, those of all factors of
+-- a product.
+local core <const> = require "gibbous.core"
+local kernel <const> = require "gibbous.kernels.kernel"
+local model <const> = require "gibbous.gp.model"
+local param <const> = require "gibbous.param"
+
+local M <const> = {}
+
+-- Rows whose pairs stand for all: 2,016 distances.
+local ROWS <const> = 64
+-- The part of the variance of y that noise starts with.
+local NOISE <const> = 0.1
+
+-- Distances ---------------------------------------------------------------------------------------------------------------
+
+--- Rows of x to look at, of all where they are few. Which ones does not follow the order of the rows.
+local function some_rows(x)
+  if #x <= ROWS then return x:detach() end
+  return x:index(1, core.randperm(#x, {seed = 0}):slice(1, 1, ROWS)):detach()
+end
+
+--- The median of f over the pairs of rows; their root mean square where most are 0; nil where all are, or are not finite.
+local function typical(rows, f)
+  local list <const>, square = {}, 0.0
+  for i = 2, #rows do
+    for j = 1, i - 1 do
+      local v <const> = f(rows[i], rows[j])
+      if v == v and v < math.huge then
+        list[#list + 1] = v
+        square = square + v * v
+      end
+    end
+  end
+  if #list == 0 then return nil end
+  table.sort(list)
+  local v <const> = list[#list // 2 + 1]
+  if v > 0 then return v end
+  return square > 0 and math.sqrt(square / #list) or nil
+end
+
+local function column_distance(k) return function(a, b) return math.abs(a[k] - b[k]) end end
+
+local function distance(a, b)
+  local s = 0.0
+  for k = 1, #a do s = s + (a[k] - b[k]) ^ 2 end
+  return math.sqrt(s)
+end
+
+-- Kernels -----------------------------------------------------------------------------------------------------------------
+
+--- How many columns the lengthscales of k and its parts divide, x as k sees it.
+local function width(k, x, hidden)
+  local seen <const> = kernel.seen(k, x, hidden)
+  if not k.parts then return k.row.scaled and seen.shape[2] or 0 end
+  local sum = 0
+  for _, part in ipairs(k.parts) do sum = sum + width(part, seen, kernel.within(k, seen, hidden)) end
+  return sum
+end
+
+--- Notes the scale of a base kernel's lengthscales; columns: how many share the distance.
+local function lengthscales(out, k, x, columns)
+  local p <const> = k.hyper.lengthscale
+  local rows <const> = x:to{dtype = "f64"}:totable()
+  if p.ndim == 0 then
+    local v <const> = typical(rows, distance)
+    out[p] = v and v * math.sqrt(columns / x.shape[2])
+    return
+  end
+  local list <const> = {}
+  for i = 1, x.shape[2] do
+    local v <const> = typical(rows, column_distance(i))
+    list[i] = v and v * math.sqrt(columns) or 1.0
+  end
+  out[p] = #list == #p and list or nil
+end
+
+--- The mean of the diagonal of k but for its variance.
+local function unit_diagonal(k, x, hidden)
+  local v <const> = kernel.diag(k, x, hidden):detach():mean():item() / k.hyper.variance.value:item()
+  return v > 0 and v < math.huge and v or 1.0
+end
+
+--- The factor of a product that can take a variance: factors have none of their own, but for those made of parts, and the kernel of
+-- tasks.
+local function taker(product)
+  for i, part in ipairs(product.parts) do
+    if part.kind == "index" or part.hyper.variance or part.parts then return i end
+  end
+  return 1
+end
+
+--- Notes scales of the parameters of k in 'out'. x as k sees it; amount: what k is to take of the variance of y; columns: of the
+-- product that k is a factor of.
+local function visit(out, k, x, hidden, amount, noise, columns)
+  local seen <const> = kernel.seen(k, x, hidden)
+  if k.kind == "index" then
+    for name, power in pairs{weights = 0.5, diagonal = 1} do        -- in these units already where somebody chose them
+      local p <const> = k.hyper[name]
+      if p and param.is_open(p) then out[p] = (p.value * amount ^ power):detach():eval() end
+    end
+    return
+  end
+  if k.kind == "white" then amount = noise end
+  if not k.parts then
+    if k.row.scaled then lengthscales(out, k, seen, columns or seen.shape[2]) end
+    if k.hyper.variance then out[k.hyper.variance] = amount / unit_diagonal(k, x, hidden) end
+    return
+  end
+  local inner <const> = kernel.within(k, seen, hidden)
+  if k.kind == "product" then
+    columns = columns or width(k, x, hidden)
+    if k.hyper.variance then
+      out[k.hyper.variance] = amount
+      amount = 1.0
+    end
+    local at <const> = taker(k)
+    for i, part in ipairs(k.parts) do visit(out, part, seen, inner, i == at and amount or 1.0, noise, columns) end
+    return
+  end
+  if k.hyper.variance then amount = amount / k.hyper.variance.value:item() end
+  for _, part in ipairs(k.parts) do visit(out, part, seen, inner, amount / #k.parts, noise, columns) end
+end
+
+-- Models ------------------------------------------------------------------------------------------------------------------
+
+--- The free parameter, if there is one, that moves the whole mean.
+local function level_of(mean)
+  local p <const> = mean.kind == "constant" and mean.hyper.value or mean.kind == "linear" and mean.hyper.offset or nil
+  return p and not p.fixed and p.ndim == 0 and p or nil
+end
+
+--- The scale of the parameters of a model with data, by parameter: numbers, lists or tensors; those of other kinds have none.
+function M.scales(self)
+  local f <const> = model.fields(self)
+  local out <const> = {}
+  local y <const> = f.y:to{dtype = "f64"}
+  local level <const>, rest = level_of(f.mean), y - f.mean(f.x):detach():to{dtype = "f64"}
+  if level then
+    local off <const> = rest:mean():item()
+    out[level], rest = level.value:item() + off, rest - off
+  end
+  local amount <const>, spread <const> = (rest * rest):mean():item(), #y > 1 and y:var():item() or 0
+  if not (amount > 0 and amount < math.huge) then return out end
+  local noise <const> = NOISE * (spread > 0 and spread < amount and spread or amount)
+  local p <const> = f.likelihood.noise
+  if param.is(p) then out[p] = noise end
+  visit(out, f.kernel, some_rows(f.x), kernel.outer_claims(f.kernel, f.x.shape[2]), amount, noise)
+  return out
+end
+
+--- Unbounded parameters in units of y: a mean's level, the weights of tasks.
+local function in_units_of_y(f)
+  local list <const> = {}
+  local function note(p)
+    if p and p.min == nil and p.max == nil then list[#list + 1] = p end
+  end
+  local function tasks(k)
+    if k.kind == "index" then note(k.hyper.weights) end
+    for _, part in ipairs(k.parts or {}) do tasks(part) end
+  end
+  note(f.mean.kind == "constant" and f.mean.hyper.value or f.mean.kind == "linear" and f.mean.hyper.offset or nil)
+  tasks(f.kernel)
+  return list
+end
+
+--- The units of parameters, by parameter: those in units of y are told in standard deviations of y, or descents would see little of
+-- them where y is large.
+function M.units(self)
+  local f <const>, out <const> = model.fields(self), {}
+  local list <const> = in_units_of_y(f)
+  local spread <const> = #list > 0 and #f.y > 1 and f.y:to{dtype = "f64"}:std():item() or 0
+  if not (spread > 0 and spread < math.huge) then return out end
+  for _, p in ipairs(list) do out[p] = spread end
+  return out
+end
+
+local function inside(p, v)
+  local t <const> = core.type(v) == "tensor" and v or core.tensor(v, {dtype = "f64"})
+  local lo <const>, hi <const> = t:min():item(), t:max():item()
+  return lo > (p.min or -math.huge) and hi < (p.max or math.huge)
+end
+
+--- Puts a free parameter at its scale, where that is known and within its bounds.
+function M.put(p, scales)
+  local v <const> = not p.fixed and scales[p]
+  if v and inside(p, v) then p.value = v end
+end
+
+--- Puts the parameters in the list that nobody chose at their scales. Gives a function that knows the scales of all.
+function M.begin(self, list)
+  local known
+  local function scales()
+    known = known or M.scales(self)
+    return known
+  end
+  for _, p in ipairs(list) do
+    if param.is_open(p) and not p.fixed then
+      scales()
+      break
+    end
+  end
+  for _, p in ipairs(list) do
+    if param.is_open(p) then M.put(p, known) end
+  end
+  return scales
+end
+
+return M
