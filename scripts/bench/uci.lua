@@ -4,7 +4,9 @@
 --   [--ours earlier.csv] [--solver auto|direct|cg] [--method lbfgs|adam] [--dtype f64|f32] [--limit training rows]
 --   [--steps 200] [--restarts N] [--lengthscale 1] [--noise 0.1]: where fits start; [--pretrain rows]: from a fit to so many rows,
 --   whose seconds count; ms / eval is of the fit to all; [--progress 60]: a line on standard error every so many seconds;
---   [--models folder]: each fitted model is saved there as SET-SPLIT.gb before it is scored
+--   [--models folder]: each fitted model is saved there as SET-SPLIT.gb before it is scored;
+--   [--prior none|gamma|dimension]: on the lengthscales: gamma(3, 6), or log-normal about sqrt(d) e^sqrt(2) with sd sqrt(3) of the
+--   logarithm (Hvarfner, Hellsten & Nardi (2024), Vanilla Bayesian optimization performs great in high dimensions)
 -- --solver cg: the streamed path, as "auto" would take it; it also prints how the solves of each fit went. --score fitted
 -- predicts by the algorithm of the fit, a solve a test point; direct, by a factor made once; none: rows without scores.
 -- --ours fits nothing and prints the tables of rows written earlier. --restarts: extra starts, else as m:fit decides.
@@ -18,8 +20,9 @@ local support <const> = require "support"
 
 local o <const>, words <const> = support.options{splits = 10, out = "", peers = "", solver = "auto", dtype = "f64", limit = 0,
   steps = 200, restarts = "auto", method = "lbfgs", score = "fitted", ours = "", lengthscale = 1.0, noise = 0.1, pretrain = 0,
-  progress = 60, models = ""}
-for key, values in pairs{solver = "auto direct cg", method = "lbfgs adam", dtype = "f64 f32", score = "fitted direct none"} do
+  progress = 60, models = "", prior = "none"}
+for key, values in pairs{solver = "auto direct cg", method = "lbfgs adam", dtype = "f64 f32", score = "fitted direct none",
+  prior = "none gamma dimension"} do
   assert((" " .. values .. " "):find(" " .. o[key] .. " ", 1, true), ("--%s wants one of %s"):format(key, values))
 end
 local names <const> = #words > 0 and words or {"yacht", "energy", "concrete", "airfoil", "wine"}
@@ -29,6 +32,11 @@ local fields <const> = {"library", "method", "set", "split", "n", "d", "rmse", "
 
 local function solver()
   return o.solver == "cg" and require "gibbous.solvers".for_models(o.dtype) or o.solver
+end
+
+local function prior(d)
+  if o.prior == "gamma" then return gb.priors.gamma{shape = 3, rate = 6} end
+  if o.prior == "dimension" then return gb.priors.log_normal{mean = math.sqrt(2) + math.log(d) / 2, sd = math.sqrt(3)} end
 end
 
 --- Scores of a fitted model; NaN where none are asked for.
@@ -79,6 +87,7 @@ local function fit_and_score(set, i)
   local noise <const>, lengthscales <const> = gb.param(o.noise, {min = 1e-4, name = "noise"}), {}
   for k = 1, set.x.shape[2] do lengthscales[k] = o.lengthscale end
   local m <const> = gb.gp.exact{kernel = gb.kernels.matern32{lengthscale = lengthscales}, noise = noise, solver = solver()}
+  m.kernel.lengthscale.prior = prior(#lengthscales)
   collectgarbage()
   local cpu <const> = os.clock()
   local before <const> = o.pretrain > 0 and pretrain(m, train) or 0.0
@@ -88,7 +97,8 @@ local function fit_and_score(set, i)
   tell_solves(set, i, info)
   if o.models ~= "" then m:save(("%s/%s-%d.gb"):format(o.models, set.name, i)) end
   local s <const> = score(m, train, test)
-  local starts <const> = o.restarts ~= "auto" and (" x%d"):format(info.restarts + 1) or ""
+  local starts <const> = (o.restarts ~= "auto" and (" x%d"):format(info.restarts + 1) or "")
+    .. (o.prior ~= "none" and " " .. o.prior or "")
   return {library = "gibbous", method = info.method .. " " .. info.solver:match "^%w+" .. starts, set = set.name, split = i,
     n = #train.x, d = set.x.shape[2], rmse = s.rmse, nlpd = s.nlpd, nlml = info.value, noise = noise.value:item(),
     seconds = before + info.seconds, cpu_seconds = cpu_seconds,
