@@ -2,7 +2,7 @@
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local support <const> = require "spec.support"
-local raises <const> = support.raises
+local near <const>, raises <const> = support.near, support.raises
 local K <const> = gb.kernels
 
 local x <const> = gb.rand(40, 2, {seed = 1}):eval()
