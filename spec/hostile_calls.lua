@@ -220,7 +220,11 @@ local function step(i)
   if i % 100 == 0 then collectgarbage("step", 100) end
   guard()
   one_call()
+  debug.sethook()
   returned = returned + 1
 end
-for i = 1, calls do pcall(step, i) end
+for i = 1, calls do
+  pcall(step, i)
+  debug.sethook()                      -- the guard is of the call alone
+end
 io.stdout:write(("\nfunctions %d  calls %d  returned %d\n"):format(#functions, calls, returned))
