@@ -115,7 +115,7 @@ describe("a Kronecker product", function()
     local n <const>, T <const> = 200, 20
     local m <const> = model{tasks = T, noise = 0.1}
     m:fit(gb.linspace(0, 4, n), gb.randn(n, T, {seed = 2}), {steps = 0})
-    local plan <const> = gb.plan(m:log_marginal_likelihood())
+    local plan <const> = gb.plan((m:log_marginal_likelihood()))
     assert.is_true(plan.peak < 20 * 8 * n * n, plan.peak)          -- (n T)^2 values would be 400 n^2
   end)
 end)
