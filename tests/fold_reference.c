@@ -59,6 +59,20 @@ static double log_ndtr (double x) {
   return -0.5 * x * x - log(-x) - 0.5 * log(2 * M_PI) + log1p(-r * (1 - 3 * r * (1 - 5 * r * (1 - 7 * r))));
 }
 
+/* Of arguments that are not far below 0. */
+static double ndtr_ratio (double x) { return exp(-0.5 * x * x) / (2.5066282746310005 * ndtr(x)); }
+
+/* By the sum itself, whose rest is that of its midpoint. */
+static double polygamma (int n, double x) {
+  double s = 0, factorial = 1;
+  if (n == 0) return psi(x);
+  for (int i = 2; i <= n; i++) factorial *= i;
+  for (; x < 400; x += 1) s += pow(x, -n - 1);
+  const double m = x - 0.5;
+  s += pow(m, -n) / n - (n + 1) * pow(m, -n - 2) / 24;
+  return (n % 2 == 0 ? -1 : 1) * factorial * s;
+}
+
 double gb_reference_map (gb_op op, double a, double b, double c) {
   switch (op) {
     case GB_OP_NEG: return -a;
@@ -88,6 +102,10 @@ double gb_reference_map (gb_op op, double a, double b, double c) {
     case GB_OP_ERF: return erf(a);
     case GB_OP_NDTR: return ndtr(a);
     case GB_OP_LOG_NDTR: return log_ndtr(a);
+    case GB_OP_NDTR_RATIO: return ndtr_ratio(a);
+    case GB_OP_NDTR_GAP: return a + ndtr_ratio(a);
+    case GB_OP_NDTR_SPREAD: return 1 - ndtr_ratio(a) * (a + ndtr_ratio(a));
+    case GB_OP_POLYGAMMA: return polygamma((int)a, b);
     case GB_OP_LGAMMA: return lgamma(a);
     case GB_OP_DIGAMMA: return psi(a);
     case GB_OP_TRIGAMMA: return psi1(a);

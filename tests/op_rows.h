@@ -57,8 +57,9 @@ static inline gb_node *binary (gb_op op, int v, double lo, double hi, double lo2
   X(ASIN, -0.9, 0.9, GRAD | NANS) X(ACOS, -0.9, 0.9, GRAD | NANS) X(ATAN, -3, 3, GRAD | NANS)              \
   X(TANH, -3, 3, GRAD | NANS) X(SIGMOID, -9, 9, GRAD | NANS) X(SOFTPLUS, -9, 9, GRAD | NANS)               \
   X(RELU, -2, 2, GRAD | NANS) X(ERF, -2, 2, GRAD | NANS) X(NDTR, -3, 3, GRAD | NANS)                       \
-  X(LOG_NDTR, -9, 3, GRAD | NANS) X(LGAMMA, 0.3, 6, GRAD | NANS) X(DIGAMMA, 0.3, 6, GRAD | NANS)           \
-  X(TRIGAMMA, 0.3, 6, NANS) X(ISNAN, -1, 1, 0) X(ISFINITE, -1, 1, 0) X(DETACH, -1, 1, NANS | REWRITTEN)
+  X(LOG_NDTR, -9, 3, GRAD | NANS) X(NDTR_RATIO, -5, 3, GRAD | NANS) \
+  X(NDTR_GAP, -5, 3, GRAD | NANS) X(NDTR_SPREAD, -4, 3, GRAD | NANS) X(LGAMMA, 0.3, 6, GRAD | NANS) X(DIGAMMA, 0.3, 6, GRAD | NANS)           \
+  X(TRIGAMMA, 0.3, 6, GRAD | NANS) X(ISNAN, -1, 1, 0) X(ISFINITE, -1, 1, 0) X(DETACH, -1, 1, NANS | REWRITTEN)
 
 #define X(id, lo, hi, traits) static gb_node *b_##id (int v) { return unary(GB_OP_##id, v, lo, hi); }
 UNARY(X)
@@ -95,6 +96,9 @@ static gb_node *b_WHERE (int v) {
 static gb_node *given (gb_op op, int ndim, const size_t *dim, gb_dtype t, gb_attr attr) {
   const gb_shape s = gb_shape_of(ndim, dim);
   return BUILD(gb_node_build, fx.g, op, 0, NULL, &attr, &s, t);
+}
+static gb_node *b_POLYGAMMA (int v) {
+  return map2(GB_OP_POLYGAMMA, num(v % 3), v == 1 ? in1(0, 0.3, 6) : v == 2 ? in2(5, 70, 0.3, 6) : in1(9, 0.3, 6));
 }
 static gb_node *b_WITH_SLOPE (int v) {
   if (v == 3) {
@@ -384,6 +388,7 @@ static const row rows[] = {
     {"OR", b_OR, 3, CHECKED, 0},
     {"WHERE", b_WHERE, 2, GRAD | CHECKED, 0},
     {"WITH_SLOPE", b_WITH_SLOPE, 4, GRAD | CHECKED, 0},
+    {"POLYGAMMA", b_POLYGAMMA, 4, GRAD | CHECKED, 0},
     {"LEAF", b_LEAF, 2, GRAD | NANS | CHECKED, 0},
     {"CONST", b_CONST, 2, CHECKED, 0},
     {"RANGE", b_RANGE, 3, CHECKED, 0},

@@ -83,6 +83,10 @@ static inline void make_map1 (gb_op op) {
 }
 
 static inline void make_map2 (gb_op op) {
+  if (op == GB_OP_POLYGAMMA) {
+    keep(map2(op, number_node(1), within(any_float(), 0.3, 6)), false);
+    return;
+  }
   if (whole_too(op) && draw(5) == 4) {
     make_whole(op, 2);
     return;

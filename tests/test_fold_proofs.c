@@ -100,7 +100,8 @@ static gb_node *tame (gb_node *x) {
 /* Any op of one input, on values of about -1.5 to 1.5. */
 static gb_node *unary (gb_node *x) {
   static const gb_op any[] = {GB_OP_NEG, GB_OP_ABS, GB_OP_SQUARE, GB_OP_EXP, GB_OP_EXPM1, GB_OP_SIN, GB_OP_COS, GB_OP_ATAN,
-    GB_OP_TANH, GB_OP_SIGMOID, GB_OP_SOFTPLUS, GB_OP_RELU, GB_OP_ERF, GB_OP_NDTR, GB_OP_LOG_NDTR, GB_OP_DETACH};
+    GB_OP_TANH, GB_OP_SIGMOID, GB_OP_SOFTPLUS, GB_OP_RELU, GB_OP_ERF, GB_OP_NDTR, GB_OP_LOG_NDTR, GB_OP_DETACH,
+    GB_OP_NDTR_RATIO, GB_OP_NDTR_GAP, GB_OP_NDTR_SPREAD};
   static const gb_op positive[] = {GB_OP_LOG, GB_OP_SQRT, GB_OP_RSQRT, GB_OP_RECIP, GB_OP_LGAMMA, GB_OP_DIGAMMA, GB_OP_LOG1P};
   static const gb_op inside[] = {GB_OP_ASIN, GB_OP_ACOS, GB_OP_TAN};
   static const gb_op steps[] = {GB_OP_SIGN, GB_OP_FLOOR, GB_OP_CEIL, GB_OP_ROUND};
@@ -108,7 +109,8 @@ static gb_node *unary (gb_node *x) {
   switch (draw(now.smooth ? 5 : 6)) {
     case 0: case 1: return map1(any[draw(sizeof any / sizeof any[0])], x);
     case 2: case 3: return map1(positive[draw(7)], plus(map1(GB_OP_SQUARE, x), 0.7));
-    case 4: return chance(8) ? map1(GB_OP_TRIGAMMA, map1(GB_OP_DETACH, plus(square(x), 0.9)))
+    case 4: return chance(12) ? map2(GB_OP_POLYGAMMA, num(2), map1(GB_OP_DETACH, plus(square(x), 0.9)))
+                 : chance(8) ? map1(GB_OP_TRIGAMMA, map1(GB_OP_DETACH, plus(square(x), 0.9)))
                              : map1(inside[draw(3)], times(map1(GB_OP_SIN, x), 0.8));
     default: return map1(steps[draw(4)], plus(times(x, 2.7), 0.1381));
   }

@@ -36,6 +36,19 @@ static long double log_ndtr (long double x) {
       + log1pl(-z * (1 - 3 * z * (1 - 5 * z * (1 - 7 * z))));
 }
 
+static long double ndtr_ratio (long double x) { return expl(-x * x / 2) / (2.50662827463100050242L * ndtr(x)); }
+
+/* By the sum itself, whose rest is that of its midpoint. */
+static long double polygamma (int n, long double x) {
+  long double s = 0, factorial = 1;
+  if (n == 0) return digamma(x);
+  for (int i = 2; i <= n; i++) factorial *= i;
+  for (; x < 3000; x += 1) s += powl(x, -n - 1);
+  const long double m = x - 0.5L;
+  s += powl(m, -n) / n - (n + 1) * powl(m, -n - 2) / 24;
+  return (n % 2 == 0 ? -1 : 1) * factorial * s;
+}
+
 static long double sign (long double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 static long double mod (long double x, long double y) {
   const long double r = fmodl(x, y);
@@ -71,6 +84,10 @@ static long double value (gb_op op, long double x, long double y, long double z)
     case GB_OP_ERF: return erfl(x);
     case GB_OP_NDTR: return ndtr(x);
     case GB_OP_LOG_NDTR: return log_ndtr(x);
+    case GB_OP_NDTR_RATIO: return ndtr_ratio(x);
+    case GB_OP_NDTR_GAP: return x + ndtr_ratio(x);
+    case GB_OP_NDTR_SPREAD: return 1 - ndtr_ratio(x) * (x + ndtr_ratio(x));
+    case GB_OP_POLYGAMMA: return polygamma((int)x, y);
     case GB_OP_LGAMMA: return lgammal(x);
     case GB_OP_DIGAMMA: return digamma(x);
     case GB_OP_TRIGAMMA: return trigamma(x);
@@ -120,6 +137,10 @@ static domain domain_of (gb_op op) {
     case GB_OP_SOFTPLUS: return (domain){ -40, 40, 0, 0, 4, 0 };
     case GB_OP_NDTR: return (domain){ -3, 8, 0, 0, 24, 0 };           /* x^2 ulp from rounding x / sqrt 2 */
     case GB_OP_LOG_NDTR: return (domain){ -60, 6, 0, 0, 74, 0 };      /* the same, in ulp of up to twice the size */
+    case GB_OP_NDTR_RATIO: return (domain){ -60, 12, 0, 0, 6, 0 };
+    case GB_OP_NDTR_GAP: return (domain){ -12, 12, 0, 0, 40, 0 };
+    case GB_OP_NDTR_SPREAD: return (domain){ -5, 5, 0, 0, 200, 0 };
+    case GB_OP_POLYGAMMA: return (domain){ 1, 6, 0.01, 30, 24, 0 };
     case GB_OP_LGAMMA: return (domain){ 0.01, 60, 0, 0, 2, 0.5 };
     case GB_OP_DIGAMMA: case GB_OP_TRIGAMMA: return (domain){ -5.5, 30, 0, 0, 400, 1 };
         /* near poles of the mirror */
@@ -141,6 +162,7 @@ static void check_op (const table *t, gb_op op) {
     if (op == GB_OP_NOT || op == GB_OP_AND || op == GB_OP_OR || op == GB_OP_WHERE) put(t, x, i, i % 2 == 0);
     if (in.lo2 < 0 && op != GB_OP_POW && op != GB_OP_MOD && op != GB_OP_IDIV) put(t, y, i, get(t, x, i));
   }
+  for (size_t i = 0; op == GB_OP_POLYGAMMA && i < N; i++) put(t, x, i, floor(get(t, x, i)));
   t->k->map(op, GB_FORM_FULL, NJ, got, full(x), full(y), full(z));
   for (size_t i = 0; i < N; i++) {
     const double a = get(t, x, i), b = get(t, y, i);
@@ -200,7 +222,7 @@ static void special_values_are_those_of_the_definitions_in (const table *t) {
     { GB_OP_LOG_NDTR, -inf, 0, -inf }, { GB_OP_LOG_NDTR, nan, 0, nan },
     { GB_OP_LOG_NDTR, -1e4, 0, t->single ? (double)-50000010.129f : -50000010.12927891518 },
     { GB_OP_LGAMMA, 1, 0, 0 }, { GB_OP_LGAMMA, 2, 0, 0 }, { GB_OP_LGAMMA, inf, 0, inf },
-    { GB_OP_LGAMMA, nan, 0, nan }, { GB_OP_DIGAMMA, 0, 0, nan }, { GB_OP_DIGAMMA, -3, 0, nan },
+    { GB_OP_LGAMMA, nan, 0, nan }, { GB_OP_DIGAMMA, 0, 0, -inf }, { GB_OP_DIGAMMA, -3, 0, nan },
     { GB_OP_DIGAMMA, inf, 0, inf }, { GB_OP_DIGAMMA, nan, 0, nan }, { GB_OP_TRIGAMMA, 0, 0, inf },
     { GB_OP_TRIGAMMA, inf, 0, 0 }, { GB_OP_POW, -2, 3, -8 }, { GB_OP_POW, -2, 2, 4 },
     { GB_OP_POW, -2, 0.5, nan }, { GB_OP_POW, 0, 0, 1 }, { GB_OP_POW, 0, -1, inf },

@@ -71,10 +71,13 @@ RULE1(softplus, M2(MUL, g, M1(SIGMOID, x)))
 RULE1(relu, gb_ex_where(e, M2(GT, x, NUM(0)), g, NUM(0)))
 RULE1(erf, M2(MUL, g, bell(e, x, M_2_SQRTPI, 1)))
 RULE1(ndtr, M2(MUL, g, bell(e, x, M_SQRT1_2 * M_2_SQRTPI / 2, 0.5)))
-RULE1(log_ndtr, M2(MUL, g, gb_ex_scale(e, M1(EXP, M2(SUB, gb_ex_scale(e, gb_ex_square(e, x), -0.5), y)),
-                                       M_SQRT1_2 * M_2_SQRTPI / 2)))
+RULE1(log_ndtr, M2(MUL, g, M1(NDTR_RATIO, x)))
+RULE1(ndtr_ratio, gb_ex_neg(e, M2(MUL, g, M2(MUL, y, M1(NDTR_GAP, x)))))
+RULE1(ndtr_gap, M2(MUL, g, M1(NDTR_SPREAD, x)))
+RULE1(ndtr_spread, M2(MUL, g, M2(MUL, M1(NDTR_RATIO, x), M2(SUB, gb_ex_square(e, M1(NDTR_GAP, x)), y))))
 RULE1(lgamma, M2(MUL, g, M1(DIGAMMA, x)))
 RULE1(digamma, M2(MUL, g, M1(TRIGAMMA, x)))
+RULE1(trigamma, M2(MUL, g, M2(POLYGAMMA, NUM(2), x)))
 RULE1(cast, gb_dtype_is_float(gb_node_dtype(x)) ? gb_ex_cast(e, g, gb_node_dtype(x)) : NULL)
 
 typedef gb_node *rule2 (gb_formula *e, gb_node *a, gb_node *b, gb_node *y, gb_node *g);
@@ -124,6 +127,8 @@ RULE2(mul, M2(MUL, g, b), M2(MUL, g, a))
 RULE2(div, M2(DIV, g, b), gb_ex_neg(e, M2(MUL, g, M2(DIV, y, b))))
 RULE2(mod, g, gb_ex_neg(e, M2(MUL, g, M2(IDIV, a, b))))
 RULE2(pow, M2(MUL, g, power_slope(e, a, b)), M2(MUL, g, M2(MUL, y, M1(LOG, nonzero(e, a)))))
+/* By its order there is none. */
+RULE2(polygamma, M2(MUL, g, NUM(NAN)), M2(MUL, g, M2(POLYGAMMA, gb_ex_shift(e, a, 1), b)))
 RULE2(maximum, winner(e, GB_OP_GT, a, b, g), winner(e, GB_OP_GT, b, a, g))
 RULE2(minimum, winner(e, GB_OP_LT, a, b, g), winner(e, GB_OP_LT, b, a, g))
 

@@ -73,7 +73,8 @@ static double fixed_map (int op) {
     case GB_OP_EXP: case GB_OP_EXPM1: case GB_OP_LOG: case GB_OP_LOG1P: case GB_OP_SIN: case GB_OP_COS: case GB_OP_TAN:
     case GB_OP_ASIN: case GB_OP_ACOS: case GB_OP_TANH: case GB_OP_SIGMOID: case GB_OP_SOFTPLUS:
     case GB_OP_ERF: case GB_OP_NDTR: case GB_OP_POW: return 2e-9;
-    case GB_OP_LOG_NDTR: case GB_OP_LGAMMA: case GB_OP_DIGAMMA: case GB_OP_TRIGAMMA: return 5e-8;
+    case GB_OP_LOG_NDTR: case GB_OP_LGAMMA: case GB_OP_DIGAMMA: case GB_OP_TRIGAMMA: case GB_OP_NDTR_RATIO: case GB_OP_NDTR_GAP:
+    case GB_OP_NDTR_SPREAD: case GB_OP_POLYGAMMA: return 5e-8;
     default: return 1e-10;
   }
 }
