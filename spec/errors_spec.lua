@@ -20,6 +20,24 @@ describe("functions of Lua that take numbers", function()
   end)
 end)
 
+describe("messages", function()
+  it("give numbers as numbers, not the line where one was first written", function()
+    local first <const> = gb.ones(2) + 1
+    local t <const> = gb.tensor({true, false})
+    local err <const> = raises("dtype", "no arithmetic on bool", function() return t + 1 end)
+    assert.matches("the number 1", err.message, 1, true)
+    assert.equal(2, first[1]:item())
+  end)
+
+  it("name the function that was called, and bounds that are none", function()
+    local i <const> = gb.tensor({{1, 2}, {3, 4}}, {dtype = "i64"})
+    raises("dtype", "einsum: sums of products are of floats", gb.einsum, "ij,jk->ik", i, i)
+    raises("dtype", "matmul: expected float tensors", i.matmul, i, i)
+    raises("option", "clamp: a bound is NaN", function() return gb.ones(2):clamp(0 / 0, 1) end)
+    raises("option", "clamp: a bound is NaN", function() return gb.ones(2):clamp(nil, 0 / 0) end)
+  end)
+end)
+
 describe("shapes", function()
   it("are refused where they are the library, options, or a list and more", function()
     for _, name in ipairs{"rand", "randn", "zeros", "ones", "empty"} do

@@ -311,7 +311,7 @@ static void shape_errors_name_op_inputs_and_lines (void **state) {
   REFUSED(GB_ESHAPE, "matmul: inner sizes differ: X_train 500x3 (a.lua:14), w 4x1 (a.lua:20)", gb_matmul, x,
           w);
   REFUSED(GB_ESHAPE, "matmul: inner sizes differ: X_train 500x3 (a.lua:14), v 4 (a.lua:21)", gb_matmul, x, v);
-  REFUSED(GB_ESHAPE, "matmul: expected vectors or matrices: (), v 4 (a.lua:21)", gb_matmul, num(1), v);
+  REFUSED(GB_ESHAPE, "matmul: expected vectors or matrices: the number 1, v 4 (a.lua:21)", gb_matmul, num(1), v);
   REFUSED(GB_ESHAPE, "add: shapes do not fit: X_train 500x3 (a.lua:14), w 4x1 (a.lua:20)", gb_map2, GB_OP_ADD,
           x, w);
   REFUSED(GB_ESHAPE,
@@ -367,7 +367,7 @@ static void dtype_errors_name_the_types (void **state) {
           "mul: dtypes differ, convert one with :to{dtype=...}: f64 x 3 (a.lua:1), i64 i 3 (a.lua:3)",
           gb_map2, GB_OP_MUL, x, i);
   REFUSED(GB_EDTYPE,
-          "add: no arithmetic on bool, use & | ~, gb.where or :to{dtype=...}: bool m 3 (a.lua:4), f64 ()",
+          "add: no arithmetic on bool, use & | ~, gb.where or :to{dtype=...}: bool m 3 (a.lua:4), f64 the number 1",
           gb_map2, GB_OP_ADD, m, num(1));
   REFUSED(GB_EDTYPE, "exp: expected float tensors, convert with :to{dtype=...}: i64 i 3 (a.lua:3)", gb_map1,
           GB_OP_EXP, i);

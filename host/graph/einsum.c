@@ -227,6 +227,11 @@ static void merge (gb_formula *e, spec *s, term *a, term *b) {
     spread(e, b, &all);
     a->node = gb_ex_mul(e, a->node, b->node);
   } else {
+    if (a->node && !gb_dtype_is_float(gb_node_dtype(a->node)) && e->status == GB_OK) {
+      e->status = gb_fail(e->err, GB_EDTYPE, "einsum: sums of products are of floats, convert with :to{dtype=...}: got %s",
+                          gb_dtype_name(gb_node_dtype(a->node)));
+      return;
+    }
     gb_shape shape = {.ndim = all.n};
     for (int i = 0; i < all.n; i++) shape.dim[i] = s->extent[(int)all.at[i]];
     as_matrix(e, s, a, &p.batch, &p.left, &p.inner);

@@ -51,6 +51,10 @@ void gb_node_set_name (gb_node *n, const char *name) {
 
 char *gb_node_text (const gb_node *n, char buf[GB_NODE_TEXT]) {
   char shape[GB_SHAPE_TEXT];
+  if (n->op == GB_OP_CONST && *n->name == '\0') {            /* one node wherever a number is written: it has no line */
+    snprintf(buf, GB_NODE_TEXT, "the number %.17g", n->attr.f[0]);
+    return buf;
+  }
   snprintf(buf, GB_NODE_TEXT, "%.60s%s%s%s%.80s%s", n->name, *n->name ? " " : "",
            gb_shape_text(gb_node_shape(n), shape), *n->where ? " (" : "", n->where, *n->where ? ")" : "");
   return buf;
