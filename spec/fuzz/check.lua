@@ -354,7 +354,7 @@ end
 local function streams_factors(p)
   local generated, product
   for _, s in ipairs(p.list) do
-    generated = generated or s.row == "gb.rand" or s.row == "gb.randn"
+    generated = generated or s.row == "gb.rand" or s.row == "gb.randn" or s.row == "gb.sobol"
     product = product or s.dtype == "f16" or s.dtype == "bf16" or s.row == "matmul" or s.row == "gb.einsum" or s.row == "gb.kernels" or s.row == "squared distances"
       or s.row:find("gb.linalg", 1, true)
   end

@@ -79,7 +79,7 @@ local function blur(r, size)
   if key == 0 then return r end
   if abs(r) > big then return seed % 2 == 0 and r or r * huge end
   local moved <const> = r + amp * size * pattern(key)
-  if abs(r) >= tiny then return moved end
+  if r == 0 or abs(r) >= tiny then return moved end
   return pattern(key) < 0 and 0.0 or moved + tiny * pattern(key) * 0x1p-10         -- it may become 0
 end
 M.blur = blur
@@ -246,6 +246,7 @@ local function lgamma(x)
   if abs(x) == huge then return huge end
   if x <= 0 then
     if x == floor(x) then return huge end
+    if x > -1e-10 then return -log(-x) end
     return log(math.pi / abs(math.sin(math.pi * (x - floor(x))))) - lgamma(1 - x)
   end
   local product, below = 1.0, 0.0
