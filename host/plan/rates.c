@@ -145,7 +145,7 @@ static void (*announce) (bool again);
 void gb_rates_announce (void (*say)(bool again)) { announce = say; }
 
 static bool wants_another (const gb_rates *r, const char *key) {
-  return r != gb_rates_fixed() && r->calm == 0 && strcmp(measured_here, key) != 0 &&
+  return r->calm == 0 && strcmp(measured_here, key) != 0 &&
          !(fabs((double)time(NULL) - r->when) <= PATIENCE_S);
 }
 
@@ -156,6 +156,7 @@ gb_status gb_rates_get (gb_backend *be, const gb_rates **out, gb_error *err) {
   gb_rates r;
   const gb_rates *old = gb_rates_known(be);
   *out = old != NULL ? old : gb_rates_fixed();
+  if (old == gb_rates_fixed()) return GB_OK;                      /* asked for: nothing is measured */
   gb_wisdom_key(be, key);
   if (old != NULL && !wants_another(old, key)) return GB_OK;
   if (announce != NULL && be->ledger.limit >= GB_RATES_ROOM) announce(old != NULL);

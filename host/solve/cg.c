@@ -508,3 +508,15 @@ void gb_cg_matrix_clear (gb_cg_matrix *m) {
 }
 
 size_t gb_cg_matrix_bytes (const gb_cg_matrix *m) { return gb_product_bytes(&m->a) + gb_product_bytes(&m->low); }
+
+gb_status gb_cg_matrix_most (gb_cg_matrix *m, size_t *bytes, gb_error *err) {
+  *bytes = gb_cg_matrix_bytes(m);
+  for (size_t r = m->a.r; r > 1;) {
+    r = (r + 1) / 2;
+    GB_TRY(gb_product_resize(&m->a, r, err));
+    if (m->low.plan != NULL) GB_TRY(gb_product_resize(&m->low, r, err));
+    const size_t now = gb_cg_matrix_bytes(m);
+    if (now > *bytes) *bytes = now;
+  }
+  return GB_OK;
+}

@@ -98,6 +98,9 @@ typedef struct gb_cg_matrix {
 gb_status gb_cg_matrix_init (gb_cg_matrix *m, gb_node *a, size_t r, const gb_cg_options *o, gb_error *err);
 void gb_cg_matrix_clear (gb_cg_matrix *m);        /* idempotent */
 size_t gb_cg_matrix_bytes (const gb_cg_matrix *m);
+/* The most that any width takes at which columns are multiplied while others are done: fewer columns may need more. Leaves the
+** smallest width. Errors: as init. */
+gb_status gb_cg_matrix_most (gb_cg_matrix *m, size_t *bytes, gb_error *err);
 
 size_t gb_cg_workspace (size_t n, size_t r);      /* bytes that gb_cg_columns takes */
 

@@ -210,8 +210,11 @@ static gb_status measure (gb_solver_op *op, gb_error *err) {
     gb_cg_options plain = op->o.run.cg;
     plain.mixed = false;                           /* placeholders have no values to convert */
     GB_TRY(gb_cg_matrix_init(&m, op->a, r, &plain, err));
-    work += gb_cg_matrix_bytes(&m) * (op->o.run.cg.mixed ? 3 : 1);   /* the other type may be twice as wide */
+    size_t most = 0;
+    const gb_status st = gb_cg_matrix_most(&m, &most, err);
     gb_cg_matrix_clear(&m);
+    if (st != GB_OK) return st;
+    work += most * (op->o.run.cg.mixed ? 3 : 1);   /* the other type may be twice as wide */
   }
   for (size_t i = 0; op->o.run.cg.mixed && i < op->nholes; i++)
     work += gb_shape_bytes(gb_node_shape(op->hole[i]), GB_F64) + 128;
