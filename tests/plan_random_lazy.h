@@ -77,7 +77,6 @@ static inline void make_map1 (gb_op op) {
   }
   const domain d = domain_of(op);
   gb_node *x = any_float();
-  if (op == GB_OP_TRIGAMMA) x = flat(x);
   if (d.lo < d.hi) x = within(x, d.lo, d.hi);
   keep(map1(op, x), d.grows);
 }

@@ -18,7 +18,7 @@
 #define COUNTED 4700
 #define BUDGETS 3                 /* of a graph: what it likes, the least, one between */
 #define BATCH 125
-#define LEAST_USES 100
+#define LEAST_USES 80
 
 static uint64_t first_seed = 1;
 static long graphs = GRAPHS;
