@@ -93,7 +93,7 @@ static int open_folder (const char *path) {
   return open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Best effort: litter that stays is none the worse. */
+/* Best effort: litter that stays does no harm. */
 static void remove_litter (const char *path) {
   const int fd = open_folder(path);
   DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -196,7 +196,7 @@ gb_status gb_outfile_write (gb_outfile *f, const void *p, size_t n, gb_error *er
   return GB_OK;
 }
 
-/* The directory's entry reaches the disk too; file systems that cannot flush directories are none the worse. */
+/* The directory's entry reaches the disk too; a file system that cannot flush directories is no error. */
 static void flush_directory (const char *path) {
   const int fd = open_folder(path);
   if (fd < 0) return;

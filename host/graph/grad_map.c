@@ -127,7 +127,7 @@ RULE2(mul, M2(MUL, g, b), M2(MUL, g, a))
 RULE2(div, M2(DIV, g, b), gb_ex_neg(e, M2(MUL, g, M2(DIV, y, b))))
 RULE2(mod, g, gb_ex_neg(e, M2(MUL, g, M2(IDIV, a, b))))
 RULE2(pow, M2(MUL, g, power_slope(e, a, b)), M2(MUL, g, M2(MUL, y, M1(LOG, nonzero(e, a)))))
-/* By its order there is none. */
+/* Polygamma has no derivative by its order: NaN. */
 RULE2(polygamma, M2(MUL, g, NUM(NAN)), M2(MUL, g, M2(POLYGAMMA, gb_ex_shift(e, a, 1), b)))
 RULE2(maximum, winner(e, GB_OP_GT, a, b, g), winner(e, GB_OP_GT, b, a, g))
 RULE2(minimum, winner(e, GB_OP_LT, a, b, g), winner(e, GB_OP_LT, b, a, g))

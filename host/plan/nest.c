@@ -111,7 +111,7 @@ static void drop_nodes (finder *f, int from) {
 
 static int make_node (finder *f, int s, const gb_cut *made, int dim);
 
-/* The node that makes what r says of a staged value; -1: there is none. */
+/* The node that makes what r says of a staged value; -1: no windows can make it. */
 static int make_read (finder *f, const gb_nest_read *r) {
   const gb_buf *b = &f->low->buf[r->buf];
   const int s = f->maker[r->buf];
