@@ -6,9 +6,9 @@
 #include "base/interrupt.h"
 #include "lua/lgb.h"
 
-static void set_bytes (lua_State *L, const char *key, uint64_t bytes) {
-  if (bytes == 0) return;
-  lua_pushinteger(L, (lua_Integer)bytes);
+static void set_number (lua_State *L, const char *key, uint64_t v, bool is_known) {
+  if (!is_known) return;
+  lua_pushinteger(L, (lua_Integer)v);
   lua_setfield(L, -2, key);
 }
 
@@ -79,10 +79,10 @@ int lgb_raise (lua_State *L, gb_status code, const gb_error *err) {
   const char *text = err->text[0] != '\0' ? err->text : gb_status_text(code);
   if (wants_prefix(code, text)) text = lua_pushfstring(L, "%s: %s", gb_status_text(code), text);
   push_error(L, gb_status_code(code), text);
-  set_bytes(L, "need", err->need);
-  set_bytes(L, "have", err->have);
-  set_bytes(L, "minimum", err->minimum);
-  set_bytes(L, "order", err->order);
+  set_number(L, "need", err->need, err->need > 0);
+  set_number(L, "have", err->have, err->need > 0);
+  set_number(L, "minimum", err->minimum, err->minimum > 0);
+  set_number(L, "order", err->order, err->order > 0);
   set_options(L, err->options);
   return lua_error(L);
 }
