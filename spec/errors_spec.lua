@@ -104,7 +104,7 @@ describe("error objects", function()
     local err <const> = core.error("nan", "not a number", {count = 3})
     assert.equal("nan", err.code)
     assert.equal(3, err.count)
-    raises("split", "no", core.raise, "split", "no", 2)
+    raises("split", "no", core.raise, "split", "no")
     assert.equal(7, raises("split", "no", core.raise, "split", "no", {minimum = 7}).minimum)
   end)
 

@@ -250,7 +250,7 @@ describe("a fit", function()
     local mean <const> = gb.means.define("watched", {}, function(t)
       if t.dtype == "f64" then
         seen = seen + 1
-        core.raise("interrupted", "stopped", 2)
+        core.raise("interrupted", "stopped")
       end
       return gb.zeros(#t, {dtype = t.dtype})
     end)

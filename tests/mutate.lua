@@ -12,7 +12,6 @@ local first <const>, mode <const> = math.tointeger(arg[3] or 1), os.getenv "GIBB
 -- What no test can see: module, the line with the change in it, and why.
 local equivalent <const> = {
   {"timing.lua", "until #times >= runs and core.clock() - start > seconds", "the clock does not stand there to the last bit"},
-  {"gp/pathwise.lua", "local count <const>, o <const> = M.asked(f, k, opts, 4)", "errors find their line by themselves: the level is not used"},
   {"kernels/stationary.lua", "return a, rawequal(q, p) and a or f(q)", "rawequal is symmetric"},
   {"gp/pathwise.lua", "return {features = o.features or 1024, seed = o.seed or math.floor(2 ^ 31 / core.rand(1, {dtype = \"f64\"}):item())}",
     "another random seed"},

@@ -135,10 +135,8 @@ int lgb_core_error (lua_State *L) {
   return 1;
 }
 
-/* core.raise(code, message [, level] [, fields]): the line is that of the nearest caller outside the
-** library. */
+/* core.raise(code, message [, fields]): the line is that of the nearest caller outside the library */
 int lgb_core_raise (lua_State *L) {
-  if (lua_isnumber(L, 3)) lua_remove(L, 3);
   lgb_core_error(L);
   return lua_error(L);
 }

@@ -618,7 +618,7 @@ function gb.kernels.define(name, params, f) end
 function gb.kernels.is(v) end
 
 --- x as (n, d): a vector is one column. For models.
-function gb.kernels.points(x, what, level) end
+function gb.kernels.points(x, what) end
 
 --- Gives k, for inputs with d columns, what it left open: ard = true, spectral mixtures. Models call it on their copy.
 function gb.kernels.resolve_ard(k, d) end
@@ -850,7 +850,7 @@ function core.nearest(name, list) end
 function core.radial(profile, s, c, alpha) end
 
 --- Raises an error object for the nearest caller outside the library.
-function core.raise(code, message, level, fields) end
+function core.raise(code, message, fields) end
 
 --- The text of a module of the library, nil where there is none.
 function core.source(module) end

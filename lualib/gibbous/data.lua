@@ -26,7 +26,7 @@ end
 
 M.exists = exists
 
-local function find(path, level)
+local function find(path)
   if path:sub(1, 1) == "/" then return path end
   local tried <const> = {}
   for _, place in ipairs(M.places()) do
@@ -34,7 +34,7 @@ local function find(path, level)
     if exists(full) then return full end
     tried[#tried + 1] = place
   end
-  core.raise("io", ("cannot find '%s' in %s (GIBBOUS_DATA adds directories)"):format(path, table.concat(tried, ", ")), level + 1)
+  core.raise("io", ("cannot find '%s' in %s (GIBBOUS_DATA adds directories)"):format(path, table.concat(tried, ", ")))
 end
 
 -- Frames ------------------------------------------------------------------------------------------------------------------
@@ -49,14 +49,14 @@ function Frame.__index(self, key)
   if methods[key] then return methods[key] end
   if key == "names" then return self._names end
   if key == "warnings" then return rawget(self, "_columns").notes end
-  core.raise("option", ("a frame has no field '%s'; columns are f:col(name)"):format(tostring(key)), 2)
+  core.raise("option", ("a frame has no field '%s'; columns are f:col(name)"):format(tostring(key)))
 end
 
-function Frame.__newindex() core.raise("option", "a frame is a value and cannot be assigned to", 2) end
+function Frame.__newindex() core.raise("option", "a frame is a value and cannot be assigned to") end
 function Frame.__len(self) return rawget(self, "_columns").rows end
 
 --- The column of this name, which must be the only one.
-local function named(self, name, level)
+local function named(self, name)
   local found <const>, known <const> = {}, {}
   for i, c in ipairs(rawget(self, "_columns")) do
     if c.name == name then found[#found + 1] = i end
@@ -65,54 +65,54 @@ local function named(self, name, level)
   if #found == 1 then return rawget(self, "_columns")[found[1]] end
   if #found > 1 then
     core.raise("option", ("%s: columns %s are all called '%s': f:col(%d) takes one by its number, names = {...} names them anew")
-      :format(rawget(self, "_path"), table.concat(found, ", "), name, found[1]), level + 1)
+      :format(rawget(self, "_path"), table.concat(found, ", "), name, found[1]))
   end
   local near <const> = options.nearest(tostring(name), known)
   core.raise("option", ("there is no column '%s'%s; columns: %s"):format(tostring(name),
-    near and (" (did you mean '%s'?)"):format(near) or "", table.concat(rawget(self, "_names"), ", ")), level + 1)
+    near and (" (did you mean '%s'?)"):format(near) or "", table.concat(rawget(self, "_names"), ", ")))
 end
 
-local function column(self, name, level)
+local function column(self, name)
   local columns <const> = rawget(self, "_columns")
-  if math.type(name) ~= "integer" then return named(self, name, level + 1) end
+  if math.type(name) ~= "integer" then return named(self, name) end
   local c <const> = columns[name < 0 and #columns + 1 + name or name]
   if c then return c end
-  core.raise("index", ("column %d of a frame with %d columns"):format(name, #columns), level + 1)
+  core.raise("index", ("column %d of a frame with %d columns"):format(name, #columns))
 end
 
 --- A column of text where most cells are words; a few words among numbers are a mistake in the file, and so are numbers with a
 -- decimal comma that nobody expected.
-local function values(self, name, level)
-  local c <const> = column(self, name, level + 1)
+local function values(self, name)
+  local c <const> = column(self, name)
   if c.value then return c.value end
   if c.comma and not rawget(self, "_decimal") then
     core.raise("format", ("column '%s' holds numbers with a decimal comma: %s:%d has '%s'; read it with decimal = \",\" (or, as "
-      .. "text, with decimal = \".\")"):format(c.name, rawget(self, "_path"), c.line, c.sample), level + 1)
+      .. "text, with decimal = \".\")"):format(c.name, rawget(self, "_path"), c.line, c.sample))
   end
   if not c.words then
     core.raise("format", ("column '%s' is not all numbers: %s:%d has '%s' (%d such cells; name it in na = \"...\" to read it as NaN)")
-      :format(c.name, rawget(self, "_path"), c.line, c.sample, c.odd), level + 1)
+      :format(c.name, rawget(self, "_path"), c.line, c.sample, c.odd))
   end
   c.text = c.text or core.csv_text(rawget(self, "_columns").frame, c.index)
   return c.text
 end
 
 --- A column of numbers; text has no place in a tensor.
-local function numbers(self, name, level)
-  local v <const> = values(self, name, level + 1)
+local function numbers(self, name)
+  local v <const> = values(self, name)
   if type(v) ~= "table" then return v end
-  local c <const> = column(self, name, level + 1)
+  local c <const> = column(self, name)
   core.raise("format", ("column '%s' holds text and cannot join a tensor: %s:%d has '%s'"):format(c.name, rawget(self, "_path"),
-    c.line, c.sample), level + 1)
+    c.line, c.sample))
 end
 
 --- Columns of one type; bool becomes 0 and 1 beside numbers, but i64 is i64 because no float holds it.
-local function together(list, names, level)
+local function together(list, names)
   local seen <const> = {}
   for i, v in ipairs(list) do seen[v.dtype] = seen[v.dtype] or names[i] end
   if seen.i64 and seen.f64 then
     core.raise("dtype", ("column '%s' is i64, for f64 would round its integers, and '%s' is f64: they do not go into one tensor; "
-      .. "f:col(name):to{dtype = \"f64\"} rounds"):format(seen.i64, seen.f64), level + 1)
+      .. "f:col(name):to{dtype = \"f64\"} rounds"):format(seen.i64, seen.f64))
   end
   local dtype <const> = seen.bool and (seen.f64 and "f64" or seen.i64 and "i64")
   for i, v in ipairs(list) do list[i] = dtype and v.dtype == "bool" and v:to{dtype = dtype} or v end
@@ -122,11 +122,11 @@ end
 --- f:col(name) gives a column (n): a tensor, f64, NaN where the file says "not available"; i64 where its integers need it; bool
 -- where every cell is true or false; a list of strings where it holds text. f:col{names} gives the named columns as (n, k).
 function methods.col(self, name)
-  if type(name) ~= "table" then return values(self, name, 2) end
-  if #name == 0 then core.raise("option", "col: the list of names is empty", 2) end
+  if type(name) ~= "table" then return values(self, name) end
+  if #name == 0 then core.raise("option", "col: the list of names is empty") end
   local list <const> = {}
-  for i, one in ipairs(name) do list[i] = numbers(self, one, 2) end
-  local all <const> = together(list, name, 2)
+  for i, one in ipairs(name) do list[i] = numbers(self, one) end
+  local all <const> = together(list, name)
   return all
 end
 
@@ -176,33 +176,33 @@ local unread <const> = {
 }
 
 --- "npy", "tensors" or "text", by what is in the file.
-local function format_of(path, level)
+local function format_of(path)
   local lead <const> = core.file_lead(path)
   for _, one in ipairs(unread) do
-    if lead:sub(1, #one[1]) == one[1] then core.raise("format", ("%s: not read yet: %s"):format(path, one[2]), level + 1) end
+    if lead:sub(1, #one[1]) == one[1] then core.raise("format", ("%s: not read yet: %s"):format(path, one[2])) end
   end
   if lead:match "^\x93NUMPY" then return "npy" end
-  if path:match "%.npy$" then core.raise("format", path .. ": not a NumPy array file", level + 1) end
+  if path:match "%.npy$" then core.raise("format", path .. ": not a NumPy array file") end
   return (path:match "%.safetensors$" or lead:match "^....\0\0\0\0{") and "tensors" or "text"
 end
 
-local function character(name, v, level)
-  if v and #v ~= 1 then core.raise("option", ("gb.data.read: %s must be one character, got '%s'"):format(name, v), level + 1) end
+local function character(name, v)
+  if v and #v ~= 1 then core.raise("option", ("gb.data.read: %s must be one character, got '%s'"):format(name, v)) end
   return v or nil
 end
 
-local function read_text(path, o, level)
-  local delimiter <const>, decimal <const> = character("delimiter", o.delimiter, level + 1), character("decimal", o.decimal, level + 1)
+local function read_text(path, o)
+  local delimiter <const>, decimal <const> = character("delimiter", o.delimiter), character("decimal", o.decimal)
   if decimal and decimal ~= "." and decimal ~= "," then
-    core.raise("option", ("gb.data.read: decimal must be \".\" or \",\", got '%s'"):format(decimal), level + 1)
+    core.raise("option", ("gb.data.read: decimal must be \".\" or \",\", got '%s'"):format(decimal))
   end
   if decimal and decimal == delimiter then
-    core.raise("option", ("gb.data.read: '%s' cannot be both delimiter and decimal"):format(decimal), level + 1)
+    core.raise("option", ("gb.data.read: '%s' cannot be both delimiter and decimal"):format(decimal))
   end
   local columns <const> = core.csv_read(path, {skip = o.skip, delimiter = delimiter, decimal = decimal, na = o.na,
     has_names = o.names ~= nil, max_ratio = o.max_ratio})
   if o.names and #o.names ~= #columns then
-    core.raise("format", ("%s: %d names given, the file has %d columns"):format(path, #o.names, #columns), level + 1)
+    core.raise("format", ("%s: %d names given, the file has %d columns"):format(path, #o.names, #columns))
   end
   return new_frame(path, columns, o)
 end
@@ -216,34 +216,34 @@ function M.read(path, opts)
   if type(path) ~= "string" then
     error(("bad argument #1 to 'read' (string expected, got %s)"):format(type(path)), 2)
   end
-  local o <const> = options.parse(opts, read_spec, "gb.data.read", 2)
-  local full <const> = find(path, 2)
-  local format <const> = format_of(full, 2)
+  local o <const> = options.parse(opts, read_spec, "gb.data.read")
+  local full <const> = find(path)
+  local format <const> = format_of(full)
   if format == "npy" then return cast(core.npy_read(full), o.dtype) end
   if format == "tensors" then return read_tensors(full, o.dtype) end
-  local frame <const> = read_text(full, o, 2)
+  local frame <const> = read_text(full, o)
   return frame
 end
 
 local function is_plain(v) return type(v) == "table" and getmetatable(v) == nil end
 
-local function write_tensors(path, v, metadata, level)
+local function write_tensors(path, v, metadata)
   if not is_plain(v) then
-    core.raise("option", ("gb.data.write: a table of tensors by name expected, got %s"):format(core.type(v)), level + 1)
+    core.raise("option", ("gb.data.write: a table of tensors by name expected, got %s"):format(core.type(v)))
   end
   for key, text in pairs(metadata or {}) do
     if type(key) ~= "string" or type(text) ~= "string" then
-      core.raise("option", "gb.data.write: metadata must be strings by name", level + 1)
+      core.raise("option", "gb.data.write: metadata must be strings by name")
     end
   end
   core.safetensors_write(path, v, metadata)
 end
 
 --- The columns of a frame as they were read, under their names.
-local function write_frame(path, f, level)
+local function write_frame(path, f)
   local columns <const>, list <const> = rawget(f, "_columns"), {}
   for i, c in ipairs(columns) do
-    if not c.value then values(f, i, level + 1) end        -- raises where the column is a mistake
+    if not c.value then values(f, i) end        -- raises where the column is a mistake
     list[i] = c.value or {columns.frame, i}
   end
   core.csv_write(path, list, rawget(f, "_names"))
@@ -256,18 +256,18 @@ function M.write(path, v, opts)
   if type(path) ~= "string" then
     error(("bad argument #1 to 'write' (string expected, got %s)"):format(type(path)), 2)
   end
-  local o <const> = options.parse(opts, {metadata = is_plain}, "gb.data.write", 2)
-  if path:match "%.safetensors$" then return write_tensors(path, v, o.metadata or nil, 2) end
-  if o.metadata then core.raise("option", "gb.data.write: only .safetensors files have metadata", 2) end
+  local o <const> = options.parse(opts, {metadata = is_plain}, "gb.data.write")
+  if path:match "%.safetensors$" then return write_tensors(path, v, o.metadata or nil) end
+  if o.metadata then core.raise("option", "gb.data.write: only .safetensors files have metadata") end
   if getmetatable(v) == Frame then
-    write_frame(path, v, 2)
+    write_frame(path, v)
     return
   end
   local t <const> = core.as_tensor(v)
-  if t == nil then core.raise("option", ("gb.data.write: a tensor or frame expected, got %s"):format(type(v)), 2) end
+  if t == nil then core.raise("option", ("gb.data.write: a tensor or frame expected, got %s"):format(type(v))) end
   if path:match "%.npy$" then return core.npy_write(path, t) end
   if path:match "%.csv$" then return core.csv_write(path, t) end
-  core.raise("option", ("gb.data.write: cannot tell the format of '%s': expected .npy, .csv or .safetensors"):format(path), 2)
+  core.raise("option", ("gb.data.write: cannot tell the format of '%s': expected .npy, .csv or .safetensors"):format(path))
 end
 
 local prepare <const>, sets <const> = require "gibbous.data.prepare", require "gibbous.data.set"
@@ -276,7 +276,10 @@ M.standardize, M.split = prepare.standardize, prepare.split
 --- A data set by name, as gb.data.sets() lists them: .x (n, d) .y (n) .n .d .splits .names .citation, and
 -- train, test = set:split(i, {standardize = true}). Looked for as NAME/data.csv.gz in the places of gb.data.places().
 -- o: dtype "f64"|"f32", that of gb.config unless it is given.
-function M.set(name, opts) return sets.load(name, opts, M, 2) end
+function M.set(name, opts)
+  if type(name) ~= "string" then error(("bad argument #1 to 'set' (string expected, got %s)"):format(type(name)), 2) end
+  return sets.load(name, opts, M)
+end
 
 --- The names of the data sets that are found, sorted.
 ---@return string[]

@@ -25,10 +25,10 @@ local function box(self) return rawget(self, "_box") end
 
 function Func.__index(self, key)
   if key == "name" then return box(self).name end
-  core.raise("index", ("a function has no field '%s'"):format(tostring(key)), 2)
+  core.raise("index", ("a function has no field '%s'"):format(tostring(key)))
 end
 
-function Func.__newindex(_, key) core.raise("option", ("a function never changes: '%s'"):format(tostring(key)), 2) end
+function Func.__newindex(_, key) core.raise("option", ("a function never changes: '%s'"):format(tostring(key))) end
 function Func.__children() return {} end
 
 function Func.__tostring(self)
@@ -44,11 +44,11 @@ local function checked_arguments(name, ...)
     local v <const> = select(i, ...)
     list[i] = type(v) == "number" and v or core.as_tensor(v)
     if list[i] == nil then
-      core.raise("option", ("%s: argument %d must be a tensor, got %s"):format(name, i, core.type(v)), 4)
+      core.raise("option", ("%s: argument %d must be a tensor, got %s"):format(name, i, core.type(v)))
     end
     if not first and type(v) ~= "number" then first = list[i] end
   end
-  if not first then core.raise("option", ("%s: a tensor expected among the arguments"):format(name), 4) end
+  if not first then core.raise("option", ("%s: a tensor expected among the arguments"):format(name)) end
   for i, v in ipairs(list) do
     if type(v) == "number" then list[i] = core.full({}, v, {dtype = first.dtype}) end
   end
@@ -66,11 +66,11 @@ local function inferred(f, list, shapes)
   if f.shape == "same" then return list[1].shape, list[1].dtype end
   local shape <const>, dtype <const> = f.shape(table.unpack(shapes))
   if type(shape) ~= "table" then
-    core.raise("option", ("%s: shape must give a list of extents, got %s"):format(f.name, core.type(shape)), 4)
+    core.raise("option", ("%s: shape must give a list of extents, got %s"):format(f.name, core.type(shape)))
   end
   for i, n in ipairs(shape) do
     if math.tointeger(n) == nil or n < 0 then
-      core.raise("shape", ("%s: shape gave extent %s at position %d"):format(f.name, tostring(n), i), 4)
+      core.raise("shape", ("%s: shape gave extent %s at position %d"):format(f.name, tostring(n), i))
     end
   end
   return shape, dtype or list[1].dtype
@@ -93,26 +93,26 @@ function Func.__call(self, ...)
 end
 
 --- Bit a - 1 set: slices along dimension a may be computed on their own.
-local function mapped_axes(axes, name, level)
+local function mapped_axes(axes, name)
   local mask = 0
   for a, kind in ipairs(axes or {}) do
     if kind ~= "map" and kind ~= "coupled" or a > 8 then
       core.raise("option", ("gb.func: %s: axes must be a list of 'map' and 'coupled', got %s at position %d"):format(name,
-        tostring(kind), a), level + 1)
+        tostring(kind), a))
     end
     if kind == "map" then mask = mask | 1 << (a - 1) end
   end
   return mask
 end
 
-local function checked_options(opts, level)
-  local o <const> = options.parse(opts, spec, "gb.func", level + 1)
+local function checked_options(opts)
+  local o <const> = options.parse(opts, spec, "gb.func")
   local name <const> = o.name or "func"
   for _, key in ipairs{"shape", "forward"} do
-    if not o[key] then core.raise("option", ("gb.func: %s needs '%s'"):format(name, key), level + 1) end
+    if not o[key] then core.raise("option", ("gb.func: %s needs '%s'"):format(name, key)) end
   end
   if type(o.shape) == "string" and o.shape ~= "same" then
-    core.raise("option", ("gb.func: %s: shape must be a function or 'same', got '%s'"):format(name, o.shape), level + 1)
+    core.raise("option", ("gb.func: %s: shape must be a function or 'same', got '%s'"):format(name, o.shape))
   end
   o.name = name
   return o
@@ -132,14 +132,14 @@ end
 ---@param opts table  name, shape, forward; backward, bytes, axes, batched
 ---@return gibbous.func
 return function(opts)
-  local o <const> = checked_options(opts, 2)
+  local o <const> = checked_options(opts)
   local name <const>, bytes <const> = o.name, o.bytes or nil
   if bytes ~= nil and type(bytes) ~= "function" then core.bytes(bytes, "gb.func: bytes") end
   local callbacks <const> = {run = o.forward, grad = o.backward or nil}
   if bytes ~= nil then
     callbacks.bytes = function(...) return declared(name, bytes, {...}) end
   end
-  local op <const> = core.func(name, callbacks, o.batched or false, mapped_axes(o.axes or nil, name, 2))
+  local op <const> = core.func(name, callbacks, o.batched or false, mapped_axes(o.axes or nil, name))
   return setmetatable({_box = {name = name, shape = o.shape, bytes = bytes, declares = bytes ~= nil, op = op,
     backward = o.backward ~= nil and o.backward ~= false, batched = o.batched or false}}, Func)
 end

@@ -10,7 +10,7 @@ local function raw_of(x) return core.type(x) == "param" and x.raw or x end
 -- xs is a tensor, a param, or a table of them. raw: by the unconstrained values of params instead of their values.
 -- unused = "zero" gives zeros for what y does not depend on, where the default is an error.
 function M.grad(y, xs, opts)
-  local o <const> = options.parse(opts, {raw = "boolean", cotangent = "any", unused = {"error", "zero"}}, "gb.grad", 2)
+  local o <const> = options.parse(opts, {raw = "boolean", cotangent = "any", unused = {"error", "zero"}}, "gb.grad")
   local by = xs
   if o.raw and (core.type(xs) == "param" or core.as_tensor(xs) ~= nil) then
     by = raw_of(xs)

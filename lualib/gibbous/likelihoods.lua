@@ -43,9 +43,9 @@ end
 function Likelihood.__newindex(self, key, v)
   local f <const> = fields(self)
   if param.is(f[key]) then
-    param.set(f[key], v, 2)
+    param.set(f[key], v)
   elseif f[key] ~= nil or settings[key] then
-    core.raise("option", ("a likelihood's '%s' is chosen when it is made"):format(tostring(key)), 2)
+    core.raise("option", ("a likelihood's '%s' is chosen when it is made"):format(tostring(key)))
   else
     object.no_field("a likelihood", key, f)
   end
@@ -141,7 +141,7 @@ function methods:variance(x)
   if self.kind == "heteroscedastic" then return varying(self, x) end
   local v <const> = value_of(self.noise)
   if v.ndim == 1 and #v ~= #x then
-    core.raise("shape", ("noise has %d variances for %d observations"):format(#v, #x), 4)
+    core.raise("shape", ("noise has %d variances for %d observations"):format(#v, #x))
   end
   return adopt(v, x)
 end
@@ -155,7 +155,7 @@ function methods:new_variance(x)
   if type(new) == "function" then
     local v <const> = new(x)
     if core.type(v) ~= "tensor" or v.ndim ~= 1 or #v ~= #x then
-      core.raise("shape", ("'new' of the noise must give one variance a row, shape %d"):format(#x), 4)
+      core.raise("shape", ("'new' of the noise must give one variance a row, shape %d"):format(#x))
     end
     return v
   end
@@ -175,7 +175,7 @@ end
 function methods:place(z)
   local f <const> = fields(self)
   f.places = z
-  f.latent = param.hyper(core.zeros(#z), "latent", 2, {name = "latent", prior = priors.normal{}})
+  f.latent = param.hyper(core.zeros(#z), "latent", {name = "latent", prior = priors.normal{}})
 end
 
 --- Is there a floor for a fit to keep to?
@@ -196,7 +196,7 @@ function methods:set_floor(y)
     local values <const> = y:to{dtype = "f64"}
     local spread = y.numel > 1 and values:var():item() or 0
     if not (spread < math.huge) then
-      core.raise("nan", "fit: the variance of y is too large for f64; gb.data.standardize scales y", 3)
+      core.raise("nan", "fit: the variance of y is too large for f64; gb.data.standardize scales y")
     end
     local size <const> = y.numel > 0 and (values * values):mean():item() or 0
     if not M.varies(spread, size) then spread = size > 0 and size or 1 end
@@ -222,11 +222,11 @@ function methods:note()
 end
 
 --- The likelihood of the rows 'keep' (i64) of 'count' observations, those it was made for. 'what' begins the message.
-function methods:of_rows(keep, count, what, level)
+function methods:of_rows(keep, count, what)
   if self.kind ~= "fixed" then return self end
   if #self.noise ~= count then
     core.raise("shape", ("%s: noise has %d variances for %d observations, those with missing y included"):format(what, #self.noise,
-      count), level + 1)
+      count))
   end
   local out <const> = self:copy()
   fields(out).noise = self.noise:index(1, keep):eval()
@@ -236,25 +236,25 @@ end
 -- Constructors ----------------------------------------------------------------------------------------------------------------
 
 --- A noise level: a positive number is free, 0 is held there, a gb.param is shared; nil: 1, open to what a fit chooses.
-local function level_of(v, what, level)
-  if v == nil then return param.set_open(param.hyper(1, "noise", level + 1), true) end
+local function level_of(v, what)
+  if v == nil then return param.set_open(param.hyper(1, "noise"), true) end
   if param.is(v) then
     if v.ndim > 0 then
-      core.raise("shape", what .. ": the noise must be one number, a vector is for gb.likelihoods.fixed", level + 1)
+      core.raise("shape", what .. ": the noise must be one number, a vector is for gb.likelihoods.fixed")
     end
-    return param.hyper(v, "noise", level + 1)
+    return param.hyper(v, "noise")
   end
   if type(v) ~= "number" or not (v >= 0 and v < math.huge) then
-    core.raise("option", ("%s: the noise must be a variance, 0 or more and finite, got %s"):format(what, tostring(v)), level + 1)
+    core.raise("option", ("%s: the noise must be a variance, 0 or more and finite, got %s"):format(what, tostring(v)))
   end
-  if v == 0 then return param.hyper(0, "noise", level + 1, {name = "noise", fixed = true}) end
-  return param.hyper(v, "noise", level + 1)
+  if v == 0 then return param.hyper(0, "noise", {name = "noise", fixed = true}) end
+  return param.hyper(v, "noise")
 end
 
-local function check_floor(o, noise, what, level)
-  if o.min and o.floor then core.raise("option", what .. ": give min or floor, not both", level + 1) end
+local function check_floor(o, noise, what)
+  if o.min and o.floor then core.raise("option", what .. ": give min or floor, not both") end
   if o.min and type(noise) == "number" and noise > 0 and not (noise > o.min) then
-    core.raise("option", ("%s: noise %g is not above its floor, min = %g"):format(what, noise, o.min), level + 1)
+    core.raise("option", ("%s: noise %g is not above its floor, min = %g"):format(what, noise, o.min))
   end
 end
 
@@ -277,43 +277,43 @@ function M.gaussian(v)
   local o = {}
   if type(v) == "table" and getmetatable(v) == nil then
     if #v > 0 then
-      core.raise("option", "gb.likelihoods.gaussian: one noise; a variance for each observation is for gb.likelihoods.fixed", 2)
+      core.raise("option", "gb.likelihoods.gaussian: one noise; a variance for each observation is for gb.likelihoods.fixed")
     end
-    o = options.parse(v, {noise = "any", min = not_negative, floor = not_negative}, "gb.likelihoods.gaussian", 2)
+    o = options.parse(v, {noise = "any", min = not_negative, floor = not_negative}, "gb.likelihoods.gaussian")
     v = o.noise
   end
   v = v or nil
-  check_floor(o, v, "gb.likelihoods.gaussian", 2)
-  return with_floor(M.new{kind = "gaussian", noise = level_of(v, "gb.likelihoods.gaussian", 2)}, o, v)
+  check_floor(o, v, "gb.likelihoods.gaussian")
+  return with_floor(M.new{kind = "gaussian", noise = level_of(v, "gb.likelihoods.gaussian")}, o, v)
 end
 
-local function check_variances(t, what, level)
+local function check_variances(t, what)
   if t.numel > 0 and not (t:min():item() >= 0 and t:max():item() < math.huge) then
-    core.raise("option", ("%s: noise variances must be 0 or more and finite"):format(what), level + 1)
+    core.raise("option", ("%s: noise variances must be 0 or more and finite"):format(what))
   end
 end
 
 --- Known variances, one per observation (n), not fitted. new: the variance of new observations, a number, a gb.param or a
 -- function of x (m, d) giving (m); without it nothing is added, and y_var of a prediction is its f_var.
 function M.fixed(v, opts)
-  local o <const> = options.parse(opts, {new = "any"}, "gb.likelihoods.fixed", 2)
+  local o <const> = options.parse(opts, {new = "any"}, "gb.likelihoods.fixed")
   local t <const> = core.as_tensor(v) or (type(v) == "table" and core.tensor(v))
-  if not t or t.ndim ~= 1 then core.raise("option", "gb.likelihoods.fixed takes a vector of variances (n)", 2) end
-  check_variances(t, "gb.likelihoods.fixed", 2)
+  if not t or t.ndim ~= 1 then core.raise("option", "gb.likelihoods.fixed takes a vector of variances (n)") end
+  check_variances(t, "gb.likelihoods.fixed")
   local new = o.new or nil
   if type(new) == "number" then
     new = core.full({}, new, {dtype = "f64"})
-    check_variances(new, "gb.likelihoods.fixed", 2)
+    check_variances(new, "gb.likelihoods.fixed")
   elseif new ~= nil and type(new) ~= "function" and not param.is(new) then
-    core.raise("option", "gb.likelihoods.fixed: new must be a number, a gb.param or a function, got " .. core.type(new), 2)
+    core.raise("option", "gb.likelihoods.fixed: new must be a number, a gb.param or a function, got " .. core.type(new))
   end
   return M.new{kind = "fixed", noise = t, new = new}
 end
 
 --- A variance for each task, free: a list or a gb.param of T. The last column of the inputs is the task, from 1.
 function M.tasks(v)
-  local p <const> = param.hyper(v, "noise", 2)
-  if p.ndim ~= 1 then core.raise("option", "gb.likelihoods.tasks takes a list of variances, one a task", 2) end
+  local p <const> = param.hyper(v, "noise")
+  if p.ndim ~= 1 then core.raise("option", "gb.likelihoods.tasks takes a list of variances, one a task") end
   return M.new(require "gibbous.task_noise"(p))
 end
 
@@ -340,13 +340,13 @@ end
 function M.heteroscedastic(opts)
   local what <const> = "gb.likelihoods.heteroscedastic"
   local o <const> = options.parse(opts, {kernel = rules.kernel, log_variance = rules.mean,
-    places = "any", noise = "any", min = not_negative, floor = not_negative}, what, 2)
+    places = "any", noise = "any", min = not_negative, floor = not_negative}, what)
   if (o.kernel and o.log_variance) or not (o.kernel or o.log_variance) then
-    core.raise("option", what .. ": give either kernel or log_variance", 2)
+    core.raise("option", what .. ": give either kernel or log_variance")
   end
   local noise <const> = o.noise or nil
-  if o.min and o.floor then core.raise("option", what .. ": give min or floor, not both", 2) end
-  local self <const> = M.new{kind = "heteroscedastic", noise = level_of(noise, what, 2)}
+  if o.min and o.floor then core.raise("option", what .. ": give min or floor, not both") end
+  local self <const> = M.new{kind = "heteroscedastic", noise = level_of(noise, what)}
   if o.log_variance then
     fields(self).log_variance = means.of(o.log_variance):copy()
     if o.noise == nil then self.noise.fixed = true end
@@ -356,11 +356,11 @@ function M.heteroscedastic(opts)
   fields(self).kernel = held(o.kernel)
   if type(places) == "number" then
     if math.tointeger(places) == nil or places < 1 then
-      core.raise("option", what .. ": places must be a count, 1 or more, or inputs (m, d)", 2)
+      core.raise("option", what .. ": places must be a count, 1 or more, or inputs (m, d)")
     end
     fields(self).count = places
   else
-    self:place(kernels.points(places, what .. ": places", 2):eval())
+    self:place(kernels.points(places, what .. ": places"):eval())
   end
   return with_floor(self, o, noise)
 end

@@ -33,9 +33,9 @@ end
 function Mean.__newindex(self, key, v)
   local f <const> = fields(self)
   if f.hyper[key] then
-    param.set(f.hyper[key], v, 2)
+    param.set(f.hyper[key], v)
   elseif f[key] ~= nil or settings[key] then
-    core.raise("option", ("%s: '%s' is chosen when a mean is made"):format(name_of(self), tostring(key)), 2)
+    core.raise("option", ("%s: '%s' is chosen when a mean is made"):format(name_of(self), tostring(key)))
   else
     object.no_field(name_of(self), key, f.hyper)
   end
@@ -84,9 +84,9 @@ local function adopt(p, x)
 end
 
 --- A parameter without bounds; v nil: 0, open to what a fit chooses.
-local function unbounded(v, name, level)
-  if param.is(v) then return param.hyper(v, name, level + 1) end
-  return param.set_open(param.hyper(v or 0, name, level + 1, {name = name}), v == nil)
+local function unbounded(v, name)
+  if param.is(v) then return param.hyper(v, name) end
+  return param.set_open(param.hyper(v or 0, name, {name = name}), v == nil)
 end
 
 --- m(x) = 0
@@ -96,7 +96,7 @@ end
 
 --- m(x) = value, in units of y; a number is free to be fitted.
 function M.constant(value)
-  return new{kind = "constant", hyper = {value = unbounded(value, "value", 2)}, form = function(self, x)
+  return new{kind = "constant", hyper = {value = unbounded(value, "value")}, form = function(self, x)
     return adopt(self.hyper.value, x):expand(#x)
   end}
 end
@@ -104,7 +104,7 @@ end
 local function linear_form(self, x)
   local slope <const> = adopt(self.hyper.slope, x)
   if slope.ndim == 1 and #slope ~= x.shape[2] then
-    core.raise("shape", ("linear mean: %d slopes for inputs with %d columns"):format(#slope, x.shape[2]), 4)
+    core.raise("shape", ("linear mean: %d slopes for inputs with %d columns"):format(#slope, x.shape[2]))
   end
   return (x * slope):sum(2) + adopt(self.hyper.offset, x)
 end
@@ -112,8 +112,8 @@ end
 --- m(x) = offset + x . slope; slope is a list, or a number to start every column from: a model gives each its own slope
 -- when data arrive. A gb.param of one number stays one slope for all columns.
 function M.linear(opts)
-  local o <const> = options.parse(opts, {slope = "any", offset = "any"}, "gb.means.linear", 2)
-  local hyper <const> = {slope = unbounded(o.slope, "slope", 2), offset = unbounded(o.offset, "offset", 2)}
+  local o <const> = options.parse(opts, {slope = "any", offset = "any"}, "gb.means.linear")
+  local hyper <const> = {slope = unbounded(o.slope, "slope"), offset = unbounded(o.offset, "offset")}
   return new{kind = "linear", hyper = hyper, pending = type(o.slope or 0) == "number" or nil, form = linear_form}
 end
 
@@ -135,7 +135,7 @@ function M.resolve(m, d)
   if d == 1 or slope.ndim > 0 then return end
   local list <const> = {}
   for i = 1, d do list[i] = slope.value:item() end
-  m.hyper.slope = unbounded(list, "slope", 2)
+  m.hyper.slope = unbounded(list, "slope")
   m.hyper.slope.fixed, m.hyper.slope.prior = slope.fixed, slope.prior
 end
 
@@ -144,7 +144,7 @@ local function one_a_row(v, x, what)
   if core.type(v) == "tensor" and v.ndim == 2 and v.shape[2] == 1 then v = v:squeeze(2) end
   if core.type(v) ~= "tensor" or v.ndim ~= 1 or #v ~= #x then
     core.raise("shape", ("%s: expected one value a row, shape %d, got %s"):format(what, #x,
-      core.type(v) == "tensor" and "shape " .. tostring(v.shape) or type(v)), 4)
+      core.type(v) == "tensor" and "shape " .. tostring(v.shape) or type(v)))
   end
   return v
 end
@@ -165,14 +165,14 @@ function M.define(name, params, f)
   local spec <const> = {}
   for key in pairs(params) do
     if methods[key] or settings[key] or key == "kind" or key == "form" or key == "hyper" then
-      core.raise("option", ("gb.means.define: '%s' cannot be the name of a parameter"):format(key), 2)
+      core.raise("option", ("gb.means.define: '%s' cannot be the name of a parameter"):format(key))
     end
     spec[key] = "any"
   end
   return function(opts)
-    local o <const> = options.parse(opts, spec, name, 2)
+    local o <const> = options.parse(opts, spec, name)
     local hyper <const> = {}
-    for key, default in pairs(params) do hyper[key] = unbounded(o[key] or default, key, 2) end
+    for key, default in pairs(params) do hyper[key] = unbounded(o[key] or default, key) end
     return new{kind = name, hyper = hyper, form = function(self, x)
       local p <const> = {}
       for key in pairs(params) do p[key] = adopt(self.hyper[key], x) end

@@ -11,11 +11,11 @@ return function(part, what, later, elsewhere)
   local planned <const> = {}
   for _, name in ipairs(later or {}) do planned[name] = true end
   return setmetatable(part, {__index = function(_, name)
-    if planned[name] then core.raise("option", ("%s.%s is not in this version"):format(what, name), 2) end
+    if planned[name] then core.raise("option", ("%s.%s is not in this version"):format(what, name)) end
     local hint <const> = elsewhere and elsewhere[tostring(name):lower()]
-    if hint then core.raise("index", ("%s.%s does not exist: %s"):format(what, name, hint), 2) end
+    if hint then core.raise("index", ("%s.%s does not exist: %s"):format(what, name, hint)) end
     local near <const> = options.nearest(tostring(name), part)
     core.raise("index", ("%s.%s does not exist%s"):format(what, tostring(name),
-      near and (", did you mean %s?"):format(near) or ""), 2)
+      near and (", did you mean %s?"):format(near) or ""))
   end})
 end

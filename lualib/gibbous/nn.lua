@@ -28,12 +28,12 @@ function Block.__index(self, key)
   for _, pair in ipairs(parts) do names[pair[1]] = true end
   local near <const> = type(key) == "string" and options.nearest(key, names)
   local hint <const> = near and (", did you mean '%s'?"):format(near) or ""
-  core.raise("index", ("%s has no field '%s'%s"):format(rawget(self, "label"), tostring(key), hint), 2)
+  core.raise("index", ("%s has no field '%s'%s"):format(rawget(self, "label"), tostring(key), hint))
 end
 
 function Block.__newindex(self, key)
   core.raise("option", ("%s: field '%s' cannot be assigned; give its parameters values: net.weight.value = w"):format(
-    rawget(self, "label"), tostring(key)), 2)
+    rawget(self, "label"), tostring(key)))
 end
 
 function Block.__len(self) return #rawget(self, "parts") end
@@ -41,7 +41,7 @@ function Block.__children(self) return rawget(self, "parts") end
 
 function Block.__call(self, x)
   local t <const> = core.as_tensor(x)
-  if t == nil then core.raise("option", ("%s takes a tensor, got %s"):format(rawget(self, "label"), core.type(x)), 2) end
+  if t == nil then core.raise("option", ("%s takes a tensor, got %s"):format(rawget(self, "label"), core.type(x))) end
   return rawget(self, "forward")(self, t, rawget(self, "label"))
 end
 
@@ -84,10 +84,10 @@ local function new(label, parts, forward, more)
   return setmetatable(self, Block)
 end
 
-local function checked_count(v, name, what, level)
+local function checked_count(v, name, what)
   local n <const> = math.tointeger(v)
   if n == nil or n < 1 then
-    core.raise("option", ("%s: %s must be a whole number, 1 or more, got %s"):format(what, name, tostring(v)), level + 1)
+    core.raise("option", ("%s: %s must be a whole number, 1 or more, got %s"):format(what, name, tostring(v)))
   end
   return n
 end
@@ -95,7 +95,7 @@ end
 local function checked_width(x, n, label, weight)
   if x.ndim < 1 or x.shape[-1] ~= n then
     core.raise("shape", ("%s expects %d columns: input %s, weight %s"):format(label, n, tostring(x.shape),
-      tostring(weight.shape)), 4)
+      tostring(weight.shape)))
   end
 end
 
@@ -110,15 +110,15 @@ local dtypes <const> = {"f32", "f64"}
 ---@return gibbous.block
 function M.linear(n_in, n_out, opts)
   local what <const> = "gb.nn.linear"
-  local o <const> = options.parse(opts, {bias = "boolean", seed = "integer", dtype = dtypes}, what, 2)
-  n_in, n_out = checked_count(n_in, "n_in", what, 2), checked_count(n_out, "n_out", what, 2)
+  local o <const> = options.parse(opts, {bias = "boolean", seed = "integer", dtype = dtypes}, what)
+  n_in, n_out = checked_count(n_in, "n_in", what), checked_count(n_out, "n_out", what)
   local dtype <const> = o.dtype or core.config().dtype
   local draws <const> = core.rand(n_in * n_out + n_out, {dtype = "f64", seed = o.seed or nil}) * 2 - 1
   local weight <const> = draws:slice(1, 1, n_in * n_out):reshape(n_in, n_out) * math.sqrt(6 / n_in)
-  local parts <const> = {{"weight", param.new(weight, {name = "weight"}, 2, dtype)}}
+  local parts <const> = {{"weight", param.new(weight, {name = "weight"}, dtype)}}
   if o.bias ~= false then
     local bias <const> = draws:slice(1, n_in * n_out + 1, n_in * n_out + n_out) / math.sqrt(n_in)
-    parts[2] = {"bias", param.new(bias, {name = "bias"}, 2, dtype)}
+    parts[2] = {"bias", param.new(bias, {name = "bias"}, dtype)}
   end
   return new(("linear(%d, %d)"):format(n_in, n_out), parts, function(self, x, label)
     checked_width(x, n_in, label, self.weight)
@@ -135,12 +135,12 @@ end
 ---@return gibbous.block
 function M.layer_norm(d, opts)
   local what <const> = "gb.nn.layer_norm"
-  local o <const> = options.parse(opts, {eps = "positive", dtype = dtypes}, what, 2)
-  d = checked_count(d, "d", what, 2)
+  local o <const> = options.parse(opts, {eps = "positive", dtype = dtypes}, what)
+  d = checked_count(d, "d", what)
   local eps <const>, dtype <const> = o.eps or 1e-5, o.dtype or core.config().dtype
   local parts <const> = {
-    {"weight", param.new(core.ones(d), {name = "weight"}, 2, dtype)},
-    {"bias", param.new(core.zeros(d), {name = "bias"}, 2, dtype)},
+    {"weight", param.new(core.ones(d), {name = "weight"}, dtype)},
+    {"bias", param.new(core.zeros(d), {name = "bias"}, dtype)},
   }
   return new(("layer_norm(%d)"):format(d), parts, function(self, x, label)
     checked_width(x, d, label, self.weight)
@@ -156,12 +156,12 @@ local function checked_layer(layer, i)
     if core.methods[layer] then return end
     local near <const> = options.nearest(layer, core.methods)
     local hint <const> = near and (", did you mean '%s'?"):format(near) or ""
-    core.raise("option", ("%s: a tensor has no method '%s'%s"):format(what, layer, hint), 3)
+    core.raise("option", ("%s: a tensor has no method '%s'%s"):format(what, layer, hint))
   end
   local meta <const> = type(layer) == "table" and getmetatable(layer)
   if type(layer) == "function" or type(meta) == "table" and meta.__call then return end
   core.raise("option", ("%s must be a block, a function or the name of a tensor method, got %s"):format(what,
-    core.type(layer)), 3)
+    core.type(layer)))
 end
 
 --- Layers one after the other: blocks, functions of one tensor, names of tensor methods such as "relu". net[i] is layer i.
@@ -169,12 +169,12 @@ end
 ---@return gibbous.block
 function M.sequential(layers)
   if type(layers) ~= "table" or getmetatable(layers) ~= nil then
-    core.raise("option", ("gb.nn.sequential takes a list of layers, got %s"):format(core.type(layers)), 2)
+    core.raise("option", ("gb.nn.sequential takes a list of layers, got %s"):format(core.type(layers)))
   end
   local parts <const>, list <const> = {}, {}
   for key in pairs(layers) do
     if math.type(key) ~= "integer" then
-      core.raise("option", ("gb.nn.sequential takes a list of layers, got the key '%s'"):format(tostring(key)), 2)
+      core.raise("option", ("gb.nn.sequential takes a list of layers, got the key '%s'"):format(tostring(key)))
     end
   end
   for i, layer in ipairs(layers) do
@@ -191,7 +191,7 @@ function M.sequential(layers)
         x = layer(x)
       end
       if core.type(x) ~= "tensor" then
-        core.raise("option", ("%s[%d] must give a tensor, got %s"):format(label, i, core.type(x)), 3)
+        core.raise("option", ("%s[%d] must give a tensor, got %s"):format(label, i, core.type(x)))
       end
     end
     return x
@@ -206,12 +206,12 @@ local loss_spec <const> = {reduction = {"mean", "sum", "none"}, weights = "any"}
 local function checked_weights(v, losses, what)
   local is_list <const> = type(v) == "table" and getmetatable(v) == nil
   local w <const> = core.as_tensor(is_list and core.tensor(v, {dtype = losses.dtype}) or v)
-  if w == nil then core.raise("option", ("%s: weights must be a tensor or a list, got %s"):format(what, core.type(v)), 4) end
+  if w == nil then core.raise("option", ("%s: weights must be a tensor or a list, got %s"):format(what, core.type(v))) end
   local each <const> = w.dtype == losses.dtype and w or w:to{dtype = losses.dtype}
   if w.shape == losses.shape then return each end
   if w.ndim ~= 1 or losses.ndim < 1 or #w ~= #losses then
     core.raise("shape", ("%s: weights must be one a row or one an element: weights %s, losses %s"):format(what,
-      tostring(w.shape), tostring(losses.shape)), 4)
+      tostring(w.shape), tostring(losses.shape)))
   end
   local shape <const> = {#w}
   for i = 2, losses.ndim do shape[i] = 1 end
@@ -237,13 +237,13 @@ end
 ---@return gibbous.tensor
 function M.mse(p, t, opts)
   local what <const> = "gb.nn.mse"
-  local o <const> = options.parse(opts, loss_spec, what, 2)
+  local o <const> = options.parse(opts, loss_spec, what)
   local a <const>, b <const> = core.as_tensor(p), core.as_tensor(t)
   if a == nil or b == nil then
-    core.raise("option", ("%s takes two tensors, got %s and %s"):format(what, core.type(p), core.type(t)), 2)
+    core.raise("option", ("%s takes two tensors, got %s and %s"):format(what, core.type(p), core.type(t)))
   end
   if a.shape ~= b.shape then
-    core.raise("shape", ("%s: shapes differ: %s and %s"):format(what, tostring(a.shape), tostring(b.shape)), 2)
+    core.raise("shape", ("%s: shapes differ: %s and %s"):format(what, tostring(a.shape), tostring(b.shape)))
   end
   return reduced((a - b) ^ 2, o, what)
 end
@@ -251,13 +251,13 @@ end
 local function checked_labels(logits, labels, what)
   local z <const>, y <const> = core.as_tensor(logits), core.as_tensor(labels)
   if z == nil or y == nil then
-    core.raise("option", ("%s takes two tensors, got %s and %s"):format(what, core.type(logits), core.type(labels)), 3)
+    core.raise("option", ("%s takes two tensors, got %s and %s"):format(what, core.type(logits), core.type(labels)))
   end
   if z.ndim ~= 2 or y.ndim ~= 1 or #z ~= #y then
     core.raise("shape", ("%s: expected logits (n, k) and labels (n), got %s and %s"):format(what, tostring(z.shape),
-      tostring(y.shape)), 3)
+      tostring(y.shape)))
   end
-  if y.dtype ~= "i64" then core.raise("dtype", ("%s: labels are positions from 1, of i64, got %s"):format(what, y.dtype), 3) end
+  if y.dtype ~= "i64" then core.raise("dtype", ("%s: labels are positions from 1, of i64, got %s"):format(what, y.dtype)) end
   return z, y
 end
 
@@ -269,7 +269,7 @@ local function check_range(y, k, what)
   local range <const> = in_range[y] or {y:min():item(), y:max():item()}
   in_range[y] = range
   if range[1] < 1 or range[2] > k then
-    core.raise("index", ("%s: labels run from %d to %d, expected 1 to %d"):format(what, range[1], range[2], k), 3)
+    core.raise("index", ("%s: labels run from %d to %d, expected 1 to %d"):format(what, range[1], range[2], k))
   end
 end
 
@@ -283,7 +283,7 @@ end
 ---@return gibbous.tensor
 function M.cross_entropy(logits, labels, opts)
   local what <const> = "gb.nn.cross_entropy"
-  local o <const> = options.parse(opts, loss_spec, what, 2)
+  local o <const> = options.parse(opts, loss_spec, what)
   local z <const>, y <const> = checked_labels(logits, labels, what)
   local k <const> = z.shape[2]
   check_range(y, k, what)

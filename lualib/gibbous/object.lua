@@ -10,7 +10,7 @@ local function guarded(name, f, meta, what, var)
   return function(self, ...)
     if getmetatable(self) ~= meta then
       core.raise("option", ("%s is a method of %s: write %s:%s(...) with a colon, not %s.%s(...)"):format(name, what, var, name,
-        var, name), 2)
+        var, name))
     end
     return f(self, ...)
   end
@@ -46,7 +46,7 @@ function M.no_field(what, key, ...)
     table.sort(list)
     if #list > 0 and #list <= LISTED then hint = (" (it has %s)"):format(table.concat(list, ", ")) end
   end
-  core.raise("option", ("%s has no field '%s'%s"):format(what, tostring(key), hint), 3)
+  core.raise("option", ("%s has no field '%s'%s"):format(what, tostring(key), hint))
 end
 
 -- Reports -----------------------------------------------------------------------------------------------------------------

@@ -20,13 +20,13 @@ Space.__index = Space
 local ROUNDING <const> = {f64 = 1e-15, f32 = 1e-5}
 
 --- units: a number by parameter, in which its unconstrained values are told; 1 where there is none.
-local function space_of(root, what, level, units)
+local function space_of(root, what, units)
   local list <const>, names <const> = param.collect(root)
   local free <const>, free_names <const> = {}, {}
   for i, p in ipairs(list) do
     if not p.fixed then free[#free + 1], free_names[#free_names + 1] = p, names[i] end
   end
-  if #free == 0 then core.raise("option", what .. ": there is no free parameter to optimise", level + 1) end
+  if #free == 0 then core.raise("option", what .. ": there is no free parameter to optimise") end
   param.apart(free)
   local unit <const> = {}
   for i, p in ipairs(free) do unit[i] = units and units[p] or 1.0 end
@@ -55,7 +55,7 @@ end
 local function check_objective(f, what)
   local meta <const> = type(f) ~= "function" and debug.getmetatable(f)
   if type(f) == "function" or meta and meta.__call then return end
-  core.raise("option", ("%s: the objective must be a function, got %s"):format(what, core.type(f)), 3)
+  core.raise("option", ("%s: the objective must be a function, got %s"):format(what, core.type(f)))
 end
 
 local function is_setback(err)
@@ -76,7 +76,7 @@ function Space:check_dependence(loss)
   if self.checked then return end
   if not depends(loss, self:raws()) then
     core.raise("option", ("the objective does not depend on any free parameter (%s): numbers, and what was detached, have no gradient")
-      :format(table.concat(self.names, ", ", 1, math.min(3, #self.names)) .. (#self.names > 3 and ", ..." or "")), 4)
+      :format(table.concat(self.names, ", ", 1, math.min(3, #self.names)) .. (#self.names > 3 and ", ..." or "")))
   end
   self.checked = true
 end
@@ -88,7 +88,7 @@ function Space:evaluate(f)
     local loss = core.as_tensor(got)
     if loss == nil or loss.numel ~= 1 then
       core.raise("option", ("the objective must return a tensor of one element, got %s"):format(
-        loss and "shape " .. tostring(loss.shape) or core.type(got)), 4)
+        loss and "shape " .. tostring(loss.shape) or core.type(got)))
     end
     local prior <const> = param.log_prior(self.params)
     if prior then loss = loss - prior end
@@ -243,7 +243,7 @@ M.spec = {method = {"lbfgs", "adam", "sgd"}, steps = "count", lr = "positive", t
 -- The parameters end at the best point seen, also when interrupted (then info.interrupted).
 ---@return table info  converged reason iterations evaluations value seconds method setbacks
 function M.minimize(f, root, opts)
-  local o <const> = options.parse(opts, M.spec, "gb.optim.minimize", 2)
+  local o <const> = options.parse(opts, M.spec, "gb.optim.minimize")
   check_objective(f, "gb.optim.minimize")
   return M.run(f, root, o)
 end
@@ -258,7 +258,7 @@ function M.run(f, root, o)
   local realise <const>, resolution <const>, units <const> = o.realise, o.resolution, o.units
   o = {steps = o.steps or M.usual_steps(method), lr = o.lr or (method == "sgd" and 1e-3 or 0.05),
     tol = o.tol or 1e-5, ftol = o.ftol or 1e-9, on_step = o.on_step}
-  local space <const> = space_of(root, "gb.optim.minimize", 3, units)
+  local space <const> = space_of(root, "gb.optim.minimize", units)
   space.realise, space.resolution = realise or core.eval, resolution or 0
   local start <const> = core.clock()
   local info <const> = {method = method, evaluations = 0, setbacks = 0, interrupted = false}
@@ -313,8 +313,8 @@ object.guard(Optimiser, "an optimiser", "opt")
 
 local function stateful(name, update, lr)
   M[name] = function(root, opts)
-    local o <const> = options.parse(opts, {lr = "positive"}, "gb.optim." .. name, 2)
-    return setmetatable({space = space_of(root, "gb.optim." .. name, 2), update = update, state = {}, lr = o.lr or lr}, Optimiser)
+    local o <const> = options.parse(opts, {lr = "positive"}, "gb.optim." .. name)
+    return setmetatable({space = space_of(root, "gb.optim." .. name), update = update, state = {}, lr = o.lr or lr}, Optimiser)
   end
 end
 
@@ -336,8 +336,8 @@ end
 object.guard(Lbfgs, "an optimiser", "opt")
 
 function M.lbfgs(root, opts)
-  local o <const> = options.parse(opts, {steps = "count"}, "gb.optim.lbfgs", 2)
-  space_of(root, "gb.optim.lbfgs", 2)
+  local o <const> = options.parse(opts, {steps = "count"}, "gb.optim.lbfgs")
+  space_of(root, "gb.optim.lbfgs")
   return setmetatable({root = root, steps = o.steps or 20}, Lbfgs)
 end
 

@@ -1,6 +1,6 @@
 --- Option tables: every key is known, every value has its type, and a mistake names the nearest right key.
 --
---   local o <const> = options.parse(given, {steps = "count", lr = "positive", method = {"adam", "sgd"}}, "gb.optim.fit", 2)
+--   local o <const> = options.parse(given, {steps = "count", lr = "positive", method = {"adam", "sgd"}}, "gb.optim.fit")
 --
 -- A rule is a type (or several joined by "|"), a list of allowed values, or a predicate, which may give beside false what it
 -- expects and what it got, in words. Types: the checks below, and whatever gb.type answers ("param", "kernel", ...). nil means the
@@ -62,8 +62,8 @@ local function of_type(v, types)
   return false
 end
 
-local function bad(name, what, expected, got, level)
-  core.raise("option", ("%s: option '%s' must be %s, got %s"):format(what, name, expected, got), level + 1)
+local function bad(name, what, expected, got)
+  core.raise("option", ("%s: option '%s' must be %s, got %s"):format(what, name, expected, got))
 end
 
 --- The rule of an option that takes values for which is(v) holds, 'expected' in words. part: the table of their constructors,
@@ -80,16 +80,16 @@ function M.value_of(is, expected, part, named, call)
   end
 end
 
-local function checked(name, v, rule, what, level)
+local function checked(name, v, rule, what)
   if v == false then return false end
   if type(rule) == "function" then
     local ok <const>, expected <const>, got <const> = rule(v)
     if ok then return v end
-    if expected then bad(name, what, expected, got or describe(v), level + 1) end
-    core.raise("option", ("%s: bad value for option '%s', got %s"):format(what, name, describe(v)), level + 1)
+    if expected then bad(name, what, expected, got or describe(v)) end
+    core.raise("option", ("%s: bad value for option '%s', got %s"):format(what, name, describe(v)))
   elseif type(rule) == "string" then
     local ok <const>, value <const> = of_type(v, rule)
-    if not ok then bad(name, what, wording[rule] or rule:gsub("|", " or "), describe(v), level + 1) end
+    if not ok then bad(name, what, wording[rule] or rule:gsub("|", " or "), describe(v)) end
     return value
   end
   local known <const> = {}
@@ -99,7 +99,7 @@ local function checked(name, v, rule, what, level)
   end
   local near <const> = type(v) == "string" and M.nearest(v, known)
   local hint <const> = near and ", did you mean " .. near .. "?" or ""
-  bad(name, what, "one of " .. table.concat(rule, ", "), describe(v) .. hint, level + 1)
+  bad(name, what, "one of " .. table.concat(rule, ", "), describe(v) .. hint)
 end
 
 --- What is wrong with an unknown key: the nearest known one, or all of them.
@@ -118,22 +118,20 @@ function M.is_options(v) return type(v) == "table" and getmetatable(v) == nil an
 ---@param given table|nil                 what the user passed; never changed
 ---@param spec table<string, any>         name -> rule
 ---@param what string                     whose options they are, for messages: "gb.optim.minimize"
----@param level integer|nil               stack level blamed, as in error()
 ---@return table
-function M.parse(given, spec, what, level)
-  level = level or 1
+function M.parse(given, spec, what)
   if given == nil then return {} end
   local meta <const> = type(given) == "table" and getmetatable(given)
   if type(given) ~= "table" or core.as_tensor(given) ~= nil or type(meta) == "table" and meta.__name then
-    core.raise("option", ("%s: options must be a table, got %s"):format(what, describe(given)), level + 1)
+    core.raise("option", ("%s: options must be a table, got %s"):format(what, describe(given)))
   end
   local names <const>, out <const> = {}, {}
   for name in pairs(given) do names[#names + 1] = name end
   table.sort(names, function(a, b) return tostring(a) < tostring(b) end)      -- the first mistake reported is always the same
   for _, name in ipairs(names) do
     local rule <const> = spec[name]
-    if rule == nil then core.raise("option", ("%s: %s"):format(what, unknown(name, spec)), level + 1) end
-    out[name] = checked(name, given[name], rule, what, level + 1)
+    if rule == nil then core.raise("option", ("%s: %s"):format(what, unknown(name, spec))) end
+    out[name] = checked(name, given[name], rule, what)
   end
   return out
 end

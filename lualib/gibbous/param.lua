@@ -94,12 +94,12 @@ local spec <const> = {
 local function data(self) return rawget(self, "_box") end
 
 --- A value as a plain tensor of one dtype that depends on nothing.
-local function plain(v, dtype, what, level)
+local function plain(v, dtype, what)
   local t = v
   if type(v) == "number" or (type(v) == "table" and getmetatable(v) == nil) then t = core.tensor(v, {dtype = dtype}) end
   if core.type(t) ~= "tensor" then t = core.as_tensor(t) end
   if t == nil then
-    core.raise("option", ("%s must be a number, a list or a tensor, got %s"):format(what, type(v)), level + 1)
+    core.raise("option", ("%s must be a number, a list or a tensor, got %s"):format(what, type(v)))
   end
   if t.dtype ~= dtype then t = t:to{dtype = dtype} end
   return t:detach():eval()
@@ -112,13 +112,13 @@ local function drop_kept(box)
 end
 
 --- A box keeps its shape; one number stands for all elements.
-local function shaped(box, t, level)
+local function shaped(box, t)
   if box.raw == nil then return t end
   local shape <const> = box.raw.shape
   if tostring(t.shape) == tostring(shape) then return t end
   if t.ndim == 0 then return t:expand(shape):eval() end
   core.raise("shape", ("parameter '%s' has shape %s, got a value of shape %s"):format(box.name, tostring(shape),
-    tostring(t.shape)), level + 1)
+    tostring(t.shape)))
 end
 
 local function assign_raw(self, raw)
@@ -130,39 +130,39 @@ local function assign_raw(self, raw)
   box.open = nil
 end
 
-local function check_bounds(box, t, level)
-  if t.numel == 0 then core.raise("shape", ("parameter '%s' needs a value, got none"):format(box.name), level + 1) end
+local function check_bounds(box, t)
+  if t.numel == 0 then core.raise("shape", ("parameter '%s' needs a value, got none"):format(box.name)) end
   local lo <const>, hi <const> = t:min():item(), t:max():item()
   if not (lo > -math.huge and hi < math.huge) then
     local what <const> = lo == lo and hi == hi and "an infinite value" or "NaN"
-    core.raise("nan", ("parameter '%s' cannot be set to %s"):format(box.name, what), level + 1)
+    core.raise("nan", ("parameter '%s' cannot be set to %s"):format(box.name, what))
   end
   local min <const>, max <const>, confined <const> = interval_of(box)
   if (min and not (lo > min)) or (max and not (hi < max)) then
     core.raise("option", ("parameter '%s' = %s is not inside its bounds (%s, %s)%s"):format(box.name,
       t.ndim == 0 and tostring(t) or ("%g .. %g"):format(lo, hi), min or "-inf", max or "inf",
-      confined and ", outside which its prior has no density" or ""), level + 1)
+      confined and ", outside which its prior has no density" or ""))
   end
 end
 
-local function assign_value(self, v, level)
+local function assign_value(self, v)
   local box <const> = data(self)
-  local t <const> = shaped(box, plain(v, box.dtype, ("the value of parameter '%s'"):format(box.name), level + 1), level + 1)
-  check_bounds(box, t, level + 1)
+  local t <const> = shaped(box, plain(v, box.dtype, ("the value of parameter '%s'"):format(box.name)))
+  check_bounds(box, t)
   assign_raw(self, box.transform.inverse(t):eval())
 end
 
 --- The same value under another prior, which may have an interval of its own.
-local function set_prior(self, prior, level)
+local function set_prior(self, prior)
   local box <const> = data(self)
   local before <const>, value <const>, open <const> = box.prior, box.value, box.open
   local had <const> = select(3, interval_of(box))
   box.prior = prior
   if not (had or select(3, interval_of(box))) then return end
-  local ok <const>, err <const> = pcall(check_bounds, box, value:detach(), level + 1)
+  local ok <const>, err <const> = pcall(check_bounds, box, value:detach())
   if not ok then
     box.prior = before
-    core.raise(err.code, err.message, level + 1)
+    core.raise(err.code, err.message)
   end
   set_transform(box)
   assign_raw(self, box.transform.inverse(value:detach()):eval())
@@ -194,22 +194,22 @@ end
 function Param.__newindex(self, key, v)
   local box <const> = data(self)
   if key == "value" then
-    assign_value(self, v, 2)
+    assign_value(self, v)
   elseif key == "raw" then
-    local t <const> = shaped(box, plain(v, box.dtype, ("the raw value of parameter '%s'"):format(box.name), 2), 2)
+    local t <const> = shaped(box, plain(v, box.dtype, ("the raw value of parameter '%s'"):format(box.name)))
     if not t:isfinite():all() then
-      core.raise("nan", ("parameter '%s' cannot be set to a value that is not finite"):format(box.name), 2)
+      core.raise("nan", ("parameter '%s' cannot be set to a value that is not finite"):format(box.name))
     end
     assign_raw(self, t)
   elseif key == "fixed" then
     box.fixed = v and true or false
   elseif key == "prior" then
     if v and not is_prior(v) then
-      core.raise("option", ("the prior of parameter '%s' must be %s, got %s"):format(box.name, PRIOR, core.type(v)), 2)
+      core.raise("option", ("the prior of parameter '%s' must be %s, got %s"):format(box.name, PRIOR, core.type(v)))
     end
-    set_prior(self, v or nil, 2)
+    set_prior(self, v or nil)
   else
-    core.raise("option", ("a parameter has no field '%s' to assign"):format(tostring(key)), 2)
+    core.raise("option", ("a parameter has no field '%s' to assign"):format(tostring(key)))
   end
 end
 
@@ -244,41 +244,40 @@ end
 local M <const> = {}
 
 --- A parameter of value v (a number, a list or a tensor), strictly inside its bounds. Kept in f64 unless 'dtype' says otherwise.
-function M.new(v, opts, level, dtype)
-  level = level or 1
-  local o <const> = options.parse(opts, spec, "gb.param", level + 1)
+function M.new(v, opts, dtype)
+  local o <const> = options.parse(opts, spec, "gb.param")
   local box <const> = {
     dtype = dtype or "f64",
     min = o.min or nil, max = o.max or nil, fixed = o.fixed or false, prior = o.prior or nil,
     name = o.name or "param", version = 0, explicit = true,
   }
   if box.min and box.max and not (box.min < box.max) then
-    core.raise("option", ("gb.param: min %g is not below max %g"):format(box.min, box.max), level + 1)
+    core.raise("option", ("gb.param: min %g is not below max %g"):format(box.min, box.max))
   end
   box.way = o.transform or "bounds"
   set_transform(box)
   local self <const> = setmetatable({_box = box}, Param)
-  assign_value(self, v, level + 1)
+  assign_value(self, v)
   return self
 end
 
 function M.is(v) return getmetatable(v) == Param end
 
 --- What an assignment to the field of an object that holds this parameter does: it gets the value. Boxes are not exchanged.
-function M.set(p, v, level)
+function M.set(p, v)
   if M.is(v) then
-    core.raise("option", ("'%s' takes a value; a gb.param is given where its owner is made"):format(data(p).name), level + 1)
+    core.raise("option", ("'%s' takes a value; a gb.param is given where its owner is made"):format(data(p).name))
   end
-  assign_value(p, v, level + 1)
+  assign_value(p, v)
 end
 
 --- A hyper-parameter as constructors take it: a number or list becomes a positive box that a model may copy;
 -- an explicit gb.param is shared. It has at most 'rank' axes (1).
-function M.hyper(v, name, level, opts, rank)
-  local p <const> = M.is(v) and v or M.new(v, opts or {min = 0, name = name}, level + 1)
+function M.hyper(v, name, opts, rank)
+  local p <const> = M.is(v) and v or M.new(v, opts or {min = 0, name = name})
   if p.ndim > (rank or 1) then
     core.raise("shape", ("parameter '%s' must be one number or a %s, got shape %s"):format(name,
-      rank == 2 and "matrix" or "vector", tostring(p.shape)), level + 1)
+      rank == 2 and "matrix" or "vector", tostring(p.shape)))
   end
   if p == v then
     local box <const> = data(v)
@@ -407,7 +406,7 @@ end
 -- the unconstrained value does not vanish.
 function M.raise_bound(p, min)
   local box <const> = data(p)
-  if box.max then core.raise("option", ("parameter '%s' has an upper bound"):format(box.name), 2) end
+  if box.max then core.raise("option", ("parameter '%s' has an upper bound"):format(box.name)) end
   local value <const>, open <const> = box.value:detach():eval(), box.open
   box.min = min
   set_transform(box)
@@ -415,7 +414,7 @@ function M.raise_bound(p, min)
   local inside = core.maximum(value, min > 0 and INSIDE * min or 1e-300)
   if max and not (inside:max():item() < max) then
     core.raise("option", ("fit: the noise floor %.3g leaves the prior of parameter '%s', %s, no room"):format(min, box.name,
-      tostring(box.prior)), 3)
+      tostring(box.prior)))
   end
   assign_raw(p, box.transform.inverse(inside):eval())
   box.open = open

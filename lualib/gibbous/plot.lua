@@ -12,13 +12,13 @@ function Figure.__index(_, key)
   object.no_field("a figure", key, methods)
 end
 
-local function vector(v, what, level)
+local function vector(v, what)
   if type(v) == "table" and getmetatable(v) == nil then v = core.tensor(v) end
   local t <const> = core.as_tensor(v)
-  if t == nil then core.raise("option", ("%s must be a tensor or list, got %s"):format(what, type(v)), level + 1) end
+  if t == nil then core.raise("option", ("%s must be a tensor or list, got %s"):format(what, type(v))) end
   if t.ndim == 2 and t.shape[2] == 1 then return t:squeeze(2) end
   if t.ndim ~= 1 then
-    core.raise("shape", ("%s must be a vector, got shape %s"):format(what, tostring(t.shape)), level + 1)
+    core.raise("shape", ("%s must be a vector, got shape %s"):format(what, tostring(t.shape)))
   end
   return t
 end
@@ -28,8 +28,8 @@ local series_spec <const> = {label = "string", colour = "count"}
 local function series(kind, columns)
   return function(self, ...)
     local data <const> = {}
-    for i = 1, columns do data[i] = vector((select(i, ...)), ("argument %d of %s"):format(i, kind), 2) end
-    local o <const> = options.parse((select(columns + 1, ...)), series_spec, "figure:" .. kind, 2)
+    for i = 1, columns do data[i] = vector((select(i, ...)), ("argument %d of %s"):format(i, kind)) end
+    local o <const> = options.parse((select(columns + 1, ...)), series_spec, "figure:" .. kind)
     core.eval(table.unpack(data))
     core.figure_add(self._figure, kind, data[1], data[2], data[3], o.label, o.colour)
     return self
@@ -43,9 +43,9 @@ methods.band = series("band", 3)
 
 --- Values (rows, columns) as colours; row 1 at the bottom. o: x = {first, last}, y = {first, last}: centres of the outer cells.
 function methods.heatmap(self, values, opts)
-  local o <const> = options.parse(opts, {x = "table", y = "table"}, "figure:heatmap", 2)
+  local o <const> = options.parse(opts, {x = "table", y = "table"}, "figure:heatmap")
   local t <const> = core.as_tensor(values)
-  if t == nil or t.ndim ~= 2 then core.raise("shape", "heatmap: a matrix expected", 2) end
+  if t == nil or t.ndim ~= 2 then core.raise("shape", "heatmap: a matrix expected") end
   local x <const>, y <const> = o.x or {1, t.shape[2]}, o.y or {1, t.shape[1]}
   core.figure_heatmap(self._figure, t, x[1], x[2], y[1], y[2])
   return self
@@ -56,7 +56,7 @@ function methods.save(self, path, opts)
   if type(path) ~= "string" then
     error(("bad argument #1 to 'save' (string expected, got %s)"):format(type(path)), 2)
   end
-  local o <const> = options.parse(opts, {width = "positive", height = "positive"}, "figure:save", 2)
+  local o <const> = options.parse(opts, {width = "positive", height = "positive"}, "figure:save")
   core.figure_save(self._figure, path, o.width or 720, o.height or 440)
   return self
 end
@@ -79,20 +79,20 @@ local M <const> = {}
 
 --- gb.plot.figure{title, xlabel, ylabel}
 function M.figure(opts)
-  local o <const> = options.parse(opts, {title = "string", xlabel = "string", ylabel = "string"}, "gb.plot.figure", 2)
+  local o <const> = options.parse(opts, {title = "string", xlabel = "string", ylabel = "string"}, "gb.plot.figure")
   return setmetatable({_figure = core.figure(o.title or "", o.xlabel or "", o.ylabel or "")}, Figure)
 end
 
 --- A model with one input column: mean, 95 % bands of f and of y, and the data. o: x (points to draw at), title, xlabel, ylabel.
 function M.posterior(model, opts)
   local o <const> = options.parse(opts, {x = "any", title = "string", xlabel = "string", ylabel = "string", level = "number"},
-    "gb.plot.posterior", 2)
+    "gb.plot.posterior")
   if core.type(model) ~= "gp.exact" then
-    core.raise("option", ("gb.plot.posterior: a model of gb.gp.exact is needed, got %s"):format(core.type(model)), 2)
+    core.raise("option", ("gb.plot.posterior: a model of gb.gp.exact is needed, got %s"):format(core.type(model)))
   end
   local data <const> = model.x
   if data and data.shape[2] ~= 1 then
-    core.raise("shape", ("plot.posterior draws one input column, the model has %d"):format(data.shape[2]), 2)
+    core.raise("shape", ("plot.posterior draws one input column, the model has %d"):format(data.shape[2]))
   end
   local xs = o.x
   if xs == nil then
@@ -101,7 +101,7 @@ function M.posterior(model, opts)
     local margin <const> = 0.05 * (hi - lo)
     xs = core.linspace(lo - margin, hi + margin, 500, {dtype = data and data.dtype or nil})
   end
-  xs = vector(xs, "x", 2)
+  xs = vector(xs, "x")
   local p <const> = model:predict(xs)
   local level <const> = o.level or 0.95
   local y_lo <const>, y_hi <const> = p:interval(level)

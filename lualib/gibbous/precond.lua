@@ -42,7 +42,7 @@ end
 function Precond:split(a, k, noise)
   noise = noise or self.noise
   if noise == nil then
-    core.raise("option", ("gb.precond.%s: give noise, the multiple of the identity in the matrix"):format(self.kind), 4)
+    core.raise("option", ("gb.precond.%s: give noise, the multiple of the identity in the matrix"):format(self.kind))
   end
   if core.type(noise) == "tensor" and noise.numel == 1 and noise.ndim > 0 and #a > 1 then noise = noise:reshape{} end
   return k or a - core.eye(#a, {dtype = a.dtype}) * noise, noise
@@ -89,7 +89,7 @@ local function is_share(v) return type(v) == "number" and v >= 0 and v < 1 end
 local function low_rank(kind, own, opts, make)
   local spec <const> = {rank = function(v) return v == "auto" or math.type(v) == "integer" and v >= 1 end, noise = "positive"}
   for key, rule in pairs(own) do spec[key] = rule end
-  local o <const> = options.parse(opts, spec, "gb.precond." .. kind, 3)
+  local o <const> = options.parse(opts, spec, "gb.precond." .. kind)
   return setmetatable({kind = kind, rank = o.rank or nil, noise = o.noise or nil, tol = o.tol or nil, seed = o.seed or nil,
     choices = {}, make = make(o), build = build, deepen = deepen, resolve = resolve}, Precond)
 end
@@ -117,7 +117,7 @@ end
 
 --- The diagonal of A, without signs: that A is not positive definite is found, and reported, by the solver.
 function M.jacobi(opts)
-  options.parse(opts, {}, "gb.precond.jacobi", 2)
+  options.parse(opts, {}, "gb.precond.jacobi")
   return setmetatable({kind = "jacobi", build = function(_, a) return core.jacobi(a) end}, Precond)
 end
 

@@ -26,16 +26,16 @@ local function constructor(name, defaults, density, what, own, support)
   local spec <const> = {}
   for k in pairs(defaults) do spec[k] = "number" end
   return function(opts)
-    local o <const> = options.parse(opts, spec, what, 2)
+    local o <const> = options.parse(opts, spec, what)
     for k, v in pairs(defaults) do
       if o[k] == nil then o[k] = v end
     end
     if own then return setmetatable({name = name, o = o, density = density, own = true}, Prior) end
     for _, k in ipairs{"sd", "shape", "rate", "scale", "df"} do
-      if o[k] and not (o[k] > 0) then core.raise("option", ("%s: %s must be above 0"):format(what, k), 2) end
+      if o[k] and not (o[k] > 0) then core.raise("option", ("%s: %s must be above 0"):format(what, k)) end
     end
     if o.min and not (o.min < o.max) then
-      core.raise("option", ("%s: min %g is not below max %g"):format(what, o.min, o.max), 2)
+      core.raise("option", ("%s: min %g is not below max %g"):format(what, o.min, o.max))
     end
     return setmetatable({name = name, o = o, density = density, support = support and support(o)}, Prior)
   end
@@ -103,7 +103,7 @@ local function checked_density(name, density)
   return function(v, o)
     local d <const> = density(v, o)
     if core.type(d) ~= "tensor" then
-      core.raise("option", ("prior '%s' must give a tensor of log densities, got %s"):format(name, core.type(d)), 3)
+      core.raise("option", ("prior '%s' must give a tensor of log densities, got %s"):format(name, core.type(d)))
     end
     return d
   end
@@ -115,11 +115,11 @@ end
 ---@param defaults table<string, number>
 ---@param f fun(v: gibbous.tensor, o: table): gibbous.tensor
 function M.define(name, defaults, f)
-  if type(name) ~= "string" then core.raise("option", "gb.priors.define: the name must be a string", 2) end
+  if type(name) ~= "string" then core.raise("option", "gb.priors.define: the name must be a string") end
   local numbers = type(defaults) == "table" and getmetatable(defaults) == nil
   for key, v in pairs(numbers and defaults or {}) do numbers = numbers and type(key) == "string" and type(v) == "number" end
-  if not numbers then core.raise("option", "gb.priors.define: the settings must be a table of numbers by name", 2) end
-  if type(f) ~= "function" then core.raise("option", "gb.priors.define: the third argument must be a function", 2) end
+  if not numbers then core.raise("option", "gb.priors.define: the settings must be a table of numbers by name") end
+  if type(f) ~= "function" then core.raise("option", "gb.priors.define: the third argument must be a function") end
   return constructor(name, defaults, checked_density(name, f), name, true)
 end
 

@@ -28,22 +28,22 @@ local function finish(loop)
   io.stderr:write("\r", text.closing(loop, core.clock()), "\27[K\n")
 end
 
-local function counted(v, level)
+local function counted(v)
   local n <const> = math.tointeger(v)
   if n and n >= 0 then return n, nil end
   local meta <const> = type(v) == "table" and getmetatable(v)
   if type(v) == "table" and not meta then return #v, v end
   core.raise("option", ("gb.progress: a whole number, 0 or more, or a list expected, got %s"):format(
-    type(v) == "number" and tostring(v) or core.type(v)), level + 1)
+    type(v) == "number" and tostring(v) or core.type(v)))
 end
 
 --- for i in gb.progress(n, label): i = 1 .. n. for i, v in gb.progress(list, label): its positions and values.
 ---@param over integer|any[]
 ---@param label string?
 return function(over, label)
-  local n <const>, list <const> = counted(over, 2)
+  local n <const>, list <const> = counted(over)
   if label ~= nil and type(label) ~= "string" then
-    core.raise("option", ("gb.progress: the label must be a string, got %s"):format(core.type(label)), 2)
+    core.raise("option", ("gb.progress: the label must be a string, got %s"):format(core.type(label)))
   end
   local visible <const> = n > 0 and core.isatty(2)
   local loop <const> = {label = label or "", done = 0, total = n, start = core.clock()}

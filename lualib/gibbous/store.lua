@@ -51,12 +51,12 @@ local Writer <const> = {}
 Writer.__index = Writer
 
 --- tensors: filled by name; objects: the list of objects; given: what a load will have to be given, by name
-function M.writer(level)
-  return setmetatable({tensors = {}, objects = {}, given = {}, index = {}, level = level, depth = 0}, Writer)
+function M.writer()
+  return setmetatable({tensors = {}, objects = {}, given = {}, index = {}, depth = 0}, Writer)
 end
 
 function Writer:fail(path, text)
-  core.raise("option", ("save: %s %s"):format(path == "" and "the model" or path, text), self.level + 1)
+  core.raise("option", ("save: %s %s"):format(path == "" and "the model" or path, text))
 end
 
 function Writer:tensor(t, path)

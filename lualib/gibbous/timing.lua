@@ -44,7 +44,7 @@ end
 --- Runs f at least 'runs' times (5) and for 'seconds' (0.5); the first 'warmup' runs (1) do not count.
 ---@return table  median fastest slowest runs
 function M.bench(f, opts)
-  local o <const> = options.parse(opts, {runs = "count", seconds = "positive", warmup = "count"}, "gb.bench", 2)
+  local o <const> = options.parse(opts, {runs = "count", seconds = "positive", warmup = "count"}, "gb.bench")
   local runs <const>, seconds <const> = o.runs or 5, o.seconds or 0.5
   for _ = 1, o.warmup or 1 do measured(f) end
   local times <const>, start <const> = {}, core.clock()

@@ -5,10 +5,10 @@ local options <const> = require "gibbous.options"
 
 local M <const> = {}
 
-local function rows(v, what, level)
+local function rows(v, what)
   local t <const> = core.as_tensor(v)
-  if t == nil then core.raise("option", ("%s must be a tensor, got %s"):format(what, core.type(v)), level + 1) end
-  if t.ndim < 1 then core.raise("shape", ("%s must have rows, got one number"):format(what), level + 1) end
+  if t == nil then core.raise("option", ("%s must be a tensor, got %s"):format(what, core.type(v))) end
+  if t.ndim < 1 then core.raise("shape", ("%s must have rows, got one number"):format(what)) end
   return t
 end
 
@@ -32,11 +32,11 @@ function Scaler.__tostring(self) return ("scaler: mean %s, sd %s"):format(self.m
 object.guard(Scaler, "a scaler", "scaler")
 
 --- First and second moment of each column over the values that are there: NaN means that one is missing.
-local function moments(x, level)
+local function moments(x)
   local there <const> = ~x:isnan()
   if there:all() then return x:mean(1), x:std(1, {ddof = 0}), x:min(1), x:max(1) end
   local count <const> = there:to{dtype = x.dtype}:sum(1)
-  if not count:gt(0):all() then core.raise("nan", "standardize: a column has no value that is not NaN", level + 1) end
+  if not count:gt(0):all() then core.raise("nan", "standardize: a column has no value that is not NaN") end
   local mean <const> = core.where(there, x, 0):sum(1) / count
   local sd <const> = (core.where(there, (x - mean) ^ 2, 0):sum(1) / count):sqrt()
   return mean, sd, core.where(there, x, math.huge):min(1), core.where(there, x, -math.huge):max(1)
@@ -48,11 +48,11 @@ end
 ---@param x gibbous.tensor
 ---@return gibbous.tensor xs, gibbous.scaler scaler
 function M.standardize(x)
-  local t = rows(x, "standardize: x", 2)
-  if #t == 0 then core.raise("shape", "standardize: there are no rows", 2) end
+  local t = rows(x, "standardize: x")
+  if #t == 0 then core.raise("shape", "standardize: there are no rows") end
   if t.dtype == "i64" or t.dtype == "bool" then t = t:to{dtype = core.config().dtype} end
-  if t:abs():eq(math.huge):any() then core.raise("nan", "standardize: a value is infinite", 2) end
-  local mean <const>, sd <const>, low <const>, high <const> = moments(t, 2)
+  if t:abs():eq(math.huge):any() then core.raise("nan", "standardize: a value is infinite") end
+  local mean <const>, sd <const>, low <const>, high <const> = moments(t)
   local constant <const> = low:eq(high)                     -- not sd = 0: its mean is rounded
   local scaler <const> = setmetatable({mean = core.where(constant, low, mean):eval(), sd = core.where(constant, 1, sd):eval()},
     Scaler)
@@ -61,14 +61,14 @@ end
 
 --- Splits rows at random: o.test is the fraction (below 1) or number of test rows, 0.1; o.seed. Gives train, test with .x .y.
 function M.split(x, y, opts)
-  local o <const> = options.parse(opts, {test = "positive", seed = "integer"}, "gb.data.split", 2)
-  x, y = rows(x, "split: x", 2), rows(y, "split: y", 2)
+  local o <const> = options.parse(opts, {test = "positive", seed = "integer"}, "gb.data.split")
+  x, y = rows(x, "split: x"), rows(y, "split: y")
   local n <const> = #x
-  if #y ~= n then core.raise("shape", ("split: x has %d rows, y has %d"):format(n, #y), 2) end
+  if #y ~= n then core.raise("shape", ("split: x has %d rows, y has %d"):format(n, #y)) end
   local test <const> = o.test or 0.1
-  if test >= n and test >= 1 then core.raise("option", ("split: %s test rows of %d leave nothing"):format(test, n), 2) end
+  if test >= n and test >= 1 then core.raise("option", ("split: %s test rows of %d leave nothing"):format(test, n)) end
   local k <const> = test < 1 and math.floor(test * n + 0.5) or math.floor(test)
-  if k < 1 or k >= n then core.raise("option", ("split: %d test rows of %d leave nothing"):format(k, n), 2) end
+  if k < 1 or k >= n then core.raise("option", ("split: %d test rows of %d leave nothing"):format(k, n)) end
   local order <const> = core.randperm(n, {seed = o.seed or 0})
   local function part(from, to)
     local at <const> = order:slice(1, from, to)

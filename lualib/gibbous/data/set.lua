@@ -49,7 +49,7 @@ function M.found(places)
   return names
 end
 
-local function missing(name, places, level)
+local function missing(name, places)
   local where <const> = table.concat(places, ", ")
   local known <const> = {}
   for _, one in ipairs(M.found(places)) do known[one] = true end
@@ -57,11 +57,11 @@ local function missing(name, places, level)
   if citations[name] then
     core.raise("io", ("data set '%s' (%s) is not in %s: put %s/data.csv.gz (comma-separated, no heading, last column = target) "
       .. "and %s/test_mask.csv.gz (ten columns, 1 marks a test row) into one of them, or name their folder in GIBBOUS_DATA")
-      :format(name, citations[name], where, name, name), level + 1)
+      :format(name, citations[name], where, name, name))
   end
   local near <const> = options.nearest(name, known)
   core.raise("io", ("there is no data set '%s' in %s%s (GIBBOUS_DATA adds directories; gb.data.sets() lists what is found)")
-    :format(name, where, near and (", did you mean '%s'?"):format(near) or ""), level + 1)
+    :format(name, where, near and (", did you mean '%s'?"):format(near) or ""))
 end
 
 -- A set -------------------------------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ function Set.__index(self, key)
   object.no_field("a data set", key, methods, facts)
 end
 
-function Set.__newindex() core.raise("option", "a data set is a value and cannot be assigned to", 2) end
+function Set.__newindex() core.raise("option", "a data set is a value and cannot be assigned to") end
 
 function Set.__tostring(self)
   return ("%s: %d rows, %d columns, %s, %d splits%s"):format(self.name, self.n, self.d, self.x.dtype, self.splits,
@@ -102,13 +102,13 @@ end
 -- o: standardize = true brings x and y to zero mean and unit standard deviation on the training rows; .scaler_x and .scaler_y
 -- undo it: test.scaler_y:undo(p.mean), test.scaler_y:undo_var(p.y_var).
 function methods.split(self, i, opts)
-  local o <const> = options.parse(opts, {standardize = "boolean"}, "split", 2)
+  local o <const> = options.parse(opts, {standardize = "boolean"}, "split")
   local at <const> = math.tointeger(i)
   if self.splits == 0 then
-    core.raise("option", ("%s has no test_mask.csv.gz; gb.data.split(x, y) splits at random"):format(self.name), 2)
+    core.raise("option", ("%s has no test_mask.csv.gz; gb.data.split(x, y) splits at random"):format(self.name))
   end
   if at == nil or at < 1 or at > self.splits then
-    core.raise("index", ("%s: split 1 to %d expected, got %s"):format(self.name, self.splits, tostring(i)), 2)
+    core.raise("index", ("%s: split 1 to %d expected, got %s"):format(self.name, self.splits, tostring(i)))
   end
   local mask <const> = rawget(self, "_masks"):select(2, at)
   local function part(chosen) return {x = self.x:index(1, chosen):eval(), y = self.y:index(1, chosen):eval()} end
@@ -125,12 +125,12 @@ local function numbers(data, path)
 end
 
 --- (n, splits), true for test rows; nil where there is no mask.
-local function masks(data, folder, n, level)
+local function masks(data, folder, n)
   local path <const> = file_in(folder, "test_mask", data.exists)
   if path == nil then return nil end
   local m <const> = numbers(data, path):to{dtype = "f64"}
-  if #m ~= n then core.raise("format", ("%s: %d rows expected, one a row of the data, got %d"):format(path, n, #m), level + 1) end
-  if not (m:eq(0) | m:eq(1)):all() then core.raise("format", ("%s: 0 or 1 expected in every cell"):format(path), level + 1) end
+  if #m ~= n then core.raise("format", ("%s: %d rows expected, one a row of the data, got %d"):format(path, n, #m)) end
+  if not (m:eq(0) | m:eq(1)):all() then core.raise("format", ("%s: 0 or 1 expected in every cell"):format(path)) end
   return m:eq(1):eval()
 end
 
@@ -141,20 +141,19 @@ local function citation(folder, name)
 end
 
 --- 'data' is gb.data, whose places are searched.
-function M.load(name, opts, data, level)
-  if type(name) ~= "string" then error(("bad argument #1 to 'set' (string expected, got %s)"):format(type(name)), level + 1) end
-  local o <const> = options.parse(opts, {dtype = {"f64", "f32"}}, "gb.data.set", level + 1)
+function M.load(name, opts, data)
+  local o <const> = options.parse(opts, {dtype = {"f64", "f32"}}, "gb.data.set")
   local places <const> = data.places()
   local path
   for _, place in ipairs(name:match "^[%w_][%w_.-]*$" and places or {}) do
     path = path or file_in(place .. "/" .. name, "data", data.exists)
   end
-  if path == nil then missing(name, places, level + 1) end
+  if path == nil then missing(name, places) end
   local folder <const> = path:match "^(.*)/[^/]*$"
   local all <const>, names <const> = numbers(data, path)
   local width <const> = all.shape[2]
-  if width < 2 then core.raise("format", ("%s: 2 columns or more expected, got %d"):format(path, width), level + 1) end
-  local test <const> = masks(data, folder, #all, level + 1)
+  if width < 2 then core.raise("format", ("%s: 2 columns or more expected, got %d"):format(path, width)) end
+  local test <const> = masks(data, folder, #all)
   local t <const> = all:to{dtype = o.dtype or core.config().dtype}
   local facts <const> = {name = name, x = t:slice(2, 1, width - 1):eval(), y = t:select(2, width):eval(), n = #all, d = width - 1,
     splits = test and test.shape[2] or 0, names = names, citation = citation(folder, name) or ""}

@@ -112,15 +112,15 @@ function M.within(self, solver, step, budget)
   return need and need <= budget and usual or M.with_options(solver, {precond = p:within(0)})
 end
 
-local function refuse(what, need, have, level)
-  core.raise("refused", ("%s: needs %s, the budget is %s"):format(what, bytes_text(need), bytes_text(have)), level + 1,
+local function refuse(what, need, have)
+  core.raise("refused", ("%s: needs %s, the budget is %s"):format(what, bytes_text(need), bytes_text(have)),
     {need = need, have = have, minimum = need})
 end
 
 --- Raises refused where a step by this solver does not fit the budget.
-function M.check_budget(self, solver, step, budget, what, level)
+function M.check_budget(self, solver, step, budget, what)
   local need <const> = product(model.fields(self), solver, step, budget).bytes
-  if need and need > budget then refuse(what, need, budget, level + 1) end
+  if need and need > budget then refuse(what, need, budget) end
 end
 
 --- Steps of a solve for the residual and a few random columns at NOISE_SHARE of the noise; nil if that takes more than 'most'.
@@ -200,7 +200,7 @@ function M.decide(self, step, budget, untried)
   local quick <const> = direct.seconds and direct.seconds <= PATIENCE
   local reason, chosen = quick and "exact and quick enough" or "exact and no slower", "direct"
   if direct.refused and iterative.bytes and iterative.bytes > budget then
-    refuse("fit", math.min(direct.minimum, iterative.bytes), budget, 3)
+    refuse("fit", math.min(direct.minimum, iterative.bytes), budget)
   elseif direct.refused then
     chosen, reason = solver, "direct does not fit the budget"
   elseif direct.seconds and iterative.steps and not iterative.at_least and iterative.bytes <= budget then

@@ -11,7 +11,7 @@ M.missing = {"error", "mask"}
 local function count(mask) return math.tointeger(mask:to{dtype = "f64"}:sum():item()) end
 
 --- Raises where t has a value that is not finite: how many there are and where the first is. rows: where t's rows come from.
-local function check_finite(t, what, level, hint, rows)
+local function check_finite(t, what, hint, rows)
   local good <const> = t:isfinite()
   if good:all() then return end
   local at <const> = good:to{dtype = "f32"}:reshape(-1):argmin():item() - 1
@@ -23,53 +23,52 @@ local function check_finite(t, what, level, hint, rows)
   if t.ndim == 2 then where = ("%s, column %d"):format(where, at % columns + 1) end
   local text <const> = bad == 1 and ("%s: the value in %s is not finite"):format(what, where)
     or ("%s: %d values are not finite, the first in %s"):format(what, bad, where)
-  core.raise("nan", text .. (hint or ""), level + 1, {row = row, column = t.ndim == 2 and at % columns + 1 or nil,
+  core.raise("nan", text .. (hint or ""), {row = row, column = t.ndim == 2 and at % columns + 1 or nil,
     count = bad})
 end
 
 local function isnan(t) return ~t:eq(t) end
 
 --- Raises that x and y are of two dtypes.
-function M.refuse_dtypes(x, y, what, level)
+function M.refuse_dtypes(x, y, what)
   core.raise("dtype", ('%s: x is %s, y is %s; y:to{dtype = "%s"} or x:to{dtype = "%s"} makes them one'):format(what, x.dtype,
-    y.dtype, x.dtype, y.dtype), level + 1)
+    y.dtype, x.dtype, y.dtype))
 end
 
 --- y as a tensor.
-function M.observations(y, what, level)
+function M.observations(y, what)
   local t <const> = core.as_tensor(y)
   if t == nil then
-    core.raise("option", ("%s: y must be a tensor, got %s"):format(what, columns.got(y)), level + 1)
+    core.raise("option", ("%s: y must be a tensor, got %s"):format(what, columns.got(y)))
   end
   return t
 end
 
-local function check_shapes(x, t, what, level)
+local function check_shapes(x, t, what)
   if t.ndim ~= 1 or #t ~= #x then
     local hint <const> = t.ndim == 2 and t.shape[2] == 1 and #t == #x and "; use y:squeeze(2)" or ""
-    core.raise("shape", ("%s: x has %d rows, y must be (%d), got shape %s%s"):format(what, #x, #x, tostring(t.shape), hint),
-      level + 1)
+    core.raise("shape", ("%s: x has %d rows, y must be (%d), got shape %s%s"):format(what, #x, #x, tostring(t.shape), hint))
   end
   if x.dtype ~= "f64" and x.dtype ~= "f32" then
-    core.raise("dtype", ("%s: x must be f64 or f32, got %s"):format(what, x.dtype), level + 1)
+    core.raise("dtype", ("%s: x must be f64 or f32, got %s"):format(what, x.dtype))
   end
   if t.dtype ~= x.dtype then
-    M.refuse_dtypes(x, t, what, level + 1)
+    M.refuse_dtypes(x, t, what)
   end
 end
 
 --- x (n, d) or (n) and y (n) as tensors (n, d) and (n) of one float dtype, all finite. 'what' begins the messages.
 -- missing = "mask": rows where y is NaN are left out. Gives x, y, and then the rows that were kept (i64, nil: all).
-function M.check(x, y, what, level, missing)
-  x = kernels.points(x, what .. ": x", level + 1)
-  local t <const> = M.observations(y, what, level + 1)
-  check_shapes(x, t, what, level + 1)
+function M.check(x, y, what, missing)
+  x = kernels.points(x, what .. ": x")
+  local t <const> = M.observations(y, what)
+  check_shapes(x, t, what)
   if #x == 0 then return x, t end
   local absent <const> = isnan(t)
   local masked <const> = absent:any() and count(absent) or 0
   if masked == 0 or missing ~= "mask" then
-    check_finite(x, what .. ": x", level + 1)
-    check_finite(t, what .. ": y", level + 1, masked > 0 and '; missing = "mask" leaves such rows out' or nil)
+    check_finite(x, what .. ": x")
+    check_finite(t, what .. ": y", masked > 0 and '; missing = "mask" leaves such rows out' or nil)
     return x, t
   end
   local keep <const> = {}
@@ -79,20 +78,20 @@ function M.check(x, y, what, level, missing)
   local rows <const> = core.tensor(keep, {dtype = "i64"})
   local kept_x <const>, kept_y <const> = x:index(1, rows):eval(), t:index(1, rows):eval()
   if #kept_x > 0 then
-    check_finite(kept_x, what .. ": x", level + 1, nil, rows)
-    check_finite(kept_y, what .. ": y", level + 1, nil, rows)
+    check_finite(kept_x, what .. ": x", nil, rows)
+    check_finite(kept_y, what .. ": y", nil, rows)
   end
   return kept_x, kept_y, rows
 end
 
 --- Inputs of another number of columns than the model's raise.
-function M.check_width(f, x, what, level)
+function M.check_width(f, x, what)
   if f.x and x.shape[2] ~= f.x.shape[2] then
     core.raise("shape", ("%s: the model was given %d columns, x has shape %s"):format(what, f.x.shape[2],
-      tostring(x.shape)), level + 1)
+      tostring(x.shape)))
   end
   if f.x and x.dtype ~= f.x.dtype then
-    core.raise("dtype", ("%s: the model's data are %s, x is %s"):format(what, f.x.dtype, x.dtype), level + 1)
+    core.raise("dtype", ("%s: the model's data are %s, x is %s"):format(what, f.x.dtype, x.dtype))
   end
 end
 

@@ -25,9 +25,9 @@ local solver_rule <const> = rules.solver{"auto", "direct"}
 -- gb.params and networks stay shared. Without data it is the prior.
 return function(opts)
   local o <const> = options.parse(opts, {kernel = rules.kernel, mean = rules.mean, likelihood = likelihood_rule, noise = "any",
-    solver = solver_rule}, "gb.gp.exact", 2)
-  if not o.kernel then core.raise("option", "gb.gp.exact: a kernel is needed: gb.gp.exact{kernel = gb.kernels.rbf{}}", 2) end
-  if o.noise and o.likelihood then core.raise("option", "gb.gp.exact: give noise or likelihood, not both", 2) end
+    solver = solver_rule}, "gb.gp.exact")
+  if not o.kernel then core.raise("option", "gb.gp.exact: a kernel is needed: gb.gp.exact{kernel = gb.kernels.rbf{}}") end
+  if o.noise and o.likelihood then core.raise("option", "gb.gp.exact: give noise or likelihood, not both") end
   local likelihood = o.likelihood
   if not likelihood then
     local noise <const> = o.noise or nil

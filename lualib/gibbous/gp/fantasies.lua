@@ -154,8 +154,8 @@ end
 ---@return gibbous.prediction
 function methods.predict(self, xs)
   local b <const> = box(self)
-  local t <const> = kernels.points(xs, "predict: x", 2)
-  data.check_width({x = b.x.ndim == 2 and b.x or b.x:select(1, 1)}, t, "predict", 2)
+  local t <const> = kernels.points(xs, "predict: x")
+  data.check_width({x = b.x.ndim == 2 and b.x or b.x:select(1, 1)}, t, "predict")
   return prediction.new(t, parts_of(b, adopted(t, b.z.dtype)))
 end
 
@@ -166,11 +166,11 @@ local facts <const> = {count = true, x = true, y = true, model = true}
 function Fantasies.__index(self, key)
   if methods[key] then return methods[key] end
   if facts[key] then return box(self)[key] end
-  core.raise("option", ("fantasies have no '%s': they only predict"):format(tostring(key)), 2)
+  core.raise("option", ("fantasies have no '%s': they only predict"):format(tostring(key)))
 end
 
 function Fantasies.__newindex(_, key)
-  core.raise("option", ("fantasies are a value; '%s' cannot be assigned"):format(tostring(key)), 2)
+  core.raise("option", ("fantasies are a value; '%s' cannot be assigned"):format(tostring(key)))
 end
 
 function Fantasies.__tostring(self)
@@ -180,20 +180,20 @@ function Fantasies.__tostring(self)
 end
 
 --- x (k, d) or (b, k, d), z its points (b k, d), y (b, k), noise (k) or (b k).
-local function check(f, x, y, level)
+local function check(f, x, y)
   local xs <const>, ys <const> = core.as_tensor(x), core.as_tensor(y)
   if xs.ndim == 3 and (ys.ndim ~= 2 or #ys ~= #xs or ys.shape[2] ~= xs.shape[2]) then
     core.raise("shape", ("condition: x has shape %s, y must be %dx%d, got shape %s"):format(tostring(xs.shape), #xs,
-      xs.shape[2], tostring(ys.shape)), level + 1)
+      xs.shape[2], tostring(ys.shape)))
   end
   if ys.numel == 0 then
-    core.raise("shape", ("condition: fantasies need observations, y has shape %s"):format(tostring(ys.shape)), level + 1)
+    core.raise("shape", ("condition: fantasies need observations, y has shape %s"):format(tostring(ys.shape)))
   end
   local shared <const> = xs.ndim < 3
-  local z <const> = kernels.points(shared and xs or xs:reshape(#xs * xs.shape[2], xs.shape[3]), "condition: x", level + 1)
+  local z <const> = kernels.points(shared and xs or xs:reshape(#xs * xs.shape[2], xs.shape[3]), "condition: x")
   local flat <const> = shared and ys:t() or ys:reshape(#z)
-  for i = 1, shared and #ys or 1 do data.check(z, shared and flat:select(2, i) or flat, "condition", level + 1) end
-  data.check_width(f, z, "condition", level + 1)
+  for i = 1, shared and #ys or 1 do data.check(z, shared and flat:select(2, i) or flat, "condition") end
+  data.check_width(f, z, "condition")
   return {x = shared and z or xs, y = ys, z = z, shared = shared, count = #ys, k = ys.shape[2]}
 end
 
@@ -220,8 +220,8 @@ end
 
 --- noise_of(x): variances of observations at x that were given and checked, or nil. Computed where predictions of the model
 -- are: z, values and noise are in the dtype of 'worker', the model or its f64 twin.
-function M.new(self, x, y, noise_of, level)
-  local b <const> = check(model.fields(self), x, y, level + 1)
+function M.new(self, x, y, noise_of)
+  local b <const> = check(model.fields(self), x, y)
   b.model = snapshot(self)
   b.worker = working(b.model)
   local given <const> = noise_of(b.z)

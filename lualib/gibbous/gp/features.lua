@@ -116,7 +116,7 @@ local makers <const> = {
 local by_alpha <const> = func{name = "draws of a rational quadratic kernel", shape = "same", forward = function(v) return v * 1 end,
   backward = function()
     core.raise("option", "draw: functions drawn from a rational_quadratic kernel have no gradient by its alpha; "
-      .. "p:sample(k, {seed = ...}) has", 2)
+      .. "p:sample(k, {seed = ...}) has")
   end}
 
 --- A scale mixture of rbf kernels.
@@ -187,7 +187,7 @@ end
 
 local function no_features(k)
   core.raise("option", ("a function cannot be drawn from kernel '%s': it has no random features; p:sample draws values at points")
-    :format(k.kind), 5)
+    :format(k.kind))
 end
 
 local joints <const> = {sum = true, product = true, white = true}

@@ -260,12 +260,12 @@ local function any_free(list)
 end
 
 --- A start to which a prior gives no density is none.
-local function check_priors(list, names, level)
+local function check_priors(list, names)
   for i, p in ipairs(list) do
     local density <const> = not p.fixed and p.prior and p.prior:log_density(p.value):item() or 0
     if not (math.abs(density) < math.huge) then
       core.raise("option", ("fit: the prior of '%s', %s, gives its value %s no density"):format(names[i], tostring(p.prior),
-        p.ndim == 0 and ("%g"):format(p.value:item()) or "of shape " .. tostring(p.shape)), level + 1)
+        p.ndim == 0 and ("%g"):format(p.value:item()) or "of shape " .. tostring(p.shape)))
     end
   end
 end
@@ -308,10 +308,10 @@ end
 local function take_data(self, x, y, o)
   local f <const> = fields(self)
   if x == nil then return 0 end
-  local xs <const>, ys <const>, keep <const> = data.check(x, y, "fit", 3, o.missing)
-  if #xs == 0 then core.raise("shape", "fit: there are no rows to fit", 3) end
+  local xs <const>, ys <const>, keep <const> = data.check(x, y, "fit", o.missing)
+  if #xs == 0 then core.raise("shape", "fit: there are no rows to fit") end
   local masked <const> = keep and #core.as_tensor(y) - #xs or 0
-  local likelihood <const> = keep and f.likelihood:of_rows(keep, #xs + masked, "fit", 3) or f.likelihood
+  local likelihood <const> = keep and f.likelihood:of_rows(keep, #xs + masked, "fit") or f.likelihood
   local before <const> = model.fields(model.with_data_of(self))
   f.likelihood = likelihood
   local ok <const>, err <const> = pcall(function()
@@ -338,21 +338,21 @@ end
 function methods.fit(self, x, y, o)
   local f <const> = fields(self)
   if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
-  o = options.parse(o, fit_spec, "fit", 2)
+  o = options.parse(o, fit_spec, "fit")
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil
-  if x == nil and f.x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)", 2) end
+  if x == nil and f.x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)") end
   local masked <const> = take_data(self, x, y, o)
-  if #f.x == 0 then core.raise("shape", "fit: there are no rows to fit", 2) end
+  if #f.x == 0 then core.raise("shape", "fit: there are no rows to fit") end
   local start <const> = core.clock()
   local floor <const> = f.likelihood:set_floor(f.y)
   local list <const>, names <const> = param.collect(self)
   local scales <const> = starts.begin(self, list)
   f.active, f.state = seeded(objective.decide(self, budget), o.seed), nil
-  check_priors(list, names, 2)
+  check_priors(list, names)
   local shared <const> = taken_over(self, list, names)
   local run <const> = {solver = f.active, log = solve_log(), realise = within(budget), units = starts.units(self)}
   local best, total
-  objective.guarded(self, "fit", 2, function()
+  objective.guarded(self, "fit", function()
     if any_free(list) then
       best, total = run_starts(self, o, run, list, scales)
     else

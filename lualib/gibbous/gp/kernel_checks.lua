@@ -36,7 +36,7 @@ end
 local function rows(x, list) return x:index(1, core.tensor(list, {dtype = "i64"})):eval() end
 
 --- Raises where a kernel of one's own in k is not symmetric, judged by a few pairs of rows of x.
-function M.symmetric(k, x, level)
+function M.symmetric(k, x)
   local own <const> = own_kernels(k, {})
   if #own == 0 or #x < 2 then return end
   local first <const>, second <const> = probes(#x)
@@ -48,7 +48,7 @@ function M.symmetric(k, x, level)
   local at <const> = off:reshape(-1):argmax():item() - 1
   local i <const>, j <const> = at // #second + 1, at % #second + 1
   core.raise("option", ("kernel %s is not symmetric: k(a, b) = %.6g, but k(b, a) = %.6g, for rows %d and %d of x"):format(
-    named(own), ab[i][j]:item(), ba[i][j]:item(), first[i], second[j]), level + 1)
+    named(own), ab[i][j]:item(), ba[i][j]:item(), first[i], second[j]))
 end
 
 local function number_text(v) return v == v and ("%g"):format(v) or "NaN" end

@@ -51,7 +51,7 @@ end
 -- A decomposition is one of numbers: values are made of it, and derivatives of eigenvectors would fail at equal eigenvalues. What
 -- says how a value varies with K, B and the noise stands beside it, as the 'form' of core.with_slope, which nothing computes.
 
-local function of_values() core.raise("internal", "what carries gradients alone was computed", 2) end
+local function of_values() core.raise("internal", "what carries gradients alone was computed") end
 
 local function by_form(value, form) return core.with_slope(value, form, core.full({}, 1, {dtype = value.dtype})) end
 
@@ -81,7 +81,7 @@ local function solve_live(p, q, G) return solved(G, p.K, p.B, p.noise, q) end
 
 -- A value whose gradient is known, but not that of the gradient: it stands beside what a rule gives.
 local once <const> = func{name = "log det", shape = "same", forward = of_values, backward = function()
-  core.raise("option", 'with Kronecker structure the log determinant has no second derivatives; solver = "direct" has them', 2)
+  core.raise("option", 'with Kronecker structure the log determinant has no second derivatives; solver = "direct" has them')
 end}
 
 --- log det C, of this value.

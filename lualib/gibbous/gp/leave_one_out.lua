@@ -72,8 +72,8 @@ local function of_model(self)
 end
 
 local function check(f, count)
-  if f.x == nil then core.raise("option", "leave_one_out: the model holds no data", 3) end
-  if count < 2 then core.raise("shape", "leave_one_out: needs 2 observations or more, got " .. count, 3) end
+  if f.x == nil then core.raise("option", "leave_one_out: the model holds no data") end
+  if count < 2 then core.raise("shape", "leave_one_out: needs 2 observations or more, got " .. count) end
 end
 
 --- Each observation of the model's data predicted from all others: mean, var, log_density (n), nlpd, rmse.

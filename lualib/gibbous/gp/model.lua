@@ -27,16 +27,16 @@ local public <const> = {kernel = true, mean = true, likelihood = true, x = true,
 local without_data <const> = {copy = true, fit = true, get = true, save = true, set = true}
 
 --- A model that was saved without its data does not pass for its prior. f: its fields; key: the method that is asked for.
-function M.check_present(f, key, level)
+function M.check_present(f, key)
   local absent <const> = f.absent
   if not absent or f.x or without_data[key] then return end
   core.raise("option", ("%s: the model was saved without its data (%d points, %d columns, %s); give them back with "
-    .. "gb.load(path, {x = x, y = y}), or fit it to others"):format(key, absent.n, absent.d, absent.dtype), level + 1)
+    .. "gb.load(path, {x = x, y = y}), or fit it to others"):format(key, absent.n, absent.d, absent.dtype))
 end
 
 function Model.__index(self, key)
   if methods[key] then
-    M.check_present(rawget(self, "_fields"), key, 2)
+    M.check_present(rawget(self, "_fields"), key)
     return methods[key]
   end
   if public[key] then return rawget(self, "_fields")[key] end
@@ -99,7 +99,7 @@ function M.set_data(self, x, y)
   f.x, f.y = x:eval(), y:eval()
   f.state, f.active, f.choice, f.twin, f.bound = nil, nil, nil, nil, nil
   M.resolve(f, x)
-  kernel_checks.symmetric(f.kernel, f.x, 3)
+  kernel_checks.symmetric(f.kernel, f.x)
 end
 
 --- What was left open until the inputs are known: a lengthscale and a slope for each column, places of latent noise.
@@ -147,7 +147,7 @@ end
 -- Where no path is near, all of so many are said.
 local LISTED <const> = 8
 
-local function find(at, path, level)
+local function find(at, path)
   if at[path] then return at[path] end
   local names = type(path) == "string" and ending_in(at, path) or {}
   names = #names > 0 and names or {type(path) == "string" and options.nearest(path, at) or nil}
@@ -157,7 +157,7 @@ local function find(at, path, level)
     table.sort(names)
     text = #names <= LISTED and "it has " .. table.concat(names, ", ") or "print(m) lists them"
   end
-  core.raise("option", ("the model has no parameter '%s' (%s)"):format(tostring(path), text), level + 1)
+  core.raise("option", ("the model has no parameter '%s' (%s)"):format(tostring(path), text))
 end
 
 local chosen <const> = {kernel = true, mean = true, likelihood = true, solver = true}
@@ -171,11 +171,11 @@ function M.refuse_assignment(self, maker, key)
   elseif name == "x" or name == "y" then text = "data are given to m:fit(x, y) or m:condition(x, y)"
   elseif name == "noise" then text = "noise is given to " .. maker
   elseif chosen[name] then text = ("it is chosen when a model is made: %s{%s = ...}"):format(maker, name) end
-  core.raise("option", ("field '%s' of a model cannot be assigned; %s"):format(name, text), 3)
+  core.raise("option", ("field '%s' of a model cannot be assigned; %s"):format(name, text))
 end
 
 --- A parameter by its path, as printed by print(model): m:get "kernel.lengthscale".
-function methods.get(self, path) return find(by_path(self), path, 2) end
+function methods.get(self, path) return find(by_path(self), path) end
 
 local function assign_all(boxes, values)
   for i, box in ipairs(boxes) do box.value = values[i] end
@@ -188,20 +188,20 @@ function methods.set(self, path, v)
   local paths <const> = {}
   for key in pairs(wanted) do paths[#paths + 1] = key end
   if #paths == 0 and path ~= wanted then
-    core.raise("option", ("set: parameter '%s' was given no value"):format(tostring(path)), 2)
+    core.raise("option", ("set: parameter '%s' was given no value"):format(tostring(path)))
   end
   table.sort(paths, function(a, b) return tostring(a) < tostring(b) end)
   local at <const> = by_path(self)
   local boxes <const>, values <const>, before <const> = {}, {}, {}
   for i, key in ipairs(paths) do
-    boxes[i], values[i] = find(at, key, 2), wanted[key]
+    boxes[i], values[i] = find(at, key), wanted[key]
     before[i] = boxes[i].raw
   end
   local ok <const>, err <const> = pcall(assign_all, boxes, values)
   if not ok then
     for i, box in ipairs(boxes) do box.raw = before[i] end
     if raised.code(err) == nil then error(err, 0) end
-    core.raise(err.code, err.message, 2)
+    core.raise(err.code, err.message)
   end
   return self
 end

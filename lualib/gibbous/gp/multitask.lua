@@ -24,9 +24,9 @@ local fields <const>, methods <const> = task_model.fields, task_model.methods
 --- The data of a fit, checked: x, y, or those the model holds.
 local function data_of_fit(self, x, y, missing)
   local f <const> = fields(self)
-  if x == nil and f.x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)", 3) end
+  if x == nil and f.x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)") end
   if x == nil then return f.x, f.y end
-  return task_model.check(self, x, y, "fit", 3, missing)
+  return task_model.check(self, x, y, "fit", missing)
 end
 
 --- Fits all free parameters: m:fit(x, y, o) with x (n, d) or (n) and y (n, T), or m:fit(o) on the data it holds.
@@ -37,14 +37,14 @@ end
 function methods.fit(self, x, y, o)
   local f <const> = fields(self)
   if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
-  local settings <const> = options.parse(o, fit_spec, "fit", 2)
+  local settings <const> = options.parse(o, fit_spec, "fit")
   local xs <const>, ys <const> = data_of_fit(self, x, y, settings.missing)
   settings.missing = "mask"                             -- of what passed the check
-  if task_model.known(ys) == 0 then core.raise("shape", "fit: there are no values to fit", 2) end
+  if task_model.known(ys) == 0 then core.raise("shape", "fit: there are no values to fit") end
   local inside <const> = model.fields(f.inner)
   local x_before <const>, y_before <const>, long_before <const> = f.x, f.y, inside.x
   local grid <const>, solver <const> = inside.grid, inside.solver
-  task_model.take(self, xs, ys, "fit", 2)
+  task_model.take(self, xs, ys, "fit")
   local all <const>, values <const> = task_model.long(xs, ys)
   local ok <const>, info <const> = pcall(f.inner.fit, f.inner, all, values, settings)
   if ok then
@@ -64,18 +64,18 @@ end
 -- makes anew, in O(n^3 + T^3). m.update says. o: missing "error" (default: NaN in y raises) or "mask" (such cells are left out).
 ---@return gibbous.gp.multitask
 function methods.condition(self, x, y, opts)
-  local o <const> = options.parse(opts, {missing = data.missing}, "condition", 2)
+  local o <const> = options.parse(opts, {missing = data.missing}, "condition")
   local f <const> = fields(self)
   local inside <const> = model.fields(f.inner)
-  local xs <const>, ys <const> = task_model.check(self, x, y, "condition", 2, o.missing)
-  data.check_width(f, xs, "condition", 2)
+  local xs <const>, ys <const> = task_model.check(self, x, y, "condition", o.missing)
+  data.check_width(f, xs, "condition")
   local all_x, all_y = xs, ys
   if f.x then all_x, all_y = core.cat({f.x, xs}, 1):eval(), core.cat({f.y, ys}, 1):eval() end
   local out <const> = task_model.new(model.copy_parts(inside), f.tasks, f.solver)
   local g <const> = fields(out)
-  task_model.take(out, all_x, all_y, "condition", 2)
+  task_model.take(out, all_x, all_y, "condition")
   if inside.grid or model.fields(g.inner).grid then
-    task_model.fill(out, "condition", 2)
+    task_model.fill(out, "condition")
   else
     local more <const>, values <const> = task_model.long(xs, ys)
     g.inner = f.inner:condition(more, values, {missing = "mask"})
@@ -92,11 +92,11 @@ end
 function methods.predict(self, x, o)
   local f <const> = fields(self)
   local T <const>, inside <const> = f.tasks, model.fields(f.inner)
-  local t <const> = kernels.points(x, "predict: x", 2)
-  data.check_width(f, t, "predict", 2)
+  local t <const> = kernels.points(x, "predict: x")
+  data.check_width(f, t, "predict")
   local all <const> = parts.every(t, T)
   if not inside.grid then return task_prediction(f.inner:predict(all, o), #t, T) end
-  options.parse(o, {variance = {"exact", "cached"}, rank = "count", precision = {"f32", "f64"}}, "predict", 2)
+  options.parse(o, {variance = {"exact", "cached"}, rank = "count", precision = {"f32", "f64"}}, "predict")
   local built <const> = kronecker.parts(f.inner, t:to{dtype = "f64"})
   return task_prediction(prediction.new(all, built, function(count, settings)
     return pathwise.new(f.inner, all, count, settings)
@@ -108,7 +108,7 @@ end
 ---@return gibbous.draw
 function methods.draw(self, k, o)
   local f <const> = fields(self)
-  local count <const>, settings <const> = pathwise.asked(f, k, o, 3)
+  local count <const>, settings <const> = pathwise.asked(f, k, o)
   return pathwise.new(f.inner, parts.every(f.x, f.tasks), count, settings, f.tasks)
 end
 
@@ -143,13 +143,13 @@ local solver_rule <const> = rules.solver{"auto", "direct", "kronecker"}
 -- "direct", a solver's name or a gb.solvers value: the long form in any case. The model copies what it is given.
 return function(opts)
   local o <const> = options.parse(opts, {kernel = rules.kernel, tasks = "count", rank = "count", noise = "any", mean = rules.mean,
-    solver = solver_rule}, "gb.gp.multitask", 2)
+    solver = solver_rule}, "gb.gp.multitask")
   if not o.kernel then
-    core.raise("option", "gb.gp.multitask: a kernel is needed: gb.gp.multitask{kernel = gb.kernels.rbf{}, tasks = 2}", 2)
+    core.raise("option", "gb.gp.multitask: a kernel is needed: gb.gp.multitask{kernel = gb.kernels.rbf{}, tasks = 2}")
   end
-  if not o.tasks or o.tasks < 1 then core.raise("option", "gb.gp.multitask: tasks, the number of outputs, is needed", 2) end
+  if not o.tasks or o.tasks < 1 then core.raise("option", "gb.gp.multitask: tasks, the number of outputs, is needed") end
   local T <const> = o.tasks
-  return task_model.new({kernel = parts.product(o.kernel, T, o.rank or 1, 2):copy(),
-    mean = parts.mean(means.of(o.mean or means.zero()), T, 2):copy(), likelihood = parts.noise(o.noise or nil, T, 2):copy()}, T,
+  return task_model.new({kernel = parts.product(o.kernel, T, o.rank or 1):copy(),
+    mean = parts.mean(means.of(o.mean or means.zero()), T):copy(), likelihood = parts.noise(o.noise or nil, T):copy()}, T,
     o.solver or "auto")
 end

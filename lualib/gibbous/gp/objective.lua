@@ -38,7 +38,7 @@ function M.decide(self, budget, untried)
   if f.solver ~= "auto" then
     local solver = solvers.named(f.solver, f.x.dtype)
     if choice.is_iterative(solver) then solver = choice.within(self, solver, step, budget) end
-    if budget and choice.is_streamed(solver) then choice.check_budget(self, solver, step, budget, "fit", 3) end
+    if budget and choice.is_streamed(solver) then choice.check_budget(self, solver, step, budget, "fit") end
     return solver
   end
   local solver
@@ -89,7 +89,7 @@ end
 function M.value(self, solver, kind)
   if kind ~= "loo" then return M.nlml(self, solver) end
   if M.is_iterative(solver) then
-    core.raise("option", 'the objective "loo" needs solver = "direct"; this model uses ' .. tostring(solver), 3)
+    core.raise("option", 'the objective "loo" needs solver = "direct"; this model uses ' .. tostring(solver))
   end
   return nlloo(self)
 end
@@ -111,16 +111,16 @@ function M.step(self, solver, kind)
 end
 
 --- What f() gives. A matrix that is not positive definite then raises with a diagnosis of the model's covariance.
-function M.guarded(self, what, level, f)
+function M.guarded(self, what, f)
   local got <const> = table.pack(pcall(f))
   if got[1] then return table.unpack(got, 2, got.n) end
   local err <const> = got[2]
   local f <const> = model.fields(self)
   local text <const> = raised.is(err, "nan") and kernel_checks.not_finite(f.kernel, f.x)
-  if text then core.raise("nan", ("%s: %s"):format(what, text), level + 1) end
+  if text then core.raise("nan", ("%s: %s"):format(what, text)) end
   if not raised.is(err, "not_pd") or not core.source "gibbous.gp.diagnosis" then error(err, 0) end
   local diagnosis <const> = M.diagnose(self, err)
-  core.raise("not_pd", ("%s: %s\n%s"):format(what, err.message, tostring(diagnosis)), level + 1,
+  core.raise("not_pd", ("%s: %s\n%s"):format(what, err.message, tostring(diagnosis)),
     {diagnosis = diagnosis, order = err.order})
 end
 

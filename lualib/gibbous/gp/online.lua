@@ -34,7 +34,7 @@ local function append(self, out, x, y, noise)
   local factor <const>, half <const> = growing(self, f.state)
   local rows <const> = g.kernel(x, f.x):detach()
   local state <const> = {stamp = model.stamp(out), converged = true}
-  state.factor = objective.guarded(out, "condition", 5, function()
+  state.factor = objective.guarded(out, "condition", function()
     return factor:append(rows, corner(g.kernel, x, noise):detach())
   end)
   state.half = state.factor:extend(half, (y - g.mean(x)):detach())
@@ -85,22 +85,22 @@ local function carry_all(self, out, x, y, noise)
 end
 
 --- Checks 'given', variances (k) of new observations where each has its own, nil else, and adds them to the likelihood of 'parts'.
-local function noise_of(f, parts, x, given, level)
+local function noise_of(f, parts, x, given)
   local l <const> = parts.likelihood
   if l.kind ~= "fixed" then
-    if given then core.raise("option", "condition: the model's likelihood knows the noise; none can be given", level + 1) end
+    if given then core.raise("option", "condition: the model's likelihood knows the noise; none can be given") end
     return nil
   end
   if (f.x == nil or #f.x == 0) and given == nil then return nil end            -- it was made for these observations
   if given == nil then
     core.raise("option",
-      ("condition: the model's noise is known per observation: give noise = a tensor of %d variances"):format(#x), level + 1)
+      ("condition: the model's noise is known per observation: give noise = a tensor of %d variances"):format(#x))
   end
   if given.ndim ~= 1 or #given ~= #x then
-    core.raise("shape", ("condition: %d variances are needed, got shape %s"):format(#x, tostring(given.shape)), level + 1)
+    core.raise("shape", ("condition: %d variances are needed, got shape %s"):format(#x, tostring(given.shape)))
   end
   if not (#given == 0 or given:min():item() >= 0 and given:max():item() < math.huge) then
-    core.raise("option", "condition: noise variances must be 0 or more and finite", level + 1)
+    core.raise("option", "condition: noise variances must be 0 or more and finite")
   end
   local own <const> = given:to{dtype = l.noise.dtype}
   likelihoods.fields(l).noise = ((f.x == nil or #f.x == 0) and own or core.cat({l.noise, own}, 1)):eval()
@@ -114,17 +114,17 @@ end
 -- known per observation; missing = "mask" leaves out rows where y is NaN. y (b, k): b fantasies of the same points, x (b, k, d):
 -- of points of their own; then the result only predicts, all b at once: see gp/fantasies.lua.
 function model.methods.condition(self, x, y, opts)
-  local o <const> = options.parse(opts, {noise = "tensor", missing = data.missing}, "condition", 2)
+  local o <const> = options.parse(opts, {noise = "tensor", missing = data.missing}, "condition")
   local f <const> = model.fields(self)
   if fantasies.is_batch(x, y) then
     local parts <const> = model.copy_parts(f)
-    return fantasies.new(self, x, y, function(z) return noise_of(f, parts, z, o.noise and o.noise:reshape(-1), 4) end, 2)
+    return fantasies.new(self, x, y, function(z) return noise_of(f, parts, z, o.noise and o.noise:reshape(-1)) end)
   end
-  local xs <const>, ys <const>, kept <const> = data.check(x, y, "condition", 2, o.missing or nil)
-  data.check_width(f, xs, "condition", 2)
+  local xs <const>, ys <const>, kept <const> = data.check(x, y, "condition", o.missing or nil)
+  data.check_width(f, xs, "condition")
   local parts <const> = model.copy_parts(f)
   local given <const> = o.noise and kept and o.noise:index(1, kept) or o.noise or nil
-  local noise <const> = noise_of(f, parts, xs, given, 2)
+  local noise <const> = noise_of(f, parts, xs, given)
   local out <const> = model.new(parts)
   if f.x and #f.x > 0 then
     model.set_data(out, core.cat({f.x, xs}, 1), core.cat({f.y, ys}, 1))

@@ -26,10 +26,10 @@ local facts <const> = {count = true, features = true, converged = true, info = t
 
 function Draw.__index(self, key)
   if facts[key] then return rawget(self, "_box")[key] end
-  core.raise("option", ("a draw has no field '%s'; call it with points"):format(tostring(key)), 2)
+  core.raise("option", ("a draw has no field '%s'; call it with points"):format(tostring(key)))
 end
 
-function Draw.__newindex(_, key) core.raise("option", ("a draw is a value; '%s' cannot be assigned"):format(tostring(key)), 2) end
+function Draw.__newindex(_, key) core.raise("option", ("a draw is a value; '%s' cannot be assigned"):format(tostring(key))) end
 
 function Draw.__tostring(self)
   local d <const> = rawget(self, "_box")
@@ -90,30 +90,30 @@ end
 -- point gives the same value, however and how often it is asked for. Cost: O(m (features + n)) a function, streamed.
 function Draw.__call(self, xs)
   local d <const> = rawget(self, "_box")
-  local t <const> = kernels.points(xs, "draw: x", 2)
+  local t <const> = kernels.points(xs, "draw: x")
   if t.shape[2] ~= d.columns then
-    core.raise("shape", ("draw: the model was given %d columns, x has shape %s"):format(d.columns, tostring(t.shape)), 2)
+    core.raise("shape", ("draw: the model was given %d columns, x has shape %s"):format(d.columns, tostring(t.shape)))
   end
-  if t.dtype ~= d.dtype then core.raise("dtype", ("draw: the model's data are %s, x is %s"):format(d.dtype, t.dtype), 2) end
+  if t.dtype ~= d.dtype then core.raise("dtype", ("draw: the model's data are %s, x is %s"):format(d.dtype, t.dtype)) end
   return d.values(t)
 end
 
 M.spec = {features = "count", seed = "integer"}
 
 --- Defaults of checked options.
-function M.settings(o, level)
-  if o.features == 0 then core.raise("option", "draw: features must be 1 or more", level + 1) end
+function M.settings(o)
+  if o.features == 0 then core.raise("option", "draw: features must be 1 or more") end
   return {features = o.features or 1024, seed = o.seed or math.floor(2 ^ 31 * core.rand(1, {dtype = "f64"}):item())}
 end
 
 --- Number of functions and settings of a draw from a model of fields f, checked.
-function M.asked(f, k, opts, level)
-  local o <const> = M.settings(options.parse(opts, M.spec, "draw", level), level)
+function M.asked(f, k, opts)
+  local o <const> = M.settings(options.parse(opts, M.spec, "draw"))
   local count <const> = k == nil and 1 or math.tointeger(k)
   if count == nil or count < 1 then
-    core.raise("option", ("draw: the number of functions must be 1 or more, got %s"):format(tostring(k)), level)
+    core.raise("option", ("draw: the number of functions must be 1 or more, got %s"):format(tostring(k)))
   end
-  if f.x == nil then core.raise("option", "draw: the model holds no data; condition it, be it on zero rows", level) end
+  if f.x == nil then core.raise("option", "draw: the model holds no data; condition it, be it on zero rows") end
   return count, o
 end
 
@@ -122,7 +122,7 @@ end
 ---@return gibbous.draw
 function model.methods.draw(self, k, opts)
   local f <const> = model.fields(self)
-  local count <const>, o <const> = M.asked(f, k, opts, 3)
+  local count <const>, o <const> = M.asked(f, k, opts)
   return M.new(self, f.x, count, o)
 end
 

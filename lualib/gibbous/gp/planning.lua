@@ -31,15 +31,15 @@ end
 --- The options of a plan, and its data: x, y, or nothing where o stands first.
 local function asked(f, x, y, o)
   if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
-  o = options.parse(o, plan_spec, "plan", 3)
-  if x == nil and f.x == nil then core.raise("option", "plan: the model holds no data; call plan(x, y)", 3) end
+  o = options.parse(o, plan_spec, "plan")
+  if x == nil and f.x == nil then core.raise("option", "plan: the model holds no data; call plan(x, y)") end
   return o, x
 end
 
 --- The plan of a step of a model that nobody else holds.
 local function plan_of(self, o)
   param.part(self)                                      -- as a step begins: with new values of the parameters
-  if #model.fields(self).x == 0 then core.raise("shape", "plan: there are no rows to fit", 3) end
+  if #model.fields(self).x == 0 then core.raise("shape", "plan: there are no rows to fit") end
   local budget <const> = o.budget and core.bytes(o.budget, "plan: the budget") or nil
   local solver <const> = objective.decide(self, budget, true)
   return core.plan(step_of(self, solver, o.objective), {budget = budget})
@@ -56,8 +56,8 @@ function model.methods.plan(self, x, y, o)
   if x == nil then
     model.set_data(other, f.x, f.y)
   else
-    local xs <const>, ys <const>, keep <const> = data.check(x, y, "plan", 2, o.missing)
-    if keep then model.fields(other).likelihood = f.likelihood:of_rows(keep, #core.as_tensor(y), "plan", 2) end
+    local xs <const>, ys <const>, keep <const> = data.check(x, y, "plan", o.missing)
+    if keep then model.fields(other).likelihood = f.likelihood:of_rows(keep, #core.as_tensor(y), "plan") end
     model.set_data(other, xs, ys)
   end
   return plan_of(other, o)
@@ -70,8 +70,8 @@ function task_model.methods.plan(self, x, y, o)
   o, x = asked(f, x, y, o)
   local other <const> = task_model.new(model.copy_parts(model.fields(f.inner)), f.tasks, f.solver)
   local xs, ys = f.x, f.y
-  if x ~= nil then xs, ys = task_model.check(self, x, y, "plan", 2, o.missing) end
-  task_model.take(other, xs, ys, "plan", 2)
-  task_model.fill(other, "plan", 2)
+  if x ~= nil then xs, ys = task_model.check(self, x, y, "plan", o.missing) end
+  task_model.take(other, xs, ys, "plan")
+  task_model.fill(other, "plan")
   return plan_of(model.fields(other).inner, o)
 end

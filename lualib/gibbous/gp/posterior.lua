@@ -36,7 +36,7 @@ local function estimated(self, kept)
   if not (solve.converged or kept) then
     core.raise("not_converged", ("log_marginal_likelihood: the solver missed its tolerance (%s after %d steps, residual %.2g), and the "
       .. "value is off by an unknown amount; more steps (max_iter), a preconditioner or solver = \"direct\" mend that, "
-      .. "unconverged = true gives it all the same"):format(solve.reason, solve.iterations, solve.residual), 3)
+      .. "unconverged = true gives it all the same"):format(solve.reason, solve.iterations, solve.residual))
   end
   return value, setmetatable({value = value:item(), standard_error = objective.standard_error(solve) or 0.0,
     converged = solve.converged, reason = solve.reason, iterations = solve.iterations, residual = solve.residual}, LikelihoodInfo)
@@ -49,12 +49,12 @@ end
 ---@return gibbous.tensor, gibbous.likelihood_info
 function methods.log_marginal_likelihood(self, o)
   local f <const> = fields(self)
-  o = options.parse(o, {unconverged = "boolean"}, "log_marginal_likelihood", 2)
-  if f.x == nil then core.raise("option", "log_marginal_likelihood: the model holds no data", 2) end
+  o = options.parse(o, {unconverged = "boolean"}, "log_marginal_likelihood")
+  if f.x == nil then core.raise("option", "log_marginal_likelihood: the model holds no data") end
   f.active = f.active or objective.decide(self)
   if objective.is_iterative(f.active) then return estimated(self, o.unconverged) end
   local worker <const> = f.grid and self or working(self, nil)
-  local value <const> = objective.guarded(worker, "log_marginal_likelihood", 2, function()
+  local value <const> = objective.guarded(worker, "log_marginal_likelihood", function()
     local v <const> = -objective.nlml(worker, f.active)
     return (f.grid and v or v:to{dtype = f.x.dtype}):eval()
   end)
@@ -76,7 +76,7 @@ local function algorithm(self, state, prior, o, more)
   if o.variance ~= "cached" and not state.system then return variance.direct(state.factor, more) end
   local noise <const> = f.likelihood:variance(f.x):min()
   if o.variance ~= "cached" then return variance.solver(state.system, prior, noise:item(), more) end
-  if o.rank == 0 then core.raise("option", "predict: the rank must be 1 or more", 3) end
+  if o.rank == 0 then core.raise("option", "predict: the rank must be 1 or more") end
   return variance.cached(state, f.kernel(f.x), objective.covariance(self), o.rank or DEFAULT_RANK, noise)
 end
 
@@ -129,10 +129,10 @@ local predict_spec <const> = {variance = {"exact", "cached"}, rank = "count", pr
 --    precision: "f32" or "f64" for f32 data; else f64 where f32 could lose the variance (p.info.precision says).
 ---@return gibbous.prediction
 function methods.predict(self, xs, opts)
-  local o <const> = options.parse(opts, predict_spec, "predict", 2)
+  local o <const> = options.parse(opts, predict_spec, "predict")
   local f <const> = fields(self)
-  local t <const> = kernels.points(xs, "predict: x", 2)
-  data.check_width(f, t, "predict", 2)
+  local t <const> = kernels.points(xs, "predict: x")
+  data.check_width(f, t, "predict")
   if f.x == nil then kernels.resolve_ard(f.kernel, t.shape[2]) end
   local worker <const> = working(self, o.precision or nil)
   local wide <const> = rawequal(worker, self) and t or t:to{dtype = "f64"}

@@ -90,7 +90,7 @@ end
 
 --- Of an exact variance 0; without gradients. No more than f_var itself: the exact one is not below 0.
 function fields.f_var_bound(b, self)
-  if b.many then core.raise("option", "a prediction of fantasies has no f_var_bound", 3) end
+  if b.many then core.raise("option", "a prediction of fantasies has no f_var_bound") end
   local how <const> = b.parts.how
   if how == nil or how.bound == nil or b.count == 0 then return zeros(b) end
   local f_var <const> = self.f_var                          -- first: its solves know the bound
@@ -150,10 +150,10 @@ local methods <const> = object.methods(Prediction, "a prediction", "p")
 
 --- Bounds (lo, hi), each (m), that hold a new observation with probability 'level'; of = "f": the function.
 function methods.interval(self, level, opts)
-  local o <const> = options.parse(opts, {of = {"y", "f"}}, "interval", 2)
+  local o <const> = options.parse(opts, {of = {"y", "f"}}, "interval")
   level = level or 0.95
   if type(level) ~= "number" or not (level > 0 and level < 1) then
-    core.raise("option", ("interval: the level must be between 0 and 1, got %s"):format(tostring(level)), 2)
+    core.raise("option", ("interval: the level must be between 0 and 1, got %s"):format(tostring(level)))
   end
   local sd <const> = (o.of == "f" and self.f_var or self.y_var):sqrt()
   local half <const> = metrics.quantile(0.5 + level / 2) * sd
@@ -181,7 +181,7 @@ local function factored(b, cov, scale)
     if not raised.is(root, "not_pd") then error(root, 0) end
     if relative >= most then
       core.raise("not_pd", ("sample: the covariance of the %d points is not positive definite, also with %g of the prior variance "
-        .. "added%s"):format(b.count, most, b.draw and "; method = \"pathwise\" needs no factor" or ""), 5)
+        .. "added%s"):format(b.count, most, b.draw and "; method = \"pathwise\" needs no factor" or ""))
     end
     relative = math.min(most, relative == 0 and 4 * unit * ((b.parts.count or 0) + b.count) or 10 * relative)
   end
@@ -217,16 +217,16 @@ local sample_spec <const> = {of = {"f", "y"}, seed = "integer", method = {"chole
 -- thousand; the jitter it needed, if any, stands in p.info (of fantasies: the most). method = "pathwise": by random features
 -- (see m:draw) in O(m (n + features)), never (m, m); not of fantasies.
 function methods.sample(self, k, opts)
-  local o <const> = options.parse(opts, sample_spec, "sample", 2)
+  local o <const> = options.parse(opts, sample_spec, "sample")
   local b <const> = box(self)
   k = k or 1
   if math.tointeger(k) == nil or k < 1 then
-    core.raise("option", ("sample: the number of draws must be 1 or more, got %s"):format(tostring(k)), 2)
+    core.raise("option", ("sample: the number of draws must be 1 or more, got %s"):format(tostring(k)))
   end
   if o.method == "pathwise" and b.many then
-    core.raise("option", "sample: fantasies have no method = \"pathwise\"; condition the model on one of them", 2)
+    core.raise("option", "sample: fantasies have no method = \"pathwise\"; condition the model on one of them")
   end
-  local draws <const> = o.method == "pathwise" and b.count > 0 and b.draw(k, pathwise.settings(o, 2))(b.points)
+  local draws <const> = o.method == "pathwise" and b.count > 0 and b.draw(k, pathwise.settings(o))(b.points)
     or joint_draws(b, k, o.seed)
   local noise <const> = o.of == "y" and b.parts.noise()
   if not noise or b.count == 0 then return draws end
@@ -242,7 +242,7 @@ function Prediction.__index(self, key)
   local build <const> = fields[key]
   if build == nil then
     if key == "var" or key == "variance" then
-      core.raise("option", ("a prediction has no field '%s': f_var of the function, y_var of a new observation"):format(key), 2)
+      core.raise("option", ("a prediction has no field '%s': f_var of the function, y_var of a new observation"):format(key))
     end
     object.no_field("a prediction", key, fields, facts, methods)
   end
@@ -252,7 +252,7 @@ function Prediction.__index(self, key)
 end
 
 function Prediction.__newindex(_, key)
-  core.raise("option", ("a prediction is a value; '%s' cannot be assigned"):format(tostring(key)), 2)
+  core.raise("option", ("a prediction is a value; '%s' cannot be assigned"):format(tostring(key)))
 end
 
 function Prediction.__tostring(self)

@@ -35,7 +35,7 @@ function Score.__index(self, key)
   for name in pairs(self) do known[name] = true end
   local near <const> = options.nearest(tostring(key), known)
   core.raise("option", ("a score has no field '%s'%s"):format(tostring(key),
-    near and (" (did you mean '%s'?)"):format(near) or ""), 2)
+    near and (" (did you mean '%s'?)"):format(near) or ""))
 end
 
 function Score.__tostring(self)
@@ -80,10 +80,10 @@ local function noise_of(given, keep, count, xs)
   if v.ndim == 0 then return v end
   if v.ndim ~= 1 or #v ~= count then
     core.raise("shape", ("score: noise must be one variance, or one for each of the %d rows, got shape %s"):format(count,
-      tostring(v.shape)), 3)
+      tostring(v.shape)))
   end
   if #v > 0 and not (v:min():item() >= 0 and v:max():item() < math.huge) then
-    core.raise("option", "score: noise variances must be 0 or more and finite", 3)
+    core.raise("option", "score: noise variances must be 0 or more and finite")
   end
   return keep and v:index(1, keep) or v
 end
@@ -94,11 +94,11 @@ end
 -- gradients takes a solve a row for its exact variances; cached ones are at most s.f_var_bound too large, on average.
 ---@return gibbous.score
 function model.methods.score(self, x, y, o)
-  o = options.parse(o, {missing = data.missing, variance = {"exact", "cached"}, rank = "count", noise = is_noise}, "score", 2)
-  local xs <const>, ys <const>, keep <const> = data.check(x, y, "score", 2, o.missing)
-  if #xs == 0 then core.raise("shape", "score: there are no rows to score", 2) end
+  o = options.parse(o, {missing = data.missing, variance = {"exact", "cached"}, rank = "count", noise = is_noise}, "score")
+  local xs <const>, ys <const>, keep <const> = data.check(x, y, "score", o.missing)
+  if #xs == 0 then core.raise("shape", "score: there are no rows to score") end
   local f <const> = model.fields(self)
-  data.check_width(f, xs, "score", 2)
+  data.check_width(f, xs, "score")
   local p <const> = self:predict(xs, {variance = o.variance or nil, rank = o.rank or nil})
   local own <const> = noise_of(o.noise, keep, #core.as_tensor(y), xs)
   local mean <const>, var <const> = p.mean, own and p.f_var + own or p.y_var
@@ -120,7 +120,7 @@ function model.methods.score(self, x, y, o)
   s.noise_known = own ~= nil or f.likelihood.kind ~= "fixed" or f.likelihood.new ~= nil
   s._joint = function()
     if not s.noise_known then
-      core.raise("option", "score: the noise of these y is not known, and without it their joint density means nothing; give noise", 3)
+      core.raise("option", "score: the noise of these y is not known, and without it their joint density means nothing; give noise")
     end
     return joint(p, e, var)
   end

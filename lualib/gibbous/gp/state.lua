@@ -33,14 +33,14 @@ end
 local function factored(self, state, what)
   local c <const>, r <const> = objective.covariance(self), objective.residual(self)
   state.factor, state.alpha = core.linalg.cholesky(c), core.linalg.solve(c, r)
-  objective.guarded(self, what, 4, function() core.eval(state.factor, state.alpha) end)
+  objective.guarded(self, what, function() core.eval(state.factor, state.alpha) end)
 end
 
 local function solved(self, state, what)
   local f <const> = model.fields(self)
   local c <const>, r <const> = objective.covariance(self), objective.residual(self)
   local info
-  objective.guarded(self, what, 4, function()
+  objective.guarded(self, what, function()
     state.system = f.active:prepare(c, f.kernel(f.x), objective.noise_of(f))
     state.alpha, info = state.system:solve(r)
   end)

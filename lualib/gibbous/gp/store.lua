@@ -54,12 +54,12 @@ end
 ---@param path string
 ---@param opts {data: boolean, caches: boolean}?
 local function save(self, path, opts)
-  local o <const> = options.parse(opts, save_spec, "save", 2)
+  local o <const> = options.parse(opts, save_spec, "save")
   if type(path) ~= "string" then error(("bad argument #1 to 'save' (string expected, got %s)"):format(type(path)), 2) end
   local f <const> = model.fields(self)
   local inner <const> = f.inner or self                  -- of several outputs: the exact model inside
   local g <const> = model.fields(inner)
-  local w <const> = store.writer(2)
+  local w <const> = store.writer()
   local described <const> = {
     kernel = w:value(g.kernel, "kernel"), mean = w:value(g.mean, "mean"), likelihood = w:value(g.likelihood, "likelihood"),
     solver = w:value(f.solver, "solver"), active = w:value(g.active, "active"), info = w:record(g.info, "info"),
@@ -87,13 +87,13 @@ local load_spec <const> = {x = "tensor", y = "tensor", kernels = "table", means 
   end}
 
 --- The description of the model in a file, checked as a whole, and its tensors.
-local function open(path, level)
+local function open(path)
   local lead <const> = core.file_lead(path)
   if not lead:match "^....\0\0\0\0{" then
-    core.raise("format", path .. ": not a model file, which m:save(path) writes; gb.data.read reads tables and arrays", level + 1)
+    core.raise("format", path .. ": not a model file, which m:save(path) writes; gb.data.read reads tables and arrays")
   end
   local tensors <const>, texts <const>, canonical <const> = core.safetensors_read(path)
-  local function fail(text) core.raise("format", ("%s: %s"):format(path, text), level + 2) end
+  local function fail(text) core.raise("format", ("%s: %s"):format(path, text)) end
   if texts.format ~= FORMAT then fail "not a saved model; gb.data.read reads tensors" end
   local version <const> = math.tointeger(tonumber(texts.version))
   if version and version > VERSION then
@@ -115,7 +115,7 @@ local function of_tasks(r, parts, T)
   local index <const> = k.kind == "product" and select(2, task_parts.split(k))
   if math.type(T) ~= "integer" or not index or index.tasks ~= T then r:fail "its kernel is not one of its tasks" end
   if l.kind ~= "gaussian" and not (l.kind == "tasks" and l.noise.numel == T) then r:fail "its noise is not one of its tasks" end
-  parts.mean = task_parts.mean(parts.mean, T, 2)
+  parts.mean = task_parts.mean(parts.mean, T)
   return parts
 end
 
@@ -144,8 +144,8 @@ local function fill(m, x, y)
   local g <const> = model.fields(f.inner or m)
   local active <const>, choice <const> = g.active, g.choice
   if f.tasks then
-    task_model.take(m, x, y, "load", 2)
-    task_model.fill(m, "load", 2)
+    task_model.take(m, x, y, "load")
+    task_model.fill(m, "load")
   else
     model.set_data(m, x, y)
   end
@@ -172,21 +172,21 @@ local function absent_facts(r, facts)
 end
 
 --- The data of a model that was saved without them, as the script gave them.
-local function given_back(m, o, level)
+local function given_back(m, o)
   local f <const> = model.fields(m)
   local absent <const> = f.absent
-  if not absent then core.raise("option", "load: the model was saved with its data", level + 1) end
+  if not absent then core.raise("option", "load: the model was saved with its data") end
   local x, y
   if f.tasks then
-    x, y = task_model.check(m, o.x, o.y, "load", level + 1, "mask")
+    x, y = task_model.check(m, o.x, o.y, "load", "mask")
   else
-    x, y = data.check(o.x, o.y, "load", level + 1, "mask")
+    x, y = data.check(o.x, o.y, "load", "mask")
   end
   local got <const> = data_facts{x = x:eval(), y = y:eval()}
   if got.digest ~= absent.digest then
     core.raise("option", ("load: these are not the data of the model: expected %d points, %d columns, %s, digest %s; got "
       .. "%d points, %d columns, %s, digest %s"):format(absent.n, absent.d, absent.dtype, absent.digest, got.n, got.d,
-      got.dtype, got.digest), level + 1)
+      got.dtype, got.digest))
   end
   f.absent = nil
   return x, y
@@ -218,17 +218,17 @@ end
 ---@param opts table?
 ---@return gibbous.gp.exact|gibbous.gp.multitask
 function M.load(path, opts)
-  local o <const> = options.parse(opts, load_spec, "gb.load", 2)
+  local o <const> = options.parse(opts, load_spec, "gb.load")
   if type(path) ~= "string" then error(("bad argument #1 to 'load' (string expected, got %s)"):format(type(path)), 2) end
-  if (o.x == nil) ~= (o.y == nil) then core.raise("option", "load: x and y are given together", 2) end
-  local described <const>, tensors <const> = open(path, 2)
+  if (o.x == nil) ~= (o.y == nil) then core.raise("option", "load: x and y are given together") end
+  local described <const>, tensors <const> = open(path)
   local ok <const>, m <const> = pcall(rebuilt, described, tensors, o)
   if not ok then
-    if type(m) == "string" then core.raise("format", ("%s: %s"):format(path, m), 2) end
+    if type(m) == "string" then core.raise("format", ("%s: %s"):format(path, m)) end
     if raised.code(m) == nil or raised.is(m, "interrupted", "oom") then error(m, 0) end
-    core.raise(m.missing and "option" or "format", ("%s: %s"):format(path, m.message), 2)
+    core.raise(m.missing and "option" or "format", ("%s: %s"):format(path, m.message))
   end
-  if o.x then fill(m, given_back(m, o, 2)) end
+  if o.x then fill(m, given_back(m, o)) end
   return m
 end
 

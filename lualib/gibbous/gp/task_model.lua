@@ -42,7 +42,7 @@ end
 function Model.__index(self, key)
   local f <const> = M.fields(self)
   if methods[key] then
-    model.check_present(f, key, 2)
+    model.check_present(f, key)
     return methods[key]
   end
   if own[key] then return f[key] end
@@ -81,43 +81,42 @@ local function first(mask)
   return at // mask.shape[2] + 1, at % mask.shape[2] + 1
 end
 
-local function refuse(mask, what, kind, hint, level)
+local function refuse(mask, what, kind, hint)
   local row <const>, task <const> = first(mask)
   local number <const> = count(mask)
   core.raise("nan", ("%s: y is %s in %d cell%s, the first in row %d, task %d%s"):format(what, kind, number,
-    number == 1 and "" or "s", row, task, hint or ""), level + 1, {row = row, column = task, count = number})
+    number == 1 and "" or "s", row, task, hint or ""), {row = row, column = task, count = number})
 end
 
 --- x (n, d) or (n), finite, and y (n, T), finite but for cells that are NaN where missing is "mask", of one float dtype.
-function M.check(self, x, y, what, level, missing)
+function M.check(self, x, y, what, missing)
   local f <const> = M.fields(self)
-  local t <const> = data.observations(y, what, level + 1)
-  x = kernels.points(x, what .. ": x", level + 1)
+  local t <const> = data.observations(y, what)
+  x = kernels.points(x, what .. ": x")
   if t.ndim ~= 2 or #t ~= #x or t.shape[2] ~= f.tasks then
     core.raise("shape", ("%s: x has %d rows, y must be (%d, %d), a column a task, got shape %s"):format(what, #x, #x,
-      f.tasks, tostring(t.shape)), level + 1)
+      f.tasks, tostring(t.shape)))
   end
-  if t.dtype ~= x.dtype then data.refuse_dtypes(x, t, what, level + 1) end
-  x = data.check(x, core.zeros(#x, {dtype = x.dtype}), what, level + 1)
+  if t.dtype ~= x.dtype then data.refuse_dtypes(x, t, what) end
+  x = data.check(x, core.zeros(#x, {dtype = x.dtype}), what)
   if #x == 0 then return x:eval(), t:eval() end
   local absent <const> = isnan(t)
   if missing ~= "mask" and absent:any() then
-    refuse(absent, what, "NaN", '; missing = "mask" leaves such cells out', level + 1)
+    refuse(absent, what, "NaN", '; missing = "mask" leaves such cells out')
   end
   local infinite <const> = ~(t:isfinite() | absent)
-  if infinite:any() then refuse(infinite, what, "infinite", nil, level + 1) end
+  if infinite:any() then refuse(infinite, what, "infinite", nil) end
   return x:eval(), t:eval()
 end
 
 --- Takes checked data over and decides how they are solved; inner has yet to get their long form.
-function M.take(self, x, y, what, level)
+function M.take(self, x, y, what)
   local f <const> = M.fields(self)
   local inside <const> = model.fields(f.inner)
   local known <const> = M.known(y)
   local complete <const> = known == y.numel
   if f.solver == "kronecker" and not complete then
-    core.raise("option", ('%s: solver = "kronecker" needs a value in every cell, %d of %d have one'):format(what, known, y.numel),
-      level + 1)
+    core.raise("option", ('%s: solver = "kronecker" needs a value in every cell, %d of %d have one'):format(what, known, y.numel))
   end
   f.x, f.y = x, y
   local kron <const> = complete and #x > 0 and (f.solver == "auto" or f.solver == "kronecker")
@@ -129,10 +128,10 @@ end
 function M.long(x, y) return parts.every(x, y.shape[2]), y:reshape(y.numel) end
 
 --- Gives inner the long form of the data that were taken.
-function M.fill(self, what, level)
+function M.fill(self, what)
   local f <const> = M.fields(self)
   local all <const>, values <const> = M.long(f.x, f.y)
-  local kept <const>, known <const> = data.check(all, values, what, level + 1, "mask")
+  local kept <const>, known <const> = data.check(all, values, what, "mask")
   model.set_data(f.inner, kept, known)
 end
 

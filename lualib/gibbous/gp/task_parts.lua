@@ -54,9 +54,9 @@ end
 
 --- k times the kernel of T tasks, "tasks". Its B takes over a variance of k that is k's own, or one of both would be free.
 -- White noise between tasks would be another thing by points than by values: it is refused.
-function M.product(k, T, rank, level)
+function M.product(k, T, rank)
   if holds_white(k) then
-    core.raise("option", "gb.gp.multitask: white noise belongs into noise, one variance per task, not into the kernel", level + 1)
+    core.raise("option", "gb.gp.multitask: white noise belongs into noise, one variance per task, not into the kernel")
   end
   local points <const>, tasks_kernel <const> = shifted(k), kernels.index{tasks = T, rank = rank}
   local variance <const> = points.hyper.variance
@@ -98,7 +98,7 @@ function M.diag(k, x) return kernel.diag(k, M.join(x, core.full({#x}, 1, {dtype 
 -- Noise and means -----------------------------------------------------------------------------------------------------
 
 --- One variance for all tasks (a number or gb.param), a list or gb.param with one each, or nil: one each, chosen by a fit.
-function M.noise(v, T, level)
+function M.noise(v, T)
   if v == nil then
     v = {}
     for t = 1, T do v[t] = 1.0 end
@@ -109,16 +109,16 @@ function M.noise(v, T, level)
   local one <const> = type(v) == "number" or param.is(v) and v.ndim == 0
   local out <const> = one and likelihoods.gaussian(v) or likelihoods.tasks(v)
   if not one and out.noise.numel ~= T then
-    core.raise("shape", ("gb.gp.multitask: %d noise variances for %d tasks"):format(out.noise.numel, T), level + 1)
+    core.raise("shape", ("gb.gp.multitask: %d noise variances for %d tasks"):format(out.noise.numel, T))
   end
   return out
 end
 
 --- A mean of x (n, d) as a mean of points with tasks. A constant may have one value a task.
-function M.mean(m, T, level)
+function M.mean(m, T)
   local constants <const> = m.kind == "constant" and m.value.ndim == 1 and m.value or nil
   if constants and constants.numel ~= T then
-    core.raise("shape", ("gb.gp.multitask: %d constant means for %d tasks"):format(constants.numel, T), level + 1)
+    core.raise("shape", ("gb.gp.multitask: %d constant means for %d tasks"):format(constants.numel, T))
   end
   return means.with_task(m, function(self, x)
     if constants then return adopt(self.hyper.value.value, x):index(1, positions(x, T)) end

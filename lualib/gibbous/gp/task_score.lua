@@ -35,9 +35,9 @@ end
 -- same in .tasks[t] for each (gp/score.lua says what they are). o.missing = "mask": cells whose y is NaN are left out; a task
 -- that has no other has n = 0, and NaN for its figures.
 function task_model.methods.score(self, x, y, o)
-  o = options.parse(o, {missing = data.missing}, "score", 2)
-  local xs <const>, ys <const> = task_model.check(self, x, y, "score", 2, o.missing)
-  if task_model.known(ys) == 0 then core.raise("shape", "score: there are no values to score", 2) end
+  o = options.parse(o, {missing = data.missing}, "score")
+  local xs <const>, ys <const> = task_model.check(self, x, y, "score", o.missing)
+  if task_model.known(ys) == 0 then core.raise("shape", "score: there are no values to score") end
   local p <const> = self:predict(xs)
   local known <const> = ys:eq(ys)
   local e <const>, var <const> = core.where(known, ys, p.mean) - p.mean, p.y_var

@@ -58,7 +58,7 @@ end
 local function operands(a, b, event)
   if kernel.is(a) and kernel.is(b) then return end
   core.raise("option", ("kernel %s: both sides must be kernels, got %s and %s"):format(event,
-    kernel.is(a) and "a kernel" or "a " .. core.type(a), kernel.is(b) and "a kernel" or "a " .. core.type(b)), 4)
+    kernel.is(a) and "a kernel" or "a " .. core.type(a), kernel.is(b) and "a kernel" or "a " .. core.type(b)))
 end
 
 function Kernel.__add(a, b)
@@ -77,24 +77,24 @@ end
 local function join_variances(a, b)
   if a == nil or b == nil then return a or b end
   if not param.shared(a) and not param.shared(b) then
-    return param.set_open(param.hyper((a.value * b.value):item(), "variance", 4), param.is_open(a) and param.is_open(b))
+    return param.set_open(param.hyper((a.value * b.value):item(), "variance"), param.is_open(a) and param.is_open(b))
   end
   local kept <const>, other <const> = param.shared(a) and a or b, param.shared(a) and b or a
   if not param.shared(other) and other.value:item() == 1 then return kept end
-  core.raise("option", "a product has one variance: give at most one factor a variance that is a gb.param", 4)
+  core.raise("option", "a product has one variance: give at most one factor a variance that is a gb.param")
 end
 
 local function scale(factor, k)
   if not (factor > 0) then
-    core.raise("option", ("a kernel can be scaled by a positive number, got %s"):format(tostring(factor)), 4)
+    core.raise("option", ("a kernel can be scaled by a positive number, got %s"):format(tostring(factor)))
   end
   local out <const> = clone(k)
   local variance <const> = k.hyper.variance
   if variance and param.shared(variance) then
-    core.raise("option", "this kernel's variance is a gb.param; scale the parameter instead", 4)
+    core.raise("option", "this kernel's variance is a gb.param; scale the parameter instead")
   end
   local before <const> = variance and variance.value:item() or 1
-  out.hyper.variance = param.hyper(before * factor, "variance", 4)
+  out.hyper.variance = param.hyper(before * factor, "variance")
   return out
 end
 
@@ -102,10 +102,10 @@ local function scale_by_param(p, k)
   operands(k, k, "*")
   local variance <const> = k.hyper.variance
   if variance and (param.shared(variance) or variance.value:item() ~= 1) then
-    core.raise("option", "this kernel already has a variance; scale a kernel of variance 1", 4)
+    core.raise("option", "this kernel already has a variance; scale a kernel of variance 1")
   end
   if p.ndim ~= 0 then
-    core.raise("shape", ("a kernel's variance must be one number, got shape %s"):format(tostring(p.shape)), 4)
+    core.raise("shape", ("a kernel's variance must be one number, got shape %s"):format(tostring(p.shape)))
   end
   local out <const> = clone(k)
   out.hyper.variance = p
@@ -128,7 +128,7 @@ end
 --- The same kernel under a name of its own in paths and reports.
 function methods.named(self, name)
   if type(name) ~= "string" or not name:match "^[%a_][%w_]*$" then
-    core.raise("option", ("a kernel's name must be an identifier, got %s"):format(tostring(name)), 3)
+    core.raise("option", ("a kernel's name must be an identifier, got %s"):format(tostring(name)))
   end
   local out <const> = clone(self)
   kernel.fields(out).label = name
@@ -139,11 +139,11 @@ end
 function methods.warp(self, f)
   local meta <const> = getmetatable(f)
   if type(f) ~= "function" and not (meta and meta.__call) then
-    core.raise("option", ("warp takes a function, got %s"):format(type(f)), 3)
+    core.raise("option", ("warp takes a function, got %s"):format(type(f)))
   end
   local out <const> = clone(self)
   local of <const>, before <const> = kernel.fields(out), self.warp_by
-  of.warp_by = before and function(x) return before(columns.points(f(x), "the warped inputs", 5)) end or f
+  of.warp_by = before and function(x) return before(columns.points(f(x), "the warped inputs")) end or f
   of.warps = table.move(self.warps or {}, 1, #(self.warps or {}), 1, {})
   table.insert(of.warps, f)
   return out

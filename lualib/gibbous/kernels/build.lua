@@ -34,20 +34,20 @@ local function rules(row)
 end
 
 --- A hyper-parameter's box, its number of elements checked.
-local function box(kind, row, name, v, level)
-  local p <const> = param.hyper(v, name, level + 1)
+local function box(kind, row, name, v)
+  local p <const> = param.hyper(v, name)
   if p.ndim == 0 or (row.each and row.each[name]) then return p end
   local listed <const> = name == "variance" and row.each and row.each.lengthscale
   core.raise("shape", ("gb.kernels.%s: '%s' must be one number, got %d%s"):format(kind, name, p.numel,
-    listed and "; lengthscale may be one per column" or ""), level + 1)
+    listed and "; lengthscale may be one per column" or ""))
 end
 
 --- 'v' for each of 'width' columns.
-local function repeated(kind, name, v, width, level)
+local function repeated(kind, name, v, width)
   if param.is(v) or type(v) == "table" then
     local given <const> = param.is(v) and v.numel or #v
     if not (param.is(v) and v.ndim == 0) and given == width then return v end
-    core.raise("shape", ("gb.kernels.%s: ard = %d, but '%s' has %d"):format(kind, width, name, given), level + 1)
+    core.raise("shape", ("gb.kernels.%s: ard = %d, but '%s' has %d"):format(kind, width, name, given))
   end
   local list <const> = {}
   for i = 1, width do list[i] = v end
@@ -55,36 +55,36 @@ local function repeated(kind, name, v, width, level)
 end
 
 --- Carries out 'ard': now where the number of columns is given, else when data arrives.
-local function set_ard(self, row, o, values, level)
+local function set_ard(self, row, o, values)
   for _, name in ipairs(row.ard) do
     local v <const> = values[name]
     if type(o.ard) == "number" then
-      values[name] = repeated(self.kind, name, v, o.ard, level + 1)
+      values[name] = repeated(self.kind, name, v, o.ard)
     elseif type(v) == "number" then
       local f <const> = kernel.fields(self)
       f.pending = f.pending or {}
       table.insert(f.pending, name)
     elseif param.is(v) and v.ndim == 0 then
       core.raise("option", ("gb.kernels.%s: ard = true gives each column a %s of its own; '%s' is one shared gb.param")
-        :format(self.kind, name, name), level + 1)
+        :format(self.kind, name, name))
     end
   end
 end
 
 --- Settings, hyper-parameters and columns of 'self' from checked options.
-function M.configure(self, o, level)
+function M.configure(self, o)
   local row <const> = self.row
   local values <const> = {}
   for name, default in pairs(row.hyper or {}) do values[name] = o[name] or default end
-  if o.ard then set_ard(self, row, o, values, level + 1) end
+  if o.ard then set_ard(self, row, o, values) end
   if row.variance ~= false then values.variance = o.variance or 1.0 end
   for name, v in pairs(values) do
-    self.hyper[name] = param.set_open(box(self.kind, row, name, v, level + 1), not o[name])
+    self.hyper[name] = param.set_open(box(self.kind, row, name, v), not o[name])
   end
   local f <const> = kernel.fields(self)
   for _, choice in ipairs(row.choices or {}) do f[choice[1]] = math.tointeger(o[choice[1]] or choice[2]) end
-  f.active_dims = columns.check_list(o.active_dims, "gb.kernels." .. self.kind, level + 1)
-  if row.setup then row.setup(self, o, level + 1) end
+  f.active_dims = columns.check_list(o.active_dims, "gb.kernels." .. self.kind)
+  if row.setup then row.setup(self, o) end
   return self
 end
 
@@ -93,8 +93,8 @@ function M.constructor(kind, row, what)
   local spec <const> = rules(row)
   if row.methods then object.guard(kernel.Kernel, "a kernel", "k", row.methods) end
   return function(opts)
-    local o <const> = options.parse(opts, spec, what or "gb.kernels." .. kind, 2)
-    return M.configure(kernel.new(kind, row), o, 2)
+    local o <const> = options.parse(opts, spec, what or "gb.kernels." .. kind)
+    return M.configure(kernel.new(kind, row), o)
   end
 end
 

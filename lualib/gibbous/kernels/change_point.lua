@@ -44,11 +44,11 @@ local row <const> = {
   end,
 }
 
-local function box(v, name, changes, level, opts)
-  local p <const> = param.hyper(v, name, level + 1, opts)
+local function box(v, name, changes, opts)
+  local p <const> = param.hyper(v, name, opts)
   if p.ndim ~= 0 and p.numel ~= changes then
     core.raise("shape", ("gb.kernels.change_point: %d kernels need %d %s values, got %d"):format(changes + 1, changes, name,
-      p.numel), level + 1)
+      p.numel))
   end
   return p
 end
@@ -65,18 +65,18 @@ return function(a, b, o)
   end
   local good = type(parts) == "table" and not kernel.is(parts) and #parts >= 2
   for _, k in ipairs(good and parts or {}) do good = good and kernel.is(k) end
-  if not good then core.raise("option", "gb.kernels.change_point: two kernels or a list of kernels are needed", 2) end
-  o = options.parse(o, {location = "any", steepness = "any", column = "integer"}, "gb.kernels.change_point", 2)
-  if not o.location then core.raise("option", "gb.kernels.change_point: a location is needed", 2) end
-  if o.column == 0 then core.raise("option", "gb.kernels.change_point: columns count from 1, got 0", 2) end
+  if not good then core.raise("option", "gb.kernels.change_point: two kernels or a list of kernels are needed") end
+  o = options.parse(o, {location = "any", steepness = "any", column = "integer"}, "gb.kernels.change_point")
+  if not o.location then core.raise("option", "gb.kernels.change_point: a location is needed") end
+  if o.column == 0 then core.raise("option", "gb.kernels.change_point: columns count from 1, got 0") end
   local self <const> = kernel.new("change_point", row)
   local f <const> = kernel.fields(self)
   f.parts = table.move(parts, 1, #parts, 1, {})
   f.column = o.column or 1
-  self.hyper.location = box(o.location, "location", #parts - 1, 2, {name = "location"})
-  self.hyper.steepness = box(o.steepness or 1.0, "steepness", #parts - 1, 2)
+  self.hyper.location = box(o.location, "location", #parts - 1, {name = "location"})
+  self.hyper.steepness = box(o.steepness or 1.0, "steepness", #parts - 1)
   if self.hyper.location.ndim == 0 and #parts > 2 then
-    core.raise("shape", ("gb.kernels.change_point: %d kernels need %d locations, got 1"):format(#parts, #parts - 1), 2)
+    core.raise("shape", ("gb.kernels.change_point: %d kernels need %d locations, got 1"):format(#parts, #parts - 1))
   end
   return self
 end

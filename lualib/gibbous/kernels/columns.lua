@@ -10,14 +10,14 @@ function M.got(v)
 end
 
 --- Inputs as (n, d): a vector is one column.
-function M.points(x, what, level)
+function M.points(x, what)
   local t <const> = core.as_tensor(x)
   if t == nil then
-    core.raise("option", ("%s must be a tensor, got %s"):format(what, M.got(x)), level + 1)
+    core.raise("option", ("%s must be a tensor, got %s"):format(what, M.got(x)))
   end
   if t.ndim == 1 then return t:unsqueeze(2) end
   if t.ndim ~= 2 then
-    core.raise("shape", ("%s must be (n) or (n, d), got shape %s"):format(what, tostring(t.shape)), level + 1)
+    core.raise("shape", ("%s must be (n) or (n, d), got shape %s"):format(what, tostring(t.shape)))
   end
   return t
 end
@@ -32,7 +32,7 @@ end
 function M.each(self, name, x)
   local v <const> = M.adopt(self.hyper[name], x)
   if v.ndim == 1 and #v ~= x.shape[2] then
-    core.raise("shape", ("%s: %d %ss for inputs with %d columns"):format(self.kind, #v, name, x.shape[2]), 5)
+    core.raise("shape", ("%s: %d %ss for inputs with %d columns"):format(self.kind, #v, name, x.shape[2]))
   end
   return v
 end
@@ -41,17 +41,17 @@ end
 function M.one(x) return core.full({}, 1, {dtype = x.dtype}) end
 
 --- Column numbers as an option: whole, not 0, at least one; negative ones count from the end.
-function M.check_list(list, what, level)
+function M.check_list(list, what)
   if not list then return nil end
   local out <const> = {}
   for i, at in ipairs(list) do
     local k <const> = math.tointeger(at)
     if k == nil or k == 0 then
-      core.raise("option", ("%s: active_dims must be column numbers, got %s"):format(what, tostring(at)), level + 1)
+      core.raise("option", ("%s: active_dims must be column numbers, got %s"):format(what, tostring(at)))
     end
     out[i] = k
   end
-  if #out == 0 then core.raise("option", what .. ": active_dims names no column", level + 1) end
+  if #out == 0 then core.raise("option", what .. ": active_dims names no column") end
   return out
 end
 
@@ -59,7 +59,7 @@ end
 function M.position(self, at, d, option)
   local k <const> = at < 0 and at + d + 1 or at
   if k < 1 or k > d then
-    core.raise("index", ("%s: %s %d, but the inputs have %d columns"):format(self.kind, option or "active_dims", at, d), 5)
+    core.raise("index", ("%s: %s %d, but the inputs have %d columns"):format(self.kind, option or "active_dims", at, d))
   end
   return k
 end

@@ -6,13 +6,13 @@ local kernel <const> = require "gibbous.kernels.kernel"
 
 local function checked(v, want, name, what)
   if core.type(v) ~= "tensor" then
-    core.raise("option", ("kernel '%s' must return a tensor, got %s"):format(name, type(v)), 2)
+    core.raise("option", ("kernel '%s' must return a tensor, got %s"):format(name, type(v)))
   end
   local fits = v.ndim == #want
   for i, extent in ipairs(want) do fits = fits and v.shape[i] == extent end
   if not fits then
     core.raise("shape", ("kernel '%s' must reduce the last axis: %s gave shape %s, expected %s"):format(name, what,
-      tostring(v.shape), table.concat(want, "x")), 2)
+      tostring(v.shape), table.concat(want, "x")))
   end
   return v
 end
@@ -25,12 +25,12 @@ end
 ---@param params table<string, number|table>   defaults; a hyper-parameter is positive unless given as a gb.param
 ---@param f fun(x, z, p): gibbous.tensor
 return function(name, params, f)
-  if type(name) ~= "string" then core.raise("option", "gb.kernels.define: the name must be a string", 2) end
-  if type(params) ~= "table" then core.raise("option", "gb.kernels.define: the parameters must be a table", 2) end
-  if type(f) ~= "function" then core.raise("option", "gb.kernels.define: the third argument must be a function", 2) end
+  if type(name) ~= "string" then core.raise("option", "gb.kernels.define: the name must be a string") end
+  if type(params) ~= "table" then core.raise("option", "gb.kernels.define: the parameters must be a table") end
+  if type(f) ~= "function" then core.raise("option", "gb.kernels.define: the third argument must be a function") end
   for key in pairs(params) do
     if type(key) ~= "string" or kernel.is_taken(key) then
-      core.raise("option", ("gb.kernels.define: '%s' cannot be the name of a parameter"):format(tostring(key)), 2)
+      core.raise("option", ("gb.kernels.define: '%s' cannot be the name of a parameter"):format(tostring(key)))
     end
   end
   local function values(self, x)

@@ -23,7 +23,7 @@ local function squared_norm(self, x)
 end
 
 --- Lengthscales exist only where they are asked for: one common lengthscale says what the variance says.
-local function weighted(self, o, level)
+local function weighted(self, o)
   if o.lengthscale or o.ard then return end
   self.hyper.lengthscale = nil
 end

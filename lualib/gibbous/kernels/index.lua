@@ -20,29 +20,29 @@ local function start(tasks, rank, seed)
   return core.cat({first, 0.1 * core.randn(tasks, rank - 1, {seed = seed, dtype = "f64"})}, 2)
 end
 
-local function setup(self, o, level)
+local function setup(self, o)
   local function shaped(p, name, ...)
     local want <const> = {...}
     local fits = p.ndim == #want
     for i, extent in ipairs(want) do fits = fits and p.shape[i] == extent end
     if not fits then
       core.raise("shape", ("gb.kernels.index: '%s' must be %s, got %s"):format(name, table.concat(want, "x"),
-        tostring(p.shape)), level + 1)
+        tostring(p.shape)))
     end
     return p
   end
   if self.active_dims == nil then kernel.fields(self).active_dims = {-1} end
   if #self.active_dims ~= 1 then
-    core.raise("option", ("gb.kernels.index: task numbers are one column, got %d"):format(#self.active_dims), level + 1)
+    core.raise("option", ("gb.kernels.index: task numbers are one column, got %d"):format(#self.active_dims))
   end
-  if self.tasks < 1 then core.raise("option", "gb.kernels.index: tasks, the number of tasks, is needed", level + 1) end
+  if self.tasks < 1 then core.raise("option", "gb.kernels.index: tasks, the number of tasks, is needed") end
   local diagonal <const> = o.diagonal or core.full({self.tasks}, self.rank > 0 and 0.5 or 1, {dtype = "f64"})
   if self.rank > 0 then
-    local weights <const> = param.hyper(o.weights or start(self.tasks, self.rank, o.seed or 0), "weights", level + 1,
+    local weights <const> = param.hyper(o.weights or start(self.tasks, self.rank, o.seed or 0), "weights",
       {name = "weights"}, 2)
     self.hyper.weights = param.set_open(shaped(weights, "weights", self.tasks, self.rank), not o.weights)
   end
-  local own <const> = shaped(param.hyper(diagonal, "diagonal", level + 1), "diagonal", self.tasks)
+  local own <const> = shaped(param.hyper(diagonal, "diagonal"), "diagonal", self.tasks)
   self.hyper.diagonal = param.set_open(own, not o.diagonal)
 end
 

@@ -81,7 +81,7 @@ local function looks_at(self, d, hidden)
     if not taken[k] then at[#at + 1] = k end
   end
   if #at == 0 then
-    core.raise("shape", ("%s: beside the task numbers the inputs have no column"):format(self.kind), 5)
+    core.raise("shape", ("%s: beside the task numbers the inputs have no column"):format(self.kind))
   end
   return at
 end
@@ -94,7 +94,7 @@ M.outer_claims = outer_claims
 local function seen(self, x, hidden)
   local at <const> = (not self.parts or self.warp_by) and looks_at(self, x.shape[2], hidden)
   if at then x = columns.take(x, at) end
-  return self.warp_by and columns.points(self.warp_by(x), "the warped inputs", 5) or x
+  return self.warp_by and columns.points(self.warp_by(x), "the warped inputs") or x
 end
 
 M.seen = seen
@@ -126,17 +126,17 @@ end
 --- k(x) (n, n) or k(x, z) (n, m), lazy. Cost when contracted: one pass over the n m pairs, O(n + m) memory.
 function Kernel.__call(self, x, z)
   local same <const> = z == nil or rawequal(x, z)
-  x = columns.points(x, "argument 1 of a kernel", 2)
-  z = same and x or columns.points(z, "argument 2 of a kernel", 2)
+  x = columns.points(x, "argument 1 of a kernel")
+  z = same and x or columns.points(z, "argument 2 of a kernel")
   if x.shape[2] ~= z.shape[2] then
-    core.raise("shape", ("kernel: inputs differ in columns: %s and %s"):format(tostring(x.shape), tostring(z.shape)), 3)
+    core.raise("shape", ("kernel: inputs differ in columns: %s and %s"):format(tostring(x.shape), tostring(z.shape)))
   end
   return M.value(self, x, z, outer_claims(self, x.shape[2]))
 end
 
 --- The diagonal of k(x), (n), lazy.
 function methods.diag(self, x)
-  x = columns.points(x, "argument 1 of diag", 2)
+  x = columns.points(x, "argument 1 of diag")
   return M.diag(self, x, outer_claims(self, x.shape[2]))
 end
 
@@ -148,7 +148,7 @@ local function widen(self, width)
     local v <const> = before.value
     local shape <const> = table.move(v.shape, 1, v.ndim, 1, {})
     shape[#shape + 1] = width
-    local p <const> = param.hyper(v:unsqueeze(-1):expand(shape):eval(), name, 2, nil, 2)
+    local p <const> = param.hyper(v:unsqueeze(-1):expand(shape):eval(), name, nil, 2)
     p.fixed, p.prior = before.fixed, before.prior
     self.hyper[name] = param.set_open(p, param.is_open(before))
   end
@@ -159,7 +159,7 @@ local function resolve(self, d, hidden)
   local at <const> = (not self.parts or self.warp_by) and looks_at(self, d, hidden)
   local width = at and #at or d
   if self.warp_by and (self.pending or self.parts) then
-    width = columns.points(self.warp_by(core.zeros(1, width)), "the warped inputs", 5).shape[2]
+    width = columns.points(self.warp_by(core.zeros(1, width)), "the warped inputs").shape[2]
     hidden = self.parts and claims(self, width) or hidden
   end
   if self.pending then widen(self, width) end
@@ -216,11 +216,11 @@ function Kernel.__newindex(self, key, v)
   local f <const> = fields(self)
   local p <const> = f.hyper[key]
   if p then
-    param.set(p, v, 2)
+    param.set(p, v)
   elseif f[key] ~= nil or is_setting(self, key) then
-    core.raise("option", ("%s: '%s' is chosen when a kernel is made"):format(name_of(self), tostring(key)), 2)
+    core.raise("option", ("%s: '%s' is chosen when a kernel is made"):format(name_of(self), tostring(key)))
   elseif type(key) == "number" or M.is(v) then
-    core.raise("option", ("%s: parts are chosen when a kernel is made"):format(name_of(self)), 2)
+    core.raise("option", ("%s: parts are chosen when a kernel is made"):format(name_of(self)))
   else
     object.no_field(name_of(self), key, f.hyper)
   end

@@ -40,7 +40,7 @@ local function check_width(self, x)
     local v <const> = self.hyper[name]
     if v.ndim == 2 and v.shape[2] ~= x.shape[2] then
       core.raise("shape", ("spectral_mixture: %s for %d columns, the inputs have %d"):format(name, v.shape[2],
-        x.shape[2]), 5)
+        x.shape[2]))
     end
   end
 end
@@ -64,27 +64,26 @@ local function extent(v)
   return v.shape[1]
 end
 
-local function setup(self, o, level)
+local function setup(self, o)
   local f <const> = kernel.fields(self)
   for _, name in ipairs{"weights", "means", "variances"} do
     local v <const> = o[name]
     local countable <const> = v == nil or param.is(v) and v.ndim > 0 or core.type(v) == "tensor" and v.ndim > 0
       or type(v) == "table" and not param.is(v)
     if not countable then
-      core.raise("option", ("gb.kernels.spectral_mixture: '%s' must be a list with a row per component"):format(name),
-        level + 1)
+      core.raise("option", ("gb.kernels.spectral_mixture: '%s' must be a list with a row per component"):format(name))
     end
     if v and self.components == 0 then f.components = extent(v) end
     if v and extent(v) ~= self.components then
       core.raise("shape", ("gb.kernels.spectral_mixture: %d components, but '%s' has %d"):format(self.components, name,
-        extent(v)), level + 1)
+        extent(v)))
     end
   end
   if self.components < 1 then
-    core.raise("option", "gb.kernels.spectral_mixture: components, their number, is needed", level + 1)
+    core.raise("option", "gb.kernels.spectral_mixture: components, their number, is needed")
   end
   for name, rank in pairs{weights = 1, means = 2, variances = 2} do
-    self.hyper[name] = param.hyper(o[name] or default(name, self.components), name, level + 1, nil, rank)
+    self.hyper[name] = param.hyper(o[name] or default(name, self.components), name, nil, rank)
     if rank == 2 and not o[name] then
       f.pending = f.pending or {}
       table.insert(f.pending, name)
@@ -96,17 +95,17 @@ end
 -- column's periodogram where it is significant as a density, and to that a mixture of Gaussians. The weights add up to the
 -- variance of y. o: seed (0). Cost: n times up to 2,048 frequencies a column.
 local function init(self, x, y, o)
-  o = options.parse(o, {seed = "integer"}, "init", 2)
-  x = columns.points(x, "init: x", 2)
+  o = options.parse(o, {seed = "integer"}, "init")
+  x = columns.points(x, "init: x")
   if self.active_dims then
     local at <const> = {}
     for i, k in ipairs(self.active_dims) do at[i] = columns.position(self, k, x.shape[2]) end
     x = columns.take(x, at)
   end
-  local found <const> = spectrum.mixture(x, y, self.components, o.seed or 0, 2)
+  local found <const> = spectrum.mixture(x, y, self.components, o.seed or 0)
   local out <const> = kernel.clone(self)
   for name, rank in pairs{weights = 1, means = 2, variances = 2} do
-    out.hyper[name] = param.hyper(found[name], name, 2, nil, rank)
+    out.hyper[name] = param.hyper(found[name], name, nil, rank)
   end
   kernel.fields(out).pending = nil
   return out

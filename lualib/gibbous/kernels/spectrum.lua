@@ -60,10 +60,10 @@ local function quantiles(density, step)
 end
 
 --- Quantiles of the spectrum of one column, (DRAWS), and the width that the sample resolves.
-local function spectrum_of(t, r, column, level)
+local function spectrum_of(t, r, column)
   local lo <const>, hi <const> = t:min():item(), t:max():item()
   if not (hi > lo) then
-    core.raise("option", ("init: column %d is constant: it has no spectrum"):format(column), level + 1)
+    core.raise("option", ("init: column %d is constant: it has no spectrum"):format(column))
   end
   local step <const>, count <const> = grid(hi - lo, #t)
   local f <const> = core.range(1, count) * step
@@ -167,33 +167,32 @@ end
 
 -- Both together -------------------------------------------------------------------------------------------------------
 
-local function checked(x, y, level)
+local function checked(x, y)
   local t <const> = core.as_tensor(y)
-  if t == nil then core.raise("option", ("init: y must be a tensor, got %s"):format(type(y)), level + 1) end
+  if t == nil then core.raise("option", ("init: y must be a tensor, got %s"):format(type(y))) end
   if t.ndim ~= 1 or #t ~= #x then
-    core.raise("shape", ("init: x has %d rows, y must be (%d), got shape %s"):format(#x, #x, tostring(t.shape)),
-      level + 1)
+    core.raise("shape", ("init: x has %d rows, y must be (%d), got shape %s"):format(#x, #x, tostring(t.shape)))
   end
-  if #x < 3 then core.raise("shape", ("init: a spectrum needs 3 points or more, got %d"):format(#x), level + 1) end
+  if #x < 3 then core.raise("shape", ("init: a spectrum needs 3 points or more, got %d"):format(#x)) end
   if not (x:isfinite():all() and t:isfinite():all()) then
-    core.raise("nan", "init: x and y must be finite", level + 1)
+    core.raise("nan", "init: x and y must be finite")
   end
   local z <const> = t:to{dtype = "f64"}:detach():eval()
   local r <const> = (z - z:mean()):eval()
   local variance <const> = (r * r):mean():item()
-  if not (variance > 0) then core.raise("option", "init: y is constant: it has no spectrum", level + 1) end
+  if not (variance > 0) then core.raise("option", "init: y is constant: it has no spectrum") end
   return x:to{dtype = "f64"}:detach():eval(), r, variance
 end
 
 --- {weights (q), means (q, d), variances (q, d)} as lists. Columns are taken as independent: each keeps its own periodogram,
 -- joined by a random pairing of their quantiles.
-function M.mixture(x, y, q, seed, level)
+function M.mixture(x, y, q, seed)
   local r, variance
-  x, r, variance = checked(x, y, level + 1)
+  x, r, variance = checked(x, y)
   local points <const>, floor <const> = {}, {}
   for i = 1, DRAWS do points[i] = {} end
   for k = 1, x.shape[2] do
-    local cells <const>, width <const> = spectrum_of(x:select(2, k), r, k, level + 1)
+    local cells <const>, width <const> = spectrum_of(x:select(2, k), r, k)
     local order <const> = k > 1 and core.randperm(DRAWS, {seed = seed + k}):totable()
     for i = 1, DRAWS do points[i][k] = cells[order and order[i] or i] end
     floor[k] = width

@@ -12,7 +12,7 @@ local function check(t, T, what)
   local at <const> = good:to{dtype = "f32"}:argmin():item()
   local v <const> = t:slice(1, at, at):item()
   core.raise("index", ("%s: row %d has task %s, expected a whole number from 1 to %d"):format(what, at,
-    v == v and ("%g"):format(v) or "nan", T), 5)
+    v == v and ("%g"):format(v) or "nan", T))
 end
 
 --- The tasks in column x (n, 1) as positions (n) among T. 'what' begins the message for any other number.

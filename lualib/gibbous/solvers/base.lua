@@ -96,9 +96,9 @@ end
 --- x with A x = b and a record of how it went: converged reason iterations residual condition jitter seconds bytes.
 -- b (n) or (n, r), all columns at once; o: x0, a first guess of b's shape. Not converging is not an error.
 function Solver:solve(a, b, opts)
-  local o <const> = options.parse(opts, {x0 = "tensor"}, "solve", 2)
+  local o <const> = options.parse(opts, {x0 = "tensor"}, "solve")
   local at <const>, bt <const> = core.as_tensor(a), core.as_tensor(b)
-  if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed", 2) end
+  if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed") end
   return self:prepare(at):solve(bt, o.x0 or nil)
 end
 
@@ -145,15 +145,15 @@ function M.spec(own)
 end
 
 --- Checked options with the defaults; tol must be in (0, 1), and so train_tol, that of fits: 'tol' where that is given, else 1e-2.
-function M.options(opts, own, defaults, what, level)
-  local o <const> = options.parse(opts, M.spec(own), what, level + 1)
+function M.options(opts, own, defaults, what)
+  local o <const> = options.parse(opts, M.spec(own), what)
   for _, key in ipairs{"tol", "train_tol"} do
     if o[key] and o[key] >= 1 then
-      core.raise("option", ("%s: %s must be between 0 and 1, got %g"):format(what, key, o[key]), level + 1)
+      core.raise("option", ("%s: %s must be between 0 and 1, got %g"):format(what, key, o[key]))
     end
   end
   o.train_tol = o.train_tol or o.tol or 1e-2
-  if o.probes and o.probes < 2 then core.raise("option", what .. ": probes must be 2 or more", level + 1) end
+  if o.probes and o.probes < 2 then core.raise("option", what .. ": probes must be 2 or more") end
   for key, default in pairs(defaults) do
     if o[key] == nil then o[key] = default end
   end

@@ -11,7 +11,7 @@ local PLANNED <const> = {pivoted_cholesky = true, nystrom = true, jacobi = true}
 
 local function tolerance(name, value)
   if value and value >= 1 then
-    core.raise("option", ("gb.solvers.cg: %s must be below 1, got %g: x = 0 has a residual of 1"):format(name, value), 3)
+    core.raise("option", ("gb.solvers.cg: %s must be below 1, got %g: x = 0 has a residual of 1"):format(name, value))
   end
   return value or nil
 end
@@ -121,9 +121,9 @@ end
 -- Differentiable in A and b: the gradient is one more solve and one pass over A. Memory: about 8 (n, r) blocks of f64 and the
 -- preconditioner, all of it in the plan.
 function Cg:solve(a, b, opts)
-  local o <const> = options.parse(opts, {x0 = "tensor"}, "solve", 2)
+  local o <const> = options.parse(opts, {x0 = "tensor"}, "solve")
   local at <const>, bt <const> = core.as_tensor(a), core.as_tensor(b)
-  if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed", 2) end
+  if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed") end
   if self.o.precond and not PLANNED[self.o.precond.kind] then return self:prepare(at):solve(bt, o.x0 or nil) end
   local k <const>, noise <const> = split(self, at)
   local x <const> = core.solver(at, bt, settings(self.o, at, self.o.tol, {x0 = o.x0 or nil, k = k, noise = noise}))
@@ -135,7 +135,7 @@ end
 local function marginal(self, c, r, k, noise)
   local o <const> = self.o
   if o.precond and not PLANNED[o.precond.kind] then
-    core.raise("option", ("a marginal likelihood cannot use the preconditioner '%s'"):format(tostring(o.precond)), 3)
+    core.raise("option", ("a marginal likelihood cannot use the preconditioner '%s'"):format(tostring(o.precond)))
   end
   k, noise = split(self, c, k, noise)
   local head <const>, all <const> = core.marginal(c, r, settings(o, c, o.train_tol, {k = k, noise = noise, seed = o.seed,
@@ -209,9 +209,9 @@ object.guard(Cg, "a solver", "solver")
 return function(opts)
   local o <const> = options.parse(opts, {tol = "positive", train_tol = "positive", max_iter = "count", precond = precond.is,
     probes = function(v) return v == "exact" or math.type(v) == "integer" end, seed = "integer",
-    precision = {"full", "mixed"}}, "gb.solvers.cg", 2)
+    precision = {"full", "mixed"}}, "gb.solvers.cg")
   if math.type(o.probes or nil) == "integer" and o.probes < 2 then
-    core.raise("option", "gb.solvers.cg: probes must be 2 or more", 2)
+    core.raise("option", "gb.solvers.cg: probes must be 2 or more")
   end
   local tol <const> = tolerance("tol", o.tol)
   return setmetatable({o = {tol = tol or 1e-6, train_tol = tolerance("train_tol", o.train_tol) or tol or 1e-2,

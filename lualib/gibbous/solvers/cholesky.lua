@@ -117,12 +117,12 @@ function Cholesky:__tostring()
 end
 
 --- Factors A once. Errors: not_pd with the order of the minor in .order; refused where A and its factor do not fit.
-function Cholesky:prepare(a, level)
+function Cholesky:prepare(a)
   local start <const> = core.clock()
   local l <const>, jitter <const>, relative <const>, err <const> = factor_of(self.o, a)
   if l == nil then
     local tried <const> = self.o.jitter > 0 and ("; nor with jitter up to %g of the mean diagonal"):format(self.o.max_jitter) or ""
-    core.raise("not_pd", err.message .. tried, type(level) == "number" and level + 1 or 2, {order = err.order})
+    core.raise("not_pd", err.message .. tried, {order = err.order})
   end
   return setmetatable({a = a, factor = l, jitter = jitter, relative = relative,
     condition = core.factor_condition(a:detach(), l), seconds = core.clock() - start}, System)
@@ -131,15 +131,15 @@ end
 --- x with A x = b, differentiable, and a gibbous.direct_info; A (n, n) symmetric positive definite, of which the lower
 -- triangle is factored, b (n) or (n, r). x0 is accepted as by every solver, and not needed.
 function Cholesky:solve(a, b, opts)
-  options.parse(opts, {x0 = "tensor"}, "solve", 2)
+  options.parse(opts, {x0 = "tensor"}, "solve")
   local at <const>, bt <const> = core.as_tensor(a), core.as_tensor(b)
-  if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed", 2) end
-  return self:prepare(at, 2):solve(bt)
+  if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed") end
+  return self:prepare(at):solve(bt)
 end
 
 --- The negative log marginal likelihood of residuals r under covariance c, lazy, and how the solve went.
 function Cholesky:objective(c, r)
-  local system <const> = self:prepare(c, 2)
+  local system <const> = self:prepare(c)
   local x <const>, info <const> = system:solve(r)
   local logdet <const> = 2 * system.factor:diagonal():log():sum()
   return ((r * x):sum() + logdet + #r * math.log(2 * math.pi)) / 2, info
@@ -151,10 +151,10 @@ object.guard(Cholesky, "a solver", "solver")
 --- The direct solver: jitter, the first one tried where A is not positive definite, and max_jitter (1e-6), both relative to A's
 -- mean diagonal; jitter 0 (the default): never any.
 return function(opts)
-  local o <const> = options.parse(opts, {jitter = "number", max_jitter = "positive"}, "gb.solvers.cholesky", 2)
+  local o <const> = options.parse(opts, {jitter = "number", max_jitter = "positive"}, "gb.solvers.cholesky")
   local jitter <const>, most <const> = o.jitter or 0, o.max_jitter or 1e-6
   if not (jitter >= 0 and jitter <= most and most < 1) then
-    core.raise("option", ("gb.solvers.cholesky: expected 0 <= jitter <= max_jitter < 1, got %g and %g"):format(jitter, most), 2)
+    core.raise("option", ("gb.solvers.cholesky: expected 0 <= jitter <= max_jitter < 1, got %g and %g"):format(jitter, most))
   end
   return setmetatable({o = {jitter = jitter, max_jitter = most}}, Cholesky)
 end

@@ -20,7 +20,7 @@ local function arrive(self)
     core.eval(x)
     report = core.solver_report(x)
   end
-  if report == nil then core.raise("option", "the report of this solve is gone: too many others ran since", 3) end
+  if report == nil then core.raise("option", "the report of this solve is gone: too many others ran since") end
   rawset(self, "_of", nil)
   for key, value in pairs(report) do rawset(self, key, value) end
 end

@@ -36,7 +36,7 @@ end
 -- orthogonalised twice against all before. Cost: t products with A, 4 n t^2 flops, n t values.
 function Lanczos:run(a, q)
   local at <const>, qt <const> = core.as_tensor(a), core.as_tensor(q)
-  if at == nil or qt == nil then core.raise("option", "run: a matrix and a first vector are needed", 2) end
+  if at == nil or qt == nil then core.raise("option", "run: a matrix and a first vector are needed") end
   return core.lanczos(at, qt, self.o.steps)
 end
 
@@ -47,9 +47,9 @@ local function is_noise(v) return type(v) == "number" and v > 0 or core.type(v) 
 -- preconditioner wants them.
 -- Cost: at most 'steps' products with A and 'probes' columns; 6 n probes values. Errors: not_pd; nan.
 function Lanczos:logdet(a, opts)
-  local o <const>, given <const> = self.o, options.parse(opts, {k = "tensor", noise = is_noise}, "logdet", 2)
+  local o <const>, given <const> = self.o, options.parse(opts, {k = "tensor", noise = is_noise}, "logdet")
   local at <const> = core.as_tensor(a)
-  if at == nil then core.raise("option", "logdet: a matrix is needed", 2) end
+  if at == nil then core.raise("option", "logdet: a matrix is needed") end
   local n <const> = #at
   if n == 0 then
     return 0.0, setmetatable({value = 0.0, standard_error = 0.0, interval = {0.0, 0.0}, truncation = 0.0, probes = o.probes,
@@ -58,9 +58,9 @@ function Lanczos:logdet(a, opts)
   local p <const> = o.precond and o.precond:build(at, given.k or nil, given.noise or nil) or nil
   local info <const> = core.logdet_slq(at, {tol = o.tol, max_iter = o.steps, precond = p, probes = o.probes, seed = o.seed})
   if info.reason == "indefinite" then
-    core.raise("not_pd", ("logdet: the matrix is not positive definite, seen after %d steps"):format(info.iterations), 2)
+    core.raise("not_pd", ("logdet: the matrix is not positive definite, seen after %d steps"):format(info.iterations))
   elseif info.reason == "nan" then
-    core.raise("nan", "logdet: a product with the matrix is not finite", 2)
+    core.raise("nan", "logdet: a product with the matrix is not finite")
   end
   local half <const> = core.student_quantile(o.probes - 1, 0.95) * info.standard_error + (info.converged and 0 or info.truncation)
   info.probes, info.interval = o.probes, {info.value - half, info.value + half}
@@ -73,8 +73,8 @@ object.guard(Lanczos, "a solver", "solver")
 -- residual is that small.
 return function(opts)
   local o <const> = base.options(opts, {steps = "count", precond = precond.is}, {tol = 1e-8, steps = 100, probes = 32, seed = 0},
-    "gb.solvers.lanczos", 2)
-  if o.steps == 0 then core.raise("option", "gb.solvers.lanczos: steps must be 1 or more", 2) end
-  if o.max_iter then core.raise("option", "gb.solvers.lanczos: unknown option 'max_iter', did you mean 'steps'?", 2) end
+    "gb.solvers.lanczos")
+  if o.steps == 0 then core.raise("option", "gb.solvers.lanczos: steps must be 1 or more") end
+  if o.max_iter then core.raise("option", "gb.solvers.lanczos: unknown option 'max_iter', did you mean 'steps'?") end
   return setmetatable({o = o}, Lanczos)
 end

@@ -18,6 +18,6 @@ end
 -- residual and the reason "singular". Cost: one product with A a step.
 return function(opts)
   local o <const> = base.options(opts, {precond = precond.is}, {tol = 1e-6, max_iter = 1000, probes = 16, seed = 0},
-    "gb.solvers.minres", 2)
+    "gb.solvers.minres")
   return base.new(o, {run = run, text = text})
 end
