@@ -1,10 +1,11 @@
---- Where fits begin. A parameter whose value nobody chose starts where the data say: lengthscales at the median distance of points,
+--- Where fits begin. A parameter whose value nobody chose starts where the data say: lengthscales at the usual distance of points,
 -- variances and noise as parts of the variance of y, constant means at the mean of y. Values that were chosen stay, but further
 -- starts are drawn around the scale of the data in any case.
 --
--- The distance of two points in lengthscales is to be about 1. So a lengthscale of all columns is the median distance; where each
--- column has its own, it is the median difference in that column times the root of the number of columns, those of all factors of
--- a product.
+-- The distance of two points in lengthscales is to be about 1. So a lengthscale of all columns is the usual distance; where each
+-- column has its own, it is the usual difference in that column times the root of the number of columns, those of all factors of
+-- a product. The usual one is the root of the mean square, but for the largest: a median says little of a column that takes few
+-- values, where it may be the gap between two neighbours, and a mean of all is what one far point makes of it.
 local core <const> = require "gibbous.core"
 local kernel <const> = require "gibbous.kernels.kernel"
 local model <const> = require "gibbous.gp.model"
@@ -14,6 +15,8 @@ local M <const> = {}
 
 -- Rows whose pairs stand for all: 2,016 distances.
 local ROWS <const> = 64
+-- The part of pairs that count: the rest, the farthest, may be those of one far point.
+local COUNTED <const> = 0.95
 -- The part of the variance of y that noise starts with.
 local NOISE <const> = 0.1
 
@@ -25,23 +28,27 @@ local function some_rows(x)
   return x:index(1, core.randperm(#x, {seed = 0}):slice(1, 1, ROWS)):detach()
 end
 
---- The median of f over the pairs of rows; their root mean square where most are 0; nil where all are, or are not finite.
-local function typical(rows, f)
-  local list <const>, square = {}, 0.0
+--- The root of the mean of the first 'count' squares.
+local function root_mean_square(list, count)
+  local sum = 0.0
+  for i = 1, count do sum = sum + list[i] ^ 2 end
+  return math.sqrt(sum / count)
+end
+
+--- The usual f, a distance, of two rows: of all pairs where the farthest alone are not 0; nil where all are, or are not finite.
+local function usual(rows, f)
+  local list <const> = {}
   for i = 2, #rows do
     for j = 1, i - 1 do
       local v <const> = f(rows[i], rows[j])
-      if v == v and v < math.huge then
-        list[#list + 1] = v
-        square = square + v * v
-      end
+      if v == v and v < math.huge then list[#list + 1] = v end
     end
   end
   if #list == 0 then return nil end
   table.sort(list)
-  local v <const> = list[#list // 2 + 1]
-  if v > 0 then return v end
-  return square > 0 and math.sqrt(square / #list) or nil
+  local v = root_mean_square(list, math.ceil(COUNTED * #list))
+  if v == 0 then v = root_mean_square(list, #list) end
+  return v > 0 and v < math.huge and v or nil
 end
 
 local function column_distance(k) return function(a, b) return math.abs(a[k] - b[k]) end end
@@ -68,13 +75,13 @@ local function lengthscales(out, k, x, columns)
   local p <const> = k.hyper.lengthscale
   local rows <const> = x:to{dtype = "f64"}:totable()
   if p.ndim == 0 then
-    local v <const> = typical(rows, distance)
+    local v <const> = usual(rows, distance)
     out[p] = v and v * math.sqrt(columns / x.shape[2])
     return
   end
   local list <const> = {}
   for i = 1, x.shape[2] do
-    local v <const> = typical(rows, column_distance(i))
+    local v <const> = usual(rows, column_distance(i))
     list[i] = v and v * math.sqrt(columns) or 1.0
   end
   out[p] = #list == #p and list or nil
