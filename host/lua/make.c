@@ -8,6 +8,30 @@
 static const char *const make_options[] = {"device", "dtype", NULL};
 static const char *const random_options[] = {"device", "dtype", "seed", NULL};
 
+static bool is_dtype_given (lua_State *L, int options) {
+  if (options == 0 || !lgb_option(L, options, "dtype")) return false;
+  lua_pop(L, 1);
+  return true;
+}
+
+/* Does f64 hold the number at 'arg' as it is? */
+static bool is_exact (lua_State *L, int arg) {
+  if (!lua_isinteger(L, arg)) return true;
+  const lua_Integer i = lua_tointeger(L, arg);
+  const double v = (double)i;
+  return v < 0x1p63 && (lua_Integer)v == i;
+}
+
+/* 'what' is a float because nothing was said: then nothing is rounded in silence. */
+static int refuse_inexact (lua_State *L, lua_Integer v, const char *what) {
+  return lgb_fail(L, GB_EDTYPE, "%s: f64 does not hold %lld: {dtype = \"i64\"} keeps it, {dtype = \"f64\"} rounds it", what,
+                  (long long)v);
+}
+
+static void check_exact (lua_State *L, int arg, int options, const char *what) {
+  if (!is_dtype_given(L, options) && !is_exact(L, arg)) refuse_inexact(L, lua_tointeger(L, arg), what);
+}
+
 /* ---- gb.tensor ----------------------------------------------------------------------------------------- */
 
 /* The shape read down the first elements of nested lists; the leaves' kind decides the default type. */
@@ -29,6 +53,7 @@ static gb_shape shape_of_lists (lua_State *L, int arg, bool *booleans) {
 typedef struct filler {
   gb_tensor *out;
   size_t at;                            /* next element */
+  bool is_free;                         /* nobody asked for this type */
   size_t path[GB_MAXDIM];               /* where the walk is, from 1, for messages */
 } filler;
 
@@ -55,6 +80,10 @@ static void fill_element (lua_State *L, filler *f, int depth) {
     ((int64_t *)f->out->storage->data)[f->at++] = lua_tointegerx(L, -1, &whole);
     if (!whole) lgb_fail(L, GB_EDTYPE, "element %s is not a whole number", path_text(L, f, depth - 1));
   } else if (type == LUA_TNUMBER && !want_boolean) {
+    if (f->is_free && !is_exact(L, -1)) {
+      const lua_Integer v = lua_tointeger(L, -1);
+      refuse_inexact(L, v, depth == 0 ? "gb.tensor" : lua_pushfstring(L, "element %s", path_text(L, f, depth - 1)));
+    }
     gb_element_set(f->out->storage->data, f->at++, f->out->dtype, lua_tonumber(L, -1));
   } else if (lgb_tonode(L, lua_gettop(L)) != NULL) {
     lgb_fail(L, GB_EDTYPE, "element %s is a tensor: join tensors with gb.stack or gb.cat",
@@ -121,7 +150,7 @@ static int make_tensor (lua_State *L) {
   lgb_result(L,
              gb_tensor_new(&s->backend->ledger, t, &shape, GB_MEM_TENSOR, s->graph->where, "", holder, &err),
              &err);
-  filler f = {.out = holder};
+  filler f = {.out = holder, .is_free = !is_dtype_given(L, 2)};
   lua_pushvalue(L, 1);
   fill(L, &f, 0);
   lgb_tensor *y = lgb_newtensor(L);
@@ -191,6 +220,7 @@ static int make_full (lua_State *L) {
   lgb_checkoptions(L, 3, make_options);
   lgb_optdevice(L, 3);
   const gb_dtype t = lgb_optdtype(L, 3, type == LUA_TBOOLEAN ? GB_BOOL : s->dtype);
+  check_exact(L, 2, 3, "gb.full");
   const gb_shape shape = lgb_checkshape(L, 1, 1);
   return push_full(L, &shape, 2, t);
 }
@@ -274,6 +304,7 @@ static int make_range (lua_State *L) {
   if (!(step != 0) || !isfinite(a) || !isfinite(b) || !isfinite(step))
     return lgb_fail(L, GB_EOPTION, "range: finite bounds and a step other than 0 expected");
   const gb_dtype t = lgb_optdtype(L, 4, s->dtype);
+  for (int i = 1; i <= 3; i++) check_exact(L, i, 4, "range");
   if (t == GB_I64) {
     const lua_Integer by = lua_isnil(L, 3) ? 1 : checkwhole(L, 3, "range");
     return push_whole_range(L, s, checkwhole(L, 1, "range"), checkwhole(L, 2, "range"), by);
@@ -292,6 +323,7 @@ static int make_linspace (lua_State *L) {
   lgb_checkoptions(L, 4, make_options);
   lgb_optdevice(L, 4);
   const gb_dtype t = lgb_optdtype(L, 4, s->dtype);
+  for (int i = 1; i <= 2; i++) check_exact(L, i, 4, "linspace");
   const double step = n > 1 ? (b - a) / (double)(n - 1) : 0;
   if (t == GB_I64) {
     const lua_Integer first = checkwhole(L, 1, "linspace");

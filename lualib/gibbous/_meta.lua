@@ -39,7 +39,7 @@ local core = {}
 
 --- A tensor from a number, a boolean, nested lists, or another tensor. Evaluated.
 ---@param t number|boolean|table|gibbous.tensor  lists must not be ragged
----@param o gibbous.make?  dtype: f64 by default (gb.config), bool for booleans
+---@param o gibbous.make?  dtype: f64 by default (gb.config), bool for booleans; integers that f64 would round want a dtype
 ---@return gibbous.tensor
 function gb.tensor(t, o) end
 
