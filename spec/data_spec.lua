@@ -169,6 +169,24 @@ describe("gb.data.write", function()
     end
   end)
 
+  it("writes integers to .csv whole, and reads them back so, beside columns of smaller ones", function()
+    local big <const> = (1 << 53) + 1
+    for _, rows in ipairs{{{big, 1}, {-big, 2}}, {{1, math.maxinteger}, {2, math.mininteger}}, {{big, 1 << 60}, {big + 2, -(1 << 60)}}} do
+      local path <const>, t <const> = support.path ".csv", gb.tensor(rows, {dtype = "i64"})
+      gb.data.write(path, t)
+      local back <const> = gb.data.read(path):col{1, 2}
+      assert.equal("i64", back.dtype)
+      assert.same(rows, back:totable())
+      local again <const> = support.path ".csv"
+      gb.data.write(again, gb.data.read(path, {names = {"a", "b"}}))
+      assert.same(rows, gb.data.read(again):col{"a", "b"}:totable())
+    end
+    for _, other in ipairs{"0.5", "NA", "1e300"} do
+      local f <const> = gb.data.read(file("a,b\n9007199254740993,1\n2," .. other .. "\n"))
+      raises("dtype", "column 'a' is i64, for f64 would round its integers, and 'b' is f64", f.col, f, {"b", "a"})
+    end
+  end)
+
   it("writes numbers to .csv that read back the same", function()
     local t <const> = gb.randn(4, 2, {seed = 3})
     local path <const> = support.path ".csv"

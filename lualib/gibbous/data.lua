@@ -106,10 +106,17 @@ local function numbers(self, name)
     c.line, c.sample))
 end
 
---- Columns of one type; bool becomes 0 and 1 beside numbers, but i64 is i64 because no float holds it.
+local function is_whole(v) return (v:floor():eq(v) & v:abs():lt(2.0 ^ 63)):all() end
+
+--- Columns of one type; bool becomes 0 and 1 beside numbers. i64 is i64 because no float holds it: beside it, f64 that holds
+-- whole numbers alone becomes i64, too.
 local function together(list, names)
-  local seen <const> = {}
-  for i, v in ipairs(list) do seen[v.dtype] = seen[v.dtype] or names[i] end
+  local seen <const>, wide = {}, false
+  for _, v in ipairs(list) do wide = wide or v.dtype == "i64" end
+  for i, v in ipairs(list) do
+    if wide and v.dtype == "f64" and is_whole(v) then list[i] = v:to{dtype = "i64"} end
+    seen[list[i].dtype] = seen[list[i].dtype] or names[i]
+  end
   if seen.i64 and seen.f64 then
     core.raise("dtype", ("column '%s' is i64, for f64 would round its integers, and '%s' is f64: they do not go into one tensor; "
       .. "f:col(name):to{dtype = \"f64\"} rounds"):format(seen.i64, seen.f64))
