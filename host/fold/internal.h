@@ -148,6 +148,7 @@ bool gb_map_through_view (const gb_node *n, const gb_map *m, const size_t *exten
 
 /* twin.c */
 bool gb_is_twin (const gb_node *a, const gb_node *b);
+uintptr_t gb_twin_key (const gb_node *n);                        /* the same for twins; others may have it, too */
 gb_map gb_map_transposed (const gb_map *m, int ndim);            /* the last two dimensions exchanged */
 
 /* decide.c */

@@ -171,27 +171,100 @@ static bool same_compute (const gb_draft *a, const gb_draft *b) {
   return ta == tb || ta == GB_BOOL || tb == GB_BOOL;
 }
 
+/* Whether a traversal of this draft may compute other sums as well. */
+static bool may_merge (const gb_lower_state *s, const gb_draft *d) {
+  return d->opaque == NULL && d->merged_into < 0 && !stores(d) && !selects(d) && !stages(s, d);
+}
+
+/* Of drafts that may merge. */
 static gb_status try_merge (gb_lower_state *s, const int *maker, int ia, int ib, unsigned char *seen, int *stack) {
   const gb_draft *a = &s->draft[ia], *b = &s->draft[ib];
   int to[GB_FOLD_AXES] = {0};
-  if (a->opaque != NULL || b->opaque != NULL || a->merged_into >= 0 || b->merged_into >= 0) return GB_OK;
-  if (stores(a) || stores(b) || selects(a) || selects(b)) return GB_OK;
-  if (stages(s, a) || stages(s, b)) return GB_OK;
   if (a->nsplits + b->nsplits > GB_SPLITS) return GB_OK;
   if (a->naxes + columns_of(b) > GB_FOLD_AXES - 4 || !same_compute(a, b) || !same_domain(a, b, to)) return GB_OK;
   if (depends_on(s, maker, ia, ib, seen, stack) || depends_on(s, maker, ib, ia, seen, stack)) return GB_OK;
   return join(s, ia, ib, to);
 }
 
+/* Drafts by the values that they share. A value and its twin have one key; whether two drafts do have a value in common is for
+** same_domain to say. */
+
+typedef struct by_value { uintptr_t key; int draft; } by_value;
+
+static int compare_values (const void *x, const void *y) {
+  const by_value *a = x, *b = y;
+  return a->key != b->key ? (a->key > b->key) - (a->key < b->key) : (a->draft > b->draft) - (a->draft < b->draft);
+}
+
+static gb_status list_values (gb_lower_state *s, by_value **out, size_t *n) {
+  size_t most = 0;
+  for (int d = 0; d < s->ndrafts; d++) most += (size_t)s->draft[d].nshared;
+  by_value *v = malloc((most + 1) * sizeof *v);
+  if (v == NULL) return gb_fail(s->err, GB_ENOMEM, "no memory to join folds");
+  *n = 0;
+  for (int d = 0; d < s->ndrafts; d++)
+    for (int i = 0; i < s->draft[d].nshared && may_merge(s, &s->draft[d]); i++)
+      v[(*n)++] = (by_value){gb_twin_key(s->draft[d].shared[i].node), d};
+  qsort(v, *n, sizeof *v, compare_values);
+  *out = v;
+  return GB_OK;
+}
+
+typedef struct neighbours {
+  unsigned char *mark;         /* [drafts] shares a value with the draft in view, and is still to be looked at */
+  int marked;
+  int known;                   /* values of the draft in view that were followed */
+} neighbours;
+
+/* Marks the drafts after 'after' that share a value with draft a which was not followed before. */
+static void mark_neighbours (const gb_lower_state *s, int a, int after, const by_value *v, size_t n, neighbours *near) {
+  const gb_draft *d = &s->draft[a];
+  for (; near->known < d->nshared; near->known++) {
+    const uintptr_t key = gb_twin_key(d->shared[near->known].node);
+    size_t low = 0, high = n;
+    while (low < high) {
+      const size_t mid = low + (high - low) / 2;
+      if (v[mid].key < key || (v[mid].key == key && v[mid].draft <= after)) low = mid + 1;
+      else high = mid;
+    }
+    for (; low < n && v[low].key == key; low++) {
+      near->marked += !near->mark[v[low].draft];
+      near->mark[v[low].draft] = 1;
+    }
+  }
+}
+
+/* Joins to draft a all later ones that it can be joined with, in their order; each may bring values that others share. */
+static gb_status merge_into (gb_lower_state *s, const int *maker, int a, const by_value *v, size_t n, neighbours *near,
+                             unsigned char *seen, int *stack) {
+  near->known = 0;
+  mark_neighbours(s, a, a, v, n, near);
+  for (int b = a + 1; near->marked > 0; b++) {
+    b = (int)((unsigned char *)memchr(near->mark + b, 1, (size_t)(s->ndrafts - b)) - near->mark);
+    near->mark[b] = 0;
+    near->marked--;
+    if (!may_merge(s, &s->draft[b])) continue;
+    GB_TRY(try_merge(s, maker, a, b, seen, stack));
+    mark_neighbours(s, a, b, v, n, near);
+  }
+  return GB_OK;
+}
+
 gb_status gb_merge_drafts (gb_lower_state *s) {
   int *maker = malloc(((size_t)s->nbufs + 1) * sizeof *maker), *stack = malloc(((size_t)s->ndrafts + 1) * sizeof *stack);
   unsigned char *seen = malloc((size_t)s->ndrafts + 1);
-  gb_status rc = maker == NULL || stack == NULL || seen == NULL ? gb_fail(s->err, GB_ENOMEM, "no memory to join folds") : GB_OK;
+  neighbours near = {.mark = calloc((size_t)s->ndrafts + 1, 1)};
+  by_value *v = NULL;
+  size_t n = 0;
+  gb_status rc = maker == NULL || stack == NULL || seen == NULL || near.mark == NULL
+    ? gb_fail(s->err, GB_ENOMEM, "no memory to join folds") : list_values(s, &v, &n);
   if (rc == GB_OK) gb_find_makers(s, maker);
   for (int a = 0; rc == GB_OK && a < s->ndrafts; a++)
-    for (int b = a + 1; rc == GB_OK && b < s->ndrafts; b++) rc = try_merge(s, maker, a, b, seen, stack);
+    if (may_merge(s, &s->draft[a])) rc = merge_into(s, maker, a, v, n, &near, seen, stack);
   free(maker);
   free(stack);
   free(seen);
+  free(near.mark);
+  free(v);
   return rc;
 }

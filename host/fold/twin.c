@@ -38,6 +38,23 @@ bool gb_is_twin (const gb_node *a, const gb_node *b) {
   }
 }
 
+static uintptr_t untransposed (const gb_node *n) { return (uintptr_t)(swaps_last_two(n) ? n->in[0] : n); }
+
+/* Follows the chains of gb_is_twin down to where the two differ by the order of their operands. */
+uintptr_t gb_twin_key (const gb_node *n) {
+  for (const gb_node *base = n;; base = base->in[0]) {
+    if (base->nin < 2) return (uintptr_t)n;
+    switch (base->op) {
+      case GB_OP_SQDIST: return (uintptr_t)base->in[0] + (uintptr_t)base->in[1];
+      case GB_OP_MATMUL: return untransposed(base->in[0]) + untransposed(base->in[1]);
+      case GB_OP_RADIAL: case GB_OP_MUL:
+        if (gb_shape_numel(gb_node_shape(base->in[1])) != 1) return (uintptr_t)n;
+        break;
+      default: return (uintptr_t)n;
+    }
+  }
+}
+
 gb_map gb_map_transposed (const gb_map *m, int ndim) {
   gb_map out = *m;
   out.dim[ndim - 1] = m->dim[ndim - 2];

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 typedef struct orders {
   const gb_lowered *low;
   gb_demand d;
@@ -184,26 +186,123 @@ static gb_status try_sets (orders *o, size_t *bound) {
   return rc;
 }
 
-/* many steps: the ready one that leaves least */
+/* Many steps: the ready one that leaves least, the first of several. What a step leaves changes when it becomes the last reader of
+** an operand, so that each step is looked at when it becomes ready and once for each operand. */
+
+typedef struct entry { int part; size_t left; int step; } entry;      /* left: live bytes after the step, from SIZE_MAX / 2 before it */
+
+typedef struct greedy {
+  entry *heap;                 /* a step may be in it several times; what it leaves only becomes less, so the first is true */
+  size_t n, room;
+  int *waits;                  /* [n] operands that are not made yet */
+  int *readers, *from;         /* those of buffer b: readers[from[b]] .. readers[from[b + 1] - 1], each once */
+  int *distinct;               /* [bufs] readers that are not done */
+} greedy;
+
+static bool is_before (const entry *a, const entry *b) {
+  if (a->part != b->part) return a->part < b->part;
+  return a->left != b->left ? a->left < b->left : a->step < b->step;
+}
+
+static bool push (greedy *q, entry e) {
+  if (!gb_grow(&q->heap, q->n, &q->room, sizeof *q->heap)) return false;
+  size_t i = q->n++;
+  for (; i > 0 && is_before(&e, &q->heap[(i - 1) / 2]); i = (i - 1) / 2) q->heap[i] = q->heap[(i - 1) / 2];
+  q->heap[i] = e;
+  return true;
+}
+
+static entry pop (greedy *q) {
+  const entry top = q->heap[0], e = q->heap[--q->n];
+  size_t i = 0;
+  for (size_t k; (k = 2 * i + 1) < q->n; i = k) {
+    k += k + 1 < q->n && is_before(&q->heap[k + 1], &q->heap[k]);
+    if (!is_before(&q->heap[k], &e)) break;
+    q->heap[i] = q->heap[k];
+  }
+  if (q->n > 0) q->heap[i] = e;
+  return top;
+}
+
+static bool offer (orders *o, greedy *q, int k) {
+  const size_t left = finish(o, k, SIZE_MAX / 2);
+  undo(o, k);
+  return push(q, (entry){part_of(o, k), left, k});
+}
+
+static bool seen_before (const gb_step *st, int i) {
+  for (int j = 0; j < i; j++)
+    if (st->in[j] == st->in[i]) return true;
+  return false;
+}
+
+static bool prepare_greedy (const orders *o, greedy *q) {
+  const size_t nb = (size_t)o->low->nbufs + 2;
+  size_t most = 1;
+  for (int k = 0; k < o->n; k++) most += (size_t)step_at(o, k)->nin;
+  q->waits = calloc((size_t)o->n + 1, sizeof *q->waits);
+  q->from = calloc(nb, sizeof *q->from);
+  q->distinct = calloc(nb, sizeof *q->distinct);
+  q->readers = malloc(most * sizeof *q->readers);
+  if (q->waits == NULL || q->from == NULL || q->distinct == NULL || q->readers == NULL) return false;
+  for (int k = 0; k < o->n; k++) {
+    const gb_step *st = step_at(o, k);
+    for (int i = 0; i < st->nin; i++) {
+      if (o->maker[st->in[i]] < 0 || seen_before(st, i)) continue;
+      q->waits[k]++;
+      q->distinct[st->in[i]]++;
+    }
+  }
+  for (int b = 0, at = 0; b <= o->low->nbufs; b++) {
+    q->from[b] = at;
+    if (b < o->low->nbufs) at += q->distinct[b];
+  }
+  int *next = malloc(nb * sizeof *next);
+  if (next == NULL) return false;
+  memcpy(next, q->from, nb * sizeof *next);
+  for (int k = 0; k < o->n; k++) {
+    const gb_step *st = step_at(o, k);
+    for (int i = 0; i < st->nin; i++)
+      if (o->maker[st->in[i]] >= 0 && !seen_before(st, i)) q->readers[next[st->in[i]]++] = k;
+  }
+  free(next);
+  return true;
+}
+
+/* Offers what step k, which is done, made ready, and the last readers of what it read. */
+static bool follow (orders *o, greedy *q, int k) {
+  const gb_step *st = step_at(o, k);
+  bool ok = true;
+  for (int i = 0; i < st->nin; i++) {
+    const int b = st->in[i];
+    if (o->maker[b] < 0 || seen_before(st, i) || --q->distinct[b] != 1) continue;
+    for (int r = q->from[b]; ok && r < q->from[b + 1]; r++)
+      if (!o->done[q->readers[r]] && q->waits[q->readers[r]] == 0) ok = offer(o, q, q->readers[r]);
+  }
+  for (int i = 0; i < st->nout; i++)
+    for (int r = q->from[st->out[i]]; ok && r < q->from[st->out[i] + 1]; r++)
+      if (--q->waits[q->readers[r]] == 0) ok = offer(o, q, q->readers[r]);
+  return ok;
+}
 
 static gb_status try_greedy (orders *o) {
-  size_t live = 0;
-  for (int t = 0; t < o->n; t++) {
-    int pick = -1;
-    size_t least = SIZE_MAX, left = 0;
-    for (int k = 0; k < o->n; k++) {
-      if (o->done[k] || !is_ready(o, k)) continue;
-      const size_t after = finish(o, k, live);
-      undo(o, k);
-      if (pick >= 0 && after >= least) continue;
-      pick = k;
-      least = left = after;
-    }
-    o->order[t] = o->step[pick];
-    finish(o, pick, live);
-    live = left;
+  greedy q = {0};
+  bool ok = prepare_greedy(o, &q);
+  for (int k = 0; ok && k < o->n; k++)
+    if (q.waits[k] == 0) ok = offer(o, &q, k);
+  for (int t = 0; ok && t < o->n;) {
+    const int pick = pop(&q).step;
+    if (o->done[pick]) continue;
+    o->order[t++] = o->step[pick];
+    finish(o, pick, SIZE_MAX / 2);
+    ok = follow(o, &q, pick);
   }
-  return try_order(o);
+  free(q.heap);
+  free(q.waits);
+  free(q.from);
+  free(q.distinct);
+  free(q.readers);
+  return ok ? try_order(o) : gb_fail(o->err, GB_ENOMEM, "no memory to order %d steps", o->n);
 }
 
 /* What is built where a result outside the arena will be takes nothing of it, whether or not it does in this order. */
