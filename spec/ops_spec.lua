@@ -178,6 +178,9 @@ describe("reductions", function()
   it("of nothing are defined, or say so", function()
     near(0, gb.zeros(0):sum(), 0)
     near(1, gb.zeros(0):prod(), 0)
+    local rows <const>, none <const> = gb.zeros(1, 0):eval(), gb.zeros(0):eval()
+    near(0, rows:matmul(none * (0 / 0)), 0)                        -- no factor multiplies a sum of nothing
+    near(0, (rows * math.huge):matmul(none), 0)
     assert.is_false((pcall(function() return gb.zeros(0):min():eval() end)))
   end)
 

@@ -33,12 +33,14 @@ static rule *const *rules_of (gb_op op) {
   }
 }
 
-/* A rule may reason about real numbers where its inputs are floats of one type; on others only the algebra, which minds
-** types itself, and the moving of views apply. */
+/* A rule may reason about real numbers where its inputs are floats of one type and have elements (a sum of nothing is 0,
+** also beside a factor that is infinite); on others only the algebra, which minds types itself, and the moving of views apply. */
 static bool suits (rule *r, const gb_draft *d) {
   if (r == gb_canon_algebra || r == gb_canon_lift || r == gb_canon_reduce_units) return true;
-  for (int i = 0; i < d->nin; i++)
-    if (!gb_dtype_is_float(gb_node_dtype(d->in[i])) || gb_node_dtype(d->in[i]) != gb_node_dtype(d->in[0])) return false;
+  for (int i = 0; i < d->nin; i++) {
+    const gb_dtype t = gb_node_dtype(d->in[i]);
+    if (!gb_dtype_is_float(t) || t != gb_node_dtype(d->in[0]) || gb_shape_numel(gb_node_shape(d->in[i])) == 0) return false;
+  }
   return true;
 }
 

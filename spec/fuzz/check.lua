@@ -349,6 +349,18 @@ local function loses_digits(p)
   return false
 end
 
+--- A sum over a view whose dimensions are no single run in memory adds in the order of the view; a value that was looked at lies
+--- in memory as one run, and ends its history.
+local views <const> = {permute = true, t = true, flip = true, slice = true, select = true, expand = true, tile = true, diagonal = true}
+local function sums_views(p)
+  local view = false
+  for _, s in ipairs(p.list) do
+    if view and #s.args > 0 and dense.numel(s.shape) < dense.numel(s.args[1].shape) and not views[s.row] then return true end
+    view = view or views[s.row]
+  end
+  return false
+end
+
 --- A product with a factor that is computed from its indices: it streams, but the factor is a value once it was asked for, which
 --- a later program with the same factor finds.
 local function streams_factors(p)
@@ -385,7 +397,7 @@ function M.check(p, counts)
     other.way = way.name
     return other
   end
-  if way.bits and got and not (way.stores and loses_digits(p)) and not streams_factors(p) then
+  if way.bits and got and not (way.stores and (loses_digits(p) or sums_views(p))) and not streams_factors(p) then
     local i <const>, e <const>, x <const>, y <const> = same_bits(bits, got)
     if i then
       return {kind = "bits", way = way.name, what = ("result %d, element %d: %.17g, and %.17g when asked plainly"):format(i, e, y, x)}

@@ -125,7 +125,7 @@ local function float_mod(S, a, b)
   if math.abs(y) == math.huge then return (x >= 0) == (y > 0) and x or x == 0 and x or y end
   local exact <const>, q <const> = scalar.on_grid(x) and scalar.on_grid(y), x / y
   if not scalar.on_grid(y) and math.abs(y) < 1e-3 and not scalar.toss() then return 0 / 0 end     -- it may be 0
-  if not exact and scalar.close(q, math.floor(q + 0.5)) then return scalar.toss() and 0.0 or y end
+  if not exact and scalar.close(q, math.floor(q + 0.5)) then return scalar.toss() and x % y or scalar.toss() and 0.0 or y end
   local r <const> = math.fmod(x, y)
   if exact then return r ~= 0 and (r < 0) ~= (y < 0) and r + y or r end
   return scalar.blur(x % y, math.abs(x) + math.abs(y))

@@ -352,6 +352,7 @@ row("gb.linalg.inv_quad", {"inv_quad", "chol_inverse"}, 1, {"gb.linalg.inv_quad"
 end)
 
 --- Q and R by Gram and Schmidt, twice for the angles.
+-- Columns of q are known up to rounding of their length, 1, as a factorisation by reflections gives them.
 local function gram_schmidt(S, a, n, m)
   local q <const>, r <const> = {}, {}
   for i = 1, m do
@@ -372,7 +373,12 @@ local function gram_schmidt(S, a, n, m)
     end
     r[j][j] = S.fn("sqrt", dot(S, v, v))
     q[j] = {}
-    for k = 1, n do q[j][k] = S.div(v[k], r[j][j]) end
+    for k = 1, n do
+      local e <const>, at <const> = S.div(v[k], r[j][j]), S.val(v[k])
+      local error <const> = S.lift(scalar.blur(S.val(e), 1) - S.val(e))
+      q[j][k] = S.add(e, error)
+      r[j][j] = S.add(r[j][j], S.mul(error, S.sub(v[k], S.lift(at))))            -- the slopes of r are products with q
+    end
   end
   return transposed(q, m, n), r
 end

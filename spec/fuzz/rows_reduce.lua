@@ -110,8 +110,9 @@ reduction{name = "prod", ops = {"prod"}, weight = 6, smooth = true, pick = of_an
     for _, x in ipairs(list) do p = p * x end
     return p
   end
-  local p = S.lift(1.0)
-  for _, x in ipairs(as_floats(S, list, dtype)) do p = S.mul(p, x) end
+  local p, sizes <const> = S.lift(1.0), {}
+  for i, x in ipairs(as_floats(S, list, dtype)) do p, sizes[i] = S.mul(p, x), S.val(x) end
+  if scalar.passes_bounds(sizes) and not scalar.toss() then return S.lift(0 / 0) end        -- in an order of its own
   return p
 end}
 

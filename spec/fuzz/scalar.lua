@@ -44,6 +44,16 @@ M.use "f64"
 function M.amplitude(dtype) return precisions[dtype].amp end
 function M.smallest(dtype) return precisions[dtype].tiny end
 
+--- Do products of some of these numbers leave the dtype, whatever the product of all is?
+function M.passes_bounds(list)
+  local above, below = 0.0, 0.0
+  for _, x in ipairs(list) do
+    local size <const> = x ~= 0 and log(abs(x)) or 0.0
+    above, below = above + math.max(size, 0), below + math.min(size, 0)
+  end
+  return above > log(big) or below < log(tiny)
+end
+
 local function on_grid(x)
   local t <const> = x * scale
   return t % 1 == 0 and t < limit and t > -limit
@@ -265,8 +275,12 @@ local bernoulli <const> = {1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730,
 
 local function digamma(x)
   if x <= 0 then
+    if x == 0 then
+      state.signed = true                                    -- a pole: its sign is that of the zero
+      return -1 / x
+    end
     if x == floor(x) then return nan end
-    return digamma(1 - x) - math.pi / math.tan(math.pi * (x - floor(x)))
+    return digamma(1 - x) - math.pi / math.tan(math.pi * (x - floor(x + 0.5)))
   end
   if x ~= x or x == huge then return x end
   local s = 0.0
@@ -282,8 +296,8 @@ local function trigamma(x)
   if x ~= x then return x end
   if x == huge then return 0.0 end
   if x <= 0 then
-    if x == floor(x) then return huge end
-    return (math.pi / math.sin(math.pi * (x - floor(x)))) ^ 2 - trigamma(1 - x)
+    if x == floor(x) then return x == -huge and nan or huge end
+    return (math.pi / math.sin(math.pi * (x - floor(x + 0.5)))) ^ 2 - trigamma(1 - x)
   end
   local s = 0.0
   while x < 16 do s, x = s + 1 / (x * x), x + 1 end
@@ -291,6 +305,23 @@ local function trigamma(x)
   s = s + 1 / x + 0.5 * z
   local power = z / x
   for _, b in ipairs(bernoulli) do s, power = s + b * power, power * z end
+  return s
+end
+
+local function tetragamma(x)
+  if x ~= x then return x end
+  if x == huge then return 0.0 end
+  if x <= 0 then
+    if x == floor(x) then return nan end
+    local at <const> = math.pi * (x - floor(x + 0.5))
+    return tetragamma(1 - x) - 2 * math.pi ^ 3 * math.cos(at) / math.sin(at) ^ 3
+  end
+  local s = 0.0
+  while x < 16 do s, x = s - 2 / (x * x * x), x + 1 end
+  local z <const> = 1 / (x * x)
+  s = s - z - z / x
+  local power = z * z
+  for k, b in ipairs(bernoulli) do s, power = s - (2 * k + 1) * b * power, power * z end
   return s
 end
 
@@ -368,10 +399,11 @@ M.functions = {
   end, size = function(x, r) return x > 0 and abs(r) * (1 + x * x / 4) or abs(r) end},
   lgamma = {f = lgamma, d = function(S, x) return S.fn("digamma", x) end, size = function(x, r) return 1 + abs(r) + abs(x) end},
   digamma = {f = digamma, d = function(S, x) return S.fn("trigamma", x) end, size = function(x, r) return 1 + abs(r) end},
-  trigamma = {f = trigamma, d = function(S)           -- Gibbous has none, and says so
+  trigamma = {f = trigamma, d = function(S, x) return S.fn("tetragamma", x) end, size = function(x, r) return abs(r) * (1 + abs(x)) end},
+  tetragamma = {f = tetragamma, d = function(S)           -- programs are derived twice
     state.undefined = true
     return S.lift(0.0)
-  end},
+  end, size = function(x, r) return abs(r) * (1 + abs(x)) end},
   -- exp(-sqrt(k u)) and its companions: profiles of the Matern kernels in squared distances
   decay = {f = function(u) return exp(-sqrt(u)) end, d = function(S, u)
     if S.val(u) == 0 then
@@ -387,8 +419,11 @@ M.functions = {
 }
 M.lift_of = lift_of
 
+local has_poles <const> = {lgamma = true, digamma = true, trigamma = true, tetragamma = true}        -- at 0, -1, -2, ...
+
 function N.fn(name, x)
   local row <const> = M.functions[name]
+  if has_poles[name] and x < 0 and seed ~= 0 and near(x, round(x)) and toss() then x = round(x) end
   local r <const> = row.f(x)
   if x == 0 and r - r ~= 0 and r == r and name == "rsqrt" then state.signed = true end
   if seed == 0 or row.exact or row.jumps or r - r ~= 0 then return r end
