@@ -1,4 +1,5 @@
 /* test_plot.c - ticks, ranges and gaps of figures, and that files come out whole. */
+#include <cairo.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,12 +86,87 @@ static void files_come_out_whole_and_odd_endings_are_refused (void **state) {
   gb_figure_clear(&f);
 }
 
+/* Saves a figure: how often 'word' is in the file, and its length. */
+static int saved (gb_figure *f, const char *end, const char *word, long *bytes) {
+  char path[64];
+  gb_error err;
+  snprintf(path, sizeof path, "/tmp/gibbous-plot-%d.%s", (int)getpid(), end);
+  assert_int_equal(gb_figure_save(f, path, 300, 200, &err), GB_OK);
+  FILE *in = fopen(path, "rb");
+  fseek(in, 0, SEEK_END);
+  *bytes = ftell(in);
+  rewind(in);
+  char *text = calloc(1, (size_t)*bytes + 1);
+  assert_int_equal(fread(text, 1, (size_t)*bytes, in), *bytes);
+  fclose(in);
+  unlink(path);
+  int found = 0;
+  for (long i = 0; i + (long)strlen(word) <= *bytes; i++) found += memcmp(text + i, word, strlen(word)) == 0;
+  free(text);
+  return found;
+}
+
+static void many_points_are_pixels_also_in_files_of_vectors (void **state) {
+  (void)state;
+  enum { N = 60000 };
+  double *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y), *hi = malloc(N * sizeof *hi);
+  for (int i = 0; i < N; i++) x[i] = i, y[i] = sin(i * 0.37), hi[i] = y[i] + 1;
+  for (int kind = GB_SERIES_LINE; kind <= GB_SERIES_BAND; kind++) {
+    gb_figure f = {0};
+    long few, many;
+    add(&f, (gb_series_kind)kind, 100, x, y, hi);
+    assert_int_equal(saved(&f, "svg", "<image", &few), 0);
+    add(&f, (gb_series_kind)kind, N, x, y, hi);
+    assert_int_equal(saved(&f, "svg", "<image", &many), 1);
+    assert_in_range(many, few + 1000, 600000);
+    assert_in_range(saved(&f, "pdf", "/Image", &many), 1, 9);
+    gb_figure_clear(&f);
+  }
+  free(x);
+  free(y);
+  free(hi);
+}
+
+/* Row 'row' of the image of a band of n points between 1 and 2. */
+static void row_of_band (int n, int row, uint32_t out[600]) {
+  double *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y), *hi = malloc((size_t)n * sizeof *hi);
+  for (int i = 0; i < n; i++) x[i] = (double)i / (n - 1), y[i] = 1, hi[i] = 2;
+  gb_figure f = {0};
+  gb_error err;
+  char path[64];
+  add(&f, GB_SERIES_BAND, (size_t)n, x, y, hi);
+  snprintf(path, sizeof path, "/tmp/gibbous-plot-%d.png", (int)getpid());
+  assert_int_equal(gb_figure_save(&f, path, 300, 200, &err), GB_OK);
+  cairo_surface_t *s = cairo_image_surface_create_from_png(path);
+  unlink(path);
+  assert_int_equal(cairo_image_surface_get_width(s), 600);
+  memcpy(out, cairo_image_surface_get_data(s) + row * cairo_image_surface_get_stride(s), 600 * sizeof *out);
+  cairo_surface_destroy(s);
+  gb_figure_clear(&f);
+  free(x);
+  free(y);
+  free(hi);
+}
+
+static void a_band_of_many_points_looks_like_one_of_few (void **state) {
+  (void)state;
+  uint32_t few[600], many[600];
+  row_of_band(2, 170, few);
+  row_of_band(20000, 170, many);
+  assert_true((few[250] & 0xffffff) != 0xffffff);
+  for (int i = 0; i < 600; i++)
+    for (int shift = 0; shift < 24; shift += 8)
+      assert_true(abs((int)(few[i] >> shift & 255) - (int)(many[i] >> shift & 255)) <= 2);
+}
+
 int main (void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ranges_leave_out_what_is_not_finite),
       cmocka_unit_test(empty_and_constant_series_still_have_a_range),
       cmocka_unit_test(labels_have_the_digits_their_step_needs),
       cmocka_unit_test(a_line_is_drawn_in_dots_with_its_gap),
+      cmocka_unit_test(many_points_are_pixels_also_in_files_of_vectors),
+      cmocka_unit_test(a_band_of_many_points_looks_like_one_of_few),
       cmocka_unit_test(files_come_out_whole_and_odd_endings_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/interrupt.h"
 #include "lua/lgb.h"
 #include "plot/figure.h"
 
@@ -39,6 +40,7 @@ static const double *values (lua_State *L, lgb_session *s, int arg, size_t *n) {
   double *v = lgb_scratch(L, *n + 1, sizeof *v);
   size_t index[GB_MAXDIM] = {0};
   for (size_t e = 0; e < *n; e++) {
+    if (e % 65536 == 0 && gb_interrupted()) lgb_fail(L, GB_EINTR, "interrupted");
     v[e] = gb_tensor_at(t, index);
     for (int i = t->shape.ndim - 1; i >= 0; i--) {
       if (++index[i] < t->shape.dim[i]) break;

@@ -21,7 +21,12 @@ static const colour palette[] = {
 enum { NPALETTE = sizeof palette / sizeof palette[0] };
 static const colour ink = {0.15, 0.15, 0.18}, faint = {0.88, 0.88, 0.90};
 
-enum { PIECE = 2048 };                   /* points that are drawn between two looks for a Ctrl-C */
+enum {
+  PIECE = 2048,                          /* points that are drawn between two looks for a Ctrl-C */
+  VECTORS = 50000,                       /* points of a figure that are written as such: cairo writes them at the end, at one go */
+  FINE = 4,                              /* pixels a point of what is written as an image, */
+  MOST_PIXELS = 8192                     /* and its longer side at most */
+};
 
 typedef struct canvas {
   cairo_t *cr;
@@ -117,15 +122,37 @@ static bool band_good (const gb_series *s, size_t i) {
   return isfinite(s->x[i]) && isfinite(s->y[i]) && isfinite(s->hi[i]);
 }
 
-static void draw_band (const canvas *c, const gb_series *s, colour k) {
-  use(c, k, 0.22);
-  for (size_t from = 0, to; from < s->n; from = to) {          /* one polygon a finite run */
+/* One polygon a finite run; of more than 'piece' points, several that share their ends. */
+static void fill_band (const canvas *c, const gb_series *s, size_t piece) {
+  for (size_t from = 0, to; from < s->n && !gb_interrupted(); from = to) {
     for (; from < s->n && !band_good(s, from); from++) {}
-    for (to = from; to < s->n && band_good(s, to); to++) cairo_line_to(c->cr, px(c, s->x[to]), py(c, s->hi[to]));
+    for (to = from; to < s->n && to - from < piece && band_good(s, to); to++)
+      cairo_line_to(c->cr, px(c, s->x[to]), py(c, s->hi[to]));
     for (size_t i = to; i-- > from;) cairo_line_to(c->cr, px(c, s->x[i]), py(c, s->y[i]));
     cairo_close_path(c->cr);
     cairo_fill(c->cr);
+    if (to < s->n && band_good(s, to)) to--;
   }
+}
+
+static bool is_image (const canvas *c) { return cairo_surface_get_type(cairo_get_target(c->cr)) == CAIRO_SURFACE_TYPE_IMAGE; }
+
+/* A polygon of many points takes an image time by their square. Pieces add up in a mask, where the pixels that two of them
+** share are as dark as the others. */
+static void draw_band (const canvas *c, const gb_series *s, colour k) {
+  use(c, k, 0.22);
+  if (!is_image(c) || s->n <= PIECE) {
+    fill_band(c, s, s->n);
+    return;
+  }
+  cairo_push_group_with_content(c->cr, CAIRO_CONTENT_ALPHA);
+  cairo_set_operator(c->cr, CAIRO_OPERATOR_ADD);
+  cairo_set_source_rgba(c->cr, 0, 0, 0, 1);
+  fill_band(c, s, PIECE);
+  cairo_pattern_t *mask = cairo_pop_group(c->cr);
+  use(c, k, 0.22);
+  cairo_mask(c->cr, mask);
+  cairo_pattern_destroy(mask);
 }
 
 static void draw_heatmap (const canvas *c, const gb_series *s) {
@@ -134,8 +161,8 @@ static void draw_heatmap (const canvas *c, const gb_series *s) {
     if (isfinite(s->hi[i])) lo = fmin(lo, s->hi[i]), hi = fmax(hi, s->hi[i]);
   const double dx = s->n > 1 ? (s->x[1] - s->x[0]) / (double)(s->n - 1) : 1;
   const double dy = s->rows > 1 ? (s->y[1] - s->y[0]) / (double)(s->rows - 1) : 1;
-  for (size_t r = 0; r < s->rows && !gb_interrupted(); r++)
-    for (size_t q = 0; q < s->n; q++) {
+  for (size_t r = 0; r < s->rows; r++)
+    for (size_t q = 0; q < s->n && !gb_interrupted(); q++) {
       const double v = s->hi[r * s->n + q], t = hi > lo ? (v - lo) / (hi - lo) : 0.5;
       if (!isfinite(v)) continue;
       cairo_set_source_rgb(c->cr, 0.99 - 0.93 * t, 0.97 - 0.72 * t, 0.90 - 0.42 * t);
@@ -155,6 +182,33 @@ static void draw_series (const canvas *c, const gb_figure *f, size_t i) {
     case GB_SERIES_BAND: draw_band(c, s, k); break;
     case GB_SERIES_HEATMAP: draw_heatmap(c, s); break;
   }
+}
+
+/* What would take a file of vectors too long: as pixels, which are drawn now. */
+static void draw_as_image (const canvas *c, const gb_figure *f, size_t i) {
+  const double w = c->right - c->left, h = c->bottom - c->top, fine = fmin(FINE, MOST_PIXELS / fmax(w, h));
+  cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, (int)ceil(w * fine), (int)ceil(h * fine));
+  canvas on = *c;
+  on.cr = cairo_create(image);
+  cairo_scale(on.cr, fine, fine);
+  cairo_translate(on.cr, -c->left, -c->top);
+  draw_series(&on, f, i);
+  cairo_destroy(on.cr);
+  cairo_save(c->cr);
+  cairo_translate(c->cr, c->left, c->top);
+  cairo_scale(c->cr, 1 / fine, 1 / fine);
+  cairo_set_source_surface(c->cr, image, 0, 0);
+  cairo_paint(c->cr);
+  cairo_restore(c->cr);
+  cairo_surface_destroy(image);
+}
+
+static size_t points_of (const gb_series *s) { return s->kind == GB_SERIES_HEATMAP ? s->n * s->rows : s->n; }
+
+static void draw_all_series (const canvas *c, const gb_figure *f) {
+  for (size_t i = 0; i < f->nseries; i++)
+    if (!is_image(c) && points_of(&f->series[i]) > VECTORS / f->nseries) draw_as_image(c, f, i);
+    else draw_series(c, f, i);
 }
 
 static void draw_legend (const canvas *c, const gb_figure *f) {
@@ -185,7 +239,7 @@ static void draw (cairo_t *cr, const gb_figure *f, double width, double height) 
   cairo_save(cr);
   cairo_rectangle(cr, c.left, c.top, c.right - c.left, c.bottom - c.top);
   cairo_clip(cr);
-  for (size_t i = 0; i < f->nseries; i++) draw_series(&c, f, i);
+  draw_all_series(&c, f);
   cairo_restore(cr);
   use(&c, ink, 1);
   cairo_set_line_width(cr, 1);
