@@ -114,7 +114,7 @@ describe("gb.optim.minimize", function()
     local x <const> = gb.rand(150, 2, {seed = 3}):eval()
     local y <const> = ((5 * x:select(2, 1)):sin() + 0.1 * gb.randn(150, {seed = 4})):eval()
     local function fitted(tol)
-      local m <const> = gb.gp.exact{kernel = gb.kernels.matern32{ard = true}, noise = 0.1,
+      local m <const> = gb.gp.exact{kernel = gb.kernels.matern32{lengthscale = {1, 1}, variance = 1}, noise = 0.1,
         solver = gb.solvers.cg{train_tol = tol, precond = gb.precond.nystrom{rank = 20}}}
       return m:fit(x, y, {restarts = 0, ftol = 1e-12})
     end
