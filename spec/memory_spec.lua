@@ -36,6 +36,35 @@ describe("gb.memory", function()
     assert.equal(5000, #x)
   end)
 
+  it("counts graphs and plans in an account of their own, and refuses what passes the limit", function()
+    settle()
+    local before <const> = gb.memory.report()
+    local leaf <const> = gb.rand(8, 8, {seed = 1}):eval()
+    local all = {}
+    for i = 1, 1000 do all[i] = leaf + i end
+    local built <const> = gb.memory.report()
+    assert.is_true(built.graph - before.graph > 1000 * 100)
+    assert.equal(before.used + 512, built.used)
+    for i = 1, 1000 do all[i]:close() end
+    settle()
+    assert.is_true(gb.memory.report().graph - before.graph < 16384)
+    all = nil
+
+    local old <const> = gb.memory.limit "1 MiB"
+    local deep = leaf
+    local ok <const>, err <const> = pcall(function()
+      for _ = 1, 200000 do deep = deep:matmul(leaf):tanh() end
+    end)
+    gb.memory.limit(old)
+    assert.is_false(ok)
+    assert.matches("memory_spec.lua:%d+: out of memory: no room for a node of the graph: graphs and plans take 1[67]", tostring(err))
+    deep:close()
+    settle()
+    assert.is_true(gb.memory.report().graph - before.graph < 16384)
+    for i = 1, 100000 do local _ <const> = leaf + i end                    -- what nobody holds makes room
+    leaf:close()
+  end)
+
   it("gives everything back", function()
     local before <const> = settle()
     do

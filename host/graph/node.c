@@ -127,10 +127,18 @@ static gb_node *table_find (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_no
 
 /* ---- making and releasing ---- */
 
-/* A node with one count, not yet in the table and without its inputs. NULL: no memory. */
-static gb_node *node_alloc (gb_graph *g, gb_op op, int nin, int nout) {
-  gb_node *n = calloc(1, sizeof *n + (size_t)nout * sizeof *n->out + (size_t)nin * sizeof *n->in);
-  if (n == NULL) return NULL;
+static size_t node_size (int nin, int nout) {
+  return sizeof(gb_node) + (size_t)nout * sizeof(gb_value) + (size_t)nin * sizeof(gb_node *);
+}
+
+/* A node with one count, not yet in the table and without its inputs. Errors: ENOMEM. */
+static gb_status node_alloc (gb_graph *g, gb_op op, int nin, int nout, gb_node **out, gb_error *err) {
+  GB_TRY(gb_ledger_book(&g->backend->ledger, node_size(nin, nout), "a node of the graph", err));
+  gb_node *n = *out = calloc(1, node_size(nin, nout));
+  if (n == NULL) {
+    gb_ledger_unbook(&g->backend->ledger, node_size(nin, nout));
+    return gb_fail(err, GB_ENOMEM, "no memory for a node of the graph (%zu nodes)", g->nnodes);
+  }
   n->refs = 1;
   n->op = op;
   n->nin = nin;
@@ -141,7 +149,7 @@ static gb_node *node_alloc (gb_graph *g, gb_op op, int nin, int nout) {
   n->name = "";
   n->out = (gb_value *)(n + 1);
   n->in = (gb_node **)(n->out + nout);
-  return n;
+  return GB_OK;
 }
 
 /* Releases the nodes linked from 'dead' by 'chain', all of which have left the table, and what only they
@@ -161,6 +169,7 @@ static void release (gb_node *dead) {
     for (int i = 0; i < n->nout; i++) gb_tensor_clear(&n->out[i].tensor);
     if (n->op == GB_OP_CALL) gb_call_unref((int)n->attr.i[0]);
     if ((n->flags & GB_NODE_LENT) != 0) n->graph->nlent--;
+    gb_ledger_unbook(&n->graph->backend->ledger, node_size(n->nin + n->ndropped, n->nout));
     free(n);
   }
 }
@@ -251,8 +260,8 @@ static int depth_of (int nin, gb_node *const *in) {
 
 static gb_status make (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
                        const gb_value *v, gb_node **out, gb_error *err) {
-  gb_node *n = node_alloc(g, op, nin, gb_ops[op].outputs);
-  if (n == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a node of the graph (%zu nodes)", g->nnodes);
+  gb_node *n;
+  GB_TRY(node_alloc(g, op, nin, gb_ops[op].outputs, &n, err));
   n->hash = hash;
   n->attr = *attr;
   n->flags = inherited_flags(op, nin, in, v);
@@ -346,8 +355,8 @@ gb_status gb_node_leaf (gb_graph *g, const gb_tensor *value, unsigned flags, con
         *out = gb_node_ref(n);
         return GB_OK;
       }
-  gb_node *n = node_alloc(g, GB_OP_LEAF, 0, 1);
-  if (n == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a node of the graph (%zu nodes)", g->nnodes);
+  gb_node *n;
+  GB_TRY(node_alloc(g, GB_OP_LEAF, 0, 1, &n, err));
   n->hash = hash;
   n->flags = f;
   if ((f & GB_NODE_LENT) != 0) g->nlent++;
@@ -361,8 +370,8 @@ gb_status gb_node_leaf (gb_graph *g, const gb_tensor *value, unsigned flags, con
 static gb_status held (gb_op op, const gb_attr *attr, int nin, gb_node *const *in, const gb_tensor *value, unsigned flags,
                        gb_node *like, gb_node **out, gb_error *err) {
   gb_graph *g = like->graph;
-  gb_node *n = node_alloc(g, op, nin, 1);
-  if (n == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a node of the graph (%zu nodes)", g->nnodes);
+  gb_node *n;
+  GB_TRY(node_alloc(g, op, nin, 1, &n, err));
   n->hash = gb_hash_u64((uint64_t)op, n->serial);
   n->attr = *attr;
   n->name = like->name;

@@ -158,7 +158,7 @@ static gb_status evaluate_into (const visit *v, gb_node *y, gb_error *err) {
     gb_tensor_copy(v->out, &y->out[0].tensor);
     return GB_OK;
   }
-  const size_t bytes = gb_shape_bytes(&v->out->shape, v->out->dtype), room = l->limit > l->used ? l->limit - l->used : 0;
+  const size_t bytes = gb_shape_bytes(&v->out->shape, v->out->dtype), room = gb_ledger_room(l);
   const gb_plan_options o = {.budget = room + bytes + 1};   /* 0 would mean: whatever there is */
   gb_plan *p;
   gb_status st = gb_plan_new(v->graph, 1, &y, &o, &p, err);

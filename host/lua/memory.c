@@ -106,9 +106,9 @@ static void add_others (lua_State *L, luaL_Buffer *b, int report) {
   }
 }
 
-/* "memory  used 3 MiB  peak 5 MiB  limit 6 GiB", then what it is, then the largest holders */
+/* "memory  used 3 MiB  peak 5 MiB  limit 6 GiB  graph 40 KiB  lua 1 MiB", then what it is, then the largest holders */
 static int report_tostring (lua_State *L) {
-  static const char *const first[] = {"used", "peak", "limit", "lua"};
+  static const char *const first[] = {"used", "peak", "limit", "graph", "lua"};
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   lua_getfield(L, 1, "holders");
@@ -116,7 +116,7 @@ static int report_tostring (lua_State *L) {
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   luaL_addstring(&b, "memory");
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 5; i++) {
     luaL_addstring(&b, "  ");
     add_amount(L, &b, 1, first[i]);
   }
@@ -143,14 +143,15 @@ static int report_tostring (lua_State *L) {
   return 1;
 }
 
-/* report(): {limit, used, peak, tensor, cache, arena, workspace, blocks, allocations, lua, holders, devices} in
+/* report(): {limit, used, peak, tensor, cache, arena, workspace, graph, blocks, allocations, lua, holders, devices} in
 ** bytes */
 static int memory_report (lua_State *L) {
   const gb_ledger *l = &lgb_session_of(L)->backend->ledger;
-  lua_createtable(L, 0, 13);
+  lua_createtable(L, 0, 14);
   set_bytes(L, "limit", l->limit);
   set_bytes(L, "used", l->used);
   set_bytes(L, "peak", l->peak);
+  set_bytes(L, "graph", l->books);
   set_bytes(L, "blocks", l->blocks);
   set_bytes(L, "allocations", l->allocations);
   for (int p = 0; p < GB_NPURPOSES; p++) set_bytes(L, gb_purpose_name((gb_purpose)p), l->by_purpose[p]);
@@ -171,8 +172,7 @@ static int memory_report (lua_State *L) {
 /* room(): bytes that can still be had, counting values that can be computed again as free */
 static int memory_room (lua_State *L) {
   const gb_ledger *l = &lgb_session_of(L)->backend->ledger;
-  const size_t held = l->used - l->by_purpose[GB_MEM_CACHE];
-  lua_pushinteger(L, l->limit > held ? (lua_Integer)(l->limit - held) : 0);
+  lua_pushinteger(L, (lua_Integer)gb_ledger_beside(l, l->used - l->by_purpose[GB_MEM_CACHE]));
   return 1;
 }
 

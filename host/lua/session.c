@@ -192,11 +192,16 @@ void lgb_charge (lua_State *L, lgb_session *s, size_t bytes) {
 #define NODE_KB 0.5                     /* host memory behind a handle: a node and its place in the graph */
 #define CHARGE_EVERY 256
 
+/* Have graphs and plans nearly taken what tensors leave? Then handles that nobody reaches go before the next one is refused. */
+static bool is_full (const gb_ledger *l) {
+  return gb_ledger_charged(l) > 0 && gb_ledger_room(l) < (size_t)4 * CHARGE_EVERY * (size_t)(1024 * NODE_KB);
+}
+
 lgb_tensor *lgb_newtensor (lua_State *L) {
   lgb_session *s = lgb_session_of(L);
   if (++s->uncharged >= CHARGE_EVERY) {
     s->uncharged = 0;
-    step_collector(L, CHARGE_EVERY * NODE_KB);
+    step_collector(L, is_full(&s->backend->ledger) ? INT_MAX : CHARGE_EVERY * NODE_KB);
   }
   lgb_tensor *t = lua_newuserdatauv(L, sizeof *t, 0);
   *t = (lgb_tensor){.session = s};                  /* empty: already safe to collect */

@@ -18,8 +18,27 @@ void gb_ledger_init (gb_ledger *l, size_t limit) {
 
 static bool fits (gb_ledger *l, size_t bytes) {
   if (l->fail_after >= 0 && (size_t)l->fail_after <= l->allocations) return false;
-  return bytes <= l->limit && l->used <= l->limit - bytes;
+  return bytes <= gb_ledger_room(l);
 }
+
+static gb_ledger *outermost (gb_ledger *l) {
+  while (l->outer != NULL) l = l->outer;
+  return l;
+}
+
+gb_status gb_ledger_book (gb_ledger *l, size_t bytes, const char *what, gb_error *err) {
+  l = outermost(l);
+  l->books += bytes;
+  do
+    if (gb_ledger_charged(l) == 0 || l->used + gb_ledger_charged(l) <= l->limit) return GB_OK;
+  while (l->shed != NULL && l->shed(l->shed_ud));
+  l->books -= bytes;
+  char books[GB_BYTES_TEXT], used[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
+  return gb_fail(err, GB_ENOMEM, "no room for %s: graphs and plans take %s (16 MiB are free) beside %s of tensors, limit %s", what,
+                 gb_bytes_text(l->books, books), gb_bytes_text(l->used, used), gb_bytes_text(l->limit, limit));
+}
+
+void gb_ledger_unbook (gb_ledger *l, size_t bytes) { outermost(l)->books -= bytes; }
 
 static size_t whole_size (size_t bytes) { return ALIGN + (bytes + ALIGN - 1) / ALIGN * ALIGN; }
 
@@ -49,7 +68,7 @@ static gb_block *aligned_block (size_t size) {
 /* The allocator keeps pages of what was freed, up to all of 'freed'. Before these could take the process past the limit they go
 ** back to the system. Invariant: blocks and such pages together are no more than the limit. */
 static gb_block *take_own (gb_ledger *l, size_t bytes) {
-  if (l->freed > l->limit - l->used - bytes) {
+  if (l->freed > gb_ledger_room(l) - bytes) {
 #ifdef __GLIBC__
     malloc_trim(0);
 #endif
@@ -89,7 +108,7 @@ gb_status gb_ledger_alloc (gb_ledger *l, gb_purpose p, size_t bytes, const char 
     char need[GB_BYTES_TEXT], used[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
     gb_fail(err, GB_ENOMEM, "%s needed for a %s, %s in use, limit %s", gb_bytes_text(bytes, need),
             gb_purpose_name(p), gb_bytes_text(l->used, used), gb_bytes_text(l->limit, limit));
-    if (err != NULL) err->need = bytes, err->have = l->limit > l->used ? l->limit - l->used : 0;
+    if (err != NULL) err->need = bytes, err->have = gb_ledger_room(l);
     return GB_ENOMEM;
   }
   *b = (gb_block){.bytes = bytes, .purpose = p, .where = where, .name = name, .holder = out,

@@ -14,6 +14,7 @@ typedef struct gb_ledger {
   size_t used, peak;                   /* over all purposes */
   size_t freed;                        /* since freed pages last went back to the system */
   size_t by_purpose[GB_NPURPOSES];
+  size_t books;                        /* bytes of graphs and plans: an account beside 'used' */
   size_t blocks;                       /* live allocations */
   size_t allocations;                  /* since the start: a loop that allocates shows here */
   long fail_after;                     /* tests: the n-th and all later allocations fail; -1 = never */
@@ -21,6 +22,9 @@ typedef struct gb_ledger {
   /* Called once when an allocation does not fit; may free blocks; then the allocation is tried again. */
   void (*reclaim)(void *ud, size_t bytes);
   void *reclaim_ud;
+  /* Called when bytes of graphs and plans do not fit: gives up one plan that is only remembered; false: there are no more. */
+  bool (*shed)(void *ud);
+  void *shed_ud;
   /* While lent: where blocks lie, and the account as it was before. */
   char *base;
   size_t extent;
@@ -38,7 +42,25 @@ typedef struct gb_block {
   void *raw;                           /* what the system gave; NULL in lent memory */
 } gb_block;
 
+/* Of graphs and plans so many bytes are free. Those of usual scripts are fewer: their tensors have the limit to the byte. */
+#define GB_FREE_BOOKS ((size_t)16 << 20)
+
+static inline size_t gb_ledger_charged (const gb_ledger *l) { return l->books > GB_FREE_BOOKS ? l->books - GB_FREE_BOOKS : 0; }
+
+/* Bytes that can be had beside 'held' bytes of tensors and what graphs and plans are charged. */
+static inline size_t gb_ledger_beside (const gb_ledger *l, size_t held) {
+  const size_t taken = held + gb_ledger_charged(l);
+  return l->limit > taken ? l->limit - taken : 0;
+}
+
+static inline size_t gb_ledger_room (const gb_ledger *l) { return gb_ledger_beside(l, l->used); }
+
 void gb_ledger_init (gb_ledger *l, size_t limit);
+
+/* Enters bytes of a graph or a plan, which the system's allocator gives. What is lent has no such account: they are entered
+** outside. Errors: ENOMEM where 'l' has no room for them; they are not entered then. */
+gb_status gb_ledger_book (gb_ledger *l, size_t bytes, const char *what, gb_error *err);
+void gb_ledger_unbook (gb_ledger *l, size_t bytes);
 
 /* 64-byte aligned, uninitialised; 0 bytes give a valid pointer. '*where' may be "". 'out' must be where the address is kept
 ** for as long as the block lives: a block that outlives the memory it was lent moves. Errors: ENOMEM with need, have and limit in the text. */

@@ -20,7 +20,47 @@ void gb_program_unref (gb_program *p) {
   gb_lowered_free(p->low);
   free(p->scratch);
   free(p->arithmetic);
+  if (p->ledger != NULL) gb_ledger_unbook(p->ledger, p->booked);
   free(p);
+}
+
+/* Bytes of host memory behind a program: its steps and values, and as much again for each placement that it remembers, which is
+** a little more than they take. */
+static size_t bytes_of (const gb_program *p) {
+  const gb_lowered *low = p->low;
+  size_t bytes = sizeof *p + (size_t)low->nbufs * (sizeof *low->buf + sizeof *p->arithmetic);
+  for (int s = 0; s < low->nsteps; s++) {
+    const gb_step *st = &low->step[s];
+    const gb_fold *f = &st->fold;
+    bytes += sizeof *st + sizeof *p->scratch + (size_t)(st->nin + st->nout) * sizeof(int) + (size_t)st->nconstants * sizeof(size_t);
+    bytes += (size_t)f->noperands * sizeof *f->operand + (size_t)f->nins * sizeof *f->ins + (size_t)f->nouts * sizeof *f->out;
+  }
+  const size_t placement = sizeof(gb_placement) + (size_t)low->nbufs * (sizeof(gb_life) + 8 * sizeof(int)) +
+                           (size_t)low->nsteps * (2 * sizeof(gb_life) + 2 * sizeof(int));
+  for (int i = 0; i < GB_PLACEMENTS; i++) bytes += p->placed[i].place != NULL ? placement : 0;
+  return bytes;
+}
+
+gb_status gb_program_book (gb_program *p, gb_ledger *l, gb_error *err) {
+  p->ledger = l;
+  gb_ledger_unbook(l, p->booked);
+  p->booked = 0;
+  const size_t now = bytes_of(p);
+  GB_TRY(gb_ledger_book(l, now, "a plan", err));
+  p->booked = now;
+  return GB_OK;
+}
+
+/* Gives up the program that no plan has and that was used least recently. */
+static bool shed_program (void *cache) {
+  gb_plan_cache *c = cache;
+  int at = -1;
+  for (int i = 0; i < c->nprograms; i++)
+    if (c->program[i]->refs == 1 && (at < 0 || c->program[i]->used < c->program[at]->used)) at = i;
+  if (at < 0) return false;
+  gb_program_unref(c->program[at]);
+  c->program[at] = c->program[--c->nprograms];
+  return true;
 }
 
 gb_program *gb_program_find (gb_plan_cache *c, uint64_t structure, size_t nnodes, size_t nouts, int threads) {
@@ -176,17 +216,13 @@ size_t gb_cache_drop (gb_graph *g, size_t bytes) {
   return before - l->used;
 }
 
-static bool has_room (const gb_ledger *l, size_t bytes) {
-  return bytes <= l->limit && l->used <= l->limit - bytes;
-}
-
 bool gb_make_room (gb_graph *g, size_t bytes) {
   gb_ledger *l = ledger_of(g);
-  if (has_room(l, bytes)) return true;
-  if (bytes <= l->limit) gb_cache_drop(g, l->used - (l->limit - bytes));
-  if (has_room(l, bytes)) return true;
+  if (bytes <= gb_ledger_room(l)) return true;
+  if (bytes <= l->limit) gb_cache_drop(g, bytes - gb_ledger_room(l));
+  if (bytes <= gb_ledger_room(l)) return true;
   if (l->reclaim != NULL) l->reclaim(l->reclaim_ud, bytes);
-  return has_room(l, bytes);
+  return bytes <= gb_ledger_room(l);
 }
 
 /* the whole */
@@ -196,6 +232,7 @@ static void free_caches (gb_plan_cache *c) {
   while (c->ncached > 0) drop(c, &c->cached[c->ncached - 1]);
   gb_measure_free(c->measure);
   for (int i = 0; i < c->nprograms; i++) gb_program_unref(c->program[i]);
+  c->ledger->shed = NULL;
   free(c->cached);
   free(c);
 }
@@ -204,7 +241,13 @@ gb_plan_cache *gb_caches (gb_graph *g, gb_error *err) {
   if (g->plans == NULL) {
     g->plans = calloc(1, sizeof *g->plans);
     g->free_plans = free_caches;
-    if (g->plans == NULL) gb_fail(err, GB_ENOMEM, "no memory for the plan cache");
+    if (g->plans == NULL) {
+      gb_fail(err, GB_ENOMEM, "no memory for the plan cache");
+      return NULL;
+    }
+    gb_ledger *l = g->plans->ledger = ledger_of(g);
+    l->shed = shed_program;
+    l->shed_ud = g->plans;
   }
   return g->plans;
 }

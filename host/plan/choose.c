@@ -131,7 +131,9 @@ static gb_status find_placement (gb_plan *p, gb_demand d, const choice *c, gb_pl
   prog->placed[at].key = key;
   prog->placed[at].place = *out;
   (*out)->refs++;
-  return GB_OK;
+  const gb_status rc = gb_program_book(prog, &p->graph->backend->ledger, err);
+  if (rc != GB_OK) gb_placement_unref(*out);
+  return rc;
 }
 
 gb_status gb_plan_find_whole (gb_plan *p, gb_demand d, gb_placement **out, gb_error *err) {
@@ -173,7 +175,7 @@ size_t gb_plan_budget (const gb_plan *p) {
   const gb_ledger *l = &p->graph->backend->ledger;
   const size_t own = p->arena != NULL && gb_ledger_owns(l, p->arena) ? p->arena_bytes : 0;   /* from an earlier run: it serves this one too */
   const size_t pinned = l->used - l->by_purpose[GB_MEM_CACHE] - own;
-  return l->limit > pinned ? l->limit - pinned : 0;
+  return gb_ledger_beside(l, pinned);
 }
 
 /* A walk over the candidates, family by family; each family begins with what runs fastest. */

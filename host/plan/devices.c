@@ -132,8 +132,7 @@ static size_t budget_of (const gb_plan *p, int i) {
   const gb_share *s = &p->shares->share[i];
   const gb_ledger *l = &s->device->ledger;
   if (i == 0) return gb_plan_budget(p);
-  const size_t free = l->limit > l->used ? l->limit - l->used : 0;
-  return s->budget != 0 ? s->budget : free;
+  return s->budget != 0 ? s->budget : gb_ledger_room(l);
 }
 
 /* Values of steps with one result serve the plan; of others a sibling might have to be computed again. */

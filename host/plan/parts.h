@@ -38,6 +38,8 @@ typedef struct gb_program {
   int ntriangles;
   gb_nest *nest;                  /* staged values inside their readers, or NULL */
   uint64_t used;                  /* stamp of the last use */
+  gb_ledger *ledger;              /* of the books that have its bytes */
+  size_t booked;
 } gb_program;
 
 /* A value that its node may lose: dropped when memory is short, least recently used first. */
@@ -53,12 +55,14 @@ typedef struct gb_plan_cache {
   gb_cached *cached;
   size_t ncached, room;
   uint64_t clock;
+  gb_ledger *ledger;              /* asks it to give up programs */
   struct gb_measure *measure;     /* NULL until something is measured */
 } gb_plan_cache;
 
 struct gb_plan {
   gb_graph *graph;
   gb_program *prog;
+  size_t booked;                  /* bytes of its tables in the ledger's books */
   size_t nnodes, nouts;
   gb_node **node;                 /* [nnodes] canonical order; counted */
   gb_node **out;                  /* [nouts] as requested; counted */
@@ -182,6 +186,7 @@ void gb_measure_count (const gb_run_stats *s, bool outermost);
 void gb_measure_free (gb_measure *m);
 gb_program *gb_program_find (gb_plan_cache *c, uint64_t structure, size_t nnodes, size_t nouts, int threads);
 void gb_program_add (gb_plan_cache *c, gb_program *p);             /* takes a count of its own */
+gb_status gb_program_book (gb_program *p, gb_ledger *l, gb_error *err);   /* after each change of its size */
 void gb_program_unref (gb_program *p);
 /* The value of n's output is now a cache. Without memory for the entry it is simply dropped. */
 void gb_cache_add (gb_graph *g, gb_node *n, int output);

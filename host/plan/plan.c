@@ -59,6 +59,14 @@ static gb_status find_program (gb_graph *g, uint64_t structure, size_t nnodes, g
     gb_program_add(c, p);
   }
   *out = p;
+  return gb_program_book(p, &g->backend->ledger, err);
+}
+
+static gb_status book_tables (gb_plan *p, gb_error *err) {
+  const size_t nb = (size_t)p->prog->low->nbufs;
+  const size_t bytes = sizeof *p + p->nnodes * sizeof *p->node + nb * (4 * sizeof *p->want + sizeof *p->value + 2 * sizeof(void *));
+  GB_TRY(gb_ledger_book(&p->graph->backend->ledger, bytes, "a plan", err));
+  p->booked = bytes;
   return GB_OK;
 }
 
@@ -97,6 +105,7 @@ gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan
   for (size_t i = 0; rc == GB_OK && i < nouts; i++) p->out[p->nouts++] = gb_node_ref(outs[i]);
   if (rc == GB_OK) rc = find_program(g, structure, p->nnodes, p->node, nouts, outs, &p->prog, err);
   if (rc == GB_OK && !alloc_tables(p)) rc = gb_fail(err, GB_ENOMEM, "no memory for a plan");
+  if (rc == GB_OK) rc = book_tables(p, err);
   if (rc == GB_OK) *out = p;
   else gb_plan_free(p);
   return rc;
@@ -105,6 +114,7 @@ gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan
 void gb_plan_free (gb_plan *p) {
   if (p == NULL) return;
   gb_ledger_free(&p->graph->backend->ledger, p->arena);
+  gb_ledger_unbook(&p->graph->backend->ledger, p->booked);
   gb_placement_unref(p->place);
   gb_shares_free(p);
   gb_placement_unref(p->planned);

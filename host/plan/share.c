@@ -13,7 +13,7 @@ static gb_status no_room (const gb_share *s, gb_error *err) {
   char need[GB_BYTES_TEXT], used[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
   gb_fail(err, GB_ENOMEM, "the %s that the plan counts on are not free on %s: %s in use, limit %s",
           gb_bytes_text(bytes, need), s->device->name, gb_bytes_text(l->used, used), gb_bytes_text(l->limit, limit));
-  if (err != NULL) err->need = bytes, err->have = l->limit > l->used ? l->limit - l->used : 0;
+  if (err != NULL) err->need = bytes, err->have = gb_ledger_room(l);
   return GB_ENOMEM;
 }
 
