@@ -123,3 +123,79 @@ describe("values that are not finite", function()
     assert.is_nil(bad(gb.tensor{{1, 2}, {3, 4}}, gb.tensor{1, 2}))
   end)
 end)
+
+describe("the diagnosis", function()
+  local diagnosis <const> = require "gibbous.gp.diagnosis"
+
+  it("has the facts of x, the kernel and the noise", function()
+    local at <const> = gb.tensor{{0, 1000}, {3, 1004}, {0, 1000}}
+    local d <const> = diagnosis(at, nil, K.rbf{variance = 2}, 0.5, {code = "not_pd", order = 2})
+    assert.same({"not_pd", 2, 3, "f64", 0.5, 2}, {d.code, d.pivot, d.n, d.dtype, d.noise, d.duplicates})
+    assert.same({i = 1, j = 3, distance = 0}, d.nearest)
+    assert.equal(5, d.of_pivot.distance)
+    assert.is_true(d.of_pivot.row == 1 or d.of_pivot.row == 3)
+    near({{1, math.sqrt(2)}, {1001 + 1 / 3, math.sqrt(32) / 3}}, {{d.scale[1].mean, d.scale[1].spread}, {d.scale[2].mean, d.scale[2].spread}},
+      1e-12)
+    near({4.5, 0.5, 9, 2.5}, {d.largest, d.smallest, d.condition, d.mean_diagonal}, 1e-4)
+    near(0.25, diagnosis(at, nil, K.rbf{}, gb.tensor{0.25, 0.5, 1}, nil).noise, 0)
+    near(2.5, diagnosis(at, nil, K.constant{variance = 0.75}, 0.25, "text").largest, 1e-9)
+    assert.equal(math.huge, diagnosis(at, nil, K.rbf{}, 0, nil).condition)
+    local by_rows <const> = diagnosis(gb.tensor{0, 50, 100}, nil, K.rbf{}, gb.tensor{0.25, 0.5, 1}, nil)
+    near({2, 1.25}, {by_rows.largest, by_rows.smallest}, 1e-9)
+    assert.is_nil(diagnosis(at, nil, K.rbf{}, 0, {order = 4}).of_pivot)
+    assert.is_nil(diagnosis(at, nil, K.rbf{}, 0, {order = 0}).of_pivot)
+    assert.same({row = 2, distance = 2}, diagnosis(gb.tensor{0, 3, 5}, nil, K.rbf{}, 0, {order = 3}).of_pivot)
+    assert.same({row = 1, distance = 3}, diagnosis(gb.tensor{0, 3, 7}, nil, K.rbf{}, 0, {order = 2}).of_pivot)
+  end)
+
+  it("gives three remedies, the most fitting first", function()
+    local function of(at, noise, kernel) return diagnosis(gb.tensor(at), nil, kernel or K.rbf{}, noise, nil).remedies end
+    assert.same({"average the 2 rows that have a twin, such as 1 and 3, or give them noise",
+      "raise the noise to 8.3e-15 or more; it is 0.5",
+      "ask for jitter and have it reported: gb.solvers.cholesky{jitter = 6e-16, max_jitter = 6e-14}"}, of({{0}, {50}, {0}}, 0.5))
+    assert.same({"raise the noise to 3.3e-15 or more; it is 0.5",
+      "ask for jitter and have it reported: gb.solvers.cholesky{jitter = 2e-16, max_jitter = 2e-14}",
+      "drop row 1 or row 2, which are 50 apart"}, of({0, 50}, 0.5))
+    assert.same({"raise the noise to 1.7e-15 or more; it is 0.5",
+      "ask for jitter and have it reported: gb.solvers.cholesky{jitter = 1e-16, max_jitter = 1e-14}"}, of({0}, 0.5))
+    assert.equal("centre the inputs: column 2 has mean 5000 and spread 1", of({{7, 4999}, {57, 5001}}, 0.5)[1])
+    assert.equal("centre the inputs: column 1 has mean -5000 and spread 1", of({{-5001, 4999}, {-4999, 5001}}, 0.5)[1])
+    assert.equal("raise the noise to 3.6e-15 or more; it is 0.5", of({{999, 3}, {1001, 3}}, 0.5)[1])
+    local f32 <const> = diagnosis(gb.tensor({{0}, {50}}, {dtype = "f32"}), nil, K.rbf{}, 0.25, nil).remedies
+    assert.equal("use f64: condition 5 leaves 15.3 digits there", f32[1])
+    assert.equal("raise the noise to 1.5e-06 or more; it is 0.25", f32[2])
+    assert.same({"look at the kernel: it is not positive definite, the covariance has an eigenvalue of -1.75 or less",
+      "average the 2 rows that have a twin, such as 1 and 2, or give them noise", "raise the noise to 3.8 or more; it is 0.25"},
+      of({0, 0}, 0.25, negative{}))
+  end)
+
+  it("of what is not finite names the way out", function()
+    local d <const> = diagnosis(gb.tensor{{1, 2}, {3, 4}, {5, 0 / 0}}, nil, K.rbf{}, 0.1, nil)
+    assert.equal([[
+the covariance of 3 points, f64, could not be factored (not_pd)
+  x: 1 values are not finite, the first in row 3, column 2
+  1. drop the rows of the 1 values of x that are not finite, from row 3 on
+  2. mask them in y: missing = "mask" leaves out 1 values
+  3. look at how row 3, column 2 of x was made]], tostring(d))
+  end)
+
+  it("prints what it found", function()
+    local class <const> = getmetatable(diagnosis(x, nil, K.rbf{}, 0.1, nil))
+    local d <const> = setmetatable({n = 4, dtype = "f64", code = "nan", pivot = 3, of_pivot = {row = 1, distance = 0.25},
+      nearest = {i = 1, j = 2, distance = 0.125}, duplicates = 2, scale = {{mean = -10, spread = 2}, {mean = 3, spread = 0.5}, {mean = 7, spread = 0}},
+      noise = 1e-3, largest = 4, condition = 1e5, remedies = {"one", "two"}}, class)
+    assert.equal([[
+the covariance of 4 points, f64, could not be factored (nan)
+  it failed at row 3, whose nearest is row 1 at distance 0.25
+  rows 1 and 2 are nearest, at distance 0.125; 2 rows have a twin at distance 0
+  columns have spreads from 0 to 2 and means up to 6 spreads from 0
+  noise 0.001, largest eigenvalue about 4, condition about 1e+05: 11.0 of 16.0 digits are left
+  1. one
+  2. two]], tostring(d))
+    d.of_pivot, d.nearest, d.scale, d.condition, d.dtype = nil, nil, {{mean = 0.125, spread = 0.5}}, 1e20, "f32"
+    assert.matches("it failed at row 3\n  there is one row\n  columns have spreads from 0.5 to 0.5 and means up to 0.25 spreads from 0\n", tostring(d))
+    assert.matches("condition about 1e%+20: 0.0 of 7.2 digits are left", tostring(d))
+    d.pivot = nil
+    assert.is_nil(tostring(d):find("it failed", 1, true))
+  end)
+end)

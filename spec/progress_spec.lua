@@ -1,4 +1,5 @@
 local gb <const> = require "gibbous"
+local core <const> = require "gibbous.core"
 local text <const> = require "gibbous.progress_text"
 local process <const> = require "spec.process"
 local support <const> = require "spec.support"
@@ -32,10 +33,11 @@ describe("gb.progress", function()
   end)
 
   it("refuses what cannot be counted", function()
-    raises("option", "a whole number, 0 or more, or a list expected, got -1", gb.progress, -1)
+    raises("option", "gb.progress: a whole number, 0 or more, or a list expected, got -1", gb.progress, -1)
     raises("option", "got 2.5", gb.progress, 2.5)
     raises("option", "got string", gb.progress, "x")
     raises("option", "got tensor", gb.progress, gb.ones(3))
+    raises("option", "got param", gb.progress, gb.param(1))
     raises("option", "the label must be a string, got number", gb.progress, 3, 4)
   end)
 
@@ -48,8 +50,68 @@ describe("gb.progress", function()
     assert.equal("fit                      0/12", text.text(loop, 102))
     loop.done = 12
     assert.equal("fit 12/12 in 2 s", text.closing(loop, 102))
+    assert.equal("3/12 in 1.5 s", text.closing({label = "", done = 3, total = 12, start = 100}, 101.5))
+    local function left(rounds)                              -- at one second each
+      return (text.text({label = "", done = 1, total = rounds + 1, start = 0}, 1):match "(%S+) left$")
+    end
+    assert.same({"0:09", "1:01", "59:59", "1:00:00", "1:00:01", "2:03:04"},
+      {left(9), left(61), left(3599), left(3600), left(3601), left(7384)})
+    local function bar(done, total) return (text.text({label = "", done = done, total = total, start = 0}, 1):match "^(.-) *%d+/") end
+    assert.same({"█▏", "███████████████████▉", ("█"):rep(20), ("█"):rep(20)}, {bar(9, 160), bar(159, 160), bar(7, 7), bar(9, 7)})
+    assert.equal(("█"):rep(20) .. " 0/0", text.text({label = "", done = 0, total = 0, start = 0}, 1))
     assert.equal("██", text.clip("███", 2))
     assert.equal("ab", text.clip("ab", 5))
+  end)
+
+  it("draws one line for loops within loops, ten times a second, and leaves what the outermost reached", function()
+    local now, out = 100.0, {}
+    local stderr <const> = {write = function(_, ...) out[#out + 1] = table.concat{...} end}
+    local function take()
+      local text <const> = table.concat(out)
+      out = {}
+      return text
+    end
+    support.with(core, {isatty = function(fd) return fd == 2 end, clock = function() return now end, terminal = function() return 45 end},
+      function()
+        support.with(io, {stderr = stderr}, function()
+          for i in gb.progress(4, "outer") do
+            if i == 1 then
+              assert.equal("\router                      0/4\27[K", take())
+              now = 100.09
+              for _ in gb.progress(2) do end                       -- too soon to be drawn; its end is
+              assert.equal("\router                      0/4\27[K", take())
+            elseif i == 2 then
+              assert.equal("", take())
+              now = 101.0
+              for _ in gb.progress({"a", "b"}, "inner") do
+                if out[1] then assert.equal("\router █████                1/4  1/s  0:03 le\27[K", take()) end
+                break
+              end
+              take()
+            elseif i == 3 then now = 110.0
+            else take() now = 112.5 end
+          end
+          assert.equal("\router 4/4 in 12.5 s\27[K\n", take())
+          for i in gb.progress(5) do
+            take()
+            if i == 2 then break end
+          end
+          assert.equal("\r1/5 in 0 s\27[K\n", take())
+          local abandoned <const> = coroutine.wrap(function() for _ in gb.progress(3, "lost") do coroutine.yield() end end)
+          for i in gb.progress(2, "whole") do
+            if i == 1 then abandoned() end
+          end
+          assert.equal("\rwhole 2/2 in 0 s\27[K\n", out[#out])
+          out = {}
+          for _ in gb.progress(0, "none") do end
+          assert.equal("", take())
+          for _ in gb.progress(1, "one") do now = now + 0.125 end
+          assert.equal("\rone 1/1 in 0.125 s\27[K\n", out[#out])
+          out, now = {}, 1000.0
+          for i in gb.progress(3) do now = ({1000.09375, 1000.109375, 1000.21875})[i] end
+          assert.equal(3, #out)                                  -- at the start, the third round, and the end
+        end)
+      end)
   end)
 
   it("says nothing where stderr is no terminal", function()

@@ -104,6 +104,16 @@ function M.dot(a, b)
   return s
 end
 
+--- f() while fields of t have other values; they come back also after an error.
+function M.with(t, values, f)
+  local old <const> = {}
+  for key, v in pairs(values) do old[key], t[key] = t[key], v end
+  local got <const> = table.pack(pcall(f))
+  for key in pairs(values) do t[key] = old[key] end
+  if not got[1] then error(got[2], 0) end
+  return table.unpack(got, 2, got.n)
+end
+
 --- A path for a file of this run, with an ending; removed by M.sweep.
 local made <const> = {}
 

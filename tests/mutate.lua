@@ -16,6 +16,8 @@ local equivalent <const> = {
   {"gp/pathwise.lua", "return {features = o.features or 1024, seed = o.seed or math.floor(2 ^ 31 / core.rand(1, {dtype = \"f64\"}):item())}",
     "another random seed"},
   {"gp/features.lua", "self.asked = self.asked + 2", "another stream of random numbers"},
+  {"gp/fit_notes.lua", "if share > NOTHING then return (\"the fit explains nothing: noise takes %.0f %% of var(y)\"):format(100 * share) end",
+    "a share that is 0.95 to the last bit"},
   {"gp/variance.lua", "local least <const> = core.maximum(noise, 2.0000000000000002e-30)", "any tiny number keeps 0 out of the denominator"},
 }
 
@@ -23,14 +25,15 @@ local equivalent <const> = {
 local related <const> = {
   {"^gp/objective", "gp_metrics gp_fit gp"}, {"^gp/model", "object gp"}, {"^gp/store", "store"}, {"^store", "store"}, {"^gp/fit", "gp_fit optim gp_data gp_noise"}, {"^gp/choice", "gp_fit"},
   {"^gp/leave_one_out", "gp_metrics multitask"}, {"^gp/metrics", "gp_metrics"}, {"^gp/score", "gp_metrics multitask"},
-  {"^gp/diagnosis", "gp_diagnosis"}, {"^gp/features", "predict multitask"}, {"^gp/pathwise", "predict"}, {"^gp/variance", "predict"},
+  {"^gp/diagnosis", "gp_diagnosis"}, {"^gp/fit_notes", "gp_notes gp_starts"},
+  {"^gp/fit_report", "reports gp_fit gp_starts"}, {"^gp/features", "predict multitask"}, {"^gp/pathwise", "predict"}, {"^gp/variance", "predict"},
   {"^gp/love", "predict"}, {"^gp/prediction", "predict gp"}, {"^gp/posterior", "predict gp online"}, {"^gp/planning", "gp_fit plan"},
   {"^gp/online", "online"}, {"^gp/fantasies", "online"}, {"^gp/update", "online"}, {"^gp/task", "multitask"},
   {"^gp/kronecker", "multitask"}, {"^gp/multitask", "multitask"}, {"^task_noise", "multitask"}, {"^gp/data", "gp_data gp"},
   {"^gp/", "gp gp_fit predict gp_noise"}, {"^kernels/spect", "kernels kernel_forms"}, {"^kernels/", "kernels kernel_algebra kernel_forms"},
   {"^solvers", "solvers solvers_more"}, {"^precond", "solvers solvers_more"}, {"^data", "data"}, {"^param", "param gp_parameters"},
   {"^priors", "priors"}, {"^means", "means"}, {"^likelihoods", "gp_noise gp"}, {"^lbfgs", "lbfgs optim"}, {"^optim", "optim"},
-  {"^nn", "nn"}, {"^plot", "plot"}, {"^progress", "progress"}, {"^timing", "timing"}, {"^doctor", "host"}, {"^help", "repl meta"},
+  {"^nn", "nn"}, {"^plot", "plot"}, {"^progress", "progress"}, {"^timing", "timing"}, {"^doctor", "doctor host"}, {"^help", "repl meta"},
   {"^inspect", "repl"}, {"^table_text", "gp repl"}, {"^func", "func"}, {"^options", "options errors"}, {"^names", "names"},
   {"^object", "names errors gp"}, {"^gradients", "param ops"}, {"^init", "names host"},
 }

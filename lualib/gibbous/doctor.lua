@@ -48,7 +48,7 @@ local function wisdom()
   local ok <const>, err <const> = pcall(core.file_lead, path)
   local f <close> = ok and io.open(path) or nil
   if not f then return ok and path .. ", cannot be opened" or err.message end
-  if f:read "l" ~= "gibbous wisdom 2" then return path .. ", not understood: it will be written anew" end
+  if f:read "l" ~= "gibbous wisdom 2" then return path .. ", not understood: it will be written again" end
   local sheets, busy = 0, 0
   for line in f:lines() do
     if line:sub(1, 1) == "[" then sheets = sheets + 1 end

@@ -21,7 +21,7 @@ local OFF_CENTRE <const> = 1e3                    -- |mean| / spread of a column
 ---@field smallest number         the same, from above
 ---@field condition number        largest / noise, infinite without noise
 ---@field bad table|nil           {what, row, column, count}: values of x or y that are not finite
----@field remedies string[]       three
+---@field remedies string[]       three, of one row two
 local Diagnosis <const> = {__name = "gibbous.diagnosis"}
 
 local function pair_text(self)
@@ -122,7 +122,6 @@ local function is_indefinite(d) return d.smallest < -rounding_level(d) end
 --- Sentences with numbers, the most fitting first.
 local function remedies(d)
   local out <const> = {}
-  local unit <const> = UNIT[d.dtype]
   local indefinite <const> = is_indefinite(d)
   local enough <const> = indefinite and d.noise - 2 * d.smallest or rounding_level(d)
   if indefinite then
@@ -151,8 +150,6 @@ local function remedies(d)
   if d.nearest then
     out[#out + 1] = ("drop row %d or row %d, which are %.3g apart"):format(d.nearest.i, d.nearest.j, d.nearest.distance)
   end
-  out[#out + 1] = ("an iterative solver needs no factor: gb.solvers.minres, at about %.0f products with the covariance"):format(
-    math.min(10 * d.n, math.sqrt(math.min(d.condition, 1 / unit)) + 10))
   return table.move(out, 1, 3, 1, {})
 end
 
