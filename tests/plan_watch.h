@@ -75,7 +75,7 @@ static inline void forget_values (const asked *q) {
 /* the report */
 
 static inline bool meet_in_time (const gb_plan_row *a, const gb_plan_row *b) {
-  return a->first <= b->last && b->first <= a->last;
+  return a->first <= b->last && b->first <= a->last && a->turn[0] <= b->turn[1] && b->turn[0] <= a->turn[1];
 }
 
 static inline void check_pairs (const gb_plan_report *r) {
@@ -99,7 +99,8 @@ static inline size_t most_alive (const gb_plan_report *r, size_t *end) {
     if (a->offset == SIZE_MAX) continue;
     if (a->bytes > 0 && a->offset + gb_round_size(a->bytes) > *end) *end = a->offset + gb_round_size(a->bytes);
     for (int k = 0; k < r->nrows; k++)
-      if (r->row[k].offset != SIZE_MAX && r->row[k].first <= a->first && a->first <= r->row[k].last)
+      if (r->row[k].offset != SIZE_MAX && r->row[k].first <= a->first && a->first <= r->row[k].last &&
+          r->row[k].turn[0] <= a->turn[0] && a->turn[0] <= r->row[k].turn[1])
         alive += gb_round_size(r->row[k].bytes);
     if (alive > most) most = alive;
   }

@@ -103,7 +103,7 @@ static void a_product_of_large_kernels_is_planned_in_a_few_rows (void **unused) 
     gb_plan_report r;
     OK(gb_plan_new(fx.g, 1, &y, &(gb_plan_options){.budget = (size_t)6 << 20}, &p, &fx.err));
     gb_plan_report_get(p, &r);
-    assert_true(r.minimum <= (size_t)(wide ? 5393256 : 3623924));
+    assert_true(r.minimum <= (size_t)(wide ? 5327592 : 2704884));
     gb_plan_free(p);
     eval_end();
   }

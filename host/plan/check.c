@@ -150,14 +150,15 @@ void gb_check_node (const gb_plan *p, int step, const gb_nest_room *room, void *
   poison(arena, &room->scratch);
 }
 
+void gb_check_consumed (const gb_plan *p, int k, void *arena) {
+  poison(arena, &p->place->room[k].result);
+  poison(arena, &p->place->room[k].state);
+}
+
 void gb_check_nest (const gb_plan *p, int step, int place, void *arena) {
   check_results(p, step, NULL);
-  for (int k = 0; k < p->place->nest->nnodes; k++) {
-    const gb_nest_room *r = &p->place->room[k];
-    if (r->result.first != place) continue;
-    poison(arena, &r->result);
-    poison(arena, &r->state);
-  }
+  for (int k = 0; k < p->place->nest->nnodes; k++)
+    if (p->place->room[k].result.first == place) gb_check_consumed(p, k, arena);
   for (int b = 0; b < p->place->nbufs; b++)
     if (p->place->write[b] == GB_HOME_ARENA && p->place->life[b].last == place) poison(arena, &p->place->life[b]);
 }

@@ -41,8 +41,12 @@ typedef struct gb_nest {
 /* A range of indices. */
 typedef struct gb_range { size_t lo, n; } gb_range;
 
-/* What a node holds while its outermost reader runs. */
-typedef struct gb_nest_room { gb_life result, scratch, state; } gb_nest_room;
+/* What a node holds while its outermost reader runs, and when: what is inside it runs from turn 'begin' on, the node itself in
+** 'turn', its reader in 'end'. */
+typedef struct gb_nest_room {
+  gb_life result, scratch, state;
+  int begin, turn, end;
+} gb_nest_room;
 
 /* *out NULL: nothing is staged, or nothing of it can be made by windows. Errors: ENOMEM. */
 gb_status gb_find_nest (const gb_lowered *low, gb_nest **out, gb_error *err);

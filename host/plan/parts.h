@@ -204,6 +204,7 @@ bool gb_check_begin (const gb_plan *p, void *arena);
 void gb_check_before (const gb_plan *p, const void *arena);
 void gb_check_after (const gb_plan *p, int place, const gb_window *at, void *arena);   /* at NULL: it ran once */
 void gb_check_node (const gb_plan *p, int step, const gb_nest_room *room, void *arena);   /* a node of the nest ran */
+void gb_check_consumed (const gb_plan *p, int k, void *arena);   /* what it made was read */
 void gb_check_nest (const gb_plan *p, int step, int place, void *arena);   /* the outermost reader is done */
 void gb_check_end (void);
 void gb_check_copied (const gb_plan *p, int b);     /* all of buffer b was copied to where it lies now */

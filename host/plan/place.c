@@ -149,13 +149,19 @@ static void touch_step (const gb_lowered *low, gb_demand d, gb_placement *p, int
     if (!exists(low, d, st->in[i])) touch_buffer(p, st->in[i], place);
 }
 
-/* Everything that node k and what is inside it touch lives where the outermost reader runs. */
-static void touch_node (const gb_lowered *low, gb_demand d, gb_placement *p, int k, int place) {
+/* Everything that node k and what is inside it touch lives where the outermost reader runs. Nodes inside it run one after the other,
+** 'turn' counts them; what one of them holds lives until its reader has run. Returns the turn of k. */
+static int touch_node (const gb_lowered *low, gb_demand d, gb_placement *p, int k, int place, int turn) {
   const gb_nest_node *n = &p->nest->node[k];
+  const int begin = turn;
   touch_step(low, d, p, n->step, place);
-  p->room[k].result = p->room[k].scratch = p->room[k].state = (gb_life){.first = place, .last = place};
   for (int i = 0; i < n->nreads; i++)
-    if (p->compact[n->read[i].buf]) touch_node(low, d, p, n->read[i].node, place);
+    if (p->compact[n->read[i].buf]) turn = touch_node(low, d, p, n->read[i].node, place, turn) + 1;
+  const gb_life life = {.first = place, .last = place};
+  p->room[k] = (gb_nest_room){.result = life, .scratch = life, .state = life, .begin = begin, .turn = turn, .end = turn};
+  for (int i = 0; i < n->nreads; i++)
+    if (p->compact[n->read[i].buf]) p->room[n->read[i].node].end = turn;
+  return turn;
 }
 
 static void find_lives (const gb_lowered *low, gb_demand d, const bool *need, const gb_form_of_run *form,
@@ -168,7 +174,7 @@ static void find_lives (const gb_lowered *low, gb_demand d, const bool *need, co
   for (int t = 0; t < low->nsteps; t++) {
     const int s = p->order[t];
     if (!p->runs[s] || gb_runs_inside(low, p, s)) continue;
-    if (gb_nest_at(p, s) >= 0) touch_node(low, d, p, gb_nest_at(p, s), t);
+    if (gb_nest_at(p, s) >= 0) touch_node(low, d, p, gb_nest_at(p, s), t, 0);
     else touch_step(low, d, p, s, t);
   }
 }
@@ -256,39 +262,105 @@ static void find_workspaces (const gb_lowered *low, const gb_form_of_run *form, 
   find_rooms(low, form, p);
 }
 
-/* Calls 'each' for every interval of the arena, in one order. */
-static size_t gather (gb_placement *p, gb_life *life, void (*each)(gb_life *own, gb_life *packed)) {
-  size_t n = 0;
-  for (int b = 0; b < p->nbufs; b++)
-    if (p->write[b] == GB_HOME_ARENA && p->life[b].bytes > 0) each(&p->life[b], &life[n++]);
-  for (int s = 0; s < p->nsteps; s++) {
-    if (p->scratch[s].bytes > 0) each(&p->scratch[s], &life[n++]);
-    if (p->state[s].bytes > 0) each(&p->state[s], &life[n++]);
+/* Time for packing: a place with a nest is as many moments as nodes run there. moment[t]: the first one of place t. */
+static int count_moments (const gb_placement *p, int *moment) {
+  int all = 0;
+  for (int t = 0; t < p->nsteps; t++) {
+    const int k = p->runs[p->order[t]] ? gb_nest_at(p, p->order[t]) : -1;
+    moment[t] = all;
+    all += k < 0 ? 1 : p->room[k].turn + 1;
   }
-  for (int k = 0; p->nest != NULL && k < p->nest->nnodes; k++) {
-    gb_life *own[] = {&p->room[k].result, &p->room[k].scratch, &p->room[k].state};
-    for (int i = 0; i < 3; i++)
-      if (own[i]->bytes > 0) each(own[i], &life[n++]);
-  }
-  return n;
+  moment[p->nsteps] = all;
+  return all;
 }
 
-static void take (gb_life *own, gb_life *packed) { *packed = *own; }
-static void give (gb_life *own, gb_life *packed) { own->offset = packed->offset; }
+typedef struct gathered {
+  const int *moment;
+  gb_life *life;             /* in moments */
+  gb_life **own;
+  size_t n;
+} gathered;
+
+static gb_life *add_life (gathered *g, gb_life *own) {
+  gb_life *l = &g->life[g->n];
+  if (own->bytes == 0) return NULL;
+  *l = *own;
+  l->first = g->moment[own->first];
+  l->last = g->moment[own->last + 1] - 1;
+  g->own[g->n++] = own;
+  return l;
+}
+
+/* Only in these turns of the nest at its place. */
+static void add_turns (gathered *g, gb_life *own, int first, int last) {
+  gb_life *l = add_life(g, own);
+  if (l == NULL) return;
+  l->first = g->moment[own->first] + first;
+  l->last = g->moment[own->first] + last;
+}
+
+/* Every interval of the arena. Scratch of an outermost reader is free while what is inside it runs. */
+static void gather (gb_placement *p, gathered *g) {
+  for (int b = 0; b < p->nbufs; b++)
+    if (p->write[b] == GB_HOME_ARENA) add_life(g, &p->life[b]);
+  for (int s = 0; s < p->nsteps; s++) {
+    const int k = p->runs[s] ? gb_nest_at(p, s) : -1;
+    if (k < 0) add_life(g, &p->scratch[s]);
+    else add_turns(g, &p->scratch[s], p->room[k].turn, p->room[k].turn);
+    add_life(g, &p->state[s]);
+  }
+  for (int k = 0; p->nest != NULL && k < p->nest->nnodes; k++) {
+    gb_nest_room *r = &p->room[k];
+    if (r->result.first < 0) continue;
+    add_turns(g, &r->result, gb_nest_from(p, k), r->end);
+    add_turns(g, &r->scratch, r->turn, r->turn);
+    add_turns(g, &r->state, r->begin, r->turn);
+  }
+}
 
 /* Arena buffers, scratch and states, packed together. */
 gb_status gb_placement_pack (gb_placement *p, gb_error *err) {
   const size_t inside = p->nest == NULL ? 0 : 3 * (size_t)p->nest->nnodes;
-  gb_life *life = calloc((size_t)p->nbufs + 2 * (size_t)p->nsteps + inside + 1, sizeof *life);
-  if (life == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->nsteps);
-  const size_t n = gather(p, life, take);
-  const gb_status rc = gb_pack(n, life, p->nsteps, &p->arena, &p->arena_bound, err);
-  if (rc == GB_OK) gather(p, life, give);
-  free(life);
+  const size_t most = (size_t)p->nbufs + 2 * (size_t)p->nsteps + inside + 1;
+  int *moment = calloc((size_t)p->nsteps + 1, sizeof *moment);
+  gathered g = {.moment = moment, .life = calloc(most, sizeof *g.life), .own = calloc(most, sizeof *g.own)};
+  gb_status rc = GB_OK;
+  if (moment == NULL || g.life == NULL || g.own == NULL)
+    rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->nsteps);
+  else {
+    const int moments = count_moments(p, moment);
+    gather(p, &g);
+    rc = gb_pack(g.n, g.life, moments, &p->arena, &p->arena_bound, err);
+  }
+  for (size_t i = 0; rc == GB_OK && i < g.n; i++) g.own[i]->offset = g.life[i].offset;
+  free(moment);
+  free(g.life);
+  free(g.own);
   if (rc != GB_OK) return rc;
   for (int b = p->nbufs - 1; b >= 0; b--)
     for (int root = p->into[b]; root >= 0; root = p->into[root]) p->life[b].offset = p->life[root].offset;
   return GB_OK;
+}
+
+static bool holds (const gb_life *l, int place, int turn, int first, int last) {
+  return l->bytes > 0 && l->first == place && turn >= first && turn <= last;
+}
+
+size_t gb_nest_bytes (const gb_placement *p, int place) {
+  const int s = p->order[place], root = p->runs[s] ? gb_nest_at(p, s) : -1;
+  size_t most = 0;
+  for (int turn = 0; root >= 0 && turn <= p->room[root].turn; turn++) {
+    size_t held = turn == p->room[root].turn ? gb_round_size(p->scratch[s].bytes) : 0;
+    for (int k = 0; k < p->nest->nnodes; k++) {
+      const gb_nest_room *r = &p->room[k];
+      if (holds(&r->result, place, turn, gb_nest_from(p, k), r->end))
+        held = gb_add_sizes(held, gb_round_size(r->result.bytes));
+      if (holds(&r->scratch, place, turn, r->turn, r->turn)) held = gb_add_sizes(held, gb_round_size(r->scratch.bytes));
+      if (holds(&r->state, place, turn, r->begin, r->turn)) held = gb_add_sizes(held, gb_round_size(r->state.bytes));
+    }
+    if (held > most) most = held;
+  }
+  return most;
 }
 
 /* For reports: a staged value is the largest window of it. */

@@ -88,6 +88,12 @@ void gb_placement_unref (gb_placement *p);   /* NULL is fine */
 
 /* The node of step s, which makes operands inside it; -1: it makes none. */
 int gb_nest_at (const gb_placement *p, int s);
+/* The first turn of the result of node k: what runs inside it writes parts of it, where it has windows of its own. */
+static inline int gb_nest_from (const gb_placement *p, int k) {
+  return p->nest->node[k].own.cut ? p->room[k].begin : p->room[k].turn;
+}
+/* The most that the nodes at a place hold at once, scratch of the outermost reader included; 0: no nest runs there. */
+size_t gb_nest_bytes (const gb_placement *p, int place);
 /* Step s is run by the loops of others only. */
 bool gb_runs_inside (const gb_lowered *low, const gb_placement *p, int s);
 

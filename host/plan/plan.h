@@ -54,6 +54,7 @@ typedef struct gb_plan_row {
   size_t bytes, offset;        /* offset: in the arena; all others: SIZE_MAX */
   int step;                    /* that makes it, -1: INPUT */
   int first, last;             /* steps, from 0 in the order in which they run */
+  int turn[2];                 /* of the nest that runs in its step, the first and the last one; all: 0 and INT_MAX */
 } gb_plan_row;
 
 /* One realisation that was weighed: what it takes, and whether the budget allows it. */

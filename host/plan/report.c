@@ -1,4 +1,5 @@
 /* report.c - a plan as rows: what exists before it, what it makes, from when to when, and where. */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "backend/growing.h"
@@ -78,7 +79,8 @@ static gb_plan_row row_of_buffer (const gb_plan *p, int place, int b, int from) 
                        .offset = arena ? life->offset : SIZE_MAX,
                        .step = first_step(p, place),
                        .first = first_step(p, life->first),
-                       .last = arena ? last_step(p, life->last) : pl->nrun - 1};
+                       .last = arena ? last_step(p, life->last) : pl->nrun - 1,
+                       .turn = {0, INT_MAX}};
 }
 
 static gb_plan_row row_of_workspace (const gb_plan *p, int place, gb_row_class cls, const gb_life *life) {
@@ -91,7 +93,8 @@ static gb_plan_row row_of_workspace (const gb_plan *p, int place, gb_row_class c
                        .offset = life->offset,
                        .step = first_step(p, place),
                        .first = first_step(p, life->first),
-                       .last = last_step(p, life->last)};
+                       .last = last_step(p, life->last),
+                       .turn = {0, INT_MAX}};
 }
 
 /* What an existing value has in memory: axes along which it is repeated count once. */
@@ -130,6 +133,11 @@ static int place_of (const gb_placement *pl, int s) {
   return t;
 }
 
+static void only_turns (gb_plan_row *r, int first, int last) {
+  r->turn[0] = first;
+  r->turn[1] = last;
+}
+
 static gb_plan_row *add_rows_of_node (const gb_plan *p, int k, gb_plan_row *r) {
   const gb_placement *pl = p->planned;
   const gb_nest_room *room = &pl->room[k];
@@ -141,9 +149,16 @@ static gb_plan_row *add_rows_of_node (const gb_plan *p, int k, gb_plan_row *r) {
   r->bytes = room->result.bytes;
   r->offset = room->result.offset;
   r->first = first_step(p, room->result.first);
-  r++->last = last_step(p, room->result.last);
-  if (room->scratch.bytes > 0) *r++ = row_of_workspace(p, place, GB_ROW_WORKSPACE, &room->scratch);
-  if (room->state.bytes > 0) *r++ = row_of_workspace(p, place, GB_ROW_STATE, &room->state);
+  r->last = last_step(p, room->result.last);
+  only_turns(r++, gb_nest_from(pl, k), room->end);
+  if (room->scratch.bytes > 0) {
+    *r = row_of_workspace(p, place, GB_ROW_WORKSPACE, &room->scratch);
+    only_turns(r++, room->turn, room->turn);
+  }
+  if (room->state.bytes > 0) {
+    *r = row_of_workspace(p, place, GB_ROW_STATE, &room->state);
+    only_turns(r++, room->begin, room->turn);
+  }
   return r;
 }
 
@@ -156,7 +171,11 @@ static gb_plan_row *add_rows_of_step (const gb_plan *p, int place, const uses *u
     if (pl->room[k].result.first == place && pl->nest->node[k].made.cut) r = add_rows_of_node(p, k, r);
   for (int i = 0; i < st->nout; i++)
     if (pl->write[st->out[i]] != GB_HOME_SHARED) *r++ = row_of_buffer(p, place, st->out[i], u[st->out[i]].from);
-  if (pl->scratch[s].bytes > 0) *r++ = row_of_workspace(p, place, GB_ROW_WORKSPACE, &pl->scratch[s]);
+  if (pl->scratch[s].bytes > 0) {
+    *r = row_of_workspace(p, place, GB_ROW_WORKSPACE, &pl->scratch[s]);
+    if (gb_nest_at(pl, s) >= 0) only_turns(r, pl->room[gb_nest_at(pl, s)].turn, pl->room[gb_nest_at(pl, s)].turn);
+    r++;
+  }
   if (pl->state[s].bytes > 0) *r++ = row_of_workspace(p, place, GB_ROW_STATE, &pl->state[s]);
   return r;
 }

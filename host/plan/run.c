@@ -348,19 +348,27 @@ static gb_status run_node_part (gb_plan *p, int k, gb_nest_part at, void *arena,
   return GB_OK;
 }
 
+static void end_reads (gb_plan *p, int k, int from, void *arena) {
+  const gb_nest_node *n = &p->place->nest->node[k];
+  for (int i = from; p->watched && i < n->nreads; i++)
+    if (p->place->compact[n->read[i].buf]) gb_check_consumed(p, n->read[i].node, arena);
+}
+
 /* The range of its result that is asked for, in windows of its own. */
 static gb_status run_node (gb_plan *p, int k, gb_range asked, void *arena, gb_error *err) {
   const gb_nest_node *n = &p->place->nest->node[k];
   const size_t rows = gb_nest_window(n, p->place->rows);
   GB_TRY(run_reads(p, k, 0, n->nbefore, asked, arena, err));
-  if (!n->own.cut) return run_node_part(p, k, (gb_nest_part){.asked = asked}, arena, err);
-  for (size_t turn = 0; turn < n->nturns; turn++)
+  if (!n->own.cut) GB_TRY(run_node_part(p, k, (gb_nest_part){.asked = asked}, arena, err));
+  for (size_t turn = 0; n->own.cut && turn < n->nturns; turn++)
     for (size_t lo = 0; lo < n->extent; lo += rows) {
       const gb_range own = {lo, n->extent - lo < rows ? n->extent - lo : rows};
       GB_TRY(run_reads(p, k, n->nbefore, n->nreads, own, arena, err));
       GB_TRY(run_node_part(p, k, (gb_nest_part){asked, own, turn}, arena, err));
+      end_reads(p, k, n->nbefore, arena);
       if (!n->made.cut) p->stats.windows++;
     }
+  end_reads(p, k, 0, arena);
   return GB_OK;
 }
 

@@ -174,14 +174,17 @@ size_t *gb_timeline (const gb_plan *p) {
   const gb_placement *pl = p->planned;
   size_t *live = calloc((size_t)pl->nsteps + 2, sizeof *live);
   if (live == NULL) return NULL;
-  for (int s = 0; s < pl->nsteps; s++) {
+  for (int t = 0; t < pl->nsteps; t++) {
+    const int s = pl->order[t];
     const gb_life *a = &pl->scratch[s], *b = &pl->state[s];
-    add_life(live, a->first, a->last, gb_round_size(a->bytes));
+    const size_t inside = gb_nest_bytes(pl, t);
+    add_life(live, a->first, a->last, inside > 0 ? inside : gb_round_size(a->bytes));
     add_life(live, b->first, b->last, gb_round_size(b->bytes));
   }
   for (int b = 0; b < pl->nbufs; b++) {
     const gb_life *life = &pl->life[b];
     const bool arena = pl->write[b] == GB_HOME_ARENA;
+    if (pl->nest != NULL && pl->compact[b]) continue;          /* held by nodes */
     if (pl->write[b] == GB_HOME_NONE || pl->write[b] == GB_HOME_SHARED || life->last < 0) continue;
     add_life(live, arena ? life->first : 0, arena ? life->last : pl->nsteps - 1,
              arena ? gb_round_size(life->bytes) : gb_planned_bytes(p, b));
