@@ -166,7 +166,7 @@ host/fold/structure.c
 'a cached program serves leaves of other strides'
 
 host/fold/decide.c
-'s/if (from->stored) add_source/if (false) add_source/'
+'s/if (from->stored \&\& !from->staged) add_source/if (false) add_source/'
 'what values are made of is not counted'
 
 host/graph/node.c
@@ -226,7 +226,7 @@ host/solve/cg.c
 'a column that rested is not measured again'
 
 host/solve/cg.c
-'s/else if (s->rr\[c\] <= s->bound\[c\]) s->state/else if (s->rr[c] <= s->o->tol * s->o->tol) s->state/'
+'s/s->bound\[c\] \*= tol_of(s, c) \* tol_of(s, c);/s->bound[c] = tol_of(s, c) * tol_of(s, c);/'
 'columns converge by their absolute residual'
 
 host/solve/cg.c
@@ -290,7 +290,7 @@ host/solve/partial.c
 'a row of a preconditioner that is infinite passes'
 
 host/mem/ledger.c
-'s/if (l->freed > l->limit - l->used - bytes) {/if (0) {/'
+'s/if (l->freed > gb_ledger_room(l) - bytes) {/if (0) {/'
 'pages of freed blocks take the process past the limit'
 
 host/fold/draft.c
@@ -358,7 +358,7 @@ lualib/gibbous/gp/objective.lua
 'the marginal likelihood lacks its constant'
 
 host/plan/cut.c
-'s/o.continues = c->reduces \&\& at.lo > 0;/o.continues = false;/'
+'s/  o->continues |= c->reduces \&\& at.lo > 0;//'
 'a product in windows begins anew in each'
 
 host/plan/cut.c
