@@ -399,3 +399,26 @@ describe("truths that are counted and joined at once", function()
     assert.same({{true, false}, {2, 0}}, {all:totable(), count:totable()})
   end)
 end)
+
+describe("squared distances", function()
+  it("of a row to itself are 0 and others not below it, however the row and the points are computed", function()
+    local sqdist <const> = require "gibbous.core".sqdist
+    for _, dtype in ipairs{"f64", "f32"} do
+      for _, d in ipairs{1, 3, 8, 17} do
+        local x <const> = (gb.randn(7, d, {seed = d, dtype = dtype}) * 3 + 1000):eval()
+        for _, f in ipairs{function(v) return v * 1.7 end, function(v) return (v * 0.3):sin() * 100 + 1e4 end} do
+          local stored <const> = f(x):eval()
+          for i = 1, 7, 3 do
+            for _, row in ipairs{f(x):slice(1, i, i), f(x):select(1, i):unsqueeze(1), f(x:slice(1, i, i)), stored:slice(1, i, i)} do
+              for _, points in ipairs{f(x), stored} do
+                local d2 <const> = sqdist(row, points):totable()[1]
+                assert.equal(0, d2[i])
+                for _, v in ipairs(d2) do assert.is_true(v >= 0) end
+              end
+            end
+          end
+        end
+      end
+    end
+  end)
+end)

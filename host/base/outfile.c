@@ -1,7 +1,7 @@
 /* outfile.c - write beside, flush, rename, flush the directory.
 **
-** A temporary file is PATH.tmp-PID-N, and its writer holds a lock on it: one that nobody locks, of a process that is no more, is
-** litter. */
+** A temporary file is PATH.tmp-PID-N, and its writer holds a lock on it. It is litter if no process
+** holds the lock and process PID has ended. */
 #define _GNU_SOURCE
 #include "base/outfile.h"
 
@@ -61,7 +61,7 @@ static ssize_t write_quietly (int fd, const void *p, size_t n) {
   return done;
 }
 
-/* The process of a name "BASE.tmp-PID-N"; 0: it is no such name. */
+/* The process of a name "BASE.tmp-PID-N"; 0: the name is of another form. */
 static pid_t writer_of (const char *name, const char *base) {
   const size_t n = strlen(base);
   if (strncmp(name, base, n) != 0 || strncmp(name + n, ".tmp-", 5) != 0 || !isdigit((unsigned char)name[n + 5])) return 0;
@@ -110,7 +110,7 @@ static void remove_litter (const char *path) {
   closedir(d);
 }
 
-/* Is the file new and ours alone? Where locks are not known, the name has to do. */
+/* Is the file new and ours alone? On a file system without locks the name decides. */
 static bool lock (int fd) {
   struct stat st;
   if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
@@ -138,7 +138,7 @@ static int create_beside (gb_outfile *f) {
   return f->fd;
 }
 
-/* Owner and permissions of the file that will be replaced. Only who may give files away does. */
+/* Takes over owner and permissions of the file that will be replaced; the owner only if the process may give files away. */
 static bool dress (int fd, const struct stat *old) {
   if (fchown(fd, old->st_uid, old->st_gid) != 0 && errno != EPERM) return false;
   return fchmod(fd, old->st_mode & 07777) == 0;
@@ -170,7 +170,7 @@ static gb_status pass_on (gb_outfile *f, const char *at, size_t n, gb_error *err
     }
     const ssize_t done = write_quietly(f->fd, at, n < MAX_WRITE ? n : MAX_WRITE);
     if (done < 0 && errno == EINTR) continue;
-    if (done == 0) errno = ENOSPC;       /* a device that takes nothing and says nothing */
+    if (done == 0) errno = ENOSPC;       /* a device that takes no bytes and reports no error */
     if (done <= 0) return failed(f, f->path, err);
     at += done;
     n -= (size_t)done;
@@ -194,6 +194,11 @@ gb_status gb_outfile_write (gb_outfile *f, const void *p, size_t n, gb_error *er
   if (n > 0) memcpy(f->buffer + f->held, p, n);
   f->held += n;
   return GB_OK;
+}
+
+gb_status gb_outfile_take (void *ud, const void *p, size_t n) {
+  const gb_outfile_sink *to = ud;
+  return gb_outfile_write(to->file, p, n, to->err);
 }
 
 /* The directory's entry reaches the disk too; a file system that cannot flush directories is no error. */

@@ -23,6 +23,10 @@ gb_status gb_outfile_open (const char *path, gb_outfile *out, gb_error *err);
 /* Small pieces are collected. Errors: EIO, EINTR (Ctrl-C). */
 gb_status gb_outfile_write (gb_outfile *f, const void *p, size_t n, gb_error *err);
 
+/* The same as a visitor of runs of bytes (gb_tensor_visit): 'ud' is a gb_outfile_sink. */
+typedef struct gb_outfile_sink { gb_outfile *file; gb_error *err; } gb_outfile_sink;
+gb_status gb_outfile_take (void *ud, const void *p, size_t n);
+
 /* The bytes are on the disk under the final name when this returns GB_OK. */
 gb_status gb_outfile_commit (gb_outfile *f, gb_error *err);
 
@@ -31,8 +35,8 @@ void gb_outfile_abandon (gb_outfile *f);      /* idempotent; {.fd = -1} is fine 
 /* All of a small file: open, write, commit. */
 gb_status gb_outfile_put (const char *path, const void *p, size_t n, gb_error *err);
 
-/* Adds bytes to the end of a plain file, which is made (mode 'mode') where there is none: all of them, or none. Writers of other
-** processes wait for each other. Errors: EIO. */
+/* Adds bytes to the end of a plain file: all of them, or none. A file that does not exist is made, with the permissions 'mode'.
+** Writers of other processes wait for each other. Errors: EIO. */
 gb_status gb_outfile_append (const char *path, unsigned mode, const void *p, size_t n, gb_error *err);
 
 #endif

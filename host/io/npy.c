@@ -144,18 +144,8 @@ static gb_status write_heading (gb_outfile *f, const gb_tensor *t, gb_error *err
   return gb_outfile_write(f, text, (size_t)n, err);
 }
 
-typedef struct sink {
-  gb_outfile *file;
-  gb_error *err;
-} sink;
-
-static gb_status write_run (void *ud, const void *p, size_t bytes) {
-  const sink *s = ud;
-  return gb_outfile_write(s->file, p, bytes, s->err);
-}
-
 static gb_status write_wide (void *ud, const void *p, size_t bytes) {
-  const sink *s = ud;
+  const gb_outfile_sink *s = ud;
   const uint16_t *from = p;
   float wide[GB_VISIT];
   for (size_t i = 0; i < bytes / 2; i++) wide[i] = gb_bf16_to_f32(from[i]);
@@ -166,7 +156,7 @@ gb_status gb_npy_write (const char *path, const gb_tensor *t, gb_error *err) {
   gb_outfile f;
   GB_TRY(gb_outfile_open(path, &f, err));
   GB_TRY(write_heading(&f, t, err));
-  sink to = {&f, err};
-  GB_TRY(gb_tensor_visit(t, t->dtype == GB_BF16 ? write_wide : write_run, &to));
+  gb_outfile_sink to = {&f, err};
+  GB_TRY(gb_tensor_visit(t, t->dtype == GB_BF16 ? write_wide : gb_outfile_take, &to));
   return gb_outfile_commit(&f, err);
 }

@@ -142,8 +142,8 @@ static void try_line (guess *g, char d, const char *at, const char *end) {
   g->rows++;
 }
 
-/* Of the delimiters that split the first rows evenly, the one that leaves most numbers; of equals the first. Where none does,
-** the first that is there. */
+/* Of the delimiters that split the first rows evenly, the one that leaves most numbers; of equals the first. If no delimiter
+** splits them evenly, the first one that occurs. */
 static char sniff (gb_rows *r) {
   enum { LOOK = 8 };
   guess all[sizeof candidates - 1] = {{0}};

@@ -114,24 +114,14 @@ static gb_status write_heading (gb_outfile *f, const json_t *heading, gb_error *
   return st;
 }
 
-typedef struct sink {
-  gb_outfile *file;
-  gb_error *err;
-} sink;
-
-static gb_status write_run (void *ud, const void *p, size_t bytes) {
-  const sink *s = ud;
-  return gb_outfile_write(s->file, p, bytes, s->err);
-}
-
 gb_status gb_safetensors_write (const char *path, const gb_tensor_set *set, gb_error *err) {
   layout y = {0};
   gb_outfile f = {.fd = -1};
   gb_status st = make_layout(&y, set, err);
   if (st == GB_OK) st = gb_outfile_open(path, &f, err);
   if (st == GB_OK) st = write_heading(&f, y.heading, err);
-  sink to = {&f, err};
-  for (size_t i = 0; i < set->ntensors && st == GB_OK; i++) st = gb_tensor_visit(&y.tensor[i]->value, write_run, &to);
+  gb_outfile_sink to = {&f, err};
+  for (size_t i = 0; i < set->ntensors && st == GB_OK; i++) st = gb_tensor_visit(&y.tensor[i]->value, gb_outfile_take, &to);
   if (st == GB_OK) st = gb_outfile_commit(&f, err);
   json_decref(y.heading);
   free(y.tensor);
