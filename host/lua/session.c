@@ -116,6 +116,10 @@ static void say_measuring (bool again) {
     fprintf(stderr, "gibbous: measuring this machine%s, about 2 s\n", again ? " again, for it was busy the last time" : ", once");
 }
 
+static void say_stored (const char *text) {
+  if (isatty(STDERR_FILENO) == 1) fprintf(stderr, "gibbous: %s (said once)\n", text);
+}
+
 void lgb_open_session (lua_State *L) {
   static const luaL_Reg events[] = {{"__gc", session_gc}, {NULL, NULL}};
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key) != LUA_TNIL) lgb_session_of(L);
@@ -134,6 +138,7 @@ void lgb_open_session (lua_State *L) {
   }
   (*slot)->L = L;
   gb_rates_announce(say_measuring);
+  gb_stored_announce(say_stored);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);
 }
 

@@ -120,6 +120,7 @@ gb_status gb_plan_execute (gb_plan *p, void *arena, bool store, gb_error *err);
 /* The step at a place of p->place, on the device p->on; for one window where 'at' says so. */
 gb_status gb_plan_run_place (gb_plan *p, int place, const gb_window *at, void *arena, gb_error *err);
 void gb_plan_clear (gb_plan *p);
+void gb_tell_stored (const gb_plan *p);      /* stored.c; of the choice that is about to run */
 gb_status gb_plan_unbound (const gb_node *n, gb_error *err);    /* says why leaf n has no value; EOPTION */
 
 /* cache.c: the value is a cache, only its node counts it, and dropping it makes room in the account in force. */

@@ -173,6 +173,10 @@ gb_status gb_measure_begin (gb_graph *g, gb_error *err);
 void gb_measure_end (gb_graph *g);
 extern gb_run_stats gb_measured;
 
+/* 'say' is called once, before a run that stores a value of 64 MiB or more, 16 times what it is made of, for an op that takes all
+** of it although much of the kind streams. NULL: nobody. */
+void gb_stored_announce (void (*say)(const char *text));
+
 extern gb_run_stats gb_last_eval;              /* of the last gb_eval: for reports and tests */
 
 #endif

@@ -559,6 +559,7 @@ static void free_arena (gb_plan *p) {
 gb_status gb_plan_run (gb_plan *p, gb_error *err) {
   GB_TRY(gb_plan_refresh(p, err));
   free_arena(p);
+  gb_tell_stored(p);
   const gb_status rc = gb_plan_execute(p, NULL, true, err);
   gb_plan_clear(p);
   free_arena(p);
