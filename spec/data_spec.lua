@@ -154,6 +154,20 @@ describe("gb.data.read", function()
   end)
 end)
 
+describe("gb.data.places", function()
+  it("are the working directory, the script's and its data/, and those of GIBBOUS_DATA", function()
+    local function places(script, listed)
+      return support.with(_G, {arg = {[0] = script}}, function()
+        return support.with(os, {getenv = function(name) return name == "GIBBOUS_DATA" and listed or nil end}, gb.data.places)
+      end)
+    end
+    assert.same({".", "/a/b", "/a/b/data"}, places("/a/b/x.lua"))
+    assert.same({".", ".", "./data", "/c", "d"}, places("x.lua", "/c:d"))
+    assert.same({"."}, places("/a/b/x.txt"))
+    assert.same({".", "/c"}, places(nil, "/c"))
+  end)
+end)
+
 describe("gb.data.write", function()
   after_each(support.sweep)
 

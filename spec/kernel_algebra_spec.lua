@@ -23,6 +23,27 @@ local function matrix(f, as, bs)
   return out
 end
 
+describe("a shared variance", function()
+  local K <const> = gb.kernels
+  it("stays that of a product whose other factor has 1", function()
+    local shared <const> = gb.param(3, {min = 0})
+    for _, k in ipairs{K.rbf{variance = shared} * K.linear{}, K.linear{} * K.rbf{variance = shared}} do
+      near(3, k.variance.value, 1e-14)
+      shared.value = 5
+      near(5, k.variance.value, 1e-14)
+      shared.value = 3
+    end
+    for _, other in ipairs{K.linear{variance = 2}, K.linear{variance = gb.param(1)}} do
+      for _, f in ipairs{function() return K.rbf{variance = shared} * other end, function() return other * K.rbf{variance = shared} end} do
+        local ok <const>, err <const> = pcall(f)
+        assert.is_false(ok)
+        assert.equal("a product has one variance: give at most one factor a variance that is a gb.param", err.message)
+      end
+    end
+    near(6, (K.rbf{variance = 3} * K.linear{variance = 2}).variance.value, 1e-14)
+  end)
+end)
+
 describe("kernel algebra", function()
   local a <const>, b <const> = K.rbf{lengthscale = 0.7, variance = 2}, K.matern32{lengthscale = 1.1, variance = 3}
 

@@ -12,6 +12,15 @@ local function largest(v)
   return m
 end
 
+describe("layer_norm", function()
+  it("adds 1e-5 to the variance where nothing else is said", function()
+    local x <const> = gb.tensor{{1e-3, -1e-3}}
+    for eps, net in pairs{[1e-5] = gb.nn.layer_norm(2), [1e-3] = gb.nn.layer_norm(2, {eps = 1e-3})} do
+      assert.is_true(math.abs(net(x):select(2, 1):item() - 1e-3 / math.sqrt(1e-6 + eps)) <= 1e-12)
+    end
+  end)
+end)
+
 describe("gb.nn.linear", function()
   it("is x weight + bias, for one point, rows and stacks of rows", function()
     local layer <const> = gb.nn.linear(3, 2)

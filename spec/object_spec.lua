@@ -261,6 +261,15 @@ describe("a kernel of one's own", function()
     return gb.where(s:gt(0.25), 0 / 0, (-s):exp() * v.a)
   end)
 
+  it("that is not symmetric is named with the worst pair of the first and the last rows", function()
+    local skew <const> = gb.kernels.define("skew", {}, function(p, q) return (2 * p + q):sum(-1) end)
+    local m <const> = gb.gp.exact{kernel = skew{}, noise = 1}
+    local err = raises("option", "", m.condition, m, gb.tensor{0, 10, 0, 3, 5}, gb.ones(5))
+    assert.equal("kernel 'skew' is not symmetric: k(a, b) = 23, but k(b, a) = 16, for rows 2 and 4 of x", err.message)
+    err = raises("option", "", m.condition, m, gb.tensor{1, 2, 3}, gb.ones(3))
+    assert.equal("kernel 'skew' is not symmetric: k(a, b) = 5, but k(b, a) = 7, for rows 1 and 3 of x", err.message)
+  end)
+
   it("that is not symmetric is named, with a pair", function()
     local text <const> = "kernel 'asym' is not symmetric: k(a, b) = %-?[%d.]+, but k(b, a) = %-?[%d.]+, for rows %d+ and %d+ of x"
     for _, k in ipairs{asym{}, K.rbf{} + asym{}, K.rbf{} * asym{}, asym{}:warp(function(t) return t * 2 end)} do

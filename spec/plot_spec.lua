@@ -53,6 +53,9 @@ describe("gb.plot.figure", function()
     local path <const> = support.path ".png"
     gb.plot.figure{}:heatmap(gb.rand(4, 6, {seed = 1})):save(path)
     assert.is_true(#support.read(path) > 1000)
+    gb.plot.figure{}:heatmap(gb.rand(4, 6, {seed = 1}), {x = {0, 1}, y = {5, 8}}):save(path, {width = 300, height = 200})
+    local text <const> = gb.plot.figure{}:heatmap(gb.rand(4, 6, {seed = 1}), {x = {0, 1}, y = {50, 80}}):text(60, 20)
+    for _, tick in ipairs{"70", "0.6"} do assert.is_true(text:find(tick, 1, true) ~= nil, text) end
     raises("shape", "a matrix expected", figure().heatmap, figure(), gb.ones(3))
   end)
 

@@ -23,6 +23,17 @@ local function true_residual(a, b, v)
   return (left / all):max():item()
 end
 
+describe("jitter", function()
+  it("is the least of the powers of ten, from the first on, that a factor needs", function()
+    local a <const> = gb.tensor{{2, 2 + 6e-6}, {2 + 6e-6, 2}}
+    for _, row in ipairs{{1e-8, 1e-5}, {2e-7, 2e-5}, {1e-3, 1e-3}} do
+      local _, info <const> = gb.solvers.cholesky{jitter = row[1], max_jitter = 1e-2}:solve(a, gb.ones(2))
+      assert.is_true(math.abs(info.relative_jitter - row[2]) <= 1e-12 * row[2])
+      assert.is_true(math.abs(info.jitter - 2 * row[2]) <= 1e-12)
+    end
+  end)
+end)
+
 describe("every solver", function()
   local solvers <const> = {gb.solvers.minres{tol = 1e-9}, gb.solvers.alternating_projections{tol = 1e-9, block = 60, max_iter = 2000},
     gb.solvers.sdd{tol = 1e-3, batch = 50}, gb.solvers.cholesky{}}
@@ -475,7 +486,7 @@ describe("a diagnosis", function()
   end)
 
   it("takes one row, and noise of every point", function()
-    assert.equal(3, #diagnosis(x:slice(1, 1, 1), nil, K.rbf{}, 0, nil).remedies)
+    assert.equal(2, #diagnosis(x:slice(1, 1, 1), nil, K.rbf{}, 0, nil).remedies)
     local d <const> = diagnosis(x, nil, K.rbf{}, gb.full({n}, 0.5), nil)
     near(0.5, d.noise, 1e-15)
   end)
