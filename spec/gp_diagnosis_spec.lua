@@ -18,7 +18,7 @@ local negative <const> = K.define("negative", {a = 1}, function(p, q, v) return 
 
 local function each_path(m, check)
   check("log_marginal_likelihood: ", function() local v <const> = m:condition(x, y):log_marginal_likelihood() return v end)
-  check("predict: ", function() local v <const> = m:condition(x, y):predict(x).mean return v end)
+  check("predict: ", function() local v <const> = m:condition(x, y):predict(x).mean:eval() return v end)
   check("leave_one_out: ", function() local v <const> = m:condition(x, y):leave_one_out() return v end)
   check("fit: ", function() local v <const> = m:fit(x, y, {steps = 3}) return v end)
 end

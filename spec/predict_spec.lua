@@ -56,7 +56,7 @@ end
 
 describe("a prediction computes what is looked at:", function()
   local m <const> = model():condition(x, y)
-  m:predict(xs)
+  m:predict(xs).mean:eval()
 
   it("nothing by itself, and no solve but alpha's for the mean", function()
     local counts <const> = counting(spied, function() m:predict(xs).mean:eval() end)
@@ -146,7 +146,7 @@ describe("a prediction is a value", function()
     local p <const> = m:predict(xs)
     shared.value = 2
     fails = true
-    assert.is_false(pcall(function() return p.mean end))
+    assert.is_false(pcall(function() return p.mean:eval() end))
     near(2, shared.value, 0)
     fails = false
     assert.is_true(worst(p.mean, m:predict(xs).mean) > 1e-3)
@@ -559,7 +559,7 @@ describe("many test points", function()
     local p <const> = m:predict(many:slice(1, 1, 10):eval())
     collectgarbage() collectgarbage()
     local before <const> = gb.memory.limit(gb.memory.report().used + 4096)
-    local ok <const>, err <const> = pcall(function() return p.f_var end)
+    local ok <const>, err <const> = pcall(function() return p.f_var:eval() end)
     gb.memory.limit(before)
     assert.is_false(ok)
     assert.equal("refused", err.code)
@@ -674,5 +674,127 @@ describe("what is left of a prior variance", function()
       assert.equal(0, wide[1])
       assert.is_true(wide[2] ~= wide[2])
     end
+  end)
+end)
+
+describe("a prediction that nobody has looked at", function()
+  local spies <const> = {cholesky = core.linalg, triangular_solve = core.linalg, eigh = core.linalg, qr = core.linalg, cg = core,
+    minres = core, eval = core, solve = core.linalg}
+  local function solvers() return {"direct", "auto", gb.solvers.cg{}, gb.solvers.cholesky{}, gb.solvers.minres{}} end
+  local several <const> = gb.stack({y, 2 * y + 1}, 2):eval()
+  local makers <const> = {}
+  for i, s in ipairs(solvers()) do
+    makers[i] = function() return model{solver = s}:condition(x, y) end
+  end
+  makers[#makers + 1] = function() return model{solver = cg()}:condition(gb.rand(3, 2, 2, {seed = 4}), gb.randn(3, 2, {seed = 5})) end
+  makers[#makers + 1] = function()
+    return model{solver = cg()}:condition(x, y):condition(gb.rand(3, 2, 2, {seed = 4}), gb.randn(3, 2, {seed = 5}))
+  end
+  makers[#makers + 1] = function() return gb.gp.multitask{kernel = K.rbf{}, tasks = 2}:condition(x, several) end
+
+  local function all_of(p) return {mean = p.mean, f_var = p.f_var, y_var = p.y_var, f_cov = p.f_cov} end
+
+  it("has computed nothing, and plans compute nothing", function()
+    for _, make in ipairs(makers) do
+      local m <const> = make()
+      local watched <const> = {cg = core, minres = core, eval = core}
+      local counts <const> = counting(watched, function()
+        for _, o in ipairs{{}, {variance = "cached"}} do
+          local p <const> = m.x.ndim == 2 and m:predict(xs, m.y.ndim == 1 and o or nil) or m:predict(xs)
+          for _, v in pairs(all_of(p)) do
+            local plan <const> = gb.plan(v)
+            assert.is_true(plan.seconds > 0 and plan.peak > 0 and plan.minimum > 0)
+          end
+        end
+      end)
+      assert.same({cg = 0, minres = 0, eval = 0}, counts)
+    end
+  end)
+
+  it("is the same as one of a model that was asked before, bit by bit, looked at or planned and run", function()
+    for _, make in ipairs(makers) do
+      local ready <const>, fresh <const>, planned <const> = make(), make(), make()
+      ready:predict(xs).mean:eval()
+      local want <const> = all_of(ready:predict(xs))
+      for name, v in pairs(all_of(fresh:predict(xs))) do assert.is_true(v:equal(want[name]), name) end
+      local plan <const> = gb.plan(planned:predict(xs).f_var)
+      assert.is_true(plan:run():equal(want.f_var))
+      assert.is_true(plan:run():equal(want.f_var))
+    end
+  end)
+
+  it("keeps what it computes in the model, once for all", function()
+    local m <const> = model{solver = cg()}:condition(x, y)
+    local p <const>, q <const> = m:predict(xs), m:predict(0.5 * xs)
+    local means <const> = {p.mean, q.mean}
+    assert.equal(1, counting(spied, function() gb.eval(means) end).cg)
+    assert.equal("solve", m.update.kind)
+    assert.equal(1, counting(spied, function() gb.eval(p.f_var, p.y_var, p.mean) end).cg)
+  end)
+
+  it("is what it was, whatever the model has become", function()
+    local m <const> = model():condition(x, y)
+    local want <const> = model():condition(x, y):predict(xs)
+    local p <const>, before <const> = m:predict(xs), all_of(m:predict(xs))
+    m:set("kernel.lengthscale", 3)
+    m:fit(x, 2 * y, {steps = 2})
+    for name, v in pairs(before) do assert.is_true(v:equal(want[name]), name) end
+    assert.is_true(p.f_var:equal(want.f_var))
+    near(3, model{}:condition(x, y):set("kernel.lengthscale", 3).kernel.lengthscale.value, 1e-12)
+    local t <const> = gb.gp.multitask{kernel = K.rbf{}, tasks = 2}:condition(x, several)
+    local old <const> = t:predict(xs)
+    local expected <const> = gb.gp.multitask{kernel = K.rbf{}, tasks = 2}:condition(x, several):predict(xs).mean:eval()
+    t:set("kernel[1].lengthscale", 3)
+    t:predict(xs).mean:eval()
+    assert.is_true(old.mean:equal(expected))
+  end)
+
+  it("goes with the model when both are let go", function()
+    local seen <const> = setmetatable({}, {__mode = "k"})
+    for _ = 1, 3 do
+      local m <const> = model{solver = cg()}:condition(x, y)
+      local p <const> = m:predict(xs)
+      local s <const> = (p.f_var + p.mean):sum()
+      seen[m], seen[p], seen[s] = true, true, true
+    end
+    collectgarbage() collectgarbage()
+    assert.is_nil(next(seen))
+  end)
+
+  it("has gradients, and is part of other expressions", function()
+    local m <const> = model():condition(x, y)
+    local at <const> = xs:requires_grad()
+    local ready <const> = model():condition(x, y)
+    ready:predict(xs).mean:eval()
+    local function loss(p) return (p.mean * p.f_var):sum() + p.f_cov:diagonal():sum() end
+    local got <const>, want <const> = gb.grad(loss(m:predict(at)), at), gb.grad(loss(ready:predict(at)), at)
+    assert.is_true(got:equal(want))
+    local chained <const> = model():condition(xs, m:predict(xs, {precision = "f64"}).mean)
+    near(chained:predict(xs).mean, ready:condition(xs, ready:predict(xs).mean):predict(xs).mean, 1)
+    local lazy <const> = gb.solvers.cg{tol = 1e-10}:solve(gb.eye(#xs) + gb.linalg.diag(m:predict(xs, {variance = "cached"}).f_var), gb.ones(#xs))
+    near(1 / (1 + m:predict(xs, {variance = "cached"}).f_var), lazy, 1e-8)
+  end)
+
+  it("says bytes, steps and seconds beforehand, and cheaper ways where it takes hours, which are there", function()
+    local m <const> = model{solver = cg()}:condition(x, y)
+    local large <const> = model{solver = gb.solvers.cg{}}:condition(gb.rand(20000, 2, {seed = 1}), gb.randn(20000, {seed = 2}))
+    local first <const> = gb.plan(m:predict(xs).f_var)
+    assert.matches("^the variances of %d+ points: about .+ s, a solve, .*; about %d+ steps each, at most: there was none before$",
+      first.waits[1].what)
+    assert.matches("  about .+ s$", tostring(first))
+    assert.is_true(first:explain():find(first.waits[1].what, 1, true) == 1)
+    m:predict(xs).mean:eval()
+    local steps <const> = m:predict(xs).info.iterations
+    assert.matches(("about %d steps each, as the last one$"):format(steps), gb.plan(m:predict(xs).f_var).waits[1].what)
+    raises("refused", "what it waits for needs", gb.plan, m:predict(xs).f_var, {budget = 100})
+    local many_points <const> = gb.rand(200000, 2, {seed = 3})
+    local plan <const> = gb.plan(large:predict(many_points).f_var)
+    local text <const> = plan.waits[1].what
+    assert.is_true(plan.seconds > 3600)
+    assert.matches("about %S+ hours, .*%. Less: variance = \"cached\" takes about .*; fewer points", text)
+    local advice <const> = {[text:match "Less: (%w+) ="] = text:match "Less: %w+ = \"(%w+)\""}
+    assert.is_true(gb.plan(large:predict(many_points, advice).f_var).seconds < plan.seconds / 10)
+    local p <const> = m:predict(xs, advice)
+    assert.is_true(p.f_var:isfinite():all() and p.f_var_bound:isfinite():all())
   end)
 end)

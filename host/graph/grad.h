@@ -24,6 +24,8 @@ gb_node *gb_column_weight (gb_node *g, const gb_node *b);
 
 /* Rebuilds y with from[i] -> to[i], of the same shape and dtype. */
 gb_status gb_substitute (gb_node *y, size_t n, gb_node *const *from, gb_node *const *to, gb_node **out, gb_error *err);
+/* Rebuilds y with what kept promises stand for in their place. Nodes keep the values that they have. */
+gb_status gb_redeem (gb_node *y, gb_node **out, gb_error *err);
 
 /* vmap: outs were traced from 'slices' (TRACED placeholders, one slice each along axis[i] of full[i]). Each out gets a new
 ** leading axis. OPAQUE ops without a batched rule become one op per slice, stacked. same_random: RAND nodes are not given

@@ -16,7 +16,8 @@
 #include "graph/intern.h"
 #include "graph/simplify.h"
 
-#define UNMERGED (GB_NODE_PARAM | GB_NODE_GRAD | GB_NODE_PLACEHOLDER | GB_NODE_TRACED | GB_NODE_LENT | GB_NODE_HELD)
+#define UNMERGED (GB_NODE_PARAM | GB_NODE_GRAD | GB_NODE_PLACEHOLDER | GB_NODE_TRACED | GB_NODE_LENT | GB_NODE_HELD | \
+                  GB_NODE_PROMISE)
 
 _Static_assert(sizeof(gb_node *) == sizeof(uint64_t), "a dropped input's serial is kept in its slot");
 
@@ -152,13 +153,26 @@ static gb_status node_alloc (gb_graph *g, gb_op op, int nin, int nout, gb_node *
   return GB_OK;
 }
 
+/* What a promise stands for lies where a first input would, and is none. */
+static int counted_inputs (const gb_node *n) {
+  return (n->flags & GB_NODE_PROMISE) != 0 && n->in[0] != NULL ? 1 : n->nin;
+}
+
+static int room_for_inputs (const gb_node *n) { return (n->flags & GB_NODE_PROMISE) != 0 ? 1 : n->nin + n->ndropped; }
+
+static void forget_promise (gb_node *n) {
+  gb_graph *g = n->graph;
+  g->npromises--;
+  if (n->in[0] == NULL && g->broken != NULL) g->broken(g->broken_ud, n->serial);
+}
+
 /* Releases the nodes linked from 'dead' by 'chain', all of which have left the table, and what only they
 ** held. */
 static void release (gb_node *dead) {
   while (dead != NULL) {
     gb_node *n = dead;
     dead = n->chain;
-    for (int i = 0; i < n->nin; i++) {
+    for (int i = 0; i < counted_inputs(n); i++) {
       gb_node *in = n->in[i];
       if (--in->refs > 0) continue;
       assert(in->refs == 0);
@@ -169,7 +183,8 @@ static void release (gb_node *dead) {
     for (int i = 0; i < n->nout; i++) gb_tensor_clear(&n->out[i].tensor);
     if (n->op == GB_OP_CALL) gb_call_unref((int)n->attr.i[0]);
     if ((n->flags & GB_NODE_LENT) != 0) n->graph->nlent--;
-    gb_ledger_unbook(&n->graph->backend->ledger, node_size(n->nin + n->ndropped, n->nout));
+    if ((n->flags & GB_NODE_PROMISE) != 0) forget_promise(n);
+    gb_ledger_unbook(&n->graph->backend->ledger, node_size(room_for_inputs(n), n->nout));
     free(n);
   }
 }
@@ -405,6 +420,51 @@ gb_status gb_node_hold (gb_node *like, const gb_tensor *value, unsigned flags, g
   gb_node_unref(in[0]);
   gb_node_unref(in[2]);
   return st;
+}
+
+gb_status gb_node_promise (gb_graph *g, const gb_shape *s, gb_dtype t, gb_node **out, gb_error *err) {
+  gb_node *n;
+  GB_TRY(node_alloc(g, GB_OP_LEAF, 1, 1, &n, err));
+  n->nin = 0;
+  n->hash = gb_hash_u64(GB_OP_LEAF, n->serial);
+  n->flags = GB_NODE_PROMISE | GB_NODE_PLACEHOLDER | (gb_dtype_is_float(t) ? GB_NODE_NEEDS_GRAD : 0u);
+  n->out[0] = (gb_value){.dtype = t, .shape = *s, .tensor = {.dtype = t, .shape = *s}};
+  table_insert(g, n);
+  g->npromises++;
+  *out = n;
+  return GB_OK;
+}
+
+static bool stays (const gb_tensor *t) {
+  return t->storage != NULL && gb_ledger_block(t->storage->data)->purpose != GB_MEM_CACHE;
+}
+
+void gb_node_take_values (gb_node *n, const gb_node *from) {
+  for (int i = 0; n->nout == from->nout && i < n->nout; i++) {
+    if (n->out[i].tensor.storage != NULL || !stays(&from->out[i].tensor)) continue;
+    n->out[i].tensor = gb_tensor_ref(&from->out[i].tensor);
+    n->out[i].arithmetic = from->out[i].arithmetic;
+    if (i == 0) n->depth = 0;
+  }
+}
+
+gb_node *gb_node_kept (const gb_node *promise) { return promise->in[0]; }
+
+gb_status gb_node_keep (gb_node *promise, gb_node *y, gb_error *err) {
+  char want[GB_SHAPE_TEXT], got[GB_SHAPE_TEXT];
+  if (!gb_shape_equal(gb_node_shape(promise), gb_node_shape(y)))
+    return gb_fail(err, GB_ESHAPE, "promise: expected shape %s, got %s", gb_shape_text(gb_node_shape(promise), want),
+                   gb_shape_text(gb_node_shape(y), got));
+  if (gb_node_dtype(promise) != gb_node_dtype(y))
+    return gb_fail(err, GB_EDTYPE, "promise: expected %s, got %s", gb_dtype_name(gb_node_dtype(promise)),
+                   gb_dtype_name(gb_node_dtype(y)));
+  assert(promise->in[0] == NULL);
+  promise->in[0] = gb_node_ref(y);
+  return GB_OK;
+}
+
+gb_status gb_node_hold_again (const gb_node *n, gb_node *const *in, gb_node **out, gb_error *err) {
+  return held(n->op, &n->attr, n->nin, in, &n->out[0].tensor, n->flags & GB_NODE_GROWN, (gb_node *)n, out, err);
 }
 
 gb_status gb_node_placeholder (gb_graph *g, const gb_shape *s, gb_dtype t, const char *name, gb_node **out,

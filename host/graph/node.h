@@ -24,7 +24,8 @@ enum {
   GB_NODE_STALE = 128,     /* PARAM leaf whose parameter has moved on: nothing that depends on it is worth caching */
   GB_NODE_LENT = 256,      /* leaf whose value is taken back when a call is over; never merged */
   GB_NODE_GROWN = 512,     /* its value, of a leaf or held, is a factor that grows (backend/growing.h): input 0 of lower triangular ops only */
-  GB_NODE_HELD = 1024      /* its value was given by gb_node_hold: a leaf to all that computes, its op to gradients; never merged */
+  GB_NODE_HELD = 1024,     /* its value was given by gb_node_hold: a leaf to all that computes, its op to gradients; never merged */
+  GB_NODE_PROMISE = 2048   /* leaf that stands for an expression which is built when it is looked at (gb_node_promise); never merged */
 };
 
 typedef struct gb_value {     /* one output of a node */
@@ -77,6 +78,9 @@ struct gb_graph {
   int tracing;                /* > 0 inside vmap or a traced kernel */
   uint64_t measured_from;     /* > 0 while something is measured (plan/measure.c): older nodes are not found, and keep inputs */
   size_t nlent;               /* LENT leaves there are */
+  size_t npromises;           /* PROMISE leaves there are */
+  void (*broken)(void *ud, uint64_t serial);   /* one that nobody kept is released; raises nothing */
+  void *broken_ud;
   uint64_t calling;           /* serial of the CALL that is running */
 };
 
@@ -125,6 +129,18 @@ gb_status gb_node_placeholder (gb_graph *g, const gb_shape *s, gb_dtype t, const
 ** rules find the value too; of another 'like' with a slope of 1. Where no gradient can ask for 'like' it is a leaf.
 ** flags: GROWN or 0. Errors: ESHAPE, EDTYPE, ENOMEM. */
 gb_status gb_node_hold (gb_node *like, const gb_tensor *value, unsigned flags, gb_node **out, gb_error *err);
+/* The held node n over other inputs, which have the same values. */
+gb_status gb_node_hold_again (const gb_node *n, gb_node *const *in, gb_node **out, gb_error *err);
+
+/* A leaf of this shape and dtype that stands for an expression nobody has built yet: gradients may pass through it, and nothing
+** can be computed from it before it is kept. */
+gb_status gb_node_promise (gb_graph *g, const gb_shape *s, gb_dtype t, gb_node **out, gb_error *err);
+/* 'promise' stands for y from now on, of its shape and dtype, which is counted; y is not made of it. Errors: ESHAPE, EDTYPE. */
+gb_status gb_node_keep (gb_node *promise, gb_node *y, gb_error *err);
+gb_node *gb_node_kept (const gb_node *promise);      /* what it stands for, borrowed; NULL: not kept yet */
+
+/* Gives n, which has none, the values of another node of the same outputs that lasts as long as they are asked for: no caches. */
+void gb_node_take_values (gb_node *n, const gb_node *from);
 
 /* shape_rules.c: fills n->out[].shape/dtype and nout from op, attr, inputs. */
 gb_status gb_shape_infer (gb_op op, int nin, gb_node *const *in, gb_attr *attr, const gb_shape *given,

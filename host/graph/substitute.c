@@ -4,8 +4,16 @@
 #include "graph/grad.h"
 #include "graph/sorted.h"
 
-/* The node again over the rebuilt inputs; 'now' by position, NULL where a node stays as it is. */
-static gb_status rebuild (const gb_sorted *s, gb_node *const *now, gb_node *n, gb_node **out, gb_error *err) {
+/* n over inputs that stand for those it has. A held value stays one, whatever it was made of. */
+static gb_status build_again (gb_node *n, gb_node *const *in, bool same, gb_node **out, gb_error *err) {
+  if (same && (n->flags & GB_NODE_HELD) != 0) return gb_node_hold_again(n, in, out, err);
+  GB_TRY(gb_node_build(n->graph, n->op, n->nin, in, &n->attr, gb_node_shape(n), gb_node_dtype(n), out, err));
+  if (same) gb_node_take_values(*out, n);
+  return GB_OK;
+}
+
+/* The node again over the rebuilt inputs; 'now' by position, NULL where a node stays as it is. same: of the same values. */
+static gb_status rebuild (const gb_sorted *s, gb_node *const *now, gb_node *n, bool same, gb_node **out, gb_error *err) {
   bool changed = false;
   for (int i = 0; i < n->nin; i++) changed |= now[gb_sorted_find(s, n->in[i])] != NULL;
   if (!changed) return GB_OK;
@@ -17,7 +25,7 @@ static gb_status rebuild (const gb_sorted *s, gb_node *const *now, gb_node *n, g
   }
   const char *here = n->graph->where;
   n->graph->where = n->where;
-  const gb_status st = gb_node_build(n->graph, n->op, n->nin, in, &n->attr, gb_node_shape(n), gb_node_dtype(n), out, err);
+  const gb_status st = build_again(n, in, same, out, err);
   n->graph->where = here;
   if (in != few) free(in);
   if (st == GB_OK && *n->name) gb_node_set_name(*out, n->name);
@@ -47,10 +55,43 @@ gb_status gb_substitute (gb_node *y, size_t n, gb_node *const *from, gb_node *co
     if (at < s.count && !now[at]) now[at] = gb_node_ref(to[i]);
   }
   for (size_t p = 0; st == GB_OK && p < s.count; p++)
-    if (!now[p]) st = rebuild(&s, now, s.node[p], &now[p], err);
+    if (!now[p]) st = rebuild(&s, now, s.node[p], false, &now[p], err);
   if (st == GB_OK) *out = gb_node_ref(now[s.count - 1] ? now[s.count - 1] : y);
   for (size_t p = 0; now && p < s.count; p++) gb_node_unref(now[p]);
   free(now);
   gb_sorted_clear(&s);
   return st;
+}
+
+static gb_node *kept (const gb_node *n) { return (n->flags & GB_NODE_PROMISE) != 0 ? gb_node_kept(n) : NULL; }
+
+/* One round: what a promise stands for may be made of others. */
+static gb_status redeem_once (gb_node *y, gb_node **out, bool *changed, gb_error *err) {
+  gb_sorted s;
+  GB_TRY(gb_sorted_below(y->graph, 1, &y, &s, err));
+  gb_node **now = calloc(s.count, sizeof *now);
+  gb_status st = now ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to rebuild %zu nodes", s.count);
+  for (size_t p = 0; st == GB_OK && p < s.count; p++) {
+    if (kept(s.node[p]) != NULL) now[p] = gb_node_ref(kept(s.node[p]));
+    else st = rebuild(&s, now, s.node[p], true, &now[p], err);
+  }
+  if (st == GB_OK) *changed = now[s.count - 1] != NULL;
+  if (st == GB_OK) *out = gb_node_ref(*changed ? now[s.count - 1] : y);
+  for (size_t p = 0; now && p < s.count; p++) gb_node_unref(now[p]);
+  free(now);
+  gb_sorted_clear(&s);
+  return st;
+}
+
+gb_status gb_redeem (gb_node *y, gb_node **out, gb_error *err) {
+  bool changed = y->graph->npromises > 0;
+  gb_node *at = gb_node_ref(y), *next = NULL;
+  while (changed) {
+    const gb_status st = redeem_once(at, &next, &changed, err);
+    gb_node_unref(at);
+    GB_TRY(st);
+    at = next;
+  }
+  *out = at;
+  return GB_OK;
 }

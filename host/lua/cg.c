@@ -205,7 +205,7 @@ static int cg_now (lua_State *L) {
   static const char *const names[] = {"least", "max_iter", "mixed", "precond", "prior", "tol", "x0", NULL};
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 3);
-  gb_node *a = lgb_checknode(L, 1), *b = lgb_checknode(L, 2);
+  gb_node *a = lgb_checkcomputable(L, 1), *b = lgb_checkcomputable(L, 2);
   lgb_checkoptions(L, 3, names);
   gb_cg_options o = check_cg(L, 3);
   o.x0 = check_tensor(L, 3, "x0");

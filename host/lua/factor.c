@@ -63,7 +63,7 @@ static int deliver (lua_State *L, gb_status st, factor_box *box, gb_tensor *v, g
 static int factor_new (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   const bool dense = !lua_isnoneornil(L, 1);
-  gb_node *x = lgb_checknode(L, dense ? 1 : 2);
+  gb_node *x = lgb_checkcomputable(L, dense ? 1 : 2);
   factor_box *box = newfactor(L, s);
   gb_tensor v = {0};
   gb_error err;
@@ -76,7 +76,7 @@ static int factor_new (lua_State *L) {
 static int factor_append (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   const gb_node *l = checkfactor(L, 1);
-  gb_node *b = lgb_checknode(L, 2), *c = lgb_checknode(L, 3);
+  gb_node *b = lgb_checkcomputable(L, 2), *c = lgb_checkcomputable(L, 3);
   factor_box *box = newfactor(L, s);
   gb_tensor v = {0};
   gb_error err;
@@ -89,7 +89,7 @@ static int factor_append (lua_State *L) {
 static int factor_extend (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   const gb_node *l = checkfactor(L, 1);
-  gb_node *w = lgb_checknode(L, 2), *r = lgb_checknode(L, 3);
+  gb_node *w = lgb_checkcomputable(L, 2), *r = lgb_checkcomputable(L, 3);
   gb_tensor *v = lgb_newholder(L);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
@@ -147,7 +147,7 @@ static int factor_dense (lua_State *L) {
 /* f:hold(x): f as the value of x, a factor of the same order, through which gradients pass (gb_node_hold) */
 static int factor_hold (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  gb_node *l = checkfactor(L, 1), *like = lgb_checknode(L, 2);
+  gb_node *l = checkfactor(L, 1), *like = lgb_checkcomputable(L, 2);
   factor_box *box = newfactor(L, s);
   gb_error err;
   return lgb_result(L, gb_node_hold(like, &l->out[0].tensor, GB_NODE_GROWN, &box->leaf, &err), &err);

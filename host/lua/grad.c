@@ -71,7 +71,7 @@ static targets checktargets (lua_State *L, int arg) {
 /* grad(y, xs, {cotangent, unused = "error"}): dy/dx with the keys of xs */
 static int grad_grad (lua_State *L) {
   static const char *const names[] = {"cotangent", "unused", NULL};
-  lgb_enter(L);
+  lgb_session *s = lgb_enter(L);
   lua_settop(L, 4);
   gb_node *y = lgb_checknode(L, 1);
   lgb_checkoptions(L, 3, names);
@@ -85,10 +85,14 @@ static int grad_grad (lua_State *L) {
     cotangent = lgb_checkoperand(L, 4, y);
   }
   const targets g = checktargets(L, 2);
+  const int result = lua_gettop(L);
   gb_error err;
-  const gb_status st = gb_grad(y, cotangent, g.n, g.node, zero, g.bar, &err);
+  y = *lgb_redeemed(L, s, 1, &y, GB_WALK_ALL, true);
+  gb_node **xs = lgb_redeemed(L, s, g.n, g.node, GB_WALK_ALL, true);
+  const gb_status st = gb_grad(y, cotangent, g.n, xs, zero, g.bar, &err);
   if (st == GB_OK)
     for (size_t i = 0; i < g.n; i++) g.result[i]->node = g.bar[i];
+  lua_settop(L, result);
   return lgb_result(L, st, &err);
 }
 
@@ -96,6 +100,7 @@ static int grad_grad (lua_State *L) {
 static int grad_hold (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   gb_node *like = lgb_checknode(L, 1), *known = lgb_checknode(L, 2);
+  like = *lgb_redeemed(L, s, 1, &like, GB_WALK_ALL, true);
   const gb_tensor *value = lgb_value(L, s, known);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;

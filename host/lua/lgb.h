@@ -22,6 +22,7 @@
 typedef struct lgb_session {
   gb_backend *backend;
   gb_graph *graph;
+  lua_State *main;                      /* the main thread */
   lua_State *L;                         /* state of the last binding entered: the one that can collect */
   size_t handles;                       /* tensors and plans that still point here */
   bool state_gone;
@@ -134,6 +135,13 @@ void lgb_eval (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes);
 const gb_tensor *lgb_value (lua_State *L, lgb_session *s, gb_node *n);           /* evaluates; borrowed */
 void lgb_pushelement (lua_State *L, const gb_tensor *t, const size_t *index);
 
+/* promise.c */
+/* What stands for the nodes once all kept promises are in it; keeping: and those that are not yet, which may compute and raise.
+** Pushes what keeps the list alive, and its handles. */
+gb_node **lgb_redeemed (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes, gb_walk walk, bool keeping);
+gb_node *lgb_checkcomputable (lua_State *L, int arg);    /* as lgb_checknode, with all promises kept; replaces the argument */
+void lgb_pushpromised (lua_State *L, size_t n, gb_node *const *nodes);   /* a list of {tensor, cost} of promises below */
+
 /* print.c */
 int lgb_tensor_tostring (lua_State *L);
 
@@ -160,7 +168,7 @@ void lgb_operators (lua_State *L);            /* metatable on top: arithmetic ev
 extern const luaL_Reg lgb_bench_functions[], lgb_cg_functions[], lgb_factor_functions[];
 extern const luaL_Reg lgb_func_functions[], lgb_grad_functions[], lgb_io_functions[], lgb_json_functions[], lgb_kernel_functions[],
     lgb_lazy_functions[], lgb_linalg_functions[], lgb_make_functions[], lgb_map_functions[], lgb_memory_functions[],
-    lgb_observe_functions[], lgb_plan_functions[], lgb_plot_functions[], lgb_product_functions[],
+    lgb_observe_functions[], lgb_plan_functions[], lgb_plot_functions[], lgb_product_functions[], lgb_promise_functions[],
     lgb_settings_functions[], lgb_shape_functions[], lgb_solve_functions[],
     lgb_solvers_functions[];
 void lgb_bench_meta (lua_State *L);

@@ -15,7 +15,7 @@ static size_t bytes_missing (size_t n, gb_node *const *nodes) {
   return bytes;
 }
 
-void lgb_eval (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes) {
+static void evaluate (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes) {
   const size_t bytes = bytes_missing(n, nodes);
   if (bytes > 0) lgb_charge(L, s, bytes);
   gb_error err;
@@ -23,6 +23,15 @@ void lgb_eval (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes) {
   const gb_status st = gb_eval(s->graph, n, nodes, &err);
   s->busy = false;
   lgb_result(L, st, &err);
+}
+
+void lgb_eval (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes) {
+  const int top = lua_gettop(L);
+  gb_node *const *now = s->graph->npromises > 0 ? lgb_redeemed(L, s, n, nodes, GB_WALK_READ, true) : nodes;
+  evaluate(L, s, n, now);
+  for (size_t i = 0; i < n; i++)
+    if (now[i] != nodes[i]) gb_node_take_values(nodes[i], now[i]);
+  lua_settop(L, top);
 }
 
 const gb_tensor *lgb_value (lua_State *L, lgb_session *s, gb_node *n) {

@@ -9,12 +9,15 @@
 #define LGB_PLAN "gibbous.plan"
 #define LGB_TEXT "gibbous.text"
 
-/* user value 1: what was planned, a tensor or a list of them */
+/* user value 1: what was planned, a tensor or a list of them; 2: what it waits for, a list of {tensor, bytes, minimum, seconds,
+** kept, about, what}: promises, which are kept before it runs, and what that takes */
 typedef struct plan_box {
   gb_plan *plan;
   lgb_session *session;
   size_t nouts;
   bool running;
+  size_t peak, minimum, kept;           /* of what it waits for: of one after the other, and what all leave */
+  double seconds;                       /* of all; 0: not known of one */
 } plan_box;
 
 static int text_gc (lua_State *L) {
@@ -133,6 +136,72 @@ static bool either_option (lua_State *L, int arg, const char *name, const char *
   return strcmp(got, second) == 0;
 }
 
+static size_t bytes_field (lua_State *L, const char *name) {
+  const bool known = lua_getfield(L, -1, name) == LUA_TNUMBER;
+  const lua_Integer bytes = known ? lua_tointeger(L, -1) : 0;
+  lua_pop(L, 1);
+  return bytes > 0 ? (size_t)bytes : 0;
+}
+
+/* What promises below the nodes will take, in the plan on top of the stack. Their costs are asked for, not paid. */
+static void wait_for_promises (lua_State *L, plan_box *p, size_t n, gb_node *const *nodes, size_t budget) {
+  bool known = true;
+  lgb_pushpromised(L, n, nodes);
+  const lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, -1, i);
+    lua_getfield(L, -1, "cost");
+    lua_call(L, 0, 1);
+    luaL_checktype(L, -1, LUA_TTABLE);
+    const size_t bytes = bytes_field(L, "bytes"), least = bytes_field(L, "minimum"), kept = bytes_field(L, "kept");
+    if (p->kept + bytes > p->peak) p->peak = p->kept + bytes;
+    if (p->kept + least > p->minimum) p->minimum = p->kept + least;
+    p->kept += kept;
+    known &= lua_getfield(L, -1, "seconds") == LUA_TNUMBER;
+    p->seconds += lua_tonumber(L, -1);
+    lua_pop(L, 1);
+    lua_getfield(L, -2, "tensor");
+    lua_setfield(L, -2, "tensor");
+    lua_rawseti(L, -3, i);
+    lua_pop(L, 1);
+  }
+  if (!known) p->seconds = 0;
+  if (budget > 0 && p->minimum > budget) {
+    char need[GB_BYTES_TEXT], have[GB_BYTES_TEXT];
+    gb_error err;
+    const gb_status st = gb_fail(&err, GB_EREFUSED, "plan refused: what it waits for needs %s, the budget is %s",
+                                 gb_bytes_text(p->minimum, need), gb_bytes_text(budget, have));
+    err.need = err.minimum = p->minimum;
+    err.have = budget;
+    lgb_raise(L, st, &err);
+  }
+  lua_setiuservalue(L, -2, 2);
+}
+
+/* Keeps the promises of the plan at 'arg', so that its leaves have values. */
+static void keep_promises (lua_State *L, lgb_session *s, int arg) {
+  lua_getiuservalue(L, arg, 2);
+  const lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, -1, i);
+    lua_getfield(L, -1, "tensor");
+    lgb_value(L, s, lgb_checknode(L, lua_gettop(L)));
+    lua_pop(L, 2);
+  }
+  lua_pop(L, 1);
+}
+
+/* What was asked for has the values of what was planned in its place. */
+static void hand_over (lua_State *L, plan_box *p) {
+  gb_node *one = lgb_tonode(L, lua_gettop(L)), **outs = &one;
+  size_t n = 1;
+  if (p->session->graph->npromises == 0) return;
+  const int top = lua_gettop(L);
+  if (one == NULL) outs = lgb_checklist(L, top, &n);
+  for (size_t i = 0; i < n; i++) gb_node_take_values(outs[i], gb_plan_out(p->plan, i));
+  lua_settop(L, top);
+}
+
 /* gb.plan(y or {...}, {allow, budget, device, exact, prefer}); several devices: {device = {"cpu", "cpu:2"}, budget = {size,
 ** size}} */
 static int plan_new (lua_State *L) {
@@ -153,12 +222,14 @@ static int plan_new (lua_State *L) {
   size_t n = 1;
   if (one == NULL) outs = lgb_checklist(L, 1, &n);
   luaL_argcheck(L, n > 0, 1, "at least one tensor expected");
-  plan_box *p = lua_newuserdatauv(L, sizeof *p, 1);
+  outs = lgb_redeemed(L, s, n, outs, GB_WALK_READ, false);
+  plan_box *p = lua_newuserdatauv(L, sizeof *p, 2);
   *p = (plan_box){.session = s, .nouts = n};
   s->handles++;
   lgb_setmeta(L, LGB_PLAN);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, 1);
+  wait_for_promises(L, p, n, outs, budget);
   gb_error err;
   s->busy = true;
   const gb_status st = gb_plan_new(s->graph, n, outs, &options, &p->plan, &err);
@@ -169,12 +240,14 @@ static int plan_new (lua_State *L) {
 /* ---- running ------------------------------------------------------------------------------------------- */
 
 static int run_in_place (lua_State *L, plan_box *p) {
+  keep_promises(L, p->session, 1);
   gb_error err;
   p->session->busy = p->running = true;
   const gb_status st = gb_plan_run(p->plan, &err);
   p->session->busy = p->running = false;
   lgb_result(L, st, &err);
   lua_getiuservalue(L, 1, 1);
+  hand_over(L, p);
   return 1;
 }
 
@@ -236,6 +309,7 @@ static int m_run (lua_State *L) {
   if (p->running) return lgb_fail(L, GB_EOPTION, "run: the plan is running already");
   if (lua_isnil(L, 2)) return run_in_place(L, p);
   luaL_checktype(L, 2, LUA_TTABLE);
+  keep_promises(L, s, 1);
   const size_t n = count_entries(L, 2);
   lua_newtable(L);
   gb_node **leaf = lgb_scratch(L, n, sizeof *leaf);
@@ -277,10 +351,64 @@ static int put_text (lua_State *L, char *(*make)(const gb_plan *)) {
   return 0;
 }
 
-static int m_explain (lua_State *L) { return push_text(L, gb_plan_explain); }
+/* The report, and first what the plan waits for. */
+static int m_explain (lua_State *L) {
+  luaL_Buffer b;
+  checkplan(L);
+  lua_settop(L, 1);
+  push_text(L, gb_plan_explain);
+  lua_replace(L, 2);
+  lua_settop(L, 2);
+  lua_getiuservalue(L, 1, 2);
+  const lua_Integer count = (lua_Integer)lua_rawlen(L, 3);
+  if (count == 0) {
+    lua_settop(L, 2);
+    return 1;
+  }
+  luaL_buffinit(L, &b);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, 3, i);
+    lua_getfield(L, -1, "what");
+    lua_remove(L, -2);
+    luaL_addvalue(&b);
+    luaL_addchar(&b, '\n');
+  }
+  lua_pushvalue(L, 2);
+  luaL_addvalue(&b);
+  luaL_pushresult(&b);
+  return 1;
+}
+
 static int m_programs (lua_State *L) { return push_text(L, gb_plan_programs); }
 static int m_json (lua_State *L) { return put_text(L, gb_plan_json); }    /* plan:json() -> text; plan:json(path) writes it */
 static int m_svg (lua_State *L) { return put_text(L, gb_plan_svg); }
+
+/* Of all that happens: what it waits for leaves its results beside the run. */
+static size_t peak_of (const plan_box *p, const gb_plan_report *r) {
+  return p->kept + r->peak > p->peak ? p->kept + r->peak : p->peak;
+}
+
+static size_t minimum_of (const plan_box *p, const gb_plan_report *r) {
+  return p->kept + r->minimum > p->minimum ? p->kept + r->minimum : p->minimum;
+}
+
+/* Predicted seconds of the realisation that was chosen and of what it waits for; nil where they are not known. */
+static double seconds_of (lua_State *L, const plan_box *p, const gb_plan_report *r, int arg) {
+  double own = 0;
+  for (int i = 0; i < r->noffers; i++)
+    if (r->offer[i].chosen) own = r->offer[i].seconds;
+  lua_getiuservalue(L, arg, 2);
+  const bool waits = lua_rawlen(L, -1) > 0;
+  lua_pop(L, 1);
+  if (waits && !(p->seconds > 0)) return 0;
+  return own > 0 ? own + p->seconds : r->nsteps == 0 ? p->seconds : 0;
+}
+
+static void push_seconds (lua_State *L, const plan_box *p, const gb_plan_report *r) {
+  const double seconds = seconds_of(L, p, r, 1);
+  if (seconds > 0) lua_pushnumber(L, seconds);
+  else lua_pushnil(L);
+}
 
 static int plan_tostring (lua_State *L) {
   const plan_box *p = luaL_checkudata(L, 1, LGB_PLAN);
@@ -289,10 +417,18 @@ static int plan_tostring (lua_State *L) {
     return 1;
   }
   gb_plan_report r;
-  char peak[GB_BYTES_TEXT], minimum[GB_BYTES_TEXT];
+  char peak[GB_BYTES_TEXT], minimum[GB_BYTES_TEXT], text[48];
   gb_plan_report_get(p->plan, &r);
-  lua_pushfstring(L, "plan of %d steps  peak %s  minimum %s", r.nsteps, gb_bytes_text(r.peak, peak),
-                  gb_bytes_text(r.minimum, minimum));
+  lua_pushfstring(L, "plan of %d steps  peak %s  minimum %s", r.nsteps, gb_bytes_text(peak_of(p, &r), peak),
+                  gb_bytes_text(minimum_of(p, &r), minimum));
+  const double seconds = seconds_of(L, p, &r, 1);
+  lua_getiuservalue(L, 1, 2);
+  const bool waits = lua_rawlen(L, -1) > 0;
+  lua_pop(L, 1);
+  if (!waits || !(seconds > 0)) return 1;
+  snprintf(text, sizeof text, "  about %.2g s", seconds);
+  lua_pushstring(L, text);
+  lua_concat(L, 2);
   return 1;
 }
 
@@ -406,17 +542,19 @@ static void push_devices (lua_State *L, const gb_plan *p, const gb_plan_report *
 
 /* upvalue 1: methods */
 static int plan_index (lua_State *L) {
-  static const char *const facts[] = {"arena", "caches", "lower_bound", "minimum",  "outputs", "peak",
-                                      "rows",  "stats",  "steps",       "variants", "close",   "devices", "explain",
-                                      "json",  "programs", "run",    "svg",         NULL};
+  static const char *const facts[] = {"arena", "caches",  "lower_bound", "minimum",  "outputs", "peak",    "rows",
+                                      "stats", "seconds", "steps",       "variants", "waits",   "close",   "devices",
+                                      "explain", "json",  "programs",    "run",      "svg",     NULL};
   luaL_checkudata(L, 1, LGB_PLAN);
   const char *key = luaL_checkstring(L, 2);
   if (lua_getfield(L, lua_upvalueindex(1), key) != LUA_TNIL) return 1;
   const plan_box *p = checkplan(L);
   gb_plan_report r;
   gb_plan_report_get(p->plan, &r);
-  if (strcmp(key, "peak") == 0) lua_pushinteger(L, (lua_Integer)r.peak);
-  else if (strcmp(key, "minimum") == 0) lua_pushinteger(L, (lua_Integer)r.minimum);
+  if (strcmp(key, "peak") == 0) lua_pushinteger(L, (lua_Integer)peak_of(p, &r));
+  else if (strcmp(key, "minimum") == 0) lua_pushinteger(L, (lua_Integer)minimum_of(p, &r));
+  else if (strcmp(key, "seconds") == 0) push_seconds(L, p, &r);
+  else if (strcmp(key, "waits") == 0) lua_getiuservalue(L, 1, 2);
   else if (strcmp(key, "arena") == 0) lua_pushinteger(L, (lua_Integer)r.arena);
   else if (strcmp(key, "outputs") == 0) lua_pushinteger(L, (lua_Integer)r.outputs);
   else if (strcmp(key, "caches") == 0) lua_pushinteger(L, (lua_Integer)r.caches);

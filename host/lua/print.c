@@ -104,6 +104,7 @@ static bool read_corners (lua_State *L, lgb_session *s, sample *p, gb_node *x, g
   luaL_checkstack(L, (int)n + 4, "corners");
   gb_node **corner = lgb_scratch(L, n, sizeof *corner);
   for (unsigned c = 0; c < n; c++) corner[c] = push_corner(L, p, x, c);
+  corner = lgb_redeemed(L, s, n, corner, GB_WALK_READ, true);
   s->busy = true;
   const gb_status st = gb_eval(s->graph, n, corner, err);
   s->busy = false;
@@ -307,7 +308,7 @@ int lgb_tensor_tostring (lua_State *L) {
   }
   lgb_session *s = lgb_enter(L);
   gb_node *x = h->node;
-  if (x->op == GB_OP_LEAF && (x->flags & GB_NODE_PLACEHOLDER) && !gb_node_has_value(x))
+  if (x->op == GB_OP_LEAF && (x->flags & (GB_NODE_PLACEHOLDER | GB_NODE_PROMISE)) == GB_NODE_PLACEHOLDER && !gb_node_has_value(x))
     return push_placeholder(L, x);
   if (gb_shape_numel(gb_node_shape(x)) != 1) return push_whole_or_corner(L, s, x);
   const size_t origin[GB_MAXDIM] = {0};

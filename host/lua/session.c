@@ -137,6 +137,9 @@ void lgb_open_session (lua_State *L) {
     return;
   }
   (*slot)->L = L;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+  (*slot)->main = lua_tothread(L, -1);
+  lua_pop(L, 1);
   gb_rates_announce(say_measuring);
   gb_stored_announce(say_stored);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);

@@ -51,7 +51,7 @@ static gb_noise check_noise (lua_State *L, lgb_session *s, int arg, const gb_nod
 static int solve_pivoted_cholesky (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 5);
-  gb_node *k = lgb_checknode(L, 1);
+  gb_node *k = lgb_checkcomputable(L, 1);
   const gb_noise noise = check_noise(L, s, 2, k);
   const lua_Integer rank = luaL_checkinteger(L, 3);
   const double tol = luaL_optnumber(L, 4, 0);
@@ -71,7 +71,7 @@ static int solve_pivoted_cholesky (lua_State *L) {
 static int solve_nystrom (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 5);
-  gb_node *k = lgb_checknode(L, 1);
+  gb_node *k = lgb_checkcomputable(L, 1);
   const gb_noise noise = check_noise(L, s, 2, k);
   const lua_Integer rank = luaL_checkinteger(L, 3), seed = luaL_optinteger(L, 4, 0);
   const double tol = luaL_optnumber(L, 5, 0);
@@ -91,7 +91,7 @@ static int solve_nystrom (lua_State *L) {
 static int solve_precond_apply (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   const gb_precond *p = lgb_checkprecond(L, 1);
-  gb_node *b = lgb_checknode(L, 2);
+  gb_node *b = lgb_checkcomputable(L, 2);
   const gb_shape *shape = gb_node_shape(b);
   if (shape->ndim < 1 || shape->ndim > 2 || shape->dim[0] != p->n)
     return lgb_fail(L, GB_ESHAPE, "precond_apply: expected (%zu) or (%zu, r)", p->n, p->n);
@@ -118,7 +118,7 @@ static int solve_precond_logdet (lua_State *L) {
 /* core.jacobi(A) -> preconditioner diag(A) */
 static int solve_jacobi (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  gb_node *a = lgb_checknode(L, 1);
+  gb_node *a = lgb_checkcomputable(L, 1);
   precond_box *box = newprecond(L, s);
   gb_error err;
   s->busy = true;

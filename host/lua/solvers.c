@@ -47,7 +47,7 @@ static int solvers_minres (lua_State *L) {
   static const char *const names[] = {"max_iter", "precond", "tol", "x0", NULL};
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 3);
-  gb_node *a = lgb_checknode(L, 1), *b = lgb_checknode(L, 2);
+  gb_node *a = lgb_checkcomputable(L, 1), *b = lgb_checkcomputable(L, 2);
   lgb_checkoptions(L, 3, names);
   const gb_solve_options o = check_options(L, 3);
   lgb_tensor *x = lgb_newtensor(L);
@@ -66,7 +66,7 @@ static int solvers_projections (lua_State *L) {
   static const char *const names[] = {"block", "keep", "max_iter", "tol", "x0", NULL};
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 3);
-  gb_node *a = lgb_checknode(L, 1), *b = lgb_checknode(L, 2);
+  gb_node *a = lgb_checkcomputable(L, 1), *b = lgb_checkcomputable(L, 2);
   lgb_checkoptions(L, 3, names);
   const gb_projections_options o = {.solve = check_options(L, 3), .block = (size_t)lgb_optinteger(L, 3, "block", 1000),
                                     .keep = (size_t)lgb_optinteger(L, 3, "keep", 0)};
@@ -86,7 +86,7 @@ static int solvers_sdd (lua_State *L) {
   static const char *const names[] = {"batch", "max_iter", "momentum", "seed", "step", "tol", "x0", NULL};
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 3);
-  gb_node *a = lgb_checknode(L, 1), *b = lgb_checknode(L, 2);
+  gb_node *a = lgb_checkcomputable(L, 1), *b = lgb_checkcomputable(L, 2);
   lgb_checkoptions(L, 3, names);
   const gb_sdd_options o = {.solve = check_options(L, 3), .batch = (size_t)lgb_optinteger(L, 3, "batch", 512),
                             .momentum = lgb_optnumber(L, 3, "momentum", 0.9), .step = lgb_optnumber(L, 3, "step", 0),
@@ -108,7 +108,7 @@ static int solvers_sdd (lua_State *L) {
 /* core.lanczos(A, q, steps) -> Q (n, t), T (t, t), {steps, residual} */
 static int solvers_lanczos (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  gb_node *a = lgb_checknode(L, 1), *q = lgb_checknode(L, 2);
+  gb_node *a = lgb_checkcomputable(L, 1), *q = lgb_checkcomputable(L, 2);
   const lua_Integer steps = luaL_checkinteger(L, 3);
   luaL_argcheck(L, steps >= 1, 3, "1 step or more expected");
   lgb_tensor *basis = lgb_newtensor(L), *t = lgb_newtensor(L);
@@ -131,7 +131,7 @@ static int solvers_logdet (lua_State *L) {
   static const char *const names[] = {"max_iter", "precond", "probes", "seed", "tol", NULL};
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 2);
-  gb_node *a = lgb_checknode(L, 1);
+  gb_node *a = lgb_checkcomputable(L, 1);
   lgb_checkoptions(L, 2, names);
   const gb_solve_options o = check_options(L, 2);
   const gb_logdet_options slq = {.cg = {.tol = o.tol, .max_iter = o.max_iter, .precond = o.precond},
@@ -159,7 +159,7 @@ static int solvers_logdet (lua_State *L) {
 /* core.factor_condition(A, L) -> |A| |A^-1| in the 1-norm, an estimate */
 static int solvers_condition (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  gb_node *a = lgb_checknode(L, 1), *l = lgb_checknode(L, 2);
+  gb_node *a = lgb_checkcomputable(L, 1), *l = lgb_checkcomputable(L, 2);
   double condition = 0;
   gb_error err;
   s->busy = true;

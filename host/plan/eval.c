@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "graph/grad.h"
 #include "plan/parts.h"
 
 gb_run_stats gb_last_eval;
@@ -205,6 +206,20 @@ static gb_status evaluate_any (gb_graph *g, size_t n, gb_node *const *nodes, gb_
   return rc;
 }
 
+/* Evaluates what stands for the nodes once kept promises are in it, and gives them its values. */
+static gb_status evaluate_kept (gb_graph *g, size_t n, gb_node *const *nodes, gb_error *err) {
+  gb_node **now = calloc(n + 1, sizeof *now);
+  gb_status rc = now != NULL ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to evaluate %zu nodes", n);
+  for (size_t i = 0; rc == GB_OK && i < n; i++) rc = gb_redeem(nodes[i], &now[i], err);
+  if (rc == GB_OK) rc = evaluate_any(g, n, now, err);
+  for (size_t i = 0; now != NULL && i < n; i++) {
+    if (rc == GB_OK && now[i] != nodes[i]) gb_node_take_values(nodes[i], now[i]);
+    gb_node_unref(now[i]);
+  }
+  free(now);
+  return rc;
+}
+
 /* Nodes that have values are planned with the others: what is asked for together fixes the arithmetic, and
 ** it must not depend on what was observed before. */
 gb_status gb_eval (gb_graph *g, size_t n, gb_node *const *nodes, gb_error *err) {
@@ -215,5 +230,5 @@ gb_status gb_eval (gb_graph *g, size_t n, gb_node *const *nodes, gb_error *err) 
     for (int k = 0; k < nodes[i]->nout; k++) gb_cache_pin(g, nodes[i], k);
   if (!any) return GB_OK;
   gb_cache_sweep(g);
-  return evaluate_any(g, n, nodes, err);
+  return g->npromises > 0 ? evaluate_kept(g, n, nodes, err) : evaluate_any(g, n, nodes, err);
 }

@@ -184,6 +184,7 @@ gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb
   return rc;
 }
 
+const gb_node *gb_plan_out (const gb_plan *p, size_t i) { return p->out[i]; }
 void gb_plan_report_get (const gb_plan *p, gb_plan_report *r) { *r = p->report; }
 const gb_lowered *gb_plan_lowered (const gb_plan *p) { return p->prog->low; }
 void gb_plan_stats (const gb_plan *p, gb_run_stats *s) { *s = p->stats; }

@@ -109,6 +109,7 @@ gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb
                        gb_plan **out, gb_error *err);
 void gb_plan_free (gb_plan *p);
 void gb_plan_report_get (const gb_plan *p, gb_plan_report *r);
+const gb_node *gb_plan_out (const gb_plan *p, size_t i);    /* of 'outs', as they were planned */
 const gb_lowered *gb_plan_lowered (const gb_plan *p);
 char *gb_plan_explain (const gb_plan *p);      /* one readable screen; malloc'ed */
 char *gb_plan_programs (const gb_plan *p);     /* each step's fold program as text; malloc'ed */

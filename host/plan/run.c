@@ -18,6 +18,9 @@ gb_status gb_plan_unbound (const gb_node *n, gb_error *err) {
   if ((n->flags & GB_NODE_TRACED) != 0)
     return gb_fail(err, GB_EOPTION, "%s is observed inside a trace, where it stands for one slice",
                    gb_node_text(n, text));
+  if ((n->flags & GB_NODE_PROMISE) != 0)
+    return gb_fail(err, GB_EOPTION, "%s is not computed yet, and cannot be where it is looked at: eval() it before",
+                   gb_node_text(n, text));
   return gb_fail(err, GB_EOPTION, "%s has no value: gb.empty gives a shape to plan with",
                  gb_node_text(n, text));
 }

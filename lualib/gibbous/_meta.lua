@@ -831,6 +831,19 @@ function core.leaf(x, kind, name) end
 --- x with a value that is known: nothing computes it again, and gradients pass through it as through x.
 function core.hold(x, value) end
 
+--- A tensor that stands for what keep() gives, which is called when the tensor is looked at or differentiated, and may compute.
+-- cost() says what that will take, as gb.plan wants it: {what, bytes, minimum, kept, seconds}.
+---@param shape integer[]
+---@param dtype string
+---@param keep fun(): gibbous.tensor
+---@param cost fun(): table
+---@return gibbous.tensor
+function core.promise(shape, dtype, keep, cost) end
+
+--- Does x stand for what has not been asked for yet?
+---@return boolean
+function core.is_promise(x) end
+
 --- "script.lua:12" of the nearest caller outside the library.
 function core.line() end
 

@@ -83,8 +83,11 @@ local function rank_of(solver, n)
   return rank == "auto" and math.min(USUAL_RANK, n) or rank
 end
 
---- Bytes that one evaluation by a solver holds beside its product: columns, and the rows of a preconditioner.
-function M.solver_bytes(n, solver) return 8 * n * (VECTORS * M.columns(solver, n) + 2 * rank_of(solver, n)) end
+--- Bytes that a solve for so many columns holds beside its product: vectors, and the rows of a preconditioner.
+function M.working_bytes(n, columns, solver) return 8 * n * (VECTORS * columns + 2 * rank_of(solver, n)) end
+
+--- The same of one evaluation of the objective.
+function M.solver_bytes(n, solver) return M.working_bytes(n, M.columns(solver, n), solver) end
 
 --- {seconds, bytes} of the product with a solver's columns; bytes with all that the solver holds: those of its step within the
 -- budget where that is planned (step(solver) gives its tensors), else an estimate.

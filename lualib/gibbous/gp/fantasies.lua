@@ -9,6 +9,7 @@
 -- Source: Rasmussen & Williams (2006), A.5 and A.3 (conditioning twice).
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
+local forecast <const> = require "gibbous.gp.forecast"
 local kernels <const> = require "gibbous.kernels"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
@@ -156,7 +157,16 @@ function methods.predict(self, xs)
   local b <const> = box(self)
   local t <const> = kernels.points(xs, "predict: x")
   data.check_width({x = b.x.ndim == 2 and b.x or b.x:select(1, 1)}, t, "predict")
-  return prediction.new(t, parts_of(b, adopted(t, b.z.dtype)))
+  local at <const>, stamp <const>, likelihood <const> = param.remember(b.worker), model.stamp(b.worker), model.fields(b.worker).likelihood
+  local wide <const> = adopted(t, b.z.dtype)
+  return prediction.new(t, {
+    prepare = function() return at(parts_of, b, wide) end,
+    is_ready = function() return b.ready ~= nil and b.ready.stamp == stamp end,
+    noise = function() return at(likelihood.new_variance, likelihood, wide) end,
+    cost = function(key) return at(forecast.of, b.worker, wide, {}, key, #b.z) end,
+    announce = function(key) at(forecast.announce, b.worker, wide, {}, key, #b.z) end,
+    many = b.count, each = not b.shared and b.count or nil,
+  })
 end
 
 -- The value -------------------------------------------------------------------------------------------------------------------

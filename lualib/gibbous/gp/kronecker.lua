@@ -143,6 +143,32 @@ local function state_of(self)
   return state, false
 end
 
+--- Is that state there?
+function M.is_prepared(self) return fields(self).grid.state ~= nil end
+
+--- The model with its data and parameters, and a state of its own.
+function M.apart(self)
+  local out <const>, grid <const> = model.with_data_of(self), {}
+  for key, v in pairs(fields(self).grid) do grid[key] = v end
+  grid.state = nil
+  fields(out).grid = grid
+  return out
+end
+
+--- What a field of a prediction at x will take that is not there, for gb.plan: bytes and predicted seconds.
+function M.cost(self, x, key)
+  local grid <const> = fields(self).grid
+  local n <const>, T <const>, count <const> = #grid.x, grid.tasks, #x * grid.tasks
+  local prepare <close> = core.plan{core.linalg.eigh(core.empty(n, n)), core.linalg.eigh(core.empty(T, T))}
+  local product <close> = core.plan(core.empty(key == "f_cov" and count or #x, n):matmul(core.empty(n, n)))
+  local value <const> = 8 * (key == "f_cov" and count * count or count)
+  local kept <const>, own <const> = 8 * (n * n + n * T), product.peak + value + 8 * n * count
+  local seconds <const> = prepare.seconds and product.seconds and prepare.seconds + product.seconds
+  return {what = ("%s of %d points: %seigendecompositions of order %d and %d"):format(key, #x,
+    seconds and ("about %.2g s, "):format(seconds) or "", n, T), bytes = math.max(prepare.peak, kept + own), minimum = kept + own,
+    kept = kept + value, seconds = seconds}
+end
+
 --- C^-1 times the columns of b (n T, r), point by point, in f64.
 function M.solve(self, b)
   local p <const> = ingredients(self, "f64")

@@ -9,6 +9,7 @@ local kronecker <const> = require "gibbous.gp.kronecker"
 local means <const> = require "gibbous.means"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
+local param <const> = require "gibbous.param"
 local parts <const> = require "gibbous.gp.task_parts"
 local pathwise <const> = require "gibbous.gp.pathwise"
 local prediction <const> = require "gibbous.gp.prediction"
@@ -97,10 +98,20 @@ function methods.predict(self, x, o)
   local all <const> = parts.every(t, T)
   if not inside.grid then return task_prediction(f.inner:predict(all, o), #t, T) end
   options.parse(o, {variance = {"exact", "cached"}, rank = "count", precision = {"f32", "f64"}}, "predict")
-  local built <const> = kronecker.parts(f.inner, t:to{dtype = "f64"})
-  return task_prediction(prediction.new(all, built, function(count, settings)
-    return pathwise.new(f.inner, all, count, settings)
-  end), #t, T)
+  local inner <const>, wide <const>, likelihood <const> = f.inner, t:to{dtype = "f64"}, inside.likelihood
+  local at <const>, stamp <const>, held <const> = param.remember(inner), model.stamp(inner), kronecker.apart(inner)
+  --- The model, which then keeps what is computed, as long as it is what it was.
+  local function same()
+    return rawequal(model.fields(inner).grid, inside.grid) and model.stamp(inner) == stamp and inner or held
+  end
+  return task_prediction(prediction.new(all, {
+    prepare = function() return at(kronecker.parts, same(), wide) end,
+    is_ready = function() return kronecker.is_prepared(same()) end,
+    noise = function() return at(likelihood.new_variance, likelihood, parts.every(wide, T)) end,
+    cost = function(key) return at(kronecker.cost, same(), wide, key) end,
+    announce = function() end,
+    draw = function(count, settings) return pathwise.new(inner, all, count, settings) end,
+  }), #t, T)
 end
 
 --- k functions of all tasks drawn from the posterior: a value that is called with points (m, d) and gives (k, m, T), lazy and

@@ -1,6 +1,7 @@
 --- What a model says about new points.
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
+local forecast <const> = require "gibbous.gp.forecast"
 local kernels <const> = require "gibbous.kernels"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
@@ -76,7 +77,6 @@ local function algorithm(self, state, prior, o, more)
   if o.variance ~= "cached" and not state.system then return variance.direct(state.factor, more) end
   local noise <const> = f.likelihood:variance(f.x):min()
   if o.variance ~= "cached" then return variance.solver(state.system, prior, noise:item(), more) end
-  if o.rank == 0 then core.raise("option", "predict: the rank must be 1 or more") end
   return variance.cached(state, f.kernel(f.x), objective.covariance(self), o.rank or DEFAULT_RANK, noise)
 end
 
@@ -120,9 +120,21 @@ end
 
 local predict_spec <const> = {variance = {"exact", "cached"}, rank = "count", precision = {"f32", "f64"}}
 
---- A lazy record of f and y at new points xs (m, d) or (m): nothing of it is computed until a field is looked at, and it stays
--- what it is when parameters are set or data are added later. See gp/prediction.lua for its fields. What depends on the data
--- alone is computed once for the present parameters: a factor, O(n^3), or one solve.
+--- Whether what predictions need is there for the parameters of this stamp: the state of the model, or of its twin in f64.
+local function is_prepared(self, stamp, precision)
+  local f <const> = fields(self)
+  if f.x == nil or #f.x == 0 then return true end
+  local plain <const> = f.x.dtype ~= "f32" or precision == "f32"
+  if f.active == nil or not (plain or precision == "f64" or f.bound and f.bound.stamp == stamp) then return false end
+  local worker <const> = plain and self or (precision == "f64" or f.twin) and f.twin or self
+  local state <const> = fields(worker).state
+  return state ~= nil and state.stamp == stamp
+end
+
+--- A lazy record of f and y at new points xs (m, d) or (m): nothing of it is computed until a field is looked at, no solve either,
+-- and it stays what it is when parameters are set or data are added later. gb.plan of a field says before what it will take. See
+-- gp/prediction.lua for its fields. What depends on the data alone is computed once for the present parameters: a factor, O(n^3),
+-- or one solve.
 -- mean costs one streamed pass over n m pairs; f_var and y_var O(n^2 m) where the plan takes as many points at once as fit, or
 -- a solve a point; f_cov also stores (m, m). A point that is not finite gives NaN in its place alone.
 -- o: variance = "cached": f_var in O(n rank m) from a cache of this rank (100), at most f_var_bound too large; off by default.
@@ -134,12 +146,27 @@ function methods.predict(self, xs, opts)
   local t <const> = kernels.points(xs, "predict: x")
   data.check_width(f, t, "predict")
   if f.x == nil then kernels.resolve_ard(f.kernel, t.shape[2]) end
-  local worker <const> = working(self, o.precision or nil)
-  local wide <const> = rawequal(worker, self) and t or t:to{dtype = "f64"}
-  local at <const> = param.remember(self)
-  local parts <const> = M.parts(worker, wide, o)
-  local held <const> = model.with_data_of(self)
-  return prediction.new(t, parts, function(count, settings) return at(pathwise.new, held, t, count, settings) end)
+  if o.rank == 0 then core.raise("option", "predict: the rank must be 1 or more") end
+  local at <const>, stamp <const> = param.remember(self), model.stamp(self)
+  local held <const>, precision <const> = model.with_data_of(self), o.precision or nil
+  --- The model, which then keeps what is computed, as long as it is what it was.
+  local function same()
+    local now <const> = fields(self)
+    return rawequal(now.x, fields(held).x) and rawequal(now.y, fields(held).y) and model.stamp(self) == stamp and self or held
+  end
+  local function parts_of(of)
+    local worker <const> = working(of, precision)
+    return M.parts(worker, rawequal(worker, of) and t or t:to{dtype = "f64"}, o)
+  end
+  local likelihood <const> = f.likelihood
+  return prediction.new(t, {
+    prepare = function() return at(parts_of, same()) end,
+    is_ready = function() return is_prepared(same(), stamp, precision) end,
+    noise = function() return at(likelihood.new_variance, likelihood, t) end,
+    cost = function(key) return at(forecast.of, same(), t, o, key) end,
+    announce = function(key) at(forecast.announce, same(), t, o, key) end,
+    draw = function(count, settings) return at(pathwise.new, held, t, count, settings) end,
+  })
 end
 
 return M

@@ -1,5 +1,6 @@
---- What a model says about new points: a lazy record. Nothing is computed before it is looked at, and the covariance
--- between test points is never formed unless f_cov is. Of b fantasies (gp/fantasies.lua) means are (b, m), draws (b, k, m);
+--- What a model says about new points: a lazy record. Nothing is computed before a field is looked at, the solves for it included:
+-- where a field needs some, it is a tensor that stands for what they will give (core.promise), and gb.plan says beforehand what they
+-- will take. The covariance between test points is never formed unless f_cov is. Of b fantasies (gp/fantasies.lua) means are (b, m), draws (b, k, m);
 -- variances (m) and covariances (m, m) where they are the same for all, else (b, m) and (b, m, m).
 local core <const> = require "gibbous.core"
 local metrics <const> = require "gibbous.gp.metrics"
@@ -48,6 +49,12 @@ end
 
 local function box(self) return rawget(self, "_box") end
 
+--- What the prediction is made of, made now at the latest: with the data prepared, by a factor or a solve.
+local function parts_of(b)
+  if b.parts == nil then b.parts = b.prepare() end
+  return b.parts
+end
+
 --- A part in the dtype that was asked for.
 local function narrowed(b, v) return v.dtype == b.dtype and v or v:to{dtype = b.dtype} end
 
@@ -56,18 +63,21 @@ local function zeros(b) return core.zeros(b.each and {b.each, b.count} or {b.cou
 
 --- What the data leave of the prior variance, (m), in the working dtype.
 local function left(b)
-  local parts <const> = b.parts
   if b.count == 0 then return zeros(b) end
-  local prior <const> = parts.prior()
-  if parts.how == nil then return prior end
-  local explained <const>, size <const> = parts.how.explained(parts.cross, b.count)
-  return variance.left(prior, explained, size, parts.count)
+  if b.left then return b.left end
+  local parts <const> = parts_of(b)
+  b.left = parts.prior()
+  if parts.how then
+    local explained <const>, size <const> = parts.how.explained(parts.cross, b.count)
+    b.left = variance.left(b.left, explained, size, parts.count)
+  end
+  return b.left
 end
 
 --- The joint covariance in the working dtype, made once.
 local function covariance(b)
   if b.cov then return b.cov end
-  local parts <const> = b.parts
+  local parts <const> = parts_of(b)
   if b.count == 0 then
     b.cov = core.zeros(b.each and {b.each, 0, 0} or {0, 0}, {dtype = b.dtype})
   else
@@ -79,22 +89,51 @@ end
 
 local fields <const> = {}
 
-function fields.mean(b) return narrowed(b, b.parts.mean()) end
+function fields.mean(b) return narrowed(b, parts_of(b).mean()) end
 function fields.f_var(b) return narrowed(b, left(b)) end
 function fields.f_cov(b) return narrowed(b, covariance(b)) end
 
-function fields.y_var(b, self)
-  local noise <const> = b.parts.noise()
-  return noise and self.f_var + narrowed(b, noise) or self.f_var
+--- Of an exact variance 0; without gradients. No more than f_var itself: the exact one is not below 0.
+function fields.f_var_bound(b)
+  local how <const> = parts_of(b).how
+  if how == nil or how.bound == nil or b.count == 0 then return zeros(b) end
+  local f_var <const> = fields.f_var(b)                     -- first: its solves know the bound
+  return core.minimum(narrowed(b, how.bound(b.parts.cross, b.count)), f_var):detach()
 end
 
---- Of an exact variance 0; without gradients. No more than f_var itself: the exact one is not below 0.
-function fields.f_var_bound(b, self)
-  if b.many then core.raise("option", "a prediction of fantasies has no f_var_bound") end
-  local how <const> = b.parts.how
-  if how == nil or how.bound == nil or b.count == 0 then return zeros(b) end
-  local f_var <const> = self.f_var                          -- first: its solves know the bound
-  return core.minimum(narrowed(b, how.bound(b.parts.cross, b.count)), f_var):detach()
+--- The shape of a field.
+local function shape_of(b, key)
+  if key == "mean" then return b.many and {b.many, b.count} or {b.count} end
+  if key == "f_cov" then return b.each and {b.each, b.count, b.count} or {b.count, b.count} end
+  return b.each and {b.each, b.count} or {b.count}
+end
+
+--- Does building the field compute? The data are not prepared, or what they explain is solved for at once.
+local function computes(b, key)
+  if b.count == 0 then return false end
+  if b.parts == nil then
+    if not b.is_ready() then return true end
+    parts_of(b)
+  end
+  return key ~= "mean" and b.parts.how ~= nil and b.parts.how.solves == true
+end
+
+--- A field, or what stands for it until it is looked at. Neither function knows the record, which has the tensor.
+local function field(b, key)
+  local build <const> = fields[key]
+  if not computes(b, key) then return build(b) end
+  return core.promise(shape_of(b, key), b.dtype, function()
+    b.announce(key)
+    return build(b)
+  end, function() return b.cost(key) end)
+end
+
+--- Fields that are made of others.
+local derived <const> = {}
+
+function derived.y_var(b, self)
+  local noise <const> = b.noise()
+  return noise and self.f_var + narrowed(b, noise) or self.f_var
 end
 
 -- Facts, looked up anew each time -----------------------------------------------------------------------------------------------
@@ -103,7 +142,8 @@ local facts <const> = {}
 
 --- Whose solves missed their tolerance so far; nil: nobody's.
 local function missed(b)
-  local report <const> = b.parts.how and b.parts.how.report
+  local how <const> = parts_of(b).how
+  local report <const> = how and how.report
   local variances <const> = report and not report.converged
   if b.parts.info.converged then return variances and "variances" or nil end
   return variances and "mean and variances" or "mean"
@@ -114,7 +154,7 @@ function facts.converged(b) return missed(b) == nil end
 --- Counts of variances that were looked at; observing them costs nothing more.
 local function count_variances(b, self, out)
   local v <const> = rawget(self, "f_var")
-  if v == nil then return end
+  if v == nil or core.is_promise(v) then return end
   local given <const> = (b.points * 0):sum(2):eq(0)                              -- points that are finite
   local zero <const>, lost <const> = v:eq(0):to{dtype = "i64"}:sum(), (v:ne(v) & given):to{dtype = "i64"}:sum()
   core.eval(v, zero, lost)
@@ -130,14 +170,14 @@ end
 
 function facts.info(b, self)
   local out <const> = setmetatable({}, Info)
-  for k, v in pairs(b.parts.info) do out[k] = v end
+  for k, v in pairs(parts_of(b).info) do out[k] = v end
   local report <const> = b.parts.how and b.parts.how.report
   if report and report.slices > 0 then
     for k, v in pairs(report) do out[k] = v end
     add_solve(out, b.parts.info)
   end
   out.missed = missed(b)
-  out.noise = b.count > 0 and b.parts.noise() == nil and "unknown" or nil
+  out.noise = b.count > 0 and b.noise() == nil and "unknown" or nil
   out.converged = out.missed == nil
   if b.count > 0 and b.parts.how then count_variances(b, self, out) end
   out.jitter, out.relative_jitter = b.jitter, b.relative_jitter
@@ -189,7 +229,7 @@ end
 
 --- Lower factors of the joint covariance: (m, m), or (b, m, m).
 local function roots(b)
-  local cov <const>, scale <const> = covariance(b):eval(), b.parts.prior():max():item()
+  local cov <const>, scale <const> = covariance(b):eval(), parts_of(b).prior():max():item()
   b.jitter, b.relative_jitter = nil, nil
   local all <const> = {}
   for i = 1, b.each or 1 do all[i] = factored(b, b.each and cov[i] or cov, scale) end
@@ -228,7 +268,7 @@ function methods.sample(self, k, opts)
   end
   local draws <const> = o.method == "pathwise" and b.count > 0 and b.draw(k, pathwise.settings(o))(b.points)
     or joint_draws(b, k, o.seed)
-  local noise <const> = o.of == "y" and b.parts.noise()
+  local noise <const> = o.of == "y" and b.noise()
   if not noise or b.count == 0 then return draws end
   return draws + narrowed(b, noise):sqrt() * normals(b, k, b.dtype, o.seed and o.seed + 1)
 end
@@ -239,14 +279,14 @@ function Prediction.__index(self, key)
   if methods[key] then return methods[key] end
   local b <const> = box(self)
   if facts[key] then return facts[key](b, self) end
-  local build <const> = fields[key]
-  if build == nil then
+  if fields[key] == nil and derived[key] == nil then
     if key == "var" or key == "variance" then
       core.raise("option", ("a prediction has no field '%s': f_var of the function, y_var of a new observation"):format(key))
     end
-    object.no_field("a prediction", key, fields, facts, methods)
+    object.no_field("a prediction", key, fields, derived, facts, methods)
   end
-  local v <const> = build(b, self)
+  if b.many and key == "f_var_bound" then core.raise("option", "a prediction of fantasies has no f_var_bound") end
+  local v = derived[key] and derived[key](b, self) or field(b, key)
   rawset(self, key, v)
   return v
 end
@@ -261,11 +301,19 @@ function Prediction.__tostring(self)
     b.many and ("of %d fantasies "):format(b.many) or "", b.count)
 end
 
---- points (m, d); 'parts' as gp/posterior.lua makes them; 'draw(k, settings)' gives k functions of the posterior, nil of
--- fantasies: they are parts.many, and parts.each where each has variances of its own.
-local function new(points, parts, draw)
-  return setmetatable({_box = {points = points, count = #points, dtype = points.dtype, parts = parts, draw = draw,
-    many = parts.many, each = parts.each}}, Prediction)
+--- A record at points (m, d) of 'how':
+--   prepare()         gives its parts, as gp/posterior.lua makes them; called once
+--   is_ready()        whether that computes nothing
+--   noise()           what parts.noise gives, without them
+--   cost(key)         what a field will take that is not there, for gb.plan (gp/forecast.lua)
+--   announce(key)     says what is about to take long
+--   draw(k, settings) k functions of the posterior; nil of fantasies
+--   many, each        how many fantasies there are, and where each has variances of its own
+local function new(points, how)
+  local b <const> = {points = points, count = #points, dtype = points.dtype}
+  for key, v in pairs(how) do b[key] = v end
+  if b.is_ready() then parts_of(b) end
+  return setmetatable({_box = b}, Prediction)
 end
 
 return {new = new, add_solve = add_solve}

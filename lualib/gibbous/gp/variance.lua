@@ -3,7 +3,7 @@
 --   joint(cross, m)           (m, m): k C^-1 k'
 --   bound(cross, m)           (m): how much too small q may be beyond rounding, infinite where that is not known; nil: nothing is
 --                             left out
--- and 'report', what was found on the way. 'cross(from, to)' gives rows of k. Each takes 'more', nil or what further observations
+-- and 'report', what was found on the way; 'solves': explained and joint compute at once, the others are lazy. 'cross(from, to)' gives rows of k. Each takes 'more', nil or what further observations
 -- explain: u = more(v, from, to), (c, points) or (b, c, points), explains u'u beside v'v, v (n, points) the algorithm's half of
 -- what the data explain; then q is (m) or (b, m). more(false, from, to) is the same without v, to differentiate.
 local base <const> = require "gibbous.solvers.base"
@@ -53,10 +53,19 @@ end
 
 -- Slices ----------------------------------------------------------------------------------------------------------------------
 
+-- Right-hand sides solved together at most, and the values in them where n is small. More are not faster: the pairs' values are
+-- then a small part of the work.
+local WIDEST <const>, WIDEST_VALUES <const> = 128, 1 << 18
+-- Values held for one right-hand side and data point: six of a run of conjugate gradients and those built here.
+local VALUES <const> = 16
+
 --- How many of m points to take at once: 'widest' at most, of 'values' numbers each, in half the memory there is.
 local function width_of(m, values, widest)
   return math.tointeger(math.max(1, math.min(m, widest, core.memory.room() // (2 * 8 * values))))
 end
+
+--- How many of m points a solver takes at once, of n data.
+function M.width(m, n) return width_of(m, VALUES * n, math.max(WIDEST, WIDEST_VALUES // n)) end
 
 --- Calls f(from, to) for slices of 1 .. m of this width; one that is refused is halved.
 local function in_slices(m, width, f)
@@ -93,10 +102,15 @@ local CACHED_VALUES <const> = 1 << 21
 
 --- 'k' the covariance of f at the data, 'c' that of the observations, 'noise' their least noise variance.
 function M.cached(state, k, c, rank, noise)
-  local cache <const> = love(state, k, c, rank, 0)
+  local size <const> = math.min(rank, #c)
+  local made
+  local function cache()
+    made = made or love(state, k, c, rank, 0)
+    return made
+  end
   --- f(k) (c) for slices k (n, c), with the gradient of form(k): lazy where one is enough, else computed now.
   local function each(cross, m, f, form)
-    local width <const> = width_of(m, 8 * cache.rank + 64, math.max(1024, CACHED_VALUES // cache.rank))
+    local width <const> = width_of(m, 8 * size + 64, math.max(1024, CACHED_VALUES // size))
     if width >= m then
       local k <const> = cross(1, m):t()
       return form and by_form(f(k), form(k)) or f(k):detach()
@@ -109,31 +123,25 @@ function M.cached(state, k, c, rank, noise)
     end)
     return form and told(parts, forms) or joined(parts, 1)
   end
-  local function explained(k) return squares(cache:root(k)) end
+  local function explained(k) return squares(cache():root(k)) end
   local function form(k)
-    local b <const>, x <const> = cache:sides(k)
+    local b <const>, x <const> = cache():sides(k)
     return (b * x):sum(1)
   end
   local least <const> = core.maximum(noise, 1e-30)
   return {
-    rank = cache.rank,
+    rank = size, solves = true,
     explained = function(cross, m) return each(cross, m, explained, form) end,
     joint = function(cross, m)
       local k <const> = cross(1, m):t()
-      local b <const>, x <const> = cache:sides(k)
-      return by_form(gram(cache:root(k)), b:t():matmul(x))
+      local b <const>, x <const> = cache():sides(k)
+      return by_form(gram(cache():root(k)), b:t():matmul(x))
     end,
-    bound = function(cross, m) return each(cross, m, function(k) return cache:residual(k) / least end) end,
+    bound = function(cross, m) return each(cross, m, function(k) return cache():residual(k) / least end) end,
   }
 end
 
 -- By a solver -----------------------------------------------------------------------------------------------------------------
-
--- Right-hand sides solved together at most, and the values in them where n is small. More are not faster: the pairs' values are
--- then a small part of the work.
-local WIDEST <const>, WIDEST_VALUES <const> = 128, 1 << 18
--- Values held for one right-hand side and data point: six of a run of conjugate gradients and those built here.
-local VALUES <const> = 16
 
 local Report <const> = {}
 Report.__index = Report
@@ -168,7 +176,7 @@ function M.solver(system, prior, noise, more)
   --- f(from, to, system) for slices of the points.
   local function slices(m, f)
     local all <close> = system.for_many and system:for_many(m)
-    in_slices(m, width_of(m, VALUES * n, math.max(WIDEST, WIDEST_VALUES // n)), function(from, to) f(from, to, all or system) end)
+    in_slices(m, M.width(m, n), function(from, to) f(from, to, all or system) end)
   end
   local function solved(by, b, from, to)
     local v <const>, info <const>, q <const>, below <const> = base.forms(by, b, prior(from, to):detach():eval(), noise)
@@ -208,7 +216,7 @@ function M.solver(system, prior, noise, more)
     if missing == nil then explained(cross, m) end
     return missing or core.full({m}, math.huge, {dtype = dtype})
   end
-  return {explained = explained, joint = joint, bound = not more and bound or nil, report = report}
+  return {explained = explained, joint = joint, bound = not more and bound or nil, report = report, solves = true}
 end
 
 -- The check -------------------------------------------------------------------------------------------------------------------
