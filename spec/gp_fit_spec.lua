@@ -440,3 +440,28 @@ describe("m:plan", function()
     raises("option", "unknown option 'budge', did you mean 'budget'?", m.plan, m, x, y, {budge = 1})
   end)
 end)
+
+describe("a fit at a terminal", function()
+  it("draws a line of where it is, ten times a second, and takes it away", function()
+    local inner <const> = require "gibbous.core"
+    local support <const> = require "spec.support"
+    local x <const>, y <const> = gb.tensor{0, 0.5, 1.5, 2.5}, gb.tensor{1, 2, 0, 1}
+    local function drawn(solver, every)
+      local out <const>, now = {}, 0.0
+      local stderr <const> = {write = function(_, ...) out[#out + 1] = table.concat{...} end}
+      support.with(inner, {isatty = function(fd) return fd == 2 end, clock = function() now = now + every return now end}, function()
+        support.with(io, {stderr = stderr}, function()
+          gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1, solver = solver}:fit(x, y, {steps = 2, method = "adam"})
+        end)
+      end)
+      return out
+    end
+    local lines <const> = drawn("direct", 1)
+    for i, step in ipairs{0, 1, 2} do
+      assert.matches("^\r[%w ]+ step " .. step .. "  value %-?%d+%.%d%d%d%d  |g| %d[%d.e-]*\27%[K$", lines[i])
+    end
+    assert.equal("\r\27[K", lines[#lines])
+    assert.equal(2, #drawn("direct", 1e-6))
+    assert.matches("  |g| %d[%d.e-]*  %d+ iterations\27%[K$", drawn("cg", 1)[1])
+  end)
+end)

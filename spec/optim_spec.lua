@@ -247,3 +247,62 @@ describe("an error of any kind in an objective", function()
     end
   end)
 end)
+
+describe("first-order methods", function()
+  --- Values at the steps of a method, and the record.
+  local function run(p, f, o)
+    local values <const> = {}
+    o.on_step = function(s) values[#values + 1] = s.value end
+    local info <const> = gb.optim.minimize(f, p, o)
+    return values, info
+  end
+
+  it("make the steps of the textbook", function()
+    local function slope(v) return 4 * (v - 2) ^ 3 + 1 end
+    local function height(v) return (v - 2) ^ 4 + v end
+    local want <const>, v = {adam = {}, sgd = {}}, 0.0
+    local m, u = 0.0, 0.0
+    for t = 1, 5 do
+      want.adam[t] = height(v)
+      local g <const> = slope(v)
+      m, u = 0.9 * m + 0.1 * g, 0.999 * u + 0.001 * g * g
+      v = v - 0.3 * (m / (1 - 0.9 ^ t)) / (math.sqrt(u / (1 - 0.999 ^ t)) + 1e-8)
+    end
+    v = 0.0
+    for t = 1, 5 do
+      want.sgd[t] = height(v)
+      v = v - 0.02 * slope(v)
+    end
+    for name, lr in pairs{adam = 0.3, sgd = 0.02} do
+      local p <const> = gb.param(0)
+      local values <const>, info <const> = run(p, function() return (p - 2) ^ 4 + p end, {method = name, lr = lr, steps = 4})
+      assert.equal(5, #values)
+      for t = 1, 5 do assert.is_true(math.abs(values[t] - want[name][t]) <= 1e-12 * math.abs(want[name][t]), name .. t) end
+      assert.same({4, 5, 0, false, "step limit reached", name},
+        {info.iterations, info.evaluations, info.setbacks, info.converged, info.reason, info.method})
+    end
+  end)
+
+  it("go back to the best point, at half the rate, where the objective has no value", function()
+    local p <const> = gb.param(0)
+    local values <const>, info <const> = run(p, function() return gb.where(p:gt(3), 0 / 0, (p - 2) ^ 2) end, {method = "sgd", lr = 1, steps = 3})
+    assert.same({4, 4, 0}, values)                                -- at 0; 4 is undone; at 0 again; at 2
+    assert.same({2, 3, 1, true, "gradient below tol"}, {p.value:item(), info.iterations, info.setbacks, info.converged, info.reason})
+  end)
+
+  it("end at the best point seen", function()
+    local p <const> = gb.param(1)
+    local values <const>, info <const> = run(p, function() return p ^ 2 end, {method = "sgd", lr = 1.5, steps = 2})
+    assert.same({1, 4, 16}, values)
+    assert.same({1, 1}, {p.value:item(), info.value})
+  end)
+
+  it("find a NaN at the start to be an error", function()
+    local p <const> = gb.param(1)
+    for _, name in ipairs{"adam", "sgd", "lbfgs"} do
+      local ok <const>, err <const> = pcall(gb.optim.minimize, function() return p * (0 / 0) end, p, {method = name})
+      assert.is_false(ok)
+      assert.equal("nan", err.code)
+    end
+  end)
+end)

@@ -180,3 +180,61 @@ describe("a parameter of many numbers", function()
     assert.equal("parameter 'param' has shape 3, got a value of shape 2", err.message)
   end)
 end)
+
+describe("a parameter's description", function()
+  local param <const> = require "gibbous.param"
+  local function described(changes, p)
+    local d <const> = param.describe(p or gb.param({0.5, 0.25}, {min = 0, max = 1, name = "p"}))
+    for key, v in pairs(changes or {}) do d[key] = v end
+    return d
+  end
+
+  it("gives the parameter back", function()
+    for _, p in ipairs{gb.param(2), gb.param({1, 2}, {min = 0, fixed = true}), gb.param(0.5, {min = 0, max = 1, name = "q"}),
+      gb.param(3, {min = 0, prior = gb.priors.gamma{shape = 2}}), gb.param(0.5, {prior = gb.priors.uniform{}})} do
+      p.value = p.value
+      local q <const> = param.restore(param.describe(p))
+      for _, key in ipairs{"name", "min", "max", "fixed", "prior", "version"} do assert.same(p[key], q[key], key) end
+      assert.same(p.value:reshape(-1):totable(), q.value:reshape(-1):totable())
+      assert.same(p.raw:reshape(-1):totable(), q.raw:reshape(-1):totable())
+    end
+  end)
+
+  it("that makes no sense is refused, with what was expected", function()
+    for _, row in ipairs{
+      {{name = 3}, "parameter '3': name must be a string"},
+      {{min = "0"}, "parameter 'p': min must be a number"}, {{max = "1"}, "parameter 'p': max must be a number"},
+      {{min = 1, max = 1}, "parameter 'p': min must be below max"}, {{min = 2}, "parameter 'p': min must be below max"},
+      {{fixed = 1}, "parameter 'p': fixed must be true or false"}, {{explicit = 1}, "parameter 'p': fixed must be true or false"},
+      {{version = 1.5}, "parameter 'p': version must be a whole number"},
+      {{transform = "magic"}, "parameter 'p': transform must be known"},
+      {{transform = "support"}, "parameter 'p': prior must be one of an interval"},
+      {{transform = "support", prior = gb.priors.normal{}}, "parameter 'p': prior must be one of an interval"},
+      {{raw = gb.tensor({1}, {dtype = "i64"})}, "parameter 'p': raw must be finite, f64 or f32"},
+      {{raw = gb.tensor{0 / 0}}, "parameter 'p': raw must be finite, f64 or f32"},
+    } do
+      local p <const>, why <const> = param.restore(described(row[1]))
+      assert.is_nil(p)
+      assert.equal(row[2], why)
+    end
+    assert.equal("f32", param.restore(described{raw = gb.tensor({1, 2}, {dtype = "f32"})}).value.dtype)
+  end)
+end)
+
+describe("a raised bound", function()
+  local param <const> = require "gibbous.param"
+
+  it("moves what is not clearly above it inside", function()
+    for _, row in ipairs{{5, 5}, {0.5, 2}} do
+      local p <const> = gb.param(row[1], {min = 0, name = "p"})
+      param.raise_bound(p, 1)
+      assert.equal(1, p.min)
+      local v <const> = p.value:item()
+      assert.is_true(v > 1 and (row[1] > 1 and math.abs(v - row[1]) <= 1e-12 or row[1] < 1 and v <= row[2]))
+    end
+    local ok, err = pcall(param.raise_bound, gb.param(0.5, {min = 0, max = 1, name = "p"}), 0.25)
+    assert.same({false, "parameter 'p' has an upper bound"}, {ok, err.message})
+    ok, err = pcall(param.raise_bound, gb.param(0.5, {min = 0, name = "p", prior = gb.priors.uniform{min = 0, max = 1}}), 2)
+    assert.same({false, "fit: the noise floor 2 leaves the prior of parameter 'p', uniform(max=1, min=0), no room"}, {ok, err.message})
+  end)
+end)
