@@ -483,6 +483,49 @@ describe("files that are no such model", function()
     assert.is_false(pcall(gb.load))
   end)
 
+  it("say what is wrong with an object", function()
+    local net <const> = gb.nn.sequential{gb.nn.linear(2, 3, {seed = 1}), "tanh", gb.nn.linear(3, 2, {seed = 2})}
+    local m <const> = gb.gp.exact{kernel = (K.rbf{} + K.linear{} * K.periodic{}):warp(net), mean = gb.means.constant(1), noise = 0.1,
+      solver = gb.solvers.cg{}}:condition(x, y)
+    local path <const> = saved(m)
+    local function refused(text, class, kind, change)
+      local err <const> = raises("format", text, gb.load, forged(path, function(d)
+        local found = false
+        for _, o in ipairs(d.objects) do
+          if o.class == class and (kind == nil or o.kind == kind) and not found then
+            found = true
+            change(o, d)
+          end
+        end
+        assert.is_true(found)
+      end))
+      assert.equal(text, err.message:sub(-#text))
+    end
+    local kernel <const>, mean <const>, block <const> = "gibbous.kernel", "gibbous.mean", "gibbous.block"
+    refused("rbf: parameter 'lengthscale' is missing", kernel, "rbf", function(o) o.hyper.lengthscale = nil end)
+    refused("rbf: parameter 'x' is missing", kernel, "rbf", function(o) o.pending = {"x"} end)
+    refused("a list or object expected, got number", kernel, "rbf", function(o) o.hyper = 3 end)
+    refused("gibbous.param expected, got number", kernel, "rbf", function(o) o.hyper.lengthscale = 3 end)
+    refused("gibbous.param expected, got gibbous.kernel", kernel, "sum", function(o) o.hyper.variance = o.parts[1] end)
+    refused("a sum of kernels has 1 parts", kernel, "sum", function(o) o.parts = {o.parts[1]} end)
+    refused("a sum of kernels has 0 parts", kernel, "sum", function(o) o.parts = nil end)
+    refused("a product of kernels has no parameter 'width'", kernel, "product", function(o) o.hyper.width = o.hyper.variance end)
+    refused("gibbous.kernel expected, got string", kernel, "product", function(o) o.parts[1] = "x" end)
+    refused("values of kind 'what' are unknown to this version", kernel, "rbf", function(o) o.settings = {a = {["%"] = "what"}} end)
+    refused("mean 'median' is unknown to this version", mean, "constant", function(o) o.kind = "median" end)
+    refused("likelihood 'poisson' is unknown to this version", "gibbous.likelihood", "gaussian", function(o) o.kind = "poisson" end)
+    refused("linear(2, 3): parameter 'weight' is missing or of another shape", block, "linear", function(o) o.params.weight = nil end)
+    refused("linear(2, 3): parameter 'weight' is missing or of another shape", block, "linear", function(o) o.params.weight = o.params.bias end)
+    refused("a list or object expected, got boolean", block, "linear", function(o) o.made = false end)
+    refused("block 'gelu' is unknown to this version", block, "linear", function(o) o.kind = "gelu" end)
+    refused("parameter 'lengthscale': version must be a whole number", "gibbous.param", nil, function(_, d)
+      for _, o in ipairs(d.objects) do
+        if o.name == "lengthscale" then o.version = 0.5 end
+      end
+    end)
+    same_predictions(m, gb.load(forged(path, function() end)))
+  end)
+
   it("one bit changed anywhere, or cut anywhere, is noticed", function()
     local path <const> = small()
     local bytes <const>, out <const> = support.read(path), support.path()
