@@ -22,9 +22,13 @@ static bool is_written (const gb_node *n) {
   return n->op == GB_OP_CONST || n->op == GB_OP_RANGE || n->op == GB_OP_EYE;
 }
 
+/* A random value is the same whether or not someone looked at it, too, until its history is ended. */
+static bool is_drawn (const gb_node *n) { return n->op == GB_OP_RAND || n->op == GB_OP_RANDN; }
+
 bool gb_is_leaf (const gb_node *n) {
   if (n->op == GB_OP_LEAF || (n->flags & GB_NODE_HELD) != 0) return true;
-  return n->nin == 0 && gb_node_has_value(n) && !is_written(n);
+  if (n->nin > 0 || !gb_node_has_value(n) || is_written(n)) return false;
+  return !is_drawn(n) || (n->flags & GB_NODE_ENDED) != 0;
 }
 
 static gb_kind kind_of (const gb_node *n) { return gb_is_leaf(n) ? GB_KIND_LEAF : gb_ops[n->op].kind; }
@@ -62,7 +66,7 @@ static unsigned through_view (const gb_node *v, unsigned mask) {
 static void push_down (gb_lower_state *s, const gb_node *n) {
   const unsigned above = s->decision[n->index].reduced_above;
   const int nd = gb_node_shape(n)->ndim;
-  const gb_kind kind = kind_of(n);
+  const gb_kind kind = n->op == GB_OP_CAST && !gb_is_leaf(n) ? GB_KIND_MAP : kind_of(n);
   const bool elementwise = kind == GB_KIND_MAP || (kind == GB_KIND_VIEW && n->op != GB_OP_PICK);
   for (int i = 0; i < gb_node_reads(n); i++) {
     const gb_shape *in = gb_node_shape(n->in[i]);
@@ -143,6 +147,21 @@ static bool repeats_operands (const gb_lower_state *s, const gb_node *n) {
   return n->op == GB_OP_MATMUL && a->dim[a->ndim - 1] > 1 && (gb_streams(s, n->in[0]) || gb_streams(s, n->in[1]));
 }
 
+static bool is_half (const gb_node *n) { return gb_node_dtype(n) == GB_F16 || gb_node_dtype(n) == GB_BF16; }
+
+bool gb_is_inlined_cast (const gb_lower_state *s, const gb_node *n) {
+  if (n->op != GB_OP_CAST || gb_is_leaf(n) || !gb_dtype_is_float(gb_node_dtype(n)) || !gb_dtype_is_float(gb_node_dtype(n->in[0])))
+    return false;
+  const bool twice = is_half(n) && gb_node_dtype(n->in[0]) == GB_F64;   /* rounded to f32 on the way */
+  return !twice && gb_streams(s, n->in[0]);
+}
+
+/* What it is made of is read in another type than it is computed in, hence from memory. */
+static bool changes_type (const gb_node *n, const gb_node *in) {
+  const gb_dtype own = gb_class_of(n), of = gb_class_of(in);
+  return n->op == GB_OP_CAST || (own != of && own != GB_BOOL && of != GB_BOOL);
+}
+
 static void decide (gb_lower_state *s, gb_node *n, int *height) {
   gb_decision *d = &s->decision[n->index];
   const gb_kind kind = kind_of(n);
@@ -152,18 +171,20 @@ static void decide (gb_lower_state *s, gb_node *n, int *height) {
     const int h = s->decision[n->in[i]->index].stored ? 0 : height[n->in[i]->index];
     if (h > below) below = h;
     const gb_decision *from = &s->decision[n->in[i]->index];
-    d->on_staged |= from->staged || (from->on_staged && !from->stored);
+    d->on_staged |= from->staged || (from->on_staged && !from->stored) || changes_type(n, n->in[i]);
   }
   height[n->index] = below + 1;
-  if (kind == GB_KIND_LEAF || kind == GB_KIND_OPAQUE) d->stored = true;
+  if (kind == GB_KIND_OPAQUE && gb_is_inlined_cast(s, n)) d->stored = d->staged = is_half(n);
+  else if (kind == GB_KIND_LEAF || kind == GB_KIND_OPAQUE) d->stored = true;
   else if (kind == GB_KIND_REDUCE || kind == GB_KIND_FOLD) {
     const bool part = 2 * d->visited < numel(n);
     d->stored = !may_inline(n) || !(numel(n) > 2 * d->source_numel) || (d->reduced_above == 0 && !is_pairwise(s, n) && !part);
-    d->staged = !d->stored && !part && repeats_operands(s, n);
+    d->staged = !d->stored && !part && repeats_operands(s, n) && (s->inlined == NULL || !s->inlined[n->index]);
     d->stored |= d->staged;
   }
   const bool cheap = !gb_streams(s, n) || gb_node_has_value(n);          /* evaluation stores links of long chains */
   if (below >= DEEPEST && cheap && n->op != GB_OP_PICK) d->stored = true;
+  if (d->asked && is_drawn(n)) d->stored = true;             /* as when it is asked for first */
   d->widest = d->stored && !d->staged ? numel(n) : widest(s, n);
 }
 
@@ -171,8 +192,6 @@ bool gb_streams (const gb_lower_state *s, const gb_node *n) {
   const gb_decision *d = &s->decision[n->index];
   return (!d->stored || d->staged) && numel(n) > 1 && numel(n) > 2 * d->source_numel;
 }
-
-static bool is_half (const gb_node *n) { return gb_node_dtype(n) == GB_F16 || gb_node_dtype(n) == GB_BF16; }
 
 static size_t rows_of (const gb_node *n) { return gb_node_shape(n)->dim[gb_node_shape(n)->ndim - 2]; }
 static size_t columns_of (const gb_node *n) { return gb_node_shape(n)->dim[gb_node_shape(n)->ndim - 1]; }
@@ -209,7 +228,10 @@ gb_status gb_decide (gb_lower_state *s, size_t nouts, gb_node *const *outs) {
     free(height);
     return gb_fail(s->err, GB_ENOMEM, "no memory to lower %zu nodes", s->count);
   }
-  for (size_t i = 0; i < nouts; i++) s->decision[outs[i]->index].visited += numel(outs[i]);
+  for (size_t i = 0; i < nouts; i++) {
+    s->decision[outs[i]->index].visited += numel(outs[i]);
+    s->decision[outs[i]->index].asked = true;
+  }
   for (size_t i = s->count; i-- > 0;)
     if (kind_of(s->order[i]) != GB_KIND_LEAF) push_down(s, s->order[i]);
   for (size_t i = 0; i < s->count; i++) decide(s, s->order[i], height);

@@ -298,7 +298,7 @@ int gb_need (gb_lower_state *s, gb_node *n, int output, gb_status *rc) {
     return -1;
   }
   s->depth++;
-  const bool whole = gb_ops[n->op].kind == GB_KIND_OPAQUE || (n->op == GB_OP_MATMUL && !gb_matmul_is_fold(s, n));
+  const bool whole = (gb_ops[n->op].kind == GB_KIND_OPAQUE && !gb_is_inlined_cast(s, n)) || (n->op == GB_OP_MATMUL && !gb_matmul_is_fold(s, n));
   const int b = whole ? draft_opaque(s, n, output, rc) : draft_fold(s, n, output, false, rc);
   s->depth--;
   return b;

@@ -160,7 +160,7 @@ static void find_shown (const gb_emitter *e, gb_node **n, gb_map *m) {
   *m = map;
 }
 
-int gb_emit_stored (gb_emitter *e, gb_node *n, const gb_map *m) {
+static int emit_stored (gb_emitter *e, gb_node *n, const gb_map *m, bool stage) {
   gb_node *base = n;
   gb_map at = *m;
   int output;
@@ -169,12 +169,17 @@ int gb_emit_stored (gb_emitter *e, gb_node *n, const gb_map *m) {
     at = *m;
     output = 0;
     find_shown(e, &base, &at);
+    gb_decision *d = &e->s->decision[base->index];
+    d->staged |= stage && !gb_is_leaf(base) && gb_ops[base->op].kind != GB_KIND_OPAQUE && base->op != GB_OP_PICK && gb_streams(e->s, base);
   }
   const int buf = gb_need(e->s, base, output, &e->rc);
   if (buf < 0) return -1;
   const gb_buf b = e->s->buf[buf];
   return gb_emit_strided(e, buf, &at, b.shape.ndim, b.stride);
 }
+
+int gb_emit_stored (gb_emitter *e, gb_node *n, const gb_map *m) { return emit_stored(e, n, m, false); }
+int gb_emit_staged (gb_emitter *e, gb_node *n, const gb_map *m) { return emit_stored(e, n, m, true); }
 
 /* Values ------------------------------------------------------------------------------------------------------------- */
 
@@ -215,8 +220,7 @@ void gb_emit_full (gb_emitter *e, gb_node *n) {
   e->full = n;
 }
 
-/* The compute type of a value; GB_BOOL where it goes with any. */
-static gb_dtype class_of (const gb_node *n) {
+gb_dtype gb_class_of (const gb_node *n) {
   const gb_node *at = n;
   if (!gb_is_leaf(n) && gb_ops[n->op].kind == GB_KIND_MAP && gb_node_dtype(n) == GB_BOOL && n->nin > 0) at = n->in[0];
   const gb_dtype t = gb_node_dtype(at);
@@ -228,7 +232,7 @@ static gb_dtype class_of (const gb_node *n) {
 static gb_dtype compute_type (const gb_node *n) {
   for (int steps = 0; steps < 64; steps++) {
     const bool reduces = !gb_is_leaf(n) && gb_ops[n->op].kind == GB_KIND_REDUCE;
-    const gb_dtype t = class_of(reduces ? n->in[0] : n);
+    const gb_dtype t = gb_class_of(reduces ? n->in[0] : n);
     if (t != GB_BOOL) return t;
     if (gb_is_leaf(n) || n->nin == 0) break;
     n = n->in[0];
@@ -278,9 +282,10 @@ int gb_emit_value (gb_emitter *e, gb_node *n, const gb_map *m) {
   gb_map at = *m;
   int output;
   if (gb_emit_resolve(e, &base, &output, &at)) return remember(e, n, m, gb_emit_load(e, gb_emit_stored(e, n, m)));
-  const gb_dtype type = class_of(n);
+  const gb_dtype type = gb_class_of(n);
   const bool foreign = type != GB_BOOL && type != e->compute;
-  if (foreign || (hoists(e, n, m) && !is_view_of_generator(n))) return remember(e, n, m, gb_emit_load(e, gb_emit_stored(e, n, m)));
+  if (foreign) return remember(e, n, m, gb_emit_load(e, gb_emit_staged(e, n, m)));
+  if (hoists(e, n, m) && !is_view_of_generator(n)) return remember(e, n, m, gb_emit_load(e, gb_emit_stored(e, n, m)));
   gb_emit_full(e, n);
   if (++e->nested > MOST_NESTED) {
     e->rc = gb_fail(e->s->err, GB_EREFUSED, "the expression at %s is more than %d operations deep without a value that can be "

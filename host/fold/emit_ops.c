@@ -276,6 +276,7 @@ int gb_emit_body (gb_emitter *e, gb_node *n, const gb_map *m) {
     case GB_KIND_MAP: return emit_elementwise(e, n, m);
     case GB_KIND_VIEW: return emit_view(e, n, m);
     case GB_KIND_REDUCE: return emit_reduction(e, n, m);
+    case GB_KIND_OPAQUE: return gb_emit_load(e, gb_emit_staged(e, n->in[0], m));   /* CAST */
     default: return n->op == GB_OP_SQDIST ? emit_sqdist(e, n, m) : emit_product(e, n, m);
   }
 }

@@ -30,6 +30,7 @@ typedef struct gb_decision {
   bool stored;               /* computed by a step of its own wherever it is needed; else inlined into its consumers */
   bool staged;               /* stored, but to consumers a value that streams: it may exist a window at a time */
   bool on_staged;            /* such a value is among what it is made of */
+  bool asked;                /* a requested output */
   unsigned reduced_above;    /* dimensions that some chain of MAP and VIEW consumers ends up reducing */
   double visited;            /* elements that consumers look at, counted once a consumer */
   int nsources;              /* distinct stored values it is made of, up to GB_SOURCES; -1: more */
@@ -75,6 +76,7 @@ typedef struct gb_lower_state {
   gb_node **order;
   size_t count;
   gb_decision *decision;     /* by n->index */
+  const bool *inlined;       /* [count] products that are not staged; NULL: all may be */
   int *buf_of;               /* [count * GB_MAX_OUTPUTS] buffer, -1 = none yet */
   gb_buf *buf;
   int nbufs;
@@ -157,6 +159,7 @@ bool gb_is_leaf (const gb_node *n);
 /* Has the value of its first input and computes nothing (gb_node_reads). */
 static inline bool gb_hands_on (const gb_node *n) { return n->op == GB_OP_DETACH || n->op == GB_OP_WITH_SLOPE; }
 bool gb_streams (const gb_lower_state *s, const gb_node *n);   /* far more elements than what it is made of */
+bool gb_is_inlined_cast (const gb_lower_state *s, const gb_node *n);   /* CAST: reads its input, as it is stored, in the result's type */
 bool gb_matmul_is_fold (const gb_lower_state *s, const gb_node *n);
 bool gb_both_stream (const gb_lower_state *s, const gb_node *n);   /* MATMUL: the operands */
 /* MATMUL: the operand that is a tile value while the other one, stored, holds right-hand sides; where both stream the smaller
@@ -170,6 +173,7 @@ void gb_find_makers (const gb_lower_state *s, int *maker);   /* [nbufs]: the dra
 void gb_draft_clear (gb_draft *d);
 
 /* emit.c */
+gb_dtype gb_class_of (const gb_node *n);                         /* the compute type of a value; GB_BOOL: it goes with any */
 gb_dtype gb_compute_type (const gb_draft *d);                    /* GB_BOOL: it goes with any */
 void gb_emitter_init (gb_emitter *e, gb_lower_state *s, gb_draft *d, gb_axes inner);
 void gb_emitter_clear (gb_emitter *e);
@@ -186,6 +190,7 @@ int gb_emit_load (gb_emitter *e, int operand);                            /* ope
 int gb_emit_strided (gb_emitter *e, int buf, const gb_map *m, int ndim, const ptrdiff_t *stride);
 /* The operand of a value that is stored, or is made so. */
 int gb_emit_stored (gb_emitter *e, gb_node *n, const gb_map *m);
+int gb_emit_staged (gb_emitter *e, gb_node *n, const gb_map *m);          /* the same; one that streams may exist a window at a time */
 /* sum_j a_ij b_j with b varying along the reduced axis only: which input of the product b is, and the indices of both; else -1. */
 int gb_weight_of_sum (const gb_emitter *e, const gb_root *r, gb_map *weight, gb_map *value);
 bool gb_emit_resolve (gb_emitter *e, gb_node **n, int *output, gb_map *m);

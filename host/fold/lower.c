@@ -242,7 +242,11 @@ static void clear_state (gb_lower_state *s) {
 }
 
 gb_status gb_lower (gb_graph *g, size_t nouts, gb_node *const *outs, gb_lowered **out, gb_error *err) {
-  gb_lower_state s = {.graph = g, .err = err};
+  return gb_lower_inlined(g, nouts, outs, NULL, out, err);
+}
+
+gb_status gb_lower_inlined (gb_graph *g, size_t nouts, gb_node *const *outs, const bool *inlined, gb_lowered **out, gb_error *err) {
+  gb_lower_state s = {.graph = g, .inlined = inlined, .err = err};
   gb_lowered *low = calloc(1, sizeof *low);
   if (low == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
   gb_status rc = gb_structure(g, nouts, outs, &s.order, &s.count, &low->structure, err);

@@ -55,6 +55,8 @@ gb_status gb_structure (gb_graph *g, size_t nouts, gb_node *const *outs, gb_node
 
 /* Errors: ENOMEM; ESHAPE never (checked at construction); EREFUSED for a region that cannot stream and is named. */
 gb_status gb_lower (gb_graph *g, size_t nouts, gb_node *const *outs, gb_lowered **out, gb_error *err);
+/* The same with the products at some positions of the canonical order inlined where they are read, not staged. */
+gb_status gb_lower_inlined (gb_graph *g, size_t nouts, gb_node *const *outs, const bool *inlined, gb_lowered **out, gb_error *err);
 void gb_lowered_free (gb_lowered *l);
 
 /* Human-readable program, for tests, explain and debugging. Returns malloc'ed text. */

@@ -221,7 +221,9 @@ static void drop_inputs (gb_node *n) {
 
 void gb_node_drop_inputs (gb_node *n) {
   if (n->serial < n->graph->measured_from) return;
-  if (n->nin > 0 && (n->flags & GB_NODE_NEEDS_GRAD) == 0 && has_all_values(n)) drop_inputs(n);
+  if ((n->flags & GB_NODE_NEEDS_GRAD) != 0 || !has_all_values(n)) return;
+  if (n->nin > 0) drop_inputs(n);
+  else n->flags |= GB_NODE_ENDED;
 }
 
 /* Inputs first: 'gone' is what cannot be computed any more. */

@@ -13,13 +13,55 @@ static void max_int (int *a, int b) {
   if (b > *a) *a = b;
 }
 
+enum { FEW = 1 << 22 };           /* elements: a staged product of so many may exist whole */
+
+/* A staged product of many elements that no windows can make; -1: there is none. The innermost comes first. */
+static int find_uncut (const gb_lowered *low, const gb_nest *nest, gb_node *const *node, const bool *inlined) {
+  for (int s = 0; s < low->nsteps; s++) {
+    const gb_step *st = &low->step[s];
+    const gb_buf *b = &low->buf[st->out[0]];
+    const bool product = node[b->source]->op == GB_OP_MATMUL && !inlined[b->source];
+    if (b->staged && b->cls == GB_BUF_TEMP && product && gb_shape_numel(&b->shape) > FEW && (nest == NULL || !nest->inside[s]))
+      return (int)b->source;
+  }
+  return -1;
+}
+
+/* Lowers, with products staged but for large ones that would exist whole: those are inlined where that can be lowered. A function
+** of the graph alone. */
+static gb_status lower (gb_graph *g, size_t nouts, gb_node *const *outs, size_t nnodes, gb_node *const *node, gb_program *p,
+                        gb_error *err) {
+  bool *inlined = calloc(nnodes + 1, sizeof *inlined);
+  if (inlined == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
+  gb_status rc = gb_lower(g, nouts, outs, &p->low, err);
+  if (rc == GB_OK) rc = gb_find_nest(p->low, &p->nest, err);
+  for (int at; rc == GB_OK && (at = find_uncut(p->low, p->nest, node, inlined)) >= 0;) {
+    gb_lowered *low;
+    gb_error refused;
+    inlined[at] = true;
+    const gb_status tried = gb_lower_inlined(g, nouts, outs, inlined, &low, &refused);
+    if (tried == GB_EREFUSED) break;
+    if (tried != GB_OK) {
+      *err = refused;
+      rc = tried;
+      break;
+    }
+    gb_nest_free(p->nest, p->low->nsteps);
+    gb_lowered_free(p->low);
+    p->low = low;
+    rc = gb_find_nest(p->low, &p->nest, err);
+  }
+  free(inlined);
+  return rc;
+}
+
 static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, gb_node *const *node, size_t nouts,
                               gb_node *const *outs, gb_program **out, gb_error *err) {
   gb_program *p = calloc(1, sizeof *p);
   if (p == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
   *p = (gb_program){.refs = 1, .threads = gb_pool_threads(g->backend->pool), .structure = structure,
                     .nnodes = nnodes, .nouts = nouts};
-  gb_status rc = gb_lower(g, nouts, outs, &p->low, err);
+  gb_status rc = lower(g, nouts, outs, nnodes, node, p, err);
   if (rc == GB_OK) {
     p->scratch = calloc((size_t)p->low->nsteps + 1, sizeof *p->scratch);
     p->arithmetic = calloc((size_t)p->low->nbufs + 1, sizeof *p->arithmetic);
@@ -27,7 +69,6 @@ static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, gb
       rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->low->nsteps);
     else rc = gb_program_find_batch(p, node, err);
     if (rc == GB_OK) rc = gb_find_triangles(p->low, &p->triangle, &p->ntriangles, err);
-    if (rc == GB_OK) rc = gb_find_nest(p->low, &p->nest, err);
     if (rc == GB_OK) rc = gb_sign_buffers(p->low, p->batch, p->arithmetic, err);
   }
   if (rc != GB_OK) {
