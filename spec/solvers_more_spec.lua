@@ -546,3 +546,50 @@ describe("what solvers choose where nothing is said", function()
     assert.is_false(mixed(1000, "f64", nil, true))
   end)
 end)
+
+describe("a solve that misses its tolerance", function()
+  local process <const> = require "spec.process"
+
+  --- What a script says on stderr; each line of it is a line of the script.
+  local function errors_of(script)
+    local path <const> = os.tmpname()
+    local f <close> = assert(io.open(path, "w"))
+    f:write(script)
+    f:close()
+    local _, errors <const>, code <const> = process.run{path}
+    os.remove(path)
+    assert.equal(0, code, errors)
+    local lines <const> = {}
+    for line in errors:gmatch "[^\n]+" do lines[#lines + 1] = line end
+    return lines
+  end
+
+  it("says so on stderr, once a line, whoever solves", function()
+    local lines <const> = errors_of[[
+local gb = require "gibbous"
+local A, b = gb.rand(30, 30, {seed = 1}), gb.ones(30)
+for _ = 1, 3 do gb.solvers.cg{}:solve(A, b):eval() end
+gb.solvers.minres{max_iter = 2}:solve(A + A:t(), b)
+gb.solvers.cg{precond = gb.precond.jacobi{}, max_iter = 2}:solve(A + A:t() + gb.eye(30) * 20, b):eval()
+local good = gb.solvers.cg{}:solve(A + A:t() + gb.eye(30) * 40, b):eval()]]
+    assert.equal(3, #lines, table.concat(lines, "\n"))
+    assert.matches(":3: a solve missed its tolerance: indefinite after %d+ steps, relative residual %S+; the matrix is not positive", lines[1])
+    assert.matches(":4: a solve missed its tolerance: max_iter after 2 steps", lines[2])
+    assert.matches(":5: a solve missed its tolerance: max_iter after 2 steps", lines[3])
+  end)
+
+  it("does so in a gradient too, which nobody has a record of", function()
+    local lines <const> = errors_of[[
+local gb = require "gibbous"
+local B = gb.randn(40, 40, {seed = 1})
+local A, b = (B:matmul(B:t()) + 0.01 * gb.eye(40)):eval(), gb.eye(40):select(2, 1):requires_grad()
+local x, info = gb.solvers.cg{tol = 1e-6, max_iter = 12}:solve(gb.eye(40) * 2 + A * 0, b)
+assert(info.converged)
+local s = gb.randn(40, {seed = 2}):requires_grad()
+local y, second = gb.solvers.cg{tol = 1e-6, max_iter = 12}:solve(A + gb.linalg.diag(s * 0), A:matmul(gb.ones(40)):detach() * 0 + b * 0)
+assert(second.converged)
+gb.grad((y * gb.randn(40, {seed = 3})):sum(), b):eval()]]
+    assert.equal(1, #lines, table.concat(lines, "\n"))
+    assert.matches(":9: a solve missed its tolerance: max_iter after 12 steps", lines[1])
+  end)
+end)

@@ -82,7 +82,8 @@ struct gb_graph {
   size_t npromises;           /* PROMISE leaves there are */
   void (*broken)(void *ud, uint64_t serial);   /* one that nobody kept is released; raises nothing */
   void *broken_ud;
-  uint64_t calling;           /* serial of the CALL that is running */
+  uint64_t calling;           /* serial of the CALL that is running, and the line that built it */
+  const char *calling_where;
 };
 
 gb_status gb_graph_new (gb_backend *be, gb_graph **out, gb_error *err);

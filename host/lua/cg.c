@@ -1,4 +1,6 @@
 /* cg.c - conjugate gradients for the Lua library, at once and as nodes of the graph; gb.solvers is in Lua. */
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "graph/call.h"
@@ -139,6 +141,39 @@ static void push_info (lua_State *L, const gb_cg_info *info, const gb_cg_options
   set_number(L, "seconds", info->seconds);
 }
 
+/* ---- solves that missed ---------------------------------------------------------------------------------- */
+
+#define LINES 64                       /* that are remembered, so that a loop says it once */
+
+/* Says once a script line that a solve of it missed its tolerance. Lines are interned: their addresses tell them apart. */
+static void say_missed (const char *where, const char *how, int steps, double residual, const char *message) {
+  static const char *told[LINES];
+  static size_t next;
+  for (size_t i = 0; i < LINES; i++)
+    if (told[i] == where && where[0] != '\0') return;
+  told[next++ % LINES] = where;
+  fprintf(stderr, "gibbous: %s%sa solve missed its tolerance: %s after %d steps, relative residual %.2g%s%s\n", where,
+          where[0] != '\0' ? ": " : "", how, steps, residual != residual ? (double)NAN : residual, message[0] != '\0' ? "; " : "", message);
+}
+
+static void solve_missed (const char *where, const gb_solver_report *r) {
+  char text[GB_CG_TEXT];
+  const gb_cg_info *info = &r->info.cg;
+  say_missed(where, gb_cg_reason_text(info->reason), info->iterations, info->residual, gb_cg_text(info, &r->o.run.cg, text));
+}
+
+/* core.solve_missed(info): says the same of a solve that Lua ran, by its record */
+static int cg_missed (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 1);
+  lua_getfield(L, 1, "reason");
+  lua_getfield(L, 1, "iterations");
+  lua_getfield(L, 1, "residual");
+  lua_getfield(L, 1, "message");
+  say_missed(s->graph->where, luaL_checkstring(L, 2), (int)luaL_checkinteger(L, 3), luaL_checknumber(L, 4), luaL_optstring(L, 5, ""));
+  return 0;
+}
+
 /* core.solver_report(x): what a lazy solve says when it has run, else nil */
 static int cg_report (lua_State *L) {
   lgb_enter(L);
@@ -242,6 +277,7 @@ static int cg_solver (lua_State *L) {
   lgb_checkoptions(L, 3, solver_names);
   const gb_solver_options o = check_solver(L, 3);
   gb_node *x0 = check_tensor(L, 3, "x0"), *k = check_tensor(L, 3, "k"), *noise = check_noise(L, s, 3);
+  gb_solver_missed = solve_missed;
   lgb_tensor *x = lgb_newtensor(L);
   gb_error err;
   s->busy = true;
@@ -271,5 +307,5 @@ static int cg_marginal (lua_State *L) {
   return 2;
 }
 
-const luaL_Reg lgb_cg_functions[] = {{"cg", cg_now}, {"is_streamed", cg_is_streamed}, {"marginal", cg_marginal}, {"solver", cg_solver},
+const luaL_Reg lgb_cg_functions[] = {{"cg", cg_now}, {"is_streamed", cg_is_streamed}, {"marginal", cg_marginal}, {"solve_missed", cg_missed}, {"solver", cg_solver},
                                      {"solver_report", cg_report}, {"student_quantile", cg_student}, {NULL, NULL}};

@@ -209,6 +209,7 @@ static gb_status run_call (gb_plan *p, const gb_step *st, const gb_opaque *o, vo
     rc = hand(p, k >= 0 ? st->out[k] : st->in[i], k < 0, shape, k >= 0 ? p->to[k] : p->in[i], &p->lent[i], &t[i], err);
   }
   p->graph->calling = p->node[st->call_source]->serial;
+  p->graph->calling_where = p->node[st->call_source]->where;
   if (rc == GB_OK) rc = call->run(call->ud, p->graph, o, t, t + st->nin, scratch, err);
   for (int i = 0; i < n; i++) {
     const int b = i < st->nin ? st->in[i] : st->out[i - st->nin];

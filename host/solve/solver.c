@@ -10,6 +10,7 @@
 
 #define OVERHEAD 16384                 /* of the blocks that lie in lent memory: 64 bytes each, and their rounding */
 
+void (*gb_solver_missed)(const char *where, const gb_solver_report *report);
 static gb_solver_op *live;             /* all ops there are */
 
 /* ---- running ------------------------------------------------------------------------------------------- */
@@ -116,6 +117,7 @@ static gb_status solver_run (void *ud, gb_graph *g, const gb_opaque *o, const gb
   const char *where = g->where;
   const int tracing = g->tracing;
   const uint64_t serial = g->calling;
+  const char *line = g->calling_where;
   gb_solver_report report = {.o = op->o, .marginal = op->kind == GB_SOLVER_MARGINAL};
   g->tracing = 0;
   gb_ledger_lend(&g->backend->ledger, &outer, scratch, op->bytes, op->bytes);
@@ -128,6 +130,8 @@ static gb_status solver_run (void *ud, gb_graph *g, const gb_opaque *o, const gb
   g->where = where;
   gb_last_eval = stats;
   if (st == GB_OK) remember(op, serial, &report);
+  if (st == GB_OK && op->kind == GB_SOLVER_SOLVE && !report.info.cg.converged && gb_solver_missed != NULL)
+    gb_solver_missed(line, &report);
   return st;
 }
 

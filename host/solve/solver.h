@@ -33,6 +33,10 @@ gb_status gb_solver_solve (gb_node *a, gb_node *b, gb_node *x0, gb_node *k, gb_n
 gb_status gb_solver_marginal (gb_node *a, gb_node *b, gb_node *k, gb_node *noise, const gb_solver_options *o, gb_node **head,
                               gb_node **all, gb_error *err);
 
+/* Is told of each solve of the graph, of gradients too, that ran and missed its tolerance, with the script line that built it. NULL:
+** nobody listens. It holds nothing of what it is told. */
+extern void (*gb_solver_missed)(const char *where, const gb_solver_report *report);
+
 /* The report of x or *all once it has run; NULL before, or where 64 others of its op ran since. Valid until the next run. */
 const gb_solver_report *gb_solver_report_of (const gb_node *x);
 

@@ -828,6 +828,10 @@ function core.measured() end
 --- A fresh leaf of x's value: kind "param" or "grad".
 function core.leaf(x, kind, name) end
 
+--- Says once a script line, on stderr, that a solve missed its tolerance, by its record.
+---@param info gibbous.solve_info
+function core.solve_missed(info) end
+
 --- x with a value that is known: nothing computes it again, and gradients pass through it as through x.
 function core.hold(x, value) end
 

@@ -64,6 +64,12 @@ function M.prepare(solver, a, k, noise)
     k = k and k:detach(), noise = noise, live = {a = a, k = k}}, System)
 end
 
+--- x and info, of which stderr says, once a script line, that the solve missed its tolerance.
+function M.told(x, info)
+  if not info.converged then core.solve_missed(info) end
+  return x, info
+end
+
 --- For a prepared system and b (n, r): x, info, the forms q = b' A^-1 b (r), and how much too small these are at most, or nil where
 -- that is not known. Solvers that can, stop when prior - q is known to their tolerance of itself; no eigenvalue of A is below
 -- 'least'.
@@ -99,7 +105,7 @@ function Solver:solve(a, b, opts)
   local o <const> = options.parse(opts, {x0 = "tensor"}, "solve")
   local at <const>, bt <const> = core.as_tensor(a), core.as_tensor(b)
   if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed") end
-  return self:prepare(at):solve(bt, o.x0 or nil)
+  return M.told(self:prepare(at):solve(bt, o.x0 or nil))
 end
 
 --- Columns of length sqrt(n) in directions that depend on the seed alone, (n, probes).

@@ -124,7 +124,7 @@ function Cg:solve(a, b, opts)
   local o <const> = options.parse(opts, {x0 = "tensor"}, "solve")
   local at <const>, bt <const> = core.as_tensor(a), core.as_tensor(b)
   if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed") end
-  if self.o.precond and not PLANNED[self.o.precond.kind] then return self:prepare(at):solve(bt, o.x0 or nil) end
+  if self.o.precond and not PLANNED[self.o.precond.kind] then return base.told(self:prepare(at):solve(bt, o.x0 or nil)) end
   local k <const>, noise <const> = split(self, at)
   local x <const> = core.solver(at, bt, settings(self.o, at, self.o.tol, {x0 = o.x0 or nil, k = k, noise = noise}))
   return x, new_info(x)
