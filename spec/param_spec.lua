@@ -238,3 +238,93 @@ describe("a raised bound", function()
     assert.same({false, "fit: the noise floor 2 leaves the prior of parameter 'p', uniform(max=1, min=0), no room"}, {ok, err.message})
   end)
 end)
+
+describe("parameters in formulas", function()
+  it("are their values, on either side", function()
+    local p <const>, q <const>, t <const> = gb.param(3), gb.param(2), gb.tensor{1, 4}
+    near({5, 1, 6, 1.5, 1, 1, 9, -3}, {p + q, p - q, p * q, p / q, p // q, p % q, p ^ q, -p}, 1e-15)
+    near({4, 2, 6, 1.5, 1, 1, 9}, {p + 1, p - 1, p * 2, p / 2, p // 2, p % 2, p ^ 2}, 1e-15)
+    near({4, -2, 6, 2, 2, 1, 8}, {1 + p, 1 - p, 2 * p, 6 / p, 7 // p, 7 % p, 2 ^ p}, 1e-15)
+    near({{4, 7}, {2, -1}, {3, 12}, {1 / 3, 4 / 3}, {1, 64}}, {p + t, p - t, t * p, t / p, t ^ p}, 1e-15)
+  end)
+
+  it("have transforms by name, or two functions", function()
+    local function f(v) return v end
+    for _, v in ipairs{"exp", "identity", {forward = f, inverse = f}} do
+      near(0.5, gb.param(0.5, {transform = v}).value, 1e-15)
+    end
+    for _, v in ipairs{"log", {forward = f}, {inverse = f}, {}, 3} do
+      raises("option", "gb.param: bad value for option 'transform'", gb.param, 0.5, {transform = v})
+    end
+  end)
+end)
+
+describe("a prior of an interval", function()
+  it("that the value lies outside of is refused, and nothing changes", function()
+    local p <const> = gb.param(3, {min = 0, name = "p"})
+    local raw <const> = p.raw:item()
+    raises("option", "parameter 'p' = 3.0 is not inside its bounds (0, 1), outside which its prior has no density",
+      function() p.prior = gb.priors.uniform{min = 0, max = 1} end)
+    assert.is_nil(p.prior)
+    assert.same({3, raw}, {p.value:item(), p.raw:item()})
+    p.prior = gb.priors.uniform{min = 2, max = 5}
+    near(3, p.value, 1e-14)
+    p.raw = p.raw + 100
+    assert.is_true(p.value:item() <= 5 and p.value:item() > 4.9)
+    p.prior = nil
+    assert.is_true(p.value:item() <= 5 and p.value:item() > 4.9)
+    raises("option", "the raw value of parameter 'p' must be", function() p.raw = "x" end)
+  end)
+end)
+
+describe("what the library keeps of parameters", function()
+  local param <const> = require "gibbous.param"
+
+  it("are values to compute with, for a while", function()
+    local p <const>, q <const> = gb.param(2, {min = 0}), gb.param(5)
+    local at <const> = param.remember{p, q}
+    local function values(...) return p.value:item(), q.value:item(), p.raw:item(), ... end
+    local before <const> = table.pack(at(values, "x"))
+    near({2, 5}, {before[1], before[2]}, 1e-14)
+    assert.equal("x", before[4])
+    p.value, q.value = 7, 8
+    local version <const> = p.version
+    assert.same(before, table.pack(at(values, "x")))
+    near({7, 8}, {p.value, q.value}, 1e-14)
+    assert.equal(version, p.version)
+    local ok <const>, err <const> = pcall(at, function() error({}, 0) end)
+    assert.same({false, "table"}, {ok, type(err)})
+    near({7, 8}, {p.value, q.value}, 1e-14)
+    assert.same(before, table.pack(at(values, "x")))
+    assert.same({"a", nil, "c"}, {at(function(...) return ... end, "a", nil, "c")})
+  end)
+
+  it("are copies, told apart by gradients", function()
+    local p <const> = gb.param(2, {name = "p"})
+    local q <const> = param.copy(p)
+    param.apart{p, q}
+    local g <const> = gb.grad(p * p + 3 * q, {p, q})
+    near({4, 3}, {g[1], g[2]}, 1e-14)
+    local version <const> = p.version
+    param.apart{p, q}
+    assert.equal(version, p.version)
+    local once <const> = param.copies(true)
+    assert.is_true(rawequal(once(p), once(p)) and not rawequal(once(p), p))
+    near(2, once(p).value, 0)
+  end)
+
+  it("is who fits them, and what was made with their values", function()
+    local p <const>, one <const>, other <const> = gb.param(2), {}, {state = "made"}
+    assert.same({false, false, true, true}, {param.claim(p, one), param.claim(p, one), param.claim(p, other), param.claim(p, one)})
+    param.keep({p}, other)
+    assert.equal("made", other.state)
+    p.value = 3
+    assert.is_nil(other.state)
+  end)
+
+  it("is whether anybody chose their value", function()
+    assert.is_false(param.is_open(gb.param(1)))
+    assert.is_true(param.is_open(param.set_open(gb.param(1), true)))
+    assert.is_false(param.is_open(param.set_open(gb.param(1), false)))
+  end)
+end)

@@ -63,7 +63,7 @@ local function named(self, name)
     known[c.name] = true
   end
   if #found == 1 then return rawget(self, "_columns")[found[1]] end
-  if #found > 1 then
+  if found[1] then
     core.raise("option", ("%s: columns %s are all called '%s': f:col(%d) takes one by its number, names = {...} gives them names")
       :format(rawget(self, "_path"), table.concat(found, ", "), name, found[1]))
   end
