@@ -229,6 +229,8 @@ local function trimmed(s) return (s:match "^%s*(.-)%s*$") end
 
 local function reason_of(module, line, what)
   if what == "arguments swapped" and line:find "^core%.eval%([%w_]+, [%w_]+%)$" then return "what is evaluated at once has no order" end
+  if what == "arguments swapped" and select(2, line:gsub("rawequal%([%w_]+, [%w_]+%)", "")) == 1 and not line:find "[%w_.:]+%([%w_]+, [%w_]+%).*rawequal"
+    and not line:find "rawequal%b().*%([%w_]+, [%w_]+%)" then return "rawequal is symmetric" end
   for _, row in ipairs(equivalent) do
     if row[1] == module and row[2] == line then return row[3] end
   end

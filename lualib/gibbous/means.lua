@@ -162,6 +162,9 @@ end
 
 --- A constructor for means of one's own: f(x, p) gives (n).
 function M.define(name, params, f)
+  if type(name) ~= "string" then core.raise("option", "gb.means.define: the name must be a string") end
+  if type(params) ~= "table" then core.raise("option", "gb.means.define: the parameters must be a table") end
+  if type(f) ~= "function" then core.raise("option", "gb.means.define: the third argument must be a function") end
   local spec <const> = {}
   for key in pairs(params) do
     if methods[key] or settings[key] or key == "kind" or key == "form" or key == "hyper" then

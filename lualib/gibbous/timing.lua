@@ -41,9 +41,17 @@ local function measured(f)
   return core.clock() - began
 end
 
+local function check_function(f, what)
+  local meta <const> = getmetatable(f)
+  if type(f) ~= "function" and not (type(meta) == "table" and meta.__call) then
+    core.raise("option", ("%s: a function expected, got %s"):format(what, core.type(f)))
+  end
+end
+
 --- Runs f at least 'runs' times (5) and for 'seconds' (0.5); the first 'warmup' runs (1) do not count.
 ---@return table  median fastest slowest runs
 function M.bench(f, opts)
+  check_function(f, "gb.bench")
   local o <const> = options.parse(opts, {runs = "count", seconds = "positive", warmup = "count"}, "gb.bench")
   local runs <const>, seconds <const> = o.runs or 5, o.seconds or 0.5
   for _ = 1, o.warmup or 1 do measured(f) end
@@ -65,6 +73,7 @@ end
 --- Runs f once: wall seconds, and what the evaluations in it did.
 ---@return table  seconds core_seconds folds pairs opaques measured
 function M.profile(f)
+  check_function(f, "gb.profile")
   local seconds <const>, run <const> = measured(f), core.measured()
   return setmetatable({seconds = seconds, core_seconds = run.seconds, folds = run.folds, pairs = run.pairs,
     opaques = run.opaques, measured = run.measured}, Profile)
