@@ -3,7 +3,7 @@
 -- A line of code is drawn from all of lualib/ (not the annotations of _meta.lua), then one change that applies to it: a comparison
 -- flipped, + for -, and for or, 'not' dropped, a constant off by one, true for false, min for max, two arguments in each other's
 -- place, a statement left out, a letter of a text. The specs of its module run first, then all others, until one is red.
--- A change that does not compile is drawn anew. One that cannot be told from the original counts as nothing, but only with the
+-- A change that does not compile is replaced by another draw. One that cannot be told from the original counts as nothing, but only with the
 -- reason written below. 'first' starts at that bug of the sequence. The specs run as they are in the tree, on this interpreter.
 -- GIBBOUS_MUTATE=list draws and runs nothing; =related runs the specs of the module alone, so that more survive.
 local seed <const>, count <const> = math.tointeger(arg[1] or 1), math.tointeger(arg[2] or 40)
@@ -12,7 +12,6 @@ local first <const>, mode <const> = math.tointeger(arg[3] or 1), os.getenv "GIBB
 -- What no test can see: module, the line with the change in it, and why.
 local equivalent <const> = {
   {"timing.lua", "until #times >= runs and core.clock() - start > seconds", "the clock does not stand there to the last bit"},
-  {"kernels/stationary.lua", "return a, rawequal(q, p) and a or f(q)", "rawequal is symmetric"},
   {"gp/pathwise.lua", "return {features = o.features or 1024, seed = o.seed or math.floor(2 ^ 31 / core.rand(1, {dtype = \"f64\"}):item())}",
     "another random seed"},
   {"gp/features.lua", "self.asked = self.asked + 2", "another stream of random numbers"},
@@ -109,6 +108,9 @@ end
 
 local attribs <const> = {const = true, close = true}
 
+-- Functions whose arguments have no order.
+local symmetric <const> = {rawequal = true, eval = true, max = true, min = true, maximum = true, minimum = true}
+
 --- Every change that the line from..to of the chunk takes: {from, to, text, what}.
 local function changes_of(list, from, to, line)
   local out <const> = {}
@@ -127,8 +129,8 @@ local function changes_of(list, from, to, line)
       end
       local a <const>, comma <const>, b <const>, close <const> = list[i + 1], list[i + 2], list[i + 3], list[i + 4]
       if t.text == "(" and close and a.kind == "word" and comma.text == "," and b.kind == "word" and close.text == ")"
-        and before.kind == "word" and before.text ~= "function" and not (list[i - 2] and (list[i - 2].text == "function"
-        or list[i - 4] and list[i - 4].text == "function")) and a.text ~= b.text then
+        and before.kind == "word" and before.text ~= "function" and not symmetric[before.text] and a.text ~= b.text
+        and not (list[i - 2] and (list[i - 2].text == "function" or list[i - 4] and list[i - 4].text == "function")) then
         add(a.from, b.to, b.text .. comma.text .. " " .. a.text, "arguments swapped")
       end
     end
@@ -227,10 +229,7 @@ end
 
 local function trimmed(s) return (s:match "^%s*(.-)%s*$") end
 
-local function reason_of(module, line, what)
-  if what == "arguments swapped" and line:find "^core%.eval%([%w_]+, [%w_]+%)$" then return "what is evaluated at once has no order" end
-  if what == "arguments swapped" and select(2, line:gsub("rawequal%([%w_]+, [%w_]+%)", "")) == 1 and not line:find "[%w_.:]+%([%w_]+, [%w_]+%).*rawequal"
-    and not line:find "rawequal%b().*%([%w_]+, [%w_]+%)" then return "rawequal is symmetric" end
+local function reason_of(module, line)
   for _, row in ipairs(equivalent) do
     if row[1] == module and row[2] == line then return row[3] end
   end
@@ -254,7 +253,7 @@ while drawn < count do
         local f <close> = assert(io.open(path, "wb"))
         f:write(text)
       end
-      local why <const> = reason_of(l.module, now, c.what)
+      local why <const> = reason_of(l.module, now)
       local spec, case
       if mode == "list" then case = ""
       elseif why then nothing = nothing + 1
