@@ -290,7 +290,7 @@ host/solve/partial.c
 'a row of a preconditioner that is infinite passes'
 
 host/mem/ledger.c
-'s/if (l->freed > gb_ledger_room(l) - bytes) {/if (0) {/'
+'s/if (l->kept_bytes > room || l->freed > room - l->kept_bytes)/if (0)/'
 'pages of freed blocks take the process past the limit'
 
 host/fold/draft.c

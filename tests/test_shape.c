@@ -248,7 +248,7 @@ static void a_loop_finds_its_memory_again (void **state) {
   gb_ledger_init(&l, SIZE_MAX);
   assert_true(filled(&l, 30 * MIB, &large));
   gb_ledger_free(&l, large);
-  malloc_trim(0);
+  gb_ledger_release(&l);
   const size_t before = gb_process_memory_read().now;
   for (int i = 0; i < ROUNDS; i++) {
     assert_true(filled(&l, 14 * MIB, &large) && filled(&l, 192, &small[i]));
@@ -256,6 +256,51 @@ static void a_loop_finds_its_memory_again (void **state) {
   }
   assert_true(gb_process_memory_read().now < before + 40 * MIB);
   for (int i = 0; i < ROUNDS; i++) gb_ledger_free(&l, small[i]);
+  gb_ledger_release(&l);
+}
+
+/* Mappings of freed blocks: the next block of their size has one back, with what was written there, smaller ones have parts of it,
+** which are one again when they are freed; what is kept is bounded, is given back before a block would pass the limit with it, and
+** in the end. */
+static void large_blocks_are_kept_within_the_limit (void **state) {
+  (void)state;
+  gb_ledger l;
+  void *a, *b, *small;
+  gb_ledger_init(&l, 100 * MIB);
+  const size_t before = gb_process_memory_read().now;
+  assert_true(filled(&l, 40 * MIB, &a));
+  assert_int_equal((uintptr_t)a % 64, 0);
+  memset(a, 7, 40 * MIB);
+  gb_ledger_free(&l, a);
+  assert_int_equal(l.used, 0);
+  assert_int_equal(gb_ledger_alloc(&l, GB_MEM_TENSOR, 40 * MIB, "", "", &b, NULL), GB_OK);
+  assert_ptr_equal(a, b);
+  assert_int_equal(((char *)b)[40 * MIB - 1], 7);
+  gb_ledger_free(&l, b);
+  assert_true(filled(&l, 10 * MIB, &small));
+  assert_ptr_equal(a, small);
+  assert_true(filled(&l, 20 * MIB, &b));
+  assert_true((char *)b > (char *)a && (char *)b < (char *)a + 40 * MIB);
+  gb_ledger_free(&l, small);
+  gb_ledger_free(&l, b);
+  assert_true(filled(&l, 40 * MIB, &b));
+  assert_ptr_equal(a, b);
+  assert_true(gb_process_memory_read().now < before + 44 * MIB);
+  gb_ledger_free(&l, b);
+  assert_true(filled(&l, 70 * MIB, &b));                         /* and 40 kept are more than 100 */
+  assert_true(gb_process_memory_read().now < before + 74 * MIB);
+  gb_ledger_free(&l, b);
+  gb_ledger_release(&l);
+  assert_true(gb_process_memory_read().now < before + 4 * MIB);
+  gb_ledger_init(&l, SIZE_MAX);
+  for (int i = 0; i < 40; i++) {
+    void *all[3];
+    for (int k = 0; k < 3; k++) assert_true(filled(&l, (size_t)(5 + (i * 7 + k * 3) % 40) * MIB, &all[k]));
+    for (int k = 0; k < 3; k++) gb_ledger_free(&l, all[k]);
+    assert_true(l.nkept <= GB_KEPT && l.kept_bytes <= 256 * MIB);
+  }
+  gb_ledger_release(&l);
+  assert_int_equal(l.kept_bytes, 0);
 }
 
 /* Blocks of a few MiB that are freed between others leave holes, whose pages the allocator would keep. */
@@ -266,8 +311,8 @@ static void what_was_freed_is_no_more_than_the_limit_leaves (void **state) {
   void *block[BLOCKS], *large;
   gb_ledger_init(&l, 240 * MIB);
   assert_true(filled(&l, 30 * MIB, &large));
-  gb_ledger_free(&l, large);                     /* from here on the allocator takes such blocks from its heap */
-  malloc_trim(0);
+  gb_ledger_free(&l, large);
+  gb_ledger_release(&l);
   const size_t before = gb_process_memory_read().now;
   for (int i = 0; i < BLOCKS; i++) assert_true(filled(&l, EACH * MIB, &block[i]));
   for (int i = 0; i < BLOCKS; i += 2) gb_ledger_free(&l, block[i]);
@@ -277,6 +322,7 @@ static void what_was_freed_is_no_more_than_the_limit_leaves (void **state) {
   assert_true(now - before >= l.used - 8 * MIB);
   for (int i = 1; i < BLOCKS; i += 2) gb_ledger_free(&l, block[i]);
   gb_ledger_free(&l, large);
+  gb_ledger_release(&l);
 }
 #endif
 
@@ -391,7 +437,7 @@ int main (void) {
       cmocka_unit_test(the_ledger_keeps_its_limit_and_its_account),
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
       cmocka_unit_test(a_loop_finds_its_memory_again),
-      cmocka_unit_test(what_was_freed_is_no_more_than_the_limit_leaves),
+      cmocka_unit_test(what_was_freed_is_no_more_than_the_limit_leaves), cmocka_unit_test(large_blocks_are_kept_within_the_limit),
 #endif
       cmocka_unit_test(a_full_ledger_reclaims_once_and_tries_again),
       cmocka_unit_test(bytes_print_in_the_nearest_unit),

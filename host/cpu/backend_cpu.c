@@ -66,6 +66,7 @@ void gb_backend_free (gb_backend *be) {
   gb_pool_free(be->pool);
   for (gb_backend *next; be != NULL; be = next) {
     next = be->next;
+    gb_ledger_release(&be->ledger);
     free(be);
   }
 }

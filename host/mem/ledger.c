@@ -8,6 +8,7 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+#include <sys/mman.h>
 
 #define ALIGN ((size_t)64)
 _Static_assert(sizeof(gb_block) <= 64, "the block header fits in one alignment unit");
@@ -65,22 +66,92 @@ static gb_block *aligned_block (size_t size) {
   return b;
 }
 
-/* The allocator keeps pages of what was freed, up to all of 'freed'. Before these could take the process past the limit they go
-** back to the system. Invariant: blocks and such pages together are no more than the limit. */
-static gb_block *take_own (gb_ledger *l, size_t bytes) {
-  if (l->freed > gb_ledger_room(l) - bytes) {
-#ifdef __GLIBC__
-    malloc_trim(0);
+/* Large blocks are mappings of their own. Some freed ones are kept, the newest last, for blocks to come: pages met for the first time
+** cost more than what most ops compute into them. A build that watches the heap leaves all blocks to the allocator. */
+#define PAGE ((size_t)4096)
+#ifdef __SANITIZE_ADDRESS__
+#define LARGE SIZE_MAX
+#else
+#define LARGE ((size_t)4 << 20)
 #endif
-    l->freed = 0;
+#define MOST_KEPT ((size_t)256 << 20)
+
+static size_t mapped_size (size_t bytes) { return (whole_size(bytes) + PAGE - 1) / PAGE * PAGE; }
+
+static void *map (size_t size) {
+  void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return at == MAP_FAILED ? NULL : at;
+}
+
+static void drop_kept (gb_ledger *l, int i) {
+  l->kept_bytes -= l->kept[i].bytes;
+  l->nkept--;
+  memmove(&l->kept[i], &l->kept[i + 1], (size_t)(l->nkept - i) * sizeof *l->kept);
+}
+
+static void unmap_kept (gb_ledger *l, int i) {
+  munmap(l->kept[i].at, l->kept[i].bytes);
+  drop_kept(l, i);
+}
+
+/* One mapping with its neighbours in memory. What does not fit, the oldest first, goes back to the system. */
+static void keep (gb_ledger *l, char *at, size_t size) {
+  for (int i = l->nkept - 1; i >= 0; i--) {
+    const gb_kept k = l->kept[i];
+    if (k.at + k.bytes != at && at + size != k.at) continue;
+    at = k.at < at ? k.at : at;
+    size += k.bytes;
+    drop_kept(l, i);
   }
-  return aligned_block(whole_size(bytes));
+  while (l->nkept > 0 && (l->nkept == GB_KEPT || l->kept_bytes + size > MOST_KEPT)) unmap_kept(l, 0);
+  if (size > MOST_KEPT) {
+    munmap(at, size);
+    return;
+  }
+  l->kept[l->nkept++] = (gb_kept){at, size};
+  l->kept_bytes += size;
+}
+
+/* The front of the least that is large enough. */
+static void *take_kept (gb_ledger *l, size_t size) {
+  int best = -1;
+  for (int i = 0; i < l->nkept; i++)
+    if (l->kept[i].bytes >= size && (best < 0 || l->kept[i].bytes <= l->kept[best].bytes)) best = i;
+  if (best < 0) return NULL;
+  gb_kept *k = &l->kept[best];
+  char *at = k->at;
+  k->at += size;
+  k->bytes -= size;
+  l->kept_bytes -= size;
+  if (k->bytes == 0) drop_kept(l, best);
+  return at;
+}
+
+void gb_ledger_release (gb_ledger *l) {
+  while (l->nkept > 0) unmap_kept(l, 0);
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+  l->freed = 0;
+}
+
+/* The allocator keeps pages of what was freed, up to all of 'freed', and we keep mappings. Before these could take the process past
+** the limit they go back to the system. Invariant: blocks and such pages together are no more than the limit. */
+static gb_block *take_own (gb_ledger *l, size_t bytes) {
+  gb_block *b = NULL;
+  const size_t room = gb_ledger_room(l) - bytes;
+  if (bytes >= LARGE) b = take_kept(l, mapped_size(bytes));
+  if (l->kept_bytes > room || l->freed > room - l->kept_bytes) gb_ledger_release(l);
+  if (b == NULL && bytes >= LARGE) b = map(mapped_size(bytes));
+  else if (b == NULL) b = aligned_block(whole_size(bytes));
+  if (b != NULL && bytes >= LARGE) b->raw = b;
+  return b;
 }
 
 /* '*after': its place in the list, NULL = the head. */
 static gb_block *take (gb_ledger *l, size_t bytes, gb_block **after) {
   *after = NULL;
-  if (!fits(l, bytes) || bytes > SIZE_MAX - 3 * ALIGN) return NULL;
+  if (!fits(l, bytes) || bytes > SIZE_MAX / 2) return NULL;
   return l->base != NULL ? take_lent(l, whole_size(bytes), after) : take_own(l, bytes);
 }
 
@@ -145,6 +216,10 @@ void gb_ledger_free (gb_ledger *l, void *p) {
   l->used -= b->bytes;
   l->by_purpose[b->purpose] -= b->bytes;
   if (l->base != NULL) return;
+  if (b->bytes >= LARGE) {
+    keep(l, (char *)b, mapped_size(b->bytes));
+    return;
+  }
   l->freed += b->bytes;
   free(b->raw);
 }

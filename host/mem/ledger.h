@@ -9,10 +9,16 @@
 
 typedef enum gb_purpose { GB_MEM_TENSOR, GB_MEM_CACHE, GB_MEM_ARENA, GB_MEM_WORKSPACE, GB_NPURPOSES } gb_purpose;
 
+#define GB_KEPT 16
+typedef struct gb_kept { char *at; size_t bytes; } gb_kept;    /* mappings of freed blocks, side by side */
+
 typedef struct gb_ledger {
   size_t limit;                        /* bytes; hard */
   size_t used, peak;                   /* over all purposes */
   size_t freed;                        /* since freed pages last went back to the system */
+  gb_kept kept[GB_KEPT];               /* oldest first; 'kept_bytes' in all */
+  int nkept;
+  size_t kept_bytes;
   size_t by_purpose[GB_NPURPOSES];
   size_t books;                        /* bytes of graphs and plans: an account beside 'used' */
   size_t blocks;                       /* live allocations */
@@ -39,7 +45,7 @@ typedef struct gb_block {
   const char *where;                   /* "script.lua:12" */
   const char *name;
   void **holder;                       /* where the address of the block's bytes is kept */
-  void *raw;                           /* what the system gave; NULL in lent memory */
+  void *raw;                           /* what the system gave: the block itself if it is large; NULL in lent memory */
 } gb_block;
 
 /* Of graphs and plans so many bytes are free. Those of usual scripts are fewer: their tensors have the limit to the byte. */
@@ -68,6 +74,7 @@ gb_status gb_ledger_alloc (gb_ledger *l, gb_purpose p, size_t bytes, const char 
                            void **out, gb_error *err);
 void gb_ledger_free (gb_ledger *l, void *p);    /* NULL is fine */
 const gb_block *gb_ledger_block (const void *p);
+void gb_ledger_release (gb_ledger *l);          /* gives back to the system what is kept of freed blocks */
 
 /* As gb_ledger_alloc, past any limit: for bytes that are live whatever the limit says. False: the system has no memory. */
 bool gb_ledger_force (gb_ledger *l, gb_purpose p, size_t bytes, const char *where, const char *name, void **out);

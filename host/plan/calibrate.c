@@ -24,7 +24,7 @@ enum {
 #define STREAM_BYTES (64 * MIB)
 #define PART_BYTES (4 * MIB)
 #define MIDDLE_BYTES (8 * MIB)
-#define FRESH_BYTES (33 * MIB)         /* more than any allocator keeps */
+#define FRESH_BYTES (33 * MIB)
 #define PAGE 4096
 
 typedef struct bench {
@@ -343,6 +343,7 @@ static double fresh_once (bench *b, gb_pool *pool) {
   gb_pool_run(pool, touch_pages, &t);
   const double seconds = fmax(now() - start, 1e-9);
   gb_ledger_free(&b->be->ledger, at);
+  gb_ledger_release(&b->be->ledger);
   return seconds;
 }
 
