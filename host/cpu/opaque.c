@@ -9,7 +9,7 @@ static const struct { gb_opaque_fn *run; gb_scratch_fn *scratch; bool packs; } t
   [GB_OP_CAT] = {gb_cpu_cat, NULL},
   [GB_OP_CUMSUM] = {gb_cpu_cumsum, NULL},
   [GB_OP_SORT] = {gb_cpu_sort, gb_cpu_sort_scratch},
-  [GB_OP_TOPK] = {gb_cpu_topk, gb_cpu_sort_scratch},
+  [GB_OP_TOPK] = {gb_cpu_topk, gb_cpu_topk_scratch},
   [GB_OP_INDEX] = {gb_cpu_index, NULL},
   [GB_OP_PUT] = {gb_cpu_put, NULL},
   [GB_OP_INDEX_ADD] = {gb_cpu_index_add, NULL},

@@ -25,7 +25,8 @@ gb_opaque_fn gb_cpu_gemm, gb_cpu_cholesky, gb_cpu_chol_inverse, gb_cpu_logdet, g
     gb_cpu_cast, gb_cpu_sobol, gb_cpu_randperm;
 gb_scratch_fn gb_cpu_cholesky_scratch, gb_cpu_chol_inverse_scratch, gb_cpu_inv_quad_scratch,
     gb_cpu_solve_scratch, gb_cpu_lu_solve_scratch, gb_cpu_lu_logdet_scratch, gb_cpu_qr_scratch,
-    gb_cpu_eigh_scratch, gb_cpu_svd_scratch, gb_cpu_sort_scratch;
+    gb_cpu_eigh_scratch, gb_cpu_svd_scratch, gb_cpu_sort_scratch,
+    gb_cpu_topk_scratch;
 
 static inline size_t gb_align64 (size_t bytes) { return (bytes + 63) / 64 * 64; }
 

@@ -1,7 +1,10 @@
 /* order.c - sorting, the k largest or smallest, and running sums along an axis. Lanes of the axis are tasks.
 **
 ** Sorting is by radix on keys whose unsigned order is the wanted one, so it is stable and takes linear
-** time; NaN has the last key in either direction, and -0 and 0 have one key. */
+** time; NaN has the last key in either direction, and -0 and 0 have one key.
+**
+** The k best are the first k of that order, found without sorting the rest: what may be among them is appended to a list, and a
+** full list is sorted and cut to its first k, whose last one then is the bar that the next entries must pass. */
 #include <string.h>
 
 #include "cpu/opaque.h"
@@ -26,18 +29,32 @@ typedef struct sort_job {
   const char *in;
   char *values;
   int64_t *positions;
-  item *scratch;                   /* (threads, 2, n) */
+  size_t room;                     /* items of a list */
+  item *scratch;                   /* (threads, 2, room) */
 } sort_job;
 
+static size_t room_to_sort (const gb_opaque *o) { return o->in_shape[0].dim[o->attr.i[0]]; }
+
+/* As many again as are kept, so that cutting the list costs little an entry. */
+static size_t room_for_best (const gb_opaque *o) {
+  const size_t n = room_to_sort(o), k = o->out_shape[0].dim[o->attr.i[0]], more = k < 16 ? 16 : k;
+  return n - k < more ? n : k + more;
+}
+
 /* Any thread may draw a task, but a single task runs on the first. */
-static size_t items_bytes (gb_pool *pool, const lanes *l) {
+static size_t items_bytes (gb_pool *pool, const lanes *l, size_t room) {
   const size_t count = l->outer * l->inner, threads = count > 1 ? (size_t)gb_pool_threads(pool) : count;
-  return threads * 2 * l->n * sizeof(item);
+  return threads * 2 * room * sizeof(item);
 }
 
 size_t gb_cpu_sort_scratch (const gb_backend *be, const gb_opaque *o) {
   const lanes l = lanes_of(&o->in_shape[0], o->attr.i[0]);
-  return items_bytes(be->pool, &l);
+  return items_bytes(be->pool, &l, room_to_sort(o));
+}
+
+size_t gb_cpu_topk_scratch (const gb_backend *be, const gb_opaque *o) {
+  const lanes l = lanes_of(&o->in_shape[0], o->attr.i[0]);
+  return items_bytes(be->pool, &l, room_for_best(o));
 }
 
 static uint64_t key_of_f64 (double v, bool descending) {
@@ -49,16 +66,15 @@ static uint64_t key_of_f64 (double v, bool descending) {
   return descending ? ~bits : bits;
 }
 
+/* Entry i of a lane whose entries are 'stride' apart. */
+static uint64_t key_at (const sort_job *q, const char *lane, size_t i, size_t stride) {
+  if (q->dtype != GB_I64) return key_of_f64(gb_element_get(lane, i * stride, q->dtype), q->descending);
+  const uint64_t key = (uint64_t)((const int64_t *)(const void *)lane)[i * stride] ^ 1ull << 63;
+  return q->descending ? ~key : key;
+}
+
 static void make_keys (const sort_job *q, const char *lane, item *to) {
-  const size_t stride = q->l.inner;
-  if (q->dtype == GB_I64)
-    for (size_t i = 0; i < q->l.n; i++) {
-      const uint64_t key = (uint64_t)((const int64_t *)(const void *)lane)[i * stride] ^ 1ull << 63;
-      to[i] = (item){q->descending ? ~key : key, i};
-    }
-  else
-    for (size_t i = 0; i < q->l.n; i++)
-      to[i] = (item){key_of_f64(gb_element_get(lane, i * stride, q->dtype), q->descending), i};
+  for (size_t i = 0; i < q->l.n; i++) to[i] = (item){key_at(q, lane, i, q->l.inner), i};
 }
 
 static void insertion_sort (item *a, size_t n) {
@@ -84,22 +100,22 @@ static bool radix_pass (const item *from, item *to, size_t n, int byte) {
   return true;
 }
 
-static void sort_lane (void *ud, gb_tasks *s, size_t task, int thread) {
-  const sort_job *q = ud;
-  const size_t n = q->l.n, inner = q->l.inner, size = gb_dtype_size(q->dtype);
-  const size_t outer = task / inner, c = task % inner;
-  const char *lane = q->in + (outer * n * inner + c) * size;
-  item *a = q->scratch + (size_t)thread * 2 * n, *b = a + n;
-  if (n == 0) return;
-  make_keys(q, lane, a);
+/* Sorts n items, stably, with 'other' as room. Returns where they are. */
+static item *sort_items (gb_tasks *s, item *a, item *other, size_t n) {
   if (n <= 64) insertion_sort(a, n);
   else
     for (int byte = 0; byte < 8 && gb_tasks_poll(s); byte++)
-      if (radix_pass(a, b, n, byte)) {
+      if (radix_pass(a, other, n, byte)) {
         item *const t = a;
-        a = b;
-        b = t;
+        a = other;
+        other = t;
       }
+  return a;
+}
+
+/* The first k of sorted items to lane 'task' of the results. */
+static void store_items (const sort_job *q, size_t task, const char *lane, const item *a) {
+  const size_t inner = q->l.inner, outer = task / inner, c = task % inner, size = gb_dtype_size(q->dtype);
   for (size_t i = 0; i < q->k; i++) {
     const size_t to = (outer * q->k + i) * inner + c;
     memcpy(q->values + to * size, lane + a[i].position * inner * size, size);
@@ -107,22 +123,125 @@ static void sort_lane (void *ud, gb_tasks *s, size_t task, int thread) {
   }
 }
 
-static gb_status sort (const gb_opaque_call *c, bool descending) {
+static const char *lane_of (const sort_job *q, size_t task) {
+  const size_t inner = q->l.inner;
+  return q->in + (task / inner * q->l.n * inner + task % inner) * gb_dtype_size(q->dtype);
+}
+
+static void sort_lane (void *ud, gb_tasks *s, size_t task, int thread) {
+  const sort_job *q = ud;
+  const char *lane = lane_of(q, task);
+  item *a = q->scratch + (size_t)thread * 2 * q->room;
+  if (q->l.n == 0) return;
+  make_keys(q, lane, a);
+  store_items(q, task, lane, sort_items(s, a, a + q->room, q->l.n));
+}
+
+/* -- the k best ------------------------------------------------------------------------------------------ */
+
+#define STRETCH 256                /* entries of a lane looked at together */
+
+/* Entries that may be among the k best, in the order of their positions behind the first k of all before. */
+typedef struct candidates {
+  item *list, *other;
+  size_t k, room, count;
+  uint64_t bar;                    /* once 'barred': keys below it may enter */
+  bool barred;
+} candidates;
+
+static void cut_candidates (gb_tasks *s, candidates *c) {
+  item *const sorted = sort_items(s, c->list, c->other, c->count);
+  if (sorted != c->list) c->other = c->list, c->list = sorted;
+  c->count = c->k;
+  c->bar = c->list[c->k - 1].key;
+  c->barred = true;
+}
+
+static void offer (gb_tasks *s, candidates *c, uint64_t key, size_t position) {
+  if (c->barred && key >= c->bar) return;
+  c->list[c->count++] = (item){key, position};
+  if (c->count == c->room) cut_candidates(s, c);
+}
+
+/* The first of n entries from i on that is above, or below, 'bar'; n if none is. */
+#define FIRST_PAST(NAME, T)                                                                        \
+  static size_t NAME (const T *x, size_t i, size_t n, T bar, bool above) {                         \
+    enum { RUN = 32 };                                                                             \
+    for (; i + RUN <= n; i += RUN) {                                                               \
+      int past = 0;                                                                                \
+      if (above) for (size_t c = 0; c < RUN; c++) past |= x[i + c] > bar;                          \
+      else for (size_t c = 0; c < RUN; c++) past |= x[i + c] < bar;                                \
+      if (past) break;                                                                             \
+    }                                                                                              \
+    while (i < n && !(above ? x[i] > bar : x[i] < bar)) i++;                                       \
+    return i;                                                                                      \
+  }
+FIRST_PAST(first_past_f64, double)
+FIRST_PAST(first_past_f32, float)
+FIRST_PAST(first_past_i64, int64_t)
+
+/* The first of n entries from i on that a bar does not keep out. NaN, the last of all, passes no bar but its own. */
+static size_t first_of (const sort_job *q, const candidates *c, const char *x, size_t i, size_t n, const char *lane) {
+  const void *bar = lane + c->list[c->k - 1].position * q->l.inner * gb_dtype_size(q->dtype);
+  if (!c->barred || c->bar == UINT64_MAX) return i;
+  switch (q->dtype) {
+    case GB_F64: return first_past_f64((const double *)(const void *)x, i, n, *(const double *)bar, q->descending);
+    case GB_F32: return first_past_f32((const float *)(const void *)x, i, n, *(const float *)bar, q->descending);
+    case GB_I64: return first_past_i64((const int64_t *)(const void *)x, i, n, *(const int64_t *)bar, q->descending);
+    default: return i;
+  }
+}
+
+/* Entries 'step' apart, side by side. */
+static void copy_stretch (size_t size, const char *from, size_t step, char *to, size_t n) {
+  if (size == 8) for (size_t i = 0; i < n; i++) memcpy(to + i * 8, from + i * step * 8, 8);    /* constant sizes: moves */
+  else if (size == 4) for (size_t i = 0; i < n; i++) memcpy(to + i * 4, from + i * step * 4, 4);
+  else for (size_t i = 0; i < n; i++) memcpy(to + i * size, from + i * step * size, size);
+}
+
+static void best_of_lane (void *ud, gb_tasks *s, size_t task, int thread) {
+  const sort_job *q = ud;
+  const size_t size = gb_dtype_size(q->dtype);
+  const char *lane = lane_of(q, task);
+  item *list = q->scratch + (size_t)thread * 2 * q->room;
+  candidates c = {.list = list, .other = list + q->room, .k = q->k, .room = q->room};
+  _Alignas(64) char copy[STRETCH * 8];
+  for (size_t from = 0; from < q->l.n && q->k > 0; from += STRETCH) {
+    const size_t n = q->l.n - from < STRETCH ? q->l.n - from : STRETCH;
+    const char *x = lane + from * q->l.inner * size;
+    if (from % (64 * STRETCH) == 0 && !gb_tasks_poll(s)) return;
+    if (q->l.inner > 1) {
+      copy_stretch(size, x, q->l.inner, copy, n);
+      x = copy;
+    }
+    for (size_t i = first_of(q, &c, x, 0, n, lane); i < n; i = first_of(q, &c, x, i + 1, n, lane))
+      offer(s, &c, key_at(q, x, i, 1), from + i);
+  }
+  store_items(q, task, lane, sort_items(s, c.list, c.other, c.count));
+}
+
+static gb_status order_lanes (const gb_opaque_call *c, size_t room, bool descending, gb_task *task) {
   const gb_opaque *o = c->o;
   sort_job q = {.dtype = o->in_dtype[0],
                 .l = lanes_of(&o->in_shape[0], o->attr.i[0]),
                 .descending = descending,
                 .k = o->out_shape[0].dim[o->attr.i[0]],
+                .room = room,
                 .in = c->in[0],
                 .values = c->out[0],
                 .positions = c->out[1],
                 .scratch = c->scratch};
-  memset(q.scratch, 0, items_bytes(c->pool, &q.l));      /* all of it is this op's, whoever draws the tasks */
-  return gb_tasks_run(c->pool, q.l.outer * q.l.inner, sort_lane, &q, c->err);
+  memset(q.scratch, 0, items_bytes(c->pool, &q.l, room));      /* all of it is this op's, whoever draws the tasks */
+  return gb_tasks_run(c->pool, q.l.outer * q.l.inner, task, &q, c->err);
 }
 
-gb_status gb_cpu_sort (const gb_opaque_call *c) { return sort(c, c->o->attr.i[1] != 0); }
-gb_status gb_cpu_topk (const gb_opaque_call *c) { return sort(c, c->o->attr.i[2] != 0); }
+gb_status gb_cpu_sort (const gb_opaque_call *c) {
+  return order_lanes(c, room_to_sort(c->o), c->o->attr.i[1] != 0, sort_lane);
+}
+
+gb_status gb_cpu_topk (const gb_opaque_call *c) {
+  return order_lanes(c, room_for_best(c->o), c->o->attr.i[2] != 0, best_of_lane);
+}
 
 #define WIDTH 64                   /* lanes that run together, side by side in memory */
 #define LENGTH 16384               /* steps between two polls */
