@@ -266,6 +266,115 @@ static void integers_wrap_and_divide_downwards (void **state) {
   assert_true(total == want);
 }
 
+/* Elements of odd blocks, read forwards and backwards; NaN keep their bits. */
+static void blocks_are_transposed_bit_by_bit_in (const table *t) {
+  static const size_t extents[] = { 0, 1, 2, 3, 7, 16, 33, 64 };
+  enum { N = sizeof extents / sizeof *extents, WIDE = 70 };
+  for (int a = 0; a < N; a++)
+    for (int b = 0; b < N; b++)
+      for (int back = 0; back < 2; back++) {
+        const size_t nj = extents[a], lanes = extents[b];
+        uint8_t *src = room(t, 64 * WIDE), *got = room(t, 64 * WIDE), *want = room(t, 64 * WIDE);
+        for (size_t i = 0; i < 64 * WIDE * t->width; i++) src[i] = (uint8_t)uniform(0, 256);
+        memset(got, 7, 64 * WIDE * t->width);
+        memset(want, 7, 64 * WIDE * t->width);
+        const ptrdiff_t step = back ? -(ptrdiff_t)WIDE : WIDE;
+        const uint8_t *from = src + (back ? 63 * WIDE * t->width : 0);
+        for (size_t j = 0; j < nj; j++)
+          for (size_t i = 0; i < lanes; i++)
+            memcpy(want + (j * WIDE + i) * t->width, from + ((ptrdiff_t)i * step + (ptrdiff_t)j) * (ptrdiff_t)t->width,
+                   t->width);
+        t->k->transpose(nj, lanes, from, step, got, WIDE);
+        assert_memory_equal(got, want, 64 * WIDE * t->width);
+        free(src); free(got); free(want);
+      }
+}
+EACH_TABLE(blocks_are_transposed_bit_by_bit)
+
+static void reductions_along_rows_are_those_of_the_transposed_tile_in (const table *t) {
+  static const gb_monoid plain[] = { GB_SUM, GB_PROD, GB_MINIMUM, GB_MAXIMUM };
+  static const size_t lanes[] = { 1, 5, 16, 20, 63, 64 };
+  static const double odd[] = { NAN, INFINITY, -INFINITY, -0.0, 0.0 };
+  enum { WIDE = GB_CANON + 3 };
+  for (int m = 0; m < 4; m++)
+    for (int n = 0; n < NROWS; n++)
+      for (int l = 0; l < 6; l++) {
+        void *x = random_values(t, GB_TI * WIDE, -2, 2), *tile = zeros(t, FULL(GB_CANON));
+        void *got = random_values(t, GB_TI, -1, 1), *want = room(t, GB_TI);
+        for (int k = 0; k < 5; k++) put(t, x, (size_t)uniform(0, (double)(lanes[l] * WIDE)), odd[k]);
+        memcpy(want, got, GB_TI * t->width);
+        t->k->transpose((size_t)rows[n], lanes[l], x, WIDE, tile, GB_TI);
+        t->k->reduce_row(plain[m], rows[n], tile, want);
+        t->k->reduce_turned(plain[m], rows[n], lanes[l], x, WIDE, got);
+        for (size_t i = 0; i < lanes[l]; i++)
+          if (isnan(get(t, want, i))) assert_true(isnan(get(t, got, i)));
+          else assert_memory_equal((char *)got + i * t->width, (char *)want + i * t->width, t->width);
+        free(x); free(tile); free(got); free(want);
+      }
+}
+EACH_TABLE(reductions_along_rows_are_those_of_the_transposed_tile)
+
+/* Of any two bit patterns: quotients of every size, whole ones and their neighbours, subnormal numbers, zeros of both signs. */
+static double any_number (const table *t, int i) {
+  const uint64_t bits = (uint64_t)uniform(0, 0x1p32) << 32 | (uint64_t)uniform(0, 0x1p32);
+  double v;
+  float f;
+  const uint32_t half = (uint32_t)bits;
+  memcpy(&v, &bits, sizeof v);
+  memcpy(&f, &half, sizeof f);
+  switch (i % 6) {
+    case 0: return t->single ? (double)f : v;
+    case 1: return floor(uniform(-50, 50));
+    case 2: return floor(uniform(-50, 50)) * (t->single ? (double)0.1f : 0.1);
+    case 3: return nextafter(floor(uniform(-50, 50)) * (t->single ? (double)0.7f : 0.7), uniform(-1, 1));
+    case 4: return ldexp(uniform(-1, 1), (int)uniform(t->single ? -148 : -1073, t->single ? 127 : 1023));
+    default: return uniform(-1e6, 1e6);
+  }
+}
+
+static void remainders_are_exact_whatever_the_quotient_in (const table *t) {
+  static const double odd[] = { 0.0, -0.0, 1.0, -1.0, 5e-324, -1e-40, INFINITY, -INFINITY, NAN, 1e300, 0.1, -0.7 };
+  enum { ODD = sizeof odd / sizeof *odd, NJ = GB_CANON, N = NJ * GB_TI };
+  void *x = room(t, N), *y = room(t, N), *got = room(t, N);
+  for (int turn = 0; turn < 8; turn++) {
+    for (int i = 0; i < N; i++) {
+      put(t, x, (size_t)i, turn == 0 ? odd[i % ODD] : any_number(t, i / 6 + turn));
+      put(t, y, (size_t)i, turn == 0 ? odd[i / ODD % ODD] : any_number(t, i));
+    }
+    const gb_arg a = { x, GB_FORM_FULL }, b = { y, GB_FORM_FULL }, none = { NULL, GB_FORM_ONE };
+    t->k->map(GB_OP_MOD, GB_FORM_FULL, NJ, got, a, b, none);
+    for (size_t i = 0; i < N; i++) {
+      const double u = get(t, x, i), v = get(t, y, i), g = get(t, got, i);
+      double want = t->single ? (double)fmodf((float)u, (float)v) : fmod(u, v);
+      if ((want > 0 && v < 0) || (want < 0 && v > 0)) want = t->single ? (double)((float)want + (float)v) : want + v;
+      if (isnan(want) ? !isnan(g) : g != want || signbit(g) != signbit(want))
+        fail_msg("%s f%d: %.17g %% %.17g is %.17g, expected %.17g", t->isa->name, t->single ? 32 : 64, u, v, g, want);
+    }
+  }
+  free(x); free(y); free(got);
+}
+EACH_TABLE(remainders_are_exact_whatever_the_quotient)
+
+static void exponentials_are_within_1_ulp_from_0_to_infinity_in (const table *t) {
+  enum { NJ = GB_CANON, N = NJ * GB_TI };
+  const double low = t->single ? -87 : -708, high = t->single ? 89 : 710;
+  void *x = room(t, N), *got = room(t, N);
+  const gb_arg a = { x, GB_FORM_FULL }, none = { NULL, GB_FORM_ONE };
+  for (int turn = 0; turn < 4; turn++) {
+    const double from = turn == 0 ? low : turn == 1 ? -1 : turn == 2 ? -0.05 : high - 3;
+    const double to = turn == 0 ? high : turn == 1 ? 1 : turn == 2 ? 0.05 : high;
+    for (size_t i = 0; i < N; i++) put(t, x, i, uniform(from, to));
+    t->k->map(GB_OP_EXP, GB_FORM_FULL, NJ, got, a, none, none);
+    for (size_t i = 0; i < N; i++) {
+      const long double want = expl(get(t, x, i));
+      const bool over = want > (t->single ? (long double)0x1.ffffffp127 : 0x1.fffffffffffff8p1023L);
+      check_ulps(t, get(t, got, i), over ? INFINITY : want, 1.0, "exp", get(t, x, i));
+    }
+  }
+  free(x); free(got);
+}
+EACH_TABLE(exponentials_are_within_1_ulp_from_0_to_infinity)
+
 int main (void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(distances_and_dots_follow_the_stated_order),
@@ -278,7 +387,11 @@ int main (void) {
     cmocka_unit_test(flushing_adds_to_f64_totals_and_clears),
     cmocka_unit_test(an_unknown_or_missing_instruction_set_is_refused_by_name),
     cmocka_unit_test(rates_are_positive_and_mixed_is_no_less_than_fma),
-    cmocka_unit_test(integers_wrap_and_divide_downwards)
+    cmocka_unit_test(integers_wrap_and_divide_downwards),
+    cmocka_unit_test(blocks_are_transposed_bit_by_bit),
+    cmocka_unit_test(reductions_along_rows_are_those_of_the_transposed_tile),
+    cmocka_unit_test(remainders_are_exact_whatever_the_quotient),
+    cmocka_unit_test(exponentials_are_within_1_ulp_from_0_to_infinity)
   };
   return cmocka_run_group_tests_name("isa", tests, NULL, NULL);
 }

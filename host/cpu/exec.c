@@ -86,6 +86,16 @@ static bool run_fused (gb_xthread *t) {
   return p->k->fused_sym(op->ins->profile, t->nj, d, xs, y, step, c, alpha, v, vstep, g, acc, buf);
 }
 
+/* Rows straight from memory into their chains: no tile is written. */
+static void run_turned (gb_xthread *t) {
+  const gb_xprog *p = t->p;
+  const gb_xout *x = &p->out[0];
+  const int operand = p->op[p->code[GB_FORM_FULL]].ins->x;
+  const char *src = gb_exec_operand_at(t, operand, t->lane0 + (size_t)t->block * GB_TI, t->tile0);
+  p->k->reduce_turned(x->o->monoid, t->nj, (size_t)t->valid, src, p->f->operand[operand].stride[p->lane],
+                      gb_exec_row_state(t, x, x->chain));
+}
+
 static bool visit_rows (gb_xthread *t, size_t from, size_t to) {
   const gb_xprog *p = t->p;
   if (p->pairs) t->pairs += (uint64_t)(to - from) * (uint64_t)t->valid;
@@ -93,6 +103,10 @@ static bool visit_rows (gb_xthread *t, size_t from, size_t to) {
   t->tile0 = from;
   t->nj = (int)(to - from);
   if (p->fused && run_fused(t)) return !stopped(t);
+  if (p->turned) {
+    run_turned(t);
+    return !stopped(t);
+  }
   const size_t step = p->whole && gb_exec_chain_runs(t) ? to - from : (size_t)p->rows;    /* no registers to fill */
   for (size_t j = from; j < to; j += step) {
     t->tile0 = j;

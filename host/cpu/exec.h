@@ -161,6 +161,7 @@ typedef struct gb_xprog {
   bool inside;                   /* an item walks all OUTER combinations: no other item meets its totals */
   bool ordered;                  /* items meet in totals: they flush in the order of their numbers */
   bool fused;                    /* the whole FULL level is one template call */
+  bool turned;                   /* it hands elements that lie along the rows to one row reduction */
   int threads;
   gb_xop *op;
   int code[4], ncode[4];         /* op ranges by level */
@@ -237,6 +238,8 @@ static inline size_t gb_take (size_t *used, size_t bytes) {
 void gb_exec_load_run (gb_dtype to, void *dst, const void *src, gb_dtype from, ptrdiff_t stride, size_t n);
 void gb_exec_store_run (void *dst, gb_dtype to, ptrdiff_t dstride, const void *src, gb_dtype from,
                         ptrdiff_t sstride, size_t n);
+void gb_exec_transpose (const gb_xthread *t, size_t rows, size_t lanes, const void *src, ptrdiff_t step, void *dst,
+                        ptrdiff_t dstep);
 void gb_exec_fill_packs (gb_xthread *t, bool per_chunk);
 const void *gb_exec_pack_at (const gb_xthread *t, int pack);   /* at the current block, tile, INNER indices */
 const char *gb_exec_operand_at (const gb_xthread *t, int operand, size_t lane, size_t tile);

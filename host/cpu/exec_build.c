@@ -368,6 +368,19 @@ static bool is_fused (const gb_xprog *p) {
   return x->how == GB_HOW_CONTRACT || (x->how == GB_HOW_CHAIN && x->o->monoid == GB_SUM);
 }
 
+/* FULL level: elements of the compute type that lie along the rows, handed to one row reduction of floats. */
+static bool is_turned (const gb_xprog *p) {
+  const gb_xop *op = &p->op[p->code[GB_FORM_FULL]];
+  if (gb_cpu_fold_no_templates || p->ncode[GB_FORM_FULL] != 2 || p->f->nouts != 1 || p->compute == GB_I64) return false;
+  if (p->strip || op[0].kind != GB_INS_LOAD || op[1].kind != GB_INS_EMIT || op[1].ins->a != op[0].ins->dst) return false;
+  const gb_operand *o = &p->f->operand[op[0].ins->x];
+  const gb_xout *x = &p->out[0];
+  if (op[0].form != GB_FORM_FULL || o->dtype != p->compute || o->stride[p->tile] != 1 || o->stride[p->lane] == 1) return false;
+  const gb_monoid m = x->o->monoid;
+  return x->reach == GB_REACH_ROW && x->how == GB_HOW_CHAIN && x->slots == 1 && !p->f->symmetric &&
+         (m == GB_SUM || m == GB_PROD || m == GB_MINIMUM || m == GB_MAXIMUM);
+}
+
 static void bind_lists (build *b) {
   gb_xprog *p = b->p;
   int at = 0;
@@ -508,6 +521,7 @@ gb_status gb_exec_build (const gb_fold *f, int threads, void *meta, gb_xprog *p,
   GB_TRY(outputs(&b, err));
   redirect(&b);
   p->fused = is_fused(p);
+  p->turned = is_turned(p);
   gb_exec_plan_chains(p);
   bind_lists(&b);
   lay_workspace(&b);

@@ -75,6 +75,7 @@ static void store (gb_xthread *t, const gb_xout *x, const void *tile) {
     for (size_t j = 0; j < (size_t)t->nj; j++)
       gb_exec_store_run(dst + (ptrdiff_t)j * down * size, o->dtype, lane, row_of(t, tile, j), p->compute, 1,
                         (size_t)t->valid);
+  else if (o->dtype == p->compute) gb_exec_transpose(t, (size_t)t->valid, (size_t)t->nj, tile, GB_TI, dst, lane);
   else
     for (size_t i = 0; i < (size_t)t->valid; i++)
       gb_exec_store_run(dst + (ptrdiff_t)i * lane * size, o->dtype, 1, (const char *)tile + i * p->size,

@@ -11,11 +11,13 @@ static int64_t to_i64 (double v) {
   return v < 0x1p63 ? (int64_t)v : INT64_MAX;
 }
 
-#define GATHER(T, S, convert)                                       \
-  do {                                                              \
-    T *d = dst;                                                     \
-    const S *s = src;                                               \
-    for (size_t i = 0; i < n; i++, s += stride) d[i] = convert(*s); \
+#define GATHER(T, S, convert)                                                            \
+  do {                                                                                   \
+    T *d = dst;                                                                          \
+    const S *s = src;                                                                    \
+    if (stride == 1) for (size_t i = 0; i < n; i++) d[i] = convert(s[i]);                \
+    else if (stride == -1) for (size_t i = 0; i < n; i++) d[i] = convert(s[-(ptrdiff_t)i]); \
+    else for (size_t i = 0; i < n; i++, s += stride) d[i] = convert(*s);                 \
   } while (0)
 
 #define AS(v) (v)
@@ -209,25 +211,33 @@ static void load_strip (const gb_xthread *t, int operand, char *dst) {
   if (t->lanes % GB_TI || t->lanes == 0) pad(p->size, dst, t->lanes, (size_t)t->nj * GB_TI, false);
 }
 
+/* Elements as they are stored, dst[j * dstep + i] = src[i * step + j]. */
+void gb_exec_transpose (const gb_xthread *t, size_t rows, size_t lanes, const void *src, ptrdiff_t step, void *dst,
+                        ptrdiff_t dstep) {
+  const gb_isa *isa = t->p->isa;
+  (t->p->size == 4 ? &isa->f32 : &isa->f64)->transpose(rows, lanes, src, step, dst, dstep);
+}
+
 static void load_tile (const gb_xthread *t, int operand, char *dst) {
   const gb_xprog *p = t->p;
   const gb_operand *o = &p->f->operand[operand];
-  size_t lane = t->lane0 + (size_t)t->block * GB_TI, valid = (size_t)t->valid;
-  if (o->stride[p->lane] == 1 || o->stride[p->tile] != 1 || t->nj < GB_TJ) {
-    for (int j = 0; j < t->nj; j++)
-      gb_exec_load_run(p->compute, dst + (size_t)j * GB_TI * p->size,
-                       gb_exec_operand_at(t, operand, lane, t->tile0 + (size_t)j), o->dtype,
+  size_t lane = t->lane0 + (size_t)t->block * GB_TI, valid = (size_t)t->valid, rows = (size_t)t->nj;
+  const bool along_rows = o->stride[p->tile] == 1 && o->stride[p->lane] != 1;
+  if (along_rows && o->dtype == p->compute)
+    gb_exec_transpose(t, rows, valid, gb_exec_operand_at(t, operand, lane, t->tile0), o->stride[p->lane], dst, GB_TI);
+  else if (!along_rows || rows < GB_TJ) {
+    for (size_t j = 0; j < rows; j++)
+      gb_exec_load_run(p->compute, dst + j * GB_TI * p->size, gb_exec_operand_at(t, operand, lane, t->tile0 + j), o->dtype,
                        o->stride[p->lane], valid);
-  } else {                                /* contiguous along the rows: read so, scatter into L1 */
+  } else {                                /* contiguous along the rows: read so, turned in L1 */
     double run[GB_CANON];
     for (size_t i = 0; i < valid; i++) {
-      gb_exec_load_run(p->compute, run, gb_exec_operand_at(t, operand, lane + i, t->tile0), o->dtype, 1,
-                       (size_t)t->nj);
-      gb_exec_store_run(dst + i * p->size, p->compute, GB_TI, run, p->compute, 1, (size_t)t->nj);
+      gb_exec_load_run(p->compute, run, gb_exec_operand_at(t, operand, lane + i, t->tile0), o->dtype, 1, rows);
+      gb_exec_store_run(dst + i * p->size, p->compute, GB_TI, run, p->compute, 1, rows);
     }
   }
   if (valid < GB_TI)
-    for (int j = 0; j < t->nj; j++) pad(p->size, dst + (size_t)j * GB_TI * p->size, valid, GB_TI, false);
+    for (size_t j = 0; j < rows; j++) pad(p->size, dst + j * GB_TI * p->size, valid, GB_TI, false);
 }
 
 /* An operand at the current tile, read from memory in its own form. */

@@ -126,6 +126,12 @@ typedef struct gb_isa_kernels {
   ** p * bk + j * bj. beta 0: c is not read. For small products, on the calling thread; takes no memory. */
   void (*product)(size_t m, size_t n, size_t k, double alpha, const void *a, size_t ai, size_t ak, const void *b, size_t bk,
                   size_t bj, double beta, void *c, size_t ldc);
+
+  /* dst[j * dstep + i] = src[i * step + j] for j < rows, i < lanes: elements of T's size, whatever they mean. */
+  void (*transpose)(size_t rows, size_t lanes, const void *src, ptrdiff_t step, void *dst, ptrdiff_t dstep);
+  /* acc[i] = combine(acc[i], src[i * step + j]) for i < lanes, j ascending: reduce_row of a tile that is never written.
+  ** SUM, PROD, MINIMUM, MAXIMUM. */
+  void (*reduce_turned)(gb_monoid m, int nj, size_t lanes, const void *src, ptrdiff_t step, void *acc);
 } gb_isa_kernels;
 
 typedef struct gb_isa {

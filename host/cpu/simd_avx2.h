@@ -11,6 +11,7 @@
 #define GB_ISA_GROUP 4
 #define GB_ISA_ROWS 2
 #define GB_ISA_COLUMNS 2
+#define GB_ISA_FUSED 1
 #define GB_ISA_EXP2_BOUNDED 0
 
 typedef __m256 vf, mf;
@@ -58,12 +59,35 @@ GB_INLINE __m256i vd_first (int n) {
   GB_INLINE V P##_and (V a, V b) { return _mm256_and_##s(a, b); }                                            \
   GB_INLINE V P##_or (V a, V b) { return _mm256_or_##s(a, b); }                                              \
   GB_INLINE int P##_any (V a) { return _mm256_movemask_##s(a) != 0; }                                        \
+  GB_INLINE int P##_all (V a) { return _mm256_movemask_##s(a) == (1 << P##_width) - 1; }                     \
   GB_INLINE V P##_blend (V m, V a, V b) { return _mm256_blendv_##s(b, a, m); }   /* m ? a : b */
 
 GB_SIMD(vf, float, vf, ps)
 GB_SIMD(vd, double, vd, pd)
 #undef GB_SIMD
 
+enum { vf_columns = 4, vd_columns = 2 };
+GB_INLINE vf vf_halves (const float *p, ptrdiff_t step) {
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)), _mm_loadu_ps(p + 4 * step), 1);
+}
+GB_INLINE void vf_take_columns (const float *p, ptrdiff_t step, vf out[4]) {
+  const vf a = vf_halves(p, step), b = vf_halves(p + step, step);
+  const vf c = vf_halves(p + 2 * step, step), d = vf_halves(p + 3 * step, step);
+  const __m256d x = _mm256_castps_pd(_mm256_unpacklo_ps(a, b)), y = _mm256_castps_pd(_mm256_unpackhi_ps(a, b));
+  const __m256d z = _mm256_castps_pd(_mm256_unpacklo_ps(c, d)), w = _mm256_castps_pd(_mm256_unpackhi_ps(c, d));
+  out[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(x, z));
+  out[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(x, z));
+  out[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(y, w));
+  out[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(y, w));
+}
+GB_INLINE vd vd_halves (const double *p, ptrdiff_t step) {
+  return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p)), _mm_loadu_pd(p + 2 * step), 1);
+}
+GB_INLINE void vd_take_columns (const double *p, ptrdiff_t step, vd out[2]) {
+  const vd a = vd_halves(p, step), b = vd_halves(p + step, step);
+  out[0] = _mm256_unpacklo_pd(a, b);
+  out[1] = _mm256_unpackhi_pd(a, b);
+}
 
 /* vd_width elements as doubles. */
 GB_INLINE vd vf_wide (const float *p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }

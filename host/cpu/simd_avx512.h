@@ -15,6 +15,7 @@
 #define GB_ISA_GROUP 4            /* vectors of lanes a micro-tile holds */
 #define GB_ISA_ROWS 4             /* and its rows, where the dimension is not small */
 #define GB_ISA_COLUMNS 4          /* right-hand sides of one */
+#define GB_ISA_FUSED 1            /* fma rounds once */
 #define GB_ISA_EXP2_BOUNDED 1    /* exp2_mul wants |s c| small against the type's range, or inf or NaN */
 
 typedef __m512 vf;
@@ -57,11 +58,42 @@ typedef int64_t vd_word;
   GB_INLINE M P##_and (M a, M b) { return (M)(a & b); }                                                      \
   GB_INLINE M P##_or (M a, M b) { return (M)(a | b); }                                                       \
   GB_INLINE int P##_any (M a) { return a != 0; }                                                             \
+  GB_INLINE int P##_all (M a) { return a == (M)((1u << W) - 1); }                                            \
   GB_INLINE V P##_blend (M m, V a, V b) { return _mm512_mask_blend_##s(m, b, a); }   /* m ? a : b */
 
 GB_SIMD(vf, float, vf, mf, ps, 16, 32)
 GB_SIMD(vd, double, vd, md, pd, 8, 64)
 #undef GB_SIMD
+
+/* out[k] = element k of every row, rows 'step' apart: quarters of four rows side by side in a register, then transposed each. */
+enum { vf_columns = 4, vd_columns = 2 };
+GB_INLINE vf vf_quarters (const float *p, ptrdiff_t step) {
+  vf a = _mm512_castps128_ps512(_mm_loadu_ps(p));
+  a = _mm512_insertf32x4(a, _mm_loadu_ps(p + 4 * step), 1);
+  a = _mm512_insertf32x4(a, _mm_loadu_ps(p + 8 * step), 2);
+  return _mm512_insertf32x4(a, _mm_loadu_ps(p + 12 * step), 3);
+}
+GB_INLINE void vf_take_columns (const float *p, ptrdiff_t step, vf out[4]) {
+  const vf a = vf_quarters(p, step), b = vf_quarters(p + step, step);
+  const vf c = vf_quarters(p + 2 * step, step), d = vf_quarters(p + 3 * step, step);
+  const __m512d x = _mm512_castps_pd(_mm512_unpacklo_ps(a, b)), y = _mm512_castps_pd(_mm512_unpackhi_ps(a, b));
+  const __m512d z = _mm512_castps_pd(_mm512_unpacklo_ps(c, d)), w = _mm512_castps_pd(_mm512_unpackhi_ps(c, d));
+  out[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(x, z));
+  out[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(x, z));
+  out[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(y, w));
+  out[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(y, w));
+}
+GB_INLINE vd vd_quarters (const double *p, ptrdiff_t step) {
+  vd a = _mm512_castpd128_pd512(_mm_loadu_pd(p));
+  a = _mm512_insertf64x2(a, _mm_loadu_pd(p + 2 * step), 1);
+  a = _mm512_insertf64x2(a, _mm_loadu_pd(p + 4 * step), 2);
+  return _mm512_insertf64x2(a, _mm_loadu_pd(p + 6 * step), 3);
+}
+GB_INLINE void vd_take_columns (const double *p, ptrdiff_t step, vd out[2]) {
+  const vd a = vd_quarters(p, step), b = vd_quarters(p + step, step);
+  out[0] = _mm512_unpacklo_pd(a, b);
+  out[1] = _mm512_unpackhi_pd(a, b);
+}
 
 /* vd_width elements as doubles. */
 GB_INLINE vd vf_wide (const float *p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
@@ -136,7 +168,32 @@ GB_INLINE vf vf_exp (vf x) {
   const vf e = _mm512_add_ps(_mm512_set1_ps(1), _mm512_fmadd_ps(_mm512_mul_ps(g, g), p, g));
   return _mm512_scalef_ps(e, n);
 }
-#define vd_exp(x) vd_sleef1(exp, u10, x)
+
+/* What the entries of gb_exp2_table_d lack. */
+static const double gb_exp2_rest_d[16] __attribute__((aligned(64))) = {
+  0x0.0p+0, 0x1.8a62e4adc610bp-54, -0x1.19041b9d78a76p-55, 0x1.9b07eb6c70573p-54,
+  0x1.6f46ad23182e4p-55, 0x1.ada0911f09ebcp-55, 0x1.d4397afec42e2p-56, 0x1.6324c054647adp-54,
+  -0x1.bdd3413b26456p-54, -0x1.41577ee04992fp-55, 0x1.6e9f156864b27p-54, 0x1.c7c46b071f2bep-56,
+  0x1.7a1cd345dcc81p-54, 0x1.11065895048ddp-55, 0x1.2ed02d75b3707p-55, -0x1.e9c23179c2893p-54
+};
+
+/* The same to 1 ulp: x = (n / 16) ln 2 + g, |g| <= ln(2) / 32, and a table of 2^(i/16) as in vd_exp2_mul. */
+GB_INLINE vd vd_exp (vd x) {
+  const vd magic = _mm512_set1_pd(0x1.8p48);
+  const vd y = _mm512_min_pd(_mm512_set1_pd(1200), _mm512_max_pd(_mm512_set1_pd(-1200), x));
+  const vd t = _mm512_fmadd_pd(y, _mm512_set1_pd(GB_LOG2E), magic), n = _mm512_sub_pd(t, magic);
+  const vd g = _mm512_fnmadd_pd(n, _mm512_set1_pd(GB_F64_LN2_LO),
+                                _mm512_fnmadd_pd(n, _mm512_set1_pd(GB_F64_LN2_HI), y));
+  const __m512i i = _mm512_castpd_si512(t);
+  const vd e = _mm512_permutex2var_pd(_mm512_load_pd(gb_exp2_table_d), i, _mm512_load_pd(gb_exp2_table_d + 8));
+  const vd rest = _mm512_permutex2var_pd(_mm512_load_pd(gb_exp2_rest_d), i, _mm512_load_pd(gb_exp2_rest_d + 8));
+  vd p = _mm512_fmadd_pd(g, _mm512_set1_pd(GB_F64_EXP_P4), _mm512_set1_pd(GB_F64_EXP_P3));
+  p = _mm512_fmadd_pd(g, p, _mm512_set1_pd(GB_F64_EXP_P2));
+  p = _mm512_fmadd_pd(g, p, _mm512_set1_pd(GB_F64_EXP_P1));
+  p = _mm512_fmadd_pd(g, p, _mm512_set1_pd(0.5));
+  p = _mm512_fmadd_pd(_mm512_mul_pd(g, g), p, g);
+  return _mm512_scalef_pd(_mm512_add_pd(e, _mm512_fmadd_pd(e, p, rest)), n);
+}
 
 /* Sine of r less the rest of m pi, negated where bit 31 of 'flip' is set: r + r (r^2 P(r^2)), |r| <= pi / 2. */
 GB_INLINE vf vf_sin_rest (vf r, vf m, __m512i flip) {

@@ -46,6 +46,12 @@
 #define GB_F32_EXP_P3 0.00836872f
 #define GB_F32_EXP_P4 0.00138146f
 
+/* The same for |g| <= ln(2) / 32, after a table of 2^(i/16): e^g to 2.8e-17 */
+#define GB_F64_EXP_P1 0x1.55555554dcc9bp-3
+#define GB_F64_EXP_P2 0x1.55555555190f9p-5
+#define GB_F64_EXP_P3 0x1.11120b77051e7p-7
+#define GB_F64_EXP_P4 0x1.6c17bbd1f560ap-10
+
 /* (sin r - r) / r^3 in r^2, |r| <= pi / 2: sin r to 1.4e-8. pi in three parts. */
 #define GB_F32_SIN_P0 -0.1666666f
 #define GB_F32_SIN_P1 0.008333065f

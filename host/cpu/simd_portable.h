@@ -13,6 +13,7 @@
 #define GB_ISA_GROUP 4
 #define GB_ISA_ROWS 2
 #define GB_ISA_COLUMNS 2
+#define GB_ISA_FUSED 0
 #define GB_ISA_EXP2_BOUNDED 0
 
 typedef float vf __attribute__((vector_size(16)));
@@ -58,12 +59,20 @@ typedef int64_t vd_word;
   GB_INLINE M P##_isnan (V a) { return a != a; }                                                             \
   GB_INLINE M P##_and (M a, M b) { return a & b; }                                                           \
   GB_INLINE M P##_or (M a, M b) { return a | b; }                                                            \
-  GB_INLINE int P##_any (M a) { return (a[0] | a[1] | a[2] | a[3]) != 0; }
+  GB_INLINE int P##_any (M a) { return (a[0] | a[1] | a[2] | a[3]) != 0; }                                   \
+  GB_INLINE int P##_all (M a) { return (a[0] & a[1] & a[2] & a[3]) != 0; }
 
 GB_SIMD(vf, float, vf, mf, uf, sqrtf, floorf, ceilf, rintf)
 GB_SIMD(vd, double, vd, md, ud, sqrt, floor, ceil, rint)
 #undef GB_SIMD
 
+enum { vf_columns = 4, vd_columns = 4 };
+GB_INLINE void vf_take_columns (const float *p, ptrdiff_t step, vf out[4]) {
+  for (int k = 0; k < 4; k++) out[k] = GB_EACH(vf, p[l_ * step + k]);
+}
+GB_INLINE void vd_take_columns (const double *p, ptrdiff_t step, vd out[4]) {
+  for (int k = 0; k < 4; k++) out[k] = GB_EACH(vd, p[l_ * step + k]);
+}
 
 /* vd_width elements as doubles. */
 GB_INLINE vd vf_wide (const float *p) { return (vd){ (double)p[0], (double)p[1], (double)p[2], (double)p[3] }; }
