@@ -1,5 +1,5 @@
 /* canon.c - the canonicaliser: which rules look at which op. */
-#include "graph/canon.h"
+#include "graph/gather.h"
 
 typedef gb_node *rule (gb_formula *e, const gb_draft *d);
 
@@ -15,8 +15,9 @@ static rule *const *rules_of (gb_op op) {
   static rule *const map[] = {gb_canon_algebra, gb_canon_lift, NULL};
   static rule *const sqdist[] = {gb_canon_sqdist, NULL};
   static rule *const diffmv[] = {gb_canon_diffmv, gb_canon_scale_out, NULL};
-  static rule *const matmul[] = {gb_canon_matmul, gb_canon_scale_out, NULL};
+  static rule *const matmul[] = {gb_canon_cat, gb_canon_matmul, gb_canon_scale_out, NULL};
   static rule *const permute[] = {gb_canon_permute, NULL};
+  static rule *const index[] = {gb_canon_gather, NULL};
   static rule *const none[] = {NULL};
   switch (op) {
     case GB_OP_SUM: return sum;
@@ -29,14 +30,16 @@ static rule *const *rules_of (gb_op op) {
     case GB_OP_DIFFMV: return diffmv;
     case GB_OP_MATMUL: return matmul;
     case GB_OP_PERMUTE: return permute;
+    case GB_OP_INDEX: return index;
     default: return gb_ops[op].kind == GB_KIND_MAP ? map : none;
   }
 }
 
 /* A rule may reason about real numbers where its inputs are floats of one type and have elements (a sum of nothing is 0,
-** also beside a factor that is infinite); on others only the algebra, which minds types itself, and the moving of views apply. */
+** also beside a factor that is infinite); on others only the algebra, which minds types itself, and the moving of views and gathers
+** apply. */
 static bool suits (rule *r, const gb_draft *d) {
-  if (r == gb_canon_algebra || r == gb_canon_lift || r == gb_canon_reduce_units) return true;
+  if (r == gb_canon_algebra || r == gb_canon_lift || r == gb_canon_reduce_units || r == gb_canon_gather) return true;
   for (int i = 0; i < d->nin; i++) {
     const gb_dtype t = gb_node_dtype(d->in[i]);
     if (!gb_dtype_is_float(t) || t != gb_node_dtype(d->in[0]) || gb_shape_numel(gb_node_shape(d->in[i])) == 0) return false;

@@ -82,6 +82,10 @@ gb_node *gb_canon_sum_products (gb_formula *e, const gb_draft *d);      /* SUM o
 gb_node *gb_canon_diffmv (gb_formula *e, const gb_draft *d);
 gb_node *gb_canon_permute (gb_formula *e, const gb_draft *d);
 
+/* canon_cat.c: MATMUL with joined parts that stream */
+#define GB_CAT_PARTS 16
+gb_node *gb_canon_cat (gb_formula *e, const gb_draft *d);
+
 /* canon_scale.c: SUM, DIFFMV, MATMUL whose first input is a tile times a scalar */
 gb_node *gb_canon_scale_out (gb_formula *e, const gb_draft *d);
 

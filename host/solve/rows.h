@@ -1,16 +1,12 @@
 /* rows.h - products with some rows or columns of a lazy square matrix, chosen anew at each run.
 **
-** Rows are taken where the matrix is made: a gather of rows goes inwards through everything elementwise, distances and
-** products to the points, so that A[rows, :] x streams b n pairs and nothing of n b values exists. What cannot be
-** taken apart (an opaque op, a reshape) or has a value is stored. */
+** Rows are taken where the matrix is made (graph/gather.h), so that A[rows, :] x streams b n pairs and nothing of n b values
+** exists. */
 #ifndef GB_SOLVE_ROWS_H
 #define GB_SOLVE_ROWS_H
 
 #include "graph/build.h"
 #include "plan/plan.h"
-
-/* x with the entries at positions (b) of an axis, position 1 the first; 'at' i64 (b). Never stores what x need not store. */
-gb_status gb_take_along (gb_node *x, int axis, gb_node *at, gb_node **out, gb_error *err);
 
 typedef struct gb_rows {
   gb_graph *graph;

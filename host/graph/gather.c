@@ -1,0 +1,166 @@
+/* gather.c - a gather moved inwards to what an expression is made of. */
+#include "graph/gather.h"
+
+enum { DEEPEST = 64, MOST = 256 }; /* what is deeper is gathered from, and so is an expression of more nodes */
+
+/* A gather, with what was taken already: an expression is a graph, not a tree. */
+typedef struct gather {
+  gb_node *at;
+  bool counts;                     /* nothing is built, elements that would be gathered from are counted */
+  double elements;
+  struct { gb_node *x, *out; int axis; } taken[MOST];
+  int n;
+  gb_error *err;
+} gather;
+
+static gb_status take (gather *g, gb_node *x, int axis, int depth, gb_node **out);
+
+/* The op again over inputs, each taken along its own axis, or as it is where that is -1. */
+static gb_status again (gather *g, gb_node *x, const int *axis, const gb_shape *shape, int depth, gb_node **out) {
+  gb_node *in[8] = {NULL};
+  int made = 0;
+  gb_status st = GB_OK;
+  for (; st == GB_OK && made < x->nin; made++) {
+    if (axis[made] >= 0) st = take(g, x->in[made], axis[made], depth + 1, &in[made]);
+    else in[made] = gb_node_ref(x->in[made]);
+    if (st != GB_OK) break;
+  }
+  if (st == GB_OK && g->counts) *out = gb_node_ref(x);
+  else if (st == GB_OK) st = gb_node_build(x->graph, x->op, x->nin, in, &x->attr, shape, gb_node_dtype(x), out, g->err);
+  for (int i = 0; i < made; i++) gb_node_unref(in[i]);
+  return st;
+}
+
+/* Where axis 'axis' of a broadcast result lies in an input, -1: it is broadcast there. */
+static int aligned (const gb_node *x, int axis, const gb_node *in) {
+  const int a = axis - (gb_node_shape(x)->ndim - gb_node_shape(in)->ndim);
+  return a < 0 ? -1 : a;          /* an extent of 1 is taken as it is */
+}
+
+/* [row = column] of a unit matrix, some rows (or columns) of it. */
+static gb_status take_unit (gb_node *x, int axis, gb_node *at, gb_node **out, gb_error *err) {
+  gb_node *range = NULL, *left = NULL, *right = NULL, *same = NULL, *one = NULL, *zero = NULL;
+  const gb_shape s = gb_shape_of(1, (size_t[]){gb_node_shape(x)->dim[1 - axis]});
+  const gb_attr attr = {.i = {1, 1}, .f = {1, 1}};
+  gb_status st = gb_node_build(x->graph, GB_OP_RANGE, 0, NULL, &attr, &s, GB_I64, &range, err);
+  if (st == GB_OK) st = gb_unsqueeze(at, 1 - axis, &left, err);
+  if (st == GB_OK) st = gb_unsqueeze(range, axis, &right, err);
+  if (st == GB_OK) st = gb_map2(GB_OP_EQ, left, right, &same, err);
+  if (st == GB_OK) st = gb_node_const(x->graph, 1, gb_node_dtype(x), &one, err);
+  if (st == GB_OK) st = gb_node_const(x->graph, 0, gb_node_dtype(x), &zero, err);
+  if (st == GB_OK) st = gb_map3(GB_OP_WHERE, same, one, zero, out, err);
+  gb_node *const made[] = {range, left, right, same, one, zero};
+  for (int i = 0; i < 6; i++) gb_node_unref(made[i]);
+  return st;
+}
+
+/* The axis of a reduction's input that is axis 'axis' of its result. */
+static int before_reduction (const gb_node *x, int axis) {
+  const uint64_t mask = (uint64_t)x->attr.i[0];
+  for (int a = 0, seen = 0; a < gb_node_shape(x->in[0])->ndim; a++)
+    if (!(mask >> a & 1) && seen++ == axis) return a;
+  return -1;
+}
+
+/* The axis of the only input of a view, -1 where it is not one axis. */
+static int before_view (const gb_node *x, int axis) {
+  const int at = (int)x->attr.i[0];
+  switch (x->op) {
+    case GB_OP_UNSQUEEZE: return axis == at ? -1 : axis - (axis > at);
+    case GB_OP_SQUEEZE: return axis + (axis >= at);
+    case GB_OP_PERMUTE: return (int)x->attr.i[axis];
+    case GB_OP_SLICE: return axis == at ? -1 : axis;
+    case GB_OP_EXPAND: return aligned(x, axis, x->in[0]);
+    default: return -1;
+  }
+}
+
+/* Axes of the inputs of an op that can be taken apart along 'axis'; false: it cannot. */
+static bool inwards (const gb_node *x, int axis, int *of) {
+  const gb_kind kind = gb_ops[x->op].kind;
+  const int ndim = gb_node_shape(x)->ndim;
+  if (x->nin == 0 || x->nin > 8 || (x->flags & GB_NODE_HELD) != 0) return false;
+  for (int i = 0; i < x->nin; i++) of[i] = -1;
+  if (kind == GB_KIND_MAP || x->op == GB_OP_CAST) {
+    for (int i = 0; i < x->nin; i++) of[i] = aligned(x, axis, x->in[i]);
+    return true;
+  }
+  if (x->op == GB_OP_MATMUL || x->op == GB_OP_SQDIST) {
+    const bool points = x->op == GB_OP_SQDIST;
+    if (ndim != 2 || gb_node_shape(x->in[0])->ndim != 2 || gb_node_shape(x->in[1])->ndim != 2) return false;
+    of[axis] = axis == 0 || points ? 0 : 1;
+    return true;
+  }
+  if (x->op == GB_OP_SUM || x->op == GB_OP_PROD || x->op == GB_OP_MIN || x->op == GB_OP_MAX || x->op == GB_OP_LOGSUMEXP) {
+    of[0] = before_reduction(x, axis);
+    return of[0] >= 0;
+  }
+  if (kind == GB_KIND_VIEW) {
+    of[0] = before_view(x, axis);
+    return of[0] >= 0 || x->op == GB_OP_EXPAND;
+  }
+  return false;
+}
+
+static gb_status gather_from (gather *g, gb_node *x, int axis, gb_node **out) {
+  gb_node *const in[] = {x, g->at};
+  const gb_attr attr = {.i = {axis}};
+  if (!g->counts) return gb_node_build(x->graph, GB_OP_INDEX, 2, in, &attr, NULL, gb_node_dtype(x), out, g->err);
+  g->elements += (double)gb_shape_numel(gb_node_shape(x));
+  *out = gb_node_ref(x);
+  return GB_OK;
+}
+
+static gb_status take_new (gather *g, gb_node *x, int axis, int depth, gb_node **out) {
+  int of[8];
+  gb_shape shape = *gb_node_shape(x);
+  if (x->op == GB_OP_EYE && shape.ndim == 2 && !g->counts) return take_unit(x, axis, g->at, out, g->err);
+  if (x->op == GB_OP_EYE && shape.ndim == 2) *out = gb_node_ref(x);
+  else if (depth < DEEPEST && inwards(x, axis, of)) {
+    shape.dim[axis] = gb_node_shape(g->at)->dim[0];
+    return again(g, x, of, &shape, depth, out);
+  } else return gather_from(g, x, axis, out);
+  return GB_OK;
+}
+
+static gb_status take (gather *g, gb_node *x, int axis, int depth, gb_node **out) {
+  if (gb_node_shape(x)->dim[axis] == 1) {                  /* position 1 */
+    *out = gb_node_ref(x);
+    return GB_OK;
+  }
+  for (int i = 0; i < g->n; i++)
+    if (g->taken[i].x == x && g->taken[i].axis == axis) {
+      *out = gb_node_ref(g->taken[i].out);
+      return GB_OK;
+    }
+  if (g->n == MOST) return gather_from(g, x, axis, out);
+  GB_TRY(take_new(g, x, axis, depth, out));
+  if (g->n == MOST) return GB_OK;
+  g->taken[g->n].x = x;
+  g->taken[g->n].axis = axis;
+  g->taken[g->n++].out = gb_node_ref(*out);
+  return GB_OK;
+}
+
+static gb_status run (gather *g, gb_node *x, int axis, gb_node **out) {
+  const gb_status st = take(g, x, axis, 0, out);
+  for (int i = 0; i < g->n; i++) gb_node_unref(g->taken[i].out);
+  return st;
+}
+
+gb_status gb_take_along (gb_node *x, int axis, gb_node *at, gb_node **out, gb_error *err) {
+  return run(&(gather){.at = at, .err = err}, x, axis, out);
+}
+
+gb_node *gb_canon_gather (gb_formula *e, const gb_draft *d) {
+  gb_node *x = d->in[0], *at = d->in[1], *out = NULL;
+  const int axis = (int)d->attr->i[0];
+  gather g = {.at = at, .counts = true, .err = e->err};
+  if (e->status != GB_OK || gb_node_shape(at)->ndim != 1 || gb_node_shape(at)->dim[0] > gb_node_shape(x)->dim[axis]) return NULL;
+  if (gb_node_shape(at)->dim[0] == 0) return NULL;
+  e->status = run(&g, x, axis, &out);
+  gb_node_unref(out);
+  if (e->status != GB_OK || !(g.elements > 0) || !(2 * g.elements < (double)gb_shape_numel(gb_node_shape(x)))) return NULL;
+  e->status = gb_take_along(x, axis, at, &out, e->err);
+  return e->status == GB_OK ? gb_formula_hold(e, out) : NULL;
+}
