@@ -189,3 +189,17 @@ describe("gb.kernels.define", function()
     raises("option", "gibbs: unknown option 'c'", gibbs, {c = 1})
   end)
 end)
+
+describe("columns of the inputs", function()
+  local columns <const> = require "gibbous.kernels.columns"
+
+  it("are taken as they are asked for, neighbours as one view", function()
+    local at <const> = gb.rand(4, 6, {seed = 1}):eval()
+    for _, list in ipairs{{1}, {6}, {1, 2, 3}, {2, 3, 5}, {5, 2, 3}, {1, 3, 5}, {6, 5, 4}, {3, 3}, {1, 2, 4, 5, 6}, {1, 2, 3, 4, 5, 6}} do
+      local got <const> = columns.take(at, list)
+      assert.same({4, #list}, {#got, got.shape[2]})
+      for k, c in ipairs(list) do assert.same(at:select(2, c):totable(), got:select(2, k):totable()) end
+    end
+    assert.is_true(columns.take(at, {2, 3}) == columns.take(at, {2, 3}))
+  end)
+end)

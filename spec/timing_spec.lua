@@ -156,3 +156,46 @@ describe("the seconds of a record", function()
     end
   end)
 end)
+
+describe("measurements with a clock that is given", function()
+  local core <const> = require "gibbous.core"
+  local support <const> = require "spec.support"
+
+  --- gb.bench of runs that take these seconds, one after the other and then again.
+  local function bench(seconds, opts)
+    local now, run = 100.0, 0
+    return support.with(core, {clock = function() return now end}, function()
+      return gb.bench(function()
+        run = run + 1
+        now = now + seconds[(run - 1) % #seconds + 1]
+      end, opts), run
+    end)
+  end
+
+  it("are of five runs or more, for half a second, after one that does not count", function()
+    local r <const>, runs <const> = bench({9, 5, 1, 4, 2, 3})
+    assert.same({3, 1, 5, 5, 6}, {r.median, r.fastest, r.slowest, r.runs, runs})
+    assert.same({8, 9}, {bench({0.0625}).runs, select(2, bench({0.0625}))})
+    assert.same({2, 2}, {bench({0.25}, {runs = 1, warmup = 0}).runs, select(2, bench({0.25}, {runs = 1, warmup = 0}))})
+    assert.equal(4, bench({0.25}, {runs = 1, seconds = 1}).runs)
+    assert.equal(2, bench({4, 1, 3, 2}, {runs = 4, warmup = 0}).median)
+  end)
+
+  it("evaluate what is in tables, eight deep", function()
+    local evaluated
+    local x <const>, y <const> = gb.ones(2), gb.zeros(3)
+    support.with(core, {eval = function(list) evaluated = #list end}, function()
+      gb.bench(function() return x, {a = {y, 3}, b = "text"} end, {runs = 1, seconds = 1e-9, warmup = 0})
+      assert.equal(2, evaluated)
+      local round <const> = {x}
+      round[2] = round
+      gb.bench(function() return round end, {runs = 1, seconds = 1e-9, warmup = 0})
+      assert.equal(8, evaluated)
+    end)
+  end)
+
+  it("have classes", function()
+    assert.equal("timing", gb.type(gb.bench(function() end, {runs = 1, seconds = 1e-9})))
+    assert.equal("profile", gb.type(gb.profile(function() end)))
+  end)
+end)

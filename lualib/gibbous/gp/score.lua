@@ -82,7 +82,7 @@ local function noise_of(given, keep, count, xs)
     core.raise("shape", ("score: noise must be one variance, or one for each of the %d rows, got shape %s"):format(count,
       tostring(v.shape)))
   end
-  if #v > 0 and not (v:min():item() >= 0 and v:max():item() < math.huge) then
+  if not (v:min():item() >= 0 and v:max():item() < math.huge) then
     core.raise("option", "score: noise variances must be 0 or more and finite")
   end
   return keep and v:index(1, keep) or v
