@@ -390,3 +390,34 @@ describe("y that does not vary", function()
     end
   end)
 end)
+
+describe("classes of the library", function()
+  local object <const> = require "gibbous.object"
+
+  it("of reports know their fields, those that may be absent, and what is private", function()
+    local t <const> = setmetatable({first = 1}, object.record("gibbous.test_report", "a thing", "second third"))
+    assert.same({1}, {t.first, t.second, t.third, t._private, t[1], t[true]})
+    raises("option", "a thing has no field 'secnd' (did you mean 'second'?)", function() return t.secnd end)
+    raises("option", "a thing has no field 'x_' (it has first, second, third)", function() return t.x_ end)
+    assert.equal(getmetatable(t).__index, object.record_index "gibbous.test_report")
+    assert.is_nil(object.record_index "gibbous.no_report")
+    local many <const> = setmetatable({}, object.record("gibbous.test_many", "a thing", "aa bb cc dd ee ff gg hh ii"))
+    local err <const> = raises("option", "", function() return many.zzzzzz end)
+    assert.equal("a thing has no field 'zzzzzz'", err.message)
+    local eight <const> = setmetatable({}, object.record("gibbous.test_eight", "a thing", "aa bb cc dd ee ff gg hh"))
+    raises("option", "a thing has no field 'zzzzzz' (it has aa, bb, cc, dd, ee, ff, gg, hh)", function() return eight.zzzzzz end)
+  end)
+
+  it("guard their methods, and nothing else", function()
+    local meta <const> = {__len = function() return 7 end, size = function(self, v) return self, v end, _x = function() return 3 end, kept = 5}
+    local len <const> = meta.__len
+    object.guard(meta, "a thing", "t")
+    assert.is_true(rawequal(len, meta.__len))
+    assert.equal(5, meta.kept)
+    local t <const> = setmetatable({}, meta)
+    assert.same({t, 2}, {meta.size(t, 2)})
+    assert.equal(3, meta._x(t))
+    raises("option", "size is a method of a thing: write t:size(...) with a colon, not t.size(...)", meta.size, 2)
+    raises("option", "_x is a method of a thing: write t:_x(...) with a colon, not t._x(...)", meta._x, 2)
+  end)
+end)
