@@ -169,7 +169,13 @@ static void smallest_rows (gb_xthread *t, gb_xout *x, size_t slot, const char *t
 
 /* -- lanes into one state: COL, ALL, strips -------------------------------------------------------------- */
 
-/* Rows [j, j + n) of the tile: looked at one by one only if their best could enter. */
+static bool is_value (gb_dtype compute, const char *row, size_t i, gb_word w) {
+  if (compute == GB_I64) return ((const int64_t *)row)[i] == w.i;
+  const double v = compute == GB_F32 ? (double)((const float *)row)[i] : ((const double *)row)[i];
+  return v == w.f || (v != v && w.f != w.f);
+}
+
+/* Rows [j, j + n) of the tile: looked at one by one only if their best could enter, and of ARG* where it is. */
 static void scan_rows (gb_xthread *t, gb_xout *x, const char *tile, const char *masked, size_t j, size_t n,
                        gb_word *state) {
   const gb_xprog *p = t->p;
@@ -179,22 +185,25 @@ static void scan_rows (gb_xthread *t, gb_xout *x, const char *tile, const char *
                      (int64_t)t->tile0 * along(x, p->tile);
   position += (int64_t)j * by_row;        /* the least of these rows: positions ascend along both axes */
   gb_monoid m = x->o->monoid == GB_ARGMAXIMUM ? GB_MAXIMUM : GB_MINIMUM;
+  const bool one = x->o->monoid != GB_KSMALLEST;
   const gb_word *last = state + x->words - 2;
+  gb_word best = {0};
   if (x->words == 0) return;
-  if (last[1].i != 0) {
+  if (one || last[1].i != 0) {
     _Alignas(64) double lanes[GB_LANES];
     gb_exec_fill(p->compute, lanes, GB_LANES, m);
     p->k->reduce_all(m, (int)n, masked + j * width, lanes);
-    gb_word w = gb_exec_fold_lanes(p->compute, m, lanes);
-    int64_t key = key_of(p->compute == GB_I64 ? GB_I64 : GB_F64, x->o->monoid, &w, 0);
+    best = gb_exec_fold_lanes(p->compute, m, lanes);
+    int64_t key = key_of(p->compute == GB_I64 ? GB_I64 : GB_F64, x->o->monoid, &best, 0);
     /* a NaN covers the numbers */
-    bool hidden = x->o->monoid == GB_KSMALLEST && p->compute != GB_I64 && w.f != w.f;
+    bool hidden = !one && p->compute != GB_I64 && best.f != best.f;
     if (!before(key, position, last) && !hidden) return;
   }
   for (size_t r = j; r < j + n; r++, position += by_row) {
     size_t lane = (block + strip * r) * GB_TI, valid = t->lanes - lane < GB_TI ? t->lanes - lane : GB_TI;
     for (size_t i = 0; i < valid; i++)
-      gb_exec_select_one(p, x, state, tile + r * width, i, position + (int64_t)i * by_lane);
+      if (!one || is_value(p->compute, tile + r * width, i, best))
+        gb_exec_select_one(p, x, state, tile + r * width, i, position + (int64_t)i * by_lane);
   }
 }
 

@@ -89,6 +89,10 @@ void gb_exec_identity (const gb_xprog *p, const gb_xout *x, gb_word *w, size_t n
     result = v[0];                                        \
   } while (0)
 
+/* MAXIMUM and MINIMUM as combine_f64 has them, without a branch on the values. */
+#define MOST(T, sign) \
+  (__extension__ ({ const T a = v[l], b = v[l + n], r = b sign a ? b : a; b != b ? b : r; }))
+
 gb_word gb_exec_fold_lanes (gb_dtype compute, gb_monoid m, const void *lanes) {
   gb_word w;
   if (compute == GB_I64) {
@@ -98,12 +102,16 @@ gb_word gb_exec_fold_lanes (gb_dtype compute, gb_monoid m, const void *lanes) {
   } else if (compute == GB_F64) {
     double result;
     if (m == GB_SUM) TREE(double, v[l] + v[l + n]);
+    else if (m == GB_MAXIMUM) TREE(double, MOST(double, >));
+    else if (m == GB_MINIMUM) TREE(double, MOST(double, <));
     else TREE(double, combine_f64(m, v[l], v[l + n]));
     w.f = result;
   } else {
     float result;
     if (m == GB_SUM) TREE(float, v[l] + v[l + n]);
     else if (m == GB_PROD) TREE(float, v[l] * v[l + n]);
+    else if (m == GB_MAXIMUM) TREE(float, MOST(float, >));
+    else if (m == GB_MINIMUM) TREE(float, MOST(float, <));
     else TREE(float, combine_f64(m, (double)v[l], (double)v[l + n]));
     w.f = (double)result;
   }
