@@ -761,6 +761,18 @@ describe("a prediction that nobody has looked at", function()
     assert.is_nil(next(seen))
   end)
 
+  it("is mapped over points as one of a model that was asked before", function()
+    local function mapped(m)
+      return gb.vmap(function(at)
+        local p <const> = m:predict(at:unsqueeze(1))
+        return p.mean:squeeze(1) + p.f_var:squeeze(1)
+      end)(xs)
+    end
+    local m <const> = model():condition(x, y)
+    local got <const>, p <const> = mapped(m), m:predict(xs)
+    near(p.mean + p.f_var, got, 1e-12)
+  end)
+
   it("has gradients, and is part of other expressions", function()
     local m <const> = model():condition(x, y)
     local at <const> = xs:requires_grad()

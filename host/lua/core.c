@@ -56,6 +56,24 @@ static int core_known (lua_State *L) {
   return 1;
 }
 
+/* core.know_rates(): the machine is measured if it was not before, which is said, so that plans have seconds */
+static int core_know_rates (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  const gb_rates *rates;
+  gb_error err;
+  s->busy = true;
+  const gb_status st = gb_rates_get(s->backend, &rates, &err);
+  s->busy = false;
+  lgb_result(L, st, &err);
+  return 0;
+}
+
+/* core.tracing(): is a function being traced, whose arguments stand for slices? */
+static int core_tracing (lua_State *L) {
+  lua_pushboolean(L, lgb_enter(L)->graph->tracing > 0);
+  return 1;
+}
+
 /* core.line(): "script.lua:12" of the nearest caller outside the library */
 static int core_line (lua_State *L) {
   lua_pushstring(L, lgb_where(L, lgb_session_of(L)));
@@ -108,10 +126,11 @@ static int core_last_run (lua_State *L) { return lgb_pushstats(L, &gb_last_eval)
 
 static const luaL_Reg internal_functions[] = {
     {"as_tensor", core_as_tensor}, {"drop_caches", core_drop_caches}, {"error", lgb_core_error},
-    {"fail_after", core_fail_after}, {"fixed_rates", core_fixed_rates}, {"known", core_known},
-    {"last_run", core_last_run}, {"leaf", core_leaf}, {"line", core_line},
+    {"fail_after", core_fail_after}, {"fixed_rates", core_fixed_rates}, {"know_rates", core_know_rates},
+    {"known", core_known}, {"last_run", core_last_run}, {"leaf", core_leaf}, {"line", core_line},
     {"live", core_live}, {"modules", lgb_embed_modules}, {"name", core_name}, {"nearest", core_nearest},
-    {"raise", lgb_core_raise}, {"source", lgb_embed_source}, {"symmetric", core_symmetric}, {NULL, NULL}};
+    {"raise", lgb_core_raise}, {"source", lgb_embed_source}, {"symmetric", core_symmetric}, {"tracing", core_tracing},
+    {NULL, NULL}};
 
 static void set_library (lua_State *L, const char *name, const luaL_Reg *functions) {
   lua_newtable(L);
@@ -128,10 +147,10 @@ static void set_operators (lua_State *L) {
 
 int luaopen_gibbous_core (lua_State *L) {
   static const luaL_Reg *const lists[] = {
-      lgb_bench_functions, lgb_cg_functions, lgb_func_functions, lgb_grad_functions, lgb_promise_functions, lgb_io_functions, lgb_json_functions,
+      lgb_bench_functions, lgb_cg_functions, lgb_func_functions, lgb_grad_functions, lgb_io_functions, lgb_json_functions,
       lgb_kernel_functions, lgb_lazy_functions,
       lgb_make_functions,
-      lgb_map_functions, lgb_observe_functions, lgb_plan_functions, lgb_plot_functions, lgb_product_functions,
+      lgb_map_functions, lgb_observe_functions, lgb_plan_functions, lgb_plot_functions, lgb_product_functions, lgb_promise_functions,
       lgb_settings_functions, lgb_shape_functions, lgb_solve_functions, lgb_solvers_functions, lgb_factor_functions,
       internal_functions};
   luaL_checkversion(L);

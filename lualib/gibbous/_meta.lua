@@ -675,6 +675,8 @@ function gb.likelihoods.tasks(v) end
 --- With a list of devices they share an axis (the batch of gb.lazy, else the one with the most work) in contiguous ranges,
 --- by their budgets; the value has the same bits. Leaves and results stay on cpu. plan.devices lists each with its name,
 --- peak, arena, budget, range {first, last}, window and copies.
+--- plan.seconds is the predicted time, nil where it is not known. Where y waits for what nobody has looked at yet, as predictions do for
+--- their solves, peak, minimum and seconds are of all of it; plan.waits lists that, each with what (text), bytes, minimum and seconds.
 ---@param y gibbous.tensor|gibbous.tensor[]
 --- allow: what it may do beside running every step whole in program order (default: all; none changes a bit): "cache"
 --- values for later, another "order", "pack" triangular factors, "cut" an axis into windows. prefer = "memory": the
@@ -843,6 +845,13 @@ function core.hold(x, value) end
 ---@param cost fun(): table
 ---@return gibbous.tensor
 function core.promise(shape, dtype, keep, cost) end
+
+--- The machine is measured, unless it was before, so that plans have seconds.
+function core.know_rates() end
+
+--- Is a function being traced, by gb.vmap?
+---@return boolean
+function core.tracing() end
 
 --- Does x stand for what has not been asked for yet?
 ---@return boolean

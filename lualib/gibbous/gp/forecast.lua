@@ -151,6 +151,7 @@ end
 --- What 'key' of a prediction of the model at t takes: {what, bytes, minimum, kept, seconds}, as gb.plan wants it. o: the options of
 -- predict; columns: right-hand sides besides, of fantasies. Nothing is computed, and the model stays as it is.
 function M.of(self, t, o, key, columns)
+  core.know_rates()
   local held <const> = model.with_data_of(self)
   local f <const> = model.fields(held)
   if f.x == nil or #f.x == 0 then return prior_of(f, t, key) end

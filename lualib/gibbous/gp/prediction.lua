@@ -118,10 +118,11 @@ local function computes(b, key)
   return key ~= "mean" and b.parts.how ~= nil and b.parts.how.solves == true
 end
 
---- A field, or what stands for it until it is looked at. Neither function knows the record, which has the tensor.
+--- A field, or what stands for it until it is looked at. Neither function knows the record, which has the tensor. In a trace it is
+-- built at once: points that stand for slices are gone when it is looked at.
 local function field(b, key)
   local build <const> = fields[key]
-  if not computes(b, key) then return build(b) end
+  if not computes(b, key) or core.tracing() then return build(b) end
   return core.promise(shape_of(b, key), b.dtype, function()
     b.announce(key)
     return build(b)
