@@ -325,7 +325,7 @@ local function outcome(p, run, samples, counts)
   local wrong = compare(p, list, got, samples, counts)
   if wrong then
     -- Is it determined that much? More patterns of errors tell.
-    for k = #samples, 20 do
+    for k = #samples, 100 do
       local one <const> = sample(p, k)
       if not one then return nil, got end
       samples[#samples + 1] = one
