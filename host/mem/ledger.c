@@ -35,7 +35,7 @@ gb_status gb_ledger_book (gb_ledger *l, size_t bytes, const char *what, gb_error
   while (l->shed != NULL && l->shed(l->shed_ud));
   l->books -= bytes;
   char books[GB_BYTES_TEXT], used[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
-  return gb_fail(err, GB_ENOMEM, "no room for %s: graphs and plans take %s (16 MiB are free) beside %s of tensors, limit %s", what,
+  return gb_fail(err, GB_ENOMEM, "no room for %s: graphs and plans take %s (64 MiB are free) beside %s of tensors, limit %s", what,
                  gb_bytes_text(l->books, books), gb_bytes_text(l->used, used), gb_bytes_text(l->limit, limit));
 }
 

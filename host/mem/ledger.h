@@ -49,7 +49,7 @@ typedef struct gb_block {
 } gb_block;
 
 /* Of graphs and plans so many bytes are free. Those of usual scripts are fewer: their tensors have the limit to the byte. */
-#define GB_FREE_BOOKS ((size_t)16 << 20)
+#define GB_FREE_BOOKS ((size_t)64 << 20)
 
 static inline size_t gb_ledger_charged (const gb_ledger *l) { return l->books > GB_FREE_BOOKS ? l->books - GB_FREE_BOOKS : 0; }
 
