@@ -29,7 +29,7 @@ describe("messages", function()
     assert.equal(2, first[1]:item())
   end)
 
-  it("name the function that was called, and bounds that are none", function()
+  it("name the function that was called, and refuse wrong bounds", function()
     local i <const> = gb.tensor({{1, 2}, {3, 4}}, {dtype = "i64"})
     raises("dtype", "einsum: sums of products are of floats", gb.einsum, "ij,jk->ik", i, i)
     raises("dtype", "matmul: expected float tensors", i.matmul, i, i)

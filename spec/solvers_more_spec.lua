@@ -564,7 +564,7 @@ describe("a solve that misses its tolerance", function()
     return lines
   end
 
-  it("says so on stderr, once a line, whoever solves", function()
+  it("says so on stderr once a script line, for every solver", function()
     local lines <const> = errors_of[[
 local gb = require "gibbous"
 local A, b = gb.rand(30, 30, {seed = 1}), gb.ones(30)

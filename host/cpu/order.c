@@ -231,7 +231,7 @@ static gb_status order_lanes (const gb_opaque_call *c, size_t room, bool descend
                 .values = c->out[0],
                 .positions = c->out[1],
                 .scratch = c->scratch};
-  memset(q.scratch, 0, items_bytes(c->pool, &q.l, room));      /* all of it is this op's, whoever draws the tasks */
+  memset(q.scratch, 0, items_bytes(c->pool, &q.l, room));      /* the op owns all of it, also what no task uses */
   return gb_tasks_run(c->pool, q.l.outer * q.l.inner, task, &q, c->err);
 }
 

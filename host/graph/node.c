@@ -153,7 +153,7 @@ static gb_status node_alloc (gb_graph *g, gb_op op, int nin, int nout, gb_node *
   return GB_OK;
 }
 
-/* What a promise stands for lies where a first input would, and is none. */
+/* Inputs that n holds a count of. A promise that was kept holds its expression in the slot of a first input, though nin is 0. */
 static int counted_inputs (const gb_node *n) {
   return (n->flags & GB_NODE_PROMISE) != 0 && n->in[0] != NULL ? 1 : n->nin;
 }

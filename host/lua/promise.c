@@ -60,7 +60,7 @@ static void keep (lua_State *L, lgb_session *s, gb_node *promise) {
   lua_settop(L, top);
 }
 
-/* A promise below the nodes that is not kept; NULL: none. */
+/* The first promise below the nodes that is not kept, or NULL. */
 static gb_node *find_open (lua_State *L, size_t n, gb_node *const *nodes, gb_walk walk) {
   gb_node **order, *found = NULL;
   size_t count;

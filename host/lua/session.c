@@ -200,7 +200,7 @@ void lgb_charge (lua_State *L, lgb_session *s, size_t bytes) {
 #define NODE_KB 0.5                     /* host memory behind a handle: a node and its place in the graph */
 #define CHARGE_EVERY 256
 
-/* Have graphs and plans nearly taken what tensors leave? Then handles that nobody reaches go before the next one is refused. */
+/* Whether graphs and plans have nearly taken what tensors leave: unreachable handles are then collected before a node is refused. */
 static bool is_full (const gb_ledger *l) {
   return gb_ledger_charged(l) > 0 && gb_ledger_room(l) < (size_t)4 * CHARGE_EVERY * (size_t)(1024 * NODE_KB);
 }

@@ -174,7 +174,7 @@ static gb_axes turns_of (const gb_fold *p, int axis, size_t *nturns) {
   return turns;
 }
 
-/* Fills what n's own windows of an axis are like; false: there are none. */
+/* Describes the windows of n along an axis. Returns false if n cannot be made in windows of it. */
 static bool cut_own (gb_nest_node *n, const gb_fold *p, gb_cut *c) {
   gb_fold turn = *p;
   n->turns = turns_of(p, c->axis, &n->nturns);

@@ -15,7 +15,7 @@ static void max_int (int *a, int b) {
 
 enum { FEW = 1 << 22 };           /* elements: a staged product of so many may exist whole */
 
-/* A staged product of many elements that no windows can make; -1: there is none. The innermost comes first. */
+/* Returns the source of the innermost large staged product that cannot be made in windows, or -1. */
 static int find_uncut (const gb_lowered *low, const gb_nest *nest, gb_node *const *node, const bool *inlined) {
   for (int s = 0; s < low->nsteps; s++) {
     const gb_step *st = &low->step[s];

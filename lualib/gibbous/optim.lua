@@ -19,7 +19,7 @@ Space.__index = Space
 -- one rounding.
 local ROUNDING <const> = {f64 = 1e-15, f32 = 1e-5}
 
---- units: a number by parameter, in which its unconstrained values are told; 1 where there is none.
+--- units: by parameter, the number that stands for 1 of its unconstrained values; 1 if a parameter has no entry.
 local function space_of(root, what, units)
   local list <const>, names <const> = param.collect(root)
   local free <const>, free_names <const> = {}, {}

@@ -28,7 +28,7 @@ local precisions <const> = {
 
 local amp, scale, limit, big, tiny
 local seed = 0                 -- 0: no errors
--- signed: a number was divided by 0; undefined: a second derivative was asked for where there is none.
+-- signed: a number was divided by 0; undefined: a second derivative was asked for that does not exist.
 local state <const> = {signed = false, undefined = false}
 M.state = state
 
