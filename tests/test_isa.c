@@ -1,5 +1,6 @@
 /* test_isa.c - distances, products, contractions and reductions of every kernel table, against loops in the
 ** stated order (equal bits) and against long double (stated bounds). */
+#include "base/rng.h"
 #include "isa_harness.h"
 
 static const size_t dims[] = { 1, 2, 3, 4, 5, 8, 17 };
@@ -291,6 +292,29 @@ static void blocks_are_transposed_bit_by_bit_in (const table *t) {
 }
 EACH_TABLE(blocks_are_transposed_bit_by_bit)
 
+/* The bits of the scalar functions, rounded, at any first element and step, and nothing beyond the last lane. */
+static void draws_are_those_of_single_elements_in (const table *t) {
+  static const uint64_t first[] = { 0, 5, (1ull << 32) - 7, UINT64_MAX - 20, 1ull << 63 }, steps[] = { 1, 0, 3, (uint64_t)-2 };
+  static const uint64_t seed[2] = { 0x123456789abcdef0ull, 0xfedcba9876543210ull };
+  static const size_t lanes[] = { 1, 7, 16, 63, 64 };
+  for (int normal = 0; normal < 2; normal++)
+    for (size_t f = 0; f < sizeof first / sizeof *first; f++)
+      for (size_t s = 0; s < sizeof steps / sizeof *steps; s++)
+        for (size_t l = 0; l < sizeof lanes / sizeof *lanes; l++) {
+          void *got = room(t, GB_TI), *want = room(t, GB_TI);
+          memset(got, 7, GB_TI * t->width);
+          memset(want, 7, GB_TI * t->width);
+          t->k->draw(normal, seed, first[f], steps[s], lanes[l], got);
+          for (size_t i = 0; i < lanes[l]; i++) {
+            const uint64_t at = first[f] + i * steps[s];
+            put(t, want, i, (normal ? gb_rand_normal : gb_rand_uniform)(seed[0], seed[1], at));
+          }
+          assert_memory_equal(got, want, GB_TI * t->width);
+          free(got); free(want);
+        }
+}
+EACH_TABLE(draws_are_those_of_single_elements)
+
 static void reductions_along_rows_are_those_of_the_transposed_tile_in (const table *t) {
   static const gb_monoid plain[] = { GB_SUM, GB_PROD, GB_MINIMUM, GB_MAXIMUM };
   static const size_t lanes[] = { 1, 5, 16, 20, 63, 64 };
@@ -389,6 +413,7 @@ int main (void) {
     cmocka_unit_test(rates_are_positive_and_mixed_is_no_less_than_fma),
     cmocka_unit_test(integers_wrap_and_divide_downwards),
     cmocka_unit_test(blocks_are_transposed_bit_by_bit),
+    cmocka_unit_test(draws_are_those_of_single_elements),
     cmocka_unit_test(reductions_along_rows_are_those_of_the_transposed_tile),
     cmocka_unit_test(remainders_are_exact_whatever_the_quotient),
     cmocka_unit_test(exponentials_are_within_1_ulp_from_0_to_infinity)

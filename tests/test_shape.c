@@ -394,6 +394,33 @@ static void random_numbers_have_their_moments (void **state) {
   assert_true(fabs(z4 / N - 3) <= 9.8 * tol);
 }
 
+/* Box and Muller's formula in long double, from the words of the element. */
+static long double normal_of_words (const uint32_t w[4]) {
+  const long double two_pi = 6.283185307179586476925286766559L;
+  const long double u = ((long double)(((uint64_t)w[0] << 20) ^ (w[1] >> 12)) + 0.5L) * 0x1p-52L;
+  const long double v = ((long double)(((uint64_t)w[2] << 20) ^ (w[3] >> 12)) + 0.5L) * 0x1p-52L;
+  return sqrtl(-2 * logl(u)) * sinl(two_pi * (0.25L - fabsl(v - 0.5L))) * -1;
+}
+
+static void normal_numbers_are_right_to_three_ulp (void **state) {
+  (void)state;
+  for (uint64_t i = 0; i < 200000; i++) {
+    uint32_t w[4];
+    gb_philox(3, 9, i, w);
+    const long double want = normal_of_words(w);
+    const double got = gb_rand_normal(3, 9, i);
+    if (!(fabsl((long double)got - want) <= 3 * 0x1p-52L * fabsl(want))) fail_msg("element %d: %.17g, expected %.20Lg", (int)i, got, want);
+  }
+}
+
+/* Of nothing but operations that round in one way, so that these are the bits on any machine. */
+static void normal_numbers_have_the_same_bits_everywhere (void **state) {
+  (void)state;
+  uint64_t all = 0;
+  for (uint64_t i = 0; i < 100000; i++) all = gb_hash_f64(all, gb_rand_normal(1, 2, i));
+  if (all != 0xd6ba2b85b88bdc08u) fail_msg("the hash of 100,000 is 0x%016llx", (unsigned long long)all);
+}
+
 static void hashes_tell_the_zeros_apart (void **state) {
   (void)state;
   assert_true(gb_hash_f64(0, 0.0) != gb_hash_f64(0, -0.0));
@@ -443,6 +470,8 @@ int main (void) {
       cmocka_unit_test(bytes_print_in_the_nearest_unit),
       cmocka_unit_test(philox_gives_the_published_numbers),
       cmocka_unit_test(random_numbers_have_their_moments),
+      cmocka_unit_test(normal_numbers_are_right_to_three_ulp),
+      cmocka_unit_test(normal_numbers_have_the_same_bits_everywhere),
       cmocka_unit_test(hashes_tell_the_zeros_apart),
       cmocka_unit_test(the_pool_calls_each_part_once_a_job),
   };

@@ -95,16 +95,19 @@ static void run_iota (gb_xthread *t, const gb_xop *op) {
     }
 }
 
+/* Draws of the elements that an operand names; lanes past the last repeat it. */
 static void run_rand (gb_xthread *t, const gb_xop *op) {
+  const gb_xprog *p = t->p;
   const gb_ins *i = op->ins;
-  size_t lanes = lanes_of(op->form), rows = rows_of(t, op->form);
-  for (size_t j = 0; j < rows; j++)
-    for (size_t l = 0; l < lanes; l++) {
-      uint64_t at = (uint64_t)gb_exec_operand_index(t, i->x, lane_of(t, j, l), tile_of(t, j));
-      double v = i->profile ? gb_rand_normal(i->seed[0], i->seed[1], at)
-                            : gb_rand_uniform(i->seed[0], i->seed[1], at);
-      put(t->p->compute, t->ptr[i->dst], j * lanes + l, v);
-    }
+  char *dst = t->ptr[i->dst];
+  const size_t lanes = lanes_of(op->form), rows = rows_of(t, op->form);
+  const ptrdiff_t step = p->lane < 0 ? 0 : p->f->operand[i->x].stride[p->lane];
+  for (size_t j = 0; j < rows; j++, dst += lanes * p->size) {
+    const size_t from = lane_of(t, j, 0), there = lane_of(t, j, lanes - 1) - from + 1;
+    const ptrdiff_t first = gb_exec_operand_index(t, i->x, from, tile_of(t, j));
+    p->k->draw(i->profile != 0, i->seed, (uint64_t)first, (uint64_t)step, there, dst);
+    for (size_t l = there; l < lanes; l++) memcpy(dst + l * p->size, dst + (there - 1) * p->size, p->size);
+  }
 }
 
 /* One element along the feature axis, in the compute type, with the roundings of the kernels. */

@@ -66,6 +66,9 @@ GB_SIMD(vf, float, vf, ps)
 GB_SIMD(vd, double, vd, pd)
 #undef GB_SIMD
 
+typedef uint64_t vd_words __attribute__((vector_size(32)));
+GB_INLINE vd_words vd_mul32 (vd_words a, vd_words b) { return (vd_words)_mm256_mul_epu32((__m256i)a, (__m256i)b); }
+
 enum { vf_columns = 4, vd_columns = 2 };
 GB_INLINE vf vf_halves (const float *p, ptrdiff_t step) {
   return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)), _mm_loadu_ps(p + 4 * step), 1);

@@ -65,6 +65,10 @@ GB_SIMD(vf, float, vf, mf, ps, 16, 32)
 GB_SIMD(vd, double, vd, md, pd, 8, 64)
 #undef GB_SIMD
 
+/* Products of the low halves of 64-bit words. */
+typedef uint64_t vd_words __attribute__((vector_size(64)));
+GB_INLINE vd_words vd_mul32 (vd_words a, vd_words b) { return (vd_words)_mm512_mul_epu32((__m512i)a, (__m512i)b); }
+
 /* out[k] = element k of every row, rows 'step' apart: quarters of four rows side by side in a register, then transposed each. */
 enum { vf_columns = 4, vd_columns = 2 };
 GB_INLINE vf vf_quarters (const float *p, ptrdiff_t step) {

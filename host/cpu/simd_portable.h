@@ -66,6 +66,9 @@ GB_SIMD(vf, float, vf, mf, uf, sqrtf, floorf, ceilf, rintf)
 GB_SIMD(vd, double, vd, md, ud, sqrt, floor, ceil, rint)
 #undef GB_SIMD
 
+typedef ud vd_words;
+GB_INLINE vd_words vd_mul32 (vd_words a, vd_words b) { return (a & 0xffffffffu) * (b & 0xffffffffu); }
+
 enum { vf_columns = 4, vd_columns = 4 };
 GB_INLINE void vf_take_columns (const float *p, ptrdiff_t step, vf out[4]) {
   for (int k = 0; k < 4; k++) out[k] = GB_EACH(vf, p[l_ * step + k]);
