@@ -221,6 +221,19 @@ local function same_bits(a, b)
   end
 end
 
+-- Reductions ---------------------------------------------------------------------------------------------------------------------------
+
+local views <const> = {permute = true, t = true, flip = true, slice = true, select = true, expand = true, tile = true, diagonal = true}
+
+local function reduces(s) return #s.args > 0 and dense.numel(s.shape) < dense.numel(s.args[1].shape) and not views[s.row] end
+
+--- Are there two reductions, which may run in one pass?
+local function shares_passes(p)
+  local count = 0
+  for _, s in ipairs(p.list) do if reduces(s) then count = count + 1 end end
+  return count > 1
+end
+
 -- Ways to run a program -----------------------------------------------------------------------------------------------------------------
 
 -- Each gives tensors and their numbers. bits: these are the bits of the plain way.
@@ -238,9 +251,10 @@ local ways <const> = {
   {name = "with inner values observed first", bits = true, stores = true, run = function(p)
     local values <const> = build(p)
     local list <const> = results(p, values)
-    local outs <const> = {}                          -- alone a result may have other axes in its lanes
-    for _, s in ipairs(p.outputs) do outs[s.id] = true end
-    for i, t in ipairs(values) do if not outs[i] and (p.way >> (i % 17)) % 2 == 1 then t:eval() end end
+    local alone <const> = {}                         -- a reduction that shares its pass may have other axes in its lanes
+    for _, s in ipairs(p.list) do alone[s.id] = not (reduces(s) and shares_passes(p)) end
+    for _, s in ipairs(p.outputs) do alone[s.id] = false end
+    for i, t in ipairs(values) do if alone[i] and (p.way >> (i % 17)) % 2 == 1 then t:eval() end end
     gb.eval(list)
     return list, all_numbers(list)
   end},
@@ -351,11 +365,10 @@ end
 
 --- A sum over a view whose dimensions are no single run in memory adds in the order of the view; a value that was looked at lies
 --- in memory as one run, and ends its history.
-local views <const> = {permute = true, t = true, flip = true, slice = true, select = true, expand = true, tile = true, diagonal = true}
 local function sums_views(p)
   local view = false
   for _, s in ipairs(p.list) do
-    if view and #s.args > 0 and dense.numel(s.shape) < dense.numel(s.args[1].shape) and not views[s.row] then return true end
+    if view and reduces(s) then return true end
     view = view or views[s.row]
   end
   return false

@@ -76,6 +76,10 @@ row("matmul", {"matmul", "gemm"}, 8, {"tensor.matmul"}, function(g)
   if not y then return nil end
   local transposed <const> = y == x and written ~= "%1:matmul(%2)"
   if not transposed and not fits(y) then return nil end
+  -- A product with an identity is the other factor, whatever that holds: 0 times inf is not formed.
+  if not (x.finite and y.finite) then
+    for _, s in ipairs(g.list) do if s.row == "gb.eye" or s.row == "gb.linalg.diag" then return nil end end
+  end
   local left, right
   if #x.shape == 1 then left = {"k"} elseif #x.shape == 2 then left = {"n", "k"} else left = {"b", "n", "k"} end
   if transposed then right = {"m", "k"}
@@ -217,7 +221,17 @@ local function columns(b)
   return dense.matrices(b)[1] or {}
 end
 
-local function as_rhs(S, x, b, n) return dense.new(b.shape, b.dtype, dense.from_matrix(x, n, #b.shape == 1 and 1 or b.shape[2], b.dtype).v) end
+--- Solutions in the shape of their right-hand sides. The order of an elimination is the library's: what is exact in another
+--- may be rounded in this one, by the size of the column.
+local function as_rhs(S, x, b, n)
+  local count <const> = #b.shape == 1 and 1 or b.shape[2]
+  for c = 1, S.level == 0 and count or 0 do
+    local size = 0.0
+    for i = 1, n do size = math.max(size, math.abs(x[i][c])) end
+    for i = 1, n do x[i][c] = scalar.blur(x[i][c], size) end
+  end
+  return dense.new(b.shape, b.dtype, dense.from_matrix(x, n, count, b.dtype).v)
+end
 
 --- A A' + 2 I of a matrix: its text, and its rows.
 local positive <const> = "(%1:matmul(%1:t()) + gb.eye(#%1, {dtype = %1.dtype}) * 2)"

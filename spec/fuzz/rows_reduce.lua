@@ -285,7 +285,8 @@ along{name = "cumsum", ops = {"cumsum"}, public = {"tensor.cumsum"}, weight = 3,
 along{name = "softmax", ops = {"exp", "max", "detach"}, public = {"tensor.softmax"}, smooth = true, pick = floating, text = method "softmax",
   f = function(S, list)
     local total <const>, out <const> = logsumexp(S, list), {}
-    for i, x in ipairs(list) do out[i] = S.fn("exp", S.sub(x, total)) end
+    local finite <const> = S.val(total) - S.val(total) == 0            -- inf / inf otherwise, whatever the element is
+    for i, x in ipairs(list) do out[i] = finite and S.fn("exp", S.sub(x, total)) or S.lift(0.0 / 0.0) end
     return out
   end}
 

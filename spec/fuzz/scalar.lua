@@ -82,12 +82,14 @@ function M.sample(k)
   state.signed, state.undefined = false, false
 end
 
---- r, moved by up to amp * size.
+--- r, moved by up to amp * size; to a number of the grid that is so near, in some samples (1 + 1e-12 may be 1).
 local function blur(r, size)
   if seed == 0 or r - r ~= 0 then return r end
   local key <const> = r ~= 0 and r or size
   if key == 0 then return r end
   if abs(r) > big then return seed % 2 == 0 and r or r * huge end
+  local whole <const> = floor(r * scale + 0.5) / scale
+  if abs(whole - r) <= amp * size and abs(whole) * scale < limit and pattern(1.5 * key) < -0.25 then return whole end
   local moved <const> = r + amp * size * pattern(key)
   if r == 0 or abs(r) >= tiny then return moved end
   return pattern(key) < 0 and 0.0 or moved + tiny * pattern(key) * 0x1p-10         -- it may become 0
