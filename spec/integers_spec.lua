@@ -34,6 +34,24 @@ describe("integers beyond 2^53", function()
     end
   end)
 
+  it("stay exact when two ops meet, which may be rewritten as one", function()
+    local c <const> = (1 << 62) - 2
+    local ops <const> = {
+      function(x) return -x end, function(x) return x + c end, function(x) return x - c end, function(x) return c - x end,
+      function(x) return x * c end, function(x) return c * x end, function(x) return x + x end, function(x) return x * x end,
+      function(x) return x * -1 end, function(x) return x // c end, function(x) return x % c end,
+    }
+    for i, first in ipairs(ops) do
+      for j, second in ipairs(ops) do
+        for _, a in ipairs{3, big, top, low} do
+          local want <const>, x <const> = second(first(a)), ints{a, 1}
+          assert.equal(want, second(first(x)):totable()[1], ("ops %d and %d of %d"):format(i, j, a))
+          assert.equal(want + second(first(1)), second(first(x)):sum():item(), ("sum of ops %d and %d of %d"):format(i, j, a))
+        end
+      end
+    end
+  end)
+
   it("are ends and steps of ranges", function()
     assert.same({top - 1, top}, gb.range(top - 1, top, {dtype = "i64"}):totable())
     assert.same({low, low + 2, low + 4}, gb.range(low, low + 5, 2, {dtype = "i64"}):totable())

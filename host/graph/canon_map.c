@@ -41,7 +41,7 @@ static gb_node *join_constants (gb_formula *e, gb_node *a, double c) {
 
 static gb_node *negated (gb_formula *e, gb_node *a) {
   if (gb_is_op(a, GB_OP_NEG)) return a->in[0];
-  return join_constants(e, a, -1);
+  return is_float(a) ? join_constants(e, a, -1) : NULL;            /* a double does not hold every integer */
 }
 
 static gb_node *product (gb_formula *e, gb_node *a, gb_node *b) {

@@ -6,6 +6,7 @@
 ** gradient leaves, placeholders, traced slices, lent and held values are in the table under keys that no look-up asks for. */
 #include "graph/node.h"
 
+#include <inttypes.h>
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -53,7 +54,8 @@ void gb_node_set_name (gb_node *n, const char *name) {
 char *gb_node_text (const gb_node *n, char buf[GB_NODE_TEXT]) {
   char shape[GB_SHAPE_TEXT];
   if (n->op == GB_OP_CONST && *n->name == '\0') {            /* one node wherever a number is written: it has no line */
-    snprintf(buf, GB_NODE_TEXT, "the number %.17g", n->attr.f[0]);
+    if (gb_node_dtype(n) == GB_I64) snprintf(buf, GB_NODE_TEXT, "the number %" PRId64, n->attr.i[0]);
+    else snprintf(buf, GB_NODE_TEXT, "the number %.17g", n->attr.f[0]);
     return buf;
   }
   snprintf(buf, GB_NODE_TEXT, "%.60s%s%s%s%.80s%s", n->name, *n->name ? " " : "",
