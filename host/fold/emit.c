@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "fold/internal.h"
 
 enum { MOST_NESTED = 1500 };
@@ -190,9 +191,11 @@ static bool same_value (const gb_known *k, const gb_node *n, const gb_map *m) {
   return memcmp(&k->map, &t, sizeof t) == 0;
 }
 
+static size_t bucket_of (const gb_node *n) { return gb_hash_u64(0, gb_twin_key(n)) % GB_KNOWN_BUCKETS; }
+
 static int find_known (const gb_emitter *e, const gb_node *n, const gb_map *m) {
-  for (int i = e->nknown - 1; i >= 0; i--) {
-    const gb_known *k = &e->known[i];
+  for (int i = e->bucket[bucket_of(n)]; i > 0; i = e->known[i - 1].before) {
+    const gb_known *k = &e->known[i - 1];
     if (!same_value(k, n, m)) continue;
     if (k->level == 0 || (k->level <= e->depth && e->scope[k->level].serial == k->serial)) return k->value;
   }
@@ -203,7 +206,9 @@ static int remember (gb_emitter *e, gb_node *n, const gb_map *m, int value) {
   if (value < 0) return -1;
   if (!gb_grow(&e->known, e->nknown, &e->known_room, sizeof *e->known)) return no_memory(e);
   const int level = level_of(e, e->deps[value]);
-  e->known[e->nknown++] = (gb_known){n, *m, value, level, level > 0 ? e->scope[level].serial : 0};
+  int *last = &e->bucket[bucket_of(n)];
+  e->known[e->nknown] = (gb_known){n, *m, value, level, level > 0 ? e->scope[level].serial : 0, *last};
+  *last = ++e->nknown;
   return value;
 }
 

@@ -102,7 +102,10 @@ typedef struct gb_known {    /* a value and where it is valid */
   gb_map map;
   int value, level;
   unsigned serial;
+  int before;                /* 1 + the last of its bucket before it, or 0 */
 } gb_known;
+
+enum { GB_KNOWN_BUCKETS = 512 };         /* by gb_twin_key of the node */
 
 typedef struct gb_emitter {
   gb_lower_state *s;
@@ -122,7 +125,7 @@ typedef struct gb_emitter {
   gb_axes *deps;             /* by value number */
   int nvalues;
   gb_known *known;
-  int nknown;
+  int nknown, bucket[GB_KNOWN_BUCKETS];  /* 1 + the last of each bucket, or 0 */
   gb_out *out;
   int nouts;
   int *slot;                 /* buffer of each operand slot */

@@ -6,8 +6,8 @@
 ** gradient leaves, placeholders, traced slices, lent and held values are in the table under keys that no look-up asks for. */
 #include "graph/node.h"
 
-#include <inttypes.h>
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -42,6 +42,35 @@ do
   print(("  %.2f ms, lowering included  (target < 10 ms)  %s"):format(seconds * 1e3, verdict(seconds < 0.010)))
 end
 
+print "\nplanning many layers (matmul, tanh) and many outputs: seconds of a plan, four times as many against as many"
+do
+  local w <const> = gb.rand(64, 64):eval()
+  local salt = 0
+  local function layers(n)
+    salt = salt + 1                                            -- another structure every time
+    local x = gb.rand(64, 64):eval()
+    for _ = 1, n + salt do x = x:matmul(w):tanh() end
+    return {x:sum()}
+  end
+  local function outputs(n)
+    salt = salt + 1
+    local out <const>, x <const> = {}, gb.rand(64, 64):eval()
+    for i = 1, n + salt do out[i] = (x * i):sum() end
+    return out
+  end
+  for _, case in ipairs{{"layers", layers}, {"outputs", outputs}} do
+    local name <const>, make <const> = case[1], case[2]
+    local seconds <const> = {}
+    for i, n in ipairs{1000, 4000} do
+      seconds[i] = fastest(3, function() return make(n) end, function(y)
+        local plan <close> = gb.plan(y)
+      end)
+    end
+    local ratio <const> = seconds[2] / seconds[1]
+    print(("  %-8s 1,000 in %.4f, 4,000 in %.4f: %.1f times (target <= 6)  %s"):format(name, seconds[1], seconds[2], ratio, verdict(ratio <= 6)))
+  end
+end
+
 print "\nlog determinant and quadratic form of an rbf matrix, f64: square and packed"
 print "n       square      packed      n larger in the same bytes   square s   packed s   ratio"
 for _, n in ipairs{4000, 8000} do
