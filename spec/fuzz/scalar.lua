@@ -461,7 +461,10 @@ function M.dual(S)
       function(a, b) return {mul(a[1], b[1]), rough_add(rough_mul(a[1], b[2]), rough_mul(a[2], b[1]))} end,
       function(a, b)
         local q <const> = div(a[1], b[1])
-        return {q, rough_div(rough_add(a[2], S.neg(rough_mul(q, b[2]))), b[1])}
+        local d <const> = rough_div(rough_add(a[2], S.neg(rough_mul(q, b[2]))), b[1])
+        -- Gibbous forms q / b by itself, which may leave the dtype where d does not.
+        local part <const> = S.level == 0 and abs(q / b[1]) or 0.0
+        return {q, (part ~= 0 and part < tiny or part > big) and blur(d, abs(d) / amp) or d}
       end
   end
   D.add, D.mul, D.div = arithmetic(S.add, S.mul, S.div)
