@@ -26,6 +26,27 @@ local cases <const> = {
   {"some rows of a softmax", function(x, K, v) return K:softmax(2):index(1, some(#x)):matmul(v) end},
   {"rows that are joined", function(_, K, v) return gb.cat({K, K * 2}, 1):matmul(v) end},
   {"columns that are joined", function(_, K, v) return gb.cat({K, K^2}, 2):matmul(gb.cat({v, v}, 1)) end},
+  {"rows that are put", function(_, K, v) return K:put(1, some(#v), 0.5):matmul(v) end},
+  {"columns that are put", function(_, K, v) return K:put(2, some(#v), -math.huge):exp():matmul(v) end},
+  {"stored rows that are put", function(_, K, v)
+    return K:put(1, some(#v), gb.rand(10, #v, {seed = 4, dtype = v.dtype}):eval()):sqrt():matmul(v)
+  end},
+  {"stored columns that are put", function(_, K, v)
+    return K:put(2, some(#v), gb.rand(#v, 10, {seed = 4, dtype = v.dtype}):eval()):log():matmul(v)
+  end},
+  {"sums over stored rows that are put", function(_, K, v)
+    return K:put(1, some(#v), gb.randn(10, #v, {seed = 4, dtype = v.dtype}):eval()):sum(1)
+  end},
+  {"rows of itself that are put", function(_, K, v) return K:put(1, some(#v), K:index(1, some(#v)) * 2):max(2) end},
+  {"sums of columns that are joined", function(_, K) return gb.cat({K, K^2}, 2):sum(2) end},
+  {"sums of rows that are joined", function(_, K) return (gb.cat({K, K^2}, 1) * 2):exp():sum(1) end},
+  {"extremes of columns that are joined", function(_, K) return gb.cat({K, K^2}, 2):max(2) end},
+  {"positions in columns that are joined", function(_, K) return gb.cat({K, K^2}, 2):argmin(2) end},
+  {"logsumexp of columns that are joined", function(_, K) return gb.cat({K, K^2}, 2):logsumexp(2) end},
+  {"softmax of columns that are joined", function(_, K, v)
+    return gb.cat({K, K^2}, 2):softmax(2):matmul(gb.cat({v, v}, 1))
+  end},
+  {"a sum of what is stacked", function(_, K, v) return gb.stack({K, K^2}, 1):sum(1):matmul(v) end},
 }
 
 local function build(case, n, dtype)
@@ -91,6 +112,98 @@ describe("a value that streams", function()
                           function(k) return gb.cat({v, v * 3}, 1):matmul(gb.cat({k, k * 2}, 1)) end,
                           function(k) return v:matmul(gb.cat({k, k * 2}, 2)) end} do
       near(make(stored), make(K))
+    end
+  end)
+
+  --- Expressions with values put or joined along an axis, of a kernel, rows of as many columns and one of these.
+  local function choices()
+    local twice <const> = gb.tensor({3, 40, 3, 1}, {dtype = "i64"})
+    local evenly <const> = gb.range(2, 20, 6, {dtype = "i64"})
+    local list = {}
+    local function add(f) for axis = 1, 2 do
+      for _, at in ipairs{twice, evenly} do
+        list[#list + 1] = function(K, Y, r) return f(K, axis == 1 and Y or Y:t(), r, axis, at) end
+      end
+    end end
+    add(function(K, _, _, axis, at) return K:put(axis, at, 2.5):exp() end)
+    add(function(K, Y, r, axis, at) return (K:put(axis, at, Y) * r + 1):exp() end)
+    add(function(K, Y, r, axis, at) return K:put(axis, at, Y):t() * r:unsqueeze(2) end)
+    add(function(K, Y, _, axis, at) return K:put(axis, at, Y:abs() + 1):put(3 - axis, at, 0.5):log() end)
+    add(function(K, _, _, axis, at) return K:put(axis, at, K:index(axis, at) * 2) end)
+    add(function(K, _, _, axis) return (gb.cat({K, K:slice(axis, 1, 5)^2, K}, axis) * 2):exp():t() end)
+    add(function(K, _, _, axis) return gb.stack({K, K + 1}, axis) end)
+    return list
+  end
+
+  local function reductions()
+    local list = {}
+    for _, name in ipairs{"sum", "prod", "min", "max", "logsumexp", "argmin", "argmax"} do
+      for axis = 1, 3 do
+        list[#list + 1] = function(z)
+          if name == "prod" then z = z / 2 end
+          local y <const> = axis == 3 and z[name](z) or z[name](z, axis)
+          return y, name:match("^arg")
+        end
+      end
+    end
+    list[#list + 1] = function(z) return z:softmax(-1):matmul(gb.randn(z.shape[#z.shape], 2, {seed = 9})) end
+    list[#list + 1] = function(z) return gb.randn(2, z.shape[#z.shape - 1], {seed = 9}):matmul(z) end
+    return list
+  end
+
+  it("is reduced, with its gradient, as its stored value where some is put or joined", function()
+    local x <const> = points(40):requires_grad()
+    local Y <const> = gb.tensor(gb.randn(4, 40, {seed = 2}):totable()):requires_grad()
+    local r <const> = gb.tensor(gb.randn(40, {seed = 3}):totable()):requires_grad()
+    local K <const> = gb.kernels.rbf{}(x, x)
+    local function near(want, got)
+      want, got = want:to{dtype = "f64"}, got:to{dtype = "f64"}
+      assert.is_true(((got - want):abs() / (want:abs() + 1)):max():item() <= 1e-11)
+    end
+    for _, choose in ipairs(choices()) do
+      for _, reduce in ipairs(reductions()) do
+        local z <const> = choose(K, Y, r)
+        local stored <const> = gb.tensor(z:totable()):requires_grad()
+        local got <const>, whole = reduce(z)
+        local want <const> = reduce(stored)
+        near(want, got)
+        if not whole then
+          local bar <const> = gb.randn(got.numel, {seed = 11}):reshape(got.shape):eval()
+          local of_z <const> = gb.grad(want, stored, {cotangent = bar}):eval()
+          near(gb.grad(z, x, {cotangent = of_z}), gb.grad(got, x, {cotangent = bar}))
+        end
+      end
+    end
+  end)
+
+  it("has a gradient of 0, not NaN, where something is put over a pole", function()
+    local x <const> = points(40):requires_grad()
+    local over <const> = gb.tensor((gb.rand(2, 40, {seed = 5}) + 1):totable())
+    local K <const> = gb.kernels.rbf{}(x, x):put(1, {3, 4}, 0)
+    local want <const> = gb.grad(gb.kernels.rbf{}(x, x):log():sum(2):index(1, {1, 40}):sum(), x)
+    local bar <const> = gb.grad(K:put(1, {3, 4}, over):log():sum(2):index(1, {1, 40}):sum(), x)
+    assert.is_true((want - bar):abs():max():item() <= 1e-12)
+    assert.is_true(gb.grad(K:put(1, {3, 4}, over):log():sum(), x):isfinite():all())
+  end)
+
+  it("is chosen, not multiplied by 0, where it is put", function()
+    local x <const> = points(40)
+    local K <const> = gb.kernels.rbf{}(x, x)
+    local bad <const> = K:put(1, {3}, 0 / 0):put(2, {5}, math.huge)
+    local good <const> = bad:put(1, {3}, gb.ones(1, 40)):put(2, {5}, gb.ones(40, 1))
+    local want <const> = gb.tensor(K:totable()):put(1, {3}, 1):put(2, {5}, 1)
+    assert.is_true((good:sum(2) - want:sum(2)):abs():max():item() <= 1e-13)
+    assert.is_true((good:sum(1) - want:sum(1)):abs():max():item() <= 1e-13)
+    local v <const> = gb.ones(40):put(1, {5}, math.huge):eval()
+    assert.same(want:matmul(v):totable(), K:put(1, {3}, gb.ones(1, 40)):put(2, {5}, gb.ones(40, 1)):matmul(v):totable())
+  end)
+
+  it("gives the last of values that are put at one position its gradient alone", function()
+    for _, n in ipairs{1, 40} do
+      local K <const> = n == 1 and gb.tensor(gb.randn(3, 3):totable()) or gb.kernels.rbf{}(points(40), points(40))
+      local w <const> = gb.tensor{1, 2, 3}:requires_grad()
+      local bar <const> = gb.grad(K:put(1, {2, 3, 2}, w:unsqueeze(2)):sum(), w)
+      assert.same({0, #K, #K}, bar:totable())
     end
   end)
 

@@ -5,9 +5,10 @@ typedef gb_node *rule (gb_formula *e, const gb_draft *d);
 
 /* Rules of each op in the order they are tried; the first that answers wins. */
 static rule *const *rules_of (gb_op op) {
-  static rule *const sum[] = {gb_canon_sum_expanded, gb_canon_sum_squares, gb_canon_sum_products,
+  static rule *const sum[] = {gb_canon_joined_reduction, gb_canon_sum_expanded, gb_canon_sum_squares, gb_canon_sum_products,
                               gb_canon_scale_out, NULL};
-  static rule *const reduce[] = {gb_canon_reduce_units, NULL};
+  static rule *const reduce[] = {gb_canon_reduce_units, gb_canon_joined_reduction, NULL};
+  static rule *const any[] = {gb_canon_joined_reduction, NULL};
   static rule *const square[] = {gb_canon_algebra, gb_canon_square, gb_canon_lift, NULL};
   static rule *const scale[] = {gb_canon_rescale, gb_canon_algebra, gb_canon_lift, NULL};
   static rule *const terms[] = {gb_canon_algebra, gb_canon_lift, gb_canon_terms, NULL};
@@ -15,13 +16,15 @@ static rule *const *rules_of (gb_op op) {
   static rule *const map[] = {gb_canon_algebra, gb_canon_lift, NULL};
   static rule *const sqdist[] = {gb_canon_sqdist, NULL};
   static rule *const diffmv[] = {gb_canon_diffmv, gb_canon_scale_out, NULL};
-  static rule *const matmul[] = {gb_canon_cat, gb_canon_matmul, gb_canon_scale_out, NULL};
+  static rule *const matmul[] = {gb_canon_joined_product, gb_canon_matmul, gb_canon_scale_out, NULL};
   static rule *const permute[] = {gb_canon_permute, NULL};
   static rule *const index[] = {gb_canon_gather, NULL};
+  static rule *const put[] = {gb_canon_put, NULL};
   static rule *const none[] = {NULL};
   switch (op) {
     case GB_OP_SUM: return sum;
     case GB_OP_PROD: case GB_OP_MIN: case GB_OP_MAX: case GB_OP_LOGSUMEXP: return reduce;
+    case GB_OP_ANY: case GB_OP_ALL: case GB_OP_ARGMIN: case GB_OP_ARGMAX: return any;
     case GB_OP_SQUARE: return square;
     case GB_OP_MUL: case GB_OP_DIV: case GB_OP_NEG: return scale;
     case GB_OP_ADD: case GB_OP_SUB: return terms;
@@ -31,15 +34,17 @@ static rule *const *rules_of (gb_op op) {
     case GB_OP_MATMUL: return matmul;
     case GB_OP_PERMUTE: return permute;
     case GB_OP_INDEX: return index;
+    case GB_OP_PUT: return put;
     default: return gb_ops[op].kind == GB_KIND_MAP ? map : none;
   }
 }
 
 /* A rule may reason about real numbers where its inputs are floats of one type and have elements (a sum of nothing is 0,
-** also beside a factor that is infinite); on others only the algebra, which minds types itself, and the moving of views and gathers
-** apply. */
+** also beside a factor that is infinite); on others only the algebra, which minds types itself, and the moving of views, gathers and
+** parts apply. */
 static bool suits (rule *r, const gb_draft *d) {
   if (r == gb_canon_algebra || r == gb_canon_lift || r == gb_canon_reduce_units || r == gb_canon_gather) return true;
+  if (r == gb_canon_put || r == gb_canon_joined_reduction) return true;
   for (int i = 0; i < d->nin; i++) {
     const gb_dtype t = gb_node_dtype(d->in[i]);
     if (!gb_dtype_is_float(t) || t != gb_node_dtype(d->in[0]) || gb_shape_numel(gb_node_shape(d->in[i])) == 0) return false;

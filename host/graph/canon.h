@@ -82,9 +82,11 @@ gb_node *gb_canon_sum_products (gb_formula *e, const gb_draft *d);      /* SUM o
 gb_node *gb_canon_diffmv (gb_formula *e, const gb_draft *d);
 gb_node *gb_canon_permute (gb_formula *e, const gb_draft *d);
 
-/* canon_cat.c: MATMUL with joined parts that stream */
+/* canon_joined.c: values that are joined, or some of which are put, and stream */
 #define GB_CAT_PARTS 16
-gb_node *gb_canon_cat (gb_formula *e, const gb_draft *d);
+gb_node *gb_canon_put (gb_formula *e, const gb_draft *d);               /* PUT */
+gb_node *gb_canon_joined_product (gb_formula *e, const gb_draft *d);    /* MATMUL */
+gb_node *gb_canon_joined_reduction (gb_formula *e, const gb_draft *d);  /* SUM, PROD, MIN, MAX, LOGSUMEXP, ANY, ALL, ARGMIN, ARGMAX */
 
 /* canon_scale.c: SUM, DIFFMV, MATMUL whose first input is a tile times a scalar */
 gb_node *gb_canon_scale_out (gb_formula *e, const gb_draft *d);

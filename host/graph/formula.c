@@ -161,3 +161,15 @@ gb_node *gb_ex_cast (gb_formula *e, gb_node *a, gb_dtype t) {
   if (!a || gb_node_dtype(a) == t) return a;
   return gb_ex_op(e, GB_OP_CAST, 1, &a, NULL, NULL, t);
 }
+
+gb_node *gb_ex_range (gb_formula *e, int64_t start, int64_t step, size_t n, gb_dtype t) {
+  const gb_attr attr = {.i = {start, step}, .f = {(double)start, (double)step}};
+  const gb_shape s = gb_shape_of(1, &n);
+  return gb_ex_op(e, GB_OP_RANGE, 0, NULL, &attr, &s, t);
+}
+
+gb_node *gb_ex_along (gb_formula *e, gb_node *v, int axis, int ndim) {
+  for (int i = 0; i < axis; i++) v = gb_ex_unsqueeze(e, v, 0);
+  for (int i = axis + 1; i < ndim; i++) v = gb_ex_unsqueeze(e, v, i);
+  return v;
+}

@@ -1,13 +1,25 @@
-/* gather.c - a gather moved inwards to what an expression is made of. */
+/* gather.c - a part of an expression along an axis, taken where it is made. */
 #include "graph/gather.h"
 
-enum { DEEPEST = 64, MOST = 256 }; /* what is deeper is gathered from, and so is an expression of more nodes */
+#include <math.h>
 
-/* A gather, with what was taken already: an expression is a graph, not a tree. */
+enum { DEEPEST = 64, MOST = 256 }; /* what is deeper is taken from, and so is an expression of more nodes */
+
+typedef enum part {
+  POSITIONS,                       /* at positions 'at' */
+  RUN,                             /* from 'start' on, 'extent' of them */
+  ALL
+} part;
+
+/* What is taken, with what was taken already: an expression is a graph, not a tree. */
 typedef struct gather {
+  part part;
   gb_node *at;
-  bool counts;                     /* nothing is built, elements that would be gathered from are counted */
-  double elements;
+  gb_node *joint, *instead;        /* a PUT along the axis and what is taken in place of its part; NULL: none */
+  size_t start, extent;
+  bool counts;                     /* nothing is built, elements that would be taken from are counted */
+  double elements, gathered;       /* how many they are, and would be then */
+  gb_node *found;                  /* of a count: the first CAT or PUT along the axis that is met */
   struct { gb_node *x, *out; int axis; } taken[MOST];
   int n;
   gb_error *err;
@@ -75,8 +87,8 @@ static int before_view (const gb_node *x, int axis) {
   }
 }
 
-/* Axes of the inputs of an op that can be taken apart along 'axis'; false: it cannot. */
-static bool inwards (const gb_node *x, int axis, int *of) {
+/* Axes of the inputs of an op that can be taken apart along 'axis'; false: it cannot. 'sums': reductions and contractions, too. */
+static bool inwards (const gb_node *x, int axis, bool sums, int *of) {
   const gb_kind kind = gb_ops[x->op].kind;
   const int ndim = gb_node_shape(x)->ndim;
   if (x->nin == 0 || x->nin > 8 || (x->flags & GB_NODE_HELD) != 0) return false;
@@ -85,6 +97,15 @@ static bool inwards (const gb_node *x, int axis, int *of) {
     for (int i = 0; i < x->nin; i++) of[i] = aligned(x, axis, x->in[i]);
     return true;
   }
+  if (x->op == GB_OP_CAT || x->op == GB_OP_PUT) {
+    for (int i = 0; i < x->nin; i++) of[i] = x->op == GB_OP_PUT && i == 1 ? -1 : axis;
+    return axis != (int)x->attr.i[0];
+  }
+  if (kind == GB_KIND_VIEW) {
+    of[0] = before_view(x, axis);
+    return of[0] >= 0 || x->op == GB_OP_EXPAND;
+  }
+  if (!sums) return false;
   if (x->op == GB_OP_MATMUL || x->op == GB_OP_SQDIST) {
     const bool points = x->op == GB_OP_SQDIST;
     if (ndim != 2 || gb_node_shape(x->in[0])->ndim != 2 || gb_node_shape(x->in[1])->ndim != 2) return false;
@@ -95,32 +116,57 @@ static bool inwards (const gb_node *x, int axis, int *of) {
     of[0] = before_reduction(x, axis);
     return of[0] >= 0;
   }
-  if (kind == GB_KIND_VIEW) {
-    of[0] = before_view(x, axis);
-    return of[0] >= 0 || x->op == GB_OP_EXPAND;
-  }
   return false;
 }
 
-static gb_status gather_from (gather *g, gb_node *x, int axis, gb_node **out) {
+static size_t extent_of (const gather *g, size_t whole) {
+  return g->part == RUN ? g->extent : g->part == POSITIONS ? gb_node_shape(g->at)->dim[0] : whole;
+}
+
+static gb_status take_from (gather *g, gb_node *x, int axis, gb_node **out) {
   gb_node *const in[] = {x, g->at};
   const gb_attr attr = {.i = {axis}};
-  if (!g->counts) return gb_node_build(x->graph, GB_OP_INDEX, 2, in, &attr, NULL, gb_node_dtype(x), out, g->err);
+  const size_t extent = gb_node_shape(x)->dim[axis];
+  if (!g->counts && g->part == POSITIONS)
+    return gb_node_build(x->graph, GB_OP_INDEX, 2, in, &attr, NULL, gb_node_dtype(x), out, g->err);
+  if (!g->counts && g->part == RUN) return gb_slice(x, axis, g->start, 1, g->extent, out, g->err);
   g->elements += (double)gb_shape_numel(gb_node_shape(x));
+  if (extent > 0) g->gathered += (double)(gb_shape_numel(gb_node_shape(x)) / extent * extent_of(g, extent));
   *out = gb_node_ref(x);
   return GB_OK;
+}
+
+/* From values that are joined, or of which some are put, along the axis itself. */
+static gb_status take_joined (gather *g, gb_node *x, int axis, gb_node **out) {
+  if (g->counts && g->found == NULL) g->found = x;
+  if (!g->counts && x == g->joint) {
+    *out = gb_node_ref(g->instead);
+    return GB_OK;
+  }
+  size_t start = 0;
+  for (int i = 0; !g->counts && g->part == RUN && x->op == GB_OP_CAT && i < x->nin; i++) {
+    const size_t extent = gb_node_shape(x->in[i])->dim[axis];
+    if (start == g->start && extent == g->extent) {
+      *out = gb_node_ref(x->in[i]);
+      return GB_OK;
+    }
+    start += extent;
+  }
+  return take_from(g, x, axis, out);
 }
 
 static gb_status take_new (gather *g, gb_node *x, int axis, int depth, gb_node **out) {
   int of[8];
   gb_shape shape = *gb_node_shape(x);
-  if (x->op == GB_OP_EYE && shape.ndim == 2 && !g->counts) return take_unit(x, axis, g->at, out, g->err);
-  if (x->op == GB_OP_EYE && shape.ndim == 2) *out = gb_node_ref(x);
-  else if (depth < DEEPEST && inwards(x, axis, of)) {
-    shape.dim[axis] = gb_node_shape(g->at)->dim[0];
-    return again(g, x, of, &shape, depth, out);
-  } else return gather_from(g, x, axis, out);
-  return GB_OK;
+  if (g->part == POSITIONS && x->op == GB_OP_EYE && shape.ndim == 2) {
+    if (!g->counts) return take_unit(x, axis, g->at, out, g->err);
+    *out = gb_node_ref(x);
+    return GB_OK;
+  }
+  if (gb_is_joined(x) && (int)x->attr.i[0] == axis) return take_joined(g, x, axis, out);
+  if (depth >= DEEPEST || !inwards(x, axis, g->part == POSITIONS && g->joint == NULL, of)) return take_from(g, x, axis, out);
+  shape.dim[axis] = extent_of(g, shape.dim[axis]);
+  return again(g, x, of, &shape, depth, out);
 }
 
 static gb_status take (gather *g, gb_node *x, int axis, int depth, gb_node **out) {
@@ -133,7 +179,7 @@ static gb_status take (gather *g, gb_node *x, int axis, int depth, gb_node **out
       *out = gb_node_ref(g->taken[i].out);
       return GB_OK;
     }
-  if (g->n == MOST) return gather_from(g, x, axis, out);
+  if (g->n == MOST) return take_from(g, x, axis, out);
   GB_TRY(take_new(g, x, axis, depth, out));
   if (g->n == MOST) return GB_OK;
   g->taken[g->n].x = x;
@@ -152,15 +198,48 @@ gb_status gb_take_along (gb_node *x, int axis, gb_node *at, gb_node **out, gb_er
   return run(&(gather){.at = at, .err = err}, x, axis, out);
 }
 
+static gb_node *in_formula (gb_formula *e, gather *g, gb_node *x, int axis) {
+  gb_node *out = NULL;
+  if (e->status != GB_OK) return NULL;
+  g->err = e->err;
+  e->status = run(g, x, axis, &out);
+  return e->status == GB_OK ? gb_formula_hold(e, out) : NULL;
+}
+
+gb_node *gb_ex_take_run (gb_formula *e, gb_node *x, int axis, size_t start, size_t extent) {
+  return in_formula(e, &(gather){.part = RUN, .start = start, .extent = extent}, x, axis);
+}
+
+gb_node *gb_ex_take_at (gb_formula *e, gb_node *x, int axis, gb_node *at) {
+  return at ? in_formula(e, &(gather){.at = at}, x, axis) : NULL;
+}
+
+gb_node *gb_ex_take_put (gb_formula *e, gb_node *x, int axis, gb_node *put, gb_node *instead) {
+  return instead ? in_formula(e, &(gather){.at = put->in[1], .joint = put, .instead = instead}, x, axis) : NULL;
+}
+
+gb_node *gb_ex_instead (gb_formula *e, gb_node *x, int axis, gb_node *put, gb_node *instead) {
+  return instead ? in_formula(e, &(gather){.part = ALL, .joint = put, .instead = instead}, x, axis) : NULL;
+}
+
+gb_node *gb_joint_along (gb_formula *e, gb_node *x, int axis) {
+  gather g = {.part = ALL, .counts = true};
+  in_formula(e, &g, x, axis);
+  return g.found;
+}
+
+double gb_gathered_elements (gb_formula *e, gb_node *x, int axis, gb_node *at) {
+  gather g = {.at = at, .counts = true};
+  return at && in_formula(e, &g, x, axis) ? g.gathered : INFINITY;
+}
+
 gb_node *gb_canon_gather (gb_formula *e, const gb_draft *d) {
-  gb_node *x = d->in[0], *at = d->in[1], *out = NULL;
+  gb_node *x = d->in[0], *at = d->in[1];
   const int axis = (int)d->attr->i[0];
-  gather g = {.at = at, .counts = true, .err = e->err};
+  gather g = {.at = at, .counts = true};
   if (e->status != GB_OK || gb_node_shape(at)->ndim != 1 || gb_node_shape(at)->dim[0] > gb_node_shape(x)->dim[axis]) return NULL;
   if (gb_node_shape(at)->dim[0] == 0) return NULL;
-  e->status = run(&g, x, axis, &out);
-  gb_node_unref(out);
-  if (e->status != GB_OK || !(g.elements > 0) || !(2 * g.elements < (double)gb_shape_numel(gb_node_shape(x)))) return NULL;
-  e->status = gb_take_along(x, axis, at, &out, e->err);
-  return e->status == GB_OK ? gb_formula_hold(e, out) : NULL;
+  if (!in_formula(e, &g, x, axis)) return NULL;
+  if (!(g.elements > 0) || !(2 * g.elements < (double)gb_shape_numel(gb_node_shape(x)))) return NULL;
+  return gb_ex_take_at(e, x, axis, at);
 }

@@ -40,12 +40,6 @@ gb_status gb_bar_finish (gb_formula *e, int n, gb_node **in_bar) {
   return e->status;
 }
 
-gb_node *gb_ex_range (gb_formula *e, int64_t start, int64_t step, size_t n, gb_dtype t) {
-  const gb_attr attr = {.i = {start, step}, .f = {(double)start, (double)step}};
-  const gb_shape s = gb_shape_of(1, &n);
-  return gb_ex_op(e, GB_OP_RANGE, 0, NULL, &attr, &s, t);
-}
-
 gb_node *gb_ex_eye (gb_formula *e, size_t n, size_t m, gb_dtype t) {
   const gb_shape s = gb_shape_of(2, (size_t[]){n, m});
   return gb_ex_op(e, GB_OP_EYE, 0, NULL, NULL, &s, t);

@@ -22,8 +22,6 @@ void gb_bar_put (gb_formula *e, gb_node *bar, gb_node **in_bar, int i);
 /* Clears the formula; where it failed, releases in_bar[0 .. n-1]. */
 gb_status gb_bar_finish (gb_formula *e, int n, gb_node **in_bar);
 
-/* Positions start, start + step, ... as a vector of 'n'. */
-gb_node *gb_ex_range (gb_formula *e, int64_t start, int64_t step, size_t n, gb_dtype t);
 gb_node *gb_ex_eye (gb_formula *e, size_t n, size_t m, gb_dtype t);
 /* 'a' where row > column ('diagonal' NULL) or with 'diagonal' on the diagonal; zero above. */
 gb_node *gb_ex_lower (gb_formula *e, gb_node *a, gb_node *diagonal);

@@ -120,12 +120,16 @@ static gb_node *gather (gb_formula *e, gb_node *y, gb_node *g) {
   return gb_ex_op(e, GB_OP_INDEX, 2, (gb_node *[]){g, y->in[1]}, &y->attr, NULL, gb_node_dtype(g));
 }
 
-/* Of positions given twice the last wins; all of them are taken to have won. */
+/* Of positions given twice the last wins. */
 RULE(put) {
   BEGIN;
+  const int axis = (int)y->attr.i[0];
   gb_node *in[] = {g, y->in[1], need[0] ? gb_ex_fill(&e, 0, y->in[2]) : NULL};
   if (need[0]) gb_bar_put(&e, gb_ex_op(&e, GB_OP_PUT, 3, in, &y->attr, NULL, gb_node_dtype(g)), in_bar, 0);
-  if (need[2]) gb_bar_put(&e, gather(&e, y, g), in_bar, 2);
+  if (need[2]) {
+    gb_node *wins = gb_ex_along(&e, gb_ex_put_wins(&e, y->in[1], xs->dim[axis]), axis, xs->ndim);
+    gb_bar_put(&e, gb_ex_where(&e, wins, gather(&e, y, g), gb_ex_like(&e, 0, g)), in_bar, 2);
+  }
   return gb_bar_finish(&e, 3, in_bar);
 }
 

@@ -289,6 +289,7 @@ static gb_status make (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_node *c
   for (int i = 0; i < n->nout; i++) n->out[i] = v[i];
   if (op == GB_OP_CALL) gb_call_ref((int)attr->i[0]);
   if (gb_symmetric_infer(n)) n->flags |= GB_NODE_SYMMETRIC;
+  if (gb_joined_infer(n)) n->flags |= GB_NODE_JOINED;
   table_insert(g, n);
   *out = n;
   return GB_OK;

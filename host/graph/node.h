@@ -26,7 +26,8 @@ enum {
   GB_NODE_GROWN = 512,     /* its value, of a leaf or held, is a factor that grows (backend/growing.h): input 0 of lower triangular ops only */
   GB_NODE_HELD = 1024,     /* its value was given by gb_node_hold: a leaf to all that computes, its op to gradients; never merged */
   GB_NODE_PROMISE = 2048,  /* leaf that stands for an expression which is built when it is looked at (gb_node_promise); never merged */
-  GB_NODE_ENDED = 4096     /* it has no inputs, and its value is all there is (gb_node_drop_inputs): a leaf to all that computes */
+  GB_NODE_ENDED = 4096,    /* it has no inputs, and its value is all there is (gb_node_drop_inputs): a leaf to all that computes */
+  GB_NODE_JOINED = 8192    /* a CAT or PUT of what streams, or made of one by what is elementwise and by views */
 };
 
 typedef struct gb_value {     /* one output of a node */

@@ -12,4 +12,7 @@ gb_status gb_simplify (gb_graph *g, gb_op op, gb_node *const *in, const gb_attr 
 /* symmetry.c: does the new node, which has its inputs, deserve GB_NODE_SYMMETRIC? */
 bool gb_symmetric_infer (const gb_node *n);
 
+/* canon_joined.c: does it deserve GB_NODE_JOINED? */
+bool gb_joined_infer (const gb_node *n);
+
 #endif
