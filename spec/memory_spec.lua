@@ -66,6 +66,33 @@ describe("gb.memory", function()
     leaf:close()
   end)
 
+  it("gives up plans that are only remembered before it refuses tensors or other plans", function()
+    settle()
+    local leaf <const> = gb.rand(2, 2, {seed = 1}):eval()
+    local function remember()
+      for i = 1, 34 do
+        local y = leaf
+        for _ = 1, 640 + i do y = y:matmul(leaf):tanh() end
+        gb.plan(y):close()
+        y:close()
+      end
+      settle()
+    end
+    for _, take in ipairs{function() return gb.zeros(1 << 19):eval() end,
+                          function() return gb.plan(leaf:matmul(gb.rand(2, 1 << 18, {seed = 2}))):run() end} do
+      remember()
+      local before <const> = gb.memory.report()
+      assert.is_true(before.graph > 78 << 20, before.graph)
+      local old <const> = gb.memory.limit(before.used + (12 << 20))
+      local ok <const>, err = pcall(take)
+      gb.memory.limit(old)
+      assert.is_true(ok, tostring(err))
+      err = nil
+      assert.is_true(gb.memory.report().graph < before.graph)
+    end
+    leaf:close()
+  end)
+
   it("gives everything back", function()
     local before <const> = settle()
     do

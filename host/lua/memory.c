@@ -171,8 +171,9 @@ static int memory_report (lua_State *L) {
 
 /* room(): bytes that can still be had, counting values that can be computed again as free */
 static int memory_room (lua_State *L) {
-  const gb_ledger *l = &lgb_session_of(L)->backend->ledger;
-  lua_pushinteger(L, (lua_Integer)gb_ledger_beside(l, l->used - l->by_purpose[GB_MEM_CACHE]));
+  const gb_graph *g = lgb_session_of(L)->graph;
+  const gb_ledger *l = &g->backend->ledger;
+  lua_pushinteger(L, (lua_Integer)gb_plan_room(g, l->used - l->by_purpose[GB_MEM_CACHE]));
   return 1;
 }
 

@@ -167,12 +167,18 @@ static void enter_block (gb_ledger *l, gb_block *b, gb_block *after) {
   if (l->used > l->peak) l->peak = l->used;
 }
 
+/* Plans that are only remembered go before what is charged for them makes an allocation fail. */
+static gb_block *take_or_shed (gb_ledger *l, size_t bytes, gb_block **after) {
+  while (bytes > gb_ledger_room(l) && gb_ledger_charged(l) > 0 && l->shed != NULL && l->shed(l->shed_ud)) continue;
+  return take(l, bytes, after);
+}
+
 gb_status gb_ledger_alloc (gb_ledger *l, gb_purpose p, size_t bytes, const char *where, const char *name,
                            void **out, gb_error *err) {
-  gb_block *after, *b = take(l, bytes, &after);
+  gb_block *after, *b = take_or_shed(l, bytes, &after);
   if (b == NULL && l->reclaim != NULL) {
     l->reclaim(l->reclaim_ud, bytes);          /* may re-enter gb_ledger_free; the ledger is whole here */
-    b = take(l, bytes, &after);
+    b = take_or_shed(l, bytes, &after);
   }
   l->allocations++;
   if (b == NULL) {

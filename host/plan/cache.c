@@ -216,13 +216,29 @@ size_t gb_cache_drop (gb_graph *g, size_t bytes) {
   return before - l->used;
 }
 
+/* Do so many bytes fit, without the programs that no plan has if need be? */
+static bool fits (gb_graph *g, size_t bytes) {
+  const gb_ledger *l = ledger_of(g);
+  while (bytes > gb_ledger_room(l) && gb_ledger_charged(l) > 0 && g->plans != NULL && shed_program(g->plans)) continue;
+  return bytes <= gb_ledger_room(l);
+}
+
 bool gb_make_room (gb_graph *g, size_t bytes) {
   gb_ledger *l = ledger_of(g);
-  if (bytes <= gb_ledger_room(l)) return true;
+  if (fits(g, bytes)) return true;
   if (bytes <= l->limit) gb_cache_drop(g, bytes - gb_ledger_room(l));
   if (bytes <= gb_ledger_room(l)) return true;
   if (l->reclaim != NULL) l->reclaim(l->reclaim_ud, bytes);
-  return bytes <= gb_ledger_room(l);
+  return fits(g, bytes);
+}
+
+size_t gb_plan_room (const gb_graph *g, size_t held) {
+  gb_ledger without = g->backend->ledger;
+  for (int i = 0; g->plans != NULL && i < g->plans->nprograms; i++) {
+    const gb_program *p = g->plans->program[i];
+    if (p->refs == 1) without.books -= p->booked < without.books ? p->booked : without.books;
+  }
+  return gb_ledger_beside(&without, held);
 }
 
 /* the whole */

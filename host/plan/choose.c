@@ -175,7 +175,7 @@ size_t gb_plan_budget (const gb_plan *p) {
   const gb_ledger *l = &p->graph->backend->ledger;
   const size_t own = p->arena != NULL && gb_ledger_owns(l, p->arena) ? p->arena_bytes : 0;   /* from an earlier run: it serves this one too */
   const size_t pinned = l->used - l->by_purpose[GB_MEM_CACHE] - own;
-  return gb_ledger_beside(l, pinned);
+  return gb_plan_room(p->graph, pinned);
 }
 
 /* A walk over the candidates, family by family; each family begins with what runs fastest. */

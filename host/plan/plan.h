@@ -149,6 +149,9 @@ void gb_plan_stats (const gb_plan *p, gb_run_stats *s);
 void gb_cache_sweep (gb_graph *g);
 size_t gb_cache_drop (gb_graph *g, size_t bytes);
 
+/* Bytes that can be had beside 'held' bytes of tensors: plans that are only remembered are given up first. */
+size_t gb_plan_room (const gb_graph *g, size_t held);
+
 /* Tests: watches runs. Where 'on', the arena is filled with 'poison' and checked after each step: nothing
 ** but the step's results and scratch may have changed. */
 typedef struct gb_plan_watch {
