@@ -360,6 +360,7 @@ describe("gb.data.split", function()
   end)
 
   it("refuses what leaves nothing", function()
+    raises("option", "'test' must be a fraction below 1 or a whole number of rows, got 2.5", gb.data.split, x, y, {test = 2.5})
     raises("option", "20 test rows of 20 leave nothing", gb.data.split, x, y, {test = 20})
     raises("option", "0 test rows of 1 leave nothing", gb.data.split, gb.ones(1), gb.ones(1))
     raises("option", "2e+300 test rows", gb.data.split, x, y, {test = 2e300})

@@ -91,12 +91,14 @@ describe("simulated devices", function()
 
   it("take what their budgets allow", function()
     local full <const> = gb.plan(product(), {device = {"cpu", "cpu:2"}})
-    local half <const> = full.devices[2].peak
-    local uneven <const> = gb.plan(product(), {device = {"cpu", "cpu:2"}, budget = {"64 MiB", half - 20000}})
+    local half <const> = full.devices[2].peak              -- scratch of each thread, and windows of rows
+    local least <const> = raises("refused", "", gb.plan, product(), {device = "cpu:2", budget = 1000}).need
+    local less <const> = (least + half) // 2
+    local uneven <const> = gb.plan(product(), {device = {"cpu", "cpu:2"}, budget = {"64 MiB", less}})
     assert.is_true(uneven.devices[2].range[2] - uneven.devices[2].range[1] + 1 < n // 2)
     assert.is_true(run(uneven, v):equal(run(gb.plan(product()), v)))
-    check(uneven, {64 << 20, half - 20000})
-    local windows <const> = gb.plan(product(), {device = {"cpu:2", "cpu:3"}, budget = {half // 2, half // 3}})
+    check(uneven, {64 << 20, less})
+    local windows <const> = gb.plan(product(), {device = {"cpu:2", "cpu:3"}, budget = {(3 * least + half) // 4, (4 * least + half) // 5}})
     run(windows, v)
     assert.equal(n, check(windows))
     assert.is_true(windows:stats().windows > 2)

@@ -73,6 +73,7 @@ describe("kernel algebra", function()
     near(a(x, z) * 5, (a * 5)(x, z), 1e-13)
     near((a(x, z) + b(x, z)) * 0.5, (0.5 * (a + b))(x, z), 1e-13)
     raises("option", "scaled by a positive number, got -1", function() return -1 * a end)
+    raises("option", "scaled by a positive number, got nan", function() return a * (0 / 0) end)
   end)
 
   it("never changes its operands", function()

@@ -59,13 +59,16 @@ function M.standardize(x)
   return scaler:apply(t):eval(), scaler
 end
 
---- Splits rows at random: o.test is the fraction (below 1) or number of test rows, 0.1; o.seed. Gives train, test with .x .y.
+--- Splits rows at random: o.test is the fraction (below 1) or the number (a whole one) of test rows, 0.1; o.seed. Gives train, test with .x .y.
 function M.split(x, y, opts)
   local o <const> = options.parse(opts, {test = "positive", seed = "integer"}, "gb.data.split")
   x, y = rows(x, "split: x"), rows(y, "split: y")
   local n <const> = #x
   if #y ~= n then core.raise("shape", ("split: x has %d rows, y has %d"):format(n, #y)) end
   local test <const> = o.test or 0.1
+  if test >= 1 and test ~= math.floor(test) then
+    core.raise("option", ("gb.data.split: option 'test' must be a fraction below 1 or a whole number of rows, got %s"):format(test))
+  end
   if test >= n and test >= 1 then core.raise("option", ("split: %s test rows of %d leave nothing"):format(test, n)) end
   local k <const> = test < 1 and math.floor(test * n + 0.5) or math.floor(test)
   if k < 1 or k >= n then core.raise("option", ("split: %d test rows of %d leave nothing"):format(k, n)) end

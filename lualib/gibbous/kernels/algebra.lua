@@ -86,7 +86,7 @@ end
 
 local function scale(factor, k)
   if not (factor > 0) then
-    core.raise("option", ("a kernel can be scaled by a positive number, got %s"):format(tostring(factor)))
+    core.raise("option", ("a kernel can be scaled by a positive number, got %s"):format(factor ~= factor and "nan" or factor))
   end
   local out <const> = clone(k)
   local variance <const> = k.hyper.variance
