@@ -38,6 +38,28 @@ describe("a measurement", function()
     assert.equal(2, runs)
   end)
 
+  it("leaves no value behind for what is built after it", function()
+    for i, measure in ipairs{function(f) gb.bench(f, {runs = 1, seconds = 1e-9, warmup = 0}) end, gb.profile} do
+      local x <const> = gb.rand(5, {seed = 7 + i}):eval()
+      local kept
+      measure(function() kept = twice(x):eval() end)
+      local y <const> = twice(x):sum()
+      runs = 0
+      gb.bench(function() return y:item() end, {runs = 3, seconds = 1e-9})
+      assert.equal(4, runs)
+      near(kept:sum(), y, 1e-15)
+    end
+    local a <const> = gb.rand(50, 50, {seed = 10}):eval()
+    local product
+    gb.profile(function() product = a:matmul(a):eval() end)
+    local c <const> = (a * 2):matmul(a * 3):sum()                    -- 6 a a by the canonical form
+    for _ = 1, 2 do
+      local p <const> = gb.profile(function() return c:item() end)
+      assert.is_true(p.folds + p.opaques > 0)
+    end
+    near(product:sum() * 6, c, 1e-9)
+  end)
+
   it("leaves a lazy tensor from outside as lazy as it was, whatever f asks of it", function()
     local x <const> = gb.rand(5, {seed = 3}):eval()
     for i, f in ipairs{

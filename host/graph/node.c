@@ -18,7 +18,7 @@
 #include "graph/simplify.h"
 
 #define UNMERGED (GB_NODE_PARAM | GB_NODE_GRAD | GB_NODE_PLACEHOLDER | GB_NODE_TRACED | GB_NODE_LENT | GB_NODE_HELD | \
-                  GB_NODE_PROMISE)
+                  GB_NODE_PROMISE | GB_NODE_MEASURED)
 
 _Static_assert(sizeof(gb_node *) == sizeof(uint64_t), "a dropped input's serial is kept in its slot");
 
@@ -126,6 +126,15 @@ static gb_node *table_find (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_no
   for (gb_node *n = g->bucket[hash & (g->nbuckets - 1)]; n != NULL; n = n->chain)
     if (n->hash == hash && n->serial >= g->measured_from && same_key(n, op, nin, in, attr, v)) return n;
   return NULL;
+}
+
+/* Leaves and numbers are no results. */
+static bool is_result (const gb_node *n) { return n->op != GB_OP_LEAF && n->op != GB_OP_CONST && gb_node_has_value(n); }
+
+void gb_graph_end_measured (gb_graph *g, uint64_t from) {
+  for (size_t i = 0; i < g->nbuckets; i++)
+    for (gb_node *n = g->bucket[i]; n != NULL; n = n->chain)
+      if (n->serial >= from && is_result(n)) n->flags |= GB_NODE_MEASURED;
 }
 
 /* ---- making and releasing ---- */

@@ -27,7 +27,8 @@ enum {
   GB_NODE_HELD = 1024,     /* its value was given by gb_node_hold: a leaf to all that computes, its op to gradients; never merged */
   GB_NODE_PROMISE = 2048,  /* leaf that stands for an expression which is built when it is looked at (gb_node_promise); never merged */
   GB_NODE_ENDED = 4096,    /* it has no inputs, and its value is all there is (gb_node_drop_inputs): a leaf to all that computes */
-  GB_NODE_JOINED = 8192    /* a CAT or PUT of what streams, or made of one by what is elementwise and by views */
+  GB_NODE_JOINED = 8192,   /* a CAT or PUT of what streams, or made of one by what is elementwise and by views */
+  GB_NODE_MEASURED = 16384 /* computed by a measurement that is over: never merged with what is built afterwards */
 };
 
 typedef struct gb_value {     /* one output of a node */
@@ -102,6 +103,9 @@ void gb_node_drop_inputs (gb_node *n);
 /* Below the roots, what has a value but was made of a lent leaf that is taken back ends there: its inputs go, whether or not a
 ** gradient may ask for them, since none could pass. Errors: ENOMEM. */
 gb_status gb_graph_end_lent (gb_graph *g, size_t nroots, gb_node *const *roots, gb_error *err);
+
+/* What was built from serial 'from' on and has a value becomes MEASURED: the same expression built again is a new node. */
+void gb_graph_end_measured (gb_graph *g, uint64_t from);
 
 /* Gives a node its name unless it has one. 'name' is copied. */
 void gb_node_set_name (gb_node *n, const char *name);

@@ -1,6 +1,7 @@
 /* measure.c - measurements: work that is repeated is done again.
 ** While one is on, expressions that are older than it are as they were when it began: one that is built again is a new node, and
-** a value that is computed for an old one goes when the measurement ends. */
+** a value that is computed for an old one goes when the measurement ends. What it built and computed is its own: an expression
+** that is built afterwards does not find those values, though a reference that is not collected yet may keep them. */
 #include <stdlib.h>
 
 #include "base/grow.h"
@@ -13,6 +14,7 @@ typedef struct gb_noted {
 
 struct gb_measure {
   int depth;                      /* measurements within measurements: the outermost ends them */
+  uint64_t from;                  /* serial of the first node that it may have built */
   gb_noted *at;
   size_t n, room;
 };
@@ -24,7 +26,10 @@ gb_status gb_measure_begin (gb_graph *g, gb_error *err) {
   if (c == NULL) return GB_ENOMEM;
   if (c->measure == NULL) c->measure = calloc(1, sizeof *c->measure);
   if (c->measure == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a measurement");
-  if (c->measure->depth++ == 0) gb_measured = (gb_run_stats){0};
+  if (c->measure->depth++ == 0) {
+    gb_measured = (gb_run_stats){0};
+    c->measure->from = g->next_serial;
+  }
   g->measured_from = g->next_serial;
   return GB_OK;
 }
@@ -40,6 +45,7 @@ void gb_measure_end (gb_graph *g) {
   gb_measure *m = g->plans->measure;
   if (--m->depth > 0) return;
   g->measured_from = 0;
+  gb_graph_end_measured(g, m->from);
   for (size_t i = m->n; i-- > 0;) {
     gb_node *n = m->at[i].node;
     if (n->ndropped == 0) {

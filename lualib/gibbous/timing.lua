@@ -1,6 +1,6 @@
 --- gb.bench and gb.profile: what a function costs, with the tensors it returns evaluated inside the measurement. Nothing is
 -- remembered from one run to the next: an expression that f builds again is computed again, and so is what a lazy tensor from
--- outside is made of, unless it had its value before.
+-- outside is made of, unless it had its value before. What is built after a measurement does not find its values either.
 local core <const> = require "gibbous.core"
 local options <const> = require "gibbous.options"
 
