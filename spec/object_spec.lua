@@ -161,6 +161,48 @@ describe("a field that does not exist", function()
     raises("option", "the choice of a solver has no field 'resaon' (did you mean 'reason'?)", function() return auto.why.resaon end)
   end)
 
+  it("of what is made once raises, and so does an assignment", function()
+    local S <const>, P <const>, C <const> = gb.solvers, gb.priors, gb.precond
+    local function refused(text, f) raises("option", text, f) end
+    local prior <const>, cg <const>, nystrom <const> = P.gamma{shape = 2, rate = 1}, S.cg{}, C.nystrom{rank = 5}
+    local cubic <const> = P.define("cubic", {at = 1}, function(v, o) return -((v - o.at) ^ 2) end){}
+    refused("'shape' is chosen when a prior is made: gb.priors.gamma{shape = ...}", function() prior.shape = 9 end)
+    refused("'at' is chosen when a prior is made: cubic{at = ...}", function() cubic.at = 9 end)
+    refused("a prior has no field 'meen' (did you mean 'mean'?)", function() return P.normal{mean = 1, sd = 1}.meen end)
+    refused("a prior has no field 'meen' (did you mean 'mean'?)", function() P.normal{}.meen = 1 end)
+    refused("'max_iter' is chosen when a solver is made: gb.solvers.cg{max_iter = ...}", function() cg.max_iter = 1 end)
+    refused("'precision' is chosen when a solver is made", function() cg.precision = "mixed" end)
+    refused("a solver has no field 'max_itr' (did you mean 'max_iter'?)", function() cg.max_itr = 1 end)
+    refused("'rank' is chosen when a preconditioner is made: gb.precond.nystrom{rank = ...}", function() nystrom.rank = 3 end)
+    refused("a preconditioner has no field 'rnk' (did you mean 'rank'?)", function() nystrom.rnk = 3 end)
+    refused("a preconditioner has no field 'rnk'", function() return C.jacobi{}.rnk end)
+    for _, name in ipairs{"alternating_projections", "cg", "cholesky", "lanczos", "minres", "sdd"} do
+      refused("a solver has no field 'foo'", function() return S[name]{}.foo end)
+      refused("a solver has no field 'foo'", function() S[name]{}.foo = 1 end)
+    end
+    for _, one in ipairs{{"sdd", "batch"}, {"minres", "tol"}, {"alternating_projections", "block"}, {"lanczos", "steps"},
+      {"cholesky", "jitter"}} do
+      refused(("gb.solvers.%s{%s = ...}"):format(one[1], one[2]), function() S[one[1]]{}[one[2]] = 1 end)
+      assert.equal("number", type(S[one[1]]{}[one[2]]))
+    end
+    assert.same({2, 1, 1000, 5, "gamma"}, {prior.shape, prior.rate, cg.max_iter, nystrom.rank, prior.name})
+    assert.is_nil(cg.precond)
+    assert.is_nil(cg.probes)
+    assert.is_nil(nystrom.seed)
+    assert.is_nil(C.pivoted_cholesky{}.rank)
+    refused("a scaler has no field 'men'", function() return select(2, gb.data.standardize(x)).men end)
+    refused("an optimiser has no field 'l_r' (did you mean 'lr'?)", function() gb.optim.adam(gb.param(1)).l_r = 1 end)
+    refused("an optimiser has no field 'foo'", function() return gb.optim.lbfgs(gb.param(1)).foo end)
+    refused("the report of gb.bench has no field 'medain' (did you mean 'median'?)", function()
+      return gb.bench(function() end, {runs = 1, seconds = 1e-9}).medain
+    end)
+    refused("the report of gb.profile has no field 'fold' (did you mean 'folds'?)", function()
+      return gb.profile(function() end).fold
+    end)
+    refused("the memory report has no field 'foo'", function() return gb.memory.report().foo end)
+    raises("index", "gb.memory.reprot does not exist, did you mean report?", function() return gb.memory.reprot end)
+  end)
+
   it("of a report from a file raises as that of the fit did", function()
     local m <const> = model()
     m:fit(x, y, {steps = 2})

@@ -23,6 +23,17 @@ local function true_residual(a, b, v)
   return (left / all):max():item()
 end
 
+describe("a model with a solver that is not part of the graph", function()
+  it("is planned, and fits within a budget", function()
+    local x <const>, y <const> = gb.rand(30, 1, {seed = 1}):eval(), gb.rand(30, {seed = 2}):eval()
+    for _, name in ipairs{"sdd", "minres", "alternating_projections"} do
+      local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.5, solver = gb.solvers[name]{tol = 1e-2}}
+      assert.is_true(m:plan(x, y, {budget = "1 GiB"}).peak > 0)
+      assert.equal(1, m:fit(x, y, {steps = 1, budget = "1 GiB"}).iterations)
+    end
+  end)
+end)
+
 describe("jitter", function()
   it("is the least of the powers of ten, from the first on, that a factor needs", function()
     local a <const> = gb.tensor{{2, 2 + 6e-6}, {2 + 6e-6, 2}}

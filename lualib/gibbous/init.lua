@@ -1,7 +1,7 @@
 --- The table that require "gibbous" gives: what is written in C at once, every other part when it is first named.
 local core <const> = require "gibbous.core"
 
-local gb <const> = {linalg = core.linalg, memory = {limit = core.memory.limit, report = core.memory.report}, version = core.version}
+local gb <const> = {linalg = core.linalg, version = core.version}
 
 for _, name in ipairs{
   "cat", "clock", "config", "devices", "einsum", "empty", "eval", "eye", "full", "lazy", "linspace", "maximum", "minimum", "ones",
@@ -22,7 +22,7 @@ local from <const> = {
 
 -- Parts of the library: gb.x is require "gibbous.x".
 local parts <const> = {
-  "cli", "data", "dispatch", "func", "gp", "kernels", "kmeans", "likelihoods", "means", "nn", "optim", "plot",
+  "cli", "data", "dispatch", "func", "gp", "kernels", "kmeans", "likelihoods", "means", "memory", "nn", "optim", "plot",
   "precond", "priors", "progress", "report", "solvers", "sweep",
 }
 

@@ -292,7 +292,6 @@ end
 -- Stateful optimisers -----------------------------------------------------------------------------------------------------
 
 local Optimiser <const> = {__name = "gibbous.optimiser"}
-Optimiser.__index = Optimiser
 
 --- One step on f(). Returns the loss before the step (a number) and {undone, gradient_norm}.
 function Optimiser:step(f)
@@ -304,12 +303,13 @@ function Optimiser:step(f)
     if self.previous then space:write(self.previous) end
     return value, {undone = true}
   end
-  self.previous = x
+  rawset(self, "previous", x)
   space:write(self.update(self.state, x, g, self.lr))
   return value, {undone = false, gradient_norm = space:norm(g)}
 end
 
 object.guard(Optimiser, "an optimiser", "opt")
+object.settle(Optimiser, "an optimiser", "previous lr")
 
 local function stateful(name, update, lr)
   M[name] = function(root, opts)
@@ -322,7 +322,6 @@ stateful("adam", adam_update, 0.05)
 stateful("sgd", sgd_update, 1e-3)
 
 local Lbfgs <const> = {__name = "gibbous.optimiser"}
-Lbfgs.__index = Lbfgs
 
 --- One L-BFGS iteration with its line search; the curvature memory stays between calls.
 function Lbfgs:step(f)
@@ -334,6 +333,7 @@ function Lbfgs:step(f)
 end
 
 object.guard(Lbfgs, "an optimiser", "opt")
+object.settle(Lbfgs, "an optimiser", "steps")
 
 function M.lbfgs(root, opts)
   local o <const> = options.parse(opts, {steps = "count"}, "gb.optim.lbfgs")

@@ -4,14 +4,13 @@ local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 
 local Precond <const> = {__name = "gibbous.precond"}
-Precond.__index = Precond
 
 local M <const> = {}
 
 function M.is(v) return type(v) == "table" and getmetatable(v) == Precond end
 
 function Precond:__tostring()
-  if self.rank == nil then return self.kind end    -- jacobi, or by the number of points
+  if self.kind == "jacobi" or self.rank == nil then return self.kind end      -- nil: by the number of points
   local chosen <const> = self.rank == "auto" and self.info and (": %d"):format(self.info.rank) or ""
   return ("%s(%s%s)"):format(self.kind, self.rank, chosen)
 end
@@ -79,7 +78,7 @@ local function resolve(self, a, k, noise, o)
   if self.choices[n] == nil then
     self.choices[n] = require "gibbous.precond_rank"(self.make, a:detach(), k:detach(), noise, o or {})
   end
-  self.info = self.choices[n]
+  rawset(self, "info", self.choices[n])
   return self
 end
 
@@ -90,8 +89,9 @@ local function low_rank(kind, own, opts, make)
   local spec <const> = {rank = function(v) return v == "auto" or math.type(v) == "integer" and v >= 1 end, noise = "positive"}
   for key, rule in pairs(own) do spec[key] = rule end
   local o <const> = options.parse(opts, spec, "gb.precond." .. kind)
-  return setmetatable({kind = kind, rank = o.rank or nil, noise = o.noise or nil, tol = o.tol or nil, seed = o.seed or nil,
-    choices = {}, make = make(o), build = build, deepen = deepen, resolve = resolve}, Precond)
+  for key, v in pairs(o) do o[key] = v or nil end
+  return object.made(Precond, {kind = kind, o = o, choices = {}, make = make(o), build = build, deepen = deepen, resolve = resolve},
+    "gb.precond." .. kind, spec)
 end
 
 --- L L' + noise I with L the partial Cholesky factor of A - noise I, pivoted on the largest diagonal entry left.
@@ -118,7 +118,9 @@ end
 --- The diagonal of A, without signs: that A is not positive definite is found, and reported, by the solver.
 function M.jacobi(opts)
   options.parse(opts, {}, "gb.precond.jacobi")
-  return setmetatable({kind = "jacobi", build = function(_, a) return core.jacobi(a) end}, Precond)
+  return object.made(Precond, {kind = "jacobi", o = {}, build = function(_, a) return core.jacobi(a) end}, "gb.precond.jacobi", {})
 end
+
+object.settle(Precond, "a preconditioner", "info budget choices make deepen resolve noise tol seed")
 
 return require "gibbous.names"(M, "gb.precond", {})

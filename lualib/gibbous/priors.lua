@@ -4,11 +4,11 @@ local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 
 local Prior <const> = {__name = "gibbous.prior"}
-Prior.__index = Prior
 
 function Prior:log_density(v) return self.density(v, self.o):sum() end
 
 object.guard(Prior, "a prior", "prior")
+object.settle(Prior, "a prior", "support own")
 
 function Prior:__tostring()
   local keys <const>, cells <const> = {}, {}
@@ -30,14 +30,14 @@ local function constructor(name, defaults, density, what, own, support)
     for k, v in pairs(defaults) do
       if o[k] == nil then o[k] = v end
     end
-    if own then return setmetatable({name = name, o = o, density = density, own = true}, Prior) end
+    if own then return object.made(Prior, {name = name, o = o, density = density, own = true}, what, spec) end
     for _, k in ipairs{"sd", "shape", "rate", "scale", "df"} do
       if o[k] and not (o[k] > 0) then core.raise("option", ("%s: %s must be above 0"):format(what, k)) end
     end
     if o.min and not (o.min < o.max) then
       core.raise("option", ("%s: min %g is not below max %g"):format(what, o.min, o.max))
     end
-    return setmetatable({name = name, o = o, density = density, support = support and support(o)}, Prior)
+    return object.made(Prior, {name = name, o = o, density = density, support = support and support(o)}, what, spec)
   end
 end
 

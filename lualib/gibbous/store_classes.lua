@@ -276,9 +276,7 @@ store.class("gibbous.precond", {
       choices = choices or {}
       choices[#choices + 1] = {n = n, record = w:record(record, path)}
     end
-    local given <const> = rawget(p, "options")
-    return {kind = p.kind, settings = given and w:value(given, path) or settings(w, p, path, set "kind choices info budget"),
-      choices = choices}
+    return {kind = p.kind, settings = w:value(p.o, path), choices = choices}
   end,
   read = function(r, d)
     local p <const> = r:constructor(precond, d.kind, false, "preconditioner")(r:value(d.settings))

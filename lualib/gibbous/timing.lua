@@ -2,11 +2,12 @@
 -- remembered from one run to the next: an expression that f builds again is computed again, and so is what a lazy tensor from
 -- outside is made of, unless it had its value before. What is built after a measurement does not find its values either.
 local core <const> = require "gibbous.core"
+local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 
 local M <const> = {}
 
-local Result <const> = {__name = "gibbous.timing"}
+local Result <const> = object.record("gibbous.timing", "the report of gb.bench", "")
 
 local function duration(s)
   if s < 1e-3 then return ("%.3g us"):format(s * 1e6) end
@@ -63,7 +64,7 @@ function M.bench(f, opts)
   return setmetatable({median = times[(#times + 1) // 2], fastest = times[1], slowest = times[#times], runs = #times}, Result)
 end
 
-local Profile <const> = {__name = "gibbous.profile"}
+local Profile <const> = object.record("gibbous.profile", "the report of gb.profile", "")
 
 function Profile.__tostring(self)
   return ("%s  of it in the core %s  %d folds (%d pairs)  %d library calls  peak %.1f MiB"):format(duration(self.seconds),

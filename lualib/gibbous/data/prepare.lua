@@ -16,7 +16,6 @@ end
 ---@field mean gibbous.tensor  (d), or one number for a vector
 ---@field sd gibbous.tensor    the same shape; 1 for constant columns
 local Scaler <const> = {__name = "gibbous.scaler"}
-Scaler.__index = Scaler
 
 --- (x - mean) / sd: other rows on the same scale.
 function Scaler:apply(x) return (x - self.mean) / self.sd end
@@ -30,6 +29,7 @@ function Scaler:undo_var(v) return v * (self.sd * self.sd) end
 function Scaler.__tostring(self) return ("scaler: mean %s, sd %s"):format(self.mean, self.sd) end
 
 object.guard(Scaler, "a scaler", "scaler")
+object.settle(Scaler, "a scaler", "mean sd")
 
 --- First and second moment of each column over the values that are there: NaN means that one is missing.
 local function moments(x)

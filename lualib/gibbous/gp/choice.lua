@@ -50,7 +50,7 @@ function M.is_iterative(solver) return type(solver) == "table" end
 
 --- Does it multiply by the covariance instead of storing it? Such a solver estimates a log determinant, from probes.
 function M.is_streamed(solver)
-  return M.is_iterative(solver) and (solver.lazy or solver.o ~= nil and solver.o.probes ~= nil) or false
+  return M.is_iterative(solver) and (solver.planned or solver.o ~= nil and solver.o.probes ~= nil) or false
 end
 
 --- Predicted seconds of the realisation a plan chose; nil where they are not known.
@@ -74,7 +74,7 @@ end
 
 --- Right-hand sides of a solver's objective: the residual and the probes.
 function M.columns(solver, n)
-  return 1 + (solver.lazy and solver:probe_count(n) or solver.o and solver.o.probes or 16)
+  return 1 + (solver.planned and solver:probe_count(n) or solver.o and solver.o.probes or 16)
 end
 
 local function rank_of(solver, n)
@@ -96,7 +96,7 @@ local function product(f, solver, step, budget)
   local columns <const> = core.empty(n, M.columns(solver, n), {dtype = f.x.dtype})
   local out <const> = cost_of({f.kernel(f.x):matmul(columns)})
   columns:close()
-  if solver.lazy then
+  if solver.planned then
     local whole <const> = cost_of(step(solver), budget)
     out.bytes = whole.bytes or whole.minimum
   elseif out.bytes then

@@ -20,11 +20,11 @@ local function streamed_step(self, solver)
   return objective.with_gradients(self, (product * columns()):sum(), {product})
 end
 
---- The tensors of one training step. A solver whose objective is a node of the graph says lazy = true and is planned as it
+--- The tensors of one training step. A solver whose objective is a node of the graph says planned = true and is planned as it
 -- runs; of the others, which compute while they are asked, the streamed work is.
 local function step_of(self, solver, kind)
   if not choice.is_streamed(solver) then return objective.step(self, "direct", kind) end
-  if solver.lazy then return objective.step(self, solver, kind) end
+  if solver.planned then return objective.step(self, solver, kind) end
   return streamed_step(self, solver)
 end
 

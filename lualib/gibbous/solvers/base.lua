@@ -88,7 +88,6 @@ object.guard(System, "a prepared matrix", "system")
 -- Solvers -----------------------------------------------------------------------------------------------------------------
 
 local Solver <const> = {__name = "gibbous.solver"}
-Solver.__index = Solver
 
 function Solver:__tostring() return self:text() end
 
@@ -143,6 +142,11 @@ end
 
 object.guard(Solver, "a solver", "solver")
 
+--- What the library keeps with a solver, or asks it for, that not every one has.
+M.sometimes = "planned forms probe_count run text objective logdet lazy gradient_interval tol train_tol seed probes precond max_iter"
+
+object.settle(Solver, "a solver", M.sometimes)
+
 --- Options that every solver takes, with those of its own.
 function M.spec(own)
   local spec <const> = {tol = "positive", train_tol = "positive", max_iter = "count", probes = "count", seed = "integer"}
@@ -150,9 +154,11 @@ function M.spec(own)
   return spec
 end
 
---- Checked options with the defaults; tol must be in (0, 1), and so train_tol, that of fits: 'tol' where that is given, else 1e-2.
+--- Checked options with the defaults, and their rules; tol must be in (0, 1), and so train_tol, that of fits: 'tol' where that is
+-- given, else 1e-2.
 function M.options(opts, own, defaults, what)
-  local o <const> = options.parse(opts, M.spec(own), what)
+  local spec <const> = M.spec(own)
+  local o <const> = options.parse(opts, spec, what)
   for _, key in ipairs{"tol", "train_tol"} do
     if o[key] and o[key] >= 1 then
       core.raise("option", ("%s: %s must be between 0 and 1, got %g"):format(what, key, o[key]))
@@ -163,14 +169,14 @@ function M.options(opts, own, defaults, what)
   for key, default in pairs(defaults) do
     if o[key] == nil then o[key] = default end
   end
-  return o
+  return o, spec
 end
 
---- A solver: 'run' and 'text' as above, and what else it can do.
-function M.new(o, parts)
+--- A solver: 'run' and 'text' as above, and what else it can do; made by 'maker' with options by the rules of spec.
+function M.new(o, parts, maker, spec)
   local self <const> = {o = o}
   for key, f in pairs(parts) do self[key] = f end
-  return setmetatable(self, Solver)
+  return object.made(Solver, self, maker, spec)
 end
 
 return M

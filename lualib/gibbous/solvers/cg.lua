@@ -36,9 +36,8 @@ end
 
 local function is_exact(o) return o.probes == "exact" end
 
---- lazy: its objective is a node of the graph, planned as it runs.
-local Cg <const> = {__name = "gibbous.solver", lazy = true}
-Cg.__index = Cg
+--- planned: its objective is a node of the graph, planned as it runs.
+local Cg <const> = {__name = "gibbous.solver", planned = true}
 
 --- Right-hand sides of a fit's solves for n points beside the residual.
 function Cg:probe_count(n) return probes_of(self.o, n) end
@@ -192,8 +191,12 @@ function Cg:gradient_interval(c, r, xs, k, noise, level)
 end
 
 object.guard(Cg, "a solver", "solver")
+object.settle(Cg, "a solver", base.sometimes)
 
 -- Construction --------------------------------------------------------------------------------------------------------------
+
+local SPEC <const> = {tol = "positive", train_tol = "positive", max_iter = "count", precond = precond.is,
+  probes = function(v) return v == "exact" or math.type(v) == "integer" end, seed = "integer", precision = {"full", "mixed"}}
 
 --- Conjugate gradients. Cost: one product with A a step.
 --  tol         largest |b - A x| / |b| of a column; 1e-6, below 1
@@ -207,14 +210,12 @@ object.guard(Cg, "a solver", "solver")
 --              vectors, n^2 values, for small n
 --  seed        of the probes, 0
 return function(opts)
-  local o <const> = options.parse(opts, {tol = "positive", train_tol = "positive", max_iter = "count", precond = precond.is,
-    probes = function(v) return v == "exact" or math.type(v) == "integer" end, seed = "integer",
-    precision = {"full", "mixed"}}, "gb.solvers.cg")
+  local o <const> = options.parse(opts, SPEC, "gb.solvers.cg")
   if math.type(o.probes or nil) == "integer" and o.probes < 2 then
     core.raise("option", "gb.solvers.cg: probes must be 2 or more")
   end
   local tol <const> = tolerance("tol", o.tol)
-  return setmetatable({o = {tol = tol or 1e-6, train_tol = tolerance("train_tol", o.train_tol) or tol or 1e-2,
+  return object.made(Cg, {o = {tol = tol or 1e-6, train_tol = tolerance("train_tol", o.train_tol) or tol or 1e-2,
     max_iter = o.max_iter or 1000, precond = o.precond or nil, precision = o.precision or nil,
-    probes = o.probes or nil, seed = o.seed or 0}}, Cg)
+    probes = o.probes or nil, seed = o.seed or 0}}, "gb.solvers.cg", SPEC)
 end

@@ -2,6 +2,7 @@
 --
 -- Jitter changes the model, so none is added unless asked for: then only where the factorisation of A itself fails, the least
 -- of jitter, 10 jitter, ... up to max_jitter that succeeds, relative to A's mean diagonal; the record says how much.
+local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
@@ -109,7 +110,6 @@ function System:hold(b, x) return core.hold(self:lazy(b), x) end
 -- The solver --------------------------------------------------------------------------------------------------------------
 
 local Cholesky <const> = {__name = "gibbous.solver"}
-Cholesky.__index = Cholesky
 
 function Cholesky:__tostring()
   local o <const> = self.o
@@ -147,14 +147,17 @@ end
 
 object.guard(System, "a prepared matrix", "system")
 object.guard(Cholesky, "a solver", "solver")
+object.settle(Cholesky, "a solver", base.sometimes)
+
+local SPEC <const> = {jitter = "number", max_jitter = "positive"}
 
 --- The direct solver: jitter, the first one tried where A is not positive definite, and max_jitter (1e-6), both relative to A's
 -- mean diagonal; jitter 0 (the default): never any.
 return function(opts)
-  local o <const> = options.parse(opts, {jitter = "number", max_jitter = "positive"}, "gb.solvers.cholesky")
+  local o <const> = options.parse(opts, SPEC, "gb.solvers.cholesky")
   local jitter <const>, most <const> = o.jitter or 0, o.max_jitter or 1e-6
   if not (jitter >= 0 and jitter <= most and most < 1) then
     core.raise("option", ("gb.solvers.cholesky: expected 0 <= jitter <= max_jitter < 1, got %g and %g"):format(jitter, most))
   end
-  return setmetatable({o = {jitter = jitter, max_jitter = most}}, Cholesky)
+  return object.made(Cholesky, {o = {jitter = jitter, max_jitter = most}}, "gb.solvers.cholesky", SPEC)
 end

@@ -24,7 +24,6 @@ function Info:__tostring()
 end
 
 local Lanczos <const> = {__name = "gibbous.lanczos"}
-Lanczos.__index = Lanczos
 
 function Lanczos:__tostring()
   local o <const> = self.o
@@ -68,13 +67,15 @@ function Lanczos:logdet(a, opts)
 end
 
 object.guard(Lanczos, "a solver", "solver")
+object.settle(Lanczos, "a solver")
 
 --- Lanczos: steps of one run (100); probes (32), seed and precond of logdet, and tol (1e-8): a probe stops where its
 -- residual is that small.
 return function(opts)
-  local o <const> = base.options(opts, {steps = "count", precond = precond.is}, {tol = 1e-8, steps = 100, probes = 32, seed = 0},
-    "gb.solvers.lanczos")
+  local o <const>, spec <const> = base.options(opts, {steps = "count", precond = precond.is},
+    {tol = 1e-8, steps = 100, probes = 32, seed = 0}, "gb.solvers.lanczos")
   if o.steps == 0 then core.raise("option", "gb.solvers.lanczos: steps must be 1 or more") end
   if o.max_iter then core.raise("option", "gb.solvers.lanczos: unknown option 'max_iter', did you mean 'steps'?") end
-  return setmetatable({o = o}, Lanczos)
+  spec.max_iter = nil
+  return object.made(Lanczos, {o = o}, "gb.solvers.lanczos", spec)
 end

@@ -17,7 +17,7 @@ end
 -- positive definite; probes and seed of the log determinant in a model's fit. A system without a solution gives x of least
 -- residual and the reason "singular". Cost: one product with A a step.
 return function(opts)
-  local o <const> = base.options(opts, {precond = precond.is}, {tol = 1e-6, max_iter = 1000, probes = 16, seed = 0},
+  local o <const>, spec <const> = base.options(opts, {precond = precond.is}, {tol = 1e-6, max_iter = 1000, probes = 16, seed = 0},
     "gb.solvers.minres")
-  return base.new(o, {run = run, text = text})
+  return base.new(o, {run = run, text = text}, "gb.solvers.minres", spec)
 end

@@ -17,11 +17,11 @@ local function text(self) return ("sdd(tol %g, batch %d)"):format(self.o.tol, se
 -- every ten passes over the rows. Ten Lanczos steps before the first, n^2 pairs each, tell the largest eigenvalue and the
 -- record's condition, a bound from below. Memory: O(n r).
 return function(opts)
-  local o <const> = base.options(opts, {batch = "count", momentum = "number", step = "positive"},
+  local o <const>, spec <const> = base.options(opts, {batch = "count", momentum = "number", step = "positive"},
     {tol = 1e-2, max_iter = 20000, batch = 512, momentum = 0.9, probes = 16, seed = 0}, "gb.solvers.sdd")
   if o.batch == 0 then core.raise("option", "gb.solvers.sdd: batch must be 1 or more") end
   if not (o.momentum >= 0 and o.momentum < 1) then
     core.raise("option", ("gb.solvers.sdd: momentum must be from 0 to below 1, got %g"):format(o.momentum))
   end
-  return base.new(o, {run = run, text = text})
+  return base.new(o, {run = run, text = text}, "gb.solvers.sdd", spec)
 end
