@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "plot/dense.h"
 #include "plot/figure.h"
 
 static void add (gb_figure *f, gb_series_kind kind, size_t n, const double *x, const double *y, const double *hi) {
@@ -106,25 +107,98 @@ static int saved (gb_figure *f, const char *end, const char *word, long *bytes) 
   return found;
 }
 
-static void many_points_are_pixels_also_in_files_of_vectors (void **state) {
+/* A line and a band keep few points a column; what crosses the picture to and fro, and dots, are pixels where they are many. */
+static void many_points_are_fewer_or_pixels_in_files_of_vectors (void **state) {
   (void)state;
-  enum { N = 60000 };
-  double *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y), *hi = malloc(N * sizeof *hi);
-  for (int i = 0; i < N; i++) x[i] = i, y[i] = sin(i * 0.37), hi[i] = y[i] + 1;
-  for (int kind = GB_SERIES_LINE; kind <= GB_SERIES_BAND; kind++) {
-    gb_figure f = {0};
-    long few, many;
-    add(&f, (gb_series_kind)kind, 100, x, y, hi);
-    assert_int_equal(saved(&f, "svg", "<image", &few), 0);
-    add(&f, (gb_series_kind)kind, N, x, y, hi);
-    assert_int_equal(saved(&f, "svg", "<image", &many), 1);
-    assert_in_range(many, few + 1000, 600000);
-    assert_in_range(saved(&f, "pdf", "/Image", &many), 1, 9);
-    gb_figure_clear(&f);
-  }
+  enum { N = 260000 };
+  double *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y), *hi = malloc(N * sizeof *hi), *fold = malloc(N * sizeof *fold);
+  for (int i = 0; i < N; i++) x[i] = i, y[i] = sin(i * 0.37), hi[i] = y[i] + 1, fold[i] = cos(i * 0.07);
+  for (int kind = GB_SERIES_LINE; kind <= GB_SERIES_BAND; kind++)
+    for (int folded = 0; folded <= (kind != GB_SERIES_BAND); folded++) {
+      gb_figure f = {0};
+      long bytes;
+      const int images = kind == GB_SERIES_SCATTER || folded;
+      add(&f, (gb_series_kind)kind, 100, folded ? fold : x, y, hi);
+      assert_int_equal(saved(&f, "svg", "<image", &bytes), 0);
+      add(&f, (gb_series_kind)kind, N, folded ? fold : x, y, hi);
+      assert_int_equal(saved(&f, "svg", "<image", &bytes), images);
+      assert_in_range(bytes, 10000, 900000);
+      assert_in_range(saved(&f, "pdf", "/Image", &bytes), images, 9 * images);
+      gb_figure_clear(&f);
+    }
   free(x);
   free(y);
   free(hi);
+  free(fold);
+}
+
+/* Many series share what is drawn as strokes: forty lines of 2000 points are vectors, as one of 2000 is. */
+static void many_lines_are_vectors (void **state) {
+  (void)state;
+  enum { N = 2000, LINES = 40 };
+  double x[N], y[N];
+  long bytes;
+  gb_figure f = {0};
+  for (int i = 0; i < N; i++) x[i] = i, y[i] = sin(i * 0.37);
+  for (int k = 0; k < LINES; k++) add(&f, GB_SERIES_LINE, N, x, y, NULL);
+  assert_int_equal(saved(&f, "svg", "<image", &bytes), 0);
+  gb_figure_clear(&f);
+}
+
+static void thinning_keeps_extremes_gaps_and_order (void **state) {
+  (void)state;
+  enum { N = 100000, COLUMNS = 50 };
+  double *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y);
+  for (int i = 0; i < N; i++) x[i] = (double)i / N, y[i] = sin(i * 0.37);
+  y[7000] = 9, y[7001] = -9;
+  for (int i = 50000; i < 50100; i++) y[i] = NAN;
+  gb_series s = {.kind = GB_SERIES_LINE, .n = N, .x = x, .y = y}, out;
+  assert_true(gb_series_thin(&s, &(gb_range){.lo = 0, .hi = 1}, COLUMNS, &out));
+  assert_in_range(out.n, 2 * COLUMNS, 4 * COLUMNS + 5);
+  int highest = 0, lowest = 0, gaps = 0;
+  for (size_t i = 0; i < out.n; i++) {
+    assert_true(i == 0 || out.x[i] > out.x[i - 1]);
+    highest += out.y[i] == 9;
+    lowest += out.y[i] == -9;
+    gaps += isnan(out.y[i]);
+  }
+  assert_int_equal(highest, 1);
+  assert_int_equal(lowest, 1);
+  assert_int_equal(gaps, 1);
+  assert_true(out.x[0] == x[0] && out.x[out.n - 1] == x[N - 1]);
+  gb_series_drop(&out);
+  free(x);
+  free(y);
+}
+
+static size_t covered (const gb_mask *m) {
+  size_t n = 0;
+  for (size_t i = 0; i < m->height * m->width; i++) n += m->at[i] != 0;
+  return n;
+}
+
+/* The pixels that a mark covers are its area, in every direction, and none lies outside. */
+static void marks_cover_their_area (void **state) {
+  (void)state;
+  enum { SIDE = 200 };
+  static unsigned char at[SIDE * SIDE];
+  gb_mask m = {at, SIDE, SIDE, SIDE};
+  for (int k = 0; k < 16; k++) {
+    const double angle = k * 0.4 + 0.05;
+    memset(at, 0, sizeof at);
+    gb_mask_segment(&m, 100.3, 99.8, 100.3 + 80 * cos(angle), 99.8 + 80 * sin(angle), 6);
+    assert_true(fabs((double)covered(&m) - 480) <= 24);
+  }
+  memset(at, 0, sizeof at);
+  gb_mask_dot(&m, 100.3, 99.8, 20);
+  assert_true(fabs((double)covered(&m) - M_PI * 400) <= 15);
+  memset(at, 0, sizeof at);
+  gb_mask_dot(&m, -20.5, 100, 20);
+  gb_mask_segment(&m, 1e300, 300, -1e300, 300, 6);
+  gb_mask_segment(&m, 50, 50, 50, 50, 6);
+  assert_int_equal(covered(&m), 0);
+  gb_mask_segment(&m, -1e6, 100, 1e6, 100, 4);
+  assert_int_equal(covered(&m), 4 * SIDE);
 }
 
 /* Row 'row' of the image of a band of n points between 1 and 2. */
@@ -165,7 +239,10 @@ int main (void) {
       cmocka_unit_test(empty_and_constant_series_still_have_a_range),
       cmocka_unit_test(labels_have_the_digits_their_step_needs),
       cmocka_unit_test(a_line_is_drawn_in_dots_with_its_gap),
-      cmocka_unit_test(many_points_are_pixels_also_in_files_of_vectors),
+      cmocka_unit_test(many_points_are_fewer_or_pixels_in_files_of_vectors),
+      cmocka_unit_test(many_lines_are_vectors),
+      cmocka_unit_test(thinning_keeps_extremes_gaps_and_order),
+      cmocka_unit_test(marks_cover_their_area),
       cmocka_unit_test(a_band_of_many_points_looks_like_one_of_few),
       cmocka_unit_test(files_come_out_whole_and_odd_endings_are_refused),
   };

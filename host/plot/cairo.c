@@ -10,6 +10,7 @@
 
 #include "base/interrupt.h"
 #include "base/outfile.h"
+#include "plot/dense.h"
 
 typedef struct colour { double r, g, b; } colour;
 
@@ -23,8 +24,9 @@ static const colour ink = {0.15, 0.15, 0.18}, faint = {0.88, 0.88, 0.90};
 
 enum {
   PIECE = 2048,                          /* points that are drawn between two looks for a Ctrl-C */
-  VECTORS = 50000,                       /* points of a figure that are written as such: cairo writes them at the end, at one go */
-  FINE = 4,                              /* pixels a point of what is written as an image, */
+  VECTORS = 500000,                      /* points of lines that are written as such: cairo writes them at the end, at one go */
+  STROKES = 20000,                       /* and that it draws in a PNG, where many that cross are slow */
+  FINE = 4,                              /* pixels (and columns of a line) a point of what is not written as it is, */
   MOST_PIXELS = 8192                     /* and its longer side at most */
 };
 
@@ -88,11 +90,14 @@ static void draw_labels (const canvas *c, const gb_figure *f, double height) {
   cairo_select_font_face(c->cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
 }
 
+static const double line_width = 1.6, scatter_alpha = 0.85;
+static double dot_radius (const gb_series *s) { return s->n > 300 ? 1.4 : 2.4; }
+
 /* A line breaks where a value is not finite. */
 static void draw_line (const canvas *c, const gb_series *s, colour k) {
   bool pen = false;
   use(c, k, 1);
-  cairo_set_line_width(c->cr, 1.6);
+  cairo_set_line_width(c->cr, line_width);
   for (size_t i = 0; i < s->n && !gb_interrupted(); i++) {
     const bool good = isfinite(s->x[i]) && isfinite(s->y[i]);
     if (good && pen) cairo_line_to(c->cr, px(c, s->x[i]), py(c, s->y[i]));
@@ -106,8 +111,8 @@ static void draw_line (const canvas *c, const gb_series *s, colour k) {
 }
 
 static void draw_scatter (const canvas *c, const gb_series *s, colour k) {
-  const double r = s->n > 300 ? 1.4 : 2.4;
-  use(c, k, 0.85);
+  const double r = dot_radius(s);
+  use(c, k, scatter_alpha);
   for (size_t i = 0; i < s->n; i++) {
     if (!isfinite(s->x[i]) || !isfinite(s->y[i])) continue;
     cairo_new_sub_path(c->cr);
@@ -173,9 +178,9 @@ static void draw_heatmap (const canvas *c, const gb_series *s) {
     }
 }
 
-static void draw_series (const canvas *c, const gb_figure *f, size_t i) {
-  const gb_series *s = &f->series[i];
-  const colour k = palette[gb_series_colour(f, i) % NPALETTE];
+static colour colour_of (const gb_figure *f, size_t i) { return palette[gb_series_colour(f, i) % NPALETTE]; }
+
+static void draw_series (const canvas *c, const gb_series *s, colour k) {
   switch (s->kind) {
     case GB_SERIES_LINE: draw_line(c, s, k); break;
     case GB_SERIES_SCATTER: draw_scatter(c, s, k); break;
@@ -184,15 +189,52 @@ static void draw_series (const canvas *c, const gb_figure *f, size_t i) {
   }
 }
 
-/* What would take a file of vectors too long: as pixels, which are drawn now. */
-static void draw_as_image (const canvas *c, const gb_figure *f, size_t i) {
-  const double w = c->right - c->left, h = c->bottom - c->top, fine = fmin(FINE, MOST_PIXELS / fmax(w, h));
-  cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, (int)ceil(w * fine), (int)ceil(h * fine));
+/* ---- what would take cairo too long: as pixels, which are drawn now ---- */
+
+static double fineness (const canvas *c) { return fmin(FINE, MOST_PIXELS / fmax(c->right - c->left, c->bottom - c->top)); }
+
+/* Lines and dots; time is that of the pixels, which cairo's strokes in an image are far from where many of them cross. */
+static void cover (const canvas *c, const gb_series *s, gb_mask *m) {
+  const double fine = fineness(c);
+  double lastx = NAN, lasty = NAN;                         /* of a line: where it comes from */
+  for (size_t i = 0; i < s->n && !gb_interrupted(); i++) {
+    const double x = (px(c, s->x[i]) - c->left) * fine, y = (py(c, s->y[i]) - c->top) * fine;
+    const bool there = isfinite(x) && isfinite(y), line = s->kind == GB_SERIES_LINE;
+    if (there && !line) gb_mask_dot(m, x, y, dot_radius(s) * fine);
+    if (there && line && isfinite(lastx)) {
+      gb_mask_segment(m, lastx, lasty, x, y, line_width * fine);
+      gb_mask_dot(m, x, y, line_width * fine / 2);
+    }
+    lastx = there ? x : NAN;
+    lasty = y;
+  }
+}
+
+static void paint_marks (const canvas *on, const canvas *c, const gb_series *s, colour k, int width, int height) {
+  cairo_surface_t *marks = cairo_image_surface_create(CAIRO_FORMAT_A8, width, height);
+  if (cairo_surface_status(marks) == CAIRO_STATUS_SUCCESS) {
+    cairo_surface_flush(marks);
+    cover(c, s, &(gb_mask){cairo_image_surface_get_data(marks), (size_t)width, (size_t)height,
+                           (size_t)cairo_image_surface_get_stride(marks)});
+    cairo_surface_mark_dirty(marks);
+  }
+  use(on, k, s->kind == GB_SERIES_SCATTER ? scatter_alpha : 1);
+  cairo_mask_surface(on->cr, marks, 0, 0);
+  cairo_surface_destroy(marks);
+}
+
+static void draw_as_image (const canvas *c, const gb_series *s, colour k) {
+  const double fine = fineness(c);
+  const int width = (int)ceil((c->right - c->left) * fine), height = (int)ceil((c->bottom - c->top) * fine);
+  cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, width, height);
   canvas on = *c;
   on.cr = cairo_create(image);
-  cairo_scale(on.cr, fine, fine);
-  cairo_translate(on.cr, -c->left, -c->top);
-  draw_series(&on, f, i);
+  if (s->kind == GB_SERIES_LINE || s->kind == GB_SERIES_SCATTER) paint_marks(&on, c, s, k, width, height);
+  else {
+    cairo_scale(on.cr, fine, fine);
+    cairo_translate(on.cr, -c->left, -c->top);
+    draw_series(&on, s, k);
+  }
   cairo_destroy(on.cr);
   cairo_save(c->cr);
   cairo_translate(c->cr, c->left, c->top);
@@ -203,12 +245,30 @@ static void draw_as_image (const canvas *c, const gb_figure *f, size_t i) {
   cairo_surface_destroy(image);
 }
 
-static size_t points_of (const gb_series *s) { return s->kind == GB_SERIES_HEATMAP ? s->n * s->rows : s->n; }
+/* Time of a series beside that of a line of as many points. */
+static size_t effort (const gb_series *s) {
+  static const size_t a_point[] = {
+      [GB_SERIES_LINE] = 1, [GB_SERIES_SCATTER] = 8, [GB_SERIES_BAND] = 2, [GB_SERIES_HEATMAP] = 8};
+  return a_point[s->kind] * s->n * (s->kind == GB_SERIES_HEATMAP ? s->rows : 1);
+}
+
+/* An image takes what is not lines and dots from cairo either way. */
+static bool is_too_much (const canvas *c, const gb_series *s, size_t nseries) {
+  if (!is_image(c)) return effort(s) > VECTORS / nseries;
+  return (s->kind == GB_SERIES_LINE || s->kind == GB_SERIES_SCATTER) && effort(s) > STROKES / nseries;
+}
 
 static void draw_all_series (const canvas *c, const gb_figure *f) {
-  for (size_t i = 0; i < f->nseries; i++)
-    if (!is_image(c) && points_of(&f->series[i]) > VECTORS / f->nseries) draw_as_image(c, f, i);
-    else draw_series(c, f, i);
+  const size_t columns = (size_t)ceil((c->right - c->left) * FINE);
+  for (size_t i = 0; i < f->nseries; i++) {
+    const gb_series *s = &f->series[i];
+    gb_series thinned = {0};
+    const bool thins = s->kind == GB_SERIES_LINE || s->kind == GB_SERIES_BAND;
+    if (thins && gb_series_thin(s, &c->x, columns, &thinned)) s = &thinned;     /* else all points are drawn */
+    if (is_too_much(c, s, f->nseries)) draw_as_image(c, s, colour_of(f, i));
+    else draw_series(c, s, colour_of(f, i));
+    gb_series_drop(&thinned);
+  }
 }
 
 static void draw_legend (const canvas *c, const gb_figure *f) {
@@ -217,7 +277,7 @@ static void draw_legend (const canvas *c, const gb_figure *f) {
   for (size_t i = 0; i < f->nseries; i++) {
     const gb_series *s = &f->series[i];
     if (s->label[0] == '\0') continue;
-    const colour k = palette[gb_series_colour(f, i) % NPALETTE];
+    const colour k = colour_of(f, i);
     const double x = c->left + 12;
     use(c, k, s->kind == GB_SERIES_BAND ? 0.22 : 1);
     if (s->kind == GB_SERIES_SCATTER) cairo_arc(c->cr, x + 9, y, 2.6, 0, 2 * M_PI);
