@@ -324,6 +324,40 @@ describe("a kernel of one's own", function()
     raises("option", "kernel 'asym' is not symmetric", several.fit, several, x, gb.zeros(12, 2))
   end)
 
+  it("is named by the rows of x of a model of several outputs", function()
+    local y2 <const> = gb.randn(12, 2, {seed = 4}):eval()
+    local text <const> = "for rows (%d+) %(task [12]%) and (%d+) %(task [12]%) of x"
+    for _, missing in ipairs{false, true} do
+      local m <const> = gb.gp.multitask{kernel = asym{}, tasks = 2, noise = 1}
+      local z <const> = missing and gb.where((gb.range(1, 24, 1, {dtype = "f64"}):reshape(12, 2)):eq(3), 0 / 0, y2) or y2
+      local err <const> = raises("option", "kernel 'asym' is not symmetric", m.fit, m, x, z, {missing = "mask"})
+      local i <const>, j <const> = err.message:match(text)
+      assert.is_true(i ~= nil and tonumber(i) <= 2 and tonumber(j) >= 11 and tonumber(j) <= 12, err.message)
+    end
+    local late <const> = K.define("late", {a = 1}, function(p, q, v) return (0.01 - p):sqrt():sum(-1) * q:sum(-1) * v.a end)
+    local m <const> = gb.gp.multitask{kernel = late{}, tasks = 2, noise = 1}
+    raises("nan", "NaN for row 2 (task 1) of x", m.fit, m, gb.tensor{0.0, 0.02, 0.01}, gb.zeros(3, 2))
+  end)
+
+  it("is named by what is predicted without data", function()
+    for _, k in ipairs{asym{}, K.rbf{} + asym{}} do
+      raises("option", "kernel 'asym' is not symmetric", function() return gb.gp.exact{kernel = k, noise = 1}:predict(x).f_cov end)
+      raises("option", "kernel 'asym' is not symmetric", function() gb.gp.exact{kernel = k, noise = 1}:predict(x):sample(1) end)
+    end
+    raises("nan", "sample: kernel 'nanny' gives k(a, a) = NaN for row 1 of x", function()
+      gb.gp.exact{kernel = K.rbf{} + nan{}, noise = 1}:predict(x):sample(1)
+    end)
+    raises("nan", "sample: kernel 'nanny' gives k(a, a) = NaN for row 1 (task 1) of x", function()
+      gb.gp.multitask{kernel = nan{}, tasks = 2, noise = 1}:predict(x):sample(1)
+    end)
+    raises("option", "for rows 1 (task 1) and 11 (task 1) of x", function()
+      return gb.gp.multitask{kernel = asym{}, tasks = 2, noise = 1}:predict(x).f_cov
+    end)
+    raises("nan", "sample: the point in row 2 is not finite", function()
+      gb.gp.exact{kernel = K.rbf{}, noise = 1}:predict(gb.tensor{1, 0 / 0, 3}):sample(1)
+    end)
+  end)
+
   it("that gives NaN is named, with the rows", function()
     local m <const> = gb.gp.exact{kernel = K.rbf{} + nan{}:named "odd"}
     raises("nan", "fit: kernel 'odd' (nanny) gives k(a, a) = NaN for row 1 of x", m.fit, m, x, y)

@@ -35,8 +35,27 @@ end
 
 local function rows(x, list) return x:index(1, core.tensor(list, {dtype = "i64"})):eval() end
 
---- Raises where a kernel of one's own in k is not symmetric, judged by a few pairs of rows of x.
-function M.symmetric(k, x)
+local function itself(i) return tostring(i) end
+
+--- Names rows of inputs in the long form of T tasks, every task of a point after the other, as those of the points.
+function M.rows_of_tasks(T)
+  return function(i) return ("%d (task %d)"):format((i - 1) // T + 1, (i - 1) % T + 1) end
+end
+
+--- The same of inputs in the long form from which cells may be missing, by the points (n, d) that they are of.
+function M.rows_of_points(long, points)
+  return function(i)
+    local row <const>, d <const> = long[i], points.shape[2]
+    local same <const> = (points - row:slice(1, 1, d):unsqueeze(1)):abs():max(2)
+    local task <const> = row[d + 1]:item() // 1
+    if same:min():item() > 0 then return ("%d of the values (task %d)"):format(i, task) end
+    return ("%d (task %d)"):format(same:argmin():item(), task)
+  end
+end
+
+--- Raises where a kernel of one's own in k is not symmetric, judged by a few pairs of rows of x. row(i): what a row is called.
+function M.symmetric(k, x, row)
+  row = row or itself
   local own <const> = own_kernels(k, {})
   if #own == 0 or #x < 2 then return end
   local first <const>, second <const> = probes(#x)
@@ -47,8 +66,8 @@ function M.symmetric(k, x)
   if not (size < math.huge) or worst <= ROUNDING[x.dtype] * size then return end
   local at <const> = off:reshape(-1):argmax():item() - 1
   local i <const>, j <const> = at // #second + 1, at % #second + 1
-  core.raise("option", ("kernel %s is not symmetric: k(a, b) = %.6g, but k(b, a) = %.6g, for rows %d and %d of x"):format(
-    named(own), ab[i][j]:item(), ba[i][j]:item(), first[i], second[j]))
+  core.raise("option", ("kernel %s is not symmetric: k(a, b) = %.6g, but k(b, a) = %.6g, for rows %s and %s of x"):format(
+    named(own), ab[i][j]:item(), ba[i][j]:item(), row(first[i]), row(second[j])))
 end
 
 local function number_text(v) return v == v and ("%g"):format(v) or "NaN" end
@@ -60,11 +79,11 @@ local function first_false(good)
 end
 
 --- Where base kernels below k have values that are not finite: text, or nil. 'hidden' as in kernels/kernel.lua.
-local function bad_part(k, x, hidden)
+local function bad_part(k, x, hidden, row)
   if k.parts then
     local seen <const> = kernel.seen(k, x, hidden)
     for _, part in ipairs(k.parts) do
-      local text <const> = bad_part(part, seen, kernel.within(k, seen, hidden))
+      local text <const> = bad_part(part, seen, kernel.within(k, seen, hidden), row)
       if text then return text end
     end
     return nil
@@ -72,17 +91,17 @@ local function bad_part(k, x, hidden)
   local name <const> = k.label and ("'%s' (%s)"):format(k.label, k.kind) or ("'%s'"):format(k.kind)
   local on_diagonal <const> = first_false(kernel.diag(k, x, hidden):detach():isfinite())
   if on_diagonal then
-    return ("kernel %s gives k(a, a) = %s for row %d of x"):format(name,
-      number_text(kernel.diag(k, x, hidden)[on_diagonal]:item()), on_diagonal)
+    return ("kernel %s gives k(a, a) = %s for row %s of x"):format(name,
+      number_text(kernel.diag(k, x, hidden)[on_diagonal]:item()), row(on_diagonal))
   end
   local values <const> = kernel.value(k, x, x, hidden):detach()
   local i <const> = first_false(values:isfinite():all(2))
   if not i then return nil end
   local j <const> = first_false(values[i]:isfinite())
-  return ("kernel %s gives k(a, b) = %s for rows %d and %d of x"):format(name, number_text(values[i][j]:item()), i, j)
+  return ("kernel %s gives k(a, b) = %s for rows %s and %s of x"):format(name, number_text(values[i][j]:item()), row(i), row(j))
 end
 
---- Says which base kernel of k gives a value that is not finite, and where; nil where none does.
-function M.not_finite(k, x) return bad_part(k, x, kernel.outer_claims(k, x.shape[2])) end
+--- Says which base kernel of k gives a value that is not finite, and where; nil where none does. row: as of M.symmetric.
+function M.not_finite(k, x, row) return bad_part(k, x, kernel.outer_claims(k, x.shape[2]), row or itself) end
 
 return M

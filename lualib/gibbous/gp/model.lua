@@ -67,7 +67,8 @@ function M.is(v) return type(v) == "table" and getmetatable(v) == Model end
 
 --- The fields of an independent model without data: parameters are copied, explicit gb.params and networks shared.
 function M.copy_parts(f)
-  return {kernel = f.kernel:copy(), mean = f.mean:copy(), likelihood = f.likelihood:copy(), solver = f.solver}
+  return {kernel = f.kernel:copy(), mean = f.mean:copy(), likelihood = f.likelihood:copy(), solver = f.solver,
+    of_tasks = f.of_tasks, points = f.points}
 end
 
 --- An independent model of the same data, and its last report: all gb.params are copied, those that other models share too; what is
@@ -99,8 +100,11 @@ function M.set_data(self, x, y)
   f.x, f.y = x:eval(), y:eval()
   f.state, f.active, f.choice, f.twin, f.bound = nil, nil, nil, nil, nil
   M.resolve(f, x)
-  kernel_checks.symmetric(f.kernel, f.x)
+  kernel_checks.symmetric(f.kernel, f.x, M.row_names(f))
 end
+
+--- What rows of the data are called in messages; nil: by their numbers.
+function M.row_names(f) return f.points and kernel_checks.rows_of_points(f.x, f.points) or nil end
 
 --- What was left open until the inputs are known: a lengthscale and a slope for each column, places of latent noise.
 function M.resolve(f, x)

@@ -116,7 +116,7 @@ function M.guarded(self, what, f)
   if got[1] then return table.unpack(got, 2, got.n) end
   local err <const> = got[2]
   local f <const> = model.fields(self)
-  local text <const> = raised.is(err, "nan") and kernel_checks.not_finite(f.kernel, f.x)
+  local text <const> = raised.is(err, "nan") and kernel_checks.not_finite(f.kernel, f.x, model.row_names(f))
   if text then core.raise("nan", ("%s: %s"):format(what, text)) end
   if not raised.is(err, "not_pd") or not core.source "gibbous.gp.diagnosis" then error(err, 0) end
   local diagnosis <const> = M.diagnose(self, err)

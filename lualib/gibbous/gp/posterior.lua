@@ -2,6 +2,7 @@
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local forecast <const> = require "gibbous.gp.forecast"
+local kernel_checks <const> = require "gibbous.gp.kernel_checks"
 local kernels <const> = require "gibbous.kernels"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
@@ -88,10 +89,15 @@ function M.parts(self, t, o, further)
   local f <const> = fields(self)
   local x <const>, kernel <const>, mean <const>, likelihood <const> = f.x, f.kernel, f.mean, f.likelihood
   local at <const> = param.remember(self)
+  local rows <const> = f.of_tasks and kernel_checks.rows_of_tasks(f.of_tasks)
   local parts <const> = {
     mean = function() return at(mean, t) end,
     prior = function() return at(kernel.diag, kernel, t) end,
-    prior_cov = function() return at(kernel, t) end,
+    prior_cov = function()
+      if (x == nil or #x == 0) and not core.tracing() then at(kernel_checks.symmetric, kernel, t, rows) end
+      return at(kernel, t)
+    end,
+    fault = function() return at(kernel_checks.not_finite, kernel, t, rows) end,
     noise = function() return at(likelihood.new_variance, likelihood, t) end,
     info = {algorithm = "prior", variance = "exact", precision = t.dtype, converged = true, reused = false},
   }

@@ -228,9 +228,19 @@ local function factored(b, cov, scale)
   end
 end
 
+--- Raises for a covariance that is not finite, by a point or by a kernel.
+local function refuse_nan(b)
+  local whole <const> = b.points:isfinite():all(2)
+  local fault <const> = b.parts.fault
+  local text <const> = not whole:all() and ("the point in row %d is not finite"):format(whole:to{dtype = "f32"}:argmin():item())
+    or fault and fault() or "the covariance of the points is not finite"
+  core.raise("nan", "sample: " .. text)
+end
+
 --- Lower factors of the joint covariance: (m, m), or (b, m, m).
 local function roots(b)
   local cov <const>, scale <const> = covariance(b):eval(), parts_of(b).prior():max():item()
+  if not (scale < math.huge) or not cov:isfinite():all() then refuse_nan(b) end
   b.jitter, b.relative_jitter = nil, nil
   local all <const> = {}
   for i = 1, b.each or 1 do all[i] = factored(b, b.each and cov[i] or cov, scale) end

@@ -35,7 +35,7 @@ function M.of_fields(f) return setmetatable({_fields = f}, Model) end
 
 --- A model without data of these parts {kernel, mean, likelihood}, which it then owns.
 function M.new(of, T, solver)
-  of.solver = solver
+  of.solver, of.of_tasks = solver, T
   return M.of_fields{inner = model.new(of), tasks = T, solver = solver}
 end
 
@@ -119,6 +119,7 @@ function M.take(self, x, y, what)
     core.raise("option", ('%s: solver = "kronecker" needs a value in every cell, %d of %d have one'):format(what, known, y.numel))
   end
   f.x, f.y = x, y
+  inside.points = x
   local kron <const> = complete and #x > 0 and (f.solver == "auto" or f.solver == "kronecker")
   inside.grid = kron and {x = x, y = y, tasks = f.tasks, nlml = kronecker.nlml} or nil
   inside.solver = kron and "kronecker" or f.solver
