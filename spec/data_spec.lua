@@ -101,8 +101,21 @@ describe("gb.data.read", function()
       print(#f.warnings, f:col "v":max():item())]]):format(path)}
     assert.equal(0, rc, errors)
     assert.equal("2\tinf\n", out)
-    assert.equal(("gibbous: warning: %s:2: column 'id': 1 integers are rounded: a column keeps them whole where all its cells are "
-      .. "integers of 64 bits\ngibbous: warning: %s:2: column 'v': 1 cells are infinite\n"):format(path, path), errors)
+    assert.equal(("gibbous: warning: %s:2: column 'id': 1 integer is rounded: a column keeps them whole where all its cells are "
+      .. "integers of 64 bits\ngibbous: warning: %s:2: column 'v': 1 cell is infinite\n"):format(path, path), errors)
+  end)
+
+  it("warns of a column of numbers that a few words make text, by line and cell", function()
+    local path <const> = file "a,b\n1,x\noops,2\n4,y\n"
+    local f <const> = gb.data.read(path)
+    assert.same({path .. ":3: column 'a' is text: 'oops' is no number; 2 of its 3 cells are"}, f.warnings)
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}}
+    raises("option", "fit: x must be a tensor, got a list of text, whose entry 2 is 'oops'", m.fit, m, f:col "a", gb.ones(3))
+    assert.same({}, gb.data.read(file "a\n1\nx\ny\n4\n5\n").warnings)            -- words enough to be meant
+    assert.same({}, gb.data.read(file "a\nx\ny\n").warnings)
+    local heading <const> = gb.data.read(file "a,2001\n3,4\n5,6\n").warnings
+    assert.equal(1, #heading)
+    assert.matches("read as data", heading[1])
   end)
 
   it("says what it does not read, and what to do", function()

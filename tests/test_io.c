@@ -152,10 +152,10 @@ static void integers_that_no_double_holds_stay_integers (void **state) {
   gb_frame_clear(&f);
   expect_read("id\n9007199254740993\nNA\n", (gb_csv_options){0}, &f);
   assert_int_equal(f.column[0].value.dtype, GB_F64);
-  assert_non_null(strstr(f.notes, ":2: column 'id': 1 integers are rounded"));
+  assert_non_null(strstr(f.notes, ":2: column 'id': 1 integer is rounded"));
   gb_frame_clear(&f);
   expect_read("id\n18446744073709551615\n1\n", (gb_csv_options){0}, &f);
-  assert_non_null(strstr(f.notes, "integers are rounded"));
+  assert_non_null(strstr(f.notes, "1 integer is rounded"));
   gb_frame_clear(&f);
   expect_read("v\n100000000000000000000\n9007199254740992\n", (gb_csv_options){0}, &f);    /* both are doubles */
   assert_int_equal(f.column[0].value.dtype, GB_F64);

@@ -171,14 +171,25 @@ static void label (const reader *r, size_t k, char buf[64]) {
   else snprintf(buf, 64, "column %zu", k + 1);
 }
 
+/* May the one word of a column be its name? */
+static bool is_headed (const reader *r, const tally *t) {
+  return r->first_is_data && r->f->nrows >= 3 && t->words == 1 && t->odd_line == r->first_line;
+}
+
 static void note_column (reader *r, size_t k) {
   const tally *t = tally_of(r, k);
+  const gb_column *col = &r->f->column[k];
+  const size_t numbers = r->f->nrows - t->missing - t->bools - t->words;
   char buf[64];
   label(r, k, buf);
-  if (t->inexact > 0 && r->f->column[k].value.dtype != GB_I64)
-    note(r, "%s:%zu: %s: %zu integers are rounded: a column keeps them whole where all its cells are integers of 64 bits", r->path,
-         t->inexact_line, buf, t->inexact);
-  if (t->infinite > 0) note(r, "%s:%zu: %s: %zu cells are infinite", r->path, t->infinite_line, buf, t->infinite);
+  if (col->kind == GB_COLUMN_TEXT && 2 * col->nodd <= numbers && !is_headed(r, t))
+    note(r, "%s:%zu: %s is text: '%s' is no number; %zu of its %zu cells are", r->path, col->odd_line, buf, col->odd, numbers,
+         r->f->nrows);
+  if (t->inexact > 0 && col->value.dtype != GB_I64)
+    note(r, "%s:%zu: %s: %zu %s rounded: a column keeps them whole where all its cells are integers of 64 bits", r->path,
+         t->inexact_line, buf, t->inexact, t->inexact == 1 ? "integer is" : "integers are");
+  if (t->infinite > 0)
+    note(r, "%s:%zu: %s: %zu %s infinite", r->path, t->infinite_line, buf, t->infinite, t->infinite == 1 ? "cell is" : "cells are");
 }
 
 /* A first row of numbers and words above columns of numbers is a heading, as far as anybody can tell. */
@@ -188,7 +199,7 @@ static void note_heading (reader *r) {
   for (size_t k = 0; k < r->f->ncols; k++) {
     const tally *t = tally_of(r, k);
     if (t->words == 0) continue;
-    if (t->words > 1 || t->odd_line != r->first_line) return;
+    if (!is_headed(r, t)) return;
     alone++;
   }
   if (alone > 0)

@@ -127,7 +127,8 @@ local function together(list, names)
 end
 
 --- f:col(name) gives a column (n): a tensor, f64, NaN where the file says "not available"; i64 where its integers need it; bool
--- where every cell is true or false; a list of strings where it holds text. f:col{names} gives the named columns as (n, k).
+-- where every cell is true or false; a list of strings where it holds text, with a warning by line and cell where two thirds of the
+-- cells or more are numbers. f:col{names} gives the named columns as (n, k).
 function methods.col(self, name)
   if type(name) ~= "table" then return values(self, name) end
   if #name == 0 then core.raise("option", "col: the list of names is empty") end

@@ -5,8 +5,13 @@ local M <const> = {}
 
 --- What stands where a tensor is needed, and how it becomes one.
 function M.got(v)
-  local is_list <const> = type(v) == "table" and getmetatable(v) == nil and #v > 0
-  return is_list and "a list: gb.tensor(list) makes one of it" or core.type(v)
+  if type(v) ~= "table" or getmetatable(v) ~= nil or #v == 0 then return core.type(v) end
+  for i, entry in ipairs(v) do                          -- a column of a file, of which one cell is no number, say
+    if type(entry) == "string" and tonumber(entry) == nil then
+      return ("a list of text, whose entry %d is '%s'"):format(i, entry:sub(1, 40))
+    end
+  end
+  return "a list: gb.tensor(list) makes one of it"
 end
 
 --- Inputs as (n, d): a vector is one column.
