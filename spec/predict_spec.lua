@@ -54,6 +54,20 @@ local function within(room, f)
   assert(ok, tostring(err))
 end
 
+describe("a prediction of a model whose noise is known for its observations alone", function()
+  it("says that y_var is f_var", function()
+    local x <const>, y <const> = gb.tensor{1, 2, 3}, gb.tensor{1, 0, 1}
+    local note <const> = "\n  noise of new observations not known: y_var is f_var"
+    local function text(o)
+      o.kernel = gb.kernels.rbf{}
+      return tostring(gb.gp.exact(o):condition(x, y):predict(x)), tostring(gb.gp.exact(o):predict(x))
+    end
+    for _, one in ipairs{text{noise = gb.full({3}, 0.01)}} do assert.equal(note, one:match "\n.*") end
+    for _, one in ipairs{text{noise = 0.01}} do assert.is_nil(one:match "\n") end
+    for _, one in ipairs{text{likelihood = gb.likelihoods.fixed(gb.full({3}, 0.01), {new = 0.1})}} do assert.is_nil(one:match "\n") end
+  end)
+end)
+
 describe("a prediction computes what is looked at:", function()
   local m <const> = model():condition(x, y)
   m:predict(xs).mean:eval()

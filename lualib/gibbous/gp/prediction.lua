@@ -28,6 +28,8 @@ local Prediction <const> = {__name = "gibbous.prediction"}
 local Info <const> = object.record("gibbous.prediction_info", "the report of a prediction",
   "rank missed reason residual iterations slices seconds variance_error clamped invalid jitter relative_jitter noise")
 
+local BARE <const> = "noise of new observations not known: y_var is f_var"
+
 function Info.__tostring(self)
   local text = ("%s, variance %s%s, %s"):format(self.algorithm, self.variance, self.rank and " of rank " .. self.rank or "",
     self.precision)
@@ -40,7 +42,7 @@ function Info.__tostring(self)
   if self.invalid and self.invalid > 0 then
     text = text .. (", %d variances lost to rounding: more noise, or precision = \"f64\", keeps them"):format(self.invalid)
   end
-  if self.noise then text = text .. ", noise of new observations not known: y_var is f_var" end
+  if self.noise then text = text .. ", " .. BARE end
   if self.jitter and self.jitter > 0 then text = text .. (", jitter %.2g"):format(self.jitter) end
   return text
 end
@@ -54,6 +56,9 @@ local function parts_of(b)
   if b.parts == nil then b.parts = b.prepare() end
   return b.parts
 end
+
+--- Is y_var f_var, because the noise of new observations is not known?
+local function is_bare(b) return b.count > 0 and b.noise() == nil end
 
 --- A part in the dtype that was asked for.
 local function narrowed(b, v) return v.dtype == b.dtype and v or v:to{dtype = b.dtype} end
@@ -178,7 +183,7 @@ function facts.info(b, self)
     add_solve(out, b.parts.info)
   end
   out.missed = missed(b)
-  out.noise = b.count > 0 and b.noise() == nil and "unknown" or nil
+  out.noise = is_bare(b) and "unknown" or nil
   out.converged = out.missed == nil
   if b.count > 0 and b.parts.how then count_variances(b, self, out) end
   out.jitter, out.relative_jitter = b.jitter, b.relative_jitter
@@ -308,8 +313,8 @@ end
 
 function Prediction.__tostring(self)
   local b <const> = box(self)
-  return ("prediction %sat %d points: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)"):format(
-    b.many and ("of %d fantasies "):format(b.many) or "", b.count)
+  return ("prediction %sat %d points: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)%s"):format(
+    b.many and ("of %d fantasies "):format(b.many) or "", b.count, is_bare(b) and "\n  " .. BARE or "")
 end
 
 --- A record at points (m, d) of 'how':
