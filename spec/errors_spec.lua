@@ -38,6 +38,39 @@ describe("messages", function()
   end)
 end)
 
+describe("slips", function()
+  it("of a colon for a dot are named by every function of the core", function()
+    for _, name in ipairs{"cat", "config", "einsum", "empty", "eval", "eye", "full", "lazy", "linspace", "maximum", "minimum", "ones",
+      "plan", "rand", "randn", "randperm", "range", "seed", "sobol", "stack", "tensor", "vmap", "where", "zeros"} do
+      local text <const> = name .. ": the first argument is the library: call the function with a dot, not a colon: gb." .. name .. "("
+      raises("option", text, function() return gb[name](gb, 3, 3) end)
+    end
+    raises("option", "eye: the first argument is the library", function() return gb:eye(3) end)
+  end)
+
+  it("of a dot for a colon are named by a plan", function()
+    local plan <const> = gb.plan(gb.ones(2) + 1)
+    raises("option", "write plan:explain(...) with a colon, not plan.explain(...)", function() print(plan.explain()) end)
+    raises("option", "write plan:run(...) with a colon, not plan.run(...)", function() plan.run(3) end)
+    raises("option", "a plan expected, got no value: methods are called with a colon", plan.json)
+  end)
+
+  it("of gradients and of mapped functions are named at the script's line", function()
+    local x <const> = gb.ones(3)
+    for _, y in ipairs{3, "x", {}} do
+      local err <const> = raises("option", "gb.grad: the first argument must be the tensor to differentiate", function()
+        print(gb.grad(y, x))
+      end)
+      assert.matches("errors_spec.lua", err.line)
+    end
+    raises("option", "differentiate, got nil", function() return gb.grad(nil, x) end)
+    raises("option", "gb.grad: the second argument must be a tensor, a gb.param or a table of them, got nil", function()
+      return gb.grad(x:sum())
+    end)
+    raises("option", "vmap: the function must return tensors, got nothing", function() return gb.vmap(function() end)(x) end)
+  end)
+end)
+
 describe("shapes", function()
   it("are refused where they are the library, options, or a list and more", function()
     for _, name in ipairs{"rand", "randn", "zeros", "ones", "empty"} do

@@ -173,6 +173,7 @@ static int call_mapped (lua_State *L) {
   s->graph->tracing--;
   if (rc != LUA_OK) return lua_error(L);
   const int nouts = lua_gettop(L) - base;
+  if (nouts == 0) return lgb_fail(L, GB_EOPTION, "vmap: the function must return tensors, got nothing");
   luaL_checkstack(L, nouts + LUA_MINSTACK, "vmap");
   gb_node **outs = lgb_scratch(L, (size_t)nouts, sizeof *outs),
           **mapped = lgb_scratch(L, (size_t)nouts, sizeof *mapped);
@@ -197,6 +198,7 @@ static int call_mapped (lua_State *L) {
 static int grad_vmap (lua_State *L) {
   static const char *const names[] = {"randomness", NULL};
   lua_settop(L, 3);
+  lgb_refuse_library(L, 1);
   luaL_argexpected(L, lua_isfunction(L, 1) || luaL_getmetafield(L, 1, "__call") != LUA_TNIL, 1, "function");
   lua_settop(L, 3);
   if (lua_isnil(L, 2)) {

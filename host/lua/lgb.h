@@ -50,6 +50,7 @@ typedef struct lgb_tensor {
 void lgb_open_session (lua_State *L);
 bool lgb_has_session (lua_State *L);
 lgb_session *lgb_session_of (lua_State *L);
+void lgb_refuse_library (lua_State *L, int arg);   /* raises where the argument is the library itself */
 lgb_session *lgb_enter (lua_State *L);        /* and: nodes built from here on come from the caller's line */
 const char *lgb_where (lua_State *L, lgb_session *s);
 void lgb_charge (lua_State *L, lgb_session *s, size_t bytes);
@@ -116,6 +117,7 @@ int lgb_apply2 (lua_State *L, lgb_binary *f);
 int lgb_apply_along (lua_State *L, lgb_along *f, int extra);
 
 /* options.c */
+const char *lgb_function_name (lua_State *L);   /* of the running function, "?" where it is not known; anchored */
 bool lgb_isoptions (lua_State *L, int arg);
 void lgb_checkoptions (lua_State *L, int arg, const char *const *names);   /* nil or none: no options */
 bool lgb_option (lua_State *L, int arg, const char *name);                 /* true: pushed its value */

@@ -23,13 +23,13 @@ static bool find_function (lua_State *L) {
   return false;
 }
 
-/* The name of the running function as called, or, where it was called through pcall, as registered.
+/* The name of the running function as called, or, where the call had no name (pcall, gb[name](...)), as registered.
 ** Anchored. */
-static const char *function_name (lua_State *L) {
+const char *lgb_function_name (lua_State *L) {
   lua_Debug ar;
   if (!lua_getstack(L, 0, &ar)) return "?";
   lua_getinfo(L, "nf", &ar);
-  if (ar.name != NULL) return ar.name;
+  if (ar.name != NULL && *ar.name != '?') return ar.name;
   lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   lua_getfield(L, -1, "gibbous.core");
   lua_remove(L, -2);
@@ -49,7 +49,7 @@ void lgb_checkoptions (lua_State *L, int arg, const char *const *names) {
   }
   for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
     if (lua_type(L, -2) != LUA_TSTRING)
-      lgb_fail(L, GB_EOPTION, "%s: option names are strings, got a %s key", function_name(L),
+      lgb_fail(L, GB_EOPTION, "%s: option names are strings, got a %s key", lgb_function_name(L),
                luaL_typename(L, -2));
     const char *key = lua_tostring(L, -2);
     const char *const *known = names;
@@ -57,8 +57,8 @@ void lgb_checkoptions (lua_State *L, int arg, const char *const *names) {
     if (*known != NULL) continue;
     char near[64];
     if (lgb_nearest(key, names, near, sizeof near))
-      lgb_fail(L, GB_EOPTION, "%s: unknown option '%s', did you mean '%s'?", function_name(L), key, near);
-    lgb_fail(L, GB_EOPTION, "%s: unknown option '%s'", function_name(L), key);
+      lgb_fail(L, GB_EOPTION, "%s: unknown option '%s', did you mean '%s'?", lgb_function_name(L), key, near);
+    lgb_fail(L, GB_EOPTION, "%s: unknown option '%s'", lgb_function_name(L), key);
   }
 }
 
@@ -70,7 +70,7 @@ bool lgb_option (lua_State *L, int arg, const char *name) {
 }
 
 static int wrong_type (lua_State *L, const char *name, const char *expected) {
-  return lgb_fail(L, GB_EOPTION, "%s: option '%s' must be %s, got %s", function_name(L), name, expected,
+  return lgb_fail(L, GB_EOPTION, "%s: option '%s' must be %s, got %s", lgb_function_name(L), name, expected,
                   luaL_typename(L, -1));
 }
 

@@ -34,8 +34,18 @@ char **lgb_newtext (lua_State *L) {
   return text;
 }
 
+/* The plan whose method was called. */
+static plan_box *receiver (lua_State *L) {
+  plan_box *p = luaL_testudata(L, 1, LGB_PLAN);
+  if (p != NULL) return p;
+  const char *got = luaL_typename(L, 1), *name = lgb_function_name(L);
+  if (*name == '?') lgb_fail(L, GB_EOPTION, "a plan expected, got %s: methods are called with a colon, plan:explain()", got);
+  lgb_fail(L, GB_EOPTION, "a plan expected, got %s: write plan:%s(...) with a colon, not plan.%s(...)", got, name, name);
+  return NULL;
+}
+
 static int plan_close (lua_State *L) {
-  plan_box *p = luaL_checkudata(L, 1, LGB_PLAN);
+  plan_box *p = receiver(L);
   if (p->running) return lgb_fail(L, GB_EOPTION, "plan: it cannot be closed while it runs");
   gb_plan *plan = p->plan;
   lgb_session *s = p->session;
@@ -47,7 +57,7 @@ static int plan_close (lua_State *L) {
 }
 
 static plan_box *checkplan (lua_State *L) {
-  plan_box *p = luaL_checkudata(L, 1, LGB_PLAN);
+  plan_box *p = receiver(L);
   if (p->plan == NULL) lgb_fail(L, GB_ECLOSED, "closed plan");
   return p;
 }

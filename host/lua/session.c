@@ -180,6 +180,7 @@ lgb_session *lgb_enter (lua_State *L) {
     lgb_fail(L, GB_EINTERNAL, "tensors cannot be used in a finalizer that runs during an evaluation");
   if (s->calls == 0) release_late(s);
   s->graph->where = lgb_where(L, s);
+  if (lua_istable(L, 1)) lgb_refuse_library(L, 1);
   return s;
 }
 

@@ -124,18 +124,22 @@ static size_t checkextent (lua_State *L, int index, int arg) {
   return (size_t)n;                     /* -1 becomes SIZE_MAX: inferred or kept, where that has a meaning */
 }
 
-static bool is_library (lua_State *L, int arg) {
+void lgb_refuse_library (lua_State *L, int arg) {
+  luaL_checkstack(L, 4, "arguments");
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   lua_getfield(L, -1, "gibbous");
   const bool is = lua_rawequal(L, -1, arg);
   lua_pop(L, 2);
-  return is;
+  if (!is) return;
+  const char *name = lgb_function_name(L);
+  lgb_fail(L, GB_EOPTION, "%s: the first argument is the library: call the function with a dot, not a colon: gb.%s(...)", name,
+           name);
 }
 
 /* A list of extents has the keys 1 .. n and stands alone. */
 static void check_list (lua_State *L, int arg, int last) {
   const lua_Unsigned n = lua_rawlen(L, arg);
-  if (is_library(L, arg)) lgb_fail(L, GB_EOPTION, "a shape expected, got the library: call the function with a dot, not a colon");
+  lgb_refuse_library(L, arg);
   for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
     if (lua_isinteger(L, -2) && lua_tointeger(L, -2) >= 1 && (lua_Unsigned)lua_tointeger(L, -2) <= n) continue;
     lgb_fail(L, GB_EOPTION, "a shape is a list of extents, got a table with the key '%s'; options come last",

@@ -400,13 +400,16 @@ static gb_status run_step (gb_plan *p, int s, const gb_window *at, void *arena, 
   return be->ops->opaque(be, &o, p->in, p->to, scratch, err);
 }
 
-/* Says which line of the script asked for what failed, unless the text does. */
+/* Says what failed by its name, where it has one, and which line of the script asked for it, unless the text does. */
 static void add_line (const gb_plan *p, int s, gb_status rc, gb_error *err) {
   if (err == NULL || rc == GB_EINTR || rc == GB_ECALLBACK) return;
-  const char *where = gb_plan_where(p, p->prog->low->step[s].out[0]);
+  const int b = p->prog->low->step[s].out[0];
+  const char *where = gb_plan_where(p, b), *name = p->node[p->prog->low->buf[b].source]->name;
   const size_t used = strlen(err->text), room = sizeof err->text - used;
-  if (*where == '\0' || strstr(err->text, where) != NULL || strlen(where) + 4 > room) return;
-  strcat(strcat(strcat(err->text, " ("), where), ")");
+  if (*where == '\0' || strstr(err->text, where) != NULL) return;
+  char more[sizeof err->text];
+  const int n = snprintf(more, sizeof more, " (%s%s%s)", name, *name != '\0' ? ", " : "", where);
+  if (n > 0 && (size_t)n < room) memcpy(err->text + used, more, (size_t)n + 1);
 }
 
 /* Values of a plan that may sum in other pieces never stand in for those of one that may not. */

@@ -11,6 +11,13 @@ local function raw_of(x) return core.type(x) == "param" and x.raw or x end
 -- unused = "zero" gives zeros for what y does not depend on, where the default is an error.
 function M.grad(y, xs, opts)
   local o <const> = options.parse(opts, {raw = "boolean", cotangent = "any", unused = {"error", "zero"}}, "gb.grad")
+  if type(y) == "number" or core.as_tensor(y) == nil then
+    core.raise("option", ("gb.grad: the first argument must be the tensor to differentiate, got %s"):format(core.type(y)))
+  end
+  if core.type(xs) ~= "param" and core.as_tensor(xs) == nil and type(xs) ~= "table" then
+    core.raise("option", ("gb.grad: the second argument must be a tensor, a gb.param or a table of them, got %s"):format(
+      core.type(xs)))
+  end
   local by = xs
   if o.raw and (core.type(xs) == "param" or core.as_tensor(xs) ~= nil) then
     by = raw_of(xs)

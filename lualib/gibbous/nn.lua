@@ -288,7 +288,7 @@ function M.cross_entropy(logits, labels, opts)
   local k <const> = z.shape[2]
   check_range(y, k, what)
   local classes <const> = core.range(1, k, 1, {dtype = "i64"})
-  local class <const> = classes:index(1, y)
+  local class <const> = core.name(classes:index(1, y), "the labels of gb.nn.cross_entropy")
   local chosen <const> = core.where(class:unsqueeze(2):eq(classes:unsqueeze(1)), z, 0):sum(2)
   return reduced(z:logsumexp(2) - chosen, o, what)
 end
