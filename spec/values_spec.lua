@@ -65,3 +65,37 @@ describe("copies", function()
     end
   end)
 end)
+
+describe("halves keep their range", function()
+  local function of(dtype, n, v) return gb.full({n}, v, {dtype = dtype}):eval() end
+
+  it("in moments and norms whose sums leave it", function()
+    for _, dtype in ipairs{"f16", "bf16"} do
+      local x <const> = of(dtype, 100, 1000)
+      local y <const> = gb.tensor({{5.25, -3.25, 3}, {6.25, 2.25, -1.5}}, {dtype = dtype}):eval()
+      local wide <const> = y:to{dtype = "f64"}:eval()
+      assert.equal(dtype, x:mean().dtype)
+      assert.equal(1000, x:mean():item())
+      assert.equal(0, x:var():item())
+      assert.equal(0, x:std():item())
+      assert.equal(gb.tensor(1e4, {dtype = dtype}):item(), x:norm():item())
+      for _, name in ipairs{"mean", "var", "std", "norm"} do
+        assert.equal(wide[name](wide):to{dtype = dtype}:item(), y[name](y):item(), name .. " of " .. dtype)
+      end
+    end
+  end)
+
+  it("in products whose operands were scaled into it", function()
+    local a <const> = gb.tensor({{300}}, {dtype = "f16"}):eval()
+    assert.equal(22496, (a * 0.5):matmul((a * 0.5):t()):item())
+    local x <const> = of("f16", 100, 1000)
+    assert.is_true(math.abs((x * 0.01):matmul(x * 0.01):item() - 1e4) <= 16)
+    local big <const> = gb.full({100, 100}, 1000, {dtype = "f16"}):eval()
+    for _, y in ipairs{(big * 0.001):matmul(x * 0.001), gb.einsum("ij,j->i", big * 0.001, x * 0.001),
+      gb.kernels.rbf{lengthscale = 1000}(big):matmul(x * 0.001)} do
+      assert.is_true(math.abs(y:max():item() - 100) <= 0.25)
+    end
+    local w <const> = gb.full({3, 4}, 2, {dtype = "f16"}):eval():tile(3, 2):var{keepdim = true}
+    assert.equal(0, w:matmul(w:t()):item())
+  end)
+end)

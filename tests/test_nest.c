@@ -77,6 +77,29 @@ static void chains_of_generated_operands_compute_each_element_once (void **unuse
   eval_end();
 }
 
+/* The same for other reductions whose result is spread along the next, one matrix or a batch of them. */
+static void chains_of_reductions_compute_each_element_once (void **unused) {
+  (void)unused;
+  static const gb_op ops[] = {GB_OP_MAX, GB_OP_MIN, GB_OP_PROD, GB_OP_LOGSUMEXP};
+  enum { WIDE = 16, BATCH = 5 };
+  eval_begin(1, (size_t)1 << 30);
+  inputs_begin(1, GB_F64, 0);
+  for (size_t o = 0; o < sizeof ops / sizeof *ops; o++) {
+    gb_node *x = randn_of(1, WIDE, 99), *many = randn_of(BATCH, WIDE, 98);
+    for (int layer = 1; layer <= 14; layer++) {
+      x = BUILD(gb_reduce, ops[o], add(randn_of(WIDE, WIDE, layer), x), 1u << 1, false);
+      x = unsq(x, 0);
+      expect_work("a layer", sum_all(x), layer * 2 * WIDE * WIDE + WIDE);
+      gb_node *t = unsq(many, 1);
+      many = BUILD(gb_reduce, ops[o], add(unsq(randn_of(WIDE, WIDE, layer), 0), t), 1u << 2, false);
+      expect_work("a layer of a batch", sum_all(many), layer * (BATCH + 1) * WIDE * WIDE * 2 + BATCH * WIDE);
+    }
+  }
+  gb_node *x = BUILD(gb_reduce, GB_OP_MAX, randn_of(600, 600, 1), 1u << 1, false);
+  expect_work("two levels", sum_all(BUILD(gb_reduce, GB_OP_MAX, add(randn_of(600, 600, 2), unsq(x, 0)), 1u << 1, false)), 3 * 600 * 600);
+  eval_end();
+}
+
 static void products_of_kernels_compute_each_element_twice (void **unused) {
   (void)unused;
   enum { N = 2000 };
@@ -242,6 +265,7 @@ static void windows_give_the_bits_of_the_whole (void **unused) {
 int main (void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(chains_of_generated_operands_compute_each_element_once),
+    cmocka_unit_test(chains_of_reductions_compute_each_element_once),
     cmocka_unit_test(products_of_kernels_compute_each_element_twice),
     cmocka_unit_test(a_product_of_large_kernels_is_planned_in_a_few_rows),
     cmocka_unit_test(windows_give_the_bits_of_the_whole),

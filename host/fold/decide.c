@@ -8,8 +8,10 @@
 ** chains are cut, so that no region is deep.
 **
 ** Nothing is inlined where each of its elements would compute others again: a product of what streams is a step of its own,
-** which computes an element of either operand once. The product is then staged: its step makes the whole of it or a window
-** at a time, and to its consumers it is still a value that streams, of the sources it is made of. */
+** which computes an element of either operand once, and so is a reduction whose result is spread along the next one. They are
+** then staged: the step makes the whole of the value or a window at a time, and to its consumers it is still a value that
+** streams, of the sources it is made of. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +75,8 @@ static void push_down (gb_lower_state *s, const gb_node *n) {
     unsigned *to = &s->decision[n->in[i]->index].reduced_above;
     const double seen = s->decision[n->index].visited, all = numel(n->in[i]);
     s->decision[n->in[i]->index].visited += elementwise && seen < all ? seen : all;
+    const double reads = elementwise ? s->decision[n->index].read : all;
+    if (reads > s->decision[n->in[i]->index].read) s->decision[n->in[i]->index].read = reads;
     switch (kind) {
       case GB_KIND_MAP: *to |= above >> (nd - in->ndim) & grown_dims(in); break;
       case GB_KIND_VIEW: *to |= n->op == GB_OP_PICK ? 0 : through_view(n, above); break;
@@ -147,7 +151,17 @@ static bool repeats_operands (const gb_lower_state *s, const gb_node *n) {
   return n->op == GB_OP_MATMUL && a->dim[a->ndim - 1] > 1 && (gb_streams(s, n->in[0]) || gb_streams(s, n->in[1]));
 }
 
-static bool is_half (const gb_node *n) { return gb_node_dtype(n) == GB_F16 || gb_node_dtype(n) == GB_BF16; }
+enum { MANY_TIMES = 16 };
+
+/* Inlined, a reduction over several elements runs again for each index along which its result is spread. A few times a tile does
+** that in registers, or once before an inner loop; not many times, nor on top of another, nor for as little as a vector. */
+static bool repeats_itself (const gb_lower_state *s, const gb_node *n) {
+  const gb_decision *d = &s->decision[n->index];
+  if (kind_of(n) != GB_KIND_REDUCE || !(d->read >= 2 * numel(n)) || !(numel(n->in[0]) >= 2 * numel(n))) return false;
+  return d->on_repeated || d->read >= MANY_TIMES * numel(n) || numel(n) <= widest(s, n);
+}
+
+static bool is_half (const gb_node *n) { return gb_dtype_is_half(gb_node_dtype(n)); }
 
 bool gb_is_inlined_cast (const gb_lower_state *s, const gb_node *n) {
   if (n->op != GB_OP_CAST || gb_is_leaf(n) || !gb_dtype_is_float(gb_node_dtype(n)) || !gb_dtype_is_float(gb_node_dtype(n->in[0])))
@@ -172,6 +186,7 @@ static void decide (gb_lower_state *s, gb_node *n, int *height) {
     if (h > below) below = h;
     const gb_decision *from = &s->decision[n->in[i]->index];
     d->on_staged |= from->staged || (from->on_staged && !from->stored) || changes_type(n, n->in[i]);
+    d->on_repeated |= !from->stored && (from->on_repeated || (kind_of(n->in[i]) == GB_KIND_REDUCE && from->read >= 2 * numel(n->in[i])));
   }
   height[n->index] = below + 1;
   if (kind == GB_KIND_OPAQUE && gb_is_inlined_cast(s, n)) d->stored = d->staged = is_half(n);
@@ -179,7 +194,7 @@ static void decide (gb_lower_state *s, gb_node *n, int *height) {
   else if (kind == GB_KIND_REDUCE || kind == GB_KIND_FOLD) {
     const bool part = 2 * d->visited < numel(n);
     d->stored = !may_inline(n) || !(numel(n) > 2 * d->source_numel) || (d->reduced_above == 0 && !is_pairwise(s, n) && !part);
-    d->staged = !d->stored && !part && repeats_operands(s, n) && (s->inlined == NULL || !s->inlined[n->index]);
+    d->staged = !d->stored && !part && (repeats_operands(s, n) || repeats_itself(s, n)) && (s->inlined == NULL || !s->inlined[n->index]);
     d->stored |= d->staged;
   }
   const bool cheap = !gb_streams(s, n) || gb_node_has_value(n);          /* evaluation stores links of long chains */
@@ -230,6 +245,7 @@ gb_status gb_decide (gb_lower_state *s, size_t nouts, gb_node *const *outs) {
   }
   for (size_t i = 0; i < nouts; i++) {
     s->decision[outs[i]->index].visited += numel(outs[i]);
+    s->decision[outs[i]->index].read = fmax(s->decision[outs[i]->index].read, numel(outs[i]));
     s->decision[outs[i]->index].asked = true;
   }
   for (size_t i = s->count; i-- > 0;)

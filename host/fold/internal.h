@@ -30,9 +30,11 @@ typedef struct gb_decision {
   bool stored;               /* computed by a step of its own wherever it is needed; else inlined into its consumers */
   bool staged;               /* stored, but to consumers a value that streams: it may exist a window at a time */
   bool on_staged;            /* such a value is among what it is made of */
+  bool on_repeated;          /* an inlined reduction whose result is spread is among what it is made of */
   bool asked;                /* a requested output */
   unsigned reduced_above;    /* dimensions that some chain of MAP and VIEW consumers ends up reducing */
   double visited;            /* elements that consumers look at, counted once a consumer */
+  double read;               /* most reads of elements by one consumer, over maps and views up to what is computed once an element */
   int nsources;              /* distinct stored values it is made of, up to GB_SOURCES; -1: more */
   size_t source[4];
   double source_numel;       /* their elements together */

@@ -62,9 +62,14 @@ static gb_node *whole_diagonal (gb_formula *e, gb_node *diagonal, gb_node *b, bo
   return times_diagonal(e, w, b, left);
 }
 
+/* 'x' without its scalar factors. f16 keeps them: what they scale down may leave its range without them. */
+static gb_node *peeled (gb_formula *e, gb_node *x, gb_factor *f) {
+  return gb_node_dtype(x) == GB_F16 ? x : gb_points_peel(e, x, false, f);
+}
+
 gb_node *gb_canon_matmul (gb_formula *e, const gb_draft *d) {
   gb_factor f = gb_factor_one();
-  gb_node *a = gb_points_peel(e, d->in[0], false, &f), *b = gb_points_peel(e, d->in[1], false, &f);
+  gb_node *a = peeled(e, d->in[0], &f), *b = peeled(e, d->in[1], &f);
   if (!a || !b) return NULL;
   if (a != d->in[0] || b != d->in[1]) {
     gb_node *ab = gb_ex_matmul(e, a, b);
@@ -79,7 +84,7 @@ gb_node *gb_canon_matmul (gb_formula *e, const gb_draft *d) {
 /* A scalar factor of the weights leaves DIFFMV. */
 gb_node *gb_canon_diffmv (gb_formula *e, const gb_draft *d) {
   gb_factor f = gb_factor_one();
-  gb_node *w = gb_points_peel(e, d->in[0], false, &f);
+  gb_node *w = peeled(e, d->in[0], &f);
   if (!w || w == d->in[0]) return NULL;
   gb_node *r = gb_ex_op(e, GB_OP_DIFFMV, 3, (gb_node *[]){w, d->in[1], d->in[2]}, NULL, NULL, gb_node_dtype(w));
   return gb_mono_is_one(&f.scalar) || !r ? r : gb_ex_mul(e, r, gb_mono_build(e, &f.scalar, gb_node_dtype(r)));
@@ -100,6 +105,10 @@ gb_node *gb_canon_sum_products (gb_formula *e, const gb_draft *d) {
   if (!x || !y) return NULL;
   const gb_dtype t = gb_node_dtype(x);
   if (!gb_mono_is_one(&f.vector)) x = gb_ex_mul(e, x, gb_mono_build(e, &f.vector, t));
+  if (t == GB_F16 && !gb_mono_is_one(&f.scalar)) {
+    x = gb_ex_mul(e, x, gb_mono_build(e, &f.scalar, t));
+    f = gb_factor_one();
+  }
   gb_node *xy = gb_points_restore(e, gb_ex_matmul(e, x, gb_ex_swap(e, y)), &pair);
   return gb_mono_is_one(&f.scalar) ? xy : gb_ex_mul(e, xy, gb_mono_build(e, &f.scalar, t));
 }

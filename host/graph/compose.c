@@ -23,6 +23,14 @@ static gb_node *as_float (gb_formula *e, gb_node *a) {
   return gb_node_dtype(a) == GB_I64 ? gb_ex_cast(e, a, GB_F64) : a;
 }
 
+/* Sums of halves on the way to a moment or a norm are f32: those of f16 leave its range where the result does not. */
+static gb_node *wide (gb_formula *e, gb_node *a) { return gb_dtype_is_half(gb_node_dtype(a)) ? gb_ex_cast(e, a, GB_F32) : a; }
+
+/* 'y' in the type of 'a', where wide() took another. */
+static gb_node *narrow (gb_formula *e, gb_node *y, const gb_node *a) {
+  return gb_dtype_is_half(gb_node_dtype(a)) ? gb_ex_cast(e, y, gb_node_dtype(a)) : y;
+}
+
 static gb_node *over (gb_formula *e, gb_node *a, double n) { return gb_ex_div(e, a, gb_ex_like(e, n, a)); }
 
 static gb_node *mean (gb_formula *e, gb_node *a, unsigned axes, bool keepdim) {
@@ -33,7 +41,7 @@ static gb_node *mean (gb_formula *e, gb_node *a, unsigned axes, bool keepdim) {
 gb_status gb_mean (gb_node *a, unsigned axes, bool keepdim, gb_node **out, gb_error *err) {
   gb_formula e;
   gb_formula_init(&e, a->graph, err);
-  return gb_formula_take(&e, mean(&e, a, all_axes(a, axes), keepdim), out);
+  return gb_formula_take(&e, narrow(&e, mean(&e, wide(&e, a), all_axes(a, axes), keepdim), a), out);
 }
 
 /* Two passes: the squares are of differences from the mean, so a large mean costs no digits. */
@@ -47,14 +55,14 @@ static gb_node *variance (gb_formula *e, gb_node *a, unsigned axes, bool keepdim
 gb_status gb_var (gb_node *a, unsigned axes, bool keepdim, double ddof, gb_node **out, gb_error *err) {
   gb_formula e;
   gb_formula_init(&e, a->graph, err);
-  return gb_formula_take(&e, variance(&e, a, all_axes(a, axes), keepdim, ddof), out);
+  return gb_formula_take(&e, narrow(&e, variance(&e, wide(&e, a), all_axes(a, axes), keepdim, ddof), a), out);
 }
 
 gb_status gb_std (gb_node *a, unsigned axes, bool keepdim, double ddof, gb_node **out, gb_error *err) {
   gb_formula e;
   gb_formula_init(&e, a->graph, err);
-  return gb_formula_take(&e, gb_ex_map1(&e, GB_OP_SQRT, variance(&e, a, all_axes(a, axes), keepdim, ddof)),
-                         out);
+  gb_node *v = variance(&e, wide(&e, a), all_axes(a, axes), keepdim, ddof);
+  return gb_formula_take(&e, narrow(&e, gb_ex_map1(&e, GB_OP_SQRT, v), a), out);
 }
 
 static gb_node *power (gb_formula *e, gb_node *a, double p) {
@@ -82,7 +90,7 @@ gb_status gb_norm (gb_node *a, unsigned axes, bool keepdim, double p, gb_node **
   if (isnan(p) || p == 0) return gb_fail(err, GB_EOPTION, "norm: p must be a number other than 0, got %g", p);
   gb_formula e;
   gb_formula_init(&e, a->graph, err);
-  return gb_formula_take(&e, norm(&e, a, all_axes(a, axes), keepdim, p), out);
+  return gb_formula_take(&e, narrow(&e, norm(&e, wide(&e, a), all_axes(a, axes), keepdim, p), a), out);
 }
 
 /* The bit of an axis counted from either end. */
