@@ -52,6 +52,12 @@ describe("integers beyond 2^53", function()
     end
   end)
 
+  it("are refused beside numbers alone, where f64 would round them", function()
+    raises("dtype", "f64 does not hold 9007199254740993", gb.where, gb.tensor{true}, big, big)
+    raises("dtype", "f64 does not hold 9007199254740993", gb.where, gb.tensor{true}, 1, big)
+    assert.equal(1 << 53, gb.where(gb.tensor{true}, 1 << 53, 1):item())
+  end)
+
   it("are ends and steps of ranges", function()
     assert.same({top - 1, top}, gb.range(top - 1, top, {dtype = "i64"}):totable())
     assert.same({low, low + 2, low + 4}, gb.range(low, low + 5, 2, {dtype = "i64"}):totable())

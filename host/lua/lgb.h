@@ -93,6 +93,7 @@ gb_tensor *lgb_newholder (lua_State *L);      /* pushes a counted slot for a val
 /* NULL: not a tensor. A param at 'arg' is replaced by its tensor. */
 gb_node *lgb_tonode (lua_State *L, int arg);
 gb_node *lgb_checknode (lua_State *L, int arg);
+bool lgb_is_exact (lua_State *L, int arg);     /* does f64 hold the number at 'arg' as it is? */
 /* Numbers and booleans too: replaced by a tensor of the type that goes with 'other' (may be NULL). */
 gb_node *lgb_checkoperand (lua_State *L, int arg, const gb_node *other);
 /* Pushes the number or boolean at 'arg' as a constant of type t; whole numbers of i64 exactly. */

@@ -14,14 +14,6 @@ static bool is_dtype_given (lua_State *L, int options) {
   return true;
 }
 
-/* Does f64 hold the number at 'arg' as it is? */
-static bool is_exact (lua_State *L, int arg) {
-  if (!lua_isinteger(L, arg)) return true;
-  const lua_Integer i = lua_tointeger(L, arg);
-  const double v = (double)i;
-  return v < 0x1p63 && (lua_Integer)v == i;
-}
-
 /* 'what' is a float because nothing was said: then nothing is rounded in silence. */
 static int refuse_inexact (lua_State *L, lua_Integer v, const char *what) {
   return lgb_fail(L, GB_EDTYPE, "%s: f64 does not hold %lld: {dtype = \"i64\"} keeps it, {dtype = \"f64\"} rounds it", what,
@@ -29,7 +21,7 @@ static int refuse_inexact (lua_State *L, lua_Integer v, const char *what) {
 }
 
 static void check_exact (lua_State *L, int arg, int options, const char *what) {
-  if (!is_dtype_given(L, options) && !is_exact(L, arg)) refuse_inexact(L, lua_tointeger(L, arg), what);
+  if (!is_dtype_given(L, options) && !lgb_is_exact(L, arg)) refuse_inexact(L, lua_tointeger(L, arg), what);
 }
 
 /* ---- gb.tensor ----------------------------------------------------------------------------------------- */
@@ -80,7 +72,7 @@ static void fill_element (lua_State *L, filler *f, int depth) {
     ((int64_t *)f->out->storage->data)[f->at++] = lua_tointegerx(L, -1, &whole);
     if (!whole) lgb_fail(L, GB_EDTYPE, "element %s is not a whole number", path_text(L, f, depth - 1));
   } else if (type == LUA_TNUMBER && !want_boolean) {
-    if (f->is_free && !is_exact(L, -1)) {
+    if (f->is_free && !lgb_is_exact(L, -1)) {
       const lua_Integer v = lua_tointeger(L, -1);
       refuse_inexact(L, v, depth == 0 ? "gb.tensor" : lua_pushfstring(L, "element %s", path_text(L, f, depth - 1)));
     }

@@ -79,11 +79,25 @@ static gb_dtype number_dtype (lua_State *L, int arg, const gb_node *other) {
   return t == GB_I64 && whole ? GB_I64 : lgb_session_of(L)->dtype;
 }
 
+bool lgb_is_exact (lua_State *L, int arg) {
+  if (!lua_isinteger(L, arg)) return true;
+  const lua_Integer i = lua_tointeger(L, arg);
+  const double v = (double)i;
+  return v < 0x1p63 && (lua_Integer)v == i;
+}
+
+/* No tensor says what type the number at 'arg' has: it is a float, and not rounded in silence. */
+static void check_alone (lua_State *L, int arg) {
+  const long long v = lua_tointeger(L, arg);
+  if (!lgb_is_exact(L, arg)) lgb_fail(L, GB_EDTYPE, "f64 does not hold %lld: gb.tensor(%lld, {dtype = \"i64\"}) keeps it", v, v);
+}
+
 gb_node *lgb_checkoperand (lua_State *L, int arg, const gb_node *other) {
   gb_node *n = lgb_tonode(L, arg);
   if (n != NULL) return n;
   const int type = lua_type(L, arg);
   if (type != LUA_TNUMBER && type != LUA_TBOOLEAN) luaL_typeerror(L, arg, "tensor or number");
+  if (other == NULL) check_alone(L, arg);
   const gb_dtype t = type == LUA_TBOOLEAN ? GB_BOOL : number_dtype(L, arg, other);
   gb_node *y = lgb_pushnumber(L, arg, t);
   lua_replace(L, arg);
@@ -92,6 +106,7 @@ gb_node *lgb_checkoperand (lua_State *L, int arg, const gb_node *other) {
 
 void lgb_checkpair (lua_State *L, int a, int b, gb_node **x, gb_node **y) {
   const gb_node *first = lgb_tonode(L, a), *second = lgb_tonode(L, b);
+  if (first == NULL && second == NULL) check_alone(L, b);
   *x = lgb_checkoperand(L, a, second);
   *y = lgb_checkoperand(L, b, first != NULL ? first : *x);
 }
