@@ -77,26 +77,6 @@ static void release (void **got) {
   free(got);
 }
 
-/* Any NaN is any other: which of two an addition hands on, the compiler decides. */
-static bool same_slot (const fx *x, int s, const void *a, const void *b) {
-  if (memcmp(a, b, fx_bytes(x, s)) == 0) return true;
-  const size_t size = gb_dtype_size(x->slot_dtype[s]);
-  for (size_t e = 0; e < x->out_n[s]; e++) {
-    if (memcmp((const char *)a + e * size, (const char *)b + e * size, size) == 0) continue;
-    double p = gb_element_get(a, e, x->slot_dtype[s]), q = gb_element_get(b, e, x->slot_dtype[s]);
-    if (isnan(p) && isnan(q)) continue;
-    print_message("slot %d element %zu: expected %.17g, got %.17g\n", s, e, p, q);
-    return false;
-  }
-  return true;
-}
-
-static bool same (const fx *x, void **a, void **b) {
-  for (int s = 0; s < x->nslots; s++)
-    if (!same_slot(x, s, a[s], b[s])) return false;
-  return true;
-}
-
 /* On the chosen instruction set: chains of every number of threads against the plain interpreter. */
 static bool same_bits (fx *x, void ***plain) {
   static const struct { int threads, poison; } on[] = {{1, 255}, {1, 0}, {2, 255}, {3, 0}};
@@ -105,7 +85,7 @@ static bool same_bits (fx *x, void ***plain) {
   gb_cpu_fold_no_templates = false;
   for (size_t n = 0; n < sizeof on / sizeof *on; n++) {
     void **got = run(x, &backends[on[n].threads - 1], on[n].poison);
-    bool ok = same(x, *plain, got);
+    bool ok = fx_alike(x, *plain, got);
     release(got);
     if (ok) continue;
     print_message("bits differ: %s, %d threads, poison %d\n", gb_isa_active->name, on[n].threads,

@@ -69,7 +69,7 @@ typedef struct gb_xvalue {
   int def, last, uses;           /* instruction numbers; loops extend them */
   int pack;                      /* a loaded value that lives in a pack, -1 = none */
   int reg;                       /* FULL register, -1 = none */
-  enum { GB_IN_REGISTER, GB_IN_SLOT, GB_IN_PACK } where;   /* of the chain planned; 'slot' its number, -1 = none */
+  enum { GB_IN_REGISTER, GB_IN_SLOT, GB_IN_PACK, GB_IN_OPERAND } where;   /* of the chain planned; 'slot' its number, -1 = none */
   int slot;
   bool again, crosses;           /* read from memory by the chain; read after it */
   int made, reader;              /* while a chain is planned: operations of level FULL; reader: the last outside loops */
@@ -89,14 +89,14 @@ typedef struct gb_xop {
 
 /* Where an argument of a link is found. After SLOT, anew for every tile. */
 typedef enum gb_source {
-  GB_FROM_NONE, GB_FROM_SLOT, GB_FROM_VALUE, GB_FROM_PACK, GB_FROM_ROWS, GB_FROM_COLUMNS, GB_FROM_MIRROR,
-  GB_FROM_LANES, GB_FROM_OUT
+  GB_FROM_NONE, GB_FROM_SLOT, GB_FROM_VALUE, GB_FROM_PACK, GB_FROM_OPERAND, GB_FROM_ROWS, GB_FROM_COLUMNS,
+  GB_FROM_MIRROR, GB_FROM_LANES, GB_FROM_OUT
 } gb_source;
 
 typedef struct gb_xlink {
   gb_link link;
   gb_source from[4];
-  int number[4];                 /* of the slot, value, pack or output */
+  int number[4];                 /* of the slot, value, pack, operand or output */
   int b[2], c;                   /* RADIAL: values */
 } gb_xlink;
 

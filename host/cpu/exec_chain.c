@@ -53,6 +53,7 @@ static char *address (gb_xthread *t, gb_source source, int n) {
   switch (source) {
     case GB_FROM_VALUE: return t->ptr[n];
     case GB_FROM_PACK: return (char *)gb_exec_pack_at(t, n);
+    case GB_FROM_OPERAND: return (char *)gb_exec_operand_at(t, n, t->lane0 + (size_t)t->block * GB_TI, t->tile0);
     case GB_FROM_ROWS: return gb_exec_row_state(t, &p->out[n], p->out[n].chain);
     case GB_FROM_COLUMNS: return gb_exec_column_chain(t, &p->out[n], p->out[n].chain, 0);
     case GB_FROM_MIRROR: return gb_exec_column_chain(t, &p->out[n], p->out[n].mirror, 0);

@@ -29,6 +29,12 @@ void gb_chain_place_pack (const gb_xchainer *c, gb_xlink *l, int arg, int pack, 
   if (c->loop >= 0) l->link.arg[arg].again = k->step[c->loop] * c->p->size;
 }
 
+/* A tile of an operand where it lies. */
+void gb_chain_place_operand (const gb_xchainer *c, gb_xlink *l, int arg, int operand) {
+  const gb_operand *o = &c->p->f->operand[operand];
+  gb_chain_place(l, arg, GB_FROM_OPERAND, operand, GB_FORM_FULL, (size_t)o->stride[c->p->tile] * c->p->size);
+}
+
 /* Value 'v' in memory. */
 void gb_chain_place_value (gb_xchainer *c, gb_xlink *l, int arg, int v) {
   gb_xvalue *x = &c->p->value[v];
@@ -38,6 +44,7 @@ void gb_chain_place_value (gb_xchainer *c, gb_xlink *l, int arg, int v) {
   assert(!c->writing || x->where != GB_IN_SLOT || x->slot >= 0);
   if (x->where == GB_IN_SLOT) gb_chain_place(l, arg, GB_FROM_SLOT, x->slot, GB_FORM_FULL, 0);
   else if (x->where == GB_IN_PACK) gb_chain_place_pack(c, l, arg, x->slot, form);
+  else if (x->where == GB_IN_OPERAND) gb_chain_place_operand(c, l, arg, x->slot);
   else gb_chain_place(l, arg, GB_FROM_VALUE, v, form, row * c->p->size);
 }
 

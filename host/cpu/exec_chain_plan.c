@@ -28,11 +28,18 @@ static bool has_sink (const gb_xprog *p, const gb_xout *x) {
 
 static bool is_item (const gb_xprog *p, int v) { return v < 0 || p->value[v].level == GB_FORM_ONE; }
 
+/* A tile of elements of the compute type that lie along the lanes: steps read it where it is. */
+static bool is_read_in_place (const gb_xprog *p, const gb_xop *op) {
+  const gb_operand *o = &p->f->operand[op->ins->x];
+  return op->px < 0 && o->dtype == p->compute && o->stride[p->lane] == 1 && o->stride[p->tile] > 0;
+}
+
 static bool is_in (const gb_xprog *p, const gb_xop *op) {
   const gb_ins *i = op->ins;
   switch (op->kind) {
     case GB_INS_MAP: return true;
-    case GB_INS_LOAD: case GB_INS_SQDIST: case GB_INS_DOT: case GB_X_FRONT: return op->px >= 0;
+    case GB_INS_LOAD: return op->px >= 0 || is_read_in_place(p, op);
+    case GB_INS_SQDIST: case GB_INS_DOT: case GB_X_FRONT: return op->px >= 0;
     case GB_INS_RADIAL:
       return p->value[i->a].form == op->form && is_item(p, i->b) && (i->profile != GB_RQ || is_item(p, i->c));
     case GB_INS_ACC: return is_stepped(i->monoid);
@@ -43,8 +50,8 @@ static bool is_in (const gb_xprog *p, const gb_xop *op) {
 
 int gb_chain_past (const gb_xprog *p, const gb_xop *op, int n) {
   if (op[n].kind != GB_INS_LOOP) return is_in(p, &op[n]) ? n + 1 : n;
-  for (int m = n + 1; m < op[n].jump; m++)
-    if (op[m].kind == GB_INS_EMIT || !is_in(p, &op[m])) return n;      /* nor loops in loops */
+  for (int m = n + 1; m < op[n].jump; m++)                             /* nor loops in loops, nor operands in place */
+    if (op[m].kind == GB_INS_EMIT || (op[m].kind == GB_INS_LOAD && op[m].px < 0) || !is_in(p, &op[m])) return n;
   return op[n].jump + 1;
 }
 
@@ -241,6 +248,13 @@ void gb_chain_define (gb_xchainer *c, int v) {
 
 /* -- a chain --------------------------------------------------------------------------------------------- */
 
+/* Packs and operands are read where they are; what is read after the chain is written to its register on the way. */
+static void add_load (gb_xchainer *c, const gb_ins *i) {
+  if (!c->p->value[i->dst].crosses || c->p->value[i->dst].where != GB_IN_REGISTER) return;
+  gb_chain_place_operand(c, gb_chain_link(c, GB_LINK_READ), 0, i->x);
+  gb_chain_define(c, i->dst);
+}
+
 static bool has_dst (const gb_xop *op) {
   return op->kind != GB_INS_LOOP && op->kind != GB_INS_ENDLOOP && op->kind != GB_INS_EMIT;
 }
@@ -261,7 +275,7 @@ static void add (gb_xchainer *c, int n) {
   if (gb_chain_is_deferred(c, n)) c->deferred = n;
   if (c->deferred == n) return;
   switch (op->kind) {
-    case GB_INS_LOAD: return;             /* a pack */
+    case GB_INS_LOAD: add_load(c, i); return;
     case GB_INS_LOOP: add_loop(c, n); return;
     case GB_INS_ENDLOOP: end_loop(c, i); return;
     case GB_INS_EMIT: add_emit(c, i->x, i->a); break;
@@ -291,13 +305,16 @@ static void begin_value (gb_xchainer *c, int n, bool writing) {
   if (!writing) x->again = false;
   x->crosses = false;
   x->where = GB_IN_SLOT;
-  if (op->kind == GB_INS_LOAD) {
+  if (op->kind == GB_INS_LOAD && op->px >= 0) {
     x->where = GB_IN_PACK;
     x->slot = op->px;
   } else if (c->end < p->ncode[GB_FORM_FULL] && x->last >= c->op[c->end].ins - p->f->ins) {
     x->where = GB_IN_REGISTER;
     x->again = x->crosses = true;
     c->fits &= x->form == GB_FORM_FULL;
+  } else if (op->kind == GB_INS_LOAD) {
+    x->where = GB_IN_OPERAND;
+    x->slot = op->ins->x;
   }
 }
 

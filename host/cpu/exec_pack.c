@@ -121,13 +121,20 @@ static ptrdiff_t stride_of (const gb_xthread *t, int operand, int axis) {
   return axis < 0 ? 0 : t->p->f->operand[operand].stride[axis];
 }
 
+#define REPEAT(T)                                                                               \
+  do {                                                                                          \
+    T last;                                                                                     \
+    memcpy(&last, row + (valid - 1) * sizeof last, sizeof last);                                \
+    for (size_t i = valid; i < width; i++) memcpy(row + i * sizeof last, &last, sizeof last);   \
+  } while (0)
+
 /* Copies of the last valid lane, or zeros, up to 'width' lanes. */
 static void pad (size_t size, char *row, size_t valid, size_t width, bool zero) {
-  for (size_t i = valid; i < width; i++) {
-    if (zero || valid == 0) memset(row + i * size, 0, size);
-    else memcpy(row + i * size, row + (valid - 1) * size, size);
-  }
+  if (zero || valid == 0) memset(row + valid * size, 0, (width - valid) * size);
+  else if (size == 4) REPEAT(uint32_t);
+  else REPEAT(uint64_t);
 }
+#undef REPEAT
 
 /* The packs of one combination of inner indices; 'at' is its first byte. */
 static void fill_lanes (gb_xthread *t, const gb_xpack *k, char *at) {
@@ -218,6 +225,21 @@ void gb_exec_transpose (const gb_xthread *t, size_t rows, size_t lanes, const vo
   (t->p->size == 4 ? &isa->f32 : &isa->f64)->transpose(rows, lanes, src, step, dst, dstep);
 }
 
+/* Row by row: those some way ahead are asked for while one is read, since they may lie far apart. */
+static void load_rows (const gb_xthread *t, int operand, size_t lane, char *dst) {
+  enum { ROWS_AHEAD = 8 };
+  const gb_xprog *p = t->p;
+  const gb_operand *o = &p->f->operand[operand];
+  const size_t bytes = o->stride[p->lane] == 1 ? (size_t)t->valid * gb_dtype_size(o->dtype) : 0;
+  const ptrdiff_t step = o->stride[p->tile] * (ptrdiff_t)gb_dtype_size(o->dtype);
+  const char *src = gb_exec_operand_at(t, operand, lane, t->tile0);
+  for (int j = 0; j < t->nj; j++) {
+    const char *row = src + j * step;
+    for (size_t b = 0; b < bytes && j + ROWS_AHEAD < t->nj; b += 64) __builtin_prefetch(row + ROWS_AHEAD * step + b);
+    gb_exec_load_run(p->compute, dst + (size_t)j * GB_TI * p->size, row, o->dtype, o->stride[p->lane], (size_t)t->valid);
+  }
+}
+
 static void load_tile (const gb_xthread *t, int operand, char *dst) {
   const gb_xprog *p = t->p;
   const gb_operand *o = &p->f->operand[operand];
@@ -225,11 +247,8 @@ static void load_tile (const gb_xthread *t, int operand, char *dst) {
   const bool along_rows = o->stride[p->tile] == 1 && o->stride[p->lane] != 1;
   if (along_rows && o->dtype == p->compute)
     gb_exec_transpose(t, rows, valid, gb_exec_operand_at(t, operand, lane, t->tile0), o->stride[p->lane], dst, GB_TI);
-  else if (!along_rows || rows < GB_TJ) {
-    for (size_t j = 0; j < rows; j++)
-      gb_exec_load_run(p->compute, dst + j * GB_TI * p->size, gb_exec_operand_at(t, operand, lane, t->tile0 + j), o->dtype,
-                       o->stride[p->lane], valid);
-  } else {                                /* contiguous along the rows: read so, turned in L1 */
+  else if (!along_rows || rows < GB_TJ) load_rows(t, operand, lane, dst);
+  else {                                  /* contiguous along the rows: read so, turned in L1 */
     double run[GB_CANON];
     for (size_t i = 0; i < valid; i++) {
       gb_exec_load_run(p->compute, run, gb_exec_operand_at(t, operand, lane + i, t->tile0), o->dtype, 1, rows);
