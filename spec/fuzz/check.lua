@@ -225,7 +225,10 @@ end
 
 local views <const> = {permute = true, t = true, flip = true, slice = true, select = true, expand = true, tile = true, diagonal = true}
 
-local function reduces(s) return #s.args > 0 and dense.numel(s.shape) < dense.numel(s.args[1].shape) and not views[s.row] end
+--- By its text: a row may write views before what it is named after.
+local function is_view(s) return views[s.text:match "^%%1:([%a_]+)%(" or ""] or false end
+
+local function reduces(s) return #s.args > 0 and dense.numel(s.shape) < dense.numel(s.args[1].shape) and not is_view(s) end
 
 --- Are there two reductions, which may run in one pass?
 local function shares_passes(p)
@@ -369,7 +372,7 @@ local function sums_views(p)
   local view = false
   for _, s in ipairs(p.list) do
     if view and reduces(s) then return true end
-    view = view or views[s.row]
+    view = view or is_view(s)
   end
   return false
 end
