@@ -188,6 +188,7 @@ static void open_libraries (lua_State *L, bool ignore_environment) {
   lua_getglobal(L, "print");
   lua_setfield(L, LUA_REGISTRYINDEX, LGB_PRINT);
   lgb_text_only(L);
+  lgb_interruptible(L);
   lgb_embed_searcher(L);
 }
 

@@ -62,6 +62,72 @@ describe("the interpreter", function()
     end
   end)
 
+  it("hears Ctrl-C in coroutines, handlers and what is closed, and the second ends the script", function()
+    local ways <const> = {
+      "pcall(coroutine.wrap(press))",
+      "coroutine.resume(coroutine.create(press))",
+      "pcall(coroutine.wrap(function() coroutine.resume(coroutine.create(function() pcall(press) end)) end))",
+      "xpcall(press, press)",
+      "xpcall(error, press)",
+      "coroutine.wrap(function() xpcall(press, press) end)()",
+      "local co = coroutine.create(function() local x <close> = setmetatable({}, {__close = press}) coroutine.yield() end) "
+        .. "coroutine.resume(co) coroutine.close(co)",
+    }
+    for _, way in ipairs(ways) do
+      local out <const>, err <const>, code <const> = run{"-e", [[
+        local function press()
+          io.popen("kill -INT $PPID"):close()
+          local stop = os.time() + 3
+          while os.time() < stop do end
+          print "not heard"
+        end
+        for i = 1, 3 do ]] .. way .. [[ end
+        print "never"]] }
+      assert.equal("", out, way)
+      assert.matches("^\nCtrl%-C once more ends the session\ngibbous: [^\n]*interrupted\n", err, way)
+      assert.equal(130, code)
+    end
+  end)
+
+  it("has coroutines and xpcall behave as in lua", function()
+    local path <const> = script [[
+      local function closer(e) return setmetatable({}, {__close = function(_, err) print("closing", err) if e then error(e, 0) end end}) end
+      local function fails() error "x" end
+      local w = coroutine.wrap(function() local a <close> = closer() fails() end)
+      print(pcall(w)) print(pcall(w))
+      w = coroutine.wrap(function() local a <close> = closer "other" error "first" end)
+      print(pcall(w))
+      w = coroutine.wrap(function() return pcall(w) end) print(w())
+      local co co = coroutine.create(function() local a <close> = closer "c" coroutine.yield(1) end)
+      print(coroutine.resume(co)) print(coroutine.close(co)) print(coroutine.status(co))
+      co = coroutine.create(function() return pcall(coroutine.close, co) end) print(coroutine.resume(co))
+      co = coroutine.create(function(...) return ... end)
+      print(coroutine.resume(co, 1, nil, 3, nil)) print(coroutine.resume(co)) print(pcall(coroutine.resume, 1))
+      function depth_of(n)
+        local ok, d = coroutine.resume(coroutine.create(function() return depth_of(n + 1) end))
+        return ok and d or n
+      end
+      print(depth_of(0))
+      print(xpcall(function(...) return select("#", ...), ... end, print, 1, nil, nil))
+      print(xpcall(error, function(...) return select("#", ...) end, "x", 0))
+      w = coroutine.wrap(function()
+        return xpcall(function(a) local b = coroutine.yield(a) error{b} end, function(e) return e[1] end, 3)
+      end)
+      print(w()) print(w(9))
+      print(pcall(xpcall)) print(pcall(xpcall, print)) print(pcall(xpcall, print, 3))
+      print(xpcall(function() local t = nil t.x = 1 end, function(e) return debug.traceback(e, 2):match "^[^
+]*
+[^
+]*
+[^
+]*" end))
+      print(xpcall(function() local t = nil t.x = 1 end, debug.traceback))]]
+    local pipe <const> = io.popen("lua5.4 " .. path .. " 2>/dev/null")
+    local expected <const> = pipe:read "a"
+    pipe:close()
+    if expected ~= "" then assert.equal(expected, (run{path})) end
+  end)
+
   it("requires libraries with -l", function()
     assert.equal("table\tnil\n", (run{"-l", "gibbous.options", "-e", "print(type(_G['gibbous.options']), gb)"}))
     assert.equal("0.1.0\n", (run{"-l", "g=gibbous", "-e", "print(g.version)"}))

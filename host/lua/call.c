@@ -10,7 +10,7 @@
 #include "lua/host.h"
 #include "lua/lgb.h"
 
-static lua_State *watched;              /* the main state; set once, before the handler */
+static lua_State *volatile watched;     /* the coroutine that runs; set before the handler */
 static volatile sig_atomic_t running;   /* depth of calls in progress */
 static volatile sig_atomic_t presses;   /* of Ctrl-C in this command, each within two seconds of the one before */
 static volatile sig_atomic_t unwinding; /* every instruction of the command raises, until it is over */
@@ -31,6 +31,18 @@ static void warn_of_the_end (void) {
 }
 
 /* lua_sethook is safe in a signal handler: Lua's own interpreter relies on it. */
+static void arm (void) {
+  if (running > 0) lua_sethook(watched, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+/* A Ctrl-C that the coroutine before did not hear is meant for this one, too. */
+lua_State *lgb_now_runs (lua_State *co) {
+  lua_State *before = watched;
+  watched = co;
+  if (unwinding || gb_interrupted()) arm();
+  return before;
+}
+
 static void on_sigint (int signal_number) {
   static time_t last;
   (void)signal_number;
@@ -43,8 +55,7 @@ static void on_sigint (int signal_number) {
     warn_of_the_end();
   }
   gb_interrupt_raise();
-  if (running > 0)
-    lua_sethook(watched, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+  arm();
 }
 
 static void install (void (*handler)(int), struct sigaction *old) {
@@ -104,6 +115,7 @@ int lgb_call (lua_State *L, int nargs, int nresults) {
   const int base = lua_gettop(L) - nargs;
   lua_pushcfunction(L, handle_message);
   lua_insert(L, base);
+  lua_State *before = watched;
   watched = L;
   interrupted = false;
   if (running == 0) presses = 0;
@@ -113,6 +125,7 @@ int lgb_call (lua_State *L, int nargs, int nresults) {
   const int rc = lua_pcall(L, nargs, nresults, base);
   if (--running == 0) unwinding = 0;
   sigaction(SIGINT, &old, NULL);
+  if (before != NULL) watched = before;
   if (lua_gethook(L) == stop_hook) lua_sethook(L, NULL, 0, 0);
   gb_interrupt_clear();
   lua_remove(L, base);

@@ -13,6 +13,12 @@
 int lgb_call (lua_State *L, int nargs, int nresults);
 bool lgb_was_interrupted (void);              /* did the last failed lgb_call end by Ctrl-C? */
 void lgb_watch_interrupts (lua_State *L);     /* from here on Ctrl-C is ours, also between calls */
+lua_State *lgb_now_runs (lua_State *co);      /* Ctrl-C is raised in this coroutine from now on; gives the one before */
+
+/* coroutine.c */
+/* Lets Ctrl-C into what coroutine.resume, close and wrap run, and into handlers of xpcall: one for a Ctrl-C is called after the
+** function that it stopped has been left. */
+void lgb_interruptible (lua_State *L);
 
 /* textonly.c */
 /* load, loadfile, dofile and require refuse precompiled chunks */
