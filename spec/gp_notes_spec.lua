@@ -11,6 +11,29 @@ local function of(o)
   return notes(m:condition(o.x or x, gb.tensor(values) + (o.shift or 0)), {objective = o.objective or "mll", log_likelihood = o.log_likelihood or 0})
 end
 
+describe("the choice of a solver", function()
+  local core <const> = require "gibbous.core"
+  local support <const> = require "spec.support"
+
+  it("has the machine measured where a direct step takes long enough to be worth it", function()
+    local function asked(n)
+      local count = 0
+      support.with(core, {know_rates = function() count = count + 1 end}, function()
+        gb.gp.exact{kernel = gb.kernels.rbf{}}:plan(gb.rand(n, 1, {seed = 1}), gb.rand(n, {seed = 2}))
+      end)
+      return count
+    end
+    assert.same({0, 1}, {asked(1500), asked(2200)})
+  end)
+
+  it("has no figures in its text where the machine is not known", function()
+    local info <const> = gb.gp.exact{kernel = gb.kernels.rbf{}}:fit(x, gb.tensor(values), {steps = 0}).why
+    local unknown <const> = setmetatable({solver = "direct", reason = "exact, and it fits", direct = {bytes = 2^20},
+      iterative = {bytes = 2^10}, budget = 2^30}, debug.getmetatable(info))
+    assert.equal("auto: direct, exact, and it fits (direct 1 MiB a step; iterative 1 KiB a step; budget 1 GiB)", tostring(unknown))
+  end)
+end)
+
 describe("a fit explains nothing", function()
   it("where noise takes 95 % of the variance of y", function()
     assert.same({"the fit explains nothing: noise takes 95 % of var(y)"}, of{noise = 3.80001})

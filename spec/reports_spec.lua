@@ -40,7 +40,7 @@ describe("the text of", function()
           .. "  the noise floor 0.001 binds\n  5 missing values of y left out\n"
           .. "  1 of 9 solves missed the tolerance, residual up to 0.25, condition about 1e+06"},
       {{masked = 1, shared = {"c"}}, head .. "\n  shared with a model fitted before, whose predictions change too: c\n"
-        .. "  1 missing values of y left out"},
+        .. "  1 missing value of y left out"},
     })
   end)
 
@@ -50,7 +50,7 @@ describe("the text of", function()
       iterative = {seconds = 2, bytes = 2^20, at_least = true}}, {
       {{}, "auto: direct, exact (direct about 0.25 s and 1.5 KiB a step; iterative at least 2 s and 1 MiB a step; budget 3 GiB)"},
       {{direct = {refused = true, minimum = 1023}, iterative = {bytes = 1024}, budget = 2^52},
-        "auto: direct, exact (direct needs 1.02e+03 B; iterative an unknown time and 1 KiB a step; budget 4.1e+03 TiB)"},
+        "auto: direct, exact (direct needs 1.02e+03 B; iterative 1 KiB a step; budget 4.1e+03 TiB)"},
     })
   end)
 

@@ -17,6 +17,9 @@ local FEWEST_STEPS <const> = 10
 local TRIED <const> = 4
 -- Direct is exact. A step of up to this many seconds is quick enough: what another would take is said, not tried.
 local PATIENCE <const> = 1
+-- A machine that is not known is measured, which takes two seconds and is said, where a direct step has so many multiply-adds: a slow
+-- machine takes PATIENCE for them.
+local WORTH_MEASURING <const> = 1e10
 -- Setting a solver up takes as long as a direct step of this many seconds.
 local SHORT <const> = 1e-3
 -- Nor does direct give way to what is predicted to be less than this many times faster: so well are times predicted.
@@ -183,8 +186,8 @@ local Choice <const> = object.record("gibbous.choice", "the choice of a solver",
 
 local function cost_text(name, c)
   if c.refused then return ("%s needs %s"):format(name, bytes_text(c.minimum)) end
-  local seconds <const> = c.seconds and ("%s%.2g s"):format(c.at_least and "at least " or "about ", c.seconds) or "an unknown time"
-  return ("%s %s and %s a step"):format(name, seconds, bytes_text(c.bytes))
+  local seconds <const> = c.seconds and ("%s%.2g s and "):format(c.at_least and "at least " or "about ", c.seconds) or ""
+  return ("%s %s%s a step"):format(name, seconds, bytes_text(c.bytes))
 end
 
 function Choice.__tostring(self)
@@ -196,6 +199,7 @@ end
 -- tensors of a step by an algorithm s. Direct where the times are near or unknown.
 function M.decide(self, step, budget, untried)
   local f <const> = model.fields(self)
+  if (#f.x + 0.0) ^ 3 >= WORTH_MEASURING then core.know_rates() end
   local solver <const> = M.within(self, require "gibbous.solvers".for_models(f.x.dtype), step, budget)
   budget = budget or core.memory.room()
   local direct <const> = cost_of(step "direct", budget)

@@ -48,7 +48,7 @@ local function warnings(self)
   end
   if self.noise_floor then out[#out + 1] = ("the noise floor %.3g binds"):format(self.noise_floor) end
   if self.failed_starts > 0 then out[#out + 1] = ("%d of %d starts failed"):format(self.failed_starts, self.restarts + 1) end
-  if self.masked > 0 then out[#out + 1] = ("%d missing values of y left out"):format(self.masked) end
+  if self.masked > 0 then out[#out + 1] = ("%d missing value%s of y left out"):format(self.masked, self.masked == 1 and "" or "s") end
   local log <const> = self.solve_log
   if log.unconverged > 0 then
     out[#out + 1] = ("%d of %d solves missed the tolerance, residual up to %.2g, condition about %.2g"):format(log.unconverged,
