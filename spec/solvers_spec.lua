@@ -78,6 +78,14 @@ describe("gb.solvers.cg", function()
     assert.same({false, "overflow"}, {p.converged, p.info.reason})
   end)
 
+  it("counts what rounding a tiny solution loses", function()
+    for _, name in ipairs{"cg", "minres", "cholesky", "sdd", "alternating_projections"} do
+      local _, info <const> = gb.solvers[name]{}:solve(gb.eye(3) * 1e15, gb.full({3}, 1e-308))
+      assert.same({false, "underflow"}, {info.converged, info.reason}, name)
+      assert.is_true(info.residual > 0.0115 and info.residual < 0.0125, name)
+    end
+  end)
+
   it("says where a solution is too small for its dtype", function()
     for dtype, size in pairs{f64 = {1e150, 1e-310}, f32 = {1e20, 1e-30}} do
       local o <const> = {dtype = dtype}

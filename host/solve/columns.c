@@ -70,6 +70,11 @@ double gb_columns_lost (size_t n, size_t r, const int *exponent, const double *v
   return worst;
 }
 
+void gb_columns_keep (size_t n, size_t r, const int *exponent, gb_dtype dtype, double *v) {
+  for (size_t i = 0; i < n; i++)
+    for (size_t c = 0; c < r; c++) v[i * r + c] = kept(v[i * r + c], exponent[c], dtype);
+}
+
 bool gb_columns_finite (size_t n, size_t r, const double *v, gb_dtype dtype, size_t *column) {
   for (size_t i = 0; i < n * r; i++) {
     if (isfinite(dtype == GB_F32 ? (float)v[i] : v[i])) continue;

@@ -29,6 +29,9 @@ void gb_columns_scale (size_t n, size_t r, const int *exponent, int sign, double
 ** where the column is 0 there; '*column' is the one that lost most. */
 double gb_columns_lost (size_t n, size_t r, const int *exponent, const double *v, gb_dtype dtype, size_t *column);
 
+/* v[., c] as v[., c] 2^exponent[c] in this dtype holds it: nothing changes but what falls below the normal numbers. */
+void gb_columns_keep (size_t n, size_t r, const int *exponent, gb_dtype dtype, double *v);
+
 /* Are all entries finite in this dtype, f32 or f64? Else 'column' is that of the first that is not, from 0. */
 bool gb_columns_finite (size_t n, size_t r, const double *v, gb_dtype dtype, size_t *column);
 

@@ -103,8 +103,8 @@ static gb_status start (gb_system *s, gb_node *b, int *exponent, gb_error *err) 
   return GB_OK;
 }
 
-/* The report, and x at the size of b. */
-static void finish (gb_system *s, const int *exponent) {
+/* The report, and x at the size of b. What a tiny x loses there counts: the residual is that of what is returned. */
+static gb_status finish (gb_system *s, const int *exponent, gb_error *err) {
   gb_solve_info *info = s->info;
   size_t column;
   info->residual = gb_system_worst(s);
@@ -112,15 +112,20 @@ static void finish (gb_system *s, const int *exponent) {
   if (info->converged) info->reason = GB_SOLVE_CONVERGED;
   else if (!isfinite(info->residual)) info->reason = GB_SOLVE_NAN;
   const double lost = gb_columns_lost(s->n, s->r, exponent, s->x, s->a->dtype, &column);
-  if (info->converged && lost > s->o->tol) {
-    info->converged = false;
-    info->reason = GB_SOLVE_UNDERFLOW;
+  if (lost > 0) {
+    gb_columns_keep(s->n, s->r, exponent, s->a->dtype, s->x);
+    GB_TRY(gb_system_residual(s, err));
+    info->residual = fmax(lost, gb_system_worst(s));
+    if (info->converged && !(info->residual <= s->o->tol)) {
+      info->converged = false;
+      info->reason = GB_SOLVE_UNDERFLOW;
+    }
   }
-  if (lost > info->residual) info->residual = lost;
   gb_columns_scale(s->n, s->r, exponent, 1, s->x);
-  if (!info->converged || gb_columns_finite(s->n, s->r, s->x, s->a->dtype, &column)) return;
+  if (!info->converged || gb_columns_finite(s->n, s->r, s->x, s->a->dtype, &column)) return GB_OK;
   info->converged = false;
   info->reason = GB_SOLVE_OVERFLOW;
+  return GB_OK;
 }
 
 gb_status gb_system_solve (gb_node *a, gb_node *b, const gb_solve_options *o, const char *name, gb_solve_bytes *bytes,
@@ -146,10 +151,8 @@ gb_status gb_system_solve (gb_node *a, gb_node *b, const gb_solve_options *o, co
     int *exponent = (int *)(void *)(w + 4 * nr + 2 * r);
     st = start(&s, b, exponent, err);
     if (st == GB_OK) st = loop(&s, w + 4 * nr + 3 * r, ud, err);
-    if (st == GB_OK) {
-      finish(&s, exponent);
-      st = gb_leaf_doubles(b->graph, shape, p.dtype, s.x, "", x, err);
-    }
+    if (st == GB_OK) st = finish(&s, exponent, err);
+    if (st == GB_OK) st = gb_leaf_doubles(b->graph, shape, p.dtype, s.x, "", x, err);
   }
   info->seconds = gb_clock() - started;
   gb_ledger_free(ledger, memory);
