@@ -86,6 +86,18 @@ describe("gb.solvers.cg", function()
     end
   end)
 
+  it("does not call solved what the lower triangle of a matrix gives where the upper is another", function()
+    for _, dtype in ipairs{"f64", "f32"} do
+      local o <const> = {dtype = dtype}
+      local _, info <const> = gb.solvers.cholesky{}:solve(gb.tensor({{4, 100}, {1, 4}}, o), gb.tensor({1, 1}, o))
+      assert.same({false, "not_symmetric"}, {info.converged, info.reason})
+      assert.is_true(info.residual > 10)
+      assert.matches("^not_symmetric: relative residual 14", tostring(info))
+      local _, well <const> = gb.solvers.cholesky{}:solve(gb.tensor({{4, 1}, {1, 4}}, o), gb.tensor({1, 1}, o))
+      assert.is_true(well.converged)
+    end
+  end)
+
   it("says where a solution is too small for its dtype", function()
     for dtype, size in pairs{f64 = {1e150, 1e-310}, f32 = {1e20, 1e-30}} do
       local o <const> = {dtype = dtype}

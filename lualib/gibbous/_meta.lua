@@ -409,7 +409,8 @@ function tensor:matmul(y) end
 ---@return gibbous.tensor
 function gb.einsum(spec, ...) end
 
---- Lower L with L L' = A + jitter I. n^3/3 operations. Raises not_pd with the order of the failing minor.
+--- Lower L with L L' = A + jitter I. n^3/3 operations. Raises not_pd with the order of the failing minor. Reads the lower triangle
+--- of A alone, as gb.solvers.cholesky does.
 ---@param A gibbous.tensor  (n, n), symmetric
 ---@param o {jitter: number}?
 ---@return gibbous.tensor

@@ -14,8 +14,8 @@ local TRUSTED <const> = 1e-2                      -- condition times unit roundo
 -- The record --------------------------------------------------------------------------------------------------------------
 
 ---@class gibbous.direct_info
----@field converged boolean         false: ill-conditioned, digits below 2
----@field reason string             "converged", "ill_conditioned", "underflow", "nan"
+---@field converged boolean         false: ill-conditioned, digits below 2, or A is not symmetric
+---@field reason string             "converged", "ill_conditioned", "not_symmetric", "underflow", "nan"
 ---@field iterations integer        0
 ---@field residual number           largest |b - A x| / |b| of a column; A with its jitter
 ---@field condition number          |A| |A^-1| in the 1-norm, an estimate
@@ -90,6 +90,11 @@ local function underflows(x, b, residual)
   return (columns(x):detach():abs():max(1):lt(SMALLEST[b.dtype]) & columns(b):detach():abs():max(1):gt(0)):any()
 end
 
+--- Is the residual one that no symmetric A of this condition leaves? The factor is of the lower triangle alone.
+local function misses(a, residual, loss)
+  return residual > math.sqrt(UNIT[a.dtype]) and residual > 100 * #a * loss
+end
+
 --- x with A x = b, b (n) or (n, r), differentiable in A and b, and a gibbous.direct_info. x0 is not needed and not used.
 function System:solve(b)
   local start <const> = core.clock()
@@ -97,7 +102,7 @@ function System:solve(b)
   local residual <const> = residual_of(self.a, self.jitter, x, b)
   local loss <const> = self.condition * UNIT[self.a.dtype]
   local reason <const> = residual ~= residual and "nan" or underflows(x, b, residual) and "underflow" or
-    loss <= TRUSTED and "converged" or "ill_conditioned"
+    loss > TRUSTED and "ill_conditioned" or misses(self.a, residual, loss) and "not_symmetric" or "converged"
   return x, setmetatable({converged = reason == "converged", reason = reason,
     iterations = 0, residual = residual, condition = self.condition, digits = math.max(0, -math.log(loss, 10)),
     jitter = self.jitter, relative_jitter = self.relative, seconds = self.seconds + core.clock() - start,
@@ -134,7 +139,7 @@ function Cholesky:solve(a, b, opts)
   options.parse(opts, {x0 = "tensor"}, "solve")
   local at <const>, bt <const> = core.as_tensor(a), core.as_tensor(b)
   if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed") end
-  return self:prepare(at):solve(bt)
+  return base.told(self:prepare(at):solve(bt))
 end
 
 --- The negative log marginal likelihood of residuals r under covariance c, lazy, and how the solve went.
