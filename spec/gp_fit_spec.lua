@@ -464,4 +464,22 @@ describe("a fit at a terminal", function()
     assert.equal(2, #drawn("direct", 1e-6))
     assert.matches("  |g| %d[%d.e-]*  %d+ iterations\27%[K$", drawn("cg", 1)[1])
   end)
+
+  it("says once which parameters another model was fitted with", function()
+    local support <const> = require "spec.support"
+    local x <const>, y <const> = gb.tensor{0, 0.5, 1.5, 2.5}, gb.tensor{1, 2, 0, 1}
+    local told <const> = {}
+    local stderr <const> = {write = function(_, ...)
+      local line <const> = table.concat{...}
+      if line:find "^fit: " then told[#told + 1] = line end
+    end}
+    support.with(require "gibbous.core", {isatty = function(fd) return fd == 2 end}, function()
+      support.with(io, {stderr = stderr}, function()
+        local l <const> = gb.param(0.5, {min = 0.1})
+        for i = 1, 3 do gb.gp.exact{kernel = gb.kernels.rbf{lengthscale = l}, noise = 0.1 + i}:fit(x, y, {steps = 1}) end
+      end)
+    end)
+    assert.same({"fit: kernel.lengthscale: shared with a model that was fitted before, whose predictions change with "
+      .. "this fit; m:copy() and a gb.param for each model keep them apart\n"}, told)
+  end)
 end)

@@ -36,7 +36,7 @@ describe("gb.solvers.cg", function()
     for dtype, sizes in pairs{f64 = {1, 1e-200, 1e200, 1e-290}, f32 = {1, 1e-30, 1e30, 1e-25}} do
       local a <const>, w <const> = A:to{dtype = dtype}:eval(), gb.tensor(sizes, {dtype = dtype})
       local B <const> = gb.randn(n, 4, {seed = 3, dtype = dtype}):eval()
-      local solver <const> = gb.solvers.cg{tol = dtype == "f64" and 1e-9 or 1e-4}
+      local solver <const> = gb.solvers.cg{tol = dtype == "f64" and 1e-9 or 1e-3}    -- f32 leaves condition times 6e-8 = 1e-4
       local want <const>, got <const>, info <const> = solver:solve(a, B), solver:solve(a, (B * w):eval())
       assert.is_true(info.converged and info.residual <= solver.o.tol, tostring(info))
       local size <const> = want:abs():max():item()
