@@ -193,6 +193,7 @@ describe("a field that does not exist", function()
     refused("a scaler has no field 'men'", function() return select(2, gb.data.standardize(x)).men end)
     refused("an optimiser has no field 'l_r' (did you mean 'lr'?)", function() gb.optim.adam(gb.param(1)).l_r = 1 end)
     refused("an optimiser has no field 'foo'", function() return gb.optim.lbfgs(gb.param(1)).foo end)
+    refused("step is a method of an optimiser: write opt:step(...) with a colon", function() gb.optim.adam(gb.param(1)).step() end)
     refused("the report of gb.bench has no field 'medain' (did you mean 'median'?)", function()
       return gb.bench(function() end, {runs = 1, seconds = 1e-9}).medain
     end)

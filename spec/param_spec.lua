@@ -92,6 +92,8 @@ describe("gb.param", function()
 
   it("refuses values outside its bounds, naming them", function()
     raises("option", "parameter 'noise' = 0.0 is not inside its bounds (0, inf)", gb.param, 0, {min = 0, name = "noise"})
+    raises("option", "parameter 'param' = 1 .. 5 is not inside its bounds (0, 3)", gb.param, {1, 5}, {min = 0, max = 3})
+    raises("nan", "cannot be set to an infinite value", gb.param, {1, math.huge}, {min = 0})
     local p <const> = gb.param(0.5, {min = 0, max = 1, name = "weight"})
     raises("option", "(0, 1)", function() p.value = 1.5 end)
     near(0.5, p.value, 1e-15)
