@@ -18,7 +18,7 @@ double gb_gathered_elements (gb_formula *e, gb_node *x, int axis, gb_node *at);
 static inline bool gb_is_joined (const gb_node *n) {
   return (n->op == GB_OP_CAT || n->op == GB_OP_PUT) && n->nin > 0 && (n->flags & GB_NODE_HELD) == 0;
 }
-/* The first one along 'axis' that x is made of elementwise, NULL: there is none. Borrowed. */
+/* The first CAT or PUT along 'axis' that x is made of elementwise, or NULL if x is made of no such op. Borrowed. */
 gb_node *gb_joint_along (gb_formula *e, gb_node *x, int axis);
 /* 'extent' entries of an axis from 'start' on; of what is joined there, the part itself. */
 gb_node *gb_ex_take_run (gb_formula *e, gb_node *x, int axis, size_t start, size_t extent);

@@ -73,7 +73,7 @@ static bool read_end (reader *r) {
   return r->good && next_line(r->f, line) && strcmp(line, want) == 0;
 }
 
-/* A plain file of a size that is kept, after its first line; NULL: there is none. */
+/* The file after its first line, or NULL if it is no plain file, too large, or begins with another line. */
 static FILE *open_wisdom (const char *path) {
   char line[LINE];
   gb_infile in;
