@@ -443,4 +443,70 @@ describe("squared distances", function()
       end
     end
   end)
+
+  it("are recognised as |x|^2 + |y|^2 - 2 x y of one point, of rows to a point and of rows each to its own", function()
+    local function squares(v, ...) return (v^2):sum(...) end
+    local spellings <const> = {
+      pairs_of_rows = function(x, y)
+        return (squares(x, 2):unsqueeze(2) + squares(y, 2):unsqueeze(1) - 2 * x:matmul(y:t())):diagonal()
+      end,
+      kept = function(x, y)
+        return (squares(x, 2, {keepdim = true}) - 2 * x:matmul(y:t()) + squares(y, 2, {keepdim = true}):t()):diagonal()
+      end,
+      rows = function(x, y) return squares(x, 2) + squares(y, 2) - 2 * (x * y):sum(2) end,
+      to_point = function(x, y) return squares(y[1]) - 2 * x:matmul(y[1]) + squares(x, 2) end,
+      to_point_summed = function(x, y) return squares(x, 2) + squares(y[1]) - (x * y[1] * 2):sum(2) end,
+      points = function(x, y) return (squares(x[1]) + squares(y[1]) - 2 * x[1]:matmul(y[1])):unsqueeze(1) end,
+      columns = function(x, y) return squares(x:t(), 1) + squares(y:t(), 1) - 2 * (x:t() * y:t()):sum(1) end,
+      one_row = function(x, y)
+        local r <const>, s <const> = x:slice(1, 1, 1), y:slice(1, 1, 1)
+        return (squares(r) + squares(s) - 2 * r:matmul(s:t())):squeeze(2)
+      end,
+    }
+    local maps <const> = {
+      function(v) return v end, function(v) return v * 1.7 end, function(v) return v:tanh() end,
+      function(v) return (v * 1.3 + 1) * 1e160 end, function(v) return v * 0.3 + 1000 end,
+    }
+    for n = 1, 3, 2 do
+      local stored <const> = gb.randn(n, 3, {seed = n}):eval()
+      for name, f in pairs(spellings) do
+        for i, map in ipairs(maps) do
+          for k, other in ipairs{gb.tensor(stored:totable()), gb.tensor((stored + 1e-9):totable())} do
+            local x <const>, y <const> = map(stored), map(other)
+            local got <const>, want <const> = f(x, y)[1]:item(), ((x - y)^2):sum(2)[1]:item()
+            assert(math.abs(got - want) <= 1e-6 * want or got == want, ("%s %d %d: %g, not %g"):format(name, i, k, got, want))
+          end
+        end
+      end
+      local x <const> = stored * 1.7                         -- the row itself: both norms are one value
+      local r <const> = x:slice(1, 1, 1)
+      assert.equal(0, (squares(r, 2):unsqueeze(2) + squares(r, 2):unsqueeze(1) - 2 * r:matmul(r:t())):item())
+    end
+  end)
+
+  it("are not made of terms that only look alike", function()
+    local x <const>, y <const> = gb.randn(3, 3, {seed = 1}):eval(), gb.randn(3, 3, {seed = 2}):eval()
+    local xs <const>, ys <const> = x:totable(), y:totable()
+    local function close(want, got) assert(math.abs(got - want) <= 1e-12, ("%g, not %g"):format(got, want)) end
+    local dots <const>, xx <const>, yy <const>, columns = {}, {}, {}, {0, 0, 0}
+    for i = 1, 3 do
+      dots[i], xx[i], yy[i] = 0, 0, 0
+      for k = 1, 3 do
+        dots[i], xx[i], yy[i] = dots[i] + xs[i][k] * ys[i][k], xx[i] + xs[i][k]^2, yy[i] + ys[i][k]^2
+        columns[k] = columns[k] + ys[i][k]^2
+      end
+    end
+    local rows <const> = (x * y):sum(2)
+    local across <const> = (x^2):sum(2) + (y^2):sum(1) - 2 * rows            -- |y|^2 by columns
+    local turned <const> = (x^2):sum(2):unsqueeze(1) + (y^2):sum(2) - 2 * x:matmul(y:t())   -- both along columns
+    local whole <const> = (x^2):sum() + (y^2):sum(2) - 2 * rows
+    local twice <const> = 2 * (x^2):sum(2) - 2 * rows
+    for i = 1, 3 do
+      close(xx[i] + columns[i] - 2 * dots[i], across[i]:item())
+      close(xx[i] + yy[i] - 2 * dots[i], turned[i][i]:item())
+      close(xx[1] + xx[2] + xx[3] + yy[i] - 2 * dots[i], whole[i]:item())
+      close(2 * xx[i] - 2 * dots[i], twice[i]:item())
+    end
+    close(xx[2] + yy[2] - 2 * (xs[1][1] * ys[2][1] + xs[1][2] * ys[2][2] + xs[1][3] * ys[2][3]), turned[1][2]:item())
+  end)
 end)

@@ -56,9 +56,11 @@ static bool mono_atom (gb_mono *m, gb_node *atom, int power) {
   return true;
 }
 
-/* An atom of one element is a scalar whatever its rank: a list of one lengthscale is a lengthscale. */
+/* An atom of one element is a scalar whatever its rank: a list of one lengthscale is a lengthscale. A number that is no
+** ordinary factor is no atom either: its powers would be infinities or zeros. */
 static bool factor_atom (gb_formula *e, gb_factor *f, gb_node *n, int power) {
   const gb_shape *s = gb_node_shape(n);
+  if (n->op == GB_OP_CONST) return false;
   if (s->ndim > 0 && gb_shape_numel(s) != 1) {
     while (n && gb_node_shape(n)->ndim > 1) n = gb_ex_squeeze(e, n, 0);
     return n && mono_atom(&f->vector, n, power);
