@@ -56,10 +56,6 @@ local function direction(memory, g)
   return q
 end
 
-local function clear(list)
-  for i = #list, 1, -1 do list[i] = nil end
-end
-
 --- Takes the pair of a step, unless rounding has eaten its curvature.
 local function remember(memory, s, y)
   local sy <const> = dot(s, y)
@@ -70,12 +66,11 @@ end
 
 -- Line search -------------------------------------------------------------------------------------------------------------
 
---- Where the cubic through values and slopes at two points is least; nil where it has no minimum.
+--- Where the cubic through values and slopes at two points is least. It has a minimum: the slope at the lower one points at the
+-- other, and is steeper than what the values fall by on the way.
 local function cubic_minimum(a, b)
   local d1 <const> = a.slope + b.slope - 3 * (a.f - b.f) / (a.t - b.t)
-  local square <const> = d1 * d1 - a.slope * b.slope
-  if not (square >= 0) then return nil end
-  local d2 <const> = (b.t > a.t and 1 or -1) * math.sqrt(square)
+  local d2 <const> = (b.t > a.t and 1 or -1) * math.sqrt(d1 * d1 - a.slope * b.slope)
   return b.t - (b.t - a.t) * (b.slope + d2 - d1) / (b.slope - a.slope + 2 * d2)
 end
 
@@ -84,8 +79,7 @@ local function between(lo, hi)
   local width <const> = hi.t - lo.t
   local near <const>, far <const> = lo.t + 0.1 * width, lo.t + 0.9 * width
   local guess <const> = hi.f < math.huge and cubic_minimum(lo, hi) or lo.t + 0.5 * width
-  if (guess - near) * (guess - far) <= 0 then return guess end
-  return math.abs(guess - near) < math.abs(guess - far) and near or far
+  return math.max(math.min(near, far), math.min(math.max(near, far), guess))
 end
 
 --- A step that satisfies the strong Wolfe conditions, else the best of sufficient decrease, else nil. at(t) gives
@@ -130,13 +124,13 @@ function M.minimize(evaluate, x, o, report)
   if g == nil then return "no value at the start", false, 0 end
   accuracy = math.max(rounding, accuracy or 0)
   report(0, x, value, g)
-  local memory <const> = {}
+  local memory = {}
   local function share(relative) return relative * math.max(1, math.abs(value)) end
   for iteration = 1, o.steps do
     if largest(g) <= o.tol then return "gradient below tol", true, iteration - 1 end
     local d = direction(memory, g)
     if not (dot(d, g) < 0) then
-      clear(memory)
+      memory = {}
       d = direction(memory, g)
     end
     local slope <const> = dot(d, g)
@@ -158,7 +152,7 @@ function M.minimize(evaluate, x, o, report)
     elseif #memory == 0 then
       return "no further decrease along the gradient", false, iteration - 1
     else
-      clear(memory)
+      memory = {}
     end
   end
   return "step limit reached", false, o.steps
