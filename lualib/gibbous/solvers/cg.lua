@@ -6,9 +6,6 @@ local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local precond <const> = require "gibbous.precond"
 
--- Preconditioners that a lazy solve makes itself, within its plan.
-local PLANNED <const> = {pivoted_cholesky = true, nystrom = true, jacobi = true}
-
 local function tolerance(name, value)
   if value and value >= 1 then
     core.raise("option", ("gb.solvers.cg: %s must be below 1, got %g: x = 0 has a residual of 1"):format(name, value))
@@ -105,12 +102,10 @@ local function split(self, a, k, noise)
   return p:split(a, k, noise)
 end
 
---- x with A x = b for a prepared matrix, lazy and differentiable. A preconditioner that a lazy solve cannot make is left out.
+--- x with A x = b for a prepared matrix, lazy and differentiable. The graph makes the preconditioner, within its plan.
 function Cg:lazy(system, b, x0)
-  local o, k, noise = self.o, nil, nil
-  if o.precond and not PLANNED[o.precond.kind] then o = setmetatable({precond = false}, {__index = o}) end
-  local a <const> = system.live.a
-  if o.precond then k, noise = split(self, a, system.live.k, system.noise) end
+  local o <const>, a <const> = self.o, system.live.a
+  local k <const>, noise <const> = split(self, a, system.live.k, system.noise)
   return core.solver(a, b, settings(o, a, o.tol, {x0 = x0, k = k, noise = noise}))
 end
 
@@ -123,7 +118,6 @@ function Cg:solve(a, b, opts)
   local o <const> = options.parse(opts, {x0 = "tensor"}, "solve")
   local at <const>, bt <const> = core.as_tensor(a), core.as_tensor(b)
   if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed") end
-  if self.o.precond and not PLANNED[self.o.precond.kind] then return base.told(self:prepare(at):solve(bt, o.x0 or nil)) end
   local k <const>, noise <const> = split(self, at)
   local x <const> = core.solver(at, bt, settings(self.o, at, self.o.tol, {x0 = o.x0 or nil, k = k, noise = noise}))
   return x, new_info(x)
@@ -133,9 +127,6 @@ end
 -- numbers, the record, and the constants behind their gradient.
 local function marginal(self, c, r, k, noise)
   local o <const> = self.o
-  if o.precond and not PLANNED[o.precond.kind] then
-    core.raise("option", ("a marginal likelihood cannot use the preconditioner '%s'"):format(tostring(o.precond)))
-  end
   k, noise = split(self, c, k, noise)
   local head <const>, all <const> = core.marginal(c, r, settings(o, c, o.train_tol, {k = k, noise = noise, seed = o.seed,
     probes = not is_exact(o) and probes_of(o, #r) or nil, exact = is_exact(o)}))

@@ -1,0 +1,599 @@
+--- What solvers choose where nothing is said, what they hand to the core, and what their records say at the bounds.
+local base <const> = require "gibbous.solvers.base"
+local core <const> = require "gibbous.core"
+local gb <const> = require "gibbous"
+local support <const> = require "spec.support"
+local near <const>, raises <const>, with <const> = support.near, support.raises, support.with
+local P <const>, S <const> = gb.precond, gb.solvers
+
+local f32 <const> = {dtype = "f32"}
+local A <const> = gb.linalg.diag(gb.tensor{1, 2, 4, 8}):eval()
+local b <const> = gb.ones(4)
+
+--- The arguments of the first call of owner[name] while f runs; the call ends f.
+local function arguments(owner, name, f)
+  local seen
+  pcall(with, owner, {[name] = function(...)
+    seen = seen or table.pack(...)
+    error "seen"
+  end}, f)
+  assert(seen, name .. " was not called")
+  return seen
+end
+
+describe("a solver's options", function()
+  it("have these defaults", function()
+    assert.same({tol = 1e-6, train_tol = 1e-2, max_iter = 1000, seed = 0}, S.cg{}.o)
+    assert.same({tol = 1e-3, train_tol = 1e-3, max_iter = 1000, seed = 0}, S.cg{tol = 1e-3}.o)
+    assert.same({tol = 1e-3, train_tol = 0.1, max_iter = 7, seed = 3, precision = "full", probes = 9},
+      S.cg{tol = 1e-3, train_tol = 0.1, max_iter = 7, seed = 3, precision = "full", probes = 9}.o)
+    assert.same({tol = 1e-6, train_tol = 1e-2, max_iter = 1000, probes = 16, seed = 0}, S.minres{}.o)
+    assert.same({tol = 1e-3, train_tol = 1e-3, max_iter = 9, probes = 2, seed = 4}, S.minres{tol = 1e-3, max_iter = 9, probes = 2, seed = 4}.o)
+    assert.same({tol = 1e-2, train_tol = 1e-2, max_iter = 20000, batch = 512, momentum = 0.9, probes = 16, seed = 0}, S.sdd{}.o)
+    assert.same({tol = 1e-6, train_tol = 1e-2, max_iter = 200, block = 1000, probes = 16, seed = 0}, S.alternating_projections{}.o)
+    assert.same({tol = 1e-8, train_tol = 1e-2, steps = 100, probes = 32, seed = 0}, S.lanczos{}.o)
+    assert.same({jitter = 0, max_jitter = 1e-6}, S.cholesky{}.o)
+    assert.same({1, 0, 1}, {S.sdd{batch = 1}.o.batch, S.sdd{momentum = 0}.o.momentum, S.alternating_projections{block = 1}.o.block})
+    assert.same({1, 2}, {S.lanczos{steps = 1}.o.steps, S.lanczos{probes = 2}.o.probes})
+    assert.same({0.1, 0.1}, {S.cholesky{jitter = 0.1, max_jitter = 0.1}.o.jitter, S.cholesky{max_jitter = 0.1}.o.max_jitter})
+  end)
+
+  it("are of these kinds", function()
+    local kinds <const> = {tol = {0, "must be a positive number"}, train_tol = {0, "must be a positive number"},
+      max_iter = {1.5, "must be a whole number, 0 or more"}, seed = {1.5, "must be"}}
+    for _, name in ipairs{"cg", "minres", "sdd", "alternating_projections"} do
+      for key, kind in pairs(kinds) do
+        raises("option", ("gb.solvers.%s: option '%s' %s"):format(name, key, kind[2]), S[name], {[key] = kind[1]})
+      end
+      raises("option", ("gb.solvers.%s: probes must be 2 or more"):format(name), S[name], {probes = 1})
+      raises("option", "'probes'", S[name], {probes = 2.5})
+      for _, key in ipairs{"tol", "train_tol"} do
+        raises("option", ("gb.solvers.%s: %s must be %s, got 1"):format(name, key, name == "cg" and "below 1" or "between 0 and 1"), S[name],
+          {[key] = 1})
+      end
+    end
+    raises("option", "gb.solvers.cholesky: option 'jitter' must be number", S.cholesky, {jitter = "x"})
+    raises("option", "gb.solvers.cholesky: option 'max_jitter' must be a positive number", S.cholesky, {max_jitter = 0})
+    raises("option", "expected 0 <= jitter <= max_jitter < 1, got 0 and 1", S.cholesky, {max_jitter = 1})
+    raises("option", "gb.solvers.sdd: option 'batch' must be a whole number", S.sdd, {batch = 1.5})
+    raises("option", "gb.solvers.sdd: option 'momentum' must be number", S.sdd, {momentum = "x"})
+    raises("option", "gb.solvers.sdd: momentum must be from 0 to below 1, got -0.1", S.sdd, {momentum = -0.1})
+    raises("option", "gb.solvers.alternating_projections: option 'block' must be a whole number", S.alternating_projections, {block = 1.5})
+    raises("option", "gb.solvers.lanczos: option 'steps' must be a whole number", S.lanczos, {steps = 1.5})
+    raises("option", "gb.solvers.lanczos: probes must be 2 or more", S.lanczos, {probes = 1})
+    raises("option", "bad value for option 'precond'", S.minres, {precond = 3})
+    for _, noise in ipairs{0, -1, "x"} do raises("option", "logdet: bad value for option 'noise'", S.lanczos{}.logdet, S.lanczos{}, A, {noise = noise}) end
+  end)
+
+  it("that models take by name", function()
+    local want <const> = {cg = "cg(tol 1e-06, 0.01 in fits, nystrom)", cholesky = "cholesky()", minres = "minres(tol 1e-06)",
+      sdd = "sdd(tol 0.01, batch 512)", alternating_projections = "alternating_projections(tol 1e-06, block 1000)"}
+    for name, text in pairs(want) do assert.equal(text, tostring(S.named(name, "f64"))) end
+    assert.equal("cg(tol 0.001, 0.01 in fits, nystrom)", tostring(S.named("cg", "f32")))
+    assert.equal("cg(tol 1e-06, 0.01 in fits, nystrom)", tostring(S.for_models "f64"))
+    assert.equal("auto", S.named("auto", "f64"))
+    assert.same({"cg", "cholesky", "minres", "sdd", "alternating_projections"}, S.names)
+  end)
+
+  it("that are not said, and parts that not every one has, are nil", function()
+    for _, name in ipairs{"cg", "minres", "sdd", "alternating_projections", "cholesky"} do
+      local s <const> = S[name]{}
+      for key in ("planned forms probe_count run text objective logdet lazy gradient_interval tol train_tol seed probes precond max_iter")
+        :gmatch "%S+" do
+        assert.has_no.errors(function() return s[key] end)
+      end
+      raises("option", name == "cholesky" and "a solver has no field 'tols' (it has jitter, max_jitter, objective, prepare, solve)"
+        or "a solver has no field 'tols' (did you mean 'tol'?)", function() return s.tols end)
+      raises("option", "solve is a method of a solver: write solver:solve(...) with a colon, not solver.solve(...)", s.solve, A, b)
+    end
+    local own <const> = {cg = "tol", minres = "tol", sdd = "batch", alternating_projections = "block", cholesky = "jitter", lanczos = "steps"}
+    for name, key in pairs(own) do
+      raises("option", ("'%s' is chosen when a solver is made: gb.solvers.%s{%s = ...}"):format(key, name, key), function() S[name]{}[key] = 1 end)
+      assert.equal(name == "lanczos" and "lanczos" or "solver", gb.type(S[name]{}))
+    end
+    for _, kind in ipairs{"nystrom", "pivoted_cholesky"} do
+      raises("option", ("'rank' is chosen when a preconditioner is made: gb.precond.%s{rank = ...}"):format(kind), function() P[kind]{}.rank = 1 end)
+      assert.equal("precond", gb.type(P[kind]{}))
+    end
+    raises("option", "gb.precond.jacobi: unknown option 'rank'", P.jacobi, {rank = 1})
+    for _, s in ipairs{S.minres{}, S.cholesky{}} do
+      raises("option", "solve is a method of a prepared matrix: write system:solve(...) with a colon, not system.solve(...)",
+        s:prepare(A).solve, b)
+    end
+    raises("option", "run is a method of a solver: write solver:run(...)", S.lanczos{}.run, A, b)
+    raises("option", "a solver has no field 'stps' (did you mean 'steps'?)", function() return S.lanczos{}.stps end)
+    raises("option", "a preconditioner has no field 'rnk' (did you mean 'rank'?)", function() return P.nystrom{}.rnk end)
+    for key in ("info budget rank noise tol seed"):gmatch "%S+" do assert.is_nil(P.nystrom{}[key]) end
+    for key in ("info budget choices make deepen resolve noise tol seed"):gmatch "%S+" do assert.is_nil(P.jacobi{}[key]) end
+  end)
+end)
+
+describe("the core is given", function()
+  it("what each algorithm takes", function()
+    local x0 <const> = gb.zeros(4)
+    local function given(owner, s, ...) return arguments(core, owner, function(...) return s:solve(A, b, {x0 = x0}) end)[3] end
+    local got <const> = given("minres", S.minres{tol = 1e-3, max_iter = 9, precond = P.jacobi{}})
+    assert.same({1e-3, 9, true, true}, {got.tol, got.max_iter, got.precond ~= nil, got.x0:equal(x0)})
+    local sdd <const> = given("sdd", S.sdd{tol = 1e-3, max_iter = 9, batch = 3, momentum = 0.5, seed = 4})
+    assert.same({1e-3, 9, 3, 0.5, 4, 0, true}, {sdd.tol, sdd.max_iter, sdd.batch, sdd.momentum, sdd.seed, sdd.step, sdd.x0:equal(x0)})
+    assert.equal(0.25, given("sdd", S.sdd{step = 0.25}).step)
+    with(core.memory, {room = function() return 12345 end}, function()
+      local ap <const> = given("projections", S.alternating_projections{tol = 1e-3, max_iter = 9, block = 3})
+      assert.same({1e-3, 9, 3, 1234, true}, {ap.tol, ap.max_iter, ap.block, ap.keep, ap.x0:equal(x0)})
+    end)
+    local slq <const> = arguments(core, "logdet_slq", function() S.lanczos{steps = 9, probes = 5, tol = 1e-3, seed = 4}:logdet(A) end)[2]
+    assert.same({tol = 1e-3, max_iter = 9, probes = 5, seed = 4}, slq)
+    assert.equal(9, arguments(core, "lanczos", function() S.lanczos{steps = 9}:run(A, b) end)[3])
+  end)
+
+  it("by conjugate gradients tolerance, steps, precision and the preconditioner", function()
+    local function lazy(o, a, opts) return arguments(core, "solver", function() S.cg(o):solve(a or A, b, opts) end)[3] end
+    assert.same({tol = 1e-6, max_iter = 1000, mixed = false}, lazy{})
+    assert.same({tol = 1e-3, max_iter = 9, mixed = true, precond = "jacobi"},
+      lazy{tol = 1e-3, max_iter = 9, precision = "mixed", precond = P.jacobi{}})
+    for kind, seed in pairs{pivoted_cholesky = false, nystrom = 5} do
+      local s <const> = lazy{precond = P[kind]{rank = 7, tol = 0.1, seed = seed or nil, noise = 0.5}}
+      near(gb.linalg.diag(gb.tensor{0.5, 1.5, 3.5, 7.5}), s.k, 1e-15)
+      s.k = nil
+      assert.same({tol = 1e-6, max_iter = 1000, mixed = false, precond = kind, rank = 4, precond_tol = 0.1, precond_seed = seed or nil,
+        noise = 0.5}, s)
+    end
+    local none <const> = lazy{precond = P.nystrom{rank = "auto", noise = 0.5}}                    -- of few points
+    assert.same({tol = 1e-6, max_iter = 1000, mixed = false}, none)
+    local system <const> = S.cg{tol = 1e-3, precond = P.nystrom{rank = 2, noise = 9}}:prepare(A, A - 0.5 * gb.eye(4), 0.5)
+    local s <const> = arguments(core, "solver", function() system:lazy(b, 2 * b) end)[3]
+    assert.same({1e-3, "nystrom", 2, 0.5}, {s.tol, s.precond, s.rank, s.noise})
+    near(2 * b, s.x0, 0)
+    near(A - 0.5 * gb.eye(4), s.k, 0)
+    local other <const> = arguments(core, "solver", function() S.minres{tol = 1e-4}:prepare(A):lazy(b, b) end)[3]
+    assert.same({1e-4, true}, {other.tol, rawequal(other.x0, b)})
+    assert.is_nil(other.precond)
+    local run <const> = arguments(core, "cg", function() S.cg{tol = 1e-4, max_iter = 8}:prepare(A):solve(b, b) end)[3]
+    assert.same({tol = 1e-4, max_iter = 8, x0 = b, mixed = false}, run)
+    local forms <const> = arguments(core, "cg", function() base.forms(S.cg{tol = 1e-4, max_iter = 8}:prepare(A), b:unsqueeze(2), b, 0.5) end)[3]
+    assert.same({tol = 1e-4, max_iter = 8, mixed = false, prior = b, least = 0.5}, forms)
+  end)
+
+  it("in a fit its tolerance there, and the probes", function()
+    local function of(o)
+      return arguments(core, "marginal", function() S.cg(o):objective(A, b) end)[3]
+    end
+    assert.same({tol = 1e-2, max_iter = 1000, mixed = false, seed = 0, probes = 64, exact = false}, of{})
+    assert.same({tol = 0.1, max_iter = 9, mixed = true, seed = 3, probes = 5, exact = false},
+      of{tol = 1e-4, train_tol = 0.1, max_iter = 9, precision = "mixed", seed = 3, probes = 5})
+    assert.same({tol = 1e-2, max_iter = 1000, mixed = false, seed = 0, exact = true}, of{probes = "exact"})
+    for n, want in pairs{[0] = 64, [1] = 64, [1250] = 64, [1251] = 64, [1270] = 63, [4999] = 17, [5000] = 16, [100000] = 16} do
+      assert.equal(want, S.cg{}:probe_count(n), n .. " points")
+    end
+    assert.same({7, 12}, {S.cg{probes = 7}:probe_count(5000), S.cg{probes = "exact"}:probe_count(12)})
+  end)
+
+  it("for a preconditioner the rank, the tolerance and the seed", function()
+    local k <const> = gb.eye(4)
+    local function made(owner, p) return arguments(core, owner, function() p:build(A, k, 0.5) end) end
+    local v <const> = made("nystrom", P.nystrom{rank = 3})
+    assert.same({true, 0.5, 3, 0, 0, 5}, {rawequal(v[1], k), v[2], v[3], v[4], v[5], v.n})
+    local w <const> = made("nystrom", P.nystrom{rank = 9, seed = 4, tol = 0.25})
+    assert.same({4, 4, 0.25}, {w[3], w[4], w[5]})
+    local u <const> = made("pivoted_cholesky", P.pivoted_cholesky{rank = 3})
+    assert.same({true, 0.5, 3, 0, 4}, {rawequal(u[1], k), u[2], u[3], u[4], u.n})
+    assert.equal(0.25, made("pivoted_cholesky", P.pivoted_cholesky{rank = 3, tol = 0.25})[4])
+    assert.equal(A, arguments(core, "jacobi", function() P.jacobi{}:build(A) end)[1])
+  end)
+end)
+
+describe("a preconditioner", function()
+  it("splits a matrix with the noise it knows, or is given, in any shape", function()
+    local p <const> = P.nystrom{rank = 3, noise = 0.5}
+    local k <const>, noise <const> = p:split(A)
+    near(A - 0.5 * gb.eye(4), k, 1e-15)
+    assert.equal(0.5, noise)
+    local given <const>, other <const> = p:split(A, b, 0.25)
+    assert.same({true, 0.25}, {rawequal(given, b), other})
+    assert.equal(0, select(2, p:split(A, b, gb.tensor{0.25})).ndim)
+    assert.equal(1, select(2, p:split(gb.eye(1), b, gb.tensor{0.25})).ndim)            -- of the one point
+    assert.equal(1, select(2, p:split(A, b, gb.ones(4))).ndim)
+    assert.equal("f32", (p:split(A:to(f32))).dtype)
+    for _, kind in ipairs{"nystrom", "pivoted_cholesky"} do
+      raises("option", ("gb.precond.%s: give noise, the multiple of the identity in the matrix"):format(kind), P[kind]{}.split, P[kind]{}, A)
+      raises("option", ("gb.precond.%s: option 'noise' must be a positive number"):format(kind), P[kind], {noise = 0})
+    end
+    raises("option", "gb.precond.nystrom: option 'seed' must be", P.nystrom, {seed = 0.5})
+    for _, rank in ipairs{0, 2.5, "best"} do raises("option", "bad value for option 'rank'", P.nystrom, {rank = rank}) end
+    for _, tol in ipairs{-0.1, 1, "x"} do raises("option", "bad value for option 'tol'", P.nystrom, {tol = tol}) end
+    assert.same({1, 0}, {P.nystrom{rank = 1}.rank, P.nystrom{tol = 0}.tol})
+    raises("option", "gb.precond.jacobi: unknown option 'rank'", P.jacobi, {rank = 1})
+  end)
+
+  it("is built of a number where the noise is one, in whatever shape, and of no rank is none", function()
+    local k <const> = gb.eye(4)
+    local function given(noise) return arguments(core, "nystrom", function() P.nystrom{rank = 3}:build(A, k, noise) end)[2] end
+    assert.same({0.5, 0.5, 0.5}, {given(0.5), given(gb.full({}, 0.5)), given(gb.tensor{0.5})})
+    assert.equal("4", tostring(given(gb.ones(4)).shape))
+    near(A - 0.5 * gb.eye(4), arguments(core, "nystrom", function() P.nystrom{rank = 3, noise = 0.5}:build(A) end)[1], 1e-15)
+    assert.equal(0.5, arguments(core, "nystrom", function() P.nystrom{rank = 3, noise = 0.5}:build(A) end)[2])
+    local auto <const> = P.nystrom{rank = "auto", noise = 0.5}
+    assert.is_nil(auto:build(A))
+    assert.equal(0, auto.info.rank)
+    assert.equal("nystrom(auto: 0)", tostring(auto))
+    local choice <const> = auto:resolve(A, nil, nil, {columns = 3, tol = 0.5}).info
+    assert.same({0, 17}, {choice.rank, choice.columns})                                    -- chosen before
+    local other <const> = P.nystrom{rank = "auto", noise = 0.5}:resolve(A, nil, nil, {columns = 3, tol = 0.5}).info
+    assert.same({3, 0.5}, {other.columns, other.tol})
+    assert.equal("kept", with(core, {nystrom = function() return "kept" end}, function() return P.nystrom{rank = 1}:build(A, k, 0.5) end))
+    assert.equal(P.nystrom{rank = 2}.rank, P.nystrom{rank = 2}:resolve(A).rank)
+  end)
+
+  it("within a budget takes an eighth of it", function()
+    local p <const> = P.nystrom{}:within(8 * 8 * 6000 * 37)
+    assert.equal(37, p:rank_at(6000))
+    assert.equal(120, P.nystrom{}:within(2 ^ 40 // 1 | 0):rank_at(6000))
+    assert.equal("nystrom", tostring(p))
+  end)
+
+  it("for many right-hand sides is made only with a higher rank, to what the noise hides of the trace", function()
+    local k <const> = 2 * gb.eye(10)
+    local function deep(kind, noise, rank, of)
+      local args
+      with(core, {[kind] = function(...)
+        args = table.pack(...)
+        return "made"
+      end}, function()
+        local got <const> = P[kind]{rank = 5, tol = 0.9, seed = 3}:deepen(of or k, noise, rank)
+        assert.equal(args and "made" or nil, got)
+      end)
+      return args
+    end
+    assert.is_nil(deep("nystrom", 0.5, 5))
+    local args <const> = deep("nystrom", 0.5, 6)
+    assert.same({0.5, 6, 3}, {args[2], args[3], args[4]})
+    near(0.5 / 20, args[5], 1e-15)
+    near(0.25 / 20, deep("nystrom", gb.tensor{0.5, 0.25}, 6)[5], 1e-15)
+    assert.equal(1, deep("nystrom", 50, 6)[5])
+    assert.equal(0, deep("nystrom", 0.5, 6, gb.zeros(10, 10))[5])
+    assert.is_nil(P.nystrom{rank = "auto"}:deepen(k, 0.5, 6))
+  end)
+
+  it("for 64 right-hand sides or more has a rank up to 1,000, a quarter of the points and of the memory left", function()
+    local asked
+    local function system(n, o)
+      local a <const> = setmetatable({detach = function(a) return a end}, {__len = function() return n end})
+      local deep <const> = o.deepen or function(_, _, _, rank)
+        asked = rank
+        return nil
+      end
+      local s <const> = base.prepare({o = {precond = o.precond == nil and {deepen = deep, build = function() return 1 end} or o.precond}},
+        a, o.k == nil and a or o.k or nil, o.noise or 0.1)
+      return s, s:for_many(o.count or 64)
+    end
+    local function rank(n, room)
+      asked = nil
+      return with(core.memory, {room = function() return room or 2 ^ 50 // 1 | 0 end}, function()
+        local s <const>, same <const> = system(n, {})
+        assert.is_true(rawequal(s, same))
+        return asked
+      end)
+    end
+    assert.same({1000, 1000, 999, 25}, {rank(100000), rank(4000), rank(3999), rank(100)})
+    assert.same({10, 9}, {rank(100, 4 * 8 * 100 * 10), rank(100, 4 * 8 * 100 * 10 - 1)})
+    for _, o in ipairs{{count = 63}, {noise = 0}, {k = false}, {precond = false}, {precond = {build = function() end}}} do
+      asked = nil
+      local s <const>, same <const> = system(100, o)
+      assert.is_true(rawequal(s, same) and asked == nil)
+    end
+    local s <const>, same <const> = system(100, {deepen = function() core.raise("oom", "full") end})
+    assert.is_true(rawequal(s, same))
+    raises("option", "odd", system, 100, {deepen = function() core.raise("option", "odd") end})
+    local closed = 0
+    local own <const> = setmetatable({}, {__close = function() closed = closed + 1 end})
+    do
+      local plain <const>, many <close> = system(100, {deepen = function() return own end})
+      assert.is_true(not rawequal(plain, many) and rawequal(own, many.precond) and rawequal(plain.a, many.a) and closed == 0)
+      getmetatable(many).__close(many)
+      assert.equal(1, closed)
+    end
+    assert.equal(1, closed)
+  end)
+end)
+
+describe("mixed precision of f32", function()
+  local function solve(scale, rhs, o)
+    local s <const> = S.cg{tol = o and o.tol or 1e-6, precision = "mixed"}
+    return s:prepare(gb.eye(4, f32) * scale):solve(gb.full({4}, rhs, f32))
+  end
+
+  it("says where f32 cannot hold the solution, and loses no more than the tolerance or a thousandth", function()
+    local v <const>, info <const> = solve(0.5, 3e38)
+    assert.equal("f32", v.dtype)
+    assert.same({false, "overflow", "the solution is larger than f32 holds: scale the right-hand side"},
+      {info.converged, info.reason, info.message})
+    local _, tiny <const> = solve(1e20, 1e-30)
+    assert.same({false, "underflow", "the solution is smaller than f32 holds: scale the right-hand side", 1},
+      {tiny.converged, tiny.reason, tiny.message, tiny.residual})
+    local function below(units, o) return select(2, solve(2.0 ^ 60, units * 2.0 ^ -89, o)) end           -- x = units 2^-149
+    local some <const> = below(300.5)
+    assert.same({false, "underflow"}, {some.converged, some.reason})
+    near(0.5 / 300.5, some.residual, 1e-6)
+    assert.is_true(below(800.5).converged)
+    assert.is_true(below(300.5, {tol = 0.01}).converged)
+    assert.is_true(solve(2, 1):equal(gb.full({4}, 0.5, f32)))
+    assert.equal("nan", select(2, solve(2, 0 / 0)).reason)
+    -- x = 300.5 and 1 units of the least number in one column: what is lost is measured by the largest
+    local s <const>, mixed <const> = S.cg{precision = "mixed"}, gb.linalg.diag(gb.full({2}, 2.0 ^ 60, f32))
+    local _, beside <const> = s:prepare(mixed):solve(gb.tensor({{300.5, 4}, {600, 4}}, f32) * 2.0 ^ -89)
+    assert.is_true(beside.converged)
+    local _, one <const> = s:prepare(mixed):solve(gb.tensor({{300.5, 4}, {300, 4}}, f32) * 2.0 ^ -89)
+    assert.same({false, "underflow"}, {one.converged, one.reason})
+    near(0.5 / 300.5, one.residual, 1e-6)
+    local x <const>, info <const>, q <const> = base.forms(s:prepare(mixed), gb.full({2, 1}, 3e38, f32) * 0 + 2.0 ^ 61, gb.ones(1, f32) * 3e38, 1)
+    assert.same({"f32", true}, {x.dtype, info.converged})
+    near(2 * 2.0 ^ 62, q, 1)
+    -- what is of another dtype is brought back to that of the right-hand side
+    local system <const> = S.cg{precision = "mixed", tol = 1e-8}:prepare(gb.eye(2, f32) * 2)
+    local rhs <const> = gb.ones(2, f32)
+    local lazy <const> = system:lazy(rhs)
+    assert.equal("f32", lazy.dtype)
+    near({0.5, 0.5}, lazy, 1e-7)
+    local held <const> = system:hold(rhs:requires_grad(), gb.tensor({7, 8}, f32))
+    assert.equal("f32", held.dtype)
+    near({7, 8}, held, 0)
+    local plain <const> = S.cg{tol = 1e-8}:prepare(gb.eye(2) * 2)
+    local b2 <const> = gb.ones(2):requires_grad()
+    local kept <const> = plain:hold(b2, gb.tensor{7, 8})
+    near({7, 8}, kept, 0)
+    near({0.5, 0.5}, gb.grad(kept:sum(), b2), 1e-7)
+    near({0.5, 0.5}, plain:lazy(b2), 1e-7)
+  end)
+end)
+
+describe("a factor", function()
+  local solver <const> = S.cholesky{}
+  local function info_of(a, rhs) return select(2, solver:solve(a, rhs or gb.ones(#a, {dtype = a.dtype}))) end
+  local function two(c, dtype) return gb.linalg.diag(gb.tensor({1, c}, {dtype = dtype})):eval() end
+
+  it("is trusted while two digits are left", function()
+    for dtype, row in pairs{f64 = {9.0e13, 2.0 ^ -53}, f32 = {167772, 2.0 ^ -24}} do
+      local good <const>, bad <const> = info_of(two(1 / (0.95 * row[1]), dtype)), info_of(two(1 / (1.05 * row[1]), dtype))
+      assert.same({true, "converged", false, "ill_conditioned"}, {good.converged, good.reason, bad.converged, bad.reason})
+      near(-math.log(bad.condition * row[2], 10), bad.digits, 1e-12)
+      near(1, bad.condition / (1.05 * row[1]), 1e-5)
+      assert.equal(4 * (dtype == "f32" and 4 or 8), bad.bytes)
+      assert.equal(0, bad.iterations)
+    end
+    assert.equal(0, info_of(two(1e-17)).digits)
+  end)
+
+  it("leaves no residual that a symmetric matrix would not", function()
+    local function upper(d, c, dtype) return gb.tensor({{1, d}, {0, c}}, {dtype = dtype}) end
+    for dtype, unit in pairs{f64 = 2.0 ^ -53, f32 = 2.0 ^ -24} do
+      local bound <const> = math.sqrt(2 * unit)                       -- d / sqrt(2) of the residual is the root of unit
+      assert.equal("converged", info_of(upper(0.9 * bound, 1, dtype)).reason)
+      assert.equal("not_symmetric", info_of(upper(1.1 * bound, 1, dtype)).reason)
+    end
+    local c <const> = 2.0 ^ -23
+    local allowed <const> = 100 * 2 * 2.0 ^ 23 * 2.0 ^ -53            -- 100 n condition u
+    for share, reason in pairs{[0.997] = "converged", [1.003] = "not_symmetric"} do
+      assert.equal(reason, info_of(upper(share * allowed * math.sqrt(2) * c, c), gb.tensor{1, 1}).reason)
+    end
+  end)
+
+  it("counts a solution below the normal numbers as lost where the residual says so", function()
+    for dtype, least in pairs{f64 = 2.0 ^ -1022, f32 = 2.0 ^ -126} do
+      local a <const> = gb.tensor({{4, 100}, {1, 4}}, {dtype = dtype})        -- x = b / 5 by its lower triangle
+      for share, reason in pairs{[0.75] = "underflow", [1.25] = "not_symmetric"} do
+        assert.equal(reason, info_of(a, gb.full({2}, 5 * share * least, {dtype = dtype})).reason)
+      end
+      assert.equal("not_symmetric", info_of(a, gb.tensor({1, 1}, {dtype = dtype})).reason)
+    end
+  end)
+
+  it("has the residual of columns of any size", function()
+    local a <const> = gb.tensor{{4, 1, 0}, {1, 3, 1}, {0, 1, 5}}
+    for dtype, sizes in pairs{f64 = {1e-200, 1e200}, f32 = {1e-30, 1e30}} do
+      local m <const>, o <const> = a:to{dtype = dtype}, {dtype = dtype}
+      local rhs <const> = gb.stack({gb.full({3}, sizes[1], o), gb.zeros(3, o), gb.full({3}, sizes[2], o)}, 2)
+      local x <const>, info <const> = solver:solve(m, rhs)
+      assert.is_true(info.converged and info.residual < 1e-6)
+      near((solver:solve(m, gb.ones(3, o))), x:select(2, 3) / sizes[2], 1e-6)
+    end
+    -- of solutions that are none: (2, 0, 0) for (2, 0, 0), (0, 1, 0) for (0, 2, 0)
+    local system <const> = solver:prepare(a)
+    with(core, {solve_chol = function(_, rhs) return rhs * gb.tensor{0, 1, 0.5} end}, function()
+      local _, info <const> = system:solve(gb.stack({gb.tensor{0, 0, 0}, gb.tensor{2, 0, 0}, gb.tensor{0, 2, 0}}, 2))
+      near(math.sqrt(10), info.residual, 1e-12)
+    end)
+  end)
+
+  it("with jitter has the residual of the matrix with it, and adds none above its bound", function()
+    local a <const> = gb.tensor{{2, 2 + 6e-6}, {2 + 6e-6, 2}}
+    local s <const> = S.cholesky{jitter = 1e-5, max_jitter = 1e-5}
+    local _, info <const> = s:solve(a, gb.tensor{1, -1})
+    near(1e-5, info.relative_jitter, 1e-16)
+    assert.is_true(info.residual < 1e-9)
+    local err <const> = raises("not_pd", "; nor with jitter up to 2e-06 of the mean diagonal", S.cholesky{jitter = 1e-6, max_jitter = 2e-6}.solve,
+      S.cholesky{jitter = 1e-6, max_jitter = 2e-6}, a, gb.ones(2))
+    assert.equal(2, err.order)
+    local plain <const> = raises("not_pd", "minor", solver.solve, solver, a, gb.ones(2))
+    assert.is_nil(plain.message:find("nor with", 1, true))
+    raises("not_pd", "nor with jitter", s.solve, s, gb.tensor{{-1, 0}, {0, -1}}, gb.ones(2))
+    local err <const> = raises("not_pd", "minor", s.solve, s, gb.tensor{{0, 0}, {0, 0}}, gb.ones(2))     -- no scale to go by
+    assert.equal(1, err.order)
+  end)
+
+  it("says how long factoring and solving took", function()
+    local now = 0
+    local function tick()
+      now = now + 1
+      return now
+    end
+    with(core, {clock = tick}, function()
+      local system <const> = solver:prepare(A)
+      assert.equal(2, select(2, system:solve(b)).seconds)
+      assert.equal(2, select(2, system:solve(b)).seconds)
+    end)
+  end)
+end)
+
+describe("the record of a solve", function()
+  it("has fields that may be absent, and no others", function()
+    local records <const> = {[S.cholesky{}] = "message missing standard_error",
+      [S.minres{}] = "message missing relative_jitter step digits residual_y residual_probes logdet standard_error",
+      [S.cg{}] = "relative_jitter step digits residual_y residual_probes logdet standard_error missing"}
+    for s, names in pairs(records) do
+      local _, info <const> = s:solve(A, b)
+      for key in names:gmatch "%S+" do assert.has_no.errors(function() return info[key] end, key) end
+      assert.is_nil(info[1])
+      assert.is_nil(info._x)
+      raises("option", "the report of a solve has no field 'iteration' (did you mean 'iterations'?)", function() return info.iteration end)
+    end
+    local _, logdet <const> = S.lanczos{}:logdet(A)
+    assert.is_true(logdet.message == nil or logdet.message == "")
+    raises("option", "the report of a log determinant has no field 'intervl' (did you mean 'interval'?)", function() return logdet.intervl end)
+  end)
+
+  it("of a lazy solve comes with it, or is gone", function()
+    local record <const> = require "gibbous.solvers.info"
+    raises("option", "the report of this solve is gone: too many others ran since", function() return record(b).converged end)
+    local _, fresh <const> = S.cg{}:solve(A, b)
+    local seen <const> = {}
+    for key, v in pairs(fresh) do seen[key] = v end
+    assert.same({true, "converged"}, {seen.converged, seen.reason})
+  end)
+
+  it("of the log determinant of no rows is of zeros", function()
+    local value <const>, info <const> = S.lanczos{probes = 5}:logdet(gb.zeros(0, 0))
+    assert.equal(0, value)
+    local fields <const> = {}
+    for key, v in pairs(info) do fields[key] = v end
+    assert.same({value = 0.0, standard_error = 0.0, interval = {0.0, 0.0}, truncation = 0.0, probes = 5, converged = true,
+      reason = "converged", iterations = 0, residual = 0.0, condition = 0.0, seconds = 0.0, bytes = 0}, fields)
+  end)
+
+  it("of log determinants has an interval by Student's t, wider by what the last steps changed", function()
+    local x <const> = gb.rand(60, 1, {seed = 1})
+    local a <const> = gb.kernels.rbf{lengthscale = 0.1}(x) + 1e-4 * gb.eye(60)
+    for _, steps in ipairs{5, 60} do
+      local value <const>, info <const> = S.lanczos{steps = steps, probes = 6, tol = 1e-3}:logdet(a)
+      assert.equal(steps == 60, info.converged)
+      local half <const> = 2.570581835636314 * info.standard_error + (info.converged and 0 or info.truncation)
+      near({value - half, value + half}, info.interval, 1e-6)
+      assert.same({6, value}, {info.probes, info.value})
+    end
+    local s <const> = S.cg{probes = 6, tol = 1e-8}
+    local value <const>, low <const>, high <const>, info <const> = s:logdet(a)
+    near({2.570581835636314 * info.standard_error, 2.570581835636314 * info.standard_error}, {value - low, high - value}, 1e-6)
+    local _, closer <const> = s:logdet(a, nil, nil, 0.5)
+    near(0.7266868438 * info.standard_error, value - closer, 1e-6)
+    local exact <const> = table.pack(S.cg{probes = "exact", tol = 1e-10}:logdet(a))
+    assert.is_true(exact[1] == exact[2] and exact[1] == exact[3])
+    near(gb.linalg.logdet(a), exact[1], 1e-6)
+  end)
+end)
+
+describe("forms of solutions", function()
+  it("are b' A^-1 b, also where a solver has none of its own or nothing is known of A's eigenvalues", function()
+    local B <const> = gb.stack({b, gb.tensor{1, 0, 2, 0}}, 2)
+    local want <const> = {1 + 0.5 + 0.25 + 0.125, 1 + 1}
+    for _, case in ipairs{{S.cg{tol = 1e-10}, 0.5}, {S.cg{tol = 1e-10}, 0}, {S.minres{tol = 1e-10}, 0.5}, {S.cholesky{}, 0.5}} do
+      local x <const>, info <const>, q <const>, missing <const> = base.forms(case[1]:prepare(A), B, gb.full({2}, 3), case[2])
+      near(gb.linalg.solve(A, B), x, 1e-8)
+      near(want, q, 1e-8)
+      assert.is_true(info.converged)
+      assert.equal(tostring(case[1]):find "^cg" ~= nil and case[2] > 0, missing ~= nil)
+    end
+  end)
+end)
+
+describe("the likelihood by conjugate gradients", function()
+  local n <const> = 20
+  local x <const> = gb.rand(n, 1, {seed = 1}):eval()
+  local r <const> = ((6 * x):sin():squeeze(2) + 0.3 * gb.randn(n, {seed = 2})):eval()
+  local variance <const>, level <const> = gb.tensor(1.5):requires_grad(), gb.tensor(0.2):requires_grad()
+  local shape <const> = gb.kernels.rbf{lengthscale = 0.3}(x):detach():eval()
+  local function terms()
+    local k <const> = shape * variance
+    return k + 0.1 * gb.eye(n), r - level, k
+  end
+  local function exact()
+    local c <const>, e <const> = terms()
+    return (gb.linalg.inv_quad(c, e) + gb.linalg.logdet(c) + n * math.log(2 * math.pi)) / 2
+  end
+
+  it("by all unit vectors is exact, and so are its slopes, without an interval", function()
+    local s <const> = S.cg{probes = "exact", tol = 1e-10, train_tol = 1e-10}
+    local c <const>, e <const> = terms()
+    local want <const> = gb.grad(exact(), {level, variance})
+    local value <const>, info <const> = s:objective(c, e)
+    near(exact(), value, 1e-8)
+    local slopes <const> = gb.grad(value, {level, variance})
+    for i = 1, 2 do near(want[i], slopes[i], 1e-6) end
+    assert.is_true(info.converged)
+    local got <const>, half <const> = s:gradient_interval(c, e, {level, variance})
+    for i = 1, 2 do
+      near(want[i], got[i], 1e-6)
+      near(0, half[i], 0)
+    end
+  end)
+
+  it("has slopes with an interval as wide as seeds differ", function()
+    local wanted <const> = gb.grad(exact(), {level, variance})
+    local errors, widths = 0, 0
+    for seed = 1, 40 do
+      local s <const> = S.cg{probes = 6, seed = seed, tol = 1e-8, train_tol = 1e-8, precond = P.nystrom{rank = 3}}
+      local c <const>, e <const>, k <const> = terms()
+      local got <const>, half <const> = s:gradient_interval(c, e, {level, variance}, k, 0.1)
+      near(wanted[1], got[1], 1e-5)
+      near(0, half[1], 1e-12)                                     -- the residual is not estimated
+      errors, widths = errors + (got[2]:item() - wanted[2]:item()) ^ 2, widths + half[2]:item() ^ 2
+      if seed == 1 then
+        near(gb.grad(s:objective(c, e, k, 0.1), variance), got[2], 1e-6)
+        local _, less <const> = s:gradient_interval(c, e, {variance}, k, 0.1, 0.5)
+        near(0.7266868438 / 2.570581835636314, less[1]:item() / half[2]:item(), 1e-6)
+      end
+    end
+    near(2.570581835636314, math.sqrt(widths / errors), 0.3)
+  end)
+end)
+
+describe("the likelihood by a solver that is not part of the graph", function()
+  local n <const> = 60
+  local x <const> = gb.rand(n, 1, {seed = 1}):eval()
+  local r <const> = ((6 * x):sin():squeeze(2) + 0.3 * gb.randn(n, {seed = 2})):eval()
+  local k <const> = gb.kernels.rbf{lengthscale = 0.3}
+
+  it("is that of a factor, with its slope in the residual, and a standard error of its log determinant", function()
+    local level, variance = gb.tensor(0.2):requires_grad(), gb.tensor(1.5):requires_grad()
+    local function value(s)
+      local kx <const> = k(x) * variance
+      return s:objective(kx + 0.1 * gb.eye(n), r - level, kx, 0.1)
+    end
+    local want <const> = value(S.cholesky{})
+    local slopes <const> = gb.grad(want, {level, variance})
+    for _, o in ipairs{{}, {precond = P.nystrom{rank = 30}}} do
+      o.tol, o.train_tol, o.probes = 1e-8, 1e-8, 200
+      local got <const>, info <const> = value(S.minres(o))
+      near(want, got, 0.02)
+      assert.is_true(info.standard_error > 0 and info.standard_error < 1)
+      local mine <const> = gb.grad(got, {level, variance})
+      near(slopes[1], mine[1], 1e-6)
+      near(slopes[2], mine[2], 0.1)
+      assert.equal(mine[2]:item(), gb.grad((value(S.minres(o))), variance):item())
+      o.seed = 1
+      assert.is_not.equal(mine[2]:item(), gb.grad((value(S.minres(o))), variance):item())
+    end
+  end)
+
+  it("in f32 solves in f32", function()
+    local seen <const> = {}
+    local minres <const> = core.minres
+    with(core, {minres = function(a, rhs, o)
+      seen.dtype, seen.shape, seen.tol = rhs.dtype, tostring(rhs.shape), o.tol
+      near({n, n, n, n, n}, (rhs * rhs):sum(1):slice(1, 2, 6), 1e-3)                -- probes of length sqrt(n)
+      return minres(a, rhs, o)
+    end}, function()
+      local x32 <const> = x:to(f32)
+      S.minres{probes = 5, train_tol = 0.05}:objective(k(x32) + 0.1 * gb.eye(n, f32), r:to(f32), k(x32), 0.1)
+    end)
+    assert.same({dtype = "f32", shape = "60x6", tol = 0.05}, seen)
+  end)
+end)
