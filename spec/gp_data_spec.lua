@@ -85,6 +85,23 @@ describe("y with NaN", function()
     assert.equal(9, #m.x)
   end)
 
+  it("masked, names the row of the data where one is left", function()
+    local m <const>, inf <const> = model(), math.huge
+    local two <const> = gb.tensor{{0.1, 0.2}, {0.3, 0.4}}
+    raises("nan", "fit: y: the value in row 2 is not finite", m.fit, m, two, gb.tensor{nan, inf}, {missing = "mask"})
+    raises("nan", "fit: x: the value in row 2, column 1 is not finite", m.fit, m, gb.tensor{{0.1, 0.2}, {inf, 0.4}}, gb.tensor{nan, 1},
+      {missing = "mask"})
+  end)
+
+  it("has rows only where some are left out", function()
+    local check <const> = require "gibbous.gp.data".check
+    for _, missing in ipairs{"error", "mask"} do
+      assert.is_nil((select(3, check(x, y, "fit", missing))))
+      assert.equal(0, #check(gb.zeros(0, 2), gb.zeros(0), "fit", missing))
+    end
+    assert.same({1, 3, 4, 6, 7, 8, 9, 10, 11}, select(3, check(x, holes, "fit", "mask")):totable())
+  end)
+
   it("masked everywhere leaves no rows", function()
     local m <const> = model()
     raises("shape", "fit: there are no rows to fit", m.fit, m, x, y * nan, {missing = "mask"})

@@ -121,6 +121,8 @@ describe("values that are not finite", function()
     assert.same({what = "x", row = 1, column = 1, count = 1}, bad(gb.tensor{-inf, 1}, nil))
     assert.same({what = "y", row = 2, column = 1, count = 1}, bad(gb.tensor{{1, 2}, {3, 4}}, gb.tensor{1, 0 / 0}))
     assert.is_nil(bad(gb.tensor{{1, 2}, {3, 4}}, gb.tensor{1, 2}))
+    assert.same({what = "x", row = 1, column = 1, count = 1}, bad(gb.tensor{0 / 0}, nil))
+    assert.equal(0, diagnosis(gb.tensor{0 / 0}, nil, K.rbf{}, 0.1, nil).duplicates)
   end)
 end)
 
@@ -146,6 +148,30 @@ describe("the diagnosis", function()
     assert.is_nil(diagnosis(at, nil, K.rbf{}, 0, {order = 0}).of_pivot)
     assert.same({row = 2, distance = 2}, diagnosis(gb.tensor{0, 3, 5}, nil, K.rbf{}, 0, {order = 3}).of_pivot)
     assert.same({row = 1, distance = 3}, diagnosis(gb.tensor{0, 3, 7}, nil, K.rbf{}, 0, {order = 2}).of_pivot)
+    assert.same({row = 2, distance = 3}, diagnosis(gb.tensor{0, 3}, nil, K.rbf{}, 0, {order = 1}).of_pivot)
+    assert.is_nil(diagnosis(gb.tensor{0}, nil, K.rbf{}, 0, {order = 1}).of_pivot)
+    assert.equal("diagnosis", gb.type(d))
+  end)
+
+  it("takes up to thirty products, and NaN for what they do not give", function()
+    local asked <const>, lanczos <const> = {}, core.lanczos
+    support.with(core, {lanczos = function(c, start, steps)
+      asked[#asked + 1] = steps
+      return lanczos(c, start, steps)
+    end}, function()
+      for _, n in ipairs{3, 40} do diagnosis(gb.range(1, n):to{dtype = "f64"}, nil, K.rbf{}, 0.1, nil) end
+    end)
+    assert.same({3, 30}, asked)
+    local lost <const> = support.with(core, {lanczos = function() error "not finite" end}, function()
+      return diagnosis(gb.tensor{1, 2}, nil, K.rbf{}, 0.1, nil)
+    end)
+    assert.is_true(lost.largest ~= lost.largest and lost.smallest ~= lost.smallest)
+  end)
+
+  it("calls a covariance of zeros neither indefinite nor well conditioned", function()
+    local zero <const> = K.define("zero", {a = 1}, function(p, q, v) return (p - q):sum(-1) * 0 * v.a end)
+    local d <const> = diagnosis(gb.tensor{1, 2, 3}, nil, zero{}, 0, nil)
+    assert.same({0, 0, math.huge, "raise the noise to 0 or more; it is 0"}, {d.largest, d.smallest, d.condition, d.remedies[1]})
   end)
 
   it("gives three remedies, the most fitting first", function()
@@ -160,10 +186,15 @@ describe("the diagnosis", function()
       "ask for jitter and have it reported: gb.solvers.cholesky{jitter = 1e-16, max_jitter = 1e-14}"}, of({0}, 0.5))
     assert.equal("centre the inputs: column 2 has mean 5000 and spread 1", of({{7, 4999}, {57, 5001}}, 0.5)[1])
     assert.equal("centre the inputs: column 1 has mean -5000 and spread 1", of({{-5001, 4999}, {-4999, 5001}}, 0.5)[1])
+    assert.equal("centre the inputs: column 1 has mean 600 and spread 0.5", of({599.5, 600.5}, 0.5)[1])
+    assert.equal("average the 2 rows that have a twin, such as 1 and 2, or give them noise", of({1, 1, 50}, 0)[1])
+    assert.equal("ask for jitter and have it reported: gb.solvers.cholesky{jitter = 3e-16, max_jitter = 3e-14}", of({0, 50, 100}, 0.5)[2])
     assert.equal("raise the noise to 3.6e-15 or more; it is 0.5", of({{999, 3}, {1001, 3}}, 0.5)[1])
     local f32 <const> = diagnosis(gb.tensor({{0}, {50}}, {dtype = "f32"}), nil, K.rbf{}, 0.25, nil).remedies
     assert.equal("use f64: condition 5 leaves 15.3 digits there", f32[1])
     assert.equal("raise the noise to 1.5e-06 or more; it is 0.25", f32[2])
+    assert.equal("use f64: condition 1e+20 leaves 0.0 digits there",
+      diagnosis(gb.tensor({{0}, {50}}, {dtype = "f32"}), nil, K.rbf{}, 1e-20, nil).remedies[1])
     assert.same({"look at the kernel: it is not positive definite, the covariance has an eigenvalue of -1.7 or less",
       "average the 2 rows that have a twin, such as 1 and 2, or give them noise", "raise the noise to 3.7 or more; it is 0.3"},
       of({0, 0}, 0.3, negative{}))
@@ -192,8 +223,8 @@ the covariance of 4 points, f64, could not be factored (nan)
   noise 0.001, largest eigenvalue about 4, condition about 1e+05: 11.0 of 16.0 digits are left
   1. one
   2. two]], tostring(d))
-    d.of_pivot, d.nearest, d.scale, d.condition, d.dtype = nil, nil, {{mean = 0.125, spread = 0.5}}, 1e20, "f32"
-    assert.matches("it failed at row 3\n  there is one row\n  columns have spreads from 0.5 to 0.5 and means up to 0.25 spreads from 0\n", tostring(d))
+    d.of_pivot, d.nearest, d.scale, d.condition, d.dtype = nil, nil, {{mean = 0.125, spread = 0.5}, {mean = 7, spread = 0}}, 1e20, "f32"
+    assert.matches("it failed at row 3\n  there is one row\n  columns have spreads from 0 to 0.5 and means up to 0.25 spreads from 0\n", tostring(d))
     assert.matches("condition about 1e%+20: 0.0 of 7.2 digits are left", tostring(d))
     d.pivot = nil
     assert.is_nil(tostring(d):find("it failed", 1, true))

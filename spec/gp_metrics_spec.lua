@@ -234,6 +234,7 @@ describe("m:score", function()
     assert.equal(math.huge, s.nlpd)
     near(0.5, s.crps, 1e-9)
     near(0, s.coverage95, 0)
+    assert.equal(math.huge, m:score(t, gb.tensor{0.5, 1.5, 2.5}).nlpd)
     assert.equal(-math.huge, m:score(t, gb.tensor{1, 2, 3}).nlpd)
   end)
 

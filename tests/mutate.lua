@@ -27,11 +27,11 @@ local equivalent <const> = {
 
 -- Specs to try first, by module; the first pattern that matches. Each list ends with what is quick and broad.
 local related <const> = {
-  {"^gp/objective", "gp_metrics gp_fit gp"}, {"^gp/model", "object gp"}, {"^gp/store", "store"}, {"^store", "store"}, {"^gp/fit", "gp_fit optim gp_data gp_noise"}, {"^gp/choice", "gp_fit"},
+  {"^gp/objective", "gp_metrics gp_fit gp"}, {"^gp/model", "object gp"}, {"^gp/store", "store"}, {"^store", "store"}, {"^gp/fit", "gp_fit optim gp_data gp_noise"}, {"^gp/choice", "choice gp_notes reports gp_fit"},
   {"^gp/leave_one_out", "gp_metrics multitask"}, {"^gp/metrics", "gp_metrics"}, {"^gp/score", "score gp_metrics multitask"},
   {"^gp/diagnosis", "gp_diagnosis"}, {"^gp/fit_notes", "gp_notes gp_starts"},
   {"^gp/fit_report", "reports gp_fit gp_starts"}, {"^gp/features", "predict multitask"}, {"^gp/pathwise", "predict"}, {"^gp/variance", "predict"},
-  {"^gp/love", "predict"}, {"^gp/prediction", "prediction_record predict gp"}, {"^gp/posterior", "predict gp online"}, {"^gp/planning", "gp_fit plan"},
+  {"^gp/forecast", "forecast predict"}, {"^gp/love", "predict"}, {"^gp/prediction", "prediction_record predict gp"}, {"^gp/posterior", "predict gp online"}, {"^gp/planning", "gp_fit plan"},
   {"^gp/online", "online"}, {"^gp/fantasies", "online"}, {"^gp/update", "online"}, {"^gp/task", "multitask"},
   {"^gp/kronecker", "multitask"}, {"^gp/multitask", "multitask"}, {"^task_noise", "multitask"}, {"^gp/data", "gp_data gp"},
   {"^gp/", "gp gp_fit predict gp_noise"}, {"^kernels/spect", "kernels kernel_forms"}, {"^kernels/", "kernels kernel_algebra kernel_forms"},

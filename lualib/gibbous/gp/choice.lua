@@ -98,7 +98,6 @@ local function product(f, solver, step, budget)
   local n <const> = #f.x
   local columns <const> = core.empty(n, M.columns(solver, n), {dtype = f.x.dtype})
   local out <const> = cost_of({f.kernel(f.x):matmul(columns)})
-  columns:close()
   if solver.planned then
     local whole <const> = cost_of(step(solver), budget)
     out.bytes = whole.bytes or whole.minimum
@@ -136,7 +135,7 @@ local function trial_steps(f, solver, most)
   local k <const> = f.kernel(f.x):detach()
   local residual <const> = (f.y - f.mean(f.x)):detach():unsqueeze(2)
   local columns <const> = core.cat({residual, core.randn(n, TRIED - 1, {seed = 0, dtype = f.x.dtype})}, 2):eval()
-  local trial <const> = M.with_options(solver, {max_iter = most, tol = solver.o.train_tol or solver.o.tol})
+  local trial <const> = M.with_options(solver, {max_iter = most, tol = solver.o.train_tol})
   local _, info <const> = trial:prepare(k + core.eye(n, wide) * noise, k, noise):solve(columns)
   return info.iterations < most and info.iterations or nil
 end
@@ -148,7 +147,6 @@ local function precond_seconds(f, solver)
   local factor <const> = core.empty(#f.x, rank, {dtype = f.x.dtype})
   local columns <const> = core.empty(#f.x, M.columns(solver, #f.x), {dtype = f.x.dtype})
   local cost <const> = cost_of({factor:t():matmul(columns)})
-  factor:close() columns:close()
   return 2 * (cost.seconds or 0)
 end
 
@@ -163,10 +161,11 @@ local function iterative_cost(f, solver, step, direct, budget, untried)
     return out
   end
   local one <const> = out.seconds + precond_seconds(f, solver)
+  local slow <const> = not untried and direct.seconds and direct.seconds > PATIENCE
   -- With as many steps or more direct wins.
-  local enough <const> = math.ceil((direct.seconds or 0) / (MARGIN * one)) - GRADIENT_PRODUCTS
+  local enough <const> = slow and math.ceil(direct.seconds / (MARGIN * one)) - GRADIENT_PRODUCTS or FEWEST_STEPS
   local most <const> = math.min(enough, solver.o.max_iter)
-  local tried <const> = not untried and (direct.seconds or 0) > PATIENCE and most > FEWEST_STEPS
+  local tried <const> = most > FEWEST_STEPS
   local steps <const> = tried and trial_steps(f, solver, most) or nil
   out.at_least = steps == nil or nil
   out.steps = steps or tried and enough or FEWEST_STEPS

@@ -63,9 +63,8 @@ function M.check(x, y, what, missing)
   x = kernels.points(x, what .. ": x")
   local t <const> = M.observations(y, what)
   check_shapes(x, t, what)
-  if #x == 0 then return x, t end
   local absent <const> = isnan(t)
-  local masked <const> = absent:any() and count(absent) or 0
+  local masked <const> = count(absent)
   if masked == 0 or missing ~= "mask" then
     check_finite(x, what .. ": x")
     check_finite(t, what .. ": y", masked > 0 and '; missing = "mask" leaves such rows out' or nil)
@@ -77,10 +76,8 @@ function M.check(x, y, what, missing)
   end
   local rows <const> = core.tensor(keep, {dtype = "i64"})
   local kept_x <const>, kept_y <const> = x:index(1, rows):eval(), t:index(1, rows):eval()
-  if #kept_x > 0 then
-    check_finite(kept_x, what .. ": x", nil, rows)
-    check_finite(kept_y, what .. ": y", nil, rows)
-  end
+  check_finite(kept_x, what .. ": x", nil, rows)
+  check_finite(kept_y, what .. ": y", nil, rows)
   return kept_x, kept_y, rows
 end
 

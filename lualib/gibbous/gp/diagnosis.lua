@@ -65,9 +65,8 @@ end
 
 --- The values of t (n) or (n, d) that are not finite: {what, row, column, count}, or nil.
 local function bad_values(t, what)
-  if t.numel == 0 then return nil end
   local finite <const> = t:isfinite():to{dtype = "f64"}
-  local count <const> = math.tointeger(t.numel - finite:sum():item() // 1)
+  local count <const> = math.tointeger(t.numel - finite:sum():item())
   if count == 0 then return nil end
   local at <const> = finite:argmin():item() - 1
   local columns <const> = t.ndim == 2 and t.shape[2] or 1
@@ -81,7 +80,7 @@ local function neighbours(x)
   local least <const>, where <const> = d2:min(2), d2:argmin(2)
   core.eval(least, where)
   local i <const> = least:argmin():item()
-  local twins <const> = least:eq(0):to{dtype = "f64"}:sum():item() // 1
+  local twins <const> = least:eq(0):to{dtype = "f64"}:sum():item()
   return {i = i, j = where:select(1, i):item(), distance = math.sqrt(least:select(1, i):item())}, math.tointeger(twins)
 end
 
@@ -128,7 +127,7 @@ local function remedies(d)
     out[#out + 1] = ("look at the kernel: it is not positive definite, the covariance has an eigenvalue of %.3g or less"):format(
       d.smallest)
   end
-  if d.duplicates > 0 then
+  if d.nearest and d.nearest.distance == 0 then
     out[#out + 1] = ("average the %d rows that have a twin, such as %d and %d, or give them noise"):format(d.duplicates, d.nearest.i,
       d.nearest.j)
   end
@@ -165,9 +164,9 @@ end
 ---@return gibbous.diagnosis
 return function(x, y, kernel, noise, err)
   if x.ndim == 1 then x = x:unsqueeze(2) end
-  local levels <const> = type(noise) ~= "number" and core.as_tensor(noise) or nil
+  local levels <const> = core.as_tensor(noise)
   local least <const> = levels and levels:min():item() or noise
-  local raised <const> = type(err) ~= "string" and err or {}
+  local raised <const> = err or {}
   local d <const> = {code = raised.code or "not_pd", pivot = raised.order, n = #x, dtype = x.dtype, noise = least, duplicates = 0}
   d.bad = bad_values(x, "x") or y and bad_values(y, "y") or nil
   if d.bad then

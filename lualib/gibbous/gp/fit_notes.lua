@@ -1,5 +1,4 @@
 --- What a fit's report says of fits that came to little, in words: what a look at y and the noise tells.
-local core <const> = require "gibbous.core"
 local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
 local param <const> = require "gibbous.param"
@@ -44,7 +43,6 @@ return function(self, info)
   local y <const> = f.y:to{dtype = "f64"}
   if #y < 2 then return {} end
   local var <const>, square <const> = y:var(), (y * y):mean()
-  core.eval(var, square)
   if not likelihoods.varies(var:item(), square:item()) then return {"y does not vary"} end
   local out <const> = {}
   out[1] = explained(f, y, var:item(), info)

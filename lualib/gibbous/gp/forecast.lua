@@ -31,12 +31,12 @@ local function sum(a, b) return a and b and a + b or nil end
 
 --- Steps of a solve to the tolerance of predictions, and where the number is from.
 local function steps_of(f, solver)
-  local most <const> = math.min(solver.o.max_iter or 1000, 10 * #f.x)
+  local most <const> = math.min(solver.o.max_iter, 10 * #f.x)
   local state <const> = f.state
   if state and state.solve and state.solve.iterations > 0 then return state.solve.iterations, "as the last one" end
   local log <const> = f.info and f.info.solve_log
-  if log and log.solves > 0 and log.iterations > 0 then
-    local ratio <const> = math.log(solver.o.tol or 1e-6) / math.log(solver.o.train_tol or 1e-2)
+  if log and log.iterations > 0 then
+    local ratio <const> = math.log(solver.o.tol) / math.log(solver.o.train_tol)
     return math.min(most, math.ceil(log.iterations / log.solves * math.max(1, ratio))), "by those of the fit"
   end
   return most, "at most: there was none before"
@@ -63,7 +63,7 @@ end
 --- Is this a solver that takes steps, not a factor?
 local function takes_steps(solver) return choice.is_iterative(solver) and solver.o.max_iter ~= nil end
 
---- What preparing the model takes, once for all its predictions: a factor, or a solve. nil: it is prepared.
+--- What preparing the model takes, once for all its predictions: a solve, or without a solver a factor. nil: it is prepared.
 local function preparation(f, self, solver)
   if f.state and f.state.stamp == model.stamp(self) then return nil end
   if takes_steps(solver) then
@@ -82,7 +82,7 @@ end
 local function field_of(f, t, o, key, solver)
   local n <const>, m <const>, wide <const> = #f.x, #t, {dtype = f.x.dtype}
   if key == "mean" then
-    local w <const> = planned{f.mean(t) + f.kernel(t, f.x):matmul(core.empty(n, wide))}
+    local w <const> = planned{f.mean(t), f.kernel(t, f.x):matmul(core.empty(n, wide))}
     w.text = "a pass over all pairs"
     return w
   end
@@ -97,7 +97,7 @@ local function field_of(f, t, o, key, solver)
     return solves(f, solver, m)
   end
   local how <const> = variance.direct(core.empty(n, n, wide))
-  local function cross(from, to) return f.kernel(from == 1 and to == m and t or t:slice(1, from, to), f.x) end
+  local function cross() return f.kernel(t, f.x) end
   local w <const> = planned{(key == "f_cov" and how.joint or how.explained)(cross, m)}
   w.text = "triangular solves"
   return w
@@ -106,7 +106,7 @@ end
 --- One after the other: bytes are those of the larger one beside what the first leaves.
 local function followed(first, own)
   if first == nil then return own end
-  local kept <const> = first.kept or 0
+  local kept <const> = first.kept
   local function larger(a, b) return math.max(a, kept + b) end
   return {seconds = sum(first.seconds, own.seconds), text = first.text .. ", " .. own.text, kept = kept,
     bytes = larger(first.bytes, own.bytes), minimum = larger(first.minimum or first.bytes, own.minimum or own.bytes)}
@@ -117,7 +117,7 @@ end
 --- The same by a factor; nil where memory does not hold it.
 local function by_factor(f, self, t, key)
   local ok <const>, w <const> = pcall(function()
-    return followed(preparation({x = f.x}, self, "direct"), field_of(f, t, {}, key, "direct"))
+    return followed(preparation({x = f.x}, self), field_of(f, t, {}, key))
   end)
   return ok and w.minimum <= core.memory.room() and w or nil
 end
