@@ -132,6 +132,9 @@ describe("gibbous doctor", function()
     wrong("C modules", {{package, {searchpath = function(name) return name == "lfs" and "/lfs.so" or nil end}},
       {_G, {require = function(name) error("no " .. name, 0) end}}},
       "BAD C modules          lfs: no lfs\n    install the package built for Lua 5.4")
+    local format <const> = string.format
+    wrong("decimal point", {{string, {format = function(f, ...) return (format(f, ...):gsub(f == "%.1f" and "%." or "$.", ",")) end}}},
+      "BAD decimal point      numbers print as 0,5\n    set LC_NUMERIC=C")
     local good <const>, line <const> = checked("C modules", {{package, {searchpath = function(name) return name ~= "lfs" end}},
       {_G, {require = function() return true end}}})
     assert.same({true, "ok  C modules          cjson, lpeg load"}, {good, line})

@@ -19,3 +19,48 @@ describe("a part of the library", function()
     raises("index", "gb.means.x does not exist", function() return gb.means.x end)
   end)
 end)
+
+describe("gb", function()
+  local core <const> = require "gibbous.core"
+
+  it("has what is written in C under the same names", function()
+    for name in ("cat clock config devices einsum empty eval eye full lazy linspace maximum minimum ones plan rand randn randperm range "
+      .. "seed sobol stack tensor type vmap where zeros linalg version"):gmatch "%a+" do
+      assert.is_true(rawequal(core[name], rawget(gb, name)) and core[name] ~= nil, name)
+    end
+  end)
+
+  it("has every part of the library when it is first named", function()
+    local names <const> = "bench cat clock config data devices einsum empty eval eye full func gp grad kernels lazy likelihoods linalg "
+      .. "linspace load maximum means memory minimum nn ones optim param params plan plot precond priors profile progress rand randn "
+      .. "randperm range seed sobol solvers stack tensor type version vmap where zeros"
+    local function all() return table.concat(debug.getmetatable(gb).__names(), " ") end
+    assert.equal(names, all())
+    for name, of in pairs{bench = {"timing", "bench"}, grad = {"gradients", "grad"}, load = {"gp", "load"}, param = {"param", "new"},
+      params = {"param", "collect"}, profile = {"timing", "profile"}, data = {"data"}, func = {"func"}, gp = {"gp"}, kernels = {"kernels"},
+      likelihoods = {"likelihoods"}, means = {"means"}, memory = {"memory"}, nn = {"nn"}, optim = {"optim"}, plot = {"plot"},
+      precond = {"precond"}, priors = {"priors"}, progress = {"progress"}, solvers = {"solvers"}} do
+      local module <const> = require("gibbous." .. of[1])
+      local want = module
+      if of[2] then want = rawget(module, of[2]) end
+      assert.is_true(want ~= nil and rawequal(want, gb[name]) and rawequal(want, rawget(gb, name)), name)
+    end
+    assert.equal(names, all())
+    local fresh <const> = require "spec.process".run{"-e", [[
+      print(table.concat(getmetatable(require "gibbous").__names(), " "))]]}
+    assert.equal(names .. "\n", fresh)
+  end)
+
+  it("says what it has not", function()
+    for _, name in ipairs{"cli", "dispatch", "kmeans", "report", "sweep"} do
+      local err <const> = raises("option", "", function() return gb[name] end)
+      assert.equal(("gb.%s is not in this version"):format(name), err.message)
+    end
+    for key, text in pairs{tensr = "gb.tensr does not exist, did you mean gb.tensor?", qqqq = "gb.qqqq does not exist",
+      [3] = "gb.3 does not exist"} do
+      local err <const> = raises("index", "", function() return gb[key] end)
+      assert.equal(text, err.message)
+    end
+    assert.equal("gibbous " .. gb.version, tostring(gb))
+  end)
+end)

@@ -485,6 +485,30 @@ describe("classes of the library", function()
     raises("option", "a thing has no field 'zzzzzz' (it has aa, bb, cc, dd, ee, ff, gg, hh)", function() return eight.zzzzzz end)
   end)
 
+  it("that are made once and never changed know their methods, options and facts", function()
+    local meta <const> = {size = function() return 7 end, __len = function() return 3 end}
+    object.settle(meta, "a thing", "later last")
+    local function refused(text, f) assert.equal(text, raises("option", "", f).message) end
+    local t <const> = object.made(meta, {o = {rate = 2}, kind = "k", inner = {}, run = print, _kept = 5}, "gb.thing", {rate = "number", seed = "count"})
+    assert.same({7, 2, "k", 5, 3}, {t:size(), t.rate, t.kind, t._kept, #t})
+    for _, key in ipairs{"seed", "later", "last", "_other", "__len", "__x"} do assert.is_nil(t[key], key) end
+    local known <const> = " (it has kind, rate, seed, size)"
+    refused("a thing has no field 'zzz'" .. known, function() return t.zzz end)
+    refused("a thing has no field '3'" .. known, function() return t[3] end)
+    refused("a thing has no field 'sed' (did you mean 'seed'?)", function() return t.sed end)
+    refused("a thing has no field 'zzz'" .. known, function() t.zzz = 1 end)
+    refused("a thing has no field '_other'" .. known, function() t._other = 1 end)
+    refused("'rate' is chosen when a thing is made: gb.thing{rate = ...}", function() t.rate = 1 end)
+    refused("'seed' is chosen when a thing is made: gb.thing{seed = ...}", function() t.seed = 1 end)
+    local plain <const> = setmetatable({o = {rate = 2}}, meta)
+    refused("'rate' is chosen when a thing is made", function() plain.rate = 1 end)
+    refused("a thing has no field 'zzz' (it has rate, size)", function() return plain.zzz end)
+    local bare <const>, other <const> = setmetatable({}, {}), {}
+    object.settle(getmetatable(bare), "a bare thing")
+    refused("a bare thing has no field 'zzz'", function() return bare.zzz end)
+    refused("a bare thing has no field 'table: " .. ("%p"):format(other) .. "'", function() return bare[other] end)
+  end)
+
   it("guard their methods, and nothing else", function()
     local meta <const> = {__len = function() return 7 end, size = function(self, v) return self, v end, _x = function() return 3 end, kept = 5}
     local len <const> = meta.__len

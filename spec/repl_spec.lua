@@ -104,3 +104,98 @@ describe("completion", function()
     assert.is_nil(set.dispatch)
   end)
 end)
+
+describe("?name", function()
+  local core <const> = require "gibbous.core"
+  local help <const> = require "gibbous.help"
+  local support <const> = require "spec.support"
+  local documented <const> = table.concat({
+    "-- of the file", "---@class gibbous.x", "---@field a number", "local x = {}", "",
+    "--- Makes one", "--- of two.", "---@param x number  the first", "---@param other string?  the second", "---@overload fun(x)",
+    "---@return gibbous.tensor  both", "---Without a blank.", "function gb.make(x, other) end", "",
+    "--- A method.", "function x:make(n) end", "--- Of nothing.", "", "function gb.sub.bare() end", "gb.value = 3", ""}, "\n")
+  local function said(topic)
+    return support.with(core, {source = function(name) return name == "gibbous._meta" and documented or nil end}, function() return help(topic) end)
+  end
+  local make <const> = "gb.make(x, other)\n  Makes one\n  of two.\n  x            number  the first\n  other        string?  the second\n"
+    .. "  gives        gibbous.tensor  both\n  Without a blank."
+
+  it("shows the call, the words, the arguments and the result", function()
+    assert.equal(make, said "gb.make")
+    assert.equal("x:make(n)\n  A method.", said " x:make(3)  ")
+    assert.equal("gb.sub.bare()", said "gb.sub.bare")
+    assert.equal("gb.sub.bare()", said "\tbare ")
+    assert.equal(make .. "\n\nx:make(n)\n  A method.", said "make")
+    assert.equal(make .. "\n\nx:make(n)\n  A method.", said "other.make")
+  end)
+
+  it("names the nearest where there is none", function()
+    assert.equal("?name explains a function or method: ?gb.linspace, ?matmul", said "  ")
+    assert.equal("?name explains a function or method: ?gb.linspace, ?matmul", said "(3)")
+    assert.equal("nothing is known about 'gb.mke', did you mean 'make'?", said "gb.mke")
+    assert.equal("nothing is known about 'zzzzzz'", said "zzzzzz")
+    assert.equal("nothing is known about '+'", said "+")
+    assert.equal("nothing is known about 'value'", said "value")
+    assert.equal("nothing is known about 'make'", support.with(core, {source = function() end}, function() return help "make" end))
+  end)
+end)
+
+describe("a value at the prompt", function()
+  local gb <const> = require "gibbous"
+  local inspect <const> = require "gibbous.inspect"
+
+  it("is text to be read", function()
+    local object <const> = setmetatable({}, {__tostring = function() return "first\nsecond" end})
+    local t <const> = setmetatable({1}, {__index = {2}})
+    for _, row in ipairs{
+      {3, "3"}, {nil, "nil"}, {true, "true"}, {"a\nb\"", '"a\\nb\\""'}, {object, "first\nsecond"}, {{}, "{}"}, {t, "{1}"},
+      {{object}, "{<first>}"}, {{gb.zeros(2, 3)}, "{<tensor 2x3 f64>}"}, {{gb.zeros(1)}, "{" .. tostring(gb.zeros(1)):match "^[^\n]*" .. "}"},
+      {{gb.param(2)}, "{2.0}"}, {gb.tensor(2), "2.0  (a tensor of f64)"}, {gb.param(2), "2.0"}, {gb.zeros(2), "tensor 2 f64 cpu  16 B\n  0  0"},
+      {{[1] = "x", [2] = "y", [7] = "z", a = 1, _b2 = 2, ["c d"] = 3, ["2e"] = 4, [-1] = 5, [0.5] = 6, [false] = 7},
+        '{"x", "y", [false] = 7, [-1] = 5, [0.5] = 6, [7] = "z", ["2e"] = 4, _b2 = 2, a = 1, ["c d"] = 3}'},
+      {{[9.5] = 1, [10.5] = 2, [0.5] = 3}, "{[0.5] = 3, [9.5] = 1, [10.5] = 2}"}, {{[0] = 1}, "{[0] = 1}"}, {{["end"] = {1}}, "{end = {1}}"},
+      {{[{}] = 1}, "{[{}] = 1}"}, {{[true] = 1, [false] = 2}, "{[false] = 2, [true] = 1}"},
+    } do assert.equal(row[2], inspect(row[1])) end
+  end)
+
+  it("is a table to a depth of four; cycles are marked, and what occurs twice is no cycle", function()
+    assert.equal("{{{{{...}}}}}", inspect{{{{{1}}}}})
+    assert.equal("{a = {a = {a = {a = {...}}}}}", inspect{a = {a = {a = {a = {a = 1}}}}})
+    assert.equal("{[{[{[{[{...}] = 1}] = 1}] = 1}] = 1}", inspect{[{[{[{[{[1] = 1}] = 1}] = 1}] = 1}] = 1})
+    local loop <const>, one <const> = {}, {1}
+    loop.again = {loop}
+    assert.equal("{again = {<cycle>}}", inspect(loop))
+    assert.equal("{{1}, {1}}", inspect{one, one})
+  end)
+
+  it("has fifty entries, and a line of a hundred characters less two a level", function()
+    local function list(n) local t <const> = {} for i = 1, n do t[i] = 1 end return t end
+    local function text(n, v) return "{\n  " .. ("1,\n  "):rep(n - 1) .. "1" .. v .. "\n}" end
+    assert.equal(text(50, ""), inspect(list(50)))
+    assert.equal(text(50, ",\n  ... 1 more"), inspect(list(51)))
+    local mixed <const> = list(49)
+    mixed.a, mixed.b, mixed.c = 1, 2, 3
+    assert.equal(text(49, ",\n  a = 1,\n  ... 2 more"), inspect(mixed))
+    for n, lines in pairs{[94] = 1, [95] = 3} do                    -- {"..."} has four more
+      assert.equal(lines, select(2, inspect{("x"):rep(n)}:gsub("\n", "")) + 1)
+    end
+    assert.equal('{{"' .. ("x"):rep(90) .. '"}}', inspect{{("x"):rep(90)}})
+    assert.equal('{{"' .. ("x"):rep(92) .. '"}}', inspect{{("x"):rep(92)}})
+    assert.equal('{\n  a = {"' .. ("x"):rep(92) .. '"}\n}', inspect{a = {("x"):rep(92)}})
+    assert.equal('{\n  {\n    "' .. ("x"):rep(93) .. '"\n  }\n}', inspect{{("x"):rep(93)}})
+    assert.equal('{\n  a = {\n    b = {\n      "' .. ("x"):rep(95) .. '"\n    }\n  }\n}', inspect{a = {b = {("x"):rep(95)}}})
+  end)
+end)
+
+describe("a table of text", function()
+  local table_text <const> = require "gibbous.table_text"
+
+  it("has columns as wide as their cells, without those that are empty", function()
+    assert.equal("name    value\n-------------\nx       1\nlonger  22", table_text{{"name", "", "value", "note"}, {"x", "", "1", ""}, {"longer", "", "22", ""}})
+    assert.equal("a\n-\nx", table_text{{"a", "b"}, {"x"}})
+    assert.equal("a\n--\n\u{e9}\u{e9}", table_text{{"a"}, {"\u{e9}\u{e9}"}})
+    assert.equal("a    b\n------\nx\xff   1\nxxx  2", table_text{{"a", "b"}, {"x\xff", "1"}, {"xxx", "2"}})
+    assert.equal("\n", table_text{{"a", "b"}})
+    assert.equal("", table_text{})
+  end)
+end)

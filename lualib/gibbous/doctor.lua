@@ -104,7 +104,7 @@ local checks <const> = {
   end},
   {"BLAS threads", function()
     local text <const> = core.devices()[1].blas
-    return text:find("SINGLE_THREADED", 1, true) ~= nil, text:find "SINGLE_THREADED" and "none of its own" or text,
+    return text:find "SINGLE_THREADED" ~= nil, text:find "SINGLE_THREADED" and "none of its own" or text,
       "another build of OpenBLAS came first: install libopenblas-serial-dev and build again, or load gibbous before modules with a BLAS"
   end},
   {"memory", function()

@@ -11,7 +11,7 @@ local function sorted_keys(t)
     if not (math.type(k) == "integer" and k >= 1 and k <= n) then keys[#keys + 1] = k end
   end
   table.sort(keys, function(a, b)
-    if type(a) == type(b) and (type(a) == "number" or type(a) == "string") then return a < b end
+    if type(a) == "number" and type(b) == "number" then return a < b end
     if type(a) ~= type(b) then return type(a) < type(b) end
     return tostring(a) < tostring(b)
   end)
@@ -19,6 +19,8 @@ local function sorted_keys(t)
 end
 
 local function first_line(v) return (tostring(v):match "^[^\n]*") end
+
+local function quoted(s) return ("%q"):format(s):gsub("\\\n", "\\n") .. "" end
 
 local show
 
@@ -52,7 +54,7 @@ end
 
 --- 'v' inside a table: tensors and other objects by their first line only.
 function show(v, path, depth)
-  if type(v) == "string" then return ("%q"):format(v):gsub("\\\n", "\\n") .. "" end
+  if type(v) == "string" then return quoted(v) end
   if core.as_tensor(v) ~= nil then
     if core.type(v) == "tensor" and v.numel ~= 1 then return ("<tensor %s %s>"):format(v.shape, v.dtype) end
     return first_line(v)
@@ -70,7 +72,7 @@ local function inspect(v)
     local meta <const> = debug.getmetatable(v)
     if not (meta and meta.__tostring) then return table_text(v, {}, 1) end
   elseif type(v) == "string" then
-    return show(v, {}, 1)
+    return quoted(v)
   end
   return tostring(v)
 end

@@ -46,7 +46,7 @@ return function(over, label)
     core.raise("option", ("gb.progress: the label must be a string, got %s"):format(core.type(label)))
   end
   local visible <const> = n > 0 and core.isatty(2)
-  local loop <const> = {label = label or "", done = 0, total = n, start = core.clock()}
+  local loop <const> = {label = label or "", total = n, start = core.clock()}
   local guard <const> = setmetatable({}, {__close = visible and function() finish(loop) end or function() end})
   local function step(_, i)
     loop.done = i
