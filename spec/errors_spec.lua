@@ -241,3 +241,37 @@ describe("every method and function", function()
     assert.equal("f64", gb.config().dtype)
   end)
 end)
+
+describe("what a protected call caught", function()
+  local core <const> = require "gibbous.core"
+  local raised <const> = require "gibbous.raised"
+
+  it("has a code where it is an error object, and is asked for nothing else", function()
+    local err <const> = core.error("nan", "x")
+    local trap <const> = setmetatable({}, {__index = function() error "asked" end})
+    assert.equal("nan", raised.code(err))
+    for _, v in ipairs{3, "nan", true, print, {}, {code = 3}, trap} do
+      assert.is_nil(raised.code(v))
+      assert.is_false(raised.is(v, "nan"))
+    end
+    assert.is_nil(raised.code(nil))
+    assert.same({true, true, true, false, false, false}, {raised.is(err, "nan"), raised.is(err, "io", "nan"), raised.is(err, "nan", "io"),
+      raised.is(err, "io"), raised.is(err), raised.is(nil, nil)})
+    assert.is_true(raised.is({code = "mine"}, "mine"))
+  end)
+end)
+
+describe("the memory report", function()
+  it("names fields it has not, and insists on itself", function()
+    local gb <const> = require "gibbous"
+    local r <const> = gb.memory.report()
+    for text, f in pairs{["the memory report has no field 'zzz'"] = function() return r.zzz end,
+      ["a memory report expected, got number"] = function() return debug.getmetatable(r).__index(3, "x") end,
+      ["a memory report expected, got table"] = function() return debug.getmetatable(r).__index({}, "x") end} do
+      assert.equal(text, select(2, pcall(f)).message:sub(1, #text))
+    end
+    local err <const> = select(2, pcall(function() return gb.memory.zzz end))
+    assert.same({"index", "gb.memory.zzz does not exist"}, {err.code, err.message})
+    assert.is_true(rawequal(gb.memory.limit, require "gibbous.core".memory.limit))
+  end)
+end)

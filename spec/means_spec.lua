@@ -86,3 +86,98 @@ describe("parameters of means", function()
     assert.equal("value", gb.means.constant(2).hyper.value.name)
   end)
 end)
+
+describe("a mean", function()
+  local param <const> = require "gibbous.param"
+  local means <const> = gb.means
+  local single <const> = x:to{dtype = "f32"}
+
+  it("is in the type of its inputs", function()
+    local half <const> = means.define("half", {rate = 0.5}, function(at, p) return at:sum(2) * p.rate end)
+    for _, m in ipairs{means.zero(), means.constant(2), means.linear{slope = {1, 2}, offset = 3}, half{}} do
+      assert.same({"f32", "f64", 3}, {m(single).dtype, m(x).dtype, #m(x)})
+      assert.equal(1, m(x).ndim)
+    end
+    near({1.5, 3.5, 5.5}, half{}(x), 1e-14)
+    near({0.5, 1}, half{}(gb.tensor{1, 2}), 1e-14)
+    near({2, 2}, means.constant(2)(gb.tensor{1, 2}), 0)
+    near({1.5, 2.5}, means.linear{slope = 1, offset = 0.5}(gb.tensor{1, 2}), 1e-14)
+  end)
+
+  it("has copies of their own, and shares what is a gb.param", function()
+    local shared <const>, m <const> = gb.param(3), means.linear{slope = 2}
+    local copy <const> = m:copy()
+    copy.slope = 5
+    assert.same({2, 5}, {m.slope:item(), copy.slope:item()})
+    assert.is_true(rawequal(shared, means.constant(shared):copy().hyper.value))
+    assert.same({"value", true}, {shared.name, rawequal(means.constant(shared).value, shared)})
+    assert.same({"linear", "slope", "offset"}, {copy.kind, copy.slope.name, copy.offset.name})
+    assert.is_nil(m.root)
+    assert.is_nil(means.zero().task_column)
+  end)
+
+  it("changes in nothing but its parameters", function()
+    local m <const> = means.linear{}
+    for key, text in pairs{kind = "the linear mean: 'kind' is chosen when a mean is made", root = "the linear mean: 'root' is chosen when a mean is made",
+      pending = "the linear mean: 'pending' is chosen when a mean is made", slop = "the linear mean has no field 'slop' (did you mean 'slope'?)",
+      zzz = "the linear mean has no field 'zzz' (it has offset, slope)"} do
+      assert.equal(text, raises("option", "", function() m[key] = 1 end).message)
+    end
+    assert.equal("the linear mean has no field 'zzz' (it has copy, offset, slope)", raises("option", "", function() return m.zzz end).message)
+    assert.equal("linear mean: 3 slopes for inputs with 2 columns", raises("shape", "", means.linear{slope = {1, 2, 3}}, x).message)
+  end)
+
+  it("gets a slope for each column once, open as the first was, or fixed and with its prior", function()
+    local prior <const> = gb.priors.normal{}
+    local function resolved(m, d)
+      means.resolve(m, d)
+      return m.slope
+    end
+    local open <const> = resolved(means.linear{}, 2)
+    assert.same({2, "slope", false}, {open.numel, open.name, param.is_open(open)})
+    near({4, 4, 4}, resolved(means.linear{slope = 4}, 3), 0)
+    local m <const> = means.linear{slope = 4}
+    m.slope.fixed, m.slope.prior = true, prior
+    assert.is_true(resolved(m, 2).fixed and rawequal(prior, m.slope.prior))
+    assert.is_nil(m.pending)
+    assert.same({2, 1, 0, 0}, {resolved(m, 3).numel, resolved(means.linear{slope = {4}}, 3).numel, resolved(means.linear{slope = 4}, 1).ndim,
+      resolved(means.linear{slope = gb.param(4)}, 3).ndim})
+    local tasks <const> = means.with_task(means.linear{slope = 4}, function() end)
+    assert.equal(2, resolved(tasks, 3).numel)
+    means.resolve(means.constant(1), 3)
+  end)
+
+  it("may give a column, or values that are no tensor's, of its own names", function()
+    local function made(f) return means.of(f)(x) end
+    near({3, 7, 11}, made(function(at) return at:sum(2, {keepdim = true}) end), 0)
+    assert.equal(1, made(function(at) return at:sum(2, {keepdim = true}) end).ndim)
+    for text, f in pairs{["the mean function: expected one value a row, shape 3, got shape 1x3"] = function() return gb.ones(1, 3) end,
+      ["the mean function: expected one value a row, shape 3, got shape 4"] = function() return gb.ones(4) end,
+      ["the mean function: expected one value a row, shape 3, got nil"] = function() end,
+      ["the mean function: expected one value a row, shape 3, got shape 2"] = function() return gb.ones(2, 1) end} do
+      assert.equal(text, raises("shape", "", made, f).message)
+    end
+    for _, v in ipairs{3, "x", {}, setmetatable({}, {__call = print}), gb.kernels.rbf{}, gb.ones(3)} do assert.is_nil(means.of(v)) end
+    local net <const> = gb.nn.linear(2, 1, {seed = 1})
+    assert.same({"function", "net.bias net.weight"}, {means.of(net).kind, (table.concat((function()
+      local names <const> = select(2, gb.params(means.of(net)))
+      table.sort(names)
+      return names
+    end)(), " "))})
+    assert.same({}, (gb.params(means.of(function() end))))
+    local one <const> = means.constant(1)
+    assert.is_true(rawequal(one, means.of(one)))
+  end)
+
+  it("of one's own has free parameters, by name", function()
+    for _, key in ipairs{"copy", "root", "pending", "task_column", "kind", "form", "hyper"} do
+      assert.equal(("gb.means.define: '%s' cannot be the name of a parameter"):format(key),
+        raises("option", "", means.define, "m", {[key] = 1}, print).message)
+    end
+    local make <const> = means.define("wave", {b = 2, a = 1}, function(at, p) return at:sum(2) * p.a + p.b end)
+    assert.equal("wave{a=1.0, b=-3.0}", tostring(make{b = -3}))
+    assert.equal("wave: unknown option 'zzzzz'; known: a, b", raises("option", "", make, {zzzzz = 1}).message)
+    local shared <const> = gb.param(5)
+    assert.is_true(rawequal(shared, make{a = shared}.a))
+  end)
+end)

@@ -192,7 +192,7 @@ describe("a parameter's description", function()
   end
 
   it("gives the parameter back", function()
-    for _, p in ipairs{gb.param(2), gb.param({1, 2}, {min = 0, fixed = true}), gb.param(0.5, {min = 0, max = 1, name = "q"}),
+    for _, p in ipairs{gb.param(2), gb.param(-3, {max = -1}), gb.param(0.3, {min = -1, max = 2, prior = gb.priors.uniform{max = 7}}), gb.param({1, 2}, {min = 0, fixed = true}), gb.param(0.5, {min = 0, max = 1, name = "q"}),
       gb.param(3, {min = 0, prior = gb.priors.gamma{shape = 2}}), gb.param(0.5, {prior = gb.priors.uniform{}})} do
       p.value = p.value
       local q <const> = param.restore(param.describe(p))
@@ -328,5 +328,265 @@ describe("what the library keeps of parameters", function()
     assert.is_false(param.is_open(gb.param(1)))
     assert.is_true(param.is_open(param.set_open(gb.param(1), true)))
     assert.is_false(param.is_open(param.set_open(gb.param(1), false)))
+  end)
+end)
+
+describe("the unconstrained value", function()
+  local uniform <const> = gb.priors.uniform
+  local function logit(v) return math.log(v / (1 - v)) end
+
+  it("is by the bounds, by the prior's interval, or by the transform that was given", function()
+    local cube <const> = {forward = function(raw) return raw ^ 3 end, inverse = function(v) return v ^ (1 / 3) end}
+    for _, row in ipairs{
+      {-0.3, {transform = "identity", min = -1}, -0.3}, {2, {transform = "exp"}, math.log(2)}, {2, {transform = "exp", max = 5}, math.log(2)},
+      {1.5, {transform = "exp", min = 1}, math.log(0.5)}, {2, {max = 5}, math.log(3)}, {2, {min = 1, max = 5}, logit(1 / 4)},
+      {2, {min = -1, max = 5}, logit(1 / 2)}, {0.3, {prior = uniform{}}, logit(0.3)}, {1.2, {min = 1, prior = uniform{max = 3}}, logit(0.1), 1, 3},
+      {0.3, {max = 0.5, prior = uniform{}}, logit(0.6), 0, 0.5}, {0.3, {min = -1, max = 2, prior = uniform{}}, logit(0.3), 0, 1},
+      {0.3, {transform = "identity", prior = uniform{}}, logit(0.3), 0, 1}, {0.3, {transform = "exp", prior = uniform{}}, logit(0.3), 0, 1},
+      {8, {transform = cube, prior = uniform{max = 9}}, 2}, {8, {transform = cube, min = 1, prior = uniform{max = 9}}, 2, 1},
+      {0.3, {prior = gb.priors.gamma{}}, 0.3},
+    } do
+      local p <const> = gb.param(row[1], row[2])
+      near(row[3], p.raw, 1e-13)
+      near(row[1], p.value, 1e-13)
+      if row[4] then assert.same({row[4], row[5]}, {p.min, p.max}) end
+    end
+    local p <const> = gb.param(8, {transform = cube, prior = uniform{max = 9}})
+    assert.same({}, {p.min, p.max})
+    near(logit(0.3), gb.param({0.3, 0.5}, {min = 0, max = 1}).raw[1], 1e-14)
+  end)
+
+  it("goes with the value when the interval of the prior changes, and the value stays", function()
+    local p <const> = gb.param(0.3, {min = 0})
+    near(math.log(0.3), p.raw, 1e-14)
+    for _, row in ipairs{{uniform{}, logit(0.3), 0, 1}, {uniform{max = 0.6}, 0, 0, 0.6}, {gb.priors.normal{}, math.log(0.3), 0}, {nil, math.log(0.3), 0}} do
+      local version <const> = p.version
+      p.prior = row[1]
+      near(row[2], p.raw, 1e-13)
+      near(0.3, p.value, 1e-13)
+      assert.same({row[3], row[4]}, {p.min, p.max})
+      assert.equal(version + (row[1] and 1 or 0), p.version)
+    end
+    p.prior = uniform{}
+    p.prior = false
+    assert.is_nil(p.prior)
+  end)
+end)
+
+describe("a parameter's fields", function()
+  local param <const> = require "gibbous.param"
+
+  it("are as they were given, and assigned", function()
+    local p <const> = gb.param(1)
+    assert.same({"param", false, 1}, {p.name, p.fixed, p.version})
+    assert.same({"p", true, 1}, {gb.param(1, {name = "p"}).name, gb.param(1, {fixed = true}).fixed, #gb.param{1}})
+    p.fixed = 3
+    assert.is_true(p.fixed)
+    p.fixed = nil
+    assert.is_false(p.fixed)
+    p.raw = 4
+    near(4, p.value, 0)
+    assert.equal(2, p.version)
+    assert.equal("a parameter has no field 'fix' to assign", raises("option", "", function() p.fix = 1 end).message)
+    raises("index", "", function() return p.fix end)
+    near(2, p.sqrt(p), 0)
+    near(3, p.sqrt(gb.tensor(9)), 0)
+    assert.equal("x4.0", "x" .. p)
+  end)
+
+  it("keep its type", function()
+    local p <const> = param.new(0.5, {min = 0}, "f32")
+    p.value = gb.tensor(2)
+    assert.same({"f32", "f32"}, {p.value.dtype, p.raw.dtype})
+    p.raw = gb.tensor(1)
+    assert.equal("f32", p.raw.dtype)
+    assert.equal("f64", gb.param(gb.ones(2, {dtype = "f32"})).dtype)
+  end)
+
+  it("take values that depend on nothing", function()
+    local p <const>, q <const> = gb.param(1), gb.param(2)
+    p.value = q * 3
+    near({0}, {gb.grad(p * 1, q, {unused = "zero"})}, 0)
+    p.value = q
+    near(2, p.value, 0)
+  end)
+
+  it("are refused outside of bounds, to the letter", function()
+    for _, row in ipairs{
+      {1, {max = 1}, "option", "parameter 'param' = 1.0 is not inside its bounds (-inf, 1)"},
+      {1, {min = 1}, "option", "parameter 'param' = 1.0 is not inside its bounds (1, inf)"},
+      {{1, 5}, {max = 3}, "option", "parameter 'param' = 1 .. 5 is not inside its bounds (-inf, 3)"},
+      {-math.huge, {}, "nan", "parameter 'param' cannot be set to an infinite value"},
+      {{1, math.huge}, {}, "nan", "parameter 'param' cannot be set to an infinite value"},
+      {{1, 0 / 0}, {}, "nan", "parameter 'param' cannot be set to NaN"}, {{}, {}, "shape", "parameter 'param' needs a value, got none"},
+      {2, {prior = gb.priors.uniform{}}, "option",
+        "parameter 'param' = 2.0 is not inside its bounds (0, 1), outside which its prior has no density"},
+      {1, {min = 1, max = 1}, "option", "gb.param: min 1 is not below max 1"},
+      {print, {}, "option", "the value of parameter 'param' must be a number, a list or a tensor, got function"},
+      {1, {fixed = 1}, "option", "gb.param: option 'fixed' must be boolean, got number 1"},
+      {1, {min = "0"}, "option", "gb.param: option 'min' must be number, got string 0"},
+      {1, {max = "0"}, "option", "gb.param: option 'max' must be number, got string 0"},
+      {1, {name = 3}, "option", "gb.param: option 'name' must be string, got number 3"},
+      {1, {prior = 3}, "option", "gb.param: option 'prior' must be a gb.priors value (gb.priors.define makes one's own), got number 3"},
+    } do assert.equal(row[4], raises(row[3], "", gb.param, row[1], row[2]).message) end
+    local p <const> = gb.param(1, {name = "p"})
+    for text, f in pairs{["parameter 'p' cannot be set to a value that is not finite"] = function() p.raw = -math.huge end,
+      ["the raw value of parameter 'p' must be a number, a list or a tensor, got string"] = function() p.raw = "x" end,
+      ["the prior of parameter 'p' must be a gb.priors value (gb.priors.define makes one's own), got string"] = function() p.prior = "x" end,
+      ["'p' takes a value; a gb.param is given where its owner is made"] = function() param.set(p, gb.param(2)) end,
+    } do assert.equal(text, select(2, pcall(f)).message) end
+    param.set(p, 5)
+    near(5, p.value, 0)
+  end)
+end)
+
+describe("hyper-parameters", function()
+  local param <const> = require "gibbous.param"
+
+  it("are positive boxes that models copy, or explicit ones that they share", function()
+    local p <const>, named <const> = gb.param(1), gb.param(1, {name = "own"})
+    assert.is_true(rawequal(p, param.hyper(p, "scale")) and param.shared(p))
+    assert.equal("scale", p.name)
+    assert.equal("own", param.hyper(named, "scale").name)
+    local h <const> = param.hyper(2, "scale")
+    assert.same({"scale", 0, false}, {h.name, h.min, param.shared(h)})
+    assert.same({"scale"}, {param.hyper(-2, "scale", {name = "other"}).name, param.hyper(-2, "scale", {}).min})
+    for rank, text in pairs{"vector, got shape 2x2", "matrix, got shape 2x2x2"} do
+      local v <const> = rank == 1 and gb.ones(2, 2) or gb.ones(2, 2, 2)
+      assert.equal("parameter 'w' must be one number or a " .. text, raises("shape", "", param.hyper, v, "w", nil, rank).message)
+    end
+    assert.equal(2, param.hyper(gb.ones(2, 2), "w", nil, 2).ndim)
+    assert.equal("kernel", gb.type(p * gb.kernels.rbf{}))
+    assert.equal("kernel", gb.type(gb.kernels.rbf{} * p))
+  end)
+
+  it("are copied once where they are not shared", function()
+    local p <const>, h <const> = gb.param(2), param.hyper(3, "h")
+    local once <const>, all <const> = param.copies(), param.copies(true)
+    assert.is_true(rawequal(p, once(p)) and not rawequal(h, once(h)) and rawequal(once(h), once(h)))
+    assert.is_true(not rawequal(p, all(p)) and not rawequal(h, all(h)) and rawequal(all(p), all(p)))
+    near({2, 3, 3}, {all(p), all(h), once(h)}, 1e-14)
+    local function by(q, of) return gb.grad(of * 1, q, {unused = "zero"}):item() end
+    assert.same({1, 0, 0}, {by(h, once(h)), by(h, all(h)), by(p, all(p))})       -- a plain copy has gradients by the original
+    param.part{once(h), p}
+    assert.same({0, 1}, {by(h, once(h)), by(once(h), once(h))})
+    near(3, once(h), 1e-14)
+  end)
+
+  it("take nothing from a copy that was made of their values, nor from who fits them", function()
+    local p <const>, made <const>, fits <const> = gb.param(2), {state = 1}, {}
+    param.keep({p}, made)
+    param.claim(p, fits)
+    local q <const> = param.copy(p)
+    q.value = 3
+    assert.equal(1, made.state)
+    assert.is_false(param.claim(q, {}))
+    local r <const>, other <const> = param.copy(p), {state = 1}
+    param.keep({r}, other)
+    param.apart{p, r}
+    assert.same({1, nil, 2}, {made.state, other.state, r.version})
+    p.raw = 1
+    assert.is_nil(made.state)
+  end)
+
+  it("stay open while nobody chooses their value", function()
+    local function open() return param.set_open(param.hyper(0.3, "h"), true) end
+    local p <const>, q <const>, r <const> = open(), open(), open()
+    p.prior = gb.priors.uniform{}
+    param.raise_bound(q, 0.5)
+    assert.same({true, true, true}, {param.is_open(p), param.is_open(q), param.is_open(param.restore(param.describe(p)))})
+    assert.is_false(param.is_open(param.restore(param.describe(gb.param(1)))))
+    assert.equal(0.5, q.min)
+    near(0.55, q, 1e-13)
+    p.value, r.raw = 0.5, 0
+    assert.same({false, false}, {param.is_open(p), param.is_open(r)})
+    assert.is_true(param.is_open(param.set_open(open(), false)))
+  end)
+
+  it("move no further than a prior's interval when their bound rises", function()
+    local function raised(max) return pcall(param.raise_bound, gb.param(0.5, {min = 0, prior = gb.priors.uniform{max = max}}), 1) end
+    assert.same({false, true}, {(raised(1.1)), (raised(1.11))})
+    local p <const> = param.hyper(5, "p")
+    p.raw = -800
+    param.raise_bound(p, 0)
+    near(1, p.value / 1e-300, 1e-9)
+  end)
+
+  it("have a log prior, the sum over those that are free", function()
+    local normal <const> = gb.priors.normal{}
+    local a <const>, b <const> = gb.param(1, {prior = normal}), gb.param({2, 3}, {prior = normal})
+    local one <const> = normal:log_density(gb.tensor(1)):item()
+    assert.is_nil(param.log_prior{gb.param(1), gb.param(1, {fixed = true, prior = normal})})
+    near(one, param.log_prior{a, gb.param(1)}, 1e-14)
+    near(one + normal:log_density(gb.tensor{2, 3}):item(), param.log_prior{a, b}, 1e-14)
+  end)
+
+  it("are found by paths", function()
+    local p <const>, q <const>, r <const> = gb.param(1), gb.param(2), gb.param(3, {name = "r"})
+    local function paths(root, at) return table.concat(select(2, param.collect(root, at)), " ") end
+    assert.equal("r", paths(r))
+    assert.equal("[1] [2] a b[1].c", paths{p, q, a = r, b = {{c = gb.param(1)}}, [true] = gb.param(1)})
+    assert.equal("x[1] x.a", paths({p, a = q}, "x"))
+    assert.equal("", paths{3, "x", print})
+    local loop <const> = {p}
+    loop.again = loop
+    assert.equal("[1]", paths(loop))
+  end)
+end)
+
+describe("a file of a version whose priors were no bounds", function()
+  local param <const> = require "gibbous.param"
+
+  it("gives the value, confined from then on, or says why not", function()
+    local function old(v)
+      local d <const> = param.describe(gb.param(v, {min = 0, name = "p"}))
+      d.prior, d.version = gb.priors.uniform{max = 2}, 7
+      return param.restore(d)
+    end
+    local p <const> = old(0.5)
+    near(0.5, p, 1e-14)
+    near(math.log(0.25 / 0.75), p.raw, 1e-13)
+    assert.same({7, 0, 2, "uniform(max=2, min=0)"}, {p.version, p.min, p.max, tostring(p.prior)})
+    assert.same({nil, "parameter 'p' = 3.0 is not inside its bounds (0, 2), outside which its prior has no density"}, {old(3)})
+    local d <const> = param.describe(gb.param(0.3, {min = 0.1, prior = gb.priors.uniform{max = 0.7}}))
+    assert.equal("support", d.transform)
+    d.raw = gb.tensor(0.123456789)
+    assert.equal(0.123456789, param.restore(d).raw:item())
+  end)
+end)
+
+describe("gb.grad", function()
+  local p <const>, q <const> = gb.param(3, {min = 0}), gb.param(2)
+  local y <const> = p * p * q
+
+  it("gives derivatives with the keys of what it differentiates by", function()
+    near(12, gb.grad(y, p), 1e-13)
+    near(36, gb.grad(y, p, {raw = true}), 1e-13)
+    near(12, gb.grad(y, p, {raw = false}), 1e-13)
+    near(9, gb.grad(y, q, {raw = true}), 1e-13)
+    local both <const>, raw <const> = gb.grad(y, {a = p, b = q}), gb.grad(y, {p, q}, {raw = true})
+    near({12, 9, 36, 9}, {both.a, both.b, raw[1], raw[2]}, 1e-13)
+    local t <const> = gb.tensor{1, 2}:requires_grad()
+    near({2, 4}, gb.grad((t * t):sum(), t, {raw = true}), 0)
+    near({10, 80}, gb.grad(t * t, t, {cotangent = gb.tensor{5, 20}}), 0)
+    near(0, gb.grad(p * 1, q, {unused = "zero"}), 0)
+    near(0, gb.grad(p * 1, {q}, {raw = true, unused = "zero"})[1], 0)
+    raises("option", "", gb.grad, p * 1, q, {unused = "error"})
+    raises("option", "", gb.grad, p * 1, q, {unused = false})
+    near(1, gb.grad(p, p), 0)
+    assert.equal(1, select("#", gb.grad(y, {p, q})))
+  end)
+
+  it("says what it takes", function()
+    for text, args in pairs{
+      ["gb.grad: the first argument must be the tensor to differentiate, got number"] = {3, p},
+      ["gb.grad: the first argument must be the tensor to differentiate, got string"] = {"x", p},
+      ["gb.grad: the first argument must be the tensor to differentiate, got nil"] = {nil, p},
+      ["gb.grad: the second argument must be a tensor, a gb.param or a table of them, got nil"] = {y},
+      ["gb.grad: the second argument must be a tensor, a gb.param or a table of them, got string"] = {y, "x"},
+      ["gb.grad: unknown option 'rw', did you mean 'raw'?"] = {y, p, {rw = true}},
+      ["gb.grad: option 'raw' must be boolean, got number 1"] = {y, p, {raw = 1}},
+      ["gb.grad: option 'unused' must be one of error, zero, got string one"] = {y, p, {unused = "one"}},
+    } do assert.equal(text, raises("option", "", gb.grad, args[1], args[2], args[3]).message) end
   end)
 end)

@@ -54,7 +54,7 @@ local function transform_of(o)
   if o.transform == "identity" then return transforms.identity end
   if o.transform == "exp" or (o.min and not o.max) then return below(o.min or 0) end
   if o.max and not o.min then return above(o.max) end
-  if o.min and o.max then return between(o.min, o.max) end
+  if o.min then return between(o.min, o.max) end
   return transforms.identity
 end
 
@@ -500,7 +500,7 @@ function M.restore(d)
   set_transform(box)
   assign_raw(self, d.raw)
   if not confined and prior then
-    local ok <const>, err <const> = pcall(set_prior, self, prior, 1)
+    local ok <const>, err <const> = pcall(set_prior, self, prior)
     if not ok then return nil, err.message end
     box.version = d.version
   end
