@@ -139,3 +139,80 @@ describe("the text of", function()
     })
   end)
 end)
+
+describe("the report of a fit", function()
+  local fit_report <const> = require "gibbous.gp.fit_report"
+  local param <const> = require "gibbous.param"
+  local support <const> = require "spec.support"
+
+  local function best(o)
+    local out <const> = {converged = true, reason = "why", value = 2, gradient_norm = 0.5, iterations = 3, method = "adam"}
+    for key, v in pairs(o or {}) do out[key] = v end
+    return out
+  end
+
+  --- best, more: fields that differ; o: noise, likelihood, solver of the model, 'list' of parameters in place of its own.
+  local function report(of_best, of_more, o)
+    o = o or {}
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{variance = gb.param(2, {min = 0, prior = o.prior})}, likelihood = o.likelihood,
+      noise = not o.likelihood and (o.noise or 0.1) or nil, solver = o.solver or "direct"}:condition(x:to{dtype = o.dtype or "f64"}, y:to{dtype = o.dtype or "f64"})
+    m:predict(x:to{dtype = o.dtype or "f64"}).mean:eval()
+    local more <const> = {seconds = 1.5, masked = 7, shared = {"a"}, log = {solves = 4}, restarts = 8, seed = 9, objective = "mll"}
+    for key, v in pairs(of_more or {}) do more[key] = v end
+    local collect <const> = param.collect
+    return support.with(param, {collect = function(v)
+      if o.list and rawequal(v, m) then return o.list, o.names end
+      return collect(v)
+    end}, function()
+      return fit_report(m, best(of_best), {evaluations = 11, setbacks = 12, failed_starts = 13}, more)
+    end)
+  end
+
+  it("has the facts of its best start, and of all", function()
+    local r <const> = report()
+    assert.same({true, "why", 2, 0, -2, "mll", 0.5, 3, 11, 12, 13, "f64", "f64", 8, "direct", 9, 4, 7, 1.5, false, "adam"},
+      {r.converged, r.reason, r.value, r.log_prior, r.log_likelihood, r.objective, r.gradient_norm, r.iterations, r.evaluations, r.setbacks,
+       r.failed_starts, r.precision, r.dtype, r.restarts, r.solver, r.seed, r.n, r.masked, r.seconds, r.interrupted, r.method})
+    assert.same({{"a"}, {solves = 4}}, {r.shared, r.solve_log})
+    assert.is_true(r.bytes > 0)
+    assert.same({nil, nil, nil, nil}, {r.log_likelihood_error, r.noise_floor, r.why, r.tasks})
+    local narrow <const> = report(nil, nil, {dtype = "f32"})
+    assert.same({"f32", "f32"}, {narrow.precision, narrow.dtype})
+    assert.equal("f64", report({precision = "f64"}, nil, {dtype = "f32"}).precision)
+    assert.equal("cg(tol 0.001)", report(nil, nil, {solver = S.cg{tol = 1e-3}}).solver)
+    local density <const> = gb.priors.gamma{shape = 3, rate = 2}
+    local with_prior <const>, log_prior <const> = report(nil, nil, {prior = density}), density:log_density(gb.tensor(2)):item()
+    support.near({log_prior, -2 - log_prior}, {with_prior.log_prior, with_prior.log_likelihood}, 1e-9)
+  end)
+
+  it("is not of convergence where the fit was stopped, or its last solve missed", function()
+    assert.is_false(report{converged = false}.converged)
+    local stopped <const> = report{interrupted = true}
+    assert.same({false, true}, {stopped.converged, stopped.interrupted})
+    local met <const> = report{solve = {converged = true, reason = "slow", standard_error = 0.5}}
+    assert.same({true, "why", 0.25}, {met.converged, met.reason, met.log_likelihood_error})
+    local missed <const> = report{solve = {converged = false, reason = "slow"}}
+    assert.same({false, "the solver: slow"}, {missed.converged, missed.reason})
+  end)
+
+  it("tells of the noise floor where the least noise is within a twentieth of it", function()
+    local function floor(noise, o) return report(nil, {floor = 0.1}, o or {noise = noise}).noise_floor end
+    assert.same({0.1, 0.1}, {floor(0.1), floor(0.1049)})
+    assert.is_nil(floor(0.1051))
+    assert.equal(0.1, floor(nil, {likelihood = gb.likelihoods.fixed{9, 0.1, 9, 9}}))
+  end)
+
+  it("names free parameters at their bounds", function()
+    for i, row in ipairs{
+      {21, 20, nil, true}, {21.01, 20, nil, false}, {-19, -20, nil, true}, {19, nil, 20, true}, {18.99, nil, 20, false},
+      {1e-12, 0, nil, true}, {1.5e-12, 0, nil, false}, {-1e-12, nil, 0, true}, {-1.5e-12, nil, 0, false}, {0.97, nil, 1, true},
+      {11, 10, 110, true}, {11.01, 10, 110, false}, {109, 10, 110, true}, {108.99, 10, 110, false}, {5, nil, nil, false},
+      {{50, 109}, 10, 110, true}, {{50, 11}, 10, 110, true}, {{50, 60}, 10, 110, false}, {{50, 21}, 20, nil, true}, {{1, 19}, nil, 20, true},
+      {{30, 22}, 20, nil, false}, {{1, 18}, nil, 20, false},
+    } do
+      local p <const> = {value = gb.tensor(row[1]), min = row[2], max = row[3]}
+      local held <const> = {value = p.value, min = row[2], max = row[3], fixed = true}
+      assert.same(row[4] and {"free"} or {}, report(nil, nil, {list = {held, p}, names = {"held", "free"}}).active_bounds, "row " .. i)
+    end
+  end)
+end)
