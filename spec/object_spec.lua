@@ -325,6 +325,48 @@ describe("a kernel of one's own", function()
     raises("option", "kernel 'asym' is not symmetric", several.fit, several, x, gb.zeros(12, 2))
   end)
 
+  it("is looked at in four pairs of the first and the last rows, up to rounding", function()
+    local checks <const> = require "gibbous.gp.kernel_checks"
+    local function kernel(f) return K.define("lean", {}, f){} end
+    local lean <const> = kernel(function(p, q) return 1 + (p - q):sum(-1) end)
+    local function seen(k, t) return not pcall(checks.symmetric, k, t) end
+    local function odd_row(i, n)
+      local values <const> = {}
+      for row = 1, n do values[row] = {row == i and 1 or 0} end
+      return seen(lean, gb.tensor(values))
+    end
+    local found <const> = {}
+    for i = 1, 12 do found[i] = odd_row(i, 12) end
+    assert.same({true, true, true, true, false, false, false, false, true, true, true, true}, found)
+    assert.same({true, true, false, true, false}, {odd_row(1, 2), odd_row(1, 3), odd_row(2, 3), odd_row(3, 3), odd_row(1, 1)})
+    for dtype, bound in pairs{f64 = 1e-8, f32 = 1e-3} do
+      local function leaning(by)
+        return seen(kernel(function(p, q) return 1 + (p - q):sum(-1) * by end), gb.tensor({{0}, {1}}, {dtype = dtype}))
+      end
+      assert.same({false, true}, {leaning(0.45 * bound), leaning(0.8 * bound)})
+    end
+    local pair <const> = gb.tensor{{0}, {1}}
+    assert.is_false(seen(kernel(function(p, q) return (p - q):sum(-1) * 0 end), pair))
+    assert.is_false(seen(kernel(function(p, q) return (p - q):sum(-1) / 0 end), pair))
+    assert.is_false(seen(K.rbf{}, pair))
+    local two <const> = K.define("other", {}, function(p, q) return (p - 2 * q):sum(-1) end)
+    raises("option", "kernel 'lean' or 'other' is not symmetric", checks.symmetric, lean + two{} + two{}, pair)
+  end)
+
+  it("names rows as the user has them", function()
+    local checks <const> = require "gibbous.gp.kernel_checks"
+    local names <const> = {}
+    for i = 1, 4 do names[i] = checks.rows_of_tasks(3)(i) end
+    assert.same({"1 (task 1)", "1 (task 2)", "1 (task 3)", "2 (task 1)"}, names)
+    local of_points <const> = checks.rows_of_points(gb.tensor{{5, 6, 2}, {7, 8, 1}, {5, 7, 1}}, gb.tensor{{7, 8}, {5, 6}, {1, 1}})
+    assert.same({"2 (task 2)", "1 (task 1)", "3 of the values (task 1)"}, {of_points(1), of_points(2), of_points(3)})
+    local hole <const> = K.define("hole", {}, function(p, q) return gb.where((p - q):abs():sum(-1):gt(1), math.huge, 1) end)
+    assert.equal("kernel 'hole' gives k(a, b) = inf for rows 2 and 3 of x", checks.not_finite(hole{}, gb.tensor{{1}, {0.2}, {1.9}}))
+    assert.equal("kernel 'mine' (hole) gives k(a, b) = inf for rows b and c of x",
+      checks.not_finite(K.rbf{} * hole{}:named "mine", gb.tensor{{1}, {0.2}, {1.9}}, function(i) return ("abc"):sub(i, i) end))
+    assert.is_nil(checks.not_finite(hole{}, gb.tensor{{0}, {1}}))
+  end)
+
   it("is named by the rows of x of a model of several outputs", function()
     local y2 <const> = gb.randn(12, 2, {seed = 4}):eval()
     local text <const> = "for rows (%d+) %(task [12]%) and (%d+) %(task [12]%) of x"

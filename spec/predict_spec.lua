@@ -336,7 +336,7 @@ describe("cached variances", function()
         local over <const> = p.f_var - want.f_var
         assert.is_true(least(over) >= -1e-11)
         assert.is_true(least(p.f_var_bound + 1e-11 - over) >= 0)
-        assert.is_true(least(p.f_var - p.f_var_bound) >= 0)
+        assert.is_true(least(p.f_var - p.f_var_bound) >= 0 and least(p.f_var_bound) >= 0)
         assert.is_true(most(over) <= before)
         assert.equal(rank, p.info.rank)
         near(p.f_var, p.f_cov:diagonal(), 1e-12)
@@ -374,6 +374,28 @@ describe("cached variances", function()
     m:get "likelihood.noise".value = 0.5
     assert.equal(2, counting(spy, look).qr)
     raises("option", "predict: the rank must be 1 or more", m.predict, m, xs, {variance = "cached", rank = 0})
+    assert.equal(2, counting(spy, function() m:predict(xs, {variance = "cached", rank = n + 5}).f_var:eval() end).qr)
+    assert.equal(0, counting(spy, function() m:predict(xs, {variance = "cached", rank = n + 5}).f_var:eval() end).qr)
+  end)
+
+  -- A kernel (1, b; b, s) whose basis starts at the unit vectors: the slope by b of what the second vector has of the first is 1 / s^2
+  -- where that vector follows the kernel, 0 where it is left as it is.
+  it("have the slope of what stands above rounding alone", function()
+    local love <const> = require "gibbous.gp.love"
+    local function slopes(first, second, dtype)
+      local by <const> = gb.tensor(0, {dtype = dtype}):requires_grad()
+      local k <const> = gb.tensor({{first, 0}, {0, second}}, {dtype = dtype}) + by * gb.tensor({{0, 1}, {1, 0}}, {dtype = dtype})
+      local cache <const> = support.with(core, {randn = function(rows, columns, o) return core.eye(rows, {dtype = o.dtype}):slice(2, 1, columns) end},
+        function() return love({}, k, k + gb.eye(2, {dtype = dtype}), 2, 0) end)
+      local basis <const> = cache.live.basis
+      return {gb.grad(basis[1][2], by, {unused = "zero"}):item(), gb.grad(basis[2][1], by, {unused = "zero"}):item()}
+    end
+    for dtype, bound in pairs{f64 = 1e-5, f32 = 1e-2} do
+      local above <const>, below <const> = slopes(1, 1.5 * bound, dtype), slopes(1, 0.9 * bound, dtype)
+      near({1 + 1.5 * bound, 1}, {above[1], above[2] * (1.5 * bound) ^ 2}, 0.02)
+      near({1 + 0.9 * bound, 0}, below, 1e-3)
+    end
+    assert.same({0, 0}, slopes(0, 0, "f64"))
   end)
 end)
 

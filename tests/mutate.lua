@@ -22,6 +22,9 @@ local equivalent <const> = {
   {"gp/model.lua", "table.sort(paths, function(a, b) return tostring(a) <= tostring(b) end)", "no two paths are the same"},
   {"progress_text.lua", "local elapsed <const> = math.max(now - loop.start, 2.0000000000000001e-09)", "any tiny time keeps 0 out of the denominator"},
   {"precond_rank.lua", "local p = rank > 1 and make(k, noise, rank) or nil", "a rank is 0, or 16 and more"},
+  {"gp/choice.lua", "local noise <const> = math.max(NOISE_SHARE * f.likelihood:variance(f.x):mean():item(), 2.0000000000000001e-300)",
+    "any tiny number keeps 0 out of the denominator"},
+  {"gp/diagnosis.lua", "local start <const> = core.randn(#c, {seed = 2, dtype = c.dtype})", "another stream of random numbers"},
   {"gp/variance.lua", "local least <const> = core.maximum(noise, 2.0000000000000002e-30)", "any tiny number keeps 0 out of the denominator"},
 }
 

@@ -37,7 +37,6 @@ local function bytes_text(b)
   while b >= 1024 and unit < #units do b, unit = b / 1024, unit + 1 end
   return ("%.3g %s"):format(b, units[unit])
 end
-M.bytes_text = bytes_text
 
 --- A solver like this one but for these options.
 function M.with_options(solver, changes)
