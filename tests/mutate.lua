@@ -30,14 +30,16 @@ local equivalent <const> = {
 
 -- Specs to try first, by module; the first pattern that matches. Each list ends with what is quick and broad.
 local related <const> = {
-  {"^gp/objective", "gp_metrics gp_fit gp"}, {"^gp/model", "object gp"}, {"^gp/store", "store"}, {"^store", "store"}, {"^gp/fit", "gp_fit optim gp_data gp_noise"}, {"^gp/choice", "choice gp_notes reports gp_fit"},
+  {"^gp/objective", "gp_parts gp_metrics gp_fit gp"}, {"^gp/posterior", "gp_parts predict gp online"}, {"^gp/variance", "gp_variance predict"},
+  {"^gp/pathwise", "gp_parts predict"}, {"^gp/planning", "gp_parts gp_fit plan"}, {"^gp/online", "gp_parts online"}, {"^gp/update", "gp_parts online"},
+  {"^gp/model", "object gp"}, {"^gp/store", "store"}, {"^store", "store"}, {"^gp/fit", "gp_fit optim gp_data gp_noise"}, {"^gp/choice", "choice gp_notes reports gp_fit"},
   {"^gp/leave_one_out", "gp_metrics multitask"}, {"^gp/metrics", "gp_metrics"}, {"^gp/score", "score gp_metrics multitask"},
   {"^gp/diagnosis", "gp_diagnosis"}, {"^gp/fit_notes", "gp_notes gp_starts"},
-  {"^gp/fit_report", "reports gp_fit gp_starts"}, {"^gp/features", "predict multitask"}, {"^gp/pathwise", "predict"}, {"^gp/variance", "predict"},
-  {"^gp/forecast", "forecast predict"}, {"^gp/love", "predict"}, {"^gp/prediction", "prediction_record predict gp"}, {"^gp/posterior", "predict gp online"}, {"^gp/planning", "gp_fit plan"},
-  {"^gp/online", "online"}, {"^gp/fantasies", "online"}, {"^gp/update", "online"}, {"^gp/task", "multitask"},
+  {"^gp/fit_report", "reports gp_fit gp_starts"}, {"^gp/features", "predict multitask"},
+  {"^gp/forecast", "forecast predict"}, {"^gp/love", "predict"}, {"^gp/prediction", "prediction_record predict gp"},
+  {"^gp/fantasies", "online"}, {"^gp/task", "multitask"},
   {"^gp/kronecker", "multitask"}, {"^gp/multitask", "multitask"}, {"^task_noise", "multitask"}, {"^gp/data", "gp_data gp"},
-  {"^gp/", "gp gp_fit predict gp_noise"}, {"^kernels/spect", "kernels kernel_forms"}, {"^kernels/", "kernels kernel_algebra kernel_forms"},
+  {"^gp/", "gp_parts gp gp_fit predict gp_noise"}, {"^kernels/spect", "kernels kernel_forms"}, {"^kernels/", "kernels kernel_algebra kernel_forms"},
   {"^solvers", "solver_settings solvers solvers_more"}, {"^precond_rank", "precond_rank"}, {"^precond", "solver_settings solvers solvers_more"}, {"^data", "data"}, {"^param", "param gp_parameters"},
   {"^priors", "priors"}, {"^means", "means"}, {"^likelihoods", "gp_noise gp"}, {"^lbfgs", "lbfgs optim"}, {"^optim", "optim"},
   {"^nn", "nn"}, {"^plot", "plot"}, {"^progress", "progress"}, {"^timing", "timing"}, {"^doctor", "doctor host"}, {"^help", "repl meta"},

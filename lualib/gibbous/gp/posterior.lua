@@ -130,10 +130,8 @@ local predict_spec <const> = {variance = {"exact", "cached"}, rank = "count", pr
 local function is_prepared(self, stamp, precision)
   local f <const> = fields(self)
   if f.x == nil or #f.x == 0 then return true end
-  local plain <const> = f.x.dtype ~= "f32" or precision == "f32"
-  if f.active == nil or not (plain or precision == "f64" or f.bound and f.bound.stamp == stamp) then return false end
-  local worker <const> = plain and self or (precision == "f64" or f.twin) and f.twin or self
-  local state <const> = fields(worker).state
+  local worker <const> = working(self, precision, stamp)
+  local state <const> = worker and fields(worker).state
   return state ~= nil and state.stamp == stamp
 end
 

@@ -42,10 +42,16 @@ local function condition_bound(self)
   return f.bound.value
 end
 
---- 'precision': "f32", "f64", or nil for what is needed. The model or its twin.
-return function(self, precision)
+--- 'precision': "f32", "f64", or nil for what is needed. The model or its twin. stamp: computes nothing, and gives nil where that is
+-- not known yet for the parameters of this stamp, or the twin is not made.
+return function(self, precision, stamp)
   local f <const> = model.fields(self)
   if f.x == nil or #f.x == 0 or f.x.dtype ~= "f32" or precision == "f32" then return self end
-  if precision ~= "f64" and UNIT * condition_bound(self) <= worst_loss(self) then return self end
+  if precision ~= "f64" then
+    if stamp and not (f.active and f.bound and f.bound.stamp == stamp) then return nil end
+    local bound <const> = stamp and f.bound.value or condition_bound(self)
+    if UNIT * bound <= worst_loss(self) then return self end
+  end
+  if stamp then return f.twin end
   return twin_of(self)
 end
