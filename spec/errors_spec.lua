@@ -275,3 +275,39 @@ describe("the memory report", function()
     assert.is_true(rawequal(gb.memory.limit, require "gibbous.core".memory.limit))
   end)
 end)
+
+describe("a NaN in a text", function()
+  it("has no sign, whatever the sign of the number", function()
+    local function tensor(v) return gb.tensor{{v, 1}, {1, 2}} end
+    local makes <const> = {
+      function(v) return gb.linalg.cholesky(tensor(v)):eval() end,
+      function(v) return gb.linalg.lstsq(tensor(v), gb.ones(2)):eval() end,
+      function(v) return gb.full({2}, v, {dtype = "i64"}) end,
+      function(v) return gb.linspace(v, 3, 3, {dtype = "i64"}) end,
+      function(v) return gb.tensor{1, 2}:norm(nil, {p = v}) end,
+      function(v) return gb.memory.limit(v) end,
+      function(v) return require "gibbous.core".cg(gb.eye(2), gb.ones(2), {tol = v}) end,
+      function(v) return gb.solvers.cg{tol = v} end,
+      function(v) return require "gibbous.core".json_encode{v} end,
+    }
+    for i, f in ipairs(makes) do
+      for _, v in ipairs{0 / 0, -(0 / 0)} do
+        local ok <const>, err <const> = pcall(f, v)
+        assert.is_false(ok, i)
+        assert.matches("nan", tostring(err), 1, true)
+        assert.not_matches("-nan", tostring(err), 1, true)
+      end
+    end
+    for _, v in ipairs{0 / 0, -(0 / 0)} do
+      for _, t in ipairs{gb.tensor(v), gb.tensor{v, 1}, tensor(v), gb.tensor{v} * 2} do
+        assert.matches("nan", tostring(t), 1, true)
+        assert.not_matches("-nan", tostring(t), 1, true)
+      end
+      for _, name in ipairs{"cg", "minres"} do
+        local _, info <const> = gb.solvers[name]{}:solve(gb.eye(2) * 2 + gb.tensor{{0, v}, {v, 0}}, gb.ones(2))
+        assert.is_false(info.converged)
+        assert.not_matches("-nan", tostring(info) .. tostring(info.residual), 1, true)
+      end
+    end
+  end)
+end)

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/plain.h"
 #include "cpu/opaque.h"
 
 #define B GB_BLOCK
@@ -169,7 +170,7 @@ gb_status gb_cpu_cholesky (const gb_opaque_call *c) {
   for (size_t i = 0; i < q.nb; i++) atomic_init(&q.progress[i], i < q.first ? (unsigned)i + 1 : 0);
   GB_TRY(gb_tasks_run(gb_pool_for(c->pool, multiply_adds(&q)), ntiles(&q), factor_tile, &q, c->err));
   if (q.minor == 0) return GB_OK;
-  gb_fail(c->err, GB_ENOTPD, "the leading minor of order %zu of %zu is not positive (jitter %g)", q.minor, q.n, q.jitter);
+  gb_fail(c->err, GB_ENOTPD, "the leading minor of order %zu of %zu is not positive (jitter %g)", q.minor, q.n, gb_plain(q.jitter));
   if (c->err != NULL) c->err->order = q.minor;
   return GB_ENOTPD;
 }

@@ -2,6 +2,7 @@
 ** tasks. */
 #include <string.h>
 
+#include "base/plain.h"
 #include "cpu/opaque.h"
 
 #define SIDE 64                    /* a block and its transpose fit in L1 together */
@@ -68,7 +69,7 @@ static gb_status check (gb_pool *pool, const gb_tiles *a, bool lower, size_t fro
   const size_t i = (size_t)at / a->m, j = (size_t)at % a->m;
   size_t run;
   return gb_fail(err, GB_ENAN, "expected finite entries, got %g in row %zu, column %zu",
-                 gb_element_get(gb_tiles_entry(a, i, j, &run), 0, a->dtype), i + 1, j + 1);
+                 gb_plain(gb_element_get(gb_tiles_entry(a, i, j, &run), 0, a->dtype)), i + 1, j + 1);
 }
 
 gb_status gb_check_finite (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *a, gb_error *err) {

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/plain.h"
 #include "graph/formula.h"
 
 /* The axes of a mask in which 0 stands for all. */
@@ -87,7 +88,7 @@ static gb_node *norm (gb_formula *e, gb_node *a, unsigned axes, bool keepdim, do
 
 /* (sum |x|^p)^(1/p); p = inf and -inf are the largest and smallest |x|. */
 gb_status gb_norm (gb_node *a, unsigned axes, bool keepdim, double p, gb_node **out, gb_error *err) {
-  if (isnan(p) || p == 0) return gb_fail(err, GB_EOPTION, "norm: p must be a number other than 0, got %g", p);
+  if (isnan(p) || p == 0) return gb_fail(err, GB_EOPTION, "norm: p must be a number other than 0, got %g", gb_plain(p));
   gb_formula e;
   gb_formula_init(&e, a->graph, err);
   return gb_formula_take(&e, narrow(&e, norm(&e, wide(&e, a), all_axes(a, axes), keepdim, p), a), out);

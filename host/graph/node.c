@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/plain.h"
 #include "base/hash.h"
 #include "graph/call.h"
 #include "graph/intern.h"
@@ -55,7 +56,7 @@ char *gb_node_text (const gb_node *n, char buf[GB_NODE_TEXT]) {
   char shape[GB_SHAPE_TEXT];
   if (n->op == GB_OP_CONST && *n->name == '\0') {            /* one node wherever a number is written: it has no line */
     if (gb_node_dtype(n) == GB_I64) snprintf(buf, GB_NODE_TEXT, "the number %" PRId64, n->attr.i[0]);
-    else snprintf(buf, GB_NODE_TEXT, "the number %.17g", n->attr.f[0]);
+    else snprintf(buf, GB_NODE_TEXT, "the number %.17g", gb_plain(n->attr.f[0]));
     return buf;
   }
   snprintf(buf, GB_NODE_TEXT, "%.60s%s%s%s%.80s%s", n->name, *n->name ? " " : "",
@@ -501,7 +502,7 @@ gb_status gb_node_const_as (const gb_node *n, gb_dtype t, gb_node **out, gb_erro
 gb_status gb_node_const (gb_graph *g, double v, gb_dtype t, gb_node **out, gb_error *err) {
   uint64_t element = 0;
   gb_attr a = {0};
-  if (t == GB_I64 && v != trunc(v)) return gb_fail(err, GB_EDTYPE, "%.17g is not an integer, expected i64", v);
+  if (t == GB_I64 && v != trunc(v)) return gb_fail(err, GB_EDTYPE, "%.17g is not an integer, expected i64", gb_plain(v));
   if (t == GB_I64 && !(v >= -0x1p63 && v < 0x1p63))
     return gb_fail(err, GB_EDTYPE, "%.17g is out of range, expected an i64 of -2^63 .. 2^63 - 1", v);
   if (t == GB_I64) return gb_node_integer(g, (int64_t)v, out, err);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plain.h"
 #include "graph/call.h"
 #include "lua/precond.h"
 #include "solve/boundary.h"
@@ -118,7 +119,7 @@ static const char *const solver_names[] = {"exact", "k", "max_iter", "mixed", "n
 /* ---- reports ------------------------------------------------------------------------------------------- */
 
 static void set_number (lua_State *L, const char *name, double v) {
-  lua_pushnumber(L, v);
+  lua_pushnumber(L, gb_plain(v));
   lua_setfield(L, -2, name);
 }
 
@@ -153,7 +154,7 @@ static void say_missed (const char *where, const char *how, int steps, double re
     if (told[i] == where && where[0] != '\0') return;
   told[next++ % LINES] = where;
   fprintf(stderr, "gibbous: %s%sa solve missed its tolerance: %s after %d steps, relative residual %.2g%s%s\n", where,
-          where[0] != '\0' ? ": " : "", how, steps, residual != residual ? (double)NAN : residual, message[0] != '\0' ? "; " : "", message);
+          where[0] != '\0' ? ": " : "", how, steps, gb_plain(residual), message[0] != '\0' ? "; " : "", message);
 }
 
 static void solve_missed (const char *where, const gb_solver_report *r) {

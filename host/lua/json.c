@@ -2,6 +2,7 @@
 ** integers as integers, floats with 17 digits; NaN and infinities have no JSON and are refused. */
 #include <math.h>
 
+#include "base/plain.h"
 #include "io/json.h"
 #include "lua/lgb.h"
 
@@ -67,7 +68,7 @@ static json_t *encode_object (lua_State *L, int at, int depth) {
 static json_t *encode_number (lua_State *L, int at) {
   if (lua_isinteger(L, at)) return made(L, json_integer(lua_tointeger(L, at)));
   const double v = lua_tonumber(L, at);
-  if (!isfinite(v)) lgb_fail(L, GB_EOPTION, "JSON: a finite number expected, got %f", v);
+  if (!isfinite(v)) lgb_fail(L, GB_EOPTION, "JSON: a finite number expected, got %f", gb_plain(v));
   return made(L, json_real(v));
 }
 

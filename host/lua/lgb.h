@@ -118,6 +118,7 @@ int lgb_apply2 (lua_State *L, lgb_binary *f);
 int lgb_apply_along (lua_State *L, lgb_along *f, int extra);
 
 /* options.c */
+const char *lgb_shown (lua_State *L, int index);   /* the value as errors show it: a NaN has no sign; left on the stack */
 const char *lgb_function_name (lua_State *L);   /* of the running function, "?" where it is not known; anchored */
 bool lgb_isoptions (lua_State *L, int arg);
 void lgb_checkoptions (lua_State *L, int arg, const char *const *names);   /* nil or none: no options */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/plain.h"
 #include "lua/lgb.h"
 
 static const char *const make_options[] = {"device", "dtype", NULL};
@@ -262,7 +263,7 @@ static int push_range (lua_State *L, lgb_session *s, double from, double step, s
 static lua_Integer checkwhole (lua_State *L, int arg, const char *what) {
   int whole;
   const lua_Integer v = lua_tointegerx(L, arg, &whole);
-  if (!whole) lgb_fail(L, GB_EDTYPE, "%s: whole numbers expected for i64, got %s", what, luaL_tolstring(L, arg, NULL));
+  if (!whole) lgb_fail(L, GB_EDTYPE, "%s: whole numbers expected for i64, got %s", what, lgb_shown(L, arg));
   return v;
 }
 
@@ -321,7 +322,7 @@ static int make_linspace (lua_State *L) {
     const lua_Integer first = checkwhole(L, 1, "linspace");
     const gb_attr attr = {.i = {first, (int64_t)step}};
     if (step != trunc(step) || fabs(step) >= 0x1p53)
-      return lgb_fail(L, GB_EDTYPE, "linspace: a step of %.17g does not give whole numbers, expected i64", step);
+      return lgb_fail(L, GB_EDTYPE, "linspace: a step of %.17g does not give whole numbers, expected i64", gb_plain(step));
     return push_given(L, s, GB_OP_RANGE, &attr, &(gb_shape){.ndim = 1, .dim = {n}}, t);
   }
   return push_range(L, s, a, step, n, t);

@@ -1,6 +1,7 @@
 /* observe.c - where lazy values become numbers: eval, item, totable, comparisons, conversion. */
 #include <math.h>
 
+#include "base/plain.h"
 #include "lua/lgb.h"
 
 /* ---- evaluation ---------------------------------------------------------------------------------------- */
@@ -110,7 +111,7 @@ void lgb_pushelement (lua_State *L, const gb_tensor *t, const size_t *index) {
     lua_pushboolean(L, gb_tensor_at(t, index) != 0);
   } else {
     const double v = gb_tensor_at(t, index);
-    lua_pushnumber(L, v != v ? (double)NAN : v);            /* whatever its sign, it prints as "nan" */
+    lua_pushnumber(L, gb_plain(v));
   }
 }
 

@@ -23,6 +23,11 @@ static bool find_function (lua_State *L) {
   return false;
 }
 
+const char *lgb_shown (lua_State *L, int index) {
+  if (lua_type(L, index) == LUA_TNUMBER && lua_tonumber(L, index) != lua_tonumber(L, index)) return lua_pushstring(L, "nan");
+  return luaL_tolstring(L, index, NULL);
+}
+
 /* The name of the running function as called, or, where the call had no name (pcall, gb[name](...)), as registered.
 ** Anchored. */
 const char *lgb_function_name (lua_State *L) {
@@ -166,6 +171,6 @@ size_t lgb_tobytes (lua_State *L, int index, const char *what) {
   }
   if (!(bytes >= 0 && bytes < 0x1p62))
     lgb_fail(L, GB_EOPTION, "%s must be bytes or text such as \"1 GiB\", got %s", what,
-             luaL_tolstring(L, index, NULL));
+             lgb_shown(L, index));
   return (size_t)bytes;
 }

@@ -1,4 +1,5 @@
 /* solvers.c - solvers other than conjugate gradients for the Lua library; gb.solvers is in Lua. */
+#include "base/plain.h"
 #include "lua/precond.h"
 #include "solve/condition.h"
 #include "solve/lanczos.h"
@@ -14,9 +15,9 @@ static void push_info (lua_State *L, const gb_solve_info *info) {
   lua_setfield(L, -2, "reason");
   lua_pushinteger(L, info->iterations);
   lua_setfield(L, -2, "iterations");
-  lua_pushnumber(L, info->residual);
+  lua_pushnumber(L, gb_plain(info->residual));
   lua_setfield(L, -2, "residual");
-  lua_pushnumber(L, info->condition);
+  lua_pushnumber(L, gb_plain(info->condition));
   lua_setfield(L, -2, "condition");
   lua_pushnumber(L, 0);
   lua_setfield(L, -2, "jitter");
@@ -121,7 +122,7 @@ static int solvers_lanczos (lua_State *L) {
   lua_createtable(L, 0, 2);
   lua_pushinteger(L, info.steps);
   lua_setfield(L, -2, "steps");
-  lua_pushnumber(L, info.residual);
+  lua_pushnumber(L, gb_plain(info.residual));
   lua_setfield(L, -2, "residual");
   return 3;
 }
@@ -147,11 +148,11 @@ static int solvers_logdet (lua_State *L) {
                                 info.cg.condition, info.cg.seconds, info.cg.bytes});
   lua_pushstring(L, gb_cg_reason_text(info.cg.reason));
   lua_setfield(L, -2, "reason");
-  lua_pushnumber(L, info.value);
+  lua_pushnumber(L, gb_plain(info.value));
   lua_setfield(L, -2, "value");
-  lua_pushnumber(L, info.standard_error);
+  lua_pushnumber(L, gb_plain(info.standard_error));
   lua_setfield(L, -2, "standard_error");
-  lua_pushnumber(L, info.truncation);
+  lua_pushnumber(L, gb_plain(info.truncation));
   lua_setfield(L, -2, "truncation");
   return 1;
 }
@@ -166,7 +167,7 @@ static int solvers_condition (lua_State *L) {
   const gb_status st = gb_factor_condition(a, l, &condition, &err);
   s->busy = false;
   lgb_result(L, st, &err);
-  lua_pushnumber(L, condition);
+  lua_pushnumber(L, gb_plain(condition));
   return 1;
 }
 

@@ -161,7 +161,7 @@ static void check_list (lua_State *L, int arg, int last) {
              luaL_tolstring(L, -2, NULL));
   }
   if (last > arg)
-    lgb_fail(L, GB_ESHAPE, "a list of extents is the whole shape, got %s behind it", luaL_tolstring(L, arg + 1, NULL));
+    lgb_fail(L, GB_ESHAPE, "a list of extents is the whole shape, got %s behind it", lgb_shown(L, arg + 1));
 }
 
 gb_shape lgb_checkshape (lua_State *L, int first, int last) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plain.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "solve/columns.h"
@@ -33,19 +34,19 @@ char *gb_cg_text (const gb_cg_info *info, const gb_cg_options *o, char buf[GB_CG
     case GB_CG_MAX_ITER:
       if (o->goal.prior != NULL) {
         snprintf(buf, GB_CG_TEXT, "variance %zu is known to %.2g of itself after %d steps, expected %.2g: raise max_iter, or use a "
-                 "preconditioner of higher rank", c, info->missing, info->iterations, o->tol);
+                 "preconditioner of higher rank", c, gb_plain(info->missing), info->iterations, o->tol);
         break;
       }
       snprintf(buf, GB_CG_TEXT, "column %zu has residual %.2g after %d steps, expected %.2g: raise max_iter, or use a "
-               "preconditioner of higher rank", c, info->residual, info->iterations, o->tol);
+               "preconditioner of higher rank", c, gb_plain(info->residual), info->iterations, o->tol);
       break;
     case GB_CG_INDEFINITE:
       snprintf(buf, GB_CG_TEXT, "the matrix is not positive definite: column %zu met the curvature %.3g, so that an eigenvalue "
-               "is no larger; add noise, or use minres", c, info->curvature);
+               "is no larger; add noise, or use minres", c, gb_plain(info->curvature));
       break;
     case GB_CG_STAGNATED:
       snprintf(buf, GB_CG_TEXT, "column %zu has residual %.2g and more steps do not halve it: rounding allows no less; use f64, "
-               "or more noise", c, info->residual);
+               "or more noise", c, gb_plain(info->residual));
       break;
     case GB_CG_OVERFLOW:
       snprintf(buf, GB_CG_TEXT, "the solution of column %zu is larger than its dtype holds: scale the right-hand side", c);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/plain.h"
 #include "solve/columns.h"
 
 /* Steps whose coefficients are kept: the tridiagonal matrix of the first ones is a Lanczos matrix all the
@@ -32,7 +33,7 @@ gb_status gb_cg_check (gb_node *a, gb_node *b, const char *what, const gb_cg_opt
                    gb_dtype_name(gb_node_dtype(b)));
   if (!(o->tol > 0 && o->tol < 1) || !(o->rest >= 0 && o->rest < 1))
     return gb_fail(err, GB_EOPTION, "tol: expected a number between 0 and 1, got %g: x = 0 has a residual of 1",
-                   o->tol > 0 && o->tol < 1 ? o->rest : o->tol);
+                   gb_plain(o->tol > 0 && o->tol < 1 ? o->rest : o->tol));
   if (o->max_iter < 0) return gb_fail(err, GB_EOPTION, "max_iter: expected at least 0, got %d", o->max_iter);
   if (o->x0 != NULL && !gb_shape_equal(gb_node_shape(o->x0), s))
     return gb_fail(err, GB_ESHAPE, "x0: expected the shape of the right-hand side");

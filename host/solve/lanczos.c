@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plain.h"
 #include "base/interrupt.h"
 #include "solve/columns.h"
 
@@ -103,7 +104,7 @@ gb_status gb_trace_log (const gb_cg_trace *trace, size_t r, size_t c, double *ou
   for (size_t i = 0; i < t; i++) {
     if (m[i] > 0) *out += m[2 * t + i] * log(m[i]);
     else if (m[2 * t + i] > DBL_EPSILON)
-      st = gb_fail(err, GB_ENOTPD, "the matrix has an eigenvalue near %g", m[i]);
+      st = gb_fail(err, GB_ENOTPD, "the matrix has an eigenvalue near %g", gb_plain(m[i]));
   }
   free(m);
   return st;
@@ -230,7 +231,7 @@ static gb_status extend (basis *b, gb_lanczos_info *info, gb_error *err) {
   gb_columns_dot(n, 1, b->w, b->w, &norm);
   norm = sqrt(norm);
   if (!(norm > 0))
-    return gb_fail(err, isnan(norm) ? GB_ENAN : GB_EOPTION, "the first vector has norm %g", norm);
+    return gb_fail(err, isnan(norm) ? GB_ENAN : GB_EOPTION, "the first vector has norm %g", gb_plain(norm));
   double largest = 0;
   while (b->done < b->steps) {
     if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");

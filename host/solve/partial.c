@@ -9,6 +9,7 @@
 ** the point is used up. The first to end is a draw in proportion to what is left, and as such lots have no memory, so is the next
 ** among clocks that merely go on. Lots are numbers of the seed: a small change of K moves few pivots, and what is made of them
 ** stays a function that can be followed. Source of the pivots' law: Chen, Epperly, Tropp & Webber (2025). */
+#include "base/plain.h"
 #include "solve/partial.h"
 
 #include <math.h>
@@ -225,8 +226,8 @@ gb_status gb_partial_diagonal (gb_node *k, double *out, gb_error *err) {
 static gb_status begin (partial *p, gb_error *err) {
   GB_TRY(gb_partial_diagonal(p->k, p->left, err));
   for (size_t i = 0; i < p->n; i++) {
-    if (!isfinite(p->left[i])) return gb_fail(err, GB_ENAN, "diagonal entry %zu of the kernel matrix is %g", i + 1, p->left[i]);
-    if (p->left[i] < 0) return gb_fail(err, GB_ENOTPD, "diagonal entry %zu of the kernel matrix is %g", i + 1, p->left[i]);
+    if (!isfinite(p->left[i])) return gb_fail(err, GB_ENAN, "diagonal entry %zu of the kernel matrix is %g", i + 1, gb_plain(p->left[i]));
+    if (p->left[i] < 0) return gb_fail(err, GB_ENOTPD, "diagonal entry %zu of the kernel matrix is %g", i + 1, gb_plain(p->left[i]));
   }
   for (size_t i = 0; i < p->n && p->how.drawn; i++) p->lot[i] = -log(gb_rand_uniform(p->how.seed ^ OWN, 0, i));
   return GB_OK;

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/plain.h"
 #include "base/rng.h"
 #include "cpu/blas.h"
 #include "cpu/tasks.h"
@@ -57,7 +58,7 @@ static gb_status low_rank_end (gb_precond *p, gb_error *err) {
   for (size_t i = 0; i < k; i++) p->c[i * k + i] += p->noise;
   const size_t minor = k == 0 ? 0 : gb_lapack_potrf(GB_F64, k, p->c, k);
   if (minor != 0)
-    return gb_fail(err, GB_ENOTPD, "preconditioner: noise %g is too small for rank %zu", p->least, k);
+    return gb_fail(err, GB_ENOTPD, "preconditioner: noise %g is too small for rank %zu", gb_plain(p->least), k);
   p->logdet = (double)(p->n - k) * log(p->noise);
   for (size_t i = 0; i < k; i++) p->logdet += 2 * log(p->c[i * k + i]);
   for (size_t i = 0; p->scale != NULL && i < p->n; i++) p->logdet -= 2 * log(p->scale[i]);
@@ -65,8 +66,8 @@ static gb_status low_rank_end (gb_precond *p, gb_error *err) {
 }
 
 static gb_status check_noise (double v, gb_error *err) {
-  if (!isfinite(v)) return gb_fail(err, GB_ENAN, "noise: expected finite variances, got %g", v);
-  return v >= 0 ? GB_OK : gb_fail(err, GB_EOPTION, "noise: expected variances of 0 or more, got %g", v);
+  if (!isfinite(v)) return gb_fail(err, GB_ENAN, "noise: expected finite variances, got %g", gb_plain(v));
+  return v >= 0 ? GB_OK : gb_fail(err, GB_EOPTION, "noise: expected variances of 0 or more, got %g", gb_plain(v));
 }
 
 static gb_status check_noises (const gb_precond *p, gb_noise noise, gb_error *err) {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/plain.h"
 #include "base/interrupt.h"
 #include "base/rng.h"
 #include "solve/columns.h"
@@ -201,7 +202,7 @@ gb_status gb_solve_sdd (gb_node *a, gb_node *b, const gb_sdd_options *o, gb_node
   *step = o->step;
   if (o->batch == 0) return gb_fail(err, GB_EOPTION, "batch: expected at least 1, got 0");
   if (!(o->momentum >= 0 && o->momentum < 1))
-    return gb_fail(err, GB_EOPTION, "momentum: expected a number from 0 to below 1, got %g", o->momentum);
-  if (!(o->step >= 0)) return gb_fail(err, GB_EOPTION, "step: expected a positive number, got %g", o->step);
+    return gb_fail(err, GB_EOPTION, "momentum: expected a number from 0 to below 1, got %g", gb_plain(o->momentum));
+  if (!(o->step >= 0)) return gb_fail(err, GB_EOPTION, "step: expected a positive number, got %g", gb_plain(o->step));
   return gb_system_solve(a, b, &o->solve, "stochastic dual descent", request_bytes, loop, &(request){o, step}, x, info, err);
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/plain.h"
 #include "base/clock.h"
 #include "solve/columns.h"
 
@@ -67,7 +68,7 @@ static gb_status check (gb_node *a, gb_node *b, const gb_solve_options *o, gb_er
   if (o->x0 != NULL && !gb_shape_equal(gb_node_shape(o->x0), s))
     return gb_fail(err, GB_ESHAPE, "x0: expected the shape of the right-hand side");
   if (!(o->tol > 0 && o->tol < 1))
-    return gb_fail(err, GB_EOPTION, "tol: expected a number between 0 and 1, got %g", o->tol);
+    return gb_fail(err, GB_EOPTION, "tol: expected a number between 0 and 1, got %g", gb_plain(o->tol));
   if (o->max_iter < 0) return gb_fail(err, GB_EOPTION, "max_iter: expected at least 0, got %d", o->max_iter);
   return GB_OK;
 }

@@ -48,6 +48,7 @@ local checks <const> = {
 local wording <const> = {positive = "a positive number", count = "a whole number, 0 or more", integer = "an integer"}
 
 local function describe(v)
+  if v ~= v then return "number nan" end               -- whatever its sign
   return (type(v) == "number" or type(v) == "string") and ("%s %s"):format(type(v), tostring(v)) or core.type(v)
 end
 
