@@ -86,3 +86,128 @@ describe("gb.plot.posterior", function()
     raises("shape", "draws one input column, the model has 2", gb.plot.posterior, m)
   end)
 end)
+
+describe("what a figure is drawn from", function()
+  local core <const> = require "gibbous.core"
+
+  --- Calls of the core's functions of figures while f runs, tensors as lists; what f gives.
+  local function calls(f, terminal)
+    local out <const> = {}
+    local function noted(name, result)
+      return function(...)
+        local row <const> = {name}
+        for i = 1, select("#", ...) do
+          local v <const> = (select(i, ...))
+          row[i + 1] = core.type(v) == "tensor" and v:totable() or v == nil and "nil" or v
+        end
+        out[#out + 1] = row
+        return result
+      end
+    end
+    local got <const> = support.with(core, {figure = noted("figure", "F"), figure_add = noted "add", figure_heatmap = noted "heatmap",
+      figure_save = noted "save", figure_text = noted("text", "drawn"), terminal = function() return 90, 30, terminal end}, f)
+    return out, got
+  end
+
+  it("is its titles, its series with labels and colours, and sizes", function()
+    local got <const> = calls(function()
+      gb.plot.figure()
+      local fig <const> = gb.plot.figure{title = "t", xlabel = "a", ylabel = "b"}
+      assert.is_true(rawequal(fig, fig:line({1, 2}, gb.tensor{3, 4}, {label = "l", colour = 2})))
+      fig:scatter(gb.tensor{{1}, {2}}, gb.param{3, 4}):band({1, 2}, {3, 4}, {5, 6}, {label = "x"})
+      fig:heatmap(gb.zeros(2, 3)):heatmap(gb.zeros(2, 3), {x = {4, 5}, y = {6, 7}})
+      fig:save "p.svg":save("q.svg", {width = 10, height = 20})
+      assert.same({"drawn", "drawn", "drawn"}, {fig:text(), fig:text(5, 6), tostring(fig)})
+    end)
+    local zeros <const> = {{0, 0, 0}, {0, 0, 0}}
+    assert.same({{"figure", "", "", ""}, {"figure", "t", "a", "b"}, {"add", "F", "line", {1, 2}, {3, 4}, "nil", "l", 2},
+      {"add", "F", "scatter", {1, 2}, {3, 4}, "nil", "nil", "nil"}, {"add", "F", "band", {1, 2}, {3, 4}, {5, 6}, "x", "nil"},
+      {"heatmap", "F", zeros, 1, 3, 1, 2}, {"heatmap", "F", zeros, 4, 5, 6, 7}, {"save", "F", "p.svg", 720, 440}, {"save", "F", "q.svg", 10, 20},
+      {"text", "F", 90, 30, false}, {"text", "F", 5, 6, false}, {"text", "F", 90, 30, false}}, got)
+  end)
+
+  it("is shown in the terminal, in colour where there is one that wants it", function()
+    for _, row in ipairs{{true, nil, true}, {true, "1", false}, {false, nil, false}} do
+      local written
+      local got <const> = calls(function()
+        support.with(os, {getenv = function(name) return name == "NO_COLOR" and row[2] or nil end}, function()
+          support.with(io, {write = function(text) written = text end}, function()
+            local fig <const> = gb.plot.figure{}
+            assert.is_true(rawequal(fig, fig:show()))
+          end)
+        end)
+      end, row[1])
+      assert.same({"text", "F", 90, 30, row[3]}, got[2])
+      assert.equal("drawn", written)
+    end
+  end)
+
+  it("of a model is its bands, its mean and its data", function()
+    local x <const>, y <const> = gb.tensor{{1}, {3}}, gb.tensor{0.5, -0.5}
+    local prior <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1, solver = "direct"}
+    local function drawn(m, o) return (calls(function() gb.plot.posterior(m, o) end)) end
+    local given <const> = prior:condition(x, y)
+    local function check(got, m, at, level, title)
+      local p <const> = m:predict(at)
+      local lo <const>, hi <const> = p:interval(level)
+      local f_lo <const>, f_hi <const> = p:interval(level, {of = "f"})
+      assert.same({"figure", title or "", "x", "y"}, got[1])
+      for i, row in ipairs{{"band", at, lo, hi, ("%g %% of y"):format(100 * level)}, {"band", at, f_lo, f_hi, ("%g %% of f"):format(100 * level)},
+        {"line", at, p.mean, nil, "mean"}} do
+        local call <const> = got[i + 1]
+        assert.same({"add", "F", row[1], row[5]}, {call[1], call[2], call[3], call[7]})
+        for k = 1, 3 do
+          if row[1 + k] then support.near(row[1 + k], call[3 + k], 1e-9) end
+        end
+      end
+    end
+    local got = drawn(given)
+    check(got, given, gb.linspace(0.9, 3.1, 500), 0.95)
+    assert.same({"add", "F", "scatter", {1, 3}, {0.5, -0.5}, "nil", "data", "nil"}, got[5])
+    assert.equal(5, #got)
+    got = drawn(prior)
+    assert.equal(4, #got)
+    check(got, prior, gb.linspace(-0.05, 1.05, 500), 0.95)
+    got = drawn(given, {x = {2, 4}, level = 0.8, title = "T"})
+    check(got, given, gb.tensor{2, 4}, 0.8, "T")
+    assert.same({"figure", "", "here", "there"}, drawn(given, {xlabel = "here", ylabel = "there"})[1])
+    local none <const> = prior:condition(x:slice(1, 1, 0), y:slice(1, 1, 0))
+    got = drawn(none)
+    assert.equal(4, #got)
+    check(got, none, gb.linspace(-0.05, 1.05, 500), 0.95)
+    local single <const> = prior:condition(x:to{dtype = "f32"}, y:to{dtype = "f32"})
+    assert.equal(5, #drawn(single))
+  end)
+
+  it("is refused to the letter", function()
+    local fig <const> = gb.plot.figure{}
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
+    for _, row in ipairs{
+      {"option", "argument 1 of line must be a tensor or list, got string", fig.line, fig, "x", {1}},
+      {"option", "argument 3 of band must be a tensor or list, got nil", fig.band, fig, {1}, {1}},
+      {"shape", "argument 2 of scatter must be a vector, got shape 1x2", fig.scatter, fig, {1, 2}, gb.ones(1, 2)},
+      {"option", "figure:line: option 'label' must be string, got number 3", fig.line, fig, {1}, {1}, {label = 3}},
+      {"option", "figure:line: option 'colour' must be a whole number, 0 or more, got number -1", fig.line, fig, {1}, {1}, {colour = -1}},
+      {"option", "figure:band: unknown option 'lable', did you mean 'label'?", fig.band, fig, {1}, {1}, {1}, {lable = 3}},
+      {"shape", "heatmap: a matrix expected", fig.heatmap, fig, 3},
+      {"option", "figure:heatmap: option 'x' must be table, got number 1", fig.heatmap, fig, gb.ones(1, 1), {x = 1}},
+      {"option", "figure:heatmap: option 'y' must be table, got number 1", fig.heatmap, fig, gb.ones(1, 1), {y = 1}},
+      {"option", "figure:save: option 'width' must be a positive number, got number 0", fig.save, fig, "x.svg", {width = 0}},
+      {"option", "figure:save: option 'height' must be a positive number, got number 0", fig.save, fig, "x.svg", {height = 0}},
+      {"option", "line is a method of a figure: write fig:line(...) with a colon, not fig.line(...)", fig.line, 3},
+      {"option", "gb.plot.figure: option 'title' must be string, got number 3", gb.plot.figure, {title = 3}},
+      {"option", "gb.plot.figure: option 'xlabel' must be string, got number 3", gb.plot.figure, {xlabel = 3}},
+      {"option", "gb.plot.figure: option 'ylabel' must be string, got number 3", gb.plot.figure, {ylabel = 3}},
+      {"option", "gb.plot.posterior: option 'title' must be string, got number 3", gb.plot.posterior, m, {title = 3}},
+      {"option", "gb.plot.posterior: option 'xlabel' must be string, got number 3", gb.plot.posterior, m, {xlabel = 3}},
+      {"option", "gb.plot.posterior: option 'ylabel' must be string, got number 3", gb.plot.posterior, m, {ylabel = 3}},
+      {"option", "gb.plot.posterior: option 'level' must be number, got string 3", gb.plot.posterior, m, {level = "3"}},
+      {"shape", "plot.posterior draws one input column, the model has 2", gb.plot.posterior, m:condition(gb.ones(2, 2), gb.ones(2))},
+      {"shape", "x must be a vector, got shape 2x2", gb.plot.posterior, m, {x = gb.ones(2, 2)}},
+    } do assert.equal(row[2], raises(row[1], "", table.unpack(row, 3, 9)).message) end
+    local ok <const>, err <const> = pcall(fig.save, fig, 3)
+    assert.same({false, true}, {ok, err:find("bad argument #1 to 'save' (string expected, got number)", 1, true) ~= nil})
+    assert.equal("a figure has no field 'zzz' (it has band, heatmap, line, save, scatter, show, text)",
+      raises("option", "", function() return fig.zzz end).message)
+  end)
+end)
