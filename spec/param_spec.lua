@@ -179,7 +179,7 @@ describe("a parameter of many numbers", function()
     near({1, 1, 1}, p, 1e-15)
     local ok <const>, err <const> = pcall(function() p.value = {1, 2} end)
     assert.is_false(ok)
-    assert.equal("parameter 'param' has shape 3, got a value of shape 2", err.message)
+    assert.same({"shape", "parameter 'param' has shape 3, got a value of shape 2"}, {err.code, err.message})
   end)
 end)
 
@@ -286,7 +286,7 @@ describe("what the library keeps of parameters", function()
     local p <const>, q <const> = gb.param(2, {min = 0}), gb.param(5)
     local at <const> = param.remember{p, q}
     local function values(...) return p.value:item(), q.value:item(), p.raw:item(), ... end
-    local before <const> = table.pack(at(values, "x"))
+    local before <const>, first <const> = table.pack(at(values, "x")), p.version
     near({2, 5}, {before[1], before[2]}, 1e-14)
     assert.equal("x", before[4])
     p.value, q.value = 7, 8
@@ -294,6 +294,8 @@ describe("what the library keeps of parameters", function()
     assert.same(before, table.pack(at(values, "x")))
     near({7, 8}, {p.value, q.value}, 1e-14)
     assert.equal(version, p.version)
+    assert.equal(first, at(function() return p.version end))
+    assert.same({false, "text"}, {pcall(at, function() error("text", 0) end)})
     local ok <const>, err <const> = pcall(at, function() error({}, 0) end)
     assert.same({false, "table"}, {ok, type(err)})
     near({7, 8}, {p.value, q.value}, 1e-14)
@@ -434,7 +436,10 @@ describe("a parameter's fields", function()
       ["the raw value of parameter 'p' must be a number, a list or a tensor, got string"] = function() p.raw = "x" end,
       ["the prior of parameter 'p' must be a gb.priors value (gb.priors.define makes one's own), got string"] = function() p.prior = "x" end,
       ["'p' takes a value; a gb.param is given where its owner is made"] = function() param.set(p, gb.param(2)) end,
-    } do assert.equal(text, select(2, pcall(f)).message) end
+    } do
+      local err <const> = select(2, pcall(f))
+      assert.same({text, text:find "not finite" and "nan" or "option"}, {err.message, err.code})
+    end
     param.set(p, 5)
     near(5, p.value, 0)
   end)
@@ -487,6 +492,9 @@ describe("hyper-parameters", function()
     assert.same({1, nil, 2}, {made.state, other.state, r.version})
     p.raw = 1
     assert.is_nil(made.state)
+    made.state = 2                               -- made of other values
+    p.raw = 2
+    assert.equal(2, made.state)
   end)
 
   it("stay open while nobody chooses their value", function()
@@ -497,7 +505,7 @@ describe("hyper-parameters", function()
     assert.same({true, true, true}, {param.is_open(p), param.is_open(q), param.is_open(param.restore(param.describe(p)))})
     assert.is_false(param.is_open(param.restore(param.describe(gb.param(1)))))
     assert.equal(0.5, q.min)
-    near(0.55, q, 1e-13)
+    near({0.55, math.log(0.05)}, {q, q.raw}, 1e-13)
     p.value, r.raw = 0.5, 0
     assert.same({false, false}, {param.is_open(p), param.is_open(r)})
     assert.is_true(param.is_open(param.set_open(open(), false)))
@@ -505,7 +513,8 @@ describe("hyper-parameters", function()
 
   it("move no further than a prior's interval when their bound rises", function()
     local function raised(max) return pcall(param.raise_bound, gb.param(0.5, {min = 0, prior = gb.priors.uniform{max = max}}), 1) end
-    assert.same({false, true}, {(raised(1.1)), (raised(1.11))})
+    assert.same({false, true, "option"}, {(raised(1.1)), (raised(1.11)), select(2, raised(1)).code})
+    assert.equal("option", select(2, pcall(param.raise_bound, gb.param(1, {max = 2}), 0)).code)
     local p <const> = param.hyper(5, "p")
     p.raw = -800
     param.raise_bound(p, 0)
@@ -551,7 +560,11 @@ describe("a file of a version whose priors were no bounds", function()
     local d <const> = param.describe(gb.param(0.3, {min = 0.1, prior = gb.priors.uniform{max = 0.7}}))
     assert.equal("support", d.transform)
     d.raw = gb.tensor(0.123456789)
-    assert.equal(0.123456789, param.restore(d).raw:item())
+    local q <const> = param.restore(d)
+    assert.equal(0.123456789, q.raw:item())
+    q.prior = nil
+    assert.equal("bounds", param.describe(q).transform)
+    near(math.log(q.value:item() - 0.1), q.raw, 1e-12)
   end)
 end)
 

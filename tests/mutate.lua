@@ -114,7 +114,7 @@ end
 local attribs <const> = {const = true, close = true}
 
 -- Functions whose arguments have no order.
-local symmetric <const> = {rawequal = true, eval = true, max = true, min = true, maximum = true, minimum = true, dot = true, cubic_minimum = true}
+local symmetric <const> = {rawequal = true, eval = true, max = true, min = true, maximum = true, minimum = true, dot = true, cubic_minimum = true, swap = true}
 
 --- Every change that the line from..to of the chunk takes: {from, to, text, what}.
 local function changes_of(list, from, to, line)

@@ -70,7 +70,7 @@ end
 --- Chooses the transform of a box for its bounds and its prior.
 local function set_transform(box)
   local min <const>, max <const>, confined <const> = interval_of(box)
-  box.transform = transform_of{min = min, max = max, transform = not confined and box.way ~= "bounds" and box.way or nil}
+  box.transform = transform_of{min = min, max = max, transform = not confined and box.way or nil}
 end
 
 -- Where a value starts that a raised bound pushes, in multiples of the bound.
@@ -97,7 +97,7 @@ local function data(self) return rawget(self, "_box") end
 local function plain(v, dtype, what)
   local t = v
   if type(v) == "number" or (type(v) == "table" and getmetatable(v) == nil) then t = core.tensor(v, {dtype = dtype}) end
-  if core.type(t) ~= "tensor" then t = core.as_tensor(t) end
+  t = core.as_tensor(t)
   if t == nil then
     core.raise("option", ("%s must be a number, a list or a tensor, got %s"):format(what, type(v)))
   end
@@ -411,12 +411,12 @@ function M.raise_bound(p, min)
   box.min = min
   set_transform(box)
   local max <const> = select(2, interval_of(box))
-  local inside = core.maximum(value, min > 0 and INSIDE * min or 1e-300)
-  if max and not (inside:max():item() < max) then
+  local least <const> = min > 0 and INSIDE * min or 1e-300
+  if max and not (least < max) then
     core.raise("option", ("fit: the noise floor %.3g leaves the prior of parameter '%s', %s, no room"):format(min, box.name,
       tostring(box.prior)))
   end
-  assign_raw(p, box.transform.inverse(inside):eval())
+  assign_raw(p, box.transform.inverse(core.maximum(value, least)):eval())
   box.open = open
 end
 
