@@ -113,6 +113,9 @@ describe("the likelihood of a model", function()
     local narrow <const> = model():condition(x:to(f32), y:to(f32)):log_marginal_likelihood()
     assert.equal("f32", narrow.dtype)
     near(likelihood(0.1), narrow, 1e-5)
+    local rough <const> = model{noise = 1e-6}:condition(x:to(f32), y:to(f32))
+    assert.equal("f32", rough:log_marginal_likelihood().dtype)
+    assert.equal("f64", kept(rough).twin.x.dtype)                        -- where f32 would lose it
   end)
 
   it("by a solver is an estimate, that raises where the solve missed its tolerance", function()
@@ -174,6 +177,23 @@ describe("the record of a prediction of a model", function()
     end
     near(kernel()(at), model():predict(at).f_cov, 1e-14)
     near({0.25, 0.25, 0.25}, model():predict(at).mean, 1e-14)
+    local one <const> = model():condition(x:slice(1, 1, 1), y:slice(1, 1, 1)):predict(x:slice(1, 1, 1))
+    near({1.5 - 1.5 ^ 2 / 1.6, 0.25 + 1.5 / 1.6 * (0.1 - 0.25)}, {one.f_var:item(), one.mean:item()}, 1e-12)
+    assert.equal("direct", one.info.algorithm)
+  end)
+
+  it("is solved for in slices where there is little room", function()
+    local want <const> = given():predict(at)
+    for _, width in ipairs{1, 2, 3} do
+      local m <const> = given{solver = S.cg{tol = 1e-10}}
+      m:predict(at).mean:eval()
+      local p <const> = m:predict(at)
+      with(core.memory, {room = function() return 2 * 8 * 16 * n * width end}, function() gb.eval(p.f_var, p.f_cov) end)
+      near(want.f_var, p.f_var, 1e-8)
+      near(want.f_cov, p.f_cov, 1e-8)
+      assert.equal(2 * math.ceil(3 / width), p.info.slices)
+      assert.is_nil(p.info.rank)
+    end
   end)
 
   it("waits for a factor where there is none for the parameters as they are", function()
@@ -241,6 +261,8 @@ describe("the record of a prediction of a model", function()
     local lopsided <const> = K.define("lopsided", {}, function(a, b) return (a + 0 * b):sum(-1) end)
     raises("option", "lopsided", function() return model{kernel = lopsided{}}:predict(at).f_cov end)
     local hollow <const> = K.define("hollow", {}, function(a, b) return (a * 0 + b * 0 + 1 / (a * b - 1)):sum(-1) end)
+    raises("option", "lopsided", function() return model{kernel = lopsided{}}:condition(gb.zeros(0, 2), gb.zeros(0)):predict(at).f_cov end)
+    raises("option", "predict: x must be", m.predict, m, "x")
     local empty <const> = model{kernel = hollow{}}:predict(gb.tensor{1, 2})
     raises("nan", "sample: ", empty.sample, empty)
   end)

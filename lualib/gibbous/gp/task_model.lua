@@ -62,7 +62,7 @@ local function isnan(t) return ~t:eq(t) end
 local function count(mask) return math.tointeger(mask:to{dtype = "f64"}:sum():item()) end
 
 --- How many cells of y have a value.
-function M.known(y) return y.numel - (y.numel > 0 and count(isnan(y)) or 0) end
+function M.known(y) return y.numel - count(isnan(y)) end
 
 function Model.__tostring(self)
   local f <const> = M.fields(self)
