@@ -581,3 +581,64 @@ describe("functions", function()
     support.check_gradients(function() return net(x):sum() end, (gb.params(net)), 1e-6)
   end)
 end)
+
+describe("a function of tensors", function()
+  local function id(v) return v end
+
+  it("prints what it is made of", function()
+    for text, o in pairs{["func f: shape same, backward"] = {forward = id, backward = id},
+      ["func f: shape by function, batched"] = {forward = id, shape = id, batched = true},
+      ["func f: shape same"] = {forward = id, backward = false, batched = false}} do assert.equal(text, tostring(func(o))) end
+    assert.equal("func func: shape same, no bytes", tostring(gb.func{shape = "same", forward = id, bytes = false}))
+    assert.equal("f", func{forward = id}.name)
+    assert.same({}, (gb.params(func{forward = id})))
+  end)
+
+  it("takes numbers in the type of the first tensor, and gives shape and type by its function", function()
+    local seen <const> = {}
+    local f <const> = func{shape = function(a, b, c) return {a[1], 2 + #b, 3 * c[1]}, "f64" end, forward = function(a, b, c)
+      seen[1], seen[2], seen[3] = a.dtype, b.dtype, b.ndim
+      return gb.zeros(2, 2, 3)
+    end}
+    local got <const> = f(gb.ones(2, {dtype = "f32"}), 2, gb.ones(1)):eval()
+    assert.same({"f64", "2x2x3", "f32", "f32", 0}, {got.dtype, tostring(got.shape), table.unpack(seen)})
+    assert.equal("0", tostring(func{shape = function() return {0} end, forward = id}(gb.ones(1)).shape))
+    local g <const> = func{shape = function(a) return {a[1], 1} end, forward = function(a) return a:unsqueeze(2) end}
+    assert.same({"f32", "2x1"}, {g(gb.ones(2, {dtype = "f32"})).dtype, tostring(g(gb.ones(2, {dtype = "f32"})).shape)})
+    near({{5}, {5}}, func{shape = function(_, b) return {b[1], 1} end, forward = function(a, b) return (a * b):unsqueeze(2) end}(5, gb.ones(2)), 0)
+  end)
+
+  it("is refused to the letter", function()
+    for _, row in ipairs{
+      {"option", "f: argument 2 must be a tensor, got string", function() return func{forward = id}(gb.ones(1), "x") end},
+      {"option", "f: a tensor expected among the arguments", function() return func{forward = id}(3) end},
+      {"shape", "f: shape gave extent -1 at position 2", function() return func{forward = id, shape = function() return {0, -1} end}(gb.ones(1)) end},
+      {"index", "a function has no field 'forward'", function() return func{forward = id}.forward end},
+      {"option", "a function never changes: 'name'", function() func{forward = id}.name = "g" end},
+      {"option", "gb.func: option 'shape' must be string or function, got number 3", function() return func{forward = id, shape = 3} end},
+      {"option", "gb.func: option 'backward' must be function, got number 3", function() return func{forward = id, backward = 3} end},
+      {"option", "gb.func: option 'batched' must be boolean, got number 3", function() return func{forward = id, batched = 3} end},
+      {"option", "gb.func: option 'name' must be string, got number 3", function() return func{forward = id, name = 3} end},
+      {"option", "gb.func: option 'bytes' must be number or string or function, got boolean", function() return func{forward = id, bytes = true} end},
+      {"option", "gb.func: f: axes must be a list of 'map' and 'coupled', got map at position 9", function()
+        return func{forward = id, axes = {"map", "map", "map", "map", "map", "map", "map", "map", "map"}}
+      end},
+    } do assert.equal(row[2], raises(row[1], "", row[3]).message) end
+    assert.equal("func", gb.type(func{forward = id, axes = {"map", "map", "map", "map", "map", "map", "map", "map"}}))
+  end)
+
+  it("tells the core which dimensions are mapped, what it may hold, and what is batched", function()
+    local masks <const> = {}
+    local function made(o)
+      return support.with(core, {func = function(name, callbacks, batched, mask)
+        masks[#masks + 1] = {name, callbacks.run == id, callbacks.grad == id, callbacks.bytes ~= nil and callbacks.bytes({3}) or "none", batched, mask}
+        return "op"
+      end}, function() return gb.func(o) end)
+    end
+    made{shape = "same", forward = id}
+    made{name = "a", shape = "same", forward = id, backward = id, bytes = 7, axes = {"map", "coupled", "map"}, batched = true}
+    made{name = "b", shape = "same", forward = id, bytes = function(s) return s[1] * 2 end, axes = {"coupled", "map"}}
+    made{name = "c", shape = "same", forward = id, bytes = "1 KiB", axes = {}}
+    assert.same({{"func", true, false, "none", false, 0}, {"a", true, true, 7, true, 5}, {"b", true, false, 6, false, 2}, {"c", true, false, 1024, false, 0}}, masks)
+  end)
+end)

@@ -281,3 +281,93 @@ describe("networks", function()
     assert.is_true(net[1].weight.version > before)
   end)
 end)
+
+describe("a block", function()
+  it("can be made again from what it remembers", function()
+    for _, row in ipairs{{gb.nn.linear(2, 3, {seed = 4}), {kind = "linear", arguments = {2, 3, {bias = true, dtype = "f64", seed = 0}}}},
+      {gb.nn.linear(1, 1, {bias = false, dtype = "f32"}), {kind = "linear", arguments = {1, 1, {bias = false, dtype = "f32", seed = 0}}}},
+      {gb.nn.layer_norm(5), {kind = "layer_norm", arguments = {5, {eps = 1e-5, dtype = "f64"}}}},
+      {gb.nn.layer_norm(5, {eps = 1e-3, dtype = "f32"}), {kind = "layer_norm", arguments = {5, {eps = 1e-3, dtype = "f32"}}}},
+      {gb.nn.sequential{}, {kind = "sequential"}}} do assert.same(row[2], rawget(row[1], "made")) end
+  end)
+
+  it("lists its layers", function()
+    local net <const> = gb.nn.sequential{gb.nn.linear(1, 1, {bias = false}), print, "tanh", gb.nn.sequential{gb.nn.layer_norm(1), gb.nn.sequential{"exp"}}}
+    net[1].weight.fixed = true
+    assert.equal(table.concat({"layer               parameters        numbers", "---------------------------------------------", "sequential",
+      "1  linear(1, 1)     weight 1x1 fixed  1", "2  function", "3  tanh", "4  sequential", "4.1  layer_norm(1)  weight 1, bias 1  2",
+      "4.2  sequential", "4.2.1  exp", "3 numbers"}, "\n"), tostring(net))
+    assert.same({4, 0, 1}, {#net, #gb.nn.sequential{}, #gb.nn.linear(1, 1, {bias = false})})
+    assert.equal("layer\n----------\nsequential\n0 numbers", tostring(gb.nn.sequential{}))
+  end)
+
+  it("is refused to the letter", function()
+    local linear <const>, net <const> = gb.nn.linear(2, 3), gb.nn.sequential{function() return 3 end}
+    for _, row in ipairs{
+      {"option", "linear(2, 3): field 'weight' cannot be assigned; give its parameters values: net.weight.value = w", function() linear.weight = 3 end},
+      {"option", "sequential[1] must give a tensor, got number", net, x}, {"option", "sequential takes a tensor, got nil", net},
+      {"option", "gb.nn.sequential takes a list of layers, got block", gb.nn.sequential, linear},
+      {"option", "gb.nn.sequential takes a list of layers, got the key 'a'", gb.nn.sequential, {a = linear}},
+      {"option", "gb.nn.sequential: layer 2: a tensor has no method 'rlu', did you mean 'relu'?", gb.nn.sequential, {"tanh", "rlu"}},
+      {"option", "gb.nn.sequential: layer 1: a tensor has no method 'qqqqqqqq'", gb.nn.sequential, {"qqqqqqqq"}},
+      {"option", "gb.nn.sequential: layer 1 must be a block, a function or the name of a tensor method, got table", gb.nn.sequential, {{}}},
+      {"option", "gb.nn.linear: option 'bias' must be boolean, got number 3", gb.nn.linear, 1, 1, {bias = 3}},
+      {"option", "gb.nn.linear: option 'seed' must be an integer, got string x", gb.nn.linear, 1, 1, {seed = "x"}},
+      {"option", "gb.nn.linear: option 'dtype' must be one of f32, f64, got string f16", gb.nn.linear, 1, 1, {dtype = "f16"}},
+      {"option", "gb.nn.layer_norm: option 'dtype' must be one of f32, f64, got string f16", gb.nn.layer_norm, 1, {dtype = "f16"}},
+      {"option", "gb.nn.layer_norm: option 'eps' must be a positive number, got number 0", gb.nn.layer_norm, 1, {eps = 0}},
+      {"shape", "layer_norm(4) expects 4 columns: input 4x3, weight 4", gb.nn.layer_norm(4), x},
+      {"option", "gb.nn.mse: option 'reduction' must be one of mean, sum, none, got string all", gb.nn.mse, x, x, {reduction = "all"}},
+      {"option", "gb.nn.cross_entropy: unknown option 'zzzzz'; known: reduction, weights", gb.nn.cross_entropy, x, labels{1, 2, 3, 1}, {zzzzz = 1}},
+      {"option", "gb.nn.cross_entropy takes two tensors, got tensor and nil", gb.nn.cross_entropy, x},
+      {"shape", "gb.nn.cross_entropy: expected logits (n, k) and labels (n), got 4x3 and 4x1", gb.nn.cross_entropy, x, gb.ones(4, 1)},
+      {"shape", "gb.nn.cross_entropy: expected logits (n, k) and labels (n), got 3 and 3", gb.nn.cross_entropy, gb.ones(3), labels{1, 2, 3}},
+      {"shape", "gb.nn.cross_entropy: expected logits (n, k) and labels (n), got 4x3 and 3", gb.nn.cross_entropy, x, labels{1, 2, 3}},
+      {"index", "gb.nn.cross_entropy: labels run from 1 to 4, expected 1 to 3", gb.nn.cross_entropy, x, labels{1, 2, 3, 4}},
+      {"index", "gb.nn.cross_entropy: labels run from 0 to 3, expected 1 to 3", gb.nn.cross_entropy, x, labels{1, 0, 3, 2}},
+      {"index", "gb.nn.cross_entropy: labels run from 4 to 4, expected 1 to 3", gb.nn.cross_entropy, x:slice(1, 1, 1), labels{4}},
+      {"option", "gb.nn.mse: weights must be a tensor or a list, got string", gb.nn.mse, x, x, {weights = "x"}},
+      {"shape", "gb.nn.mse: weights must be one a row or one an element: weights 3, losses 4x3", gb.nn.mse, x, x, {weights = {1, 2, 3}}},
+      {"shape", "gb.nn.mse: weights must be one a row or one an element: weights 1, losses ()", gb.nn.mse, gb.tensor(1), gb.tensor(2), {weights = {1}}},
+      {"shape", "gb.nn.mse: weights must be one a row or one an element: weights 4x1, losses 4x3", gb.nn.mse, x, x, {weights = gb.ones(4, 1)}},
+    } do assert.equal(row[2], raises(row[1], "", table.unpack(row, 3, 6)).message) end
+  end)
+end)
+
+describe("a weighted loss", function()
+  local p <const>, t <const> = gb.tensor{1, 2, 4}, gb.tensor{0, 0, 1}
+  local w <const> = {1, 2, 3}                                       -- squared errors 1, 4, 9
+
+  it("is the mean by the weights' sum, their sum, or each", function()
+    near({14 / 3, 14, 36 / 6, 36}, {gb.nn.mse(p, t), gb.nn.mse(p, t, {reduction = "sum"}), gb.nn.mse(p, t, {weights = w}),
+      gb.nn.mse(p, t, {weights = w, reduction = "sum"})}, 1e-14)
+    near({1, 8, 27}, gb.nn.mse(p, t, {weights = w, reduction = "none"}), 1e-14)
+    near({1, 4, 9}, gb.nn.mse(p, t, {reduction = "none"}), 1e-14)
+    local P <const>, T <const> = gb.tensor{{1, 2}, {3, 4}}, gb.zeros(2, 2)                 -- 1, 4, 9, 16
+    near((1 * 5 + 3 * 25) / (2 * 4), gb.nn.mse(P, T, {weights = {1, 3}}), 1e-14)
+    near({{1, 4}, {27, 48}}, gb.nn.mse(P, T, {weights = {1, 3}, reduction = "none"}), 1e-14)
+    near((1 + 8 + 27 + 64) / 10, gb.nn.mse(P, T, {weights = {{1, 2}, {3, 4}}}), 1e-14)
+    near(25, gb.nn.mse(gb.tensor(5), gb.tensor(0), {weights = gb.tensor(2)}), 1e-14)
+    near(6, gb.nn.mse(p, t, {weights = gb.param(w)}), 1e-14)
+    assert.equal("f32", gb.nn.mse(p:to{dtype = "f32"}, t:to{dtype = "f32"}, {weights = gb.tensor(w)}).dtype)
+    near(7.5, gb.nn.mse(gb.ones(3, 2, 1) * 2, gb.zeros(3, 2, 1), {weights = w, reduction = "sum"}) / 6.4, 1e-13)
+  end)
+
+  it("of classes looks at the label of each row", function()
+    local z <const> = gb.tensor{{1, 2, 3}, {0, 0, 5}}
+    local function nll(row, k)
+      local s = 0.0
+      for _, v in ipairs(row) do s = s + math.exp(v) end
+      return math.log(s) - row[k]
+    end
+    local a <const>, b <const> = nll({1, 2, 3}, 3), nll({0, 0, 5}, 1)
+    near({(a + b) / 2, a + b, (2 * a + 6 * b) / 8}, {gb.nn.cross_entropy(z, labels{3, 1}), gb.nn.cross_entropy(z, labels{3, 1}, {reduction = "sum"}),
+      gb.nn.cross_entropy(z, labels{3, 1}, {weights = {2, 6}})}, 1e-13)
+    near({a, b}, gb.nn.cross_entropy(z, labels{3, 1}, {reduction = "none"}), 1e-13)
+    local known <const> = labels{3, 1}
+    for _ = 1, 2 do near((a + b) / 2, gb.nn.cross_entropy(z, known), 1e-13) end
+    raises("index", "labels run from 1 to 3, expected 1 to 2", gb.nn.cross_entropy, gb.ones(2, 2), known)
+    assert.equal(0, gb.nn.cross_entropy(gb.zeros(0, 3), gb.zeros(0, {dtype = "i64"}), {reduction = "sum"}):item())
+    assert.is_false(pcall(function() return gb.nn.cross_entropy(z, labels{2, 4} * 1):item() end))
+  end)
+end)
