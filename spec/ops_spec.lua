@@ -290,6 +290,56 @@ describe("linear algebra", function()
     assert.is_true(core.symmetric(core.sqdist(x, x)))
     assert.is_false(core.symmetric(gb.rand(4, 4, {seed = 1})))
   end)
+
+  it("of entries near the ends of a type is that of ordinary ones, scaled", function()
+    local a <const> = gb.tensor{{1, 0.25}, {0.5, -0.75}, {0.125, 1}}
+    local g <const>, b <const> = gb.tensor{{1, 1}, {-1, 1}}, gb.tensor{1, 2}
+    local L <const> = gb.linalg
+    local function near(want, got, what)
+      for i, v in ipairs((got / want):reshape(-1):totable()) do
+        assert(math.abs(v - 1) <= 1e-5, ("%s [%d]: off by a factor of %g"):format(what, i, v))
+      end
+    end
+    for dtype, ends in pairs{f64 = {2.0^-1015, 2.0^1023}, f32 = {2.0^-120, 2.0^127}} do
+      for _, s in ipairs(ends) do
+        local as <const>, gs <const> = (a * s):to{dtype = dtype}:eval(), (g * s):to{dtype = dtype}:eval()
+        local function wide(t, by) return t:to{dtype = "f64"} * by end
+        local q <const>, r <const> = L.qr(as)
+        near((L.qr(a)), wide(q, 1), "Q")
+        near(a, wide(q, 1):matmul(wide(r, 1 / s)), "Q R")
+        near(L.lstsq(a, gb.ones(3)), wide(L.lstsq(as, as:select(2, 1) * 0 + s), 1), "lstsq")
+        near(L.solve(g, b), wide(L.solve(gs, (b * (s / 4)):to{dtype = dtype}), 4), "solve")
+        assert(math.abs(L.logdet(gs):item() - L.logdet(g):item() - 2 * math.log(s)) <= 1e-5 * math.abs(2 * math.log(s)))
+      end
+    end
+  end)
+
+  it("says where a result does not fit the type, and passes on what is not finite", function()
+    local L <const> = gb.linalg
+    local tiny <const> = (gb.eye(2) * 1e-300):eval()
+    local large <const> = gb.full({3, 3}, 3e38, {dtype = "f32"}) * gb.tensor({{1, 1, 1}, {1, 0.5, 1}, {1, 1, 0.25}}, {dtype = "f32"})
+    local function overflows(what, f)
+      local ok <const>, err <const> = pcall(function() return f():eval() end)
+      assert.is_false(ok, what)
+      assert.equal("nan", err.code)
+      assert.matches(what .. " overflows f", err.message, 1, true)
+      assert.matches("ops_spec.lua:", tostring(err), 1, true)
+    end
+    local b <const> = gb.tensor{1e10, 0}
+    overflows("solve: the solution", function() return L.solve(tiny, b) end)
+    overflows("solve: the solution", function() return L.solve(gb.eye(2) * 1e-300, b) end)
+    overflows("solve: the solution", function() return L.solve(gb.eye(2) * 1e-300 + gb.zeros(2, 2), b) end)
+    overflows("inv_quad: b' A^-1 b", function() return L.inv_quad(gb.eye(2) * 1e-300, b) end)
+    overflows("triangular_solve: the solution", function() return L.triangular_solve(tiny, b) end)
+    overflows("lstsq: the solution", function() return L.lstsq(tiny, b) end)
+    overflows("svd: a singular value", function() return select(2, L.svd(large)) end)
+    overflows("eigh: an eigenvalue", function() return (L.eigh(large)) end)
+    overflows("qr: R", function() return select(2, L.qr(large)) end)
+    for _, v in ipairs{0 / 0, 1 / 0} do
+      local x <const> = L.solve(tiny, gb.tensor{v, 1}):totable()
+      assert.is_false(x[1] - x[1] == 0)
+    end
+  end)
 end)
 
 describe("gradients", function()

@@ -39,6 +39,7 @@ gb_status gb_cpu_eigh (const gb_opaque_call *c) {
   memcpy(c->out[1], c->in[0], n * n * gb_dtype_size(t));
   memset(c->scratch, 0, gb_lapack_eigh_bytes(t, n));
   GB_TRY(outcome(c, "eigh", gb_lapack_eigh(t, n, c->out[1], c->out[0], c->scratch)));
+  GB_TRY(gb_check_result(c, "eigh: an eigenvalue", n, 1, c->out[0]));
   return gb_transpose_square(c->pool, t, n, c->out[1], c->err);
 }
 
@@ -68,5 +69,6 @@ gb_status gb_cpu_svd (const gb_opaque_call *c) {
   memcpy(a, c->in[0], s.n * s.m * gb_dtype_size(t));
   memset(vt + s.vectors, 0, gb_lapack_svd_bytes(t, s.n, s.m));
   GB_TRY(outcome(c, "svd", gb_lapack_svd(t, s.n, s.m, a, c->out[0], c->out[1], vt, vt + s.vectors)));
+  GB_TRY(gb_check_result(c, "svd: a singular value", s.k, 1, c->out[1]));
   return gb_transpose_copy(c->pool, t, s.k, s.m, vt, s.m, c->out[2], s.k, c->err);
 }

@@ -18,6 +18,7 @@ typedef struct factors {
   char *a;                         /* (n, n) */
   int *pivot;                      /* (n), relative to the first column of their panel */
   size_t p0, np;                   /* the panel in progress */
+  int exponent;                    /* of 2, by which A was divided */
   size_t zero;                     /* 1 + the first column with a zero pivot; 0 = none */
 } factors;
 
@@ -62,6 +63,8 @@ static gb_status factor (const gb_opaque_call *c, factors *q) {
   q->pivot = (int *)(void *)((char *)c->scratch + gb_align64(n * n * q->size));
   GB_TRY(gb_check_finite(c->pool, q->dtype, n, n, c->in[0], c->err));
   GB_TRY(gb_copy_bytes(c->pool, n * n * q->size, c->in[0], q->a, c->err));
+  q->exponent = gb_far_exponent(q->dtype, n * n, q->a);
+  gb_scale_by_power(q->dtype, n * n, -q->exponent, q->a);
   for (q->p0 = 0; q->p0 < n; q->p0 += PANEL) {
     q->np = n - q->p0 < PANEL ? n - q->p0 : PANEL;
     const size_t zero =
@@ -98,22 +101,27 @@ gb_status gb_cpu_lu_solve (const gb_opaque_call *c) {
   if (q.zero != 0)
     return gb_fail(c->err, GB_ENOTPD, "the matrix is singular: pivot %zu of %zu is zero", q.zero, q.n);
   const size_t r = gb_columns(&c->o->in_shape[1]);
+  bool finite;
+  GB_TRY(gb_right_is_finite(c, &finite));
   GB_TRY(gb_copy_bytes(c->pool, q.n * r * q.size, c->in[1], c->out[0], c->err));
+  const int before = q.exponent / 2;           /* the other half after it: neither b nor what is on the way leaves the type */
+  gb_scale_by_power(q.dtype, q.n * r, -before, c->out[0]);
   gb_tri s = {.a = gb_tiles_of(q.dtype, false, q.n, q.n, q.a), .uplo = GB_LOWER, .r = r, .x = c->out[0]};
   s.progress = (atomic_uint *)(void *)((char *)c->scratch + factors_bytes(c->o));
   GB_TRY(gb_tri_solve(c->pool, &s, c->err));
   s.uplo = GB_UPPER;
   s.unit = true;
   GB_TRY(gb_tri_solve(c->pool, &s, c->err));
+  gb_scale_by_power(q.dtype, q.n * r, before - q.exponent, c->out[0]);
   exchange_rows(&q, r, c->out[0]);
-  return GB_OK;
+  return !finite ? GB_OK : gb_check_result(c, "solve: the solution", q.n, r, c->out[0]);
 }
 
 /* A singular matrix has log |det| = -inf. */
 gb_status gb_cpu_lu_logdet (const gb_opaque_call *c) {
   factors q;
   GB_TRY(factor(c, &q));
-  double sum = 0;
+  double sum = (double)q.n * q.exponent * log(2);
   for (size_t i = 0; i < q.n; i++) sum += log(fabs(gb_element_get(q.a, i * q.n + i, q.dtype)));
   gb_element_set(c->out[0], 0, q.dtype, sum);
   return GB_OK;

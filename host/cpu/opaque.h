@@ -80,6 +80,15 @@ static inline void *gb_tiles_entry (const gb_tiles *a, size_t i, size_t j, size_
 gb_status gb_check_finite (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *a, gb_error *err);
 gb_status gb_check_lower (gb_pool *pool, const gb_tiles *a, size_t have, gb_error *err);
 
+/* range.c: the exponent k of the largest |entry|, in [2^(k-1), 2^k), where sums of products of the entries could leave the type,
+** else 0; every entry times 2^exponent. */
+int gb_far_exponent (gb_dtype t, size_t count, const void *a);
+void gb_scale_by_power (gb_dtype t, size_t count, int exponent, void *a);
+/* ENAN "'what' overflows" where a result (n, m) of a finite matrix, operand 0, is not finite; of the right-hand sides, operand 1,
+** that is asked before, since their memory may be that of the result. Errors: EINTR. */
+gb_status gb_right_is_finite (const gb_opaque_call *c, bool *finite);
+gb_status gb_check_result (const gb_opaque_call *c, const char *what, size_t n, size_t m, const void *result);
+
 /* A triangular system, solved in place: x (n, r) = op(a)^-1 x, a (n, n). */
 typedef struct gb_tri {
   gb_tiles a;

@@ -160,10 +160,14 @@ gb_status gb_cpu_qr (const gb_opaque_call *c) {
   h.work = h.t + t_bytes(o);
   GB_TRY(gb_check_finite(c->pool, h.dtype, h.n, h.m, c->in[0], c->err));
   GB_TRY(gb_copy_bytes(c->pool, h.n * h.m * h.size, c->in[0], h.q, c->err));
+  const int exponent = gb_far_exponent(h.dtype, h.n * h.m, h.q);
+  gb_scale_by_power(h.dtype, h.n * h.m, -exponent, h.q);
   GB_TRY(gb_zero_bytes(c->pool, h.m * h.m * h.size, h.r, c->err));
   memset(h.t, 0, t_bytes(o));
   memset(h.work, 0, (size_t)gb_pool_threads(c->pool) * WORK * h.size);
   GB_TRY(factor(c, &h));
   GB_TRY(form(c, &h));
-  return gb_tasks_run(c->pool, h.m, sign_row, &h, c->err);
+  GB_TRY(gb_tasks_run(c->pool, h.m, sign_row, &h, c->err));
+  gb_scale_by_power(h.dtype, h.m * h.m, exponent, h.r);
+  return gb_check_result(c, "qr: R", h.m, h.m, h.r);
 }

@@ -49,12 +49,13 @@ size_t gb_cpu_solve_scratch (const gb_backend *be, const gb_opaque *o) {
   return gb_tri_bytes(o->in_shape[0].dim[0], gb_columns(&o->in_shape[1]));
 }
 
-/* The system op(L) x = b with x a copy of b at 'x'. */
-static gb_status system_of (const gb_opaque_call *c, void *x, void *progress, gb_tri *s) {
+/* The system op(L) x = b with x a copy of b at 'x', and whether b is finite. */
+static gb_status system_of (const gb_opaque_call *c, void *x, void *progress, gb_tri *s, bool *finite) {
   const gb_opaque *o = c->o;
   const size_t n = o->in_shape[0].dim[0], r = gb_columns(&o->in_shape[1]);
   const gb_tiles l = gb_tiles_of_factor(o, c->in[0]);
   *s = (gb_tri){.a = l, .r = r, .x = x, .progress = progress};
+  GB_TRY(gb_right_is_finite(c, finite));
   return gb_copy_bytes(c->pool, n * r * gb_dtype_size(l.dtype), c->in[1], x, c->err);
 }
 
@@ -94,19 +95,23 @@ static gb_status check_rank (const gb_opaque_call *c, const gb_tiles *r, size_t 
 
 gb_status gb_cpu_trisolve (const gb_opaque_call *c) {
   gb_tri s;
-  GB_TRY(system_of(c, c->out[0], c->scratch, &s));
+  bool finite;
+  GB_TRY(system_of(c, c->out[0], c->scratch, &s, &finite));
   GB_TRY(c->o->attr.i[2] != 0 ? check_rank(c, &s.a, (size_t)c->o->attr.i[2]) : check_diagonal(c, &s.a));
   s.uplo = c->o->attr.i[0] != 0 ? GB_UPPER : GB_LOWER;
   s.trans = c->o->attr.i[1] != 0;
-  return gb_tri_solve(c->pool, &s, c->err);
+  GB_TRY(gb_tri_solve(c->pool, &s, c->err));
+  return !finite ? GB_OK : gb_check_result(c, c->o->attr.i[2] != 0 ? "lstsq: the solution" : "triangular_solve: the solution", s.a.n, s.r, s.x);
 }
 
 gb_status gb_cpu_solve_chol (const gb_opaque_call *c) {
   gb_tri s;
-  GB_TRY(system_of(c, c->out[0], c->scratch, &s));
+  bool finite;
+  GB_TRY(system_of(c, c->out[0], c->scratch, &s, &finite));
   GB_TRY(gb_tri_solve(c->pool, &s, c->err));
   s.trans = true;
-  return gb_tri_solve(c->pool, &s, c->err);
+  GB_TRY(gb_tri_solve(c->pool, &s, c->err));
+  return !finite ? GB_OK : gb_check_result(c, "solve: the solution", s.a.n, s.r, s.x);
 }
 
 size_t gb_cpu_inv_quad_scratch (const gb_backend *be, const gb_opaque *o) {
@@ -120,7 +125,8 @@ gb_status gb_cpu_inv_quad (const gb_opaque_call *c) {
   const size_t count = o->in_shape[0].dim[0] * gb_columns(&o->in_shape[1]);
   const gb_dtype t = o->in_dtype[0];
   gb_tri s;
-  GB_TRY(system_of(c, c->scratch, (char *)c->scratch + gb_align64(count * gb_dtype_size(t)), &s));
+  bool finite;
+  GB_TRY(system_of(c, c->scratch, (char *)c->scratch + gb_align64(count * gb_dtype_size(t)), &s, &finite));
   GB_TRY(gb_tri_solve(c->pool, &s, c->err));
   double total = 0;
   for (size_t i0 = 0; i0 < count; i0 += B) {   /* blocks keep the sum of squares accurate at any length */
@@ -132,5 +138,5 @@ gb_status gb_cpu_inv_quad (const gb_opaque_call *c) {
     total += sum;
   }
   gb_element_set(c->out[0], 0, t, total);
-  return GB_OK;
+  return !finite ? GB_OK : gb_check_result(c, "inv_quad: b' A^-1 b", 1, 1, c->out[0]);
 }

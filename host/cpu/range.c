@@ -1,0 +1,63 @@
+/* range.c - entries near the ends of a type: powers of 2 that bring a matrix to where sums of products stay finite, and
+** the word about results that do not fit. Matrices of ordinary entries are left as they are, to the bit. */
+#include <math.h>
+
+#include "cpu/opaque.h"
+
+/* Entries from 2^least to 2^most are ordinary: sums of 2^40 products with numbers up to 1 stay finite, and what is lost
+** below the normal numbers is below the rounding of what stays. */
+typedef struct ordinary { int least, most; } ordinary;
+
+static ordinary ordinary_of (gb_dtype t) { return t == GB_F32 ? (ordinary){-76, 84} : (ordinary){-900, 980}; }
+
+int gb_far_exponent (gb_dtype t, size_t count, const void *a) {
+  const ordinary o = ordinary_of(t);
+  double most = 0;
+  int exponent;
+  if (t == GB_F32) {
+    const float *v = a;
+    float m = 0;
+    for (size_t i = 0; i < count; i++) m = fabsf(v[i]) > m ? fabsf(v[i]) : m;
+    most = m;
+  } else {
+    const double *v = a;
+    for (size_t i = 0; i < count; i++) most = fabs(v[i]) > most ? fabs(v[i]) : most;
+  }
+  if (most == 0) return 0;
+  frexp(most, &exponent);
+  return exponent < o.least || exponent > o.most ? exponent : 0;
+}
+
+void gb_scale_by_power (gb_dtype t, size_t count, int exponent, void *a) {
+  if (exponent == 0) return;
+  for (size_t i = 0; i < count; i++) gb_element_set(a, i, t, ldexp(gb_element_get(a, i, t), exponent));
+}
+
+static gb_status is_finite (const gb_opaque_call *c, size_t n, size_t m, const void *a, bool *finite) {
+  const gb_status st = gb_check_finite(c->pool, c->o->in_dtype[0], n, m, a, NULL);
+  *finite = st == GB_OK;
+  return st == GB_ENAN ? GB_OK : st;
+}
+
+gb_status gb_right_is_finite (const gb_opaque_call *c, bool *finite) {
+  const gb_shape *s = &c->o->in_shape[1];
+  return is_finite(c, s->dim[0], gb_columns(s), c->in[1], finite);
+}
+
+static gb_status matrix_is_finite (const gb_opaque_call *c, bool *finite) {
+  const gb_shape *s = &c->o->in_shape[0];
+  if (!c->o->packed && !c->o->grown) return is_finite(c, s->dim[0], s->dim[1], c->in[0], finite);
+  const gb_tiles l = gb_tiles_of_factor(c->o, c->in[0]);
+  const gb_status st = gb_check_lower(c->pool, &l, 0, NULL);
+  *finite = st == GB_OK;
+  return st == GB_ENAN ? GB_OK : st;
+}
+
+gb_status gb_check_result (const gb_opaque_call *c, const char *what, size_t n, size_t m, const void *result) {
+  bool finite;
+  GB_TRY(is_finite(c, n, m, result, &finite));
+  if (finite) return GB_OK;
+  GB_TRY(matrix_is_finite(c, &finite));
+  if (!finite) return GB_OK;
+  return gb_fail(c->err, GB_ENAN, "%s overflows %s: scale what it is made of", what, gb_dtype_name(c->o->in_dtype[0]));
+}
