@@ -391,9 +391,9 @@ describe("cached variances", function()
       return {gb.grad(basis[1][2], by, {unused = "zero"}):item(), gb.grad(basis[2][1], by, {unused = "zero"}):item()}
     end
     for dtype, bound in pairs{f64 = 1e-5, f32 = 1e-2} do
-      local above <const>, below <const> = slopes(1, 1.5 * bound, dtype), slopes(1, 0.9 * bound, dtype)
-      near({1 + 1.5 * bound, 1}, {above[1], above[2] * (1.5 * bound) ^ 2}, 0.02)
-      near({1 + 0.9 * bound, 0}, below, 1e-3)
+      local above <const>, below <const> = slopes(4, 6 * bound, dtype), slopes(4, 3.6 * bound, dtype)
+      near({1 + 1.5 * bound, 1}, {4 * above[1], 4 * above[2] * (1.5 * bound) ^ 2}, 0.02)
+      near({(1 + 0.9 * bound) / 4, 0}, below, 1e-3)
     end
     assert.same({0, 0}, slopes(0, 0, "f64"))
   end)

@@ -1,0 +1,300 @@
+--- The starts of a fit: where each begins, which come without being asked for, what is kept of them. The descents are given here; real
+-- ones are in gp_fit_spec.lua.
+local gb <const> = require "gibbous"
+local core <const> = require "gibbous.core"
+local model <const> = require "gibbous.gp.model"
+local optim <const> = require "gibbous.optim"
+local starts <const> = require "gibbous.gp.starts"
+local support <const> = require "spec.support"
+local near <const>, raises <const> = support.near, support.raises
+
+local x <const>, y <const> = gb.tensor{1, 2, 3, 4, 5}, gb.tensor{1, 3, 2, 6, 8}
+
+local function new(o)
+  o = o or {}
+  return gb.gp.exact{kernel = gb.kernels.rbf{lengthscale = gb.param(2, {min = 0}), variance = gb.param(o.variance or 3, {min = 0, fixed = o.held})},
+    likelihood = gb.likelihoods.gaussian{noise = gb.param(o.noise or 1, {min = o.min or 0, fixed = o.known}), floor = false},
+    solver = o.solver or "direct"}
+end
+
+local function parameters(m) return m:get "kernel.lengthscale", m:get "kernel.variance", m:get "likelihood.noise" end
+
+local function raws(m)
+  local l <const>, v <const>, n <const> = parameters(m)
+  return {l.raw:item(), v.raw:item(), n.raw:item()}
+end
+
+--- Fits by these descents, each a function of a call that gives its record, or raises. Gives the report or the error, and the calls:
+-- where they began, and with which settings. o.scales: of parameters, by name.
+local function fit(m, descents, o)
+  local calls <const>, settings <const> = {}, {}
+  for key, v in pairs(o or {}) do settings[key] = v end
+  local scales <const>, at <const>, values <const> = settings.scales or {}, {}, settings.dtype and {dtype = settings.dtype}
+  settings.scales, settings.dtype = nil, nil
+  at.lengthscale, at.variance, at.noise = parameters(m)
+  local ok, got = pcall(support.with, optim, {run = function(evaluate, root, s)
+    assert.is_true(rawequal(root, m))
+    calls[#calls + 1] = {at = raws(m), settings = s, evaluate = evaluate}
+    local f <const> = assert(descents[#calls], "one descent too many")
+    local info <const> = f(calls[#calls])
+    for key, v in pairs{converged = true, reason = "met", iterations = 1, evaluations = 2, setbacks = 3, interrupted = false, method = "lbfgs"} do
+      if info[key] == nil then info[key] = v end
+    end
+    return info
+  end}, function()
+    return support.with(starts, {begin = function()
+      return function()
+        local out <const> = {}
+        for name, v in pairs(scales) do out[at[name]] = v end
+        return out
+      end
+    end}, function() return m:fit(values and x:to(values) or x, values and y:to(values) or y, settings) end)
+  end)
+  assert.equal(#descents, #calls)
+  return got, calls, ok
+end
+
+--- A descent that ends at this value, with the noise times a factor.
+local function down(m, value, factor, more)
+  return function()
+    local noise <const> = select(3, parameters(m))
+    noise.value = noise.value * (factor or 1)
+    local info <const> = {value = value}
+    for key, v in pairs(more or {}) do info[key] = v end
+    return info
+  end
+end
+
+local function fail(code) return function() core.raise(code, "failed") end end
+
+describe("a start besides", function()
+  it("comes where noise came down by a factor of e to e^6, at a 400th of it", function()
+    local function restarts(factor, o)
+      local m <const> = new(o)
+      local info <const>, calls <const> = fit(m, {down(m, 1, factor), factor < math.exp(-1) and factor > math.exp(-6) and down(m, 2) or nil})
+      if calls[2] then near({math.log(2), math.log(3), -6}, calls[2].at, 1e-9) end
+      return info.restarts
+    end
+    near({math.log(2), math.log(3), 0}, raws(new()), 1e-12)
+    assert.same({0, 0, 1, 1, 1, 0, 0}, {restarts(1), restarts(0.38), restarts(0.36), restarts(0.1), restarts(0.0026), restarts(0.0024), restarts(1e-4)})
+  end)
+
+  it("comes from the scale of the data where noise took half of y", function()
+    local half <const> = 0.5 * y:var():item()
+    local function asked(noise, scales)
+      local m <const> = new{noise = noise}
+      local info <const>, calls <const> = fit(m, {down(m, 1), noise > half and down(m, 2) or nil}, {scales = scales})
+      return info.restarts, calls[2] and calls[2].at
+    end
+    assert.equal(0, (asked(0.999 * half)))
+    local count <const>, at <const> = asked(1.001 * half, {lengthscale = 7, noise = 0.5})
+    assert.equal(1, count)
+    near({math.log(7), math.log(3), math.log(0.5) - 6}, at, 1e-9)
+  end)
+
+  it("comes after a descent by a factor that has converged, of free noise with a bound", function()
+    local function restarts(o, settings, more)
+      local m <const> = new(o)
+      return (fit(m, {down(m, 1, not (o and o.known) and 0.1 or 1, more), not settings and not more and not o and down(m, 2) or nil}, settings)).restarts
+    end
+    assert.equal(1, restarts())
+    assert.equal(0, restarts(nil, {method = "adam"}))
+    assert.equal(0, restarts(nil, nil, {converged = false}))
+    assert.equal(0, restarts{known = true})
+    assert.equal(0, restarts{solver = gb.solvers.cholesky{}})
+    local free <const> = gb.gp.exact{kernel = gb.kernels.rbf{lengthscale = gb.param(2, {min = 0})}, solver = "direct",
+      likelihood = gb.likelihoods.gaussian{noise = 1, floor = false}}
+    local m <const> = new()
+    assert.equal(1, (fit(m, {down(m, 1, 0.1), down(m, 2)}, {method = "lbfgs"})).restarts)
+    assert.equal(0, (fit(free, {down(free, 1, 1)})).restarts)
+  end)
+
+  it("is random from the third, or the second where noise is not free", function()
+    local function at(base, k, free, seed)
+      local out <const> = {}
+      local stream = 0
+      for i, v in ipairs(base) do
+        if free[i] then
+          stream = stream + 1
+          v = v + core.randn(1, {dtype = "f64", seed = seed * 7919 + k * 104729 + stream}):item()
+        end
+        out[i] = v
+      end
+      return out
+    end
+    local all <const>, base <const> = {true, true, true}, {math.log(2), math.log(3), 0}
+    for _, seed in ipairs{0, 5} do
+      local m <const> = new()
+      local info <const>, calls <const> = fit(m, {down(m, 3, 2), down(m, 1), down(m, 2), down(m, 2)}, {restarts = 3, seed = seed > 0 and seed or nil})
+      assert.equal(3, info.restarts)
+      near(base, calls[1].at, 1e-12)
+      near({base[1], base[2], -6}, calls[2].at, 1e-9)
+      near(at(base, 2, all, seed), calls[3].at, 1e-9)
+      near(at(base, 3, all, seed), calls[4].at, 1e-9)
+      near(raws(m), calls[2].at, 1e-9)                                 -- the best of all stays
+      assert.same({1, 8, 12, 0}, {info.value, info.evaluations, info.setbacks, info.failed_starts})
+    end
+    local known <const> = new{known = true}
+    local _, calls <const> = fit(known, {down(known, 1), down(known, 2), down(known, 2)}, {restarts = 2, scales = {variance = 9, noise = 4}})
+    near(at({math.log(2), math.log(9), 0}, 1, {true, true, false}, 0), calls[2].at, 1e-9)
+    near(at({math.log(2), math.log(9), 0}, 2, {true, true, false}, 0), calls[3].at, 1e-9)
+    near(raws(known), base, 1e-12)
+    local held <const> = new{held = true}
+    local _, second <const> = fit(held, {down(held, 1), down(held, 2), down(held, 2)}, {restarts = 2})
+    near(at(base, 2, {true, false, true}, 0), second[3].at, 1e-9)
+  end)
+
+  it("that fails is counted, and what it reached is undone", function()
+    local function refuse(m, code)
+      return function()
+        select(3, parameters(m)).value = 50
+        core.raise(code, code .. " here")
+      end
+    end
+    for _, code in ipairs{"nan", "not_pd"} do
+      local m <const> = new()
+      local info <const> = fit(m, {refuse(m, code), down(m, 1, 0.5), refuse(m, code)}, {restarts = 2})
+      assert.same({2, 2, 3, 2}, {info.failed_starts, info.evaluations, info.setbacks, info.restarts})
+      near(0.5 * math.exp(-6), select(3, parameters(m)).value, 1e-9)
+      local all <const> = new()
+      local err <const>, _, ok <const> = fit(all, {refuse(all, code), fail(code)}, {restarts = 1})
+      assert.is_false(ok)
+      assert.is_true(err.message:find(code .. " here", 1, true) ~= nil, err.message)     -- the first failure
+      near(1, select(3, parameters(all)).value, 1e-9)
+    end
+  end)
+
+  it("that another error ends leaves the best point there was", function()
+    local function ended(reached, before)
+      local m <const> = new()
+      local function broken(call)
+        select(3, parameters(m)).value = 50
+        if reached then call.settings.on_step{value = reached, gradient_norm = 1, step = 0} end
+        core.raise("refused", "no room")
+      end
+      local err <const>, _, ok <const> = fit(m, before and {down(m, 1, 0.5), broken} or {broken}, {restarts = 1})
+      assert.is_false(ok)
+      assert.equal("refused", err.code)
+      return select(3, parameters(m)).value:item()
+    end
+    near({1, 50, 0.5, 0.5, 50}, {ended(nil), ended(3), ended(nil, true), ended(1, true), ended(0.9, true)}, 1e-9)
+  end)
+
+  it("does not come after an interruption, which the report tells", function()
+    local m <const> = new()
+    local info <const> = fit(m, {down(m, 1, 0.5), down(m, 2, 3, {interrupted = true, reason = "stopped"})}, {restarts = 5})
+    assert.same({true, "stopped", false, 1, 4}, {info.interrupted, info.reason, info.converged, info.value, info.evaluations})
+    near(0.5, select(3, parameters(m)).value, 1e-9)
+    local first <const> = new()
+    assert.is_true(fit(first, {down(first, 1, 0.1, {interrupted = true})}, {restarts = 5}).interrupted)
+  end)
+end)
+
+describe("a descent", function()
+  it("has the settings of the fit", function()
+    local m <const> = new()
+    local function step() end
+    local _, calls <const> = fit(m, {down(m, 1)}, {method = "adam", steps = 7, lr = 0.5, tol = 0.25, ftol = 0.125, restarts = 0, on_step = step})
+    local s <const> = calls[1].settings
+    assert.same({"adam", 7, 0.5, 0.25, 0.125}, {s.method, s.steps, s.lr, s.tol, s.ftol})
+    assert.is_nil(s.resolution)
+    for method, steps in pairs{lbfgs = 200, adam = 500, sgd = 500} do
+      local other <const> = new()
+      local _, asked <const> = fit(other, {down(other, 1)}, {method = method, restarts = 0})
+      assert.equal(steps, asked[1].settings.steps)
+    end
+    local by_steps <const> = new{solver = gb.solvers.cg{tol = 1e-4, train_tol = 1e-2}}
+    local _, solved <const> = fit(by_steps, {down(by_steps, 1)}, {restarts = 0})
+    near(1e5, 1 / solved[1].settings.resolution, 1e-4)
+  end)
+
+  it("logs its solves, and reports that of the best point", function()
+    local objective <const> = require "gibbous.gp.objective"
+    local m <const> = new{solver = gb.solvers.cg{}}
+    local value <const>, told <const> = objective.value, {}
+    local pending = nil
+    local info <const> = support.with(objective, {value = function(self, solver, kind)
+      local v <const> = value(self, solver, kind)
+      model.fields(self).solve_info = pending
+      return v
+    end}, function()
+      return (fit(m, {function(call)
+        local function step(record, v, norm)
+          pending = record
+          call.evaluate()
+          call.settings.realise(gb.tensor(v))
+          if norm then call.settings.on_step{value = v, gradient_norm = norm, step = #told} end
+        end
+        local function solve(iterations, residual, condition, converged)
+          return {iterations = iterations, residual = residual, condition = condition, converged = converged, reason = "slow", standard_error = iterations}
+        end
+        step(solve(3, 0.5, 10, true), 5, 0.75)
+        step(solve(4, 0.25, 30, false), 7)
+        step(solve(6, 0.125, 20, true), 2, 0.5)
+        step(solve(9, 0.0625, 5, true), 0 / 0)
+        step(nil, 3, 0.25)
+        return {value = 2}
+      end}, {restarts = 0, on_step = function(s) told[#told + 1] = {s.step, s.value, s.solve and s.solve.iterations or 0} end}))
+    end)
+    assert.same({solves = 4, iterations = 22, residual = 0.5, condition = 30, unconverged = 1}, info.solve_log)
+    assert.same({{0, 5, 3}, {1, 2, 6}, {2, 3, 0}}, told)
+    assert.same({0.5, 3, true}, {info.gradient_norm, info.log_likelihood_error, info.converged})
+  end)
+
+  it("in f32 goes on in f64 where f32 resolves no more, unless memory ends it", function()
+    local m <const> = new()
+    local told <const> = {}
+    local function first() return down(m, 5, 1e-7, {iterations = 4, evaluations = 6, setbacks = 1}) end
+    local function go(second, steps)
+      m:set{["likelihood.noise"] = 1}
+      local info <const>, calls <const>, ok <const> = fit(m, {first(), second}, {dtype = "f32", restarts = 0, steps = steps,
+        on_step = function(s) told[#told + 1] = s.step end})
+      return info, calls, ok
+    end
+    local info <const>, calls <const> = go(function(call)
+      call.settings.on_step{value = 4, gradient_norm = 1, step = 2}
+      return {value = 4, iterations = 10, evaluations = 20, setbacks = 30}
+    end, 30)
+    assert.same({14, 26, 31, "f64", 4, 30, 26, 6}, {info.iterations, info.evaluations, info.setbacks, info.precision, info.value,
+      calls[1].settings.steps, calls[2].settings.steps, told[1]})
+    near(math.log(1e-7), calls[2].at[3], 1e-5)
+    for _, code in ipairs{"refused", "oom", "nan", "not_pd"} do
+      local kept <const> = go(function()
+        select(3, parameters(m)).value = 50
+        core.raise(code, "no more")
+      end)
+      assert.same({4, "f32", 5, true}, {kept.iterations, kept.precision, kept.value, kept.converged})
+      near(1e-7, m:get "likelihood.noise".value, 1e-12)
+    end
+    local stopped <const> = go(function()
+      select(3, parameters(m)).value = 50
+      return {value = math.huge, interrupted = true, reason = "stopped"}
+    end)
+    assert.same({4, "f32", 5, true, "stopped"}, {stopped.iterations, stopped.precision, stopped.value, stopped.interrupted, stopped.reason})
+    near(1e-7, m:get "likelihood.noise".value, 1e-12)
+    local err <const>, _, ok <const> = go(function() core.raise("internal", "broken") end)
+    assert.is_false(ok)
+    assert.equal("internal", err.code)
+    m:set{["likelihood.noise"] = 1}
+    assert.is_true(fit(m, {down(m, 5, 1e-7, {interrupted = true})}, {dtype = "f32", restarts = 0}).interrupted)
+  end)
+
+  it("in f64 where f32 resolves nothing begins in f32 where memory is short", function()
+    for _, code in ipairs{"refused", "oom"} do
+      local m <const> = new{noise = 1e-7}
+      local info <const> = fit(m, {fail(code), down(m, 2)}, {dtype = "f32", restarts = 0})
+      assert.same({2, "f32"}, {info.value, info.precision})
+    end
+    local wide <const> = new{noise = 1e-7}
+    assert.equal("f64", (fit(wide, {down(wide, 2)}, {dtype = "f32", restarts = 0})).precision)
+    local other <const> = new{noise = 1e-7}
+    local err <const>, _, ok <const> = fit(other, {fail "internal"}, {dtype = "f32", restarts = 0})
+    assert.is_false(ok)
+    assert.equal("internal", err.code)
+    raises("refused", "failed", function()
+      local m <const> = new()
+      local got <const>, _, done <const> = fit(m, {fail "refused"}, {restarts = 0})
+      if not done then error(got, 0) end
+    end)
+  end)
+end)
