@@ -71,12 +71,37 @@ describe("a start besides", function()
   it("comes where noise came down by a factor of e to e^6, at a 400th of it", function()
     local function restarts(factor, o)
       local m <const> = new(o)
-      local info <const>, calls <const> = fit(m, {down(m, 1, factor), factor < math.exp(-1) and factor > math.exp(-6) and down(m, 2) or nil})
+      local info <const>, calls <const> = fit(m, {down(m, 1, factor), factor < math.exp(-1) and factor > math.exp(-6) and down(m, 2) or nil},
+        {scales = {lengthscale = 7}})
       if calls[2] then near({math.log(2), math.log(3), -6}, calls[2].at, 1e-9) end
       return info.restarts
     end
     near({math.log(2), math.log(3), 0}, raws(new()), 1e-12)
     assert.same({0, 0, 1, 1, 1, 0, 0}, {restarts(1), restarts(0.38), restarts(0.36), restarts(0.1), restarts(0.0026), restarts(0.0024), restarts(1e-4)})
+    for _, raw in ipairs{-1, -6} do
+      local m <const> = new()
+      assert.equal(0, (fit(m, {function()
+        select(3, parameters(m)).raw = gb.tensor(raw)
+        return {value = 1}
+      end})).restarts)
+    end
+  end)
+
+  it("comes where the noise of one task did so", function()
+    local both <const> = gb.stack({y, 2 * y}, 2):eval()
+    local function restarts(first, second)
+      local m <const> = gb.gp.multitask{kernel = gb.kernels.rbf{}, tasks = 2, noise = {1, 1}, solver = "direct"}
+      local count = 0
+      return support.with(optim, {run = function()
+        count = count + 1
+        if count == 1 then m:set("likelihood.noise", {first, second}) end
+        return {value = count, converged = true, reason = "met", iterations = 1, evaluations = 1, setbacks = 0, interrupted = false}
+      end}, function()
+        return support.with(starts, {begin = function() return function() return {} end end}, function() return m:fit(x, both).restarts end)
+      end)
+    end
+    local most <const> = both:var():item() / 2
+    assert.same({0, 1, 1, 1, 1}, {restarts(1, 1), restarts(0.1, 1), restarts(1, 0.1), restarts(1.01 * most, 1), restarts(1, 1.01 * most)})
   end)
 
   it("comes from the scale of the data where noise took half of y", function()
@@ -211,12 +236,11 @@ describe("a descent", function()
   it("logs its solves, and reports that of the best point", function()
     local objective <const> = require "gibbous.gp.objective"
     local m <const> = new{solver = gb.solvers.cg{}}
-    local value <const>, told <const> = objective.value, {}
+    local told <const> = {}
     local pending = nil
-    local info <const> = support.with(objective, {value = function(self, solver, kind)
-      local v <const> = value(self, solver, kind)
-      model.fields(self).solve_info = pending
-      return v
+    local info <const> = support.with(objective, {value = function(self)
+      if pending then model.fields(self).solve_info = pending end
+      return gb.tensor(0)
     end}, function()
       return (fit(m, {function(call)
         local function step(record, v, norm)
@@ -233,12 +257,64 @@ describe("a descent", function()
         step(solve(6, 0.125, 20, true), 2, 0.5)
         step(solve(9, 0.0625, 5, true), 0 / 0)
         step(nil, 3, 0.25)
+        step(nil, 2, 0.25)
+        step(solve(1, 0, 0, true), 8)
+        step(nil, 9, 1)
+        step(nil, 8, 1)
         return {value = 2}
       end}, {restarts = 0, on_step = function(s) told[#told + 1] = {s.step, s.value, s.solve and s.solve.iterations or 0} end}))
     end)
-    assert.same({solves = 4, iterations = 22, residual = 0.5, condition = 30, unconverged = 1}, info.solve_log)
-    assert.same({{0, 5, 3}, {1, 2, 6}, {2, 3, 0}}, told)
+    assert.same({solves = 5, iterations = 23, residual = 0.5, condition = 30, unconverged = 1}, info.solve_log)
+    assert.same({{0, 5, 3}, {1, 2, 6}, {2, 3, 0}, {3, 2, 0}, {4, 9, 0}, {5, 8, 0}}, told)
     assert.same({0.5, 3, true}, {info.gradient_norm, info.log_likelihood_error, info.converged})
+  end)
+
+  it("is told at a terminal, ten times a second at most, and by the number of its start", function()
+    local now, out = 0, {}
+    local function lines(o)
+      out = {}
+      local m <const> = new()
+      local function descent(call)
+        for i, at in ipairs{0, 0.0999, 0.11, 0.2099, 0.22, 0.33, 0.335} do
+          now = now + at - (i > 1 and ({0, 0.0999, 0.11, 0.2099, 0.22, 0.33})[i - 1] or 0)
+          call.settings.on_step{step = i, value = -1.5, gradient_norm = 0.25}
+        end
+        return {value = 1}
+      end
+      support.with(core, {isatty = function(fd) return fd == 2 end, clock = function() return now end}, function()
+        support.with(io, {stderr = {write = function(_, ...) out[#out + 1] = table.concat{...} end}}, function()
+          return fit(m, o.restarts > 0 and {descent, descent} or {descent}, o)
+        end)
+      end)
+      return out
+    end
+    local function shown(label)
+      local all <const> = {}
+      for i, step in ipairs{1, 3, 5, 6} do all[i] = ("\r%s step %d  value -1.5000  |g| 0.25\27[K"):format(label, step) end
+      all[5] = "\r\27[K"
+      return all
+    end
+    assert.same(shown "fit", lines{restarts = 0})
+    local two <const> = lines{restarts = 1}
+    assert.same(shown "fit 1/2", table.move(two, 1, 5, 1, {}))
+    assert.same(shown "fit 2/2", table.move(two, 6, 10, 1, {}))
+    assert.equal(10, #two)
+    out = {}
+    support.with(core, {isatty = function() return false end}, function()
+      support.with(io, {stderr = {write = function() out[1] = "something" end}}, function()
+        local m <const> = new()
+        fit(m, {function(call)
+          call.settings.on_step{step = 0, value = 1, gradient_norm = 1}
+          return {value = 1}
+        end}, {restarts = 0})
+      end)
+    end)
+    assert.same({}, out)
+  end)
+
+  it("without solves has a log of zeros", function()
+    local m <const> = new()
+    assert.same({solves = 0, iterations = 0, residual = 0, condition = 0, unconverged = 0}, (fit(m, {down(m, 1)}, {restarts = 0})).solve_log)
   end)
 
   it("in f32 goes on in f64 where f32 resolves no more, unless memory ends it", function()

@@ -349,6 +349,8 @@ describe("a kernel of one's own", function()
     assert.is_false(seen(kernel(function(p, q) return (p - q):sum(-1) * 0 end), pair))
     assert.is_false(seen(kernel(function(p, q) return (p - q):sum(-1) / 0 end), pair))
     assert.is_false(seen(K.rbf{}, pair))
+    local growing <const> = kernel(function(p, q) return (p * q):sum(-1) * (1 + 1e-13 * (p - q):sum(-1)) end)
+    assert.is_false(seen(growing, gb.tensor{{1}, {1}, {1}, {1e4}}))    -- by the largest of all
     local two <const> = K.define("other", {}, function(p, q) return (p - 2 * q):sum(-1) end)
     raises("option", "kernel 'lean' or 'other' is not symmetric", checks.symmetric, lean + two{} + two{}, pair)
   end)

@@ -43,16 +43,15 @@ end
 -- nor has noise that takes more than this part of the variance of y.
 local DOWN <const>, MOST <const> = 1, 0.5
 
---- Extra starts where the caller did not say, and whether they leave the start given for the scale of the data: one with little
+--- Extra starts, where the caller did not say, and whether they leave the start given for the scale of the data: one with little
 -- noise, after a start by a factor that has converged where an optimum of less noise may lie below, which its descent has not seen;
 -- from the data's scale where noise has taken most of y, as the start given may be far from it.
 local function extra_starts(self, o, run, info, list, start, noise)
-  if o.restarts then return o.restarts, false end
   local ended <const> = run.solver == "direct" and (o.method or "lbfgs") == "lbfgs" and info and info.converged
-  if not (ended and noise) then return 0, false end
+  if not (ended and noise) then return 0 end
   if list[noise].value:max():item() > MOST * fields(self).y:var():item() then return 1, true end
   local down <const> = (start[noise] - list[noise].raw):max():item()
-  return down > DOWN and down < QUIET and 1 or 0, false
+  return down > DOWN and down < QUIET and 1 or 0
 end
 
 --- A start with little noise, since the likelihood has an optimum that calls variation noise and often a better one that does not,
@@ -106,7 +105,7 @@ local RESOLVED <const> = 0.1
 --- The relative change of an objective that its solves can tell from none.
 local function resolution_of(solver)
   local o <const> = objective.is_iterative(solver) and solver.o
-  local tol <const> = o and (o.train_tol or o.tol)
+  local tol <const> = o and o.train_tol
   return tol and RESOLVED * tol ^ 2 or nil
 end
 
