@@ -91,6 +91,26 @@ describe("m:leave_one_out", function()
     assert.is_false(zero.converged)
   end)
 
+  it("by a solver has the gradients of the factor's, from 64 columns at once", function()
+    local core <const> = require "gibbous.core"
+    local many <const> = gb.rand(129, 1, {seed = 1}):eval() * 40
+    local function slope(solver, noise)
+      local l <const> = gb.param(0.9, {min = 0})
+      local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = l}, noise = noise, solver = solver}:condition(many, many:sum(2):sin())
+      local r <const> = m:leave_one_out()
+      return gb.grad((r.var * gb.range(1, 129)):sum() + (r.mean * gb.range(1, 129)):sum(), l):item()
+    end
+    local widths <const>, cg <const> = {}, core.cg
+    local got <const> = support.with(core, {cg = function(a, b, o)
+      widths[#widths + 1] = b.ndim == 2 and b.shape[2] or 1
+      return cg(a, b, o)
+    end}, function() return slope(gb.solvers.cg{tol = 1e-12}, 0.2) end)
+    local want <const> = slope("direct", 0.2)
+    assert.is_true(math.abs(got - want) <= 1e-6 * math.abs(want), ("%g, %g"):format(got, want))
+    table.sort(widths, function(a, b) return a > b end)
+    assert.same({64, 64, 1}, {widths[1], widths[2], widths[3]})
+  end)
+
   -- Points far from all others are solved in one step, the others are not; columns are solved 64 at a time.
   it("by a solver converged where every slice of columns did", function()
     local function converged(crowd, alone)

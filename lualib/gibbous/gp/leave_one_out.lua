@@ -81,7 +81,7 @@ end
 ---@return gibbous.leave_one_out
 function model.methods.leave_one_out(self)
   local f <const> = model.fields(self)
-  check(f, f.x and #f.x or 0)
+  check(f, f.x and #f.x)
   return record(f.y, of_model(self))
 end
 
@@ -100,7 +100,7 @@ end
 ---@return gibbous.leave_one_out
 function task_model.methods.leave_one_out(self)
   local f <const> = model.fields(self)
-  check(f, f.x and task_model.known(f.y) or 0)
+  check(f, f.x and task_model.known(f.y))
   if model.fields(f.inner).grid then
     local diagonal <const>, alpha <const> = kronecker.leave_one_out(f.inner)
     return record(f.y, diagonal:to{dtype = f.y.dtype}, alpha:to{dtype = f.y.dtype}, true)

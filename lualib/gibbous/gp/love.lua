@@ -27,7 +27,7 @@ local function following(q, r, y)
   if count == 0 then return q:detach() end
   local part <const> = core.linalg.triangular_solve(r:detach():slice(1, 1, count):slice(2, 1, count), y:slice(2, 1, count):t(),
     {upper = true, transposed = true}):t()
-  return core.hold(count < #values and core.cat({part, q:detach():slice(2, count + 1, #values)}, 2) or part, q)
+  return core.hold(core.cat({part, q:detach():slice(2, count + 1, #values)}, 2), q)
 end
 
 --- For K and C (n, n), lazy. Cost: three products with r columns, 2 QR factorisations; 2 n r values are kept.
