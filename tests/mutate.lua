@@ -14,7 +14,6 @@ local equivalent <const> = {
   {"timing.lua", "until #times >= runs and core.clock() - start > seconds", "the clock does not stand there to the last bit"},
   {"gp/pathwise.lua", "return {features = o.features or 1024, seed = o.seed or math.floor(2 ^ 31 / core.rand(1, {dtype = \"f64\"}):item())}",
     "another random seed"},
-  {"gp/features.lua", "self.asked = self.asked + 2", "another stream of random numbers"},
   {"gp/fit_notes.lua", "if share > NOTHING then return (\"the fit explains nothing: noise takes %.0f %% of var(y)\"):format(100 * share) end",
     "a share that is 0.95 to the last bit"},
   {"gp/task_parts.lua", "local function padded(t) return M.join(t, core.full({#t}, 2, {dtype = t.dtype})) end",
@@ -30,6 +29,8 @@ local equivalent <const> = {
 
 -- Specs to try first, by module; the first pattern that matches. Each list ends with what is quick and broad.
 local related <const> = {
+  {"^gp/fit%.", "fit_starts gp_fit optim gp_data gp_noise"}, {"^gp/love", "predict posterior_gradient"}, {"^gp/kernel_checks", "object"},
+  {"^gp/features", "features predict multitask"}, {"^gp/kronecker", "multitask posterior_gradient"}, {"^gp/fantasies", "online posterior_gradient"},
   {"^gp/objective", "gp_parts gp_metrics gp_fit gp"}, {"^gp/posterior", "gp_parts predict gp online"}, {"^gp/variance", "gp_variance predict"},
   {"^gp/pathwise", "gp_parts predict"}, {"^gp/planning", "gp_parts gp_fit plan"}, {"^gp/online", "gp_parts online"}, {"^gp/update", "gp_parts online"},
   {"^gp/model", "object gp"}, {"^gp/store", "store_parts store"}, {"^store", "store"}, {"^gp/fit", "gp_fit optim gp_data gp_noise"}, {"^gp/choice", "choice gp_notes reports gp_fit"},
