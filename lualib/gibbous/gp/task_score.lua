@@ -21,7 +21,7 @@ end
 
 --- Figures of the n cells with a value: those where 'known' is true.
 local function figures(e, var, known, n)
-  local function mean(v) return core.where(known, v, e * 0):sum() / n end
+  local function mean(v) return core.where(known, v, 0.0):sum() / n end
   local inside <const> = e:abs():le(metrics.quantile(0.975) * var:sqrt()):to{dtype = e.dtype}
   local lazy <const> = {mse = mean(e * e), mae = mean(e:abs()), nlpd = mean(metrics.neg_log_density(e, var)),
     crps = mean(metrics.crps(e, var)), coverage95 = mean(inside)}
