@@ -34,6 +34,12 @@ local function likelihood(noise)
   return -((gb.linalg.inv_quad(c, r) + gb.linalg.logdet(c) + n * math.log(2 * math.pi)) / 2)
 end
 
+--- Asked for a prediction, so that it is ready for more.
+local function ready(m)
+  m:predict(at).mean:eval()
+  return m
+end
+
 --- The fields of a record as a plain table, without those named.
 local function fields_of(record, but)
   local out <const> = {}
@@ -340,18 +346,40 @@ describe("what a model did to be ready", function()
         local want <const> = model{noise = own and gb.cat({noises, own}, 1) or 0.1}:condition(gb.cat({x, x2}, 1), gb.cat({y, y2}, 1))
         near(want:predict(at).mean, more:predict(at).mean, 1e-8)
         near(want:predict(at).f_cov, more:predict(at).f_cov, 1e-8)
+        assert.same({true, true, true}, {more:predict(at).converged, kept(more).state.converged, kept(more).state.carried})
+        assert.is_true(more.update.seconds < 100 and (solver == "direct" or more:predict(at).info.residual <= 1e-10))
         local last <const> = more:condition(x2:slice(1, 1, 1) + 1, y2:slice(1, 1, 1), {noise = own and own:slice(1, 1, 1)})
         local all <const> = model{noise = own and gb.cat({noises, own, own:slice(1, 1, 1)}, 1) or 0.1}:condition(last.x, last.y)
         near(all:predict(at).mean, last:predict(at).mean, 1e-8)
         near(all:predict(at).f_var, last:predict(at).f_var, 1e-8)
       end
     end
+    local single <const> = model{noise = noises:slice(1, 1, 1):eval()}:condition(x:slice(1, 1, 1), y:slice(1, 1, 1))
+    local three <const> = single:condition(x2, y2, {noise = gb.tensor{0.6, 0.7}})
+    near({0.1, 0.6, 0.7}, three.likelihood.noise, 1e-15)
+    assert.same({3, 3}, {#three.x, #three.y})
+    local missed <const> = ready(given{solver = S.cg{tol = 1e-12, max_iter = 1}}):condition(x2, y2)
+    assert.is_false(missed:predict(at).converged)
     local narrow <const> = model{noise = 1e-6}:condition(x:to(f32), y:to(f32))
     narrow:predict(at:to(f32)).mean:eval()
     local grown <const> = narrow:condition(x2:to(f32), y2:to(f32))
     assert.same({"append", 2, 5}, {grown.update.kind, grown.update.rows, grown.update.onto})
     near(model{noise = 1e-6}:condition(grown.x:to{dtype = "f64"}, grown.y:to{dtype = "f64"}):predict(at).mean,
       grown:predict(at:to(f32)).mean, 1e-5)
+  end)
+
+  it("gives fantasies their noise, one for each observation of each", function()
+    local m <const> = ready(given{noise = noises})
+    local own <const>, values <const>, noise <const> = gb.tensor{{{4, 4}}, {{0.7, 0.2}}}, gb.tensor{{1}, {-1}}, gb.tensor{{0.6}, {0.7}}
+    local p <const> = m:condition(own, values, {noise = noise}):predict(at)
+    for i = 1, 2 do
+      local one <const> = m:condition(own[i], values[i], {noise = noise[i]}):predict(at)
+      near(one.mean, p.mean[i], 1e-9)
+      near(one.f_var, p.f_var[i], 1e-9)
+    end
+    local shared <const> = m:condition(own[1], values, {noise = noise[1]}):predict(at)
+    near(m:condition(own[1], values[2], {noise = noise[1]}):predict(at).mean, shared.mean[2], 1e-9)
+    raises("option", "condition: the model's noise is known per observation: give noise = a tensor of 2 variances", m.condition, m, own, values)
   end)
 
   it("checks the noise of new observations", function()

@@ -12,11 +12,7 @@ local update <const> = require "gibbous.gp.update"
 local working <const> = require "gibbous.gp.working"
 
 --- The covariance of new observations with each other: k(x, x) + noise; noise one element or (k).
-local function corner(kernel, x, noise)
-  local k <const> = kernel(x)
-  if noise.ndim == 1 and #noise == #x then return k + core.linalg.diag(noise) end
-  return k + noise * core.eye(#x, {dtype = x.dtype})
-end
+local function corner(kernel, x, noise) return kernel(x) + noise * core.eye(#x, {dtype = x.dtype}) end
 
 --- The state's factor as one that grows, and L^-1 (y - m(x)): made once, O(n^2).
 local function growing(self, state)

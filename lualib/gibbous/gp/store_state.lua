@@ -47,7 +47,7 @@ local function tensor(r, saved, name, dtype, ...)
   local t <const> = r:value(r:list(saved)[name])
   if t == nil then return nil end
   local fits = core.type(t) == "tensor" and t.ndim == select("#", ...) and t.dtype == dtype
-  for i = 1, fits and t.ndim or 0 do fits = fits and t.shape[i] == select(i, ...) end
+  for i, extent in ipairs{...} do fits = fits and t.shape[i] == extent end
   if not fits then r:fail(("'%s' does not go with the data"):format(name)) end
   return t
 end
