@@ -276,3 +276,177 @@ describe("sums and products", function()
     near(K.rbf{}(first(second(few))), K.rbf{}:warp(first):warp(second)(few), 1e-13)
   end)
 end)
+
+describe("an empirical spectrum", function()
+  local spectrum <const> = require "gibbous.kernels.spectrum"
+  local core <const> = require "gibbous.core"
+  local DRAWS <const> = 512
+
+  it("has as power what a sinusoid explains in least squares", function()
+    local t <const>, r <const> = gb.rand(13, {seed = 1}):totable(), gb.randn(13, {seed = 2}):totable()
+    local f <const> = {0, 1e-3, 2e-3, 0.5, 1, 7.3}
+    local want <const> = {}
+    for k, v in ipairs(f) do
+      local c, s, cc, cs, ss = 0.0, 0.0, 0.0, 0.0, 0.0
+      for i = 1, 13 do
+        local a <const>, b <const> = math.cos(2 * math.pi * v * t[i]), math.sin(2 * math.pi * v * t[i])
+        c, s, cc, cs, ss = c + a * r[i], s + b * r[i], cc + a * a, cs + a * b, ss + b * b
+      end
+      want[k] = (c * c * ss - 2 * c * s * cs + s * s * cc) / (cc * ss - cs * cs + 1e-9 * 13 ^ 2)
+    end
+    local got <const> = spectrum.periodogram(gb.tensor(t), gb.tensor(r), gb.tensor(f))
+    near(want, got, 1e-5)
+    local wave <const> = (2 * math.pi * 3 * gb.tensor(t)):sin()
+    near((wave * wave):sum(), spectrum.periodogram(gb.tensor(t), wave, gb.tensor{3})[1], 1e-6)
+  end)
+
+  it("has frequencies half a resolved width apart, up to half the mean rate", function()
+    assert.same({0.25, 19}, {spectrum.grid(2, 20)})
+    assert.same({0.5, 1, 0.5, 2}, {spectrum.grid(1, 1), select(2, spectrum.grid(1, 2)), spectrum.grid(1, 3), select(2, spectrum.grid(1, 3))})
+    assert.same({4096, 4096, 4095}, {select(2, spectrum.grid(1, 9000)), select(2, spectrum.grid(1, 4097)), (select(2, spectrum.grid(1, 4096)))})
+  end)
+
+  it("counts what white noise would not reach, or all", function()
+    for _, n in ipairs{4, 5} do
+      local power <const> = {1, 2, 3, 50, 0.5, n = nil}
+      if n == 4 then power[5] = nil end
+      local mean <const> = (n == 4 and 2 or 2) / math.log(2)
+      local least <const> = mean * math.log(n / 0.05)
+      assert.is_true(least < 50 and least > 3)
+      local want <const> = {0, 0, 0, 50 - mean, n == 5 and 0 or nil}
+      near(want, spectrum.significant(power), 1e-12)
+      power[4] = least * 0.999
+      assert.is_true(rawequal(power, spectrum.significant(power)))
+      power[4] = least * 1.001
+      near({0, 0, 0, power[4] - mean, n == 5 and 0 or nil}, spectrum.significant(power), 1e-12)
+    end
+  end)
+
+  it("has quantiles of a density that is constant around each frequency", function()
+    local got <const> = spectrum.quantiles({1, 0, 3}, 2)
+    assert.equal(DRAWS, #got)
+    for k = 1, DRAWS do
+      local target <const> = (k - 0.5) / DRAWS * 4
+      near(2 * (target <= 1 and 0.5 + target or 2.5 + (target - 1) / 3), got[k], 1e-12)
+    end
+  end)
+
+  local points <const> = gb.randn(40, 2, {seed = 3}):totable()
+  local scale <const> = {0.7, 2.0}
+
+  it("has centres drawn in proportion to their squared distance from those before", function()
+    for seed = 1, 20 do
+      local u <const> = core.rand(4, {seed = seed, dtype = "f64"}):totable()
+      local got <const>, want <const> = spectrum.centres(points, 4, scale, seed), {}
+      for j = 1, 4 do
+        local sums <const>, total = {}, 0.0
+        for i, p in ipairs(points) do
+          local least = j == 1 and 1.0 or math.huge
+          for _, c in ipairs(want) do least = math.min(least, ((p[1] - c[1]) / scale[1]) ^ 2 + ((p[2] - c[2]) / scale[2]) ^ 2) end
+          total = total + least
+          sums[i] = total
+        end
+        for i, p in ipairs(points) do
+          if want[j] == nil and sums[i] >= u[j] * total then want[j] = p end
+        end
+      end
+      near(want, got, 0)
+      assert.is_false(rawequal(want[1], got[1]))
+    end
+    assert.equal(3, #spectrum.centres({{1}, {1}, {1}}, 3, {1}, 0))
+  end)
+
+  local function start()
+    return {{weight = 0.3, mean = {0.5, -1}, variance = {0.4, 0.9}}, {weight = 0.7, mean = {-0.2, 0.3}, variance = {1.5, 0.6}},
+      {weight = 0.1, mean = {900, 900}, variance = {0.1, 0.1}}}
+  end
+
+  it("is described by expectation and maximisation", function()
+    local floor <const> = {0.1, 0.95}
+    local mixture <const>, old <const> = start(), start()
+    local n <const>, first <const>, second <const> = {1e-12, 1e-12, 1e-12}, {{0, 0}, {0, 0}, {0, 0}}, {{0, 0}, {0, 0}, {0, 0}}
+    for _, p in ipairs(points) do
+      local d <const>, total = {}, 0.0
+      for j, c in ipairs(old) do
+        d[j] = c.weight
+        for k = 1, 2 do d[j] = d[j] * math.exp(-(p[k] - c.mean[k]) ^ 2 / (2 * c.variance[k])) / math.sqrt(c.variance[k]) end
+        total = total + d[j]
+      end
+      for j, c in ipairs(old) do
+        n[j] = n[j] + d[j] / total
+        for k = 1, 2 do
+          first[j][k] = first[j][k] + d[j] / total * p[k]
+          second[j][k] = second[j][k] + d[j] / total * (p[k] - c.mean[k]) ^ 2
+        end
+      end
+    end
+    spectrum.improve(points, mixture, floor)
+    for j, c in ipairs(mixture) do
+      near(j == 3 and 1e-3 or n[j] / 40, c.weight, 1e-11)
+      for k = 1, 2 do
+        local mean <const> = first[j][k] / n[j]
+        near(j == 3 and 900 or mean, c.mean[k], 1e-10)
+        if j < 3 then near(math.max(floor[k] ^ 2, second[j][k] / n[j] - (mean - old[j].mean[k]) ^ 2), c.variance[k], 1e-9) end
+      end
+    end
+    assert.is_true(mixture[1].variance[2] == 0.95 ^ 2 or mixture[2].variance[2] == 0.95 ^ 2)
+    assert.same({floor[1] ^ 2, floor[2] ^ 2}, mixture[3].variance)
+  end)
+
+  it("is described in a hundred steps from centres of equal weight, as wide as the points over twice their number", function()
+    local floor <const> = {0.05, 9}
+    local lo, hi = math.huge, 0.0
+    for _, p in ipairs(points) do lo, hi = math.min(lo, p[1]), math.max(hi, p[1]) end
+    local want <const> = {}
+    for j, mean in ipairs(spectrum.centres(points, 2, {hi - lo, 9}, 5)) do
+      want[j] = {weight = 1 / 2, mean = mean, variance = {((hi - lo) / 4) ^ 2, (9 / 4) ^ 2}}
+    end
+    for _ = 1, 100 do spectrum.improve(points, want, floor) end
+    for j, c in ipairs(spectrum.fit(points, 2, floor, 5)) do
+      near({want[j].weight, want[j].mean, want[j].variance}, {c.weight, c.mean, c.variance}, 1e-12)
+    end
+  end)
+
+  it("of several columns pairs their quantiles at random", function()
+    local n <const> = 24
+    local x <const> = (gb.rand(n, 2, {seed = 6}) * gb.tensor{3, 0.5} + 7):eval()
+    local y <const> = ((9 * x:select(2, 1)):sin() + gb.randn(n, {seed = 7})):eval()
+    local r <const> = y - y:mean()
+    local all <const>, floor <const> = {}, {}
+    for i = 1, DRAWS do all[i] = {} end
+    for k = 1, 2 do
+      local t <const> = x:select(2, k)
+      local range <const> = t:max():item() - t:min():item()
+      local step <const> = 1 / (2 * range)
+      local power <const> = spectrum.periodogram(t - t:min():item(), r, gb.range(1, n - 1) * step):totable()
+      local cells <const> = spectrum.quantiles(spectrum.significant(power), step)
+      local order <const> = core.randperm(DRAWS, {seed = 4 + k}):totable()
+      for i = 1, DRAWS do all[i][k] = cells[k == 1 and i or order[i]] end
+      floor[k] = step / 4
+    end
+    local want <const> = spectrum.fit(all, 2, floor, 4)
+    local got <const> = spectrum.mixture(x, y, 2, 4)
+    for j, c in ipairs(want) do
+      near({c.weight * (r * r):mean():item(), c.mean, c.variance}, {got.weights[j], got.means[j], got.variances[j]}, 1e-6)
+    end
+    local k <const> = K.spectral_mixture{components = 2}:init(x, y, {seed = 4})
+    near({got.weights, got.means, got.variances}, {k.weights, k.means, k.variances}, 1e-12)
+    assert.is_true(K.spectral_mixture{components = 2}:init(x, y).means:equal(K.spectral_mixture{components = 2}:init(x, y, {seed = 0}).means.value))
+    near(K.spectral_mixture{components = 2}:init(x:select(2, 2), y).means, K.spectral_mixture{components = 2, active_dims = {-1}}:init(x, y).means, 0)
+  end)
+
+  it("is refused by reason", function()
+    local k <const> = K.spectral_mixture{components = 2}
+    local line <const> = gb.range(1, 4)
+    for _, row in ipairs{
+      {"option", "init: y must be a tensor, got string", line, "x"}, {"shape", "init: x has 4 rows, y must be (4), got shape 4x1", line, gb.ones(4, 1)},
+      {"shape", "init: x has 4 rows, y must be (4), got shape 3", line, gb.ones(3)}, {"shape", "init: a spectrum needs 3 points or more, got 2", gb.range(1, 2), gb.range(1, 2)},
+      {"nan", "init: x and y must be finite", gb.tensor{1, 2, 0 / 0}, gb.range(1, 3)}, {"nan", "init: x and y must be finite", gb.range(1, 3), gb.tensor{1, 2, 1 / 0}},
+      {"option", "init: y is constant: it has no spectrum", gb.range(1, 3), gb.ones(3)},
+      {"option", "init: column 1 is constant: it has no spectrum", gb.ones(3), gb.range(1, 3)},
+      {"option", "init: x must be a tensor, got string", "x", line}, {"option", "init: option 'seed' must be an integer, got string x", line, line, {seed = "x"}},
+      {"shape", "init: x must be (n) or (n, d), got shape 1x1x1", gb.ones(1, 1, 1), line},
+    } do assert.equal(row[2], raises(row[1], "", k.init, k, row[3], row[4], row[5]).message) end
+    assert.is_true(k:init(gb.range(1, 3), gb.tensor{1, 5, 2}).weights:gt(0):all())
+  end)
+end)

@@ -22,7 +22,7 @@ function M.periodogram(t, r, f)
 end
 
 --- Frequencies 1 / (2 range) apart, up to the mean sampling rate's half.
-local function grid(range, n)
+function M.grid(range, n)
   local step <const> = 1 / (OVERSAMPLE * range)
   local count <const> = math.max(1, math.min(MAX_FREQUENCIES, OVERSAMPLE * (n - 1) // 2))
   return step, count
@@ -44,7 +44,7 @@ function M.significant(power)
 end
 
 --- DRAWS quantiles of the density that is constant around each frequency i * step.
-local function quantiles(density, step)
+function M.quantiles(density, step)
   local total = 0.0
   for _, p in ipairs(density) do total = total + p end
   local out <const>, i, below = {}, 1, 0.0
@@ -65,11 +65,11 @@ local function spectrum_of(t, r, column)
   if not (hi > lo) then
     core.raise("option", ("init: column %d is constant: it has no spectrum"):format(column))
   end
-  local step <const>, count <const> = grid(hi - lo, #t)
+  local step <const>, count <const> = M.grid(hi - lo, #t)
   local f <const> = core.range(1, count) * step
   local power <const> = M.periodogram(t - lo, r, f):totable()
   for i, p in ipairs(power) do power[i] = math.max(p, 0) end
-  return quantiles(M.significant(power), step), step / 4
+  return M.quantiles(M.significant(power), step), step / 4
 end
 
 -- A mixture of Gaussians with diagonal covariances, by expectation and maximisation -----------------------------------
@@ -81,7 +81,7 @@ local function squared(a, b, scale)
 end
 
 --- Centres far from each other: each next one is a point drawn in proportion to its squared distance from those before.
-local function centres(points, q, scale, seed)
+function M.centres(points, q, scale, seed)
   local u <const> = core.rand(q, {seed = seed, dtype = "f64"}):totable()
   local out <const>, nearest <const> = {}, {}
   for i = 1, #points do nearest[i] = 1.0 end
@@ -124,7 +124,7 @@ local function shares(p, mixture)
 end
 
 --- One step; 'floor' are the least standard deviations by column.
-local function improve(points, mixture, floor)
+function M.improve(points, mixture, floor)
   local d <const> = #points[1]
   local sums <const> = {}
   for j = 1, #mixture do sums[j] = {n = 1e-12, first = {}, second = {}} end
@@ -148,7 +148,7 @@ local function improve(points, mixture, floor)
   end
 end
 
-local function fit(points, q, floor, seed)
+function M.fit(points, q, floor, seed)
   local d <const> = #points[1]
   local spread <const> = {}
   for k = 1, d do
@@ -157,11 +157,11 @@ local function fit(points, q, floor, seed)
     spread[k] = math.max(hi - lo, floor[k])
   end
   local mixture <const> = {}
-  for j, mean in ipairs(centres(points, q, spread, seed)) do
+  for j, mean in ipairs(M.centres(points, q, spread, seed)) do
     mixture[j] = {weight = 1 / q, mean = mean, variance = {}}
     for k = 1, d do mixture[j].variance[k] = (spread[k] / (2 * q)) ^ 2 end
   end
-  for _ = 1, STEPS do improve(points, mixture, floor) end
+  for _ = 1, STEPS do M.improve(points, mixture, floor) end
   return mixture
 end
 
@@ -198,7 +198,7 @@ function M.mixture(x, y, q, seed)
     floor[k] = width
   end
   local out <const> = {weights = {}, means = {}, variances = {}}
-  for j, c in ipairs(fit(points, q, floor, seed)) do
+  for j, c in ipairs(M.fit(points, q, floor, seed)) do
     out.weights[j], out.means[j], out.variances[j] = variance * c.weight, c.mean, c.variance
   end
   return out
