@@ -49,6 +49,42 @@ static gb_node *bell (gb_formula *e, gb_node *x, double factor, double scale) {
   return gb_ex_scale(e, M1(EXP, gb_ex_scale(e, gb_ex_square(e, x), -scale)), factor);
 }
 
+/* The third derivative of log_ndtr. Its terms cancel in the lower tail; there, with z = -1 / x^2, it is (2 z / x) (1 + sum (2k + 1)
+** (2k + 2) c_k z^k), the asymptotic series term by term: c_k / k are the coefficients of log(1 + sum (2k - 1)!! t^k). Each branch
+** sees only its own x, so that derivatives of any order stay finite. */
+#define TAIL -16.0
+#define TAIL_TERMS 15
+
+static gb_node *tail_series (gb_formula *e, gb_node *z) {
+  double odd[TAIL_TERMS + 1] = {1}, c[TAIL_TERMS + 1] = {0};        /* odd[k] = (2k - 1)!! */
+  for (int k = 1; k <= TAIL_TERMS; k++) {
+    odd[k] = odd[k - 1] * (2 * k - 1);
+    c[k] = k * odd[k];
+    for (int j = 1; j < k; j++) c[k] -= c[j] * odd[k - j];
+  }
+  gb_node *sum = gb_ex_like(e, 0, z);
+  for (int k = TAIL_TERMS; k >= 0; k--) {
+    const double factor = k == 0 ? 1 : (2 * k + 1) * (2 * k + 2) * c[k];
+    sum = gb_ex_shift(e, M2(MUL, sum, z), factor);
+  }
+  return sum;
+}
+
+static gb_node *third_of_log_ndtr (gb_formula *e, gb_node *x) {
+  gb_node *edge = gb_ex_like(e, TAIL, x), *is_tail = M2(LT, x, edge);
+  gb_node *far = gb_ex_where(e, is_tail, x, edge), *near = gb_ex_where(e, is_tail, edge, x), *by = M1(RECIP, far);
+  gb_node *z = gb_ex_neg(e, gb_ex_square(e, by));
+  gb_node *series = M2(MUL, gb_ex_scale(e, M2(MUL, z, by), 2), tail_series(e, z));
+  gb_node *cumulant = M2(SUB, gb_ex_square(e, M1(NDTR_GAP, near)), M1(NDTR_SPREAD, near));
+  return gb_ex_where(e, is_tail, series, M2(MUL, M1(NDTR_RATIO, near), cumulant));
+}
+
+/* The second derivative of log_ndtr, from the first. */
+static gb_node *second_of_log_ndtr (gb_formula *e, gb_node *x, gb_node *ratio) {
+  gb_node *in[3] = {gb_ex_neg(e, M2(MUL, ratio, M1(NDTR_GAP, x))), x, third_of_log_ndtr(e, x)};
+  return gb_ex_op(e, GB_OP_WITH_SLOPE, 3, in, NULL, NULL, gb_node_dtype(x));
+}
+
 RULE1(neg, gb_ex_neg(e, g))
 RULE1(abs, M2(MUL, g, M1(SIGN, x)))
 RULE1(square, M2(MUL, gb_ex_scale(e, g, 2), x))
@@ -72,9 +108,9 @@ RULE1(relu, gb_ex_where(e, M2(GT, x, NUM(0)), g, NUM(0)))
 RULE1(erf, M2(MUL, g, bell(e, x, M_2_SQRTPI, 1)))
 RULE1(ndtr, M2(MUL, g, bell(e, x, M_SQRT1_2 * M_2_SQRTPI / 2, 0.5)))
 RULE1(log_ndtr, M2(MUL, g, M1(NDTR_RATIO, x)))
-RULE1(ndtr_ratio, gb_ex_neg(e, M2(MUL, g, M2(MUL, y, M1(NDTR_GAP, x)))))
+RULE1(ndtr_ratio, M2(MUL, g, second_of_log_ndtr(e, x, y)))
 RULE1(ndtr_gap, M2(MUL, g, M1(NDTR_SPREAD, x)))
-RULE1(ndtr_spread, M2(MUL, g, M2(MUL, M1(NDTR_RATIO, x), M2(SUB, gb_ex_square(e, M1(NDTR_GAP, x)), y))))
+RULE1(ndtr_spread, M2(MUL, g, third_of_log_ndtr(e, x)))
 RULE1(lgamma, M2(MUL, g, M1(DIGAMMA, x)))
 RULE1(digamma, M2(MUL, g, M1(TRIGAMMA, x)))
 RULE1(trigamma, M2(MUL, g, M2(POLYGAMMA, NUM(2), x)))
