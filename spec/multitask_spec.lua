@@ -542,3 +542,58 @@ describe("the long form", function()
     raises("shape", "beside the task numbers the inputs have no column", K.rbf{} * K.index{tasks = 2}, gb.tensor{1, 2})
   end)
 end)
+
+describe("the cost of a prediction from a grid", function()
+  local core <const> = require "gibbous.core"
+  local kronecker <const> = require "gibbous.gp.kronecker"
+  local model_of <const> = require "gibbous.gp.model"
+
+  it("is of two decompositions and a product, by the sizes of points and tasks", function()
+    local m <const> = gb.gp.multitask{kernel = K.rbf{}, tasks = 2, noise = 0.1}:condition(gb.linspace(0, 1, 5), gb.randn(5, 2, {seed = 1}))
+    local inner <const>, at <const> = model_of.fields(m).inner, gb.zeros(3, 1)
+    assert.is_false(kronecker.is_prepared(inner))
+    --- The cost by these plans, {seconds, bytes}, and the shapes that were planned.
+    local function cost(key, prepare, product)
+      local asked <const>, plans <const>, open = {}, {prepare, product}, 0
+      local got <const> = support.with(core, {plan = function(tensors)
+        local shapes <const> = {}
+        for i, v in ipairs(gb.type(tensors) == "tensor" and {tensors} or tensors) do shapes[i] = tostring(v.shape) end
+        asked[#asked + 1] = table.concat(shapes, " ")
+        open = open + 1
+        return setmetatable({seconds = plans[#asked][1], peak = plans[#asked][2]}, {__close = function() open = open - 1 end})
+      end}, function() return kronecker.cost(inner, at, key) end)
+      assert.equal(0, open)
+      assert.equal(2, #asked)
+      return {got.what, got.bytes, got.minimum, got.kept, got.seconds}, asked[2]
+    end
+    local kept <const> = 8 * (5 * 5 + 5 * 2)
+    local mean <const>, shape <const> = cost("mean", {2, 10}, {1.25, 100})
+    local own = 100 + 8 * 6 + 8 * 5 * 6
+    assert.same({"mean of 3 points: about 3.2 s, eigendecompositions of order 5 and 2", kept + own, kept + own, kept + 8 * 6, 3.25}, mean)
+    assert.equal("3x5", shape)
+    assert.equal(5000, cost("f_var", {2, 5000}, {1.25, 100})[2])
+    local joint <const>, wide <const> = cost("f_cov", {nil, 10}, {1.25, 100})
+    own = 100 + 8 * 36 + 8 * 5 * 6
+    assert.same({"f_cov of 3 points: eigendecompositions of order 5 and 2", kept + own, kept + own, kept + 8 * 36, nil}, joint)
+    assert.equal("6x5", wide)
+    assert.is_nil(cost("mean", {2, 10}, {nil, 100})[5])
+    m:predict(at).mean:eval()
+    assert.is_true(kronecker.is_prepared(inner))
+    local apart <const> = kronecker.apart(inner)
+    assert.is_false(kronecker.is_prepared(apart))
+    assert.is_true(kronecker.is_prepared(inner))
+    assert.equal(2, model_of.fields(apart).grid.tasks)
+    assert.same({U = {5, 5}, M = {5, 2}, Q = {2, 2}, weights = {5, 2}}, kronecker.kept_shapes(5, 2))
+  end)
+
+  it("is told of once it was made", function()
+    local m <const> = gb.gp.multitask{kernel = K.rbf{}, tasks = 2, noise = 0.1}:condition(gb.linspace(0, 1, 5), gb.randn(5, 2, {seed = 1}))
+    local p <const> = m:predict(gb.zeros(3, 1))
+    p.mean:eval()
+    local info <const>, u <const> = p.info, m.update
+    assert.same({"kronecker", "exact", "f64", true, false}, {info.algorithm, info.variance, info.precision, info.converged, info.reused})
+    assert.same({"decomposition", 10, 0}, {u.kind, u.rows, u.onto})
+    assert.is_true(u.seconds >= 0 and u.seconds < 60)
+    assert.is_true(m:predict(gb.zeros(3, 1)).info.reused)
+  end)
+end)
