@@ -205,6 +205,14 @@ describe("a start besides", function()
     near({1, 50, 0.5, 0.5, 50}, {ended(nil), ended(3), ended(nil, true), ended(1, true), ended(0.9, true)}, 1e-9)
   end)
 
+  it("of no smaller value than another changes nothing", function()
+    local m <const> = new()
+    fit(m, {down(m, 1, 0.5), down(m, 1)}, {restarts = 1})
+    near(0.5, select(3, parameters(m)).value, 1e-9)
+    local plain <const>, _, ok <const> = fit(new(), {function() error("plain", 0) end}, {restarts = 0})
+    assert.same({false, "plain"}, {ok, plain})
+  end)
+
   it("does not come after an interruption, which the report tells", function()
     local m <const> = new()
     local info <const> = fit(m, {down(m, 1, 0.5), down(m, 2, 3, {interrupted = true, reason = "stopped"})}, {restarts = 5})
@@ -358,8 +366,21 @@ describe("a descent", function()
   it("in f64 where f32 resolves nothing begins in f32 where memory is short", function()
     for _, code in ipairs{"refused", "oom"} do
       local m <const> = new{noise = 1e-7}
-      local info <const> = fit(m, {fail(code), down(m, 2)}, {dtype = "f32", restarts = 0})
-      assert.same({2, "f32"}, {info.value, info.precision})
+      local dtypes <const> = {}
+      local objective <const> = require "gibbous.gp.objective"
+      local info <const>, calls <const> = support.with(objective, {value = function(worker)
+        dtypes[#dtypes + 1] = model.fields(worker).x.dtype
+      end}, function()
+        return fit(m, {function(call)
+          call.evaluate()
+          core.raise(code, "failed")
+        end, function(call)
+          call.evaluate()
+          return {value = 2}
+        end}, {dtype = "f32", restarts = 0})
+      end)
+      assert.same({2, "f32", 200, 200}, {info.value, info.precision, calls[1].settings.steps, calls[2].settings.steps})
+      assert.same({"f64", "f32"}, dtypes)
     end
     local wide <const> = new{noise = 1e-7}
     assert.equal("f64", (fit(wide, {down(wide, 2)}, {dtype = "f32", restarts = 0})).precision)
@@ -372,5 +393,77 @@ describe("a descent", function()
       local got <const>, _, done <const> = fit(m, {fail "refused"}, {restarts = 0})
       if not done then error(got, 0) end
     end)
+  end)
+end)
+
+describe("a fit of nothing free", function()
+  local objective <const> = require "gibbous.gp.objective"
+
+  --- The report, or the error, where value(dtype) is that of the objective; o: noise, dtype.
+  local function fitted(value, o)
+    o = o or {}
+    local function held(v) return gb.param(v, {min = 0, fixed = true}) end
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{lengthscale = held(2), variance = held(3)}, solver = "direct",
+      likelihood = gb.likelihoods.gaussian{noise = held(o.noise or 1), floor = false}}
+    model.fields(m).solve_info = o.stale
+    local to <const>, dtypes <const> = {dtype = o.dtype or "f64"}, {}
+    local ok <const>, got <const> = pcall(support.with, objective, {value = function(worker)
+      local f <const> = model.fields(worker)
+      dtypes[#dtypes + 1] = f.x.dtype
+      f.solve_info = o.solve or f.solve_info
+      return gb.tensor(value(f.x.dtype))
+    end}, function() return m:fit(x:to(to), y:to(to), {restarts = 3}) end)
+    return got, table.concat(dtypes, " "), ok
+  end
+
+  it("has one value, and no steps", function()
+    local info <const> = fitted(function() return 7 end, {stale = {iterations = 5}})
+    assert.same({7, true, "there is no free parameter", 0, 1, 0, false, 0, "none", "f64", 0, 0}, {info.value, info.converged, info.reason,
+      info.iterations, info.evaluations, info.setbacks, info.interrupted, info.gradient_norm, info.method, info.precision, info.restarts,
+      info.failed_starts})
+    assert.equal(0, info.solve_log.solves)
+    local solved <const> = fitted(function() return 7 end, {solve = {iterations = 4, residual = 0.5, condition = 3, converged = false,
+      reason = "slow", standard_error = 3}})
+    assert.same({{solves = 1, iterations = 4, residual = 0.5, condition = 3, unconverged = 1}, "the solver: slow", 1.5},
+      {solved.solve_log, solved.reason, solved.log_likelihood_error})
+  end)
+
+  it("is computed in f64 where f32 does not resolve it, if there is room", function()
+    local narrow <const> = {dtype = "f32", noise = 1e-7}
+    local function of(wide, own)
+      return fitted(function(dtype)
+        local v <const> = dtype == "f64" and wide or dtype == "f32" and own
+        if type(v) == "string" then core.raise(v, dtype) end
+        return v
+      end, narrow)
+    end
+    local info, dtypes = of(7, "io")
+    assert.same({7, "f64", "f64"}, {info.value, info.precision, dtypes})
+    info, dtypes = of("oom", 5)
+    assert.same({5, "f32", "f64 f32"}, {info.value, info.precision, dtypes})
+    for _, row in ipairs{{"refused", "nan", "refused", "f64"}, {"refused", "oom", "oom", "f32"}, {"io", 5, "io", "f64"}} do
+      local err <const>, _, ok <const> = of(row[1], row[2])
+      assert.is_false(ok)
+      assert.same({row[3], row[4]}, {err.code, err.message:match "f%d+"})
+    end
+    local err <const>, asked <const>, ok <const> = fitted(function() core.raise("refused", "no room") end)
+    assert.same({"refused", "f64", false}, {err.code, asked, ok})
+  end)
+end)
+
+describe("the seed of a fit", function()
+  it("is that of the probes of its solver, where it has some", function()
+    local S <const> = gb.solvers
+    local function seeds(solver, seed)
+      local m <const> = new{solver = solver}
+      local info <const> = fit(m, {down(m, 1)}, {restarts = 0, seed = seed})
+      local active <const> = model.fields(m).active
+      return info.seed, type(active) == "table" and active.o.seed, rawequal(active, solver)
+    end
+    assert.same({2, 2, true}, {seeds(S.cg{seed = 2})})
+    assert.same({5, 5, false}, {seeds(S.cg{seed = 2}, 5)})
+    assert.same({0, nil, true}, {seeds(S.cholesky{})})
+    assert.same({5, nil, true}, {seeds(S.cholesky{}, 5)})
+    assert.same({5, false, true}, {seeds("direct", 5)})
   end)
 end)

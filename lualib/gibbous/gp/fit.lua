@@ -247,7 +247,7 @@ local function run_starts(self, o, run, list, scales)
     end
   until attempt > total.restarts
   set_raw(list, best_raw or first)
-  if best == nil then error(failure, 0) end
+  if best == nil then error(failure) end
   return best, total
 end
 
