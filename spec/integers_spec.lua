@@ -58,6 +58,31 @@ describe("integers beyond 2^53", function()
     assert.equal(1 << 53, gb.where(gb.tensor{true}, 1 << 53, 1):item())
   end)
 
+  it("are refused beside floats, which would take the nearest number for them", function()
+    local bool <const> = gb.tensor{true, false}
+    for dtype, at in pairs{f64 = 2.0^53, f32 = 2.0^53, f16 = 1, bf16 = 1} do
+      local x <const> = gb.tensor({at}, {dtype = dtype})
+      local ops <const> = {
+        function(v) return x:eq(v) end, function(v) return x:ne(v) end, function(v) return x:lt(v) end, function(v) return x:ge(v) end,
+        function(v) return x + v end, function(v) return v - x end, function(v) return x * v end, function(v) return v / x end,
+        function(v) return x % v end, function(v) return x // v end, function(v) return x^v end, function(v) return gb.maximum(x, v) end,
+        function(v) return gb.minimum(v, x) end, function(v) return x:clamp(0, v) end, function(v) return gb.where(x:gt(0), x, v) end,
+        function(v) return x:put(1, {1}, v) end,
+      }
+      for i, f in ipairs(ops) do
+        for _, v in ipairs{big, -big, top} do
+          raises("dtype", ("f64 does not hold %d: write %d.0 for the nearest number that it holds"):format(v, v), f, v)
+          assert(f(v + 0.0), i)
+        end
+        assert(f(1 << 53), i)
+        assert(f(low), i)
+      end
+    end
+    raises("dtype", "f64 does not hold 9007199254740993", function() return bool * big end)
+    assert.same({true}, gb.tensor{2.0^53}:eq(1 << 53):totable())
+    assert.same({2.0^53}, gb.maximum(gb.tensor{1.0}, 1 << 53):totable())
+  end)
+
   it("are ends and steps of ranges", function()
     assert.same({top - 1, top}, gb.range(top - 1, top, {dtype = "i64"}):totable())
     assert.same({low, low + 2, low + 4}, gb.range(low, low + 5, 2, {dtype = "i64"}):totable())

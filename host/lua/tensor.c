@@ -92,6 +92,13 @@ static void check_alone (lua_State *L, int arg) {
   if (!lgb_is_exact(L, arg)) lgb_fail(L, GB_EDTYPE, "f64 does not hold %lld: gb.tensor(%lld, {dtype = \"i64\"}) keeps it", v, v);
 }
 
+/* Beside floats a number is a float; a whole one that f64 would round is refused: the script meant another. */
+static void check_beside_floats (lua_State *L, int arg) {
+  if (lgb_is_exact(L, arg)) return;
+  const long long v = lua_tointeger(L, arg);
+  lgb_fail(L, GB_EDTYPE, "f64 does not hold %lld: write %lld.0 for the nearest number that it holds", v, v);
+}
+
 gb_node *lgb_checkoperand (lua_State *L, int arg, const gb_node *other) {
   gb_node *n = lgb_tonode(L, arg);
   if (n != NULL) return n;
@@ -99,6 +106,7 @@ gb_node *lgb_checkoperand (lua_State *L, int arg, const gb_node *other) {
   if (type != LUA_TNUMBER && type != LUA_TBOOLEAN) luaL_typeerror(L, arg, "tensor or number");
   if (other == NULL) check_alone(L, arg);
   const gb_dtype t = type == LUA_TBOOLEAN ? GB_BOOL : number_dtype(L, arg, other);
+  if (other != NULL && gb_dtype_is_float(t)) check_beside_floats(L, arg);
   gb_node *y = lgb_pushnumber(L, arg, t);
   lua_replace(L, arg);
   return y;
