@@ -192,11 +192,11 @@ static void a_node_keeps_its_first_line (void **state) {
 /* ---- values and their inputs ---- */
 
 static void observe (gb_node *n) {
-  assert_int_equal(gb_tensor_new(&fx.backend.ledger, gb_node_dtype(n), gb_node_shape(n), GB_MEM_CACHE, "", "",
+  assert_int_equal(gb_tensor_new(&fx.backend.ledger, gb_node_dtype(n), gb_node_shape(n), GB_MEM_TENSOR, "", "",
                                  &n->out[0].tensor, &fx.err), GB_OK);
 }
 
-static void dropped_inputs_are_released_and_the_node_is_still_found (void **state) {
+static void dropped_inputs_are_released_and_the_value_is_still_found (void **state) {
   (void)state;
   gb_node *x = DATA(3), *y = map1(GB_OP_SIN, x), *inner, *z;
   assert_int_equal(gb_map1(GB_OP_COS, y, &inner, &fx.err), GB_OK);
@@ -208,7 +208,16 @@ static void dropped_inputs_are_released_and_the_node_is_still_found (void **stat
   gb_node_drop_inputs(z);
   assert_int_equal(z->nin, 0);
   assert_int_equal(z->depth, 0);
-  assert_ptr_equal(map1(GB_OP_EXP, inner), z);        /* inner is still held here */
+  gb_node *again, *found;                             /* inner is still held here: the same value, with the inputs */
+  assert_int_equal(gb_map1(GB_OP_EXP, inner, &again, &fx.err), GB_OK);
+  assert_ptr_not_equal(again, z);
+  assert_int_equal(again->nin, 1);
+  assert_int_equal(again->depth, 0);
+  assert_ptr_equal(again->out[0].tensor.storage, z->out[0].tensor.storage);
+  assert_int_equal(gb_map1(GB_OP_EXP, inner, &found, &fx.err), GB_OK);
+  assert_ptr_equal(found, again);
+  gb_node_unref(found);
+  gb_node_unref(again);
   gb_node_unref(inner);
   assert_int_equal(fx.g->nnodes, nodes - 1);
   assert_ptr_not_equal(map1(GB_OP_EXP, map1(GB_OP_COS, y)), z);
@@ -839,7 +848,7 @@ int main (void) {
       T(the_table_grows_and_still_finds),
       T(strings_are_kept_once),
       T(a_node_keeps_its_first_line),
-      T(dropped_inputs_are_released_and_the_node_is_still_found),
+      T(dropped_inputs_are_released_and_the_value_is_still_found),
       T(history_below_a_parameter_is_kept),
       T(flags_flow_with_the_gradient),
       T(depth_counts_unevaluated_levels),

@@ -17,7 +17,7 @@ static bool is_made (const gb_node *n) {
 
 static double numel (const gb_node *n) { return (double)gb_shape_numel(gb_node_shape(n)); }
 
-/* Are n inputs made of fewer than half of 'elements'? Random values are made of nothing. */
+/* Are n inputs made of fewer than half of 'elements'? Random values are made of nothing, whether or not they were looked at. */
 static bool are_lazy (int nin, gb_node *const *in, double elements) {
   const gb_node *seen[MOST];
   int n = 0;
@@ -25,7 +25,7 @@ static bool are_lazy (int nin, gb_node *const *in, double elements) {
   for (int i = -1; i < n; i++) {
     const gb_node *x = i < 0 ? NULL : seen[i];
     if (x && is_made(x)) {
-      if (gb_ops[x->op].kind != GB_KIND_GEN || gb_node_has_value(x)) sources += numel(x);
+      if (gb_ops[x->op].kind != GB_KIND_GEN || (x->flags & GB_NODE_ENDED) != 0) sources += numel(x);
       continue;
     }
     const int reads = x ? gb_node_reads(x) : nin;

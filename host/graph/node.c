@@ -2,8 +2,10 @@
 **
 ** The table holds no counts: a node leaves it when its last count goes. A key is op, attributes, shape,
 ** dtype and the serials of the inputs; serials are never reused, so a key can only be met again while its
-** inputs live. Leaves are keyed by the view of their storage, which they hold a count on. Parameters,
-** gradient leaves, placeholders, traced slices, lent and held values are in the table under keys that no look-up asks for. */
+** inputs live. A node whose history has ended is not met: what an expression is must not change with the values that happen to
+** exist, so it is built again, with its inputs, and takes the value. Leaves are keyed by the view of their storage, which they
+** hold a count on. Parameters, gradient leaves, placeholders, traced slices, lent and held values are in the table under keys
+** that no look-up asks for. */
 #include "graph/node.h"
 
 #include <assert.h>
@@ -122,10 +124,17 @@ static bool same_key (const gb_node *n, gb_op op, int nin, gb_node *const *in, c
   return true;
 }
 
+static bool has_ended (const gb_node *n) { return n->ndropped > 0 || (n->flags & GB_NODE_ENDED) != 0; }
+
+/* Where NULL is returned, '*ended' is an equal node whose history has ended, or NULL. */
 static gb_node *table_find (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_node *const *in,
-                            const gb_attr *attr, const gb_value *v) {
-  for (gb_node *n = g->bucket[hash & (g->nbuckets - 1)]; n != NULL; n = n->chain)
-    if (n->hash == hash && n->serial >= g->measured_from && same_key(n, op, nin, in, attr, v)) return n;
+                            const gb_attr *attr, const gb_value *v, gb_node **ended) {
+  *ended = NULL;
+  for (gb_node *n = g->bucket[hash & (g->nbuckets - 1)]; n != NULL; n = n->chain) {
+    if (n->hash != hash || n->serial < g->measured_from || !same_key(n, op, nin, in, attr, v)) continue;
+    if (!has_ended(n)) return n;
+    *ended = n;
+  }
   return NULL;
 }
 
@@ -235,7 +244,7 @@ void gb_node_drop_inputs (gb_node *n) {
   if (n->serial < n->graph->measured_from) return;
   if ((n->flags & GB_NODE_NEEDS_GRAD) != 0 || !has_all_values(n)) return;
   if (n->nin > 0) drop_inputs(n);
-  else n->flags |= GB_NODE_ENDED;
+  else if (gb_op_is_random(n->op)) n->flags |= GB_NODE_ENDED;
 }
 
 /* Inputs first: 'gone' is what cannot be computed any more. */
@@ -324,7 +333,8 @@ gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, con
   GB_TRY(gb_shape_infer(op, nin, in, &a, shape, dtype, v, err));
   const uint64_t hash = hash_key(op, nin, in, &a, v);
   /* What a trace draws is not what was drawn before it: vmap tells them apart by age. */
-  gb_node *found = g->tracing > 0 && gb_op_is_random(op) ? NULL : table_find(g, hash, op, nin, in, &a, v);
+  gb_node *ended = NULL, *found = NULL;
+  if (g->tracing == 0 || !gb_op_is_random(op)) found = table_find(g, hash, op, nin, in, &a, v, &ended);
   if (found != NULL) {
     *out = gb_node_ref(found);
     return GB_OK;
@@ -334,7 +344,9 @@ gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, con
   if (*out != NULL) return GB_OK;
   GB_TRY(gb_canon(g, op, nin, in, &a, out, err));
   if (*out != NULL) return GB_OK;
-  return make(g, hash, op, nin, in, &a, v, out, err);
+  GB_TRY(make(g, hash, op, nin, in, &a, v, out, err));
+  if (ended != NULL) gb_node_take_values(*out, ended);
+  return GB_OK;
 }
 
 /* ---- leaves ---- */

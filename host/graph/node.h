@@ -26,7 +26,7 @@ enum {
   GB_NODE_GROWN = 512,     /* its value, of a leaf or held, is a factor that grows (backend/growing.h): input 0 of lower triangular ops only */
   GB_NODE_HELD = 1024,     /* its value was given by gb_node_hold: a leaf to all that computes, its op to gradients; never merged */
   GB_NODE_PROMISE = 2048,  /* leaf that stands for an expression which is built when it is looked at (gb_node_promise); never merged */
-  GB_NODE_ENDED = 4096,    /* it has no inputs, and its value is all there is (gb_node_drop_inputs): a leaf to all that computes */
+  GB_NODE_ENDED = 4096,    /* random, and its value is all there is (gb_node_drop_inputs): a leaf to all that computes */
   GB_NODE_JOINED = 8192,   /* a CAT or PUT of what streams, or made of one by what is elementwise and by views */
   GB_NODE_MEASURED = 16384 /* computed by a measurement that is over: never merged with what is built afterwards */
 };
@@ -96,8 +96,8 @@ static inline gb_node *gb_node_ref (gb_node *n) { n->refs++; return n; }
 void gb_node_unref (gb_node *n);              /* NULL is fine; iterative */
 
 /* Gives up the inputs of a node that has all its values, unless NEEDS_GRAD: nin becomes 0. The node stays in
-** the cons table under its old key, so the same expression built again over the same inputs still finds
-** the value; the value is now all there is, and must not be evicted. */
+** the cons table under its old key: the same expression built again over the same inputs is a node of its own,
+** with these inputs and the value. The value is now all there is, and must not be evicted. */
 void gb_node_drop_inputs (gb_node *n);
 
 /* Below the roots, what has a value but was made of a lent leaf that is taken back ends there: its inputs go, whether or not a
@@ -114,7 +114,7 @@ void gb_node_set_name (gb_node *n, const char *name);
 #define GB_NODE_TEXT 256
 char *gb_node_text (const gb_node *n, char buf[GB_NODE_TEXT]);
 
-/* Builds op(in...) with attr, or returns the existing equal node, or what the canonicaliser (canon.h)
+/* Builds op(in...) with attr, or returns the existing equal node that has its inputs, or what the canonicaliser (canon.h)
 ** makes of it. Inputs are borrowed; the result is counted. 'shape'/'dtype' only for ops with shape rule
 ** 'given' or 'reshape', 'expand', 'cast'; else NULL/ignored. Errors: ESHAPE and EDTYPE name both shapes,
 ** the inputs' names and lines. */
