@@ -325,6 +325,8 @@ describe("mixed precision of f32", function()
     local _, one <const> = s:prepare(mixed):solve(gb.tensor({{300.5, 4}, {300, 4}}, f32) * 2.0 ^ -89)
     assert.same({false, "underflow"}, {one.converged, one.reason})
     near(0.5 / 300.5, one.residual, 1e-6)
+    local _, zeros <const> = s:prepare(mixed):solve(gb.tensor({{300.5, 0}, {300, 0}}, f32) * 2.0 ^ -89)
+    near(0.5 / 300.5, zeros.residual, 1e-6)
     local x <const>, info <const>, q <const> = base.forms(s:prepare(mixed), gb.full({2, 1}, 3e38, f32) * 0 + 2.0 ^ 61, gb.ones(1, f32) * 3e38, 1)
     assert.same({"f32", true}, {x.dtype, info.converged})
     near(2 * 2.0 ^ 62, q, 1)
@@ -358,6 +360,7 @@ describe("a factor", function()
       near(-math.log(bad.condition * row[2], 10), bad.digits, 1e-12)
       near(1, bad.condition / (1.05 * row[1]), 1e-5)
       assert.equal(4 * (dtype == "f32" and 4 or 8), bad.bytes)
+      assert.same({0, 0}, {good.jitter, good.relative_jitter})
       assert.equal(0, bad.iterations)
     end
     assert.equal(0, info_of(two(1e-17)).digits)
@@ -581,6 +584,12 @@ describe("the likelihood by a solver that is not part of the graph", function()
       o.seed = 1
       assert.is_not.equal(mine[2]:item(), gb.grad((value(S.minres(o))), variance):item())
     end
+  end)
+
+  it("needs no kernel where the preconditioner knows the noise", function()
+    local c <const> = k(x) + 0.1 * gb.eye(n)
+    local s <const> = S.minres{tol = 1e-8, train_tol = 1e-8, precond = P.nystrom{rank = 30, noise = 0.1}}
+    near(S.cholesky{}:objective(c, r), (s:objective(c, r)), 0.02)
   end)
 
   it("in f32 solves in f32", function()

@@ -21,6 +21,8 @@ local equivalent <const> = {
   {"gp/task_parts.lua", "function M.diag(k, x) return kernel.diag(k, M.join(x, core.full({#x}, 2, {dtype = x.dtype})), {x.shape[2] + 1}) end",
     "the same"},
   {"gp/model.lua", "table.sort(paths, function(a, b) return tostring(a) <= tostring(b) end)", "no two paths are the same"},
+  {"solvers/cholesky.lua", "while scale > 0 and relative < o.max_jitter * (1 + 1e-12) do", "no power of ten is that bound to the last bit"},
+  {"solvers/cholesky.lua", "local unit <const> = core.where(size:gt(0) & size:isfinite(), size, 2)", "0 and what is not finite stay what they are"},
   {"progress_text.lua", "local elapsed <const> = math.max(now - loop.start, 2.0000000000000001e-09)", "any tiny time keeps 0 out of the denominator"},
   {"precond_rank.lua", "local p = rank > 1 and make(k, noise, rank) or nil", "a rank is 0, or 16 and more"},
   {"gp/choice.lua", "local noise <const> = math.max(NOISE_SHARE * f.likelihood:variance(f.x):mean():item(), 2.0000000000000001e-300)",

@@ -56,9 +56,10 @@ local function adopted(x, b, info, o)
     info.converged, info.reason = false, "overflow"
     info.message = ("the solution is larger than %s holds: scale the right-hand side"):format(b.dtype)
   end
-  local lost <const> = info.converged and (x - out:to{dtype = x.dtype}):abs():max(1) / x:abs():max(1)
+  local size <const> = x:abs():max(1)
+  local lost <const> = info.converged and core.where(size:gt(0), (x - out:to{dtype = x.dtype}):abs():max(1) / size, 0)
   if lost and lost:gt(math.max(o.tol, 1e-3)):any() then
-    info.converged, info.reason, info.residual = false, "underflow", math.min(1, lost:max():item())
+    info.converged, info.reason, info.residual = false, "underflow", lost:max():item()
     info.message = ("the solution is smaller than %s holds: scale the right-hand side"):format(b.dtype)
   end
   return out, info
