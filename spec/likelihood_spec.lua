@@ -116,6 +116,7 @@ describe("a likelihood", function()
     assert.same({1, true}, {L.gaussian(false).noise:item(), param.is_open(L.gaussian{}.noise)})
     assert.same({0, true, false}, {L.gaussian(0).noise:item(), L.gaussian(0).noise.fixed, param.is_open(L.gaussian(0).noise)})
     assert.is_true(rawequal(shared, L.gaussian(shared).noise) and rawequal(shared, L.gaussian{noise = shared}.noise))
+    assert.same({"noise", "noise", "noise"}, {L.tasks{0.1, 0.2}.noise.name, L.tasks(gb.param{1, 2}).noise.name, L.gaussian(gb.param(1)).noise.name})
     assert.equal("gaussian{noise=0.123457}", tostring(L.gaussian(0.123456789)))
     assert.equal("heteroscedastic{noise=1, log_variance=constant{value=2.0}}", tostring(L.heteroscedastic{log_variance = gb.means.constant(2)}))
     for _, v in ipairs{-1, math.huge, 0 / 0, "x"} do
@@ -244,7 +245,7 @@ describe("a noise floor", function()
   it("is worked out from the values, by their type", function()
     local function floor(l, v) return l:set_floor(v or y) end
     near({4e-6, 4e-5, 0.4, 0.3}, {floor(L.gaussian(1)), floor(L.gaussian(1), y:to{dtype = "f32"}), floor(L.gaussian{floor = 0.1}), floor(L.gaussian{min = 0.3})}, 1e-12)
-    near({25e-6, 1e-6, 1e-6, 9e-6}, {floor(L.gaussian(1), gb.tensor{5, 5}), floor(L.gaussian(1), gb.tensor{0, 0}), floor(L.gaussian(1), gb.zeros(0)),
+    near({25e-6, 0.25e-6, 1e-6, 1e-6, 9e-6}, {floor(L.gaussian(1), gb.tensor{5, 5}), floor(L.gaussian(1), gb.tensor{0.5, 0.5}), floor(L.gaussian(1), gb.tensor{0, 0}), floor(L.gaussian(1), gb.zeros(0)),
       floor(L.gaussian(1), gb.tensor{3})}, 1e-15)
     near({100e-6, 2e-24 * 1e-6}, {floor(L.gaussian(1), gb.tensor{10, 10 + 4e-14}), floor(L.gaussian(1), gb.tensor{1e-12, -1e-12})}, 1e-15)
     for _, l in ipairs{L.gaussian{noise = 1, floor = false}, L.gaussian{noise = 1, min = false}, L.gaussian(0), L.gaussian(gb.param(1, {min = 0})), L.fixed{1, 2, 3},
@@ -271,11 +272,13 @@ describe("a noise floor", function()
     near({0.4, 0.44}, {min, v}, 1e-13)
     min, v = set(L.gaussian{noise = 0.5, min = 0.3})
     near({0.3, 0.5}, {min, v}, 1e-13)
-    local l <const> = L.gaussian{noise = 5, min = 1}
-    assert.equal(1, l.noise.min)
-    l.noise = 1.05
-    set(l)
-    near(1.1, l.noise, 1e-13)
+    for _, least in ipairs{1, 4} do
+      local l <const> = L.gaussian{noise = 5, min = least}
+      assert.equal(least, l.noise.min)
+      l.noise = 1.05 * least
+      set(l)
+      near(1.1 * least, l.noise, 1e-13)
+    end
     assert.equal(0, L.gaussian{noise = gb.param(1, {min = 0}), min = 0.5}.noise.min)
     assert.equal(0.5, L.gaussian{min = 0.5}.noise.min)
   end)

@@ -175,7 +175,7 @@ end
 function methods:place(z)
   local f <const> = fields(self)
   f.places = z
-  f.latent = param.hyper(core.zeros(#z), "latent", {name = "latent", prior = priors.normal{}})
+  f.latent = param.hyper(core.zeros(#z), "latent", {prior = priors.normal{}})
 end
 
 --- Is there a floor for a fit to keep to?
@@ -247,7 +247,7 @@ local function level_of(v, what)
   if type(v) ~= "number" or not (v >= 0 and v < math.huge) then
     core.raise("option", ("%s: the noise must be a variance, 0 or more and finite, got %s"):format(what, tostring(v)))
   end
-  if v == 0 then return param.hyper(0, "noise", {name = "noise", fixed = true}) end
+  if v == 0 then return param.hyper(0, "noise", {fixed = true}) end
   return param.hyper(v, "noise")
 end
 
