@@ -629,3 +629,84 @@ describe("a growing factor", function()
     assert.equal(first, used())
   end)
 end)
+
+describe("what fantasies are", function()
+  local fantasies <const> = require "gibbous.gp.fantasies"
+
+  it("is told by the shapes of x and y", function()
+    local function batch(x, y) return fantasies.is_batch(x, y) end
+    local function z(...) return gb.zeros(...) end
+    assert.same({true, true, true, true}, {batch(z(2, 3, 1), z(2, 3)), batch(z(2, 3, 1), z(5)), batch(z(3, 2), z(4, 3)), batch(z(3), z(4, 3))})
+    assert.same({false, false, false, false}, {batch(z(3, 2), z(3)), batch(z(3, 2), z(3, 1)), batch(z(3, 2), z(3, 2)), batch("x", z(3))})
+    assert.same({false, true, true, false, true}, {batch(z(3), "y"), batch(z(1), z(2, 1)), batch(z(3), z(3, 3)), batch(z(1), z(1, 1)), batch(z(1, 1), z(0, 1))})
+  end)
+
+  it("is a value with its observations and its model", function()
+    local m <const> = model():condition(draw(10, 1))
+    local x <const>, y <const> = gb.rand(2, 2, {seed = 3}):eval(), gb.tensor{{1, 2}, {3, 4}, {5, 6}}
+    local f <const> = m:condition(x, y)
+    assert.equal("3 fantasies of 2 observations at the same points: predict", tostring(f))
+    assert.equal(3, f.count)
+    assert.is_true(f.x:equal(x) and f.y:equal(y))
+    assert.is_true(f.model.x:equal(m.x) and not rawequal(f.model, m))
+    m:get "kernel.variance".value = 9
+    assert.equal(1.3, f.model:get "kernel.variance".value:item())
+    local own <const> = m:condition(gb.rand(3, 2, 2, {seed = 3}), y)
+    assert.equal("3x2x2", tostring(own.x.shape))
+    raises("option", "fantasies are a value; 'count' cannot be assigned", function() f.count = 2 end)
+    raises("option", "fantasies have no 'fit': they only predict", function() return f.fit end)
+    raises("shape", "predict: the model was given 2 columns, x has shape 3x1", f.predict, f, gb.zeros(3, 1))
+    raises("shape", "predict: the model was given 2 columns, x has shape 3x1", own.predict, own, gb.zeros(3, 1))
+    raises("dtype", "predict: the model's data are f64, x is f32", f.predict, f, gb.zeros(3, 2, {dtype = "f32"}))
+  end)
+
+  it("takes what its model had prepared, and what it prepares does not go back", function()
+    local function factors(f)
+      local count, cholesky = 0, core.linalg.cholesky
+      core.linalg.cholesky = function(...)
+        count = count + 1
+        return cholesky(...)
+      end
+      local ok <const>, err <const> = pcall(f)
+      core.linalg.cholesky = cholesky
+      assert.is_true(ok, tostring(err))
+      return count
+    end
+    for _, warm in ipairs{true, false} do
+      local m <const> = model():condition(draw(10, 1))
+      if warm then ready(m) end
+      local f <const> = m:condition(gb.rand(2, 2, {seed = 3}), gb.tensor{{1, 2}, {3, 4}, {5, 6}})
+      assert.equal(warm and 1 or 2, factors(function() f:predict(t).mean:eval() end))
+      assert.equal(0, factors(function() f:predict(t).f_var:eval() end))
+      assert.equal(warm and 0 or 1, factors(function() m:predict(t).mean:eval() end))
+    end
+    local stale <const> = ready(model():condition(draw(10, 1)))
+    stale:get "kernel.variance".value = 2
+    assert.equal(2, factors(function() stale:condition(gb.rand(2, 2), gb.zeros(3, 2)):predict(t).mean:eval() end))
+  end)
+
+  it("says how its predictions were made, and of what size its plans are", function()
+    local x <const>, y <const> = gb.rand(2, 2, {seed = 3}):eval(), gb.tensor{{1, 2}, {3, 4}, {5, 6}}
+    local prior <const> = model():condition(gb.zeros(0, 2), gb.zeros(0)):condition(x, y):predict(t)
+    prior.mean:eval()
+    assert.equal("direct", prior.info.algorithm)
+    local m <const> = ready(model():condition(draw(10, 1)))
+    local f <const> = m:condition(x, y)
+    local forecast <const>, asked = require "gibbous.gp.forecast", nil
+    require "spec.support".with(forecast, {of = function(_, at, o, key, columns)
+      asked = {#at, next(o), key, columns}
+      return {what = "nothing", bytes = 1, minimum = 1, kept = 1}
+    end}, function() gb.plan(f:predict(t).f_var) end)
+    assert.same({25, nil, "f_var", 2}, asked)
+    assert.is_false(f:predict(t).info.reused)
+    assert.is_true(f:predict(t).info.reused)
+    m:get "kernel.variance".value = 3                                   -- the fantasies keep theirs
+    assert.is_true(f:predict(t).info.reused)
+    f.model:get "kernel.variance".value = 2
+    local p <const> = f:predict(t)
+    assert.is_false(p.info.reused)
+    local other <const> = model():condition(m.x, m.y)
+    other:get "kernel.variance".value = 2
+    assert.is_true(far(p.mean[2], other:condition(x, y[2]):predict(t).mean) <= 1e-9)
+  end)
+end)
