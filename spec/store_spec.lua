@@ -338,10 +338,12 @@ describe("a model saved without its data", function()
     assert.is_true(#support.read(path) < #support.read(saved(m)) - 40 * 3 * 8 + 200)
     local l <const> = gb.load(path)
     for _, name in ipairs{"predict", "score", "condition", "log_marginal_likelihood"} do
-      raises("option", name .. ": the model was saved without its data (40 points, 2 columns, f64)", function() return l[name](l, new) end)
+      raises("option", name .. ": the model was saved without its data (40 points, 2 columns, f64); give them back with "
+        .. "gb.load(path, {x = x, y = y}), or fit it to others", function() return l[name](l, new) end)
     end
     raises("option", "fit: the model holds no data", l.fit, l)
     assert.equal(tostring(m:get "kernel.season.variance"), tostring(l:get "kernel.season.variance"))
+    assert.is_true(math.abs(l:copy():set("kernel.season.variance", 0.75):get "kernel.season.variance".value:item() - 0.75) <= 1e-12)
     same_predictions(m, gb.load(path, {x = x, y = y}))
     assert.equal(support.read(path), support.read(saved(l)))    -- saved again without them
     same_predictions(m, gb.load(saved(l), {x = x, y = y}))
