@@ -62,7 +62,7 @@ end
 --- A preconditioner for many right-hand sides, to be closed: of this rank, or less where no more is left of the trace than the
 -- least noise, so that the preconditioned condition number is 2 at most. nil where the rank is no higher than it is anyway.
 local function deepen(self, k, noise, rank)
-  local usual <const> = self:rank_at(k.shape[1])
+  local usual <const> = self:rank_at(#k)
   if usual == "auto" or rank <= usual then return nil end
   local trace <const> = k:diagonal():to{dtype = "f64"}:sum():item()
   local least <const> = type(noise) == "number" and noise or noise:min():item()
