@@ -306,3 +306,170 @@ describe("first-order methods", function()
     end
   end)
 end)
+
+describe("a minimisation, to the letter,", function()
+  local core <const> = require "gibbous.core"
+  local optim <const> = gb.optim
+  local quasi_newton <const> = require "gibbous.lbfgs"
+
+  --- What lbfgs.minimize is asked for, and what 'evaluate' gives at the start and at 'x'.
+  local function asked(f, root, o, x)
+    local got <const> = {}
+    support.with(quasi_newton, {minimize = function(evaluate, from, settings, report)
+      got.from, got.settings = from, settings
+      got.first = table.pack(evaluate(from))
+      report(0, from, got.first[1], got.first[2])
+      if x then got.second = table.pack(evaluate(x)) end
+      return "reason", true, 7
+    end}, function() got.info = optim.run(f, root, o or {}) end)
+    return got
+  end
+
+  it("asks L-BFGS for 200 steps, tolerances of 1e-5 and 1e-9, and leaps of 2 of what is bounded", function()
+    local a <const>, b <const>, c <const>, d <const> = gb.param({1, 2}, {min = 0}), gb.param{3, 4, 5}, gb.param(6, {max = 9}), gb.param(7, {fixed = true})
+    local function f() return a:sum() + (b * b):sum() + c + d end
+    local got = asked(f, {a, b, c, d})
+    assert.same({steps = 200, tol = 1e-5, ftol = 1e-9, limit = {2, 2, [6] = 2}}, got.settings)
+    near({a.raw, b.raw, c.raw}, got.from, 0)
+    near({66, {1, 2, 6, 8, 10, -3}}, {got.first[1], got.first[2]}, 1e-13)
+    assert.same({1e-15, 0}, {got.first[3], got.first[4]})
+    local info <const> = got.info
+    assert.same({"reason", true, 7, "lbfgs", 1, 0, false}, {info.reason, info.converged, info.iterations, info.method, info.evaluations, info.setbacks, info.interrupted})
+    near(66, info.value, 1e-13)
+    assert.is_true(info.seconds >= 0)
+    got = asked(f, {a, b, c, d}, {steps = 3, tol = 0.1, ftol = 0.2, resolution = 0.3}, {0, 0, 1, 1, 1, 0})
+    assert.same({3, 0.1, 0.2, 0.3}, {got.settings.steps, got.settings.tol, got.settings.ftol, got.first[4]})
+    near(1 + 1 + 3 + 8 + 7, got.second[1], 1e-13)
+    near({1, 2}, a, 1e-13)                                     -- back at the best point
+    local single <const> = gb.ones(2, {dtype = "f32"})
+    assert.equal(1e-5, asked(function() return (single * a):sum() end, a).first[3])
+    assert.same({200, 200, 500, 500}, {optim.usual_steps(), optim.usual_steps "lbfgs", optim.usual_steps "adam", optim.usual_steps "sgd"})
+  end)
+
+  it("counts parameters in units of their own", function()
+    local p <const>, q <const> = gb.param(6), gb.param(4)
+    local norms <const> = {}
+    local function f() return 2 * p + 5 * q end
+    local got <const> = asked(f, {p, q}, {units = {[p] = 3}})
+    assert.same({2, 4}, got.from)
+    near({6, 5}, got.first[2], 1e-14)
+    optim.run(f, {p, q}, {method = "sgd", lr = 0.1, steps = 1, units = {[p] = 3}, on_step = function(s) norms[#norms + 1] = s.gradient_norm end})
+    near({6 - 0.1 * 2 * 9, 4 - 0.1 * 5}, {p, q}, 1e-13)
+    near({math.sqrt(29), math.sqrt(29)}, norms, 1e-13)
+  end)
+
+  it("goes 0.05 by Adam, 1e-3 by gradient descent, where no rate is given", function()
+    for name, rate in pairs{adam = 0.05, sgd = 1e-3} do
+      local p <const>, q <const> = gb.param(1), gb.param(1)
+      optim.minimize(function() return p * 1 end, p, {method = name, steps = 1})
+      near(1 - rate, p, 1e-9)
+      local opt <const> = optim[name](q)
+      local loss <const>, info <const> = opt:step(function() return q * 3 end)
+      near({3, 3}, {loss, info.gradient_norm}, 1e-14)
+      near(1 - (name == "sgd" and 3 * rate or rate), q, 1e-9)
+      assert.same({false, rate}, {info.undone, opt.lr})
+    end
+    assert.equal(20, optim.lbfgs(gb.param(1)).steps)
+    local p <const> = gb.param{-1.2, 1}
+    local opt <const> = optim.lbfgs(p, {steps = 2})
+    local before <const>, info <const> = opt:step(rosenbrock(p))
+    near(24.2, before, 1e-12)
+    assert.same({2, "step limit reached"}, {info.iterations, info.reason})
+  end)
+
+  it("subtracts the log priors of free parameters, and holds the best point", function()
+    local prior <const> = gb.priors.normal{}
+    local p <const>, q <const> = gb.param(2, {prior = prior}), gb.param(3, {prior = prior, fixed = true})
+    local got <const> = asked(function() return p * q end, {p, q})
+    near({6 - prior:log_density(gb.tensor(2)):item(), 5}, {got.first[1], got.first[2][1]}, 1e-13)
+  end)
+
+  it("undoes what has no value: codes of setbacks, NaN and infinite values and gradients", function()
+    for _, code in ipairs{"not_pd", "nan", "not_converged"} do
+      local p <const> = gb.param(1)
+      local calls = 0
+      local info <const> = optim.minimize(function()
+        calls = calls + 1
+        if calls == 2 then error(core.error(code, "on the way"), 0) end
+        return p * p
+      end, p, {method = "sgd", lr = 0.25, steps = 3})
+      assert.same({1, 4, 0.75}, {info.setbacks, info.evaluations, p.value:item()})             -- back, and half the rate
+      local function never() error(core.error(code, "at the start"), 0) end
+      raises(code, "at the start", optim.minimize, never, p)
+      raises("nan", "the objective is not finite at the starting point", optim.minimize, never, p, {method = "sgd"})
+    end
+    local p <const> = gb.param(0)
+    for _, f in ipairs{function() return p:sqrt() end, function() return -p:sqrt() end, function() return p + 0 / 0 end, function() return p + 1 / 0 end,
+      function() return p - 1 / 0 end} do
+      for _, method in ipairs{"lbfgs", "adam"} do
+        assert.equal("the objective is not finite at the starting point", raises("nan", "", optim.minimize, f, p, {method = method}).message)
+      end
+    end
+    local ok <const>, err <const> = pcall(optim.minimize, function() error(core.error("option", "mine"), 0) end, p)
+    assert.same({false, "mine"}, {ok, err.message})
+  end)
+
+  it("is stopped by on_step at the best point, with the steps it took", function()
+    for method, want in pairs{lbfgs = 1, sgd = 1} do
+      local p <const> = gb.param(3)
+      local info <const> = optim.minimize(function() return p * p end, p, {method = method, lr = 0.25, on_step = function(s) return s.step < 1 end})
+      assert.same({"stopped by on_step", true, false, want, method}, {info.reason, info.interrupted, info.converged, info.iterations, info.method})
+      near({info.value}, {p.value:item() ^ 2}, 1e-13)
+    end
+    local p <const> = gb.param(3)
+    local info <const> = optim.minimize(function() return p * p end, p, {method = "sgd", lr = 0.25, steps = 1, on_step = function() return nil end})
+    assert.same({false, 1.5}, {info.interrupted, p.value:item()})
+  end)
+
+  it("prints itself", function()
+    local p <const> = gb.param(1)
+    local meta <const> = getmetatable(optim.minimize(function() return p * p end, p, {steps = 1}))
+    local function text(changes)
+      local info <const> = {converged = true, reason = "why", iterations = 3, method = "adam", value = 1.23456789, evaluations = 4, seconds = 0.256, setbacks = 0}
+      for key, v in pairs(changes or {}) do info[key] = v end
+      return tostring(setmetatable(info, meta))
+    end
+    assert.equal("converged (why) after 3 steps of adam: value 1.23457, 4 evaluations, 0.26 s", text())
+    assert.equal("stopped (why) after 3 steps of adam: value 1.23457, 4 evaluations, 0.26 s, 1 steps undone", text{converged = false, setbacks = 1})
+    local info <const> = setmetatable({a = 1}, meta)
+    for _, key in ipairs{"solve", "gradient_norm", "precision"} do assert.is_nil(info[key]) end
+    assert.equal("the report of a minimisation has no field 'zzzzzzz' (it has a, gradient_norm, precision, solve)",
+      raises("option", "", function() return info.zzzzzzz end).message)
+  end)
+
+  it("is refused by reason", function()
+    local p <const> = gb.param(1)
+    local four <const> = {gb.param(1), gb.param(1), gb.param(1), gb.param(1, {name = "last"})}
+    local callable <const> = setmetatable({}, {__call = function() return p * p end})
+    for _, row in ipairs{
+      {"gb.optim.minimize: the objective must be a function, got nil", optim.minimize, nil, p},
+      {"gb.optim.minimize: the objective must be a function, got table", optim.minimize, {}, p},
+      {"gb.optim.minimize: there is no free parameter to optimise", optim.minimize, print, {gb.param(1, {fixed = true})}},
+      {"gb.optim.adam: there is no free parameter to optimise", optim.adam, {}}, {"gb.optim.sgd: there is no free parameter to optimise", optim.sgd, {}},
+      {"gb.optim.lbfgs: there is no free parameter to optimise", optim.lbfgs, {}},
+      {"the objective must return a tensor of one element, got shape 2", optim.minimize, function() return gb.ones(2) * p end, p},
+      {"the objective must return a tensor of one element, got string", optim.minimize, function() return "x" end, p},
+      {"the objective does not depend on any free parameter ([1], [2], [3], ...): numbers, and what was detached, have no gradient", optim.minimize,
+        function() return gb.ones(1) end, four},
+      {"the objective does not depend on any free parameter ([1], [2], [3]): numbers, and what was detached, have no gradient", optim.minimize,
+        function() return p:detach() end, {four[1], four[2], four[3]}},
+      {"the objective does not depend on any free parameter (param): numbers, and what was detached, have no gradient", optim.minimize,
+        function() return p:detach() * 1 end, p},
+      {"gb.optim.minimize: option 'steps' must be a whole number, 0 or more, got number -1", optim.minimize, print, p, {steps = -1}},
+      {"gb.optim.minimize: option 'lr' must be a positive number, got number 0", optim.minimize, print, p, {lr = 0}},
+      {"gb.optim.minimize: option 'tol' must be a positive number, got number 0", optim.minimize, print, p, {tol = 0}},
+      {"gb.optim.minimize: option 'ftol' must be a positive number, got number 0", optim.minimize, print, p, {ftol = 0}},
+      {"gb.optim.minimize: option 'on_step' must be function, got number 0", optim.minimize, print, p, {on_step = 0}},
+      {"gb.optim.lbfgs: option 'steps' must be a whole number, 0 or more, got number -1", optim.lbfgs, p, {steps = -1}},
+      {"gb.optim.sgd: option 'lr' must be a positive number, got number -1", optim.sgd, p, {lr = -1}},
+      {"step is a method of an optimiser: write opt:step(...) with a colon, not opt.step(...)", optim.sgd(p).step, print},
+      {"step is a method of an optimiser: write opt:step(...) with a colon, not opt.step(...)", optim.lbfgs(p).step, print},
+      {"step: the objective must be a function, got number", optim.sgd(p).step, optim.sgd(p), 3},
+      {"step: the objective must be a function, got number", optim.lbfgs(p).step, optim.lbfgs(p), 3},
+    } do assert.equal(row[1], raises("option", "", row[2], row[3], row[4], row[5]).message) end
+    near(0, optim.minimize(callable, p).value, 1e-9)
+    local q <const> = gb.param(1)
+    optim.minimize(function() return q * q end, {p, q}, {steps = 3})                -- of several, one is enough
+    assert.is_true(q.value:item() < 1)
+  end)
+end)
