@@ -13,7 +13,11 @@ local function chosen(n, costs, o)
     runs = runs + 1
     now = now + (runs % 2 == 1 and 3 or 1) * seconds
   end
-  local a <const> = setmetatable({dtype = "f64", matmul = function() return {eval = function() slow_then(o.product or 1) end} end},
+  local a <const> = setmetatable({dtype = "f64", matmul = function(_, block)
+    seen.blocks = seen.blocks or {}
+    seen.blocks[#seen.blocks + 1] = block
+    return {eval = function() slow_then(o.product or 1) end}
+  end},
     {__len = function() return n end})
   local function make(_, _, rank)
     assert(rank > 0)
@@ -22,12 +26,12 @@ local function chosen(n, costs, o)
   end
   local got <const> = support.with(core, {clock = function() return now end,
     precond_apply = function(p, block)
-      seen.columns = block.shape[2]
+      seen.columns, seen.block = block.shape[2], block
       slow_then(costs[p.rank][2])
     end,
     cg = function(_, one, options)
       local c <const> = costs[options.precond and options.precond.rank or 0]
-      seen.one, seen.tol, seen.steps = one.shape[1], options.tol, options.max_iter
+      seen.one, seen.tol, seen.steps = one, options.tol, options.max_iter
       return nil, {converged = c[4] ~= nil, iterations = c[4], condition = c[3]}
     end}, function()
       return support.with(core.memory, {room = function() return o.room or 2 ^ 40 end}, function()
@@ -53,7 +57,10 @@ describe("the rank of a preconditioner", function()
     local want <const> = {{0, 0, 1e4, 265, 265}, {4, 0.5, 100, 27, 4 + 27 * 1.5}, {8, 1, 81, 24, 8 + 24 * 2}}
     for i, t in ipairs(c.tried) do near(want[i], {t.build, t.apply, t.condition, t.steps, t.seconds}, 1e-12) end
     near({1, 17, 0.01, 4 * 1 + 4 + 4 * 0.5 + 8 + 4 * 1}, {c.tried[2].product, c.columns, c.tol, c.seconds}, 1e-12)
-    assert.same({columns = 17, one = 1000, tol = 0.01, steps = 10}, seen)
+    assert.same({17, 0.01, 10}, {seen.columns, seen.tol, seen.steps})
+    assert.is_true(gb.randn(1000, {seed = 1}):equal(seen.one))                -- the same in any run
+    assert.is_true(gb.randn(1000, 17, {seed = 2}):equal(seen.block) and rawequal(seen.block, seen.blocks[1]))
+    assert.is_true(gb.randn(1000, 17, {seed = 3}):equal(seen.blocks[2]))
     assert.equal([[
 rank 16 for 17 columns at tol 0.01
 rank  build s  apply s  product s  condition  steps  solve s
@@ -71,6 +78,7 @@ rank  build s  apply s  product s  condition  steps  solve s
     assert.equal(0, (chosen(1000, {[0] = {0, 0, 1, 20}, [16] = {0, 1, 1, 10}})).rank)             -- as quick: the first stays
     assert.same({0, 16}, ranks((chosen(1000, {[0] = {0, 0, 1, 20}, [16] = {3, 0.5, 1, 6}}))))     -- 4 x 3 is all it takes
     assert.equal(0, (chosen(1000, {[0] = {0, 0, 4}, [16] = {1, 0.5, 3}})).rank)
+    assert.same({0, 16, 32}, ranks((chosen(1000, {[0] = costs[0], [16] = {11, 0.5, 100}, [32] = {99, 1, 81}}))))   -- 4 x 11 is less than 51.5
   end)
 
   it("takes steps as they were where the short run converged, else ten or more", function()

@@ -43,7 +43,7 @@ function Precond:split(a, k, noise)
   if noise == nil then
     core.raise("option", ("gb.precond.%s: give noise, the multiple of the identity in the matrix"):format(self.kind))
   end
-  if core.type(noise) == "tensor" and noise.numel == 1 and noise.ndim > 0 and #a > 1 then noise = noise:reshape{} end
+  if core.type(noise) == "tensor" and noise.numel == 1 and #a > 1 then noise = noise:reshape{} end
   return k or a - core.eye(#a, {dtype = a.dtype}) * noise, noise
 end
 

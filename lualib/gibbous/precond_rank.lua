@@ -41,9 +41,12 @@ local function steps_at(condition, tol) return math.max(1, math.ceil(0.5 * math.
 
 local function try(make, a, k, noise, rank, o)
   local n <const> = #a
-  local start <const> = core.clock()
-  local p = rank > 0 and make(k, noise, rank) or nil
-  local built <const> = rank > 0 and core.clock() - start or 0
+  local p, built = nil, 0
+  if rank > 0 then
+    local start <const> = core.clock()
+    p = make(k, noise, rank)
+    built = core.clock() - start
+  end
   local _, apply = nil, 0
   if p then _, apply = timed(function() return core.precond_apply(p, o.block) end) end
   local _, info <const> = core.cg(a, o.one, {tol = o.tol, max_iter = TRIAL, precond = p})
