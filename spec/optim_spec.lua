@@ -399,7 +399,7 @@ describe("a minimisation, to the letter,", function()
       raises("nan", "the objective is not finite at the starting point", optim.minimize, never, p, {method = "sgd"})
     end
     local p <const> = gb.param(0)
-    for _, f in ipairs{function() return p:sqrt() end, function() return -p:sqrt() end, function() return p + 0 / 0 end, function() return p + 1 / 0 end,
+    for _, f in ipairs{function() return p * 1e200 * 1e200 end, function() return p * 1e200 * -1e200 end, function() return p + 0 / 0 end, function() return p + 1 / 0 end,
       function() return p - 1 / 0 end} do
       for _, method in ipairs{"lbfgs", "adam"} do
         assert.equal("the objective is not finite at the starting point", raises("nan", "", optim.minimize, f, p, {method = method}).message)
