@@ -27,6 +27,22 @@ local function more(calls)
   end
 end
 
+describe("what is left of a prior variance", function()
+  it("is 0 within 8 n units of rounding of the prior, and of the size of what was subtracted; less is NaN", function()
+    for dtype, unit in pairs{f64 = 2.0 ^ -53, f32 = 2.0 ^ -24} do
+      local o <const> = {dtype = dtype}
+      for _, size in ipairs{0, 6} do
+        local slack <const> = 8 * 16 * unit * (2 + size)
+        local v <const> = variance.left(gb.full({5}, 2, o), gb.tensor({0.5, 2 + 0.98 * slack, 2 + 1.06 * slack, -1, 2}, o),
+          size > 0 and gb.full({5}, size, o) or nil, 16):totable()
+        near({1.5, 0, 2, 0}, {v[1], v[2], v[4], v[5]}, 0)
+        assert.is_true(v[3] ~= v[3])
+      end
+    end
+    assert.is_true(variance.left(gb.tensor{0 / 0}, gb.tensor{1}, nil, 16):ne(0):item())
+  end)
+end)
+
 describe("variances without data", function()
   it("are what further observations explain", function()
     local calls <const> = {}
@@ -218,6 +234,39 @@ describe("variances by a solver", function()
     assert.is_nil(rawget(how.report, "variance_error"))
   end)
 
+  it("of several fantasies are joined along the points", function()
+    local all <const> = gb.stack({extra, 2 * extra}, 1)
+    for _, width in ipairs{4, 3, 1} do
+      with(core.memory, {room = function() return 2 * 8 * 16 * n * width end}, function()
+        local how <const> = how_of(nil, {more = function(_, from, to) return all:slice(3, from, to) end})
+        near(gb.stack({q + more_q, q + 4 * more_q}, 1), how.explained(cross, m), 1e-8)
+      end)
+    end
+  end)
+
+  it("are solved for by what the system has for many, closed then, and differentiated from the solution of one slice", function()
+    local s <const> = S.minres{tol = 1e-10}:prepare(C)
+    local seen
+    local deep <const> = setmetatable({a = s.a, solver = s.solver, solve = function(_, ...)
+      seen.solves = seen.solves + 1
+      return s:solve(...)
+    end}, {__close = function() seen.closed = seen.closed + 1 end})
+    local host <const> = {a = s.a, for_many = function(_, count)
+      seen.asked = count
+      return deep
+    end, lazy = function(_, rhs, x0)
+      seen.guesses = seen.guesses + (x0 and 1 or 0)
+      return s:lazy(rhs, x0)
+    end}
+    for _, width in ipairs{4, 3} do
+      seen = {solves = 0, closed = 0, guesses = 0}
+      with(core.memory, {room = function() return 2 * 8 * 16 * n * width end}, function()
+        near(q, variance.solver(host, prior, noise).explained(cross, m), 1e-8)
+      end)
+      assert.same({solves = width == 4 and 1 or 2, closed = 1, guesses = width == 4 and 1 or 0, asked = m}, seen)
+    end
+  end)
+
   it("are those of f32 in f32", function()
     local f32 <const> = {dtype = "f32"}
     local how <const> = variance.solver(S.cg{tol = 1e-4}:prepare(C:to(f32)), function(from, to) return prior(from, to):to(f32) end, noise)
@@ -239,6 +288,9 @@ describe("the report of the solves of variances", function()
     assert.same({slices = 2, seconds = 1.0, converged = false, residual = 0.25, iterations = 3, reason = "why"}, r)
     r:add{seconds = 2, converged = true, iterations = 2, residual = 0.125, reason = "converged"}
     assert.same({slices = 3, seconds = 3.0, converged = false, residual = 0.25, iterations = 3, reason = "why"}, r)
+    local empty <const> = report()
+    empty:add{converged = true}
+    assert.same({slices = 1, seconds = 0.0, converged = true, residual = 0.0, iterations = 0}, empty)
     local bounded <const> = report()
     bounded:add{converged = true, missing = 0.25, residual = 0.5, iterations = 1}
     assert.same({0.25, 0.0}, {bounded.variance_error, bounded.residual})

@@ -33,7 +33,6 @@ end
 -- nothing computed, no trial solve either.
 function M.decide(self, budget, untried)
   local f <const> = fields(self)
-  f.choice = nil
   local function step(solver) return M.step(self, solver, "mll") end
   if f.solver ~= "auto" then
     local solver = solvers.named(f.solver, f.x.dtype)
@@ -100,7 +99,6 @@ function M.with_gradients(self, y, results)
   for _, p in ipairs((param.collect(self))) do
     if not p.fixed then raws[#raws + 1] = p.raw end
   end
-  if #raws == 0 then return results end
   return table.move(core.grad(y, raws, {unused = "zero"}), 1, #raws, #results + 1, results)
 end
 
