@@ -486,6 +486,32 @@ describe("a gb.param in several models", function()
     near(before, one:predict(x2).mean, 0)
   end)
 
+  it("is not what a copy predicts from, once that has another value", function()
+    local both <const> = gb.cat({y:unsqueeze(2), -y:unsqueeze(2)}, 2):eval()
+    local f32 <const> = {dtype = "f32"}
+    local function exact(noise, dtype)
+      return gb.gp.exact{kernel = K.rbf{lengthscale = 0.3}, noise = noise, solver = "direct"}:condition(x:to(dtype), y:to(dtype))
+    end
+    local makers <const> = {
+      function(noise) return exact(noise, {dtype = "f64"}) end,
+      function(noise) return exact(noise, f32) end,                    -- whose predictions a twin in f64 computes
+      function(noise) return gb.gp.multitask{kernel = K.rbf{lengthscale = 0.3}, tasks = 2, noise = noise}:condition(x, both) end,
+    }
+    for i, make in ipairs(makers) do
+      local at <const> = i == 2 and x:to(f32) or x
+      local m <const> = make(1e-6)
+      local before <const> = m:predict(at).mean:eval()
+      local c <const> = m:copy()
+      assert.is_nil(c.update)
+      near(before, c:predict(at).mean, 1e-6)
+      c:set("likelihood.noise", 0.5)
+      near(make(0.5):predict(at).mean, c:predict(at).mean, 1e-6)
+      assert.is_true((c:predict(at).mean - before):abs():max():item() > 1e-3)
+      near(before, m:predict(at).mean, 0)
+      assert.is_true(m:predict(at).info.reused)
+    end
+  end)
+
   it("is apart in a copy of a model of several outputs", function()
     local m <const> = gb.gp.multitask{kernel = K.rbf{lengthscale = gb.param(0.5, {min = 0.05})}, tasks = 2}
     m:fit(x, gb.cat({y:unsqueeze(2), -y:unsqueeze(2)}, 2), {steps = 2})
