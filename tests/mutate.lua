@@ -28,13 +28,17 @@ local equivalent <const> = {
   {"precond_rank.lua", "if rank > 1 then", "a rank is 0, or 16 and more"},
   {"gp/choice.lua", "local noise <const> = math.max(NOISE_SHARE * f.likelihood:variance(f.x):mean():item(), 2.0000000000000001e-300)",
     "any tiny number keeps 0 out of the denominator"},
+  {"gp/metrics.lua", "local z = core.tensor(1, {dtype = \"f64\"})", "another first guess"},
+  {"gp/metrics.lua", "for _ = 1, 61 do", "Newton's method ends before"},
+  {"gp/metrics.lua", "for _ = 2, 60 do", "Newton's method ends before"},
+  {"gp/features.lua", "table.sort(out, function(a, b) return key[a] <= key[b] end)", "no two normal numbers are the same"},
   {"gp/diagnosis.lua", "local start <const> = core.randn(#c, {seed = 2, dtype = c.dtype})", "another stream of random numbers"},
   {"gp/variance.lua", "local least <const> = core.maximum(noise, 2.0000000000000002e-30)", "any tiny number keeps 0 out of the denominator"},
 }
 
 -- Specs to try first, by module; the first pattern that matches. Each list ends with what is quick and broad.
 local related <const> = {
-  {"^gp/fit%.", "fit_starts gp_fit optim gp_data gp_noise"}, {"^gp/love", "predict posterior_gradient"}, {"^gp/kernel_checks", "object"},
+  {"^gp/fit%.", "fit_starts gp_data gp_parameters gp_fit optim gp_noise"}, {"^gp/love", "predict posterior_gradient"}, {"^gp/kernel_checks", "object"},
   {"^gp/features", "features predict multitask"}, {"^gp/kronecker", "multitask posterior_gradient"}, {"^gp/fantasies", "online posterior_gradient"},
   {"^gp/objective", "gp_parts task_parts gp_metrics gp_fit gp"}, {"^gp/posterior", "gp_parts predict gp online"}, {"^gp/variance", "gp_variance predict"},
   {"^gp/pathwise", "gp_parts task_parts predict"}, {"^gp/starts", "gp_scales gp_starts"}, {"^gp/planning", "gp_parts gp_fit plan"}, {"^gp/online", "gp_parts online"}, {"^gp/update", "gp_parts online"},

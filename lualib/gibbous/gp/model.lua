@@ -63,8 +63,6 @@ function M.fields(self) return rawget(self, "_fields") end
 --- A model of the given fields, which it then owns.
 function M.new(parts) return setmetatable({_fields = parts}, Model) end
 
-function M.is(v) return type(v) == "table" and getmetatable(v) == Model end
-
 --- The fields of an independent model without data: parameters are copied, explicit gb.params and networks shared.
 function M.copy_parts(f)
   return {kernel = f.kernel:copy(), mean = f.mean:copy(), likelihood = f.likelihood:copy(), solver = f.solver,
