@@ -487,6 +487,8 @@ describe("the plan of a step", function()
     raises("option", "plan: unknown option 'budge', did you mean 'budget'?", m.plan, m, {budge = 1})
     raises("option", "plan: option 'objective' must be one of mll, loo", m.plan, m, {objective = "x"})
     raises("option", "plan: the budget must be bytes or text such as", m.plan, m, {budget = "x"})
+    raises("option", "plan: y must be a tensor", m.plan, m, x)
+    raises("shape", "plan: x has 5 rows, y must be (5), got shape 3", m.plan, m, x, gb.ones(3))
     local err <const> = raises("refused", "", m.plan, m, {budget = 200})
     assert.is_true(err.minimum > 200)
     local holed <const> = gb.tensor{0.1, 0 / 0, -0.4, 1.3, 0.2}
