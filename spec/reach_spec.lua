@@ -18,6 +18,11 @@ local cases <const> = {
   {"another width", function(_, K, _, w) return K:to{dtype = w.dtype}:matmul(w) end},
   {"another width and back", function(x, K, v, w) return K:to{dtype = w.dtype}:exp():to{dtype = x.dtype}:matmul(v) end},
   {"half precision and back", function(_, K) return K:to{dtype = "f32"}:to{dtype = "f16"}:to{dtype = "f32"}:sum(2) end},
+  {"a product in half precision", function(_, K, v) return K:to{dtype = "f16"}:matmul(v:to{dtype = "f16"}) end},
+  {"half precision and back to a product", function(x, K, v) return K:to{dtype = "bf16"}:to{dtype = x.dtype}:matmul(v) end},
+  {"sums of whole numbers", function(_, K) return ((K * 10):to{dtype = "i64"} + 1):sum(2) end},
+  {"positions of whole numbers", function(_, K) return (K * 10):to{dtype = "i64"}:argmin(1) end},
+  {"whole numbers in a product", function(x, K, v) return (K * 10):to{dtype = "i64"}:to{dtype = x.dtype}:matmul(v) end},
   {"a mask of random numbers", function(x, K, v)
     return (gb.rand(#x, #x, {seed = 3}):gt(0.1):to{dtype = x.dtype} * K):matmul(v)
   end},
@@ -88,6 +93,28 @@ describe("a value that streams", function()
     assert.is_true((K:to{dtype = "f32"}:to{dtype = "f64"}:matmul(v) - single:to{dtype = "f64"}:eval():matmul(v)):abs():max():item()
                    <= 1e-12)
     assert.same(stored:gt(0.5):eval():sum(2):totable(), K:gt(0.5):sum(2):totable())
+  end)
+
+  it("is what its stored value is in any type", function()
+    for _, dtype in ipairs{"f64", "f32"} do
+      local x <const> = points(150):to{dtype = dtype}:eval()
+      local K <const> = gb.kernels.rbf{}(x, x) * 1000 - 500
+      local stored <const> = gb.tensor(K:totable(), {dtype = dtype})
+      for _, to in ipairs{"f16", "bf16", "i64"} do
+        for i, f in ipairs{
+          function(k) return k:sum(2) end, function(k) return k:sum(1) end, function(k) return k:max(2) end, function(k) return k:argmax(1) end,
+          function(k) return (k * 2 + 1):sum(2) end, function(k) return k:gt(3):sum(1) end, function(k) return k % 7 end,
+          function(k) return k:to{dtype = dtype}:sum(2) end, function(k) return k:index(1, some(150)):abs() end,
+        } do
+          assert.same(f(stored:to{dtype = to}):totable(), f(K:to{dtype = to}):totable(), ("%s to %s, %d"):format(dtype, to, i))
+        end
+      end
+    end
+    local wild <const> = gb.tensor{0 / 0, math.huge, -math.huge, 2.0^63, -2.0^63, -0.9, 1e300}
+    local spread <const> = wild:unsqueeze(2) + gb.zeros(1, 9)
+    local whole <const> = spread:to{dtype = "i64"}
+    assert.same({0, math.maxinteger, math.mininteger, math.maxinteger, math.mininteger, 0, math.maxinteger}, whole:max(2):totable())
+    assert.same({0, math.maxinteger, math.mininteger, math.maxinteger, math.mininteger, 0, math.maxinteger}, whole:min(2):totable())
   end)
 
   it("is what is gathered from its stored value", function()

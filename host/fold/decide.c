@@ -164,9 +164,8 @@ static bool repeats_itself (const gb_lower_state *s, const gb_node *n) {
 static bool is_half (const gb_node *n) { return gb_dtype_is_half(gb_node_dtype(n)); }
 
 bool gb_is_inlined_cast (const gb_lower_state *s, const gb_node *n) {
-  if (n->op != GB_OP_CAST || gb_is_leaf(n) || !gb_dtype_is_float(gb_node_dtype(n)) || !gb_dtype_is_float(gb_node_dtype(n->in[0])))
-    return false;
-  const bool twice = is_half(n) && gb_node_dtype(n->in[0]) == GB_F64;   /* rounded to f32 on the way */
+  if (n->op != GB_OP_CAST || gb_is_leaf(n) || gb_node_dtype(n) == GB_BOOL || gb_node_dtype(n->in[0]) == GB_BOOL) return false;
+  const bool twice = is_half(n) && gb_node_dtype(n->in[0]) == GB_I64;   /* rounded to f64 before f32 */
   return !twice && gb_streams(s, n->in[0]);
 }
 
