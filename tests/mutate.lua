@@ -42,7 +42,7 @@ local related <const> = {
   {"^gp/features", "features predict multitask"}, {"^gp/kronecker", "multitask posterior_gradient"}, {"^gp/fantasies", "online posterior_gradient"},
   {"^gp/objective", "gp_parts task_parts gp_metrics gp_fit gp"}, {"^gp/posterior", "gp_parts predict gp online"}, {"^gp/variance", "gp_variance predict"},
   {"^gp/pathwise", "gp_parts task_parts predict"}, {"^gp/starts", "gp_scales gp_starts"}, {"^gp/planning", "gp_parts gp_fit plan"}, {"^gp/online", "gp_parts online"}, {"^gp/update", "gp_parts online"},
-  {"^gp/model", "object gp"}, {"^gp/store", "store_parts store"}, {"^store", "store"}, {"^gp/fit", "gp_fit optim gp_data gp_noise"}, {"^gp/choice", "choice gp_notes reports gp_fit"},
+  {"^gp/model", "object gp"}, {"^gp/store", "store_parts store"}, {"^store", "store"}, {"^gp/choice", "choice gp_notes reports gp_fit"},
   {"^gp/leave_one_out", "gp_metrics multitask"}, {"^gp/metrics", "gp_metrics"}, {"^gp/score", "score gp_metrics multitask"},
   {"^gp/diagnosis", "gp_diagnosis"}, {"^gp/fit_notes", "gp_notes gp_starts"},
   {"^gp/fit_report", "reports gp_fit gp_starts"}, {"^gp/features", "predict multitask"},
