@@ -112,9 +112,6 @@ local function unknown(name, spec)
     or #known > 0 and "; known: " .. table.concat(known, ", ") or "")
 end
 
---- Is 'v' an option table: a plain table without an array part?
-function M.is_options(v) return type(v) == "table" and getmetatable(v) == nil and #v == 0 end
-
 --- A checked copy of 'given'; absent options stay nil.
 ---@param given table|nil                 what the user passed; never changed
 ---@param spec table<string, any>         name -> rule
