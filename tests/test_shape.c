@@ -267,6 +267,10 @@ static void large_blocks_are_kept_within_the_limit (void **state) {
   gb_ledger l;
   void *a, *b, *small;
   gb_ledger_init(&l, 100 * MIB);
+  assert_true(filled(&l, MIB, &a));
+  gb_ledger_free(&l, a);
+  assert_true(l.kept_bytes >= MIB);
+  gb_ledger_release(&l);
   const size_t before = gb_process_memory_read().now;
   assert_true(filled(&l, 40 * MIB, &a));
   assert_int_equal((uintptr_t)a % 64, 0);

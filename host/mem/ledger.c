@@ -72,7 +72,7 @@ static gb_block *aligned_block (size_t size) {
 #ifdef __SANITIZE_ADDRESS__
 #define LARGE SIZE_MAX
 #else
-#define LARGE ((size_t)4 << 20)
+#define LARGE ((size_t)1 << 20)
 #endif
 #define MOST_KEPT ((size_t)256 << 20)
 
