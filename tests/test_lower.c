@@ -566,6 +566,29 @@ static void a_thousand_tensors_are_added_in_one_step (void **unused) {
   eval_end();
 }
 
+/* Of two reduced axes the tiles run along the one whose elements lie side by side, unless it is short. */
+static void reductions_over_several_axes_run_along_memory (void **unused) {
+  static const struct { size_t dim[3], tile; } cases[] = {
+    {{100, 200, 100}, 100}, {{150, 200, 100}, 100}, {{100, 200, 150}, 150}, {{150, 200, 10}, 150}};
+  (void)unused;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    eval_begin(1, (size_t)1 << 28);
+    inputs_begin(1, GB_F64, 0);
+    gb_node *y = BUILD(gb_reduce, GB_OP_SUM, empty_of(GB_F64, 3, cases[k].dim), 1u << 0 | 1u << 2, false);
+    gb_lowered *low = lowered(1, &y);
+    assert_int_equal(low->nsteps, 1);
+    const gb_fold *f = &low->step[0].fold;
+    size_t tile = 0;
+    ptrdiff_t stride = 0;
+    for (int a = 0; a < f->naxes; a++)
+      if (f->axis[a].role == GB_AXIS_TILE) tile = f->axis[a].extent, stride = f->operand[0].stride[a];
+    assert_int_equal(tile, cases[k].tile);
+    assert_true((stride == 1) == (cases[k].tile == cases[k].dim[2]));
+    gb_lowered_free(low);
+    eval_end();
+  }
+}
+
 /* A sum of maxima over axes of their own: past the axes that a domain can have, the expression is named. */
 static void more_axes_than_a_domain_has_are_refused_in_words (void **unused) {
   (void)unused;
@@ -617,6 +640,7 @@ int main (void) {
     cmocka_unit_test(a_thousand_stored_values_may_stand_on_each_other),
     cmocka_unit_test(a_thousand_tensors_are_added_in_one_step),
     cmocka_unit_test(masks_as_numbers_stream),
+    cmocka_unit_test(reductions_over_several_axes_run_along_memory),
     cmocka_unit_test(more_axes_than_a_domain_has_are_refused_in_words),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,6 +44,13 @@ static int reduced_lane (const gb_emitter *e, const gb_root *r) {
   return longest(e, r->reduced);
 }
 
+/* A reduced axis along which the first operand lies in memory, unless it is short, else the longest. */
+static int reduced_tile (const gb_emitter *e, const gb_root *r) {
+  for (int a = 0; a < e->d->naxes; a++)
+    if (has(r->reduced, a) && e->extent[a] >= FEW && e->noperands > 0 && e->operand[0].stride[a] == 1) return a;
+  return longest(e, r->reduced);
+}
+
 void gb_choose_roles (const gb_emitter *e, int *lane, int *tile) {
   const gb_root *r = primary(e->d);
   const int kept = longest(e, r->kept & ~e->d->columns), reduced = longest(e, r->reduced);
@@ -53,7 +60,7 @@ void gb_choose_roles (const gb_emitter *e, int *lane, int *tile) {
   }
   const bool few = kept < 0 || (e->extent[kept] < FEW && e->extent[reduced] >= LONG);
   *lane = few ? reduced_lane(e, r) : kept;
-  *tile = few ? next_to(e, *lane) : reduced;
+  *tile = few ? next_to(e, *lane) : reduced_tile(e, r);
 }
 
 gb_axes gb_choose_inner (const gb_emitter *e, int lane, int tile) {
