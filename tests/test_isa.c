@@ -205,6 +205,39 @@ static void extremes_keep_a_nan_from_either_side_in (const table *t) {
 }
 EACH_TABLE(extremes_keep_a_nan_from_either_side)
 
+/* Chains of pairs for the log of a sum of exponentials, begun or not, by lanes or by rows: the largest is exact, the sum follows
+** from it. Lane 3 is all -inf, 5 meets +inf, 7 a NaN. */
+static void pairs_follow_the_elements_of_their_chains_in (const table *t) {
+  for (int r = 0; r < NROWS; r++)
+    for (int way = 0; way < 4; way++) {
+      const bool by_row = way & 1, begun = way & 2;
+      const size_t nj = (size_t)rows[r], n = by_row ? GB_TI : nj * GB_LANES;
+      void *tile = random_values(t, FULL(nj), -20, 20), *top = room(t, n), *sum = room(t, n);
+      double *want = calloc(n, sizeof *want), *tail = calloc(n, sizeof *tail);
+      for (size_t j = 0; j < nj; j++) {
+        for (size_t i = 3; i < GB_TI; i += GB_LANES) put(t, tile, j * GB_TI + i, -INFINITY);
+        if (j == nj / 2) put(t, tile, j * GB_TI + 5, INFINITY), put(t, tile, j * GB_TI + 7, (double)NAN);
+      }
+      for (size_t c = 0; c < n; c++) {
+        put(t, top, c, want[c] = begun && c % GB_LANES != 3 ? 1.5 : -INFINITY);
+        put(t, sum, c, begun && c % GB_LANES != 3 ? 2.0 : 0.0);
+      }
+#define CHAIN(e) (by_row ? (e) % GB_TI : (e) / GB_TI * GB_LANES + (e) % GB_LANES)
+      for (size_t e = 0; e < FULL(nj); e++) want[CHAIN(e)] = combined(t, GB_MAXIMUM, want[CHAIN(e)], get(t, tile, e));
+      for (size_t c = 0; c < n; c++) tail[c] = get(t, sum, c) * exp(1.5 - want[c]);
+      for (size_t e = 0; e < FULL(nj); e++) tail[CHAIN(e)] += exp(get(t, tile, e) - want[CHAIN(e)]);
+#undef CHAIN
+      (by_row ? t->k->lse_row : t->k->lse_col)((int)nj, tile, top, sum);
+      for (size_t c = 0; c < n; c++) {
+        assert_true(isnan(want[c]) ? isnan(get(t, top, c)) != 0 : get(t, top, c) == want[c]);
+        if (want[c] == -INFINITY) assert_true(get(t, sum, c) == 0);
+        else if (isfinite(want[c])) assert_true(fabs(get(t, sum, c) - tail[c]) <= tail[c] * (t->single ? 1e-4 : 1e-13));
+      }
+      free(tile); free(top); free(sum); free(want); free(tail);
+    }
+}
+EACH_TABLE(pairs_follow_the_elements_of_their_chains)
+
 static void flushing_adds_to_f64_totals_and_clears_in (const table *t) {
   void *acc = random_values(t, 3 * GB_LANES, -1, 1);
   double total[3 * GB_LANES], want[3 * GB_LANES];
@@ -323,13 +356,14 @@ static void reductions_along_rows_are_those_of_the_transposed_tile_in (const tab
   for (int m = 0; m < 4; m++)
     for (int n = 0; n < NROWS; n++)
       for (int l = 0; l < 6; l++) {
+        const ptrdiff_t step = l % 2 ? WIDE : rows[n];                     /* close together or apart */
         void *x = random_values(t, GB_TI * WIDE, -2, 2), *tile = zeros(t, FULL(GB_CANON));
         void *got = random_values(t, GB_TI, -1, 1), *want = room(t, GB_TI);
-        for (int k = 0; k < 5; k++) put(t, x, (size_t)uniform(0, (double)(lanes[l] * WIDE)), odd[k]);
+        for (int k = 0; k < 5; k++) put(t, x, (size_t)uniform(0, (double)(lanes[l] * (size_t)step)), odd[k]);
         memcpy(want, got, GB_TI * t->width);
-        t->k->transpose((size_t)rows[n], lanes[l], x, WIDE, tile, GB_TI);
+        t->k->transpose((size_t)rows[n], lanes[l], x, step, tile, GB_TI);
         t->k->reduce_row(plain[m], rows[n], tile, want);
-        t->k->reduce_turned(plain[m], rows[n], lanes[l], x, WIDE, got);
+        t->k->reduce_turned(plain[m], rows[n], lanes[l], x, step, got);
         for (size_t i = 0; i < lanes[l]; i++)
           if (isnan(get(t, want, i))) assert_true(isnan(get(t, got, i)));
           else assert_memory_equal((char *)got + i * t->width, (char *)want + i * t->width, t->width);
@@ -408,6 +442,7 @@ int main (void) {
     cmocka_unit_test(differences_follow_the_stated_order),
     cmocka_unit_test(reductions_follow_the_stated_order),
     cmocka_unit_test(extremes_keep_a_nan_from_either_side),
+    cmocka_unit_test(pairs_follow_the_elements_of_their_chains),
     cmocka_unit_test(flushing_adds_to_f64_totals_and_clears),
     cmocka_unit_test(an_unknown_or_missing_instruction_set_is_refused_by_name),
     cmocka_unit_test(rates_are_positive_and_mixed_is_no_less_than_fma),

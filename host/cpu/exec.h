@@ -284,6 +284,7 @@ double gb_exec_key_value (int64_t key);
 void gb_exec_absorb (const gb_xprog *p, const gb_xout *x, gb_word *into, const gb_word *from);
 void gb_exec_absorb_value (const gb_xprog *p, const gb_xout *x, gb_word *into, const void *row, size_t i,
                            int64_t position);
+void gb_exec_absorb_chains (const gb_xprog *p, const gb_xout *x, gb_word *into, const void *chain, size_t n);
 void gb_exec_identity (const gb_xprog *p, const gb_xout *x, gb_word *w, size_t words);
 gb_word gb_exec_fold_lanes (gb_dtype compute, gb_monoid m, const void *lanes);
 

@@ -331,7 +331,7 @@ static gb_status outputs (build *b, gb_error *err) {
     const gb_xout *x = &p->out[i->x];
     bool product = x->how == GB_HOW_PRODUCT;
     b->temp[0] |= form_of(p, i->a) != GB_FORM_FULL;
-    b->temp[1] |= product || x->how == GB_HOW_LSE;
+    b->temp[1] |= product || (x->how == GB_HOW_LSE && (x->reach == GB_REACH_ALL || p->strip));
     b->temp[2] |= product;
     b->mask |= x->reach == GB_REACH_COL || x->reach == GB_REACH_ALL;
   }

@@ -111,23 +111,24 @@ void gb_exec_flush_rows (gb_xthread *t) {
     else if (x->how == GB_HOW_SELECT) gb_exec_select_flush(t, x);
     else if (gb_exec_monoid(x) == GB_SUM && p->compute == GB_F32) p->isa->flush_f32(n, chain, &part->f);
     else if (gb_exec_monoid(x) == GB_SUM && p->compute == GB_F64) p->isa->flush_f64(n, chain, &part->f);
-    else
-      for (size_t i = 0; i < n; i++) gb_exec_absorb_value(p, x, part + i, chain, i, 0);
+    else gb_exec_absorb_chains(p, x, part, chain, n);
   }
 }
 
 /* -- columns --------------------------------------------------------------------------------------------- */
 
-static void fold_pair (gb_dtype compute, char *m, char *s) {
+static void fold_pair (const gb_xprog *p, char *m, char *s) {
+  const gb_dtype compute = p->compute;
+  const gb_arg none = {NULL, GB_FORM_ONE};
   gb_word w[2] = {{-INFINITY}, {0}};
   for (size_t l = 0; l < GB_LANES; l++) {
     double v = compute == GB_F32 ? (double)((float *)m)[l] : ((double *)m)[l];
     if (v > w[0].f || v != v) w[0].f = v;
   }
   double shift = isinf(w[0].f) ? 0 : w[0].f, e[GB_LANES];
-  for (size_t l = 0; l < GB_LANES; l++)
-    e[l] = compute == GB_F32 ? (double)((float *)s)[l] * exp((double)((float *)m)[l] - shift)
-                             : ((double *)s)[l] * exp(((double *)m)[l] - shift);
+  for (size_t l = 0; l < GB_LANES; l++) e[l] = (compute == GB_F32 ? (double)((float *)m)[l] : ((double *)m)[l]) - shift;
+  p->isa->f64.map(GB_OP_EXP, GB_FORM_TILE, GB_LANES, e, (gb_arg){e, GB_FORM_TILE}, none, none);
+  for (size_t l = 0; l < GB_LANES; l++) e[l] *= compute == GB_F32 ? (double)((float *)s)[l] : ((double *)s)[l];
   w[1] = gb_exec_fold_lanes(GB_F64, GB_SUM, e);
   memcpy(m, w, sizeof w);
 }
@@ -142,7 +143,7 @@ static void fold_one (gb_xthread *t, gb_xout *x, size_t chain, size_t from, size
       continue;
     }
     for (size_t c = 0; c < n; c++, lanes += group) {
-      if (x->how == GB_HOW_LSE) fold_pair(p->compute, lanes, lanes - chain + x->chain2);
+      if (x->how == GB_HOW_LSE) fold_pair(p, lanes, lanes - chain + x->chain2);
       else {
         gb_word w = gb_exec_fold_lanes(p->compute, gb_exec_monoid(x), lanes);
         memcpy(lanes, &w, sizeof w);

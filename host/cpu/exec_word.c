@@ -26,12 +26,15 @@ static int64_t combine_i64 (gb_monoid m, int64_t a, int64_t b) {
   }
 }
 
+/* exp(v - top): of two totals one has the largest, and a first one meets the identity. */
+static double power (double v, double top) { return v == top ? 1 : v == -INFINITY ? 0 : exp(v - top); }
+
 static void absorb_lse (gb_word *into, const gb_word *from) {
   double a = into[0].f, b = from[0].f, top = b > a || b != b ? b : a;
   if (top != top) into[1].f = NAN;
   else if (top == INFINITY) into[1].f = 1;
   else if (top == -INFINITY) into[1].f = 0;
-  else into[1].f = into[1].f * exp(a - top) + from[1].f * exp(b - top);
+  else into[1].f = into[1].f * power(a, top) + from[1].f * power(b, top);
   into[0].f = top;
 }
 
@@ -57,6 +60,24 @@ void gb_exec_absorb_value (const gb_xprog *p, const gb_xout *x, gb_word *into, c
   w[1].f = 1;
   gb_exec_absorb(p, x, into, w);
 }
+
+#define EXTREMES(T, sign)                                                                  \
+  for (size_t i = 0; i < n; i++) {                                                         \
+    const double a = into[i].f, b = (double)((const T *)chain)[i];                         \
+    into[i].f = b sign a || b != b ? b : a;                                                \
+  }
+
+/* 'n' chains of one word each into as many totals. */
+void gb_exec_absorb_chains (const gb_xprog *p, const gb_xout *x, gb_word *into, const void *chain, size_t n) {
+  const gb_monoid m = gb_exec_monoid(x);
+  if (m == GB_MAXIMUM && p->compute == GB_F32) { EXTREMES(float, >) }
+  else if (m == GB_MINIMUM && p->compute == GB_F32) { EXTREMES(float, <) }
+  else if (m == GB_MAXIMUM && p->compute == GB_F64) { EXTREMES(double, >) }
+  else if (m == GB_MINIMUM && p->compute == GB_F64) { EXTREMES(double, <) }
+  else
+    for (size_t i = 0; i < n; i++) gb_exec_absorb_value(p, x, into + i, chain, i, 0);
+}
+#undef EXTREMES
 
 static gb_word identity_of (const gb_xprog *p, const gb_xout *x) {
   gb_word w;

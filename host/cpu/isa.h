@@ -105,6 +105,10 @@ typedef struct gb_isa_kernels {
   void (*reduce_col)(gb_monoid m, int nj, const void *t, void *buf);
   /* lanes[l] = combine(lanes[l], t[j][i]), j outer, i inner ascending */
   void (*reduce_all)(gb_monoid m, int nj, const void *t, void *lanes);
+  /* Chains of pairs for the log of a sum of exponentials: top, and sum of exp(t - top). By rows, GB_TJ at a time, a pair a lane;
+  ** by columns, a whole row at a time, a pair a virtual lane. top, sum: GB_TI; nj x GB_LANES. */
+  void (*lse_row)(int nj, const void *t, void *top, void *sum);
+  void (*lse_col)(int nj, const void *t, void *top, void *sum);
   /* lanes[r][l] = fma(t[j][i], v, ..): both axes reduced against a (j) or (i) operand is done by map + reduce_all. */
 
   /* Fully fused row product for one right-hand side: front, profile and contraction in registers, acc as contract_row.
