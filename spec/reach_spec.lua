@@ -23,6 +23,8 @@ local cases <const> = {
   {"sums of whole numbers", function(_, K) return ((K * 10):to{dtype = "i64"} + 1):sum(2) end},
   {"positions of whole numbers", function(_, K) return (K * 10):to{dtype = "i64"}:argmin(1) end},
   {"whole numbers in a product", function(x, K, v) return (K * 10):to{dtype = "i64"}:to{dtype = x.dtype}:matmul(v) end},
+  {"the nearest by columns", function(x) return (squares(x):topk(3, 1, {largest = false})) end},
+  {"positions of the nearest by columns", function(x) return (select(2, squares(x):topk(3, 1, {largest = false}))) end},
   {"a mask of random numbers", function(x, K, v)
     return (gb.rand(#x, #x, {seed = 3}):gt(0.1):to{dtype = x.dtype} * K):matmul(v)
   end},
@@ -115,6 +117,21 @@ describe("a value that streams", function()
     local whole <const> = spread:to{dtype = "i64"}
     assert.same({0, math.maxinteger, math.mininteger, math.maxinteger, math.mininteger, 0, math.maxinteger}, whole:max(2):totable())
     assert.same({0, math.maxinteger, math.mininteger, math.maxinteger, math.mininteger, 0, math.maxinteger}, whole:min(2):totable())
+  end)
+
+  it("has the largest and smallest along any axis that its stored value has, and their gradients", function()
+    local rounded <const> = (gb.randn(3, 4, 5, {seed = 3}) * 4):floor():eval()
+    for d = 1, 3 do
+      for _, o in ipairs{{largest = true}, {largest = false}} do
+        for k = 0, rounded.shape[d] do
+          local values <const>, at <const> = (rounded * 0.5):topk(k, d, o)
+          local want <const>, want_at <const> = (rounded * 0.5):eval():topk(k, d, o)
+          assert.same({want:totable(), want_at:totable(), tostring(want.shape)}, {values:totable(), at:totable(), tostring(values.shape)})
+          local x <const>, y <const> = gb.tensor(rounded:totable()):requires_grad(), gb.tensor(rounded:totable()):requires_grad()
+          assert.same(gb.grad((x:topk(k, d, o)^2):sum(), x):totable(), gb.grad(((y * 2):topk(k, d, o)^2):sum() / 4, y):totable())
+        end
+      end
+    end
   end)
 
   it("is what is gathered from its stored value", function()

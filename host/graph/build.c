@@ -168,6 +168,22 @@ gb_status gb_pick (gb_node *a, int output, gb_node **out, gb_error *err) {
   return with_axis(GB_OP_PICK, a, output, out, err);
 }
 
+/* ---- a few along an axis ---- */
+
+/* Output 0 is values, 1 positions. What is not there yet is turned so that the axis comes last: its windows are then whole rows. */
+gb_status gb_topk (gb_node *a, int axis, size_t k, bool largest, int output, gb_node **out, gb_error *err) {
+  const int last = gb_node_shape(a)->ndim - 1;
+  const bool turned = axis != last && a->nin > 0 && !gb_node_has_value(a);
+  const gb_attr attr = {.i = {turned ? last : axis, (int64_t)k, largest}};
+  int swapped[GB_MAXDIM];
+  for (int i = 0; i <= last; i++) swapped[i] = i == axis ? last : i == last ? axis : i;
+  gb_formula e;
+  gb_formula_init(&e, a->graph, err);
+  gb_node *x = turned ? gb_ex_permute(&e, a, swapped) : a;
+  gb_node *r = gb_ex_pick(&e, gb_ex_op(&e, GB_OP_TOPK, 1, &x, &attr, NULL, gb_node_dtype(a)), output);
+  return gb_formula_take(&e, turned ? gb_ex_permute(&e, r, swapped) : r, out);
+}
+
 /* ---- reductions ---- */
 
 /* Counting what is true is a sum of f64 ones, which streams. */

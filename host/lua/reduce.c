@@ -148,8 +148,13 @@ static int m_topk (lua_State *L) {
   const size_t extent = gb_node_shape(x)->dim[axis];
   if (k < 0 || (size_t)k > extent)
     return lgb_fail(L, GB_EINDEX, "topk: k = %lld of %zu", (long long)k, extent);
-  const gb_attr attr = {.i = {axis, k, lgb_optbool(L, 4, "largest", true)}};
-  return push_outputs(L, GB_OP_TOPK, x, &attr, 2);
+  const bool largest = lgb_optbool(L, 4, "largest", true);
+  gb_error err;
+  for (int i = 0; i < 2; i++) {
+    lgb_tensor *y = lgb_newtensor(L);
+    lgb_result(L, gb_topk(x, axis, (size_t)k, largest, i, &y->node, &err), &err);
+  }
+  return 2;
 }
 
 const luaL_Reg lgb_reduce_methods[] = {{"cumsum", m_cumsum}, {"mean", m_mean}, {"norm", m_norm},
