@@ -137,6 +137,7 @@ describe("the points taken at once", function()
     assert.same({{1, 3}, {1, 1}}, list)
     assert.same({false, "refused"}, {ok, err.code})
     assert.same({{1, 3}}, (tried(function() return true end, "nan", 3)))
+    assert.equal("plain", select(3, tried(function() error("plain", 0) end, "nan", 3)))
   end)
 end)
 

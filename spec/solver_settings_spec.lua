@@ -288,6 +288,7 @@ describe("a preconditioner", function()
     local s <const>, same <const> = system(100, {deepen = function() core.raise("oom", "full") end})
     assert.is_true(rawequal(s, same))
     raises("option", "odd", system, 100, {deepen = function() core.raise("option", "odd") end})
+    assert.equal("plain", select(2, pcall(system, 100, {deepen = function() error("plain", 0) end})))
     local closed = 0
     local own <const> = setmetatable({}, {__close = function() closed = closed + 1 end})
     do
@@ -423,6 +424,7 @@ describe("a factor", function()
     local plain <const> = raises("not_pd", "minor", solver.solve, solver, a, gb.ones(2))
     assert.is_nil(plain.message:find("nor with", 1, true))
     raises("not_pd", "nor with jitter", s.solve, s, gb.tensor{{-1, 0}, {0, -1}}, gb.ones(2))
+    with(core, {eval = function() error("plain", 0) end}, function() assert.equal("plain", select(2, pcall(s.prepare, s, a))) end)
     local err <const> = raises("not_pd", "minor", s.solve, s, gb.tensor{{0, 0}, {0, 0}}, gb.ones(2))     -- no scale to go by
     assert.equal(1, err.order)
   end)
