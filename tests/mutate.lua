@@ -49,12 +49,12 @@ local related <const> = {
   {"^gp/forecast", "forecast predict"}, {"^gp/love", "predict"}, {"^gp/prediction", "prediction_record reports predict gp"},
   {"^gp/fantasies", "online"}, {"^gp/task", "task_parts reports multitask"},
   {"^gp/kronecker", "multitask"}, {"^gp/multitask", "multitask"}, {"^task_noise", "task_parts multitask"}, {"^gp/data", "gp_data gp"},
-  {"^gp/", "gp_parts gp gp_fit predict gp_noise"}, {"^kernels/spect", "kernels kernel_forms"}, {"^kernels/", "kernels kernel_algebra kernel_forms"},
+  {"^gp/", "gp_parts gp gp_fit predict gp_noise"}, {"^kernels/spect", "kernel_forms kernels"}, {"^kernels/", "kernel_algebra kernel_forms kernels"},
   {"^solvers", "solver_settings reports solvers solvers_more"}, {"^precond_rank", "precond_rank"}, {"^precond", "solver_settings solvers solvers_more"}, {"^data", "data"}, {"^param", "param gp_parameters"},
-  {"^priors", "priors"}, {"^means", "means"}, {"^likelihoods", "gp_noise gp"}, {"^lbfgs", "lbfgs optim"}, {"^optim", "optim"},
+  {"^priors", "priors"}, {"^means", "means"}, {"^likelihoods", "likelihood gp_noise gp"}, {"^lbfgs", "lbfgs optim"}, {"^optim", "optim"},
   {"^nn", "nn"}, {"^plot", "plot"}, {"^progress", "progress"}, {"^timing", "timing"}, {"^doctor", "doctor host"}, {"^help", "repl meta"},
   {"^inspect", "repl"}, {"^table_text", "gp repl"}, {"^func", "func"}, {"^options", "options errors"}, {"^names", "names"},
-  {"^object", "names errors gp"}, {"^gradients", "param ops"}, {"^init", "names host"},
+  {"^object", "names errors gp"}, {"^gradients", "param ops"}, {"^init", "names host"}, {"^raised", "errors"}, {"^memory", "errors memory"},
 }
 
 local busted <const> = (io.popen "command -v busted":read "l")
