@@ -51,15 +51,20 @@ static bool is_product (const gb_node *n) {
   return gb_is_op(n, GB_OP_MATMUL) || (gb_is_op(n, GB_OP_SUM) && gb_is_op(under(n->in[0]), GB_OP_MUL));
 }
 
+static bool is_squares (const gb_node *n) {
+  return gb_is_op(n, GB_OP_SUM) && gb_is_op(under(n->in[0]), GB_OP_SQUARE);
+}
+
 /* Two terms are enough for one point: |x|^2 + |x|^2 is one. */
 static bool worth_a_look (const terms *s) {
-  int products = 0, distances = 0;
+  int products = 0, squares = 0, distances = 0;
   for (int i = 0; i < s->n; i++) {
     const gb_node *n = under(s->t[i].node);
     products += is_product(n) && (s->n >= 3 || gb_shape_numel(gb_node_shape(n)) == 1);
+    squares += is_squares(n);
     distances += gb_is_op(n, GB_OP_SQDIST);
   }
-  return products >= 1 || distances >= 2;
+  return (products >= 1 && squares >= 1) || distances >= 2;
 }
 
 /* The axes of other extents than 1, in order; their number. */
