@@ -586,6 +586,13 @@ describe("the cost of a prediction from a grid", function()
     assert.same({U = {5, 5}, M = {5, 2}, Q = {2, 2}, weights = {5, 2}}, kronecker.kept_shapes(5, 2))
   end)
 
+  it("is of a likelihood whose gradient has none of its own", function()
+    local m <const> = gb.gp.multitask{kernel = K.rbf{}, tasks = 2, noise = 0.1}:condition(gb.linspace(0, 1, 5), gb.randn(5, 2, {seed = 1}))
+    local l <const> = m:get "kernel[1].lengthscale"
+    raises("option", 'with Kronecker structure the log determinant has no second derivatives; solver = "direct" has them', gb.grad,
+      gb.grad(m:log_marginal_likelihood(), l), l)
+  end)
+
   it("is told of once it was made", function()
     local m <const> = gb.gp.multitask{kernel = K.rbf{}, tasks = 2, noise = 0.1}:condition(gb.linspace(0, 1, 5), gb.randn(5, 2, {seed = 1}))
     local p <const> = m:predict(gb.zeros(3, 1))
