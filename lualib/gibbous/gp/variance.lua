@@ -111,7 +111,7 @@ function M.cached(state, k, c, rank, noise)
   --- f(k) (c) for slices k (n, c), with the gradient of form(k): lazy where one is enough, else computed now.
   local function each(cross, m, f, form)
     local width <const> = width_of(m, 8 * size + 64, math.max(1024, CACHED_VALUES // size))
-    if width >= m then
+    if width == m then
       local k <const> = cross(1, m):t()
       return form and by_form(f(k), form(k)) or f(k):detach()
     end
