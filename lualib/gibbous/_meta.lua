@@ -417,6 +417,8 @@ function gb.einsum(spec, ...) end
 function gb.linalg.cholesky(A, o) end
 
 --- x with A x = b: by Cholesky where A is symmetric by structure, else by LU. The factor is shared with logdet and inv_quad.
+--- A solution of finite A and b that does not fit their dtype is an error of code "nan", here and in inv_quad, triangular_solve, lstsq,
+--- qr, eigh and svd.
 ---@param A gibbous.tensor  (n, n)
 ---@param b gibbous.tensor  (n) or (n, r)
 ---@return gibbous.tensor
