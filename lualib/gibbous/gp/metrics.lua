@@ -8,7 +8,7 @@ local log_2pi <const> = math.log(2 * math.pi)
 --- Negative log density of a normal with this variance, a point (nats). Without variance it is infinite: -inf at the mean.
 function M.neg_log_density(e, var)
   local v <const> = 0.5 * (var:log() + e * e / var + log_2pi)
-  return core.where(var:eq(0), core.where(e:eq(0), -math.huge, e:abs() * math.huge), v)
+  return core.where(var:eq(0), core.where(e:eq(0), -math.huge, e * 0 + math.huge), v)    -- no infinite slope beside v
 end
 
 --- Continuous ranked probability score of a normal, a point (units of y); |e| where there is no variance.
