@@ -370,6 +370,11 @@ describe("a minimisation, to the letter,", function()
       assert.same({false, rate}, {info.undone, opt.lr})
     end
     assert.equal(20, optim.lbfgs(gb.param(1)).steps)
+    for _, name in ipairs{"adam", "lbfgs"} do
+      local opt <const> = optim[name](gb.param(1))
+      assert.equal("optimiser", gb.type(opt))
+      raises("option", "an optimiser has no field 'zzzz'", function() return opt.zzzz end)
+    end
     local p <const> = gb.param{-1.2, 1}
     local opt <const> = optim.lbfgs(p, {steps = 2})
     local before <const>, info <const> = opt:step(rosenbrock(p))

@@ -744,6 +744,9 @@ describe("plain data of objects", function()
     assert.equal("save: at" .. (".in"):rep(150) .. " cannot be saved: objects are nested too deep", raises("option", "", written, nested(151)).message)
     of.objects[151], of.objects[150] = {class = "gibbous.test_nest"}, {class = "gibbous.test_nest", inner = {["%"] = "object", at = 151}}
     assert.equal("objects are nested too deep, or in a circle", raises("format", "", read, deep, {}, of.objects).message)
+    local many <const> = {}
+    for i = 1, 200 do many[i] = nested(1) end
+    assert.equal(200, #(select(2, written(many))).objects)
     for _ = 1, 2 do                                       -- the depth is that of one object, not of all
       local r <const> = store.reader({}, w.objects, given())
       for _ = 1, 200 do
