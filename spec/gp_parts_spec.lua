@@ -83,6 +83,7 @@ describe("the objective's parts", function()
   end)
 
   it("are of the solver that was asked for", function()
+    raises("option", "got string directt, did you mean direct?", model, {solver = "directt"})
     assert.equal("direct", objective.decide(given()))
     assert.equal("minres(tol 1e-06)", tostring(objective.decide(given{solver = "minres"})))
     assert.equal("direct", objective.decide(given{solver = "auto"}))
@@ -200,6 +201,9 @@ describe("the record of a prediction of a model", function()
       assert.equal(2 * math.ceil(3 / width), p.info.slices)
       assert.is_nil(p.info.rank)
     end
+    local two <const> = given{solver = S.cg{tol = 1e-10}}:predict(at:slice(1, 1, 2))
+    with(core.memory, {room = function() return 2 * 8 * 16 * n end}, function() gb.eval(two.f_var) end)
+    near(want.f_var:slice(1, 1, 2), two.f_var, 1e-8)
   end)
 
   it("waits for a factor where there is none for the parameters as they are", function()

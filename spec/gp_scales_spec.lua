@@ -89,6 +89,8 @@ describe("the scale of variances", function()
     near({amount / 4, amount / 4 / diagonal, amount / 4}, {sum "kernel[1].variance", sum "kernel[2].variance", sum "kernel[3].variance"}, 1e-12)
     local nested <const> = of{kernel = K.rbf{} + 2 * (K.rbf{} + K.constant{})}
     near(amount / 2, nested "kernel[1].variance", 1e-12)
+    local factors <const> = of{kernel = (K.rbf{} + K.constant{}) * (K.rbf{} + K.constant{})}
+    near({amount / 2, 1 / 2}, {factors "kernel[1][1].variance", factors "kernel[2][1].variance"}, 1e-12)
     local scaled <const> = of{kernel = 2 * (K.rbf{} * K.matern32{})}
     near(amount, scaled "kernel.variance", 1e-12)
   end)
