@@ -9,6 +9,7 @@
 #include "cpu/exec.h"
 
 #define L1_BYTES (24 * 1024)              /* what the registers of a tile run may fill */
+#define ONCE_BYTES (64 * 1024)
 #define L2_BYTES (256 * 1024)
 
 typedef struct build {
@@ -405,11 +406,20 @@ static void lay_values (build *b, size_t *used) {
   }
 }
 
-/* As many rows as fit: FULL values in L1; in a strip, the lane packs of its blocks in L2. */
+/* FULL level: one fused profile handed on, once, to right-hand sides. */
+static bool is_profile_of_many (const gb_xprog *p) {
+  const gb_xop *op = &p->op[p->code[GB_FORM_FULL]];
+  if (p->fused || p->nchains > 0 || p->ncode[GB_FORM_FULL] != 2) return false;
+  return op[0].kind == GB_X_FRONT && op[1].kind == GB_INS_EMIT && p->out[op[1].ins->x].how == GB_HOW_CONTRACT;
+}
+
+/* As many rows as fit: FULL values in L1, but one value that is written and read once, in order, in L2; in a strip, the lane
+** packs of its blocks in L2. */
 static int rows_of (const build *b) {
   const gb_xprog *p = b->p;
   size_t full = (size_t)b->regs + b->temp[0] + b->temp[1] + b->temp[2] + b->mask, lanes = 0;
-  size_t rows = L1_BYTES / ((full ? full : 1) * GB_TI * p->size);
+  const size_t room = is_profile_of_many(p) ? ONCE_BYTES : L1_BYTES;
+  size_t rows = room / ((full ? full : 1) * GB_TI * p->size);
   for (int q = 0; q < p->npacks && p->strip; q++)
     if (p->pack[q].layout == GB_PACK_LANES) lanes += p->pack[q].block * p->size;
   if (lanes > 0 && L2_BYTES / lanes < rows) rows = L2_BYTES / lanes;

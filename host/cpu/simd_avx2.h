@@ -12,6 +12,7 @@
 #define GB_ISA_ROWS 2
 #define GB_ISA_COLUMNS 2
 #define GB_ISA_FUSED 1
+#define GB_ISA_ALTERNATE
 #define GB_ISA_EXP2_BOUNDED 0
 
 typedef __m256 vf, mf;

@@ -16,6 +16,12 @@
 #define GB_ISA_ROWS 4             /* and its rows, where the dimension is not small */
 #define GB_ISA_COLUMNS 4          /* right-hand sides of one */
 #define GB_ISA_FUSED 1            /* fma rounds once */
+/* For long independent chains that 32 registers have room for: scheduled before these are given out, their steps alternate. */
+#ifdef __clang__
+#define GB_ISA_ALTERNATE
+#else
+#define GB_ISA_ALTERNATE __attribute__((optimize("schedule-insns", "sched-pressure")))
+#endif
 #define GB_ISA_EXP2_BOUNDED 1    /* exp2_mul wants |s c| small against the type's range, or inf or NaN */
 
 typedef __m512 vf;

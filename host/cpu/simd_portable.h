@@ -14,6 +14,7 @@
 #define GB_ISA_ROWS 2
 #define GB_ISA_COLUMNS 2
 #define GB_ISA_FUSED 0
+#define GB_ISA_ALTERNATE
 #define GB_ISA_EXP2_BOUNDED 0
 
 typedef float vf __attribute__((vector_size(16)));

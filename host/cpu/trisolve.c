@@ -101,7 +101,8 @@ gb_status gb_cpu_trisolve (const gb_opaque_call *c) {
   s.uplo = c->o->attr.i[0] != 0 ? GB_UPPER : GB_LOWER;
   s.trans = c->o->attr.i[1] != 0;
   GB_TRY(gb_tri_solve(c->pool, &s, c->err));
-  return !finite ? GB_OK : gb_check_result(c, c->o->attr.i[2] != 0 ? "lstsq: the solution" : "triangular_solve: the solution", s.a.n, s.r, s.x);
+  const char *what = c->o->attr.i[2] != 0 ? "lstsq: the solution" : "triangular_solve: the solution";
+  return !finite ? GB_OK : gb_check_result(c, what, s.a.n, s.r, s.x);
 }
 
 gb_status gb_cpu_solve_chol (const gb_opaque_call *c) {
