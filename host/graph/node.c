@@ -471,6 +471,7 @@ void gb_node_take_values (gb_node *n, const gb_node *from) {
     if (n->out[i].tensor.storage != NULL || !stays(&from->out[i].tensor)) continue;
     n->out[i].tensor = gb_tensor_ref(&from->out[i].tensor);
     n->out[i].arithmetic = from->out[i].arithmetic;
+    n->out[i].made_by = from->out[i].made_by != 0 ? from->out[i].made_by : from->serial;
     if (i == 0) n->depth = 0;
   }
 }

@@ -36,6 +36,7 @@ typedef struct gb_value {     /* one output of a node */
   gb_shape shape;
   gb_tensor tensor;           /* storage NULL = not computed */
   uint64_t arithmetic;        /* how the value was computed, by plan/ */
+  uint64_t made_by;           /* serial of the equal node whose value this is; 0: its own */
 } gb_value;
 
 struct gb_node {

@@ -143,8 +143,10 @@ static size_t solver_scratch (void *ud, const gb_opaque *o) {
 const gb_solver_report *gb_solver_report_of (const gb_node *x) {
   for (const gb_solver_op *op = live; x->op == GB_OP_CALL && op != NULL; op = op->next) {
     if (op->number != (int)x->attr.i[0]) continue;
-    for (int i = 0; i < GB_SOLVER_REPORTS; i++)
-      if (op->serial[i] == x->serial) return &op->report[i];
+    const uint64_t serials[] = {x->serial, x->out[0].made_by};
+    for (size_t k = 0; k < 2; k++)
+      for (int i = 0; i < GB_SOLVER_REPORTS && serials[k] != 0; i++)
+        if (op->serial[i] == serials[k]) return &op->report[i];
   }
   return NULL;
 }
