@@ -232,6 +232,32 @@ describe("gb.nn.cross_entropy", function()
   end)
 end)
 
+describe("logits far from 0", function()
+  local cases <const> = {{"f32", 300, 0.5}, {"f32", 1e6, 1}, {"f32", 1e10, 0}, {"f64", 1e12, 0.25}, {"f64", 1e308, 0}, {"f64", -1e308, 0}}
+
+  it("lose no digits in log_softmax, cross_entropy and their gradients", function()
+    for _, c in ipairs(cases) do
+      local dtype <const>, at <const>, more <const> = table.unpack(c)
+      local z <const> = gb.tensor({{at, at + more}}, {dtype = dtype}):requires_grad()
+      local first <const>, tol <const> = 1 / (1 + math.exp(more)), dtype == "f32" and 1e-6 or 1e-14
+      near({{math.log(first), more + math.log(first)}}, z:log_softmax(2), tol)
+      local loss <const> = gb.nn.cross_entropy(z, labels{2})
+      near(-more - math.log(first), loss, tol)
+      near({{first, -first}}, gb.grad(loss, z), tol)
+      near({{1 - first, first - 1}}, gb.grad(z:log_softmax(2):select(2, 1):sum(), z), tol)
+    end
+  end)
+
+  it("are as they were where infinite or absent", function()
+    local inf <const> = math.huge
+    for _, c in ipairs{{{inf, 0}, {0 / 0, -inf}}, {{-inf, 0}, {-inf, 0}}, {{-inf, -inf}, {0 / 0, 0 / 0}}, {{0 / 0, 0}, {0 / 0, 0 / 0}}} do
+      local got <const> = gb.tensor{c[1]}:log_softmax(2):totable()[1]
+      for i = 1, 2 do assert.is_true(got[i] == c[2][i] or got[i] ~= got[i] and c[2][i] ~= c[2][i]) end
+    end
+    assert.same({"0x3", "3x0"}, {tostring(gb.zeros(0, 3):log_softmax(2).shape), tostring(gb.zeros(3, 0):log_softmax(2).shape)})
+  end)
+end)
+
 describe("networks", function()
   local targets <const> = gb.tensor{{0.5}, {-1}, {2}, {0}}
 

@@ -441,6 +441,22 @@ describe("what only a script can say", function()
       saved(called))
     same_predictions(called, gb.load(saved(called), {functions = {twice = twice}}))
   end)
+
+  it("asks for each of two warps by its name", function()
+    local path <const> = os.tmpname()
+    local function triple(t) return t * 3 end
+    local function square(t) return t ^ 2 end
+    local x <const> = gb.rand(12, 1, {seed = 1})
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}:warp(triple) * gb.kernels.rbf{}:warp(square), noise = 0.01, solver = "direct"}
+    m:fit(x, x:squeeze(2) * 2 + 1, {steps = 1})
+    m:save(path)
+    local err <const> = raises("option", "the file has two warps, 'kernel[1].warp' and 'kernel[2].warp': give each by its name",
+      gb.load, path, {warp = triple})
+    assert.matches('functions = {["kernel[1].warp"] = f, ["kernel[2].warp"] = g}', err.message, 1, true)
+    local l <const> = gb.load(path, {functions = {["kernel[1].warp"] = triple, ["kernel[2].warp"] = square}})
+    near(m:predict(gb.tensor{{2}}).mean, l:predict(gb.tensor{{2}}).mean, 1e-14)
+    os.remove(path)
+  end)
 end)
 
 describe("files that are no such model", function()

@@ -117,12 +117,17 @@ gb_status gb_softmax (gb_node *a, int axis, gb_node **out, gb_error *err) {
   return gb_formula_take(&e, gb_ex_div(&e, x, gb_ex_reduce(&e, GB_OP_SUM, x, bit, true)), out);
 }
 
+/* The same here, lest what is the same in a whole row round away what differs; an infinity is not taken out. */
 gb_status gb_log_softmax (gb_node *a, int axis, gb_node **out, gb_error *err) {
   unsigned bit = 0;
   GB_TRY(axis_bit("log_softmax", a, axis, &bit, err));
   gb_formula e;
   gb_formula_init(&e, a->graph, err);
-  return gb_formula_take(&e, gb_ex_sub(&e, a, gb_ex_reduce(&e, GB_OP_LOGSUMEXP, a, bit, true)), out);
+  if (gb_shape_numel(gb_node_shape(a)) == 0) return gb_formula_take(&e, gb_ex_map1(&e, GB_OP_LOG, a), out);
+  gb_node *x = wide(&e, a), *top = gb_ex_map1(&e, GB_OP_DETACH, gb_ex_reduce(&e, GB_OP_MAX, x, bit, true));
+  top = top ? gb_ex_where(&e, gb_ex_map1(&e, GB_OP_ISFINITE, top), top, gb_ex_like(&e, 0, top)) : NULL;
+  x = gb_ex_sub(&e, x, top);
+  return gb_formula_take(&e, narrow(&e, gb_ex_sub(&e, x, gb_ex_reduce(&e, GB_OP_LOGSUMEXP, x, bit, true)), a), out);
 }
 
 /* NaN stays NaN: maximum and minimum pass it through. */

@@ -289,8 +289,10 @@ function M.cross_entropy(logits, labels, opts)
   check_range(y, k, what)
   local classes <const> = core.range(1, k, 1, {dtype = "i64"})
   local class <const> = core.name(classes:index(1, y), "the labels of gb.nn.cross_entropy")
-  local chosen <const> = core.where(class:unsqueeze(2):eq(classes:unsqueeze(1)), z, 0):sum(2)
-  return reduced(z:logsumexp(2) - chosen, o, what)
+  local top <const> = k > 0 and z:max(2):detach() or core.zeros(#z, {dtype = z.dtype})
+  local x <const> = z - core.where(top:isfinite(), top, 0):unsqueeze(2)      -- as in log_softmax
+  local chosen <const> = core.where(class:unsqueeze(2):eq(classes:unsqueeze(1)), x, 0):sum(2)
+  return reduced(x:logsumexp(2) - chosen, o, what)
 end
 
 return require "gibbous.names"(M, "gb.nn")

@@ -198,12 +198,23 @@ local function restore_params(self, f, v)
   for i, one in ipairs(saved) do list[i].raw = self:tensor_of(one.raw) end
 end
 
+--- The function given as warp = f, which says of one warp only what it is.
+function Reader:only_warp(name)
+  local first <const> = self.warped or name
+  if first ~= name then
+    error(core.error("option", ("the file has two warps, '%s' and '%s': give each by its name, gb.load(path, "
+      .. "{functions = {[\"%s\"] = f, [\"%s\"] = g}})"):format(first, name, first, name), {missing = name}), 0)
+  end
+  self.warped = name
+  return self.given.warp
+end
+
 function Reader:given_of(v)
   local name <const> = tostring(v.name)
   local given <const> = self.given
   local f = given.functions[name]
   local is_warp <const> = name:match "%f[%w]warp%d*$" ~= nil
-  if f == nil and is_warp then f = given.warp end
+  if f == nil and is_warp and given.warp then f = self:only_warp(name) end
   if f == nil then
     self:missing("function", name, is_warp and "warp = f" or ('functions = {["%s"] = f}'):format(name))
   end
