@@ -170,12 +170,14 @@ static void drop_candidate (candidate *c) {
   *c = (candidate){0};
 }
 
-size_t gb_plan_budget (const gb_plan *p) {
-  if (p->options.budget != 0) return p->options.budget;
+size_t gb_plan_pinned (const gb_plan *p) {
   const gb_ledger *l = &p->graph->backend->ledger;
   const size_t own = p->arena != NULL && gb_ledger_owns(l, p->arena) ? p->arena_bytes : 0;   /* from an earlier run: it serves this one too */
-  const size_t pinned = l->used - l->by_purpose[GB_MEM_CACHE] - own;
-  return gb_plan_room(p->graph, pinned);
+  return l->used - l->by_purpose[GB_MEM_CACHE] - own;
+}
+
+size_t gb_plan_budget (const gb_plan *p) {
+  return p->options.budget != 0 ? p->options.budget : gb_plan_room(p->graph, gb_plan_pinned(p));
 }
 
 /* A walk over the candidates, family by family; each family begins with what runs fastest. */

@@ -104,6 +104,7 @@ struct gb_plan {
 /* plan.c. Opens the plan of a structure without choosing or allocating tensors. Errors: as gb_lower;
 ** ENOMEM. */
 gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan **out, gb_error *err);
+size_t gb_plan_pinned (const gb_plan *p);                    /* bytes held beside the plan, caches apart */
 size_t gb_plan_budget (const gb_plan *p);
 /* Before any placement is chosen: scratch goes with the number of threads, which may have changed since
 ** the program was written. */

@@ -210,7 +210,9 @@ gb_status gb_plan_refuse (const gb_plan *p, const gb_placement *place, size_t ne
   if (p->options.budget == 0) gb_append(r.text, sizeof r.text, " of %s", gb_bytes_text(l->limit, a));
   say_largest(p, place, n, largest, &r);
   say_coupled(p, place, n > 0 ? largest[0] : -1, &r);
-  const size_t held = p->options.budget == 0 && l->limit > have ? l->limit - have : 0;    /* a limit is for that, too */
+  size_t held = 0;                                        /* what a limit is for beside the plan */
+  if (p->options.budget == 0) held = gb_plan_pinned(p);
+  if (p->options.budget == 0 && l->limit > have && l->limit - have > held) held = l->limit - have;
   if (minimum != SIZE_MAX) minimum += held;
   say_budgets(p, place, need == SIZE_MAX ? need : need + held, minimum, &r);
   if (n > 0 && planned_bytes(p, place, largest[0]) >= need / 8) say_way_out(p, largest[0], &r);
