@@ -230,11 +230,11 @@ local function is_view(s) return views[s.text:match "^%%1:([%a_]+)%(" or ""] or 
 
 local function reduces(s) return #s.args > 0 and dense.numel(s.shape) < dense.numel(s.args[1].shape) and not is_view(s) end
 
---- Are there two reductions, which may run in one pass?
+--- Are there two reductions, of the program or of its gradients, which may run in one pass?
 local function shares_passes(p)
   local count = 0
   for _, s in ipairs(p.list) do if reduces(s) then count = count + 1 end end
-  return count > 1
+  return count > (p.mode > 0 and 0 or 1)
 end
 
 -- Ways to run a program -----------------------------------------------------------------------------------------------------------------
