@@ -206,7 +206,7 @@ describe("the record of a prediction of a model", function()
     near(want.f_var:slice(1, 1, 2), two.f_var, 1e-8)
   end)
 
-  it("waits for a factor where there is none for the parameters as they are", function()
+  it("waits for a factor when the present parameters have no factor yet", function()
     local function waits(m, t, o) return core.is_promise(m:predict(t or at, o).mean) end
     assert.is_false(waits(model()))
     assert.is_false(waits(model():condition(gb.zeros(0, 2), gb.zeros(0))))

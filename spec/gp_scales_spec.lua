@@ -59,7 +59,7 @@ describe("the scale of lengthscales", function()
     near(3, line{0, 3}, 1e-12)
     local flat <const> = of({kernel = K.rbf{ard = true}}, gb.tensor{{0, 2}, {3, 2}}, gb.ones(2)) "kernel.lengthscale"
     near({3 * math.sqrt(2), 1}, flat, 1e-12)
-    near(4, line{0, 4, 1e200}, 1e-12)                                -- a square that is none
+    near(4, line{0, 4, 1e200}, 1e-12)                                -- 1e200 squared overflows
   end)
 
   it("is that of 64 rows, not the first ones, where there are more", function()

@@ -129,7 +129,7 @@ describe("?name", function()
     assert.equal(make .. "\n\nx:make(n)\n  A method.", said "other.make")
   end)
 
-  it("names the nearest where there is none", function()
+  it("suggests the nearest name when a name is unknown", function()
     assert.equal("?name explains a function or method: ?gb.linspace, ?matmul", said "  ")
     assert.equal("?name explains a function or method: ?gb.linspace, ?matmul", said "(3)")
     assert.equal("nothing is known about 'gb.mke', did you mean 'make'?", said "gb.mke")

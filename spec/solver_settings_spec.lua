@@ -206,7 +206,7 @@ describe("a preconditioner", function()
     raises("option", "gb.precond.jacobi: unknown option 'rank'", P.jacobi, {rank = 1})
   end)
 
-  it("is built of a number where the noise is one, in whatever shape, and of no rank is none", function()
+  it("takes noise of one element of any shape for a number, and is not built at rank 0", function()
     local k <const> = gb.eye(4)
     local function given(noise) return arguments(core, "nystrom", function() P.nystrom{rank = 3}:build(A, k, noise) end)[2] end
     assert.same({0.5, 0.5, 0.5}, {given(0.5), given(gb.full({}, 0.5)), given(gb.tensor{0.5})})
@@ -404,7 +404,7 @@ describe("a factor", function()
       assert.is_true(info.converged and info.residual < 1e-6)
       near((solver:solve(m, gb.ones(3, o))), x:select(2, 3) / sizes[2], 1e-6)
     end
-    -- of solutions that are none: (2, 0, 0) for (2, 0, 0), (0, 1, 0) for (0, 2, 0)
+    -- the factor is replaced by one whose solutions are wrong: the residual must say so
     local system <const> = solver:prepare(a)
     with(core, {solve_chol = function(_, rhs) return rhs * gb.tensor{0, 1, 0.5} end}, function()
       local _, info <const> = system:solve(gb.stack({gb.tensor{0, 0, 0}, gb.tensor{2, 0, 0}, gb.tensor{0, 2, 0}}, 2))

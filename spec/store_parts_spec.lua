@@ -272,7 +272,7 @@ describe("a file that is refused", function()
     raises("format", "", gb.load, bad)
   end)
 
-  it("says which part is none", function()
+  it("names the part that is missing or invalid", function()
     local file <const> = path()
     for _, key in ipairs{"solver", "active"} do
       refused("format", "FILE.gb: its solver is unknown to this version: 'kronecker'", forged(file, function(d) d[key] = "kronecker" end))

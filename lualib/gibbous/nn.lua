@@ -290,7 +290,7 @@ function M.cross_entropy(logits, labels, opts)
   local classes <const> = core.range(1, k, 1, {dtype = "i64"})
   local class <const> = core.name(classes:index(1, y), "the labels of gb.nn.cross_entropy")
   local top <const> = k > 0 and z:max(2):detach() or core.zeros(#z, {dtype = z.dtype})
-  local x <const> = z - core.where(top:isfinite(), top, 0):unsqueeze(2)      -- as in log_softmax
+  local x <const> = z - core.where(top:isfinite(), top, 0):unsqueeze(2)      -- log_softmax does the same, in a pass more
   local chosen <const> = core.where(class:unsqueeze(2):eq(classes:unsqueeze(1)), x, 0):sum(2)
   return reduced(x:logsumexp(2) - chosen, o, what)
 end
