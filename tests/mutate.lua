@@ -62,6 +62,16 @@ local binary <const> = (io.popen "readlink -f /proc/$PPID/exe":read "l")
 local work <const> = os.tmpname()
 os.remove(work)
 
+-- The specs by name, in order, and the path of each.
+local specs <const>, path_of <const> = {}, {}
+do
+  local pipe <close> = io.popen "find spec -name '*_spec.lua' | sort"
+  for path in pipe:lines() do
+    local name <const> = path:match "([%w_]+)_spec%.lua$"
+    specs[#specs + 1], path_of[name] = name, path
+  end
+end
+
 -- Lines and changes --------------------------------------------------------------------------------------------------------------
 
 local function read(path)
@@ -182,8 +192,8 @@ end
 -- The names of the cases that fail, as keys, the first as 'first'; nil where all pass.
 local function failures_of(name, to_the_end)
   local command <const> = ("GIBBOUS_RATES=fixed GIBBOUS_THREADS=${GIBBOUS_THREADS:-2} GIBBOUS_LUA_DIR=%s/lualib; export GIBBOUS_RATES GIBBOUS_THREADS "
-    .. "GIBBOUS_LUA_DIR; ulimit -v 16000000; ulimit -t 90; timeout -k 5 300 %s %s %s --output=TAP spec/%s_spec.lua >%s/log 2>&1"):format(
-    work, binary, busted, to_the_end and "" or "--no-keep-going", name, work)
+    .. "GIBBOUS_LUA_DIR; ulimit -v 16000000; ulimit -t 90; timeout -k 5 300 %s %s %s --output=TAP %s >%s/log 2>&1"):format(
+    work, binary, busted, to_the_end and "" or "--no-keep-going", path_of[name], work)
   if os.execute(command) then return nil end
   local out <const> = {}
   for case in read(work .. "/log"):gmatch "not ok %d+ %- ([^\n]*)" do
@@ -206,9 +216,7 @@ local function specs_for(module)
     end
   end
   if mode == "related" and #out > 0 then return out end
-  local pipe <close> = io.popen "ls spec/*_spec.lua"
-  for path in pipe:lines() do
-    local name <const> = path:match "([%w_]+)_spec%.lua$"
+  for _, name in ipairs(specs) do
     if name ~= "gate0" and name ~= "many_fits" and name ~= "hostile_calls" then add(name) end   -- long, and of the C core
   end
   return out

@@ -1,9 +1,11 @@
-/* cpu.h - the entries of the CPU backend's table, one file each: exec.c runs folds, opaque.c runs opaque
-** ops, rates.c measures. */
+/* cpu.h - the entries of the CPU backend's table, one file each: walk.c runs folds, opaque.c runs opaque
+** ops, profile.c measures. */
 #ifndef GB_CPU_CPU_H
 #define GB_CPU_CPU_H
 
-#include "backend/backend.h"
+#include "device/device.h"
+#include "program/fold.h"
+#include "program/library.h"
 
 size_t gb_cpu_fold_scratch (const gb_backend *be, const gb_fold *f);
 gb_status gb_cpu_fold (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,

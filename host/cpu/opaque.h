@@ -3,8 +3,8 @@
 #ifndef GB_CPU_OPAQUE_H
 #define GB_CPU_OPAQUE_H
 
-#include "cpu/blas.h"
-#include "cpu/tasks.h"
+#include "cpu/linalg/blas.h"
+#include "base/tasks.h"
 
 /* One run of an opaque op. All tensors are contiguous; 'scratch' has the bytes its contract declares. */
 typedef struct gb_opaque_call {
@@ -33,7 +33,7 @@ static inline size_t gb_align64 (size_t bytes) { return (bytes + 63) / 64 * 64; 
 /* Right-hand sides of shape (n) or (n, r): r. */
 static inline size_t gb_columns (const gb_shape *s) { return s->ndim == 1 ? 1 : s->dim[1]; }
 
-/* A matrix with n rows, found by tiles of GB_BLOCK: row-major, or a triangle as backend/packed.h says. */
+/* A matrix with n rows, found by tiles of GB_BLOCK: row-major, or a triangle as program/packed.h says. */
 typedef struct gb_tiles {
   gb_dtype dtype;
   bool packed, grown;

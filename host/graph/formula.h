@@ -52,7 +52,7 @@ gb_node *gb_ex_cast (gb_formula *e, gb_node *a, gb_dtype t);
 /* start, start + step, ... as a vector of 'n' */
 gb_node *gb_ex_range (gb_formula *e, int64_t start, int64_t step, size_t n, gb_dtype t);
 gb_node *gb_ex_along (gb_formula *e, gb_node *v, int axis, int ndim);    /* a vector along an axis of what has ndim */
-/* (k) bool: which of k positions of a PUT along an axis of extent n stand in the end; canon_joined.c */
+/* (k) bool: which of k positions of a PUT along an axis of extent n stand in the end; joined.c */
 gb_node *gb_ex_put_wins (gb_formula *e, gb_node *at, size_t n);
 
 static inline gb_node *gb_ex_add (gb_formula *e, gb_node *a, gb_node *b) { return gb_ex_map2(e, GB_OP_ADD, a, b); }

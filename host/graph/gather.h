@@ -6,7 +6,7 @@
 #ifndef GB_GRAPH_GATHER_H
 #define GB_GRAPH_GATHER_H
 
-#include "graph/canon.h"
+#include "graph/canon/canon.h"
 
 /* x with the entries at positions (b) of an axis, position 1 the first; 'at' i64 (b). */
 gb_status gb_take_along (gb_node *x, int axis, gb_node *at, gb_node **out, gb_error *err);

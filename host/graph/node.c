@@ -18,7 +18,7 @@
 #include "base/hash.h"
 #include "graph/call.h"
 #include "graph/intern.h"
-#include "graph/simplify.h"
+#include "graph/canon/simplify.h"
 
 #define UNMERGED (GB_NODE_PARAM | GB_NODE_GRAD | GB_NODE_PLACEHOLDER | GB_NODE_TRACED | GB_NODE_LENT | GB_NODE_HELD | \
                   GB_NODE_PROMISE | GB_NODE_MEASURED)

@@ -7,7 +7,9 @@
 #ifndef GB_GRAPH_NODE_H
 #define GB_GRAPH_NODE_H
 
-#include "backend/backend.h"
+#include "device/device.h"
+#include "program/fold.h"
+#include "program/library.h"
 #include "tensor/tensor.h"
 
 typedef struct gb_node gb_node;
@@ -23,7 +25,7 @@ enum {
   GB_NODE_WEAK = 64,       /* a number, a parameter, or of these alone: adopts the dtype of what it meets */
   GB_NODE_STALE = 128,     /* PARAM leaf whose parameter has moved on: nothing that depends on it is worth caching */
   GB_NODE_LENT = 256,      /* leaf whose value is taken back when a call is over; never merged */
-  GB_NODE_GROWN = 512,     /* its value, of a leaf or held, is a factor that grows (backend/growing.h): input 0 of lower triangular ops only */
+  GB_NODE_GROWN = 512,     /* its value, of a leaf or held, is a factor that grows (program/appendable.h): input 0 of lower triangular ops only */
   GB_NODE_HELD = 1024,     /* its value was given by gb_node_hold: a leaf to all that computes, its op to gradients; never merged */
   GB_NODE_PROMISE = 2048,  /* leaf that stands for an expression which is built when it is looked at (gb_node_promise); never merged */
   GB_NODE_ENDED = 4096,    /* random, and its value is all there is (gb_node_drop_inputs): a leaf to all that computes */
@@ -80,7 +82,7 @@ struct gb_graph {
   struct gb_plan_cache *plans;   /* owned by plan/ */
   void (*free_plans)(struct gb_plan_cache *);
   int tracing;                /* > 0 inside vmap or a traced kernel */
-  uint64_t measured_from;     /* > 0 while something is measured (plan/measure.c): older nodes are not found, and keep inputs */
+  uint64_t measured_from;     /* > 0 while something is measured (plan/run/measure.c): older nodes are not found, and keep inputs */
   size_t nlent;               /* LENT leaves there are */
   size_t npromises;           /* PROMISE leaves there are */
   void (*broken)(void *ud, uint64_t serial);   /* one that nobody kept is released; raises nothing */

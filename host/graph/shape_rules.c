@@ -589,7 +589,7 @@ gb_status gb_shape_infer (gb_op op, int nin, gb_node *const *in, gb_attr *attr, 
                           gb_dtype dtype, gb_value out[GB_MAX_OUTPUTS], gb_error *err) {
   static gb_status (*const rules[GB_NOPS])(const rule *) = {
 #define X(id, name, inputs, kind, shape, grad, nout, doc) shape_##shape,
-#include "backend/ops.def"
+#include "program/ops.def"
 #undef X
   };
   const rule r = {op, nin, in, attr, given, dtype, out, err};

@@ -1,8 +1,8 @@
 /* substitute.c - an expression rebuilt over other leaves. */
 #include <stdlib.h>
 
-#include "graph/grad.h"
-#include "graph/sorted.h"
+#include "graph/grad/grad.h"
+#include "graph/grad/sorted.h"
 
 /* n over inputs that stand for those it has. A held value stays one, whatever it was made of. */
 static gb_status build_again (gb_node *n, gb_node *const *in, bool same, gb_node **out, gb_error *err) {

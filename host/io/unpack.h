@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "base/infile.h"
-#include "mem/ledger.h"
+#include "device/ledger.h"
 
 typedef struct gb_unpack {
   gb_infile file;

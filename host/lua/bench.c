@@ -2,7 +2,7 @@
 ** in which nothing is remembered. */
 #include "base/pool.h"
 #include "cpu/cpu.h"
-#include "cpu/isa.h"
+#include "cpu/isa/isa.h"
 #include "lua/lgb.h"
 
 #define MOST_THREADS 256

@@ -2,7 +2,7 @@
 ** besides. To add a file of bindings: list its functions (and its metatables) here and declare them in
 ** lgb.h. */
 #include "lua/lgb.h"
-#include "plan/rates.h"
+#include "plan/price/profile.h"
 
 /* core.as_tensor(v): v as a tensor, nil if it is none */
 static int core_as_tensor (lua_State *L) {

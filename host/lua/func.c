@@ -2,7 +2,7 @@
 **
 ** The core calls them through the registry of graph/call.h: 'run' between two steps of a plan, 'grad' and 'batch' while a graph
 ** is built. Every call is protected; an error becomes ECALLBACK, the core unwinds, and lgb_raise raises the same object again.
-** Inside 'run' all memory is the scratch of the step (mem/ledger.h): evaluating there plans within what the function declared,
+** Inside 'run' all memory is the scratch of the step (device/ledger.h): evaluating there plans within what the function declared,
 ** and the arguments are lent: their leaves lose their values when it is over. */
 #include <stdlib.h>
 #include <string.h>

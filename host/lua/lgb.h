@@ -9,7 +9,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 
-#include "graph/grad.h"
+#include "graph/grad/grad.h"
 #include "plan/plan.h"
 
 #define LGB_TENSOR "gibbous.tensor"
@@ -149,7 +149,7 @@ void lgb_pushpromised (lua_State *L, size_t n, gb_node *const *nodes);   /* a li
 /* print.c */
 int lgb_tensor_tostring (lua_State *L);
 
-/* factor.c */
+/* append.c */
 void lgb_factor_meta (lua_State *L);
 gb_node *lgb_tofactor (lua_State *L, int arg);   /* the leaf of a growing factor, for triangular ops alone; NULL: not one */
 

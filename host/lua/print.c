@@ -1,12 +1,12 @@
 /* print.c - tensors as text: a header line, then the edge items of each axis, aligned. A huge lazy tensor is
-** never computed for this: only its corners are (corner.h). */
+** never computed for this: only its corners are (preview.h). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "lua/corner.h"
+#include "lua/preview.h"
 #include "lua/lgb.h"
 
 #define SMALL 100                       /* elements that are printed whole */

@@ -4,7 +4,7 @@
 ** may compute, and puts what it gives in the leaf's place; a plan that is only made asks another function what it will cost. */
 #include <stdlib.h>
 
-#include "graph/grad.h"
+#include "graph/grad/grad.h"
 #include "lua/lgb.h"
 
 static const char promises_key = 'p';  /* its address is the registry key: a table of {keep, cost} by serial */

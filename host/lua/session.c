@@ -10,7 +10,7 @@
 
 #include "base/grow.h"
 #include "lua/lgb.h"
-#include "plan/rates.h"
+#include "plan/price/profile.h"
 
 #define LGB_SESSION "gibbous.session"
 

@@ -1,12 +1,12 @@
-/* parts.h - what the files of this storey share: programs, plans, and the caches of a graph. */
+/* parts.h - what the files of this layer share: programs, plans, and the caches of a graph. */
 #ifndef GB_PLAN_PARTS_H
 #define GB_PLAN_PARTS_H
 
-#include "plan/place.h"
+#include "plan/place/place.h"
 #include "plan/plan.h"
-#include "plan/devices.h"
-#include "plan/nest.h"
-#include "plan/split.h"
+#include "plan/choose/partition.h"
+#include "plan/tile/nest.h"
+#include "plan/tile/split.h"
 
 #define GB_PROGRAMS 256           /* structures a graph remembers */
 #define GB_PLACEMENTS 8           /* placements a program remembers */
@@ -27,7 +27,7 @@ typedef struct gb_program {
   size_t nnodes, nouts;
   gb_lowered *low;
   size_t *scratch;                /* [steps] bytes */
-  uint64_t *arithmetic;           /* [buffers] signatures of sign.c */
+  uint64_t *arithmetic;           /* [buffers] signatures of signature.c */
   int widest_in, widest_out, most_constants;   /* of one step */
   struct { uint64_t key; gb_placement *place; } placed[GB_PLACEMENTS];
   int next_place;
@@ -86,7 +86,7 @@ struct gb_plan {
   gb_run_stats stats;
   gb_shares *shares;              /* what other devices do; NULL: one device plans and runs alone */
   gb_backend *on;                 /* the device whose steps run now */
-  bool watched;                   /* the run in progress, by check.c */
+  bool watched;                   /* the run in progress, by memcheck.c */
   /* [buffers] of the run in progress */
   bool *want, *have, *keep;       /* as in gb_demand */
   bool *depends;                  /* it depends on a bound leaf */
@@ -163,15 +163,15 @@ gb_status gb_plan_find_minimum (gb_plan *p, size_t *minimum, gb_error *err);
 gb_status gb_program_find_batch (gb_program *prog, gb_node *const *node, gb_error *err);
 gb_status gb_program_find_cuttings (gb_program *prog, bool math, bool sums, const gb_axes_found **out, gb_error *err);
 
-/* offer.c. Remembers a realisation that was weighed; without memory it is left out. 'place': what it is like. */
+/* candidates.c. Remembers a realisation that was weighed; without memory it is left out. 'place': what it is like. */
 void gb_plan_note_offer (gb_plan *p, const gb_offer *o, const gb_placement *place);
 /* Once a placement is chosen: says of each offer whether it fits, and which it was. */
 void gb_plan_judge_offers (gb_plan *p);
 
-/* report.c. Fills p->report and p->row from the placement that was chosen. */
+/* rows.c. Fills p->report and p->row from the placement that was chosen. */
 gb_status gb_plan_fill_report (gb_plan *p, gb_error *err);
 
-/* sign.c */
+/* signature.c */
 gb_status gb_sign_buffers (const gb_lowered *low, const gb_cutting *batch, uint64_t *made, gb_error *err);
 
 /* refuse.c. Fills 'err' with what it would take and the ways out; returns EREFUSED. */
@@ -200,7 +200,7 @@ void gb_cache_pin (gb_graph *g, gb_node *n, int output);           /* it was ask
 ** room. */
 bool gb_make_room (gb_graph *g, size_t bytes);
 
-/* check.c: watches a run whose arena is the plan's own, where gb_plan_check.on. False: this one is not
+/* memcheck.c: watches a run whose arena is the plan's own, where gb_plan_check.on. False: this one is not
 ** watched. */
 bool gb_check_begin (const gb_plan *p, void *arena);
 void gb_check_before (const gb_plan *p, const void *arena);

@@ -3,7 +3,7 @@
 #ifndef GB_PLAN_PLAN_H
 #define GB_PLAN_PLAN_H
 
-#include "fold/lower.h"
+#include "lower/lower.h"
 #include "graph/call.h"
 
 typedef struct gb_plan gb_plan;

@@ -9,10 +9,10 @@
 #include "base/plain.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "solve/columns.h"
+#include "iterate/columns.h"
 #include "solve/lanczos.h"
-#include "solve/panel.h"
-#include "solve/boundary.h"
+#include "iterate/panel.h"
+#include "iterate/boundary.h"
 
 #define CHECK 50                   /* steps between residuals computed from A */
 #define CHECK_MIXED 15             /* the same where products are of f32 */

@@ -13,8 +13,8 @@
 #ifndef GB_SOLVE_CG_H
 #define GB_SOLVE_CG_H
 
-#include "solve/precond.h"
-#include "solve/product.h"
+#include "solve/precond/precond.h"
+#include "iterate/product.h"
 
 typedef enum gb_cg_reason {
   GB_CG_CONVERGED,

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/plain.h"
-#include "solve/columns.h"
+#include "iterate/columns.h"
 
 /* Steps whose coefficients are kept: the tridiagonal matrix of the first ones is a Lanczos matrix all the
 ** same. */

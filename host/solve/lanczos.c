@@ -8,7 +8,7 @@
 
 #include "base/plain.h"
 #include "base/interrupt.h"
-#include "solve/columns.h"
+#include "iterate/columns.h"
 
 #define SWEEPS 60                  /* of one eigenvalue; a handful are usual */
 

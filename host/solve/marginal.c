@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "solve/panel.h"
+#include "iterate/panel.h"
 
 size_t gb_marginal_columns (const gb_logdet_options *o, size_t n) { return 1 + (o->exact ? n : o->probes); }
 

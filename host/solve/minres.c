@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/interrupt.h"
-#include "solve/columns.h"
+#include "iterate/columns.h"
 
 #define CHECK_EVERY 50
 #define DRIFT 2.0                  /* true residual over the recurrence's: beyond this a column starts again */

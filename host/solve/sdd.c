@@ -7,9 +7,9 @@
 #include "base/plain.h"
 #include "base/interrupt.h"
 #include "base/rng.h"
-#include "solve/columns.h"
+#include "iterate/columns.h"
 #include "solve/lanczos.h"
-#include "solve/rows.h"
+#include "iterate/rows.h"
 
 #define CHECK_EVERY 10             /* passes over the rows between looks at the residual */
 #define LANCZOS_STEPS 10

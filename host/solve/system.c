@@ -7,7 +7,7 @@
 
 #include "base/plain.h"
 #include "base/clock.h"
-#include "solve/columns.h"
+#include "iterate/columns.h"
 
 const char *gb_solve_reason_text (gb_solve_reason r) {
   static const char *const names[] = {"converged", "max_iter", "indefinite", "singular", "stagnated", "diverged", "overflow",

@@ -4,8 +4,8 @@
 #ifndef GB_SOLVE_SYSTEM_H
 #define GB_SOLVE_SYSTEM_H
 
-#include "solve/precond.h"
-#include "solve/product.h"
+#include "solve/precond/precond.h"
+#include "iterate/product.h"
 
 typedef enum gb_solve_reason {
   GB_SOLVE_CONVERGED,

@@ -2,7 +2,7 @@
 #ifndef GB_TENSOR_TENSOR_H
 #define GB_TENSOR_TENSOR_H
 
-#include "mem/ledger.h"
+#include "device/ledger.h"
 #include "tensor/shape.h"
 
 typedef struct gb_storage {

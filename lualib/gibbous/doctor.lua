@@ -34,7 +34,7 @@ local function history_directory()
   return (state or (os.getenv "HOME" or "") .. "/.local/state") .. "/gibbous"
 end
 
--- Where measured rates are remembered (host/plan/wisdom.c), and how many machines' are.
+-- Where measured rates are remembered (host/plan/price/profile_store.c), and how many machines' are.
 local function wisdom()
   local function set(name)
     local value <const> = os.getenv(name)

@@ -1,7 +1,7 @@
 -- The first question to a Gaussian process: with hyper-parameters fixed, does it say what others say? Log marginal likelihood,
 -- mean, variance and marginal NLPD on five sets, against the figures that scripts/bench/peers/gate0.py wrote.
 -- Run: GIBBOUS_DATA=folder build/gibbous scripts/bench/gate0.lua [figures.csv]
--- Figures not given: spec/data/gate0.csv, with the hyper-parameters, versions and first test points of each set.
+-- Figures not given: spec/gp/model/gate0.csv, with the hyper-parameters, versions and first test points of each set.
 local here <const> = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
 local gb <const> = require "gibbous"
@@ -11,7 +11,7 @@ local missed = 0
 print "relative differences"
 local head <const> = "%-10s %6s  %-22s %13s %13s %13s %13s  %s"
 print(head:format("set", "n", "figures of", "log p(y)", "mean", "y_var", "nlpd", "largest"))
-for _, row in ipairs(gate0.compare(arg[1] or here .. "/../../spec/data/gate0.csv")) do
+for _, row in ipairs(gate0.compare(arg[1] or here .. "/../../spec/gp/model/gate0.csv")) do
   if row.left_out then
     print(("%-10s left out: %s"):format(row.set, row.left_out))
   else

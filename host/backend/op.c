@@ -1,8 +1,0 @@
-/* op.c - the op table as data. */
-#include "backend/op.h"
-
-const gb_op_info gb_ops[GB_NOPS] = {
-#define X(id, name, nin, kind, shape, grad, nout, doc) {#id, name, nin, GB_KIND_##kind, nout, doc},
-#include "backend/ops.def"
-#undef X
-};

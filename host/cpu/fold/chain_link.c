@@ -1,0 +1,99 @@
+/* chain_link.c - links of a chain: where their arguments are, and the slots of values that are read again. */
+#include <assert.h>
+
+#include "cpu/fold/chain.h"
+
+/* -- links and places ------------------------------------------------------------------------------------ */
+
+/* The table has room for any program; were it full, the chain would not fit and its operations run one by one. */
+gb_xlink *gb_chain_link (gb_xchainer *c, gb_link_kind kind) {
+  gb_xprog *p = c->p;
+  if (p->nlinks + c->nlinks == p->most_links) c->fits = false;
+  gb_xlink *l = c->writing && c->fits ? &p->link[p->nlinks + c->nlinks] : &c->nowhere;
+  c->nlinks += c->fits;
+  *l = (gb_xlink){.link.kind = kind, .b = {-1, -1}, .c = -1};
+  c->front = NULL;
+  return l;
+}
+
+void gb_chain_place (gb_xlink *l, int arg, gb_source source, int n, gb_form form, size_t row) {
+  l->from[arg] = source;
+  l->number[arg] = n;
+  l->link.arg[arg] = (gb_place){.row = row, .form = form};
+}
+
+void gb_chain_place_pack (const gb_xchainer *c, gb_xlink *l, int arg, int pack, gb_form form) {
+  const gb_xpack *k = &c->p->pack[pack];
+  size_t row = k->layout == GB_PACK_ROWS ? k->row : k->layout == GB_PACK_COLS;
+  gb_chain_place(l, arg, GB_FROM_PACK, pack, form == GB_FORM_ONE ? GB_FORM_TILE : form, row * c->p->size);
+  if (c->loop >= 0) l->link.arg[arg].again = k->step[c->loop] * c->p->size;
+}
+
+/* A tile of an operand where it lies. */
+void gb_chain_place_operand (const gb_xchainer *c, gb_xlink *l, int arg, int operand) {
+  const gb_operand *o = &c->p->f->operand[operand];
+  gb_chain_place(l, arg, GB_FROM_OPERAND, operand, GB_FORM_FULL, (size_t)o->stride[c->p->tile] * c->p->size);
+}
+
+/* Value 'v' in memory. */
+void gb_chain_place_value (gb_xchainer *c, gb_xlink *l, int arg, int v) {
+  gb_xvalue *x = &c->p->value[v];
+  gb_form form = x->form == GB_FORM_ONE ? GB_FORM_TILE : x->form;
+  size_t row = form == GB_FORM_FULL ? GB_TI : x->form == GB_FORM_TILE;
+  x->again = true;
+  assert(!c->writing || x->where != GB_IN_SLOT || x->slot >= 0);
+  if (x->where == GB_IN_SLOT) gb_chain_place(l, arg, GB_FROM_SLOT, x->slot, GB_FORM_FULL, 0);
+  else if (x->where == GB_IN_PACK) gb_chain_place_pack(c, l, arg, x->slot, form);
+  else if (x->where == GB_IN_OPERAND) gb_chain_place_operand(c, l, arg, x->slot);
+  else gb_chain_place(l, arg, GB_FROM_VALUE, v, form, row * c->p->size);
+}
+
+/* A step that hands the running value to 'x', whose chains or memory are argument 'arg'. */
+gb_xlink *gb_chain_sink (gb_xchainer *c, gb_link_kind kind, const gb_xout *x, int arg, gb_source source) {
+  gb_xlink *l = gb_chain_link(c, kind);
+  bool columns = source == GB_FROM_COLUMNS || source == GB_FROM_MIRROR;
+  l->link.n = x->cols;
+  l->link.monoid = gb_exec_monoid(x);
+  l->link.mirror = source == GB_FROM_MIRROR;
+  gb_chain_place(l, arg, source, (int)(x - c->p->out), GB_FORM_FULL,
+                 columns ? x->cols * GB_LANES * c->p->size : 0);
+  return l;
+}
+
+void gb_chain_run_value (gb_xchainer *c, int v) {
+  if (c->now != v) gb_chain_place_value(c, gb_chain_link(c, GB_LINK_READ), 0, v);
+  c->now = v;
+}
+
+/* -- slots ----------------------------------------------------------------------------------------------- */
+
+void gb_chain_take_slot (gb_xchainer *c, int v) {
+  gb_xvalue *x = &c->p->value[v];
+  if (c->spare >= 0) {
+    x->slot = c->spare;
+    c->spare = c->slot_next[x->slot];
+  } else if (c->nslots < GB_MOST_SLOTS) x->slot = c->nslots++;
+  else c->fits = false;
+  if (c->fits) c->slot_value[x->slot] = v;
+}
+
+/* A slot is free after its last reader. */
+void gb_chain_drop_slot (gb_xchainer *c, int v, const gb_ins *reader) {
+  if (v < 0) return;
+  gb_xvalue *x = &c->p->value[v];
+  if (x->where != GB_IN_SLOT || x->slot < 0 || x->last > reader - c->p->f->ins) return;
+  c->slot_next[x->slot] = c->spare;
+  c->spare = x->slot;
+  x->slot = -1;
+}
+
+void gb_chain_keep (gb_xchainer *c, int v) {
+  gb_xvalue *x = &c->p->value[v];
+  if (!x->again) return;
+  bool loops = x->slot >= 0;              /* an accumulator has had its place since its loop began */
+  if (x->where == GB_IN_SLOT && !loops) gb_chain_take_slot(c, v);
+  if (!c->fits) return;
+  bool of_front = c->front != NULL && c->front->link.kind == GB_LINK_SQDIST && x->where == GB_IN_SLOT;
+  if (of_front) gb_chain_place_value(c, c->front, 3, v);
+  else gb_chain_place_value(c, gb_chain_link(c, GB_LINK_WRITE), 0, v);
+}

@@ -1,0 +1,99 @@
+/* rows.c - the three products with some rows of a matrix. */
+#include "iterate/rows.h"
+
+#include <string.h>
+
+#include "graph/gather.h"
+#include "graph/grad/grad.h"
+#include "iterate/product.h"
+
+/* ---- products ---- */
+
+/* A[:, at] v as the adjoint of A[at, :] x, which is linear in x. */
+static gb_status build (gb_rows *p, gb_node *a, gb_error *err) {
+  gb_node *y = NULL, *some = NULL;
+  gb_status st = gb_matmul(a, p->x, &y, err);
+  if (st == GB_OK) st = gb_take_along(y, 0, p->at, &p->ax, err);
+  if (st == GB_OK) st = gb_grad(p->ax, p->v, 1, &p->x, false, &p->av, err);
+  if (st == GB_OK) st = gb_take_along(a, 0, p->at, &some, err);
+  if (st == GB_OK) st = gb_take_along(some, 1, p->at, &p->block, err);
+  if (st == GB_OK) st = gb_plan_new(p->graph, 1, &p->ax, NULL, &p->by_row, err);
+  if (st == GB_OK) st = gb_plan_new(p->graph, 1, &p->av, NULL, &p->by_column, err);
+  if (st == GB_OK) st = gb_plan_new(p->graph, 1, &p->block, NULL, &p->by_block, err);
+  gb_node_unref(y);
+  gb_node_unref(some);
+  return st;
+}
+
+static gb_status placeholders (gb_rows *p, gb_error *err) {
+  const gb_shape at = gb_shape_of(1, (size_t[]){p->b}), wide = gb_shape_of(2, (size_t[]){p->n, p->r}),
+                 narrow = gb_shape_of(2, (size_t[]){p->b, p->r});
+  gb_ledger *l = &p->graph->backend->ledger;
+  GB_TRY(gb_node_placeholder(p->graph, &at, GB_I64, "rows", &p->at, err));
+  GB_TRY(gb_node_placeholder(p->graph, &narrow, p->dtype, "columns", &p->v, err));
+  GB_TRY(gb_tensor_new(l, GB_I64, &at, GB_MEM_WORKSPACE, "", "rows of a solver", &p->positions, err));
+  GB_TRY(gb_tensor_new(l, p->dtype, &wide, GB_MEM_WORKSPACE, "", "columns of a solver", &p->wide, err));
+  GB_TRY(gb_tensor_new(l, p->dtype, &narrow, GB_MEM_WORKSPACE, "", "columns of a solver", &p->narrow, err));
+  return gb_node_leaf(p->graph, &p->wide, GB_NODE_GRAD, "columns", &p->x, err);
+}
+
+gb_status gb_rows_init (gb_rows *p, gb_node *a, size_t r, size_t b, gb_error *err) {
+  a = gb_attached(a);
+  *p = (gb_rows){.graph = a->graph, .dtype = gb_node_dtype(a), .n = gb_node_shape(a)->dim[0], .r = r, .b = b};
+  gb_status st = placeholders(p, err);
+  if (st == GB_OK) st = build(p, a, err);
+  if (st != GB_OK) gb_rows_clear(p);
+  return st;
+}
+
+void gb_rows_clear (gb_rows *p) {
+  gb_plan *const plans[] = {p->by_row, p->by_column, p->by_block};
+  for (int i = 0; i < 3; i++)
+    if (plans[i] != NULL) gb_plan_free(plans[i]);
+  gb_node *const nodes[] = {p->ax, p->av, p->block, p->at, p->x, p->v};
+  for (int i = 0; i < 6; i++) gb_node_unref(nodes[i]);
+  gb_tensor_clear(&p->positions);
+  gb_tensor_clear(&p->wide);
+  gb_tensor_clear(&p->narrow);
+  *p = (gb_rows){0};
+}
+
+void gb_rows_choose (gb_rows *p, const size_t *rows) {
+  int64_t *at = gb_tensor_data(&p->positions);
+  for (size_t i = 0; i < p->b; i++) at[i] = (int64_t)rows[i] + 1;
+}
+
+/* Runs a plan over some of the placeholders. */
+static gb_status run (gb_rows *p, gb_plan *plan, size_t numel, double *y, gb_error *err) {
+  gb_node *const all[] = {p->at, p->x, p->v};
+  const gb_tensor values[] = {p->positions, p->wide, p->narrow};
+  gb_node *leaf[3];
+  gb_tensor value[3], out = {0};
+  size_t n = 0;
+  for (int i = 0; i < 3; i++)
+    if (gb_plan_has_leaf(plan, all[i])) leaf[n] = all[i], value[n++] = values[i];
+  GB_TRY(gb_plan_run_with(plan, n, leaf, value, &out, err));
+  for (size_t i = 0; i < numel; i++)
+    y[i] = p->dtype == GB_F64 ? ((const double *)gb_tensor_data(&out))[i] : (double)((const float *)gb_tensor_data(&out))[i];
+  gb_tensor_clear(&out);
+  return GB_OK;
+}
+
+static void put (gb_tensor *t, gb_dtype dtype, size_t numel, const double *x) {
+  if (dtype == GB_F64) memcpy(gb_tensor_data(t), x, numel * sizeof *x);
+  else for (size_t i = 0; i < numel; i++) ((float *)gb_tensor_data(t))[i] = (float)x[i];
+}
+
+gb_status gb_rows_times (gb_rows *p, const double *x, double *y, gb_error *err) {
+  put(&p->wide, p->dtype, p->n * p->r, x);
+  return run(p, p->by_row, p->b * p->r, y, err);
+}
+
+gb_status gb_rows_columns (gb_rows *p, double *v, double *y, gb_error *err) {
+  put(&p->narrow, p->dtype, p->b * p->r, v);
+  if (p->dtype != GB_F64)
+    for (size_t i = 0; i < p->b * p->r; i++) v[i] = (double)(float)v[i];
+  return run(p, p->by_column, p->n * p->r, y, err);
+}
+
+gb_status gb_rows_block (gb_rows *p, double *out, gb_error *err) { return run(p, p->by_block, p->b * p->b, out, err); }

@@ -1,0 +1,471 @@
+/* place.c - which steps run, from when to when their buffers live, and where. */
+#include "plan/place/place.h"
+
+#include <stdlib.h>
+
+#include "graph/call.h"
+
+bool gb_step_is_idle (const gb_lowered *low, const gb_step *s) {
+  for (int i = 0; i < s->nout; i++)
+    if (low->buf[s->out[i]].bytes > 0) return false;
+  return true;
+}
+
+size_t gb_opaque_bytes (const gb_backend *be, const gb_opaque *o) {
+  if (o->op != GB_OP_CALL) return be->ops->opaque_scratch(be, o);
+  const gb_call *c = gb_call_get((int)o->attr.i[0]);
+  return c == NULL || c->scratch_bytes == NULL ? 0 : c->scratch_bytes(c->ud, o);
+}
+
+size_t gb_step_scratch (const gb_backend *be, const gb_lowered *low, const gb_step *s) {
+  if (gb_step_is_idle(low, s)) return 0;
+  return s->is_fold ? be->ops->fold_scratch(be, &s->fold) : gb_opaque_bytes(be, &s->opaque);
+}
+
+gb_status gb_step_contract (const gb_step *s, gb_error *err) {
+  const gb_call *c = s->is_fold || s->opaque.op != GB_OP_CALL ? NULL : gb_call_get((int)s->opaque.attr.i[0]);
+  if (c == NULL || c->scratch_bytes != NULL) return GB_OK;
+  return gb_fail(err, GB_EREFUSED, "%s declares no bytes, so that no plan can count on it: add bytes = what its work takes "
+                 "beyond arguments and result", c->name);
+}
+
+static bool exists (const gb_lowered *low, gb_demand d, int b) {
+  return low->buf[b].cls == GB_BUF_LEAF || d.have[b];
+}
+
+/* A step runs where one of its results is needed and does not exist; then its operands are needed. */
+static void mark_steps (const gb_lowered *low, gb_demand d, bool *need, gb_placement *p) {
+  for (int b = 0; b < low->nbufs; b++) need[b] = d.want[b];
+  for (int s = low->nsteps - 1; s >= 0; s--) {
+    const gb_step *st = &low->step[s];
+    for (int i = 0; i < st->nout; i++)
+      if (need[st->out[i]] && !exists(low, d, st->out[i])) p->runs[s] = true;
+    if (!p->runs[s]) continue;
+    p->nrun++;
+    for (int i = 0; i < st->nin; i++) need[st->in[i]] = true;
+  }
+}
+
+static gb_home home_of (const gb_lowered *low, gb_demand d, const bool *need, int b) {
+  if (exists(low, d, b) || !need[b]) return GB_HOME_ARENA;
+  if (d.want[b]) return GB_HOME_OUTPUT;
+  return low->buf[b].cls == GB_BUF_CACHE && d.keep[b] ? GB_HOME_CACHE : GB_HOME_ARENA;
+}
+
+static void touch (gb_life *l, int place) {
+  if (place < l->first) l->first = place;
+  if (place > l->last) l->last = place;
+}
+
+/* What lives longer than a window and is touched within the loop lives through all of it. */
+static void touch_buffer (gb_placement *p, int b, int place) {
+  const bool within = place >= p->loop_first && place <= p->loop_last && p->loop_first >= 0;
+  touch(&p->life[b], place);
+  if (!within || p->compact[b]) return;
+  touch(&p->life[b], p->loop_last);
+  if (p->life[b].first > p->loop_first) touch(&p->life[b], p->loop_first);
+}
+
+static void find_homes (const gb_lowered *low, gb_demand d, const bool *need, gb_placement *p) {
+  for (int s = 0; s < low->nsteps; s++) {
+    if (!p->runs[s]) continue;
+    const gb_step *st = &low->step[s];
+    for (int i = 0; i < st->nout; i++) {
+      const int b = st->out[i];
+      p->write[b] = (unsigned char)home_of(low, d, need, b);
+      p->read[b] = exists(low, d, b) ? GB_HOME_VALUE : p->write[b];
+      p->life[b].bytes = low->buf[b].bytes;
+    }
+    for (int i = 0; i < st->nin; i++)
+      if (exists(low, d, st->in[i])) p->read[st->in[i]] = GB_HOME_VALUE;
+  }
+}
+
+/* Arena buffers made within the loop of which nothing after it needs the whole. */
+static void find_compact (const gb_lowered *low, gb_placement *p) {
+  const gb_cutting *c = p->cutting;
+  for (int s = 0; c != NULL && s < low->nsteps; s++) {
+    const gb_step *st = &low->step[s];
+    for (int i = 0; p->runs[s] && c->when[s] == GB_WITHIN && i < st->nout; i++) {
+      const int b = st->out[i];
+      p->compact[b] = c->dim[b] >= 0 && p->write[b] == GB_HOME_ARENA && p->read[b] == GB_HOME_ARENA;
+    }
+  }
+  for (int s = 0; c != NULL && s < low->nsteps; s++)
+    for (int i = 0; p->runs[s] && c->when[s] != GB_WITHIN && i < low->step[s].nin; i++)
+      p->compact[low->step[s].in[i]] = false;
+  for (int b = 0; c != NULL && b < low->nbufs; b++)
+    if (p->compact[b]) p->life[b].bytes = low->buf[b].bytes / c->extent * p->chunk;
+}
+
+/* Staged values that do not exist and that nobody asked for take no bytes of their own: nodes hold windows of them. */
+static void find_inside (const gb_lowered *low, gb_placement *p) {
+  for (int k = 0; p->nest != NULL && k < p->nest->nnodes; k++) {
+    const gb_nest_node *n = &p->nest->node[k];
+    const int b = low->step[n->step].out[0];
+    if (!n->made.cut || !p->runs[n->step] || p->write[b] != GB_HOME_ARENA || p->read[b] != GB_HOME_ARENA) continue;
+    p->compact[b] = true;
+    p->life[b].bytes = 0;
+  }
+}
+
+bool gb_runs_inside (const gb_lowered *low, const gb_placement *p, int s) {
+  return p->nest != NULL && p->nest->inside[s] && p->compact[low->step[s].out[0]];
+}
+
+int gb_nest_at (const gb_placement *p, int s) {
+  const int k = p->nest == NULL ? -1 : p->nest->root[s];
+  for (int i = 0; k >= 0 && i < p->nest->node[k].nreads; i++)
+    if (p->compact[p->nest->node[k].read[i].buf]) return k;
+  return -1;
+}
+
+static bool is_temporary (const gb_placement *p, int b) {
+  return p->write[b] == GB_HOME_ARENA && p->read[b] == GB_HOME_ARENA && !p->compact[b];
+}
+
+/* Triangles of which nothing exists yet and nothing is to be kept. */
+static void find_packed (const gb_lowered *low, const gb_form_of_run *form, gb_placement *p) {
+  for (int i = 0; i < form->ntriangles; i++) {
+    const gb_triangle *t = &form->triangle[i];
+    if (gb_is_within(p->cutting, t->store) || gb_sums_in_grains(p, t->store)) continue;
+    if (!p->runs[t->store] || !p->runs[t->factor] || !is_temporary(p, t->matrix) || !is_temporary(p, t->result)) continue;
+    const gb_buf *k = &low->buf[t->matrix];
+    p->packed[t->matrix] = p->packed[t->result] = true;
+    p->life[t->matrix].bytes = p->life[t->result].bytes = gb_packed_bytes(k->shape.dim[0], k->dtype);
+  }
+}
+
+const gb_triangle *gb_packed_store (const gb_placement *p, const gb_triangle *t, int n, int s) {
+  for (int i = 0; i < n; i++)
+    if (t[i].store == s && p->packed[t[i].matrix]) return &t[i];
+  return NULL;
+}
+
+static void touch_step (const gb_lowered *low, gb_demand d, gb_placement *p, int s, int place) {
+  const gb_step *st = &low->step[s];
+  for (int i = 0; i < st->nout; i++) touch_buffer(p, st->out[i], place);
+  for (int i = 0; i < st->nin; i++)
+    if (!exists(low, d, st->in[i])) touch_buffer(p, st->in[i], place);
+}
+
+/* Everything that node k and what is inside it touch lives where the outermost reader runs. Nodes inside it run one after the other,
+** 'turn' counts them; what one of them holds lives until its reader has run. Returns the turn of k. */
+static int touch_node (const gb_lowered *low, gb_demand d, gb_placement *p, int k, int place, int turn) {
+  const gb_nest_node *n = &p->nest->node[k];
+  const int begin = turn;
+  touch_step(low, d, p, n->step, place);
+  for (int i = 0; i < n->nreads; i++)
+    if (p->compact[n->read[i].buf]) turn = touch_node(low, d, p, n->read[i].node, place, turn) + 1;
+  const gb_life life = {.first = place, .last = place};
+  p->room[k] = (gb_nest_room){.result = life, .scratch = life, .state = life, .begin = begin, .turn = turn, .end = turn};
+  for (int i = 0; i < n->nreads; i++)
+    if (p->compact[n->read[i].buf]) p->room[n->read[i].node].end = turn;
+  return turn;
+}
+
+static void find_lives (const gb_lowered *low, gb_demand d, const bool *need, const gb_form_of_run *form,
+                        gb_placement *p) {
+  for (int b = 0; b < low->nbufs; b++) p->life[b] = (gb_life){.first = low->nsteps, .last = -1};
+  find_homes(low, d, need, p);
+  find_compact(low, p);
+  find_inside(low, p);
+  find_packed(low, form, p);
+  for (int t = 0; t < low->nsteps; t++) {
+    const int s = p->order[t];
+    if (!p->runs[s] || gb_runs_inside(low, p, s)) continue;
+    if (gb_nest_at(p, s) >= 0) touch_node(low, d, p, gb_nest_at(p, s), t, 0);
+    else touch_step(low, d, p, s, t);
+  }
+}
+
+/* Steps before the loop, those within it, those after it, each in the given order. */
+static void find_order (gb_placement *p, const int *order) {
+  int t = 0;
+  p->loop_first = p->loop_last = -1;
+  for (int when = GB_BEFORE; when <= GB_AFTER; when++)
+    for (int k = 0; k < p->nsteps; k++) {
+      const int s = order == NULL ? k : order[k];
+      if ((p->cutting == NULL ? GB_BEFORE : p->cutting->when[s]) != when) continue;
+      if (when == GB_WITHIN) {
+        if (p->loop_first < 0) p->loop_first = t;
+        p->loop_last = t;
+      }
+      p->order[t++] = s;
+    }
+}
+
+/* in place */
+
+int gb_overwritten (const gb_step *st) {
+  if (st->is_fold) return -1;
+  switch (st->opaque.op) {
+    case GB_OP_CHOLESKY: return 0;
+    case GB_OP_TRISOLVE: case GB_OP_SOLVE_CHOL: return 1;
+    default: return -1;
+  }
+}
+
+/* A temporary that nobody reads after place t, and its step only as operand k; not one that the next window needs. */
+static bool is_free_after (const gb_lowered *low, const gb_placement *p, int t, int k) {
+  const gb_step *st = &low->step[p->order[t]];
+  const int b = st->in[k];
+  if (t >= p->loop_first && t <= p->loop_last && !(p->compact[b] && p->compact[st->out[0]])) return false;
+  for (int i = 0; i < st->nin; i++)
+    if (i != k && st->in[i] == b) return false;
+  return p->write[b] == GB_HOME_ARENA && p->read[b] == GB_HOME_ARENA && p->life[b].last == t;
+}
+
+/* The result then lives from where the operand began. Later steps first, so that a chain ends up in one
+** place. */
+static void share_places (const gb_lowered *low, gb_placement *p) {
+  for (int b = 0; b < low->nbufs; b++) p->into[b] = -1;
+  for (int t = low->nsteps - 1; t >= 0; t--) {
+    const gb_step *st = &low->step[p->order[t]];
+    const int k = p->runs[p->order[t]] ? gb_overwritten(st) : -1;
+    if (k < 0 || !is_free_after(low, p, t, k)) continue;
+    const int from = st->in[k], to = st->out[0];
+    if (low->buf[from].bytes != low->buf[to].bytes || p->read[to] == GB_HOME_VALUE) continue;
+    p->into[from] = to;
+    p->write[from] = p->read[from] = GB_HOME_SHARED;
+    for (int root = to; root >= 0; root = p->into[root])
+      if (p->life[from].first < p->life[root].first) p->life[root].first = p->life[from].first;
+  }
+}
+
+gb_home gb_placement_home (const gb_placement *p, int b) {
+  while (p->write[b] == GB_HOME_SHARED) b = p->into[b];
+  return (gb_home)p->write[b];
+}
+
+/* Of the nodes that are reached from outermost readers: theirs are those of their steps. */
+static void find_rooms (const gb_lowered *low, const gb_form_of_run *form, gb_placement *p) {
+  for (int k = 0; p->nest != NULL && k < p->nest->nnodes; k++) {
+    const gb_nest_node *n = &p->nest->node[k];
+    gb_nest_room *r = &p->room[k];
+    if (r->result.first < 0 || !n->made.cut) continue;
+    const gb_buf *b = &low->buf[low->step[n->step].out[0]];
+    r->result.bytes = b->bytes / b->shape.dim[n->dim] * gb_nest_held(p->nest, k, p->rows);
+    form->inside(form->ud, p, k, &r->scratch.bytes, &r->state.bytes);
+  }
+}
+
+static void find_workspaces (const gb_lowered *low, const gb_form_of_run *form, gb_placement *p) {
+  for (int t = 0; t < p->nsteps; t++) {
+    const int s = p->order[t];
+    const bool within = t >= p->loop_first && t <= p->loop_last && p->cutting->cut[s].reduces;
+    p->scratch[s] = (gb_life){.first = t, .last = t};
+    p->state[s] = (gb_life){.first = within ? p->loop_first : t, .last = within ? p->loop_last : t};
+    if (p->runs[s] && !gb_runs_inside(low, p, s))
+      form->workspace(form->ud, p, s, &p->scratch[s].bytes, &p->state[s].bytes);
+  }
+  find_rooms(low, form, p);
+}
+
+/* Time for packing: a place with a nest is as many moments as nodes run there. moment[t]: the first one of place t. */
+static int count_moments (const gb_placement *p, int *moment) {
+  int all = 0;
+  for (int t = 0; t < p->nsteps; t++) {
+    const int k = p->runs[p->order[t]] ? gb_nest_at(p, p->order[t]) : -1;
+    moment[t] = all;
+    all += k < 0 ? 1 : p->room[k].turn + 1;
+  }
+  moment[p->nsteps] = all;
+  return all;
+}
+
+typedef struct gathered {
+  const int *moment;
+  gb_life *life;             /* in moments */
+  gb_life **own;
+  size_t n;
+} gathered;
+
+static gb_life *add_life (gathered *g, gb_life *own) {
+  gb_life *l = &g->life[g->n];
+  if (own->bytes == 0) return NULL;
+  *l = *own;
+  l->first = g->moment[own->first];
+  l->last = g->moment[own->last + 1] - 1;
+  g->own[g->n++] = own;
+  return l;
+}
+
+/* Only in these turns of the nest at its place. */
+static void add_turns (gathered *g, gb_life *own, int first, int last) {
+  gb_life *l = add_life(g, own);
+  if (l == NULL) return;
+  l->first = g->moment[own->first] + first;
+  l->last = g->moment[own->first] + last;
+}
+
+/* Every interval of the arena. Scratch of an outermost reader is free while what is inside it runs. */
+static void gather (gb_placement *p, gathered *g) {
+  for (int b = 0; b < p->nbufs; b++)
+    if (p->write[b] == GB_HOME_ARENA) add_life(g, &p->life[b]);
+  for (int s = 0; s < p->nsteps; s++) {
+    const int k = p->runs[s] ? gb_nest_at(p, s) : -1;
+    if (k < 0) add_life(g, &p->scratch[s]);
+    else add_turns(g, &p->scratch[s], p->room[k].turn, p->room[k].turn);
+    add_life(g, &p->state[s]);
+  }
+  for (int k = 0; p->nest != NULL && k < p->nest->nnodes; k++) {
+    gb_nest_room *r = &p->room[k];
+    if (r->result.first < 0) continue;
+    add_turns(g, &r->result, gb_nest_from(p, k), r->end);
+    add_turns(g, &r->scratch, r->turn, r->turn);
+    add_turns(g, &r->state, r->begin, r->turn);
+  }
+}
+
+/* Arena buffers, scratch and states, packed together. */
+gb_status gb_placement_pack (gb_placement *p, gb_error *err) {
+  const size_t inside = p->nest == NULL ? 0 : 3 * (size_t)p->nest->nnodes;
+  const size_t most = (size_t)p->nbufs + 2 * (size_t)p->nsteps + inside + 1;
+  int *moment = calloc((size_t)p->nsteps + 1, sizeof *moment);
+  gathered g = {.moment = moment, .life = calloc(most, sizeof *g.life), .own = calloc(most, sizeof *g.own)};
+  gb_status rc = GB_OK;
+  if (moment == NULL || g.life == NULL || g.own == NULL)
+    rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->nsteps);
+  else {
+    const int moments = count_moments(p, moment);
+    gather(p, &g);
+    rc = gb_pack(g.n, g.life, moments, &p->arena, &p->arena_bound, err);
+  }
+  for (size_t i = 0; rc == GB_OK && i < g.n; i++) g.own[i]->offset = g.life[i].offset;
+  free(moment);
+  free(g.life);
+  free(g.own);
+  if (rc != GB_OK) return rc;
+  for (int b = p->nbufs - 1; b >= 0; b--)
+    for (int root = p->into[b]; root >= 0; root = p->into[root]) p->life[b].offset = p->life[root].offset;
+  return GB_OK;
+}
+
+static bool holds (const gb_life *l, int place, int turn, int first, int last) {
+  return l->bytes > 0 && l->first == place && turn >= first && turn <= last;
+}
+
+size_t gb_nest_bytes (const gb_placement *p, int place) {
+  const int s = p->order[place], root = p->runs[s] ? gb_nest_at(p, s) : -1;
+  size_t most = 0;
+  for (int turn = 0; root >= 0 && turn <= p->room[root].turn; turn++) {
+    size_t held = turn == p->room[root].turn ? gb_round_size(p->scratch[s].bytes) : 0;
+    for (int k = 0; k < p->nest->nnodes; k++) {
+      const gb_nest_room *r = &p->room[k];
+      if (holds(&r->result, place, turn, gb_nest_from(p, k), r->end))
+        held = gb_add_sizes(held, gb_round_size(r->result.bytes));
+      if (holds(&r->scratch, place, turn, r->turn, r->turn)) held = gb_add_sizes(held, gb_round_size(r->scratch.bytes));
+      if (holds(&r->state, place, turn, r->begin, r->turn)) held = gb_add_sizes(held, gb_round_size(r->state.bytes));
+    }
+    if (held > most) most = held;
+  }
+  return most;
+}
+
+/* For reports: a staged value is the largest window of it. */
+static void show_rooms (const gb_lowered *low, gb_placement *p) {
+  for (int k = 0; p->nest != NULL && k < p->nest->nnodes; k++) {
+    const gb_nest_room *r = &p->room[k];
+    const int b = low->step[p->nest->node[k].step].out[0];
+    if (p->compact[b] && r->result.bytes > p->life[b].bytes) p->life[b] = r->result;
+  }
+}
+
+static void add_storages (const gb_lowered *low, gb_placement *p) {
+  for (int b = 0; b < low->nbufs; b++) {
+    if (p->write[b] == GB_HOME_OUTPUT) p->outputs = gb_add_sizes(p->outputs, low->buf[b].bytes);
+    if (p->write[b] == GB_HOME_CACHE) p->caches = gb_add_sizes(p->caches, low->buf[b].bytes);
+  }
+  p->peak = gb_add_sizes(p->arena, gb_add_sizes(p->outputs, p->caches));
+}
+
+gb_placement *gb_placement_new (const gb_lowered *low, gb_cutting *cutting, gb_cutting *grains, size_t chunk,
+                                const int *order) {
+  const size_t nb = (size_t)low->nbufs + 1, ns = (size_t)low->nsteps + 1;
+  gb_placement *p = calloc(1, sizeof *p);
+  if (p == NULL) return NULL;
+  *p = (gb_placement){.refs = 1,
+                      .cutting = cutting,
+                      .grains = grains,
+                      .chunk = chunk,
+                      .hi = cutting == NULL ? 0 : cutting->extent,
+                      .nbufs = low->nbufs,
+                      .nsteps = low->nsteps,
+                      .runs = calloc(ns, sizeof *p->runs),
+                      .order = calloc(ns, sizeof *p->order),
+                      .compact = calloc(nb, sizeof *p->compact),
+                      .sent = calloc(nb, sizeof *p->sent),
+                      .packed = calloc(nb, sizeof *p->packed),
+                      .state = calloc(ns, sizeof *p->state),
+                      .read = calloc(nb, 1),
+                      .write = calloc(nb, 1),
+                      .into = calloc(nb, sizeof *p->into),
+                      .life = calloc(nb, sizeof *p->life),
+                      .scratch = calloc(ns, sizeof *p->scratch)};
+  if (cutting != NULL) cutting->refs++;
+  if (grains != NULL) grains->refs++;
+  if (p->runs != NULL && p->order != NULL && p->compact != NULL && p->packed != NULL && p->sent != NULL &&
+      p->state != NULL && p->read != NULL && p->write != NULL && p->into != NULL && p->life != NULL && p->scratch != NULL) {
+    find_order(p, order);
+    return p;
+  }
+  gb_placement_unref(p);
+  return NULL;
+}
+
+static bool take_nest (gb_placement *p, const gb_form_of_run *form) {
+  if (form->nest == NULL) return true;
+  p->room = calloc((size_t)form->nest->nnodes + 1, sizeof *p->room);
+  if (p->room == NULL) return false;
+  for (int k = 0; k < form->nest->nnodes; k++) p->room[k].result.first = -1;
+  p->nest = form->nest;
+  p->rows = form->rows;
+  return true;
+}
+
+gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *form, gb_placement **out,
+                    gb_error *err) {
+  gb_placement *p = gb_placement_new(low, form->cutting, form->grains, form->chunk, form->order);
+  bool *need = calloc((size_t)low->nbufs + 1, sizeof *need);
+  gb_status rc = GB_OK;
+  if (p == NULL || need == NULL)
+    rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
+  else {
+    if (form->hi != 0) p->hi = form->hi;
+    if (!take_nest(p, form)) rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
+    mark_steps(low, d, need, p);
+    if (rc == GB_OK) {
+      find_lives(low, d, need, form, p);
+      find_workspaces(low, form, p);
+      share_places(low, p);
+      rc = gb_placement_pack(p, err);
+    }
+  }
+  free(need);
+  if (rc == GB_OK) {
+    add_storages(low, p);
+    show_rooms(low, p);
+    *out = p;
+  } else gb_placement_unref(p);
+  return rc;
+}
+
+void gb_placement_unref (gb_placement *p) {
+  if (p == NULL || --p->refs > 0) return;
+  gb_cutting_unref(p->cutting);
+  gb_cutting_unref(p->grains);
+  free(p->runs);
+  free(p->order);
+  free(p->compact);
+  free(p->sent);
+  free(p->packed);
+  free(p->state);
+  free(p->read);
+  free(p->write);
+  free(p->into);
+  free(p->life);
+  free(p->scratch);
+  free(p->room);
+  free(p);
+}

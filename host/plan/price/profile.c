@@ -1,0 +1,175 @@
+/* profile.c - which sheet is in force; the fixed one; the order of the figures. */
+#include "plan/price/profile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* every figure */
+
+typedef void visitor (void *ud, const char *name, double *value);
+typedef struct figure { const char *name; double *value; } figure;
+
+static void visit_one (const char *type, const char *group, const char *name, double *value, visitor *visit, void *ud) {
+  char full[64];
+  snprintf(full, sizeof full, "%s.%s%s", type, group, name);
+  visit(ud, full, value);
+}
+
+static void visit_tables (const char *type, gb_type_rates *t, visitor *visit, void *ud) {
+  static const char *const profile[] = {"rbf", "m12", "m32", "m52", "rq"}, *const order[] = {"radial0.", "radial1.", "radial2."};
+  static const char *const monoid[] = {"sum", "prod", "min", "max", "lse", "argmin", "argmax", "any", "all", "ksmallest"};
+  for (int op = 0; op < GB_NOPS; op++)
+    if (gb_ops[op].kind == GB_KIND_MAP && op != GB_OP_RADIAL) visit_one(type, "map.", gb_ops[op].name, &t->map[op], visit, ud);
+  for (int p = 0; p < GB_NPROFILES; p++) {
+    for (int o = 0; o < 3; o++) visit_one(type, order[o], profile[p], &t->radial[p][o], visit, ud);
+    visit_one(type, "fused.", profile[p], &t->fused[p], visit, ud);
+  }
+  for (int m = 0; m < GB_NMONOIDS; m++) visit_one(type, "reduce.", monoid[m], &t->reduce[m], visit, ud);
+}
+
+#define FIGURE(name) {#name, &t->name}
+
+static void visit_type (const char *type, gb_type_rates *t, visitor *visit, void *ud) {
+  const figure list[] = {
+      FIGURE(radial_alpha), FIGURE(fused_symmetric), FIGURE(sqdist), FIGURE(sqdist_feature), FIGURE(dot), FIGURE(dot_feature),
+      FIGURE(load), FIGURE(load_across), FIGURE(store), FIGURE(rand), FIGURE(randn), FIGURE(turn), FIGURE(pass), FIGURE(strip_load), FIGURE(strip_store), FIGURE(reduce_col), FIGURE(reduce_all),
+      FIGURE(contract_row), FIGURE(column_row), FIGURE(contract_many), FIGURE(column_many), FIGURE(contract_col), FIGURE(column_col), FIGURE(diff_row), FIGURE(diff_col),
+      FIGURE(gemm), FIGURE(potrf), FIGURE(trsm), FIGURE(gemm_16), FIGURE(trsm_16), FIGURE(gemv), FIGURE(qr), FIGURE(lu), FIGURE(eigh), FIGURE(svd), FIGURE(sort)};
+  visit_tables(type, t, visit, ud);
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) visit_one(type, "", list[i].name, list[i].value, visit, ud);
+}
+
+static void visit_whole (gb_rates *t, visitor *visit, void *ud) {
+  const figure list[] = {FIGURE(threads), FIGURE(read), FIGURE(write), FIGURE(read_all), FIGURE(write_all), FIGURE(fresh),
+                         FIGURE(fresh_all), FIGURE(near), FIGURE(middle), FIGURE(fold_s), FIGURE(opaque_s), FIGURE(wake_s),
+                         FIGURE(when), FIGURE(share), FIGURE(spread), FIGURE(calm)};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) visit(ud, list[i].name, list[i].value);
+}
+
+void gb_rates_walk (gb_rates *r, visitor *visit, void *ud) {
+  gb_backend_rates *t = &r->device;
+  const figure device[] = {FIGURE(fma), FIGURE(issue), FIGURE(scaling)};
+  for (size_t i = 0; i < sizeof device / sizeof *device; i++) visit(ud, device[i].name, device[i].value);
+  visit_whole(r, visit, ud);
+  visit_type("f64", &r->type[0], visit, ud);
+  visit_type("f32", &r->type[1], visit, ud);
+}
+
+double gb_rates_bound (const gb_rates *r, gb_dtype compute, double d, double columns) {
+  const bool single = compute == GB_F32;
+  const double fma = d + (single ? 5 : 13) + columns, all = fma + d + 3;
+  return (single ? 16 : 8) / fmax(fma / r->device.fma, all / r->device.issue);
+}
+
+/* the fixed sheet */
+
+static double fixed_map (int op) {
+  if (gb_ops[op].kind != GB_KIND_MAP || op == GB_OP_RADIAL) return 0;
+  switch (op) {
+    case GB_OP_SQRT: case GB_OP_RSQRT: case GB_OP_RECIP: case GB_OP_DIV: case GB_OP_ATAN: return 5e-10;
+    case GB_OP_EXP: case GB_OP_EXPM1: case GB_OP_LOG: case GB_OP_LOG1P: case GB_OP_SIN: case GB_OP_COS: case GB_OP_TAN:
+    case GB_OP_ASIN: case GB_OP_ACOS: case GB_OP_TANH: case GB_OP_SIGMOID: case GB_OP_SOFTPLUS:
+    case GB_OP_ERF: case GB_OP_NDTR: case GB_OP_POW: return 2e-9;
+    case GB_OP_LOG_NDTR: case GB_OP_LGAMMA: case GB_OP_DIGAMMA: case GB_OP_TRIGAMMA: case GB_OP_NDTR_RATIO: case GB_OP_NDTR_GAP:
+    case GB_OP_NDTR_SPREAD: case GB_OP_POLYGAMMA: return 5e-8;
+    default: return 1e-10;
+  }
+}
+
+/* f32 does everything that is vectorised in half the time. */
+static gb_type_rates fixed_type (double half) {
+  gb_type_rates t = {.radial_alpha = 8e-9 * half, .fused_symmetric = 1.2, .sqdist = 1e-10 * half, .sqdist_feature = 2e-10 * half,
+                     .dot = 1e-10 * half, .dot_feature = 1e-10 * half, .load = 1e-10 * half, .load_across = 5e-10 * half, .store = 2e-10 * half,
+                     .rand = 4e-9, .randn = 2e-8, .turn = 2e-10 * half, .pass = 1e-10 * half, .strip_load = 1e-10 * half, .strip_store = 1e-10 * half, .reduce_col = 1e-10 * half, .reduce_all = 1e-10 * half,
+                     .contract_row = 1e-10 * half, .column_row = 1e-10 * half, .contract_many = 1e-10 * half, .column_many = 2.5e-11 * half, .contract_col = 1e-10 * half,
+                     .column_col = 1e-10 * half, .diff_row = 2e-10 * half, .diff_col = 2e-10 * half, .gemm = 5e10 / half,
+                     .potrf = 1e10 / half, .trsm = 2e10 / half, .gemm_16 = 2.5e10 / half, .trsm_16 = 1e10 / half, .gemv = 1e10, .qr = 1e10 / half, .lu = 1e10 / half,
+                     .eigh = 5e9 / half, .svd = 5e9 / half, .sort = 1e-8};
+  for (int op = 0; op < GB_NOPS; op++) t.map[op] = fixed_map(op) * half;
+  for (int p = 0; p < GB_NPROFILES; p++) {
+    t.fused[p] = (p == GB_RQ ? 2e-9 : p == GB_RBF ? 1e-10 : 4e-10) * half;
+    for (int order = 0; order < 3; order++) t.radial[p][order] = (p == GB_RQ ? 4e-9 : p == GB_RBF ? 1e-9 : 2e-9) * half;
+  }
+  for (int m = 0; m < GB_NMONOIDS; m++) t.reduce[m] = (m == GB_LSE ? 2e-9 : m < GB_LSE ? 1e-10 : 1e-9) * half;
+  return t;
+}
+
+const gb_rates *gb_rates_fixed (void) {
+  static gb_rates fixed;
+  if (fixed.threads == 0)
+    fixed = (gb_rates){.threads = 2, .device = {.fma = 4e9, .issue = 8e9, .scaling = 2},
+                       .read = 1e10, .write = 5e9, .read_all = 2e10, .write_all = 1e10, .fresh = 2e9, .fresh_all = 4e9,
+                       .near = 5e10, .middle = 3e10, .fold_s = 1e-6, .opaque_s = 1e-6, .wake_s = 1e-5, .share = 1, .calm = 1,
+                       .type = {fixed_type(1), fixed_type(0.5)}};
+  return &fixed;
+}
+
+/* the sheet in force */
+
+static bool fixed_by_call;
+
+void gb_rates_choose_fixed (bool fixed) { fixed_by_call = fixed; }
+
+static bool is_fixed (const gb_backend *be) {
+  const char *word = getenv("GIBBOUS_RATES");
+  return fixed_by_call || be->ops->rates == NULL || (word != NULL && strcmp(word, "fixed") == 0);
+}
+
+static struct { char key[GB_WISDOM_KEY]; gb_rates rates; } known;
+
+static void remember (const char *key, const gb_rates *r) {
+  known.rates = *r;
+  snprintf(known.key, sizeof known.key, "%s", key);
+}
+
+const gb_rates *gb_rates_known (const gb_backend *be) {
+  char key[GB_WISDOM_KEY], path[GB_WISDOM_PATH];
+  gb_rates r;
+  if (is_fixed(be)) return gb_rates_fixed();
+  gb_wisdom_key(be, key);
+  if (strcmp(key, known.key) != 0) {
+    if (!gb_wisdom_path(path) || !gb_wisdom_read(path, key, &r)) return NULL;
+    remember(key, &r);
+  }
+  return &known.rates;
+}
+
+enum { PATIENCE_S = 600 };              /* what kept the machine busy is given the time to end */
+
+static char measured_here[GB_WISDOM_KEY];     /* by this process: plans do not change their minds under way */
+static void (*announce) (bool again);
+
+void gb_rates_announce (void (*say)(bool again)) { announce = say; }
+
+static bool wants_another (const gb_rates *r, const char *key) {
+  return r->calm == 0 && strcmp(measured_here, key) != 0 &&
+         !(fabs((double)time(NULL) - r->when) <= PATIENCE_S);
+}
+
+static double calmness (const gb_rates *r) { return r->share - r->spread; }
+
+gb_status gb_rates_get (gb_backend *be, const gb_rates **out, gb_error *err) {
+  char key[GB_WISDOM_KEY], path[GB_WISDOM_PATH];
+  gb_rates r;
+  const gb_rates *old = gb_rates_known(be);
+  *out = old != NULL ? old : gb_rates_fixed();
+  if (old == gb_rates_fixed()) return GB_OK;                      /* asked for: nothing is measured */
+  gb_wisdom_key(be, key);
+  if (old != NULL && !wants_another(old, key)) return GB_OK;
+  if (announce != NULL && be->ledger.limit >= GB_RATES_ROOM) announce(old != NULL);
+  const gb_status rc = gb_rates_measure(be, &r, err);
+  if (rc != GB_OK) return rc == GB_ENOMEM ? GB_OK : rc;
+  strcpy(measured_here, key);
+  if (old != NULL && !(calmness(&r) >= calmness(old))) {          /* busier still: later again */
+    const double when = r.when;
+    r = *old;
+    r.when = when;
+  }
+  if (gb_wisdom_path(path)) gb_wisdom_write(path, key, &r);        /* unwritable: this process knows it */
+  remember(key, &r);
+  *out = &known.rates;
+  return GB_OK;
+}

@@ -1,0 +1,302 @@
+/* axes.c - following an axis through the steps of a lowered graph. */
+#include "plan/tile/axes.h"
+
+#include <stdlib.h>
+
+size_t gb_grain (size_t extent) {
+  size_t g = 1;
+  while (g < 256 && g * 16 <= extent) g *= 2;
+  return g;
+}
+
+typedef struct follow {
+  const gb_lowered *low;
+  gb_cutting *c;
+  bool *made;                      /* [nbufs] by a step within: only a window of it need exist */
+  bool *late;                      /* [nbufs] complete only after the last window */
+  bool *barred;                    /* [nsteps] may not be cut */
+  gb_cut_rules rules;
+  bool again;                      /* another leaf turned out to have the axis, or a step may not be cut */
+} follow;
+
+static bool is_leaf (const follow *f, int b) { return f->low->buf[b].cls == GB_BUF_LEAF; }
+
+/* Dimensions before 'dim' have one index: a window of the buffer is one run of memory. */
+static bool leads (const gb_buf *b, int dim) {
+  for (int k = 0; k < dim; k++)
+    if (b->shape.dim[k] != 1) return false;
+  return true;
+}
+
+/* folds */
+
+/* What the fold reads and writes agrees with a cut along its axis; results get their dimension. */
+static bool fold_agrees (follow *f, const gb_step *st, const gb_cut *c) {
+  const gb_fold *p = &st->fold;
+  for (int i = 0; i < p->noperands; i++) {
+    const gb_operand *o = &p->operand[i];
+    if (o->slot < 0 || !f->made[st->in[o->slot]]) continue;
+    const int b = st->in[o->slot];
+    gb_cut own;
+    if (f->c->dim[b] < 0 || !gb_cut_axis_of(p, o->stride, o->offset, &f->low->buf[b], f->c->dim[b], f->c->grain, &own) ||
+        !gb_cut_same(&own, c))
+      return false;
+  }
+  for (int i = 0; i < p->nouts; i++) {
+    const gb_out *o = &p->out[i];
+    if (o->reduced >> c->axis & 1) continue;
+    if (gb_cut_dim_of(p, o->stride, o->offset, &f->low->buf[st->out[o->slot]], c, f->c->extent) < 0)
+      return false;
+  }
+  return true;
+}
+
+static bool try_axis (follow *f, const gb_step *st, gb_cut *c) {
+  c->cut = true;
+  return gb_cut_fold_unit(&st->fold, c, f->c->grain) && fold_agrees(f, st, c);
+}
+
+/* The first axis along which some operand has the cut dimension and everything agrees; where the results keep it,
+** if there is one. */
+static bool cut_fold (follow *f, const gb_step *st, gb_cut *c) {
+  const gb_fold *p = &st->fold;
+  bool found = false;
+  for (int i = 0; i < p->noperands; i++) {
+    const gb_operand *o = &p->operand[i];
+    const int b = o->slot < 0 ? -1 : st->in[o->slot];
+    gb_cut each;
+    if (b < 0 || f->c->dim[b] < 0) continue;
+    if (!gb_cut_axis_of(p, o->stride, o->offset, &f->low->buf[b], f->c->dim[b], f->c->grain, &each)) continue;
+    if (!try_axis(f, st, &each) || (found && each.reduces)) continue;
+    *c = each;
+    found = true;
+    if (!each.reduces) break;
+  }
+  return found;
+}
+
+/* Other leaves that the fold walks along the same axis have it too. */
+static void find_leaves (follow *f, const gb_step *st, const gb_cut *c) {
+  const gb_fold *p = &st->fold;
+  for (int i = 0; i < p->noperands; i++) {
+    const gb_operand *o = &p->operand[i];
+    const int b = o->slot < 0 ? -1 : st->in[o->slot];
+    if (b < 0 || !is_leaf(f, b) || f->c->dim[b] >= 0 || o->stride[c->axis] == 0) continue;
+    const int dim = gb_cut_dim_of(p, o->stride, o->offset, &f->low->buf[b], c, f->c->extent);
+    if (dim < 0) continue;
+    f->c->dim[b] = dim;
+    f->again = true;
+  }
+}
+
+static void mark_fold (follow *f, const gb_step *st, const gb_cut *c) {
+  const gb_fold *p = &st->fold;
+  for (int i = 0; i < p->nouts; i++) {
+    const gb_out *o = &p->out[i];
+    const int b = st->out[o->slot];
+    const bool reduced = o->reduced >> c->axis & 1;
+    f->late[b] = reduced;
+    f->made[b] = !reduced;
+    f->c->dim[b] = reduced ? -1 : gb_cut_dim_of(p, o->stride, o->offset, &f->low->buf[b], c, f->c->extent);
+  }
+  find_leaves(f, st, c);
+}
+
+/* opaque ops */
+
+/* The same dimension of the same memory under another shape, -1: it is none there. An op may see its operand with
+** axes of extent 1 more or fewer, or otherwise reshaped. */
+static int same_dim (const gb_shape *from, int dim, const gb_shape *to) {
+  for (int k = 0; dim >= 0 && k < to->ndim; k++)
+    if (to->dim[k] == from->dim[dim] && gb_elements_apart(to, k) == gb_elements_apart(from, dim)) return k;
+  return -1;
+}
+
+static const gb_shape *shape_of (const follow *f, int b) { return &f->low->buf[b].shape; }
+
+/* Buffers of which only a window exists are cut as the op cuts them; those that exist whole lie in one run. */
+static bool opaque_agrees (const follow *f, const gb_step *st, const gb_cut *c) {
+  for (int i = 0; i < st->nin; i++) {
+    const int b = st->in[i], dim = gb_cut_operand(c, i);
+    const gb_shape in = gb_opaque_operand(&st->opaque, i);
+    const int own = dim < 0 ? -1 : same_dim(&in, dim, shape_of(f, b));
+    if (f->made[b] && f->c->dim[b] != own) return false;
+    if (f->made[b] || dim < 0) continue;
+    if (own < 0 || shape_of(f, b)->dim[own] != f->c->extent) return false;
+    if (!leads(&f->low->buf[b], own) && !gb_takes_strides(&st->opaque, i, dim)) return false;
+  }
+  for (int k = 0; k < st->nout; k++)
+    if (c->out_dim[k] >= 0 && same_dim(&st->opaque.out_shape[k], c->out_dim[k], shape_of(f, st->out[k])) < 0) return false;
+  return true;
+}
+
+static bool cut_opaque (const follow *f, const gb_step *st, gb_cut *c) {
+  if (st->nin > GB_CUT_SLOTS && st->opaque.op != GB_OP_CAT) return false;   /* a function of so many keeps no shapes */
+  for (int i = 0; i < st->nin; i++) {
+    const gb_shape in = gb_opaque_operand(&st->opaque, i);
+    const int b = st->in[i], dim = same_dim(shape_of(f, b), f->c->dim[b], &in);
+    if (dim < 0 || !gb_cut_opaque(&st->opaque, i, dim, f->c->grain, c)) continue;
+    if (opaque_agrees(f, st, c)) return true;
+  }
+  return false;
+}
+
+static void mark_opaque (follow *f, const gb_step *st, const gb_cut *c) {
+  for (int k = 0; k < st->nout; k++) {
+    const int b = st->out[k];
+    f->c->dim[b] = c->out_dim[k] < 0 ? -1 : same_dim(&st->opaque.out_shape[k], c->out_dim[k], shape_of(f, b));
+    f->made[b] = c->out_dim[k] >= 0;
+    f->late[b] = !f->made[b];
+  }
+}
+
+/* the whole */
+
+static bool has_axis (const follow *f, const gb_step *st) {
+  for (int i = 0; i < st->nin; i++)
+    if (f->c->dim[st->in[i]] >= 0) return true;
+  return false;
+}
+
+static bool reads_late (const follow *f, const gb_step *st) {
+  for (int i = 0; i < st->nin; i++)
+    if (f->late[st->in[i]]) return true;
+  return false;
+}
+
+static bool reads_made (const follow *f, const gb_step *st) {
+  for (int i = 0; i < st->nin; i++)
+    if (f->made[st->in[i]]) return true;
+  return false;
+}
+
+/* A fold of what exists whole to results that lack the axis: windows would spare it nothing, and run before them its
+** results are there for all windows. */
+static bool gains_nothing (const follow *f, const gb_step *st, const gb_cut *c) {
+  for (int i = 0; i < st->fold.nouts && st->is_fold; i++)
+    if (!(st->fold.out[i].reduced >> c->axis & 1)) return false;
+  return st->is_fold && !reads_made(f, st);
+}
+
+static void put_after (follow *f, int s) {
+  const gb_step *st = &f->low->step[s];
+  f->c->when[s] = GB_AFTER;
+  for (int k = 0; k < st->nout; k++) f->late[st->out[k]] = true;
+}
+
+/* A sum in grains of another axis adds them in order: windows of this one would come between. */
+static bool keeps_grains (const follow *f, int s) {
+  const gb_cutting *g = f->rules.grains;
+  return !(gb_is_within(g, s) && g->cut[s].reduces && f->c->cut[s].reduces);
+}
+
+static void follow_step (follow *f, int s) {
+  const gb_step *st = &f->low->step[s];
+  gb_cut *c = &f->c->cut[s];
+  const bool has = has_axis(f, st), late = reads_late(f, st);
+  *c = (gb_cut){0};
+  f->c->when[s] = GB_BEFORE;
+  if (has && !late && !f->barred[s] && (st->is_fold ? cut_fold(f, st, c) : cut_opaque(f, st, c)) &&
+      keeps_grains(f, s)) {
+    if (!f->rules.sums && gains_nothing(f, st, c)) {
+      c->cut = false;
+      return;
+    }
+    f->c->when[s] = GB_WITHIN;
+    f->c->within++;
+    if (c->unit > f->c->unit) f->c->unit = c->unit;
+    if (st->is_fold) mark_fold(f, st, c);
+    else mark_opaque(f, st, c);
+    return;
+  }
+  c->cut = false;
+  if (has && f->c->coupled < 0) f->c->coupled = s;
+  if (late || reads_made(f, st)) put_after(f, s);
+}
+
+/* Exists whole although it is made window by window: it was asked for, or is read afterwards. */
+static bool is_whole (const follow *f, int b) {
+  if (f->low->buf[b].cls == GB_BUF_OUTPUT) return true;
+  for (int s = 0; s < f->c->nsteps; s++)
+    for (int i = 0; f->c->when[s] == GB_AFTER && i < f->low->step[s].nin; i++)
+      if (f->low->step[s].in[i] == b) return true;
+  return false;
+}
+
+/* Most opaque ops take runs of memory: a window of what exists whole is one only along its first dimension. */
+static void bar_scattered (follow *f, int s) {
+  const gb_step *st = &f->low->step[s];
+  if (f->c->when[s] != GB_WITHIN || st->is_fold) return;
+  for (int i = 0; i < st->nin + st->nout; i++) {
+    const int b = i < st->nin ? st->in[i] : st->out[i - st->nin], slot = i < st->nin ? i : -1;
+    const gb_cut *c = &f->c->cut[s];
+    if (!f->made[b] || leads(&f->low->buf[b], f->c->dim[b])) continue;
+    if (gb_takes_strides(&st->opaque, slot, slot < 0 ? c->out_dim[i - st->nin] : c->in_dim[i])) continue;
+    f->c->scattered[b] = true;
+    if (!is_whole(f, b)) continue;
+    f->barred[s] = f->again = true;
+    return;
+  }
+}
+
+static void follow_all (follow *f) {
+  gb_cutting *c = f->c;
+  c->within = 0;
+  c->unit = c->grain == 0 ? 1 : c->grain;
+  c->coupled = -1;
+  f->again = false;
+  for (int b = 0; b < c->nbufs; b++) {
+    f->made[b] = f->late[b] = c->scattered[b] = false;
+    if (!is_leaf(f, b)) c->dim[b] = -1;
+  }
+  for (int s = 0; s < c->nsteps; s++) follow_step(f, s);
+  for (int s = 0; s < c->nsteps; s++) bar_scattered(f, s);
+}
+
+static gb_cutting *new_cutting (const gb_lowered *low, const int *seed, size_t grain) {
+  const size_t ns = (size_t)low->nsteps + 1, nb = (size_t)low->nbufs + 1;
+  gb_cutting *c = calloc(1, sizeof *c);
+  if (c == NULL) return NULL;
+  *c = (gb_cutting){.refs = 1, .grain = grain, .nsteps = low->nsteps, .nbufs = low->nbufs, .leaf = -1,
+                    .when = calloc(ns, 1), .cut = calloc(ns, sizeof *c->cut), .dim = malloc(nb * sizeof *c->dim),
+                    .scattered = calloc(nb, sizeof *c->scattered)};
+  if (c->when == NULL || c->cut == NULL || c->dim == NULL || c->scattered == NULL) {
+    gb_cutting_unref(c);
+    return NULL;
+  }
+  for (int b = 0; b < low->nbufs; b++) {
+    c->dim[b] = low->buf[b].cls == GB_BUF_LEAF ? seed[b] : -1;
+    if (c->dim[b] < 0 || c->leaf >= 0) continue;
+    c->leaf = b;
+    c->extent = low->buf[b].shape.dim[c->dim[b]];
+  }
+  return c;
+}
+
+gb_status gb_cut_along (const gb_lowered *low, const int *seed, gb_cut_rules rules, gb_cutting **out, gb_error *err) {
+  const size_t nb = (size_t)low->nbufs + 1;
+  follow f = {.low = low, .rules = rules, .c = new_cutting(low, seed, rules.grain), .made = calloc(nb, sizeof *f.made),
+              .late = calloc(nb, sizeof *f.late), .barred = calloc((size_t)low->nsteps + 1, sizeof *f.barred)};
+  const bool ok = f.c != NULL && f.made != NULL && f.late != NULL && f.barred != NULL;
+  *out = NULL;
+  for (f.again = ok; f.again;) follow_all(&f);
+  free(f.made);
+  free(f.late);
+  free(f.barred);
+  if (!ok) {
+    gb_cutting_unref(f.c);
+    return gb_fail(err, GB_ENOMEM, "no memory to cut a plan of %d steps", low->nsteps);
+  }
+  if (f.c->within > 0 && f.c->extent > 1) *out = f.c;
+  else gb_cutting_unref(f.c);
+  return GB_OK;
+}
+
+void gb_cutting_unref (gb_cutting *c) {
+  if (c == NULL || --c->refs > 0) return;
+  free(c->when);
+  free(c->cut);
+  free(c->dim);
+  free(c->scattered);
+  free(c);
+}

@@ -1,0 +1,115 @@
+/* appendable.c - block rows, counted by the versions that have them. */
+#include "program/appendable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define B GB_BLOCK
+#define FEWEST 16                  /* rows of the first block row to begin with */
+
+/* 'row' comes first: versions point to it. */
+typedef struct shared_row {
+  gb_block_row row;
+  int refs;
+  size_t filled;                   /* rows that some version has */
+  gb_ledger *ledger;
+} shared_row;
+
+static size_t order_of (const gb_tensor *t) { return t->storage == NULL ? 0 : t->shape.dim[0]; }
+static shared_row **rows_of (const gb_storage *st) { return st->data; }
+static size_t nrows_of (const gb_storage *st) { return st->bytes / sizeof (shared_row *); }
+static size_t tile_bytes (const shared_row *r, gb_dtype t) { return r->row.rows * B * gb_dtype_size(t); }
+
+static void drop_row (shared_row *r) {
+  if (r == NULL || --r->refs > 0) return;
+  gb_ledger_free(r->ledger, r->row.data);
+  free(r);
+}
+
+static void release (gb_storage *st) {
+  for (size_t i = 0; i < nrows_of(st); i++) drop_row(rows_of(st)[i]);
+}
+
+/* Block row i with room for 'need' rows. */
+static gb_status new_row (const gb_tensor *t, size_t i, size_t need, const char *where, const char *name, gb_error *err) {
+  shared_row *r = malloc(sizeof *r);
+  if (r == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a block row");
+  *r = (shared_row){.row.rows = i > 0 ? B : FEWEST, .refs = 1, .ledger = t->storage->ledger};
+  while (r->row.rows < need) r->row.rows *= 2;
+  const size_t bytes = (i + 1) * tile_bytes(r, t->dtype);
+  const gb_status rc = gb_ledger_alloc(r->ledger, GB_MEM_TENSOR, bytes, where, name, &r->row.data, err);
+  if (rc == GB_OK) rows_of(t->storage)[i] = r;
+  else free(r);
+  return rc;
+}
+
+/* Block row i of 'from', which has 'have' rows, for a version that has 'need'. */
+static gb_status take_row (const gb_tensor *t, const gb_tensor *from, size_t i, size_t have, size_t need, const char *where,
+                           const char *name, gb_error *err) {
+  shared_row *old = rows_of(from->storage)[i];
+  if (have == need || (old->filled == have && need <= old->row.rows)) {
+    rows_of(t->storage)[i] = old;
+    old->refs++;
+    return GB_OK;
+  }
+  GB_TRY(new_row(t, i, need, where, name, err));
+  shared_row *copy = rows_of(t->storage)[i];
+  for (size_t j = 0; j <= i; j++)
+    memcpy((char *)copy->row.data + j * tile_bytes(copy, t->dtype), (char *)old->row.data + j * tile_bytes(old, t->dtype),
+           have * B * gb_dtype_size(t->dtype));
+  return GB_OK;
+}
+
+static gb_status fill (const gb_tensor *t, const gb_tensor *from, const char *where, const char *name, gb_error *err) {
+  const size_t n = order_of(t), have = order_of(from);
+  for (size_t i = 0; i < gb_blocks(n, B); i++) {
+    const size_t need = gb_block_extent(n, B, i);
+    if (i * B >= have) GB_TRY(new_row(t, i, need, where, name, err));
+    else GB_TRY(take_row(t, from, i, gb_block_extent(have, B, i), need, where, name, err));
+  }
+  return GB_OK;
+}
+
+gb_status gb_growing_grow (gb_ledger *l, const gb_tensor *from, gb_dtype t, size_t more, const char *where, const char *name,
+                           gb_tensor *out, gb_error *err) {
+  const size_t have = order_of(from), n = have + more;
+  const gb_shape table = {.ndim = 1, .dim = {gb_blocks(n, B)}}, square = {.ndim = 2, .dim = {n, n}};
+  gb_tensor v;
+  _Static_assert(sizeof (shared_row *) == 8, "a version's record has 8 bytes a block row");
+  if (n < have || gb_shape_bytes(&square, t) > PTRDIFF_MAX)
+    return gb_fail(err, GB_ESHAPE, "a factor of order %zu is too large", n);
+  GB_TRY(gb_tensor_new(l, GB_I64, &table, GB_MEM_TENSOR, where, name, &v, err));
+  memset(v.storage->data, 0, v.storage->bytes);
+  v.storage->release = release;
+  v.dtype = t;
+  v.shape = square;
+  gb_strides_of(&square, v.stride);
+  const gb_status rc = fill(&v, from, where, name, err);
+  if (rc == GB_OK) *out = v;
+  else gb_tensor_clear(&v);
+  return rc;
+}
+
+void gb_growing_seal (const gb_tensor *t) {
+  for (size_t i = 0, n = order_of(t); i < gb_blocks(n, B); i++) {
+    shared_row *r = rows_of(t->storage)[i];
+    if (r->filled < gb_block_extent(n, B, i)) r->filled = gb_block_extent(n, B, i);
+  }
+}
+
+void *gb_growing_entry (const gb_tensor *t, size_t row, size_t column, size_t *run) {
+  const shared_row *r = rows_of(t->storage)[row / B];
+  *run = B - column % B;
+  return (char *)r->row.data + column / B * tile_bytes(r, t->dtype) + (row % B * B + column % B) * gb_dtype_size(t->dtype);
+}
+
+size_t gb_growing_capacity (const gb_tensor *t) {
+  const size_t n = gb_blocks(order_of(t), B);
+  return n == 0 ? 0 : (n - 1) * B + rows_of(t->storage)[n - 1]->row.rows;
+}
+
+size_t gb_growing_bytes (const gb_tensor *t) {
+  size_t bytes = t->storage == NULL ? 0 : t->storage->bytes;
+  for (size_t i = 0; i < gb_blocks(order_of(t), B); i++) bytes += (i + 1) * tile_bytes(rows_of(t->storage)[i], t->dtype);
+  return bytes;
+}

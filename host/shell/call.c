@@ -1,0 +1,135 @@
+/* call.c - running Lua code under the eyes of the user: tracebacks and Ctrl-C.
+** The signal handler sets the core's flag and a hook; whichever notices first raises. A second Ctrl-C within two seconds of one
+** that the script caught goes through every protected call up to the command; a third ends the process at once. */
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/interrupt.h"
+#include "shell/host.h"
+#include "lua/lgb.h"
+
+static lua_State *volatile watched;     /* the coroutine that runs; set before the handler */
+static volatile sig_atomic_t running;   /* depth of calls in progress */
+static volatile sig_atomic_t presses;   /* of Ctrl-C in this command, each within two seconds of the one before */
+static volatile sig_atomic_t unwinding; /* every instruction of the command raises, until it is over */
+static bool interrupted;
+
+/* While unwinding the hook stays: what a protected call catches is raised again behind it. Functions of C are called without it,
+** so that they can close what they own. */
+static void stop_hook (lua_State *L, lua_Debug *ar) {
+  (void)ar;
+  if (unwinding) lua_sethook(L, stop_hook, LUA_MASKCOUNT, 1);
+  else lua_sethook(L, NULL, 0, 0);
+  if (unwinding || gb_interrupted()) lgb_raise_interrupted(L);      /* else the core has answered already */
+}
+
+static void warn_of_the_end (void) {
+  static const char text[] = "\nCtrl-C once more ends the session\n";
+  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return;      /* nobody to tell */
+}
+
+/* lua_sethook is safe in a signal handler: Lua's own interpreter relies on it. */
+static void arm (void) {
+  if (running > 0) lua_sethook(watched, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+/* A Ctrl-C that the coroutine before did not hear is meant for this one, too. */
+lua_State *lgb_now_runs (lua_State *co) {
+  lua_State *before = watched;
+  watched = co;
+  if (unwinding || gb_interrupted()) arm();
+  return before;
+}
+
+static void on_sigint (int signal_number) {
+  static time_t last;
+  (void)signal_number;
+  const time_t now = time(NULL);
+  presses = now - last <= 2 ? presses + 1 : 1;
+  last = now;
+  if (running > 0 && presses >= 3) _exit(130);
+  if (running > 0 && presses == 2) {
+    unwinding = !gb_interrupted();              /* the first was answered, and the command goes on all the same */
+    warn_of_the_end();
+  }
+  gb_interrupt_raise();
+  arm();
+}
+
+static void install (void (*handler)(int), struct sigaction *old) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = handler;          /* no SA_RESTART: a read at the prompt returns */
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, old);
+}
+
+void lgb_watch_interrupts (lua_State *L) {
+  watched = L;
+  install(on_sigint, NULL);
+}
+
+/* The error at 1 is that of Ctrl-C: an object of the library or, before it is loaded, a string. */
+static void note_interrupt (lua_State *L) {
+  if (lua_type(L, 1) == LUA_TSTRING) {
+    interrupted = lgb_is_interrupt_text(L, 1);
+    return;
+  }
+  if (luaL_getmetafield(L, 1, "__name") == LUA_TNIL) return;
+  const bool ours = lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), LGB_ERROR) == 0;
+  lua_pop(L, 1);
+  if (!ours) return;
+  lua_getfield(L, 1, "code");
+  interrupted = lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), gb_status_code(GB_EINTR)) == 0;
+  lua_pop(L, 1);
+}
+
+/* Strings and our own error objects get a traceback; other objects with a text speak for themselves. */
+static int handle_message (lua_State *L) {
+  const char *text = lua_tostring(L, 1);
+  note_interrupt(L);
+  if (text == NULL) {
+    if (!luaL_callmeta(L, 1, "__tostring") || lua_type(L, -1) != LUA_TSTRING) {
+      lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
+      text = lua_tostring(L, -1);
+    } else {
+      text = lua_tostring(L, -1);
+      if (luaL_getmetafield(L, 1, "__name") != LUA_TSTRING || strcmp(lua_tostring(L, -1), LGB_ERROR) != 0) {
+        lua_pushstring(L, text);
+        return 1;
+      }
+    }
+  }
+  if (lua_istable(L, 1) && lua_getfield(L, 1, "traceback") == LUA_TSTRING) {   /* it passed through the core */
+    lua_pushfstring(L, "%s\n%s", text, lua_tostring(L, -1));
+    return 1;
+  }
+  luaL_traceback(L, L, text, 1);
+  return 1;
+}
+
+int lgb_call (lua_State *L, int nargs, int nresults) {
+  struct sigaction old;
+  const int base = lua_gettop(L) - nargs;
+  lua_pushcfunction(L, handle_message);
+  lua_insert(L, base);
+  lua_State *before = watched;
+  watched = L;
+  interrupted = false;
+  if (running == 0) presses = 0;
+  gb_interrupt_clear();
+  install(on_sigint, &old);
+  running++;
+  const int rc = lua_pcall(L, nargs, nresults, base);
+  if (--running == 0) unwinding = 0;
+  sigaction(SIGINT, &old, NULL);
+  if (before != NULL) watched = before;
+  if (lua_gethook(L) == stop_hook) lua_sethook(L, NULL, 0, 0);
+  gb_interrupt_clear();
+  lua_remove(L, base);
+  return rc;
+}
+
+bool lgb_was_interrupted (void) { return interrupted; }

@@ -1,0 +1,24 @@
+/* editor.h - lines from the user: an editor on a terminal, plain reading otherwise. */
+#ifndef GB_SHELL_EDITOR_H
+#define GB_SHELL_EDITOR_H
+
+#include <stdbool.h>
+
+#include <lua.h>
+
+typedef enum gb_line { GB_LINE_READ, GB_LINE_END, GB_LINE_INTERRUPTED } gb_line;
+
+typedef struct gb_editor gb_editor;
+
+/* Pushes a userdata that owns the editor; its address stays valid while it is on the stack. */
+gb_editor *gb_editor_push (lua_State *L);
+bool gb_editor_is_terminal (const gb_editor *e);
+
+/* Pushes a line without its newline (READ), or nothing. 'prompt' must live until the call returns. A pasted
+** text of several lines arrives as one: all but its last line is part of the result. */
+gb_line gb_editor_read (gb_editor *e, lua_State *L, const char *prompt);
+
+/* Remembers an entry, several lines included, now and in the history file. */
+void gb_editor_remember (gb_editor *e, const char *entry);
+
+#endif

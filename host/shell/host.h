@@ -1,0 +1,35 @@
+/* host.h - the interpreter around the bindings: protected calls, interrupts, text-only loading, the
+** prompt. */
+#ifndef GB_SHELL_HOST_H
+#define GB_SHELL_HOST_H
+
+#include <stdbool.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+
+/* call.c */
+/* As lua_pcall, with tracebacks, and with Ctrl-C raising "interrupted" in the running code or core. */
+int lgb_call (lua_State *L, int nargs, int nresults);
+bool lgb_was_interrupted (void);              /* did the last failed lgb_call end by Ctrl-C? */
+void lgb_watch_interrupts (lua_State *L);     /* from here on Ctrl-C is ours, also between calls */
+lua_State *lgb_now_runs (lua_State *co);      /* Ctrl-C is raised in this coroutine from now on; gives the one before */
+
+/* coroutine.c */
+/* Lets Ctrl-C into what coroutine.resume, close and wrap run, and into handlers of xpcall: one for a Ctrl-C is called after the
+** function that it stopped has been left. */
+void lgb_interruptible (lua_State *L);
+
+/* chunkload.c */
+/* load, loadfile, dofile and require refuse precompiled chunks */
+void lgb_text_only (lua_State *L);
+
+/* repl.c */
+#define LGB_PRINT "gibbous.print"             /* registry: the function print as the state began with it */
+void lgb_repl (lua_State *L);
+
+/* complete.c */
+/* (text before the cursor) -> list of completions of its last word, length of that word. A lua_CFunction. */
+int lgb_complete (lua_State *L);
+
+#endif

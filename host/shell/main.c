@@ -1,0 +1,240 @@
+/* main.c - the interpreter: a drop-in for 'lua' with the Gibbous library inside, the prompt, and a few
+** sub-commands. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <lualib.h>
+
+#include "shell/host.h"
+#include "lua/lgb.h"
+
+#define PROGRAM "gibbous"
+#define EXIT_INTERRUPTED 130
+
+static void usage (const char *bad) {
+  if (bad != NULL)
+    fprintf(stderr, bad[1] == 'e' || bad[1] == 'l' ? PROGRAM ": '%s' needs argument\n"
+                                                   : PROGRAM ": unrecognized option '%s'\n", bad);
+  fputs("usage: " PROGRAM " [options] [script [args]]\n"
+        "       " PROGRAM " run script [args] | doctor | env | help | version\n"
+        "  -e stat   execute string 'stat'\n"
+        "  -i        enter interactive mode after executing 'script'\n"
+        "  -l mod    require library 'mod' into global 'mod'\n"
+        "  -l g=mod  require library 'mod' into global 'g'\n"
+        "  -v        show version information\n"
+        "  -E        ignore environment variables\n"
+        "  -W        turn warnings on\n"
+        "  --        stop handling options\n"
+        "  -         stop handling options and execute stdin\n",
+        bad != NULL ? stderr : stdout);
+}
+
+typedef struct command_line {
+  int script;                           /* index of the script, argc when there is none */
+  bool execute, interactive, version, ignore_environment, usage;
+  const char *bad;                      /* the option that is wrong, NULL if none */
+} command_line;
+
+/* Reads options up to the script; changes nothing. */
+static command_line parse (int argc, char **argv, int first) {
+  command_line c = {.script = argc};
+  for (int i = first; i < argc; i++) {
+    const char *a = argv[i];
+    if (a[0] != '-' || a[1] == '\0') return c.script = i, c;
+    const bool alone = a[2] == '\0';
+    if (a[1] == '-' && alone) return c.script = i + 1 < argc ? i + 1 : argc, c;
+    if (a[1] == '-' && strcmp(a, "--help") == 0) return c.usage = true, c;
+    if (a[1] == '-' && strcmp(a, "--version") == 0) c.version = true;
+    else if (a[1] == 'E' && alone) c.ignore_environment = true;
+    else if (a[1] == 'i' && alone) c.interactive = c.version = true;
+    else if (a[1] == 'v' && alone) c.version = true;
+    else if (a[1] == 'W' && alone) continue;
+    else if (a[1] == 'e' || a[1] == 'l') {
+      if (a[1] == 'e') c.execute = true;
+      if (alone && (++i >= argc || argv[i][0] == '-')) return c.bad = a, c;
+    } else return c.bad = a, c;
+  }
+  return c;
+}
+
+static void print_version (void) {
+  printf(PROGRAM " %s  (%s)\n" LUA_COPYRIGHT "\n", GIBBOUS_VERSION, LUA_RELEASE);
+  fflush(stdout);
+}
+
+static int report (lua_State *L, int status) {
+  if (status == LUA_OK) return status;
+  const char *message = lua_tostring(L, -1);
+  fprintf(stderr, PROGRAM ": %s\n", message != NULL ? message : "(error message not a string)");
+  fflush(stderr);
+  lua_pop(L, 1);
+  return status;
+}
+
+static int run_loaded (lua_State *L, int status, int nargs, int nresults) {
+  return report(L, status == LUA_OK ? lgb_call(L, nargs, nresults) : status);
+}
+
+static int run_string (lua_State *L, const char *text, const char *chunk) {
+  return run_loaded(L, luaL_loadbufferx(L, text, strlen(text), chunk, "t"), 0, 0);
+}
+
+static int run_file (lua_State *L, const char *name) {
+  return run_loaded(L, luaL_loadfilex(L, name, "t"), 0, 0);
+}
+
+/* -l mod, -l g=mod */
+static int run_library (lua_State *L, const char *spec) {
+  const char *equals = strchr(spec, '=');
+  const char *module = equals != NULL ? equals + 1 : spec;
+  lua_getglobal(L, "require");
+  lua_pushstring(L, module);
+  const int status = report(L, lgb_call(L, 1, 1));
+  if (status != LUA_OK) return status;
+  if (equals != NULL) lua_pushlstring(L, spec, (size_t)(equals - spec));
+  else lua_pushlstring(L, module, strcspn(module, "-"));      /* a version suffix is no part of the name */
+  lua_insert(L, -2);
+  lua_pushglobaltable(L);
+  lua_insert(L, -3);
+  lua_settable(L, -3);
+  lua_pop(L, 1);
+  return LUA_OK;
+}
+
+static int run_options (lua_State *L, char **argv, int first, int script) {
+  for (int i = first; i < script; i++) {
+    const char kind = argv[i][0] == '-' ? argv[i][1] : '\0';
+    if (kind == 'W') lua_warning(L, "@on", 0);
+    if (kind != 'e' && kind != 'l') continue;
+    const char *value = argv[i][2] != '\0' ? argv[i] + 2 : argv[++i];
+    const int status = kind == 'e' ? run_string(L, value, "=(command line)") : run_library(L, value);
+    if (status != LUA_OK) return status;
+  }
+  return LUA_OK;
+}
+
+/* The global 'arg': the script at 0, its arguments from 1, what came before at negative positions. */
+static void set_arg (lua_State *L, int argc, char **argv, int script) {
+  if (script == argc) script = 0;
+  lua_createtable(L, argc > script ? argc - script - 1 : 0, script + 1);
+  for (int i = 0; i < argc; i++) {
+    lua_pushstring(L, argv[i]);
+    lua_rawseti(L, -2, i - script);
+  }
+  lua_setglobal(L, "arg");
+}
+
+/* What the global 'arg' holds now: -e and -l may have changed it. */
+static int push_arguments (lua_State *L) {
+  if (lua_getglobal(L, "arg") != LUA_TTABLE) luaL_error(L, "'arg' is not a table");
+  const int table = lua_gettop(L), n = (int)luaL_len(L, table);
+  luaL_checkstack(L, n + LUA_MINSTACK, "too many arguments to script");
+  for (int i = 1; i <= n; i++) lua_rawgeti(L, table, i);
+  lua_remove(L, table);
+  return n;
+}
+
+static int run_script (lua_State *L, char **argv, int script) {
+  const char *name = argv[script];
+  const bool from_stdin = strcmp(name, "-") == 0 && strcmp(argv[script - 1], "--") != 0;
+  int status = luaL_loadfilex(L, from_stdin ? NULL : name, "t");
+  return run_loaded(L, status, status == LUA_OK ? push_arguments(L) : 0, LUA_MULTRET);
+}
+
+static int run_init (lua_State *L) {
+  static const char *const names[] = {"LUA_INIT_5_4", "LUA_INIT"};
+  for (int i = 0; i < 2; i++) {
+    const char *init = getenv(names[i]);
+    if (init == NULL) continue;
+    return init[0] == '@' ? run_file(L, init + 1)
+                          : run_string(L, init, i == 0 ? "=LUA_INIT_5_4" : "=LUA_INIT");
+  }
+  return LUA_OK;
+}
+
+/* ---- sub-commands -------------------------------------------------------------------------------------- */
+
+static bool is_command (const char *word) {
+  static const char *const commands[] = {"doctor", "env", "help", "version", NULL};
+  for (const char *const *c = commands; *c != NULL; c++)
+    if (strcmp(word, *c) == 0) return true;
+  return false;
+}
+
+/* The library says whether all is well. */
+static int run_command (lua_State *L, const char *name) {
+  if (strcmp(name, "version") == 0) return print_version(), LUA_OK;
+  if (strcmp(name, "help") == 0) return usage(NULL), LUA_OK;
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "gibbous.doctor");
+  const int status = report(L, lgb_call(L, 1, 1));
+  if (status != LUA_OK) return status;
+  lua_getfield(L, -1, name);
+  if (report(L, lgb_call(L, 0, 1)) != LUA_OK) return LUA_ERRRUN;
+  return lua_toboolean(L, -1) ? LUA_OK : LUA_ERRRUN;
+}
+
+/* ---- all of it, in protected mode ---------------------------------------------------------------------- */
+
+static void open_libraries (lua_State *L, bool ignore_environment) {
+  if (ignore_environment) {
+    lua_pushboolean(L, 1);
+    lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
+  }
+  luaL_openlibs(L);
+  lua_getglobal(L, "print");
+  lua_setfield(L, LUA_REGISTRYINDEX, LGB_PRINT);
+  lgb_text_only(L);
+  lgb_interruptible(L);
+  lgb_embed_searcher(L);
+}
+
+static int run_all (lua_State *L, int argc, char **argv) {
+  const bool run = argc > 1 && strcmp(argv[1], "run") == 0;
+  const int first = run ? 2 : 1;
+  const command_line c = parse(argc, argv, first);
+  if (c.usage) return usage(NULL), LUA_OK;
+  if (c.bad != NULL || (run && c.script == argc)) return usage(c.bad != NULL ? c.bad : "run"), LUA_ERRRUN;
+  if (c.version) print_version();
+  open_libraries(L, c.ignore_environment);
+  set_arg(L, argc, argv, c.script);
+  lua_gc(L, LUA_GCRESTART);
+  lua_gc(L, LUA_GCINC, 0, 0, 0);        /* the charge for tensors works in incremental mode only */
+  if (!c.ignore_environment && run_init(L) != LUA_OK) return LUA_ERRRUN;
+  if (c.script == 1 && c.script < argc && is_command(argv[1])) return run_command(L, argv[1]);
+  if (run_options(L, argv, first, c.script) != LUA_OK) return LUA_ERRRUN;
+  if (c.script < argc && run_script(L, argv, c.script) != LUA_OK) return LUA_ERRRUN;
+  if (c.interactive) return lgb_repl(L), LUA_OK;
+  if (c.script < argc || c.execute || c.version) return LUA_OK;
+  if (isatty(STDIN_FILENO)) return lgb_repl(L), LUA_OK;
+  return run_file(L, NULL);
+}
+
+static int protected_main (lua_State *L) {
+  const int argc = (int)lua_tointeger(L, 1);
+  char **argv = lua_touserdata(L, 2);
+  luaL_checkversion(L);
+  lua_gc(L, LUA_GCSTOP);                /* while the libraries are built */
+  lua_pushboolean(L, run_all(L, argc, argv) == LUA_OK);
+  return 1;
+}
+
+int main (int argc, char **argv) {
+  lua_State *L = luaL_newstate();
+  if (L == NULL) {
+    fputs(PROGRAM ": cannot create state: not enough memory\n", stderr);
+    return EXIT_FAILURE;
+  }
+  lua_pushcfunction(L, protected_main);
+  lua_pushinteger(L, argc);
+  lua_pushlightuserdata(L, argv);
+  const int status = report(L, lua_pcall(L, 2, 1, 0));
+  const bool ok = status == LUA_OK && lua_toboolean(L, -1);
+  const bool stopped = lgb_was_interrupted();
+  lua_close(L);
+  if (ok) return EXIT_SUCCESS;
+  return stopped ? EXIT_INTERRUPTED : EXIT_FAILURE;
+}

@@ -1,0 +1,232 @@
+/* repl.c - the prompt: reads an entry until it is a complete chunk, runs it, prints what it gives.
+** Errors and Ctrl-C leave the session as it was before the entry. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "shell/editor.h"
+#include "shell/host.h"
+#include "lua/lgb.h"
+
+#define SLOW 0.05                       /* seconds from which a command's time is shown */
+
+/* Was the chunk refused, message on top, only because it is not finished? */
+static bool is_incomplete (lua_State *L, int status) {
+  if (status != LUA_ERRSYNTAX) return false;
+  size_t n;
+  const char *message = lua_tolstring(L, -1, &n);
+  return n >= 5 && strcmp(message + n - 5, "<eof>") == 0;
+}
+
+/* Pushes the chunk 'before' .. text, or a message. */
+static int load_text (lua_State *L, const char *text, const char *before) {
+  const char *s = lua_pushfstring(L, "%s%s", before, text);
+  const int status = luaL_loadbufferx(L, s, strlen(s), "=stdin", "t");
+  lua_remove(L, -2);
+  return status;
+}
+
+/* The text at 'entry' as a chunk, an expression if it can be ("=1 + 1" must be one), else statements. Leaves the chunk, or a
+** message, on top. */
+static int load_entry (lua_State *L, int entry, bool *incomplete) {
+  const char *text = lua_tostring(L, entry);
+  const bool expression = text[0] == '=';
+  int status = load_text(L, text + expression, "return ");
+  if (status == LUA_OK) return status;
+  *incomplete = is_incomplete(L, status);
+  if (expression) return status;
+  lua_settop(L, entry);
+  status = load_text(L, text, "");
+  *incomplete = status != LUA_OK && (*incomplete || is_incomplete(L, status));
+  return status;
+}
+
+static int push_prompt (lua_State *L) {
+  luaL_tolstring(L, lua_upvalueindex(1), NULL);
+  return 1;
+}
+
+static void report_error (lua_State *L);
+
+/* Reads a line as gb_editor_read does. The prompt is the global 'name', or 'usual' where it is nil or has no text. */
+static gb_line read_line (gb_editor *e, lua_State *L, const char *name, const char *usual) {
+  const int base = lua_gettop(L);
+  if (lua_getglobal(L, name) != LUA_TNIL) {
+    lua_pushcclosure(L, push_prompt, 1);
+    if (lgb_call(L, 0, 1) == LUA_OK) usual = lua_tostring(L, -1);
+    else report_error(L);
+  }
+  const gb_line line = gb_editor_read(e, L, usual);
+  if (line == GB_LINE_READ && lua_gettop(L) > base + 1) lua_replace(L, base + 1);
+  lua_settop(L, line == GB_LINE_READ ? base + 1 : base);
+  return line;
+}
+
+/* Reads on while the text at 'entry' is unfinished; the whole text ends up there, what load_entry leaves on
+** top. */
+static gb_line read_chunk (gb_editor *e, lua_State *L, int entry, int *status) {
+  for (;;) {
+    bool incomplete = false;
+    *status = load_entry(L, entry, &incomplete);
+    if (!incomplete) return GB_LINE_READ;
+    lua_pushvalue(L, entry);
+    lua_pushliteral(L, "\n");
+    const gb_line line = read_line(e, L, "_PROMPT2", ">> ");
+    if (line == GB_LINE_END) {                              /* report it as it stands */
+      lua_pop(L, 2);
+      return GB_LINE_READ;
+    }
+    if (line != GB_LINE_READ) return line;
+    lua_concat(L, 3);
+    lua_replace(L, entry);
+    lua_settop(L, entry);
+  }
+}
+
+static void report_error (lua_State *L) {
+  fflush(stdout);
+  fprintf(stderr, "%s\n", luaL_tolstring(L, -1, NULL));
+  fflush(stderr);
+  lua_pop(L, 2);
+}
+
+/* Has the script put another function in the place of print? */
+static bool prints_itself (lua_State *L) {
+  lua_getglobal(L, "print");
+  lua_getfield(L, LUA_REGISTRYINDEX, LGB_PRINT);
+  const bool own = !lua_rawequal(L, -1, -2);
+  lua_pop(L, 2);
+  return own;
+}
+
+static int call_print (lua_State *L) {
+  lua_getglobal(L, "print");
+  lua_insert(L, 1);
+  if (lua_pcall(L, lua_gettop(L) - 1, 0, 0) == LUA_OK) return 0;
+  fflush(stdout);
+  fprintf(stderr, "error calling 'print' (%s)\n", luaL_tolstring(L, -1, NULL));
+  return 0;
+}
+
+/* Prints each value at first..top, or lets the script's own print do it. A function of Lua so that a failing __tostring is an
+** error like any other. */
+static int print_values (lua_State *L) {
+  if (prints_itself(L)) return call_print(L);
+  const int n = lua_gettop(L);
+  lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  const bool pretty = lua_getfield(L, -1, "gibbous.inspect") == LUA_TFUNCTION;
+  const int inspect = lua_gettop(L);
+  bool one_line = true;
+  for (int i = 1; i <= n; i++) {
+    if (pretty) {
+      lua_pushvalue(L, inspect);
+      lua_pushvalue(L, i);
+      lua_call(L, 1, 1);
+      luaL_tolstring(L, -1, NULL);
+    } else {
+      luaL_tolstring(L, i, NULL);
+    }
+    lua_replace(L, i);
+    lua_settop(L, inspect);
+    one_line = one_line && strchr(lua_tostring(L, i), '\n') == NULL;
+  }
+  for (int i = 1; i <= n; i++) {
+    size_t size;
+    const char *text = lua_tolstring(L, i, &size);
+    fwrite(text, 1, size, stdout);
+    fputs(i == n || !one_line ? "\n" : "\t", stdout);
+  }
+  fflush(stdout);
+  return 0;
+}
+
+static bool is_silenced (const char *text) {
+  size_t n = strlen(text);
+  while (n > 0 && strchr(" \t\r\n", text[n - 1]) != NULL) n--;
+  return n > 0 && text[n - 1] == ';';
+}
+
+static void run_chunk (gb_editor *e, lua_State *L, int base, bool silent) {
+  const double start = gb_clock();
+  if (lgb_call(L, 0, LUA_MULTRET) != LUA_OK) {
+    report_error(L);
+    return;
+  }
+  const int n = lua_gettop(L) - base;
+  if (n > 0 && !silent) {
+    luaL_checkstack(L, LUA_MINSTACK, "too many results to print");
+    lua_pushcfunction(L, print_values);
+    lua_insert(L, base + 1);
+    if (lgb_call(L, n, 0) != LUA_OK) report_error(L);
+  }
+  const double seconds = gb_clock() - start;
+  if (seconds > SLOW && gb_editor_is_terminal(e)) printf("\033[90m[%.3g s]\033[0m\n", seconds);
+}
+
+/* "?name" and "name?": what the documentation says. */
+static bool is_help (const char *text) { return text[0] == '?'; }
+
+static void show_help (lua_State *L, const char *text) {
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "gibbous.help");
+  if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
+    report_error(L);
+    return;
+  }
+  lua_pushstring(L, text + 1);
+  if (lgb_call(L, 1, 1) != LUA_OK) {
+    report_error(L);
+    return;
+  }
+  printf("%s\n", luaL_tolstring(L, -1, NULL));
+  lua_pop(L, 2);
+}
+
+/* Reads and runs one entry; false at the end of the input. */
+static bool one_entry (gb_editor *e, lua_State *L) {
+  const int base = lua_gettop(L);
+  gb_line line = read_line(e, L, "_PROMPT", "> ");
+  if (line == GB_LINE_END) return false;
+  if (line == GB_LINE_INTERRUPTED) return true;
+  const int entry = base + 1;
+  if (is_help(lua_tostring(L, entry))) {
+    gb_editor_remember(e, lua_tostring(L, entry));
+    show_help(L, lua_tostring(L, entry));
+    lua_settop(L, base);
+    return true;
+  }
+  int status;
+  line = read_chunk(e, L, entry, &status);
+  if (line == GB_LINE_READ) {
+    const char *text = lua_tostring(L, entry);
+    if (text[strspn(text, " \t\n")] != '\0') gb_editor_remember(e, text);
+    if (status == LUA_OK) run_chunk(e, L, entry, is_silenced(text));
+    else report_error(L);
+  }
+  lua_settop(L, base);
+  return true;
+}
+
+/* The prompt knows 'gb'; a library that does not load leaves a plain Lua. */
+static void preload (lua_State *L) {
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "gibbous");
+  if (lgb_call(L, 1, 1) == LUA_OK) lua_setglobal(L, "gb");
+  else report_error(L);
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "gibbous.inspect");
+  if (lgb_call(L, 1, 0) != LUA_OK) report_error(L);
+}
+
+void lgb_repl (lua_State *L) {
+  const int base = lua_gettop(L);
+  preload(L);
+  gb_editor *e = gb_editor_push(L);
+  if (gb_editor_is_terminal(e))
+    printf("gibbous %s on %s   ?name explains, Tab completes, Ctrl-D leaves\n", GIBBOUS_VERSION, LUA_RELEASE);
+  lgb_watch_interrupts(L);
+  while (one_entry(e, L)) {}
+  if (gb_editor_is_terminal(e)) putchar('\n');
+  fflush(stdout);
+  lua_settop(L, base);
+}

@@ -1,0 +1,150 @@
+/* append.c - rows into tiles, and the backend's Cholesky on those that are new. */
+#include "solve/append.h"
+
+#include <string.h>
+
+static size_t order_of (const gb_tensor *l) { return l->storage == NULL ? 0 : l->shape.dim[0]; }
+
+static gb_status expect (gb_node *x, const gb_shape *want, gb_dtype t, const char *what, gb_error *err) {
+  char a[GB_SHAPE_TEXT], b[GB_SHAPE_TEXT];
+  const gb_shape *s = gb_node_shape(x);
+  if (!gb_shape_equal(s, want))
+    return gb_fail(err, GB_ESHAPE, "%s: expected shape %s, got %s", what, gb_shape_text(want, a), gb_shape_text(s, b));
+  if (gb_node_dtype(x) == t) return GB_OK;
+  return gb_fail(err, GB_EDTYPE, "%s: expected %s, got %s", what, gb_dtype_name(t), gb_dtype_name(gb_node_dtype(x)));
+}
+
+static gb_status expect_float (gb_node *x, gb_error *err) {
+  const gb_dtype t = gb_node_dtype(x);
+  if (t == GB_F64 || t == GB_F32) return GB_OK;
+  return gb_fail(err, GB_EDTYPE, "a factor is f64 or f32, got %s", gb_dtype_name(t));
+}
+
+/* Entries (i, 0) to (i, count - 1) of 'from' become (row, column) and on. */
+static void put_row (const gb_tensor *l, size_t row, size_t column, const gb_tensor *from, size_t i, size_t count) {
+  const size_t size = gb_dtype_size(l->dtype);
+  const ptrdiff_t step = from->stride[1] * (ptrdiff_t)size;
+  const char *at = (const char *)gb_tensor_data(from) + (ptrdiff_t)i * from->stride[0] * (ptrdiff_t)size;
+  for (size_t done = 0, run; done < count; done += run) {
+    char *to = gb_growing_entry(l, row, column + done, &run);
+    if (run > count - done) run = count - done;
+    if (from->stride[1] == 1) memcpy(to, at, run * size);
+    else for (size_t k = 0; k < run; k++) memcpy(to + k * size, at + (ptrdiff_t)k * step, size);
+    at += (ptrdiff_t)run * step;
+  }
+}
+
+static gb_status factor_rows (gb_graph *g, const gb_tensor *l, size_t have, gb_error *err) {
+  gb_backend *be = g->backend;
+  const gb_opaque o = {.op = GB_OP_CHOLESKY, .nin = 1, .nout = 1, .in_dtype = {l->dtype}, .out_dtype = {l->dtype},
+                       .in_shape = {l->shape}, .out_shape = {l->shape}, .grown = true, .have = have};
+  void *tiles = l->storage->data, *scratch;
+  const void *in = tiles;
+  GB_TRY(gb_ledger_alloc(&be->ledger, GB_MEM_WORKSPACE, be->ops->opaque_scratch(be, &o), "", "append", &scratch, err));
+  const gb_status rc = be->ops->opaque(be, &o, &in, &tiles, scratch, err);
+  gb_ledger_free(&be->ledger, scratch);
+  return rc;
+}
+
+/* Takes over 'v': it is the result, or gone. */
+static gb_status finish (gb_status rc, gb_tensor *v, gb_tensor *out) {
+  if (rc == GB_OK) {
+    gb_growing_seal(v);
+    *out = *v;
+  } else gb_tensor_clear(v);
+  return rc;
+}
+
+static gb_status check_rows (const gb_tensor *l, gb_node *b, gb_node *c, gb_error *err) {
+  const size_t n = order_of(l), k = gb_node_shape(c)->ndim > 0 ? gb_node_shape(c)->dim[0] : 1;
+  const gb_shape rows = gb_shape_of(2, (size_t[]){k, n}), corner = gb_shape_of(2, (size_t[]){k, k});
+  const gb_dtype t = n > 0 ? l->dtype : gb_node_dtype(c);
+  GB_TRY(expect_float(c, err));
+  GB_TRY(expect(c, &corner, t, "append: the corner", err));
+  return n > 0 ? expect(b, &rows, t, "append: the rows", err) : GB_OK;
+}
+
+gb_status gb_factor_append (gb_graph *g, const gb_tensor *l, gb_node *b, gb_node *c, gb_tensor *out, gb_error *err) {
+  GB_TRY(check_rows(l, b, c, err));
+  const size_t have = order_of(l), k = gb_node_shape(c)->dim[0];
+  gb_node *const nodes[] = {c, b};
+  gb_tensor v;
+  GB_TRY(gb_eval(g, have > 0 ? 2 : 1, nodes, err));
+  GB_TRY(gb_growing_grow(&g->backend->ledger, l, gb_node_dtype(c), k, g->where, "factor", &v, err));
+  for (size_t i = 0; i < k; i++) {
+    if (have > 0) put_row(&v, have + i, 0, &b->out[0].tensor, i, have);
+    put_row(&v, have + i, have, &c->out[0].tensor, i, i + 1);
+  }
+  return finish(k > 0 ? factor_rows(g, &v, have, err) : GB_OK, &v, out);
+}
+
+gb_status gb_factor_of (gb_node *dense, gb_tensor *out, gb_error *err) {
+  const gb_shape *s = gb_node_shape(dense);
+  const gb_tensor none = {0};
+  char text[GB_SHAPE_TEXT];
+  gb_tensor v;
+  if (s->ndim != 2 || s->dim[0] != s->dim[1])
+    return gb_fail(err, GB_ESHAPE, "a factor is a square matrix, got %s", gb_shape_text(s, text));
+  GB_TRY(expect_float(dense, err));
+  GB_TRY(gb_eval(dense->graph, 1, &dense, err));
+  gb_graph *g = dense->graph;
+  GB_TRY(gb_growing_grow(&g->backend->ledger, &none, gb_node_dtype(dense), s->dim[0], g->where, "factor", &v, err));
+  for (size_t i = 0; i < s->dim[0]; i++) put_row(&v, i, 0, &dense->out[0].tensor, i, i + 1);
+  return finish(GB_OK, &v, out);
+}
+
+gb_status gb_factor_dense (gb_graph *g, const gb_tensor *l, gb_tensor *out, gb_error *err) {
+  const size_t n = order_of(l), size = gb_dtype_size(l->dtype);
+  GB_TRY(gb_tensor_new(&g->backend->ledger, l->dtype, &l->shape, GB_MEM_TENSOR, g->where, "", out, err));
+  char *to = gb_tensor_data(out);
+  for (size_t i = 0, run; i < n; i++, to += n * size) {
+    for (size_t j = 0; j <= i; j += run) {
+      const void *from = gb_growing_entry(l, i, j, &run);
+      if (run > i + 1 - j) run = i + 1 - j;
+      memcpy(to + j * size, from, run * size);
+    }
+    memset(to + (i + 1) * size, 0, (n - i - 1) * size);
+  }
+  return GB_OK;
+}
+
+/* sum over j < count of L_ij x_j */
+static double dot_row (const gb_tensor *l, size_t i, size_t count, const void *x) {
+  double sum = 0;
+  for (size_t j = 0, run; j < count; j += run) {
+    const void *p = gb_growing_entry(l, i, j, &run);
+    double part = 0;
+    if (run > count - j) run = count - j;
+    if (l->dtype == GB_F64) for (size_t k = 0; k < run; k++) part += ((const double *)p)[k] * ((const double *)x)[j + k];
+    else for (size_t k = 0; k < run; k++) part += (double)((const float *)p)[k] * (double)((const float *)x)[j + k];
+    sum += part;
+  }
+  return sum;
+}
+
+/* 'part' of 'count' entries of the vector y, from entry 'at'. */
+static void put_part (const gb_tensor *y, size_t at, size_t count, const gb_tensor *part) {
+  gb_tensor view = *y;
+  view.offset = at;
+  view.shape.dim[0] = count;
+  gb_tensor_copy(&view, part);
+}
+
+gb_status gb_factor_extend (gb_graph *g, const gb_tensor *l, gb_node *w, gb_node *r, gb_tensor *out, gb_error *err) {
+  const size_t n = order_of(l), have = gb_node_shape(w)->ndim > 0 ? gb_node_shape(w)->dim[0] : 1;
+  const gb_shape known = gb_shape_of(1, (size_t[]){have < n ? have : n}), all = gb_shape_of(1, (size_t[]){n});
+  const gb_shape rest = gb_shape_of(1, (size_t[]){n - known.dim[0]});
+  gb_node *const nodes[] = {w, r};
+  GB_TRY(expect(w, &known, l->dtype, "extend: what is known", err));
+  GB_TRY(expect(r, &rest, l->dtype, "extend: the rest", err));
+  GB_TRY(gb_eval(g, 2, nodes, err));
+  GB_TRY(gb_tensor_new(&g->backend->ledger, l->dtype, &all, GB_MEM_TENSOR, g->where, "", out, err));
+  void *x = gb_tensor_data(out);
+  put_part(out, 0, have, &w->out[0].tensor);
+  put_part(out, have, n - have, &r->out[0].tensor);
+  for (size_t i = have, run; i < n; i++) {
+    const double pivot = gb_element_get(gb_growing_entry(l, i, i, &run), 0, l->dtype);
+    gb_element_set(x, i, l->dtype, (gb_element_get(x, i, l->dtype) - dot_row(l, i, i, x)) / pivot);
+  }
+  return GB_OK;
+}
