@@ -1,4 +1,4 @@
-/* cpu.h - the entries of the CPU backend's table, one file each: walk.c runs folds, opaque.c runs opaque
+/* cpu.h - the entries of the CPU device's table, one file each: walk.c runs folds, opaque.c runs opaque
 ** ops, profile.c measures. */
 #ifndef GB_CPU_CPU_H
 #define GB_CPU_CPU_H
@@ -7,21 +7,21 @@
 #include "program/fold.h"
 #include "program/library.h"
 
-size_t gb_cpu_fold_scratch (const gb_backend *be, const gb_fold *f);
-gb_status gb_cpu_fold (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
+size_t gb_cpu_fold_scratch (const gb_device *dev, const gb_fold *f);
+gb_status gb_cpu_fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
                        const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err);
 
-size_t gb_cpu_fold_state (const gb_backend *be, const gb_fold *f);
-gb_status gb_cpu_fold_part (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
+size_t gb_cpu_fold_state (const gb_device *dev, const gb_fold *f);
+gb_status gb_cpu_fold_part (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
                             const gb_number *constant, const gb_carry *carry, void *scratch,
                             gb_fold_stats *stats, gb_error *err);
 
-size_t gb_cpu_opaque_scratch (const gb_backend *be, const gb_opaque *o);
-gb_status gb_cpu_opaque (gb_backend *be, const gb_opaque *o, const void *const *in, void *const *out,
+size_t gb_cpu_opaque_scratch (const gb_device *dev, const gb_opaque *o);
+gb_status gb_cpu_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
                          void *scratch, gb_error *err);
 
-void gb_cpu_identity (const gb_backend *be, char *text, size_t size);
-void gb_cpu_rates (gb_backend *be, double seconds, gb_backend_rates *out);
+void gb_cpu_identity (const gb_device *dev, char *text, size_t size);
+void gb_cpu_rates (gb_device *dev, double seconds, gb_device_rates *out);
 
 /* 64-byte vectors of fused multiply-adds a second: the sum of the pool's threads, all measured at the same time. */
 double gb_cpu_fma_rate (gb_pool *pool, double seconds);

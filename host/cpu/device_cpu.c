@@ -1,4 +1,4 @@
-/* device_cpu.c - the CPU backend: its ledger, its threads, and BLAS made safe to call from them. */
+/* device_cpu.c - the CPU device: its ledger, its threads, and BLAS made safe to call from them. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 #include "cpu/cpu.h"
 #include "cpu/isa/isa.h"
 
-static const gb_backend_ops cpu_ops = {
+static const gb_device_ops cpu_ops = {
   .name = "cpu",
   .fold_scratch = gb_cpu_fold_scratch,
   .fold_state = gb_cpu_fold_state, .fold_part = gb_cpu_fold_part, .fold = gb_cpu_fold,
@@ -16,7 +16,7 @@ static const gb_backend_ops cpu_ops = {
   .rates = gb_cpu_rates,
 };
 
-gb_status gb_backend_set_threads (gb_backend *be, int threads, gb_error *err) {
+gb_status gb_device_set_threads (gb_device *dev, int threads, gb_error *err) {
   if (threads < 1) return gb_fail(err, GB_EOPTION, "threads: expected at least 1, got %d", threads);
   gb_pool *pool;
   GB_TRY(gb_pool_new(threads, &pool, err));
@@ -25,58 +25,58 @@ gb_status gb_backend_set_threads (gb_backend *be, int threads, gb_error *err) {
     gb_pool_free(pool);
     return st;
   }
-  gb_pool_free(be->pool);
-  for (; be != NULL; be = be->next) be->pool = pool;
+  gb_pool_free(dev->pool);
+  for (; dev != NULL; dev = dev->next) dev->pool = pool;
   return GB_OK;
 }
 
-gb_status gb_backend_cpu_new (int threads, size_t limit, gb_backend **out, gb_error *err) {
+gb_status gb_device_cpu_new (int threads, size_t limit, gb_device **out, gb_error *err) {
   GB_TRY(gb_isa_select(NULL, err));
-  gb_backend *be = calloc(1, sizeof *be);
-  if (be == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the cpu backend");
-  be->ops = &cpu_ops;
-  snprintf(be->name, sizeof be->name, "%s", cpu_ops.name);
-  gb_ledger_init(&be->ledger, limit);
-  const gb_status st = gb_backend_set_threads(be, threads, err);
+  gb_device *dev = calloc(1, sizeof *dev);
+  if (dev == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the cpu device");
+  dev->ops = &cpu_ops;
+  snprintf(dev->name, sizeof dev->name, "%s", cpu_ops.name);
+  gb_ledger_init(&dev->ledger, limit);
+  const gb_status st = gb_device_set_threads(dev, threads, err);
   if (st != GB_OK) {
-    free(be);
+    free(dev);
     return st;
   }
-  *out = be;
+  *out = dev;
   return GB_OK;
 }
 
-gb_status gb_backend_add_device (gb_backend *first, size_t limit, gb_error *err) {
-  gb_backend *last = first;
+gb_status gb_device_add_simulated (gb_device *first, size_t limit, gb_error *err) {
+  gb_device *last = first;
   int n = 2;
   for (; last->next != NULL; n++) last = last->next;
   if (n > GB_DEVICES) return gb_fail(err, GB_EOPTION, "at most %d devices can be simulated", GB_DEVICES);
-  gb_backend *be = calloc(1, sizeof *be);
-  if (be == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a device");
-  be->ops = first->ops;
-  be->pool = first->pool;
-  snprintf(be->name, sizeof be->name, "%.8s:%d", first->name, n);
-  gb_ledger_init(&be->ledger, limit);
-  last->next = be;
+  gb_device *dev = calloc(1, sizeof *dev);
+  if (dev == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a device");
+  dev->ops = first->ops;
+  dev->pool = first->pool;
+  snprintf(dev->name, sizeof dev->name, "%.8s:%d", first->name, n);
+  gb_ledger_init(&dev->ledger, limit);
+  last->next = dev;
   return GB_OK;
 }
 
-void gb_backend_free (gb_backend *be) {
-  if (be == NULL) return;
-  gb_pool_free(be->pool);
-  for (gb_backend *next; be != NULL; be = next) {
-    next = be->next;
-    gb_ledger_release(&be->ledger);
-    free(be);
+void gb_device_free (gb_device *dev) {
+  if (dev == NULL) return;
+  gb_pool_free(dev->pool);
+  for (gb_device *next; dev != NULL; dev = next) {
+    next = dev->next;
+    gb_ledger_release(&dev->ledger);
+    free(dev);
   }
 }
 
-const char *gb_backend_isa (const gb_backend *be) {
-  (void)be;
+const char *gb_device_isa (const gb_device *dev) {
+  (void)dev;
   return gb_isa_active->name;
 }
 
-const char *gb_backend_blas (const gb_backend *be) {
-  (void)be;
+const char *gb_device_blas (const gb_device *dev) {
+  (void)dev;
   return gb_blas_identity();
 }

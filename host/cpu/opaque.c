@@ -46,18 +46,18 @@ static gb_status check_layout (const gb_opaque *o, gb_error *err) {
   return gb_fail(err, GB_EINTERNAL, "%s has no such packed form", gb_ops[o->op].name);
 }
 
-size_t gb_cpu_opaque_scratch (const gb_backend *be, const gb_opaque *o) {
+size_t gb_cpu_opaque_scratch (const gb_device *dev, const gb_opaque *o) {
   gb_scratch_fn *scratch = table[o->op].scratch;
-  return scratch == NULL ? 0 : scratch(be, o);
+  return scratch == NULL ? 0 : scratch(dev, o);
 }
 
-gb_status gb_cpu_opaque (gb_backend *be, const gb_opaque *o, const void *const *in, void *const *out,
+gb_status gb_cpu_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
                          void *scratch, gb_error *err) {
   if (table[o->op].run == NULL)
-    return gb_fail(err, GB_EINTERNAL, "%s is not an opaque op of the cpu backend", gb_ops[o->op].name);
+    return gb_fail(err, GB_EINTERNAL, "%s is not an opaque op of the cpu device", gb_ops[o->op].name);
   GB_TRY(check_blas(o, err));
   GB_TRY(check_layout(o, err));
   static char none[64];            /* scratch of an op that needs no bytes may be NULL */
-  const gb_opaque_call call = {be->pool, o, in, out, scratch != NULL ? scratch : none, err};
+  const gb_opaque_call call = {dev->pool, o, in, out, scratch != NULL ? scratch : none, err};
   return table[o->op].run(&call);
 }

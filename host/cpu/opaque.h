@@ -17,7 +17,7 @@ typedef struct gb_opaque_call {
 } gb_opaque_call;
 
 typedef gb_status gb_opaque_fn (const gb_opaque_call *c);
-typedef size_t gb_scratch_fn (const gb_backend *be, const gb_opaque *o);
+typedef size_t gb_scratch_fn (const gb_device *dev, const gb_opaque *o);
 
 gb_opaque_fn gb_cpu_gemm, gb_cpu_cholesky, gb_cpu_chol_inverse, gb_cpu_logdet, gb_cpu_inv_quad,
     gb_cpu_solve_chol, gb_cpu_trisolve, gb_cpu_lu_solve, gb_cpu_lu_logdet, gb_cpu_qr, gb_cpu_eigh, gb_cpu_svd,
@@ -53,7 +53,7 @@ static inline gb_tiles gb_tiles_of_factor (const gb_opaque *o, const void *base)
 }
 
 /* Address of tile (i, j); elements between the rows of a tile of block column j. */
-static inline void *gb_tile (const gb_tiles *a, size_t i, size_t j) {
+static inline void *gb_tile_at (const gb_tiles *a, size_t i, size_t j) {
   if (a->grown) {
     const gb_block_row *row = ((gb_block_row *const *)(const void *)a->base)[i];
     return (char *)row->data + j * row->rows * GB_BLOCK * gb_dtype_size(a->dtype);
@@ -71,7 +71,7 @@ static inline void *gb_tiles_entry (const gb_tiles *a, size_t i, size_t j, size_
   const bool tiled = a->packed || a->grown;
   const size_t col = tiled ? j % GB_BLOCK : j, ld = gb_tile_ld(a, j / GB_BLOCK);
   *run = ld - col;
-  char *tile = gb_tile(a, i / GB_BLOCK, tiled ? j / GB_BLOCK : 0);
+  char *tile = gb_tile_at(a, i / GB_BLOCK, tiled ? j / GB_BLOCK : 0);
   return tile + (i % GB_BLOCK * ld + col) * gb_dtype_size(a->dtype);
 }
 

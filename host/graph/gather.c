@@ -233,7 +233,7 @@ double gb_gathered_elements (gb_formula *e, gb_node *x, int axis, gb_node *at) {
   return at && in_formula(e, &g, x, axis) ? g.gathered : INFINITY;
 }
 
-gb_node *gb_canon_gather (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_gather (gb_formula *e, const gb_pending_op *d) {
   gb_node *x = d->in[0], *at = d->in[1];
   const int axis = (int)d->attr->i[0];
   gather g = {.at = at, .counts = true};

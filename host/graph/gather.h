@@ -28,6 +28,6 @@ gb_node *gb_ex_take_put (gb_formula *e, gb_node *x, int axis, gb_node *put, gb_n
 gb_node *gb_ex_instead (gb_formula *e, gb_node *x, int axis, gb_node *put, gb_node *instead);
 
 /* INDEX with no more positions than there are, where it would then be from fewer than half the elements. */
-gb_node *gb_canon_gather (gb_formula *e, const gb_draft *d);
+gb_node *gb_canon_gather (gb_formula *e, const gb_pending_op *d);
 
 #endif

@@ -25,10 +25,10 @@
 
 _Static_assert(sizeof(gb_node *) == sizeof(uint64_t), "a dropped input's serial is kept in its slot");
 
-gb_status gb_graph_new (gb_backend *be, gb_graph **out, gb_error *err) {
+gb_status gb_graph_new (gb_device *dev, gb_graph **out, gb_error *err) {
   gb_graph *g = malloc(sizeof *g);
   if (g == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a graph");
-  *g = (gb_graph){.backend = be, .nbuckets = 1024, .next_serial = 1, .where = ""};
+  *g = (gb_graph){.device = dev, .nbuckets = 1024, .next_serial = 1, .where = ""};
   g->bucket = calloc(g->nbuckets, sizeof *g->bucket);
   g->interned = gb_interned_new();
   if (g->bucket == NULL || g->interned == NULL) {
@@ -155,10 +155,10 @@ static size_t node_size (int nin, int nout) {
 
 /* A node with one count, not yet in the table and without its inputs. Errors: ENOMEM. */
 static gb_status node_alloc (gb_graph *g, gb_op op, int nin, int nout, gb_node **out, gb_error *err) {
-  GB_TRY(gb_ledger_book(&g->backend->ledger, node_size(nin, nout), "a node of the graph", err));
+  GB_TRY(gb_ledger_book(&g->device->ledger, node_size(nin, nout), "a node of the graph", err));
   gb_node *n = *out = calloc(1, node_size(nin, nout));
   if (n == NULL) {
-    gb_ledger_unbook(&g->backend->ledger, node_size(nin, nout));
+    gb_ledger_unbook(&g->device->ledger, node_size(nin, nout));
     return gb_fail(err, GB_ENOMEM, "no memory for a node of the graph (%zu nodes)", g->nnodes);
   }
   n->refs = 1;
@@ -205,7 +205,7 @@ static void release (gb_node *dead) {
     if (n->op == GB_OP_CALL) gb_call_unref((int)n->attr.i[0]);
     if ((n->flags & GB_NODE_LENT) != 0) n->graph->nlent--;
     if ((n->flags & GB_NODE_PROMISE) != 0) forget_promise(n);
-    gb_ledger_unbook(&n->graph->backend->ledger, node_size(room_for_inputs(n), n->nout));
+    gb_ledger_unbook(&n->graph->device->ledger, node_size(room_for_inputs(n), n->nout));
     free(n);
   }
 }

@@ -71,7 +71,7 @@ static inline bool gb_op_is_random (gb_op op) {
 static inline bool gb_node_has_value (const gb_node *n) { return n->out[0].tensor.storage != NULL; }
 
 struct gb_graph {
-  gb_backend *backend;        /* device 0; its ledger holds every value */
+  gb_device *device;        /* device 0; its ledger holds every value */
   gb_node **bucket;           /* cons table, power of two */
   size_t nbuckets, nnodes;
   uint64_t next_serial;
@@ -91,7 +91,7 @@ struct gb_graph {
   const char *calling_where;
 };
 
-gb_status gb_graph_new (gb_backend *be, gb_graph **out, gb_error *err);
+gb_status gb_graph_new (gb_device *dev, gb_graph **out, gb_error *err);
 void gb_graph_free (gb_graph *g);             /* every node must be released before */
 const char *gb_graph_intern (gb_graph *g, const char *text);   /* "" for NULL and where there is no memory */
 

@@ -136,7 +136,7 @@ static gb_status converted (gb_node *n, gb_dtype from, gb_dtype to, gb_node **ou
     return GB_OK;
   }
   gb_tensor t;
-  GB_TRY(gb_tensor_new(&n->graph->backend->ledger, to, gb_node_shape(n), GB_MEM_WORKSPACE, "", "boundary in f32", &t, err));
+  GB_TRY(gb_tensor_new(&n->graph->device->ledger, to, gb_node_shape(n), GB_MEM_WORKSPACE, "", "boundary in f32", &t, err));
   gb_tensor_copy(&t, &n->out[0].tensor);
   const gb_status st = gb_node_leaf(n->graph, &t, 0, n->name, out, err);
   gb_tensor_clear(&t);

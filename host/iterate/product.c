@@ -51,7 +51,7 @@ gb_status gb_product_resize (gb_product *p, size_t r, gb_error *err) {
   if (st == GB_OK && r != whole && multiplies(p->plan)) st = plan_width(p, whole, err);
   const gb_shape s = gb_shape_of(2, (size_t[]){p->n, p->width});
   if (st == GB_OK)
-    st = gb_tensor_new(&p->graph->backend->ledger, p->dtype, &s, GB_MEM_WORKSPACE, "", "columns of a solver",
+    st = gb_tensor_new(&p->graph->device->ledger, p->dtype, &s, GB_MEM_WORKSPACE, "", "columns of a solver",
                        &p->in, err);
   if (st != GB_OK) gb_product_clear(p);
   return st;
@@ -117,7 +117,7 @@ static void pass_block (void *ud, gb_tasks *s, size_t task, int thread) {
 
 static gb_status pass (const gb_product *p, double *wide, void *own, bool in, gb_error *err) {
   passage j = {p, wide, own, in};
-  return gb_tasks_run(p->graph->backend->pool, (p->n + GB_BLOCK - 1) / GB_BLOCK, pass_block, &j, err);
+  return gb_tasks_run(p->graph->device->pool, (p->n + GB_BLOCK - 1) / GB_BLOCK, pass_block, &j, err);
 }
 
 gb_status gb_product_run (gb_product *p, double *x, double *y, gb_error *err) {
@@ -133,7 +133,7 @@ gb_status gb_node_doubles (gb_node *n, double *out, gb_error *err) {
   GB_TRY(gb_eval(n->graph, 1, &n, err));
   const gb_tensor *t = &n->out[0].tensor;
   gb_tensor wide;
-  GB_TRY(gb_tensor_new(&n->graph->backend->ledger, GB_F64, &t->shape, GB_MEM_WORKSPACE, "", "", &wide, err));
+  GB_TRY(gb_tensor_new(&n->graph->device->ledger, GB_F64, &t->shape, GB_MEM_WORKSPACE, "", "", &wide, err));
   gb_tensor_copy(&wide, t);
   memcpy(out, gb_tensor_data(&wide), gb_shape_numel(&t->shape) * sizeof *out);
   gb_tensor_clear(&wide);
@@ -143,7 +143,7 @@ gb_status gb_node_doubles (gb_node *n, double *out, gb_error *err) {
 gb_status gb_leaf_doubles (gb_graph *g, const gb_shape *s, gb_dtype t, const double *values, const char *name,
                            gb_node **out, gb_error *err) {
   gb_tensor x;
-  GB_TRY(gb_tensor_new(&g->backend->ledger, t, s, GB_MEM_TENSOR, g->where, name, &x, err));
+  GB_TRY(gb_tensor_new(&g->device->ledger, t, s, GB_MEM_TENSOR, g->where, name, &x, err));
   const size_t count = gb_shape_numel(s);
   for (size_t i = 0; i < count; i++) gb_element_set(gb_tensor_data(&x), i, t, values[i]);
   const gb_status st = gb_node_leaf(g, &x, 0, name, out, err);

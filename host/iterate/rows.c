@@ -28,7 +28,7 @@ static gb_status build (gb_rows *p, gb_node *a, gb_error *err) {
 static gb_status placeholders (gb_rows *p, gb_error *err) {
   const gb_shape at = gb_shape_of(1, (size_t[]){p->b}), wide = gb_shape_of(2, (size_t[]){p->n, p->r}),
                  narrow = gb_shape_of(2, (size_t[]){p->b, p->r});
-  gb_ledger *l = &p->graph->backend->ledger;
+  gb_ledger *l = &p->graph->device->ledger;
   GB_TRY(gb_node_placeholder(p->graph, &at, GB_I64, "rows", &p->at, err));
   GB_TRY(gb_node_placeholder(p->graph, &narrow, p->dtype, "columns", &p->v, err));
   GB_TRY(gb_tensor_new(l, GB_I64, &at, GB_MEM_WORKSPACE, "", "rows of a solver", &p->positions, err));

@@ -40,7 +40,7 @@ static int core_name (lua_State *L) {
 
 /* core.fixed_rates(on): predicted times of an imaginary machine, for texts that must not change */
 static int core_fixed_rates (lua_State *L) {
-  gb_rates_choose_fixed(lua_toboolean(L, 1));
+  gb_device_profile_choose_fixed(lua_toboolean(L, 1));
   return 0;
 }
 
@@ -59,10 +59,10 @@ static int core_known (lua_State *L) {
 /* core.know_rates(): the machine is measured if it was not before, which is said, so that plans have seconds */
 static int core_know_rates (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  const gb_rates *rates;
+  const gb_device_profile *rates;
   gb_error err;
   s->busy = true;
-  const gb_status st = gb_rates_get(s->backend, &rates, &err);
+  const gb_status st = gb_device_profile_get(s->device, &rates, &err);
   s->busy = false;
   lgb_result(L, st, &err);
   return 0;
@@ -100,8 +100,8 @@ static int core_nearest (lua_State *L) {
 /* core.live(): bytes and blocks in the ledger, nodes in the graph */
 static int core_live (lua_State *L) {
   const lgb_session *s = lgb_session_of(L);
-  lua_pushinteger(L, (lua_Integer)s->backend->ledger.used);
-  lua_pushinteger(L, (lua_Integer)s->backend->ledger.blocks);
+  lua_pushinteger(L, (lua_Integer)s->device->ledger.used);
+  lua_pushinteger(L, (lua_Integer)s->device->ledger.blocks);
   lua_pushinteger(L, (lua_Integer)s->graph->nnodes);
   return 3;
 }
@@ -110,7 +110,7 @@ static int core_live (lua_State *L) {
 ** tests. */
 static int core_fail_after (lua_State *L) {
   const lua_Integer n = luaL_checkinteger(L, 1);
-  gb_ledger *l = &lgb_session_of(L)->backend->ledger;
+  gb_ledger *l = &lgb_session_of(L)->device->ledger;
   l->fail_after = n < 0 ? -1 : (long)(l->allocations + (size_t)n);
   return 0;
 }

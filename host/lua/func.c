@@ -153,7 +153,7 @@ static lgb_tensor *push_node (lua_State *L, gb_node *n) {
 
 /* The result into its buffer, everything on the way in lent memory. */
 static gb_status evaluate_into (const visit *v, gb_node *y, gb_error *err) {
-  gb_ledger *l = &v->graph->backend->ledger;
+  gb_ledger *l = &v->graph->device->ledger;
   if (gb_node_has_value(y)) {
     gb_tensor_copy(v->out, &y->out[0].tensor);
     return GB_OK;
@@ -243,7 +243,7 @@ static int run_body (lua_State *L) {
 
 /* What the function evaluated and no longer needs goes; the rest outlives it. */
 static void give_memory_back (lua_State *L, gb_graph *g) {
-  gb_ledger *l = &g->backend->ledger;
+  gb_ledger *l = &g->device->ledger;
   if (l->live != NULL) gb_cache_drop(g, SIZE_MAX);
   if (l->live != NULL && l->reclaim != NULL) {
     lua_gc(L, LUA_GCCOLLECT);
@@ -258,7 +258,7 @@ static gb_status func_run (void *ud, gb_graph *g, const gb_opaque *o, const gb_t
   gb_ledger outer;
   visit v = {.f = f, .graph = g, .nin = o->nin, .in = in, .out = out, .declared = (size_t)BYTES(o->attr)};
   const gb_run_stats stats = gb_last_eval;
-  gb_ledger_lend(&g->backend->ledger, &outer, scratch, v.declared + OVERHEAD, v.declared);
+  gb_ledger_lend(&g->device->ledger, &outer, scratch, v.declared + OVERHEAD, v.declared);
   const gb_status st = call_lua(&v, run_body, err);
   give_memory_back(f->session->L, g);
   gb_last_eval = stats;

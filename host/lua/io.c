@@ -96,7 +96,7 @@ static int csv_read (lua_State *L) {
   *f = (gb_frame){0};
   lgb_setmeta(L, LGB_FRAME);
   gb_error err;
-  lgb_result(L, gb_csv_read(&s->backend->ledger, path, s->where, &o, f, &err), &err);
+  lgb_result(L, gb_csv_read(&s->device->ledger, path, s->where, &o, f, &err), &err);
   lua_createtable(L, (int)f->ncols, 3);
   set_integer(L, "rows", f->nrows);
   push_notes(L, f->notes);
@@ -212,7 +212,7 @@ static int npy_read (lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   gb_tensor *held = lgb_newholder(L);
   gb_error err;
-  lgb_result(L, gb_npy_read(&s->backend->ledger, path, s->where, held, &err), &err);
+  lgb_result(L, gb_npy_read(&s->device->ledger, path, s->where, held, &err), &err);
   push_leaf(L, s, held, "");
   return 1;
 }
@@ -239,7 +239,7 @@ static int safetensors_read (lua_State *L) {
   *set = (gb_tensor_set){0};
   lgb_setmeta(L, LGB_TENSOR_SET);
   gb_error err;
-  lgb_result(L, gb_safetensors_read(&s->backend->ledger, path, s->where, set, &err), &err);
+  lgb_result(L, gb_safetensors_read(&s->device->ledger, path, s->where, set, &err), &err);
   lua_createtable(L, 0, (int)set->ntensors);
   for (size_t i = 0; i < set->ntensors; i++) {
     gb_tensor *held = lgb_newholder(L);

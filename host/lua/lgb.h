@@ -20,7 +20,7 @@
 /* One a Lua state, made by the first require. It outlives the state until the last handle is closed, so the
 ** order in which a closing state finalises things cannot matter. */
 typedef struct lgb_session {
-  gb_backend *backend;
+  gb_device *device;
   gb_graph *graph;
   lua_State *main;                      /* the main thread */
   lua_State *L;                         /* state of the last binding entered: the one that can collect */
@@ -36,7 +36,7 @@ typedef struct lgb_session {
   char source[LUA_IDSIZE];
   int line;
   gb_dtype dtype;                       /* gb.config */
-  int devices;                          /* of the backend's: simulated ones, once made, stay until the end */
+  int devices;                          /* of the device's: simulated ones, once made, stay until the end */
   int digits, edge;
 } lgb_session;
 
@@ -129,7 +129,7 @@ bool lgb_optbool (lua_State *L, int arg, const char *name, bool def);
 const char *lgb_optstring (lua_State *L, int arg, const char *name, const char *def);
 gb_dtype lgb_optdtype (lua_State *L, int arg, gb_dtype def);
 void lgb_optdevice (lua_State *L, int arg);                                /* of tensors: the first one */
-gb_backend *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name);
+gb_device *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name);
 gb_dtype lgb_checkdtype (lua_State *L, const char *name);
 size_t lgb_tobytes (lua_State *L, int index, const char *what);            /* 1e9, "1 GiB" */
 

@@ -141,7 +141,7 @@ static int make_tensor (lua_State *L) {
   gb_error err;
   lgb_charge(L, s, gb_shape_bytes(&shape, t));
   lgb_result(L,
-             gb_tensor_new(&s->backend->ledger, t, &shape, GB_MEM_TENSOR, s->graph->where, "", holder, &err),
+             gb_tensor_new(&s->device->ledger, t, &shape, GB_MEM_TENSOR, s->graph->where, "", holder, &err),
              &err);
   filler f = {.out = holder, .is_free = !is_dtype_given(L, 2)};
   lua_pushvalue(L, 1);

@@ -55,16 +55,16 @@ static void push_holders (lua_State *L, const gb_ledger *l) {
 
 /* Simulated devices: what they may hold and do. */
 static void push_others (lua_State *L, const lgb_session *s) {
-  const gb_backend *be = s->backend;
+  const gb_device *dev = s->device;
   lua_createtable(L, s->devices - 1, 0);
   for (int i = 1; i < s->devices; i++) {
-    be = be->next;
+    dev = dev->next;
     lua_createtable(L, 0, 4);
-    lua_pushstring(L, be->name);
+    lua_pushstring(L, dev->name);
     lua_setfield(L, -2, "name");
-    set_bytes(L, "limit", be->ledger.limit);
-    set_bytes(L, "used", be->ledger.used);
-    set_bytes(L, "peak", be->ledger.peak);
+    set_bytes(L, "limit", dev->ledger.limit);
+    set_bytes(L, "used", dev->ledger.used);
+    set_bytes(L, "peak", dev->ledger.peak);
     lua_rawseti(L, -2, i);
   }
 }
@@ -146,7 +146,7 @@ static int report_tostring (lua_State *L) {
 /* report(): {limit, used, peak, tensor, cache, arena, workspace, graph, blocks, allocations, lua, holders, devices} in
 ** bytes */
 static int memory_report (lua_State *L) {
-  const gb_ledger *l = &lgb_session_of(L)->backend->ledger;
+  const gb_ledger *l = &lgb_session_of(L)->device->ledger;
   lua_createtable(L, 0, 14);
   set_bytes(L, "limit", l->limit);
   set_bytes(L, "used", l->used);
@@ -172,7 +172,7 @@ static int memory_report (lua_State *L) {
 /* room(): bytes that can still be had, counting values that can be computed again as free */
 static int memory_room (lua_State *L) {
   const gb_graph *g = lgb_session_of(L)->graph;
-  const gb_ledger *l = &g->backend->ledger;
+  const gb_ledger *l = &g->device->ledger;
   lua_pushinteger(L, (lua_Integer)gb_plan_room(g, l->used - l->by_purpose[GB_MEM_CACHE]));
   return 1;
 }

@@ -129,11 +129,11 @@ gb_dtype lgb_optdtype (lua_State *L, int arg, gb_dtype def) {
   return name != NULL ? lgb_checkdtype(L, name) : def;
 }
 
-gb_backend *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name) {
+gb_device *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name) {
   int n = s->devices;
-  if (strcmp(name, "cpu:1") == 0) return s->backend;
-  for (gb_backend *be = s->backend; be != NULL && n > 0; be = be->next, n--)
-    if (strcmp(be->name, name) == 0) return be;
+  if (strcmp(name, "cpu:1") == 0) return s->device;
+  for (gb_device *dev = s->device; dev != NULL && n > 0; dev = dev->next, n--)
+    if (strcmp(dev->name, name) == 0) return dev;
   if (s->devices == 1) lgb_fail(L, GB_EDEVICE, "there is no device '%s' (cpu expected)", name);
   lgb_fail(L, GB_EDEVICE, "there is no device '%s' (cpu to cpu:%d expected)", name, s->devices);
   return NULL;
@@ -142,7 +142,7 @@ gb_backend *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name) {
 void lgb_optdevice (lua_State *L, int arg) {
   lgb_session *s = lgb_session_of(L);
   const char *name = lgb_optstring(L, arg, "device", "cpu");
-  if (lgb_checkdevice(L, s, name) != s->backend)
+  if (lgb_checkdevice(L, s, name) != s->device)
     lgb_fail(L, GB_EDEVICE, "tensors live on cpu: '%s' takes part in plans, gb.plan(y, {device = {'cpu', '%s'}})", name, name);
 }
 

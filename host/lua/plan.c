@@ -70,12 +70,12 @@ static size_t popbudget (lua_State *L) {
   return bytes;
 }
 
-static gb_backend *popdevice (lua_State *L, lgb_session *s) {
+static gb_device *popdevice (lua_State *L, lgb_session *s) {
   if (lua_type(L, -1) != LUA_TSTRING)
     lgb_fail(L, GB_EOPTION, "plan: option 'device' must be a name or a list of names, got a %s", luaL_typename(L, -1));
-  gb_backend *be = lgb_checkdevice(L, s, lua_tostring(L, -1));
+  gb_device *dev = lgb_checkdevice(L, s, lua_tostring(L, -1));
   lua_pop(L, 1);
-  return be;
+  return dev;
 }
 
 /* device = "cpu:2" or {"cpu", "cpu:2", ...}: how many */
@@ -402,11 +402,11 @@ static size_t minimum_of (const plan_box *p, const gb_plan_report *r) {
   return p->kept + r->minimum > p->minimum ? p->kept + r->minimum : p->minimum;
 }
 
-/* Predicted seconds of the realisation that was chosen and of what it waits for; nil where they are not known. */
+/* Predicted seconds of the candidate that was chosen and of what it waits for; nil where they are not known. */
 static double seconds_of (lua_State *L, const plan_box *p, const gb_plan_report *r, int arg) {
   double own = 0;
-  for (int i = 0; i < r->noffers; i++)
-    if (r->offer[i].chosen) own = r->offer[i].seconds;
+  for (int i = 0; i < r->ncandidates; i++)
+    if (r->candidate[i].chosen) own = r->candidate[i].seconds;
   lua_getiuservalue(L, arg, 2);
   const bool waits = lua_rawlen(L, -1) > 0;
   lua_pop(L, 1);

@@ -1,4 +1,4 @@
-/* session.c - what belongs to one Lua state: backend, graph, settings, and the collector's share of their
+/* session.c - what belongs to one Lua state: device, graph, settings, and the collector's share of their
 ** memory. */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -34,8 +34,8 @@ static int default_devices (void) {
 
 gb_status lgb_set_devices (lgb_session *s, int n, gb_error *err) {
   int have = 1;
-  for (const gb_backend *be = s->backend; be->next != NULL; be = be->next) have++;
-  for (; have < n; have++) GB_TRY(gb_backend_add_device(s->backend, s->backend->ledger.limit / (size_t)n, err));
+  for (const gb_device *dev = s->device; dev->next != NULL; dev = dev->next) have++;
+  for (; have < n; have++) GB_TRY(gb_device_add_simulated(s->device, s->device->ledger.limit / (size_t)n, err));
   s->devices = n;
   return GB_OK;
 }
@@ -56,7 +56,7 @@ static void session_free (lgb_session *s) {
   release_late(s);
   free(s->late);
   if (s->graph != NULL) gb_graph_free(s->graph);
-  if (s->backend != NULL) gb_backend_free(s->backend);
+  if (s->device != NULL) gb_device_free(s->device);
   free(s);
 }
 
@@ -72,7 +72,7 @@ static int session_gc (lua_State *L) {
   lgb_close_late(L);
   *slot = NULL;
   s->state_gone = true;
-  s->backend->ledger.reclaim = NULL;
+  s->device->ledger.reclaim = NULL;
   if (s->handles == 0) session_free(s);
   return 0;
 }
@@ -91,15 +91,15 @@ static gb_status session_new (lgb_session **out, gb_error *err) {
   lgb_session *s = calloc(1, sizeof *s);
   if (s == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a session");
   *s = (lgb_session){.dtype = GB_F64, .digits = 4, .edge = 3, .where = ""};
-  gb_status st = gb_backend_cpu_new(default_threads(), gb_memory_available(), &s->backend, err);
+  gb_status st = gb_device_cpu_new(default_threads(), gb_memory_available(), &s->device, err);
   if (st == GB_OK) st = lgb_set_devices(s, default_devices(), err);
-  if (st == GB_OK) st = gb_graph_new(s->backend, &s->graph, err);
+  if (st == GB_OK) st = gb_graph_new(s->device, &s->graph, err);
   if (st != GB_OK) {
     session_free(s);
     return st;
   }
-  s->backend->ledger.reclaim = reclaim;
-  s->backend->ledger.reclaim_ud = s;
+  s->device->ledger.reclaim = reclaim;
+  s->device->ledger.reclaim_ud = s;
   *out = s;
   return GB_OK;
 }
@@ -140,7 +140,7 @@ void lgb_open_session (lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
   (*slot)->main = lua_tothread(L, -1);
   lua_pop(L, 1);
-  gb_rates_announce(say_measuring);
+  gb_device_profile_announce(say_measuring);
   gb_stored_announce(say_stored);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);
 }
@@ -194,7 +194,7 @@ static void step_collector (lua_State *L, double kb) {
 ** is of the memory limit, about one cycle per limit. Incremental mode only: a generational step never looks
 ** at old objects. */
 void lgb_charge (lua_State *L, lgb_session *s, size_t bytes) {
-  const double share = (double)bytes / (double)(s->backend->ledger.limit + 1);
+  const double share = (double)bytes / (double)(s->device->ledger.limit + 1);
   step_collector(L, lua_gc(L, LUA_GCCOUNT) * (share < 1 ? share : 1));
 }
 
@@ -210,7 +210,7 @@ lgb_tensor *lgb_newtensor (lua_State *L) {
   lgb_session *s = lgb_session_of(L);
   if (++s->uncharged >= CHARGE_EVERY) {
     s->uncharged = 0;
-    step_collector(L, is_full(&s->backend->ledger) ? INT_MAX : CHARGE_EVERY * NODE_KB);
+    step_collector(L, is_full(&s->device->ledger) ? INT_MAX : CHARGE_EVERY * NODE_KB);
   }
   lgb_tensor *t = lua_newuserdatauv(L, sizeof *t, 0);
   *t = (lgb_tensor){.session = s};                  /* empty: already safe to collect */

@@ -7,7 +7,7 @@
 static void set_setting (lua_State *L, lgb_session *s, const char *key) {
   if (strcmp(key, "dtype") == 0) lua_pushstring(L, gb_dtype_name(s->dtype));
   else if (strcmp(key, "device") == 0) lua_pushliteral(L, "cpu");
-  else if (strcmp(key, "threads") == 0) lua_pushinteger(L, gb_pool_threads(s->backend->pool));
+  else if (strcmp(key, "threads") == 0) lua_pushinteger(L, gb_pool_threads(s->device->pool));
   else if (strcmp(key, "devices") == 0) lua_pushinteger(L, s->devices);
   else if (strcmp(key, "digits") == 0) lua_pushinteger(L, s->digits);
   else lua_pushinteger(L, s->edge);
@@ -39,7 +39,7 @@ static void apply (lua_State *L, lgb_session *s) {
   const int edge = given(L, 1, "edge") ? checkrange(L, 1, "edge", 1, 100) : s->edge;
   const int threads = given(L, 1, "threads") ? checkrange(L, 1, "threads", 1, 1024) : 0;
   gb_error err;
-  if (threads > 0) lgb_result(L, gb_backend_set_threads(s->backend, threads, &err), &err);
+  if (threads > 0) lgb_result(L, gb_device_set_threads(s->device, threads, &err), &err);
   lgb_result(L, lgb_set_devices(s, devices, &err), &err);
   s->dtype = t;
   s->digits = digits;
@@ -60,31 +60,31 @@ static int settings_config (lua_State *L) {
   return 1;
 }
 
-static void push_device (lua_State *L, const gb_backend *be) {
+static void push_device (lua_State *L, const gb_device *dev) {
   lua_createtable(L, 0, 6);
-  lua_pushstring(L, be->name);
+  lua_pushstring(L, dev->name);
   lua_setfield(L, -2, "name");
-  lua_pushstring(L, gb_backend_isa(be));
+  lua_pushstring(L, gb_device_isa(dev));
   lua_setfield(L, -2, "isa");
-  lua_pushstring(L, gb_backend_blas(be));
+  lua_pushstring(L, gb_device_blas(dev));
   lua_setfield(L, -2, "blas");
-  lua_pushinteger(L, gb_pool_threads(be->pool));
+  lua_pushinteger(L, gb_pool_threads(dev->pool));
   lua_setfield(L, -2, "threads");
-  lua_pushinteger(L, (lua_Integer)be->ledger.limit);
+  lua_pushinteger(L, (lua_Integer)dev->ledger.limit);
   lua_setfield(L, -2, "memory");
-  lua_pushinteger(L, (lua_Integer)be->ledger.limit);
+  lua_pushinteger(L, (lua_Integer)dev->ledger.limit);
   lua_setfield(L, -2, "limit");
-  lua_pushinteger(L, (lua_Integer)be->ledger.used);
+  lua_pushinteger(L, (lua_Integer)dev->ledger.used);
   lua_setfield(L, -2, "used");
 }
 
 /* gb.devices(): {{name, isa, threads, limit, used}}; 'memory' is the limit too */
 static int settings_devices (lua_State *L) {
   const lgb_session *s = lgb_session_of(L);
-  const gb_backend *be = s->backend;
+  const gb_device *dev = s->device;
   lua_createtable(L, s->devices, 0);
-  for (int i = 1; i <= s->devices; i++, be = be->next) {
-    push_device(L, be);
+  for (int i = 1; i <= s->devices; i++, dev = dev->next) {
+    push_device(L, dev);
     lua_rawseti(L, -2, i);
   }
   return 1;

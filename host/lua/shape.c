@@ -171,7 +171,7 @@ static gb_tensor *new_positions (lua_State *L, lgb_session *s, size_t count) {
   const gb_shape shape = gb_shape_of(1, &count);
   lgb_charge(L, s, count * sizeof(int64_t));
   lgb_result(
-      L, gb_tensor_new(&s->backend->ledger, GB_I64, &shape, GB_MEM_TENSOR, s->graph->where, "", holder, &err),
+      L, gb_tensor_new(&s->device->ledger, GB_I64, &shape, GB_MEM_TENSOR, s->graph->where, "", holder, &err),
       &err);
   return holder;
 }

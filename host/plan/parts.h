@@ -11,17 +11,17 @@
 #define GB_PROGRAMS 256           /* structures a graph remembers */
 #define GB_PLACEMENTS 8           /* placements a program remembers */
 #define GB_AXES 8                 /* axes that a program tries to cut */
-#define GB_CUTTINGS 24            /* the same, from whichever leaf on, where it has few steps */
+#define GB_TILINGS 24            /* the same, from whichever leaf on, where it has few steps */
 
 /* Filled when memory is short. */
 typedef struct gb_axes_found {
-  gb_cutting *cutting[GB_CUTTINGS];
+  gb_tiling *tiling[GB_TILINGS];
   int n;
   bool looked;
 } gb_axes_found;
 
 /* A lowered graph with its placements: one for every graph of its structure, run by 'threads' threads. */
-typedef struct gb_program {
+typedef struct gb_lowered_plan {
   int refs, threads;
   uint64_t structure;
   size_t nnodes, nouts;
@@ -31,16 +31,16 @@ typedef struct gb_program {
   int widest_in, widest_out, most_constants;   /* of one step */
   struct { uint64_t key; gb_placement *place; } placed[GB_PLACEMENTS];
   int next_place;
-  gb_cutting *batch;              /* the axis that leaves name: its sums run in grains, cut or not; or NULL */
+  gb_tiling *batch;              /* the axis that leaves name: its sums run in grains, cut or not; or NULL */
   gb_axes_found bits, math;       /* axes found by looking, cut where no bit changes, and anywhere */
   gb_axes_found sums;             /* as bits; more of it can run on other devices, none of it in less memory */
-  gb_triangle *triangle;          /* factors that can be packed */
-  int ntriangles;
+  gb_packed_factor *packed_factor;          /* factors that can be packed */
+  int npacked_factors;
   gb_nest *nest;                  /* staged values inside their readers, or NULL */
   uint64_t used;                  /* stamp of the last use */
   gb_ledger *ledger;              /* of the books that have its bytes */
   size_t booked;
-} gb_program;
+} gb_lowered_plan;
 
 /* A value that its node may lose: dropped when memory is short, least recently used first. */
 typedef struct gb_cached {
@@ -50,7 +50,7 @@ typedef struct gb_cached {
 } gb_cached;
 
 typedef struct gb_plan_cache {
-  gb_program *program[GB_PROGRAMS];
+  gb_lowered_plan *program[GB_PROGRAMS];
   int nprograms;
   gb_cached *cached;
   size_t ncached, room;
@@ -61,7 +61,7 @@ typedef struct gb_plan_cache {
 
 struct gb_plan {
   gb_graph *graph;
-  gb_program *prog;
+  gb_lowered_plan *prog;
   size_t booked;                  /* bytes of its tables in the ledger's books */
   size_t nnodes, nouts;
   gb_node **node;                 /* [nnodes] canonical order; counted */
@@ -73,9 +73,9 @@ struct gb_plan {
   gb_plan_row *row;
   int *number;                    /* [places + 1] steps that run before a place: users count these */
   const char **what;              /* [steps that run] */
-  gb_offer taken;                 /* of the last choice: what tells it from others */
-  gb_offer *offer;
-  size_t noffers, offer_room;
+  gb_candidate taken;                 /* of the last choice: what tells it from others */
+  gb_candidate *candidate;
+  size_t ncandidates, candidate_room;
   bool ran;
   size_t nbound;
   gb_node **bound;                /* leaves of the last run with other values: borrowed, for comparison */
@@ -84,8 +84,8 @@ struct gb_plan {
   void *arena;                    /* kept between runs with rebound leaves */
   size_t arena_bytes;
   gb_run_stats stats;
-  gb_shares *shares;              /* what other devices do; NULL: one device plans and runs alone */
-  gb_backend *on;                 /* the device whose steps run now */
+  gb_partition *partition;              /* what other devices do; NULL: one device plans and runs alone */
+  gb_device *on;                 /* the device whose steps run now */
   bool watched;                   /* the run in progress, by memcheck.c */
   /* [buffers] of the run in progress */
   bool *want, *have, *keep;       /* as in gb_demand */
@@ -157,22 +157,22 @@ static inline const char *gb_plan_name (const gb_plan *p, int b) {
 gb_status gb_plan_choose (gb_plan *p, gb_error *err);
 /* Bytes of values that the placement counts on and that would make room if they went. */
 size_t gb_plan_held (const gb_plan *p, const gb_placement *place);
-/* The least that any realisation needs; notes what is offered on the way. */
+/* The least that any candidate needs; notes what is considered on the way. */
 gb_status gb_plan_find_minimum (gb_plan *p, size_t *minimum, gb_error *err);
 /* The axes that a program can be cut along. */
-gb_status gb_program_find_batch (gb_program *prog, gb_node *const *node, gb_error *err);
-gb_status gb_program_find_cuttings (gb_program *prog, bool math, bool sums, const gb_axes_found **out, gb_error *err);
+gb_status gb_lowered_plan_find_batch (gb_lowered_plan *prog, gb_node *const *node, gb_error *err);
+gb_status gb_lowered_plan_find_tilings (gb_lowered_plan *prog, bool math, bool sums, const gb_axes_found **out, gb_error *err);
 
-/* candidates.c. Remembers a realisation that was weighed; without memory it is left out. 'place': what it is like. */
-void gb_plan_note_offer (gb_plan *p, const gb_offer *o, const gb_placement *place);
-/* Once a placement is chosen: says of each offer whether it fits, and which it was. */
-void gb_plan_judge_offers (gb_plan *p);
+/* candidates.c. Remembers a candidate that was weighed; without memory it is left out. 'place': what it is like. */
+void gb_plan_note_candidate (gb_plan *p, const gb_candidate *o, const gb_placement *place);
+/* Once a placement is chosen: says of each candidate whether it fits, and which it was. */
+void gb_plan_judge_candidates (gb_plan *p);
 
 /* rows.c. Fills p->report and p->row from the placement that was chosen. */
 gb_status gb_plan_fill_report (gb_plan *p, gb_error *err);
 
 /* signature.c */
-gb_status gb_sign_buffers (const gb_lowered *low, const gb_cutting *batch, uint64_t *made, gb_error *err);
+gb_status gb_buffer_signatures (const gb_lowered *low, const gb_tiling *batch, uint64_t *made, gb_error *err);
 
 /* refuse.c. Fills 'err' with what it would take and the ways out; returns EREFUSED. */
 gb_status gb_plan_refuse (const gb_plan *p, const gb_placement *place, size_t need, size_t have,
@@ -186,10 +186,10 @@ typedef struct gb_measure gb_measure;
 void gb_measure_note (gb_graph *g, gb_node *n, int output);
 void gb_measure_count (const gb_run_stats *s, bool outermost);
 void gb_measure_free (gb_measure *m);
-gb_program *gb_program_find (gb_plan_cache *c, uint64_t structure, size_t nnodes, size_t nouts, int threads);
-void gb_program_add (gb_plan_cache *c, gb_program *p);             /* takes a count of its own */
-gb_status gb_program_book (gb_program *p, gb_ledger *l, gb_error *err);   /* after each change of its size */
-void gb_program_unref (gb_program *p);
+gb_lowered_plan *gb_lowered_plan_find (gb_plan_cache *c, uint64_t structure, size_t nnodes, size_t nouts, int threads);
+void gb_lowered_plan_add (gb_plan_cache *c, gb_lowered_plan *p);             /* takes a count of its own */
+gb_status gb_lowered_plan_book (gb_lowered_plan *p, gb_ledger *l, gb_error *err);   /* after each change of its size */
+void gb_lowered_plan_unref (gb_lowered_plan *p);
 /* The value of n's output is now a cache. Without memory for the entry it is simply dropped. */
 void gb_cache_add (gb_graph *g, gb_node *n, int output);
 bool gb_cache_reserve (gb_graph *g, size_t more); /* so that as many gb_cache_add allocate nothing */
@@ -200,18 +200,18 @@ void gb_cache_pin (gb_graph *g, gb_node *n, int output);           /* it was ask
 ** room. */
 bool gb_make_room (gb_graph *g, size_t bytes);
 
-/* memcheck.c: watches a run whose arena is the plan's own, where gb_plan_check.on. False: this one is not
+/* memcheck.c: watches a run whose arena is the plan's own, where gb_plan_memcheck.on. False: this one is not
 ** watched. */
-bool gb_check_begin (const gb_plan *p, void *arena);
-void gb_check_before (const gb_plan *p, const void *arena);
-void gb_check_after (const gb_plan *p, int place, const gb_window *at, void *arena);   /* at NULL: it ran once */
-void gb_check_node (const gb_plan *p, int step, const gb_nest_room *room, void *arena);   /* a node of the nest ran */
-void gb_check_consumed (const gb_plan *p, int k, void *arena);   /* what it made was read */
-void gb_check_nest (const gb_plan *p, int step, int place, void *arena);   /* the outermost reader is done */
-void gb_check_end (void);
-void gb_check_copied (const gb_plan *p, int b);     /* all of buffer b was copied to where it lies now */
+bool gb_memcheck_begin (const gb_plan *p, void *arena);
+void gb_memcheck_before (const gb_plan *p, const void *arena);
+void gb_memcheck_after (const gb_plan *p, int place, const gb_window *at, void *arena);   /* at NULL: it ran once */
+void gb_memcheck_node (const gb_plan *p, int step, const gb_nest_room *room, void *arena);   /* a node of the nest ran */
+void gb_memcheck_consumed (const gb_plan *p, int k, void *arena);   /* what it made was read */
+void gb_memcheck_nest (const gb_plan *p, int step, int place, void *arena);   /* the outermost reader is done */
+void gb_memcheck_end (void);
+void gb_memcheck_copied (const gb_plan *p, int b);     /* all of buffer b was copied to where it lies now */
 /* What the watch keeps of the device that it looks at: another one is watched in between. */
-typedef struct gb_check_memory { unsigned char *before; size_t *spare; } gb_check_memory;
-void gb_check_exchange (gb_check_memory *m);
+typedef struct gb_memcheck_memory { unsigned char *before; size_t *spare; } gb_memcheck_memory;
+void gb_memcheck_exchange (gb_memcheck_memory *m);
 
 #endif

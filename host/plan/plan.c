@@ -29,7 +29,7 @@ static int find_uncut (const gb_lowered *low, const gb_nest *nest, gb_node *cons
 
 /* Lowers, with products staged but for large ones that would exist whole: those are inlined where that can be lowered. A function
 ** of the graph alone. */
-static gb_status lower (gb_graph *g, size_t nouts, gb_node *const *outs, size_t nnodes, gb_node *const *node, gb_program *p,
+static gb_status lower (gb_graph *g, size_t nouts, gb_node *const *outs, size_t nnodes, gb_node *const *node, gb_lowered_plan *p,
                         gb_error *err) {
   bool *inlined = calloc(nnodes + 1, sizeof *inlined);
   if (inlined == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
@@ -56,10 +56,10 @@ static gb_status lower (gb_graph *g, size_t nouts, gb_node *const *outs, size_t 
 }
 
 static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, gb_node *const *node, size_t nouts,
-                              gb_node *const *outs, gb_program **out, gb_error *err) {
-  gb_program *p = calloc(1, sizeof *p);
+                              gb_node *const *outs, gb_lowered_plan **out, gb_error *err) {
+  gb_lowered_plan *p = calloc(1, sizeof *p);
   if (p == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
-  *p = (gb_program){.refs = 1, .threads = gb_pool_threads(g->backend->pool), .structure = structure,
+  *p = (gb_lowered_plan){.refs = 1, .threads = gb_pool_threads(g->device->pool), .structure = structure,
                     .nnodes = nnodes, .nouts = nouts};
   gb_status rc = lower(g, nouts, outs, nnodes, node, p, err);
   if (rc == GB_OK) {
@@ -67,46 +67,46 @@ static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, gb
     p->arithmetic = calloc((size_t)p->low->nbufs + 1, sizeof *p->arithmetic);
     if (p->scratch == NULL || p->arithmetic == NULL)
       rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->low->nsteps);
-    else rc = gb_program_find_batch(p, node, err);
-    if (rc == GB_OK) rc = gb_find_triangles(p->low, &p->triangle, &p->ntriangles, err);
-    if (rc == GB_OK) rc = gb_sign_buffers(p->low, p->batch, p->arithmetic, err);
+    else rc = gb_lowered_plan_find_batch(p, node, err);
+    if (rc == GB_OK) rc = gb_find_triangles(p->low, &p->packed_factor, &p->npacked_factors, err);
+    if (rc == GB_OK) rc = gb_buffer_signatures(p->low, p->batch, p->arithmetic, err);
   }
   if (rc != GB_OK) {
-    if (p->low != NULL) gb_program_unref(p);
+    if (p->low != NULL) gb_lowered_plan_unref(p);
     else free(p);
     return rc;
   }
   for (int s = 0; s < p->low->nsteps; s++) {
     const gb_step *st = &p->low->step[s];
     if (rc == GB_OK) rc = gb_step_contract(st, err);
-    p->scratch[s] = gb_step_scratch(g->backend, p->low, st);
+    p->scratch[s] = gb_step_scratch(g->device, p->low, st);
     max_int(&p->widest_in, st->nin);
     max_int(&p->widest_out, st->nout);
     max_int(&p->most_constants, st->nconstants);
   }
   if (rc == GB_OK) *out = p;
-  else gb_program_unref(p);
+  else gb_lowered_plan_unref(p);
   return rc;
 }
 
 static gb_status find_program (gb_graph *g, uint64_t structure, size_t nnodes, gb_node *const *node, size_t nouts,
-                               gb_node *const *outs, gb_program **out, gb_error *err) {
+                               gb_node *const *outs, gb_lowered_plan **out, gb_error *err) {
   gb_plan_cache *c = gb_caches(g, err);
   if (c == NULL) return GB_ENOMEM;
-  gb_program *p = gb_program_find(c, structure, nnodes, nouts, gb_pool_threads(g->backend->pool));
+  gb_lowered_plan *p = gb_lowered_plan_find(c, structure, nnodes, nouts, gb_pool_threads(g->device->pool));
   if (p != NULL) p->refs++;
   else {
     GB_TRY(new_program(g, structure, nnodes, node, nouts, outs, &p, err));
-    gb_program_add(c, p);
+    gb_lowered_plan_add(c, p);
   }
   *out = p;
-  return gb_program_book(p, &g->backend->ledger, err);
+  return gb_lowered_plan_book(p, &g->device->ledger, err);
 }
 
 static gb_status book_tables (gb_plan *p, gb_error *err) {
   const size_t nb = (size_t)p->prog->low->nbufs;
   const size_t bytes = sizeof *p + p->nnodes * sizeof *p->node + nb * (4 * sizeof *p->want + sizeof *p->value + 2 * sizeof(void *));
-  GB_TRY(gb_ledger_book(&p->graph->backend->ledger, bytes, "a plan", err));
+  GB_TRY(gb_ledger_book(&p->graph->device->ledger, bytes, "a plan", err));
   p->booked = bytes;
   return GB_OK;
 }
@@ -154,10 +154,10 @@ gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan
 
 void gb_plan_free (gb_plan *p) {
   if (p == NULL) return;
-  gb_ledger_free(&p->graph->backend->ledger, p->arena);
-  gb_ledger_unbook(&p->graph->backend->ledger, p->booked);
+  gb_ledger_free(&p->graph->device->ledger, p->arena);
+  gb_ledger_unbook(&p->graph->device->ledger, p->booked);
   gb_placement_unref(p->place);
-  gb_shares_free(p);
+  gb_partition_free(p);
   gb_placement_unref(p->planned);
   for (int i = 0; p->lent != NULL && i < p->prog->widest_in + p->prog->widest_out; i++) free(p->lent[i]);
   for (size_t i = 0; i < p->nouts; i++) gb_node_unref(p->out[i]);
@@ -167,13 +167,13 @@ void gb_plan_free (gb_plan *p) {
     gb_window_free(&p->window[s][1]);
   }
   free(p->window);
-  gb_program_unref(p->prog);
+  gb_lowered_plan_unref(p->prog);
   free(p->node);
   free(p->out);
   free(p->row);
   free(p->number);
   free(p->what);
-  free(p->offer);
+  free(p->candidate);
   free(p->bound);
   free(p->binding);
   free(p->want);
@@ -214,12 +214,12 @@ gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb
   if (o != NULL) p->options = *o;
   p->options.on = NULL;                                /* the caller's */
   look_up_values(p);
-  gb_status rc = o == NULL ? GB_OK : gb_shares_new(p, o->ndevices, o->on, err);
+  gb_status rc = o == NULL ? GB_OK : gb_partition_new(p, o->ndevices, o->on, err);
   if (rc == GB_OK) rc = gb_plan_choose(p, err);
   look_up_values(p);                 /* what the choice means to drop is still there to be weighed */
   if (rc == GB_OK) rc = gb_plan_find_minimum(p, &p->report.minimum, err);
   if (rc == GB_OK) rc = gb_plan_fill_report(p, err);
-  if (rc == GB_OK) rc = gb_shares_report(p, err);
+  if (rc == GB_OK) rc = gb_partition_report(p, err);
   if (rc == GB_OK) *out = p;
   else gb_plan_free(p);
   return rc;

@@ -10,7 +10,7 @@ typedef struct gb_plan gb_plan;
 
 /* A device that takes part: the graph's own, or one of its simulated ones. */
 typedef struct gb_plan_on {
-  gb_backend *device;
+  gb_device *device;
   size_t budget;               /* 0 = as below, or what its ledger has */
   double speed;                /* relative to the others; 0 = 1 */
 } gb_plan_on;
@@ -27,7 +27,7 @@ enum {
 typedef struct gb_plan_options {
   size_t budget;               /* bytes for arena + outputs + caches; 0 = ledger limit - pinned */
   unsigned forbid;             /* GB_ALLOW_* that it may not */
-  bool least;                  /* of the realisations the one of least peak, not the fastest that fits */
+  bool least;                  /* of the candidates the one of least peak, not the fastest that fits */
   bool math;                   /* sums may run in other pieces where that is faster or smaller: equal up to rounding */
   int ndevices;                /* 0: the graph's own device alone */
   const gb_plan_on *on;        /* [ndevices]; the graph's own plans and holds the results even where it is not listed */
@@ -57,17 +57,17 @@ typedef struct gb_plan_row {
   int turn[2];                 /* of the nest that runs in its step, the first and the last one; all: 0 and INT_MAX */
 } gb_plan_row;
 
-/* One realisation that was weighed: what it takes, and whether the budget allows it. */
-typedef struct gb_offer {
+/* One candidate that was weighed: what it takes, and whether the budget allows it. */
+typedef struct gb_candidate {
   char name[128];              /* "windows of 64 of 1000 along axis 1 of x" */
   size_t need, held;           /* bytes; 'held' of them are existing caches that it reads */
   double seconds;              /* predicted; 0: not known */
   bool fits, chosen;
-  const struct gb_cutting *cutting;   /* of which it runs windows, NULL: whole */
+  const struct gb_tiling *tiling;   /* of which it runs windows, NULL: whole */
   size_t chunk;                /* indices of a window, 0: whole */
   bool packed, reordered;      /* factors as triangles; steps in the order that needs least */
   size_t rows;                 /* indices of staged values that exist at a time, inside the steps that read them; 0: all */
-} gb_offer;
+} gb_candidate;
 
 typedef struct gb_plan_report {
   size_t budget;               /* when it was planned */
@@ -75,10 +75,10 @@ typedef struct gb_plan_report {
   size_t arena, outputs, caches, lower_bound;
   size_t held;                 /* existing caches that the run reads: they count against the budget */
   size_t minimum;              /* smallest budget that works (caches counted as zero) */
-  bool least, timed;           /* the offer of least need is chosen; offers have predicted seconds */
-  int nsteps, nrows, noffers;
+  bool least, timed;           /* the candidate of least need is chosen; candidates have predicted seconds */
+  int nsteps, nrows, ncandidates;
   const gb_plan_row *row;      /* inputs first, then in the order of steps */
-  const gb_offer *offer;       /* in order of preference */
+  const gb_candidate *candidate;       /* in order of preference */
   const char *const *step;     /* [nsteps] what they are */
 } gb_plan_report;
 
@@ -154,7 +154,7 @@ size_t gb_plan_room (const gb_graph *g, size_t held);
 
 /* Tests: watches runs. Where 'on', the arena is filled with 'poison' and checked after each step: nothing
 ** but the step's results and scratch may have changed. */
-typedef struct gb_plan_watch {
+typedef struct gb_memcheck_watch {
   bool on;
   unsigned char poison;
   size_t high_water; /* highest arena byte that changed, plus one, over the runs since it was zeroed */
@@ -163,8 +163,8 @@ typedef struct gb_plan_watch {
   size_t unused_scratch;       /* the same of one step's scratch */
   char first[160];             /* the first step with strays or with 64 or more unwritten bytes, and where */
   void (*at_step)(const char *what);  /* called before each step, and with NULL after the last: 'on' or not */
-} gb_plan_watch;
-extern gb_plan_watch gb_plan_check;
+} gb_memcheck_watch;
+extern gb_memcheck_watch gb_plan_memcheck;
 
 /* Plans (or finds the cached plan of the same structure), runs, memoises. Nodes that have values cost
 ** nothing. The bits of a result depend on what is asked for together and on nothing that was observed

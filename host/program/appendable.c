@@ -70,7 +70,7 @@ static gb_status fill (const gb_tensor *t, const gb_tensor *from, const char *wh
   return GB_OK;
 }
 
-gb_status gb_growing_grow (gb_ledger *l, const gb_tensor *from, gb_dtype t, size_t more, const char *where, const char *name,
+gb_status gb_appendable_grow (gb_ledger *l, const gb_tensor *from, gb_dtype t, size_t more, const char *where, const char *name,
                            gb_tensor *out, gb_error *err) {
   const size_t have = order_of(from), n = have + more;
   const gb_shape table = {.ndim = 1, .dim = {gb_blocks(n, B)}}, square = {.ndim = 2, .dim = {n, n}};
@@ -90,25 +90,25 @@ gb_status gb_growing_grow (gb_ledger *l, const gb_tensor *from, gb_dtype t, size
   return rc;
 }
 
-void gb_growing_seal (const gb_tensor *t) {
+void gb_appendable_seal (const gb_tensor *t) {
   for (size_t i = 0, n = order_of(t); i < gb_blocks(n, B); i++) {
     shared_row *r = rows_of(t->storage)[i];
     if (r->filled < gb_block_extent(n, B, i)) r->filled = gb_block_extent(n, B, i);
   }
 }
 
-void *gb_growing_entry (const gb_tensor *t, size_t row, size_t column, size_t *run) {
+void *gb_appendable_entry (const gb_tensor *t, size_t row, size_t column, size_t *run) {
   const shared_row *r = rows_of(t->storage)[row / B];
   *run = B - column % B;
   return (char *)r->row.data + column / B * tile_bytes(r, t->dtype) + (row % B * B + column % B) * gb_dtype_size(t->dtype);
 }
 
-size_t gb_growing_capacity (const gb_tensor *t) {
+size_t gb_appendable_capacity (const gb_tensor *t) {
   const size_t n = gb_blocks(order_of(t), B);
   return n == 0 ? 0 : (n - 1) * B + rows_of(t->storage)[n - 1]->row.rows;
 }
 
-size_t gb_growing_bytes (const gb_tensor *t) {
+size_t gb_appendable_bytes (const gb_tensor *t) {
   size_t bytes = t->storage == NULL ? 0 : t->storage->bytes;
   for (size_t i = 0; i < gb_blocks(order_of(t), B); i++) bytes += (i + 1) * tile_bytes(rows_of(t->storage)[i], t->dtype);
   return bytes;

@@ -13,16 +13,16 @@
 #include "tensor/tensor.h"
 
 /* A version with 'more' rows below those of 'from' (storage NULL: below none), of type t. They are not initialised, and not yet
-** anybody's: until gb_growing_seal another version may be grown in the same place. Errors: ENOMEM, ESHAPE (too large). */
-gb_status gb_growing_grow (gb_ledger *l, const gb_tensor *from, gb_dtype t, size_t more, const char *where, const char *name,
+** anybody's: until gb_appendable_seal another version may be grown in the same place. Errors: ENOMEM, ESHAPE (too large). */
+gb_status gb_appendable_grow (gb_ledger *l, const gb_tensor *from, gb_dtype t, size_t more, const char *where, const char *name,
                            gb_tensor *out, gb_error *err);
-void gb_growing_seal (const gb_tensor *t);
+void gb_appendable_seal (const gb_tensor *t);
 
 /* Entries (row, column) to (row, column + *run - 1) are adjacent there; column <= row < n. */
-void *gb_growing_entry (const gb_tensor *t, size_t row, size_t column, size_t *run);
+void *gb_appendable_entry (const gb_tensor *t, size_t row, size_t column, size_t *run);
 
 /* Rows there is room for in block rows that exist; bytes of all block rows, shared or not, and of the version's own record. */
-size_t gb_growing_capacity (const gb_tensor *t);
-size_t gb_growing_bytes (const gb_tensor *t);
+size_t gb_appendable_capacity (const gb_tensor *t);
+size_t gb_appendable_bytes (const gb_tensor *t);
 
 #endif

@@ -1,4 +1,4 @@
-/* op.h - the vocabulary shared by the graph and the backends: ops, profiles, monoids, attributes. */
+/* op.h - the vocabulary shared by the graph and the devices: ops, profiles, monoids, attributes. */
 #ifndef GB_PROGRAM_OP_H
 #define GB_PROGRAM_OP_H
 

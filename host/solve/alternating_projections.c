@@ -30,7 +30,7 @@ typedef struct projections {
 /* Blocks of equal size b <= block, and how many factors are held at once. */
 typedef struct division { size_t b, blocks, factors; } division;
 
-static division divide (size_t n, const gb_projections_options *o) {
+static division divide (size_t n, const gb_alternating_projections_options *o) {
   const size_t m = (n - 1) / o->block + 1, b = (n - 1) / m + 1;
   return (division){b, m, m * b * b * sizeof(double) <= o->keep ? m : 1};
 }
@@ -40,7 +40,7 @@ static size_t workspace (size_t n, size_t r, const void *ud) {
   return (d.factors * d.b * d.b + d.b * r + r) * sizeof(double) + d.b * sizeof(size_t) + d.blocks;
 }
 
-static projections bind (gb_system *s, const gb_projections_options *o, gb_rows *rows, double *w) {
+static projections bind (gb_system *s, const gb_alternating_projections_options *o, gb_rows *rows, double *w) {
   const division d = divide(s->n, o);
   projections p = {.s = s, .b = d.b, .blocks = d.blocks, .rows = rows, .factor = w, .change = s->spare};
   p.step = w + d.factors * d.b * d.b;
@@ -226,7 +226,7 @@ static gb_status estimate_condition (projections *p, gb_error *err) {
 }
 
 static gb_status loop (gb_system *s, void *memory, const void *ud, gb_error *err) {
-  const gb_projections_options *o = ud;
+  const gb_alternating_projections_options *o = ud;
   gb_rows rows;
   projections p = bind(s, o, &rows, memory);
   GB_TRY(gb_rows_init(&rows, s->matrix, s->r, p.b, err));
@@ -237,7 +237,7 @@ static gb_status loop (gb_system *s, void *memory, const void *ud, gb_error *err
   return st;
 }
 
-gb_status gb_solve_projections (gb_node *a, gb_node *b, const gb_projections_options *o, gb_node **x, gb_solve_info *info,
+gb_status gb_solve_projections (gb_node *a, gb_node *b, const gb_alternating_projections_options *o, gb_node **x, gb_solve_info *info,
                                 gb_error *err) {
   if (o->block == 0) return gb_fail(err, GB_EOPTION, "block: expected at least 1, got 0");
   return gb_system_solve(a, b, &o->solve, "alternating projections", workspace, loop, o, x, info, err);

@@ -1,4 +1,4 @@
-/* append.c - rows into tiles, and the backend's Cholesky on those that are new. */
+/* append.c - rows into tiles, and the device's Cholesky on those that are new. */
 #include "solve/append.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static void put_row (const gb_tensor *l, size_t row, size_t column, const gb_ten
   const ptrdiff_t step = from->stride[1] * (ptrdiff_t)size;
   const char *at = (const char *)gb_tensor_data(from) + (ptrdiff_t)i * from->stride[0] * (ptrdiff_t)size;
   for (size_t done = 0, run; done < count; done += run) {
-    char *to = gb_growing_entry(l, row, column + done, &run);
+    char *to = gb_appendable_entry(l, row, column + done, &run);
     if (run > count - done) run = count - done;
     if (from->stride[1] == 1) memcpy(to, at, run * size);
     else for (size_t k = 0; k < run; k++) memcpy(to + k * size, at + (ptrdiff_t)k * step, size);
@@ -35,21 +35,21 @@ static void put_row (const gb_tensor *l, size_t row, size_t column, const gb_ten
 }
 
 static gb_status factor_rows (gb_graph *g, const gb_tensor *l, size_t have, gb_error *err) {
-  gb_backend *be = g->backend;
+  gb_device *dev = g->device;
   const gb_opaque o = {.op = GB_OP_CHOLESKY, .nin = 1, .nout = 1, .in_dtype = {l->dtype}, .out_dtype = {l->dtype},
                        .in_shape = {l->shape}, .out_shape = {l->shape}, .grown = true, .have = have};
   void *tiles = l->storage->data, *scratch;
   const void *in = tiles;
-  GB_TRY(gb_ledger_alloc(&be->ledger, GB_MEM_WORKSPACE, be->ops->opaque_scratch(be, &o), "", "append", &scratch, err));
-  const gb_status rc = be->ops->opaque(be, &o, &in, &tiles, scratch, err);
-  gb_ledger_free(&be->ledger, scratch);
+  GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, dev->ops->opaque_scratch(dev, &o), "", "append", &scratch, err));
+  const gb_status rc = dev->ops->opaque(dev, &o, &in, &tiles, scratch, err);
+  gb_ledger_free(&dev->ledger, scratch);
   return rc;
 }
 
 /* Takes over 'v': it is the result, or gone. */
 static gb_status finish (gb_status rc, gb_tensor *v, gb_tensor *out) {
   if (rc == GB_OK) {
-    gb_growing_seal(v);
+    gb_appendable_seal(v);
     *out = *v;
   } else gb_tensor_clear(v);
   return rc;
@@ -70,7 +70,7 @@ gb_status gb_factor_append (gb_graph *g, const gb_tensor *l, gb_node *b, gb_node
   gb_node *const nodes[] = {c, b};
   gb_tensor v;
   GB_TRY(gb_eval(g, have > 0 ? 2 : 1, nodes, err));
-  GB_TRY(gb_growing_grow(&g->backend->ledger, l, gb_node_dtype(c), k, g->where, "factor", &v, err));
+  GB_TRY(gb_appendable_grow(&g->device->ledger, l, gb_node_dtype(c), k, g->where, "factor", &v, err));
   for (size_t i = 0; i < k; i++) {
     if (have > 0) put_row(&v, have + i, 0, &b->out[0].tensor, i, have);
     put_row(&v, have + i, have, &c->out[0].tensor, i, i + 1);
@@ -88,18 +88,18 @@ gb_status gb_factor_of (gb_node *dense, gb_tensor *out, gb_error *err) {
   GB_TRY(expect_float(dense, err));
   GB_TRY(gb_eval(dense->graph, 1, &dense, err));
   gb_graph *g = dense->graph;
-  GB_TRY(gb_growing_grow(&g->backend->ledger, &none, gb_node_dtype(dense), s->dim[0], g->where, "factor", &v, err));
+  GB_TRY(gb_appendable_grow(&g->device->ledger, &none, gb_node_dtype(dense), s->dim[0], g->where, "factor", &v, err));
   for (size_t i = 0; i < s->dim[0]; i++) put_row(&v, i, 0, &dense->out[0].tensor, i, i + 1);
   return finish(GB_OK, &v, out);
 }
 
 gb_status gb_factor_dense (gb_graph *g, const gb_tensor *l, gb_tensor *out, gb_error *err) {
   const size_t n = order_of(l), size = gb_dtype_size(l->dtype);
-  GB_TRY(gb_tensor_new(&g->backend->ledger, l->dtype, &l->shape, GB_MEM_TENSOR, g->where, "", out, err));
+  GB_TRY(gb_tensor_new(&g->device->ledger, l->dtype, &l->shape, GB_MEM_TENSOR, g->where, "", out, err));
   char *to = gb_tensor_data(out);
   for (size_t i = 0, run; i < n; i++, to += n * size) {
     for (size_t j = 0; j <= i; j += run) {
-      const void *from = gb_growing_entry(l, i, j, &run);
+      const void *from = gb_appendable_entry(l, i, j, &run);
       if (run > i + 1 - j) run = i + 1 - j;
       memcpy(to + j * size, from, run * size);
     }
@@ -112,7 +112,7 @@ gb_status gb_factor_dense (gb_graph *g, const gb_tensor *l, gb_tensor *out, gb_e
 static double dot_row (const gb_tensor *l, size_t i, size_t count, const void *x) {
   double sum = 0;
   for (size_t j = 0, run; j < count; j += run) {
-    const void *p = gb_growing_entry(l, i, j, &run);
+    const void *p = gb_appendable_entry(l, i, j, &run);
     double part = 0;
     if (run > count - j) run = count - j;
     if (l->dtype == GB_F64) for (size_t k = 0; k < run; k++) part += ((const double *)p)[k] * ((const double *)x)[j + k];
@@ -138,12 +138,12 @@ gb_status gb_factor_extend (gb_graph *g, const gb_tensor *l, gb_node *w, gb_node
   GB_TRY(expect(w, &known, l->dtype, "extend: what is known", err));
   GB_TRY(expect(r, &rest, l->dtype, "extend: the rest", err));
   GB_TRY(gb_eval(g, 2, nodes, err));
-  GB_TRY(gb_tensor_new(&g->backend->ledger, l->dtype, &all, GB_MEM_TENSOR, g->where, "", out, err));
+  GB_TRY(gb_tensor_new(&g->device->ledger, l->dtype, &all, GB_MEM_TENSOR, g->where, "", out, err));
   void *x = gb_tensor_data(out);
   put_part(out, 0, have, &w->out[0].tensor);
   put_part(out, have, n - have, &r->out[0].tensor);
   for (size_t i = have, run; i < n; i++) {
-    const double pivot = gb_element_get(gb_growing_entry(l, i, i, &run), 0, l->dtype);
+    const double pivot = gb_element_get(gb_appendable_entry(l, i, i, &run), 0, l->dtype);
     gb_element_set(x, i, l->dtype, (gb_element_get(x, i, l->dtype) - dot_row(l, i, i, x)) / pivot);
   }
   return GB_OK;

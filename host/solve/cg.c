@@ -457,9 +457,9 @@ static void begin (cg *s, const gb_cg_options *o) {
 gb_status gb_cg_columns (gb_cg_matrix *m, const gb_cg_options *o, const double *b, bool guess, double *x,
                          double *residual, gb_cg_trace *trace, gb_cg_info *info, gb_error *err) {
   const double started = gb_clock();
-  cg s = {.m = m, .o = o, .trace = trace, .pool = m->a.graph->backend->pool, .n = m->a.n, .r = m->a.r, .b = b, .x = x,
+  cg s = {.m = m, .o = o, .trace = trace, .pool = m->a.graph->device->pool, .n = m->a.n, .r = m->a.r, .b = b, .x = x,
           .res = residual};
-  gb_ledger *ledger = &m->a.graph->backend->ledger;
+  gb_ledger *ledger = &m->a.graph->device->ledger;
   void *work;
   *info = (gb_cg_info){.bytes = gb_cg_workspace(s.n, s.r)};
   GB_TRY(gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, info->bytes, "", "conjugate gradients", &work, err));

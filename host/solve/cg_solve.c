@@ -103,7 +103,7 @@ gb_status gb_solve_cg (gb_node *a, gb_node *b, const gb_cg_options *o, gb_node *
   }
   gb_cg_matrix m;
   GB_TRY(gb_cg_matrix_init(&m, a, r, o, err));
-  gb_ledger *ledger = &b->graph->backend->ledger;
+  gb_ledger *ledger = &b->graph->device->ledger;
   const size_t bytes = (3 * m.a.n * r + gb_cg_scratch(r)) * sizeof(double) + gb_cg_trace_bytes(o, r);
   void *memory = NULL;
   gb_status st = gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, bytes, "", "conjugate gradients", &memory, err);

@@ -144,7 +144,7 @@ static gb_status logdet_in (gb_cg_matrix *m, const gb_logdet_options *o, double 
   const size_t n = m->a.n, r = m->a.r, nr = n * r;
   double *z = memory, *x = memory + nr, *residual = memory + 2 * nr;
   gb_cg_trace trace = gb_cg_trace_bind(&o->cg, r, memory + 3 * nr);
-  gb_precond_sample(o->cg.precond, m->a.graph->backend->pool, o->seed, n, r, 0, z);
+  gb_precond_sample(o->cg.precond, m->a.graph->device->pool, o->seed, n, r, 0, z);
   GB_TRY(gb_cg_columns(m, &o->cg, z, false, x, residual, &trace, &info->cg, err));
   if (info->cg.too_narrow) {                       /* the quadrature needs the steps that solved it */
     gb_cg_options full = o->cg;
@@ -159,7 +159,7 @@ gb_status gb_logdet_slq (gb_node *a, const gb_logdet_options *o, gb_logdet_info 
   *info = (gb_logdet_info){0};
   if (o->probes < 2) return gb_fail(err, GB_EOPTION, "probes: expected at least 2, got %zu", o->probes);
   GB_TRY(gb_cg_matrix_init(&m, a, o->probes, &o->cg, err));
-  gb_ledger *ledger = &a->graph->backend->ledger;
+  gb_ledger *ledger = &a->graph->device->ledger;
   const size_t bytes = 3 * m.a.n * m.a.r * sizeof(double) + gb_cg_trace_bytes(&o->cg, m.a.r);
   void *memory = NULL;
   gb_status st = gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, bytes, "", "log det by probes", &memory, err);
@@ -255,7 +255,7 @@ static gb_status extend (basis *b, gb_lanczos_info *info, gb_error *err) {
 /* Q and T as leaves; the basis turns from rows into columns. */
 static gb_status basis_leaves (const basis *b, gb_node **q, gb_node **t, gb_error *err) {
   gb_graph *g = b->a.graph;
-  gb_ledger *l = &g->backend->ledger;
+  gb_ledger *l = &g->device->ledger;
   const gb_shape qs = gb_shape_of(2, (size_t[]){b->a.n, b->done}),
                  ts = gb_shape_of(2, (size_t[]){b->done, b->done});
   gb_tensor qv = {0}, tv = {0};
@@ -288,7 +288,7 @@ gb_status gb_lanczos (gb_node *a, gb_node *q, size_t steps, gb_node **out, gb_no
   const size_t n = b.a.n;
   b.steps = steps < n ? steps : n;
   void *memory = NULL;
-  gb_ledger *ledger = &a->graph->backend->ledger;
+  gb_ledger *ledger = &a->graph->device->ledger;
   gb_status st = GB_OK;
   if (gb_node_shape(q)->ndim != 1 || gb_node_shape(q)->dim[0] != n)
     st = gb_fail(err, GB_ESHAPE, "lanczos: expected a first vector of %zu entries", n);

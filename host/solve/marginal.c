@@ -52,7 +52,7 @@ static void constants (size_t n, size_t r, double *out) {
 static gb_status run_in (gb_cg_matrix *m, const double *b, const gb_logdet_options *o, double *memory, double *out,
                          gb_logdet_info *info, gb_error *err) {
   const size_t n = m->a.n, r = m->a.r, nr = n * r;
-  gb_pool *pool = m->a.graph->backend->pool;
+  gb_pool *pool = m->a.graph->device->pool;
   double *rhs = memory, *residual = memory + nr, *small = memory + 2 * nr, *scratch = small + r, *sums = scratch + gb_cg_scratch(r),
          *x = out + gb_marginal_c(n, r), *w = out + gb_marginal_d(n, r);
   gb_cg_trace trace = gb_cg_trace_bind(&o->cg, r, sums + gb_panel_sums(n, r));
@@ -83,7 +83,7 @@ gb_status gb_marginal_run (gb_cg_matrix *m, const double *b, const gb_logdet_opt
   if (o->exact) own.cg.precond = NULL;             /* unit vectors in the metric of I */
   *info = (gb_logdet_info){0};
   const size_t bytes = gb_marginal_workspace(&own, m->a.n);
-  gb_ledger *ledger = &m->a.graph->backend->ledger;
+  gb_ledger *ledger = &m->a.graph->device->ledger;
   void *memory = NULL;
   GB_TRY(gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, bytes, "", "marginal likelihood", &memory, err));
   const gb_status st = run_in(m, b, &own, memory, out, info, err);

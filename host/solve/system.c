@@ -142,7 +142,7 @@ gb_status gb_system_solve (gb_node *a, gb_node *b, const gb_solve_options *o, co
   }
   gb_product p;
   GB_TRY(gb_product_init(&p, a, r, err));
-  gb_ledger *ledger = &b->graph->backend->ledger;
+  gb_ledger *ledger = &b->graph->device->ledger;
   void *memory = NULL;
   info->bytes = (4 * nr + 3 * r) * sizeof(double) + bytes(n, r, ud);
   gb_status st = gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, info->bytes, "", name, &memory, err);

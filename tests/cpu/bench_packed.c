@@ -14,7 +14,7 @@
 #define RUNS 2
 #define RHS 8
 
-static gb_backend *be;
+static gb_device *dev;
 
 static void *room (size_t bytes) {
   void *p = aligned_alloc(64, (bytes + 64) / 64 * 64);
@@ -39,10 +39,10 @@ static double seconds (gb_op op, size_t n, bool packed, const void *a, const voi
   gb_opaque o = {.op = op, .nin = b != NULL ? 2 : 1, .nout = 1, .packed = packed};
   o.packed_inverse = packed && op == GB_OP_CHOL_INVERSE;
   o.in_shape[0] = square, o.in_shape[1] = rhs, o.out_shape[0] = b != NULL ? rhs : square;
-  void *scratch = room(be->ops->opaque_scratch(be, &o) + 64);
+  void *scratch = room(dev->ops->opaque_scratch(dev, &o) + 64);
   gb_error err;
   const double start = gb_clock();
-  if (be->ops->opaque(be, &o, (const void *[]){a, b}, (void *[]){out}, scratch, &err) != GB_OK) {
+  if (dev->ops->opaque(dev, &o, (const void *[]){a, b}, (void *[]){out}, scratch, &err) != GB_OK) {
     fprintf(stderr, "%s\n", err.text);
     exit(1);
   }
@@ -80,12 +80,12 @@ static void report (size_t n) {
 
 int main (int argc, char **argv) {
   gb_error err;
-  if (gb_backend_cpu_new(argc > 1 ? atoi(argv[1]) : 2, (size_t)1 << 34, &be, &err) != GB_OK) {
+  if (gb_device_cpu_new(argc > 1 ? atoi(argv[1]) : 2, (size_t)1 << 34, &dev, &err) != GB_OK) {
     fprintf(stderr, "%s\n", err.text);
     return 1;
   }
   for (int k = 2; k < argc; k++) report((size_t)atol(argv[k]));
   if (argc <= 2) report(4000), report(8000);
-  gb_backend_free(be);
+  gb_device_free(dev);
   return 0;
 }

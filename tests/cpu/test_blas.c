@@ -18,17 +18,17 @@
 extern void *blas_memory_alloc (int position);
 extern void blas_memory_free (void *buffer);
 
-static gb_backend *be;
+static gb_device *dev;
 static gb_error err;
 
-static int start_backend (void **state) {
+static int start_device (void **state) {
   (void)state;
-  return gb_backend_cpu_new(3, (size_t)1 << 30, &be, &err) == GB_OK ? 0 : -1;
+  return gb_device_cpu_new(3, (size_t)1 << 30, &dev, &err) == GB_OK ? 0 : -1;
 }
 
-static int stop_backend (void **state) {
+static int stop_device (void **state) {
   (void)state;
-  gb_backend_free(be);
+  gb_device_free(dev);
   return 0;
 }
 
@@ -224,7 +224,7 @@ static void concurrent_calls_take_no_memory_and_have_the_bits_of_one_alone (void
   assert_int_equal(gb_blas_ready(&err), GB_OK);
   const long calls = atomic_load(&guarded_calls);
   guard_step("blas");
-  gb_pool_run(be->pool, run_jobs, NULL);
+  gb_pool_run(dev->pool, run_jobs, NULL);
   guard_step(NULL);
   assert_true(calls > 0);
   assert_int_equal(atomic_load(&guarded_calls), calls);
@@ -253,15 +253,15 @@ static void borrow (void *ud, int thread) {
 
 static void a_packing_buffer_is_lent_to_one_caller (void **unused) {
   (void)unused;
-  gb_pool_run(be->pool, borrow, NULL);
+  gb_pool_run(dev->pool, borrow, NULL);
   assert_int_equal(atomic_load(&strangers), 0);
 }
 
 /* One line for scripts: what this process runs on. */
 static int print_cores (void) {
-  if (start_backend(NULL) != 0) return 2;
-  printf("%s; %s\n", gb_backend_isa(be), gb_blas_identity());
-  return stop_backend(NULL);
+  if (start_device(NULL) != 0) return 2;
+  printf("%s; %s\n", gb_device_isa(dev), gb_blas_identity());
+  return stop_device(NULL);
 }
 
 int main (int argc, char **argv) {
@@ -272,5 +272,5 @@ int main (int argc, char **argv) {
     cmocka_unit_test(a_packing_buffer_is_lent_to_one_caller),
     cmocka_unit_test(concurrent_calls_take_no_memory_and_have_the_bits_of_one_alone),
   };
-  return cmocka_run_group_tests(tests, start_backend, stop_backend);
+  return cmocka_run_group_tests(tests, start_device, stop_device);
 }

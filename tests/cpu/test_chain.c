@@ -3,7 +3,7 @@
 #include "support/random/chain_random.h"
 
 static const char *const isas[] = {"portable", "avx2", "avx512"};
-static gb_backend backends[3];              /* of 1, 2 and 3 threads */
+static gb_device devices[3];              /* of 1, 2 and 3 threads */
 
 /* -- what chains were made of ---------------------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ static void note (const gb_link *l) {
 static int planned (fx *x) {
   gb_xprog p;
   void *meta = aligned_alloc(64, (gb_exec_meta(&x->f) + 127) / 64 * 64);
-  assert_int_equal(gb_exec_build(&x->f, 1, meta, &p, NULL), GB_OK);
+  assert_int_equal(gb_exec_compile(&x->f, 1, meta, &p, NULL), GB_OK);
   int n = p.nchains > 0 ? p.nlinks : 0;
   for (int q = 0; q < n && p.nlane >= GB_TI && p.ntile > 0; q++) note(&p.link[q].link);
   for (int q = 0; q < p.nchains; q++) by_rows |= p.chain[q].by_row;
@@ -54,17 +54,17 @@ static int planned (fx *x) {
 /* -- runs ------------------------------------------------------------------------------------------------ */
 
 /* Into new buffers, in scratch filled with 'poison' between two fences. */
-static void **run (fx *x, gb_backend *be, int poison) {
+static void **run (fx *x, gb_device *dev, int poison) {
   enum { FENCE = 4096 };
   gb_error err;
-  size_t n = gb_cpu_fold_scratch(be, &x->f), whole = (n + 2 * FENCE + 63) / 64 * 64;
+  size_t n = gb_cpu_fold_scratch(dev, &x->f), whole = (n + 2 * FENCE + 63) / 64 * 64;
   assert_true(n != SIZE_MAX);
   char *block = aligned_alloc(64, whole);
   memset(block, 0x5a, whole);
   memset(block + FENCE, poison, n);
   void **got = calloc(MOST, sizeof *got);
   fx_blank(x, got);
-  gb_status st = gb_cpu_fold(be, &x->f, (const void *const *)x->in, got, x->constant, block + FENCE, NULL, &err);
+  gb_status st = gb_cpu_fold(dev, &x->f, (const void *const *)x->in, got, x->constant, block + FENCE, NULL, &err);
   assert_int_equal(st, GB_OK);
   for (size_t q = 0; q < whole; q++)
     if (q < FENCE || q >= FENCE + n) assert_int_equal(block[q], 0x5a);
@@ -81,10 +81,10 @@ static void release (void **got) {
 static bool same_bits (fx *x, void ***plain) {
   static const struct { int threads, poison; } on[] = {{1, 255}, {1, 0}, {2, 255}, {3, 0}};
   gb_cpu_fold_no_templates = true;
-  *plain = run(x, &backends[0], 255);
+  *plain = run(x, &devices[0], 255);
   gb_cpu_fold_no_templates = false;
   for (size_t n = 0; n < sizeof on / sizeof *on; n++) {
-    void **got = run(x, &backends[on[n].threads - 1], on[n].poison);
+    void **got = run(x, &devices[on[n].threads - 1], on[n].poison);
     bool ok = fx_alike(x, *plain, got);
     release(got);
     if (ok) continue;
@@ -608,9 +608,9 @@ int main (void) {
     cmocka_unit_test(every_kind_of_step_was_run),
   };
   for (int q = 0; q < 3; q++)
-    if (gb_pool_new(q + 1, &backends[q].pool, NULL) != GB_OK) return 1;
+    if (gb_pool_new(q + 1, &devices[q].pool, NULL) != GB_OK) return 1;
   gb_cpu_fold_alone = 0;
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  for (int q = 0; q < 3; q++) gb_pool_free(backends[q].pool);
+  for (int q = 0; q < 3; q++) gb_pool_free(devices[q].pool);
   return failed;
 }

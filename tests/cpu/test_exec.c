@@ -9,8 +9,8 @@
 #include "base/interrupt.h"
 
 static const char *const isas[] = {"portable", "avx2", "avx512"};
-static gb_backend backends[3];              /* of 1, 2 and 3 threads */
-static gb_backend *const be = &backends[0];
+static gb_device devices[3];              /* of 1, 2 and 3 threads */
+static gb_device *const dev = &devices[0];
 
 static double tolerance (gb_dtype compute) { return compute == GB_F32 ? 4e-6 : 1e-12; }
 
@@ -24,7 +24,7 @@ static bool agrees (fx *x) {
     bool ok = true;
     for (int run = 0; run < 3 && ok; run++) {
       gb_cpu_fold_no_templates = run == 1;
-      ok = fx_run(x, &backends[run], 255 - run * 100, NULL) == GB_OK;
+      ok = fx_run(x, &devices[run], 255 - run * 100, NULL) == GB_OK;
       if (run == 0) {
         ok = ok && fx_close(x, tolerance(x->f.compute));
         memcpy(first, x->got, sizeof first);
@@ -160,7 +160,7 @@ static void symmetric_folds_agree_and_visit_half (void **state) {
     if (batch >= 0 && fx_below(&x, 2))
       for (int o = 0; o < x.f.nouts; o++) x.out[o].reduced |= fx_bit(batch), x.out[o].stride[batch] = 0;
     gb_fold_stats stats;
-    bool ok = agrees(&x) && fx_run(&x, be, 3, &stats) == GB_OK;
+    bool ok = agrees(&x) && fx_run(&x, dev, 3, &stats) == GB_OK;
     fx_free(&x);
     assert_true(ok);
     assert_true(stats.pairs <= outer * (m * m + 64 * m) / 2 && stats.pairs >= outer * (m * m + m) / 2);
@@ -178,7 +178,7 @@ static void templates_are_named_and_pairs_are_counted (void **state) {
     x.f.symmetric = n == 1;
     contraction(&x, &q, n == 3 ? fx_map(&x, GB_OP_TANH, q.k, -1, -1) : q.k, n < 2, fx_bit(q.tile));
     gb_cpu_fold_no_templates = n == 3;
-    assert_int_equal(fx_run(&x, be, 1, &stats), GB_OK);
+    assert_int_equal(fx_run(&x, dev, 1, &stats), GB_OK);
     gb_cpu_fold_no_templates = false;
     assert_string_equal(stats.path, names[n]);
     if (n != 1) assert_int_equal(stats.pairs, 300 * 200);
@@ -195,13 +195,13 @@ static void a_column_does_not_depend_on_its_neighbours (void **state) {
     many.f.symmetric = sym;
     product q = kernel_of(&many, GB_M32, n, n, 3, R, GB_F32, true);
     gb_out *o = contraction(&many, &q, q.k, false, fx_bit(q.tile));
-    assert_int_equal(fx_run(&many, be, 1, NULL), GB_OK);
+    assert_int_equal(fx_run(&many, dev, 1, NULL), GB_OK);
     fx_init(&one, GB_F32, 77);
     one.f.symmetric = sym;
     product p = kernel_of(&one, GB_M32, n, n, 3, R, GB_F32, true);
     gb_out *s = contraction(&one, &p, p.k, true, fx_bit(p.tile));
     for (size_t j = 0; j < n; j++) ((float *)one.in[s->x])[j] = ((float *)many.in[o->x])[j * R + r];
-    assert_int_equal(fx_run(&one, be, 1, NULL), GB_OK);
+    assert_int_equal(fx_run(&one, dev, 1, NULL), GB_OK);
     const float *a = many.got[0], *b = one.got[0];
     for (size_t i = 0; i < n; i++) assert_memory_equal(&a[i * R + r], &b[i], sizeof *a);
     fx_free(&many);
@@ -269,7 +269,7 @@ static void sums_are_added_in_the_order_of_the_contract (void **state) {
   fx_emit(&x, v, GB_OUT_REDUCE, GB_SUM, fx_bit(lane), 0, GB_F32, -1, true);
   fx_emit(&x, v, GB_OUT_REDUCE, GB_SUM, fx_bit(lane) | fx_bit(tile), 0, GB_F32, -1, true);
   fx_emit(&x, v, GB_OUT_REDUCE, GB_PROD, fx_bit(tile), 0, GB_F32, -1, true);
-  assert_int_equal(fx_run(&x, &backends[1], 1, NULL), GB_OK);
+  assert_int_equal(fx_run(&x, &devices[1], 1, NULL), GB_OK);
   const float *rows = x.got[0], *cols = x.got[1], *all = x.got[2], *products = x.got[3];
   for (size_t i = 0; i < ROWS; i++) {
     assert_true(rows[i] == row_sum(k, i, false));
@@ -290,7 +290,7 @@ static void long_sums_follow_super_tiles (void **state) {
   float *k = x.in[o];
   for (size_t e = 0; e < n; e++) k[e] = 1 + (float)fx_below(&x, 1 << 20) * 0x1p-24f;
   fx_emit(&x, fx_load(&x, o), GB_OUT_REDUCE, GB_SUM, fx_bit(lane), 0, GB_F64, -1, true);
-  assert_int_equal(fx_run(&x, &backends[2], 1, NULL), GB_OK);
+  assert_int_equal(fx_run(&x, &devices[2], 1, NULL), GB_OK);
   double total = 0;
   for (size_t s = 0; s < n; s += GB_SUPER) {
     float lanes[GB_LANES] = {0};
@@ -316,7 +316,7 @@ static void a_nan_poisons_its_own_row_or_column_only (void **state) {
     fx_emit(&x, q.k, GB_OUT_REDUCE, GB_LSE, fx_bit(q.lane), 0, GB_F32, -1, true);
     bool in_row = n % 2 == 0;
     ((float *)x.in[in_row ? q.xl : q.xt])[bad * 3 + 1] = NAN;
-    assert_int_equal(fx_run(&x, be, 1, NULL), GB_OK);
+    assert_int_equal(fx_run(&x, dev, 1, NULL), GB_OK);
     const float *by_row = x.got[0], *by_col = x.got[1], *top = x.got[2], *lse = x.got[3];
     for (size_t i = 0; i < rows; i++) {
       assert_int_equal(isnan(by_row[i]) != 0, !in_row || i == bad);
@@ -385,7 +385,7 @@ static void an_interrupt_ends_a_long_fold (void **state) {
     pthread_t id;
     assert_int_equal(pthread_create(&id, NULL, raise_soon, NULL), 0);
     double start = gb_clock();
-    assert_int_equal(fx_run(&x, &backends[n % 3], 1, NULL), GB_EINTR);
+    assert_int_equal(fx_run(&x, &devices[n % 3], 1, NULL), GB_EINTR);
     double took = gb_clock() - start;
     pthread_join(id, NULL);
     gb_interrupt_clear();
@@ -409,9 +409,9 @@ int main (void) {
     cmocka_unit_test(an_interrupt_ends_a_long_fold),
   };
   for (int q = 0; q < 3; q++)
-    if (gb_pool_new(q + 1, &backends[q].pool, NULL) != GB_OK) return 1;
+    if (gb_pool_new(q + 1, &devices[q].pool, NULL) != GB_OK) return 1;
   gb_cpu_fold_alone = 0;
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  for (int q = 0; q < 3; q++) gb_pool_free(backends[q].pool);
+  for (int q = 0; q < 3; q++) gb_pool_free(devices[q].pool);
   return failed;
 }

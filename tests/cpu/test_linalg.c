@@ -115,10 +115,10 @@ static void cholesky_names_the_minor_or_the_entry_that_is_wrong (void **state) {
 static void a_failing_cholesky_says_the_same_for_any_threads (void **state) {
   (void)state;
   for (int threads = 1; threads <= 3; threads++) {
-    gb_backend_set_threads(be, threads, &err);
+    gb_device_set_threads(dev, threads, &err);
     assert_minor(900, 700, -2, GB_ENOTPD, "order 701 of 900");
   }
-  gb_backend_set_threads(be, 2, &err);
+  gb_device_set_threads(dev, 2, &err);
 }
 
 static void factors_have_equal_bits_for_any_threads (void **state) {
@@ -440,5 +440,5 @@ int main (void) {
     cmocka_unit_test(gemm_broadcasts_batches_and_handles_empty_axes),
     cmocka_unit_test(an_interrupt_ends_a_factorisation),
   };
-  return cmocka_run_group_tests(tests, start_backend, stop_backend);
+  return cmocka_run_group_tests(tests, start_device, stop_device);
 }

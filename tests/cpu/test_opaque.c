@@ -223,7 +223,7 @@ static void more_than_four_tensors_are_joined_by_their_extents (void **state) {
   c.o.in_dtype[0] = GB_F32;
   c.o.extent = extent;
   op_out(&c, 0, GB_F32, shape1(7));
-  assert_int_equal(be->ops->opaque(be, &c.o, in, c.out, NULL, &err), GB_OK);
+  assert_int_equal(dev->ops->opaque(dev, &c.o, in, c.out, NULL, &err), GB_OK);
   assert_memory_equal(c.out[0], x, sizeof x);
   op_free(&c);
 }
@@ -391,7 +391,7 @@ static void every_opaque_op_has_a_function (void **state) {
     op_case c = op_new(op);                    /* an empty vector of a type that linear algebra refuses */
     for (int i = 0; i < 3; i++) op_in(&c, GB_I64, shape1(0), &c);
     for (int i = 0; i < c.o.nout; i++) op_out(&c, i, GB_I64, shape1(0));
-    const gb_status st = be->ops->opaque(be, &c.o, c.in, c.out, NULL, &err);
+    const gb_status st = dev->ops->opaque(dev, &c.o, c.in, c.out, NULL, &err);
     if (st == GB_EINTERNAL) fail_msg("%s", err.text);
     op_free(&c);
   }
@@ -418,5 +418,5 @@ int main (void) {
     cmocka_unit_test(empty_tensors_pass_through),
     cmocka_unit_test(every_opaque_op_has_a_function),
   };
-  return cmocka_run_group_tests(tests, start_backend, stop_backend);
+  return cmocka_run_group_tests(tests, start_device, stop_device);
 }

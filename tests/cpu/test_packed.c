@@ -213,14 +213,14 @@ static void inverses_have_the_same_bits_in_every_layout (void **state) {
     op_run_same_bits(&half);
     assert_packed(half.out[0], want.out[0], n, t);
     for (int threads = 1; threads <= 3; threads++) {
-      assert_int_equal(gb_backend_set_threads(be, threads, &err), GB_OK);
+      assert_int_equal(gb_device_set_threads(dev, threads, &err), GB_OK);
       op_case place = half;
       memcpy(half.out[0], packed.out[0], half.bytes[0]);
       place.in[0] = half.out[0];
       assert_int_equal(op_run(&place), GB_OK);
       assert_packed(half.out[0], want.out[0], n, t);
     }
-    assert_int_equal(gb_backend_set_threads(be, 2, &err), GB_OK);
+    assert_int_equal(gb_device_set_threads(dev, 2, &err), GB_OK);
     op_free(&want), op_free(&wide), op_free(&half), op_free(&square), op_free(&packed);
   }
 }
@@ -233,7 +233,7 @@ static void assert_same_failure (size_t n, const size_t at[2][2], double value, 
   double *p = packed_from(a, n, GB_F64);
   char text[sizeof err.text];
   for (int threads = 1; threads <= 3; threads++) {
-    gb_backend_set_threads(be, threads, &err);
+    gb_device_set_threads(dev, threads, &err);
     for (int packed = 0; packed < 2; packed++) {
       op_case c = factor_case(GB_OP_CHOLESKY, GB_F64, n, packed ? p : a, packed);
       if (packed) packed_out(&c, GB_F64, n);
@@ -244,7 +244,7 @@ static void assert_same_failure (size_t n, const size_t at[2][2], double value, 
       op_free(&c);
     }
   }
-  gb_backend_set_threads(be, 2, &err);
+  gb_device_set_threads(dev, 2, &err);
   packed_free(p, n, GB_F64), free(a);
 }
 
@@ -334,5 +334,5 @@ int main (void) {
     cmocka_unit_test(forms_that_do_not_exist_are_refused),
     cmocka_unit_test(an_interrupt_ends_every_packed_op),
   };
-  return cmocka_run_group_tests(tests, start_backend, stop_backend);
+  return cmocka_run_group_tests(tests, start_device, stop_device);
 }

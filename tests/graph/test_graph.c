@@ -192,7 +192,7 @@ static void a_node_keeps_its_first_line (void **state) {
 /* ---- values and their inputs ---- */
 
 static void observe (gb_node *n) {
-  assert_int_equal(gb_tensor_new(&fx.backend.ledger, gb_node_dtype(n), gb_node_shape(n), GB_MEM_TENSOR, "", "",
+  assert_int_equal(gb_tensor_new(&fx.device.ledger, gb_node_dtype(n), gb_node_shape(n), GB_MEM_TENSOR, "", "",
                                  &n->out[0].tensor, &fx.err), GB_OK);
 }
 
@@ -824,10 +824,10 @@ static void a_graph_that_cannot_be_made_leaves_nothing (void **state) {
   gb_graph *g = NULL;
   for (long n = 0; n < 4; n++) {
     allocations_left = n;
-    assert_int_equal(gb_graph_new(&fx.backend, &g, &fx.err), GB_ENOMEM);
+    assert_int_equal(gb_graph_new(&fx.device, &g, &fx.err), GB_ENOMEM);
     allocations_left = -1;
   }
-  assert_int_equal(gb_graph_new(&fx.backend, &g, &fx.err), GB_OK);
+  assert_int_equal(gb_graph_new(&fx.device, &g, &fx.err), GB_OK);
   allocations_left = 0;
   assert_string_equal(gb_graph_intern(g, "lost"), "");
   allocations_left = -1;

@@ -133,7 +133,7 @@ static gb_status put_text (const char *path, size_t n) {
 static gb_status put_wisdom (const char *path, size_t n) {
   char key[64];
   snprintf(key, sizeof key, "machine %zu", n);
-  return gb_wisdom_write(path, key, gb_rates_fixed()) ? GB_OK : gb_fail(&err, GB_EIO, "cannot write '%s'", path);
+  return gb_profile_store_write(path, key, gb_device_profile_fixed()) ? GB_OK : gb_fail(&err, GB_EIO, "cannot write '%s'", path);
 }
 
 static const struct writer { const char *file; gb_status (*put)(const char *path, size_t n); } writers[] = {
@@ -312,8 +312,8 @@ static gb_status get_history (const char *path) { return gb_history_read(path, i
 
 /* Nothing is wrong where there is no wisdom; a file that is not there stands for all that cannot be read. */
 static gb_status get_wisdom (const char *path) {
-  gb_rates r;
-  return gb_wisdom_read(path, "machine 50", &r) ? GB_OK : gb_fail(&err, GB_EIO, "no wisdom in '%s'", path);
+  gb_device_profile r;
+  return gb_profile_store_read(path, "machine 50", &r) ? GB_OK : gb_fail(&err, GB_EIO, "no wisdom in '%s'", path);
 }
 
 static gb_status put_history (const char *path, size_t n) {

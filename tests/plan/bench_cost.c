@@ -8,7 +8,7 @@
 #include "support/lower_fixture.h"
 #include "plan/price/cost.h"
 
-static const gb_rates *rates;
+static const gb_device_profile *rates;
 static int threads;
 static const char *only;
 static double worst = 1, log_sum;
@@ -196,7 +196,7 @@ int main (int argc, char **argv) {
   only = argc > 2 ? argv[2] : NULL;
   eval_begin(threads, (size_t)4 << 30);
   const double start = gb_clock();
-  OK(gb_rates_get(device, &rates, &fx.err));
+  OK(gb_device_profile_get(device, &rates, &fx.err));
   printf("sheet in %.2f s: %.2e fma/s, %.2e issued/s, threads scale %.2f, read %.1f GB/s, write %.1f, fresh %.1f, near %.1f\n",
          gb_clock() - start, rates->device.fma, rates->device.issue, rates->device.scaling, rates->read * 1e-9, rates->write * 1e-9,
          rates->fresh * 1e-9, rates->near * 1e-9);

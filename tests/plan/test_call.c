@@ -163,7 +163,7 @@ static gb_status run_cumsum (void *ud, gb_graph *g, const gb_opaque *o, const gb
   gb_ledger outer;
   gb_node *x = NULL, *s = NULL, *y = NULL;
   seen = in[0].shape;
-  gb_ledger_lend(&g->backend->ledger, &outer, scratch, SCRATCH, SCRATCH / 2);
+  gb_ledger_lend(&g->device->ledger, &outer, scratch, SCRATCH, SCRATCH / 2);
   gb_status st = gb_node_leaf(g, &in[0], GB_NODE_LENT, "x", &x, err);
   if (st == GB_OK) st = gb_map1(GB_OP_SIN, x, &s, err);
   if (st == GB_OK)
@@ -176,7 +176,7 @@ static gb_status run_cumsum (void *ud, gb_graph *g, const gb_opaque *o, const gb
   gb_node_unref(s);
   gb_node_unref(x);
   gb_cache_drop(g, SIZE_MAX);
-  gb_ledger_return(&g->backend->ledger);
+  gb_ledger_return(&g->device->ledger);
   return st;
 }
 
@@ -200,10 +200,10 @@ static void a_call_works_in_its_scratch_alone (void **unused) {
     gb_plan_report r;
     gb_run_stats s;
     OK(gb_plan_new(fx.g, 1, &y, NULL, &p, &fx.err));
-    gb_plan_check = (gb_plan_watch){.on = true, .poison = (unsigned char)poison};
+    gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = (unsigned char)poison};
     OK(gb_plan_run(p, &fx.err));
-    gb_plan_check.on = false;
-    if (gb_plan_check.strays > 0 || gb_plan_check.unwritten >= 64) fail_msg("%s", gb_plan_check.first);
+    gb_plan_memcheck.on = false;
+    if (gb_plan_memcheck.strays > 0 || gb_plan_memcheck.unwritten >= 64) fail_msg("%s", gb_plan_memcheck.first);
     gb_plan_report_get(p, &r);
     gb_plan_stats(p, &s);
     assert_int_equal(s.measured, r.peak);

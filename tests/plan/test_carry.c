@@ -11,7 +11,7 @@
 #include "plan/tile/cut.h"
 
 static const char *const isas[] = {"portable", "avx2", "avx512"};
-static gb_backend backends[3];               /* of 1, 2 and 3 threads */
+static gb_device devices[3];               /* of 1, 2 and 3 threads */
 
 static struct { int cuts, refused, parts, by_role[4], by_monoid[GB_NMONOIDS], contract, diff, stored; } seen;
 
@@ -20,7 +20,7 @@ static struct { int cuts, refused, parts, by_role[4], by_monoid[GB_NMONOIDS], co
 /* The program as a step whose slots are its buffers, all of them whole. */
 typedef struct parts {
   fx *x;
-  gb_backend *be;
+  gb_device *dev;
   gb_cut cut;
   gb_lowered low;
   gb_step step;
@@ -30,10 +30,10 @@ typedef struct parts {
   gb_window_fold window;
 } parts;
 
-static void parts_begin (parts *p, fx *x, gb_backend *be, gb_cut cut) {
+static void parts_begin (parts *p, fx *x, gb_device *dev, gb_cut cut) {
   memset(p, 0, sizeof *p);
   p->x = x;
-  p->be = be;
+  p->dev = dev;
   p->cut = cut;
   for (int i = 0; i < 2 * MOST; i++) p->slot[i] = i;
   p->step = (gb_step){.is_fold = true, .fold = x->f, .nin = x->f.noperands, .nout = x->nslots, .in = p->slot, .out = p->slot};
@@ -71,11 +71,11 @@ static void run_part (parts *p, size_t lo, size_t n, guarded *state) {
   fx *x = p->x;
   const gb_window_fold *w = part_of(p, lo, n);
   const bool last = lo + n == x->f.axis[p->cut.axis].extent;
-  if (p->cut.reduces && lo == 0) *state = guard(gb_cpu_fold_state(p->be, &w->fold), 0x33);
-  if (p->cut.reduces) assert_int_equal(gb_cpu_fold_state(p->be, &w->fold), state->n);
-  guarded scratch = guard(gb_cpu_fold_scratch(p->be, &w->fold), 0x77);
+  if (p->cut.reduces && lo == 0) *state = guard(gb_cpu_fold_state(p->dev, &w->fold), 0x33);
+  if (p->cut.reduces) assert_int_equal(gb_cpu_fold_state(p->dev, &w->fold), state->n);
+  guarded scratch = guard(gb_cpu_fold_scratch(p->dev, &w->fold), 0x77);
   const gb_carry carry = {state->at, lo == 0, last};
-  if (gb_cpu_fold_part(p->be, &w->fold, (const void *const *)x->in, x->got, x->constant, p->cut.reduces ? &carry : NULL,
+  if (gb_cpu_fold_part(p->dev, &w->fold, (const void *const *)x->in, x->got, x->constant, p->cut.reduces ? &carry : NULL,
                        scratch.at, NULL, &err) != GB_OK)
     fail_msg("%s", err.text);
   unguard(&scratch);
@@ -132,11 +132,11 @@ static void count_outputs (const gb_fold *f, const gb_cut *c) {
 }
 
 /* The first multiples of the unit alone; all of them together, or as many as some parts take; every other. */
-static bool agrees_along (fx *x, gb_backend *be, const gb_cut *c) {
+static bool agrees_along (fx *x, gb_device *dev, const gb_cut *c) {
   parts p;
   bool ok = true;
   const size_t extent = x->f.axis[c->axis].extent, units = (extent / c->unit + 29) / 30;
-  parts_begin(&p, x, be, *c);
+  parts_begin(&p, x, dev, *c);
   for (size_t at = c->unit; at < extent && at <= 3 * c->unit && ok; at += c->unit) {
     run_parts(&p, extent, at);
     ok = same_as_whole(x);
@@ -156,8 +156,8 @@ static gb_cut cut_along (const gb_fold *f, int axis, size_t grain) {
 }
 
 /* The whole, into 'want'. */
-static void run_whole (fx *x, gb_backend *be) {
-  assert_int_equal(fx_run(x, be, 1, NULL), GB_OK);
+static void run_whole (fx *x, gb_device *dev) {
+  assert_int_equal(fx_run(x, dev, 1, NULL), GB_OK);
   for (int s = 0; s < x->nslots; s++) {
     void *t = x->got[s];
     x->got[s] = x->want[s];
@@ -171,9 +171,9 @@ static bool agrees (fx *x, bool count) {
     seen.refused += count && !c.cut && x->f.axis[a].role != GB_AXIS_INNER;
     if (!c.cut || c.unit >= x->f.axis[a].extent) continue;
     if (count) count_outputs(&x->f, &c);
-    run_whole(x, &backends[0]);
+    run_whole(x, &devices[0]);
     for (int run = 0; run < 3; run++) {
-      if (agrees_along(x, &backends[run], &c)) continue;
+      if (agrees_along(x, &devices[run], &c)) continue;
       print_message("cut along axis %d at multiples of %zu, %d threads, %s\n", a, c.unit, run + 1, gb_isa_active->name);
       fx_print(x);
       return false;
@@ -228,7 +228,7 @@ static void grains_give_the_value (void **unused) {
       const gb_cut c = cut_along(&g.x.f, a, grain);
       if (!c.cut || !c.reduces || grain >= g.x.f.axis[a].extent) continue;
       assert_int_equal(c.unit, grain);
-      parts_begin(&p, &g.x, &backends[seed % 3], c);
+      parts_begin(&p, &g.x, &devices[seed % 3], c);
       run_parts(&p, grain, 0);
       gb_window_free(&p.window);
       fx_expect(&g.x);
@@ -260,9 +260,9 @@ static void every_monoid_is_carried (void **unused) {
     fx_emit(&x, v, GB_OUT_REDUCE, m, over, 0, test ? GB_BOOL : x.f.compute, -1, true);
     const gb_cut c = cut_along(&x.f, cut[way], 0);
     assert_true(c.cut && c.reduces && c.unit < x.f.axis[c.axis].extent);
-    run_whole(&x, &backends[0]);
+    run_whole(&x, &devices[0]);
     for (int run = 0; run < 2; run++)
-      if (!agrees_along(&x, &backends[run], &c)) fail_msg("monoid %d, axis %d, %d threads", (int)m, c.axis, run + 1);
+      if (!agrees_along(&x, &devices[run], &c)) fail_msg("monoid %d, axis %d, %d threads", (int)m, c.axis, run + 1);
     fx_free(&x);
   }
 }
@@ -289,9 +289,9 @@ static void products_are_carried (void **unused) {
     if (n / 6 % 2) fx_emit(&x, v, GB_OUT_STORE, GB_SUM, 0, 0, x.f.compute, -1, true);
     const gb_cut c = cut_along(&x.f, cut, 0);
     assert_true(c.cut && c.reduces && c.unit < x.f.axis[cut].extent);
-    run_whole(&x, &backends[0]);
+    run_whole(&x, &devices[0]);
     for (int run = 0; run < 2; run++)
-      if (!agrees_along(&x, &backends[run], &c)) fail_msg("program %d, %d threads", n, run + 1);
+      if (!agrees_along(&x, &devices[run], &c)) fail_msg("program %d, %d threads", n, run + 1);
     fx_free(&x);
   }
 }
@@ -307,8 +307,8 @@ static void a_part_needs_its_totals (void **unused) {
   fx_emit(&x, v, GB_OUT_REDUCE, GB_SUM, fx_bit(lane), 0, GB_F64, -1, true);
   x.f.carried = fx_bit(lane);
   fx_blank(&x, x.got);
-  guarded scratch = guard(gb_cpu_fold_scratch(&backends[0], &x.f), 0);
-  assert_int_equal(gb_cpu_fold_part(&backends[0], &x.f, (const void *const *)x.in, x.got, x.constant, NULL, scratch.at, NULL,
+  guarded scratch = guard(gb_cpu_fold_scratch(&devices[0], &x.f), 0);
+  assert_int_equal(gb_cpu_fold_part(&devices[0], &x.f, (const void *const *)x.in, x.got, x.constant, NULL, scratch.at, NULL,
                                     &err), GB_EINTERNAL);
   unguard(&scratch);
   fx_free(&x);
@@ -326,9 +326,9 @@ int main (void) {
 #endif
   };
   for (int q = 0; q < 3; q++)
-    if (gb_pool_new(q + 1, &backends[q].pool, NULL) != GB_OK) return 1;
+    if (gb_pool_new(q + 1, &devices[q].pool, NULL) != GB_OK) return 1;
   gb_cpu_fold_alone = 0;
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  for (int q = 0; q < 3; q++) gb_pool_free(backends[q].pool);
+  for (int q = 0; q < 3; q++) gb_pool_free(devices[q].pool);
   return failed;
 }

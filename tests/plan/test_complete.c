@@ -112,7 +112,7 @@ static int build (uint64_t seed, gb_node **out) {
 
 /* A way of running the steps, and the least that it needs over all orders of them. */
 typedef struct form {
-  gb_cutting *cutting;
+  gb_tiling *tiling;
   size_t chunk;
   bool packed;
   size_t need;
@@ -121,7 +121,7 @@ typedef struct form {
 
 typedef struct search {
   const gb_plan *p;
-  gb_cutting *own[64];             /* counted */
+  gb_tiling *own[64];             /* counted */
   int nown;
   form form[FORMS];                /* whole ones first */
   int n;
@@ -131,7 +131,7 @@ typedef struct search {
   size_t orders, most;             /* 'most' that may be counted */
 } search;
 
-static unsigned when_of (const form *f, int s) { return f->cutting == NULL ? 0 : f->cutting->when[s]; }
+static unsigned when_of (const form *f, int s) { return f->tiling == NULL ? 0 : f->tiling->when[s]; }
 
 /* Everything that step s reads has been made, and no step of an earlier part of the run is left. */
 static bool may_run (const search *x, const form *f, int s) {
@@ -147,19 +147,19 @@ static bool may_run (const search *x, const form *f, int s) {
 }
 
 static gb_placement *place (const search *x, const form *f, const int *order) {
-  const gb_program *prog = x->p->prog;
-  const gb_split_job job = {device, prog->low, prog->scratch, prog->triangle, prog->ntriangles};
-  const gb_form_of_run how = {.cutting = f->cutting, .grains = prog->batch, .chunk = f->chunk, .order = order, .triangle = prog->triangle,
-                              .ntriangles = f->packed ? prog->ntriangles : 0, .workspace = gb_split_workspace, .ud = &job};
+  const gb_lowered_plan *prog = x->p->prog;
+  const gb_split_job job = {device, prog->low, prog->scratch, prog->packed_factor, prog->npacked_factors};
+  const gb_form_of_run how = {.tiling = f->tiling, .grains = prog->batch, .chunk = f->chunk, .order = order, .packed_factor = prog->packed_factor,
+                              .npacked_factors = f->packed ? prog->npacked_factors : 0, .workspace = gb_split_workspace, .ud = &job};
   gb_placement *p;
   OK(gb_place(prog->low, (gb_demand){x->p->want, x->none, x->none}, &how, &p, &fx.err));
   return p;
 }
 
 static void weigh_order (search *x, form *f) {
-  const gb_program *prog = x->p->prog;
+  const gb_lowered_plan *prog = x->p->prog;
   gb_placement *p = place(x, f, x->order);
-  const double seconds = gb_place_seconds(gb_rates_fixed(), prog->threads, prog->low, prog->triangle, prog->ntriangles, p);
+  const double seconds = gb_place_seconds(gb_device_profile_fixed(), prog->threads, prog->low, prog->packed_factor, prog->npacked_factors, p);
   assert_true(seconds > 0);
   if (f->need == SIZE_MAX) f->seconds = seconds;
   assert_true(seconds == f->seconds);                      /* whatever the order */
@@ -185,7 +185,7 @@ static bool try_orders (search *x, form *f, int depth) {
   return true;
 }
 
-static bool try_form (search *x, gb_cutting *c, size_t chunk, bool packed) {
+static bool try_form (search *x, gb_tiling *c, size_t chunk, bool packed) {
   assert_true(x->n < FORMS);
   form *f = &x->form[x->n++];
   *f = (form){c, chunk, packed, SIZE_MAX, 0};
@@ -193,7 +193,7 @@ static bool try_form (search *x, gb_cutting *c, size_t chunk, bool packed) {
   return try_orders(x, f, 0);
 }
 
-static bool try_windows (search *x, gb_cutting *c, bool packed) {
+static bool try_windows (search *x, gb_tiling *c, bool packed) {
   for (size_t chunk = c->unit; chunk < c->extent; chunk *= 2)
     if (!try_form(x, c, chunk, packed)) return false;
   return true;
@@ -217,9 +217,9 @@ static void find_cuttings (search *x) {
 
 /* All there is; false: too many orders. The whole comes first. */
 static bool try_everything (search *x) {
-  gb_cutting *batch = x->p->prog->batch;
+  gb_tiling *batch = x->p->prog->batch;
   find_cuttings(x);
-  for (int packed = 0; packed <= (x->p->prog->ntriangles > 0); packed++) {
+  for (int packed = 0; packed <= (x->p->prog->npacked_factors > 0); packed++) {
     if (!try_form(x, NULL, 0, packed)) return false;
     if (batch != NULL && !try_windows(x, batch, packed)) return false;
     for (int i = 0; i < x->nown; i++)
@@ -241,7 +241,7 @@ static void search_begin (search *x, const gb_plan *p) {
 }
 
 static void search_end (search *x) {
-  while (x->nown > 0) gb_cutting_unref(x->own[--x->nown]);
+  while (x->nown > 0) gb_tiling_unref(x->own[--x->nown]);
   free(x->none);
   free(x->runs);
   free(x->done);
@@ -274,20 +274,20 @@ static const char *text_of (const search *x, const form *f) {
   static char text[160];
   if (f == NULL) return "nothing";
   int axis = -1;
-  for (int i = 0; i < x->nown; i++) if (x->own[i] == f->cutting) axis = i;
+  for (int i = 0; i < x->nown; i++) if (x->own[i] == f->tiling) axis = i;
   snprintf(text, sizeof text, "windows of %zu of axis %d%s, %zu bytes, %.9g s", f->chunk, axis, f->packed ? ", packed" : "",
            f->need, f->seconds);
   return text;
 }
 
 static double seconds_of (const gb_plan *p) {
-  const gb_program *prog = p->prog;
-  return gb_place_seconds(gb_rates_fixed(), prog->threads, prog->low, prog->triangle, prog->ntriangles, p->place);
+  const gb_lowered_plan *prog = p->prog;
+  return gb_place_seconds(gb_device_profile_fixed(), prog->threads, prog->low, prog->packed_factor, prog->npacked_factors, p->place);
 }
 
 static void count_choice (const gb_plan *p) {
-  const gb_offer *o = &p->taken;
-  const bool whole = o->cutting == NULL || o->chunk >= o->cutting->extent;
+  const gb_candidate *o = &p->taken;
+  const bool whole = o->tiling == NULL || o->chunk >= o->tiling->extent;
   met.packed += o->packed;
   met.windows += !whole;
   met.reordered_windows += !whole && o->reordered;
@@ -372,7 +372,7 @@ static void check_graph (uint64_t seed) {
   if (x.nrun >= FEWEST && x.nrun <= GB_ORDER_EXACT && try_everything(&x)) {
     met.graphs++;
     met.named += p->prog->batch != NULL;
-    met.factors += p->prog->ntriangles > 0;
+    met.factors += p->prog->npacked_factors > 0;
     compare_all(seed, &x, n, out);
   }
   search_end(&x);
@@ -382,7 +382,7 @@ static void check_graph (uint64_t seed) {
 
 static void plans_are_the_best_there_are (void **unused) {
   (void)unused;
-  gb_rates_choose_fixed(true);
+  gb_device_profile_choose_fixed(true);
   eval_begin(1, (size_t)1 << 30);
   for (uint64_t seed = 1; met.graphs < GRAPHS; seed++) check_graph(seed);
   print_message("%d graphs (%d with a named batch, %d with factors), %d plans: %d refused, %d whole (%d reordered), ",

@@ -50,7 +50,7 @@ static gb_step opaque_step (gb_op op, gb_dtype t, size_t n, size_t k) {
                               .in_shape = {square, columns}, .out_shape = {k > 0 ? columns : square}}};
 }
 
-static double cost_of (const gb_step *st, int threads) { return gb_cost_step(gb_rates_fixed(), threads, st, 1); }
+static double cost_of (const gb_step *st, int threads) { return gb_cost_step(gb_device_profile_fixed(), threads, st, 1); }
 
 /* -- predictions ----------------------------------------------------------------------------------------- */
 
@@ -68,8 +68,8 @@ static void fixed_sheet_gives_golden_seconds (void **unused) {
   st = opaque_step(GB_OP_CHOLESKY, GB_F64, 256, 0);
   CLOSE(cost_of(&st, 1), 256.0 * 256 * 256 / 3e10 + 2 * 524288 * (0.8 / 5e10 + 0.2 / 3e10) + 1e-6);
   /* the same bytes past every cache */
-  CLOSE(gb_cost_bytes(gb_rates_fixed(), 1, 1e9), 0.1);
-  CLOSE(gb_cost_bytes(gb_rates_fixed(), 2, 1e9), 0.05);
+  CLOSE(gb_cost_bytes(gb_device_profile_fixed(), 1, 1e9), 0.1);
+  CLOSE(gb_cost_bytes(gb_device_profile_fixed(), 2, 1e9), 0.05);
 }
 
 static const gb_op opaques[] = {GB_OP_CAST, GB_OP_CHOLESKY, GB_OP_CHOL_INVERSE, GB_OP_LOGDET, GB_OP_LU_LOGDET, GB_OP_QR,
@@ -117,7 +117,7 @@ static void costs_are_finite_and_grow_with_extents (void **unused) {
 static void fraction_scales_work_alone (void **unused) {
   (void)unused;
   gb_probe p;
-  const gb_rates *r = gb_rates_fixed();
+  const gb_device_profile *r = gb_device_profile_fixed();
   const gb_step st = kernel_step(&p, GB_F64, 5000, 5000, 8, true), chol = opaque_step(GB_OP_CHOLESKY, GB_F64, 2000, 0);
   CLOSE(gb_cost_step(r, 2, &st, 0.25) - r->fold_s, (gb_cost_step(r, 2, &st, 1) - r->fold_s) / 4);
   CLOSE(gb_cost_step(r, 2, &chol, 0.25) - r->opaque_s, (gb_cost_step(r, 2, &chol, 1) - r->opaque_s) / 4);
@@ -150,27 +150,27 @@ static void symmetry_halves_pairs (void **unused) {
 
 static char folder[64], file[96], name[64];   /* name: of the device */
 static int measured;                          /* times the device was asked for its rates */
-static gb_backend device;
+static gb_device device;
 
-static void stub_identity (const gb_backend *be, char *text, size_t size) { (void)be, snprintf(text, size, "%s", name); }
-static void stub_rates (gb_backend *be, double seconds, gb_backend_rates *out) {
-  (void)be, (void)seconds;
-  *out = (gb_backend_rates){.fma = 1e9 + measured, .issue = 2e9, .scaling = 1};
+static void stub_identity (const gb_device *dev, char *text, size_t size) { (void)dev, snprintf(text, size, "%s", name); }
+static void stub_rates (gb_device *dev, double seconds, gb_device_rates *out) {
+  (void)dev, (void)seconds;
+  *out = (gb_device_rates){.fma = 1e9 + measured, .issue = 2e9, .scaling = 1};
   measured++;
 }
-static size_t stub_fold_scratch (const gb_backend *be, const gb_fold *f) { (void)be, (void)f; return 0; }
-static size_t stub_opaque_scratch (const gb_backend *be, const gb_opaque *o) { (void)be, (void)o; return 0; }
-static gb_status stub_fold (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
+static size_t stub_fold_scratch (const gb_device *dev, const gb_fold *f) { (void)dev, (void)f; return 0; }
+static size_t stub_opaque_scratch (const gb_device *dev, const gb_opaque *o) { (void)dev, (void)o; return 0; }
+static gb_status stub_fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
                             const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
-  (void)be, (void)f, (void)operand, (void)out, (void)constant, (void)scratch, (void)stats, (void)err;
+  (void)dev, (void)f, (void)operand, (void)out, (void)constant, (void)scratch, (void)stats, (void)err;
   return GB_OK;
 }
-static gb_status stub_opaque (gb_backend *be, const gb_opaque *o, const void *const *in, void *const *out, void *scratch,
+static gb_status stub_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out, void *scratch,
                               gb_error *err) {
-  (void)be, (void)o, (void)in, (void)out, (void)scratch, (void)err;
+  (void)dev, (void)o, (void)in, (void)out, (void)scratch, (void)err;
   return GB_OK;
 }
-static const gb_backend_ops stub_ops = {.name = "stub", .fold_scratch = stub_fold_scratch, .fold = stub_fold,
+static const gb_device_ops stub_ops = {.name = "stub", .fold_scratch = stub_fold_scratch, .fold = stub_fold,
                                         .opaque_scratch = stub_opaque_scratch, .opaque = stub_opaque,
                                         .identity = stub_identity, .rates = stub_rates};
 
@@ -182,7 +182,7 @@ static int begin (void **unused) {
   snprintf(file, sizeof file, "%s/deep/er/wisdom", folder);
   setenv("GIBBOUS_WISDOM", file, 1);
   unsetenv("GIBBOUS_RATES");
-  device = (gb_backend){.ops = &stub_ops};
+  device = (gb_device){.ops = &stub_ops};
   gb_ledger_init(&device.ledger, (size_t)1 << 30);
   measured = 0;
   return gb_pool_new(1, &device.pool, &err) == GB_OK ? 0 : -1;
@@ -208,25 +208,25 @@ static void number_figure (void *ud, const char *figure, double *value) {
   *value = 1 / (3.0 + (*(int *)ud)++);
 }
 
-static void other_sheet (gb_rates *r, int from) { gb_rates_walk(r, number_figure, &from); }
+static void other_sheet (gb_device_profile *r, int from) { gb_device_profile_walk(r, number_figure, &from); }
 
 static void wisdom_comes_back_bit_for_bit (void **unused) {
   (void)unused;
-  gb_rates a = {0}, b = {0}, got;
+  gb_device_profile a = {0}, b = {0}, got;
   other_sheet(&a, 0);
   other_sheet(&b, 7);
-  assert_false(gb_wisdom_read(file, "one", &got));
-  assert_true(gb_wisdom_write(file, "one", &a));
-  assert_true(gb_wisdom_write(file, "two", &b));
-  assert_true(gb_wisdom_read(file, "one", &got));
+  assert_false(gb_profile_store_read(file, "one", &got));
+  assert_true(gb_profile_store_write(file, "one", &a));
+  assert_true(gb_profile_store_write(file, "two", &b));
+  assert_true(gb_profile_store_read(file, "one", &got));
   assert_memory_equal(&got, &a, sizeof a);
-  assert_true(gb_wisdom_read(file, "two", &got));
+  assert_true(gb_profile_store_read(file, "two", &got));
   assert_memory_equal(&got, &b, sizeof b);
-  assert_false(gb_wisdom_read(file, "three", &got));
-  assert_true(gb_wisdom_write(file, "one", &b));            /* replaces its own section alone */
-  assert_true(gb_wisdom_read(file, "one", &got));
+  assert_false(gb_profile_store_read(file, "three", &got));
+  assert_true(gb_profile_store_write(file, "one", &b));            /* replaces its own section alone */
+  assert_true(gb_profile_store_read(file, "one", &got));
   assert_memory_equal(&got, &b, sizeof b);
-  assert_true(gb_wisdom_read(file, "two", &got));
+  assert_true(gb_profile_store_read(file, "two", &got));
 }
 
 static size_t file_text (char *text, size_t room) {
@@ -247,29 +247,29 @@ static void set_text (const char *text, size_t n) {
 static void a_damaged_file_is_no_wisdom (void **unused) {
   (void)unused;
   static char text[1 << 16];
-  gb_rates a = {0}, got;
+  gb_device_profile a = {0}, got;
   other_sheet(&a, 0);
-  assert_true(gb_wisdom_write(file, "one", &a));
+  assert_true(gb_profile_store_write(file, "one", &a));
   const size_t n = file_text(text, sizeof text);
   assert_true(n > 1000 && n < sizeof text);
   for (size_t i = 0; i < n; i += 37) {                      /* one character changed; cut there */
     const char was = text[i];
     text[i] = was == '7' ? '8' : '7';
     set_text(text, n);
-    if (gb_wisdom_read(file, "one", &got)) fail_msg("character %zu changed, still read", i);
+    if (gb_profile_store_read(file, "one", &got)) fail_msg("character %zu changed, still read", i);
     text[i] = was;
     set_text(text, i);
-    if (gb_wisdom_read(file, "one", &got)) fail_msg("cut at %zu, still read", i);
+    if (gb_profile_store_read(file, "one", &got)) fail_msg("cut at %zu, still read", i);
   }
   set_text(text, n);
-  assert_true(gb_wisdom_read(file, "one", &got));
+  assert_true(gb_profile_store_read(file, "one", &got));
 }
 
-static const gb_rates *get (const char *device_name) {
-  const gb_rates *r = NULL;
+static const gb_device_profile *get (const char *device_name) {
+  const gb_device_profile *r = NULL;
   gb_error err;
   snprintf(name, sizeof name, "%s", device_name);
-  OK(gb_rates_get(&device, &r, &err));
+  OK(gb_device_profile_get(&device, &r, &err));
   assert_non_null(r);
   return r;
 }
@@ -300,15 +300,15 @@ static void count_announcement (bool again) {
 static void a_sheet_of_a_busy_machine_is_measured_again_later (void **unused) {
   (void)unused;
   char key[GB_WISDOM_KEY];
-  gb_rates r = *gb_rates_fixed();
-  gb_rates_announce(count_announcement);
+  gb_device_profile r = *gb_device_profile_fixed();
+  gb_device_profile_announce(count_announcement);
   snprintf(name, sizeof name, "busy");
-  gb_wisdom_key(&device, key);
+  gb_profile_store_key(&device, key);
   r.device.fma = 7;
   r.calm = 0;
   r.share = 0;
   r.when = (double)time(NULL) - 60;
-  assert_true(gb_wisdom_write(file, key, &r));
+  assert_true(gb_profile_store_write(file, key, &r));
   assert_true(get("busy")->device.fma == 7);                /* it may be busy still */
   assert_int_equal(measured, 0);
   get("another");                                           /* so that the file is read again */
@@ -316,7 +316,7 @@ static void a_sheet_of_a_busy_machine_is_measured_again_later (void **unused) {
   assert_int_equal(announced_again, 0);
   r.when -= 3600;
   r.spread = 1e18;                                          /* busier than any */
-  assert_true(gb_wisdom_write(file, key, &r));
+  assert_true(gb_profile_store_write(file, key, &r));
   assert_true(get("busy")->device.fma == 1e9 + 1);
   assert_int_equal(announced_again, 1);
   get("another");
@@ -325,37 +325,37 @@ static void a_sheet_of_a_busy_machine_is_measured_again_later (void **unused) {
   r.share = 1e18;                                           /* calmer than any: kept, and tried again later */
   r.spread = 0;
   snprintf(name, sizeof name, "calmer");
-  gb_wisdom_key(&device, key);
-  assert_true(gb_wisdom_write(file, key, &r));
+  gb_profile_store_key(&device, key);
+  assert_true(gb_profile_store_write(file, key, &r));
   assert_true(get("calmer")->device.fma == 7);
   assert_int_equal(measured, 3);
-  assert_true(gb_wisdom_read(file, key, &r));
+  assert_true(gb_profile_store_read(file, key, &r));
   assert_true(r.calm == 0 && fabs(r.when - (double)time(NULL)) < 600);
   r.calm = 1;
   r.when = 0;
   snprintf(name, sizeof name, "calm");
-  gb_wisdom_key(&device, key);
-  assert_true(gb_wisdom_write(file, key, &r));
+  gb_profile_store_key(&device, key);
+  assert_true(gb_profile_store_write(file, key, &r));
   assert_true(get("calm")->device.fma == 7);                /* however old */
   assert_int_equal(measured, 3);
-  gb_rates_announce(NULL);
+  gb_device_profile_announce(NULL);
 }
 
 static void a_file_of_wisdom_keeps_the_youngest_sheets (void **unused) {
   (void)unused;
-  gb_rates a = {0}, got;
+  gb_device_profile a = {0}, got;
   other_sheet(&a, 0);
   char key[32];
   for (int i = 0; i < 40; i++) {
     snprintf(key, sizeof key, "machine %d", i);
-    assert_true(gb_wisdom_write(file, key, &a));
+    assert_true(gb_profile_store_write(file, key, &a));
   }
   for (int i = 0; i < 40; i++) {
     snprintf(key, sizeof key, "machine %d", i);
-    assert_int_equal(gb_wisdom_read(file, key, &got), i >= 40 - GB_WISDOM_SHEETS);
+    assert_int_equal(gb_profile_store_read(file, key, &got), i >= 40 - GB_WISDOM_SHEETS);
   }
-  assert_true(gb_wisdom_write(file, "machine 30", &a));     /* one that is there pushes none out */
-  assert_true(gb_wisdom_read(file, "machine 24", &got));
+  assert_true(gb_profile_store_write(file, "machine 30", &a));     /* one that is there pushes none out */
+  assert_true(gb_profile_store_read(file, "machine 24", &got));
 }
 
 static void an_unwritable_file_is_no_error (void **unused) {
@@ -367,7 +367,7 @@ static void an_unwritable_file_is_no_error (void **unused) {
   fclose(f);
   snprintf(path, sizeof path, "%s/plain/wisdom", folder);   /* its folder is a file */
   setenv("GIBBOUS_WISDOM", path, 1);
-  assert_false(gb_wisdom_write(path, "one", gb_rates_fixed()));
+  assert_false(gb_profile_store_write(path, "one", gb_device_profile_fixed()));
   assert_true(get("unwritable")->device.fma == 1e9);
   assert_true(get("unwritable")->device.fma == 1e9);        /* kept in memory */
   assert_int_equal(measured, 1);
@@ -375,14 +375,14 @@ static void an_unwritable_file_is_no_error (void **unused) {
 
 static void the_fixed_sheet_is_chosen (void **unused) {
   (void)unused;
-  gb_rates_choose_fixed(true);
-  assert_ptr_equal(get("fixed"), gb_rates_fixed());
-  gb_rates_choose_fixed(false);
+  gb_device_profile_choose_fixed(true);
+  assert_ptr_equal(get("fixed"), gb_device_profile_fixed());
+  gb_device_profile_choose_fixed(false);
   setenv("GIBBOUS_RATES", "fixed", 1);
-  assert_ptr_equal(get("fixed"), gb_rates_fixed());
+  assert_ptr_equal(get("fixed"), gb_device_profile_fixed());
   unsetenv("GIBBOUS_RATES");
   device.ledger.limit = GB_RATES_ROOM / 2;                  /* no room to measure */
-  assert_ptr_equal(get("no room"), gb_rates_fixed());
+  assert_ptr_equal(get("no room"), gb_device_profile_fixed());
   assert_int_equal(measured, 0);
   assert_int_equal(access(file, F_OK), -1);
 }
@@ -395,21 +395,21 @@ static void check_figure (void *ud, const char *figure, double *value) {
 
 static void the_cpu_measures_every_figure (void **unused) {
   (void)unused;
-  gb_backend *cpu;
+  gb_device *cpu;
   gb_error err;
-  gb_rates r;
+  gb_device_profile r;
   int count = 0;
   char key[GB_WISDOM_KEY];
-  OK(gb_backend_cpu_new(2, (size_t)1 << 30, &cpu, &err));
-  OK(gb_rates_measure(cpu, &r, &err));
-  gb_rates_walk(&r, check_figure, &count);
+  OK(gb_device_cpu_new(2, (size_t)1 << 30, &cpu, &err));
+  OK(gb_device_profile_measure(cpu, &r, &err));
+  gb_device_profile_walk(&r, check_figure, &count);
   assert_true(count > 200);
   assert_true(r.share <= 1 && fabs(r.when - (double)time(NULL)) < 600);
-  gb_wisdom_key(cpu, key);
-  assert_non_null(strstr(key, gb_backend_isa(cpu)));
+  gb_profile_store_key(cpu, key);
+  assert_non_null(strstr(key, gb_device_isa(cpu)));
   assert_non_null(strstr(key, "2 threads"));
   assert_int_equal(cpu->ledger.used, 0);
-  gb_backend_free(cpu);
+  gb_device_free(cpu);
 }
 
 int main (void) {

@@ -185,14 +185,14 @@ static const struct { const char *name; scene_maker *make; } scenes[] = {
 
 /* devices */
 
-static gb_backend *devices[MOST];
+static gb_device *devices[MOST];
 
 static void begin (int threads, gb_dtype t) {
   eval_begin(threads, LIMIT);
   inputs_begin(5, t, 0);
   devices[0] = device;
   for (int i = 1; i < MOST; i++) {
-    OK(gb_backend_add_device(device, LIMIT, &fx.err));
+    OK(gb_device_add_simulated(device, LIMIT, &fx.err));
     devices[i] = devices[i - 1]->next;
   }
 }
@@ -250,12 +250,12 @@ static int check_devices (const gb_plan *p, const gb_plan_on *on, int n) {
   return sharing;
 }
 
-static void watch (unsigned char poison) { gb_plan_check = (gb_plan_watch){.on = true, .poison = poison}; }
+static void watch (unsigned char poison) { gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = poison}; }
 
 static void check_watch (const char *name) {
-  if (gb_plan_check.strays != 0 || gb_plan_check.unwritten >= 64 || gb_plan_check.unused_scratch >= 64)
-    fail_msg("%s: %s", name, gb_plan_check.first);
-  gb_plan_check = (gb_plan_watch){0};
+  if (gb_plan_memcheck.strays != 0 || gb_plan_memcheck.unwritten >= 64 || gb_plan_memcheck.unused_scratch >= 64)
+    fail_msg("%s: %s", name, gb_plan_memcheck.first);
+  gb_plan_memcheck = (gb_memcheck_watch){0};
 }
 
 static double chance (uint64_t k, int i) { return gb_rand_uniform(77, k, (uint64_t)i); }

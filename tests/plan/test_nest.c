@@ -213,7 +213,7 @@ static const struct { const char *name; expression *f; size_t n; } expressions[]
   {"batches", batches, 240},
 };
 
-/* Budgets of realisations that were weighed, few and far apart, the least among them. */
+/* Budgets of candidates that were weighed, few and far apart, the least among them. */
 static int budgets_of (const asked *q, size_t *budget, size_t *minimum, bool *nested) {
   gb_plan *p;
   gb_plan_report r;
@@ -223,9 +223,9 @@ static int budgets_of (const asked *q, size_t *budget, size_t *minimum, bool *ne
   gb_plan_report_get(p, &r);
   *minimum = r.minimum;
   *nested = false;
-  for (int i = 0; i < r.noffers && n < 256; i++) {
-    *nested |= r.offer[i].rows > 0 && r.offer[i].need < r.offer[0].need;
-    if (r.offer[i].rows > 0) need[n++] = r.offer[i].need;
+  for (int i = 0; i < r.ncandidates && n < 256; i++) {
+    *nested |= r.candidate[i].rows > 0 && r.candidate[i].need < r.candidate[0].need;
+    if (r.candidate[i].rows > 0) need[n++] = r.candidate[i].need;
   }
   for (int i = 0; i < n && used + 1 < MOST_BUDGETS; i += 1 + n / MOST_BUDGETS)
     if (need[i] > r.minimum && (used == 0 || need[i] < budget[used - 1])) budget[used++] = need[i];

@@ -31,7 +31,7 @@ static void a_run_uses_what_its_plan_said_to_the_byte (void **unused) {
   assert_int_equal(s.measured, r.peak);
   assert_int_equal(s.folds, 4);
   assert_true(fabs(at(y, 7) - sin(exp(sin(at(x, 7) + 0.5)))) < 1e-14);
-  assert_int_equal(fx.backend.ledger.used, 2 * 8000);           /* the arena is returned */
+  assert_int_equal(fx.device.ledger.used, 2 * 8000);           /* the arena is returned */
   gb_plan_free(p);
   plan_end();
 }
@@ -60,17 +60,17 @@ static void the_smallest_budget_works_and_one_byte_less_is_refused (void **unuse
   x = data_leaf(777);
   f = named(map1(GB_OP_EXP, x), "cache");
   y = map1(GB_OP_SIN, map1(GB_OP_ATAN, map1(GB_OP_SIN, f)));
-  const size_t used = fx.backend.ledger.used;
+  const size_t used = fx.device.ledger.used;
   assert_int_equal(gb_plan_new(fx.g, 1, &y, &(gb_plan_options){.budget = r.minimum - 1}, &p, &fx.err),
                    GB_EREFUSED);
   assert_int_equal(fx.err.minimum, r.minimum);
   assert_int_equal(fx.err.have, r.minimum - 1);
   assert_true(fx.err.need >= fx.err.minimum);
-  assert_int_equal(fx.backend.ledger.used, used);
-  fx.backend.ledger.limit = used + r.minimum - 1;               /* the ledger's limit refuses alike */
+  assert_int_equal(fx.device.ledger.used, used);
+  fx.device.ledger.limit = used + r.minimum - 1;               /* the ledger's limit refuses alike */
   assert_int_equal(gb_eval(fx.g, 1, &y, &fx.err), GB_EREFUSED);
   assert_int_equal(naive.steps, 0);
-  fx.backend.ledger.limit = used + r.minimum;
+  fx.device.ledger.limit = used + r.minimum;
   OK(gb_eval(fx.g, 1, &y, &fx.err));
   assert_int_equal(gb_last_eval.measured, r.minimum);
   plan_end();
@@ -135,7 +135,7 @@ static void one_structure_is_lowered_once (void **unused) {
 static void caches_serve_later_plans_and_give_way_to_memory (void **unused) {
   (void)unused;
   plan_begin(LIMIT);
-  gb_ledger *l = &fx.backend.ledger;
+  gb_ledger *l = &fx.device.ledger;
   gb_node *x = leaf1(1000), *f = named(map1(GB_OP_EXP, x), "cache");
   gb_node *y = map1(GB_OP_SIN, f), *z = map1(GB_OP_ATAN, f);
   OK(gb_eval(fx.g, 1, &y, &fx.err));
@@ -167,7 +167,7 @@ static void the_cache_used_longest_ago_goes_first (void **unused) {
 static void a_cache_is_dropped_before_a_refusal (void **unused) {
   (void)unused;
   plan_begin(LIMIT);
-  gb_ledger *l = &fx.backend.ledger;
+  gb_ledger *l = &fx.device.ledger;
   gb_node *x = leaf1(1000), *f = named(map1(GB_OP_EXP, x), "cache"), *y = sum_all(f);
   OK(gb_eval(fx.g, 1, &y, &fx.err));
   gb_node *u = leaf1(1000), *v = map1(GB_OP_SIN, u);
@@ -182,7 +182,7 @@ static void a_cache_is_dropped_before_a_refusal (void **unused) {
 static void a_cache_is_dropped_for_the_arena (void **unused) {
   (void)unused;
   plan_begin(LIMIT);
-  gb_ledger *l = &fx.backend.ledger;
+  gb_ledger *l = &fx.device.ledger;
   gb_node *x = leaf1(1000), *f = named(map1(GB_OP_EXP, x), "cache"), *y = sum_all(f);
   OK(gb_eval(fx.g, 1, &y, &fx.err));
   gb_node *u = leaf1(1000), *v = sum_all(map1(GB_OP_SIN, u));
@@ -198,7 +198,7 @@ static void an_observed_cache_is_no_longer_droppable (void **unused) {
   gb_node *x = leaf1(1000), *f = named(map1(GB_OP_EXP, x), "cache"), *y = sum_all(f);
   OK(gb_eval(fx.g, 1, &y, &fx.err));
   OK(gb_eval(fx.g, 1, &f, &fx.err));
-  assert_int_equal(fx.backend.ledger.by_purpose[GB_MEM_CACHE], 0);
+  assert_int_equal(fx.device.ledger.by_purpose[GB_MEM_CACHE], 0);
   assert_int_equal(gb_cache_drop(fx.g, SIZE_MAX), 0);
   assert_true(gb_node_has_value(f));
   plan_end();
@@ -208,7 +208,7 @@ static void an_observed_cache_is_no_longer_droppable (void **unused) {
 static void a_cache_that_is_asked_for_counts (void **unused) {
   (void)unused;
   plan_begin(LIMIT);
-  gb_ledger *l = &fx.backend.ledger;
+  gb_ledger *l = &fx.device.ledger;
   gb_node *x = leaf1(1000), *f = named(map1(GB_OP_EXP, x), "cache"), *y = sum_all(f);
   OK(gb_eval(fx.g, 1, &y, &fx.err));
   gb_node *out[2] = {f, map1(GB_OP_SIN, leaf1(1000))};
@@ -232,7 +232,7 @@ static void collector (void *ud, size_t bytes) {
 static void before_a_refusal_the_owner_collects (void **unused) {
   (void)unused;
   plan_begin(LIMIT);
-  gb_ledger *l = &fx.backend.ledger;
+  gb_ledger *l = &fx.device.ledger;
   gb_tensor garbage;
   const gb_shape s = gb_shape_of(1, (size_t[]){1000});
   OK(gb_tensor_new(l, GB_F64, &s, GB_MEM_TENSOR, "", "", &garbage, &fx.err));
@@ -253,7 +253,7 @@ static void before_a_refusal_the_owner_collects (void **unused) {
 static void a_cache_that_cannot_be_found_again_is_swept (void **unused) {
   (void)unused;
   plan_begin(LIMIT);
-  gb_ledger *l = &fx.backend.ledger;
+  gb_ledger *l = &fx.device.ledger;
   gb_node *keep = leaf1(10);
   const int mark = fx.n;
   gb_node *x = leaf1(1000), *y = sum_all(named(map1(GB_OP_EXP, x), "cache"));
@@ -271,7 +271,7 @@ static void a_cache_that_cannot_be_found_again_is_swept (void **unused) {
 static void a_failure_leaves_only_finished_caches (void **unused) {
   (void)unused;
   plan_begin(LIMIT);
-  gb_ledger *l = &fx.backend.ledger;
+  gb_ledger *l = &fx.device.ledger;
   gb_node *x = leaf1(1000), *f = named(map1(GB_OP_EXP, x), "cache"), *y = map1(GB_OP_SIN, f),
           *z = map1(GB_OP_ATAN, y);
   const size_t used = l->used;
@@ -295,7 +295,7 @@ static void a_failure_leaves_only_finished_caches (void **unused) {
 static void wherever_an_allocation_fails_nothing_is_left_behind (void **unused) {
   (void)unused;
   plan_begin(LIMIT);
-  gb_ledger *l = &fx.backend.ledger;
+  gb_ledger *l = &fx.device.ledger;
   gb_node *x = leaf1(1000), *f = named(map1(GB_OP_EXP, x), "cache");
   gb_node *out[2] = {map1(GB_OP_SIN, map1(GB_OP_SIN, f)), sum_all(f)};
   const size_t used = l->used, allocations = l->allocations;
@@ -332,7 +332,7 @@ static void unbound_leaves_are_named (void **unused) {
 static gb_tensor vector_of (size_t n, double first) {
   gb_tensor t;
   const gb_shape s = gb_shape_of(1, &n);
-  OK(gb_tensor_new(&fx.backend.ledger, GB_F64, &s, GB_MEM_TENSOR, "", "", &t, &fx.err));
+  OK(gb_tensor_new(&fx.device.ledger, GB_F64, &s, GB_MEM_TENSOR, "", "", &t, &fx.err));
   for (size_t i = 0; i < n; i++) ((double *)gb_tensor_data(&t))[i] = first + (double)i / 100;
   return t;
 }
@@ -340,7 +340,7 @@ static gb_tensor vector_of (size_t n, double first) {
 static void a_loop_rebinds_leaves_and_allocates_its_outputs_only (void **unused) {
   (void)unused;
   plan_begin(LIMIT);
-  gb_ledger *l = &fx.backend.ledger;
+  gb_ledger *l = &fx.device.ledger;
   const gb_shape s = gb_shape_of(1, (size_t[]){50});
   gb_node *x = data_leaf(50), *v = BUILD(gb_node_placeholder, fx.g, &s, GB_F64, "v");
   gb_node *y = map1(GB_OP_SIN, add(v, named(map1(GB_OP_EXP, x), "cache")));
@@ -389,7 +389,7 @@ static void values_of_the_nodes_are_not_taken_for_bound_leaves (void **unused) {
 static void a_closed_run_allocates_nothing (void **unused) {
   (void)unused;
   plan_begin(LIMIT);
-  gb_ledger *l = &fx.backend.ledger;
+  gb_ledger *l = &fx.device.ledger;
   const gb_shape s = gb_shape_of(1, (size_t[]){50});
   gb_node *x = data_leaf(50), *v = BUILD(gb_node_placeholder, fx.g, &s, GB_F64, "v");
   gb_node *outs[2] = {map1(GB_OP_SIN, add(v, named(map1(GB_OP_EXP, x), "cache"))), v};
@@ -485,26 +485,26 @@ static void an_explanation_says_what_runs_and_where (void **unused) {
 static void the_watch_sees_stray_and_missing_writes (void **unused) {
   (void)unused;
   plan_begin(LIMIT);
-  gb_plan_check = (gb_plan_watch){.on = true, .poison = 0xa5};
+  gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = 0xa5};
   gb_node *x = data_leaf(100), *y = map1(GB_OP_SIN, map1(GB_OP_EXP, map1(GB_OP_ATAN, x)));
   gb_plan *p = plan_of(y, 0);
   gb_plan_report r;
   gb_plan_report_get(p, &r);
   OK(gb_plan_run(p, &fx.err));
   gb_plan_free(p);
-  assert_int_equal(gb_plan_check.strays, 0);
-  assert_true(gb_plan_check.unwritten < 64 && gb_plan_check.unused_scratch < 64);
-  assert_true(gb_plan_check.high_water <= r.arena && gb_plan_check.high_water + 64 > r.arena);
+  assert_int_equal(gb_plan_memcheck.strays, 0);
+  assert_true(gb_plan_memcheck.unwritten < 64 && gb_plan_memcheck.unused_scratch < 64);
+  assert_true(gb_plan_memcheck.high_water <= r.arena && gb_plan_memcheck.high_water + 64 > r.arena);
   naive.overrun = 1;
   y = map1(GB_OP_EXP, map1(GB_OP_EXP, map1(GB_OP_ATAN, y)));
   OK(gb_eval(fx.g, 1, &y, &fx.err));
-  assert_true(gb_plan_check.strays > 0);
+  assert_true(gb_plan_memcheck.strays > 0);
   naive.overrun = 0;
   naive.skip = 64;
   y = map1(GB_OP_EXP, map1(GB_OP_EXP, map1(GB_OP_ATAN, y)));
   OK(gb_eval(fx.g, 1, &y, &fx.err));
-  assert_int_equal(gb_plan_check.unwritten, 64);
-  gb_plan_check = (gb_plan_watch){0};
+  assert_int_equal(gb_plan_memcheck.unwritten, 64);
+  gb_plan_memcheck = (gb_memcheck_watch){0};
   plan_end();
 }
 

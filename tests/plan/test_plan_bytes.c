@@ -88,10 +88,10 @@ static void count_products (const gb_plan *p) {
 /* one graph */
 
 static void graph_begin (int threads) {
-  static gb_backend *devices[4];
+  static gb_device *devices[4];
   fixture_begin();
-  if (devices[threads] == NULL) OK(gb_backend_cpu_new(threads, (size_t)1 << 30, &devices[threads], &fx.err));
-  fx.g->backend = device = devices[threads];
+  if (devices[threads] == NULL) OK(gb_device_cpu_new(threads, (size_t)1 << 30, &devices[threads], &fx.err));
+  fx.g->device = device = devices[threads];
   trouble[0] = '\0';
 }
 

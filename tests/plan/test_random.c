@@ -172,11 +172,11 @@ static void check_bytes (uint64_t seed, gb_node **out) {
   OK(gb_plan_run(p, &fx.err));
   gb_plan_stats(p, &s);
   gb_plan_free(p);
-  if (s.measured != r.peak || gb_plan_check.strays > 0 || gb_plan_check.unwritten >= 64 ||
-      gb_plan_check.high_water > r.arena)
+  if (s.measured != r.peak || gb_plan_memcheck.strays > 0 || gb_plan_memcheck.unwritten >= 64 ||
+      gb_plan_memcheck.high_water > r.arena)
     fail_msg("expression %llu: peak %zu, measured %zu, %zu stray bytes, %zu unwritten, arena %zu of %zu: %s",
-             (unsigned long long)seed, r.peak, s.measured, gb_plan_check.strays, gb_plan_check.unwritten,
-             gb_plan_check.high_water, r.arena, gb_plan_check.first);
+             (unsigned long long)seed, r.peak, s.measured, gb_plan_memcheck.strays, gb_plan_memcheck.unwritten,
+             gb_plan_memcheck.high_water, r.arena, gb_plan_memcheck.first);
 }
 
 static void plans_use_the_bytes_they_say (void **unused) {
@@ -194,11 +194,11 @@ static void plans_use_the_bytes_they_say (void **unused) {
       gb_plan_report_get(p, &r);
       gb_plan_free(p);
       arena = r.arena;
-      gb_plan_check = (gb_plan_watch){.on = true, .poison = pattern ? 0x5a : 0xa7};
+      gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = pattern ? 0x5a : 0xa7};
       check_bytes(seed, out);
-      if (gb_plan_check.high_water > high) high = gb_plan_check.high_water;
-      if (gb_plan_check.unused_scratch > idle) idle = gb_plan_check.unused_scratch;
-      gb_plan_check = (gb_plan_watch){0};
+      if (gb_plan_memcheck.high_water > high) high = gb_plan_memcheck.high_water;
+      if (gb_plan_memcheck.unused_scratch > idle) idle = gb_plan_memcheck.unused_scratch;
+      gb_plan_memcheck = (gb_memcheck_watch){0};
       eval_end();
     }
     if (arena - high >= GB_ARENA_ALIGN + 64)
@@ -211,7 +211,7 @@ static void plans_use_the_bytes_they_say (void **unused) {
 /* no step allocates, on any thread: the device's functions run with every allocator of ours armed */
 
 static atomic_bool executing;
-static const gb_backend_ops *plain;
+static const gb_device_ops *plain;
 
 static void armed (const char *what) {
   if (!atomic_load(&executing)) return;
@@ -236,18 +236,18 @@ void *__wrap_aligned_alloc (size_t align, size_t n) {
   return armed("aligned_alloc"), __real_aligned_alloc(align, n);
 }
 
-static gb_status armed_fold (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
+static gb_status armed_fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
                              const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
   atomic_store(&executing, true);
-  const gb_status rc = plain->fold(be, f, operand, out, constant, scratch, stats, err);
+  const gb_status rc = plain->fold(dev, f, operand, out, constant, scratch, stats, err);
   atomic_store(&executing, false);
   return rc;
 }
 
-static gb_status armed_opaque (gb_backend *be, const gb_opaque *o, const void *const *in, void *const *out,
+static gb_status armed_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
                                void *scratch, gb_error *err) {
   atomic_store(&executing, true);
-  const gb_status rc = plain->opaque(be, o, in, out, scratch, err);
+  const gb_status rc = plain->opaque(dev, o, in, out, scratch, err);
   atomic_store(&executing, false);
   return rc;
 }
@@ -256,7 +256,7 @@ static void no_step_allocates (void **unused) {
   (void)unused;
   eval_begin(2, (size_t)1 << 28);
   plain = device->ops;
-  gb_backend_ops watched = *plain;
+  gb_device_ops watched = *plain;
   watched.fold = armed_fold;
   watched.opaque = armed_opaque;
   device->ops = &watched;

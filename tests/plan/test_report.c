@@ -212,14 +212,14 @@ static void a_sweep_tells_what_would_be_chosen (void **unused) {
   gb_node *cache, *y = example(&cache);
   gb_plan *p = plan_of(y, 0);
   const gb_plan_report r = p->report;
-  assert_int_equal(r.noffers, 2);
+  assert_int_equal(r.ncandidates, 2);
   assert_null(gb_offer_at(&r, r.minimum - 1));
   int points = 0;
   for (size_t budget = 0; gb_sweep_next(&r, &budget); points++) {
     gb_plan *q = plan_of(y, budget);
     assert_int_equal(gb_offer_at(&r, budget)->need, q->report.peak);
-    for (int i = 0; i < q->report.noffers; i++)
-      assert_true(q->report.offer[i].chosen == (strcmp(q->report.offer[i].name, gb_offer_at(&r, budget)->name) == 0));
+    for (int i = 0; i < q->report.ncandidates; i++)
+      assert_true(q->report.candidate[i].chosen == (strcmp(q->report.candidate[i].name, gb_offer_at(&r, budget)->name) == 0));
     gb_plan_free(q);
   }
   assert_int_equal(points, 2);

@@ -72,7 +72,7 @@ static double worst_difference (const gb_tensor *l, const gb_tensor *square) {
   double worst = 0;
   for (size_t i = 0, run; i < l->shape.dim[0]; i++)
     for (size_t j = 0; j <= i; j++) {
-      const double got = gb_element_get(gb_growing_entry(l, i, j, &run), 0, l->dtype);
+      const double got = gb_element_get(gb_appendable_entry(l, i, j, &run), 0, l->dtype);
       const double off = fabs(got - gb_tensor_at(square, (size_t[]){i, j}));
       if (!(off <= worst)) worst = off;
     }
@@ -85,7 +85,7 @@ static void *bytes_of (const gb_tensor *l) {
   char *all = calloc(n * n + 1, size);
   for (size_t i = 0, run; i < n; i++)
     for (size_t j = 0; j <= i; j += run) {
-      const void *p = gb_growing_entry(l, i, j, &run);
+      const void *p = gb_appendable_entry(l, i, j, &run);
       if (run > i + 1 - j) run = i + 1 - j;
       memcpy(all + (i * n + j) * size, p, run * size);
     }
@@ -177,14 +177,14 @@ static void memory_is_that_of_the_block_rows (void **state) {
   for (int i = 0; i < 4; i++) {
     gb_tensor l = from_start(GB_F32, rows[i].n);
     const size_t want = rows[i].tiles * GB_BLOCK * GB_BLOCK * 4 + 8 * gb_blocks(rows[i].n, GB_BLOCK);
-    assert_int_equal(gb_growing_capacity(&l), rows[i].capacity);
-    assert_int_equal(gb_growing_bytes(&l), want);
+    assert_int_equal(gb_appendable_capacity(&l), rows[i].capacity);
+    assert_int_equal(gb_appendable_bytes(&l), want);
     assert_int_equal(device->ledger.used, want);
     gb_tensor_clear(&l);
   }
   gb_tensor small = from_start(GB_F64, 3), grown = appended(GB_F64, &small, 17);
-  assert_int_equal(gb_growing_capacity(&small), 16);
-  assert_int_equal(gb_growing_capacity(&grown), 32);
+  assert_int_equal(gb_appendable_capacity(&small), 16);
+  assert_int_equal(gb_appendable_capacity(&grown), 32);
   gb_tensor_clear(&small), gb_tensor_clear(&grown);
   eval_end();
 }
@@ -314,7 +314,7 @@ static void a_plan_cuts_right_hand_sides_and_counts_the_factor (void **state) {
   size_t factor_bytes = 0;
   for (int i = 0; i < r.nrows; i++)
     if (r.row[i].shape.ndim == 2 && r.row[i].shape.dim[1] == 300) factor_bytes = r.row[i].bytes;
-  assert_int_equal(factor_bytes, gb_growing_bytes(&l));
+  assert_int_equal(factor_bytes, gb_appendable_bytes(&l));
   const gb_plan_options o = {.budget = r.minimum};
   OK(gb_plan_run(whole, &fx.err));
   a = gb_tensor_ref(&y->out[0].tensor);
@@ -351,7 +351,7 @@ static void several_devices_do_not_share_it (void **state) {
   gb_tensor l = from_start(GB_F64, 300);
   gb_node *y = column_sums(grown_leaf(&l));
   gb_plan *p;
-  OK(gb_backend_add_device(device, (size_t)1 << 28, &fx.err));
+  OK(gb_device_add_simulated(device, (size_t)1 << 28, &fx.err));
   const gb_plan_on on[] = {{.device = device}, {.device = device->next}};
   const gb_plan_options o = {.ndevices = 2, .on = on};
   assert_int_equal(gb_plan_new(fx.g, 1, &y, &o, &p, &fx.err), GB_EDEVICE);

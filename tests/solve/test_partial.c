@@ -161,7 +161,7 @@ static void an_entry_that_is_not_finite_is_told_with_its_row (void **state) {
       free(f.lt);
     }
   free(k);
-  assert_int_equal(be->ledger.by_purpose[GB_MEM_WORKSPACE], 0);
+  assert_int_equal(dev->ledger.by_purpose[GB_MEM_WORKSPACE], 0);
 }
 
 int main (void) {

@@ -179,27 +179,27 @@ static void a_failed_allocation_leaks_nothing (void **state) {
   gb_node *k = kernel(GB_F64, 20, scalar(GB_F64, 0, 10)), *a = plus_noise(k, 0.1),
           *b = random_leaf(GB_F64, 0, 20, 1, 8);
   const gb_solver_options o = {.run = {.cg = GB_CG_DEFAULTS, .probes = 3}, .precond = {GB_PRECOND_PIVOTED_CHOLESKY, 5, 0}};
-  const size_t nodes = g->nnodes, used = be->ledger.used;
+  const size_t nodes = g->nnodes, used = dev->ledger.used;
   gb_status st;
   long n = 0;
   do {
     gb_precond made;
     gb_node *x = NULL, *lazy = NULL, *noise = NULL;
     gb_cg_info info;
-    be->ledger.fail_after = (long)be->ledger.allocations + n++;
+    dev->ledger.fail_after = (long)dev->ledger.allocations + n++;
     st = gb_precond_make(&made, &o.precond, a, k, gb_noise_level(0.1), &err);
     const gb_cg_options now = {.tol = 1e-6, .max_iter = 100, .precond = &made, .mixed = true};
     if (st == GB_OK) st = gb_solve_cg(a, b, &now, &x, &info, &err);
     if (st == GB_OK) st = gb_node_const(g, 0.1, GB_F64, &noise, &err);
     if (st == GB_OK) st = gb_solver_solve(a, b, NULL, k, noise, &o, &lazy, &err);
     if (st == GB_OK) st = gb_eval(g, 1, &lazy, &err);
-    be->ledger.fail_after = -1;
+    dev->ledger.fail_after = -1;
     gb_node_unref(x), gb_node_unref(lazy), gb_node_unref(noise);
     gb_precond_clear(&made);
     assert_true(st == GB_OK || st == GB_ENOMEM);
-    if (be->ledger.used > used) gb_cache_drop(g, SIZE_MAX);
+    if (dev->ledger.used > used) gb_cache_drop(g, SIZE_MAX);
     assert_int_equal(g->nnodes, nodes);
-    assert_int_equal(be->ledger.used, used);
+    assert_int_equal(dev->ledger.used, used);
   } while (st != GB_OK);
   assert_true(n > 10);
 }
@@ -451,7 +451,7 @@ static void samples_have_the_covariance_of_the_preconditioner (void **state) {
     ok(gb_precond_pivoted_cholesky(&p, kernel(GB_F64, n, scalar(GB_F64, 0, 20)), (gb_noise){0.05, kind == 0 ? NULL : each}, 10, 0,
                                    &err));
     double *z = malloc(n * r * sizeof *z), *w = malloc(n * r * sizeof *w), *m = dense_precond(&p), sum = 0;
-    gb_precond_sample(&p, be->pool, 3, n, r, 0, z);
+    gb_precond_sample(&p, dev->pool, 3, n, r, 0, z);
     gb_precond_apply(&p, n, r, z, w);
     for (size_t i = 0; i < n * r; i++) sum += z[i] * w[i];
     CHECK_NEAR(sum / (double)r, (double)n, 5 * sqrt(2.0 * (double)n / (double)r)); /* chi squared, n degrees */
@@ -682,7 +682,7 @@ static void the_gradient_is_that_of_the_dense_estimator (void **state) {
   gb_precond p;
   ok(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(0.1), 8, 0, &err));
   double *va = doubles(a), *vb = doubles(b), *vk = doubles(k), rhs[N * R], x[N * R], w[N * R], want = 0;
-  gb_precond_sample(&p, be->pool, 4, N, R, 1, rhs);
+  gb_precond_sample(&p, dev->pool, 4, N, R, 1, rhs);
   for (size_t i = 0; i < N; i++) rhs[i * R] = vb[i];
   double *m = dense_precond(&p);
   memcpy(w, rhs, sizeof w);
@@ -763,10 +763,10 @@ static void a_solve_takes_what_its_plan_says (void **state) {
         gb_plan_report report;
         gb_run_stats s;
         ok(gb_plan_new(g, 3, outs, NULL, &p, &err));
-        gb_plan_check = (gb_plan_watch){.on = true, .poison = (unsigned char)poison};
+        gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = (unsigned char)poison};
         ok(gb_plan_run(p, &err));
-        gb_plan_check.on = false;
-        if (gb_plan_check.strays > 0 || gb_plan_check.unwritten >= 64) fail_msg("%s", gb_plan_check.first);
+        gb_plan_memcheck.on = false;
+        if (gb_plan_memcheck.strays > 0 || gb_plan_memcheck.unwritten >= 64) fail_msg("%s", gb_plan_memcheck.first);
         gb_plan_report_get(p, &report);
         gb_plan_stats(p, &s);
         if (poison == 0x55) assert_int_equal(s.measured, report.peak);
@@ -871,9 +871,9 @@ static void columns_that_are_done_cost_nothing (void **state) {
   const gb_cg_options o = {.tol = 1e-6, .max_iter = 500};
   gb_cg_info info;
   memset(products, 0, sizeof products);
-  gb_plan_check.at_step = count_products;
+  gb_plan_memcheck.at_step = count_products;
   gb_node *x = solve(a, b, &o, &info);
-  gb_plan_check.at_step = NULL;
+  gb_plan_memcheck.at_step = NULL;
   assert_true(info.converged && true_residual(a, b, x) <= 1.01e-6);
   assert_true(products[12] > 0 && products[12] < info.iterations / 2);
   assert_true(products[1] > info.iterations / 3);

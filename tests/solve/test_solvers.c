@@ -16,7 +16,7 @@ static gb_node *minres (gb_node *a, gb_node *b, const gb_solve_options *o, gb_so
   return hold(st, x);
 }
 
-static gb_node *projections (gb_node *a, gb_node *b, const gb_projections_options *o, gb_solve_info *info) {
+static gb_node *projections (gb_node *a, gb_node *b, const gb_alternating_projections_options *o, gb_solve_info *info) {
   gb_node *x = NULL;
   const gb_status st = gb_solve_projections(a, b, o, &x, info, &err);
   return hold(st, x);
@@ -145,7 +145,7 @@ static void a_tolerance_below_the_dtype_stagnates (void **state) {
   assert_int_equal(info.reason, GB_SOLVE_STAGNATED);
   assert_true(info.residual < 1e-3 && info.residual > 1e-12 && info.iterations < 5000);
   CHECK_NEAR(info.residual, true_residual(a, b, x), 1e-5);
-  const gb_projections_options p = {.solve = {.tol = 1e-12, .max_iter = 100000}, .block = 20, .keep = 1 << 20};
+  const gb_alternating_projections_options p = {.solve = {.tol = 1e-12, .max_iter = 100000}, .block = 20, .keep = 1 << 20};
   projections(a, b, &p, &info);
   assert_int_equal(info.reason, GB_SOLVE_STAGNATED);
   assert_true(info.residual < 1e-3 && info.residual > 1e-12);
@@ -157,7 +157,7 @@ typedef gb_node *solver (gb_node *a, gb_node *b, gb_solve_options o, gb_solve_in
 
 static gb_node *by_minres (gb_node *a, gb_node *b, gb_solve_options o, gb_solve_info *info) { return minres(a, b, &o, info); }
 static gb_node *by_projections (gb_node *a, gb_node *b, gb_solve_options o, gb_solve_info *info) {
-  return projections(a, b, &(gb_projections_options){.solve = o, .block = 2, .keep = 1000}, info);
+  return projections(a, b, &(gb_alternating_projections_options){.solve = o, .block = 2, .keep = 1000}, info);
 }
 static gb_node *by_sdd (gb_node *a, gb_node *b, gb_solve_options o, gb_solve_info *info) {
   return sdd(a, b, &(gb_sdd_options){.solve = o, .batch = 2, .momentum = 0.5}, info);
@@ -244,7 +244,7 @@ static void wrong_shapes_and_options_are_errors (void **state) {
     o.tol = bad[i];
     assert_int_equal(gb_solve_minres(a, b, &o, &x, &info, &err), GB_EOPTION);
   }
-  const gb_projections_options p = {.solve = GB_SOLVE_DEFAULTS};
+  const gb_alternating_projections_options p = {.solve = GB_SOLVE_DEFAULTS};
   assert_int_equal(gb_solve_projections(a, b, &p, &x, &info, &err), GB_EOPTION);
   double step;
   gb_sdd_options s = {.solve = GB_SOLVE_DEFAULTS, .batch = 2, .momentum = 1};
@@ -258,7 +258,7 @@ static void an_interrupt_ends_every_loop (void **state) {
   (void)state;
   gb_node *a = system_of(GB_F64, 20, 0.1), *b = random_leaf(GB_F64, 0, 20, 1, 8), *x = NULL;
   const gb_solve_options o = GB_SOLVE_DEFAULTS;
-  const gb_projections_options p = {.solve = GB_SOLVE_DEFAULTS, .block = 5};
+  const gb_alternating_projections_options p = {.solve = GB_SOLVE_DEFAULTS, .block = 5};
   const gb_sdd_options d = {.solve = GB_SOLVE_DEFAULTS, .batch = 5, .step = 1e-3};
   gb_solve_info info;
   gb_precond q;
@@ -280,7 +280,7 @@ static gb_status work (int kind, gb_node *k, gb_node *a, gb_node *b) {
   gb_status st = GB_OK;
   switch (kind) {
     case 0: st = gb_solve_minres(a, b, &o, &x, &info, &err); break;
-    case 1: st = gb_solve_projections(a, b, &(gb_projections_options){.solve = o, .block = 7, .keep = 1 << 20}, &x, &info, &err); break;
+    case 1: st = gb_solve_projections(a, b, &(gb_alternating_projections_options){.solve = o, .block = 7, .keep = 1 << 20}, &x, &info, &err); break;
     case 2: st = gb_solve_sdd(a, b, &(gb_sdd_options){.solve = o, .batch = 7, .momentum = 0.5}, &x, &number, &info, &err); break;
     case 3: st = gb_precond_nystrom(&p, k, gb_noise_level(0.1), 5, 0, 0, &err); break;
     default: {
@@ -299,17 +299,17 @@ static void a_failed_allocation_leaks_nothing (void **state) {
   (void)state;
   gb_node *k = kernel(GB_F64, 20, scalar(GB_F64, 0, 10)), *a = plus_noise(k, 0.1), *b = random_leaf(GB_F64, 0, 20, 1, 8);
   for (int kind = 0; kind < 5; kind++) {
-    const size_t nodes = g->nnodes, used = be->ledger.used;
+    const size_t nodes = g->nnodes, used = dev->ledger.used;
     gb_status st;
     long n = 0;
     do {
-      be->ledger.fail_after = (long)be->ledger.allocations + n++;
+      dev->ledger.fail_after = (long)dev->ledger.allocations + n++;
       st = work(kind, k, a, b);
-      be->ledger.fail_after = -1;
+      dev->ledger.fail_after = -1;
       assert_true(st == GB_OK || st == GB_ENOMEM);
       assert_int_equal(g->nnodes, nodes);
-      if (be->ledger.used > used) gb_cache_drop(g, SIZE_MAX);
-      assert_int_equal(be->ledger.used, used);
+      if (dev->ledger.used > used) gb_cache_drop(g, SIZE_MAX);
+      assert_int_equal(dev->ledger.used, used);
     } while (st != GB_OK);
     assert_true(n > 3);
   }
@@ -389,14 +389,14 @@ static void rows_are_streamed (void **state) {
   (void)state;
   const size_t n = 3000;
   gb_node *a = plus_noise(kernel(GB_F64, n, scalar(GB_F64, 0, 30)), 1), *b = random_leaf(GB_F64, 0, n, 1, 2);
-  be->ledger.peak = be->ledger.used;
-  const size_t before = be->ledger.used;
-  const gb_projections_options o = {.solve = {.tol = 1e-2, .max_iter = 1}, .block = 300};
+  dev->ledger.peak = dev->ledger.used;
+  const size_t before = dev->ledger.used;
+  const gb_alternating_projections_options o = {.solve = {.tol = 1e-2, .max_iter = 1}, .block = 300};
   gb_solve_info info;
   projections(a, b, &o, &info);
   const gb_sdd_options d = {.solve = {.tol = 1e-2, .max_iter = 3}, .batch = 300, .momentum = 0.9};
   sdd(a, b, &d, &info);
-  assert_true(be->ledger.peak - before < 8u << 20);
+  assert_true(dev->ledger.peak - before < 8u << 20);
 }
 
 /* ---- projections and descent ---- */
@@ -407,7 +407,7 @@ static void projections_solve_whatever_the_block (void **state) {
   gb_node *a = system_of(GB_F64, n, 0.3), *b = random_leaf(GB_F64, 0, n, 2, 3);
   for (int keep = 0; keep < 2; keep++)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-      const gb_projections_options o = {.solve = {.tol = 1e-9, .max_iter = 2000}, .block = sizes[i], .keep = keep ? 1 << 20 : 0};
+      const gb_alternating_projections_options o = {.solve = {.tol = 1e-9, .max_iter = 2000}, .block = sizes[i], .keep = keep ? 1 << 20 : 0};
       gb_solve_info info;
       gb_node *x = projections(a, b, &o, &info);
       assert_true(info.converged && info.residual <= 1e-9);
@@ -420,7 +420,7 @@ static void projections_solve_whatever_the_block (void **state) {
 static void projections_see_an_indefinite_block (void **state) {
   (void)state;
   const double m[] = {1, 0, 0, -1}, b[] = {1, 2};
-  const gb_projections_options o = {.solve = GB_SOLVE_DEFAULTS, .block = 1};
+  const gb_alternating_projections_options o = {.solve = GB_SOLVE_DEFAULTS, .block = 1};
   gb_solve_info info;
   projections(leaf(GB_F64, 0, 2, (size_t[]){2, 2}, m), leaf(GB_F64, 0, 1, (size_t[]){2}, b), &o, &info);
   assert_int_equal(info.reason, GB_SOLVE_INDEFINITE);
@@ -511,7 +511,7 @@ static void a_low_rank_preconditioner_inverts_itself (void **state) {
       free(unit), free(l);
       gb_precond_clear(&p);
     }
-  assert_int_equal(be->ledger.by_purpose[GB_MEM_WORKSPACE], 0);
+  assert_int_equal(dev->ledger.by_purpose[GB_MEM_WORKSPACE], 0);
 }
 
 static void a_preconditioned_column_is_alone (void **state) {

@@ -14,7 +14,7 @@
 static _Atomic(const char *) guarded_step;   /* NULL: not armed */
 static atomic_long guarded_calls;            /* of malloc, to see that the guard is in place */
 
-/* For gb_plan_check.at_step. */
+/* For gb_plan_memcheck.at_step. */
 static inline void guard_step (const char *what) { atomic_store(&guarded_step, what); }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)

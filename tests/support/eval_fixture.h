@@ -12,12 +12,12 @@
 
 #define OK(call) do { if ((call) != GB_OK) fail_msg("%s: %s", #call, fx.err.text); } while (0)
 
-static gb_backend *device;
+static gb_device *device;
 
 static inline void eval_begin (int threads, size_t limit) {
   fixture_begin();
-  OK(gb_backend_cpu_new(threads, limit, &device, &fx.err));
-  fx.g->backend = device;
+  OK(gb_device_cpu_new(threads, limit, &device, &fx.err));
+  fx.g->device = device;
 }
 
 static inline void release_to (int mark) {
@@ -30,7 +30,7 @@ static inline void eval_end (void) {
   fixture_end();
   assert_int_equal(device->ledger.used, 0);
   assert_int_equal(device->ledger.books, 0);                /* graphs and plans give back what they entered */
-  gb_backend_free(device);
+  gb_device_free(device);
 }
 
 /* Random inputs: number k of a case is a function of (seed, k) and the range. */

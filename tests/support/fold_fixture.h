@@ -219,15 +219,15 @@ static inline void fx_expect (fx *x) {
 }
 
 /* Runs into 'got' with scratch of exactly the declared size, filled with 'poison'. */
-static inline gb_status fx_run (fx *x, gb_backend *be, int poison, gb_fold_stats *stats) {
+static inline gb_status fx_run (fx *x, gb_device *dev, int poison, gb_fold_stats *stats) {
   gb_error err;
-  size_t n = gb_cpu_fold_scratch(be, &x->f);
+  size_t n = gb_cpu_fold_scratch(dev, &x->f);
   assert_true(n != SIZE_MAX);
   char *block = malloc(n + 64), *scratch = (char *)(((uintptr_t)block + 63) & ~(uintptr_t)63);
   memset(scratch, poison, n);
   memset(scratch + n, 0x5a, 64 - (size_t)(scratch - block));
   fx_blank(x, x->got);
-  gb_status st = gb_cpu_fold(be, &x->f, (const void *const *)x->in, x->got, x->constant, scratch, stats,
+  gb_status st = gb_cpu_fold(dev, &x->f, (const void *const *)x->in, x->got, x->constant, scratch, stats,
                              &err);
   for (char *q = scratch + n; q < block + n + 64; q++) assert_int_equal(*q, 0x5a);
   if (st != GB_OK && st != GB_EINTR) print_message("%s\n", err.text);

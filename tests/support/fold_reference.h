@@ -6,7 +6,7 @@
 
 #include "program/fold.h"
 
-/* Same arguments as the 'fold' slot of gb_backend_ops, without scratch. A symmetric program is evaluated in
+/* Same arguments as the 'fold' slot of gb_device_ops, without scratch. A symmetric program is evaluated in
 ** full. Integers are exact up to 2^53. Aborts on a malformed program. */
 void gb_fold_reference (const gb_fold *f, const void *const *operand, void *const *out,
                         const gb_number *constant);

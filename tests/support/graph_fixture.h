@@ -18,7 +18,7 @@
 #define FIXTURE_MAX 262144
 
 typedef struct fixture {
-  gb_backend backend;
+  gb_device device;
   gb_graph *g;
   gb_node **held;
   int n;
@@ -29,16 +29,16 @@ static fixture fx;
 
 static inline void fixture_begin (void) {
   memset(&fx, 0, sizeof fx);
-  gb_ledger_init(&fx.backend.ledger, (size_t)1 << 30);
+  gb_ledger_init(&fx.device.ledger, (size_t)1 << 30);
   fx.held = malloc(FIXTURE_MAX * sizeof *fx.held);
-  assert_int_equal(gb_graph_new(&fx.backend, &fx.g, &fx.err), GB_OK);
+  assert_int_equal(gb_graph_new(&fx.device, &fx.g, &fx.err), GB_OK);
 }
 
 static inline void fixture_end (void) {
   while (fx.n > 0) gb_node_unref(fx.held[--fx.n]);
   assert_int_equal(fx.g->nnodes, 0);
   gb_graph_free(fx.g);
-  assert_int_equal(fx.backend.ledger.used, 0);
+  assert_int_equal(fx.device.ledger.used, 0);
   free(fx.held);
 }
 
@@ -75,7 +75,7 @@ static inline gb_node *leaf_of (gb_dtype t, unsigned flags, int ndim, const size
   static uint32_t state = 12345;
   gb_tensor v = {0};
   const gb_shape s = gb_shape_of(ndim, dim);
-  gb_status st = gb_tensor_new(&fx.backend.ledger, t, &s, GB_MEM_TENSOR, "", "", &v, &fx.err);
+  gb_status st = gb_tensor_new(&fx.device.ledger, t, &s, GB_MEM_TENSOR, "", "", &v, &fx.err);
   if (st != GB_OK) fail_msg("%s", fx.err.text);
   for (size_t i = 0; i < gb_shape_numel(&s); i++) {
     state = state * 1664525u + 1013904223u;

@@ -1,4 +1,4 @@
-/* opaque_fixture.h - runs one opaque op on the CPU backend between guard bytes, and makes matrices to run
+/* opaque_fixture.h - runs one opaque op on the CPU device between guard bytes, and makes matrices to run
 ** it on. */
 #ifndef OPAQUE_FIXTURE_H
 #define OPAQUE_FIXTURE_H
@@ -21,17 +21,17 @@
 #define GUARD 64
 #define POISON 0xcb
 
-static gb_backend *be;
+static gb_device *dev;
 static gb_error err;
 
-static inline int start_backend (void **state) {
+static inline int start_device (void **state) {
   (void)state;
-  return gb_backend_cpu_new(2, (size_t)1 << 30, &be, &err) == GB_OK ? 0 : -1;
+  return gb_device_cpu_new(2, (size_t)1 << 30, &dev, &err) == GB_OK ? 0 : -1;
 }
 
-static inline int stop_backend (void **state) {
+static inline int stop_device (void **state) {
   (void)state;
-  gb_backend_free(be);
+  gb_device_free(dev);
   return 0;
 }
 
@@ -83,9 +83,9 @@ static inline void op_out (op_case *c, int i, gb_dtype t, gb_shape s) {
 
 /* Scratch is what the op declares, no less (guards) and no more (its last 64 bytes are used). */
 static inline gb_status op_run (op_case *c) {
-  const size_t bytes = be->ops->opaque_scratch(be, &c->o);
+  const size_t bytes = dev->ops->opaque_scratch(dev, &c->o);
   unsigned char *scratch = guarded_new(bytes);
-  const gb_status st = be->ops->opaque(be, &c->o, c->in, c->out, scratch, &err);
+  const gb_status st = dev->ops->opaque(dev, &c->o, c->in, c->out, scratch, &err);
   size_t idle = 0;
   while (st == GB_OK && idle < bytes && scratch[bytes - 1 - idle] == POISON) idle++;
   if (idle >= 64) fail_msg("%s: %zu of %zu bytes of scratch stay unused", gb_ops[c->o.op].name, idle, bytes);
@@ -102,7 +102,7 @@ static inline void op_free (op_case *c) {
 static inline void op_run_same_bits (op_case *c) {
   void *first[GB_MAX_OUTPUTS];
   for (int threads = 1; threads <= 3; threads++) {
-    assert_int_equal(gb_backend_set_threads(be, threads, &err), GB_OK);
+    assert_int_equal(gb_device_set_threads(dev, threads, &err), GB_OK);
     for (int i = 0; i < c->o.nout; i++) memset(c->out[i], POISON, c->bytes[i]);
     if (op_run(c) != GB_OK) fail_msg("%s: %s", gb_ops[c->o.op].name, err.text);
     for (int i = 0; i < c->o.nout; i++) {
@@ -113,7 +113,7 @@ static inline void op_run_same_bits (op_case *c) {
     }
   }
   for (int i = 0; i < c->o.nout; i++) free(first[i]);
-  assert_int_equal(gb_backend_set_threads(be, 2, &err), GB_OK);
+  assert_int_equal(gb_device_set_threads(dev, 2, &err), GB_OK);
 }
 
 static inline double *random_normal (size_t n, uint64_t seed) {

@@ -124,12 +124,12 @@ static double naive_map (gb_op op, double a, double b) {
   }
 }
 
-static size_t naive_scratch (const gb_backend *be, const gb_fold *f) {
-  (void)be;
+static size_t naive_scratch (const gb_device *dev, const gb_fold *f) {
+  (void)dev;
   return f->axis[1].extent == 1 ? 0 : 24 + 8 * (f->axis[1].extent / 2);
 }
 
-static gb_status naive_fold (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
+static gb_status naive_fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
                              const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
   const double *a = f->noperands > 0 ? operand[0] : NULL, *b = f->noperands > 1 ? operand[1] : NULL;
   const size_t count = f->axis[1].extent;
@@ -137,7 +137,7 @@ static gb_status naive_fold (gb_backend *be, const gb_fold *f, const void *const
   if (naive.steps == naive.fail_at) return gb_fail(err, GB_ENOTPD, "minor 3 is not positive");
   if (naive.steps == naive.interrupt_at) gb_interrupt_raise();
   naive.steps++;
-  memset(scratch, 0x11, naive_scratch(be, f));
+  memset(scratch, 0x11, naive_scratch(dev, f));
   if (f->identity == GB_OP_SUM) {
     double sum = 0;
     for (size_t i = 0; i < f->axis[0].extent; i++) sum += a[i];
@@ -153,12 +153,12 @@ static gb_status naive_fold (gb_backend *be, const gb_fold *f, const void *const
   return GB_OK;
 }
 
-static const gb_backend_ops naive_ops = {.name = "naive", .fold_scratch = naive_scratch, .fold = naive_fold};
+static const gb_device_ops naive_ops = {.name = "naive", .fold_scratch = naive_scratch, .fold = naive_fold};
 
 static inline void plan_begin (size_t limit) {
   fixture_begin();
-  fx.backend.ops = &naive_ops;
-  fx.backend.ledger.limit = limit;
+  fx.device.ops = &naive_ops;
+  fx.device.ledger.limit = limit;
   naive = (struct naive){.fail_at = -1, .interrupt_at = -1};
 }
 

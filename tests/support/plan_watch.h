@@ -23,7 +23,7 @@ typedef struct asked {
 } asked;
 
 static inline asked ask (size_t n, gb_node **out) {
-  const gb_ledger *l = &fx.g->backend->ledger;
+  const gb_ledger *l = &fx.g->device->ledger;
   return (asked){n, out, l->used, l->blocks};
 }
 
@@ -124,7 +124,7 @@ static inline void check_report (const gb_plan_report *r, size_t budget) {
   if (alive + rest != r->lower_bound)
     TROUBLE("the lower bound is %zu, rows alive at once and storages have %zu", r->lower_bound, alive + rest);
   if (r->peak != r->arena + rest) TROUBLE("peak %zu is not %zu + %zu", r->peak, r->arena, rest);
-  const bool caches = fx.g->backend->ledger.by_purpose[GB_MEM_CACHE] > 0;     /* the least counts those it reads, peak does not */
+  const bool caches = fx.g->device->ledger.by_purpose[GB_MEM_CACHE] > 0;     /* the least counts those it reads, peak does not */
   if (r->lower_bound > r->peak || (budget != 0 && r->peak > budget) || (r->minimum > r->peak && !caches))
     TROUBLE("bound %zu <= peak %zu <= budget %zu, minimum %zu", r->lower_bound, r->peak, budget, r->minimum);
 }
@@ -158,7 +158,7 @@ typedef struct watched {
 } watched;
 
 static inline void check_level (const asked *q, const char *when) {
-  const gb_ledger *l = &fx.g->backend->ledger;
+  const gb_ledger *l = &fx.g->device->ledger;
   if (l->used != q->level || l->blocks != q->blocks)
     TROUBLE("%zu bytes in %zu blocks are held %s, before %zu in %zu", l->used, l->blocks, when, q->level, q->blocks);
 }
@@ -172,12 +172,12 @@ static inline bool run_watched (const asked *q, size_t budget, int way, unsigned
   gb_plan *p;
   gb_run_stats s;
   if (!opened(q, budget, &p, r)) return false;
-  gb_plan_check = (gb_plan_watch){.on = true, .poison = poison, .at_step = guard_step};
+  gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = poison, .at_step = guard_step};
   run_and_take(p, q, way, b);
-  *w = (watched){gb_plan_check.high_water, gb_plan_check.unwritten, gb_plan_check.unused_scratch, ""};
-  memcpy(w->first, gb_plan_check.first, sizeof w->first);
-  const size_t strays = gb_plan_check.strays;
-  gb_plan_check = (gb_plan_watch){0};
+  *w = (watched){gb_plan_memcheck.high_water, gb_plan_memcheck.unwritten, gb_plan_memcheck.unused_scratch, ""};
+  memcpy(w->first, gb_plan_memcheck.first, sizeof w->first);
+  const size_t strays = gb_plan_memcheck.strays;
+  gb_plan_memcheck = (gb_memcheck_watch){0};
   gb_plan_stats(p, &s);
   r->row = NULL;
   gb_plan_free(p);
@@ -243,16 +243,16 @@ static inline void check_closed (const asked *q, const bits *want) {
   bits got = {0};
   if (trouble[0] != '\0' || !opened(q, 0, &p, &r)) return;
   for (size_t i = 0; i < q->n; i++)
-    OK(gb_tensor_new(&fx.g->backend->ledger, gb_node_dtype(q->out[i]), gb_node_shape(q->out[i]), GB_MEM_TENSOR, "", "",
+    OK(gb_tensor_new(&fx.g->device->ledger, gb_node_dtype(q->out[i]), gb_node_shape(q->out[i]), GB_MEM_TENSOR, "", "",
                      &t[i], &fx.err));
   OK(gb_plan_arena(p, false, &bytes, &fx.err));
   unsigned char *arena = aligned_alloc(GB_ARENA_ALIGN, gb_round_size(bytes) + FENCE);
   memset(arena, 0xa7, gb_round_size(bytes) + FENCE);
-  const size_t allocations = fx.g->backend->ledger.allocations;
-  gb_plan_check.at_step = guard_step;
+  const size_t allocations = fx.g->device->ledger.allocations;
+  gb_plan_memcheck.at_step = guard_step;
   got.rc = gb_plan_run_into(p, 0, NULL, NULL, t, false, arena, &fx.err);
-  gb_plan_check.at_step = NULL;
-  if (fx.g->backend->ledger.allocations != allocations) TROUBLE("a closed run allocated");
+  gb_plan_memcheck.at_step = NULL;
+  if (fx.g->device->ledger.allocations != allocations) TROUBLE("a closed run allocated");
   for (size_t k = bytes; k < gb_round_size(bytes) + FENCE; k++)
     if (arena[k] != 0xa7) TROUBLE("byte %zu changed behind a closed run's arena of %zu", k, bytes);
   for (size_t i = 0; got.rc == GB_OK && i < q->n; i++) bits_take(&got, &t[i]);
@@ -267,7 +267,7 @@ static inline void check_closed (const asked *q, const bits *want) {
 static inline gb_tensor copy_of (const gb_tensor *t) {
   const gb_shape flat = gb_shape_of(1, (size_t[]){t->storage->bytes});
   gb_tensor bytes, copy = *t;
-  OK(gb_tensor_new(&fx.g->backend->ledger, GB_BOOL, &flat, GB_MEM_TENSOR, "", "", &bytes, &fx.err));
+  OK(gb_tensor_new(&fx.g->device->ledger, GB_BOOL, &flat, GB_MEM_TENSOR, "", "", &bytes, &fx.err));
   memcpy(bytes.storage->data, t->storage->data, t->storage->bytes);
   copy.storage = bytes.storage;
   return copy;
@@ -293,10 +293,10 @@ static inline void check_rebound (const asked *q, const bits *want) {
   for (int k = 0; k < 2; k++) {
     gb_tensor t[MOST_RESULTS] = {{0}};
     bits got = {0};
-    gb_plan_check = (gb_plan_watch){.on = true, .poison = k ? 0x5a : 0xff, .at_step = guard_step};
+    gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = k ? 0x5a : 0xff, .at_step = guard_step};
     got.rc = gb_plan_run_with(p, count, leaf, value, t, &fx.err);
-    if (gb_plan_check.strays > 0) TROUBLE("%zu stray bytes with rebound leaves: %s", gb_plan_check.strays, gb_plan_check.first);
-    gb_plan_check = (gb_plan_watch){0};
+    if (gb_plan_memcheck.strays > 0) TROUBLE("%zu stray bytes with rebound leaves: %s", gb_plan_memcheck.strays, gb_plan_memcheck.first);
+    gb_plan_memcheck = (gb_memcheck_watch){0};
     for (size_t i = 0; got.rc == GB_OK && i < q->n; i++) bits_take(&got, &t[i]);
     for (size_t i = 0; i < q->n; i++) gb_tensor_clear(&t[i]);
     check_against(want, &got, "rebound");
@@ -325,7 +325,7 @@ static inline gb_node *inner_of (const asked *q, uint32_t choice) {
 /* After something else was looked at, its caches still there: the ledger's limit is kept to the byte, caches give way, and
 ** the bits are those of a graph without a past. */
 static inline void check_history (const asked *q, uint32_t choice, const bits *want) {
-  gb_ledger *l = &fx.g->backend->ledger;
+  gb_ledger *l = &fx.g->device->ledger;
   const size_t limit = l->limit;
   gb_node *inner = inner_of(q, choice);
   gb_plan *p;

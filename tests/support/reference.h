@@ -15,7 +15,7 @@ typedef struct reference_bindings {
 
 /* Output 'output' of n, row-major, malloc'ed; *shape may be NULL; 'with' may be NULL. Evaluates from the leaves up, memoised
 ** values or not, except below nodes whose inputs were dropped. Errors: ENOTPD, EINDEX, ENAN (singular), EOPTION (CALL and
-** the sequences SOBOL and RANDPERM, which are the backend's own; a leaf without value or binding). */
+** the sequences SOBOL and RANDPERM, which are the device's own; a leaf without value or binding). */
 gb_status reference_eval (gb_node *n, int output, const reference_bindings *with, double **values, gb_shape *shape,
                           gb_error *err);
 /* The only element of a one-element node; NaN where evaluation fails. */

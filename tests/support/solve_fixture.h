@@ -1,4 +1,4 @@
-/* solve_fixture.h - a backend and a graph a test, matrices to solve with, and dense elimination in doubles. */
+/* solve_fixture.h - a device and a graph a test, matrices to solve with, and dense elimination in doubles. */
 #ifndef GB_TESTS_SOLVE_FIXTURE_H
 #define GB_TESTS_SOLVE_FIXTURE_H
 
@@ -14,7 +14,7 @@
 #include "base/rng.h"
 #include "iterate/product.h"
 
-static gb_backend *be;
+static gb_device *dev;
 static gb_graph *g;
 static gb_error err;
 static gb_node *held[1024];
@@ -23,8 +23,8 @@ static int nheld;
 static int begin (void **state) {
   (void)state;
   nheld = 0;
-  if (gb_backend_cpu_new(2, (size_t)1 << 28, &be, &err) != GB_OK) return -1;
-  return gb_graph_new(be, &g, &err) == GB_OK ? 0 : -1;
+  if (gb_device_cpu_new(2, (size_t)1 << 28, &dev, &err) != GB_OK) return -1;
+  return gb_graph_new(dev, &g, &err) == GB_OK ? 0 : -1;
 }
 
 static int end (void **state) {
@@ -33,8 +33,8 @@ static int end (void **state) {
   gb_cache_drop(g, SIZE_MAX);
   const bool clean = g->nnodes == 0;
   gb_graph_free(g);
-  const bool empty = be->ledger.used == 0;
-  gb_backend_free(be);
+  const bool empty = dev->ledger.used == 0;
+  gb_device_free(dev);
   return clean && empty ? 0 : -1;
 }
 
@@ -59,7 +59,7 @@ static gb_node *hold (gb_status st, gb_node *n) {
 static gb_node *leaf (gb_dtype t, unsigned flags, int ndim, const size_t *dim, const double *v) {
   const gb_shape s = gb_shape_of(ndim, dim);
   gb_tensor x;
-  ok(gb_tensor_new(&be->ledger, t, &s, GB_MEM_TENSOR, "", "", &x, &err));
+  ok(gb_tensor_new(&dev->ledger, t, &s, GB_MEM_TENSOR, "", "", &x, &err));
   for (size_t i = 0; i < gb_shape_numel(&s); i++) gb_element_set(gb_tensor_data(&x), i, t, v[i]);
   gb_node *n = NULL;
   const gb_status st = gb_node_leaf(g, &x, flags, "", &n, &err);

@@ -264,7 +264,7 @@ static void product (gb_xthread *t, gb_xout *x, const void *tile) {
   if (o->axis >= 0) t->idx[o->axis] = 0;
 }
 
-void gb_exec_emit (gb_xthread *t, int out, int value) {
+void gb_exec_accumulate (gb_xthread *t, int out, int value) {
   gb_xout *x = &t->p->out[out];
   const void *tile = full(t, value);
   size_t slot = gb_exec_slot(t, x);

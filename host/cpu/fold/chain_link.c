@@ -19,7 +19,7 @@ gb_xlink *gb_chain_link (gb_xchainer *c, gb_link_kind kind) {
 void gb_chain_place (gb_xlink *l, int arg, gb_source source, int n, gb_form form, size_t row) {
   l->from[arg] = source;
   l->number[arg] = n;
-  l->link.arg[arg] = (gb_place){.row = row, .form = form};
+  l->link.arg[arg] = (gb_link_place){.row = row, .form = form};
 }
 
 void gb_chain_place_pack (const gb_xchainer *c, gb_xlink *l, int arg, int pack, gb_form form) {

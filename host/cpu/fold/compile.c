@@ -221,7 +221,7 @@ static void drop_codeless (build *b) {
   for (int n = 0; n < b->f->nins; n++) {
     const gb_ins *i = &b->f->ins[n];
     if (i->kind == GB_INS_LOAD && b->around[n] < 0 && b->level[n] != GB_FORM_FULL) {
-      gb_layout l = b->level[n] == GB_FORM_ONE    ? GB_PACK_ONE
+      gb_pack_layout l = b->level[n] == GB_FORM_ONE    ? GB_PACK_ONE
                     : b->level[n] == GB_FORM_LANE ? GB_PACK_LANES
                                                   : GB_PACK_COLS;
       p->value[i->dst].pack = gb_exec_pack_of(p, i->x, l, -1, false);
@@ -281,7 +281,7 @@ static void front_packs (build *b, gb_xop *op, const gb_ins *i) {
 }
 
 static void load_pack (build *b, gb_xop *op, const gb_ins *i) {
-  static const gb_layout layout[] = {GB_PACK_ONE, GB_PACK_LANES, GB_PACK_COLS};
+  static const gb_pack_layout layout[] = {GB_PACK_ONE, GB_PACK_LANES, GB_PACK_COLS};
   if (op->form != GB_FORM_FULL) op->px = gb_exec_pack_of(b->p, i->x, layout[op->form], -1, false);
 }
 
@@ -459,7 +459,7 @@ static void lay_workspace (build *b) {
   }
   gb_exec_lay_packs(p, &used);
   for (int o = 0; o < b->f->nouts; o++) gb_exec_lay_out(p, &p->out[o], &used);
-  gb_exec_lay_reach(p, &used, b->spans);
+  gb_exec_lay_hulls(p, &used, b->spans);
   p->work = used;
 }
 
@@ -514,7 +514,7 @@ static void cut (gb_xprog *p, int threads) {
   if ((size_t)p->threads > p->items) p->threads = p->items ? (int)p->items : 1;
 }
 
-gb_status gb_exec_build (const gb_fold *f, int threads, void *meta, gb_xprog *p, gb_error *err) {
+gb_status gb_exec_compile (const gb_fold *f, int threads, void *meta, gb_xprog *p, gb_error *err) {
   build b = {.p = p, .f = f};
   *p = (gb_xprog){.f = f, .compute = f->compute, .size = f->compute == GB_F32 ? 4 : 8};
   p->meta = (size_t)(tables(f, meta, p, &b) - (char *)meta);

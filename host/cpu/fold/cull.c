@@ -172,7 +172,7 @@ static bool is_boxed (const gb_xvalue *x, gb_form level) {
   return x->level == level && x->form == level && x->pack < 0;
 }
 
-void gb_exec_reach_lanes (gb_xthread *t) {
+void gb_exec_hull_lanes (gb_xthread *t) {
   const gb_xprog *p = t->p;
   if (!p->reaches) return;
   for (int q = 0; q < p->npacks; q++) {
@@ -186,7 +186,7 @@ void gb_exec_reach_lanes (gb_xthread *t) {
   }
 }
 
-void gb_exec_reach_rows (gb_xthread *t) {
+void gb_exec_hull_rows (gb_xthread *t) {
   const gb_xprog *p = t->p;
   if (!p->reaches) return;
   for (int q = 0; q < p->npacks; q++)
@@ -293,7 +293,7 @@ static bool is_empty (const tile *a) {
   return true;
 }
 
-bool gb_exec_out_of_reach (const gb_xthread *t, size_t from, size_t to) {
+bool gb_exec_culled (const gb_xthread *t, size_t from, size_t to) {
   const size_t first = (from - t->chunk0) / SEGMENT, last = (to - 1 - t->chunk0) / SEGMENT;
   return is_empty(&(tile){t, first, last + 1});
 }
@@ -352,7 +352,7 @@ static bool only_sums (const gb_xprog *p) {
   return true;
 }
 
-void gb_exec_lay_reach (gb_xprog *p, size_t *used, span *scratch) {
+void gb_exec_lay_hulls (gb_xprog *p, size_t *used, span *scratch) {
   p->reaches = !gb_cpu_fold_all_tiles && only_sums(p) && vanishes(p, scratch);
   if (!p->reaches) return;
   p->spans = gb_take(used, (size_t)p->f->nvalues * sizeof(span));

@@ -43,16 +43,16 @@ enum { GB_X_FRONT = GB_INS_EMIT + 1 };
 typedef struct gb_span { double lo, hi; } gb_span;
 
 /* Where an operand of any strides and dtype becomes what kernels read. */
-typedef enum gb_layout {
+typedef enum gb_pack_layout {
   GB_PACK_ONE,      /* [inner][feature]: no dependence on LANE or TILE; filled once an item */
   GB_PACK_LANES,    /* [block][inner][feature][GB_TI]: filled once an item */
   GB_PACK_ROWS,     /* [inner][GB_CANON][feature]: filled once a chunk */
   GB_PACK_COLS      /* [inner][GB_CANON]: filled once a chunk */
-} gb_layout;
+} gb_pack_layout;
 
 typedef struct gb_xpack {
   int operand, axis;             /* axis: the feature axis, contiguous in the pack; -1 = none */
-  gb_layout layout;
+  gb_pack_layout layout;
   bool direct;                   /* ROWS: kernels read the operand in place */
   bool zero;                     /* LANES: lanes past the edge are 0, else copies of the last valid lane */
   gb_axes inner;                 /* INNER axes other than 'axis' that the operand varies along */
@@ -219,11 +219,11 @@ typedef struct gb_xthread {
 /* compile.c. 'meta' holds gb_exec_meta bytes. Fills everything but the addresses of totals. Errors:
 ** EINTERNAL. */
 size_t gb_exec_meta (const gb_fold *f);
-gb_status gb_exec_build (const gb_fold *f, int threads, void *meta, gb_xprog *p, gb_error *err);
+gb_status gb_exec_compile (const gb_fold *f, int threads, void *meta, gb_xprog *p, gb_error *err);
 
 /* place.c */
 gb_form gb_exec_form (const gb_xprog *p, int operand);
-int gb_exec_pack_of (gb_xprog *p, int operand, gb_layout layout, int axis, bool zero);
+int gb_exec_pack_of (gb_xprog *p, int operand, gb_pack_layout layout, int axis, bool zero);
 gb_status gb_exec_place_out (gb_xprog *p, int o, gb_axes loops, gb_error *err);
 void gb_exec_lay_packs (gb_xprog *p, size_t *used);
 size_t gb_exec_row_of_columns (const gb_xprog *p);
@@ -258,15 +258,15 @@ bool gb_exec_chain_runs (const gb_xthread *t);                    /* on the curr
 void gb_exec_run_chain (gb_xthread *t, const gb_xchain *c);
 
 /* cull.c; rows within one chunk. */
-void gb_exec_lay_reach (gb_xprog *p, size_t *used, gb_span *scratch);     /* scratch: one for each value */
-void gb_exec_reach_lanes (gb_xthread *t);                         /* once an item: its packs are filled */
-void gb_exec_reach_rows (gb_xthread *t);                          /* once a chunk */
-bool gb_exec_out_of_reach (const gb_xthread *t, size_t from, size_t to);   /* on the current block */
+void gb_exec_lay_hulls (gb_xprog *p, size_t *used, gb_span *scratch);     /* scratch: one for each value */
+void gb_exec_hull_lanes (gb_xthread *t);                         /* once an item: its packs are filled */
+void gb_exec_hull_rows (gb_xthread *t);                          /* once a chunk */
+bool gb_exec_culled (const gb_xthread *t, size_t from, size_t to);   /* on the current block */
 
 /* accumulate.c */
 char *gb_exec_column_chain (const gb_xthread *t, const gb_xout *x, size_t base, size_t slot);
 void gb_exec_absorb_groups (gb_xthread *t, gb_xout *x, void *lanes, size_t groups);
-void gb_exec_emit (gb_xthread *t, int out, int value);
+void gb_exec_accumulate (gb_xthread *t, int out, int value);
 const void *gb_exec_masked (gb_xthread *t, const void *tile, int nj, gb_monoid m);
 void gb_exec_fill (gb_dtype compute, void *p, size_t n, gb_monoid m);
 

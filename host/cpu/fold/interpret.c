@@ -334,7 +334,7 @@ void gb_exec_run (gb_xthread *t, gb_form level) {
       case GB_INS_RAND: run_rand(t, o); break;
       case GB_INS_SQDIST: case GB_INS_DOT: case GB_X_FRONT: run_front(t, o); break;
       case GB_INS_ACC: run_acc(t, o); break;
-      case GB_INS_EMIT: gb_exec_emit(t, i->x, i->a); break;
+      case GB_INS_EMIT: gb_exec_accumulate(t, i->x, i->a); break;
       case GB_INS_LOOP: pc = begin_loop(t, op, pc); break;
       case GB_INS_ENDLOOP: {
         int axis = op[o->jump].ins->axis;

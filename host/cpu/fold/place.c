@@ -75,7 +75,7 @@ static bool same_points (const gb_xprog *p, int operand, int a, int other, int b
   return true;
 }
 
-int gb_exec_pack_of (gb_xprog *p, int operand, gb_layout layout, int axis, bool zero) {
+int gb_exec_pack_of (gb_xprog *p, int operand, gb_pack_layout layout, int axis, bool zero) {
   gb_axes inner = varies(p, operand) & inner_axes(p);
   for (int q = 0; q < p->npacks; q++) {
     const gb_xpack *k = &p->pack[q];

@@ -120,11 +120,11 @@ static bool visit_rows (gb_xthread *t, size_t from, size_t to) {
 
 /* Without the rows that would add nothing. */
 static bool visit_within_reach (gb_xthread *t, size_t from, size_t to) {
-  if (gb_exec_out_of_reach(t, from, to)) return true;
+  if (gb_exec_culled(t, from, to)) return true;
   size_t start = from;                    /* of rows to visit */
   for (size_t j = from, next; j < to; j = next) {
     next = (j / GB_TI + 1) * GB_TI < to ? (j / GB_TI + 1) * GB_TI : to;
-    if (!gb_exec_out_of_reach(t, j, next)) continue;
+    if (!gb_exec_culled(t, j, next)) continue;
     if (start < j && !visit_rows(t, start, j)) return false;
     start = next;
   }
@@ -200,7 +200,7 @@ static bool walk_chunk (gb_xthread *t, size_t c, bool columns) {
   gb_exec_fill_packs(t, true);
   gb_exec_bind(t, GB_FORM_TILE);
   gb_exec_run(t, GB_FORM_TILE);
-  gb_exec_reach_rows(t);
+  gb_exec_hull_rows(t);
   if (!walk_blocks(t, columns)) return false;
   if (!columns) return !stopped(t);
   if (!wait_turn(t, c + 1)) return false;
@@ -240,7 +240,7 @@ static bool walk_tiles (gb_xthread *t) {
     t->nj = 1;
     gb_exec_run(t, GB_FORM_LANE);
   }
-  gb_exec_reach_lanes(t);
+  gb_exec_hull_lanes(t);
   size_t first = p->f->symmetric ? t->lane0 / GB_CANON : p->nchunk * t->group / p->groups;
   size_t end = p->nchunk * (t->group + 1) / p->groups;
   for (size_t c = first; c < end; c++)
@@ -327,16 +327,16 @@ static size_t lay_out (const gb_xprog *p, size_t *workspaces, size_t *ring) {
 }
 
 /* Errors: a program that cannot be built; the run says which. */
-static bool build_apart (const gb_backend *be, const gb_fold *f, void **meta, gb_xprog *p) {
+static bool build_apart (const gb_device *dev, const gb_fold *f, void **meta, gb_xprog *p) {
   *meta = malloc(gb_exec_meta(f) + 64);
-  return *meta != NULL && gb_exec_build(f, gb_pool_threads(be->pool), *meta, p, NULL) == GB_OK;
+  return *meta != NULL && gb_exec_compile(f, gb_pool_threads(dev->pool), *meta, p, NULL) == GB_OK;
 }
 
-size_t gb_cpu_fold_scratch (const gb_backend *be, const gb_fold *f) {
+size_t gb_cpu_fold_scratch (const gb_device *dev, const gb_fold *f) {
   gb_xprog p;
   void *meta;
   size_t workspaces, ring;
-  const size_t bytes = build_apart(be, f, &meta, &p) ? lay_out(&p, &workspaces, &ring) : SIZE_MAX;
+  const size_t bytes = build_apart(dev, f, &meta, &p) ? lay_out(&p, &workspaces, &ring) : SIZE_MAX;
   free(meta);
   return bytes;
 }
@@ -348,10 +348,10 @@ static size_t lay_state (const gb_xprog *p) {
   return used;
 }
 
-size_t gb_cpu_fold_state (const gb_backend *be, const gb_fold *f) {
+size_t gb_cpu_fold_state (const gb_device *dev, const gb_fold *f) {
   gb_xprog p;
   void *meta;
-  const size_t bytes = build_apart(be, f, &meta, &p) ? lay_state(&p) : SIZE_MAX;
+  const size_t bytes = build_apart(dev, f, &meta, &p) ? lay_state(&p) : SIZE_MAX;
   free(meta);
   return bytes;
 }
@@ -392,19 +392,19 @@ static bool is_small (const gb_xprog *p) {
   return steps < gb_cpu_fold_alone || (p->ordered && steps / (double)p->items < gb_cpu_fold_alone / 5);
 }
 
-gb_status gb_cpu_fold (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
+gb_status gb_cpu_fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
                        const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
-  return gb_cpu_fold_part(be, f, operand, out, constant, NULL, scratch, stats, err);
+  return gb_cpu_fold_part(dev, f, operand, out, constant, NULL, scratch, stats, err);
 }
 
-gb_status gb_cpu_fold_part (gb_backend *be, const gb_fold *f, const void *const *operand, void *const *out,
+gb_status gb_cpu_fold_part (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
                             const gb_number *constant, const gb_carry *carry, void *scratch,
                             gb_fold_stats *stats, gb_error *err) {
   gb_xprog p;
   size_t workspaces, ring;
   if (f->carried != 0 && carry == NULL) return gb_fail(err, GB_EINTERNAL, "fold: a part without its totals");
   if (gb_isa_active == NULL) GB_TRY(gb_isa_select(NULL, err));
-  GB_TRY(gb_exec_build(f, gb_pool_threads(be->pool), scratch, &p, err));
+  GB_TRY(gb_exec_compile(f, gb_pool_threads(dev->pool), scratch, &p, err));
   p.isa = gb_isa_active;
   p.k = f->compute == GB_F32 ? &p.isa->f32 : f->compute == GB_F64 ? &p.isa->f64 : &p.isa->i64;
   lay_out(&p, &workspaces, &ring);
@@ -414,7 +414,7 @@ gb_status gb_cpu_fold_part (gb_backend *be, const gb_fold *f, const void *const 
   fold_job job = {.p = &p, .shared = &shared, .operand = operand, .out = out, .constant = constant,
                   .workspaces = (char *)scratch + workspaces, .threads = is_small(&p) ? 1 : p.threads};
   if (job.threads == 1) run_thread(&job, 0);
-  else gb_pool_run(be->pool, run_thread, &job);
+  else gb_pool_run(dev->pool, run_thread, &job);
   if (atomic_load(&shared.stop)) return gb_fail(err, GB_EINTR, "interrupted");
   gb_xthread t;
   start_thread(&t, &job, 0);

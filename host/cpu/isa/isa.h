@@ -58,7 +58,7 @@ typedef enum gb_link_kind {
 
 /* Where an argument of a step begins; bytes to the next row of the tile, and to the next index of the loop. A FULL
 ** argument with row 0 is a slot. An argument that is one element is TILE with row 0. */
-typedef struct gb_place { char *at; size_t row, again; gb_form form; } gb_place;
+typedef struct gb_link_place { char *at; size_t row, again; gb_form form; } gb_link_place;
 
 typedef struct gb_link {
   void (*run[GB_CHAIN_ROWS])(void);      /* of the ISA, for one row and for GB_CHAIN_ROWS; set by link_step */
@@ -68,7 +68,7 @@ typedef struct gb_link {
   int order, dalpha, which;
   gb_monoid monoid;
   bool mirror, back, scaled;             /* mirror: a sink of mirrored tiles only */
-  gb_place arg[4];
+  gb_link_place arg[4];
   size_t n;
   ptrdiff_t jump;                        /* in links, from this one */
   double fill, b[2], alpha;

@@ -54,13 +54,13 @@ static square square_of (const gb_opaque_call *c) {
                   .progress = (atomic_uint *)(void *)((char *)c->scratch + spare)};
 }
 
-size_t gb_cpu_cholesky_scratch (const gb_backend *be, const gb_opaque *o) {
-  (void)be;
+size_t gb_cpu_cholesky_scratch (const gb_device *dev, const gb_opaque *o) {
+  (void)dev;
   return counters_bytes(o);
 }
 
-size_t gb_cpu_chol_inverse_scratch (const gb_backend *be, const gb_opaque *o) {
-  return spare_bytes(o, be->pool) + counters_bytes(o);
+size_t gb_cpu_chol_inverse_scratch (const gb_device *dev, const gb_opaque *o) {
+  return spare_bytes(o, dev->pool) + counters_bytes(o);
 }
 
 static size_t extent (const square *q, size_t i) { return gb_block_extent(q->n, B, i); }
@@ -105,7 +105,7 @@ static size_t old_rows (const square *q, size_t i) { return i == q->first ? q->h
 
 /* Tile (i, j) from the first row on that is not. */
 static char *new_rows (const square *q, size_t i, size_t j) {
-  return (char *)gb_tile(&q->out, i, j) + old_rows(q, i) * gb_tile_ld(&q->out, j) * q->size;
+  return (char *)gb_tile_at(&q->out, i, j) + old_rows(q, i) * gb_tile_ld(&q->out, j) * q->size;
 }
 
 /* Lower triangle of A + jitter I, zeros above; a block of rows a task. Both have one layout. */
@@ -142,13 +142,13 @@ static void factor_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   char *c = new_rows(q, i, j), *corner = c + old * q->size;
   for (size_t k = 0; k < j; k++) {
     if (!gb_tasks_poll(s) || !gb_tasks_wait(s, &done[i], k + 1) || !gb_tasks_wait(s, &done[j], k + 1)) return;
-    const void *lik = new_rows(q, i, k), *ljk = gb_tile(&q->out, j, k);
+    const void *lik = new_rows(q, i, k), *ljk = gb_tile_at(&q->out, j, k);
     const size_t ldk = gb_tile_ld(&q->out, k);
     if (nj > 0) gb_blas_gemm(q->dtype, false, true, ni, nj, B, -1.0, lik, ldk, ljk, ldk, 1.0, c, ld);
     if (i == j) gb_blas_syrk_lower(q->dtype, false, ni, B, -1.0, lik, ldk, corner, ld);
   }
   if (i != j && !gb_tasks_wait(s, &done[j], j + 1)) return;
-  if (nj > 0) gb_blas_trsm_right(q->dtype, GB_LOWER, true, false, ni, nj, gb_tile(&q->out, j, j), ld, c, ld);
+  if (nj > 0) gb_blas_trsm_right(q->dtype, GB_LOWER, true, false, ni, nj, gb_tile_at(&q->out, j, j), ld, c, ld);
   if (i == j) {
     if (old > 0) gb_blas_syrk_lower(q->dtype, false, ni, old, -1.0, c, ld, corner, ld);
     factor_diagonal(q, s, j, corner);
@@ -177,8 +177,8 @@ gb_status gb_cpu_cholesky (const gb_opaque_call *c) {
 
 /* X_jj = L_jj^-1 with zeros above its diagonal. */
 static void invert_diagonal (const square *q, size_t j) {
-  char *x = gb_tile(&q->out, j, j);
-  const char *l = gb_tile(&q->in, j, j);
+  char *x = gb_tile_at(&q->out, j, j);
+  const char *l = gb_tile_at(&q->in, j, j);
   const size_t nj = extent(q, j), ld = gb_tile_ld(&q->out, j), from = gb_tile_ld(&q->in, j);
   for (size_t r = 0; r < nj; r++) {
     if (x != l) memcpy(x + r * ld * q->size, l + r * from * q->size, (r + 1) * q->size);
@@ -191,7 +191,7 @@ static void invert_diagonal (const square *q, size_t j) {
 ** with them those before. */
 static bool replace_tile (const square *q, gb_tasks *s, size_t i, size_t j, const char *x) {
   if (j > 0 && !gb_tasks_wait(s, &q->progress[j - 1], i - j + 2)) return false;
-  if (x != NULL) memcpy(gb_tile(&q->out, i, j), x, extent(q, i) * B * q->size);
+  if (x != NULL) memcpy(gb_tile_at(&q->out, i, j), x, extent(q, i) * B * q->size);
   return true;
 }
 
@@ -209,13 +209,13 @@ static void invert_tile (void *ud, gb_tasks *s, size_t task, int thread) {
     return;
   }
   char *spare = q->spare == NULL ? NULL : q->spare + (size_t)thread * B * B * q->size;
-  char *x = spare == NULL ? gb_tile(&q->out, i, j) : spare;
+  char *x = spare == NULL ? gb_tile_at(&q->out, i, j) : spare;
   for (size_t k = j; k < i; k++) {
     if (!gb_tasks_poll(s) || !gb_tasks_wait(s, &q->progress[j], k - j + 1)) return;
-    gb_blas_gemm(q->dtype, false, false, ni, nj, B, -1.0, gb_tile(&q->in, i, k), gb_tile_ld(&q->in, k),
-                 gb_tile(&q->out, k, j), ld, k == j ? 0.0 : 1.0, x, ld);
+    gb_blas_gemm(q->dtype, false, false, ni, nj, B, -1.0, gb_tile_at(&q->in, i, k), gb_tile_ld(&q->in, k),
+                 gb_tile_at(&q->out, k, j), ld, k == j ? 0.0 : 1.0, x, ld);
   }
-  gb_blas_trsm_left(q->dtype, GB_LOWER, false, false, ni, nj, gb_tile(&q->in, i, i), gb_tile_ld(&q->in, i), x,
+  gb_blas_trsm_left(q->dtype, GB_LOWER, false, false, ni, nj, gb_tile_at(&q->in, i, i), gb_tile_ld(&q->in, i), x,
                     ld);
   if (spare != NULL && !replace_tile(q, s, i, j, spare)) return;
   gb_tasks_done(&q->progress[j], i - j + 1);
@@ -232,12 +232,12 @@ static void multiply_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   const size_t before = i * (i + 1) / 2 + (i == j ? i : 0), ni = extent(q, i), nj = extent(q, j);
   const size_t ldi = gb_tile_ld(&q->out, i), ld = gb_tile_ld(&q->out, j);
   if (!gb_tasks_wait(s, q->progress, before)) return;
-  char *x = gb_tile(&q->out, i, j);
+  char *x = gb_tile_at(&q->out, i, j);
   if (i == j) gb_lapack_lauum(q->dtype, ni, x, ld);
-  else gb_blas_trmm_left_trans(q->dtype, ni, nj, gb_tile(&q->out, i, i), ldi, x, ld);
+  else gb_blas_trmm_left_trans(q->dtype, ni, nj, gb_tile_at(&q->out, i, i), ldi, x, ld);
   for (size_t k = i + 1; k < q->nb; k++) {
     if (!gb_tasks_poll(s)) return;
-    const void *xki = gb_tile(&q->out, k, i), *xkj = gb_tile(&q->out, k, j);
+    const void *xki = gb_tile_at(&q->out, k, i), *xkj = gb_tile_at(&q->out, k, j);
     if (i == j) gb_blas_syrk_lower(q->dtype, true, ni, extent(q, k), 1.0, xki, ldi, x, ld);
     else gb_blas_gemm(q->dtype, true, false, ni, nj, extent(q, k), 1.0, xki, ldi, xkj, ld, 1.0, x, ld);
   }
@@ -248,7 +248,7 @@ static void multiply_tile (void *ud, gb_tasks *s, size_t task, int thread) {
 static gb_status mirror (const gb_opaque_call *c, const square *q) {
   if (!q->out.packed) return gb_mirror_lower(c->pool, q->dtype, q->n, q->out.base, c->err);
   for (size_t j = 0; j < q->nb; j++)
-    GB_TRY(gb_mirror_lower(c->pool, q->dtype, extent(q, j), gb_tile(&q->out, j, j), c->err));
+    GB_TRY(gb_mirror_lower(c->pool, q->dtype, extent(q, j), gb_tile_at(&q->out, j, j), c->err));
   return GB_OK;
 }
 

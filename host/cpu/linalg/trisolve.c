@@ -30,10 +30,10 @@ static void solve_block (void *ud, gb_tasks *s, size_t task, int thread) {
     const size_t row = q->trans ? k : i, column = q->trans ? i : k;
     if (!gb_tasks_poll(s) || !gb_tasks_wait(s, done, before + 1)) return;
     gb_blas_gemm(a->dtype, q->trans, false, ni, nc, gb_block_extent(a->n, B, k), -1.0,
-                 gb_tile(a, row, column), gb_tile_ld(a, column), x + k * B * q->r * size, q->r, 1.0, xi, q->r);
+                 gb_tile_at(a, row, column), gb_tile_ld(a, column), x + k * B * q->r * size, q->r, 1.0, xi, q->r);
   }
   if (!gb_tasks_wait(s, done, step)) return;
-  gb_blas_trsm_left(a->dtype, q->uplo, q->trans, q->unit, ni, nc, gb_tile(a, i, i), gb_tile_ld(a, i), xi,
+  gb_blas_trsm_left(a->dtype, q->uplo, q->trans, q->unit, ni, nc, gb_tile_at(a, i, i), gb_tile_ld(a, i), xi,
                     q->r);
   gb_tasks_done(done, step + 1);
 }
@@ -44,8 +44,8 @@ gb_status gb_tri_solve (gb_pool *pool, const gb_tri *q, gb_error *err) {
   return gb_tasks_run(gb_pool_for(pool, n * n / 2 * (double)q->r), gb_blocks(q->a.n, B) * gb_blocks(q->r, B), solve_block, (void *)(uintptr_t)q, err);
 }
 
-size_t gb_cpu_solve_scratch (const gb_backend *be, const gb_opaque *o) {
-  (void)be;
+size_t gb_cpu_solve_scratch (const gb_device *dev, const gb_opaque *o) {
+  (void)dev;
   return gb_tri_bytes(o->in_shape[0].dim[0], gb_columns(&o->in_shape[1]));
 }
 
@@ -115,9 +115,9 @@ gb_status gb_cpu_solve_chol (const gb_opaque_call *c) {
   return !finite ? GB_OK : gb_check_result(c, "solve: the solution", s.a.n, s.r, s.x);
 }
 
-size_t gb_cpu_inv_quad_scratch (const gb_backend *be, const gb_opaque *o) {
+size_t gb_cpu_inv_quad_scratch (const gb_device *dev, const gb_opaque *o) {
   const size_t n = o->in_shape[0].dim[0], r = gb_columns(&o->in_shape[1]);
-  return gb_align64(n * r * gb_dtype_size(o->in_dtype[0])) + gb_cpu_solve_scratch(be, o);
+  return gb_align64(n * r * gb_dtype_size(o->in_dtype[0])) + gb_cpu_solve_scratch(dev, o);
 }
 
 /* |L^-1 b|^2: never negative, and half the work of a solve. */

@@ -47,14 +47,14 @@ static size_t items_bytes (gb_pool *pool, const lanes *l, size_t room) {
   return threads * 2 * room * sizeof(item);
 }
 
-size_t gb_cpu_sort_scratch (const gb_backend *be, const gb_opaque *o) {
+size_t gb_cpu_sort_scratch (const gb_device *dev, const gb_opaque *o) {
   const lanes l = lanes_of(&o->in_shape[0], o->attr.i[0]);
-  return items_bytes(be->pool, &l, room_to_sort(o));
+  return items_bytes(dev->pool, &l, room_to_sort(o));
 }
 
-size_t gb_cpu_topk_scratch (const gb_backend *be, const gb_opaque *o) {
+size_t gb_cpu_topk_scratch (const gb_device *dev, const gb_opaque *o) {
   const lanes l = lanes_of(&o->in_shape[0], o->attr.i[0]);
-  return items_bytes(be->pool, &l, room_for_best(o));
+  return items_bytes(dev->pool, &l, room_for_best(o));
 }
 
 static uint64_t key_of_f64 (double v, bool descending) {

@@ -25,11 +25,11 @@ double gb_cpu_fma_rate (gb_pool *pool, double seconds) {
   return sum;
 }
 
-void gb_cpu_rates (gb_backend *be, double seconds, gb_backend_rates *out) {
+void gb_cpu_rates (gb_device *dev, double seconds, gb_device_rates *out) {
   const double each = seconds / 3;
   out->fma = gb_isa_active->rate_fma(each);
   out->issue = gb_isa_active->rate_issue(each);
-  out->scaling = gb_pool_threads(be->pool) > 1 ? gb_cpu_fma_rate(be->pool, each) / out->fma : 1;
+  out->scaling = gb_pool_threads(dev->pool) > 1 ? gb_cpu_fma_rate(dev->pool, each) / out->fma : 1;
 }
 
 /* "AMD EPYC 7763 64-Core Processor"; "" where the system does not say. */
@@ -45,8 +45,8 @@ static void processor (char *text, size_t size) {
   if (f != NULL) fclose(f);
 }
 
-void gb_cpu_identity (const gb_backend *be, char *text, size_t size) {
+void gb_cpu_identity (const gb_device *dev, char *text, size_t size) {
   char model[128];
   processor(model, sizeof model);
-  snprintf(text, size, "cpu%s, %s, %s", model, gb_backend_isa(be), gb_blas_identity());
+  snprintf(text, size, "cpu%s, %s, %s", model, gb_device_isa(dev), gb_blas_identity());
 }

@@ -1,7 +1,7 @@
 /* canon.c - the canonicaliser: which rules look at which op. */
 #include "graph/gather.h"
 
-typedef gb_node *rule (gb_formula *e, const gb_draft *d);
+typedef gb_node *rule (gb_formula *e, const gb_pending_op *d);
 
 /* Rules of each op in the order they are tried; the first that answers wins. */
 static rule *const *rules_of (gb_op op) {
@@ -42,7 +42,7 @@ static rule *const *rules_of (gb_op op) {
 /* A rule may reason about real numbers where its inputs are floats of one type and have elements (a sum of nothing is 0,
 ** also beside a factor that is infinite); on others only the algebra, which minds types itself, and the moving of views, gathers and
 ** parts apply. */
-static bool suits (rule *r, const gb_draft *d) {
+static bool suits (rule *r, const gb_pending_op *d) {
   if (r == gb_canon_algebra || r == gb_canon_lift || r == gb_canon_reduce_units || r == gb_canon_gather) return true;
   if (r == gb_canon_put || r == gb_canon_joined_reduction) return true;
   for (int i = 0; i < d->nin; i++) {
@@ -57,7 +57,7 @@ gb_status gb_canon (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb
   *out = NULL;
   rule *const *r = rules_of(op);
   if (!*r || nin == 0) return GB_OK;
-  const gb_draft d = {op, nin, in, attr};
+  const gb_pending_op d = {op, nin, in, attr};
   gb_formula e;
   gb_formula_init(&e, g, err);
   gb_node *n = NULL;

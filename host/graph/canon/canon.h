@@ -9,12 +9,12 @@
 
 #include "graph/formula.h"
 
-typedef struct gb_draft {
+typedef struct gb_pending_op {
   gb_op op;
   int nin;
   gb_node *const *in;
   const gb_attr *attr;
-} gb_draft;
+} gb_pending_op;
 
 /* scalar.c: products of powers. c * prod atom[i]^power[i], atoms in canonical order, powers never 0. */
 #define GB_MONO_ATOMS 8
@@ -62,11 +62,11 @@ gb_node *gb_points_of (gb_formula *e, gb_node *p, const gb_pairing *pair, int ha
 gb_node *gb_points_restore (gb_formula *e, gb_node *value, const gb_pairing *pair);
 
 /* sqdist.c */
-gb_node *gb_canon_sqdist (gb_formula *e, const gb_draft *d);            /* SQDIST itself */
-gb_node *gb_canon_sum_squares (gb_formula *e, const gb_draft *d);       /* SUM of a squared difference */
-gb_node *gb_canon_square (gb_formula *e, const gb_draft *d);            /* SQUARE: one feature, or of a root */
-gb_node *gb_canon_rescale (gb_formula *e, const gb_draft *d);           /* MUL, DIV, NEG of a scaled SQDIST */
-gb_node *gb_canon_radial (gb_formula *e, const gb_draft *d);            /* EXP and RADIAL */
+gb_node *gb_canon_sqdist (gb_formula *e, const gb_pending_op *d);            /* SQDIST itself */
+gb_node *gb_canon_sum_squares (gb_formula *e, const gb_pending_op *d);       /* SUM of a squared difference */
+gb_node *gb_canon_square (gb_formula *e, const gb_pending_op *d);            /* SQUARE: one feature, or of a root */
+gb_node *gb_canon_rescale (gb_formula *e, const gb_pending_op *d);           /* MUL, DIV, NEG of a scaled SQDIST */
+gb_node *gb_canon_radial (gb_formula *e, const gb_pending_op *d);            /* EXP and RADIAL */
 /* SQDIST or MUL(SQDIST, scalar): the SQDIST, its factor joined to m; else NULL. */
 gb_node *gb_sqdist_of (gb_formula *e, gb_node *n, gb_factor *f);
 /* f |x - y|^2: the vector becomes the weights. */
@@ -74,27 +74,27 @@ gb_node *gb_sqdist_scaled (gb_formula *e, gb_node *x, gb_node *y, const gb_facto
 bool gb_is_nonnegative (const gb_node *n);
 
 /* sum.c: sums of terms that complete a square. */
-gb_node *gb_canon_terms (gb_formula *e, const gb_draft *d);             /* ADD, SUB */
+gb_node *gb_canon_terms (gb_formula *e, const gb_pending_op *d);             /* ADD, SUB */
 
 /* contract.c */
-gb_node *gb_canon_matmul (gb_formula *e, const gb_draft *d);
-gb_node *gb_canon_sum_products (gb_formula *e, const gb_draft *d);      /* SUM of a broadcast product */
-gb_node *gb_canon_diffmv (gb_formula *e, const gb_draft *d);
-gb_node *gb_canon_permute (gb_formula *e, const gb_draft *d);
+gb_node *gb_canon_matmul (gb_formula *e, const gb_pending_op *d);
+gb_node *gb_canon_sum_products (gb_formula *e, const gb_pending_op *d);      /* SUM of a broadcast product */
+gb_node *gb_canon_diffmv (gb_formula *e, const gb_pending_op *d);
+gb_node *gb_canon_permute (gb_formula *e, const gb_pending_op *d);
 
 /* joined.c: values that are joined, or some of which are put, and stream */
 #define GB_CAT_PARTS 16
-gb_node *gb_canon_put (gb_formula *e, const gb_draft *d);               /* PUT */
-gb_node *gb_canon_joined_product (gb_formula *e, const gb_draft *d);    /* MATMUL */
-gb_node *gb_canon_joined_reduction (gb_formula *e, const gb_draft *d);  /* SUM, PROD, MIN, MAX, LOGSUMEXP, ANY, ALL, ARGMIN, ARGMAX */
+gb_node *gb_canon_put (gb_formula *e, const gb_pending_op *d);               /* PUT */
+gb_node *gb_canon_joined_product (gb_formula *e, const gb_pending_op *d);    /* MATMUL */
+gb_node *gb_canon_joined_reduction (gb_formula *e, const gb_pending_op *d);  /* SUM, PROD, MIN, MAX, LOGSUMEXP, ANY, ALL, ARGMIN, ARGMAX */
 
 /* scale.c: SUM, DIFFMV, MATMUL whose first input is a tile times a scalar */
-gb_node *gb_canon_scale_out (gb_formula *e, const gb_draft *d);
+gb_node *gb_canon_scale_out (gb_formula *e, const gb_pending_op *d);
 
 /* map.c */
-gb_node *gb_canon_algebra (gb_formula *e, const gb_draft *d);           /* identities, constants, order of inputs */
-gb_node *gb_canon_lift (gb_formula *e, const gb_draft *d);              /* unsqueeze and expand out of elementwise ops */
-gb_node *gb_canon_sum_expanded (gb_formula *e, const gb_draft *d);
-gb_node *gb_canon_reduce_units (gb_formula *e, const gb_draft *d);
+gb_node *gb_canon_algebra (gb_formula *e, const gb_pending_op *d);           /* identities, constants, order of inputs */
+gb_node *gb_canon_lift (gb_formula *e, const gb_pending_op *d);              /* unsqueeze and expand out of elementwise ops */
+gb_node *gb_canon_sum_expanded (gb_formula *e, const gb_pending_op *d);
+gb_node *gb_canon_reduce_units (gb_formula *e, const gb_pending_op *d);
 
 #endif

@@ -67,7 +67,7 @@ static gb_node *peeled (gb_formula *e, gb_node *x, gb_factor *f) {
   return gb_node_dtype(x) == GB_F16 ? x : gb_points_peel(e, x, false, f);
 }
 
-gb_node *gb_canon_matmul (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_matmul (gb_formula *e, const gb_pending_op *d) {
   gb_factor f = gb_factor_one();
   gb_node *a = peeled(e, d->in[0], &f), *b = peeled(e, d->in[1], &f);
   if (!a || !b) return NULL;
@@ -82,7 +82,7 @@ gb_node *gb_canon_matmul (gb_formula *e, const gb_draft *d) {
 }
 
 /* A scalar factor of the weights leaves DIFFMV. */
-gb_node *gb_canon_diffmv (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_diffmv (gb_formula *e, const gb_pending_op *d) {
   gb_factor f = gb_factor_one();
   gb_node *w = peeled(e, d->in[0], &f);
   if (!w || w == d->in[0]) return NULL;
@@ -91,7 +91,7 @@ gb_node *gb_canon_diffmv (gb_formula *e, const gb_draft *d) {
 }
 
 /* sum_k P Q of an outer form is x y', with weights along k given to x. */
-gb_node *gb_canon_sum_products (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_sum_products (gb_formula *e, const gb_pending_op *d) {
   const unsigned mask = (unsigned)d->attr->i[0];
   const int r = gb_node_shape(d->in[0])->ndim;
   if (mask & (mask - 1) || r < 3) return NULL;
@@ -127,7 +127,7 @@ static bool is_tile (const gb_node *n) {
   return gb_is_op(n, GB_OP_SQDIST) || gb_is_op(n, GB_OP_RADIAL) || gb_is_op(n, GB_OP_MATMUL);
 }
 
-gb_node *gb_canon_permute (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_permute (gb_formula *e, const gb_pending_op *d) {
   gb_node *n = d->in[0];
   if (!n->nin || !swaps_last_two(d->attr, gb_node_shape(n)->ndim)) return NULL;
   gb_node *in[3] = {n->in[0], n->nin > 1 ? n->in[1] : NULL, n->nin > 2 ? n->in[2] : NULL};

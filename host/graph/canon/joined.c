@@ -95,7 +95,7 @@ gb_node *gb_ex_put_wins (gb_formula *e, gb_node *at, size_t n) {
 
 static gb_node *along (gb_formula *e, const places *p, gb_node *v) { return gb_ex_along(e, v, p->axis, p->ndim); }
 
-gb_node *gb_canon_put (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_put (gb_formula *e, const gb_pending_op *d) {
   gb_node *x = d->in[0], *at = d->in[1], *y = d->in[2];
   const gb_shape *shape = gb_node_shape(x);
   const int axis = (int)d->attr->i[0];
@@ -167,7 +167,7 @@ static gb_node *products_of_halves (gb_formula *e, int side, gb_node *x, int axi
                    product(e, side, gb_ex_where(e, wins, h.put, zero), rest));
 }
 
-gb_node *gb_canon_joined_product (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_joined_product (gb_formula *e, const gb_pending_op *d) {
   for (int i = 0; i < 4; i++) {
     const int side = i / 2, axis = i % 2 == 0 ? side : 1 - side;
     gb_node *x = d->in[side], *other = d->in[1 - side];
@@ -313,7 +313,7 @@ static bool can_be_parted (const reduction *r, const gb_node *x, const gb_node *
   return !is_position(r->op) || (r->mask & ((1u << r->axis) - 1)) == 0;
 }
 
-gb_node *gb_canon_joined_reduction (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_joined_reduction (gb_formula *e, const gb_pending_op *d) {
   gb_node *x = d->in[0];
   if ((x->flags & GB_NODE_JOINED) == 0 || numel(x) == 0) return NULL;
   reduction r = {.op = d->op, .mask = (unsigned)d->attr->i[0]};

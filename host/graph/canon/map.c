@@ -20,7 +20,7 @@ static bool fold (gb_op op, double a, double b, double *r) {
   }
 }
 
-static gb_node *fold_constants (gb_formula *e, const gb_draft *d) {
+static gb_node *fold_constants (gb_formula *e, const gb_pending_op *d) {
   for (int i = 0; i < d->nin; i++)
     if (d->in[i]->op != GB_OP_CONST || !is_float(d->in[i])) return NULL;
   double r;
@@ -86,7 +86,7 @@ static gb_node *unary (gb_formula *e, gb_op op, gb_node *x) {
   }
 }
 
-gb_node *gb_canon_algebra (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_algebra (gb_formula *e, const gb_pending_op *d) {
   gb_node *r = fold_constants(e, d);
   if (r || e->status != GB_OK) return r;
   if (d->nin == 1) return unary(e, d->op, d->in[0]);
@@ -112,7 +112,7 @@ static bool broadcast_inputs (int nin, gb_node *const *in, gb_shape *out) {
 }
 
 /* op(expand(u), b) = expand(op(u, b)); u keeps its rank where broadcasting allows that */
-static gb_node *lift_expand (gb_formula *e, const gb_draft *d, int at) {
+static gb_node *lift_expand (gb_formula *e, const gb_pending_op *d, int at) {
   gb_node *in[3];
   gb_shape before, after;
   for (int i = 0; i < d->nin; i++) in[i] = d->in[i];
@@ -126,7 +126,7 @@ static gb_node *lift_expand (gb_formula *e, const gb_draft *d, int at) {
 }
 
 /* An axis of extent 1 in front that broadcasting would supply. */
-static gb_node *drop_front (gb_formula *e, const gb_draft *d, int at) {
+static gb_node *drop_front (gb_formula *e, const gb_pending_op *d, int at) {
   gb_node *in[3];
   gb_shape before, after;
   for (int i = 0; i < d->nin; i++) in[i] = d->in[i];
@@ -137,7 +137,7 @@ static gb_node *drop_front (gb_formula *e, const gb_draft *d, int at) {
 }
 
 /* op(unsqueeze(u), scalars) = unsqueeze(op(u, scalars)) */
-static gb_node *lift_unsqueeze (gb_formula *e, const gb_draft *d, int at) {
+static gb_node *lift_unsqueeze (gb_formula *e, const gb_pending_op *d, int at) {
   gb_node *in[3], *dropped = d->in[at]->attr.i[0] == 0 ? drop_front(e, d, at) : NULL;
   if (dropped) return dropped;
   for (int i = 0; i < d->nin; i++) {
@@ -149,7 +149,7 @@ static gb_node *lift_unsqueeze (gb_formula *e, const gb_draft *d, int at) {
   return gb_ex_unsqueeze(e, gb_ex_op(e, d->op, d->nin, in, d->attr, NULL, gb_node_dtype(in[0])), axis);
 }
 
-gb_node *gb_canon_lift (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_lift (gb_formula *e, const gb_pending_op *d) {
   if (d->nin > 3) return NULL;
   for (int i = 0; i < d->nin; i++) {
     gb_node *r = NULL;
@@ -161,7 +161,7 @@ gb_node *gb_canon_lift (gb_formula *e, const gb_draft *d) {
 }
 
 /* Summing what was expanded multiplies by the extents; the other axes are summed of what was expanded. */
-gb_node *gb_canon_sum_expanded (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_sum_expanded (gb_formula *e, const gb_pending_op *d) {
   gb_node *x = d->in[0];
   if (!gb_is_op(x, GB_OP_EXPAND)) return NULL;
   gb_node *u = x->in[0];
@@ -188,7 +188,7 @@ gb_node *gb_canon_sum_expanded (gb_formula *e, const gb_draft *d) {
 }
 
 /* Reducing an axis of extent 1 drops it. Sums keep theirs: they are looked at for distances of one feature. */
-gb_node *gb_canon_reduce_units (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_reduce_units (gb_formula *e, const gb_pending_op *d) {
   gb_node *x = d->in[0];
   unsigned left = 0, units = 0;
   int n = 0;

@@ -38,7 +38,7 @@ static gb_node *strip (stripped *s, gb_node *n) {
   return a == n->in[0] && b == n->in[1] ? n : gb_ex_mul(s->e, a, b);
 }
 
-gb_node *gb_canon_scale_out (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_scale_out (gb_formula *e, const gb_pending_op *d) {
   if (gb_node_dtype(d->in[0]) == GB_F16) return NULL;              /* whose range the sum may leave without its scalars */
   stripped s = {.e = e, .left = DEEPEST};
   gb_node *in[3] = {strip(&s, d->in[0]), d->nin > 1 ? d->in[1] : NULL, d->nin > 2 ? d->in[2] : NULL};

@@ -55,7 +55,7 @@ static void peel_pair (gb_formula *e, gb_node **x, gb_node **y, gb_factor *f) {
 }
 
 /* SQDIST(x, y[, w]): equal scales leave x and y, scalars leave w, w has its one spelling. */
-gb_node *gb_canon_sqdist (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_sqdist (gb_formula *e, const gb_pending_op *d) {
   gb_node *x = d->in[0], *y = d->in[1];
   gb_factor f = gb_factor_one();
   if (d->nin == 3 && !gb_factor_mul(e, &f, d->in[2], 1)) return NULL;
@@ -91,7 +91,7 @@ static gb_node *from_difference (gb_formula *e, gb_node *p, gb_node *q, int k, g
 }
 
 /* SUM over one axis of scale * (P - Q)^2 */
-gb_node *gb_canon_sum_squares (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_sum_squares (gb_formula *e, const gb_pending_op *d) {
   const unsigned mask = (unsigned)d->attr->i[0];
   const int r = gb_node_shape(d->in[0])->ndim;
   if (mask & (mask - 1) || r < 3) return NULL;
@@ -112,7 +112,7 @@ static gb_node *square_of_root (gb_formula *e, gb_node *x) {
   return gb_factor_join(&squared, &f, 2) ? times(e, root->in[0], &squared.scalar) : NULL;
 }
 
-gb_node *gb_canon_square (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_square (gb_formula *e, const gb_pending_op *d) {
   gb_node *r = square_of_root(e, d->in[0]);
   if (r || gb_node_shape(d->in[0])->ndim != 2) return r;
   gb_factor f = gb_factor_one(), squared = f;
@@ -127,7 +127,7 @@ static bool scales (const gb_node *by, const gb_node *n) {
 }
 
 /* MUL, DIV and NEG of a scaled SQDIST by scalars: one MUL by the one spelling of the product. */
-gb_node *gb_canon_rescale (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_rescale (gb_formula *e, const gb_pending_op *d) {
   gb_factor f = gb_factor_one();
   gb_node *s = gb_sqdist_of(e, d->in[0], &f);
   if (d->nin == 1) {
@@ -145,7 +145,7 @@ gb_node *gb_canon_rescale (gb_formula *e, const gb_draft *d) {
 }
 
 /* The derivatives of exp(-u / 2) are multiples of itself. */
-static gb_node *rbf_derivative (gb_formula *e, const gb_draft *d) {
+static gb_node *rbf_derivative (gb_formula *e, const gb_pending_op *d) {
   const gb_attr value = {.i = {GB_RBF}};
   double factor = 1;
   for (int64_t i = 0; i < d->attr->i[1]; i++) factor *= -0.5;
@@ -153,7 +153,7 @@ static gb_node *rbf_derivative (gb_formula *e, const gb_draft *d) {
 }
 
 /* exp(k s) = RBF at c = -2 k; RADIAL(k s, c) = RADIAL(s, k c) */
-gb_node *gb_canon_radial (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_radial (gb_formula *e, const gb_pending_op *d) {
   if (d->op == GB_OP_RADIAL && d->attr->i[0] == GB_RBF && d->attr->i[1] > 0) return rbf_derivative(e, d);
   gb_factor f = gb_factor_one();
   gb_node *s = gb_sqdist_of(e, d->in[0], &f);

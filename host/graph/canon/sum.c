@@ -16,7 +16,7 @@ typedef struct term {
 typedef struct terms { int n; term t[MAX_TERMS]; } terms;
 
 /* Opens sums until they are single terms or MAX_TERMS are there. */
-static void flatten (terms *s, const gb_draft *d) {
+static void flatten (terms *s, const gb_pending_op *d) {
   s->n = 2;
   s->t[0] = (term){.node = d->in[0], .sign = 1};
   s->t[1] = (term){.node = d->in[1], .sign = d->op == GB_OP_SUB ? -1 : 1};
@@ -279,7 +279,7 @@ static gb_node *join_any (gb_formula *e, const terms *s) {
   return NULL;
 }
 
-gb_node *gb_canon_terms (gb_formula *e, const gb_draft *d) {
+gb_node *gb_canon_terms (gb_formula *e, const gb_pending_op *d) {
   terms s;
   flatten(&s, d);
   if (!worth_a_look(&s)) return NULL;

@@ -49,7 +49,7 @@ static int deliver (lua_State *L, gb_status st, factor_box *box, gb_tensor *v, g
   lgb_session *s = box->session;
   size_t bytes = 0;
   if (st == GB_OK) {
-    bytes = gb_growing_bytes(v);
+    bytes = gb_appendable_bytes(v);
     st = gb_node_leaf(s->graph, v, GB_NODE_GROWN, "factor", &box->leaf, err);
     gb_tensor_clear(v);
   }
@@ -168,8 +168,8 @@ static int factor_index (lua_State *L) {
   if (lua_getfield(L, lua_upvalueindex(1), key) != LUA_TNIL) return 1;
   const gb_tensor *v = &checkfactor(L, 1)->out[0].tensor;
   if (strcmp(key, "n") == 0) lua_pushinteger(L, (lua_Integer)v->shape.dim[0]);
-  else if (strcmp(key, "capacity") == 0) lua_pushinteger(L, (lua_Integer)gb_growing_capacity(v));
-  else if (strcmp(key, "bytes") == 0) lua_pushinteger(L, (lua_Integer)gb_growing_bytes(v));
+  else if (strcmp(key, "capacity") == 0) lua_pushinteger(L, (lua_Integer)gb_appendable_capacity(v));
+  else if (strcmp(key, "bytes") == 0) lua_pushinteger(L, (lua_Integer)gb_appendable_bytes(v));
   else if (strcmp(key, "dtype") == 0) lua_pushstring(L, gb_dtype_name(v->dtype));
   else lua_pushnil(L);
   return 1;
@@ -184,7 +184,7 @@ static int factor_tostring (lua_State *L) {
   char bytes[GB_BYTES_TEXT];
   const gb_tensor *v = &box->leaf->out[0].tensor;
   lua_pushfstring(L, "factor of order %I %s, %s", (lua_Integer)v->shape.dim[0], gb_dtype_name(v->dtype),
-                  gb_bytes_text(gb_growing_bytes(v), bytes));
+                  gb_bytes_text(gb_appendable_bytes(v), bytes));
   return 1;
 }
 

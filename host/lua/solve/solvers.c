@@ -69,7 +69,7 @@ static int solvers_projections (lua_State *L) {
   lua_settop(L, 3);
   gb_node *a = lgb_checkcomputable(L, 1), *b = lgb_checkcomputable(L, 2);
   lgb_checkoptions(L, 3, names);
-  const gb_projections_options o = {.solve = check_options(L, 3), .block = (size_t)lgb_optinteger(L, 3, "block", 1000),
+  const gb_alternating_projections_options o = {.solve = check_options(L, 3), .block = (size_t)lgb_optinteger(L, 3, "block", 1000),
                                     .keep = (size_t)lgb_optinteger(L, 3, "keep", 0)};
   lgb_tensor *x = lgb_newtensor(L);
   gb_solve_info info;

@@ -1,18 +1,18 @@
-/* candidates.c - the realisations that a planner weighed, by name, and what it would choose among them. */
+/* candidates.c - the candidates that a planner weighed, by name, and what it would choose among them. */
 #include "base/grow.h"
 #include "plan/report/text.h"
 
-static bool is_whole (const gb_offer *o) { return o->cutting == NULL && !o->packed && o->rows == 0; }
+static bool is_whole (const gb_candidate *o) { return o->tiling == NULL && !o->packed && o->rows == 0; }
 
-static const gb_offer *find_whole (const gb_plan *p, bool held) {
-  for (size_t i = 0; i < p->noffers; i++)
-    if (is_whole(&p->offer[i]) && (!held || p->offer[i].held > 0)) return &p->offer[i];
+static const gb_candidate *find_whole (const gb_plan *p, bool held) {
+  for (size_t i = 0; i < p->ncandidates; i++)
+    if (is_whole(&p->candidate[i]) && (!held || p->candidate[i].held > 0)) return &p->candidate[i];
   return NULL;
 }
 
 /* Whole runs come in the order: caches kept, caches as temporaries, existing caches dropped, in another order; of those
 ** that need as much as another only the first is there. */
-static void name_offer (const gb_plan *p, gb_offer *o, const gb_placement *place) {
+static void name_offer (const gb_plan *p, gb_candidate *o, const gb_placement *place) {
   gb_form_text(p, place, o->name);
   if (!is_whole(o) || o->reordered) return;
   const char *how = place->caches > 0 ? ", caches kept" : "";
@@ -21,33 +21,33 @@ static void name_offer (const gb_plan *p, gb_offer *o, const gb_placement *place
   gb_append(o->name, sizeof o->name, "%s", how);
 }
 
-static bool is_same_form (const gb_offer *a, const gb_offer *b) {
-  return a->cutting == b->cutting && a->chunk == b->chunk && a->packed == b->packed && a->rows == b->rows;
+static bool is_same_form (const gb_candidate *a, const gb_candidate *b) {
+  return a->tiling == b->tiling && a->chunk == b->chunk && a->packed == b->packed && a->rows == b->rows;
 }
 
 /* All of the axis is one window: nothing is cut. */
-static void tell_form (gb_offer *o) {
-  if (o->cutting != NULL && o->chunk < o->cutting->extent) return;
-  o->cutting = NULL;
+static void tell_form (gb_candidate *o) {
+  if (o->tiling != NULL && o->chunk < o->tiling->extent) return;
+  o->tiling = NULL;
   o->chunk = 0;
 }
 
-void gb_plan_note_offer (gb_plan *p, const gb_offer *offer, const gb_placement *place) {
-  gb_offer o = *offer;
+void gb_plan_note_candidate (gb_plan *p, const gb_candidate *candidate, const gb_placement *place) {
+  gb_candidate o = *candidate;
   tell_form(&o);
-  for (size_t i = 0; i < p->noffers; i++)
-    if (p->offer[i].need == o.need && is_same_form(&p->offer[i], &o)) return;
-  if (!gb_grow(&p->offer, p->noffers, &p->offer_room, sizeof *p->offer)) return;
+  for (size_t i = 0; i < p->ncandidates; i++)
+    if (p->candidate[i].need == o.need && is_same_form(&p->candidate[i], &o)) return;
+  if (!gb_grow(&p->candidate, p->ncandidates, &p->candidate_room, sizeof *p->candidate)) return;
   name_offer(p, &o, place);
-  p->offer[p->noffers++] = o;
+  p->candidate[p->ncandidates++] = o;
 }
 
-void gb_plan_judge_offers (gb_plan *p) {
+void gb_plan_judge_candidates (gb_plan *p) {
   const size_t budget = gb_plan_budget(p);
   bool found = false;
   tell_form(&p->taken);
-  for (size_t i = 0; i < p->noffers; i++) {
-    gb_offer *o = &p->offer[i];
+  for (size_t i = 0; i < p->ncandidates; i++) {
+    gb_candidate *o = &p->candidate[i];
     o->fits = o->need <= budget && o->need != SIZE_MAX;
     o->chosen = !found && o->fits && o->need == p->taken.need && is_same_form(o, &p->taken);
     found |= o->chosen;
@@ -56,35 +56,35 @@ void gb_plan_judge_offers (gb_plan *p) {
 
 /* what would be chosen */
 
-static bool allows (const gb_offer *o, size_t budget) { return o->need <= budget && o->need != SIZE_MAX; }
+static bool allows (const gb_candidate *o, size_t budget) { return o->need <= budget && o->need != SIZE_MAX; }
 
-static bool is_faster (const gb_offer *o, const gb_offer *than) {
+static bool is_faster (const gb_candidate *o, const gb_candidate *than) {
   return o->seconds != than->seconds ? o->seconds < than->seconds : o->need < than->need;
 }
 
-static const gb_offer *least_offer (const gb_plan_report *r) {
-  const gb_offer *least = NULL;
-  for (int i = 0; i < r->noffers; i++)
-    if (least == NULL || r->offer[i].need < least->need) least = &r->offer[i];
+static const gb_candidate *least_offer (const gb_plan_report *r) {
+  const gb_candidate *least = NULL;
+  for (int i = 0; i < r->ncandidates; i++)
+    if (least == NULL || r->candidate[i].need < least->need) least = &r->candidate[i];
   return least;
 }
 
-/* The first of the family of offer 'at' that fits: windows of one axis come large ones first. */
+/* The first of the family of candidate 'at' that fits: windows of one axis come large ones first. */
 static bool leads_family (const gb_plan_report *r, int at, size_t budget) {
-  const gb_offer *o = &r->offer[at];
+  const gb_candidate *o = &r->candidate[at];
   for (int i = 0; i < at; i++)
-    if (r->offer[i].cutting == o->cutting && r->offer[i].packed == o->packed &&
-        (r->offer[i].rows > 0) == (o->rows > 0) && allows(&r->offer[i], budget)) return false;
+    if (r->candidate[i].tiling == o->tiling && r->candidate[i].packed == o->packed &&
+        (r->candidate[i].rows > 0) == (o->rows > 0) && allows(&r->candidate[i], budget)) return false;
   return allows(o, budget);
 }
 
 /* The first whole run that fits; else the fastest of those that lead their families. */
-const gb_offer *gb_offer_at (const gb_plan_report *r, size_t budget) {
-  const gb_offer *best = NULL, *least = least_offer(r);
+const gb_candidate *gb_offer_at (const gb_plan_report *r, size_t budget) {
+  const gb_candidate *best = NULL, *least = least_offer(r);
   if (r->least) return least != NULL && allows(least, budget) ? least : NULL;
-  for (int i = 0; i < r->noffers; i++) {
-    if (is_whole(&r->offer[i]) && allows(&r->offer[i], budget)) return &r->offer[i];
-    if (leads_family(r, i, budget) && (best == NULL || is_faster(&r->offer[i], best))) best = &r->offer[i];
+  for (int i = 0; i < r->ncandidates; i++) {
+    if (is_whole(&r->candidate[i]) && allows(&r->candidate[i], budget)) return &r->candidate[i];
+    if (leads_family(r, i, budget) && (best == NULL || is_faster(&r->candidate[i], best))) best = &r->candidate[i];
   }
   return best;
 }
@@ -97,9 +97,9 @@ static size_t power_from (size_t bytes) {
 }
 
 bool gb_sweep_next (const gb_plan_report *r, size_t *budget) {
-  const size_t first = power_from(r->minimum), ample = r->noffers > 0 ? power_from(r->offer[0].need) : first;
+  const size_t first = power_from(r->minimum), ample = r->ncandidates > 0 ? power_from(r->candidate[0].need) : first;
   const size_t next = *budget == 0 ? first : *budget * 2;
-  if (!r->timed || next == 0 || r->noffers == 0 || (ample != 0 && next > ample)) return false;
+  if (!r->timed || next == 0 || r->ncandidates == 0 || (ample != 0 && next > ample)) return false;
   *budget = next;
   return true;
 }

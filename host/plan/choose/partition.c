@@ -11,9 +11,9 @@
 /* opening */
 
 static gb_status add_share (gb_plan *p, const gb_plan_on *on, gb_error *err) {
-  gb_shares *all = p->shares;
+  gb_partition *all = p->partition;
   const double speed = on->speed > 0 ? on->speed : 1;
-  gb_share *s = on->device == p->graph->backend ? &all->share[0] : &all->share[all->n];
+  gb_partition_part *s = on->device == p->graph->device ? &all->share[0] : &all->share[all->n];
   for (int i = 0; i < all->n; i++)
     if (all->share[i].device == on->device && all->share[i].takes_part)
       return gb_fail(err, GB_EDEVICE, "device %s is listed twice", on->device->name);
@@ -25,7 +25,7 @@ static gb_status add_share (gb_plan *p, const gb_plan_on *on, gb_error *err) {
   }
   if (all->n == GB_DEVICES) return gb_fail(err, GB_EDEVICE, "a plan has at most %d devices", GB_DEVICES);
   const size_t nb = (size_t)p->prog->low->nbufs + 1;
-  *s = (gb_share){.device = on->device, .speed = speed, .budget = on->budget, .takes_part = true,
+  *s = (gb_partition_part){.device = on->device, .speed = speed, .budget = on->budget, .takes_part = true,
                   .read = calloc(nb, sizeof *s->read), .write = calloc(nb, sizeof *s->write)};
   all->n++;
   return s->read != NULL && s->write != NULL ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory for a plan");
@@ -39,9 +39,9 @@ static bool has_grown (const gb_lowered *low) {
 }
 
 /* The first device alone plans as ever. */
-gb_status gb_shares_new (gb_plan *p, int n, const gb_plan_on *on, gb_error *err) {
+gb_status gb_partition_new (gb_plan *p, int n, const gb_plan_on *on, gb_error *err) {
   if (n == 0) return GB_OK;
-  if (n == 1 && on[0].device == p->graph->backend) {
+  if (n == 1 && on[0].device == p->graph->device) {
     if (on[0].budget != 0) p->options.budget = on[0].budget;
     return GB_OK;
   }
@@ -49,29 +49,29 @@ gb_status gb_shares_new (gb_plan *p, int n, const gb_plan_on *on, gb_error *err)
     return gb_fail(err, GB_EOPTION, "several devices share an axis by cutting it: allow = {'cut'}");
   if (has_grown(p->prog->low))
     return gb_fail(err, GB_EDEVICE, "a growing factor stays on its device; that of a model made anew can be shared");
-  if (p->graph->backend->ops->fold_part == NULL)
+  if (p->graph->device->ops->fold_part == NULL)
     return gb_fail(err, GB_EDEVICE, "this device cannot run a part of a plan");
-  p->shares = calloc(1, sizeof *p->shares);
-  if (p->shares == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
-  p->shares->n = 1;
-  p->shares->share[0] = (gb_share){.device = p->graph->backend, .speed = 1};
+  p->partition = calloc(1, sizeof *p->partition);
+  if (p->partition == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
+  p->partition->n = 1;
+  p->partition->share[0] = (gb_partition_part){.device = p->graph->device, .speed = 1};
   for (int i = 0; i < n; i++) GB_TRY(add_share(p, &on[i], err));
   return GB_OK;
 }
 
-void gb_shares_free (gb_plan *p) {
-  gb_shares *all = p->shares;
+void gb_partition_free (gb_plan *p) {
+  gb_partition *all = p->partition;
   if (all == NULL) return;
   for (int i = 0; i < all->n; i++) {
-    gb_share *s = &all->share[i];
-    gb_away_clear(&s->away);
+    gb_partition_part *s = &all->share[i];
+    gb_remote_clear(&s->remote);
     free(s->read);
     free(s->write);
     if (all->report != NULL) free(all->report[i].copy);
   }
   free(all->report);
   free(all);
-  p->shares = NULL;
+  p->partition = NULL;
 }
 
 /* the axis */
@@ -88,7 +88,7 @@ static double points_of (const gb_lowered *low, const gb_step *st) {
   return (double)gb_shape_numel(&st->opaque.out_shape[0]) * (double)a->dim[a->ndim - 1];
 }
 
-static double work_within (const gb_lowered *low, const gb_cutting *c) {
+static double work_within (const gb_lowered *low, const gb_tiling *c) {
   double work = 0;
   for (int s = 0; s < low->nsteps; s++)
     if (c->when[s] == GB_WITHIN) work += points_of(low, &low->step[s]);
@@ -96,17 +96,17 @@ static double work_within (const gb_lowered *low, const gb_cutting *c) {
 }
 
 /* The batch that leaves name, or the axis with the most work within. */
-static gb_status find_axis (gb_plan *p, gb_cutting **out, gb_error *err) {
-  gb_program *prog = p->prog;
+static gb_status find_axis (gb_plan *p, gb_tiling **out, gb_error *err) {
+  gb_lowered_plan *prog = p->prog;
   double most = 0;
   *out = prog->batch;
   if (prog->batch != NULL) return GB_OK;
   for (int sums = 0; sums <= 1; sums++) {
     const gb_axes_found *found;
-    GB_TRY(gb_program_find_cuttings(prog, p->options.math, sums, &found, err));
+    GB_TRY(gb_lowered_plan_find_tilings(prog, p->options.math, sums, &found, err));
     for (int i = 0; i < found->n; i++) {
-      const double work = work_within(prog->low, found->cutting[i]);
-      if (work > most) most = work, *out = found->cutting[i];
+      const double work = work_within(prog->low, found->tiling[i]);
+      if (work > most) most = work, *out = found->tiling[i];
     }
   }
   if (*out != NULL) return GB_OK;
@@ -120,7 +120,7 @@ static gb_status find_axis (gb_plan *p, gb_cutting **out, gb_error *err) {
 /* A way to run, as far as it has been thought out. */
 typedef struct trial {
   gb_plan *p;
-  gb_cutting *c;
+  gb_tiling *c;
   gb_split_job job;
   gb_demand d;
   gb_placement *home;          /* the first device with nothing of the axis */
@@ -129,7 +129,7 @@ typedef struct trial {
 } trial;
 
 static size_t budget_of (const gb_plan *p, int i) {
-  const gb_share *s = &p->shares->share[i];
+  const gb_partition_part *s = &p->partition->share[i];
   const gb_ledger *l = &s->device->ledger;
   if (i == 0) return gb_plan_budget(p);
   return s->budget != 0 ? s->budget : gb_ledger_room(l);
@@ -145,7 +145,7 @@ static void find_values (const gb_plan *p, bool pinned_only, bool *have) {
 
 /* The first device with [0, hi) of the axis in windows of 'chunk'. */
 static gb_status place_home (const trial *t, size_t hi, size_t chunk, gb_placement **out, size_t *need, gb_error *err) {
-  const gb_form_of_run form = {.cutting = t->c, .grains = t->c->grain != 0 ? t->c : NULL, .chunk = chunk, .hi = hi,
+  const gb_form_of_run form = {.tiling = t->c, .grains = t->c->grain != 0 ? t->c : NULL, .chunk = chunk, .hi = hi,
                                .workspace = gb_split_workspace, .ud = &t->job};
   GB_TRY(gb_place(t->job.low, t->d, &form, out, err));
   *need = gb_add_sizes((*out)->peak, gb_plan_held(t->p, *out));
@@ -155,19 +155,19 @@ static gb_status place_home (const trial *t, size_t hi, size_t chunk, gb_placeme
 /* Bytes that device i needs for [lo, hi); 'keep' NULL, or where its placement goes. */
 static gb_status place_on (const trial *t, int i, size_t lo, size_t hi, size_t chunk, gb_placement **keep, size_t *need,
                            gb_error *err) {
-  gb_share *s = &t->p->shares->share[i];
+  gb_partition_part *s = &t->p->partition->share[i];
   gb_placement *home = NULL;
-  gb_away away = {0};
+  gb_remote remote = {0};
   if (i == 0) GB_TRY(place_home(t, hi, chunk, &home, need, err));
   else {
-    GB_TRY(gb_place_away(&t->job, t->home, lo, hi, chunk, &away, err));
-    *need = away.place->peak;
+    GB_TRY(gb_place_away(&t->job, t->home, lo, hi, chunk, &remote, err));
+    *need = remote.place->peak;
   }
   const bool fits = *need <= budget_of(t->p, i) && *need != SIZE_MAX;
   if (keep != NULL && fits && i == 0) *keep = home;
   else gb_placement_unref(home);
-  if (keep != NULL && fits && i > 0) s->away = away;
-  else gb_away_clear(&away);
+  if (keep != NULL && fits && i > 0) s->remote = remote;
+  else gb_remote_clear(&remote);
   return GB_OK;
 }
 
@@ -202,7 +202,7 @@ static gb_status cap_windows (trial *t, int i, gb_error *err) {
 }
 
 static gb_status find_caps (trial *t, bool windows, size_t *sum, gb_error *err) {
-  const gb_shares *all = t->p->shares;
+  const gb_partition *all = t->p->partition;
   *sum = 0;
   for (int i = 0; i < all->n; i++) {
     t->cap[i] = 0;
@@ -217,7 +217,7 @@ static gb_status find_caps (trial *t, bool windows, size_t *sum, gb_error *err) 
 
 /* Places device i for its range, in one window or in windows of powers of two, large ones first. */
 static gb_status place_range (trial *t, int i, size_t lo, size_t hi, gb_placement **home, bool *fits, gb_error *err) {
-  gb_share *s = &t->p->shares->share[i];
+  gb_partition_part *s = &t->p->partition->share[i];
   size_t need, power = t->c->unit;
   while (power < hi - lo) power *= 2;
   *fits = false;
@@ -234,9 +234,9 @@ static gb_status place_range (trial *t, int i, size_t lo, size_t hi, gb_placemen
 }
 
 static void clear_ranges (gb_plan *p) {
-  for (int i = 0; i < p->shares->n; i++) {
-    gb_share *s = &p->shares->share[i];
-    gb_away_clear(&s->away);
+  for (int i = 0; i < p->partition->n; i++) {
+    gb_partition_part *s = &p->partition->share[i];
+    gb_remote_clear(&s->remote);
     s->lo = s->hi = s->chunk = 0;
   }
 }
@@ -244,7 +244,7 @@ static void clear_ranges (gb_plan *p) {
 /* Every device placed for its share; 'home' NULL where some range did not fit after all, and its cap is lowered. */
 static gb_status place_ranges (trial *t, const size_t *share, gb_placement **home, gb_error *err) {
   gb_plan *p = t->p;
-  const int n = p->shares->n;
+  const int n = p->partition->n;
   size_t lo = 0;
   bool fits = true;
   gb_status rc = GB_OK;
@@ -270,7 +270,7 @@ static gb_status place_ranges (trial *t, const size_t *share, gb_placement **hom
 
 /* 'home' NULL: the caps do not hold the axis. */
 static gb_status fill (trial *t, gb_placement **home, gb_error *err) {
-  const gb_shares *all = t->p->shares;
+  const gb_partition *all = t->p->partition;
   size_t share[GB_DEVICES];
   double speed[GB_DEVICES];
   for (int i = 0; i < all->n; i++) speed[i] = all->share[i].speed;
@@ -289,21 +289,21 @@ static size_t lacks (const trial *t, int i) {
 /* Names the device that is short of the least. */
 static gb_status refuse (const trial *t, gb_error *err) {
   const gb_plan *p = t->p;
-  const size_t away = gb_add_sizes(t->home->peak, gb_plan_held(p, t->home));
+  const size_t remote = gb_add_sizes(t->home->peak, gb_plan_held(p, t->home));
   char a[GB_BYTES_TEXT], b[GB_BYTES_TEXT];
   int worst = -1;
-  size_t need = away, have = budget_of(p, 0);
-  if (away <= have)
-    for (int i = 0; i < p->shares->n; i++)
-      if (p->shares->share[i].takes_part && (worst < 0 || lacks(t, i) < lacks(t, worst))) worst = i;
+  size_t need = remote, have = budget_of(p, 0);
+  if (remote <= have)
+    for (int i = 0; i < p->partition->n; i++)
+      if (p->partition->share[i].takes_part && (worst < 0 || lacks(t, i) < lacks(t, worst))) worst = i;
   if (worst >= 0) need = t->need[worst], have = budget_of(p, worst);
   if (worst < 0)
     gb_fail(err, GB_EREFUSED, "device %s needs %s, has %s, even where other devices run all of the axis of %zu",
-            p->shares->share[0].device->name, gb_size_text(need, a), gb_bytes_text(have, b), t->c->extent);
+            p->partition->share[0].device->name, gb_size_text(need, a), gb_bytes_text(have, b), t->c->extent);
   else
     gb_fail(err, GB_EREFUSED, "device %s needs %s, has %s, for the smallest window, %zu of %zu%s",
-            p->shares->share[worst].device->name, gb_size_text(need, a), gb_bytes_text(have, b), t->c->unit,
-            t->c->extent, p->shares->n > 1 ? ", and no other device can run it" : "");
+            p->partition->share[worst].device->name, gb_size_text(need, a), gb_bytes_text(have, b), t->c->unit,
+            t->c->extent, p->partition->n > 1 ? ", and no other device can run it" : "");
   if (err != NULL) err->need = need, err->have = have, err->minimum = 0;
   return GB_EREFUSED;
 }
@@ -312,7 +312,7 @@ static gb_status refuse (const trial *t, gb_error *err) {
 
 static bool runs_within (const gb_placement *home) {
   for (int s = 0; s < home->nsteps; s++)
-    if (home->runs[s] && home->cutting->when[s] == GB_WITHIN) return true;
+    if (home->runs[s] && home->tiling->when[s] == GB_WITHIN) return true;
   return false;
 }
 
@@ -337,7 +337,7 @@ static gb_status try_tiers (trial *t, gb_placement **home, gb_error *err) {
 static gb_status begin_trial (gb_plan *p, bool *have, const bool *none, bool pinned_only, trial *t, gb_error *err) {
   size_t need;
   *t = (trial){.p = p, .d = {p->want, have, none}};
-  t->job = (gb_split_job){.be = p->graph->backend, .low = p->prog->low, .scratch = p->prog->scratch};
+  t->job = (gb_split_job){.dev = p->graph->device, .low = p->prog->low, .scratch = p->prog->scratch};
   GB_TRY(find_axis(p, &t->c, err));
   find_values(p, pinned_only, have);
   t->units = (t->c->extent + t->c->unit - 1) / t->c->unit;
@@ -362,12 +362,12 @@ static uint64_t key_of (const gb_plan *p) {
   const size_t n = (size_t)p->prog->low->nbufs;
   uint64_t key = gb_hash_bytes(gb_hash_bytes((uint64_t)p->prog->threads, p->want, n), p->have, n);
   for (size_t b = 0; b < n; b++) key = gb_hash_u64(key, gb_plan_droppable(p, (int)b));
-  for (int i = 0; i < p->shares->n; i++) key = gb_hash_u64(key, budget_of(p, i));
+  for (int i = 0; i < p->partition->n; i++) key = gb_hash_u64(key, budget_of(p, i));
   return key;
 }
 
-gb_status gb_shares_choose (gb_plan *p, gb_error *err) {
-  gb_shares *all = p->shares;
+gb_status gb_partition_choose (gb_plan *p, gb_error *err) {
+  gb_partition *all = p->partition;
   const size_t nb = (size_t)p->prog->low->nbufs;
   const uint64_t key = key_of(p);
   if (all->chosen && all->key == key) return GB_OK;
@@ -383,7 +383,7 @@ gb_status gb_shares_choose (gb_plan *p, gb_error *err) {
   return rc;
 }
 
-gb_status gb_shares_minimum (gb_plan *p, size_t *minimum, gb_error *err) {
+gb_status gb_partition_minimum (gb_plan *p, size_t *minimum, gb_error *err) {
   const size_t nb = (size_t)p->prog->low->nbufs;
   bool *have = calloc(2 * nb + 1, sizeof *have);
   trial t = {0};

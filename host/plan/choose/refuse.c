@@ -148,13 +148,13 @@ static bool touches (const gb_step *st, int b) {
 
 /* The axis that was named; or that along which the plan of least need is cut; or one that the step which makes or
 ** reads the largest value needs whole. */
-static const gb_cutting *told_cutting (const gb_plan *p, const gb_placement *place, int largest) {
-  const gb_program *prog = p->prog;
+static const gb_tiling *told_cutting (const gb_plan *p, const gb_placement *place, int largest) {
+  const gb_lowered_plan *prog = p->prog;
   const gb_axes_found *found = p->options.math ? &prog->math : &prog->bits;
-  const gb_cutting *told = prog->batch != NULL ? prog->batch : place->cutting;
+  const gb_tiling *told = prog->batch != NULL ? prog->batch : place->tiling;
   for (int i = 0; told == NULL && i < found->n; i++) {
-    const int s = found->cutting[i]->coupled;
-    if (s >= 0 && touches(&prog->low->step[s], largest)) told = found->cutting[i];
+    const int s = found->tiling[i]->coupled;
+    if (s >= 0 && touches(&prog->low->step[s], largest)) told = found->tiling[i];
   }
   return told != NULL && told->coupled >= 0 && place->runs[told->coupled] ? told : NULL;
 }
@@ -163,7 +163,7 @@ static void say_coupled (const gb_plan *p, const gb_placement *place, int larges
   char axis[GB_AXIS_TEXT];
   int leaf = -1;
   const int reader = p->prog->batch == NULL ? reader_of_batch(p, &leaf) : -1;
-  const gb_cutting *c = told_cutting(p, place, largest);
+  const gb_tiling *c = told_cutting(p, place, largest);
   if (reader >= 0) {
     const int dim = p->node[p->prog->low->buf[leaf].source]->batch - 1;
     say_step_that_couples(p, reader, gb_dim_text(p, leaf, dim, axis), p->prog->low->buf[leaf].shape.dim[dim], r);
@@ -201,7 +201,7 @@ static void say_held (const gb_ledger *l, refusal *r) {
 
 gb_status gb_plan_refuse (const gb_plan *p, const gb_placement *place, size_t need, size_t have,
                           size_t minimum, gb_error *err) {
-  const gb_ledger *l = &p->graph->backend->ledger;
+  const gb_ledger *l = &p->graph->device->ledger;
   char a[GB_BYTES_TEXT], b[GB_BYTES_TEXT];
   refusal r = {.text = ""};
   int largest[LISTED];

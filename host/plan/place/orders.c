@@ -35,7 +35,7 @@ static size_t bytes_of (const orders *o, int b) { return o->bytes[b]; }
 static const gb_step *step_at (const orders *o, int k) { return &o->low->step[o->step[k]]; }
 
 static int part_of (const orders *o, int k) {
-  const gb_cutting *c = o->form->cutting;
+  const gb_tiling *c = o->form->tiling;
   return c == NULL ? GB_BEFORE : c->when[o->step[k]];
 }
 
@@ -224,7 +224,7 @@ static entry pop (greedy *q) {
   return top;
 }
 
-static bool offer (orders *o, greedy *q, int k) {
+static bool candidate (orders *o, greedy *q, int k) {
   const size_t left = finish(o, k, SIZE_MAX / 2);
   undo(o, k);
   return push(q, (entry){part_of(o, k), left, k});
@@ -277,11 +277,11 @@ static bool follow (orders *o, greedy *q, int k) {
     const int b = st->in[i];
     if (o->maker[b] < 0 || seen_before(st, i) || --q->distinct[b] != 1) continue;
     for (int r = q->from[b]; ok && r < q->from[b + 1]; r++)
-      if (!o->done[q->readers[r]] && q->waits[q->readers[r]] == 0) ok = offer(o, q, q->readers[r]);
+      if (!o->done[q->readers[r]] && q->waits[q->readers[r]] == 0) ok = candidate(o, q, q->readers[r]);
   }
   for (int i = 0; i < st->nout; i++)
     for (int r = q->from[st->out[i]]; ok && r < q->from[st->out[i] + 1]; r++)
-      if (--q->waits[q->readers[r]] == 0) ok = offer(o, q, q->readers[r]);
+      if (--q->waits[q->readers[r]] == 0) ok = candidate(o, q, q->readers[r]);
   return ok;
 }
 
@@ -289,7 +289,7 @@ static gb_status try_greedy (orders *o) {
   greedy q = {0};
   bool ok = prepare_greedy(o, &q);
   for (int k = 0; ok && k < o->n; k++)
-    if (q.waits[k] == 0) ok = offer(o, &q, k);
+    if (q.waits[k] == 0) ok = candidate(o, &q, k);
   for (int t = 0; ok && t < o->n;) {
     const int pick = pop(&q).step;
     if (o->done[pick]) continue;

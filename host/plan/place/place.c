@@ -11,15 +11,15 @@ bool gb_step_is_idle (const gb_lowered *low, const gb_step *s) {
   return true;
 }
 
-size_t gb_opaque_bytes (const gb_backend *be, const gb_opaque *o) {
-  if (o->op != GB_OP_CALL) return be->ops->opaque_scratch(be, o);
+size_t gb_opaque_bytes (const gb_device *dev, const gb_opaque *o) {
+  if (o->op != GB_OP_CALL) return dev->ops->opaque_scratch(dev, o);
   const gb_call *c = gb_call_get((int)o->attr.i[0]);
   return c == NULL || c->scratch_bytes == NULL ? 0 : c->scratch_bytes(c->ud, o);
 }
 
-size_t gb_step_scratch (const gb_backend *be, const gb_lowered *low, const gb_step *s) {
+size_t gb_step_scratch (const gb_device *dev, const gb_lowered *low, const gb_step *s) {
   if (gb_step_is_idle(low, s)) return 0;
-  return s->is_fold ? be->ops->fold_scratch(be, &s->fold) : gb_opaque_bytes(be, &s->opaque);
+  return s->is_fold ? dev->ops->fold_scratch(dev, &s->fold) : gb_opaque_bytes(dev, &s->opaque);
 }
 
 gb_status gb_step_contract (const gb_step *s, gb_error *err) {
@@ -83,7 +83,7 @@ static void find_homes (const gb_lowered *low, gb_demand d, const bool *need, gb
 
 /* Arena buffers made within the loop of which nothing after it needs the whole. */
 static void find_compact (const gb_lowered *low, gb_placement *p) {
-  const gb_cutting *c = p->cutting;
+  const gb_tiling *c = p->tiling;
   for (int s = 0; c != NULL && s < low->nsteps; s++) {
     const gb_step *st = &low->step[s];
     for (int i = 0; p->runs[s] && c->when[s] == GB_WITHIN && i < st->nout; i++) {
@@ -126,9 +126,9 @@ static bool is_temporary (const gb_placement *p, int b) {
 
 /* Triangles of which nothing exists yet and nothing is to be kept. */
 static void find_packed (const gb_lowered *low, const gb_form_of_run *form, gb_placement *p) {
-  for (int i = 0; i < form->ntriangles; i++) {
-    const gb_triangle *t = &form->triangle[i];
-    if (gb_is_within(p->cutting, t->store) || gb_sums_in_grains(p, t->store)) continue;
+  for (int i = 0; i < form->npacked_factors; i++) {
+    const gb_packed_factor *t = &form->packed_factor[i];
+    if (gb_is_within(p->tiling, t->store) || gb_sums_in_grains(p, t->store)) continue;
     if (!p->runs[t->store] || !p->runs[t->factor] || !is_temporary(p, t->matrix) || !is_temporary(p, t->result)) continue;
     const gb_buf *k = &low->buf[t->matrix];
     p->packed[t->matrix] = p->packed[t->result] = true;
@@ -136,7 +136,7 @@ static void find_packed (const gb_lowered *low, const gb_form_of_run *form, gb_p
   }
 }
 
-const gb_triangle *gb_packed_store (const gb_placement *p, const gb_triangle *t, int n, int s) {
+const gb_packed_factor *gb_packed_store (const gb_placement *p, const gb_packed_factor *t, int n, int s) {
   for (int i = 0; i < n; i++)
     if (t[i].store == s && p->packed[t[i].matrix]) return &t[i];
   return NULL;
@@ -186,7 +186,7 @@ static void find_order (gb_placement *p, const int *order) {
   for (int when = GB_BEFORE; when <= GB_AFTER; when++)
     for (int k = 0; k < p->nsteps; k++) {
       const int s = order == NULL ? k : order[k];
-      if ((p->cutting == NULL ? GB_BEFORE : p->cutting->when[s]) != when) continue;
+      if ((p->tiling == NULL ? GB_BEFORE : p->tiling->when[s]) != when) continue;
       if (when == GB_WITHIN) {
         if (p->loop_first < 0) p->loop_first = t;
         p->loop_last = t;
@@ -253,7 +253,7 @@ static void find_rooms (const gb_lowered *low, const gb_form_of_run *form, gb_pl
 static void find_workspaces (const gb_lowered *low, const gb_form_of_run *form, gb_placement *p) {
   for (int t = 0; t < p->nsteps; t++) {
     const int s = p->order[t];
-    const bool within = t >= p->loop_first && t <= p->loop_last && p->cutting->cut[s].reduces;
+    const bool within = t >= p->loop_first && t <= p->loop_last && p->tiling->cut[s].reduces;
     p->scratch[s] = (gb_life){.first = t, .last = t};
     p->state[s] = (gb_life){.first = within ? p->loop_first : t, .last = within ? p->loop_last : t};
     if (p->runs[s] && !gb_runs_inside(low, p, s))
@@ -380,16 +380,16 @@ static void add_storages (const gb_lowered *low, gb_placement *p) {
   p->peak = gb_add_sizes(p->arena, gb_add_sizes(p->outputs, p->caches));
 }
 
-gb_placement *gb_placement_new (const gb_lowered *low, gb_cutting *cutting, gb_cutting *grains, size_t chunk,
+gb_placement *gb_placement_new (const gb_lowered *low, gb_tiling *tiling, gb_tiling *grains, size_t chunk,
                                 const int *order) {
   const size_t nb = (size_t)low->nbufs + 1, ns = (size_t)low->nsteps + 1;
   gb_placement *p = calloc(1, sizeof *p);
   if (p == NULL) return NULL;
   *p = (gb_placement){.refs = 1,
-                      .cutting = cutting,
+                      .tiling = tiling,
                       .grains = grains,
                       .chunk = chunk,
-                      .hi = cutting == NULL ? 0 : cutting->extent,
+                      .hi = tiling == NULL ? 0 : tiling->extent,
                       .nbufs = low->nbufs,
                       .nsteps = low->nsteps,
                       .runs = calloc(ns, sizeof *p->runs),
@@ -403,7 +403,7 @@ gb_placement *gb_placement_new (const gb_lowered *low, gb_cutting *cutting, gb_c
                       .into = calloc(nb, sizeof *p->into),
                       .life = calloc(nb, sizeof *p->life),
                       .scratch = calloc(ns, sizeof *p->scratch)};
-  if (cutting != NULL) cutting->refs++;
+  if (tiling != NULL) tiling->refs++;
   if (grains != NULL) grains->refs++;
   if (p->runs != NULL && p->order != NULL && p->compact != NULL && p->packed != NULL && p->sent != NULL &&
       p->state != NULL && p->read != NULL && p->write != NULL && p->into != NULL && p->life != NULL && p->scratch != NULL) {
@@ -426,7 +426,7 @@ static bool take_nest (gb_placement *p, const gb_form_of_run *form) {
 
 gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *form, gb_placement **out,
                     gb_error *err) {
-  gb_placement *p = gb_placement_new(low, form->cutting, form->grains, form->chunk, form->order);
+  gb_placement *p = gb_placement_new(low, form->tiling, form->grains, form->chunk, form->order);
   bool *need = calloc((size_t)low->nbufs + 1, sizeof *need);
   gb_status rc = GB_OK;
   if (p == NULL || need == NULL)
@@ -453,8 +453,8 @@ gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *fo
 
 void gb_placement_unref (gb_placement *p) {
   if (p == NULL || --p->refs > 0) return;
-  gb_cutting_unref(p->cutting);
-  gb_cutting_unref(p->grains);
+  gb_tiling_unref(p->tiling);
+  gb_tiling_unref(p->grains);
   free(p->runs);
   free(p->order);
   free(p->compact);

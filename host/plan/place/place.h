@@ -26,11 +26,11 @@ typedef struct gb_placement {
   int nbufs, nsteps, nrun;   /* steps that run: those whose results are needed and do not exist */
   bool *runs;                /* [nsteps] */
   int *order;                /* [nsteps] the step at each place */
-  gb_cutting *cutting;       /* counted; the steps within it run once a window; NULL: nothing is cut */
-  gb_cutting *grains;        /* counted; sums over its axis run in pieces of its grain, cut or not; NULL: no such sums */
-  size_t chunk;              /* indices of a window, a multiple of the cutting's unit; the last may have fewer; 0: the
+  gb_tiling *tiling;       /* counted; the steps within it run once a window; NULL: nothing is cut */
+  gb_tiling *grains;        /* counted; sums over its axis run in pieces of its grain, cut or not; NULL: no such sums */
+  size_t chunk;              /* indices of a window, a multiple of the tiling's unit; the last may have fewer; 0: the
                                 steps within run on other devices only */
-  const gb_nest *nest;       /* of the program; NULL: no step is inside another. Never together with a cutting */
+  const gb_nest *nest;       /* of the program; NULL: no step is inside another. Never together with a tiling */
   size_t rows;               /* nest: indices of a window, where units and extents allow */
   gb_nest_room *room;        /* [nodes of the nest] */
   size_t lo, hi;             /* the part of the axis that runs here: all of it but where devices share it */
@@ -55,14 +55,14 @@ typedef struct gb_demand { const bool *want, *have, *keep; } gb_demand;
 
 /* How the steps are to run. */
 typedef struct gb_form_of_run {
-  gb_cutting *cutting;       /* NULL: every step once */
-  gb_cutting *grains;        /* as in gb_placement */
+  gb_tiling *tiling;       /* NULL: every step once */
+  gb_tiling *grains;        /* as in gb_placement */
   size_t chunk;
   const gb_nest *nest;       /* NULL: none; staged values that exist or are wanted are never made by windows */
   size_t rows;
   const int *order;          /* [steps] a topological order; NULL: the program's */
-  const gb_triangle *triangle;   /* to be packed where requests and existing values allow */
-  int ntriangles;
+  const gb_packed_factor *packed_factor;   /* to be packed where requests and existing values allow */
+  int npacked_factors;
   /* Bytes that step s needs while it runs, and from window to window (0 where it is not within). */
   void (*workspace)(const void *ud, const gb_placement *p, int s, size_t *scratch, size_t *state);
   void (*inside)(const void *ud, const gb_placement *p, int node, size_t *scratch, size_t *state);
@@ -81,7 +81,7 @@ gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *fo
 /* The operand whose place the step's result may take, -1: none. */
 int gb_overwritten (const gb_step *st);
 /* The triangle whose matrix step s stores packed, NULL: none. */
-const gb_triangle *gb_packed_store (const gb_placement *p, const gb_triangle *t, int n, int s);
+const gb_packed_factor *gb_packed_store (const gb_placement *p, const gb_packed_factor *t, int n, int s);
 /* Where buffer b is written once sharing is seen through: never SHARED. */
 gb_home gb_placement_home (const gb_placement *p, int b);
 void gb_placement_unref (gb_placement *p);   /* NULL is fine */
@@ -99,15 +99,15 @@ bool gb_runs_inside (const gb_lowered *low, const gb_placement *p, int s);
 
 /* What gb_place is made of, for placements on other devices (remote.h): an empty one, NULL: no memory; the order of its
 ** steps; and its arena packed. */
-gb_placement *gb_placement_new (const gb_lowered *low, gb_cutting *cutting, gb_cutting *grains, size_t chunk,
+gb_placement *gb_placement_new (const gb_lowered *low, gb_tiling *tiling, gb_tiling *grains, size_t chunk,
                                 const int *order);
 gb_status gb_placement_pack (gb_placement *p, gb_error *err);
 
 /* All its results are empty: it is not run. */
 bool gb_step_is_idle (const gb_lowered *low, const gb_step *s);
-/* Bytes the backend's fold, opaque op or registered call asks for in step 's'; an idle one asks for none. */
-size_t gb_step_scratch (const gb_backend *be, const gb_lowered *low, const gb_step *s);
-size_t gb_opaque_bytes (const gb_backend *be, const gb_opaque *o);
+/* Bytes the device's fold, opaque op or registered call asks for in step 's'; an idle one asks for none. */
+size_t gb_step_scratch (const gb_device *dev, const gb_lowered *low, const gb_step *s);
+size_t gb_opaque_bytes (const gb_device *dev, const gb_opaque *o);
 /* EREFUSED: the step is a registered op that does not say what it takes. */
 gb_status gb_step_contract (const gb_step *s, gb_error *err);
 

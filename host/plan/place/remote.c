@@ -7,7 +7,7 @@
 /* layouts */
 
 /* Elements that dimensions of smaller stride than 'dim' span; with 'windows' false where they reach past it. */
-static void lay_window (const gb_buf *b, int dim, gb_layout *l) {
+static void lay_window (const gb_buf *b, int dim, gb_window_layout *l) {
   const size_t step = (size_t)b->stride[dim];
   l->step = step;
   l->extent = b->shape.dim[dim];
@@ -23,8 +23,8 @@ static void lay_window (const gb_buf *b, int dim, gb_layout *l) {
   l->windows = l->windows && l->tail <= step;
 }
 
-gb_layout gb_layout_of (const gb_buf *b, int dim) {
-  gb_layout l = {.width = gb_dtype_size(b->dtype)};
+gb_window_layout gb_window_layout_of (const gb_buf *b, int dim) {
+  gb_window_layout l = {.width = gb_dtype_size(b->dtype)};
   ptrdiff_t high = 0;
   for (int k = 0; k < b->shape.ndim; k++) {
     if (b->shape.dim[k] == 0) return l;
@@ -37,19 +37,19 @@ gb_layout gb_layout_of (const gb_buf *b, int dim) {
   return l;
 }
 
-static size_t run_of (const gb_layout *l, size_t n) { return ((n - 1) * l->step + l->tail) * l->width; }
+static size_t run_of (const gb_window_layout *l, size_t n) { return ((n - 1) * l->step + l->tail) * l->width; }
 
-size_t gb_layout_bytes (const gb_layout *l, size_t n) {
+size_t gb_window_layout_bytes (const gb_window_layout *l, size_t n) {
   return n == 0 ? 0 : (l->outer - 1) * n * l->step * l->width + run_of(l, n);
 }
 
-void gb_layout_take (const gb_layout *l, const void *whole, void *part, size_t lo, size_t n) {
+void gb_window_layout_take (const gb_window_layout *l, const void *whole, void *part, size_t lo, size_t n) {
   for (size_t j = 0; j < l->outer; j++)
     memcpy((char *)part + j * n * l->step * l->width,
            (const char *)whole + (j * l->extent + lo) * l->step * l->width, run_of(l, n));
 }
 
-void gb_layout_give (const gb_layout *l, void *whole, const void *part, size_t lo, size_t n) {
+void gb_window_layout_give (const gb_window_layout *l, void *whole, const void *part, size_t lo, size_t n) {
   for (size_t j = 0; j < l->outer; j++)
     memcpy((char *)whole + (j * l->extent + lo) * l->step * l->width,
            (const char *)part + j * n * l->step * l->width, run_of(l, n));
@@ -60,9 +60,9 @@ void gb_layout_give (const gb_layout *l, void *whole, const void *part, size_t l
 typedef struct mover {
   const gb_lowered *low;
   const gb_placement *home;
-  const gb_cutting *c;
+  const gb_tiling *c;
   gb_placement *p;
-  gb_layout *layout;           /* [buffers] */
+  gb_window_layout *layout;           /* [buffers] */
   bool *made;                  /* [buffers] by a step that runs here */
 } mover;
 
@@ -118,7 +118,7 @@ static void place_late (const mover *m, const gb_step *st, int b) {
 }
 
 static void place_made (const mover *m, const gb_step *st, int b) {
-  m->layout[b] = gb_layout_of(&m->low->buf[b], m->c->dim[b]);
+  m->layout[b] = gb_window_layout_of(&m->low->buf[b], m->c->dim[b]);
   if (m->c->dim[b] < 0) {
     place_late(m, st, b);
     return;
@@ -128,10 +128,10 @@ static void place_made (const mover *m, const gb_step *st, int b) {
 }
 
 static void place_read (const mover *m, int b) {
-  const gb_layout l = m->layout[b] = gb_layout_of(&m->low->buf[b], m->c->dim[b]);
+  const gb_window_layout l = m->layout[b] = gb_window_layout_of(&m->low->buf[b], m->c->dim[b]);
   const bool windows = m->c->dim[b] >= 0 && l.windows && is_read_in_windows(m, b);
   m->p->compact[b] = windows;
-  put_in_arena(m, b, windows ? gb_layout_bytes(&l, m->p->chunk) : l.span * l.width);
+  put_in_arena(m, b, windows ? gb_window_layout_bytes(&l, m->p->chunk) : l.span * l.width);
   if (!windows) live_through(m, b);
 }
 
@@ -172,19 +172,19 @@ static void place_workspaces (const gb_split_job *job, gb_placement *p) {
 
 /* copies */
 
-static void add_copy (gb_away *a, gb_copy_kind kind, int buf, int step, int place, const gb_layout *l) {
+static void add_copy (gb_remote *a, gb_copy_kind kind, int buf, int step, int place, const gb_window_layout *l) {
   if (kind == GB_COPY_BACK || kind == GB_COPY_RESULT) a->place->sent[buf] = true;
-  a->copy[a->ncopies++] = (gb_copy){kind, buf, step, place, l == NULL ? (gb_layout){0} : *l};
+  a->copy[a->ncopies++] = (gb_copy){kind, buf, step, place, l == NULL ? (gb_window_layout){0} : *l};
 }
 
-static void copy_results (const mover *m, int t, gb_away *a) {
+static void copy_results (const mover *m, int t, gb_remote *a) {
   const gb_placement *p = m->p;
   const int s = p->order[t];
   const gb_step *st = &m->low->step[s];
   if (p->lo > 0 && p->state[s].bytes > 0) add_copy(a, GB_COPY_TOTAL, -1, s, t, NULL);
   for (int i = 0; i < st->nout; i++) {
     const int b = st->out[i];
-    const gb_layout *l = &m->layout[b];
+    const gb_window_layout *l = &m->layout[b];
     if (p->compact[b]) {
       if (!m->home->compact[b]) add_copy(a, GB_COPY_BACK, b, s, t, l);
       continue;
@@ -194,7 +194,7 @@ static void copy_results (const mover *m, int t, gb_away *a) {
   }
 }
 
-static gb_status find_copies (const mover *m, gb_away *a, gb_error *err) {
+static gb_status find_copies (const mover *m, gb_remote *a, gb_error *err) {
   const gb_placement *p = m->p;
   size_t most = 1;
   for (int s = 0; s < p->nsteps; s++) most += 1 + 2 * (size_t)m->low->step[s].nout;
@@ -208,7 +208,7 @@ static gb_status find_copies (const mover *m, gb_away *a, gb_error *err) {
   return GB_OK;
 }
 
-static gb_status place_part (const gb_split_job *job, const mover *m, gb_away *out, gb_error *err) {
+static gb_status place_part (const gb_split_job *job, const mover *m, gb_remote *out, gb_error *err) {
   gb_placement *p = m->p;
   for (int s = 0; s < p->nsteps; s++) {
     p->runs[s] = m->home->runs[s] && m->c->when[s] == GB_WITHIN;
@@ -222,13 +222,13 @@ static gb_status place_part (const gb_split_job *job, const mover *m, gb_away *o
 }
 
 gb_status gb_place_away (const gb_split_job *job, const gb_placement *home, size_t lo, size_t hi, size_t chunk,
-                         gb_away *out, gb_error *err) {
+                         gb_remote *out, gb_error *err) {
   const size_t nb = (size_t)job->low->nbufs + 1;
-  mover m = {.low = job->low, .home = home, .c = home->cutting,
-             .p = gb_placement_new(job->low, home->cutting, home->grains, chunk, home->order),
+  mover m = {.low = job->low, .home = home, .c = home->tiling,
+             .p = gb_placement_new(job->low, home->tiling, home->grains, chunk, home->order),
              .layout = calloc(nb, sizeof *m.layout), .made = calloc(nb, sizeof *m.made)};
   gb_status rc = GB_OK;
-  *out = (gb_away){.place = m.p};
+  *out = (gb_remote){.place = m.p};
   if (m.p == NULL || m.layout == NULL || m.made == NULL)
     rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", job->low->nsteps);
   else {
@@ -238,12 +238,12 @@ gb_status gb_place_away (const gb_split_job *job, const gb_placement *home, size
   }
   free(m.layout);
   free(m.made);
-  if (rc != GB_OK) gb_away_clear(out);
+  if (rc != GB_OK) gb_remote_clear(out);
   return rc;
 }
 
-void gb_away_clear (gb_away *a) {
+void gb_remote_clear (gb_remote *a) {
   gb_placement_unref(a->place);
   free(a->copy);
-  *a = (gb_away){0};
+  *a = (gb_remote){0};
 }

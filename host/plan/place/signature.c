@@ -90,7 +90,7 @@ static void sign_opaque (const gb_step *st, uint64_t cut, uint64_t *made) {
 }
 
 /* The blocks of a product go by the grain as well, whichever of its axes the batch is. */
-gb_status gb_sign_buffers (const gb_lowered *low, const gb_cutting *batch, uint64_t *made, gb_error *err) {
+gb_status gb_buffer_signatures (const gb_lowered *low, const gb_tiling *batch, uint64_t *made, gb_error *err) {
   for (int b = 0; b < low->nbufs; b++) made[b] = low->buf[b].cls == GB_BUF_LEAF;
   for (int s = 0; s < low->nsteps; s++) {
     const gb_cut *c = batch == NULL ? NULL : &batch->cut[s];

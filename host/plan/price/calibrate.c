@@ -28,9 +28,9 @@ enum {
 #define PAGE 4096
 
 typedef struct bench {
-  gb_backend *be, one;                 /* all threads; one */
-  gb_rates *r;
-  gb_type_rates *to;                   /* of 'type' */
+  gb_device *dev, one;                 /* all threads; one */
+  gb_device_profile *r;
+  gb_type_profile *to;                   /* of 'type' */
   gb_dtype type;
   char *stream, *data, *matrix, *out, *scratch;
   gb_status rc;                        /* the first failure; nothing is run after it */
@@ -42,9 +42,9 @@ static const double pairs = (double)LANES * ROWS;
 /* -- running --------------------------------------------------------------------------------------------- */
 
 /* Beyond the call itself. */
-static double time_on (bench *b, gb_backend *be, gb_probe *p) {
+static double time_on (bench *b, gb_device *dev, gb_probe *p) {
   double seconds = 1;
-  if (b->rc == GB_OK) b->rc = gb_probe_time(be, p, b->scratch, PART_BYTES, &seconds, b->err);
+  if (b->rc == GB_OK) b->rc = gb_probe_time(dev, p, b->scratch, PART_BYTES, &seconds, b->err);
   return fmax(seconds - b->r->fold_s, 1e-9);
 }
 
@@ -165,7 +165,7 @@ static double time_diff (bench *b, bool rows) {
 
 static void measure_contractions (bench *b) {
   enum { FEW = 4, MANY = 8, MORE = 24 };
-  gb_type_rates *t = b->to;
+  gb_type_profile *t = b->to;
   const double row = time_contract(b, true, 1), col = time_contract(b, false, 1), many = time_contract(b, true, MANY);
   t->column_row = at_least_issued(b, (time_contract(b, true, FEW) - row) / (FEW - 1));
   t->column_many = at_least_issued(b, (time_contract(b, true, MORE) - many) / (MORE - MANY));
@@ -188,7 +188,7 @@ static double time_points (bench *b, gb_ins_kind kind, size_t d) {
 
 static void measure_fronts (bench *b) {
   enum { FEW = 3, MANY = 19 };
-  gb_type_rates *t = b->to;
+  gb_type_profile *t = b->to;
   for (int product = 0; product < 2; product++) {
     const gb_ins_kind kind = product ? GB_INS_DOT : GB_INS_SQDIST;
     const double few = time_points(b, kind, FEW), many = time_points(b, kind, MANY);
@@ -249,7 +249,7 @@ static double time_fused (bench *b, gb_profile profile, bool symmetric) {
 }
 
 static void measure_profiles (bench *b) {
-  const double base = time_radial(b, GB_RBF, -1, 0), least = 1 / gb_rates_bound(b->r, b->type, 3, 1);
+  const double base = time_radial(b, GB_RBF, -1, 0), least = 1 / gb_device_profile_bound(b->r, b->type, 3, 1);
   for (int p = 0; p < GB_NPROFILES; p++) {
     for (int order = 0; order < 3; order++)
       b->to->radial[p][order] = at_least_issued(b, time_radial(b, (gb_profile)p, order, 0) - base);
@@ -299,7 +299,7 @@ static double time_strip (bench *b, int operands, int additions) {
 }
 
 static void measure_strips (bench *b) {
-  gb_type_rates *t = b->to;
+  gb_type_profile *t = b->to;
   const double one = time_strip(b, 1, 1), more = time_strip(b, 1, 9), wide = time_strip(b, 5, 1), add = (more - one) / 8;
   t->pass = at_least_issued(b, add - t->map[GB_OP_ADD]);
   t->strip_load = at_least_issued(b, (wide - one) / 4 - add);
@@ -307,7 +307,7 @@ static void measure_strips (bench *b) {
 }
 
 static void measure_tiles (bench *b) {
-  gb_type_rates *t = b->to;
+  gb_type_profile *t = b->to;
   const double add = t->map[GB_OP_ADD], base = time_flat(b, FLAT_SUM), sum = t->reduce[GB_SUM];
   t->load = at_least_issued(b, time_flat(b, FLAT_LOAD) - sum);
   t->load_across = at_least_issued(b, time_flat(b, FLAT_ACROSS) - sum);
@@ -317,13 +317,13 @@ static void measure_tiles (bench *b) {
 }
 
 /* Bytes a second of a sum over, or of filling, so much memory. */
-static double stream_rate (bench *b, gb_backend *be, size_t bytes, bool write) {
+static double stream_rate (bench *b, gb_device *dev, size_t bytes, bool write) {
   gb_probe p;
   gb_probe_begin(&p, GB_F64, bytes / sizeof(double), 0, 1);
   const int v = write ? gb_probe_const(&p, 1) : gb_probe_load(&p, b->stream, 1, 0);
   gb_probe_emit(&p, v, (gb_out){.kind = write ? GB_OUT_STORE : GB_OUT_REDUCE, .monoid = GB_SUM, .reduced = write ? 0 : lane_bit,
                                 .x = -1, .y = -1, .axis = -1, .slot2 = -1, .stride = {write}}, write ? b->stream : b->out);
-  return (double)bytes / time_on(b, be, &p);
+  return (double)bytes / time_on(b, dev, &p);
 }
 
 typedef struct touch { char *at; int threads; } touch;
@@ -335,15 +335,15 @@ static void touch_pages (void *ud, int thread) {
 
 static double fresh_once (bench *b, gb_pool *pool) {
   void *at = NULL;
-  if (b->rc == GB_OK) b->rc = gb_ledger_alloc(&b->be->ledger, GB_MEM_WORKSPACE, FRESH_BYTES, "", "calibration", &at, b->err);
+  if (b->rc == GB_OK) b->rc = gb_ledger_alloc(&b->dev->ledger, GB_MEM_WORKSPACE, FRESH_BYTES, "", "calibration", &at, b->err);
   if (b->rc != GB_OK) return 1;
   touch t = {at, gb_pool_threads(pool)};
   double (*const now)(void) = t.threads > 1 ? gb_clock : gb_clock_thread;
   const double start = now();
   gb_pool_run(pool, touch_pages, &t);
   const double seconds = fmax(now() - start, 1e-9);
-  gb_ledger_free(&b->be->ledger, at);
-  gb_ledger_release(&b->be->ledger);
+  gb_ledger_free(&b->dev->ledger, at);
+  gb_ledger_release(&b->dev->ledger);
   return seconds;
 }
 
@@ -355,15 +355,15 @@ static double fresh_rate (bench *b, gb_pool *pool) {
 }
 
 static void measure_memory (bench *b) {
-  gb_rates *r = b->r;
+  gb_device_profile *r = b->r;
   r->write = stream_rate(b, &b->one, STREAM_BYTES, true);
   r->read = stream_rate(b, &b->one, STREAM_BYTES, false);
-  r->write_all = fmax(r->write, stream_rate(b, b->be, STREAM_BYTES, true));
-  r->read_all = fmax(r->read, stream_rate(b, b->be, STREAM_BYTES, false));
+  r->write_all = fmax(r->write, stream_rate(b, b->dev, STREAM_BYTES, true));
+  r->read_all = fmax(r->read, stream_rate(b, b->dev, STREAM_BYTES, false));
   r->middle = fmax(r->read, stream_rate(b, &b->one, MIDDLE_BYTES, false));
   r->near = fmax(r->middle, stream_rate(b, &b->one, MIB / 4, false));
   r->fresh = fresh_rate(b, b->one.pool);
-  r->fresh_all = fmax(r->fresh, fresh_rate(b, b->be->pool));
+  r->fresh_all = fmax(r->fresh, fresh_rate(b, b->dev->pool));
 }
 
 /* -- library calls --------------------------------------------------------------------------------------- */
@@ -397,7 +397,7 @@ static double time_sort (bench *b) {
 }
 
 static void measure_library (bench *b) {
-  gb_type_rates *t = b->to;
+  gb_type_profile *t = b->to;
   const double n = ORDER, cube = n * n * n;
   t->gemm = 2 * cube / time_square(b, GB_OP_GEMM, ORDER, ORDER);
   t->gemv = n * n * (double)gb_dtype_size(b->type) / time_square(b, GB_OP_GEMM, ORDER, 1);
@@ -429,7 +429,7 @@ static void measure_waking (bench *b) {
   b->r->wake_s = 1;
   for (int n = 0; n < 20; n++) {
     const double start = gb_clock();
-    gb_pool_run(b->be->pool, wake, NULL);
+    gb_pool_run(b->dev->pool, wake, NULL);
     b->r->wake_s = fmin(b->r->wake_s, gb_clock() - start);
   }
 }
@@ -457,7 +457,7 @@ static double reference (bench *b) {
   b->type = GB_F32;
   fill(b);
   end_rows(b, &p, begin_sum(b, &p, ROWS, 1), GB_SUM);
-  return time_on(b, b->be, &p);
+  return time_on(b, b->dev, &p);
 }
 
 #define BUSY_SHARE 0.8                 /* of a processor that is no longer all ours */
@@ -466,8 +466,8 @@ static double reference (bench *b) {
 static void measure (bench *b) {
   double took[3];
   const double start = gb_clock(), worked = gb_clock_thread();
-  b->r->threads = gb_pool_threads(b->be->pool);
-  b->be->ops->rates(b->be, 0.2, &b->r->device);
+  b->r->threads = gb_pool_threads(b->dev->pool);
+  b->dev->ops->rates(b->dev, 0.2, &b->r->device);
   measure_overheads(b);
   measure_waking(b);
   took[0] = reference(b);
@@ -482,11 +482,11 @@ static void measure (bench *b) {
   b->r->calm = b->r->share >= BUSY_SHARE && b->r->spread <= BUSY_SPREAD;
 }
 
-gb_status gb_rates_measure (gb_backend *be, gb_rates *out, gb_error *err) {
+gb_status gb_device_profile_measure (gb_device *dev, gb_device_profile *out, gb_error *err) {
   void *memory;
-  bench b = {.be = be, .one = *be, .r = out, .err = err};
+  bench b = {.dev = dev, .one = *dev, .r = out, .err = err};
   memset(out, 0, sizeof *out);
-  GB_TRY(gb_ledger_alloc(&be->ledger, GB_MEM_WORKSPACE, STREAM_BYTES + 4 * PART_BYTES, "", "calibration", &memory, err));
+  GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, STREAM_BYTES + 4 * PART_BYTES, "", "calibration", &memory, err));
   b.rc = gb_pool_new(1, &b.one.pool, err);
   b.stream = memory;
   b.data = b.stream + STREAM_BYTES;
@@ -497,6 +497,6 @@ gb_status gb_rates_measure (gb_backend *be, gb_rates *out, gb_error *err) {
     measure(&b);
     gb_pool_free(b.one.pool);
   }
-  gb_ledger_free(&be->ledger, memory);
+  gb_ledger_free(&dev->ledger, memory);
   return b.rc;
 }

@@ -70,7 +70,7 @@ void gb_probe_emit (gb_probe *p, int value, gb_out o, void *to) {
 
 /* Either of the two, run once. */
 typedef struct call {
-  gb_backend *be;
+  gb_device *dev;
   gb_probe *p;
   const gb_opaque *o;
   const void *const *in;
@@ -79,12 +79,12 @@ typedef struct call {
 } call;
 
 static gb_status run (const call *c, gb_error *err) {
-  if (c->o != NULL) return c->be->ops->opaque(c->be, c->o, c->in, c->out, c->scratch, err);
-  return c->be->ops->fold(c->be, &c->p->f, c->p->in, c->p->to, NULL, c->scratch, NULL, err);
+  if (c->o != NULL) return c->dev->ops->opaque(c->dev, c->o, c->in, c->out, c->scratch, err);
+  return c->dev->ops->fold(c->dev, &c->p->f, c->p->in, c->p->to, NULL, c->scratch, NULL, err);
 }
 
 static gb_status fastest (const call *c, double *seconds, gb_error *err) {
-  double (*const now)(void) = gb_pool_threads(c->be->pool) > 1 ? gb_clock : gb_clock_thread;
+  double (*const now)(void) = gb_pool_threads(c->dev->pool) > 1 ? gb_clock : gb_clock_thread;
   const double begun = now();
   GB_TRY(run(c, err));
   double best = now() - begun;
@@ -102,14 +102,14 @@ static gb_status check_room (size_t need, size_t room, gb_error *err) {
   return need <= room ? GB_OK : gb_fail(err, GB_ENOMEM, "no room to measure");
 }
 
-gb_status gb_probe_time (gb_backend *be, gb_probe *p, void *scratch, size_t room, double *seconds, gb_error *err) {
+gb_status gb_probe_time (gb_device *dev, gb_probe *p, void *scratch, size_t room, double *seconds, gb_error *err) {
   p->f.identity = gb_fold_identity(&p->f);
-  GB_TRY(check_room(be->ops->fold_scratch(be, &p->f), room, err));
-  return fastest(&(call){.be = be, .p = p, .scratch = scratch}, seconds, err);
+  GB_TRY(check_room(dev->ops->fold_scratch(dev, &p->f), room, err));
+  return fastest(&(call){.dev = dev, .p = p, .scratch = scratch}, seconds, err);
 }
 
-gb_status gb_probe_time_opaque (gb_backend *be, const gb_opaque *o, const void *const *in, void *const *out, void *scratch,
+gb_status gb_probe_time_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out, void *scratch,
                                 size_t room, double *seconds, gb_error *err) {
-  GB_TRY(check_room(be->ops->opaque_scratch(be, o), room, err));
-  return fastest(&(call){.be = be, .o = o, .in = in, .out = out, .scratch = scratch}, seconds, err);
+  GB_TRY(check_room(dev->ops->opaque_scratch(dev, o), room, err));
+  return fastest(&(call){.dev = dev, .o = o, .in = in, .out = out, .scratch = scratch}, seconds, err);
 }

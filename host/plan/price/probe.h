@@ -32,8 +32,8 @@ void gb_probe_emit (gb_probe *p, int value, gb_out o, void *to);
 
 /* Seconds of the fastest of some runs, on the threads of 'be': one thread by the processor time it took, so that a busy
 ** machine counts little, several by the clock. 'scratch': 'room' bytes. Errors: EINTR; ENOMEM. */
-gb_status gb_probe_time (gb_backend *be, gb_probe *p, void *scratch, size_t room, double *seconds, gb_error *err);
-gb_status gb_probe_time_opaque (gb_backend *be, const gb_opaque *o, const void *const *in, void *const *out, void *scratch,
+gb_status gb_probe_time (gb_device *dev, gb_probe *p, void *scratch, size_t room, double *seconds, gb_error *err);
+gb_status gb_probe_time_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out, void *scratch,
                                 size_t room, double *seconds, gb_error *err);
 
 #endif

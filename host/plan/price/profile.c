@@ -18,7 +18,7 @@ static void visit_one (const char *type, const char *group, const char *name, do
   visit(ud, full, value);
 }
 
-static void visit_tables (const char *type, gb_type_rates *t, visitor *visit, void *ud) {
+static void visit_tables (const char *type, gb_type_profile *t, visitor *visit, void *ud) {
   static const char *const profile[] = {"rbf", "m12", "m32", "m52", "rq"}, *const order[] = {"radial0.", "radial1.", "radial2."};
   static const char *const monoid[] = {"sum", "prod", "min", "max", "lse", "argmin", "argmax", "any", "all", "ksmallest"};
   for (int op = 0; op < GB_NOPS; op++)
@@ -32,7 +32,7 @@ static void visit_tables (const char *type, gb_type_rates *t, visitor *visit, vo
 
 #define FIGURE(name) {#name, &t->name}
 
-static void visit_type (const char *type, gb_type_rates *t, visitor *visit, void *ud) {
+static void visit_type (const char *type, gb_type_profile *t, visitor *visit, void *ud) {
   const figure list[] = {
       FIGURE(radial_alpha), FIGURE(fused_symmetric), FIGURE(sqdist), FIGURE(sqdist_feature), FIGURE(dot), FIGURE(dot_feature),
       FIGURE(load), FIGURE(load_across), FIGURE(store), FIGURE(rand), FIGURE(randn), FIGURE(turn), FIGURE(pass), FIGURE(strip_load), FIGURE(strip_store), FIGURE(reduce_col), FIGURE(reduce_all),
@@ -42,15 +42,15 @@ static void visit_type (const char *type, gb_type_rates *t, visitor *visit, void
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) visit_one(type, "", list[i].name, list[i].value, visit, ud);
 }
 
-static void visit_whole (gb_rates *t, visitor *visit, void *ud) {
+static void visit_whole (gb_device_profile *t, visitor *visit, void *ud) {
   const figure list[] = {FIGURE(threads), FIGURE(read), FIGURE(write), FIGURE(read_all), FIGURE(write_all), FIGURE(fresh),
                          FIGURE(fresh_all), FIGURE(near), FIGURE(middle), FIGURE(fold_s), FIGURE(opaque_s), FIGURE(wake_s),
                          FIGURE(when), FIGURE(share), FIGURE(spread), FIGURE(calm)};
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) visit(ud, list[i].name, list[i].value);
 }
 
-void gb_rates_walk (gb_rates *r, visitor *visit, void *ud) {
-  gb_backend_rates *t = &r->device;
+void gb_device_profile_walk (gb_device_profile *r, visitor *visit, void *ud) {
+  gb_device_rates *t = &r->device;
   const figure device[] = {FIGURE(fma), FIGURE(issue), FIGURE(scaling)};
   for (size_t i = 0; i < sizeof device / sizeof *device; i++) visit(ud, device[i].name, device[i].value);
   visit_whole(r, visit, ud);
@@ -58,7 +58,7 @@ void gb_rates_walk (gb_rates *r, visitor *visit, void *ud) {
   visit_type("f32", &r->type[1], visit, ud);
 }
 
-double gb_rates_bound (const gb_rates *r, gb_dtype compute, double d, double columns) {
+double gb_device_profile_bound (const gb_device_profile *r, gb_dtype compute, double d, double columns) {
   const bool single = compute == GB_F32;
   const double fma = d + (single ? 5 : 13) + columns, all = fma + d + 3;
   return (single ? 16 : 8) / fmax(fma / r->device.fma, all / r->device.issue);
@@ -80,8 +80,8 @@ static double fixed_map (int op) {
 }
 
 /* f32 does everything that is vectorised in half the time. */
-static gb_type_rates fixed_type (double half) {
-  gb_type_rates t = {.radial_alpha = 8e-9 * half, .fused_symmetric = 1.2, .sqdist = 1e-10 * half, .sqdist_feature = 2e-10 * half,
+static gb_type_profile fixed_type (double half) {
+  gb_type_profile t = {.radial_alpha = 8e-9 * half, .fused_symmetric = 1.2, .sqdist = 1e-10 * half, .sqdist_feature = 2e-10 * half,
                      .dot = 1e-10 * half, .dot_feature = 1e-10 * half, .load = 1e-10 * half, .load_across = 5e-10 * half, .store = 2e-10 * half,
                      .rand = 4e-9, .randn = 2e-8, .turn = 2e-10 * half, .pass = 1e-10 * half, .strip_load = 1e-10 * half, .strip_store = 1e-10 * half, .reduce_col = 1e-10 * half, .reduce_all = 1e-10 * half,
                      .contract_row = 1e-10 * half, .column_row = 1e-10 * half, .contract_many = 1e-10 * half, .column_many = 2.5e-11 * half, .contract_col = 1e-10 * half,
@@ -97,10 +97,10 @@ static gb_type_rates fixed_type (double half) {
   return t;
 }
 
-const gb_rates *gb_rates_fixed (void) {
-  static gb_rates fixed;
+const gb_device_profile *gb_device_profile_fixed (void) {
+  static gb_device_profile fixed;
   if (fixed.threads == 0)
-    fixed = (gb_rates){.threads = 2, .device = {.fma = 4e9, .issue = 8e9, .scaling = 2},
+    fixed = (gb_device_profile){.threads = 2, .device = {.fma = 4e9, .issue = 8e9, .scaling = 2},
                        .read = 1e10, .write = 5e9, .read_all = 2e10, .write_all = 1e10, .fresh = 2e9, .fresh_all = 4e9,
                        .near = 5e10, .middle = 3e10, .fold_s = 1e-6, .opaque_s = 1e-6, .wake_s = 1e-5, .share = 1, .calm = 1,
                        .type = {fixed_type(1), fixed_type(0.5)}};
@@ -111,27 +111,27 @@ const gb_rates *gb_rates_fixed (void) {
 
 static bool fixed_by_call;
 
-void gb_rates_choose_fixed (bool fixed) { fixed_by_call = fixed; }
+void gb_device_profile_choose_fixed (bool fixed) { fixed_by_call = fixed; }
 
-static bool is_fixed (const gb_backend *be) {
+static bool is_fixed (const gb_device *dev) {
   const char *word = getenv("GIBBOUS_RATES");
-  return fixed_by_call || be->ops->rates == NULL || (word != NULL && strcmp(word, "fixed") == 0);
+  return fixed_by_call || dev->ops->rates == NULL || (word != NULL && strcmp(word, "fixed") == 0);
 }
 
-static struct { char key[GB_WISDOM_KEY]; gb_rates rates; } known;
+static struct { char key[GB_WISDOM_KEY]; gb_device_profile rates; } known;
 
-static void remember (const char *key, const gb_rates *r) {
+static void remember (const char *key, const gb_device_profile *r) {
   known.rates = *r;
   snprintf(known.key, sizeof known.key, "%s", key);
 }
 
-const gb_rates *gb_rates_known (const gb_backend *be) {
+const gb_device_profile *gb_device_profile_known (const gb_device *dev) {
   char key[GB_WISDOM_KEY], path[GB_WISDOM_PATH];
-  gb_rates r;
-  if (is_fixed(be)) return gb_rates_fixed();
-  gb_wisdom_key(be, key);
+  gb_device_profile r;
+  if (is_fixed(dev)) return gb_device_profile_fixed();
+  gb_profile_store_key(dev, key);
   if (strcmp(key, known.key) != 0) {
-    if (!gb_wisdom_path(path) || !gb_wisdom_read(path, key, &r)) return NULL;
+    if (!gb_profile_store_path(path) || !gb_profile_store_read(path, key, &r)) return NULL;
     remember(key, &r);
   }
   return &known.rates;
@@ -142,25 +142,25 @@ enum { PATIENCE_S = 600 };              /* what kept the machine busy is given t
 static char measured_here[GB_WISDOM_KEY];     /* by this process: plans do not change their minds under way */
 static void (*announce) (bool again);
 
-void gb_rates_announce (void (*say)(bool again)) { announce = say; }
+void gb_device_profile_announce (void (*say)(bool again)) { announce = say; }
 
-static bool wants_another (const gb_rates *r, const char *key) {
+static bool wants_another (const gb_device_profile *r, const char *key) {
   return r->calm == 0 && strcmp(measured_here, key) != 0 &&
          !(fabs((double)time(NULL) - r->when) <= PATIENCE_S);
 }
 
-static double calmness (const gb_rates *r) { return r->share - r->spread; }
+static double calmness (const gb_device_profile *r) { return r->share - r->spread; }
 
-gb_status gb_rates_get (gb_backend *be, const gb_rates **out, gb_error *err) {
+gb_status gb_device_profile_get (gb_device *dev, const gb_device_profile **out, gb_error *err) {
   char key[GB_WISDOM_KEY], path[GB_WISDOM_PATH];
-  gb_rates r;
-  const gb_rates *old = gb_rates_known(be);
-  *out = old != NULL ? old : gb_rates_fixed();
-  if (old == gb_rates_fixed()) return GB_OK;                      /* asked for: nothing is measured */
-  gb_wisdom_key(be, key);
+  gb_device_profile r;
+  const gb_device_profile *old = gb_device_profile_known(dev);
+  *out = old != NULL ? old : gb_device_profile_fixed();
+  if (old == gb_device_profile_fixed()) return GB_OK;                      /* asked for: nothing is measured */
+  gb_profile_store_key(dev, key);
   if (old != NULL && !wants_another(old, key)) return GB_OK;
-  if (announce != NULL && be->ledger.limit >= GB_RATES_ROOM) announce(old != NULL);
-  const gb_status rc = gb_rates_measure(be, &r, err);
+  if (announce != NULL && dev->ledger.limit >= GB_RATES_ROOM) announce(old != NULL);
+  const gb_status rc = gb_device_profile_measure(dev, &r, err);
   if (rc != GB_OK) return rc == GB_ENOMEM ? GB_OK : rc;
   strcpy(measured_here, key);
   if (old != NULL && !(calmness(&r) >= calmness(old))) {          /* busier still: later again */
@@ -168,7 +168,7 @@ gb_status gb_rates_get (gb_backend *be, const gb_rates **out, gb_error *err) {
     r = *old;
     r.when = when;
   }
-  if (gb_wisdom_path(path)) gb_wisdom_write(path, key, &r);        /* unwritable: this process knows it */
+  if (gb_profile_store_path(path)) gb_profile_store_write(path, key, &r);        /* unwritable: this process knows it */
   remember(key, &r);
   *out = &known.rates;
   return GB_OK;

@@ -1,6 +1,6 @@
 /* profile_store.c - sheets in a text file. A section is
 **   [key]
-**   name value          every figure, in the order of gb_rates_walk
+**   name value          every figure, in the order of gb_device_profile_walk
 **   end hash            of all lines since the key, it included
 ** Whoever finds anything else takes the file for no wisdom at all. */
 #include <ctype.h>
@@ -20,7 +20,7 @@ enum { MOST_BYTES = 1 << 18, LINE = GB_WISDOM_KEY + 8 };     /* of a file that i
 
 /* where, and under what */
 
-bool gb_wisdom_path (char path[GB_WISDOM_PATH]) {
+bool gb_profile_store_path (char path[GB_WISDOM_PATH]) {
   const char *file = getenv("GIBBOUS_WISDOM"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
   int n = -1;
   if (file != NULL && *file != '\0') n = snprintf(path, GB_WISDOM_PATH, "%s", file);
@@ -29,12 +29,12 @@ bool gb_wisdom_path (char path[GB_WISDOM_PATH]) {
   return n > 0 && n < GB_WISDOM_PATH - 8;                    /* room for the suffix of a temporary file */
 }
 
-void gb_wisdom_key (const gb_backend *be, char key[GB_WISDOM_KEY]) {
+void gb_profile_store_key (const gb_device *dev, char key[GB_WISDOM_KEY]) {
   char device[GB_WISDOM_KEY - 64];
-  be->ops->identity(be, device, sizeof device);
+  dev->ops->identity(dev, device, sizeof device);
   for (char *c = device; *c != '\0'; c++)
     if (iscntrl((unsigned char)*c) || *c == ']') *c = ' ';
-  snprintf(key, GB_WISDOM_KEY, "gibbous %s, %d threads, %s", GIBBOUS_VERSION, gb_pool_threads(be->pool), device);
+  snprintf(key, GB_WISDOM_KEY, "gibbous %s, %d threads, %s", GIBBOUS_VERSION, gb_pool_threads(dev->pool), device);
 }
 
 /* reading */
@@ -86,7 +86,7 @@ static FILE *open_wisdom (const char *path) {
 
 static void section_of (const char *key, char line[LINE]) { snprintf(line, LINE, "[%s]", key); }
 
-bool gb_wisdom_read (const char *path, const char *key, gb_rates *out) {
+bool gb_profile_store_read (const char *path, const char *key, gb_device_profile *out) {
   char line[LINE], want[LINE];
   reader r = {.f = open_wisdom(path)};
   if (r.f == NULL) return false;
@@ -94,7 +94,7 @@ bool gb_wisdom_read (const char *path, const char *key, gb_rates *out) {
   while (!r.good && next_line(r.f, line)) r.good = strcmp(line, want) == 0;
   r.hash = hash_line(0, want);
   memset(out, 0, sizeof *out);
-  gb_rates_walk(out, read_figure, &r);
+  gb_device_profile_walk(out, read_figure, &r);
   const bool good = read_end(&r);
   fclose(r.f);
   return good;
@@ -155,9 +155,9 @@ static void make_parents (const char *path) {
   }
 }
 
-bool gb_wisdom_write (const char *path, const char *key, const gb_rates *r) {
+bool gb_profile_store_write (const char *path, const char *key, const gb_device_profile *r) {
   char line[LINE], section[LINE];
-  gb_rates copy = *r;
+  gb_device_profile copy = *r;
   writer w = {.hash = 0};
   make_parents(path);
   w.st = gb_outfile_open(path, &w.f, NULL);
@@ -165,7 +165,7 @@ bool gb_wisdom_write (const char *path, const char *key, const gb_rates *r) {
   put_line(&w, TITLE);
   copy_others(&w, path, section);
   write_line(&w, section);
-  gb_rates_walk(&copy, write_figure, &w);
+  gb_device_profile_walk(&copy, write_figure, &w);
   snprintf(line, sizeof line, "end %016llx", (unsigned long long)w.hash);
   put_line(&w, line);
   return w.st == GB_OK && gb_outfile_commit(&w.f, NULL) == GB_OK;

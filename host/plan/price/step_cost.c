@@ -7,9 +7,9 @@
 #include "plan/tile/split.h"
 
 /* The calls of a step in all its parts, each the part of the step that it does. */
-static double price_parts (const gb_rates *r, int threads, const gb_step *st, const gb_placement *p, int s) {
+static double price_parts (const gb_device_profile *r, int threads, const gb_step *st, const gb_placement *p, int s) {
   const gb_pieces windows = gb_loop_pieces(p, st, s), grains = gb_grain_pieces(p, s);
-  const double all = gb_is_within(p->cutting, s) ? (double)p->cutting->extent : 1;
+  const double all = gb_is_within(p->tiling, s) ? (double)p->tiling->extent : 1;
   double seconds = 0;
   for (int i = 0; i < windows.n; i++)
     for (int k = 0; k < grains.n; k++)
@@ -19,22 +19,22 @@ static double price_parts (const gb_rates *r, int threads, const gb_step *st, co
 }
 
 /* Lower tiles, each of the whole's work in proportion to its entries. */
-static double price_tiles (const gb_rates *r, int threads, const gb_step *st, size_t n) {
+static double price_tiles (const gb_device_profile *r, int threads, const gb_step *st, size_t n) {
   const double blocks = (double)gb_blocks(n, GB_BLOCK), tiles = blocks * (blocks + 1) / 2;
   const double part = (double)GB_BLOCK / (double)n;
   return tiles * gb_cost_step(r, threads, st, part >= 1 ? 1 : part * part);
 }
 
-static double price_step (const gb_rates *r, int threads, const gb_lowered *low, const gb_triangle *t, int n,
+static double price_step (const gb_device_profile *r, int threads, const gb_lowered *low, const gb_packed_factor *t, int n,
                           const gb_placement *p, int s) {
   const gb_step *st = &low->step[s];
-  const gb_triangle *packed = gb_packed_store(p, t, n, s);
+  const gb_packed_factor *packed = gb_packed_store(p, t, n, s);
   if (packed != NULL) return price_tiles(r, threads, st, low->buf[packed->matrix].shape.dim[0]);
   return price_parts(r, threads, st, p, s);
 }
 
 /* Calls of node k and of all that is inside it, for 'asked' indices of its result, 'times' over. */
-static double price_node (const gb_rates *r, int threads, const gb_lowered *low, const gb_placement *p, int k, double asked,
+static double price_node (const gb_device_profile *r, int threads, const gb_lowered *low, const gb_placement *p, int k, double asked,
                           double times) {
   const gb_nest_node *n = &p->nest->node[k];
   const gb_step *st = &low->step[n->step];
@@ -52,11 +52,11 @@ static double price_node (const gb_rates *r, int threads, const gb_lowered *low,
   return seconds;
 }
 
-double gb_place_seconds (const gb_rates *r, int threads, const gb_lowered *low, const gb_triangle *t, int ntriangles,
+double gb_place_seconds (const gb_device_profile *r, int threads, const gb_lowered *low, const gb_packed_factor *t, int npacked_factors,
                          const gb_placement *p) {
   double seconds = 0;
   for (int s = 0; s < low->nsteps; s++)
     if (p->runs[s] && gb_nest_at(p, s) >= 0) seconds += price_node(r, threads, low, p, gb_nest_at(p, s), 0, 1);
-    else if (p->runs[s] && !gb_runs_inside(low, p, s)) seconds += price_step(r, threads, low, t, ntriangles, p, s);
+    else if (p->runs[s] && !gb_runs_inside(low, p, s)) seconds += price_step(r, threads, low, t, npacked_factors, p, s);
   return seconds;
 }

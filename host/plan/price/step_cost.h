@@ -7,7 +7,7 @@
 
 /* Of all steps that run, window by window where they do. Windows, grains of a sum and tiles of a packed matrix cost a
 ** call each. */
-double gb_place_seconds (const gb_rates *r, int threads, const gb_lowered *low, const gb_triangle *t, int ntriangles,
+double gb_place_seconds (const gb_device_profile *r, int threads, const gb_lowered *low, const gb_packed_factor *t, int npacked_factors,
                          const gb_placement *p);
 
 #endif

@@ -49,7 +49,7 @@ static void say_header (const gb_plan *p, FILE *f) {
 static void say_device (const gb_plan *p, FILE *f) {
   const gb_plan_report *r = &p->report;
   char a[GB_BYTES_TEXT];
-  fprintf(f, "%-7s budget %s", p->graph->backend->ops->name, gb_size_text(r->budget, a));
+  fprintf(f, "%-7s budget %s", p->graph->device->ops->name, gb_size_text(r->budget, a));
   fprintf(f, " = %s arena", gb_size_text(r->arena, a));
   fprintf(f, " + %s outputs", gb_size_text(r->outputs, a));
   fprintf(f, " + %s caches", gb_size_text(r->caches, a));
@@ -168,10 +168,10 @@ static void say_loop (const gb_plan *p, FILE *f) {
   const int first = p->number[pl->loop_first] + 1, last = p->number[pl->loop_last + 1];
   if (first == last) fprintf(f, "  step %d", first);
   else fprintf(f, "  steps %d to %d", first, last);
-  fprintf(f, " in %zu window%s of %zu of %zu along %s\n", n, n == 1 ? "" : "s", pl->chunk, pl->cutting->extent,
-          gb_axis_text(p, pl->cutting, axis));
-  if (pl->cutting->coupled >= 0)
-    fprintf(f, "  but not \"%.60s\", which needs all of it at once\n", p->prog->low->step[pl->cutting->coupled].what);
+  fprintf(f, " in %zu window%s of %zu of %zu along %s\n", n, n == 1 ? "" : "s", pl->chunk, pl->tiling->extent,
+          gb_axis_text(p, pl->tiling, axis));
+  if (pl->tiling->coupled >= 0)
+    fprintf(f, "  but not \"%.60s\", which needs all of it at once\n", p->prog->low->step[pl->tiling->coupled].what);
 }
 
 /* The steps at places first .. last, of which at least one runs: how much is live at most, and in which of them. */
@@ -224,9 +224,9 @@ static void say_time (const gb_plan *p, const size_t *live, FILE *f) {
   }
 }
 
-/* realisations */
+/* candidates */
 
-static void say_offer (const gb_plan_report *r, const gb_offer *o, FILE *f) {
+static void say_offer (const gb_plan_report *r, const gb_candidate *o, FILE *f) {
   char size[GB_BYTES_TEXT];
   fprintf(f, "  %-6s  ", o->chosen ? "chosen" : o->fits ? " also" : " no");
   const int width = gb_width(o->name, 60);
@@ -241,23 +241,23 @@ static void say_offer (const gb_plan_report *r, const gb_offer *o, FILE *f) {
 /* No budget chooses it, as far as is known. */
 static bool is_needless (const gb_plan_report *r, int at) {
   if (r->timed) {
-    for (int i = 0; i < r->noffers; i++)
-      if (gb_offer_at(r, r->offer[i].need) == &r->offer[at]) return false;
+    for (int i = 0; i < r->ncandidates; i++)
+      if (gb_offer_at(r, r->candidate[i].need) == &r->candidate[at]) return false;
     return true;
   }
   for (int i = 0; i < at; i++)
-    if (r->offer[i].need <= r->offer[at].need) return true;
+    if (r->candidate[i].need <= r->candidate[at].need) return true;
   return false;
 }
 
 /* Of the windows along one axis the largest and the smallest. */
 static bool is_telling (const gb_plan_report *r, int at) {
-  const gb_offer *o = &r->offer[at];
+  const gb_candidate *o = &r->candidate[at];
   int first = -1, last = -1;
-  if (o->cutting == NULL && o->rows == 0) return true;
-  for (int i = 0; i < r->noffers; i++) {
-    const gb_offer *other = &r->offer[i];
-    if (other->cutting != o->cutting || (other->rows > 0) != (o->rows > 0) || other->packed != o->packed || other->chosen || is_needless(r, i)) continue;
+  if (o->tiling == NULL && o->rows == 0) return true;
+  for (int i = 0; i < r->ncandidates; i++) {
+    const gb_candidate *other = &r->candidate[i];
+    if (other->tiling != o->tiling || (other->rows > 0) != (o->rows > 0) || other->packed != o->packed || other->chosen || is_needless(r, i)) continue;
     if (first < 0) first = i;
     last = i;
   }
@@ -266,15 +266,15 @@ static bool is_telling (const gb_plan_report *r, int at) {
 
 static void say_offers (const gb_plan_report *r, bool math, FILE *f) {
   int shown = 0, needless = 0, more = 0;
-  if (r->noffers > 0) fprintf(f, "realisations, %s\n", math ? "equal up to rounding" : "all of the same bits");
-  for (int i = 0; i < r->noffers; i++)
-    if (r->offer[i].chosen) say_offer(r, &r->offer[i], f);
-  for (int i = 0; i < r->noffers; i++) {
-    if (r->offer[i].chosen) continue;
+  if (r->ncandidates > 0) fprintf(f, "realisations, %s\n", math ? "equal up to rounding" : "all of the same bits");
+  for (int i = 0; i < r->ncandidates; i++)
+    if (r->candidate[i].chosen) say_offer(r, &r->candidate[i], f);
+  for (int i = 0; i < r->ncandidates; i++) {
+    if (r->candidate[i].chosen) continue;
     if (is_needless(r, i)) needless++;
     else if (!is_telling(r, i) || shown == MOST_OFFERS) more++;
     else {
-      say_offer(r, &r->offer[i], f);
+      say_offer(r, &r->candidate[i], f);
       shown++;
     }
   }
@@ -282,9 +282,9 @@ static void say_offers (const gb_plan_report *r, bool math, FILE *f) {
   if (needless > 0) fprintf(f, "          and %d that no budget chooses\n", needless);
 }
 
-static void name_shortly (const gb_offer *o, char *text, size_t room) {
+static void name_shortly (const gb_candidate *o, char *text, size_t room) {
   text[0] = '\0';
-  if (o->cutting == NULL) gb_append(text, room, "%s", o->name);
+  if (o->tiling == NULL) gb_append(text, room, "%s", o->name);
   else gb_append(text, room, "windows of %zu%s", o->chunk, o->packed ? ", packed" : "");
 }
 
@@ -300,11 +300,11 @@ static void add_item (FILE *f, const char *item, int *column) {
 
 /* What would be chosen at powers of two, each choice once. */
 static void say_sweep (const gb_plan_report *r, FILE *f) {
-  const gb_offer *before = NULL;
+  const gb_candidate *before = NULL;
   char size[GB_BYTES_TEXT], name[GB_ROW_TEXT], item[GB_ROW_TEXT];
   int column = 5;
   for (size_t budget = 0; gb_sweep_next(r, &budget);) {
-    const gb_offer *o = gb_offer_at(r, budget);
+    const gb_candidate *o = gb_offer_at(r, budget);
     if (o == NULL || o == before) continue;
     name_shortly(o, name, sizeof name);
     item[0] = '\0';
@@ -336,12 +336,12 @@ char *gb_plan_explain (const gb_plan *p) {
   say_device(p, f);
   say_peak(p, live, f);
   const bool ok = say_rows(p, false, MOST_BUFFERS, f) && say_rows(p, true, MOST_INPUTS, f);
-  gb_shares_explain(p, f);
+  gb_partition_explain(p, f);
   say_streamed(p, f);
   say_time(p, live, f);
   say_offers(&p->report, p->options.math, f);
   fprintf(f, "smallest budget %s\n", gb_size_text(p->report.minimum, size));
-  if (p->report.noffers > 1) say_sweep(&p->report, f);
+  if (p->report.ncandidates > 1) say_sweep(&p->report, f);
   say_measured(p, f);
   free(live);
   if (fclose(f) == 0 && ok) return text;

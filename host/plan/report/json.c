@@ -100,7 +100,7 @@ static void write_results (json *j, const gb_plan *p) {
 
 static void write_device (json *j, const gb_plan *p) {
   begin(j, "device", '{');
-  write_text(j, "name", p->graph->backend->ops->name);
+  write_text(j, "name", p->graph->device->ops->name);
   write_size(j, "threads", (size_t)p->prog->threads);
   end(j, '}');
 }
@@ -112,7 +112,7 @@ static void write_windows (json *j, const gb_plan *p) {
     write_null(j, "windows");
     return;
   }
-  const gb_cutting *c = pl->cutting;
+  const gb_tiling *c = pl->tiling;
   begin(j, "windows", '{');
   write_size(j, "count", count);
   write_size(j, "of", pl->chunk);
@@ -178,8 +178,8 @@ static void write_row (json *j, const gb_plan_row *r) {
 
 static void write_offers (json *j, const gb_plan_report *r) {
   begin(j, "realisations", '[');
-  for (int i = 0; i < r->noffers; i++) {
-    const gb_offer *o = &r->offer[i];
+  for (int i = 0; i < r->ncandidates; i++) {
+    const gb_candidate *o = &r->candidate[i];
     begin(j, NULL, '{');
     write_text(j, "name", o->name);
     write_size(j, "need", o->need);
@@ -197,7 +197,7 @@ static void write_offers (json *j, const gb_plan_report *r) {
 static void write_sweep (json *j, const gb_plan_report *r) {
   begin(j, "sweep", '[');
   for (size_t budget = 0; gb_sweep_next(r, &budget);) {
-    const gb_offer *o = gb_offer_at(r, budget);
+    const gb_candidate *o = gb_offer_at(r, budget);
     if (o == NULL) continue;
     begin(j, NULL, '{');
     write_size(j, "budget", budget);

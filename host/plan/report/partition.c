@@ -11,26 +11,26 @@ static const char *name_of (const gb_plan *p, const gb_copy *c) {
   return *name ? name : gb_ops[p->node[p->prog->low->buf[c->buf].source]->op].name;
 }
 
-static size_t bytes_of (const gb_share *s, const gb_copy *c, size_t *times) {
-  const gb_placement *pl = s->away.place;
+static size_t bytes_of (const gb_partition_part *s, const gb_copy *c, size_t *times) {
+  const gb_placement *pl = s->remote.place;
   size_t bytes = 0;
   *times = 1;
   if (c->kind == GB_COPY_TOTAL) return pl->state[c->step].bytes;
   if (c->kind != GB_COPY_WINDOW && c->kind != GB_COPY_BACK) return c->layout.span * c->layout.width;
   *times = 0;
   for (size_t lo = pl->lo; lo < pl->hi; lo += pl->chunk, ++*times)
-    bytes += gb_layout_bytes(&c->layout, gb_window_at(pl, lo).n);
+    bytes += gb_window_layout_bytes(&c->layout, gb_window_at(pl, lo).n);
   return bytes;
 }
 
 /* The device that ran the part before. */
-static const char *before (const gb_shares *all, int i) {
+static const char *before (const gb_partition *all, int i) {
   for (i--; i > 0 && all->share[i].hi == all->share[i].lo;) i--;
   return all->share[i].device->name;
 }
 
 static gb_plan_copy row_of (const gb_plan *p, int i, const gb_copy *c) {
-  const gb_shares *all = p->shares;
+  const gb_partition *all = p->partition;
   const char *home = all->share[0].device->name, *here = all->share[i].device->name;
   const bool back = c->kind == GB_COPY_BACK || c->kind == GB_COPY_RESULT;
   const bool passed = c->kind == GB_COPY_TOTAL || c->kind == GB_COPY_RUNNING;
@@ -42,23 +42,23 @@ static gb_plan_copy row_of (const gb_plan *p, int i, const gb_copy *c) {
 }
 
 static gb_status report_device (const gb_plan *p, int i, gb_plan_device *d, gb_error *err) {
-  const gb_share *s = &p->shares->share[i];
-  const gb_placement *pl = i == 0 ? p->place : s->away.place;
+  const gb_partition_part *s = &p->partition->share[i];
+  const gb_placement *pl = i == 0 ? p->place : s->remote.place;
   *d = (gb_plan_device){.name = s->device->name, .budget = i == 0 ? gb_plan_budget(p) : s->budget, .lo = s->lo, .hi = s->hi,
-                        .chunk = s->chunk, .extent = p->place->cutting->extent};
+                        .chunk = s->chunk, .extent = p->place->tiling->extent};
   if (d->budget == 0) d->budget = s->device->ledger.limit;
   if (pl == NULL) return GB_OK;
   d->peak = pl->peak;
   d->arena = pl->arena;
-  if (s->away.ncopies == 0) return GB_OK;
-  d->copy = calloc((size_t)s->away.ncopies, sizeof *d->copy);
+  if (s->remote.ncopies == 0) return GB_OK;
+  d->copy = calloc((size_t)s->remote.ncopies, sizeof *d->copy);
   if (d->copy == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a report");
-  for (; d->ncopies < s->away.ncopies; d->ncopies++) d->copy[d->ncopies] = row_of(p, i, &s->away.copy[d->ncopies]);
+  for (; d->ncopies < s->remote.ncopies; d->ncopies++) d->copy[d->ncopies] = row_of(p, i, &s->remote.copy[d->ncopies]);
   return GB_OK;
 }
 
-gb_status gb_shares_report (gb_plan *p, gb_error *err) {
-  gb_shares *all = p->shares;
+gb_status gb_partition_report (gb_plan *p, gb_error *err) {
+  gb_partition *all = p->partition;
   if (all == NULL) return GB_OK;
   all->report = calloc((size_t)all->n, sizeof *all->report);
   if (all->report == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a report");
@@ -67,12 +67,12 @@ gb_status gb_shares_report (gb_plan *p, gb_error *err) {
 }
 
 int gb_plan_devices (const gb_plan *p, const gb_plan_device **out) {
-  *out = p->shares == NULL ? NULL : p->shares->report;
-  return p->shares == NULL ? 0 : p->shares->n;
+  *out = p->partition == NULL ? NULL : p->partition->report;
+  return p->partition == NULL ? 0 : p->partition->n;
 }
 
 size_t gb_plan_measured_on (const gb_plan *p, int device) {
-  return device == 0 ? p->stats.measured : p->shares->share[device].measured;
+  return device == 0 ? p->stats.measured : p->partition->share[device].measured;
 }
 
 /* text */
@@ -98,7 +98,7 @@ static void say_copy (const gb_plan_copy *c, FILE *f) {
   fprintf(f, "%s%s\n", *c->where ? "  " : "", c->where);
 }
 
-void gb_shares_explain (const gb_plan *p, FILE *f) {
+void gb_partition_explain (const gb_plan *p, FILE *f) {
   const gb_plan_device *d;
   const int n = gb_plan_devices(p, &d);
   if (n == 0 || d == NULL) return;

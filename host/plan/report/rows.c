@@ -74,7 +74,7 @@ static gb_plan_row row_of_buffer (const gb_plan *p, int place, int b, int from) 
                        .shape = buf->shape,
                        .packed = pl->packed[b],
                        .window = window ? pl->chunk : 0,
-                       .axis = window ? pl->cutting->dim[b] : 0,
+                       .axis = window ? pl->tiling->dim[b] : 0,
                        .bytes = gb_planned_bytes(p, b),
                        .offset = arena ? life->offset : SIZE_MAX,
                        .step = first_step(p, place),
@@ -107,7 +107,7 @@ static size_t bytes_of_value (const gb_buf *buf) {
 
 static size_t bytes_of_input (const gb_plan *p, const gb_buf *buf) {
   const gb_node *n = p->node[buf->source];
-  return (n->flags & GB_NODE_GROWN) != 0 ? gb_growing_bytes(&n->out[0].tensor) : bytes_of_value(buf);
+  return (n->flags & GB_NODE_GROWN) != 0 ? gb_appendable_bytes(&n->out[0].tensor) : bytes_of_value(buf);
 }
 
 /* From the first step that reads it to the last. */
@@ -198,7 +198,7 @@ gb_status gb_plan_fill_report (gb_plan *p, gb_error *err) {
     if (u[b].first >= 0 && pl->read[b] == GB_HOME_VALUE) *r++ = row_of_input(p, b, &u[b]);
   for (int t = 0; t < low->nsteps; t++) r = add_rows_of_step(p, t, u, r);
   free(u);
-  gb_plan_judge_offers(p);
+  gb_plan_judge_candidates(p);
   p->report = (gb_plan_report){.budget = gb_plan_budget(p),
                                .peak = pl->peak,
                                .arena = pl->arena,
@@ -208,12 +208,12 @@ gb_status gb_plan_fill_report (gb_plan *p, gb_error *err) {
                                .lower_bound = gb_add_sizes(pl->arena_bound, gb_add_sizes(pl->outputs, pl->caches)),
                                .minimum = p->report.minimum,
                                .least = p->options.least,
-                               .timed = gb_rates_known(p->graph->backend) != NULL,
+                               .timed = gb_device_profile_known(p->graph->device) != NULL,
                                .nsteps = pl->nrun,
                                .nrows = (int)(r - p->row),
-                               .noffers = (int)p->noffers,
+                               .ncandidates = (int)p->ncandidates,
                                .row = p->row,
-                               .offer = p->offer,
+                               .candidate = p->candidate,
                                .step = p->what};
   return GB_OK;
 }

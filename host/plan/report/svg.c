@@ -104,8 +104,8 @@ static void write_band (const canvas *c) {
   const double x0 = x_of(c, c->p->number[pl->loop_first]), x1 = x_of(c, c->p->number[pl->loop_last + 1]);
   fprintf(c->f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"band\"/>\n", x0, TOP - 14, x1 - x0,
           HEIGHT - BOTTOM - TOP + 14);
-  gb_append(text, sizeof text, "%zu times: windows of %zu of %zu along %s", n, pl->chunk, pl->cutting->extent,
-            gb_axis_text(c->p, pl->cutting, axis));
+  gb_append(text, sizeof text, "%zu times: windows of %zu of %zu along %s", n, pl->chunk, pl->tiling->extent,
+            gb_axis_text(c->p, pl->tiling, axis));
   const bool late = (x0 + x1) / 2 > WIDTH / 2;
   write_text(c, late ? x1 - 4 : x0 + 4, TOP - 3, late ? "right" : "left", text, 90);
 }

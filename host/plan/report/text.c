@@ -89,7 +89,7 @@ char *gb_dim_text (const gb_plan *p, int b, int dim, char text[GB_AXIS_TEXT]) {
   return text;
 }
 
-char *gb_axis_text (const gb_plan *p, const gb_cutting *c, char text[GB_AXIS_TEXT]) {
+char *gb_axis_text (const gb_plan *p, const gb_tiling *c, char text[GB_AXIS_TEXT]) {
   return gb_dim_text(p, c->leaf, c->dim[c->leaf], text);
 }
 
@@ -106,7 +106,7 @@ static bool is_packed (const gb_placement *place) {
 
 /* Steps within the loop, before and after it, are in program order by themselves. */
 static bool is_reordered (const gb_placement *place) {
-  const gb_cutting *c = place->cutting != NULL && place->chunk < place->cutting->extent ? place->cutting : NULL;
+  const gb_tiling *c = place->tiling != NULL && place->chunk < place->tiling->extent ? place->tiling : NULL;
   for (int t = 1; t < place->nsteps; t++) {
     const int s = place->order[t], before = place->order[t - 1];
     if (s < before && (c == NULL || c->when[s] == c->when[before])) return true;
@@ -116,7 +116,7 @@ static bool is_reordered (const gb_placement *place) {
 
 char *gb_form_text (const gb_plan *p, const gb_placement *place, char text[GB_FORM_TEXT]) {
   char axis[GB_AXIS_TEXT];
-  const gb_cutting *c = place->cutting;
+  const gb_tiling *c = place->tiling;
   if (place->nest != NULL) snprintf(text, GB_FORM_TEXT, "staged values in windows of %zu of %zu", place->rows, place->nest->widest);
   else if (c == NULL || place->chunk >= c->extent) snprintf(text, GB_FORM_TEXT, "whole");
   else
@@ -195,6 +195,6 @@ size_t *gb_timeline (const gb_plan *p) {
 
 size_t gb_window_count (const gb_plan *p) {
   const gb_placement *pl = p->planned;
-  if (pl->loop_first < 0 || pl->cutting == NULL || pl->chunk >= pl->cutting->extent) return 0;
+  if (pl->loop_first < 0 || pl->tiling == NULL || pl->chunk >= pl->tiling->extent) return 0;
   return pl->chunk == 0 ? 0 : (pl->hi - pl->lo + pl->chunk - 1) / pl->chunk;
 }

@@ -31,7 +31,7 @@ gb_shape gb_row_shape (const gb_plan_row *r);
 /* "axis 1 of x", a dimension of buffer b, or that of the leaf from which a cut starts. */
 #define GB_AXIS_TEXT 64
 char *gb_dim_text (const gb_plan *p, int b, int dim, char text[GB_AXIS_TEXT]);
-char *gb_axis_text (const gb_plan *p, const gb_cutting *c, char text[GB_AXIS_TEXT]);
+char *gb_axis_text (const gb_plan *p, const gb_tiling *c, char text[GB_AXIS_TEXT]);
 
 /* Bytes of b in the placement reported: a window of it, a packed triangle, or all. */
 size_t gb_planned_bytes (const gb_plan *p, int b);
@@ -54,9 +54,9 @@ size_t gb_streamed_bytes (const gb_plan *p, const gb_step *st);
 size_t *gb_timeline (const gb_plan *p);
 size_t gb_window_count (const gb_plan *p);    /* of its loop; 0: there is none */
 
-/* candidates.c. What a plan would choose with so many bytes, NULL: it would refuse; known where offers are timed or nothing
+/* candidates.c. What a plan would choose with so many bytes, NULL: it would refuse; known where candidates are timed or nothing
 ** but whole runs fit. And the powers of two between the smallest budget and an ample one, from *budget = 0 on. */
-const gb_offer *gb_offer_at (const gb_plan_report *r, size_t budget);
+const gb_candidate *gb_offer_at (const gb_plan_report *r, size_t budget);
 bool gb_sweep_next (const gb_plan_report *r, size_t *budget);
 
 #endif

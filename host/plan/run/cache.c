@@ -8,14 +8,14 @@
 
 /* programs */
 
-void gb_program_unref (gb_program *p) {
+void gb_lowered_plan_unref (gb_lowered_plan *p) {
   if (p == NULL || --p->refs > 0) return;
   for (int i = 0; i < GB_PLACEMENTS; i++) gb_placement_unref(p->placed[i].place);
-  for (int i = 0; i < p->bits.n; i++) gb_cutting_unref(p->bits.cutting[i]);
-  for (int i = 0; i < p->math.n; i++) gb_cutting_unref(p->math.cutting[i]);
-  for (int i = 0; i < p->sums.n; i++) gb_cutting_unref(p->sums.cutting[i]);
-  gb_cutting_unref(p->batch);
-  free(p->triangle);
+  for (int i = 0; i < p->bits.n; i++) gb_tiling_unref(p->bits.tiling[i]);
+  for (int i = 0; i < p->math.n; i++) gb_tiling_unref(p->math.tiling[i]);
+  for (int i = 0; i < p->sums.n; i++) gb_tiling_unref(p->sums.tiling[i]);
+  gb_tiling_unref(p->batch);
+  free(p->packed_factor);
   gb_nest_free(p->nest, p->low->nsteps);
   gb_lowered_free(p->low);
   free(p->scratch);
@@ -26,7 +26,7 @@ void gb_program_unref (gb_program *p) {
 
 /* Bytes of host memory behind a program: its steps and values, and as much again for each placement that it remembers, which is
 ** a little more than they take. */
-static size_t bytes_of (const gb_program *p) {
+static size_t bytes_of (const gb_lowered_plan *p) {
   const gb_lowered *low = p->low;
   size_t bytes = sizeof *p + (size_t)low->nbufs * (sizeof *low->buf + sizeof *p->arithmetic);
   for (int s = 0; s < low->nsteps; s++) {
@@ -41,7 +41,7 @@ static size_t bytes_of (const gb_program *p) {
   return bytes;
 }
 
-gb_status gb_program_book (gb_program *p, gb_ledger *l, gb_error *err) {
+gb_status gb_lowered_plan_book (gb_lowered_plan *p, gb_ledger *l, gb_error *err) {
   p->ledger = l;
   gb_ledger_unbook(l, p->booked);
   p->booked = 0;
@@ -58,14 +58,14 @@ static bool shed_program (void *cache) {
   for (int i = 0; i < c->nprograms; i++)
     if (c->program[i]->refs == 1 && (at < 0 || c->program[i]->used < c->program[at]->used)) at = i;
   if (at < 0) return false;
-  gb_program_unref(c->program[at]);
+  gb_lowered_plan_unref(c->program[at]);
   c->program[at] = c->program[--c->nprograms];
   return true;
 }
 
-gb_program *gb_program_find (gb_plan_cache *c, uint64_t structure, size_t nnodes, size_t nouts, int threads) {
+gb_lowered_plan *gb_lowered_plan_find (gb_plan_cache *c, uint64_t structure, size_t nnodes, size_t nouts, int threads) {
   for (int i = 0; i < c->nprograms; i++) {
-    gb_program *p = c->program[i];
+    gb_lowered_plan *p = c->program[i];
     if (p->structure != structure || p->nnodes != nnodes || p->nouts != nouts || p->threads != threads)
       continue;
     p->used = ++c->clock;
@@ -74,14 +74,14 @@ gb_program *gb_program_find (gb_plan_cache *c, uint64_t structure, size_t nnodes
   return NULL;
 }
 
-void gb_program_add (gb_plan_cache *c, gb_program *p) {
+void gb_lowered_plan_add (gb_plan_cache *c, gb_lowered_plan *p) {
   int at = c->nprograms;
   if (at < GB_PROGRAMS) c->nprograms++;
   else {
     at = 0;
     for (int i = 1; i < GB_PROGRAMS; i++)
       if (c->program[i]->used < c->program[at]->used) at = i;
-    gb_program_unref(c->program[at]);
+    gb_lowered_plan_unref(c->program[at]);
   }
   c->program[at] = p;
   p->used = ++c->clock;
@@ -90,7 +90,7 @@ void gb_program_add (gb_plan_cache *c, gb_program *p) {
 
 /* values */
 
-static gb_ledger *ledger_of (gb_graph *g) { return &g->backend->ledger; }
+static gb_ledger *ledger_of (gb_graph *g) { return &g->device->ledger; }
 
 bool gb_cache_holds (const gb_value *v) {
   const gb_storage *st = v->tensor.storage;
@@ -233,9 +233,9 @@ bool gb_make_room (gb_graph *g, size_t bytes) {
 }
 
 size_t gb_plan_room (const gb_graph *g, size_t held) {
-  gb_ledger without = g->backend->ledger;
+  gb_ledger without = g->device->ledger;
   for (int i = 0; g->plans != NULL && i < g->plans->nprograms; i++) {
-    const gb_program *p = g->plans->program[i];
+    const gb_lowered_plan *p = g->plans->program[i];
     if (p->refs == 1) without.books -= p->booked < without.books ? p->booked : without.books;
   }
   return gb_ledger_beside(&without, held);
@@ -247,7 +247,7 @@ static void free_caches (gb_plan_cache *c) {
   if (c == NULL) return;
   while (c->ncached > 0) drop(c, &c->cached[c->ncached - 1]);
   gb_measure_free(c->measure);
-  for (int i = 0; i < c->nprograms; i++) gb_program_unref(c->program[i]);
+  for (int i = 0; i < c->nprograms; i++) gb_lowered_plan_unref(c->program[i]);
   c->ledger->shed = NULL;
   free(c->cached);
   free(c);

@@ -6,7 +6,7 @@
 
 #include "plan/parts.h"
 
-gb_plan_watch gb_plan_check;
+gb_memcheck_watch gb_plan_memcheck;
 
 static unsigned char *before; /* the arena as it was before the step; runs under watch do not nest */
 static size_t *spare;         /* [steps] bytes at the end of the step's scratch that no window so far has touched */
@@ -17,43 +17,43 @@ static bool own_storage (const gb_plan *p, int b) {
   return p->place->write[b] == GB_HOME_OUTPUT || p->place->write[b] == GB_HOME_CACHE;
 }
 
-bool gb_check_begin (const gb_plan *p, void *arena) {
-  if (!gb_plan_check.on || before != NULL) return false;
+bool gb_memcheck_begin (const gb_plan *p, void *arena) {
+  if (!gb_plan_memcheck.on || before != NULL) return false;
   before = malloc(p->place->arena + 1);
   spare = calloc((size_t)p->place->nsteps + 1, sizeof *spare);
   if (before == NULL || spare == NULL) {
-    gb_check_end();
+    gb_memcheck_end();
     return false;
   }
   for (int s = 0; s < p->place->nsteps; s++) spare[s] = SIZE_MAX;
-  memset(arena, gb_plan_check.poison, p->place->arena);
+  memset(arena, gb_plan_memcheck.poison, p->place->arena);
   for (int b = 0; b < p->place->nbufs; b++)
     if (own_storage(p, b)) {
       const size_t bytes = p->prog->low->buf[b].bytes;
-      memset(p->write[b], gb_plan_check.poison, bytes + padding(bytes));
+      memset(p->write[b], gb_plan_memcheck.poison, bytes + padding(bytes));
     }
   return true;
 }
 
-void gb_check_before (const gb_plan *p, const void *arena) {
+void gb_memcheck_before (const gb_plan *p, const void *arena) {
   memcpy(before, arena, p->place->arena);
 }
 
 static void note (const gb_plan *p, int step, const char *what, size_t at, size_t bytes) {
-  if (gb_plan_check.first[0] == '\0')
-    snprintf(gb_plan_check.first, sizeof gb_plan_check.first, "step %d (%.60s): %s at %zu, %zu bytes", step,
+  if (gb_plan_memcheck.first[0] == '\0')
+    snprintf(gb_plan_memcheck.first, sizeof gb_plan_memcheck.first, "step %d (%.60s): %s at %zu, %zu bytes", step,
              p->prog->low->step[step].what, what, at, bytes);
 }
 
 static void stray (const gb_plan *p, int step, size_t at) {
-  gb_plan_check.strays++;
+  gb_plan_memcheck.strays++;
   note(p, step, "stray write", at, 1);
 }
 
 /* Bytes at the end of a fresh region that still hold the poison; all of them count as a whole line. */
 static size_t untouched (const unsigned char *region, size_t bytes) {
   size_t n = 0;
-  while (n < bytes && region[bytes - 1 - n] == gb_plan_check.poison) n++;
+  while (n < bytes && region[bytes - 1 - n] == gb_plan_memcheck.poison) n++;
   return n == bytes && n > 0 && n < GB_ARENA_ALIGN ? GB_ARENA_ALIGN : n;
 }
 
@@ -91,7 +91,7 @@ static void check_arena (const gb_plan *p, int step, const gb_nest_room *room, c
     for (size_t at = line; at < line + GB_ARENA_ALIGN; at++) {
       if (arena[at] == before[at]) continue;
       if (at >= end && !is_in_room(room, at)) stray(p, step, at);
-      if (at + 1 > gb_plan_check.high_water) gb_plan_check.high_water = at + 1;
+      if (at + 1 > gb_plan_memcheck.high_water) gb_plan_memcheck.high_water = at + 1;
     }
   }
 }
@@ -109,10 +109,10 @@ static void check_results (const gb_plan *p, int step, const gb_window *at) {
   for (int i = 0; i < st->nout; i++) {
     const int b = st->out[i];
     const size_t bytes = p->prog->low->buf[b].bytes;
-    check_region(p, step, p->write[b], written_bytes(p, b, at), &gb_plan_check.unwritten, "unwritten end of a result");
+    check_region(p, step, p->write[b], written_bytes(p, b, at), &gb_plan_memcheck.unwritten, "unwritten end of a result");
     const unsigned char *end = (const unsigned char *)p->write[b] + bytes;
     for (size_t k = 0; own_storage(p, b) && k < padding(bytes); k++)
-      if (end[k] != gb_plan_check.poison) stray(p, step, bytes + k);
+      if (end[k] != gb_plan_memcheck.poison) stray(p, step, bytes + k);
   }
 }
 
@@ -122,60 +122,60 @@ static void check_workspace (const gb_plan *p, int step, const gb_window *at, co
   const size_t rest = untouched(arena + s->offset, s->bytes);
   if (rest < spare[step]) spare[step] = rest;
   if (at != NULL && at->lo + at->n < p->place->hi) return;
-  if (spare[step] > gb_plan_check.unused_scratch) gb_plan_check.unused_scratch = spare[step];
+  if (spare[step] > gb_plan_memcheck.unused_scratch) gb_plan_memcheck.unused_scratch = spare[step];
   if (spare[step] >= GB_ARENA_ALIGN) note(p, step, "unused scratch", 0, spare[step]);
-  check_region(p, step, arena + t->offset, t->bytes, &gb_plan_check.unused_scratch, "unused totals");
+  check_region(p, step, arena + t->offset, t->bytes, &gb_plan_memcheck.unused_scratch, "unused totals");
 }
 
 /* What died is poisoned again, so that a stale read shows and the next owner starts fresh. */
-void gb_check_after (const gb_plan *p, int place, const gb_window *at, void *arena) {
+void gb_memcheck_after (const gb_plan *p, int place, const gb_window *at, void *arena) {
   const int step = p->place->order[place];
   const gb_life *s = &p->place->scratch[step];
   check_arena(p, step, NULL, arena);
   check_results(p, step, at);
   check_workspace(p, step, at, arena);
-  memset((char *)arena + s->offset, gb_plan_check.poison, s->bytes);
+  memset((char *)arena + s->offset, gb_plan_memcheck.poison, s->bytes);
   for (int b = 0; b < p->place->nbufs; b++) {
     const gb_life *l = &p->place->life[b];
     const bool dead = l->last == place && (at == NULL || p->place->compact[b] || at->lo + at->n == at->extent);
     if (p->place->write[b] == GB_HOME_ARENA && dead && !p->place->sent[b])
-      memset((char *)arena + l->offset, gb_plan_check.poison, l->bytes);
+      memset((char *)arena + l->offset, gb_plan_memcheck.poison, l->bytes);
   }
 }
 
-static void poison (void *arena, const gb_life *l) { memset((char *)arena + l->offset, gb_plan_check.poison, l->bytes); }
+static void poison (void *arena, const gb_life *l) { memset((char *)arena + l->offset, gb_plan_memcheck.poison, l->bytes); }
 
-void gb_check_node (const gb_plan *p, int step, const gb_nest_room *room, void *arena) {
+void gb_memcheck_node (const gb_plan *p, int step, const gb_nest_room *room, void *arena) {
   check_arena(p, step, room, arena);
   poison(arena, &room->scratch);
 }
 
-void gb_check_consumed (const gb_plan *p, int k, void *arena) {
+void gb_memcheck_consumed (const gb_plan *p, int k, void *arena) {
   poison(arena, &p->place->room[k].result);
   poison(arena, &p->place->room[k].state);
 }
 
-void gb_check_nest (const gb_plan *p, int step, int place, void *arena) {
+void gb_memcheck_nest (const gb_plan *p, int step, int place, void *arena) {
   check_results(p, step, NULL);
   for (int k = 0; k < p->place->nest->nnodes; k++)
-    if (p->place->room[k].result.first == place) gb_check_consumed(p, k, arena);
+    if (p->place->room[k].result.first == place) gb_memcheck_consumed(p, k, arena);
   for (int b = 0; b < p->place->nbufs; b++)
     if (p->place->write[b] == GB_HOME_ARENA && p->place->life[b].last == place) poison(arena, &p->place->life[b]);
 }
 
-void gb_check_copied (const gb_plan *p, int b) {
+void gb_memcheck_copied (const gb_plan *p, int b) {
   const gb_life *l = &p->place->life[b];
-  check_region(p, p->place->order[l->first], p->write[b], l->bytes, &gb_plan_check.unwritten, "unwritten end of a copy");
+  check_region(p, p->place->order[l->first], p->write[b], l->bytes, &gb_plan_memcheck.unwritten, "unwritten end of a copy");
 }
 
-void gb_check_exchange (gb_check_memory *m) {
-  const gb_check_memory other = *m;
-  *m = (gb_check_memory){before, spare};
+void gb_memcheck_exchange (gb_memcheck_memory *m) {
+  const gb_memcheck_memory other = *m;
+  *m = (gb_memcheck_memory){before, spare};
   before = other.before;
   spare = other.spare;
 }
 
-void gb_check_end (void) {
+void gb_memcheck_end (void) {
   free(before);
   free(spare);
   before = NULL;

@@ -56,7 +56,7 @@ static bool has_storage (const gb_plan *p, int b) {
 static gb_status new_storage (gb_plan *p, int b, gb_error *err) {
   const gb_buf *buf = &p->prog->low->buf[b];
   const gb_purpose purpose = p->place->write[b] == GB_HOME_CACHE ? GB_MEM_CACHE : GB_MEM_TENSOR;
-  return gb_tensor_new(&p->graph->backend->ledger, buf->dtype, &buf->shape, purpose, gb_plan_where(p, b),
+  return gb_tensor_new(&p->graph->device->ledger, buf->dtype, &buf->shape, purpose, gb_plan_where(p, b),
                        gb_plan_name(p, b), &p->value[b], err);
 }
 
@@ -65,7 +65,7 @@ static bool wants_arena (const gb_plan *p, const void *given) {
 }
 
 static gb_status commit_arena (gb_plan *p, gb_error *err) {
-  gb_ledger *l = &p->graph->backend->ledger;
+  gb_ledger *l = &p->graph->device->ledger;
   if (!wants_arena(p, NULL)) return GB_OK;
   gb_ledger_free(l, p->arena);
   p->arena = NULL;
@@ -77,7 +77,7 @@ static gb_status commit_arena (gb_plan *p, gb_error *err) {
 
 /* Makes room for the whole run at once: after this only the system can refuse. */
 static gb_status reserve (gb_plan *p, const void *arena, gb_error *err) {
-  const gb_ledger *l = &p->graph->backend->ledger;
+  const gb_ledger *l = &p->graph->device->ledger;
   size_t bytes = wants_arena(p, arena) ? p->place->arena : 0;
   for (int b = 0; b < p->place->nbufs; b++)
     if (has_storage(p, b) && p->value[b].storage == NULL)
@@ -135,9 +135,9 @@ static gb_status make_windows (gb_plan *p, gb_error *err) {
   const gb_lowered *low = p->prog->low;
   bool ok = true;
   for (int s = 0; ok && s < low->nsteps; s++) {
-    const bool tiles = gb_packed_store(p->place, p->prog->triangle, p->prog->ntriangles, s) != NULL;
+    const bool tiles = gb_packed_store(p->place, p->prog->packed_factor, p->prog->npacked_factors, s) != NULL;
     const bool nested = p->place->nest != NULL && (p->place->nest->inside[s] || p->place->nest->root[s] >= 0);
-    const bool parts = nested || gb_is_within(p->place->cutting, s) || gb_sums_in_grains(p->place, s);
+    const bool parts = nested || gb_is_within(p->place->tiling, s) || gb_sums_in_grains(p->place, s);
     if (!low->step[s].is_fold || !(tiles || parts)) continue;
     if (p->window == NULL) p->window = calloc((size_t)low->nsteps + 1, sizeof *p->window);
     ok = p->window != NULL;
@@ -171,7 +171,7 @@ static gb_status wrap (const gb_plan *p, int b, const gb_shape *shape, void *dat
   gb_storage *st = *lent != NULL ? *lent : malloc(sizeof *st);
   if (st == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a storage record");
   *lent = NULL;
-  *st = (gb_storage){.refs = 1, .data = data, .bytes = gb_shape_bytes(shape, t), .ledger = &p->graph->backend->ledger};
+  *st = (gb_storage){.refs = 1, .data = data, .bytes = gb_shape_bytes(shape, t), .ledger = &p->graph->device->ledger};
   *out = (gb_tensor){.storage = st, .dtype = t};
   return GB_OK;
 }
@@ -215,7 +215,7 @@ static gb_status run_call (gb_plan *p, const gb_step *st, const gb_opaque *o, vo
     const int b = i < st->nin ? st->in[i] : st->out[i - st->nin];
     if (t[i].storage == NULL) continue;
     if (!is_temporary(p, b, i < st->nin)) gb_tensor_clear(&t[i]);
-    else if (!unwrap(t[i].storage, &p->graph->backend->ledger, &p->lent[i]))
+    else if (!unwrap(t[i].storage, &p->graph->device->ledger, &p->lent[i]))
       p->arena = NULL, p->arena_bytes = 0; /* stays live */
   }
   return rc;
@@ -242,7 +242,7 @@ static gb_status run_fold_part (gb_plan *p, int s, const gb_window *grain, const
                                 gb_error *err) {
   const gb_placement *pl = p->place;
   const gb_window *sum = gb_sums_in_grains(pl, s) && grain != NULL ? grain
-                         : window != NULL && pl->cutting->cut[s].reduces ? window : NULL;
+                         : window != NULL && pl->tiling->cut[s].reduces ? window : NULL;
   const gb_fold *f = gb_fold_of_part(p->window[s], p->prog->low, pl, s, grain, window);
   gb_carry carry = {.state = (char *)arena + pl->state[s].offset};
   gb_fold_stats stats = {0};
@@ -257,7 +257,7 @@ static gb_status run_fold_part (gb_plan *p, int s, const gb_window *grain, const
 ** at the piece's place in the window. */
 static gb_status run_fold_parts (gb_plan *p, int s, const gb_window *at, void *arena, gb_error *err) {
   const gb_placement *pl = p->place;
-  const bool sums = gb_sums_in_grains(pl, s), same = at != NULL && pl->cutting == pl->grains;
+  const bool sums = gb_sums_in_grains(pl, s), same = at != NULL && pl->tiling == pl->grains;
   const size_t lo = same ? at->lo : 0, end = same ? at->lo + at->n : sums ? pl->grains->extent : 1;
   if (!sums) GB_TRY(run_fold_part(p, s, NULL, at, arena, err));
   for (size_t from = lo; sums && from < end; from += pl->grains->grain) {
@@ -278,7 +278,7 @@ static const void *shifted (const gb_plan *p, const void *base, int b, const gb_
 
 static gb_status run_opaque_window (gb_plan *p, int s, gb_window at, void *arena, gb_error *err) {
   const gb_step *st = &p->prog->low->step[s];
-  const gb_cut *c = &p->place->cutting->cut[s];
+  const gb_cut *c = &p->place->tiling->cut[s];
   const gb_opaque o = gb_opaque_of_part(p->prog->low, p->place, s, &at);
   for (int i = 0; i < st->nin; i++) {
     const gb_shape shape = gb_opaque_operand(&st->opaque, i);
@@ -293,14 +293,14 @@ static gb_status run_opaque_window (gb_plan *p, int s, gb_window at, void *arena
 }
 
 /* The lower tiles of a matrix, each a fold of its own. */
-static gb_status run_fold_tiles (gb_plan *p, const gb_triangle *t, void *arena, gb_error *err) {
-  gb_backend *be = p->graph->backend;
+static gb_status run_fold_tiles (gb_plan *p, const gb_packed_factor *t, void *arena, gb_error *err) {
+  gb_device *dev = p->graph->device;
   const size_t blocks = gb_blocks(p->prog->low->buf[t->matrix].shape.dim[0], GB_BLOCK);
   gb_fold_stats stats = {0};
   for (size_t i = 0; i < blocks; i++)
     for (size_t j = 0; j <= i; j++) {
       const gb_fold *f = gb_window_of_tile(p->window[t->store], p->prog->low, t, i, j);
-      GB_TRY(be->ops->fold(be, f, p->in, p->to, p->constant, (char *)arena + p->place->scratch[t->store].offset, &stats,
+      GB_TRY(dev->ops->fold(dev, f, p->in, p->to, p->constant, (char *)arena + p->place->scratch[t->store].offset, &stats,
                            err));
       p->stats.pairs += stats.pairs;
     }
@@ -343,10 +343,10 @@ static gb_status run_node_part (gb_plan *p, int k, gb_nest_part at, void *arena,
   const gb_carry carry = {.state = (char *)arena + room.state.offset, .first = at.own.lo == 0 && at.turn == 0,
                           .last = at.own.lo + at.own.n == n->extent && at.turn + 1 == n->nturns};
   if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
-  if (p->watched) gb_check_before(p, arena);
+  if (p->watched) gb_memcheck_before(p, arena);
   GB_TRY(p->on->ops->fold_part(p->on, f, p->in, p->to, p->constant, n->own.reduces ? &carry : NULL,
                                (char *)arena + room.scratch.offset, &stats, err));
-  if (p->watched) gb_check_node(p, n->step, &room, arena);
+  if (p->watched) gb_memcheck_node(p, n->step, &room, arena);
   p->stats.pairs += stats.pairs;
   p->stats.folds++;
   return GB_OK;
@@ -355,7 +355,7 @@ static gb_status run_node_part (gb_plan *p, int k, gb_nest_part at, void *arena,
 static void end_reads (gb_plan *p, int k, int from, void *arena) {
   const gb_nest_node *n = &p->place->nest->node[k];
   for (int i = from; p->watched && i < n->nreads; i++)
-    if (p->place->compact[n->read[i].buf]) gb_check_consumed(p, n->read[i].node, arena);
+    if (p->place->compact[n->read[i].buf]) gb_memcheck_consumed(p, n->read[i].node, arena);
 }
 
 /* The range of its result that is asked for, in windows of its own. */
@@ -377,19 +377,19 @@ static gb_status run_node (gb_plan *p, int k, gb_range asked, void *arena, gb_er
 }
 
 static gb_status run_step (gb_plan *p, int s, const gb_window *at, void *arena, gb_error *err) {
-  const gb_triangle *triangle = gb_packed_store(p->place, p->prog->triangle, p->prog->ntriangles, s);
+  const gb_packed_factor *packed_factor = gb_packed_store(p->place, p->prog->packed_factor, p->prog->npacked_factors, s);
   const gb_step *st = &p->prog->low->step[s];
-  gb_backend *be = p->on;
+  gb_device *dev = p->on;
   void *scratch = (char *)arena + p->place->scratch[s].offset;
   if (gb_step_is_idle(p->prog->low, st)) return GB_OK;
   take_operands(p, s);
   if (at != NULL)
     return st->is_fold ? run_fold_parts(p, s, at, arena, err) : run_opaque_window(p, s, *at, arena, err);
-  if (triangle != NULL) return run_fold_tiles(p, triangle, arena, err);
+  if (packed_factor != NULL) return run_fold_tiles(p, packed_factor, arena, err);
   if (st->is_fold && gb_sums_in_grains(p->place, s)) return run_fold_parts(p, s, NULL, arena, err);
   if (st->is_fold) {
     gb_fold_stats stats = {0};
-    GB_TRY(be->ops->fold(be, &st->fold, p->in, p->to, p->constant, scratch, &stats, err));
+    GB_TRY(dev->ops->fold(dev, &st->fold, p->in, p->to, p->constant, scratch, &stats, err));
     p->stats.folds++;
     p->stats.pairs += stats.pairs;
     return GB_OK;
@@ -397,7 +397,7 @@ static gb_status run_step (gb_plan *p, int s, const gb_window *at, void *arena, 
   p->stats.opaques++;
   if (st->opaque.op == GB_OP_CALL) return run_call(p, st, &st->opaque, scratch, err);
   const gb_opaque o = gb_opaque_of_part(p->prog->low, p->place, s, NULL);
-  return be->ops->opaque(be, &o, p->in, p->to, scratch, err);
+  return dev->ops->opaque(dev, &o, p->in, p->to, scratch, err);
 }
 
 /* Says what failed by its name, where it has one, and which line of the script asked for it, unless the text does. */
@@ -444,25 +444,25 @@ static gb_status run_checked_step (gb_plan *p, int place, const gb_window *at, v
   const int node = gb_nest_at(p->place, s);
   if (node >= 0) {
     GB_TRY(run_node(p, node, (gb_range){0, 0}, arena, err));
-    if (p->watched) gb_check_nest(p, s, place, arena);
+    if (p->watched) gb_memcheck_nest(p, s, place, arena);
     return GB_OK;
   }
   if (!p->watched) return run_step(p, s, at, arena, err);
-  gb_check_before(p, arena);
+  gb_memcheck_before(p, arena);
   GB_TRY(run_step(p, s, at, arena, err));
-  gb_check_after(p, place, at, arena);
+  gb_memcheck_after(p, place, at, arena);
   return GB_OK;
 }
 
 /* The step at a place, for one window where 'at' says so. */
 gb_status gb_plan_run_place (gb_plan *p, int place, const gb_window *at, void *arena, gb_error *err) {
-  const gb_backend *be = p->on;
+  const gb_device *dev = p->on;
   const int s = p->place->order[place];
   if (!p->place->runs[s] || gb_runs_inside(p->prog->low, p->place, s)) return GB_OK;
   if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
-  if (gb_pool_threads(be->pool) != p->prog->threads)       /* scratch was planned for so many */
+  if (gb_pool_threads(dev->pool) != p->prog->threads)       /* scratch was planned for so many */
     return gb_fail(err, GB_EOPTION, "the number of threads was changed while a plan ran");
-  if (gb_plan_check.at_step != NULL) gb_plan_check.at_step(p->prog->low->step[s].what);
+  if (gb_plan_memcheck.at_step != NULL) gb_plan_memcheck.at_step(p->prog->low->step[s].what);
   const double start = gb_clock();
   const gb_status rc = run_checked_step(p, place, at, arena, err);
   if (rc != GB_OK) {
@@ -484,16 +484,16 @@ static gb_status run_loop (gb_plan *p, void *arena, gb_error *err) {
 }
 
 static gb_status run_steps (gb_plan *p, void *arena, gb_error *err) {
-  const gb_backend *be = p->graph->backend;
+  const gb_device *dev = p->graph->device;
   const gb_placement *pl = p->place;
   for (int t = 0; t < pl->nsteps; t++) {
     if (t == pl->loop_first) {
       GB_TRY(run_loop(p, arena, err));
-      GB_TRY(gb_shares_run(p, arena, err));
+      GB_TRY(gb_partition_run(p, arena, err));
       t = pl->loop_last;
     } else GB_TRY(gb_plan_run_place(p, t, NULL, arena, err));
   }
-  return be->ops->sync == NULL ? GB_OK : be->ops->sync(p->graph->backend, err);
+  return dev->ops->sync == NULL ? GB_OK : dev->ops->sync(p->graph->device, err);
 }
 
 /* A requested node that is not the source of its buffer (an output picked from several, a view of a leaf)
@@ -519,10 +519,10 @@ static void store_values (gb_plan *p) {
 }
 
 static gb_status execute (gb_plan *p, void *arena, bool store, gb_error *err) {
-  gb_ledger *l = &p->graph->backend->ledger;
+  gb_ledger *l = &p->graph->device->ledger;
   const double begun = gb_clock();
   p->stats = (gb_run_stats){0};
-  p->on = p->graph->backend;
+  p->on = p->graph->device;
   GB_TRY(make_windows(p, err));
   GB_TRY(bind_values(p, err));
   GB_TRY(reserve(p, arena, err));
@@ -530,13 +530,13 @@ static gb_status execute (gb_plan *p, void *arena, bool store, gb_error *err) {
   l->peak = start;
   const bool own = arena == NULL;
   gb_status rc = commit(p, &arena, err);
-  if (rc == GB_OK) rc = gb_shares_begin(p, err);
-  p->watched = rc == GB_OK && own && gb_check_begin(p, arena);
+  if (rc == GB_OK) rc = gb_partition_begin(p, err);
+  p->watched = rc == GB_OK && own && gb_memcheck_begin(p, arena);
   if (rc == GB_OK) rc = run_steps(p, arena, err);
   if (p->stats.windows == 0 && p->place->grains != NULL) p->stats.windows = 1;
-  if (gb_plan_check.at_step != NULL) gb_plan_check.at_step(NULL);
-  if (p->watched) gb_check_end();
-  gb_shares_end(p);
+  if (gb_plan_memcheck.at_step != NULL) gb_plan_memcheck.at_step(NULL);
+  if (p->watched) gb_memcheck_end();
+  gb_partition_end(p);
   if (rc == GB_OK && store) store_values(p);
   p->stats.measured = l->peak - start;
   p->ran = rc == GB_OK;
@@ -558,7 +558,7 @@ void gb_plan_clear (gb_plan *p) {
 }
 
 static void free_arena (gb_plan *p) {
-  gb_ledger_free(&p->graph->backend->ledger, p->arena);
+  gb_ledger_free(&p->graph->device->ledger, p->arena);
   p->arena = NULL;
   p->arena_bytes = 0;
 }

@@ -11,7 +11,7 @@ size_t gb_grain (size_t extent) {
 
 typedef struct follow {
   const gb_lowered *low;
-  gb_cutting *c;
+  gb_tiling *c;
   bool *made;                      /* [nbufs] by a step within: only a window of it need exist */
   bool *late;                      /* [nbufs] complete only after the last window */
   bool *barred;                    /* [nsteps] may not be cut */
@@ -186,7 +186,7 @@ static void put_after (follow *f, int s) {
 
 /* A sum in grains of another axis adds them in order: windows of this one would come between. */
 static bool keeps_grains (const follow *f, int s) {
-  const gb_cutting *g = f->rules.grains;
+  const gb_tiling *g = f->rules.grains;
   return !(gb_is_within(g, s) && g->cut[s].reduces && f->c->cut[s].reduces);
 }
 
@@ -240,7 +240,7 @@ static void bar_scattered (follow *f, int s) {
 }
 
 static void follow_all (follow *f) {
-  gb_cutting *c = f->c;
+  gb_tiling *c = f->c;
   c->within = 0;
   c->unit = c->grain == 0 ? 1 : c->grain;
   c->coupled = -1;
@@ -253,15 +253,15 @@ static void follow_all (follow *f) {
   for (int s = 0; s < c->nsteps; s++) bar_scattered(f, s);
 }
 
-static gb_cutting *new_cutting (const gb_lowered *low, const int *seed, size_t grain) {
+static gb_tiling *new_cutting (const gb_lowered *low, const int *seed, size_t grain) {
   const size_t ns = (size_t)low->nsteps + 1, nb = (size_t)low->nbufs + 1;
-  gb_cutting *c = calloc(1, sizeof *c);
+  gb_tiling *c = calloc(1, sizeof *c);
   if (c == NULL) return NULL;
-  *c = (gb_cutting){.refs = 1, .grain = grain, .nsteps = low->nsteps, .nbufs = low->nbufs, .leaf = -1,
+  *c = (gb_tiling){.refs = 1, .grain = grain, .nsteps = low->nsteps, .nbufs = low->nbufs, .leaf = -1,
                     .when = calloc(ns, 1), .cut = calloc(ns, sizeof *c->cut), .dim = malloc(nb * sizeof *c->dim),
                     .scattered = calloc(nb, sizeof *c->scattered)};
   if (c->when == NULL || c->cut == NULL || c->dim == NULL || c->scattered == NULL) {
-    gb_cutting_unref(c);
+    gb_tiling_unref(c);
     return NULL;
   }
   for (int b = 0; b < low->nbufs; b++) {
@@ -273,7 +273,7 @@ static gb_cutting *new_cutting (const gb_lowered *low, const int *seed, size_t g
   return c;
 }
 
-gb_status gb_cut_along (const gb_lowered *low, const int *seed, gb_cut_rules rules, gb_cutting **out, gb_error *err) {
+gb_status gb_cut_along (const gb_lowered *low, const int *seed, gb_cut_rules rules, gb_tiling **out, gb_error *err) {
   const size_t nb = (size_t)low->nbufs + 1;
   follow f = {.low = low, .rules = rules, .c = new_cutting(low, seed, rules.grain), .made = calloc(nb, sizeof *f.made),
               .late = calloc(nb, sizeof *f.late), .barred = calloc((size_t)low->nsteps + 1, sizeof *f.barred)};
@@ -284,15 +284,15 @@ gb_status gb_cut_along (const gb_lowered *low, const int *seed, gb_cut_rules rul
   free(f.late);
   free(f.barred);
   if (!ok) {
-    gb_cutting_unref(f.c);
+    gb_tiling_unref(f.c);
     return gb_fail(err, GB_ENOMEM, "no memory to cut a plan of %d steps", low->nsteps);
   }
   if (f.c->within > 0 && f.c->extent > 1) *out = f.c;
-  else gb_cutting_unref(f.c);
+  else gb_tiling_unref(f.c);
   return GB_OK;
 }
 
-void gb_cutting_unref (gb_cutting *c) {
+void gb_tiling_unref (gb_tiling *c) {
   if (c == NULL || --c->refs > 0) return;
   free(c->when);
   free(c->cut);

@@ -11,7 +11,7 @@
 
 typedef enum gb_when { GB_BEFORE, GB_WITHIN, GB_AFTER } gb_when;
 
-typedef struct gb_cutting {
+typedef struct gb_tiling {
   int refs;
   size_t extent;                   /* of the axis */
   size_t unit;                     /* windows begin at multiples of it: a power of two */
@@ -24,26 +24,26 @@ typedef struct gb_cutting {
                                       only the window may exist, not a value made before */
   int leaf;                        /* a leaf it starts from */
   int coupled;                     /* the first step that has the axis and needs all of it at once, -1: none */
-} gb_cutting;
+} gb_tiling;
 
 /* The extent of a batch decides the grain of its sums: clamp(2^floor(log2(extent / 8)), 1, 256), so that chunks of
 ** it are as good for 9 samples as for 9 million. */
 size_t gb_grain (size_t extent);
 
-static inline bool gb_is_within (const gb_cutting *c, int s) { return c != NULL && c->when[s] == GB_WITHIN; }
+static inline bool gb_is_within (const gb_tiling *c, int s) { return c != NULL && c->when[s] == GB_WITHIN; }
 
-/* What a cutting may do. grain 0: only what changes no bit. grains: the sums of another cutting run in pieces, window by
+/* What a tiling may do. grain 0: only what changes no bit. grains: the sums of another tiling run in pieces, window by
 ** window; a sum that both cut is left whole; NULL: there is no other. sums: also folds whose windows spare no memory, which
 ** devices can share. */
 typedef struct gb_cut_rules {
   size_t grain;
-  const gb_cutting *grains;
+  const gb_tiling *grains;
   bool sums;
 } gb_cut_rules;
 
 /* Cuts the axis that is dimension seed[b] of leaf b (-1: not a seed), of one extent. *out NULL: no step can be cut.
 ** Errors: ENOMEM. */
-gb_status gb_cut_along (const gb_lowered *low, const int *seed, gb_cut_rules rules, gb_cutting **out, gb_error *err);
-void gb_cutting_unref (gb_cutting *c);       /* NULL is fine */
+gb_status gb_cut_along (const gb_lowered *low, const int *seed, gb_cut_rules rules, gb_tiling **out, gb_error *err);
+void gb_tiling_unref (gb_tiling *c);       /* NULL is fine */
 
 #endif

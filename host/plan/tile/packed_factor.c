@@ -5,7 +5,7 @@
 
 #include "program/packed.h"
 
-static size_t order_of (const gb_lowered *low, const gb_triangle *t) { return low->buf[t->matrix].shape.dim[0]; }
+static size_t order_of (const gb_lowered *low, const gb_packed_factor *t) { return low->buf[t->matrix].shape.dim[0]; }
 
 /* The op reads its first operand as a lower factor, which may be packed, and b nowhere else. */
 static bool takes_packed (const gb_step *st, int b) {
@@ -26,7 +26,7 @@ static bool reads (const gb_step *st, int b) {
 }
 
 /* All readers of K and L agree; neither was asked for. */
-static bool readers_agree (const gb_lowered *low, const gb_triangle *t) {
+static bool readers_agree (const gb_lowered *low, const gb_packed_factor *t) {
   if (low->buf[t->matrix].cls == GB_BUF_OUTPUT || low->buf[t->result].cls == GB_BUF_OUTPUT) return false;
   for (int s = 0; s < low->nsteps; s++) {
     if (reads(&low->step[s], t->matrix) && s != t->factor) return false;
@@ -36,7 +36,7 @@ static bool readers_agree (const gb_lowered *low, const gb_triangle *t) {
 }
 
 /* A fold that does nothing but store K, with an axis of its own for rows and for columns. */
-static bool stores_alone (const gb_lowered *low, gb_triangle *t) {
+static bool stores_alone (const gb_lowered *low, gb_packed_factor *t) {
   const gb_step *st = &low->step[t->store];
   const gb_buf *k = &low->buf[t->matrix];
   if (!st->is_fold || st->nout != 1 || st->fold.nouts != 1 || st->fold.out[0].kind != GB_OUT_STORE) return false;
@@ -56,14 +56,14 @@ static int maker_of (const gb_lowered *low, int b) {
   return -1;
 }
 
-gb_status gb_find_triangles (const gb_lowered *low, gb_triangle **out, int *count, gb_error *err) {
-  gb_triangle *all = calloc((size_t)low->nsteps + 1, sizeof *all);
+gb_status gb_find_triangles (const gb_lowered *low, gb_packed_factor **out, int *count, gb_error *err) {
+  gb_packed_factor *all = calloc((size_t)low->nsteps + 1, sizeof *all);
   if (all == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
   *count = 0;
   for (int s = 0; s < low->nsteps; s++) {
     const gb_step *st = &low->step[s];
     if (st->is_fold || st->opaque.op != GB_OP_CHOLESKY) continue;
-    gb_triangle t = {.factor = s, .matrix = st->in[0], .result = st->out[0]};
+    gb_packed_factor t = {.factor = s, .matrix = st->in[0], .result = st->out[0]};
     t.store = maker_of(low, t.matrix);
     if (t.store >= 0 && readers_agree(low, &t) && stores_alone(low, &t)) all[(*count)++] = t;
   }
@@ -71,7 +71,7 @@ gb_status gb_find_triangles (const gb_lowered *low, gb_triangle **out, int *coun
   return GB_OK;
 }
 
-const gb_fold *gb_window_of_tile (gb_window_fold w[2], const gb_lowered *low, const gb_triangle *t, size_t i, size_t j) {
+const gb_fold *gb_window_of_tile (gb_window_fold w[2], const gb_lowered *low, const gb_packed_factor *t, size_t i, size_t j) {
   const gb_step *st = &low->step[t->store];
   const size_t n = order_of(low, t), rows = gb_block_extent(n, GB_BLOCK, i), cols = gb_block_extent(n, GB_BLOCK, j);
   gb_step part = *st;
@@ -85,7 +85,7 @@ const gb_fold *gb_window_of_tile (gb_window_fold w[2], const gb_lowered *low, co
   return &w[1].fold;
 }
 
-size_t gb_tile_scratch (const gb_backend *be, const gb_lowered *low, const gb_triangle *t) {
+size_t gb_tile_scratch (const gb_device *dev, const gb_lowered *low, const gb_packed_factor *t) {
   const gb_fold *f = &low->step[t->store].fold;
   const size_t last = gb_blocks(order_of(low, t), GB_BLOCK) - 1;
   const size_t at[3][2] = {{0, 0}, {last, 0}, {last, last}};
@@ -94,7 +94,7 @@ size_t gb_tile_scratch (const gb_backend *be, const gb_lowered *low, const gb_tr
   if (gb_window_room(&w[0], f) && gb_window_room(&w[1], f)) {
     most = 0;
     for (int k = 0; k < 3; k++) {
-      const size_t bytes = be->ops->fold_scratch(be, gb_window_of_tile(w, low, t, at[k][0], at[k][1]));
+      const size_t bytes = dev->ops->fold_scratch(dev, gb_window_of_tile(w, low, t, at[k][0], at[k][1]));
       if (bytes > most) most = bytes;
     }
   }

@@ -8,20 +8,20 @@
 
 #include "plan/tile/cut.h"
 
-typedef struct gb_triangle {
+typedef struct gb_packed_factor {
   int store, factor;               /* steps: the fold, and CHOLESKY */
   int matrix, result;              /* buffers: K and L */
   gb_cut rows, cols;               /* of the fold */
-} gb_triangle;
+} gb_packed_factor;
 
 /* The triangles of a lowered graph, as far as steps and buffers say (requests and existing values may forbid one
 ** later). Caller frees '*out'. Errors: ENOMEM. */
-gb_status gb_find_triangles (const gb_lowered *low, gb_triangle **out, int *count, gb_error *err);
+gb_status gb_find_triangles (const gb_lowered *low, gb_packed_factor **out, int *count, gb_error *err);
 
 /* Tile (i, j) of the store: 'w' has room for two folds of its size. */
-const gb_fold *gb_window_of_tile (gb_window_fold w[2], const gb_lowered *low, const gb_triangle *t, size_t i, size_t j);
+const gb_fold *gb_window_of_tile (gb_window_fold w[2], const gb_lowered *low, const gb_packed_factor *t, size_t i, size_t j);
 
 /* The most that 'bytes_of' a tile's fold is, over all shapes of tiles. */
-size_t gb_tile_scratch (const gb_backend *be, const gb_lowered *low, const gb_triangle *t);
+size_t gb_tile_scratch (const gb_device *dev, const gb_lowered *low, const gb_packed_factor *t);
 
 #endif

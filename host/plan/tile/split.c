@@ -16,13 +16,13 @@ static gb_pieces pieces_of (size_t extent, size_t piece) {
 static const gb_pieces uncut = {.n = 1, .size = {1, 0}, .count = {1, 0}, .extent = 1};
 
 gb_pieces gb_loop_pieces (const gb_placement *p, const gb_step *st, int s) {
-  if (!gb_is_within(p->cutting, s)) return uncut;
-  const bool grained = st->is_fold && p->cutting == p->grains && gb_sums_in_grains(p, s);
+  if (!gb_is_within(p->tiling, s)) return uncut;
+  const bool grained = st->is_fold && p->tiling == p->grains && gb_sums_in_grains(p, s);
   return pieces_of(p->hi - p->lo, grained && p->grains->grain < p->chunk ? p->grains->grain : p->chunk);
 }
 
 gb_pieces gb_grain_pieces (const gb_placement *p, int s) {
-  const bool looped = p->cutting == p->grains && gb_is_within(p->cutting, s);
+  const bool looped = p->tiling == p->grains && gb_is_within(p->tiling, s);
   return !gb_sums_in_grains(p, s) || looped ? uncut : pieces_of(p->grains->extent, p->grains->grain);
 }
 
@@ -38,7 +38,7 @@ const gb_fold *gb_fold_of_part (gb_window_fold w[2], const gb_lowered *low, cons
     part.fold = w[0].fold;
   }
   if (window != NULL) {
-    gb_window_of_fold(&w[1], low, &part, &p->cutting->cut[s], *window, p->compact, p->cutting->dim);
+    gb_window_of_fold(&w[1], low, &part, &p->tiling->cut[s], *window, p->compact, p->tiling->dim);
     f = &w[1].fold;
   }
   return f;
@@ -48,7 +48,7 @@ gb_opaque gb_opaque_of_part (const gb_lowered *low, const gb_placement *p, int s
   const gb_step *st = &low->step[s];
   gb_opaque o = st->opaque;
   o.packed = st->nin > 0 && p->packed[st->in[0]];
-  if (gb_is_within(p->grains, s) && !(window != NULL && p->cutting == p->grains)) {
+  if (gb_is_within(p->grains, s) && !(window != NULL && p->tiling == p->grains)) {
     const size_t all = p->grains->extent;
     gb_window_of_opaque(&o, &p->grains->cut[s], (gb_window){0, all, 0, all, all}, NULL);
   }
@@ -56,7 +56,7 @@ gb_opaque gb_opaque_of_part (const gb_lowered *low, const gb_placement *p, int s
   bool compact[GB_CUT_SLOTS + GB_MAX_OUTPUTS];
   for (int i = 0; i < st->nin && i < GB_CUT_SLOTS; i++) compact[i] = p->compact[st->in[i]];
   for (int k = 0; k < st->nout && st->nin <= GB_CUT_SLOTS; k++) compact[st->nin + k] = p->compact[st->out[k]];
-  gb_window_of_opaque(&o, &p->cutting->cut[s], *window, st->nin <= GB_CUT_SLOTS ? compact : NULL);
+  gb_window_of_opaque(&o, &p->tiling->cut[s], *window, st->nin <= GB_CUT_SLOTS ? compact : NULL);
   return o;
 }
 
@@ -64,8 +64,8 @@ gb_opaque gb_opaque_of_part (const gb_lowered *low, const gb_placement *p, int s
 
 static void fold_workspace (const gb_split_job *j, const gb_placement *p, int s, size_t *scratch, size_t *state) {
   const gb_step *st = &j->low->step[s];
-  const bool looped = gb_is_within(p->cutting, s), grained = gb_sums_in_grains(p, s);
-  const bool carries = grained || (looped && p->cutting->cut[s].reduces);
+  const bool looped = gb_is_within(p->tiling, s), grained = gb_sums_in_grains(p, s);
+  const bool carries = grained || (looped && p->tiling->cut[s].reduces);
   const gb_pieces windows = gb_loop_pieces(p, st, s), grains = gb_grain_pieces(p, s);
   gb_window_fold w[2] = {{{0}, NULL, NULL, NULL}, {{0}, NULL, NULL, NULL}};
   *scratch = *state = SIZE_MAX;
@@ -73,11 +73,11 @@ static void fold_workspace (const gb_split_job *j, const gb_placement *p, int s,
     *scratch = *state = 0;
     for (int i = 0; i < windows.n * grains.n; i++) {
       const size_t n = windows.size[i % windows.n], g = grains.size[i / windows.n];
-      const gb_window window = {0, n, 0, n, looped ? p->cutting->extent : 1}, grain = {0, g, 0, g, grains.extent};
-      const gb_fold *f = gb_fold_of_part(w, j->low, p, s, grained && !(looped && p->cutting == p->grains) ? &grain : NULL,
+      const gb_window window = {0, n, 0, n, looped ? p->tiling->extent : 1}, grain = {0, g, 0, g, grains.extent};
+      const gb_fold *f = gb_fold_of_part(w, j->low, p, s, grained && !(looped && p->tiling == p->grains) ? &grain : NULL,
                                          looped ? &window : NULL);
-      *scratch = larger(*scratch, j->be->ops->fold_scratch(j->be, f));
-      if (carries) *state = larger(*state, j->be->ops->fold_state(j->be, f));
+      *scratch = larger(*scratch, j->dev->ops->fold_scratch(j->dev, f));
+      if (carries) *state = larger(*state, j->dev->ops->fold_state(j->dev, f));
     }
   }
   gb_window_free(&w[0]);
@@ -86,14 +86,14 @@ static void fold_workspace (const gb_split_job *j, const gb_placement *p, int s,
 
 static void opaque_workspace (const gb_split_job *j, const gb_placement *p, int s, size_t *scratch) {
   const gb_step *st = &j->low->step[s];
-  const bool looped = gb_is_within(p->cutting, s);
+  const bool looped = gb_is_within(p->tiling, s);
   const gb_pieces windows = gb_loop_pieces(p, st, s);
   *scratch = 0;
   for (int i = 0; i < windows.n; i++) {
     const size_t n = windows.size[i];
-    const gb_window window = {0, n, 0, n, looped ? p->cutting->extent : 1};
+    const gb_window window = {0, n, 0, n, looped ? p->tiling->extent : 1};
     const gb_opaque o = gb_opaque_of_part(j->low, p, s, looped ? &window : NULL);
-    *scratch = larger(*scratch, gb_opaque_bytes(j->be, &o));
+    *scratch = larger(*scratch, gb_opaque_bytes(j->dev, &o));
   }
 }
 
@@ -111,8 +111,8 @@ void gb_nest_workspace (const void *job, const gb_placement *p, int k, size_t *s
     if ((i & 1 && asked[1] == 0) || (i & 2 && own[1] == 0)) continue;
     const gb_fold *f = gb_nest_fold(w, j->low, p->nest, p->compact, k,
                                     (gb_nest_part){{0, asked[i & 1]}, {0, own[i >> 1]}, 0});
-    *scratch = larger(*scratch, j->be->ops->fold_scratch(j->be, f));
-    if (n->own.reduces) *state = larger(*state, j->be->ops->fold_state(j->be, f));
+    *scratch = larger(*scratch, j->dev->ops->fold_scratch(j->dev, f));
+    if (n->own.reduces) *state = larger(*state, j->dev->ops->fold_state(j->dev, f));
   }
   gb_window_free(&w[0]);
   gb_window_free(&w[1]);
@@ -121,12 +121,12 @@ void gb_nest_workspace (const void *job, const gb_placement *p, int k, size_t *s
 void gb_split_workspace (const void *job, const gb_placement *p, int s, size_t *scratch, size_t *state) {
   const gb_split_job *j = job;
   const gb_step *st = &j->low->step[s];
-  const gb_triangle *t = gb_packed_store(p, j->triangle, j->ntriangles, s);
-  const bool parts = gb_is_within(p->cutting, s) || gb_is_within(p->grains, s);
+  const gb_packed_factor *t = gb_packed_store(p, j->packed_factor, j->npacked_factors, s);
+  const bool parts = gb_is_within(p->tiling, s) || gb_is_within(p->grains, s);
   *state = 0;
   if (gb_step_is_idle(j->low, st)) *scratch = 0;
   else if (gb_nest_at(p, s) >= 0) gb_nest_workspace(job, p, gb_nest_at(p, s), scratch, state);
-  else if (t != NULL) *scratch = gb_tile_scratch(j->be, j->low, t);
+  else if (t != NULL) *scratch = gb_tile_scratch(j->dev, j->low, t);
   else if (st->is_fold && parts) fold_workspace(j, p, s, scratch, state);
   else if (!st->is_fold && (parts || (st->nin > 0 && p->packed[st->in[0]])))
     opaque_workspace(j, p, s, scratch);

@@ -9,7 +9,7 @@
 static inline gb_window gb_window_at (const gb_placement *p, size_t lo) {
   const size_t rest = p->hi - lo;
   const size_t n = rest < p->chunk ? rest : p->chunk;
-  return (gb_window){lo, n, lo, n, p->cutting->extent};
+  return (gb_window){lo, n, lo, n, p->tiling->extent};
 }
 
 /* An axis in pieces: so many of each size; the last may be smaller. An axis that is not cut is one piece, of all of it. */
@@ -34,11 +34,11 @@ gb_opaque gb_opaque_of_part (const gb_lowered *low, const gb_placement *p, int s
 /* Bytes of step s in this placement; for gb_form_of_run.workspace: 'ud' is a gb_split_job. Errors show as
 ** SIZE_MAX. */
 typedef struct gb_split_job {
-  const gb_backend *be;
+  const gb_device *dev;
   const gb_lowered *low;
   const size_t *scratch;         /* [steps] bytes of steps that run once */
-  const gb_triangle *triangle;   /* those that may be packed */
-  int ntriangles;
+  const gb_packed_factor *packed_factor;   /* those that may be packed */
+  int npacked_factors;
 } gb_split_job;
 void gb_split_workspace (const void *job, const gb_placement *p, int s, size_t *scratch, size_t *state);
 

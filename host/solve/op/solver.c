@@ -70,7 +70,7 @@ static gb_status run_marginal (gb_solver_op *op, const arguments *q, const gb_lo
                                gb_logdet_info *info, gb_error *err) {
   gb_cg_matrix m;
   void *b = NULL;
-  gb_ledger *l = &q->a->graph->backend->ledger;
+  gb_ledger *l = &q->a->graph->device->ledger;
   const size_t n = gb_node_shape(q->a)->dim[0];
   GB_TRY(gb_cg_matrix_init(&m, q->a, gb_marginal_columns(o, n), &o->cg, err));
   gb_status st = gb_ledger_alloc(l, GB_MEM_WORKSPACE, n * sizeof(double), "", "right-hand side", &b, err);
@@ -84,7 +84,7 @@ static gb_status run_marginal (gb_solver_op *op, const arguments *q, const gb_lo
 static gb_status run_with (gb_solver_op *op, const arguments *q, const gb_tensor *out, gb_solver_report *report, gb_error *err) {
   gb_precond p;
   gb_logdet_options o = op->o.run;
-  gb_ledger *l = &q->a->graph->backend->ledger;
+  gb_ledger *l = &q->a->graph->device->ledger;
   gb_noise noise = {0};
   void *each = NULL;
   const gb_precond_spec none = {0}, *spec = op->kind == GB_SOLVER_MARGINAL && o.exact ? &none : &op->o.precond;
@@ -120,12 +120,12 @@ static gb_status solver_run (void *ud, gb_graph *g, const gb_opaque *o, const gb
   const char *line = g->calling_where;
   gb_solver_report report = {.o = op->o, .marginal = op->kind == GB_SOLVER_MARGINAL};
   g->tracing = 0;
-  gb_ledger_lend(&g->backend->ledger, &outer, scratch, op->bytes, op->bytes);
+  gb_ledger_lend(&g->device->ledger, &outer, scratch, op->bytes, op->bytes);
   gb_status st = lend(op, g, o->nin, in, &q, err);
   if (st == GB_OK) st = run_with(op, &q, out, &report, err);
   take_back(&q, o->nin);
   gb_cache_drop(g, SIZE_MAX);
-  gb_ledger_return(&g->backend->ledger);
+  gb_ledger_return(&g->device->ledger);
   g->tracing = tracing;
   g->where = where;
   gb_last_eval = stats;

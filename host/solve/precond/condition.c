@@ -21,7 +21,7 @@ static gb_status norm1 (gb_node *a, double *out, gb_error *err) {
 static gb_status reciprocal (gb_node *l, double norm, double *out, gb_error *err) {
   const size_t n = gb_node_shape(l)->dim[0];
   const gb_dtype t = gb_node_dtype(l);
-  gb_ledger *ledger = &l->graph->backend->ledger;
+  gb_ledger *ledger = &l->graph->device->ledger;
   GB_TRY(gb_blas_ready(err));
   GB_TRY(gb_eval(l->graph, 1, &l, err));
   const gb_tensor *value = &l->out[0].tensor;

@@ -239,17 +239,17 @@ size_t gb_partial_bytes (size_t n, size_t most) {
 
 gb_status gb_partial_cholesky (gb_node *k, gb_pivoting how, size_t most, double tol, double *lt, size_t *rank, double *trace_left,
                                gb_error *err) {
-  gb_backend *be = k->graph->backend;
+  gb_device *dev = k->graph->device;
   const size_t n = gb_node_shape(k)->dim[0];
   double *room;
-  GB_TRY(gb_ledger_alloc(&be->ledger, GB_MEM_WORKSPACE, gb_partial_bytes(n, most), "", "preconditioner", (void **)&room, err));
-  partial p = {.k = k, .pool = be->pool, .how = how, .n = n, .most = most, .lt = lt, .left = room, .lot = room + n,
+  GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, gb_partial_bytes(n, most), "", "preconditioner", (void **)&room, err));
+  partial p = {.k = k, .pool = dev->pool, .how = how, .n = n, .most = most, .lt = lt, .left = room, .lot = room + n,
                .sums = room + 2 * n};
   p.known = p.sums + pieces(n) * CANDIDATES;
   p.factors = p.known + most * CANDIDATES;
   gb_status st = begin(&p, err);
   if (st == GB_OK) st = factor(&p, tol, trace_left, err);
-  gb_ledger_free(&be->ledger, room);
+  gb_ledger_free(&dev->ledger, room);
   *rank = p.rank;
   return st;
 }

@@ -41,7 +41,7 @@ void gb_precond_clear (gb_precond *p) {
 static gb_status start (gb_precond *p, gb_node *a, gb_error *err) {
   const gb_shape *s = gb_node_shape(a);
   char text[GB_NODE_TEXT];
-  *p = (gb_precond){.ledger = &a->graph->backend->ledger, .pool = a->graph->backend->pool, .n = s->dim[0]};
+  *p = (gb_precond){.ledger = &a->graph->device->ledger, .pool = a->graph->device->pool, .n = s->dim[0]};
   if (s->ndim == 2 && s->dim[0] == s->dim[1]) return GB_OK;
   return gb_fail(err, GB_ESHAPE, "expected a square matrix, got %s", gb_node_text(a, text));
 }
