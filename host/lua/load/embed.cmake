@@ -16,5 +16,5 @@ foreach(file IN LISTS files)
   string(APPEND rows "    {\"${module}\", \"=${file}\", (const char *)text_${number}, ${bytes}},\n")
   math(EXPR number "${number} + 1")
 endforeach()
-file(WRITE ${OUT} "/* Generated from lualib/. */\n#include \"lua/embed.h\"\n\n${arrays}
+file(WRITE ${OUT} "/* Generated from lualib/. */\n#include \"lua/load/embed.h\"\n\n${arrays}
 const gb_embedded gb_embedded_modules[] = {\n${rows}    {0}};\n")
