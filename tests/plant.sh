@@ -50,7 +50,7 @@ host/cpu/simd/plain.h
 'the tree over virtual lanes pairs neighbours'
 
 host/cpu/isa/contract.inc
-'s/^  for .* vd_store(total + i, vd_add(vd_load(total + i).*/  for (size_t i = 0; i < count; i++) total[i] = (double)((T)total[i] + acc[i]);/'
+'s/^ *vd_store(total + i + h, vd_add.*/for (int q = 0; q < vd_width; q++) total[i + h + q] = (double)((T)total[i + h + q] + acc[i + h + q]);/'
 'f32 chains are not flushed into f64 totals'
 
 host/cpu/fold/walk.c
@@ -213,8 +213,8 @@ host/lower/decide.c
 's/!(numel(n) > 2 \* d->source_numel) ||/!(numel(n) > 2000 * d->source_numel) ||/'
 'products that should stream are stored'
 
-host/base/rng.c
-'s/c1 = (uint32_t)(index >> 32)/c1 = 0/'
+host/base/draw.inc
+'s/c1 = index >> 32/c1 = zero/'
 'random numbers repeat after 2^32'
 
 host/cpu/move/sort.c
@@ -282,7 +282,7 @@ host/solve/precond/partial.c
 'lots that were not used up begin anew in each block'
 
 host/solve/precond/partial.c
-'s/\*left > tol; r++, p->rank++)/true; r++, p->rank++)/'
+'s/(\*left > tol); r++, p->rank++)/true; r++, p->rank++)/'
 'a block does not end where little enough is left'
 
 host/solve/precond/partial.c

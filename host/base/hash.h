@@ -9,8 +9,10 @@
 /* Folds 'v' into 'h'; the constants are those of SplitMix64's finaliser. */
 static inline uint64_t gb_hash_u64 (uint64_t h, uint64_t v) {
   h ^= v + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2);
-  h ^= h >> 30; h *= 0xbf58476d1ce4e5b9u;
-  h ^= h >> 27; h *= 0x94d049bb133111ebu;
+  h ^= h >> 30;
+  h *= 0xbf58476d1ce4e5b9u;
+  h ^= h >> 27;
+  h *= 0x94d049bb133111ebu;
   return h ^ (h >> 31);
 }
 

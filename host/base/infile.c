@@ -10,7 +10,7 @@
 
 #include "base/interrupt.h"
 
-#define MAX_READ ((size_t)4 << 20)       /* bytes between two looks for a Ctrl-C */
+#define MAX_READ ((size_t)4 << 20) /* bytes between two looks for a Ctrl-C */
 
 static const char *kind_of (mode_t mode) {
   return S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
@@ -30,7 +30,7 @@ gb_status gb_infile_open (const char *path, gb_infile *out, gb_error *err) {
     gb_infile_close(out);
     return GB_EIO;
   }
-  if (!S_ISREG(st.st_mode)) {            /* something else took its place meanwhile */
+  if (!S_ISREG(st.st_mode)) { /* something else took its place meanwhile */
     gb_infile_close(out);
     return refuse(path, st.st_mode, err);
   }
@@ -61,7 +61,8 @@ gb_status gb_infile_exactly (gb_infile *f, void *to, size_t n, gb_error *err) {
 }
 
 gb_status gb_infile_rewind (gb_infile *f, gb_error *err) {
-  if (lseek(f->fd, 0, SEEK_SET) != 0) return gb_fail(err, GB_EIO, "cannot read '%s': %s", f->path, strerror(errno));
+  if (lseek(f->fd, 0, SEEK_SET) != 0)
+    return gb_fail(err, GB_EIO, "cannot read '%s': %s", f->path, strerror(errno));
   return GB_OK;
 }
 

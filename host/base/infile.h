@@ -1,4 +1,5 @@
-/* infile.h - plain files, read from the start. Pipes, devices and directories are refused before anything waits for them. */
+/* infile.h - plain files, read from the start. Pipes, devices and directories are refused before anything
+** waits for them. */
 #ifndef GB_BASE_INFILE_H
 #define GB_BASE_INFILE_H
 
@@ -7,9 +8,9 @@
 #include "base/status.h"
 
 typedef struct gb_infile {
-  int fd;                    /* -1: closed */
-  const char *path;          /* the caller's */
-  size_t size;               /* bytes when it was opened; files that the system makes up say 0 */
+  int fd;           /* -1: closed */
+  const char *path; /* the caller's */
+  size_t size;      /* bytes when it was opened; files that the system makes up say 0 */
 } gb_infile;
 
 /* Errors: EIO (cannot open; not a plain file). 'path' must outlive 'out'. */
@@ -21,7 +22,7 @@ gb_status gb_infile_read (gb_infile *f, void *to, size_t n, size_t *got, gb_erro
 /* Exactly n bytes. Errors: also EIO where the file ends before. */
 gb_status gb_infile_exactly (gb_infile *f, void *to, size_t n, gb_error *err);
 
-gb_status gb_infile_rewind (gb_infile *f, gb_error *err);     /* EIO */
-void gb_infile_close (gb_infile *f);                          /* idempotent; {.fd = -1} is fine */
+gb_status gb_infile_rewind (gb_infile *f, gb_error *err); /* EIO */
+void gb_infile_close (gb_infile *f);                      /* idempotent; {.fd = -1} is fine */
 
 #endif

@@ -23,9 +23,10 @@
 #include "base/interrupt.h"
 
 #define BUFFER ((size_t)64 << 10)
-#define MAX_WRITE ((size_t)4 << 20)      /* bytes between two looks for a Ctrl-C */
-#define MAX_UNFLUSHED ((size_t)32 << 20) /* bytes that the last flush, which nothing interrupts, may have to wait for */
-#define MAX_ENTRIES 10000                /* of the folder that are looked at for litter */
+#define MAX_WRITE ((size_t)4 << 20) /* bytes between two looks for a Ctrl-C */
+#define MAX_UNFLUSHED                                                                                        \
+  ((size_t)32 << 20)      /* bytes that the last flush, which nothing interrupts, may have to wait for */
+#define MAX_ENTRIES 10000 /* of the folder that are looked at for litter */
 
 void gb_outfile_abandon (gb_outfile *f) {
   if (f->fd >= 0) close(f->fd);
@@ -44,8 +45,8 @@ static gb_status failed (gb_outfile *f, const char *path, gb_error *err) {
   return st;
 }
 
-/* write(2), for which a file that grows past the limit of the process is an error (EFBIG) and no signal. The signal comes to the
-** thread that writes. */
+/* write(2), for which a file that grows past the limit of the process is an error (EFBIG) and no signal.
+** The signal comes to the thread that writes. */
 static ssize_t write_quietly (int fd, const void *p, size_t n) {
   sigset_t size, old, waiting;
   sigemptyset(&size);
@@ -64,7 +65,9 @@ static ssize_t write_quietly (int fd, const void *p, size_t n) {
 /* The process of a name "BASE.tmp-PID-N"; 0: the name is of another form. */
 static pid_t writer_of (const char *name, const char *base) {
   const size_t n = strlen(base);
-  if (strncmp(name, base, n) != 0 || strncmp(name + n, ".tmp-", 5) != 0 || !isdigit((unsigned char)name[n + 5])) return 0;
+  if (strncmp(name, base, n) != 0 || strncmp(name + n, ".tmp-", 5) != 0 ||
+      !isdigit((unsigned char)name[n + 5]))
+    return 0;
   char *end;
   errno = 0;
   const long pid = strtol(name + n + 5, &end, 10);
@@ -78,7 +81,8 @@ static void remove_unlocked (int folder, const char *name) {
   const int fd = openat(folder, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return;
   struct stat st;
-  if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0) unlinkat(folder, name, 0);
+  if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+    unlinkat(folder, name, 0);
   close(fd);
 }
 
@@ -127,18 +131,19 @@ static int create_beside (gb_outfile *f) {
     f->fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (f->fd < 0 && errno != EEXIST) break;
     if (f->fd >= 0 && lock(f->fd)) break;
-    if (f->fd >= 0) close(f->fd);        /* somebody took it for litter */
+    if (f->fd >= 0) close(f->fd); /* somebody took it for litter */
     f->fd = -1;
     errno = EEXIST;
   }
-  if (f->fd < 0) {                       /* what has this name is not ours to remove */
+  if (f->fd < 0) { /* what has this name is not ours to remove */
     free(f->temp);
     f->temp = NULL;
   }
   return f->fd;
 }
 
-/* Takes over owner and permissions of the file that will be replaced; the owner only if the process may give files away. */
+/* Takes over owner and permissions of the file that will be replaced; the owner only if the process may
+** give files away. */
 static bool dress (int fd, const struct stat *old) {
   if (fchown(fd, old->st_uid, old->st_gid) != 0 && errno != EPERM) return false;
   return fchmod(fd, old->st_mode & 07777) == 0;
@@ -170,7 +175,7 @@ static gb_status pass_on (gb_outfile *f, const char *at, size_t n, gb_error *err
     }
     const ssize_t done = write_quietly(f->fd, at, n < MAX_WRITE ? n : MAX_WRITE);
     if (done < 0 && errno == EINTR) continue;
-    if (done == 0) errno = ENOSPC;       /* a device that takes no bytes and reports no error */
+    if (done == 0) errno = ENOSPC; /* a device that takes no bytes and reports no error */
     if (done <= 0) return failed(f, f->path, err);
     at += done;
     n -= (size_t)done;
@@ -212,7 +217,8 @@ static void flush_directory (const char *path) {
 gb_status gb_outfile_commit (gb_outfile *f, gb_error *err) {
   GB_TRY(empty_buffer(f, err));
   if (fsync(f->fd) != 0) return failed(f, f->path, err);
-  if (rename(f->temp, f->path) != 0) return failed(f, f->path, err);    /* still locked: nobody takes it for litter */
+  /* still locked: nobody takes it for litter */
+  if (rename(f->temp, f->path) != 0) return failed(f, f->path, err);
   free(f->temp);
   f->temp = NULL;
   flush_directory(f->path);
@@ -238,7 +244,7 @@ gb_status gb_outfile_append (const char *path, unsigned mode, const void *p, siz
   }
   for (int i = 0; i < 20 && flock(f.fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++)
     nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-  if (fstat(f.fd, &st) != 0) return failed(&f, path, err);   /* as long as it is now that it is ours */
+  if (fstat(f.fd, &st) != 0) return failed(&f, path, err); /* as long as it is now that it is ours */
   const ssize_t done = write_quietly(f.fd, p, n);
   if (done >= 0 && (size_t)done == n) {
     gb_outfile_abandon(&f);
@@ -246,7 +252,8 @@ gb_status gb_outfile_append (const char *path, unsigned mode, const void *p, siz
   }
   if (done >= 0) errno = ENOSPC;
   const int why = errno;
-  if (done > 0 && ftruncate(f.fd, st.st_size) != 0) { /* then a part of it stays */ }
+  if (done > 0 && ftruncate(f.fd, st.st_size) != 0) { /* then a part of it stays */
+  }
   errno = why;
   return failed(&f, path, err);
 }

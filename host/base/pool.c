@@ -7,15 +7,19 @@
 #include <stdlib.h>
 
 struct gb_pool {
-  int threads;                       /* including the caller */
+  int threads; /* including the caller */
   pthread_mutex_t lock;
   pthread_cond_t start, done;
-  unsigned long generation;          /* counts jobs; a worker runs each generation once */
-  int running;                       /* workers still inside the current job */
+  unsigned long generation; /* counts jobs; a worker runs each generation once */
+  int running;              /* workers still inside the current job */
   bool quit;
   void (*job)(void *, int);
   void *ud;
-  struct worker { gb_pool *pool; int index; pthread_t id; } worker[];
+  struct worker {
+    gb_pool *pool;
+    int index;
+    pthread_t id;
+  } worker[];
 };
 
 static void *work (void *arg) {
@@ -44,7 +48,7 @@ gb_status gb_pool_new (int threads, gb_pool **out, gb_error *err) {
   pthread_mutex_init(&p->lock, NULL);
   pthread_cond_init(&p->start, NULL);
   pthread_cond_init(&p->done, NULL);
-  sigset_t all, old;                 /* workers take no signals: SIGINT belongs to the main thread */
+  sigset_t all, old; /* workers take no signals: SIGINT belongs to the main thread */
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
   for (int t = 1; t < threads; t++) {

@@ -32,6 +32,10 @@ void gb_philox (uint64_t seed, uint64_t stream, uint64_t index, uint32_t out[4])
   for (int k = 0; k < 4; k++) out[k] = (uint32_t)w[k];
 }
 
-double gb_rand_uniform (uint64_t seed, uint64_t stream, uint64_t index) { return draw_uniform(seed, stream, index); }
+double gb_rand_uniform (uint64_t seed, uint64_t stream, uint64_t index) {
+  return draw_uniform(seed, stream, index);
+}
 
-double gb_rand_normal (uint64_t seed, uint64_t stream, uint64_t index) { return draw_normal(seed, stream, index); }
+double gb_rand_normal (uint64_t seed, uint64_t stream, uint64_t index) {
+  return draw_normal(seed, stream, index);
+}

@@ -1,7 +1,6 @@
-/* rng.h - counter-based random numbers: a pure function of (seed, stream, index).
-** Source: Salmon, Moraes, Dror & Shaw (2011), Parallel Random Numbers: As Easy as 1, 2, 3; Philox4x32-10.
-** The same bits come out on any device and instruction set, for any number of threads and in any order of evaluation
-** (draw.inc). */
+/* rng.h - counter-based random numbers: a pure function of (seed, stream, index). Source: Salmon, Moraes,
+** Dror & Shaw (2011), Parallel Random Numbers: As Easy as 1, 2, 3; Philox4x32-10. The same bits come out
+** on any device and instruction set, for any number of threads and in any order of evaluation (draw.inc). */
 #ifndef GB_BASE_RNG_H
 #define GB_BASE_RNG_H
 

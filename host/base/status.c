@@ -4,15 +4,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static const struct { const char *code, *text; } names[] = {
+static const struct {
+  const char *code, *text;
+} names[] = {
 #define X(name, code, text) {code, text},
     GB_STATUS_MAP(X)
 #undef X
 };
 
-const char *gb_status_code (gb_status s) {
-  return (unsigned)s < GB_NSTATUS ? names[s].code : "internal";
-}
+const char *gb_status_code (gb_status s) { return (unsigned)s < GB_NSTATUS ? names[s].code : "internal"; }
 
 const char *gb_status_text (gb_status s) {
   return (unsigned)s < GB_NSTATUS ? names[s].text : "unknown status";

@@ -24,7 +24,8 @@ typedef void gb_task (void *ud, gb_tasks *s, size_t task, int thread);
 ** the run early, with GB_OK: what happened is in 'ud'. Errors: EINTR. */
 gb_status gb_tasks_run (gb_pool *pool, size_t count, gb_task *task, void *ud, gb_error *err);
 
-/* The pool for tasks of so many multiply-adds together: none where waking its threads would take as long as the work. */
+/* The pool for tasks of so many multiply-adds together: none where waking its threads would take as long
+** as the work. */
 #define GB_FEW_MULTIPLY_ADDS 5e5
 static inline gb_pool *gb_pool_for (gb_pool *pool, double multiply_adds) {
   return multiply_adds < GB_FEW_MULTIPLY_ADDS ? NULL : pool;

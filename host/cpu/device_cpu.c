@@ -2,18 +2,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cpu/linalg/blas.h"
 #include "cpu/cpu.h"
 #include "cpu/isa/isa.h"
+#include "cpu/linalg/blas.h"
 
 static const gb_device_ops cpu_ops = {
-  .name = "cpu",
-  .fold_scratch = gb_cpu_fold_scratch,
-  .fold_state = gb_cpu_fold_state, .fold_part = gb_cpu_fold_part, .fold = gb_cpu_fold,
-  .opaque_scratch = gb_cpu_opaque_scratch,
-  .opaque = gb_cpu_opaque,
-  .identity = gb_cpu_identity,
-  .rates = gb_cpu_rates,
+    .name = "cpu",
+    .fold_scratch = gb_cpu_fold_scratch,
+    .fold_state = gb_cpu_fold_state,
+    .fold_part = gb_cpu_fold_part,
+    .fold = gb_cpu_fold,
+    .opaque_scratch = gb_cpu_opaque_scratch,
+    .opaque = gb_cpu_opaque,
+    .identity = gb_cpu_identity,
+    .rates = gb_cpu_rates,
 };
 
 gb_status gb_device_set_threads (gb_device *dev, int threads, gb_error *err) {

@@ -1,32 +1,36 @@
-/* opaque.c - which function computes an opaque op, and how much scratch it declares.
-** A row without a scratch function needs none; 'packs': the op takes triangles. Adding an opaque op is adding a row here. */
+/* opaque.c - which function computes an opaque op, and how much scratch it declares. A row without a
+** scratch function needs none; 'packs': the op takes triangles. Adding an opaque op is adding a row here. */
 #include "cpu/opaque.h"
 
 #include "cpu/cpu.h"
 
-static const struct { gb_opaque_fn *run; gb_scratch_fn *scratch; bool packs; } table[GB_NOPS] = {
-  [GB_OP_CAST] = {gb_cpu_cast, NULL},
-  [GB_OP_CAT] = {gb_cpu_cat, NULL},
-  [GB_OP_CUMSUM] = {gb_cpu_cumsum, NULL},
-  [GB_OP_SORT] = {gb_cpu_sort, gb_cpu_sort_scratch},
-  [GB_OP_TOPK] = {gb_cpu_topk, gb_cpu_topk_scratch},
-  [GB_OP_INDEX] = {gb_cpu_index, NULL},
-  [GB_OP_PUT] = {gb_cpu_put, NULL},
-  [GB_OP_INDEX_ADD] = {gb_cpu_index_add, NULL},
-  [GB_OP_SOBOL] = {gb_cpu_sobol, NULL},
-  [GB_OP_RANDPERM] = {gb_cpu_randperm, NULL},
-  [GB_OP_GEMM] = {gb_cpu_gemm, NULL},
-  [GB_OP_CHOLESKY] = {gb_cpu_cholesky, gb_cpu_cholesky_scratch, true},
-  [GB_OP_TRISOLVE] = {gb_cpu_trisolve, gb_cpu_solve_scratch, true},
-  [GB_OP_CHOL_INVERSE] = {gb_cpu_chol_inverse, gb_cpu_chol_inverse_scratch, true},
-  [GB_OP_LOGDET] = {gb_cpu_logdet, NULL, true},
-  [GB_OP_INV_QUAD] = {gb_cpu_inv_quad, gb_cpu_inv_quad_scratch, true},
-  [GB_OP_SOLVE_CHOL] = {gb_cpu_solve_chol, gb_cpu_solve_scratch, true},
-  [GB_OP_QR] = {gb_cpu_qr, gb_cpu_qr_scratch},
-  [GB_OP_EIGH] = {gb_cpu_eigh, gb_cpu_eigh_scratch},
-  [GB_OP_SVD] = {gb_cpu_svd, gb_cpu_svd_scratch},
-  [GB_OP_LU_SOLVE] = {gb_cpu_lu_solve, gb_cpu_lu_solve_scratch},
-  [GB_OP_LU_LOGDET] = {gb_cpu_lu_logdet, gb_cpu_lu_logdet_scratch},
+static const struct {
+  gb_opaque_fn *run;
+  gb_scratch_fn *scratch;
+  bool packs;
+} table[GB_NOPS] = {
+    [GB_OP_CAST] = {gb_cpu_cast, NULL},
+    [GB_OP_CAT] = {gb_cpu_cat, NULL},
+    [GB_OP_CUMSUM] = {gb_cpu_cumsum, NULL},
+    [GB_OP_SORT] = {gb_cpu_sort, gb_cpu_sort_scratch},
+    [GB_OP_TOPK] = {gb_cpu_topk, gb_cpu_topk_scratch},
+    [GB_OP_INDEX] = {gb_cpu_index, NULL},
+    [GB_OP_PUT] = {gb_cpu_put, NULL},
+    [GB_OP_INDEX_ADD] = {gb_cpu_index_add, NULL},
+    [GB_OP_SOBOL] = {gb_cpu_sobol, NULL},
+    [GB_OP_RANDPERM] = {gb_cpu_randperm, NULL},
+    [GB_OP_GEMM] = {gb_cpu_gemm, NULL},
+    [GB_OP_CHOLESKY] = {gb_cpu_cholesky, gb_cpu_cholesky_scratch, true},
+    [GB_OP_TRISOLVE] = {gb_cpu_trisolve, gb_cpu_solve_scratch, true},
+    [GB_OP_CHOL_INVERSE] = {gb_cpu_chol_inverse, gb_cpu_chol_inverse_scratch, true},
+    [GB_OP_LOGDET] = {gb_cpu_logdet, NULL, true},
+    [GB_OP_INV_QUAD] = {gb_cpu_inv_quad, gb_cpu_inv_quad_scratch, true},
+    [GB_OP_SOLVE_CHOL] = {gb_cpu_solve_chol, gb_cpu_solve_scratch, true},
+    [GB_OP_QR] = {gb_cpu_qr, gb_cpu_qr_scratch},
+    [GB_OP_EIGH] = {gb_cpu_eigh, gb_cpu_eigh_scratch},
+    [GB_OP_SVD] = {gb_cpu_svd, gb_cpu_svd_scratch},
+    [GB_OP_LU_SOLVE] = {gb_cpu_lu_solve, gb_cpu_lu_solve_scratch},
+    [GB_OP_LU_LOGDET] = {gb_cpu_lu_logdet, gb_cpu_lu_logdet_scratch},
 };
 
 /* Ops that BLAS or LAPACK computes exist for the two types they have. */
@@ -41,7 +45,8 @@ static gb_status check_blas (const gb_opaque *o, gb_error *err) {
 static gb_status check_layout (const gb_opaque *o, gb_error *err) {
   const bool upper = o->op == GB_OP_TRISOLVE && o->attr.i[0] != 0;
   const bool matrix = !(o->packed || o->grown) || (table[o->op].packs && !upper);
-  const bool inverse = o->op == GB_OP_CHOL_INVERSE ? !o->grown && (o->packed || !o->packed_inverse) : !o->packed_inverse;
+  const bool inverse = o->op == GB_OP_CHOL_INVERSE ? !o->grown && (o->packed || !o->packed_inverse)
+                                                   : !o->packed_inverse;
   if (matrix && inverse) return GB_OK;
   return gb_fail(err, GB_EINTERNAL, "%s has no such packed form", gb_ops[o->op].name);
 }
@@ -57,7 +62,7 @@ gb_status gb_cpu_opaque (gb_device *dev, const gb_opaque *o, const void *const *
     return gb_fail(err, GB_EINTERNAL, "%s is not an opaque op of the cpu device", gb_ops[o->op].name);
   GB_TRY(check_blas(o, err));
   GB_TRY(check_layout(o, err));
-  static char none[64];            /* scratch of an op that needs no bytes may be NULL */
+  static char none[64]; /* scratch of an op that needs no bytes may be NULL */
   const gb_opaque_call call = {dev->pool, o, in, out, scratch != NULL ? scratch : none, err};
   return table[o->op].run(&call);
 }

@@ -3,8 +3,8 @@
 #ifndef GB_CPU_OPAQUE_H
 #define GB_CPU_OPAQUE_H
 
-#include "cpu/linalg/blas.h"
 #include "base/tasks.h"
+#include "cpu/linalg/blas.h"
 
 /* One run of an opaque op. All tensors are contiguous; 'scratch' has the bytes its contract declares. */
 typedef struct gb_opaque_call {
@@ -25,8 +25,7 @@ gb_opaque_fn gb_cpu_gemm, gb_cpu_cholesky, gb_cpu_chol_inverse, gb_cpu_logdet, g
     gb_cpu_cast, gb_cpu_sobol, gb_cpu_randperm;
 gb_scratch_fn gb_cpu_cholesky_scratch, gb_cpu_chol_inverse_scratch, gb_cpu_inv_quad_scratch,
     gb_cpu_solve_scratch, gb_cpu_lu_solve_scratch, gb_cpu_lu_logdet_scratch, gb_cpu_qr_scratch,
-    gb_cpu_eigh_scratch, gb_cpu_svd_scratch, gb_cpu_sort_scratch,
-    gb_cpu_topk_scratch;
+    gb_cpu_eigh_scratch, gb_cpu_svd_scratch, gb_cpu_sort_scratch, gb_cpu_topk_scratch;
 
 static inline size_t gb_align64 (size_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -37,7 +36,7 @@ static inline size_t gb_columns (const gb_shape *s) { return s->ndim == 1 ? 1 : 
 typedef struct gb_tiles {
   gb_dtype dtype;
   bool packed, grown;
-  size_t n, m;                     /* m: columns, so many elements between rows of a row-major matrix; else n */
+  size_t n, m; /* m: columns, so many elements between rows of a row-major matrix; else n */
   char *base;
 } gb_tiles;
 
@@ -75,17 +74,18 @@ static inline void *gb_tiles_entry (const gb_tiles *a, size_t i, size_t j, size_
   return tile + (i % GB_BLOCK * ld + col) * gb_dtype_size(a->dtype);
 }
 
-/* a (n, m), and the lower triangle of a (n, n) from row 'have' on. Errors: ENAN naming row and column, from 1, of the
-** first entry that is not finite; EINTR. */
+/* a (n, m), and the lower triangle of a (n, n) from row 'have' on. Errors: ENAN naming row and column,
+** from 1, of the first entry that is not finite; EINTR. */
 gb_status gb_check_finite (gb_pool *pool, gb_dtype t, size_t n, size_t m, const void *a, gb_error *err);
 gb_status gb_check_lower (gb_pool *pool, const gb_tiles *a, size_t have, gb_error *err);
 
-/* range.c: the exponent k of the largest |entry|, in [2^(k-1), 2^k), where sums of products of the entries could leave the type,
-** else 0; every entry times 2^exponent. */
+/* range.c: the exponent k of the largest |entry|, in [2^(k-1), 2^k), where sums of products of the entries
+** could leave the type, else 0; every entry times 2^exponent. */
 int gb_far_exponent (gb_dtype t, size_t count, const void *a);
 void gb_scale_by_power (gb_dtype t, size_t count, int exponent, void *a);
-/* ENAN "'what' overflows" where a result (n, m) of a finite matrix, operand 0, is not finite; of the right-hand sides, operand 1,
-** that is asked before, since their memory may be that of the result. Errors: EINTR. */
+/* ENAN "'what' overflows" where a result (n, m) of a finite matrix, operand 0, is not finite; of the
+** right-hand sides, operand 1, that is asked before, since their memory may be that of the result. Errors:
+** EINTR. */
 gb_status gb_right_is_finite (const gb_opaque_call *c, bool *finite);
 gb_status gb_check_result (const gb_opaque_call *c, const char *what, size_t n, size_t m, const void *result);
 
@@ -96,7 +96,7 @@ typedef struct gb_tri {
   bool trans, unit;
   size_t r;
   void *x;
-  atomic_uint *progress;           /* scratch: gb_tri_bytes(n, r) */
+  atomic_uint *progress; /* scratch: gb_tri_bytes(n, r) */
 } gb_tri;
 
 size_t gb_tri_bytes (size_t n, size_t r);

@@ -15,37 +15,39 @@ typedef struct gb_fold_stats gb_fold_stats;
 typedef struct gb_opaque gb_opaque;
 typedef union gb_number gb_number;
 
-/* What only the device itself can measure of its arithmetic, a second of one thread, and how threads add up. */
+/* What only the device itself can measure of its arithmetic, a second of one thread, and how threads add
+** up. */
 typedef struct gb_device_rates {
-  double fma;                  /* FMA vector instructions, a vector = 64 bytes */
-  double issue;                /* the best mix of FMA and additions */
-  double scaling;              /* FMA of all threads together over FMA of one */
+  double fma;     /* FMA vector instructions, a vector = 64 bytes */
+  double issue;   /* the best mix of FMA and additions */
+  double scaling; /* FMA of all threads together over FMA of one */
 } gb_device_rates;
 
 typedef struct gb_device_ops {
-  const char *name;                                           /* "cpu" */
+  const char *name; /* "cpu" */
   /* Bytes of scratch a run of 'f' needs with this device's threads. */
   size_t (*fold_scratch)(const gb_device *dev, const gb_fold *f);
-  /* Runs 'f'. operand[slot], out[slot]: base addresses; constant: the numbers of BIND. 64-byte aligned scratch.
-  ** Errors: EINTR. 'stats' may be NULL. */
+  /* Runs 'f'. operand[slot], out[slot]: base addresses; constant: the numbers of BIND. 64-byte aligned
+  ** scratch. Errors: EINTR. 'stats' may be NULL. */
   gb_status (*fold)(gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
                     const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err);
   /* Bytes of the totals that 'f', a part of a fold, keeps between parts; and a run of that part. */
   size_t (*fold_state)(const gb_device *dev, const gb_fold *f);
   gb_status (*fold_part)(gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
-                         const gb_number *constant, const gb_carry *carry, void *scratch, gb_fold_stats *stats,
-                         gb_error *err);
-  /* Bytes of scratch and library workspace of one opaque op. Inputs arrive contiguous, row-major, but for those of GEMM
-  ** that lie as 'row' and 'matrix' say. */
+                         const gb_number *constant, const gb_carry *carry, void *scratch,
+                         gb_fold_stats *stats, gb_error *err);
+  /* Bytes of scratch and library workspace of one opaque op. Inputs arrive contiguous, row-major, but for
+  ** those of GEMM that lie as 'row' and 'matrix' say. */
   size_t (*opaque_scratch)(const gb_device *dev, const gb_opaque *o);
-  /* Errors: ENOTPD, ENAN, EINTR, EINDEX (a position out of range). Outputs are contiguous. CHOLESKY may find its matrix,
-  ** TRISOLVE and SOLVE_CHOL their right-hand sides, and CHOL_INVERSE with a packed result its factor, where the result goes:
-  ** they then work in place. */
+  /* Errors: ENOTPD, ENAN, EINTR, EINDEX (a position out of range). Outputs are contiguous. CHOLESKY may
+  ** find its matrix, TRISOLVE and SOLVE_CHOL their right-hand sides, and CHOL_INVERSE with a packed result
+  ** its factor, where the result goes: they then work in place. */
   gb_status (*opaque)(gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
                       void *scratch, gb_error *err);
-  gb_status (*sync)(gb_device *dev, gb_error *err);           /* optional: NULL = always complete */
-  /* Optional, both or none: NULL = no figures of its own. One line that names all that its speed depends on but the number of
-  ** threads: processor, instruction set, libraries; and the figures, measured in about 'seconds'. */
+  gb_status (*sync)(gb_device *dev, gb_error *err); /* optional: NULL = always complete */
+  /* Optional, both or none: NULL = no figures of its own. One line that names all that its speed depends
+  ** on but the number of threads: processor, instruction set, libraries; and the figures, measured in
+  ** about 'seconds'. */
   void (*identity)(const gb_device *dev, char *text, size_t size);
   void (*rates)(gb_device *dev, double seconds, gb_device_rates *out);
 } gb_device_ops;
@@ -55,20 +57,20 @@ struct gb_device {
   gb_ledger ledger;
   gb_pool *pool;
   void *priv;
-  char name[24];               /* "cpu", "cpu:2", ... */
-  gb_device *next;            /* simulated devices: memory of their own, the first one's code and threads */
+  char name[24];   /* "cpu", "cpu:2", ... */
+  gb_device *next; /* simulated devices: memory of their own, the first one's code and threads */
 };
 
-/* cpu/device_cpu.c. Pre-touches BLAS, pins it to one thread, picks the ISA (GIBBOUS_ISA=avx512|avx2|portable overrides;
-** an ISA the machine lacks is EOPTION). 'limit' bytes. */
+/* cpu/device_cpu.c. Pre-touches BLAS, pins it to one thread, picks the ISA
+** (GIBBOUS_ISA=avx512|avx2|portable overrides; an ISA the machine lacks is EOPTION). 'limit' bytes. */
 gb_status gb_device_cpu_new (int threads, size_t limit, gb_device **out, gb_error *err);
-void gb_device_free (gb_device *dev);                        /* with its simulated devices */
-/* One more simulated device, "cpu:2" after "cpu", with a ledger of 'limit' bytes. What it computes has the bits of 'first'.
-** Errors: ENOMEM; EOPTION past GB_DEVICES. */
+void gb_device_free (gb_device *dev); /* with its simulated devices */
+/* One more simulated device, "cpu:2" after "cpu", with a ledger of 'limit' bytes. What it computes has the
+** bits of 'first'. Errors: ENOMEM; EOPTION past GB_DEVICES. */
 #define GB_DEVICES 16
 gb_status gb_device_add_simulated (gb_device *first, size_t limit, gb_error *err);
 gb_status gb_device_set_threads (gb_device *dev, int threads, gb_error *err);
-const char *gb_device_isa (const gb_device *dev);            /* "avx512", ... */
-const char *gb_device_blas (const gb_device *dev);           /* the library, how it was built, its kernels */
+const char *gb_device_isa (const gb_device *dev);  /* "avx512", ... */
+const char *gb_device_blas (const gb_device *dev); /* the library, how it was built, its kernels */
 
 #endif

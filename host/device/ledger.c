@@ -13,9 +13,7 @@
 #define ALIGN ((size_t)64)
 _Static_assert(sizeof(gb_block) <= 64, "the block header fits in one alignment unit");
 
-void gb_ledger_init (gb_ledger *l, size_t limit) {
-  *l = (gb_ledger){.limit = limit, .fail_after = -1};
-}
+void gb_ledger_init (gb_ledger *l, size_t limit) { *l = (gb_ledger){.limit = limit, .fail_after = -1}; }
 
 static bool fits (gb_ledger *l, size_t bytes) {
   if (l->fail_after >= 0 && (size_t)l->fail_after <= l->allocations) return false;
@@ -35,15 +33,18 @@ gb_status gb_ledger_book (gb_ledger *l, size_t bytes, const char *what, gb_error
   while (l->shed != NULL && l->shed(l->shed_ud));
   l->books -= bytes;
   char books[GB_BYTES_TEXT], used[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
-  return gb_fail(err, GB_ENOMEM, "no room for %s: graphs and plans take %s (64 MiB are free) beside %s of tensors, limit %s", what,
-                 gb_bytes_text(l->books, books), gb_bytes_text(l->used, used), gb_bytes_text(l->limit, limit));
+  return gb_fail(err, GB_ENOMEM,
+                 "no room for %s: graphs and plans take %s (64 MiB are free) beside %s of tensors, limit %s",
+                 what, gb_bytes_text(l->books, books), gb_bytes_text(l->used, used),
+                 gb_bytes_text(l->limit, limit));
 }
 
 void gb_ledger_unbook (gb_ledger *l, size_t bytes) { outermost(l)->books -= bytes; }
 
 static size_t whole_size (size_t bytes) { return ALIGN + (bytes + ALIGN - 1) / ALIGN * ALIGN; }
 
-/* The first gap of lent memory that is wide enough. Blocks there are listed by address; '*after' is the one before. */
+/* The first gap of lent memory that is wide enough. Blocks there are listed by address; '*after' is the
+** one before. */
 static gb_block *take_lent (const gb_ledger *l, size_t size, gb_block **after) {
   char *at = l->base;
   *after = NULL;
@@ -56,8 +57,8 @@ static gb_block *take_lent (const gb_ledger *l, size_t size, gb_block **after) {
   return (gb_block *)(void *)at;
 }
 
-/* Aligned by hand: glibc before 2.38 does not find what aligned_alloc gave and free took back for another request of the same
-** size, and a loop would grow the heap by all that it ever held. */
+/* Aligned by hand: glibc before 2.38 does not find what aligned_alloc gave and free took back for another
+** request of the same size, and a loop would grow the heap by all that it ever held. */
 static gb_block *aligned_block (size_t size) {
   void *raw = malloc(size + ALIGN);
   if (raw == NULL) return NULL;
@@ -66,8 +67,9 @@ static gb_block *aligned_block (size_t size) {
   return b;
 }
 
-/* Large blocks are mappings of their own. Some freed ones are kept, the newest last, for blocks to come: pages met for the first time
-** cost more than what most ops compute into them. A build that watches the heap leaves all blocks to the allocator. */
+/* Large blocks are mappings of their own. Some freed ones are kept, the newest last, for blocks to come:
+** pages met for the first time cost more than what most ops compute into them. A build that watches the
+** heap leaves all blocks to the allocator. */
 #define PAGE ((size_t)4096)
 #ifdef __SANITIZE_ADDRESS__
 #define LARGE SIZE_MAX
@@ -135,8 +137,9 @@ void gb_ledger_release (gb_ledger *l) {
   l->freed = 0;
 }
 
-/* The allocator keeps pages of what was freed, up to all of 'freed', and we keep mappings. Before these could take the process past
-** the limit they go back to the system. Invariant: blocks and such pages together are no more than the limit. */
+/* The allocator keeps pages of what was freed, up to all of 'freed', and we keep mappings. Before these
+** could take the process past the limit they go back to the system. Invariant: blocks and such pages
+** together are no more than the limit. */
 static gb_block *take_own (gb_ledger *l, size_t bytes) {
   gb_block *b = NULL;
   const size_t room = gb_ledger_room(l) - bytes;
@@ -169,7 +172,8 @@ static void enter_block (gb_ledger *l, gb_block *b, gb_block *after) {
 
 /* Plans that are only remembered go before what is charged for them makes an allocation fail. */
 static gb_block *take_or_shed (gb_ledger *l, size_t bytes, gb_block **after) {
-  while (bytes > gb_ledger_room(l) && gb_ledger_charged(l) > 0 && l->shed != NULL && l->shed(l->shed_ud)) continue;
+  while (bytes > gb_ledger_room(l) && gb_ledger_charged(l) > 0 && l->shed != NULL && l->shed(l->shed_ud))
+    continue;
   return take(l, bytes, after);
 }
 
@@ -177,7 +181,7 @@ gb_status gb_ledger_alloc (gb_ledger *l, gb_purpose p, size_t bytes, const char 
                            void **out, gb_error *err) {
   gb_block *after, *b = take_or_shed(l, bytes, &after);
   if (b == NULL && l->reclaim != NULL) {
-    l->reclaim(l->reclaim_ud, bytes);          /* may re-enter gb_ledger_free; the ledger is whole here */
+    l->reclaim(l->reclaim_ud, bytes); /* may re-enter gb_ledger_free; the ledger is whole here */
     b = take_or_shed(l, bytes, &after);
   }
   l->allocations++;
@@ -188,7 +192,11 @@ gb_status gb_ledger_alloc (gb_ledger *l, gb_purpose p, size_t bytes, const char 
     if (err != NULL) err->need = bytes, err->have = gb_ledger_room(l);
     return GB_ENOMEM;
   }
-  *b = (gb_block){.bytes = bytes, .purpose = p, .where = where, .name = name, .holder = out,
+  *b = (gb_block){.bytes = bytes,
+                  .purpose = p,
+                  .where = where,
+                  .name = name,
+                  .holder = out,
                   .raw = l->base == NULL ? b->raw : NULL};
   enter_block(l, b, after);
   *out = (char *)b + ALIGN;
@@ -238,13 +246,14 @@ void gb_ledger_retag (gb_ledger *l, void *p, gb_purpose to) {
   b->purpose = to;
 }
 
-bool gb_ledger_force (gb_ledger *l, gb_purpose p, size_t bytes, const char *where, const char *name, void **out) {
+bool gb_ledger_force (gb_ledger *l, gb_purpose p, size_t bytes, const char *where, const char *name,
+                      void **out) {
   gb_status st = GB_ENOMEM;
   for (; st != GB_OK && l != NULL; l = l->outer) {
     const gb_ledger was = *l;
     l->limit = SIZE_MAX;
     l->fail_after = -1;
-    l->reclaim = NULL;                         /* a caller may hold blocks that are in no list */
+    l->reclaim = NULL; /* a caller may hold blocks that are in no list */
     st = gb_ledger_alloc(l, p, bytes, where, name, out, NULL);
     l->limit = was.limit;
     l->fail_after = was.fail_after;
@@ -255,9 +264,14 @@ bool gb_ledger_force (gb_ledger *l, gb_purpose p, size_t bytes, const char *wher
 
 void gb_ledger_lend (gb_ledger *l, gb_ledger *outer, void *memory, size_t extent, size_t limit) {
   *outer = *l;
-  *l = (gb_ledger){.limit = limit, .allocations = outer->allocations, .fail_after = outer->fail_after,
-                   .reclaim = outer->reclaim, .reclaim_ud = outer->reclaim_ud,
-                   .base = memory, .extent = extent, .outer = outer};
+  *l = (gb_ledger){.limit = limit,
+                   .allocations = outer->allocations,
+                   .fail_after = outer->fail_after,
+                   .reclaim = outer->reclaim,
+                   .reclaim_ud = outer->reclaim_ud,
+                   .base = memory,
+                   .extent = extent,
+                   .outer = outer};
 }
 
 void gb_ledger_return (gb_ledger *l) {
@@ -269,7 +283,8 @@ void gb_ledger_return (gb_ledger *l) {
     next = b->next;
     const void *data = *b->holder;
     if (!gb_ledger_force(l, b->purpose, b->bytes, b->where, b->name, b->holder)) {
-      fprintf(stderr, "gibbous: no memory for %zu bytes that outlive the function that made them\n", b->bytes);
+      fprintf(stderr, "gibbous: no memory for %zu bytes that outlive the function that made them\n",
+              b->bytes);
       abort();
     }
     memcpy(*b->holder, data, b->bytes);
@@ -318,6 +333,6 @@ gb_process_memory gb_process_memory_read (void) {
 void gb_process_memory_reset (void) {
   FILE *f = fopen("/proc/self/clear_refs", "w");
   if (f == NULL) return;
-  fputs("5", f);                  /* the peak becomes what is resident now */
+  fputs("5", f); /* the peak becomes what is resident now */
   fclose(f);
 }

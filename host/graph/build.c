@@ -5,7 +5,7 @@
 
 #include "graph/formula.h"
 
-/* ---- dtypes ---- */
+/* -- dtypes */
 
 static bool weak (const gb_node *n) { return (n->flags & GB_NODE_WEAK) != 0; }
 
@@ -55,7 +55,7 @@ static gb_status build_adopted (gb_op op, int n, gb_node *const *in, int from, c
   return st;
 }
 
-/* ---- elementwise ---- */
+/* -- elementwise */
 
 gb_status gb_map1 (gb_op op, gb_node *a, gb_node **out, gb_error *err) {
   return gb_node_build(a->graph, op, 1, &a, NULL, NULL, GB_F64, out, err);
@@ -76,7 +76,7 @@ gb_status gb_scale (gb_node *a, double factor, gb_node **out, gb_error *err) {
   return gb_formula_take(&e, gb_ex_scale(&e, a, factor), out);
 }
 
-/* ---- views ---- */
+/* -- views */
 
 static gb_status with_axis (gb_op op, gb_node *a, int axis, gb_node **out, gb_error *err) {
   const gb_attr attr = {.i = {axis}};
@@ -168,9 +168,10 @@ gb_status gb_pick (gb_node *a, int output, gb_node **out, gb_error *err) {
   return with_axis(GB_OP_PICK, a, output, out, err);
 }
 
-/* ---- a few along an axis ---- */
+/* -- a few along an axis */
 
-/* Output 0 is values, 1 positions. What is not there yet is turned so that the axis comes last: its windows are then whole rows. */
+/* Output 0 is values, 1 positions. What is not there yet is turned so that the axis comes last: its
+** windows are then whole rows. */
 gb_status gb_topk (gb_node *a, int axis, size_t k, bool largest, int output, gb_node **out, gb_error *err) {
   const int last = gb_node_shape(a)->ndim - 1;
   const bool turned = axis != last && a->nin > 0 && !gb_node_has_value(a);
@@ -184,7 +185,7 @@ gb_status gb_topk (gb_node *a, int axis, size_t k, bool largest, int output, gb_
   return gb_formula_take(&e, turned ? gb_ex_permute(&e, r, swapped) : r, out);
 }
 
-/* ---- reductions ---- */
+/* -- reductions */
 
 /* Counting what is true is a sum of f64 ones, which streams. */
 static gb_node *ones_where (gb_formula *e, gb_node *a) {
@@ -206,7 +207,7 @@ gb_status gb_reduce (gb_op op, gb_node *a, unsigned axes, bool keepdim, gb_node 
   return gb_formula_take(&e, x, out);
 }
 
-/* ---- contractions ---- */
+/* -- contractions */
 
 gb_status gb_sqdist (gb_node *x, gb_node *y, gb_node *w, gb_node **out, gb_error *err) {
   return build_adopted(GB_OP_SQDIST, w != NULL ? 3 : 2, (gb_node *[]){x, y, w}, 0, NULL, out, err);
@@ -238,7 +239,7 @@ gb_status gb_matmul (gb_node *a, gb_node *b, gb_node **out, gb_error *err) {
   return gb_formula_take(&e, y, out);
 }
 
-/* ---- generators ---- */
+/* -- generators */
 
 gb_status gb_eye (gb_graph *g, size_t n, gb_dtype t, gb_node **out, gb_error *err) {
   const gb_shape s = gb_shape_of(2, (size_t[]){n, n});

@@ -19,13 +19,13 @@ gb_status gb_scale (gb_node *a, double factor, gb_node **out, gb_error *err);
 
 gb_status gb_reshape (gb_node *a, const gb_shape *s, gb_node **out, gb_error *err);
 gb_status gb_permute (gb_node *a, const int *axes, gb_node **out, gb_error *err);
-gb_status gb_transpose (gb_node *a, gb_node **out, gb_error *err);        /* last two axes */
+gb_status gb_transpose (gb_node *a, gb_node **out, gb_error *err); /* last two axes */
 gb_status gb_unsqueeze (gb_node *a, int axis, gb_node **out, gb_error *err);
 gb_status gb_squeeze (gb_node *a, int axis, gb_node **out, gb_error *err);
 gb_status gb_expand (gb_node *a, const gb_shape *s, gb_node **out, gb_error *err);
 gb_status gb_slice (gb_node *a, int axis, size_t start, ptrdiff_t step, size_t extent, gb_node **out,
                     gb_error *err);
-gb_status gb_select (gb_node *a, int axis, size_t at, gb_node **out, gb_error *err);   /* slice and squeeze */
+gb_status gb_select (gb_node *a, int axis, size_t at, gb_node **out, gb_error *err); /* slice and squeeze */
 gb_status gb_flip (gb_node *a, int axis, gb_node **out, gb_error *err);
 gb_status gb_tile (gb_node *a, int ndim, const size_t *times, gb_node **out, gb_error *err);
 gb_status gb_cat (int n, gb_node *const *a, int axis, gb_node **out, gb_error *err);
@@ -48,7 +48,7 @@ gb_status gb_einsum (gb_graph *g, const char *spec, int n, gb_node *const *in, g
 gb_status gb_eye (gb_graph *g, size_t n, gb_dtype t, gb_node **out, gb_error *err);
 gb_status gb_pick (gb_node *a, int output, gb_node **out, gb_error *err);
 gb_status gb_topk (gb_node *a, int axis, size_t k, bool largest, int output, gb_node **out, gb_error *err);
-gb_status gb_sqdist (gb_node *x, gb_node *y, gb_node *w, gb_node **out, gb_error *err);    /* w may be NULL */
+gb_status gb_sqdist (gb_node *x, gb_node *y, gb_node *w, gb_node **out, gb_error *err); /* w may be NULL */
 /* profile at u = c s; alpha NULL but for RQ. */
 gb_status gb_radial (gb_profile p, gb_node *s, gb_node *c, gb_node *alpha, gb_node **out, gb_error *err);
 
@@ -61,8 +61,8 @@ gb_status gb_triangular_solve (gb_node *l, gb_node *b, bool upper, bool transpos
                                gb_error *err);
 gb_status gb_solve (gb_node *a, gb_node *b, gb_node **out, gb_error *err);
 gb_status gb_logdet (gb_node *a, gb_node **out, gb_error *err);
-gb_status gb_inv_quad (gb_node *a, gb_node *b, gb_node **out, gb_error *err);   /* sum b' A^-1 b */
+gb_status gb_inv_quad (gb_node *a, gb_node *b, gb_node **out, gb_error *err); /* sum b' A^-1 b */
 gb_status gb_lstsq (gb_node *a, gb_node *b, gb_node **out, gb_error *err);
-gb_status gb_diag (gb_node *v, gb_node **out, gb_error *err);                   /* (n) -> (n, n), lazy */
+gb_status gb_diag (gb_node *v, gb_node **out, gb_error *err); /* (n) -> (n, n), lazy */
 
 #endif

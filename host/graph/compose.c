@@ -24,8 +24,11 @@ static gb_node *as_float (gb_formula *e, gb_node *a) {
   return gb_node_dtype(a) == GB_I64 ? gb_ex_cast(e, a, GB_F64) : a;
 }
 
-/* Sums of halves on the way to a moment or a norm are f32: those of f16 leave its range where the result does not. */
-static gb_node *wide (gb_formula *e, gb_node *a) { return gb_dtype_is_half(gb_node_dtype(a)) ? gb_ex_cast(e, a, GB_F32) : a; }
+/* Sums of halves on the way to a moment or a norm are f32: those of f16 leave its range where the result
+** does not. */
+static gb_node *wide (gb_formula *e, gb_node *a) {
+  return gb_dtype_is_half(gb_node_dtype(a)) ? gb_ex_cast(e, a, GB_F32) : a;
+}
 
 /* 'y' in the type of 'a', where wide() took another. */
 static gb_node *narrow (gb_formula *e, gb_node *y, const gb_node *a) {
@@ -88,7 +91,8 @@ static gb_node *norm (gb_formula *e, gb_node *a, unsigned axes, bool keepdim, do
 
 /* (sum |x|^p)^(1/p); p = inf and -inf are the largest and smallest |x|. */
 gb_status gb_norm (gb_node *a, unsigned axes, bool keepdim, double p, gb_node **out, gb_error *err) {
-  if (isnan(p) || p == 0) return gb_fail(err, GB_EOPTION, "norm: p must be a number other than 0, got %g", gb_plain(p));
+  if (isnan(p) || p == 0)
+    return gb_fail(err, GB_EOPTION, "norm: p must be a number other than 0, got %g", gb_plain(p));
   gb_formula e;
   gb_formula_init(&e, a->graph, err);
   return gb_formula_take(&e, narrow(&e, norm(&e, wide(&e, a), all_axes(a, axes), keepdim, p), a), out);
@@ -117,7 +121,8 @@ gb_status gb_softmax (gb_node *a, int axis, gb_node **out, gb_error *err) {
   return gb_formula_take(&e, gb_ex_div(&e, x, gb_ex_reduce(&e, GB_OP_SUM, x, bit, true)), out);
 }
 
-/* The same here, lest what is the same in a whole row round away what differs; an infinity is not taken out. */
+/* The same here, lest what is the same in a whole row round away what differs; an infinity is not taken
+** out. */
 gb_status gb_log_softmax (gb_node *a, int axis, gb_node **out, gb_error *err) {
   unsigned bit = 0;
   GB_TRY(axis_bit("log_softmax", a, axis, &bit, err));
@@ -127,7 +132,8 @@ gb_status gb_log_softmax (gb_node *a, int axis, gb_node **out, gb_error *err) {
   gb_node *x = wide(&e, a), *top = gb_ex_map1(&e, GB_OP_DETACH, gb_ex_reduce(&e, GB_OP_MAX, x, bit, true));
   top = top ? gb_ex_where(&e, gb_ex_map1(&e, GB_OP_ISFINITE, top), top, gb_ex_like(&e, 0, top)) : NULL;
   x = gb_ex_sub(&e, x, top);
-  return gb_formula_take(&e, narrow(&e, gb_ex_sub(&e, x, gb_ex_reduce(&e, GB_OP_LOGSUMEXP, x, bit, true)), a), out);
+  return gb_formula_take(&e, narrow(&e, gb_ex_sub(&e, x, gb_ex_reduce(&e, GB_OP_LOGSUMEXP, x, bit, true)), a),
+                         out);
 }
 
 /* NaN stays NaN: maximum and minimum pass it through. */
@@ -139,7 +145,7 @@ gb_status gb_clamp (gb_node *a, gb_node *lo, gb_node *hi, gb_node **out, gb_erro
   return gb_formula_take(&e, a, out);
 }
 
-/* ---- joining ---- */
+/* -- joining */
 
 gb_status gb_stack (int n, gb_node *const *a, int axis, gb_node **out, gb_error *err) {
   if (n < 1) return gb_fail(err, GB_EOPTION, "stack: expected one tensor or more");

@@ -9,15 +9,15 @@
 #include "graph/formula.h"
 
 typedef struct term {
-  gb_node *node;               /* borrowed */
+  gb_node *node; /* borrowed */
   int n;
-  char letter[GB_MAXDIM + 1];  /* of each axis; 0-terminated */
+  char letter[GB_MAXDIM + 1]; /* of each axis; 0-terminated */
 } term;
 
 typedef struct spec {
   const char *text;
   int nterms, nresult;
-  int uses[128];               /* occurrences of a letter in the terms not yet merged, and in the result */
+  int uses[128]; /* occurrences of a letter in the terms not yet merged, and in the result */
   bool known[128];
   size_t extent[128];
   char result[GB_MAXDIM + 1];
@@ -99,7 +99,7 @@ static gb_status parse (spec *s, int n, gb_node *const *in, term *t) {
   return parse_result(s, arrow);
 }
 
-/* ---- building; failures stick in the expression ---- */
+/* -- building; failures stick in the expression */
 
 static int position (const term *t, char c) {
   const char *p = memchr(t->letter, c, (size_t)t->n);
@@ -153,12 +153,17 @@ static void sum_private (gb_formula *e, const spec *s, term *t) {
 }
 
 /* A set of letters in order of appearance. */
-typedef struct letters { int n; char at[2 * GB_MAXDIM]; } letters;
+typedef struct letters {
+  int n;
+  char at[2 * GB_MAXDIM];
+} letters;
 
 static void add (letters *l, char c) { l->at[l->n++] = c; }
 
 /* Letters of two terms by what becomes of them. */
-typedef struct parts { letters batch, left, right, inner; } parts;
+typedef struct parts {
+  letters batch, left, right, inner;
+} parts;
 
 static parts divide (const spec *s, const term *a, const term *b) {
   parts p = {0};
@@ -228,7 +233,8 @@ static void merge (gb_formula *e, spec *s, term *a, term *b) {
     a->node = gb_ex_mul(e, a->node, b->node);
   } else {
     if (a->node && !gb_dtype_is_float(gb_node_dtype(a->node)) && e->status == GB_OK) {
-      e->status = gb_fail(e->err, GB_EDTYPE, "einsum: sums of products are of floats, convert with :to{dtype=...}: got %s",
+      e->status = gb_fail(e->err, GB_EDTYPE,
+                          "einsum: sums of products are of floats, convert with :to{dtype=...}: got %s",
                           gb_dtype_name(gb_node_dtype(a->node)));
       return;
     }
@@ -269,8 +275,8 @@ gb_status gb_einsum (gb_graph *g, const char *text, int n, gb_node *const *in, g
   if (n < 1) return gb_fail(err, GB_EOPTION, "einsum: expected one tensor or more");
   term *t = calloc((size_t)n, sizeof *t);
   gb_node **same = calloc((size_t)n, sizeof *same);
-  gb_status st =
-      t == NULL || same == NULL ? gb_fail(err, GB_ENOMEM, "no memory for the terms of einsum") : GB_OK;
+  gb_status st = t == NULL || same == NULL ? gb_fail(err, GB_ENOMEM, "no memory for the terms of einsum")
+                                           : GB_OK;
   if (st == GB_OK) st = gb_adopt(n, in, same, err);
   if (st == GB_OK) {
     st = parse(&s, n, same, t);

@@ -55,8 +55,8 @@ static bool usable (const gb_formula *e, int nin, gb_node *const *in) {
   return e->status == GB_OK;
 }
 
-gb_node *gb_ex_op (gb_formula *e, gb_op op, int nin, gb_node *const *in, const gb_attr *attr, const gb_shape *shape,
-                   gb_dtype dtype) {
+gb_node *gb_ex_op (gb_formula *e, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
+                   const gb_shape *shape, gb_dtype dtype) {
   if (!usable(e, nin, in)) return NULL;
   gb_node *n = NULL;
   gb_status st = gb_node_build(e->g, op, nin, in, attr, shape, dtype, &n, e->err);

@@ -6,8 +6,8 @@
 enum { DEEPEST = 64, MOST = 256 }; /* what is deeper is taken from, and so is an expression of more nodes */
 
 typedef enum part {
-  POSITIONS,                       /* at positions 'at' */
-  RUN,                             /* from 'start' on, 'extent' of them */
+  POSITIONS, /* at positions 'at' */
+  RUN,       /* from 'start' on, 'extent' of them */
   ALL
 } part;
 
@@ -15,12 +15,15 @@ typedef enum part {
 typedef struct gather {
   part part;
   gb_node *at;
-  gb_node *joint, *instead;        /* a PUT along the axis and what is taken in place of its part; NULL: none */
+  gb_node *joint, *instead; /* a PUT along the axis and what is taken in place of its part; NULL: none */
   size_t start, extent;
-  bool counts;                     /* nothing is built, elements that would be taken from are counted */
-  double elements, gathered;       /* how many they are, and would be then */
-  gb_node *found;                  /* of a count: the first CAT or PUT along the axis that is met */
-  struct { gb_node *x, *out; int axis; } taken[MOST];
+  bool counts;               /* nothing is built, elements that would be taken from are counted */
+  double elements, gathered; /* how many they are, and would be then */
+  gb_node *found;            /* of a count: the first CAT or PUT along the axis that is met */
+  struct {
+    gb_node *x, *out;
+    int axis;
+  } taken[MOST];
   int n;
   gb_error *err;
 } gather;
@@ -28,7 +31,8 @@ typedef struct gather {
 static gb_status take (gather *g, gb_node *x, int axis, int depth, gb_node **out);
 
 /* The op again over inputs, each taken along its own axis, or as it is where that is -1. */
-static gb_status again (gather *g, gb_node *x, const int *axis, const gb_shape *shape, int depth, gb_node **out) {
+static gb_status again (gather *g, gb_node *x, const int *axis, const gb_shape *shape, int depth,
+                        gb_node **out) {
   gb_node *in[8] = {NULL};
   int made = 0;
   gb_status st = GB_OK;
@@ -38,7 +42,8 @@ static gb_status again (gather *g, gb_node *x, const int *axis, const gb_shape *
     if (st != GB_OK) break;
   }
   if (st == GB_OK && g->counts) *out = gb_node_ref(x);
-  else if (st == GB_OK) st = gb_node_build(x->graph, x->op, x->nin, in, &x->attr, shape, gb_node_dtype(x), out, g->err);
+  else if (st == GB_OK)
+    st = gb_node_build(x->graph, x->op, x->nin, in, &x->attr, shape, gb_node_dtype(x), out, g->err);
   for (int i = 0; i < made; i++) gb_node_unref(in[i]);
   return st;
 }
@@ -46,7 +51,7 @@ static gb_status again (gather *g, gb_node *x, const int *axis, const gb_shape *
 /* Where axis 'axis' of a broadcast result lies in an input, -1: it is broadcast there. */
 static int aligned (const gb_node *x, int axis, const gb_node *in) {
   const int a = axis - (gb_node_shape(x)->ndim - gb_node_shape(in)->ndim);
-  return a < 0 ? -1 : a;          /* an extent of 1 is taken as it is */
+  return a < 0 ? -1 : a; /* an extent of 1 is taken as it is */
 }
 
 /* [row = column] of a unit matrix, some rows (or columns) of it. */
@@ -87,7 +92,8 @@ static int before_view (const gb_node *x, int axis) {
   }
 }
 
-/* Axes of the inputs of an op that can be taken apart along 'axis'; false: it cannot. 'sums': reductions and contractions, too. */
+/* Axes of the inputs of an op that can be taken apart along 'axis'; false: it cannot. 'sums': reductions
+** and contractions, too. */
 static bool inwards (const gb_node *x, int axis, bool sums, int *of) {
   const gb_kind kind = gb_ops[x->op].kind;
   const int ndim = gb_node_shape(x)->ndim;
@@ -112,7 +118,8 @@ static bool inwards (const gb_node *x, int axis, bool sums, int *of) {
     of[axis] = axis == 0 || points ? 0 : 1;
     return true;
   }
-  if (x->op == GB_OP_SUM || x->op == GB_OP_PROD || x->op == GB_OP_MIN || x->op == GB_OP_MAX || x->op == GB_OP_LOGSUMEXP) {
+  if (x->op == GB_OP_SUM || x->op == GB_OP_PROD || x->op == GB_OP_MIN || x->op == GB_OP_MAX ||
+      x->op == GB_OP_LOGSUMEXP) {
     of[0] = before_reduction(x, axis);
     return of[0] >= 0;
   }
@@ -164,13 +171,14 @@ static gb_status take_new (gather *g, gb_node *x, int axis, int depth, gb_node *
     return GB_OK;
   }
   if (gb_is_joined(x) && (int)x->attr.i[0] == axis) return take_joined(g, x, axis, out);
-  if (depth >= DEEPEST || !inwards(x, axis, g->part == POSITIONS && g->joint == NULL, of)) return take_from(g, x, axis, out);
+  if (depth >= DEEPEST || !inwards(x, axis, g->part == POSITIONS && g->joint == NULL, of))
+    return take_from(g, x, axis, out);
   shape.dim[axis] = extent_of(g, shape.dim[axis]);
   return again(g, x, of, &shape, depth, out);
 }
 
 static gb_status take (gather *g, gb_node *x, int axis, int depth, gb_node **out) {
-  if (gb_node_shape(x)->dim[axis] == 1) {                  /* position 1 */
+  if (gb_node_shape(x)->dim[axis] == 1) { /* position 1 */
     *out = gb_node_ref(x);
     return GB_OK;
   }
@@ -215,7 +223,8 @@ gb_node *gb_ex_take_at (gb_formula *e, gb_node *x, int axis, gb_node *at) {
 }
 
 gb_node *gb_ex_take_put (gb_formula *e, gb_node *x, int axis, gb_node *put, gb_node *instead) {
-  return instead ? in_formula(e, &(gather){.at = put->in[1], .joint = put, .instead = instead}, x, axis) : NULL;
+  return instead ? in_formula(e, &(gather){.at = put->in[1], .joint = put, .instead = instead}, x, axis)
+                 : NULL;
 }
 
 gb_node *gb_ex_instead (gb_formula *e, gb_node *x, int axis, gb_node *put, gb_node *instead) {
@@ -237,7 +246,9 @@ gb_node *gb_canon_gather (gb_formula *e, const gb_pending_op *d) {
   gb_node *x = d->in[0], *at = d->in[1];
   const int axis = (int)d->attr->i[0];
   gather g = {.at = at, .counts = true};
-  if (e->status != GB_OK || gb_node_shape(at)->ndim != 1 || gb_node_shape(at)->dim[0] > gb_node_shape(x)->dim[axis]) return NULL;
+  if (e->status != GB_OK || gb_node_shape(at)->ndim != 1 ||
+      gb_node_shape(at)->dim[0] > gb_node_shape(x)->dim[axis])
+    return NULL;
   if (gb_node_shape(at)->dim[0] == 0) return NULL;
   if (!in_formula(e, &g, x, axis)) return NULL;
   if (!(g.elements > 0) || !(2 * g.elements < (double)gb_shape_numel(gb_node_shape(x)))) return NULL;

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 
 struct gb_interned {
-  char **slot;               /* power of two, NULL = free */
+  char **slot; /* power of two, NULL = free */
   size_t nslots, used;
 };
 

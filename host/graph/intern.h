@@ -4,8 +4,8 @@
 
 typedef struct gb_interned gb_interned;
 
-gb_interned *gb_interned_new (void);                             /* NULL: no memory */
-void gb_interned_free (gb_interned *t);                          /* NULL is fine */
+gb_interned *gb_interned_new (void);    /* NULL: no memory */
+void gb_interned_free (gb_interned *t); /* NULL is fine */
 /* "" where there is no memory for a new string. */
 const char *gb_interned_get (gb_interned *t, const char *text);
 

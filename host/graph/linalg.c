@@ -40,7 +40,7 @@ gb_status gb_solve (gb_node *a, gb_node *b, gb_node **out, gb_error *err) {
   gb_formula e;
   gb_formula_init(&e, a->graph, err);
   gb_node *x = is_symmetric(a) ? gb_ex_meet(&e, GB_OP_SOLVE_CHOL, factor(&e, a), b)
-                                       : gb_ex_meet(&e, GB_OP_LU_SOLVE, a, b);
+                               : gb_ex_meet(&e, GB_OP_LU_SOLVE, a, b);
   return gb_formula_take(&e, x, out);
 }
 
@@ -48,7 +48,7 @@ gb_status gb_logdet (gb_node *a, gb_node **out, gb_error *err) {
   gb_formula e;
   gb_formula_init(&e, a->graph, err);
   gb_node *x = is_symmetric(a) ? gb_ex_map1(&e, GB_OP_LOGDET, factor(&e, a))
-                                       : gb_ex_map1(&e, GB_OP_LU_LOGDET, a);
+                               : gb_ex_map1(&e, GB_OP_LU_LOGDET, a);
   return gb_formula_take(&e, x, out);
 }
 
@@ -85,6 +85,7 @@ gb_status gb_lstsq (gb_node *a, gb_node *b, gb_node **out, gb_error *err) {
   if (t->ndim == 1) column = gb_ex_unsqueeze(&e, b, 1);
   x = gb_ex_meet(&e, GB_OP_MATMUL, qt, column);
   if (t->ndim == 1) x = gb_ex_squeeze(&e, x, 1);
-  x = gb_ex_op(&e, GB_OP_TRISOLVE, 2, (gb_node *[]){r, x}, &(gb_attr){.i = {1, 0, (int64_t)s->dim[0]}}, NULL, GB_F64);
+  x = gb_ex_op(&e, GB_OP_TRISOLVE, 2, (gb_node *[]){r, x}, &(gb_attr){.i = {1, 0, (int64_t)s->dim[0]}}, NULL,
+               GB_F64);
   return gb_formula_take(&e, x, out);
 }

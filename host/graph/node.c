@@ -2,10 +2,10 @@
 **
 ** The table holds no counts: a node leaves it when its last count goes. A key is op, attributes, shape,
 ** dtype and the serials of the inputs; serials are never reused, so a key can only be met again while its
-** inputs live. A node whose history has ended is not met: what an expression is must not change with the values that happen to
-** exist, so it is built again, with its inputs, and takes the value. Leaves are keyed by the view of their storage, which they
-** hold a count on. Parameters, gradient leaves, placeholders, traced slices, lent and held values are in the table under keys
-** that no look-up asks for. */
+** inputs live. A node whose history has ended is not met: what an expression is must not change with the
+** values that happen to exist, so it is built again, with its inputs, and takes the value. Leaves are
+** keyed by the view of their storage, which they hold a count on. Parameters, gradient leaves,
+** placeholders, traced slices, lent and held values are in the table under keys that no look-up asks for. */
 #include "graph/node.h"
 
 #include <assert.h>
@@ -14,14 +14,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/plain.h"
 #include "base/hash.h"
+#include "base/plain.h"
 #include "graph/call.h"
-#include "graph/intern.h"
 #include "graph/canon/simplify.h"
+#include "graph/intern.h"
 
-#define UNMERGED (GB_NODE_PARAM | GB_NODE_GRAD | GB_NODE_PLACEHOLDER | GB_NODE_TRACED | GB_NODE_LENT | GB_NODE_HELD | \
-                  GB_NODE_PROMISE | GB_NODE_MEASURED)
+#define UNMERGED                                                                                             \
+  (GB_NODE_PARAM | GB_NODE_GRAD | GB_NODE_PLACEHOLDER | GB_NODE_TRACED | GB_NODE_LENT | GB_NODE_HELD |       \
+   GB_NODE_PROMISE | GB_NODE_MEASURED)
 
 _Static_assert(sizeof(gb_node *) == sizeof(uint64_t), "a dropped input's serial is kept in its slot");
 
@@ -56,7 +57,7 @@ void gb_node_set_name (gb_node *n, const char *name) {
 
 char *gb_node_text (const gb_node *n, char buf[GB_NODE_TEXT]) {
   char shape[GB_SHAPE_TEXT];
-  if (n->op == GB_OP_CONST && *n->name == '\0') {            /* one node wherever a number is written: it has no line */
+  if (n->op == GB_OP_CONST && *n->name == '\0') { /* one node wherever a number is written: it has no line */
     if (gb_node_dtype(n) == GB_I64) snprintf(buf, GB_NODE_TEXT, "the number %" PRId64, n->attr.i[0]);
     else snprintf(buf, GB_NODE_TEXT, "the number %.17g", gb_plain(n->attr.f[0]));
     return buf;
@@ -66,12 +67,12 @@ char *gb_node_text (const gb_node *n, char buf[GB_NODE_TEXT]) {
   return buf;
 }
 
-/* ---- the cons table ---- */
+/* -- the cons table */
 
 static void table_grow (gb_graph *g) {
   const size_t n = 2 * g->nbuckets;
   gb_node **bucket = calloc(n, sizeof *bucket);
-  if (bucket == NULL) return;                     /* longer chains are still right */
+  if (bucket == NULL) return; /* longer chains are still right */
   for (size_t i = 0; i < g->nbuckets; i++)
     for (gb_node *c = g->bucket[i], *next; c != NULL; c = next) {
       next = c->chain;
@@ -139,7 +140,9 @@ static gb_node *table_find (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_no
 }
 
 /* Leaves and numbers are no results. */
-static bool is_result (const gb_node *n) { return n->op != GB_OP_LEAF && n->op != GB_OP_CONST && gb_node_has_value(n); }
+static bool is_result (const gb_node *n) {
+  return n->op != GB_OP_LEAF && n->op != GB_OP_CONST && gb_node_has_value(n);
+}
 
 void gb_graph_end_measured (gb_graph *g, uint64_t from) {
   for (size_t i = 0; i < g->nbuckets; i++)
@@ -147,7 +150,7 @@ void gb_graph_end_measured (gb_graph *g, uint64_t from) {
       if (n->serial >= from && is_result(n)) n->flags |= GB_NODE_MEASURED;
 }
 
-/* ---- making and releasing ---- */
+/* -- making and releasing */
 
 static size_t node_size (int nin, int nout) {
   return sizeof(gb_node) + (size_t)nout * sizeof(gb_value) + (size_t)nin * sizeof(gb_node *);
@@ -174,12 +177,15 @@ static gb_status node_alloc (gb_graph *g, gb_op op, int nin, int nout, gb_node *
   return GB_OK;
 }
 
-/* Inputs that n holds a count of. A promise that was kept holds its expression in the slot of a first input, though nin is 0. */
+/* Inputs that n holds a count of. A promise that was kept holds its expression in the slot of a first
+** input, though nin is 0. */
 static int counted_inputs (const gb_node *n) {
   return (n->flags & GB_NODE_PROMISE) != 0 && n->in[0] != NULL ? 1 : n->nin;
 }
 
-static int room_for_inputs (const gb_node *n) { return (n->flags & GB_NODE_PROMISE) != 0 ? 1 : n->nin + n->ndropped; }
+static int room_for_inputs (const gb_node *n) {
+  return (n->flags & GB_NODE_PROMISE) != 0 ? 1 : n->nin + n->ndropped;
+}
 
 static void forget_promise (gb_node *n) {
   gb_graph *g = n->graph;
@@ -349,7 +355,7 @@ gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, con
   return GB_OK;
 }
 
-/* ---- leaves ---- */
+/* -- leaves */
 
 static uint64_t hash_leaf (const gb_tensor *t) {
   uint64_t h = gb_hash_u64((uint64_t)GB_OP_LEAF, (uint64_t)(uintptr_t)t->storage);
@@ -409,15 +415,16 @@ gb_status gb_node_leaf (gb_graph *g, const gb_tensor *value, unsigned flags, con
   return GB_OK;
 }
 
-static gb_status held (gb_op op, const gb_attr *attr, int nin, gb_node *const *in, const gb_tensor *value, unsigned flags,
-                       gb_node *like, gb_node **out, gb_error *err) {
+static gb_status held (gb_op op, const gb_attr *attr, int nin, gb_node *const *in, const gb_tensor *value,
+                       unsigned flags, gb_node *like, gb_node **out, gb_error *err) {
   gb_graph *g = like->graph;
   gb_node *n;
   GB_TRY(node_alloc(g, op, nin, 1, &n, err));
   n->hash = gb_hash_u64((uint64_t)op, n->serial);
   n->attr = *attr;
   n->name = like->name;
-  n->flags = (like->flags & (GB_NODE_NEEDS_GRAD | GB_NODE_SYMMETRIC)) | (flags & GB_NODE_GROWN) | GB_NODE_HELD;
+  n->flags = (like->flags & (GB_NODE_NEEDS_GRAD | GB_NODE_SYMMETRIC)) | (flags & GB_NODE_GROWN) |
+             GB_NODE_HELD;
   for (int i = 0; i < nin; i++) n->in[i] = gb_node_ref(in[i]);
   n->out[0] = (gb_value){.dtype = value->dtype, .shape = value->shape, .tensor = gb_tensor_ref(value)};
   if (op == GB_OP_CALL) gb_call_ref((int)attr->i[0]);
@@ -430,17 +437,20 @@ gb_status gb_node_hold (gb_node *like, const gb_tensor *value, unsigned flags, g
   gb_graph *g = like->graph;
   char text[GB_NODE_TEXT], other[GB_SHAPE_TEXT];
   if (!gb_shape_equal(gb_node_shape(like), &value->shape))
-    return gb_fail(err, GB_ESHAPE, "hold: shapes differ: %s, %s", gb_node_text(like, text), gb_shape_text(&value->shape, other));
+    return gb_fail(err, GB_ESHAPE, "hold: shapes differ: %s, %s", gb_node_text(like, text),
+                   gb_shape_text(&value->shape, other));
   if (gb_node_dtype(like) != value->dtype)
-    return gb_fail(err, GB_EDTYPE, "hold: expected %s, got %s", gb_dtype_name(gb_node_dtype(like)), gb_dtype_name(value->dtype));
-  if ((like->flags & GB_NODE_NEEDS_GRAD) == 0) return gb_node_leaf(g, value, flags & GB_NODE_GROWN, like->name, out, err);
+    return gb_fail(err, GB_EDTYPE, "hold: expected %s, got %s", gb_dtype_name(gb_node_dtype(like)),
+                   gb_dtype_name(value->dtype));
+  if ((like->flags & GB_NODE_NEEDS_GRAD) == 0)
+    return gb_node_leaf(g, value, flags & GB_NODE_GROWN, like->name, out, err);
   if (like->nin == 0) {
     *out = gb_node_ref(like);
     return GB_OK;
   }
   if (gb_ops[like->op].kind == GB_KIND_OPAQUE && like->nout == 1)
     return held(like->op, &like->attr, like->nin, like->in, value, flags, like, out, err);
-  gb_node *in[] = {NULL, like, NULL};                    /* no op that the canonicaliser would look into */
+  gb_node *in[] = {NULL, like, NULL}; /* no op that the canonicaliser would look into */
   gb_status st = gb_node_leaf(g, value, 0, like->name, &in[0], err);
   if (st == GB_OK) st = gb_node_const(g, 1, value->dtype, &in[2], err);
   if (st == GB_OK) st = held(GB_OP_WITH_SLOPE, &(gb_attr){0}, 3, in, value, flags, like, out, err);
@@ -481,8 +491,8 @@ gb_node *gb_node_kept (const gb_node *promise) { return promise->in[0]; }
 gb_status gb_node_keep (gb_node *promise, gb_node *y, gb_error *err) {
   char want[GB_SHAPE_TEXT], got[GB_SHAPE_TEXT];
   if (!gb_shape_equal(gb_node_shape(promise), gb_node_shape(y)))
-    return gb_fail(err, GB_ESHAPE, "promise: expected shape %s, got %s", gb_shape_text(gb_node_shape(promise), want),
-                   gb_shape_text(gb_node_shape(y), got));
+    return gb_fail(err, GB_ESHAPE, "promise: expected shape %s, got %s",
+                   gb_shape_text(gb_node_shape(promise), want), gb_shape_text(gb_node_shape(y), got));
   if (gb_node_dtype(promise) != gb_node_dtype(y))
     return gb_fail(err, GB_EDTYPE, "promise: expected %s, got %s", gb_dtype_name(gb_node_dtype(promise)),
                    gb_dtype_name(gb_node_dtype(y)));
@@ -492,7 +502,8 @@ gb_status gb_node_keep (gb_node *promise, gb_node *y, gb_error *err) {
 }
 
 gb_status gb_node_hold_again (const gb_node *n, gb_node *const *in, gb_node **out, gb_error *err) {
-  return held(n->op, &n->attr, n->nin, in, &n->out[0].tensor, n->flags & GB_NODE_GROWN, (gb_node *)n, out, err);
+  return held(n->op, &n->attr, n->nin, in, &n->out[0].tensor, n->flags & GB_NODE_GROWN, (gb_node *)n, out,
+              err);
 }
 
 gb_status gb_node_placeholder (gb_graph *g, const gb_shape *s, gb_dtype t, const char *name, gb_node **out,
@@ -508,14 +519,16 @@ gb_status gb_node_integer (gb_graph *g, int64_t v, gb_node **out, gb_error *err)
 
 gb_status gb_node_const_as (const gb_node *n, gb_dtype t, gb_node **out, gb_error *err) {
   const bool exact = gb_node_dtype(n) == GB_I64 && t == GB_I64;
-  return exact ? gb_node_integer(n->graph, n->attr.i[0], out, err) : gb_node_const(n->graph, n->attr.f[0], t, out, err);
+  return exact ? gb_node_integer(n->graph, n->attr.i[0], out, err)
+               : gb_node_const(n->graph, n->attr.f[0], t, out, err);
 }
 
 /* The number is rounded to the type, so that equal elements are equal nodes. */
 gb_status gb_node_const (gb_graph *g, double v, gb_dtype t, gb_node **out, gb_error *err) {
   uint64_t element = 0;
   gb_attr a = {0};
-  if (t == GB_I64 && v != trunc(v)) return gb_fail(err, GB_EDTYPE, "%.17g is not an integer, expected i64", gb_plain(v));
+  if (t == GB_I64 && v != trunc(v))
+    return gb_fail(err, GB_EDTYPE, "%.17g is not an integer, expected i64", gb_plain(v));
   if (t == GB_I64 && !(v >= -0x1p63 && v < 0x1p63))
     return gb_fail(err, GB_EDTYPE, "%.17g is out of range, expected an i64 of -2^63 .. 2^63 - 1", v);
   if (t == GB_I64) return gb_node_integer(g, (int64_t)v, out, err);

@@ -5,7 +5,10 @@
 #include "graph/node.h"
 
 /* A growable array of borrowed nodes. */
-typedef struct list { gb_node **at; size_t n, room; } list;
+typedef struct list {
+  gb_node **at;
+  size_t n, room;
+} list;
 
 static bool push (list *l, gb_node *n) {
   if (!gb_grow(&l->at, l->n, &l->room, sizeof *l->at)) return false;
@@ -41,8 +44,8 @@ static bool visit (gb_graph *g, gb_node *root, gb_walk walk, list *stack, list *
   return true;
 }
 
-gb_status gb_graph_order (gb_graph *g, size_t nroots, gb_node *const *roots, gb_walk walk, gb_node ***order, size_t *count,
-                          gb_error *err) {
+gb_status gb_graph_order (gb_graph *g, size_t nroots, gb_node *const *roots, gb_walk walk, gb_node ***order,
+                          size_t *count, gb_error *err) {
   list stack = {0}, sorted = {0};
   bool ok = true;
   g->walk++;

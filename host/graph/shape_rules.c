@@ -16,14 +16,14 @@ typedef struct rule {
   gb_node *const *in;
   gb_attr *attr;
   const gb_shape *given;
-  gb_dtype dtype;             /* given */
+  gb_dtype dtype; /* given */
   gb_value *out;
   gb_error *err;
 } rule;
 
-/* ---- saying what is wrong ---- */
+/* -- saying what is wrong */
 
-#define LISTED 4              /* inputs named in a text */
+#define LISTED 4 /* inputs named in a text */
 #define LIST_TEXT ((LISTED + 1) * (GB_NODE_TEXT + 8))
 
 /* "X 500x3 (a.lua:1), w 4 (a.lua:2)", with dtypes in front of the shapes where 'dtypes'. */
@@ -54,7 +54,7 @@ static gb_status bad_option (const rule *r, const char *what) {
   return gb_fail(r->err, GB_EOPTION, "%s: %s", gb_ops[r->op].name, what);
 }
 
-/* ---- what rules share ---- */
+/* -- what rules share */
 
 static const gb_shape *shape_at (const rule *r, int i) { return gb_node_shape(r->in[i]); }
 static gb_dtype dtype_at (const rule *r, int i) { return gb_node_dtype(r->in[i]); }
@@ -155,7 +155,7 @@ static gb_status batched (const rule *r, int n, size_t rows, size_t cols, gb_sha
 
 static size_t from_end (const gb_shape *s, int i) { return s->dim[s->ndim - i]; }
 
-/* ---- leaves and generators ---- */
+/* -- leaves and generators */
 
 static gb_status shape_leaf (const rule *r) { return bad_option(r, "made by gb_node_leaf only"); }
 
@@ -178,14 +178,28 @@ static gb_status shape_given (const rule *r) {
   return GB_OK;
 }
 
-/* ---- elementwise ---- */
+/* -- elementwise */
 
 /* Ops that i64 has too; the others need floats. */
 static bool is_integral (gb_op op) {
   switch (op) {
-    case GB_OP_NEG: case GB_OP_ABS: case GB_OP_SIGN: case GB_OP_FLOOR: case GB_OP_CEIL: case GB_OP_ROUND:
-    case GB_OP_SQUARE: case GB_OP_RELU: case GB_OP_DETACH: case GB_OP_ADD: case GB_OP_SUB: case GB_OP_MUL:
-    case GB_OP_IDIV: case GB_OP_MOD: case GB_OP_MAXIMUM: case GB_OP_MINIMUM: case GB_OP_CUMSUM: return true;
+    case GB_OP_NEG:
+    case GB_OP_ABS:
+    case GB_OP_SIGN:
+    case GB_OP_FLOOR:
+    case GB_OP_CEIL:
+    case GB_OP_ROUND:
+    case GB_OP_SQUARE:
+    case GB_OP_RELU:
+    case GB_OP_DETACH:
+    case GB_OP_ADD:
+    case GB_OP_SUB:
+    case GB_OP_MUL:
+    case GB_OP_IDIV:
+    case GB_OP_MOD:
+    case GB_OP_MAXIMUM:
+    case GB_OP_MINIMUM:
+    case GB_OP_CUMSUM: return true;
     default: return false;
   }
 }
@@ -255,7 +269,7 @@ static gb_status shape_cast (const rule *r) {
   return GB_OK;
 }
 
-/* ---- views ---- */
+/* -- views */
 
 static gb_status shape_reshape (const rule *r) {
   size_t have, want;
@@ -357,7 +371,7 @@ static gb_status shape_pick (const rule *r) {
   return GB_OK;
 }
 
-/* ---- reductions ---- */
+/* -- reductions */
 
 /* The input's shape without the axes in attr.i[0]. */
 static gb_status drop_axes (const rule *r, bool needs_elements, gb_shape *out) {
@@ -410,7 +424,7 @@ static gb_status shape_kmin (const rule *r) {
   return GB_OK;
 }
 
-/* ---- contractions ---- */
+/* -- contractions */
 
 static gb_status shape_matmul (const rule *r) {
   const gb_shape *a = shape_at(r, 0), *b = shape_at(r, 1);
@@ -453,7 +467,7 @@ static gb_status shape_diffmv (const rule *r) {
   return GB_OK;
 }
 
-/* ---- joining, ordering, indexing ---- */
+/* -- joining, ordering, indexing */
 
 static gb_status shape_cat (const rule *r) {
   if (r->nin < 1) return bad_option(r, "expected one tensor or more");
@@ -515,7 +529,7 @@ static gb_status shape_put (const rule *r) {
   return GB_OK;
 }
 
-/* ---- linear algebra ---- */
+/* -- linear algebra */
 
 static gb_status shape_square (const rule *r) {
   GB_TRY(need_computing(r, 1));
@@ -583,7 +597,7 @@ static gb_status shape_svd (const rule *r) {
   return GB_OK;
 }
 
-/* ---- the table ---- */
+/* -- the table */
 
 gb_status gb_shape_infer (gb_op op, int nin, gb_node *const *in, gb_attr *attr, const gb_shape *given,
                           gb_dtype dtype, gb_value out[GB_MAX_OUTPUTS], gb_error *err) {

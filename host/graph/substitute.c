@@ -12,8 +12,10 @@ static gb_status build_again (gb_node *n, gb_node *const *in, bool same, gb_node
   return GB_OK;
 }
 
-/* The node again over the rebuilt inputs; 'now' by position, NULL where a node stays as it is. same: of the same values. */
-static gb_status rebuild (const gb_sorted *s, gb_node *const *now, gb_node *n, bool same, gb_node **out, gb_error *err) {
+/* The node again over the rebuilt inputs; 'now' by position, NULL where a node stays as it is. same: of
+** the same values. */
+static gb_status rebuild (const gb_sorted *s, gb_node *const *now, gb_node *n, bool same, gb_node **out,
+                          gb_error *err) {
   bool changed = false;
   for (int i = 0; i < n->nin; i++) changed |= now[gb_sorted_find(s, n->in[i])] != NULL;
   if (!changed) return GB_OK;
@@ -36,7 +38,8 @@ static gb_status check (size_t n, gb_node *const *from, gb_node *const *to, gb_e
   char a[GB_NODE_TEXT], b[GB_NODE_TEXT];
   for (size_t i = 0; i < n; i++) {
     if (!gb_shape_equal(gb_node_shape(from[i]), gb_node_shape(to[i])))
-      return gb_fail(err, GB_ESHAPE, "substitute: shapes differ: %s, %s", gb_node_text(from[i], a), gb_node_text(to[i], b));
+      return gb_fail(err, GB_ESHAPE, "substitute: shapes differ: %s, %s", gb_node_text(from[i], a),
+                     gb_node_text(to[i], b));
     if (gb_node_dtype(from[i]) != gb_node_dtype(to[i]))
       return gb_fail(err, GB_EDTYPE, "substitute: expected %s, got %s", gb_dtype_name(gb_node_dtype(from[i])),
                      gb_dtype_name(gb_node_dtype(to[i])));
@@ -44,7 +47,8 @@ static gb_status check (size_t n, gb_node *const *from, gb_node *const *to, gb_e
   return GB_OK;
 }
 
-gb_status gb_substitute (gb_node *y, size_t n, gb_node *const *from, gb_node *const *to, gb_node **out, gb_error *err) {
+gb_status gb_substitute (gb_node *y, size_t n, gb_node *const *from, gb_node *const *to, gb_node **out,
+                         gb_error *err) {
   gb_sorted s;
   GB_TRY(check(n, from, to, err));
   GB_TRY(gb_sorted_below(y->graph, 1, &y, &s, err));

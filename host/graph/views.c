@@ -6,7 +6,8 @@
 **  - of adjacent axes of size 1 the first is the one added or dropped;
 **  - unsqueezes are outside squeezes; unsqueezes never descend outwards by axis, squeezes never ascend;
 **  - a reshape or permute that only moves axes of size 1 is squeezes, then unsqueezes;
-**  - reshapes and expands look through the views they swallow; slices ascend outwards by axis, one an axis.
+**  - reshapes and expands look through the views they swallow; slices ascend outwards by axis, one an
+**    axis.
 ** Each rule moves towards its form, so the recursion ends within a few times GB_MAXDIM levels. */
 #include <stddef.h>
 
@@ -14,9 +15,9 @@
 
 typedef struct view {
   gb_graph *g;
-  gb_node *x;                 /* the input */
+  gb_node *x; /* the input */
   const gb_attr *attr;
-  const gb_shape *shape;      /* of the result */
+  const gb_shape *shape; /* of the result */
   gb_error *err;
 } view;
 
@@ -135,7 +136,7 @@ static gb_status permute (const view *v, gb_node **out) {
   const int64_t *axis = v->attr->i;
   const int n = s->ndim;
   int64_t last = -1;
-  bool keeps_order = true;                    /* of the axes that matter */
+  bool keeps_order = true; /* of the axes that matter */
   for (int i = 0; i < n; i++) {
     if (s->dim[axis[i]] == 1) continue;
     keeps_order &= axis[i] > last;
@@ -150,7 +151,7 @@ static gb_status permute (const view *v, gb_node **out) {
   }
   bool swaps_last = n >= 2 && axis[n - 1] == n - 2 && axis[n - 2] == n - 1;
   if (!swaps_last || (v->x->flags & GB_NODE_SYMMETRIC) == 0) return GB_OK;
-  gb_attr rest = *v->attr;                    /* the swap of a symmetric matrix is no change */
+  gb_attr rest = *v->attr; /* the swap of a symmetric matrix is no change */
   rest.i[n - 1] = n - 1;
   rest.i[n - 2] = n - 2;
   return unary(v, GB_OP_PERMUTE, v->x, &rest, NULL, out);
@@ -206,7 +207,12 @@ static bool changes_nothing (gb_op op, const gb_node *x, const gb_attr *attr, co
     case GB_OP_CAST: return gb_node_dtype(x) == result->dtype;
     case GB_OP_PICK: return x->nout == 1;
     case GB_OP_DETACH: return (x->flags & GB_NODE_NEEDS_GRAD) == 0;
-    case GB_OP_SUM: case GB_OP_PROD: case GB_OP_MIN: case GB_OP_MAX: case GB_OP_LOGSUMEXP: case GB_OP_ANY:
+    case GB_OP_SUM:
+    case GB_OP_PROD:
+    case GB_OP_MIN:
+    case GB_OP_MAX:
+    case GB_OP_LOGSUMEXP:
+    case GB_OP_ANY:
     case GB_OP_ALL: return attr->i[0] == 0;
     default: return false;
   }
@@ -233,7 +239,8 @@ gb_status gb_simplify (gb_graph *g, gb_op op, gb_node *const *in, const gb_attr 
   const view v = {g, in[0], attr, &result->shape, err};
   switch (op) {
     case GB_OP_CAST:
-      if (gb_node_dtype(in[0]) != GB_BOOL || (result->dtype != GB_F32 && result->dtype != GB_F64)) return GB_OK;
+      if (gb_node_dtype(in[0]) != GB_BOOL || (result->dtype != GB_F32 && result->dtype != GB_F64))
+        return GB_OK;
       return number_of_mask(&v, result->dtype, out);
     case GB_OP_RESHAPE: return reshape(&v, out);
     case GB_OP_UNSQUEEZE: return unsqueeze(&v, out);

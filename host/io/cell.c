@@ -1,5 +1,6 @@
-/* cell.c - most numbers have few digits: a product or quotient of two exact doubles is then the nearest one. The others are left to
-** the C library. Source: Clinger (1990), How to Read Floating Point Numbers Accurately. */
+/* cell.c - most numbers have few digits: a product or quotient of two exact doubles is then the nearest
+** one. The others are left to the C library. Source: Clinger (1990), How to Read Floating Point Numbers
+** Accurately. */
 #define _GNU_SOURCE
 #include "io/cell.h"
 
@@ -10,15 +11,15 @@
 #include <string.h>
 #include <strings.h>
 
-enum { SHORT = 128 };                    /* bytes of a number with a decimal comma that are copied without asking for memory */
+enum { SHORT = 128 }; /* bytes of a number with a decimal comma that are copied without asking for memory */
 
 static bool is_digit (char c) { return c >= '0' && c <= '9'; }
 
 /* The parts of [+-] digits [point digits] [e [+-] digits]. */
 typedef struct decimal {
   bool negative, is_whole, long_mantissa;
-  uint64_t mantissa;         /* of the first 19 digits that count */
-  int exponent;              /* of ten; far beyond any double where it is capped */
+  uint64_t mantissa; /* of the first 19 digits that count */
+  int exponent;      /* of ten; far beyond any double where it is capped */
 } decimal;
 
 static bool scan (const char *s, char point, decimal *d) {
@@ -62,7 +63,8 @@ static bool scan (const char *s, char point, decimal *d) {
 static bool quick (const decimal *d, double *v) {
   static const double ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-  if (d->long_mantissa || d->mantissa > (uint64_t)1 << 53 || d->exponent < -22 || d->exponent > 22) return false;
+  if (d->long_mantissa || d->mantissa > (uint64_t)1 << 53 || d->exponent < -22 || d->exponent > 22)
+    return false;
   const double m = (double)d->mantissa;
   *v = d->exponent < 0 ? m / ten[-d->exponent] : m * ten[d->exponent];
   if (d->negative) *v = -*v;
@@ -97,7 +99,8 @@ static void whole (const char *s, const decimal *d, gb_cell *out) {
   out->is_whole = !d->long_mantissa && d->exponent == 0 && d->mantissa <= most;
   if (out->is_whole) out->whole = (int64_t)(d->negative ? 0 - d->mantissa : d->mantissa);
   if (fabs(out->value) < 9007199254740992.0) return;
-  if (out->is_whole && fabs(out->value) < 9223372036854775808.0) out->inexact = (int64_t)out->value != out->whole;
+  if (out->is_whole && fabs(out->value) < 9223372036854775808.0)
+    out->inexact = (int64_t)out->value != out->whole;
   else out->inexact = !is_exact(s, out->value);
 }
 
@@ -108,8 +111,10 @@ static bool is_one_of (const char *s, const char *const *words) {
 }
 
 static gb_cell_kind word (const char *s, gb_cell *out) {
-  static const char *const missing[] = {"", "NA", "N/A", "na", "NaN", "nan", "NAN", "null", "NULL", "?", ".", NULL};
-  static const char *const no[] = {"false", "False", "FALSE", NULL}, *const yes[] = {"true", "True", "TRUE", NULL};
+  static const char *const missing[] = {"",    "NA",   "N/A",  "na", "NaN", "nan",
+                                        "NAN", "null", "NULL", "?",  ".",   NULL};
+  static const char *const no[] = {"false", "False", "FALSE", NULL}, *const yes[] = {"true", "True", "TRUE",
+                                                                                     NULL};
   if (is_one_of(s, missing)) return GB_CELL_MISSING;
   if (is_one_of(s, no) || is_one_of(s, yes)) {
     out->value = is_one_of(s, yes);

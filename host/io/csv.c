@@ -1,4 +1,5 @@
-/* csv.c - two passes over the rows. The first counts what the cells of each column are, the second puts them where they belong. */
+/* csv.c - two passes over the rows. The first counts what the cells of each column are, the second puts
+** them where they belong. */
 #define _GNU_SOURCE
 #include "io/csv.h"
 
@@ -14,13 +15,13 @@
 
 /* What the first pass knows of a column. */
 typedef struct tally {
-  size_t missing, bools, words;          /* 'words' are no numbers, nor bools */
-  size_t commas;                         /* of them: numbers with a decimal comma */
+  size_t missing, bools, words; /* 'words' are no numbers, nor bools */
+  size_t commas;                /* of them: numbers with a decimal comma */
   size_t wholes, inexact, inexact_line;
   size_t infinite, infinite_line;
   size_t text_bytes;
   size_t odd_line;
-  char odd[sizeof ((gb_column *)0)->odd];
+  char odd[sizeof((gb_column *)0)->odd];
   bool odd_is_bool;
 } tally;
 
@@ -31,7 +32,7 @@ typedef struct reader {
   gb_frame *f;
   gb_rows rows;
   locale_t c;
-  void *tallies;                         /* of the ledger */
+  void *tallies; /* of the ledger */
   bool first_is_data;
   size_t first_line;
 } reader;
@@ -42,7 +43,7 @@ static gb_cell_kind parse (const reader *r, const char *s, gb_cell *cell) {
   return gb_cell_parse(s, r->o->na, r->rows.decimal, r->c, cell);
 }
 
-/* ---- the first pass ------------------------------------------------------------------------------------------------------ */
+/* -- the first pass */
 
 static bool is_heading (const reader *r) {
   gb_cell cell;
@@ -67,7 +68,8 @@ static gb_status make_columns (reader *r, bool named, gb_error *err) {
   memset(r->tallies, 0, n * sizeof(tally));
   f->column = calloc(n, sizeof *f->column);
   f->names = malloc(bytes);
-  if (f->column == NULL || f->names == NULL) return gb_fail(err, GB_ENOMEM, "no memory for %zu columns of '%s'", n, r->path);
+  if (f->column == NULL || f->names == NULL)
+    return gb_fail(err, GB_ENOMEM, "no memory for %zu columns of '%s'", n, r->path);
   f->names[0] = '\0';
   for (size_t k = 0; k < n; k++) {
     f->column[k].name = named ? f->names + at : f->names;
@@ -82,7 +84,7 @@ static void note_odd (tally *t, const char *s, size_t line, bool is_bool) {
   t->odd_line = line;
   t->odd_is_bool = is_bool;
   size_t n = strlen(s) < sizeof t->odd - 1 ? strlen(s) : sizeof t->odd - 1;
-  while (s[n] != '\0' && n > 0 && ((unsigned char)s[n] & 0xC0) == 0x80) n--;      /* no half character */
+  while (s[n] != '\0' && n > 0 && ((unsigned char)s[n] & 0xC0) == 0x80) n--; /* no half character */
   memcpy(t->odd, s, n);
   t->odd[n] = '\0';
 }
@@ -105,7 +107,8 @@ static gb_status count_cell (reader *r, size_t k, gb_error *err) {
       note_odd(t, s, line, false);
       break;
     case GB_CELL_RANGE:
-      return gb_fail(err, GB_EFORMAT, "%s:%zu: field %zu: the number '%.40s' is out of range", r->path, line, k + 1, s);
+      return gb_fail(err, GB_EFORMAT, "%s:%zu: field %zu: the number '%.40s' is out of range", r->path, line,
+                     k + 1, s);
     case GB_CELL_NUMBER:
       t->wholes += cell.is_whole;
       if (cell.inexact && t->inexact++ == 0) t->inexact_line = line;
@@ -114,14 +117,15 @@ static gb_status count_cell (reader *r, size_t k, gb_error *err) {
   return GB_OK;
 }
 
-/* Numbers take 8 bytes in the result, whatever they take in the file: a table that cannot be held is not read to its end. */
+/* Numbers take 8 bytes in the result, whatever they take in the file: a table that cannot be held is not
+** read to its end. */
 static gb_status check_limit (const reader *r, gb_error *err) {
   size_t bytes;
   char need[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
   const gb_ledger *l = r->ledger;
   if (!__builtin_mul_overflow(8 * r->f->nrows, r->f->ncols, &bytes) && bytes <= l->limit) return GB_OK;
-  gb_fail(err, GB_ENOMEM, "%s:%zu: more than %s needed for the columns so far, limit %s", r->path, r->rows.line,
-          gb_bytes_text(bytes, need), gb_bytes_text(l->limit, limit));
+  gb_fail(err, GB_ENOMEM, "%s:%zu: more than %s needed for the columns so far, limit %s", r->path,
+          r->rows.line, gb_bytes_text(bytes, need), gb_bytes_text(l->limit, limit));
   if (err != NULL) err->need = bytes, err->have = l->limit;
   return GB_ENOMEM;
 }
@@ -129,7 +133,8 @@ static gb_status check_limit (const reader *r, gb_error *err) {
 static gb_status count_row (reader *r, gb_error *err) {
   gb_frame *f = r->f;
   if (r->rows.n != f->ncols)
-    return gb_fail(err, GB_EFORMAT, "%s:%zu: expected %zu fields, got %zu", r->path, r->rows.line, f->ncols, r->rows.n);
+    return gb_fail(err, GB_EFORMAT, "%s:%zu: expected %zu fields, got %zu", r->path, r->rows.line, f->ncols,
+                   r->rows.n);
   for (size_t k = 0; k < f->ncols; k++) GB_TRY(count_cell(r, k, err));
   if (++f->nrows % 4096 == 0) GB_TRY(check_limit(r, err));
   return GB_OK;
@@ -151,7 +156,7 @@ static gb_status count_all (reader *r, gb_error *err) {
   return GB_OK;
 }
 
-/* ---- between the passes: what each column becomes -------------------------------------------------------------------------- */
+/* -- between the passes: what each column becomes */
 
 static void note (reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void note (reader *r, const char *fmt, ...) {
@@ -161,7 +166,7 @@ static void note (reader *r, const char *fmt, ...) {
   va_start(ap, fmt);
   const int n = vsnprintf(notes + used, room, fmt, ap);
   va_end(ap);
-  if (n < 0 || (size_t)n + 1 >= room) notes[used] = '\0';       /* enough is said */
+  if (n < 0 || (size_t)n + 1 >= room) notes[used] = '\0'; /* enough is said */
   else strcpy(notes + used + n, "\n");
 }
 
@@ -183,13 +188,15 @@ static void note_column (reader *r, size_t k) {
   char buf[64];
   label(r, k, buf);
   if (col->kind == GB_COLUMN_TEXT && 2 * col->nodd <= numbers && !is_headed(r, t))
-    note(r, "%s:%zu: %s is text: '%s' is no number; %zu of its %zu cells are", r->path, col->odd_line, buf, col->odd, numbers,
-         r->f->nrows);
+    note(r, "%s:%zu: %s is text: '%s' is no number; %zu of its %zu cells are", r->path, col->odd_line, buf,
+         col->odd, numbers, r->f->nrows);
   if (t->inexact > 0 && col->value.dtype != GB_I64)
-    note(r, "%s:%zu: %s: %zu %s rounded: a column keeps them whole where all its cells are integers of 64 bits", r->path,
-         t->inexact_line, buf, t->inexact, t->inexact == 1 ? "integer is" : "integers are");
+    note(r,
+         "%s:%zu: %s: %zu %s rounded: a column keeps them whole where all its cells are integers of 64 bits",
+         r->path, t->inexact_line, buf, t->inexact, t->inexact == 1 ? "integer is" : "integers are");
   if (t->infinite > 0)
-    note(r, "%s:%zu: %s: %zu %s infinite", r->path, t->infinite_line, buf, t->infinite, t->infinite == 1 ? "cell is" : "cells are");
+    note(r, "%s:%zu: %s: %zu %s infinite", r->path, t->infinite_line, buf, t->infinite,
+         t->infinite == 1 ? "cell is" : "cells are");
 }
 
 /* A first row of numbers and words above columns of numbers is a heading, as far as anybody can tell. */
@@ -203,8 +210,8 @@ static void note_heading (reader *r) {
     alone++;
   }
   if (alone > 0)
-    note(r, "%s:%zu: read as data, for it holds numbers; if it is a heading: skip = %zu, names = {...}", r->path, r->first_line,
-         r->first_line);
+    note(r, "%s:%zu: read as data, for it holds numbers; if it is a heading: skip = %zu, names = {...}",
+         r->path, r->first_line, r->first_line);
 }
 
 static gb_status open_column (reader *r, size_t k, gb_error *err) {
@@ -218,15 +225,18 @@ static gb_status open_column (reader *r, size_t k, gb_error *err) {
     col->odd_line = t->odd_line;
     col->comma = t->commas == t->words && t->words > 0;
     memcpy(col->odd, t->odd, sizeof col->odd);
-    return col->kind == GB_COLUMN_MIXED ? GB_OK : take_bytes(r, GB_MEM_TENSOR, t->text_bytes, &col->text, err);
+    return col->kind == GB_COLUMN_MIXED ? GB_OK
+                                        : take_bytes(r, GB_MEM_TENSOR, t->text_bytes, &col->text, err);
   }
-  const gb_dtype type = truth && t->missing == 0 ? GB_BOOL : t->inexact > 0 && t->wholes == n ? GB_I64 : GB_F64;
+  const gb_dtype type = truth && t->missing == 0           ? GB_BOOL
+                        : t->inexact > 0 && t->wholes == n ? GB_I64
+                                                           : GB_F64;
   col->kind = GB_COLUMN_VALUES;
   const gb_shape shape = gb_shape_of(1, &n);
   return gb_tensor_new(r->ledger, type, &shape, GB_MEM_TENSOR, r->where, "", &col->value, err);
 }
 
-/* ---- the second pass ------------------------------------------------------------------------------------------------------- */
+/* -- the second pass */
 
 static gb_status changed (const reader *r, gb_error *err) {
   return gb_fail(err, GB_EIO, "cannot read '%s': it changed meanwhile", r->path);
@@ -248,7 +258,8 @@ static gb_status fill_cell (reader *r, size_t k, size_t row, size_t *used, gb_er
   const gb_cell_kind kind = parse(r, s, &cell);
   const gb_dtype type = col->value.dtype;
   void *data = col->value.storage->data;
-  if (kind == GB_CELL_TEXT || kind == GB_CELL_RANGE || (type == GB_I64 && !cell.is_whole) || (type == GB_BOOL && kind != GB_CELL_BOOL))
+  if (kind == GB_CELL_TEXT || kind == GB_CELL_RANGE || (type == GB_I64 && !cell.is_whole) ||
+      (type == GB_BOOL && kind != GB_CELL_BOOL))
     return changed(r, err);
   if (type == GB_F64) ((double *)data)[row] = cell.value;
   else if (type == GB_I64) ((int64_t *)data)[row] = cell.whole;
@@ -260,7 +271,7 @@ static gb_status fill_all (reader *r, gb_error *err) {
   gb_frame *f = r->f;
   size_t row = 0;
   bool more, heading = !r->first_is_data;
-  for (size_t k = 0; k < f->ncols; k++) tally_of(r, k)->text_bytes = 0;         /* now: what is filled */
+  for (size_t k = 0; k < f->ncols; k++) tally_of(r, k)->text_bytes = 0; /* now: what is filled */
   GB_TRY(gb_rows_rewind(&r->rows, err));
   for (;; heading = false) {
     GB_TRY(gb_rows_next(&r->rows, &more, err));
@@ -273,7 +284,8 @@ static gb_status fill_all (reader *r, gb_error *err) {
   }
   if (row != f->nrows) return changed(r, err);
   for (size_t k = 0; k < f->ncols; k++)
-    if (f->column[k].kind == GB_COLUMN_TEXT && tally_of(r, k)->text_bytes != f->column[k].text.shape.dim[0]) return changed(r, err);
+    if (f->column[k].kind == GB_COLUMN_TEXT && tally_of(r, k)->text_bytes != f->column[k].text.shape.dim[0])
+      return changed(r, err);
   return GB_OK;
 }
 
@@ -286,9 +298,15 @@ static gb_status read_all (reader *r, gb_error *err) {
   return fill_all(r, err);
 }
 
-gb_status gb_csv_read (gb_ledger *l, const char *path, const char *where, const gb_csv_options *o, gb_frame *out, gb_error *err) {
+gb_status gb_csv_read (gb_ledger *l, const char *path, const char *where, const gb_csv_options *o,
+                       gb_frame *out, gb_error *err) {
   *out = (gb_frame){0};
-  reader r = {.path = path, .where = where, .o = o, .ledger = l, .f = out, .c = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
+  reader r = {.path = path,
+              .where = where,
+              .o = o,
+              .ledger = l,
+              .f = out,
+              .c = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
   if (r.c == (locale_t)0) return gb_fail(err, GB_ENOMEM, "no memory to read '%s'", path);
   gb_status st = gb_rows_open(l, path, o->skip, o->delimiter, o->decimal != 0 ? o->decimal : '.',
                               o->max_ratio > 0 ? o->max_ratio : GB_CSV_RATIO, &r.rows, err);

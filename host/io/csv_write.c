@@ -10,7 +10,7 @@
 #include "base/outfile.h"
 #include "io/csv.h"
 
-enum { NUMBER = 40 };                    /* bytes of a number at most */
+enum { NUMBER = 40 }; /* bytes of a number at most */
 
 /* The fewest digits that read back as the same double. */
 static void number_text (double v, char s[NUMBER]) {
@@ -35,10 +35,13 @@ static void cell_text (const gb_tensor *t, size_t row, size_t column, char s[NUM
 static bool wants_quotes (const char *s) {
   const size_t n = strlen(s);
   if (strncmp(s, "\xEF\xBB\xBF", 3) == 0) return true;
-  return strpbrk(s, ",\"\n\r") != NULL || (n > 0 && (*s == ' ' || *s == '\t' || *s == '#' || s[n - 1] == ' ' || s[n - 1] == '\t'));
+  return strpbrk(s, ",\"\n\r") != NULL ||
+         (n > 0 && (*s == ' ' || *s == '\t' || *s == '#' || s[n - 1] == ' ' || s[n - 1] == '\t'));
 }
 
-static gb_status put (gb_outfile *f, const char *s, gb_error *err) { return gb_outfile_write(f, s, strlen(s), err); }
+static gb_status put (gb_outfile *f, const char *s, gb_error *err) {
+  return gb_outfile_write(f, s, strlen(s), err);
+}
 
 static gb_status put_text (gb_outfile *f, const char *s, gb_error *err) {
   if (!wants_quotes(s)) return put(f, s, err);
@@ -52,7 +55,8 @@ static gb_status put_text (gb_outfile *f, const char *s, gb_error *err) {
 }
 
 /* 'at': where each column of text is; moves on. A lone empty cell is quoted: a blank line is no row. */
-static gb_status put_row (gb_outfile *f, size_t row, size_t cols, const gb_csv_column *column, const char **at, gb_error *err) {
+static gb_status put_row (gb_outfile *f, size_t row, size_t cols, const gb_csv_column *column,
+                          const char **at, gb_error *err) {
   char s[NUMBER];
   for (size_t k = 0; k < cols; k++) {
     if (column[k].value != NULL) {
@@ -67,8 +71,8 @@ static gb_status put_row (gb_outfile *f, size_t row, size_t cols, const gb_csv_c
   return GB_OK;
 }
 
-static gb_status put_all (gb_outfile *f, size_t rows, size_t cols, const gb_csv_column *column, bool has_names, const char **at,
-                          gb_error *err) {
+static gb_status put_all (gb_outfile *f, size_t rows, size_t cols, const gb_csv_column *column,
+                          bool has_names, const char **at, gb_error *err) {
   for (size_t k = 0; k < cols; k++) at[k] = column[k].text;
   for (size_t k = 0; has_names && k < cols; k++) {
     GB_TRY(put_text(f, column[k].name, err));
@@ -78,14 +82,16 @@ static gb_status put_all (gb_outfile *f, size_t rows, size_t cols, const gb_csv_
   return GB_OK;
 }
 
-gb_status gb_csv_write (const char *path, size_t rows, size_t cols, const gb_csv_column *column, bool has_names, gb_error *err) {
+gb_status gb_csv_write (const char *path, size_t rows, size_t cols, const gb_csv_column *column,
+                        bool has_names, gb_error *err) {
   gb_outfile f = {.fd = -1};
   const char **at = calloc(cols + 1, sizeof *at);
   const locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-  gb_status st = at == NULL || c == (locale_t)0 ? gb_fail(err, GB_ENOMEM, "no memory to write '%s'", path) : GB_OK;
+  gb_status st = at == NULL || c == (locale_t)0 ? gb_fail(err, GB_ENOMEM, "no memory to write '%s'", path)
+                                                : GB_OK;
   if (st == GB_OK) st = gb_outfile_open(path, &f, err);
   if (st == GB_OK) {
-    const locale_t old = uselocale(c);   /* a decimal point, whatever the script has set */
+    const locale_t old = uselocale(c); /* a decimal point, whatever the script has set */
     st = put_all(&f, rows, cols, column, has_names, at, err);
     uselocale(old);
   }

@@ -1,4 +1,5 @@
-/* npy.c - arrays in NumPy's own format: most land where they will stay, Fortran order goes through a slice. */
+/* npy.c - arrays in NumPy's own format: most land where they will stay, Fortran order goes through a
+** slice. */
 #include "io/npy.h"
 
 #include <stdio.h>
@@ -16,9 +17,9 @@ typedef struct reader {
   gb_infile file;
   gb_ledger *ledger;
   const char *where;
-  void *scratch;             /* of the ledger */
-  size_t slice;              /* its bytes: as long as the file, GB_NPY_SLICE at most */
-  size_t before;             /* bytes of the file before the data */
+  void *scratch; /* of the ledger */
+  size_t slice;  /* its bytes: as long as the file, GB_NPY_SLICE at most */
+  size_t before; /* bytes of the file before the data */
   gb_npy_heading h;
 } reader;
 
@@ -29,7 +30,8 @@ static gb_status read_heading (reader *r, gb_error *err) {
   unsigned char lead[12];
   size_t got;
   GB_TRY(gb_infile_read(&r->file, lead, 8, &got, err));
-  if (got != 8 || memcmp(lead, MAGIC, 6) != 0) return gb_fail(err, GB_EFORMAT, "%s: not a NumPy array file", path);
+  if (got != 8 || memcmp(lead, MAGIC, 6) != 0)
+    return gb_fail(err, GB_EFORMAT, "%s: not a NumPy array file", path);
   if (lead[6] < 1 || lead[6] > 3 || lead[7] != 0)
     return gb_fail(err, GB_EFORMAT, "%s: format version %d.%d is not read", path, lead[6], lead[7]);
   const size_t width = lead[6] == 1 ? 2 : 4;
@@ -51,28 +53,34 @@ static gb_dtype dtype_of (const gb_npy_heading *h) {
   return h->width == 8 ? GB_F64 : h->width == 4 ? GB_F32 : GB_F16;
 }
 
-static gb_status check_bools (const reader *r, const unsigned char *data, size_t n, size_t first, gb_error *err) {
+static gb_status check_bools (const reader *r, const unsigned char *data, size_t n, size_t first,
+                              gb_error *err) {
   for (size_t i = 0; i < n; i++)
     if (data[i] > 1)
-      return gb_fail(err, GB_EFORMAT, "%s: 0 or 1 expected for element %zu, got %d", r->file.path, first + i + 1, data[i]);
+      return gb_fail(err, GB_EFORMAT, "%s: 0 or 1 expected for element %zu, got %d", r->file.path,
+                     first + i + 1, data[i]);
   return GB_OK;
 }
 
-/* Row-major: narrow integers are read into the end of the tensor and spread from there, the others are in place at once. */
+/* Row-major: narrow integers are read into the end of the tensor and spread from there, the others are in
+** place at once. */
 static gb_status read_rows (reader *r, const gb_tensor *t, gb_error *err) {
   const size_t width = r->h.width, many = GB_NPY_SLICE / width;
   unsigned char *data = t->storage->data, *at = data + r->h.numel * gb_dtype_size(t->dtype) - r->h.bytes;
   for (size_t i = 0; i < r->h.numel; i += many) {
     const size_t n = r->h.numel - i < many ? r->h.numel - i : many;
     GB_TRY(gb_infile_exactly(&r->file, at + i * width, n * width, err));
-    if (t->dtype == GB_I64 && width < 8) gb_widen((int64_t *)(void *)data + i, at + i * width, n, width, r->h.kind == 'i');
+    if (t->dtype == GB_I64 && width < 8)
+      gb_widen((int64_t *)(void *)data + i, at + i * width, n, width, r->h.kind == 'i');
     if (t->dtype == GB_BOOL) GB_TRY(check_bools(r, at + i, n, i, err));
   }
   return GB_OK;
 }
 
-/* A slice of elements in the file's order, the first axis fastest, to their places. 'index' is where the first one goes. */
-static void scatter (const reader *r, const gb_tensor *t, const unsigned char *from, size_t n, size_t *index) {
+/* A slice of elements in the file's order, the first axis fastest, to their places. 'index' is where the
+** first one goes. */
+static void scatter (const reader *r, const gb_tensor *t, const unsigned char *from, size_t n,
+                     size_t *index) {
   const size_t width = r->h.width;
   for (size_t e = 0; e < n; e++, from += width) {
     ptrdiff_t at = 0;
@@ -102,9 +110,11 @@ static gb_status read_array (reader *r, gb_tensor *out, gb_error *err) {
   GB_TRY(read_heading(r, err));
   const size_t there = r->file.size > r->before ? r->file.size - r->before : 0;
   if (there != r->h.bytes)
-    return gb_fail(err, GB_EFORMAT, "%s: %zu bytes of data expected, %zu found", r->file.path, r->h.bytes, there);
+    return gb_fail(err, GB_EFORMAT, "%s: %zu bytes of data expected, %zu found", r->file.path, r->h.bytes,
+                   there);
   GB_TRY(gb_tensor_new(r->ledger, dtype_of(&r->h), &r->h.shape, GB_MEM_TENSOR, r->where, "", out, err));
-  const gb_status st = r->h.fortran && r->h.shape.ndim > 1 ? read_columns(r, out, err) : read_rows(r, out, err);
+  const gb_status st = r->h.fortran && r->h.shape.ndim > 1 ? read_columns(r, out, err)
+                                                           : read_rows(r, out, err);
   if (st != GB_OK) gb_tensor_clear(out);
   return st;
 }
@@ -135,11 +145,14 @@ static gb_status write_heading (gb_outfile *f, const gb_tensor *t, gb_error *err
   char shape[192] = "", text[512];
   size_t used = 0;
   for (int i = 0; i < t->shape.ndim; i++)
-    used += (size_t)snprintf(shape + used, sizeof shape - used, "%zu,%s", t->shape.dim[i], i + 1 < t->shape.ndim ? " " : "");
-  int n = snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr(t->dtype), shape);
-  while ((10 + n + 1) % 64 != 0) text[n++] = ' ';              /* data start on a multiple of 64 */
+    used += (size_t)snprintf(shape + used, sizeof shape - used, "%zu,%s", t->shape.dim[i],
+                             i + 1 < t->shape.ndim ? " " : "");
+  int n = snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
+                   descr(t->dtype), shape);
+  while ((10 + n + 1) % 64 != 0) text[n++] = ' '; /* data start on a multiple of 64 */
   text[n++] = '\n';
-  const unsigned char lead[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(n & 255), (unsigned char)(n >> 8)};
+  const unsigned char lead[10] = {
+      0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(n & 255), (unsigned char)(n >> 8)};
   GB_TRY(gb_outfile_write(f, lead, sizeof lead, err));
   return gb_outfile_write(f, text, (size_t)n, err);
 }

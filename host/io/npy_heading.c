@@ -10,7 +10,8 @@ typedef struct parser {
 } parser;
 
 static gb_status expected (const parser *p, const char *what) {
-  return gb_fail(p->err, GB_EFORMAT, "%s: byte %zu of the heading: expected %s", p->path, (size_t)(p->at - p->start) + 1, what);
+  return gb_fail(p->err, GB_EFORMAT, "%s: byte %zu of the heading: expected %s", p->path,
+                 (size_t)(p->at - p->start) + 1, what);
 }
 
 static void skip (parser *p) {
@@ -36,7 +37,9 @@ static bool take_string (parser *p, word *out) {
   skip(p);
   if (p->at == p->end || (*p->at != '\'' && *p->at != '"')) return false;
   const char *start = p->at + 1, *stop = start;
-  while (stop < p->end && *stop != *p->at && *stop != '\\' && (unsigned char)*stop >= 32 && (unsigned char)*stop < 127) stop++;
+  while (stop < p->end && *stop != *p->at && *stop != '\\' && (unsigned char)*stop >= 32 &&
+         (unsigned char)*stop < 127)
+    stop++;
   if (stop == p->end || *stop != *p->at) return false;
   *out = (word){start, (size_t)(stop - start)};
   p->at = stop + 1;
@@ -57,22 +60,24 @@ static bool take_number (parser *p, size_t *out) {
   const char *start = p->at;
   *out = 0;
   for (; p->at < p->end && *p->at >= '0' && *p->at <= '9'; p->at++)
-    if (__builtin_mul_overflow(*out, 10, out) || __builtin_add_overflow(*out, (size_t)(*p->at - '0'), out)) return false;
+    if (__builtin_mul_overflow(*out, 10, out) || __builtin_add_overflow(*out, (size_t)(*p->at - '0'), out))
+      return false;
   if (p->at == start) return false;
-  if (p->at < p->end && *p->at == 'L') p->at++;              /* a long integer of Python 2 */
+  if (p->at < p->end && *p->at == 'L') p->at++; /* a long integer of Python 2 */
   return true;
 }
 
 static gb_status unread (const parser *p, word type, const char *remedy) {
-  return gb_fail(p->err, GB_EFORMAT, "%s: element type '%.*s' is not read%s%s", p->path, type.n < 24 ? (int)type.n : 24, type.s,
-                 *remedy != '\0' ? "; " : "", remedy);
+  return gb_fail(p->err, GB_EFORMAT, "%s: element type '%.*s' is not read%s%s", p->path,
+                 type.n < 24 ? (int)type.n : 24, type.s, *remedy != '\0' ? "; " : "", remedy);
 }
 
 static gb_status parse_type (parser *p) {
   word w;
   skip(p);
   if (p->at < p->end && *p->at == '[')
-    return gb_fail(p->err, GB_EFORMAT, "%s: an array of records is not read; save its fields one by one", p->path);
+    return gb_fail(p->err, GB_EFORMAT, "%s: an array of records is not read; save its fields one by one",
+                   p->path);
   if (!take_string(p, &w)) return expected(p, "the element type as a string");
   const char order = w.n > 1 ? w.s[0] : '\0', kind = w.n > 1 ? w.s[1] : '\0';
   if (kind == 'O') return gb_fail(p->err, GB_EFORMAT, "%s: an array of Python objects is not read", p->path);
@@ -84,8 +89,8 @@ static gb_status parse_type (parser *p) {
   if (kind == 'u' && width == 8) return unread(p, w, "save it with .astype('<i8')");
   if (kind == 'c') return unread(p, w, "save .real and .imag");
   const bool powers = width == 1 || width == 2 || width == 4 || width == 8;
-  const bool known = (kind == 'f' && powers && width > 1) || (kind == 'b' && width == 1) || (kind == 'i' && powers) ||
-                     (kind == 'u' && powers);
+  const bool known = (kind == 'f' && powers && width > 1) || (kind == 'b' && width == 1) ||
+                     (kind == 'i' && powers) || (kind == 'u' && powers);
   if (!known || (order != '<' && order != '=' && !(order == '|' && width == 1))) return unread(p, w, "");
   p->h->kind = kind;
   p->h->width = width;
@@ -109,7 +114,8 @@ static gb_status parse_shape (parser *p) {
     if (!comma) return expected(p, "a comma between the numbers of the shape");
     if (!take_number(p, &n)) return expected(p, "a number that fits 64 bits, or the end of the shape");
     if (s->ndim == GB_MAXDIM)
-      return gb_fail(p->err, GB_EFORMAT, "%s: at most %d axes expected, the shape has more", p->path, GB_MAXDIM);
+      return gb_fail(p->err, GB_EFORMAT, "%s: at most %d axes expected, the shape has more", p->path,
+                     GB_MAXDIM);
     s->dim[s->ndim++] = n;
     comma = take(p, ',');
     if (!comma && s->ndim == 1) return expected(p, "a comma: a shape of one axis is (n,)");
@@ -133,13 +139,16 @@ static gb_status check_size (parser *p) {
 }
 
 static gb_status parse_entry (parser *p, unsigned *seen) {
-  static const struct { const char *name; gb_status (*parse)(parser *p); } keys[] = {
-      {"descr", parse_type}, {"fortran_order", parse_order}, {"shape", parse_shape}};
+  static const struct {
+    const char *name;
+    gb_status (*parse)(parser *p);
+  } keys[] = {{"descr", parse_type}, {"fortran_order", parse_order}, {"shape", parse_shape}};
   word key;
   if (!take_string(p, &key)) return expected(p, "a key as a string");
   for (unsigned k = 0; k < 3; k++) {
     if (!is(key, keys[k].name)) continue;
-    if ((*seen & 1u << k) != 0) return gb_fail(p->err, GB_EFORMAT, "%s: '%s' is there twice in the heading", p->path, keys[k].name);
+    if ((*seen & 1u << k) != 0)
+      return gb_fail(p->err, GB_EFORMAT, "%s: '%s' is there twice in the heading", p->path, keys[k].name);
     *seen |= 1u << k;
     if (!take(p, ':')) return expected(p, "':' after the key");
     return keys[k].parse(p);
@@ -148,7 +157,8 @@ static gb_status parse_entry (parser *p, unsigned *seen) {
                  key.n < 40 ? (int)key.n : 40, key.s);
 }
 
-gb_status gb_npy_heading_parse (const char *path, const char *text, size_t n, gb_npy_heading *out, gb_error *err) {
+gb_status gb_npy_heading_parse (const char *path, const char *text, size_t n, gb_npy_heading *out,
+                                gb_error *err) {
   parser p = {.path = path, .start = text, .at = text, .end = text + n, .h = out, .err = err};
   unsigned seen = 0;
   *out = (gb_npy_heading){0};

@@ -9,13 +9,15 @@ static const char candidates[] = ",;\t| ";
 
 static bool is_blank (char c) { return c == ' ' || c == '\t'; }
 
-/* ---- the window ---------------------------------------------------------------------------------------------------------- */
+/* -- the window */
 
 /* Twice the room for the text from 'from' on. */
 static gb_status grow (gb_rows *r, gb_error *err) {
   if (r->room >= GB_ROW_MOST)
-    return gb_fail(err, GB_EFORMAT, "%s:%zu: a row of more than %zu bytes%s", r->bytes.file.path, r->lines + 1, GB_ROW_MOST,
-                   memchr((char *)r->window + r->from, '"', r->to - r->from) != NULL ? "; is a quote not closed?" : "");
+    return gb_fail(
+        err, GB_EFORMAT, "%s:%zu: a row of more than %zu bytes%s", r->bytes.file.path, r->lines + 1,
+        GB_ROW_MOST,
+        memchr((char *)r->window + r->from, '"', r->to - r->from) != NULL ? "; is a quote not closed?" : "");
   void *old = r->window;
   GB_TRY(gb_ledger_alloc(r->ledger, GB_MEM_WORKSPACE, 2 * r->room, "", "", &r->window, err));
   memcpy(r->window, (char *)old + r->from, r->to - r->from);
@@ -45,17 +47,18 @@ static gb_status fill (gb_rows *r, gb_error *err) {
   return GB_OK;
 }
 
-/* ---- where a row ends ---------------------------------------------------------------------------------------------------- */
+/* -- where a row ends */
 
 typedef struct row {
-  char *start, *end;         /* without its line end */
-  size_t length;             /* with it */
-  size_t breaks;             /* lines that it takes beyond the first */
-  bool quoted;               /* it has a '"' somewhere */
+  char *start, *end; /* without its line end */
+  size_t length;     /* with it */
+  size_t breaks;     /* lines that it takes beyond the first */
+  bool quoted;       /* it has a '"' somewhere */
 } row;
 
 static bool ends_field (const gb_rows *r, char c) {
-  return r->delimiter != 0 ? c == r->delimiter || (r->delimiter == ' ' && c == '\t') : strchr(candidates, c) != NULL;
+  return r->delimiter != 0 ? c == r->delimiter || (r->delimiter == ' ' && c == '\t')
+                           : strchr(candidates, c) != NULL;
 }
 
 /* The closing quote, or NULL: not in this window. Breaks inside are counted. */
@@ -71,7 +74,7 @@ static char *close_quote (char *at, const char *stop, size_t *breaks) {
 /* Whether the row that begins at 'from' is whole in the window. Comments and lines to skip know no quotes. */
 static bool find_end (const gb_rows *r, bool plain, row *out) {
   char *start = (char *)r->window + r->from, *stop = (char *)r->window + r->to, *at = start;
-  bool fresh = true;                     /* only blanks since the field began */
+  bool fresh = true; /* only blanks since the field began */
   *out = (row){.start = start};
   for (; at < stop && *at != '\n' && *at != '\r'; at++) {
     if (*at == '"') {
@@ -83,12 +86,13 @@ static bool find_end (const gb_rows *r, bool plain, row *out) {
   }
   out->end = at;
   if (at == stop) return out->length = (size_t)(at - start), r->file_ended;
-  if (*at == '\r' && at + 1 == stop && !r->file_ended) return false;      /* does LF follow? */
+  if (*at == '\r' && at + 1 == stop && !r->file_ended) return false; /* does LF follow? */
   out->length = (size_t)(at - start) + 1 + (*at == '\r' && at + 1 < stop && at[1] == '\n');
   return true;
 }
 
-/* A comment, a blank line, or one to skip; decided by what is in the window, which has the start of the line. */
+/* A comment, a blank line, or one to skip; decided by what is in the window, which has the start of the
+** line. */
 static bool is_plain (const gb_rows *r) {
   const char *at = (char *)r->window + r->from, *stop = (char *)r->window + r->to;
   while (at < stop && is_blank(*at)) at++;
@@ -101,14 +105,15 @@ static gb_status next_line (gb_rows *r, row *out, bool *more, bool *plain, gb_er
     *plain = is_plain(r);
     if (r->from < r->to && find_end(r, *plain, out)) break;
     if (r->file_ended && r->from == r->to) return GB_OK;
-    if (r->file_ended) return gb_fail(err, GB_EFORMAT, "%s:%zu: a quote is not closed", r->bytes.file.path, r->lines + 1);
+    if (r->file_ended)
+      return gb_fail(err, GB_EFORMAT, "%s:%zu: a quote is not closed", r->bytes.file.path, r->lines + 1);
     GB_TRY(fill(r, err));
   }
   *more = true;
   return GB_OK;
 }
 
-/* ---- the delimiter ------------------------------------------------------------------------------------------------------- */
+/* -- the delimiter */
 
 /* Is this a number, also with a decimal comma? Roughly. */
 static bool looks_numeric (const char *s, const char *end, bool comma) {
@@ -122,7 +127,10 @@ static bool looks_numeric (const char *s, const char *end, bool comma) {
   return digits;
 }
 
-typedef struct guess { size_t fields, rows, numeric; bool even; } guess;
+typedef struct guess {
+  size_t fields, rows, numeric;
+  bool even;
+} guess;
 
 /* How this line falls apart at 'd', outside quotes. */
 static void try_line (guess *g, char d, const char *at, const char *end) {
@@ -131,7 +139,8 @@ static void try_line (guess *g, char d, const char *at, const char *end) {
     bool quoted = false;
     while (d == ' ' && start < end && is_blank(*start)) start++;
     if (d == ' ' && start == end && fields > 0) break;
-    for (at = start; at < end && (quoted || !(*at == d || (d == ' ' && *at == '\t'))); at++) quoted ^= *at == '"';
+    for (at = start; at < end && (quoted || !(*at == d || (d == ' ' && *at == '\t'))); at++)
+      quoted ^= *at == '"';
     fields++;
     g->numeric += looks_numeric(start, at, d != ',');
     if (at == end) break;
@@ -142,8 +151,8 @@ static void try_line (guess *g, char d, const char *at, const char *end) {
   g->rows++;
 }
 
-/* Of the delimiters that split the first rows evenly, the one that leaves most numbers; of equals the first. If no delimiter
-** splits them evenly, the first one that occurs. */
+/* Of the delimiters that split the first rows evenly, the one that leaves most numbers; of equals the
+** first. If no delimiter splits them evenly, the first one that occurs. */
 static char sniff (gb_rows *r) {
   enum { LOOK = 8 };
   guess all[sizeof candidates - 1] = {{0}};
@@ -169,11 +178,12 @@ static char sniff (gb_rows *r) {
   const guess *best = NULL;
   for (size_t i = 0; candidates[i] != '\0'; i++)
     if (all[i].rows > 0 && all[i].even && all[i].fields > 1 &&
-        (best == NULL || all[i].numeric * best->fields > best->numeric * all[i].fields)) best = &all[i];
+        (best == NULL || all[i].numeric * best->fields > best->numeric * all[i].fields))
+      best = &all[i];
   return best != NULL ? candidates[best - all] : first;
 }
 
-/* ---- fields -------------------------------------------------------------------------------------------------------------- */
+/* -- fields */
 
 static gb_status bad (const gb_rows *r, const char *what, gb_error *err) {
   return gb_fail(err, GB_EFORMAT, "%s:%zu: field %zu: %s", r->bytes.file.path, r->line, r->n + 1, what);
@@ -181,7 +191,8 @@ static gb_status bad (const gb_rows *r, const char *what, gb_error *err) {
 
 static gb_status push (gb_rows *r, char *s, gb_error *err) {
   if (r->n == GB_FIELDS_MOST)
-    return gb_fail(err, GB_EFORMAT, "%s:%zu: more than %zu fields; is '%c' the delimiter? (.npy files have no such limit)",
+    return gb_fail(err, GB_EFORMAT,
+                   "%s:%zu: more than %zu fields; is '%c' the delimiter? (.npy files have no such limit)",
                    r->bytes.file.path, r->line, GB_FIELDS_MOST, r->delimiter);
   if (r->n == r->fields_room) {
     void *old = r->fields;
@@ -219,7 +230,8 @@ static gb_status split (gb_rows *r, row line, gb_error *err) {
     if (line.quoted && *s == '"') {
       s = unquote(s, end);
       while (s < end && (*s == ' ' || (*s == '\t' && d != '\t')) && d != ' ') s++;
-      if (s < end && !ends_field(r, *s)) return bad(r, "text after the closing quote; a quote inside quotes is \"\"", err);
+      if (s < end && !ends_field(r, *s))
+        return bad(r, "text after the closing quote; a quote inside quotes is \"\"", err);
     } else {
       while (s < end && !ends_field(r, *s)) s++;
       for (char *back = s; back > field && is_blank(back[-1]);) *--back = '\0';
@@ -231,7 +243,7 @@ static gb_status split (gb_rows *r, row line, gb_error *err) {
   }
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------------- */
+/* -- rows */
 
 gb_status gb_rows_next (gb_rows *r, bool *more, gb_error *err) {
   for (;;) {
@@ -242,7 +254,8 @@ gb_status gb_rows_next (gb_rows *r, bool *more, gb_error *err) {
     const char *at = line.start;
     while (at < line.end && is_blank(*at)) at++;
     const bool blank = plain || at == line.end;
-    if (!blank && r->delimiter == 0) {   /* quotes end where the delimiter says: the row is looked at once more */
+    /* quotes end where the delimiter says: the row is looked at once more */
+    if (!blank && r->delimiter == 0) {
       r->delimiter = sniff(r);
       continue;
     }
@@ -262,8 +275,8 @@ static gb_status begin (gb_rows *r, gb_error *err) {
   return GB_OK;
 }
 
-gb_status gb_rows_open (gb_ledger *l, const char *path, size_t skip, char delimiter, char decimal, double max_ratio, gb_rows *out,
-                        gb_error *err) {
+gb_status gb_rows_open (gb_ledger *l, const char *path, size_t skip, char delimiter, char decimal,
+                        double max_ratio, gb_rows *out, gb_error *err) {
   *out = (gb_rows){.ledger = l, .skip = skip, .delimiter = delimiter, .decimal = decimal, .room = FIRST_ROOM};
   GB_TRY(gb_unpack_open(l, path, max_ratio, &out->bytes, err));
   if (out->bytes.in == NULL && out->bytes.file.size < FIRST_ROOM / 2 && out->bytes.file.size > 0)

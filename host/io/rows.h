@@ -4,35 +4,35 @@
 
 #include "io/unpack.h"
 
-#define GB_ROW_MOST ((size_t)16 << 20)   /* bytes of one row */
-#define GB_FIELDS_MOST ((size_t)65536)   /* fields of one row */
+#define GB_ROW_MOST ((size_t)16 << 20) /* bytes of one row */
+#define GB_FIELDS_MOST ((size_t)65536) /* fields of one row */
 
 typedef struct gb_rows {
   gb_unpack bytes;
   gb_ledger *ledger;
-  void *window;              /* of the ledger */
-  size_t room, from, to;     /* bytes of the window that hold text: [from, to) */
+  void *window;          /* of the ledger */
+  size_t room, from, to; /* bytes of the window that hold text: [from, to) */
   bool file_ended;
-  size_t lines;              /* before 'from' */
-  size_t line;               /* of the row that was read last, from 1 */
-  size_t skip;               /* lines left out at the start */
-  char delimiter;            /* ' ': runs of blanks; 0: not known yet */
-  char decimal;              /* '.' or ',' */
-  void *fields;              /* char *[fields_room], of the ledger: of the row that was read last, each ended by NUL */
+  size_t lines;   /* before 'from' */
+  size_t line;    /* of the row that was read last, from 1 */
+  size_t skip;    /* lines left out at the start */
+  char delimiter; /* ' ': runs of blanks; 0: not known yet */
+  char decimal;   /* '.' or ',' */
+  void *fields;   /* char *[fields_room], of the ledger: of the row that was read last, each ended by NUL */
   size_t n, fields_room;
 } gb_rows;
 
 /* A delimiter of 0 is found in the first rows. Errors: those of gb_unpack_open, ENOMEM. */
-gb_status gb_rows_open (gb_ledger *l, const char *path, size_t skip, char delimiter, char decimal, double max_ratio, gb_rows *out,
-                        gb_error *err);
+gb_status gb_rows_open (gb_ledger *l, const char *path, size_t skip, char delimiter, char decimal,
+                        double max_ratio, gb_rows *out, gb_error *err);
 
-/* The next row that is neither blank nor a comment ('#'); '*more' is false at the end of the file. Lines end in LF, CR LF or CR, but
-** not inside quotes. Errors: EIO, EFORMAT (path:line), EINTR, ENOMEM. */
+/* The next row that is neither blank nor a comment ('#'); '*more' is false at the end of the file. Lines
+** end in LF, CR LF or CR, but not inside quotes. Errors: EIO, EFORMAT (path:line), EINTR, ENOMEM. */
 gb_status gb_rows_next (gb_rows *r, bool *more, gb_error *err);
 
 static inline char *gb_rows_field (const gb_rows *r, size_t k) { return ((char **)r->fields)[k]; }
 
-gb_status gb_rows_rewind (gb_rows *r, gb_error *err);     /* the delimiter stays */
-void gb_rows_close (gb_rows *r);                          /* idempotent */
+gb_status gb_rows_rewind (gb_rows *r, gb_error *err); /* the delimiter stays */
+void gb_rows_close (gb_rows *r);                      /* idempotent */
 
 #endif

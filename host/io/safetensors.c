@@ -12,16 +12,22 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data are read and written as they lie in memory");
 
-#define SLICE ((size_t)1 << 20)          /* bytes that are read, checked and spread at once */
+#define SLICE ((size_t)1 << 20) /* bytes that are read, checked and spread at once */
 
-static const struct element { const char *name; gb_dtype dtype; size_t width; bool is_signed; } elements[] = {
-    {"F64", GB_F64, 8, false}, {"F32", GB_F32, 4, false}, {"F16", GB_F16, 2, false}, {"BF16", GB_BF16, 2, false},
-    {"I64", GB_I64, 8, true},  {"BOOL", GB_BOOL, 1, false}, {"I32", GB_I64, 4, true}, {"I16", GB_I64, 2, true},
-    {"I8", GB_I64, 1, true},   {"U32", GB_I64, 4, false}, {"U16", GB_I64, 2, false}, {"U8", GB_I64, 1, false},
+static const struct element {
+  const char *name;
+  gb_dtype dtype;
+  size_t width;
+  bool is_signed;
+} elements[] = {
+    {"F64", GB_F64, 8, false},   {"F32", GB_F32, 4, false}, {"F16", GB_F16, 2, false},
+    {"BF16", GB_BF16, 2, false}, {"I64", GB_I64, 8, true},  {"BOOL", GB_BOOL, 1, false},
+    {"I32", GB_I64, 4, true},    {"I16", GB_I64, 2, true},  {"I8", GB_I64, 1, true},
+    {"U32", GB_I64, 4, false},   {"U16", GB_I64, 2, false}, {"U8", GB_I64, 1, false},
 };
 
 typedef struct row {
-  const char *name;                      /* belongs to the heading */
+  const char *name; /* belongs to the heading */
   const struct element *element;
   gb_shape shape;
   size_t begin, end;
@@ -31,8 +37,8 @@ typedef struct reader {
   const char *path, *where;
   gb_ledger *ledger;
   gb_infile file;
-  void *account;                         /* in the ledger for as long as the heading is held */
-  size_t data;                           /* bytes after the heading */
+  void *account; /* in the ledger for as long as the heading is held */
+  size_t data;   /* bytes after the heading */
   json_t *heading;
   row *row;
   size_t n;
@@ -59,15 +65,19 @@ static gb_status check_spelling (reader *r, const char *text, size_t n, gb_error
 static gb_status read_heading (reader *r, gb_error *err) {
   const size_t size = r->file.size;
   if (size < 8)
-    return gb_fail(err, GB_EFORMAT, "%s: 8 bytes with the length of the heading expected, the file has %zu", r->path, size);
+    return gb_fail(err, GB_EFORMAT, "%s: 8 bytes with the length of the heading expected, the file has %zu",
+                   r->path, size);
   const size_t most = size - 8 < GB_SAFETENSORS_HEADING ? size - 8 : GB_SAFETENSORS_HEADING;
   uint64_t length;
   GB_TRY(gb_infile_exactly(&r->file, &length, sizeof length, err));
   if (length > most)
-    return gb_fail(err, GB_EFORMAT, "%s: a heading of at most %zu bytes expected, its length says %llu; truncated, or no "
-                   "safetensors file", r->path, most, (unsigned long long)length);
+    return gb_fail(err, GB_EFORMAT,
+                   "%s: a heading of at most %zu bytes expected, its length says %llu; truncated, or no "
+                   "safetensors file",
+                   r->path, most, (unsigned long long)length);
   r->data = size - 8 - (size_t)length;
-  GB_TRY(gb_ledger_alloc(r->ledger, GB_MEM_WORKSPACE, gb_json_bytes((size_t)length), r->where, "", &r->account, err));
+  GB_TRY(gb_ledger_alloc(r->ledger, GB_MEM_WORKSPACE, gb_json_bytes((size_t)length), r->where, "",
+                         &r->account, err));
   char *text = malloc((size_t)length + 1);
   if (text == NULL) return no_memory(r, err);
   gb_status st = gb_infile_exactly(&r->file, text, (size_t)length, err);
@@ -117,20 +127,22 @@ static gb_status parse_element (const reader *r, const json_t *v, row *to, gb_er
       to->element = &elements[i];
       return GB_OK;
     }
-  return bad(r, to->name, err, "dtype F64, F32, F16, BF16, I64, I32, I16, I8, U32, U16, U8 or BOOL expected, got %s",
+  return bad(r, to->name, err,
+             "dtype F64, F32, F16, BF16, I64, I32, I16, I8, U32, U16, U8 or BOOL expected, got %s",
              gb_shown(text, buf));
 }
 
 /* The bytes between the offsets must be those of the shape. */
 static gb_status parse_offsets (const reader *r, const json_t *v, row *to, gb_error *err) {
-  if (json_array_size(v) != 2 || !to_size(json_array_get(v, 0), &to->begin) || !to_size(json_array_get(v, 1), &to->end) ||
-      to->begin > to->end || to->end > r->data)
+  if (json_array_size(v) != 2 || !to_size(json_array_get(v, 0), &to->begin) ||
+      !to_size(json_array_get(v, 1), &to->end) || to->begin > to->end || to->end > r->data)
     return bad(r, to->name, err, "'data_offsets' must be [begin, end] within the %zu bytes of data", r->data);
   size_t n, bytes;
   if (!gb_shape_numel_checked(&to->shape, &n) || __builtin_mul_overflow(n, to->element->width, &bytes))
     return bad(r, to->name, err, "the size of its shape overflows");
   if (bytes != to->end - to->begin)
-    return bad(r, to->name, err, "%zu bytes expected for its shape, its offsets hold %zu", bytes, to->end - to->begin);
+    return bad(r, to->name, err, "%zu bytes expected for its shape, its offsets hold %zu", bytes,
+               to->end - to->begin);
   return GB_OK;
 }
 
@@ -150,16 +162,18 @@ static char *duplicate (const char *s) {
 }
 
 static gb_status parse_texts (reader *r, const json_t *v, gb_error *err) {
-  if (!json_is_object(v)) return gb_fail(err, GB_EFORMAT, "%s: '__metadata__' must be an object of strings", r->path);
+  if (!json_is_object(v))
+    return gb_fail(err, GB_EFORMAT, "%s: '__metadata__' must be an object of strings", r->path);
   gb_tensor_set *s = r->out;
   s->text = calloc(json_object_size(v) + 1, sizeof *s->text);
   if (s->text == NULL) return no_memory(r, err);
   const char *key;
   json_t *one;
-  json_object_foreach ((json_t *)v, key, one) {
+  json_object_foreach((json_t *)v, key, one) {
     char buf[GB_SHOWN];
     if (!json_is_string(one))
-      return gb_fail(err, GB_EFORMAT, "%s: '__metadata__': '%s' must be a string", r->path, gb_shown(key, buf));
+      return gb_fail(err, GB_EFORMAT, "%s: '__metadata__': '%s' must be a string", r->path,
+                     gb_shown(key, buf));
     gb_named_text *t = &s->text[s->ntexts++];
     t->key = duplicate(key);
     t->text = duplicate(json_string_value(one));
@@ -180,7 +194,7 @@ static gb_status parse_rows (reader *r, gb_error *err) {
   if (r->row == NULL) return no_memory(r, err);
   const char *name;
   json_t *v;
-  json_object_foreach (r->heading, name, v) {
+  json_object_foreach(r->heading, name, v) {
     if (strcmp(name, "__metadata__") == 0) GB_TRY(parse_texts(r, v, err));
     else {
       GB_TRY(parse_row(r, name, v, &r->row[r->n], err));
@@ -191,14 +205,16 @@ static gb_status parse_rows (reader *r, gb_error *err) {
   size_t at = 0;
   for (size_t i = 0; i < r->n; at = r->row[i++].end)
     if (r->row[i].begin != at)
-      return bad(r, r->row[i].name, err, "expected at byte %zu of the data, where the one before ends, its offset is %zu", at,
+      return bad(r, r->row[i].name, err,
+                 "expected at byte %zu of the data, where the one before ends, its offset is %zu", at,
                  r->row[i].begin);
   if (at != r->data)
     return gb_fail(err, GB_EFORMAT, "%s: %zu bytes of data expected, the file has %zu", r->path, at, r->data);
   return GB_OK;
 }
 
-static gb_status check_bools (const reader *r, const row *from, const unsigned char *data, size_t first, size_t n, gb_error *err) {
+static gb_status check_bools (const reader *r, const row *from, const unsigned char *data, size_t first,
+                              size_t n, gb_error *err) {
   for (size_t i = first; i < first + n; i++)
     if (data[i] > 1)
       return bad(r, from->name, err, "0 or 1 expected for element %zu of BOOL, got %d", i + 1, data[i]);
@@ -207,7 +223,8 @@ static gb_status check_bools (const reader *r, const row *from, const unsigned c
 
 /* Integers of other widths are read into the end of the tensor's storage and spread from there. */
 static gb_status read_tensor (reader *r, const row *from, gb_tensor *to, gb_error *err) {
-  const size_t bytes = from->end - from->begin, n = gb_shape_numel(&from->shape), width = from->element->width;
+  const size_t bytes = from->end - from->begin, n = gb_shape_numel(&from->shape),
+               width = from->element->width;
   GB_TRY(gb_tensor_new(r->ledger, from->element->dtype, &from->shape, GB_MEM_TENSOR, r->where, "", to, err));
   unsigned char *data = to->storage->data, *start = data + n * gb_dtype_size(to->dtype) - bytes;
   for (size_t i = 0; i < n; i += SLICE / width) {
@@ -233,7 +250,8 @@ static gb_status read_data (reader *r, gb_error *err) {
   return GB_OK;
 }
 
-gb_status gb_safetensors_read (gb_ledger *l, const char *path, const char *where, gb_tensor_set *out, gb_error *err) {
+gb_status gb_safetensors_read (gb_ledger *l, const char *path, const char *where, gb_tensor_set *out,
+                               gb_error *err) {
   *out = (gb_tensor_set){0};
   reader r = {.path = path, .where = where, .ledger = l, .out = out};
   GB_TRY(gb_infile_open(path, &r.file, err));

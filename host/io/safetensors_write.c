@@ -8,8 +8,8 @@
 #include "io/safetensors.h"
 
 static const char *element_name (gb_dtype t) {
-  static const char *const names[GB_NDTYPES] = {[GB_F64] = "F64", [GB_F32] = "F32", [GB_F16] = "F16", [GB_BF16] = "BF16",
-                                                [GB_I64] = "I64", [GB_BOOL] = "BOOL"};
+  static const char *const names[GB_NDTYPES] = {[GB_F64] = "F64",   [GB_F32] = "F32", [GB_F16] = "F16",
+                                                [GB_BF16] = "BF16", [GB_I64] = "I64", [GB_BOOL] = "BOOL"};
   return names[t];
 }
 
@@ -35,7 +35,8 @@ static gb_status put (json_t *object, const char *key, json_t *value, gb_error *
   const bool invalid = unchecked != NULL && checked == NULL;
   json_decref(unchecked);
   json_decref(checked);
-  return invalid ? gb_fail(err, GB_EOPTION, "a name is not UTF-8") : gb_fail(err, GB_ENOMEM, "no memory for the heading");
+  return invalid ? gb_fail(err, GB_EOPTION, "a name is not UTF-8")
+                 : gb_fail(err, GB_ENOMEM, "no memory for the heading");
 }
 
 static gb_status put_text (json_t *object, const gb_named_text *t, gb_error *err) {
@@ -50,7 +51,8 @@ static gb_status put_text (json_t *object, const gb_named_text *t, gb_error *err
 }
 
 static gb_status put_tensor (json_t *object, const gb_named_tensor *t, size_t *at, gb_error *err) {
-  if (strcmp(t->name, "__metadata__") == 0) return gb_fail(err, GB_EOPTION, "a tensor cannot be called '__metadata__'");
+  if (strcmp(t->name, "__metadata__") == 0)
+    return gb_fail(err, GB_EOPTION, "a tensor cannot be called '__metadata__'");
   const size_t begin = *at;
   json_t *shape = json_array();
   bool good = shape != NULL;
@@ -61,13 +63,13 @@ static gb_status put_tensor (json_t *object, const gb_named_tensor *t, size_t *a
     json_decref(shape);
     shape = NULL;
   }
-  json_t *row = json_pack("{s:s, s:o, s:[I, I]}", "dtype", element_name(t->value.dtype), "shape", shape, "data_offsets",
-                          (json_int_t)begin, (json_int_t)*at);
+  json_t *row = json_pack("{s:s, s:o, s:[I, I]}", "dtype", element_name(t->value.dtype), "shape", shape,
+                          "data_offsets", (json_int_t)begin, (json_int_t)*at);
   return put(object, t->name, row, err);
 }
 
 typedef struct layout {
-  const gb_named_tensor **tensor;        /* in the order of the file */
+  const gb_named_tensor **tensor; /* in the order of the file */
   const gb_named_text **text;
   json_t *heading;
 } layout;
@@ -87,7 +89,8 @@ static gb_status make_layout (layout *y, const gb_tensor_set *set, gb_error *err
   y->tensor = calloc(set->ntensors + 1, sizeof *y->tensor);
   y->text = calloc(set->ntexts + 1, sizeof *y->text);
   y->heading = json_object();
-  if (y->tensor == NULL || y->text == NULL || y->heading == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the heading");
+  if (y->tensor == NULL || y->text == NULL || y->heading == NULL)
+    return gb_fail(err, GB_ENOMEM, "no memory for the heading");
   for (size_t i = 0; i < set->ntensors; i++) y->tensor[i] = &set->tensor[i];
   for (size_t i = 0; i < set->ntexts; i++) y->text[i] = &set->text[i];
   qsort(y->tensor, set->ntensors, sizeof *y->tensor, by_width_then_name);
@@ -104,9 +107,10 @@ static gb_status write_heading (gb_outfile *f, const json_t *heading, gb_error *
   }
   const size_t n = strlen(text), blanks = (8 - n % 8) % 8;
   const uint64_t length = n + blanks;
-  gb_status st = length <= GB_SAFETENSORS_HEADING ? gb_outfile_write(f, &length, sizeof length, err)
-                 : gb_fail(err, GB_EOPTION, "a heading of %llu bytes; at most %zu can be read", (unsigned long long)length,
-                           GB_SAFETENSORS_HEADING);
+  gb_status st = length <= GB_SAFETENSORS_HEADING
+                     ? gb_outfile_write(f, &length, sizeof length, err)
+                     : gb_fail(err, GB_EOPTION, "a heading of %llu bytes; at most %zu can be read",
+                               (unsigned long long)length, GB_SAFETENSORS_HEADING);
   if (st == GB_OK) st = gb_outfile_write(f, text, n, err);
   if (st == GB_OK) st = gb_outfile_write(f, "        ", blanks, err);
   gb_json_free(text);
@@ -121,7 +125,8 @@ gb_status gb_safetensors_write (const char *path, const gb_tensor_set *set, gb_e
   if (st == GB_OK) st = gb_outfile_open(path, &f, err);
   if (st == GB_OK) st = write_heading(&f, y.heading, err);
   gb_outfile_sink to = {&f, err};
-  for (size_t i = 0; i < set->ntensors && st == GB_OK; i++) st = gb_tensor_visit(&y.tensor[i]->value, gb_outfile_take, &to);
+  for (size_t i = 0; i < set->ntensors && st == GB_OK; i++)
+    st = gb_tensor_visit(&y.tensor[i]->value, gb_outfile_take, &to);
   if (st == GB_OK) st = gb_outfile_commit(&f, err);
   json_decref(y.heading);
   free(y.tensor);

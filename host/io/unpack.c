@@ -1,5 +1,5 @@
-/* unpack.c - zlib's inflate, member by member. Its own file functions take what follows a whole member for nothing, and a file that
-** is cut short for the end. */
+/* unpack.c - zlib's inflate, member by member. Its own file functions take what follows a whole member for
+** nothing, and a file that is cut short for the end. */
 #include "io/unpack.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/interrupt.h"
 
 #define IN ((size_t)64 << 10)
-#define FREE_OF_RATIO ((uint64_t)16 << 20)    /* bytes that any file may unpack to */
+#define FREE_OF_RATIO ((uint64_t)16 << 20) /* bytes that any file may unpack to */
 
 static bool ends_in_gz (const char *path) {
   const size_t n = strlen(path);
@@ -30,7 +30,7 @@ static gb_status start (gb_unpack *u, gb_error *err) {
   GB_TRY(gb_ledger_alloc(u->ledger, GB_MEM_WORKSPACE, IN, "", "", &u->in, err));
   u->z.zalloc = take;
   u->z.zfree = give;
-  if (inflateInit2(&u->z, 16 + 15) == Z_OK) return GB_OK;         /* gzip, any window */
+  if (inflateInit2(&u->z, 16 + 15) == Z_OK) return GB_OK; /* gzip, any window */
   gb_ledger_free(u->ledger, u->in);
   u->in = NULL;
   return gb_fail(err, GB_ENOMEM, "no memory to unpack '%s'", u->file.path);
@@ -43,8 +43,11 @@ static gb_status look (gb_unpack *u, gb_error *err) {
   GB_TRY(gb_infile_rewind(&u->file, err));
   if (got == 2 && lead[0] == 0x1F && lead[1] == 0x8B) return start(u, err);
   if (!ends_in_gz(u->file.path)) return GB_OK;
-  return gb_fail(err, GB_EFORMAT, "%s: its name ends in .gz, but it does not begin as gzip does; a damaged file, or one that needs "
-                 "another name", u->file.path);
+  return gb_fail(
+      err, GB_EFORMAT,
+      "%s: its name ends in .gz, but it does not begin as gzip does; a damaged file, or one that needs "
+      "another name",
+      u->file.path);
 }
 
 gb_status gb_unpack_open (gb_ledger *l, const char *path, double max_ratio, gb_unpack *out, gb_error *err) {
@@ -79,7 +82,8 @@ static gb_status next_member (gb_unpack *u, bool *more, gb_error *err) {
     u->z.avail_in--;
   }
   if (padded || *u->z.next_in != 0x1F)
-    return gb_fail(err, GB_EFORMAT, "%s: bytes that are no gzip follow the gzip data; a damaged file", u->file.path);
+    return gb_fail(err, GB_EFORMAT, "%s: bytes that are no gzip follow the gzip data; a damaged file",
+                   u->file.path);
   inflateReset(&u->z);
   u->at_end = false;
   return *more = true, GB_OK;
@@ -89,7 +93,8 @@ static gb_status failed (const gb_unpack *u, int code, gb_error *err) {
   if (code == Z_MEM_ERROR) return gb_fail(err, GB_ENOMEM, "no memory to unpack '%s'", u->file.path);
   if (code == Z_BUF_ERROR)
     return gb_fail(err, GB_EFORMAT, "%s: the gzip data end too early: the file is cut short", u->file.path);
-  return gb_fail(err, GB_EFORMAT, "%s: damaged gzip data: %s", u->file.path, u->z.msg != NULL ? u->z.msg : "unknown form");
+  return gb_fail(err, GB_EFORMAT, "%s: damaged gzip data: %s", u->file.path,
+                 u->z.msg != NULL ? u->z.msg : "unknown form");
 }
 
 static gb_status inflate_some (gb_unpack *u, unsigned char *to, size_t room, size_t *got, gb_error *err) {
@@ -99,11 +104,13 @@ static gb_status inflate_some (gb_unpack *u, unsigned char *to, size_t room, siz
   *got = room - u->z.avail_out;
   u->given += *got;
   if (code == Z_STREAM_END) u->at_end = true;
-  else if (code == Z_BUF_ERROR && !(u->file_ended && u->z.avail_in == 0)) return GB_OK;      /* wants more bytes */
+  else if (code == Z_BUF_ERROR && !(u->file_ended && u->z.avail_in == 0)) return GB_OK; /* wants more bytes */
   else if (code != Z_OK) return failed(u, code, err);
   if (u->max_ratio > 0 && u->given > FREE_OF_RATIO && (double)u->given > u->max_ratio * (double)u->taken)
-    return gb_fail(err, GB_EFORMAT, "%s: it unpacks to more than %g times its size; max_ratio = ... allows more, or unpack it first",
-                   u->file.path, u->max_ratio);
+    return gb_fail(
+        err, GB_EFORMAT,
+        "%s: it unpacks to more than %g times its size; max_ratio = ... allows more, or unpack it first",
+        u->file.path, u->max_ratio);
   return GB_OK;
 }
 

@@ -9,7 +9,9 @@
 static size_t numel (const gb_node *n) { return gb_shape_numel(gb_node_shape(n)); }
 
 /* A product that costs more than its operands are worth is computed once. */
-static bool is_dear (const gb_node *n) { return n->op == GB_OP_MATMUL && numel(n) <= 2 * (numel(n->in[0]) + numel(n->in[1])); }
+static bool is_dear (const gb_node *n) {
+  return n->op == GB_OP_MATMUL && numel(n) <= 2 * (numel(n->in[0]) + numel(n->in[1]));
+}
 
 static bool is_generated (const gb_node *n) { return gb_ops[n->op].kind == GB_KIND_GEN; }
 
@@ -20,22 +22,26 @@ static bool begins (const gb_node *n, size_t large) {
 }
 
 /* The nodes between, inputs first, and in b->in those where they begin. */
-static gb_status walk (size_t nroots, gb_node *const *roots, gb_boundary *b, gb_node ***between, size_t *count, gb_error *err) {
+static gb_status walk (size_t nroots, gb_node *const *roots, gb_boundary *b, gb_node ***between,
+                       size_t *count, gb_error *err) {
   gb_node **order;
   size_t all, large = SIZE_MAX, inner = 0;
   GB_TRY(gb_graph_order(roots[0]->graph, nroots, roots, GB_WALK_ALL, &order, &all, err));
   bool *reached = calloc(all + 1, sizeof *reached);
   gb_node **in = calloc(all + 1, sizeof *in);
-  gb_status st = reached != NULL && in != NULL ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to walk %zu nodes", all);
+  gb_status st = reached != NULL && in != NULL ? GB_OK
+                                               : gb_fail(err, GB_ENOMEM, "no memory to walk %zu nodes", all);
   for (size_t i = 0; i < nroots; i++)
     if (numel(roots[i]) < large) large = numel(roots[i]);
   for (size_t i = 0; st == GB_OK && i < nroots; i++) reached[roots[i]->index] = true;
   *b = (gb_boundary){.in = in};
-  for (size_t i = all; st == GB_OK && i-- > 0;)            /* users first */
-    for (int k = 0; reached[i] && !begins(order[i], large) && k < order[i]->nin; k++) reached[order[i]->in[k]->index] = true;
+  for (size_t i = all; st == GB_OK && i-- > 0;) /* users first */
+    for (int k = 0; reached[i] && !begins(order[i], large) && k < order[i]->nin; k++)
+      reached[order[i]->in[k]->index] = true;
   for (size_t i = 0; st == GB_OK && i < all; i++) {
     if (!reached[i]) continue;
-    if (begins(order[i], large) && !(is_generated(order[i]) && order[i]->ndropped == 0)) in[b->n++] = gb_node_ref(order[i]);
+    if (begins(order[i], large) && !(is_generated(order[i]) && order[i]->ndropped == 0))
+      in[b->n++] = gb_node_ref(order[i]);
     else order[inner++] = order[i];
   }
   free(reached);
@@ -68,13 +74,13 @@ gb_status gb_boundary_find (size_t nroots, gb_node *const *roots, gb_boundary *b
   return GB_OK;
 }
 
-/* ---- building again ------------------------------------------------------------------------------------ */
+/* -- building again */
 
 typedef struct building {
   const gb_boundary *b;
   gb_node *const *to;
   gb_dtype from, dtype;
-  gb_node **between, **now;        /* now: counted */
+  gb_node **between, **now; /* now: counted */
   size_t count;
 } building;
 
@@ -95,16 +101,16 @@ static gb_status rebuild (building *w, size_t at, gb_error *err) {
   for (int i = 0; i < n->nin; i++) known &= (in[i] = replaced(w, n->in[i])) != NULL;
   n->graph->where = n->where;
   const gb_status st = !known ? gb_fail(err, GB_EINTERNAL, "%s lies beyond the boundary", gb_ops[n->op].name)
-                       : n->op == GB_OP_CONST
-                           ? gb_node_const_as(n, t, &w->now[at], err)
-                           : gb_node_build(n->graph, n->op, n->nin, in, &n->attr, gb_node_shape(n), t, &w->now[at], err);
+                       : n->op == GB_OP_CONST ? gb_node_const_as(n, t, &w->now[at], err)
+                                              : gb_node_build(n->graph, n->op, n->nin, in, &n->attr,
+                                                              gb_node_shape(n), t, &w->now[at], err);
   n->graph->where = here;
   if (in != few) free(in);
   return st;
 }
 
-gb_status gb_boundary_rebuild (const gb_boundary *b, gb_node *const *to, gb_dtype dtype, size_t nroots, gb_node *const *roots,
-                               gb_node **out, gb_error *err) {
+gb_status gb_boundary_rebuild (const gb_boundary *b, gb_node *const *to, gb_dtype dtype, size_t nroots,
+                               gb_node *const *roots, gb_node **out, gb_error *err) {
   gb_boundary same;
   building w = {.b = b, .to = to, .from = gb_node_dtype(roots[0]), .dtype = dtype};
   GB_TRY(walk(nroots, roots, &same, &w.between, &w.count, err));
@@ -128,7 +134,7 @@ bool gb_is_streamed (gb_node *a) {
   return values < numel(a) / 2;
 }
 
-/* ---- in another type ----------------------------------------------------------------------------------- */
+/* -- in another type */
 
 static gb_status converted (gb_node *n, gb_dtype from, gb_dtype to, gb_node **out, gb_error *err) {
   if (gb_node_dtype(n) != from) {
@@ -136,7 +142,8 @@ static gb_status converted (gb_node *n, gb_dtype from, gb_dtype to, gb_node **ou
     return GB_OK;
   }
   gb_tensor t;
-  GB_TRY(gb_tensor_new(&n->graph->device->ledger, to, gb_node_shape(n), GB_MEM_WORKSPACE, "", "boundary in f32", &t, err));
+  GB_TRY(gb_tensor_new(&n->graph->device->ledger, to, gb_node_shape(n), GB_MEM_WORKSPACE, "",
+                       "boundary in f32", &t, err));
   gb_tensor_copy(&t, &n->out[0].tensor);
   const gb_status st = gb_node_leaf(n->graph, &t, 0, n->name, out, err);
   gb_tensor_clear(&t);

@@ -55,7 +55,8 @@ static double kept (double v, int exponent, gb_dtype dtype) {
   return ldexp(dtype == GB_F32 ? (double)(float)there : there, -exponent);
 }
 
-double gb_columns_lost (size_t n, size_t r, const int *exponent, const double *v, gb_dtype dtype, size_t *column) {
+double gb_columns_lost (size_t n, size_t r, const int *exponent, const double *v, gb_dtype dtype,
+                        size_t *column) {
   double worst = 0;
   for (size_t c = 0; c < r; c++) {
     double most = 0, lost = 0;

@@ -6,7 +6,7 @@
 #include "base/tasks.h"
 
 #define BLOCK GB_PANEL_BLOCK
-#define WIDTH 32                       /* columns whose sums are kept at hand */
+#define WIDTH 32 /* columns whose sums are kept at hand */
 
 static size_t blocks (size_t n) { return (n + BLOCK - 1) / BLOCK; }
 
@@ -19,7 +19,9 @@ typedef struct job {
   double *sums;
 } job;
 
-static size_t place (const gb_panel *m, size_t i, size_t k) { return i * m->stride + (m->at != NULL ? m->at[k] : k); }
+static size_t place (const gb_panel *m, size_t i, size_t k) {
+  return i * m->stride + (m->at != NULL ? m->at[k] : k);
+}
 
 static void run (gb_pool *pool, gb_task *task, job *j) { gb_tasks_run(pool, blocks(j->n), task, j, NULL); }
 
@@ -30,7 +32,9 @@ static void total (const job *j, double *out) {
     for (size_t k = 0; k < j->w; k++) out[k] += j->sums[b * j->w + k];
 }
 
-static size_t end_of (const job *j, size_t task) { return j->n - task * BLOCK < BLOCK ? j->n : (task + 1) * BLOCK; }
+static size_t end_of (const job *j, size_t task) {
+  return j->n - task * BLOCK < BLOCK ? j->n : (task + 1) * BLOCK;
+}
 
 static void dot_task (void *ud, gb_tasks *s, size_t task, int thread) {
   const job *j = ud;
@@ -39,7 +43,8 @@ static void dot_task (void *ud, gb_tasks *s, size_t task, int thread) {
     const size_t w = j->w - k0 < WIDTH ? j->w - k0 : WIDTH;
     double sum[WIDTH] = {0};
     for (size_t i = task * BLOCK; i < end_of(j, task); i++)
-      for (size_t k = 0; k < w; k++) sum[k] += j->a.v[place(&j->a, i, k0 + k)] * j->b.v[place(&j->b, i, k0 + k)];
+      for (size_t k = 0; k < w; k++)
+        sum[k] += j->a.v[place(&j->a, i, k0 + k)] * j->b.v[place(&j->b, i, k0 + k)];
     memcpy(j->sums + task * j->w + k0, sum, w * sizeof *sum);
   }
 }
@@ -68,8 +73,8 @@ static void step_task (void *ud, gb_tasks *s, size_t task, int thread) {
   }
 }
 
-void gb_panel_step (gb_pool *pool, size_t n, size_t w, const double *f, gb_panel p, gb_panel q, gb_panel x, gb_panel r,
-                      double *sums, double *out) {
+void gb_panel_step (gb_pool *pool, size_t n, size_t w, const double *f, gb_panel p, gb_panel q, gb_panel x,
+                    gb_panel r, double *sums, double *out) {
   job j = {.n = n, .w = w, .f = f, .a = p, .b = q, .c = x, .d = r, .sums = sums};
   run(pool, step_task, &j);
   total(&j, out);

@@ -5,7 +5,7 @@
 
 #include "base/tasks.h"
 
-#define PANEL 16                   /* columns that BLAS computes together, at most */
+#define PANEL 16 /* columns that BLAS computes together, at most */
 
 static gb_status check_matrix (gb_node *a, gb_error *err) {
   char text[GB_NODE_TEXT];
@@ -66,7 +66,8 @@ gb_status gb_product_init (gb_product *p, gb_node *a, size_t r, gb_error *err) {
   a = gb_attached(a);
   *p = (gb_product){0};
   GB_TRY(check_matrix(a, err));
-  *p = (gb_product){.graph = a->graph, .a = gb_node_ref(a), .n = gb_node_shape(a)->dim[0], .dtype = gb_node_dtype(a)};
+  *p = (gb_product){
+      .graph = a->graph, .a = gb_node_ref(a), .n = gb_node_shape(a)->dim[0], .dtype = gb_node_dtype(a)};
   return gb_product_resize(p, r, err);
 }
 

@@ -8,23 +8,24 @@
 
 typedef struct gb_product {
   gb_graph *graph;
-  gb_node *a;                      /* counted */
-  gb_dtype dtype;                  /* of A */
+  gb_node *a;     /* counted */
+  gb_dtype dtype; /* of A */
   size_t n, r;
-  size_t width;                    /* of x and y: r, or for a stored matrix the next multiple of 16, so that what BLAS does
-                                      with a column depends neither on its place nor on the others */
-  gb_node *x, *y;                  /* placeholder (n, width), and A x */
+  /* of x and y: r, or for a stored matrix the next multiple of 16, so that what BLAS does with a column
+  ** depends neither on its place nor on the others */
+  size_t width;
+  gb_node *x, *y; /* placeholder (n, width), and A x */
   gb_plan *plan;
-  gb_tensor in;                    /* (n, width), what x is bound to */
+  gb_tensor in; /* (n, width), what x is bound to */
 } gb_product;
 
-/* What a detached matrix is made of, unless it has a value: products are not differentiated, and only a sum that is seen as one
-** is split into a fold and a diagonal. Borrowed. */
+/* What a detached matrix is made of, unless it has a value: products are not differentiated, and only a
+** sum that is seen as one is split into a fold and a diagonal. Borrowed. */
 gb_node *gb_attached (gb_node *a);
 
 /* Errors: ESHAPE, EDTYPE, EREFUSED, ENOMEM. On failure '*p' is clear. */
 gb_status gb_product_init (gb_product *p, gb_node *a, size_t r, gb_error *err);
-void gb_product_clear (gb_product *p);            /* idempotent */
+void gb_product_clear (gb_product *p); /* idempotent */
 
 /* Another number of columns. Errors: as above; then p is clear. */
 gb_status gb_product_resize (gb_product *p, size_t r, gb_error *err);

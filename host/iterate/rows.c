@@ -7,7 +7,7 @@
 #include "graph/grad/grad.h"
 #include "iterate/product.h"
 
-/* ---- products ---- */
+/* -- products */
 
 /* A[:, at] v as the adjoint of A[at, :] x, which is linear in x. */
 static gb_status build (gb_rows *p, gb_node *a, gb_error *err) {
@@ -74,14 +74,16 @@ static gb_status run (gb_rows *p, gb_plan *plan, size_t numel, double *y, gb_err
     if (gb_plan_has_leaf(plan, all[i])) leaf[n] = all[i], value[n++] = values[i];
   GB_TRY(gb_plan_run_with(plan, n, leaf, value, &out, err));
   for (size_t i = 0; i < numel; i++)
-    y[i] = p->dtype == GB_F64 ? ((const double *)gb_tensor_data(&out))[i] : (double)((const float *)gb_tensor_data(&out))[i];
+    y[i] = p->dtype == GB_F64 ? ((const double *)gb_tensor_data(&out))[i]
+                              : (double)((const float *)gb_tensor_data(&out))[i];
   gb_tensor_clear(&out);
   return GB_OK;
 }
 
 static void put (gb_tensor *t, gb_dtype dtype, size_t numel, const double *x) {
   if (dtype == GB_F64) memcpy(gb_tensor_data(t), x, numel * sizeof *x);
-  else for (size_t i = 0; i < numel; i++) ((float *)gb_tensor_data(t))[i] = (float)x[i];
+  else
+    for (size_t i = 0; i < numel; i++) ((float *)gb_tensor_data(t))[i] = (float)x[i];
 }
 
 gb_status gb_rows_times (gb_rows *p, const double *x, double *y, gb_error *err) {
@@ -96,4 +98,6 @@ gb_status gb_rows_columns (gb_rows *p, double *v, double *y, gb_error *err) {
   return run(p, p->by_column, p->n * p->r, y, err);
 }
 
-gb_status gb_rows_block (gb_rows *p, double *out, gb_error *err) { return run(p, p->by_block, p->b * p->b, out, err); }
+gb_status gb_rows_block (gb_rows *p, double *out, gb_error *err) {
+  return run(p, p->by_block, p->b * p->b, out, err);
+}

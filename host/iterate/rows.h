@@ -1,7 +1,7 @@
 /* rows.h - products with some rows or columns of a lazy square matrix, chosen anew at each run.
 **
-** Rows are taken where the matrix is made (graph/gather.h), so that A[rows, :] x streams b n pairs and nothing of n b values
-** exists. */
+** Rows are taken where the matrix is made (graph/gather.h), so that A[rows, :] x streams b n pairs and
+** nothing of n b values exists. */
 #ifndef GB_ITERATE_ROWS_H
 #define GB_ITERATE_ROWS_H
 
@@ -12,16 +12,16 @@ typedef struct gb_rows {
   gb_graph *graph;
   gb_dtype dtype;
   size_t n, r, b;
-  gb_node *at, *x, *v;             /* placeholders: positions (b), columns (n, r) and (b, r) */
-  gb_node *ax, *av, *block;        /* A[at, :] x (b, r); A[:, at] v (n, r); A[at, at] (b, b) */
+  gb_node *at, *x, *v;      /* placeholders: positions (b), columns (n, r) and (b, r) */
+  gb_node *ax, *av, *block; /* A[at, :] x (b, r); A[:, at] v (n, r); A[at, at] (b, b) */
   gb_plan *by_row, *by_column, *by_block;
-  gb_tensor positions, wide, narrow;       /* what the placeholders are bound to */
+  gb_tensor positions, wide, narrow; /* what the placeholders are bound to */
 } gb_rows;
 
-/* A symmetric (n, n); 1 <= b <= n. Memory: (n + b) r values beside what A's own nodes take. Errors: ESHAPE, EDTYPE, EREFUSED,
-** ENOMEM. On failure '*p' is clear. */
+/* A symmetric (n, n); 1 <= b <= n. Memory: (n + b) r values beside what A's own nodes take. Errors:
+** ESHAPE, EDTYPE, EREFUSED, ENOMEM. On failure '*p' is clear. */
 gb_status gb_rows_init (gb_rows *p, gb_node *a, size_t r, size_t b, gb_error *err);
-void gb_rows_clear (gb_rows *p);                  /* idempotent */
+void gb_rows_clear (gb_rows *p); /* idempotent */
 
 /* Chooses rows: b positions from 0, each at most once. */
 void gb_rows_choose (gb_rows *p, const size_t *rows);

@@ -1,25 +1,27 @@
-/* decide.c - which values are stored. A function of graph and shapes alone: neither budget nor what happens to have a value
-** can change it.
+/* decide.c - which values are stored. A function of graph and shapes alone: neither budget nor what
+** happens to have a value can change it.
 **
-** Leaves, results of opaque ops and requested outputs are stored; MAP, VIEW and GEN are inlined; the result of a REDUCE or a
-** contraction is inlined where it has more than twice the elements of the stored values it is made of and either a consumer
-** chain reduces one of its axes or consumers look at less than half of it (a row, a corner); squared distances and products of
-** points also where nothing is reduced, so that a dense kernel matrix is stored once, with the bits of a streamed one. Long
-** chains are cut, so that no region is deep.
+** Leaves, results of opaque ops and requested outputs are stored; MAP, VIEW and GEN are inlined; the
+** result of a REDUCE or a contraction is inlined where it has more than twice the elements of the stored
+** values it is made of and either a consumer chain reduces one of its axes or consumers look at less than
+** half of it (a row, a corner); squared distances and products of points also where nothing is reduced, so
+** that a dense kernel matrix is stored once, with the bits of a streamed one. Long chains are cut, so that
+** no region is deep.
 **
-** Nothing is inlined where each of its elements would compute others again: a product of what streams is a step of its own,
-** which computes an element of either operand once, and so is a reduction whose result is spread along the next one. They are
-** then staged: the step makes the whole of the value or a window at a time, and to its consumers it is still a value that
-** streams, of the sources it is made of. */
+** Nothing is inlined where each of its elements would compute others again: a product of what streams is a
+** step of its own, which computes an element of either operand once, and so is a reduction whose result is
+** spread along the next one. They are then staged: the step makes the whole of the value or a window at a
+** time, and to its consumers it is still a value that streams, of the sources it is made of. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lower/internal.h"
 
-enum { DEEPEST = 400 };      /* nodes of one region on top of each other */
+enum { DEEPEST = 400 }; /* nodes of one region on top of each other */
 
-/* A number, a range or an identity is written down anew wherever it is used, whether or not someone looked at it. */
+/* A number, a range or an identity is written down anew wherever it is used, whether or not someone looked
+** at it. */
 static bool is_written (const gb_node *n) {
   return n->op == GB_OP_CONST || n->op == GB_OP_RANGE || n->op == GB_OP_EYE;
 }
@@ -37,9 +39,9 @@ static gb_kind kind_of (const gb_node *n) { return gb_is_leaf(n) ? GB_KIND_LEAF 
 
 static double numel (const gb_node *n) { return (double)gb_shape_numel(gb_node_shape(n)); }
 
-/* What consumers reduce ---------------------------------------------------------------------------------------------- */
+/* What consumers reduce */
 
-static unsigned grown_dims (const gb_shape *s) {             /* dimensions with more than one index */
+static unsigned grown_dims (const gb_shape *s) { /* dimensions with more than one index */
   unsigned d = 0;
   for (int i = 0; i < s->ndim; i++)
     if (s->dim[i] > 1) d |= 1u << i;
@@ -64,7 +66,8 @@ static unsigned through_view (const gb_node *v, unsigned mask) {
   }
 }
 
-/* Tells the inputs of n which of their dimensions n or what is above it reduces, and how many of their elements it visits. */
+/* Tells the inputs of n which of their dimensions n or what is above it reduces, and how many of their
+** elements it visits. */
 static void push_down (gb_lower_state *s, const gb_node *n) {
   const unsigned above = s->decision[n->index].reduced_above;
   const int nd = gb_node_shape(n)->ndim;
@@ -92,7 +95,7 @@ static void push_down (gb_lower_state *s, const gb_node *n) {
   }
 }
 
-/* What a value is made of -------------------------------------------------------------------------------------------- */
+/* What a value is made of */
 
 /* Of all outputs: the vectors of an eigendecomposition are not few because its values are. */
 static double numel_of_outputs (const gb_node *n) {
@@ -114,16 +117,22 @@ static void add_sources (const gb_lower_state *s, gb_decision *d, const gb_node 
   if (from->stored && !from->staged) add_source(s, d, in->index);
   else if (from->nsources >= 0)
     for (int i = 0; i < from->nsources; i++) add_source(s, d, from->source[i]);
-  else {                                                     /* too many to name: counted again at worst */
-    d->source_numel += from->source_numel;
+  else { /* too many to name: counted again at worst */ d->source_numel += from->source_numel;
     d->nsources = -1;
   }
 }
 
 static bool may_inline (const gb_node *n) {
   switch (n->op) {
-    case GB_OP_SUM: case GB_OP_PROD: case GB_OP_MIN: case GB_OP_MAX: case GB_OP_LOGSUMEXP: case GB_OP_ANY: case GB_OP_ALL:
-    case GB_OP_MATMUL: case GB_OP_SQDIST: return true;
+    case GB_OP_SUM:
+    case GB_OP_PROD:
+    case GB_OP_MIN:
+    case GB_OP_MAX:
+    case GB_OP_LOGSUMEXP:
+    case GB_OP_ANY:
+    case GB_OP_ALL:
+    case GB_OP_MATMUL:
+    case GB_OP_SQDIST: return true;
     default: return false;
   }
 }
@@ -138,34 +147,41 @@ static double widest (const gb_lower_state *s, const gb_node *n) {
   return most;
 }
 
-/* Products of points, as squared distances: with the same sum whether stored or streamed. Not products of what streams: each
-** column of theirs would compute that again. */
+/* Products of points, as squared distances: with the same sum whether stored or streamed. Not products of
+** what streams: each column of theirs would compute that again. */
 static bool is_pairwise (const gb_lower_state *s, const gb_node *n) {
   if (n->op != GB_OP_MATMUL) return n->op == GB_OP_SQDIST;
-  return numel(n) > 2 * s->decision[n->index].source_numel && !gb_streams(s, n->in[0]) && !gb_streams(s, n->in[1]);
+  return numel(n) > 2 * s->decision[n->index].source_numel && !gb_streams(s, n->in[0]) &&
+         !gb_streams(s, n->in[1]);
 }
 
-/* Inlined, each element of the one operand would be computed again for all columns, and of the other for all rows. */
+/* Inlined, each element of the one operand would be computed again for all columns, and of the other for
+** all rows. */
 static bool repeats_operands (const gb_lower_state *s, const gb_node *n) {
   const gb_shape *a = gb_node_shape(n->in[0]);
-  return n->op == GB_OP_MATMUL && a->dim[a->ndim - 1] > 1 && (gb_streams(s, n->in[0]) || gb_streams(s, n->in[1]));
+  return n->op == GB_OP_MATMUL && a->dim[a->ndim - 1] > 1 &&
+         (gb_streams(s, n->in[0]) || gb_streams(s, n->in[1]));
 }
 
 enum { MANY_TIMES = 16 };
 
-/* Inlined, a reduction over several elements runs again for each index along which its result is spread. A few times a tile does
-** that in registers, or once before an inner loop; not many times, nor on top of another, nor for as little as a vector. */
+/* Inlined, a reduction over several elements runs again for each index along which its result is spread. A
+** few times a tile does that in registers, or once before an inner loop; not many times, nor on top of
+** another, nor for as little as a vector. */
 static bool repeats_itself (const gb_lower_state *s, const gb_node *n) {
   const gb_decision *d = &s->decision[n->index];
-  if (kind_of(n) != GB_KIND_REDUCE || !(d->read >= 2 * numel(n)) || !(numel(n->in[0]) >= 2 * numel(n))) return false;
+  if (kind_of(n) != GB_KIND_REDUCE || !(d->read >= 2 * numel(n)) || !(numel(n->in[0]) >= 2 * numel(n)))
+    return false;
   return d->on_repeated || d->read >= MANY_TIMES * numel(n) || numel(n) <= widest(s, n);
 }
 
 static bool is_half (const gb_node *n) { return gb_dtype_is_half(gb_node_dtype(n)); }
 
 bool gb_is_inlined_cast (const gb_lower_state *s, const gb_node *n) {
-  if (n->op != GB_OP_CAST || gb_is_leaf(n) || gb_node_dtype(n) == GB_BOOL || gb_node_dtype(n->in[0]) == GB_BOOL) return false;
-  const bool twice = is_half(n) && gb_node_dtype(n->in[0]) == GB_I64;   /* rounded to f64 before f32 */
+  if (n->op != GB_OP_CAST || gb_is_leaf(n) || gb_node_dtype(n) == GB_BOOL ||
+      gb_node_dtype(n->in[0]) == GB_BOOL)
+    return false;
+  const bool twice = is_half(n) && gb_node_dtype(n->in[0]) == GB_I64; /* rounded to f64 before f32 */
   return !twice && gb_streams(s, n->in[0]);
 }
 
@@ -185,20 +201,23 @@ static void decide (gb_lower_state *s, gb_node *n, int *height) {
     if (h > below) below = h;
     const gb_decision *from = &s->decision[n->in[i]->index];
     d->on_staged |= from->staged || (from->on_staged && !from->stored) || changes_type(n, n->in[i]);
-    d->on_repeated |= !from->stored && (from->on_repeated || (kind_of(n->in[i]) == GB_KIND_REDUCE && from->read >= 2 * numel(n->in[i])));
+    d->on_repeated |= !from->stored && (from->on_repeated || (kind_of(n->in[i]) == GB_KIND_REDUCE &&
+                                                              from->read >= 2 * numel(n->in[i])));
   }
   height[n->index] = below + 1;
   if (kind == GB_KIND_OPAQUE && gb_is_inlined_cast(s, n)) d->stored = d->staged = is_half(n);
   else if (kind == GB_KIND_LEAF || kind == GB_KIND_OPAQUE) d->stored = true;
   else if (kind == GB_KIND_REDUCE || kind == GB_KIND_FOLD) {
     const bool part = 2 * d->visited < numel(n);
-    d->stored = !may_inline(n) || !(numel(n) > 2 * d->source_numel) || (d->reduced_above == 0 && !is_pairwise(s, n) && !part);
-    d->staged = !d->stored && !part && (repeats_operands(s, n) || repeats_itself(s, n)) && (s->inlined == NULL || !s->inlined[n->index]);
+    d->stored = !may_inline(n) || !(numel(n) > 2 * d->source_numel) ||
+                (d->reduced_above == 0 && !is_pairwise(s, n) && !part);
+    d->staged = !d->stored && !part && (repeats_operands(s, n) || repeats_itself(s, n)) &&
+                (s->inlined == NULL || !s->inlined[n->index]);
     d->stored |= d->staged;
   }
-  const bool cheap = !gb_streams(s, n) || gb_node_has_value(n);          /* evaluation stores links of long chains */
+  const bool cheap = !gb_streams(s, n) || gb_node_has_value(n); /* evaluation stores links of long chains */
   if (below >= DEEPEST && cheap && n->op != GB_OP_PICK) d->stored = true;
-  if (d->asked && is_drawn(n)) d->stored = true;             /* as when it is asked for first */
+  if (d->asked && is_drawn(n)) d->stored = true; /* as when it is asked for first */
   d->widest = d->stored && !d->staged ? numel(n) : widest(s, n);
 }
 
@@ -210,10 +229,12 @@ bool gb_streams (const gb_lower_state *s, const gb_node *n) {
 static size_t rows_of (const gb_node *n) { return gb_node_shape(n)->dim[gb_node_shape(n)->ndim - 2]; }
 static size_t columns_of (const gb_node *n) { return gb_node_shape(n)->dim[gb_node_shape(n)->ndim - 1]; }
 
-/* A few columns beside a stored matrix (or rows) are stored too: as tile values they would leave most lanes empty. */
+/* A few columns beside a stored matrix (or rows) are stored too: as tile values they would leave most
+** lanes empty. */
 static bool is_thin (const gb_lower_state *s, const gb_node *product, int side) {
   const size_t few = side == 0 ? rows_of(product) : columns_of(product);
-  return few < GB_TI && 4 * numel(product->in[side]) <= numel(product->in[1 - side]) && !gb_streams(s, product->in[1 - side]);
+  return few < GB_TI && 4 * numel(product->in[side]) <= numel(product->in[1 - side]) &&
+         !gb_streams(s, product->in[1 - side]);
 }
 
 static bool streams_in (const gb_lower_state *s, const gb_node *product, int side) {
@@ -225,13 +246,16 @@ bool gb_matmul_is_fold (const gb_lower_state *s, const gb_node *n) {
   return is_half(n) || streams_in(s, n, 0) || streams_in(s, n, 1);
 }
 
-bool gb_both_stream (const gb_lower_state *s, const gb_node *n) { return streams_in(s, n, 0) && streams_in(s, n, 1); }
+bool gb_both_stream (const gb_lower_state *s, const gb_node *n) {
+  return streams_in(s, n, 0) && streams_in(s, n, 1);
+}
 
 int gb_tile_side (const gb_lower_state *s, const gb_node *n) {
   const bool first = streams_in(s, n, 0), second = streams_in(s, n, 1);
   if (first != second) return first ? 0 : 1;
   if (!first) return is_half(n) ? 0 : -1;
-  if (rows_of(n) == 1 || columns_of(n) == 1) return -1;      /* nothing is computed again but what varies along one side */
+  /* nothing is computed again but what varies along one side */
+  if (rows_of(n) == 1 || columns_of(n) == 1) return -1;
   return numel(n->in[0]) > numel(n->in[1]) ? 0 : 1;
 }
 

@@ -1,10 +1,10 @@
-/* draft.c - values that must exist, in dependency order. Asking for a value drafts the step that computes it, after the steps
-** of everything that step reads. */
+/* draft.c - values that must exist, in dependency order. Asking for a value drafts the step that computes
+** it, after the steps of everything that step reads. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "lower/internal.h"
 #include "graph/call.h"
+#include "lower/internal.h"
 
 enum { DEEPEST_REQUEST = 4000 };
 
@@ -26,22 +26,31 @@ void gb_find_makers (const gb_lower_state *s, int *maker) {
   }
 }
 
-static gb_status no_memory (gb_lower_state *s) { return gb_fail(s->err, GB_ENOMEM, "no memory to lower the graph"); }
+static gb_status no_memory (gb_lower_state *s) {
+  return gb_fail(s->err, GB_ENOMEM, "no memory to lower the graph");
+}
 
-/* Buffers ------------------------------------------------------------------------------------------------------------ */
+/* Buffers */
 
 static bool keeps_its_value (const gb_node *n) {
   const gb_call *c = n->op == GB_OP_CALL ? gb_call_get((int)n->attr.i[0]) : NULL;
   if (c != NULL) return c->keeps;
   switch (n->op) {
-    case GB_OP_CHOLESKY: case GB_OP_CHOL_INVERSE: case GB_OP_QR: case GB_OP_EIGH: case GB_OP_SVD: case GB_OP_SOLVE_CHOL:
+    case GB_OP_CHOLESKY:
+    case GB_OP_CHOL_INVERSE:
+    case GB_OP_QR:
+    case GB_OP_EIGH:
+    case GB_OP_SVD:
+    case GB_OP_SOLVE_CHOL:
     case GB_OP_LU_SOLVE: return true;
     default: return false;
   }
 }
 
 static bool is_open (gb_lower_state *s, const gb_node *n, gb_status *rc) {
-  if (s->sealed) *rc = gb_fail(s->err, GB_EINTERNAL, "%s at %s is asked for after the steps were counted", gb_ops[n->op].name, n->where);
+  if (s->sealed)
+    *rc = gb_fail(s->err, GB_EINTERNAL, "%s at %s is asked for after the steps were counted",
+                  gb_ops[n->op].name, n->where);
   return !s->sealed;
 }
 
@@ -53,8 +62,14 @@ static int add_buffer (gb_lower_state *s, const gb_node *n, int output, gb_buf_c
   }
   const gb_value *v = &n->out[output];
   gb_buf *b = &s->buf[s->nbufs];
-  *b = (gb_buf){.cls = cls, .source = n->index, .output = output, .dtype = v->dtype, .shape = v->shape,
-                .bytes = cls == GB_BUF_LEAF ? 0 : gb_shape_bytes(&v->shape, v->dtype), .where = n->where, .name = n->name,
+  *b = (gb_buf){.cls = cls,
+                .source = n->index,
+                .output = output,
+                .dtype = v->dtype,
+                .shape = v->shape,
+                .bytes = cls == GB_BUF_LEAF ? 0 : gb_shape_bytes(&v->shape, v->dtype),
+                .where = n->where,
+                .name = n->name,
                 .staged = cls == GB_BUF_TEMP && s->decision[n->index].staged};
   gb_strides_of(&v->shape, b->stride);
   if (cls == GB_BUF_LEAF && v->tensor.storage != NULL) memcpy(b->stride, v->tensor.stride, sizeof b->stride);
@@ -81,11 +96,12 @@ static bool add_input (gb_draft *d, int buf) {
   return true;
 }
 
-/* Opaque calls ------------------------------------------------------------------------------------------------------- */
+/* Opaque calls */
 
 /* A view that leaves every element where it is: the buffer of what it looks at will do. */
 static gb_node *same_memory (gb_node *n) {
-  while (n->nin == 1 && (n->op == GB_OP_RESHAPE || n->op == GB_OP_UNSQUEEZE || n->op == GB_OP_SQUEEZE) && !gb_is_leaf(n))
+  while (n->nin == 1 && (n->op == GB_OP_RESHAPE || n->op == GB_OP_UNSQUEEZE || n->op == GB_OP_SQUEEZE) &&
+         !gb_is_leaf(n))
     n = n->in[0];
   return n;
 }
@@ -113,7 +129,7 @@ static int draft_opaque (gb_lower_state *s, gb_node *n, int output, gb_status *r
     const int b = gb_need_contiguous(s, n->in[i], rc);
     if (*rc != GB_OK) break;
     if (!gb_grow(&d.in, d.nin, &d.in_room, sizeof *d.in)) *rc = no_memory(s);
-    else d.in[d.nin++] = b;                                  /* in order, repeated where an input is */
+    else d.in[d.nin++] = b; /* in order, repeated where an input is */
   }
   if (*rc != GB_OK) {
     gb_draft_clear(&d);
@@ -125,7 +141,7 @@ static int draft_opaque (gb_lower_state *s, gb_node *n, int output, gb_status *r
   return s->buf_of[n->index * GB_MAX_OUTPUTS + (size_t)output];
 }
 
-/* Folds -------------------------------------------------------------------------------------------------------------- */
+/* Folds */
 
 /* A new axis for an extent above 1, a constant 0 otherwise. */
 static gb_ix new_axis (gb_draft *d, size_t extent, gb_axes *set) {
@@ -157,7 +173,7 @@ static void diffmv_root (gb_draft *d, gb_root *r) {
   for (int i = 0; i < out->ndim; i++) r->out.dim[i] = new_axis(d, out->dim[i], &r->kept);
   r->columns = gb_ix_deps(&r->out.dim[out->ndim - 1]);
   r->inner = new_axis(d, w->dim[w->ndim - 1], &r->reduced);
-  if (r->reduced == 0) r->columns = 0;                       /* one row: a product, no contraction */
+  if (r->reduced == 0) r->columns = 0; /* one row: a product, no contraction */
 }
 
 static void store_root (gb_draft *d, gb_root *r) {
@@ -190,7 +206,8 @@ static gb_axes make_room (gb_axes set, int at) {
   return (set & below) | (set & ~below) << 1;
 }
 
-/* axis = axis * inner + a new one, which follows it: positions count axes in their order, the last fastest. */
+/* axis = axis * inner + a new one, which follows it: positions count axes in their order, the last
+** fastest. */
 static void split_ix (gb_ix *ix, int axis, size_t inner) {
   memmove(ix->coef + axis + 2, ix->coef + axis + 1, (size_t)(GB_FOLD_AXES - axis - 2) * sizeof *ix->coef);
   ix->coef[axis + 1] = ix->coef[axis];
@@ -205,7 +222,7 @@ static void split_domain (gb_draft *d, int axis, size_t inner) {
   memmove(d->extent + axis + 2, d->extent + axis + 1, (size_t)(d->naxes - axis - 1) * sizeof *d->extent);
   d->extent[axis + 1] = inner;
   d->extent[axis] /= inner;
-  d->columns = make_room(d->columns, axis + 1);              /* right-hand sides are never split */
+  d->columns = make_room(d->columns, axis + 1); /* right-hand sides are never split */
   for (int r = 0; r < d->nroots; r++) {
     gb_root *root = &d->root[r];
     for (int i = 0; i < GB_MAXDIM; i++) {
@@ -220,8 +237,8 @@ static void split_domain (gb_draft *d, int axis, size_t inner) {
   d->naxes++;
 }
 
-/* Writes the program once to learn what it reads and which values vary along two axes; splits axes until every reshape in
-** the region is affine. */
+/* Writes the program once to learn what it reads and which values vary along two axes; splits axes until
+** every reshape in the region is affine. */
 static gb_status discover (gb_lower_state *s, gb_draft *d) {
   for (;;) {
     gb_emitter e;
@@ -275,8 +292,8 @@ static int stored_copy (gb_lower_state *s, gb_node *n, gb_status *rc) {
   return b;
 }
 
-/* The stored value that n only hands on, so that it needs no buffer of its own; NULL where there is none. A leaf is none: it may be
-** set anew, and what was detached from it stays. */
+/* The stored value that n only hands on, so that it needs no buffer of its own; NULL where there is none.
+** A leaf is none: it may be set anew, and what was detached from it stays. */
 static gb_node *handed_on (const gb_lower_state *s, const gb_node *n) {
   if (!gb_hands_on(n)) return NULL;
   const gb_node *made = n->in[0];
@@ -293,12 +310,15 @@ int gb_need (gb_lower_state *s, gb_node *n, int output, gb_status *rc) {
   gb_node *made = handed_on(s, n);
   if (made != NULL) return gb_need(s, made, output, rc);
   if (s->depth == DEEPEST_REQUEST) {
-    *rc = gb_fail(s->err, GB_EREFUSED, "the expression is too deep to plan at once (%d stored values on top of each other); "
-                  "evaluate a part of it first", DEEPEST_REQUEST);
+    *rc = gb_fail(s->err, GB_EREFUSED,
+                  "the expression is too deep to plan at once (%d stored values on top of each other); "
+                  "evaluate a part of it first",
+                  DEEPEST_REQUEST);
     return -1;
   }
   s->depth++;
-  const bool whole = (gb_ops[n->op].kind == GB_KIND_OPAQUE && !gb_is_inlined_cast(s, n)) || (n->op == GB_OP_MATMUL && !gb_matmul_is_fold(s, n));
+  const bool whole = (gb_ops[n->op].kind == GB_KIND_OPAQUE && !gb_is_inlined_cast(s, n)) ||
+                     (n->op == GB_OP_MATMUL && !gb_matmul_is_fold(s, n));
   const int b = whole ? draft_opaque(s, n, output, rc) : draft_fold(s, n, output, false, rc);
   s->depth--;
   return b;

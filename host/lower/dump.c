@@ -19,12 +19,14 @@ static void print_operand (FILE *f, const gb_fold *p, int x) {
 }
 
 static void print_ins (FILE *f, const gb_fold *p, const gb_ins *i, int indent) {
-  static const char *const kind[] = {"load", "const", "bind", "iota", "rand", "map", "sqdist", "dot", "radial", "loop", "end", "acc", "emit"};
+  static const char *const kind[] = {"load", "const",  "bind", "iota", "rand", "map", "sqdist",
+                                     "dot",  "radial", "loop", "end",  "acc",  "emit"};
   static const char *const profile[] = {"rbf", "m12", "m32", "m52", "rq"};
   fprintf(f, "%*s", 2 + 2 * indent, "");
   if (i->dst >= 0) fprintf(f, "v%d = ", i->dst);
   fputs(i->kind == GB_INS_MAP ? gb_ops[i->op].name : kind[i->kind], f);
-  if (i->kind == GB_INS_RADIAL) fprintf(f, " %s/%d%s", profile[i->profile], i->order, i->dalpha ? "/alpha" : "");
+  if (i->kind == GB_INS_RADIAL)
+    fprintf(f, " %s/%d%s", profile[i->profile], i->order, i->dalpha ? "/alpha" : "");
   if (i->a >= 0) fprintf(f, " v%d", i->a);
   if (i->b >= 0) fprintf(f, " v%d", i->b);
   if (i->c >= 0) fprintf(f, " v%d", i->c);
@@ -45,7 +47,8 @@ static void print_ins (FILE *f, const gb_fold *p, const gb_ins *i, int indent) {
 
 static void print_out (FILE *f, const gb_fold *p, int n) {
   static const char *const kind[] = {"store", "reduce", "contract", "diff"};
-  static const char *const monoid[] = {"sum", "prod", "min", "max", "lse", "argmin", "argmax", "any", "all", "kmin"};
+  static const char *const monoid[] = {"sum",    "prod",   "min", "max", "lse",
+                                       "argmin", "argmax", "any", "all", "kmin"};
   const gb_out *o = &p->out[n];
   fprintf(f, "out %d: %s %s", n, kind[o->kind], o->kind == GB_OUT_STORE ? "" : monoid[o->monoid]);
   if (o->reduced != 0) {
@@ -65,7 +68,8 @@ char *gb_fold_dump (const gb_fold *p) {
   FILE *f = open_memstream(&text, &length);
   if (f == NULL) return NULL;
   fprintf(f, "fold %s%s", gb_dtype_name(p->compute), p->symmetric ? " symmetric" : "");
-  for (int a = 0; a < p->naxes; a++) fprintf(f, "  %c=%zu %s", 'a' + a, p->axis[a].extent, role[p->axis[a].role]);
+  for (int a = 0; a < p->naxes; a++)
+    fprintf(f, "  %c=%zu %s", 'a' + a, p->axis[a].extent, role[p->axis[a].role]);
   fputc('\n', f);
   for (int i = 0, indent = 0; i < p->nins; i++) {
     if (p->ins[i].kind == GB_INS_ENDLOOP) indent--;

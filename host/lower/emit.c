@@ -1,5 +1,5 @@
-/* emit.c - from the roots of a draft to instructions. Every value is written at the outermost open loop that it depends on, so
-** what is common to all right-hand sides is computed once. */
+/* emit.c - from the roots of a draft to instructions. Every value is written at the outermost open loop
+** that it depends on, so what is common to all right-hand sides is computed once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static int no_memory (gb_emitter *e) {
   return -1;
 }
 
-/* Instructions and loops --------------------------------------------------------------------------------------------- */
+/* Instructions and loops */
 
 static bool push_ins (gb_emitter *e, gb_scope *to, const gb_ins *ins) {
   if (!gb_grow(&to->ins, to->n, &to->room, sizeof *to->ins)) return no_memory(e), false;
@@ -48,7 +48,10 @@ int gb_emit_acc (gb_emitter *e, gb_ins ins, gb_axes deps) {
 
 int gb_emit_map (gb_emitter *e, gb_op op, int a, int b, int c) {
   const gb_axes deps = (a < 0 ? 0 : e->deps[a]) | (b < 0 ? 0 : e->deps[b]) | (c < 0 ? 0 : e->deps[c]);
-  return gb_emit_ins(e, (gb_ins){.kind = GB_INS_MAP, .op = op, .a = a, .b = b, .c = c, .x = -1, .y = -1, .w = -1, .axis = -1}, deps);
+  return gb_emit_ins(
+      e,
+      (gb_ins){.kind = GB_INS_MAP, .op = op, .a = a, .b = b, .c = c, .x = -1, .y = -1, .w = -1, .axis = -1},
+      deps);
 }
 
 bool gb_emit_open (gb_emitter *e, int axis) {
@@ -63,7 +66,8 @@ bool gb_emit_open (gb_emitter *e, int axis) {
 bool gb_emit_close (gb_emitter *e, gb_axes result_deps) {
   gb_scope *in = &e->scope[e->depth--];
   gb_scope *to = &e->scope[level_of(e, result_deps)];
-  gb_ins mark = {.kind = GB_INS_LOOP, .dst = -1, .a = -1, .b = -1, .c = -1, .x = -1, .y = -1, .w = -1, .axis = in->axis};
+  gb_ins mark = {
+      .kind = GB_INS_LOOP, .dst = -1, .a = -1, .b = -1, .c = -1, .x = -1, .y = -1, .w = -1, .axis = in->axis};
   bool ok = push_ins(e, to, &mark);
   for (int i = 0; ok && i < in->n; i++) ok = push_ins(e, to, &in->ins[i]);
   mark.kind = GB_INS_ENDLOOP;
@@ -71,13 +75,14 @@ bool gb_emit_close (gb_emitter *e, gb_axes result_deps) {
 }
 
 int gb_emit_axis (gb_emitter *e, size_t extent, gb_axes taken) {
-  for (int a = e->d->naxes; a < e->naxes; a++) {             /* one extent, one axis, unless it is being looped */
+  for (int a = e->d->naxes; a < e->naxes; a++) { /* one extent, one axis, unless it is being looped */
     bool open = taken >> a & 1;
     for (int l = 1; l <= e->depth; l++) open |= e->scope[l].axis == a;
     if (e->extent[a] == extent && !open) return a;
   }
   if (e->naxes == GB_FOLD_AXES) {
-    e->rc = gb_fail(e->s->err, GB_EREFUSED, "the expression at %s has more than %d axes at once; evaluate a part of it first",
+    e->rc = gb_fail(e->s->err, GB_EREFUSED,
+                    "the expression at %s has more than %d axes at once; evaluate a part of it first",
                     e->d->root->node->where, GB_FOLD_AXES);
     return -1;
   }
@@ -86,7 +91,7 @@ int gb_emit_axis (gb_emitter *e, size_t extent, gb_axes taken) {
   return e->naxes++;
 }
 
-/* Operands ----------------------------------------------------------------------------------------------------------- */
+/* Operands */
 
 static int slot_of (gb_emitter *e, int buf) {
   for (int i = 0; i < e->nslots; i++)
@@ -143,7 +148,8 @@ bool gb_emit_resolve (gb_emitter *e, gb_node **n, int *output, gb_map *m) {
   return e->s->decision[(*n)->index].stored;
 }
 
-/* What a step computes for a view that shows every element of an elementwise value: the value, once for all its views. */
+/* What a step computes for a view that shows every element of an elementwise value: the value, once for
+** all its views. */
 static void find_shown (const gb_emitter *e, gb_node **n, gb_map *m) {
   gb_node *at = *n;
   gb_map map = *m;
@@ -171,7 +177,8 @@ static int emit_stored (gb_emitter *e, gb_node *n, const gb_map *m, bool stage) 
     output = 0;
     find_shown(e, &base, &at);
     gb_decision *d = &e->s->decision[base->index];
-    d->staged |= stage && !gb_is_leaf(base) && gb_ops[base->op].kind != GB_KIND_OPAQUE && base->op != GB_OP_PICK && gb_streams(e->s, base);
+    d->staged |= stage && !gb_is_leaf(base) && gb_ops[base->op].kind != GB_KIND_OPAQUE &&
+                 base->op != GB_OP_PICK && gb_streams(e->s, base);
   }
   const int buf = gb_need(e->s, base, output, &e->rc);
   if (buf < 0) return -1;
@@ -182,7 +189,7 @@ static int emit_stored (gb_emitter *e, gb_node *n, const gb_map *m, bool stage) 
 int gb_emit_stored (gb_emitter *e, gb_node *n, const gb_map *m) { return emit_stored(e, n, m, false); }
 int gb_emit_staged (gb_emitter *e, gb_node *n, const gb_map *m) { return emit_stored(e, n, m, true); }
 
-/* Values ------------------------------------------------------------------------------------------------------------- */
+/* Values */
 
 static bool same_value (const gb_known *k, const gb_node *n, const gb_map *m) {
   if (k->node == n) return memcmp(&k->map, m, sizeof *m) == 0;
@@ -214,8 +221,9 @@ static int remember (gb_emitter *e, gb_node *n, const gb_map *m, int value) {
 
 int gb_emit_load (gb_emitter *e, int operand) {
   if (operand < 0) return -1;
-  return gb_emit_ins(e, (gb_ins){.kind = GB_INS_LOAD, .a = -1, .b = -1, .c = -1, .x = operand, .y = -1, .w = -1, .axis = -1},
-                     e->operand[operand].deps);
+  return gb_emit_ins(
+      e, (gb_ins){.kind = GB_INS_LOAD, .a = -1, .b = -1, .c = -1, .x = operand, .y = -1, .w = -1, .axis = -1},
+      e->operand[operand].deps);
 }
 
 void gb_emit_full (gb_emitter *e, gb_node *n) {
@@ -227,13 +235,14 @@ void gb_emit_full (gb_emitter *e, gb_node *n) {
 
 gb_dtype gb_class_of (const gb_node *n) {
   const gb_node *at = n;
-  if (!gb_is_leaf(n) && gb_ops[n->op].kind == GB_KIND_MAP && gb_node_dtype(n) == GB_BOOL && n->nin > 0) at = n->in[0];
+  if (!gb_is_leaf(n) && gb_ops[n->op].kind == GB_KIND_MAP && gb_node_dtype(n) == GB_BOOL && n->nin > 0)
+    at = n->in[0];
   const gb_dtype t = gb_node_dtype(at);
   return t == GB_BOOL ? GB_BOOL : gb_dtype_compute(t);
 }
 
-/* Not a walk over the whole region: a bool made of bools takes the type of the first float below its first inputs; GB_BOOL
-** where there is none. */
+/* Not a walk over the whole region: a bool made of bools takes the type of the first float below its first
+** inputs; GB_BOOL where there is none. */
 static gb_dtype compute_type (const gb_node *n) {
   for (int steps = 0; steps < 64; steps++) {
     const bool reduces = !gb_is_leaf(n) && gb_ops[n->op].kind == GB_KIND_REDUCE;
@@ -253,11 +262,12 @@ gb_dtype gb_compute_type (const gb_draft *d) {
   return GB_BOOL;
 }
 
-/* A part that varies along one side only, or not at all, is computed once by a step of its own; but pairs never are, not even
-** those of two other axes. */
+/* A part that varies along one side only, or not at all, is computed once by a step of its own; but pairs
+** never are, not even those of two other axes. */
 static bool hoists (const gb_emitter *e, const gb_node *n, const gb_map *m) {
   const gb_kind kind = gb_ops[n->op].kind;
-  if ((kind != GB_KIND_MAP && kind != GB_KIND_VIEW && n->op != GB_OP_RAND && n->op != GB_OP_RANDN) || gb_hands_on(n))
+  if ((kind != GB_KIND_MAP && kind != GB_KIND_VIEW && n->op != GB_OP_RAND && n->op != GB_OP_RANDN) ||
+      gb_hands_on(n))
     return false;
   const gb_shape *s = gb_node_shape(n);
   const gb_axes deps = gb_map_deps(m, s->ndim);
@@ -265,7 +275,8 @@ static bool hoists (const gb_emitter *e, const gb_node *n, const gb_map *m) {
   bool missing = false;
   for (int a = 0; a < e->naxes; a++) {
     if (deps >> a & 1) reach *= (double)e->extent[a];
-    else if (a < e->d->naxes && e->extent[a] > 1 && !(e->d->columns >> a & 1)) missing = true;   /* columns share a tile */
+    /* columns share a tile */
+    else if (a < e->d->naxes && e->extent[a] > 1 && !(e->d->columns >> a & 1)) missing = true;
   }
   const double size = (double)gb_shape_numel(s);
   return missing && size <= 4 * reach && (!gb_streams(e->s, n) || size <= e->s->decision[n->index].widest);
@@ -277,24 +288,31 @@ static bool is_view_of_generator (const gb_node *n) {
   return n->op == GB_OP_CONST || n->op == GB_OP_RANGE || n->op == GB_OP_EYE;
 }
 
-static bool same_shape (const gb_node *a, const gb_node *b) { return gb_shape_equal(gb_node_shape(a), gb_node_shape(b)); }
+static bool same_shape (const gb_node *a, const gb_node *b) {
+  return gb_shape_equal(gb_node_shape(a), gb_node_shape(b));
+}
 
 int gb_emit_value (gb_emitter *e, gb_node *n, const gb_map *m) {
-  while (gb_hands_on(n) && !gb_is_leaf(n) && !e->s->decision[n->index].stored && same_shape(n, n->in[0])) n = n->in[0];
+  while (gb_hands_on(n) && !gb_is_leaf(n) && !e->s->decision[n->index].stored && same_shape(n, n->in[0]))
+    n = n->in[0];
   const int known = find_known(e, n, m);
   if (known >= 0) return known;
   gb_node *base = n;
   gb_map at = *m;
   int output;
-  if (gb_emit_resolve(e, &base, &output, &at)) return remember(e, n, m, gb_emit_load(e, gb_emit_stored(e, n, m)));
+  if (gb_emit_resolve(e, &base, &output, &at))
+    return remember(e, n, m, gb_emit_load(e, gb_emit_stored(e, n, m)));
   const gb_dtype type = gb_class_of(n);
   const bool foreign = type != GB_BOOL && type != e->compute;
   if (foreign) return remember(e, n, m, gb_emit_load(e, gb_emit_staged(e, n, m)));
-  if (hoists(e, n, m) && !is_view_of_generator(n)) return remember(e, n, m, gb_emit_load(e, gb_emit_stored(e, n, m)));
+  if (hoists(e, n, m) && !is_view_of_generator(n))
+    return remember(e, n, m, gb_emit_load(e, gb_emit_stored(e, n, m)));
   gb_emit_full(e, n);
   if (++e->nested > MOST_NESTED) {
-    e->rc = gb_fail(e->s->err, GB_EREFUSED, "the expression at %s is more than %d operations deep without a value that can be "
-                    "stored; evaluate a part of it first", n->where, MOST_NESTED);
+    e->rc = gb_fail(e->s->err, GB_EREFUSED,
+                    "the expression at %s is more than %d operations deep without a value that can be "
+                    "stored; evaluate a part of it first",
+                    n->where, MOST_NESTED);
     return -1;
   }
   const int v = gb_emit_body(e, n, m);
@@ -302,7 +320,7 @@ int gb_emit_value (gb_emitter *e, gb_node *n, const gb_map *m) {
   return remember(e, n, m, v);
 }
 
-/* Outputs ------------------------------------------------------------------------------------------------------------ */
+/* Outputs */
 
 static int out_slot (gb_emitter *e, int buf) {
   if (!gb_grow(&e->out_slot, e->nout_slots, &e->out_slot_room, sizeof *e->out_slot)) return no_memory(e);
@@ -325,7 +343,15 @@ static bool add_out (gb_emitter *e, const gb_root *r, gb_out o, int value) {
   if ((o.slot = out_slot(e, r->buf[0])) < 0) return false;
   if (r->node->op == GB_OP_KMIN && (o.slot2 = out_slot(e, r->buf[1])) < 0) return false;
   if (!gb_grow(&e->out, e->nouts, &e->out_room, sizeof *e->out)) return no_memory(e), false;
-  gb_ins emit = {.kind = GB_INS_EMIT, .dst = -1, .a = value, .b = -1, .c = -1, .x = e->nouts, .y = -1, .w = -1, .axis = -1,
+  gb_ins emit = {.kind = GB_INS_EMIT,
+                 .dst = -1,
+                 .a = value,
+                 .b = -1,
+                 .c = -1,
+                 .x = e->nouts,
+                 .y = -1,
+                 .w = -1,
+                 .axis = -1,
                  .deps = e->deps[value]};
   e->out[e->nouts++] = o;
   return push_ins(e, &e->scope[e->depth], &emit);
@@ -337,30 +363,40 @@ static bool fail (const gb_emitter *e) { return e->rc != GB_OK || e->split_axis 
 static bool add_reduced (gb_emitter *e, const gb_root *r, int v) {
   const gb_monoid m = gb_monoid_of(r->node->op);
   const bool select = m == GB_ARGMINIMUM || m == GB_ARGMAXIMUM || m == GB_KSMALLEST;
-  return add_out(e, r, (gb_out){.kind = r->reduced == 0 && !select ? GB_OUT_STORE : GB_OUT_REDUCE, .monoid = m, .x = -1, .y = -1,
-                                .axis = -1, .k = m == GB_KSMALLEST ? (int)r->node->attr.i[1] : 0}, v);
+  return add_out(e, r,
+                 (gb_out){.kind = r->reduced == 0 && !select ? GB_OUT_STORE : GB_OUT_REDUCE,
+                          .monoid = m,
+                          .x = -1,
+                          .y = -1,
+                          .axis = -1,
+                          .k = m == GB_KSMALLEST ? (int)r->node->attr.i[1] : 0},
+                 v);
 }
 
 int gb_weight_of_sum (const gb_emitter *e, const gb_root *r, gb_map *weight, gb_map *value) {
   const gb_node *p = r->node->in[0];
-  if (r->node->op != GB_OP_SUM || gb_is_leaf(p) || p->op != GB_OP_MUL || e->s->decision[p->index].stored) return -1;
+  if (r->node->op != GB_OP_SUM || gb_is_leaf(p) || p->op != GB_OP_MUL || e->s->decision[p->index].stored)
+    return -1;
   if ((r->reduced & (r->reduced - 1)) != 0 || r->reduced == 0 || r->kept == 0) return -1;
   for (int side = 0; side < 2; side++) {
     const gb_shape *sb = gb_node_shape(p->in[side]), *sa = gb_node_shape(p->in[1 - side]);
     *weight = gb_map_broadcast(&r->in, gb_node_shape(p), sb);
     *value = gb_map_broadcast(&r->in, gb_node_shape(p), sa);
     const gb_axes deps = gb_map_deps(value, sa->ndim);
-    if (gb_map_deps(weight, sb->ndim) == r->reduced && (deps & r->reduced) != 0 && (deps & r->kept) != 0) return side;
+    if (gb_map_deps(weight, sb->ndim) == r->reduced && (deps & r->reduced) != 0 && (deps & r->kept) != 0)
+      return side;
   }
   return -1;
 }
 
 /* A contraction with one right-hand side. */
-static bool emit_weighted_sum (gb_emitter *e, const gb_root *r, int side, const gb_map *weight, const gb_map *value) {
+static bool emit_weighted_sum (gb_emitter *e, const gb_root *r, int side, const gb_map *weight,
+                               const gb_map *value) {
   gb_node *const *in = r->node->in[0]->in;
   const int x = gb_emit_stored(e, in[side], weight);
   const int v = x < 0 ? -1 : gb_emit_value(e, in[1 - side], value);
-  return v >= 0 && add_out(e, r, (gb_out){.kind = GB_OUT_CONTRACT, .monoid = GB_SUM, .x = x, .y = -1, .axis = -1}, v);
+  return v >= 0 &&
+         add_out(e, r, (gb_out){.kind = GB_OUT_CONTRACT, .monoid = GB_SUM, .x = x, .y = -1, .axis = -1}, v);
 }
 
 static bool emit_reduce (gb_emitter *e, const gb_root *r) {
@@ -393,7 +429,10 @@ static bool emit_matmul (gb_emitter *e, const gb_root *r) {
     const int x = v < 0 ? -1 : gb_emit_stored(e, in[1 - side], side == 0 ? &mb : &ma);
     if (x < 0) return false;
     if (gb_both_stream(e->s, r->node)) e->s->buf[e->slot[e->operand[x].slot]].staged = true;
-    return add_out(e, r, (gb_out){.kind = GB_OUT_CONTRACT, .monoid = GB_SUM, .x = x, .y = -1, .axis = only_axis(r->columns)}, v);
+    return add_out(
+        e, r,
+        (gb_out){.kind = GB_OUT_CONTRACT, .monoid = GB_SUM, .x = x, .y = -1, .axis = only_axis(r->columns)},
+        v);
   }
   const int a = gb_emit_value(e, in[0], &ma);
   const int b = a < 0 ? -1 : gb_emit_value(e, in[1], &mb);
@@ -422,9 +461,14 @@ static bool emit_diffmv (gb_emitter *e, const gb_root *r) {
   if (v >= 0 && r->reduced == 0) {
     const int a = gb_emit_load(e, x), d = gb_emit_map(e, GB_OP_SUB, a, gb_emit_load(e, y), -1);
     v = gb_emit_map(e, GB_OP_MUL, v, d, -1);
-    return v >= 0 && add_out(e, r, (gb_out){.kind = GB_OUT_REDUCE, .monoid = GB_SUM, .x = -1, .y = -1, .axis = -1}, v);
+    return v >= 0 &&
+           add_out(e, r, (gb_out){.kind = GB_OUT_REDUCE, .monoid = GB_SUM, .x = -1, .y = -1, .axis = -1}, v);
   }
-  return v >= 0 && add_out(e, r, (gb_out){.kind = GB_OUT_DIFF, .monoid = GB_SUM, .x = x, .y = y, .axis = only_axis(r->columns)}, v);
+  return v >= 0 &&
+         add_out(
+             e, r,
+             (gb_out){.kind = GB_OUT_DIFF, .monoid = GB_SUM, .x = x, .y = y, .axis = only_axis(r->columns)},
+             v);
 }
 
 static bool emit_store (gb_emitter *e, const gb_root *r) {
@@ -433,7 +477,8 @@ static bool emit_store (gb_emitter *e, const gb_root *r) {
   if (gb_is_leaf(n)) v = gb_emit_load(e, gb_emit_stored(e, n, &r->out));
   else if (gb_ops[n->op].kind == GB_KIND_VIEW || gb_hands_on(n)) v = gb_emit_body(e, n, &r->out);
   else v = remember(e, n, &r->out, gb_emit_body(e, n, &r->out));
-  return v >= 0 && add_out(e, r, (gb_out){.kind = GB_OUT_STORE, .monoid = GB_SUM, .x = -1, .y = -1, .axis = -1}, v);
+  return v >= 0 &&
+         add_out(e, r, (gb_out){.kind = GB_OUT_STORE, .monoid = GB_SUM, .x = -1, .y = -1, .axis = -1}, v);
 }
 
 static bool emit_root (gb_emitter *e, const gb_root *r) {
@@ -451,7 +496,8 @@ static bool emit_root (gb_emitter *e, const gb_root *r) {
     case GB_ROOT_DIFFMV: ok = emit_diffmv(e, r); break;
     default: ok = emit_store(e, r); break;
   }
-  for (; opened > 0; opened--) ok = gb_emit_close(e, opened > 1 ? (gb_axes)1 << e->scope[opened - 1].axis : 0) && ok;
+  for (; opened > 0; opened--)
+    ok = gb_emit_close(e, opened > 1 ? (gb_axes)1 << e->scope[opened - 1].axis : 0) && ok;
   return ok;
 }
 

@@ -31,7 +31,7 @@ static int close_with_sum (gb_emitter *e, gb_monoid monoid, int axis, int v) {
   return sum >= 0 && gb_emit_close(e, deps) ? sum : -1;
 }
 
-/* Generators --------------------------------------------------------------------------------------------------------- */
+/* Generators */
 
 static int emit_const (gb_emitter *e, gb_node *n) {
   int x = 0;
@@ -66,7 +66,8 @@ static int emit_index (gb_emitter *e, const gb_ix *ix, const gb_attr *range) {
 static int emit_eye (gb_emitter *e, const gb_node *n, const gb_map *m) {
   const gb_shape *s = gb_node_shape(n);
   const gb_ix *row = &m->dim[s->ndim - 2], *column = &m->dim[s->ndim - 1];
-  const size_t longest = s->dim[s->ndim - 1] > s->dim[s->ndim - 2] ? s->dim[s->ndim - 1] : s->dim[s->ndim - 2];
+  const size_t longest = s->dim[s->ndim - 1] > s->dim[s->ndim - 2] ? s->dim[s->ndim - 1]
+                                                                   : s->dim[s->ndim - 2];
   gb_ix zero = {0}, difference = *row;
   const bool exact = e->compute != GB_F32 || longest <= (size_t)1 << 24;
   difference.off -= column->off;
@@ -90,12 +91,13 @@ static int emit_random (gb_emitter *e, const gb_node *n, const gb_map *m) {
   return gb_emit_ins(e, ins, e->operand[ins.x].deps);
 }
 
-/* Fronts ------------------------------------------------------------------------------------------------------------- */
+/* Fronts */
 
 /* Both sides may vary along batch axes; beyond them they must not share one. */
 static bool sides_are_apart (const gb_ix *i, const gb_ix *j) { return (gb_ix_deps(i) & gb_ix_deps(j)) == 0; }
 
-static gb_map point_map (const gb_map *m, const gb_shape *of, const gb_shape *points, const gb_ix *row, const gb_ix *feature) {
+static gb_map point_map (const gb_map *m, const gb_shape *of, const gb_shape *points, const gb_ix *row,
+                         const gb_ix *feature) {
   gb_map out = gb_map_broadcast(m, of, points);
   out.dim[points->ndim - 2] = points->dim[points->ndim - 2] == 1 ? (gb_ix){0} : *row;
   out.dim[points->ndim - 1] = *feature;
@@ -103,7 +105,8 @@ static gb_map point_map (const gb_map *m, const gb_shape *of, const gb_shape *po
 }
 
 /* sum_k w_k (x_k - y_k)^2 where both sides vary along the same axis: a plain loop. */
-static int emit_paired (gb_emitter *e, gb_node *n, const gb_map *mx, const gb_map *my, const gb_map *mw, int axis) {
+static int emit_paired (gb_emitter *e, gb_node *n, const gb_map *mx, const gb_map *my, const gb_map *mw,
+                        int axis) {
   gb_emit_open(e, axis);
   const int x = gb_emit_value(e, n->in[0], mx), y = x < 0 ? -1 : gb_emit_value(e, n->in[1], my);
   const int d = y < 0 ? -1 : gb_emit_map(e, GB_OP_SUB, x, y, -1);
@@ -122,22 +125,24 @@ static int emit_sqdist (gb_emitter *e, gb_node *n, const gb_map *m) {
   const int axis = gb_emit_axis(e, sx->dim[sx->ndim - 1], 0);
   if (axis < 0) return -1;
   const gb_ix feature = gb_ix_axis(axis);
-  const gb_map mx = point_map(m, s, sx, i, &feature), my = point_map(m, s, sy, j, &feature), mw = {.dim = {feature}};
+  const gb_map mx = point_map(m, s, sx, i, &feature), my = point_map(m, s, sy, j, &feature),
+               mw = {.dim = {feature}};
   if (!apart) return emit_paired(e, n, &mx, &my, &mw, axis);
   gb_ins ins = blank;
   ins.kind = GB_INS_SQDIST;
   ins.axis = axis;
-  if ((ins.x = gb_emit_stored(e, n->in[0], &mx)) < 0 || (ins.y = gb_emit_stored(e, n->in[1], &my)) < 0) return -1;
+  if ((ins.x = gb_emit_stored(e, n->in[0], &mx)) < 0 || (ins.y = gb_emit_stored(e, n->in[1], &my)) < 0)
+    return -1;
   if (n->nin > 2 && (ins.w = gb_emit_stored(e, n->in[2], &mw)) < 0) return -1;
   const gb_axes deps = (e->operand[ins.x].deps | e->operand[ins.y].deps) & ~((gb_axes)1 << axis);
   return gb_emit_ins(e, ins, deps);
 }
 
-/* Inner reductions --------------------------------------------------------------------------------------------------- */
+/* Inner reductions */
 
 /* Reduces 'body', written inside loops over the axes still to open, outermost first. */
-static int emit_loops (gb_emitter *e, gb_monoid monoid, const int *axis, int naxes, gb_node *a, const gb_map *ma, gb_node *b,
-                       const gb_map *mb) {
+static int emit_loops (gb_emitter *e, gb_monoid monoid, const int *axis, int naxes, gb_node *a,
+                       const gb_map *ma, gb_node *b, const gb_map *mb) {
   if (naxes == 0) {
     const int x = gb_emit_value(e, a, ma);
     if (b == NULL || x < 0) return x;
@@ -201,11 +206,12 @@ static int emit_product (gb_emitter *e, gb_node *n, const gb_map *m) {
   gb_ins ins = blank;
   ins.kind = GB_INS_DOT;
   ins.axis = axis[0];
-  if ((ins.x = gb_emit_stored(e, n->in[0], &ma)) < 0 || (ins.y = gb_emit_stored(e, n->in[1], &mb)) < 0) return -1;
+  if ((ins.x = gb_emit_stored(e, n->in[0], &ma)) < 0 || (ins.y = gb_emit_stored(e, n->in[1], &mb)) < 0)
+    return -1;
   return gb_emit_ins(e, ins, (e->operand[ins.x].deps | e->operand[ins.y].deps) & ~((gb_axes)1 << axis[0]));
 }
 
-/* Elementwise -------------------------------------------------------------------------------------------------------- */
+/* Elementwise */
 
 static int emit_inputs (gb_emitter *e, gb_node *n, const gb_map *m, int v[3]) {
   v[0] = v[1] = v[2] = -1;
@@ -256,7 +262,8 @@ static int emit_view (gb_emitter *e, gb_node *n, const gb_map *m) {
     e->split_inner = inner;
     return -1;
   }
-  /* Not affine: what it looks at is stored in row-major order, where any shape of as many elements is affine. */
+  /* Not affine: what it looks at is stored in row-major order, where any shape of as many elements is
+  ** affine. */
   const int buf = gb_need_contiguous(e->s, n->in[0], &e->rc);
   ptrdiff_t stride[GB_MAXDIM];
   gb_strides_of(gb_node_shape(n), stride);
@@ -276,7 +283,7 @@ int gb_emit_body (gb_emitter *e, gb_node *n, const gb_map *m) {
     case GB_KIND_MAP: return emit_elementwise(e, n, m);
     case GB_KIND_VIEW: return emit_view(e, n, m);
     case GB_KIND_REDUCE: return emit_reduction(e, n, m);
-    case GB_KIND_OPAQUE: return gb_emit_load(e, gb_emit_staged(e, n->in[0], m));   /* CAST */
+    case GB_KIND_OPAQUE: return gb_emit_load(e, gb_emit_staged(e, n->in[0], m)); /* CAST */
     default: return n->op == GB_OP_SQDIST ? emit_sqdist(e, n, m) : emit_product(e, n, m);
   }
 }

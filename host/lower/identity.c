@@ -1,8 +1,9 @@
-/* identity.c - a hash of a program that does not see how axes, operands and values are numbered, nor extents. */
+/* identity.c - a hash of a program that does not see how axes, operands and values are numbered, nor
+** extents. */
 #include "base/hash.h"
 #include "lower/internal.h"
 
-typedef struct renaming {    /* numbers in order of first use, from 1 */
+typedef struct renaming { /* numbers in order of first use, from 1 */
   int axis[GB_FOLD_AXES], naxes;
   uint64_t h;
 } renaming;
@@ -18,7 +19,8 @@ static uint64_t axis_name (renaming *r, const gb_fold *f, int a) {
   return (uint64_t)r->axis[a];
 }
 
-/* Sets hash without order: the names of their members, added. Unnamed members are named in ascending order. */
+/* Sets hash without order: the names of their members, added. Unnamed members are named in ascending
+** order. */
 static uint64_t set_name (renaming *r, const gb_fold *f, gb_axes set) {
   uint64_t sum = 0;
   for (int a = 0; a < f->naxes; a++)
@@ -41,7 +43,8 @@ static bool along_lanes (const gb_fold *f, int x) {
   return false;
 }
 
-/* Distances and dots do not change, bit for bit, when their sides change places: the one along the lanes comes first. */
+/* Distances and dots do not change, bit for bit, when their sides change places: the one along the lanes
+** comes first. */
 static void mix_sides (renaming *r, const gb_fold *f, const gb_ins *i) {
   const bool sides = i->kind == GB_INS_SQDIST || i->kind == GB_INS_DOT;
   const bool swap = sides && along_lanes(f, i->y) && !along_lanes(f, i->x);
@@ -53,14 +56,15 @@ static void mix_sides (renaming *r, const gb_fold *f, const gb_ins *i) {
 static void mix_ins (renaming *r, const gb_fold *f, const gb_ins *i) {
   mix(r, (uint64_t)i->kind);
   if (i->kind == GB_INS_MAP) mix(r, (uint64_t)i->op);
-  if (i->kind == GB_INS_RADIAL) mix(r, (uint64_t)i->profile << 8 | (uint64_t)i->order << 4 | (uint64_t)i->dalpha);
+  if (i->kind == GB_INS_RADIAL)
+    mix(r, (uint64_t)i->profile << 8 | (uint64_t)i->order << 4 | (uint64_t)i->dalpha);
   if (i->kind == GB_INS_ACC) mix(r, (uint64_t)i->monoid);
   mix(r, (uint64_t)(i->a + 1));
   mix(r, (uint64_t)(i->b + 1));
   mix(r, (uint64_t)(i->c + 1));
   mix(r, axis_name(r, f, i->axis));
-  const bool reads = i->kind == GB_INS_LOAD || i->kind == GB_INS_SQDIST || i->kind == GB_INS_DOT || i->kind == GB_INS_RAND ||
-                     i->kind == GB_INS_IOTA;
+  const bool reads = i->kind == GB_INS_LOAD || i->kind == GB_INS_SQDIST || i->kind == GB_INS_DOT ||
+                     i->kind == GB_INS_RAND || i->kind == GB_INS_IOTA;
   if (reads) mix_sides(r, f, i);
   if (i->kind == GB_INS_CONST || i->kind == GB_INS_IOTA) {
     r->h = gb_hash_f64(r->h, i->f);

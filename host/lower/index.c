@@ -46,12 +46,12 @@ static gb_axes turn_falling (gb_ix *ix, const size_t *axis_extent, gb_axes which
   return turned;
 }
 
-/* Splits the flat index of a group over the dimensions lo..hi-1 of 'shape'. The flat index must be a sum of axes whose
-** steps are multiples of the inner extents, each axis lying within one dimension. */
-static bool unflatten (gb_ix *flat, const gb_shape *shape, int lo, int hi, const size_t *axis_extent, gb_map *out,
-                       int *axis, size_t *inner) {
+/* Splits the flat index of a group over the dimensions lo..hi-1 of 'shape'. The flat index must be a sum
+** of axes whose steps are multiples of the inner extents, each axis lying within one dimension. */
+static bool unflatten (gb_ix *flat, const gb_shape *shape, int lo, int hi, const size_t *axis_extent,
+                       gb_map *out, int *axis, size_t *inner) {
   ptrdiff_t size[GB_MAXDIM + 1];
-  if (lo == hi) return true;                                 /* of view dimensions of extent 1: the only index is 0 */
+  if (lo == hi) return true; /* of view dimensions of extent 1: the only index is 0 */
   size[hi - lo] = 1;
   for (int i = hi - 1; i >= lo; i--) size[i - lo] = size[i - lo + 1] * (ptrdiff_t)shape->dim[i];
   const gb_axes falling = turn_falling(flat, axis_extent, 0);
@@ -66,14 +66,14 @@ static bool unflatten (gb_ix *flat, const gb_shape *shape, int lo, int hi, const
     const ptrdiff_t c = flat->coef[a], reach = c * ((ptrdiff_t)axis_extent[a] - 1);
     if (c == 0) continue;
     int i = lo;
-    while (size[i - lo + 1] > c) i++;                        /* the dimension whose step divides the axis' step */
+    while (size[i - lo + 1] > c) i++; /* the dimension whose step divides the axis' step */
     if (c % size[i - lo + 1] != 0) return false;
-    if (flat->off % size[i - lo] + reach < size[i - lo]) {   /* it stays inside */
+    if (flat->off % size[i - lo] + reach < size[i - lo]) { /* it stays inside */
       out->dim[i].coef[a] += c / size[i - lo + 1];
       continue;
     }
     if (flat->off == 0 && size[i - lo] % c == 0 && axis_extent[a] % (size_t)(size[i - lo] / c) == 0) {
-      *axis = a;                                             /* as two axes each would */
+      *axis = a; /* as two axes each would */
       *inner = (size_t)(size[i - lo] / c);
     }
     return false;
@@ -110,9 +110,10 @@ static bool next_group (const gb_shape *view, const gb_shape *in, int *v, int *s
   return true;
 }
 
-static bool through_reshape (const gb_node *n, const gb_map *m, const size_t *extent, gb_map *out, int *axis, size_t *inner) {
+static bool through_reshape (const gb_node *n, const gb_map *m, const size_t *extent, gb_map *out, int *axis,
+                             size_t *inner) {
   const gb_shape *view = gb_node_shape(n), *in = gb_node_shape(n->in[0]);
-  if (gb_shape_numel(view) == 0) return true;                /* nothing is ever indexed */
+  if (gb_shape_numel(view) == 0) return true; /* nothing is ever indexed */
   for (int v = 0, s = 0, v2, s2; v < view->ndim || s < in->ndim; v = v2, s = s2) {
     if (!next_group(view, in, &v, &s, &v2, &s2)) return false;
     gb_ix flat = {0};
@@ -126,7 +127,8 @@ static bool through_reshape (const gb_node *n, const gb_map *m, const size_t *ex
   return stays_inside(out, in, extent);
 }
 
-bool gb_map_through_view (const gb_node *n, const gb_map *m, const size_t *extent, gb_map *out, int *axis, size_t *inner) {
+bool gb_map_through_view (const gb_node *n, const gb_map *m, const size_t *extent, gb_map *out, int *axis,
+                          size_t *inner) {
   const gb_shape *view = gb_node_shape(n), *in = gb_node_shape(n->in[0]);
   const int at = (int)n->attr.i[0];
   memset(out, 0, sizeof *out);
@@ -143,9 +145,7 @@ bool gb_map_through_view (const gb_node *n, const gb_map *m, const size_t *exten
     case GB_OP_PERMUTE:
       for (int i = 0; i < view->ndim; i++) out->dim[n->attr.i[i]] = m->dim[i];
       return true;
-    case GB_OP_EXPAND:
-      *out = gb_map_broadcast(m, view, in);
-      return true;
+    case GB_OP_EXPAND: *out = gb_map_broadcast(m, view, in); return true;
     case GB_OP_SLICE:
       for (int i = 0; i < view->ndim; i++) {
         if (i != at) out->dim[i] = m->dim[i];
@@ -159,8 +159,6 @@ bool gb_map_through_view (const gb_node *n, const gb_map *m, const size_t *exten
       for (int i = 0; i < view->ndim; i++) out->dim[i] = m->dim[i];
       out->dim[in->ndim - 1] = m->dim[view->ndim - 1];
       return true;
-    default:                                                 /* PICK: another output, the same indices */
-      *out = *m;
-      return true;
+    default: /* PICK: another output, the same indices */ *out = *m; return true;
   }
 }

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lower/internal.h"
 #include "graph/call.h"
+#include "lower/internal.h"
 
-/* Folds -------------------------------------------------------------------------------------------------------------- */
+/* Folds */
 
 static void *copy (const void *from, int n, int extra, size_t size) {
   void *to = calloc((size_t)(n + extra) + 1, size);
@@ -23,10 +23,11 @@ static const gb_ins *find_ins (const gb_fold *f, gb_ins_kind kind, int dst) {
   return NULL;
 }
 
-/* A fold is named after its first profile and the front below that, else after its first front; other fronts, such as the
-** products of cotangents in a merged traversal, have features of their own. */
+/* A fold is named after its first profile and the front below that, else after its first front; other
+** fronts, such as the products of cotangents in a merged traversal, have features of their own. */
 static const char *name_fold (const gb_fold *f, size_t *features) {
-  static const char *const names[GB_NPROFILES] = {"rbf", "matern12", "matern32", "matern52", "rational quadratic"};
+  static const char *const names[GB_NPROFILES] = {"rbf", "matern12", "matern32", "matern52",
+                                                  "rational quadratic"};
   const gb_ins *radial = find_ins(f, GB_INS_RADIAL, -1);
   const int below = radial != NULL ? radial->a : -1;
   const gb_ins *distance = find_ins(f, GB_INS_SQDIST, below), *dot = find_ins(f, GB_INS_DOT, below);
@@ -41,7 +42,8 @@ static size_t count_columns (const gb_fold *f) {
   size_t most = 1;
   for (int i = 0; i < f->nouts; i++) {
     const gb_out *o = &f->out[i];
-    if (o->kind == GB_OUT_CONTRACT && o->axis >= 0 && f->axis[o->axis].extent > most) most = f->axis[o->axis].extent;
+    if (o->kind == GB_OUT_CONTRACT && o->axis >= 0 && f->axis[o->axis].extent > most)
+      most = f->axis[o->axis].extent;
   }
   return most;
 }
@@ -77,8 +79,10 @@ static bool take_program (gb_emitter *e, int lane, int tile, gb_fold *f) {
   for (int a = 0; a < e->naxes; a++) {
     const gb_axes bit = (gb_axes)1 << a;
     const bool inside = (e->features | e->d->columns | e->inner) & bit;
-    f->axis[a] = (gb_fold_axis){e->extent[a], a == lane ? GB_AXIS_LANE : a == tile ? GB_AXIS_TILE
-                                              : inside ? GB_AXIS_INNER : GB_AXIS_OUTER};
+    f->axis[a] = (gb_fold_axis){e->extent[a], a == lane   ? GB_AXIS_LANE
+                                              : a == tile ? GB_AXIS_TILE
+                                              : inside    ? GB_AXIS_INNER
+                                                          : GB_AXIS_OUTER};
   }
   return f->operand != NULL && f->ins != NULL && f->out != NULL;
 }
@@ -95,7 +99,8 @@ static bool take_lists (const gb_emitter *e, gb_step *st) {
   return st->in != NULL && st->out != NULL && st->constant != NULL;
 }
 
-/* Only what is never stored counts as streamed: a region whose largest value is also its result hides nothing. */
+/* Only what is never stored counts as streamed: a region whose largest value is also its result hides
+** nothing. */
 static void drop_visible (const gb_draft *d, gb_step *st) {
   for (int i = 0; i < d->nroots; i++)
     if (gb_shape_numel(gb_node_shape(d->root[i].node)) >= st->full_numel) st->full_numel = 0;
@@ -111,7 +116,7 @@ static gb_status write_fold (gb_lower_state *s, gb_draft *d, gb_step *st) {
     gb_join_axes(&e);
     gb_choose_roles(&e, &lane, &tile);
     const gb_axes inner = gb_choose_inner(&e, lane, tile);
-    if (inner != 0) {                                        /* written again, with what is common outside the loops */
+    if (inner != 0) { /* written again, with what is common outside the loops */
       gb_emitter_clear(&e);
       gb_emitter_init(&e, s, d, inner);
       rc = gb_emit_draft(&e);
@@ -132,7 +137,7 @@ static gb_status write_fold (gb_lower_state *s, gb_draft *d, gb_step *st) {
   return rc;
 }
 
-/* Opaque calls ------------------------------------------------------------------------------------------------------- */
+/* Opaque calls */
 
 static gb_status write_opaque (gb_lower_state *s, const gb_draft *d, gb_step *st) {
   const gb_node *n = d->opaque;
@@ -162,17 +167,19 @@ static gb_status write_opaque (gb_lower_state *s, const gb_draft *d, gb_step *st
   st->in = copy(d->in, d->nin, 0, sizeof *d->in);
   st->out = calloc((size_t)n->nout + 1, sizeof *st->out);
   st->full_where = "";
-  for (int k = 0; st->out != NULL && k < n->nout; k++) st->out[k] = s->buf_of[n->index * GB_MAX_OUTPUTS + (size_t)k];
+  for (int k = 0; st->out != NULL && k < n->nout; k++)
+    st->out[k] = s->buf_of[n->index * GB_MAX_OUTPUTS + (size_t)k];
   const gb_call *call = o->op == GB_OP_CALL && !*n->name ? gb_call_get((int)n->attr.i[0]) : NULL;
   const char *name = call != NULL ? call->name : n->name;
   char text[160];
   snprintf(text, sizeof text, "%s%s%s", gb_ops[o->op].name, *name ? ": " : "", name);
   st->what = strdup(text);
-  if (st->in != NULL && st->out != NULL && st->what != NULL && (n->op != GB_OP_CAT || extent != NULL)) return GB_OK;
+  if (st->in != NULL && st->out != NULL && st->what != NULL && (n->op != GB_OP_CAT || extent != NULL))
+    return GB_OK;
   return gb_fail(s->err, GB_ENOMEM, "no memory for a step");
 }
 
-/* Order -------------------------------------------------------------------------------------------------------------- */
+/* Order */
 
 /* Position of each surviving draft, dependencies first, otherwise as asked for. */
 static gb_status sort_drafts (const gb_lower_state *s, int *order, int *count) {
@@ -215,7 +222,7 @@ static gb_status write_steps (gb_lower_state *s, gb_lowered *low) {
   return rc;
 }
 
-/* Requests ----------------------------------------------------------------------------------------------------------- */
+/* Requests */
 
 static gb_status request (gb_lower_state *s, size_t nouts, gb_node *const *outs, gb_lowered *low) {
   low->out = calloc(nouts + 1, sizeof *low->out);
@@ -245,7 +252,8 @@ gb_status gb_lower (gb_graph *g, size_t nouts, gb_node *const *outs, gb_lowered 
   return gb_lower_inlined(g, nouts, outs, NULL, out, err);
 }
 
-gb_status gb_lower_inlined (gb_graph *g, size_t nouts, gb_node *const *outs, const bool *inlined, gb_lowered **out, gb_error *err) {
+gb_status gb_lower_inlined (gb_graph *g, size_t nouts, gb_node *const *outs, const bool *inlined,
+                            gb_lowered **out, gb_error *err) {
   gb_lower_state s = {.graph = g, .inlined = inlined, .err = err};
   gb_lowered *low = calloc(1, sizeof *low);
   if (low == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
@@ -254,7 +262,8 @@ gb_status gb_lower_inlined (gb_graph *g, size_t nouts, gb_node *const *outs, con
   if (rc == GB_OK) {
     s.buf_of = malloc((s.count + 1) * GB_MAX_OUTPUTS * sizeof *s.buf_of);
     if (s.buf_of == NULL) rc = gb_fail(err, GB_ENOMEM, "no memory to lower %zu nodes", s.count);
-    else for (size_t i = 0; i < s.count * GB_MAX_OUTPUTS; i++) s.buf_of[i] = -1;
+    else
+      for (size_t i = 0; i < s.count * GB_MAX_OUTPUTS; i++) s.buf_of[i] = -1;
   }
   if (rc == GB_OK) rc = request(&s, nouts, outs, low);
   if (rc == GB_OK) rc = gb_merge_drafts(&s);

@@ -1,10 +1,11 @@
-/* lower.h - from graph to steps: which values exist at all, and the fold programs and opaque calls that compute them.
+/* lower.h - from graph to steps: which values exist at all, and the fold programs and opaque calls that
+** compute them.
 **
-** Lowering fixes the arithmetic. It depends on graph, shapes, dtypes and policy only; never on budget, threads, free memory,
-** the number of right-hand sides run together, or what has been observed before.
+** Lowering fixes the arithmetic. It depends on graph, shapes, dtypes and policy only; never on budget,
+** threads, free memory, the number of right-hand sides run together, or what has been observed before.
 **
-** The result holds no node: sources are positions in the canonical order of the graph, so that a lowered program serves
-** every graph of the same structure (an optimiser step never lowers again). */
+** The result holds no node: sources are positions in the canonical order of the graph, so that a lowered
+** program serves every graph of the same structure (an optimiser step never lowers again). */
 #ifndef GB_LOWER_LOWER_H
 #define GB_LOWER_LOWER_H
 
@@ -15,48 +16,51 @@ typedef enum gb_buf_class { GB_BUF_LEAF, GB_BUF_OUTPUT, GB_BUF_CACHE, GB_BUF_TEM
 /* A value that exists in memory. Leaves keep their own strides; all others are contiguous row-major. */
 typedef struct gb_buf {
   gb_buf_class cls;
-  size_t source;               /* position in the canonical order (gb_structure) */
-  int output;                  /* which output of that node */
+  size_t source; /* position in the canonical order (gb_structure) */
+  int output;    /* which output of that node */
   gb_dtype dtype;
   gb_shape shape;
   ptrdiff_t stride[GB_MAXDIM];
-  size_t bytes;                /* of the contiguous form; leaves: 0 */
-  bool staged;                 /* made by a fold for folds alone, which can make it a window at a time (plan/tile/nest.h) */
-  const char *where, *name;    /* provenance, interned */
-  double recompute_s;          /* CACHE: seconds it took, set by execution */
+  size_t bytes; /* of the contiguous form; leaves: 0 */
+  bool staged;  /* made by a fold for folds alone, which can make it a window at a time (plan/tile/nest.h) */
+  const char *where, *name; /* provenance, interned */
+  double recompute_s;       /* CACHE: seconds it took, set by execution */
 } gb_buf;
 
 typedef struct gb_step {
   bool is_fold;
-  gb_fold fold;                /* is_fold; operand slots index 'in', out slots index 'out' */
-  gb_opaque opaque;            /* else */
-  size_t call_source;          /* opaque CALL: position of its node */
+  gb_fold fold;       /* is_fold; operand slots index 'in', out slots index 'out' */
+  gb_opaque opaque;   /* else */
+  size_t call_source; /* opaque CALL: position of its node */
   int nin, nout, nconstants;
-  int *in, *out;               /* buffer numbers */
-  size_t *constant;            /* positions of the CONST nodes whose numbers BIND reads */
-  size_t full_numel;           /* largest value of the region that is never stored, in elements; 0 = none */
-  const char *full_where;      /* its provenance */
-  const char *what;            /* short text for reports: "fold rbf d=3 r=1: z", "cholesky" */
+  int *in, *out;          /* buffer numbers */
+  size_t *constant;       /* positions of the CONST nodes whose numbers BIND reads */
+  size_t full_numel;      /* largest value of the region that is never stored, in elements; 0 = none */
+  const char *full_where; /* its provenance */
+  const char *what;       /* short text for reports: "fold rbf d=3 r=1: z", "cholesky" */
 } gb_step;
 
 typedef struct gb_lowered {
-  uint64_t structure;          /* hash of the graph's structure */
-  size_t nnodes;               /* length of the canonical order */
+  uint64_t structure; /* hash of the graph's structure */
+  size_t nnodes;      /* length of the canonical order */
   int nbufs, nsteps, nouts;
   gb_buf *buf;
-  gb_step *step;               /* in execution order */
-  int *out;                    /* buffer of each requested output; leaves may be outputs */
+  gb_step *step; /* in execution order */
+  int *out;      /* buffer of each requested output; leaves may be outputs */
 } gb_lowered;
 
-/* The canonical order: topological, fixed by structure. Fills n->index. Structure hashes op, attr (constants' values
-** excluded), shapes, dtypes, strides of leaves, and the sharing pattern. */
+/* The canonical order: topological, fixed by structure. Fills n->index. Structure hashes op, attr
+** (constants' values excluded), shapes, dtypes, strides of leaves, and the sharing pattern. */
 gb_status gb_structure (gb_graph *g, size_t nouts, gb_node *const *outs, gb_node ***order, size_t *count,
                         uint64_t *hash, gb_error *err);
 
-/* Errors: ENOMEM; ESHAPE never (checked at construction); EREFUSED for a region that cannot stream and is named. */
+/* Errors: ENOMEM; ESHAPE never (checked at construction); EREFUSED for a region that cannot stream and is
+** named. */
 gb_status gb_lower (gb_graph *g, size_t nouts, gb_node *const *outs, gb_lowered **out, gb_error *err);
-/* The same with the products at some positions of the canonical order inlined where they are read, not staged. */
-gb_status gb_lower_inlined (gb_graph *g, size_t nouts, gb_node *const *outs, const bool *inlined, gb_lowered **out, gb_error *err);
+/* The same with the products at some positions of the canonical order inlined where they are read, not
+** staged. */
+gb_status gb_lower_inlined (gb_graph *g, size_t nouts, gb_node *const *outs, const bool *inlined,
+                            gb_lowered **out, gb_error *err);
 void gb_lowered_free (gb_lowered *l);
 
 /* Human-readable program, for tests, explain and debugging. Returns malloc'ed text. */

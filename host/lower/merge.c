@@ -1,5 +1,5 @@
-/* merge.c - folds over the same domain that share a tile value become one traversal: a product and all its gradients visit
-** each pair once. */
+/* merge.c - folds over the same domain that share a tile value become one traversal: a product and all its
+** gradients visit each pair once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,8 @@ static int producer (const gb_lower_state *s, const int *maker, int buf) {
 }
 
 /* Whether draft 'from' needs, directly or not, what 'to' computes. 'seen' has one byte a draft. */
-static bool depends_on (const gb_lower_state *s, const int *maker, int from, int to, unsigned char *seen, int *stack) {
+static bool depends_on (const gb_lower_state *s, const int *maker, int from, int to, unsigned char *seen,
+                        int *stack) {
   int n = 0;
   memset(seen, 0, (size_t)s->ndrafts);
   stack[n++] = from;
@@ -44,8 +45,10 @@ static bool plain_axis (const gb_ix *ix, int *axis) {
   return ix->off == 0 && (deps & (deps - 1)) == 0 && (deps == 0 || ix->coef[*axis] == 1);
 }
 
-/* The renaming to[axis of b] = axis of a under which the two have this value in common; false: there is none. */
-static bool rename_axes (const gb_draft *a, const struct gb_shared *va, const gb_draft *b, const struct gb_shared *vb, int *to) {
+/* The renaming to[axis of b] = axis of a under which the two have this value in common; false: there is
+** none. */
+static bool rename_axes (const gb_draft *a, const struct gb_shared *va, const gb_draft *b,
+                         const struct gb_shared *vb, int *to) {
   gb_axes covered_a = 0, covered_b = 0;
   const int nd = gb_node_shape(va->node)->ndim;
   const bool twins = va->node != vb->node;
@@ -53,7 +56,8 @@ static bool rename_axes (const gb_draft *a, const struct gb_shared *va, const gb
   const gb_map mb = twins ? gb_map_transposed(&vb->map, nd) : vb->map;
   for (int i = 0; i < nd; i++) {
     int xa, xb;
-    if (!plain_axis(&va->map.dim[i], &xa) || !plain_axis(&mb.dim[i], &xb) || (xa < 0) != (xb < 0)) return false;
+    if (!plain_axis(&va->map.dim[i], &xa) || !plain_axis(&mb.dim[i], &xb) || (xa < 0) != (xb < 0))
+      return false;
     if (xa < 0) continue;
     if (xa >= a->naxes || xb >= b->naxes || a->extent[xa] != b->extent[xb]) return false;
     if ((covered_b >> xb & 1) || (covered_a >> xa & 1)) return false;
@@ -102,11 +106,13 @@ static bool stores (const gb_draft *d) {
   return false;
 }
 
-/* Other outputs of one traversal than sums go with their own kind of accumulator; all can share it. What cannot be shared is a
-** selection whose positions depend on how axes are joined. */
+/* Other outputs of one traversal than sums go with their own kind of accumulator; all can share it. What
+** cannot be shared is a selection whose positions depend on how axes are joined. */
 static bool selects (const gb_draft *d) {
   for (int i = 0; i < d->nroots; i++)
-    if (d->root[i].node->op == GB_OP_ARGMIN || d->root[i].node->op == GB_OP_ARGMAX || d->root[i].node->op == GB_OP_KMIN) return true;
+    if (d->root[i].node->op == GB_OP_ARGMIN || d->root[i].node->op == GB_OP_ARGMAX ||
+        d->root[i].node->op == GB_OP_KMIN)
+      return true;
   return false;
 }
 
@@ -157,7 +163,8 @@ static gb_status join (gb_lower_state *s, int ia, int ib, int *to) {
     a->root[a->nroots] = b->root[i];
     rename_root(&a->root[a->nroots++], to);
   }
-  if (!join_inputs(a, b) || !join_shared(a, b, to)) return gb_fail(s->err, GB_ENOMEM, "no memory to join folds");
+  if (!join_inputs(a, b) || !join_shared(a, b, to))
+    return gb_fail(s->err, GB_ENOMEM, "no memory to join folds");
   for (int i = 0; i < b->nsplits; i++) a->split[a->nsplits++] = b->split[i];
   b->merged_into = ia;
   return GB_OK;
@@ -177,23 +184,29 @@ static bool may_merge (const gb_lower_state *s, const gb_draft *d) {
 }
 
 /* Of drafts that may merge. */
-static gb_status try_merge (gb_lower_state *s, const int *maker, int ia, int ib, unsigned char *seen, int *stack) {
+static gb_status try_merge (gb_lower_state *s, const int *maker, int ia, int ib, unsigned char *seen,
+                            int *stack) {
   const gb_draft *a = &s->draft[ia], *b = &s->draft[ib];
   int to[GB_FOLD_AXES] = {0};
   if (a->nsplits + b->nsplits > GB_SPLITS) return GB_OK;
-  if (a->naxes + columns_of(b) > GB_FOLD_AXES - 4 || !same_compute(a, b) || !same_domain(a, b, to)) return GB_OK;
+  if (a->naxes + columns_of(b) > GB_FOLD_AXES - 4 || !same_compute(a, b) || !same_domain(a, b, to))
+    return GB_OK;
   if (depends_on(s, maker, ia, ib, seen, stack) || depends_on(s, maker, ib, ia, seen, stack)) return GB_OK;
   return join(s, ia, ib, to);
 }
 
-/* Drafts by the values that they share. A value and its twin have one key; whether two drafts do have a value in common is for
-** same_domain to say. */
+/* Drafts by the values that they share. A value and its twin have one key; whether two drafts do have a
+** value in common is for same_domain to say. */
 
-typedef struct by_value { uintptr_t key; int draft; } by_value;
+typedef struct by_value {
+  uintptr_t key;
+  int draft;
+} by_value;
 
 static int compare_values (const void *x, const void *y) {
   const by_value *a = x, *b = y;
-  return a->key != b->key ? (a->key > b->key) - (a->key < b->key) : (a->draft > b->draft) - (a->draft < b->draft);
+  return a->key != b->key ? (a->key > b->key) - (a->key < b->key)
+                          : (a->draft > b->draft) - (a->draft < b->draft);
 }
 
 static gb_status list_values (gb_lower_state *s, by_value **out, size_t *n) {
@@ -211,13 +224,14 @@ static gb_status list_values (gb_lower_state *s, by_value **out, size_t *n) {
 }
 
 typedef struct neighbours {
-  unsigned char *mark;         /* [drafts] shares a value with the draft in view, and is still to be looked at */
+  unsigned char *mark; /* [drafts] shares a value with the draft in view, and is still to be looked at */
   int marked;
-  int known;                   /* values of the draft in view that were followed */
+  int known; /* values of the draft in view that were followed */
 } neighbours;
 
 /* Marks the drafts after 'after' that share a value with draft a which was not followed before. */
-static void mark_neighbours (const gb_lower_state *s, int a, int after, const by_value *v, size_t n, neighbours *near) {
+static void mark_neighbours (const gb_lower_state *s, int a, int after, const by_value *v, size_t n,
+                             neighbours *near) {
   const gb_draft *d = &s->draft[a];
   for (; near->known < d->nshared; near->known++) {
     const uintptr_t key = gb_twin_key(d->shared[near->known].node);
@@ -234,9 +248,10 @@ static void mark_neighbours (const gb_lower_state *s, int a, int after, const by
   }
 }
 
-/* Joins to draft a all later ones that it can be joined with, in their order; each may bring values that others share. */
-static gb_status merge_into (gb_lower_state *s, const int *maker, int a, const by_value *v, size_t n, neighbours *near,
-                             unsigned char *seen, int *stack) {
+/* Joins to draft a all later ones that it can be joined with, in their order; each may bring values that
+** others share. */
+static gb_status merge_into (gb_lower_state *s, const int *maker, int a, const by_value *v, size_t n,
+                             neighbours *near, unsigned char *seen, int *stack) {
   near->known = 0;
   mark_neighbours(s, a, a, v, n, near);
   for (int b = a + 1; near->marked > 0; b++) {
@@ -251,13 +266,15 @@ static gb_status merge_into (gb_lower_state *s, const int *maker, int a, const b
 }
 
 gb_status gb_merge_drafts (gb_lower_state *s) {
-  int *maker = malloc(((size_t)s->nbufs + 1) * sizeof *maker), *stack = malloc(((size_t)s->ndrafts + 1) * sizeof *stack);
+  int *maker = malloc(((size_t)s->nbufs + 1) * sizeof *maker),
+      *stack = malloc(((size_t)s->ndrafts + 1) * sizeof *stack);
   unsigned char *seen = malloc((size_t)s->ndrafts + 1);
   neighbours near = {.mark = calloc((size_t)s->ndrafts + 1, 1)};
   by_value *v = NULL;
   size_t n = 0;
   gb_status rc = maker == NULL || stack == NULL || seen == NULL || near.mark == NULL
-    ? gb_fail(s->err, GB_ENOMEM, "no memory to join folds") : list_values(s, &v, &n);
+                     ? gb_fail(s->err, GB_ENOMEM, "no memory to join folds")
+                     : list_values(s, &v, &n);
   if (rc == GB_OK) gb_find_makers(s, maker);
   for (int a = 0; rc == GB_OK && a < s->ndrafts; a++)
     if (may_merge(s, &s->draft[a])) rc = merge_into(s, maker, a, v, n, &near, seen, stack);

@@ -1,10 +1,11 @@
-/* roles.c - which axis is which: vectorised, tiled, looped outside tiles, looped inside. A function of shapes and strides. */
+/* roles.c - which axis is which: vectorised, tiled, looped outside tiles, looped inside. A function of
+** shapes and strides. */
 #include "lower/internal.h"
 
 enum {
-  FEW = 64,                  /* fewer outputs than this do not fill the lanes */
-  LONG = 256,                /* a reduction at least this long may fill them instead */
-  MOST_INNER = 256           /* largest axis that is looped inside a tile */
+  FEW = 64,        /* fewer outputs than this do not fill the lanes */
+  LONG = 256,      /* a reduction at least this long may fill them instead */
+  MOST_INNER = 256 /* largest axis that is looped inside a tile */
 };
 
 static bool has (gb_axes set, int a) { return set >> a & 1; }
@@ -27,7 +28,9 @@ static int longest (const gb_emitter *e, gb_axes set) {
 
 static gb_axes candidates (const gb_emitter *e) { return (((gb_axes)1 << e->d->naxes) - 1) & ~e->d->columns; }
 
-static int next_to (const gb_emitter *e, int lane) { return lane < 0 ? -1 : longest(e, candidates(e) & ~((gb_axes)1 << lane)); }
+static int next_to (const gb_emitter *e, int lane) {
+  return lane < 0 ? -1 : longest(e, candidates(e) & ~((gb_axes)1 << lane));
+}
 
 /* Stores: along memory, unless that axis is too short to fill lanes. */
 static void roles_of_store (const gb_emitter *e, int *lane, int *tile) {
@@ -40,14 +43,16 @@ static void roles_of_store (const gb_emitter *e, int *lane, int *tile) {
 /* A long reduced axis along which the first operand lies in memory, else the longest. */
 static int reduced_lane (const gb_emitter *e, const gb_root *r) {
   for (int a = 0; a < e->d->naxes; a++)
-    if (has(r->reduced, a) && e->extent[a] >= LONG && e->noperands > 0 && e->operand[0].stride[a] == 1) return a;
+    if (has(r->reduced, a) && e->extent[a] >= LONG && e->noperands > 0 && e->operand[0].stride[a] == 1)
+      return a;
   return longest(e, r->reduced);
 }
 
 /* A reduced axis along which the first operand lies in memory, unless it is short, else the longest. */
 static int reduced_tile (const gb_emitter *e, const gb_root *r) {
   for (int a = 0; a < e->d->naxes; a++)
-    if (has(r->reduced, a) && e->extent[a] >= FEW && e->noperands > 0 && e->operand[0].stride[a] == 1) return a;
+    if (has(r->reduced, a) && e->extent[a] >= FEW && e->noperands > 0 && e->operand[0].stride[a] == 1)
+      return a;
   return longest(e, r->reduced);
 }
 
@@ -68,7 +73,8 @@ gb_axes gb_choose_inner (const gb_emitter *e, int lane, int tile) {
   if (lane < 0 || tile < 0) return 0;
   const gb_axes pair = (gb_axes)1 << lane | (gb_axes)1 << tile;
   for (int a = 0; a < e->d->naxes; a++) {
-    if (a == lane || a == tile || has(e->d->columns, a) || e->extent[a] < 2 || e->extent[a] > MOST_INNER) continue;
+    if (a == lane || a == tile || has(e->d->columns, a) || e->extent[a] < 2 || e->extent[a] > MOST_INNER)
+      continue;
     bool kept = true, common = false;
     for (int i = 0; i < e->d->nroots; i++) kept &= has(e->d->root[i].kept, a);
     for (int v = 0; v < e->nvalues; v++) common |= (e->deps[v] & pair) == pair && !has(e->deps[v], a);
@@ -77,7 +83,7 @@ gb_axes gb_choose_inner (const gb_emitter *e, int lane, int tile) {
   return inner;
 }
 
-/* Joining ------------------------------------------------------------------------------------------------------------ */
+/* Joining */
 
 static bool same_use (const gb_emitter *e, int a, int b) {
   for (int i = 0; i < e->d->nroots; i++) {
@@ -101,7 +107,8 @@ static bool lie_together (const gb_emitter *e, int a, int b) {
 }
 
 static bool joins (const gb_emitter *e, int a, int b) {
-  if (a >= b || has(e->d->columns, a) || has(e->d->columns, b) || e->extent[a] < 2 || e->extent[b] < 2) return false;
+  if (a >= b || has(e->d->columns, a) || has(e->d->columns, b) || e->extent[a] < 2 || e->extent[b] < 2)
+    return false;
   return same_use(e, a, b) && lie_together(e, a, b);
 }
 
@@ -118,14 +125,14 @@ void gb_join_axes (gb_emitter *e) {
   }
 }
 
-/* Symmetry ----------------------------------------------------------------------------------------------------------- */
+/* Symmetry */
 
 static bool is_symmetric_value (const gb_root *r, int lane, int tile, const gb_emitter *e) {
   const gb_node *value = NULL;
   gb_ix i = {0}, j = {0};
   if (r->form == GB_ROOT_MATMUL) {
     const int nd = gb_node_shape(r->node)->ndim, side = gb_tile_side(e->s, r->node);
-    if (side < 0 || gb_both_stream(e->s, r->node)) return false;   /* a_ik b_kj; or as many columns as rows */
+    if (side < 0 || gb_both_stream(e->s, r->node)) return false; /* a_ik b_kj; or as many columns as rows */
     value = r->node->in[side];
     i = r->out.dim[side == 0 ? nd - 2 : nd - 1];
     j = r->inner;
@@ -143,16 +150,19 @@ static bool is_symmetric_value (const gb_root *r, int lane, int tile, const gb_e
     j = at.dim[nd - 1];
   } else return false;
   const gb_axes pair = (gb_axes)1 << lane | (gb_axes)1 << tile;
-  if (e->s->decision[value->index].staged || e->s->decision[value->index].on_staged) return false;   /* it may exist in part */
-  return (value->flags & GB_NODE_SYMMETRIC) && i.off == 0 && j.off == 0 && (gb_ix_deps(&i) | gb_ix_deps(&j)) == pair &&
-         gb_ix_deps(&i) != pair && gb_ix_deps(&j) != pair;
+  /* it may exist in part */
+  if (e->s->decision[value->index].staged || e->s->decision[value->index].on_staged) return false;
+  return (value->flags & GB_NODE_SYMMETRIC) && i.off == 0 && j.off == 0 &&
+         (gb_ix_deps(&i) | gb_ix_deps(&j)) == pair && gb_ix_deps(&i) != pair && gb_ix_deps(&j) != pair;
 }
 
 void gb_mark_symmetric (gb_emitter *e, int lane, int tile, gb_fold *f) {
-  if (lane < 0 || tile < 0 || f->axis[lane].extent != f->axis[tile].extent || f->axis[lane].extent < 2) return;
+  if (lane < 0 || tile < 0 || f->axis[lane].extent != f->axis[tile].extent || f->axis[lane].extent < 2)
+    return;
   for (int i = 0; i < e->d->nroots; i++) {
     const gb_out *o = &f->out[i];
-    const bool row = o->reduced == (gb_axes)1 << tile, plain = o->kind == GB_OUT_REDUCE || o->kind == GB_OUT_CONTRACT;
+    const bool row = o->reduced == (gb_axes)1 << tile,
+               plain = o->kind == GB_OUT_REDUCE || o->kind == GB_OUT_CONTRACT;
     if (!row || !plain || o->monoid != GB_SUM || !is_symmetric_value(&e->d->root[i], lane, tile, e)) return;
     if (o->kind == GB_OUT_CONTRACT && f->operand[o->x].stride[lane] != 0) return;
   }
@@ -163,7 +173,7 @@ void gb_mark_symmetric (gb_emitter *e, int lane, int tile, gb_fold *f) {
     mirrored.stride[lane] = mirrored.stride[tile];
     mirrored.stride[tile] = 0;
     mirrored.deps = (mirrored.deps & ~((gb_axes)1 << tile)) | (mirrored.deps >> tile & 1) << lane;
-    f->operand[f->noperands] = mirrored;                     /* room for one an output was made */
+    f->operand[f->noperands] = mirrored; /* room for one an output was made */
     o->y = f->noperands++;
   }
   f->symmetric = true;

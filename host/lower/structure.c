@@ -20,10 +20,11 @@ static uint64_t hash_node (uint64_t h, const gb_node *n) {
     for (int i = 0; i < t->shape.ndim && t->storage != NULL; i++) h = gb_hash_u64(h, (uint64_t)t->stride[i]);
     return gb_hash_u64(gb_hash_u64(h, t->storage == NULL), (uint64_t)n->batch);
   }
-  if (n->op == GB_OP_CONST) return h;                       /* its number is a binding */
-  for (size_t i = 0; i < sizeof n->attr.i / sizeof n->attr.i[0]; i++) h = gb_hash_u64(h, (uint64_t)n->attr.i[i]);
+  if (n->op == GB_OP_CONST) return h; /* its number is a binding */
+  for (size_t i = 0; i < sizeof n->attr.i / sizeof n->attr.i[0]; i++)
+    h = gb_hash_u64(h, (uint64_t)n->attr.i[i]);
   for (size_t i = 0; i < 2; i++) h = gb_hash_f64(h, n->attr.f[i]);
-  for (int i = 0; i < gb_node_reads(n); i++) h = gb_hash_u64(h, n->in[i]->index);     /* the sharing pattern */
+  for (int i = 0; i < gb_node_reads(n); i++) h = gb_hash_u64(h, n->in[i]->index); /* the sharing pattern */
   return h;
 }
 

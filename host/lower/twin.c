@@ -1,5 +1,5 @@
-/* twin.c - two nodes that are each other's transpose. K' is built as the kernel of (y, x), which would otherwise be computed
-** beside the kernel of (x, y) in a traversal that needs both. */
+/* twin.c - two nodes that are each other's transpose. K' is built as the kernel of (y, x), which would
+** otherwise be computed beside the kernel of (x, y) in a traversal that needs both. */
 #include <string.h>
 
 #include "lower/internal.h"
@@ -24,11 +24,14 @@ static bool same_rest (const gb_node *a, const gb_node *b, int from) {
 
 bool gb_is_twin (const gb_node *a, const gb_node *b) {
   for (;;) {
-    if (a == b || a->op != b->op || a->nin != b->nin || a->nin < 2 || memcmp(&a->attr, &b->attr, sizeof a->attr) != 0) return false;
+    if (a == b || a->op != b->op || a->nin != b->nin || a->nin < 2 ||
+        memcmp(&a->attr, &b->attr, sizeof a->attr) != 0)
+      return false;
     switch (a->op) {
       case GB_OP_SQDIST: return a->in[0] == b->in[1] && a->in[1] == b->in[0] && same_rest(a, b, 2);
       case GB_OP_MATMUL: return are_transposes(a->in[0], b->in[1]) && are_transposes(a->in[1], b->in[0]);
-      case GB_OP_RADIAL: case GB_OP_MUL:
+      case GB_OP_RADIAL:
+      case GB_OP_MUL:
         if (!same_rest(a, b, 1) || gb_shape_numel(gb_node_shape(a->in[1])) != 1) return false;
         a = a->in[0];
         b = b->in[0];
@@ -47,7 +50,8 @@ uintptr_t gb_twin_key (const gb_node *n) {
     switch (base->op) {
       case GB_OP_SQDIST: return (uintptr_t)base->in[0] + (uintptr_t)base->in[1];
       case GB_OP_MATMUL: return untransposed(base->in[0]) + untransposed(base->in[1]);
-      case GB_OP_RADIAL: case GB_OP_MUL:
+      case GB_OP_RADIAL:
+      case GB_OP_MUL:
         if (gb_shape_numel(gb_node_shape(base->in[1])) != 1) return (uintptr_t)n;
         break;
       default: return (uintptr_t)n;

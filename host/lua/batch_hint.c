@@ -11,7 +11,8 @@ static gb_node *push_leaf (lua_State *L, lgb_session *s, int arg) {
     return x;
   }
   if ((x->flags & GB_NODE_NEEDS_GRAD) != 0)
-    lgb_fail(L, GB_EOPTION, "lazy: data expected, got a tensor that depends on a parameter or a gradient leaf");
+    lgb_fail(L, GB_EOPTION,
+             "lazy: data expected, got a tensor that depends on a parameter or a gradient leaf");
   const gb_tensor *value = lgb_value(L, s, x);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
@@ -57,7 +58,7 @@ static int lazy (lua_State *L) {
     }
     if (first == NULL) first = x, extent = shape->dim[axis - 1];
   }
-  for (int i = -n; i < 0; i++) {             /* nothing is named where one of them is wrong */
+  for (int i = -n; i < 0; i++) { /* nothing is named where one of them is wrong */
     gb_node *x = lgb_tonode(L, lua_gettop(L) + 1 + i);
     if (x != NULL) x->batch = (int)axis_of(x, batch);
   }

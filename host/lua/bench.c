@@ -1,5 +1,5 @@
-/* bench.c - what the machine can do, measured in the run: the denominators of every claimed rate; and measurements of scripts,
-** in which nothing is remembered. */
+/* bench.c - what the machine can do, measured in the run: the denominators of every claimed rate; and
+** measurements of scripts, in which nothing is remembered. */
 #include "base/pool.h"
 #include "cpu/cpu.h"
 #include "cpu/isa/isa.h"
@@ -21,8 +21,8 @@ static void set_rate (lua_State *L, const char *key, double rate) {
   lua_setfield(L, -2, key);
 }
 
-/* core.rates([seconds [, threads]]) -> {isa, fma, issue, exp2}: 64-byte vector instructions a second, f32 exp2 elements a
-** second; fma of all threads together, the others of one */
+/* core.rates([seconds [, threads]]) -> {isa, fma, issue, exp2}: 64-byte vector instructions a second, f32
+** exp2 elements a second; fma of all threads together, the others of one */
 static int bench_rates (lua_State *L) {
   const double seconds = luaL_optnumber(L, 1, 0.2);
   const lua_Integer threads = luaL_optinteger(L, 2, 1);
@@ -59,8 +59,8 @@ static int measure_end (lua_State *L) {
   return 0;
 }
 
-/* core.measure(): until it is closed, what is built again is computed again, and values of expressions that are older are not
-** remembered */
+/* core.measure(): until it is closed, what is built again is computed again, and values of expressions
+** that are older are not remembered */
 static int bench_measure (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   lgb_session **slot = lua_newuserdatauv(L, sizeof *slot, 0);
@@ -73,7 +73,8 @@ static int bench_measure (lua_State *L) {
   return 1;
 }
 
-/* core.measured(): what was run since the last measurement began, 'measured' being the most bytes of one run */
+/* core.measured(): what was run since the last measurement began, 'measured' being the most bytes of one
+** run */
 static int bench_measured (lua_State *L) { return lgb_pushstats(L, &gb_measured); }
 
 void lgb_bench_meta (lua_State *L) {
@@ -82,5 +83,8 @@ void lgb_bench_meta (lua_State *L) {
   lua_pop(L, 1);
 }
 
-const luaL_Reg lgb_bench_functions[] = {{"measure", bench_measure}, {"measured", bench_measured},
-                                        {"process_memory", bench_process_memory}, {"rates", bench_rates}, {NULL, NULL}};
+const luaL_Reg lgb_bench_functions[] = {{"measure", bench_measure},
+                                        {"measured", bench_measured},
+                                        {"process_memory", bench_process_memory},
+                                        {"rates", bench_rates},
+                                        {NULL, NULL}};

@@ -12,8 +12,8 @@ static int core_as_tensor (lua_State *L) {
   return 1;
 }
 
-/* core.leaf(x, "param" or "grad", name [, replaced]): a fresh leaf of x's value, never merged with another;
-** of the leaf that it replaces nothing stays cached */
+/* core.leaf(x, "param" or "grad", name [, replaced]): a fresh leaf of x's value, never merged with
+** another; of the leaf that it replaces nothing stays cached */
 static int core_leaf (lua_State *L) {
   static const char *const kinds[] = {"grad", "param", NULL};
   static const unsigned flags[] = {GB_NODE_GRAD, GB_NODE_PARAM};
@@ -56,7 +56,8 @@ static int core_known (lua_State *L) {
   return 1;
 }
 
-/* core.know_rates(): the machine is measured if it was not before, which is said, so that plans have seconds */
+/* core.know_rates(): the machine is measured if it was not before, which is said, so that plans have
+** seconds */
 static int core_know_rates (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   const gb_device_profile *rates;
@@ -89,7 +90,7 @@ static int core_nearest (lua_State *L) {
   size_t count = 0;
   for (size_t i = 1; i <= n; i++) {
     if (lua_rawgeti(L, 2, (lua_Integer)i) == LUA_TSTRING) names[count++] = lua_tostring(L, -1);
-    lua_pop(L, 1);                                  /* the list keeps it alive */
+    lua_pop(L, 1); /* the list keeps it alive */
   }
   char best[64];
   if (lgb_nearest(name, names, best, sizeof best)) lua_pushstring(L, best);
@@ -124,13 +125,25 @@ static int core_drop_caches (lua_State *L) {
 /* core.last_run(): what the last evaluation did */
 static int core_last_run (lua_State *L) { return lgb_pushstats(L, &gb_last_eval); }
 
-static const luaL_Reg internal_functions[] = {
-    {"as_tensor", core_as_tensor}, {"drop_caches", core_drop_caches}, {"error", lgb_core_error},
-    {"fail_after", core_fail_after}, {"fixed_rates", core_fixed_rates}, {"know_rates", core_know_rates},
-    {"known", core_known}, {"last_run", core_last_run}, {"leaf", core_leaf}, {"line", core_line},
-    {"live", core_live}, {"modules", lgb_embed_modules}, {"name", core_name}, {"nearest", core_nearest},
-    {"raise", lgb_core_raise}, {"source", lgb_embed_source}, {"symmetric", core_symmetric}, {"tracing", core_tracing},
-    {NULL, NULL}};
+static const luaL_Reg internal_functions[] = {{"as_tensor", core_as_tensor},
+                                              {"drop_caches", core_drop_caches},
+                                              {"error", lgb_core_error},
+                                              {"fail_after", core_fail_after},
+                                              {"fixed_rates", core_fixed_rates},
+                                              {"know_rates", core_know_rates},
+                                              {"known", core_known},
+                                              {"last_run", core_last_run},
+                                              {"leaf", core_leaf},
+                                              {"line", core_line},
+                                              {"live", core_live},
+                                              {"modules", lgb_embed_modules},
+                                              {"name", core_name},
+                                              {"nearest", core_nearest},
+                                              {"raise", lgb_core_raise},
+                                              {"source", lgb_embed_source},
+                                              {"symmetric", core_symmetric},
+                                              {"tracing", core_tracing},
+                                              {NULL, NULL}};
 
 static void set_library (lua_State *L, const char *name, const luaL_Reg *functions) {
   lua_newtable(L);
@@ -147,11 +160,11 @@ static void set_operators (lua_State *L) {
 
 int luaopen_gibbous_core (lua_State *L) {
   static const luaL_Reg *const lists[] = {
-      lgb_bench_functions, lgb_cg_functions, lgb_func_functions, lgb_grad_functions, lgb_io_functions, lgb_json_functions,
-      lgb_kernel_functions, lgb_lazy_functions,
-      lgb_make_functions,
-      lgb_map_functions, lgb_observe_functions, lgb_plan_functions, lgb_plot_functions, lgb_product_functions, lgb_promise_functions,
-      lgb_settings_functions, lgb_shape_functions, lgb_solve_functions, lgb_solvers_functions, lgb_factor_functions,
+      lgb_bench_functions, lgb_cg_functions,      lgb_func_functions,    lgb_grad_functions,
+      lgb_io_functions,    lgb_json_functions,    lgb_kernel_functions,  lgb_lazy_functions,
+      lgb_make_functions,  lgb_map_functions,     lgb_observe_functions, lgb_plan_functions,
+      lgb_plot_functions,  lgb_product_functions, lgb_promise_functions, lgb_settings_functions,
+      lgb_shape_functions, lgb_solve_functions,   lgb_solvers_functions, lgb_factor_functions,
       internal_functions};
   luaL_checkversion(L);
   lgb_open_session(L);

@@ -1,4 +1,5 @@
-/* error.c - error objects {code, message, line, need, have, minimum, order, options}, and the only places that raise them. */
+/* error.c - error objects {code, message, line, need, have, minimum, order, options}, and the only places
+** that raise them. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,9 +43,11 @@ static bool wants_prefix (gb_status code, const char *text) {
   return strncmp(text, gb_status_text(code), strlen(gb_status_text(code))) != 0;
 }
 
-static const char kept_key = 'e';              /* its address is the registry key of an error that passes through the core */
+/* its address is the registry key of an error that passes through the core */
+static const char kept_key = 'e';
 
-void lgb_keep_error (lua_State *L) { lua_rawsetp(L, LUA_REGISTRYINDEX, &kept_key); }   /* the key exists: no memory needed */
+/* the key exists: no memory needed */
+void lgb_keep_error (lua_State *L) { lua_rawsetp(L, LUA_REGISTRYINDEX, &kept_key); }
 
 /* Pushes what lgb_keep_error kept. False: nothing. */
 static bool take_error (lua_State *L) {
@@ -75,7 +78,7 @@ void lgb_wrap_error (lua_State *L, gb_status code, const char *who) {
 
 int lgb_raise (lua_State *L, gb_status code, const gb_error *err) {
   if (code == GB_ECALLBACK && take_error(L)) return lua_error(L);
-  if (code == GB_EINTR) gb_interrupt_clear();       /* answered: the next command starts afresh */
+  if (code == GB_EINTR) gb_interrupt_clear(); /* answered: the next command starts afresh */
   const char *text = err->text[0] != '\0' ? err->text : gb_status_text(code);
   if (wants_prefix(code, text)) text = lua_pushfstring(L, "%s: %s", gb_status_text(code), text);
   push_error(L, gb_status_code(code), text);
@@ -96,13 +99,14 @@ int lgb_fail (lua_State *L, gb_status code, const char *fmt, ...) {
   return lgb_raise(L, code, &err);
 }
 
-static const char interrupt_key = 'i';         /* its address is the registry key of the last text that told of Ctrl-C */
+/* its address is the registry key of the last text that told of Ctrl-C */
+static const char interrupt_key = 'i';
 
 /* Works before the library is loaded, too. */
 int lgb_raise_interrupted (lua_State *L) {
   gb_interrupt_clear();
   if (lgb_has_session(L)) return lgb_fail(L, GB_EINTR, "interrupted");
-  luaL_where(L, 0);                     /* within a hook: the function that it was called for */
+  luaL_where(L, 0); /* within a hook: the function that it was called for */
   lua_pushliteral(L, "interrupted");
   lua_concat(L, 2);
   lua_pushvalue(L, -1);
@@ -127,9 +131,9 @@ int lgb_core_error (lua_State *L) {
   const char *message = luaL_checkstring(L, 2);
   push_error(L, code, message);
   if (!lua_istable(L, 3)) return 1;
-  for (lua_pushnil(L); lua_next(L, 3); ) {
+  for (lua_pushnil(L); lua_next(L, 3);) {
     lua_pushvalue(L, -2);
-    lua_insert(L, -2);                              /* error, key, key, value */
+    lua_insert(L, -2); /* error, key, key, value */
     lua_rawset(L, -4);
   }
   return 1;

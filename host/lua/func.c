@@ -1,9 +1,10 @@
 /* func.c - functions of tensors written in Lua as ops of the graph; gb.func is in Lua.
 **
-** The core calls them through the registry of graph/call.h: 'run' between two steps of a plan, 'grad' and 'batch' while a graph
-** is built. Every call is protected; an error becomes ECALLBACK, the core unwinds, and lgb_raise raises the same object again.
-** Inside 'run' all memory is the scratch of the step (device/ledger.h): evaluating there plans within what the function declared,
-** and the arguments are lent: their leaves lose their values when it is over. */
+** The core calls them through the registry of graph/call.h: 'run' between two steps of a plan, 'grad' and
+** 'batch' while a graph is built. Every call is protected; an error becomes ECALLBACK, the core unwinds,
+** and lgb_raise raises the same object again. Inside 'run' all memory is the scratch of the step
+** (device/ledger.h): evaluating there plans within what the function declared, and the arguments are lent:
+** their leaves lose their values when it is over. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,43 +12,46 @@
 #include "lua/lgb.h"
 
 #define LGB_FUNC "gibbous.function"
-#define OVERHEAD 4096                  /* scratch beside the bytes declared: 64 of each block that lives there, and its rounding */
+#define OVERHEAD                                                                                             \
+  4096 /* scratch beside the bytes declared: 64 of each block that lives there, and its rounding */
 #define BYTES(attr) ((attr).i[1])
 
-/* Lives as long as its entry in the registry. Its callbacks are a table {run, grad, bytes} in the Lua registry. A callback that
-** refers to a result of its own function keeps both alive until the state closes. */
+/* Lives as long as its entry in the registry. Its callbacks are a table {run, grad, bytes} in the Lua
+** registry. A callback that refers to a result of its own function keeps both alive until the state
+** closes. */
 typedef struct func {
   lgb_session *session;
   lua_State *main;
-  int callbacks;                       /* LUA_NOREF: none yet */
+  int callbacks; /* LUA_NOREF: none yet */
   char name[64];
 } func;
 
-typedef struct func_box {              /* the userdata: a count on the entry */
-  int number;                          /* -1: empty */
+typedef struct func_box { /* the userdata: a count on the entry */
+  int number;             /* -1: empty */
 } func_box;
 
 static void func_release (void *ud) {
   func *f = ud;
-  luaL_unref(f->main, LUA_REGISTRYINDEX, f->callbacks);   /* the main thread is in a C function whenever this can run */
+  /* the main thread is in a C function whenever this can run */
+  luaL_unref(f->main, LUA_REGISTRYINDEX, f->callbacks);
   free(f);
 }
 
-/* ---- calling from the core ----------------------------------------------------------------------------- */
+/* -- calling from the core */
 
 /* One call. The protected parts take it as a light userdata. */
 typedef struct visit {
   const func *f;
   gb_graph *graph;
   int nin;
-  const gb_tensor *in;                 /* run */
+  const gb_tensor *in; /* run */
   gb_tensor *out;
   size_t declared;
-  gb_node *y, *const *node, *const *out_bar;              /* grad; batch: node */
+  gb_node *y, *const *node, *const *out_bar; /* grad; batch: node */
   const bool *need;
   gb_node **in_bar;
-  gb_attr *attr;                       /* batch, resize */
-  const gb_shape *shape;               /* resize */
+  gb_attr *attr;         /* batch, resize */
+  const gb_shape *shape; /* resize */
 } visit;
 
 /* Calls 'body' with the visit, protected, as if outside the core. */
@@ -83,11 +87,13 @@ static lua_Integer integer_field (lua_State *L, const char *name) {
 /* A refusal inside a function is about what the function declared. */
 static void explain_refusal (lua_State *L, const visit *v) {
   char declared[GB_BYTES_TEXT], asked[GB_BYTES_TEXT];
-  const lua_Integer held = (lua_Integer)v->declared - integer_field(L, "have"), need = held + integer_field(L, "need");
+  const lua_Integer held = (lua_Integer)v->declared - integer_field(L, "have"),
+                    need = held + integer_field(L, "need");
   lua_getfield(L, 1, "message");
   const char *why = lua_tostring(L, -1);
   lua_pushfstring(L, "%s declares %s for its own work, which asks for %s: %s", v->f->name,
-                  gb_bytes_text(v->declared, declared), gb_bytes_text((size_t)need, asked), why != NULL ? why : "");
+                  gb_bytes_text(v->declared, declared), gb_bytes_text((size_t)need, asked),
+                  why != NULL ? why : "");
   lua_setfield(L, 1, "message");
   lua_pushinteger(L, need);
   lua_setfield(L, 1, "need");
@@ -109,8 +115,9 @@ static bool is_refusal (lua_State *L) {
   lua_getfield(L, 1, "code");
   lua_getfield(L, 1, "func");
   const char *code = lua_tostring(L, 2);
-  const bool is = code != NULL && lua_isnil(L, 3) &&
-                  (strcmp(code, gb_status_code(GB_EREFUSED)) == 0 || strcmp(code, gb_status_code(GB_ENOMEM)) == 0);
+  const bool is =
+      code != NULL && lua_isnil(L, 3) &&
+      (strcmp(code, gb_status_code(GB_EREFUSED)) == 0 || strcmp(code, gb_status_code(GB_ENOMEM)) == 0);
   lua_settop(L, 1);
   return is;
 }
@@ -123,7 +130,8 @@ static int note_error (lua_State *L) {
   return 1;
 }
 
-/* Calls 'part' with the visit and the 'nargs' values on top, which it pops. Where it failed what it raised, as noted, is left. */
+/* Calls 'part' with the visit and the 'nargs' values on top, which it pops. Where it failed what it
+** raised, as noted, is left. */
 static void call_noting (lua_State *L, visit *v, lua_CFunction part, int nargs, bool *failed) {
   const int base = lua_gettop(L) - nargs + 1;
   lua_pushlightuserdata(L, v);
@@ -149,7 +157,7 @@ static lgb_tensor *push_node (lua_State *L, gb_node *n) {
   return t;
 }
 
-/* ---- forward ------------------------------------------------------------------------------------------- */
+/* -- forward */
 
 /* The result into its buffer, everything on the way in lent memory. */
 static gb_status evaluate_into (const visit *v, gb_node *y, gb_error *err) {
@@ -159,7 +167,7 @@ static gb_status evaluate_into (const visit *v, gb_node *y, gb_error *err) {
     return GB_OK;
   }
   const size_t bytes = gb_shape_bytes(&v->out->shape, v->out->dtype), room = gb_ledger_room(l);
-  const gb_plan_options o = {.budget = room + bytes + 1};   /* 0 would mean: whatever there is */
+  const gb_plan_options o = {.budget = room + bytes + 1}; /* 0 would mean: whatever there is */
   gb_plan *p;
   gb_status st = gb_plan_new(v->graph, 1, &y, &o, &p, err);
   if (st == GB_EREFUSED && err->need > bytes) err->need -= bytes, err->have = room;
@@ -177,13 +185,14 @@ static gb_status evaluate_into (const visit *v, gb_node *y, gb_error *err) {
 static void deliver (lua_State *L, const visit *v) {
   char got[GB_SHAPE_TEXT], want[GB_SHAPE_TEXT];
   gb_node *y = lgb_tonode(L, lua_gettop(L));
-  if (y == NULL) lgb_fail(L, GB_ECALLBACK, "%s: forward must give a tensor, got %s", v->f->name, luaL_typename(L, -1));
+  if (y == NULL)
+    lgb_fail(L, GB_ECALLBACK, "%s: forward must give a tensor, got %s", v->f->name, luaL_typename(L, -1));
   if (!gb_shape_equal(gb_node_shape(y), &v->out->shape))
     lgb_fail(L, GB_ESHAPE, "%s: forward gave shape %s, its shape says %s", v->f->name,
              gb_shape_text(gb_node_shape(y), got), gb_shape_text(&v->out->shape, want));
   if (gb_node_dtype(y) != v->out->dtype)
-    lgb_fail(L, GB_EDTYPE, "%s: forward gave %s, %s was announced", v->f->name, gb_dtype_name(gb_node_dtype(y)),
-             gb_dtype_name(v->out->dtype));
+    lgb_fail(L, GB_EDTYPE, "%s: forward gave %s, %s was announced", v->f->name,
+             gb_dtype_name(gb_node_dtype(y)), gb_dtype_name(v->out->dtype));
   lgb_session *s = v->f->session;
   gb_error err;
   s->busy = true;
@@ -204,7 +213,8 @@ static int run_part (lua_State *L) {
   return 0;
 }
 
-/* Takes back what was lent: the handles are closed, and what was built on them has nothing to be computed from. */
+/* Takes back what was lent: the handles are closed, and what was built on them has nothing to be computed
+** from. */
 static void take_back (lua_State *L, int handles, int n) {
   for (int i = 1; i <= n; i++) {
     lua_rawgeti(L, handles, i);
@@ -252,8 +262,8 @@ static void give_memory_back (lua_State *L, gb_graph *g) {
   gb_ledger_return(l);
 }
 
-static gb_status func_run (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out, void *scratch,
-                           gb_error *err) {
+static gb_status func_run (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out,
+                           void *scratch, gb_error *err) {
   const func *f = ud;
   gb_ledger outer;
   visit v = {.f = f, .graph = g, .nin = o->nin, .in = in, .out = out, .declared = (size_t)BYTES(o->attr)};
@@ -289,15 +299,15 @@ static size_t func_scratch (void *ud, const gb_opaque *o) {
   return (size_t)BYTES(o->attr) + OVERHEAD;
 }
 
-/* ---- backward and batches ------------------------------------------------------------------------------ */
+/* -- backward and batches */
 
 static gb_node *check_cotangent (lua_State *L, const visit *v, int i, int arg) {
   char got[GB_SHAPE_TEXT], want[GB_SHAPE_TEXT];
   const gb_node *x = v->y->in[i];
   gb_node *g = lgb_tonode(L, arg);
   if (g == NULL)
-    lgb_fail(L, GB_ECALLBACK, "%s: backward must give a tensor or nil for argument %d, got %s", v->f->name, i + 1,
-             luaL_typename(L, arg));
+    lgb_fail(L, GB_ECALLBACK, "%s: backward must give a tensor or nil for argument %d, got %s", v->f->name,
+             i + 1, luaL_typename(L, arg));
   if (!gb_shape_equal(gb_node_shape(g), gb_node_shape(x)))
     lgb_fail(L, GB_ESHAPE, "%s: backward gave shape %s for argument %d, which has shape %s", v->f->name,
              gb_shape_text(gb_node_shape(g), got), i + 1, gb_shape_text(gb_node_shape(x), want));
@@ -317,7 +327,7 @@ static int grad_part (lua_State *L) {
   lua_call(L, v->nin + 1, v->nin);
   for (int i = 0; i < v->nin; i++)
     if (v->need[i] && !lua_isnil(L, 2 + i)) check_cotangent(L, v, i, 2 + i);
-  for (int i = 0; i < v->nin; i++)                        /* nothing raises any more */
+  for (int i = 0; i < v->nin; i++) /* nothing raises any more */
     if (v->need[i] && !lua_isnil(L, 2 + i))
       v->in_bar[i] = gb_node_ref(((lgb_tensor *)lua_touserdata(L, 2 + i))->node);
   return 0;
@@ -328,7 +338,7 @@ static int batch_part (lua_State *L) {
   const visit *v = lua_touserdata(L, 1);
   luaL_checkstack(L, v->nin + LUA_MINSTACK, "arguments");
   push_callback(L, v->f, "bytes");
-  if (lua_isnil(L, -1)) return 0;                         /* it declares none */
+  if (lua_isnil(L, -1)) return 0; /* it declares none */
   for (int i = 0; i < v->nin; i++) lgb_pushshape(L, gb_node_shape(v->node[i]));
   lua_call(L, v->nin, 1);
   BYTES(*v->attr) = luaL_checkinteger(L, -1);
@@ -344,18 +354,21 @@ static int noted (lua_State *L, lua_CFunction part) {
 static int grad_body (lua_State *L) { return noted(L, grad_part); }
 static int batch_body (lua_State *L) { return noted(L, batch_part); }
 
-static gb_status func_grad (void *ud, gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) {
-  visit v = {.f = ud, .graph = y->graph, .nin = y->nin, .y = y, .out_bar = out_bar, .need = need, .in_bar = in_bar};
+static gb_status func_grad (void *ud, gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,
+                            gb_error *err) {
+  visit v = {
+      .f = ud, .graph = y->graph, .nin = y->nin, .y = y, .out_bar = out_bar, .need = need, .in_bar = in_bar};
   return call_lua(&v, grad_body, err);
 }
 
-static gb_status func_batch (void *ud, int nin, gb_node *const *in, const gb_shape *shape, gb_attr *attr, gb_error *err) {
+static gb_status func_batch (void *ud, int nin, gb_node *const *in, const gb_shape *shape, gb_attr *attr,
+                             gb_error *err) {
   (void)shape;
   visit v = {.f = ud, .graph = in[0]->graph, .nin = nin, .node = in, .attr = attr};
   return call_lua(&v, batch_body, err);
 }
 
-/* ---- for the Lua library ------------------------------------------------------------------------------- */
+/* -- for the Lua library */
 
 static int box_gc (lua_State *L) {
   func_box *box = luaL_checkudata(L, 1, LGB_FUNC);
@@ -372,7 +385,8 @@ static lua_State *main_thread (lua_State *L) {
   return main;
 }
 
-/* core.func(name, {run, grad, bytes}, batched, map_axes) -> an op for core.call. Without 'bytes' no plan takes it. */
+/* core.func(name, {run, grad, bytes}, batched, map_axes) -> an op for core.call. Without 'bytes' no plan
+** takes it. */
 static int func_new (lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -380,14 +394,20 @@ static int func_new (lua_State *L) {
   func_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   box->number = -1;
   lgb_setmeta(L, LGB_FUNC);
-  const bool differentiable = lua_getfield(L, 2, "grad") != LUA_TNIL, planned = lua_getfield(L, 2, "bytes") != LUA_TNIL;
+  const bool differentiable = lua_getfield(L, 2, "grad") != LUA_TNIL,
+             planned = lua_getfield(L, 2, "bytes") != LUA_TNIL;
   const unsigned map_axes = (unsigned)luaL_optinteger(L, 4, 0);
   lua_pushvalue(L, 2);
   const int callbacks = luaL_ref(L, LUA_REGISTRYINDEX);
   func *f = malloc(sizeof *f);
-  gb_call c = {.scratch_bytes = planned ? func_scratch : NULL, .run = func_run, .grad = differentiable ? func_grad : NULL,
-               .batch = lua_toboolean(L, 3) ? func_batch : NULL, .release = func_release, .map_axes = map_axes,
-               .resize = planned && map_axes != 0 ? func_resize : NULL, .ud = f};
+  gb_call c = {.scratch_bytes = planned ? func_scratch : NULL,
+               .run = func_run,
+               .grad = differentiable ? func_grad : NULL,
+               .batch = lua_toboolean(L, 3) ? func_batch : NULL,
+               .release = func_release,
+               .map_axes = map_axes,
+               .resize = planned && map_axes != 0 ? func_resize : NULL,
+               .ud = f};
   if (f != NULL) {
     *f = (func){.session = lgb_session_of(L), .main = main_thread(L), .callbacks = callbacks};
     snprintf(f->name, sizeof f->name, "%s", name);
@@ -435,4 +455,5 @@ void lgb_func_meta (lua_State *L) {
   lua_pop(L, 1);
 }
 
-const luaL_Reg lgb_func_functions[] = {{"bytes", func_bytes}, {"call", func_call}, {"func", func_new}, {NULL, NULL}};
+const luaL_Reg lgb_func_functions[] = {
+    {"bytes", func_bytes}, {"call", func_call}, {"func", func_new}, {NULL, NULL}};

@@ -16,13 +16,13 @@ static int m_requires_grad (lua_State *L) {
   return lgb_result(L, gb_node_leaf(s->graph, value, GB_NODE_GRAD, x->name, &y->node, &err), &err);
 }
 
-/* ---- grad ---------------------------------------------------------------------------------------------- */
+/* -- grad */
 
 /* The xs of a gradient call: nodes in the order of the table's walk, and where their gradients go. */
 typedef struct targets {
   size_t n;
   gb_node **node, **bar;
-  lgb_tensor **result;                  /* empty handles anchored in the result */
+  lgb_tensor **result; /* empty handles anchored in the result */
 } targets;
 
 static size_t count_entries (lua_State *L, int arg) {
@@ -52,7 +52,7 @@ static targets checktargets (lua_State *L, int arg) {
     g.result[0] = lgb_newtensor(L);
     return g;
   }
-  lua_createtable(L, (int)g.n, 0);                  /* anchors: params give tensors that live only here */
+  lua_createtable(L, (int)g.n, 0); /* anchors: params give tensors that live only here */
   const int anchors = lua_gettop(L);
   lua_createtable(L, 0, (int)g.n);
   const int result = lua_gettop(L);
@@ -107,7 +107,7 @@ static int grad_hold (lua_State *L) {
   return lgb_result(L, gb_node_hold(like, value, 0, &y->node, &err), &err);
 }
 
-/* ---- vmap ---------------------------------------------------------------------------------------------- */
+/* -- vmap */
 
 typedef struct mapping {
   size_t n;
@@ -219,4 +219,5 @@ static int grad_vmap (lua_State *L) {
 }
 
 const luaL_Reg lgb_grad_methods[] = {{"requires_grad", m_requires_grad}, {NULL, NULL}};
-const luaL_Reg lgb_grad_functions[] = {{"grad", grad_grad}, {"hold", grad_hold}, {"vmap", grad_vmap}, {NULL, NULL}};
+const luaL_Reg lgb_grad_functions[] = {
+    {"grad", grad_grad}, {"hold", grad_hold}, {"vmap", grad_vmap}, {NULL, NULL}};

@@ -40,13 +40,13 @@ static void set_integer (lua_State *L, const char *key, size_t v) {
 static void push_values (lua_State *L, lgb_session *s, gb_column *c) {
   lgb_charge(L, s, c->value.storage->bytes);
   gb_tensor *held = lgb_newholder(L);
-  *held = c->value;                      /* with its count */
+  *held = c->value; /* with its count */
   c->value = (gb_tensor){0};
   push_leaf(L, s, held, c->name);
 }
 
-/* {name, value = tensor}, or {name, odd = cells that are no numbers, line = of the first, sample = its text, comma = are they
-** numbers with a decimal comma, words = is this a column of text} */
+/* {name, value = tensor}, or {name, odd = cells that are no numbers, line = of the first, sample = its
+** text, comma = are they numbers with a decimal comma, words = is this a column of text} */
 static void push_column (lua_State *L, lgb_session *s, gb_column *c) {
   lua_createtable(L, 0, 6);
   lua_pushstring(L, c->name);
@@ -82,16 +82,19 @@ static char optcharacter (lua_State *L, int arg, const char *name) {
   return *s;
 }
 
-/* core.csv_read(path, {skip, delimiter, decimal, na, has_names, max_ratio}) -> {rows = n, frame = userdata, notes = {...},
-** columns...} */
+/* core.csv_read(path, {skip, delimiter, decimal, na, has_names, max_ratio}) -> {rows = n, frame =
+** userdata, notes = {...}, columns...} */
 static int csv_read (lua_State *L) {
   static const char *const names[] = {"skip", "delimiter", "decimal", "na", "has_names", "max_ratio", NULL};
   lgb_session *s = lgb_enter(L);
   const char *path = luaL_checkstring(L, 1);
   lgb_checkoptions(L, 2, names);
-  const gb_csv_options o = {.skip = (size_t)lgb_optinteger(L, 2, "skip", 0), .delimiter = optcharacter(L, 2, "delimiter"),
-                            .decimal = optcharacter(L, 2, "decimal"), .na = lgb_optstring(L, 2, "na", NULL),
-                            .has_names = lgb_optbool(L, 2, "has_names", false), .max_ratio = lgb_optnumber(L, 2, "max_ratio", 0)};
+  const gb_csv_options o = {.skip = (size_t)lgb_optinteger(L, 2, "skip", 0),
+                            .delimiter = optcharacter(L, 2, "delimiter"),
+                            .decimal = optcharacter(L, 2, "decimal"),
+                            .na = lgb_optstring(L, 2, "na", NULL),
+                            .has_names = lgb_optbool(L, 2, "has_names", false),
+                            .max_ratio = lgb_optnumber(L, 2, "max_ratio", 0)};
   gb_frame *f = lua_newuserdatauv(L, sizeof *f, 0);
   *f = (gb_frame){0};
   lgb_setmeta(L, LGB_FRAME);
@@ -113,7 +116,8 @@ static int csv_read (lua_State *L) {
 /* The column of text k of the frame at 'arg'. */
 static const gb_column *check_text (lua_State *L, int arg, lua_Integer k, size_t *rows) {
   const gb_frame *f = luaL_checkudata(L, arg, LGB_FRAME);
-  luaL_argcheck(L, k >= 1 && (size_t)k <= f->ncols && f->column[k - 1].kind == GB_COLUMN_TEXT, arg, "no column of text");
+  luaL_argcheck(L, k >= 1 && (size_t)k <= f->ncols && f->column[k - 1].kind == GB_COLUMN_TEXT, arg,
+                "no column of text");
   *rows = f->nrows;
   return &f->column[k - 1];
 }
@@ -132,7 +136,8 @@ static int csv_text (lua_State *L) {
   return 1;
 }
 
-/* The item on top, of a list of columns: a vector of 'rows' elements, or {frame, k}. What stands for it stays in the list at 2. */
+/* The item on top, of a list of columns: a vector of 'rows' elements, or {frame, k}. What stands for it
+** stays in the list at 2. */
 static gb_csv_column list_column (lua_State *L, lgb_session *s, size_t *rows, bool first) {
   gb_csv_column c = {0};
   size_t n;
@@ -177,7 +182,7 @@ static int csv_write (lua_State *L) {
   const bool named = lua_istable(L, 3);
   for (size_t k = 0; named && k < cols; k++) {
     lua_rawgeti(L, 3, (lua_Integer)k + 1);
-    column[k].name = luaL_checkstring(L, -1);          /* the string stays in the list */
+    column[k].name = luaL_checkstring(L, -1); /* the string stays in the list */
     lua_pop(L, 1);
   }
   gb_error err;
@@ -231,7 +236,8 @@ static int tensor_set_gc (lua_State *L) {
   return 0;
 }
 
-/* core.safetensors_read(path) -> {name = tensor}, {key = text}, is the heading spelled as core.safetensors_write does */
+/* core.safetensors_read(path) -> {name = tensor}, {key = text}, is the heading spelled as
+** core.safetensors_write does */
 static int safetensors_read (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   const char *path = luaL_checkstring(L, 1);
@@ -273,13 +279,15 @@ static size_t borrow_texts (lua_State *L, int arg, gb_named_text **out) {
   *out = lgb_scratch(L, n + 1, sizeof **out);
   n = 0;
   for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
-    luaL_argcheck(L, lua_type(L, -2) == LUA_TSTRING && lua_type(L, -1) == LUA_TSTRING, arg, "strings by name expected");
+    luaL_argcheck(L, lua_type(L, -2) == LUA_TSTRING && lua_type(L, -1) == LUA_TSTRING, arg,
+                  "strings by name expected");
     (*out)[n++] = (gb_named_text){whole_string(L, -2), whole_string(L, -1)};
   }
   return n;
 }
 
-/* Tensors of the table at 'arg', evaluated and borrowed: what stood for them is kept in the list pushed here. */
+/* Tensors of the table at 'arg', evaluated and borrowed: what stood for them is kept in the list pushed
+** here. */
 static size_t borrow_tensors (lua_State *L, lgb_session *s, int arg, gb_named_tensor **out) {
   size_t n = 0;
   for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) n++;
@@ -291,7 +299,8 @@ static size_t borrow_tensors (lua_State *L, lgb_session *s, int arg, gb_named_te
     if (lua_type(L, -2) != LUA_TSTRING)
       lgb_fail(L, GB_EOPTION, "tensors by name expected, got a key of type %s", luaL_typename(L, -2));
     gb_node *x = lgb_tonode(L, lua_gettop(L));
-    if (x == NULL) lgb_fail(L, GB_EOPTION, "'%s' must be a tensor, got %s", lua_tostring(L, -2), luaL_typename(L, -1));
+    if (x == NULL)
+      lgb_fail(L, GB_EOPTION, "'%s' must be a tensor, got %s", lua_tostring(L, -2), luaL_typename(L, -1));
     lua_pushvalue(L, -1);
     lua_rawseti(L, anchor, (lua_Integer)n + 1);
     (*out)[n++] = (gb_named_tensor){whole_string(L, -2), *lgb_value(L, s, x)};
@@ -319,7 +328,8 @@ static gb_status fold_run (void *ud, const void *p, size_t bytes) {
   return gb_interrupted() ? GB_EINTR : GB_OK;
 }
 
-/* core.digest(list): 16 hexadecimal digits of what the strings and tensors of a list hold: type, shape and bits, in order */
+/* core.digest(list): 16 hexadecimal digits of what the strings and tensors of a list hold: type, shape and
+** bits, in order */
 static int digest (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -358,7 +368,8 @@ static int paths (lua_State *L) {
   glob_t *g = lua_newuserdatauv(L, sizeof *g, 0);
   *g = (glob_t){0};
   lgb_setmeta(L, LGB_GLOB);
-  if (glob(pattern, 0, NULL, g) == GLOB_NOSPACE) return lgb_fail(L, GB_ENOMEM, "no memory to list '%s'", pattern);
+  if (glob(pattern, 0, NULL, g) == GLOB_NOSPACE)
+    return lgb_fail(L, GB_ENOMEM, "no memory to list '%s'", pattern);
   lua_createtable(L, (int)g->gl_pathc, 0);
   for (size_t i = 0; i < g->gl_pathc; i++) {
     lua_pushstring(L, g->gl_pathv[i]);
@@ -367,12 +378,22 @@ static int paths (lua_State *L) {
   return 1;
 }
 
-const luaL_Reg lgb_io_functions[] = {
-    {"csv_read", csv_read}, {"csv_text", csv_text}, {"csv_write", csv_write}, {"digest", digest}, {"file_exists", file_exists},
-    {"file_lead", file_lead}, {"glob", paths}, {"npy_read", npy_read}, {"npy_write", npy_write}, {"safetensors_read", safetensors_read}, {"safetensors_write", safetensors_write}, {NULL, NULL}};
+const luaL_Reg lgb_io_functions[] = {{"csv_read", csv_read},
+                                     {"csv_text", csv_text},
+                                     {"csv_write", csv_write},
+                                     {"digest", digest},
+                                     {"file_exists", file_exists},
+                                     {"file_lead", file_lead},
+                                     {"glob", paths},
+                                     {"npy_read", npy_read},
+                                     {"npy_write", npy_write},
+                                     {"safetensors_read", safetensors_read},
+                                     {"safetensors_write", safetensors_write},
+                                     {NULL, NULL}};
 
 void lgb_io_meta (lua_State *L) {
-  static const luaL_Reg set[] = {{"__gc", tensor_set_gc}, {NULL, NULL}}, glob[] = {{"__gc", glob_gc}, {NULL, NULL}},
+  static const luaL_Reg set[] = {{"__gc", tensor_set_gc}, {NULL, NULL}},
+                        glob[] = {{"__gc", glob_gc}, {NULL, NULL}},
                         frame[] = {{"__gc", frame_gc}, {NULL, NULL}};
   lgb_newmeta(L, LGB_TENSOR_SET, set);
   lgb_newmeta(L, LGB_GLOB, glob);

@@ -1,5 +1,6 @@
-/* json.c - plain Lua data as JSON text and back, for what is kept beside tensors in files. Numbers come back with the same bits:
-** integers as integers, floats with 17 digits; NaN and infinities have no JSON and are refused. */
+/* json.c - plain Lua data as JSON text and back, for what is kept beside tensors in files. Numbers come
+** back with the same bits: integers as integers, floats with 17 digits; NaN and infinities have no JSON
+** and are refused. */
 #include <math.h>
 
 #include "base/plain.h"
@@ -7,7 +8,7 @@
 #include "lua/lgb.h"
 
 #define LGB_JSON "gibbous.json"
-#define MAX_DEPTH 100                    /* of tables within tables */
+#define MAX_DEPTH 100 /* of tables within tables */
 
 /* A counted JSON value on the stack, so that an error in between leaks nothing. */
 static json_t **new_holder (lua_State *L) {
@@ -54,11 +55,13 @@ static json_t *encode_object (lua_State *L, int at, int depth) {
   json_t **h = new_holder(L);
   json_t *object = *h = made(L, json_object());
   for (lua_pushnil(L); lua_next(L, at); lua_pop(L, 1)) {
-    if (lua_type(L, -2) != LUA_TSTRING) lgb_fail(L, GB_EOPTION, "JSON: keys must be strings, got %s", luaL_typename(L, -2));
+    if (lua_type(L, -2) != LUA_TSTRING)
+      lgb_fail(L, GB_EOPTION, "JSON: keys must be strings, got %s", luaL_typename(L, -2));
     size_t length;
     const char *key = lua_tolstring(L, -2, &length);
     json_t *value = encode(L, lua_gettop(L), depth + 1);
-    if (json_object_setn_new(object, key, length, value) != 0) lgb_fail(L, GB_EOPTION, "JSON: a key is not UTF-8");
+    if (json_object_setn_new(object, key, length, value) != 0)
+      lgb_fail(L, GB_EOPTION, "JSON: a key is not UTF-8");
   }
   *h = NULL;
   lua_pop(L, 1);
@@ -113,7 +116,7 @@ static void decode (lua_State *L, const json_t *v) {
       const char *key;
       json_t *one;
       lua_createtable(L, 0, (int)json_object_size(v));
-      json_object_foreach ((json_t *)v, key, one) {
+      json_object_foreach((json_t *)v, key, one) {
         decode(L, one);
         lua_setfield(L, -2, key);
       }
@@ -140,8 +143,7 @@ static bool too_deep (const json_t *v, int depth) {
   if (depth > MAX_DEPTH) return true;
   const char *key;
   json_t *one;
-  json_object_foreach ((json_t *)v, key, one)
-    if (too_deep(one, depth + 1)) return true;
+  json_object_foreach((json_t *)v, key, one) if (too_deep(one, depth + 1)) return true;
   for (size_t i = 0; i < json_array_size(v); i++)
     if (too_deep(json_array_get(v, i), depth + 1)) return true;
   return false;
@@ -152,10 +154,12 @@ static int json_decode (lua_State *L) {
   size_t n;
   const char *text = luaL_checklstring(L, 1, &n);
   lgb_session *s = lgb_enter(L);
-  gb_tensor *account = lgb_newholder(L);                   /* what the values take until they are Lua's */
+  gb_tensor *account = lgb_newholder(L); /* what the values take until they are Lua's */
   const gb_shape bytes = gb_shape_of(1, (size_t[]){gb_json_bytes(n < GB_JSON_MOST ? n : 0)});
   gb_error err;
-  lgb_result(L, gb_tensor_new(&s->device->ledger, GB_BOOL, &bytes, GB_MEM_WORKSPACE, s->where, "", account, &err), &err);
+  lgb_result(
+      L, gb_tensor_new(&s->device->ledger, GB_BOOL, &bytes, GB_MEM_WORKSPACE, s->where, "", account, &err),
+      &err);
   json_t **h = new_holder(L);
   lgb_result(L, gb_json_parse(text, n, "text", h, &err), &err);
   if (too_deep(*h, 0)) return lgb_fail(L, GB_EFORMAT, "JSON is nested more than %d deep", MAX_DEPTH);
@@ -166,7 +170,8 @@ static int json_decode (lua_State *L) {
   return 1;
 }
 
-const luaL_Reg lgb_json_functions[] = {{"json_decode", json_decode}, {"json_encode", json_encode}, {NULL, NULL}};
+const luaL_Reg lgb_json_functions[] = {
+    {"json_decode", json_decode}, {"json_encode", json_encode}, {NULL, NULL}};
 
 void lgb_json_meta (lua_State *L) {
   static const luaL_Reg events[] = {{"__gc", holder_gc}, {NULL, NULL}};

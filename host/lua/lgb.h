@@ -15,28 +15,28 @@
 #define LGB_TENSOR "gibbous.tensor"
 #define LGB_ERROR "gibbous.error"
 #define LGB_HOLDER "gibbous.holder"
-#define LGB_CHUNK "=gibbous/"           /* chunk names of the Lua library start so: errors point past it */
+#define LGB_CHUNK "=gibbous/" /* chunk names of the Lua library start so: errors point past it */
 
-/* One a Lua state, made by the first require. It outlives the state until the last handle is closed, so the
-** order in which a closing state finalises things cannot matter. */
+/* One a Lua state, made by the first require. It outlives the state until the last handle is closed, so
+** the order in which a closing state finalises things cannot matter. */
 typedef struct lgb_session {
   gb_device *device;
   gb_graph *graph;
-  lua_State *main;                      /* the main thread */
-  lua_State *L;                         /* state of the last binding entered: the one that can collect */
-  size_t handles;                       /* tensors and plans that still point here */
+  lua_State *main; /* the main thread */
+  lua_State *L;    /* state of the last binding entered: the one that can collect */
+  size_t handles;  /* tensors and plans that still point here */
   bool state_gone;
-  bool busy;                            /* inside the core: finalizers must not evaluate */
-  int calls;                            /* depth of functions that the core is calling */
-  uint64_t calls_from;                  /* nodes with a smaller serial were there before the first of them */
-  gb_node **late;                       /* such nodes whose handles went meanwhile: counted, released when it is over */
+  bool busy;           /* inside the core: finalizers must not evaluate */
+  int calls;           /* depth of functions that the core is calling */
+  uint64_t calls_from; /* nodes with a smaller serial were there before the first of them */
+  gb_node **late;      /* such nodes whose handles went meanwhile: counted, released when it is over */
   size_t nlate, late_room;
-  unsigned uncharged;                   /* handles made since the collector last heard of them */
-  const char *where;                    /* the last provenance, interned, and what it was made of */
+  unsigned uncharged; /* handles made since the collector last heard of them */
+  const char *where;  /* the last provenance, interned, and what it was made of */
   char source[LUA_IDSIZE];
   int line;
-  gb_dtype dtype;                       /* gb.config */
-  int devices;                          /* of the device's: simulated ones, once made, stay until the end */
+  gb_dtype dtype; /* gb.config */
+  int devices;    /* of the device's: simulated ones, once made, stay until the end */
   int digits, edge;
 } lgb_session;
 
@@ -50,50 +50,53 @@ typedef struct lgb_tensor {
 void lgb_open_session (lua_State *L);
 bool lgb_has_session (lua_State *L);
 lgb_session *lgb_session_of (lua_State *L);
-void lgb_refuse_library (lua_State *L, int arg);   /* raises where the argument is the library itself */
-lgb_session *lgb_enter (lua_State *L);        /* and: nodes built from here on come from the caller's line */
+void lgb_refuse_library (lua_State *L, int arg); /* raises where the argument is the library itself */
+lgb_session *lgb_enter (lua_State *L); /* and: nodes built from here on come from the caller's line */
 const char *lgb_where (lua_State *L, lgb_session *s);
 void lgb_charge (lua_State *L, lgb_session *s, size_t bytes);
-void lgb_session_release (lgb_session *s);    /* a handle is gone */
+void lgb_session_release (lgb_session *s); /* a handle is gone */
 /* 1 .. GB_DEVICES of them; the limit of a new one is that of the first, divided by their number. */
 gb_status lgb_set_devices (lgb_session *s, int n, gb_error *err);
-void lgb_unref (lgb_session *s, gb_node *n);  /* drops a handle's count */
-void *lgb_scratch (lua_State *L, size_t n, size_t size);   /* pushes collectable memory for n items, zeroed */
+void lgb_unref (lgb_session *s, gb_node *n);             /* drops a handle's count */
+void *lgb_scratch (lua_State *L, size_t n, size_t size); /* pushes collectable memory for n items, zeroed */
 
 /* meta.c */
-/* Pushes a new metatable with these events. getmetatable gives its name: no script can reach the events by way of a value. */
+/* Pushes a new metatable with these events. getmetatable gives its name: no script can reach the events by
+** way of a value. */
 void lgb_newmeta (lua_State *L, const char *key, const luaL_Reg *events);
-/* Gives the value on top its metatable. Lua does not finalise what a finalizer makes while the state closes: the session does. */
+/* Gives the value on top its metatable. Lua does not finalise what a finalizer makes while the state
+** closes: the session does. */
 void lgb_setmeta (lua_State *L, const char *key);
-void lgb_close_late (lua_State *L);           /* finalises what finalizers made; raises nothing but "not enough memory" */
+/* finalises what finalizers made; raises nothing but "not enough memory" */
+void lgb_close_late (lua_State *L);
 static inline bool lgb_in_finalizer (lua_State *L) { return lua_gc(L, LUA_GCISRUNNING) < 0; }
 
 /* error.c */
 void lgb_error_meta (lua_State *L);
 int lgb_raise (lua_State *L, gb_status code, const gb_error *err);
 int lgb_fail (lua_State *L, gb_status code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-int lgb_result (lua_State *L, gb_status st, const gb_error *err);    /* 1 or raises */
+int lgb_result (lua_State *L, gb_status st, const gb_error *err); /* 1 or raises */
 int lgb_raise_interrupted (lua_State *L);
-bool lgb_is_interrupt_text (lua_State *L, int arg);    /* what that raised where there is no session */
-int lgb_core_error (lua_State *L);            /* core.error(code, message, fields) */
+bool lgb_is_interrupt_text (lua_State *L, int arg); /* what that raised where there is no session */
+int lgb_core_error (lua_State *L);                  /* core.error(code, message, fields) */
 int lgb_core_raise (lua_State *L);
 bool lgb_nearest (const char *name, const char *const *names, char *best, size_t size);
-/* An error object with a code of its own for the value on top, which it replaces unless that is an object already. The
-** traceback of where it was raised stays with it. */
+/* An error object with a code of its own for the value on top, which it replaces unless that is an object
+** already. The traceback of where it was raised stays with it. */
 void lgb_wrap_error (lua_State *L, gb_status code, const char *who);
-/* Keeps the error on top, which a function raised that the core called, until lgb_raise meets ECALLBACK; pops it. Raises
-** nothing. */
+/* Keeps the error on top, which a function raised that the core called, until lgb_raise meets ECALLBACK;
+** pops it. Raises nothing. */
 void lgb_keep_error (lua_State *L);
-int lgb_concat (lua_State *L);                /* the event: operands as text, joined */
+int lgb_concat (lua_State *L); /* the event: operands as text, joined */
 
 /* tensor.c */
 void lgb_tensor_meta (lua_State *L);
-lgb_tensor *lgb_newtensor (lua_State *L);     /* pushes an empty handle */
-gb_tensor *lgb_newholder (lua_State *L);      /* pushes a counted slot for a value that is not yet a node */
+lgb_tensor *lgb_newtensor (lua_State *L); /* pushes an empty handle */
+gb_tensor *lgb_newholder (lua_State *L);  /* pushes a counted slot for a value that is not yet a node */
 /* NULL: not a tensor. A param at 'arg' is replaced by its tensor. */
 gb_node *lgb_tonode (lua_State *L, int arg);
 gb_node *lgb_checknode (lua_State *L, int arg);
-bool lgb_is_exact (lua_State *L, int arg);     /* does f64 hold the number at 'arg' as it is? */
+bool lgb_is_exact (lua_State *L, int arg); /* does f64 hold the number at 'arg' as it is? */
 /* Numbers and booleans too: replaced by a tensor of the type that goes with 'other' (may be NULL). */
 gb_node *lgb_checkoperand (lua_State *L, int arg, const gb_node *other);
 /* Pushes the number or boolean at 'arg' as a constant of type t; whole numbers of i64 exactly. */
@@ -118,63 +121,69 @@ int lgb_apply2 (lua_State *L, lgb_binary *f);
 int lgb_apply_along (lua_State *L, lgb_along *f, int extra);
 
 /* options.c */
-const char *lgb_shown (lua_State *L, int index);   /* the value as errors show it: a NaN has no sign; left on the stack */
-const char *lgb_function_name (lua_State *L);   /* of the running function, "?" where it is not known; anchored */
+/* the value as errors show it: a NaN has no sign; left on the stack */
+const char *lgb_shown (lua_State *L, int index);
+/* of the running function, "?" where it is not known; anchored */
+const char *lgb_function_name (lua_State *L);
 bool lgb_isoptions (lua_State *L, int arg);
-void lgb_checkoptions (lua_State *L, int arg, const char *const *names);   /* nil or none: no options */
-bool lgb_option (lua_State *L, int arg, const char *name);                 /* true: pushed its value */
+void lgb_checkoptions (lua_State *L, int arg, const char *const *names); /* nil or none: no options */
+bool lgb_option (lua_State *L, int arg, const char *name);               /* true: pushed its value */
 double lgb_optnumber (lua_State *L, int arg, const char *name, double def);
 lua_Integer lgb_optinteger (lua_State *L, int arg, const char *name, lua_Integer def);
 bool lgb_optbool (lua_State *L, int arg, const char *name, bool def);
 const char *lgb_optstring (lua_State *L, int arg, const char *name, const char *def);
 gb_dtype lgb_optdtype (lua_State *L, int arg, gb_dtype def);
-void lgb_optdevice (lua_State *L, int arg);                                /* of tensors: the first one */
+void lgb_optdevice (lua_State *L, int arg); /* of tensors: the first one */
 gb_device *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name);
 gb_dtype lgb_checkdtype (lua_State *L, const char *name);
-size_t lgb_tobytes (lua_State *L, int index, const char *what);            /* 1e9, "1 GiB" */
+size_t lgb_tobytes (lua_State *L, int index, const char *what); /* 1e9, "1 GiB" */
 
 /* observe.c */
 /* nodes anchored by the caller */
 void lgb_eval (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes);
-const gb_tensor *lgb_value (lua_State *L, lgb_session *s, gb_node *n);           /* evaluates; borrowed */
+const gb_tensor *lgb_value (lua_State *L, lgb_session *s, gb_node *n); /* evaluates; borrowed */
 void lgb_pushelement (lua_State *L, const gb_tensor *t, const size_t *index);
 
 /* promise.c */
-/* What stands for the nodes once all kept promises are in it; keeping: and those that are not yet, which may compute and raise.
-** Pushes what keeps the list alive, and its handles. */
-gb_node **lgb_redeemed (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes, gb_walk walk, bool keeping);
-gb_node *lgb_checkcomputable (lua_State *L, int arg);    /* as lgb_checknode, with all promises kept; replaces the argument */
-void lgb_pushpromised (lua_State *L, size_t n, gb_node *const *nodes);   /* a list of {tensor, cost} of promises below */
+/* What stands for the nodes once all kept promises are in it; keeping: and those that are not yet, which
+** may compute and raise. Pushes what keeps the list alive, and its handles. */
+gb_node **lgb_redeemed (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes, gb_walk walk,
+                        bool keeping);
+/* as lgb_checknode, with all promises kept; replaces the argument */
+gb_node *lgb_checkcomputable (lua_State *L, int arg);
+/* a list of {tensor, cost} of promises below */
+void lgb_pushpromised (lua_State *L, size_t n, gb_node *const *nodes);
 
 /* print.c */
 int lgb_tensor_tostring (lua_State *L);
 
 /* append.c */
 void lgb_factor_meta (lua_State *L);
-gb_node *lgb_tofactor (lua_State *L, int arg);   /* the leaf of a growing factor, for triangular ops alone; NULL: not one */
+/* the leaf of a growing factor, for triangular ops alone; NULL: not one */
+gb_node *lgb_tofactor (lua_State *L, int arg);
 
 /* func.c */
 void lgb_func_meta (lua_State *L);
 
 /* plan.c */
 void lgb_plan_meta (lua_State *L);
-int lgb_pushstats (lua_State *L, const gb_run_stats *s);    /* a table of what a run did; 1 */
+int lgb_pushstats (lua_State *L, const gb_run_stats *s); /* a table of what a run did; 1 */
 /* Pushes a slot for malloc'ed text, freed by the collector: fill it, then lua_pushstring what it holds. */
 char **lgb_newtext (lua_State *L);
 
 /* Functions by file; each list ends with a null entry. Methods are fields of every tensor. */
 extern const luaL_Reg lgb_grad_methods[], lgb_linalg_methods[], lgb_map_methods[], lgb_observe_methods[],
     lgb_reduce_methods[], lgb_shape_methods[];
-void lgb_map_register (lua_State *L);         /* methods table on top: elementwise methods by op */
+void lgb_map_register (lua_State *L); /* methods table on top: elementwise methods by op */
 void lgb_reduce_register (lua_State *L);
-void lgb_operators (lua_State *L);            /* metatable on top: arithmetic events */
+void lgb_operators (lua_State *L); /* metatable on top: arithmetic events */
 
 extern const luaL_Reg lgb_bench_functions[], lgb_cg_functions[], lgb_factor_functions[];
-extern const luaL_Reg lgb_func_functions[], lgb_grad_functions[], lgb_io_functions[], lgb_json_functions[], lgb_kernel_functions[],
-    lgb_lazy_functions[], lgb_linalg_functions[], lgb_make_functions[], lgb_map_functions[], lgb_memory_functions[],
-    lgb_observe_functions[], lgb_plan_functions[], lgb_plot_functions[], lgb_product_functions[], lgb_promise_functions[],
-    lgb_settings_functions[], lgb_shape_functions[], lgb_solve_functions[],
-    lgb_solvers_functions[];
+extern const luaL_Reg lgb_func_functions[], lgb_grad_functions[], lgb_io_functions[], lgb_json_functions[],
+    lgb_kernel_functions[], lgb_lazy_functions[], lgb_linalg_functions[], lgb_make_functions[],
+    lgb_map_functions[], lgb_memory_functions[], lgb_observe_functions[], lgb_plan_functions[],
+    lgb_plot_functions[], lgb_product_functions[], lgb_promise_functions[], lgb_settings_functions[],
+    lgb_shape_functions[], lgb_solve_functions[], lgb_solvers_functions[];
 void lgb_bench_meta (lua_State *L);
 void lgb_io_meta (lua_State *L);
 void lgb_json_meta (lua_State *L);
@@ -182,11 +191,11 @@ void lgb_plot_meta (lua_State *L);
 void lgb_solve_meta (lua_State *L);
 
 /* embed.c */
-void lgb_embed_searcher (lua_State *L);       /* makes require find the Lua library */
-int lgb_embed_source (lua_State *L);          /* core.source(module): its text, nil where there is none */
-int lgb_embed_modules (lua_State *L);         /* core.modules(): names of the modules built in */
+void lgb_embed_searcher (lua_State *L); /* makes require find the Lua library */
+int lgb_embed_source (lua_State *L);    /* core.source(module): its text, nil where there is none */
+int lgb_embed_modules (lua_State *L);   /* core.modules(): names of the modules built in */
 
 int luaopen_gibbous_core (lua_State *L);
-int lgb_open_library (lua_State *L);          /* pushes what require "gibbous" gives */
+int lgb_open_library (lua_State *L); /* pushes what require "gibbous" gives */
 
 #endif

@@ -64,11 +64,11 @@ static int factors (lua_State *L, gb_op op) {
   return gb_ops[op].outputs;
 }
 
-static int linalg_eigh (lua_State *L) { return factors(L, GB_OP_EIGH); }    /* values, vectors */
-static int linalg_qr (lua_State *L) { return factors(L, GB_OP_QR); }        /* Q, R */
-static int linalg_svd (lua_State *L) { return factors(L, GB_OP_SVD); }      /* U, s, V */
+static int linalg_eigh (lua_State *L) { return factors(L, GB_OP_EIGH); } /* values, vectors */
+static int linalg_qr (lua_State *L) { return factors(L, GB_OP_QR); }     /* Q, R */
+static int linalg_svd (lua_State *L) { return factors(L, GB_OP_SVD); }   /* U, s, V */
 
-/* ---- forms the kernels are made of --------------------------------------------------------------------- */
+/* -- forms the kernels are made of */
 
 /* core.sqdist(x, y, w or nil): sum_k w_k (x_ik - y_jk)^2 */
 static int core_sqdist (lua_State *L) {
@@ -121,5 +121,5 @@ const luaL_Reg lgb_linalg_functions[] = {{"cholesky", linalg_cholesky},
                                          {NULL, NULL}};
 
 const luaL_Reg lgb_product_functions[] = {{"einsum", linalg_einsum}, {NULL, NULL}};
-const luaL_Reg lgb_kernel_functions[] = {{"radial", core_radial}, {"sqdist", core_sqdist},
-                                         {"with_slope", core_with_slope}, {NULL, NULL}};
+const luaL_Reg lgb_kernel_functions[] = {
+    {"radial", core_radial}, {"sqdist", core_sqdist}, {"with_slope", core_with_slope}, {NULL, NULL}};

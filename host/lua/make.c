@@ -17,7 +17,8 @@ static bool is_dtype_given (lua_State *L, int options) {
 
 /* 'what' is a float because nothing was said: then nothing is rounded in silence. */
 static int refuse_inexact (lua_State *L, lua_Integer v, const char *what) {
-  return lgb_fail(L, GB_EDTYPE, "%s: f64 does not hold %lld: {dtype = \"i64\"} keeps it, {dtype = \"f64\"} rounds it", what,
+  return lgb_fail(L, GB_EDTYPE,
+                  "%s: f64 does not hold %lld: {dtype = \"i64\"} keeps it, {dtype = \"f64\"} rounds it", what,
                   (long long)v);
 }
 
@@ -25,7 +26,7 @@ static void check_exact (lua_State *L, int arg, int options, const char *what) {
   if (!is_dtype_given(L, options) && !lgb_is_exact(L, arg)) refuse_inexact(L, lua_tointeger(L, arg), what);
 }
 
-/* ---- gb.tensor ----------------------------------------------------------------------------------------- */
+/* -- gb.tensor */
 
 /* The shape read down the first elements of nested lists; the leaves' kind decides the default type. */
 static gb_shape shape_of_lists (lua_State *L, int arg, bool *booleans) {
@@ -45,9 +46,9 @@ static gb_shape shape_of_lists (lua_State *L, int arg, bool *booleans) {
 
 typedef struct filler {
   gb_tensor *out;
-  size_t at;                            /* next element */
-  bool is_free;                         /* nobody asked for this type */
-  size_t path[GB_MAXDIM];               /* where the walk is, from 1, for messages */
+  size_t at;              /* next element */
+  bool is_free;           /* nobody asked for this type */
+  size_t path[GB_MAXDIM]; /* where the walk is, from 1, for messages */
 } filler;
 
 static const char *path_text (lua_State *L, const filler *f, int depth) {
@@ -75,7 +76,8 @@ static void fill_element (lua_State *L, filler *f, int depth) {
   } else if (type == LUA_TNUMBER && !want_boolean) {
     if (f->is_free && !lgb_is_exact(L, -1)) {
       const lua_Integer v = lua_tointeger(L, -1);
-      refuse_inexact(L, v, depth == 0 ? "gb.tensor" : lua_pushfstring(L, "element %s", path_text(L, f, depth - 1)));
+      refuse_inexact(L, v,
+                     depth == 0 ? "gb.tensor" : lua_pushfstring(L, "element %s", path_text(L, f, depth - 1)));
     }
     gb_element_set(f->out->storage->data, f->at++, f->out->dtype, lua_tonumber(L, -1));
   } else if (lgb_tonode(L, lua_gettop(L)) != NULL) {
@@ -152,10 +154,10 @@ static int make_tensor (lua_State *L) {
   return lgb_result(L, st, &err);
 }
 
-/* ---- constants and ranges ------------------------------------------------------------------------------ */
+/* -- constants and ranges */
 
-/* Shape from the arguments first..., with a trailing option table taken off. Sets *options to its index, 0 =
-** none. */
+/* Shape from the arguments first..., with a trailing option table taken off. Sets *options to its index, 0
+** = none. */
 static gb_shape checkmaker (lua_State *L, int first, const char *const *names, int *options) {
   int last = lua_gettop(L);
   *options = 0;
@@ -163,7 +165,7 @@ static gb_shape checkmaker (lua_State *L, int first, const char *const *names, i
     lua_pushnil(L);
     const bool empty = lua_next(L, last) == 0;
     if (!empty) lua_pop(L, 2);
-    if (!empty || last > first) *options = last--;  /* a lone {} is the shape of one element */
+    if (!empty || last > first) *options = last--; /* a lone {} is the shape of one element */
   }
   if (*options != 0) {
     lgb_checkoptions(L, *options, names);
@@ -322,13 +324,14 @@ static int make_linspace (lua_State *L) {
     const lua_Integer first = checkwhole(L, 1, "linspace");
     const gb_attr attr = {.i = {first, (int64_t)step}};
     if (step != trunc(step) || fabs(step) >= 0x1p53)
-      return lgb_fail(L, GB_EDTYPE, "linspace: a step of %.17g does not give whole numbers, expected i64", gb_plain(step));
+      return lgb_fail(L, GB_EDTYPE, "linspace: a step of %.17g does not give whole numbers, expected i64",
+                      gb_plain(step));
     return push_given(L, s, GB_OP_RANGE, &attr, &(gb_shape){.ndim = 1, .dim = {n}}, t);
   }
   return push_range(L, s, a, step, n, t);
 }
 
-/* ---- random numbers ------------------------------------------------------------------------------------ */
+/* -- random numbers */
 
 /* {seed, stream}: a seed of one's own starts its own stream, else the next one of gb.seed. */
 static gb_attr next_stream (lua_State *L, lgb_session *s, int options) {

@@ -55,7 +55,8 @@ static int m_clamp (lua_State *L) {
   gb_node *x = lgb_checknode(L, 1);
   luaL_argcheck(L, !lua_isnil(L, 2) || !lua_isnil(L, 3), 2, "a bound expected");
   for (int i = 2; i <= 3; i++)
-    if (lua_type(L, i) == LUA_TNUMBER && lua_tonumber(L, i) != lua_tonumber(L, i)) return lgb_fail(L, GB_EOPTION, "clamp: a bound is NaN");
+    if (lua_type(L, i) == LUA_TNUMBER && lua_tonumber(L, i) != lua_tonumber(L, i))
+      return lgb_fail(L, GB_EOPTION, "clamp: a bound is NaN");
   gb_node *lo = lua_isnil(L, 2) ? NULL : lgb_checkoperand(L, 2, x);
   gb_node *hi = lua_isnil(L, 3) ? NULL : lgb_checkoperand(L, 3, x);
   lgb_tensor *y = lgb_newtensor(L);

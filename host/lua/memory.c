@@ -69,7 +69,7 @@ static void push_others (lua_State *L, const lgb_session *s) {
   }
 }
 
-/* ---- the report as text -------------------------------------------------------------------------------- */
+/* -- the report as text */
 
 static size_t field_bytes (lua_State *L, int table, const char *key) {
   lua_getfield(L, table, key);
@@ -106,7 +106,8 @@ static void add_others (lua_State *L, luaL_Buffer *b, int report) {
   }
 }
 
-/* "memory  used 3 MiB  peak 5 MiB  limit 6 GiB  graph 40 KiB  lua 1 MiB", then what it is, then the largest holders */
+/* "memory  used 3 MiB  peak 5 MiB  limit 6 GiB  graph 40 KiB  lua 1 MiB", then what it is, then the
+** largest holders */
 static int report_tostring (lua_State *L) {
   static const char *const first[] = {"used", "peak", "limit", "graph", "lua"};
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -143,8 +144,8 @@ static int report_tostring (lua_State *L) {
   return 1;
 }
 
-/* report(): {limit, used, peak, tensor, cache, arena, workspace, graph, blocks, allocations, lua, holders, devices} in
-** bytes */
+/* report(): {limit, used, peak, tensor, cache, arena, workspace, graph, blocks, allocations, lua, holders,
+** devices} in bytes */
 static int memory_report (lua_State *L) {
   const gb_ledger *l = &lgb_session_of(L)->device->ledger;
   lua_createtable(L, 0, 14);

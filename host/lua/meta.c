@@ -12,7 +12,7 @@ void lgb_newmeta (lua_State *L, const char *key, const luaL_Reg *events) {
   lua_setfield(L, -2, "__metatable");
 }
 
-static const char late_key = 'l';             /* its address is the registry key */
+static const char late_key = 'l'; /* its address is the registry key */
 
 /* Pushes the table whose weak keys are what finalizers made. */
 static void push_late (lua_State *L) {

@@ -4,7 +4,7 @@
 #include "base/plain.h"
 #include "lua/lgb.h"
 
-/* ---- evaluation ---------------------------------------------------------------------------------------- */
+/* -- evaluation */
 
 static size_t bytes_missing (size_t n, gb_node *const *nodes) {
   size_t bytes = 0;
@@ -42,7 +42,7 @@ const gb_tensor *lgb_value (lua_State *L, lgb_session *s, gb_node *n) {
 
 /* Nodes found in nested tables. 'anchor' is the stack index of a list that keeps alive what params gave. */
 typedef struct gathering {
-  gb_node **node;                       /* NULL: only count */
+  gb_node **node; /* NULL: only count */
   size_t count;
   int anchor;
 } gathering;
@@ -76,7 +76,8 @@ static void drop_history (const lgb_session *s, gb_node *x) {
   if (s->calls == 0 || x->serial >= s->calls_from) gb_node_drop_inputs(x);
 }
 
-/* gb.eval(a, b, {list}, ...): one joint traversal; history goes unless a gradient may need it; gives its arguments back */
+/* gb.eval(a, b, {list}, ...): one joint traversal; history goes unless a gradient may need it; gives its
+** arguments back */
 static int observe_eval (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   const int nargs = lua_gettop(L);
@@ -102,7 +103,7 @@ static int m_eval (lua_State *L) {
   return 1;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------- */
+/* -- numbers */
 
 void lgb_pushelement (lua_State *L, const gb_tensor *t, const size_t *index) {
   if (t->dtype == GB_I64) {
@@ -152,7 +153,7 @@ static int m_totable (lua_State *L) {
   return 1;
 }
 
-/* ---- comparisons --------------------------------------------------------------------------------------- */
+/* -- comparisons */
 
 /* Pushes op(x, y). */
 static gb_node *push_map2 (lua_State *L, gb_op op, gb_node *x, gb_node *y) {
@@ -210,7 +211,7 @@ static int m_allclose (lua_State *L) {
   gb_node *slack = push_map2(L, GB_OP_MUL, size, push_number(L, rtol, size));
   gb_node *bound = push_map2(L, GB_OP_ADD, slack, push_number(L, atol, slack));
   gb_node *near = push_map2(L, GB_OP_LE, gap, bound);
-  return push_all(L, s, push_map2(L, GB_OP_OR, near, push_map2(L, GB_OP_EQ, x, y)));   /* equal infinities */
+  return push_all(L, s, push_map2(L, GB_OP_OR, near, push_map2(L, GB_OP_EQ, x, y))); /* equal infinities */
 }
 
 /* x:to{dtype, device} */
@@ -233,6 +234,6 @@ static int m_to (lua_State *L) {
 
 const luaL_Reg lgb_observe_methods[] = {
     {"allclose", m_allclose}, {"equal", m_equal}, {"eval", m_eval}, {"item", m_item}, {"to", m_to},
-    {"totable", m_totable}, {NULL, NULL}};
+    {"totable", m_totable},   {NULL, NULL}};
 
 const luaL_Reg lgb_observe_functions[] = {{"eval", observe_eval}, {NULL, NULL}};

@@ -24,12 +24,13 @@ static bool find_function (lua_State *L) {
 }
 
 const char *lgb_shown (lua_State *L, int index) {
-  if (lua_type(L, index) == LUA_TNUMBER && lua_tonumber(L, index) != lua_tonumber(L, index)) return lua_pushstring(L, "nan");
+  if (lua_type(L, index) == LUA_TNUMBER && lua_tonumber(L, index) != lua_tonumber(L, index))
+    return lua_pushstring(L, "nan");
   return luaL_tolstring(L, index, NULL);
 }
 
-/* The name of the running function as called, or, where the call had no name (pcall, gb[name](...)), as registered.
-** Anchored. */
+/* The name of the running function as called, or, where the call had no name (pcall, gb[name](...)), as
+** registered. Anchored. */
 const char *lgb_function_name (lua_State *L) {
   lua_Debug ar;
   if (!lua_getstack(L, 0, &ar)) return "?";
@@ -143,14 +144,19 @@ void lgb_optdevice (lua_State *L, int arg) {
   lgb_session *s = lgb_session_of(L);
   const char *name = lgb_optstring(L, arg, "device", "cpu");
   if (lgb_checkdevice(L, s, name) != s->device)
-    lgb_fail(L, GB_EDEVICE, "tensors live on cpu: '%s' takes part in plans, gb.plan(y, {device = {'cpu', '%s'}})", name, name);
+    lgb_fail(L, GB_EDEVICE,
+             "tensors live on cpu: '%s' takes part in plans, gb.plan(y, {device = {'cpu', '%s'}})", name,
+             name);
 }
 
 /* Bytes from a number or from text such as "1.5 GiB", "200MB". */
 size_t lgb_tobytes (lua_State *L, int index, const char *what) {
-  static const struct { const char *unit; double bytes; } units[] = {
-      {"", 1}, {"B", 1}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
-      {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0}};
+  static const struct {
+    const char *unit;
+    double bytes;
+  } units[] = {
+      {"", 1},      {"B", 1},        {"KB", 1e3},        {"MB", 1e6},           {"GB", 1e9},
+      {"TB", 1e12}, {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0}};
   double bytes = -1;
   if (lua_type(L, index) == LUA_TNUMBER) {
     bytes = lua_tonumber(L, index);
@@ -170,7 +176,6 @@ size_t lgb_tobytes (lua_State *L, int index, const char *what) {
              luaL_typename(L, index));
   }
   if (!(bytes >= 0 && bytes < 0x1p62))
-    lgb_fail(L, GB_EOPTION, "%s must be bytes or text such as \"1 GiB\", got %s", what,
-             lgb_shown(L, index));
+    lgb_fail(L, GB_EOPTION, "%s must be bytes or text such as \"1 GiB\", got %s", what, lgb_shown(L, index));
   return (size_t)bytes;
 }

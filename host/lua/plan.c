@@ -9,15 +9,16 @@
 #define LGB_PLAN "gibbous.plan"
 #define LGB_TEXT "gibbous.text"
 
-/* user value 1: what was planned, a tensor or a list of them; 2: what it waits for, a list of {tensor, bytes, minimum, seconds,
-** kept, about, what}: promises, which are kept before it runs, and what that takes */
+/* user value 1: what was planned, a tensor or a list of them; 2: what it waits for, a list of {tensor,
+** bytes, minimum, seconds, kept, about, what}: promises, which are kept before it runs, and what that
+** takes */
 typedef struct plan_box {
   gb_plan *plan;
   lgb_session *session;
   size_t nouts;
   bool running;
-  size_t peak, minimum, kept;           /* of what it waits for: of one after the other, and what all leave */
-  double seconds;                       /* of all; 0: not known of one */
+  size_t peak, minimum, kept; /* of what it waits for: of one after the other, and what all leave */
+  double seconds;             /* of all; 0: not known of one */
 } plan_box;
 
 static int text_gc (lua_State *L) {
@@ -39,8 +40,10 @@ static plan_box *receiver (lua_State *L) {
   plan_box *p = luaL_testudata(L, 1, LGB_PLAN);
   if (p != NULL) return p;
   const char *got = luaL_typename(L, 1), *name = lgb_function_name(L);
-  if (*name == '?') lgb_fail(L, GB_EOPTION, "a plan expected, got %s: methods are called with a colon, plan:explain()", got);
-  lgb_fail(L, GB_EOPTION, "a plan expected, got %s: write plan:%s(...) with a colon, not plan.%s(...)", got, name, name);
+  if (*name == '?')
+    lgb_fail(L, GB_EOPTION, "a plan expected, got %s: methods are called with a colon, plan:explain()", got);
+  lgb_fail(L, GB_EOPTION, "a plan expected, got %s: write plan:%s(...) with a colon, not plan.%s(...)", got,
+           name, name);
   return NULL;
 }
 
@@ -72,7 +75,8 @@ static size_t popbudget (lua_State *L) {
 
 static gb_device *popdevice (lua_State *L, lgb_session *s) {
   if (lua_type(L, -1) != LUA_TSTRING)
-    lgb_fail(L, GB_EOPTION, "plan: option 'device' must be a name or a list of names, got a %s", luaL_typename(L, -1));
+    lgb_fail(L, GB_EOPTION, "plan: option 'device' must be a name or a list of names, got a %s",
+             luaL_typename(L, -1));
   gb_device *dev = lgb_checkdevice(L, s, lua_tostring(L, -1));
   lua_pop(L, 1);
   return dev;
@@ -86,7 +90,8 @@ static int device_option (lua_State *L, int arg, lgb_session *s, gb_plan_on on[G
     return 1;
   }
   const lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
-  if (n < 1 || n > GB_DEVICES) lgb_fail(L, GB_EOPTION, "plan: option 'device' lists 1 to %d names, got %d", GB_DEVICES, (int)n);
+  if (n < 1 || n > GB_DEVICES)
+    lgb_fail(L, GB_EOPTION, "plan: option 'device' lists 1 to %d names, got %d", GB_DEVICES, (int)n);
   for (lua_Integer i = 1; i <= n; i++) {
     lua_rawgeti(L, -1, i);
     on[i - 1].device = popdevice(L, s);
@@ -104,7 +109,8 @@ static size_t budget_option (lua_State *L, int arg, int n, gb_plan_on *on) {
     return bytes;
   }
   if ((lua_Integer)lua_rawlen(L, -1) != n)
-    lgb_fail(L, GB_EOPTION, "plan: option 'budget' lists one size a device, got %d for %d", (int)lua_rawlen(L, -1), n);
+    lgb_fail(L, GB_EOPTION, "plan: option 'budget' lists one size a device, got %d for %d",
+             (int)lua_rawlen(L, -1), n);
   for (int i = 0; i < n; i++) {
     lua_rawgeti(L, -1, i + 1);
     on[i].budget = popbudget(L);
@@ -114,11 +120,15 @@ static size_t budget_option (lua_State *L, int arg, int n, gb_plan_on *on) {
 }
 
 static unsigned move_of (lua_State *L, const char *name) {
-  static const struct { const char *name; unsigned bit; } moves[] = {
+  static const struct {
+    const char *name;
+    unsigned bit;
+  } moves[] = {
       {"cache", GB_ALLOW_CACHE}, {"cut", GB_ALLOW_CUT}, {"order", GB_ALLOW_ORDER}, {"pack", GB_ALLOW_PACK}};
   for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++)
     if (strcmp(moves[i].name, name) == 0) return moves[i].bit;
-  lgb_fail(L, GB_EOPTION, "plan: option 'allow' is a list of 'cache', 'cut', 'order', 'pack', got '%s'", name);
+  lgb_fail(L, GB_EOPTION, "plan: option 'allow' is a list of 'cache', 'cut', 'order', 'pack', got '%s'",
+           name);
   return 0;
 }
 
@@ -126,7 +136,8 @@ static unsigned move_of (lua_State *L, const char *name) {
 static unsigned forbid_option (lua_State *L, int arg) {
   unsigned allowed = 0;
   if (!lgb_option(L, arg, "allow")) return 0;
-  if (!lua_istable(L, -1)) lgb_fail(L, GB_EOPTION, "plan: option 'allow' must be a list, got %s", luaL_typename(L, -1));
+  if (!lua_istable(L, -1))
+    lgb_fail(L, GB_EOPTION, "plan: option 'allow' must be a list, got %s", luaL_typename(L, -1));
   const lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
   for (lua_Integer i = 1; i <= n; i++) {
     if (lua_rawgeti(L, -1, i) != LUA_TSTRING)
@@ -153,7 +164,8 @@ static size_t bytes_field (lua_State *L, const char *name) {
   return bytes > 0 ? (size_t)bytes : 0;
 }
 
-/* What promises below the nodes will take, in the plan on top of the stack. Their costs are asked for, not paid. */
+/* What promises below the nodes will take, in the plan on top of the stack. Their costs are asked for, not
+** paid. */
 static void wait_for_promises (lua_State *L, plan_box *p, size_t n, gb_node *const *nodes, size_t budget) {
   bool known = true;
   lgb_pushpromised(L, n, nodes);
@@ -163,7 +175,8 @@ static void wait_for_promises (lua_State *L, plan_box *p, size_t n, gb_node *con
     lua_getfield(L, -1, "cost");
     lua_call(L, 0, 1);
     luaL_checktype(L, -1, LUA_TTABLE);
-    const size_t bytes = bytes_field(L, "bytes"), least = bytes_field(L, "minimum"), kept = bytes_field(L, "kept");
+    const size_t bytes = bytes_field(L, "bytes"), least = bytes_field(L, "minimum"),
+                 kept = bytes_field(L, "kept");
     if (p->kept + bytes > p->peak) p->peak = p->kept + bytes;
     if (p->kept + least > p->minimum) p->minimum = p->kept + least;
     p->kept += kept;
@@ -179,7 +192,8 @@ static void wait_for_promises (lua_State *L, plan_box *p, size_t n, gb_node *con
   if (budget > 0 && p->minimum > budget) {
     char need[GB_BYTES_TEXT], have[GB_BYTES_TEXT];
     gb_error err;
-    const gb_status st = gb_fail(&err, GB_EREFUSED, "plan refused: what it waits for needs %s, the budget is %s",
+    const gb_status st = gb_fail(&err, GB_EREFUSED,
+                                 "plan refused: what it waits for needs %s, the budget is %s",
                                  gb_bytes_text(p->minimum, need), gb_bytes_text(budget, have));
     err.need = err.minimum = p->minimum;
     err.have = budget;
@@ -212,8 +226,8 @@ static void hand_over (lua_State *L, plan_box *p) {
   lua_settop(L, top);
 }
 
-/* gb.plan(y or {...}, {allow, budget, device, exact, prefer}); several devices: {device = {"cpu", "cpu:2"}, budget = {size,
-** size}} */
+/* gb.plan(y or {...}, {allow, budget, device, exact, prefer}); several devices: {device = {"cpu",
+** "cpu:2"}, budget = {size, size}} */
 static int plan_new (lua_State *L) {
   static const char *const names[] = {"allow", "budget", "device", "exact", "prefer", NULL};
   lgb_session *s = lgb_enter(L);
@@ -247,7 +261,7 @@ static int plan_new (lua_State *L) {
   return lgb_result(L, st, &err);
 }
 
-/* ---- running ------------------------------------------------------------------------------------------- */
+/* -- running */
 
 static int run_in_place (lua_State *L, plan_box *p) {
   keep_promises(L, p->session, 1);
@@ -261,20 +275,23 @@ static int run_in_place (lua_State *L, plan_box *p) {
   return 1;
 }
 
-/* The key on top of the stack. What gb.lazy or requires_grad gave is another leaf than what they were given. */
+/* The key on top of the stack. What gb.lazy or requires_grad gave is another leaf than what they were
+** given. */
 static gb_node *checkleaf (lua_State *L, const gb_plan *plan) {
   gb_node *leaf = lgb_tonode(L, lua_gettop(L));
-  if (leaf == NULL) lgb_fail(L, GB_EOPTION, "run: the keys are leaves of the plan, got a %s", luaL_typename(L, -1));
+  if (leaf == NULL)
+    lgb_fail(L, GB_EOPTION, "run: the keys are leaves of the plan, got a %s", luaL_typename(L, -1));
   if (!gb_plan_has_leaf(plan, leaf)) {
     char text[GB_NODE_TEXT];
-    lgb_fail(L, GB_EOPTION, "run: the keys are leaves of the plan, got %s, which is none", gb_node_text(leaf, text));
+    lgb_fail(L, GB_EOPTION, "run: the keys are leaves of the plan, got %s, which is none",
+             gb_node_text(leaf, text));
   }
   return leaf;
 }
 
 /* Values for the leaves of a run; each evaluated, so that its storage can be read. */
-static size_t checkbindings (lua_State *L, lgb_session *s, const gb_plan *plan, gb_node **leaf, gb_tensor *value,
-                             int anchors) {
+static size_t checkbindings (lua_State *L, lgb_session *s, const gb_plan *plan, gb_node **leaf,
+                             gb_tensor *value, int anchors) {
   size_t n = 0;
   for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1), n++) {
     lua_pushvalue(L, -2);
@@ -338,7 +355,7 @@ static int m_run (lua_State *L) {
   return push_results(L, p, held);
 }
 
-/* ---- reports ------------------------------------------------------------------------------------------- */
+/* -- reports */
 
 static int push_text (lua_State *L, char *(*make)(const gb_plan *)) {
   const plan_box *p = checkplan(L);
@@ -390,7 +407,8 @@ static int m_explain (lua_State *L) {
 }
 
 static int m_programs (lua_State *L) { return push_text(L, gb_plan_programs); }
-static int m_json (lua_State *L) { return put_text(L, gb_plan_json); }    /* plan:json() -> text; plan:json(path) writes it */
+/* plan:json() -> text; plan:json(path) writes it */
+static int m_json (lua_State *L) { return put_text(L, gb_plan_json); }
 static int m_svg (lua_State *L) { return put_text(L, gb_plan_svg); }
 
 /* Of all that happens: what it waits for leaves its results beside the run. */
@@ -402,7 +420,8 @@ static size_t minimum_of (const plan_box *p, const gb_plan_report *r) {
   return p->kept + r->minimum > p->minimum ? p->kept + r->minimum : p->minimum;
 }
 
-/* Predicted seconds of the candidate that was chosen and of what it waits for; nil where they are not known. */
+/* Predicted seconds of the candidate that was chosen and of what it waits for; nil where they are not
+** known. */
 static double seconds_of (lua_State *L, const plan_box *p, const gb_plan_report *r, int arg) {
   double own = 0;
   for (int i = 0; i < r->ncandidates; i++)
@@ -552,9 +571,10 @@ static void push_devices (lua_State *L, const gb_plan *p, const gb_plan_report *
 
 /* upvalue 1: methods */
 static int plan_index (lua_State *L) {
-  static const char *const facts[] = {"arena", "caches",  "lower_bound", "minimum",  "outputs", "peak",    "rows",
-                                      "stats", "seconds", "steps",       "variants", "waits",   "close",   "devices",
-                                      "explain", "json",  "programs",    "run",      "svg",     NULL};
+  static const char *const facts[] = {"arena",    "caches",   "lower_bound", "minimum", "outputs",
+                                      "peak",     "rows",     "stats",       "seconds", "steps",
+                                      "variants", "waits",    "close",       "devices", "explain",
+                                      "json",     "programs", "run",         "svg",     NULL};
   luaL_checkudata(L, 1, LGB_PLAN);
   const char *key = luaL_checkstring(L, 2);
   if (lua_getfield(L, lua_upvalueindex(1), key) != LUA_TNIL) return 1;
@@ -610,7 +630,7 @@ static int m_stats (lua_State *L) {
   lgb_pushstats(L, &stats);
   const int n = gb_plan_devices(p, &d);
   if (n == 0) return 1;
-  lua_createtable(L, 0, n);                       /* bytes that each ledger has seen, by name */
+  lua_createtable(L, 0, n); /* bytes that each ledger has seen, by name */
   for (int i = 0; i < n; i++) {
     lua_pushinteger(L, (lua_Integer)gb_plan_measured_on(p, i));
     lua_setfield(L, -2, d[i].name);
@@ -622,9 +642,9 @@ static int m_stats (lua_State *L) {
 void lgb_plan_meta (lua_State *L) {
   static const luaL_Reg meta[] = {
       {"__close", plan_close}, {"__gc", plan_close}, {"__tostring", plan_tostring}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {{"close", plan_close}, {"explain", m_explain}, {"json", m_json}, {"programs", m_programs},
-                                     {"run", m_run},        {"stats", m_stats},     {"svg", m_svg},
-                                     {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"close", plan_close}, {"explain", m_explain}, {"json", m_json}, {"programs", m_programs},
+      {"run", m_run},        {"stats", m_stats},     {"svg", m_svg},   {NULL, NULL}};
   static const luaL_Reg text[] = {{"__gc", text_gc}, {NULL, NULL}};
   lgb_newmeta(L, LGB_TEXT, text);
   lgb_newmeta(L, LGB_PLAN, meta);

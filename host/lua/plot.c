@@ -31,7 +31,8 @@ static int figure_new (lua_State *L) {
   return 1;
 }
 
-/* The values of the tensor at 'arg' as doubles, in collectable memory that is pushed; NULL where it is nil. */
+/* The values of the tensor at 'arg' as doubles, in collectable memory that is pushed; NULL where it is
+** nil. */
 static const double *values (lua_State *L, lgb_session *s, int arg, size_t *n) {
   if (lua_isnoneornil(L, arg)) return NULL;
   gb_node *x = lgb_checknode(L, arg);
@@ -68,7 +69,8 @@ static int figure_add (lua_State *L) {
   lua_settop(L, 7);
   size_t n = 0, ny = 0, nhi = 0;
   const double *x = values(L, s, 3, &n), *y = values(L, s, 4, &ny), *hi = values(L, s, 5, &nhi);
-  if (x == NULL || y == NULL || (kind == GB_SERIES_BAND && hi == NULL)) return luaL_error(L, "series without values");
+  if (x == NULL || y == NULL || (kind == GB_SERIES_BAND && hi == NULL))
+    return luaL_error(L, "series without values");
   if (ny != n || (hi != NULL && nhi != n))
     return lgb_fail(L, GB_ESHAPE, "%s: x has %zu values, y %zu", kinds[kind], n, ny != n ? ny : nhi);
   gb_error err;
@@ -82,7 +84,8 @@ static int figure_heatmap (lua_State *L) {
   gb_figure *f = check(L);
   const gb_shape shape = *gb_node_shape(lgb_checknode(L, 2));
   luaL_argcheck(L, shape.ndim == 2 && shape.dim[0] > 0 && shape.dim[1] > 0, 2, "a matrix expected");
-  const double x[2] = {luaL_checknumber(L, 3), luaL_checknumber(L, 4)}, y[2] = {luaL_checknumber(L, 5), luaL_checknumber(L, 6)};
+  const double x[2] = {luaL_checknumber(L, 3), luaL_checknumber(L, 4)},
+               y[2] = {luaL_checknumber(L, 5), luaL_checknumber(L, 6)};
   size_t n;
   const double *v = values(L, s, 2, &n);
   gb_error err;
@@ -95,7 +98,9 @@ static int figure_save (lua_State *L) {
   lgb_enter(L);
   gb_figure *f = check(L);
   gb_error err;
-  lgb_result(L, gb_figure_save(f, luaL_checkstring(L, 2), luaL_checknumber(L, 3), luaL_checknumber(L, 4), &err), &err);
+  lgb_result(L,
+             gb_figure_save(f, luaL_checkstring(L, 2), luaL_checknumber(L, 3), luaL_checknumber(L, 4), &err),
+             &err);
   return 0;
 }
 
@@ -138,10 +143,14 @@ static int isatty_fd (lua_State *L) {
   return 1;
 }
 
-const luaL_Reg lgb_plot_functions[] = {
-    {"figure", figure_new},       {"figure_add", figure_add},   {"figure_heatmap", figure_heatmap},
-    {"figure_save", figure_save}, {"figure_text", figure_text}, {"isatty", isatty_fd},
-    {"terminal", terminal},       {NULL, NULL}};
+const luaL_Reg lgb_plot_functions[] = {{"figure", figure_new},
+                                       {"figure_add", figure_add},
+                                       {"figure_heatmap", figure_heatmap},
+                                       {"figure_save", figure_save},
+                                       {"figure_text", figure_text},
+                                       {"isatty", isatty_fd},
+                                       {"terminal", terminal},
+                                       {NULL, NULL}};
 
 void lgb_plot_meta (lua_State *L) {
   static const luaL_Reg events[] = {{"__gc", figure_gc}, {NULL, NULL}};

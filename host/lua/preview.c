@@ -1,8 +1,8 @@
-/* preview.c - an expression restricted to a box of its indices, so that a corner of a huge lazy tensor costs a
-** corner. The box is pushed down through elementwise ops, views, reductions and contractions to the operands;
-** where it cannot go further it becomes slices. Values are those of the whole expression: what is reduced is
-** never cut. Slices alone would not do: a plan computes a sliced product or sum of stored values whole, since
-** the arithmetic of a product must not depend on how much of it is looked at. */
+/* preview.c - an expression restricted to a box of its indices, so that a corner of a huge lazy tensor
+** costs a corner. The box is pushed down through elementwise ops, views, reductions and contractions to
+** the operands; where it cannot go further it becomes slices. Values are those of the whole expression:
+** what is reduced is never cut. Slices alone would not do: a plan computes a sliced product or sum of
+** stored values whole, since the arithmetic of a product must not depend on how much of it is looked at. */
 #include "lua/preview.h"
 
 #include <stdlib.h>
@@ -12,7 +12,10 @@ enum { MEMO = 512, DEEPEST = 200 };
 
 typedef struct walk {
   int used, depth;
-  struct { gb_node *from, *to; gb_box box; } memo[MEMO];      /* 'to' is counted */
+  struct {
+    gb_node *from, *to;
+    gb_box box;
+  } memo[MEMO]; /* 'to' is counted */
 } walk;
 
 static gb_status restrict_to (walk *w, gb_node *n, gb_box box, gb_node **out, gb_error *err);
@@ -54,8 +57,8 @@ static gb_box broadcast_box (const gb_shape *in, int ndim, const gb_box *box) {
 }
 
 /* Input 'k' of a contraction (..., n, x) with (..., y, m): batch axes broadcast, its free axis is cut, the
-** summed one not. The free axis of input k is number 'free' of its last two, and comes from the last but one
-** (k = 0) or last (k = 1). */
+** summed one not. The free axis of input k is number 'free' of its last two, and comes from the last but
+** one (k = 0) or last (k = 1). */
 static gb_box contraction_box (const gb_node *n, int k, int free, const gb_box *box) {
   const gb_shape *in = gb_node_shape(n->in[k]);
   const int ndim = gb_node_shape(n)->ndim, at = in->ndim - 2 + free, from = ndim - 2 + k;
@@ -99,24 +102,26 @@ static gb_box view_box (const gb_node *n, const gb_box *box) {
 static bool input_box (const gb_node *n, int k, const gb_box *box, gb_box *out) {
   const int ndim = gb_node_shape(n)->ndim;
   switch (n->op) {
-  case GB_OP_UNSQUEEZE:
-  case GB_OP_SQUEEZE:
-  case GB_OP_PERMUTE:
-  case GB_OP_DIAGONAL: *out = view_box(n, box); return true;
-  case GB_OP_SLICE: *out = view_box(n, box); return n->attr.i[2] == 1;
-  case GB_OP_EXPAND: *out = broadcast_box(gb_node_shape(n->in[0]), ndim, box); return true;
-  case GB_OP_SUM:
-  case GB_OP_PROD:
-  case GB_OP_MIN:
-  case GB_OP_MAX:
-  case GB_OP_LOGSUMEXP:
-  case GB_OP_ANY:
-  case GB_OP_ALL: *out = reduction_box(n, box); return true;
-  case GB_OP_MATMUL: *out = contraction_box(n, k, k, box); return true;
-  case GB_OP_SQDIST:
-    *out = k < 2 ? contraction_box(n, k, 0, box) : whole(gb_node_shape(n->in[k]));
-    return true;
-  default: *out = broadcast_box(gb_node_shape(n->in[k]), ndim, box); return gb_ops[n->op].kind == GB_KIND_MAP;
+    case GB_OP_UNSQUEEZE:
+    case GB_OP_SQUEEZE:
+    case GB_OP_PERMUTE:
+    case GB_OP_DIAGONAL: *out = view_box(n, box); return true;
+    case GB_OP_SLICE: *out = view_box(n, box); return n->attr.i[2] == 1;
+    case GB_OP_EXPAND: *out = broadcast_box(gb_node_shape(n->in[0]), ndim, box); return true;
+    case GB_OP_SUM:
+    case GB_OP_PROD:
+    case GB_OP_MIN:
+    case GB_OP_MAX:
+    case GB_OP_LOGSUMEXP:
+    case GB_OP_ANY:
+    case GB_OP_ALL: *out = reduction_box(n, box); return true;
+    case GB_OP_MATMUL: *out = contraction_box(n, k, k, box); return true;
+    case GB_OP_SQDIST:
+      *out = k < 2 ? contraction_box(n, k, 0, box) : whole(gb_node_shape(n->in[k]));
+      return true;
+    default:
+      *out = broadcast_box(gb_node_shape(n->in[k]), ndim, box);
+      return gb_ops[n->op].kind == GB_KIND_MAP;
   }
 }
 

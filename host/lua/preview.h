@@ -4,7 +4,7 @@
 
 #include "graph/build.h"
 
-typedef struct gb_box {        /* entries past the rank are 0 */
+typedef struct gb_box { /* entries past the rank are 0 */
   size_t start[GB_MAXDIM], extent[GB_MAXDIM];
 } gb_box;
 

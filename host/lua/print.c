@@ -1,19 +1,22 @@
-/* print.c - tensors as text: a header line, then the edge items of each axis, aligned. A huge lazy tensor is
-** never computed for this: only its corners are (preview.h). */
+/* print.c - tensors as text: a header line, then the edge items of each axis, aligned. A huge lazy tensor
+** is never computed for this: only its corners are (preview.h). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "lua/preview.h"
 #include "lua/lgb.h"
+#include "lua/preview.h"
 
-#define SMALL 100                       /* elements that are printed whole */
-#define EAGER ((size_t)1 << 20)         /* elements that are computed whole */
+#define SMALL 100               /* elements that are printed whole */
+#define EAGER ((size_t)1 << 20) /* elements that are computed whole */
 #define CELL 32
 
-typedef union number { double f; int64_t i; } number;   /* i of i64, else f */
+typedef union number {
+  double f;
+  int64_t i;
+} number; /* i of i64, else f */
 
 /* Which positions of each axis are shown: all, or 'edge' at either end. */
 typedef struct sample {
@@ -22,7 +25,7 @@ typedef struct sample {
   size_t edge;
   size_t count[GB_MAXDIM];
   size_t numel;
-  number *v;                            /* shown elements, row-major over count */
+  number *v; /* shown elements, row-major over count */
 } sample;
 
 static size_t columns (void) {
@@ -66,7 +69,7 @@ static void read_value (sample *p, const gb_tensor *t) {
   } while (step(index, p->shape.ndim, p->count));
 }
 
-/* ---- corners of a lazy tensor -------------------------------------------------------------------------- */
+/* -- corners of a lazy tensor */
 
 /* Corner 'c': on the j-th cut axis the last 'edge' positions if bit j is set, else the first. Pushes it. */
 static gb_node *push_corner (lua_State *L, const sample *p, gb_node *x, unsigned c) {
@@ -113,12 +116,12 @@ static bool read_corners (lua_State *L, lgb_session *s, sample *p, gb_node *x, g
   return st == GB_OK;
 }
 
-/* ---- cells --------------------------------------------------------------------------------------------- */
+/* -- cells */
 
 typedef struct style {
   gb_dtype dtype;
-  int decimals;                         /* -1: whole numbers */
-  int exponent;                         /* values are shown divided by 10^exponent */
+  int decimals; /* -1: whole numbers */
+  int exponent; /* values are shown divided by 10^exponent */
   int width;
 } style;
 
@@ -157,7 +160,7 @@ static style choose_style (const sample *p, gb_dtype t, int digits) {
   return f;
 }
 
-/* ---- lines --------------------------------------------------------------------------------------------- */
+/* -- lines */
 
 static void add_text (luaL_Buffer *b, const char *text, int width) {
   for (int pad = width - (int)strlen(text); pad > 0; pad--) luaL_addchar(b, ' ');
@@ -308,7 +311,8 @@ int lgb_tensor_tostring (lua_State *L) {
   }
   lgb_session *s = lgb_enter(L);
   gb_node *x = h->node;
-  if (x->op == GB_OP_LEAF && (x->flags & (GB_NODE_PLACEHOLDER | GB_NODE_PROMISE)) == GB_NODE_PLACEHOLDER && !gb_node_has_value(x))
+  if (x->op == GB_OP_LEAF && (x->flags & (GB_NODE_PLACEHOLDER | GB_NODE_PROMISE)) == GB_NODE_PLACEHOLDER &&
+      !gb_node_has_value(x))
     return push_placeholder(L, x);
   if (gb_shape_numel(gb_node_shape(x)) != 1) return push_whole_or_corner(L, s, x);
   const size_t origin[GB_MAXDIM] = {0};

@@ -1,16 +1,17 @@
 /* promise.c - tensors that stand for expressions which a Lua function builds when they are looked at.
 **
-** Such a tensor is a leaf of the graph (gb_node_promise). Whatever evaluates or differentiates calls the function first, which
-** may compute, and puts what it gives in the leaf's place; a plan that is only made asks another function what it will cost. */
+** Such a tensor is a leaf of the graph (gb_node_promise). Whatever evaluates or differentiates calls the
+** function first, which may compute, and puts what it gives in the leaf's place; a plan that is only made
+** asks another function what it will cost. */
 #include <stdlib.h>
 
 #include "graph/grad/grad.h"
 #include "lua/lgb.h"
 
-static const char promises_key = 'p';  /* its address is the registry key: a table of {keep, cost} by serial */
+static const char promises_key = 'p'; /* its address is the registry key: a table of {keep, cost} by serial */
 
-/* A node is released wherever its last count goes, in finalizers too: an entry that exists is set, which takes no memory. The main
-** thread is in a C function whenever this can run. */
+/* A node is released wherever its last count goes, in finalizers too: an entry that exists is set, which
+** takes no memory. The main thread is in a C function whenever this can run. */
 static void broken (void *ud, uint64_t serial) {
   const lgb_session *s = ud;
   lua_State *L = s->main;
@@ -36,7 +37,8 @@ static void push_promises (lua_State *L) {
 /* Pushes the function of a promise that is not kept yet. */
 static void push_function (lua_State *L, const gb_node *promise, const char *name) {
   push_promises(L);
-  if (lua_rawgeti(L, -1, (lua_Integer)promise->serial) != LUA_TTABLE) lgb_fail(L, GB_EINTERNAL, "a promise has lost its function");
+  if (lua_rawgeti(L, -1, (lua_Integer)promise->serial) != LUA_TTABLE)
+    lgb_fail(L, GB_EINTERNAL, "a promise has lost its function");
   lua_getfield(L, -1, name);
   lua_replace(L, -3);
   lua_pop(L, 1);
@@ -51,7 +53,7 @@ static void keep (lua_State *L, lgb_session *s, gb_node *promise) {
   lua_call(L, 0, 1);
   gb_node *y = lgb_checknode(L, top + 1);
   s->graph->where = where;
-  if (gb_node_kept(promise) == NULL) {                       /* the function may have looked at it */
+  if (gb_node_kept(promise) == NULL) { /* the function may have looked at it */
     lgb_result(L, gb_node_keep(promise, y, &err), &err);
     push_promises(L);
     lua_pushnil(L);
@@ -80,10 +82,11 @@ static void redeem (lua_State *L, lgb_tensor *t, gb_node *n) {
   t->node = now;
 }
 
-gb_node **lgb_redeemed (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes, gb_walk walk, bool keeping) {
+gb_node **lgb_redeemed (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes, gb_walk walk,
+                        bool keeping) {
   gb_node **now = lgb_scratch(L, n + 1, sizeof *now);
   for (size_t i = 0; i < n; i++) now[i] = nodes[i];
-  lua_newtable(L);                                           /* handles */
+  lua_newtable(L); /* handles */
   if (n == 0 || s->graph->npromises == 0) return now;
   const int handles = lua_gettop(L);
   luaL_checkstack(L, LUA_MINSTACK, "promises");
@@ -126,8 +129,10 @@ void lgb_pushpromised (lua_State *L, size_t n, gb_node *const *nodes) {
   lgb_result(L, gb_graph_order(nodes[0]->graph, n, nodes, GB_WALK_READ, &order, &count, &err), &err);
   size_t open = 0;
   for (size_t i = 0; i < count; i++)
-    if ((order[i]->flags & GB_NODE_PROMISE) != 0 && gb_node_kept(order[i]) == NULL) order[open++] = gb_node_ref(order[i]);
-  gb_node **held = lgb_scratch(L, open + 1, sizeof *held);   /* where it raises, counts stay: better than nodes in use that are gone */
+    if ((order[i]->flags & GB_NODE_PROMISE) != 0 && gb_node_kept(order[i]) == NULL)
+      order[open++] = gb_node_ref(order[i]);
+  /* where it raises, counts stay: better than nodes in use that are gone */
+  gb_node **held = lgb_scratch(L, open + 1, sizeof *held);
   for (size_t i = 0; i < open; i++) held[i] = order[i];
   free(order);
   for (size_t i = 0; i < open; i++) {
@@ -141,8 +146,9 @@ void lgb_pushpromised (lua_State *L, size_t n, gb_node *const *nodes) {
   lua_pop(L, 1);
 }
 
-/* core.promise(shape, dtype, keep, cost): a tensor that stands for what keep() gives, which is called when it is looked at.
-** cost(): what that will take, as gb.plan says it. Neither refers to the tensor, which would last as long as they do. */
+/* core.promise(shape, dtype, keep, cost): a tensor that stands for what keep() gives, which is called when
+** it is looked at. cost(): what that will take, as gb.plan says it. Neither refers to the tensor, which
+** would last as long as they do. */
 static int promise_new (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   const gb_shape shape = lgb_checkshape(L, 1, 1);
@@ -174,4 +180,5 @@ static int promise_open (lua_State *L) {
   return 1;
 }
 
-const luaL_Reg lgb_promise_functions[] = {{"is_promise", promise_open}, {"promise", promise_new}, {NULL, NULL}};
+const luaL_Reg lgb_promise_functions[] = {
+    {"is_promise", promise_open}, {"promise", promise_new}, {NULL, NULL}};

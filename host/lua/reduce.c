@@ -1,12 +1,12 @@
-/* reduce.c - reductions over dimensions, running sums, sorting. One result each; sort and topk give values,
-** positions. */
+/* reduce.c - reductions over dimensions, running sums, sorting. One result each; sort and topk give
+** values, positions. */
 #include "lua/lgb.h"
 
 typedef struct reduction {
   gb_node *x;
-  unsigned axes;                        /* bit mask; 0 = every dimension */
+  unsigned axes; /* bit mask; 0 = every dimension */
   bool keepdim;
-  int options;                          /* stack index of the option table */
+  int options; /* stack index of the option table */
 } reduction;
 
 static unsigned add_axis (lua_State *L, int arg, const gb_node *x, unsigned axes) {

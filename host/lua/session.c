@@ -14,7 +14,7 @@
 
 #define LGB_SESSION "gibbous.session"
 
-static const char session_key = 's';          /* its address is the registry key */
+static const char session_key = 's'; /* its address is the registry key */
 
 static int default_threads (void) {
   const char *text = getenv("GIBBOUS_THREADS");
@@ -35,7 +35,8 @@ static int default_devices (void) {
 gb_status lgb_set_devices (lgb_session *s, int n, gb_error *err) {
   int have = 1;
   for (const gb_device *dev = s->device; dev->next != NULL; dev = dev->next) have++;
-  for (; have < n; have++) GB_TRY(gb_device_add_simulated(s->device, s->device->ledger.limit / (size_t)n, err));
+  for (; have < n; have++)
+    GB_TRY(gb_device_add_simulated(s->device, s->device->ledger.limit / (size_t)n, err));
   s->devices = n;
   return GB_OK;
 }
@@ -105,7 +106,8 @@ static gb_status session_new (lgb_session **out, gb_error *err) {
 }
 
 bool lgb_has_session (lua_State *L) {
-  lgb_session **slot = lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key) != LUA_TNIL ? lua_touserdata(L, -1) : NULL;
+  lgb_session **slot = lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key) != LUA_TNIL ? lua_touserdata(L, -1)
+                                                                                   : NULL;
   lua_pop(L, 1);
   return slot != NULL && *slot != NULL;
 }
@@ -113,7 +115,8 @@ bool lgb_has_session (lua_State *L) {
 /* Two seconds in which nothing seems to happen. */
 static void say_measuring (bool again) {
   if (isatty(STDERR_FILENO) == 1)
-    fprintf(stderr, "gibbous: measuring this machine%s, about 2 s\n", again ? " again, for it was busy the last time" : ", once");
+    fprintf(stderr, "gibbous: measuring this machine%s, about 2 s\n",
+            again ? " again, for it was busy the last time" : ", once");
 }
 
 static void say_stored (const char *text) {
@@ -186,22 +189,23 @@ lgb_session *lgb_enter (lua_State *L) {
 
 /* Runs the collector 'kb' worth of allocation further. A stopped collector stays stopped. */
 static void step_collector (lua_State *L, double kb) {
-  if (lua_gc(L, LUA_GCISRUNNING) != 1) return;      /* stopped, or inside a finalizer */
+  if (lua_gc(L, LUA_GCISRUNNING) != 1) return; /* stopped, or inside a finalizer */
   lua_gc(L, LUA_GCSTEP, kb < INT_MAX - 1 ? 1 + (int)kb : INT_MAX);
 }
 
-/* The collector sees a small userdata, not what it holds: charge it the same share of the Lua heap as 'bytes'
-** is of the memory limit, about one cycle per limit. Incremental mode only: a generational step never looks
-** at old objects. */
+/* The collector sees a small userdata, not what it holds: charge it the same share of the Lua heap as
+** 'bytes' is of the memory limit, about one cycle per limit. Incremental mode only: a generational step
+** never looks at old objects. */
 void lgb_charge (lua_State *L, lgb_session *s, size_t bytes) {
   const double share = (double)bytes / (double)(s->device->ledger.limit + 1);
   step_collector(L, lua_gc(L, LUA_GCCOUNT) * (share < 1 ? share : 1));
 }
 
-#define NODE_KB 0.5                     /* host memory behind a handle: a node and its place in the graph */
+#define NODE_KB 0.5 /* host memory behind a handle: a node and its place in the graph */
 #define CHARGE_EVERY 256
 
-/* Whether graphs and plans have nearly taken what tensors leave: unreachable handles are then collected before a node is refused. */
+/* Whether graphs and plans have nearly taken what tensors leave: unreachable handles are then collected
+** before a node is refused. */
 static bool is_full (const gb_ledger *l) {
   return gb_ledger_charged(l) > 0 && gb_ledger_room(l) < (size_t)4 * CHARGE_EVERY * (size_t)(1024 * NODE_KB);
 }
@@ -213,7 +217,7 @@ lgb_tensor *lgb_newtensor (lua_State *L) {
     step_collector(L, is_full(&s->device->ledger) ? INT_MAX : CHARGE_EVERY * NODE_KB);
   }
   lgb_tensor *t = lua_newuserdatauv(L, sizeof *t, 0);
-  *t = (lgb_tensor){.session = s};                  /* empty: already safe to collect */
+  *t = (lgb_tensor){.session = s}; /* empty: already safe to collect */
   s->handles++;
   lgb_setmeta(L, LGB_TENSOR);
   return t;

@@ -46,8 +46,8 @@ static void apply (lua_State *L, lgb_session *s) {
   s->edge = edge;
 }
 
-/* gb.config{dtype, device, devices, threads, digits, edge}: gives the previous values of what it sets, all without an
-** argument */
+/* gb.config{dtype, device, devices, threads, digits, edge}: gives the previous values of what it sets, all
+** without an argument */
 static int settings_config (lua_State *L) {
   static const char *const names[] = {"device", "devices", "digits", "dtype", "edge", "threads", NULL};
   lgb_session *s = lgb_enter(L);
@@ -105,7 +105,8 @@ static int settings_clock (lua_State *L) {
   return 1;
 }
 
-/* gb.type(v): "tensor", "param", "kernel", ..., else Lua's type. Behind a semicolon a name says more to who reads errors. */
+/* gb.type(v): "tensor", "param", "kernel", ..., else Lua's type. Behind a semicolon a name says more to
+** who reads errors. */
 static int settings_type (lua_State *L) {
   luaL_checkany(L, 1);
   if (luaL_getmetafield(L, 1, "__name") != LUA_TSTRING) {

@@ -1,5 +1,5 @@
-/* shape.c - views and joins: reshape, permute, slice, select, index, put, cat, stack. Positions count from 1,
-** negative from the end; ranges include both ends. */
+/* shape.c - views and joins: reshape, permute, slice, select, index, put, cat, stack. Positions count from
+** 1, negative from the end; ranges include both ends. */
 #include <string.h>
 
 #include "lua/lgb.h"
@@ -124,7 +124,8 @@ static int m_slice (lua_State *L) {
   if (step == 0) return lgb_fail(L, GB_EINDEX, "slice: step 0");
   const lua_Integer i = range_end(L, 3, step > 0 ? 1 : n, n, step > 0 ? 1 : 0, step > 0 ? n + 1 : n);
   const lua_Integer j = range_end(L, 4, step > 0 ? n : 1, n, step > 0 ? 0 : 1, step > 0 ? n : n + 1);
-  const lua_Integer extent = step > 0 ? (j < i ? 0 : (j - i) / step + 1) : (j > i ? 0 : descents(i - j, step) + 1);
+  const lua_Integer extent = step > 0 ? (j < i ? 0 : (j - i) / step + 1)
+                                      : (j > i ? 0 : descents(i - j, step) + 1);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
   return lgb_result(
@@ -153,7 +154,7 @@ static int m_diagonal (lua_State *L) {
                     &err);
 }
 
-/* ---- positions ----------------------------------------------------------------------------------------- */
+/* -- positions */
 
 /* Replaces 'arg' by an i64 tensor holding 'count' positions, from 1, of which fill() gives the next. */
 static gb_node *leaf_of_positions (lua_State *L, lgb_session *s, int arg, gb_tensor *holder) {
@@ -282,7 +283,7 @@ static int m_put (lua_State *L) {
   return lgb_result(L, gb_node_build(s->graph, GB_OP_PUT, 3, in, &attr, NULL, GB_F64, &z->node, &err), &err);
 }
 
-/* ---- joins --------------------------------------------------------------------------------------------- */
+/* -- joins */
 
 static gb_node **checkjoin (lua_State *L, size_t *n) {
   lua_settop(L, 2);

@@ -23,8 +23,8 @@ static int holder_gc (lua_State *L) {
   return 0;
 }
 
-/* A holder is emptied by its binding in the normal case; it counts on the storage, whose ledger the session
-** keeps. */
+/* A holder is emptied by its binding in the normal case; it counts on the storage, whose ledger the
+** session keeps. */
 gb_tensor *lgb_newholder (lua_State *L) {
   gb_tensor *t = lua_newuserdatauv(L, sizeof *t, 1);
   *t = (gb_tensor){0};
@@ -89,10 +89,12 @@ bool lgb_is_exact (lua_State *L, int arg) {
 /* No tensor says what type the number at 'arg' has: it is a float, and not rounded in silence. */
 static void check_alone (lua_State *L, int arg) {
   const long long v = lua_tointeger(L, arg);
-  if (!lgb_is_exact(L, arg)) lgb_fail(L, GB_EDTYPE, "f64 does not hold %lld: gb.tensor(%lld, {dtype = \"i64\"}) keeps it", v, v);
+  if (!lgb_is_exact(L, arg))
+    lgb_fail(L, GB_EDTYPE, "f64 does not hold %lld: gb.tensor(%lld, {dtype = \"i64\"}) keeps it", v, v);
 }
 
-/* Beside floats a number is a float; a whole one that f64 would round is refused: the script meant another. */
+/* Beside floats a number is a float; a whole one that f64 would round is refused: the script meant
+** another. */
 static void check_beside_floats (lua_State *L, int arg) {
   if (lgb_is_exact(L, arg)) return;
   const long long v = lua_tointeger(L, arg);
@@ -144,7 +146,7 @@ static size_t checkextent (lua_State *L, int index, int arg) {
   }
   if (n < -1 || n > (lua_Integer)PTRDIFF_MAX / 8)
     return (size_t)lgb_fail(L, GB_ESHAPE, "bad extent %lld", (long long)n);
-  return (size_t)n;                     /* -1 becomes SIZE_MAX: inferred or kept, where that has a meaning */
+  return (size_t)n; /* -1 becomes SIZE_MAX: inferred or kept, where that has a meaning */
 }
 
 void lgb_refuse_library (lua_State *L, int arg) {
@@ -155,8 +157,9 @@ void lgb_refuse_library (lua_State *L, int arg) {
   lua_pop(L, 2);
   if (!is) return;
   const char *name = lgb_function_name(L);
-  lgb_fail(L, GB_EOPTION, "%s: the first argument is the library: call the function with a dot, not a colon: gb.%s(...)", name,
-           name);
+  lgb_fail(L, GB_EOPTION,
+           "%s: the first argument is the library: call the function with a dot, not a colon: gb.%s(...)",
+           name, name);
 }
 
 /* A list of extents has the keys 1 .. n and stands alone. */
@@ -164,7 +167,8 @@ static void check_list (lua_State *L, int arg, int last) {
   const lua_Unsigned n = lua_rawlen(L, arg);
   lgb_refuse_library(L, arg);
   for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
-    if (lua_isinteger(L, -2) && lua_tointeger(L, -2) >= 1 && (lua_Unsigned)lua_tointeger(L, -2) <= n) continue;
+    if (lua_isinteger(L, -2) && lua_tointeger(L, -2) >= 1 && (lua_Unsigned)lua_tointeger(L, -2) <= n)
+      continue;
     lgb_fail(L, GB_EOPTION, "a shape is a list of extents, got a table with the key '%s'; options come last",
              luaL_tolstring(L, -2, NULL));
   }
@@ -210,7 +214,7 @@ gb_node **lgb_checklist (lua_State *L, int arg, size_t *n) {
   return nodes;
 }
 
-/* ---- shapes as Lua values: a list that prints and compares --------------------------------------------- */
+/* -- shapes as Lua values: a list that prints and compares */
 
 #define SHAPE_META "gibbous.shape"
 
@@ -263,50 +267,49 @@ static int shape_index (lua_State *L) {
   return 0;
 }
 
-/* ---- fields and positions ------------------------------------------------------------------------------ */
+/* -- fields and positions */
 
 static const struct hint {
   const char *name, *hint;
-} hints[] = {
-    {"T", "use x:t()"},
-    {"add", "use x + y"},
-    {"all_close", "use x:allclose(y)"},
-    {"astype", "use x:to{dtype = ...}"},
-    {"backward", "use gb.grad(y, xs)"},
-    {"clone", "tensors never change: no copy is needed"},
-    {"copy", "tensors never change: no copy is needed"},
-    {"contiguous", "layout is the planner's affair: leave it out"},
-    {"cpu", "use x:to{device = 'cpu'}"},
-    {"cuda", "use x:to{device = 'cuda'}"},
-    {"dim", "use x.ndim"},
-    {"div", "use x / y"},
-    {"dot", "use x:matmul(y)"},
-    {"double", "use x:to{dtype = 'f64'}"},
-    {"fill", "use gb.full(shape, v)"},
-    {"flatten", "use x:reshape(-1)"},
-    {"float", "use x:to{dtype = 'f32'}"},
-    {"gather", "use x:index(d, idx)"},
-    {"grad", "gradients are values: use gb.grad(y, xs)"},
-    {"half", "use x:to{dtype = 'f16'}"},
-    {"inverse", "use gb.linalg.solve(A, b)"},
-    {"length", "use #x"},
-    {"masked_select", "use x:index(d, mask)"},
-    {"mm", "use x:matmul(y)"},
-    {"mul", "use x * y"},
-    {"mv", "use x:matmul(y)"},
-    {"narrow", "use x:slice(d, first, last)"},
-    {"numpy", "use x:totable()"},
-    {"pow", "use x ^ y"},
-    {"power", "use x ^ y"},
-    {"repeat_", "use x:tile(...)"},
-    {"size", "use x.shape"},
-    {"square", "use x^2"},
-    {"sub", "use x - y"},
-    {"tolist", "use x:totable()"},
-    {"transpose", "use x:t() or x:permute(...)"},
-    {"type", "use x.dtype"},
-    {"view", "use x:reshape(...)"},
-    {"zero_", "tensors never change: make a new one"}};
+} hints[] = {{"T", "use x:t()"},
+             {"add", "use x + y"},
+             {"all_close", "use x:allclose(y)"},
+             {"astype", "use x:to{dtype = ...}"},
+             {"backward", "use gb.grad(y, xs)"},
+             {"clone", "tensors never change: no copy is needed"},
+             {"copy", "tensors never change: no copy is needed"},
+             {"contiguous", "layout is the planner's affair: leave it out"},
+             {"cpu", "use x:to{device = 'cpu'}"},
+             {"cuda", "use x:to{device = 'cuda'}"},
+             {"dim", "use x.ndim"},
+             {"div", "use x / y"},
+             {"dot", "use x:matmul(y)"},
+             {"double", "use x:to{dtype = 'f64'}"},
+             {"fill", "use gb.full(shape, v)"},
+             {"flatten", "use x:reshape(-1)"},
+             {"float", "use x:to{dtype = 'f32'}"},
+             {"gather", "use x:index(d, idx)"},
+             {"grad", "gradients are values: use gb.grad(y, xs)"},
+             {"half", "use x:to{dtype = 'f16'}"},
+             {"inverse", "use gb.linalg.solve(A, b)"},
+             {"length", "use #x"},
+             {"masked_select", "use x:index(d, mask)"},
+             {"mm", "use x:matmul(y)"},
+             {"mul", "use x * y"},
+             {"mv", "use x:matmul(y)"},
+             {"narrow", "use x:slice(d, first, last)"},
+             {"numpy", "use x:totable()"},
+             {"pow", "use x ^ y"},
+             {"power", "use x ^ y"},
+             {"repeat_", "use x:tile(...)"},
+             {"size", "use x.shape"},
+             {"square", "use x^2"},
+             {"sub", "use x - y"},
+             {"tolist", "use x:totable()"},
+             {"transpose", "use x:t() or x:permute(...)"},
+             {"type", "use x.dtype"},
+             {"view", "use x:reshape(...)"},
+             {"zero_", "tensors never change: make a new one"}};
 
 static const char *hint_for (const char *key) {
   for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
@@ -317,7 +320,7 @@ static const char *hint_for (const char *key) {
 static int unknown_field (lua_State *L, const char *key) {
   const char *hint = hint_for(key);
   if (hint != NULL) return lgb_fail(L, GB_EINDEX, "a tensor has no field '%s': %s", key, hint);
-  const char **names = lgb_scratch(L, 256, sizeof *names);      /* the keys live in the methods table */
+  const char **names = lgb_scratch(L, 256, sizeof *names); /* the keys live in the methods table */
   size_t n = 0;
   for (lua_pushnil(L); n < 250 && lua_next(L, lua_upvalueindex(1)); lua_pop(L, 1))
     names[n++] = lua_tostring(L, -2);
@@ -419,7 +422,7 @@ void lgb_tensor_meta (lua_State *L) {
   lgb_newmeta(L, LGB_HOLDER, holder);
   lgb_newmeta(L, SHAPE_META, shape);
   lua_pop(L, 2);
-  lua_newtable(L);                                  /* methods */
+  lua_newtable(L); /* methods */
   lua_pushcfunction(L, m_close);
   lua_setfield(L, -2, "close");
   luaL_setfuncs(L, lgb_grad_methods, 0);
@@ -435,7 +438,8 @@ void lgb_tensor_meta (lua_State *L) {
   lua_pushvalue(L, -2);
   lua_pushcclosure(L, tensor_index, 1);
   lua_setfield(L, -2, "__index");
-  lua_pushliteral(L, "gibbous.tensor; x:item() is the number of one element");   /* what Lua's own functions say they got */
+  /* what Lua's own functions say they got */
+  lua_pushliteral(L, "gibbous.tensor; x:item() is the number of one element");
   lua_setfield(L, -2, "__name");
   lua_pop(L, 1);
 }

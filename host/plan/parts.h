@@ -2,16 +2,16 @@
 #ifndef GB_PLAN_PARTS_H
 #define GB_PLAN_PARTS_H
 
+#include "plan/choose/partition.h"
 #include "plan/place/place.h"
 #include "plan/plan.h"
-#include "plan/choose/partition.h"
 #include "plan/tile/nest.h"
 #include "plan/tile/split.h"
 
-#define GB_PROGRAMS 256           /* structures a graph remembers */
-#define GB_PLACEMENTS 8           /* placements a program remembers */
-#define GB_AXES 8                 /* axes that a program tries to cut */
-#define GB_TILINGS 24            /* the same, from whichever leaf on, where it has few steps */
+#define GB_PROGRAMS 256 /* structures a graph remembers */
+#define GB_PLACEMENTS 8 /* placements a program remembers */
+#define GB_AXES 8       /* axes that a program tries to cut */
+#define GB_TILINGS 24   /* the same, from whichever leaf on, where it has few steps */
 
 /* Filled when memory is short. */
 typedef struct gb_axes_found {
@@ -26,25 +26,28 @@ typedef struct gb_lowered_plan {
   uint64_t structure;
   size_t nnodes, nouts;
   gb_lowered *low;
-  size_t *scratch;                /* [steps] bytes */
-  uint64_t *arithmetic;           /* [buffers] signatures of signature.c */
-  int widest_in, widest_out, most_constants;   /* of one step */
-  struct { uint64_t key; gb_placement *place; } placed[GB_PLACEMENTS];
+  size_t *scratch;                           /* [steps] bytes */
+  uint64_t *arithmetic;                      /* [buffers] signatures of signature.c */
+  int widest_in, widest_out, most_constants; /* of one step */
+  struct {
+    uint64_t key;
+    gb_placement *place;
+  } placed[GB_PLACEMENTS];
   int next_place;
-  gb_tiling *batch;              /* the axis that leaves name: its sums run in grains, cut or not; or NULL */
-  gb_axes_found bits, math;       /* axes found by looking, cut where no bit changes, and anywhere */
-  gb_axes_found sums;             /* as bits; more of it can run on other devices, none of it in less memory */
-  gb_packed_factor *packed_factor;          /* factors that can be packed */
+  gb_tiling *batch;         /* the axis that leaves name: its sums run in grains, cut or not; or NULL */
+  gb_axes_found bits, math; /* axes found by looking, cut where no bit changes, and anywhere */
+  gb_axes_found sums;       /* as bits; more of it can run on other devices, none of it in less memory */
+  gb_packed_factor *packed_factor; /* factors that can be packed */
   int npacked_factors;
-  gb_nest *nest;                  /* staged values inside their readers, or NULL */
-  uint64_t used;                  /* stamp of the last use */
-  gb_ledger *ledger;              /* of the books that have its bytes */
+  gb_nest *nest;     /* staged values inside their readers, or NULL */
+  uint64_t used;     /* stamp of the last use */
+  gb_ledger *ledger; /* of the books that have its bytes */
   size_t booked;
 } gb_lowered_plan;
 
 /* A value that its node may lose: dropped when memory is short, least recently used first. */
 typedef struct gb_cached {
-  gb_node *node;                  /* counted */
+  gb_node *node; /* counted */
   int output;
   uint64_t used;
 } gb_cached;
@@ -55,56 +58,56 @@ typedef struct gb_plan_cache {
   gb_cached *cached;
   size_t ncached, room;
   uint64_t clock;
-  gb_ledger *ledger;              /* asks it to give up programs */
-  struct gb_measure *measure;     /* NULL until something is measured */
+  gb_ledger *ledger;          /* asks it to give up programs */
+  struct gb_measure *measure; /* NULL until something is measured */
 } gb_plan_cache;
 
 struct gb_plan {
   gb_graph *graph;
   gb_lowered_plan *prog;
-  size_t booked;                  /* bytes of its tables in the ledger's books */
+  size_t booked; /* bytes of its tables in the ledger's books */
   size_t nnodes, nouts;
-  gb_node **node;                 /* [nnodes] canonical order; counted */
-  gb_node **out;                  /* [nouts] as requested; counted */
-  gb_plan_options options;        /* budget 0 = what the ledger has */
-  gb_placement *place;            /* of the last choice; counted */
-  gb_plan_report report;          /* of the choice that gb_plan_new made, as is what follows up to 'ran' */
-  gb_placement *planned;          /* counted */
+  gb_node **node;          /* [nnodes] canonical order; counted */
+  gb_node **out;           /* [nouts] as requested; counted */
+  gb_plan_options options; /* budget 0 = what the ledger has */
+  gb_placement *place;     /* of the last choice; counted */
+  gb_plan_report report;   /* of the choice that gb_plan_new made, as is what follows up to 'ran' */
+  gb_placement *planned;   /* counted */
   gb_plan_row *row;
-  int *number;                    /* [places + 1] steps that run before a place: users count these */
-  const char **what;              /* [steps that run] */
-  gb_candidate taken;                 /* of the last choice: what tells it from others */
+  int *number;        /* [places + 1] steps that run before a place: users count these */
+  const char **what;  /* [steps that run] */
+  gb_candidate taken; /* of the last choice: what tells it from others */
   gb_candidate *candidate;
   size_t ncandidates, candidate_room;
   bool ran;
   size_t nbound;
-  gb_node **bound;                /* leaves of the last run with other values: borrowed, for comparison */
-  int *binding;                   /* [buffers] index into them, -1 = the node's own value */
-  gb_window_fold (*window)[2];    /* [steps] room for folds cut down, along one axis or two; NULL until one is */
-  void *arena;                    /* kept between runs with rebound leaves */
+  gb_node **bound;             /* leaves of the last run with other values: borrowed, for comparison */
+  int *binding;                /* [buffers] index into them, -1 = the node's own value */
+  gb_window_fold (*window)[2]; /* [steps] room for folds cut down, along one axis or two; NULL until one is */
+  void *arena;                 /* kept between runs with rebound leaves */
   size_t arena_bytes;
   gb_run_stats stats;
-  gb_partition *partition;              /* what other devices do; NULL: one device plans and runs alone */
-  gb_device *on;                 /* the device whose steps run now */
-  bool watched;                   /* the run in progress, by memcheck.c */
+  gb_partition *partition; /* what other devices do; NULL: one device plans and runs alone */
+  gb_device *on;           /* the device whose steps run now */
+  bool watched;            /* the run in progress, by memcheck.c */
   /* [buffers] of the run in progress */
-  bool *want, *have, *keep;       /* as in gb_demand */
-  bool *depends;                  /* it depends on a bound leaf */
-  gb_tensor *value;               /* counted for the time of a run */
+  bool *want, *have, *keep; /* as in gb_demand */
+  bool *depends;            /* it depends on a bound leaf */
+  gb_tensor *value;         /* counted for the time of a run */
   const void **read;
   void **write;
   /* operands of the step in progress */
   const void **in;
   void **to;
   gb_number *constant;
-  gb_tensor *handed;              /* the same as a registered op sees them ... */
-  gb_storage **lent;              /* ... and records for those that lie in the arena: NULL until a run needs them */
+  gb_tensor *handed; /* the same as a registered op sees them ... */
+  gb_storage **lent; /* ... and records for those that lie in the arena: NULL until a run needs them */
 };
 
 /* plan.c. Opens the plan of a structure without choosing or allocating tensors. Errors: as gb_lower;
 ** ENOMEM. */
 gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan **out, gb_error *err);
-size_t gb_plan_pinned (const gb_plan *p);                    /* bytes held beside the plan, caches apart */
+size_t gb_plan_pinned (const gb_plan *p); /* bytes held beside the plan, caches apart */
 size_t gb_plan_budget (const gb_plan *p);
 /* Before any placement is chosen: scratch goes with the number of threads, which may have changed since
 ** the program was written. */
@@ -121,10 +124,11 @@ gb_status gb_plan_execute (gb_plan *p, void *arena, bool store, gb_error *err);
 /* The step at a place of p->place, on the device p->on; for one window where 'at' says so. */
 gb_status gb_plan_run_place (gb_plan *p, int place, const gb_window *at, void *arena, gb_error *err);
 void gb_plan_clear (gb_plan *p);
-void gb_tell_stored (const gb_plan *p);      /* stored.c; of the choice that is about to run */
-gb_status gb_plan_unbound (const gb_node *n, gb_error *err);    /* says why leaf n has no value; EOPTION */
+void gb_tell_stored (const gb_plan *p); /* stored.c; of the choice that is about to run */
+gb_status gb_plan_unbound (const gb_node *n, gb_error *err); /* says why leaf n has no value; EOPTION */
 
-/* cache.c: the value is a cache, only its node counts it, and dropping it makes room in the account in force. */
+/* cache.c: the value is a cache, only its node counts it, and dropping it makes room in the account in
+** force. */
 bool gb_cache_holds (const gb_value *v);
 
 static inline gb_value *gb_plan_value (const gb_plan *p, int b) {
@@ -152,8 +156,9 @@ static inline const char *gb_plan_name (const gb_plan *p, int b) {
   return p->node[p->prog->low->buf[b].source]->name;
 }
 
-/* choose.c. Chooses the placement for p->want, p->have and p->keep: with caches kept, with caches as temporaries,
-** with existing caches dropped, then window by window of some axis; the first that fits. Errors: EREFUSED, ENOMEM. */
+/* choose.c. Chooses the placement for p->want, p->have and p->keep: with caches kept, with caches as
+** temporaries, with existing caches dropped, then window by window of some axis; the first that fits.
+** Errors: EREFUSED, ENOMEM. */
 gb_status gb_plan_choose (gb_plan *p, gb_error *err);
 /* Bytes of values that the placement counts on and that would make room if they went. */
 size_t gb_plan_held (const gb_plan *p, const gb_placement *place);
@@ -161,9 +166,11 @@ size_t gb_plan_held (const gb_plan *p, const gb_placement *place);
 gb_status gb_plan_find_minimum (gb_plan *p, size_t *minimum, gb_error *err);
 /* The axes that a program can be cut along. */
 gb_status gb_lowered_plan_find_batch (gb_lowered_plan *prog, gb_node *const *node, gb_error *err);
-gb_status gb_lowered_plan_find_tilings (gb_lowered_plan *prog, bool math, bool sums, const gb_axes_found **out, gb_error *err);
+gb_status gb_lowered_plan_find_tilings (gb_lowered_plan *prog, bool math, bool sums,
+                                        const gb_axes_found **out, gb_error *err);
 
-/* candidates.c. Remembers a candidate that was weighed; without memory it is left out. 'place': what it is like. */
+/* candidates.c. Remembers a candidate that was weighed; without memory it is left out. 'place': what it is
+** like. */
 void gb_plan_note_candidate (gb_plan *p, const gb_candidate *o, const gb_placement *place);
 /* Once a placement is chosen: says of each candidate whether it fits, and which it was. */
 void gb_plan_judge_candidates (gb_plan *p);
@@ -179,39 +186,47 @@ gb_status gb_plan_refuse (const gb_plan *p, const gb_placement *place, size_t ne
                           size_t minimum, gb_error *err);
 
 /* cache.c */
-gb_plan_cache *gb_caches (gb_graph *g, gb_error *err);             /* made on first use; NULL: no memory */
+gb_plan_cache *gb_caches (gb_graph *g, gb_error *err); /* made on first use; NULL: no memory */
 
 /* measure.c */
 typedef struct gb_measure gb_measure;
 void gb_measure_note (gb_graph *g, gb_node *n, int output);
 void gb_measure_count (const gb_run_stats *s, bool outermost);
 void gb_measure_free (gb_measure *m);
-gb_lowered_plan *gb_lowered_plan_find (gb_plan_cache *c, uint64_t structure, size_t nnodes, size_t nouts, int threads);
-void gb_lowered_plan_add (gb_plan_cache *c, gb_lowered_plan *p);             /* takes a count of its own */
-gb_status gb_lowered_plan_book (gb_lowered_plan *p, gb_ledger *l, gb_error *err);   /* after each change of its size */
+gb_lowered_plan *gb_lowered_plan_find (gb_plan_cache *c, uint64_t structure, size_t nnodes, size_t nouts,
+                                       int threads);
+void gb_lowered_plan_add (gb_plan_cache *c, gb_lowered_plan *p); /* takes a count of its own */
+/* after each change of its size */
+gb_status gb_lowered_plan_book (gb_lowered_plan *p, gb_ledger *l, gb_error *err);
 void gb_lowered_plan_unref (gb_lowered_plan *p);
 /* The value of n's output is now a cache. Without memory for the entry it is simply dropped. */
 void gb_cache_add (gb_graph *g, gb_node *n, int output);
 bool gb_cache_reserve (gb_graph *g, size_t more); /* so that as many gb_cache_add allocate nothing */
 void gb_cache_touch (gb_graph *g, const gb_node *n, int output);
-void gb_cache_forget (gb_graph *g, gb_node *n, int output);       /* no longer a cache, if it was one; the value stays */
-void gb_cache_pin (gb_graph *g, gb_node *n, int output);           /* it was asked for: no longer droppable */
+/* no longer a cache, if it was one; the value stays */
+void gb_cache_forget (gb_graph *g, gb_node *n, int output);
+void gb_cache_pin (gb_graph *g, gb_node *n, int output); /* it was asked for: no longer droppable */
 /* Makes 'bytes' allocatable: drops caches, then lets the owner of the ledger collect. False: there is no
 ** room. */
 bool gb_make_room (gb_graph *g, size_t bytes);
 
-/* memcheck.c: watches a run whose arena is the plan's own, where gb_plan_memcheck.on. False: this one is not
-** watched. */
+/* memcheck.c: watches a run whose arena is the plan's own, where gb_plan_memcheck.on. False: this one is
+** not watched. */
 bool gb_memcheck_begin (const gb_plan *p, void *arena);
 void gb_memcheck_before (const gb_plan *p, const void *arena);
-void gb_memcheck_after (const gb_plan *p, int place, const gb_window *at, void *arena);   /* at NULL: it ran once */
-void gb_memcheck_node (const gb_plan *p, int step, const gb_nest_room *room, void *arena);   /* a node of the nest ran */
-void gb_memcheck_consumed (const gb_plan *p, int k, void *arena);   /* what it made was read */
-void gb_memcheck_nest (const gb_plan *p, int step, int place, void *arena);   /* the outermost reader is done */
+/* at NULL: it ran once */
+void gb_memcheck_after (const gb_plan *p, int place, const gb_window *at, void *arena);
+/* a node of the nest ran */
+void gb_memcheck_node (const gb_plan *p, int step, const gb_nest_room *room, void *arena);
+void gb_memcheck_consumed (const gb_plan *p, int k, void *arena);           /* what it made was read */
+void gb_memcheck_nest (const gb_plan *p, int step, int place, void *arena); /* the outermost reader is done */
 void gb_memcheck_end (void);
-void gb_memcheck_copied (const gb_plan *p, int b);     /* all of buffer b was copied to where it lies now */
+void gb_memcheck_copied (const gb_plan *p, int b); /* all of buffer b was copied to where it lies now */
 /* What the watch keeps of the device that it looks at: another one is watched in between. */
-typedef struct gb_memcheck_memory { unsigned char *before; size_t *spare; } gb_memcheck_memory;
+typedef struct gb_memcheck_memory {
+  unsigned char *before;
+  size_t *spare;
+} gb_memcheck_memory;
 void gb_memcheck_exchange (gb_memcheck_memory *m);
 
 #endif

@@ -13,24 +13,26 @@ static void max_int (int *a, int b) {
   if (b > *a) *a = b;
 }
 
-enum { FEW = 1 << 22 };           /* elements: a staged product of so many may exist whole */
+enum { FEW = 1 << 22 }; /* elements: a staged product of so many may exist whole */
 
 /* Returns the source of the innermost large staged product that cannot be made in windows, or -1. */
-static int find_uncut (const gb_lowered *low, const gb_nest *nest, gb_node *const *node, const bool *inlined) {
+static int find_uncut (const gb_lowered *low, const gb_nest *nest, gb_node *const *node,
+                       const bool *inlined) {
   for (int s = 0; s < low->nsteps; s++) {
     const gb_step *st = &low->step[s];
     const gb_buf *b = &low->buf[st->out[0]];
     const bool product = node[b->source]->op == GB_OP_MATMUL && !inlined[b->source];
-    if (b->staged && b->cls == GB_BUF_TEMP && product && gb_shape_numel(&b->shape) > FEW && (nest == NULL || !nest->inside[s]))
+    if (b->staged && b->cls == GB_BUF_TEMP && product && gb_shape_numel(&b->shape) > FEW &&
+        (nest == NULL || !nest->inside[s]))
       return (int)b->source;
   }
   return -1;
 }
 
-/* Lowers, with products staged but for large ones that would exist whole: those are inlined where that can be lowered. A function
-** of the graph alone. */
-static gb_status lower (gb_graph *g, size_t nouts, gb_node *const *outs, size_t nnodes, gb_node *const *node, gb_lowered_plan *p,
-                        gb_error *err) {
+/* Lowers, with products staged but for large ones that would exist whole: those are inlined where that can
+** be lowered. A function of the graph alone. */
+static gb_status lower (gb_graph *g, size_t nouts, gb_node *const *outs, size_t nnodes, gb_node *const *node,
+                        gb_lowered_plan *p, gb_error *err) {
   bool *inlined = calloc(nnodes + 1, sizeof *inlined);
   if (inlined == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
   gb_status rc = gb_lower(g, nouts, outs, &p->low, err);
@@ -55,12 +57,15 @@ static gb_status lower (gb_graph *g, size_t nouts, gb_node *const *outs, size_t 
   return rc;
 }
 
-static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, gb_node *const *node, size_t nouts,
-                              gb_node *const *outs, gb_lowered_plan **out, gb_error *err) {
+static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, gb_node *const *node,
+                              size_t nouts, gb_node *const *outs, gb_lowered_plan **out, gb_error *err) {
   gb_lowered_plan *p = calloc(1, sizeof *p);
   if (p == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
-  *p = (gb_lowered_plan){.refs = 1, .threads = gb_pool_threads(g->device->pool), .structure = structure,
-                    .nnodes = nnodes, .nouts = nouts};
+  *p = (gb_lowered_plan){.refs = 1,
+                         .threads = gb_pool_threads(g->device->pool),
+                         .structure = structure,
+                         .nnodes = nnodes,
+                         .nouts = nouts};
   gb_status rc = lower(g, nouts, outs, nnodes, node, p, err);
   if (rc == GB_OK) {
     p->scratch = calloc((size_t)p->low->nsteps + 1, sizeof *p->scratch);
@@ -89,8 +94,8 @@ static gb_status new_program (gb_graph *g, uint64_t structure, size_t nnodes, gb
   return rc;
 }
 
-static gb_status find_program (gb_graph *g, uint64_t structure, size_t nnodes, gb_node *const *node, size_t nouts,
-                               gb_node *const *outs, gb_lowered_plan **out, gb_error *err) {
+static gb_status find_program (gb_graph *g, uint64_t structure, size_t nnodes, gb_node *const *node,
+                               size_t nouts, gb_node *const *outs, gb_lowered_plan **out, gb_error *err) {
   gb_plan_cache *c = gb_caches(g, err);
   if (c == NULL) return GB_ENOMEM;
   gb_lowered_plan *p = gb_lowered_plan_find(c, structure, nnodes, nouts, gb_pool_threads(g->device->pool));
@@ -105,7 +110,8 @@ static gb_status find_program (gb_graph *g, uint64_t structure, size_t nnodes, g
 
 static gb_status book_tables (gb_plan *p, gb_error *err) {
   const size_t nb = (size_t)p->prog->low->nbufs;
-  const size_t bytes = sizeof *p + p->nnodes * sizeof *p->node + nb * (4 * sizeof *p->want + sizeof *p->value + 2 * sizeof(void *));
+  const size_t bytes = sizeof *p + p->nnodes * sizeof *p->node +
+                       nb * (4 * sizeof *p->want + sizeof *p->value + 2 * sizeof(void *));
   GB_TRY(gb_ledger_book(&p->graph->device->ledger, bytes, "a plan", err));
   p->booked = bytes;
   return GB_OK;
@@ -127,7 +133,8 @@ static bool alloc_tables (gb_plan *p) {
   p->handed = calloc(widest, sizeof *p->handed);
   p->lent = calloc(widest, sizeof *p->lent);
   return p->handed != NULL && p->lent != NULL && p->want != NULL && p->have != NULL && p->keep != NULL &&
-         p->depends != NULL && p->value != NULL && p->read != NULL && p->write != NULL && p->in != NULL && p->to != NULL && p->constant != NULL;
+         p->depends != NULL && p->value != NULL && p->read != NULL && p->write != NULL && p->in != NULL &&
+         p->to != NULL && p->constant != NULL;
 }
 
 gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan **out, gb_error *err) {
@@ -197,8 +204,9 @@ static void look_up_values (gb_plan *p) {
     p->have[b] = gb_plan_has_value(p, b);
     p->keep[b] = true;
   }
-  for (size_t i = 0; i < p->nouts; i++)                  /* a cache that is asked for must not give way to the rest */
-    if (!gb_node_has_value(p->out[i]) || gb_cache_holds(&p->out[i]->out[0])) p->want[p->prog->low->out[i]] = true;
+  for (size_t i = 0; i < p->nouts; i++) /* a cache that is asked for must not give way to the rest */
+    if (!gb_node_has_value(p->out[i]) || gb_cache_holds(&p->out[i]->out[0]))
+      p->want[p->prog->low->out[i]] = true;
 }
 
 gb_status gb_plan_refresh (gb_plan *p, gb_error *err) {
@@ -212,11 +220,11 @@ gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb
   gb_cache_sweep(g);
   GB_TRY(gb_plan_open(g, nouts, outs, &p, err));
   if (o != NULL) p->options = *o;
-  p->options.on = NULL;                                /* the caller's */
+  p->options.on = NULL; /* the caller's */
   look_up_values(p);
   gb_status rc = o == NULL ? GB_OK : gb_partition_new(p, o->ndevices, o->on, err);
   if (rc == GB_OK) rc = gb_plan_choose(p, err);
-  look_up_values(p);                 /* what the choice means to drop is still there to be weighed */
+  look_up_values(p); /* what the choice means to drop is still there to be weighed */
   if (rc == GB_OK) rc = gb_plan_find_minimum(p, &p->report.minimum, err);
   if (rc == GB_OK) rc = gb_plan_fill_report(p, err);
   if (rc == GB_OK) rc = gb_partition_report(p, err);

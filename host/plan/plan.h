@@ -3,88 +3,94 @@
 #ifndef GB_PLAN_PLAN_H
 #define GB_PLAN_PLAN_H
 
-#include "lower/lower.h"
 #include "graph/call.h"
+#include "lower/lower.h"
 
 typedef struct gb_plan gb_plan;
 
 /* A device that takes part: the graph's own, or one of its simulated ones. */
 typedef struct gb_plan_on {
   gb_device *device;
-  size_t budget;               /* 0 = as below, or what its ledger has */
-  double speed;                /* relative to the others; 0 = 1 */
+  size_t budget; /* 0 = as below, or what its ledger has */
+  double speed;  /* relative to the others; 0 = 1 */
 } gb_plan_on;
 
 /* What a plan may do beside running every step whole, in program order. All of it keeps every bit. */
 enum {
-  GB_ALLOW_CACHE = 1,          /* keep values for later plans */
-  GB_ALLOW_ORDER = 2,          /* run steps in another order */
-  GB_ALLOW_PACK = 4,           /* triangular factors in half a square */
-  GB_ALLOW_CUT = 8,            /* window by window of an axis */
+  GB_ALLOW_CACHE = 1, /* keep values for later plans */
+  GB_ALLOW_ORDER = 2, /* run steps in another order */
+  GB_ALLOW_PACK = 4,  /* triangular factors in half a square */
+  GB_ALLOW_CUT = 8,   /* window by window of an axis */
   GB_ALLOW_ALL = 15
 };
 
 typedef struct gb_plan_options {
-  size_t budget;               /* bytes for arena + outputs + caches; 0 = ledger limit - pinned */
-  unsigned forbid;             /* GB_ALLOW_* that it may not */
-  bool least;                  /* of the candidates the one of least peak, not the fastest that fits */
-  bool math;                   /* sums may run in other pieces where that is faster or smaller: equal up to rounding */
-  int ndevices;                /* 0: the graph's own device alone */
-  const gb_plan_on *on;        /* [ndevices]; the graph's own plans and holds the results even where it is not listed */
+  size_t budget;   /* bytes for arena + outputs + caches; 0 = ledger limit - pinned */
+  unsigned forbid; /* GB_ALLOW_* that it may not */
+  bool least;      /* of the candidates the one of least peak, not the fastest that fits */
+  bool math;       /* sums may run in other pieces where that is faster or smaller: equal up to rounding */
+  int ndevices;    /* 0: the graph's own device alone */
+  /* [ndevices]; the graph's own plans and holds the results even where it is not listed */
+  const gb_plan_on *on;
 } gb_plan_options;
 
-/* What a row of the report stands for. INPUT: it exists already, and is pinned or a cache; STATE: totals that a step
-** keeps from window to window; the others are made by the run. */
+/* What a row of the report stands for. INPUT: it exists already, and is pinned or a cache; STATE: totals
+** that a step keeps from window to window; the others are made by the run. */
 typedef enum gb_row_class {
-  GB_ROW_INPUT, GB_ROW_OUTPUT, GB_ROW_CACHE, GB_ROW_TEMP, GB_ROW_WORKSPACE, GB_ROW_STATE
+  GB_ROW_INPUT,
+  GB_ROW_OUTPUT,
+  GB_ROW_CACHE,
+  GB_ROW_TEMP,
+  GB_ROW_WORKSPACE,
+  GB_ROW_STATE
 } gb_row_class;
 const char *gb_row_class_name (gb_row_class c);
 
 /* One buffer as planned. */
 typedef struct gb_plan_row {
-  const char *what;            /* "z", "cholesky", "scratch" */
-  const char *where;           /* script line */
-  const char *was;             /* what it overwrites, "" where it overwrites nothing */
+  const char *what;  /* "z", "cholesky", "scratch" */
+  const char *where; /* script line */
+  const char *was;   /* what it overwrites, "" where it overwrites nothing */
   gb_row_class cls;
-  gb_dtype dtype;              /* WORKSPACE and STATE have neither dtype nor shape */
+  gb_dtype dtype; /* WORKSPACE and STATE have neither dtype nor shape */
   gb_shape shape;
-  bool packed;                 /* the lower triangle only */
-  size_t window;               /* indices of dimension 'axis' that exist at a time, 0: all of it */
+  bool packed;   /* the lower triangle only */
+  size_t window; /* indices of dimension 'axis' that exist at a time, 0: all of it */
   int axis;
-  size_t bytes, offset;        /* offset: in the arena; all others: SIZE_MAX */
-  int step;                    /* that makes it, -1: INPUT */
-  int first, last;             /* steps, from 0 in the order in which they run */
-  int turn[2];                 /* of the nest that runs in its step, the first and the last one; all: 0 and INT_MAX */
+  size_t bytes, offset; /* offset: in the arena; all others: SIZE_MAX */
+  int step;             /* that makes it, -1: INPUT */
+  int first, last;      /* steps, from 0 in the order in which they run */
+  int turn[2]; /* of the nest that runs in its step, the first and the last one; all: 0 and INT_MAX */
 } gb_plan_row;
 
 /* One candidate that was weighed: what it takes, and whether the budget allows it. */
 typedef struct gb_candidate {
-  char name[128];              /* "windows of 64 of 1000 along axis 1 of x" */
-  size_t need, held;           /* bytes; 'held' of them are existing caches that it reads */
-  double seconds;              /* predicted; 0: not known */
+  char name[128];    /* "windows of 64 of 1000 along axis 1 of x" */
+  size_t need, held; /* bytes; 'held' of them are existing caches that it reads */
+  double seconds;    /* predicted; 0: not known */
   bool fits, chosen;
-  const struct gb_tiling *tiling;   /* of which it runs windows, NULL: whole */
-  size_t chunk;                /* indices of a window, 0: whole */
-  bool packed, reordered;      /* factors as triangles; steps in the order that needs least */
-  size_t rows;                 /* indices of staged values that exist at a time, inside the steps that read them; 0: all */
+  const struct gb_tiling *tiling; /* of which it runs windows, NULL: whole */
+  size_t chunk;                   /* indices of a window, 0: whole */
+  bool packed, reordered;         /* factors as triangles; steps in the order that needs least */
+  size_t rows; /* indices of staged values that exist at a time, inside the steps that read them; 0: all */
 } gb_candidate;
 
 typedef struct gb_plan_report {
-  size_t budget;               /* when it was planned */
-  size_t peak;                 /* arena + outputs + caches */
+  size_t budget; /* when it was planned */
+  size_t peak;   /* arena + outputs + caches */
   size_t arena, outputs, caches, lower_bound;
-  size_t held;                 /* existing caches that the run reads: they count against the budget */
-  size_t minimum;              /* smallest budget that works (caches counted as zero) */
-  bool least, timed;           /* the candidate of least need is chosen; candidates have predicted seconds */
+  size_t held;       /* existing caches that the run reads: they count against the budget */
+  size_t minimum;    /* smallest budget that works (caches counted as zero) */
+  bool least, timed; /* the candidate of least need is chosen; candidates have predicted seconds */
   int nsteps, nrows, ncandidates;
-  const gb_plan_row *row;      /* inputs first, then in the order of steps */
-  const gb_candidate *candidate;       /* in order of preference */
-  const char *const *step;     /* [nsteps] what they are */
+  const gb_plan_row *row;        /* inputs first, then in the order of steps */
+  const gb_candidate *candidate; /* in order of preference */
+  const char *const *step;       /* [nsteps] what they are */
 } gb_plan_report;
 
 /* One copy between devices, with all its repetitions. */
 typedef struct gb_plan_copy {
-  const char *what, *where;    /* name of the value, script line */
+  const char *what, *where; /* name of the value, script line */
   const char *from, *to;
   size_t bytes, times;
 } gb_plan_copy;
@@ -92,16 +98,16 @@ typedef struct gb_plan_copy {
 /* One device of a plan over several. */
 typedef struct gb_plan_device {
   const char *name;
-  size_t budget, peak, arena;  /* bytes on this device; the first device's peak is that of the plan */
-  size_t lo, hi, chunk;        /* range of the axis, and its windows; lo = hi: nothing */
-  size_t extent;               /* of the axis */
+  size_t budget, peak, arena; /* bytes on this device; the first device's peak is that of the plan */
+  size_t lo, hi, chunk;       /* range of the axis, and its windows; lo = hi: nothing */
+  size_t extent;              /* of the axis */
   int ncopies;
-  gb_plan_copy *copy;          /* to this device, and from it to the first */
+  gb_plan_copy *copy; /* to this device, and from it to the first */
 } gb_plan_device;
 
 /* The devices of a plan, the first one first; 0: it is planned for one. */
 int gb_plan_devices (const gb_plan *p, const gb_plan_device **out);
-size_t gb_plan_measured_on (const gb_plan *p, int device);   /* as gb_run_stats.measured, by its ledger */
+size_t gb_plan_measured_on (const gb_plan *p, int device); /* as gb_run_stats.measured, by its ledger */
 
 /* Plans the joint evaluation of 'outs'. Errors: EREFUSED with need, have, minimum and the largest values
 ** by line. */
@@ -109,12 +115,12 @@ gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb
                        gb_plan **out, gb_error *err);
 void gb_plan_free (gb_plan *p);
 void gb_plan_report_get (const gb_plan *p, gb_plan_report *r);
-const gb_node *gb_plan_out (const gb_plan *p, size_t i);    /* of 'outs', as they were planned */
+const gb_node *gb_plan_out (const gb_plan *p, size_t i); /* of 'outs', as they were planned */
 const gb_lowered *gb_plan_lowered (const gb_plan *p);
-char *gb_plan_explain (const gb_plan *p);      /* one readable screen; malloc'ed */
-char *gb_plan_programs (const gb_plan *p);     /* each step's fold program as text; malloc'ed */
-char *gb_plan_json (const gb_plan *p);         /* the same as data; malloc'ed */
-char *gb_plan_svg (const gb_plan *p);          /* a drawing of memory over time; malloc'ed */
+char *gb_plan_explain (const gb_plan *p);  /* one readable screen; malloc'ed */
+char *gb_plan_programs (const gb_plan *p); /* each step's fold program as text; malloc'ed */
+char *gb_plan_json (const gb_plan *p);     /* the same as data; malloc'ed */
+char *gb_plan_svg (const gb_plan *p);      /* a drawing of memory over time; malloc'ed */
 
 /* Runs on the graph it was made from and stores the values in the requested nodes. Rebinding: leaf[i] (a
 ** node of the plan's graph, a leaf or placeholder) takes value[i] of the same shape, dtype and contiguity;
@@ -123,23 +129,23 @@ char *gb_plan_svg (const gb_plan *p);          /* a drawing of memory over time;
 gb_status gb_plan_run (gb_plan *p, gb_error *err);
 gb_status gb_plan_run_with (gb_plan *p, size_t n, gb_node *const *leaf, const gb_tensor *value,
                             gb_tensor *out, gb_error *err);
-bool gb_plan_has_leaf (const gb_plan *p, const gb_node *leaf);      /* false: binding it would change nothing */
+bool gb_plan_has_leaf (const gb_plan *p, const gb_node *leaf); /* false: binding it would change nothing */
 
 /* As gb_plan_run_with inside a registered op, which may not allocate: every buffer comes from the caller.
-** Nothing is cached. 'values': values that nodes have are read, n = 0; else everything is computed from the leaves. out[i]:
-** contiguous, storage set. 'arena': gb_plan_arena bytes, 64-byte aligned. */
+** Nothing is cached. 'values': values that nodes have are read, n = 0; else everything is computed from
+** the leaves. out[i]: contiguous, storage set. 'arena': gb_plan_arena bytes, 64-byte aligned. */
 gb_status gb_plan_run_into (gb_plan *p, size_t n, gb_node *const *leaf, const gb_tensor *value,
                             const gb_tensor *out, bool values, void *arena, gb_error *err);
 gb_status gb_plan_arena (gb_plan *p, bool values, size_t *bytes, gb_error *err);
 
 /* Last run, measured: high-water bytes of ledger above its level before the run; fold statistics summed. */
 typedef struct gb_run_stats {
-  size_t predicted;            /* bytes the placement said this run would take of the ledger */
+  size_t predicted; /* bytes the placement said this run would take of the ledger */
   size_t measured;
   double seconds;
   uint64_t pairs;
-  int folds, opaques;          /* a step that ran window by window counts once a window */
-  int windows;                 /* of the cut axis; 0: nothing was cut; 1: a named batch ran whole */
+  int folds, opaques; /* a step that ran window by window counts once a window */
+  int windows;        /* of the cut axis; 0: nothing was cut; 1: a named batch ran whole */
 } gb_run_stats;
 void gb_plan_stats (const gb_plan *p, gb_run_stats *s);
 
@@ -157,12 +163,12 @@ size_t gb_plan_room (const gb_graph *g, size_t held);
 typedef struct gb_memcheck_watch {
   bool on;
   unsigned char poison;
-  size_t high_water; /* highest arena byte that changed, plus one, over the runs since it was zeroed */
-  size_t strays;               /* bytes changed that no running step owned */
-  size_t unwritten;            /* most bytes at the end of one result that its step left as they were */
-  size_t unused_scratch;       /* the same of one step's scratch */
-  char first[160];             /* the first step with strays or with 64 or more unwritten bytes, and where */
-  void (*at_step)(const char *what);  /* called before each step, and with NULL after the last: 'on' or not */
+  size_t high_water;     /* highest arena byte that changed, plus one, over the runs since it was zeroed */
+  size_t strays;         /* bytes changed that no running step owned */
+  size_t unwritten;      /* most bytes at the end of one result that its step left as they were */
+  size_t unused_scratch; /* the same of one step's scratch */
+  char first[160];       /* the first step with strays or with 64 or more unwritten bytes, and where */
+  void (*at_step)(const char *what); /* called before each step, and with NULL after the last: 'on' or not */
 } gb_memcheck_watch;
 extern gb_memcheck_watch gb_plan_memcheck;
 
@@ -171,16 +177,16 @@ extern gb_memcheck_watch gb_plan_memcheck;
 ** before, as long as the expression, its history included, has no more than 1,000 nodes. Nodes keep their
 ** inputs: see gb_node_drop_inputs. */
 gb_status gb_eval (gb_graph *g, size_t n, gb_node *const *nodes, gb_error *err);
-/* Measurements (measure.c) nest; what runs did since the outermost began stands in gb_measured, 'measured' being the largest.
-** Seconds of a run within a run count once. Errors: ENOMEM. */
+/* Measurements (measure.c) nest; what runs did since the outermost began stands in gb_measured, 'measured'
+** being the largest. Seconds of a run within a run count once. Errors: ENOMEM. */
 gb_status gb_measure_begin (gb_graph *g, gb_error *err);
 void gb_measure_end (gb_graph *g);
 extern gb_run_stats gb_measured;
 
-/* 'say' is called once, before a run that stores a value of 64 MiB or more, 16 times what it is made of, for an op that takes all
-** of it although much of the kind streams. NULL: nobody. */
+/* 'say' is called once, before a run that stores a value of 64 MiB or more, 16 times what it is made of,
+** for an op that takes all of it although much of the kind streams. NULL: nobody. */
 void gb_stored_announce (void (*say)(const char *text));
 
-extern gb_run_stats gb_last_eval;              /* of the last gb_eval: for reports and tests */
+extern gb_run_stats gb_last_eval; /* of the last gb_eval: for reports and tests */
 
 #endif

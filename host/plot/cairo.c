@@ -12,7 +12,9 @@
 #include "base/outfile.h"
 #include "plot/dense.h"
 
-typedef struct colour { double r, g, b; } colour;
+typedef struct colour {
+  double r, g, b;
+} colour;
 
 /* Distinguishable in the common forms of colour blindness. Source: Okabe & Ito (2008). */
 static const colour palette[] = {
@@ -23,23 +25,29 @@ enum { NPALETTE = sizeof palette / sizeof palette[0] };
 static const colour ink = {0.15, 0.15, 0.18}, faint = {0.88, 0.88, 0.90};
 
 enum {
-  PIECE = 2048,                          /* points that are drawn between two looks for a Ctrl-C */
-  VECTORS = 500000,                      /* points of lines that are written as such: cairo writes them at the end, at one go */
-  STROKES = 20000,                       /* and that it draws in a PNG, where many that cross are slow */
-  FINE = 4,                              /* pixels (and columns of a line) a point of what is not written as it is, */
-  MOST_PIXELS = 8192                     /* and its longer side at most */
+  PIECE = 2048,      /* points that are drawn between two looks for a Ctrl-C */
+  VECTORS = 500000,  /* points of lines that are written as such: cairo writes them at the end, at one go */
+  STROKES = 20000,   /* and that it draws in a PNG, where many that cross are slow */
+  FINE = 4,          /* pixels (and columns of a line) a point of what is not written as it is, */
+  MOST_PIXELS = 8192 /* and its longer side at most */
 };
 
 typedef struct canvas {
   cairo_t *cr;
-  double left, top, right, bottom;   /* of the plotting area */
+  double left, top, right, bottom; /* of the plotting area */
   gb_range x, y;
 } canvas;
 
-static double px (const canvas *c, double x) { return c->left + (x - c->x.lo) / (c->x.hi - c->x.lo) * (c->right - c->left); }
-static double py (const canvas *c, double y) { return c->bottom - (y - c->y.lo) / (c->y.hi - c->y.lo) * (c->bottom - c->top); }
+static double px (const canvas *c, double x) {
+  return c->left + (x - c->x.lo) / (c->x.hi - c->x.lo) * (c->right - c->left);
+}
+static double py (const canvas *c, double y) {
+  return c->bottom - (y - c->y.lo) / (c->y.hi - c->y.lo) * (c->bottom - c->top);
+}
 
-static void use (const canvas *c, colour k, double alpha) { cairo_set_source_rgba(c->cr, k.r, k.g, k.b, alpha); }
+static void use (const canvas *c, colour k, double alpha) {
+  cairo_set_source_rgba(c->cr, k.r, k.g, k.b, alpha);
+}
 
 /* Text anchored at a fraction of its own size: (0, 0) left top, (0.5, 1) centre bottom. */
 static void text (const canvas *c, const char *s, double x, double y, double ax, double ay) {
@@ -140,10 +148,12 @@ static void fill_band (const canvas *c, const gb_series *s, size_t piece) {
   }
 }
 
-static bool is_image (const canvas *c) { return cairo_surface_get_type(cairo_get_target(c->cr)) == CAIRO_SURFACE_TYPE_IMAGE; }
+static bool is_image (const canvas *c) {
+  return cairo_surface_get_type(cairo_get_target(c->cr)) == CAIRO_SURFACE_TYPE_IMAGE;
+}
 
-/* A polygon of many points takes an image time by their square. Pieces add up in a mask, where the pixels that two of them
-** share are as dark as the others. */
+/* A polygon of many points takes an image time by their square. Pieces add up in a mask, where the pixels
+** that two of them share are as dark as the others. */
 static void draw_band (const canvas *c, const gb_series *s, colour k) {
   use(c, k, 0.22);
   if (!is_image(c) || s->n <= PIECE) {
@@ -189,14 +199,17 @@ static void draw_series (const canvas *c, const gb_series *s, colour k) {
   }
 }
 
-/* ---- what would take cairo too long: as pixels, which are drawn now ---- */
+/* -- what would take cairo too long: as pixels, which are drawn now */
 
-static double fineness (const canvas *c) { return fmin(FINE, MOST_PIXELS / fmax(c->right - c->left, c->bottom - c->top)); }
+static double fineness (const canvas *c) {
+  return fmin(FINE, MOST_PIXELS / fmax(c->right - c->left, c->bottom - c->top));
+}
 
-/* Lines and dots; time is that of the pixels, which cairo's strokes in an image are far from where many of them cross. */
+/* Lines and dots; time is that of the pixels, which cairo's strokes in an image are far from where many of
+** them cross. */
 static void cover (const canvas *c, const gb_series *s, gb_mask *m) {
   const double fine = fineness(c);
-  double lastx = NAN, lasty = NAN;                         /* of a line: where it comes from */
+  double lastx = NAN, lasty = NAN; /* of a line: where it comes from */
   for (size_t i = 0; i < s->n && !gb_interrupted(); i++) {
     const double x = (px(c, s->x[i]) - c->left) * fine, y = (py(c, s->y[i]) - c->top) * fine;
     const bool there = isfinite(x) && isfinite(y), line = s->kind == GB_SERIES_LINE;
@@ -210,12 +223,14 @@ static void cover (const canvas *c, const gb_series *s, gb_mask *m) {
   }
 }
 
-static void paint_marks (const canvas *on, const canvas *c, const gb_series *s, colour k, int width, int height) {
+static void paint_marks (const canvas *on, const canvas *c, const gb_series *s, colour k, int width,
+                         int height) {
   cairo_surface_t *marks = cairo_image_surface_create(CAIRO_FORMAT_A8, width, height);
   if (cairo_surface_status(marks) == CAIRO_STATUS_SUCCESS) {
     cairo_surface_flush(marks);
-    cover(c, s, &(gb_mask){cairo_image_surface_get_data(marks), (size_t)width, (size_t)height,
-                           (size_t)cairo_image_surface_get_stride(marks)});
+    cover(c, s,
+          &(gb_mask){cairo_image_surface_get_data(marks), (size_t)width, (size_t)height,
+                     (size_t)cairo_image_surface_get_stride(marks)});
     cairo_surface_mark_dirty(marks);
   }
   use(on, k, s->kind == GB_SERIES_SCATTER ? scatter_alpha : 1);
@@ -264,7 +279,7 @@ static void draw_all_series (const canvas *c, const gb_figure *f) {
     const gb_series *s = &f->series[i];
     gb_series thinned = {0};
     const bool thins = s->kind == GB_SERIES_LINE || s->kind == GB_SERIES_BAND;
-    if (thins && gb_series_thin(s, &c->x, columns, &thinned)) s = &thinned;     /* else all points are drawn */
+    if (thins && gb_series_thin(s, &c->x, columns, &thinned)) s = &thinned; /* else all points are drawn */
     if (is_too_much(c, s, f->nseries)) draw_as_image(c, s, colour_of(f, i));
     else draw_series(c, s, colour_of(f, i));
     gb_series_drop(&thinned);
@@ -281,7 +296,9 @@ static void draw_legend (const canvas *c, const gb_figure *f) {
     const double x = c->left + 12;
     use(c, k, s->kind == GB_SERIES_BAND ? 0.22 : 1);
     if (s->kind == GB_SERIES_SCATTER) cairo_arc(c->cr, x + 9, y, 2.6, 0, 2 * M_PI);
-    else cairo_rectangle(c->cr, x, y - (s->kind == GB_SERIES_LINE ? 1 : 5), 18, s->kind == GB_SERIES_LINE ? 2 : 10);
+    else
+      cairo_rectangle(c->cr, x, y - (s->kind == GB_SERIES_LINE ? 1 : 5), 18,
+                      s->kind == GB_SERIES_LINE ? 2 : 10);
     cairo_fill(c->cr);
     use(c, ink, 1);
     text(c, s->label, x + 24, y, 0, 0.5);
@@ -333,9 +350,10 @@ static format format_of (const char *path) {
 
 /* Everything goes through 'to'; the surface is gone, and has written its last byte, afterwards. */
 static cairo_status_t render (const gb_figure *f, format as, double width, double height, sink *to) {
-  cairo_surface_t *s = as == SVG ? cairo_svg_surface_create_for_stream(take, to, width, height)
-                       : as == PDF ? cairo_pdf_surface_create_for_stream(take, to, width, height)
-                       : cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(2 * width), (int)(2 * height));
+  cairo_surface_t *s =
+      as == SVG   ? cairo_svg_surface_create_for_stream(take, to, width, height)
+      : as == PDF ? cairo_pdf_surface_create_for_stream(take, to, width, height)
+                  : cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(2 * width), (int)(2 * height));
   cairo_t *cr = cairo_create(s);
   if (as == PNG) cairo_scale(cr, 2, 2);
   draw(cr, f, width, height);

@@ -7,7 +7,7 @@
 
 #include "base/interrupt.h"
 
-enum { KEPT = 6 };           /* points of a column at most: first, last, lowest and highest of two edges */
+enum { KEPT = 6 }; /* points of a column at most: first, last, lowest and highest of two edges */
 
 static bool good (const gb_series *s, size_t i) {
   return isfinite(s->x[i]) && isfinite(s->y[i]) && (s->hi == NULL || isfinite(s->hi[i]));
@@ -86,7 +86,7 @@ void gb_series_drop (gb_series *thinned) {
   *thinned = (gb_series){0};
 }
 
-/* ---- pixels ---- */
+/* -- pixels */
 
 /* The pixels whose centres lie in [lo, hi), of 'n'. */
 static inline size_t first_pixel (double lo, size_t n) {
@@ -108,10 +108,12 @@ void gb_mask_dot (gb_mask *m, double x, double y, double radius) {
 }
 
 /* Where |slope * x + offset| <= half: x from middle * offset - reach to middle * offset + reach. */
-typedef struct strip { double middle, reach; } strip;
+typedef struct strip {
+  double middle, reach;
+} strip;
 
 static strip strip_of (double slope, double half) {
-  const double flat = 1e-12;                  /* along x: the strip holds all of a row, or nothing within reach of a picture */
+  const double flat = 1e-12; /* along x: the strip holds all of a row, or nothing within reach of a picture */
   const double s = fabs(slope) < flat ? flat : slope;
   return (strip){-1 / s, half / fabs(s)};
 }
@@ -124,7 +126,8 @@ void gb_mask_segment (gb_mask *m, double x0, double y0, double x1, double y1, do
   const strip along = strip_of(uy, width / 2), across = strip_of(ux, length / 2);
   const size_t end = first_pixel(y + up, m->height);
   for (size_t row = first_pixel(y - up, m->height); row < end; row++) {
-    const double above = (double)row + 0.5 - y, a = -above * ux * along.middle, b = above * uy * across.middle;
+    const double above = (double)row + 0.5 - y, a = -above * ux * along.middle,
+                 b = above * uy * across.middle;
     const double lo = a - along.reach > b - across.reach ? a - along.reach : b - across.reach;
     const double hi = a + along.reach < b + across.reach ? a + along.reach : b + across.reach;
     cover_row(m, row, x + lo, x + hi);

@@ -40,12 +40,13 @@ static bool copy_values (double **to, const double *from, size_t n) {
   return true;
 }
 
-gb_status gb_figure_add (gb_figure *f, gb_series_kind kind, size_t n, size_t rows, const double *x, const double *y,
-                         const double *hi, const char *label, int colour, gb_error *err) {
+gb_status gb_figure_add (gb_figure *f, gb_series_kind kind, size_t n, size_t rows, const double *x,
+                         const double *y, const double *hi, const char *label, int colour, gb_error *err) {
   if (!gb_grow(&f->series, f->nseries, &f->room, sizeof *f->series))
     return gb_fail(err, GB_ENOMEM, "no memory for a series");
   const bool grid = kind == GB_SERIES_HEATMAP;
-  gb_series s = {.kind = kind, .n = n, .rows = rows, .colour = colour, .label = strdup(label == NULL ? "" : label)};
+  gb_series s = {
+      .kind = kind, .n = n, .rows = rows, .colour = colour, .label = strdup(label == NULL ? "" : label)};
   if (s.label == NULL || !copy_values(&s.x, x, grid ? 2 : n) || !copy_values(&s.y, y, grid ? 2 : n) ||
       !copy_values(&s.hi, hi, grid ? n * rows : n)) {
     series_clear(&s);
@@ -83,7 +84,7 @@ void gb_figure_ranges (const gb_figure *f, gb_range *x, gb_range *y) {
   bool grid = false;
   for (size_t i = 0; i < f->nseries; i++) {
     const gb_series *s = &f->series[i];
-    if (s->kind == GB_SERIES_HEATMAP) {                        /* cells reach half a cell past their centres */
+    if (s->kind == GB_SERIES_HEATMAP) { /* cells reach half a cell past their centres */
       const double hx = s->n > 1 ? (s->x[1] - s->x[0]) / (2.0 * (double)(s->n - 1)) : 0.5;
       const double hy = s->rows > 1 ? (s->y[1] - s->y[0]) / (2.0 * (double)(s->rows - 1)) : 0.5;
       widen(x, (double[]){s->x[0] - hx, s->x[1] + hx}, 2);

@@ -1,4 +1,5 @@
-/* figure.h - a figure is a list of series and labels; renderers draw the same list to a file or to the terminal. */
+/* figure.h - a figure is a list of series and labels; renderers draw the same list to a file or to the
+** terminal. */
 #ifndef GB_PLOT_FIGURE_H
 #define GB_PLOT_FIGURE_H
 
@@ -6,16 +7,21 @@
 
 #include "base/status.h"
 
-typedef enum gb_series_kind { GB_SERIES_LINE, GB_SERIES_SCATTER, GB_SERIES_BAND, GB_SERIES_HEATMAP } gb_series_kind;
+typedef enum gb_series_kind {
+  GB_SERIES_LINE,
+  GB_SERIES_SCATTER,
+  GB_SERIES_BAND,
+  GB_SERIES_HEATMAP
+} gb_series_kind;
 
 typedef struct gb_series {
   gb_series_kind kind;
-  size_t n;                  /* points; HEATMAP: columns */
-  size_t rows;               /* HEATMAP: rows, row 0 at the bottom */
-  double *x, *y;             /* (n); BAND: y is the lower bound; HEATMAP: x and y are {first, last} cell centres */
-  double *hi;                /* BAND: (n) upper bound; HEATMAP: (rows, n) values */
-  char *label;               /* "" = not in the legend */
-  int colour;                /* index into the palette; -1 = by order */
+  size_t n;      /* points; HEATMAP: columns */
+  size_t rows;   /* HEATMAP: rows, row 0 at the bottom */
+  double *x, *y; /* (n); BAND: y is the lower bound; HEATMAP: x and y are {first, last} cell centres */
+  double *hi;    /* BAND: (n) upper bound; HEATMAP: (rows, n) values */
+  char *label;   /* "" = not in the legend */
+  int colour;    /* index into the palette; -1 = by order */
 } gb_series;
 
 typedef struct gb_figure {
@@ -28,13 +34,13 @@ void gb_figure_clear (gb_figure *f);
 
 /* Takes copies. Values that are not finite leave gaps. Errors: ENOMEM. */
 gb_status gb_figure_set_text (char **slot, const char *text, gb_error *err);
-gb_status gb_figure_add (gb_figure *f, gb_series_kind kind, size_t n, size_t rows, const double *x, const double *y,
-                         const double *hi, const char *label, int colour, gb_error *err);
+gb_status gb_figure_add (gb_figure *f, gb_series_kind kind, size_t n, size_t rows, const double *x,
+                         const double *y, const double *hi, const char *label, int colour, gb_error *err);
 
 /* scale.c: ranges of what is finite, and round tick positions inside them. */
 typedef struct gb_range {
-  double lo, hi;             /* lo < hi always */
-  double step;               /* between ticks: 1, 2, 2.5 or 5 times a power of ten */
+  double lo, hi; /* lo < hi always */
+  double step;   /* between ticks: 1, 2, 2.5 or 5 times a power of ten */
 } gb_range;
 
 void gb_figure_ranges (const gb_figure *f, gb_range *x, gb_range *y);
@@ -42,11 +48,12 @@ double gb_range_first_tick (const gb_range *s);
 void gb_range_label (const gb_range *s, double tick, char buf[32]);
 int gb_series_colour (const gb_figure *f, size_t i);
 
-/* By the ending of the path: .svg .png .pdf. The file is there whole or not at all. Errors: EIO, ENOMEM, EINTR, EOPTION (another
-** ending). */
+/* By the ending of the path: .svg .png .pdf. The file is there whole or not at all. Errors: EIO, ENOMEM,
+** EINTR, EOPTION (another ending). */
 gb_status gb_figure_save (const gb_figure *f, const char *path, double width, double height, gb_error *err);
 
-/* Unicode text of at most columns x rows cells (braille dots), with axes; colour: ANSI colours. malloc'ed; NULL: no memory. */
+/* Unicode text of at most columns x rows cells (braille dots), with axes; colour: ANSI colours. malloc'ed;
+** NULL: no memory. */
 char *gb_figure_text (const gb_figure *f, int columns, int rows, bool colour);
 
 #endif

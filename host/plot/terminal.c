@@ -8,13 +8,13 @@
 #include <string.h>
 
 typedef struct cell {
-  unsigned char dots;        /* braille bits */
-  unsigned char shade;       /* inside a band */
-  signed char colour;        /* of the last dot; -1 none */
+  unsigned char dots;  /* braille bits */
+  unsigned char shade; /* inside a band */
+  signed char colour;  /* of the last dot; -1 none */
 } cell;
 
 typedef struct grid {
-  int w, h;                  /* cells */
+  int w, h; /* cells */
   cell *at;
   gb_range x, y;
 } grid;
@@ -51,7 +51,8 @@ static void draw_line (grid *g, const gb_series *s, const double *y, int colour)
 static void shade (grid *g, const gb_series *s) {
   for (size_t i = 0; i + 1 < s->n; i++) {
     if (!isfinite(s->x[i] + s->x[i + 1] + s->y[i] + s->hi[i])) continue;
-    const int from = (int)(gx(g, fmin(s->x[i], s->x[i + 1])) / 2), to = (int)(gx(g, fmax(s->x[i], s->x[i + 1])) / 2);
+    const int from = (int)(gx(g, fmin(s->x[i], s->x[i + 1])) / 2),
+              to = (int)(gx(g, fmax(s->x[i], s->x[i + 1])) / 2);
     const int top = (int)(gy(g, s->hi[i]) / 4), low = (int)(gy(g, s->y[i]) / 4);
     for (int c = from < 0 ? 0 : from; c <= to && c < g->w; c++)
       for (int r = top < 0 ? 0 : top; r <= low && r < g->h; r++) g->at[r * g->w + c].shade = 1;
@@ -64,9 +65,11 @@ static void draw_heatmap (grid *g, const gb_series *s) {
     if (isfinite(s->hi[i])) lo = fmin(lo, s->hi[i]), hi = fmax(hi, s->hi[i]);
   for (int r = 0; r < g->h; r++)
     for (int c = 0; c < g->w; c++) {
-      const size_t q = (size_t)((double)c / g->w * (double)s->n), p = (size_t)((double)(g->h - 1 - r) / g->h * (double)s->rows);
+      const size_t q = (size_t)((double)c / g->w * (double)s->n),
+                   p = (size_t)((double)(g->h - 1 - r) / g->h * (double)s->rows);
       const double v = s->hi[p * s->n + q];
-      if (isfinite(v) && hi > lo) g->at[r * g->w + c].shade = (unsigned char)(1 + 3 * (v - lo) / (hi - lo) + 0.5);
+      if (isfinite(v) && hi > lo)
+        g->at[r * g->w + c].shade = (unsigned char)(1 + 3 * (v - lo) / (hi - lo) + 0.5);
     }
 }
 

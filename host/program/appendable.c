@@ -5,19 +5,19 @@
 #include <string.h>
 
 #define B GB_BLOCK
-#define FEWEST 16                  /* rows of the first block row to begin with */
+#define FEWEST 16 /* rows of the first block row to begin with */
 
 /* 'row' comes first: versions point to it. */
 typedef struct shared_row {
   gb_block_row row;
   int refs;
-  size_t filled;                   /* rows that some version has */
+  size_t filled; /* rows that some version has */
   gb_ledger *ledger;
 } shared_row;
 
 static size_t order_of (const gb_tensor *t) { return t->storage == NULL ? 0 : t->shape.dim[0]; }
 static shared_row **rows_of (const gb_storage *st) { return st->data; }
-static size_t nrows_of (const gb_storage *st) { return st->bytes / sizeof (shared_row *); }
+static size_t nrows_of (const gb_storage *st) { return st->bytes / sizeof(shared_row *); }
 static size_t tile_bytes (const shared_row *r, gb_dtype t) { return r->row.rows * B * gb_dtype_size(t); }
 
 static void drop_row (shared_row *r) {
@@ -31,7 +31,8 @@ static void release (gb_storage *st) {
 }
 
 /* Block row i with room for 'need' rows. */
-static gb_status new_row (const gb_tensor *t, size_t i, size_t need, const char *where, const char *name, gb_error *err) {
+static gb_status new_row (const gb_tensor *t, size_t i, size_t need, const char *where, const char *name,
+                          gb_error *err) {
   shared_row *r = malloc(sizeof *r);
   if (r == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a block row");
   *r = (shared_row){.row.rows = i > 0 ? B : FEWEST, .refs = 1, .ledger = t->storage->ledger};
@@ -44,8 +45,8 @@ static gb_status new_row (const gb_tensor *t, size_t i, size_t need, const char 
 }
 
 /* Block row i of 'from', which has 'have' rows, for a version that has 'need'. */
-static gb_status take_row (const gb_tensor *t, const gb_tensor *from, size_t i, size_t have, size_t need, const char *where,
-                           const char *name, gb_error *err) {
+static gb_status take_row (const gb_tensor *t, const gb_tensor *from, size_t i, size_t have, size_t need,
+                           const char *where, const char *name, gb_error *err) {
   shared_row *old = rows_of(from->storage)[i];
   if (have == need || (old->filled == have && need <= old->row.rows)) {
     rows_of(t->storage)[i] = old;
@@ -55,12 +56,13 @@ static gb_status take_row (const gb_tensor *t, const gb_tensor *from, size_t i, 
   GB_TRY(new_row(t, i, need, where, name, err));
   shared_row *copy = rows_of(t->storage)[i];
   for (size_t j = 0; j <= i; j++)
-    memcpy((char *)copy->row.data + j * tile_bytes(copy, t->dtype), (char *)old->row.data + j * tile_bytes(old, t->dtype),
-           have * B * gb_dtype_size(t->dtype));
+    memcpy((char *)copy->row.data + j * tile_bytes(copy, t->dtype),
+           (char *)old->row.data + j * tile_bytes(old, t->dtype), have * B * gb_dtype_size(t->dtype));
   return GB_OK;
 }
 
-static gb_status fill (const gb_tensor *t, const gb_tensor *from, const char *where, const char *name, gb_error *err) {
+static gb_status fill (const gb_tensor *t, const gb_tensor *from, const char *where, const char *name,
+                       gb_error *err) {
   const size_t n = order_of(t), have = order_of(from);
   for (size_t i = 0; i < gb_blocks(n, B); i++) {
     const size_t need = gb_block_extent(n, B, i);
@@ -70,12 +72,12 @@ static gb_status fill (const gb_tensor *t, const gb_tensor *from, const char *wh
   return GB_OK;
 }
 
-gb_status gb_appendable_grow (gb_ledger *l, const gb_tensor *from, gb_dtype t, size_t more, const char *where, const char *name,
-                           gb_tensor *out, gb_error *err) {
+gb_status gb_appendable_grow (gb_ledger *l, const gb_tensor *from, gb_dtype t, size_t more, const char *where,
+                              const char *name, gb_tensor *out, gb_error *err) {
   const size_t have = order_of(from), n = have + more;
   const gb_shape table = {.ndim = 1, .dim = {gb_blocks(n, B)}}, square = {.ndim = 2, .dim = {n, n}};
   gb_tensor v;
-  _Static_assert(sizeof (shared_row *) == 8, "a version's record has 8 bytes a block row");
+  _Static_assert(sizeof(shared_row *) == 8, "a version's record has 8 bytes a block row");
   if (n < have || gb_shape_bytes(&square, t) > PTRDIFF_MAX)
     return gb_fail(err, GB_ESHAPE, "a factor of order %zu is too large", n);
   GB_TRY(gb_tensor_new(l, GB_I64, &table, GB_MEM_TENSOR, where, name, &v, err));
@@ -100,7 +102,8 @@ void gb_appendable_seal (const gb_tensor *t) {
 void *gb_appendable_entry (const gb_tensor *t, size_t row, size_t column, size_t *run) {
   const shared_row *r = rows_of(t->storage)[row / B];
   *run = B - column % B;
-  return (char *)r->row.data + column / B * tile_bytes(r, t->dtype) + (row % B * B + column % B) * gb_dtype_size(t->dtype);
+  return (char *)r->row.data + column / B * tile_bytes(r, t->dtype) +
+         (row % B * B + column % B) * gb_dtype_size(t->dtype);
 }
 
 size_t gb_appendable_capacity (const gb_tensor *t) {
@@ -110,6 +113,7 @@ size_t gb_appendable_capacity (const gb_tensor *t) {
 
 size_t gb_appendable_bytes (const gb_tensor *t) {
   size_t bytes = t->storage == NULL ? 0 : t->storage->bytes;
-  for (size_t i = 0; i < gb_blocks(order_of(t), B); i++) bytes += (i + 1) * tile_bytes(rows_of(t->storage)[i], t->dtype);
+  for (size_t i = 0; i < gb_blocks(order_of(t), B); i++)
+    bytes += (i + 1) * tile_bytes(rows_of(t->storage)[i], t->dtype);
   return bytes;
 }

@@ -10,18 +10,20 @@ typedef struct gb_opaque {
   gb_op op;
   gb_attr attr;
   int nin, nout;
-  gb_dtype in_dtype[4], out_dtype[GB_MAX_OUTPUTS];    /* CAT: inputs past 4 are of type in_dtype[0] */
+  gb_dtype in_dtype[4], out_dtype[GB_MAX_OUTPUTS]; /* CAT: inputs past 4 are of type in_dtype[0] */
   gb_shape in_shape[4], out_shape[GB_MAX_OUTPUTS];
-  const size_t *extent;                               /* CAT: extents of all inputs along the axis; NULL = see in_shape */
-  size_t block[3];                                    /* GEMM: rows, columns, inner indices of a block; 0 = GB_BLOCK */
-  bool continues;                                     /* GEMM: is added to what the result holds */
-  size_t row[3], matrix[3];                           /* GEMM: elements from one row, from one matrix, to the next, of both
-                                                         inputs and the result; 0 = contiguous */
-  bool packed;                                        /* the factor, of CHOLESKY the matrix too, is laid out as packed.h says;
-                                                         TRISOLVE, SOLVE_CHOL, LOGDET, INV_QUAD, CHOL_INVERSE: input 0, lower */
-  bool packed_inverse;                                /* CHOL_INVERSE of a packed factor: the result is packed too */
-  bool grown;                                         /* as packed, but laid out as a triangle that grows; no CHOL_INVERSE */
-  size_t have;                                        /* CHOLESKY, grown, in place: rows that are factored already */
+  const size_t *extent; /* CAT: extents of all inputs along the axis; NULL = see in_shape */
+  size_t block[3];      /* GEMM: rows, columns, inner indices of a block; 0 = GB_BLOCK */
+  bool continues;       /* GEMM: is added to what the result holds */
+  /* GEMM: elements from one row, from one matrix, to the next, of both inputs and the result; 0 =
+  ** contiguous */
+  size_t row[3], matrix[3];
+  /* the factor, of CHOLESKY the matrix too, is laid out as packed.h says; TRISOLVE, SOLVE_CHOL, LOGDET,
+  ** INV_QUAD, CHOL_INVERSE: input 0, lower */
+  bool packed;
+  bool packed_inverse; /* CHOL_INVERSE of a packed factor: the result is packed too */
+  bool grown;          /* as packed, but laid out as a triangle that grows; no CHOL_INVERSE */
+  size_t have;         /* CHOLESKY, grown, in place: rows that are factored already */
 } gb_opaque;
 
 #endif

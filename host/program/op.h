@@ -12,13 +12,19 @@ typedef enum gb_op {
 #undef X
 
 typedef enum gb_kind {
-  GB_KIND_LEAF, GB_KIND_GEN, GB_KIND_MAP, GB_KIND_VIEW, GB_KIND_REDUCE, GB_KIND_FOLD, GB_KIND_OPAQUE
+  GB_KIND_LEAF,
+  GB_KIND_GEN,
+  GB_KIND_MAP,
+  GB_KIND_VIEW,
+  GB_KIND_REDUCE,
+  GB_KIND_FOLD,
+  GB_KIND_OPAQUE
 } gb_kind;
 
 typedef struct gb_op_info {
-  const char *id;            /* "EXP" */
-  const char *name;          /* "exp" */
-  int inputs;                /* -1 = any */
+  const char *id;   /* "EXP" */
+  const char *name; /* "exp" */
+  int inputs;       /* -1 = any */
   gb_kind kind;
   int outputs;
   const char *doc;
@@ -37,8 +43,17 @@ extern const gb_op_info gb_ops[GB_NOPS];
 typedef enum gb_profile { GB_RBF, GB_M12, GB_M32, GB_M52, GB_RQ, GB_NPROFILES } gb_profile;
 
 typedef enum gb_monoid {
-  GB_SUM, GB_PROD, GB_MINIMUM, GB_MAXIMUM, GB_LSE, GB_ARGMINIMUM, GB_ARGMAXIMUM, GB_ANYTRUE, GB_ALLTRUE,
-  GB_KSMALLEST, GB_NMONOIDS
+  GB_SUM,
+  GB_PROD,
+  GB_MINIMUM,
+  GB_MAXIMUM,
+  GB_LSE,
+  GB_ARGMINIMUM,
+  GB_ARGMAXIMUM,
+  GB_ANYTRUE,
+  GB_ALLTRUE,
+  GB_KSMALLEST,
+  GB_NMONOIDS
 } gb_monoid;
 
 /* Compared and hashed bitwise; unused entries are 0. Meaning per op: see ops.def. */

@@ -6,7 +6,8 @@
 size_t gb_packed_bytes (size_t n, gb_dtype t) {
   const size_t rest = n % B;
   size_t twice, bytes;
-  if (__builtin_mul_overflow(n, n, &twice) || __builtin_add_overflow(twice, n / B * B * B + rest * rest, &twice) ||
+  if (__builtin_mul_overflow(n, n, &twice) ||
+      __builtin_add_overflow(twice, n / B * B * B + rest * rest, &twice) ||
       __builtin_mul_overflow(twice / 2, gb_dtype_size(t), &bytes))
     return SIZE_MAX;
   return bytes;

@@ -1,38 +1,40 @@
-/* call.c - running Lua code under the eyes of the user: tracebacks and Ctrl-C.
-** The signal handler sets the core's flag and a hook; whichever notices first raises. A second Ctrl-C within two seconds of one
-** that the script caught goes through every protected call up to the command; a third ends the process at once. */
+/* call.c - running Lua code under the eyes of the user: tracebacks and Ctrl-C. The signal handler sets the
+** core's flag and a hook; whichever notices first raises. A second Ctrl-C within two seconds of one that
+** the script caught goes through every protected call up to the command; a third ends the process at once. */
 #include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/interrupt.h"
-#include "shell/host.h"
 #include "lua/lgb.h"
+#include "shell/host.h"
 
-static lua_State *volatile watched;     /* the coroutine that runs; set before the handler */
-static volatile sig_atomic_t running;   /* depth of calls in progress */
-static volatile sig_atomic_t presses;   /* of Ctrl-C in this command, each within two seconds of the one before */
+static lua_State *volatile watched;   /* the coroutine that runs; set before the handler */
+static volatile sig_atomic_t running; /* depth of calls in progress */
+/* of Ctrl-C in this command, each within two seconds of the one before */
+static volatile sig_atomic_t presses;
 static volatile sig_atomic_t unwinding; /* every instruction of the command raises, until it is over */
 static bool interrupted;
 
-/* While unwinding the hook stays: what a protected call catches is raised again behind it. Functions of C are called without it,
-** so that they can close what they own. */
+/* While unwinding the hook stays: what a protected call catches is raised again behind it. Functions of C
+** are called without it, so that they can close what they own. */
 static void stop_hook (lua_State *L, lua_Debug *ar) {
   (void)ar;
   if (unwinding) lua_sethook(L, stop_hook, LUA_MASKCOUNT, 1);
   else lua_sethook(L, NULL, 0, 0);
-  if (unwinding || gb_interrupted()) lgb_raise_interrupted(L);      /* else the core has answered already */
+  if (unwinding || gb_interrupted()) lgb_raise_interrupted(L); /* else the core has answered already */
 }
 
 static void warn_of_the_end (void) {
   static const char text[] = "\nCtrl-C once more ends the session\n";
-  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return;      /* nobody to tell */
+  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return; /* nobody to tell */
 }
 
 /* lua_sethook is safe in a signal handler: Lua's own interpreter relies on it. */
 static void arm (void) {
-  if (running > 0) lua_sethook(watched, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+  if (running > 0)
+    lua_sethook(watched, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
 /* A Ctrl-C that the coroutine before did not hear is meant for this one, too. */
@@ -51,7 +53,7 @@ static void on_sigint (int signal_number) {
   last = now;
   if (running > 0 && presses >= 3) _exit(130);
   if (running > 0 && presses == 2) {
-    unwinding = !gb_interrupted();              /* the first was answered, and the command goes on all the same */
+    unwinding = !gb_interrupted(); /* the first was answered, and the command goes on all the same */
     warn_of_the_end();
   }
   gb_interrupt_raise();
@@ -61,7 +63,7 @@ static void on_sigint (int signal_number) {
 static void install (void (*handler)(int), struct sigaction *old) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
-  action.sa_handler = handler;          /* no SA_RESTART: a read at the prompt returns */
+  action.sa_handler = handler; /* no SA_RESTART: a read at the prompt returns */
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, old);
 }
@@ -102,7 +104,7 @@ static int handle_message (lua_State *L) {
       }
     }
   }
-  if (lua_istable(L, 1) && lua_getfield(L, 1, "traceback") == LUA_TSTRING) {   /* it passed through the core */
+  if (lua_istable(L, 1) && lua_getfield(L, 1, "traceback") == LUA_TSTRING) { /* it passed through the core */
     lua_pushfstring(L, "%s\n%s", text, lua_tostring(L, -1));
     return 1;
   }

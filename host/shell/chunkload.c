@@ -1,5 +1,5 @@
-/* chunkload.c - chunks are text. Crafted precompiled chunks can crash any Lua, so nothing here loads or makes
-** them. */
+/* chunkload.c - chunks are text. Crafted precompiled chunks can crash any Lua, so nothing here loads or
+** makes them. */
 #include <string.h>
 
 #include <lualib.h>
@@ -48,7 +48,7 @@ static int search_file (lua_State *L) {
   if (lua_getfield(L, lua_upvalueindex(1), "path") != LUA_TSTRING)
     return luaL_error(L, "'package.path' must be a string");
   lua_call(L, 2, 2);
-  if (lua_isnil(L, -2)) return 1;                   /* why not */
+  if (lua_isnil(L, -2)) return 1; /* why not */
   lua_pop(L, 1);
   const char *file = lua_tostring(L, -1);
   if (luaL_loadfilex(L, file, "t") != LUA_OK)

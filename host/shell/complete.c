@@ -1,18 +1,18 @@
-/* complete.c - completion at the prompt: globals, keywords, fields along a path, tensor methods, parts of the
-** library. Tables are read raw, so completing never runs user code; only a part of gb that is named in full
-** is loaded. */
+/* complete.c - completion at the prompt: globals, keywords, fields along a path, tensor methods, parts of
+** the library. Tables are read raw, so completing never runs user code; only a part of gb that is named in
+** full is loaded. */
 #include <ctype.h>
 #include <string.h>
 
-#include "shell/host.h"
 #include "lua/lgb.h"
+#include "shell/host.h"
 
 /* Stack: 1 text before the cursor, 2 set of names found so far. */
 #define FOUND 2
 
 static void add (lua_State *L, const char *name, const char *prefix) {
   if (strncmp(name, prefix, strlen(prefix)) != 0 || name[0] == '\0') return;
-  if (name[0] == '_' && prefix[0] != '_') return;           /* private and metamethods only on demand */
+  if (name[0] == '_' && prefix[0] != '_') return; /* private and metamethods only on demand */
   lua_pushboolean(L, 1);
   lua_setfield(L, FOUND, name);
 }

@@ -1,12 +1,13 @@
-/* coroutine.c - Ctrl-C in coroutines and in handlers of xpcall. A hook belongs to one coroutine, so the handler of the signal is
-** told which one runs; and no hook is called within a hook, so what xpcall calls for an error of the hook is called behind it. */
+/* coroutine.c - Ctrl-C in coroutines and in handlers of xpcall. A hook belongs to one coroutine, so the
+** handler of the signal is told which one runs; and no hook is called within a hook, so what xpcall calls
+** for an error of the hook is called behind it. */
 #include <string.h>
 
 #include <lualib.h>
 
 #include "shell/host.h"
 
-/* ---- coroutines ---- */
+/* -- coroutines */
 
 /* A string says where, as Lua has it of errors of C. */
 static int raise_from (lua_State *L) {
@@ -50,7 +51,7 @@ static int wrapped_run (lua_State *L) {
   const int n = resumed(L, co, lua_gettop(L));
   if (n >= 0) return n;
   const int status = lua_status(co);
-  if (status != LUA_OK && status != LUA_YIELD) {            /* it ended by the error, which closing may replace */
+  if (status != LUA_OK && status != LUA_YIELD) { /* it ended by the error, which closing may replace */
     lua_xmove(L, co, 1);
     lua_State *before = lgb_now_runs(co);
     lua_resetthread(co);
@@ -80,7 +81,7 @@ static int thread_close (lua_State *L) {
   return status == LUA_OK ? lua_gettop(L) : raise_from(L);
 }
 
-/* ---- xpcall ---- */
+/* -- xpcall */
 
 /* Is the function that asks called for an error of the hook? */
 static int in_hook (lua_State *L) {
@@ -89,11 +90,11 @@ static int in_hook (lua_State *L) {
   return 1;
 }
 
-/* Upvalue 1 of xpcall: a handler that tells the call to call the script's later, and else is replaced by it, so that levels of the
-** stack are what they are without it. */
-static const char make_handler[] =
-    "local in_hook = ... "
-    "return function(h, call) return function(...) if in_hook() then call.late = h return ... end return h(...) end end";
+/* Upvalue 1 of xpcall: a handler that tells the call to call the script's later, and else is replaced by
+** it, so that levels of the stack are what they are without it. */
+static const char make_handler[] = "local in_hook = ... "
+                                   "return function(h, call) return function(...) if in_hook() then "
+                                   "call.late = h return ... end return h(...) end end";
 
 static int after_late_handler (lua_State *L, int status, lua_KContext below) {
   (void)status;
@@ -122,17 +123,17 @@ static int host_xpcall (lua_State *L) {
   const int nargs = lua_gettop(L) - 2;
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_newtable(L);
-  if (!lua_iscfunction(L, 2)) {         /* one of C is short */
+  if (!lua_iscfunction(L, 2)) { /* one of C is short */
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_pushvalue(L, 2);
     lua_pushvalue(L, -3);
-    lua_call(L, 2, 1);                  /* f h args call handler */
-    lua_replace(L, 2);                  /* f handler args call */
+    lua_call(L, 2, 1); /* f h args call handler */
+    lua_replace(L, 2); /* f handler args call */
   }
   lua_pushboolean(L, true);
-  lua_pushvalue(L, 1);                  /* f handler args call true f */
-  lua_rotate(L, 3, 2);                  /* f handler true f args call */
-  lua_replace(L, 1);                    /* call handler true f args */
+  lua_pushvalue(L, 1); /* f handler args call true f */
+  lua_rotate(L, 3, 2); /* f handler true f args call */
+  lua_replace(L, 1);   /* call handler true f args */
   return finish_xpcall(L, lua_pcallk(L, nargs, LUA_MULTRET, 2, 0, finish_xpcall), 0);
 }
 

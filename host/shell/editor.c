@@ -15,26 +15,26 @@
 
 #include <lauxlib.h>
 
-#include "shell/history.h"
 #include "base/interrupt.h"
-#include "shell/host.h"
 #include "lua/lgb.h"
+#include "shell/history.h"
+#include "shell/host.h"
 
 #define EDITOR_META "gibbous.editor"
 #define REMEMBERED 2000
 
 struct gb_editor {
-  lua_State *L;                         /* of the read in progress: completion runs on it */
-  EditLine *el;                         /* NULL: not a terminal */
+  lua_State *L; /* of the read in progress: completion runs on it */
+  EditLine *el; /* NULL: not a terminal */
   History *history;
   const char *prompt;
   /* malloc'ed: lines of a paste that wait to be joined with the edited one */
   char *pasted;
   bool interrupted;
-  char file[4096];                      /* of the history; "" = none */
+  char file[4096]; /* of the history; "" = none */
 };
 
-/* ---- history ------------------------------------------------------------------------------------------- */
+/* -- history */
 
 static void make_parents (char *path) {
   for (char *p = strchr(path + 1, '/'); p != NULL; p = strchr(p + 1, '/')) {
@@ -61,10 +61,11 @@ static void enter (void *ud, const char *entry) {
 void gb_editor_remember (gb_editor *e, const char *entry) {
   if (e->el == NULL) return;
   enter(e->history, entry);
-  if (e->file[0] != '\0') (void)gb_history_append(e->file, entry, NULL);     /* a full disk costs history, not the session */
+  /* a full disk costs history, not the session */
+  if (e->file[0] != '\0') (void)gb_history_append(e->file, entry, NULL);
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------------- */
+/* -- keys */
 
 static gb_editor *editor_of (EditLine *el) {
   void *e = NULL;
@@ -73,13 +74,13 @@ static gb_editor *editor_of (EditLine *el) {
 }
 
 static char *prompt_text (EditLine *el) {
-  return (char *)(uintptr_t)editor_of(el)->prompt;          /* libedit does not write to it */
+  return (char *)(uintptr_t)editor_of(el)->prompt; /* libedit does not write to it */
 }
 
 enum { GLANCE_MS = 50 };
 
-/* One byte; -1 on Ctrl-C or an error, 0 at the end. The flag is looked at between waits, too: a signal that came while the
-** line was being drawn interrupts no wait. */
+/* One byte; -1 on Ctrl-C or an error, 0 at the end. The flag is looked at between waits, too: a signal
+** that came while the line was being drawn interrupts no wait. */
 static int read_byte (EditLine *el, unsigned char *byte) {
   for (;;) {
     if (gb_interrupted()) {
@@ -94,7 +95,7 @@ static int read_byte (EditLine *el, unsigned char *byte) {
     }
     if (ready == 0) continue;
     if (errno != EINTR) return -1;
-    if (!gb_interrupted()) el_resize(el);                   /* SIGWINCH */
+    if (!gb_interrupted()) el_resize(el); /* SIGWINCH */
   }
 }
 
@@ -108,7 +109,7 @@ static int read_character (EditLine *el, wchar_t *out) {
     if (rc != 1) return rc;
     const size_t n = mbrtowc(out, (const char *)&byte, 1, &state);
     if (n == (size_t)-2) continue;
-    if (n == (size_t)-1) {                                  /* not text: hand it over as it is */
+    if (n == (size_t)-1) { /* not text: hand it over as it is */
       *out = byte;
       memset(&state, 0, sizeof state);
     }
@@ -141,8 +142,8 @@ static void show_candidates (lua_State *L, int list, lua_Integer n) {
     if (lua_rawlen(L, -1) > widest) widest = (size_t)lua_rawlen(L, -1);
     lua_pop(L, 1);
   }
-  const lua_Integer per_line =
-      (lua_Integer)(WIDE / (widest + 2)) > 0 ? (lua_Integer)(WIDE / (widest + 2)) : 1;
+  const lua_Integer per_line = (lua_Integer)(WIDE / (widest + 2)) > 0 ? (lua_Integer)(WIDE / (widest + 2))
+                                                                      : 1;
   for (lua_Integer i = 1; i <= n && i <= MOST; i++) {
     lua_rawgeti(L, list, i);
     printf("%s%-*s", (i - 1) % per_line == 0 ? "\n" : "  ", (int)widest, lua_tostring(L, -1));
@@ -153,8 +154,8 @@ static void show_candidates (lua_State *L, int list, lua_Integer n) {
   fflush(stdout);
 }
 
-/* A Ctrl-C that arrives while names are looked up may be answered there, by what was interrupted; it is meant for the
-** line all the same. */
+/* A Ctrl-C that arrives while names are looked up may be answered there, by what was interrupted; it is
+** meant for the line all the same. */
 static unsigned char complete_key (EditLine *el, int ch) {
   (void)ch;
   const unsigned before = atomic_load(&gb_interrupt_count);
@@ -185,7 +186,7 @@ static unsigned char complete_key (EditLine *el, int ch) {
   return rc;
 }
 
-/* ---- paste --------------------------------------------------------------------------------------------- */
+/* -- paste */
 
 #define PASTE_ON "\033[?2004h"
 #define PASTE_OFF "\033[?2004l"
@@ -227,7 +228,7 @@ static unsigned char paste_key (EditLine *el, int ch) {
   }
   const LineInfo *line = el_line(el);
   el_cursor(el, (int)(line->lastchar - line->cursor));
-  el_insertstr(el, "\n");                                  /* as Enter does */
+  el_insertstr(el, "\n"); /* as Enter does */
   el_push(el, last + 1);
   *last = '\0';
   free(e->pasted);
@@ -235,12 +236,12 @@ static unsigned char paste_key (EditLine *el, int ch) {
   return CC_NEWLINE;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------- */
+/* -- life */
 
 static void on_resize (int signal_number) { (void)signal_number; }
 
 static void start_terminal (gb_editor *e) {
-  setlocale(LC_CTYPE, "");                                  /* numbers stay in the C locale */
+  setlocale(LC_CTYPE, ""); /* numbers stay in the C locale */
   e->el = el_init("gibbous", stdin, stdout, stderr);
   e->history = history_init();
   if (e->el == NULL || e->history == NULL) return;
@@ -252,7 +253,8 @@ static void start_terminal (gb_editor *e) {
   el_set(e->el, EL_EDITOR, "emacs");
   el_set(e->el, EL_HIST, history, e->history);
   el_set(e->el, EL_GETCFN, read_character);
-  el_wset(e->el, EL_ADDFN, L"gibbous-complete", L"complete a name", complete_key);    /* el_set leaks copies of them */
+  /* el_set leaks copies of them */
+  el_wset(e->el, EL_ADDFN, L"gibbous-complete", L"complete a name", complete_key);
   el_wset(e->el, EL_ADDFN, L"gibbous-paste", L"insert a paste as one", paste_key);
   el_set(e->el, EL_BIND, "\t", "gibbous-complete", NULL);
   el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
@@ -281,7 +283,7 @@ gb_editor *gb_editor_push (lua_State *L) {
   gb_editor *e = lua_newuserdatauv(L, sizeof *e, 0);
   memset(e, 0, sizeof *e);
   static const luaL_Reg events[] = {{"__gc", editor_gc}, {NULL, NULL}};
-  lgb_newmeta(L, EDITOR_META, events);          /* there is one editor in a state */
+  lgb_newmeta(L, EDITOR_META, events); /* there is one editor in a state */
   lua_setmetatable(L, -2);
   if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) start_terminal(e);
   return e;
@@ -289,7 +291,7 @@ gb_editor *gb_editor_push (lua_State *L) {
 
 bool gb_editor_is_terminal (const gb_editor *e) { return e->el != NULL; }
 
-/* ---- reading ------------------------------------------------------------------------------------------- */
+/* -- reading */
 
 static gb_line read_plain (lua_State *L, const char *prompt) {
   fputs(prompt, stdout);

@@ -22,11 +22,14 @@ static void unescape (char *s) {
 /* Bytes of the character at s; 0: none that UTF-8 knows, or one that does something to a terminal. */
 static size_t character (const unsigned char *s) {
   if (s[0] < 0x80) return s[0] == '\t' || (s[0] >= 32 && s[0] != 127) ? 1 : 0;
-  const size_t n = s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : s[0] >= 0xE0 && s[0] < 0xF0 ? 3 : s[0] >= 0xF0 && s[0] < 0xF5 ? 4 : 0;
+  const size_t n = s[0] >= 0xC2 && s[0] < 0xE0   ? 2
+                   : s[0] >= 0xE0 && s[0] < 0xF0 ? 3
+                   : s[0] >= 0xF0 && s[0] < 0xF5 ? 4
+                                                 : 0;
   for (size_t i = 1; i < n; i++)
     if ((s[i] & 0xC0) != 0x80) return 0;
-  if (s[0] == 0xC2 && s[1] < 0xA0) return 0;                               /* control characters too */
-  if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F)) return 0;      /* too long; a surrogate */
+  if (s[0] == 0xC2 && s[1] < 0xA0) return 0;                                    /* control characters too */
+  if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F)) return 0; /* too long; a surrogate */
   if ((s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F)) return 0;
   return n;
 }
@@ -45,7 +48,7 @@ static void give (char *text, size_t n, void (*take)(void *ud, const char *entry
   for (char *line = text, *end; line < text + n; line = end + 1) {
     end = memchr(line, '\n', (size_t)(text + n - line));
     if (end == NULL) end = text + n;
-    const bool whole = strlen(line) >= (size_t)(end - line);              /* no NUL in it */
+    const bool whole = strlen(line) >= (size_t)(end - line); /* no NUL in it */
     *end = '\0';
     if (!whole || *line == '\0' || !is_text(line)) continue;
     unescape(line);
@@ -56,7 +59,8 @@ static void give (char *text, size_t n, void (*take)(void *ud, const char *entry
 /* The last bytes of the file, from the beginning of a line, with room for a NUL. */
 static gb_status load (gb_infile *f, char **text, size_t *n, gb_error *err) {
   const size_t skip = f->size > GB_HISTORY_MOST ? f->size - GB_HISTORY_MOST / 2 : 0;
-  if (skip > 0 && lseek(f->fd, (off_t)skip, SEEK_SET) < 0) return gb_fail(err, GB_EIO, "cannot read '%s'", f->path);
+  if (skip > 0 && lseek(f->fd, (off_t)skip, SEEK_SET) < 0)
+    return gb_fail(err, GB_EIO, "cannot read '%s'", f->path);
   *text = malloc(GB_HISTORY_MOST + 1);
   if (*text == NULL) return gb_fail(err, GB_ENOMEM, "no memory to read '%s'", f->path);
   GB_TRY(gb_infile_read(f, *text, GB_HISTORY_MOST, n, err));
@@ -69,14 +73,16 @@ static gb_status load (gb_infile *f, char **text, size_t *n, gb_error *err) {
   return GB_OK;
 }
 
-gb_status gb_history_read (const char *path, void (*take)(void *ud, const char *entry), void *ud, gb_error *err) {
+gb_status gb_history_read (const char *path, void (*take)(void *ud, const char *entry), void *ud,
+                           gb_error *err) {
   gb_infile f;
   char *text = NULL;
   size_t n = 0;
   GB_TRY(gb_infile_open(path, &f, err));
   gb_status st = load(&f, &text, &n, err);
   gb_infile_close(&f);
-  if (st == GB_OK && f.size > GB_HISTORY_MOST) (void)gb_outfile_put(path, text, n, NULL);    /* else it stays long */
+  /* else it stays long */
+  if (st == GB_OK && f.size > GB_HISTORY_MOST) (void)gb_outfile_put(path, text, n, NULL);
   if (st == GB_OK) {
     text[n] = '\0';
     give(text, n, take, ud);

@@ -11,13 +11,14 @@
 /* call.c */
 /* As lua_pcall, with tracebacks, and with Ctrl-C raising "interrupted" in the running code or core. */
 int lgb_call (lua_State *L, int nargs, int nresults);
-bool lgb_was_interrupted (void);              /* did the last failed lgb_call end by Ctrl-C? */
-void lgb_watch_interrupts (lua_State *L);     /* from here on Ctrl-C is ours, also between calls */
-lua_State *lgb_now_runs (lua_State *co);      /* Ctrl-C is raised in this coroutine from now on; gives the one before */
+bool lgb_was_interrupted (void);          /* did the last failed lgb_call end by Ctrl-C? */
+void lgb_watch_interrupts (lua_State *L); /* from here on Ctrl-C is ours, also between calls */
+/* Ctrl-C is raised in this coroutine from now on; gives the one before */
+lua_State *lgb_now_runs (lua_State *co);
 
 /* coroutine.c */
-/* Lets Ctrl-C into what coroutine.resume, close and wrap run, and into handlers of xpcall: one for a Ctrl-C is called after the
-** function that it stopped has been left. */
+/* Lets Ctrl-C into what coroutine.resume, close and wrap run, and into handlers of xpcall: one for a
+** Ctrl-C is called after the function that it stopped has been left. */
 void lgb_interruptible (lua_State *L);
 
 /* chunkload.c */
@@ -25,7 +26,7 @@ void lgb_interruptible (lua_State *L);
 void lgb_text_only (lua_State *L);
 
 /* repl.c */
-#define LGB_PRINT "gibbous.print"             /* registry: the function print as the state began with it */
+#define LGB_PRINT "gibbous.print" /* registry: the function print as the state began with it */
 void lgb_repl (lua_State *L);
 
 /* complete.c */

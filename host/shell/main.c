@@ -8,16 +8,18 @@
 
 #include <lualib.h>
 
-#include "shell/host.h"
 #include "lua/lgb.h"
+#include "shell/host.h"
 
 #define PROGRAM "gibbous"
 #define EXIT_INTERRUPTED 130
 
 static void usage (const char *bad) {
   if (bad != NULL)
-    fprintf(stderr, bad[1] == 'e' || bad[1] == 'l' ? PROGRAM ": '%s' needs argument\n"
-                                                   : PROGRAM ": unrecognized option '%s'\n", bad);
+    fprintf(stderr,
+            bad[1] == 'e' || bad[1] == 'l' ? PROGRAM ": '%s' needs argument\n"
+                                           : PROGRAM ": unrecognized option '%s'\n",
+            bad);
   fputs("usage: " PROGRAM " [options] [script [args]]\n"
         "       " PROGRAM " run script [args] | doctor | env | help | version\n"
         "  -e stat   execute string 'stat'\n"
@@ -33,9 +35,9 @@ static void usage (const char *bad) {
 }
 
 typedef struct command_line {
-  int script;                           /* index of the script, argc when there is none */
+  int script; /* index of the script, argc when there is none */
   bool execute, interactive, version, ignore_environment, usage;
-  const char *bad;                      /* the option that is wrong, NULL if none */
+  const char *bad; /* the option that is wrong, NULL if none */
 } command_line;
 
 /* Reads options up to the script; changes nothing. */
@@ -95,7 +97,7 @@ static int run_library (lua_State *L, const char *spec) {
   const int status = report(L, lgb_call(L, 1, 1));
   if (status != LUA_OK) return status;
   if (equals != NULL) lua_pushlstring(L, spec, (size_t)(equals - spec));
-  else lua_pushlstring(L, module, strcspn(module, "-"));      /* a version suffix is no part of the name */
+  else lua_pushlstring(L, module, strcspn(module, "-")); /* a version suffix is no part of the name */
   lua_insert(L, -2);
   lua_pushglobaltable(L);
   lua_insert(L, -3);
@@ -155,7 +157,7 @@ static int run_init (lua_State *L) {
   return LUA_OK;
 }
 
-/* ---- sub-commands -------------------------------------------------------------------------------------- */
+/* -- sub-commands */
 
 static bool is_command (const char *word) {
   static const char *const commands[] = {"doctor", "env", "help", "version", NULL};
@@ -177,7 +179,7 @@ static int run_command (lua_State *L, const char *name) {
   return lua_toboolean(L, -1) ? LUA_OK : LUA_ERRRUN;
 }
 
-/* ---- all of it, in protected mode ---------------------------------------------------------------------- */
+/* -- all of it, in protected mode */
 
 static void open_libraries (lua_State *L, bool ignore_environment) {
   if (ignore_environment) {
@@ -202,7 +204,7 @@ static int run_all (lua_State *L, int argc, char **argv) {
   open_libraries(L, c.ignore_environment);
   set_arg(L, argc, argv, c.script);
   lua_gc(L, LUA_GCRESTART);
-  lua_gc(L, LUA_GCINC, 0, 0, 0);        /* the charge for tensors works in incremental mode only */
+  lua_gc(L, LUA_GCINC, 0, 0, 0); /* the charge for tensors works in incremental mode only */
   if (!c.ignore_environment && run_init(L) != LUA_OK) return LUA_ERRRUN;
   if (c.script == 1 && c.script < argc && is_command(argv[1])) return run_command(L, argv[1]);
   if (run_options(L, argv, first, c.script) != LUA_OK) return LUA_ERRRUN;
@@ -217,7 +219,7 @@ static int protected_main (lua_State *L) {
   const int argc = (int)lua_tointeger(L, 1);
   char **argv = lua_touserdata(L, 2);
   luaL_checkversion(L);
-  lua_gc(L, LUA_GCSTOP);                /* while the libraries are built */
+  lua_gc(L, LUA_GCSTOP); /* while the libraries are built */
   lua_pushboolean(L, run_all(L, argc, argv) == LUA_OK);
   return 1;
 }

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "lua/lgb.h"
 #include "shell/editor.h"
 #include "shell/host.h"
-#include "lua/lgb.h"
 
-#define SLOW 0.05                       /* seconds from which a command's time is shown */
+#define SLOW 0.05 /* seconds from which a command's time is shown */
 
 /* Was the chunk refused, message on top, only because it is not finished? */
 static bool is_incomplete (lua_State *L, int status) {
@@ -26,8 +26,8 @@ static int load_text (lua_State *L, const char *text, const char *before) {
   return status;
 }
 
-/* The text at 'entry' as a chunk, an expression if it can be ("=1 + 1" must be one), else statements. Leaves the chunk, or a
-** message, on top. */
+/* The text at 'entry' as a chunk, an expression if it can be ("=1 + 1" must be one), else statements.
+** Leaves the chunk, or a message, on top. */
 static int load_entry (lua_State *L, int entry, bool *incomplete) {
   const char *text = lua_tostring(L, entry);
   const bool expression = text[0] == '=';
@@ -48,7 +48,8 @@ static int push_prompt (lua_State *L) {
 
 static void report_error (lua_State *L);
 
-/* Reads a line as gb_editor_read does. The prompt is the global 'name', or 'usual' where it is nil or has no text. */
+/* Reads a line as gb_editor_read does. The prompt is the global 'name', or 'usual' where it is nil or has
+** no text. */
 static gb_line read_line (gb_editor *e, lua_State *L, const char *name, const char *usual) {
   const int base = lua_gettop(L);
   if (lua_getglobal(L, name) != LUA_TNIL) {
@@ -62,8 +63,8 @@ static gb_line read_line (gb_editor *e, lua_State *L, const char *name, const ch
   return line;
 }
 
-/* Reads on while the text at 'entry' is unfinished; the whole text ends up there, what load_entry leaves on
-** top. */
+/* Reads on while the text at 'entry' is unfinished; the whole text ends up there, what load_entry leaves
+** on top. */
 static gb_line read_chunk (gb_editor *e, lua_State *L, int entry, int *status) {
   for (;;) {
     bool incomplete = false;
@@ -72,7 +73,7 @@ static gb_line read_chunk (gb_editor *e, lua_State *L, int entry, int *status) {
     lua_pushvalue(L, entry);
     lua_pushliteral(L, "\n");
     const gb_line line = read_line(e, L, "_PROMPT2", ">> ");
-    if (line == GB_LINE_END) {                              /* report it as it stands */
+    if (line == GB_LINE_END) { /* report it as it stands */
       lua_pop(L, 2);
       return GB_LINE_READ;
     }
@@ -108,8 +109,8 @@ static int call_print (lua_State *L) {
   return 0;
 }
 
-/* Prints each value at first..top, or lets the script's own print do it. A function of Lua so that a failing __tostring is an
-** error like any other. */
+/* Prints each value at first..top, or lets the script's own print do it. A function of Lua so that a
+** failing __tostring is an error like any other. */
 static int print_values (lua_State *L) {
   if (prints_itself(L)) return call_print(L);
   const int n = lua_gettop(L);

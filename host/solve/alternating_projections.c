@@ -1,4 +1,5 @@
-/* alternating_projections.c - the residual of all rows is updated at each step; the true one is computed every few epochs. */
+/* alternating_projections.c - the residual of all rows is updated at each step; the true one is computed
+** every few epochs. */
 #include "solve/alternating_projections.h"
 
 #include <math.h>
@@ -10,25 +11,28 @@
 #include "iterate/columns.h"
 #include "iterate/rows.h"
 
-#define CHECK_EVERY 20             /* epochs */
-#define STUCK 2                    /* checks in a row that show no gain */
-#define HOPELESS 1e3               /* growth of the residual at which it is given up */
+#define CHECK_EVERY 20 /* epochs */
+#define STUCK 2        /* checks in a row that show no gain */
+#define HOPELESS 1e3   /* growth of the residual at which it is given up */
 #define POWER_STEPS 10
 
 typedef struct projections {
   gb_system *s;
-  size_t b, blocks;                /* rows of a block; blocks */
+  size_t b, blocks; /* rows of a block; blocks */
   gb_rows *rows;
-  double *factor;                  /* (b, b), or (blocks, b, b) where all are kept */
-  const double *last;              /* the factor in use, of the rows 'at'; NULL before the first and where there was none */
-  unsigned char *known;            /* (blocks): its factor is there; NULL: none is kept */
-  double *step, *change;           /* (b, r); (n, r) */
-  double *share;                   /* (r) */
-  size_t *at;                      /* (b) */
+  double *factor; /* (b, b), or (blocks, b, b) where all are kept */
+  /* the factor in use, of the rows 'at'; NULL before the first and where there was none */
+  const double *last;
+  unsigned char *known;  /* (blocks): its factor is there; NULL: none is kept */
+  double *step, *change; /* (b, r); (n, r) */
+  double *share;         /* (r) */
+  size_t *at;            /* (b) */
 } projections;
 
 /* Blocks of equal size b <= block, and how many factors are held at once. */
-typedef struct division { size_t b, blocks, factors; } division;
+typedef struct division {
+  size_t b, blocks, factors;
+} division;
 
 static division divide (size_t n, const gb_alternating_projections_options *o) {
   const size_t m = (n - 1) / o->block + 1, b = (n - 1) / m + 1;
@@ -40,7 +44,8 @@ static size_t workspace (size_t n, size_t r, const void *ud) {
   return (d.factors * d.b * d.b + d.b * r + r) * sizeof(double) + d.b * sizeof(size_t) + d.blocks;
 }
 
-static projections bind (gb_system *s, const gb_alternating_projections_options *o, gb_rows *rows, double *w) {
+static projections bind (gb_system *s, const gb_alternating_projections_options *o, gb_rows *rows,
+                         double *w) {
   const division d = divide(s->n, o);
   projections p = {.s = s, .b = d.b, .blocks = d.blocks, .rows = rows, .factor = w, .change = s->spare};
   p.step = w + d.factors * d.b * d.b;
@@ -51,7 +56,8 @@ static projections bind (gb_system *s, const gb_alternating_projections_options 
   return p;
 }
 
-/* Rows of block k: every m-th from k on; where n is no multiple of m, some go on at the first rows, which are of others. */
+/* Rows of block k: every m-th from k on; where n is no multiple of m, some go on at the first rows, which
+** are of others. */
 static size_t row_of (const projections *p, size_t k, size_t i) { return (k + i * p->blocks) % p->s->n; }
 
 static void choose (projections *p, size_t k) {
@@ -139,7 +145,8 @@ static gb_status iterate (projections *p, gb_error *err) {
   info->reason = isfinite(first) ? GB_SOLVE_CONVERGED : GB_SOLVE_NAN;
   while (info->reason == GB_SOLVE_CONVERGED && gb_system_worst(s) > s->o->tol) {
     if (info->iterations >= s->o->max_iter) info->reason = GB_SOLVE_MAX_ITER;
-    for (int k = 0; k < CHECK_EVERY && info->iterations < s->o->max_iter && info->reason == GB_SOLVE_CONVERGED; k++) {
+    for (int k = 0;
+         k < CHECK_EVERY && info->iterations < s->o->max_iter && info->reason == GB_SOLVE_CONVERGED; k++) {
       if (!(worst_share(p) > s->o->tol)) break;
       GB_TRY(epoch(p, &info->reason, err));
       info->iterations++;
@@ -156,7 +163,7 @@ static gb_status iterate (projections *p, gb_error *err) {
   return GB_OK;
 }
 
-/* ---- condition ---- */
+/* -- condition */
 
 /* v = L L' v, in place. */
 static void times_block (const double *l, size_t b, double *v) {
@@ -187,14 +194,15 @@ static double power (const double *l, size_t b, bool inverse, double *v) {
   normalise(b, v);
   for (int k = 0; k < POWER_STEPS; k++) {
     if (!inverse) times_block(l, b, v);
-    for (int t = 0; inverse && t < 2; t++) gb_blas_trsm_left(GB_F64, GB_LOWER, t == 1, false, b, 1, l, b, v, 1);
+    for (int t = 0; inverse && t < 2; t++)
+      gb_blas_trsm_left(GB_F64, GB_LOWER, t == 1, false, b, 1, l, b, v, 1);
     length = normalise(b, v);
   }
   return length;
 }
 
-/* |u| and |A u| / |u| for u = A[:, at] v with v (b) of length 1 in 'step': values up to A's largest eigenvalue, near it where B
-** is like A. One epoch. */
+/* |u| and |A u| / |u| for u = A[:, at] v with v (b) of length 1 in 'step': values up to A's largest
+** eigenvalue, near it where B is like A. One epoch. */
 static gb_status extend (projections *p, double *largest, gb_error *err) {
   const gb_system *s = p->s;
   double uu = 0, yy = 0;
@@ -237,8 +245,8 @@ static gb_status loop (gb_system *s, void *memory, const void *ud, gb_error *err
   return st;
 }
 
-gb_status gb_solve_projections (gb_node *a, gb_node *b, const gb_alternating_projections_options *o, gb_node **x, gb_solve_info *info,
-                                gb_error *err) {
+gb_status gb_solve_projections (gb_node *a, gb_node *b, const gb_alternating_projections_options *o,
+                                gb_node **x, gb_solve_info *info, gb_error *err) {
   if (o->block == 0) return gb_fail(err, GB_EOPTION, "block: expected at least 1, got 0");
   return gb_system_solve(a, b, &o->solve, "alternating projections", workspace, loop, o, x, info, err);
 }

@@ -9,9 +9,11 @@ static gb_status expect (gb_node *x, const gb_shape *want, gb_dtype t, const cha
   char a[GB_SHAPE_TEXT], b[GB_SHAPE_TEXT];
   const gb_shape *s = gb_node_shape(x);
   if (!gb_shape_equal(s, want))
-    return gb_fail(err, GB_ESHAPE, "%s: expected shape %s, got %s", what, gb_shape_text(want, a), gb_shape_text(s, b));
+    return gb_fail(err, GB_ESHAPE, "%s: expected shape %s, got %s", what, gb_shape_text(want, a),
+                   gb_shape_text(s, b));
   if (gb_node_dtype(x) == t) return GB_OK;
-  return gb_fail(err, GB_EDTYPE, "%s: expected %s, got %s", what, gb_dtype_name(t), gb_dtype_name(gb_node_dtype(x)));
+  return gb_fail(err, GB_EDTYPE, "%s: expected %s, got %s", what, gb_dtype_name(t),
+                 gb_dtype_name(gb_node_dtype(x)));
 }
 
 static gb_status expect_float (gb_node *x, gb_error *err) {
@@ -21,7 +23,8 @@ static gb_status expect_float (gb_node *x, gb_error *err) {
 }
 
 /* Entries (i, 0) to (i, count - 1) of 'from' become (row, column) and on. */
-static void put_row (const gb_tensor *l, size_t row, size_t column, const gb_tensor *from, size_t i, size_t count) {
+static void put_row (const gb_tensor *l, size_t row, size_t column, const gb_tensor *from, size_t i,
+                     size_t count) {
   const size_t size = gb_dtype_size(l->dtype);
   const ptrdiff_t step = from->stride[1] * (ptrdiff_t)size;
   const char *at = (const char *)gb_tensor_data(from) + (ptrdiff_t)i * from->stride[0] * (ptrdiff_t)size;
@@ -29,18 +32,27 @@ static void put_row (const gb_tensor *l, size_t row, size_t column, const gb_ten
     char *to = gb_appendable_entry(l, row, column + done, &run);
     if (run > count - done) run = count - done;
     if (from->stride[1] == 1) memcpy(to, at, run * size);
-    else for (size_t k = 0; k < run; k++) memcpy(to + k * size, at + (ptrdiff_t)k * step, size);
+    else
+      for (size_t k = 0; k < run; k++) memcpy(to + k * size, at + (ptrdiff_t)k * step, size);
     at += (ptrdiff_t)run * step;
   }
 }
 
 static gb_status factor_rows (gb_graph *g, const gb_tensor *l, size_t have, gb_error *err) {
   gb_device *dev = g->device;
-  const gb_opaque o = {.op = GB_OP_CHOLESKY, .nin = 1, .nout = 1, .in_dtype = {l->dtype}, .out_dtype = {l->dtype},
-                       .in_shape = {l->shape}, .out_shape = {l->shape}, .grown = true, .have = have};
+  const gb_opaque o = {.op = GB_OP_CHOLESKY,
+                       .nin = 1,
+                       .nout = 1,
+                       .in_dtype = {l->dtype},
+                       .out_dtype = {l->dtype},
+                       .in_shape = {l->shape},
+                       .out_shape = {l->shape},
+                       .grown = true,
+                       .have = have};
   void *tiles = l->storage->data, *scratch;
   const void *in = tiles;
-  GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, dev->ops->opaque_scratch(dev, &o), "", "append", &scratch, err));
+  GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, dev->ops->opaque_scratch(dev, &o), "", "append",
+                         &scratch, err));
   const gb_status rc = dev->ops->opaque(dev, &o, &in, &tiles, scratch, err);
   gb_ledger_free(&dev->ledger, scratch);
   return rc;
@@ -64,7 +76,8 @@ static gb_status check_rows (const gb_tensor *l, gb_node *b, gb_node *c, gb_erro
   return n > 0 ? expect(b, &rows, t, "append: the rows", err) : GB_OK;
 }
 
-gb_status gb_factor_append (gb_graph *g, const gb_tensor *l, gb_node *b, gb_node *c, gb_tensor *out, gb_error *err) {
+gb_status gb_factor_append (gb_graph *g, const gb_tensor *l, gb_node *b, gb_node *c, gb_tensor *out,
+                            gb_error *err) {
   GB_TRY(check_rows(l, b, c, err));
   const size_t have = order_of(l), k = gb_node_shape(c)->dim[0];
   gb_node *const nodes[] = {c, b};
@@ -88,7 +101,8 @@ gb_status gb_factor_of (gb_node *dense, gb_tensor *out, gb_error *err) {
   GB_TRY(expect_float(dense, err));
   GB_TRY(gb_eval(dense->graph, 1, &dense, err));
   gb_graph *g = dense->graph;
-  GB_TRY(gb_appendable_grow(&g->device->ledger, &none, gb_node_dtype(dense), s->dim[0], g->where, "factor", &v, err));
+  GB_TRY(gb_appendable_grow(&g->device->ledger, &none, gb_node_dtype(dense), s->dim[0], g->where, "factor",
+                            &v, err));
   for (size_t i = 0; i < s->dim[0]; i++) put_row(&v, i, 0, &dense->out[0].tensor, i, i + 1);
   return finish(GB_OK, &v, out);
 }
@@ -115,8 +129,11 @@ static double dot_row (const gb_tensor *l, size_t i, size_t count, const void *x
     const void *p = gb_appendable_entry(l, i, j, &run);
     double part = 0;
     if (run > count - j) run = count - j;
-    if (l->dtype == GB_F64) for (size_t k = 0; k < run; k++) part += ((const double *)p)[k] * ((const double *)x)[j + k];
-    else for (size_t k = 0; k < run; k++) part += (double)((const float *)p)[k] * (double)((const float *)x)[j + k];
+    if (l->dtype == GB_F64)
+      for (size_t k = 0; k < run; k++) part += ((const double *)p)[k] * ((const double *)x)[j + k];
+    else
+      for (size_t k = 0; k < run; k++)
+        part += (double)((const float *)p)[k] * (double)((const float *)x)[j + k];
     sum += part;
   }
   return sum;
@@ -130,7 +147,8 @@ static void put_part (const gb_tensor *y, size_t at, size_t count, const gb_tens
   gb_tensor_copy(&view, part);
 }
 
-gb_status gb_factor_extend (gb_graph *g, const gb_tensor *l, gb_node *w, gb_node *r, gb_tensor *out, gb_error *err) {
+gb_status gb_factor_extend (gb_graph *g, const gb_tensor *l, gb_node *w, gb_node *r, gb_tensor *out,
+                            gb_error *err) {
   const size_t n = order_of(l), have = gb_node_shape(w)->ndim > 0 ? gb_node_shape(w)->dim[0] : 1;
   const gb_shape known = gb_shape_of(1, (size_t[]){have < n ? have : n}), all = gb_shape_of(1, (size_t[]){n});
   const gb_shape rest = gb_shape_of(1, (size_t[]){n - known.dim[0]});

@@ -6,24 +6,25 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/plain.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "iterate/columns.h"
-#include "solve/lanczos.h"
-#include "iterate/panel.h"
+#include "base/plain.h"
 #include "iterate/boundary.h"
+#include "iterate/columns.h"
+#include "iterate/panel.h"
+#include "solve/lanczos.h"
 
-#define CHECK 50                   /* steps between residuals computed from A */
-#define CHECK_MIXED 15             /* the same where products are of f32 */
-#define PATIENCE 8                 /* such checks without a residual halved */
-#define RESOLVED 1e-13             /* relative: what the sums of an energy resolve */
-#define ROUNDED 4.0                /* times n u r'r / noise: how far rounding may take r' P^-1 r from what it is */
-#define LEAST_SHARE 1e-15          /* of a prior: less may be missing of any variance */
-#define LONG_WAY 4.0               /* square of the factor by which a residual that counts as progress falls */
+#define CHECK 50          /* steps between residuals computed from A */
+#define CHECK_MIXED 15    /* the same where products are of f32 */
+#define PATIENCE 8        /* such checks without a residual halved */
+#define RESOLVED 1e-13    /* relative: what the sums of an energy resolve */
+#define ROUNDED 4.0       /* times n u r'r / noise: how far rounding may take r' P^-1 r from what it is */
+#define LEAST_SHARE 1e-15 /* of a prior: less may be missing of any variance */
+#define LONG_WAY 4.0      /* square of the factor by which a residual that counts as progress falls */
 
 const char *gb_cg_reason_text (gb_cg_reason r) {
-  static const char *const names[] = {"converged", "max_iter", "indefinite", "stagnated", "overflow", "underflow", "nan"};
+  static const char *const names[] = {"converged", "max_iter",  "indefinite", "stagnated",
+                                      "overflow",  "underflow", "nan"};
   return names[r];
 }
 
@@ -33,62 +34,80 @@ char *gb_cg_text (const gb_cg_info *info, const gb_cg_options *o, char buf[GB_CG
     case GB_CG_CONVERGED: buf[0] = '\0'; break;
     case GB_CG_MAX_ITER:
       if (o->goal.prior != NULL) {
-        snprintf(buf, GB_CG_TEXT, "variance %zu is known to %.2g of itself after %d steps, expected %.2g: raise max_iter, or use a "
-                 "preconditioner of higher rank", c, gb_plain(info->missing), info->iterations, o->tol);
+        snprintf(
+            buf, GB_CG_TEXT,
+            "variance %zu is known to %.2g of itself after %d steps, expected %.2g: raise max_iter, or use a "
+            "preconditioner of higher rank",
+            c, gb_plain(info->missing), info->iterations, o->tol);
         break;
       }
-      snprintf(buf, GB_CG_TEXT, "column %zu has residual %.2g after %d steps, expected %.2g: raise max_iter, or use a "
-               "preconditioner of higher rank", c, gb_plain(info->residual), info->iterations, o->tol);
+      snprintf(buf, GB_CG_TEXT,
+               "column %zu has residual %.2g after %d steps, expected %.2g: raise max_iter, or use a "
+               "preconditioner of higher rank",
+               c, gb_plain(info->residual), info->iterations, o->tol);
       break;
     case GB_CG_INDEFINITE:
-      snprintf(buf, GB_CG_TEXT, "the matrix is not positive definite: column %zu met the curvature %.3g, so that an eigenvalue "
-               "is no larger; add noise, or use minres", c, gb_plain(info->curvature));
+      snprintf(
+          buf, GB_CG_TEXT,
+          "the matrix is not positive definite: column %zu met the curvature %.3g, so that an eigenvalue "
+          "is no larger; add noise, or use minres",
+          c, gb_plain(info->curvature));
       break;
     case GB_CG_STAGNATED:
-      snprintf(buf, GB_CG_TEXT, "column %zu has residual %.2g and more steps do not halve it: rounding allows no less; use f64, "
-               "or more noise", c, gb_plain(info->residual));
+      snprintf(
+          buf, GB_CG_TEXT,
+          "column %zu has residual %.2g and more steps do not halve it: rounding allows no less; use f64, "
+          "or more noise",
+          c, gb_plain(info->residual));
       break;
     case GB_CG_OVERFLOW:
-      snprintf(buf, GB_CG_TEXT, "the solution of column %zu is larger than its dtype holds: scale the right-hand side", c);
+      snprintf(buf, GB_CG_TEXT,
+               "the solution of column %zu is larger than its dtype holds: scale the right-hand side", c);
       break;
     case GB_CG_UNDERFLOW:
-      snprintf(buf, GB_CG_TEXT, "the solution of column %zu is smaller than its dtype holds: scale the right-hand side", c);
+      snprintf(buf, GB_CG_TEXT,
+               "the solution of column %zu is smaller than its dtype holds: scale the right-hand side", c);
       break;
     case GB_CG_NAN:
-      snprintf(buf, GB_CG_TEXT, "column %zu is not finite: there is a NaN or an infinity in the matrix or in the right-hand side", c);
+      snprintf(
+          buf, GB_CG_TEXT,
+          "column %zu is not finite: there is a NaN or an infinity in the matrix or in the right-hand side",
+          c);
       break;
   }
   return buf;
 }
 
-/* ---- state --------------------------------------------------------------------------------------------- */
+/* -- state */
 
 typedef enum column_state { RUNNING, RESTING, INDEFINITE, BROKEN, STUCK } column_state;
 
 /* Arrays over (n, r), over columns (r), or over the live columns: those that run, by their place in 'col'. */
 typedef struct cg {
   gb_cg_matrix *m;
-  gb_product *by;                  /* for directions: A, or A in f32 */
+  gb_product *by; /* for directions: A, or A in f32 */
   const gb_cg_options *o;
   gb_cg_trace *trace;
   gb_pool *pool;
   size_t n, r;
   const double *b;
-  double *x, *res;                 /* the caller's: solution, residual; (n, r) */
-  double *z, *p, *ap;              /* (n, width), live columns first, zeros behind */
+  double *x, *res;    /* the caller's: solution, residual; (n, r) */
+  double *z, *p, *ap; /* (n, width), live columns first, zeros behind */
   double *sums;
-  double *rr, *bound, *last, *curvature;   /* columns; bound: the square of tol |b|; last: least recomputed rr */
-  double *energy;                  /* columns: least of x' A x - 2 b' x at a check */
-  double *form, *missing;          /* columns, with a goal: 2 b' x - x' A x, and how much too small it is at most */
-  double *left, *left_bound, *last_left;   /* columns, by_noise: r' P^-1 r, and as bound and last are of rr */
-  double *rz, *factor, *out, *at_x;    /* live columns */
-  size_t *col, *at;                /* live columns, ascending; which of them stay */
+  /* columns; bound: the square of tol |b|; last: least recomputed rr */
+  double *rr, *bound, *last, *curvature;
+  double *energy;         /* columns: least of x' A x - 2 b' x at a check */
+  double *form, *missing; /* columns, with a goal: 2 b' x - x' A x, and how much too small it is at most */
+  double *left, *left_bound, *last_left; /* columns, by_noise: r' P^-1 r, and as bound and last are of rr */
+  double *rz, *factor, *out, *at_x;      /* live columns */
+  size_t *col, *at;                      /* live columns, ascending; which of them stay */
   size_t live, width;
-  unsigned char *state, *calm;     /* columns: column_state; checks since a residual was halved */
-  bool *fresh, *begun_anew;        /* columns: the next direction is the first; one was: the coefficients are not b's any more */
+  unsigned char *state, *calm; /* columns: column_state; checks since a residual was halved */
+  /* columns: the next direction is the first; one was: the coefficients are not b's any more */
+  bool *fresh, *begun_anew;
   int iterations;
   bool too_narrow;
-  bool by_noise;                   /* points have noises of their own */
+  bool by_noise; /* points have noises of their own */
 } cg;
 
 size_t gb_cg_workspace (size_t n, size_t r) {
@@ -114,7 +133,9 @@ static void bind (cg *s, double *w) {
 }
 
 static gb_panel own (const cg *s, double *v) { return (gb_panel){v, s->width, NULL}; }
-static gb_panel theirs (const cg *s, const double *v) { return (gb_panel){(double *)(uintptr_t)v, s->r, s->col}; }
+static gb_panel theirs (const cg *s, const double *v) {
+  return (gb_panel){(double *)(uintptr_t)v, s->r, s->col};
+}
 
 static double tol_of (const cg *s, size_t c) { return c > 0 && s->o->rest > 0 ? s->o->rest : s->o->tol; }
 
@@ -155,7 +176,7 @@ static void drop (cg *s) {
   s->width = width;
 }
 
-/* ---- a cycle ------------------------------------------------------------------------------------------- */
+/* -- a cycle */
 
 static bool has_goal (const cg *s) { return s->o->goal.prior != NULL; }
 
@@ -163,7 +184,9 @@ static double variance (const cg *s, size_t c) { return fmax(s->o->goal.prior[c]
 
 /* What is missing of a form, as a share of the variance, as far as that can be known. */
 static double share (const cg *s, size_t c) {
-  return s->missing[c] == 0 ? 0 : s->missing[c] / fmax(variance(s, c), LEAST_SHARE / s->o->tol * s->o->goal.prior[c]);
+  return s->missing[c] == 0
+             ? 0
+             : s->missing[c] / fmax(variance(s, c), LEAST_SHARE / s->o->tol * s->o->goal.prior[c]);
 }
 
 static bool arrived (const cg *s, size_t c) {
@@ -179,7 +202,8 @@ static void judge (cg *s, size_t c) {
   else if (arrived(s, c)) s->state[c] = RESTING;
 }
 
-/* R' A^-1 R of a column is at most this: R' R over the least noise, or R' P^-1 R, and what rounding may have taken from it. */
+/* R' A^-1 R of a column is at most this: R' R over the least noise, or R' P^-1 R, and what rounding may
+** have taken from it. */
 static double most_missing (const cg *s, size_t c, double rz) {
   const gb_precond *p = s->o->precond;
   const double least = s->o->goal.least, plain = s->rr[c] / least;
@@ -210,7 +234,8 @@ static gb_status recompute (cg *s, gb_error *err) {
   return GB_OK;
 }
 
-/* x' A x - 2 b' x = -x' (b + r) of the live columns: what every step makes smaller, but for rounding. True where it did not. */
+/* x' A x - 2 b' x = -x' (b + r) of the live columns: what every step makes smaller, but for rounding. True
+** where it did not. */
 static bool rises (cg *s, size_t k, const double *xb, const double *xr) {
   const size_t c = s->col[k];
   const double energy = -(xb[k] + xr[k]), before = s->energy[c];
@@ -224,9 +249,10 @@ static void measure_energy (cg *s, double *xb, double *xr) {
   gb_panel_dot(s->pool, s->n, s->live, theirs(s, s->x), theirs(s, s->res), s->sums, xr);
 }
 
-/* Where the recursion says less than half of the truth, its directions are conjugate to nothing: the column begins anew, or
-** has stagnated where the truth is no longer halved. Otherwise a plateau is no end: after PATIENCE checks on one the column
-** has stagnated if its energy rises. Products in f32 give up at the first rise, and at the end of the patience. */
+/* Where the recursion says less than half of the truth, its directions are conjugate to nothing: the
+** column begins anew, or has stagnated where the truth is no longer halved. Otherwise a plateau is no end:
+** after PATIENCE checks on one the column has stagnated if its energy rises. Products in f32 give up at
+** the first rise, and at the end of the patience. */
 static gb_status check (cg *s, gb_error *err) {
   for (size_t k = 0; k < s->live; k++) s->factor[k] = s->rr[s->col[k]];
   GB_TRY(recompute(s, err));
@@ -294,8 +320,8 @@ static gb_status step (cg *s, int number, gb_error *err) {
   if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
   GB_TRY(multiply(s, s->by, s->p, s->ap, err));
   measure(s);
-  gb_panel_step(s->pool, s->n, s->live, s->factor, own(s, s->p), own(s, s->ap), theirs(s, s->x), theirs(s, s->res), s->sums,
-                s->out);
+  gb_panel_step(s->pool, s->n, s->live, s->factor, own(s, s->p), own(s, s->ap), theirs(s, s->x),
+                theirs(s, s->res), s->sums, s->out);
   note_alpha(s, number);
   for (size_t k = 0; k < s->live; k++) {
     s->rr[s->col[k]] = s->out[k];
@@ -324,7 +350,7 @@ static gb_status cycle (cg *s, gb_error *err) {
   return GB_OK;
 }
 
-/* ---- cycles -------------------------------------------------------------------------------------------- */
+/* -- cycles */
 
 /* x = 0 where the residual of x is longer than 'times' b, or not known; squares. */
 static void doubt (cg *s, size_t c, double times) {
@@ -362,13 +388,13 @@ static gb_status verify (cg *s, gb_error *err) {
   GB_TRY(recompute(s, err));
   settle(s);
   for (size_t c = 0; c < s->r; c++) {
-    const bool halved = s->rr[c] * LONG_WAY <= s->last[c] || (s->by_noise && s->left[c] * LONG_WAY < s->last_left[c]);
+    const bool halved = s->rr[c] * LONG_WAY <= s->last[c] ||
+                        (s->by_noise && s->left[c] * LONG_WAY < s->last_left[c]);
     if (arrived(s, c)) s->state[c] = RESTING;
     else if (low) {
       leave_to_f64(s, c);
       s->too_narrow = true;
-    }
-    else if (s->state[c] == RESTING || s->state[c] == STUCK) s->state[c] = halved ? RUNNING : STUCK;
+    } else if (s->state[c] == RESTING || s->state[c] == STUCK) s->state[c] = halved ? RUNNING : STUCK;
     s->last[c] = low ? s->rr[c] : fmin(s->last[c], s->rr[c]);
     s->last_left[c] = low ? s->left[c] : fmin(s->last_left[c], s->left[c]);
     s->fresh[c] = false;
@@ -380,7 +406,7 @@ static gb_status iterate (cg *s, gb_error *err) {
   for (size_t c = 0; c < s->r; c++) judge(s, c);
   for (enlist(s, 1u << RUNNING); s->live > 0 && s->iterations < s->o->max_iter; enlist(s, 1u << RUNNING)) {
     GB_TRY(cycle(s, err));
-    s->trace = NULL;               /* only the first cycle's steps belong to b */
+    s->trace = NULL; /* only the first cycle's steps belong to b */
     GB_TRY(verify(s, err));
     s->by = &s->m->a;
   }
@@ -393,7 +419,8 @@ static double over (double square, double bound) {
 }
 
 static double relative (const cg *s, size_t c) {
-  const double plain = over(s->rr[c], s->bound[c]), left = s->by_noise && !has_goal(s) ? over(s->left[c], s->left_bound[c]) : 0;
+  const double plain = over(s->rr[c], s->bound[c]),
+               left = s->by_noise && !has_goal(s) ? over(s->left[c], s->left_bound[c]) : 0;
   return (isnan(plain) || plain >= left ? plain : left) * tol_of(s, c);
 }
 
@@ -406,10 +433,12 @@ static gb_cg_reason reason_of (const cg *s, size_t c) {
 
 static double worse (double a, double b) { return isnan(a) || b <= a ? a : b; }
 
-/* NaN wins, then the gravest reason, then the largest residual, or share missing of a variance; that of a NaN is not known. */
+/* NaN wins, then the gravest reason, then the largest residual, or share missing of a variance; that of a
+** NaN is not known. */
 static void report (const cg *s, gb_cg_info *info) {
-  static const int weight[] = {[GB_CG_CONVERGED] = 0, [GB_CG_STAGNATED] = 1, [GB_CG_MAX_ITER] = 2, [GB_CG_INDEFINITE] = 3,
-                               [GB_CG_OVERFLOW] = 4, [GB_CG_UNDERFLOW] = 4, [GB_CG_NAN] = 5};
+  static const int weight[] = {
+      [GB_CG_CONVERGED] = 0, [GB_CG_STAGNATED] = 1, [GB_CG_MAX_ITER] = 2, [GB_CG_INDEFINITE] = 3,
+      [GB_CG_OVERFLOW] = 4,  [GB_CG_UNDERFLOW] = 4, [GB_CG_NAN] = 5};
   double worst = -1;
   for (size_t c = 0; c < s->r; c++) {
     const double ratio = relative(s, c);
@@ -422,7 +451,8 @@ static void report (const cg *s, gb_cg_info *info) {
       info->missing = fmax(info->missing, share(s, c));
     }
     const double left = has_goal(s) ? share(s, c) : ratio;
-    if (weight[reason] < weight[info->reason] || (weight[reason] == weight[info->reason] && left <= worst)) continue;
+    if (weight[reason] < weight[info->reason] || (weight[reason] == weight[info->reason] && left <= worst))
+      continue;
     info->reason = reason;
     info->column = c;
     info->curvature = s->curvature[c];
@@ -457,7 +487,14 @@ static void begin (cg *s, const gb_cg_options *o) {
 gb_status gb_cg_columns (gb_cg_matrix *m, const gb_cg_options *o, const double *b, bool guess, double *x,
                          double *residual, gb_cg_trace *trace, gb_cg_info *info, gb_error *err) {
   const double started = gb_clock();
-  cg s = {.m = m, .o = o, .trace = trace, .pool = m->a.graph->device->pool, .n = m->a.n, .r = m->a.r, .b = b, .x = x,
+  cg s = {.m = m,
+          .o = o,
+          .trace = trace,
+          .pool = m->a.graph->device->pool,
+          .n = m->a.n,
+          .r = m->a.r,
+          .b = b,
+          .x = x,
           .res = residual};
   gb_ledger *ledger = &m->a.graph->device->ledger;
   void *work;
@@ -479,7 +516,7 @@ gb_status gb_cg_columns (gb_cg_matrix *m, const gb_cg_options *o, const double *
     memcpy(residual, b, s.n * s.r * sizeof *b);
   }
   if (st == GB_OK) st = iterate(&s, err);
-  if (st == GB_OK && gb_interrupted()) st = gb_fail(err, GB_EINTR, "interrupted");   /* sums are cut short */
+  if (st == GB_OK && gb_interrupted()) st = gb_fail(err, GB_EINTR, "interrupted"); /* sums are cut short */
   if (st == GB_OK) report(&s, info);
   gb_ledger_free(ledger, work);
   if (st == GB_OK && trace != NULL && s.r > 0) info->condition = gb_trace_condition(trace, s.r, 0);
@@ -488,7 +525,7 @@ gb_status gb_cg_columns (gb_cg_matrix *m, const gb_cg_options *o, const double *
   return st;
 }
 
-/* ---- the matrix ---------------------------------------------------------------------------------------- */
+/* -- the matrix */
 
 gb_status gb_cg_matrix_init (gb_cg_matrix *m, gb_node *a, size_t r, const gb_cg_options *o, gb_error *err) {
   *m = (gb_cg_matrix){0};
@@ -508,7 +545,9 @@ void gb_cg_matrix_clear (gb_cg_matrix *m) {
   gb_product_clear(&m->a);
 }
 
-size_t gb_cg_matrix_bytes (const gb_cg_matrix *m) { return gb_product_bytes(&m->a) + gb_product_bytes(&m->low); }
+size_t gb_cg_matrix_bytes (const gb_cg_matrix *m) {
+  return gb_product_bytes(&m->a) + gb_product_bytes(&m->low);
+}
 
 gb_status gb_cg_matrix_most (gb_cg_matrix *m, size_t *bytes, gb_error *err) {
   *bytes = gb_cg_matrix_bytes(m);

@@ -1,4 +1,5 @@
-/* cg_solve.c - columns of any size, solutions as leaves, and the form whose gradient is that of a solution. */
+/* cg_solve.c - columns of any size, solutions as leaves, and the form whose gradient is that of a
+** solution. */
 #include "solve/cg.h"
 
 #include <math.h>
@@ -10,7 +11,9 @@
 ** same. */
 #define TRACED 1000
 
-static size_t traced (const gb_cg_options *o) { return (size_t)(o->max_iter < TRACED ? o->max_iter : TRACED); }
+static size_t traced (const gb_cg_options *o) {
+  return (size_t)(o->max_iter < TRACED ? o->max_iter : TRACED);
+}
 
 size_t gb_cg_trace_bytes (const gb_cg_options *o, size_t r) {
   return traced(o) * r * 2 * sizeof(double) + r * sizeof(int);
@@ -32,7 +35,8 @@ gb_status gb_cg_check (gb_node *a, gb_node *b, const char *what, const gb_cg_opt
     return gb_fail(err, GB_EDTYPE, "dtypes differ: %s and %s", gb_dtype_name(gb_node_dtype(a)),
                    gb_dtype_name(gb_node_dtype(b)));
   if (!(o->tol > 0 && o->tol < 1) || !(o->rest >= 0 && o->rest < 1))
-    return gb_fail(err, GB_EOPTION, "tol: expected a number between 0 and 1, got %g: x = 0 has a residual of 1",
+    return gb_fail(err, GB_EOPTION,
+                   "tol: expected a number between 0 and 1, got %g: x = 0 has a residual of 1",
                    gb_plain(o->tol > 0 && o->tol < 1 ? o->rest : o->tol));
   if (o->max_iter < 0) return gb_fail(err, GB_EOPTION, "max_iter: expected at least 0, got %d", o->max_iter);
   if (o->x0 != NULL && !gb_shape_equal(gb_node_shape(o->x0), s))
@@ -40,10 +44,11 @@ gb_status gb_cg_check (gb_node *a, gb_node *b, const char *what, const gb_cg_opt
   return GB_OK;
 }
 
-/* ---- columns of any size --------------------------------------------------------------------------------- */
+/* -- columns of any size */
 
-gb_status gb_cg_scaled (gb_cg_matrix *m, const gb_cg_options *o, double *b, bool guess, double *x, double *residual,
-                        gb_cg_trace *trace, double *scratch, gb_cg_info *info, gb_error *err) {
+gb_status gb_cg_scaled (gb_cg_matrix *m, const gb_cg_options *o, double *b, bool guess, double *x,
+                        double *residual, gb_cg_trace *trace, double *scratch, gb_cg_info *info,
+                        gb_error *err) {
   const size_t n = m->a.n, r = m->a.r;
   const gb_cg_goal *goal = &o->goal;
   int *exponent = (int *)(void *)(scratch + r);
@@ -73,7 +78,7 @@ gb_status gb_cg_scaled (gb_cg_matrix *m, const gb_cg_options *o, double *b, bool
   return GB_OK;
 }
 
-/* ---- solutions as leaves --------------------------------------------------------------------------------- */
+/* -- solutions as leaves */
 
 /* b, x and residual in 'memory' (3, n, r), then scratch and the trace. */
 static gb_status solve_in (gb_cg_matrix *m, gb_node *b, const gb_cg_options *o, double *memory, gb_node **x,

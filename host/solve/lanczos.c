@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/plain.h"
 #include "base/interrupt.h"
+#include "base/plain.h"
 #include "iterate/columns.h"
 
-#define SWEEPS 60                  /* of one eigenvalue; a handful are usual */
+#define SWEEPS 60 /* of one eigenvalue; a handful are usual */
 
 /* One implicit QL sweep over rows l .. m, with Wilkinson's shift; z is the first row of the eigenvectors. */
 static void sweep (size_t l, size_t m, double *d, double *e, double *z) {
@@ -21,7 +21,7 @@ static void sweep (size_t l, size_t m, double *d, double *e, double *z) {
     const double f = s * e[i], b = c * e[i];
     r = hypot(f, g);
     e[i + 1] = r;
-    if (r == 0) {                  /* the matrix split by itself */
+    if (r == 0) { /* the matrix split by itself */
       d[i + 1] -= p;
       e[m] = 0;
       return;
@@ -110,7 +110,7 @@ gb_status gb_trace_log (const gb_cg_trace *trace, size_t r, size_t c, double *ou
   return st;
 }
 
-/* ---- log det ---- */
+/* -- log det */
 
 /* e1' log(T) e1 for the leading four fifths of column c's steps. */
 static gb_status shorter_log (const gb_cg_trace *trace, size_t r, size_t c, double *out, gb_error *err) {
@@ -146,7 +146,7 @@ static gb_status logdet_in (gb_cg_matrix *m, const gb_logdet_options *o, double 
   gb_cg_trace trace = gb_cg_trace_bind(&o->cg, r, memory + 3 * nr);
   gb_precond_sample(o->cg.precond, m->a.graph->device->pool, o->seed, n, r, 0, z);
   GB_TRY(gb_cg_columns(m, &o->cg, z, false, x, residual, &trace, &info->cg, err));
-  if (info->cg.too_narrow) {                       /* the quadrature needs the steps that solved it */
+  if (info->cg.too_narrow) { /* the quadrature needs the steps that solved it */
     gb_cg_options full = o->cg;
     full.mixed = false;
     GB_TRY(gb_cg_columns(m, &full, z, false, x, residual, &trace, &info->cg, err));
@@ -198,19 +198,21 @@ double gb_student_quantile (double degrees, double level) {
     y = (((((0.4 * y + 6.3) * y + 36) * y + 94.5) / c - y - 3) / b + 1) * x;
     y = expm1(a * y * y);
   } else {
-    y = ((1 / (((n + 6) / (n * y) - 0.089 * d - 0.822) * (n + 2) * 3) + 0.5 / (n + 4)) * y - 1) * (n + 1) / (n + 2) + 1 / y;
+    y = ((1 / (((n + 6) / (n * y) - 0.089 * d - 0.822) * (n + 2) * 3) + 0.5 / (n + 4)) * y - 1) * (n + 1) /
+            (n + 2) +
+        1 / y;
   }
   return sqrt(n * y);
 }
 
-/* ---- a basis ---- */
+/* -- a basis */
 
 typedef struct basis {
   gb_product a;
   size_t steps, done;
-  double *v;                       /* (steps, n): basis vectors in rows */
-  double *w, *q;                   /* (n): the next one; A's argument */
-  double *d, *e;                   /* (steps) */
+  double *v;     /* (steps, n): basis vectors in rows */
+  double *w, *q; /* (n): the next one; A's argument */
+  double *d, *e; /* (steps) */
 } basis;
 
 /* Removes from w its part along the basis, twice; the first pass's last coefficient belongs to T. */
@@ -268,7 +270,10 @@ static gb_status basis_leaves (const basis *b, gb_node **q, gb_node **t, gb_erro
     for (size_t j = 0; j < b->done; j++)
       for (size_t i = 0; i < b->done; i++)
         gb_element_set(gb_tensor_data(&tv), i * b->done + j, b->a.dtype,
-                       i == j ? b->d[i] : i + 1 == j ? b->e[i] : j + 1 == i ? b->e[j] : 0);
+                       i == j       ? b->d[i]
+                       : i + 1 == j ? b->e[i]
+                       : j + 1 == i ? b->e[j]
+                                    : 0);
     st = gb_node_leaf(g, &qv, 0, "", q, err);
     if (st == GB_OK) {
       st = gb_node_leaf(g, &tv, 0, "", t, err);

@@ -25,15 +25,15 @@ gb_status gb_trace_log (const gb_cg_trace *trace, size_t r, size_t c, double *ou
 
 typedef struct gb_logdet_options {
   gb_cg_options cg;
-  size_t probes;                   /* at least 2: their spread is the error estimate */
+  size_t probes; /* at least 2: their spread is the error estimate */
   uint64_t seed;
-  bool exact;                      /* gb_marginal_run: all n unit vectors in their place */
+  bool exact; /* gb_marginal_run: all n unit vectors in their place */
 } gb_logdet_options;
 
 /* The error is near Student's t of probes - 1 degrees, times standard_error. */
 typedef struct gb_logdet_info {
   double value, standard_error;
-  double truncation;               /* how much the last fifth of the steps changed 'value' */
+  double truncation; /* how much the last fifth of the steps changed 'value' */
   gb_cg_info cg;
 } gb_logdet_info;
 
@@ -46,13 +46,14 @@ gb_status gb_logdet_slq (gb_node *a, const gb_logdet_options *o, gb_logdet_info 
 gb_status gb_probes_logdet (const gb_precond *p, const gb_cg_trace *trace, size_t n, size_t r, size_t first,
                             size_t probes, gb_logdet_info *info, gb_error *err);
 
-/* The t that Student's distribution exceeds with probability (1 - level) / 2: half of an interval of that level, in standard
-** errors. Source: Hill (1970), Algorithm 396: Student's t-quantiles. degrees >= 1, 0 < level < 1. */
+/* The t that Student's distribution exceeds with probability (1 - level) / 2: half of an interval of that
+** level, in standard errors. Source: Hill (1970), Algorithm 396: Student's t-quantiles. degrees >= 1, 0 <
+** level < 1. */
 double gb_student_quantile (double degrees, double level);
 
 typedef struct gb_lanczos_info {
-  int steps;                       /* fewer than asked where an invariant subspace was found */
-  double residual;                 /* the last off-diagonal entry: |A Q - Q T| */
+  int steps;       /* fewer than asked where an invariant subspace was found */
+  double residual; /* the last off-diagonal entry: |A Q - Q T| */
 } gb_lanczos_info;
 
 /* Q (n, t) with orthonormal columns, the first along q (n), and T (t, t) = Q' A Q tridiagonal; t <= steps.

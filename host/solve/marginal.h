@@ -7,23 +7,24 @@
 
 #include "solve/lanczos.h"
 
-/* Where things lie in the result, doubles. With them d(inv_quad) = 2 sum(alpha * db) + e-part and d(log det) = the rest of
-** sum(C * (dA D)): column 0 of C and D, where e is 1, belongs to inv_quad, the others, where it is 0, to log det A. */
+/* Where things lie in the result, doubles. With them d(inv_quad) = 2 sum(alpha * db) + e-part and d(log
+** det) = the rest of sum(C * (dA D)): column 0 of C and D, where e is 1, belongs to inv_quad, the others,
+** where it is 0, to log det A. */
 enum { GB_MARGINAL_INV_QUAD, GB_MARGINAL_LOGDET, GB_MARGINAL_ERROR, GB_MARGINAL_HEAD = 4 };
-static inline size_t gb_marginal_e (void) { return GB_MARGINAL_HEAD; }                              /* (r) */
-static inline size_t gb_marginal_alpha (size_t r) { return gb_marginal_e() + r; }                   /* (n): A^-1 b */
-static inline size_t gb_marginal_c (size_t n, size_t r) { return gb_marginal_alpha(r) + n; }        /* (n, r) */
-static inline size_t gb_marginal_d (size_t n, size_t r) { return gb_marginal_c(n, r) + n * r; }     /* (n, r) */
+static inline size_t gb_marginal_e (void) { return GB_MARGINAL_HEAD; }                       /* (r) */
+static inline size_t gb_marginal_alpha (size_t r) { return gb_marginal_e() + r; }            /* (n): A^-1 b */
+static inline size_t gb_marginal_c (size_t n, size_t r) { return gb_marginal_alpha(r) + n; } /* (n, r) */
+static inline size_t gb_marginal_d (size_t n, size_t r) { return gb_marginal_c(n, r) + n * r; } /* (n, r) */
 static inline size_t gb_marginal_size (size_t n, size_t r) { return gb_marginal_d(n, r) + n * r; }
 
 /* Columns: b and the probes. Exact: a probe for each unit vector. */
 size_t gb_marginal_columns (const gb_logdet_options *o, size_t n);
 
-size_t gb_marginal_workspace (const gb_logdet_options *o, size_t n);   /* bytes, beside those of m */
+size_t gb_marginal_workspace (const gb_logdet_options *o, size_t n); /* bytes, beside those of m */
 
-/* m (n, n) symmetric positive definite with as many columns, b (n) doubles; out: gb_marginal_size. Deterministic by seed.
-** Errors: as gb_logdet_slq. Not converging is not an error: it stands in info->cg. */
-gb_status gb_marginal_run (gb_cg_matrix *m, const double *b, const gb_logdet_options *o, double *out, gb_logdet_info *info,
-                           gb_error *err);
+/* m (n, n) symmetric positive definite with as many columns, b (n) doubles; out: gb_marginal_size.
+** Deterministic by seed. Errors: as gb_logdet_slq. Not converging is not an error: it stands in info->cg. */
+gb_status gb_marginal_run (gb_cg_matrix *m, const double *b, const gb_logdet_options *o, double *out,
+                           gb_logdet_info *info, gb_error *err);
 
 #endif

@@ -9,29 +9,29 @@
 #include "iterate/columns.h"
 
 #define CHECK_EVERY 50
-#define DRIFT 2.0                  /* true residual over the recurrence's: beyond this a column starts again */
+#define DRIFT 2.0 /* true residual over the recurrence's: beyond this a column starts again */
 
 typedef enum state { STARTING, RUNNING, RESTING, DONE, STALLED, SINGULAR, INDEFINITE, BROKEN } state;
 
 /* The scalars of one column, under the names of Paige & Saunders. */
 typedef struct column {
   state state;
-  double alpha, beta, before;      /* beta of this step and of the last */
+  double alpha, beta, before; /* beta of this step and of the last */
   double c, s, dbar, eps, phibar;
-  double delta, last_eps, gamma;   /* of the direction in the making */
-  double norm;                     /* of A, from below */
-  double largest, smallest;        /* gamma over all steps */
-  double started;                  /* share of b left when the column last started */
+  double delta, last_eps, gamma; /* of the direction in the making */
+  double norm;                   /* of A, from below */
+  double largest, smallest;      /* gamma over all steps */
+  double started;                /* share of b left when the column last started */
 } column;
 
 typedef struct minres {
   gb_system *s;
   size_t n, r;
-  double *z1, *z2, *v, *av;        /* Lanczos vectors before the preconditioner, P^-1 z2, A v; (n, r) */
-  double *w, *w1, *w2;             /* directions: the next, the last, the one before; (n, r) */
-  double *res;                     /* the recurrence's residual, (n, r) */
-  double *f, *g;                   /* (r): factors of a pass */
-  column *at;                      /* (r) */
+  double *z1, *z2, *v, *av; /* Lanczos vectors before the preconditioner, P^-1 z2, A v; (n, r) */
+  double *w, *w1, *w2;      /* directions: the next, the last, the one before; (n, r) */
+  double *res;              /* the recurrence's residual, (n, r) */
+  double *f, *g;            /* (r): factors of a pass */
+  column *at;               /* (r) */
 } minres;
 
 static size_t workspace (size_t n, size_t r, const void *ud) {
@@ -41,8 +41,20 @@ static size_t workspace (size_t n, size_t r, const void *ud) {
 
 static minres bind (gb_system *s, double *w) {
   const size_t nr = s->n * s->r;
-  minres m = {s, s->n, s->r, w, w + nr, w + 2 * nr, w + 3 * nr, w + 4 * nr, w + 5 * nr, w + 6 * nr, s->spare,
-              w + 7 * nr, w + 7 * nr + s->r, (column *)(void *)(w + 7 * nr + 2 * s->r)};
+  minres m = {s,
+              s->n,
+              s->r,
+              w,
+              w + nr,
+              w + 2 * nr,
+              w + 3 * nr,
+              w + 4 * nr,
+              w + 5 * nr,
+              w + 6 * nr,
+              s->spare,
+              w + 7 * nr,
+              w + 7 * nr + s->r,
+              (column *)(void *)(w + 7 * nr + 2 * s->r)};
   memset(w, 0, 7 * nr * sizeof *w);
   for (size_t c = 0; c < m.r; c++) m.at[c] = (column){.state = STARTING, .smallest = INFINITY};
   return m;
@@ -113,8 +125,8 @@ static gb_status lanczos (minres *m, gb_error *err) {
   return GB_OK;
 }
 
-/* The next rotation of each column that runs, from the squares in f. Where A res = 0 already, which is |res| times
-** hypot(gbar, dbar), no x has a smaller residual. */
+/* The next rotation of each column that runs, from the squares in f. Where A res = 0 already, which is
+** |res| times hypot(gbar, dbar), no x has a smaller residual. */
 static void rotate (minres *m) {
   const double u = 100 * (m->s->a->dtype == GB_F64 ? DBL_EPSILON : FLT_EPSILON);
   for (size_t c = 0; c < m->r; c++) {
@@ -188,8 +200,10 @@ static gb_status verify (minres *m, gb_error *err) {
 
 /* What became of the worst column, and how far apart the singular values are that were met. */
 static void report (const minres *m, bool out_of_steps) {
-  static const gb_solve_reason why[] = {[STALLED] = GB_SOLVE_STAGNATED, [SINGULAR] = GB_SOLVE_SINGULAR,
-                                        [INDEFINITE] = GB_SOLVE_INDEFINITE, [BROKEN] = GB_SOLVE_NAN};
+  static const gb_solve_reason why[] = {[STALLED] = GB_SOLVE_STAGNATED,
+                                        [SINGULAR] = GB_SOLVE_SINGULAR,
+                                        [INDEFINITE] = GB_SOLVE_INDEFINITE,
+                                        [BROKEN] = GB_SOLVE_NAN};
   gb_solve_info *info = m->s->info;
   info->reason = out_of_steps ? GB_SOLVE_MAX_ITER : GB_SOLVE_CONVERGED;
   for (size_t c = 0; c < m->r; c++) {
@@ -227,7 +241,7 @@ static gb_status loop (gb_system *s, void *memory, const void *ud, gb_error *err
   return GB_OK;
 }
 
-gb_status gb_solve_minres (gb_node *a, gb_node *b, const gb_solve_options *o, gb_node **x, gb_solve_info *info,
-                           gb_error *err) {
+gb_status gb_solve_minres (gb_node *a, gb_node *b, const gb_solve_options *o, gb_node **x,
+                           gb_solve_info *info, gb_error *err) {
   return gb_system_solve(a, b, o, "minimal residuals", workspace, loop, NULL, x, info, err);
 }

@@ -4,40 +4,47 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/plain.h"
 #include "base/interrupt.h"
+#include "base/plain.h"
 #include "base/rng.h"
 #include "iterate/columns.h"
-#include "solve/lanczos.h"
 #include "iterate/rows.h"
+#include "solve/lanczos.h"
 
-#define CHECK_EVERY 10             /* passes over the rows between looks at the residual */
+#define CHECK_EVERY 10 /* passes over the rows between looks at the residual */
 #define LANCZOS_STEPS 10
-#define AVERAGED 100               /* the average is over about max_iter / 100 steps */
-#define HOPELESS 1e3               /* growth of the residual at which it is given up */
+#define AVERAGED 100 /* the average is over about max_iter / 100 steps */
+#define HOPELESS 1e3 /* growth of the residual at which it is given up */
 
 typedef struct sdd {
   gb_system *s;
   const gb_sdd_options *o;
   gb_rows rows;
   size_t b;
-  double step, weight;             /* of a gradient; of the new iterate in the average */
-  double *now, *velocity, *ahead;  /* (n, r): iterate; its last move; where the gradient is taken */
-  double *gradient;                /* (b, r) */
-  double *alpha, *beta;            /* (LANCZOS_STEPS, r): a Lanczos matrix a column */
-  size_t *order;                   /* (n): rows, shuffled */
-  size_t next, shuffles;           /* first unused place of 'order' */
+  double step, weight;            /* of a gradient; of the new iterate in the average */
+  double *now, *velocity, *ahead; /* (n, r): iterate; its last move; where the gradient is taken */
+  double *gradient;               /* (b, r) */
+  double *alpha, *beta;           /* (LANCZOS_STEPS, r): a Lanczos matrix a column */
+  size_t *order;                  /* (n): rows, shuffled */
+  size_t next, shuffles;          /* first unused place of 'order' */
 } sdd;
 
 static size_t workspace (size_t n, size_t r, const void *ud) {
   const gb_sdd_options *o = ud;
-  return (2 * n * r + (o->batch < n ? o->batch : n) * r + 2 * LANCZOS_STEPS * r) * sizeof(double) + n * sizeof(size_t);
+  return (2 * n * r + (o->batch < n ? o->batch : n) * r + 2 * LANCZOS_STEPS * r) * sizeof(double) +
+         n * sizeof(size_t);
 }
 
 static void bind (sdd *d, gb_system *s, const gb_sdd_options *o, double *w) {
   const size_t nr = s->n * s->r;
-  *d = (sdd){.s = s, .o = o, .b = o->batch < s->n ? o->batch : s->n, .now = w, .velocity = w + nr, .ahead = s->spare,
-             .gradient = w + 2 * nr, .next = s->n};
+  *d = (sdd){.s = s,
+             .o = o,
+             .b = o->batch < s->n ? o->batch : s->n,
+             .now = w,
+             .velocity = w + nr,
+             .ahead = s->spare,
+             .gradient = w + 2 * nr,
+             .next = s->n};
   d->alpha = d->gradient + d->b * s->r;
   d->beta = d->alpha + LANCZOS_STEPS * s->r;
   d->order = (size_t *)(void *)(d->beta + LANCZOS_STEPS * s->r);
@@ -45,7 +52,7 @@ static void bind (sdd *d, gb_system *s, const gb_sdd_options *o, double *w) {
   d->weight = fmin(1, (double)AVERAGED / fmax(o->solve.max_iter, 1));
 }
 
-/* ---- eigenvalues and the step size ---- */
+/* -- eigenvalues and the step size */
 
 /* v = w / |w| column by column, with the lengths; a column without one stays 0. */
 static void normalise (size_t n, size_t r, const double *w, double *length, double *v) {
@@ -118,14 +125,15 @@ static gb_status choose_step (sdd *d, double eigenvalue, gb_error *err) {
   return GB_OK;
 }
 
-/* ---- descent ---- */
+/* -- descent */
 
 /* The next b rows of a random order, a new one where too few are left. */
 static const size_t *batch (sdd *d) {
   const size_t n = d->s->n;
   if (n - d->next < d->b) {
     for (size_t i = n; i-- > 1;) {
-      const size_t j = (size_t)(gb_rand_uniform(d->o->seed, d->shuffles, i) * (double)(i + 1)), row = d->order[i];
+      const size_t j = (size_t)(gb_rand_uniform(d->o->seed, d->shuffles, i) * (double)(i + 1)),
+                   row = d->order[i];
       d->order[i] = d->order[j];
       d->order[j] = row;
     }
@@ -175,9 +183,14 @@ static gb_status iterate (sdd *d, gb_error *err) {
   return GB_OK;
 }
 
-typedef struct request { const gb_sdd_options *o; double *step; } request;
+typedef struct request {
+  const gb_sdd_options *o;
+  double *step;
+} request;
 
-static size_t request_bytes (size_t n, size_t r, const void *ud) { return workspace(n, r, ((const request *)ud)->o); }
+static size_t request_bytes (size_t n, size_t r, const void *ud) {
+  return workspace(n, r, ((const request *)ud)->o);
+}
 
 static gb_status loop (gb_system *s, void *memory, const void *ud, gb_error *err) {
   const request *q = ud;
@@ -197,12 +210,15 @@ static gb_status loop (gb_system *s, void *memory, const void *ud, gb_error *err
   return st;
 }
 
-gb_status gb_solve_sdd (gb_node *a, gb_node *b, const gb_sdd_options *o, gb_node **x, double *step, gb_solve_info *info,
-                        gb_error *err) {
+gb_status gb_solve_sdd (gb_node *a, gb_node *b, const gb_sdd_options *o, gb_node **x, double *step,
+                        gb_solve_info *info, gb_error *err) {
   *step = o->step;
   if (o->batch == 0) return gb_fail(err, GB_EOPTION, "batch: expected at least 1, got 0");
   if (!(o->momentum >= 0 && o->momentum < 1))
-    return gb_fail(err, GB_EOPTION, "momentum: expected a number from 0 to below 1, got %g", gb_plain(o->momentum));
-  if (!(o->step >= 0)) return gb_fail(err, GB_EOPTION, "step: expected a positive number, got %g", gb_plain(o->step));
-  return gb_system_solve(a, b, &o->solve, "stochastic dual descent", request_bytes, loop, &(request){o, step}, x, info, err);
+    return gb_fail(err, GB_EOPTION, "momentum: expected a number from 0 to below 1, got %g",
+                   gb_plain(o->momentum));
+  if (!(o->step >= 0))
+    return gb_fail(err, GB_EOPTION, "step: expected a positive number, got %g", gb_plain(o->step));
+  return gb_system_solve(a, b, &o->solve, "stochastic dual descent", request_bytes, loop, &(request){o, step},
+                         x, info, err);
 }

@@ -5,13 +5,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/plain.h"
 #include "base/clock.h"
+#include "base/plain.h"
 #include "iterate/columns.h"
 
 const char *gb_solve_reason_text (gb_solve_reason r) {
-  static const char *const names[] = {"converged", "max_iter", "indefinite", "singular", "stagnated", "diverged", "overflow",
-                                     "underflow", "nan"};
+  static const char *const names[] = {"converged", "max_iter", "indefinite", "singular", "stagnated",
+                                      "diverged",  "overflow", "underflow",  "nan"};
   return names[r];
 }
 
@@ -87,7 +87,8 @@ static void drop_worthless (gb_system *s) {
 
 static gb_status start (gb_system *s, gb_node *b, int *exponent, gb_error *err) {
   GB_TRY(gb_node_doubles(b, s->b, err));
-  gb_columns_exponents(s->n, s->r, s->b, exponent);        /* lengths of very small or large columns are what they are */
+  /* lengths of very small or large columns are what they are */
+  gb_columns_exponents(s->n, s->r, s->b, exponent);
   gb_columns_scale(s->n, s->r, exponent, -1, s->b);
   gb_columns_dot(s->n, s->r, s->b, s->b, s->length);
   for (size_t c = 0; c < s->r; c++) s->length[c] = sqrt(s->length[c]);
@@ -104,7 +105,8 @@ static gb_status start (gb_system *s, gb_node *b, int *exponent, gb_error *err) 
   return GB_OK;
 }
 
-/* The report, and x at the size of b. What a tiny x loses there counts: the residual is that of what is returned. */
+/* The report, and x at the size of b. What a tiny x loses there counts: the residual is that of what is
+** returned. */
 static gb_status finish (gb_system *s, const int *exponent, gb_error *err) {
   gb_solve_info *info = s->info;
   size_t column;
@@ -129,8 +131,9 @@ static gb_status finish (gb_system *s, const int *exponent, gb_error *err) {
   return GB_OK;
 }
 
-gb_status gb_system_solve (gb_node *a, gb_node *b, const gb_solve_options *o, const char *name, gb_solve_bytes *bytes,
-                           gb_solve_loop *loop, const void *ud, gb_node **x, gb_solve_info *info, gb_error *err) {
+gb_status gb_system_solve (gb_node *a, gb_node *b, const gb_solve_options *o, const char *name,
+                           gb_solve_bytes *bytes, gb_solve_loop *loop, const void *ud, gb_node **x,
+                           gb_solve_info *info, gb_error *err) {
   const double started = gb_clock();
   *info = (gb_solve_info){0};
   GB_TRY(check(a, b, o, err));

@@ -1,43 +1,45 @@
-/* system.h - what the iterative solvers of A X = B share: options, report, the dense columns and the frame round a loop.
-** A is lazy and only multiplied; columns are rows of r doubles. Residuals that are reported are recomputed from A and
-** from the solution as it is returned, rounded to A's dtype. */
+/* system.h - what the iterative solvers of A X = B share: options, report, the dense columns and the frame
+** round a loop. A is lazy and only multiplied; columns are rows of r doubles. Residuals that are reported
+** are recomputed from A and from the solution as it is returned, rounded to A's dtype. */
 #ifndef GB_SOLVE_SYSTEM_H
 #define GB_SOLVE_SYSTEM_H
 
-#include "solve/precond/precond.h"
 #include "iterate/product.h"
+#include "solve/precond/precond.h"
 
 typedef enum gb_solve_reason {
   GB_SOLVE_CONVERGED,
   GB_SOLVE_MAX_ITER,
-  GB_SOLVE_INDEFINITE,             /* the preconditioner, or a diagonal block of A, is not positive definite */
-  GB_SOLVE_SINGULAR,               /* b is not in the range of A as far as the dtype can tell: x is a least-squares solution */
-  GB_SOLVE_STAGNATED,              /* going on no longer lowers the true residual: the dtype allows no more */
-  GB_SOLVE_DIVERGED,               /* the residual grows */
-  GB_SOLVE_OVERFLOW,               /* x is not finite in its dtype, at the size of b */
-  GB_SOLVE_UNDERFLOW,              /* x is too small for its dtype, at the size of b */
-  GB_SOLVE_NAN                     /* A, or b, is not finite */
+  GB_SOLVE_INDEFINITE, /* the preconditioner, or a diagonal block of A, is not positive definite */
+  /* b is not in the range of A as far as the dtype can tell: x is a least-squares solution */
+  GB_SOLVE_SINGULAR,
+  GB_SOLVE_STAGNATED, /* going on no longer lowers the true residual: the dtype allows no more */
+  GB_SOLVE_DIVERGED,  /* the residual grows */
+  GB_SOLVE_OVERFLOW,  /* x is not finite in its dtype, at the size of b */
+  GB_SOLVE_UNDERFLOW, /* x is too small for its dtype, at the size of b */
+  GB_SOLVE_NAN        /* A, or b, is not finite */
 } gb_solve_reason;
 
-const char *gb_solve_reason_text (gb_solve_reason r);     /* "converged", "max_iter", ... */
+const char *gb_solve_reason_text (gb_solve_reason r); /* "converged", "max_iter", ... */
 
 typedef struct gb_solve_options {
-  double tol;                      /* |b - A x| <= tol |b| for every column; in (0, 1) */
+  double tol; /* |b - A x| <= tol |b| for every column; in (0, 1) */
   int max_iter;
-  const gb_precond *precond;       /* NULL = none */
-  gb_node *x0;                     /* first guess, of b's shape; NULL = 0, as in columns where it is worse than 0 by far */
+  const gb_precond *precond; /* NULL = none */
+  gb_node *x0; /* first guess, of b's shape; NULL = 0, as in columns where it is worse than 0 by far */
 } gb_solve_options;
 
-#define GB_SOLVE_DEFAULTS {.tol = 1e-6, .max_iter = 1000}
+#define GB_SOLVE_DEFAULTS                                                                                    \
+  { .tol = 1e-6, .max_iter = 1000 }
 
 typedef struct gb_solve_info {
   bool converged;
-  gb_solve_reason reason;          /* of the worst column */
+  gb_solve_reason reason; /* of the worst column */
   int iterations;
-  double residual;                 /* largest |b - A x| / |b| over the columns; 0 / 0 is 0 */
-  double condition;                /* of A (minres: preconditioned), estimated from below; 0 = not known */
+  double residual;  /* largest |b - A x| / |b| over the columns; 0 / 0 is 0 */
+  double condition; /* of A (minres: preconditioned), estimated from below; 0 = not known */
   double seconds;
-  size_t bytes;                    /* workspace */
+  size_t bytes; /* workspace */
 } gb_solve_info;
 
 /* One system in the making. All arrays (n, r) or (r). */
@@ -46,11 +48,12 @@ typedef struct gb_system {
   gb_product *a;
   const gb_solve_options *o;
   size_t n, r;
-  double *b, *x, *res;             /* columns times powers of two, so that b's are of size 1; res = b - A x as of the last
-                                      gb_system_residual; x starts as the guess */
-  double *length;                  /* |b| */
-  double *left;                    /* |res| / |b|, infinite where b = 0 and res is not */
-  double *spare;                   /* (n, r), free for the loop between calls */
+  /* columns times powers of two, so that b's are of size 1; res = b - A x as of the last
+  ** gb_system_residual; x starts as the guess */
+  double *b, *x, *res;
+  double *length; /* |b| */
+  double *left;   /* |res| / |b|, infinite where b = 0 and res is not */
+  double *spare;  /* (n, r), free for the loop between calls */
   gb_solve_info *info;
 } gb_system;
 
@@ -60,19 +63,22 @@ gb_status gb_system_residual (gb_system *s, gb_error *err);
 /* Length of each column of v (n, r), as a share of b's, into 'share' (r). */
 void gb_system_shares (const gb_system *s, const double *v, double *share);
 
-double gb_system_worst (const gb_system *s);              /* the largest of 'left'; NaN wins */
+double gb_system_worst (const gb_system *s); /* the largest of 'left'; NaN wins */
 
-/* Says how far apart the moduli of A's eigenvalues are at least, from values between the extreme ones that the loop has met and
-** from |A x| / |x| of each column, which for general b is near the smallest. After gb_system_residual. Never beyond 1 / u. */
+/* Says how far apart the moduli of A's eigenvalues are at least, from values between the extreme ones that
+** the loop has met and from |A x| / |x| of each column, which for general b is near the smallest. After
+** gb_system_residual. Never beyond 1 / u. */
 void gb_system_condition (gb_system *s, double largest, double smallest);
 
-/* Runs the loop on columns of b (n) or (n, r), whose res and left are those of x0. The loop leaves both as they are for
-** its x, and says reason and iterations; converged, residual, seconds and bytes are the frame's affair. 'bytes' of the
-** loop's own workspace are in 'memory'. x: counted, a leaf of b's shape and dtype. Not converging is not an error.
-** Nothing to solve (n = 0 or r = 0) is solved. Errors: ESHAPE, EDTYPE, EOPTION, EREFUSED, ENOMEM, EINTR. */
+/* Runs the loop on columns of b (n) or (n, r), whose res and left are those of x0. The loop leaves both as
+** they are for its x, and says reason and iterations; converged, residual, seconds and bytes are the
+** frame's affair. 'bytes' of the loop's own workspace are in 'memory'. x: counted, a leaf of b's shape and
+** dtype. Not converging is not an error. Nothing to solve (n = 0 or r = 0) is solved. Errors: ESHAPE,
+** EDTYPE, EOPTION, EREFUSED, ENOMEM, EINTR. */
 typedef size_t gb_solve_bytes (size_t n, size_t r, const void *ud);
 typedef gb_status gb_solve_loop (gb_system *s, void *memory, const void *ud, gb_error *err);
-gb_status gb_system_solve (gb_node *a, gb_node *b, const gb_solve_options *o, const char *name, gb_solve_bytes *bytes,
-                           gb_solve_loop *loop, const void *ud, gb_node **x, gb_solve_info *info, gb_error *err);
+gb_status gb_system_solve (gb_node *a, gb_node *b, const gb_solve_options *o, const char *name,
+                           gb_solve_bytes *bytes, gb_solve_loop *loop, const void *ud, gb_node **x,
+                           gb_solve_info *info, gb_error *err);
 
 #endif

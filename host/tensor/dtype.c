@@ -4,8 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-static const struct { const char *name; size_t size; } types[GB_NDTYPES] = {
-    [GB_F64] = {"f64", 8}, [GB_F32] = {"f32", 4}, [GB_F16] = {"f16", 2},
+static const struct {
+  const char *name;
+  size_t size;
+} types[GB_NDTYPES] = {
+    [GB_F64] = {"f64", 8},   [GB_F32] = {"f32", 4}, [GB_F16] = {"f16", 2},
     [GB_BF16] = {"bf16", 2}, [GB_I64] = {"i64", 8}, [GB_BOOL] = {"bool", 1},
 };
 
@@ -43,8 +46,8 @@ float gb_f16_to_f32 (uint16_t h) {
 uint16_t gb_f32_to_f16 (float f) {
   const uint32_t b = to_bits(f), sign = b >> 16 & 0x8000u, mag = b & 0x7fffffffu;
   if (mag > 0x7f800000u) return (uint16_t)(sign | 0x7e00u);
-  if (mag >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u);      /* 65520 and above round to inf */
-  if (mag < 0x38800000u)                                          /* subnormal: round m * 2^24 to an integer */
+  if (mag >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u); /* 65520 and above round to inf */
+  if (mag < 0x38800000u)                                     /* subnormal: round m * 2^24 to an integer */
     return (uint16_t)(sign | (uint32_t)rintf(from_bits(mag) * 0x1p24f));
   return (uint16_t)(sign | (mag - 0x38000000u + 0xfffu + (mag >> 13 & 1)) >> 13);
 }

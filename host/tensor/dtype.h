@@ -1,4 +1,5 @@
-/* dtype.h - element types. f64 and f32 compute; f16 and bf16 are storage; i64 holds positions; bool is one byte. */
+/* dtype.h - element types. f64 and f32 compute; f16 and bf16 are storage; i64 holds positions; bool is one
+** byte. */
 #ifndef GB_TENSOR_DTYPE_H
 #define GB_TENSOR_DTYPE_H
 
@@ -8,9 +9,9 @@
 
 typedef enum gb_dtype { GB_F64, GB_F32, GB_F16, GB_BF16, GB_I64, GB_BOOL, GB_NDTYPES } gb_dtype;
 
-size_t gb_dtype_size (gb_dtype t);                       /* bytes an element */
-const char *gb_dtype_name (gb_dtype t);                  /* "f64", ... */
-bool gb_dtype_parse (const char *name, gb_dtype *out);   /* false: unknown name */
+size_t gb_dtype_size (gb_dtype t);                     /* bytes an element */
+const char *gb_dtype_name (gb_dtype t);                /* "f64", ... */
+bool gb_dtype_parse (const char *name, gb_dtype *out); /* false: unknown name */
 static inline bool gb_dtype_is_float (gb_dtype t) { return t <= GB_BF16; }
 static inline bool gb_dtype_is_half (gb_dtype t) { return t == GB_F16 || t == GB_BF16; }
 

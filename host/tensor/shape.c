@@ -52,7 +52,7 @@ bool gb_shape_broadcast (const gb_shape *a, const gb_shape *b, gb_shape *out) {
     a = b;
     b = t;
   }
-  gb_shape both = *a;                        /* out may be a or b */
+  gb_shape both = *a; /* out may be a or b */
   bool grew_a = false, grew_b = a->ndim > b->ndim;
   for (int i = 1; i <= b->ndim; i++) {
     const size_t da = a->dim[a->ndim - i], db = b->dim[b->ndim - i];

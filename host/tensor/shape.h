@@ -8,8 +8,8 @@
 #define GB_MAXDIM 8
 
 typedef struct gb_shape {
-  int ndim;                  /* 0 = one element */
-  size_t dim[GB_MAXDIM];     /* entries past ndim are 0, so shapes compare bytewise */
+  int ndim;              /* 0 = one element */
+  size_t dim[GB_MAXDIM]; /* entries past ndim are 0, so shapes compare bytewise */
 } gb_shape;
 
 gb_shape gb_shape_of (int ndim, const size_t *dim);
@@ -17,7 +17,7 @@ bool gb_shape_equal (const gb_shape *a, const gb_shape *b);
 
 /* Product of the extents, 0 if any is 0. Returns false where it does not fit in a ptrdiff_t. */
 bool gb_shape_numel_checked (const gb_shape *s, size_t *out);
-size_t gb_shape_numel (const gb_shape *s);   /* for shapes already checked */
+size_t gb_shape_numel (const gb_shape *s); /* for shapes already checked */
 
 /* Bytes of a contiguous tensor; SIZE_MAX where the product overflows. */
 size_t gb_shape_bytes (const gb_shape *s, gb_dtype t);

@@ -19,7 +19,8 @@ gb_status gb_tensor_new (gb_ledger *l, gb_dtype t, const gb_shape *s, gb_purpose
   char text[GB_SHAPE_TEXT];
   const size_t bytes = gb_shape_bytes(s, t);
   if (bytes == SIZE_MAX)
-    return gb_fail(err, GB_ESHAPE, "the size of a %s %s tensor overflows", gb_shape_text(s, text), gb_dtype_name(t));
+    return gb_fail(err, GB_ESHAPE, "the size of a %s %s tensor overflows", gb_shape_text(s, text),
+                   gb_dtype_name(t));
   gb_storage *st = malloc(sizeof *st);
   if (st == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a storage record");
   gb_status rc = gb_ledger_alloc(l, p, bytes, where, name, &st->data, err);
@@ -78,8 +79,8 @@ int64_t gb_tensor_integer_at (const gb_tensor *t, const size_t *index) {
   return ((const int64_t *)t->storage->data)[element_at(t, index)];
 }
 
-static gb_status visit_contiguous (const gb_tensor *t, size_t n, gb_status (*take)(void *ud, const void *p, size_t bytes),
-                                   void *ud) {
+static gb_status visit_contiguous (const gb_tensor *t, size_t n,
+                                   gb_status (*take)(void *ud, const void *p, size_t bytes), void *ud) {
   const size_t size = gb_dtype_size(t->dtype);
   for (size_t done = 0; done < n; done += GB_VISIT) {
     const size_t count = n - done < GB_VISIT ? n - done : GB_VISIT;
@@ -88,7 +89,8 @@ static gb_status visit_contiguous (const gb_tensor *t, size_t n, gb_status (*tak
   return GB_OK;
 }
 
-gb_status gb_tensor_visit (const gb_tensor *t, gb_status (*take)(void *ud, const void *p, size_t bytes), void *ud) {
+gb_status gb_tensor_visit (const gb_tensor *t, gb_status (*take)(void *ud, const void *p, size_t bytes),
+                           void *ud) {
   const size_t n = gb_shape_numel(&t->shape), size = gb_dtype_size(t->dtype);
   if (gb_tensor_is_contiguous(t)) return visit_contiguous(t, n, take, ud);
   _Alignas(8) char run[GB_VISIT * 8];
@@ -100,7 +102,7 @@ gb_status gb_tensor_visit (const gb_tensor *t, gb_status (*take)(void *ud, const
       GB_TRY(take(ud, run, held * size));
       held = 0;
     }
-    for (int i = t->shape.ndim - 1; i >= 0; i--) {       /* odometer */
+    for (int i = t->shape.ndim - 1; i >= 0; i--) { /* odometer */
       at += t->stride[i];
       if (++index[i] < t->shape.dim[i]) break;
       at -= t->stride[i] * (ptrdiff_t)t->shape.dim[i];
@@ -122,11 +124,12 @@ void gb_tensor_copy (const gb_tensor *dst, const gb_tensor *src) {
   const bool same = dst->dtype == src->dtype;
   for (size_t done = 0; done < n; done++) {
     if (same)
-      memcpy((char *)dst->storage->data + (size_t)to * size, (char *)src->storage->data + (size_t)from * size, size);
+      memcpy((char *)dst->storage->data + (size_t)to * size, (char *)src->storage->data + (size_t)from * size,
+             size);
     else
       gb_element_set(dst->storage->data, (size_t)to, dst->dtype,
                      gb_element_get(src->storage->data, (size_t)from, src->dtype));
-    for (int i = src->shape.ndim - 1; i >= 0; i--) {     /* odometer */
+    for (int i = src->shape.ndim - 1; i >= 0; i--) { /* odometer */
       from += src->stride[i];
       to += dst->stride[i];
       if (++index[i] < src->shape.dim[i]) break;

@@ -7,14 +7,14 @@
 
 typedef struct gb_storage {
   int refs;
-  void *data;                  /* 64-byte aligned */
+  void *data; /* 64-byte aligned */
   size_t bytes;
   gb_ledger *ledger;
-  void (*release)(struct gb_storage *st);    /* called before 'data' goes: what it refers to; NULL = nothing */
+  void (*release)(struct gb_storage *st); /* called before 'data' goes: what it refers to; NULL = nothing */
 } gb_storage;
 
 typedef struct gb_tensor {
-  gb_storage *storage;         /* NULL = closed or empty handle */
+  gb_storage *storage; /* NULL = closed or empty handle */
   gb_dtype dtype;
   gb_shape shape;
   ptrdiff_t stride[GB_MAXDIM]; /* in elements; may be 0 (expanded) or negative (flipped) */
@@ -24,22 +24,23 @@ typedef struct gb_tensor {
 /* Contiguous, row-major, uninitialised. Errors: ENOMEM, ESHAPE (product overflows). */
 gb_status gb_tensor_new (gb_ledger *l, gb_dtype t, const gb_shape *s, gb_purpose p, const char *where,
                          const char *name, gb_tensor *out, gb_error *err);
-gb_tensor gb_tensor_ref (const gb_tensor *t);    /* takes a count */
-void gb_tensor_clear (gb_tensor *t);             /* drops its count; idempotent */
+gb_tensor gb_tensor_ref (const gb_tensor *t); /* takes a count */
+void gb_tensor_clear (gb_tensor *t);          /* drops its count; idempotent */
 bool gb_tensor_is_contiguous (const gb_tensor *t);
-void *gb_tensor_data (const gb_tensor *t);       /* address of element (0, ..., 0) */
-void gb_strides_of (const gb_shape *s, ptrdiff_t stride[GB_MAXDIM]);   /* row-major */
+void *gb_tensor_data (const gb_tensor *t);                           /* address of element (0, ..., 0) */
+void gb_strides_of (const gb_shape *s, ptrdiff_t stride[GB_MAXDIM]); /* row-major */
 
 /* Copies elements in index order between views of one shape, converting the dtype. */
 void gb_tensor_copy (const gb_tensor *dst, const gb_tensor *src);
 
-/* Hands the elements in index order, as they are stored, to 'take', in runs of GB_VISIT elements (the last may be shorter)
-** whatever the strides. Stops at the first failure of 'take' and gives it. */
+/* Hands the elements in index order, as they are stored, to 'take', in runs of GB_VISIT elements (the last
+** may be shorter) whatever the strides. Stops at the first failure of 'take' and gives it. */
 #define GB_VISIT 4096
-gb_status gb_tensor_visit (const gb_tensor *t, gb_status (*take)(void *ud, const void *p, size_t bytes), void *ud);
+gb_status gb_tensor_visit (const gb_tensor *t, gb_status (*take)(void *ud, const void *p, size_t bytes),
+                           void *ud);
 
 /* Element at a multi-index, as a double. */
 double gb_tensor_at (const gb_tensor *t, const size_t *index);
-int64_t gb_tensor_integer_at (const gb_tensor *t, const size_t *index);   /* of i64, exactly */
+int64_t gb_tensor_integer_at (const gb_tensor *t, const size_t *index); /* of i64, exactly */
 
 #endif

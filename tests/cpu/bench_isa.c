@@ -1,8 +1,8 @@
 /* bench_isa.c - how close the compiled templates come to the machine's bound; not a test.
 **
-** The bound on vectors a second is 1 / max(FMA ops / FMA rate, all ops / issue rate), rates measured in the
-** run, with FMA ops = d + 5 (f32) or d + 13 (f64) + R, and all ops = FMA ops + d differences + 3 (round,
-** rest, scale). Usage: bench_isa [avx512|avx2|portable] [seconds a line] */
+** The bound on vectors a second is 1 / max(FMA ops / FMA rate, all ops / issue rate), rates measured in
+** the run, with FMA ops = d + 5 (f32) or d + 13 (f64) + R, and all ops = FMA ops + d differences + 3
+** (round, rest, scale). Usage: bench_isa [avx512|avx2|portable] [seconds a line] */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,13 +11,13 @@
 #include "cpu/isa/isa.h"
 
 #define ROWS GB_CANON
-#define BLOCK GB_TJ                /* rows between front and contraction, for several right-hand sides */
+#define BLOCK GB_TJ /* rows between front and contraction, for several right-hand sides */
 
-static const char *const profile_name[] = { "rbf", "m12", "m32", "m52", "rq" };
+static const char *const profile_name[] = {"rbf", "m12", "m32", "m52", "rq"};
 
 typedef struct bench {
   const gb_isa_kernels *k;
-  size_t width;                    /* bytes an element */
+  size_t width; /* bytes an element */
   gb_profile p;
   size_t d, R;
   void *xs, *y, *v, *g, *t, *acc, *buf;
@@ -70,10 +70,18 @@ static void report (const gb_isa *isa, bool single, gb_profile p, size_t d, doub
                     double seconds) {
   enum { R = 16 };
   const size_t width = single ? 4 : 8;
-  bench b = { single ? &isa->f32 : &isa->f64, width, p, d, R,
-              .xs = room(width, d * GB_TI), .y = room(width, d * ROWS), .v = room(width, ROWS * R),
-              .g = room(width, GB_TI), .t = room(width, BLOCK * GB_TI), .acc = room(width, R * GB_TI),
-              .buf = room(width, ROWS * GB_LANES) };
+  bench b = {single ? &isa->f32 : &isa->f64,
+             width,
+             p,
+             d,
+             R,
+             .xs = room(width, d * GB_TI),
+             .y = room(width, d * ROWS),
+             .v = room(width, ROWS * R),
+             .g = room(width, GB_TI),
+             .t = room(width, BLOCK * GB_TI),
+             .acc = room(width, R * GB_TI),
+             .buf = room(width, ROWS * GB_LANES)};
   const double row = measure(&b, run_row, seconds), sym = measure(&b, run_sym, seconds);
   const double many = measure(&b, run_many, seconds);
   const double lanes = 64.0 / (double)width, other = (double)d + 3;
@@ -85,11 +93,17 @@ static void report (const gb_isa *isa, bool single, gb_profile p, size_t d, doub
   printf("f%zu %-3s d=%-2zu  R=1 %6.2f Gpair/s %5.1f%%   R=16 %6.2f %5.1f%%   symmetric %.2fx\n", 8 * width,
          profile_name[p], d, row * 1e-9, 100 * row / most[0], many * 1e-9, 100 * many / most[1],
          2 * sym / row);
-  free(b.xs); free(b.y); free(b.v); free(b.g); free(b.t); free(b.acc); free(b.buf);
+  free(b.xs);
+  free(b.y);
+  free(b.v);
+  free(b.g);
+  free(b.t);
+  free(b.acc);
+  free(b.buf);
 }
 
 int main (int argc, char **argv) {
-  static const size_t dims[] = { 1, 2, 3, 4, 5, 8, 32 };
+  static const size_t dims[] = {1, 2, 3, 4, 5, 8, 32};
   const double seconds = argc > 2 ? atof(argv[2]) : 0.05;
   gb_error err;
   if (gb_isa_select(argc > 1 ? argv[1] : NULL, &err) != GB_OK) {

@@ -1,15 +1,15 @@
-/* bench_packed.c - what half the bytes cost: Cholesky, solves and inverse, square against packed; not a test.
-** Each time is the best of a few runs, the two layouts in turns, so that the ratios of one run compare.
-** Usage: bench_packed [threads] [order ...] */
+/* bench_packed.c - what half the bytes cost: Cholesky, solves and inverse, square against packed; not a
+** test. Each time is the best of a few runs, the two layouts in turns, so that the ratios of one run
+** compare. Usage: bench_packed [threads] [order ...] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "device/device.h"
 #include "program/fold.h"
 #include "program/library.h"
 #include "program/packed.h"
-#include "base/clock.h"
 
 #define RUNS 2
 #define RHS 8
@@ -63,14 +63,15 @@ static void report (size_t n) {
   for (size_t i = 0; i < n * RHS; i++) b[i] = 1;
   for (int run = 0; run < RUNS; run++)
     for (int p = 0; p < 2; p++) {
-      fill(a[p], n, p);                      /* the inverse of the run before was written there */
+      fill(a[p], n, p); /* the inverse of the run before was written there */
       const double took[] = {seconds(GB_OP_CHOLESKY, n, p, a[p], NULL, l[p]),
                              seconds(GB_OP_SOLVE_CHOL, n, p, l[p], b, x),
                              seconds(GB_OP_CHOL_INVERSE, n, p, l[p], NULL, a[p])};
-      for (int k = 0; k < 3; k++) if (took[k] < best[k][p]) best[k][p] = took[k];
+      for (int k = 0; k < 3; k++)
+        if (took[k] < best[k][p]) best[k][p] = took[k];
     }
-  printf("n = %zu, f64: square %zu bytes, packed %zu (%.4f)\n", n, n * n * sizeof *b, gb_packed_bytes(n, GB_F64),
-         (double)gb_packed_bytes(n, GB_F64) / (double)(n * n * sizeof *b));
+  printf("n = %zu, f64: square %zu bytes, packed %zu (%.4f)\n", n, n * n * sizeof *b,
+         gb_packed_bytes(n, GB_F64), (double)gb_packed_bytes(n, GB_F64) / (double)(n * n * sizeof *b));
   for (int k = 0; k < 3; k++)
     printf("  %-9s square %8.3f s  packed %8.3f s  ratio %.3f\n", name[k], best[k][0], best[k][1],
            best[k][1] / best[k][0]);

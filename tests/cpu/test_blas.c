@@ -1,19 +1,20 @@
-/* test_blas.c - the calls of cpu/linalg/blas.h: small products against sums in long double, on every instruction set of the machine;
-** and, on several threads at once, no memory taken by any of them and the bits of one thread alone. */
+/* test_blas.c - the calls of cpu/linalg/blas.h: small products against sums in long double, on every
+** instruction set of the machine; and, on several threads at once, no memory taken by any of them and the
+** bits of one thread alone. */
+#include <float.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
-#include <float.h>
-#include <math.h>
 #include <stdio.h>
+#include <cmocka.h>
 
-#include "support/alloc_guard.h"
 #include "base/rng.h"
-#include "cpu/linalg/blas.h"
 #include "cpu/cpu.h"
 #include "cpu/isa/isa.h"
+#include "cpu/linalg/blas.h"
 #include "cpu/linalg/lapack.h"
+#include "support/alloc_guard.h"
 
 extern void *blas_memory_alloc (int position);
 extern void blas_memory_free (void *buffer);
@@ -38,9 +39,13 @@ static void fill (gb_dtype t, void *p, size_t n, uint64_t seed) {
 
 /* products */
 
-typedef struct product { size_t m, n, k; bool ta, tb; double alpha, beta; } product;
+typedef struct product {
+  size_t m, n, k;
+  bool ta, tb;
+  double alpha, beta;
+} product;
 
-#define PAD 3                          /* between the rows of every matrix */
+#define PAD 3 /* between the rows of every matrix */
 
 static size_t ld_a (const product *q) { return (q->ta ? q->m : q->k) + PAD; }
 static size_t ld_b (const product *q) { return (q->tb ? q->k : q->n) + PAD; }
@@ -51,7 +56,8 @@ static double before (const product *q, size_t i, size_t j) {
   return j < q->n && q->beta == 0 ? NAN : 1.0 + (double)((i * 7 + j) % 5);
 }
 
-static void check_product (gb_dtype t, const product *q, const void *a, const void *b, const void *c, const char *who) {
+static void check_product (gb_dtype t, const product *q, const void *a, const void *b, const void *c,
+                           const char *who) {
   const double eps = t == GB_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
   for (size_t i = 0; i < q->m; i++)
     for (size_t j = 0; j < ld_c(q); j++) {
@@ -64,10 +70,11 @@ static void check_product (gb_dtype t, const product *q, const void *a, const vo
       }
       const double kept = q->beta == 0 ? 0 : q->beta * old;
       const double want = j < q->n ? (double)(q->alpha * sum) + kept : old;
-      const double tol = j < q->n ? ((double)q->k + 4) * eps * (fabs(q->alpha) * (double)size + fabs(kept)) : 0;
+      const double tol = j < q->n ? ((double)q->k + 4) * eps * (fabs(q->alpha) * (double)size + fabs(kept))
+                                  : 0;
       if (!(fabs(got - want) <= tol))
-        fail_msg("%s, %zu x %zu x %zu, %d %d, alpha %g beta %g: (%zu, %zu) is %.17g, want %.17g", who, q->m, q->n, q->k, q->ta,
-                 q->tb, q->alpha, q->beta, i, j, got, want);
+        fail_msg("%s, %zu x %zu x %zu, %d %d, alpha %g beta %g: (%zu, %zu) is %.17g, want %.17g", who, q->m,
+                 q->n, q->k, q->ta, q->tb, q->alpha, q->beta, i, j, got, want);
     }
 }
 
@@ -85,7 +92,8 @@ static void by_blas (gb_dtype t, const product *q, const void *a, const void *b,
 
 /* As LAPACK calls it: column-major, so factors and their transposition trade places. */
 static void by_fortran (gb_dtype t, const product *q, const void *a, const void *b, void *c) {
-  const int m = (int)q->n, n = (int)q->m, k = (int)q->k, lda = (int)ld_b(q), ldb = (int)ld_a(q), ldc = (int)ld_c(q);
+  const int m = (int)q->n, n = (int)q->m, k = (int)q->k, lda = (int)ld_b(q), ldb = (int)ld_a(q),
+            ldc = (int)ld_c(q);
   const char *ta = q->tb ? "T" : "N", *tb = q->ta ? "c" : "n";
   const float alpha = (float)q->alpha, beta = (float)q->beta;
   if (t == GB_F64) dgemm_(ta, tb, &m, &n, &k, &q->alpha, b, &lda, a, &ldb, &q->beta, c, &ldc, 1, 1);
@@ -93,7 +101,8 @@ static void by_fortran (gb_dtype t, const product *q, const void *a, const void 
 }
 
 static void run_product (gb_dtype t, const product *q, product_fn *run, const char *who) {
-  const size_t size = gb_dtype_size(t), na = (q->ta ? q->k : q->m) * ld_a(q), nb = (q->tb ? q->n : q->k) * ld_b(q);
+  const size_t size = gb_dtype_size(t), na = (q->ta ? q->k : q->m) * ld_a(q),
+               nb = (q->tb ? q->n : q->k) * ld_b(q);
   void *a = malloc(na * size + 1), *b = malloc(nb * size + 1), *c = malloc(q->m * ld_c(q) * size + 1);
   fill(t, a, na, 1);
   fill(t, b, nb, 2);
@@ -132,7 +141,7 @@ static void products_by_blas_and_by_lapack_are_right (void **unused) {
   (void)unused;
   run_products(by_blas, "blas");
   run_products(by_fortran, "fortran");
-  for (int how = 0; how < 8; how++) {            /* on both sides of what counts as small */
+  for (int how = 0; how < 8; how++) { /* on both sides of what counts as small */
     const product q = {100, how < 4 ? 100 : 101, 100, how & 1, how & 2, -1, 1};
     run_product(GB_F64, &q, by_blas, "blas");
     run_product(GB_F32, &q, by_fortran, "fortran");
@@ -141,13 +150,13 @@ static void products_by_blas_and_by_lapack_are_right (void **unused) {
 
 /* threads */
 
-#define MOST 330                         /* largest order */
+#define MOST 330 /* largest order */
 #define ELEMENTS (MOST * MOST)
 #define JOBS 240
 
 enum { A, B, C, L, U, VT, WORK, MATRICES };
 
-typedef struct lane {                    /* of one thread */
+typedef struct lane { /* of one thread */
   double *matrix[MATRICES];
   int pivot[MOST];
   size_t n, m, k;
@@ -155,7 +164,7 @@ typedef struct lane {                    /* of one thread */
 } lane;
 
 static lane lanes[3];
-static void *source[2][2];               /* by type: numbers, and a positive definite matrix of order MOST */
+static void *source[2][2]; /* by type: numbers, and a positive definite matrix of order MOST */
 
 static uint64_t digest_of (const void *p, size_t bytes) {
   uint64_t h = 14695981039346656037u, word;
@@ -185,16 +194,20 @@ static void run_job (lane *q, size_t job) {
   const gb_dtype t = job % 2 ? GB_F32 : GB_F64;
   static const size_t sizes[] = {2, 3, 5, 8, 13, 20, 33, 50, 64, 90, 100, 128, 160, 256, 300};
   const size_t routine = job / 2 % 12, count = sizeof sizes / sizeof *sizes;
-  const size_t m = sizes[job * 7 % count], n = sizes[job * 11 / 3 % count], k = sizes[job * 13 / 5 % count] % 257;
+  const size_t m = sizes[job * 7 % count], n = sizes[job * 11 / 3 % count],
+               k = sizes[job * 13 / 5 % count] % 257;
   const bool heavy = routine >= 10, ta = job / 3 % 2, tb = job / 5 % 2;
   const size_t order = heavy ? m % 161 : m;
   double **x = q->matrix;
   const size_t size = gb_dtype_size(t), bytes = ELEMENTS * size;
   const char *numbers = source[job % 2][0];
-  memcpy(x[A], numbers, bytes), memcpy(x[B], numbers + 17 * size, bytes), memcpy(x[C], numbers + 5 * size, bytes);
+  memcpy(x[A], numbers, bytes), memcpy(x[B], numbers + 17 * size, bytes),
+      memcpy(x[C], numbers + 5 * size, bytes);
   memcpy(x[L], source[job % 2][1], bytes);
   switch (routine) {
-    case 0: case 1: case 2: gb_blas_gemm(t, ta, tb, m, n, k, -1, x[A], MOST, x[B], MOST, (double)routine, x[C], MOST); break;
+    case 0:
+    case 1:
+    case 2: gb_blas_gemm(t, ta, tb, m, n, k, -1, x[A], MOST, x[B], MOST, (double)routine, x[C], MOST); break;
     case 3: gb_blas_syrk_lower(t, ta, m, k, -1, x[A], MOST, x[C], MOST); break;
     case 4: gb_blas_trsm_left(t, ta ? GB_LOWER : GB_UPPER, tb, false, m, n, x[L], MOST, x[C], MOST); break;
     case 5: gb_blas_trsm_right(t, ta ? GB_LOWER : GB_UPPER, tb, true, n, m, x[L], MOST, x[C], MOST); break;
@@ -267,10 +280,10 @@ static int print_cores (void) {
 int main (int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "--cores") == 0) return print_cores();
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(small_products_are_right_on_every_instruction_set),
-    cmocka_unit_test(products_by_blas_and_by_lapack_are_right),
-    cmocka_unit_test(a_packing_buffer_is_lent_to_one_caller),
-    cmocka_unit_test(concurrent_calls_take_no_memory_and_have_the_bits_of_one_alone),
+      cmocka_unit_test(small_products_are_right_on_every_instruction_set),
+      cmocka_unit_test(products_by_blas_and_by_lapack_are_right),
+      cmocka_unit_test(a_packing_buffer_is_lent_to_one_caller),
+      cmocka_unit_test(concurrent_calls_take_no_memory_and_have_the_bits_of_one_alone),
   };
   return cmocka_run_group_tests(tests, start_device, stop_device);
 }

@@ -1,17 +1,18 @@
-/* test_chain.c - chains of steps give the bits of the plain interpreter: random programs likely to become chains,
-** on every instruction set, with one to three threads, in scratch of exactly the declared size, whatever was in it. */
+/* test_chain.c - chains of steps give the bits of the plain interpreter: random programs likely to become
+** chains, on every instruction set, with one to three threads, in scratch of exactly the declared size,
+** whatever was in it. */
 #include "support/random/chain_random.h"
 
 static const char *const isas[] = {"portable", "avx2", "avx512"};
-static gb_device devices[3];              /* of 1, 2 and 3 threads */
+static gb_device devices[3]; /* of 1, 2 and 3 threads */
 
-/* -- what chains were made of ---------------------------------------------------------------------------- */
+/* -- what chains were made of */
 
 enum { NKINDS = GB_LINK_REDUCE_ALL + 1 };
 
-static uint64_t kinds[NKINDS];              /* steps planned, in programs with whole blocks of lanes */
-static bool maps[2][GB_NOPS][4];            /* value first or last; op; form of the argument */
-static bool wheres[3][4][4];                /* which input the value is; forms of the other two */
+static uint64_t kinds[NKINDS];   /* steps planned, in programs with whole blocks of lanes */
+static bool maps[2][GB_NOPS][4]; /* value first or last; op; form of the argument */
+static bool wheres[3][4][4];     /* which input the value is; forms of the other two */
 static bool radials[GB_NPROFILES][3][2], pairs[2][GB_NPROFILES][GB_NPROFILES], with[2][GB_NPROFILES];
 static bool reduced[2][GB_NMONOIDS], extents[NKINDS][10], mirrors[NKINDS], by_rows;
 static int most_slots, partial;
@@ -21,18 +22,14 @@ static void note (const gb_link *l) {
   mirrors[l->kind] |= l->mirror;
   if (l->n < 10) extents[l->kind][l->n] = true;
   switch (l->kind) {
-    case GB_LINK_MAP: case GB_LINK_MAP_BACK:
-      maps[l->kind == GB_LINK_MAP_BACK][l->op][l->arg[0].form] = true;
-      break;
+    case GB_LINK_MAP:
+    case GB_LINK_MAP_BACK: maps[l->kind == GB_LINK_MAP_BACK][l->op][l->arg[0].form] = true; break;
     case GB_LINK_WHERE: wheres[l->which][l->arg[0].form][l->arg[1].form] = true; break;
     case GB_LINK_RADIAL: radials[l->profile][l->order][l->dalpha] = true; break;
-    case GB_LINK_RADIAL_PAIR:
-      pairs[l->op == GB_OP_MUL][l->profile][l->second] = true;
-      break;
+    case GB_LINK_RADIAL_PAIR: pairs[l->op == GB_OP_MUL][l->profile][l->second] = true; break;
     case GB_LINK_RADIAL_WITH: with[l->op == GB_OP_MUL][l->profile] = true; break;
-    case GB_LINK_REDUCE_ROW: case GB_LINK_REDUCE_COL:
-      reduced[l->kind == GB_LINK_REDUCE_COL][l->monoid] = true;
-      break;
+    case GB_LINK_REDUCE_ROW:
+    case GB_LINK_REDUCE_COL: reduced[l->kind == GB_LINK_REDUCE_COL][l->monoid] = true; break;
     default: break;
   }
 }
@@ -51,7 +48,7 @@ static int planned (fx *x) {
   return n;
 }
 
-/* -- runs ------------------------------------------------------------------------------------------------ */
+/* -- runs */
 
 /* Into new buffers, in scratch filled with 'poison' between two fences. */
 static void **run (fx *x, gb_device *dev, int poison) {
@@ -64,7 +61,8 @@ static void **run (fx *x, gb_device *dev, int poison) {
   memset(block + FENCE, poison, n);
   void **got = calloc(MOST, sizeof *got);
   fx_blank(x, got);
-  gb_status st = gb_cpu_fold(dev, &x->f, (const void *const *)x->in, got, x->constant, block + FENCE, NULL, &err);
+  gb_status st =
+      gb_cpu_fold(dev, &x->f, (const void *const *)x->in, got, x->constant, block + FENCE, NULL, &err);
   assert_int_equal(st, GB_OK);
   for (size_t q = 0; q < whole; q++)
     if (q < FENCE || q >= FENCE + n) assert_int_equal(block[q], 0x5a);
@@ -126,7 +124,7 @@ static void must (fx *x) {
   assert_true(links > 0);
 }
 
-/* -- random programs ------------------------------------------------------------------------------------- */
+/* -- random programs */
 
 static void random_chains_have_the_bits_of_the_plain_interpreter (void **state) {
   (void)state;
@@ -151,9 +149,11 @@ static void random_chains_have_the_bits_of_the_plain_interpreter (void **state) 
   assert_true(2 * chained > count && (n != NULL || checked > 5));
 }
 
-/* -- every step ------------------------------------------------------------------------------------------ */
+/* -- every step */
 
-typedef struct points { int lane, tile, feature, xl, xt, s; } points;
+typedef struct points {
+  int lane, tile, feature, xl, xt, s;
+} points;
 
 /* Squared distances of 130 by 67 points: two whole blocks of lanes and a ragged one, an odd last row. */
 static points distances (fx *x, int seed, size_t d) {
@@ -216,7 +216,8 @@ static int odd (fx *x, gb_axes axes) {
 }
 
 static int odd_of_form (fx *x, const points *q, gb_form form) {
-  if (form == GB_FORM_FULL) return fx_map(x, GB_OP_MAXIMUM, odd(x, fx_bit(q->lane)), odd(x, fx_bit(q->tile)), -1);
+  if (form == GB_FORM_FULL)
+    return fx_map(x, GB_OP_MAXIMUM, odd(x, fx_bit(q->lane)), odd(x, fx_bit(q->tile)), -1);
   return odd(x, (form & 1 ? fx_bit(q->lane) : 0) | (form & 2 ? fx_bit(q->tile) : 0));
 }
 
@@ -265,7 +266,7 @@ static void every_pair_of_profiles_agrees (void **state) {
   for (int n = 0; n < 5 * 5 * 2 * 2 * 3; n++) {
     fx x;
     points q = distances(&x, n / 2 + n, (size_t)(n % 4 + 1));
-    const int scaled = n / 100;           /* none; one; both, from either side */
+    const int scaled = n / 100; /* none; one; both, from either side */
     int a = profile(&x, (gb_profile)(n / 4 % 5), q.s, 0.7, scaled > 0 ? 1 + n % 2 : 0);
     int b = profile(&x, (gb_profile)(n / 20 % 5), q.s, 1.9, scaled > 1 ? 1 + n / 3 % 2 : 0);
     int v = fx_map(&x, n / 2 % 2 ? GB_OP_ADD : GB_OP_MUL, a, b, -1);
@@ -341,9 +342,9 @@ static void every_dimension_of_points_and_differences_agrees (void **state) {
     fx x;
     points q = distances(&x, n, (size_t)(n / 8 + 1));
     int w = fx_operand(&x, x.f.compute, fx_bit(q.feature), true);
-    int v = n / 2 % 4 == 0 ? q.s
-          : n / 2 % 4 == 1 ? fx_along(&x, GB_INS_SQDIST, q.xt, q.xl, w, q.feature)
-                           : fx_along(&x, GB_INS_DOT, q.xl, q.xt, -1, q.feature);
+    int v = n / 2 % 4 == 0   ? q.s
+            : n / 2 % 4 == 1 ? fx_along(&x, GB_INS_SQDIST, q.xt, q.xl, w, q.feature)
+                             : fx_along(&x, GB_INS_DOT, q.xl, q.xt, -1, q.feature);
     v = fx_map(&x, GB_OP_SUB, v, loaded(&x, fx_bit(q.tile)), -1);
     if (n / 2 % 4 != 1) differences(&x, &q, v, true);
     if (n / 2 % 4 != 2) differences(&x, &q, v, false);
@@ -351,7 +352,7 @@ static void every_dimension_of_points_and_differences_agrees (void **state) {
   }
 }
 
-/* -- what a plan may get wrong --------------------------------------------------------------------------- */
+/* -- what a plan may get wrong */
 
 /* Two profiles whose distance is read again, freed and replaced before their sum is taken. */
 static void a_distance_lives_until_its_profiles_are_joined (void **state) {
@@ -366,8 +367,9 @@ static void a_distance_lives_until_its_profiles_are_joined (void **state) {
     int u = fx_map(&x, GB_OP_TANH, t, -1, -1), acc = u;
     if (n / 2 % 2) {
       fx_loop(&x, loop);
-      acc = fx_acc(&x, GB_SUM, fx_map(&x, GB_OP_MUL, loaded(&x, fx_bit(q.lane) | fx_bit(loop)),
-                                      loaded(&x, fx_bit(q.tile) | fx_bit(loop)), -1));
+      acc = fx_acc(&x, GB_SUM,
+                   fx_map(&x, GB_OP_MUL, loaded(&x, fx_bit(q.lane) | fx_bit(loop)),
+                          loaded(&x, fx_bit(q.tile) | fx_bit(loop)), -1));
       fx_end(&x);
     }
     int v = fx_map(&x, GB_OP_ADD, a, b, -1);
@@ -376,7 +378,8 @@ static void a_distance_lives_until_its_profiles_are_joined (void **state) {
   }
 }
 
-/* The distance is a value from before the chain; after its last reader its tile is another's, read past the chain. */
+/* The distance is a value from before the chain; after its last reader its tile is another's, read past
+** the chain. */
 static void a_distance_from_before_the_chain_keeps_its_tile (void **state) {
   (void)state;
   for (int n = 0; n < 4; n++) {
@@ -385,7 +388,7 @@ static void a_distance_from_before_the_chain_keeps_its_tile (void **state) {
     int s = loaded(&x, fx_bit(q.lane) | fx_bit(q.tile)), a = profile(&x, GB_RBF, s, 0.7, 0);
     int b = profile(&x, GB_M52, s, 1.9, 0), t = fx_map(&x, GB_OP_SUB, q.s, loaded(&x, fx_bit(q.tile)), -1);
     int v = fx_map(&x, n / 2 ? GB_OP_ADD : GB_OP_MUL, a, b, -1);
-    for (size_t e = 0; e < x.in_n[2]; e++)                /* the operand of 's' */
+    for (size_t e = 0; e < x.in_n[2]; e++) /* the operand of 's' */
       gb_element_set(x.in[2], e, x.f.compute, fabs(gb_element_get(x.in[2], e, x.f.compute)));
     stored(&x, fx_map(&x, GB_OP_ADD, v, t, -1));
     fx_emit(&x, v, GB_OUT_REDUCE, GB_LSE, fx_bit(q.tile), 0, x.f.compute, -1, true);
@@ -445,7 +448,7 @@ static void a_loop_runs_in_parts (void **state) {
     int a = loaded(&x, fx_bit(q.lane) | fx_bit(loop)), b = loaded(&x, fx_bit(q.tile) | fx_bit(loop));
     int both = loaded(&x, fx_bit(q.lane) | fx_bit(q.tile));
     int t = fx_map(&x, GB_OP_MUL, n & 2 ? a : both, fx_map(&x, GB_OP_SUB, both, n & 4 ? a : b, -1), -1);
-    if (n & 8) fx_acc(&x, GB_MAXIMUM, t);                 /* read by nothing */
+    if (n & 8) fx_acc(&x, GB_MAXIMUM, t); /* read by nothing */
     int acc = fx_acc(&x, GB_SUM, t), other = fx_acc(&x, GB_MINIMUM, both);
     fx_end(&x);
     stored(&x, fx_map(&x, GB_OP_MUL, fx_map(&x, GB_OP_SUB, acc, other, -1), q.s, -1));
@@ -491,7 +494,8 @@ static void weights_of_a_distance_vary_along_a_loop (void **state) {
   }
 }
 
-/* The points of a front, elsewhere along an axis of another name: of another front, of a loop, of differences. */
+/* The points of a front, elsewhere along an axis of another name: of another front, of a loop, of
+** differences. */
 static void points_are_read_along_several_axes (void **state) {
   (void)state;
   for (int n = 0; n < 16; n++) {
@@ -500,8 +504,9 @@ static void points_are_read_along_several_axes (void **state) {
     points q = distances(&x, n, 3);
     int other = fx_axis(&x, GB_AXIS_INNER, 3);
     for (int side = 0; side < 2; side++) {
-      bool own = n / 2 % 4 == 3;                         /* points that the loop reads first */
-      late[side] = own ? fx_operand(&x, x.f.compute, fx_bit(side ? q.tile : q.lane) | fx_bit(q.feature), true) : -1;
+      bool own = n / 2 % 4 == 3; /* points that the loop reads first */
+      late[side] = own ? fx_operand(&x, x.f.compute, fx_bit(side ? q.tile : q.lane) | fx_bit(q.feature), true)
+                       : -1;
       gb_operand *p = &x.operand[o[side] = x.f.noperands++];
       *p = x.operand[own ? late[side] : side ? q.xt : q.xl];
       p->stride[other] = p->stride[q.feature];
@@ -547,7 +552,7 @@ static void both_sides_of_a_difference_are_entered_once (void **state) {
   }
 }
 
-/* -- coverage, last ---------------------------------------------------------------------------------------- */
+/* -- coverage, last */
 
 static void every_kind_of_step_was_run (void **state) {
   (void)state;
@@ -574,11 +579,12 @@ static void every_kind_of_step_was_run (void **state) {
     }
   for (int col = 0; col < 2; col++)
     for (gb_monoid m = GB_SUM; m <= GB_MAXIMUM; m++) assert_true(reduced[col][m]);
-  static const gb_link_kind wide[] = {GB_LINK_SQDIST, GB_LINK_SQDIST_BY, GB_LINK_DOT, GB_LINK_DIFF_ROW,
-                                      GB_LINK_DIFF_COL, GB_LINK_DIFF_BOTH};
+  static const gb_link_kind wide[] = {GB_LINK_SQDIST,   GB_LINK_SQDIST_BY, GB_LINK_DOT,
+                                      GB_LINK_DIFF_ROW, GB_LINK_DIFF_COL,  GB_LINK_DIFF_BOTH};
   for (int q = 0; q < 6; q++)
     for (int d = 1; d < 10; d++) assert_true(extents[wide[q]][d]);
-  for (int r = 1; r < 5; r++) assert_true(extents[GB_LINK_CONTRACT_ROW][r] && extents[GB_LINK_CONTRACT_COL][r]);
+  for (int r = 1; r < 5; r++)
+    assert_true(extents[GB_LINK_CONTRACT_ROW][r] && extents[GB_LINK_CONTRACT_COL][r]);
   assert_true(extents[GB_LINK_LOOP][0] && extents[GB_LINK_LOOP][1] && extents[GB_LINK_LOOP][2]);
   assert_true(mirrors[GB_LINK_CONTRACT_COL] && mirrors[GB_LINK_DIFF_COL] && mirrors[GB_LINK_REDUCE_COL]);
   assert_true(by_rows && most_slots == GB_MOST_SLOTS && partial > 0);
@@ -586,26 +592,26 @@ static void every_kind_of_step_was_run (void **state) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(random_chains_have_the_bits_of_the_plain_interpreter),
-    cmocka_unit_test(every_step_agrees_in_every_form),
-    cmocka_unit_test(every_comparison_agrees),
-    cmocka_unit_test(every_choice_agrees),
-    cmocka_unit_test(every_pair_of_profiles_agrees),
-    cmocka_unit_test(every_profile_joins_a_running_value),
-    cmocka_unit_test(multiquadrics_agree),
-    cmocka_unit_test(every_profile_agrees),
-    cmocka_unit_test(slopes_of_a_vanishing_factor_agree),
-    cmocka_unit_test(every_dimension_of_points_and_differences_agrees),
-    cmocka_unit_test(a_distance_lives_until_its_profiles_are_joined),
-    cmocka_unit_test(a_distance_from_before_the_chain_keeps_its_tile),
-    cmocka_unit_test(what_a_loop_reads_is_made_before_it),
-    cmocka_unit_test(a_chain_keeps_many_values),
-    cmocka_unit_test(a_loop_runs_in_parts),
-    cmocka_unit_test(a_narrow_accumulator_of_a_wide_loop_is_read_after_it),
-    cmocka_unit_test(weights_of_a_distance_vary_along_a_loop),
-    cmocka_unit_test(points_are_read_along_several_axes),
-    cmocka_unit_test(both_sides_of_a_difference_are_entered_once),
-    cmocka_unit_test(every_kind_of_step_was_run),
+      cmocka_unit_test(random_chains_have_the_bits_of_the_plain_interpreter),
+      cmocka_unit_test(every_step_agrees_in_every_form),
+      cmocka_unit_test(every_comparison_agrees),
+      cmocka_unit_test(every_choice_agrees),
+      cmocka_unit_test(every_pair_of_profiles_agrees),
+      cmocka_unit_test(every_profile_joins_a_running_value),
+      cmocka_unit_test(multiquadrics_agree),
+      cmocka_unit_test(every_profile_agrees),
+      cmocka_unit_test(slopes_of_a_vanishing_factor_agree),
+      cmocka_unit_test(every_dimension_of_points_and_differences_agrees),
+      cmocka_unit_test(a_distance_lives_until_its_profiles_are_joined),
+      cmocka_unit_test(a_distance_from_before_the_chain_keeps_its_tile),
+      cmocka_unit_test(what_a_loop_reads_is_made_before_it),
+      cmocka_unit_test(a_chain_keeps_many_values),
+      cmocka_unit_test(a_loop_runs_in_parts),
+      cmocka_unit_test(a_narrow_accumulator_of_a_wide_loop_is_read_after_it),
+      cmocka_unit_test(weights_of_a_distance_vary_along_a_loop),
+      cmocka_unit_test(points_are_read_along_several_axes),
+      cmocka_unit_test(both_sides_of_a_difference_are_entered_once),
+      cmocka_unit_test(every_kind_of_step_was_run),
   };
   for (int q = 0; q < 3; q++)
     if (gb_pool_new(q + 1, &devices[q].pool, NULL) != GB_OK) return 1;

@@ -1,5 +1,5 @@
-/* test_exec.c - the fold executor against the reference, on every instruction set of the machine: values, and
-** bits that depend on neither threads nor templates. */
+/* test_exec.c - the fold executor against the reference, on every instruction set of the machine: values,
+** and bits that depend on neither threads nor templates. */
 #include "support/random/fold_random.h"
 
 #include <pthread.h>
@@ -9,13 +9,13 @@
 #include "base/interrupt.h"
 
 static const char *const isas[] = {"portable", "avx2", "avx512"};
-static gb_device devices[3];              /* of 1, 2 and 3 threads */
+static gb_device devices[3]; /* of 1, 2 and 3 threads */
 static gb_device *const dev = &devices[0];
 
 static double tolerance (gb_dtype compute) { return compute == GB_F32 ? 4e-6 : 1e-12; }
 
-/* Runs on all instruction sets: one thread, two without templates, three; the same bits each time, of a NaN that it
-** is one where templates are left out. */
+/* Runs on all instruction sets: one thread, two without templates, three; the same bits each time, of a
+** NaN that it is one where templates are left out. */
 static bool agrees (fx *x) {
   fx_expect(x);
   for (size_t q = 0; q < 3; q++) {
@@ -46,7 +46,7 @@ static bool agrees (fx *x) {
   return true;
 }
 
-/* -- random programs ------------------------------------------------------------------------------------- */
+/* -- random programs */
 
 static void random_programs_agree_with_the_reference_and_with_themselves (void **state) {
   (void)state;
@@ -62,9 +62,11 @@ static void random_programs_agree_with_the_reference_and_with_themselves (void *
   }
 }
 
-/* -- kernel products ------------------------------------------------------------------------------------- */
+/* -- kernel products */
 
-typedef struct product { int lane, tile, feature, column, xl, xt, k; } product;
+typedef struct product {
+  int lane, tile, feature, column, xl, xt, k;
+} product;
 
 /* k(x_i, x'_j) for n lanes and m rows of dimension d; one set of points if 'same'. */
 static product kernel_of (fx *x, gb_profile p, size_t n, size_t m, size_t d, size_t R, gb_dtype stored,
@@ -92,8 +94,8 @@ static int mirrored (fx *x, int o, const product *q) {
 }
 
 static gb_out *contraction (fx *x, const product *q, int value, bool one, gb_axes reduced) {
-  gb_out *o = fx_emit(x, value, GB_OUT_CONTRACT, GB_SUM, reduced, 0, x->f.compute, one ? -1 : q->column,
-                      true);
+  gb_out *o =
+      fx_emit(x, value, GB_OUT_CONTRACT, GB_SUM, reduced, 0, x->f.compute, one ? -1 : q->column, true);
   o->x = fx_operand(x, x->f.compute, fx_bit(q->tile) | (one ? 0 : fx_bit(q->column)), true);
   if (x->f.symmetric) o->y = mirrored(x, o->x, q);
   return o;
@@ -110,8 +112,8 @@ static void products_of_every_profile_and_dimension_agree (void **state) {
     const size_t *nm = sizes[fx_below(&x, 8)];
     size_t R = columns[fx_below(&x, 6)];
     gb_dtype stored = fx_below(&x, 3) ? x.f.compute : GB_BF16;
-    product q = kernel_of(&x, (gb_profile)(n % GB_NPROFILES), nm[0], nm[1], dims[fx_below(&x, 9)], R, stored,
-                          false);
+    product q =
+        kernel_of(&x, (gb_profile)(n % GB_NPROFILES), nm[0], nm[1], dims[fx_below(&x, 9)], R, stored, false);
     if (fx_below(&x, 4) == 0)
       fx_emit(&x, q.k, GB_OUT_REDUCE, GB_SUM, fx_bit(q.tile), 0, x.f.compute, -1, true);
     else contraction(&x, &q, q.k, fx_below(&x, 2), fx_bit(q.tile));
@@ -209,9 +211,9 @@ static void a_column_does_not_depend_on_its_neighbours (void **state) {
   }
 }
 
-/* -- the order of additions, as fold.h lays it down --------------------------------------------------- */
+/* -- the order of additions, as fold.h lays it down */
 
-enum { ROWS = 1100, COLS = 700 };            /* lanes; tile indices */
+enum { ROWS = 1100, COLS = 700 }; /* lanes; tile indices */
 
 static float tree (float v[GB_LANES]) {
   for (int n = 8; n > 0; n /= 2)
@@ -301,7 +303,7 @@ static void long_sums_follow_super_tiles (void **state) {
   fx_free(&x);
 }
 
-/* -- special values -------------------------------------------------------------------------------------- */
+/* -- special values */
 
 static void a_nan_poisons_its_own_row_or_column_only (void **state) {
   (void)state;
@@ -342,7 +344,7 @@ static void special_values_agree (void **state) {
     int tile = n / 28 % 2 ? fx_axis(&x, GB_AXIS_TILE, 70) : -1, outer = fx_axis(&x, GB_AXIS_OUTER, 2);
     int lane = fx_axis(&x, GB_AXIS_LANE, 67);
     int o = fx_operand(&x, x.f.compute, fx_bit(lane) | fx_bit(tile) | fx_bit(outer), true);
-    int kinds = n / 56;                          /* 0: only -inf, 1: no NaN, 2: anything, 3: mostly -inf */
+    int kinds = n / 56; /* 0: only -inf, 1: no NaN, 2: anything, 3: mostly -inf */
     for (size_t e = 0; e < x.in_n[o]; e++) {
       double v = kinds == 0 ? -INFINITY : odd[fx_below(&x, 8)];
       if (kinds == 1 && isnan(v)) v = 3;
@@ -363,7 +365,7 @@ static void special_values_agree (void **state) {
   }
 }
 
-/* -- interrupts ------------------------------------------------------------------------------------------ */
+/* -- interrupts */
 
 static void *raise_soon (void *ud) {
   (void)ud;
@@ -397,16 +399,16 @@ static void an_interrupt_ends_a_long_fold (void **state) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(random_programs_agree_with_the_reference_and_with_themselves),
-    cmocka_unit_test(products_of_every_profile_and_dimension_agree),
-    cmocka_unit_test(symmetric_folds_agree_and_visit_half),
-    cmocka_unit_test(templates_are_named_and_pairs_are_counted),
-    cmocka_unit_test(a_column_does_not_depend_on_its_neighbours),
-    cmocka_unit_test(sums_are_added_in_the_order_of_the_contract),
-    cmocka_unit_test(long_sums_follow_super_tiles),
-    cmocka_unit_test(a_nan_poisons_its_own_row_or_column_only),
-    cmocka_unit_test(special_values_agree),
-    cmocka_unit_test(an_interrupt_ends_a_long_fold),
+      cmocka_unit_test(random_programs_agree_with_the_reference_and_with_themselves),
+      cmocka_unit_test(products_of_every_profile_and_dimension_agree),
+      cmocka_unit_test(symmetric_folds_agree_and_visit_half),
+      cmocka_unit_test(templates_are_named_and_pairs_are_counted),
+      cmocka_unit_test(a_column_does_not_depend_on_its_neighbours),
+      cmocka_unit_test(sums_are_added_in_the_order_of_the_contract),
+      cmocka_unit_test(long_sums_follow_super_tiles),
+      cmocka_unit_test(a_nan_poisons_its_own_row_or_column_only),
+      cmocka_unit_test(special_values_agree),
+      cmocka_unit_test(an_interrupt_ends_a_long_fold),
   };
   for (int q = 0; q < 3; q++)
     if (gb_pool_new(q + 1, &devices[q].pool, NULL) != GB_OK) return 1;

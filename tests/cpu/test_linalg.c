@@ -6,10 +6,10 @@ static const size_t sizes[] = {0, 1, 2, 3, 5, 63, 64, 65, 257, 600};
 #define NSIZES (sizeof sizes / sizeof sizes[0])
 static const gb_dtype dtypes[] = {GB_F64, GB_F32};
 
-#define EACH(t, n)                    \
-  for (size_t t##_ = 0; t##_ < 2; t##_++) \
-    for (size_t n##_ = 0; n##_ < NSIZES; n##_++) \
-      for (size_t n = sizes[n##_], once_ = 1; once_; once_ = 0) \
+#define EACH(t, n)                                                                                           \
+  for (size_t t##_ = 0; t##_ < 2; t##_++)                                                                    \
+    for (size_t n##_ = 0; n##_ < NSIZES; n##_++)                                                             \
+      for (size_t n = sizes[n##_], once_ = 1; once_; once_ = 0)                                              \
         for (gb_dtype t = dtypes[t##_], *p_ = &t; p_ != NULL; p_ = NULL)
 
 /* |A - L L'| of the factor in 'l', which has zeros above its diagonal. */
@@ -179,7 +179,7 @@ static void the_inverse_from_a_factor_inverts (void **state) {
 
 static void triangular_systems_are_solved_in_all_four_forms (void **state) {
   (void)state;
-  const size_t columns[] = {0, 1, 3, 257};   /* 0 stands for a vector */
+  const size_t columns[] = {0, 1, 3, 257}; /* 0 stands for a vector */
   EACH(t, n) for (int form = 0; form < 4; form++) for (int k = 0; k < 4; k++) {
     const bool upper = form & 1, trans = form & 2;
     const size_t r = columns[k] == 0 ? 1 : columns[k];
@@ -231,7 +231,7 @@ static void solves_from_a_factor_agree_with_the_matrix (void **state) {
     ASSERT_STABLE(fabs(quad - gb_element_get(q.out[0], 0, t)), n, 50 * fabs(quad), unit_of(t));
     const double det = gb_element_get(d.out[0], 0, t), det_lu = gb_element_get(lu.out[0], 0, t);
     ASSERT_STABLE(fabs(det - det_lu), n, 50.0 * (double)(n + 1), unit_of(t));
-    double want = 0;                          /* the eigenvalues are known */
+    double want = 0; /* the eigenvalues are known */
     for (size_t i = 0; n > 1 && i < n; i++) want -= log(50.0) * (double)i / (double)(n - 1);
     ASSERT_STABLE(fabs(det - want), n, 50.0 * (double)(n + 1), unit_of(t));
     op_free(&s), op_free(&q), op_free(&d), op_free(&lu), op_free(&c);
@@ -243,7 +243,7 @@ static void lu_solves_general_systems (void **state) {
   (void)state;
   EACH(t, n) for (size_t r = 1; r <= 5; r += 4) {
     double *wide = random_normal(n * n, 31 * n), *rhs = random_normal(n * r, n);
-    if (n > 1) wide[0] = 0;                   /* without pivoting this divides by zero */
+    if (n > 1) wide[0] = 0; /* without pivoting this divides by zero */
     void *typed = converted(wide, n * n, t), *b = converted(rhs, n * r, t);
     op_case c = square_case(GB_OP_LU_SOLVE, t, n, typed);
     op_in(&c, t, r == 1 ? shape1(n) : shape2(n, r), b);
@@ -305,7 +305,7 @@ static void qr_is_orthogonal_and_reproduces_the_matrix (void **state) {
     const size_t m = k == 0 ? n : k == 1 ? n / 2 : n < 3 ? n : 3;
     double *a = random_normal(n * m, n + 17);
     assert_qr(t, n, m, a);
-    for (size_t i = 0; i < n && m > 1; i++) a[i * m + 1] = a[i * m];   /* rank deficient */
+    for (size_t i = 0; i < n && m > 1; i++) a[i * m + 1] = a[i * m]; /* rank deficient */
     assert_qr(t, n, m, a);
     free(a);
   }
@@ -336,54 +336,57 @@ static void eigh_diagonalises (void **state) {
 static void svd_reproduces_matrices_of_any_shape (void **state) {
   (void)state;
   const size_t rows[] = {0, 1, 5, 65, 65, 20, 257}, cols[] = {3, 4, 5, 65, 20, 65, 3};
-  for (int d = 0; d < 2; d++) for (int k = 0; k < 7; k++) {
-    const size_t n = rows[k], m = cols[k], r = n < m ? n : m;
-    const gb_dtype t = dtypes[d];
-    double *wide = random_normal(n * m, 5);
-    void *typed = converted(wide, n * m, t);
-    op_case c = op_new(GB_OP_SVD);
-    op_in(&c, t, shape2(n, m), typed);
-    op_out(&c, 0, t, shape2(n, r)), op_out(&c, 1, t, shape1(r)), op_out(&c, 2, t, shape2(m, r));
-    assert_int_equal(op_run(&c), GB_OK);
-    double *a = widened(typed, n * m, t), *u = widened(c.out[0], n * r, t), *s = widened(c.out[1], r, t);
-    double *v = widened(c.out[2], m * r, t), *unit = calloc(r * r + 1, sizeof *unit);
-    const double norm = norm1(a, n, m);
-    for (size_t j = 1; j < r; j++) assert_true(s[j - 1] >= s[j]);
-    for (size_t i = 0; i < r; i++) unit[i * r + i] = 1;
-    subtract_product(unit, v, true, v, false, r, m, r);
-    ASSERT_STABLE(norm1(unit, r, r), n + m, 1, unit_of(t));
-    for (size_t i = 0; i < n; i++)
-      for (size_t j = 0; j < r; j++) u[i * r + j] *= s[j];
-    subtract_product(a, u, false, v, true, n, r, m);
-    ASSERT_STABLE(norm1(a, n, m), n + m, norm, unit_of(t));
-    op_free(&c);
-    free(a), free(u), free(s), free(v), free(unit), free(wide), free(typed);
-  }
+  for (int d = 0; d < 2; d++)
+    for (int k = 0; k < 7; k++) {
+      const size_t n = rows[k], m = cols[k], r = n < m ? n : m;
+      const gb_dtype t = dtypes[d];
+      double *wide = random_normal(n * m, 5);
+      void *typed = converted(wide, n * m, t);
+      op_case c = op_new(GB_OP_SVD);
+      op_in(&c, t, shape2(n, m), typed);
+      op_out(&c, 0, t, shape2(n, r)), op_out(&c, 1, t, shape1(r)), op_out(&c, 2, t, shape2(m, r));
+      assert_int_equal(op_run(&c), GB_OK);
+      double *a = widened(typed, n * m, t), *u = widened(c.out[0], n * r, t), *s = widened(c.out[1], r, t);
+      double *v = widened(c.out[2], m * r, t), *unit = calloc(r * r + 1, sizeof *unit);
+      const double norm = norm1(a, n, m);
+      for (size_t j = 1; j < r; j++) assert_true(s[j - 1] >= s[j]);
+      for (size_t i = 0; i < r; i++) unit[i * r + i] = 1;
+      subtract_product(unit, v, true, v, false, r, m, r);
+      ASSERT_STABLE(norm1(unit, r, r), n + m, 1, unit_of(t));
+      for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < r; j++) u[i * r + j] *= s[j];
+      subtract_product(a, u, false, v, true, n, r, m);
+      ASSERT_STABLE(norm1(a, n, m), n + m, norm, unit_of(t));
+      op_free(&c);
+      free(a), free(u), free(s), free(v), free(unit), free(wide), free(typed);
+    }
 }
 
 static void non_finite_input_is_named_by_every_factorisation (void **state) {
   (void)state;
   const gb_op ops[] = {GB_OP_QR, GB_OP_EIGH, GB_OP_SVD, GB_OP_LU_LOGDET, GB_OP_CHOLESKY};
-  for (int k = 0; k < 5; k++) for (int d = 0; d < 2; d++) {
-    const size_t n = 70;
-    double *wide = spd_matrix(n, 10, 2);
-    wide[68 * n + 2] = NAN;
-    wide[69 * n + 1] = INFINITY;
-    void *typed = converted(wide, n * n, dtypes[d]);
-    op_case c = square_case(ops[k], dtypes[d], n, typed);
-    for (int i = 0; i < c.o.nout; i++) op_out(&c, i, dtypes[d], shape2(n, n));
-    assert_int_equal(op_run(&c), GB_ENAN);
-    if (strstr(err.text, "row 69, column 3") == NULL) fail_msg("%s: %s", gb_ops[ops[k]].name, err.text);
-    op_free(&c);
-    free(wide), free(typed);
-  }
+  for (int k = 0; k < 5; k++)
+    for (int d = 0; d < 2; d++) {
+      const size_t n = 70;
+      double *wide = spd_matrix(n, 10, 2);
+      wide[68 * n + 2] = NAN;
+      wide[69 * n + 1] = INFINITY;
+      void *typed = converted(wide, n * n, dtypes[d]);
+      op_case c = square_case(ops[k], dtypes[d], n, typed);
+      for (int i = 0; i < c.o.nout; i++) op_out(&c, i, dtypes[d], shape2(n, n));
+      assert_int_equal(op_run(&c), GB_ENAN);
+      if (strstr(err.text, "row 69, column 3") == NULL) fail_msg("%s: %s", gb_ops[ops[k]].name, err.text);
+      op_free(&c);
+      free(wide), free(typed);
+    }
 }
 
 static void gemm_broadcasts_batches_and_handles_empty_axes (void **state) {
   (void)state;
-  const size_t shapes[][5] = {{1, 1, 1, 1, 1}, {2, 2, 3, 4, 5}, {3, 1, 2, 300, 4}, {1, 3, 260, 5, 1},
-                              {2, 2, 1, 257, 9}, {1, 1, 0, 4, 4}, {2, 1, 4, 0, 4}, {1, 1, 70, 520, 260}};
-  for (int d = 0; d < 2; d++) for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++) {
+  const size_t shapes[][5] = {{1, 1, 1, 1, 1},   {2, 2, 3, 4, 5}, {3, 1, 2, 300, 4}, {1, 3, 260, 5, 1},
+                              {2, 2, 1, 257, 9}, {1, 1, 0, 4, 4}, {2, 1, 4, 0, 4},   {1, 1, 70, 520, 260}};
+  for (int d = 0; d < 2; d++)
+    for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++) {
       const size_t *q = shapes[k], ba = q[0], bb = q[1], n = q[2], inner = q[3], m = q[4],
                    b = ba > bb ? ba : bb;
       const gb_dtype t = dtypes[d];
@@ -401,10 +404,10 @@ static void gemm_broadcasts_batches_and_handles_empty_axes (void **state) {
         subtract_product(left + i * n * m, xi, false, yi, false, n, inner, m);
         ASSERT_STABLE(norm1(left + i * n * m, n, m), inner, norm1(xi, n, inner) * norm1(yi, inner, m),
                       unit_of(t));
+      }
+      op_free(&c);
+      free(x), free(y), free(tx), free(ty), free(wx), free(wy), free(left);
     }
-    op_free(&c);
-    free(x), free(y), free(tx), free(ty), free(wx), free(wy), free(left);
-  }
 }
 
 static void an_interrupt_ends_a_factorisation (void **state) {
@@ -422,23 +425,23 @@ static void an_interrupt_ends_a_factorisation (void **state) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(cholesky_is_backward_stable_for_every_condition),
-    cmocka_unit_test(cholesky_scales_from_tiny_to_huge_numbers),
-    cmocka_unit_test(cholesky_reads_only_the_lower_triangle_and_adds_jitter),
-    cmocka_unit_test(cholesky_names_the_minor_or_the_entry_that_is_wrong),
-    cmocka_unit_test(a_failing_cholesky_says_the_same_for_any_threads),
-    cmocka_unit_test(factors_have_equal_bits_for_any_threads),
-    cmocka_unit_test(the_inverse_from_a_factor_inverts),
-    cmocka_unit_test(triangular_systems_are_solved_in_all_four_forms),
-    cmocka_unit_test(solves_from_a_factor_agree_with_the_matrix),
-    cmocka_unit_test(lu_solves_general_systems),
-    cmocka_unit_test(lu_refuses_singular_and_non_finite_matrices),
-    cmocka_unit_test(qr_is_orthogonal_and_reproduces_the_matrix),
-    cmocka_unit_test(eigh_diagonalises),
-    cmocka_unit_test(svd_reproduces_matrices_of_any_shape),
-    cmocka_unit_test(non_finite_input_is_named_by_every_factorisation),
-    cmocka_unit_test(gemm_broadcasts_batches_and_handles_empty_axes),
-    cmocka_unit_test(an_interrupt_ends_a_factorisation),
+      cmocka_unit_test(cholesky_is_backward_stable_for_every_condition),
+      cmocka_unit_test(cholesky_scales_from_tiny_to_huge_numbers),
+      cmocka_unit_test(cholesky_reads_only_the_lower_triangle_and_adds_jitter),
+      cmocka_unit_test(cholesky_names_the_minor_or_the_entry_that_is_wrong),
+      cmocka_unit_test(a_failing_cholesky_says_the_same_for_any_threads),
+      cmocka_unit_test(factors_have_equal_bits_for_any_threads),
+      cmocka_unit_test(the_inverse_from_a_factor_inverts),
+      cmocka_unit_test(triangular_systems_are_solved_in_all_four_forms),
+      cmocka_unit_test(solves_from_a_factor_agree_with_the_matrix),
+      cmocka_unit_test(lu_solves_general_systems),
+      cmocka_unit_test(lu_refuses_singular_and_non_finite_matrices),
+      cmocka_unit_test(qr_is_orthogonal_and_reproduces_the_matrix),
+      cmocka_unit_test(eigh_diagonalises),
+      cmocka_unit_test(svd_reproduces_matrices_of_any_shape),
+      cmocka_unit_test(non_finite_input_is_named_by_every_factorisation),
+      cmocka_unit_test(gemm_broadcasts_batches_and_handles_empty_axes),
+      cmocka_unit_test(an_interrupt_ends_a_factorisation),
   };
   return cmocka_run_group_tests(tests, start_device, stop_device);
 }

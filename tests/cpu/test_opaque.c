@@ -96,29 +96,31 @@ static void i64_sorts_beyond_the_integers_of_f64 (void **state) {
 static void running_sums_go_either_way (void **state) {
   (void)state;
   const gb_dtype types[] = {GB_F64, GB_F32, GB_BF16, GB_I64};
-  for (int t = 0; t < 4; t++) for (int back = 0; back < 2; back++) for (int axis = 0; axis < 3; axis++) {
-    const size_t dim[] = {3, 70, 65}, count = 3 * 70 * 65;
-    double *x = random_normal(count, 4);
-    for (size_t i = 0; i < count; i++) x[i] = floor(4 * x[i]);        /* sums are exact in f32 */
-    void *typed = converted(x, count, types[t]);
-    op_case c = along(GB_OP_CUMSUM, axis, types[t], shape3(3, 70, 65), typed);
-    c.o.attr.i[1] = back;
-    op_out(&c, 0, types[t], shape3(3, 70, 65));
-    op_run_same_bits(&c);
-    const size_t stride = axis == 0 ? 70 * 65 : axis == 1 ? 65 : 1;
-    for (size_t i = 0; i < count; i++) {
-      const size_t at = i / stride % dim[axis];
-      double want = 0;
-      for (size_t j = back ? at : 0; j <= (back ? dim[axis] - 1 : at); j++)
-        want += x[i - at * stride + j * stride];
-      uint16_t rounded;
-      gb_element_set(&rounded, 0, GB_BF16, want);
-      if (types[t] == GB_BF16) want = gb_element_get(&rounded, 0, GB_BF16);
-      assert_true(gb_element_get(c.out[0], i, types[t]) == want);
-    }
-    op_free(&c);
-    free(x), free(typed);
-  }
+  for (int t = 0; t < 4; t++)
+    for (int back = 0; back < 2; back++)
+      for (int axis = 0; axis < 3; axis++) {
+        const size_t dim[] = {3, 70, 65}, count = 3 * 70 * 65;
+        double *x = random_normal(count, 4);
+        for (size_t i = 0; i < count; i++) x[i] = floor(4 * x[i]); /* sums are exact in f32 */
+        void *typed = converted(x, count, types[t]);
+        op_case c = along(GB_OP_CUMSUM, axis, types[t], shape3(3, 70, 65), typed);
+        c.o.attr.i[1] = back;
+        op_out(&c, 0, types[t], shape3(3, 70, 65));
+        op_run_same_bits(&c);
+        const size_t stride = axis == 0 ? 70 * 65 : axis == 1 ? 65 : 1;
+        for (size_t i = 0; i < count; i++) {
+          const size_t at = i / stride % dim[axis];
+          double want = 0;
+          for (size_t j = back ? at : 0; j <= (back ? dim[axis] - 1 : at); j++)
+            want += x[i - at * stride + j * stride];
+          uint16_t rounded;
+          gb_element_set(&rounded, 0, GB_BF16, want);
+          if (types[t] == GB_BF16) want = gb_element_get(&rounded, 0, GB_BF16);
+          assert_true(gb_element_get(c.out[0], i, types[t]) == want);
+        }
+        op_free(&c);
+        free(x), free(typed);
+      }
 }
 
 static void a_long_f32_sum_runs_in_f64 (void **state) {
@@ -155,12 +157,14 @@ static void entries_are_taken_put_and_added_at_positions (void **state) {
   op_run_same_bits(&add);
   double want_put[30], want_add[30];
   memcpy(want_put, x, sizeof x), memcpy(want_add, x, sizeof x);
-  for (size_t o = 0; o < outer; o++) for (size_t j = 0; j < k; j++) for (size_t i = 0; i < inner; i++) {
-    const size_t at = (o * n + (size_t)position[j] - 1) * inner + i, from = (o * k + j) * inner + i;
-    assert_true(((double *)take.out[0])[from] == x[at]);
-    want_put[at] = y[from];
-    want_add[at] += y[from];
-  }
+  for (size_t o = 0; o < outer; o++)
+    for (size_t j = 0; j < k; j++)
+      for (size_t i = 0; i < inner; i++) {
+        const size_t at = (o * n + (size_t)position[j] - 1) * inner + i, from = (o * k + j) * inner + i;
+        assert_true(((double *)take.out[0])[from] == x[at]);
+        want_put[at] = y[from];
+        want_add[at] += y[from];
+      }
   assert_memory_equal(put.out[0], want_put, sizeof want_put);
   assert_memory_equal(add.out[0], want_add, sizeof want_add);
   op_free(&take), op_free(&put), op_free(&add);
@@ -248,35 +252,39 @@ static void casts_round_saturate_and_keep_nan (void **state) {
   (void)state;
   const double x[] = {0.1, -2.7, 1e300, -1e300, NAN, 0x1p63, 65519.9, 3};
   const size_t n = sizeof x / sizeof x[0];
-  for (gb_dtype from = GB_F64; from <= GB_BOOL; from++) for (gb_dtype to = GB_F64; to <= GB_BOOL; to++) {
-    double tame[8];
-    for (size_t i = 0; i < n; i++)
-      tame[i] = gb_dtype_is_float(from) ? x[i] : (double)i - (from == GB_BOOL ? 0 : 3);
-    void *typed = converted(tame, n, from), *want = malloc(n * 8);
-    op_case c = op_new(GB_OP_CAST);
-    op_in(&c, from, shape1(n), typed);
-    op_out(&c, 0, to, shape1(n));
-    op_run_same_bits(&c);
-    for (size_t i = 0; i < n; i++) {
-      double v = gb_element_get(typed, i, from);
-      if (to == GB_I64) {
-        const int64_t got = ((int64_t *)c.out[0])[i];
-        assert_int_equal(got, isnan(v) ? 0 : v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : (int64_t)v);
-        continue;
+  for (gb_dtype from = GB_F64; from <= GB_BOOL; from++)
+    for (gb_dtype to = GB_F64; to <= GB_BOOL; to++) {
+      double tame[8];
+      for (size_t i = 0; i < n; i++)
+        tame[i] = gb_dtype_is_float(from) ? x[i] : (double)i - (from == GB_BOOL ? 0 : 3);
+      void *typed = converted(tame, n, from), *want = malloc(n * 8);
+      op_case c = op_new(GB_OP_CAST);
+      op_in(&c, from, shape1(n), typed);
+      op_out(&c, 0, to, shape1(n));
+      op_run_same_bits(&c);
+      for (size_t i = 0; i < n; i++) {
+        double v = gb_element_get(typed, i, from);
+        if (to == GB_I64) {
+          const int64_t got = ((int64_t *)c.out[0])[i];
+          assert_int_equal(got, isnan(v)      ? 0
+                                : v >= 0x1p63 ? INT64_MAX
+                                : v < -0x1p63 ? INT64_MIN
+                                              : (int64_t)v);
+          continue;
+        }
+        gb_element_set(want, i, to, v);
+        v = gb_element_get(want, i, to);
+        const double got = gb_element_get(c.out[0], i, to);
+        if (!(got == v || (isnan(got) && isnan(v)))) fail_msg("%d to %d: %g, want %g", from, to, got, v);
       }
-      gb_element_set(want, i, to, v);
-      v = gb_element_get(want, i, to);
-      const double got = gb_element_get(c.out[0], i, to);
-      if (!(got == v || (isnan(got) && isnan(v)))) fail_msg("%d to %d: %g, want %g", from, to, got, v);
+      op_free(&c);
+      free(typed), free(want);
     }
-    op_free(&c);
-    free(typed), free(want);
-  }
 }
 
 static void i64_becomes_f32_with_one_rounding (void **state) {
   (void)state;
-  const int64_t x[] = {(1ll << 60) + (1ll << 36) + 1};     /* f64 loses the 1 and then the tie rounds down */
+  const int64_t x[] = {(1ll << 60) + (1ll << 36) + 1}; /* f64 loses the 1 and then the tie rounds down */
   op_case c = op_new(GB_OP_CAST);
   op_in(&c, GB_I64, shape1(1), x);
   op_out(&c, 0, GB_F32, shape1(1));
@@ -331,7 +339,7 @@ static void sobol_projections_are_perfectly_spread (void **state) {
     }
     free(seen);
   }
-  size_t cells[64 * 64] = {0};                 /* the first two dimensions are a net: one point a cell */
+  size_t cells[64 * 64] = {0}; /* the first two dimensions are a net: one point a cell */
   for (size_t i = 0; i < n; i++) cells[(size_t)(x[i * d] * 64) * 64 + (size_t)(x[i * d + 1] * 64)]++;
   for (size_t i = 0; i < n; i++) assert_int_equal(cells[i], 1);
   op_free(&c);
@@ -364,7 +372,7 @@ static void permutations_are_uniform_and_repeatable (void **state) {
     for (int i = 0; i < 3; i++) count[i][p[i] - 1]++;
     op_free(&c);
   }
-  for (int i = 0; i < 9; i++)                  /* 1000 expected, deviation 26 */
+  for (int i = 0; i < 9; i++) /* 1000 expected, deviation 26 */
     if (!(count[i / 3][i % 3] > 880 && count[i / 3][i % 3] < 1120))
       fail_msg("count %zu", count[i / 3][i % 3]);
 }
@@ -388,7 +396,7 @@ static void every_opaque_op_has_a_function (void **state) {
   (void)state;
   for (gb_op op = 0; op < GB_NOPS; op++) {
     if (gb_ops[op].kind != GB_KIND_OPAQUE || op == GB_OP_CALL) continue;
-    op_case c = op_new(op);                    /* an empty vector of a type that linear algebra refuses */
+    op_case c = op_new(op); /* an empty vector of a type that linear algebra refuses */
     for (int i = 0; i < 3; i++) op_in(&c, GB_I64, shape1(0), &c);
     for (int i = 0; i < c.o.nout; i++) op_out(&c, i, GB_I64, shape1(0));
     const gb_status st = dev->ops->opaque(dev, &c.o, c.in, c.out, NULL, &err);
@@ -399,24 +407,24 @@ static void every_opaque_op_has_a_function (void **state) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(sorting_is_stable_and_puts_nan_last),
-    cmocka_unit_test(i64_sorts_beyond_the_integers_of_f64),
-    cmocka_unit_test(running_sums_go_either_way),
-    cmocka_unit_test(a_long_f32_sum_runs_in_f64),
-    cmocka_unit_test(entries_are_taken_put_and_added_at_positions),
-    cmocka_unit_test(index_add_works_in_every_type),
-    cmocka_unit_test(positions_outside_the_axis_are_named),
-    cmocka_unit_test(tensors_are_joined_along_any_axis),
-    cmocka_unit_test(more_than_four_tensors_are_joined_by_their_extents),
-    cmocka_unit_test(long_rows_are_joined_in_pieces),
-    cmocka_unit_test(casts_round_saturate_and_keep_nan),
-    cmocka_unit_test(i64_becomes_f32_with_one_rounding),
-    cmocka_unit_test(sobol_points_are_those_of_joe_and_kuo),
-    cmocka_unit_test(sobol_projections_are_perfectly_spread),
-    cmocka_unit_test(sobol_in_f32_stays_inside_the_unit_interval),
-    cmocka_unit_test(permutations_are_uniform_and_repeatable),
-    cmocka_unit_test(empty_tensors_pass_through),
-    cmocka_unit_test(every_opaque_op_has_a_function),
+      cmocka_unit_test(sorting_is_stable_and_puts_nan_last),
+      cmocka_unit_test(i64_sorts_beyond_the_integers_of_f64),
+      cmocka_unit_test(running_sums_go_either_way),
+      cmocka_unit_test(a_long_f32_sum_runs_in_f64),
+      cmocka_unit_test(entries_are_taken_put_and_added_at_positions),
+      cmocka_unit_test(index_add_works_in_every_type),
+      cmocka_unit_test(positions_outside_the_axis_are_named),
+      cmocka_unit_test(tensors_are_joined_along_any_axis),
+      cmocka_unit_test(more_than_four_tensors_are_joined_by_their_extents),
+      cmocka_unit_test(long_rows_are_joined_in_pieces),
+      cmocka_unit_test(casts_round_saturate_and_keep_nan),
+      cmocka_unit_test(i64_becomes_f32_with_one_rounding),
+      cmocka_unit_test(sobol_points_are_those_of_joe_and_kuo),
+      cmocka_unit_test(sobol_projections_are_perfectly_spread),
+      cmocka_unit_test(sobol_in_f32_stays_inside_the_unit_interval),
+      cmocka_unit_test(permutations_are_uniform_and_repeatable),
+      cmocka_unit_test(empty_tensors_pass_through),
+      cmocka_unit_test(every_opaque_op_has_a_function),
   };
   return cmocka_run_group_tests(tests, start_device, stop_device);
 }

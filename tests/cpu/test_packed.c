@@ -1,5 +1,5 @@
-/* test_packed.c - packed lower triangles: where their tiles lie, and that factors, solves, determinants and
-** inverses have the bits and the errors of the square layout. */
+/* test_packed.c - packed lower triangles: where their tiles lie, and that factors, solves, determinants
+** and inverses have the bits and the errors of the square layout. */
 #include "program/packed.h"
 #include "support/opaque_fixture.h"
 
@@ -7,15 +7,16 @@ static const size_t sizes[] = {0, 1, 2, 63, 64, 255, 256, 257, 511, 512, 700, 10
 #define NSIZES (sizeof sizes / sizeof sizes[0])
 static const gb_dtype dtypes[] = {GB_F64, GB_F32};
 
-#define EACH(t, n)                    \
-  for (size_t t##_ = 0; t##_ < 2; t##_++) \
-    for (size_t n##_ = 0; n##_ < NSIZES; n##_++) \
-      for (size_t n = sizes[n##_], once_ = 1; once_; once_ = 0) \
+#define EACH(t, n)                                                                                           \
+  for (size_t t##_ = 0; t##_ < 2; t##_++)                                                                    \
+    for (size_t n##_ = 0; n##_ < NSIZES; n##_++)                                                             \
+      for (size_t n = sizes[n##_], once_ = 1; once_; once_ = 0)                                              \
         for (gb_dtype t = dtypes[t##_], *p_ = &t; p_ != NULL; p_ = NULL)
 
 static size_t smaller (size_t a, size_t b) { return a < b ? a : b; }
 
-/* Calls visit for the rows of the tiles of a triangle in the order of the definition: 'at' counts elements. */
+/* Calls visit for the rows of the tiles of a triangle in the order of the definition: 'at' counts
+** elements. */
 typedef void row_fn (void *ud, size_t at, size_t row, size_t column, size_t count);
 
 static size_t each_row (size_t n, row_fn *visit, void *ud) {
@@ -30,7 +31,10 @@ static size_t each_row (size_t n, row_fn *visit, void *ud) {
   return at;
 }
 
-typedef struct layouts { size_t n, size; char *square, *packed; } layouts;
+typedef struct layouts {
+  size_t n, size;
+  char *square, *packed;
+} layouts;
 
 static void pack_row (void *ud, size_t at, size_t row, size_t column, size_t count) {
   const layouts *q = ud;
@@ -58,7 +62,9 @@ static void assert_packed (const void *packed, const void *square, size_t n, gb_
   assert_int_equal(each_row(n, compare_row, &q) * q.size, gb_packed_bytes(n, t));
 }
 
-typedef struct visits { size_t n, *rows; } visits;
+typedef struct visits {
+  size_t n, *rows;
+} visits;
 
 static void check_row (void *ud, size_t at, size_t row, size_t column, size_t count) {
   visits *q = ud;
@@ -72,7 +78,7 @@ static void tiles_are_disjoint_and_cover_the_triangle (void **state) {
   for (size_t n = 0; n < 1600; n += n < 10 ? 1 : 51) {
     size_t *rows = calloc(n + 1, sizeof *rows), twice = n * n;
     visits q = {.n = n, .rows = rows};
-    const size_t count = each_row(n, check_row, &q);   /* each row begins where the one before ended */
+    const size_t count = each_row(n, check_row, &q); /* each row begins where the one before ended */
     for (size_t i = 0; i < n; i++) assert_true(rows[i] == smaller(n, (i / GB_BLOCK + 1) * GB_BLOCK));
     for (size_t i = 0; i < n; i += GB_BLOCK) twice += smaller(n - i, GB_BLOCK) * smaller(n - i, GB_BLOCK);
     assert_int_equal(gb_packed_bytes(n, GB_F64), 8 * count);
@@ -250,12 +256,18 @@ static void assert_same_failure (size_t n, const size_t at[2][2], double value, 
 
 static void failures_are_told_in_the_same_words (void **state) {
   (void)state;
-  const size_t minors[][2][2] = {{{0, 0}, {0, 0}}, {{255, 255}, {600, 600}}, {{256, 256}, {257, 257}},
-                                 {{699, 699}, {699, 699}}, {{512, 512}, {513, 513}}};
+  const size_t minors[][2][2] = {{{0, 0}, {0, 0}},
+                                 {{255, 255}, {600, 600}},
+                                 {{256, 256}, {257, 257}},
+                                 {{699, 699}, {699, 699}},
+                                 {{512, 512}, {513, 513}}};
   for (size_t k = 0; k < sizeof minors / sizeof minors[0]; k++)
     assert_same_failure(700, minors[k], k % 2 ? 0 : -1, GB_ENOTPD);
-  const size_t entries[][2][2] = {{{0, 0}, {699, 0}}, {{300, 10}, {300, 290}}, {{300, 256}, {300, 255}},
-                                  {{699, 511}, {699, 512}}, {{255, 0}, {256, 0}}};
+  const size_t entries[][2][2] = {{{0, 0}, {699, 0}},
+                                  {{300, 10}, {300, 290}},
+                                  {{300, 256}, {300, 255}},
+                                  {{699, 511}, {699, 512}},
+                                  {{255, 0}, {256, 0}}};
   for (size_t k = 0; k < sizeof entries / sizeof entries[0]; k++)
     assert_same_failure(700, entries[k], k % 2 ? INFINITY : NAN, GB_ENAN);
   assert_same_failure(1, minors[0], -2, GB_ENOTPD);
@@ -323,16 +335,16 @@ static void an_interrupt_ends_every_packed_op (void **state) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(tiles_are_disjoint_and_cover_the_triangle),
-    cmocka_unit_test(sizes_past_the_address_space_are_told),
-    cmocka_unit_test(factors_have_the_bits_of_the_square_layout),
-    cmocka_unit_test(a_factor_takes_the_place_of_its_matrix),
-    cmocka_unit_test(what_is_computed_from_a_factor_has_the_same_bits),
-    cmocka_unit_test(inverses_have_the_same_bits_in_every_layout),
-    cmocka_unit_test(failures_are_told_in_the_same_words),
-    cmocka_unit_test(only_the_lower_triangle_of_a_diagonal_tile_is_read),
-    cmocka_unit_test(forms_that_do_not_exist_are_refused),
-    cmocka_unit_test(an_interrupt_ends_every_packed_op),
+      cmocka_unit_test(tiles_are_disjoint_and_cover_the_triangle),
+      cmocka_unit_test(sizes_past_the_address_space_are_told),
+      cmocka_unit_test(factors_have_the_bits_of_the_square_layout),
+      cmocka_unit_test(a_factor_takes_the_place_of_its_matrix),
+      cmocka_unit_test(what_is_computed_from_a_factor_has_the_same_bits),
+      cmocka_unit_test(inverses_have_the_same_bits_in_every_layout),
+      cmocka_unit_test(failures_are_told_in_the_same_words),
+      cmocka_unit_test(only_the_lower_triangle_of_a_diagonal_tile_is_read),
+      cmocka_unit_test(forms_that_do_not_exist_are_refused),
+      cmocka_unit_test(an_interrupt_ends_every_packed_op),
   };
   return cmocka_run_group_tests(tests, start_device, stop_device);
 }

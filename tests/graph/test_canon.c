@@ -1,4 +1,5 @@
-/* test_canon.c - one kernel, many spellings, one node; and rewriting never changes what an expression says. */
+/* test_canon.c - one kernel, many spellings, one node; and rewriting never changes what an expression
+** says. */
 #include <math.h>
 #include <pthread.h>
 
@@ -27,7 +28,10 @@ static gb_node *norms (gb_node *x) { return sum_axis(square(x), 1); }
 static gb_node *select_ (gb_node *x, int axis, size_t i) { return BUILD(gb_select, x, axis, i); }
 
 /* exp(-|x_i - y_j|^2 / (2 l^2)), written in many ways. */
-typedef struct points { gb_node *x, *y, *l; size_t n, m, d; } points;
+typedef struct points {
+  gb_node *x, *y, *l;
+  size_t n, m, d;
+} points;
 typedef gb_node *spelling (const points *p);
 
 static gb_node *difference (const points *p) { return sub(unsq(p->x, 1), unsq(p->y, 0)); }
@@ -35,8 +39,12 @@ static gb_node *half_exp (gb_node *scaled) { return map1(GB_OP_EXP, mul(scaled, 
 static gb_node *after (gb_node *d2, gb_node *l) { return half_exp(dvd(d2, square(l))); }
 
 static gb_node *by_square (const points *p) { return after(sum_axis(square(difference(p)), 2), p->l); }
-static gb_node *by_power (const points *p) { return after(sum_axis(pow_(difference(p), 2), 2), pow_(p->l, 1)); }
-static gb_node *by_product (const points *p) { return after(sum_axis(mul(difference(p), difference(p)), 2), p->l); }
+static gb_node *by_power (const points *p) {
+  return after(sum_axis(pow_(difference(p), 2), 2), pow_(p->l, 1));
+}
+static gb_node *by_product (const points *p) {
+  return after(sum_axis(mul(difference(p), difference(p)), 2), p->l);
+}
 static gb_node *other_sign (const points *p) {
   return after(sum_axis(square(sub(unsq(p->y, 0), unsq(p->x, 1))), 2), p->l);
 }
@@ -45,7 +53,8 @@ static gb_node *expanded_first (const points *p) {
   return after(sum_axis(square(sub(a, b)), 2), p->l);
 }
 static gb_node *negated_first (const points *p) {
-  return map1(GB_OP_EXP, dvd(map1(GB_OP_NEG, sum_axis(square(difference(p)), 2)), mul(num(2), mul(p->l, p->l))));
+  return map1(GB_OP_EXP,
+              dvd(map1(GB_OP_NEG, sum_axis(square(difference(p)), 2)), mul(num(2), mul(p->l, p->l))));
 }
 static gb_node *scaled_points (const points *p) {
   return half_exp(sum_axis(square(sub(unsq(dvd(p->x, p->l), 1), unsq(dvd(p->y, p->l), 0))), 2));
@@ -54,7 +63,9 @@ static gb_node *scaled_by_reciprocal (const points *p) {
   gb_node *r = dvd(num(1), p->l);
   return half_exp(sum_axis(square(sub(unsq(mul(p->x, r), 1), unsq(mul(r, p->y), 0))), 2));
 }
-static gb_node *scaled_difference (const points *p) { return half_exp(sum_axis(square(dvd(difference(p), p->l)), 2)); }
+static gb_node *scaled_difference (const points *p) {
+  return half_exp(sum_axis(square(dvd(difference(p), p->l)), 2));
+}
 static gb_node *scaled_squares (const points *p) {
   return half_exp(sum_axis(dvd(square(difference(p)), square(p->l)), 2));
 }
@@ -137,7 +148,8 @@ static gb_node *power_of_base (const points *p) {
 /* vmap of k(x_i, y_j) over both. */
 static gb_node *by_mapping (const points *p) {
   const gb_tensor one = {.dtype = GB_F64, .shape = gb_shape_of(1, &p->d)};
-  gb_node *xi = BUILD(gb_node_leaf, fx.g, &one, GB_NODE_TRACED, ""), *yj = BUILD(gb_node_leaf, fx.g, &one, GB_NODE_TRACED, "");
+  gb_node *xi = BUILD(gb_node_leaf, fx.g, &one, GB_NODE_TRACED, ""),
+          *yj = BUILD(gb_node_leaf, fx.g, &one, GB_NODE_TRACED, "");
   gb_node *k = half_exp(dvd(sum_all(square(sub(xi, yj))), square(p->l))), *row, *all;
   const int first = 0;
   assert_int_equal(gb_vmap(1, &yj, &p->y, &first, false, 1, &k, &row, &fx.err), GB_OK);
@@ -146,17 +158,38 @@ static gb_node *by_mapping (const points *p) {
   return hold(GB_OK, all);
 }
 
-static const struct { const char *name; spelling *f; } spellings[] = {
-    {"square", by_square}, {"power", by_power}, {"product", by_product}, {"other sign", other_sign},
-    {"expand", expanded_first}, {"negated", negated_first}, {"points / l", scaled_points},
-    {"points * (1 / l)", scaled_by_reciprocal}, {"difference / l", scaled_difference}, {"squares / l^2", scaled_squares},
-    {"norm ^ 2", norm_squared}, {"norm of scaled", norm_of_scaled}, {"norm, axes kept", norm_keeping_axes},
-    {"x^2 + y^2 - 2 x y'", quadratic}, {"- 2 x y' + y^2 + x^2", quadratic_other_order},
-    {"2 x y' - x^2 - y^2", quadratic_negative}, {"scaled quadratic", quadratic_scaled},
-    {"quadratic by sums of products", quadratic_by_sums}, {"transposed", transposed},
-    {"transposed product", transposed_product}, {"features first", features_first}, {"unrolled", unrolled},
-    {"unrolled, scaled, backwards", unrolled_scaled}, {"einsum", by_einsum}, {"vmap of a pair", by_mapping},
-    {"kernel object", by_object}, {"kernel object, scaled points", by_object_scaled}, {"l ^ -2", power_of_base},
+static const struct {
+  const char *name;
+  spelling *f;
+} spellings[] = {
+    {"square", by_square},
+    {"power", by_power},
+    {"product", by_product},
+    {"other sign", other_sign},
+    {"expand", expanded_first},
+    {"negated", negated_first},
+    {"points / l", scaled_points},
+    {"points * (1 / l)", scaled_by_reciprocal},
+    {"difference / l", scaled_difference},
+    {"squares / l^2", scaled_squares},
+    {"norm ^ 2", norm_squared},
+    {"norm of scaled", norm_of_scaled},
+    {"norm, axes kept", norm_keeping_axes},
+    {"x^2 + y^2 - 2 x y'", quadratic},
+    {"- 2 x y' + y^2 + x^2", quadratic_other_order},
+    {"2 x y' - x^2 - y^2", quadratic_negative},
+    {"scaled quadratic", quadratic_scaled},
+    {"quadratic by sums of products", quadratic_by_sums},
+    {"transposed", transposed},
+    {"transposed product", transposed_product},
+    {"features first", features_first},
+    {"unrolled", unrolled},
+    {"unrolled, scaled, backwards", unrolled_scaled},
+    {"einsum", by_einsum},
+    {"vmap of a pair", by_mapping},
+    {"kernel object", by_object},
+    {"kernel object, scaled points", by_object_scaled},
+    {"l ^ -2", power_of_base},
 };
 
 static void check_spellings (points p) {
@@ -167,7 +200,8 @@ static void check_spellings (points p) {
   for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
     gb_node *k = spellings[i].f(&p);
     if (k == first) continue;
-    print_error("%zu x %zu x %zu: %s is %s, another node\n", p.n, p.m, p.d, spellings[i].name, gb_ops[k->op].name);
+    print_error("%zu x %zu x %zu: %s is %s, another node\n", p.n, p.m, p.d, spellings[i].name,
+                gb_ops[k->op].name);
     different++;
   }
   assert_int_equal(different, 0);
@@ -185,8 +219,10 @@ static void every_spelling_of_a_kernel_is_one_node (void **state) {
 /* With one point an outer form is not always told from a row; values agree all the same. */
 static void every_spelling_has_the_same_value (void **state) {
   (void)state;
-  const points ps[] = {{leaf2(5, 3), leaf2(4, 3), leaf0(0.7), 5, 4, 3}, {leaf2(1, 3), leaf2(4, 3), leaf0(0.7), 1, 4, 3},
-                       {leaf2(4, 3), leaf2(1, 3), leaf0(0.7), 4, 1, 3}, {leaf2(1, 1), leaf2(1, 1), leaf0(0.7), 1, 1, 1}};
+  const points ps[] = {{leaf2(5, 3), leaf2(4, 3), leaf0(0.7), 5, 4, 3},
+                       {leaf2(1, 3), leaf2(4, 3), leaf0(0.7), 1, 4, 3},
+                       {leaf2(4, 3), leaf2(1, 3), leaf0(0.7), 4, 1, 3},
+                       {leaf2(1, 1), leaf2(1, 1), leaf0(0.7), 1, 1, 1}};
   for (size_t k = 0; k < 4; k++)
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
       double *got, want;
@@ -202,7 +238,8 @@ static void every_spelling_has_the_same_value (void **state) {
           d2 += t * t;
         }
         want = exp(-d2 / (2 * 0.7 * 0.7));
-        if (!reference_close(got[e], want, 1e-12, 0)) fail_msg("%s: element %zu of case %zu", spellings[i].name, e, k);
+        if (!reference_close(got[e], want, 1e-12, 0))
+          fail_msg("%s: element %zu of case %zu", spellings[i].name, e, k);
         free(x);
         free(y);
       }
@@ -316,10 +353,11 @@ static void batches_of_points_are_recognised (void **state) {
 static void what_is_no_distance_is_left_alone (void **state) {
   (void)state;
   gb_node *x = leaf2(5, 3), *y = leaf2(5, 3), *mu = leaf1(3);
-  assert_int_equal(sum_axis(square(sub(x, y)), 1)->op, GB_OP_SUM);        /* pairs side by side */
-  assert_int_equal(sum_axis(square(sub(x, mu)), 1)->op, GB_OP_SUM);       /* to one point */
+  assert_int_equal(sum_axis(square(sub(x, y)), 1)->op, GB_OP_SUM);  /* pairs side by side */
+  assert_int_equal(sum_axis(square(sub(x, mu)), 1)->op, GB_OP_SUM); /* to one point */
   assert_int_equal(square(sub(leaf2(1, 4), leaf0(0.3)))->op, GB_OP_SQUARE);
-  assert_int_equal(sub(add(unsq(norms(x), 1), unsq(norms(y), 0)), mm(x, tr(y)))->op, GB_OP_SUB);   /* not twice x y' */
+  /* not twice x y' */
+  assert_int_equal(sub(add(unsq(norms(x), 1), unsq(norms(y), 0)), mm(x, tr(y)))->op, GB_OP_SUB);
 }
 
 static void sums_of_products_are_matrix_products (void **state) {
@@ -430,7 +468,7 @@ static void long_chains_are_followed_a_little (void **state) {
   pthread_attr_destroy(&small);
 }
 
-/* ---- a fuzz of rewrites ---- */
+/* -- a fuzz of rewrites */
 
 static uint32_t fuzz_state;
 static unsigned pick (unsigned n) {
@@ -444,13 +482,13 @@ static gb_node *random_distance (const points *p, int depth) {
   const points turned = {p->y, p->x, p->l, p->m, p->n, p->d};
   gb_node *xy;
   if (depth > 0) switch (pick(6)) {
-    case 0: return mul(random_distance(&scaled, depth - 1), num(0.25));
-    case 1: return tr(random_distance(&turned, depth - 1));
-    case 2: return dvd(random_distance(p, depth - 1), num(1));
-    case 3: return square(map1(GB_OP_SQRT, random_distance(p, depth - 1)));
-    case 4: return map1(GB_OP_NEG, sub(num(0), random_distance(p, depth - 1)));
-    default: return dvd(mul(random_distance(p, depth - 1), num(8)), num(8));
-  }
+      case 0: return mul(random_distance(&scaled, depth - 1), num(0.25));
+      case 1: return tr(random_distance(&turned, depth - 1));
+      case 2: return dvd(random_distance(p, depth - 1), num(1));
+      case 3: return square(map1(GB_OP_SQRT, random_distance(p, depth - 1)));
+      case 4: return map1(GB_OP_NEG, sub(num(0), random_distance(p, depth - 1)));
+      default: return dvd(mul(random_distance(p, depth - 1), num(8)), num(8));
+    }
   switch (pick(5)) {
     case 0: return sum_axis(square(difference(p)), 2);
     case 1: return sum_axis(mul(difference(p), difference(p)), 2);
@@ -474,8 +512,12 @@ static void random_rewrites_end_at_one_node (void **state) {
   }
 }
 
-/* Random expressions over small tensors: the rewritten graph has the value of the formula computed beside it. */
-typedef struct pair { gb_node *n; double v[12]; } pair;      /* 3 x 4 */
+/* Random expressions over small tensors: the rewritten graph has the value of the formula computed beside
+** it. */
+typedef struct pair {
+  gb_node *n;
+  double v[12];
+} pair; /* 3 x 4 */
 
 static pair random_pair (const pair *leaves, int depth) {
   if (depth == 0) return leaves[pick(3)];
@@ -496,8 +538,15 @@ static pair random_pair (const pair *leaves, int depth) {
   }
   for (int i = 0; i < 12; i++) {
     const double x = a.v[i], y = b.v[i];
-    r.v[i] = which == 0 ? x + y : which == 1 ? x - y : which == 2 ? x * y : which == 3 ? x * c : which == 4 ? c + x
-             : which == 5 ? -x : which == 6 ? x * x : which == 7 ? c - x : x / (c == 0 ? 4 : c);
+    r.v[i] = which == 0   ? x + y
+             : which == 1 ? x - y
+             : which == 2 ? x * y
+             : which == 3 ? x * c
+             : which == 4 ? c + x
+             : which == 5 ? -x
+             : which == 6 ? x * x
+             : which == 7 ? c - x
+                          : x / (c == 0 ? 4 : c);
   }
   return r;
 }
@@ -545,14 +594,24 @@ static void a_long_sum_is_built_in_linear_time (void **state) {
 int main (void) {
   const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-      T(every_spelling_of_a_kernel_is_one_node), T(every_spelling_has_the_same_value),
-      T(distances_of_points_scaled_apart_keep_their_values), T(lengthscales_a_feature_become_weights),
-      T(scalar_factors_of_weights_become_the_scale), T(one_feature_needs_no_sum),
-      T(a_list_of_one_lengthscale_is_a_lengthscale), T(batches_of_points_are_recognised),
-      T(what_is_no_distance_is_left_alone), T(sums_of_products_are_matrix_products),
-      T(scalars_and_identities_leave_products), T(small_identities_hold), T(rewriting_keeps_nan),
-      T(a_scale_does_not_cancel_its_reciprocal), T(long_chains_are_followed_a_little),
-      T(random_rewrites_end_at_one_node), T(rewriting_keeps_values), T(an_axis_in_front_that_is_needed_stays),
+      T(every_spelling_of_a_kernel_is_one_node),
+      T(every_spelling_has_the_same_value),
+      T(distances_of_points_scaled_apart_keep_their_values),
+      T(lengthscales_a_feature_become_weights),
+      T(scalar_factors_of_weights_become_the_scale),
+      T(one_feature_needs_no_sum),
+      T(a_list_of_one_lengthscale_is_a_lengthscale),
+      T(batches_of_points_are_recognised),
+      T(what_is_no_distance_is_left_alone),
+      T(sums_of_products_are_matrix_products),
+      T(scalars_and_identities_leave_products),
+      T(small_identities_hold),
+      T(rewriting_keeps_nan),
+      T(a_scale_does_not_cancel_its_reciprocal),
+      T(long_chains_are_followed_a_little),
+      T(random_rewrites_end_at_one_node),
+      T(rewriting_keeps_values),
+      T(an_axis_in_front_that_is_needed_stays),
       T(a_long_sum_is_built_in_linear_time)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_grad.c - the gradient of every op in ops.def against differences of the reference; a row without a case fails. */
+/* test_grad.c - the gradient of every op in ops.def against differences of the reference; a row without a
+** case fails. */
 #include <math.h>
 
 #include "graph/call.h"
@@ -17,7 +18,7 @@ static int end (void **state) {
   return 0;
 }
 
-/* ---- checking one expression ---- */
+/* -- checking one expression */
 
 static double inner (const double *a, const double *b, size_t n) {
   double s = 0;
@@ -97,14 +98,19 @@ static bool contains (gb_node *y, gb_op op) {
   return found;
 }
 
-/* ---- a case for every op ---- */
+/* -- a case for every op */
 
-typedef struct made { gb_node *y, *x[4]; size_t n; } made;
+typedef struct made {
+  gb_node *y, *x[4];
+  size_t n;
+} made;
 
 static gb_node *leaf_in (int ndim, const size_t *dim, double lo, double hi) {
   return leaf_of(GB_F64, GB_NODE_GRAD, ndim, dim, NULL, lo, hi);
 }
-static gb_node *mat_in (size_t n, size_t m, double lo, double hi) { return leaf_in(2, (size_t[]){n, m}, lo, hi); }
+static gb_node *mat_in (size_t n, size_t m, double lo, double hi) {
+  return leaf_in(2, (size_t[]){n, m}, lo, hi);
+}
 
 static gb_node *op_of (gb_op op, int nin, gb_node *const *in, gb_attr attr) {
   return BUILD(gb_node_build, fx.g, op, nin, in, &attr, NULL, GB_F64);
@@ -119,7 +125,8 @@ static gb_node *spd (gb_node *x) { return add(mm(x, tr(x)), eye(gb_node_shape(x)
 static gb_node *lower_leaf (size_t n) {
   double v[64];
   for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j < n; j++) v[i * n + j] = i == j ? 1.2 + 0.1 * (double)i : j < i ? 0.3 * sin((double)(i + 5 * j)) : 0;
+    for (size_t j = 0; j < n; j++)
+      v[i * n + j] = i == j ? 1.2 + 0.1 * (double)i : j < i ? 0.3 * sin((double)(i + 5 * j)) : 0;
   return leaf_of(GB_F64, GB_NODE_GRAD, 2, (size_t[]){n, n}, v, 0, 0);
 }
 
@@ -164,7 +171,8 @@ static made view_case (gb_op op) {
 }
 
 static made radial_case (int profile, int order) {
-  made m = {.x = {mat_in(4, 2, -1, 1), mat_in(3, 2, -1, 1), leaf0(1.3), leaf0(0.8)}, .n = profile == GB_RQ ? 4 : 3};
+  made m = {.x = {mat_in(4, 2, -1, 1), mat_in(3, 2, -1, 1), leaf0(1.3), leaf0(0.8)},
+            .n = profile == GB_RQ ? 4 : 3};
   gb_node *in[] = {dist(m.x[0], m.x[1], NULL), m.x[2], m.x[3]};
   m.y = op_of(GB_OP_RADIAL, (int)m.n - 1, in, (gb_attr){.i = {profile, order}});
   return m;
@@ -175,7 +183,8 @@ static made position_case (gb_op op) {
   gb_node *at = positions(3, (double[]){4, 1, 3}), *twice = positions(3, (double[]){4, 1, 4});
   const gb_attr attr = {0};
   if (op == GB_OP_INDEX) return one(x, op_of(op, 2, (gb_node *[]){x, twice}, attr));
-  return (made){.x = {x, y}, .n = 2, .y = op_of(op, 3, (gb_node *[]){x, op == GB_OP_PUT ? at : twice, y}, attr)};
+  return (made){
+      .x = {x, y}, .n = 2, .y = op_of(op, 3, (gb_node *[]){x, op == GB_OP_PUT ? at : twice, y}, attr)};
 }
 
 static made linalg_case (gb_op op) {
@@ -184,12 +193,13 @@ static made linalg_case (gb_op op) {
   const gb_attr attr = {0};
   switch (op) {
     case GB_OP_CHOLESKY: return one(x, BUILD(gb_cholesky, a, 0.1));
-    case GB_OP_TRISOLVE: return (made){.y = BUILD(gb_triangular_solve, l, b, false, false), .x = {l, b}, .n = 2};
-    case GB_OP_CHOL_INVERSE: case GB_OP_LOGDET: return one(l, op_of(op, 1, &l, attr));
-    case GB_OP_INV_QUAD: case GB_OP_SOLVE_CHOL:
-      return (made){.y = op_of(op, 2, (gb_node *[]){l, b}, attr), .x = {l, b}, .n = 2};
-    case GB_OP_LU_SOLVE:
-      return (made){.y = BUILD(gb_solve, general, b), .x = {general, b}, .n = 2};
+    case GB_OP_TRISOLVE:
+      return (made){.y = BUILD(gb_triangular_solve, l, b, false, false), .x = {l, b}, .n = 2};
+    case GB_OP_CHOL_INVERSE:
+    case GB_OP_LOGDET: return one(l, op_of(op, 1, &l, attr));
+    case GB_OP_INV_QUAD:
+    case GB_OP_SOLVE_CHOL: return (made){.y = op_of(op, 2, (gb_node *[]){l, b}, attr), .x = {l, b}, .n = 2};
+    case GB_OP_LU_SOLVE: return (made){.y = BUILD(gb_solve, general, b), .x = {general, b}, .n = 2};
     case GB_OP_LU_LOGDET: return one(general, BUILD(gb_logdet, general));
     case GB_OP_QR: {
       gb_node *tall = mat_in(5, 3, -1, 1), *qr = op_of(op, 1, &tall, attr);
@@ -208,7 +218,7 @@ static made linalg_case (gb_op op) {
 
 static made other_case (gb_op op) {
   gb_node *x = mat_in(4, 3, -1, 1), *y = mat_in(5, 3, -1, 1), *w = leaf1(3);
-  gb_node *apart = mat_in(4, 3, -100, 100);                         /* no step of a difference changes the order */
+  gb_node *apart = mat_in(4, 3, -100, 100); /* no step of a difference changes the order */
   const gb_attr plain = {0};
   switch (op) {
     case GB_OP_WHERE: {
@@ -223,8 +233,10 @@ static made other_case (gb_op op) {
       gb_node *in[3] = {map1(GB_OP_SIN, x), x, map1(GB_OP_COS, x)};
       return one(x, op_of(op, 3, in, plain));
     }
-    case GB_OP_MATMUL: case GB_OP_GEMM: {
-      gb_node *a = leaf_in(3, (size_t[]){2, 4, 3}, -1, 1), *b = op == GB_OP_MATMUL ? mat_in(3, 5, -1, 1) : mat_in(3, 2, -1, 1);
+    case GB_OP_MATMUL:
+    case GB_OP_GEMM: {
+      gb_node *a = leaf_in(3, (size_t[]){2, 4, 3}, -1, 1),
+              *b = op == GB_OP_MATMUL ? mat_in(3, 5, -1, 1) : mat_in(3, 2, -1, 1);
       if (op == GB_OP_GEMM) a = x;
       return (made){.y = op_of(op, 2, (gb_node *[]){a, b}, plain), .x = {a, b}, .n = 2};
     }
@@ -245,31 +257,78 @@ static made other_case (gb_op op) {
 
 static made case_of (gb_op op) {
   switch (op) {
-    case GB_OP_NEG: case GB_OP_ABS: case GB_OP_SQUARE: case GB_OP_EXP: case GB_OP_EXPM1: case GB_OP_SIN: case GB_OP_COS:
-    case GB_OP_TAN: case GB_OP_ATAN: case GB_OP_TANH: case GB_OP_SIGMOID: case GB_OP_SOFTPLUS: case GB_OP_RELU:
-    case GB_OP_ERF: case GB_OP_NDTR: case GB_OP_LOG_NDTR:
-    case GB_OP_NDTR_RATIO: case GB_OP_NDTR_GAP: case GB_OP_NDTR_SPREAD:
-      return unary(op, -1.2, 1.3);
-    case GB_OP_ASIN: case GB_OP_ACOS: case GB_OP_LOG1P: return unary(op, -0.8, 0.8);
-    case GB_OP_RECIP: case GB_OP_SQRT: case GB_OP_RSQRT: case GB_OP_LOG: case GB_OP_LGAMMA: case GB_OP_DIGAMMA:
-    case GB_OP_TRIGAMMA:
-      return unary(op, 0.3, 3);
-    case GB_OP_ADD: case GB_OP_SUB: case GB_OP_MUL: case GB_OP_MAXIMUM: case GB_OP_MINIMUM: return binary(op, -1, 1);
-    case GB_OP_DIV: case GB_OP_POW: case GB_OP_MOD: return binary(op, 0.4, 2.1);
-    case GB_OP_RESHAPE: case GB_OP_UNSQUEEZE: case GB_OP_SQUEEZE: case GB_OP_PERMUTE: case GB_OP_EXPAND: case GB_OP_SLICE:
-    case GB_OP_DIAGONAL:
-      return view_case(op);
-    case GB_OP_SUM: case GB_OP_PROD: case GB_OP_MIN: case GB_OP_MAX: case GB_OP_LOGSUMEXP: return reduced(op, 5u);
+    case GB_OP_NEG:
+    case GB_OP_ABS:
+    case GB_OP_SQUARE:
+    case GB_OP_EXP:
+    case GB_OP_EXPM1:
+    case GB_OP_SIN:
+    case GB_OP_COS:
+    case GB_OP_TAN:
+    case GB_OP_ATAN:
+    case GB_OP_TANH:
+    case GB_OP_SIGMOID:
+    case GB_OP_SOFTPLUS:
+    case GB_OP_RELU:
+    case GB_OP_ERF:
+    case GB_OP_NDTR:
+    case GB_OP_LOG_NDTR:
+    case GB_OP_NDTR_RATIO:
+    case GB_OP_NDTR_GAP:
+    case GB_OP_NDTR_SPREAD: return unary(op, -1.2, 1.3);
+    case GB_OP_ASIN:
+    case GB_OP_ACOS:
+    case GB_OP_LOG1P: return unary(op, -0.8, 0.8);
+    case GB_OP_RECIP:
+    case GB_OP_SQRT:
+    case GB_OP_RSQRT:
+    case GB_OP_LOG:
+    case GB_OP_LGAMMA:
+    case GB_OP_DIGAMMA:
+    case GB_OP_TRIGAMMA: return unary(op, 0.3, 3);
+    case GB_OP_ADD:
+    case GB_OP_SUB:
+    case GB_OP_MUL:
+    case GB_OP_MAXIMUM:
+    case GB_OP_MINIMUM: return binary(op, -1, 1);
+    case GB_OP_DIV:
+    case GB_OP_POW:
+    case GB_OP_MOD: return binary(op, 0.4, 2.1);
+    case GB_OP_RESHAPE:
+    case GB_OP_UNSQUEEZE:
+    case GB_OP_SQUEEZE:
+    case GB_OP_PERMUTE:
+    case GB_OP_EXPAND:
+    case GB_OP_SLICE:
+    case GB_OP_DIAGONAL: return view_case(op);
+    case GB_OP_SUM:
+    case GB_OP_PROD:
+    case GB_OP_MIN:
+    case GB_OP_MAX:
+    case GB_OP_LOGSUMEXP: return reduced(op, 5u);
     case GB_OP_RADIAL: return radial_case(GB_RQ, 0);
-    case GB_OP_INDEX: case GB_OP_PUT: case GB_OP_INDEX_ADD: return position_case(op);
-    case GB_OP_CHOLESKY: case GB_OP_TRISOLVE: case GB_OP_CHOL_INVERSE: case GB_OP_LOGDET: case GB_OP_INV_QUAD:
-    case GB_OP_SOLVE_CHOL: case GB_OP_QR: case GB_OP_EIGH: case GB_OP_SVD: case GB_OP_LU_SOLVE: case GB_OP_LU_LOGDET:
-      return linalg_case(op);
+    case GB_OP_INDEX:
+    case GB_OP_PUT:
+    case GB_OP_INDEX_ADD: return position_case(op);
+    case GB_OP_CHOLESKY:
+    case GB_OP_TRISOLVE:
+    case GB_OP_CHOL_INVERSE:
+    case GB_OP_LOGDET:
+    case GB_OP_INV_QUAD:
+    case GB_OP_SOLVE_CHOL:
+    case GB_OP_QR:
+    case GB_OP_EIGH:
+    case GB_OP_SVD:
+    case GB_OP_LU_SOLVE:
+    case GB_OP_LU_LOGDET: return linalg_case(op);
     default: return other_case(op);
   }
 }
 
-static const struct { gb_op op; const char *rule; } rows[] = {
+static const struct {
+  gb_op op;
+  const char *rule;
+} rows[] = {
 #define X(id, name, nin, kind, shape, grad, nout, doc) {GB_OP_##id, #grad},
 #include "program/ops.def"
 #undef X
@@ -279,7 +338,8 @@ static void every_op_with_a_rule_has_the_right_gradient (void **state) {
   (void)state;
   int wrong = 0;
   for (size_t i = 0; i < GB_NOPS; i++) {
-    if (!strcmp(rows[i].rule, "none") || !strcmp(rows[i].rule, "missing") || rows[i].op == GB_OP_CALL) continue;
+    if (!strcmp(rows[i].rule, "none") || !strcmp(rows[i].rule, "missing") || rows[i].op == GB_OP_CALL)
+      continue;
     const made m = case_of(rows[i].op);
     if (!m.y) fail_msg("%s has no case in this test", gb_ops[rows[i].op].id);
     if (!contains(m.y, rows[i].op)) fail_msg("the case of %s does not contain it", gb_ops[rows[i].op].id);
@@ -296,7 +356,7 @@ static void variants_have_the_right_gradient (void **state) {
       const made m = radial_case(p, order);
       wrong += !gradient_is_right("profile", m.y, order < 2 ? m.n : 3, m.x, 2e-7);
     }
-  for (int kind = 0; kind < 4; kind++) {                            /* triangular solves, all four */
+  for (int kind = 0; kind < 4; kind++) { /* triangular solves, all four */
     gb_node *l = lower_leaf(4), *b = leaf1(4);
     gb_node *y = BUILD(gb_triangular_solve, kind & 1 ? tr(l) : l, b, kind & 1, kind >> 1);
     wrong += !gradient_is_right("triangular solve", y, 2, (gb_node *[]){l, b}, 2e-8);
@@ -313,14 +373,16 @@ static void variants_have_the_right_gradient (void **state) {
   for (int k = 0; k < 3; k++) wrong += !gradient_is_right("svd parts", pick_(s, k), 1, &wide, 1e-6);
   for (int k = 0; k < 2; k++) {
     gb_node *tall = mat_in(5, 3, -1, 1);
-    wrong += !gradient_is_right("qr parts", pick_(op_of(GB_OP_QR, 1, &tall, (gb_attr){0}), k), 1, &tall, 1e-7);
+    wrong +=
+        !gradient_is_right("qr parts", pick_(op_of(GB_OP_QR, 1, &tall, (gb_attr){0}), k), 1, &tall, 1e-7);
   }
   gb_node *rect = mat_in(3, 5, -1, 1), *turned = tr(rect);
   wrong += !gradient_is_right("wide diagonal", diagonal_(rect), 1, &rect, 2e-8);
   wrong += !gradient_is_right("tall diagonal", diagonal_(turned), 1, &rect, 2e-8);
   gb_node *cube = leaf_in(3, (size_t[]){3, 2, 2}, -1, 1);
   for (int axis = 0; axis < 3; axis++)
-    wrong += !gradient_is_right("sort", pick_(op_of(GB_OP_SORT, 1, &cube, (gb_attr){.i = {axis, axis & 1}}), 0), 1, &cube, 2e-8);
+    wrong += !gradient_is_right(
+        "sort", pick_(op_of(GB_OP_SORT, 1, &cube, (gb_attr){.i = {axis, axis & 1}}), 0), 1, &cube, 2e-8);
   assert_int_equal(wrong, 0);
 }
 
@@ -375,7 +437,7 @@ static void equal_points_have_finite_gradients (void **state) {
   free(got);
 }
 
-/* ---- second derivatives: the gradient of <w, gradient> ---- */
+/* -- second derivatives: the gradient of <w, gradient> */
 
 static bool second_is_right (const char *what, gb_node *y, size_t n, gb_node *const *xs, double tol) {
   gb_node *bar[4];
@@ -388,25 +450,29 @@ static bool second_is_right (const char *what, gb_node *y, size_t n, gb_node *co
 static void second_derivatives_are_right (void **state) {
   (void)state;
   int wrong = 0;
-  const gb_op ops[] = {GB_OP_SQUARE, GB_OP_EXP, GB_OP_LOG, GB_OP_SQRT, GB_OP_RSQRT, GB_OP_RECIP, GB_OP_SIN, GB_OP_TANH,
-                       GB_OP_SIGMOID, GB_OP_SOFTPLUS, GB_OP_ERF, GB_OP_NDTR, GB_OP_LOG_NDTR, GB_OP_LGAMMA, GB_OP_DIV,
-                       GB_OP_NDTR_RATIO, GB_OP_NDTR_GAP, GB_OP_NDTR_SPREAD, GB_OP_DIGAMMA, GB_OP_TRIGAMMA, GB_OP_POLYGAMMA,
-                       GB_OP_MUL, GB_OP_POW, GB_OP_LOGSUMEXP, GB_OP_PROD, GB_OP_MATMUL, GB_OP_SQDIST, GB_OP_DIFFMV,
-                       GB_OP_SLICE, GB_OP_INDEX, GB_OP_PUT, GB_OP_CAT, GB_OP_CUMSUM, GB_OP_CHOLESKY, GB_OP_TRISOLVE,
-                       GB_OP_LOGDET, GB_OP_INV_QUAD, GB_OP_SOLVE_CHOL, GB_OP_CHOL_INVERSE, GB_OP_LU_SOLVE, GB_OP_LU_LOGDET,
-                       GB_OP_EIGH, GB_OP_QR, GB_OP_SORT, GB_OP_TAN, GB_OP_ATAN, GB_OP_ASIN, GB_OP_EXPM1, GB_OP_LOG1P};
+  const gb_op ops[] = {
+      GB_OP_SQUARE,     GB_OP_EXP,      GB_OP_LOG,         GB_OP_SQRT,         GB_OP_RSQRT,
+      GB_OP_RECIP,      GB_OP_SIN,      GB_OP_TANH,        GB_OP_SIGMOID,      GB_OP_SOFTPLUS,
+      GB_OP_ERF,        GB_OP_NDTR,     GB_OP_LOG_NDTR,    GB_OP_LGAMMA,       GB_OP_DIV,
+      GB_OP_NDTR_RATIO, GB_OP_NDTR_GAP, GB_OP_NDTR_SPREAD, GB_OP_DIGAMMA,      GB_OP_TRIGAMMA,
+      GB_OP_POLYGAMMA,  GB_OP_MUL,      GB_OP_POW,         GB_OP_LOGSUMEXP,    GB_OP_PROD,
+      GB_OP_MATMUL,     GB_OP_SQDIST,   GB_OP_DIFFMV,      GB_OP_SLICE,        GB_OP_INDEX,
+      GB_OP_PUT,        GB_OP_CAT,      GB_OP_CUMSUM,      GB_OP_CHOLESKY,     GB_OP_TRISOLVE,
+      GB_OP_LOGDET,     GB_OP_INV_QUAD, GB_OP_SOLVE_CHOL,  GB_OP_CHOL_INVERSE, GB_OP_LU_SOLVE,
+      GB_OP_LU_LOGDET,  GB_OP_EIGH,     GB_OP_QR,          GB_OP_SORT,         GB_OP_TAN,
+      GB_OP_ATAN,       GB_OP_ASIN,     GB_OP_EXPM1,       GB_OP_LOG1P};
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
     const made m = case_of(ops[i]);
     wrong += !second_is_right(gb_ops[ops[i]].id, m.y, m.n, m.x, 2e-6);
   }
   for (int p = 0; p < GB_NPROFILES; p++) {
     const made m = radial_case(p, 0);
-    wrong += !second_is_right("profile", m.y, 3, m.x, 2e-6);       /* not twice in alpha */
+    wrong += !second_is_right("profile", m.y, 3, m.x, 2e-6); /* not twice in alpha */
   }
   assert_int_equal(wrong, 0);
 }
 
-/* ---- the shape of gradient graphs ---- */
+/* -- the shape of gradient graphs */
 
 static size_t largest (gb_node *y, gb_op skip) {
   gb_node **order;
@@ -432,13 +498,14 @@ static int count_ops (size_t n, gb_node *const *roots, gb_op op) {
 
 static void kernel_gradients_stay_contractions (void **state) {
   (void)state;
-  gb_node *x = mat_in(7, 3, -1, 1), *y = mat_in(6, 3, -1, 1), *v = mat_in(6, 2, -1, 1), *l = leaf1(3), *s = leaf0(0.8);
+  gb_node *x = mat_in(7, 3, -1, 1), *y = mat_in(6, 3, -1, 1), *v = mat_in(6, 2, -1, 1), *l = leaf1(3),
+          *s = leaf0(0.8);
   gb_node *diff = dvd(sub(unsq(x, 1), unsq(y, 0)), l);
   gb_node *k = mul(map1(GB_OP_EXP, mul(sum_axis(square(diff), 2), num(-0.5))), s), *z = mm(k, v);
   gb_node *xs[] = {x, y, l, s}, *bar[5];
   take_gradient(z, like_leaf(z), 4, xs, bar);
-  for (int i = 0; i < 4; i++) assert_true(largest(bar[i], GB_OP_LEAF) <= 7 * 6);    /* never n * m * d */
-  assert_int_equal(count_ops(4, bar, GB_OP_RADIAL), 1);                             /* one exponential, shared */
+  for (int i = 0; i < 4; i++) assert_true(largest(bar[i], GB_OP_LEAF) <= 7 * 6); /* never n * m * d */
+  assert_int_equal(count_ops(4, bar, GB_OP_RADIAL), 1);                          /* one exponential, shared */
   assert_true(gradient_is_right("kernel", z, 4, xs, 1e-7));
 }
 
@@ -465,9 +532,10 @@ static void the_factor_itself_can_be_asked_for (void **state) {
   gb_node *q = add(op_of(GB_OP_INV_QUAD, 2, in, (gb_attr){0}), op_of(GB_OP_LOGDET, 1, &f, (gb_attr){0}));
   assert_true(gradient_is_right("factor", q, 1, &f, 1e-7));
   gb_node *both[2];
-  take_gradient(q, NULL, 2, (gb_node *[]){f, x}, both);           /* through the factor, to what it is a factor of */
+  take_gradient(q, NULL, 2, (gb_node *[]){f, x}, both); /* through the factor, to what it is a factor of */
   double *got = value_of(both[1], NULL), *at = value_of(x, NULL);
-  for (size_t i = 0; i < 16; i++) assert_true(reference_close(got[i], slope_at(q, (double[]){1}, x, at, i), 1e-7, 1e-7));
+  for (size_t i = 0; i < 16; i++)
+    assert_true(reference_close(got[i], slope_at(q, (double[]){1}, x, at, i), 1e-7, 1e-7));
   free(got);
   free(at);
 }
@@ -479,7 +547,7 @@ static void interior_nodes_can_be_asked_for (void **state) {
   assert_true(gradient_is_right("leaf", y, 1, &x, 1e-8));
 }
 
-/* ---- what is refused ---- */
+/* -- what is refused */
 
 static void a_result_that_does_not_depend_is_refused_by_name (void **state) {
   (void)state;
@@ -497,7 +565,9 @@ static void cotangents_must_fit (void **state) {
   gb_node *x = leaf1(4), *bar = NULL;
   assert_int_equal(gb_grad(square(x), NULL, 1, &x, false, &bar, &fx.err), GB_ESHAPE);
   assert_int_equal(gb_grad(square(x), leaf1(3), 1, &x, false, &bar, &fx.err), GB_ESHAPE);
-  assert_int_equal(gb_grad(square(x), leaf_of(GB_F32, 0, 1, (size_t[]){4}, NULL, 0, 1), 1, &x, false, &bar, &fx.err), GB_EDTYPE);
+  assert_int_equal(
+      gb_grad(square(x), leaf_of(GB_F32, 0, 1, (size_t[]){4}, NULL, 0, 1), 1, &x, false, &bar, &fx.err),
+      GB_EDTYPE);
   assert_int_equal(gb_grad(map2(GB_OP_LT, x, x), NULL, 1, &x, false, &bar, &fx.err), GB_EDTYPE);
 }
 
@@ -508,9 +578,10 @@ static void ops_without_a_rule_say_so (void **state) {
   assert_non_null(strstr(fx.err.text, "kmin has no gradient"));
 }
 
-/* ---- registered ops ---- */
+/* -- registered ops */
 
-static gb_status double_grad (void *ud, gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) {
+static gb_status double_grad (void *ud, gb_node *y, gb_node *const *out_bar, const bool *need,
+                              gb_node **in_bar, gb_error *err) {
   (void)ud, (void)y;
   return need[0] ? gb_scale(out_bar[0], 2, &in_bar[0], err) : GB_OK;
 }
@@ -538,12 +609,13 @@ static bool is_below (gb_node *root, const gb_node *n) {
 static void a_held_value_is_a_leaf_with_a_history (void **state) {
   (void)state;
   const double twice[] = {2, 0, 0, 2};
-  gb_node *a = leaf_of(GB_F64, GB_NODE_GRAD, 2, (size_t[]){2, 2}, (double[]){9, 0, 0, 9}, 0, 0), *b = leaf1(2),
-          *l = BUILD(gb_cholesky, a, 0.0), *value = leaf_of(GB_F64, 0, 2, (size_t[]){2, 2}, twice, 0, 0),
+  gb_node *a = leaf_of(GB_F64, GB_NODE_GRAD, 2, (size_t[]){2, 2}, (double[]){9, 0, 0, 9}, 0, 0),
+          *b = leaf1(2), *l = BUILD(gb_cholesky, a, 0.0),
+          *value = leaf_of(GB_F64, 0, 2, (size_t[]){2, 2}, twice, 0, 0),
           *h = BUILD(gb_node_hold, l, &value->out[0].tensor, 0u), **order;
   size_t count;
   assert_ptr_not_equal(h, l);
-  assert_ptr_equal(BUILD(gb_cholesky, a, 0.0), l);                       /* nobody finds it by its key */
+  assert_ptr_equal(BUILD(gb_cholesky, a, 0.0), l); /* nobody finds it by its key */
   assert_ptr_equal(h->out[0].tensor.storage, value->out[0].tensor.storage);
   gb_node *neg = map1(GB_OP_NEG, h);
   assert_int_equal(gb_graph_order(fx.g, 1, &neg, GB_WALK_READ, &order, &count, &fx.err), GB_OK);
@@ -555,11 +627,14 @@ static void a_held_value_is_a_leaf_with_a_history (void **state) {
   assert_true(is_below(bar, h) && !is_below(bar, l));
   gb_node *wrong;
   assert_int_equal(gb_node_hold(l, &b->out[0].tensor, 0, &wrong, &fx.err), GB_ESHAPE);
-  gb_node *plain = BUILD(gb_cholesky, value, 0.0), *leaf = BUILD(gb_node_hold, plain, &value->out[0].tensor, 0u);
-  assert_int_equal(leaf->op, GB_OP_LEAF);                                /* no gradient can ask for it */
+  gb_node *plain = BUILD(gb_cholesky, value, 0.0),
+          *leaf = BUILD(gb_node_hold, plain, &value->out[0].tensor, 0u);
+  assert_int_equal(leaf->op, GB_OP_LEAF); /* no gradient can ask for it */
   gb_node *map = map1(GB_OP_SIN, b), *held = BUILD(gb_node_hold, map, &b->out[0].tensor, 0u);
   assert_int_equal(gb_node_reads(held), 0);
-  expect_gradient(sum_all(held), b, (double[]){cos(((double *)b->out[0].tensor.storage->data)[0]), cos(((double *)b->out[0].tensor.storage->data)[1])});
+  expect_gradient(sum_all(held), b,
+                  (double[]){cos(((double *)b->out[0].tensor.storage->data)[0]),
+                             cos(((double *)b->out[0].tensor.storage->data)[1])});
 }
 
 static void deep_chains_do_not_recurse (void **state) {
@@ -578,11 +653,21 @@ static void deep_chains_do_not_recurse (void **state) {
 int main (void) {
   const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-      T(every_op_with_a_rule_has_the_right_gradient), T(variants_have_the_right_gradient),
-      T(products_of_zeros_have_gradients), T(holes_and_ties_follow_the_table), T(equal_points_have_finite_gradients),
-      T(second_derivatives_are_right), T(kernel_gradients_stay_contractions),
-      T(marginal_likelihood_needs_no_pullback_of_the_factor), T(the_factor_itself_can_be_asked_for),
-      T(interior_nodes_can_be_asked_for), T(a_result_that_does_not_depend_is_refused_by_name), T(cotangents_must_fit),
-      T(ops_without_a_rule_say_so), T(registered_ops_bring_their_own_rule), T(a_held_value_is_a_leaf_with_a_history), T(deep_chains_do_not_recurse)};
+      T(every_op_with_a_rule_has_the_right_gradient),
+      T(variants_have_the_right_gradient),
+      T(products_of_zeros_have_gradients),
+      T(holes_and_ties_follow_the_table),
+      T(equal_points_have_finite_gradients),
+      T(second_derivatives_are_right),
+      T(kernel_gradients_stay_contractions),
+      T(marginal_likelihood_needs_no_pullback_of_the_factor),
+      T(the_factor_itself_can_be_asked_for),
+      T(interior_nodes_can_be_asked_for),
+      T(a_result_that_does_not_depend_is_refused_by_name),
+      T(cotangents_must_fit),
+      T(ops_without_a_rule_say_so),
+      T(registered_ops_bring_their_own_rule),
+      T(a_held_value_is_a_leaf_with_a_history),
+      T(deep_chains_do_not_recurse)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

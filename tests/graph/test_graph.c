@@ -4,7 +4,7 @@
 
 #include "support/graph_dense.h"
 
-#pragma GCC diagnostic ignored "-Wshadow"        /* BUILD within BUILD */
+#pragma GCC diagnostic ignored "-Wshadow" /* BUILD within BUILD */
 
 static int setup (void **state) {
   (void)state;
@@ -30,7 +30,7 @@ static gb_node *named (const char *name, const char *where, gb_dtype t, int ndim
 #define IN(name, line, type, ...)                                                                            \
   named(name, "a.lua:" #line, type, (int)(sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t)),                 \
         (size_t[]){__VA_ARGS__})
-#define SHAPE(...) \
+#define SHAPE(...)                                                                                           \
   gb_shape_of((int)(sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t)), (size_t[]){__VA_ARGS__})
 
 static void refuse (gb_status st, gb_status want, const char *text) {
@@ -38,8 +38,11 @@ static void refuse (gb_status st, gb_status want, const char *text) {
     fail_msg("got %s: %s\nwant %s: %s", gb_status_code(st), fx.err.text, gb_status_code(want), text);
 }
 
-#define REFUSED(status, text, call, ...) \
-  do { gb_node *n_ = NULL; refuse(call(__VA_ARGS__, &n_, &fx.err), status, text); } while (0)
+#define REFUSED(status, text, call, ...)                                                                     \
+  do {                                                                                                       \
+    gb_node *n_ = NULL;                                                                                      \
+    refuse(call(__VA_ARGS__, &n_, &fx.err), status, text);                                                   \
+  } while (0)
 
 static void has_shape (gb_node *n, const char *want) {
   char text[GB_SHAPE_TEXT];
@@ -67,10 +70,9 @@ static void same_values (gb_node *a, gb_node *b) {
 static gb_node *data (int ndim, const size_t *dim, const double *v) {
   return leaf_of(GB_F64, 0, ndim, dim, v, -2, 2);
 }
-#define DATA(...) \
-  data((int)(sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t)), (size_t[]){__VA_ARGS__}, NULL)
+#define DATA(...) data((int)(sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t)), (size_t[]){__VA_ARGS__}, NULL)
 
-/* ---- consing ---- */
+/* -- consing */
 
 static void equal_expressions_are_one_node (void **state) {
   (void)state;
@@ -189,11 +191,12 @@ static void a_node_keeps_its_first_line (void **state) {
   assert_string_equal(gb_node_text(x, text), "3");
 }
 
-/* ---- values and their inputs ---- */
+/* -- values and their inputs */
 
 static void observe (gb_node *n) {
   assert_int_equal(gb_tensor_new(&fx.device.ledger, gb_node_dtype(n), gb_node_shape(n), GB_MEM_TENSOR, "", "",
-                                 &n->out[0].tensor, &fx.err), GB_OK);
+                                 &n->out[0].tensor, &fx.err),
+                   GB_OK);
 }
 
 static void dropped_inputs_are_released_and_the_value_is_still_found (void **state) {
@@ -202,13 +205,13 @@ static void dropped_inputs_are_released_and_the_value_is_still_found (void **sta
   assert_int_equal(gb_map1(GB_OP_COS, y, &inner, &fx.err), GB_OK);
   z = map1(GB_OP_EXP, inner);
   gb_node_drop_inputs(z);
-  assert_int_equal(z->nin, 1);                        /* no value yet */
+  assert_int_equal(z->nin, 1); /* no value yet */
   observe(z);
   const size_t nodes = fx.g->nnodes;
   gb_node_drop_inputs(z);
   assert_int_equal(z->nin, 0);
   assert_int_equal(z->depth, 0);
-  gb_node *again, *found;                             /* inner is still held here: the same value, with the inputs */
+  gb_node *again, *found; /* inner is still held here: the same value, with the inputs */
   assert_int_equal(gb_map1(GB_OP_EXP, inner, &again, &fx.err), GB_OK);
   assert_ptr_not_equal(again, z);
   assert_int_equal(again->nin, 1);
@@ -273,8 +276,8 @@ static void the_order_lists_inputs_first_and_stops_at_values (void **state) {
   free(order);
   gb_node *z = map1(GB_OP_TANH, map1(GB_OP_EXP, map1(GB_OP_ERF, DATA(2))));
   for (int walk = 0; walk < 2; walk++) { /* what a walk leaves in the nodes is nothing to the next */
-    assert_int_equal(gb_graph_order(fx.g, 2, walk ? (gb_node *[]){z, y} : (gb_node *[]){y, z}, GB_WALK_UNKNOWN, &order,
-                                    &n, &fx.err),
+    assert_int_equal(gb_graph_order(fx.g, 2, walk ? (gb_node *[]){z, y} : (gb_node *[]){y, z},
+                                    GB_WALK_UNKNOWN, &order, &n, &fx.err),
                      GB_OK);
     assert_int_equal(n, 8);
     free(order);
@@ -311,7 +314,7 @@ static void a_million_nodes_deep_is_walked_and_released_iteratively (void **stat
   assert_int_equal(fx.g->nnodes, 1);
 }
 
-/* ---- what errors say ---- */
+/* -- what errors say */
 
 static void shape_errors_name_op_inputs_and_lines (void **state) {
   (void)state;
@@ -320,7 +323,8 @@ static void shape_errors_name_op_inputs_and_lines (void **state) {
   REFUSED(GB_ESHAPE, "matmul: inner sizes differ: X_train 500x3 (a.lua:14), w 4x1 (a.lua:20)", gb_matmul, x,
           w);
   REFUSED(GB_ESHAPE, "matmul: inner sizes differ: X_train 500x3 (a.lua:14), v 4 (a.lua:21)", gb_matmul, x, v);
-  REFUSED(GB_ESHAPE, "matmul: expected vectors or matrices: the number 1, v 4 (a.lua:21)", gb_matmul, num(1), v);
+  REFUSED(GB_ESHAPE, "matmul: expected vectors or matrices: the number 1, v 4 (a.lua:21)", gb_matmul, num(1),
+          v);
   REFUSED(GB_ESHAPE, "add: shapes do not fit: X_train 500x3 (a.lua:14), w 4x1 (a.lua:20)", gb_map2, GB_OP_ADD,
           x, w);
   REFUSED(GB_ESHAPE,
@@ -376,7 +380,8 @@ static void dtype_errors_name_the_types (void **state) {
           "mul: dtypes differ, convert one with :to{dtype=...}: f64 x 3 (a.lua:1), i64 i 3 (a.lua:3)",
           gb_map2, GB_OP_MUL, x, i);
   REFUSED(GB_EDTYPE,
-          "add: no arithmetic on bool, use & | ~, gb.where or :to{dtype=...}: bool m 3 (a.lua:4), f64 the number 1",
+          "add: no arithmetic on bool, use & | ~, gb.where or :to{dtype=...}: bool m 3 (a.lua:4), f64 the "
+          "number 1",
           gb_map2, GB_OP_ADD, m, num(1));
   REFUSED(GB_EDTYPE, "exp: expected float tensors, convert with :to{dtype=...}: i64 i 3 (a.lua:3)", gb_map1,
           GB_OP_EXP, i);
@@ -391,7 +396,7 @@ static void dtype_errors_name_the_types (void **state) {
           gb_reduce, GB_OP_MAX, m, 0u, false);
 }
 
-/* ---- dtypes ---- */
+/* -- dtypes */
 
 static gb_node *param (gb_dtype t, int ndim, const size_t *dim) {
   return leaf_of(t, GB_NODE_PARAM, ndim, dim, NULL, 0.5, 1);
@@ -414,7 +419,7 @@ static void numbers_and_parameters_adopt_the_other_side (void **state) {
   assert_int_equal(gb_node_dtype(c), GB_F32);
   REFUSED(GB_EDTYPE, "add: dtypes differ, convert one with :to{dtype=...}: f32 f 4x3 (a.lua:1), f64 3",
           gb_map2, GB_OP_ADD, f, mul(x, ard));
-  const gb_shape three = SHAPE(3);                     /* gb.ones(3) has a dtype of its own */
+  const gb_shape three = SHAPE(3); /* gb.ones(3) has a dtype of its own */
   REFUSED(GB_EDTYPE, "add: dtypes differ, convert one with :to{dtype=...}: f32 f 4x3 (a.lua:1), f64 3",
           gb_map2, GB_OP_ADD, f, BUILD(gb_expand, num(1), &three));
 }
@@ -427,7 +432,7 @@ static void truths_are_counted_as_f64 (void **state) {
   assert_int_equal(gb_node_dtype(BUILD(gb_mean, IN("i", 1, GB_I64, 3), 0u, false)), GB_F64);
 }
 
-/* ---- views ---- */
+/* -- views */
 
 static void views_that_change_nothing_are_their_input (void **state) {
   (void)state;
@@ -504,7 +509,7 @@ static void simplified_views_have_the_values_of_the_chain (void **state) {
         const gb_shape flat = SHAPE(gb_shape_numel(&s));
         y = BUILD(gb_reshape, x, &flat);
       }
-      leaf = leaf_of(GB_F64, 0, s.ndim, s.dim, want, 0, 0);    /* the step alone, on the dense value so far */
+      leaf = leaf_of(GB_F64, 0, s.ndim, s.dim, want, 0, 0); /* the step alone, on the dense value so far */
       gb_value out = {.dtype = GB_F64, .shape = *gb_node_shape(y)};
       raw.out = &out;
       raw.in = &leaf;
@@ -518,7 +523,7 @@ static void simplified_views_have_the_values_of_the_chain (void **state) {
   }
 }
 
-/* ---- symmetry ---- */
+/* -- symmetry */
 
 static bool is_symmetric (gb_node *n) { return (n->flags & GB_NODE_SYMMETRIC) != 0; }
 
@@ -590,7 +595,8 @@ static void what_is_flagged_symmetric_is_symmetric (void **state) {
       const gb_op op = ops[(rng >> 8) % 7];
       gb_node *p = pool[(rng >> 12) % (uint32_t)n], *q = pool[(rng >> 20) % (uint32_t)n];
       if (op == GB_OP_MATMUL && (gb_node_shape(p)->ndim < 2 || gb_node_shape(q)->ndim < 2 ||
-                                 gb_node_shape(p)->dim[1] != gb_node_shape(q)->dim[0])) continue;
+                                 gb_node_shape(p)->dim[1] != gb_node_shape(q)->dim[0]))
+        continue;
       gb_node *r = gb_ops[op].inputs == 1 ? map1(op, p) : map2(op, p, q);
       const gb_shape *s = gb_node_shape(r);
       pool[n++] = r;
@@ -609,7 +615,7 @@ static void what_is_flagged_symmetric_is_symmetric (void **state) {
   assert_true(flagged > 100);
 }
 
-/* ---- composites ---- */
+/* -- composites */
 
 static void moments_are_what_they_say (void **state) {
   (void)state;
@@ -758,9 +764,9 @@ static void one_matrix_is_factored_once (void **state) {
           DATA(3));
 }
 
-/* ---- want of memory ---- */
+/* -- want of memory */
 
-static long allocations_left = -1;               /* -1: no limit */
+static long allocations_left = -1; /* -1: no limit */
 void *__real_malloc (size_t n);
 void *__real_calloc (size_t n, size_t m);
 void *__real_realloc (void *p, size_t n);
@@ -779,7 +785,7 @@ static gb_status build_much (gb_node *x, gb_node *y, gb_error *err) {
   size_t count;
   int n = 0;
   gb_status st = GB_OK;
-#define STEP(call, ...) \
+#define STEP(call, ...)                                                                                      \
   if (st == GB_OK && (st = call(__VA_ARGS__, &made[n], err)) == GB_OK) n++
   STEP(gb_var, x, 1u, false, 1.0);
   STEP(gb_einsum, x->graph, "ij,kj->ik", 2, ((gb_node *[]){x, x}));
@@ -787,12 +793,13 @@ static gb_status build_much (gb_node *x, gb_node *y, gb_error *err) {
   STEP(gb_stack, 5, ((gb_node *[]){y, y, y, y, y}), 0);
   STEP(gb_sqdist, x, x, NULL);
   STEP(gb_radial, GB_M52, made[n - 1], made[0]->in[0], NULL);
-  st = st == GB_ESHAPE ? GB_OK : st;             /* a vector for a scalar: a refusal on the way */
+  st = st == GB_ESHAPE ? GB_OK : st; /* a vector for a scalar: a refusal on the way */
   STEP(gb_logdet, made[n - 1]);
   STEP(gb_inv_quad, made[n - 2], y);
   STEP(gb_lstsq, x, y);
   STEP(gb_softmax, x, 0);
-  if (st == GB_OK && (st = gb_graph_order(x->graph, (size_t)n, made, GB_WALK_UNKNOWN, &order, &count, err)) == GB_OK)
+  if (st == GB_OK &&
+      (st = gb_graph_order(x->graph, (size_t)n, made, GB_WALK_UNKNOWN, &order, &count, err)) == GB_OK)
     free(order);
   while (n > 0) gb_node_unref(made[--n]);
   return st;

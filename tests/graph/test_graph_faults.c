@@ -1,4 +1,5 @@
-/* test_graph_faults.c - no memory at any point of building, differentiating, mapping or substituting: an error, no leak. */
+/* test_graph_faults.c - no memory at any point of building, differentiating, mapping or substituting: an
+** error, no leak. */
 #include "support/graph_fixture.h"
 
 /* Every allocation from the 'permitted'-th on fails; -1: none does. */
@@ -21,7 +22,9 @@ void *__wrap_malloc (size_t n) { return permit() ? __real_malloc(n) : NULL; }
 void *__wrap_calloc (size_t n, size_t m) { return permit() ? __real_calloc(n, m) : NULL; }
 void *__wrap_realloc (void *p, size_t n) { return permit() ? __real_realloc(p, n) : NULL; }
 
-typedef struct inputs { gb_node *x, *z, *l, *y, *slice, *slice_result; } inputs;
+typedef struct inputs {
+  gb_node *x, *z, *l, *y, *slice, *slice_result;
+} inputs;
 typedef gb_status task (const inputs *in);
 
 static gb_status task_build (const inputs *in) {
@@ -60,8 +63,10 @@ static gb_status task_substitute (const inputs *in) {
 }
 
 static inputs make_inputs (void) {
-  inputs in = {.x = leaf2(5, 2), .z = leaf_of(GB_F64, 0, 3, (size_t[]){3, 5, 2}, NULL, -1, 1), .l = leaf0(0.7)};
-  gb_node *a = add(map1(GB_OP_EXP, dvd(dist(in.x, in.x, NULL), map1(GB_OP_NEG, square(in.l)))), mul(eye(5), in.l));
+  inputs in = {
+      .x = leaf2(5, 2), .z = leaf_of(GB_F64, 0, 3, (size_t[]){3, 5, 2}, NULL, -1, 1), .l = leaf0(0.7)};
+  gb_node *a =
+      add(map1(GB_OP_EXP, dvd(dist(in.x, in.x, NULL), map1(GB_OP_NEG, square(in.l)))), mul(eye(5), in.l));
   gb_node *q = BUILD(gb_inv_quad, a, sum_axis(in.x, 1)), *d = BUILD(gb_logdet, a);
   in.y = add(q, d);
   const gb_tensor one = {.dtype = GB_F64, .shape = gb_shape_of(2, (size_t[]){5, 2})};

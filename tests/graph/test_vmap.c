@@ -1,4 +1,5 @@
-/* test_vmap.c - a function traced on one slice and mapped equals the function of every slice, stacked; substitution. */
+/* test_vmap.c - a function traced on one slice and mapped equals the function of every slice, stacked;
+** substitution. */
 #include <math.h>
 
 #include "support/graph_fixture.h"
@@ -35,7 +36,10 @@ static double *value_of (gb_node *n) {
 
 /* A function of one or two mapped arguments; axis -1: not mapped. */
 typedef gb_node *function (gb_node *const *x);
-typedef struct argument { gb_node *full; int axis; } argument;
+typedef struct argument {
+  gb_node *full;
+  int axis;
+} argument;
 
 static gb_node *mapped (function *f, int n, const argument *arg) {
   gb_node *x[3], *slices[3], *full[3], *y;
@@ -62,7 +66,8 @@ static bool equals_loop (const char *what, function *f, int n, const argument *a
   double *all = value_of(y);
   bool ok = true;
   for (size_t s = 0; s < slices && ok; s++) {
-    for (int i = 0; i < n; i++) x[i] = arg[i].axis < 0 ? arg[i].full : BUILD(gb_select, arg[i].full, arg[i].axis, s);
+    for (int i = 0; i < n; i++)
+      x[i] = arg[i].axis < 0 ? arg[i].full : BUILD(gb_select, arg[i].full, arg[i].axis, s);
     gb_node *one = f(x);
     const size_t each = gb_shape_numel(gb_node_shape(one));
     assert_int_equal(gb_node_shape(y)->ndim, gb_node_shape(one)->ndim + 1);
@@ -75,7 +80,7 @@ static bool equals_loop (const char *what, function *f, int n, const argument *a
   return ok;
 }
 
-/* ---- functions of slices ---- */
+/* -- functions of slices */
 
 static gb_node *op_of (gb_op op, int nin, gb_node *const *in, gb_attr attr) {
   return BUILD(gb_node_build, fx.g, op, nin, in, &attr, NULL, GB_F64);
@@ -88,27 +93,39 @@ static gb_node *factor_ (gb_node *a) { return BUILD(gb_cholesky, spd(a), 0); }
 /* of matrices (4, 3) */
 static gb_node *f_sin (gb_node *const *x) { return map1(GB_OP_SIN, x[0]); }
 static gb_node *f_row (gb_node *const *x) { return mul(x[0], sum_axis(x[0], 0)); }
-static gb_node *f_column (gb_node *const *x) { return sub(x[0], BUILD(gb_reduce, GB_OP_MAX, x[0], 2u, true)); }
+static gb_node *f_column (gb_node *const *x) {
+  return sub(x[0], BUILD(gb_reduce, GB_OP_MAX, x[0], 2u, true));
+}
 static gb_node *f_numbers (gb_node *const *x) { return add(mul(num(2), x[0]), num(1)); }
 static gb_node *f_total (gb_node *const *x) { return dvd(x[0], sum_all(x[0])); }
 static gb_node *f_gram (gb_node *const *x) { return mm(tr(x[0]), x[0]); }
 static gb_node *f_views (gb_node *const *x) {
   const gb_shape flat = gb_shape_of(2, (size_t[]){2, 6}), wide = gb_shape_of(3, (size_t[]){2, 4, 3});
-  gb_node *a = BUILD(gb_reshape, x[0], &flat), *b = BUILD(gb_slice, a, 1, 4, -2, 3), *c = BUILD(gb_flip, x[0], 0);
+  gb_node *a = BUILD(gb_reshape, x[0], &flat), *b = BUILD(gb_slice, a, 1, 4, -2, 3),
+          *c = BUILD(gb_flip, x[0], 0);
   return add(BUILD(gb_expand, c, &wide), unsq(unsq(sum_axis(mm(b, tr(b)), 1), 1), 2));
 }
 static gb_node *f_diagonal (gb_node *const *x) { return op_of(GB_OP_DIAGONAL, 1, x, (gb_attr){0}); }
-static gb_node *f_where (gb_node *const *x) { return BUILD(gb_map3, GB_OP_WHERE, map2(GB_OP_GT, x[0], num(0)), x[0], num(-1)); }
+static gb_node *f_where (gb_node *const *x) {
+  return BUILD(gb_map3, GB_OP_WHERE, map2(GB_OP_GT, x[0], num(0)), x[0], num(-1));
+}
 static gb_node *f_reduce (gb_node *const *x) {
-  gb_node *a = BUILD(gb_reduce, GB_OP_LOGSUMEXP, x[0], 1u, false), *b = BUILD(gb_reduce, GB_OP_PROD, x[0], 1u, false);
+  gb_node *a = BUILD(gb_reduce, GB_OP_LOGSUMEXP, x[0], 1u, false),
+          *b = BUILD(gb_reduce, GB_OP_PROD, x[0], 1u, false);
   return add(a, b);
 }
 static gb_node *f_arg (gb_node *const *x) { return BUILD(gb_reduce, GB_OP_ARGMAX, x[0], 2u, false); }
 static gb_node *f_sort (gb_node *const *x) { return pick_(op_of(GB_OP_SORT, 1, x, (gb_attr){.i = {0}}), 0); }
-static gb_node *f_sort_positions (gb_node *const *x) { return pick_(op_of(GB_OP_SORT, 1, x, (gb_attr){.i = {0}}), 1); }
-static gb_node *f_kmin (gb_node *const *x) { return pick_(op_of(GB_OP_KMIN, 1, x, (gb_attr){.i = {0, 2}}), 0); }
+static gb_node *f_sort_positions (gb_node *const *x) {
+  return pick_(op_of(GB_OP_SORT, 1, x, (gb_attr){.i = {0}}), 1);
+}
+static gb_node *f_kmin (gb_node *const *x) {
+  return pick_(op_of(GB_OP_KMIN, 1, x, (gb_attr){.i = {0, 2}}), 0);
+}
 static gb_node *f_cumsum (gb_node *const *x) { return op_of(GB_OP_CUMSUM, 1, x, (gb_attr){.i = {1, 1}}); }
-static gb_node *f_cat (gb_node *const *x) { return BUILD(gb_cat, 3, ((gb_node *[]){x[0], square(x[0]), eye(3)}), 0); }
+static gb_node *f_cat (gb_node *const *x) {
+  return BUILD(gb_cat, 3, ((gb_node *[]){x[0], square(x[0]), eye(3)}), 0);
+}
 static gb_node *f_cholesky (gb_node *const *x) { return BUILD(gb_cholesky, spd(x[0]), 0.5); }
 static gb_node *f_logdet (gb_node *const *x) { return BUILD(gb_logdet, spd(x[0])); }
 static gb_node *f_qr (gb_node *const *x) { return pick_(op_of(GB_OP_QR, 1, x, (gb_attr){0}), 1); }
@@ -116,8 +133,12 @@ static gb_node *f_svd (gb_node *const *x) {
   gb_node *s = op_of(GB_OP_SVD, 1, x, (gb_attr){0});
   return mul(pick_(s, 1), sum_axis(square(pick_(s, 2)), 0));
 }
-static gb_node *f_cast (gb_node *const *x) { return BUILD(gb_node_build, fx.g, GB_OP_CAST, 1, x, NULL, NULL, GB_F32); }
-static gb_node *f_unused (gb_node *const *x) { return sum_axis(mul(num(0.5), eye(gb_node_shape(x[0])->dim[0])), 0); }
+static gb_node *f_cast (gb_node *const *x) {
+  return BUILD(gb_node_build, fx.g, GB_OP_CAST, 1, x, NULL, NULL, GB_F32);
+}
+static gb_node *f_unused (gb_node *const *x) {
+  return sum_axis(mul(num(0.5), eye(gb_node_shape(x[0])->dim[0])), 0);
+}
 static gb_node *f_index (gb_node *const *x) {
   gb_node *at = leaf_of(GB_I64, 0, 1, (size_t[]){3}, (double[]){4, 1, 4}, 0, 0);
   return op_of(GB_OP_INDEX, 2, (gb_node *[]){x[0], at}, (gb_attr){0});
@@ -130,12 +151,33 @@ static gb_node *f_put (gb_node *const *x) {
 
 static void functions_of_one_slice_map (void **state) {
   (void)state;
-  const struct { const char *name; function *f; } fs[] = {
-      {"sin", f_sin}, {"row", f_row}, {"column", f_column}, {"numbers", f_numbers}, {"total", f_total}, {"gram", f_gram},
-      {"views", f_views}, {"diagonal", f_diagonal}, {"where", f_where}, {"reduce", f_reduce}, {"arg", f_arg},
-      {"sort", f_sort}, {"sort positions", f_sort_positions}, {"kmin", f_kmin}, {"cumsum", f_cumsum}, {"cat", f_cat},
-      {"cholesky", f_cholesky}, {"logdet", f_logdet}, {"qr", f_qr}, {"svd", f_svd}, {"cast", f_cast},
-      {"unused", f_unused}, {"index", f_index}, {"put", f_put}};
+  const struct {
+    const char *name;
+    function *f;
+  } fs[] = {{"sin", f_sin},
+            {"row", f_row},
+            {"column", f_column},
+            {"numbers", f_numbers},
+            {"total", f_total},
+            {"gram", f_gram},
+            {"views", f_views},
+            {"diagonal", f_diagonal},
+            {"where", f_where},
+            {"reduce", f_reduce},
+            {"arg", f_arg},
+            {"sort", f_sort},
+            {"sort positions", f_sort_positions},
+            {"kmin", f_kmin},
+            {"cumsum", f_cumsum},
+            {"cat", f_cat},
+            {"cholesky", f_cholesky},
+            {"logdet", f_logdet},
+            {"qr", f_qr},
+            {"svd", f_svd},
+            {"cast", f_cast},
+            {"unused", f_unused},
+            {"index", f_index},
+            {"put", f_put}};
   gb_node *front = leaf3(5, 4, 3), *middle = leaf3(4, 5, 3), *back = leaf3(4, 3, 5);
   int wrong = 0;
   for (size_t i = 0; i < sizeof fs / sizeof *fs; i++) {
@@ -172,7 +214,8 @@ static gb_node *g_diffmv (gb_node *const *x) {
 
 static gb_node *g_index (gb_node *const *x) { return op_of(GB_OP_INDEX, 2, x, (gb_attr){.i = {1}}); }
 
-static bool both_ways (const char *what, function *f, gb_node *a, gb_node *a_one, gb_node *b, gb_node *b_one) {
+static bool both_ways (const char *what, function *f, gb_node *a, gb_node *a_one, gb_node *b,
+                       gb_node *b_one) {
   bool ok = equals_loop(what, f, 2, (argument[]){{a, 0}, {b, 0}});
   ok = equals_loop(what, f, 2, (argument[]){{a, 0}, {b_one, -1}}) && ok;
   return equals_loop(what, f, 2, (argument[]){{a_one, -1}, {b, 0}}) && ok;
@@ -180,9 +223,12 @@ static bool both_ways (const char *what, function *f, gb_node *a, gb_node *a_one
 
 static void functions_of_two_arguments_map_over_either (void **state) {
   (void)state;
-  gb_node *a = leaf3(5, 4, 3), *a1 = leaf2(4, 3), *b = leaf3(5, 3, 2), *b1 = leaf2(3, 2), *c = leaf3(5, 6, 3), *c1 = leaf2(6, 3);
-  gb_node *v = leaf2(5, 4), *v1 = leaf1(4), *w = leaf2(5, 3), *w1 = leaf1(3), *p = leaf3(5, 1, 3), *p1 = leaf2(1, 3);
-  gb_node *s = leaf3(5, 4, 4), *s1 = leaf2(4, 4), *r = leaf3(5, 4, 2), *r1 = leaf2(4, 2), *k = leaf3(5, 3, 1), *k1 = leaf2(3, 1);
+  gb_node *a = leaf3(5, 4, 3), *a1 = leaf2(4, 3), *b = leaf3(5, 3, 2), *b1 = leaf2(3, 2), *c = leaf3(5, 6, 3),
+          *c1 = leaf2(6, 3);
+  gb_node *v = leaf2(5, 4), *v1 = leaf1(4), *w = leaf2(5, 3), *w1 = leaf1(3), *p = leaf3(5, 1, 3),
+          *p1 = leaf2(1, 3);
+  gb_node *s = leaf3(5, 4, 4), *s1 = leaf2(4, 4), *r = leaf3(5, 4, 2), *r1 = leaf2(4, 2), *k = leaf3(5, 3, 1),
+          *k1 = leaf2(3, 1);
   int wrong = 0;
   wrong += !both_ways("product", g_product, a, a1, b, b1);
   wrong += !both_ways("product with vectors", g_product, a, a1, k, k1);
@@ -229,7 +275,7 @@ static void one_matrix_is_factored_once_for_all_slices (void **state) {
   assert_int_equal(solves, 1);
 }
 
-/* ---- gradients ---- */
+/* -- gradients */
 
 static gb_node *h_kernel (gb_node *const *x) {
   gb_node *k = map1(GB_OP_EXP, mul(dist(x[0], x[1], NULL), num(-0.5)));
@@ -237,7 +283,8 @@ static gb_node *h_kernel (gb_node *const *x) {
 }
 
 static gb_node *h_model (gb_node *const *x) {
-  gb_node *a = add(map1(GB_OP_EXP, mul(dist(x[0], x[0], NULL), num(-0.5))), mul(num(0.3), eye(gb_node_shape(x[0])->dim[0])));
+  gb_node *a = add(map1(GB_OP_EXP, mul(dist(x[0], x[0], NULL), num(-0.5))),
+                   mul(num(0.3), eye(gb_node_shape(x[0])->dim[0])));
   return add(BUILD(gb_inv_quad, a, sum_axis(x[0], 1)), BUILD(gb_logdet, a));
 }
 
@@ -267,7 +314,7 @@ static void mapping_a_gradient_is_the_gradient_of_the_mapped (void **state) {
   }
 }
 
-/* ---- random numbers ---- */
+/* -- random numbers */
 
 static gb_node *draw (void) {
   const gb_shape s = gb_shape_of(1, (size_t[]){4});
@@ -291,11 +338,12 @@ static void slices_draw_independently_unless_told (void **state) {
   free(w);
 }
 
-/* ---- refusals and substitution ---- */
+/* -- refusals and substitution */
 
 static void slices_must_agree (void **state) {
   (void)state;
-  gb_node *x = leaf2(3, 4), *z = leaf2(2, 4), *s[] = {placeholder(x, 0), placeholder(z, 0)}, *full[] = {x, z}, *y;
+  gb_node *x = leaf2(3, 4), *z = leaf2(2, 4), *s[] = {placeholder(x, 0), placeholder(z, 0)}, *full[] = {x, z},
+          *y;
   gb_node *sum = add(s[0], s[1]);
   assert_int_equal(gb_vmap(2, s, full, (int[]){0, 0}, false, 1, &sum, &y, &fx.err), GB_ESHAPE);
   assert_int_equal(gb_vmap(1, s, full, (int[]){2}, false, 1, &sum, &y, &fx.err), GB_EINDEX);
@@ -316,8 +364,13 @@ static void substitution_rebuilds_over_other_leaves (void **state) {
 int main (void) {
   const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-      T(functions_of_one_slice_map), T(functions_of_two_arguments_map_over_either), T(positions_a_slice_map),
-      T(one_matrix_is_factored_once_for_all_slices), T(mapping_a_gradient_is_the_gradient_of_the_mapped),
-      T(slices_draw_independently_unless_told), T(slices_must_agree), T(substitution_rebuilds_over_other_leaves)};
+      T(functions_of_one_slice_map),
+      T(functions_of_two_arguments_map_over_either),
+      T(positions_a_slice_map),
+      T(one_matrix_is_factored_once_for_all_slices),
+      T(mapping_a_gradient_is_the_gradient_of_the_mapped),
+      T(slices_draw_independently_unless_told),
+      T(slices_must_agree),
+      T(substitution_rebuilds_over_other_leaves)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

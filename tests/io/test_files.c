@@ -1,5 +1,5 @@
-/* test_files.c - every reader and every writer against a system that fails: the old file stays whole, nothing lies beside it, nothing
-** waits, nothing leaks. */
+/* test_files.c - every reader and every writer against a system that fails: the old file stays whole,
+** nothing lies beside it, nothing waits, nothing leaks. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,17 +16,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zlib.h>
+#include <cmocka.h>
 
-#include "shell/history.h"
 #include "base/outfile.h"
-#include "support/faults.h"
 #include "io/csv.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
 #include "plan/price/profile.h"
 #include "plot/figure.h"
+#include "shell/history.h"
+#include "support/faults.h"
 
 static char folder[64];
 static gb_ledger ledger;
@@ -35,7 +35,8 @@ static gb_error err;
 static int set_up (void **state) {
   (void)state;
   gb_ledger_init(&ledger, (size_t)256 << 20);
-  snprintf(folder, sizeof folder, "%s/gibbous-files-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+  snprintf(folder, sizeof folder, "%s/gibbous-files-XXXXXX",
+           access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
   return mkdtemp(folder) == NULL ? -1 : 0;
 }
 
@@ -79,7 +80,7 @@ static size_t read_bytes (const char *path, char *to, size_t room) {
   return n;
 }
 
-/* ---- writers: each puts something of its kind, of two sizes --------------------------------------------------------------- */
+/* -- writers: each puts something of its kind, of two sizes */
 
 static gb_status numbers (size_t n, gb_tensor *t) {
   const gb_shape shape = gb_shape_of(1, &n);
@@ -116,7 +117,8 @@ static gb_status put_figure (const char *path, size_t n) {
   gb_figure f = {0};
   gb_tensor t;
   GB_TRY(numbers(n, &t));
-  gb_status st = gb_figure_add(&f, GB_SERIES_SCATTER, n, 0, t.storage->data, t.storage->data, NULL, "", -1, &err);
+  gb_status st =
+      gb_figure_add(&f, GB_SERIES_SCATTER, n, 0, t.storage->data, t.storage->data, NULL, "", -1, &err);
   if (st == GB_OK) st = gb_figure_save(&f, path, 200, 150, &err);
   gb_figure_clear(&f);
   gb_tensor_clear(&t);
@@ -133,12 +135,17 @@ static gb_status put_text (const char *path, size_t n) {
 static gb_status put_wisdom (const char *path, size_t n) {
   char key[64];
   snprintf(key, sizeof key, "machine %zu", n);
-  return gb_profile_store_write(path, key, gb_device_profile_fixed()) ? GB_OK : gb_fail(&err, GB_EIO, "cannot write '%s'", path);
+  return gb_profile_store_write(path, key, gb_device_profile_fixed())
+             ? GB_OK
+             : gb_fail(&err, GB_EIO, "cannot write '%s'", path);
 }
 
-static const struct writer { const char *file; gb_status (*put)(const char *path, size_t n); } writers[] = {
-    {"a.npy", put_npy}, {"a.csv", put_csv}, {"a.safetensors", put_tensors}, {"a.svg", put_figure}, {"a.png", put_figure},
-    {"a.pdf", put_figure}, {"a.json", put_text}, {"wisdom", put_wisdom}};
+static const struct writer {
+  const char *file;
+  gb_status (*put)(const char *path, size_t n);
+} writers[] = {{"a.npy", put_npy},    {"a.csv", put_csv},    {"a.safetensors", put_tensors},
+               {"a.svg", put_figure}, {"a.png", put_figure}, {"a.pdf", put_figure},
+               {"a.json", put_text},  {"wisdom", put_wisdom}};
 #define NWRITERS (sizeof writers / sizeof writers[0])
 
 enum { SMALL = 50, LARGE = 3000 };
@@ -148,7 +155,8 @@ static char old[1 << 18], now[1 << 18];
 static void stays (const struct writer *w, const char *path, size_t n, const char *what) {
   const gb_status st = w->put(path, LARGE);
   if (st != GB_EIO && st != GB_EINTR) fail_msg("%s, %s: %s", w->file, what, gb_status_code(st));
-  if (read_bytes(path, now, sizeof now) != n || memcmp(now, old, n) != 0) fail_msg("%s, %s: the old file changed", w->file, what);
+  if (read_bytes(path, now, sizeof now) != n || memcmp(now, old, n) != 0)
+    fail_msg("%s, %s: the old file changed", w->file, what);
   if (entries(NULL) != 1) fail_msg("%s, %s: something lies beside it", w->file, what);
 }
 
@@ -200,7 +208,7 @@ static void a_limit_on_file_sizes_is_an_error (void **state) {
     const size_t n = read_bytes(path, old, sizeof old);
     small = (struct rlimit){.rlim_cur = n < 400 ? 400 : n / 2, .rlim_max = before.rlim_max};
     setrlimit(RLIMIT_FSIZE, &small);
-    const gb_status st = w->put(path, LARGE);              /* SIGXFSZ would end the process here */
+    const gb_status st = w->put(path, LARGE); /* SIGXFSZ would end the process here */
     setrlimit(RLIMIT_FSIZE, &before);
     if (st != GB_EIO) fail_msg("%s: %s", w->file, gb_status_code(st));
     if (w->put != put_wisdom) assert_non_null(strstr(err.text, "File too large"));
@@ -220,7 +228,7 @@ static void only_plain_files_are_replaced (void **state) {
     char path[384], inside[512];
     in_folder(w->file, path);
     snprintf(inside, sizeof inside, "%s/none/%s", folder, w->file);
-    if (w->put != put_wisdom) assert_int_equal(w->put(inside, SMALL), GB_EIO);      /* wisdom makes its folder */
+    if (w->put != put_wisdom) assert_int_equal(w->put(inside, SMALL), GB_EIO); /* wisdom makes its folder */
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(w->put(path, SMALL), GB_EIO);
     rmdir(path);
@@ -250,7 +258,7 @@ static void a_file_keeps_its_mode_and_a_protected_one_its_content (void **state)
   assert_int_equal(st.st_mode & 07777, 0640);
   assert_int_equal(chmod(path, 0440), 0);
   if (geteuid() != 0) assert_int_equal(gb_outfile_put(path, "newer", 5, &err), GB_EIO);
-  else assert_int_equal(gb_outfile_put(path, "newer", 5, &err), GB_OK);      /* root may */
+  else assert_int_equal(gb_outfile_put(path, "newer", 5, &err), GB_OK); /* root may */
 }
 
 static pid_t dead_process (void) {
@@ -274,7 +282,7 @@ static void litter_of_dead_processes_is_removed (void **state) {
   snprintf(odd, sizeof odd, "%s.tmp-%ld-x", path, pid);
   char *const all[] = {dead, locked, mine, other, odd};
   for (int i = 0; i < 5; i++) write_bytes(all[i], "half", 4);
-  const int fd = open(locked, O_RDONLY);                  /* its writer lives where its number is not known */
+  const int fd = open(locked, O_RDONLY); /* its writer lives where its number is not known */
   assert_int_equal(flock(fd, LOCK_EX), 0);
   assert_int_equal(put_npy(path, SMALL), GB_OK);
   assert_true(!there(dead) && there(locked) && there(mine) && there(other) && there(odd));
@@ -283,7 +291,7 @@ static void litter_of_dead_processes_is_removed (void **state) {
   assert_true(!there(locked) && there(mine) && there(other) && there(odd));
 }
 
-/* ---- readers ---------------------------------------------------------------------------------------------------------------- */
+/* -- readers */
 
 static gb_status get_npy (const char *path) {
   gb_tensor t;
@@ -313,7 +321,8 @@ static gb_status get_history (const char *path) { return gb_history_read(path, i
 /* Nothing is wrong where there is no wisdom; a file that is not there stands for all that cannot be read. */
 static gb_status get_wisdom (const char *path) {
   gb_device_profile r;
-  return gb_profile_store_read(path, "machine 50", &r) ? GB_OK : gb_fail(&err, GB_EIO, "no wisdom in '%s'", path);
+  return gb_profile_store_read(path, "machine 50", &r) ? GB_OK
+                                                       : gb_fail(&err, GB_EIO, "no wisdom in '%s'", path);
 }
 
 static gb_status put_history (const char *path, size_t n) {
@@ -329,9 +338,12 @@ static gb_status put_packed (const char *path, size_t n) {
   return gzclose(f) == Z_OK ? GB_OK : GB_EIO;
 }
 
-static const struct reader { const char *file; gb_status (*put)(const char *path, size_t n), (*get)(const char *path); } readers[] = {
-    {"a.npy", put_npy, get_npy}, {"a.csv", put_csv, get_csv}, {"a.csv.gz", put_packed, get_csv}, {"a.safetensors", put_tensors, get_tensors},
-    {"history", put_history, get_history}, {"wisdom", put_wisdom, get_wisdom}};
+static const struct reader {
+  const char *file;
+  gb_status (*put)(const char *path, size_t n), (*get)(const char *path);
+} readers[] = {{"a.npy", put_npy, get_npy},           {"a.csv", put_csv, get_csv},
+               {"a.csv.gz", put_packed, get_csv},     {"a.safetensors", put_tensors, get_tensors},
+               {"history", put_history, get_history}, {"wisdom", put_wisdom, get_wisdom}};
 #define NREADERS (sizeof readers / sizeof readers[0])
 
 static void only_plain_files_are_read (void **state) {
@@ -340,7 +352,7 @@ static void only_plain_files_are_read (void **state) {
     char path[384];
     in_folder(r->file, path);
     assert_int_equal(r->get(path), GB_EIO);
-    alarm(20);                           /* for what would wait for ever */
+    alarm(20); /* for what would wait for ever */
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_int_equal(r->get(path), GB_EIO);
     if (r->get != get_wisdom) assert_non_null(strstr(err.text, "it is a pipe, not a plain file"));
@@ -365,7 +377,7 @@ static void a_reader_answers_ctrl_c (void **state) {
   for (const struct reader *r = readers; r < readers + NREADERS; r++) {
     char path[384];
     in_folder(r->file, path);
-    if (r->get == get_wisdom) continue;                    /* a small file that is read line by line */
+    if (r->get == get_wisdom) continue; /* a small file that is read line by line */
     assert_int_equal(r->put(path, r->put == put_history ? 10000 : 300000), GB_OK);
     longest_read = 0;
     assert_int_equal(r->get(path), GB_OK);
@@ -377,8 +389,9 @@ static void a_reader_answers_ctrl_c (void **state) {
       const bool came = gb_interrupted();
       interrupt_at = -1;
       gb_interrupt_clear();
-      if (!came && r->get == get_history) continue;        /* it takes one read */
-      if (st != GB_EINTR && r->get != get_history) fail_msg("%s, read %ld: %s", r->file, k, gb_status_code(st));
+      if (!came && r->get == get_history) continue; /* it takes one read */
+      if (st != GB_EINTR && r->get != get_history)
+        fail_msg("%s, read %ld: %s", r->file, k, gb_status_code(st));
       assert_in_range(reads_since, 0, 1);
       assert_int_equal(ledger.used, 0);
     }
@@ -399,10 +412,11 @@ static void no_memory_at_any_point_is_an_error_and_no_leak (void **state) {
       permitted = ++n;
       st = r->get(path);
       permitted = -1;
-      if (st != GB_OK && st != GB_ENOMEM && r->get != get_wisdom) fail_msg("%s, allocation %ld: %s: %s", r->file, n, gb_status_code(st), err.text);
+      if (st != GB_OK && st != GB_ENOMEM && r->get != get_wisdom)
+        fail_msg("%s, allocation %ld: %s: %s", r->file, n, gb_status_code(st), err.text);
       assert_int_equal(ledger.used, 0);
     } while (st != GB_OK);
-    assert_true(n >= 1 || r->get == get_wisdom);           /* stdio is the C library's */
+    assert_true(n >= 1 || r->get == get_wisdom); /* stdio is the C library's */
     unlink(path);
   }
   for (const struct writer *w = writers; w < writers + NWRITERS; w++) {
@@ -418,7 +432,8 @@ static void no_memory_at_any_point_is_an_error_and_no_leak (void **state) {
       assert_int_equal(ledger.used, 0);
       assert_int_equal(entries(NULL), 1);
       if (st == GB_OK) break;
-      if (st != GB_ENOMEM && w->put != put_wisdom) fail_msg("%s, allocation %ld: %s: %s", w->file, n, gb_status_code(st), err.text);
+      if (st != GB_ENOMEM && w->put != put_wisdom)
+        fail_msg("%s, allocation %ld: %s: %s", w->file, n, gb_status_code(st), err.text);
       assert_int_equal(read_bytes(path, now, sizeof now), length);
       assert_memory_equal(now, old, length);
     }
@@ -427,9 +442,12 @@ static void no_memory_at_any_point_is_an_error_and_no_leak (void **state) {
   }
 }
 
-/* ---- the history -------------------------------------------------------------------------------------------------------------- */
+/* -- the history */
 
-typedef struct list { int n; char last[64]; } list;
+typedef struct list {
+  int n;
+  char last[64];
+} list;
 
 static void collect (void *ud, const char *entry) {
   list *l = ud;
@@ -459,7 +477,8 @@ static void only_text_comes_back_from_the_history (void **state) {
   (void)state;
   char path[384];
   list l = {0};
-  const char lines[] = "good\n\x1b[2J\nnul\0nul\n\xFF\xFE\n\xC0\xAF\n\xED\xA0\x80\n\xC2\x9B" "2J\n\n\xC3\xA9 = 1\tand\\";
+  const char lines[] = "good\n\x1b[2J\nnul\0nul\n\xFF\xFE\n\xC0\xAF\n\xED\xA0\x80\n\xC2\x9B"
+                       "2J\n\n\xC3\xA9 = 1\tand\\";
   in_folder("history", path);
   write_bytes(path, lines, sizeof lines - 1);
   assert_int_equal(gb_history_read(path, collect, &l, &err), GB_OK);
@@ -490,7 +509,8 @@ int main (void) {
       cmocka_unit_test_setup_teardown(a_failing_disk_leaves_the_old_file, set_up, tear_down),
       cmocka_unit_test_setup_teardown(a_limit_on_file_sizes_is_an_error, set_up, tear_down),
       cmocka_unit_test_setup_teardown(only_plain_files_are_replaced, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_file_keeps_its_mode_and_a_protected_one_its_content, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_file_keeps_its_mode_and_a_protected_one_its_content, set_up,
+                                      tear_down),
       cmocka_unit_test_setup_teardown(litter_of_dead_processes_is_removed, set_up, tear_down),
       cmocka_unit_test_setup_teardown(only_plain_files_are_read, set_up, tear_down),
       cmocka_unit_test_setup_teardown(a_reader_answers_ctrl_c, set_up, tear_down),

@@ -1,5 +1,6 @@
-/* test_fuzz_files.c - hostile files: whatever is accepted is used, written and read again; whatever is refused leaves nothing.
-** GIBBOUS_FUZZ_FILES=n gives the number of files a format, GIBBOUS_FUZZ_SEED the start. */
+/* test_fuzz_files.c - hostile files: whatever is accepted is used, written and read again; whatever is
+** refused leaves nothing. GIBBOUS_FUZZ_FILES=n gives the number of files a format, GIBBOUS_FUZZ_SEED the
+** start. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <math.h>
@@ -11,28 +12,28 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zlib.h>
+#include <cmocka.h>
 
-#include "shell/history.h"
 #include "io/csv.h"
 #include "io/json.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
-#include "support/mutate.h"
 #include "plan/price/profile.h"
+#include "shell/history.h"
+#include "support/mutate.h"
 
 #define LIMIT ((size_t)256 << 20)
-#define BESIDE ((size_t)64 << 20)        /* bytes that a reader may hold beside its result and the file */
+#define BESIDE ((size_t)64 << 20) /* bytes that a reader may hold beside its result and the file */
 
 static mutator m;
 static gb_ledger ledger;
 static gb_error err;
-static int fd[2];                        /* files in memory: the mutant, and what is written of it */
+static int fd[2]; /* files in memory: the mutant, and what is written of it */
 static char path[2][64], packed_path[64];
 static long cases = 2000, accepted;
 static uint64_t first_seed = 20261122;
-static size_t result;                    /* bytes of what was accepted, in the ledger */
+static size_t result; /* bytes of what was accepted, in the ledger */
 
 static int group_set_up (void **state) {
   (void)state;
@@ -62,11 +63,12 @@ static void keep (int i, const void *p, size_t n) {
 /* Writers replace files by new ones, which a file in memory is not: they write to a real one. */
 static char scratch[64];
 static const char *scratch_path (void) {
-  snprintf(scratch, sizeof scratch, "%s/gibbous-fuzz-%d.out", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (int)getpid());
+  snprintf(scratch, sizeof scratch, "%s/gibbous-fuzz-%d.out",
+           access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (int)getpid());
   return scratch;
 }
 
-typedef gb_status attempt (void);        /* reads the mutant, uses what it gives, and forgets it */
+typedef gb_status attempt (void); /* reads the mutant, uses what it gives, and forgets it */
 
 /* Where the process ends, the file that ended it is known by its number. */
 static void run (const char *name, attempt *try) {
@@ -78,10 +80,12 @@ static void run (const char *name, attempt *try) {
     ledger.peak = result = 0;
     err.text[0] = '\0';
     const gb_status st = try();
-    if (st != GB_OK && st != GB_EFORMAT && st != GB_ENOMEM) fail_msg("%s %ld: %s: %s", name, i, gb_status_code(st), err.text);
+    if (st != GB_OK && st != GB_EFORMAT && st != GB_ENOMEM)
+      fail_msg("%s %ld: %s: %s", name, i, gb_status_code(st), err.text);
     if (st != GB_OK && err.text[0] == '\0') fail_msg("%s %ld: refused without a word", name, i);
     if (ledger.used != 0) fail_msg("%s %ld: %zu bytes left", name, i, ledger.used);
-    if (ledger.peak > result + BESIDE + m.n) fail_msg("%s %ld: %zu bytes at most for a result of %zu", name, i, ledger.peak, result);
+    if (ledger.peak > result + BESIDE + m.n)
+      fail_msg("%s %ld: %zu bytes at most for a result of %zu", name, i, ledger.peak, result);
     if (st == GB_OK) accepted++;
     else refused++;
   }
@@ -89,7 +93,8 @@ static void run (const char *name, attempt *try) {
 }
 
 static bool same_tensor (const gb_tensor *a, const gb_tensor *b) {
-  return a->dtype == b->dtype && gb_shape_equal(&a->shape, &b->shape) && a->storage->bytes == b->storage->bytes &&
+  return a->dtype == b->dtype && gb_shape_equal(&a->shape, &b->shape) &&
+         a->storage->bytes == b->storage->bytes &&
          memcmp(a->storage->data, b->storage->data, a->storage->bytes) == 0;
 }
 
@@ -101,7 +106,7 @@ static void sum (const gb_tensor *t) {
   for (size_t e = 0; e < n; e++) total = total + gb_element_get(t->storage->data, e, t->dtype);
 }
 
-/* ---- npy --------------------------------------------------------------------------------------------------------------------- */
+/* -- npy */
 
 static gb_status try_npy (void) {
   gb_tensor t, back;
@@ -125,33 +130,53 @@ static gb_status try_npy (void) {
 
 static void hostile_arrays (void **state) {
   (void)state;
-  static const char *const words[] = {"'descr'", "'shape'", "'fortran_order'", "True", "False", "(", ")", "{", "}", ":", ",", "'<f8'", "'>f8'",
-      "'|O'", "'<f4'", "'<f2'", "'|i1'", "'<u4'", "'|b1'", "'<U5'", "[('a', '<f8')]", "(3,)", "()", "(0,)", "(2, 3)", "'", "\"", "\\x41",
-      " ", "\n", "\x93NUMPY", "None", "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", NULL};
-  static const struct { const char *descr; size_t width; } types[] = {{"<f8", 8}, {"<f4", 4}, {"<f2", 2}, {"<i8", 8}, {"<i4", 4},
-                                                                      {"<i2", 2}, {"|i1", 1}, {"|u1", 1}, {"<u2", 2}, {"|b1", 1}};
-  static const struct { const char *shape; size_t n; } shapes[] = {{"(2, 3)", 6}, {"(7,)", 7}, {"()", 1}, {"(0, 4)", 0}, {"(2, 1, 2)", 4}};
+  static const char *const words[] = {
+      "'descr'",   "'shape'", "'fortran_order'",
+      "True",      "False",   "(",
+      ")",         "{",       "}",
+      ":",         ",",       "'<f8'",
+      "'>f8'",     "'|O'",    "'<f4'",
+      "'<f2'",     "'|i1'",   "'<u4'",
+      "'|b1'",     "'<U5'",   "[('a', '<f8')]",
+      "(3,)",      "()",      "(0,)",
+      "(2, 3)",    "'",       "\"",
+      "\\x41",     " ",       "\n",
+      "\x93NUMPY", "None",    "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }",
+      NULL};
+  static const struct {
+    const char *descr;
+    size_t width;
+  } types[] = {{"<f8", 8}, {"<f4", 4}, {"<f2", 2}, {"<i8", 8}, {"<i4", 4},
+               {"<i2", 2}, {"|i1", 1}, {"|u1", 1}, {"<u2", 2}, {"|b1", 1}};
+  static const struct {
+    const char *shape;
+    size_t n;
+  } shapes[] = {{"(2, 3)", 6}, {"(7,)", 7}, {"()", 1}, {"(0, 4)", 0}, {"(2, 1, 2)", 4}};
   begin_mutants(&m, first_seed, words);
   for (size_t i = 0; i < 20; i++) {
     unsigned char file[512] = {0x93, 'N', 'U', 'M', 'P', 'Y', (unsigned char)(1 + i % 3), 0};
     const size_t before = i % 3 == 0 ? 10 : 12, k = i % 10, s = i % 5;
-    const int n = snprintf((char *)file + before, 256, "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }   \n", types[k].descr,
+    const int n = snprintf((char *)file + before, 256,
+                           "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }   \n", types[k].descr,
                            i % 2 ? "True" : "False", shapes[s].shape);
     file[8] = (unsigned char)n;
-    for (size_t b = 0; b < shapes[s].n * types[k].width; b++) file[before + (size_t)n + b] = (unsigned char)(types[k].descr[1] == 'b' ? b % 2 : 7 * b);
+    for (size_t b = 0; b < shapes[s].n * types[k].width; b++)
+      file[before + (size_t)n + b] = (unsigned char)(types[k].descr[1] == 'b' ? b % 2 : 7 * b);
     add_seed(&m, file, before + (size_t)n + shapes[s].n * types[k].width);
   }
   run("npy", try_npy);
   assert_true(accepted > cases / 200);
 }
 
-/* ---- csv --------------------------------------------------------------------------------------------------------------------- */
+/* -- csv */
 
 static size_t frame_bytes (const gb_frame *f) {
   size_t n = 0;
   for (size_t k = 0; k < f->ncols; k++) {
     const gb_column *c = &f->column[k];
-    n += c->kind == GB_COLUMN_VALUES ? c->value.storage->bytes : c->kind == GB_COLUMN_TEXT ? c->text.storage->bytes : 0;
+    n += c->kind == GB_COLUMN_VALUES ? c->value.storage->bytes
+         : c->kind == GB_COLUMN_TEXT ? c->text.storage->bytes
+                                     : 0;
   }
   return n;
 }
@@ -188,13 +213,16 @@ static void use_frame (const gb_frame *f, bool again) {
     for (size_t i = 0; s != NULL && i < f->nrows; i++) s += strlen(s) + 1;
     if (s != NULL) assert_ptr_equal(s, (char *)c->text.storage->data + c->text.storage->bytes);
     good = good && c->kind != GB_COLUMN_MIXED;
-    if (good) column[k] = (gb_csv_column){.name = c->name, .value = c->kind == GB_COLUMN_VALUES ? &c->value : NULL,
-                                          .text = c->kind == GB_COLUMN_TEXT ? c->text.storage->data : NULL};
+    if (good)
+      column[k] = (gb_csv_column){.name = c->name,
+                                  .value = c->kind == GB_COLUMN_VALUES ? &c->value : NULL,
+                                  .text = c->kind == GB_COLUMN_TEXT ? c->text.storage->data : NULL};
   }
   if (!good || !named || !again || draw(&m, 16) != 0) return;
   gb_frame back;
   assert_int_equal(gb_csv_write(scratch_path(), f->nrows, f->ncols, column, true, &err), GB_OK);
-  if (gb_csv_read(&ledger, scratch_path(), "", &(gb_csv_options){.delimiter = ','}, &back, &err) != GB_OK) fail_msg("%s", err.text);
+  if (gb_csv_read(&ledger, scratch_path(), "", &(gb_csv_options){.delimiter = ','}, &back, &err) != GB_OK)
+    fail_msg("%s", err.text);
   result += frame_bytes(&back);
   if (!same_frame(f, &back)) {
     write_out();
@@ -204,22 +232,61 @@ static void use_frame (const gb_frame *f, bool again) {
 }
 
 static gb_status try_csv (void) {
-  static const gb_csv_options all[] = {{0}, {0}, {0}, {.decimal = ','}, {.skip = 1}, {.has_names = true}, {.delimiter = ' '}, {.na = "-99"}};
+  static const gb_csv_options all[] = {
+      {0}, {0}, {0}, {.decimal = ','}, {.skip = 1}, {.has_names = true}, {.delimiter = ' '}, {.na = "-99"}};
   gb_frame f;
   const gb_csv_options *o = &all[draw(&m, 8)];
   GB_TRY(gb_csv_read(&ledger, path[0], "", o, &f, &err));
   result = frame_bytes(&f);
-  use_frame(&f, o->na == NULL && o->decimal == 0);         /* else words are not the same in what is written */
+  use_frame(&f, o->na == NULL && o->decimal == 0); /* else words are not the same in what is written */
   gb_frame_clear(&f);
   return GB_OK;
 }
 
-static const char *const tables[] = {
-    "a,b,c\n1,2,3\n4,5,6\n", "x;y\r\n1,5;2,5\r\n-3,25;NA\r\n", "1\t2\n3\t4\n", "1 2 3\n 4  5 6 \n", "# note\nname,v\n\"ada, \"\"l\"\"\",1\nbob,2\n",
-    "id,ok\n9007199254740993,true\n-1,false\n", "a\rb\r\r1\r2\r", "\xEF\xBB\xBFyear,ppm\n1958.2,315.71\n1958.3,NaN\n", "v\n\"two\nlines\"\nx\n",
-    "a|b\ninf|1e308\n-inf|5e-324\n", ",\n,\n", "\"\"\n1\n", "h\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\nodd\n"};
-static const char *const table_words[] = {",", ";", "\t", "|", " ", "\"", "\"\"", "\n", "\r", "\r\n", "#", "NA", "nan", "inf", "-inf", "true", "FALSE",
-    "\"a\nb\"", "1,5", "9007199254740993", "-9223372036854775809", "\xEF\xBB\xBF", "1e999", "\xFF", "\\", "0x1p3", "?", ".", "-", "+", NULL};
+static const char *const tables[] = {"a,b,c\n1,2,3\n4,5,6\n",
+                                     "x;y\r\n1,5;2,5\r\n-3,25;NA\r\n",
+                                     "1\t2\n3\t4\n",
+                                     "1 2 3\n 4  5 6 \n",
+                                     "# note\nname,v\n\"ada, \"\"l\"\"\",1\nbob,2\n",
+                                     "id,ok\n9007199254740993,true\n-1,false\n",
+                                     "a\rb\r\r1\r2\r",
+                                     "\xEF\xBB\xBFyear,ppm\n1958.2,315.71\n1958.3,NaN\n",
+                                     "v\n\"two\nlines\"\nx\n",
+                                     "a|b\ninf|1e308\n-inf|5e-324\n",
+                                     ",\n,\n",
+                                     "\"\"\n1\n",
+                                     "h\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\nodd\n"};
+static const char *const table_words[] = {",",
+                                          ";",
+                                          "\t",
+                                          "|",
+                                          " ",
+                                          "\"",
+                                          "\"\"",
+                                          "\n",
+                                          "\r",
+                                          "\r\n",
+                                          "#",
+                                          "NA",
+                                          "nan",
+                                          "inf",
+                                          "-inf",
+                                          "true",
+                                          "FALSE",
+                                          "\"a\nb\"",
+                                          "1,5",
+                                          "9007199254740993",
+                                          "-9223372036854775809",
+                                          "\xEF\xBB\xBF",
+                                          "1e999",
+                                          "\xFF",
+                                          "\\",
+                                          "0x1p3",
+                                          "?",
+                                          ".",
+                                          "-",
+                                          "+",
+                                          NULL};
 
 static void hostile_tables (void **state) {
   (void)state;
@@ -229,10 +296,10 @@ static void hostile_tables (void **state) {
   assert_true(accepted > cases / 10);
 }
 
-/* ---- csv.gz ------------------------------------------------------------------------------------------------------------------ */
+/* -- csv.gz */
 
 enum { PACKED = 6 };
-static gb_frame whole[PACKED];           /* of each seed */
+static gb_frame whole[PACKED]; /* of each seed */
 
 /* What is accepted is what was packed: a checksum is in the way of everything else. */
 static gb_status try_packed (void) {
@@ -248,7 +315,8 @@ static gb_status try_packed (void) {
 
 static void hostile_packed_tables (void **state) {
   (void)state;
-  static const char *const words[] = {"\x1F\x8B", "\x1F\x8B\x08", "\x08", "\x04", "\x10", "\x02", "1,2\n", NULL};
+  static const char *const words[] = {"\x1F\x8B", "\x1F\x8B\x08", "\x08",  "\x04",
+                                      "\x10",     "\x02",         "1,2\n", NULL};
   gb_ledger own;
   gb_ledger_init(&own, LIMIT);
   begin_mutants(&m, first_seed + 2, words);
@@ -256,10 +324,15 @@ static void hostile_packed_tables (void **state) {
     static char text[4096];
     static unsigned char file[8192];
     size_t n = 0;
-    for (size_t k = 0; k < 40 + 30 * i; k++) n += (size_t)sprintf(text + n, "%zu.%zu,%zu\n", k, k * k % 97, k * 7919 % 1009);
-    gz_header heading = {.name = (unsigned char *)(uintptr_t)"table.csv", .comment = (unsigned char *)(uintptr_t)"made up", .hcrc = i % 2 == 0};
+    for (size_t k = 0; k < 40 + 30 * i; k++)
+      n += (size_t)sprintf(text + n, "%zu.%zu,%zu\n", k, k * k % 97, k * 7919 % 1009);
+    gz_header heading = {.name = (unsigned char *)(uintptr_t) "table.csv",
+                         .comment = (unsigned char *)(uintptr_t) "made up",
+                         .hcrc = i % 2 == 0};
     z_stream z = {0};
-    assert_int_equal(deflateInit2(&z, (int)(3 * i) % 10, Z_DEFLATED, 16 + 15, 9, i % 3 == 2 ? Z_FIXED : Z_DEFAULT_STRATEGY), Z_OK);
+    assert_int_equal(deflateInit2(&z, (int)(3 * i) % 10, Z_DEFLATED, 16 + 15, 9,
+                                  i % 3 == 2 ? Z_FIXED : Z_DEFAULT_STRATEGY),
+                     Z_OK);
     if (i % 2 == 0) deflateSetHeader(&z, &heading);
     z.next_in = (unsigned char *)text;
     z.avail_in = (unsigned)n;
@@ -276,7 +349,7 @@ static void hostile_packed_tables (void **state) {
   for (size_t i = 0; i < PACKED; i++) gb_frame_clear(&whole[i]);
 }
 
-/* ---- safetensors ------------------------------------------------------------------------------------------------------------- */
+/* -- safetensors */
 
 static bool same_set (const gb_tensor_set *a, const gb_tensor_set *b) {
   if (a->ntensors != b->ntensors || a->ntexts != b->ntexts) return false;
@@ -306,19 +379,59 @@ static gb_status try_tensors (void) {
   return GB_OK;
 }
 
-static const char *const json_words[] = {"{", "}", "[", "]", ":", ",", "\"", "\\", "\\u0000", "\\ud800", "\"dtype\"", "\"shape\"", "\"data_offsets\"",
-    "\"F64\"", "\"F32\"", "\"BF16\"", "\"I8\"", "\"U32\"", "\"BOOL\"", "\"__metadata__\"", "true", "null", "[0,8]", "[8,16]", "[2,3]",
-    "{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[0,8]}", "\"a\":", "[[[[[[[[[[", "]]]]]]]]]]", "1e5", "1.0", " ", "\n", "\xFF", NULL};
+static const char *const json_words[] = {"{",
+                                         "}",
+                                         "[",
+                                         "]",
+                                         ":",
+                                         ",",
+                                         "\"",
+                                         "\\",
+                                         "\\u0000",
+                                         "\\ud800",
+                                         "\"dtype\"",
+                                         "\"shape\"",
+                                         "\"data_offsets\"",
+                                         "\"F64\"",
+                                         "\"F32\"",
+                                         "\"BF16\"",
+                                         "\"I8\"",
+                                         "\"U32\"",
+                                         "\"BOOL\"",
+                                         "\"__metadata__\"",
+                                         "true",
+                                         "null",
+                                         "[0,8]",
+                                         "[8,16]",
+                                         "[2,3]",
+                                         "{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[0,8]}",
+                                         "\"a\":",
+                                         "[[[[[[[[[[",
+                                         "]]]]]]]]]]",
+                                         "1e5",
+                                         "1.0",
+                                         " ",
+                                         "\n",
+                                         "\xFF",
+                                         NULL};
 
 static void hostile_tensors (void **state) {
   (void)state;
-  static const struct { const char *heading; size_t data; } seeds[] = {
+  static const struct {
+    const char *heading;
+    size_t data;
+  } seeds[] = {
       {"{\"a\":{\"dtype\":\"F64\",\"shape\":[2,3],\"data_offsets\":[0,48]}}", 48},
-      {"{\"__metadata__\":{\"k\":\"v\",\"made by\":\"a test\"},\"a\":{\"dtype\":\"I8\",\"shape\":[5],\"data_offsets\":[0,5]},\"b\":{\"dtype\":\"BOOL\","
-       "\"shape\":[3],\"data_offsets\":[5,8]}}", 8},
-      {"{\"x\":{\"dtype\":\"U16\",\"shape\":[2],\"data_offsets\":[0,4]},\"y\":{\"dtype\":\"F16\",\"shape\":[],\"data_offsets\":[4,6]},\"z\":{\"dtype\":\"I64\","
-       "\"shape\":[0,7],\"data_offsets\":[6,6]}}  ", 6},
-      {"{}", 0}, {"{\"w\":{\"dtype\":\"BF16\",\"shape\":[1,1,1,1,1,1,1,4],\"data_offsets\":[0,8]}}", 8}};
+      {"{\"__metadata__\":{\"k\":\"v\",\"made by\":\"a "
+       "test\"},\"a\":{\"dtype\":\"I8\",\"shape\":[5],\"data_offsets\":[0,5]},\"b\":{\"dtype\":\"BOOL\","
+       "\"shape\":[3],\"data_offsets\":[5,8]}}",
+       8},
+      {"{\"x\":{\"dtype\":\"U16\",\"shape\":[2],\"data_offsets\":[0,4]},\"y\":{\"dtype\":\"F16\",\"shape\":[]"
+       ",\"data_offsets\":[4,6]},\"z\":{\"dtype\":\"I64\","
+       "\"shape\":[0,7],\"data_offsets\":[6,6]}}  ",
+       6},
+      {"{}", 0},
+      {"{\"w\":{\"dtype\":\"BF16\",\"shape\":[1,1,1,1,1,1,1,4],\"data_offsets\":[0,8]}}", 8}};
   begin_mutants(&m, first_seed + 3, json_words);
   for (size_t i = 0; i < sizeof seeds / sizeof seeds[0]; i++) {
     unsigned char file[1024] = {0};
@@ -332,7 +445,7 @@ static void hostile_tensors (void **state) {
   assert_true(accepted > cases / 200);
 }
 
-/* ---- json -------------------------------------------------------------------------------------------------------------------- */
+/* -- json */
 
 static gb_status try_json (void) {
   json_t *v = NULL, *back = NULL;
@@ -349,15 +462,20 @@ static gb_status try_json (void) {
 
 static void hostile_json (void **state) {
   (void)state;
-  static const char *const texts[] = {"{\"a\":[1,2.5,-3e-7,true,false,null],\"b\":{\"c\":\"d\\u00e9\\n\"}}", "[[],{},[[[1]]]]", "\"text\"", "-0.0",
-                                      "{\"kernel\":{\"%\":\"object\",\"at\":1},\"objects\":[{\"class\":\"x\",\"own\":{}}]}", "9223372036854775807"};
+  static const char *const texts[] = {
+      "{\"a\":[1,2.5,-3e-7,true,false,null],\"b\":{\"c\":\"d\\u00e9\\n\"}}",
+      "[[],{},[[[1]]]]",
+      "\"text\"",
+      "-0.0",
+      "{\"kernel\":{\"%\":\"object\",\"at\":1},\"objects\":[{\"class\":\"x\",\"own\":{}}]}",
+      "9223372036854775807"};
   begin_mutants(&m, first_seed + 4, json_words);
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) add_seed(&m, texts[i], strlen(texts[i]));
   run("json", try_json);
   assert_true(accepted > cases / 50);
 }
 
-/* ---- wisdom ------------------------------------------------------------------------------------------------------------------ */
+/* -- wisdom */
 
 static gb_device_profile sheets[2];
 static const char *const keys[] = {"machine one, 2 threads", "machine two, 4 threads"};
@@ -381,8 +499,19 @@ static void scale (void *ud, const char *name, double *value) {
 
 static void hostile_wisdom (void **state) {
   (void)state;
-  static const char *const words[] = {"gibbous wisdom 2\n", "[machine one, 2 threads]\n", "[machine two, 4 threads]\n", "end ", "\n", "threads 2\n", " ",
-                                      "nan", "inf", "-1", "]", "[", NULL};
+  static const char *const words[] = {"gibbous wisdom 2\n",
+                                      "[machine one, 2 threads]\n",
+                                      "[machine two, 4 threads]\n",
+                                      "end ",
+                                      "\n",
+                                      "threads 2\n",
+                                      " ",
+                                      "nan",
+                                      "inf",
+                                      "-1",
+                                      "]",
+                                      "[",
+                                      NULL};
   static unsigned char file[MUTANT_MOST];
   begin_mutants(&m, first_seed + 5, words);
   for (int i = 0; i < 2; i++) {
@@ -396,16 +525,18 @@ static void hostile_wisdom (void **state) {
     fclose(f);
   }
   assert_int_equal(m.nseeds, 2);
-  for (int i = 0; i < 2; i++) assert_true(gb_profile_store_read(scratch_path(), keys[i], &sheets[i]));     /* as reading leaves it */
+  /* as reading leaves it */
+  for (int i = 0; i < 2; i++) assert_true(gb_profile_store_read(scratch_path(), keys[i], &sheets[i]));
   run("wisdom", try_wisdom);
   assert_true(accepted > cases / 50);
 }
 
-/* ---- history ----------------------------------------------------------------------------------------------------------------- */
+/* -- history */
 
 static void look (void *ud, const char *entry) {
   *(size_t *)ud += strlen(entry);
-  for (const char *c = entry; *c != '\0'; c++) assert_true((unsigned char)*c >= 32 || *c == '\t' || *c == '\n');
+  for (const char *c = entry; *c != '\0'; c++)
+    assert_true((unsigned char)*c >= 32 || *c == '\t' || *c == '\n');
   assert_null(strchr(entry, 127));
 }
 
@@ -418,8 +549,11 @@ static gb_status try_history (void) {
 
 static void hostile_histories (void **state) {
   (void)state;
-  static const char *const words[] = {"\\n", "\\\\", "\\", "\n", "\x1b[2J", "\xC3\xA9", "\xF0\x9F\x8C\x92", "\xED\xA0\x80", "\xC2\x9B", "\t", NULL};
-  static const char *const texts[] = {"x = 1\nfor i = 1, 2 do\\n  print(i)\\nend\n", "print 'a\\\\b'\n\xC3\xA9 = 2\n", "", "\n\n\n"};
+  static const char *const words[] = {
+      "\\n",          "\\\\",     "\\", "\n", "\x1b[2J", "\xC3\xA9", "\xF0\x9F\x8C\x92",
+      "\xED\xA0\x80", "\xC2\x9B", "\t", NULL};
+  static const char *const texts[] = {"x = 1\nfor i = 1, 2 do\\n  print(i)\\nend\n",
+                                      "print 'a\\\\b'\n\xC3\xA9 = 2\n", "", "\n\n\n"};
   begin_mutants(&m, first_seed + 6, words);
   for (size_t i = 0; i < 4; i++) add_seed(&m, texts[i], strlen(texts[i]));
   run("history", try_history);
@@ -434,12 +568,15 @@ static int sweep (void **state) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_teardown(hostile_arrays, sweep),        cmocka_unit_test_teardown(hostile_tables, sweep),
-      cmocka_unit_test_teardown(hostile_packed_tables, sweep), cmocka_unit_test_teardown(hostile_tensors, sweep),
-      cmocka_unit_test_teardown(hostile_json, sweep),          cmocka_unit_test_teardown(hostile_wisdom, sweep),
+      cmocka_unit_test_teardown(hostile_arrays, sweep),
+      cmocka_unit_test_teardown(hostile_tables, sweep),
+      cmocka_unit_test_teardown(hostile_packed_tables, sweep),
+      cmocka_unit_test_teardown(hostile_tensors, sweep),
+      cmocka_unit_test_teardown(hostile_json, sweep),
+      cmocka_unit_test_teardown(hostile_wisdom, sweep),
       cmocka_unit_test_teardown(hostile_histories, sweep),
   };
-  const char *only = getenv("GIBBOUS_FUZZ_FORMAT");        /* the name of one test */
+  const char *only = getenv("GIBBOUS_FUZZ_FORMAT"); /* the name of one test */
   if (only != NULL) cmocka_set_test_filter(only);
   return cmocka_run_group_tests(tests, group_set_up, group_tear_down);
 }

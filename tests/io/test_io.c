@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zlib.h>
+#include <cmocka.h>
 
 #include "base/hash.h"
 
@@ -25,7 +25,8 @@ static gb_error err;
 static int set_up (void **state) {
   (void)state;
   gb_ledger_init(&ledger, (size_t)64 << 20);
-  snprintf(path, sizeof path, "%s/gibbous-io-%d", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (int)getpid());
+  snprintf(path, sizeof path, "%s/gibbous-io-%d", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp",
+           (int)getpid());
   return 0;
 }
 
@@ -65,7 +66,9 @@ static void expect_read (const char *text, gb_csv_options o, gb_frame *f) {
   if (got != GB_OK) fail_msg("'%s': %s", text, err.text);
 }
 
-static double number (const gb_frame *f, size_t row, size_t k) { return gb_tensor_at(&f->column[k].value, &row); }
+static double number (const gb_frame *f, size_t row, size_t k) {
+  return gb_tensor_at(&f->column[k].value, &row);
+}
 
 static const char *text_at (const gb_frame *f, size_t row, size_t k) {
   const char *s = f->column[k].text.storage->data;
@@ -76,7 +79,9 @@ static const char *text_at (const gb_frame *f, size_t row, size_t k) {
 static void a_heading_names_the_columns (void **state) {
   (void)state;
   gb_frame f;
-  expect_read("\xEF\xBB\xBF" "a, \"b,c\" ,d\r\n1,2,3\r\n# note\r\n4,NA,-1e-3\r\n", (gb_csv_options){0}, &f);
+  expect_read("\xEF\xBB\xBF"
+              "a, \"b,c\" ,d\r\n1,2,3\r\n# note\r\n4,NA,-1e-3\r\n",
+              (gb_csv_options){0}, &f);
   assert_int_equal(f.nrows, 2);
   assert_int_equal(f.ncols, 3);
   assert_string_equal(f.column[1].name, "b,c");
@@ -94,11 +99,12 @@ static void a_first_row_of_numbers_is_data (void **state) {
   assert_int_equal(f.nrows, 2);
   assert_true(number(&f, 0, 1) == 2 && number(&f, 1, 1) == 4);
   gb_frame_clear(&f);
-  expect_read("who,1990,1991\na,1,2\nb,3,4\nc,5,6\n", (gb_csv_options){0}, &f);      /* all words: nothing tells */
+  expect_read("who,1990,1991\na,1,2\nb,3,4\nc,5,6\n", (gb_csv_options){0}, &f); /* all words: nothing tells */
   assert_string_equal(f.notes, "");
   gb_frame_clear(&f);
   expect_read("year,1990\n1,2\n3,4\n5,6\n", (gb_csv_options){0}, &f);
-  assert_non_null(strstr(f.notes, ":1: read as data, for it holds numbers; if it is a heading: skip = 1, names = {...}"));
+  assert_non_null(
+      strstr(f.notes, ":1: read as data, for it holds numbers; if it is a heading: skip = 1, names = {...}"));
   gb_frame_clear(&f);
 }
 
@@ -117,7 +123,8 @@ static void words_keep_their_text_and_their_line (void **state) {
 
 static void lines_end_in_any_of_three_ways (void **state) {
   (void)state;
-  static const char *const texts[] = {"a,b\n1,2\n3,4\n", "a,b\r\n1,2\r\n3,4", "a,b\r1,2\r3,4\r", "a,b\r\r1,2\n\n\r\n3,4"};
+  static const char *const texts[] = {"a,b\n1,2\n3,4\n", "a,b\r\n1,2\r\n3,4", "a,b\r1,2\r3,4\r",
+                                      "a,b\r\r1,2\n\n\r\n3,4"};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
     gb_frame f;
     expect_read(texts[i], (gb_csv_options){0}, &f);
@@ -136,7 +143,7 @@ static void quotes_hold_delimiters_quotes_and_lines (void **state) {
   assert_true(number(&f, 1, 1) == 2);
   gb_frame_clear(&f);
   expect_format_error("a,b\n1,2\n\"3,4\n5,6\n", ":3: a quote is not closed");
-  expect_format_error("a,b\n\"x\ny\",2\n3\n", ":4: expected 2 fields, got 1");        /* lines inside quotes count */
+  expect_format_error("a,b\n\"x\ny\",2\n3\n", ":4: expected 2 fields, got 1"); /* lines inside quotes count */
   expect_format_error("a,b\n1,\"2\"x\n", ":2: field 2: text after the closing quote");
 }
 
@@ -157,7 +164,7 @@ static void integers_that_no_double_holds_stay_integers (void **state) {
   expect_read("id\n18446744073709551615\n1\n", (gb_csv_options){0}, &f);
   assert_non_null(strstr(f.notes, "1 integer is rounded"));
   gb_frame_clear(&f);
-  expect_read("v\n100000000000000000000\n9007199254740992\n", (gb_csv_options){0}, &f);    /* both are doubles */
+  expect_read("v\n100000000000000000000\n9007199254740992\n", (gb_csv_options){0}, &f); /* both are doubles */
   assert_int_equal(f.column[0].value.dtype, GB_F64);
   assert_true(number(&f, 0, 0) == 1e20);
   assert_string_equal(f.notes, "");
@@ -173,7 +180,8 @@ static void decimal_commas_are_told (void **state) {
   assert_string_equal(f.column[0].odd, "1,5");
   gb_frame_clear(&f);
   expect_read("1,5;2,5\n3,25;-1,0\n", (gb_csv_options){.decimal = ','}, &f);
-  assert_true(number(&f, 0, 0) == 1.5 && number(&f, 0, 1) == 2.5 && number(&f, 1, 0) == 3.25 && number(&f, 1, 1) == -1);
+  assert_true(number(&f, 0, 0) == 1.5 && number(&f, 0, 1) == 2.5 && number(&f, 1, 0) == 3.25 &&
+              number(&f, 1, 1) == -1);
   gb_frame_clear(&f);
   expect_read("x\n1,7976931348623157e308\n0,30000000000000004\n", (gb_csv_options){.decimal = ','}, &f);
   assert_true(number(&f, 0, 0) == 1.7976931348623157e308 && number(&f, 1, 0) == 0.1 + 0.2);
@@ -202,10 +210,19 @@ static void words_of_truth_and_infinities_are_read (void **state) {
 
 static void the_delimiter_is_the_one_that_splits_evenly (void **state) {
   (void)state;
-  static const struct { const char *text; size_t cols; } rows[] = {
-      {"a;b;c\n1;2;3\n", 3}, {"a\tb\n1\t2\n", 2}, {"a|b\n1|2\n", 2}, {"1 2 3\n4 5 6\n", 3}, {"x;y\n1,5;2,5\n", 2},
-      {"1, 2, 3\n4, 5, 6\n", 3}, {"name,note\nbob,a;b\nann,c\n", 2}, {"a,b\n\"1;2;3\",4\n\"5;6\",7\n", 2}, {"1\n2\n", 1},
-      {"1,5 2,5\n3,5 4,5\n", 2}};
+  static const struct {
+    const char *text;
+    size_t cols;
+  } rows[] = {{"a;b;c\n1;2;3\n", 3},
+              {"a\tb\n1\t2\n", 2},
+              {"a|b\n1|2\n", 2},
+              {"1 2 3\n4 5 6\n", 3},
+              {"x;y\n1,5;2,5\n", 2},
+              {"1, 2, 3\n4, 5, 6\n", 3},
+              {"name,note\nbob,a;b\nann,c\n", 2},
+              {"a,b\n\"1;2;3\",4\n\"5;6\",7\n", 2},
+              {"1\n2\n", 1},
+              {"1,5 2,5\n3,5 4,5\n", 2}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     gb_frame f;
     expect_read(rows[i].text, (gb_csv_options){0}, &f);
@@ -227,7 +244,8 @@ static void numbers_are_read_to_the_last_bit (void **state) {
     char cell[400];
     g = gb_hash_u64(g, i);
     uint64_t bits = g;
-    if (i % 2 == 0) bits = (g & 0x800FFFFFFFFFFFFF) | (uint64_t)(1023 - 40 + g % 90) << 52;     /* of a usual size */
+    /* of a usual size */
+    if (i % 2 == 0) bits = (g & 0x800FFFFFFFFFFFFF) | (uint64_t)(1023 - 40 + g % 90) << 52;
     double v;
     memcpy(&v, &bits, 8);
     if (!isfinite(v)) v = 1.5;
@@ -305,15 +323,21 @@ static void numbers_written_read_back_the_same (void **state) {
   const int64_t w[] = {INT64_MAX, INT64_MIN, 9007199254740993};
   const uint8_t b[] = {1, 0, 1};
   gb_tensor m, i64, truth;
-  assert_int_equal(gb_tensor_new(&ledger, GB_F64, &(gb_shape){2, {3, 2}}, GB_MEM_TENSOR, "", "", &m, &err), GB_OK);
-  assert_int_equal(gb_tensor_new(&ledger, GB_I64, &(gb_shape){1, {3}}, GB_MEM_TENSOR, "", "", &i64, &err), GB_OK);
-  assert_int_equal(gb_tensor_new(&ledger, GB_BOOL, &(gb_shape){1, {3}}, GB_MEM_TENSOR, "", "", &truth, &err), GB_OK);
+  assert_int_equal(gb_tensor_new(&ledger, GB_F64, &(gb_shape){2, {3, 2}}, GB_MEM_TENSOR, "", "", &m, &err),
+                   GB_OK);
+  assert_int_equal(gb_tensor_new(&ledger, GB_I64, &(gb_shape){1, {3}}, GB_MEM_TENSOR, "", "", &i64, &err),
+                   GB_OK);
+  assert_int_equal(gb_tensor_new(&ledger, GB_BOOL, &(gb_shape){1, {3}}, GB_MEM_TENSOR, "", "", &truth, &err),
+                   GB_OK);
   memcpy(m.storage->data, v, sizeof v);
   memcpy(i64.storage->data, w, sizeof w);
   memcpy(truth.storage->data, b, sizeof b);
   const char words[] = "plain\0with, \"all\"\nof it \0#";
-  const gb_csv_column columns[] = {{.name = "p", .value = &m}, {.name = "q,r", .value = &m, .index = 1}, {.name = "w", .value = &i64},
-                                   {.name = "t", .value = &truth}, {.name = "s", .text = words}};
+  const gb_csv_column columns[] = {{.name = "p", .value = &m},
+                                   {.name = "q,r", .value = &m, .index = 1},
+                                   {.name = "w", .value = &i64},
+                                   {.name = "t", .value = &truth},
+                                   {.name = "s", .text = words}};
   assert_int_equal(gb_csv_write(path, 3, 5, columns, true, &err), GB_OK);
   gb_frame f;
   assert_int_equal(gb_csv_read(&ledger, path, "", &(gb_csv_options){0}, &f, &err), GB_OK);
@@ -329,7 +353,7 @@ static void numbers_written_read_back_the_same (void **state) {
   gb_tensor_clear(&truth);
 }
 
-/* gzip ------------------------------------------------------------------------------------------------------------------------ */
+/* gzip */
 
 /* Appends 'text', packed as one member, to what is at 'to'; gives the new length. */
 static size_t pack (unsigned char *to, size_t used, size_t room, const char *text, size_t n) {
@@ -376,7 +400,7 @@ static void members_follow_each_other_and_nothing_else_does (void **state) {
   assert_int_equal(read_bytes(packed, n, (gb_csv_options){0}, &f), GB_OK);
   assert_true(f.nrows == 2 && number(&f, 1, 1) == 4);
   gb_frame_clear(&f);
-  memset(packed + n, 0, 512);            /* as a tape pads it */
+  memset(packed + n, 0, 512); /* as a tape pads it */
   assert_int_equal(read_bytes(packed, n + 512, (gb_csv_options){0}, &f), GB_OK);
   gb_frame_clear(&f);
   packed[n + 512] = 1;
@@ -384,11 +408,12 @@ static void members_follow_each_other_and_nothing_else_does (void **state) {
   packed[n] = 'x';
   assert_int_equal(read_bytes(packed, n + 1, (gb_csv_options){0}, &f), GB_EFORMAT);
   assert_non_null(strstr(err.text, "no gzip follow"));
-  for (size_t i = 0; i < 10; i++) {      /* the second member's heading */
+  for (size_t i = 0; i < 10; i++) { /* the second member's heading */
     const size_t second = pack(packed, 0, sizeof packed, "1,2\n3,", 6);
     n = pack(packed, second, sizeof packed, "4\n", 2);
     packed[second + i] ^= 0x10;
-    if (read_bytes(packed, n, (gb_csv_options){0}, &f) == GB_OK) assert_true(f.nrows == 2 && number(&f, 1, 1) == 4);
+    if (read_bytes(packed, n, (gb_csv_options){0}, &f) == GB_OK)
+      assert_true(f.nrows == 2 && number(&f, 1, 1) == 4);
     gb_frame_clear(&f);
   }
 }
@@ -425,7 +450,7 @@ static void a_name_that_promises_gzip_is_believed (void **state) {
   unlink(name);
 }
 
-/* NumPy ----------------------------------------------------------------------------------------------------------------------- */
+/* NumPy */
 
 static void arrays_written_read_back_the_same (void **state) {
   (void)state;
@@ -434,7 +459,8 @@ static void arrays_written_read_back_the_same (void **state) {
     const gb_shape s = gb_shape_of(2, (size_t[]){3, 5});
     gb_tensor a, b;
     assert_int_equal(gb_tensor_new(&ledger, t, &s, GB_MEM_TENSOR, "", "", &a, &err), GB_OK);
-    for (size_t i = 0; i < 15; i++) gb_element_set(a.storage->data, i, t, t == GB_BOOL ? (double)(i % 2) : (double)i - 7);
+    for (size_t i = 0; i < 15; i++)
+      gb_element_set(a.storage->data, i, t, t == GB_BOOL ? (double)(i % 2) : (double)i - 7);
     assert_int_equal(gb_npy_write(path, &a, &err), GB_OK);
     assert_int_equal(gb_npy_read(&ledger, path, "", &b, &err), GB_OK);
     assert_int_equal(b.dtype, t);
@@ -448,7 +474,9 @@ static void arrays_written_read_back_the_same (void **state) {
 /* A file of this version, heading and data; the heading without a line end. */
 static void make_npy (int version, const char *heading, size_t n, const void *data, size_t bytes) {
   static unsigned char file[70000];
-  const unsigned char lead[] = {0x93, 'N', 'U', 'M', 'P', 'Y', (unsigned char)version, 0, (unsigned char)n, (unsigned char)(n >> 8), 0, 0};
+  const unsigned char lead[] = {
+      0x93, 'N', 'U', 'M', 'P', 'Y', (unsigned char)version, 0, (unsigned char)n, (unsigned char)(n >> 8),
+      0,    0};
   const size_t before = version == 1 ? 10 : 12;
   memcpy(file, lead, before);
   memcpy(file + before, heading, n);
@@ -463,11 +491,14 @@ static gb_status read_npy (int version, const char *heading, const void *data, s
 
 static void headings_that_numpy_writes_are_read (void **state) {
   (void)state;
-  static const struct { const char *text; int ndim; size_t dim[2]; } rows[] = {
-      {"{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }   \n", 1, {1}},
-      {"{'shape': (), 'fortran_order': True, 'descr': '=f8'}", 0, {0}},
-      {" {\"descr\":\"<f8\",\"fortran_order\":False,\"shape\":(1,1)}", 2, {1, 1}},
-      {"{'descr': '<f8', 'fortran_order': False, 'shape': (1L, 1L), }\n", 2, {1, 1}}};
+  static const struct {
+    const char *text;
+    int ndim;
+    size_t dim[2];
+  } rows[] = {{"{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }   \n", 1, {1}},
+              {"{'shape': (), 'fortran_order': True, 'descr': '=f8'}", 0, {0}},
+              {" {\"descr\":\"<f8\",\"fortran_order\":False,\"shape\":(1,1)}", 2, {1, 1}},
+              {"{'descr': '<f8', 'fortran_order': False, 'shape': (1L, 1L), }\n", 2, {1, 1}}};
   const double v = 2.5;
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
     for (int version = 1; version <= 3; version++) {
@@ -484,19 +515,25 @@ static void fortran_order_is_transposed (void **state) {
   (void)state;
   const int32_t v[] = {1, 2, 3, 4, 5, 6};
   gb_tensor t;
-  assert_int_equal(read_npy(1, "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }\n", v, sizeof v, &t), GB_OK);
+  assert_int_equal(
+      read_npy(1, "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }\n", v, sizeof v, &t), GB_OK);
   assert_int_equal(t.dtype, GB_I64);
   const int64_t want[] = {1, 3, 5, 2, 4, 6};
   assert_memory_equal(t.storage->data, want, sizeof want);
   gb_tensor_clear(&t);
 }
 
-/* Every type, both orders, more than one slice: as an element by element reading has it, in a slice beside the result. */
+/* Every type, both orders, more than one slice: as an element by element reading has it, in a slice beside
+** the result. */
 static void arrays_are_read_in_slices (void **state) {
   (void)state;
-  static const struct { const char *descr; size_t width; bool is_signed; } types[] = {
-      {"<f8", 8, false}, {"<f4", 4, false}, {"<f2", 2, false}, {"<i8", 8, true}, {"<i4", 4, true}, {"<i2", 2, true}, {"|i1", 1, true},
-      {"<u4", 4, false}, {"<u2", 2, false}, {"|u1", 1, false}, {"|b1", 1, false}};
+  static const struct {
+    const char *descr;
+    size_t width;
+    bool is_signed;
+  } types[] = {{"<f8", 8, false}, {"<f4", 4, false}, {"<f2", 2, false}, {"<i8", 8, true},
+               {"<i4", 4, true},  {"<i2", 2, true},  {"|i1", 1, true},  {"<u4", 4, false},
+               {"<u2", 2, false}, {"|u1", 1, false}, {"|b1", 1, false}};
   const size_t rows = 1013, cols = 1201, n = rows * cols;
   unsigned char *data = malloc(n * 8 + 128);
   for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
@@ -504,13 +541,14 @@ static void arrays_are_read_in_slices (void **state) {
       const size_t w = types[i].width;
       const bool is_bool = types[i].descr[1] == 'b';
       char heading[128];
-      snprintf(heading, sizeof heading, "{'descr': '%s', 'fortran_order': %s, 'shape': (%zu, %zu), }", types[i].descr,
-               fortran ? "True" : "False", rows, cols);
+      snprintf(heading, sizeof heading, "{'descr': '%s', 'fortran_order': %s, 'shape': (%zu, %zu), }",
+               types[i].descr, fortran ? "True" : "False", rows, cols);
       const size_t before = 10 + strlen(heading);
       const unsigned char lead[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)strlen(heading), 0};
       memcpy(data, lead, 10);
       memcpy(data + 10, heading, strlen(heading));
-      for (size_t b = 0; b < n * w; b++) data[before + b] = is_bool ? b * 2654435761u >> 9 & 1 : (unsigned char)(b * 2654435761u >> 13);
+      for (size_t b = 0; b < n * w; b++)
+        data[before + b] = is_bool ? b * 2654435761u >> 9 & 1 : (unsigned char)(b * 2654435761u >> 13);
       write_file(data, before + n * w);
       gb_tensor t;
       ledger.peak = 0;
@@ -533,39 +571,64 @@ static void arrays_are_read_in_slices (void **state) {
 
 static void hostile_arrays_are_refused (void **state) {
   (void)state;
-  static const struct { const char *heading, *words; } bad[] = {
-      {HEADING("'|O'", "False", "(1,)"), "Python objects"}, {HEADING("'>f8'", "False", "(1,)"), "big-endian data ('>f8')"},
-      {HEADING("'!f8'", "False", "(1,)"), "big-endian data ('!f8')"}, {HEADING("'<f8junk'", "False", "(1,)"), "'<f8junk' is not read"},
-      {HEADING("'<f08'", "False", "(1,)"), "'<f08' is not read"}, {HEADING("'f8'", "False", "(1,)"), "'f8' is not read"},
-      {HEADING("'|f8'", "False", "(1,)"), "'|f8' is not read"}, {HEADING("'<c16'", "False", "(1,)"), "save .real and .imag"},
-      {HEADING("'<u8'", "False", "(1,)"), ".astype('<i8')"}, {HEADING("''", "False", "(1,)"), "is not read"},
-      {HEADING("[('a', '<f8')]", "False", "(1,)"), "an array of records"}, {HEADING("'<f8'", "1", "(1,)"), "True or False"},
-      {HEADING("'<f8'", "Falsex", "(1,)"), "True or False"}, {HEADING("'<f8'", "'False'", "(1,)"), "True or False"},
+  static const struct {
+    const char *heading, *words;
+  } bad[] = {
+      {HEADING("'|O'", "False", "(1,)"), "Python objects"},
+      {HEADING("'>f8'", "False", "(1,)"), "big-endian data ('>f8')"},
+      {HEADING("'!f8'", "False", "(1,)"), "big-endian data ('!f8')"},
+      {HEADING("'<f8junk'", "False", "(1,)"), "'<f8junk' is not read"},
+      {HEADING("'<f08'", "False", "(1,)"), "'<f08' is not read"},
+      {HEADING("'f8'", "False", "(1,)"), "'f8' is not read"},
+      {HEADING("'|f8'", "False", "(1,)"), "'|f8' is not read"},
+      {HEADING("'<c16'", "False", "(1,)"), "save .real and .imag"},
+      {HEADING("'<u8'", "False", "(1,)"), ".astype('<i8')"},
+      {HEADING("''", "False", "(1,)"), "is not read"},
+      {HEADING("[('a', '<f8')]", "False", "(1,)"), "an array of records"},
+      {HEADING("'<f8'", "1", "(1,)"), "True or False"},
+      {HEADING("'<f8'", "Falsex", "(1,)"), "True or False"},
+      {HEADING("'<f8'", "'False'", "(1,)"), "True or False"},
       {HEADING("'<f8'", "False", "(99,)"), "792 bytes of data expected, 8 found"},
-      {HEADING("'<f8'", "False", "()") "x", "nothing after '}'"}, {HEADING("'<f4'", "False", "(1,)"), "4 bytes of data expected, 8 found"},
-      {HEADING("'<f8'", "False", "(1)"), "a shape of one axis is (n,)"}, {HEADING("'<f8'", "False", "(-1,)"), "a number that fits"},
-      {HEADING("'<f8'", "False", "(1 1)"), "(n,)"}, {HEADING("'<f8'", "False", "(1,1 1)"), "a comma between"},
-      {HEADING("'<f8'", "False", "(1,,1)"), "a number"}, {HEADING("'<f8'", "False", "(1.0,)"), "(n,)"},
-      {HEADING("'<f8'", "False", "(0x1,)"), "(n,)"}, {HEADING("'<f8'", "False", "[1]"), "in parentheses"},
+      {HEADING("'<f8'", "False", "()") "x", "nothing after '}'"},
+      {HEADING("'<f4'", "False", "(1,)"), "4 bytes of data expected, 8 found"},
+      {HEADING("'<f8'", "False", "(1)"), "a shape of one axis is (n,)"},
+      {HEADING("'<f8'", "False", "(-1,)"), "a number that fits"},
+      {HEADING("'<f8'", "False", "(1 1)"), "(n,)"},
+      {HEADING("'<f8'", "False", "(1,1 1)"), "a comma between"},
+      {HEADING("'<f8'", "False", "(1,,1)"), "a number"},
+      {HEADING("'<f8'", "False", "(1.0,)"), "(n,)"},
+      {HEADING("'<f8'", "False", "(0x1,)"), "(n,)"},
+      {HEADING("'<f8'", "False", "[1]"), "in parentheses"},
       {HEADING("'<f8'", "False", "(4294967296, 4294967296, 2)"), "overflows"},
       {HEADING("'<f8'", "False", "(18446744073709551615, 0)"), "overflows"},
       {HEADING("'<f8'", "False", "(18446744073709551616,)"), "fits 64 bits"},
       {HEADING("'<f8'", "False", "(1,1,1,1,1,1,1,1,1)"), "at most 8 axes"},
-      {"{'descr': '<f8', 'shape': (1,), }", "no 'fortran_order'"}, {"{'fortran_order': False, 'shape': (1,), }", "no 'descr'"},
-      {"{'descr': '<f8', 'fortran_order': False}", "no 'shape'"}, {"{}", "no 'descr'"}, {"", "expected '{'"},
-      {"{'note': \"'shape': (1,)\", 'descr': '<f8', 'fortran_order': False, 'shape': (1,)}", "the key 'note' is none of"},
+      {"{'descr': '<f8', 'shape': (1,), }", "no 'fortran_order'"},
+      {"{'fortran_order': False, 'shape': (1,), }", "no 'descr'"},
+      {"{'descr': '<f8', 'fortran_order': False}", "no 'shape'"},
+      {"{}", "no 'descr'"},
+      {"", "expected '{'"},
+      {"{'note': \"'shape': (1,)\", 'descr': '<f8', 'fortran_order': False, 'shape': (1,)}",
+       "the key 'note' is none of"},
       {"{'descr': '<f8', 'fortran_order': False, 'shape': (1,), 'shape': (1,)}", "'shape' is there twice"},
-      {"{'descr': '<f8' 'fortran_order': False, 'shape': (1,)}", "',' or '}'"}, {"{,}", "a key"}, {"{'descr'", "':' after the key"},
-      {"{'descr':'", "the element type as a string"}, {"{'descr':'<", "the element type as a string"}, {"{'descr':'<f8', 'shape': (1,2", "a comma between"},
-      {"{'des\\x63r': '<f8'}", "a key"}, {"garbage", "expected '{'"},
+      {"{'descr': '<f8' 'fortran_order': False, 'shape': (1,)}", "',' or '}'"},
+      {"{,}", "a key"},
+      {"{'descr'", "':' after the key"},
+      {"{'descr':'", "the element type as a string"},
+      {"{'descr':'<", "the element type as a string"},
+      {"{'descr':'<f8', 'shape': (1,2", "a comma between"},
+      {"{'des\\x63r': '<f8'}", "a key"},
+      {"garbage", "expected '{'"},
   };
   gb_tensor t;
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     assert_int_equal(read_npy(1, bad[i].heading, "12345678", 8, &t), GB_EFORMAT);
-    if (strstr(err.text, bad[i].words) == NULL) fail_msg("%s: '%s' does not contain '%s'", bad[i].heading, err.text, bad[i].words);
+    if (strstr(err.text, bad[i].words) == NULL)
+      fail_msg("%s: '%s' does not contain '%s'", bad[i].heading, err.text, bad[i].words);
     assert_int_equal(ledger.used, 0);
   }
-  assert_int_equal(read_npy(1, HEADING("'<f8'", "False", "(1,)"), "123456789", 9, &t), GB_EFORMAT);   /* one byte more */
+  /* one byte more */
+  assert_int_equal(read_npy(1, HEADING("'<f8'", "False", "(1,)"), "123456789", 9, &t), GB_EFORMAT);
   assert_int_equal(read_npy(1, HEADING("'|b1'", "False", "(1,)"), "2", 1, &t), GB_EFORMAT);
   assert_int_equal(read_npy(4, HEADING("'<f8'", "False", "(1,)"), "12345678", 8, &t), GB_EFORMAT);
   make_npy(1, "{'descr': '<f8', \0'fortran_order': False, 'shape': (1,)}", 57, "12345678", 8);
@@ -577,7 +640,7 @@ static void hostile_arrays_are_refused (void **state) {
   assert_int_equal(gb_npy_read(&ledger, path, "", &t, &err), GB_EFORMAT);
   assert_non_null(strstr(err.text, "longer than 65536 bytes"));
   assert_int_equal(read_npy(1, "", NULL, 0, &t), GB_EFORMAT);
-  for (size_t n = 0; n < 12; n++) {      /* cut before the heading */
+  for (size_t n = 0; n < 12; n++) { /* cut before the heading */
     write_file("\x93NUMPY\2\0\1\0\0\0", n);
     assert_int_equal(gb_npy_read(&ledger, path, "", &t, &err), GB_EFORMAT);
   }

@@ -1,5 +1,5 @@
-/* test_safetensors.c - what is written reads back bit for bit; every damaged file is refused by name; no fault of the system loses
-** the file that was there. */
+/* test_safetensors.c - what is written reads back bit for bit; every damaged file is refused by name; no
+** fault of the system loses the file that was there. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -18,10 +18,10 @@
 #include "base/hash.h"
 #include "base/interrupt.h"
 #include "base/outfile.h"
-#include "support/faults.h"
 #include "io/safetensors.h"
+#include "support/faults.h"
 
-/* Fixture ------------------------------------------------------------------------------------------------------------------ */
+/* Fixture */
 
 static char folder[64], path[96];
 static gb_ledger ledger;
@@ -30,7 +30,8 @@ static gb_error err;
 static int set_up (void **state) {
   (void)state;
   gb_ledger_init(&ledger, (size_t)64 << 20);
-  snprintf(folder, sizeof folder, "%s/gibbous-safetensors-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+  snprintf(folder, sizeof folder, "%s/gibbous-safetensors-XXXXXX",
+           access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
   if (mkdtemp(folder) == NULL) return -1;
   snprintf(path, sizeof path, "%s/a.safetensors", folder);
   return 0;
@@ -39,7 +40,7 @@ static int set_up (void **state) {
 static int entries (void) {
   int n = 0;
   DIR *d = opendir(folder);
-  for (struct dirent *e; (e = readdir(d)) != NULL; ) n += e->d_name[0] != '.';
+  for (struct dirent *e; (e = readdir(d)) != NULL;) n += e->d_name[0] != '.';
   closedir(d);
   return n;
 }
@@ -70,19 +71,21 @@ static gb_tensor numbers (gb_dtype t, int ndim, const size_t *dim) {
   gb_tensor out;
   assert_int_equal(gb_tensor_new(&ledger, t, &s, GB_MEM_TENSOR, "", "", &out, &err), GB_OK);
   const size_t n = gb_shape_numel(&s);
-  for (size_t i = 0; i < n; i++) gb_element_set(out.storage->data, i, t, t == GB_BOOL ? (double)(i % 2) : (double)i * 1.5 - 3);
+  for (size_t i = 0; i < n; i++)
+    gb_element_set(out.storage->data, i, t, t == GB_BOOL ? (double)(i % 2) : (double)i * 1.5 - 3);
   return out;
 }
 
 /* One tensor of each type, an empty one, one element, and a view. */
 #define COUNT 9
 static gb_tensor_set everything (gb_named_tensor *store, gb_named_text *texts) {
-  static const char *const names[COUNT] = {"z", "b", "half", "brain", "whole", "truth", "none", "one", "turned"};
+  static const char *const names[COUNT] = {"z",     "b",    "half", "brain", "whole",
+                                           "truth", "none", "one",  "turned"};
   for (int i = 0; i < GB_NDTYPES; i++) store[i].value = numbers((gb_dtype)i, 2, (size_t[]){3, 2});
   store[6].value = numbers(GB_F64, 2, (size_t[]){0, 5});
   store[7].value = numbers(GB_F64, 0, NULL);
   store[8].value = numbers(GB_F32, 2, (size_t[]){2, 4});
-  gb_tensor *v = &store[8].value;        /* its transpose */
+  gb_tensor *v = &store[8].value; /* its transpose */
   v->shape = gb_shape_of(2, (size_t[]){4, 2});
   v->stride[0] = 1;
   v->stride[1] = 4;
@@ -119,7 +122,7 @@ static void refused (const char *heading, size_t data, const char *words) {
   assert_int_equal(ledger.used, used);
 }
 
-/* Tests -------------------------------------------------------------------------------------------------------------------- */
+/* Tests */
 
 static void tensors_written_read_back_the_same (void **state) {
   (void)state;
@@ -140,7 +143,7 @@ static void tensors_written_read_back_the_same (void **state) {
   }
   assert_true(gb_tensor_at(named(&back, "one"), NULL) == -3);
   assert_int_equal(back.ntexts, 2);
-  assert_string_equal(back.text[0].key, "a");           /* sorted */
+  assert_string_equal(back.text[0].key, "a"); /* sorted */
   assert_string_equal(back.text[1].text, texts[0].text);
   gb_tensor_set_clear(&back);
   forget(store, COUNT);
@@ -155,8 +158,8 @@ static void equal_contents_give_equal_bytes (void **state) {
   char first[4096], second[4096];
   assert_int_equal(gb_safetensors_write(path, &s, &err), GB_OK);
   const size_t n = read_bytes(first, sizeof first);
-  assert_int_equal(*(uint64_t *)(void *)first % 8, 0);  /* data begin at a multiple of 8 */
-  for (size_t i = 0; i < COUNT / 2; i++) {              /* in another order */
+  assert_int_equal(*(uint64_t *)(void *)first % 8, 0); /* data begin at a multiple of 8 */
+  for (size_t i = 0; i < COUNT / 2; i++) {             /* in another order */
     const gb_named_tensor t = store[i];
     store[i] = store[COUNT - 1 - i];
     store[COUNT - 1 - i] = t;
@@ -172,12 +175,17 @@ static void equal_contents_give_equal_bytes (void **state) {
 
 static void other_integers_become_i64 (void **state) {
   (void)state;
-  static const struct { const char *type; size_t width; int64_t want; } rows[] = {
-      {"I8", 1, -2}, {"U8", 1, 254}, {"I16", 2, -2}, {"U16", 2, 65534}, {"I32", 4, -2}, {"U32", 4, 4294967294}};
+  static const struct {
+    const char *type;
+    size_t width;
+    int64_t want;
+  } rows[] = {{"I8", 1, -2},     {"U8", 1, 254}, {"I16", 2, -2},
+              {"U16", 2, 65534}, {"I32", 4, -2}, {"U32", 4, 4294967294}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     char file[256] = {0}, heading[128];
     const size_t bytes = 3 * rows[i].width;
-    const uint64_t n = (uint64_t)snprintf(heading, sizeof heading, "{\"v\":{\"dtype\":\"%s\",\"shape\":[3],\"data_offsets\":[0,%zu]}}",
+    const uint64_t n = (uint64_t)snprintf(heading, sizeof heading,
+                                          "{\"v\":{\"dtype\":\"%s\",\"shape\":[3],\"data_offsets\":[0,%zu]}}",
                                           rows[i].type, bytes);
     memcpy(file, &n, 8);
     memcpy(file + 8, heading, n);
@@ -196,7 +204,8 @@ static void other_integers_become_i64 (void **state) {
   }
 }
 
-#define ROW(name, type, shape, offsets) "\"" name "\":{\"dtype\":\"" type "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
+#define ROW(name, type, shape, offsets)                                                                      \
+  "\"" name "\":{\"dtype\":\"" type "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
 
 static void hostile_headings_are_refused (void **state) {
   (void)state;
@@ -208,7 +217,8 @@ static void hostile_headings_are_refused (void **state) {
   refused("{\"a\\u0000b\":1}", 0, "not JSON");
   refused("{\"\xFF\":1}", 0, "not JSON");
   refused("{\"v\":[]}", 0, "an object of dtype, shape and data_offsets expected");
-  refused("{\"v\":{\"dtype\":\"F64\",\"shape\":[1]}}", 8, "an object of dtype, shape and data_offsets expected");
+  refused("{\"v\":{\"dtype\":\"F64\",\"shape\":[1]}}", 8,
+          "an object of dtype, shape and data_offsets expected");
   refused("{" ROW("v", "F64", "[1]", "[0,8]") "," ROW("v", "F64", "[1]", "[8,16]") "}", 16, "duplicate");
   refused("{" ROW("v", "C64", "[1]", "[0,8]") "}", 8, "BOOL expected, got C64");
   refused("{\"v\":{\"dtype\":3,\"shape\":[1],\"data_offsets\":[0,8]}}", 8, "'dtype' must be a string");
@@ -224,9 +234,12 @@ static void hostile_headings_are_refused (void **state) {
   refused("{" ROW("v", "F64", "[1]", "[8,0]") "}", 8, "within the 8 bytes of data");
   refused("{" ROW("v", "F64", "[1]", "[-8,0]") "}", 8, "within the 8 bytes of data");
   refused("{" ROW("v", "F64", "[1]", "[0]") "}", 8, "within the 8 bytes of data");
-  refused("{" ROW("v", "F64", "[1]", "[8,16]") "}", 16, "expected at byte 0 of the data, where the one before ends");
-  refused("{" ROW("v", "F64", "[1]", "[0,8]") "," ROW("w", "F64", "[1]", "[0,8]") "}", 8, "'w': expected at byte 8");
-  refused("{" ROW("v", "F64", "[1]", "[0,8]") "," ROW("w", "F32", "[1]", "[4,8]") "}", 8, "'w': expected at byte 8");
+  refused("{" ROW("v", "F64", "[1]", "[8,16]") "}", 16,
+          "expected at byte 0 of the data, where the one before ends");
+  refused("{" ROW("v", "F64", "[1]", "[0,8]") "," ROW("w", "F64", "[1]", "[0,8]") "}", 8,
+          "'w': expected at byte 8");
+  refused("{" ROW("v", "F64", "[1]", "[0,8]") "," ROW("w", "F32", "[1]", "[4,8]") "}", 8,
+          "'w': expected at byte 8");
   refused("{" ROW("v", "F64", "[1]", "[0,8]") "}", 12, "8 bytes of data expected, the file has 12");
   refused("{\"__metadata__\":[]}", 0, "must be an object of strings");
   refused("{\"__metadata__\":{\"a\":1}}", 0, "'a' must be a string");
@@ -269,7 +282,7 @@ static void a_file_cut_short_at_any_byte_is_refused (void **state) {
     assert_int_equal(ledger.used, used);
   }
   whole[n] = 0;
-  write_bytes(whole, n + 1);                            /* nor may anything follow */
+  write_bytes(whole, n + 1); /* nor may anything follow */
   gb_tensor_set back;
   assert_int_equal(gb_safetensors_read(&ledger, path, "", &back, &err), GB_EFORMAT);
   forget(store, COUNT);
@@ -289,7 +302,8 @@ static void use (const gb_tensor_set *s) {
 
 static uint32_t draw (uint64_t *g) { return (uint32_t)(*g = gb_hash_u64(*g, 1)); }
 
-/* Of every four cases one changes a byte, one several, one the length or digits of the heading, one copies a stretch elsewhere. */
+/* Of every four cases one changes a byte, one several, one the length or digits of the heading, one copies
+** a stretch elsewhere. */
 static void damage (char *file, size_t n, size_t heading, uint64_t *g) {
   const uint32_t kind = draw(g) % 4;
   if (kind == 0) file[draw(g) % n] ^= (char)(1u << draw(g) % 8);
@@ -331,27 +345,33 @@ static void damaged_files_never_crash_the_reader (void **state) {
     assert_int_equal(ledger.used, used);
   }
   print_message("%d of 8000 damaged files accepted, the others refused\n", accepted);
-  assert_in_range(accepted, 500, 6000);               /* data may hold anything */
+  assert_in_range(accepted, 500, 6000); /* data may hold anything */
   forget(store, COUNT);
 }
 
 static void names_that_cannot_be_kept_are_refused (void **state) {
   (void)state;
-  static const struct { const char *first, *second, *words; } rows[] = {
-      {"a", "a", "the name 'a' is there twice"}, {"a", "__metadata__", "cannot be called '__metadata__'"},
-      {"a", "\xFF", "a name is not UTF-8"}};
+  static const struct {
+    const char *first, *second, *words;
+  } rows[] = {{"a", "a", "the name 'a' is there twice"},
+              {"a", "__metadata__", "cannot be called '__metadata__'"},
+              {"a", "\xFF", "a name is not UTF-8"}};
   for (size_t i = 0; i < 3; i++) {
-    gb_named_tensor store[2] = {{(char *)rows[i].first, numbers(GB_F64, 0, NULL)}, {(char *)rows[i].second, numbers(GB_F64, 0, NULL)}};
-    assert_int_equal(gb_safetensors_write(path, &(gb_tensor_set){.ntensors = 2, .tensor = store}, &err), GB_EOPTION);
+    gb_named_tensor store[2] = {{(char *)rows[i].first, numbers(GB_F64, 0, NULL)},
+                                {(char *)rows[i].second, numbers(GB_F64, 0, NULL)}};
+    assert_int_equal(gb_safetensors_write(path, &(gb_tensor_set){.ntensors = 2, .tensor = store}, &err),
+                     GB_EOPTION);
     assert_non_null(strstr(err.text, rows[i].words));
     forget(store, 2);
   }
   gb_named_text text = {(char *)"k", (char *)"\xC3("};
-  assert_int_equal(gb_safetensors_write(path, &(gb_tensor_set){.ntexts = 1, .text = &text}, &err), GB_EOPTION);
+  assert_int_equal(gb_safetensors_write(path, &(gb_tensor_set){.ntexts = 1, .text = &text}, &err),
+                   GB_EOPTION);
   assert_non_null(strstr(err.text, "the text of 'k' is not UTF-8"));
 }
 
-/* A write fails at some point: an error, the file that was there stays as it was, and nothing lies beside it. */
+/* A write fails at some point: an error, the file that was there stays as it was, and nothing lies beside
+** it. */
 static void expect_old_file (const gb_tensor_set *s, const char *old, size_t n, const char *words) {
   char now[4096];
   assert_int_equal(gb_safetensors_write(path, s, &err), GB_EIO);
@@ -388,7 +408,7 @@ static void a_failing_disk_leaves_the_old_file (void **state) {
   flushes = 0;
   assert_int_equal(gb_safetensors_write(path, &s, &err), GB_OK);
   short_write = 0;
-  assert_int_equal(flushes, 2);                         /* the file, the folder's entry */
+  assert_int_equal(flushes, 2); /* the file, the folder's entry */
   assert_int_equal(read_bytes(now, sizeof now), longer);
   assert_memory_equal(now, old, longer);
   fsync_fails = true;
@@ -449,7 +469,8 @@ static void no_memory_at_any_point_is_an_error_and_no_leak (void **state) {
       permitted = ++n;
       st = tasks[i](&s);
       permitted = -1;
-      if (st != GB_OK && st != GB_ENOMEM) fail_msg("task %zu, allocation %ld: %s: %s", i, n, gb_status_code(st), err.text);
+      if (st != GB_OK && st != GB_ENOMEM)
+        fail_msg("task %zu, allocation %ld: %s: %s", i, n, gb_status_code(st), err.text);
       assert_int_equal(ledger.used, used);
       assert_true(entries() <= 1);
     } while (st != GB_OK);

@@ -1,5 +1,5 @@
-/* test_fold_bits.c - the same bits whatever else is asked for: other right-hand sides, the kernel itself, more threads, what has
-** been looked at before. A kernel is never another one for being stored. */
+/* test_fold_bits.c - the same bits whatever else is asked for: other right-hand sides, the kernel itself,
+** more threads, what has been looked at before. A kernel is never another one for being stored. */
 #include "cpu/fold/fold.h"
 #include "support/lower_fixture.h"
 
@@ -7,10 +7,12 @@
 #define M 270
 #define R 17
 #ifndef D
-#define D 3                      /* features; also built with more than any template unrolls */
+#define D 3 /* features; also built with more than any template unrolls */
 #endif
 
-typedef struct points { gb_node *x, *y, *l; } points;
+typedef struct points {
+  gb_node *x, *y, *l;
+} points;
 typedef gb_node *kernel_of (const points *p);
 
 static gb_node *radial_of (const points *p, gb_profile which) {
@@ -27,7 +29,7 @@ static gb_node *k_sum (const points *p) { return add(k_rbf(p), mul(k_m32(p), num
 static gb_node *k_product (const points *p) { return mul(k_m52(p), k_rq(p)); }
 static gb_node *k_dot (const points *p) { return map1(GB_OP_TANH, mm(p->x, tr(p->y))); }
 static gb_node *k_cauchy (const points *p) { return map1(GB_OP_RECIP, add(dist(p->x, p->y, NULL), num(1))); }
-static gb_node *k_slope (const points *p) {                  /* what gradients contract with */
+static gb_node *k_slope (const points *p) { /* what gradients contract with */
   gb_node *in[2] = {dist(p->x, p->y, NULL), map1(GB_OP_RECIP, square(p->l))};
   return attr_node(GB_OP_RADIAL, 2, in, (gb_attr){.i = {GB_M52, 1}});
 }
@@ -41,14 +43,31 @@ static gb_node *k_manhattan (const points *p) {
   return map1(GB_OP_EXP, map1(GB_OP_NEG, sum_axis(map1(GB_OP_ABS, sub(unsq(p->x, 1), unsq(p->y, 0))), 2)));
 }
 
-static const struct { const char *name; kernel_of *f; } kernels[] = {
-  {"rbf", k_rbf}, {"matern 1/2", k_m12}, {"matern 3/2", k_m32}, {"matern 5/2", k_m52}, {"rational quadratic", k_rq},
-  {"with a variance", k_variance}, {"sum", k_sum}, {"product", k_product}, {"of dots", k_dot}, {"no profile", k_cauchy},
-  {"a derivative", k_slope}, {"with weights", k_ard}, {"no front", k_manhattan},
+static const struct {
+  const char *name;
+  kernel_of *f;
+} kernels[] = {
+    {"rbf", k_rbf},
+    {"matern 1/2", k_m12},
+    {"matern 3/2", k_m32},
+    {"matern 5/2", k_m52},
+    {"rational quadratic", k_rq},
+    {"with a variance", k_variance},
+    {"sum", k_sum},
+    {"product", k_product},
+    {"of dots", k_dot},
+    {"no profile", k_cauchy},
+    {"a derivative", k_slope},
+    {"with weights", k_ard},
+    {"no front", k_manhattan},
 };
 #define NKERNELS ((int)(sizeof kernels / sizeof kernels[0]))
 
-typedef struct scene { points p; gb_node *v; size_t n, m; } scene;
+typedef struct scene {
+  points p;
+  gb_node *v;
+  size_t n, m;
+} scene;
 
 static scene begin (int threads, gb_dtype t, bool square) {
   eval_begin(threads, (size_t)1 << 28);
@@ -69,7 +88,7 @@ static void for_all_scenes (scene_test *f) {
     for (int c = 0; c < 4; c++) f(k, c & 1 ? GB_F32 : GB_F64, c & 2);
 }
 
-#define COMPLAIN(what) \
+#define COMPLAIN(what)                                                                                       \
   fail_msg("%s, %s, %s points: %s", kernels[k].name, gb_dtype_name(t), square ? "the same" : "other", what)
 
 static gb_node *columns (gb_node *v, size_t from, size_t n) { return BUILD(gb_slice, v, 1, from, 1, n); }
@@ -78,9 +97,12 @@ static void one_column (int k, gb_dtype t, bool square) {
   const scene s = begin(1, t, square);
   gb_node *kernel = kernels[k].f(&s.p), *all = mm(kernel, s.v);
   eval1(all);
-  static const struct { size_t from, n; } parts[] = {{0, 1}, {3, 1}, {16, 1}, {0, 4}, {5, 8}, {2, 15}, {0, 16}};
+  static const struct {
+    size_t from, n;
+  } parts[] = {{0, 1}, {3, 1}, {16, 1}, {0, 4}, {5, 8}, {2, 15}, {0, 16}};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-    gb_node *v = columns(s.v, parts[i].from, parts[i].n), *z = mm(kernel, parts[i].n == 1 && i % 2 ? sq(v, 1) : v);
+    gb_node *v = columns(s.v, parts[i].from, parts[i].n),
+            *z = mm(kernel, parts[i].n == 1 && i % 2 ? sq(v, 1) : v);
     eval1(z);
     for (size_t e = 0; e < s.n * parts[i].n; e++)
       if (element(z, 0, e) != element(all, 0, e / parts[i].n * R + parts[i].from + e % parts[i].n))
@@ -99,7 +121,8 @@ static void dense_and_streamed (int k, gb_dtype t, bool square) {
   const scene s = begin(1, t, square);
   double *unit = calloc(s.m * s.m, sizeof *unit);
   for (size_t j = 0; j < s.m; j++) unit[j * s.m + j] = 1;
-  gb_node *i = leaf_of(t, 0, 2, (size_t[]){s.m, s.m}, unit, 0, 0), *kernel = kernels[k].f(&s.p), *all = mm(kernel, i);
+  gb_node *i = leaf_of(t, 0, 2, (size_t[]){s.m, s.m}, unit, 0, 0), *kernel = kernels[k].f(&s.p),
+          *all = mm(kernel, i);
   gb_node *one = mm(kernel, BUILD(gb_select, i, 1, s.m - 2));
   free(unit);
   eval1(all);
@@ -108,7 +131,8 @@ static void dense_and_streamed (int k, gb_dtype t, bool square) {
   eval1(whole);
   if (!same_bits(all, whole)) COMPLAIN("the dense kernel differs from the streamed one");
   for (size_t e = 0; e < s.n; e++)
-    if (element(one, 0, e) != element(whole, 0, e * s.m + s.m - 2)) COMPLAIN("a column differs from the dense kernel's");
+    if (element(one, 0, e) != element(whole, 0, e * s.m + s.m - 2))
+      COMPLAIN("a column differs from the dense kernel's");
   eval_end();
 }
 
@@ -128,7 +152,8 @@ static void observed (int k, gb_dtype t, bool square) {
     if (how == 3) eval_all(2, (gb_node *[]){z, kernel});
     eval1(z);
     if (how == 0) want = keep_bits(z);
-    else if (!has_bits(z, &want)) COMPLAIN(how == 1 ? "observing the kernel changes the product" : "asking for both changes the product");
+    else if (!has_bits(z, &want))
+      COMPLAIN(how == 1 ? "observing the kernel changes the product" : "asking for both changes the product");
     if (how == 1) dense = keep_bits(kernel);
     if (how > 1 && !has_bits(kernel, &dense)) COMPLAIN("asking for both changes the kernel");
     eval_end();
@@ -246,12 +271,12 @@ static void rows_are_added_in_ascending_chains (void **unused) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_column_has_the_bits_it_has_alone),
-    cmocka_unit_test(a_dense_kernel_is_the_streamed_one),
-    cmocka_unit_test(observing_a_kernel_changes_no_product),
-    cmocka_unit_test(threads_change_no_bits),
-    cmocka_unit_test(the_interpreter_gives_the_bits_of_the_templates),
-    cmocka_unit_test(rows_are_added_in_ascending_chains),
+      cmocka_unit_test(a_column_has_the_bits_it_has_alone),
+      cmocka_unit_test(a_dense_kernel_is_the_streamed_one),
+      cmocka_unit_test(observing_a_kernel_changes_no_product),
+      cmocka_unit_test(threads_change_no_bits),
+      cmocka_unit_test(the_interpreter_gives_the_bits_of_the_templates),
+      cmocka_unit_test(rows_are_added_in_ascending_chains),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_fold_pairs.c - how often a pair of points is visited: a product and all its gradients once, symmetric products half as
-** often; counted in the kernels. */
+/* test_fold_pairs.c - how often a pair of points is visited: a product and all its gradients once,
+** symmetric products half as often; counted in the kernels. */
 #include "support/lower_fixture.h"
 
 #define N 371
@@ -8,8 +8,8 @@
 
 /* What a kernel product is made of. */
 typedef struct problem {
-  gb_node *x, *y, *v, *w;               /* points, right-hand sides, cotangent */
-  gb_node *theta[8];                    /* lengthscale, variance, ... */
+  gb_node *x, *y, *v, *w; /* points, right-hand sides, cotangent */
+  gb_node *theta[8];      /* lengthscale, variance, ... */
   int ntheta;
 } problem;
 
@@ -41,7 +41,9 @@ static gb_node *k_ard (problem *p) {
 }
 static gb_node *k_sum (problem *p) { return add(with_variance(p, GB_RBF), with_variance(p, GB_M32)); }
 static gb_node *k_product (problem *p) { return mul(with_variance(p, GB_M52), plain(p, GB_RBF)); }
-static gb_node *k_linear (problem *p) { return add(with_variance(p, GB_RBF), mul(mm(p->x, tr(p->y)), theta(p, 0.5, 1.5))); }
+static gb_node *k_linear (problem *p) {
+  return add(with_variance(p, GB_RBF), mul(mm(p->x, tr(p->y)), theta(p, 0.5, 1.5)));
+}
 /* Periodic: RBF of points embedded on a circle. */
 static gb_node *k_periodic (problem *p) {
   gb_node *period = theta(p, 1.5, 2.5), *at[2][2], *of[2] = {p->x, p->y}, *l = theta(p, 0.5, 1.5);
@@ -54,10 +56,21 @@ static gb_node *k_periodic (problem *p) {
   return radial(GB_RBF, dist(a, b, NULL), inverse_square(l), NULL);
 }
 
-static const struct { const char *name; kernel_of *f; } kernels[] = {
-  {"rbf", k_rbf}, {"matern 1/2", k_m12}, {"matern 3/2", k_m32}, {"matern 5/2", k_m52}, {"rational quadratic", k_rq},
-  {"rbf as a formula", k_formula}, {"rbf, a lengthscale a feature", k_ard}, {"sum", k_sum}, {"product", k_product},
-  {"sum with linear", k_linear}, {"periodic", k_periodic},
+static const struct {
+  const char *name;
+  kernel_of *f;
+} kernels[] = {
+    {"rbf", k_rbf},
+    {"matern 1/2", k_m12},
+    {"matern 3/2", k_m32},
+    {"matern 5/2", k_m52},
+    {"rational quadratic", k_rq},
+    {"rbf as a formula", k_formula},
+    {"rbf, a lengthscale a feature", k_ard},
+    {"sum", k_sum},
+    {"product", k_product},
+    {"sum with linear", k_linear},
+    {"periodic", k_periodic},
 };
 #define NKERNELS (sizeof kernels / sizeof kernels[0])
 
@@ -82,7 +95,8 @@ static size_t loss_and_gradients (const problem *p, gb_node *loss, gb_node **out
 /* Steps of n x d elements, such as sums over points, count their elements too. */
 #define SMALL (10 * (N + M) * 2 * D)
 
-static void expect_visits (const char *name, const char *what, size_t n, gb_node *const *out, uint64_t visits) {
+static void expect_visits (const char *name, const char *what, size_t n, gb_node *const *out,
+                           uint64_t visits) {
   gb_lowered *low = lowered(n, out);
   eval_all(n, out);
   const uint64_t pairs = gb_last_eval.pairs;
@@ -102,13 +116,15 @@ static void check_against_differences (gb_node *loss, gb_node *x, gb_node *gradi
     double *values = malloc(count_of(x) * sizeof *values);
     for (size_t i = 0; i < count_of(x); i++) values[i] = element(x, 0, i) + (i == e ? (side ? h : -h) : 0);
     const gb_shape *s = gb_node_shape(x);
-    gb_node *moved = leaf_of(GB_F64, GB_NODE_GRAD, s->ndim, s->dim, values, 0, 0), *l = BUILD(gb_substitute, loss, 1, &x, &moved);
+    gb_node *moved = leaf_of(GB_F64, GB_NODE_GRAD, s->ndim, s->dim, values, 0, 0),
+            *l = BUILD(gb_substitute, loss, 1, &x, &moved);
     eval1(l);
     at[side] = element(l, 0, 0);
     free(values);
   }
   const double want = (at[1] - at[0]) / (2 * h), got = element(gradient, 0, e);
-  if (!(fabs(got - want) <= 2e-5 * (1 + fabs(want)))) fail_msg("gradient %.10g, differences %.10g", got, want);
+  if (!(fabs(got - want) <= 2e-5 * (1 + fabs(want))))
+    fail_msg("gradient %.10g, differences %.10g", got, want);
 }
 
 static void a_product_and_all_its_gradients_visit_each_pair_once (void **unused) {
@@ -124,7 +140,8 @@ static void a_product_and_all_its_gradients_visit_each_pair_once (void **unused)
         expect_visits(kernels[k].name, "product and gradients", n, out, 1);
         if (!f32) {
           gb_node *xs[8] = {p.x, p.y, p.v, p.theta[0], p.theta[1], p.theta[2], p.theta[3]};
-          for (size_t i = 0; i + 1 < n; i++) check_against_differences(loss, xs[i], out[i + 1], count_of(xs[i]) / 2);
+          for (size_t i = 0; i + 1 < n; i++)
+            check_against_differences(loss, xs[i], out[i + 1], count_of(xs[i]) / 2);
         }
         eval_end();
       }
@@ -175,18 +192,21 @@ static void batched_products_and_gradients_visit_each_pair_once (void **unused) 
       gb_node *out[16];
       eval_begin(1, (size_t)1 << 28);
       inputs_begin(7, GB_F64, GB_NODE_GRAD);
-      problem p = {.x = in3(B, N, D, -1, 1), .y = shared ? in2(M, D, -1, 1) : in3(B, M, D, -1, 1), .v = in3(B, M, r, -1, 1),
+      problem p = {.x = in3(B, N, D, -1, 1),
+                   .y = shared ? in2(M, D, -1, 1) : in3(B, M, D, -1, 1),
+                   .v = in3(B, M, r, -1, 1),
                    .w = in3(B, N, r, -1, 1)};
       gb_node *loss = sum_all(mul(p.w, mm(k_rbf(&p), p.v)));
       const size_t n = loss_and_gradients(&p, loss, out);
       expect_visits(shared ? "rbf of shared points" : "rbf of batches", "product and gradients", n, out, B);
       gb_node *xs[8] = {p.x, p.y, p.v, p.theta[0], p.theta[1]};
-      for (size_t i = 0; i + 1 < n; i++) check_against_differences(loss, xs[i], out[i + 1], count_of(xs[i]) / 2);
+      for (size_t i = 0; i + 1 < n; i++)
+        check_against_differences(loss, xs[i], out[i + 1], count_of(xs[i]) / 2);
       eval_end();
     }
 }
 
-/* Symmetric products ------------------------------------------------------------------------------------------------ */
+/* Symmetric products */
 
 static gb_node *k_noisy (problem *p) {
   return add(with_variance(p, GB_RBF), mul(identity_of(gb_node_shape(p->x)->dim[0]), theta(p, 0.1, 0.2)));
@@ -195,10 +215,23 @@ static gb_node *k_noisy_sum (problem *p) {
   return add(k_sum(p), mul(identity_of(gb_node_shape(p->x)->dim[0]), theta(p, 0.1, 0.2)));
 }
 
-static const struct { const char *name; kernel_of *f; } symmetric[] = {
-  {"rbf", k_rbf}, {"matern 1/2", k_m12}, {"matern 3/2", k_m32}, {"matern 5/2", k_m52}, {"rational quadratic", k_rq},
-  {"rbf as a formula", k_formula}, {"rbf, a lengthscale a feature", k_ard}, {"sum", k_sum}, {"product", k_product},
-  {"sum with linear", k_linear}, {"rbf with noise", k_noisy}, {"sum with noise", k_noisy_sum}, {"periodic", k_periodic},
+static const struct {
+  const char *name;
+  kernel_of *f;
+} symmetric[] = {
+    {"rbf", k_rbf},
+    {"matern 1/2", k_m12},
+    {"matern 3/2", k_m32},
+    {"matern 5/2", k_m52},
+    {"rational quadratic", k_rq},
+    {"rbf as a formula", k_formula},
+    {"rbf, a lengthscale a feature", k_ard},
+    {"sum", k_sum},
+    {"product", k_product},
+    {"sum with linear", k_linear},
+    {"rbf with noise", k_noisy},
+    {"sum with noise", k_noisy_sum},
+    {"periodic", k_periodic},
 };
 
 /* K(x, y) v where y is x, or a tensor of the same numbers; out takes the product. */
@@ -233,8 +266,8 @@ static void symmetric_products_visit_half_the_pairs (void **unused) {
             fail_msg("%s, n = %zu, r = %zu: %llu pairs", symmetric[k].name, n, r, (unsigned long long)pairs);
           for (size_t e = 0; e < n * r; e++)
             if (!(fabs(half[e] - full[e]) <= (f32 ? 2e-6 : 4e-15) * 3 * sqrt((double)n)))
-              fail_msg("%s, n = %zu, r = %zu: element %zu is %.17g, unsymmetrically %.17g", symmetric[k].name, n, r, e, half[e],
-                       full[e]);
+              fail_msg("%s, n = %zu, r = %zu: element %zu is %.17g, unsymmetrically %.17g", symmetric[k].name,
+                       n, r, e, half[e], full[e]);
           free(half);
           free(full);
         }
@@ -242,11 +275,11 @@ static void symmetric_products_visit_half_the_pairs (void **unused) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_product_and_all_its_gradients_visit_each_pair_once),
-    cmocka_unit_test(gradients_that_need_the_product_visit_each_pair_twice),
-    cmocka_unit_test(gradients_of_one_set_of_points_visit_each_pair_once),
-    cmocka_unit_test(batched_products_and_gradients_visit_each_pair_once),
-    cmocka_unit_test(symmetric_products_visit_half_the_pairs),
+      cmocka_unit_test(a_product_and_all_its_gradients_visit_each_pair_once),
+      cmocka_unit_test(gradients_that_need_the_product_visit_each_pair_twice),
+      cmocka_unit_test(gradients_of_one_set_of_points_visit_each_pair_once),
+      cmocka_unit_test(batched_products_and_gradients_visit_each_pair_once),
+      cmocka_unit_test(symmetric_products_visit_half_the_pairs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,18 @@
-/* test_fold_proofs.c - random legal expressions over two or three long axes: at 200,000 indices an axis each is planned and
-** streams, no buffer larger than a few numbers an index; the same expressions over short axes have the oracle's values. */
+/* test_fold_proofs.c - random legal expressions over two or three long axes: at 200,000 indices an axis
+** each is planned and streams, no buffer larger than a few numbers an index; the same expressions over
+** short axes have the oracle's values. */
 #include "support/lower_fixture.h"
 #include "support/reference.h"
 
 #define EXPRESSIONS 1000
-#define LONG_P 400               /* a long axis has LONG_P * LONG_Q indices */
+#define LONG_P 400 /* a long axis has LONG_P * LONG_Q indices */
 #define LONG_Q 500
-#define WIDE 96                  /* most numbers an index of a long axis that a value may have */
-#define ROOM (20 * GB_SUPER)     /* and all memory: windows of what is staged, as long as the chains of sums, and scratch */
-#define LEAST 15                 /* times that every op must have been used */
-#define LEAST_TWO 900            /* expressions that must visit pairs of indices of long axes, */
-#define LEAST_THREE 50           /* and triples */
+#define WIDE 96 /* most numbers an index of a long axis that a value may have */
+#define ROOM                                                                                                 \
+  (20 * GB_SUPER) /* and all memory: windows of what is staged, as long as the chains of sums, and scratch */
+#define LEAST 15  /* times that every op must have been used */
+#define LEAST_TWO 900  /* expressions that must visit pairs of indices of long axes, */
+#define LEAST_THREE 50 /* and triples */
 
 static uint64_t draw_seed, drawn;
 static int used[GB_NOPS], failures;
@@ -30,9 +32,10 @@ static size_t draw (size_t below) {
 }
 static bool chance (size_t one_in) { return draw(one_in) == 0; }
 
-/* Values and their axes ----------------------------------------------------------------------------------------------- */
+/* Values and their axes */
 
-/* A long axis is 0, 1 or 2; 3, 4, 5 are every second index of these, backwards. A short one is minus its extent. */
+/* A long axis is 0, 1 or 2; 3, 4, 5 are every second index of these, backwards. A short one is minus its
+** extent. */
 typedef struct val {
   gb_node *n;
   int nd, axis[6];
@@ -42,15 +45,16 @@ typedef struct val {
 #define SAVED 8
 
 static struct {
-  bool planned;                  /* long axes, nothing has a value */
-  bool smooth;                   /* no steps: values are compared loosely */
-  bool differentiated;           /* so parts of pairs are cut out as numbers: the gradient of a cut is as large as the pairs */
+  bool planned; /* long axes, nothing has a value */
+  bool smooth;  /* no steps: values are compared loosely */
+  /* so parts of pairs are cut out as numbers: the gradient of a cut is as large as the pairs */
+  bool differentiated;
   gb_dtype dtype;
   size_t p[3], q[3];
-  int d, r;                      /* features, right-hand sides */
+  int d, r; /* features, right-hand sides */
   gb_node *vector[3], *points[3], *columns[3], *scalar, *weights, *leaf[11];
   int nleaves;
-  val saved[AXES][SAVED];        /* results over one axis, to build on */
+  val saved[AXES][SAVED]; /* results over one axis, to build on */
   int nsaved[AXES];
 } now;
 
@@ -84,7 +88,7 @@ static gb_node *along (gb_node *n, int dim, int axis) {
   return axis < 3 ? n : BUILD(gb_slice, n, dim, extent_of(axis % 3) - 1, -2, extent_of(axis));
 }
 
-/* Numbers ------------------------------------------------------------------------------------------------------------- */
+/* Numbers */
 
 static gb_node *plus (gb_node *x, double c) { return add(x, num(c)); }
 static gb_node *times (gb_node *x, double c) { return mul(x, num(c)); }
@@ -99,19 +103,24 @@ static gb_node *tame (gb_node *x) {
 
 /* Any op of one input, on values of about -1.5 to 1.5. */
 static gb_node *unary (gb_node *x) {
-  static const gb_op any[] = {GB_OP_NEG, GB_OP_ABS, GB_OP_SQUARE, GB_OP_EXP, GB_OP_EXPM1, GB_OP_SIN, GB_OP_COS, GB_OP_ATAN,
-    GB_OP_TANH, GB_OP_SIGMOID, GB_OP_SOFTPLUS, GB_OP_RELU, GB_OP_ERF, GB_OP_NDTR, GB_OP_LOG_NDTR, GB_OP_DETACH,
-    GB_OP_NDTR_RATIO, GB_OP_NDTR_GAP, GB_OP_NDTR_SPREAD};
-  static const gb_op positive[] = {GB_OP_LOG, GB_OP_SQRT, GB_OP_RSQRT, GB_OP_RECIP, GB_OP_LGAMMA, GB_OP_DIGAMMA, GB_OP_LOG1P};
+  static const gb_op any[] = {
+      GB_OP_NEG,      GB_OP_ABS,    GB_OP_SQUARE,     GB_OP_EXP,      GB_OP_EXPM1,      GB_OP_SIN, GB_OP_COS,
+      GB_OP_ATAN,     GB_OP_TANH,   GB_OP_SIGMOID,    GB_OP_SOFTPLUS, GB_OP_RELU,       GB_OP_ERF, GB_OP_NDTR,
+      GB_OP_LOG_NDTR, GB_OP_DETACH, GB_OP_NDTR_RATIO, GB_OP_NDTR_GAP, GB_OP_NDTR_SPREAD};
+  static const gb_op positive[] = {GB_OP_LOG,    GB_OP_SQRT,    GB_OP_RSQRT, GB_OP_RECIP,
+                                   GB_OP_LGAMMA, GB_OP_DIGAMMA, GB_OP_LOG1P};
   static const gb_op inside[] = {GB_OP_ASIN, GB_OP_ACOS, GB_OP_TAN};
   static const gb_op steps[] = {GB_OP_SIGN, GB_OP_FLOOR, GB_OP_CEIL, GB_OP_ROUND};
   if (chance(20)) return BUILD(gb_map3, GB_OP_WITH_SLOPE, map1(GB_OP_SIN, x), x, map1(GB_OP_COS, x));
   switch (draw(now.smooth ? 5 : 6)) {
-    case 0: case 1: return map1(any[draw(sizeof any / sizeof any[0])], x);
-    case 2: case 3: return map1(positive[draw(7)], plus(map1(GB_OP_SQUARE, x), 0.7));
-    case 4: return chance(12) ? map2(GB_OP_POLYGAMMA, num(2), map1(GB_OP_DETACH, plus(square(x), 0.9)))
-                 : chance(8) ? map1(GB_OP_TRIGAMMA, map1(GB_OP_DETACH, plus(square(x), 0.9)))
-                             : map1(inside[draw(3)], times(map1(GB_OP_SIN, x), 0.8));
+    case 0:
+    case 1: return map1(any[draw(sizeof any / sizeof any[0])], x);
+    case 2:
+    case 3: return map1(positive[draw(7)], plus(map1(GB_OP_SQUARE, x), 0.7));
+    case 4:
+      return chance(12)  ? map2(GB_OP_POLYGAMMA, num(2), map1(GB_OP_DETACH, plus(square(x), 0.9)))
+             : chance(8) ? map1(GB_OP_TRIGAMMA, map1(GB_OP_DETACH, plus(square(x), 0.9)))
+                         : map1(inside[draw(3)], times(map1(GB_OP_SIN, x), 0.8));
     default: return map1(steps[draw(4)], plus(times(x, 2.7), 0.1381));
   }
 }
@@ -132,14 +141,15 @@ static gb_node *binary (gb_node *x, gb_node *y) {
   switch (draw(now.smooth ? 7 : 9)) {
     case 5: return map2(GB_OP_DIV, x, plus(square(y), 0.8));
     case 6: return map2(GB_OP_POW, plus(square(x), 0.6), y);
-    case 7: return chance(2) ? map2(GB_OP_IDIV, plus(x, 0.0119), plus(square(y), 0.7))
-                             : map2(GB_OP_MOD, plus(x, 0.0119), plus(square(y), 0.7));
+    case 7:
+      return chance(2) ? map2(GB_OP_IDIV, plus(x, 0.0119), plus(square(y), 0.7))
+                       : map2(GB_OP_MOD, plus(x, 0.0119), plus(square(y), 0.7));
     case 8: return BUILD(gb_map3, GB_OP_WHERE, compare(x, y), x, times(y, 0.7));
     default: return map2(ops[draw(5)], x, y);
   }
 }
 
-/* One axis ------------------------------------------------------------------------------------------------------------ */
+/* One axis */
 
 static gb_node *range_of (int axis) {
   const gb_shape s = gb_shape_of(1, (size_t[]){extent_of(axis)});
@@ -178,7 +188,7 @@ static gb_node *points_of (int axis) {
   }
 }
 
-/* Two axes ------------------------------------------------------------------------------------------------------------ */
+/* Two axes */
 
 static gb_node *profile_of (gb_node *s) {
   const gb_profile p = (gb_profile)draw(GB_NPROFILES);
@@ -196,7 +206,8 @@ static gb_node *distance_of (int a, int b) {
 
 /* A reduction over the features of all pairs, written out. */
 static gb_node *over_features (int a, int b) {
-  static const gb_op ops[] = {GB_OP_SUM, GB_OP_MAX, GB_OP_MIN, GB_OP_PROD, GB_OP_LOGSUMEXP, GB_OP_ANY, GB_OP_ALL};
+  static const gb_op ops[] = {GB_OP_SUM,       GB_OP_MAX, GB_OP_MIN, GB_OP_PROD,
+                              GB_OP_LOGSUMEXP, GB_OP_ANY, GB_OP_ALL};
   gb_node *t = binary(unsq(points_of(a), 1), unsq(points_of(b), 0));
   const gb_op op = ops[draw(now.smooth ? 5 : 7)];
   if (op == GB_OP_ANY || op == GB_OP_ALL) {
@@ -217,21 +228,24 @@ static gb_node *identity (int a) { return BUILD(gb_eye, fx.g, extent_of(a), now.
 /* A batch of two kernels of moved points, summed over the batch. */
 static gb_node *batched (int a, int b) {
   gb_node *shift = leaf_of(now.dtype, 0, 3, (size_t[]){2, 1, 1}, (double[]){0.1, -0.2}, 0, 0);
-  gb_node *x = add(unsq(points_of(a), 0), shift), *y = chance(2) ? points_of(b) : mul(unsq(points_of(b), 0), shift);
+  gb_node *x = add(unsq(points_of(a), 0), shift),
+          *y = chance(2) ? points_of(b) : mul(unsq(points_of(b), 0), shift);
   return sum_axis(profile_of(dist(x, y, NULL)), 0);
 }
 
 static val tile (int a, int b) {
   gb_node *n;
   switch (draw(8)) {
-    case 0: case 1: n = distance_of(a, b); break;
+    case 0:
+    case 1: n = distance_of(a, b); break;
     case 2: n = times(mm(points_of(a), tr(points_of(b))), 0.4); break;
     case 3: n = binary(unsq(vector_of(a), 1), unsq(vector_of(b), 0)); break;
     case 4: n = drop_ones(over_features(a, b), 2); break;
     case 5: n = batched(a, b); break;
     case 6: n = mul(random_of(2, (int[]){a, b}), unsq(vector_of(b), 0)); break;
     default:
-      n = a == b ? add(times(identity(a), 0.5), distance_of(a, b)) : sub(unsq(range_of(a), 1), unsq(range_of(b), 0));
+      n = a == b ? add(times(identity(a), 0.5), distance_of(a, b))
+                 : sub(unsq(range_of(a), 1), unsq(range_of(b), 0));
   }
   return value(tame(n), 2, a, b, 0);
 }
@@ -244,7 +258,8 @@ static val through (int a, int b, int c) {
   }
   gb_node *u = binary(unsq(unsq(vector_of(a), 1), 2), unsq(unsq(vector_of(b), 0), 2));
   gb_node *t = binary(tame(u), unsq(unsq(vector_of(c), 0), 0));
-  return value(tame(times(BUILD(gb_reduce, chance(2) ? GB_OP_SUM : GB_OP_MAX, t, 2, false), 0.2)), 2, a, c, 0);
+  return value(tame(times(BUILD(gb_reduce, chance(2) ? GB_OP_SUM : GB_OP_MAX, t, 2, false), 0.2)), 2, a, c,
+               0);
 }
 
 /* Another tile over the same axes, or over them exchanged. */
@@ -265,7 +280,7 @@ static val vary (val t) {
   return t;
 }
 
-/* From two axes to one ------------------------------------------------------------------------------------------------ */
+/* From two axes to one */
 
 static gb_node *reduced (gb_node *t, int dim) {
   static const gb_op ops[] = {GB_OP_SUM, GB_OP_SUM, GB_OP_MAX, GB_OP_MIN, GB_OP_LOGSUMEXP};
@@ -324,7 +339,8 @@ static gb_node *collapse (const val *t) {
   const int a = t->axis[0], b = t->axis[1];
   gb_node *v = vector_of(b), *w = along(now.columns[b % 3], 0, b);
   switch (draw(12)) {
-    case 0: case 1: return mm(t->n, v);
+    case 0:
+    case 1: return mm(t->n, v);
     case 2: return sum_axis(mm(t->n, w), 1);
     case 3: return BUILD(gb_reduce, GB_OP_MAX, mm(tr(w), tr(t->n)), 1, false);
     case 4: return sum_axis(mul(t->n, unsq(v, 0)), 1);
@@ -340,7 +356,7 @@ static gb_node *collapse (const val *t) {
   }
 }
 
-/* The whole ----------------------------------------------------------------------------------------------------------- */
+/* The whole */
 
 #define MOST_OUTPUTS 8
 
@@ -478,21 +494,21 @@ static void check_values (uint64_t seed, int which, const gb_node *n, const doub
   for (size_t e = 0; e < count; e++) {
     const double got = element(n, 0, e);
     if (reference_close(got, want[e], 0, (now.dtype == GB_F32 ? 2e-3 : 1e-9) * most)) continue;
-    COMPLAIN("expression %llu, %zu x %zu x %zu: element %zu of result %d is %.15g, want %.15g\n", (unsigned long long)seed,
-             extent_of(0), extent_of(1), extent_of(2), e, which, got, want[e]);
+    COMPLAIN("expression %llu, %zu x %zu x %zu: element %zu of result %d is %.15g, want %.15g\n",
+             (unsigned long long)seed, extent_of(0), extent_of(1), extent_of(2), e, which, got, want[e]);
     return;
   }
 }
 
 static void short_sizes (uint64_t seed) {
-  static const size_t few[] = {1, 3, 5, 7};                  /* sometimes one index only */
+  static const size_t few[] = {1, 3, 5, 7}; /* sometimes one index only */
   draw_seed = seed;
   drawn = 1000000;
   for (int a = 0; a < 3; a++) {
     now.p[a] = few[chance(12) ? 0 : 1 + draw(2)];
     now.q[a] = few[draw(4)];
   }
-  if (seed % 16 == 5) now.p[0] = 13, now.q[0] = 21;          /* more than one tile, chain and lane block */
+  if (seed % 16 == 5) now.p[0] = 13, now.q[0] = 21; /* more than one tile, chain and lane block */
 }
 
 static void short_expressions_have_the_values_of_dense_evaluation (void **unused) {
@@ -500,7 +516,7 @@ static void short_expressions_have_the_values_of_dense_evaluation (void **unused
   failures = 0;
   eval_begin(2, (size_t)1 << 30);
   now.planned = false;
-  gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = 0xff};               /* what is read unwritten is NaN */
+  gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = 0xff}; /* what is read unwritten is NaN */
   for (uint64_t seed = first_seed(); seed < first_seed() + EXPRESSIONS; seed++) {
     gb_node *out[MOST_OUTPUTS];
     double *want[MOST_OUTPUTS];
@@ -521,15 +537,16 @@ static void short_expressions_have_the_values_of_dense_evaluation (void **unused
   eval_end();
   const gb_memcheck_watch seen = gb_plan_memcheck;
   gb_plan_memcheck = (gb_memcheck_watch){0};
-  if (seen.strays > 0 || seen.unwritten >= 64) COMPLAIN("%zu stray bytes, %zu unwritten: %s\n", seen.strays, seen.unwritten, seen.first);
+  if (seen.strays > 0 || seen.unwritten >= 64)
+    COMPLAIN("%zu stray bytes, %zu unwritten: %s\n", seen.strays, seen.unwritten, seen.first);
   assert_int_equal(failures, 0);
 }
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(long_expressions_stream),
-    cmocka_unit_test(every_op_was_used),
-    cmocka_unit_test(short_expressions_have_the_values_of_dense_evaluation),
+      cmocka_unit_test(long_expressions_stream),
+      cmocka_unit_test(every_op_was_used),
+      cmocka_unit_test(short_expressions_have_the_values_of_dense_evaluation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,16 @@
-/* test_lower.c - what lowering makes of expressions: one program for every spelling of a kernel product, and which values are
-** stored, inlined, copied or refused. */
+/* test_lower.c - what lowering makes of expressions: one program for every spelling of a kernel product,
+** and which values are stored, inlined, copied or refused. */
 #include "base/hash.h"
 #include "support/lower_fixture.h"
 #include "support/reference.h"
 
-/* One product, many spellings ---------------------------------------------------------------------------------------- */
+/* One product, many spellings */
 
 /* exp(-|x_i - y_j|^2 / (2 l^2)) v_j, summed over j. */
-typedef struct product { gb_node *x, *y, *l, *v; size_t n, m, d; } product;
+typedef struct product {
+  gb_node *x, *y, *l, *v;
+  size_t n, m, d;
+} product;
 typedef gb_node *spelling (const product *p);
 
 static gb_node *pow_ (gb_node *a, double p) { return map2(GB_OP_POW, a, num(p)); }
@@ -28,8 +31,12 @@ static gb_node *dots (const product *p) { return mm(p->x, tr(p->y)); }
 
 static gb_node *s_plain (const product *p) { return mm(plain(p), p->v); }
 static gb_node *s_power (const product *p) { return mm(after(p, sum_axis(pow_(difference(p), 2), 2)), p->v); }
-static gb_node *s_times (const product *p) { return mm(after(p, sum_axis(mul(difference(p), difference(p)), 2)), p->v); }
-static gb_node *s_sign (const product *p) { return mm(after(p, sum_axis(square(sub(unsq(p->y, 0), unsq(p->x, 1))), 2)), p->v); }
+static gb_node *s_times (const product *p) {
+  return mm(after(p, sum_axis(mul(difference(p), difference(p)), 2)), p->v);
+}
+static gb_node *s_sign (const product *p) {
+  return mm(after(p, sum_axis(square(sub(unsq(p->y, 0), unsq(p->x, 1))), 2)), p->v);
+}
 static gb_node *s_negated (const product *p) {
   gb_node *d2 = sum_axis(square(difference(p)), 2);
   return mm(map1(GB_OP_EXP, dvd(map1(GB_OP_NEG, d2), mul(num(2), mul(p->l, p->l)))), p->v);
@@ -64,7 +71,8 @@ static gb_node *s_quadratic_turned (const product *p) {
   return mm(map1(GB_OP_EXP, mul(s, dvd(num(0.5), square(p->l)))), p->v);
 }
 static gb_node *s_quadratic_scaled (const product *p) {
-  const product q = {.x = dvd(p->x, p->l), .y = dvd(p->y, p->l), .l = num(1), .v = p->v, .n = p->n, .m = p->m, .d = p->d};
+  const product q = {
+      .x = dvd(p->x, p->l), .y = dvd(p->y, p->l), .l = num(1), .v = p->v, .n = p->n, .m = p->m, .d = p->d};
   return s_quadratic(&q);
 }
 static gb_node *s_transposed (const product *p) {
@@ -85,14 +93,16 @@ static gb_node *s_unrolled (const product *p) {
 static gb_node *s_unrolled_scaled (const product *p) {
   gb_node *s = num(0);
   for (size_t k = p->d; k-- > 0;) {
-    gb_node *a = BUILD(gb_slice, dvd(p->x, p->l), 1, k, 1, 1), *b = tr(BUILD(gb_slice, dvd(p->y, p->l), 1, k, 1, 1));
+    gb_node *a = BUILD(gb_slice, dvd(p->x, p->l), 1, k, 1, 1),
+            *b = tr(BUILD(gb_slice, dvd(p->y, p->l), 1, k, 1, 1));
     s = add(square(sub(a, b)), s);
   }
   return mm(half_exp(s), p->v);
 }
 static gb_node *s_mapped (const product *p) {
   const gb_tensor one = {.dtype = inputs.dtype, .shape = gb_shape_of(1, &p->d)};
-  gb_node *xi = BUILD(gb_node_leaf, fx.g, &one, GB_NODE_TRACED, ""), *yj = BUILD(gb_node_leaf, fx.g, &one, GB_NODE_TRACED, "");
+  gb_node *xi = BUILD(gb_node_leaf, fx.g, &one, GB_NODE_TRACED, ""),
+          *yj = BUILD(gb_node_leaf, fx.g, &one, GB_NODE_TRACED, "");
   gb_node *k = half_exp(dvd(sum_all(square(sub(xi, yj))), square(p->l))), *row, *all;
   const int first = 0;
   OK(gb_vmap(1, &yj, &p->y, &first, false, 1, &k, &row, &fx.err));
@@ -116,7 +126,7 @@ static gb_node *s_object_scaled (const product *p) {
   return mm(radial(GB_RBF, dist(dvd(p->x, p->l), dvd(p->y, p->l), NULL), num(1), NULL), p->v);
 }
 static gb_node *s_sum (const product *p) { return sum_axis(mul(plain(p), unsq(p->v, 0)), 1); }
-static gb_node *s_sum_first (const product *p) {             /* features before points, weights before the sum */
+static gb_node *s_sum_first (const product *p) { /* features before points, weights before the sum */
   gb_node *k = after(p, sum_axis(square(sub(unsq(p->y, 1), unsq(p->x, 0))), 2));
   return sum_axis(mul(unsq(p->v, 1), k), 0);
 }
@@ -132,21 +142,49 @@ static gb_node *s_einsum_all (const product *p) {
   return BUILD(gb_einsum, fx.g, "ji,j->i", 2, ((gb_node *const[]){tr(k), p->v}));
 }
 
-static const struct { const char *name; spelling *f; } spellings[] = {
-  {"square", s_plain}, {"power", s_power}, {"product", s_times}, {"other sign", s_sign}, {"negated", s_negated},
-  {"points / l", s_scaled}, {"points * (1 / l)", s_reciprocal}, {"expand", s_expanded}, {"reshape", s_reshaped},
-  {"norm ^ 2", s_norm}, {"norm kept / l", s_norm_kept}, {"x^2 + y^2 - 2 x y'", s_quadratic},
-  {"-(2 x y' - x^2 - y^2)", s_quadratic_turned}, {"quadratic of points / l", s_quadratic_scaled}, {"transposed", s_transposed},
-  {"features first", s_features_first}, {"unrolled", s_unrolled}, {"unrolled by slices", s_unrolled_scaled},
-  {"vmap of a pair", s_mapped}, {"vmap of a row", s_mapped_row}, {"kernel object", s_object},
-  {"kernel object of points / l", s_object_scaled}, {"sum of products", s_sum}, {"sum of products, turned", s_sum_first},
-  {"one column", s_column}, {"from the left", s_row}, {"a row from the left", s_row_of_matrix}, {"einsum", s_einsum},
-  {"einsum throughout", s_einsum_all},
+static const struct {
+  const char *name;
+  spelling *f;
+} spellings[] = {
+    {"square", s_plain},
+    {"power", s_power},
+    {"product", s_times},
+    {"other sign", s_sign},
+    {"negated", s_negated},
+    {"points / l", s_scaled},
+    {"points * (1 / l)", s_reciprocal},
+    {"expand", s_expanded},
+    {"reshape", s_reshaped},
+    {"norm ^ 2", s_norm},
+    {"norm kept / l", s_norm_kept},
+    {"x^2 + y^2 - 2 x y'", s_quadratic},
+    {"-(2 x y' - x^2 - y^2)", s_quadratic_turned},
+    {"quadratic of points / l", s_quadratic_scaled},
+    {"transposed", s_transposed},
+    {"features first", s_features_first},
+    {"unrolled", s_unrolled},
+    {"unrolled by slices", s_unrolled_scaled},
+    {"vmap of a pair", s_mapped},
+    {"vmap of a row", s_mapped_row},
+    {"kernel object", s_object},
+    {"kernel object of points / l", s_object_scaled},
+    {"sum of products", s_sum},
+    {"sum of products, turned", s_sum_first},
+    {"one column", s_column},
+    {"from the left", s_row},
+    {"a row from the left", s_row_of_matrix},
+    {"einsum", s_einsum},
+    {"einsum throughout", s_einsum_all},
 };
 #define NSPELLINGS ((int)(sizeof spellings / sizeof spellings[0]))
 _Static_assert(sizeof spellings / sizeof spellings[0] >= 15, "too few spellings");
 
-typedef struct program { uint64_t identity; kept_bits value; uint64_t pairs; char *text; } program;
+typedef struct program {
+  uint64_t identity;
+  kept_bits value;
+  uint64_t pairs;
+  char *text;
+} program;
 
 /* m = 0: the same points twice. */
 static product product_of (gb_dtype t, size_t n, size_t m, size_t d) {
@@ -190,13 +228,15 @@ static void compare_spellings (gb_dtype t, size_t n, size_t m, size_t d) {
   assert_true(want.pairs >= (m > 0 ? n * m : n * n / 2));
   for (int i = 1; i < NSPELLINGS; i++) {
     program got = program_of(spellings[i].f, t, n, m, d);
-    const bool same = got.identity == want.identity && got.pairs == want.pairs && got.value.bytes == want.value.bytes &&
+    const bool same = got.identity == want.identity && got.pairs == want.pairs &&
+                      got.value.bytes == want.value.bytes &&
                       memcmp(got.value.at, want.value.at, want.value.bytes) == 0;
     if (!same) {
       different++;
       print_message("%s, %zu x %zu x %zu: identity %s, %llu pairs, value %s\n%s", spellings[i].name, n, m, d,
                     got.identity == want.identity ? "same" : "other", (unsigned long long)got.pairs,
-                    memcmp(got.value.at, want.value.at, want.value.bytes) == 0 ? "same" : "other", got.text ? got.text : "");
+                    memcmp(got.value.at, want.value.at, want.value.bytes) == 0 ? "same" : "other",
+                    got.text ? got.text : "");
     }
     free_program(&got);
   }
@@ -225,17 +265,17 @@ static unsigned pick (unsigned n) {
 static gb_node *random_distance (const product *p, int depth) {
   product twice = *p, turned = {.x = p->y, .y = p->x, .l = p->l, .v = p->v, .n = p->m, .m = p->n, .d = p->d};
   if (depth > 0) switch (pick(7)) {
-    case 0:
-      twice.x = mul(p->x, num(2));
-      twice.y = mul(num(2), p->y);
-      return mul(random_distance(&twice, depth - 1), num(0.25));
-    case 1: return tr(random_distance(&turned, depth - 1));
-    case 2: return square(map1(GB_OP_SQRT, random_distance(p, depth - 1)));
-    case 3: return map1(GB_OP_NEG, sub(num(0), random_distance(p, depth - 1)));
-    case 4: return dvd(mul(random_distance(p, depth - 1), num(8)), num(8));
-    case 5: return sq(unsq(random_distance(p, depth - 1), 1), 1);
-    default: return expand(random_distance(p, depth - 1), 2, (size_t[]){p->n, p->m});
-  }
+      case 0:
+        twice.x = mul(p->x, num(2));
+        twice.y = mul(num(2), p->y);
+        return mul(random_distance(&twice, depth - 1), num(0.25));
+      case 1: return tr(random_distance(&turned, depth - 1));
+      case 2: return square(map1(GB_OP_SQRT, random_distance(p, depth - 1)));
+      case 3: return map1(GB_OP_NEG, sub(num(0), random_distance(p, depth - 1)));
+      case 4: return dvd(mul(random_distance(p, depth - 1), num(8)), num(8));
+      case 5: return sq(unsq(random_distance(p, depth - 1), 1), 1);
+      default: return expand(random_distance(p, depth - 1), 2, (size_t[]){p->n, p->m});
+    }
   switch (pick(5)) {
     case 0: return sum_axis(mul(difference(p), difference(p)), 2);
     case 1: return sq(BUILD(gb_reduce, GB_OP_SUM, pow_(difference(p), 2), 1u << 2, true), 2);
@@ -276,10 +316,11 @@ static void random_rewrites_of_a_product_are_one_program (void **unused) {
   free_program(&want);
 }
 
-/* Stored or inlined -------------------------------------------------------------------------------------------------- */
+/* Stored or inlined */
 
-/* What lowering makes of small graphs, a word a step: 'map' stores without reducing, 'sum' reduces, 'pairs' reduces values of
-** two axes, other words are opaque ops; with the number of results where there are several. */
+/* What lowering makes of small graphs, a word a step: 'map' stores without reducing, 'sum' reduces,
+** 'pairs' reduces values of two axes, other words are opaque ops; with the number of results where there
+** are several. */
 typedef int graph_of (gb_node **out);
 
 static gb_node *rbf (gb_node *x, gb_node *y) { return radial(GB_RBF, dist(x, y, NULL), num(0.7), NULL); }
@@ -296,7 +337,9 @@ static int two (gb_node **out, gb_node *a, gb_node *b) {
 static gb_node *points (void) { return in2(90, 3, -1, 1); }
 static gb_node *column (void) { return in2(90, 1, -1, 1); }
 
-static int g_chain (gb_node **out) { return one(out, map1(GB_OP_SIN, add(mul(in2(40, 7, -1, 1), num(3)), in1(7, -1, 1)))); }
+static int g_chain (gb_node **out) {
+  return one(out, map1(GB_OP_SIN, add(mul(in2(40, 7, -1, 1), num(3)), in1(7, -1, 1))));
+}
 static int g_sum (gb_node **out) { return one(out, sum_all(map1(GB_OP_EXP, in2(40, 7, -1, 1)))); }
 static int g_product (gb_node **out) { return one(out, mm(rbf(points(), points()), column())); }
 static int g_dense (gb_node **out) { return one(out, rbf(points(), points())); }
@@ -316,7 +359,9 @@ static int g_gemm (gb_node **out) { return one(out, mm(in2(50, 60, -1, 1), in2(6
 static int g_gemm_sum (gb_node **out) {
   return one(out, sum_axis(map1(GB_OP_EXP, mm(in2(50, 60, -1, 1), in2(60, 70, -1, 1))), 1));
 }
-static int g_thin (gb_node **out) { return one(out, sum_axis(map1(GB_OP_EXP, mm(points(), tr(points()))), 1)); }
+static int g_thin (gb_node **out) {
+  return one(out, sum_axis(map1(GB_OP_EXP, mm(points(), tr(points()))), 1));
+}
 static int g_softmax (gb_node **out) { return one(out, BUILD(gb_softmax, in2(30, 40, -1, 1), 1)); }
 static int g_softmax_product (gb_node **out) {
   return one(out, mm(BUILD(gb_softmax, rbf(points(), points()), 1), column()));
@@ -334,11 +379,11 @@ static int g_trace (gb_node **out) {
   gb_node *x = points(), *k = rbf(x, x);
   return one(out, sum_all(attr_node(GB_OP_DIAGONAL, 1, &k, (gb_attr){0})));
 }
-static int g_hoisted (gb_node **out) {                       /* exp(u) is computed once, not once a pair */
+static int g_hoisted (gb_node **out) { /* exp(u) is computed once, not once a pair */
   gb_node *u = map1(GB_OP_EXP, in1(90, -1, 1));
   return one(out, mm(map1(GB_OP_TANH, mul(rbf(points(), points()), unsq(u, 1))), column()));
 }
-static int g_affine (gb_node **out) {                        /* a split that every value allows */
+static int g_affine (gb_node **out) { /* a split that every value allows */
   gb_node *a = map1(GB_OP_SIN, in2(12, 35, -1, 1));
   return one(out, sum_axis(reshape(a, 3, (size_t[]){4, 3, 35}), 1));
 }
@@ -346,53 +391,81 @@ static int g_merged (gb_node **out) {
   gb_node *a = map1(GB_OP_SIN, in2(12, 35, -1, 1));
   return one(out, sum_all(mul(reshape(a, 1, (size_t[]){420}), in1(420, -1, 1))));
 }
-static int g_not_affine (gb_node **out) {                    /* 3 x 8 of 4 x 6, row by row */
+static int g_not_affine (gb_node **out) { /* 3 x 8 of 4 x 6, row by row */
   gb_node *a = map1(GB_OP_SIN, in2(6, 4, -1, 1));
   return one(out, sum_axis(reshape(map1(GB_OP_EXP, tr(a)), 2, (size_t[]){3, 8}), 0));
 }
 static int g_cast (gb_node **out) {
   gb_node *a = map1(GB_OP_EXP, in2(12, 35, -1, 1));
-  return one(out, sum_all(map1(GB_OP_SIN, BUILD(gb_node_build, fx.g, GB_OP_CAST, 1, &a, NULL, NULL, GB_F32))));
+  return one(out,
+             sum_all(map1(GB_OP_SIN, BUILD(gb_node_build, fx.g, GB_OP_CAST, 1, &a, NULL, NULL, GB_F32))));
 }
 static gb_node *positions (size_t n) {
   const gb_shape s = gb_shape_of(1, &n);
   return BUILD(gb_node_build, fx.g, GB_OP_RANGE, 0, NULL, &(gb_attr){.i = {1, 1}}, &s, GB_I64);
 }
-static int g_mixed (gb_node **out) {                         /* whole numbers are compared as such, then used as booleans */
+static int g_mixed (gb_node **out) { /* whole numbers are compared as such, then used as booleans */
   gb_node *odd = map2(GB_OP_EQ, map2(GB_OP_MOD, positions(35), BUILD(gb_node_const, fx.g, 2, GB_I64)),
                       BUILD(gb_node_const, fx.g, 1, GB_I64));
   gb_node *a = in2(12, 35, -1, 1);
-  return one(out, sum_axis(BUILD(gb_map3, GB_OP_WHERE, map2(GB_OP_AND, odd, map2(GB_OP_LT, a, num(0.3))), a, num(-2)), 1));
+  return one(out, sum_axis(BUILD(gb_map3, GB_OP_WHERE, map2(GB_OP_AND, odd, map2(GB_OP_LT, a, num(0.3))), a,
+                                 num(-2)),
+                           1));
 }
-static int g_detached (gb_node **out) { return one(out, sum_all(map1(GB_OP_DETACH, map1(GB_OP_DETACH, map1(GB_OP_SIN, in1(50, -1, 1)))))); }
+static int g_detached (gb_node **out) {
+  return one(out, sum_all(map1(GB_OP_DETACH, map1(GB_OP_DETACH, map1(GB_OP_SIN, in1(50, -1, 1))))));
+}
 static int g_mean (gb_node **out) {
   gb_node *a = in2(30, 40, -1, 1);
   return one(out, sub(a, BUILD(gb_mean, a, 2, true)));
 }
-static int g_one_index (gb_node **out) { return one(out, BUILD(gb_reduce, GB_OP_MAX, map1(GB_OP_SIN, in2(40, 1, -1, 1)), 2, false)); }
-static int g_outer (gb_node **out) {                         /* one right-hand side from nothing but an outer product */
+static int g_one_index (gb_node **out) {
+  return one(out, BUILD(gb_reduce, GB_OP_MAX, map1(GB_OP_SIN, in2(40, 1, -1, 1)), 2, false));
+}
+static int g_outer (gb_node **out) { /* one right-hand side from nothing but an outer product */
   return one(out, mm(mul(unsq(in1(90, -1, 1), 1), unsq(in1(80, -1, 1), 0)), in2(80, 2, -1, 1)));
 }
-static int g_vectors (gb_node **out) {                       /* more than the values; squared, as their signs are free */
+static int g_vectors (gb_node **out) { /* more than the values; squared, as their signs are free */
   gb_node *a = in2(30, 30, -1, 1), *s = add(a, tr(a));
-  gb_node *both = BUILD(gb_node_build, fx.g, GB_OP_EIGH, 1, &s, NULL, NULL, GB_F64), *v = square(BUILD(gb_pick, both, 1));
+  gb_node *both = BUILD(gb_node_build, fx.g, GB_OP_EIGH, 1, &s, NULL, NULL, GB_F64),
+          *v = square(BUILD(gb_pick, both, 1));
   return one(out, sum_all(map1(GB_OP_TANH, mm(v, map1(GB_OP_SIN, v)))));
 }
 static int g_leaf (gb_node **out) { return one(out, in1(5, -1, 1)); }
 
-static const struct { const char *name; graph_of *f; const char *steps; } graphs[] = {
-  {"a chain of maps", g_chain, "map"}, {"a sum of maps", g_sum, "sum"}, {"a kernel product", g_product, "pairs"},
-  {"a dense kernel", g_dense, "map"}, {"a kernel and its product", g_both, "pairs map"},
-  {"both sides of a kernel", g_two_sided, "pairs/2"}, {"a product of a product", g_twice, "pairs pairs"},
-  {"a product of stored matrices", g_gemm, "gemm"}, {"a sum of such a product", g_gemm_sum, "gemm pairs"},
-  {"a sum over dots", g_thin, "pairs"}, {"softmax", g_softmax, "pairs pairs map"},
-  {"softmax of a kernel, times v", g_softmax_product, "pairs pairs pairs"}, {"cholesky of a kernel", g_cholesky, "map cholesky"},
-  {"a row of a kernel", g_row, "map"}, {"a corner of a kernel", g_corner, "map"}, {"a trace of a kernel", g_trace, "sum"},
-  {"a vector's exponential under pairs", g_hoisted, "map pairs"}, {"a splitting reshape", g_affine, "pairs"},
-  {"a merging reshape", g_merged, "sum"}, {"a reshape that is not affine", g_not_affine, "map pairs"},
-  {"a cast inside", g_cast, "map cast sum"}, {"positions and numbers", g_mixed, "map pairs"}, {"detach", g_detached, "sum"},
-  {"a mean taken off", g_mean, "pairs map map"}, {"a maximum of one", g_one_index, "map"}, {"an outer product, times v", g_outer, "pairs"},
-  {"products of eigenvectors", g_vectors, "map eigh map map gemm sum"}, {"nothing to do", g_leaf, ""},
+static const struct {
+  const char *name;
+  graph_of *f;
+  const char *steps;
+} graphs[] = {
+    {"a chain of maps", g_chain, "map"},
+    {"a sum of maps", g_sum, "sum"},
+    {"a kernel product", g_product, "pairs"},
+    {"a dense kernel", g_dense, "map"},
+    {"a kernel and its product", g_both, "pairs map"},
+    {"both sides of a kernel", g_two_sided, "pairs/2"},
+    {"a product of a product", g_twice, "pairs pairs"},
+    {"a product of stored matrices", g_gemm, "gemm"},
+    {"a sum of such a product", g_gemm_sum, "gemm pairs"},
+    {"a sum over dots", g_thin, "pairs"},
+    {"softmax", g_softmax, "pairs pairs map"},
+    {"softmax of a kernel, times v", g_softmax_product, "pairs pairs pairs"},
+    {"cholesky of a kernel", g_cholesky, "map cholesky"},
+    {"a row of a kernel", g_row, "map"},
+    {"a corner of a kernel", g_corner, "map"},
+    {"a trace of a kernel", g_trace, "sum"},
+    {"a vector's exponential under pairs", g_hoisted, "map pairs"},
+    {"a splitting reshape", g_affine, "pairs"},
+    {"a merging reshape", g_merged, "sum"},
+    {"a reshape that is not affine", g_not_affine, "map pairs"},
+    {"a cast inside", g_cast, "map cast sum"},
+    {"positions and numbers", g_mixed, "map pairs"},
+    {"detach", g_detached, "sum"},
+    {"a mean taken off", g_mean, "pairs map map"},
+    {"a maximum of one", g_one_index, "map"},
+    {"an outer product, times v", g_outer, "pairs"},
+    {"products of eigenvectors", g_vectors, "map eigh map map gemm sum"},
+    {"nothing to do", g_leaf, ""},
 };
 
 static const char *word_of (const gb_step *st) {
@@ -408,7 +481,8 @@ static void steps_text (const gb_lowered *low, char *text, size_t room) {
     const gb_step *st = &low->step[s];
     const size_t used = strlen(text);
     snprintf(text + used, room - used, "%s%s", s > 0 ? " " : "", word_of(st));
-    if (st->is_fold && st->fold.nouts > 1) snprintf(text + strlen(text), room - strlen(text), "/%d", st->fold.nouts);
+    if (st->is_fold && st->fold.nouts > 1)
+      snprintf(text + strlen(text), room - strlen(text), "/%d", st->fold.nouts);
   }
 }
 
@@ -434,7 +508,8 @@ static void what_is_stored_is_as_the_table_says (void **unused) {
     eval_all((size_t)n, out);
     for (int k = 0; k < n; k++) {
       for (size_t e = 0; e < count_of(out[k]); e++)
-        if (!reference_close(element(out[k], 0, e), want[k][e], 1e-5, 1e-5)) fail_msg("%s: other values", graphs[i].name);
+        if (!reference_close(element(out[k], 0, e), want[k][e], 1e-5, 1e-5))
+          fail_msg("%s: other values", graphs[i].name);
       free(want[k]);
     }
     eval_end();
@@ -445,8 +520,10 @@ static void what_is_stored_is_as_the_table_says (void **unused) {
 /* One expression over leaves that lie differently: a program of one is none of another's. */
 static void leaves_are_read_as_they_lie (void **unused) {
   (void)unused;
-  static const struct { size_t offset; ptrdiff_t row, column; } lies[] = {
-    {0, 6, 1}, {0, 1, 4}, {23, -6, -1}, {5, 0, 1}, {2, 6, 0}, {30, 12, 2}, {3, 7, 1}};
+  static const struct {
+    size_t offset;
+    ptrdiff_t row, column;
+  } lies[] = {{0, 6, 1}, {0, 1, 4}, {23, -6, -1}, {5, 0, 1}, {2, 6, 0}, {30, 12, 2}, {3, 7, 1}};
   eval_begin(1, (size_t)1 << 28);
   gb_tensor all, part;
   const gb_shape room = gb_shape_of(1, (size_t[]){100}), s = gb_shape_of(2, (size_t[]){4, 6});
@@ -458,16 +535,20 @@ static void leaves_are_read_as_they_lie (void **unused) {
     part.offset = lies[k].offset;
     part.stride[0] = lies[k].row;
     part.stride[1] = lies[k].column;
-    gb_node *x = BUILD(gb_node_leaf, fx.g, &part, 0, ""), *y = map1(GB_OP_EXP, x), *out[2] = {y, sum_axis(square(x), 0)};
+    gb_node *x = BUILD(gb_node_leaf, fx.g, &part, 0, ""), *y = map1(GB_OP_EXP, x),
+            *out[2] = {y, sum_axis(square(x), 0)};
     eval_all(2, out);
     for (size_t i = 0; i < 24; i++) {
-      const double v = sin((double)((ptrdiff_t)part.offset + (ptrdiff_t)(i / 6) * lies[k].row + (ptrdiff_t)(i % 6) * lies[k].column));
-      if (!(fabs(element(y, 0, i) - exp(v)) <= 1e-14)) fail_msg("leaf %zu, element %zu: %.17g", k, i, element(y, 0, i));
+      const double v = sin((double)((ptrdiff_t)part.offset + (ptrdiff_t)(i / 6) * lies[k].row +
+                                    (ptrdiff_t)(i % 6) * lies[k].column));
+      if (!(fabs(element(y, 0, i) - exp(v)) <= 1e-14))
+        fail_msg("leaf %zu, element %zu: %.17g", k, i, element(y, 0, i));
     }
     for (size_t j = 0; j < 6; j++) {
       double want = 0;
       for (size_t i = 0; i < 4; i++) {
-        const double v = sin((double)((ptrdiff_t)part.offset + (ptrdiff_t)i * lies[k].row + (ptrdiff_t)j * lies[k].column));
+        const double v = sin(
+            (double)((ptrdiff_t)part.offset + (ptrdiff_t)i * lies[k].row + (ptrdiff_t)j * lies[k].column));
         want += v * v;
       }
       if (!(fabs(element(out[1], 0, j) - want) <= 1e-14)) fail_msg("leaf %zu, column %zu", k, j);
@@ -482,7 +563,8 @@ static void what_is_detached_lies_where_it_was_stored (void **unused) {
   (void)unused;
   eval_begin(1, (size_t)1 << 28);
   gb_node *x = empty_of(GB_F64, 2, (size_t[]){40, 3}), *s = BUILD(gb_sqdist, x, x, NULL),
-          *eye = BUILD(gb_eye, fx.g, 40, GB_F64), *c = add(radial(GB_RBF, s, BUILD(gb_node_const, fx.g, 1, GB_F64), NULL), eye),
+          *eye = BUILD(gb_eye, fx.g, 40, GB_F64),
+          *c = add(radial(GB_RBF, s, BUILD(gb_node_const, fx.g, 1, GB_F64), NULL), eye),
           *l = BUILD(gb_cholesky, c, 0), *of_leaf = map1(GB_OP_DETACH, x),
           *outs[] = {l, map1(GB_OP_DETACH, l), x, of_leaf, map1(GB_OP_DETACH, map1(GB_OP_EXP, x))};
   gb_lowered *low = lowered(5, outs);
@@ -493,7 +575,7 @@ static void what_is_detached_lies_where_it_was_stored (void **unused) {
   eval_end();
 }
 
-/* Depth and breadth ---------------------------------------------------------------------------------------------------- */
+/* Depth and breadth */
 
 static gb_node *grow (gb_node *x, gb_node *next) {
   gb_node_unref(x);
@@ -568,8 +650,9 @@ static void a_thousand_tensors_are_added_in_one_step (void **unused) {
 
 /* Of two reduced axes the tiles run along the one whose elements lie side by side, unless it is short. */
 static void reductions_over_several_axes_run_along_memory (void **unused) {
-  static const struct { size_t dim[3], tile; } cases[] = {
-    {{100, 200, 100}, 100}, {{150, 200, 100}, 100}, {{100, 200, 150}, 150}, {{150, 200, 10}, 150}};
+  static const struct {
+    size_t dim[3], tile;
+  } cases[] = {{{100, 200, 100}, 100}, {{150, 200, 100}, 100}, {{100, 200, 150}, 150}, {{150, 200, 10}, 150}};
   (void)unused;
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     eval_begin(1, (size_t)1 << 28);
@@ -631,17 +714,17 @@ static void masks_as_numbers_stream (void **unused) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_spelling_of_a_product_is_one_program),
-    cmocka_unit_test(random_rewrites_of_a_product_are_one_program),
-    cmocka_unit_test(what_is_stored_is_as_the_table_says),
-    cmocka_unit_test(leaves_are_read_as_they_lie),
-    cmocka_unit_test(what_is_detached_lies_where_it_was_stored),
-    cmocka_unit_test(a_hundred_thousand_maps_are_lowered_in_regions),
-    cmocka_unit_test(a_thousand_stored_values_may_stand_on_each_other),
-    cmocka_unit_test(a_thousand_tensors_are_added_in_one_step),
-    cmocka_unit_test(masks_as_numbers_stream),
-    cmocka_unit_test(reductions_over_several_axes_run_along_memory),
-    cmocka_unit_test(more_axes_than_a_domain_has_are_refused_in_words),
+      cmocka_unit_test(every_spelling_of_a_product_is_one_program),
+      cmocka_unit_test(random_rewrites_of_a_product_are_one_program),
+      cmocka_unit_test(what_is_stored_is_as_the_table_says),
+      cmocka_unit_test(leaves_are_read_as_they_lie),
+      cmocka_unit_test(what_is_detached_lies_where_it_was_stored),
+      cmocka_unit_test(a_hundred_thousand_maps_are_lowered_in_regions),
+      cmocka_unit_test(a_thousand_stored_values_may_stand_on_each_other),
+      cmocka_unit_test(a_thousand_tensors_are_added_in_one_step),
+      cmocka_unit_test(masks_as_numbers_stream),
+      cmocka_unit_test(reductions_over_several_axes_run_along_memory),
+      cmocka_unit_test(more_axes_than_a_domain_has_are_refused_in_words),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

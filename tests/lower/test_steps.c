@@ -1,5 +1,6 @@
-/* test_steps.c - steps as lowering writes them: what they are called, that views of one value share it, which products are
-** symmetric, that those BLAS has no type for are folds, and that nothing is added once steps have been counted. */
+/* test_steps.c - steps as lowering writes them: what they are called, that views of one value share it,
+** which products are symmetric, that those BLAS has no type for are folds, and that nothing is added once
+** steps have been counted. */
 #include "lower/internal.h"
 #include "support/lower_fixture.h"
 
@@ -39,7 +40,8 @@ static void views_of_one_value_share_it (void **unused) {
   eval_begin(1, (size_t)1 << 28);
   inputs_begin(3, GB_F64, 0);
   gb_node *u = map1(GB_OP_SIN, in1(N, -1, 1)), *a = in2(N, N, -1, 1);
-  gb_node *row = unsq(u, 0), *column = unsq(u, 1), *wide = BUILD(gb_reshape, u, &(gb_shape){.ndim = 2, .dim = {N, 1}});
+  gb_node *row = unsq(u, 0), *column = unsq(u, 1),
+          *wide = BUILD(gb_reshape, u, &(gb_shape){.ndim = 2, .dim = {N, 1}});
   gb_node *mixed = map1(GB_OP_TANH, add(mul(map1(GB_OP_EXP, mul(a, column)), row), mul(add(a, wide), u)));
   gb_node *out[] = {sum_all(mixed), rows_sum(mul(mixed, tr(add(a, column))), 0)};
   gb_lowered *low = lowered(2, out);
@@ -57,7 +59,8 @@ static void views_of_one_value_share_it (void **unused) {
   for (int k = 0; k < 2; k++) {
     double *want = oracle_of(out[k], 0);
     for (size_t i = 0; i < count_of(out[k]); i++)
-      if (!(fabs(element(out[k], 0, i) - want[i]) <= 1e-12 * N * (1 + fabs(want[i])))) fail_msg("result %d differs", k);
+      if (!(fabs(element(out[k], 0, i) - want[i]) <= 1e-12 * N * (1 + fabs(want[i]))))
+        fail_msg("result %d differs", k);
     free(want);
   }
   gb_lowered_free(low);
@@ -88,14 +91,16 @@ static void products_of_two_lazy_kernels_have_the_values_of_dense_ones (void **u
     for (int batched = 0; batched < 2; batched++) {
       eval_begin(2, (size_t)1 << 28);
       inputs_begin((uint64_t)which + 7, GB_F64, 0);
-      const size_t n = 3 * GB_TI - 7;        /* several tiles on either side of the diagonal */
-      gb_node *x = batched ? in3(2, n, D, -1, 1) : in2(n, D, -1, 1), *y = batched ? in3(2, n, D, -1, 1) : in2(n, D, -1, 1);
+      const size_t n = 3 * GB_TI - 7; /* several tiles on either side of the diagonal */
+      gb_node *x = batched ? in3(2, n, D, -1, 1) : in2(n, D, -1, 1),
+              *y = batched ? in3(2, n, D, -1, 1) : in2(n, D, -1, 1);
       gb_node *a = which == 3 ? kernel(x, y) : kernel(x, x);
       gb_node *b = which == 0 ? a : which == 1 || which == 3 ? kernel(y, y) : kernel(x, y), *out = mm(a, b);
       double *want = oracle_of(out, 0);
       eval1(out);
       for (size_t i = 0; i < count_of(out); i++)
-        if (!(fabs(element(out, 0, i) - want[i]) <= 1e-14 * (double)n)) fail_msg("product %d: %g, not %g", which, element(out, 0, i), want[i]);
+        if (!(fabs(element(out, 0, i) - want[i]) <= 1e-14 * (double)n))
+          fail_msg("product %d: %g, not %g", which, element(out, 0, i), want[i]);
       free(want);
       eval_end();
     }
@@ -135,7 +140,8 @@ static void nothing_is_added_once_steps_are_counted (void **unused) {
   (void)unused;
   eval_begin(1, (size_t)1 << 28);
   inputs_begin(5, GB_F64, 0);
-  gb_node *a = in2(N, D, -1, 1), *leaf = in1(N, -1, 1), *out[] = {map1(GB_OP_SIN, a), leaf, BUILD(gb_cholesky, mm(a, tr(a)), 0)};
+  gb_node *a = in2(N, D, -1, 1), *leaf = in1(N, -1, 1),
+          *out[] = {map1(GB_OP_SIN, a), leaf, BUILD(gb_cholesky, mm(a, tr(a)), 0)};
   for (int i = 0; i < 3; i++) {
     gb_lower_state s = {.graph = fx.g, .err = &fx.err};
     uint64_t hash;
@@ -165,12 +171,12 @@ static void nothing_is_added_once_steps_are_counted (void **unused) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_merged_traversal_is_named_after_its_kernel),
-    cmocka_unit_test(views_of_one_value_share_it),
-    cmocka_unit_test(a_slice_of_a_value_does_not_store_all_of_it),
-    cmocka_unit_test(products_of_two_lazy_kernels_have_the_values_of_dense_ones),
-    cmocka_unit_test(products_of_half_precision_are_rounded_once),
-    cmocka_unit_test(nothing_is_added_once_steps_are_counted),
+      cmocka_unit_test(a_merged_traversal_is_named_after_its_kernel),
+      cmocka_unit_test(views_of_one_value_share_it),
+      cmocka_unit_test(a_slice_of_a_value_does_not_store_all_of_it),
+      cmocka_unit_test(products_of_two_lazy_kernels_have_the_values_of_dense_ones),
+      cmocka_unit_test(products_of_half_precision_are_rounded_once),
+      cmocka_unit_test(nothing_is_added_once_steps_are_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

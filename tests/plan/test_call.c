@@ -1,8 +1,9 @@
-/* test_call.c - ops registered from above: how long they live, the memory they are lent, what a plan says of them. */
+/* test_call.c - ops registered from above: how long they live, the memory they are lent, what a plan says
+** of them. */
 #include <stdalign.h>
 
-#include "support/eval_fixture.h"
 #include "graph/call.h"
+#include "support/eval_fixture.h"
 
 #define LIMIT ((size_t)1 << 26)
 #define SCRATCH ((size_t)1 << 20)
@@ -14,13 +15,13 @@ static void release (void *ud) {
   released++;
 }
 
-static gb_status run_nothing (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out, void *scratch,
-                              gb_error *err) {
+static gb_status run_nothing (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out,
+                              void *scratch, gb_error *err) {
   (void)ud, (void)g, (void)o, (void)in, (void)out, (void)scratch, (void)err;
   return GB_OK;
 }
 
-/* ---- the registry -------------------------------------------------------------------------------------- */
+/* -- the registry */
 
 static void numbers_are_never_used_again (void **unused) {
   (void)unused;
@@ -28,26 +29,30 @@ static void numbers_are_never_used_again (void **unused) {
   int number[300];
   released = 0;
   for (int i = 0; i < 300; i++) {
-    number[i] = gb_call_register(&(gb_call){.name = "x", .run = run_nothing, .release = release, .ud = &data[i]});
+    number[i] =
+        gb_call_register(&(gb_call){.name = "x", .run = run_nothing, .release = release, .ud = &data[i]});
     assert_true(number[i] >= 0 && (i == 0 || number[i] > number[i - 1]));
   }
-  assert_int_equal(gb_call_register(&(gb_call){.run = run_nothing, .release = release, .ud = &data[7]}), number[7]);
+  assert_int_equal(gb_call_register(&(gb_call){.run = run_nothing, .release = release, .ud = &data[7]}),
+                   number[7]);
   gb_call_unref(number[7]);
-  assert_int_equal(released, 0);                 /* it was counted twice */
+  assert_int_equal(released, 0); /* it was counted twice */
   for (int i = 0; i < 300; i++) assert_ptr_equal(gb_call_get(number[i])->ud, &data[i]);
   for (int i = 0; i < 300; i += 2) gb_call_unref(number[i]);
   assert_int_equal(released, 150);
   for (int i = 0; i < 300; i++) assert_true((gb_call_get(number[i]) == NULL) == (i % 2 == 0));
-  assert_true(gb_call_register(&(gb_call){.run = run_nothing, .release = release, .ud = &data[0]}) > number[299]);
+  assert_true(gb_call_register(&(gb_call){.run = run_nothing, .release = release, .ud = &data[0]}) >
+              number[299]);
   gb_call_unref(number[299] + 1);
   for (int i = 1; i < 300; i += 2) gb_call_unref(number[i]);
   assert_int_equal(released, 301);
-  gb_call_unref(number[0]);                      /* unknown: nothing happens */
+  gb_call_unref(number[0]); /* unknown: nothing happens */
   assert_null(gb_call_get(-1));
 }
 
 static gb_node *call_node (int number, gb_node *x) {
-  return BUILD(gb_node_build, fx.g, GB_OP_CALL, 1, &x, &(gb_attr){.i = {number}}, gb_node_shape(x), gb_node_dtype(x));
+  return BUILD(gb_node_build, fx.g, GB_OP_CALL, 1, &x, &(gb_attr){.i = {number}}, gb_node_shape(x),
+               gb_node_dtype(x));
 }
 
 static void nodes_keep_their_op (void **unused) {
@@ -65,7 +70,7 @@ static void nodes_keep_their_op (void **unused) {
   assert_null(gb_call_get(number));
 }
 
-/* ---- lent memory --------------------------------------------------------------------------------------- */
+/* -- lent memory */
 
 static alignas(64) char memory[8192];
 
@@ -84,14 +89,14 @@ static void lent_memory_is_filled_from_the_front_and_not_beyond (void **unused) 
   assert_int_equal(block(&l, 300, &a), GB_OK);
   assert_int_equal(block(&l, 300, &b), GB_OK);
   assert_int_equal(block(&l, 400, &c), GB_OK);
-  assert_int_equal(block(&l, 1, &d), GB_ENOMEM);               /* 1000 are held */
+  assert_int_equal(block(&l, 1, &d), GB_ENOMEM); /* 1000 are held */
   assert_ptr_equal(a, memory + 64);
   assert_ptr_equal(b, memory + 64 + 320 + 64);
   gb_ledger_free(&l, b);
   assert_int_equal(block(&l, 310, &d), GB_ENOMEM);
   assert_int_equal(block(&l, 280, &d), GB_OK);
-  assert_ptr_equal(d, b);                                       /* the gap */
-  gb_ledger_free(&l, before);                                   /* from outside, meanwhile */
+  assert_ptr_equal(d, b);     /* the gap */
+  gb_ledger_free(&l, before); /* from outside, meanwhile */
   assert_int_equal(outer.used, 0);
   assert_int_equal(l.used, 980);
   gb_ledger_retag(&l, c, GB_MEM_CACHE);
@@ -115,7 +120,7 @@ static void headers_count_against_the_memory_itself (void **unused) {
   gb_ledger_init(&l, 100000);
   gb_ledger_lend(&l, &outer, memory, 1024, 100000);
   while (n < 64 && block(&l, 1, &p[n]) == GB_OK) n++;
-  assert_int_equal(n, 8);                                       /* 64 of each, and 1 rounded up */
+  assert_int_equal(n, 8); /* 64 of each, and 1 rounded up */
   while (n > 0) gb_ledger_free(&l, p[--n]);
   gb_ledger_return(&l);
 }
@@ -125,11 +130,12 @@ static void what_still_lives_moves_out (void **unused) {
   gb_ledger l, outer, inmost;
   gb_tensor t[3];
   const gb_shape s = gb_shape_of(1, (size_t[]){10});
-  gb_ledger_init(&l, 200);                                      /* moving goes past it */
+  gb_ledger_init(&l, 200); /* moving goes past it */
   gb_ledger_lend(&l, &outer, memory, 4096, 4096);
   assert_int_equal(gb_tensor_new(&l, GB_F64, &s, GB_MEM_TENSOR, "", "", &t[0], &fx.err), GB_OK);
   gb_ledger_lend(&l, &inmost, memory + 4096, 4096, 4096);
-  for (int i = 1; i < 3; i++) assert_int_equal(gb_tensor_new(&l, GB_F64, &s, GB_MEM_CACHE, "", "", &t[i], &fx.err), GB_OK);
+  for (int i = 1; i < 3; i++)
+    assert_int_equal(gb_tensor_new(&l, GB_F64, &s, GB_MEM_CACHE, "", "", &t[i], &fx.err), GB_OK);
   for (size_t i = 0; i < 30; i++) gb_element_set(gb_tensor_data(&t[i / 10]), i % 10, GB_F64, (double)i);
   assert_int_equal(l.used, 160);
   gb_ledger_return(&l);
@@ -146,7 +152,7 @@ static void what_still_lives_moves_out (void **unused) {
   assert_int_equal(l.blocks, 0);
 }
 
-/* ---- in plans ------------------------------------------------------------------------------------------ */
+/* -- in plans */
 
 static size_t scratch_bytes (void *ud, const gb_opaque *o) {
   (void)ud, (void)o;
@@ -157,8 +163,8 @@ static gb_shape seen;
 
 /* y = cumsum(sin x) along the last axis by evaluations of its own, in lent memory; 'ud': where to leave
 ** nodes for the caller to find. */
-static gb_status run_cumsum (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out, void *scratch,
-                             gb_error *err) {
+static gb_status run_cumsum (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out,
+                             void *scratch, gb_error *err) {
   (void)ud, (void)o;
   gb_ledger outer;
   gb_node *x = NULL, *s = NULL, *y = NULL;
@@ -167,7 +173,8 @@ static gb_status run_cumsum (void *ud, gb_graph *g, const gb_opaque *o, const gb
   gb_status st = gb_node_leaf(g, &in[0], GB_NODE_LENT, "x", &x, err);
   if (st == GB_OK) st = gb_map1(GB_OP_SIN, x, &s, err);
   if (st == GB_OK)
-    st = gb_node_build(g, GB_OP_CUMSUM, 1, &s, &(gb_attr){.i = {in[0].shape.ndim - 1}}, NULL, GB_F64, &y, err);
+    st =
+        gb_node_build(g, GB_OP_CUMSUM, 1, &s, &(gb_attr){.i = {in[0].shape.ndim - 1}}, NULL, GB_F64, &y, err);
   if (st == GB_OK) st = gb_eval(g, 1, &y, err);
   if (st == GB_OK) gb_tensor_copy(out, &y->out[0].tensor);
   if (x != NULL) gb_tensor_clear(&x->out[0].tensor);
@@ -194,7 +201,8 @@ static void a_call_works_in_its_scratch_alone (void **unused) {
   (void)unused;
   for (int poison = 0x55; poison <= 0xaa; poison += 0x55) {
     eval_begin(2, LIMIT);
-    const int number = gb_call_register(&(gb_call){.name = "sums", .scratch_bytes = scratch_bytes, .run = run_cumsum});
+    const int number =
+        gb_call_register(&(gb_call){.name = "sums", .scratch_bytes = scratch_bytes, .run = run_cumsum});
     gb_node *x = leaf2(6, 50), *y = add(call_node(number, mul(x, num(2))), num(1));
     gb_plan *p;
     gb_plan_report r;
@@ -203,7 +211,8 @@ static void a_call_works_in_its_scratch_alone (void **unused) {
     gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = (unsigned char)poison};
     OK(gb_plan_run(p, &fx.err));
     gb_plan_memcheck.on = false;
-    if (gb_plan_memcheck.strays > 0 || gb_plan_memcheck.unwritten >= 64) fail_msg("%s", gb_plan_memcheck.first);
+    if (gb_plan_memcheck.strays > 0 || gb_plan_memcheck.unwritten >= 64)
+      fail_msg("%s", gb_plan_memcheck.first);
     gb_plan_report_get(p, &r);
     gb_plan_stats(p, &s);
     assert_int_equal(s.measured, r.peak);
@@ -218,7 +227,8 @@ static void a_call_works_in_its_scratch_alone (void **unused) {
 static void inputs_have_the_shape_of_the_op_not_of_what_is_read (void **unused) {
   (void)unused;
   eval_begin(1, LIMIT);
-  const int number = gb_call_register(&(gb_call){.name = "sums", .scratch_bytes = scratch_bytes, .run = run_cumsum});
+  const int number =
+      gb_call_register(&(gb_call){.name = "sums", .scratch_bytes = scratch_bytes, .run = run_cumsum});
   gb_node *x = leaf2(4, 8), *flat = BUILD(gb_reshape, mul(x, num(2)), &(gb_shape){.ndim = 1, .dim = {32}});
   gb_node *y = call_node(number, flat);
   OK(gb_eval(fx.g, 1, &y, &fx.err));
@@ -233,12 +243,13 @@ static void what_a_call_leaves_behind_is_whole (void **unused) {
   (void)unused;
   eval_begin(1, LIMIT);
   gb_node *kept[2], *left;
-  const int number = gb_call_register(&(gb_call){.name = "sums", .scratch_bytes = scratch_bytes, .run = run_cumsum, .ud = kept});
+  const int number = gb_call_register(
+      &(gb_call){.name = "sums", .scratch_bytes = scratch_bytes, .run = run_cumsum, .ud = kept});
   gb_node *x = leaf2(3, 5), *y = call_node(number, mul(x, num(2)));
   OK(gb_eval(fx.g, 1, &y, &fx.err));
   left = kept[0];
   check_cumsum(left, x, 3, 5, 0);
-  gb_node *late = add(left, num(1));                            /* its value is there, what it was made of is not */
+  gb_node *late = add(left, num(1)); /* its value is there, what it was made of is not */
   OK(gb_eval(fx.g, 1, &late, &fx.err));
   check_cumsum(late, x, 3, 5, 1);
   assert_int_equal(gb_eval(fx.g, 1, &kept[1], &fx.err), GB_ECLOSED);
@@ -263,9 +274,10 @@ static void without_a_contract_no_plan_takes_it (void **unused) {
   gb_call_unref(number);
 }
 
-/* ---- vmap ---------------------------------------------------------------------------------------------- */
+/* -- vmap */
 
-static gb_status batch (void *ud, int nin, gb_node *const *in, const gb_shape *shape, gb_attr *attr, gb_error *err) {
+static gb_status batch (void *ud, int nin, gb_node *const *in, const gb_shape *shape, gb_attr *attr,
+                        gb_error *err) {
   if (ud != NULL) return gb_fail(err, GB_ECALLBACK, "no");
   for (int i = 0; i < nin; i++) assert_int_equal(gb_node_shape(in[i])->dim[0], shape->dim[0]);
   attr->i[1] = 77;
@@ -288,7 +300,8 @@ static void vmap_batches_where_it_may (void **unused) {
   (void)unused;
   fixture_begin();
   static char fails;
-  const gb_call plain = {.name = "x", .run = run_nothing}, broken = {.name = "x", .run = run_nothing, .batch = batch, .ud = &fails};
+  const gb_call plain = {.name = "x", .run = run_nothing},
+                broken = {.name = "x", .run = run_nothing, .batch = batch, .ud = &fails};
   const int one = gb_call_register(&plain), bad = gb_call_register(&broken);
   assert_int_equal(mapped(one, GB_OK)->op, GB_OP_CAT);
   mapped(bad, GB_ECALLBACK);

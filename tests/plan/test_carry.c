@@ -1,6 +1,7 @@
-/* test_carry.c - folds in parts, totals carried from one to the next, against the whole: the same bits for every legal cut,
-** number of threads and instruction set; state and scratch of exactly the declared bytes. Built twice: with programs of
-** every instruction and output, and (CHAINS) with programs that become chains. */
+/* test_carry.c - folds in parts, totals carried from one to the next, against the whole: the same bits for
+** every legal cut, number of threads and instruction set; state and scratch of exactly the declared bytes.
+** Built twice: with programs of every instruction and output, and (CHAINS) with programs that become
+** chains. */
 #ifdef CHAINS
 #include "support/random/chain_random.h"
 #define PROGRAMS 400
@@ -11,11 +12,11 @@
 #include "plan/tile/cut.h"
 
 static const char *const isas[] = {"portable", "avx2", "avx512"};
-static gb_device devices[3];               /* of 1, 2 and 3 threads */
+static gb_device devices[3]; /* of 1, 2 and 3 threads */
 
 static struct { int cuts, refused, parts, by_role[4], by_monoid[GB_NMONOIDS], contract, diff, stored; } seen;
 
-/* -- running in parts ------------------------------------------------------------------------------------- */
+/* -- running in parts */
 
 /* The program as a step whose slots are its buffers, all of them whole. */
 typedef struct parts {
@@ -36,12 +37,16 @@ static void parts_begin (parts *p, fx *x, gb_device *dev, gb_cut cut) {
   p->dev = dev;
   p->cut = cut;
   for (int i = 0; i < 2 * MOST; i++) p->slot[i] = i;
-  p->step = (gb_step){.is_fold = true, .fold = x->f, .nin = x->f.noperands, .nout = x->nslots, .in = p->slot, .out = p->slot};
+  p->step = (gb_step){
+      .is_fold = true, .fold = x->f, .nin = x->f.noperands, .nout = x->nslots, .in = p->slot, .out = p->slot};
   assert_true(gb_window_room(&p->window, &x->f));
 }
 
 /* Memory between two guards of 64 bytes. */
-typedef struct guarded { char *block, *at; size_t n; } guarded;
+typedef struct guarded {
+  char *block, *at;
+  size_t n;
+} guarded;
 
 static guarded guard (size_t n, int fill) {
   assert_true(n != SIZE_MAX);
@@ -62,7 +67,8 @@ static void unguard (guarded *g) {
 
 static gb_window_fold *part_of (parts *p, size_t lo, size_t n) {
   const size_t extent = p->x->f.axis[p->cut.axis].extent;
-  gb_window_of_fold(&p->window, &p->low, &p->step, &p->cut, (gb_window){lo, n, lo, n, extent}, p->compact, p->dim);
+  gb_window_of_fold(&p->window, &p->low, &p->step, &p->cut, (gb_window){lo, n, lo, n, extent}, p->compact,
+                    p->dim);
   return &p->window;
 }
 
@@ -75,8 +81,8 @@ static void run_part (parts *p, size_t lo, size_t n, guarded *state) {
   if (p->cut.reduces) assert_int_equal(gb_cpu_fold_state(p->dev, &w->fold), state->n);
   guarded scratch = guard(gb_cpu_fold_scratch(p->dev, &w->fold), 0x77);
   const gb_carry carry = {state->at, lo == 0, last};
-  if (gb_cpu_fold_part(p->dev, &w->fold, (const void *const *)x->in, x->got, x->constant, p->cut.reduces ? &carry : NULL,
-                       scratch.at, NULL, &err) != GB_OK)
+  if (gb_cpu_fold_part(p->dev, &w->fold, (const void *const *)x->in, x->got, x->constant,
+                       p->cut.reduces ? &carry : NULL, scratch.at, NULL, &err) != GB_OK)
     fail_msg("%s", err.text);
   unguard(&scratch);
   if (p->cut.reduces && last) unguard(state);
@@ -95,7 +101,7 @@ static void run_parts (parts *p, size_t step, size_t first) {
   }
 }
 
-/* -- comparing -------------------------------------------------------------------------------------------- */
+/* -- comparing */
 
 /* The same bits; of a NaN, that it is one. */
 static bool same_slot (const fx *x, int s) {
@@ -174,7 +180,8 @@ static bool agrees (fx *x, bool count) {
     run_whole(x, &devices[0]);
     for (int run = 0; run < 3; run++) {
       if (agrees_along(x, &devices[run], &c)) continue;
-      print_message("cut along axis %d at multiples of %zu, %d threads, %s\n", a, c.unit, run + 1, gb_isa_active->name);
+      print_message("cut along axis %d at multiples of %zu, %d threads, %s\n", a, c.unit, run + 1,
+                    gb_isa_active->name);
       fx_print(x);
       return false;
     }
@@ -205,12 +212,15 @@ static void parts_give_the_bits_of_the_whole (void **unused) {
       assert_true(ok);
     }
   gb_isa_select(NULL, NULL);
-  print_message("%d cuts (lane %d, tile %d, outer %d), %d parts, %d axes that cannot be cut; outputs that keep the axis %d, "
-                "contract %d, diff %d; monoids", seen.cuts, seen.by_role[0], seen.by_role[1], seen.by_role[2], seen.parts, seen.refused,
+  print_message("%d cuts (lane %d, tile %d, outer %d), %d parts, %d axes that cannot be cut; outputs that "
+                "keep the axis %d, "
+                "contract %d, diff %d; monoids",
+                seen.cuts, seen.by_role[0], seen.by_role[1], seen.by_role[2], seen.parts, seen.refused,
                 seen.stored, seen.contract, seen.diff);
   for (int m = 0; m < GB_NMONOIDS; m++) print_message(" %d:%d", m, seen.by_monoid[m]);
   print_message("\n");
-  assert_true(seen.by_role[GB_AXIS_LANE] > 0 && seen.by_role[GB_AXIS_TILE] > 0 && seen.by_role[GB_AXIS_OUTER] > 0);
+  assert_true(seen.by_role[GB_AXIS_LANE] > 0 && seen.by_role[GB_AXIS_TILE] > 0 &&
+              seen.by_role[GB_AXIS_OUTER] > 0);
   assert_true(seen.contract > 0 && seen.diff > 0 && seen.stored > 0 && seen.by_monoid[GB_SUM] > 0);
 }
 
@@ -232,7 +242,8 @@ static void grains_give_the_value (void **unused) {
       run_parts(&p, grain, 0);
       gb_window_free(&p.window);
       fx_expect(&g.x);
-      if (!fx_close(&g.x, g.x.f.compute == GB_F32 ? 2e-5 : 1e-11)) fail_msg("seed %llu, axis %d", (unsigned long long)seed, a);
+      if (!fx_close(&g.x, g.x.f.compute == GB_F32 ? 2e-5 : 1e-11))
+        fail_msg("seed %llu, axis %d", (unsigned long long)seed, a);
       cuts++;
     }
     fx_free(&g.x);
@@ -247,22 +258,26 @@ static void every_monoid_is_carried (void **unused) {
   static const gb_monoid all[] = {GB_SUM, GB_PROD, GB_MINIMUM, GB_MAXIMUM, GB_LSE, GB_ANYTRUE, GB_ALLTRUE};
   for (int n = 0; n < 7 * 4 * 3; n++) {
     fx x;
-    const int way = n / 7 % 4;                           /* along LANE, TILE, OUTER; along LANE where TILE is reduced too */
+    const int way = n / 7 % 4; /* along LANE, TILE, OUTER; along LANE where TILE is reduced too */
     fx_init(&x, n % 3 == 0 ? GB_F32 : GB_F64, (uint64_t)n + 1);
-    const int outer = fx_axis(&x, GB_AXIS_OUTER, way == 2 ? 5 : 2), tile = fx_axis(&x, GB_AXIS_TILE, way == 1 ? 700 : 20),
+    const int outer = fx_axis(&x, GB_AXIS_OUTER, way == 2 ? 5 : 2),
+              tile = fx_axis(&x, GB_AXIS_TILE, way == 1 ? 700 : 20),
               lane = fx_axis(&x, GB_AXIS_LANE, way == 0 || way == 3 ? 1100 : 70);
     const int cut[4] = {lane, tile, outer, lane};
     const gb_monoid m = all[n % 7];
     const gb_axes over = fx_bit(cut[way]) | (way == 3 ? fx_bit(tile) : 0);
     const bool test = m == GB_ANYTRUE || m == GB_ALLTRUE;
-    int v = fx_load(&x, fx_operand(&x, test ? GB_BOOL : x.f.compute, fx_bit(outer) | fx_bit(tile) | fx_bit(lane), true));
-    if (m == GB_PROD) v = fx_map(&x, GB_OP_ADD, fx_map(&x, GB_OP_MUL, v, fx_const(&x, 0x1p-6), -1), fx_const(&x, 1), -1);
+    int v = fx_load(
+        &x, fx_operand(&x, test ? GB_BOOL : x.f.compute, fx_bit(outer) | fx_bit(tile) | fx_bit(lane), true));
+    if (m == GB_PROD)
+      v = fx_map(&x, GB_OP_ADD, fx_map(&x, GB_OP_MUL, v, fx_const(&x, 0x1p-6), -1), fx_const(&x, 1), -1);
     fx_emit(&x, v, GB_OUT_REDUCE, m, over, 0, test ? GB_BOOL : x.f.compute, -1, true);
     const gb_cut c = cut_along(&x.f, cut[way], 0);
     assert_true(c.cut && c.reduces && c.unit < x.f.axis[c.axis].extent);
     run_whole(&x, &devices[0]);
     for (int run = 0; run < 2; run++)
-      if (!agrees_along(&x, &devices[run], &c)) fail_msg("monoid %d, axis %d, %d threads", (int)m, c.axis, run + 1);
+      if (!agrees_along(&x, &devices[run], &c))
+        fail_msg("monoid %d, axis %d, %d threads", (int)m, c.axis, run + 1);
     fx_free(&x);
   }
 }
@@ -275,14 +290,21 @@ static void products_are_carried (void **unused) {
     const int way = n / 2 % 3;
     const bool diff = n % 2;
     fx_init(&x, n / 6 % 2 ? GB_F32 : GB_F64, (uint64_t)n + 1);
-    const int outer = fx_axis(&x, GB_AXIS_OUTER, way == 2 ? 4 : 1), tile = fx_axis(&x, GB_AXIS_TILE, way == 1 ? 700 : 40),
-              lane = fx_axis(&x, GB_AXIS_LANE, way == 0 ? 1300 : 90), column = fx_axis(&x, GB_AXIS_INNER, 1 + (size_t)n % 5);
-    const int cut = way == 0 ? lane : way == 1 ? tile : outer, over = way == 0 ? lane : tile, kept = way == 0 ? tile : lane;
-    const int s = fx_along(&x, GB_INS_SQDIST, fx_operand(&x, x.f.compute, fx_bit(lane) | fx_bit(column) | fx_bit(outer), true),
+    const int outer = fx_axis(&x, GB_AXIS_OUTER, way == 2 ? 4 : 1),
+              tile = fx_axis(&x, GB_AXIS_TILE, way == 1 ? 700 : 40),
+              lane = fx_axis(&x, GB_AXIS_LANE, way == 0 ? 1300 : 90),
+              column = fx_axis(&x, GB_AXIS_INNER, 1 + (size_t)n % 5);
+    const int cut = way == 0   ? lane
+                    : way == 1 ? tile
+                               : outer,
+              over = way == 0 ? lane : tile, kept = way == 0 ? tile : lane;
+    const int s = fx_along(&x, GB_INS_SQDIST,
+                           fx_operand(&x, x.f.compute, fx_bit(lane) | fx_bit(column) | fx_bit(outer), true),
                            fx_operand(&x, x.f.compute, fx_bit(tile) | fx_bit(column), true), -1, column);
     const int v = n / 12 ? fx_radial(&x, GB_RBF, 0, 0, s, fx_bind(&x, 0.7), -1) : s;
     const gb_axes reduced = fx_bit(over) | (way == 2 ? fx_bit(outer) : 0);
-    gb_out *o = fx_emit(&x, v, diff ? GB_OUT_DIFF : GB_OUT_CONTRACT, GB_SUM, reduced, 0, x.f.compute, column, true);
+    gb_out *o =
+        fx_emit(&x, v, diff ? GB_OUT_DIFF : GB_OUT_CONTRACT, GB_SUM, reduced, 0, x.f.compute, column, true);
     const gb_axes from = fx_bit(diff ? kept : over) | fx_bit(column);
     o->x = fx_operand(&x, x.f.compute, from, true);
     if (diff) o->y = fx_operand(&x, x.f.compute, fx_bit(over) | fx_bit(column), true);
@@ -308,8 +330,9 @@ static void a_part_needs_its_totals (void **unused) {
   x.f.carried = fx_bit(lane);
   fx_blank(&x, x.got);
   guarded scratch = guard(gb_cpu_fold_scratch(&devices[0], &x.f), 0);
-  assert_int_equal(gb_cpu_fold_part(&devices[0], &x.f, (const void *const *)x.in, x.got, x.constant, NULL, scratch.at, NULL,
-                                    &err), GB_EINTERNAL);
+  assert_int_equal(gb_cpu_fold_part(&devices[0], &x.f, (const void *const *)x.in, x.got, x.constant, NULL,
+                                    scratch.at, NULL, &err),
+                   GB_EINTERNAL);
   unguard(&scratch);
   fx_free(&x);
 }
@@ -317,12 +340,12 @@ static void a_part_needs_its_totals (void **unused) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(parts_give_the_bits_of_the_whole),
+      cmocka_unit_test(parts_give_the_bits_of_the_whole),
 #ifndef CHAINS
-    cmocka_unit_test(grains_give_the_value),
-    cmocka_unit_test(every_monoid_is_carried),
-    cmocka_unit_test(products_are_carried),
-    cmocka_unit_test(a_part_needs_its_totals),
+      cmocka_unit_test(grains_give_the_value),
+      cmocka_unit_test(every_monoid_is_carried),
+      cmocka_unit_test(products_are_carried),
+      cmocka_unit_test(a_part_needs_its_totals),
 #endif
   };
   for (int q = 0; q < 3; q++)

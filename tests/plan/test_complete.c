@@ -1,22 +1,22 @@
-/* test_complete.c - the planner against exhaustive search: on small graphs a budget is enough exactly where some order of
-** the steps, some window of some axis or some packing fits it, and what is chosen is then the fastest that does: the whole
-** where it fits in some order, unseen. Seconds are those of the fixed sheet; values are not kept, and none exists
-** beforehand. */
-#include "support/eval_fixture.h"
-#include "plan/place/orders.h"
+/* test_complete.c - the planner against exhaustive search: on small graphs a budget is enough exactly
+** where some order of the steps, some window of some axis or some packing fits it, and what is chosen is
+** then the fastest that does: the whole where it fits in some order, unseen. Seconds are those of the
+** fixed sheet; values are not kept, and none exists beforehand. */
 #include "plan/parts.h"
+#include "plan/place/orders.h"
 #include "plan/price/step_cost.h"
+#include "support/eval_fixture.h"
 
 #ifndef GRAPHS
 #define GRAPHS 200
 #endif
 #define BUDGETS 20
-#define FEWEST 3                   /* running steps */
-#define ORDERS 600                 /* a graph with more orders of its steps is passed over */
+#define FEWEST 3   /* running steps */
+#define ORDERS 600 /* a graph with more orders of its steps is passed over */
 #define FORMS 512
 #define OUTPUTS 3
 
-/* -- graphs ----------------------------------------------------------------------------------------------- */
+/* -- graphs */
 
 static uint64_t draw_seed, drawn;
 
@@ -45,11 +45,15 @@ static gb_node *a_flat (const pool *p) { return p->flat[draw((size_t)p->nflat)];
 static void add_wide (pool *p, gb_node *x) { p->wide[p->nwide++] = x; }
 static void add_flat (pool *p, gb_node *x) { p->flat[p->nflat++] = x; }
 
-static gb_node *along (gb_op op, gb_node *x, int axis) { return attr_node(op, 1, &x, (gb_attr){.i = {axis, 0}}); }
+static gb_node *along (gb_op op, gb_node *x, int axis) {
+  return attr_node(op, 1, &x, (gb_attr){.i = {axis, 0}});
+}
 
 static gb_node *pick0 (gb_node *x) { return BUILD(gb_pick, x, 0); }
 
-static gb_node *kernel (gb_node *x, gb_node *y) { return BUILD(gb_radial, GB_RBF, dist(x, y, NULL), num(0.7), NULL); }
+static gb_node *kernel (gb_node *x, gb_node *y) {
+  return BUILD(gb_radial, GB_RBF, dist(x, y, NULL), num(0.7), NULL);
+}
 
 /* A factor of a covariance of the rows, and one or two of its uses. */
 static void grow_factor (pool *p) {
@@ -69,7 +73,8 @@ static gb_node *beside (const pool *p, gb_node *x, gb_node *y) {
 static void grow_by_one (pool *p, bool factors) {
   gb_node *x = a_wide(p), *y = a_wide(p);
   switch (draw(factors ? 12 : 11)) {
-    case 0: case 1: add_wide(p, along(GB_OP_CUMSUM, map1(GB_OP_SIN, x), 1)); break;
+    case 0:
+    case 1: add_wide(p, along(GB_OP_CUMSUM, map1(GB_OP_SIN, x), 1)); break;
     case 2: add_wide(p, pick0(along(GB_OP_SORT, add(x, y), 1))); break;
     case 3: add_wide(p, along(GB_OP_CUMSUM, x, 0)); break;
     case 4: add_wide(p, sub(y, unsq(sum_axis(x, 0), 0))); break;
@@ -108,7 +113,7 @@ static int build (uint64_t seed, gb_node **out) {
   return take_outputs(&p, out);
 }
 
-/* -- exhaustive search ------------------------------------------------------------------------------------ */
+/* -- exhaustive search */
 
 /* A way of running the steps, and the least that it needs over all orders of them. */
 typedef struct form {
@@ -121,14 +126,14 @@ typedef struct form {
 
 typedef struct search {
   const gb_plan *p;
-  gb_tiling *own[64];             /* counted */
+  gb_tiling *own[64]; /* counted */
   int nown;
-  form form[FORMS];                /* whole ones first */
+  form form[FORMS]; /* whole ones first */
   int n;
   /* of the form in hand */
   bool *none, *runs, *done;
   int *order, nrun;
-  size_t orders, most;             /* 'most' that may be counted */
+  size_t orders, most; /* 'most' that may be counted */
 } search;
 
 static unsigned when_of (const form *f, int s) { return f->tiling == NULL ? 0 : f->tiling->when[s]; }
@@ -149,8 +154,14 @@ static bool may_run (const search *x, const form *f, int s) {
 static gb_placement *place (const search *x, const form *f, const int *order) {
   const gb_lowered_plan *prog = x->p->prog;
   const gb_split_job job = {device, prog->low, prog->scratch, prog->packed_factor, prog->npacked_factors};
-  const gb_form_of_run how = {.tiling = f->tiling, .grains = prog->batch, .chunk = f->chunk, .order = order, .packed_factor = prog->packed_factor,
-                              .npacked_factors = f->packed ? prog->npacked_factors : 0, .workspace = gb_split_workspace, .ud = &job};
+  const gb_form_of_run how = {.tiling = f->tiling,
+                              .grains = prog->batch,
+                              .chunk = f->chunk,
+                              .order = order,
+                              .packed_factor = prog->packed_factor,
+                              .npacked_factors = f->packed ? prog->npacked_factors : 0,
+                              .workspace = gb_split_workspace,
+                              .ud = &job};
   gb_placement *p;
   OK(gb_place(prog->low, (gb_demand){x->p->want, x->none, x->none}, &how, &p, &fx.err));
   return p;
@@ -159,10 +170,11 @@ static gb_placement *place (const search *x, const form *f, const int *order) {
 static void weigh_order (search *x, form *f) {
   const gb_lowered_plan *prog = x->p->prog;
   gb_placement *p = place(x, f, x->order);
-  const double seconds = gb_place_seconds(gb_device_profile_fixed(), prog->threads, prog->low, prog->packed_factor, prog->npacked_factors, p);
+  const double seconds = gb_place_seconds(gb_device_profile_fixed(), prog->threads, prog->low,
+                                          prog->packed_factor, prog->npacked_factors, p);
   assert_true(seconds > 0);
   if (f->need == SIZE_MAX) f->seconds = seconds;
-  assert_true(seconds == f->seconds);                      /* whatever the order */
+  assert_true(seconds == f->seconds); /* whatever the order */
   if (p->peak < f->need) f->need = p->peak;
   gb_placement_unref(p);
 }
@@ -230,8 +242,12 @@ static bool try_everything (search *x) {
 
 static void search_begin (search *x, const gb_plan *p) {
   const size_t nb = (size_t)p->prog->low->nbufs + 1, ns = (size_t)p->prog->low->nsteps + 1;
-  *x = (search){.p = p, .none = calloc(nb, 1), .runs = calloc(ns, 1), .done = calloc(ns, 1),
-                .order = calloc(ns, sizeof(int)), .most = ORDERS};
+  *x = (search){.p = p,
+                .none = calloc(nb, 1),
+                .runs = calloc(ns, 1),
+                .done = calloc(ns, 1),
+                .order = calloc(ns, sizeof(int)),
+                .most = ORDERS};
   int idle = p->place->nrun;
   for (int s = 0; s < p->prog->low->nsteps; s++) {
     x->runs[s] = p->place->runs[s];
@@ -248,7 +264,7 @@ static void search_end (search *x) {
   free(x->order);
 }
 
-/* -- comparison ------------------------------------------------------------------------------------------- */
+/* -- comparison */
 
 static struct {
   int graphs, named, factors, plans, refused, whole, reordered, packed, windows, reordered_windows, unseen;
@@ -274,15 +290,17 @@ static const char *text_of (const search *x, const form *f) {
   static char text[160];
   if (f == NULL) return "nothing";
   int axis = -1;
-  for (int i = 0; i < x->nown; i++) if (x->own[i] == f->tiling) axis = i;
-  snprintf(text, sizeof text, "windows of %zu of axis %d%s, %zu bytes, %.9g s", f->chunk, axis, f->packed ? ", packed" : "",
-           f->need, f->seconds);
+  for (int i = 0; i < x->nown; i++)
+    if (x->own[i] == f->tiling) axis = i;
+  snprintf(text, sizeof text, "windows of %zu of axis %d%s, %zu bytes, %.9g s", f->chunk, axis,
+           f->packed ? ", packed" : "", f->need, f->seconds);
   return text;
 }
 
 static double seconds_of (const gb_plan *p) {
   const gb_lowered_plan *prog = p->prog;
-  return gb_place_seconds(gb_device_profile_fixed(), prog->threads, prog->low, prog->packed_factor, prog->npacked_factors, p->place);
+  return gb_place_seconds(gb_device_profile_fixed(), prog->threads, prog->low, prog->packed_factor,
+                          prog->npacked_factors, p->place);
 }
 
 static void count_choice (const gb_plan *p) {
@@ -296,7 +314,8 @@ static void count_choice (const gb_plan *p) {
 }
 
 /* Plans within a budget and compares with 'want', the best there is. */
-static void compare (uint64_t seed, const search *x, int n, gb_node *const *out, size_t budget, const form *want) {
+static void compare (uint64_t seed, const search *x, int n, gb_node *const *out, size_t budget,
+                     const form *want) {
   const gb_plan_options o = {.budget = budget, .forbid = GB_ALLOW_CACHE};
   const size_t least = least_need(x);
   gb_plan *p;
@@ -305,16 +324,16 @@ static void compare (uint64_t seed, const search *x, int n, gb_node *const *out,
   if (rc != GB_OK) {
     met.refused++;
     if (rc != GB_EREFUSED || want != NULL || fx.err.minimum != least)
-      fail_msg("graph %llu: %zu bytes are %s (minimum %zu, is %zu), where %s fits", (unsigned long long)seed, budget,
-               gb_status_code(rc), fx.err.minimum, least, text_of(x, want));
+      fail_msg("graph %llu: %zu bytes are %s (minimum %zu, is %zu), where %s fits", (unsigned long long)seed,
+               budget, gb_status_code(rc), fx.err.minimum, least, text_of(x, want));
     return;
   }
   gb_plan_report r;
   gb_plan_report_get(p, &r);
   const double seconds = seconds_of(p);
   if (want == NULL || !(seconds == want->seconds) || r.minimum != least || r.peak > budget)
-    fail_msg("graph %llu: within %zu bytes %zu in %.9g s (minimum %zu, is %zu), best %s", (unsigned long long)seed, budget,
-             r.peak, seconds, r.minimum, least, text_of(x, want));
+    fail_msg("graph %llu: within %zu bytes %zu in %.9g s (minimum %zu, is %zu), best %s",
+             (unsigned long long)seed, budget, r.peak, seconds, r.minimum, least, text_of(x, want));
   count_choice(p);
   gb_plan_free(p);
 }
@@ -341,12 +360,14 @@ static int find_budgets (const search *x, size_t *budget) {
   return count;
 }
 
-/* More bytes are never slower. The whole is taken without a look at the others: of them packed triangles, of which half
-** a matrix is computed, may be predicted to be faster, and nothing else. */
+/* More bytes are never slower. The whole is taken without a look at the others: of them packed triangles,
+** of which half a matrix is computed, may be predicted to be faster, and nothing else. */
 static void check_order (uint64_t seed, const search *x, const form *less, const form *more) {
   if (less == NULL || more->seconds <= less->seconds) return;
   if (more == &x->form[0] && less->packed && more->seconds <= 1.05 * less->seconds) met.unseen++;
-  else fail_msg("graph %llu: %s where %.9g s fit fewer bytes", (unsigned long long)seed, text_of(x, more), less->seconds);
+  else
+    fail_msg("graph %llu: %s where %.9g s fit fewer bytes", (unsigned long long)seed, text_of(x, more),
+             less->seconds);
 }
 
 static void compare_all (uint64_t seed, const search *x, int n, gb_node *const *out) {
@@ -354,7 +375,7 @@ static void compare_all (uint64_t seed, const search *x, int n, gb_node *const *
   const form *last = NULL;
   const int nb = find_budgets(x, budget);
   for (int i = 0; i < nb; i++) {
-    if (budget[i] == 0) continue;                          /* it would mean: what the ledger has */
+    if (budget[i] == 0) continue; /* it would mean: what the ledger has */
     const form *want = best_within(x, budget[i]);
     compare(seed, x, n, out, budget[i], want);
     if (want != NULL) check_order(seed, x, last, want);
@@ -385,16 +406,17 @@ static void plans_are_the_best_there_are (void **unused) {
   gb_device_profile_choose_fixed(true);
   eval_begin(1, (size_t)1 << 30);
   for (uint64_t seed = 1; met.graphs < GRAPHS; seed++) check_graph(seed);
-  print_message("%d graphs (%d with a named batch, %d with factors), %d plans: %d refused, %d whole (%d reordered), ",
-                met.graphs, met.named, met.factors, met.plans, met.refused, met.whole, met.reordered);
-  print_message("%d packed, %d in windows (%d reordered); the whole unseen beside faster triangles: %d\n", met.packed,
-                met.windows, met.reordered_windows, met.unseen);
+  print_message(
+      "%d graphs (%d with a named batch, %d with factors), %d plans: %d refused, %d whole (%d reordered), ",
+      met.graphs, met.named, met.factors, met.plans, met.refused, met.whole, met.reordered);
+  print_message("%d packed, %d in windows (%d reordered); the whole unseen beside faster triangles: %d\n",
+                met.packed, met.windows, met.reordered_windows, met.unseen);
   assert_true(met.named > 0 && met.factors > 0 && met.refused > 0 && met.whole > 0 && met.reordered > 0);
   assert_true(met.packed > 0 && met.windows > 0 && met.reordered_windows > 0);
   eval_end();
 }
 
-/* -- what a plan costs ------------------------------------------------------------------------------------ */
+/* -- what a plan costs */
 
 static gb_node *long_chain (size_t n) {
   inputs_begin(1, GB_F64, 0);
@@ -421,8 +443,8 @@ static void large_graphs_that_fit_are_placed_once (void **unused) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(plans_are_the_best_there_are),
-    cmocka_unit_test(large_graphs_that_fit_are_placed_once),
+      cmocka_unit_test(plans_are_the_best_there_are),
+      cmocka_unit_test(large_graphs_that_fit_are_placed_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

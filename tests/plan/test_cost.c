@@ -17,42 +17,73 @@
 #include "plan/price/probe.h"
 
 #define OK(call) assert_int_equal((call), GB_OK)
-#define CLOSE(got, want) do { double g_ = (got), w_ = (want); if (!(fabs(g_ - w_) <= 1e-6 * fabs(w_))) \
-  fail_msg("%s: %.9g, expected %.9g", #got, g_, w_); } while (0)
+#define CLOSE(got, want)                                                                                     \
+  do {                                                                                                       \
+    double g_ = (got), w_ = (want);                                                                          \
+    if (!(fabs(g_ - w_) <= 1e-6 * fabs(w_))) fail_msg("%s: %.9g, expected %.9g", #got, g_, w_);              \
+  } while (0)
 
-/* -- steps ----------------------------------------------------------------------------------------------- */
+/* -- steps */
 
-/* k(x, y) v with n lanes, m rows, d features and one column; kernel false: the sum over features of |x - y|, summed. */
+/* k(x, y) v with n lanes, m rows, d features and one column; kernel false: the sum over features of |x -
+** y|, summed. */
 static gb_step kernel_step (gb_probe *p, gb_dtype t, size_t n, size_t m, size_t d, bool kernel) {
   gb_probe_begin(p, t, n, m, d);
-  const int x = gb_probe_operand(p, NULL, (ptrdiff_t)d, 0, 1), y = gb_probe_operand(p, NULL, 0, (ptrdiff_t)d, 1);
+  const int x = gb_probe_operand(p, NULL, (ptrdiff_t)d, 0, 1),
+            y = gb_probe_operand(p, NULL, 0, (ptrdiff_t)d, 1);
   const int v = gb_probe_operand(p, NULL, 0, 1, 0), c = gb_probe_const(p, 0.5);
-  int s = gb_probe_ins(p, (gb_ins){.kind = GB_INS_SQDIST, .a = -1, .b = -1, .c = -1, .x = x, .y = y, .w = -1, .axis = GB_PROBE_INNER});
-  s = kernel ? gb_probe_ins(p, (gb_ins){.kind = GB_INS_RADIAL, .profile = GB_RBF, .a = s, .b = c, .c = -1, .x = -1, .y = -1,
-                                        .w = -1, .axis = -1})
+  int s = gb_probe_ins(
+      p,
+      (gb_ins){
+          .kind = GB_INS_SQDIST, .a = -1, .b = -1, .c = -1, .x = x, .y = y, .w = -1, .axis = GB_PROBE_INNER});
+  s = kernel ? gb_probe_ins(p, (gb_ins){.kind = GB_INS_RADIAL,
+                                        .profile = GB_RBF,
+                                        .a = s,
+                                        .b = c,
+                                        .c = -1,
+                                        .x = -1,
+                                        .y = -1,
+                                        .w = -1,
+                                        .axis = -1})
              : gb_probe_map(p, GB_OP_TANH, s, -1, -1);
-  gb_probe_emit(p, s, (gb_out){.kind = GB_OUT_CONTRACT, .monoid = GB_SUM, .reduced = 1u << GB_PROBE_TILE, .x = v, .y = -1,
-                               .axis = -1, .slot2 = -1, .stride = {1}}, NULL);
+  gb_probe_emit(p, s,
+                (gb_out){.kind = GB_OUT_CONTRACT,
+                         .monoid = GB_SUM,
+                         .reduced = 1u << GB_PROBE_TILE,
+                         .x = v,
+                         .y = -1,
+                         .axis = -1,
+                         .slot2 = -1,
+                         .stride = {1}},
+                NULL);
   return (gb_step){.is_fold = true, .fold = p->f};
 }
 
 static gb_step map_step (gb_probe *p, gb_op op, size_t n) {
   gb_probe_begin(p, GB_F64, n, 0, 1);
   const int v = gb_probe_map(p, op, gb_probe_load(p, NULL, 1, 0), -1, -1);
-  gb_probe_emit(p, v, (gb_out){.kind = GB_OUT_STORE, .x = -1, .y = -1, .axis = -1, .slot2 = -1, .stride = {1}}, NULL);
+  gb_probe_emit(
+      p, v, (gb_out){.kind = GB_OUT_STORE, .x = -1, .y = -1, .axis = -1, .slot2 = -1, .stride = {1}}, NULL);
   return (gb_step){.is_fold = true, .fold = p->f};
 }
 
 /* An op of one matrix (n, n), or of it and k columns. */
 static gb_step opaque_step (gb_op op, gb_dtype t, size_t n, size_t k) {
   const gb_shape square = gb_shape_of(2, (size_t[]){n, n}), columns = gb_shape_of(2, (size_t[]){n, k});
-  return (gb_step){.opaque = {.op = op, .nin = k > 0 ? 2 : 1, .nout = 1, .in_dtype = {t, t}, .out_dtype = {t},
-                              .in_shape = {square, columns}, .out_shape = {k > 0 ? columns : square}}};
+  return (gb_step){.opaque = {.op = op,
+                              .nin = k > 0 ? 2 : 1,
+                              .nout = 1,
+                              .in_dtype = {t, t},
+                              .out_dtype = {t},
+                              .in_shape = {square, columns},
+                              .out_shape = {k > 0 ? columns : square}}};
 }
 
-static double cost_of (const gb_step *st, int threads) { return gb_cost_step(gb_device_profile_fixed(), threads, st, 1); }
+static double cost_of (const gb_step *st, int threads) {
+  return gb_cost_step(gb_device_profile_fixed(), threads, st, 1);
+}
 
-/* -- predictions ----------------------------------------------------------------------------------------- */
+/* -- predictions */
 
 static void fixed_sheet_gives_golden_seconds (void **unused) {
   (void)unused;
@@ -72,10 +103,11 @@ static void fixed_sheet_gives_golden_seconds (void **unused) {
   CLOSE(gb_cost_bytes(gb_device_profile_fixed(), 2, 1e9), 0.05);
 }
 
-static const gb_op opaques[] = {GB_OP_CAST, GB_OP_CHOLESKY, GB_OP_CHOL_INVERSE, GB_OP_LOGDET, GB_OP_LU_LOGDET, GB_OP_QR,
-                                GB_OP_EIGH, GB_OP_SVD, GB_OP_SORT, GB_OP_CUMSUM, GB_OP_GEMM, GB_OP_TRISOLVE,
-                                GB_OP_SOLVE_CHOL, GB_OP_LU_SOLVE, GB_OP_INV_QUAD, GB_OP_CALL};
-enum { OPAQUES = sizeof opaques / sizeof *opaques, WITH_COLUMNS = 10 };   /* from here on: a right-hand side */
+static const gb_op opaques[] = {GB_OP_CAST,       GB_OP_CHOLESKY, GB_OP_CHOL_INVERSE, GB_OP_LOGDET,
+                                GB_OP_LU_LOGDET,  GB_OP_QR,       GB_OP_EIGH,         GB_OP_SVD,
+                                GB_OP_SORT,       GB_OP_CUMSUM,   GB_OP_GEMM,         GB_OP_TRISOLVE,
+                                GB_OP_SOLVE_CHOL, GB_OP_LU_SOLVE, GB_OP_INV_QUAD,     GB_OP_CALL};
+enum { OPAQUES = sizeof opaques / sizeof *opaques, WITH_COLUMNS = 10 }; /* from here on: a right-hand side */
 
 /* Step number 'which' at extent n; false: there is none. */
 static bool step_at (int which, size_t n, gb_probe *p, gb_step *st) {
@@ -105,7 +137,8 @@ static void costs_are_finite_and_grow_with_extents (void **unused) {
         const double s = cost_of(&st, threads);
         if (!(isfinite(s) && s > 0)) fail_msg("step %d, n = %zu: %g s", which, n, s);
         /* waking the other threads is paid from some size on */
-        if (!(s >= before - (threads > 1 ? 1e-4 : 0) - 1e-12)) fail_msg("step %d, n = %zu, %d threads: %g s after %g", which, n, threads, s, before);
+        if (!(s >= before - (threads > 1 ? 1e-4 : 0) - 1e-12))
+          fail_msg("step %d, n = %zu, %d threads: %g s after %g", which, n, threads, s, before);
         before = s;
         if (n == 1) first = s;
       }
@@ -118,7 +151,8 @@ static void fraction_scales_work_alone (void **unused) {
   (void)unused;
   gb_probe p;
   const gb_device_profile *r = gb_device_profile_fixed();
-  const gb_step st = kernel_step(&p, GB_F64, 5000, 5000, 8, true), chol = opaque_step(GB_OP_CHOLESKY, GB_F64, 2000, 0);
+  const gb_step st = kernel_step(&p, GB_F64, 5000, 5000, 8, true),
+                chol = opaque_step(GB_OP_CHOLESKY, GB_F64, 2000, 0);
   CLOSE(gb_cost_step(r, 2, &st, 0.25) - r->fold_s, (gb_cost_step(r, 2, &st, 1) - r->fold_s) / 4);
   CLOSE(gb_cost_step(r, 2, &chol, 0.25) - r->opaque_s, (gb_cost_step(r, 2, &chol, 1) - r->opaque_s) / 4);
   CLOSE(gb_cost_step(r, 1, &st, 0), r->fold_s);
@@ -146,33 +180,45 @@ static void symmetry_halves_pairs (void **unused) {
   CLOSE((cost_of(&st, 1) - 1e-6) / (plain - 1e-6), 1.2 * (6400 + 64) / 2 / 6400);
 }
 
-/* -- wisdom ---------------------------------------------------------------------------------------------- */
+/* -- wisdom */
 
-static char folder[64], file[96], name[64];   /* name: of the device */
-static int measured;                          /* times the device was asked for its rates */
+static char folder[64], file[96], name[64]; /* name: of the device */
+static int measured;                        /* times the device was asked for its rates */
 static gb_device device;
 
-static void stub_identity (const gb_device *dev, char *text, size_t size) { (void)dev, snprintf(text, size, "%s", name); }
+static void stub_identity (const gb_device *dev, char *text, size_t size) {
+  (void)dev, snprintf(text, size, "%s", name);
+}
 static void stub_rates (gb_device *dev, double seconds, gb_device_rates *out) {
   (void)dev, (void)seconds;
   *out = (gb_device_rates){.fma = 1e9 + measured, .issue = 2e9, .scaling = 1};
   measured++;
 }
-static size_t stub_fold_scratch (const gb_device *dev, const gb_fold *f) { (void)dev, (void)f; return 0; }
-static size_t stub_opaque_scratch (const gb_device *dev, const gb_opaque *o) { (void)dev, (void)o; return 0; }
+static size_t stub_fold_scratch (const gb_device *dev, const gb_fold *f) {
+  (void)dev, (void)f;
+  return 0;
+}
+static size_t stub_opaque_scratch (const gb_device *dev, const gb_opaque *o) {
+  (void)dev, (void)o;
+  return 0;
+}
 static gb_status stub_fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
                             const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
   (void)dev, (void)f, (void)operand, (void)out, (void)constant, (void)scratch, (void)stats, (void)err;
   return GB_OK;
 }
-static gb_status stub_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out, void *scratch,
-                              gb_error *err) {
+static gb_status stub_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
+                              void *scratch, gb_error *err) {
   (void)dev, (void)o, (void)in, (void)out, (void)scratch, (void)err;
   return GB_OK;
 }
-static const gb_device_ops stub_ops = {.name = "stub", .fold_scratch = stub_fold_scratch, .fold = stub_fold,
-                                        .opaque_scratch = stub_opaque_scratch, .opaque = stub_opaque,
-                                        .identity = stub_identity, .rates = stub_rates};
+static const gb_device_ops stub_ops = {.name = "stub",
+                                       .fold_scratch = stub_fold_scratch,
+                                       .fold = stub_fold,
+                                       .opaque_scratch = stub_opaque_scratch,
+                                       .opaque = stub_opaque,
+                                       .identity = stub_identity,
+                                       .rates = stub_rates};
 
 static int begin (void **unused) {
   (void)unused;
@@ -223,7 +269,7 @@ static void wisdom_comes_back_bit_for_bit (void **unused) {
   assert_true(gb_profile_store_read(file, "two", &got));
   assert_memory_equal(&got, &b, sizeof b);
   assert_false(gb_profile_store_read(file, "three", &got));
-  assert_true(gb_profile_store_write(file, "one", &b));            /* replaces its own section alone */
+  assert_true(gb_profile_store_write(file, "one", &b)); /* replaces its own section alone */
   assert_true(gb_profile_store_read(file, "one", &got));
   assert_memory_equal(&got, &b, sizeof b);
   assert_true(gb_profile_store_read(file, "two", &got));
@@ -252,7 +298,7 @@ static void a_damaged_file_is_no_wisdom (void **unused) {
   assert_true(gb_profile_store_write(file, "one", &a));
   const size_t n = file_text(text, sizeof text);
   assert_true(n > 1000 && n < sizeof text);
-  for (size_t i = 0; i < n; i += 37) {                      /* one character changed; cut there */
+  for (size_t i = 0; i < n; i += 37) { /* one character changed; cut there */
     const char was = text[i];
     text[i] = was == '7' ? '8' : '7';
     set_text(text, n);
@@ -280,11 +326,11 @@ static void a_device_is_measured_once (void **unused) {
   assert_true(get("first")->device.fma == 1e9);
   assert_true(get("first")->device.fma == 1e9);
   assert_int_equal(measured, 1);
-  assert_true(get("second")->device.fma == 1e9 + 1);        /* another key */
-  assert_true(get("first")->device.fma == 1e9);             /* from the file */
+  assert_true(get("second")->device.fma == 1e9 + 1); /* another key */
+  assert_true(get("first")->device.fma == 1e9);      /* from the file */
   assert_int_equal(measured, 2);
   const size_t n = file_text(text, sizeof text);
-  set_text(text, n / 4);                                    /* second is forgotten with the rest of the file */
+  set_text(text, n / 4); /* second is forgotten with the rest of the file */
   get("second");
   assert_int_equal(measured, 3);
   assert_int_equal(device.ledger.used, 0);
@@ -309,20 +355,20 @@ static void a_sheet_of_a_busy_machine_is_measured_again_later (void **unused) {
   r.share = 0;
   r.when = (double)time(NULL) - 60;
   assert_true(gb_profile_store_write(file, key, &r));
-  assert_true(get("busy")->device.fma == 7);                /* it may be busy still */
+  assert_true(get("busy")->device.fma == 7); /* it may be busy still */
   assert_int_equal(measured, 0);
-  get("another");                                           /* so that the file is read again */
+  get("another"); /* so that the file is read again */
   assert_int_equal(announced, 1);
   assert_int_equal(announced_again, 0);
   r.when -= 3600;
-  r.spread = 1e18;                                          /* busier than any */
+  r.spread = 1e18; /* busier than any */
   assert_true(gb_profile_store_write(file, key, &r));
   assert_true(get("busy")->device.fma == 1e9 + 1);
   assert_int_equal(announced_again, 1);
   get("another");
-  assert_true(get("busy")->device.fma == 1e9 + 1);          /* from the file; once a process */
+  assert_true(get("busy")->device.fma == 1e9 + 1); /* from the file; once a process */
   assert_int_equal(measured, 2);
-  r.share = 1e18;                                           /* calmer than any: kept, and tried again later */
+  r.share = 1e18; /* calmer than any: kept, and tried again later */
   r.spread = 0;
   snprintf(name, sizeof name, "calmer");
   gb_profile_store_key(&device, key);
@@ -336,7 +382,7 @@ static void a_sheet_of_a_busy_machine_is_measured_again_later (void **unused) {
   snprintf(name, sizeof name, "calm");
   gb_profile_store_key(&device, key);
   assert_true(gb_profile_store_write(file, key, &r));
-  assert_true(get("calm")->device.fma == 7);                /* however old */
+  assert_true(get("calm")->device.fma == 7); /* however old */
   assert_int_equal(measured, 3);
   gb_device_profile_announce(NULL);
 }
@@ -354,7 +400,7 @@ static void a_file_of_wisdom_keeps_the_youngest_sheets (void **unused) {
     snprintf(key, sizeof key, "machine %d", i);
     assert_int_equal(gb_profile_store_read(file, key, &got), i >= 40 - GB_WISDOM_SHEETS);
   }
-  assert_true(gb_profile_store_write(file, "machine 30", &a));     /* one that is there pushes none out */
+  assert_true(gb_profile_store_write(file, "machine 30", &a)); /* one that is there pushes none out */
   assert_true(gb_profile_store_read(file, "machine 24", &got));
 }
 
@@ -365,11 +411,11 @@ static void an_unwritable_file_is_no_error (void **unused) {
   FILE *f = fopen(path, "w");
   assert_non_null(f);
   fclose(f);
-  snprintf(path, sizeof path, "%s/plain/wisdom", folder);   /* its folder is a file */
+  snprintf(path, sizeof path, "%s/plain/wisdom", folder); /* its folder is a file */
   setenv("GIBBOUS_WISDOM", path, 1);
   assert_false(gb_profile_store_write(path, "one", gb_device_profile_fixed()));
   assert_true(get("unwritable")->device.fma == 1e9);
-  assert_true(get("unwritable")->device.fma == 1e9);        /* kept in memory */
+  assert_true(get("unwritable")->device.fma == 1e9); /* kept in memory */
   assert_int_equal(measured, 1);
 }
 
@@ -381,16 +427,18 @@ static void the_fixed_sheet_is_chosen (void **unused) {
   setenv("GIBBOUS_RATES", "fixed", 1);
   assert_ptr_equal(get("fixed"), gb_device_profile_fixed());
   unsetenv("GIBBOUS_RATES");
-  device.ledger.limit = GB_RATES_ROOM / 2;                  /* no room to measure */
+  device.ledger.limit = GB_RATES_ROOM / 2; /* no room to measure */
   assert_ptr_equal(get("no room"), gb_device_profile_fixed());
   assert_int_equal(measured, 0);
   assert_int_equal(access(file, F_OK), -1);
 }
 
 static void check_figure (void *ud, const char *figure, double *value) {
-  const bool may_be_zero = strstr(figure, ".fused.") != NULL || strcmp(figure, "spread") == 0 || strcmp(figure, "calm") == 0;
+  const bool may_be_zero = strstr(figure, ".fused.") != NULL || strcmp(figure, "spread") == 0 ||
+                           strcmp(figure, "calm") == 0;
   (*(int *)ud)++;
-  if (!(isfinite(*value) && (*value > 0 || (may_be_zero && *value == 0)))) fail_msg("%s is %g", figure, *value);
+  if (!(isfinite(*value) && (*value > 0 || (may_be_zero && *value == 0))))
+    fail_msg("%s is %g", figure, *value);
 }
 
 static void the_cpu_measures_every_figure (void **unused) {
@@ -414,13 +462,18 @@ static void the_cpu_measures_every_figure (void **unused) {
 
 int main (void) {
 #define FILE_TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(fixed_sheet_gives_golden_seconds), cmocka_unit_test(costs_are_finite_and_grow_with_extents),
-      cmocka_unit_test(fraction_scales_work_alone), cmocka_unit_test(threads_help_where_there_is_work),
-      cmocka_unit_test(symmetry_halves_pairs), FILE_TEST(wisdom_comes_back_bit_for_bit),
-      FILE_TEST(a_damaged_file_is_no_wisdom), FILE_TEST(a_device_is_measured_once),
-      FILE_TEST(a_sheet_of_a_busy_machine_is_measured_again_later), FILE_TEST(a_file_of_wisdom_keeps_the_youngest_sheets),
-      FILE_TEST(an_unwritable_file_is_no_error), FILE_TEST(the_fixed_sheet_is_chosen),
-      cmocka_unit_test(the_cpu_measures_every_figure)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(fixed_sheet_gives_golden_seconds),
+                                     cmocka_unit_test(costs_are_finite_and_grow_with_extents),
+                                     cmocka_unit_test(fraction_scales_work_alone),
+                                     cmocka_unit_test(threads_help_where_there_is_work),
+                                     cmocka_unit_test(symmetry_halves_pairs),
+                                     FILE_TEST(wisdom_comes_back_bit_for_bit),
+                                     FILE_TEST(a_damaged_file_is_no_wisdom),
+                                     FILE_TEST(a_device_is_measured_once),
+                                     FILE_TEST(a_sheet_of_a_busy_machine_is_measured_again_later),
+                                     FILE_TEST(a_file_of_wisdom_keeps_the_youngest_sheets),
+                                     FILE_TEST(an_unwritable_file_is_no_error),
+                                     FILE_TEST(the_fixed_sheet_is_chosen),
+                                     cmocka_unit_test(the_cpu_measures_every_figure)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
-/* test_devices.c - one plan on several simulated devices: the bits of one, the bytes that were promised on each. */
-#include "support/random/expression_random.h"
-#include "support/lower_fixture.h"
+/* test_devices.c - one plan on several simulated devices: the bits of one, the bytes that were promised on
+** each. */
 #include "plan/parts.h"
+#include "support/lower_fixture.h"
+#include "support/random/expression_random.h"
 
 #define MOST 8
 #define LIMIT ((size_t)1 << 28)
@@ -24,7 +25,10 @@ void *__wrap_calloc (size_t n, size_t m) { return permit() ? __real_calloc(n, m)
 
 /* expressions */
 
-typedef struct scene { gb_node *out[6]; int n; } scene;
+typedef struct scene {
+  gb_node *out[6];
+  int n;
+} scene;
 typedef scene scene_maker (bool hinted);
 
 static gb_node *batch_of (gb_node *x, bool hinted) {
@@ -39,7 +43,8 @@ static size_t size_of (size_t least, size_t most) {
 }
 
 /* A leaf whose value is a view of a matrix: strides and offset in elements. */
-static gb_node *strided (gb_node *base, size_t n, size_t m, ptrdiff_t by_row, ptrdiff_t by_column, size_t offset) {
+static gb_node *strided (gb_node *base, size_t n, size_t m, ptrdiff_t by_row, ptrdiff_t by_column,
+                         size_t offset) {
   gb_tensor t = gb_tensor_ref(&base->out[0].tensor);
   t.shape = gb_shape_of(2, (size_t[]){n, m});
   t.stride[0] = by_row;
@@ -66,7 +71,9 @@ static scene gradients (bool hinted) {
   return s;
 }
 
-static gb_node *kernel_of (gb_node *x, gb_node *y) { return radial(GB_M32, dist(x, y, NULL), num(1.3), NULL); }
+static gb_node *kernel_of (gb_node *x, gb_node *y) {
+  return radial(GB_M32, dist(x, y, NULL), num(1.3), NULL);
+}
 
 static scene product (bool hinted) {
   const size_t n = size_of(1300, 1700), m = size_of(300, 700);
@@ -77,7 +84,8 @@ static scene product (bool hinted) {
 /* The same points as rows and as columns: a device needs its rows, and all columns. */
 static scene both_ways (bool hinted) {
   const size_t n = size_of(600, 1200);
-  gb_node *x = batch_of(in2(n, 3, -1, 1), hinted), *h = batch_of(in1(n, -1, 1), hinted), *v = in2(n, 2, -1, 1);
+  gb_node *x = batch_of(in2(n, 3, -1, 1), hinted), *h = batch_of(in1(n, -1, 1), hinted),
+          *v = in2(n, 2, -1, 1);
   gb_node *k = map1(GB_OP_TANH, add(kernel_of(x, x), unsq(h, 1)));
   return (scene){.n = 1, .out = {mm(k, v)}};
 }
@@ -121,8 +129,9 @@ static scene views (bool hinted) {
   gb_node *a = in2(5, rows, -1, 1), *b = batch_of(in2(rows, 6, -1, 1), hinted);
   gb_node *left = tr(a), *right = BUILD(gb_slice, b, 1, 1, 1, 5);
   gb_node *flipped = BUILD(gb_flip, right, 1);
-  return (scene){.n = 3, .out = {map1(GB_OP_EXP, mul(left, right)), sum_axis(mul(left, flipped), 0),
-                                 sum_axis(map1(GB_OP_SIN, add(left, flipped)), 1)}};
+  return (scene){.n = 3,
+                 .out = {map1(GB_OP_EXP, mul(left, right)), sum_axis(mul(left, flipped), 0),
+                         sum_axis(map1(GB_OP_SIN, add(left, flipped)), 1)}};
 }
 
 /* Values that are views: transposed, sliced, flipped, one row or one column for all. */
@@ -151,7 +160,8 @@ static scene gathers (bool hinted) {
 /* Products that see their operands with axes of extent 1 more or fewer. */
 static scene reshaped (bool hinted) {
   const size_t n = size_of(300, 700);
-  gb_node *x = batch_of(in2(n, 6, -1, 1), hinted), *y = batch_of(in2(n, 70, -1, 1), hinted), *w = in2(6, 70, -1, 1);
+  gb_node *x = batch_of(in2(n, 6, -1, 1), hinted), *y = batch_of(in2(n, 70, -1, 1), hinted),
+          *w = in2(6, 70, -1, 1);
   gb_node *wide = mm(unsq(x, 0), unsq(w, 0)), *inner = mm(unsq(tr(y), 0), unsq(map1(GB_OP_TANH, y), 0));
   return (scene){.n = 3, .out = {map1(GB_OP_TANH, wide), inner, mm(unsq(tr(x), 0), unsq(y, 0))}};
 }
@@ -173,14 +183,19 @@ static scene random_steps (bool hinted) {
   p.at[p.n] = tame(mm(p.at[0], w));
   p.n++;
   grow(&p);
-  gb_node *y = p.at[p.n - 1], *z = mul(tame(mm(p.at[0], w)), p.at[1]), *loss = add(mean_all(mul(y, y)), mean_all(square(z)));
+  gb_node *y = p.at[p.n - 1], *z = mul(tame(mm(p.at[0], w)), p.at[1]),
+          *loss = add(mean_all(mul(y, y)), mean_all(square(z)));
   return (scene){.n = 3, .out = {loss, sum_axis(z, 0), BUILD(gb_grad, loss, NULL, 1, &w, true)}};
 }
 
-static const struct { const char *name; scene_maker *make; } scenes[] = {
-  {"gradients", gradients}, {"product", product}, {"both ways", both_ways}, {"transposed", transposed},
-  {"sums", sums}, {"gram", gram}, {"prediction", prediction}, {"views", views}, {"strides", strides}, {"gathers", gathers}, {"reshaped", reshaped},
-  {"random", random_steps}, {"random", random_steps}, {"random", random_steps}, {"random", random_steps}};
+static const struct {
+  const char *name;
+  scene_maker *make;
+} scenes[] = {{"gradients", gradients},   {"product", product},     {"both ways", both_ways},
+              {"transposed", transposed}, {"sums", sums},           {"gram", gram},
+              {"prediction", prediction}, {"views", views},         {"strides", strides},
+              {"gathers", gathers},       {"reshaped", reshaped},   {"random", random_steps},
+              {"random", random_steps},   {"random", random_steps}, {"random", random_steps}};
 #define NSCENES ((int)(sizeof scenes / sizeof scenes[0]))
 
 /* devices */
@@ -244,16 +259,20 @@ static int check_devices (const gb_plan *p, const gb_plan_on *on, int n) {
     assert_true(d[i].peak <= d[i].budget);
     assert_int_equal(gb_plan_measured_on(p, i), d[i].peak);
     for (int k = 0; k < n; k++)
-      if (strcmp(on[k].device->name, d[i].name) == 0 && on[k].budget != 0) assert_int_equal(d[i].budget, on[k].budget);
+      if (strcmp(on[k].device->name, d[i].name) == 0 && on[k].budget != 0)
+        assert_int_equal(d[i].budget, on[k].budget);
   }
   assert_int_equal(next, d[0].extent);
   return sharing;
 }
 
-static void watch (unsigned char poison) { gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = poison}; }
+static void watch (unsigned char poison) {
+  gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = poison};
+}
 
 static void check_watch (const char *name) {
-  if (gb_plan_memcheck.strays != 0 || gb_plan_memcheck.unwritten >= 64 || gb_plan_memcheck.unused_scratch >= 64)
+  if (gb_plan_memcheck.strays != 0 || gb_plan_memcheck.unwritten >= 64 ||
+      gb_plan_memcheck.unused_scratch >= 64)
     fail_msg("%s: %s", name, gb_plan_memcheck.first);
   gb_plan_memcheck = (gb_memcheck_watch){0};
 }
@@ -270,7 +289,9 @@ static void ample (const scene *s, int n, gb_plan_on *on, size_t *peak) {
   gb_plan_free(p);
 }
 
-typedef struct tally { int runs, refusals, shared, windows; } tally;
+typedef struct tally {
+  int runs, refusals, shared, windows;
+} tally;
 
 static void one_trial (const char *name, const scene *s, const gb_tensor *want, uint64_t k, tally *t) {
   const int n = 2 + (int)(chance(k, 0) * (MOST - 1));
@@ -343,12 +364,13 @@ static void budgets_decide_the_shares (void **unused) {
   for (int i = 0; i < 3; i++) assert_int_equal(device_of(p, i)->hi - device_of(p, i)->lo, 500);
   const size_t third = device_of(p, 2)->peak;
   gb_plan_free(p);
-  on[2].budget = third - 64 * 30;                      /* no room for 500 rows at once */
+  on[2].budget = third - 64 * 30; /* no room for 500 rows at once */
   OK(plan_on(&s, 3, on, &p));
-  const size_t less = device_of(p, 2)->hi - device_of(p, 2)->lo, more = device_of(p, 1)->hi - device_of(p, 1)->lo;
+  const size_t less = device_of(p, 2)->hi - device_of(p, 2)->lo,
+               more = device_of(p, 1)->hi - device_of(p, 1)->lo;
   assert_true(less > 100 && less < 500 && more > 500 && device_of(p, 2)->chunk == less);
   gb_plan_free(p);
-  on[2].budget = 100;                                  /* not even one */
+  on[2].budget = 100; /* not even one */
   OK(plan_on(&s, 3, on, &p));
   assert_int_equal(device_of(p, 2)->hi, device_of(p, 2)->lo);
   assert_int_equal(device_of(p, 2)->peak, 0);
@@ -377,7 +399,7 @@ static void a_device_over_its_cap_is_refused_by_name (void **unused) {
   const size_t need = (size_t)fx.err.need;
   const gb_plan_on enough[1] = {{.device = devices[2], .budget = need}};
   OK(plan_on(&s, 1, enough, &p));
-  assert_int_equal(device_of(p, 1)->peak, need);       /* the smallest window, and not a byte less */
+  assert_int_equal(device_of(p, 1)->peak, need); /* the smallest window, and not a byte less */
   gb_tensor want[6], got[6];
   OK(run_to(p, got));
   gb_plan_free(p);
@@ -390,7 +412,7 @@ static void a_device_over_its_cap_is_refused_by_name (void **unused) {
   const gb_plan_on home[2] = {{.device = devices[0], .budget = 100}, {.device = devices[1]}};
   assert_int_equal(plan_on(&s, 2, home, &p), GB_EREFUSED);
   assert_non_null(strstr(fx.err.text, "device cpu needs"));
-  devices[2]->ledger.limit = need - 1;                 /* its limit is its budget */
+  devices[2]->ledger.limit = need - 1; /* its limit is its budget */
   const gb_plan_on limited[1] = {{.device = devices[2]}};
   assert_int_equal(plan_on(&s, 1, limited, &p), GB_EREFUSED);
   const gb_plan_on twice[2] = {{.device = devices[1]}, {.device = devices[1]}};
@@ -447,7 +469,7 @@ static void wherever_an_allocation_fails_nothing_is_left_behind (void **unused) 
         for (int j = 1; j < MOST; j++) assert_int_equal(devices[j]->ledger.used, 0);
         if (rc == GB_OK) break;
       }
-    assert_true(failures >= 4);                        /* outputs and arena at home, an arena each elsewhere */
+    assert_true(failures >= 4); /* outputs and arena at home, an arena each elsewhere */
     clear(s.n, want);
     end();
   }
@@ -461,7 +483,8 @@ static void wherever_the_host_has_no_memory_nothing_is_left_behind (void **unuse
   gb_tensor want[6], out[6];
   alone(&s, want);
   const size_t used = device->ledger.used;
-  gb_plan_on on[3] = {{.device = devices[0]}, {.device = devices[1], .budget = 400000}, {.device = devices[2]}};
+  gb_plan_on on[3] = {
+      {.device = devices[0]}, {.device = devices[1], .budget = 400000}, {.device = devices[2]}};
   int failures = 0;
   for (long k = 1;; k += 1 + k / 40) {
     gb_plan *p = NULL;
@@ -471,7 +494,7 @@ static void wherever_the_host_has_no_memory_nothing_is_left_behind (void **unuse
     permits = -1;
     gb_plan_free(p);
     if (rc == GB_OK) break;
-    assert_true(rc == GB_ENOMEM || rc == GB_EREFUSED);   /* sizes that cannot be worked out are past counting */
+    assert_true(rc == GB_ENOMEM || rc == GB_EREFUSED); /* sizes that cannot be worked out are past counting */
     assert_int_equal(device->ledger.used, used);
     for (int j = 1; j < MOST; j++) assert_int_equal(devices[j]->ledger.used, 0);
     failures++;
@@ -498,7 +521,7 @@ static void results_are_observed (void **unused) {
   gb_run_stats stats;
   gb_plan_stats(p, &stats);
   assert_true(stats.folds > 0);
-  OK(gb_plan_run(p, &fx.err));                         /* there is nothing left to do */
+  OK(gb_plan_run(p, &fx.err)); /* there is nothing left to do */
   gb_plan_stats(p, &stats);
   assert_int_equal(stats.folds + stats.opaques, 0);
   gb_plan_free(p);
@@ -536,7 +559,7 @@ static void reports_list_devices_and_copies (void **unused) {
   for (int i = 0; i < d->ncopies; i++)
     if (strcmp(d->copy[i].to, "cpu:2") == 0 && strcmp(d->copy[i].from, "cpu") == 0) into += d->copy[i].bytes;
   const size_t rows = d->hi - d->lo;
-  assert_true(into >= rows * 3 * 8 + rows * 2 * 8 + 300 * 3 * 8);   /* its rows of x and v, all of y, totals */
+  assert_true(into >= rows * 3 * 8 + rows * 2 * 8 + 300 * 3 * 8); /* its rows of x and v, all of y, totals */
   free(text);
   free(json);
   gb_plan_free(p);
@@ -545,15 +568,15 @@ static void reports_list_devices_and_copies (void **unused) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(several_devices_give_the_bits_of_one),
-    cmocka_unit_test(budgets_decide_the_shares),
-    cmocka_unit_test(a_device_over_its_cap_is_refused_by_name),
-    cmocka_unit_test(a_device_that_shrinks_is_named),
-    cmocka_unit_test(wherever_an_allocation_fails_nothing_is_left_behind),
-    cmocka_unit_test(wherever_the_host_has_no_memory_nothing_is_left_behind),
-    cmocka_unit_test(results_are_observed),
-    cmocka_unit_test(an_axis_is_needed),
-    cmocka_unit_test(reports_list_devices_and_copies),
+      cmocka_unit_test(several_devices_give_the_bits_of_one),
+      cmocka_unit_test(budgets_decide_the_shares),
+      cmocka_unit_test(a_device_over_its_cap_is_refused_by_name),
+      cmocka_unit_test(a_device_that_shrinks_is_named),
+      cmocka_unit_test(wherever_an_allocation_fails_nothing_is_left_behind),
+      cmocka_unit_test(wherever_the_host_has_no_memory_nothing_is_left_behind),
+      cmocka_unit_test(results_are_observed),
+      cmocka_unit_test(an_axis_is_needed),
+      cmocka_unit_test(reports_list_devices_and_copies),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ static void a_product_with_a_kernel_needs_memory_for_its_vectors_only (void **un
   OK(gb_grad(loss, NULL, 2, (gb_node *[]){x, v}, false, gradient, &fx.err));
   hold(GB_OK, gradient[0]);
   hold(GB_OK, gradient[1]);
-  assert_true(report_of(z).peak < n * n);                       /* dense: 8 n n */
+  assert_true(report_of(z).peak < n * n); /* dense: 8 n n */
   assert_true(report_of(gradient[0]).peak < n * n);
   OK(gb_eval(fx.g, 3, (gb_node *[]){loss, gradient[0], gradient[1]}, &fx.err));
   assert_true(gb_last_eval.measured < n * n);
@@ -81,10 +81,10 @@ static void one_factorisation_serves_solve_and_determinant (void **unused) {
   assert_true(cached >= 100 * 100 * 8);
   OK(gb_eval(fx.g, 1, &l, &fx.err));
   assert_true(gb_last_eval.opaques < first + 1 && gb_last_eval.opaques >= 1);
-  assert_int_equal(gb_last_eval.folds, 0);                      /* the factor was there */
+  assert_int_equal(gb_last_eval.folds, 0); /* the factor was there */
   gb_cache_drop(fx.g, SIZE_MAX);
   assert_int_equal(device->ledger.by_purpose[GB_MEM_CACHE], 0);
-  gb_node *again = mul(BUILD(gb_logdet, a), num(1));            /* has its value: nothing to factor */
+  gb_node *again = mul(BUILD(gb_logdet, a), num(1)); /* has its value: nothing to factor */
   OK(gb_eval(fx.g, 1, &again, &fx.err));
   assert_true(fabs(element(again, 0, 0) - element(l, 0, 0)) <= 1e-12);
   eval_end();
@@ -131,7 +131,7 @@ static void a_likelihood_needs_one_matrix (void **unused) {
   gb_node *x = points(n, 2), *b = in1(n, -1, 1), *a = covariance(x);
   gb_node *loss = add(BUILD(gb_inv_quad, a, b), BUILD(gb_logdet, a));
   double *want = oracle_of(loss, 0);
-  assert_true(report_of(loss).peak < n * n * 8 + 300000);      /* the factor takes the place of the matrix */
+  assert_true(report_of(loss).peak < n * n * 8 + 300000); /* the factor takes the place of the matrix */
   OK(gb_eval(fx.g, 1, &loss, &fx.err));
   assert_true(fabs(element(loss, 0, 0) - want[0]) <= 1e-9 * fabs(want[0]));
   free(want);
@@ -262,17 +262,17 @@ static void a_failed_factorisation_names_its_line (void **unused) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_product_with_a_kernel_needs_memory_for_its_vectors_only),
-    cmocka_unit_test(threads_change_no_bit_of_a_streamed_product),
-    cmocka_unit_test(one_factorisation_serves_solve_and_determinant),
-    cmocka_unit_test(a_model_fits_in_its_smallest_budget_with_the_same_bits),
-    cmocka_unit_test(a_likelihood_needs_one_matrix),
-    cmocka_unit_test(what_cannot_fit_is_refused_with_the_way_out),
-    cmocka_unit_test(sizes_past_memory_are_planned_and_not_allocated),
-    cmocka_unit_test(an_interrupt_leaves_nothing_behind),
-    cmocka_unit_test(a_registered_op_may_evaluate_and_keep_its_inputs),
-    cmocka_unit_test(a_view_of_a_leaf_and_two_results_of_one_op_are_values),
-    cmocka_unit_test(a_failed_factorisation_names_its_line),
+      cmocka_unit_test(a_product_with_a_kernel_needs_memory_for_its_vectors_only),
+      cmocka_unit_test(threads_change_no_bit_of_a_streamed_product),
+      cmocka_unit_test(one_factorisation_serves_solve_and_determinant),
+      cmocka_unit_test(a_model_fits_in_its_smallest_budget_with_the_same_bits),
+      cmocka_unit_test(a_likelihood_needs_one_matrix),
+      cmocka_unit_test(what_cannot_fit_is_refused_with_the_way_out),
+      cmocka_unit_test(sizes_past_memory_are_planned_and_not_allocated),
+      cmocka_unit_test(an_interrupt_leaves_nothing_behind),
+      cmocka_unit_test(a_registered_op_may_evaluate_and_keep_its_inputs),
+      cmocka_unit_test(a_view_of_a_leaf_and_two_results_of_one_op_are_values),
+      cmocka_unit_test(a_failed_factorisation_names_its_line),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
-/* test_nest.c - products of what streams: each element of their operands is computed once a block of columns, whatever the product
-** is part of; and it is stored, or made a window at a time inside what reads it, in the bytes that were said and with the same bits. */
-#define IDLE GB_ARENA_ALIGN          /* most scratch that a step may leave at its end */
-#define MOST_BUDGETS 3               /* of an expression */
+/* test_nest.c - products of what streams: each element of their operands is computed once a block of
+** columns, whatever the product is part of; and it is stored, or made a window at a time inside what reads
+** it, in the bytes that were said and with the same bits. */
+#define IDLE GB_ARENA_ALIGN /* most scratch that a step may leave at its end */
+#define MOST_BUDGETS 3      /* of an expression */
 
 #include "support/lower_fixture.h"
 #include "support/plan_watch.h"
@@ -12,14 +13,16 @@ static gb_node *randn_of (size_t n, size_t m, int64_t seed) {
   return BUILD(gb_node_build, fx.g, GB_OP_RANDN, 0, NULL, &attr, &s, inputs.dtype);
 }
 
-static gb_node *kernel_of (gb_node *x, gb_node *y) { return radial(GB_RBF, BUILD(gb_sqdist, x, y, NULL), num(0.7), NULL); }
+static gb_node *kernel_of (gb_node *x, gb_node *y) {
+  return radial(GB_RBF, BUILD(gb_sqdist, x, y, NULL), num(0.7), NULL);
+}
 static gb_node *points_of (size_t n) { return in2(n, 2, -1, 1); }
 static gb_node *k_of (size_t n) {
   gb_node *x = points_of(n);
   return kernel_of(x, x);
 }
 
-/* Work: what the programs of a lowered graph compute, counted by their instructions ------------------------------------ */
+/* Work: what the programs of a lowered graph compute, counted by their instructions */
 
 static double extent_of (const gb_fold *f, gb_axes axes) {
   double n = 1;
@@ -96,7 +99,9 @@ static void chains_of_reductions_compute_each_element_once (void **unused) {
     }
   }
   gb_node *x = BUILD(gb_reduce, GB_OP_MAX, randn_of(600, 600, 1), 1u << 1, false);
-  expect_work("two levels", sum_all(BUILD(gb_reduce, GB_OP_MAX, add(randn_of(600, 600, 2), unsq(x, 0)), 1u << 1, false)), 3 * 600 * 600);
+  expect_work("two levels",
+              sum_all(BUILD(gb_reduce, GB_OP_MAX, add(randn_of(600, 600, 2), unsq(x, 0)), 1u << 1, false)),
+              3 * 600 * 600);
   eval_end();
 }
 
@@ -109,7 +114,8 @@ static void products_of_kernels_compute_each_element_twice (void **unused) {
   expect_work("(K K) v", mm(mm(k, k), v), 5.0 * N * N);
   expect_work("((K K) K) v", mm(mm(mm(k, k), k), v), 8.0 * N * N);
   gb_node *t = mm(k, k);
-  expect_work("the diagonal of K K", BUILD(gb_node_build, fx.g, GB_OP_DIAGONAL, 1, &t, NULL, NULL, GB_F64), 6.0 * N * N);
+  expect_work("the diagonal of K K", BUILD(gb_node_build, fx.g, GB_OP_DIAGONAL, 1, &t, NULL, NULL, GB_F64),
+              6.0 * N * N);
   eval_end();
 }
 
@@ -120,7 +126,8 @@ static void a_product_of_large_kernels_is_planned_in_a_few_rows (void **unused) 
   for (int wide = 0; wide < 2; wide++) {
     eval_begin(1, (size_t)1 << 60);
     inputs_begin(1, wide ? GB_F64 : GB_F32, 0);
-    gb_node *x = empty_of(inputs.dtype, 2, (size_t[]){N, 3}), *v = empty_of(inputs.dtype, 2, (size_t[]){N, 1});
+    gb_node *x = empty_of(inputs.dtype, 2, (size_t[]){N, 3}),
+            *v = empty_of(inputs.dtype, 2, (size_t[]){N, 1});
     gb_node *k = kernel_of(x, x), *y = mm(mm(k, k), v);
     gb_plan *p;
     gb_plan_report r;
@@ -132,7 +139,7 @@ static void a_product_of_large_kernels_is_planned_in_a_few_rows (void **unused) 
   }
 }
 
-/* Bits ---------------------------------------------------------------------------------------------------------------- */
+/* Bits */
 
 static size_t size;
 typedef int expression (gb_node **out);
@@ -204,13 +211,22 @@ static int batches (gb_node **out) {
   return 1;
 }
 
-static const struct { const char *name; expression *f; size_t n; } expressions[] = {
-  {"(K K) v", a_product_times_a_vector, 150},     {"two products", two_products_one_after_the_other, 150},
-  {"sum of tanh(K K)", a_sum_of_all, 530},        {"((K L) (L K)) v", products_of_products, 40},
-  {"generated layers", generated_layers, 1500},    {"sums of a batch", sums_around_windows, 530},
-  {"smallest", the_smallest_of_rows, 100},        {"every second row", every_second_row, 100},
-  {"gradients", gradients, 100},                  {"both ways", one_product_read_both_ways, 100},
-  {"batches", batches, 240},
+static const struct {
+  const char *name;
+  expression *f;
+  size_t n;
+} expressions[] = {
+    {"(K K) v", a_product_times_a_vector, 150},
+    {"two products", two_products_one_after_the_other, 150},
+    {"sum of tanh(K K)", a_sum_of_all, 530},
+    {"((K L) (L K)) v", products_of_products, 40},
+    {"generated layers", generated_layers, 1500},
+    {"sums of a batch", sums_around_windows, 530},
+    {"smallest", the_smallest_of_rows, 100},
+    {"every second row", every_second_row, 100},
+    {"gradients", gradients, 100},
+    {"both ways", one_product_read_both_ways, 100},
+    {"batches", batches, 240},
 };
 
 /* Budgets of candidates that were weighed, few and far apart, the least among them. */
@@ -264,11 +280,11 @@ static void windows_give_the_bits_of_the_whole (void **unused) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(chains_of_generated_operands_compute_each_element_once),
-    cmocka_unit_test(chains_of_reductions_compute_each_element_once),
-    cmocka_unit_test(products_of_kernels_compute_each_element_twice),
-    cmocka_unit_test(a_product_of_large_kernels_is_planned_in_a_few_rows),
-    cmocka_unit_test(windows_give_the_bits_of_the_whole),
+      cmocka_unit_test(chains_of_generated_operands_compute_each_element_once),
+      cmocka_unit_test(chains_of_reductions_compute_each_element_once),
+      cmocka_unit_test(products_of_kernels_compute_each_element_twice),
+      cmocka_unit_test(a_product_of_large_kernels_is_planned_in_a_few_rows),
+      cmocka_unit_test(windows_give_the_bits_of_the_whole),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

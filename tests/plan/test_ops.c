@@ -102,7 +102,7 @@ static void all_values_match_the_oracle (void **unused) {
 
 /* gradients */
 
-#define SMALL 16                /* elements of all inputs together */
+#define SMALL 16 /* elements of all inputs together */
 
 /* sum of w y for fixed random w. */
 static gb_node *loss_of (gb_node *y) {
@@ -270,13 +270,13 @@ static void sobol_points_and_permutations_are_what_they_are_called (void **unuse
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_op_has_a_row),
-    cmocka_unit_test(all_values_match_the_oracle),
-    cmocka_unit_test(all_gradients_match_finite_differences),
-    cmocka_unit_test(nan_goes_through),
-    cmocka_unit_test(factorisations_never_swallow_nan),
-    cmocka_unit_test(registered_ops_run),
-    cmocka_unit_test(sobol_points_and_permutations_are_what_they_are_called),
+      cmocka_unit_test(every_op_has_a_row),
+      cmocka_unit_test(all_values_match_the_oracle),
+      cmocka_unit_test(all_gradients_match_finite_differences),
+      cmocka_unit_test(nan_goes_through),
+      cmocka_unit_test(factorisations_never_swallow_nan),
+      cmocka_unit_test(registered_ops_run),
+      cmocka_unit_test(sobol_points_and_permutations_are_what_they_are_called),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -187,7 +187,7 @@ static void caches_and_outputs_live_outside_the_arena (void **unused) {
   assert_int_equal(p->read[X], GB_HOME_VALUE);
   assert_int_equal(p->caches, 2000);
   assert_int_equal(p->outputs, 88);
-  assert_int_equal(p->arena, 1024 + 5056);          /* t and the scratch of step 1 */
+  assert_int_equal(p->arena, 1024 + 5056); /* t and the scratch of step 1 */
   assert_int_equal(p->arena, p->arena_bound);
   assert_int_equal(p->peak, p->arena + 2088);
   gb_placement_unref(p);
@@ -274,12 +274,12 @@ static void a_factorisation_works_in_place (void **unused) {
   c.step[1].opaque.op = GB_OP_TRISOLVE;
   c.step[1].in = twice;
   c.step[1].nin = 2;
-  p = placed(&c, none, all, scratch);               /* matrix and right-hand side at once */
+  p = placed(&c, none, all, scratch); /* matrix and right-hand side at once */
   assert_int_equal(p->write[T], GB_HOME_ARENA);
   gb_placement_unref(p);
   c.step[1].opaque.op = GB_OP_CHOLESKY;
   c.step[1].nin = 1;
-  c.step[3].in = &c.link[1][0];                     /* t is read later: it cannot be overwritten */
+  c.step[3].in = &c.link[1][0]; /* t is read later: it cannot be overwritten */
   p = placed(&c, none, all, scratch);
   assert_int_equal(p->write[T], GB_HOME_ARENA);
   gb_placement_unref(p);
@@ -287,15 +287,15 @@ static void a_factorisation_works_in_place (void **unused) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(intervals_that_share_a_step_share_no_byte),
-    cmocka_unit_test(few_intervals_are_packed_optimally),
-    cmocka_unit_test(sizes_past_the_address_space_answer),
-    cmocka_unit_test(nothing_needs_no_arena),
-    cmocka_unit_test(caches_and_outputs_live_outside_the_arena),
-    cmocka_unit_test(a_cache_that_is_not_kept_is_a_temporary),
-    cmocka_unit_test(steps_whose_results_exist_do_not_run),
-    cmocka_unit_test(a_result_that_exists_is_written_aside),
-    cmocka_unit_test(a_factorisation_works_in_place),
+      cmocka_unit_test(intervals_that_share_a_step_share_no_byte),
+      cmocka_unit_test(few_intervals_are_packed_optimally),
+      cmocka_unit_test(sizes_past_the_address_space_answer),
+      cmocka_unit_test(nothing_needs_no_arena),
+      cmocka_unit_test(caches_and_outputs_live_outside_the_arena),
+      cmocka_unit_test(a_cache_that_is_not_kept_is_a_temporary),
+      cmocka_unit_test(steps_whose_results_exist_do_not_run),
+      cmocka_unit_test(a_result_that_exists_is_written_aside),
+      cmocka_unit_test(a_factorisation_works_in_place),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,12 +26,12 @@ static void a_run_uses_what_its_plan_said_to_the_byte (void **unused) {
   OK(gb_plan_run(p, &fx.err));
   stats_of(p, &s, &r);
   assert_int_equal(r.outputs, 8000);
-  assert_int_equal(r.arena, 2 * 8000 + gb_round_size(4024));   /* one value read, one written, scratch */
+  assert_int_equal(r.arena, 2 * 8000 + gb_round_size(4024)); /* one value read, one written, scratch */
   assert_int_equal(r.arena, r.lower_bound - r.outputs);
   assert_int_equal(s.measured, r.peak);
   assert_int_equal(s.folds, 4);
   assert_true(fabs(at(y, 7) - sin(exp(sin(at(x, 7) + 0.5)))) < 1e-14);
-  assert_int_equal(fx.device.ledger.used, 2 * 8000);           /* the arena is returned */
+  assert_int_equal(fx.device.ledger.used, 2 * 8000); /* the arena is returned */
   gb_plan_free(p);
   plan_end();
 }
@@ -45,7 +45,7 @@ static void the_smallest_budget_works_and_one_byte_less_is_refused (void **unuse
   gb_plan *p = plan_of(y, 0);
   gb_plan_report_get(p, &r);
   gb_plan_free(p);
-  assert_true(r.minimum < r.peak);                              /* without the cache it takes less */
+  assert_true(r.minimum < r.peak); /* without the cache it takes less */
   p = plan_of(y, r.minimum);
   gb_run_stats s;
   OK(gb_plan_run(p, &fx.err));
@@ -67,7 +67,7 @@ static void the_smallest_budget_works_and_one_byte_less_is_refused (void **unuse
   assert_int_equal(fx.err.have, r.minimum - 1);
   assert_true(fx.err.need >= fx.err.minimum);
   assert_int_equal(fx.device.ledger.used, used);
-  fx.device.ledger.limit = used + r.minimum - 1;               /* the ledger's limit refuses alike */
+  fx.device.ledger.limit = used + r.minimum - 1; /* the ledger's limit refuses alike */
   assert_int_equal(gb_eval(fx.g, 1, &y, &fx.err), GB_EREFUSED);
   assert_int_equal(naive.steps, 0);
   fx.device.ledger.limit = used + r.minimum;
@@ -114,7 +114,7 @@ static void observing_twice_computes_once (void **unused) {
   assert_int_equal(naive.steps, 2);
   assert_int_equal(gb_last_eval.folds, 0);
   OK(gb_eval(fx.g, 2, (gb_node *[]){z, y}, &fx.err));
-  assert_int_equal(naive.steps, 3);                             /* z from the value of y */
+  assert_int_equal(naive.steps, 3); /* z from the value of y */
   plan_end();
 }
 
@@ -126,7 +126,7 @@ static void one_structure_is_lowered_once (void **unused) {
     OK(gb_eval(fx.g, 1, &y, &fx.err));
     double want = 0;
     for (size_t i = 0; i < 64; i++) want += exp(at(x, i) * (0.1 + step));
-    assert_true(fabs(at(y, 0) - want) <= 1e-12 * want);         /* numbers are bindings */
+    assert_true(fabs(at(y, 0) - want) <= 1e-12 * want); /* numbers are bindings */
   }
   assert_int_equal(naive.lowerings, 1);
   plan_end();
@@ -145,7 +145,7 @@ static void caches_serve_later_plans_and_give_way_to_memory (void **unused) {
   assert_int_equal(gb_cache_drop(fx.g, 1), 8000);
   assert_false(gb_node_has_value(f));
   gb_node *w = map1(GB_OP_SIN, map1(GB_OP_SIN, f));
-  OK(gb_eval(fx.g, 1, &w, &fx.err));                            /* sin(f) has its value: f is not needed */
+  OK(gb_eval(fx.g, 1, &w, &fx.err)); /* sin(f) has its value: f is not needed */
   assert_int_equal(naive.steps, 4);
   assert_false(gb_node_has_value(f));
   plan_end();
@@ -240,8 +240,8 @@ static void before_a_refusal_the_owner_collects (void **unused) {
   OK(gb_eval(fx.g, 1, &y, &fx.err));
   l->reclaim = collector;
   l->reclaim_ud = &garbage;
-  l->limit =
-      l->used - 8000 + 8000 + 4032; /* z is made where the garbage was; f exists no more and is made again */
+  l->limit = l->used - 8000 + 8000 +
+             4032; /* z is made where the garbage was; f exists no more and is made again */
   OK(gb_eval(fx.g, 1, &z, &fx.err));
   assert_true(garbage.storage == NULL);
   assert_true(fabs(at(z, 5) - sin(exp(at(x, 5)))) < 1e-14);
@@ -260,7 +260,7 @@ static void a_cache_that_cannot_be_found_again_is_swept (void **unused) {
   OK(gb_eval(fx.g, 1, &y, &fx.err));
   gb_cache_sweep(fx.g);
   assert_int_equal(l->by_purpose[GB_MEM_CACHE], 8000);
-  while (fx.n > mark) gb_node_unref(fx.held[--fx.n]);           /* y, the cache's handle, x */
+  while (fx.n > mark) gb_node_unref(fx.held[--fx.n]); /* y, the cache's handle, x */
   gb_cache_sweep(fx.g);
   assert_int_equal(l->by_purpose[GB_MEM_CACHE], 0);
   assert_int_equal(fx.g->nnodes, 1);
@@ -309,7 +309,7 @@ static void wherever_an_allocation_fails_nothing_is_left_behind (void **unused) 
     assert_int_equal(l->used, used);
     failures++;
   }
-  assert_int_equal(failures, 4);                                /* two outputs, a cache, the arena */
+  assert_int_equal(failures, 4); /* two outputs, a cache, the arena */
   assert_true(l->allocations > allocations);
   plan_end();
 }
@@ -357,8 +357,8 @@ static void a_loop_rebinds_leaves_and_allocates_its_outputs_only (void **unused)
     for (size_t i = 0; i < 50; i++) want[i] = sin(want[i] + exp(at(x, i)));
     if (step == 1) allocations = l->allocations;
   }
-  assert_int_equal(l->allocations, allocations + 8);            /* one output a step */
-  assert_int_equal(naive.steps, 1 + 2 * 10); /* what does not depend on v is computed once */
+  assert_int_equal(l->allocations, allocations + 8); /* one output a step */
+  assert_int_equal(naive.steps, 1 + 2 * 10);         /* what does not depend on v is computed once */
   for (size_t i = 0; i < 50; i++) assert_true(fabs(gb_tensor_at(&state, &i) - want[i]) < 1e-14);
   assert_false(gb_node_has_value(y));
   gb_tensor wrong = vector_of(51, 0), out;
@@ -432,9 +432,9 @@ static void a_chain_of_forty_thousand_nodes_evaluates (void **unused) {
     OK(gb_eval(fx.g, 1, &y, &fx.err));
     assert_true(at(y, 3) == want);
     assert_int_equal(naive.steps, depth);
-    assert_true(naive.lowerings <= 3);                          /* the pieces have one structure */
+    assert_true(naive.lowerings <= 3); /* the pieces have one structure */
     if (grad) assert_int_equal(y->nin, 1);
-    else assert_true(fx.g->nnodes <= 1002);                     /* history that nobody needs is gone */
+    else assert_true(fx.g->nnodes <= 1002); /* history that nobody needs is gone */
     gb_node_unref(y);
     plan_end();
   }
@@ -472,7 +472,8 @@ static void an_explanation_says_what_runs_and_where (void **unused) {
   gb_plan *p = plan_of(y, 0);
   char *text = gb_plan_explain(p), *json = gb_plan_json(p);
   assert_non_null(strstr(text, " = 3.938 KiB arena + 7.812 KiB outputs + 7.812 KiB caches + "));
-  assert_non_null(strstr(text, "peak    19.56 KiB at step 1 \"exp\", lower bound 19.56 KiB, fragmentation 0.00 %"));
+  assert_non_null(
+      strstr(text, "peak    19.56 KiB at step 1 \"exp\", lower bound 19.56 KiB, fragmentation 0.00 %"));
   assert_non_null(strstr(text, "script.lua:7"));
   assert_non_null(strstr(json, "\"peak\": 20032"));
   assert_non_null(strstr(json, "\"class\": \"cache\""));
@@ -510,30 +511,30 @@ static void the_watch_sees_stray_and_missing_writes (void **unused) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_run_uses_what_its_plan_said_to_the_byte),
-    cmocka_unit_test(the_smallest_budget_works_and_one_byte_less_is_refused),
-    cmocka_unit_test(a_refusal_names_the_values_and_the_lines),
-    cmocka_unit_test(shapes_past_the_address_space_are_refused_in_words),
-    cmocka_unit_test(observing_twice_computes_once),
-    cmocka_unit_test(one_structure_is_lowered_once),
-    cmocka_unit_test(caches_serve_later_plans_and_give_way_to_memory),
-    cmocka_unit_test(the_cache_used_longest_ago_goes_first),
-    cmocka_unit_test(a_cache_is_dropped_before_a_refusal),
-    cmocka_unit_test(a_cache_is_dropped_for_the_arena),
-    cmocka_unit_test(an_observed_cache_is_no_longer_droppable),
-    cmocka_unit_test(a_cache_that_is_asked_for_counts),
-    cmocka_unit_test(before_a_refusal_the_owner_collects),
-    cmocka_unit_test(a_cache_that_cannot_be_found_again_is_swept),
-    cmocka_unit_test(a_failure_leaves_only_finished_caches),
-    cmocka_unit_test(wherever_an_allocation_fails_nothing_is_left_behind),
-    cmocka_unit_test(unbound_leaves_are_named),
-    cmocka_unit_test(a_loop_rebinds_leaves_and_allocates_its_outputs_only),
-    cmocka_unit_test(values_of_the_nodes_are_not_taken_for_bound_leaves),
-    cmocka_unit_test(a_closed_run_allocates_nothing),
-    cmocka_unit_test(a_chain_of_forty_thousand_nodes_evaluates),
-    cmocka_unit_test(a_loop_that_looks_at_its_state_keeps_a_bounded_history),
-    cmocka_unit_test(an_explanation_says_what_runs_and_where),
-    cmocka_unit_test(the_watch_sees_stray_and_missing_writes),
+      cmocka_unit_test(a_run_uses_what_its_plan_said_to_the_byte),
+      cmocka_unit_test(the_smallest_budget_works_and_one_byte_less_is_refused),
+      cmocka_unit_test(a_refusal_names_the_values_and_the_lines),
+      cmocka_unit_test(shapes_past_the_address_space_are_refused_in_words),
+      cmocka_unit_test(observing_twice_computes_once),
+      cmocka_unit_test(one_structure_is_lowered_once),
+      cmocka_unit_test(caches_serve_later_plans_and_give_way_to_memory),
+      cmocka_unit_test(the_cache_used_longest_ago_goes_first),
+      cmocka_unit_test(a_cache_is_dropped_before_a_refusal),
+      cmocka_unit_test(a_cache_is_dropped_for_the_arena),
+      cmocka_unit_test(an_observed_cache_is_no_longer_droppable),
+      cmocka_unit_test(a_cache_that_is_asked_for_counts),
+      cmocka_unit_test(before_a_refusal_the_owner_collects),
+      cmocka_unit_test(a_cache_that_cannot_be_found_again_is_swept),
+      cmocka_unit_test(a_failure_leaves_only_finished_caches),
+      cmocka_unit_test(wherever_an_allocation_fails_nothing_is_left_behind),
+      cmocka_unit_test(unbound_leaves_are_named),
+      cmocka_unit_test(a_loop_rebinds_leaves_and_allocates_its_outputs_only),
+      cmocka_unit_test(values_of_the_nodes_are_not_taken_for_bound_leaves),
+      cmocka_unit_test(a_closed_run_allocates_nothing),
+      cmocka_unit_test(a_chain_of_forty_thousand_nodes_evaluates),
+      cmocka_unit_test(a_loop_that_looks_at_its_state_keeps_a_bounded_history),
+      cmocka_unit_test(an_explanation_says_what_runs_and_where),
+      cmocka_unit_test(the_watch_sees_stray_and_missing_writes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
-/* test_plan_bytes.c - plans of random graphs keep their word to the byte: what the ledger and the arena were said to hold they
-** hold, no buffers overlap, nothing is written that is not owned or owned and not written, no step allocates, and every
-** budget gives the same bits.
+/* test_plan_bytes.c - plans of random graphs keep their word to the byte: what the ledger and the arena
+** were said to hold they hold, no buffers overlap, nothing is written that is not owned or owned and not
+** written, no step allocates, and every budget gives the same bits.
 **
 ** test_plan_bytes [seed [graphs]], or GIBBOUS_SEED; a failing graph is shrunk and printed. */
-#define IDLE GB_ARENA_ALIGN          /* most scratch that a step may leave at its end */
+#define IDLE GB_ARENA_ALIGN /* most scratch that a step may leave at its end */
 
 #include "support/plan_watch.h"
 
@@ -13,10 +13,10 @@
 #if ALLOC_GUARDED && defined __OPTIMIZE__
 #define GRAPHS 4700
 #else
-#define GRAPHS 300                /* slow builds: too few to count */
+#define GRAPHS 300 /* slow builds: too few to count */
 #endif
 #define COUNTED 4700
-#define BUDGETS 3                 /* of a graph: what it likes, the least, one between */
+#define BUDGETS 3 /* of a graph: what it likes, the least, one between */
 #define BATCH 125
 #define LEAST_USES 80
 
@@ -25,12 +25,12 @@ static long graphs = GRAPHS;
 
 /* What children tell their parent. */
 static struct tally {
-  uint64_t current;               /* seed of the graph in progress */
+  uint64_t current; /* seed of the graph in progress */
   long graphs, cases, numeric, biggest;
   long used[GB_NOPS], differentiated[GB_NOPS];
   size_t idle;
   char where[160], text[sizeof trouble];
-} *tally;
+} * tally;
 
 /* counting */
 
@@ -65,7 +65,8 @@ static void count_gradients (void) {
   for (size_t i = n; i-- > 0;)
     for (int k = 0; k < order[i]->nin && reached[i] && matters[i] && has_gradient(order[i]->op); k++)
       reached[receiver_of(order[i], k)->index] = true;
-  for (size_t i = 0; i < n; i++) tally->differentiated[order[i]->op] += reached[i] && matters[i] && order[i]->nin > 0;
+  for (size_t i = 0; i < n; i++)
+    tally->differentiated[order[i]->op] += reached[i] && matters[i] && order[i]->nin > 0;
   free(matters);
   free(order);
 }
@@ -82,7 +83,8 @@ static void count_ops (size_t nouts, gb_node **out) {
 /* Products that lowering gives to BLAS are in no graph. */
 static void count_products (const gb_plan *p) {
   const gb_lowered *low = gb_plan_lowered(p);
-  for (int s = 0; s < low->nsteps; s++) tally->used[GB_OP_GEMM] += !low->step[s].is_fold && low->step[s].opaque.op == GB_OP_GEMM;
+  for (int s = 0; s < low->nsteps; s++)
+    tally->used[GB_OP_GEMM] += !low->step[s].is_fold && low->step[s].opaque.op == GB_OP_GEMM;
 }
 
 /* one graph */
@@ -97,7 +99,7 @@ static void graph_begin (int threads) {
 
 static void graph_end (void) {
   release_to(0);
-  gb_cache_sweep(fx.g);                        /* without handles no cache can be found again */
+  gb_cache_sweep(fx.g); /* without handles no cache can be found again */
   if (device->ledger.used != 0) TROUBLE("%zu bytes are held when all handles are gone", device->ledger.used);
   gb_cache_drop(fx.g, SIZE_MAX);
   fixture_end();
@@ -111,7 +113,8 @@ static void check_budgets (const tape *t, const asked *q) {
   count_products(p);
   gb_plan_free(p);
   for (int k = 0; k < BUDGETS && trouble[0] == '\0'; k++) {
-    const size_t between = r.minimum + (size_t)((double)t->frame[WIDTH - 1 - k] / 0x1p32 * (double)(r.peak - r.minimum));
+    const size_t between = r.minimum +
+                           (size_t)((double)t->frame[WIDTH - 1 - k] / 0x1p32 * (double)(r.peak - r.minimum));
     check_case(q, k == 0 ? 0 : k == 1 ? r.minimum : between, &want);
     tally->cases++;
   }
@@ -142,7 +145,9 @@ static bool graph_is_wrong (const tape *t, bool aloud) {
 
 /* all of them */
 
-typedef struct batch { uint64_t from, to; } batch;
+typedef struct batch {
+  uint64_t from, to;
+} batch;
 
 static bool run_batch (const void *ud) {
   const batch *b = ud;
@@ -155,7 +160,8 @@ static bool run_batch (const void *ud) {
       return false;
     }
   }
-  if (slack.idle > tally->idle) tally->idle = slack.idle, memcpy(tally->where, slack.where, sizeof slack.where);
+  if (slack.idle > tally->idle)
+    tally->idle = slack.idle, memcpy(tally->where, slack.where, sizeof slack.where);
   return true;
 }
 
@@ -167,13 +173,17 @@ static void plans_of_random_graphs_keep_their_word (void **unused) {
     tally->text[0] = '\0';
     if (child_ends_well(run_batch, &b, false)) continue;
     const uint64_t failed = tally->current;
-    fprintf(stderr, "seed %llu: %s\n", (unsigned long long)failed, tally->text[0] ? tally->text : "ended abnormally");
+    fprintf(stderr, "seed %llu: %s\n", (unsigned long long)failed,
+            tally->text[0] ? tally->text : "ended abnormally");
     shrink_and_print(failed, graph_is_wrong);
-    fail_msg("seed %llu; again: test_plan_bytes %llu 1", (unsigned long long)failed, (unsigned long long)failed);
+    fail_msg("seed %llu; again: test_plan_bytes %llu 1", (unsigned long long)failed,
+             (unsigned long long)failed);
   }
-  print_message("seeds %llu .. %llu: %ld graphs of up to %ld nodes, %ld cases, %ld graphs with a numeric failure\n"
-                "most scratch left idle: %zu bytes: %s\n", (unsigned long long)first_seed, (unsigned long long)end - 1,
-                tally->graphs, tally->biggest, tally->cases, tally->numeric, tally->idle, tally->where);
+  print_message(
+      "seeds %llu .. %llu: %ld graphs of up to %ld nodes, %ld cases, %ld graphs with a numeric failure\n"
+      "most scratch left idle: %zu bytes: %s\n",
+      (unsigned long long)first_seed, (unsigned long long)end - 1, tally->graphs, tally->biggest,
+      tally->cases, tally->numeric, tally->idle, tally->where);
 }
 
 static void every_op_and_gradient_was_met_often (void **unused) {
@@ -204,8 +214,8 @@ int main (int argc, char **argv) {
   tally = mmap(NULL, sizeof *tally, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (tally == MAP_FAILED) return 2;
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(plans_of_random_graphs_keep_their_word),
-    cmocka_unit_test(every_op_and_gradient_was_met_often),
+      cmocka_unit_test(plans_of_random_graphs_keep_their_word),
+      cmocka_unit_test(every_op_and_gradient_was_met_often),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

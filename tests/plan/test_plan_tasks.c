@@ -1,14 +1,15 @@
-/* test_plan_tasks.c - a catalogue of tasks at the edge of memory: the smallest budget works and one byte less does not, every
-** budget between gives the same bits, every allocation may fail, and thousands of plans leave nothing behind. */
-#define IDLE GB_ARENA_ALIGN           /* most scratch that a step may leave at its end */
+/* test_plan_tasks.c - a catalogue of tasks at the edge of memory: the smallest budget works and one byte
+** less does not, every budget between gives the same bits, every allocation may fail, and thousands of
+** plans leave nothing behind. */
+#define IDLE GB_ARENA_ALIGN /* most scratch that a step may leave at its end */
 
 #include "support/plan_watch.h"
 
 #include "support/plan_tasks.h"
 
 #define LIMIT ((size_t)1 << 28)
-#define LEVELS 30                     /* budgets from the smallest to what the plan likes */
-#define POINTS 67                     /* no multiple of a tile */
+#define LEVELS 30 /* budgets from the smallest to what the plan likes */
+#define POINTS 67 /* no multiple of a tile */
 
 static asked begin_task (const task *t, size_t n, uint64_t seed, gb_node **out) {
   inputs_begin(seed, GB_F64, GB_NODE_GRAD);
@@ -49,7 +50,8 @@ static void check_boundary (const task *t) {
   no_trouble(t);
   const size_t least = smallest_budget(&q, r.peak);
   print_message("%-28s B* = %zu, likes %zu\n", t->name, least, r.peak);
-  if (least != r.minimum) fail_msg("%s: the smallest budget that works is %zu, the plan says %zu", t->name, least, r.minimum);
+  if (least != r.minimum)
+    fail_msg("%s: the smallest budget that works is %zu, the plan says %zu", t->name, least, r.minimum);
   size_t last = 0;
   for (int k = 0; k < LEVELS; k++) {
     const size_t budget = least + (size_t)((double)(r.peak - least) * k / (LEVELS - 1));
@@ -130,7 +132,7 @@ static long fail_everywhere (const task *t, const asked *q, const bits *want) {
       forget_values(q);
       check_level(q, "after a failure");
     }
-    bits got = evaluated(q);                                  /* the next one works, and is right */
+    bits got = evaluated(q); /* the next one works, and is right */
     if (bits_differ(want, &got) >= 0) fail_msg("%s: other bits after allocation %ld failed", t->name, k);
     bits_free(&got);
     forget_values(q);
@@ -151,17 +153,18 @@ static void wherever_an_allocation_fails_the_next_plan_works (void **unused) {
     forget_values(&q);
     const long failures = fail_everywhere(&tasks[k], &q, &want);
     print_message("%-28s %ld allocations\n", tasks[k].name, failures);
-    assert_true(failures > (long)q.n - 1);                    /* each result is one of them */
+    assert_true(failures > (long)q.n - 1); /* each result is one of them */
     bits_free(&want);
     eval_end();
   }
 }
 
 #define PLANS 2000
-#define CACHED 4                      /* most values that one task keeps for later plans */
+#define CACHED 4 /* most values that one task keeps for later plans */
 
-/* Data grow, models are made again, handles dropped: as a loop of Bayesian optimisation does. Nothing is freed by hand:
-** what is cached of the past goes with the next evaluation, since it can no longer be asked for. */
+/* Data grow, models are made again, handles dropped: as a loop of Bayesian optimisation does. Nothing is
+** freed by hand: what is cached of the past goes with the next evaluation, since it can no longer be asked
+** for. */
 static void a_long_loop_over_growing_data_leaves_the_ledger_flat (void **unused) {
   (void)unused;
   const gb_ledger *l;
@@ -178,11 +181,11 @@ static void a_long_loop_over_growing_data_leaves_the_ledger_flat (void **unused)
     for (size_t k = 0; k < n; k++) assert_true(gb_node_has_value(out[k]));
     release_to(mark);
     if (l->used != l->by_purpose[GB_MEM_CACHE] || l->blocks > CACHED)
-      fail_msg("%s, plan %d: %zu bytes in %zu blocks are left, %zu of them caches", t->name, i, l->used, l->blocks,
-               l->by_purpose[GB_MEM_CACHE]);
+      fail_msg("%s, plan %d: %zu bytes in %zu blocks are left, %zu of them caches", t->name, i, l->used,
+               l->blocks, l->by_purpose[GB_MEM_CACHE]);
     if (l->blocks > most) most = l->blocks;
   }
-  assert_true(most > 0);                                      /* else this says nothing of caches */
+  assert_true(most > 0); /* else this says nothing of caches */
   gb_cache_sweep(fx.g);
   assert_int_equal(l->used, 0);
   assert_int_equal(fx.g->nnodes, 0);
@@ -199,11 +202,11 @@ static void the_guard_is_in_place (void **unused) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_guard_is_in_place),
-    cmocka_unit_test(the_smallest_budget_works_and_all_above_give_its_bits),
-    cmocka_unit_test(one_byte_less_in_the_ledger_is_refused_in_words),
-    cmocka_unit_test(wherever_an_allocation_fails_the_next_plan_works),
-    cmocka_unit_test(a_long_loop_over_growing_data_leaves_the_ledger_flat),
+      cmocka_unit_test(the_guard_is_in_place),
+      cmocka_unit_test(the_smallest_budget_works_and_all_above_give_its_bits),
+      cmocka_unit_test(one_byte_less_in_the_ledger_is_refused_in_words),
+      cmocka_unit_test(wherever_an_allocation_fails_the_next_plan_works),
+      cmocka_unit_test(a_long_loop_over_growing_data_leaves_the_ledger_flat),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,8 @@
 ** number of threads, and way of asking; the bytes that the plan said, watched under two poison patterns. */
 #include <stdatomic.h>
 
-#include "support/random/expression_random.h"
 #include "plan/place/pack.h"
+#include "support/random/expression_random.h"
 
 #ifndef ROUNDS
 #define ROUNDS 150
@@ -69,7 +69,10 @@ static void random_expressions_have_the_oracles_values (void **unused) {
 }
 
 /* Bits of an expression's outputs, one after the other; malloc'ed. */
-typedef struct bits { void *at[OUTPUTS]; size_t bytes[OUTPUTS]; } bits;
+typedef struct bits {
+  void *at[OUTPUTS];
+  size_t bytes[OUTPUTS];
+} bits;
 
 static bits take_bits (gb_node *const *out) {
   bits b;
@@ -78,7 +81,7 @@ static bits take_bits (gb_node *const *out) {
     b.at[i] = malloc(b.bytes[i] + 1);
     gb_tensor *t = &out[i]->out[0].tensor, copy = *t;
     gb_storage st = {.refs = 1, .data = b.at[i], .bytes = b.bytes[i]};
-    copy.storage = &st;                              /* leaves may be views */
+    copy.storage = &st; /* leaves may be views */
     copy.offset = 0;
     gb_strides_of(&copy.shape, copy.stride);
     gb_tensor_copy(&copy, t);
@@ -123,7 +126,7 @@ static bits bits_of (uint64_t seed, gb_dtype t, int threads, int how) {
     gb_plan_free(p);
     device->ledger.limit = device->ledger.used + r.minimum;
   }
-  if (how == INSIDE_FIRST) {                          /* as a debugging print would */
+  if (how == INSIDE_FIRST) { /* as a debugging print would */
     gb_node **order;
     size_t n;
     OK(gb_graph_order(fx.g, OUTPUTS, out, GB_WALK_ALL, &order, &n, &fx.err));
@@ -144,7 +147,9 @@ static bits bits_of (uint64_t seed, gb_dtype t, int threads, int how) {
 
 static void bits_depend_on_nothing_but_the_expression (void **unused) {
   (void)unused;
-  static const struct { int threads, how; const char *text;
+  static const struct {
+    int threads, how;
+    const char *text;
   } ways[] = {{2, JOINTLY, "with two threads"},
               {1, ONE_BY_ONE, "one by one"},
               {1, INSIDE_FIRST, "after observing inner values"},
@@ -175,8 +180,8 @@ static void check_bytes (uint64_t seed, gb_node **out) {
   if (s.measured != r.peak || gb_plan_memcheck.strays > 0 || gb_plan_memcheck.unwritten >= 64 ||
       gb_plan_memcheck.high_water > r.arena)
     fail_msg("expression %llu: peak %zu, measured %zu, %zu stray bytes, %zu unwritten, arena %zu of %zu: %s",
-             (unsigned long long)seed, r.peak, s.measured, gb_plan_memcheck.strays, gb_plan_memcheck.unwritten,
-             gb_plan_memcheck.high_water, r.arena, gb_plan_memcheck.first);
+             (unsigned long long)seed, r.peak, s.measured, gb_plan_memcheck.strays,
+             gb_plan_memcheck.unwritten, gb_plan_memcheck.high_water, r.arena, gb_plan_memcheck.first);
 }
 
 static void plans_use_the_bytes_they_say (void **unused) {
@@ -273,10 +278,10 @@ static void no_step_allocates (void **unused) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(random_expressions_have_the_oracles_values),
-    cmocka_unit_test(bits_depend_on_nothing_but_the_expression),
-    cmocka_unit_test(plans_use_the_bytes_they_say),
-    cmocka_unit_test(no_step_allocates),
+      cmocka_unit_test(random_expressions_have_the_oracles_values),
+      cmocka_unit_test(bits_depend_on_nothing_but_the_expression),
+      cmocka_unit_test(plans_use_the_bytes_they_say),
+      cmocka_unit_test(no_step_allocates),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

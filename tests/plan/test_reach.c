@@ -1,5 +1,5 @@
-/* test_reach.c - tiles out of reach: compactly supported covariances leave them out and nothing changes, not a bit, also
-** where numbers are not finite or lie on the edge of the support. */
+/* test_reach.c - tiles out of reach: compactly supported covariances leave them out and nothing changes,
+** not a bit, also where numbers are not finite or lie on the edge of the support. */
 #include "cpu/fold/fold.h"
 #include "support/lower_fixture.h"
 
@@ -8,14 +8,16 @@
 
 typedef enum shape_of { WENDLAND, CUTOFF, MASKED, TRIANGLE_AND_RBF, DOT_LIMITED, NSHAPES } shape_of;
 
-static const char *const names[] = {"wendland", "cut off by max", "masked by where", "triangle times rbf", "limited product"};
+static const char *const names[] = {"wendland", "cut off by max", "masked by where", "triangle times rbf",
+                                    "limited product"};
 
 /* Points along a line of length 'range', in order; d columns, the others small. */
 static gb_node *points (size_t n, size_t d, double range, uint64_t seed, double odd) {
   double *v = malloc(n * d * sizeof *v);
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < d; k++)
-      v[i * d + k] = k == 0 ? range * ((double)i + gb_rand_uniform(seed, 0, i)) / (double)n : gb_rand_uniform(seed, k, i);
+      v[i * d + k] = k == 0 ? range * ((double)i + gb_rand_uniform(seed, 0, i)) / (double)n
+                            : gb_rand_uniform(seed, k, i);
   if (odd != 0) v[(n / 3) * d] = odd;
   if (inputs.dtype == GB_F32)
     for (size_t i = 0; i < n * d; i++) v[i] = (float)v[i];
@@ -29,7 +31,8 @@ static gb_node *kernel (shape_of k, gb_node *x, gb_node *y, gb_node *l) {
   switch (k) {
     case WENDLAND: u = square(map1(GB_OP_RELU, u)); return mul(square(u), add(mul(r, num(4)), num(1)));
     case CUTOFF: return map2(GB_OP_MAXIMUM, u, num(0));
-    case MASKED: return BUILD(gb_map3, GB_OP_WHERE, map2(GB_OP_LT, r, num(1)), map1(GB_OP_EXP, mul(r, num(-3))), num(0));
+    case MASKED:
+      return BUILD(gb_map3, GB_OP_WHERE, map2(GB_OP_LT, r, num(1)), map1(GB_OP_EXP, mul(r, num(-3))), num(0));
     case TRIANGLE_AND_RBF: return mul(map1(GB_OP_RELU, u), radial(GB_RBF, d2, num(0.3), NULL));
     default: return map1(GB_OP_RELU, sub(mm(x, tr(y)), mul(l, num(300))));
   }
@@ -37,16 +40,17 @@ static gb_node *kernel (shape_of k, gb_node *x, gb_node *y, gb_node *l) {
 
 typedef struct task {
   shape_of k;
-  size_t d, r;                          /* r = 0: a vector */
+  size_t d, r; /* r = 0: a vector */
   gb_dtype dtype;
-  bool same;                            /* y is x */
-  double range, odd, odd_v;             /* an entry of x, of v: 0 = none */
+  bool same;                /* y is x */
+  double range, odd, odd_v; /* an entry of x, of v: 0 = none */
 } task;
 
 /* Product and gradients in out; their number. */
 static size_t build (const task *a, gb_node **out) {
   inputs_begin(7, a->dtype, GB_NODE_GRAD);
-  gb_node *l = in0(0.9, 1.1), *x = points(N, a->d, a->range, 3, a->odd), *y = a->same ? x : points(M, a->d, a->range, 4, 0);
+  gb_node *l = in0(0.9, 1.1), *x = points(N, a->d, a->range, 3, a->odd),
+          *y = a->same ? x : points(M, a->d, a->range, 4, 0);
   const size_t m = a->same ? N : M;
   inputs.changed = a->odd_v != 0 ? 1 : -1, inputs.element = m / 2, inputs.by = a->odd_v;
   gb_node *v = a->r ? in2(m, a->r, -1, 1) : in1(m, -1, 1), *w = a->r ? in2(N, a->r, -1, 1) : in1(N, -1, 1);
@@ -100,7 +104,9 @@ static void far_tiles_are_left_out_and_no_bit_changes (void **unused) {
           for (int same = 0; same < 2; same++) {
             const task a = {k, d, r, f32 ? GB_F32 : GB_F64, same, 60, 0, 0};
             const double s = share(&a);
-            if (!(s <= 0.25)) fail_msg("%s d=%zu r=%zu %s: %.2f of the pairs visited", names[k], d, r, same ? "same" : "two", s);
+            if (!(s <= 0.25))
+              fail_msg("%s d=%zu r=%zu %s: %.2f of the pairs visited", names[k], d, r, same ? "same" : "two",
+                       s);
           }
 }
 
@@ -108,7 +114,7 @@ static void products_of_points_are_bounded_too (void **unused) {
   (void)unused;
   const task a = {DOT_LIMITED, 1, 0, GB_F64, false, 30, 0, 0};
   const double s = share(&a);
-  assert_true(s > 0.2 && s <= 0.8);        /* x y > 300 in about a third */
+  assert_true(s > 0.2 && s <= 0.8); /* x y > 300 in about a third */
 }
 
 static void all_within_reach_are_visited (void **unused) {
@@ -126,10 +132,11 @@ static void numbers_that_are_not_finite_reach_everywhere (void **unused) {
   for (int k = 0; k < NSHAPES - 1; k++)
     for (size_t q = 0; q < 4; q++) {
       const task plain = {k, 2, 3, GB_F64, true, 60, 0, 0};
-      const task point = {k, 2, 0, GB_F64, false, 60, odd[q], 0}, side = {k, 2, 3, GB_F64, true, 60, 0, odd[q]};
+      const task point = {k, 2, 0, GB_F64, false, 60, odd[q], 0},
+                 side = {k, 2, 3, GB_F64, true, 60, 0, odd[q]};
       share(&point);
       if (isfinite(odd[q])) continue;
-      assert_true(share(&side) > 1.2 * share(&plain));     /* 0 times infinity must be seen */
+      assert_true(share(&side) > 1.2 * share(&plain)); /* 0 times infinity must be seen */
     }
 }
 
@@ -146,11 +153,12 @@ static void the_edge_of_the_support_belongs_to_it (void **unused) {
       double x[N];
       for (size_t i = 0; i < N; i++) x[i] = (double)i / 64;
       gb_node *p = leaf_of(GB_F64, 0, 2, (size_t[]){N, 1}, x, 0, 0), *r = map1(GB_OP_SQRT, dist(p, p, NULL));
-      gb_node *k = q ? BUILD(gb_map3, GB_OP_WHERE, map2(GB_OP_LE, r, num(1)), num(1), num(0)) : map1(GB_OP_RELU, sub(num(1), r));
+      gb_node *k = q ? BUILD(gb_map3, GB_OP_WHERE, map2(GB_OP_LE, r, num(1)), num(1), num(0))
+                     : map1(GB_OP_RELU, sub(num(1), r));
       out[0] = mm(k, in1(N, 1, 2));
       eval1(out[0]);
       for (size_t i = 0; i < N; i++) v[all][i] = element(out[0], 0, i);
-      if (q && !all) assert_true(v[0][700] > 128);       /* both ends count: 129 ones */
+      if (q && !all) assert_true(v[0][700] > 128); /* both ends count: 129 ones */
       eval_end();
     }
     gb_cpu_fold_all_tiles = false;
@@ -160,11 +168,11 @@ static void the_edge_of_the_support_belongs_to_it (void **unused) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(far_tiles_are_left_out_and_no_bit_changes),
-    cmocka_unit_test(products_of_points_are_bounded_too),
-    cmocka_unit_test(all_within_reach_are_visited),
-    cmocka_unit_test(numbers_that_are_not_finite_reach_everywhere),
-    cmocka_unit_test(the_edge_of_the_support_belongs_to_it),
+      cmocka_unit_test(far_tiles_are_left_out_and_no_bit_changes),
+      cmocka_unit_test(products_of_points_are_bounded_too),
+      cmocka_unit_test(all_within_reach_are_visited),
+      cmocka_unit_test(numbers_that_are_not_finite_reach_everywhere),
+      cmocka_unit_test(the_edge_of_the_support_belongs_to_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

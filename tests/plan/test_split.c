@@ -1,14 +1,15 @@
-/* test_split.c - plans cut into windows of an axis: for every budget the bits of the whole, the bytes that the plan said,
-** and the smallest budget runs while one byte less is refused. What couples the axis is never cut. */
-#include "support/random/expression_random.h"
+/* test_split.c - plans cut into windows of an axis: for every budget the bits of the whole, the bytes that
+** the plan said, and the smallest budget runs while one byte less is refused. What couples the axis is
+** never cut. */
 #include "plan/parts.h"
+#include "support/random/expression_random.h"
 
 #ifndef ROUNDS
-#define ROUNDS 9                   /* of each structured graph; twice as many random ones */
+#define ROUNDS 9 /* of each structured graph; twice as many random ones */
 #endif
 #define BUDGETS 30
 #define OUTPUTS 6
-#define WATCHED 30000000           /* bytes that a run under watch may compare */
+#define WATCHED 30000000 /* bytes that a run under watch may compare */
 
 /* What is built: rows of the axis, whether the leaves name it, how data are stored. */
 typedef struct scene {
@@ -18,7 +19,7 @@ typedef struct scene {
   gb_dtype t;
 } scene;
 
-typedef int builder (const scene *s, gb_node **out);       /* number of outputs */
+typedef int builder (const scene *s, gb_node **out); /* number of outputs */
 
 static gb_node *named_batch (const scene *s, gb_node *x, int axis) {
   if (s->hint) x->batch = 1 + axis;
@@ -27,7 +28,9 @@ static gb_node *named_batch (const scene *s, gb_node *x, int axis) {
 static gb_node *rows1 (const scene *s) { return named_batch(s, in1(s->rows, -1, 1), 0); }
 static gb_node *rows2 (const scene *s, size_t d) { return named_batch(s, in2(s->rows, d, -1, 1), 0); }
 static gb_node *positions (size_t n, size_t most) { return ints(1, &n, 1, (int64_t)most); }
-static gb_node *cast (gb_node *x, gb_dtype t) { return BUILD(gb_node_build, fx.g, GB_OP_CAST, 1, &x, NULL, NULL, t); }
+static gb_node *cast (gb_node *x, gb_dtype t) {
+  return BUILD(gb_node_build, fx.g, GB_OP_CAST, 1, &x, NULL, NULL, t);
+}
 static gb_node *along (gb_op op, gb_node *x, int axis, int64_t b) {
   return attr_node(op, 1, &x, (gb_attr){.i = {axis, b}});
 }
@@ -43,7 +46,7 @@ static int with_gradients (gb_node *loss, int n, gb_node *const *xs, gb_node **o
   return 1 + n;
 }
 
-/* -- graphs that can be cut ------------------------------------------------------------------------------- */
+/* -- graphs that can be cut */
 
 /* A network of two layers under a mean, a sum or a weighted loss. */
 static int network (const scene *s, gb_node **out) {
@@ -64,7 +67,7 @@ static int network (const scene *s, gb_node **out) {
 static int prediction (const scene *s, gb_node **out) {
   const size_t n = 30 + s->seed % 7;
   scene many = *s;
-  many.rows += 260;                                     /* solves are cut at canonical blocks */
+  many.rows += 260; /* solves are cut at canonical blocks */
   inputs.flags = 0;
   gb_node *x = in2(n, 3, -1, 1), *z = rows2(&many, 3), *a = in2(n, n, -0.1, 0.1), *v = in1(n, -1, 1);
   gb_node *l = add(a, mul(BUILD(gb_eye, fx.g, n, s->t), num(2)));
@@ -91,8 +94,10 @@ static int gathers (const scene *s, gb_node **out) {
 /* Joins, running sums, orders and conversions along the other axis; with one result that keeps the axis. */
 static int joins (const scene *s, gb_node **out) {
   gb_node *x = rows2(s, 6), *y = rows2(s, 4);
-  gb_node *z = BUILD(gb_cat, 3, ((gb_node *[]){map1(GB_OP_SIN, x), map1(GB_OP_COS, y), map1(GB_OP_TANH, x)}), 1);
-  gb_node *c = along(GB_OP_CUMSUM, z, 1, (int64_t)(s->seed % 2)), *o = along(GB_OP_SORT, c, 1, s->seed / 2 % 2);
+  gb_node *z =
+      BUILD(gb_cat, 3, ((gb_node *[]){map1(GB_OP_SIN, x), map1(GB_OP_COS, y), map1(GB_OP_TANH, x)}), 1);
+  gb_node *c = along(GB_OP_CUMSUM, z, 1, (int64_t)(s->seed % 2)),
+          *o = along(GB_OP_SORT, c, 1, s->seed / 2 % 2);
   gb_node *best = attr_node(GB_OP_TOPK, 1, &c, (gb_attr){.i = {1, 3, 1}});
   gb_node *f = cast(cast(map1(GB_OP_ATAN, o), GB_BF16), s->t);
   out[0] = sum_axis(mul(f, c), 0);
@@ -133,7 +138,8 @@ static int products (const scene *s, gb_node **out) {
 static int indices (const scene *s, gb_node **out) {
   const gb_shape one = gb_shape_of(1, &s->rows), two = gb_shape_of(2, (size_t[]){s->rows, 4});
   gb_node *x = rows2(s, 4);
-  gb_node *r = BUILD(gb_node_build, fx.g, GB_OP_RANGE, 0, NULL, &(gb_attr){.f = {3, s->seed % 2 ? 2 : 0.125}}, &one, s->t);
+  gb_node *r = BUILD(gb_node_build, fx.g, GB_OP_RANGE, 0, NULL, &(gb_attr){.f = {3, s->seed % 2 ? 2 : 0.125}},
+                     &one, s->t);
   gb_node *e = BUILD(gb_node_build, fx.g, GB_OP_RANDN, 0, NULL, &(gb_attr){.i = {7, 11}}, &two, s->t);
   gb_node *y = along(GB_OP_CUMSUM, mul(add(x, e), unsq(map1(GB_OP_SIN, r), 1)), 1, 0);
   out[0] = sum_axis(y, 0);
@@ -141,7 +147,7 @@ static int indices (const scene *s, gb_node **out) {
   return 2;
 }
 
-/* -- graphs in which an op couples the axis --------------------------------------------------------------- */
+/* -- graphs in which an op couples the axis */
 
 static gb_node *head (gb_node *x) { return along(GB_OP_CUMSUM, map1(GB_OP_SIN, x), 1, 0); }
 
@@ -199,7 +205,7 @@ static int paired (const scene *s, gb_node **out) {
   return 3;
 }
 
-/* -- random graphs ---------------------------------------------------------------------------------------- */
+/* -- random graphs */
 
 static gb_node *stored (gb_node *x) { return along(GB_OP_CUMSUM, tame(x), gb_node_shape(x)->ndim - 1, 0); }
 
@@ -226,15 +232,20 @@ static int anything (const scene *s, gb_node **out) {
   return 3;
 }
 
-/* -- running ---------------------------------------------------------------------------------------------- */
+/* -- running */
 
-typedef struct result { void *at[OUTPUTS]; size_t bytes[OUTPUTS]; gb_dtype t[OUTPUTS]; int n; } result;
+typedef struct result {
+  void *at[OUTPUTS];
+  size_t bytes[OUTPUTS];
+  gb_dtype t[OUTPUTS];
+  int n;
+} result;
 
 static void keep_result (result *r, const gb_node *n) {
   gb_tensor copy = n->out[0].tensor;
   const size_t bytes = gb_shape_bytes(gb_node_shape(n), gb_node_dtype(n));
   gb_storage st = {.refs = 1, .data = malloc(bytes + 1), .bytes = bytes};
-  copy.storage = &st;                              /* leaves may be views */
+  copy.storage = &st; /* leaves may be views */
   copy.offset = 0;
   gb_strides_of(&copy.shape, copy.stride);
   gb_tensor_copy(&copy, &n->out[0].tensor);
@@ -259,7 +270,9 @@ static const char *text_of (const scene *s) {
   return text;
 }
 
-typedef struct bounds { size_t minimum, whole; } bounds;
+typedef struct bounds {
+  size_t minimum, whole;
+} bounds;
 
 static bounds bounds_of (builder *f, const scene *s) {
   gb_node *out[OUTPUTS];
@@ -281,11 +294,11 @@ static bool is_cheap_to_watch (const gb_plan *p) {
 }
 
 static void check_bytes (const scene *s, size_t budget, const gb_plan_report *r, const gb_run_stats *stats) {
-  if (r->peak > budget || stats->measured != r->peak || gb_plan_memcheck.strays > 0 || gb_plan_memcheck.unwritten >= 64 ||
-      gb_plan_memcheck.high_water > r->arena)
-    fail_msg("%s, budget %zu: peak %zu, measured %zu, %zu stray bytes, %zu unwritten, arena %zu of %zu: %s", text_of(s),
-             budget, r->peak, stats->measured, gb_plan_memcheck.strays, gb_plan_memcheck.unwritten, gb_plan_memcheck.high_water,
-             r->arena, gb_plan_memcheck.first);
+  if (r->peak > budget || stats->measured != r->peak || gb_plan_memcheck.strays > 0 ||
+      gb_plan_memcheck.unwritten >= 64 || gb_plan_memcheck.high_water > r->arena)
+    fail_msg("%s, budget %zu: peak %zu, measured %zu, %zu stray bytes, %zu unwritten, arena %zu of %zu: %s",
+             text_of(s), budget, r->peak, stats->measured, gb_plan_memcheck.strays,
+             gb_plan_memcheck.unwritten, gb_plan_memcheck.high_water, r->arena, gb_plan_memcheck.first);
 }
 
 /* Evaluates a fresh copy of the graph within a budget (0: ample). Windows that ran. */
@@ -299,7 +312,8 @@ static int run_within (builder *f, const scene *s, size_t budget, result *r) {
   if (gb_plan_new(fx.g, (size_t)n, out, &o, &p, &fx.err) != GB_OK)
     fail_msg("%s, budget %zu: %s", text_of(s), budget, fx.err.text);
   gb_plan_report_get(p, &report);
-  if (is_cheap_to_watch(p)) gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = s->seed % 2 ? 0x5a : 0xa7};
+  if (is_cheap_to_watch(p))
+    gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = s->seed % 2 ? 0x5a : 0xa7};
   if (gb_plan_run(p, &fx.err) != GB_OK) fail_msg("%s, budget %zu: %s", text_of(s), budget, fx.err.text);
   gb_plan_stats(p, &stats);
   if (budget != 0) check_bytes(s, budget, &report, &stats);
@@ -398,7 +412,9 @@ static scene scene_of (uint64_t seed, bool hint) {
   return (scene){seed, hint ? named[seed % 10] : found[seed % 8], hint, seed / 2 % 2 ? GB_F32 : GB_F64};
 }
 
-typedef struct tally { int cases, split; } tally;
+typedef struct tally {
+  int cases, split;
+} tally;
 
 static tally try_all (builder *f, int rounds, int budgets) {
   tally t = {0};
@@ -452,7 +468,7 @@ static void every_chunking_gives_the_full_gradient (void **unused) {
   (void)unused;
   static const size_t batches[] = {9, 20, 100, 1000};
   for (int i = 0; i < 4; i++)
-    for (uint64_t seed = 3; seed < 9; seed++) {              /* mean, sum and weighted losses, both layers */
+    for (uint64_t seed = 3; seed < 9; seed++) { /* mean, sum and weighted losses, both layers */
       const scene s = {seed, batches[i], true, seed % 2 ? GB_F32 : GB_F64};
       result whole, part;
       int seen = 0, before = -1;
@@ -472,17 +488,39 @@ static void every_chunking_gives_the_full_gradient (void **unused) {
     }
 }
 
-static void networks_split (void **unused) { (void)unused; is_split(network); }
-static void predictions_split (void **unused) { (void)unused; is_split(prediction); }
-static void gathers_split (void **unused) { (void)unused; is_split(gathers); }
-static void joins_split (void **unused) { (void)unused; is_split(joins); }
-static void shapes_split (void **unused) { (void)unused; is_split(shapes); }
-static void products_split (void **unused) { (void)unused; is_split(products); }
-static void indices_split (void **unused) { (void)unused; is_split(indices); }
+static void networks_split (void **unused) {
+  (void)unused;
+  is_split(network);
+}
+static void predictions_split (void **unused) {
+  (void)unused;
+  is_split(prediction);
+}
+static void gathers_split (void **unused) {
+  (void)unused;
+  is_split(gathers);
+}
+static void joins_split (void **unused) {
+  (void)unused;
+  is_split(joins);
+}
+static void shapes_split (void **unused) {
+  (void)unused;
+  is_split(shapes);
+}
+static void products_split (void **unused) {
+  (void)unused;
+  is_split(products);
+}
+static void indices_split (void **unused) {
+  (void)unused;
+  is_split(indices);
+}
 
 static void observed_values_change_no_bits (void **unused) {
   (void)unused;
-  static builder *const all[] = {network, prediction, gathers, joins, shapes, products, indices, paired, anything};
+  static builder *const all[] = {network,  prediction, gathers, joins,   shapes,
+                                 products, indices,    paired,  anything};
   int cases = 0, split = 0;
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
     for (uint64_t seed = 1; seed <= ROUNDS; seed++, cases++) {
@@ -495,7 +533,8 @@ static void observed_values_change_no_bits (void **unused) {
 
 static void coupled_graphs_keep_their_bits (void **unused) {
   (void)unused;
-  static builder *const all[] = {softmax_along, norm_along, batch_normalised, ordered_along, factored, paired};
+  static builder *const all[] = {softmax_along, norm_along, batch_normalised,
+                                 ordered_along, factored,   paired};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) try_all(all[i], ROUNDS / 2, BUDGETS / 3);
 }
 
@@ -507,18 +546,18 @@ static void random_graphs_keep_their_bits (void **unused) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_batch_changes_no_value),
-    cmocka_unit_test(every_chunking_gives_the_full_gradient),
-    cmocka_unit_test(networks_split),
-    cmocka_unit_test(predictions_split),
-    cmocka_unit_test(gathers_split),
-    cmocka_unit_test(joins_split),
-    cmocka_unit_test(shapes_split),
-    cmocka_unit_test(products_split),
-    cmocka_unit_test(indices_split),
-    cmocka_unit_test(observed_values_change_no_bits),
-    cmocka_unit_test(coupled_graphs_keep_their_bits),
-    cmocka_unit_test(random_graphs_keep_their_bits),
+      cmocka_unit_test(a_batch_changes_no_value),
+      cmocka_unit_test(every_chunking_gives_the_full_gradient),
+      cmocka_unit_test(networks_split),
+      cmocka_unit_test(predictions_split),
+      cmocka_unit_test(gathers_split),
+      cmocka_unit_test(joins_split),
+      cmocka_unit_test(shapes_split),
+      cmocka_unit_test(products_split),
+      cmocka_unit_test(indices_split),
+      cmocka_unit_test(observed_values_change_no_bits),
+      cmocka_unit_test(coupled_graphs_keep_their_bits),
+      cmocka_unit_test(random_graphs_keep_their_bits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
-/* test_stored.c - a large value that is stored where others of its kind stream is named once, before it is. */
-#include "support/lower_fixture.h"
+/* test_stored.c - a large value that is stored where others of its kind stream is named once, before it
+** is. */
 #include "plan/parts.h"
+#include "support/lower_fixture.h"
 
 static char said[512];
 static int times;
@@ -25,7 +26,9 @@ static gb_node *kernel (size_t n) {
   return k;
 }
 
-static gb_node *cumsum (gb_node *a) { return BUILD(gb_node_build, fx.g, GB_OP_CUMSUM, 1, &a, &(gb_attr){.i = {1}}, NULL, GB_F64); }
+static gb_node *cumsum (gb_node *a) {
+  return BUILD(gb_node_build, fx.g, GB_OP_CUMSUM, 1, &a, &(gb_attr){.i = {1}}, NULL, GB_F64);
+}
 
 static void a_large_value_is_named_once (void **unused) {
   (void)unused;
@@ -33,9 +36,9 @@ static void a_large_value_is_named_once (void **unused) {
   inputs_begin(1, GB_F64, 0);
   gb_stored_announce(hear);
   times = 0;
-  ask(sum_all(kernel(3000)));                                    /* streams */
-  ask(sum_all(cumsum(kernel(1000))));                            /* 8 MB */
-  ask(BUILD(gb_cholesky, add(kernel(3000), eye(3000)), 0));      /* what a factor is made of exists */
+  ask(sum_all(kernel(3000)));                               /* streams */
+  ask(sum_all(cumsum(kernel(1000))));                       /* 8 MB */
+  ask(BUILD(gb_cholesky, add(kernel(3000), eye(3000)), 0)); /* what a factor is made of exists */
   assert_int_equal(times, 0);
   ask(sum_all(cumsum(kernel(3000))));
   assert_int_equal(times, 1);

@@ -77,15 +77,16 @@ static void equal_devices_differ_by_one_at_most (void **unused) {
       const double speed[8] = {1, 1, 1, 1, 1, 1, 1, 1};
       size_t share[8];
       assert_true(gb_water_fill(units, n, cap, speed, share));
-      for (int i = 0; i < n; i++) assert_true(share[i] >= units / (size_t)n && share[i] <= units / (size_t)n + 1);
+      for (int i = 0; i < n; i++)
+        assert_true(share[i] >= units / (size_t)n && share[i] <= units / (size_t)n + 1);
     }
 }
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(sharing_is_the_best_there_is),
-    cmocka_unit_test(large_axes_are_shared_in_proportion),
-    cmocka_unit_test(equal_devices_differ_by_one_at_most),
+      cmocka_unit_test(sharing_is_the_best_there_is),
+      cmocka_unit_test(large_axes_are_shared_in_proportion),
+      cmocka_unit_test(equal_devices_differ_by_one_at_most),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

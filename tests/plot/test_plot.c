@@ -14,7 +14,8 @@
 #include "plot/dense.h"
 #include "plot/figure.h"
 
-static void add (gb_figure *f, gb_series_kind kind, size_t n, const double *x, const double *y, const double *hi) {
+static void add (gb_figure *f, gb_series_kind kind, size_t n, const double *x, const double *y,
+                 const double *hi) {
   gb_error err;
   assert_int_equal(gb_figure_add(f, kind, n, 0, x, y, hi, "s", -1, &err), GB_OK);
 }
@@ -58,7 +59,8 @@ static void a_line_is_drawn_in_dots_with_its_gap (void **state) {
   assert_non_null(text);
   assert_non_null(strstr(text, "\u2514"));
   size_t dots = 0;
-  for (const char *c = text; *c != '\0'; c++) dots += (unsigned char)c[0] == 0xE2 && (unsigned char)c[1] >= 0xA0 && (unsigned char)c[1] <= 0xA3;
+  for (const char *c = text; *c != '\0'; c++)
+    dots += (unsigned char)c[0] == 0xE2 && (unsigned char)c[1] >= 0xA0 && (unsigned char)c[1] <= 0xA3;
   assert_in_range(dots, 10, 60);
   free(text);
   gb_figure_clear(&f);
@@ -66,12 +68,16 @@ static void a_line_is_drawn_in_dots_with_its_gap (void **state) {
 
 static void files_come_out_whole_and_odd_endings_are_refused (void **state) {
   (void)state;
-  static const struct { const char *end, *lead; } kind[] = {{"svg", "<?xml"}, {"png", "\x89PNG"}, {"pdf", "%PDF"}};
+  static const struct {
+    const char *end, *lead;
+  } kind[] = {{"svg", "<?xml"}, {"png", "\x89PNG"}, {"pdf", "%PDF"}};
   gb_figure f = {0};
   gb_error err;
   const double x[] = {0, 1, 2}, lo[] = {0, NAN, 1}, hi[] = {1, 2, 3};
   add(&f, GB_SERIES_BAND, 3, x, lo, hi);
-  assert_int_equal(gb_figure_add(&f, GB_SERIES_HEATMAP, 3, 1, (double[]){0, 2}, (double[]){0, 0}, hi, "", -1, &err), GB_OK);
+  assert_int_equal(
+      gb_figure_add(&f, GB_SERIES_HEATMAP, 3, 1, (double[]){0, 2}, (double[]){0, 0}, hi, "", -1, &err),
+      GB_OK);
   for (int i = 0; i < 3; i++) {
     char path[64], lead[8] = "";
     snprintf(path, sizeof path, "/tmp/gibbous-plot-%d.%s", (int)getpid(), kind[i].end);
@@ -107,11 +113,13 @@ static int saved (gb_figure *f, const char *end, const char *word, long *bytes) 
   return found;
 }
 
-/* A line and a band keep few points a column; what crosses the picture to and fro, and dots, are pixels where they are many. */
+/* A line and a band keep few points a column; what crosses the picture to and fro, and dots, are pixels
+** where they are many. */
 static void many_points_are_fewer_or_pixels_in_files_of_vectors (void **state) {
   (void)state;
   enum { N = 260000 };
-  double *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y), *hi = malloc(N * sizeof *hi), *fold = malloc(N * sizeof *fold);
+  double *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y), *hi = malloc(N * sizeof *hi),
+         *fold = malloc(N * sizeof *fold);
   for (int i = 0; i < N; i++) x[i] = i, y[i] = sin(i * 0.37), hi[i] = y[i] + 1, fold[i] = cos(i * 0.07);
   for (int kind = GB_SERIES_LINE; kind <= GB_SERIES_BAND; kind++)
     for (int folded = 0; folded <= (kind != GB_SERIES_BAND); folded++) {
@@ -203,7 +211,8 @@ static void marks_cover_their_area (void **state) {
 
 /* Row 'row' of the image of a band of n points between 1 and 2. */
 static void row_of_band (int n, int row, uint32_t out[600]) {
-  double *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y), *hi = malloc((size_t)n * sizeof *hi);
+  double *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y),
+         *hi = malloc((size_t)n * sizeof *hi);
   for (int i = 0; i < n; i++) x[i] = (double)i / (n - 1), y[i] = 1, hi[i] = 2;
   gb_figure f = {0};
   gb_error err;

@@ -1,5 +1,5 @@
-/* test_numerics.c - exact Gaussian processes against a reference in __float128: 6 kernels x 4 lengthscales x
-** 8 noise variances of models as scripts make them (tests/shell/numerics.lua), and gradients.
+/* test_numerics.c - exact Gaussian processes against a reference in __float128: 6 kernels x 4 lengthscales
+** x 8 noise variances of models as scripts make them (tests/shell/numerics.lua), and gradients.
 **
 ** Bound of every quantity q: |q - q128| <= (10 kappa u + 1e-13) |q128|, kappa the condition number of the
 ** covariance in the 2-norm, from the reference. */
@@ -20,7 +20,8 @@ typedef __float128 quad;
 
 enum { RBF, M12, M32, M52, RQ, PERIODIC, NKERNELS };
 enum { ALPHA, LOGDET, MLL, MEAN, VARIANCE, NQUANTITIES };
-static const char *const kernel_name[] = {"rbf", "matern12", "matern32", "matern52", "rational_quadratic", "periodic"};
+static const char *const kernel_name[] = {"rbf",      "matern12",           "matern32",
+                                          "matern52", "rational_quadratic", "periodic"};
 static const char *const quantity_name[] = {"C^-1 y", "log |C|", "log p(y)", "mean", "f_var"};
 static const double unit = 0x1p-53;
 
@@ -38,9 +39,11 @@ static double *numbers (size_t n) {
   return v;
 }
 
-/* Reference --------------------------------------------------------------------------------------- */
+/* Reference */
 
-typedef struct theta { quad lengthscale, variance, alpha, period, noise; } theta;
+typedef struct theta {
+  quad lengthscale, variance, alpha, period, noise;
+} theta;
 
 static quad covariance (int kernel, const theta *t, double a, double b) {
   const quad r = fabsq((quad)a - b) / t->lengthscale;
@@ -134,7 +137,7 @@ static quad marginal (size_t n, const quad *l, const double *y, quad *alpha, qua
   return -(square + *logdet + (quad)n * logq(2 * M_PIq)) / 2;
 }
 
-/* Cells -------------------------------------------------------------------------------------------- */
+/* Cells */
 
 typedef struct cell {
   int kernel;
@@ -186,28 +189,29 @@ static double distance (size_t n, const double *got, const quad *want, double fl
 }
 
 typedef struct row {
-  double worst[NQUANTITIES];          /* error over kappa u + 1e-14, where kappa u <= 1e-2 */
-  double entry;                       /* of C, in units of u times the largest entry */
-  double beyond[NQUANTITIES];         /* largest relative error where kappa u is above that */
+  double worst[NQUANTITIES];  /* error over kappa u + 1e-14, where kappa u <= 1e-2 */
+  double entry;               /* of C, in units of u times the largest entry */
+  double beyond[NQUANTITIES]; /* largest relative error where kappa u is above that */
   int checked, refused, indefinite, ill, zero;
 } row;
 
-/* Profiles are good to 4 ulp of the variance, beside what their argument lost. A periodic kernel takes the distance
-** of points on a circle, whose angles are rounded: that costs angle / lengthscale more. */
+/* Profiles are good to 4 ulp of the variance, beside what their argument lost. A periodic kernel takes the
+** distance of points on a circle, whose angles are rounded: that costs angle / lengthscale more. */
 static void check_entries (const cell *q, const quad *c, row *r) {
   const double size = (double)(q->t.variance + q->t.noise);
   const double angle = q->kernel == PERIODIC ? 2 * M_PI / (double)(q->t.period * q->t.lengthscale) : 0;
   for (size_t i = 0; i < q->n * q->n; i++) {
     const double error = (double)fabsq(q->c[i] - c[i]) / (size * unit);
-    if (!(error <= 8 + 2 * angle)) fail_msg("%s: an entry of C is off by %g u", kernel_name[q->kernel], error);
+    if (!(error <= 8 + 2 * angle))
+      fail_msg("%s: an entry of C is off by %g u", kernel_name[q->kernel], error);
     r->entry = fmax(r->entry, error);
   }
 }
 
 static void errors_of (const cell *q, const quad *l, double error[NQUANTITIES]) {
   const size_t n = q->n, m = q->m;
-  quad *alpha = malloc(n * sizeof *alpha), *mean = calloc(m, sizeof *mean), *variance = malloc(m * sizeof *variance),
-       *v = malloc(n * sizeof *v), logdet;
+  quad *alpha = malloc(n * sizeof *alpha), *mean = calloc(m, sizeof *mean),
+       *variance = malloc(m * sizeof *variance), *v = malloc(n * sizeof *v), logdet;
   const quad mll = marginal(n, l, q->y, alpha, &logdet);
   for (size_t j = 0; j < m; j++) {
     for (size_t i = 0; i < n; i++) {
@@ -243,7 +247,7 @@ static void check_cell (const cell *q, row *r) {
   quad *c = matrix(q->kernel, &q->t, q->n, q->x), *l = malloc(q->n * q->n * sizeof *l);
   check_entries(q, c, r);
   memcpy(l, c, q->n * q->n * sizeof *l);
-  const bool definite = factor(q->n, l);              /* false where even 113 bits are too few */
+  const bool definite = factor(q->n, l); /* false where even 113 bits are too few */
   const double kappa = definite ? condition(q->n, c, l) : INFINITY;
   const bool rounded = rounded_is_definite(q);
   const double wrong = 10 * kappa * unit + 1e-13;
@@ -264,7 +268,8 @@ static void check_cell (const cell *q, row *r) {
     r->ill += ill;
     r->checked += !ill;
     for (int k = 0; k < NQUANTITIES; k++) {
-      if (!ill && !(error[k] <= wrong)) fail_msg("%s: %s is off by %.3g, bound %.3g", where, quantity_name[k], error[k], wrong);
+      if (!ill && !(error[k] <= wrong))
+        fail_msg("%s: %s is off by %.3g, bound %.3g", where, quantity_name[k], error[k], wrong);
       double *worst = ill ? &r->beyond[k] : &r->worst[k];
       const double ratio = ill ? error[k] : error[k] / (kappa * unit + 1e-14);
       if (!(ratio <= *worst)) *worst = ratio;
@@ -304,7 +309,7 @@ static void models_agree_with_float128_as_far_as_their_matrix_allows (void **unu
   for (int k = 0; k < NKERNELS; k++) assert_true(rows[k].checked >= 16);
 }
 
-/* Gradients ---------------------------------------------------------------------------------------- */
+/* Gradients */
 
 static quad marginal_at (int kernel, const theta *t, size_t n, const double *x, const double *y) {
   quad *l = matrix(kernel, t, n, x), *alpha = malloc(n * sizeof *alpha), logdet;
@@ -338,13 +343,15 @@ static void gradients_agree_with_differences_in_float128 (void **unused) {
     t.noise = number();
     double *x = numbers(n), *y = numbers(n), *got = numbers(4);
     const size_t at[] = {offsetof(theta, lengthscale), offsetof(theta, variance),
-                         kernel == RQ ? offsetof(theta, alpha) : kernel == PERIODIC ? offsetof(theta, period)
-                                                                                    : offsetof(theta, variance),
+                         kernel == RQ         ? offsetof(theta, alpha)
+                         : kernel == PERIODIC ? offsetof(theta, period)
+                                              : offsetof(theta, variance),
                          offsetof(theta, noise)};
     for (int k = 0; k < 4; k++) {
       const quad want = slope(kernel, &t, at[k], n, x, y);
       const double error = (double)(fabsq(got[k] - want) / fabsq(want));
-      if (!(error <= 1e-9)) fail_msg("%s, parameter %d: %.17g, want %.17g", kernel_name[kernel], k, got[k], (double)want);
+      if (!(error <= 1e-9))
+        fail_msg("%s, parameter %d: %.17g, want %.17g", kernel_name[kernel], k, got[k], (double)want);
       worst = fmax(worst, error);
       checked++;
     }

@@ -1,5 +1,5 @@
-/* test_repl.c - the prompt on a pseudo-terminal: editing, completion, paste, history, and Ctrl-C against the
-** clock. */
+/* test_repl.c - the prompt on a pseudo-terminal: editing, completion, paste, history, and Ctrl-C against
+** the clock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 
-#define PATIENCE 10.0                   /* seconds until an expected text counts as missing */
+#define PATIENCE 10.0 /* seconds until an expected text counts as missing */
 /* seconds for an answer to Ctrl-C; 0.1 is meant, the rest is for a busy machine */
 #define LATENCY 0.5
 
@@ -27,11 +27,11 @@ typedef struct terminal {
   pid_t pid;
   int fd;
   size_t n;
-  char text[1 << 16];                   /* all that was printed */
-  size_t seen;                          /* up to here it has been expected already */
+  char text[1 << 16]; /* all that was printed */
+  size_t seen;        /* up to here it has been expected already */
 } terminal;
 
-static char state[64];                  /* XDG_STATE_HOME of the test */
+static char state[64]; /* XDG_STATE_HOME of the test */
 
 static void start (terminal *t) {
   struct winsize size = {.ws_row = 24, .ws_col = 100};
@@ -100,8 +100,8 @@ static bool comes (terminal *t, const char *want, double seconds) {
   return true;
 }
 
-/* Ctrl-C at a line, again where it is not answered: a terminal that gets one throws away what is printed just then, which may be
-** the answer. */
+/* Ctrl-C at a line, again where it is not answered: a terminal that gets one throws away what is printed
+** just then, which may be the answer. */
 static void interrupt_line (terminal *t) {
   bool answered = false;
   for (int turn = 0; turn < 5 && !answered; turn++) {
@@ -128,7 +128,7 @@ static int finish (terminal *t) {
 /* Ctrl-D counts only once the prompt is there. */
 static void leave (terminal *t) {
   expect(t, "> ");
-  for (double quiet = gb_clock(); gb_clock() - quiet < 0.1; ) read_some(t, 0.05);
+  for (double quiet = gb_clock(); gb_clock() - quiet < 0.1;) read_some(t, 0.05);
   type_keys(t, "\004");
   assert_int_equal(finish(t), 0);
 }
@@ -138,7 +138,7 @@ static void a_line_is_edited_and_run (void **unused) {
   terminal t;
   start(&t);
   expect(&t, "> ");
-  type_keys(&t, "1000 + 33\033[D\033[D2\r");      /* two steps left, insert: 1000 + 233 */
+  type_keys(&t, "1000 + 33\033[D\033[D2\r"); /* two steps left, insert: 1000 + 233 */
   expect(&t, "\n1233");
   leave(&t);
 }
@@ -156,7 +156,7 @@ static void tab_completes_names_of_the_library_and_methods (void **unused) {
   expect(&t, "\n()\t\"done\"");
   type_keys(&t, "strin\t.form\t('%d!', 987)\r");
   expect(&t, "\n\"987!\"");
-  type_keys(&t, "x:log\t\t");                     /* several: listed */
+  type_keys(&t, "x:log\t\t"); /* several: listed */
   expect(&t, "log_ndtr");
   interrupt_line(&t);
   leave(&t);
@@ -245,7 +245,7 @@ static void history_survives_a_killed_session (void **unused) {
   expect(&t, "> ");
   type_keys(&t, "\033[A\033[A\r");
   expect(&t, "\n7077");
-  type_keys(&t, "\033[A\033[A\r");                /* the entry of two lines, now last but one */
+  type_keys(&t, "\033[A\033[A\r"); /* the entry of two lines, now last but one */
   expect(&t, "\n8081");
   leave(&t);
 }
@@ -255,7 +255,8 @@ static void two_ctrl_c_end_what_catches_them (void **unused) {
   terminal t;
   start(&t);
   expect(&t, "> ");
-  type_keys(&t, "while true do if not pcall(function() print 'round' while true do end end) then print 'caught' end end\r");
+  type_keys(&t, "while true do if not pcall(function() print 'round' while true do end end) then print "
+                "'caught' end end\r");
   expect(&t, "\nround");
   type_keys(&t, "\003");
   expect(&t, "caught");
@@ -275,7 +276,7 @@ static void three_ctrl_c_end_what_does_not_answer (void **unused) {
   expect(&t, "> ");
   type_keys(&t, "print 'go' string.find(string.rep('a', 1000000), '.-b')\r");
   expect(&t, "\ngo");
-  for (double begin = gb_clock(); gb_clock() - begin < 0.5; ) read_some(&t, 0.1);
+  for (double begin = gb_clock(); gb_clock() - begin < 0.5;) read_some(&t, 0.1);
   for (int i = 0; i < 3; i++) {
     if (i == 2) expect(&t, "once more ends the session");
     type_keys(&t, "\003");

@@ -1,11 +1,12 @@
-/* test_append.c - factors that grow: what is appended, what versions share, what fails, and solving with them in plans. */
-#include "support/eval_fixture.h"
+/* test_append.c - factors that grow: what is appended, what versions share, what fails, and solving with
+** them in plans. */
 #include "graph/build.h"
 #include "solve/append.h"
+#include "support/eval_fixture.h"
 
 static const gb_dtype dtypes[] = {GB_F64, GB_F32};
 static const gb_tensor none;
-static double *spd;                  /* (MOST, MOST) */
+static double *spd; /* (MOST, MOST) */
 #define MOST 1030
 
 static int begin (void **state) {
@@ -106,10 +107,12 @@ static void appended_rows_are_those_of_the_whole_factor (void **state) {
     for (size_t f = 0; f < sizeof from / sizeof *from; f++) {
       gb_tensor l = from_start(dtypes[d], from[f]);
       for (size_t m = 0; m < sizeof more / sizeof *more; m++) {
-        gb_tensor longer = appended(dtypes[d], &l, from[f] + more[m]), square = fresh(dtypes[d], from[f] + more[m]);
+        gb_tensor longer = appended(dtypes[d], &l, from[f] + more[m]),
+                  square = fresh(dtypes[d], from[f] + more[m]);
         const double worst = worst_difference(&longer, &square), tol = dtypes[d] == GB_F64 ? 1e-13 : 3e-5;
-        if (!(worst <= tol)) fail_msg("%zu + %zu rows of %s: off by %g", from[f], more[m], gb_dtype_name(dtypes[d]), worst);
-        if (from[f] % GB_BLOCK == 0) assert_true(worst == 0);     /* the same calls on the same blocks */
+        if (!(worst <= tol))
+          fail_msg("%zu + %zu rows of %s: off by %g", from[f], more[m], gb_dtype_name(dtypes[d]), worst);
+        if (from[f] % GB_BLOCK == 0) assert_true(worst == 0); /* the same calls on the same blocks */
         gb_tensor_clear(&longer), gb_tensor_clear(&square);
       }
       gb_tensor_clear(&l);
@@ -123,7 +126,8 @@ static void whole_block_rows_give_the_bits_of_a_factor_from_the_start (void **st
   eval_begin(2, (size_t)1 << 28);
   for (int d = 0; d < 2; d++) {
     const gb_dtype t = dtypes[d];
-    gb_tensor a = from_start(t, 256), b = appended(t, &a, 768), c = appended(t, &b, 1000), square = fresh(t, 1000);
+    gb_tensor a = from_start(t, 256), b = appended(t, &a, 768), c = appended(t, &b, 1000),
+              square = fresh(t, 1000);
     assert_true(worst_difference(&c, &square) == 0);
     gb_tensor_clear(&a), gb_tensor_clear(&b), gb_tensor_clear(&c), gb_tensor_clear(&square);
   }
@@ -152,9 +156,9 @@ static void versions_share_rows_and_never_change (void **state) {
   void *was = bytes_of(&base);
   const size_t before = device->ledger.used;
   gb_tensor tip = appended(GB_F64, &base, 301), further = appended(GB_F64, &tip, 302);
-  assert_true(device->ledger.used - before < 1024);                 /* in place: two tables */
+  assert_true(device->ledger.used - before < 1024); /* in place: two tables */
   assert_unchanged(&base, was);
-  gb_tensor branch = appended(GB_F64, &base, 302);                  /* the last block row is taken: copied */
+  gb_tensor branch = appended(GB_F64, &base, 302); /* the last block row is taken: copied */
   assert_true(device->ledger.used - before > 2 * tile && device->ledger.used - before < 2 * tile + 1024);
   assert_true(worst_difference(&further, &square) <= 1e-13 && worst_difference(&branch, &square) <= 1e-13);
   assert_unchanged(&base, was);
@@ -173,7 +177,9 @@ static void versions_share_rows_and_never_change (void **state) {
 static void memory_is_that_of_the_block_rows (void **state) {
   (void)state;
   eval_begin(1, (size_t)1 << 28);
-  static const struct { size_t n, capacity, tiles; } rows[] = {{256, 256, 1}, {257, 512, 3}, {512, 512, 3}, {700, 768, 6}};
+  static const struct {
+    size_t n, capacity, tiles;
+  } rows[] = {{256, 256, 1}, {257, 512, 3}, {512, 512, 3}, {700, 768, 6}};
   for (int i = 0; i < 4; i++) {
     gb_tensor l = from_start(GB_F32, rows[i].n);
     const size_t want = rows[i].tiles * GB_BLOCK * GB_BLOCK * 4 + 8 * gb_blocks(rows[i].n, GB_BLOCK);
@@ -197,7 +203,7 @@ static void what_cannot_be_appended_leaves_the_factor_as_it_was (void **state) {
   const size_t before = device->ledger.used;
   const int mark = fx.n;
   double *c = calloc(9, sizeof *c);
-  c[0] = 5, c[4] = 1e-3, c[8] = 5;                                   /* the second new pivot becomes negative */
+  c[0] = 5, c[4] = 1e-3, c[8] = 5; /* the second new pivot becomes negative */
   gb_node *b = part(GB_F64, 0, 3, 0, 300), *corner = leaf_of(GB_F64, 0, 2, (size_t[]){3, 3}, c, 0, 0);
   assert_int_equal(gb_factor_append(fx.g, &l, b, corner, &v, &fx.err), GB_ENOTPD);
   assert_non_null(strstr(fx.err.text, "minor of order 302 of 303"));
@@ -211,7 +217,7 @@ static void what_cannot_be_appended_leaves_the_factor_as_it_was (void **state) {
   release_to(mark);
   assert_int_equal(device->ledger.used, before);
   assert_unchanged(&l, was);
-  gb_tensor next = appended(GB_F64, &l, 301);                        /* still the newest: in place */
+  gb_tensor next = appended(GB_F64, &l, 301); /* still the newest: in place */
   assert_true(device->ledger.used - before < 512);
   gb_tensor_clear(&next), gb_tensor_clear(&l);
   free(was), free(c);
@@ -248,7 +254,7 @@ static void failing_allocations_leak_nothing (void **state) {
     assert_int_equal(st, GB_ENOMEM);
     assert_int_equal(l->used, before);
   }
-  assert_int_equal(n, 4);                                            /* table, two block rows, scratch */
+  assert_int_equal(n, 4); /* table, two block rows, scratch */
   gb_tensor_clear(&v), gb_tensor_clear(&base), gb_tensor_clear(&tip);
   eval_end();
 }
@@ -264,7 +270,9 @@ static gb_node *use (int way, gb_node *l, gb_node *b) {
   }
 }
 
-static gb_node *grown_leaf (const gb_tensor *v) { return BUILD(gb_node_leaf, fx.g, v, GB_NODE_GROWN, "factor"); }
+static gb_node *grown_leaf (const gb_tensor *v) {
+  return BUILD(gb_node_leaf, fx.g, v, GB_NODE_GROWN, "factor");
+}
 
 static void assert_same_value (gb_node *a, gb_node *b) {
   OK(gb_eval(fx.g, 1, &a, &fx.err));
@@ -279,7 +287,8 @@ static void solving_has_the_bits_of_the_square_factor (void **state) {
   eval_begin(2, (size_t)1 << 28);
   for (int d = 0; d < 2; d++)
     for (size_t r = 0; r < 3; r++) {
-      gb_tensor a = from_start(dtypes[d], 256), l = appended(dtypes[d], &a, 515), square = fresh(dtypes[d], 515);
+      gb_tensor a = from_start(dtypes[d], 256), l = appended(dtypes[d], &a, 515),
+                square = fresh(dtypes[d], 515);
       inputs_begin(5, dtypes[d], 0);
       gb_node *grown = grown_leaf(&l), *plain = BUILD(gb_node_leaf, fx.g, &square, 0, "");
       gb_node *b = in2(515, columns[r], -1, 1);
@@ -324,7 +333,7 @@ static void a_plan_cuts_right_hand_sides_and_counts_the_factor (void **state) {
   OK(gb_plan_new(fx.g, 1, &y, &o, &cut, &fx.err));
   OK(gb_plan_run(cut, &fx.err));
   c = gb_tensor_ref(&y->out[0].tensor);
-  assert_memory_equal(gb_tensor_data(&a), gb_tensor_data(&c), 5000 * sizeof (double));
+  assert_memory_equal(gb_tensor_data(&a), gb_tensor_data(&c), 5000 * sizeof(double));
   gb_plan_free(cut);
   gb_tensor_clear(&a), gb_tensor_clear(&c), gb_tensor_clear(&l);
   eval_end();
@@ -369,10 +378,12 @@ static void a_half_solved_vector_is_extended (void **state) {
     gb_node *r = in1(520, -1, 1), *all = use(0, grown_leaf(&l), r);
     OK(gb_eval(fx.g, 1, &all, &fx.err));
     for (size_t have = 0; have <= 520; have += 130) {
-      gb_node *known = BUILD(gb_slice, all, 0, 0, 1, have), *rest = BUILD(gb_slice, r, 0, have, 1, 520 - have);
+      gb_node *known = BUILD(gb_slice, all, 0, 0, 1, have),
+              *rest = BUILD(gb_slice, r, 0, have, 1, 520 - have);
       OK(gb_factor_extend(fx.g, &l, known, rest, &w, &fx.err));
       for (size_t i = 0; i < 520; i++)
-        assert_true(fabs(gb_tensor_at(&w, &i) - gb_tensor_at(&all->out[0].tensor, &i)) <= (d == 0 ? 1e-12 : 1e-4));
+        assert_true(fabs(gb_tensor_at(&w, &i) - gb_tensor_at(&all->out[0].tensor, &i)) <=
+                    (d == 0 ? 1e-12 : 1e-4));
       gb_tensor_clear(&w);
     }
     assert_int_equal(gb_factor_extend(fx.g, &l, r, r, &w, &fx.err), GB_ESHAPE);
@@ -391,7 +402,8 @@ static void a_square_factor_becomes_one_that_grows (void **state) {
     OK(gb_factor_of(x, &l, &fx.err));
     assert_true(worst_difference(&l, &square) == 0);
     OK(gb_factor_dense(fx.g, &l, &dense, &fx.err));
-    assert_memory_equal(gb_tensor_data(&dense), gb_tensor_data(&square), 300 * 300 * gb_dtype_size(dtypes[d]));
+    assert_memory_equal(gb_tensor_data(&dense), gb_tensor_data(&square),
+                        300 * 300 * gb_dtype_size(dtypes[d]));
     gb_tensor_clear(&l), gb_tensor_clear(&dense), gb_tensor_clear(&square);
     release_to(0);
   }

@@ -1,17 +1,19 @@
-/* test_partial.c - partial Cholesky factors: pivots taken in blocks are those that one at a time would be, drawn or largest. */
+/* test_partial.c - partial Cholesky factors: pivots taken in blocks are those that one at a time would be,
+** drawn or largest. */
 #include <stdio.h>
 
 #include "support/solve_fixture.h"
 
 #include "solve/precond/partial.h"
 
-/* The factor as defined: after each pivot all of the diagonal and all lots are brought up to date. pivot: room for 'most'. */
+/* The factor as defined: after each pivot all of the diagonal and all lots are brought up to date. pivot:
+** room for 'most'. */
 typedef struct plain {
   size_t n, rank, *pivot;
   double *lt, *left, trace_left;
 } plain;
 
-#define OWN UINT64_C(0x9e3779b97f4a7c15)           /* as in partial.c: the lots are part of what is compared */
+#define OWN UINT64_C(0x9e3779b97f4a7c15) /* as in partial.c: the lots are part of what is compared */
 
 static plain plain_factor (const double *k, size_t n, gb_pivoting how, size_t most, double tol) {
   plain f = {n, 0, malloc(most * sizeof(size_t)), calloc(most * n + 2 * n, sizeof(double)), NULL, 1};
@@ -65,7 +67,7 @@ static void same_factor (gb_node *k, gb_pivoting how, size_t most, double tol) {
   ok(factor(k, how, most, tol, &got));
   assert_int_equal(got.rank, want.rank);
   for (size_t j = 0; j < got.rank; j++)
-    for (size_t m = 0; m < got.rank; m++)          /* of later rows nothing is left at a pivot */
+    for (size_t m = 0; m < got.rank; m++) /* of later rows nothing is left at a pivot */
       if (m > j) assert_true(got.lt[m * n + want.pivot[j]] == 0);
   for (size_t i = 0; i < got.rank * n; i++) CHECK_NEAR(got.lt[i], want.lt[i], 1e-9);
   CHECK_NEAR(got.trace_left, want.trace_left, 1e-12);
@@ -83,10 +85,13 @@ static gb_node *points_kernel (size_t n, size_t d, gb_profile profile, double c)
 
 static void blocks_take_the_pivots_of_one_at_a_time (void **state) {
   (void)state;
-  const struct { size_t n, d, most; gb_profile profile; double c; } cases[] = {
-    {1, 1, 1, GB_RBF, 1},        {7, 2, 7, GB_M12, 1},        {33, 2, 33, GB_M32, 2},     {300, 2, 120, GB_M12, 3},
-    {300, 3, 200, GB_M32, 5},    {200, 1, 40, GB_M32, 0.5},   {500, 4, 90, GB_RBF, 4},    {2100, 3, 60, GB_M52, 4},
-    {2900, 2, 40, GB_M12, 10}};
+  const struct {
+    size_t n, d, most;
+    gb_profile profile;
+    double c;
+  } cases[] = {{1, 1, 1, GB_RBF, 1},     {7, 2, 7, GB_M12, 1},     {33, 2, 33, GB_M32, 2},
+               {300, 2, 120, GB_M12, 3}, {300, 3, 200, GB_M32, 5}, {200, 1, 40, GB_M32, 0.5},
+               {500, 4, 90, GB_RBF, 4},  {2100, 3, 60, GB_M52, 4}, {2900, 2, 40, GB_M12, 10}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     gb_node *k = points_kernel(cases[i].n, cases[i].d, cases[i].profile, cases[i].c);
     same_factor(k, (gb_pivoting){0}, cases[i].most, 0);
@@ -106,7 +111,8 @@ static void rows_are_those_of_the_matrix_and_never_more_than_its_rank (void **st
   (void)state;
   const double points[] = {1, 2, 1, 4, 2, 1, 4, 2}, zero[9] = {0};
   gb_node *x = leaf(GB_F64, 0, 2, (size_t[]){8, 1}, points), *s = BUILD(gb_sqdist, x, x, NULL),
-          *twins = BUILD(gb_radial, GB_RBF, s, scalar(GB_F64, 0, 1), NULL), *none = leaf(GB_F64, 0, 2, (size_t[]){3, 3}, zero);
+          *twins = BUILD(gb_radial, GB_RBF, s, scalar(GB_F64, 0, 1), NULL),
+          *none = leaf(GB_F64, 0, 2, (size_t[]){3, 3}, zero);
   for (int drawn = 0; drawn < 2; drawn++) {
     blocks f;
     ok(factor(twins, (gb_pivoting){drawn, 3}, 8, 1e-14, &f));
@@ -121,14 +127,16 @@ static void rows_are_those_of_the_matrix_and_never_more_than_its_rank (void **st
   }
 }
 
-/* Of three points, two are near each other. Whoever is first, the probability of the second is in proportion to what is left. */
+/* Of three points, two are near each other. Whoever is first, the probability of the second is in
+** proportion to what is left. */
 static void draws_are_in_proportion_to_what_is_left (void **state) {
   (void)state;
   const double k[] = {1, 0.9, 0, 0.9, 1, 0, 0, 0, 2};
   gb_node *m = leaf(GB_F64, 0, 2, (size_t[]){3, 3}, k);
   enum { SEEDS = 4000 };
   const double rest = 1 - 0.81, want[3][3] = {{0, 0.25 * rest / (rest + 2), 0.25 * 2 / (rest + 2)},
-                                              {0.25 * rest / (rest + 2), 0, 0.25 * 2 / (rest + 2)}, {0.25, 0.25, 0}};
+                                              {0.25 * rest / (rest + 2), 0, 0.25 * 2 / (rest + 2)},
+                                              {0.25, 0.25, 0}};
   double seen[3][3] = {{0}};
   for (uint64_t seed = 0; seed < SEEDS; seed++) {
     plain one = plain_factor(k, 3, (gb_pivoting){true, seed}, 2, 0);
@@ -140,7 +148,8 @@ static void draws_are_in_proportion_to_what_is_left (void **state) {
     plain_clear(&one);
   }
   for (int a = 0; a < 3; a++)
-    for (int b = 0; b < 3; b++) CHECK_NEAR(seen[a][b], want[a][b], 4 * sqrt(want[a][b] * (1 - want[a][b]) / SEEDS));
+    for (int b = 0; b < 3; b++)
+      CHECK_NEAR(seen[a][b], want[a][b], 4 * sqrt(want[a][b] * (1 - want[a][b]) / SEEDS));
 }
 
 static void an_entry_that_is_not_finite_is_told_with_its_row (void **state) {
@@ -148,7 +157,7 @@ static void an_entry_that_is_not_finite_is_told_with_its_row (void **state) {
   enum { N = 90 };
   double *k = calloc(N * N, sizeof *k);
   const double bad[] = {NAN, INFINITY, -INFINITY};
-  for (size_t i = 0; i < N; i++) k[i * N + i] = (double)(N - i);        /* the largest first */
+  for (size_t i = 0; i < N; i++) k[i * N + i] = (double)(N - i); /* the largest first */
   for (int i = 0; i < 3; i++)
     for (size_t row = 2; row < N - 1; row += 41) {
       blocks f;
@@ -166,8 +175,8 @@ static void an_entry_that_is_not_finite_is_told_with_its_row (void **state) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    TEST(blocks_take_the_pivots_of_one_at_a_time), TEST(the_rank_is_the_least_that_leaves_so_little),
-    TEST(rows_are_those_of_the_matrix_and_never_more_than_its_rank), TEST(draws_are_in_proportion_to_what_is_left),
-    TEST(an_entry_that_is_not_finite_is_told_with_its_row)};
+      TEST(blocks_take_the_pivots_of_one_at_a_time), TEST(the_rank_is_the_least_that_leaves_so_little),
+      TEST(rows_are_those_of_the_matrix_and_never_more_than_its_rank),
+      TEST(draws_are_in_proportion_to_what_is_left), TEST(an_entry_that_is_not_finite_is_told_with_its_row)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

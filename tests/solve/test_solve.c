@@ -13,21 +13,22 @@ static gb_node *solve (gb_node *a, gb_node *b, const gb_cg_options *o, gb_cg_inf
 static void cg_agrees_with_elimination (void **state) {
   (void)state;
   const size_t columns[] = {1, 3};
-  for (int d = 0; d < 2; d++) for (int k = 0; k < 2; k++) {
-    const gb_dtype t = d == 0 ? GB_F64 : GB_F32;
-    const size_t n = 90, r = columns[k];
-    gb_node *a = plus_noise(kernel(t, n, scalar(t, 0, 30)), 0.1), *b = random_leaf(t, 0, n, r, 3);
-    const gb_cg_options o = {.tol = d == 0 ? 1e-10 : 1e-5, .max_iter = 500};
-    gb_cg_info info;
-    gb_node *x = solve(a, b, &o, &info);
-    assert_true(info.converged && info.reason == GB_CG_CONVERGED && info.iterations > 5 &&
-                info.residual <= o.tol);
-    double *va = doubles(a), *want = doubles(b), *got = doubles(x);
-    eliminate(va, want, n, r);
-    for (size_t i = 0; i < n * r; i++)
-      CHECK_NEAR(got[i], want[i], (d == 0 ? 1e-7 : 3e-2) * (1 + fabs(want[i])));
-    free(va), free(want), free(got);
-  }
+  for (int d = 0; d < 2; d++)
+    for (int k = 0; k < 2; k++) {
+      const gb_dtype t = d == 0 ? GB_F64 : GB_F32;
+      const size_t n = 90, r = columns[k];
+      gb_node *a = plus_noise(kernel(t, n, scalar(t, 0, 30)), 0.1), *b = random_leaf(t, 0, n, r, 3);
+      const gb_cg_options o = {.tol = d == 0 ? 1e-10 : 1e-5, .max_iter = 500};
+      gb_cg_info info;
+      gb_node *x = solve(a, b, &o, &info);
+      assert_true(info.converged && info.reason == GB_CG_CONVERGED && info.iterations > 5 &&
+                  info.residual <= o.tol);
+      double *va = doubles(a), *want = doubles(b), *got = doubles(x);
+      eliminate(va, want, n, r);
+      for (size_t i = 0; i < n * r; i++)
+        CHECK_NEAR(got[i], want[i], (d == 0 ? 1e-7 : 3e-2) * (1 + fabs(want[i])));
+      free(va), free(want), free(got);
+    }
 }
 
 static void the_reported_residual_is_the_true_one (void **state) {
@@ -52,7 +53,8 @@ static void a_residual_below_the_dtype_stagnates_instead_of_looping (void **stat
   const gb_cg_options o = {.tol = 1e-12, .max_iter = 100000};
   gb_cg_info info;
   solve(a, b, &o, &info);
-  if (info.reason != GB_CG_STAGNATED) fail_msg("%s %g %d", gb_cg_reason_text(info.reason), info.residual, info.iterations);
+  if (info.reason != GB_CG_STAGNATED)
+    fail_msg("%s %g %d", gb_cg_reason_text(info.reason), info.residual, info.iterations);
   assert_string_equal(gb_cg_reason_text(info.reason), "stagnated");
   assert_true(info.residual < 1e-3 && info.residual > 1e-12);
 }
@@ -178,7 +180,8 @@ static void a_failed_allocation_leaks_nothing (void **state) {
   (void)state;
   gb_node *k = kernel(GB_F64, 20, scalar(GB_F64, 0, 10)), *a = plus_noise(k, 0.1),
           *b = random_leaf(GB_F64, 0, 20, 1, 8);
-  const gb_solver_options o = {.run = {.cg = GB_CG_DEFAULTS, .probes = 3}, .precond = {GB_PRECOND_PIVOTED_CHOLESKY, 5, 0}};
+  const gb_solver_options o = {.run = {.cg = GB_CG_DEFAULTS, .probes = 3},
+                               .precond = {GB_PRECOND_PIVOTED_CHOLESKY, 5, 0}};
   const size_t nodes = g->nnodes, used = dev->ledger.used;
   gb_status st;
   long n = 0;
@@ -204,7 +207,7 @@ static void a_failed_allocation_leaks_nothing (void **state) {
   assert_true(n > 10);
 }
 
-/* ---- columns of any size ---- */
+/* -- columns of any size */
 
 /* The columns of v (n, r), the c-th times 2^exponent[c]. */
 static gb_node *times_powers (gb_dtype t, const double *v, size_t n, size_t r, const int *exponent) {
@@ -220,30 +223,35 @@ static void a_column_is_solved_as_well_at_any_size (void **state) {
   (void)state;
   enum { N = 90, R = 5 };
   const int wide[R] = {0, -664, 664, -1000, 900}, narrow[R] = {0, -100, 100, -80, 90};
-  for (int kind = 0; kind < 6; kind++) {           /* f64, f32, f64 in mixed precision; with a preconditioner */
+  for (int kind = 0; kind < 6; kind++) { /* f64, f32, f64 in mixed precision; with a preconditioner */
     const gb_dtype t = kind % 3 == 1 ? GB_F32 : GB_F64;
     const bool exact = t == GB_F64, conditioned = kind >= 3;
     const int *exponent = exact ? wide : narrow;
     gb_node *k = kernel(t, N, scalar(t, 0, 30)), *a = plus_noise(k, 0.01), *b = random_leaf(t, 0, N, R, 3);
     gb_precond p = {0};
     if (conditioned) ok(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(0.01), 20, 0, &err));
-    gb_cg_options o = {.tol = exact ? 1e-10 : 1e-4, .max_iter = 500, .mixed = kind % 3 == 2, .precond = conditioned ? &p : NULL};
+    gb_cg_options o = {.tol = exact ? 1e-10 : 1e-4,
+                       .max_iter = 500,
+                       .mixed = kind % 3 == 2,
+                       .precond = conditioned ? &p : NULL};
     gb_cg_info one, all;
     double *vb = doubles(b), *want = doubles(solve(a, b, &o, &one));
     gb_node *sized = times_powers(t, vb, N, R, exponent), *x = solve(a, sized, &o, &all);
     double *got = doubles(x), most = 0;
-    assert_true(one.converged && all.converged && all.residual == one.residual && all.iterations == one.iterations);
+    assert_true(one.converged && all.converged && all.residual == one.residual &&
+                all.iterations == one.iterations);
     for (size_t i = 0; i < N * R; i++) most = fmax(most, fabs(want[i]));
     for (size_t i = 0; i < N * R; i++)
       CHECK_NEAR(ldexp(got[i], -exponent[i % R]), want[i], exact ? 0 : 1e-7 * most);
     o.x0 = x;
     solve(a, sized, &o, &all);
     assert_true(all.converged && all.iterations <= 1);
-    o.x0 = b;                                      /* beyond all proportion to some columns, and nothing beside others */
+    o.x0 = b; /* beyond all proportion to some columns, and nothing beside others */
     gb_node *again = solve(a, sized, &o, &all);
     assert_true(all.converged);
     free(got), got = doubles(again);
-    for (size_t i = 0; i < N * R; i++) CHECK_NEAR(ldexp(got[i], -exponent[i % R]), want[i], 100 * o.tol * most);
+    for (size_t i = 0; i < N * R; i++)
+      CHECK_NEAR(ldexp(got[i], -exponent[i % R]), want[i], 100 * o.tol * most);
     gb_precond_clear(&p);
     free(vb), free(want), free(got);
   }
@@ -252,10 +260,12 @@ static void a_column_is_solved_as_well_at_any_size (void **state) {
 /* Whatever is guessed for b = 0, and a guess that is not finite, is dropped; a NaN in b stays one. */
 static void a_worthless_guess_is_dropped (void **state) {
   (void)state;
-  const double m[] = {2, 1, 1, 3}, b[] = {0, 1, 1, NAN, 0, 2, 2, 1}, guess[] = {5, NAN, 1e300, 0, -1, 1, 1, 0};
+  const double m[] = {2, 1, 1, 3}, b[] = {0, 1, 1, NAN, 0, 2, 2, 1},
+               guess[] = {5, NAN, 1e300, 0, -1, 1, 1, 0};
   const gb_cg_options o = {.tol = 1e-12, .max_iter = 50, .x0 = leaf(GB_F64, 0, 2, (size_t[]){2, 4}, guess)};
   gb_cg_info info;
-  double *x = doubles(solve(leaf(GB_F64, 0, 2, (size_t[]){2, 2}, m), leaf(GB_F64, 0, 2, (size_t[]){2, 4}, b), &o, &info));
+  double *x = doubles(
+      solve(leaf(GB_F64, 0, 2, (size_t[]){2, 2}, m), leaf(GB_F64, 0, 2, (size_t[]){2, 4}, b), &o, &info));
   assert_true(info.reason == GB_CG_NAN && info.column == 3);
   const double want[] = {0, 0.2, 0.2, NAN, 0, 0.6, 0.6, NAN};
   for (int i = 0; i < 8; i++)
@@ -268,10 +278,12 @@ static void scaling_changes_no_bit_of_a_usual_column (void **state) {
   (void)state;
   enum { N = 90, R = 3 };
   const int exponent[R] = {0, 20, -30};
-  gb_node *a = plus_noise(kernel(GB_F64, N, scalar(GB_F64, 0, 30)), 0.01), *b = random_leaf(GB_F64, 0, N, R, 3);
-  double *vb = doubles(b), *rhs = doubles(times_powers(GB_F64, vb, N, R, exponent)), *x = malloc(N * R * sizeof *x),
-         *y = malloc(N * R * sizeof *y), *residual = malloc(N * R * sizeof *x), *left = malloc(N * R * sizeof *x),
-         scratch[2 * R], *kept = malloc(N * R * sizeof *x);
+  gb_node *a = plus_noise(kernel(GB_F64, N, scalar(GB_F64, 0, 30)), 0.01),
+          *b = random_leaf(GB_F64, 0, N, R, 3);
+  double *vb = doubles(b), *rhs = doubles(times_powers(GB_F64, vb, N, R, exponent)),
+         *x = malloc(N * R * sizeof *x), *y = malloc(N * R * sizeof *y),
+         *residual = malloc(N * R * sizeof *x), *left = malloc(N * R * sizeof *x), scratch[2 * R],
+         *kept = malloc(N * R * sizeof *x);
   for (int mixed = 0; mixed < 2; mixed++) {
     const gb_cg_options o = {.tol = 1e-9, .max_iter = 500, .mixed = mixed};
     gb_cg_matrix m;
@@ -280,7 +292,8 @@ static void scaling_changes_no_bit_of_a_usual_column (void **state) {
     memcpy(kept, rhs, N * R * sizeof *x);
     ok(gb_cg_columns(&m, &o, rhs, false, x, residual, NULL, &plain, &err));
     ok(gb_cg_scaled(&m, &o, rhs, false, y, left, NULL, scratch, &scaled, &err));
-    assert_true(plain.converged && plain.iterations == scaled.iterations && plain.residual == scaled.residual);
+    assert_true(plain.converged && plain.iterations == scaled.iterations &&
+                plain.residual == scaled.residual);
     assert_memory_equal(x, y, N * R * sizeof *x);
     assert_memory_equal(residual, left, N * R * sizeof *x);
     assert_memory_equal(rhs, kept, N * R * sizeof *x);
@@ -293,14 +306,16 @@ static void the_goal_of_variances_has_any_size (void **state) {
   (void)state;
   enum { N = 90, R = 3 };
   const int exponent[R] = {0, -450, 400};
-  gb_node *a = plus_noise(kernel(GB_F64, N, scalar(GB_F64, 0, 30)), 0.01), *b = random_leaf(GB_F64, 0, N, R, 3);
+  gb_node *a = plus_noise(kernel(GB_F64, N, scalar(GB_F64, 0, 30)), 0.01),
+          *b = random_leaf(GB_F64, 0, N, R, 3);
   double *vb = doubles(b), prior[2][R] = {{1e4, 3e4, 2e4}}, form[2][R], missing[2][R];
   gb_cg_info info[2];
   for (int k = 0; k < 2; k++) {
     const gb_cg_options o = {.tol = 1e-3, .max_iter = 500, .goal = {prior[k], 0.01, form[k], missing[k]}};
     for (size_t c = 0; k == 1 && c < R; c++) prior[1][c] = ldexp(prior[0][c], 2 * exponent[c]);
     solve(a, k == 0 ? b : times_powers(GB_F64, vb, N, R, exponent), &o, &info[k]);
-    assert_true(info[k].converged && info[k].iterations == info[0].iterations && info[k].missing == info[0].missing);
+    assert_true(info[k].converged && info[k].iterations == info[0].iterations &&
+                info[k].missing == info[0].missing);
   }
   assert_true(info[0].iterations > 3 && info[0].missing > 0);
   for (size_t c = 0; c < R; c++) {
@@ -314,7 +329,8 @@ static void the_goal_of_variances_has_any_size (void **state) {
 static void a_marginal_likelihood_has_weights_of_any_size (void **state) {
   (void)state;
   enum { N = 60 };
-  gb_node *k = kernel(GB_F64, N, scalar(GB_F64, 0, 30)), *a = plus_noise(k, 0.1), *b = random_leaf(GB_F64, 0, N, 1, 5);
+  gb_node *k = kernel(GB_F64, N, scalar(GB_F64, 0, 30)), *a = plus_noise(k, 0.1),
+          *b = random_leaf(GB_F64, 0, N, 1, 5);
   double *vb = doubles(b), sized[N], *out[3];
   const int exponent[] = {0, -664, 500};
   const gb_logdet_options o = {.cg = {.tol = 1e-8, .rest = 1e-4, .max_iter = 500}, .probes = 4, .seed = 9};
@@ -337,7 +353,7 @@ static void a_marginal_likelihood_has_weights_of_any_size (void **state) {
   free(vb);
 }
 
-/* ---- preconditioners ---- */
+/* -- preconditioners */
 
 /* Dense L L' + noise I. */
 static double *dense_precond (const gb_precond *p) {
@@ -407,7 +423,8 @@ static void applying_a_preconditioner_solves_with_it (void **state) {
   free(in);
 }
 
-/* P = L L' + D + c I with the L of one noise, and c a part of what that leaves of the diagonal; of full rank K + D. */
+/* P = L L' + D + c I with the L of one noise, and c a part of what that leaves of the diagonal; of full
+** rank K + D. */
 static void noises_of_the_points_are_added_to_the_same_factor (void **state) {
   (void)state;
   const size_t n = 50;
@@ -419,7 +436,7 @@ static void noises_of_the_points_are_added_to_the_same_factor (void **state) {
     ok(gb_precond_nystrom(&one, k, gb_noise_level(1), rank, 0, 5, &err));
     ok(gb_precond_nystrom(&p, k, (gb_noise){.each = each}, rank, 0, 5, &err));
     double *m = dense_precond(&one), *got = dense_precond(&p);
-    const double c = fmax(0.03 * one.trace_left, 1e-12);         /* the diagonal is 1 */
+    const double c = fmax(0.03 * one.trace_left, 1e-12); /* the diagonal is 1 */
     CHECK_NEAR(p.least, 1e-3 + c, 1e-15);
     for (size_t i = 0; i < n; i++)
       for (size_t j = 0; j < n; j++) {
@@ -448,13 +465,14 @@ static void samples_have_the_covariance_of_the_preconditioner (void **state) {
   for (size_t i = 0; i < n; i++) each[i] = pow(10, -(double)(i % 4));
   for (int kind = 0; kind < 2; kind++) {
     gb_precond p;
-    ok(gb_precond_pivoted_cholesky(&p, kernel(GB_F64, n, scalar(GB_F64, 0, 20)), (gb_noise){0.05, kind == 0 ? NULL : each}, 10, 0,
-                                   &err));
+    ok(gb_precond_pivoted_cholesky(&p, kernel(GB_F64, n, scalar(GB_F64, 0, 20)),
+                                   (gb_noise){0.05, kind == 0 ? NULL : each}, 10, 0, &err));
     double *z = malloc(n * r * sizeof *z), *w = malloc(n * r * sizeof *w), *m = dense_precond(&p), sum = 0;
     gb_precond_sample(&p, dev->pool, 3, n, r, 0, z);
     gb_precond_apply(&p, n, r, z, w);
     for (size_t i = 0; i < n * r; i++) sum += z[i] * w[i];
-    CHECK_NEAR(sum / (double)r, (double)n, 5 * sqrt(2.0 * (double)n / (double)r)); /* chi squared, n degrees */
+    /* chi squared, n degrees */
+    CHECK_NEAR(sum / (double)r, (double)n, 5 * sqrt(2.0 * (double)n / (double)r));
     for (size_t i = 0; i < n; i += 13) {
       double square = 0;
       for (size_t c = 0; c < r; c++) square += z[i * r + c] * z[i * r + c] / (double)r;
@@ -505,7 +523,7 @@ static void jacobi_undoes_bad_scaling (void **state) {
   gb_precond_clear(&p);
 }
 
-/* ---- Lanczos and quadrature ---- */
+/* -- Lanczos and quadrature */
 
 static void quadrature_is_that_of_gauss_and_legendre (void **state) {
   (void)state;
@@ -535,17 +553,18 @@ static void lanczos_gives_an_orthonormal_basis (void **state) {
   const size_t steps = (size_t)info.steps;
   assert_int_equal(steps, 40);
   double *vq = doubles(q), *vt = doubles(t), *va = doubles(a);
-  for (size_t i = 0; i < steps; i++) for (size_t j = 0; j < steps; j++) {
-    double dot = 0, qaq = 0;
-    for (size_t k = 0; k < n; k++) {
-      double aq = 0;
-      for (size_t l = 0; l < n; l++) aq += va[k * n + l] * vq[l * steps + j];
-      dot += vq[k * steps + i] * vq[k * steps + j];
-      qaq += vq[k * steps + i] * aq;
+  for (size_t i = 0; i < steps; i++)
+    for (size_t j = 0; j < steps; j++) {
+      double dot = 0, qaq = 0;
+      for (size_t k = 0; k < n; k++) {
+        double aq = 0;
+        for (size_t l = 0; l < n; l++) aq += va[k * n + l] * vq[l * steps + j];
+        dot += vq[k * steps + i] * vq[k * steps + j];
+        qaq += vq[k * steps + i] * aq;
+      }
+      CHECK_NEAR(dot, i == j, 1e-14);
+      CHECK_NEAR(vt[i * steps + j], qaq, 1e-12 * (double)n);
     }
-    CHECK_NEAR(dot, i == j, 1e-14);
-    CHECK_NEAR(vt[i * steps + j], qaq, 1e-12 * (double)n);
-  }
   free(vq), free(vt), free(va);
 }
 
@@ -587,7 +606,7 @@ static void logdet_by_probes_covers_the_truth_and_repeats (void **state) {
   gb_precond_clear(&p);
 }
 
-/* ---- gradients ---- */
+/* -- gradients */
 
 static double item (gb_node *n) {
   double v;
@@ -610,7 +629,7 @@ static void the_gradient_of_a_solution_is_the_implicit_one (void **state) {
   ok(gb_grad(x, cotangent, 2, xs, false, grads, &err));
   hold(GB_OK, grads[0]), hold(GB_OK, grads[1]);
   double *vg = doubles(cotangent), *vb = doubles(b), moved[2];
-  for (int side = 0; side < 2; side++) {        /* <g, x> at c -+ h, by elimination */
+  for (int side = 0; side < 2; side++) { /* <g, x> at c -+ h, by elimination */
     double *m = doubles(plus_noise(kernel(GB_F64, n, scalar(GB_F64, 0, 20 + (side ? 1e-4 : -1e-4))), 0.1)),
            *v = doubles(b);
     eliminate(m, v, n, 1);
@@ -621,7 +640,7 @@ static void the_gradient_of_a_solution_is_the_implicit_one (void **state) {
   const double want = (moved[1] - moved[0]) / 2e-4;
   CHECK_NEAR(item(grads[0]), want, 1e-5 * fabs(want));
   double *m = doubles(a), *u = doubles(cotangent), *got = doubles(grads[1]);
-  eliminate(m, u, n, 1);                        /* A is symmetric: b_bar = A^-1 g */
+  eliminate(m, u, n, 1); /* A is symmetric: b_bar = A^-1 g */
   for (size_t i = 0; i < n; i++) CHECK_NEAR(got[i], u[i], 1e-8 * (1 + fabs(u[i])));
   free(vg), free(vb), free(m), free(u), free(got);
 }
@@ -632,11 +651,13 @@ static void the_marginal_likelihood_has_the_gradient_of_both_terms (void **state
   (void)state;
   const size_t n = 60;
   gb_node *c = scalar(GB_F64, GB_NODE_GRAD, 1.7), *b = random_leaf(GB_F64, GB_NODE_GRAD, n, 1, 5);
-  gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 30)), *fixed = plus_noise(k, 0.1), *noise = scalar(GB_F64, 0, 0.1);
+  gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 30)), *fixed = plus_noise(k, 0.1),
+          *noise = scalar(GB_F64, 0, 0.1);
   gb_node *a = BUILD(gb_map2, GB_OP_MUL, fixed, c);
-  for (int way = 0; way < 3; way++) {              /* without and with a preconditioner, and with all unit vectors */
-    const gb_solver_options o = {.run = {.cg = {.tol = 1e-11, .max_iter = 500}, .probes = 4, .seed = 9, .exact = way == 2},
-                                 .precond = {way == 1 ? GB_PRECOND_PIVOTED_CHOLESKY : GB_PRECOND_NONE, 20, 0}};
+  for (int way = 0; way < 3; way++) { /* without and with a preconditioner, and with all unit vectors */
+    const gb_solver_options o = {
+        .run = {.cg = {.tol = 1e-11, .max_iter = 500}, .probes = 4, .seed = 9, .exact = way == 2},
+        .precond = {way == 1 ? GB_PRECOND_PIVOTED_CHOLESKY : GB_PRECOND_NONE, 20, 0}};
     gb_node *head = NULL, *all = NULL;
     ok(gb_solver_marginal(a, b, k, noise, &o, &head, &all, &err));
     hold(GB_OK, head), hold(GB_OK, all);
@@ -650,7 +671,8 @@ static void the_marginal_likelihood_has_the_gradient_of_both_terms (void **state
     CHECK_NEAR(h[GB_MARGINAL_INV_QUAD], quad, 1e-9 * quad);
     CHECK_NEAR(h[GB_MARGINAL_LOGDET], logdet, way == 2 ? 1e-8 : 5 * report->info.standard_error + 1e-6);
     assert_true((way == 2) == (report->info.standard_error == 0));
-    gb_node *inv_quad = BUILD(gb_select, head, 0, GB_MARGINAL_INV_QUAD), *log = BUILD(gb_select, head, 0, GB_MARGINAL_LOGDET),
+    gb_node *inv_quad = BUILD(gb_select, head, 0, GB_MARGINAL_INV_QUAD),
+            *log = BUILD(gb_select, head, 0, GB_MARGINAL_LOGDET),
             *sum = BUILD(gb_map2, GB_OP_ADD, inv_quad, log), *grads[2] = {NULL}, *const xs[] = {c, b};
     ok(gb_grad(sum, NULL, 2, xs, false, grads, &err));
     hold(GB_OK, grads[0]), hold(GB_OK, grads[1]);
@@ -664,18 +686,20 @@ static void the_marginal_likelihood_has_the_gradient_of_both_terms (void **state
   }
 }
 
-/* The same estimator, its probes drawn and normalised here, over dense matrices: sum u' (dA / dc) w / probes - alpha' (dA / dc)
-** alpha with dA / dc = -s K / 2, s the squared distances. */
+/* The same estimator, its probes drawn and normalised here, over dense matrices: sum u' (dA / dc) w /
+** probes - alpha' (dA / dc) alpha with dA / dc = -s K / 2, s the squared distances. */
 static void the_gradient_is_that_of_the_dense_estimator (void **state) {
   (void)state;
   enum { N = 60, PROBES = 5, R = PROBES + 1 };
   gb_node *c = scalar(GB_F64, GB_NODE_GRAD, 30), *k = kernel(GB_F64, N, c), *a = plus_noise(k, 0.1),
-          *b = random_leaf(GB_F64, 0, N, 1, 5), *noise = scalar(GB_F64, 0, 0.1), *head = NULL, *all = NULL, *slope = NULL;
+          *b = random_leaf(GB_F64, 0, N, 1, 5), *noise = scalar(GB_F64, 0, 0.1), *head = NULL, *all = NULL,
+          *slope = NULL;
   const gb_solver_options o = {.run = {.cg = {.tol = 1e-10, .max_iter = 500}, .probes = PROBES, .seed = 4},
                                .precond = {GB_PRECOND_PIVOTED_CHOLESKY, 8, 0}};
   ok(gb_solver_marginal(a, b, k, noise, &o, &head, &all, &err));
   hold(GB_OK, head), hold(GB_OK, all);
-  gb_node *quad = BUILD(gb_select, head, 0, GB_MARGINAL_INV_QUAD), *logdet = BUILD(gb_select, head, 0, GB_MARGINAL_LOGDET),
+  gb_node *quad = BUILD(gb_select, head, 0, GB_MARGINAL_INV_QUAD),
+          *logdet = BUILD(gb_select, head, 0, GB_MARGINAL_LOGDET),
           *both = BUILD(gb_map2, GB_OP_ADD, quad, logdet);
   ok(gb_grad(both, NULL, 1, &c, false, &slope, &err));
   hold(GB_OK, slope);
@@ -705,21 +729,24 @@ static void the_gradient_is_that_of_the_dense_estimator (void **state) {
   gb_precond_clear(&p);
 }
 
-/* ---- nodes ---- */
+/* -- nodes */
 
 static void a_lazy_solve_is_the_solve (void **state) {
   (void)state;
   const size_t n = 70;
   for (int r = 1; r <= 3; r += 2) {
-    gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 30)), *a = plus_noise(k, 0.1), *b = random_leaf(GB_F64, 0, n, (size_t)r, 3);
-    const gb_solver_options o = {.run.cg = {.tol = 1e-9, .max_iter = 500}, .precond = {GB_PRECOND_PIVOTED_CHOLESKY, 10, 0}};
+    gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 30)), *a = plus_noise(k, 0.1),
+            *b = random_leaf(GB_F64, 0, n, (size_t)r, 3);
+    const gb_solver_options o = {.run.cg = {.tol = 1e-9, .max_iter = 500},
+                                 .precond = {GB_PRECOND_PIVOTED_CHOLESKY, 10, 0}};
     gb_precond p;
     ok(gb_precond_make(&p, &o.precond, a, k, gb_noise_level(0.1), &err));
     gb_cg_options now = o.run.cg;
     now.precond = &p;
     gb_cg_info info;
     double *want = doubles(solve(a, b, &now, &info));
-    gb_node *noise = BUILD(gb_node_const, g, 0.1, GB_F64), *x = BUILD(gb_solver_solve, a, b, NULL, k, noise, &o);
+    gb_node *noise = BUILD(gb_node_const, g, 0.1, GB_F64),
+            *x = BUILD(gb_solver_solve, a, b, NULL, k, noise, &o);
     assert_false(gb_node_has_value(x));
     double *got = doubles(x);
     assert_memory_equal(got, want, n * (size_t)r * sizeof *got);
@@ -744,10 +771,14 @@ static void a_solve_takes_what_its_plan_says (void **state) {
     for (int way = 0; way < 6; way++) {
       const gb_dtype t = d == 0 ? GB_F64 : GB_F32;
       gb_node *c = scalar(t, GB_NODE_GRAD, 30), *k = kernel(t, n, c), *a = plus_noise(k, 0.1),
-              *b = random_leaf(t, GB_NODE_GRAD, n, way % 2 == 0 ? 1 : 5, 3), *noise = BUILD(gb_node_const, g, 0.1, GB_F64);
+              *b = random_leaf(t, GB_NODE_GRAD, n, way % 2 == 0 ? 1 : 5, 3),
+              *noise = BUILD(gb_node_const, g, 0.1, GB_F64);
       const gb_solver_options o = {
           .run = {.cg = {.tol = 1e-3, .max_iter = 500, .mixed = way == 4}, .probes = 6},
-          .precond = {way == 1 ? GB_PRECOND_JACOBI : way > 1 ? GB_PRECOND_PIVOTED_CHOLESKY : GB_PRECOND_NONE, 40, 0}};
+          .precond = {way == 1  ? GB_PRECOND_JACOBI
+                      : way > 1 ? GB_PRECOND_PIVOTED_CHOLESKY
+                                : GB_PRECOND_NONE,
+                      40, 0}};
       gb_node *y = NULL, *all = NULL, *outs[3];
       if (way == 2) {
         ok(gb_solver_marginal(a, b, k, noise, &o, &y, &all, &err));
@@ -766,7 +797,8 @@ static void a_solve_takes_what_its_plan_says (void **state) {
         gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = (unsigned char)poison};
         ok(gb_plan_run(p, &err));
         gb_plan_memcheck.on = false;
-        if (gb_plan_memcheck.strays > 0 || gb_plan_memcheck.unwritten >= 64) fail_msg("%s", gb_plan_memcheck.first);
+        if (gb_plan_memcheck.strays > 0 || gb_plan_memcheck.unwritten >= 64)
+          fail_msg("%s", gb_plan_memcheck.first);
         gb_plan_report_get(p, &report);
         gb_plan_stats(p, &s);
         if (poison == 0x55) assert_int_equal(s.measured, report.peak);
@@ -777,7 +809,8 @@ static void a_solve_takes_what_its_plan_says (void **state) {
 
 static void a_solve_is_refused_below_its_minimum (void **state) {
   (void)state;
-  gb_node *a = plus_noise(kernel(GB_F64, 200, scalar(GB_F64, 0, 30)), 0.1), *b = random_leaf(GB_F64, 0, 200, 4, 3);
+  gb_node *a = plus_noise(kernel(GB_F64, 200, scalar(GB_F64, 0, 30)), 0.1),
+          *b = random_leaf(GB_F64, 0, 200, 4, 3);
   const gb_solver_options o = {.run.cg = GB_CG_DEFAULTS};
   gb_node *x = lazily(a, b, NULL, &o);
   gb_plan *p;
@@ -786,7 +819,8 @@ static void a_solve_is_refused_below_its_minimum (void **state) {
   gb_plan_report_get(p, &report);
   gb_plan_free(p);
   assert_true(report.minimum > 0 && report.minimum <= report.peak);
-  assert_int_equal(gb_plan_new(g, 1, &x, &(gb_plan_options){.budget = report.minimum - 1}, &p, &err), GB_EREFUSED);
+  assert_int_equal(gb_plan_new(g, 1, &x, &(gb_plan_options){.budget = report.minimum - 1}, &p, &err),
+                   GB_EREFUSED);
   assert_int_equal(err.need > report.minimum - 1, 1);
   ok(gb_plan_new(g, 1, &x, &(gb_plan_options){.budget = report.minimum}, &p, &err));
   ok(gb_plan_run(p, &err));
@@ -799,7 +833,8 @@ static void steps_of_an_optimiser_share_their_op (void **state) {
   const gb_solver_options o = {.run.cg = GB_CG_DEFAULTS}, other = {.run.cg = {.tol = 1e-7, .max_iter = 1000}};
   gb_node *b = random_leaf(GB_F64, 0, 30, 1, 3), *first = NULL;
   for (int i = 0; i < 3; i++) {
-    gb_node *x = lazily(plus_noise(kernel(GB_F64, 30, scalar(GB_F64, GB_NODE_PARAM, 10 + i)), 0.1), b, NULL, &o);
+    gb_node *x =
+        lazily(plus_noise(kernel(GB_F64, 30, scalar(GB_F64, GB_NODE_PARAM, 10 + i)), 0.1), b, NULL, &o);
     if (first == NULL) first = x;
     assert_int_equal(x->attr.i[0], first->attr.i[0]);
     assert_true(i == 0 || x != first);
@@ -814,10 +849,14 @@ static void gradients_reach_values_that_are_made_of_each_other (void **state) {
   (void)state;
   const size_t n = 30;
   const gb_solver_options o = {.run.cg = {.tol = 1e-12, .max_iter = 500}};
-  gb_node *b = random_leaf(GB_F64, 0, n, 1, 5), *points = random_leaf(GB_F64, 0, n, 2, 7), *unit = scalar(GB_F64, 0, 1);
+  gb_node *b = random_leaf(GB_F64, 0, n, 1, 5), *points = random_leaf(GB_F64, 0, n, 2, 7),
+          *unit = scalar(GB_F64, 0, 1);
   double value[3], slope = 0;
-  for (int i = 0; i < 3; i++) {                    /* A = (s + exp(-|s x - s y|^2 / 2)) ^ 2 + I, at s - h, s + h, s */
-    gb_node *s = scalar(GB_F64, i == 2 ? GB_NODE_GRAD : 0, 0.7 + (i == 0 ? -1e-5 : i == 1 ? 1e-5 : 0)),
+  for (int i = 0; i < 3; i++) { /* A = (s + exp(-|s x - s y|^2 / 2)) ^ 2 + I, at s - h, s + h, s */
+    gb_node *s = scalar(GB_F64, i == 2 ? GB_NODE_GRAD : 0,
+                        0.7 + (i == 0   ? -1e-5
+                               : i == 1 ? 1e-5
+                                        : 0)),
             *scaled = BUILD(gb_map2, GB_OP_MUL, points, s), *dist = BUILD(gb_sqdist, scaled, scaled, NULL),
             *k = BUILD(gb_radial, GB_RBF, dist, unit, NULL), *more = BUILD(gb_map2, GB_OP_MUL, k, s),
             *a = plus_noise(more, 1), *x = lazily(a, b, NULL, &o), *squares = BUILD(gb_map2, GB_OP_MUL, x, b),
@@ -830,13 +869,14 @@ static void gradients_reach_values_that_are_made_of_each_other (void **state) {
   CHECK_NEAR(slope, (value[1] - value[0]) / 2e-5, 1e-6 * fabs(slope));
 }
 
-/* ---- columns ---- */
+/* -- columns */
 
 /* r right-hand sides, half of them easy: a combination of two eigenvectors needs two steps. */
 static gb_node *uneven_columns (size_t n, size_t r, size_t easy) {
   double *v = malloc(n * r * sizeof *v);
   for (size_t i = 0; i < n; i++)
-    for (size_t c = 0; c < r; c++) v[i * r + c] = c % 3 < easy ? (i == c || i == c + 1) : gb_rand_normal(2, c, i);
+    for (size_t c = 0; c < r; c++)
+      v[i * r + c] = c % 3 < easy ? (i == c || i == c + 1) : gb_rand_normal(2, c, i);
   gb_node *b = leaf(GB_F64, 0, 2, (size_t[]){n, r}, v);
   free(v);
   return b;
@@ -850,7 +890,7 @@ static gb_node *spread_diagonal (size_t n, double step) {
   return BUILD(gb_diag, v);
 }
 
-static int products[18];               /* run with so many columns */
+static int products[18]; /* run with so many columns */
 static void count_products (const char *what) {
   const char *r = what != NULL ? strstr(what, " r=") : NULL;
   if (what != NULL) products[r != NULL ? atoi(r + 3) : 1]++;
@@ -860,12 +900,14 @@ static void count_products (const char *what) {
 static void columns_that_are_done_cost_nothing (void **state) {
   (void)state;
   const size_t n = 80, r = 12;
-  gb_node *a = plus_noise(kernel(GB_F64, n, scalar(GB_F64, 0, 40)), 1e-3), *hard = random_leaf(GB_F64, 0, n, 1, 4);
+  gb_node *a = plus_noise(kernel(GB_F64, n, scalar(GB_F64, 0, 40)), 1e-3),
+          *hard = random_leaf(GB_F64, 0, n, 1, 4);
   double *vh = doubles(hard), *va = doubles(a), *v = malloc(n * r * sizeof *v);
   for (size_t i = 0; i < n; i++)
     for (size_t c = 0; c < r; c++) {
       v[i * r + c] = c == 5 ? vh[i] : 0;
-      for (size_t j = 0; c != 5 && j < n; j++) v[i * r + c] += va[i * n + j];   /* A times ones: smooth, few steps */
+      /* A times ones: smooth, few steps */
+      for (size_t j = 0; c != 5 && j < n; j++) v[i * r + c] += va[i * n + j];
     }
   gb_node *b = leaf(GB_F64, 0, 2, (size_t[]){n, r}, v);
   const gb_cg_options o = {.tol = 1e-6, .max_iter = 500};
@@ -897,7 +939,8 @@ static void dropping_columns_changes_no_bit (void **state) {
         const gb_cg_options o = {.tol = 1e-10, .max_iter = 500};
         gb_cg_info info;
         double *all = doubles(solve(a, b, &o, &info)), *vb = doubles(b), alone[90];
-        if (!info.converged || (r > 2 && info.iterations <= 3)) fail_msg("%s %g %d", gb_cg_reason_text(info.reason), info.residual, info.iterations);
+        if (!info.converged || (r > 2 && info.iterations <= 3))
+          fail_msg("%s %g %d", gb_cg_reason_text(info.reason), info.residual, info.iterations);
         for (size_t c = 0; c < r; c++) {
           for (size_t i = 0; i < n; i++) alone[i] = vb[i * r + c];
           double *x = doubles(solve(a, leaf(GB_F64, 0, 1, &n, alone), &o, &info));
@@ -931,7 +974,8 @@ static void convergence_is_that_of_the_worst_column_on_both_sides_of_the_boundar
 
 static void a_tolerance_of_one_is_refused (void **state) {
   (void)state;
-  gb_node *a = plus_noise(kernel(GB_F64, 5, scalar(GB_F64, 0, 1)), 0.1), *b = random_leaf(GB_F64, 0, 5, 1, 1), *x = NULL;
+  gb_node *a = plus_noise(kernel(GB_F64, 5, scalar(GB_F64, 0, 1)), 0.1), *b = random_leaf(GB_F64, 0, 5, 1, 1),
+          *x = NULL;
   const double bad[] = {1, 2, 0, -1, NAN, INFINITY};
   gb_cg_info info;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -944,7 +988,8 @@ static void a_tolerance_of_one_is_refused (void **state) {
 
 static void the_first_column_may_be_held_to_more_than_the_others (void **state) {
   (void)state;
-  gb_node *a = plus_noise(kernel(GB_F64, 80, scalar(GB_F64, 0, 30)), 0.05), *b = random_leaf(GB_F64, 0, 80, 4, 4);
+  gb_node *a = plus_noise(kernel(GB_F64, 80, scalar(GB_F64, 0, 30)), 0.05),
+          *b = random_leaf(GB_F64, 0, 80, 4, 4);
   const gb_cg_options o = {.tol = 1e-9, .rest = 1e-2, .max_iter = 500};
   gb_cg_info info;
   solve(a, b, &o, &info);
@@ -955,7 +1000,8 @@ static void an_indefinite_column_is_named_with_its_curvature (void **state) {
   (void)state;
   double d[50], v[100];
   for (int i = 0; i < 50; i++) d[i] = i == 7 ? -0.25 : 1 + i % 3, v[2 * i] = i != 7, v[2 * i + 1] = i == 7;
-  gb_node *a = BUILD(gb_diag, leaf(GB_F64, 0, 1, (size_t[]){50}, d)), *b = leaf(GB_F64, 0, 2, (size_t[]){50, 2}, v);
+  gb_node *a = BUILD(gb_diag, leaf(GB_F64, 0, 1, (size_t[]){50}, d)),
+          *b = leaf(GB_F64, 0, 2, (size_t[]){50, 2}, v);
   const gb_cg_options o = GB_CG_DEFAULTS;
   gb_cg_info info;
   char text[GB_CG_TEXT];
@@ -965,20 +1011,23 @@ static void an_indefinite_column_is_named_with_its_curvature (void **state) {
   CHECK_NEAR(info.curvature, -0.25, 1e-15);
   assert_true(info.first <= 1e-6 && info.others == 1);
   assert_non_null(strstr(gb_cg_text(&info, &o, text), "column 2 met the curvature -0.25"));
-  for (int i = 0; i < 50; i++) CHECK_NEAR(x[2 * i], i == 7 ? 0 : 1 / d[i], 1e-6);   /* its neighbour is solved */
+  /* its neighbour is solved */
+  for (int i = 0; i < 50; i++) CHECK_NEAR(x[2 * i], i == 7 ? 0 : 1 / d[i], 1e-6);
   free(x);
 }
 
-/* ---- precision ---- */
+/* -- precision */
 
 static void mixed_products_reach_the_residual_of_f64 (void **state) {
   (void)state;
   const size_t n = 200;
-  const double noise[] = {1e-1, 1e-3, 1e-5}, tol[] = {1e-10, 1e-10, 1e-8};   /* of the third f32 solves nothing: f64 takes over */
+  /* of the third f32 solves nothing: f64 takes over */
+  const double noise[] = {1e-1, 1e-3, 1e-5}, tol[] = {1e-10, 1e-10, 1e-8};
   for (int d = 0; d < 2; d++)
     for (int i = 0; i < 3; i++) {
       const gb_dtype t = d == 0 ? GB_F64 : GB_F32;
-      gb_node *k = kernel(t, n, scalar(t, 0, 30)), *a = plus_noise(k, noise[i]), *b = random_leaf(t, 0, n, 3, 3);
+      gb_node *k = kernel(t, n, scalar(t, 0, 30)), *a = plus_noise(k, noise[i]),
+              *b = random_leaf(t, 0, n, 3, 3);
       gb_precond p;
       ok(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(noise[i]), i < 2 ? 40 : 70, 0, &err));
       const gb_cg_options o = {.tol = tol[i], .max_iter = 5000, .mixed = true, .precond = &p};
@@ -986,7 +1035,8 @@ static void mixed_products_reach_the_residual_of_f64 (void **state) {
       gb_node *x = solve(a, b, &o, &info);
       assert_int_equal(gb_node_dtype(x), GB_F64);
       if (!info.converged)
-        fail_msg("noise %g: %s, %g after %d", noise[i], gb_cg_reason_text(info.reason), info.residual, info.iterations);
+        fail_msg("noise %g: %s, %g after %d", noise[i], gb_cg_reason_text(info.reason), info.residual,
+                 info.iterations);
       assert_true(info.residual <= tol[i]);
       if (d == 0) assert_true(true_residual(a, b, x) <= 1.1 * tol[i]);
       gb_precond_clear(&p);
@@ -1009,15 +1059,17 @@ static void mixed_solutions_do_not_depend_on_neighbours (void **state) {
   free(all), free(vb);
 }
 
-/* ---- statistics ---- */
+/* -- statistics */
 
-/* Variances 1 - b' A^-1 b of points beside the data are known to the tolerance of themselves, from above, and by the bound that is
-** stated: with and without preconditioners, also of another noise than the least of A's, and of the noises of its points. The last column is a point far away. */
+/* Variances 1 - b' A^-1 b of points beside the data are known to the tolerance of themselves, from above,
+** and by the bound that is stated: with and without preconditioners, also of another noise than the least
+** of A's, and of the noises of its points. The last column is a point far away. */
 static void variances_are_known_to_a_share_of_themselves (void **state) {
   (void)state;
   enum { N = 150, R = 7 };
   double *all = doubles(kernel(GB_F64, N + R - 1, scalar(GB_F64, 0, 10))), *a = calloc(N * N, sizeof *a),
-         *b = calloc(N * R, sizeof *b), *solution = malloc(N * R * sizeof *b), prior[R], q[R] = {0}, form[R], missing[R];
+         *b = calloc(N * R, sizeof *b), *solution = malloc(N * R * sizeof *b), prior[R], q[R] = {0}, form[R],
+         missing[R];
   const double noise = 1e-3;
   double each[N], shifts[N * N] = {0};
   for (size_t i = 0; i < N; i++) {
@@ -1042,7 +1094,10 @@ static void variances_are_known_to_a_share_of_themselves (void **state) {
     else if (kind % 5 == 4) ok(gb_precond_nystrom(&p, kn, gb_noise_level(noise / 5), 20, 0, 1, &err));
     int before = 0;
     for (double tol = 1e-1; tol > 1e-10; tol *= 1e-3) {
-      const gb_cg_options o = {.tol = tol, .max_iter = 1000, .mixed = kind % 2 == 1, .precond = p.n > 0 ? &p : NULL,
+      const gb_cg_options o = {.tol = tol,
+                               .max_iter = 1000,
+                               .mixed = kind % 2 == 1,
+                               .precond = p.n > 0 ? &p : NULL,
                                .goal = {prior, noise, form, missing}};
       gb_cg_info info;
       solve(an, bn, &o, &info);
@@ -1069,8 +1124,8 @@ static void variances_are_known_to_a_share_of_themselves (void **state) {
 
 static void quantiles_of_student_are_those_of_the_tables (void **state) {
   (void)state;
-  const double degrees[] = {1, 2, 3, 4, 5, 9, 15, 30, 120}, want[] = {12.7062, 4.30265, 3.18245, 2.77645, 2.57058, 2.26216, 2.13145,
-                                                                  2.04227, 1.97993};
+  const double degrees[] = {1, 2, 3, 4, 5, 9, 15, 30, 120},
+               want[] = {12.7062, 4.30265, 3.18245, 2.77645, 2.57058, 2.26216, 2.13145, 2.04227, 1.97993};
   for (int i = 0; i < 9; i++) CHECK_NEAR(gb_student_quantile(degrees[i], 0.95), want[i], 2e-5);
   CHECK_NEAR(gb_student_quantile(15, 0.99), 2.94671, 2e-5);
   CHECK_NEAR(gb_student_quantile(15, 0.5), 0.691197, 2e-5);
@@ -1088,7 +1143,8 @@ static void the_interval_of_log_det_covers_the_truth (void **state) {
   const double want = exact_logdet(a), t = gb_student_quantile(15, 0.95);
   int covered = 0;
   for (uint64_t seed = 0; seed < 1000; seed++) {
-    const gb_logdet_options o = {.cg = {.tol = 1e-2, .max_iter = 400, .precond = &p}, .probes = 16, .seed = seed};
+    const gb_logdet_options o = {
+        .cg = {.tol = 1e-2, .max_iter = 400, .precond = &p}, .probes = 16, .seed = seed};
     gb_logdet_info info;
     ok(gb_logdet_slq(stored, &o, &info, &err));
     covered += fabs(info.value - want) <= t * info.standard_error;
@@ -1101,7 +1157,7 @@ static void the_interval_of_log_det_covers_the_truth (void **state) {
 /* A trace of one step a column: the quadratures are log(1 / alpha), here v. */
 static void a_log_determinant_tells_the_standard_error_of_its_probes (void **state) {
   (void)state;
-  const double v[4] = {-9, 1, 2, 6};               /* the first column is no probe */
+  const double v[4] = {-9, 1, 2, 6}; /* the first column is no probe */
   double alpha[4], beta[4] = {0};
   int steps[4] = {1, 1, 1, 1};
   for (int c = 0; c < 4; c++) alpha[c] = exp(-v[c]);
@@ -1110,7 +1166,7 @@ static void a_log_determinant_tells_the_standard_error_of_its_probes (void **sta
   ok(gb_probes_logdet(NULL, &trace, 5, 4, 1, 3, &info, &err));
   CHECK_NEAR(info.value, 5 * 3.0, 1e-12);
   CHECK_NEAR(info.standard_error, 5 * sqrt((4 + 1 + 9) / 2.0 / 3), 1e-12);
-  CHECK_NEAR(info.truncation, 15, 1e-12);          /* four fifths of one step are none */
+  CHECK_NEAR(info.truncation, 15, 1e-12); /* four fifths of one step are none */
   ok(gb_probes_logdet(NULL, &trace, 5, 4, 1, 2, &info, &err));
   CHECK_NEAR(info.standard_error, 5 * sqrt(0.5 / 2), 1e-12);
   ok(gb_probes_logdet(NULL, &trace, 5, 4, 1, 1, &info, &err));
@@ -1145,56 +1201,56 @@ static void the_condition_of_a_solve_sees_the_least_eigenvalue (void **state) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-    TEST(a_log_determinant_tells_the_standard_error_of_its_probes),
-    TEST(a_condition_is_of_all_ritz_values),
-    TEST(the_condition_of_a_solve_sees_the_least_eigenvalue),
-    TEST(cg_agrees_with_elimination),
-    TEST(the_reported_residual_is_the_true_one),
-    TEST(a_residual_below_the_dtype_stagnates_instead_of_looping),
-    TEST(a_column_does_not_depend_on_its_neighbours),
-    TEST(every_column_is_measured_by_its_own_length),
-    TEST(edge_cases_are_solved_at_once),
-    TEST(a_good_first_guess_saves_the_iterations),
-    TEST(indefinite_and_broken_matrices_are_reported),
-    TEST(a_broken_column_leaves_its_neighbours_alone),
-    TEST(wrong_shapes_and_options_are_errors),
-    TEST(an_interrupt_ends_the_iteration),
-    TEST(a_failed_allocation_leaks_nothing),
-    TEST(pivoted_cholesky_approximates_the_kernel_ever_better),
-    TEST(pivoted_cholesky_stops_when_nothing_is_left),
-    TEST(applying_a_preconditioner_solves_with_it),
-    TEST(noises_of_the_points_are_added_to_the_same_factor),
-    TEST(samples_have_the_covariance_of_the_preconditioner),
-    TEST(preconditioners_save_iterations),
-    TEST(jacobi_undoes_bad_scaling),
-    TEST(quadrature_is_that_of_gauss_and_legendre),
-    TEST(lanczos_gives_an_orthonormal_basis),
-    TEST(lanczos_stops_in_an_invariant_subspace),
-    TEST(logdet_by_probes_covers_the_truth_and_repeats),
-    TEST(the_gradient_of_a_solution_is_the_implicit_one),
-    TEST(the_marginal_likelihood_has_the_gradient_of_both_terms),
-    TEST(the_gradient_is_that_of_the_dense_estimator),
-    TEST(a_lazy_solve_is_the_solve),
-    TEST(a_solve_takes_what_its_plan_says),
-    TEST(a_solve_is_refused_below_its_minimum),
-    TEST(steps_of_an_optimiser_share_their_op),
-    TEST(gradients_reach_values_that_are_made_of_each_other),
-    TEST(columns_that_are_done_cost_nothing),
-    TEST(dropping_columns_changes_no_bit),
-    TEST(convergence_is_that_of_the_worst_column_on_both_sides_of_the_boundary),
-    TEST(a_tolerance_of_one_is_refused),
-    TEST(the_first_column_may_be_held_to_more_than_the_others),
-    TEST(an_indefinite_column_is_named_with_its_curvature),
-    TEST(mixed_products_reach_the_residual_of_f64),
-    TEST(mixed_solutions_do_not_depend_on_neighbours),
-    TEST(variances_are_known_to_a_share_of_themselves),
-    TEST(a_column_is_solved_as_well_at_any_size),
-    TEST(a_worthless_guess_is_dropped),
-    TEST(scaling_changes_no_bit_of_a_usual_column),
-    TEST(the_goal_of_variances_has_any_size),
-    TEST(a_marginal_likelihood_has_weights_of_any_size),
-    TEST(quantiles_of_student_are_those_of_the_tables),
-    TEST(the_interval_of_log_det_covers_the_truth),
+      TEST(a_log_determinant_tells_the_standard_error_of_its_probes),
+      TEST(a_condition_is_of_all_ritz_values),
+      TEST(the_condition_of_a_solve_sees_the_least_eigenvalue),
+      TEST(cg_agrees_with_elimination),
+      TEST(the_reported_residual_is_the_true_one),
+      TEST(a_residual_below_the_dtype_stagnates_instead_of_looping),
+      TEST(a_column_does_not_depend_on_its_neighbours),
+      TEST(every_column_is_measured_by_its_own_length),
+      TEST(edge_cases_are_solved_at_once),
+      TEST(a_good_first_guess_saves_the_iterations),
+      TEST(indefinite_and_broken_matrices_are_reported),
+      TEST(a_broken_column_leaves_its_neighbours_alone),
+      TEST(wrong_shapes_and_options_are_errors),
+      TEST(an_interrupt_ends_the_iteration),
+      TEST(a_failed_allocation_leaks_nothing),
+      TEST(pivoted_cholesky_approximates_the_kernel_ever_better),
+      TEST(pivoted_cholesky_stops_when_nothing_is_left),
+      TEST(applying_a_preconditioner_solves_with_it),
+      TEST(noises_of_the_points_are_added_to_the_same_factor),
+      TEST(samples_have_the_covariance_of_the_preconditioner),
+      TEST(preconditioners_save_iterations),
+      TEST(jacobi_undoes_bad_scaling),
+      TEST(quadrature_is_that_of_gauss_and_legendre),
+      TEST(lanczos_gives_an_orthonormal_basis),
+      TEST(lanczos_stops_in_an_invariant_subspace),
+      TEST(logdet_by_probes_covers_the_truth_and_repeats),
+      TEST(the_gradient_of_a_solution_is_the_implicit_one),
+      TEST(the_marginal_likelihood_has_the_gradient_of_both_terms),
+      TEST(the_gradient_is_that_of_the_dense_estimator),
+      TEST(a_lazy_solve_is_the_solve),
+      TEST(a_solve_takes_what_its_plan_says),
+      TEST(a_solve_is_refused_below_its_minimum),
+      TEST(steps_of_an_optimiser_share_their_op),
+      TEST(gradients_reach_values_that_are_made_of_each_other),
+      TEST(columns_that_are_done_cost_nothing),
+      TEST(dropping_columns_changes_no_bit),
+      TEST(convergence_is_that_of_the_worst_column_on_both_sides_of_the_boundary),
+      TEST(a_tolerance_of_one_is_refused),
+      TEST(the_first_column_may_be_held_to_more_than_the_others),
+      TEST(an_indefinite_column_is_named_with_its_curvature),
+      TEST(mixed_products_reach_the_residual_of_f64),
+      TEST(mixed_solutions_do_not_depend_on_neighbours),
+      TEST(variances_are_known_to_a_share_of_themselves),
+      TEST(a_column_is_solved_as_well_at_any_size),
+      TEST(a_worthless_guess_is_dropped),
+      TEST(scaling_changes_no_bit_of_a_usual_column),
+      TEST(the_goal_of_variances_has_any_size),
+      TEST(a_marginal_likelihood_has_weights_of_any_size),
+      TEST(quantiles_of_student_are_those_of_the_tables),
+      TEST(the_interval_of_log_det_covers_the_truth),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

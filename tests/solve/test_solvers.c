@@ -1,13 +1,13 @@
-/* test_solvers.c - minimal residuals, alternating projections, dual descent, rows of lazy matrices, Nystrom preconditioners and
-** condition estimates, against dense elimination in doubles. */
+/* test_solvers.c - minimal residuals, alternating projections, dual descent, rows of lazy matrices,
+** Nystrom preconditioners and condition estimates, against dense elimination in doubles. */
 #include "support/solve_fixture.h"
 
+#include "iterate/rows.h"
 #include "plan/plan.h"
-#include "solve/precond/condition.h"
+#include "solve/alternating_projections.h"
 #include "solve/lanczos.h"
 #include "solve/minres.h"
-#include "solve/alternating_projections.h"
-#include "iterate/rows.h"
+#include "solve/precond/condition.h"
 #include "solve/sdd.h"
 
 static gb_node *minres (gb_node *a, gb_node *b, const gb_solve_options *o, gb_solve_info *info) {
@@ -16,7 +16,8 @@ static gb_node *minres (gb_node *a, gb_node *b, const gb_solve_options *o, gb_so
   return hold(st, x);
 }
 
-static gb_node *projections (gb_node *a, gb_node *b, const gb_alternating_projections_options *o, gb_solve_info *info) {
+static gb_node *projections (gb_node *a, gb_node *b, const gb_alternating_projections_options *o,
+                             gb_solve_info *info) {
   gb_node *x = NULL;
   const gb_status st = gb_solve_projections(a, b, o, &x, info, &err);
   return hold(st, x);
@@ -29,7 +30,9 @@ static gb_node *sdd (gb_node *a, gb_node *b, const gb_sdd_options *o, gb_solve_i
   return hold(st, x);
 }
 
-static gb_node *system_of (gb_dtype t, size_t n, double noise) { return plus_noise(kernel(t, n, scalar(t, 0, 30)), noise); }
+static gb_node *system_of (gb_dtype t, size_t n, double noise) {
+  return plus_noise(kernel(t, n, scalar(t, 0, 30)), noise);
+}
 
 static void check_solution (gb_node *a, gb_node *b, gb_node *x, double tol) {
   double *va = doubles(a), *want = doubles(b), *got = doubles(x);
@@ -39,7 +42,7 @@ static void check_solution (gb_node *a, gb_node *b, gb_node *x, double tol) {
   free(va), free(want), free(got);
 }
 
-/* ---- minimal residuals ---- */
+/* -- minimal residuals */
 
 static void minres_solves_definite_and_indefinite_systems (void **state) {
   (void)state;
@@ -49,7 +52,8 @@ static void minres_solves_definite_and_indefinite_systems (void **state) {
       const gb_solve_options o = {.tol = 1e-11, .max_iter = 900};
       gb_solve_info info;
       gb_node *x = minres(a, b, &o, &info);
-      assert_true(info.converged && info.reason == GB_SOLVE_CONVERGED && info.residual <= o.tol && info.iterations > 5);
+      assert_true(info.converged && info.reason == GB_SOLVE_CONVERGED && info.residual <= o.tol &&
+                  info.iterations > 5);
       CHECK_NEAR(info.residual, true_residual(a, b, x), 1e-13);
       check_solution(a, b, x, 1e-7);
       assert_true(info.condition > 2 && info.bytes >= 11 * 90 * r * sizeof(double));
@@ -120,7 +124,8 @@ static void minres_meets_singular_matrices (void **state) {
 
 static void minres_takes_a_preconditioner_and_a_guess (void **state) {
   (void)state;
-  gb_node *k = kernel(GB_F64, 150, scalar(GB_F64, 0, 30)), *a = plus_noise(k, 0.01), *b = random_leaf(GB_F64, 0, 150, 2, 7);
+  gb_node *k = kernel(GB_F64, 150, scalar(GB_F64, 0, 30)), *a = plus_noise(k, 0.01),
+          *b = random_leaf(GB_F64, 0, 150, 2, 7);
   gb_solve_options o = {.tol = 1e-9, .max_iter = 2000};
   gb_solve_info plain, info;
   minres(a, b, &o, &plain);
@@ -145,17 +150,20 @@ static void a_tolerance_below_the_dtype_stagnates (void **state) {
   assert_int_equal(info.reason, GB_SOLVE_STAGNATED);
   assert_true(info.residual < 1e-3 && info.residual > 1e-12 && info.iterations < 5000);
   CHECK_NEAR(info.residual, true_residual(a, b, x), 1e-5);
-  const gb_alternating_projections_options p = {.solve = {.tol = 1e-12, .max_iter = 100000}, .block = 20, .keep = 1 << 20};
+  const gb_alternating_projections_options p = {
+      .solve = {.tol = 1e-12, .max_iter = 100000}, .block = 20, .keep = 1 << 20};
   projections(a, b, &p, &info);
   assert_int_equal(info.reason, GB_SOLVE_STAGNATED);
   assert_true(info.residual < 1e-3 && info.residual > 1e-12);
 }
 
-/* ---- what all solvers share ---- */
+/* -- what all solvers share */
 
 typedef gb_node *solver (gb_node *a, gb_node *b, gb_solve_options o, gb_solve_info *info);
 
-static gb_node *by_minres (gb_node *a, gb_node *b, gb_solve_options o, gb_solve_info *info) { return minres(a, b, &o, info); }
+static gb_node *by_minres (gb_node *a, gb_node *b, gb_solve_options o, gb_solve_info *info) {
+  return minres(a, b, &o, info);
+}
 static gb_node *by_projections (gb_node *a, gb_node *b, gb_solve_options o, gb_solve_info *info) {
   return projections(a, b, &(gb_alternating_projections_options){.solve = o, .block = 2, .keep = 1000}, info);
 }
@@ -170,11 +178,13 @@ static void nothing_and_little_to_solve_is_solved (void **state) {
   for (int k = 0; k < 3; k++) {
     const gb_solve_options o = {.tol = 1e-8, .max_iter = 20000};
     gb_solve_info info;
-    double *x = doubles(solvers[k](leaf(GB_F64, 0, 2, (size_t[]){1, 1}, m), leaf(GB_F64, 0, 1, (size_t[]){1}, b), o, &info));
+    double *x = doubles(
+        solvers[k](leaf(GB_F64, 0, 2, (size_t[]){1, 1}, m), leaf(GB_F64, 0, 1, (size_t[]){1}, b), o, &info));
     assert_true(info.converged);
     CHECK_NEAR(x[0], 0.5, 1e-7);
     free(x);
-    x = doubles(solvers[k](leaf(GB_F64, 0, 2, (size_t[]){2, 2}, m), leaf(GB_F64, 0, 1, (size_t[]){2}, b), o, &info));
+    x = doubles(
+        solvers[k](leaf(GB_F64, 0, 2, (size_t[]){2, 2}, m), leaf(GB_F64, 0, 1, (size_t[]){2}, b), o, &info));
     assert_true(info.converged && info.residual <= 1e-8);
     CHECK_NEAR(x[0], 5.0 / 11, 1e-7);
     free(x);
@@ -198,7 +208,8 @@ static void the_size_of_a_right_hand_side_does_not_matter (void **state) {
       const double b[] = {2 * sizes[i], sizes[i]};
       const gb_solve_options o = {.tol = 1e-8, .max_iter = 20000};
       gb_solve_info info;
-      double *x = doubles(solvers[k](leaf(GB_F64, 0, 2, (size_t[]){2, 2}, m), leaf(GB_F64, 0, 1, (size_t[]){2}, b), o, &info));
+      double *x = doubles(solvers[k](leaf(GB_F64, 0, 2, (size_t[]){2, 2}, m),
+                                     leaf(GB_F64, 0, 1, (size_t[]){2}, b), o, &info));
       assert_true(info.converged && info.residual <= 1e-8 && info.iterations > 0);
       CHECK_NEAR(x[0] / sizes[i], 5.0 / 11, 1e-7);
       free(x);
@@ -224,7 +235,8 @@ static void a_broken_column_leaves_the_other_of_minres_alone (void **state) {
   const double m[] = {2, 1, 1, 3}, b[] = {1, NAN, 2, 1};
   const gb_solve_options o = {.tol = 1e-12, .max_iter = 50};
   gb_solve_info info;
-  double *x = doubles(minres(leaf(GB_F64, 0, 2, (size_t[]){2, 2}, m), leaf(GB_F64, 0, 2, (size_t[]){2, 2}, b), &o, &info));
+  double *x = doubles(
+      minres(leaf(GB_F64, 0, 2, (size_t[]){2, 2}, m), leaf(GB_F64, 0, 2, (size_t[]){2, 2}, b), &o, &info));
   assert_int_equal(info.reason, GB_SOLVE_NAN);
   CHECK_NEAR(x[0], 0.2, 1e-12);
   CHECK_NEAR(x[2], 0.6, 1e-12);
@@ -264,8 +276,10 @@ static void an_interrupt_ends_every_loop (void **state) {
   gb_precond q;
   double step;
   gb_interrupt_raise();
-  const gb_status st[] = {gb_solve_minres(a, b, &o, &x, &info, &err), gb_solve_projections(a, b, &p, &x, &info, &err),
-                          gb_solve_sdd(a, b, &d, &x, &step, &info, &err), gb_precond_nystrom(&q, a, gb_noise_level(0.1), 5, 0, 0, &err)};
+  const gb_status st[] = {gb_solve_minres(a, b, &o, &x, &info, &err),
+                          gb_solve_projections(a, b, &p, &x, &info, &err),
+                          gb_solve_sdd(a, b, &d, &x, &step, &info, &err),
+                          gb_precond_nystrom(&q, a, gb_noise_level(0.1), 5, 0, 0, &err)};
   gb_interrupt_clear();
   for (int i = 0; i < 4; i++) assert_int_equal(st[i], GB_EINTR);
 }
@@ -280,8 +294,15 @@ static gb_status work (int kind, gb_node *k, gb_node *a, gb_node *b) {
   gb_status st = GB_OK;
   switch (kind) {
     case 0: st = gb_solve_minres(a, b, &o, &x, &info, &err); break;
-    case 1: st = gb_solve_projections(a, b, &(gb_alternating_projections_options){.solve = o, .block = 7, .keep = 1 << 20}, &x, &info, &err); break;
-    case 2: st = gb_solve_sdd(a, b, &(gb_sdd_options){.solve = o, .batch = 7, .momentum = 0.5}, &x, &number, &info, &err); break;
+    case 1:
+      st = gb_solve_projections(
+          a, b, &(gb_alternating_projections_options){.solve = o, .block = 7, .keep = 1 << 20}, &x, &info,
+          &err);
+      break;
+    case 2:
+      st = gb_solve_sdd(a, b, &(gb_sdd_options){.solve = o, .batch = 7, .momentum = 0.5}, &x, &number, &info,
+                        &err);
+      break;
     case 3: st = gb_precond_nystrom(&p, k, gb_noise_level(0.1), 5, 0, 0, &err); break;
     default: {
       gb_node *l = NULL;
@@ -297,7 +318,8 @@ static gb_status work (int kind, gb_node *k, gb_node *a, gb_node *b) {
 
 static void a_failed_allocation_leaks_nothing (void **state) {
   (void)state;
-  gb_node *k = kernel(GB_F64, 20, scalar(GB_F64, 0, 10)), *a = plus_noise(k, 0.1), *b = random_leaf(GB_F64, 0, 20, 1, 8);
+  gb_node *k = kernel(GB_F64, 20, scalar(GB_F64, 0, 10)), *a = plus_noise(k, 0.1),
+          *b = random_leaf(GB_F64, 0, 20, 1, 8);
   for (int kind = 0; kind < 5; kind++) {
     const size_t nodes = g->nnodes, used = dev->ledger.used;
     gb_status st;
@@ -315,10 +337,10 @@ static void a_failed_allocation_leaks_nothing (void **state) {
   }
 }
 
-/* ---- rows ---- */
+/* -- rows */
 
-/* Rows and columns of an expression, and a product with each, against the dense values, which are computed last: what has a
-** value is not taken apart. */
+/* Rows and columns of an expression, and a product with each, against the dense values, which are computed
+** last: what has a value is not taken apart. */
 static void check_rows (gb_node *a) {
   const size_t n = gb_node_shape(a)->dim[0], r = 2, at[] = {n - 1, 0, n / 2};
   double x[200], v[6], y[6], z[200], block[9];
@@ -352,11 +374,14 @@ static void check_rows (gb_node *a) {
 
 /* Matrices of n points, made of new leaves each time. */
 static gb_node *matrix_of_kind (int kind, size_t n) {
-  gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 30)), *x = random_leaf(GB_F64, 0, n, 3, 9), *w = random_leaf(GB_F64, 0, n, 1, 2);
+  gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 30)), *x = random_leaf(GB_F64, 0, n, 3, 9),
+          *w = random_leaf(GB_F64, 0, n, 1, 2);
   gb_node *turned = BUILD(gb_transpose, x), *linear = BUILD(gb_matmul, x, turned);
-  gb_node *down = BUILD(gb_unsqueeze, w, 1), *across = BUILD(gb_unsqueeze, w, 0), *outer = BUILD(gb_map2, GB_OP_MUL, down, across);
+  gb_node *down = BUILD(gb_unsqueeze, w, 1), *across = BUILD(gb_unsqueeze, w, 0),
+          *outer = BUILD(gb_map2, GB_OP_MUL, down, across);
   gb_node *first = BUILD(gb_unsqueeze, turned, 2), *second = BUILD(gb_unsqueeze, turned, 1);
-  gb_node *cube = BUILD(gb_map2, GB_OP_SUB, first, second), *cosines = BUILD(gb_map1, GB_OP_COS, cube);      /* (3, n, n) */
+  /* (3, n, n) */
+  gb_node *cube = BUILD(gb_map2, GB_OP_SUB, first, second), *cosines = BUILD(gb_map1, GB_OP_COS, cube);
   gb_node *periodic = BUILD(gb_reduce, GB_OP_SUM, cosines, 1u << 0, false), *wide = plus_noise(linear, 0.5);
   gb_node *squares = BUILD(gb_map1, GB_OP_SQUARE, w), *diagonal = BUILD(gb_diag, squares);
   switch (kind) {
@@ -365,7 +390,7 @@ static gb_node *matrix_of_kind (int kind, size_t n) {
     case 2: return linear;
     case 3: return outer;
     case 4: return periodic;
-    case 5: return BUILD(gb_map2, GB_OP_MUL, k, wide);           /* the unit matrix inside a product */
+    case 5: return BUILD(gb_map2, GB_OP_MUL, k, wide); /* the unit matrix inside a product */
     case 6: return BUILD(gb_map2, GB_OP_ADD, k, diagonal);
     case 7: return BUILD(gb_eye, g, n, GB_F64);
     case 8: return plus_noise(BUILD(gb_transpose, outer), 0.2);
@@ -399,7 +424,7 @@ static void rows_are_streamed (void **state) {
   assert_true(dev->ledger.peak - before < 8u << 20);
 }
 
-/* ---- projections and descent ---- */
+/* -- projections and descent */
 
 static void projections_solve_whatever_the_block (void **state) {
   (void)state;
@@ -407,7 +432,8 @@ static void projections_solve_whatever_the_block (void **state) {
   gb_node *a = system_of(GB_F64, n, 0.3), *b = random_leaf(GB_F64, 0, n, 2, 3);
   for (int keep = 0; keep < 2; keep++)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-      const gb_alternating_projections_options o = {.solve = {.tol = 1e-9, .max_iter = 2000}, .block = sizes[i], .keep = keep ? 1 << 20 : 0};
+      const gb_alternating_projections_options o = {
+          .solve = {.tol = 1e-9, .max_iter = 2000}, .block = sizes[i], .keep = keep ? 1 << 20 : 0};
       gb_solve_info info;
       gb_node *x = projections(a, b, &o, &info);
       assert_true(info.converged && info.residual <= 1e-9);
@@ -433,7 +459,8 @@ static void descent_solves_and_depends_on_its_seed_alone (void **state) {
   gb_node *a = system_of(GB_F64, n, 0.5), *b = random_leaf(GB_F64, 0, n, 2, 3);
   double *first = NULL;
   for (uint64_t seed = 0; seed < 3; seed++) {
-    const gb_sdd_options o = {.solve = {.tol = 1e-4, .max_iter = 40000}, .batch = 16, .momentum = 0.9, .seed = seed % 2};
+    const gb_sdd_options o = {
+        .solve = {.tol = 1e-4, .max_iter = 40000}, .batch = 16, .momentum = 0.9, .seed = seed % 2};
     gb_solve_info info;
     gb_node *x = sdd(a, b, &o, &info);
     assert_true(info.converged && info.residual <= 1e-4);
@@ -455,7 +482,8 @@ static void descent_takes_the_steps_of_its_source (void **state) {
   gb_node *a = system_of(GB_F64, n, 0.5), *b = random_leaf(GB_F64, 0, n, 1, 3);
   const gb_sdd_options o = {.solve = {.tol = 1e-9, .max_iter = 5}, .batch = n, .momentum = 0.7, .step = 0.05};
   gb_solve_info info;
-  double *got = doubles(sdd(a, b, &o, &info)), *va = doubles(a), *vb = doubles(b), x[12] = {0}, v[12] = {0}, at[12];
+  double *got = doubles(sdd(a, b, &o, &info)), *va = doubles(a), *vb = doubles(b), x[12] = {0}, v[12] = {0},
+         at[12];
   for (int k = 0; k < 5; k++) {
     for (size_t i = 0; i < n; i++) at[i] = x[i] + o.momentum * v[i];
     for (size_t i = 0; i < n; i++) {
@@ -473,14 +501,15 @@ static void descent_takes_the_steps_of_its_source (void **state) {
 static void descent_with_too_long_steps_says_so (void **state) {
   (void)state;
   gb_node *a = system_of(GB_F64, 60, 0.1), *b = random_leaf(GB_F64, 0, 60, 1, 3);
-  const gb_sdd_options o = {.solve = {.tol = 1e-4, .max_iter = 5000}, .batch = 20, .momentum = 0.9, .step = 10};
+  const gb_sdd_options o = {
+      .solve = {.tol = 1e-4, .max_iter = 5000}, .batch = 20, .momentum = 0.9, .step = 10};
   gb_solve_info info;
   sdd(a, b, &o, &info);
   assert_true(info.reason == GB_SOLVE_DIVERGED || info.reason == GB_SOLVE_NAN);
   assert_false(info.converged);
 }
 
-/* ---- preconditioners ---- */
+/* -- preconditioners */
 
 /* P^-1 of the unit matrix, inverted: P itself. */
 static void a_low_rank_preconditioner_inverts_itself (void **state) {
@@ -494,7 +523,7 @@ static void a_low_rank_preconditioner_inverts_itself (void **state) {
                    : gb_precond_pivoted_cholesky(&p, k, gb_noise_level(0.1), ranks[i], 0, &err));
       double *unit = calloc(2 * n * n, sizeof *unit), *inverse = unit + n * n, *l = calloc(n * n, sizeof *l);
       for (size_t j = 0; j < n; j++) unit[j * n + j] = l[j * n + j] = 0.1;
-      gb_precond_apply(&p, n, n, unit, inverse);                 /* 0.1 P^-1 */
+      gb_precond_apply(&p, n, n, unit, inverse); /* 0.1 P^-1 */
       for (size_t a = 0; a < n; a++)
         for (size_t b = 0; b < n; b++) {
           l[a * n + b] = a == b ? 0.1 : 0;
@@ -522,7 +551,7 @@ static void a_preconditioned_column_is_alone (void **state) {
   double *in = malloc(2 * n * r * sizeof *in), *out = in + n * r, one[600], alone[600];
   for (size_t i = 0; i < n * r; i++) in[i] = gb_rand_normal(8, 0, i);
   gb_precond_apply(&p, n, r, in, out);
-  for (size_t c = 0; c < 8; c++) {                /* in the first panel: the place in a panel goes with the column */
+  for (size_t c = 0; c < 8; c++) { /* in the first panel: the place in a panel goes with the column */
     double panel[8 * 600];
     for (size_t i = 0; i < n; i++) one[i] = in[i * r + c];
     for (size_t i = 0; i < n; i++)
@@ -542,18 +571,21 @@ static void a_preconditioned_column_is_alone (void **state) {
 static double trace_left (gb_node *k, bool drawn, size_t rank, uint64_t seed) {
   gb_precond p;
   const gb_noise noise = gb_noise_level(1e-3);
-  ok(drawn ? gb_precond_nystrom(&p, k, noise, rank, 0, seed, &err) : gb_precond_pivoted_cholesky(&p, k, noise, rank, 0, &err));
+  ok(drawn ? gb_precond_nystrom(&p, k, noise, rank, 0, seed, &err)
+           : gb_precond_pivoted_cholesky(&p, k, noise, rank, 0, &err));
   const double left = p.trace_left;
   gb_precond_clear(&p);
   return left;
 }
 
-/* Points that lie together are worth more than as many outliers, which the largest diagonal entries left belong to. */
+/* Points that lie together are worth more than as many outliers, which the largest diagonal entries left
+** belong to. */
 static void nystrom_is_not_led_astray_by_outliers (void **state) {
   (void)state;
   const size_t n = 300, outliers = 30;
   double *points = malloc(n * sizeof *points), drawn = 0;
-  for (size_t i = 0; i < n; i++) points[i] = i < outliers ? 100.0 * (double)(i + 1) : gb_rand_uniform(4, 0, i);
+  for (size_t i = 0; i < n; i++)
+    points[i] = i < outliers ? 100.0 * (double)(i + 1) : gb_rand_uniform(4, 0, i);
   gb_node *x = leaf(GB_F64, 0, 2, (size_t[]){n, 1}, points), *s = BUILD(gb_sqdist, x, x, NULL),
           *k = BUILD(gb_radial, GB_RBF, s, scalar(GB_F64, 0, 30), NULL);
   for (uint64_t seed = 0; seed < 5; seed++) drawn += trace_left(k, true, 20, seed) / 5;
@@ -562,20 +594,22 @@ static void nystrom_is_not_led_astray_by_outliers (void **state) {
   free(points);
 }
 
-/* Draws follow the diagonal: of two points apart, the one of diagonal 3 comes first in 3 of 4 seeds; and a rank is a prefix. */
+/* Draws follow the diagonal: of two points apart, the one of diagonal 3 comes first in 3 of 4 seeds; and a
+** rank is a prefix. */
 static void nystrom_draws_in_proportion (void **state) {
   (void)state;
   const double diagonal[] = {1, 0, 0, 3};
   gb_node *k = leaf(GB_F64, 0, 2, (size_t[]){2, 2}, diagonal);
   int second = 0;
   for (uint64_t seed = 0; seed < 400; seed++) second += fabs(trace_left(k, true, 1, seed) - 0.25) < 1e-12;
-  assert_true(second > 270 && second < 330);      /* 300, 3.5 standard errors of 8.7 */
+  assert_true(second > 270 && second < 330); /* 300, 3.5 standard errors of 8.7 */
   gb_precond few, many;
   gb_node *wide = kernel(GB_F64, 120, scalar(GB_F64, 0, 10));
   ok(gb_precond_nystrom(&few, wide, gb_noise_level(1e-3), 10, 0, 3, &err));
   ok(gb_precond_nystrom(&many, wide, gb_noise_level(1e-3), 40, 0, 3, &err));
   for (size_t i = 0; i < 10 * 120; i++) CHECK_NEAR(few.lt[i], many.lt[i], 0);
-  assert_true(few.rank == 10 && many.rank == 40 && many.trace_left < few.trace_left && many.trace_left < 1e-3);
+  assert_true(few.rank == 10 && many.rank == 40 && many.trace_left < few.trace_left &&
+              many.trace_left < 1e-3);
   gb_precond_clear(&few);
   gb_precond_clear(&many);
 }
@@ -585,7 +619,8 @@ static void low_rank_refuses_what_is_no_kernel_matrix (void **state) {
   const double negative[] = {-1, 2, 2, 1}, broken[] = {1, NAN, NAN, 1}, zero[4] = {0};
   for (int drawn = 0; drawn < 2; drawn++) {
     gb_precond p;
-    gb_node *given[] = {leaf(GB_F64, 0, 2, (size_t[]){2, 2}, negative), leaf(GB_F64, 0, 2, (size_t[]){2, 2}, broken),
+    gb_node *given[] = {leaf(GB_F64, 0, 2, (size_t[]){2, 2}, negative),
+                        leaf(GB_F64, 0, 2, (size_t[]){2, 2}, broken),
                         leaf(GB_F64, 0, 2, (size_t[]){2, 2}, zero)};
     const gb_status want[] = {GB_ENOTPD, GB_ENAN, GB_OK};
     for (int i = 0; i < 3; i++) {
@@ -614,7 +649,8 @@ static void probes_do_not_know_the_draws (void **state) {
   for (uint64_t seed = 0; seed < 20; seed++) {
     gb_precond p;
     ok(gb_precond_nystrom(&p, k, gb_noise_level(0.05), 25, 0, seed, &err));
-    const gb_logdet_options o = {.cg = {.tol = 1e-10, .max_iter = 200, .precond = &p}, .probes = 16, .seed = seed};
+    const gb_logdet_options o = {
+        .cg = {.tol = 1e-10, .max_iter = 200, .precond = &p}, .probes = 16, .seed = seed};
     gb_logdet_info info;
     ok(gb_logdet_slq(a, &o, &info, &err));
     sum += info.value - want;
@@ -625,14 +661,15 @@ static void probes_do_not_know_the_draws (void **state) {
   free(dense), free(none);
 }
 
-/* ---- condition ---- */
+/* -- condition */
 
 static void the_condition_is_estimated_within_a_factor_of_three (void **state) {
   (void)state;
   for (int t = 0; t < 2; t++)
     for (double noise = 1; noise > (t == 0 ? 1e-9 : 1e-3); noise /= 30) {
       const size_t n = 60;
-      gb_node *a = plus_noise(kernel(t == 0 ? GB_F64 : GB_F32, n, scalar(t == 0 ? GB_F64 : GB_F32, 0, 30)), noise);
+      gb_node *a =
+          plus_noise(kernel(t == 0 ? GB_F64 : GB_F32, n, scalar(t == 0 ? GB_F64 : GB_F32, 0, 30)), noise);
       gb_node *l = BUILD(gb_cholesky, a, 0);
       double got, *dense = doubles(a), *inverse = calloc(n * n, sizeof *inverse), norm = 0, other = 0;
       ok(gb_factor_condition(a, l, &got, &err));

@@ -6,11 +6,14 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "support/graph_fixture.h"
 #include "plan/plan.h"
+#include "support/graph_fixture.h"
 #include "support/reference.h"
 
-#define OK(call) do { if ((call) != GB_OK) fail_msg("%s: %s", #call, fx.err.text); } while (0)
+#define OK(call)                                                                                             \
+  do {                                                                                                       \
+    if ((call) != GB_OK) fail_msg("%s: %s", #call, fx.err.text);                                             \
+  } while (0)
 
 static gb_device *device;
 
@@ -29,20 +32,20 @@ static inline void eval_end (void) {
   gb_cache_drop(fx.g, SIZE_MAX);
   fixture_end();
   assert_int_equal(device->ledger.used, 0);
-  assert_int_equal(device->ledger.books, 0);                /* graphs and plans give back what they entered */
+  assert_int_equal(device->ledger.books, 0); /* graphs and plans give back what they entered */
   gb_device_free(device);
 }
 
 /* Random inputs: number k of a case is a function of (seed, k) and the range. */
 static struct {
   uint64_t seed;
-  gb_dtype dtype;                     /* of float inputs */
-  unsigned flags;                     /* of their leaves */
-  int next;                           /* number of the next input */
-  int changed;                        /* the input of which ... */
-  size_t element;                     /* ... this element ... */
-  double by;                          /* ... is moved by so much, NaN: becomes NaN; changed = -1: none */
-  gb_node *leaf[16];                  /* float inputs made, in order */
+  gb_dtype dtype;    /* of float inputs */
+  unsigned flags;    /* of their leaves */
+  int next;          /* number of the next input */
+  int changed;       /* the input of which ... */
+  size_t element;    /* ... this element ... */
+  double by;         /* ... is moved by so much, NaN: becomes NaN; changed = -1: none */
+  gb_node *leaf[16]; /* float inputs made, in order */
 } inputs;
 
 static inline void inputs_begin (uint64_t seed, gb_dtype dtype, unsigned flags) {

@@ -1,4 +1,5 @@
-/* faults.h - a system that fails when it is told to: link with --wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=read,--wrap=write,
+/* faults.h - a system that fails when it is told to: link with
+** --wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=read,--wrap=write,
 ** --wrap=fsync,--wrap=fdatasync,--wrap=rename. Included once a program. */
 #ifndef GB_TESTS_FAULTS_H
 #define GB_TESTS_FAULTS_H
@@ -10,15 +11,15 @@
 
 #include "base/interrupt.h"
 
-static long permitted = -1;              /* allocations until all fail; -1: none does */
-static size_t short_write;               /* bytes that one write takes at most; 0: all */
-static long writes_left = -1;            /* writes until the disk is full */
+static long permitted = -1;   /* allocations until all fail; -1: none does */
+static size_t short_write;    /* bytes that one write takes at most; 0: all */
+static long writes_left = -1; /* writes until the disk is full */
 static bool fsync_fails, rename_fails;
-static long interrupt_at = -1;           /* reads until a Ctrl-C comes; -1: none comes */
-static long reads_since;                 /* reads after it */
-static size_t longest_read;              /* bytes asked for at once */
-static bool flushed;                     /* nothing was written since the last fsync */
-static bool renamed_unflushed;           /* a file was renamed that was not flushed */
+static long interrupt_at = -1; /* reads until a Ctrl-C comes; -1: none comes */
+static long reads_since;       /* reads after it */
+static size_t longest_read;    /* bytes asked for at once */
+static bool flushed;           /* nothing was written since the last fsync */
+static bool renamed_unflushed; /* a file was renamed that was not flushed */
 static int flushes;
 
 static bool permit (void) {
@@ -60,7 +61,7 @@ ssize_t __wrap_write (int fd, const void *p, size_t n) {
   return __real_write(fd, p, short_write > 0 && n > short_write ? short_write : n);
 }
 
-int __wrap_fsync (int fd) {              /* counted, not waited for */
+int __wrap_fsync (int fd) { /* counted, not waited for */
   (void)fd;
   if (fsync_fails) return errno = EIO, -1;
   flushed = true;

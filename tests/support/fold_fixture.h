@@ -20,19 +20,21 @@
 #define MOST 96
 
 /* A value and how exact it is: a multiple of 2^-frac below 2^mag; mag = 99: inexact. */
-typedef struct fx_value { int v, frac, mag; } fx_value;
+typedef struct fx_value {
+  int v, frac, mag;
+} fx_value;
 
 typedef struct fx {
   gb_fold f;
   gb_operand operand[MOST];
   gb_ins ins[MOST];
   gb_out out[MOST];
-  bool exact[MOST];            /* outputs whose result is exact in any order */
+  bool exact[MOST]; /* outputs whose result is exact in any order */
   gb_number constant[MOST];
   void *in[MOST], *got[MOST], *want[MOST];
   size_t in_n[MOST], out_n[MOST];
   gb_dtype slot_dtype[MOST];
-  int nslots;                  /* of outputs */
+  int nslots; /* of outputs */
   uint64_t seed;
 } fx;
 
@@ -88,7 +90,7 @@ static inline size_t fx_strides (fx *x, gb_axes axes, ptrdiff_t stride[GB_FOLD_A
     span *= x->f.axis[list[q]].extent;
     if (!plain && fx_below(x, 8) == 0) span += (size_t)fx_below(x, 3);
   }
-  for (int q = 0; q < n; q++) {            /* a flipped axis now and then */
+  for (int q = 0; q < n; q++) { /* a flipped axis now and then */
     size_t e = x->f.axis[list[q]].extent;
     if (plain || e == 0 || fx_below(x, 10)) continue;
     *offset += (ptrdiff_t)(e - 1) * stride[list[q]];
@@ -134,7 +136,8 @@ static inline int fx_const (fx *x, double v) {
 static inline int fx_bind (fx *x, double v) {
   gb_ins *i = fx_ins(x, GB_INS_BIND);
   i->x = x->f.nconstants;
-  x->constant[x->f.nconstants++] = x->f.compute == GB_I64 ? (gb_number){.i = (int64_t)v} : (gb_number){.f = v};
+  x->constant[x->f.nconstants++] = x->f.compute == GB_I64 ? (gb_number){.i = (int64_t)v}
+                                                          : (gb_number){.f = v};
   return fx_dst(x, i);
 }
 static inline int fx_map (fx *x, gb_op op, int a, int b, int c) {
@@ -179,7 +182,13 @@ static inline gb_out *fx_emit (fx *x, int value, gb_out_kind kind, gb_monoid m, 
   i->a = value;
   i->x = x->f.nouts;
   gb_out *o = &x->out[x->f.nouts++];
-  *o = (gb_out){.kind = kind, .monoid = m, .reduced = reduced, .x = -1, .y = -1, .axis = axis, .slot2 = -1,
+  *o = (gb_out){.kind = kind,
+                .monoid = m,
+                .reduced = reduced,
+                .x = -1,
+                .y = -1,
+                .axis = axis,
+                .slot2 = -1,
                 .dtype = dtype};
   gb_axes kept = loops;
   for (int a = 0; a < x->f.naxes; a++)
@@ -227,8 +236,8 @@ static inline gb_status fx_run (fx *x, gb_device *dev, int poison, gb_fold_stats
   memset(scratch, poison, n);
   memset(scratch + n, 0x5a, 64 - (size_t)(scratch - block));
   fx_blank(x, x->got);
-  gb_status st = gb_cpu_fold(dev, &x->f, (const void *const *)x->in, x->got, x->constant, scratch, stats,
-                             &err);
+  gb_status st =
+      gb_cpu_fold(dev, &x->f, (const void *const *)x->in, x->got, x->constant, scratch, stats, &err);
   for (char *q = scratch + n; q < block + n + 64; q++) assert_int_equal(*q, 0x5a);
   if (st != GB_OK && st != GB_EINTR) print_message("%s\n", err.text);
   free(block);

@@ -9,9 +9,9 @@
 
 /* One element of an output. KSMALLEST keeps 'k' entries, the others one. */
 typedef struct cell {
-  double value;      /* sum, product, extreme; largest so far for LSE */
-  double tail;       /* LSE: sum of exp(t - value) */
-  int64_t position;  /* from 1; 0 = none yet */
+  double value;     /* sum, product, extreme; largest so far for LSE */
+  double tail;      /* LSE: sum of exp(t - value) */
+  int64_t position; /* from 1; 0 = none yet */
 } cell;
 
 typedef struct run {
@@ -20,8 +20,8 @@ typedef struct run {
   const gb_number *constant;
   size_t index[GB_FOLD_AXES];
   double *value;
-  cell **cells;                 /* per output */
-  gb_axes *inner;               /* per output: loops around its EMIT */
+  cell **cells;   /* per output */
+  gb_axes *inner; /* per output: loops around its EMIT */
 } run;
 
 static void die (const char *what) {
@@ -112,7 +112,8 @@ double gb_reference_map (gb_op op, double a, double b, double c) {
     case GB_OP_ISNAN: return isnan(a);
     case GB_OP_ISFINITE: return isfinite(a);
     case GB_OP_NOT: return a == 0;
-    case GB_OP_DETACH: case GB_OP_WITH_SLOPE: return a;
+    case GB_OP_DETACH:
+    case GB_OP_WITH_SLOPE: return a;
     case GB_OP_ADD: return a + b;
     case GB_OP_SUB: return a - b;
     case GB_OP_MUL: return a * b;
@@ -138,8 +139,14 @@ double gb_reference_map (gb_op op, double a, double b, double c) {
 static double rational_quadratic (int order, int dalpha, double u, double alpha) {
   double z = u / (2 * alpha), l = log1p(z), q = z / (alpha * (1 + z)), f, rate;
   switch (order) {
-    case 0: f = exp(-alpha * l); rate = alpha * q - l; break;
-    case 1: f = -0.5 * exp(-(alpha + 1) * l); rate = (alpha + 1) * q - l; break;
+    case 0:
+      f = exp(-alpha * l);
+      rate = alpha * q - l;
+      break;
+    case 1:
+      f = -0.5 * exp(-(alpha + 1) * l);
+      rate = (alpha + 1) * q - l;
+      break;
     default:
       f = (alpha + 1) / (4 * alpha) * exp(-(alpha + 2) * l);
       rate = 1 / (alpha + 1) - 1 / alpha + (alpha + 2) * q - l;
@@ -150,21 +157,17 @@ static double rational_quadratic (int order, int dalpha, double u, double alpha)
 double gb_reference_radial (gb_profile p, int order, int dalpha, double u, double alpha) {
   double a;
   switch (p) {
-    case GB_RBF:
-      return exp(-u / 2) * (order == 0 ? 1 : order == 1 ? -0.5 : 0.25);
+    case GB_RBF: return exp(-u / 2) * (order == 0 ? 1 : order == 1 ? -0.5 : 0.25);
     case GB_M12:
       a = sqrt(u);
       if (order == 0) return exp(-a);
       if (u == 0) return 0;
       return order == 1 ? -exp(-a) / (2 * a) : exp(-a) * (1 + 1 / a) / (4 * u);
-    case GB_M32:
-      a = sqrt(3 * u);
-      return exp(-a) * (order == 0 ? 1 + a : order == 1 ? -1.5 : 2.25 / a);
+    case GB_M32: a = sqrt(3 * u); return exp(-a) * (order == 0 ? 1 + a : order == 1 ? -1.5 : 2.25 / a);
     case GB_M52:
       a = sqrt(5 * u);
       return exp(-a) * (order == 0 ? 1 + a + a * a / 3 : order == 1 ? -5.0 / 6 * (1 + a) : 25.0 / 12);
-    default:
-      return rational_quadratic(order, dalpha, u, alpha);
+    default: return rational_quadratic(order, dalpha, u, alpha);
   }
 }
 
@@ -216,9 +219,14 @@ static size_t count (const gb_fold *f, gb_axes s) {
 
 static double identity (gb_monoid m) {
   switch (m) {
-    case GB_PROD: case GB_ALLTRUE: return 1;
-    case GB_MINIMUM: case GB_ARGMINIMUM: case GB_KSMALLEST: return INFINITY;
-    case GB_MAXIMUM: case GB_ARGMAXIMUM: case GB_LSE: return -INFINITY;
+    case GB_PROD:
+    case GB_ALLTRUE: return 1;
+    case GB_MINIMUM:
+    case GB_ARGMINIMUM:
+    case GB_KSMALLEST: return INFINITY;
+    case GB_MAXIMUM:
+    case GB_ARGMAXIMUM:
+    case GB_LSE: return -INFINITY;
     default: return 0;
   }
 }
@@ -249,7 +257,8 @@ static void combine (gb_monoid m, int k, cell *c, double t, int64_t position) {
     case GB_LSE: add_lse(c, t); break;
     case GB_ANYTRUE: c->value = c->value != 0 || t != 0; break;
     case GB_ALLTRUE: c->value = c->value != 0 && t != 0; break;
-    case GB_ARGMINIMUM: case GB_ARGMAXIMUM: {
+    case GB_ARGMINIMUM:
+    case GB_ARGMAXIMUM: {
       int better = isnan(t) ? !isnan(c->value) : m == GB_ARGMINIMUM ? t < c->value : t > c->value;
       int same = isnan(t) ? isnan(c->value) : t == c->value;
       if (c->position == 0 || better || (same && position < c->position)) *c = (cell){t, 0, position};
@@ -329,7 +338,7 @@ static void block (run *r, int from, int to);
 static void loop (run *r, int at, int end) {
   const gb_fold *f = r->f;
   int depth = 0, axis = f->ins[at].axis;
-  for (int n = at + 1; n < end; n++) {                 /* accumulators of this loop, not of loops inside it */
+  for (int n = at + 1; n < end; n++) { /* accumulators of this loop, not of loops inside it */
     if (f->ins[n].kind == GB_INS_LOOP) depth++;
     if (f->ins[n].kind == GB_INS_ENDLOOP) depth--;
     if (f->ins[n].kind == GB_INS_ACC && depth == 0) r->value[f->ins[n].dst] = identity(f->ins[n].monoid);
@@ -364,7 +373,8 @@ static void step (run *r, const gb_ins *i) {
       r->value[i->dst] = r->f->compute == GB_I64 ? (double)r->constant[i->x].i : r->constant[i->x].f;
       break;
     case GB_INS_IOTA:
-      r->value[i->dst] = (i->axis < 0 ? (double)(ptrdiff_t)place(r, i->x) : (double)r->index[i->axis]) * i->f + i->g;
+      r->value[i->dst] =
+          (i->axis < 0 ? (double)(ptrdiff_t)place(r, i->x) : (double)r->index[i->axis]) * i->f + i->g;
       break;
     case GB_INS_RAND: {
       uint64_t at = (uint64_t)place(r, i->x);
@@ -373,7 +383,8 @@ static void step (run *r, const gb_ins *i) {
       break;
     }
     case GB_INS_MAP: r->value[i->dst] = gb_reference_map(i->op, a, b, c); break;
-    case GB_INS_SQDIST: case GB_INS_DOT: r->value[i->dst] = along(r, i); break;
+    case GB_INS_SQDIST:
+    case GB_INS_DOT: r->value[i->dst] = along(r, i); break;
     case GB_INS_RADIAL:
       r->value[i->dst] = gb_reference_radial(i->profile, i->order, i->dalpha, a * b, c);
       break;
@@ -409,7 +420,8 @@ static double result (const gb_out *o, const cell *c) {
   if (o->kind != GB_OUT_REDUCE) return c->value;
   switch (o->monoid) {
     case GB_LSE: return c->tail > 0 ? c->value + log(c->tail) : c->value;
-    case GB_ARGMINIMUM: case GB_ARGMAXIMUM: return (double)c->position;
+    case GB_ARGMINIMUM:
+    case GB_ARGMAXIMUM: return (double)c->position;
     default: return c->value;
   }
 }
@@ -435,7 +447,7 @@ static void store (run *r, int o, void *const *out, int axis) {
     ptrdiff_t e = at + k * q->kstride;
     char *dst = (char *)out[q->slot] + e * (ptrdiff_t)gb_dtype_size(q->dtype);
     double v = result(q, &c[k]);
-    if (q->dtype == GB_I64 && isinf(v)) *(int64_t *)dst = v > 0 ? INT64_MAX : INT64_MIN;   /* of nothing */
+    if (q->dtype == GB_I64 && isinf(v)) *(int64_t *)dst = v > 0 ? INT64_MAX : INT64_MIN; /* of nothing */
     else gb_element_set(dst, 0, q->dtype, v);
     if (w > 0 && q->monoid == GB_KSMALLEST && q->kind == GB_OUT_REDUCE && q->slot2 >= 0)
       ((int64_t *)out[q->slot2])[e] = c[k].position;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/fold_reference.h"
 #include "graph/node.h"
+#include "support/fold_reference.h"
 
 static double *dense (gb_node *n);
 
@@ -34,7 +34,9 @@ static inline size_t view_source (const gb_node *n, const size_t *index, size_t 
   const int64_t *a = n->attr.i;
   size_t x[GB_MAXDIM] = {0};
   switch (n->op) {
-    case GB_OP_RESHAPE: case GB_OP_UNSQUEEZE: case GB_OP_SQUEEZE: return at;
+    case GB_OP_RESHAPE:
+    case GB_OP_UNSQUEEZE:
+    case GB_OP_SQUEEZE: return at;
     case GB_OP_EXPAND: return ravel(from, to->ndim, index);
     case GB_OP_PERMUTE:
       for (int i = 0; i < to->ndim; i++) x[a[i]] = index[i];
@@ -144,7 +146,8 @@ static inline void dense_cat (gb_node *n, double *y) {
 }
 
 static inline double range_at (const gb_node *n, size_t k) {
-  return gb_node_dtype(n) == GB_I64 ? (double)(n->attr.i[0] + n->attr.i[1] * (int64_t)k) : n->attr.f[0] + n->attr.f[1] * (double)k;
+  return gb_node_dtype(n) == GB_I64 ? (double)(n->attr.i[0] + n->attr.i[1] * (int64_t)k)
+                                    : n->attr.f[0] + n->attr.f[1] * (double)k;
 }
 
 static inline double generated (const gb_node *n, const size_t *index) {

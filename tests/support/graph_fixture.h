@@ -1,5 +1,6 @@
-/* graph_fixture.h - a graph without a device, for tests that only build expressions; names short on purpose.
-** Nodes are owned by the fixture and released by fixture_end, which also checks that nothing leaked. */
+/* graph_fixture.h - a graph without a device, for tests that only build expressions; names short on
+** purpose. Nodes are owned by the fixture and released by fixture_end, which also checks that nothing
+** leaked. */
 #ifndef GB_TESTS_GRAPH_FIXTURE_H
 #define GB_TESTS_GRAPH_FIXTURE_H
 
@@ -49,8 +50,12 @@ static inline gb_node *hold (gb_status st, gb_node *n) {
 }
 
 /* BUILD(gb_map1, GB_OP_EXP, x) calls gb_map1(GB_OP_EXP, x, &node, err) and holds the node. Does not nest. */
-#define BUILD(call, ...) \
-  ({ gb_node *built_ = NULL; gb_status st_ = call(__VA_ARGS__, &built_, &fx.err); hold(st_, built_); })
+#define BUILD(call, ...)                                                                                     \
+  ({                                                                                                         \
+    gb_node *built_ = NULL;                                                                                  \
+    gb_status st_ = call(__VA_ARGS__, &built_, &fx.err);                                                     \
+    hold(st_, built_);                                                                                       \
+  })
 
 static inline gb_node *num (double v) { return BUILD(gb_node_const, fx.g, v, GB_F64); }
 static inline gb_node *map1 (gb_op op, gb_node *a) { return BUILD(gb_map1, op, a); }
@@ -60,7 +65,9 @@ static inline gb_node *sub (gb_node *a, gb_node *b) { return map2(GB_OP_SUB, a, 
 static inline gb_node *mul (gb_node *a, gb_node *b) { return map2(GB_OP_MUL, a, b); }
 static inline gb_node *dvd (gb_node *a, gb_node *b) { return map2(GB_OP_DIV, a, b); }
 static inline gb_node *square (gb_node *a) { return map1(GB_OP_SQUARE, a); }
-static inline gb_node *sum_axis (gb_node *a, int axis) { return BUILD(gb_reduce, GB_OP_SUM, a, 1u << axis, false); }
+static inline gb_node *sum_axis (gb_node *a, int axis) {
+  return BUILD(gb_reduce, GB_OP_SUM, a, 1u << axis, false);
+}
 static inline gb_node *sum_all (gb_node *a) { return BUILD(gb_reduce, GB_OP_SUM, a, 0, false); }
 static inline gb_node *unsq (gb_node *a, int axis) { return BUILD(gb_unsqueeze, a, axis); }
 static inline gb_node *sq (gb_node *a, int axis) { return BUILD(gb_squeeze, a, axis); }
@@ -70,8 +77,8 @@ static inline gb_node *dist (gb_node *x, gb_node *y, gb_node *w) { return BUILD(
 static inline gb_node *eye (size_t n) { return BUILD(gb_eye, fx.g, n, GB_F64); }
 
 /* A new leaf. data NULL: filled by a fixed sequence in (lo, hi). */
-static inline gb_node *leaf_of (gb_dtype t, unsigned flags, int ndim, const size_t *dim, const double *data, double lo,
-                                double hi) {
+static inline gb_node *leaf_of (gb_dtype t, unsigned flags, int ndim, const size_t *dim, const double *data,
+                                double lo, double hi) {
   static uint32_t state = 12345;
   gb_tensor v = {0};
   const gb_shape s = gb_shape_of(ndim, dim);
@@ -79,7 +86,8 @@ static inline gb_node *leaf_of (gb_dtype t, unsigned flags, int ndim, const size
   if (st != GB_OK) fail_msg("%s", fx.err.text);
   for (size_t i = 0; i < gb_shape_numel(&s); i++) {
     state = state * 1664525u + 1013904223u;
-    gb_element_set(v.storage->data, i, t, data ? data[i] : lo + (hi - lo) * ((double)(state >> 8) + 0.5) / 16777216.0);
+    gb_element_set(v.storage->data, i, t,
+                   data ? data[i] : lo + (hi - lo) * ((double)(state >> 8) + 0.5) / 16777216.0);
   }
   gb_node *n = NULL;
   st = gb_node_leaf(fx.g, &v, flags, "", &n, &fx.err);
@@ -88,7 +96,9 @@ static inline gb_node *leaf_of (gb_dtype t, unsigned flags, int ndim, const size
 }
 
 static inline gb_node *leaf0 (double v) { return leaf_of(GB_F64, GB_NODE_GRAD, 0, NULL, &v, 0, 0); }
-static inline gb_node *leaf1 (size_t n) { return leaf_of(GB_F64, GB_NODE_GRAD, 1, (size_t[]){n}, NULL, 0.3, 1.7); }
+static inline gb_node *leaf1 (size_t n) {
+  return leaf_of(GB_F64, GB_NODE_GRAD, 1, (size_t[]){n}, NULL, 0.3, 1.7);
+}
 static inline gb_node *leaf2 (size_t n, size_t m) {
   return leaf_of(GB_F64, GB_NODE_GRAD, 2, (size_t[]){n, m}, NULL, -1, 1);
 }

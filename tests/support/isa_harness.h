@@ -1,6 +1,6 @@
 /* isa_harness.h - what the tests of the kernel tables share: running a test for every table of every
-** instruction set this machine has, typed access to buffers, reproducible numbers, and errors in units of the
-** last place. */
+** instruction set this machine has, typed access to buffers, reproducible numbers, and errors in units of
+** the last place. */
 #ifndef GB_TESTS_ISA_HARNESS_H
 #define GB_TESTS_ISA_HARNESS_H
 
@@ -21,25 +21,31 @@
 typedef struct table {
   const gb_isa *isa;
   const gb_isa_kernels *k;
-  bool single;                   /* float, else double */
-  bool fused;                    /* multiply-adds round once */
-  size_t width;                  /* bytes an element */
+  bool single;  /* float, else double */
+  bool fused;   /* multiply-adds round once */
+  size_t width; /* bytes an element */
 } table;
 
 static inline void each_table (void (*test)(const table *t)) {
-  static const char *const names[] = { "avx512", "avx2", "portable" };
+  static const char *const names[] = {"avx512", "avx2", "portable"};
   for (int i = 0; i < 3; i++) {
-    if (gb_isa_select(names[i], NULL) != GB_OK) { print_message("%s: not on this machine\n", names[i]);
-                                                  continue; }
+    if (gb_isa_select(names[i], NULL) != GB_OK) {
+      print_message("%s: not on this machine\n", names[i]);
+      continue;
+    }
     for (int single = 0; single < 2; single++) {
-      const table t = { gb_isa_active, single ? &gb_isa_active->f32 : &gb_isa_active->f64, single == 1,
-                        gb_isa_active != &gb_isa_portable, single ? 4 : 8 };
+      const table t = {gb_isa_active, single ? &gb_isa_active->f32 : &gb_isa_active->f64, single == 1,
+                       gb_isa_active != &gb_isa_portable, single ? 4 : 8};
       test(&t);
     }
   }
 }
 
-#define EACH_TABLE(name) static void name (void **state) { (void)state; each_table(name##_in); }
+#define EACH_TABLE(name)                                                                                     \
+  static void name(void **state) {                                                                           \
+    (void)state;                                                                                             \
+    each_table(name##_in);                                                                                   \
+  }
 
 static inline double get (const table *t, const void *p, size_t i) {
   return t->single ? (double)((const float *)p)[i] : ((const double *)p)[i];
@@ -52,8 +58,8 @@ static inline void put (const table *t, void *p, size_t i, double v) {
 
 /* a b + c as the table's instruction set does it. */
 static inline double muladd (const table *t, double a, double b, double c) {
-  if (t->single) return (double)(t->fused ? fmaf((float)a, (float)b, (float)c) : (float)a * (float)b
-                                 + (float)c);
+  if (t->single)
+    return (double)(t->fused ? fmaf((float)a, (float)b, (float)c) : (float)a * (float)b + (float)c);
   return t->fused ? fma(a, b, c) : a * b + c;
 }
 

@@ -10,9 +10,13 @@ static inline gb_node *empty_of (gb_dtype t, int ndim, const size_t *dim) {
   return BUILD(gb_node_leaf, fx.g, &none, GB_NODE_GRAD, "");
 }
 
-static inline gb_node *radial (gb_profile p, gb_node *s, gb_node *c, gb_node *alpha) { return BUILD(gb_radial, p, s, c, alpha); }
+static inline gb_node *radial (gb_profile p, gb_node *s, gb_node *c, gb_node *alpha) {
+  return BUILD(gb_radial, p, s, c, alpha);
+}
 static inline gb_node *grad1 (gb_node *y, gb_node *x) { return BUILD(gb_grad, y, NULL, 1, &x, false); }
-static inline gb_node *rows_sum (gb_node *a, int axis) { return BUILD(gb_reduce, GB_OP_SUM, a, 1u << axis, false); }
+static inline gb_node *rows_sum (gb_node *a, int axis) {
+  return BUILD(gb_reduce, GB_OP_SUM, a, 1u << axis, false);
+}
 static inline gb_node *identity_of (size_t n) { return BUILD(gb_eye, fx.g, n, inputs.dtype); }
 
 static inline void grads (gb_node *y, size_t n, gb_node *const *xs, gb_node **out) {
@@ -71,7 +75,10 @@ static inline bool same_bits (const gb_node *a, const gb_node *b) {
 }
 
 /* A copy of a value's bits, to compare with those of another graph. */
-typedef struct kept_bits { void *at; size_t bytes; } kept_bits;
+typedef struct kept_bits {
+  void *at;
+  size_t bytes;
+} kept_bits;
 
 static inline kept_bits keep_bits (const gb_node *n) {
   kept_bits k = {.bytes = gb_shape_bytes(gb_node_shape(n), gb_node_dtype(n))};
@@ -81,7 +88,8 @@ static inline kept_bits keep_bits (const gb_node *n) {
 }
 
 static inline bool has_bits (const gb_node *n, const kept_bits *k) {
-  return gb_shape_bytes(gb_node_shape(n), gb_node_dtype(n)) == k->bytes && memcmp(bits_of(n), k->at, k->bytes) == 0;
+  return gb_shape_bytes(gb_node_shape(n), gb_node_dtype(n)) == k->bytes &&
+         memcmp(bits_of(n), k->at, k->bytes) == 0;
 }
 
 #endif

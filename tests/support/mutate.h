@@ -1,5 +1,6 @@
-/* mutate.h - files that are nearly right: stretches cut, copied and moved, bytes and bits changed, words of the format's grammar and
-** numbers at the limits put where they hurt. The same seed gives the same files. */
+/* mutate.h - files that are nearly right: stretches cut, copied and moved, bytes and bits changed, words
+** of the format's grammar and numbers at the limits put where they hurt. The same seed gives the same
+** files. */
 #ifndef GB_TESTS_MUTATE_H
 #define GB_TESTS_MUTATE_H
 
@@ -14,12 +15,15 @@ enum { MUTANT_MOST = 1 << 16, MUTANT_SEEDS = 24 };
 
 typedef struct mutator {
   uint64_t g;
-  const char *const *words;              /* of the grammar; ended by NULL */
+  const char *const *words; /* of the grammar; ended by NULL */
   size_t nwords;
-  struct { unsigned char data[MUTANT_MOST]; size_t n; } seed[MUTANT_SEEDS];
+  struct {
+    unsigned char data[MUTANT_MOST];
+    size_t n;
+  } seed[MUTANT_SEEDS];
   size_t nseeds;
-  size_t chosen;                         /* the seed of the last mutant */
-  unsigned char data[2 * MUTANT_MOST];   /* the mutant */
+  size_t chosen;                       /* the seed of the last mutant */
+  unsigned char data[2 * MUTANT_MOST]; /* the mutant */
   size_t n;
 } mutator;
 
@@ -54,17 +58,52 @@ static void replace (mutator *m, size_t at, size_t drop, const void *p, size_t n
   if (m->n - drop + n > sizeof m->data) return;
   unsigned char held[512];
   if (n > sizeof held) n = sizeof held;
-  memcpy(held, p, n);                    /* it may lie in the mutant */
+  memcpy(held, p, n); /* it may lie in the mutant */
   memmove(m->data + at + n, m->data + at + drop, m->n - at - drop);
   memcpy(m->data + at, held, n);
   m->n += n - drop;
 }
 
 static void put_number (mutator *m) {
-  static const char *const limits[] = {"0", "1", "-1", "-0", "7", "8", "9", "255", "256", "65535", "65536", "2147483647", "2147483648",
-      "4294967295", "4294967296", "9007199254740993", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
-      "-9223372036854775809", "18446744073709551615", "18446744073709551616", "99999999999999999999999", "1e308", "1e309", "1e-400",
-      "1e999999999999", "0.1", "1e5", "00", "0x10", "inf", "nan", "1,5", "1.", ".5", "+3", "1e", "3L"};
+  static const char *const limits[] = {"0",
+                                       "1",
+                                       "-1",
+                                       "-0",
+                                       "7",
+                                       "8",
+                                       "9",
+                                       "255",
+                                       "256",
+                                       "65535",
+                                       "65536",
+                                       "2147483647",
+                                       "2147483648",
+                                       "4294967295",
+                                       "4294967296",
+                                       "9007199254740993",
+                                       "9223372036854775807",
+                                       "9223372036854775808",
+                                       "-9223372036854775808",
+                                       "-9223372036854775809",
+                                       "18446744073709551615",
+                                       "18446744073709551616",
+                                       "99999999999999999999999",
+                                       "1e308",
+                                       "1e309",
+                                       "1e-400",
+                                       "1e999999999999",
+                                       "0.1",
+                                       "1e5",
+                                       "00",
+                                       "0x10",
+                                       "inf",
+                                       "nan",
+                                       "1,5",
+                                       "1.",
+                                       ".5",
+                                       "+3",
+                                       "1e",
+                                       "3L"};
   size_t at = place(m), n = 0;
   for (size_t i = 0; i < m->n && (m->data[at] < '0' || m->data[at] > '9'); i++) at = (at + 1) % m->n;
   while (at + n < m->n && m->data[at + n] >= '0' && m->data[at + n] <= '9') n++;
@@ -73,8 +112,22 @@ static void put_number (mutator *m) {
 }
 
 static void put_binary (mutator *m) {
-  static const uint64_t limits[] = {0, 1, 7, 8, 0x7F, 0xFF, 0x100, 0x7FFF, 0xFFFF, 0x10000, 0x7FFFFFFF, 0xFFFFFFFF, 0x100000000,
-                                    0x7FFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 0x8000000000000000};
+  static const uint64_t limits[] = {0,
+                                    1,
+                                    7,
+                                    8,
+                                    0x7F,
+                                    0xFF,
+                                    0x100,
+                                    0x7FFF,
+                                    0xFFFF,
+                                    0x10000,
+                                    0x7FFFFFFF,
+                                    0xFFFFFFFF,
+                                    0x100000000,
+                                    0x7FFFFFFFFFFFFFFF,
+                                    0xFFFFFFFFFFFFFFFF,
+                                    0x8000000000000000};
   const uint64_t v = limits[draw(m, sizeof limits / sizeof limits[0])] + draw(m, 3) - 1;
   const size_t width = (size_t)1 << draw(m, 4);
   replace(m, draw(m, 2) == 0 ? draw(m, 16) : place(m), width, &v, width);
@@ -85,21 +138,26 @@ static void mutate_once (mutator *m) {
   const size_t at = place(m), some = stretch(m, m->n - at);
   switch (draw(m, 12)) {
     case 0: m->n = at; break;
-    case 1: if (m->n > 0) m->data[at] ^= (unsigned char)(1u << draw(m, 8)); break;
-    case 2: if (m->n > 0) m->data[at] = (unsigned char)draw(m, 256); break;
+    case 1:
+      if (m->n > 0) m->data[at] ^= (unsigned char)(1u << draw(m, 8));
+      break;
+    case 2:
+      if (m->n > 0) m->data[at] = (unsigned char)draw(m, 256);
+      break;
     case 3: replace(m, at, some, "", 0); break;
     case 4:
       for (size_t i = 0; i < sizeof junk; i++) junk[i] = (unsigned char)draw(m, 256);
       replace(m, at, draw(m, 2) * some, junk, stretch(m, sizeof junk));
       break;
-    case 5: replace(m, at, 0, m->data + at, some); break;                        /* twice */
-    case 6: replace(m, place(m), draw(m, 2) * some, m->data + at, some); break;  /* elsewhere, too */
+    case 5: replace(m, at, 0, m->data + at, some); break;                       /* twice */
+    case 6: replace(m, place(m), draw(m, 2) * some, m->data + at, some); break; /* elsewhere, too */
     case 7: {
       const size_t k = draw(m, m->nseeds), from = draw(m, m->seed[k].n + 1);
       replace(m, at, draw(m, 2) * some, m->seed[k].data + from, stretch(m, m->seed[k].n - from));
       break;
     }
-    case 8: case 9:
+    case 8:
+    case 9:
       if (m->nwords > 0) {
         const char *word = m->words[draw(m, m->nwords)];
         replace(m, at, draw(m, 2) * stretch(m, 8), word, strlen(word));

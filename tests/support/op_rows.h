@@ -3,22 +3,22 @@
 #ifndef GB_TESTS_OP_ROWS_H
 #define GB_TESTS_OP_ROWS_H
 
-#include "support/eval_fixture.h"
 #include "graph/call.h"
+#include "support/eval_fixture.h"
 
 enum {
-  GRAD = 1,            /* differentiable: compared with finite differences in its small cases */
-  NANS = 2,            /* NaN in input 0 gives NaN */
-  CHECKED = 4,         /* compared with the oracle; the others have a test of their own in test_ops.c */
-  REWRITTEN = 8        /* canonicalisation or lowering replaces the op: it need not be in the graph */
+  GRAD = 1,     /* differentiable: compared with finite differences in its small cases */
+  NANS = 2,     /* NaN in input 0 gives NaN */
+  CHECKED = 4,  /* compared with the oracle; the others have a test of their own in test_ops.c */
+  REWRITTEN = 8 /* canonicalisation or lowering replaces the op: it need not be in the graph */
 };
 
 typedef struct row {
   const char *id;
   gb_node *(*build)(int v);
-  int cases;           /* case numbers 0 .. cases-1 */
+  int cases; /* case numbers 0 .. cases-1 */
   unsigned traits;
-  double slack;        /* factor on the tolerance; 0 = 1 */
+  double slack; /* factor on the tolerance; 0 = 1 */
 } row;
 
 /* elementwise */
@@ -48,39 +48,46 @@ static inline gb_node *binary (gb_op op, int v, double lo, double hi, double lo2
   }
 }
 
-#define UNARY(X)                                                                                           \
-  X(NEG, -2, 2, GRAD | NANS) X(ABS, -2, 2, GRAD | NANS) X(SIGN, -2, 2, NANS) X(FLOOR, -3, 3, NANS)         \
-  X(CEIL, -3, 3, NANS) X(ROUND, -3, 3, NANS) X(SQUARE, -2, 2, GRAD | NANS) X(RECIP, 0.4, 2, GRAD | NANS)   \
-  X(SQRT, 0.2, 4, GRAD | NANS) X(RSQRT, 0.3, 4, GRAD | NANS) X(EXP, -3, 3, GRAD | NANS)                    \
-  X(EXPM1, -1, 1, GRAD | NANS) X(LOG, 0.2, 5, GRAD | NANS) X(LOG1P, -0.5, 3, GRAD | NANS)                  \
-  X(SIN, -4, 4, GRAD | NANS) X(COS, -4, 4, GRAD | NANS) X(TAN, -1.2, 1.2, GRAD | NANS)                     \
-  X(ASIN, -0.9, 0.9, GRAD | NANS) X(ACOS, -0.9, 0.9, GRAD | NANS) X(ATAN, -3, 3, GRAD | NANS)              \
-  X(TANH, -3, 3, GRAD | NANS) X(SIGMOID, -9, 9, GRAD | NANS) X(SOFTPLUS, -9, 9, GRAD | NANS)               \
-  X(RELU, -2, 2, GRAD | NANS) X(ERF, -2, 2, GRAD | NANS) X(NDTR, -3, 3, GRAD | NANS)                       \
-  X(LOG_NDTR, -9, 3, GRAD | NANS) X(NDTR_RATIO, -5, 3, GRAD | NANS) \
-  X(NDTR_GAP, -5, 3, GRAD | NANS) X(NDTR_SPREAD, -4, 3, GRAD | NANS) X(LGAMMA, 0.3, 6, GRAD | NANS) X(DIGAMMA, 0.3, 6, GRAD | NANS)           \
-  X(TRIGAMMA, 0.3, 6, GRAD | NANS) X(ISNAN, -1, 1, 0) X(ISFINITE, -1, 1, 0) X(DETACH, -1, 1, NANS | REWRITTEN)
+#define UNARY(X)                                                                                             \
+  X(NEG, -2, 2, GRAD | NANS)                                                                                 \
+  X(ABS, -2, 2, GRAD | NANS) X(SIGN, -2, 2, NANS) X(FLOOR, -3, 3, NANS) X(CEIL, -3, 3, NANS)                 \
+      X(ROUND, -3, 3, NANS) X(SQUARE, -2, 2, GRAD | NANS) X(RECIP, 0.4, 2, GRAD | NANS)                      \
+          X(SQRT, 0.2, 4, GRAD | NANS) X(RSQRT, 0.3, 4, GRAD | NANS) X(EXP, -3, 3, GRAD | NANS)              \
+              X(EXPM1, -1, 1, GRAD | NANS) X(LOG, 0.2, 5, GRAD | NANS) X(LOG1P, -0.5, 3, GRAD | NANS)        \
+                  X(SIN, -4, 4, GRAD | NANS) X(COS, -4, 4, GRAD | NANS) X(TAN, -1.2, 1.2, GRAD | NANS) X(    \
+                      ASIN, -0.9, 0.9, GRAD | NANS) X(ACOS, -0.9, 0.9, GRAD | NANS)                          \
+                      X(ATAN, -3, 3, GRAD | NANS) X(TANH, -3, 3, GRAD | NANS) X(SIGMOID, -9, 9, GRAD | NANS) \
+                          X(SOFTPLUS, -9, 9, GRAD | NANS) X(RELU, -2, 2, GRAD | NANS)                        \
+                              X(ERF, -2, 2, GRAD | NANS) X(NDTR, -3, 3, GRAD | NANS)                         \
+                                  X(LOG_NDTR, -9, 3, GRAD | NANS) X(NDTR_RATIO, -5, 3, GRAD | NANS)          \
+                                      X(NDTR_GAP, -5, 3, GRAD | NANS) X(NDTR_SPREAD, -4, 3, GRAD | NANS)     \
+                                          X(LGAMMA, 0.3, 6, GRAD | NANS) X(DIGAMMA, 0.3, 6, GRAD | NANS)     \
+                                              X(TRIGAMMA, 0.3, 6, GRAD | NANS) X(ISNAN, -1, 1, 0)            \
+                                                  X(ISFINITE, -1, 1, 0) X(DETACH, -1, 1, NANS | REWRITTEN)
 
-#define X(id, lo, hi, traits) static gb_node *b_##id (int v) { return unary(GB_OP_##id, v, lo, hi); }
+#define X(id, lo, hi, traits)                                                                                \
+  static gb_node *b_##id(int v) { return unary(GB_OP_##id, v, lo, hi); }
 UNARY(X)
 #undef X
 
-#define BINARY(X)                                                                                          \
-  X(ADD, -2, 2, -2, 2, GRAD | NANS) X(SUB, -2, 2, -2, 2, GRAD | NANS) X(MUL, -2, 2, -2, 2, GRAD | NANS)    \
-  X(DIV, -2, 2, 0.5, 2, GRAD | NANS) X(IDIV, -9, 9, 0.7, 2, NANS) X(MOD, -9, 9, 0.7, 2, GRAD | NANS)       \
-  X(POW, 0.3, 2, -2, 2, GRAD | NANS) X(MAXIMUM, -2, 2, -2, 2, GRAD | NANS)                                 \
-  X(MINIMUM, -2, 2, -2, 2, GRAD | NANS) X(LT, -2, 2, -2, 2, 0) X(LE, -2, 2, -2, 2, 0)                      \
-  X(GT, -2, 2, -2, 2, 0) X(GE, -2, 2, -2, 2, 0) X(EQ, -2, 2, -2, 2, 0) X(NE, -2, 2, -2, 2, 0)
+#define BINARY(X)                                                                                            \
+  X(ADD, -2, 2, -2, 2, GRAD | NANS)                                                                          \
+  X(SUB, -2, 2, -2, 2, GRAD | NANS) X(MUL, -2, 2, -2, 2, GRAD | NANS) X(DIV, -2, 2, 0.5, 2, GRAD | NANS)     \
+      X(IDIV, -9, 9, 0.7, 2, NANS) X(MOD, -9, 9, 0.7, 2, GRAD | NANS) X(POW, 0.3, 2, -2, 2, GRAD | NANS)     \
+          X(MAXIMUM, -2, 2, -2, 2, GRAD | NANS) X(MINIMUM, -2, 2, -2, 2, GRAD | NANS) X(LT, -2, 2, -2, 2, 0) \
+              X(LE, -2, 2, -2, 2, 0) X(GT, -2, 2, -2, 2, 0) X(GE, -2, 2, -2, 2, 0) X(EQ, -2, 2, -2, 2, 0)    \
+                  X(NE, -2, 2, -2, 2, 0)
 
-#define X(id, lo, hi, lo2, hi2, traits) \
-  static gb_node *b_##id (int v) { return binary(GB_OP_##id, v, lo, hi, lo2, hi2); }
+#define X(id, lo, hi, lo2, hi2, traits)                                                                      \
+  static gb_node *b_##id(int v) { return binary(GB_OP_##id, v, lo, hi, lo2, hi2); }
 BINARY(X)
 #undef X
 
 static gb_node *bools (int v, int k) {
   inputs.seed += (uint64_t)k;
-  gb_node *x = v == 0 ? ints(1, (size_t[]){0}, 0, 1) : v == 1 ? ints(1, (size_t[]){37}, 0, 1)
-                                                              : ints(2, (size_t[]){5, 37}, 0, 1);
+  gb_node *x = v == 0   ? ints(1, (size_t[]){0}, 0, 1)
+               : v == 1 ? ints(1, (size_t[]){37}, 0, 1)
+                        : ints(2, (size_t[]){5, 37}, 0, 1);
   inputs.seed -= (uint64_t)k;
   return x;
 }
@@ -98,7 +105,10 @@ static gb_node *given (gb_op op, int ndim, const size_t *dim, gb_dtype t, gb_att
   return BUILD(gb_node_build, fx.g, op, 0, NULL, &attr, &s, t);
 }
 static gb_node *b_POLYGAMMA (int v) {
-  return map2(GB_OP_POLYGAMMA, num(v % 3), v == 1 ? in1(0, 0.3, 6) : v == 2 ? in2(5, 70, 0.3, 6) : in1(9, 0.3, 6));
+  return map2(GB_OP_POLYGAMMA, num(v % 3),
+              v == 1   ? in1(0, 0.3, 6)
+              : v == 2 ? in2(5, 70, 0.3, 6)
+                       : in1(9, 0.3, 6));
 }
 static gb_node *b_WITH_SLOPE (int v) {
   if (v == 3) {
@@ -193,11 +203,12 @@ static inline gb_node *reduce (gb_op op, int v, double lo, double hi) {
     default: return BUILD(gb_reduce, op, in2(3, 0, lo, hi), 2, false);
   }
 }
-#define REDUCE(X)                                                                                          \
-  X(SUM, -1, 1, 11, GRAD | NANS) X(PROD, 0.9, 1.1, 11, GRAD | NANS) X(MIN, -1, 1, 10, GRAD | NANS)         \
-  X(MAX, -1, 1, 10, GRAD | NANS) X(LOGSUMEXP, -3, 3, 11, GRAD | NANS) X(ARGMIN, -1, 1, 10, 0)              \
-  X(ARGMAX, -1, 1, 10, 0)
-#define X(id, lo, hi, cases, traits) static gb_node *b_##id (int v) { return reduce(GB_OP_##id, v, lo, hi); }
+#define REDUCE(X)                                                                                            \
+  X(SUM, -1, 1, 11, GRAD | NANS)                                                                             \
+  X(PROD, 0.9, 1.1, 11, GRAD | NANS) X(MIN, -1, 1, 10, GRAD | NANS) X(MAX, -1, 1, 10, GRAD | NANS)           \
+      X(LOGSUMEXP, -3, 3, 11, GRAD | NANS) X(ARGMIN, -1, 1, 10, 0) X(ARGMAX, -1, 1, 10, 0)
+#define X(id, lo, hi, cases, traits)                                                                         \
+  static gb_node *b_##id(int v) { return reduce(GB_OP_##id, v, lo, hi); }
 REDUCE(X)
 #undef X
 static gb_node *b_ANY (int v) {
@@ -288,8 +299,8 @@ static gb_node *b_INDEX (int v) {
   return attr_node(GB_OP_INDEX, 2, in, (gb_attr){0});
 }
 static gb_node *put (gb_op op, int v) {
-  gb_node *at =
-      v == 0 ? leaf_of(GB_I64, 0, 1, (size_t[]){2}, (double[]){4, 2}, 0, 0) : ints(1, (size_t[]){6}, 1, 9);
+  gb_node *at = v == 0 ? leaf_of(GB_I64, 0, 1, (size_t[]){2}, (double[]){4, 2}, 0, 0)
+                       : ints(1, (size_t[]){6}, 1, 9);
   gb_node *in[3] = {v == 0 ? in2(5, 2, -1, 1) : in2(9, 20, -1, 1), at,
                     v == 0 ? in2(2, 2, -1, 1) : in2(6, 20, -1, 1)};
   return attr_node(op, 3, in, (gb_attr){0});

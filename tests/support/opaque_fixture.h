@@ -3,20 +3,20 @@
 #ifndef OPAQUE_FIXTURE_H
 #define OPAQUE_FIXTURE_H
 
+#include <float.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
-#include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
+#include "base/interrupt.h"
+#include "base/rng.h"
 #include "device/device.h"
 #include "program/fold.h"
 #include "program/library.h"
-#include "base/interrupt.h"
-#include "base/rng.h"
 
 #define GUARD 64
 #define POISON 0xcb
@@ -157,8 +157,10 @@ static inline void subtract_product (double *c, const double *a, bool ta, const 
     for (size_t l = 0; l < k; l++) {
       const double f = ta ? a[l * n + i] : a[i * k + l];
       if (f == 0) continue;
-      if (tb) for (size_t j = 0; j < m; j++) row[j] += f * b[j * k + l];
-      else for (size_t j = 0; j < m; j++) row[j] += f * b[l * m + j];
+      if (tb)
+        for (size_t j = 0; j < m; j++) row[j] += f * b[j * k + l];
+      else
+        for (size_t j = 0; j < m; j++) row[j] += f * b[l * m + j];
     }
     for (size_t j = 0; j < m; j++) c[i * m + j] -= row[j];
   }
@@ -166,10 +168,10 @@ static inline void subtract_product (double *c, const double *a, bool ta, const 
 }
 
 /* Asserts what / (n scale unit) < 30, the measure of backward stability that LAPACK's own tests use. */
-#define ASSERT_STABLE(what, n, scale, unit)                                                                \
-  do {                                                                                                     \
-    const double what_ = (what), bound_ = 30 * (double)((n) + 1) * (scale) * (unit);                       \
-    if (!(what_ <= bound_)) fail_msg("%s = %g exceeds %g at n = %zu", #what, what_, bound_, (size_t)(n));  \
+#define ASSERT_STABLE(what, n, scale, unit)                                                                  \
+  do {                                                                                                       \
+    const double what_ = (what), bound_ = 30 * (double)((n) + 1) * (scale) * (unit);                         \
+    if (!(what_ <= bound_)) fail_msg("%s = %g exceeds %g at n = %zu", #what, what_, bound_, (size_t)(n));    \
   } while (0)
 
 /* Q D Q' with Q a product of three reflections and the eigenvalues falling geometrically from 1 to 1 /
@@ -180,7 +182,7 @@ static inline double *spd_matrix (size_t n, double condition, uint64_t seed) {
   for (uint64_t k = 0; k < 3; k++) {
     double *v = random_normal(n, seed + k), vv = 0;
     for (size_t i = 0; i < n; i++) vv += v[i] * v[i];
-    for (int side = 0; side < 2; side++)       /* rows, then columns */
+    for (int side = 0; side < 2; side++) /* rows, then columns */
       for (size_t i = 0; i < n; i++) {
         const size_t step = side ? n : 1, at = side ? i : i * n;
         double dot = 0;

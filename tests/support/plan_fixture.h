@@ -8,16 +8,16 @@
 
 #include "base/hash.h"
 #include "base/interrupt.h"
-#include "support/graph_fixture.h"
 #include "plan/plan.h"
+#include "support/graph_fixture.h"
 
 /* What the device does wrong, and what it has done. */
 static struct naive {
-  int fail_at;                 /* step number from 0 that fails; -1 = none */
+  int fail_at; /* step number from 0 that fails; -1 = none */
   int interrupt_at;
-  int overrun;                 /* bytes written past the first result */
-  size_t skip;                 /* bytes left unwritten at the end of each result */
-  int steps;                   /* run since reset */
+  int overrun; /* bytes written past the first result */
+  size_t skip; /* bytes left unwritten at the end of each result */
+  int steps;   /* run since reset */
   int lowerings;
 } naive;
 
@@ -60,7 +60,8 @@ static void naive_step (gb_lowered *l, const gb_node *n, const int *buf_of, int 
 }
 
 /* Nothing here is staged. */
-gb_status gb_lower_inlined (gb_graph *g, size_t nouts, gb_node *const *outs, const bool *inlined, gb_lowered **out, gb_error *err) {
+gb_status gb_lower_inlined (gb_graph *g, size_t nouts, gb_node *const *outs, const bool *inlined,
+                            gb_lowered **out, gb_error *err) {
   (void)g, (void)nouts, (void)outs, (void)inlined, (void)out;
   return gb_fail(err, GB_EREFUSED, "no products");
 }
@@ -165,7 +166,7 @@ static inline void plan_begin (size_t limit) {
 static inline void plan_end (void) {
   gb_interrupt_clear();
   while (fx.n > 0) gb_node_unref(fx.held[--fx.n]);
-  gb_cache_sweep(fx.g);                        /* without handles no cache can be found again */
+  gb_cache_sweep(fx.g); /* without handles no cache can be found again */
   fixture_end();
 }
 
@@ -177,6 +178,9 @@ static inline gb_node *named (gb_node *n, const char *name) {
 }
 static inline double at (const gb_node *n, size_t i) { return gb_tensor_at(&n->out[0].tensor, &i); }
 
-#define OK(call) do { if ((call) != GB_OK) fail_msg("%s: %s", #call, fx.err.text); } while (0)
+#define OK(call)                                                                                             \
+  do {                                                                                                       \
+    if ((call) != GB_OK) fail_msg("%s: %s", #call, fx.err.text);                                             \
+  } while (0)
 
 #endif

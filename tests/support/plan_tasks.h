@@ -1,6 +1,6 @@
-/* plan_tasks.h - what users compute, small: kernel products, Gram matrices, the objective of an exact Gaussian process and its
-** gradient, predictions, nearest neighbours, a network, a covariance of three outputs. A task makes its leaves and says
-** what it asks for. */
+/* plan_tasks.h - what users compute, small: kernel products, Gram matrices, the objective of an exact
+** Gaussian process and its gradient, predictions, nearest neighbours, a network, a covariance of three
+** outputs. A task makes its leaves and says what it asks for. */
 #ifndef GB_TESTS_PLAN_TASKS_H
 #define GB_TESTS_PLAN_TASKS_H
 
@@ -10,7 +10,8 @@
 
 typedef struct task {
   const char *name;
-  size_t (*make)(size_t n, gb_node *out[TASK_RESULTS]);     /* n: size of the data; returns the number of results */
+  /* n: size of the data; returns the number of results */
+  size_t (*make)(size_t n, gb_node *out[TASK_RESULTS]);
 } task;
 
 static inline gb_node *rbf (gb_node *x, gb_node *y, gb_node *scale) {
@@ -73,7 +74,8 @@ static inline size_t nearest_neighbours (size_t n, gb_node **out) {
 
 /* Two layers, cross entropy of the log softmax, and the gradient in the weights. */
 static inline size_t network_loss (size_t n, gb_node **out) {
-  gb_node *x = in2(n, 5, -1, 1), *w1 = in2(5, 33, -1, 1), *b1 = in1(33, -1, 1), *w2 = in2(33, 4, -1, 1), *b2 = in1(4, -1, 1);
+  gb_node *x = in2(n, 5, -1, 1), *w1 = in2(5, 33, -1, 1), *b1 = in1(33, -1, 1), *w2 = in2(33, 4, -1, 1),
+          *b2 = in1(4, -1, 1);
   gb_node *classes = in2(n, 4, 0, 1), *hidden = map1(GB_OP_RELU, add(mm(x, w1), unsq(b1, 0)));
   gb_node *logits = add(mm(hidden, w2), unsq(b2, 0)), *p = BUILD(gb_log_softmax, logits, 1);
   gb_node *loss = BUILD(gb_scale, sum_all(mul(p, classes)), -1 / (double)n);
@@ -83,7 +85,8 @@ static inline size_t network_loss (size_t n, gb_node **out) {
 /* Three outputs that share a kernel: the covariance of all of them is the Kronecker product of B and K. */
 static inline size_t three_outputs (size_t n, gb_node **out) {
   gb_node *x = in2(n, 2, -1, 1), *k = rbf(x, x, in0(0.5, 2)), *mix = in2(3, 3, -1, 1);
-  gb_node *b = add(mm(mix, tr(mix)), eye(3)), *wide = unsq(unsq(b, 1), 3), *four = mul(wide, unsq(unsq(k, 0), 2));
+  gb_node *b = add(mm(mix, tr(mix)), eye(3)), *wide = unsq(unsq(b, 1), 3),
+          *four = mul(wide, unsq(unsq(k, 0), 2));
   gb_node *all = with_noise(BUILD(gb_reshape, four, &(gb_shape){.ndim = 2, .dim = {3 * n, 3 * n}}), num(0.5));
   gb_node *l = BUILD(gb_cholesky, all, 0);
   out[0] = mm(all, in1(3 * n, -1, 1));
@@ -92,11 +95,13 @@ static inline size_t three_outputs (size_t n, gb_node **out) {
   return 3;
 }
 
-static const task tasks[] = {
-    {"kernel product", kernel_product},         {"gram matrix", gram_matrix},
-    {"gp objective and gradient", gp_objective}, {"gp prediction", gp_prediction},
-    {"nearest neighbours", nearest_neighbours}, {"network loss and gradient", network_loss},
-    {"covariance of three outputs", three_outputs}};
+static const task tasks[] = {{"kernel product", kernel_product},
+                             {"gram matrix", gram_matrix},
+                             {"gp objective and gradient", gp_objective},
+                             {"gp prediction", gp_prediction},
+                             {"nearest neighbours", nearest_neighbours},
+                             {"network loss and gradient", network_loss},
+                             {"covariance of three outputs", three_outputs}};
 #define TASKS (sizeof tasks / sizeof tasks[0])
 
 #endif

@@ -1,13 +1,14 @@
-/* plan_watch.h - what holds of every plan, whatever it decides: its report is consistent, it runs in the bytes it said, under
-** two poisons, with the same bits for every budget, and it leaves nothing behind. Uses plan/plan.h alone.
+/* plan_watch.h - what holds of every plan, whatever it decides: its report is consistent, it runs in the
+** bytes it said, under two poisons, with the same bits for every budget, and it leaves nothing behind.
+** Uses plan/plan.h alone.
 **
 ** What is wrong is put into words in 'trouble', the first of a graph only; nothing here ends the test. */
 #ifndef GB_TESTS_PLAN_WATCH_H
 #define GB_TESTS_PLAN_WATCH_H
 
+#include "plan/place/pack.h"
 #include "support/alloc_guard.h"
 #include "support/eval_fixture.h"
-#include "plan/place/pack.h"
 
 #define MOST_RESULTS 16
 
@@ -68,7 +69,8 @@ static inline void forget_values (const asked *q) {
   gb_cache_drop(fx.g, SIZE_MAX);
   OK(gb_graph_order(fx.g, q->n, q->out, GB_WALK_ALL, &order, &n, &fx.err));
   for (size_t i = 0; i < n; i++)
-    for (int o = 0; order[i]->op != GB_OP_LEAF && o < order[i]->nout; o++) gb_tensor_clear(&order[i]->out[o].tensor);
+    for (int o = 0; order[i]->op != GB_OP_LEAF && o < order[i]->nout; o++)
+      gb_tensor_clear(&order[i]->out[o].tensor);
   free(order);
 }
 
@@ -82,10 +84,12 @@ static inline void check_pairs (const gb_plan_report *r) {
   for (int i = 0; i < r->nrows; i++)
     for (int k = 0; k < i; k++) {
       const gb_plan_row *a = &r->row[i], *b = &r->row[k];
-      if (a->offset == SIZE_MAX || b->offset == SIZE_MAX || a->bytes == 0 || b->bytes == 0 || !meet_in_time(a, b)) continue;
+      if (a->offset == SIZE_MAX || b->offset == SIZE_MAX || a->bytes == 0 || b->bytes == 0 ||
+          !meet_in_time(a, b))
+        continue;
       if (a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes)
-        TROUBLE("%s [%zu +%zu) of steps %d..%d overlaps %s [%zu +%zu) of steps %d..%d", a->what, a->offset, a->bytes,
-                a->first, a->last, b->what, b->offset, b->bytes, b->first, b->last);
+        TROUBLE("%s [%zu +%zu) of steps %d..%d overlaps %s [%zu +%zu) of steps %d..%d", a->what, a->offset,
+                a->bytes, a->first, a->last, b->what, b->offset, b->bytes, b->first, b->last);
     }
 }
 
@@ -95,9 +99,10 @@ static inline size_t most_alive (const gb_plan_report *r, size_t *end) {
   *end = 0;
   for (int i = 0; i < r->nrows; i++) {
     const gb_plan_row *a = &r->row[i];
-    size_t alive = 0;                                  /* the most is alive where some row begins */
+    size_t alive = 0; /* the most is alive where some row begins */
     if (a->offset == SIZE_MAX) continue;
-    if (a->bytes > 0 && a->offset + gb_round_size(a->bytes) > *end) *end = a->offset + gb_round_size(a->bytes);
+    if (a->bytes > 0 && a->offset + gb_round_size(a->bytes) > *end)
+      *end = a->offset + gb_round_size(a->bytes);
     for (int k = 0; k < r->nrows; k++)
       if (r->row[k].offset != SIZE_MAX && r->row[k].first <= a->first && a->first <= r->row[k].last &&
           r->row[k].turn[0] <= a->turn[0] && a->turn[0] <= r->row[k].turn[1])
@@ -124,14 +129,15 @@ static inline void check_report (const gb_plan_report *r, size_t budget) {
   if (alive + rest != r->lower_bound)
     TROUBLE("the lower bound is %zu, rows alive at once and storages have %zu", r->lower_bound, alive + rest);
   if (r->peak != r->arena + rest) TROUBLE("peak %zu is not %zu + %zu", r->peak, r->arena, rest);
-  const bool caches = fx.g->device->ledger.by_purpose[GB_MEM_CACHE] > 0;     /* the least counts those it reads, peak does not */
+  /* the least counts those it reads, peak does not */
+  const bool caches = fx.g->device->ledger.by_purpose[GB_MEM_CACHE] > 0;
   if (r->lower_bound > r->peak || (budget != 0 && r->peak > budget) || (r->minimum > r->peak && !caches))
     TROUBLE("bound %zu <= peak %zu <= budget %zu, minimum %zu", r->lower_bound, r->peak, budget, r->minimum);
 }
 
 /* a run */
 
-enum { MEMOISED, HANDED_OUT };                 /* values go to the nodes, or to the caller */
+enum { MEMOISED, HANDED_OUT }; /* values go to the nodes, or to the caller */
 
 static inline bool opened (const asked *q, size_t budget, gb_plan **p, gb_plan_report *r) {
   if (gb_plan_new(fx.g, q->n, q->out, &(gb_plan_options){.budget = budget}, p, &fx.err) != GB_OK) {
@@ -147,7 +153,8 @@ static inline void run_and_take (gb_plan *p, const asked *q, int way, bits *b) {
   gb_tensor t[MOST_RESULTS] = {{0}};
   fx.err.text[0] = '\0';
   b->rc = way == MEMOISED ? gb_plan_run(p, &fx.err) : gb_plan_run_with(p, 0, NULL, NULL, t, &fx.err);
-  for (size_t i = 0; b->rc == GB_OK && i < q->n; i++) bits_take(b, way == MEMOISED ? &q->out[i]->out[0].tensor : &t[i]);
+  for (size_t i = 0; b->rc == GB_OK && i < q->n; i++)
+    bits_take(b, way == MEMOISED ? &q->out[i]->out[0].tensor : &t[i]);
   for (size_t i = 0; i < q->n; i++) gb_tensor_clear(&t[i]);
 }
 
@@ -160,21 +167,23 @@ typedef struct watched {
 static inline void check_level (const asked *q, const char *when) {
   const gb_ledger *l = &fx.g->device->ledger;
   if (l->used != q->level || l->blocks != q->blocks)
-    TROUBLE("%zu bytes in %zu blocks are held %s, before %zu in %zu", l->used, l->blocks, when, q->level, q->blocks);
+    TROUBLE("%zu bytes in %zu blocks are held %s, before %zu in %zu", l->used, l->blocks, when, q->level,
+            q->blocks);
 }
 
 /* A failure of the numbers (a singular matrix) is an outcome; any other is not. */
 static inline bool numeric (gb_status rc) { return rc == GB_ENOTPD || rc == GB_ENAN; }
 
 /* Plans and runs under watch. False: trouble, or a numeric failure. */
-static inline bool run_watched (const asked *q, size_t budget, int way, unsigned char poison, gb_plan_report *r, watched *w,
-                                bits *b) {
+static inline bool run_watched (const asked *q, size_t budget, int way, unsigned char poison,
+                                gb_plan_report *r, watched *w, bits *b) {
   gb_plan *p;
   gb_run_stats s;
   if (!opened(q, budget, &p, r)) return false;
   gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = poison, .at_step = guard_step};
   run_and_take(p, q, way, b);
-  *w = (watched){gb_plan_memcheck.high_water, gb_plan_memcheck.unwritten, gb_plan_memcheck.unused_scratch, ""};
+  *w =
+      (watched){gb_plan_memcheck.high_water, gb_plan_memcheck.unwritten, gb_plan_memcheck.unused_scratch, ""};
   memcpy(w->first, gb_plan_memcheck.first, sizeof w->first);
   const size_t strays = gb_plan_memcheck.strays;
   gb_plan_memcheck = (gb_memcheck_watch){0};
@@ -185,16 +194,20 @@ static inline bool run_watched (const asked *q, size_t budget, int way, unsigned
   check_level(q, "after a run");
   if (b->rc != GB_OK && !numeric(b->rc)) TROUBLE("run: %s: %s", gb_status_code(b->rc), fx.err.text);
   if (strays > 0) TROUBLE("%zu stray bytes: %s", strays, w->first);
-  if (b->rc == GB_OK && s.measured != r->peak) TROUBLE("the ledger rose by %zu, peak is %zu", s.measured, r->peak);
+  if (b->rc == GB_OK && s.measured != r->peak)
+    TROUBLE("the ledger rose by %zu, peak is %zu", s.measured, r->peak);
   if (w->high > r->arena) TROUBLE("bytes of the arena up to %zu changed, it has %zu", w->high, r->arena);
   return b->rc == GB_OK && trouble[0] == '\0';
 }
 
 /* The most scratch that a step has left at its end, under both poisons. */
-static struct { size_t idle; char where[160]; } slack;
+static struct {
+  size_t idle;
+  char where[160];
+} slack;
 
-/* Both poisons: a byte that keeps one of them cannot keep the other. The numbers of 'want' are those of another budget;
-** where it is empty they are taken. */
+/* Both poisons: a byte that keeps one of them cannot keep the other. The numbers of 'want' are those of
+** another budget; where it is empty they are taken. */
 static inline void check_case (const asked *q, size_t budget, bits *want) {
   static const unsigned char poison[2] = {0xff, 0x5a};
   gb_plan_report r = {0};
@@ -218,19 +231,22 @@ static inline void check_case (const asked *q, size_t budget, bits *want) {
   const size_t unwritten = w[0].unwritten < w[1].unwritten ? w[0].unwritten : w[1].unwritten;
   const size_t idle = w[0].idle < w[1].idle ? w[0].idle : w[1].idle;
   if (idle > slack.idle) slack.idle = idle, memcpy(slack.where, w[1].first, sizeof slack.where);
-  if (unwritten >= GB_ARENA_ALIGN) TROUBLE("%zu bytes at the end of a result are not written: %s", unwritten, w[1].first);
+  if (unwritten >= GB_ARENA_ALIGN)
+    TROUBLE("%zu bytes at the end of a result are not written: %s", unwritten, w[1].first);
   if (idle >= IDLE) TROUBLE("%zu bytes at the end of a scratch are not used: %s", idle, w[1].first);
-  if (r.arena >= high + 2 * GB_ARENA_ALIGN) TROUBLE("bytes up to %zu of an arena of %zu changed: %s", high, r.arena, w[1].first);
+  if (r.arena >= high + 2 * GB_ARENA_ALIGN)
+    TROUBLE("bytes up to %zu of an arena of %zu changed: %s", high, r.arena, w[1].first);
 }
 
 /* other ways to run the same plan */
 
-#define FENCE 128                     /* bytes behind an arena of ours that nobody may touch */
+#define FENCE 128 /* bytes behind an arena of ours that nobody may touch */
 
 static inline void check_against (const bits *want, bits *got, const char *how) {
   const int differs = bits_differ(want, got);
   if (differs >= 0)
-    TROUBLE("%s: result %d has other bits, %s and %s", how, differs, gb_status_code(want->rc), gb_status_code(got->rc));
+    TROUBLE("%s: result %d has other bits, %s and %s", how, differs, gb_status_code(want->rc),
+            gb_status_code(got->rc));
   bits_free(got);
 }
 
@@ -243,8 +259,8 @@ static inline void check_closed (const asked *q, const bits *want) {
   bits got = {0};
   if (trouble[0] != '\0' || !opened(q, 0, &p, &r)) return;
   for (size_t i = 0; i < q->n; i++)
-    OK(gb_tensor_new(&fx.g->device->ledger, gb_node_dtype(q->out[i]), gb_node_shape(q->out[i]), GB_MEM_TENSOR, "", "",
-                     &t[i], &fx.err));
+    OK(gb_tensor_new(&fx.g->device->ledger, gb_node_dtype(q->out[i]), gb_node_shape(q->out[i]), GB_MEM_TENSOR,
+                     "", "", &t[i], &fx.err));
   OK(gb_plan_arena(p, false, &bytes, &fx.err));
   unsigned char *arena = aligned_alloc(GB_ARENA_ALIGN, gb_round_size(bytes) + FENCE);
   memset(arena, 0xa7, gb_round_size(bytes) + FENCE);
@@ -295,7 +311,8 @@ static inline void check_rebound (const asked *q, const bits *want) {
     bits got = {0};
     gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = k ? 0x5a : 0xff, .at_step = guard_step};
     got.rc = gb_plan_run_with(p, count, leaf, value, t, &fx.err);
-    if (gb_plan_memcheck.strays > 0) TROUBLE("%zu stray bytes with rebound leaves: %s", gb_plan_memcheck.strays, gb_plan_memcheck.first);
+    if (gb_plan_memcheck.strays > 0)
+      TROUBLE("%zu stray bytes with rebound leaves: %s", gb_plan_memcheck.strays, gb_plan_memcheck.first);
     gb_plan_memcheck = (gb_memcheck_watch){0};
     for (size_t i = 0; got.rc == GB_OK && i < q->n; i++) bits_take(&got, &t[i]);
     for (size_t i = 0; i < q->n; i++) gb_tensor_clear(&t[i]);
@@ -314,7 +331,7 @@ static inline gb_node *inner_of (const asked *q, uint32_t choice) {
   OK(gb_graph_order(fx.g, q->n, q->out, GB_WALK_ALL, &order, &n, &fx.err));
   for (size_t i = 0; i < n && inner == NULL; i++) {
     gb_node *x = order[(i + choice) % n];
-    bool passed = x->nin == 0 || x->nout > 1;            /* generated values, once stored, are read like leaves */
+    bool passed = x->nin == 0 || x->nout > 1; /* generated values, once stored, are read like leaves */
     for (size_t k = 0; k < q->n; k++) passed |= x == q->out[k];
     if (!passed) inner = x;
   }
@@ -322,8 +339,8 @@ static inline gb_node *inner_of (const asked *q, uint32_t choice) {
   return inner;
 }
 
-/* After something else was looked at, its caches still there: the ledger's limit is kept to the byte, caches give way, and
-** the bits are those of a graph without a past. */
+/* After something else was looked at, its caches still there: the ledger's limit is kept to the byte,
+** caches give way, and the bits are those of a graph without a past. */
 static inline void check_history (const asked *q, uint32_t choice, const bits *want) {
   gb_ledger *l = &fx.g->device->ledger;
   const size_t limit = l->limit;
@@ -337,10 +354,12 @@ static inline void check_history (const asked *q, uint32_t choice, const bits *w
   if (!opened(q, 0, &p, &r)) return;
   gb_plan_free(p);
   l->limit = pinned + r.minimum - 1;
-  if (r.minimum > 0 && gb_eval(fx.g, q->n, q->out, &fx.err) != GB_EREFUSED) TROUBLE("one byte less than %zu of the ledger is enough", r.minimum);
+  if (r.minimum > 0 && gb_eval(fx.g, q->n, q->out, &fx.err) != GB_EREFUSED)
+    TROUBLE("one byte less than %zu of the ledger is enough", r.minimum);
   l->limit = pinned + r.minimum;
   got.rc = gb_eval(fx.g, q->n, q->out, &fx.err);
-  if (got.rc != GB_OK) TROUBLE("the least, %zu bytes of the ledger, after n%zu: %.1900s", r.minimum, inner->index, fx.err.text);
+  if (got.rc != GB_OK)
+    TROUBLE("the least, %zu bytes of the ledger, after n%zu: %.1900s", r.minimum, inner->index, fx.err.text);
   l->limit = limit;
   for (size_t i = 0; got.rc == GB_OK && i < q->n; i++) bits_take(&got, &q->out[i]->out[0].tensor);
   char how[80];
@@ -354,12 +373,12 @@ static inline void check_history (const asked *q, uint32_t choice, const bits *w
 static inline void check_refusal (const asked *q, size_t minimum) {
   gb_plan *p = NULL;
   gb_error err = {0};
-  if (minimum < 2 || trouble[0] != '\0') return;                   /* a budget of 0 means the ledger's */
+  if (minimum < 2 || trouble[0] != '\0') return; /* a budget of 0 means the ledger's */
   const gb_status rc = gb_plan_new(fx.g, q->n, q->out, &(gb_plan_options){.budget = minimum - 1}, &p, &err);
   if (rc == GB_OK) gb_plan_free(p);
   if (rc != GB_EREFUSED || err.minimum != minimum || err.have != minimum - 1 || err.need < minimum)
-    TROUBLE("%zu bytes, one less than the least: %s, need %zu, have %zu, minimum %zu", minimum - 1, gb_status_code(rc),
-            (size_t)err.need, (size_t)err.have, (size_t)err.minimum);
+    TROUBLE("%zu bytes, one less than the least: %s, need %zu, have %zu, minimum %zu", minimum - 1,
+            gb_status_code(rc), (size_t)err.need, (size_t)err.have, (size_t)err.minimum);
   check_level(q, "after a refusal");
 }
 

@@ -9,17 +9,17 @@
 #include "base/rng.h"
 #include "support/fold_reference.h"
 
-typedef struct site {            /* a node being evaluated */
+typedef struct site { /* a node being evaluated */
   const gb_node *n;
-  double *const *in;             /* values of its inputs' first outputs; PICK: of the picked output */
-  double **out;                  /* malloc'ed buffers to fill */
+  double *const *in; /* values of its inputs' first outputs; PICK: of the picked output */
+  double **out;      /* malloc'ed buffers to fill */
   gb_error *err;
 } site;
 
 static const gb_shape *shape_in (const site *s, int i) { return gb_node_shape(s->n->in[i]); }
 static size_t numel (const gb_shape *s) { return gb_shape_numel(s); }
 
-/* ---- indices ---- */
+/* -- indices */
 
 static void unravel (size_t at, const gb_shape *s, size_t *index) {
   for (int i = s->ndim - 1; i >= 0; i--) {
@@ -48,7 +48,7 @@ static size_t batch_offset (const size_t *index, const gb_shape *out, const gb_s
   return broadcast(index, out->ndim - 2, &lead) * from->dim[from->ndim - 1] * from->dim[from->ndim - 2];
 }
 
-/* ---- elementwise and generators ---- */
+/* -- elementwise and generators */
 
 static gb_status eval_map (const site *s) {
   const gb_node *n = s->n;
@@ -66,7 +66,8 @@ static gb_status eval_map (const site *s) {
 }
 
 static double range_at (const gb_node *n, size_t k) {
-  return gb_node_dtype(n) == GB_I64 ? (double)(n->attr.i[0] + n->attr.i[1] * (int64_t)k) : n->attr.f[0] + n->attr.f[1] * (double)k;
+  return gb_node_dtype(n) == GB_I64 ? (double)(n->attr.i[0] + n->attr.i[1] * (int64_t)k)
+                                    : n->attr.f[0] + n->attr.f[1] * (double)k;
 }
 
 static gb_status eval_gen (const site *s) {
@@ -87,14 +88,14 @@ static gb_status eval_gen (const site *s) {
   return GB_OK;
 }
 
-/* ---- views ---- */
+/* -- views */
 
 static gb_status eval_view (const site *s) {
   const gb_node *n = s->n;
   const gb_shape *o = gb_node_shape(n), *f = shape_in(s, 0);
   const int64_t *a = n->attr.i;
   for (size_t e = 0; e < numel(o); e++) {
-    size_t x[GB_MAXDIM], y[GB_MAXDIM], from = e;          /* reshape, unsqueeze, squeeze, pick: same order */
+    size_t x[GB_MAXDIM], y[GB_MAXDIM], from = e; /* reshape, unsqueeze, squeeze, pick: same order */
     unravel(e, o, x);
     memcpy(y, x, sizeof y);
     switch (n->op) {
@@ -102,9 +103,7 @@ static gb_status eval_view (const site *s) {
         for (int i = 0; i < o->ndim; i++) y[a[i]] = x[i];
         from = ravel(y, f);
         break;
-      case GB_OP_EXPAND:
-        from = broadcast(x, o->ndim, f);
-        break;
+      case GB_OP_EXPAND: from = broadcast(x, o->ndim, f); break;
       case GB_OP_SLICE:
         y[a[0]] = (size_t)(a[1] + a[2] * (int64_t)x[a[0]]);
         from = ravel(y, f);
@@ -113,17 +112,19 @@ static gb_status eval_view (const site *s) {
         y[f->ndim - 1] = x[o->ndim - 1];
         from = ravel(y, f);
         break;
-      default:
-        break;
+      default: break;
     }
     s->out[0][e] = s->in[0][from];
   }
   return GB_OK;
 }
 
-/* ---- reductions ---- */
+/* -- reductions */
 
-typedef struct cell { double v, sum; size_t best, seen; } cell;
+typedef struct cell {
+  double v, sum;
+  size_t best, seen;
+} cell;
 
 /* Whether t replaces the best so far: NaN beats all, the first of equals stays. */
 static bool beats (double t, double best, bool smallest) {
@@ -148,8 +149,10 @@ static void reduce_one (gb_op op, cell *c, double t, size_t position) {
 
 static double reduced (gb_op op, const cell *c) {
   switch (op) {
-    case GB_OP_PROD: case GB_OP_ALL: return c->seen ? c->v : 1;
-    case GB_OP_ARGMIN: case GB_OP_ARGMAX: return (double)(c->best + 1);
+    case GB_OP_PROD:
+    case GB_OP_ALL: return c->seen ? c->v : 1;
+    case GB_OP_ARGMIN:
+    case GB_OP_ARGMAX: return (double)(c->best + 1);
     case GB_OP_LOGSUMEXP: return !c->seen ? -INFINITY : isinf(c->v) ? c->v : c->v + log(c->sum);
     default: return c->v;
   }
@@ -160,7 +163,7 @@ static gb_status eval_reduce (const site *s) {
   const gb_shape *f = shape_in(s, 0), *o = gb_node_shape(n);
   const unsigned mask = (unsigned)n->attr.i[0];
   cell *cells = calloc(numel(o) + 1, sizeof *cells);
-  for (int pass = 0; pass < 2; pass++)                    /* LOGSUMEXP: maxima first, then sums */
+  for (int pass = 0; pass < 2; pass++) /* LOGSUMEXP: maxima first, then sums */
     for (size_t e = 0; e < numel(f); e++) {
       size_t x[GB_MAXDIM], kept = 0, position = 0;
       unravel(e, f, x);
@@ -176,7 +179,7 @@ static gb_status eval_reduce (const site *s) {
   return GB_OK;
 }
 
-/* ---- contractions ---- */
+/* -- contractions */
 
 /* out[i, j] for one pair of rows of the last axes. */
 static double contract_one (const site *s, const size_t *x, size_t i, size_t j) {
@@ -189,7 +192,7 @@ static double contract_one (const site *s, const size_t *x, size_t i, size_t j) 
     if (n->op == GB_OP_SQDIST) {
       const double d = a[i * da + k] - b[j * db + k];
       t += (n->nin == 3 ? s->in[2][k] : 1) * d * d;
-    } else if (n->op == GB_OP_DIFFMV) {                    /* a is w (n, m), b is x (n, d); i row, j feature */
+    } else if (n->op == GB_OP_DIFFMV) { /* a is w (n, m), b is x (n, d); i row, j feature */
       const gb_shape *fy = shape_in(s, 2);
       t += a[i * da + k] * (b[i * db + j] - s->in[2][batch_offset(x, o, fy) + k * db + j]);
     } else {
@@ -209,9 +212,11 @@ static gb_status eval_contract (const site *s) {
   return GB_OK;
 }
 
-/* ---- along one axis: sorting, running sums, positions ---- */
+/* -- along one axis: sorting, running sums, positions */
 
-typedef struct line { size_t before, n, after; } line;    /* extents around and of an axis */
+typedef struct line {
+  size_t before, n, after;
+} line; /* extents around and of an axis */
 
 static line line_of (const gb_shape *s, int64_t axis) {
   line l = {1, s->dim[axis], 1};
@@ -280,7 +285,8 @@ static gb_status eval_positions (const site *s) {
   if (n->op != GB_OP_INDEX) memcpy(s->out[0], s->in[0], numel(gb_node_shape(n)) * sizeof(double));
   for (size_t i = 0; i < k; i++) {
     const double p = s->in[1][i];
-    if (!(p >= 1 && p <= (double)f.n)) return gb_fail(s->err, GB_EINDEX, "position %g is not in 1 .. %zu", p, f.n);
+    if (!(p >= 1 && p <= (double)f.n))
+      return gb_fail(s->err, GB_EINDEX, "position %g is not in 1 .. %zu", p, f.n);
     for (size_t b = 0; b < f.before; b++)
       for (size_t a = 0; a < f.after; a++) {
         const size_t there = at(&f, b, (size_t)p - 1, a);
@@ -314,12 +320,13 @@ static gb_status eval_cast (const site *s) {
   return GB_OK;
 }
 
-/* ---- linear algebra ---- */
+/* -- linear algebra */
 
 static gb_status eval_linalg (const site *s) {
   const gb_node *n = s->n;
   const gb_shape *o = gb_node_shape(n), *rhs = n->nin == 2 ? shape_in(s, 1) : NULL;
-  const size_t rows = shape_in(s, 0)->dim[0], cols = shape_in(s, 0)->dim[1], r = rhs && rhs->ndim == 2 ? rhs->dim[1] : 1;
+  const size_t rows = shape_in(s, 0)->dim[0], cols = shape_in(s, 0)->dim[1],
+               r = rhs && rhs->ndim == 2 ? rhs->dim[1] : 1;
   const double *a = s->in[0];
   double det = 0, *b = malloc((rows * (r > rows ? r : rows) + 1) * sizeof *b);
   bool regular = true;
@@ -361,18 +368,22 @@ static gb_status eval_linalg (const site *s) {
   return st;
 }
 
-/* ---- the walk ---- */
+/* -- the walk */
 
 static gb_status eval_opaque (const site *s) {
   switch (s->n->op) {
     case GB_OP_CAST: return eval_cast(s);
     case GB_OP_CAT: return eval_cat(s);
     case GB_OP_CUMSUM: return eval_cumsum(s);
-    case GB_OP_SORT: case GB_OP_TOPK: return eval_sort(s);
-    case GB_OP_INDEX: case GB_OP_PUT: case GB_OP_INDEX_ADD: return eval_positions(s);
+    case GB_OP_SORT:
+    case GB_OP_TOPK: return eval_sort(s);
+    case GB_OP_INDEX:
+    case GB_OP_PUT:
+    case GB_OP_INDEX_ADD: return eval_positions(s);
     case GB_OP_GEMM: return eval_contract(s);
-    case GB_OP_SOBOL: case GB_OP_RANDPERM: case GB_OP_CALL:
-      return gb_fail(s->err, GB_EOPTION, "no reference for %s", gb_ops[s->n->op].name);
+    case GB_OP_SOBOL:
+    case GB_OP_RANDPERM:
+    case GB_OP_CALL: return gb_fail(s->err, GB_EOPTION, "no reference for %s", gb_ops[s->n->op].name);
     default: return eval_linalg(s);
   }
 }
@@ -413,7 +424,8 @@ static bool is_bound (const gb_node *n, const reference_bindings *with) {
   return false;
 }
 
-/* values[position][output] of every node; positions are n->index, which the walk set and nothing here changes. */
+/* values[position][output] of every node; positions are n->index, which the walk set and nothing here
+** changes. */
 static gb_status eval_all (gb_node **order, size_t count, const reference_bindings *with,
                            double *(*values)[GB_MAX_OUTPUTS], gb_error *err) {
   for (size_t p = 0; p < count; p++) {
@@ -434,8 +446,8 @@ static gb_status eval_all (gb_node **order, size_t count, const reference_bindin
   return GB_OK;
 }
 
-gb_status reference_eval (gb_node *n, int output, const reference_bindings *with, double **out, gb_shape *shape,
-                          gb_error *err) {
+gb_status reference_eval (gb_node *n, int output, const reference_bindings *with, double **out,
+                          gb_shape *shape, gb_error *err) {
   gb_node **order;
   size_t count;
   GB_TRY(gb_graph_order(n->graph, 1, &n, GB_WALK_ALL, &order, &count, err));

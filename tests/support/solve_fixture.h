@@ -2,13 +2,13 @@
 #ifndef GB_TESTS_SOLVE_FIXTURE_H
 #define GB_TESTS_SOLVE_FIXTURE_H
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "base/interrupt.h"
 #include "base/rng.h"
@@ -130,10 +130,10 @@ static inline double eliminate (double *a, double *b, size_t n, size_t r) {
   return logdet;
 }
 
-#define CHECK_NEAR(got, want, tol)                                                                        \
-  do {                                                                                                    \
-    const double got_ = (got), want_ = (want), tol_ = (tol);                                              \
-    if (!(fabs(got_ - want_) <= tol_)) fail_msg("%s = %.12g, want %.12g +- %.1g", #got, got_, want_, tol_); \
+#define CHECK_NEAR(got, want, tol)                                                                           \
+  do {                                                                                                       \
+    const double got_ = (got), want_ = (want), tol_ = (tol);                                                 \
+    if (!(fabs(got_ - want_) <= tol_)) fail_msg("%s = %.12g, want %.12g +- %.1g", #got, got_, want_, tol_);  \
   } while (0)
 
 /* |b - A x| / |b| of the worst column, in doubles. */

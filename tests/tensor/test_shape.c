@@ -18,10 +18,10 @@
 #include "base/rng.h"
 #include "tensor/tensor.h"
 
-#define SHAPE(...) \
+#define SHAPE(...)                                                                                           \
   gb_shape_of((int)(sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t)), (size_t[]){__VA_ARGS__})
 
-/* ---- status ---- */
+/* -- status */
 
 static void every_status_has_a_code_and_a_text (void **state) {
   (void)state;
@@ -42,7 +42,7 @@ static void failing_fills_the_text_and_clears_the_sizes (void **state) {
   assert_int_equal(gb_fail(NULL, GB_EIO, "nobody listens"), GB_EIO);
 }
 
-/* ---- shapes ---- */
+/* -- shapes */
 
 static void shapes_print_as_users_write_them (void **state) {
   (void)state;
@@ -75,7 +75,7 @@ static void broadcast (gb_shape a, gb_shape b, const char *want) {
   assert_string_equal(ok ? gb_shape_text(&out, text) : "no", want);
   assert_int_equal(gb_shape_broadcast(&b, &a, &out), ok);
   assert_string_equal(ok ? gb_shape_text(&out, text) : "no", want);
-  gb_shape first = a, second = b;                               /* in place */
+  gb_shape first = a, second = b; /* in place */
   assert_int_equal(gb_shape_broadcast(&first, &b, &first), ok);
   assert_string_equal(ok ? gb_shape_text(&first, text) : "no", want);
   assert_int_equal(gb_shape_broadcast(&a, &second, &second), ok);
@@ -98,7 +98,7 @@ static void broadcasting_grows_one_side_of_unequal_ranks (void **state) {
   broadcast(SHAPE(0), SHAPE(2), "no");
 }
 
-/* ---- element types ---- */
+/* -- element types */
 
 static void every_half_survives_the_way_to_float_and_back (void **state) {
   (void)state;
@@ -127,7 +127,7 @@ static void floats_round_to_the_nearest_half_ties_to_even (void **state) {
       }
       uint16_t best = got;
       const double err = fabs((double)gb_f16_to_f32(got) - (double)f);
-      for (int step = -1; step <= 1; step += 2) {         /* neither neighbour is nearer */
+      for (int step = -1; step <= 1; step += 2) { /* neither neighbour is nearer */
         const uint16_t near = (uint16_t)(got + step);
         if ((near ^ got) & 0x8000u || isinf(gb_f16_to_f32(near)) || isinf(gb_f16_to_f32(got))) continue;
         const double other = fabs((double)gb_f16_to_f32(near) - (double)f);
@@ -144,9 +144,14 @@ static void floats_round_to_the_nearest_half_ties_to_even (void **state) {
 static void elements_convert_with_the_types_rounding (void **state) {
   (void)state;
   unsigned char buf[8];
-  static const struct { gb_dtype t; double in, out; } cases[] = {
-      {GB_F64, 0.1, 0.1},   {GB_F32, 0.1, (double)0.1f}, {GB_F16, 2049, 2048}, {GB_F16, 1e6, INFINITY},
-      {GB_BF16, 257, 256},  {GB_I64, -3, -3},            {GB_BOOL, 7, 1},      {GB_BOOL, 0, 0},
+  static const struct {
+    gb_dtype t;
+    double in, out;
+  } cases[] = {
+      {GB_F64, 0.1, 0.1},   {GB_F32, 0.1, (double)0.1f},
+      {GB_F16, 2049, 2048}, {GB_F16, 1e6, INFINITY},
+      {GB_BF16, 257, 256},  {GB_I64, -3, -3},
+      {GB_BOOL, 7, 1},      {GB_BOOL, 0, 0},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     gb_element_set(buf, 0, cases[i].t, cases[i].in);
@@ -162,7 +167,7 @@ static void dtypes_are_found_by_name (void **state) {
   assert_false(gb_dtype_parse("float64", &t));
 }
 
-/* ---- tensors and the ledger ---- */
+/* -- tensors and the ledger */
 
 static gb_tensor tensor (gb_ledger *l, gb_dtype t, gb_shape s) {
   gb_tensor x;
@@ -176,7 +181,7 @@ static void strided_copies_convert_in_index_order (void **state) {
   gb_ledger_init(&l, 1 << 20);
   gb_tensor a = tensor(&l, GB_F64, SHAPE(3, 4)), b = tensor(&l, GB_F32, SHAPE(4, 3));
   for (size_t i = 0; i < 12; i++) gb_element_set(a.storage->data, i, GB_F64, (double)i);
-  gb_tensor view = a;                            /* transposed, columns flipped */
+  gb_tensor view = a; /* transposed, columns flipped */
   view.shape = b.shape;
   view.stride[0] = -1;
   view.stride[1] = 4;
@@ -184,8 +189,7 @@ static void strided_copies_convert_in_index_order (void **state) {
   assert_false(gb_tensor_is_contiguous(&view));
   gb_tensor_copy(&b, &view);
   for (size_t i = 0; i < 4; i++)
-    for (size_t j = 0; j < 3; j++)
-      assert_true(gb_tensor_at(&b, (size_t[]){i, j}) == (double)(j * 4 + 3 - i));
+    for (size_t j = 0; j < 3; j++) assert_true(gb_tensor_at(&b, (size_t[]){i, j}) == (double)(j * 4 + 3 - i));
   gb_tensor_clear(&a);
   gb_tensor_clear(&a);
   gb_tensor_clear(&b);
@@ -259,9 +263,9 @@ static void a_loop_finds_its_memory_again (void **state) {
   gb_ledger_release(&l);
 }
 
-/* Mappings of freed blocks: the next block of their size has one back, with what was written there, smaller ones have parts of it,
-** which are one again when they are freed; what is kept is bounded, is given back before a block would pass the limit with it, and
-** in the end. */
+/* Mappings of freed blocks: the next block of their size has one back, with what was written there,
+** smaller ones have parts of it, which are one again when they are freed; what is kept is bounded, is
+** given back before a block would pass the limit with it, and in the end. */
 static void large_blocks_are_kept_within_the_limit (void **state) {
   (void)state;
   gb_ledger l;
@@ -291,7 +295,7 @@ static void large_blocks_are_kept_within_the_limit (void **state) {
   assert_ptr_equal(a, b);
   assert_true(gb_process_memory_read().now < before + 44 * MIB);
   gb_ledger_free(&l, b);
-  assert_true(filled(&l, 70 * MIB, &b));                         /* and 40 kept are more than 100 */
+  assert_true(filled(&l, 70 * MIB, &b)); /* and 40 kept are more than 100 */
   assert_true(gb_process_memory_read().now < before + 74 * MIB);
   gb_ledger_free(&l, b);
   gb_ledger_release(&l);
@@ -320,7 +324,7 @@ static void what_was_freed_is_no_more_than_the_limit_leaves (void **state) {
   const size_t before = gb_process_memory_read().now;
   for (int i = 0; i < BLOCKS; i++) assert_true(filled(&l, EACH * MIB, &block[i]));
   for (int i = 0; i < BLOCKS; i += 2) gb_ledger_free(&l, block[i]);
-  assert_true(filled(&l, 130 * MIB, &large));  /* 100 + 130 of 240; with the holes, 330 */
+  assert_true(filled(&l, 130 * MIB, &large)); /* 100 + 130 of 240; with the holes, 330 */
   const size_t now = gb_process_memory_read().now;
   assert_true(now - before <= l.limit);
   assert_true(now - before >= l.used - 8 * MIB);
@@ -363,7 +367,7 @@ static void bytes_print_in_the_nearest_unit (void **state) {
   assert_string_equal(gb_bytes_text((size_t)3 << 30, text), "3 GiB");
 }
 
-/* ---- random numbers, hashes, threads ---- */
+/* -- random numbers, hashes, threads */
 
 /* Known answers published with the Random123 library (kat_vectors, philox4x32 10). */
 static void philox_gives_the_published_numbers (void **state) {
@@ -413,7 +417,8 @@ static void normal_numbers_are_right_to_three_ulp (void **state) {
     gb_philox(3, 9, i, w);
     const long double want = normal_of_words(w);
     const double got = gb_rand_normal(3, 9, i);
-    if (!(fabsl((long double)got - want) <= 3 * 0x1p-52L * fabsl(want))) fail_msg("element %d: %.17g, expected %.20Lg", (int)i, got, want);
+    if (!(fabsl((long double)got - want) <= 3 * 0x1p-52L * fabsl(want)))
+      fail_msg("element %d: %.17g, expected %.20Lg", (int)i, got, want);
   }
 }
 
@@ -431,7 +436,9 @@ static void hashes_tell_the_zeros_apart (void **state) {
   assert_true(gb_hash_bytes(0, "abcdefgh", 8) != gb_hash_bytes(0, "abcdefgh\0", 9));
 }
 
-typedef struct marks { int calls[8]; } marks;
+typedef struct marks {
+  int calls[8];
+} marks;
 
 static void mark (void *ud, int t) { ((marks *)ud)->calls[t]++; }
 
@@ -454,30 +461,31 @@ static void the_pool_calls_each_part_once_a_job (void **state) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_status_has_a_code_and_a_text),
-      cmocka_unit_test(failing_fills_the_text_and_clears_the_sizes),
-      cmocka_unit_test(shapes_print_as_users_write_them),
-      cmocka_unit_test(products_that_overflow_are_noticed),
-      cmocka_unit_test(broadcasting_grows_one_side_of_unequal_ranks),
-      cmocka_unit_test(every_half_survives_the_way_to_float_and_back),
-      cmocka_unit_test(floats_round_to_the_nearest_half_ties_to_even),
-      cmocka_unit_test(elements_convert_with_the_types_rounding),
-      cmocka_unit_test(dtypes_are_found_by_name),
-      cmocka_unit_test(strided_copies_convert_in_index_order),
-      cmocka_unit_test(storage_lives_as_long_as_its_last_count),
-      cmocka_unit_test(the_ledger_keeps_its_limit_and_its_account),
+    cmocka_unit_test(every_status_has_a_code_and_a_text),
+    cmocka_unit_test(failing_fills_the_text_and_clears_the_sizes),
+    cmocka_unit_test(shapes_print_as_users_write_them),
+    cmocka_unit_test(products_that_overflow_are_noticed),
+    cmocka_unit_test(broadcasting_grows_one_side_of_unequal_ranks),
+    cmocka_unit_test(every_half_survives_the_way_to_float_and_back),
+    cmocka_unit_test(floats_round_to_the_nearest_half_ties_to_even),
+    cmocka_unit_test(elements_convert_with_the_types_rounding),
+    cmocka_unit_test(dtypes_are_found_by_name),
+    cmocka_unit_test(strided_copies_convert_in_index_order),
+    cmocka_unit_test(storage_lives_as_long_as_its_last_count),
+    cmocka_unit_test(the_ledger_keeps_its_limit_and_its_account),
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
-      cmocka_unit_test(a_loop_finds_its_memory_again),
-      cmocka_unit_test(what_was_freed_is_no_more_than_the_limit_leaves), cmocka_unit_test(large_blocks_are_kept_within_the_limit),
+    cmocka_unit_test(a_loop_finds_its_memory_again),
+    cmocka_unit_test(what_was_freed_is_no_more_than_the_limit_leaves),
+    cmocka_unit_test(large_blocks_are_kept_within_the_limit),
 #endif
-      cmocka_unit_test(a_full_ledger_reclaims_once_and_tries_again),
-      cmocka_unit_test(bytes_print_in_the_nearest_unit),
-      cmocka_unit_test(philox_gives_the_published_numbers),
-      cmocka_unit_test(random_numbers_have_their_moments),
-      cmocka_unit_test(normal_numbers_are_right_to_three_ulp),
-      cmocka_unit_test(normal_numbers_have_the_same_bits_everywhere),
-      cmocka_unit_test(hashes_tell_the_zeros_apart),
-      cmocka_unit_test(the_pool_calls_each_part_once_a_job),
+    cmocka_unit_test(a_full_ledger_reclaims_once_and_tries_again),
+    cmocka_unit_test(bytes_print_in_the_nearest_unit),
+    cmocka_unit_test(philox_gives_the_published_numbers),
+    cmocka_unit_test(random_numbers_have_their_moments),
+    cmocka_unit_test(normal_numbers_are_right_to_three_ulp),
+    cmocka_unit_test(normal_numbers_have_the_same_bits_everywhere),
+    cmocka_unit_test(hashes_tell_the_zeros_apart),
+    cmocka_unit_test(the_pool_calls_each_part_once_a_job),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

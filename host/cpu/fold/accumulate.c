@@ -4,10 +4,10 @@
 
 #include "cpu/fold/fold.h"
 
-#define FILL(T, v)                                        \
-  do {                                                    \
-    T *q = p;                                             \
-    for (size_t i = 0; i < n; i++) q[i] = (v);            \
+#define FILL(T, v)                                                                                           \
+  do {                                                                                                       \
+    T *q = p;                                                                                                \
+    for (size_t i = 0; i < n; i++) q[i] = (v);                                                               \
   } while (0)
 
 /* The identity of the monoid; LSE takes that of its running maximum. */
@@ -59,7 +59,7 @@ static const void *full (gb_xthread *t, int value) {
   return dst;
 }
 
-/* -- stores ---------------------------------------------------------------------------------------------- */
+/* -- stores */
 
 static void store (gb_xthread *t, const gb_xout *x, const void *tile) {
   const gb_xprog *p = t->p;
@@ -69,20 +69,21 @@ static void store (gb_xthread *t, const gb_xout *x, const void *tile) {
   for (int a = 0; a < p->f->naxes; a++) at += (ptrdiff_t)t->idx[a] * o->stride[a];
   at += (ptrdiff_t)(t->lane0 + (size_t)t->block * GB_TI) * lane + (ptrdiff_t)t->tile0 * down;
   char *dst = (char *)t->outbase[o->slot] + at * size;
-  if (dst == tile) return;                /* written in place */
+  if (dst == tile) return; /* written in place */
   if (p->strip) gb_exec_store_run(dst, o->dtype, lane, tile, p->compute, 1, t->lanes);
   else if (lane == 1 || down != 1)
     for (size_t j = 0; j < (size_t)t->nj; j++)
       gb_exec_store_run(dst + (ptrdiff_t)j * down * size, o->dtype, lane, row_of(t, tile, j), p->compute, 1,
                         (size_t)t->valid);
-  else if (o->dtype == p->compute) gb_exec_transpose(t, (size_t)t->valid, (size_t)t->nj, tile, GB_TI, dst, lane);
+  else if (o->dtype == p->compute)
+    gb_exec_transpose(t, (size_t)t->valid, (size_t)t->nj, tile, GB_TI, dst, lane);
   else
     for (size_t i = 0; i < (size_t)t->valid; i++)
       gb_exec_store_run(dst + (ptrdiff_t)i * lane * size, o->dtype, 1, (const char *)tile + i * p->size,
                         p->compute, GB_TI, (size_t)t->nj);
 }
 
-/* -- chains ---------------------------------------------------------------------------------------------- */
+/* -- chains */
 
 char *gb_exec_column_chain (const gb_xthread *t, const gb_xout *x, size_t base, size_t slot) {
   size_t row = slot * GB_CANON + (t->tile0 - t->chunk0);
@@ -174,14 +175,16 @@ static void chain (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
       break;
     case GB_REACH_COL:
       if (t->p->strip) chain_strip(t, x, slot, tile);
-      else k->reduce_col(m, t->nj, gb_exec_masked(t, tile, t->nj, m), gb_exec_column_chain(t, x, x->chain, slot));
+      else
+        k->reduce_col(m, t->nj, gb_exec_masked(t, tile, t->nj, m),
+                      gb_exec_column_chain(t, x, x->chain, slot));
       break;
     case GB_REACH_ALL: chain_all(t, x, slot, tile); break;
     default: chain_keep(t, x, slot, tile);
   }
 }
 
-/* -- right-hand sides and differences -------------------------------------------------------------------- */
+/* -- right-hand sides and differences */
 
 static void contract_strip (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
   const gb_xprog *p = t->p;
@@ -210,7 +213,8 @@ static void contract (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) 
   k->contract_row(t->nj, x->cols, tile, gb_exec_pack_at(t, x->px), t->p->pack[x->px].row,
                   row_chain(t, x, slot));
   if (t->mirrored)
-    k->contract_col(t->nj, x->cols, tile, gb_exec_pack_at(t, x->py), gb_exec_column_chain(t, x, x->mirror, slot));
+    k->contract_col(t->nj, x->cols, tile, gb_exec_pack_at(t, x->py),
+                    gb_exec_column_chain(t, x, x->mirror, slot));
 }
 
 static void diff (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
@@ -222,7 +226,8 @@ static void diff (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
                 gb_exec_column_chain(t, x, x->chain, slot));
   else {
     k->diff_row(t->nj, x->cols, tile, xs, y, step, row_chain(t, x, slot));
-    if (t->mirrored) k->diff_col(t->nj, x->cols, tile, xs, y, step, gb_exec_column_chain(t, x, x->mirror, slot));
+    if (t->mirrored)
+      k->diff_col(t->nj, x->cols, tile, xs, y, step, gb_exec_column_chain(t, x, x->mirror, slot));
   }
 }
 

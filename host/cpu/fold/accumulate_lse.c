@@ -1,4 +1,5 @@
-/* accumulate_lse.c - log of a sum of exponentials: running maximum and sum of exp(t - maximum), a pair a chain (lse.inc). */
+/* accumulate_lse.c - log of a sum of exponentials: running maximum and sum of exp(t - maximum), a pair a
+** chain (lse.inc). */
 #include <math.h>
 
 #include "cpu/fold/fold.h"
@@ -8,12 +9,14 @@ static const gb_arg none = {NULL, GB_FORM_ONE};
 /* A maximum and a sum a lane. */
 static void by_rows (gb_xthread *t, gb_xout *x, size_t slot, const char *tile) {
   const size_t at = slot * GB_TI * t->p->size;
-  t->p->k->lse_row(t->nj, tile, gb_exec_row_state(t, x, x->chain) + at, gb_exec_row_state(t, x, x->chain2) + at);
+  t->p->k->lse_row(t->nj, tile, gb_exec_row_state(t, x, x->chain) + at,
+                   gb_exec_row_state(t, x, x->chain2) + at);
 }
 
 /* A maximum and a sum a virtual lane of each row. */
 static void by_columns (gb_xthread *t, gb_xout *x, size_t slot, const char *tile) {
-  t->p->k->lse_col(t->nj, tile, gb_exec_column_chain(t, x, x->chain, slot), gb_exec_column_chain(t, x, x->chain2, slot));
+  t->p->k->lse_col(t->nj, tile, gb_exec_column_chain(t, x, x->chain, slot),
+                   gb_exec_column_chain(t, x, x->chain2, slot));
 }
 
 /* 'step' rows at a time into one pair, by the virtual lanes. */

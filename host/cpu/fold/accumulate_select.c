@@ -1,8 +1,8 @@
 /* accumulate_select.c - monoids that remember positions: ARGMINIMUM, ARGMAXIMUM, KSMALLEST.
 **
-** A state is k pairs (key, position), ascending, where keys are integers ordered as the values are to be: NaN
-** first for ARG*, last for KSMALLEST. A pair with position 0 is empty and comes last. The k least pairs of a
-** set do not depend on the order in which they are found, so these states need no chains. */
+** A state is k pairs (key, position), ascending, where keys are integers ordered as the values are to be:
+** NaN first for ARG*, last for KSMALLEST. A pair with position 0 is empty and comes last. The k least
+** pairs of a set do not depend on the order in which they are found, so these states need no chains. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 static int64_t key_of_float (double v, gb_monoid m) {
   if (v != v) return m == GB_KSMALLEST ? INT64_MAX - 1 : INT64_MIN;
   int64_t bits;
-  v += 0.0;                               /* -0 and 0 are equal */
+  v += 0.0; /* -0 and 0 are equal */
   memcpy(&bits, &v, sizeof bits);
   if (bits < 0) bits ^= INT64_MAX;
   return m == GB_ARGMAXIMUM ? ~bits : bits;
@@ -58,26 +58,28 @@ void gb_exec_select_merge (gb_word *into, const gb_word *from, size_t words) {
   for (size_t q = 0; q < words && from[q + 1].i != 0; q += 2) insert(into, words, from[q].i, from[q + 1].i);
 }
 
-/* -- a tile of lanes: ROW --------------------------------------------------------------------------------
+/* -- a tile of lanes: ROW
 **
-** Chains keep what the next rows are compared with. ARG*: the best value of each lane in this chunk and its
-** row, -1 = none yet; merged into the states when the chunk ends. KSMALLEST: the largest value of each state;
-** a value that is not above it is looked at closer, and NaN, which is not above anything, stands for an
-** unfilled state. */
+** Chains keep what the next rows are compared with. ARG*: the best value of each lane in this chunk and
+** its row, -1 = none yet; merged into the states when the chunk ends. KSMALLEST: the largest value of each
+** state; a value that is not above it is looked at closer, and NaN, which is not above anything, stands
+** for an unfilled state. */
 
 /* Rows [j, j + n) hold 'now' as their best with 'best' counted in: lanes where that is news look for its
 ** first row. */
-#define FIND_ROWS(NAME, T)                                                                     \
-  static void NAME (const T *t, int n, const T *now, T *best, int64_t *index, int64_t j) {     \
-    for (size_t i = 0; i < GB_TI; i++) {                                                       \
-      T v = now[i];                                                                            \
-      if (index[i] >= 0 && (v == best[i] || best[i] != best[i])) continue;                     \
-      int r = 0;                                                                               \
-      if (v == v) while (r < n - 1 && t[r * GB_TI + i] != v) r++;                              \
-      else while (r < n - 1 && t[r * GB_TI + i] == t[r * GB_TI + i]) r++;                      \
-      index[i] = j + r;                                                                        \
-      best[i] = v;                                                                             \
-    }                                                                                          \
+#define FIND_ROWS(NAME, T)                                                                                   \
+  static void NAME(const T *t, int n, const T *now, T *best, int64_t *index, int64_t j) {                    \
+    for (size_t i = 0; i < GB_TI; i++) {                                                                     \
+      T v = now[i];                                                                                          \
+      if (index[i] >= 0 && (v == best[i] || best[i] != best[i])) continue;                                   \
+      int r = 0;                                                                                             \
+      if (v == v)                                                                                            \
+        while (r < n - 1 && t[r * GB_TI + i] != v) r++;                                                      \
+      else                                                                                                   \
+        while (r < n - 1 && t[r * GB_TI + i] == t[r * GB_TI + i]) r++;                                       \
+      index[i] = j + r;                                                                                      \
+      best[i] = v;                                                                                           \
+    }                                                                                                        \
   }
 FIND_ROWS(find_rows_f32, float)
 FIND_ROWS(find_rows_f64, double)
@@ -167,7 +169,7 @@ static void smallest_rows (gb_xthread *t, gb_xout *x, size_t slot, const char *t
   }
 }
 
-/* -- lanes into one state: COL, ALL, strips -------------------------------------------------------------- */
+/* -- lanes into one state: COL, ALL, strips */
 
 static bool is_value (gb_dtype compute, const char *row, size_t i, gb_word w) {
   if (compute == GB_I64) return ((const int64_t *)row)[i] == w.i;
@@ -175,7 +177,8 @@ static bool is_value (gb_dtype compute, const char *row, size_t i, gb_word w) {
   return v == w.f || (v != v && w.f != w.f);
 }
 
-/* Rows [j, j + n) of the tile: looked at one by one only if their best could enter, and of ARG* where it is. */
+/* Rows [j, j + n) of the tile: looked at one by one only if their best could enter, and of ARG* where it
+** is. */
 static void scan_rows (gb_xthread *t, gb_xout *x, const char *tile, const char *masked, size_t j, size_t n,
                        gb_word *state) {
   const gb_xprog *p = t->p;
@@ -183,7 +186,7 @@ static void scan_rows (gb_xthread *t, gb_xout *x, const char *tile, const char *
   int64_t by_lane = along(x, p->lane), by_row = along(x, p->tile) + (int64_t)(strip * GB_TI) * by_lane;
   int64_t position = origin(t, x) + (int64_t)(t->lane0 + block * GB_TI) * by_lane +
                      (int64_t)t->tile0 * along(x, p->tile);
-  position += (int64_t)j * by_row;        /* the least of these rows: positions ascend along both axes */
+  position += (int64_t)j * by_row; /* the least of these rows: positions ascend along both axes */
   gb_monoid m = x->o->monoid == GB_ARGMAXIMUM ? GB_MAXIMUM : GB_MINIMUM;
   const bool one = x->o->monoid != GB_KSMALLEST;
   const gb_word *last = state + x->words - 2;
@@ -215,13 +218,13 @@ void gb_exec_select (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
     return;
   }
   size_t step = x->reach == GB_REACH_ALL ? GB_TJ : p->strip ? GB_BLOCKS : 1, rows = (size_t)t->nj;
-  const char *masked = gb_exec_masked(t, tile, t->nj,
-                                      x->o->monoid == GB_ARGMAXIMUM ? GB_MAXIMUM : GB_MINIMUM);
+  const char *masked =
+      gb_exec_masked(t, tile, t->nj, x->o->monoid == GB_ARGMAXIMUM ? GB_MAXIMUM : GB_MINIMUM);
   for (size_t j = 0; j < rows; j += step) {
     gb_word *state;
     if (x->reach == GB_REACH_ALL)
       state = gb_exec_part(t, x) + ((size_t)t->block * x->slots + slot) * x->words;
-    else if (p->strip) state = gb_exec_part(t, x) + slot * x->words;      /* one for the whole item */
+    else if (p->strip) state = gb_exec_part(t, x) + slot * x->words; /* one for the whole item */
     else state = (gb_word *)(t->ws + x->chain) + (slot * GB_CANON + (t->tile0 - t->chunk0) + j) * x->words;
     scan_rows(t, x, tile, masked, j, rows - j < step ? rows - j : step, state);
   }

@@ -1,5 +1,5 @@
-/* chain.c - runs of tile instructions as chains of steps (isa.h), the running value in registers: planned once a
-** fold, given slots once a thread, bound to addresses once a tile.
+/* chain.c - runs of tile instructions as chains of steps (isa.h), the running value in registers: planned
+** once a fold, given slots once a thread, bound to addresses once a tile.
 **
 ** Only whole blocks of lanes run as chains; in a ragged one every instruction goes over the tile by itself
 ** (interpret.c). chain_plan.c turns instructions into links, chain_super.c several of them into one. */
@@ -20,13 +20,16 @@ void gb_exec_plan_chains (gb_xprog *p) {
   }
 }
 
-/* -- a thread -------------------------------------------------------------------------------------------- */
+/* -- a thread */
 
 static gb_link *links_of (const gb_xthread *t) { return (gb_link *)(t->ws + t->p->links); }
 
-static bool has_constants (const gb_link *l) { return l->kind >= GB_LINK_RADIAL && l->kind <= GB_LINK_RADIAL_WITH; }
+static bool has_constants (const gb_link *l) {
+  return l->kind >= GB_LINK_RADIAL && l->kind <= GB_LINK_RADIAL_WITH;
+}
 
-/* Links get what stays as it is for the thread. Constants are those of b and alpha from the first, zeros as well. */
+/* Links get what stays as it is for the thread. Constants are those of b and alpha from the first, zeros
+** as well. */
 void gb_exec_begin_chains (gb_xthread *t) {
   const gb_xprog *p = t->p;
   for (int n = 0; n < p->nlinks; n++) {
@@ -53,7 +56,8 @@ static char *address (gb_xthread *t, gb_source source, int n) {
   switch (source) {
     case GB_FROM_VALUE: return t->ptr[n];
     case GB_FROM_PACK: return (char *)gb_exec_pack_at(t, n);
-    case GB_FROM_OPERAND: return (char *)gb_exec_operand_at(t, n, t->lane0 + (size_t)t->block * GB_TI, t->tile0);
+    case GB_FROM_OPERAND:
+      return (char *)gb_exec_operand_at(t, n, t->lane0 + (size_t)t->block * GB_TI, t->tile0);
     case GB_FROM_ROWS: return gb_exec_row_state(t, &p->out[n], p->out[n].chain);
     case GB_FROM_COLUMNS: return gb_exec_column_chain(t, &p->out[n], p->out[n].chain, 0);
     case GB_FROM_MIRROR: return gb_exec_column_chain(t, &p->out[n], p->out[n].mirror, 0);
@@ -67,7 +71,8 @@ static void bind (gb_xthread *t, const gb_xlink *x, gb_link *l) {
   for (int k = 0; k < 4; k++)
     if (x->from[k] > GB_FROM_SLOT) l->arg[k].at = address(t, x->from[k], x->number[k]);
   if (!has_constants(l)) return;
-  const double b[2] = {gb_exec_scalar(t, x->b[0]), gb_exec_scalar(t, x->b[1])}, alpha = gb_exec_scalar(t, x->c);
+  const double b[2] = {gb_exec_scalar(t, x->b[0]), gb_exec_scalar(t, x->b[1])},
+               alpha = gb_exec_scalar(t, x->c);
   if (memcmp(b, l->b, sizeof b) == 0 && memcmp(&alpha, &l->alpha, sizeof alpha) == 0) return;
   memcpy(l->b, b, sizeof b);
   l->alpha = alpha;
@@ -76,7 +81,8 @@ static void bind (gb_xthread *t, const gb_xlink *x, gb_link *l) {
 
 bool gb_exec_chain_runs (const gb_xthread *t) { return t->valid == GB_TI; }
 
-/* 'nj' rows of the current block. What reduces both axes gets groups of GB_TJ rows, each absorbed by itself. */
+/* 'nj' rows of the current block. What reduces both axes gets groups of GB_TJ rows, each absorbed by
+** itself. */
 void gb_exec_run_chain (gb_xthread *t, const gb_xchain *c) {
   enum { GROUPS = GB_CANON / GB_TJ };
   const gb_xprog *p = t->p;

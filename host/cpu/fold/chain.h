@@ -1,9 +1,9 @@
 /* chain.h - a chain of steps (isa.h) while it is planned; for chain*.c alone.
 **
-** Every operation of the chain is turned into links in the order of the program. The running value is in registers;
-** a value read when it no longer runs is kept in a slot of its own or, if it is read after the chain, in its tile
-** register. Planned twice: the first pass finds what is read from memory (gb_xvalue.again), the second writes the
-** links and places them. Both take time linear in the operations. */
+** Every operation of the chain is turned into links in the order of the program. The running value is in
+** registers; a value read when it no longer runs is kept in a slot of its own or, if it is read after the
+** chain, in its tile register. Planned twice: the first pass finds what is read from memory
+** (gb_xvalue.again), the second writes the links and places them. Both take time linear in the operations. */
 #ifndef GB_CPU_FOLD_CHAIN_H
 #define GB_CPU_FOLD_CHAIN_H
 
@@ -11,16 +11,16 @@
 
 typedef struct gb_xchainer {
   gb_xprog *p;
-  const gb_xop *op;                       /* of level FULL */
-  int first, end;                         /* the operations of the chain */
-  int now;                                /* value in registers, -1 = none */
-  int deferred;                           /* operation that the next one does as well, -1 = none */
-  int loop;                               /* axis of the loop around, -1 = none */
-  bool writing, fits;                     /* the second pass; so far the chain can be planned */
-  int nlinks, nslots, spare;              /* spare: first of a list of free slots, through slot_next, -1 = none */
+  const gb_xop *op;          /* of level FULL */
+  int first, end;            /* the operations of the chain */
+  int now;                   /* value in registers, -1 = none */
+  int deferred;              /* operation that the next one does as well, -1 = none */
+  int loop;                  /* axis of the loop around, -1 = none */
+  bool writing, fits;        /* the second pass; so far the chain can be planned */
+  int nlinks, nslots, spare; /* spare: first of a list of free slots, through slot_next, -1 = none */
   int slot_next[GB_MOST_SLOTS];
-  int slot_value[GB_MOST_SLOTS];          /* the last value to take the slot */
-  gb_xlink nowhere, *front;               /* nowhere: links of the first pass; front: the last link, if it is one */
+  int slot_value[GB_MOST_SLOTS]; /* the last value to take the slot */
+  gb_xlink nowhere, *front;      /* nowhere: links of the first pass; front: the last link, if it is one */
 } gb_xchainer;
 
 static inline gb_form gb_chain_form (const gb_xchainer *c, int v) {
@@ -35,17 +35,17 @@ static inline bool gb_chain_makes (const gb_xchainer *c, int v) {
   return n >= c->first && n < c->end && c->op[n].ins->dst == v;
 }
 
-/* chain_plan.c. past: past the operation at 'n', a loop being one, or 'n' where it cannot be in a chain. plan:
-** operations [first, end), each of which can; adds no chain where they do not fit. define: 'v' is now the running
-** value. */
+/* chain_plan.c. past: past the operation at 'n', a loop being one, or 'n' where it cannot be in a chain.
+** plan: operations [first, end), each of which can; adds no chain where they do not fit. define: 'v' is
+** now the running value. */
 int gb_chain_past (const gb_xprog *p, const gb_xop *op, int n);
 void gb_chain_plan (gb_xprog *p, const gb_xop *op, int first, int end);
 void gb_chain_add_front (gb_xchainer *c, const gb_xop *op);
 void gb_chain_define (gb_xchainer *c, int v);
 
-/* chain_link.c. What is written to a link counts until the next is made. run_value: 'v' becomes the running value,
-** read from memory where it is not already. keep: the running value 'v' into memory, where it is read again.
-** drop_slot: 'reader' has read 'v'. */
+/* chain_link.c. What is written to a link counts until the next is made. run_value: 'v' becomes the
+** running value, read from memory where it is not already. keep: the running value 'v' into memory, where
+** it is read again. drop_slot: 'reader' has read 'v'. */
 gb_xlink *gb_chain_link (gb_xchainer *c, gb_link_kind kind);
 void gb_chain_place (gb_xlink *l, int arg, gb_source source, int n, gb_form form, size_t row);
 void gb_chain_place_pack (const gb_xchainer *c, gb_xlink *l, int arg, int pack, gb_form form);

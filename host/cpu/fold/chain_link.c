@@ -3,9 +3,10 @@
 
 #include "cpu/fold/chain.h"
 
-/* -- links and places ------------------------------------------------------------------------------------ */
+/* -- links and places */
 
-/* The table has room for any program; were it full, the chain would not fit and its operations run one by one. */
+/* The table has room for any program; were it full, the chain would not fit and its operations run one by
+** one. */
 gb_xlink *gb_chain_link (gb_xchainer *c, gb_link_kind kind) {
   gb_xprog *p = c->p;
   if (p->nlinks + c->nlinks == p->most_links) c->fits = false;
@@ -65,7 +66,7 @@ void gb_chain_run_value (gb_xchainer *c, int v) {
   c->now = v;
 }
 
-/* -- slots ----------------------------------------------------------------------------------------------- */
+/* -- slots */
 
 void gb_chain_take_slot (gb_xchainer *c, int v) {
   gb_xvalue *x = &c->p->value[v];
@@ -90,7 +91,7 @@ void gb_chain_drop_slot (gb_xchainer *c, int v, const gb_ins *reader) {
 void gb_chain_keep (gb_xchainer *c, int v) {
   gb_xvalue *x = &c->p->value[v];
   if (!x->again) return;
-  bool loops = x->slot >= 0;              /* an accumulator has had its place since its loop began */
+  bool loops = x->slot >= 0; /* an accumulator has had its place since its loop began */
   if (x->where == GB_IN_SLOT && !loops) gb_chain_take_slot(c, v);
   if (!c->fits) return;
   bool of_front = c->front != NULL && c->front->link.kind == GB_LINK_SQDIST && x->where == GB_IN_SLOT;

@@ -1,10 +1,10 @@
-/* chain_plan.c - operations of level FULL into the links of a chain: what a chain can hold, elementwise steps,
-** fronts, profiles, loops, outputs. */
+/* chain_plan.c - operations of level FULL into the links of a chain: what a chain can hold, elementwise
+** steps, fronts, profiles, loops, outputs. */
 #include "cpu/fold/chain.h"
 
-enum { MOST_COLUMNS = 4 };                /* more right-hand sides are better served from a tile, in blocks */
+enum { MOST_COLUMNS = 4 }; /* more right-hand sides are better served from a tile, in blocks */
 
-/* -- what a chain can hold ------------------------------------------------------------------------------- */
+/* -- what a chain can hold */
 
 /* Monoids that a step combines with. */
 static bool is_stepped (gb_monoid m) {
@@ -39,7 +39,9 @@ static bool is_in (const gb_xprog *p, const gb_xop *op) {
   switch (op->kind) {
     case GB_INS_MAP: return true;
     case GB_INS_LOAD: return op->px >= 0 || is_read_in_place(p, op);
-    case GB_INS_SQDIST: case GB_INS_DOT: case GB_X_FRONT: return op->px >= 0;
+    case GB_INS_SQDIST:
+    case GB_INS_DOT:
+    case GB_X_FRONT: return op->px >= 0;
     case GB_INS_RADIAL:
       return p->value[i->a].form == op->form && is_item(p, i->b) && (i->profile != GB_RQ || is_item(p, i->c));
     case GB_INS_ACC: return is_stepped(i->monoid);
@@ -50,19 +52,41 @@ static bool is_in (const gb_xprog *p, const gb_xop *op) {
 
 int gb_chain_past (const gb_xprog *p, const gb_xop *op, int n) {
   if (op[n].kind != GB_INS_LOOP) return is_in(p, &op[n]) ? n + 1 : n;
-  for (int m = n + 1; m < op[n].jump; m++)                             /* nor loops in loops, nor operands in place */
-    if (op[m].kind == GB_INS_EMIT || (op[m].kind == GB_INS_LOAD && op[m].px < 0) || !is_in(p, &op[m])) return n;
+  for (int m = n + 1; m < op[n].jump; m++) /* nor loops in loops, nor operands in place */
+    if (op[m].kind == GB_INS_EMIT || (op[m].kind == GB_INS_LOAD && op[m].px < 0) || !is_in(p, &op[m]))
+      return n;
   return op[n].jump + 1;
 }
 
-/* -- elementwise operations, fronts, profiles ------------------------------------------------------------ */
+/* -- elementwise operations, fronts, profiles */
 
 static bool has_step (gb_op op) {
   switch (op) {
-    case GB_OP_NEG: case GB_OP_ABS: case GB_OP_SQUARE: case GB_OP_RECIP: case GB_OP_SQRT: case GB_OP_RSQRT:
-    case GB_OP_RELU: case GB_OP_SIGN: case GB_OP_EXP: case GB_OP_SIN: case GB_OP_COS: case GB_OP_ATAN:
-    case GB_OP_ADD: case GB_OP_MUL: case GB_OP_SUB: case GB_OP_DIV: case GB_OP_MINIMUM: case GB_OP_MAXIMUM:
-    case GB_OP_LT: case GB_OP_LE: case GB_OP_GT: case GB_OP_GE: case GB_OP_EQ: case GB_OP_NE: case GB_OP_WHERE: return true;
+    case GB_OP_NEG:
+    case GB_OP_ABS:
+    case GB_OP_SQUARE:
+    case GB_OP_RECIP:
+    case GB_OP_SQRT:
+    case GB_OP_RSQRT:
+    case GB_OP_RELU:
+    case GB_OP_SIGN:
+    case GB_OP_EXP:
+    case GB_OP_SIN:
+    case GB_OP_COS:
+    case GB_OP_ATAN:
+    case GB_OP_ADD:
+    case GB_OP_MUL:
+    case GB_OP_SUB:
+    case GB_OP_DIV:
+    case GB_OP_MINIMUM:
+    case GB_OP_MAXIMUM:
+    case GB_OP_LT:
+    case GB_OP_LE:
+    case GB_OP_GT:
+    case GB_OP_GE:
+    case GB_OP_EQ:
+    case GB_OP_NE:
+    case GB_OP_WHERE: return true;
     default: return false;
   }
 }
@@ -137,12 +161,12 @@ static void add_radial (gb_xchainer *c, const gb_ins *i) {
   l->c = i->c;
 }
 
-/* -- loops ----------------------------------------------------------------------------------------------- */
+/* -- loops */
 
 /* Accumulators have their places from here on. */
 static void add_loop (gb_xchainer *c, int n) {
   static const double identity[GB_NMONOIDS] = {
-    [GB_PROD] = 1, [GB_MINIMUM] = __builtin_inf(), [GB_MAXIMUM] = -__builtin_inf()};
+      [GB_PROD] = 1, [GB_MINIMUM] = __builtin_inf(), [GB_MAXIMUM] = -__builtin_inf()};
   const gb_xop *op = &c->op[n];
   for (int m = n + 1; m < op->jump; m++) {
     if (c->op[m].kind != GB_INS_ACC) continue;
@@ -175,8 +199,10 @@ static void end_loop (gb_xchainer *c, const gb_ins *i) {
 
 /* dst = combine(dst, a) */
 static void add_acc (gb_xchainer *c, const gb_ins *i) {
-  static const gb_op by[GB_NMONOIDS] = {[GB_SUM] = GB_OP_ADD, [GB_PROD] = GB_OP_MUL,
-                                        [GB_MINIMUM] = GB_OP_MINIMUM, [GB_MAXIMUM] = GB_OP_MAXIMUM};
+  static const gb_op by[GB_NMONOIDS] = {[GB_SUM] = GB_OP_ADD,
+                                        [GB_PROD] = GB_OP_MUL,
+                                        [GB_MINIMUM] = GB_OP_MINIMUM,
+                                        [GB_MAXIMUM] = GB_OP_MAXIMUM};
   if (c->p->value[i->dst].where == GB_IN_SLOT) {
     gb_chain_run_value(c, i->a);
     gb_xlink *l = gb_chain_link(c, GB_LINK_ACCUMULATE);
@@ -189,7 +215,7 @@ static void add_acc (gb_xchainer *c, const gb_ins *i) {
   gb_chain_keep(c, i->dst);
 }
 
-/* -- outputs --------------------------------------------------------------------------------------------- */
+/* -- outputs */
 
 static void contract_row (gb_xchainer *c, const gb_xout *x) {
   gb_chain_place_pack(c, gb_chain_sink(c, GB_LINK_CONTRACT_ROW, x, 1, GB_FROM_ROWS), 0, x->px, GB_FORM_TILE);
@@ -246,9 +272,10 @@ void gb_chain_define (gb_xchainer *c, int v) {
   for (int o = c->p->value[v].sink; o >= 0 && c->loop < 0; o = c->p->out[o].next) add_emit(c, o, v);
 }
 
-/* -- a chain --------------------------------------------------------------------------------------------- */
+/* -- a chain */
 
-/* Packs and operands are read where they are; what is read after the chain is written to its register on the way. */
+/* Packs and operands are read where they are; what is read after the chain is written to its register on
+** the way. */
 static void add_load (gb_xchainer *c, const gb_ins *i) {
   if (!c->p->value[i->dst].crosses || c->p->value[i->dst].where != GB_IN_REGISTER) return;
   gb_chain_place_operand(c, gb_chain_link(c, GB_LINK_READ), 0, i->x);
@@ -358,7 +385,7 @@ static void begin (gb_xchainer *c, bool writing) {
 
 void gb_chain_plan (gb_xprog *p, const gb_xop *op, int first, int end) {
   gb_xchainer c = {.p = p, .op = op, .first = first, .end = end, .fits = true};
-  const int number = p->nchains + 1;      /* as outputs in groups have it */
+  const int number = p->nchains + 1; /* as outputs in groups have it */
   bool grouped = false;
   for (int pass = 0; pass < 2 && c.fits; pass++) {
     begin(&c, pass == 1);
@@ -372,7 +399,7 @@ void gb_chain_plan (gb_xprog *p, const gb_xop *op, int first, int end) {
   }
   if (!c.fits) return;
   p->chain[p->nchains++] =
-    (gb_xchain){.first = first, .end = end, .link = p->nlinks, .nlinks = c.nlinks, .by_row = grouped};
+      (gb_xchain){.first = first, .end = end, .link = p->nlinks, .nlinks = c.nlinks, .by_row = grouped};
   p->whole = first == 0 && end == p->ncode[GB_FORM_FULL];
   p->nlinks += c.nlinks;
   if (c.nslots > p->nslots) p->nslots = c.nslots;

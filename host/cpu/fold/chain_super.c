@@ -1,8 +1,9 @@
-/* chain_super.c - steps that do the work of several operations of a chain: products of one element a side, two
-** profiles joined, profiles joined with the running value, shifted reciprocals and roots, both sides of a difference.
+/* chain_super.c - steps that do the work of several operations of a chain: products of one element a side,
+** two profiles joined, profiles joined with the running value, shifted reciprocals and roots, both sides
+** of a difference.
 **
-** An operation is left out only where a step of its one reader, in the chain and outside loops, does its work, with
-** the bits of the operations it stands for. */
+** An operation is left out only where a step of its one reader, in the chain and outside loops, does its
+** work, with the bits of the operations it stands for. */
 #include "cpu/fold/chain.h"
 
 /* The operation of the chain, outside loops, that makes 'v' for one reader only; -1 = none. */
@@ -21,9 +22,11 @@ static bool is_number (const gb_xchainer *c, int v) {
   return v < 0 || (c->p->value[v].level == GB_FORM_ONE && c->p->value[v].form == GB_FORM_ONE);
 }
 
-static bool is_join_op (const gb_xop *op) { return gb_chain_is_map(op, GB_OP_ADD) || gb_chain_is_map(op, GB_OP_MUL); }
+static bool is_join_op (const gb_xop *op) {
+  return gb_chain_is_map(op, GB_OP_ADD) || gb_chain_is_map(op, GB_OP_MUL);
+}
 
-/* -- products of one LANE and one TILE element ----------------------------------------------------------- */
+/* -- products of one LANE and one TILE element */
 
 /* Such a product that a multiplication by another value takes. */
 static bool is_outer (const gb_xchainer *c, int n) {
@@ -46,10 +49,12 @@ bool gb_chain_add_product (gb_xchainer *c, const gb_ins *i) {
   return true;
 }
 
-/* -- profiles joined by a sum or a product --------------------------------------------------------------- */
+/* -- profiles joined by a sum or a product */
 
 /* One side of a join: a profile, times a number or not. Operations; the value of the number; -1 = none. */
-typedef struct half { int radial, scale, number; } half;
+typedef struct half {
+  int radial, scale, number;
+} half;
 
 static bool is_half (const gb_xchainer *c, int v, half *h) {
   int m = maker(c, v);
@@ -83,8 +88,8 @@ static bool is_join (const gb_xchainer *c, int n, half h[2]) {
   return true;
 }
 
-/* The join that does operation 'n', itself or one that reads it, at once or through a multiplication by a number;
-** -1 = none. */
+/* The join that does operation 'n', itself or one that reads it, at once or through a multiplication by a
+** number; -1 = none. */
 static int join_of (const gb_xchainer *c, int n, half h[2]) {
   if (is_join(c, n, h)) return n;
   if (c->op[n].kind != GB_INS_RADIAL && !gb_chain_is_map(&c->op[n], GB_OP_MUL)) return -1;
@@ -96,8 +101,8 @@ static int join_of (const gb_xchainer *c, int n, half h[2]) {
   return -1;
 }
 
-/* A join is done where its later profile stands, while the distance is sure to be there. Returns whether operation 'n'
-** belongs to one. */
+/* A join is done where its later profile stands, while the distance is sure to be there. Returns whether
+** operation 'n' belongs to one. */
 bool gb_chain_add_join (gb_xchainer *c, int n) {
   half h[2];
   const int m = join_of(c, n, h);
@@ -124,7 +129,7 @@ bool gb_chain_is_deferred (const gb_xchainer *c, int n) {
   const gb_ins *i = c->op[n].ins;
   half h;
   if (c->op[n].kind != GB_INS_RADIAL || c->now < 0 || c->now == i->a || reader(c, n) != n + 1) return false;
-  if (gb_chain_form(c, i->a) != GB_FORM_FULL) return false;             /* read row by row */
+  if (gb_chain_form(c, i->a) != GB_FORM_FULL) return false; /* read row by row */
   const gb_xop *join = &c->op[n + 1];
   const int other = join->ins->a == i->dst ? join->ins->b : join->ins->a;
   return is_join_op(join) && other == c->now && is_half(c, i->dst, &h);
@@ -143,7 +148,7 @@ bool gb_chain_add_with (gb_xchainer *c, const gb_ins *i) {
   return true;
 }
 
-/* -- shifted reciprocals and roots ----------------------------------------------------------------------- */
+/* -- shifted reciprocals and roots */
 
 /* A value plus a number, of which the next operation takes the reciprocal or a root. */
 static bool is_shift (const gb_xchainer *c, int n) {
@@ -151,7 +156,8 @@ static bool is_shift (const gb_xchainer *c, int n) {
   if (!gb_chain_is_map(&c->op[n], GB_OP_ADD) || is_number(c, i->a) == is_number(c, i->b)) return false;
   if (reader(c, n) != n + 1) return false;
   const gb_xop *next = &c->op[n + 1];
-  return gb_chain_is_map(next, GB_OP_RECIP) || gb_chain_is_map(next, GB_OP_SQRT) || gb_chain_is_map(next, GB_OP_RSQRT);
+  return gb_chain_is_map(next, GB_OP_RECIP) || gb_chain_is_map(next, GB_OP_SQRT) ||
+         gb_chain_is_map(next, GB_OP_RSQRT);
 }
 
 bool gb_chain_add_shifted (gb_xchainer *c, int n) {
@@ -168,7 +174,7 @@ bool gb_chain_add_shifted (gb_xchainer *c, int n) {
 
 bool gb_chain_is_elsewhere (const gb_xchainer *c, int n) { return is_outer(c, n) || is_shift(c, n); }
 
-/* -- both sides of a difference -------------------------------------------------------------------------- */
+/* -- both sides of a difference */
 
 /* The other half of the gradients of a distance: the same value, points and features, the other side. */
 static gb_xout *other_side (const gb_xchainer *c, const gb_xout *x, int v) {
@@ -190,6 +196,7 @@ bool gb_chain_add_both_sides (gb_xchainer *c, gb_xout *x, int v) {
   gb_xlink *l = gb_chain_sink(c, GB_LINK_DIFF_BOTH, row, 2, GB_FROM_ROWS);
   gb_chain_place_pack(c, l, 0, row->py, GB_FORM_LANE);
   gb_chain_place_pack(c, l, 1, row->px, GB_FORM_TILE);
-  gb_chain_place(l, 3, GB_FROM_COLUMNS, (int)(col - c->p->out), GB_FORM_FULL, col->cols * GB_LANES * c->p->size);
+  gb_chain_place(l, 3, GB_FROM_COLUMNS, (int)(col - c->p->out), GB_FORM_FULL,
+                 col->cols * GB_LANES * c->p->size);
   return true;
 }

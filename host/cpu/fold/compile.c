@@ -1,24 +1,24 @@
 /* compile.c - from a fold program to what the tile interpreter runs: loop levels, lifetimes, registers,
 ** layout.
 **
-** An instruction runs at the level of its dependence: ONE once an item, LANE once a lane block, TILE once a
-** chunk, FULL once a tile. A loop is one unit and runs at the join of what is inside it. FULL values share
-** registers by lifetime; all others have a place of their own, for they are small. */
+** An instruction runs at the level of its dependence: ONE once an item, LANE once a lane block, TILE once
+** a chunk, FULL once a tile. A loop is one unit and runs at the join of what is inside it. FULL values
+** share registers by lifetime; all others have a place of their own, for they are small. */
 #include <unistd.h>
 
 #include "cpu/fold/fold.h"
 
-#define L1_BYTES (24 * 1024)              /* what the registers of a tile run may fill */
+#define L1_BYTES (24 * 1024) /* what the registers of a tile run may fill */
 #define ONCE_BYTES (64 * 1024)
 #define L2_BYTES (256 * 1024)
 
 typedef struct build {
   gb_xprog *p;
   const gb_fold *f;
-  gb_form *level;                         /* by instruction */
-  int *end, *around;                      /* LOOP: its ENDLOOP; any: the LOOP around it, -1 = none */
-  bool *gone;                             /* instructions that became part of another or need no code */
-  gb_span *spans;                         /* by value, of a try */
+  gb_form *level;    /* by instruction */
+  int *end, *around; /* LOOP: its ENDLOOP; any: the LOOP around it, -1 = none */
+  bool *gone;        /* instructions that became part of another or need no code */
+  gb_span *spans;    /* by value, of a try */
   int regs;
   bool temp[3], mask;
 } build;
@@ -35,15 +35,16 @@ static size_t most_packs (const gb_fold *f) {
     switch (f->ins[i].kind) {
       case GB_INS_LOAD: n += 1; break;
       case GB_INS_SQDIST: n += 3; break;
-      case GB_INS_DOT: case GB_INS_EMIT: n += 2; break;
+      case GB_INS_DOT:
+      case GB_INS_EMIT: n += 2; break;
       default: break;
     }
   }
   return n;
 }
 
-/* Links of chains: an instruction is read from memory, done and kept; an accumulator is filled before. Between two
-** chains stands an instruction without links, so that their ends have room. */
+/* Links of chains: an instruction is read from memory, done and kept; an accumulator is filled before.
+** Between two chains stands an instruction without links, so that their ends have room. */
 static int most_links (const gb_fold *f) {
   int n = 2;
   for (int i = 0; i < f->nins; i++) n += f->ins[i].kind == GB_INS_ACC ? 4 : 3;
@@ -81,8 +82,14 @@ static void domain (gb_xprog *p, const gb_fold *f) {
   for (int a = 0; a < f->naxes; a++) {
     size_t n = f->axis[a].extent;
     switch (f->axis[a].role) {
-      case GB_AXIS_LANE: p->lane = a; p->nlane = n; break;
-      case GB_AXIS_TILE: p->tile = a; p->ntile = n; break;
+      case GB_AXIS_LANE:
+        p->lane = a;
+        p->nlane = n;
+        break;
+      case GB_AXIS_TILE:
+        p->tile = a;
+        p->ntile = n;
+        break;
       case GB_AXIS_OUTER: p->nouter *= n; break;
       default: break;
     }
@@ -98,15 +105,18 @@ static gb_form form_of (const gb_xprog *p, int v) { return v < 0 ? GB_FORM_ONE :
 
 static gb_form form_of_ins (const gb_xprog *p, const gb_ins *i) {
   switch (i->kind) {
-    case GB_INS_LOAD: case GB_INS_RAND: return gb_exec_form(p, i->x);
+    case GB_INS_LOAD:
+    case GB_INS_RAND: return gb_exec_form(p, i->x);
     case GB_INS_SQDIST:
     case GB_INS_DOT: return gb_exec_form(p, i->x) | gb_exec_form(p, i->y) | gb_exec_form(p, i->w);
     case GB_INS_IOTA:
       if (i->axis < 0) return gb_exec_form(p, i->x);
       if (i->axis == p->lane) return p->strip ? GB_FORM_FULL : GB_FORM_LANE;
       return i->axis == p->tile ? GB_FORM_TILE : GB_FORM_ONE;
-    case GB_INS_MAP: case GB_INS_RADIAL: return form_of(p, i->a) | form_of(p, i->b) | form_of(p, i->c);
-    case GB_INS_ACC: case GB_INS_EMIT: return form_of(p, i->a);
+    case GB_INS_MAP:
+    case GB_INS_RADIAL: return form_of(p, i->a) | form_of(p, i->b) | form_of(p, i->c);
+    case GB_INS_ACC:
+    case GB_INS_EMIT: return form_of(p, i->a);
     default: return GB_FORM_ONE;
   }
 }
@@ -144,7 +154,8 @@ static gb_form level_of (const gb_xprog *p, int v) { return v < 0 ? GB_FORM_ONE 
 /* What an instruction reads may come from a loop that runs at a level above its form. */
 static gb_form level_of_args (const gb_xprog *p, const gb_ins *i) {
   switch (i->kind) {
-    case GB_INS_MAP: case GB_INS_RADIAL: return level_of(p, i->a) | level_of(p, i->b) | level_of(p, i->c);
+    case GB_INS_MAP:
+    case GB_INS_RADIAL: return level_of(p, i->a) | level_of(p, i->b) | level_of(p, i->c);
     case GB_INS_ACC: return level_of(p, i->a);
     default: return GB_FORM_ONE;
   }
@@ -192,8 +203,8 @@ static void lifetimes (build *b) {
   }
 }
 
-/* Distances or products of LANE points with TILE points (in a strip: with one point), in the form the kernels
-** take. */
+/* Distances or products of LANE points with TILE points (in a strip: with one point), in the form the
+** kernels take. */
 static bool is_front (const build *b, const gb_ins *i) {
   const gb_xprog *p = b->p;
   if (i->kind != GB_INS_SQDIST && i->kind != GB_INS_DOT) return false;
@@ -222,8 +233,8 @@ static void drop_codeless (build *b) {
     const gb_ins *i = &b->f->ins[n];
     if (i->kind == GB_INS_LOAD && b->around[n] < 0 && b->level[n] != GB_FORM_FULL) {
       gb_pack_layout l = b->level[n] == GB_FORM_ONE    ? GB_PACK_ONE
-                    : b->level[n] == GB_FORM_LANE ? GB_PACK_LANES
-                                                  : GB_PACK_COLS;
+                         : b->level[n] == GB_FORM_LANE ? GB_PACK_LANES
+                                                       : GB_PACK_COLS;
       p->value[i->dst].pack = gb_exec_pack_of(p, i->x, l, -1, false);
       b->gone[n] = true;
     }
@@ -241,7 +252,7 @@ static void take_register (build *b, int *spare, int *nspare, int v) {
 static void drop_register (build *b, int *spare, int *nspare, int v, int n) {
   if (v < 0 || b->p->value[v].reg < 0 || b->p->value[v].last != n) return;
   for (int s = 0; s < *nspare; s++)
-    if (spare[s] == b->p->value[v].reg) return;             /* read twice by this instruction */
+    if (spare[s] == b->p->value[v].reg) return; /* read twice by this instruction */
   spare[(*nspare)++] = b->p->value[v].reg;
 }
 
@@ -372,11 +383,15 @@ static bool is_fused (const gb_xprog *p) {
 /* FULL level: elements of the compute type that lie along the rows, handed to one row reduction of floats. */
 static bool is_turned (const gb_xprog *p) {
   const gb_xop *op = &p->op[p->code[GB_FORM_FULL]];
-  if (gb_cpu_fold_no_templates || p->ncode[GB_FORM_FULL] != 2 || p->f->nouts != 1 || p->compute == GB_I64) return false;
-  if (p->strip || op[0].kind != GB_INS_LOAD || op[1].kind != GB_INS_EMIT || op[1].ins->a != op[0].ins->dst) return false;
+  if (gb_cpu_fold_no_templates || p->ncode[GB_FORM_FULL] != 2 || p->f->nouts != 1 || p->compute == GB_I64)
+    return false;
+  if (p->strip || op[0].kind != GB_INS_LOAD || op[1].kind != GB_INS_EMIT || op[1].ins->a != op[0].ins->dst)
+    return false;
   const gb_operand *o = &p->f->operand[op[0].ins->x];
   const gb_xout *x = &p->out[0];
-  if (op[0].form != GB_FORM_FULL || o->dtype != p->compute || o->stride[p->tile] != 1 || o->stride[p->lane] == 1) return false;
+  if (op[0].form != GB_FORM_FULL || o->dtype != p->compute || o->stride[p->tile] != 1 ||
+      o->stride[p->lane] == 1)
+    return false;
   const gb_monoid m = x->o->monoid;
   return x->reach == GB_REACH_ROW && x->how == GB_HOW_CHAIN && x->slots == 1 && !p->f->symmetric &&
          (m == GB_SUM || m == GB_PROD || m == GB_MINIMUM || m == GB_MAXIMUM);
@@ -413,8 +428,8 @@ static bool is_profile_of_many (const gb_xprog *p) {
   return op[0].kind == GB_X_FRONT && op[1].kind == GB_INS_EMIT && p->out[op[1].ins->x].how == GB_HOW_CONTRACT;
 }
 
-/* As many rows as fit: FULL values in L1, but one value that is written and read once, in order, in L2; in a strip, the lane
-** packs of its blocks in L2. */
+/* As many rows as fit: FULL values in L1, but one value that is written and read once, in order, in L2; in
+** a strip, the lane packs of its blocks in L2. */
 static int rows_of (const build *b) {
   const gb_xprog *p = b->p;
   size_t full = (size_t)b->regs + b->temp[0] + b->temp[1] + b->temp[2] + b->mask, lanes = 0;
@@ -427,8 +442,8 @@ static int rows_of (const build *b) {
   return (int)(rows < GB_TJ ? GB_TJ : rows > GB_CANON ? GB_CANON : rows);
 }
 
-/* So many rows that their column chains stay in L1, filling two thirds of it, while the lane blocks pass. Changes no
-** bits, nor what memory is needed. */
+/* So many rows that their column chains stay in L1, filling two thirds of it, while the lane blocks pass.
+** Changes no bits, nor what memory is needed. */
 static size_t sweep_of (const gb_xprog *p) {
   size_t bytes = gb_exec_row_of_columns(p), rows = GB_CANON;
   long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE);
@@ -454,7 +469,7 @@ static void lay_workspace (build *b) {
   p->small = gb_take(&used, 4 * GB_CANON * 8);
   p->strips = 1;
   if (p->strip) {
-    size_t lanes = p->nlane / ((size_t)p->rows * GB_TI) / 64;           /* at least 64 items are left */
+    size_t lanes = p->nlane / ((size_t)p->rows * GB_TI) / 64; /* at least 64 items are left */
     p->strips = lanes < 1 ? 1 : lanes > 16 ? 16 : lanes;
   }
   gb_exec_lay_packs(p, &used);

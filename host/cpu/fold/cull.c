@@ -1,11 +1,13 @@
 /* cull.c - tiles out of reach: where a covariance has compact support, what a tile would add is 0.
 **
-** Before a tile of a fold that only sums, its instructions are run once in interval arithmetic: distances and products
-** from the bounding boxes of the points, everything else by rules that err outwards by more than an op may round. Where
-** every value handed to an output is proven to be 0, and what it would be multiplied by to be finite, the tile is left
-** out: the sums keep their bits. What is not finite, or has no rule, proves nothing: such tiles are visited.
+** Before a tile of a fold that only sums, its instructions are run once in interval arithmetic: distances
+** and products from the bounding boxes of the points, everything else by rules that err outwards by more
+** than an op may round. Where every value handed to an output is proven to be 0, and what it would be
+** multiplied by to be finite, the tile is left out: the sums keep their bits. What is not finite, or has
+** no rule, proves nothing: such tiles are visited.
 **
-** Asked only of programs in which a distance far away makes all emitted values 0 by a rule that can (max, where, ...). */
+** Asked only of programs in which a distance far away makes all emitted values 0 by a rule that can (max,
+** where, ...). */
 #include <float.h>
 #include <math.h>
 
@@ -31,7 +33,7 @@ static span widened (const gb_xprog *p, span s, double ulps) {
   return s.lo >= -most && s.hi <= most ? s : anything;
 }
 
-/* ---- rules ---- */
+/* -- rules */
 
 static span times (span a, span b) {
   if (!is_finite(a) || !is_finite(b)) return anything;
@@ -72,7 +74,7 @@ static span chosen (span condition, span yes, span no) {
 }
 
 static span mapped (gb_op op, span a, span b, span c) {
-  if (op == GB_OP_WHERE) return chosen(a, b, c);        /* the branch not taken may be anything */
+  if (op == GB_OP_WHERE) return chosen(a, b, c); /* the branch not taken may be anything */
   if (!is_finite(a)) return anything;
   switch (op) {
     case GB_OP_NEG: return (span){-a.hi, -a.lo};
@@ -85,7 +87,9 @@ static span mapped (gb_op op, span a, span b, span c) {
     case GB_OP_EXP: return (span){exp(a.lo), exp(a.hi)};
     case GB_OP_RELU: return (span){fmax(a.lo, 0), fmax(a.hi, 0)};
     case GB_OP_SIGN: return (span){a.lo > 0 ? 1 : a.lo < 0 ? -1 : 0, a.hi > 0 ? 1 : a.hi < 0 ? -1 : 0};
-    case GB_OP_SIN: case GB_OP_COS: case GB_OP_TANH: return (span){-1, 1};
+    case GB_OP_SIN:
+    case GB_OP_COS:
+    case GB_OP_TANH: return (span){-1, 1};
     default: break;
   }
   if (!is_finite(b)) return anything;
@@ -110,11 +114,11 @@ static span mapped (gb_op op, span a, span b, span c) {
 /* Profiles fall from 1; their derivatives are not followed, but for where they have reached 0. */
 static span profiled (const gb_ins *i, span u) {
   if (i->dalpha || !is_finite(u) || !(u.lo >= 0)) return anything;
-  if (i->profile != GB_RQ && u.lo > 1e7) return (span){0, 0};       /* exp(-sqrt(1e7)) is 0 in f64 */
+  if (i->profile != GB_RQ && u.lo > 1e7) return (span){0, 0}; /* exp(-sqrt(1e7)) is 0 in f64 */
   return i->order == 0 ? (span){0, 1} : anything;
 }
 
-/* ---- boxes of what is loaded or computed below tiles ---- */
+/* -- boxes of what is loaded or computed below tiles */
 
 static double element (const gb_xprog *p, const void *at, size_t i) {
   return p->compute == GB_F32 ? (double)((const float *)at)[i] : ((const double *)at)[i];
@@ -200,10 +204,13 @@ void gb_exec_hull_rows (gb_xthread *t) {
   }
 }
 
-/* ---- a tile ---- */
+/* -- a tile */
 
 /* The current lane block and segments [from, to) of the chunk. */
-typedef struct tile { const gb_xthread *t; size_t from, to; } tile;
+typedef struct tile {
+  const gb_xthread *t;
+  size_t from, to;
+} tile;
 
 /* Box q of a pack. */
 static span pack_box (const tile *a, const gb_xpack *k, size_t q) {
@@ -246,9 +253,10 @@ static span front_of (const tile *a, const gb_xop *op, const gb_ins *i) {
   const gb_xprog *p = a->t->p;
   if (op->px < 0 || op->py < 0) return anything;
   const gb_xpack *x = &p->pack[op->px], *y = &p->pack[op->py], *w = op->pw < 0 ? NULL : &p->pack[op->pw];
-  if (x->count > 1 || y->count > 1 || x->width != y->width || (w != NULL && boxes_of(w) != x->width)) return anything;
+  if (x->count > 1 || y->count > 1 || x->width != y->width || (w != NULL && boxes_of(w) != x->width))
+    return anything;
   span sum = {0, 0};
-  double mass = 0;                        /* what the sum rounds in proportion to, where terms cancel */
+  double mass = 0; /* what the sum rounds in proportion to, where terms cancel */
   for (size_t k = 0; k < x->width; k++) {
     const span l = pack_box(a, x, k), r = pack_box(a, y, k);
     span term = i->kind == GB_INS_DOT ? times(l, r) : mapped(GB_OP_SQUARE, mapped(GB_OP_SUB, l, r, r), r, r);
@@ -280,13 +288,21 @@ static bool is_empty (const tile *a) {
   for (int n = 0; n < p->ncode[GB_FORM_FULL]; n++, op++) {
     const gb_ins *i = op->ins;
     switch (op->kind) {
-      case GB_INS_MAP: set(a, i->dst, mapped(i->op, value_of(a, i->a), value_of(a, i->b), value_of(a, i->c)), 8); break;
+      case GB_INS_MAP:
+        set(a, i->dst, mapped(i->op, value_of(a, i->a), value_of(a, i->b), value_of(a, i->c)), 8);
+        break;
       case GB_INS_LOAD: set(a, i->dst, pack_hull(a, op->px), 0); break;
-      case GB_INS_SQDIST: case GB_INS_DOT: set(a, i->dst, front_of(a, op, i), 0); break;
+      case GB_INS_SQDIST:
+      case GB_INS_DOT: set(a, i->dst, front_of(a, op, i), 0); break;
       case GB_INS_RADIAL: set(a, i->dst, profiled(i, times(value_of(a, i->a), value_of(a, i->b))), 0); break;
-      case GB_X_FRONT: set(a, i->dst, profiled(i, times(front_of(a, op, op->front), value_of(a, i->b))), 0); break;
-      case GB_INS_EMIT: if (!adds_nothing(a, i->x, i->a)) return false; break;
-      case GB_INS_LOOP: case GB_INS_ENDLOOP: break;
+      case GB_X_FRONT:
+        set(a, i->dst, profiled(i, times(front_of(a, op, op->front), value_of(a, i->b))), 0);
+        break;
+      case GB_INS_EMIT:
+        if (!adds_nothing(a, i->x, i->a)) return false;
+        break;
+      case GB_INS_LOOP:
+      case GB_INS_ENDLOOP: break;
       default: set(a, i->dst, anything, 0);
     }
   }
@@ -298,7 +314,7 @@ bool gb_exec_culled (const gb_xthread *t, size_t from, size_t to) {
   return is_empty(&(tile){t, first, last + 1});
 }
 
-/* ---- which programs ---- */
+/* -- which programs */
 
 static bool can_vanish (gb_op op) {
   return op == GB_OP_RELU || op == GB_OP_MAXIMUM || op == GB_OP_MINIMUM || op == GB_OP_WHERE;
@@ -309,8 +325,8 @@ static bool is_bound (const gb_xprog *p, int v) {
   return v >= 0 && p->f->ins[p->value[v].def].kind == GB_INS_BIND;
 }
 
-/* Pairs of points far apart and in opposite directions, everything else between 1 / 2 and 1: do all emitted values
-** vanish? Bound numbers stand for 0 where a value may be replaced by them. */
+/* Pairs of points far apart and in opposite directions, everything else between 1 / 2 and 1: do all
+** emitted values vanish? Bound numbers stand for 0 where a value may be replaced by them. */
 static bool vanishes (const gb_xprog *p, span *s) {
   bool bounded = false;
   for (int v = 0; v < p->f->nvalues; v++) s[v] = (span){0.5, 1};
@@ -322,18 +338,21 @@ static bool vanishes (const gb_xprog *p, span *s) {
   }
   for (int n = 0; n < p->f->nins; n++) {
     const gb_ins *i = &p->f->ins[n];
-    const span a = i->a < 0 ? nothing : s[i->a], b = i->b < 0 ? nothing : s[i->b], c = i->c < 0 ? nothing : s[i->c];
+    const span a = i->a < 0 ? nothing : s[i->a], b = i->b < 0 ? nothing : s[i->b],
+               c = i->c < 0 ? nothing : s[i->c];
     switch (i->kind) {
       case GB_INS_SQDIST: s[i->dst] = (span){1e6, 1e6}; break;
       case GB_INS_DOT: s[i->dst] = (span){-1e6, -1e6}; break;
       case GB_INS_CONST: s[i->dst] = (span){i->f, i->f}; break;
-      case GB_INS_RADIAL: s[i->dst] = (span){0.5, 1}; break;      /* of its own accord it does not count */
+      case GB_INS_RADIAL: s[i->dst] = (span){0.5, 1}; break; /* of its own accord it does not count */
       case GB_INS_MAP:
         s[i->dst] = mapped(i->op, a, b, c);
         bounded |= can_vanish(i->op);
         break;
       case GB_INS_ACC: s[i->dst] = anything; break;
-      case GB_INS_EMIT: if (!is_zero(a)) return false; break;
+      case GB_INS_EMIT:
+        if (!is_zero(a)) return false;
+        break;
       default: break;
     }
   }

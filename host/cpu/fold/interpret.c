@@ -1,4 +1,5 @@
-/* interpret.c - runs the compiled instructions of one level on the current item, lane block, chunk or tile. */
+/* interpret.c - runs the compiled instructions of one level on the current item, lane block, chunk or
+** tile. */
 #include <math.h>
 #include <string.h>
 
@@ -58,7 +59,8 @@ static void put_number (gb_dtype compute, void *dst, size_t k, gb_number v) {
 
 /* The number that IOTA makes of an index; integers wrap around. */
 static void put_index (gb_dtype compute, void *dst, size_t k, const gb_ins *i, int64_t at) {
-  if (compute == GB_I64) ((int64_t *)dst)[k] = (int64_t)((uint64_t)at * (uint64_t)i->step + (uint64_t)i->start);
+  if (compute == GB_I64)
+    ((int64_t *)dst)[k] = (int64_t)((uint64_t)at * (uint64_t)i->step + (uint64_t)i->start);
   else put(compute, dst, k, (double)at * i->f + i->g);
 }
 
@@ -111,19 +113,19 @@ static void run_rand (gb_xthread *t, const gb_xop *op) {
 }
 
 /* One element along the feature axis, in the compute type, with the roundings of the kernels. */
-#define ALONG(T, FMA)                                                                   \
-  do {                                                                                  \
-    T s = 0, x, y, w = 1;                                                               \
-    for (size_t k = 0; k < n; k++) {                                                    \
-      t->idx[i->axis] = k;                                                              \
-      gb_exec_load_run(type, &x, gb_exec_operand_at(t, i->x, lane, tile), dx, 1, 1);    \
-      gb_exec_load_run(type, &y, gb_exec_operand_at(t, i->y, lane, tile), dy, 1, 1);    \
-      if (i->w >= 0)                                                                    \
-        gb_exec_load_run(type, &w, gb_exec_operand_at(t, i->w, lane, tile),             \
-                         t->p->f->operand[i->w].dtype, 1, 1);                           \
-      s = i->kind == GB_INS_DOT ? FMA(x, y, s) : FMA(w * (x - y), x - y, s);            \
-    }                                                                                   \
-    ((T *)dst)[e] = s;                                                                  \
+#define ALONG(T, FMA)                                                                                        \
+  do {                                                                                                       \
+    T s = 0, x, y, w = 1;                                                                                    \
+    for (size_t k = 0; k < n; k++) {                                                                         \
+      t->idx[i->axis] = k;                                                                                   \
+      gb_exec_load_run(type, &x, gb_exec_operand_at(t, i->x, lane, tile), dx, 1, 1);                         \
+      gb_exec_load_run(type, &y, gb_exec_operand_at(t, i->y, lane, tile), dy, 1, 1);                         \
+      if (i->w >= 0)                                                                                         \
+        gb_exec_load_run(type, &w, gb_exec_operand_at(t, i->w, lane, tile), t->p->f->operand[i->w].dtype, 1, \
+                         1);                                                                                 \
+      s = i->kind == GB_INS_DOT ? FMA(x, y, s) : FMA(w * (x - y), x - y, s);                                 \
+    }                                                                                                        \
+    ((T *)dst)[e] = s;                                                                                       \
   } while (0)
 #define FMA_I64(a, b, c) ((a) * (b) + (c))
 
@@ -332,7 +334,9 @@ void gb_exec_run (gb_xthread *t, gb_form level) {
       case GB_INS_BIND: put_number(p->compute, t->ptr[i->dst], 0, t->constant[i->x]); break;
       case GB_INS_IOTA: run_iota(t, o); break;
       case GB_INS_RAND: run_rand(t, o); break;
-      case GB_INS_SQDIST: case GB_INS_DOT: case GB_X_FRONT: run_front(t, o); break;
+      case GB_INS_SQDIST:
+      case GB_INS_DOT:
+      case GB_X_FRONT: run_front(t, o); break;
       case GB_INS_ACC: run_acc(t, o); break;
       case GB_INS_EMIT: gb_exec_accumulate(t, i->x, i->a); break;
       case GB_INS_LOOP: pc = begin_loop(t, op, pc); break;

@@ -11,13 +11,16 @@ static int64_t to_i64 (double v) {
   return v < 0x1p63 ? (int64_t)v : INT64_MAX;
 }
 
-#define GATHER(T, S, convert)                                                            \
-  do {                                                                                   \
-    T *d = dst;                                                                          \
-    const S *s = src;                                                                    \
-    if (stride == 1) for (size_t i = 0; i < n; i++) d[i] = convert(s[i]);                \
-    else if (stride == -1) for (size_t i = 0; i < n; i++) d[i] = convert(s[-(ptrdiff_t)i]); \
-    else for (size_t i = 0; i < n; i++, s += stride) d[i] = convert(*s);                 \
+#define GATHER(T, S, convert)                                                                                \
+  do {                                                                                                       \
+    T *d = dst;                                                                                              \
+    const S *s = src;                                                                                        \
+    if (stride == 1)                                                                                         \
+      for (size_t i = 0; i < n; i++) d[i] = convert(s[i]);                                                   \
+    else if (stride == -1)                                                                                   \
+      for (size_t i = 0; i < n; i++) d[i] = convert(s[-(ptrdiff_t)i]);                                       \
+    else                                                                                                     \
+      for (size_t i = 0; i < n; i++, s += stride) d[i] = convert(*s);                                        \
   } while (0)
 
 #define AS(v) (v)
@@ -72,32 +75,36 @@ void gb_exec_load_run (gb_dtype to, void *dst, const void *src, gb_dtype from, p
   else load_i64(dst, src, from, stride, n);
 }
 
-#define SCATTER(T, S, convert)                                                                   \
-  do {                                                                                           \
-    T *d = dst;                                                                                  \
-    const S *s = src;                                                                            \
-    for (size_t i = 0; i < n; i++, s += sstride, d += dstride) *d = (T)convert(*s);              \
+#define SCATTER(T, S, convert)                                                                               \
+  do {                                                                                                       \
+    T *d = dst;                                                                                              \
+    const S *s = src;                                                                                        \
+    for (size_t i = 0; i < n; i++, s += sstride, d += dstride) *d = (T)convert(*s);                          \
   } while (0)
 
-#define SCATTER_FROM(S, integer)                                             \
-  switch (to) {                                                              \
-    case GB_F64: SCATTER(double, S, AS_F64); break;                          \
-    case GB_F32: SCATTER(float, S, AS_F32); break;                           \
-    case GB_F16: SCATTER(uint16_t, S, TO_F16); break;                        \
-    case GB_BF16: SCATTER(uint16_t, S, TO_BF16); break;                      \
-    case GB_I64: SCATTER(int64_t, S, integer); break;                        \
-    default: SCATTER(uint8_t, S, TO_BOOL);                                   \
+#define SCATTER_FROM(S, integer)                                                                             \
+  switch (to) {                                                                                              \
+    case GB_F64: SCATTER(double, S, AS_F64); break;                                                          \
+    case GB_F32: SCATTER(float, S, AS_F32); break;                                                           \
+    case GB_F16: SCATTER(uint16_t, S, TO_F16); break;                                                        \
+    case GB_BF16: SCATTER(uint16_t, S, TO_BF16); break;                                                      \
+    case GB_I64: SCATTER(int64_t, S, integer); break;                                                        \
+    default: SCATTER(uint8_t, S, TO_BOOL);                                                                   \
   }
 #define TO_F16(v) gb_f32_to_f16((float)(v))
 #define TO_BF16(v) gb_f32_to_bf16((float)(v))
-#define TO_BOOL(v) ((v) != 0)             /* NaN is true */
+#define TO_BOOL(v) ((v) != 0) /* NaN is true */
 
 void gb_exec_store_run (void *dst, gb_dtype to, ptrdiff_t dstride, const void *src, gb_dtype from,
                         ptrdiff_t sstride, size_t n) {
   if (to == from && dstride == 1 && sstride == 1) memcpy(dst, src, n * gb_dtype_size(to));
-  else if (from == GB_F32) { SCATTER_FROM(float, AS_I64) }
-  else if (from == GB_F64) { SCATTER_FROM(double, AS_I64) }
-  else { SCATTER_FROM(int64_t, AS) }
+  else if (from == GB_F32) {
+    SCATTER_FROM(float, AS_I64)
+  } else if (from == GB_F64) {
+    SCATTER_FROM(double, AS_I64)
+  } else {
+    SCATTER_FROM(int64_t, AS)
+  }
 }
 
 /* Index of the operand's element at the current OUTER and INNER indices and the given lane and row. */
@@ -121,11 +128,11 @@ static ptrdiff_t stride_of (const gb_xthread *t, int operand, int axis) {
   return axis < 0 ? 0 : t->p->f->operand[operand].stride[axis];
 }
 
-#define REPEAT(T)                                                                               \
-  do {                                                                                          \
-    T last;                                                                                     \
-    memcpy(&last, row + (valid - 1) * sizeof last, sizeof last);                                \
-    for (size_t i = valid; i < width; i++) memcpy(row + i * sizeof last, &last, sizeof last);   \
+#define REPEAT(T)                                                                                            \
+  do {                                                                                                       \
+    T last;                                                                                                  \
+    memcpy(&last, row + (valid - 1) * sizeof last, sizeof last);                                             \
+    for (size_t i = valid; i < width; i++) memcpy(row + i * sizeof last, &last, sizeof last);                \
   } while (0)
 
 /* Copies of the last valid lane, or zeros, up to 'width' lanes. */
@@ -172,7 +179,7 @@ static void fill (gb_xthread *t, const gb_xpack *k) {
   const gb_xprog *p = t->p;
   for (size_t c = 0; c < k->count; c++) {
     size_t rest = c, at = 0;
-    for (gb_axes s = k->inner; s;) {      /* the last axis is the fastest, as in gb_exec_pack_of */
+    for (gb_axes s = k->inner; s;) { /* the last axis is the fastest, as in gb_exec_pack_of */
       int a = 31 - __builtin_clz(s);
       s &= ~((gb_axes)1 << a);
       t->idx[a] = rest % p->f->axis[a].extent;
@@ -219,8 +226,8 @@ static void load_strip (const gb_xthread *t, int operand, char *dst) {
 }
 
 /* Elements as they are stored, dst[j * dstep + i] = src[i * step + j]. */
-void gb_exec_transpose (const gb_xthread *t, size_t rows, size_t lanes, const void *src, ptrdiff_t step, void *dst,
-                        ptrdiff_t dstep) {
+void gb_exec_transpose (const gb_xthread *t, size_t rows, size_t lanes, const void *src, ptrdiff_t step,
+                        void *dst, ptrdiff_t dstep) {
   const gb_isa *isa = t->p->isa;
   (t->p->size == 4 ? &isa->f32 : &isa->f64)->transpose(rows, lanes, src, step, dst, dstep);
 }
@@ -235,8 +242,10 @@ static void load_rows (const gb_xthread *t, int operand, size_t lane, char *dst)
   const char *src = gb_exec_operand_at(t, operand, lane, t->tile0);
   for (int j = 0; j < t->nj; j++) {
     const char *row = src + j * step;
-    for (size_t b = 0; b < bytes && j + ROWS_AHEAD < t->nj; b += 64) __builtin_prefetch(row + ROWS_AHEAD * step + b);
-    gb_exec_load_run(p->compute, dst + (size_t)j * GB_TI * p->size, row, o->dtype, o->stride[p->lane], (size_t)t->valid);
+    for (size_t b = 0; b < bytes && j + ROWS_AHEAD < t->nj; b += 64)
+      __builtin_prefetch(row + ROWS_AHEAD * step + b);
+    gb_exec_load_run(p->compute, dst + (size_t)j * GB_TI * p->size, row, o->dtype, o->stride[p->lane],
+                     (size_t)t->valid);
   }
 }
 
@@ -246,12 +255,13 @@ static void load_tile (const gb_xthread *t, int operand, char *dst) {
   size_t lane = t->lane0 + (size_t)t->block * GB_TI, valid = (size_t)t->valid, rows = (size_t)t->nj;
   const bool along_rows = o->stride[p->tile] == 1 && o->stride[p->lane] != 1;
   if (along_rows && o->dtype == p->compute)
-    gb_exec_transpose(t, rows, valid, gb_exec_operand_at(t, operand, lane, t->tile0), o->stride[p->lane], dst, GB_TI);
+    gb_exec_transpose(t, rows, valid, gb_exec_operand_at(t, operand, lane, t->tile0), o->stride[p->lane], dst,
+                      GB_TI);
   else if (!along_rows || rows < GB_TJ) load_rows(t, operand, lane, dst);
-  else {                                  /* contiguous along the rows: read so, turned in L1 */
-    double run[GB_CANON];
+  else { /* contiguous along the rows: read so, turned in L1 */ double run[GB_CANON];
     for (size_t i = 0; i < valid; i++) {
-      gb_exec_load_run(p->compute, run, gb_exec_operand_at(t, operand, lane + i, t->tile0), o->dtype, 1, rows);
+      gb_exec_load_run(p->compute, run, gb_exec_operand_at(t, operand, lane + i, t->tile0), o->dtype, 1,
+                       rows);
       gb_exec_store_run(dst + i * p->size, p->compute, GB_TI, run, p->compute, 1, rows);
     }
   }

@@ -60,8 +60,9 @@ static bool is_looped (const gb_fold *f, int axis) {
   return false;
 }
 
-/* The same elements, counted along 'a' in one and along 'b' in the other: the axes of points that several fronts and
-** differences read under names of their own. Nothing else inside a tile moves them, nor does a loop. */
+/* The same elements, counted along 'a' in one and along 'b' in the other: the axes of points that several
+** fronts and differences read under names of their own. Nothing else inside a tile moves them, nor does a
+** loop. */
 static bool same_points (const gb_xprog *p, int operand, int a, int other, int b) {
   const gb_operand *x = &p->f->operand[operand], *y = &p->f->operand[other];
   if (x->slot != y->slot || x->dtype != y->dtype || x->offset != y->offset || a < 0 || b < 0) return false;
@@ -79,10 +80,11 @@ int gb_exec_pack_of (gb_xprog *p, int operand, gb_pack_layout layout, int axis, 
   gb_axes inner = varies(p, operand) & inner_axes(p);
   for (int q = 0; q < p->npacks; q++) {
     const gb_xpack *k = &p->pack[q];
-    if (k->layout == layout && k->zero == zero && same_points(p, operand, axis, k->operand, k->axis)) return q;
+    if (k->layout == layout && k->zero == zero && same_points(p, operand, axis, k->operand, k->axis))
+      return q;
   }
   if (axis < 0 && inner && (layout == GB_PACK_ONE || layout == GB_PACK_LANES))
-    axis = 31 - __builtin_clz(inner);     /* so that a load in a loop shares the pack of a front */
+    axis = 31 - __builtin_clz(inner); /* so that a load in a loop shares the pack of a front */
   for (int q = 0; q < p->npacks; q++) {
     const gb_xpack *k = &p->pack[q];
     if (k->operand == operand && k->layout == layout && k->axis == axis && k->zero == zero) return q;
@@ -110,7 +112,7 @@ void gb_exec_lay_packs (gb_xprog *p, size_t *used) {
     gb_xpack *k = &p->pack[q];
     if (k->direct) continue;
     size_t n = k->layout == GB_PACK_LANES ? blocks * k->block : k->block;
-    if (n < GB_LANES) n = GB_LANES;       /* kernels may read a whole vector */
+    if (n < GB_LANES) n = GB_LANES; /* kernels may read a whole vector */
     k->at = gb_take(used, n * p->size);
   }
 }
@@ -157,7 +159,9 @@ static gb_how how_of (gb_xprog *p, gb_xout *x) {
   }
   switch (x->o->monoid) {
     case GB_LSE: return GB_HOW_LSE;
-    case GB_ARGMINIMUM: case GB_ARGMAXIMUM: case GB_KSMALLEST: return GB_HOW_SELECT;
+    case GB_ARGMINIMUM:
+    case GB_ARGMAXIMUM:
+    case GB_KSMALLEST: return GB_HOW_SELECT;
     default: return GB_HOW_CHAIN;
   }
 }

@@ -5,7 +5,7 @@
 
 #include "cpu/fold/fold.h"
 
-/* -- outputs --------------------------------------------------------------------------------------------- */
+/* -- outputs */
 
 /* Address of an output element at the current OUTER indices. */
 static char *out_at (const gb_xthread *t, const gb_xout *x, size_t slot, size_t col, size_t lane,
@@ -87,7 +87,7 @@ static void reset (gb_xthread *t, gb_xout *x, size_t at, size_t n) {
   gb_exec_identity(t->p, x, x->total + at * x->words, n * x->words);
 }
 
-/* -- columns, at the end of a chunk ---------------------------------------------------------------------- */
+/* -- columns, at the end of a chunk */
 
 /* Folded chains, one at the start of each group, into n totals. */
 static void absorb_folded (const gb_xprog *p, const gb_xout *x, gb_word *total, const char *chain, size_t n) {
@@ -118,8 +118,8 @@ static void flush_column (gb_xthread *t, gb_xout *x) {
   for (size_t s = 0; s < x->slots; s++) reset(t, x, (s * p->ntile + t->chunk0) * x->cols, n);
 }
 
-/* Mirrored lanes into their totals; those of the item's own rows are then complete and move out of the shared
-** array. */
+/* Mirrored lanes into their totals; those of the item's own rows are then complete and move out of the
+** shared array. */
 static void flush_mirror (gb_xthread *t, gb_xout *x) {
   const gb_xprog *p = t->p;
   size_t n = t->chunk_rows * x->cols;
@@ -143,7 +143,7 @@ void gb_exec_flush_columns (gb_xthread *t) {
   }
 }
 
-/* -- the end of an item ---------------------------------------------------------------------------------- */
+/* -- the end of an item */
 
 static void end_strip (gb_xthread *t, gb_xout *x) {
   size_t n = x->slots * x->cols, supers = (t->item_lanes + GB_SUPER - 1) / GB_SUPER;
@@ -206,7 +206,7 @@ void gb_exec_end_item (gb_xthread *t) {
   }
 }
 
-/* -- the end of the fold --------------------------------------------------------------------------------- */
+/* -- the end of the fold */
 
 static void store_outer (gb_xthread *t, gb_xout *x, size_t outer) {
   const gb_xprog *p = t->p;

@@ -5,7 +5,7 @@
 
 #include "cpu/fold/fold.h"
 
-/* -- items ----------------------------------------------------------------------------------------------- */
+/* -- items */
 
 size_t gb_exec_outer (const gb_xthread *t, const gb_xout *x) {
   size_t o = 0;
@@ -80,7 +80,7 @@ void gb_exec_begin_columns (gb_xthread *t, size_t from, size_t n) {
   }
 }
 
-/* -- rows ------------------------------------------------------------------------------------------------ */
+/* -- rows */
 
 static void flush_pairs (gb_xthread *t, gb_xout *x, gb_word *part, size_t n) {
   const gb_xprog *p = t->p;
@@ -115,7 +115,7 @@ void gb_exec_flush_rows (gb_xthread *t) {
   }
 }
 
-/* -- columns --------------------------------------------------------------------------------------------- */
+/* -- columns */
 
 static void fold_pair (const gb_xprog *p, char *m, char *s) {
   const gb_dtype compute = p->compute;
@@ -126,9 +126,11 @@ static void fold_pair (const gb_xprog *p, char *m, char *s) {
     if (v > w[0].f || v != v) w[0].f = v;
   }
   double shift = isinf(w[0].f) ? 0 : w[0].f, e[GB_LANES];
-  for (size_t l = 0; l < GB_LANES; l++) e[l] = (compute == GB_F32 ? (double)((float *)m)[l] : ((double *)m)[l]) - shift;
+  for (size_t l = 0; l < GB_LANES; l++)
+    e[l] = (compute == GB_F32 ? (double)((float *)m)[l] : ((double *)m)[l]) - shift;
   p->isa->f64.map(GB_OP_EXP, GB_FORM_TILE, GB_LANES, e, (gb_arg){e, GB_FORM_TILE}, none, none);
-  for (size_t l = 0; l < GB_LANES; l++) e[l] *= compute == GB_F32 ? (double)((float *)s)[l] : ((double *)s)[l];
+  for (size_t l = 0; l < GB_LANES; l++)
+    e[l] *= compute == GB_F32 ? (double)((float *)s)[l] : ((double *)s)[l];
   w[1] = gb_exec_fold_lanes(GB_F64, GB_SUM, e);
   memcpy(m, w, sizeof w);
 }

@@ -61,20 +61,24 @@ void gb_exec_absorb_value (const gb_xprog *p, const gb_xout *x, gb_word *into, c
   gb_exec_absorb(p, x, into, w);
 }
 
-#define EXTREMES(T, sign)                                                                  \
-  for (size_t i = 0; i < n; i++) {                                                         \
-    const double a = into[i].f, b = (double)((const T *)chain)[i];                         \
-    into[i].f = b sign a || b != b ? b : a;                                                \
+#define EXTREMES(T, sign)                                                                                    \
+  for (size_t i = 0; i < n; i++) {                                                                           \
+    const double a = into[i].f, b = (double)((const T *)chain)[i];                                           \
+    into[i].f = b sign a || b != b ? b : a;                                                                  \
   }
 
 /* 'n' chains of one word each into as many totals. */
 void gb_exec_absorb_chains (const gb_xprog *p, const gb_xout *x, gb_word *into, const void *chain, size_t n) {
   const gb_monoid m = gb_exec_monoid(x);
-  if (m == GB_MAXIMUM && p->compute == GB_F32) { EXTREMES(float, >) }
-  else if (m == GB_MINIMUM && p->compute == GB_F32) { EXTREMES(float, <) }
-  else if (m == GB_MAXIMUM && p->compute == GB_F64) { EXTREMES(double, >) }
-  else if (m == GB_MINIMUM && p->compute == GB_F64) { EXTREMES(double, <) }
-  else
+  if (m == GB_MAXIMUM && p->compute == GB_F32) {
+    EXTREMES(float, >)
+  } else if (m == GB_MINIMUM && p->compute == GB_F32) {
+    EXTREMES(float, <)
+  } else if (m == GB_MAXIMUM && p->compute == GB_F64) {
+    EXTREMES(double, >)
+  } else if (m == GB_MINIMUM && p->compute == GB_F64) {
+    EXTREMES(double, <)
+  } else
     for (size_t i = 0; i < n; i++) gb_exec_absorb_value(p, x, into + i, chain, i, 0);
 }
 #undef EXTREMES
@@ -101,18 +105,21 @@ void gb_exec_identity (const gb_xprog *p, const gb_xout *x, gb_word *w, size_t n
 }
 
 /* The tree over the virtual lanes: l + (l + 8), then + 4, + 2, + 1, in the compute type. */
-#define TREE(T, op)                                       \
-  do {                                                    \
-    T v[GB_LANES];                                        \
-    memcpy(v, lanes, sizeof v);                           \
-    for (int n = GB_LANES / 2; n > 0; n /= 2)             \
-      for (int l = 0; l < n; l++) v[l] = (T)(op);         \
-    result = v[0];                                        \
+#define TREE(T, op)                                                                                          \
+  do {                                                                                                       \
+    T v[GB_LANES];                                                                                           \
+    memcpy(v, lanes, sizeof v);                                                                              \
+    for (int n = GB_LANES / 2; n > 0; n /= 2)                                                                \
+      for (int l = 0; l < n; l++) v[l] = (T)(op);                                                            \
+    result = v[0];                                                                                           \
   } while (0)
 
 /* MAXIMUM and MINIMUM as combine_f64 has them, without a branch on the values. */
-#define MOST(T, sign) \
-  (__extension__ ({ const T a = v[l], b = v[l + n], r = b sign a ? b : a; b != b ? b : r; }))
+#define MOST(T, sign)                                                                                        \
+  (__extension__({                                                                                           \
+    const T a = v[l], b = v[l + n], r = b sign a ? b : a;                                                    \
+    b != b ? b : r;                                                                                          \
+  }))
 
 gb_word gb_exec_fold_lanes (gb_dtype compute, gb_monoid m, const void *lanes) {
   gb_word w;

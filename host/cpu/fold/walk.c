@@ -1,12 +1,12 @@
 /* walk.c - runs a fold: items are handed to threads in ascending order; each walks its lanes through all
 ** chunks.
 **
-** An item is a super-tile of lanes for one combination of OUTER indices (a strip of lanes where there is no
-** TILE axis; all combinations in turn where only rows continue over them; a part of the chunks where only
-** stores, or the columns of a single super-tile, are wanted). Its chains are its own. What items share -
-** totals over LANE, mirrored totals - is entered in the order of items: item k flushes a chunk only after
-** item k - 1 has, so threads run as a wavefront and the order of additions is that of one thread. The first
-** unfinished item never waits. */
+** An item is a super-tile of lanes for one combination of OUTER indices (a strip of lanes where there is
+** no TILE axis; all combinations in turn where only rows continue over them; a part of the chunks where
+** only stores, or the columns of a single super-tile, are wanted). Its chains are its own. What items
+** share - totals over LANE, mirrored totals - is entered in the order of items: item k flushes a chunk
+** only after item k - 1 has, so threads run as a wavefront and the order of additions is that of one
+** thread. The first unfinished item never waits. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "cpu/fold/fold.h"
 
 bool gb_cpu_fold_no_templates, gb_cpu_fold_all_tiles;
-double gb_cpu_fold_alone = 1e5;           /* waking threads costs more than such a fold */
+double gb_cpu_fold_alone = 1e5; /* waking threads costs more than such a fold */
 
 typedef struct fold_job {
   const gb_xprog *p;
@@ -28,9 +28,9 @@ typedef struct fold_job {
   _Atomic uint64_t pairs, tiles;
 } fold_job;
 
-/* -- order ----------------------------------------------------------------------------------------------- */
+/* -- order */
 
-enum { SPINS = 4096 };                    /* about 0.1 ms: a turn is shorter unless a thread lost its core */
+enum { SPINS = 4096 }; /* about 0.1 ms: a turn is shorter unless a thread lost its core */
 
 static void pause_briefly (void) {
 #if defined(__x86_64__)
@@ -67,7 +67,7 @@ static void publish (gb_xthread *t, size_t stage) {
     atomic_store_explicit(&s->ring[t->item % s->nring].v, stage_of(t, t->item, stage), memory_order_release);
 }
 
-/* -- tiles ----------------------------------------------------------------------------------------------- */
+/* -- tiles */
 
 /* The whole FULL level as one template. */
 static bool run_fused (gb_xthread *t) {
@@ -107,7 +107,8 @@ static bool visit_rows (gb_xthread *t, size_t from, size_t to) {
     run_turned(t);
     return !stopped(t);
   }
-  const size_t step = p->whole && gb_exec_chain_runs(t) ? to - from : (size_t)p->rows;    /* no registers to fill */
+  /* no registers to fill */
+  const size_t step = p->whole && gb_exec_chain_runs(t) ? to - from : (size_t)p->rows;
   for (size_t j = from; j < to; j += step) {
     t->tile0 = j;
     t->nj = (int)(to - j < step ? to - j : step);
@@ -121,7 +122,7 @@ static bool visit_rows (gb_xthread *t, size_t from, size_t to) {
 /* Without the rows that would add nothing. */
 static bool visit_within_reach (gb_xthread *t, size_t from, size_t to) {
   if (gb_exec_culled(t, from, to)) return true;
-  size_t start = from;                    /* of rows to visit */
+  size_t start = from; /* of rows to visit */
   for (size_t j = from, next; j < to; j = next) {
     next = (j / GB_TI + 1) * GB_TI < to ? (j / GB_TI + 1) * GB_TI : to;
     if (!gb_exec_culled(t, j, next)) continue;
@@ -144,8 +145,8 @@ static void enter_block (gb_xthread *t, size_t b) {
   gb_exec_bind(t, GB_FORM_LANE);
 }
 
-/* Rows [from, to) of block 'b'. Symmetric folds take the 64 rows on the diagonal by themselves, mirror what lies
-** right of them and leave out what lies left. */
+/* Rows [from, to) of block 'b'. Symmetric folds take the 64 rows on the diagonal by themselves, mirror
+** what lies right of them and leave out what lies left. */
 static bool walk_block (gb_xthread *t, size_t b, size_t from, size_t to) {
   size_t diagonal = t->lane0 + b * GB_TI, past = diagonal + GB_TI;
   enter_block(t, b);
@@ -168,8 +169,8 @@ static void flush_rows (gb_xthread *t, size_t b) {
   gb_exec_flush_rows(t);
 }
 
-/* Blocks one after the other through the whole chunk, or, where columns are wanted, all of them through a sweep
-** of rows at a time. */
+/* Blocks one after the other through the whole chunk, or, where columns are wanted, all of them through a
+** sweep of rows at a time. */
 static bool walk_blocks (gb_xthread *t, bool columns) {
   const size_t blocks = gb_exec_blocks(t), sweep = t->p->sweep;
   const bool all = sweep < GB_CANON;
@@ -209,7 +210,7 @@ static bool walk_chunk (gb_xthread *t, size_t c, bool columns) {
   return true;
 }
 
-/* -- items ----------------------------------------------------------------------------------------------- */
+/* -- items */
 
 static bool walk_strips (gb_xthread *t) {
   size_t width = (size_t)t->p->rows * GB_TI;
@@ -259,7 +260,7 @@ static bool walk (gb_xthread *t, size_t outer) {
   t->block = 0;
   t->tile0 = t->chunk0 = 0;
   t->lane0 = t->item0;
-  t->lanes = p->strip ? 0 : t->item_lanes;        /* strips fill their own lanes */
+  t->lanes = p->strip ? 0 : t->item_lanes; /* strips fill their own lanes */
   gb_exec_fill_packs(t, false);
   t->lanes = t->item_lanes;
   gb_exec_bind(t, GB_FORM_ONE);
@@ -312,7 +313,7 @@ static void run_thread (void *ud, int thread) {
   atomic_fetch_add_explicit(&j->tiles, t.tiles, memory_order_relaxed);
 }
 
-/* -- entry ----------------------------------------------------------------------------------------------- */
+/* -- entry */
 
 /* Scratch: tables, totals, workspaces, progress. */
 static size_t lay_out (const gb_xprog *p, size_t *workspaces, size_t *ring) {
@@ -369,9 +370,10 @@ static void place_totals (gb_xprog *p, const gb_carry *carry, char *scratch) {
   }
 }
 
-#define NAMES(p, s) \
-  {p ".dn" s, p ".d1" s, p ".d2" s, p ".d3" s, p ".d4" s, p ".d5" s, p ".d6" s, p ".d7" s, p ".d8" s}
-#define PROFILES(s) {NAMES("rbf", s), NAMES("m12", s), NAMES("m32", s), NAMES("m52", s), NAMES("rq", s)}
+#define NAMES(p, s)                                                                                          \
+  { p ".dn" s, p ".d1" s, p ".d2" s, p ".d3" s, p ".d4" s, p ".d5" s, p ".d6" s, p ".d7" s, p ".d8" s }
+#define PROFILES(s)                                                                                          \
+  { NAMES("rbf", s), NAMES("m12", s), NAMES("m32", s), NAMES("m52", s), NAMES("rq", s) }
 
 static const char *path_of (const gb_xprog *p) {
   static const char *const names[3][GB_NPROFILES][9] = {PROFILES(".r1"), PROFILES(".r1.sym"),
@@ -411,8 +413,13 @@ gb_status gb_cpu_fold_part (gb_device *dev, const gb_fold *f, const void *const 
   place_totals(&p, carry, scratch);
   gb_xshared shared = {.ring = (void *)((char *)scratch + ring), .nring = 2 * (size_t)p.threads};
   memset(shared.ring, 0, shared.nring * 64);
-  fold_job job = {.p = &p, .shared = &shared, .operand = operand, .out = out, .constant = constant,
-                  .workspaces = (char *)scratch + workspaces, .threads = is_small(&p) ? 1 : p.threads};
+  fold_job job = {.p = &p,
+                  .shared = &shared,
+                  .operand = operand,
+                  .out = out,
+                  .constant = constant,
+                  .workspaces = (char *)scratch + workspaces,
+                  .threads = is_small(&p) ? 1 : p.threads};
   if (job.threads == 1) run_thread(&job, 0);
   else gb_pool_run(dev->pool, run_thread, &job);
   if (atomic_load(&shared.stop)) return gb_fail(err, GB_EINTR, "interrupted");

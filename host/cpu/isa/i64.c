@@ -1,7 +1,7 @@
 /* i64.c - the kernels over int64_t, in plain C: positions and counts, never the hot path.
 ** Arithmetic wraps (through uint64_t), so that no input is undefined. */
-#include <assert.h>
 #include "cpu/isa/i64.h"
+#include <assert.h>
 
 typedef int64_t i64;
 
@@ -22,7 +22,10 @@ static i64 value (gb_op op, i64 x, i64 y, i64 z) {
     case GB_OP_NEG: return sub(0, x);
     case GB_OP_ABS: return x < 0 ? sub(0, x) : x;
     case GB_OP_SIGN: return (x > 0) - (x < 0);
-    case GB_OP_FLOOR: case GB_OP_CEIL: case GB_OP_ROUND: case GB_OP_DETACH: return x;
+    case GB_OP_FLOOR:
+    case GB_OP_CEIL:
+    case GB_OP_ROUND:
+    case GB_OP_DETACH: return x;
     case GB_OP_SQUARE: return mul(x, x);
     case GB_OP_RELU: return x > 0 ? x : 0;
     case GB_OP_ISNAN: return 0;
@@ -136,9 +139,7 @@ static void reduce (gb_monoid m, int nj, size_t width, size_t step, const i64 *t
     }
 }
 
-void gb_i64_reduce_row (gb_monoid m, int nj, const void *t, void *acc) {
-  reduce(m, nj, GB_TI, 0, t, acc);
-}
+void gb_i64_reduce_row (gb_monoid m, int nj, const void *t, void *acc) { reduce(m, nj, GB_TI, 0, t, acc); }
 void gb_i64_reduce_col (gb_monoid m, int nj, const void *t, void *buf) {
   reduce(m, nj, GB_LANES, GB_LANES, t, buf);
 }

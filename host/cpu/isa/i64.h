@@ -14,16 +14,11 @@ void gb_i64_reduce_row (gb_monoid m, int nj, const void *t, void *acc);
 void gb_i64_reduce_col (gb_monoid m, int nj, const void *t, void *buf);
 void gb_i64_reduce_all (gb_monoid m, int nj, const void *t, void *lanes);
 
-#define GB_I64_KERNELS                                            \
-  {                                                               \
-    .map = gb_i64_map,                                            \
-    .sqdist = gb_i64_sqdist,                                      \
-    .dot = gb_i64_dot,                                            \
-    .contract_row = gb_i64_contract_row,                          \
-    .contract_col = gb_i64_contract_col,                          \
-    .reduce_row = gb_i64_reduce_row,                              \
-    .reduce_col = gb_i64_reduce_col,                              \
-    .reduce_all = gb_i64_reduce_all                               \
+#define GB_I64_KERNELS                                                                                       \
+  {                                                                                                          \
+    .map = gb_i64_map, .sqdist = gb_i64_sqdist, .dot = gb_i64_dot, .contract_row = gb_i64_contract_row,      \
+    .contract_col = gb_i64_contract_col, .reduce_row = gb_i64_reduce_row, .reduce_col = gb_i64_reduce_col,   \
+    .reduce_all = gb_i64_reduce_all                                                                          \
   }
 
 #endif

@@ -1,11 +1,11 @@
 /* portable.c - the kernel table for plain C vectors. */
+#include "cpu/simd/portable.h"
 #include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
 #include "base/clock.h"
 #include "cpu/isa/i64.h"
-#include "cpu/simd/portable.h"
 #include "cpu/isa/special.h"
 
 #define GB_FLOAT
@@ -14,15 +14,13 @@
 #include "cpu/isa/kernels.inc"
 #include "cpu/isa/rates.inc"
 
-const gb_isa gb_isa_portable = {
-  .name = "portable",
-  .f32 = vf_kernels,
-  .f64 = vd_kernels,
-  .i64 = GB_I64_KERNELS,
-  .flush_f32 = vf_flush,
-  .flush_f64 = vd_flush,
-  .fold_f32 = gb_fold_f32,
-  .rate_fma = gb_rate_fma,
-  .rate_issue = gb_rate_issue,
-  .rate_exp2 = gb_rate_exp2
-};
+const gb_isa gb_isa_portable = {.name = "portable",
+                                .f32 = vf_kernels,
+                                .f64 = vd_kernels,
+                                .i64 = GB_I64_KERNELS,
+                                .flush_f32 = vf_flush,
+                                .flush_f64 = vd_flush,
+                                .fold_f32 = gb_fold_f32,
+                                .rate_fma = gb_rate_fma,
+                                .rate_issue = gb_rate_issue,
+                                .rate_exp2 = gb_rate_exp2};

@@ -9,18 +9,17 @@ const gb_isa *gb_isa_active;
 
 static bool has_avx512 (void) {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
-             && __builtin_cpu_supports("fma");
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("fma");
 }
 static bool has_avx2 (void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 static bool has_portable (void) { return true; }
 
 /* Widest first. */
-static const struct { const gb_isa *isa; bool (*present)(void); } isas[] = {
-  { &gb_isa_avx512, has_avx512 },
-  { &gb_isa_avx2, has_avx2 },
-  { &gb_isa_portable, has_portable }
-};
+static const struct {
+  const gb_isa *isa;
+  bool (*present)(void);
+} isas[] = {{&gb_isa_avx512, has_avx512}, {&gb_isa_avx2, has_avx2}, {&gb_isa_portable, has_portable}};
 enum { NISAS = sizeof isas / sizeof *isas };
 
 static gb_status refuse (const char *name, const char *why, gb_error *err) {
@@ -39,7 +38,10 @@ gb_status gb_isa_select (const char *name, gb_error *err) {
   const bool any = name == NULL || *name == '\0';
   for (int i = 0; i < NISAS; i++) {
     if (!any && strcmp(name, isas[i].isa->name) != 0) continue;
-    if (isas[i].present()) { gb_isa_active = isas[i].isa; return GB_OK; }
+    if (isas[i].present()) {
+      gb_isa_active = isas[i].isa;
+      return GB_OK;
+    }
     if (!any) return refuse(name, "it lacks", err);
   }
   return refuse(name, "is unknown", err);

@@ -1,8 +1,9 @@
-/* special.c - digamma and its derivatives: reflection to x > 0, recurrence to large x, the asymptotic series there.
-** Source: Abramowitz & Stegun (1964), 6.3.5, 6.3.7, 6.3.18 and 6.4.6, 6.4.7, 6.4.11, 6.4.12. The first term left out
-** is below 1e-17 of the value. The lower tail of the normal distribution: the continued fraction 26.2.14. */
-#include <math.h>
+/* special.c - digamma and its derivatives: reflection to x > 0, recurrence to large x, the asymptotic
+** series there. Source: Abramowitz & Stegun (1964), 6.3.5, 6.3.7, 6.3.18 and 6.4.6, 6.4.7, 6.4.11, 6.4.12.
+** The first term left out is below 1e-17 of the value. The lower tail of the normal distribution: the
+** continued fraction 26.2.14. */
 #include "cpu/isa/special.h"
+#include <math.h>
 
 #define PI 3.14159265358979323846
 
@@ -14,8 +15,8 @@ static double series (const double *c, int n, double z) {
 }
 
 double gb_digamma (double x) {
-  static const double c[] = { 1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760,
-                              1.0 / 12, -3617.0 / 8160 };
+  static const double c[] = {1.0 / 12,  -1.0 / 120,     1.0 / 252, -1.0 / 240,
+                             1.0 / 132, -691.0 / 32760, 1.0 / 12,  -3617.0 / 8160};
   if (x <= 0.0) {
     if (x == 0.0) return -1.0 / x;
     if (x == floor(x)) return (double)NAN;
@@ -29,8 +30,8 @@ double gb_digamma (double x) {
 }
 
 double gb_trigamma (double x) {
-  static const double b[] = { 1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6,
-                              -3617.0 / 510 };
+  static const double b[] = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
+                             5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
   if (x <= 0.0) {
     if (x == floor(x)) return isinf(x) ? (double)NAN : (double)INFINITY;
     const double s = sin(PI * (x - rint(x)));
@@ -43,10 +44,10 @@ double gb_trigamma (double x) {
   return below + 1.0 / x + 0.5 * z + series(b, 8, z) / x;
 }
 
-/* ---- polygamma ---- */
+/* -- polygamma */
 
 #define MOST_ORDER 100
-#define FEW_STEPS 20.0               /* below 0: recurrence, further out reflection */
+#define FEW_STEPS 20.0 /* below 0: recurrence, further out reflection */
 
 static double factorial (int n) {
   double f = 1.0;
@@ -60,7 +61,8 @@ static double cotangent (int n, double x) {
   const double c = 1.0 / tan(PI * (x - rint(x)));
   for (int k = 0; k < n; k++) {
     for (int i = 0; i <= k + 2; i++) {
-      const double up = i + 1 <= k + 1 ? (i + 1) * p[i + 1] : 0.0, down = i > 0 && i - 1 <= k + 1 ? (i - 1) * p[i - 1] : 0.0;
+      const double up = i + 1 <= k + 1 ? (i + 1) * p[i + 1] : 0.0,
+                   down = i > 0 && i - 1 <= k + 1 ? (i - 1) * p[i - 1] : 0.0;
       q[i] = -PI * (up + down);
     }
     for (int i = 0; i <= k + 2; i++) p[i] = q[i];
@@ -72,10 +74,11 @@ static double cotangent (int n, double x) {
 
 /* n! sum_k 1 / (x + k)^(n + 1), which is (-1)^(n + 1) times the polygamma function. */
 static double hurwitz (int n, double x) {
-  static const double b[] = { 1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6, -3617.0 / 510 };
+  static const double b[] = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
+                             5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
   double below = 0.0;
   for (; x < 15.0 + 2.0 * n; x += 1.0) below += pow(x, -n - 1);
-  double term = 1.0, tail = 0.0;     /* (n + 2k - 1)! / ((2k)! n!) x^(-2k), in units of 1 / x^n */
+  double term = 1.0, tail = 0.0; /* (n + 2k - 1)! / ((2k)! n!) x^(-2k), in units of 1 / x^n */
   for (int k = 0; k < 8; k++) {
     const double m = 2.0 * k;
     term *= k == 0 ? (n + 1.0) / 2.0 : (n + m) * (n + m + 1.0) / ((m + 1.0) * (m + 2.0));
@@ -96,7 +99,7 @@ double gb_polygamma (double order, double x) {
   return x < -FEW_STEPS ? -cotangent(n, x) - hurwitz(n, 1.0 - x) : sign * hurwitz(n, x);
 }
 
-/* ---- the lower tail of the normal distribution ---- */
+/* -- the lower tail of the normal distribution */
 
 #define TAIL -1.5
 
@@ -107,7 +110,8 @@ static double fraction (int k, double t) {
   return f;
 }
 
-/* The density over the distribution function; x^2 is split, so that its rounding does not count as often as it is large. */
+/* The density over the distribution function; x^2 is split, so that its rounding does not count as often
+** as it is large. */
 static double ratio (double x) {
   const double q = x * x, rest = isinf(q) ? 0.0 : fma(x, x, -q);
   return 0.79788456080286535588 * exp(-0.5 * q) * (1.0 - 0.5 * rest) / erfc(-x * 0.70710678118654752440);

@@ -2,12 +2,14 @@
 #ifndef GB_CPU_ISA_SPECIAL_H
 #define GB_CPU_ISA_SPECIAL_H
 
-double gb_digamma (double x);    /* d/dx log |Gamma(x)|; at 0 infinite, from its side, NaN at -1, -2, ... and at -inf */
-double gb_trigamma (double x);   /* its derivative; inf at the poles */
-double gb_polygamma (double n, double x);   /* the derivative of order n of digamma; NaN where n is not one of 0, 1 .. 100 */
+/* d/dx log |Gamma(x)|; at 0 infinite, from its side, NaN at -1, -2, ... and at -inf */
+double gb_digamma (double x);
+double gb_trigamma (double x); /* its derivative; inf at the poles */
+/* the derivative of order n of digamma; NaN where n is not one of 0, 1 .. 100 */
+double gb_polygamma (double n, double x);
 
-double gb_ndtr_ratio (double x);    /* r = phi(x) / Phi(x), the derivative of log Phi */
-double gb_ndtr_gap (double x);      /* x + r, > 0; that of r is -r (x + r) */
-double gb_ndtr_spread (double x);   /* 1 - r (x + r), in (0, 1), the derivative of x + r */
+double gb_ndtr_ratio (double x);  /* r = phi(x) / Phi(x), the derivative of log Phi */
+double gb_ndtr_gap (double x);    /* x + r, > 0; that of r is -r (x + r) */
+double gb_ndtr_spread (double x); /* 1 - r (x + r), in (0, 1), the derivative of x + r */
 
 #endif

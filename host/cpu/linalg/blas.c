@@ -17,23 +17,27 @@ extern void openblas_set_num_threads (int threads);
 extern int openblas_get_num_threads (void);
 extern int openblas_get_parallel (void);
 extern char *openblas_get_config (void);
-extern int blas_thread_shutdown_ (void) __attribute__((weak));   /* builds without threads lack it */
+extern int blas_thread_shutdown_ (void) __attribute__((weak)); /* builds without threads lack it */
 void *blas_memory_alloc (int position);
 void blas_memory_free (void *p);
 
-/* Packing buffers. The pool of the library's build without threads may lend one buffer to two callers, and asks again and again
-** for memory that the system refuses: the library finds the two functions below before its own. A call takes one buffer. */
+/* Packing buffers. The pool of the library's build without threads may lend one buffer to two callers, and
+** asks again and again for memory that the system refuses: the library finds the two functions below
+** before its own. A call takes one buffer. */
 #define MOST_BUFFERS 64
-#define SPARE_BYTES ((size_t)16 << 20)      /* so much is left to others */
+#define SPARE_BYTES ((size_t)16 << 20) /* so much is left to others */
 #ifdef __x86_64__
-#define BUFFER_BYTES ((size_t)128 << 20)    /* the library's BUFFER_SIZE */
+#define BUFFER_BYTES ((size_t)128 << 20) /* the library's BUFFER_SIZE */
 #else
 #define BUFFER_BYTES ((size_t)256 << 20)
 #endif
-#define BUFFER_END 65536                    /* kernels read ahead */
+#define BUFFER_END 65536 /* kernels read ahead */
 
-static struct { void *data; atomic_bool lent; } buffers[MOST_BUFFERS];
-static atomic_int wanted, mapped;           /* buffers: one a thread that may call */
+static struct {
+  void *data;
+  atomic_bool lent;
+} buffers[MOST_BUFFERS];
+static atomic_int wanted, mapped; /* buffers: one a thread that may call */
 static atomic_flag mapping = ATOMIC_FLAG_INIT;
 static atomic_uint loans;
 
@@ -50,7 +54,8 @@ static bool map_buffers (int n, size_t spare) {
   const size_t all = n > have ? (size_t)(n - have) * (BUFFER_BYTES + BUFFER_END) + spare : 0;
   void *room = all > 0 ? map_bytes(all) : NULL;
   if (room != NULL) munmap(room, all);
-  for (int i = have; room != NULL && i < n && (buffers[i].data = map_bytes(BUFFER_BYTES + BUFFER_END)) != NULL; i++)
+  for (int i = have;
+       room != NULL && i < n && (buffers[i].data = map_bytes(BUFFER_BYTES + BUFFER_END)) != NULL; i++)
     atomic_store(&mapped, i + 1);
   atomic_flag_clear(&mapping);
   return atomic_load(&mapped) >= n;
@@ -64,11 +69,11 @@ void *blas_memory_alloc (int position) {
     for (int i = 0; i < n; i++)
       if (!atomic_exchange(&buffers[i].lent, true)) return buffers[i].data;
     if (n < MOST_BUFFERS && map_buffers(n + 1, 0)) continue;
-    if (n == 0) {                           /* a stranger's call, which gb_blas_ready did not precede */
+    if (n == 0) { /* a stranger's call, which gb_blas_ready did not precede */
       fputs("gibbous: no memory for a buffer of BLAS\n", stderr);
       abort();
     }
-    sched_yield();                          /* more callers than threads: a buffer comes back */
+    sched_yield(); /* more callers than threads: a buffer comes back */
   }
 }
 
@@ -94,15 +99,18 @@ gb_status gb_blas_start (gb_pool *pool, gb_error *err) {
   if (got != 1) return gb_fail(err, GB_EINTERNAL, "blas runs %d threads of its own, expected 1", got);
   atomic_store(&wanted, gb_pool_threads(pool));
   if (map_buffers(atomic_load(&wanted), SPARE_BYTES) && openblas_get_parallel() == 0 && !lends_buffers())
-    return gb_fail(err, GB_EINTERNAL, "another module has loaded a BLAS that is not safe between threads; load gibbous first");
+    return gb_fail(err, GB_EINTERNAL,
+                   "another module has loaded a BLAS that is not safe between threads; load gibbous first");
   return GB_OK;
 }
 
 gb_status gb_blas_ready (gb_error *err) {
   const int n = atomic_load(&wanted), mib = (int)(BUFFER_BYTES >> 20);
   if (map_buffers(n, SPARE_BYTES)) return GB_OK;
-  return gb_fail(err, GB_ENOMEM, "BLAS needs %d MiB of address space, %d MiB a thread, and the system refuses it; raise the "
-                 "limit of the process (ulimit -v, ulimit -d), or use fewer threads (gb.config{threads = 1})", n * mib, mib);
+  return gb_fail(err, GB_ENOMEM,
+                 "BLAS needs %d MiB of address space, %d MiB a thread, and the system refuses it; raise the "
+                 "limit of the process (ulimit -v, ulimit -d), or use fewer threads (gb.config{threads = 1})",
+                 n * mib, mib);
 }
 
 const char *gb_blas_identity (void) { return openblas_get_config(); }
@@ -127,22 +135,23 @@ static void gemv (gb_dtype t, bool ta, size_t m, size_t k, double alpha, const v
 }
 
 /* c = beta c + alpha op(a) op(b) by the own kernels. */
-static void small_product (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t k, double alpha, const void *a,
-                           size_t lda, const void *b, size_t ldb, double beta, void *c, size_t ldc) {
+static void small_product (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t k, double alpha,
+                           const void *a, size_t lda, const void *b, size_t ldb, double beta, void *c,
+                           size_t ldc) {
   const gb_isa_kernels *kernels = t == GB_F64 ? &gb_isa_active->f64 : &gb_isa_active->f32;
-  kernels->product(m, n, k, alpha, a, ta ? 1 : lda, ta ? lda : 1, b, tb ? 1 : ldb, tb ? ldb : 1, beta, c, ldc);
+  kernels->product(m, n, k, alpha, a, ta ? 1 : lda, ta ? lda : 1, b, tb ? 1 : ldb, tb ? ldb : 1, beta, c,
+                   ldc);
 }
 
-/* The library has kernels for small products that allocate, on some processors: at most so many multiply-adds stay here. */
+/* The library has kernels for small products that allocate, on some processors: at most so many
+** multiply-adds stay here. */
 static bool is_small (double m, double n, double k) { return m * n * k <= 1e6; }
 
 static void gemm_chunk (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t k, double alpha,
                         const void *a, size_t lda, const void *b, size_t ldb, double beta, void *c,
                         size_t ldc) {
-  if (n == 1)
-    gemv(t, ta, m, k, alpha, a, lda, b, tb ? 1 : ldb, beta, c, ldc);
-  else if (m == 1)
-    gemv(t, !tb, n, k, alpha, b, ldb, a, ta ? lda : 1, beta, c, 1);
+  if (n == 1) gemv(t, ta, m, k, alpha, a, lda, b, tb ? 1 : ldb, beta, c, ldc);
+  else if (m == 1) gemv(t, !tb, n, k, alpha, b, ldb, a, ta ? lda : 1, beta, c, 1);
   else if (is_small((double)m, (double)n, (double)k))
     small_product(t, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   else if (t == GB_F64)
@@ -153,40 +162,40 @@ static void gemm_chunk (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t
                 (int)ldb, (float)beta, c, (int)ldc);
 }
 
-/* The products inside the library's own LAPACK come here too: it finds these before its own. A column-major product is a
-** row-major one of the transposed factors in the other order. */
+/* The products inside the library's own LAPACK come here too: it finds these before its own. A
+** column-major product is a row-major one of the transposed factors in the other order. */
 static bool transposed (const char *t) { return *t != 'N' && *t != 'n'; }
 
-void dgemm_ (const char *ta, const char *tb, const int *m, const int *n, const int *k, const double *alpha, const double *a,
-             const int *lda, const double *b, const int *ldb, const double *beta, double *c, const int *ldc, size_t la,
-             size_t lb) {
+void dgemm_ (const char *ta, const char *tb, const int *m, const int *n, const int *k, const double *alpha,
+             const double *a, const int *lda, const double *b, const int *ldb, const double *beta, double *c,
+             const int *ldc, size_t la, size_t lb) {
   (void)la, (void)lb;
   if (*m <= 0 || *n <= 0) return;
   if (gb_isa_active != NULL && is_small(*m, *n, *k))
-    small_product(GB_F64, transposed(tb), transposed(ta), (size_t)*n, (size_t)*m, (size_t)*k, *alpha, b, (size_t)*ldb, a,
-                  (size_t)*lda, *beta, c, (size_t)*ldc);
+    small_product(GB_F64, transposed(tb), transposed(ta), (size_t)*n, (size_t)*m, (size_t)*k, *alpha, b,
+                  (size_t)*ldb, a, (size_t)*lda, *beta, c, (size_t)*ldc);
   else
-    cblas_dgemm(CblasColMajor, trans(transposed(ta)), trans(transposed(tb)), *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c,
-                *ldc);
+    cblas_dgemm(CblasColMajor, trans(transposed(ta)), trans(transposed(tb)), *m, *n, *k, *alpha, a, *lda, b,
+                *ldb, *beta, c, *ldc);
 }
 
-void sgemm_ (const char *ta, const char *tb, const int *m, const int *n, const int *k, const float *alpha, const float *a,
-             const int *lda, const float *b, const int *ldb, const float *beta, float *c, const int *ldc, size_t la,
-             size_t lb) {
+void sgemm_ (const char *ta, const char *tb, const int *m, const int *n, const int *k, const float *alpha,
+             const float *a, const int *lda, const float *b, const int *ldb, const float *beta, float *c,
+             const int *ldc, size_t la, size_t lb) {
   (void)la, (void)lb;
   if (*m <= 0 || *n <= 0) return;
   if (gb_isa_active != NULL && is_small(*m, *n, *k))
-    small_product(GB_F32, transposed(tb), transposed(ta), (size_t)*n, (size_t)*m, (size_t)*k, (double)*alpha, b, (size_t)*ldb,
-                  a, (size_t)*lda, (double)*beta, c, (size_t)*ldc);
+    small_product(GB_F32, transposed(tb), transposed(ta), (size_t)*n, (size_t)*m, (size_t)*k, (double)*alpha,
+                  b, (size_t)*ldb, a, (size_t)*lda, (double)*beta, c, (size_t)*ldc);
   else
-    cblas_sgemm(CblasColMajor, trans(transposed(ta)), trans(transposed(tb)), *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c,
-                *ldc);
+    cblas_sgemm(CblasColMajor, trans(transposed(ta)), trans(transposed(tb)), *m, *n, *k, *alpha, a, *lda, b,
+                *ldb, *beta, c, *ldc);
 }
 
 void gb_blas_gemm (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t k, double alpha, const void *a,
                    size_t lda, const void *b, size_t ldb, double beta, void *c, size_t ldc) {
   if (m == 0 || n == 0) return;
-  if (k == 0) small_product(t, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);   /* beta c */
+  if (k == 0) small_product(t, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc); /* beta c */
   for (size_t k0 = 0; k0 < k; k0 += GB_BLOCK) {
     const size_t nk = k - k0 < GB_BLOCK ? k - k0 : GB_BLOCK;
     gemm_chunk(t, ta, tb, m, n, nk, alpha, at(t, a, ta ? k0 * lda : k0), lda, at(t, b, tb ? k0 : k0 * ldb),
@@ -208,7 +217,7 @@ static void trsm (gb_dtype t, CBLAS_SIDE side, gb_uplo uplo, bool ta, bool unit,
                   const void *a, size_t lda, void *b, size_t ldb) {
   if (m == 0 || n == 0) return;
   const bool column = side == CblasLeft && n == 1, row = side == CblasRight && m == 1;
-  if (column || row) {             /* x op(a)^-1 = (op(a)'^-1 x')' */
+  if (column || row) { /* x op(a)^-1 = (op(a)'^-1 x')' */
     const int order = (int)(row ? n : m), step = row ? 1 : (int)ldb;
     if (t == GB_F64)
       cblas_dtrsv(CblasRowMajor, uplo_of(uplo), trans(ta != row), diag_of(unit), order, a, (int)lda, b, step);
@@ -283,7 +292,9 @@ void gb_lapack_larfg (gb_dtype t, size_t n, void *x, void *tau) {
 
 static size_t align64 (size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-size_t gb_lapack_pocon_bytes (gb_dtype t, size_t n) { return align64(3 * n * gb_dtype_size(t)) + n * sizeof(int); }
+size_t gb_lapack_pocon_bytes (gb_dtype t, size_t n) {
+  return align64(3 * n * gb_dtype_size(t)) + n * sizeof(int);
+}
 
 double gb_lapack_pocon (gb_dtype t, size_t n, const void *l, size_t ld, double norm, void *work) {
   const int order = (int)n, lda = (int)ld;
@@ -303,10 +314,13 @@ static size_t query (gb_dtype t, const void *answer, size_t least) {
   return up > least ? up : least;
 }
 
-typedef struct work_sizes { size_t work, iwork; } work_sizes;
+typedef struct work_sizes {
+  size_t work, iwork;
+} work_sizes;
 
 /* lwork and liwork -1: only the first elements of the workspaces are written, their sizes. */
-static int eigh_call (gb_dtype t, size_t n, void *a, void *values, void *work, int lwork, int *iwork, int liwork) {
+static int eigh_call (gb_dtype t, size_t n, void *a, void *values, void *work, int lwork, int *iwork,
+                      int liwork) {
   const int order = (int)n;
   int info = 0;
   if (t == GB_F64) dsyevd_("V", "U", &order, a, &order, values, work, &lwork, iwork, &liwork, &info, 1, 1);
@@ -339,7 +353,8 @@ static int svd_call (gb_dtype t, size_t n, size_t m, void *a, void *u, void *s, 
                      int lwork, int *iwork) {
   const int rows = (int)m, columns = (int)n, k = (int)(n < m ? n : m);
   int info = 0;
-  if (t == GB_F64) dgesdd_("S", &rows, &columns, a, &rows, s, vt, &rows, u, &k, work, &lwork, iwork, &info, 1);
+  if (t == GB_F64)
+    dgesdd_("S", &rows, &columns, a, &rows, s, vt, &rows, u, &k, work, &lwork, iwork, &info, 1);
   else sgesdd_("S", &rows, &columns, a, &rows, s, vt, &rows, u, &k, work, &lwork, iwork, &info, 1);
   return info;
 }

@@ -13,14 +13,14 @@
 
 typedef enum gb_uplo { GB_LOWER, GB_UPPER } gb_uplo;
 
-/* One thread inside BLAS, and its packing buffers mapped now, one a pool thread, where they can be had. Errors: EINTERNAL where
-** BLAS insists on threads of its own. */
+/* One thread inside BLAS, and its packing buffers mapped now, one a pool thread, where they can be had.
+** Errors: EINTERNAL where BLAS insists on threads of its own. */
 gb_status gb_blas_start (gb_pool *pool, gb_error *err);
 
 /* Before other calls: without buffers BLAS would wait for them for ever. Errors: ENOMEM. */
 gb_status gb_blas_ready (gb_error *err);
 
-const char *gb_blas_identity (void);       /* one line: library, version, the kernels it chose */
+const char *gb_blas_identity (void); /* one line: library, version, the kernels it chose */
 
 /* c (m, n) = beta c + alpha op(a) (m, k) op(b) (k, n); the inner dimension in chunks of GB_BLOCK,
 ** ascending. */
@@ -52,8 +52,9 @@ void gb_lapack_trtri (gb_dtype t, size_t n, void *a, size_t lda);
 /* a = l' l for the lower triangle l, in place. */
 void gb_lapack_lauum (gb_dtype t, size_t n, void *a, size_t lda);
 
-/* 1 / (|A|_1 |A^-1|_1), estimated in O(n^2) from the lower factor l of A and 'norm' = |A|_1; work: gb_lapack_pocon_bytes. The
-** second norm is estimated from below. Source: Higham (1988), FORTRAN codes for estimating the one-norm of a matrix. */
+/* 1 / (|A|_1 |A^-1|_1), estimated in O(n^2) from the lower factor l of A and 'norm' = |A|_1; work:
+** gb_lapack_pocon_bytes. The second norm is estimated from below. Source: Higham (1988), FORTRAN codes for
+** estimating the one-norm of a matrix. */
 size_t gb_lapack_pocon_bytes (gb_dtype t, size_t n);
 double gb_lapack_pocon (gb_dtype t, size_t n, const void *l, size_t ld, double norm, void *work);
 

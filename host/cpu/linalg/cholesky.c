@@ -1,12 +1,12 @@
 /* cholesky.c - tiled Cholesky factors, and what is computed from a factor.
 **
 ** Left-looking over tiles of GB_BLOCK: tile (i, j) collects its updates in ascending k, then meets the
-** diagonal tile. Column by column, so that the next column starts while a diagonal tile is factored. The same
-** calls on the same tiles serve the square, the packed and the growing layout. Of a triangle that has grown, only
-** the rows that are not factored yet are worked on: n^2 k multiply-adds for k of them; whole block rows give the bits of
-** a factorisation from the start.
-** Source: Buttari, Langou, Kurzak & Dongarra (2009), A class of parallel tiled linear algebra algorithms.
-** Cost: n^3 / 3 flops for the factor, 2 n^3 / 3 for the inverse; no copy of the matrix. */
+** diagonal tile. Column by column, so that the next column starts while a diagonal tile is factored. The
+** same calls on the same tiles serve the square, the packed and the growing layout. Of a triangle that has
+** grown, only the rows that are not factored yet are worked on: n^2 k multiply-adds for k of them; whole
+** block rows give the bits of a factorisation from the start. Source: Buttari, Langou, Kurzak & Dongarra
+** (2009), A class of parallel tiled linear algebra algorithms. Cost: n^3 / 3 flops for the factor, 2 n^3 /
+** 3 for the inverse; no copy of the matrix. */
 #include <math.h>
 #include <string.h>
 
@@ -17,13 +17,13 @@
 
 typedef struct square {
   gb_dtype dtype;
-  size_t n, nb, size;              /* order, blocks, bytes an element */
-  size_t have, first;              /* rows factored already, and the block row where the others begin */
+  size_t n, nb, size; /* order, blocks, bytes an element */
+  size_t have, first; /* rows factored already, and the block row where the others begin */
   double jitter;
   gb_tiles in, out;
-  char *spare;                     /* CHOL_INVERSE, packed result: a tile a thread; else NULL */
-  atomic_uint *progress;           /* (nb) */
-  size_t minor;                    /* order of the first leading minor that is not positive; 0 = none */
+  char *spare;           /* CHOL_INVERSE, packed result: a tile a thread; else NULL */
+  atomic_uint *progress; /* (nb) */
+  size_t minor;          /* order of the first leading minor that is not positive; 0 = none */
 } square;
 
 static size_t counters_bytes (const gb_opaque *o) {
@@ -49,7 +49,8 @@ static square square_of (const gb_opaque_call *c) {
                   .size = gb_dtype_size(t),
                   .jitter = o->attr.f[0],
                   .in = gb_tiles_of_factor(o, c->in[0]),
-                  .out = inverse ? gb_tiles_of(t, o->packed_inverse, n, n, c->out[0]) : gb_tiles_of_factor(o, c->out[0]),
+                  .out = inverse ? gb_tiles_of(t, o->packed_inverse, n, n, c->out[0])
+                                 : gb_tiles_of_factor(o, c->out[0]),
                   .spare = spare > 0 ? c->scratch : NULL,
                   .progress = (atomic_uint *)(void *)((char *)c->scratch + spare)};
 }
@@ -120,7 +121,8 @@ static void copy_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   }
 }
 
-/* Factors 'a', diagonal tile j without its old rows and columns. A pivot that overflow made NaN counts as not positive. */
+/* Factors 'a', diagonal tile j without its old rows and columns. A pivot that overflow made NaN counts as
+** not positive. */
 static void factor_diagonal (square *q, gb_tasks *s, size_t j, void *a) {
   const size_t ld = gb_tile_ld(&q->out, j), old = old_rows(q, j), n = extent(q, j) - old;
   size_t bad = gb_lapack_potrf(q->dtype, n, a, ld);
@@ -136,9 +138,9 @@ static void factor_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   (void)thread;
   size_t i, j;
   tile_by_column(q, task, &i, &j);
-  atomic_uint *done = q->progress;           /* done[i]: tiles of row i finished, from the left */
+  atomic_uint *done = q->progress; /* done[i]: tiles of row i finished, from the left */
   const size_t old = old_rows(q, i), ni = extent(q, i) - old, ld = gb_tile_ld(&q->out, j);
-  const size_t nj = i == j ? old : extent(q, j);     /* columns of the tile whose diagonal entries are known */
+  const size_t nj = i == j ? old : extent(q, j); /* columns of the tile whose diagonal entries are known */
   char *c = new_rows(q, i, j), *corner = c + old * q->size;
   for (size_t k = 0; k < j; k++) {
     if (!gb_tasks_poll(s) || !gb_tasks_wait(s, &done[i], k + 1) || !gb_tasks_wait(s, &done[j], k + 1)) return;
@@ -148,7 +150,8 @@ static void factor_tile (void *ud, gb_tasks *s, size_t task, int thread) {
     if (i == j) gb_blas_syrk_lower(q->dtype, false, ni, B, -1.0, lik, ldk, corner, ld);
   }
   if (i != j && !gb_tasks_wait(s, &done[j], j + 1)) return;
-  if (nj > 0) gb_blas_trsm_right(q->dtype, GB_LOWER, true, false, ni, nj, gb_tile_at(&q->out, j, j), ld, c, ld);
+  if (nj > 0)
+    gb_blas_trsm_right(q->dtype, GB_LOWER, true, false, ni, nj, gb_tile_at(&q->out, j, j), ld, c, ld);
   if (i == j) {
     if (old > 0) gb_blas_syrk_lower(q->dtype, false, ni, old, -1.0, c, ld, corner, ld);
     factor_diagonal(q, s, j, corner);
@@ -170,7 +173,8 @@ gb_status gb_cpu_cholesky (const gb_opaque_call *c) {
   for (size_t i = 0; i < q.nb; i++) atomic_init(&q.progress[i], i < q.first ? (unsigned)i + 1 : 0);
   GB_TRY(gb_tasks_run(gb_pool_for(c->pool, multiply_adds(&q)), ntiles(&q), factor_tile, &q, c->err));
   if (q.minor == 0) return GB_OK;
-  gb_fail(c->err, GB_ENOTPD, "the leading minor of order %zu of %zu is not positive (jitter %g)", q.minor, q.n, gb_plain(q.jitter));
+  gb_fail(c->err, GB_ENOTPD, "the leading minor of order %zu of %zu is not positive (jitter %g)", q.minor,
+          q.n, gb_plain(q.jitter));
   if (c->err != NULL) c->err->order = q.minor;
   return GB_ENOTPD;
 }
@@ -187,16 +191,16 @@ static void invert_diagonal (const square *q, size_t j) {
   gb_lapack_trtri(q->dtype, nj, x, ld);
 }
 
-/* Writes 'x' into tile (i, j), where L_ij may have been: when the tiles of its row that read it are done, and
-** with them those before. */
+/* Writes 'x' into tile (i, j), where L_ij may have been: when the tiles of its row that read it are done,
+** and with them those before. */
 static bool replace_tile (const square *q, gb_tasks *s, size_t i, size_t j, const char *x) {
   if (j > 0 && !gb_tasks_wait(s, &q->progress[j - 1], i - j + 2)) return false;
   if (x != NULL) memcpy(gb_tile_at(&q->out, i, j), x, extent(q, i) * B * q->size);
   return true;
 }
 
-/* Tile (i, j) of X = L^-1: X_jj = L_jj^-1, X_ij = -L_ii^-1 sum over k in j .. i-1 of L_ik X_kj. With spare tiles
-** X may take the place of L. progress[j]: tiles of column j finished, counted from its diagonal. */
+/* Tile (i, j) of X = L^-1: X_jj = L_jj^-1, X_ij = -L_ii^-1 sum over k in j .. i-1 of L_ik X_kj. With spare
+** tiles X may take the place of L. progress[j]: tiles of column j finished, counted from its diagonal. */
 static void invert_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   const square *q = ud;
   size_t i, j;
@@ -215,8 +219,8 @@ static void invert_tile (void *ud, gb_tasks *s, size_t task, int thread) {
     gb_blas_gemm(q->dtype, false, false, ni, nj, B, -1.0, gb_tile_at(&q->in, i, k), gb_tile_ld(&q->in, k),
                  gb_tile_at(&q->out, k, j), ld, k == j ? 0.0 : 1.0, x, ld);
   }
-  gb_blas_trsm_left(q->dtype, GB_LOWER, false, false, ni, nj, gb_tile_at(&q->in, i, i), gb_tile_ld(&q->in, i), x,
-                    ld);
+  gb_blas_trsm_left(q->dtype, GB_LOWER, false, false, ni, nj, gb_tile_at(&q->in, i, i), gb_tile_ld(&q->in, i),
+                    x, ld);
   if (spare != NULL && !replace_tile(q, s, i, j, spare)) return;
   gb_tasks_done(&q->progress[j], i - j + 1);
 }

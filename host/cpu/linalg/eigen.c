@@ -44,7 +44,9 @@ gb_status gb_cpu_eigh (const gb_opaque_call *c) {
 }
 
 /* Copies of the matrix and of the right vectors, transposed as LAPACK leaves them, precede its workspace. */
-typedef struct svd_sizes { size_t n, m, k, matrix, vectors; } svd_sizes;
+typedef struct svd_sizes {
+  size_t n, m, k, matrix, vectors;
+} svd_sizes;
 
 static svd_sizes sizes_of (const gb_opaque *o) {
   const size_t n = o->in_shape[0].dim[0], m = o->in_shape[0].dim[1], k = n < m ? n : m;

@@ -5,10 +5,10 @@
 typedef struct product {
   const gb_opaque_call *call;
   gb_dtype dtype;
-  size_t n, m, k;                  /* (n, k) x (k, m) */
-  size_t block[3];                 /* rows and columns of a tile, inner indices of one call */
-  size_t rows, cols;               /* tiles of one output matrix */
-  size_t row[3], matrix[3];        /* elements from row to row, from matrix to matrix: x, y, z */
+  size_t n, m, k;           /* (n, k) x (k, m) */
+  size_t block[3];          /* rows and columns of a tile, inner indices of one call */
+  size_t rows, cols;        /* tiles of one output matrix */
+  size_t row[3], matrix[3]; /* elements from row to row, from matrix to matrix: x, y, z */
 } product;
 
 /* Number of the input's matrix that matrix b of the output uses: batch axes align at the right and
@@ -30,14 +30,16 @@ static void product_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   (void)thread;
   const size_t b = task / (p->rows * p->cols), tile = task % (p->rows * p->cols);
   const size_t i = tile / p->cols, j = tile % p->cols, size = gb_dtype_size(p->dtype);
-  const char *x = (const char *)p->call->in[0] +
-                  (batch_at(&o->out_shape[0], &o->in_shape[0], b) * p->matrix[0] + i * p->block[0] * p->row[0]) * size;
+  const char *x =
+      (const char *)p->call->in[0] +
+      (batch_at(&o->out_shape[0], &o->in_shape[0], b) * p->matrix[0] + i * p->block[0] * p->row[0]) * size;
   const char *y = (const char *)p->call->in[1] +
                   (batch_at(&o->out_shape[0], &o->in_shape[1], b) * p->matrix[1] + j * p->block[1]) * size;
-  char *z = (char *)p->call->out[0] + (b * p->matrix[2] + i * p->block[0] * p->row[2] + j * p->block[1]) * size;
+  char *z = (char *)p->call->out[0] +
+            (b * p->matrix[2] + i * p->block[0] * p->row[2] + j * p->block[1]) * size;
   const size_t ni = gb_block_extent(p->n, p->block[0], i), nj = gb_block_extent(p->m, p->block[1], j);
   size_t k0 = 0;
-  do {                             /* a product over an empty inner axis is zero */
+  do { /* a product over an empty inner axis is zero */
     const size_t nk = p->k - k0 < p->block[2] ? p->k - k0 : p->block[2];
     gb_blas_gemm(p->dtype, false, false, ni, nj, nk, 1.0, x + k0 * size, p->row[0], y + k0 * p->row[1] * size,
                  p->row[1], k0 == 0 && !o->continues ? 0.0 : 1.0, z, p->row[2]);

@@ -15,11 +15,11 @@
 typedef struct factors {
   gb_dtype dtype;
   size_t n, size;
-  char *a;                         /* (n, n) */
-  int *pivot;                      /* (n), relative to the first column of their panel */
-  size_t p0, np;                   /* the panel in progress */
-  int exponent;                    /* of 2, by which A was divided */
-  size_t zero;                     /* 1 + the first column with a zero pivot; 0 = none */
+  char *a;       /* (n, n) */
+  int *pivot;    /* (n), relative to the first column of their panel */
+  size_t p0, np; /* the panel in progress */
+  int exponent;  /* of 2, by which A was divided */
+  size_t zero;   /* 1 + the first column with a zero pivot; 0 = none */
 } factors;
 
 static size_t pivot_bytes (size_t n) { return gb_align64(n * sizeof(int)); }
@@ -43,7 +43,7 @@ static void update_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   const factors *q = ud;
   (void)thread;
   const size_t i0 = task * ROWS, ni = gb_block_extent(q->n, ROWS, task), p1 = q->p0 + q->np;
-  if (i0 >= q->p0 && i0 < p1) return;        /* PANEL is a multiple of ROWS */
+  if (i0 >= q->p0 && i0 < p1) return; /* PANEL is a multiple of ROWS */
   for (size_t i = i0; i < i0 + ni; i++)
     for (size_t j = 0; j < q->np; j++)
       if ((size_t)q->pivot[q->p0 + j] != j)
@@ -104,7 +104,8 @@ gb_status gb_cpu_lu_solve (const gb_opaque_call *c) {
   bool finite;
   GB_TRY(gb_right_is_finite(c, &finite));
   GB_TRY(gb_copy_bytes(c->pool, q.n * r * q.size, c->in[1], c->out[0], c->err));
-  const int before = q.exponent / 2;           /* the other half after it: neither b nor what is on the way leaves the type */
+  /* the other half after it: neither b nor what is on the way leaves the type */
+  const int before = q.exponent / 2;
   gb_scale_by_power(q.dtype, q.n * r, -before, c->out[0]);
   gb_tri s = {.a = gb_tiles_of(q.dtype, false, q.n, q.n, q.a), .uplo = GB_LOWER, .r = r, .x = c->out[0]};
   s.progress = (atomic_uint *)(void *)((char *)c->scratch + factors_bytes(c->o));

@@ -5,14 +5,14 @@
 #include "base/plain.h"
 #include "cpu/opaque.h"
 
-#define SIDE 64                    /* a block and its transpose fit in L1 together */
+#define SIDE 64 /* a block and its transpose fit in L1 together */
 #define ROWS 64
 
 typedef struct scan {
   const gb_tiles *a;
-  size_t from;                     /* first row */
-  bool lower;                      /* the triangle only */
-  _Atomic uint64_t first;          /* row * columns + column of the first bad entry; UINT64_MAX = none */
+  size_t from;            /* first row */
+  bool lower;             /* the triangle only */
+  _Atomic uint64_t first; /* row * columns + column of the first bad entry; UINT64_MAX = none */
 } scan;
 
 /* Bits compare where the values would need a test each: exponent all ones. */
@@ -81,9 +81,13 @@ gb_status gb_check_lower (gb_pool *pool, const gb_tiles *a, size_t have, gb_erro
   return check(pool, a, true, have, err);
 }
 
-#define CHUNK ((size_t)1 << 20)    /* bytes of a task that copies */
+#define CHUNK ((size_t)1 << 20) /* bytes of a task that copies */
 
-typedef struct copy { size_t bytes; const char *src; char *dst; } copy;
+typedef struct copy {
+  size_t bytes;
+  const char *src;
+  char *dst;
+} copy;
 
 static void copy_chunk (void *ud, gb_tasks *s, size_t task, int thread) {
   const copy *q = ud;
@@ -164,7 +168,7 @@ static void mirror_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   for (size_t j = 0; j < task; j++)
     turn_block(q->dtype, ni, SIDE, q->dst + (task * n + j) * SIDE * size, n,
                q->dst + (j * n + task) * SIDE * size, n);
-  for (size_t i = task * SIDE; i < task * SIDE + ni; i++)       /* the diagonal block, entry by entry */
+  for (size_t i = task * SIDE; i < task * SIDE + ni; i++) /* the diagonal block, entry by entry */
     for (size_t j = task * SIDE; j < i; j++)
       memcpy(q->dst + (j * n + i) * size, q->dst + (i * n + j) * size, size);
 }

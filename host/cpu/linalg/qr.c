@@ -11,18 +11,18 @@
 #include "cpu/opaque.h"
 
 #define PANEL 64
-#define TILE GB_BLOCK              /* columns of a task */
-#define CHUNK 1024                 /* rows between two polls */
+#define TILE GB_BLOCK /* columns of a task */
+#define CHUNK 1024    /* rows between two polls */
 
 typedef struct house {
   gb_dtype dtype;
   size_t n, m, size;
-  char *q, *r;                     /* (n, m): A, then Q;  (m, m) */
-  char *v;                         /* (m, n): reflector c is row c, zero before entry c, 1 there */
-  char *t;                         /* (panels, PANEL, PANEL) */
-  char *work;                      /* (threads, 2, PANEL, TILE) */
-  size_t p0, np;                   /* the panel in progress: first column, columns */
-  bool forming;                    /* applies Q_panel, not its transpose */
+  char *q, *r;   /* (n, m): A, then Q;  (m, m) */
+  char *v;       /* (m, n): reflector c is row c, zero before entry c, 1 there */
+  char *t;       /* (panels, PANEL, PANEL) */
+  char *work;    /* (threads, 2, PANEL, TILE) */
+  size_t p0, np; /* the panel in progress: first column, columns */
+  bool forming;  /* applies Q_panel, not its transpose */
 } house;
 
 #define WORK (2 * PANEL * TILE)
@@ -152,8 +152,12 @@ static void sign_row (void *ud, gb_tasks *s, size_t j, int thread) {
 
 gb_status gb_cpu_qr (const gb_opaque_call *c) {
   const gb_opaque *o = c->o;
-  house h = {.dtype = o->in_dtype[0], .n = o->in_shape[0].dim[0], .m = o->in_shape[0].dim[1], .q = c->out[0],
-             .r = c->out[1], .v = c->scratch};
+  house h = {.dtype = o->in_dtype[0],
+             .n = o->in_shape[0].dim[0],
+             .m = o->in_shape[0].dim[1],
+             .q = c->out[0],
+             .r = c->out[1],
+             .v = c->scratch};
   if (h.m == 0) return GB_OK;
   h.size = gb_dtype_size(h.dtype);
   h.t = h.v + v_bytes(o);

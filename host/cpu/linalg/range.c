@@ -1,30 +1,34 @@
-/* range.c - entries near the ends of a type: powers of 2 that bring a matrix to where sums of products stay finite, and
-** the word about results that do not fit. Matrices of ordinary entries are left as they are, to the bit. */
+/* range.c - entries near the ends of a type: powers of 2 that bring a matrix to where sums of products
+** stay finite, and the word about results that do not fit. Matrices of ordinary entries are left as they
+** are, to the bit. */
 #include <math.h>
 #include <string.h>
 
 #include "cpu/opaque.h"
 
-/* Entries from 2^least to 2^most are ordinary: sums of 2^40 products with numbers up to 1 stay finite, and what is lost
-** below the normal numbers is below the rounding of what stays. */
-typedef struct ordinary { int least, most; } ordinary;
+/* Entries from 2^least to 2^most are ordinary: sums of 2^40 products with numbers up to 1 stay finite, and
+** what is lost below the normal numbers is below the rounding of what stays. */
+typedef struct ordinary {
+  int least, most;
+} ordinary;
 
 static ordinary ordinary_of (gb_dtype t) { return t == GB_F32 ? (ordinary){-76, 84} : (ordinary){-900, 980}; }
 
-/* Without a branch an entry: bits without the sign order as sizes do, and a difference of two has its top bit set where the first
-** is smaller. True where some entry is above 'most', or none is as large as 'least'. */
-#define IS_FAR(name, U, T)                                                            \
-  static bool name (size_t count, const void *a, T least, T most) {                   \
-    const U top = (U)1 << (sizeof(U) * 8 - 1);                                        \
-    U low, high, above = 0, reached = 0, v;                                           \
-    memcpy(&low, &least, sizeof low), memcpy(&high, &most, sizeof high);              \
-    for (size_t i = 0; i < count; i++) {                                              \
-      memcpy(&v, (const char *)a + i * sizeof v, sizeof v);                           \
-      v &= ~top;                                                                      \
-      above |= high - v;                                                              \
-      reached |= low - 1 - v;                                                         \
-    }                                                                                 \
-    return (above & top) != 0 || (reached & top) == 0;                                \
+/* Without a branch an entry: bits without the sign order as sizes do, and a difference of two has its top
+** bit set where the first is smaller. True where some entry is above 'most', or none is as large as
+** 'least'. */
+#define IS_FAR(name, U, T)                                                                                   \
+  static bool name(size_t count, const void *a, T least, T most) {                                           \
+    const U top = (U)1 << (sizeof(U) * 8 - 1);                                                               \
+    U low, high, above = 0, reached = 0, v;                                                                  \
+    memcpy(&low, &least, sizeof low), memcpy(&high, &most, sizeof high);                                     \
+    for (size_t i = 0; i < count; i++) {                                                                     \
+      memcpy(&v, (const char *)a + i * sizeof v, sizeof v);                                                  \
+      v &= ~top;                                                                                             \
+      above |= high - v;                                                                                     \
+      reached |= low - 1 - v;                                                                                \
+    }                                                                                                        \
+    return (above & top) != 0 || (reached & top) == 0;                                                       \
   }
 IS_FAR(is_far_f64, uint64_t, double)
 IS_FAR(is_far_f32, uint32_t, float)
@@ -35,7 +39,9 @@ int gb_far_exponent (gb_dtype t, size_t count, const void *a) {
   const double least = ldexp(1, o.least), greatest = ldexp(1, o.most);
   double most = 0;
   int exponent;
-  if (t == GB_F32 ? !is_far_f32(count, a, (float)least, (float)greatest) : !is_far_f64(count, a, least, greatest)) return 0;
+  if (t == GB_F32 ? !is_far_f32(count, a, (float)least, (float)greatest)
+                  : !is_far_f64(count, a, least, greatest))
+    return 0;
   for (size_t i = 0; i < count; i++) most = fmax(most, fabs(gb_element_get(a, i, t)));
   frexp(most, &exponent);
   return most == 0 ? 0 : exponent;
@@ -47,7 +53,8 @@ void gb_scale_by_power (gb_dtype t, size_t count, int exponent, void *a) {
 }
 
 static gb_status is_finite (const gb_opaque_call *c, size_t n, size_t m, const void *a, bool *finite) {
-  const gb_status st = gb_check_finite(gb_pool_for(c->pool, (double)n * (double)m), c->o->in_dtype[0], n, m, a, NULL);
+  const gb_status st =
+      gb_check_finite(gb_pool_for(c->pool, (double)n * (double)m), c->o->in_dtype[0], n, m, a, NULL);
   *finite = st == GB_OK;
   return st == GB_ENAN ? GB_OK : st;
 }
@@ -66,11 +73,13 @@ static gb_status matrix_is_finite (const gb_opaque_call *c, bool *finite) {
   return st == GB_ENAN ? GB_OK : st;
 }
 
-gb_status gb_check_result (const gb_opaque_call *c, const char *what, size_t n, size_t m, const void *result) {
+gb_status gb_check_result (const gb_opaque_call *c, const char *what, size_t n, size_t m,
+                           const void *result) {
   bool finite;
   GB_TRY(is_finite(c, n, m, result, &finite));
   if (finite) return GB_OK;
   GB_TRY(matrix_is_finite(c, &finite));
   if (!finite) return GB_OK;
-  return gb_fail(c->err, GB_ENAN, "%s overflows %s: scale what it is made of", what, gb_dtype_name(c->o->in_dtype[0]));
+  return gb_fail(c->err, GB_ENAN, "%s overflows %s: scale what it is made of", what,
+                 gb_dtype_name(c->o->in_dtype[0]));
 }

@@ -24,13 +24,14 @@ static void solve_block (void *ud, gb_tasks *s, size_t task, int thread) {
   const size_t i = forward ? step : nrow - 1 - step;
   const size_t ni = gb_block_extent(a->n, B, i), nc = gb_block_extent(q->r, B, col);
   char *x = (char *)q->x + col * B * size, *xi = x + i * B * q->r * size;
-  atomic_uint *done = &q->progress[col];     /* blocks of rows solved */
+  atomic_uint *done = &q->progress[col]; /* blocks of rows solved */
   for (size_t before = 0; before < step; before++) {
     const size_t k = forward ? before : nrow - 1 - before;
     const size_t row = q->trans ? k : i, column = q->trans ? i : k;
     if (!gb_tasks_poll(s) || !gb_tasks_wait(s, done, before + 1)) return;
     gb_blas_gemm(a->dtype, q->trans, false, ni, nc, gb_block_extent(a->n, B, k), -1.0,
-                 gb_tile_at(a, row, column), gb_tile_ld(a, column), x + k * B * q->r * size, q->r, 1.0, xi, q->r);
+                 gb_tile_at(a, row, column), gb_tile_ld(a, column), x + k * B * q->r * size, q->r, 1.0, xi,
+                 q->r);
   }
   if (!gb_tasks_wait(s, done, step)) return;
   gb_blas_trsm_left(a->dtype, q->uplo, q->trans, q->unit, ni, nc, gb_tile_at(a, i, i), gb_tile_ld(a, i), xi,
@@ -41,7 +42,8 @@ static void solve_block (void *ud, gb_tasks *s, size_t task, int thread) {
 gb_status gb_tri_solve (gb_pool *pool, const gb_tri *q, gb_error *err) {
   const double n = (double)q->a.n;
   memset(q->progress, 0, gb_tri_bytes(q->a.n, q->r));
-  return gb_tasks_run(gb_pool_for(pool, n * n / 2 * (double)q->r), gb_blocks(q->a.n, B) * gb_blocks(q->r, B), solve_block, (void *)(uintptr_t)q, err);
+  return gb_tasks_run(gb_pool_for(pool, n * n / 2 * (double)q->r), gb_blocks(q->a.n, B) * gb_blocks(q->r, B),
+                      solve_block, (void *)(uintptr_t)q, err);
 }
 
 size_t gb_cpu_solve_scratch (const gb_device *dev, const gb_opaque *o) {
@@ -68,13 +70,14 @@ static double entry (const gb_tiles *a, size_t i, size_t j) {
 static gb_status check_diagonal (const gb_opaque_call *c, const gb_tiles *a) {
   for (size_t i = 0; i < a->n; i++)
     if (entry(a, i, i) == 0)
-      return gb_fail(c->err, GB_ENOTPD, "triangular_solve: the matrix is singular: row %zu of %zu has 0 on the diagonal", i + 1,
+      return gb_fail(c->err, GB_ENOTPD,
+                     "triangular_solve: the matrix is singular: row %zu of %zu has 0 on the diagonal", i + 1,
                      a->n);
   return GB_OK;
 }
 
-/* Column j of R, from the factorisation A = Q R of an (n, m) matrix, is as long as that of A; what it adds to the columns
-** before it is its diagonal entry. */
+/* Column j of R, from the factorisation A = Q R of an (n, m) matrix, is as long as that of A; what it adds
+** to the columns before it is its diagonal entry. */
 static bool depends (const gb_tiles *r, size_t n, size_t j) {
   const double eps = r->dtype == GB_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
   double length = 0;
@@ -89,8 +92,10 @@ static gb_status check_rank (const gb_opaque_call *c, const gb_tiles *r, size_t 
     else if (first == 0) first = j + 1;
   }
   if (first == 0) return GB_OK;
-  return gb_fail(c->err, GB_ENOTPD, "lstsq: the matrix has rank %zu, of %zu columns: column %zu is made of those before it; "
-                 "leave it out, or add a ridge", rank, r->n, first);
+  return gb_fail(c->err, GB_ENOTPD,
+                 "lstsq: the matrix has rank %zu, of %zu columns: column %zu is made of those before it; "
+                 "leave it out, or add a ridge",
+                 rank, r->n, first);
 }
 
 gb_status gb_cpu_trisolve (const gb_opaque_call *c) {
@@ -130,7 +135,7 @@ gb_status gb_cpu_inv_quad (const gb_opaque_call *c) {
   GB_TRY(system_of(c, c->scratch, (char *)c->scratch + gb_align64(count * gb_dtype_size(t)), &s, &finite));
   GB_TRY(gb_tri_solve(c->pool, &s, c->err));
   double total = 0;
-  for (size_t i0 = 0; i0 < count; i0 += B) {   /* blocks keep the sum of squares accurate at any length */
+  for (size_t i0 = 0; i0 < count; i0 += B) { /* blocks keep the sum of squares accurate at any length */
     double sum = 0;
     for (size_t i = i0; i < count && i < i0 + B; i++) {
       const double v = gb_element_get(s.x, i, t);

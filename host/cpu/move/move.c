@@ -4,11 +4,13 @@
 
 #include "cpu/opaque.h"
 
-#define CHUNK ((size_t)1 << 20)    /* bytes of a task that copies */
-#define COUNT ((size_t)1 << 16)    /* elements of a task that converts, entries of one that gathers */
+#define CHUNK ((size_t)1 << 20) /* bytes of a task that copies */
+#define COUNT ((size_t)1 << 16) /* elements of a task that converts, entries of one that gathers */
 
 /* A tensor seen as (outer, n, inner bytes), n the extent of the axis. */
-typedef struct slabs { size_t outer, n, bytes; } slabs;
+typedef struct slabs {
+  size_t outer, n, bytes;
+} slabs;
 
 static slabs slabs_of (const gb_shape *s, int64_t axis, gb_dtype t) {
   slabs l = {1, s->dim[axis], gb_dtype_size(t)};
@@ -19,7 +21,7 @@ static slabs slabs_of (const gb_shape *s, int64_t axis, gb_dtype t) {
 
 /* Copies 'rows' runs of 'bytes', which lie 'bytes' apart in src and 'stride' apart in dst. */
 typedef struct copy_job {
-  size_t rows, bytes, stride, pieces;   /* pieces: tasks a row, where a row is longer than a chunk */
+  size_t rows, bytes, stride, pieces; /* pieces: tasks a row, where a row is longer than a chunk */
   const char *src;
   char *dst;
 } copy_job;
@@ -73,15 +75,15 @@ static gb_status check_positions (const gb_opaque_call *c, size_t n) {
 /* Entries at positions of an axis, and what happens to them. */
 typedef struct at_job {
   gb_dtype dtype;
-  slabs x;                         /* the tensor that positions refer to */
-  size_t count;                    /* positions */
+  slabs x;      /* the tensor that positions refer to */
+  size_t count; /* positions */
   const int64_t *position;
   const char *src;
   char *dst;
 } at_job;
 
 static void copy_entry (char *to, const char *from, size_t bytes) {
-  if (bytes == 8) memcpy(to, from, 8);       /* constant sizes compile to a move */
+  if (bytes == 8) memcpy(to, from, 8); /* constant sizes compile to a move */
   else if (bytes == 4) memcpy(to, from, 4);
   else memcpy(to, from, bytes);
 }
@@ -99,8 +101,11 @@ static void take_entries (void *ud, gb_tasks *s, size_t task, int thread) {
 
 gb_status gb_cpu_index (const gb_opaque_call *c) {
   const gb_opaque *o = c->o;
-  at_job q = {.x = slabs_of(&o->in_shape[0], o->attr.i[0], o->in_dtype[0]), .count = o->in_shape[1].dim[0],
-              .position = c->in[1], .src = c->in[0], .dst = c->out[0]};
+  at_job q = {.x = slabs_of(&o->in_shape[0], o->attr.i[0], o->in_dtype[0]),
+              .count = o->in_shape[1].dim[0],
+              .position = c->in[1],
+              .src = c->in[0],
+              .dst = c->out[0]};
   GB_TRY(check_positions(c, q.x.n));
   return gb_tasks_run(c->pool, q.x.outer * gb_blocks(q.count, COUNT), take_entries, &q, c->err);
 }
@@ -119,11 +124,11 @@ static void put_entries (void *ud, gb_tasks *s, size_t task, int thread) {
 static void add_entry (gb_dtype t, char *to, const char *from, size_t bytes) {
   const size_t n = bytes / gb_dtype_size(t);
   for (size_t i = 0; i < n; i++) switch (t) {
-    case GB_F64: ((double *)(void *)to)[i] += ((const double *)(const void *)from)[i]; break;
-    case GB_F32: ((float *)(void *)to)[i] += ((const float *)(const void *)from)[i]; break;
-    case GB_I64: ((uint64_t *)(void *)to)[i] += ((const uint64_t *)(const void *)from)[i]; break;
-    default: gb_element_set(to, i, t, gb_element_get(to, i, t) + gb_element_get(from, i, t)); break;
-  }
+      case GB_F64: ((double *)(void *)to)[i] += ((const double *)(const void *)from)[i]; break;
+      case GB_F32: ((float *)(void *)to)[i] += ((const float *)(const void *)from)[i]; break;
+      case GB_I64: ((uint64_t *)(void *)to)[i] += ((const uint64_t *)(const void *)from)[i]; break;
+      default: gb_element_set(to, i, t, gb_element_get(to, i, t) + gb_element_get(from, i, t)); break;
+    }
 }
 
 static void add_entries (void *ud, gb_tasks *s, size_t task, int thread) {
@@ -139,8 +144,12 @@ static void add_entries (void *ud, gb_tasks *s, size_t task, int thread) {
 /* A copy of x on which 'job' works, one task for each outer index. */
 static gb_status change_entries (const gb_opaque_call *c, gb_task *job) {
   const gb_opaque *o = c->o;
-  at_job q = {.dtype = o->in_dtype[0], .x = slabs_of(&o->in_shape[0], o->attr.i[0], o->in_dtype[0]),
-              .count = o->in_shape[1].dim[0], .position = c->in[1], .src = c->in[2], .dst = c->out[0]};
+  at_job q = {.dtype = o->in_dtype[0],
+              .x = slabs_of(&o->in_shape[0], o->attr.i[0], o->in_dtype[0]),
+              .count = o->in_shape[1].dim[0],
+              .position = c->in[1],
+              .src = c->in[2],
+              .dst = c->out[0]};
   GB_TRY(check_positions(c, q.x.n));
   GB_TRY(gb_copy_bytes(c->pool, q.x.outer * q.x.n * q.x.bytes, c->in[0], c->out[0], c->err));
   return gb_tasks_run(c->pool, q.x.outer, job, &q, c->err);
@@ -171,7 +180,7 @@ static void cast_some (void *ud, gb_tasks *s, size_t task, int thread) {
     for (size_t i = first; i < last; i++) ((double *)q->dst)[i] = (double)((const float *)q->src)[i];
   else if (q->from == GB_F64 && q->to == GB_F32)
     for (size_t i = first; i < last; i++) ((float *)q->dst)[i] = (float)((const double *)q->src)[i];
-  else if (q->from == GB_I64 && q->to == GB_F32)         /* not through f64, which would round twice */
+  else if (q->from == GB_I64 && q->to == GB_F32) /* not through f64, which would round twice */
     for (size_t i = first; i < last; i++) ((float *)q->dst)[i] = (float)((const int64_t *)q->src)[i];
   else if (q->to == GB_I64)
     for (size_t i = first; i < last; i++) ((int64_t *)q->dst)[i] = to_i64(gb_element_get(q->src, i, q->from));

@@ -6,31 +6,34 @@
 
 #define DIMENSIONS 21
 #define BITS 32
-#define POINTS 1024                /* of a task */
+#define POINTS 1024 /* of a task */
 
 /* Dimension d > 1: the primitive polynomial x^degree + (inner coefficients as the bits of 'inner') + 1,
 ** and the first 'degree' odd numbers m of its recurrence. Dimension 1 is van der Corput's sequence. */
-static const struct { int degree; unsigned inner, m[7]; } joe_kuo[DIMENSIONS - 1] = {
-  {1, 0, {1}},
-  {2, 1, {1, 3}},
-  {3, 1, {1, 3, 1}},
-  {3, 2, {1, 1, 1}},
-  {4, 1, {1, 1, 3, 3}},
-  {4, 4, {1, 3, 5, 13}},
-  {5, 2, {1, 1, 5, 5, 17}},
-  {5, 4, {1, 1, 5, 5, 5}},
-  {5, 7, {1, 1, 7, 11, 19}},
-  {5, 11, {1, 1, 5, 1, 1}},
-  {5, 13, {1, 1, 1, 3, 11}},
-  {5, 14, {1, 3, 5, 5, 31}},
-  {6, 1, {1, 3, 3, 9, 7, 49}},
-  {6, 13, {1, 1, 1, 15, 21, 21}},
-  {6, 16, {1, 3, 1, 13, 27, 49}},
-  {6, 19, {1, 1, 1, 15, 7, 5}},
-  {6, 22, {1, 3, 1, 15, 13, 25}},
-  {6, 25, {1, 1, 5, 5, 19, 61}},
-  {7, 1, {1, 3, 7, 11, 23, 15, 103}},
-  {7, 4, {1, 3, 7, 13, 13, 15, 69}},
+static const struct {
+  int degree;
+  unsigned inner, m[7];
+} joe_kuo[DIMENSIONS - 1] = {
+    {1, 0, {1}},
+    {2, 1, {1, 3}},
+    {3, 1, {1, 3, 1}},
+    {3, 2, {1, 1, 1}},
+    {4, 1, {1, 1, 3, 3}},
+    {4, 4, {1, 3, 5, 13}},
+    {5, 2, {1, 1, 5, 5, 17}},
+    {5, 4, {1, 1, 5, 5, 5}},
+    {5, 7, {1, 1, 7, 11, 19}},
+    {5, 11, {1, 1, 5, 1, 1}},
+    {5, 13, {1, 1, 1, 3, 11}},
+    {5, 14, {1, 3, 5, 5, 31}},
+    {6, 1, {1, 3, 3, 9, 7, 49}},
+    {6, 13, {1, 1, 1, 15, 21, 21}},
+    {6, 16, {1, 3, 1, 13, 27, 49}},
+    {6, 19, {1, 1, 1, 15, 7, 5}},
+    {6, 22, {1, 3, 1, 15, 13, 25}},
+    {6, 25, {1, 1, 5, 5, 19, 61}},
+    {7, 1, {1, 3, 7, 11, 23, 15, 103}},
+    {7, 4, {1, 3, 7, 13, 13, 15, 69}},
 };
 
 /* Direction numbers of dimension d (from 0), scaled by 2^32. */
@@ -74,7 +77,7 @@ static void some_points (void *ud, gb_tasks *s, size_t task, int thread) {
       if ((first ^ first >> 1) >> k & 1) x ^= v[k];
     for (size_t i = first; i < last; i++) {
       store(q, i * q->d + d, x);
-      x ^= v[__builtin_ctzll(i + 1)];        /* i + 1 < 2^32 */
+      x ^= v[__builtin_ctzll(i + 1)]; /* i + 1 < 2^32 */
     }
   }
 }
@@ -82,8 +85,12 @@ static void some_points (void *ud, gb_tasks *s, size_t task, int thread) {
 gb_status gb_cpu_sobol (const gb_opaque_call *c) {
   const gb_opaque *o = c->o;
   const gb_shape *s = &o->out_shape[0];
-  sobol_job q = {.dtype = o->out_dtype[0], .n = s->dim[0], .d = s->ndim > 1 ? s->dim[1] : 1,
-                 .seed = (uint64_t)o->attr.i[0], .stream = (uint64_t)o->attr.i[1], .out = c->out[0]};
+  sobol_job q = {.dtype = o->out_dtype[0],
+                 .n = s->dim[0],
+                 .d = s->ndim > 1 ? s->dim[1] : 1,
+                 .seed = (uint64_t)o->attr.i[0],
+                 .stream = (uint64_t)o->attr.i[1],
+                 .out = c->out[0]};
   if (q.d > DIMENSIONS)
     return gb_fail(c->err, GB_EOPTION, "sobol: expected at most %d dimensions, got %zu", DIMENSIONS, q.d);
   if (q.n >= (size_t)1 << BITS)

@@ -1,18 +1,25 @@
-/* sort.c - sorting, the k largest or smallest, and running sums along an axis. Lanes of the axis are tasks.
+/* sort.c - sorting, the k largest or smallest, and running sums along an axis. Lanes of the axis are
+** tasks.
 **
 ** Sorting is by radix on keys whose unsigned order is the wanted one, so it is stable and takes linear
 ** time; NaN has the last key in either direction, and -0 and 0 have one key.
 **
-** The k best are the first k of that order, found without sorting the rest: what may be among them is appended to a list, and a
-** full list is sorted and cut to its first k, whose last one then is the bar that the next entries must pass. */
+** The k best are the first k of that order, found without sorting the rest: what may be among them is
+** appended to a list, and a full list is sorted and cut to its first k, whose last one then is the bar
+** that the next entries must pass. */
 #include <string.h>
 
 #include "cpu/opaque.h"
 
-typedef struct item { uint64_t key; size_t position; } item;
+typedef struct item {
+  uint64_t key;
+  size_t position;
+} item;
 
 /* A tensor seen as (outer, n, inner), n the extent of the axis. */
-typedef struct lanes { size_t outer, n, inner; } lanes;
+typedef struct lanes {
+  size_t outer, n, inner;
+} lanes;
 
 static lanes lanes_of (const gb_shape *s, int64_t axis) {
   lanes l = {1, s->dim[axis], 1};
@@ -24,13 +31,13 @@ static lanes lanes_of (const gb_shape *s, int64_t axis) {
 typedef struct sort_job {
   gb_dtype dtype;
   lanes l;
-  size_t k;                        /* entries kept */
+  size_t k; /* entries kept */
   bool descending;
   const char *in;
   char *values;
   int64_t *positions;
-  size_t room;                     /* items of a list */
-  item *scratch;                   /* (threads, 2, room) */
+  size_t room;   /* items of a list */
+  item *scratch; /* (threads, 2, room) */
 } sort_job;
 
 static size_t room_to_sort (const gb_opaque *o) { return o->in_shape[0].dim[o->attr.i[0]]; }
@@ -59,7 +66,7 @@ size_t gb_cpu_topk_scratch (const gb_device *dev, const gb_opaque *o) {
 
 static uint64_t key_of_f64 (double v, bool descending) {
   if (v != v) return UINT64_MAX;
-  v += 0.0;                        /* -0 becomes 0 */
+  v += 0.0; /* -0 becomes 0 */
   uint64_t bits;
   memcpy(&bits, &v, sizeof bits);
   bits ^= bits >> 63 ? UINT64_MAX : 1ull << 63;
@@ -137,15 +144,15 @@ static void sort_lane (void *ud, gb_tasks *s, size_t task, int thread) {
   store_items(q, task, lane, sort_items(s, a, a + q->room, q->l.n));
 }
 
-/* -- the k best ------------------------------------------------------------------------------------------ */
+/* -- the k best */
 
-#define STRETCH 256                /* entries of a lane looked at together */
+#define STRETCH 256 /* entries of a lane looked at together */
 
 /* Entries that may be among the k best, in the order of their positions behind the first k of all before. */
 typedef struct candidates {
   item *list, *other;
   size_t k, room, count;
-  uint64_t bar;                    /* once 'barred': keys below it may enter */
+  uint64_t bar; /* once 'barred': keys below it may enter */
   bool barred;
 } candidates;
 
@@ -164,39 +171,50 @@ static void offer (gb_tasks *s, candidates *c, uint64_t key, size_t position) {
 }
 
 /* The first of n entries from i on that is above, or below, 'bar'; n if none is. */
-#define FIRST_PAST(NAME, T)                                                                        \
-  static size_t NAME (const T *x, size_t i, size_t n, T bar, bool above) {                         \
-    enum { RUN = 32 };                                                                             \
-    for (; i + RUN <= n; i += RUN) {                                                               \
-      int past = 0;                                                                                \
-      if (above) for (size_t c = 0; c < RUN; c++) past |= x[i + c] > bar;                          \
-      else for (size_t c = 0; c < RUN; c++) past |= x[i + c] < bar;                                \
-      if (past) break;                                                                             \
-    }                                                                                              \
-    while (i < n && !(above ? x[i] > bar : x[i] < bar)) i++;                                       \
-    return i;                                                                                      \
+#define FIRST_PAST(NAME, T)                                                                                  \
+  static size_t NAME(const T *x, size_t i, size_t n, T bar, bool above) {                                    \
+    enum { RUN = 32 };                                                                                       \
+    for (; i + RUN <= n; i += RUN) {                                                                         \
+      int past = 0;                                                                                          \
+      if (above)                                                                                             \
+        for (size_t c = 0; c < RUN; c++) past |= x[i + c] > bar;                                             \
+      else                                                                                                   \
+        for (size_t c = 0; c < RUN; c++) past |= x[i + c] < bar;                                             \
+      if (past) break;                                                                                       \
+    }                                                                                                        \
+    while (i < n && !(above ? x[i] > bar : x[i] < bar)) i++;                                                 \
+    return i;                                                                                                \
   }
 FIRST_PAST(first_past_f64, double)
 FIRST_PAST(first_past_f32, float)
 FIRST_PAST(first_past_i64, int64_t)
 
-/* The first of n entries from i on that a bar does not keep out. NaN, the last of all, passes no bar but its own. */
-static size_t first_of (const sort_job *q, const candidates *c, const char *x, size_t i, size_t n, const char *lane) {
+/* The first of n entries from i on that a bar does not keep out. NaN, the last of all, passes no bar but
+** its own. */
+static size_t first_of (const sort_job *q, const candidates *c, const char *x, size_t i, size_t n,
+                        const char *lane) {
   const void *bar = lane + c->list[c->k - 1].position * q->l.inner * gb_dtype_size(q->dtype);
   if (!c->barred || c->bar == UINT64_MAX) return i;
   switch (q->dtype) {
-    case GB_F64: return first_past_f64((const double *)(const void *)x, i, n, *(const double *)bar, q->descending);
-    case GB_F32: return first_past_f32((const float *)(const void *)x, i, n, *(const float *)bar, q->descending);
-    case GB_I64: return first_past_i64((const int64_t *)(const void *)x, i, n, *(const int64_t *)bar, q->descending);
+    case GB_F64:
+      return first_past_f64((const double *)(const void *)x, i, n, *(const double *)bar, q->descending);
+    case GB_F32:
+      return first_past_f32((const float *)(const void *)x, i, n, *(const float *)bar, q->descending);
+    case GB_I64:
+      return first_past_i64((const int64_t *)(const void *)x, i, n, *(const int64_t *)bar, q->descending);
     default: return i;
   }
 }
 
 /* Entries 'step' apart, side by side. */
 static void copy_stretch (size_t size, const char *from, size_t step, char *to, size_t n) {
-  if (size == 8) for (size_t i = 0; i < n; i++) memcpy(to + i * 8, from + i * step * 8, 8);    /* constant sizes: moves */
-  else if (size == 4) for (size_t i = 0; i < n; i++) memcpy(to + i * 4, from + i * step * 4, 4);
-  else for (size_t i = 0; i < n; i++) memcpy(to + i * size, from + i * step * size, size);
+  /* constant sizes: moves */
+  if (size == 8)
+    for (size_t i = 0; i < n; i++) memcpy(to + i * 8, from + i * step * 8, 8);
+  else if (size == 4)
+    for (size_t i = 0; i < n; i++) memcpy(to + i * 4, from + i * step * 4, 4);
+  else
+    for (size_t i = 0; i < n; i++) memcpy(to + i * size, from + i * step * size, size);
 }
 
 static void best_of_lane (void *ud, gb_tasks *s, size_t task, int thread) {
@@ -231,7 +249,7 @@ static gb_status order_lanes (const gb_opaque_call *c, size_t room, bool descend
                 .values = c->out[0],
                 .positions = c->out[1],
                 .scratch = c->scratch};
-  memset(q.scratch, 0, items_bytes(c->pool, &q.l, room));      /* the op owns all of it, also what no task uses */
+  memset(q.scratch, 0, items_bytes(c->pool, &q.l, room)); /* the op owns all of it, also what no task uses */
   return gb_tasks_run(c->pool, q.l.outer * q.l.inner, task, &q, c->err);
 }
 
@@ -243,8 +261,8 @@ gb_status gb_cpu_topk (const gb_opaque_call *c) {
   return order_lanes(c, room_for_best(c->o), c->o->attr.i[2] != 0, best_of_lane);
 }
 
-#define WIDTH 64                   /* lanes that run together, side by side in memory */
-#define LENGTH 16384               /* steps between two polls */
+#define WIDTH 64     /* lanes that run together, side by side in memory */
+#define LENGTH 16384 /* steps between two polls */
 
 typedef struct cumsum_job {
   gb_dtype dtype;
@@ -255,13 +273,13 @@ typedef struct cumsum_job {
 } cumsum_job;
 
 /* Steps from .. to-1 of 'width' lanes; element i of lane c is at first + i * inner + c. Floats add in f64. */
-#define RUN(T, A)                                                                    \
-  for (size_t step = from; step < to; step++) {                                      \
-    const size_t i = first + (q->backwards ? q->l.n - 1 - step : step) * q->l.inner; \
-    for (size_t c = 0; c < width; c++) {                                             \
-      acc.A[c] += ((const T *)q->in)[i + c];                                         \
-      ((T *)q->out)[i + c] = (T)acc.A[c];                                            \
-    }                                                                                \
+#define RUN(T, A)                                                                                            \
+  for (size_t step = from; step < to; step++) {                                                              \
+    const size_t i = first + (q->backwards ? q->l.n - 1 - step : step) * q->l.inner;                         \
+    for (size_t c = 0; c < width; c++) {                                                                     \
+      acc.A[c] += ((const T *)q->in)[i + c];                                                                 \
+      ((T *)q->out)[i + c] = (T)acc.A[c];                                                                    \
+    }                                                                                                        \
   }
 
 static void sum_lanes (void *ud, gb_tasks *s, size_t task, int thread) {
@@ -270,14 +288,20 @@ static void sum_lanes (void *ud, gb_tasks *s, size_t task, int thread) {
   const size_t groups = gb_blocks(q->l.inner, WIDTH), group = task % groups;
   const size_t first = task / groups * q->l.n * q->l.inner + group * WIDTH;
   const size_t width = gb_block_extent(q->l.inner, WIDTH, group);
-  union { double f[WIDTH]; uint64_t u[WIDTH]; } acc;
+  union {
+    double f[WIDTH];
+    uint64_t u[WIDTH];
+  } acc;
   memset(&acc, 0, sizeof acc);
   for (size_t from = 0; from < q->l.n && gb_tasks_poll(s); from += LENGTH) {
     const size_t to = q->l.n - from < LENGTH ? q->l.n : from + LENGTH;
-    if (q->dtype == GB_F64) { RUN(double, f) }
-    else if (q->dtype == GB_F32) { RUN(float, f) }
-    else if (q->dtype == GB_I64) { RUN(uint64_t, u) }
-    else
+    if (q->dtype == GB_F64) {
+      RUN(double, f)
+    } else if (q->dtype == GB_F32) {
+      RUN(float, f)
+    } else if (q->dtype == GB_I64) {
+      RUN(uint64_t, u)
+    } else
       for (size_t step = from; step < to; step++) {
         const size_t i = first + (q->backwards ? q->l.n - 1 - step : step) * q->l.inner;
         for (size_t c = 0; c < width; c++) {
@@ -290,7 +314,10 @@ static void sum_lanes (void *ud, gb_tasks *s, size_t task, int thread) {
 
 gb_status gb_cpu_cumsum (const gb_opaque_call *c) {
   const gb_opaque *o = c->o;
-  cumsum_job q = {.dtype = o->in_dtype[0], .l = lanes_of(&o->in_shape[0], o->attr.i[0]),
-                  .backwards = o->attr.i[1] != 0, .in = c->in[0], .out = c->out[0]};
+  cumsum_job q = {.dtype = o->in_dtype[0],
+                  .l = lanes_of(&o->in_shape[0], o->attr.i[0]),
+                  .backwards = o->attr.i[1] != 0,
+                  .in = c->in[0],
+                  .out = c->out[0]};
   return gb_tasks_run(c->pool, q.l.outer * gb_blocks(q.l.inner, WIDTH), sum_lanes, &q, c->err);
 }

@@ -1,12 +1,13 @@
-/* profile.c - what the processor can do, measured: the figures of its vector kernels, alone and on all threads. */
+/* profile.c - what the processor can do, measured: the figures of its vector kernels, alone and on all
+** threads. */
 #include <stdio.h>
 #include <string.h>
 
-#include "cpu/linalg/blas.h"
 #include "cpu/cpu.h"
 #include "cpu/isa/isa.h"
+#include "cpu/linalg/blas.h"
 
-enum { MOST_THREADS = 256 };          /* whose rates are added up */
+enum { MOST_THREADS = 256 }; /* whose rates are added up */
 
 typedef struct fma_job {
   double seconds, rate[MOST_THREADS];

@@ -33,42 +33,44 @@ GB_INLINE __m256i vd_first (int n) {
 }
 
 #define GB_SIMD(P, T, V, s)                                                                                  \
-  GB_INLINE V P##_load (const T *p) { return _mm256_loadu_##s(p); }                                          \
-  GB_INLINE void P##_store (T *p, V a) { _mm256_storeu_##s(p, a); }                                          \
-  GB_INLINE V P##_load_some (const T *p, int n) { return _mm256_maskload_##s(p, P##_first(n)); }             \
-  GB_INLINE void P##_store_some (T *p, V a, int n) { _mm256_maskstore_##s(p, P##_first(n), a); }             \
-  GB_INLINE V P##_set1 (T x) { return _mm256_set1_##s(x); }                                                  \
-  GB_INLINE V P##_add (V a, V b) { return _mm256_add_##s(a, b); }                                            \
-  GB_INLINE V P##_sub (V a, V b) { return _mm256_sub_##s(a, b); }                                            \
-  GB_INLINE V P##_mul (V a, V b) { return _mm256_mul_##s(a, b); }                                            \
-  GB_INLINE V P##_div (V a, V b) { return _mm256_div_##s(a, b); }                                            \
-  GB_INLINE V P##_fma (V a, V b, V c) { return _mm256_fmadd_##s(a, b, c); }                                  \
-  GB_INLINE V P##_fnma (V a, V b, V c) { return _mm256_fnmadd_##s(a, b, c); }                                \
-  GB_INLINE V P##_sqrt (V a) { return _mm256_sqrt_##s(a); }                                                  \
-  GB_INLINE V P##_floor (V a) { return _mm256_round_##s(a, 9); }                                             \
-  GB_INLINE V P##_ceil (V a) { return _mm256_round_##s(a, 10); }                                             \
-  GB_INLINE V P##_round (V a) { return _mm256_round_##s(a, 8); }                                             \
-  GB_INLINE V P##_neg (V a) { return _mm256_xor_##s(a, _mm256_set1_##s((T)-0.0)); }                          \
-  GB_INLINE V P##_abs (V a) { return _mm256_andnot_##s(_mm256_set1_##s((T)-0.0), a); }                       \
-  GB_INLINE V P##_min (V a, V b) { return _mm256_min_##s(a, b); }                                            \
-  GB_INLINE V P##_max (V a, V b) { return _mm256_max_##s(a, b); }                                            \
-  GB_INLINE V P##_lt (V a, V b) { return _mm256_cmp_##s(a, b, _CMP_LT_OQ); }                                 \
-  GB_INLINE V P##_le (V a, V b) { return _mm256_cmp_##s(a, b, _CMP_LE_OQ); }                                 \
-  GB_INLINE V P##_eq (V a, V b) { return _mm256_cmp_##s(a, b, _CMP_EQ_OQ); }                                 \
-  GB_INLINE V P##_ne (V a, V b) { return _mm256_cmp_##s(a, b, _CMP_NEQ_UQ); }                                \
-  GB_INLINE V P##_isnan (V a) { return _mm256_cmp_##s(a, a, _CMP_UNORD_Q); }                                 \
-  GB_INLINE V P##_and (V a, V b) { return _mm256_and_##s(a, b); }                                            \
-  GB_INLINE V P##_or (V a, V b) { return _mm256_or_##s(a, b); }                                              \
-  GB_INLINE int P##_any (V a) { return _mm256_movemask_##s(a) != 0; }                                        \
-  GB_INLINE int P##_all (V a) { return _mm256_movemask_##s(a) == (1 << P##_width) - 1; }                     \
-  GB_INLINE V P##_blend (V m, V a, V b) { return _mm256_blendv_##s(b, a, m); }   /* m ? a : b */
+  GB_INLINE V P##_load(const T *p) { return _mm256_loadu_##s(p); }                                           \
+  GB_INLINE void P##_store(T *p, V a) { _mm256_storeu_##s(p, a); }                                           \
+  GB_INLINE V P##_load_some(const T *p, int n) { return _mm256_maskload_##s(p, P##_first(n)); }              \
+  GB_INLINE void P##_store_some(T *p, V a, int n) { _mm256_maskstore_##s(p, P##_first(n), a); }              \
+  GB_INLINE V P##_set1(T x) { return _mm256_set1_##s(x); }                                                   \
+  GB_INLINE V P##_add(V a, V b) { return _mm256_add_##s(a, b); }                                             \
+  GB_INLINE V P##_sub(V a, V b) { return _mm256_sub_##s(a, b); }                                             \
+  GB_INLINE V P##_mul(V a, V b) { return _mm256_mul_##s(a, b); }                                             \
+  GB_INLINE V P##_div(V a, V b) { return _mm256_div_##s(a, b); }                                             \
+  GB_INLINE V P##_fma(V a, V b, V c) { return _mm256_fmadd_##s(a, b, c); }                                   \
+  GB_INLINE V P##_fnma(V a, V b, V c) { return _mm256_fnmadd_##s(a, b, c); }                                 \
+  GB_INLINE V P##_sqrt(V a) { return _mm256_sqrt_##s(a); }                                                   \
+  GB_INLINE V P##_floor(V a) { return _mm256_round_##s(a, 9); }                                              \
+  GB_INLINE V P##_ceil(V a) { return _mm256_round_##s(a, 10); }                                              \
+  GB_INLINE V P##_round(V a) { return _mm256_round_##s(a, 8); }                                              \
+  GB_INLINE V P##_neg(V a) { return _mm256_xor_##s(a, _mm256_set1_##s((T)-0.0)); }                           \
+  GB_INLINE V P##_abs(V a) { return _mm256_andnot_##s(_mm256_set1_##s((T)-0.0), a); }                        \
+  GB_INLINE V P##_min(V a, V b) { return _mm256_min_##s(a, b); }                                             \
+  GB_INLINE V P##_max(V a, V b) { return _mm256_max_##s(a, b); }                                             \
+  GB_INLINE V P##_lt(V a, V b) { return _mm256_cmp_##s(a, b, _CMP_LT_OQ); }                                  \
+  GB_INLINE V P##_le(V a, V b) { return _mm256_cmp_##s(a, b, _CMP_LE_OQ); }                                  \
+  GB_INLINE V P##_eq(V a, V b) { return _mm256_cmp_##s(a, b, _CMP_EQ_OQ); }                                  \
+  GB_INLINE V P##_ne(V a, V b) { return _mm256_cmp_##s(a, b, _CMP_NEQ_UQ); }                                 \
+  GB_INLINE V P##_isnan(V a) { return _mm256_cmp_##s(a, a, _CMP_UNORD_Q); }                                  \
+  GB_INLINE V P##_and(V a, V b) { return _mm256_and_##s(a, b); }                                             \
+  GB_INLINE V P##_or(V a, V b) { return _mm256_or_##s(a, b); }                                               \
+  GB_INLINE int P##_any(V a) { return _mm256_movemask_##s(a) != 0; }                                         \
+  GB_INLINE int P##_all(V a) { return _mm256_movemask_##s(a) == (1 << P##_width) - 1; }                      \
+  GB_INLINE V P##_blend(V m, V a, V b) { return _mm256_blendv_##s(b, a, m); } /* m ? a : b */
 
 GB_SIMD(vf, float, vf, ps)
 GB_SIMD(vd, double, vd, pd)
 #undef GB_SIMD
 
 typedef uint64_t vd_words __attribute__((vector_size(32)));
-GB_INLINE vd_words vd_mul32 (vd_words a, vd_words b) { return (vd_words)_mm256_mul_epu32((__m256i)a, (__m256i)b); }
+GB_INLINE vd_words vd_mul32 (vd_words a, vd_words b) {
+  return (vd_words)_mm256_mul_epu32((__m256i)a, (__m256i)b);
+}
 
 enum { vf_columns = 4, vd_columns = 2 };
 GB_INLINE vf vf_halves (const float *p, ptrdiff_t step) {
@@ -77,8 +79,10 @@ GB_INLINE vf vf_halves (const float *p, ptrdiff_t step) {
 GB_INLINE void vf_take_columns (const float *p, ptrdiff_t step, vf out[4]) {
   const vf a = vf_halves(p, step), b = vf_halves(p + step, step);
   const vf c = vf_halves(p + 2 * step, step), d = vf_halves(p + 3 * step, step);
-  const __m256d x = _mm256_castps_pd(_mm256_unpacklo_ps(a, b)), y = _mm256_castps_pd(_mm256_unpackhi_ps(a, b));
-  const __m256d z = _mm256_castps_pd(_mm256_unpacklo_ps(c, d)), w = _mm256_castps_pd(_mm256_unpackhi_ps(c, d));
+  const __m256d x = _mm256_castps_pd(_mm256_unpacklo_ps(a, b)),
+                y = _mm256_castps_pd(_mm256_unpackhi_ps(a, b));
+  const __m256d z = _mm256_castps_pd(_mm256_unpacklo_ps(c, d)),
+                w = _mm256_castps_pd(_mm256_unpackhi_ps(c, d));
   out[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(x, z));
   out[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(x, z));
   out[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(y, w));
@@ -105,12 +109,12 @@ GB_INLINE vd vd_wide (const double *p) { return vd_load(p); }
 /* 2^n for a whole n in [-127, 128] or [-1023, 1024], 0 and inf at the ends: adding 1.5 * 2^23 + 127 leaves
 ** the biased exponent in the low bits. */
 GB_INLINE vf vf_pow2 (vf n) {
-  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(vf_add(n, vf_set1(0x1.8p23f + 127.0f))),
-                                               23));
+  return _mm256_castsi256_ps(
+      _mm256_slli_epi32(_mm256_castps_si256(vf_add(n, vf_set1(0x1.8p23f + 127.0f))), 23));
 }
 GB_INLINE vd vd_pow2 (vd n) {
-  return _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(vd_add(n, vd_set1(0x1.8p52 + 1023.0))),
-                                               52));
+  return _mm256_castsi256_pd(
+      _mm256_slli_epi64(_mm256_castpd_si256(vd_add(n, vd_set1(0x1.8p52 + 1023.0))), 52));
 }
 
 /* 2^(s c): s c is clamped to where the power of two is finite or ends; NaN passes through both clamps. */
@@ -145,8 +149,8 @@ GB_INLINE vd vd_exp2_mul (vd s, vd c) {
 /* Exponent e and mantissa *m in [1/sqrt 2, sqrt 2) of a positive normal y = m 2^e. */
 GB_INLINE vf vf_split (vf y, vf *m) {
   const __m256i low = _mm256_set1_epi32(GB_F32_RSQRT2_BITS);
-  const __m256i i = _mm256_add_epi32(_mm256_castps_si256(y),
-                                     _mm256_set1_epi32(GB_F32_ONE_BITS - GB_F32_RSQRT2_BITS));
+  const __m256i i =
+      _mm256_add_epi32(_mm256_castps_si256(y), _mm256_set1_epi32(GB_F32_ONE_BITS - GB_F32_RSQRT2_BITS));
   *m = _mm256_castsi256_ps(_mm256_add_epi32(_mm256_and_si256(i, _mm256_set1_epi32(0x007fffff)), low));
   return _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_srli_epi32(i, 23), _mm256_set1_epi32(127)));
 }
@@ -154,10 +158,10 @@ GB_INLINE vf vf_split (vf y, vf *m) {
 /* The exponent becomes a double as the low bits of 2^52. */
 GB_INLINE vd vd_split (vd y, vd *m) {
   const __m256i low = _mm256_set1_epi64x(GB_F64_RSQRT2_BITS);
-  const __m256i i = _mm256_add_epi64(_mm256_castpd_si256(y),
-                                     _mm256_set1_epi64x(GB_F64_ONE_BITS - GB_F64_RSQRT2_BITS));
-  *m = _mm256_castsi256_pd(_mm256_add_epi64(_mm256_and_si256(i, _mm256_set1_epi64x(0x000fffffffffffff)),
-                                            low));
+  const __m256i i =
+      _mm256_add_epi64(_mm256_castpd_si256(y), _mm256_set1_epi64x(GB_F64_ONE_BITS - GB_F64_RSQRT2_BITS));
+  *m =
+      _mm256_castsi256_pd(_mm256_add_epi64(_mm256_and_si256(i, _mm256_set1_epi64x(0x000fffffffffffff)), low));
   const __m256i e = _mm256_or_si256(_mm256_srli_epi64(i, 52), _mm256_castpd_si256(vd_set1(0x1p52)));
   return vd_sub(_mm256_castsi256_pd(e), vd_set1(0x1p52 + 1023.0));
 }

@@ -1,9 +1,9 @@
 /* coef.h - constants of the elementary functions that kernels inline; the simd_*.h headers share them.
 **
 ** exp2 polynomials approximate 2^f = 1 + f (C1 + f (C2 + ..)) with the least maximal relative error for a
-** constant term of exactly 1, so that 2^0 is 1; the error is given beside each. Fitted by the Remez exchange
-** in 60 digits. LOG_Pk approximate (2 atanh s - 2 s) / s^3 as a polynomial in s^2, for m = (1 + s) / (1 - s)
-** in [1/sqrt 2, sqrt 2]. */
+** constant term of exactly 1, so that 2^0 is 1; the error is given beside each. Fitted by the Remez
+** exchange in 60 digits. LOG_Pk approximate (2 atanh s - 2 s) / s^3 as a polynomial in s^2, for m = (1 +
+** s) / (1 - s) in [1/sqrt 2, sqrt 2]. */
 #ifndef GB_CPU_SIMD_COEF_H
 #define GB_CPU_SIMD_COEF_H
 
@@ -62,15 +62,14 @@
 #define GB_F32_PI_MID -0x1.777a5cp-24f
 #define GB_F32_PI_LO -0x1.ee59dap-49f
 
-/* (atan t - t) / t^3 in t^2, lowest power first, |t| <= 0.6: atan t to 2.3e-9 and 1.8e-17. Quarters of pi in two parts. */
-#define GB_F32_ATAN \
-  -0.333332926f, 0.199976757f, -0.142416373f, \
-  0.107191175f, -0.0725077987f, 0.0296949632f
-#define GB_F64_ATAN \
-  -0x1.5555555555473p-2, 0x1.9999999980cb7p-3, -0x1.2492491cf5766p-3, 0x1.c71c6f6b57c15p-4, \
-  -0x1.745cdfed53336p-4, 0x1.3b106aaaed926p-4, -0x1.10ef4e42113a1p-4, 0x1.dff9419b04106p-5, \
-  -0x1.a54920bd782dcp-5, 0x1.6152b09b53691p-5, -0x1.01880676ae4e2p-5, 0x1.134317cd8c7c9p-6, \
-  -0x1.32870043d7465p-8
+/* (atan t - t) / t^3 in t^2, lowest power first, |t| <= 0.6: atan t to 2.3e-9 and 1.8e-17. Quarters of pi
+** in two parts. */
+#define GB_F32_ATAN -0.333332926f, 0.199976757f, -0.142416373f, 0.107191175f, -0.0725077987f, 0.0296949632f
+#define GB_F64_ATAN                                                                                          \
+  -0x1.5555555555473p-2, 0x1.9999999980cb7p-3, -0x1.2492491cf5766p-3, 0x1.c71c6f6b57c15p-4,                  \
+      -0x1.745cdfed53336p-4, 0x1.3b106aaaed926p-4, -0x1.10ef4e42113a1p-4, 0x1.dff9419b04106p-5,              \
+      -0x1.a54920bd782dcp-5, 0x1.6152b09b53691p-5, -0x1.01880676ae4e2p-5, 0x1.134317cd8c7c9p-6,              \
+      -0x1.32870043d7465p-8
 #define GB_F32_PI_4_LO -0x1.777a5cp-26f
 #define GB_F64_PI_4_LO 0x1.1a62633145c07p-55
 

@@ -1,5 +1,5 @@
-/* plain.h - what an instruction set without a better way takes from the library or from four lanes at a time. For
-** simd_*.h alone, at their end. */
+/* plain.h - what an instruction set without a better way takes from the library or from four lanes at a
+** time. For simd_*.h alone, at their end. */
 #ifndef GB_CPU_SIMD_PLAIN_H
 #define GB_CPU_SIMD_PLAIN_H
 

@@ -30,38 +30,49 @@ typedef int64_t vd_word;
 #define GB_ISA_LEAVE() ((void)0)
 #define GB_INLINE static inline __attribute__((always_inline, unused))
 
-#define GB_EACH(V, expr) ({ V r_; for (int l_ = 0; l_ < 4; l_++) r_[l_] = (expr); r_; })
+#define GB_EACH(V, expr)                                                                                     \
+  ({                                                                                                         \
+    V r_;                                                                                                    \
+    for (int l_ = 0; l_ < 4; l_++) r_[l_] = (expr);                                                          \
+    r_;                                                                                                      \
+  })
 
 #define GB_SIMD(P, T, V, M, U, sqrt_, floor_, ceil_, rint_)                                                  \
-  GB_INLINE V P##_load (const T *p) { V a; memcpy(&a, p, sizeof a); return a; }                              \
-  GB_INLINE void P##_store (T *p, V a) { memcpy(p, &a, sizeof a); }                                          \
-  GB_INLINE V P##_load_some (const T *p, int n) { return GB_EACH(V, l_ < n ? p[l_] : 0); }                   \
-  GB_INLINE void P##_store_some (T *p, V a, int n) { for (int l = 0; l < n; l++) p[l] = a[l]; }              \
-  GB_INLINE V P##_set1 (T x) { return (V){ x, x, x, x }; }                                                   \
-  GB_INLINE V P##_add (V a, V b) { return a + b; }                                                           \
-  GB_INLINE V P##_sub (V a, V b) { return a - b; }                                                           \
-  GB_INLINE V P##_mul (V a, V b) { return a * b; }                                                           \
-  GB_INLINE V P##_div (V a, V b) { return a / b; }                                                           \
-  GB_INLINE V P##_fma (V a, V b, V c) { return a * b + c; }                                                  \
-  GB_INLINE V P##_fnma (V a, V b, V c) { return c - a * b; }                                                 \
-  GB_INLINE V P##_sqrt (V a) { return GB_EACH(V, sqrt_(a[l_])); }                                            \
-  GB_INLINE V P##_floor (V a) { return GB_EACH(V, floor_(a[l_])); }                                          \
-  GB_INLINE V P##_ceil (V a) { return GB_EACH(V, ceil_(a[l_])); }                                            \
-  GB_INLINE V P##_round (V a) { return GB_EACH(V, rint_(a[l_])); }                                           \
-  GB_INLINE V P##_blend (M m, V a, V b) { return (V)(((M)a & m) | ((M)b & ~m)); }   /* m ? a : b */          \
-  GB_INLINE V P##_neg (V a) { return -a; }                                                                   \
-  GB_INLINE V P##_abs (V a) { return (V)((M)a & ~(M)P##_set1((T)-0.0)); }                                    \
-  GB_INLINE V P##_min (V a, V b) { return P##_blend(a < b, a, b); }                                          \
-  GB_INLINE V P##_max (V a, V b) { return P##_blend(a > b, a, b); }                                          \
-  GB_INLINE M P##_lt (V a, V b) { return a < b; }                                                            \
-  GB_INLINE M P##_le (V a, V b) { return a <= b; }                                                           \
-  GB_INLINE M P##_eq (V a, V b) { return a == b; }                                                           \
-  GB_INLINE M P##_ne (V a, V b) { return a != b; }                                                           \
-  GB_INLINE M P##_isnan (V a) { return a != a; }                                                             \
-  GB_INLINE M P##_and (M a, M b) { return a & b; }                                                           \
-  GB_INLINE M P##_or (M a, M b) { return a | b; }                                                            \
-  GB_INLINE int P##_any (M a) { return (a[0] | a[1] | a[2] | a[3]) != 0; }                                   \
-  GB_INLINE int P##_all (M a) { return (a[0] & a[1] & a[2] & a[3]) != 0; }
+  GB_INLINE V P##_load(const T *p) {                                                                         \
+    V a;                                                                                                     \
+    memcpy(&a, p, sizeof a);                                                                                 \
+    return a;                                                                                                \
+  }                                                                                                          \
+  GB_INLINE void P##_store(T *p, V a) { memcpy(p, &a, sizeof a); }                                           \
+  GB_INLINE V P##_load_some(const T *p, int n) { return GB_EACH(V, l_ < n ? p[l_] : 0); }                    \
+  GB_INLINE void P##_store_some(T *p, V a, int n) {                                                          \
+    for (int l = 0; l < n; l++) p[l] = a[l];                                                                 \
+  }                                                                                                          \
+  GB_INLINE V P##_set1(T x) { return (V){x, x, x, x}; }                                                      \
+  GB_INLINE V P##_add(V a, V b) { return a + b; }                                                            \
+  GB_INLINE V P##_sub(V a, V b) { return a - b; }                                                            \
+  GB_INLINE V P##_mul(V a, V b) { return a * b; }                                                            \
+  GB_INLINE V P##_div(V a, V b) { return a / b; }                                                            \
+  GB_INLINE V P##_fma(V a, V b, V c) { return a * b + c; }                                                   \
+  GB_INLINE V P##_fnma(V a, V b, V c) { return c - a * b; }                                                  \
+  GB_INLINE V P##_sqrt(V a) { return GB_EACH(V, sqrt_(a[l_])); }                                             \
+  GB_INLINE V P##_floor(V a) { return GB_EACH(V, floor_(a[l_])); }                                           \
+  GB_INLINE V P##_ceil(V a) { return GB_EACH(V, ceil_(a[l_])); }                                             \
+  GB_INLINE V P##_round(V a) { return GB_EACH(V, rint_(a[l_])); }                                            \
+  GB_INLINE V P##_blend(M m, V a, V b) { return (V)(((M)a & m) | ((M)b & ~m)); } /* m ? a : b */             \
+  GB_INLINE V P##_neg(V a) { return -a; }                                                                    \
+  GB_INLINE V P##_abs(V a) { return (V)((M)a & ~(M)P##_set1((T)-0.0)); }                                     \
+  GB_INLINE V P##_min(V a, V b) { return P##_blend(a < b, a, b); }                                           \
+  GB_INLINE V P##_max(V a, V b) { return P##_blend(a > b, a, b); }                                           \
+  GB_INLINE M P##_lt(V a, V b) { return a < b; }                                                             \
+  GB_INLINE M P##_le(V a, V b) { return a <= b; }                                                            \
+  GB_INLINE M P##_eq(V a, V b) { return a == b; }                                                            \
+  GB_INLINE M P##_ne(V a, V b) { return a != b; }                                                            \
+  GB_INLINE M P##_isnan(V a) { return a != a; }                                                              \
+  GB_INLINE M P##_and(M a, M b) { return a & b; }                                                            \
+  GB_INLINE M P##_or(M a, M b) { return a | b; }                                                             \
+  GB_INLINE int P##_any(M a) { return (a[0] | a[1] | a[2] | a[3]) != 0; }                                    \
+  GB_INLINE int P##_all(M a) { return (a[0] & a[1] & a[2] & a[3]) != 0; }
 
 GB_SIMD(vf, float, vf, mf, uf, sqrtf, floorf, ceilf, rintf)
 GB_SIMD(vd, double, vd, md, ud, sqrt, floor, ceil, rint)
@@ -79,7 +90,7 @@ GB_INLINE void vd_take_columns (const double *p, ptrdiff_t step, vd out[4]) {
 }
 
 /* vd_width elements as doubles. */
-GB_INLINE vd vf_wide (const float *p) { return (vd){ (double)p[0], (double)p[1], (double)p[2], (double)p[3] }; }
+GB_INLINE vd vf_wide (const float *p) { return (vd){(double)p[0], (double)p[1], (double)p[2], (double)p[3]}; }
 GB_INLINE vd vd_wide (const double *p) { return vd_load(p); }
 
 static vf vf_each1 (float (*fn)(float), vf x) { return GB_EACH(vf, fn(x[l_])); }
@@ -106,8 +117,9 @@ GB_INLINE vd vd_exp2_mul (vd s, vd c) {
   const vd x = vd_min(vd_set1(1024.0), vd_max(vd_set1(-1023.0), s * c));
   const vd n = (x + 0x1.8p52) - 0x1.8p52, f = x - n;
   const vd high = GB_F64_C7 + f * (GB_F64_C8 + f * (GB_F64_C9 + f * (GB_F64_C10 + f * GB_F64_C11)));
-  const vd p = GB_F64_C1 + f * (GB_F64_C2 + f * (GB_F64_C3 + f * (GB_F64_C4 + f * (GB_F64_C5 + f * (GB_F64_C6
-               + f * high)))));
+  const vd p =
+      GB_F64_C1 +
+      f * (GB_F64_C2 + f * (GB_F64_C3 + f * (GB_F64_C4 + f * (GB_F64_C5 + f * (GB_F64_C6 + f * high)))));
   return (f * p + 1.0) * vd_pow2(n);
 }
 

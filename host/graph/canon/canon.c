@@ -5,8 +5,8 @@ typedef gb_node *rule (gb_formula *e, const gb_pending_op *d);
 
 /* Rules of each op in the order they are tried; the first that answers wins. */
 static rule *const *rules_of (gb_op op) {
-  static rule *const sum[] = {gb_canon_joined_reduction, gb_canon_sum_expanded, gb_canon_sum_squares, gb_canon_sum_products,
-                              gb_canon_scale_out, NULL};
+  static rule *const sum[] = {gb_canon_joined_reduction, gb_canon_sum_expanded, gb_canon_sum_squares,
+                              gb_canon_sum_products,     gb_canon_scale_out,    NULL};
   static rule *const reduce[] = {gb_canon_reduce_units, gb_canon_joined_reduction, NULL};
   static rule *const any[] = {gb_canon_joined_reduction, NULL};
   static rule *const square[] = {gb_canon_algebra, gb_canon_square, gb_canon_lift, NULL};
@@ -23,12 +23,22 @@ static rule *const *rules_of (gb_op op) {
   static rule *const none[] = {NULL};
   switch (op) {
     case GB_OP_SUM: return sum;
-    case GB_OP_PROD: case GB_OP_MIN: case GB_OP_MAX: case GB_OP_LOGSUMEXP: return reduce;
-    case GB_OP_ANY: case GB_OP_ALL: case GB_OP_ARGMIN: case GB_OP_ARGMAX: return any;
+    case GB_OP_PROD:
+    case GB_OP_MIN:
+    case GB_OP_MAX:
+    case GB_OP_LOGSUMEXP: return reduce;
+    case GB_OP_ANY:
+    case GB_OP_ALL:
+    case GB_OP_ARGMIN:
+    case GB_OP_ARGMAX: return any;
     case GB_OP_SQUARE: return square;
-    case GB_OP_MUL: case GB_OP_DIV: case GB_OP_NEG: return scale;
-    case GB_OP_ADD: case GB_OP_SUB: return terms;
-    case GB_OP_EXP: case GB_OP_RADIAL: return radial;
+    case GB_OP_MUL:
+    case GB_OP_DIV:
+    case GB_OP_NEG: return scale;
+    case GB_OP_ADD:
+    case GB_OP_SUB: return terms;
+    case GB_OP_EXP:
+    case GB_OP_RADIAL: return radial;
     case GB_OP_SQDIST: return sqdist;
     case GB_OP_DIFFMV: return diffmv;
     case GB_OP_MATMUL: return matmul;
@@ -39,15 +49,17 @@ static rule *const *rules_of (gb_op op) {
   }
 }
 
-/* A rule may reason about real numbers where its inputs are floats of one type and have elements (a sum of nothing is 0,
-** also beside a factor that is infinite); on others only the algebra, which minds types itself, and the moving of views, gathers and
-** parts apply. */
+/* A rule may reason about real numbers where its inputs are floats of one type and have elements (a sum of
+** nothing is 0, also beside a factor that is infinite); on others only the algebra, which minds types
+** itself, and the moving of views, gathers and parts apply. */
 static bool suits (rule *r, const gb_pending_op *d) {
-  if (r == gb_canon_algebra || r == gb_canon_lift || r == gb_canon_reduce_units || r == gb_canon_gather) return true;
+  if (r == gb_canon_algebra || r == gb_canon_lift || r == gb_canon_reduce_units || r == gb_canon_gather)
+    return true;
   if (r == gb_canon_put || r == gb_canon_joined_reduction) return true;
   for (int i = 0; i < d->nin; i++) {
     const gb_dtype t = gb_node_dtype(d->in[i]);
-    if (!gb_dtype_is_float(t) || t != gb_node_dtype(d->in[0]) || gb_shape_numel(gb_node_shape(d->in[i])) == 0) return false;
+    if (!gb_dtype_is_float(t) || t != gb_node_dtype(d->in[0]) || gb_shape_numel(gb_node_shape(d->in[i])) == 0)
+      return false;
   }
   return true;
 }

@@ -1,10 +1,12 @@
-/* contract.c - products: scalars and multiples of the identity leave MATMUL, sums of broadcast products become it,
-** and transposes go inwards through what kernels are made of. */
+/* contract.c - products: scalars and multiples of the identity leave MATMUL, sums of broadcast products
+** become it, and transposes go inwards through what kernels are made of. */
 #include "graph/canon/canon.h"
 
 #define MAX_DIAGONALS 4
 
-static bool same_shape (const gb_node *a, const gb_node *b) { return gb_shape_equal(gb_node_shape(a), gb_node_shape(b)); }
+static bool same_shape (const gb_node *a, const gb_node *b) {
+  return gb_shape_equal(gb_node_shape(a), gb_node_shape(b));
+}
 
 /* A diagonal matrix: EYE, or EYE * w with w a scalar, (n), (1, n) or (n, 1). '*w' NULL for EYE itself. */
 static bool is_diagonal (gb_node *n, gb_node **w) {
@@ -43,12 +45,14 @@ static bool chain_is_short (const gb_node *n) {
 
 /* (K + D) b = K b + D b, and b (K + D); 'sum' is the operand taken apart. */
 static gb_node *split_diagonal (gb_formula *e, gb_node *sum, gb_node *b, bool left) {
-  if ((!gb_is_op(sum, GB_OP_ADD) && !gb_is_op(sum, GB_OP_SUB)) || !is_square(sum) || !chain_is_short(sum)) return NULL;
+  if ((!gb_is_op(sum, GB_OP_ADD) && !gb_is_op(sum, GB_OP_SUB)) || !is_square(sum) || !chain_is_short(sum))
+    return NULL;
   gb_node *w;
   for (int at = 1; at >= 0; at--) {
     gb_node *rest = sum->in[1 - at];
     if (!is_diagonal(sum->in[at], &w) || !same_shape(rest, sum) || !same_shape(sum->in[at], sum)) continue;
-    gb_node *kb = left ? gb_ex_matmul(e, rest, b) : gb_ex_matmul(e, b, rest), *db = times_diagonal(e, w, b, left);
+    gb_node *kb = left ? gb_ex_matmul(e, rest, b) : gb_ex_matmul(e, b, rest),
+            *db = times_diagonal(e, w, b, left);
     if (sum->op == GB_OP_ADD) return gb_ex_add(e, kb, db);
     return at == 1 ? gb_ex_sub(e, kb, db) : gb_ex_sub(e, db, kb);
   }
@@ -73,7 +77,9 @@ gb_node *gb_canon_matmul (gb_formula *e, const gb_pending_op *d) {
   if (!a || !b) return NULL;
   if (a != d->in[0] || b != d->in[1]) {
     gb_node *ab = gb_ex_matmul(e, a, b);
-    return gb_mono_is_one(&f.scalar) || !ab ? ab : gb_ex_mul(e, ab, gb_mono_build(e, &f.scalar, gb_node_dtype(ab)));
+    return gb_mono_is_one(&f.scalar) || !ab
+               ? ab
+               : gb_ex_mul(e, ab, gb_mono_build(e, &f.scalar, gb_node_dtype(ab)));
   }
   gb_node *r = whole_diagonal(e, a, b, true);
   if (!r) r = whole_diagonal(e, b, a, false);
@@ -86,7 +92,8 @@ gb_node *gb_canon_diffmv (gb_formula *e, const gb_pending_op *d) {
   gb_factor f = gb_factor_one();
   gb_node *w = peeled(e, d->in[0], &f);
   if (!w || w == d->in[0]) return NULL;
-  gb_node *r = gb_ex_op(e, GB_OP_DIFFMV, 3, (gb_node *[]){w, d->in[1], d->in[2]}, NULL, NULL, gb_node_dtype(w));
+  gb_node *r =
+      gb_ex_op(e, GB_OP_DIFFMV, 3, (gb_node *[]){w, d->in[1], d->in[2]}, NULL, NULL, gb_node_dtype(w));
   return gb_mono_is_one(&f.scalar) || !r ? r : gb_ex_mul(e, r, gb_mono_build(e, &f.scalar, gb_node_dtype(r)));
 }
 
@@ -101,7 +108,8 @@ gb_node *gb_canon_sum_products (gb_formula *e, const gb_pending_op *d) {
   gb_node *m = gb_points_peel(e, d->in[0], k == r - 1, &f);
   if (!m || !gb_is_op(m, GB_OP_MUL) || !gb_points_pair(m->in[0], m->in[1], k, &pair)) return NULL;
   gb_node *row = m->in[pair.swapped], *col = m->in[!pair.swapped];
-  gb_node *x = gb_points_of(e, row, &pair, pair.row, pair.col), *y = gb_points_of(e, col, &pair, pair.col, pair.row);
+  gb_node *x = gb_points_of(e, row, &pair, pair.row, pair.col),
+          *y = gb_points_of(e, col, &pair, pair.col, pair.row);
   if (!x || !y) return NULL;
   const gb_dtype t = gb_node_dtype(x);
   if (!gb_mono_is_one(&f.vector)) x = gb_ex_mul(e, x, gb_mono_build(e, &f.vector, t));
@@ -136,7 +144,7 @@ gb_node *gb_canon_permute (gb_formula *e, const gb_pending_op *d) {
       in[0] = n->in[1];
       in[1] = n->in[0];
       break;
-    case GB_OP_MATMUL:                                     /* not down a chain of products */
+    case GB_OP_MATMUL: /* not down a chain of products */
       if (is_product(n->in[0]) || is_product(n->in[1])) return NULL;
       in[0] = gb_ex_swap(e, n->in[1]);
       in[1] = gb_ex_swap(e, n->in[0]);
@@ -149,8 +157,7 @@ gb_node *gb_canon_permute (gb_formula *e, const gb_pending_op *d) {
       if (!is_tile(n->in[0]) || !gb_is_scalar(n->in[1])) return NULL;
       in[0] = gb_ex_swap(e, n->in[0]);
       break;
-    default:
-      return NULL;
+    default: return NULL;
   }
   return gb_ex_op(e, n->op, n->nin, in, &n->attr, NULL, gb_node_dtype(n));
 }

@@ -1,23 +1,26 @@
 /* joined.c - values that are joined, or some of which are put, and stream: the whole of them never exists.
 **
-** A sum, an extreme or a product of CAT, or of what is made of CAT elementwise, is that of the parts, joined or combined. PUT is a choice
-** between what is put, gathered to where it goes, and what it is put into; where that is too much to gather, its sums and products are
-** those of the two, each with nothing where the other counts. */
+** A sum, an extreme or a product of CAT, or of what is made of CAT elementwise, is that of the parts,
+** joined or combined. PUT is a choice between what is put, gathered to where it goes, and what it is put
+** into; where that is too much to gather, its sums and products are those of the two, each with nothing
+** where the other counts. */
 #include <math.h>
 
-#include "graph/gather.h"
 #include "graph/canon/simplify.h"
+#include "graph/gather.h"
 
-enum { MOST = 256 };               /* nodes of an expression that is looked at */
+enum { MOST = 256 }; /* nodes of an expression that is looked at */
 
 static bool is_made (const gb_node *n) {
   if (n->nin == 0 || (n->flags & GB_NODE_HELD) != 0) return true;
-  return gb_ops[n->op].kind == GB_KIND_OPAQUE && n->op != GB_OP_CAT && n->op != GB_OP_PUT && n->op != GB_OP_CAST;
+  return gb_ops[n->op].kind == GB_KIND_OPAQUE && n->op != GB_OP_CAT && n->op != GB_OP_PUT &&
+         n->op != GB_OP_CAST;
 }
 
 static double numel (const gb_node *n) { return (double)gb_shape_numel(gb_node_shape(n)); }
 
-/* Are n inputs made of fewer than half of 'elements'? Random values are made of nothing, whether or not they were looked at. */
+/* Are n inputs made of fewer than half of 'elements'? Random values are made of nothing, whether or not
+** they were looked at. */
 static bool are_lazy (int nin, gb_node *const *in, double elements) {
   const gb_node *seen[MOST];
   int n = 0;
@@ -41,7 +44,9 @@ static bool are_lazy (int nin, gb_node *const *in, double elements) {
 }
 
 /* Few entries a position are not worth a choice. */
-static bool is_long (const gb_shape *s, int axis) { return !(6 * (double)s->dim[axis] < (double)gb_shape_numel(s)); }
+static bool is_long (const gb_shape *s, int axis) {
+  return !(6 * (double)s->dim[axis] < (double)gb_shape_numel(s));
+}
 
 bool gb_joined_infer (const gb_node *n) {
   const gb_kind kind = gb_ops[n->op].kind;
@@ -55,15 +60,15 @@ bool gb_joined_infer (const gb_node *n) {
   return false;
 }
 
-/* PUT ---------------------------------------------------------------------------------------------------------------------- */
+/* PUT */
 
 /* Of a PUT of k values along an axis of extent n. */
 typedef struct places {
   int axis, ndim;
   gb_node *at;
-  gb_node *filled;                 /* (n) bool: is something put there? */
-  gb_node *last;                   /* (n) i64: which of the k stands there in the end, 1 where none does */
-  gb_node *wins;                   /* (k) bool: does it stand in the end? Of positions given twice the last one does */
+  gb_node *filled; /* (n) bool: is something put there? */
+  gb_node *last;   /* (n) i64: which of the k stands there in the end, 1 where none does */
+  gb_node *wins;   /* (k) bool: does it stand in the end? Of positions given twice the last one does */
 } places;
 
 static gb_node *filled_with (gb_formula *e, gb_node *number, size_t n) {
@@ -93,7 +98,9 @@ gb_node *gb_ex_put_wins (gb_formula *e, gb_node *at, size_t n) {
   return gb_ex_map2(e, GB_OP_EQ, there, order);
 }
 
-static gb_node *along (gb_formula *e, const places *p, gb_node *v) { return gb_ex_along(e, v, p->axis, p->ndim); }
+static gb_node *along (gb_formula *e, const places *p, gb_node *v) {
+  return gb_ex_along(e, v, p->axis, p->ndim);
+}
 
 gb_node *gb_canon_put (gb_formula *e, const gb_pending_op *d) {
   gb_node *x = d->in[0], *at = d->in[1], *y = d->in[2];
@@ -106,9 +113,12 @@ gb_node *gb_canon_put (gb_formula *e, const gb_pending_op *d) {
   return gb_ex_where(e, along(e, &p, p.filled), gb_ex_take_at(e, y, axis, p.last), x);
 }
 
-/* An expression, made of a PUT along an axis elementwise, of its two halves: of what it is put into, and, at its positions, of what is
-** put. What does not count in either is the last value that is put, for the expression to be defined there. */
-typedef struct halves { gb_node *into, *put; } halves;
+/* An expression, made of a PUT along an axis elementwise, of its two halves: of what it is put into, and,
+** at its positions, of what is put. What does not count in either is the last value that is put, for the
+** expression to be defined there. */
+typedef struct halves {
+  gb_node *into, *put;
+} halves;
 
 static halves halves_of (gb_formula *e, gb_node *x, int axis, gb_node *joint, places *p) {
   gb_node *y = joint->in[2];
@@ -124,7 +134,7 @@ static halves halves_of (gb_formula *e, gb_node *x, int axis, gb_node *joint, pl
   return h;
 }
 
-/* Products ----------------------------------------------------------------------------------------------------------------- */
+/* Products */
 
 static gb_node *product (gb_formula *e, int side, gb_node *part, gb_node *other) {
   return side == 0 ? gb_ex_matmul(e, part, other) : gb_ex_matmul(e, other, part);
@@ -136,7 +146,8 @@ static gb_node *part_of (gb_formula *e, gb_node *x, int axis, const gb_node *cat
   return gb_ex_take_run(e, x, axis, from, extent);
 }
 
-static gb_node *products_of_parts (gb_formula *e, int side, gb_node *x, int axis, gb_node *cat, gb_node *other) {
+static gb_node *products_of_parts (gb_formula *e, int side, gb_node *x, int axis, gb_node *cat,
+                                   gb_node *other) {
   gb_node *part[GB_CAT_PARTS], *sum = NULL;
   size_t at = 0, from = 0;
   for (int i = 0; i < cat->nin; i++, from = at) {
@@ -151,7 +162,8 @@ static gb_node *products_of_parts (gb_formula *e, int side, gb_node *x, int axis
   return gb_ex_op(e, GB_OP_CAT, cat->nin, part, &(gb_attr){.i = {axis}}, NULL, gb_node_dtype(x));
 }
 
-static gb_node *products_of_halves (gb_formula *e, int side, gb_node *x, int axis, gb_node *put, gb_node *other) {
+static gb_node *products_of_halves (gb_formula *e, int side, gb_node *x, int axis, gb_node *put,
+                                    gb_node *other) {
   places p;
   const halves h = halves_of(e, x, axis, put, &p);
   if (axis == side) {
@@ -159,7 +171,7 @@ static gb_node *products_of_halves (gb_formula *e, int side, gb_node *x, int axi
     return gb_ex_op(e, GB_OP_PUT, 3, in, &(gb_attr){.i = {axis}}, NULL, gb_node_dtype(x));
   }
   gb_node *zero = gb_ex_like(e, 0, x), *filled = along(e, &p, p.filled), *wins = along(e, &p, p.wins);
-  places q = p;                                              /* beside it, along the same sum */
+  places q = p; /* beside it, along the same sum */
   q.axis = side;
   gb_node *some = gb_ex_where(e, along(e, &q, q.filled), zero, other);
   gb_node *rest = gb_ex_where(e, along(e, &q, q.wins), gb_ex_take_at(e, other, side, p.at), zero);
@@ -171,7 +183,8 @@ gb_node *gb_canon_joined_product (gb_formula *e, const gb_pending_op *d) {
   for (int i = 0; i < 4; i++) {
     const int side = i / 2, axis = i % 2 == 0 ? side : 1 - side;
     gb_node *x = d->in[side], *other = d->in[1 - side];
-    if ((x->flags & GB_NODE_JOINED) == 0 || gb_node_shape(x)->ndim != 2 || gb_node_shape(other)->ndim != 2) continue;
+    if ((x->flags & GB_NODE_JOINED) == 0 || gb_node_shape(x)->ndim != 2 || gb_node_shape(other)->ndim != 2)
+      continue;
     gb_node *joint = gb_joint_along(e, x, axis);
     if (!joint || (joint->flags & GB_NODE_JOINED) == 0) continue;
     return joint->op == GB_OP_CAT ? products_of_parts(e, side, x, axis, joint, other)
@@ -180,18 +193,20 @@ gb_node *gb_canon_joined_product (gb_formula *e, const gb_pending_op *d) {
   return NULL;
 }
 
-/* Reductions --------------------------------------------------------------------------------------------------------------- */
+/* Reductions */
 
 typedef struct reduction {
   gb_op op;
   unsigned mask;
-  bool reduces;                    /* the axis that is joined */
-  int axis, left;                  /* that axis, of the value and of the result */
+  bool reduces;   /* the axis that is joined */
+  int axis, left; /* that axis, of the value and of the result */
 } reduction;
 
 static bool is_position (gb_op op) { return op == GB_OP_ARGMIN || op == GB_OP_ARGMAX; }
 
-static gb_node *reduce (gb_formula *e, const reduction *r, gb_node *x) { return gb_ex_reduce(e, r->op, x, r->mask, false); }
+static gb_node *reduce (gb_formula *e, const reduction *r, gb_node *x) {
+  return gb_ex_reduce(e, r->op, x, r->mask, false);
+}
 
 static gb_node *fold_pairs (gb_formula *e, gb_op op, int n, gb_node *const *part) {
   gb_node *all = part[0];
@@ -201,18 +216,21 @@ static gb_node *fold_pairs (gb_formula *e, gb_op op, int n, gb_node *const *part
 
 /* log sum_i exp(part_i); of nothing but -inf it is that, with gradient 0. */
 static gb_node *log_of_sum (gb_formula *e, int n, gb_node *const *part) {
-  gb_node *exps[GB_CAT_PARTS] = {NULL}, *top = gb_ex_map1(e, GB_OP_DETACH, fold_pairs(e, GB_OP_MAXIMUM, n, part));
+  gb_node *exps[GB_CAT_PARTS] = {NULL},
+          *top = gb_ex_map1(e, GB_OP_DETACH, fold_pairs(e, GB_OP_MAXIMUM, n, part));
   if (!top) return NULL;
-  gb_node *zero = gb_ex_like(e, 0, top), *level = gb_ex_where(e, gb_ex_map1(e, GB_OP_ISFINITE, top), top, zero);
+  gb_node *zero = gb_ex_like(e, 0, top),
+          *level = gb_ex_where(e, gb_ex_map1(e, GB_OP_ISFINITE, top), top, zero);
   for (int i = 0; i < n; i++) exps[i] = gb_ex_map1(e, GB_OP_EXP, gb_ex_sub(e, part[i], level));
   gb_node *sum = fold_pairs(e, GB_OP_ADD, n, exps), *empty = gb_ex_map2(e, GB_OP_EQ, sum, zero);
   gb_node *log = gb_ex_map1(e, GB_OP_LOG, gb_ex_where(e, empty, gb_ex_like(e, 1, top), sum));
   return gb_ex_where(e, empty, gb_ex_like(e, -INFINITY, top), gb_ex_add(e, log, level));
 }
 
-/* The gradient of an extreme is shared alike by all elements that attain it, in whatever part. That of the extreme of two equal values
-** halves, hence the powers of two. */
-static gb_node *shared_extreme (gb_formula *e, const reduction *r, int n, gb_node *const *x, gb_node *const *part) {
+/* The gradient of an extreme is shared alike by all elements that attain it, in whatever part. That of the
+** extreme of two equal values halves, hence the powers of two. */
+static gb_node *shared_extreme (gb_formula *e, const reduction *r, int n, gb_node *const *x,
+                                gb_node *const *part) {
   const gb_op of_two = r->op == GB_OP_MIN ? GB_OP_MINIMUM : GB_OP_MAXIMUM;
   gb_node *all = fold_pairs(e, of_two, n, part), *level = gb_ex_map1(e, GB_OP_DETACH, all), *wide = level;
   gb_node *ties[GB_CAT_PARTS], *equal[GB_CAT_PARTS], *sum = NULL;
@@ -221,7 +239,8 @@ static gb_node *shared_extreme (gb_formula *e, const reduction *r, int n, gb_nod
   if (!wide) return NULL;
   gb_node *one = gb_ex_like(e, 1, wide), *zero = gb_ex_like(e, 0, wide);
   for (int i = 0; i < n; i++) {
-    ties[i] = gb_ex_reduce(e, GB_OP_SUM, gb_ex_where(e, gb_ex_map2(e, GB_OP_EQ, x[i], wide), one, zero), r->mask, false);
+    ties[i] = gb_ex_reduce(e, GB_OP_SUM, gb_ex_where(e, gb_ex_map2(e, GB_OP_EQ, x[i], wide), one, zero),
+                           r->mask, false);
     sum = sum == NULL ? ties[i] : gb_ex_add(e, sum, ties[i]);
   }
   for (int i = 0; sum && i < n; i++) {
@@ -254,14 +273,17 @@ static gb_node *position (gb_formula *e, const reduction *r, int n, gb_node *con
   gb_node *extreme[GB_CAT_PARTS], *at = NULL;
   int64_t before[GB_CAT_PARTS + 1] = {0};
   for (int i = 0; i < n; i++) {
-    extreme[i] = gb_ex_reduce(e, least ? GB_OP_MIN : GB_OP_MAX, gb_ex_map1(e, GB_OP_DETACH, x[i]), r->mask, false);
-    before[i + 1] = before[i] + (int64_t)(gb_shape_numel(gb_node_shape(x[i])) / gb_shape_numel(gb_node_shape(part[i])));
+    extreme[i] =
+        gb_ex_reduce(e, least ? GB_OP_MIN : GB_OP_MAX, gb_ex_map1(e, GB_OP_DETACH, x[i]), r->mask, false);
+    before[i + 1] = before[i] +
+                    (int64_t)(gb_shape_numel(gb_node_shape(x[i])) / gb_shape_numel(gb_node_shape(part[i])));
   }
   gb_node *all = fold_pairs(e, least ? GB_OP_MINIMUM : GB_OP_MAXIMUM, n, extreme);
   for (int i = n; i-- > 0;) {
     gb_node *own = gb_ex_shift(e, part[i], (double)before[i]);
     gb_node *is_it = gb_ex_map2(e, GB_OP_EQ, extreme[i], all);
-    if (all && gb_dtype_is_float(gb_node_dtype(all))) is_it = gb_ex_map2(e, GB_OP_OR, is_it, gb_ex_map1(e, GB_OP_ISNAN, extreme[i]));
+    if (all && gb_dtype_is_float(gb_node_dtype(all)))
+      is_it = gb_ex_map2(e, GB_OP_OR, is_it, gb_ex_map1(e, GB_OP_ISNAN, extreme[i]));
     at = at == NULL ? own : gb_ex_where(e, is_it, own, at);
   }
   return at;
@@ -270,10 +292,13 @@ static gb_node *position (gb_formula *e, const reduction *r, int n, gb_node *con
 /* What adds nothing to a reduction of floats or bools; NAN: none of this type does. */
 static double neutral (gb_op op, gb_dtype t) {
   switch (op) {
-    case GB_OP_SUM: case GB_OP_ANY: return 0;
-    case GB_OP_PROD: case GB_OP_ALL: return 1;
+    case GB_OP_SUM:
+    case GB_OP_ANY: return 0;
+    case GB_OP_PROD:
+    case GB_OP_ALL: return 1;
     case GB_OP_MIN: return gb_dtype_is_float(t) ? INFINITY : NAN;
-    case GB_OP_MAX: case GB_OP_LOGSUMEXP: return gb_dtype_is_float(t) ? -INFINITY : NAN;
+    case GB_OP_MAX:
+    case GB_OP_LOGSUMEXP: return gb_dtype_is_float(t) ? -INFINITY : NAN;
     default: return NAN;
   }
 }
@@ -298,7 +323,8 @@ static gb_node *of_halves (gb_formula *e, const reduction *r, gb_node *x, gb_nod
   halves h = halves_of(e, x, r->axis, put, &p);
   if (r->reduces) {
     gb_node *none = gb_ex_like(e, neutral(r->op, gb_node_dtype(x)), x);
-    gb_node *some[] = {gb_ex_where(e, along(e, &p, p.filled), none, h.into), gb_ex_where(e, along(e, &p, p.wins), h.put, none)};
+    gb_node *some[] = {gb_ex_where(e, along(e, &p, p.filled), none, h.into),
+                       gb_ex_where(e, along(e, &p, p.wins), h.put, none)};
     gb_node *part[] = {reduce(e, r, some[0]), reduce(e, r, some[1])};
     return part[1] ? combine(e, r, 2, some, part) : NULL;
   }

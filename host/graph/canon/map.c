@@ -29,19 +29,21 @@ static gb_node *fold_constants (gb_formula *e, const gb_pending_op *d) {
 }
 
 static bool commutes (gb_op op) {
-  return op == GB_OP_ADD || op == GB_OP_MUL || op == GB_OP_EQ || op == GB_OP_NE || op == GB_OP_AND || op == GB_OP_OR;
+  return op == GB_OP_ADD || op == GB_OP_MUL || op == GB_OP_EQ || op == GB_OP_NE || op == GB_OP_AND ||
+         op == GB_OP_OR;
 }
 
 /* x (c1 c2) for (x c1) c2, where the product of the numbers is an ordinary number. */
 static gb_node *join_constants (gb_formula *e, gb_node *a, double c) {
   if (!gb_is_op(a, GB_OP_MUL) || a->in[1]->op != GB_OP_CONST) return NULL;
   const double product = a->in[1]->attr.f[0] * c;
-  return fabsf((float)product) <= 1e30f && fabsf((float)product) >= 1e-30f ? gb_ex_scale(e, a->in[0], product) : NULL;
+  return fabsf((float)product) <= 1e30f && fabsf((float)product) >= 1e-30f ? gb_ex_scale(e, a->in[0], product)
+                                                                           : NULL;
 }
 
 static gb_node *negated (gb_formula *e, gb_node *a) {
   if (gb_is_op(a, GB_OP_NEG)) return a->in[0];
-  return is_float(a) ? join_constants(e, a, -1) : NULL;            /* a double does not hold every integer */
+  return is_float(a) ? join_constants(e, a, -1) : NULL; /* a double does not hold every integer */
 }
 
 static gb_node *product (gb_formula *e, gb_node *a, gb_node *b) {
@@ -50,7 +52,7 @@ static gb_node *product (gb_formula *e, gb_node *a, gb_node *b) {
   const double c = b->attr.f[0];
   if (c == 1) return a;
   if (!is_float(a)) return NULL;
-  if (gb_is_op(a, GB_OP_SQDIST)) return NULL;              /* has its one spelling already */
+  if (gb_is_op(a, GB_OP_SQDIST)) return NULL; /* has its one spelling already */
   if (c == -1) return gb_ex_neg(e, a);
   if (gb_is_op(a, GB_OP_NEG)) return gb_ex_scale(e, a->in[0], -c);
   return join_constants(e, a, c);
@@ -94,7 +96,8 @@ gb_node *gb_canon_algebra (gb_formula *e, const gb_pending_op *d) {
   gb_node *a = d->in[0], *b = d->in[1];
   if (commutes(d->op) && !gb_node_precedes(a, b)) return gb_ex_map2(e, d->op, b, a);
   switch (d->op) {
-    case GB_OP_ADD: case GB_OP_SUB: return sum(e, d->op, a, b);
+    case GB_OP_ADD:
+    case GB_OP_SUB: return sum(e, d->op, a, b);
     case GB_OP_MUL: return product(e, a, b);
     case GB_OP_DIV:
       if (gb_is_const(b, 1)) return a;
@@ -187,7 +190,8 @@ gb_node *gb_canon_sum_expanded (gb_formula *e, const gb_pending_op *d) {
   return gb_ex_scale(e, gb_ex_reduce(e, GB_OP_SUM, gb_ex_expand(e, u, &kept), left, false), count);
 }
 
-/* Reducing an axis of extent 1 drops it. Sums keep theirs: they are looked at for distances of one feature. */
+/* Reducing an axis of extent 1 drops it. Sums keep theirs: they are looked at for distances of one
+** feature. */
 gb_node *gb_canon_reduce_units (gb_formula *e, const gb_pending_op *d) {
   gb_node *x = d->in[0];
   unsigned left = 0, units = 0;

@@ -41,12 +41,15 @@ static gb_node *peel (gb_formula *e, gb_node *x, bool features, gb_factor *f, in
 static gb_node *peel_view (gb_formula *e, gb_node *x, gb_factor *f, int views) {
   gb_node *u, *in;
   switch (x->nin == 1 && views > 0 ? x->op : GB_OP_LEAF) {
-    case GB_OP_UNSQUEEZE: case GB_OP_SQUEEZE: case GB_OP_PERMUTE: case GB_OP_SLICE: case GB_OP_RESHAPE:
+    case GB_OP_UNSQUEEZE:
+    case GB_OP_SQUEEZE:
+    case GB_OP_PERMUTE:
+    case GB_OP_SLICE:
+    case GB_OP_RESHAPE:
       in = x->in[0];
       u = peel(e, in, false, f, views - 1);
       return u && u != in ? gb_ex_op(e, x->op, 1, &u, &x->attr, gb_node_shape(x), gb_node_dtype(x)) : NULL;
-    default:
-      return NULL;
+    default: return NULL;
   }
 }
 
@@ -60,8 +63,8 @@ static gb_node *peel (gb_formula *e, gb_node *x, bool features, gb_factor *f, in
   return core ? core : x;
 }
 
-/* All or nothing: rules that rebuild what is peeled look at the result again, so a chain of factors too long to be taken
-** off at once would be followed to its end by recursion. */
+/* All or nothing: rules that rebuild what is peeled look at the result again, so a chain of factors too
+** long to be taken off at once would be followed to its end by recursion. */
 gb_node *gb_points_peel (gb_formula *e, gb_node *x, bool features, gb_factor *f) {
   gb_factor taken = *f, more = gb_factor_one();
   gb_node *core = peel(e, x, features, &taken, MAX_VIEWS);
@@ -77,8 +80,8 @@ static int unit_axis (const gb_shape *s, int k, int taken) {
   return -1;
 }
 
-/* An operand that varies along several axes the other lacks has its points along the last of them; the others are
-** batch axes of extent 1 to the other. */
+/* An operand that varies along several axes the other lacks has its points along the last of them; the
+** others are batch axes of extent 1 to the other. */
 bool gb_points_pair (const gb_node *p, const gb_node *q, int k, gb_pairing *pair) {
   gb_shape s;
   if (!gb_shape_broadcast(gb_node_shape(p), gb_node_shape(q), &s)) return false;

@@ -1,8 +1,8 @@
 /* scalar.c - scalar algebra: a product taken apart into powers of atoms, and put together in one spelling.
 **
 ** Only scales of squared distances are respelt this way (1 / l^2, (1 / l)^2 and l^-2 are one node there);
-** a division a user writes between numbers stays the division. An atom never cancels against its own reciprocal,
-** because l / l is NaN at 0. */
+** a division a user writes between numbers stays the division. An atom never cancels against its own
+** reciprocal, because l / l is NaN at 0. */
 #include <float.h>
 #include <math.h>
 
@@ -13,7 +13,9 @@
 
 bool gb_is_const (const gb_node *n, double v) { return n->op == GB_OP_CONST && n->attr.f[0] == v; }
 
-bool gb_is_scalar (const gb_node *n) { return gb_node_shape(n)->ndim == 0 && gb_dtype_is_float(gb_node_dtype(n)); }
+bool gb_is_scalar (const gb_node *n) {
+  return gb_node_shape(n)->ndim == 0 && gb_dtype_is_float(gb_node_dtype(n));
+}
 
 /* Values first, numbers last; then by what does not depend on when a node was built; then by age. */
 bool gb_node_precedes (const gb_node *a, const gb_node *b) {
@@ -56,8 +58,8 @@ static bool mono_atom (gb_mono *m, gb_node *atom, int power) {
   return true;
 }
 
-/* An atom of one element is a scalar whatever its rank: a list of one lengthscale is a lengthscale. A number that is no
-** ordinary factor is no atom either: its powers would be infinities or zeros. */
+/* An atom of one element is a scalar whatever its rank: a list of one lengthscale is a lengthscale. A
+** number that is no ordinary factor is no atom either: its powers would be infinities or zeros. */
 static bool factor_atom (gb_formula *e, gb_factor *f, gb_node *n, int power) {
   const gb_shape *s = gb_node_shape(n);
   if (n->op == GB_OP_CONST) return false;
@@ -78,15 +80,12 @@ static int integer_power (const gb_node *exponent) {
 static bool factor_take (gb_formula *e, gb_factor *f, gb_node *n, int power, int level) {
   if (level == MAX_LEVELS || power > MAX_POWER || power < -MAX_POWER) return false;
   switch (n->nin ? n->op : n->op == GB_OP_CONST ? GB_OP_CONST : GB_OP_LEAF) {
-    case GB_OP_CONST:
-      return mono_constant(&f->scalar, n->attr.f[0], power);
+    case GB_OP_CONST: return mono_constant(&f->scalar, n->attr.f[0], power);
     case GB_OP_NEG:
       if (power & 1) f->scalar.c = -f->scalar.c;
       return factor_take(e, f, n->in[0], power, level + 1);
-    case GB_OP_SQUARE:
-      return factor_take(e, f, n->in[0], 2 * power, level + 1);
-    case GB_OP_RECIP:
-      return factor_take(e, f, n->in[0], -power, level + 1);
+    case GB_OP_SQUARE: return factor_take(e, f, n->in[0], 2 * power, level + 1);
+    case GB_OP_RECIP: return factor_take(e, f, n->in[0], -power, level + 1);
     case GB_OP_MUL:
       return factor_take(e, f, n->in[0], power, level + 1) && factor_take(e, f, n->in[1], power, level + 1);
     case GB_OP_DIV:
@@ -99,8 +98,7 @@ static bool factor_take (gb_formula *e, gb_factor *f, gb_node *n, int power, int
       if (gb_shape_numel(gb_node_shape(n->in[0])) == 1 || n->op == GB_OP_UNSQUEEZE)
         return factor_take(e, f, n->in[0], power, level + 1);
       return factor_atom(e, f, n, power);
-    default:
-      return factor_atom(e, f, n, power);
+    default: return factor_atom(e, f, n, power);
   }
 }
 
@@ -125,7 +123,9 @@ bool gb_factor_join (gb_factor *f, const gb_factor *by, int power) {
 
 bool gb_mono_is_one (const gb_mono *m) { return m->n == 0 && m->c == 1; }
 
-bool gb_factor_is_one (const gb_factor *f) { return gb_mono_is_one(&f->scalar) && gb_mono_is_one(&f->vector); }
+bool gb_factor_is_one (const gb_factor *f) {
+  return gb_mono_is_one(&f->scalar) && gb_mono_is_one(&f->vector);
+}
 
 bool gb_mono_same_atoms (const gb_mono *a, const gb_mono *b) {
   if (a->n != b->n) return false;
@@ -148,7 +148,8 @@ bool gb_mono_nonnegative (const gb_mono *m) {
 
 static gb_node *power_of (gb_formula *e, gb_node *atom, int p) {
   if (p == 1) return atom;
-  return p & 1 ? gb_ex_mul(e, power_of(e, atom, p - 1), atom) : gb_ex_map1(e, GB_OP_SQUARE, power_of(e, atom, p / 2));
+  return p & 1 ? gb_ex_mul(e, power_of(e, atom, p - 1), atom)
+               : gb_ex_map1(e, GB_OP_SQUARE, power_of(e, atom, p / 2));
 }
 
 /* Product of the atoms whose power has the sign, NULL for none. */

@@ -1,13 +1,13 @@
-/* scale.c - scalars leave sums over tiles: sum_j s t_ij v_j = s sum_j t_ij v_j, so that a tile value is never multiplied
-** by what could multiply the result. */
+/* scale.c - scalars leave sums over tiles: sum_j s t_ij v_j = s sum_j t_ij v_j, so that a tile value is
+** never multiplied by what could multiply the result. */
 #include "graph/canon/canon.h"
 
-enum { DEEPEST = 12 };       /* factors looked at */
+enum { DEEPEST = 12 }; /* factors looked at */
 
 typedef struct stripped {
   gb_formula *e;
-  gb_node *scalar;           /* product of what was taken out, NULL = nothing */
-  bool tile;                 /* the product has a factor that fills tiles */
+  gb_node *scalar; /* product of what was taken out, NULL = nothing */
+  bool tile;       /* the product has a factor that fills tiles */
   int left;
 } stripped;
 
@@ -15,7 +15,9 @@ static void take_out (stripped *s, gb_node *factor) {
   s->scalar = s->scalar == NULL ? factor : gb_ex_mul(s->e, s->scalar, factor);
 }
 
-static bool same_shape (const gb_node *a, const gb_node *b) { return gb_shape_equal(gb_node_shape(a), gb_node_shape(b)); }
+static bool same_shape (const gb_node *a, const gb_node *b) {
+  return gb_shape_equal(gb_node_shape(a), gb_node_shape(b));
+}
 
 static gb_node *strip (stripped *s, gb_node *n) {
   if (s->left-- <= 0 || n == NULL) return n;
@@ -39,7 +41,7 @@ static gb_node *strip (stripped *s, gb_node *n) {
 }
 
 gb_node *gb_canon_scale_out (gb_formula *e, const gb_pending_op *d) {
-  if (gb_node_dtype(d->in[0]) == GB_F16) return NULL;              /* whose range the sum may leave without its scalars */
+  if (gb_node_dtype(d->in[0]) == GB_F16) return NULL; /* whose range the sum may leave without its scalars */
   stripped s = {.e = e, .left = DEEPEST};
   gb_node *in[3] = {strip(&s, d->in[0]), d->nin > 1 ? d->in[1] : NULL, d->nin > 2 ? d->in[2] : NULL};
   if (s.scalar == NULL || !s.tile) return NULL;

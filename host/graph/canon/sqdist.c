@@ -1,5 +1,5 @@
-/* sqdist.c - every spelling of a scaled squared distance as MUL(SQDIST(x, y[, w]), scale), and its exponential as
-** RADIAL. Scalar scales leave the points; scales along the features become the weights w. */
+/* sqdist.c - every spelling of a scaled squared distance as MUL(SQDIST(x, y[, w]), scale), and its
+** exponential as RADIAL. Scalar scales leave the points; scales along the features become the weights w. */
 #include "graph/canon/canon.h"
 
 #define MAX_LEVELS 5
@@ -7,20 +7,30 @@
 static bool nonnegative (const gb_node *n, int level) {
   if (level == MAX_LEVELS) return false;
   switch (n->nin || n->op == GB_OP_CONST ? n->op : GB_OP_LEAF) {
-    case GB_OP_CONST:
-      return n->attr.f[0] >= 0;
-    case GB_OP_SQUARE: case GB_OP_ABS: case GB_OP_EXP: case GB_OP_SQRT: case GB_OP_RSQRT: case GB_OP_SIGMOID:
-    case GB_OP_SOFTPLUS: case GB_OP_RELU: case GB_OP_NDTR:
-      return true;
-    case GB_OP_SQDIST:
-      return n->nin == 2 || nonnegative(n->in[2], level + 1);
-    case GB_OP_MUL: case GB_OP_DIV: case GB_OP_ADD:
-      return nonnegative(n->in[0], level + 1) && nonnegative(n->in[1], level + 1);
-    case GB_OP_SUM: case GB_OP_RECIP: case GB_OP_RESHAPE: case GB_OP_UNSQUEEZE: case GB_OP_SQUEEZE:
-    case GB_OP_PERMUTE: case GB_OP_EXPAND: case GB_OP_SLICE: case GB_OP_DIAGONAL:
-      return nonnegative(n->in[0], level + 1);
-    default:
-      return false;
+    case GB_OP_CONST: return n->attr.f[0] >= 0;
+    case GB_OP_SQUARE:
+    case GB_OP_ABS:
+    case GB_OP_EXP:
+    case GB_OP_SQRT:
+    case GB_OP_RSQRT:
+    case GB_OP_SIGMOID:
+    case GB_OP_SOFTPLUS:
+    case GB_OP_RELU:
+    case GB_OP_NDTR: return true;
+    case GB_OP_SQDIST: return n->nin == 2 || nonnegative(n->in[2], level + 1);
+    case GB_OP_MUL:
+    case GB_OP_DIV:
+    case GB_OP_ADD: return nonnegative(n->in[0], level + 1) && nonnegative(n->in[1], level + 1);
+    case GB_OP_SUM:
+    case GB_OP_RECIP:
+    case GB_OP_RESHAPE:
+    case GB_OP_UNSQUEEZE:
+    case GB_OP_SQUEEZE:
+    case GB_OP_PERMUTE:
+    case GB_OP_EXPAND:
+    case GB_OP_SLICE:
+    case GB_OP_DIAGONAL: return nonnegative(n->in[0], level + 1);
+    default: return false;
   }
 }
 
@@ -63,15 +73,15 @@ gb_node *gb_canon_sqdist (gb_formula *e, const gb_pending_op *d) {
   bool same = x == d->in[0] && y == d->in[1] && gb_mono_is_one(&f.scalar);
   if (same && d->nin == 3 && !gb_mono_is_one(&f.vector))
     same = gb_mono_build(e, &f.vector, gb_node_dtype(x)) == d->in[2];
-  else if (same)
-    same = d->nin == 2;
+  else if (same) same = d->nin == 2;
   return same ? NULL : gb_sqdist_scaled(e, x, y, &f);
 }
 
 /* (P - Q)^2 summed over axis k, P and Q broadcast against each other, times f. */
 static gb_node *from_difference (gb_formula *e, gb_node *p, gb_node *q, int k, gb_factor *f) {
   gb_pairing pair;
-  const int r = gb_node_shape(p)->ndim > gb_node_shape(q)->ndim ? gb_node_shape(p)->ndim : gb_node_shape(q)->ndim;
+  const int r = gb_node_shape(p)->ndim > gb_node_shape(q)->ndim ? gb_node_shape(p)->ndim
+                                                                : gb_node_shape(q)->ndim;
   const bool last = k == r - 1;
   gb_factor fp = gb_factor_one(), fq = fp, both = *f;
   gb_node *cp = gb_points_peel(e, p, last, &fp), *cq = gb_points_peel(e, q, last, &fq);
@@ -82,7 +92,8 @@ static gb_node *from_difference (gb_formula *e, gb_node *p, gb_node *q, int k, g
   }
   if (!gb_points_pair(p, q, k, &pair) || (k < 0 && !pair.exact)) return NULL;
   gb_node *row = pair.swapped ? q : p, *col = pair.swapped ? p : q;
-  gb_node *x = gb_points_of(e, row, &pair, pair.row, pair.col), *y = gb_points_of(e, col, &pair, pair.col, pair.row);
+  gb_node *x = gb_points_of(e, row, &pair, pair.row, pair.col),
+          *y = gb_points_of(e, col, &pair, pair.col, pair.row);
   if (!x || !y) return NULL;
   peel_pair(e, &x, &y, f);
   gb_mono scalar = f->scalar;

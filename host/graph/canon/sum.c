@@ -1,19 +1,22 @@
 /* sum.c - sums whose terms complete squared distances:
-**   c |x|^2 + c |y|^2 - 2 c x y'  in any order, association and signs, of all pairs, of rows to one point, of rows each to
-**   its own, and of two points;
+**   c |x|^2 + c |y|^2 - 2 c x y'  in any order, association and signs: of all pairs, of rows to one point,
+**   of rows each to its own, and of two points;
 **   distances over neighbouring feature ranges of the same points. */
 #include "graph/canon/canon.h"
 
 #define MAX_TERMS 8
 
 typedef struct term {
-  gb_node *node;                 /* as written */
+  gb_node *node; /* as written */
   int sign;
-  gb_node *base;                 /* node = f * base, f with the sign */
+  gb_node *base; /* node = f * base, f with the sign */
   gb_factor f;
 } term;
 
-typedef struct terms { int n; term t[MAX_TERMS]; } terms;
+typedef struct terms {
+  int n;
+  term t[MAX_TERMS];
+} terms;
 
 /* Opens sums until they are single terms or MAX_TERMS are there. */
 static void flatten (terms *s, const gb_pending_op *d) {
@@ -34,13 +37,15 @@ static void flatten (terms *s, const gb_pending_op *d) {
 }
 
 static bool is_view (const gb_node *n) {
-  return gb_is_op(n, GB_OP_UNSQUEEZE) || gb_is_op(n, GB_OP_SQUEEZE) || gb_is_op(n, GB_OP_RESHAPE) || gb_is_op(n, GB_OP_PERMUTE);
+  return gb_is_op(n, GB_OP_UNSQUEEZE) || gb_is_op(n, GB_OP_SQUEEZE) || gb_is_op(n, GB_OP_RESHAPE) ||
+         gb_is_op(n, GB_OP_PERMUTE);
 }
 
 /* What stands under scalar factors and views, found without building anything. */
 static const gb_node *under (const gb_node *n) {
   for (int level = 0; level < MAX_TERMS; level++) {
-    const bool scaled = (gb_is_op(n, GB_OP_MUL) || gb_is_op(n, GB_OP_DIV)) && gb_node_shape(n->in[1])->ndim == 0;
+    const bool scaled = (gb_is_op(n, GB_OP_MUL) || gb_is_op(n, GB_OP_DIV)) &&
+                        gb_node_shape(n->in[1])->ndim == 0;
     if (!scaled && !gb_is_op(n, GB_OP_NEG) && !is_view(n)) break;
     n = n->in[0];
   }
@@ -75,7 +80,8 @@ static int long_axes (const gb_shape *s, int axis[GB_MAXDIM]) {
   return n;
 }
 
-/* Do the two differ by axes of extent 1 alone? 'axes' (NULL: ascending) are those of a that b has, in b's order. */
+/* Do the two differ by axes of extent 1 alone? 'axes' (NULL: ascending) are those of a that b has, in b's
+** order. */
 static bool only_units (const gb_shape *a, const gb_shape *b, const int64_t *axes) {
   int of_a[GB_MAXDIM], of_b[GB_MAXDIM];
   const int n = long_axes(a, of_a);
@@ -104,8 +110,13 @@ static gb_node *laid_out (gb_formula *e, gb_node *value, const gb_shape *s) {
   return value;
 }
 
-/* One side of a product: |x|^2 is summed over the axes 'over' of x and, beside the product, has the extents of 'like'. */
-typedef struct side { gb_node *x; unsigned over; gb_shape like; } side;
+/* One side of a product: |x|^2 is summed over the axes 'over' of x and, beside the product, has the
+** extents of 'like'. */
+typedef struct side {
+  gb_node *x;
+  unsigned over;
+  gb_shape like;
+} side;
 
 /* The axes in 'mask' as a set of those of other extents than 1. */
 static unsigned long_mask (const gb_shape *s, unsigned mask) {
@@ -139,11 +150,13 @@ static bool is_norms (gb_formula *e, gb_node *n, const side *of, gb_factor *f) {
   if (!square || !gb_is_op(square, GB_OP_SQUARE)) return false;
   gb_node *x = gb_points_peel(e, square->in[0], true, &inner);
   return x && gb_factor_join(f, &inner, 2) && bare(x) == bare(of->x) &&
-         long_mask(gb_node_shape(sum->in[0]), (unsigned)sum->attr.i[0]) == long_mask(gb_node_shape(of->x), of->over);
+         long_mask(gb_node_shape(sum->in[0]), (unsigned)sum->attr.i[0]) ==
+             long_mask(gb_node_shape(of->x), of->over);
 }
 
 /* The term 'count' f |x|^2 of this side, or -1. */
-static int find_norms (gb_formula *e, const terms *s, unsigned used, const side *of, const gb_factor *f, double count) {
+static int find_norms (gb_formula *e, const terms *s, unsigned used, const side *of, const gb_factor *f,
+                       double count) {
   gb_factor want = *f;
   want.scalar.c *= count;
   for (int i = 0; i < s->n; i++) {
@@ -154,19 +167,22 @@ static int find_norms (gb_formula *e, const terms *s, unsigned used, const side 
 }
 
 /* The terms f |x|^2 + f |y|^2 as a set, none where they are not there. Of one point they may be one term. */
-static unsigned both_norms (gb_formula *e, const terms *s, int product, const side *x, const side *y, const gb_factor *f) {
+static unsigned both_norms (gb_formula *e, const terms *s, int product, const side *x, const side *y,
+                            const gb_factor *f) {
   const unsigned used = 1u << product;
   const int row = find_norms(e, s, used, x, f, 1);
   const int col = row < 0 ? -1 : find_norms(e, s, used | 1u << row, y, f, 1);
   if (col >= 0) return 1u << row | 1u << col;
-  const int both = bare(x->x) == bare(y->x) && gb_shape_equal(&x->like, &y->like) ? find_norms(e, s, used, x, f, 2) : -1;
+  const int both =
+      bare(x->x) == bare(y->x) && gb_shape_equal(&x->like, &y->like) ? find_norms(e, s, used, x, f, 2) : -1;
   return both < 0 ? 0 : 1u << both;
 }
 
 /* 'merged' plus every term but those in 'used'. */
 static gb_node *rest (gb_formula *e, const terms *s, unsigned used, gb_node *merged) {
   for (int i = 0; i < s->n; i++)
-    if (!(used >> i & 1u)) merged = gb_ex_map2(e, s->t[i].sign < 0 ? GB_OP_SUB : GB_OP_ADD, merged, s->t[i].node);
+    if (!(used >> i & 1u))
+      merged = gb_ex_map2(e, s->t[i].sign < 0 ? GB_OP_SUB : GB_OP_ADD, merged, s->t[i].node);
   return merged;
 }
 
@@ -197,8 +213,8 @@ static gb_node *of_rows (gb_formula *e, const terms *s, int mm, gb_node *product
   return rest(e, s, norms | 1u << mm, laid_out(e, gb_sqdist_scaled(e, x, y, &f), written));
 }
 
-/* Where one operand of a product of this shape, summed over 'mask', is broadcast: over which of its axes it is summed, and
-** its extents beside the sum. False where it is broadcast along what is summed. */
+/* Where one operand of a product of this shape, summed over 'mask', is broadcast: over which of its axes
+** it is summed, and its extents beside the sum. False where it is broadcast along what is summed. */
 static bool side_of (gb_node *x, const gb_shape *all, unsigned mask, const gb_shape *written, side *out) {
   const gb_shape *own = gb_node_shape(x);
   const int missing = all->ndim - own->ndim;
@@ -220,17 +236,21 @@ static bool side_of (gb_node *x, const gb_shape *all, unsigned mask, const gb_sh
 /* c sum x^2 + c sum y^2 - 2 c sum x y, all over the same axes: c sum (x - y)^2 */
 static gb_node *of_pairs (gb_formula *e, const terms *s, int at, gb_node *sum) {
   gb_factor f = s->t[at].f;
-  if (gb_node_dtype(sum) == GB_F16) return NULL;          /* scales stay with the points: without them these may leave its range */
+  /* scales stay with the points: without them these may leave its range */
+  if (gb_node_dtype(sum) == GB_F16) return NULL;
   gb_node *m = gb_points_peel(e, sum->in[0], false, &f);
   m = m ? bare(m) : NULL;
   if (!m || !gb_is_op(m, GB_OP_MUL)) return NULL;
-  const unsigned mask = mask_of(gb_node_shape(m), long_mask(gb_node_shape(sum->in[0]), (unsigned)sum->attr.i[0]));
+  const unsigned mask =
+      mask_of(gb_node_shape(m), long_mask(gb_node_shape(sum->in[0]), (unsigned)sum->attr.i[0]));
   gb_node *x = gb_points_peel(e, m->in[0], false, &f), *y = x ? gb_points_peel(e, m->in[1], false, &f) : NULL;
   if (!y) return NULL;
   f.scalar.c /= -2;
   side of_x, of_y;
   const gb_shape *written = gb_node_shape(s->t[at].base);
-  if (!side_of(x, gb_node_shape(m), mask, written, &of_x) || !side_of(y, gb_node_shape(m), mask, written, &of_y)) return NULL;
+  if (!side_of(x, gb_node_shape(m), mask, written, &of_x) ||
+      !side_of(y, gb_node_shape(m), mask, written, &of_y))
+    return NULL;
   const unsigned norms = both_norms(e, s, at, &of_x, &of_y, &f);
   if (!norms || !gb_mono_is_one(&f.vector)) return NULL;
   gb_node *d2 = gb_ex_reduce(e, GB_OP_SUM, gb_ex_square(e, gb_ex_sub(e, x, y)), mask, false);
@@ -245,7 +265,10 @@ static gb_node *complete_square (gb_formula *e, const terms *s, int at) {
 }
 
 /* Columns start .. start + count - 1 of 'of'. */
-typedef struct columns { gb_node *of; int64_t start, count; } columns;
+typedef struct columns {
+  gb_node *of;
+  int64_t start, count;
+} columns;
 
 static columns columns_of (gb_node *n) {
   const gb_shape *s = gb_node_shape(n);
@@ -263,7 +286,8 @@ static gb_node *join_columns (gb_formula *e, columns a, columns b) {
 static gb_node *join_features (gb_formula *e, const terms *s, int i, int j) {
   const gb_node *a = s->t[i].base, *b = s->t[j].base;
   if (a->nin != 2 || b->nin != 2 || !gb_factor_equal(&s->t[i].f, &s->t[j].f)) return NULL;
-  const columns xa = columns_of(a->in[0]), xb = columns_of(b->in[0]), ya = columns_of(a->in[1]), yb = columns_of(b->in[1]);
+  const columns xa = columns_of(a->in[0]), xb = columns_of(b->in[0]), ya = columns_of(a->in[1]),
+                yb = columns_of(b->in[1]);
   if (!follows(xa, xb) || !follows(ya, yb)) return NULL;
   gb_node *x = join_columns(e, xa, xb), *y = join_columns(e, ya, yb);
   return rest(e, s, 1u << i | 1u << j, gb_sqdist_scaled(e, x, y, &s->t[i].f));

@@ -16,7 +16,7 @@ static size_t extent (const gb_node *n, int axis) {
   return s->ndim >= axis ? s->dim[s->ndim - axis] : 1;
 }
 
-/* ---- rules ---- */
+/* -- rules */
 
 /* Elementwise: every input symmetric or constant over the matrix; or the identity times a row or column. */
 static bool map_symmetric (const gb_node *n) {
@@ -42,16 +42,20 @@ static bool moved_symmetric (const gb_node *n) {
   switch (n->op) {
     case GB_OP_CAST: return true;
     case GB_OP_EXPAND: return extent(x, 1) == extent(n, 1);
-    case GB_OP_UNSQUEEZE: case GB_OP_SQUEEZE: return a[0] <= ndim - 2;
+    case GB_OP_UNSQUEEZE:
+    case GB_OP_SQUEEZE: return a[0] <= ndim - 2;
     case GB_OP_SLICE: return a[0] < ndim - 2;
     case GB_OP_PERMUTE: return a[ndim - 1] == ndim - 1 && a[ndim - 2] == ndim - 2;
-    case GB_OP_SUM: case GB_OP_PROD: case GB_OP_MIN: case GB_OP_MAX: case GB_OP_LOGSUMEXP:
-      return a[0] >> (gb_node_shape(x)->ndim - 2) == 0;
+    case GB_OP_SUM:
+    case GB_OP_PROD:
+    case GB_OP_MIN:
+    case GB_OP_MAX:
+    case GB_OP_LOGSUMEXP: return a[0] >> (gb_node_shape(x)->ndim - 2) == 0;
     default: return false;
   }
 }
 
-/* ---- the walk ---- */
+/* -- the walk */
 
 #define MOST_PAIRS 512
 #define MOST_DEPTH 100
@@ -66,11 +70,14 @@ typedef struct form {
   uint8_t label[GB_MAXDIM];
 } form;
 
-typedef struct known { form a, b; bool yes; } known;
+typedef struct known {
+  form a, b;
+  bool yes;
+} known;
 
 typedef struct walk {
   int pairs, depth;
-  known memo[MEMO];              /* direct-mapped; node NULL = free */
+  known memo[MEMO]; /* direct-mapped; node NULL = free */
 } walk;
 
 static bool equal (walk *w, form a, form b);
@@ -142,8 +149,11 @@ static bool is_product (const gb_node *n) {
 /* The terms of a sum or the factors of a product, in no order that matters. */
 typedef struct parts {
   int n;
-  bool minus;                                     /* of a product */
-  struct part { form f; bool inverse; } at[PARTS];   /* subtracted, or divided by */
+  bool minus; /* of a product */
+  struct part {
+    form f;
+    bool inverse;
+  } at[PARTS]; /* subtracted, or divided by */
 } parts;
 
 static parts take_apart (const form *whole, bool sum) {
@@ -186,8 +196,12 @@ static bool parts_equal (walk *w, const form *a, const form *b, bool sum, bool n
 
 static bool commutes (gb_op op) {
   switch (op) {
-    case GB_OP_MAXIMUM: case GB_OP_MINIMUM: case GB_OP_EQ: case GB_OP_NE: case GB_OP_AND: case GB_OP_OR:
-      return true;
+    case GB_OP_MAXIMUM:
+    case GB_OP_MINIMUM:
+    case GB_OP_EQ:
+    case GB_OP_NE:
+    case GB_OP_AND:
+    case GB_OP_OR: return true;
     default: return false;
   }
 }
@@ -256,10 +270,17 @@ static bool structure_equal (walk *w, const form *a, const form *b, uint8_t fres
   if (is_product(m) && is_product(n)) return parts_equal(w, a, b, false, false);
   if (m->op != n->op || m->nin != n->nin || m->nin == 0 || gb_node_dtype(m) != gb_node_dtype(n)) return false;
   switch (m->op) {
-    case GB_OP_SUM: case GB_OP_PROD: case GB_OP_MIN: case GB_OP_MAX: case GB_OP_LOGSUMEXP: case GB_OP_ANY:
+    case GB_OP_SUM:
+    case GB_OP_PROD:
+    case GB_OP_MIN:
+    case GB_OP_MAX:
+    case GB_OP_LOGSUMEXP:
+    case GB_OP_ANY:
     case GB_OP_ALL:
       return same_reduced_extents(m, n) && equal(w, before_reduction(a, fresh), before_reduction(b, fresh));
-    case GB_OP_MATMUL: case GB_OP_GEMM: case GB_OP_SQDIST: return contraction_equal(w, a, b, fresh);
+    case GB_OP_MATMUL:
+    case GB_OP_GEMM:
+    case GB_OP_SQDIST: return contraction_equal(w, a, b, fresh);
     case GB_OP_CAST: return inputs_equal(w, a, 0, b, 0);
     default:
       return gb_ops[m->op].kind == GB_KIND_MAP && memcmp(&m->attr, &n->attr, sizeof m->attr) == 0 &&

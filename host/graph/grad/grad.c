@@ -1,7 +1,7 @@
 /* grad.c - reverse mode: cotangents flow from younger nodes to older ones, one rule a node.
 **
-** Nodes are visited in descending order of serial: inputs are older than users. An interior node may be asked for, but
-** only one that the canonicaliser left standing is below y. */
+** Nodes are visited in descending order of serial: inputs are older than users. An interior node may be
+** asked for, but only one that the canonicaliser left standing is below y. */
 #include <stdlib.h>
 
 #include "graph/grad/rules.h"
@@ -10,10 +10,10 @@
 typedef struct tape {
   gb_graph *g;
   gb_error *err;
-  gb_sorted below;                   /* y and all it is made of */
-  bool *wanted;                      /* is one of the xs */
-  bool *matters;                     /* depends on one of the xs through differentiable ops */
-  gb_node *(*bar)[GB_MAX_OUTPUTS];   /* counted; NULL = zero */
+  gb_sorted below;                 /* y and all it is made of */
+  bool *wanted;                    /* is one of the xs */
+  bool *matters;                   /* depends on one of the xs through differentiable ops */
+  gb_node *(*bar)[GB_MAX_OUTPUTS]; /* counted; NULL = zero */
 } tape;
 
 static size_t place (const tape *t, const gb_node *n) { return gb_sorted_find(&t->below, n); }
@@ -39,7 +39,8 @@ static void tape_clear (tape *t) {
   free(t->bar);
 }
 
-/* The matrix whose factor n reads, where its cotangent may go there directly: nobody asked for that of the factor. */
+/* The matrix whose factor n reads, where its cotangent may go there directly: nobody asked for that of the
+** factor. */
 static gb_node *factored (const tape *t, const gb_node *n) {
   if (!gb_reads_factor(n->op) || n->nin == 0) return NULL;
   const gb_node *l = n->in[0];
@@ -94,9 +95,11 @@ static gb_status push (tape *t, gb_node *n, gb_node *const *out_bar) {
   bool few[8], *need = n->nin <= 8 ? few : malloc((size_t)n->nin * sizeof *need);
   gb_node *fewer[8] = {0}, **in_bar = n->nin <= 8 ? fewer : calloc((size_t)n->nin, sizeof *in_bar);
   gb_status st = GB_OK;
-  if (!need || !in_bar) st = gb_fail(t->err, GB_ENOMEM, "no memory for the gradient of %s", gb_ops[n->op].name);
+  if (!need || !in_bar)
+    st = gb_fail(t->err, GB_ENOMEM, "no memory for the gradient of %s", gb_ops[n->op].name);
   for (int i = 0; st == GB_OK && i < n->nin; i++) need[i] = t->matters[place(t, receiver(t, n, i))];
-  if (st == GB_OK) st = (factored(t, n) ? gb_grad_through_factor : rule_of(n->op))(n, out_bar, need, in_bar, t->err);
+  if (st == GB_OK)
+    st = (factored(t, n) ? gb_grad_through_factor : rule_of(n->op))(n, out_bar, need, in_bar, t->err);
   for (int i = 0; st == GB_OK && i < n->nin; i++) {
     if (!in_bar[i]) continue;
     gb_node *bar = in_bar[i];
@@ -115,7 +118,8 @@ static gb_status sweep (tape *t) {
     gb_node *n = t->below.node[i];
     bool reached = false, below = false;
     for (int o = 0; o < GB_MAX_OUTPUTS; o++) reached |= t->bar[i][o] != NULL;
-    for (int k = 0; k < n->nin && reached && !flat(n->op); k++) below |= t->matters[place(t, receiver(t, n, k))];
+    for (int k = 0; k < n->nin && reached && !flat(n->op); k++)
+      below |= t->matters[place(t, receiver(t, n, k))];
     if (below) GB_TRY(push(t, n, t->bar[i]));
     for (int o = 0; o < GB_MAX_OUTPUTS && !t->wanted[i]; o++) {
       gb_node_unref(t->bar[i][o]);
@@ -133,7 +137,8 @@ static gb_status answer (tape *t, gb_node *x, bool unused_zero, gb_node **out) {
   }
   char text[GB_NODE_TEXT];
   if (!unused_zero)
-    return gb_fail(t->err, GB_EOPTION, "grad: the result does not depend on %s; unused = \"zero\" gives zeros for it",
+    return gb_fail(t->err, GB_EOPTION,
+                   "grad: the result does not depend on %s; unused = \"zero\" gives zeros for it",
                    gb_node_text(x, text));
   gb_formula e;
   gb_formula_init(&e, t->g, t->err);
@@ -149,15 +154,16 @@ static gb_status seed (gb_node *y, gb_node *cotangent, gb_node **out, gb_error *
   gb_formula_init(&e, y->graph, err);
   if (!cotangent) {
     if (gb_shape_numel(s) != 1)
-      return gb_fail(err, GB_ESHAPE, "grad: expected a result of one element or a cotangent: %s", gb_node_text(y, text));
+      return gb_fail(err, GB_ESHAPE, "grad: expected a result of one element or a cotangent: %s",
+                     gb_node_text(y, text));
     return gb_formula_take(&e, gb_ex_fill(&e, 1, y), out);
   }
   if (!gb_shape_equal(gb_node_shape(cotangent), s))
-    return gb_fail(err, GB_ESHAPE, "grad: expected a cotangent of the result's shape: %s, %s", gb_node_text(y, text),
-                   gb_node_text(cotangent, other));
+    return gb_fail(err, GB_ESHAPE, "grad: expected a cotangent of the result's shape: %s, %s",
+                   gb_node_text(y, text), gb_node_text(cotangent, other));
   if (gb_node_dtype(cotangent) != gb_node_dtype(y))
-    return gb_fail(err, GB_EDTYPE, "grad: expected a cotangent of %s, got %s", gb_dtype_name(gb_node_dtype(y)),
-                   gb_dtype_name(gb_node_dtype(cotangent)));
+    return gb_fail(err, GB_EDTYPE, "grad: expected a cotangent of %s, got %s",
+                   gb_dtype_name(gb_node_dtype(y)), gb_dtype_name(gb_node_dtype(cotangent)));
   *out = gb_node_ref(cotangent);
   return GB_OK;
 }

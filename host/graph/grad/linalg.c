@@ -1,18 +1,20 @@
 /* linalg.c - cotangents through factorisations and solves.
 **
-** Sources: Murray (2016), Differentiation of the Cholesky decomposition; Liao, Liu, Wang & Xiang (2019), Differentiable
-** programming tensor networks (QR); Giles (2008), Collected matrix derivative results; Townsend (2016), Differentiating
-** the singular value decomposition. Equal eigenvalues or singular values get no coupling term, where theory has none to
-** give: what the result does not resolve must not depend on it. */
+** Sources: Murray (2016), Differentiation of the Cholesky decomposition; Liao, Liu, Wang & Xiang (2019),
+** Differentiable programming tensor networks (QR); Giles (2008), Collected matrix derivative results;
+** Townsend (2016), Differentiating the singular value decomposition. Equal eigenvalues or singular values
+** get no coupling term, where theory has none to give: what the result does not resolve must not depend on
+** it. */
 #include "graph/grad/rules.h"
 
-#define RULE(suffix) \
-  gb_status gb_grad_##suffix (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err)
+#define RULE(suffix)                                                                                         \
+  gb_status gb_grad_##suffix(gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,        \
+                             gb_error *err)
 
-#define BEGIN                              \
-  gb_formula e;                            \
-  gb_formula_init(&e, y->graph, err);      \
-  gb_node *g = out_bar[0];                 \
+#define BEGIN                                                                                                \
+  gb_formula e;                                                                                              \
+  gb_formula_init(&e, y->graph, err);                                                                        \
+  gb_node *g = out_bar[0];                                                                                   \
   (void)need, (void)g
 
 static size_t rows_of (const gb_node *a) { return gb_node_shape(a)->dim[0]; }
@@ -31,7 +33,7 @@ static gb_node *trisolve (gb_formula *e, gb_node *l, gb_node *b, bool upper, boo
   return b ? gb_ex_op(e, GB_OP_TRISOLVE, 2, (gb_node *[]){l, b}, &attr, NULL, gb_node_dtype(b)) : NULL;
 }
 
-/* ---- reading a factor L of M = L L' ---- */
+/* -- reading a factor L of M = L L' */
 
 bool gb_reads_factor (gb_op op) {
   return op == GB_OP_LOGDET || op == GB_OP_INV_QUAD || op == GB_OP_SOLVE_CHOL || op == GB_OP_CHOL_INVERSE;
@@ -49,15 +51,16 @@ gb_node *gb_column_weight (gb_node *g, const gb_node *b) {
   return NULL;
 }
 
-static gb_node *solve_chol (gb_formula *e, gb_node *l, gb_node *b) { return gb_ex_map2(e, GB_OP_SOLVE_CHOL, l, b); }
+static gb_node *solve_chol (gb_formula *e, gb_node *l, gb_node *b) {
+  return gb_ex_map2(e, GB_OP_SOLVE_CHOL, l, b);
+}
 
 /* The cotangent of M from that of y; b's where it has one. */
 static gb_node *matrix_bar (gb_formula *e, gb_node *y, gb_node *g, bool matrix, bool rhs, gb_node **b_bar) {
   gb_node *l = y->in[0], *x, *inverse;
   *b_bar = NULL;
   switch (y->op) {
-    case GB_OP_LOGDET:
-      return gb_ex_mul(e, gb_ex_map1(e, GB_OP_CHOL_INVERSE, l), g);
+    case GB_OP_LOGDET: return gb_ex_mul(e, gb_ex_map1(e, GB_OP_CHOL_INVERSE, l), g);
     case GB_OP_CHOL_INVERSE:
       inverse = y;
       return gb_ex_neg(e, gb_ex_matmul(e, gb_ex_matmul(e, inverse, g), inverse));
@@ -82,7 +85,8 @@ RULE(through_factor) {
 }
 
 /* The factor itself is asked for: L_bar = lower part of (M_bar + M_bar') L. */
-static gb_status to_factor (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) {
+static gb_status to_factor (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,
+                            gb_error *err) {
   BEGIN;
   gb_node *b_bar, *m_bar = matrix_bar(&e, y, g, need[0], y->nin == 2 && need[1], &b_bar);
   if (need[0]) {
@@ -98,7 +102,7 @@ RULE(inv_quad) { return to_factor(y, out_bar, need, in_bar, err); }
 RULE(solve_chol) { return to_factor(y, out_bar, need, in_bar, err); }
 RULE(chol_inverse) { return to_factor(y, out_bar, need, in_bar, err); }
 
-/* ---- factorisations ---- */
+/* -- factorisations */
 
 /* half of a + a' */
 static gb_node *symmetrised (gb_formula *e, gb_node *a) {
@@ -109,7 +113,9 @@ static gb_node *symmetrised (gb_formula *e, gb_node *a) {
 RULE(cholesky) {
   BEGIN;
   gb_node *l = y;
-  if ((y->flags & GB_NODE_GROWN) != 0) l = gb_ex_op(&e, GB_OP_CHOLESKY, 1, y->in, &y->attr, NULL, gb_node_dtype(y));   /* an array */
+  /* an array */
+  if ((y->flags & GB_NODE_GROWN) != 0)
+    l = gb_ex_op(&e, GB_OP_CHOLESKY, 1, y->in, &y->attr, NULL, gb_node_dtype(y));
   gb_node *p = gb_ex_matmul(&e, gb_ex_swap(&e, l), gb_ex_lower(&e, g, g));
   p = gb_ex_lower(&e, p, gb_ex_scale(&e, p, 0.5));
   gb_node *left = trisolve(&e, l, p, false, true);
@@ -117,7 +123,8 @@ RULE(cholesky) {
   return gb_formula_take(&e, symmetrised(&e, both), in_bar);
 }
 
-/* x = op(L)^-1 b: b_bar = op(L)^-T x_bar, L_bar = -b_bar x' (transposed where op is), of the triangle that is read */
+/* x = op(L)^-1 b: b_bar = op(L)^-T x_bar, L_bar = -b_bar x' (transposed where op is), of the triangle that
+** is read */
 RULE(trisolve) {
   BEGIN;
   gb_node *l = y->in[0];
@@ -153,14 +160,18 @@ RULE(qr) {
 static gb_node *gaps (gb_formula *e, gb_node *v) {
   gb_node *gap = gb_ex_sub(e, gb_ex_unsqueeze(e, v, 0), gb_ex_unsqueeze(e, v, 1));
   gb_node *zero = gb_ex_like(e, 0, v), *equal = gb_ex_map2(e, GB_OP_EQ, gap, zero);
-  return gb_ex_where(e, equal, zero, gb_ex_map1(e, GB_OP_RECIP, gb_ex_where(e, equal, gb_ex_like(e, 1, v), gap)));
+  return gb_ex_where(e, equal, zero,
+                     gb_ex_map1(e, GB_OP_RECIP, gb_ex_where(e, equal, gb_ex_like(e, 1, v), gap)));
 }
 
 static gb_node *diagonal_of (gb_formula *e, gb_node *v) {
-  return v ? gb_ex_mul(e, gb_ex_eye(e, rows_of(v), rows_of(v), gb_node_dtype(v)), gb_ex_unsqueeze(e, v, 0)) : NULL;
+  return v ? gb_ex_mul(e, gb_ex_eye(e, rows_of(v), rows_of(v), gb_node_dtype(v)), gb_ex_unsqueeze(e, v, 0))
+           : NULL;
 }
 
-static gb_node *plus (gb_formula *e, gb_node *a, gb_node *b) { return a && b ? gb_ex_add(e, a, b) : a ? a : b; }
+static gb_node *plus (gb_formula *e, gb_node *a, gb_node *b) {
+  return a && b ? gb_ex_add(e, a, b) : a ? a : b;
+}
 
 /* A_bar = V (diag(w_bar) + F o (V' V_bar)) V', F_ij = 1 / (w_j - w_i) */
 RULE(eigh) {
@@ -190,7 +201,8 @@ static gb_node *turning (gb_formula *e, gb_node *q, gb_node *q_bar, gb_node *f) 
 RULE(svd) {
   BEGIN;
   gb_node *u = gb_ex_pick(&e, y, 0), *s = gb_ex_pick(&e, y, 1), *v = gb_ex_pick(&e, y, 2);
-  gb_node *row = gb_ex_unsqueeze(&e, s, 0), *col = gb_ex_unsqueeze(&e, s, 1), *f = gaps(&e, gb_ex_square(&e, s));
+  gb_node *row = gb_ex_unsqueeze(&e, s, 0), *col = gb_ex_unsqueeze(&e, s, 1),
+          *f = gaps(&e, gb_ex_square(&e, s));
   gb_node *inner = out_bar[1] ? diagonal_of(&e, out_bar[1]) : NULL, *outside = NULL;
   if (g) {
     inner = plus(&e, inner, gb_ex_mul(&e, turning(&e, u, g, f), row));
@@ -205,7 +217,7 @@ RULE(svd) {
   return gb_formula_take(&e, plus(&e, a_bar, outside), in_bar);
 }
 
-/* ---- general square matrices ---- */
+/* -- general square matrices */
 
 RULE(lusolve) {
   BEGIN;
@@ -218,5 +230,6 @@ RULE(lusolve) {
 RULE(lulogdet) {
   BEGIN;
   gb_node *a = y->in[0], *eye = gb_ex_eye(&e, rows_of(a), rows_of(a), gb_node_dtype(a));
-  return gb_formula_take(&e, gb_ex_mul(&e, gb_ex_map2(&e, GB_OP_LU_SOLVE, gb_ex_swap(&e, a), eye), g), in_bar);
+  return gb_formula_take(&e, gb_ex_mul(&e, gb_ex_map2(&e, GB_OP_LU_SOLVE, gb_ex_swap(&e, a), eye), g),
+                         in_bar);
 }

@@ -1,13 +1,14 @@
-/* map.c - derivatives of elementwise ops. One line an op: the cotangent of x from x, y = op(x) and g = y's cotangent.
-** Where a derivative has a hole, the hole is filled before dividing, so that second derivatives see no 0 * inf; infinity
-** fills it where the quotient shall be 0. */
+/* map.c - derivatives of elementwise ops. One line an op: the cotangent of x from x, y = op(x) and g = y's
+** cotangent. Where a derivative has a hole, the hole is filled before dividing, so that second derivatives
+** see no 0 * inf; infinity fills it where the quotient shall be 0. */
 #include <math.h>
 
 #include "graph/grad/rules.h"
 
 typedef gb_node *rule1 (gb_formula *e, gb_node *x, gb_node *y, gb_node *g);
 
-static gb_status apply1 (rule1 *r, gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) {
+static gb_status apply1 (rule1 *r, gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,
+                         gb_error *err) {
   gb_formula e;
   gb_formula_init(&e, y->graph, err);
   if (!need[0]) return GB_OK;
@@ -15,13 +16,14 @@ static gb_status apply1 (rule1 *r, gb_node *y, gb_node *const *out_bar, const bo
 }
 
 /* One-input rule 'suffix': the expression may use e, x, y and g. */
-#define RULE1(suffix, formula)                                                                                  \
-  static gb_node *d_##suffix (gb_formula *e, gb_node *x, gb_node *y, gb_node *g) {                              \
-    (void)x, (void)y;                                                                                           \
-    return formula;                                                                                             \
-  }                                                                                                             \
-  gb_status gb_grad_##suffix (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) { \
-    return apply1(d_##suffix, y, out_bar, need, in_bar, err);                                                   \
+#define RULE1(suffix, formula)                                                                               \
+  static gb_node *d_##suffix(gb_formula *e, gb_node *x, gb_node *y, gb_node *g) {                            \
+    (void)x, (void)y;                                                                                        \
+    return formula;                                                                                          \
+  }                                                                                                          \
+  gb_status gb_grad_##suffix(gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,        \
+                             gb_error *err) {                                                                \
+    return apply1(d_##suffix, y, out_bar, need, in_bar, err);                                                \
   }
 
 #define M1(op, a) gb_ex_map1(e, GB_OP_##op, a)
@@ -49,14 +51,15 @@ static gb_node *bell (gb_formula *e, gb_node *x, double factor, double scale) {
   return gb_ex_scale(e, M1(EXP, gb_ex_scale(e, gb_ex_square(e, x), -scale)), factor);
 }
 
-/* The third derivative of log_ndtr. Its terms cancel in the lower tail; there, with z = -1 / x^2, it is (2 z / x) (1 + sum (2k + 1)
-** (2k + 2) c_k z^k), the asymptotic series term by term: c_k / k are the coefficients of log(1 + sum (2k - 1)!! t^k). Each branch
-** sees only its own x, so that derivatives of any order stay finite. */
+/* The third derivative of log_ndtr. Its terms cancel in the lower tail; there, with z = -1 / x^2, it is (2
+** z / x) (1 + sum (2k + 1) (2k + 2) c_k z^k), the asymptotic series term by term: c_k / k are the
+** coefficients of log(1 + sum (2k - 1)!! t^k). Each branch sees only its own x, so that derivatives of any
+** order stay finite. */
 #define TAIL -16.0
 #define TAIL_TERMS 15
 
 static gb_node *tail_series (gb_formula *e, gb_node *z) {
-  double odd[TAIL_TERMS + 1] = {1}, c[TAIL_TERMS + 1] = {0};        /* odd[k] = (2k - 1)!! */
+  double odd[TAIL_TERMS + 1] = {1}, c[TAIL_TERMS + 1] = {0}; /* odd[k] = (2k - 1)!! */
   for (int k = 1; k <= TAIL_TERMS; k++) {
     odd[k] = odd[k - 1] * (2 * k - 1);
     c[k] = k * odd[k];
@@ -72,7 +75,8 @@ static gb_node *tail_series (gb_formula *e, gb_node *z) {
 
 static gb_node *third_of_log_ndtr (gb_formula *e, gb_node *x) {
   gb_node *edge = gb_ex_like(e, TAIL, x), *is_tail = M2(LT, x, edge);
-  gb_node *far = gb_ex_where(e, is_tail, x, edge), *near = gb_ex_where(e, is_tail, edge, x), *by = M1(RECIP, far);
+  gb_node *far = gb_ex_where(e, is_tail, x, edge), *near = gb_ex_where(e, is_tail, edge, x),
+          *by = M1(RECIP, far);
   gb_node *z = gb_ex_neg(e, gb_ex_square(e, by));
   gb_node *series = M2(MUL, gb_ex_scale(e, M2(MUL, z, by), 2), tail_series(e, z));
   gb_node *cumulant = M2(SUB, gb_ex_square(e, M1(NDTR_GAP, near)), M1(NDTR_SPREAD, near));
@@ -106,7 +110,7 @@ RULE1(sigmoid, M2(MUL, g, M2(MUL, y, M2(SUB, NUM(1), y))))
 RULE1(softplus, M2(MUL, g, M1(SIGMOID, x)))
 RULE1(relu, gb_ex_where(e, M2(GT, x, NUM(0)), g, NUM(0)))
 RULE1(erf, M2(MUL, g, bell(e, x, M_2_SQRTPI, 1)))
-RULE1(ndtr, M2(MUL, g, bell(e, x, M_SQRT1_2 * M_2_SQRTPI / 2, 0.5)))
+RULE1(ndtr, M2(MUL, g, bell(e, x, M_SQRT1_2 *M_2_SQRTPI / 2, 0.5)))
 RULE1(log_ndtr, M2(MUL, g, M1(NDTR_RATIO, x)))
 RULE1(ndtr_ratio, M2(MUL, g, second_of_log_ndtr(e, x, y)))
 RULE1(ndtr_gap, M2(MUL, g, M1(NDTR_SPREAD, x)))
@@ -118,8 +122,8 @@ RULE1(cast, gb_dtype_is_float(gb_node_dtype(x)) ? gb_ex_cast(e, g, gb_node_dtype
 
 typedef gb_node *rule2 (gb_formula *e, gb_node *a, gb_node *b, gb_node *y, gb_node *g);
 
-static gb_status apply2 (rule2 *const r[2], gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,
-                         gb_error *err) {
+static gb_status apply2 (rule2 *const r[2], gb_node *y, gb_node *const *out_bar, const bool *need,
+                         gb_node **in_bar, gb_error *err) {
   gb_formula e;
   gb_formula_init(&e, y->graph, err);
   for (int i = 0; i < 2; i++)
@@ -131,17 +135,18 @@ static gb_status apply2 (rule2 *const r[2], gb_node *y, gb_node *const *out_bar,
 }
 
 /* Two-input rule: the cotangents of a and b before the sum that undoes broadcasting. */
-#define RULE2(suffix, of_a, of_b)                                                                               \
-  static gb_node *da_##suffix (gb_formula *e, gb_node *a, gb_node *b, gb_node *y, gb_node *g) {                 \
-    (void)e, (void)a, (void)b, (void)y;                                                                         \
-    return of_a;                                                                                                \
-  }                                                                                                             \
-  static gb_node *db_##suffix (gb_formula *e, gb_node *a, gb_node *b, gb_node *y, gb_node *g) {                 \
-    (void)e, (void)a, (void)b, (void)y;                                                                         \
-    return of_b;                                                                                                \
-  }                                                                                                             \
-  gb_status gb_grad_##suffix (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) { \
-    return apply2((rule2 *const[]){da_##suffix, db_##suffix}, y, out_bar, need, in_bar, err);                   \
+#define RULE2(suffix, of_a, of_b)                                                                            \
+  static gb_node *da_##suffix(gb_formula *e, gb_node *a, gb_node *b, gb_node *y, gb_node *g) {               \
+    (void)e, (void)a, (void)b, (void)y;                                                                      \
+    return of_a;                                                                                             \
+  }                                                                                                          \
+  static gb_node *db_##suffix(gb_formula *e, gb_node *a, gb_node *b, gb_node *y, gb_node *g) {               \
+    (void)e, (void)a, (void)b, (void)y;                                                                      \
+    return of_b;                                                                                             \
+  }                                                                                                          \
+  gb_status gb_grad_##suffix(gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,        \
+                             gb_error *err) {                                                                \
+    return apply2((rule2 *const[]){da_##suffix, db_##suffix}, y, out_bar, need, in_bar, err);                \
   }
 
 /* p x^(p - 1), 0 where p is 0, also at x = 0 */
@@ -168,7 +173,8 @@ RULE2(polygamma, M2(MUL, g, NUM(NAN)), M2(MUL, g, M2(POLYGAMMA, gb_ex_shift(e, a
 RULE2(maximum, winner(e, GB_OP_GT, a, b, g), winner(e, GB_OP_GT, b, a, g))
 RULE2(minimum, winner(e, GB_OP_LT, a, b, g), winner(e, GB_OP_LT, b, a, g))
 
-gb_status gb_grad_where (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) {
+gb_status gb_grad_where (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,
+                         gb_error *err) {
   gb_formula e;
   gb_formula_init(&e, y->graph, err);
   gb_node *c = y->in[0], *g = out_bar[0], *zero = gb_ex_like(&e, 0, g);
@@ -180,7 +186,8 @@ gb_status gb_grad_where (gb_node *y, gb_node *const *out_bar, const bool *need, 
   return gb_bar_finish(&e, 3, in_bar);
 }
 
-gb_status gb_grad_with_slope (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) {
+gb_status gb_grad_with_slope (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,
+                              gb_error *err) {
   gb_formula e;
   gb_formula_init(&e, y->graph, err);
   if (need[1]) {
@@ -190,10 +197,10 @@ gb_status gb_grad_with_slope (gb_node *y, gb_node *const *out_bar, const bool *n
   return gb_bar_finish(&e, 3, in_bar);
 }
 
-/* ---- RADIAL ---- */
+/* -- RADIAL */
 
-static gb_node *radial (gb_formula *e, const gb_node *y, gb_node *c, gb_node *alpha, gb_profile p, int64_t order,
-                        int64_t dalpha) {
+static gb_node *radial (gb_formula *e, const gb_node *y, gb_node *c, gb_node *alpha, gb_profile p,
+                        int64_t order, int64_t dalpha) {
   gb_node *in[3] = {y->in[0], c, alpha};
   const gb_attr attr = {.i = {p, order, dalpha}};
   return gb_ex_op(e, GB_OP_RADIAL, alpha ? 3 : 2, in, &attr, NULL, gb_node_dtype(y));
@@ -213,12 +220,14 @@ static gb_node *slope (gb_formula *e, gb_node *y) {
     return gb_ex_scale(e, below, -k / 2 * pow(k, (double)order));
   }
   if (p == GB_RQ && !dalpha) {
-    gb_node *next = gb_ex_shift(e, alpha, 1), *ratio = gb_ex_div(e, next, alpha), *factor = gb_ex_like(e, -0.5, c);
+    gb_node *next = gb_ex_shift(e, alpha, 1), *ratio = gb_ex_div(e, next, alpha),
+            *factor = gb_ex_like(e, -0.5, c);
     for (int64_t i = 0; i < order; i++) factor = gb_ex_mul(e, factor, ratio);
     return gb_ex_mul(e, radial(e, y, gb_ex_mul(e, c, ratio), next, GB_RQ, order, 0), factor);
   }
   if (e->status == GB_OK)
-    e->status = gb_fail(e->err, GB_EOPTION, "radial: no derivative of order %d of this profile", (int)order + 1);
+    e->status =
+        gb_fail(e->err, GB_EOPTION, "radial: no derivative of order %d of this profile", (int)order + 1);
   return NULL;
 }
 
@@ -228,7 +237,8 @@ static gb_node *alpha_slope (gb_formula *e, gb_node *y) {
   return NULL;
 }
 
-gb_status gb_grad_radial (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) {
+gb_status gb_grad_radial (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,
+                          gb_error *err) {
   gb_formula e;
   gb_formula_init(&e, y->graph, err);
   gb_node *s = y->in[0], *c = y->in[1], *g = out_bar[0];

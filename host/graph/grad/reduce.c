@@ -3,14 +3,15 @@
 
 #include "graph/grad/rules.h"
 
-#define BEGIN                                \
-  gb_formula e;                              \
-  gb_formula_init(&e, y->graph, err);        \
-  gb_node *x = y->in[0], *g = out_bar[0];    \
+#define BEGIN                                                                                                \
+  gb_formula e;                                                                                              \
+  gb_formula_init(&e, y->graph, err);                                                                        \
+  gb_node *x = y->in[0], *g = out_bar[0];                                                                    \
   (void)need, (void)x, (void)g
 
-#define RULE(suffix) \
-  gb_status gb_grad_##suffix (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err)
+#define RULE(suffix)                                                                                         \
+  gb_status gb_grad_##suffix(gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,        \
+                             gb_error *err)
 
 /* The reduced axes put back with extent 1. */
 static gb_node *keep (gb_formula *e, gb_node *a, const gb_node *y) {
@@ -29,7 +30,8 @@ RULE(sum) {
   return gb_formula_take(&e, gb_ex_expand(&e, keep(&e, g, y), gb_node_shape(x)), in_bar);
 }
 
-/* The product of the others, as a value: of all by itself where none is 0; where one is, only its own is not 0. */
+/* The product of the others, as a value: of all by itself where none is 0; where one is, only its own is
+** not 0. */
 static gb_node *others_by_division (gb_formula *e, gb_node *x, const gb_node *y) {
   gb_node *zero = gb_ex_like(e, 0, x), *one = gb_ex_like(e, 1, x);
   gb_node *is_zero = gb_ex_map2(e, GB_OP_EQ, x, zero), *safe = gb_ex_where(e, is_zero, one, x);
@@ -49,7 +51,8 @@ static gb_node *indices_along (gb_formula *e, size_t n, int axis, int ndim) {
   return r;
 }
 
-/* prod_k (k = i ? 1 : x_k): a polynomial, so that its derivatives of every order are right whatever is 0. n^2 factors. */
+/* prod_k (k = i ? 1 : x_k): a polynomial, so that its derivatives of every order are right whatever is 0.
+** n^2 factors. */
 static gb_node *others_in_full (gb_formula *e, gb_node *x, int axis) {
   const int r = gb_node_shape(x)->ndim + 1;
   const size_t n = gb_node_shape(x)->dim[axis];
@@ -82,7 +85,7 @@ static gb_node *others_along (gb_formula *e, gb_node *x, int axis) {
   if (!x) return NULL;
   const gb_shape *s = gb_node_shape(x);
   const size_t n = s->dim[axis], rows = middle_factor(n);
-  if (s->ndim > 3 && s->ndim + 2 > GB_MAXDIM) {              /* room for another axis or two */
+  if (s->ndim > 3 && s->ndim + 2 > GB_MAXDIM) { /* room for another axis or two */
     gb_shape flat = {.ndim = 3, .dim = {1, n, 1}};
     for (int i = 0; i < s->ndim; i++)
       if (i != axis) flat.dim[i < axis ? 0 : 2] *= s->dim[i];
@@ -96,8 +99,8 @@ static gb_node *others_along (gb_formula *e, gb_node *x, int axis) {
   return gb_ex_reshape(e, others_in_rows(e, gb_ex_reshape(e, x, &split), axis), s);
 }
 
-/* The same as others_by_division where nothing is 0, and right with all its derivatives where something is: along each axis
-** in turn, of what the axes behind it have been multiplied to. */
+/* The same as others_by_division where nothing is 0, and right with all its derivatives where something
+** is: along each axis in turn, of what the axes behind it have been multiplied to. */
 static gb_node *others_by_products (gb_formula *e, gb_node *x, const gb_node *y) {
   const unsigned mask = (unsigned)y->attr.i[0];
   gb_node *out = NULL;
@@ -135,7 +138,7 @@ RULE(logsumexp) {
   return gb_formula_take(&e, gb_ex_mul(&e, w, keep(&e, g, y)), in_bar);
 }
 
-/* ---- contractions ---- */
+/* -- contractions */
 
 RULE(matmul) {
   BEGIN;
@@ -158,8 +161,8 @@ static gb_node *feature_sums (gb_formula *e, gb_node *a, gb_node *b) {
   return ab ? gb_ex_reduce(e, GB_OP_SUM, ab, (1u << (gb_node_shape(ab)->ndim - 1)) - 1, false) : NULL;
 }
 
-/* Weights' cotangent sum_ij g_ij (x_ik - y_jk)^2 = sum_i x_ik a_ik + sum_j y_jk b_jk, the same for points shifted by any
-** constant; shifted by the mean of x there is little to cancel. */
+/* Weights' cotangent sum_ij g_ij (x_ik - y_jk)^2 = sum_i x_ik a_ik + sum_j y_jk b_jk, the same for points
+** shifted by any constant; shifted by the mean of x there is little to cancel. */
 static gb_node *weights_bar (gb_formula *e, gb_node *x, gb_node *y, gb_node *a, gb_node *b) {
   const gb_shape *s = gb_node_shape(x);
   const size_t d = s->dim[s->ndim - 1], n = d ? gb_shape_numel(s) / d : 0;
@@ -168,7 +171,8 @@ static gb_node *weights_bar (gb_formula *e, gb_node *x, gb_node *y, gb_node *a, 
   return gb_ex_add(e, feature_sums(e, gb_ex_sub(e, x, mean), a), feature_sums(e, gb_ex_sub(e, y, mean), b));
 }
 
-/* s_ij = sum_k w_k (x_ik - y_jk)^2: x_bar_ik = 2 w_k a_ik with a_ik = sum_j g_ij (x_ik - y_jk), and the mirror for y. */
+/* s_ij = sum_k w_k (x_ik - y_jk)^2: x_bar_ik = 2 w_k a_ik with a_ik = sum_j g_ij (x_ik - y_jk), and the
+** mirror for y. */
 RULE(sqdist) {
   BEGIN;
   gb_node *z = y->in[1], *w = y->nin == 3 ? y->in[2] : NULL;
@@ -191,7 +195,8 @@ RULE(sqdist) {
   return gb_bar_finish(&e, y->nin, in_bar);
 }
 
-/* o_ik = sum_j w_ij (x_ik - z_jk): w_bar_ij = sum_k g_ik (x_ik - z_jk), x_bar_ik = g_ik sum_j w_ij, z_bar = -w' g */
+/* o_ik = sum_j w_ij (x_ik - z_jk): w_bar_ij = sum_k g_ik (x_ik - z_jk), x_bar_ik = g_ik sum_j w_ij, z_bar
+** = -w' g */
 RULE(diffmv) {
   gb_formula e;
   gb_formula_init(&e, y->graph, err);

@@ -17,7 +17,8 @@ gb_node *gb_ex_unbroadcast (gb_formula *e, gb_node *bar, const gb_shape *shape) 
   const unsigned mask = broadcast_axes(gb_node_shape(bar), shape);
   gb_node *sum = gb_ex_reduce(e, GB_OP_SUM, bar, mask, false);
   for (int i = 0; sum && i < shape->ndim && gb_node_shape(sum)->ndim < shape->ndim; i++)
-    if (gb_node_shape(sum)->ndim <= i || gb_node_shape(sum)->dim[i] != shape->dim[i]) sum = gb_ex_unsqueeze(e, sum, i);
+    if (gb_node_shape(sum)->ndim <= i || gb_node_shape(sum)->dim[i] != shape->dim[i])
+      sum = gb_ex_unsqueeze(e, sum, i);
   return sum;
 }
 
@@ -56,27 +57,32 @@ gb_node *gb_ex_lower (gb_formula *e, gb_node *a, gb_node *diagonal) {
   return gb_ex_where(e, gb_ex_map2(e, GB_OP_GT, row, col), a, rest);
 }
 
-gb_status gb_grad_none (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) {
+gb_status gb_grad_none (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,
+                        gb_error *err) {
   (void)y, (void)out_bar, (void)need, (void)in_bar, (void)err;
   return GB_OK;
 }
 
-gb_status gb_grad_missing (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) {
+gb_status gb_grad_missing (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,
+                           gb_error *err) {
   (void)out_bar, (void)need, (void)in_bar;
   char text[GB_NODE_TEXT];
   return gb_fail(err, GB_EOPTION, "grad: %s has no gradient: %s", gb_ops[y->op].name, gb_node_text(y, text));
 }
 
 /* PICK passes its cotangent to one output of its input; the sweep does that itself. */
-gb_status gb_grad_pick (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) {
+gb_status gb_grad_pick (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,
+                        gb_error *err) {
   return gb_grad_none(y, out_bar, need, in_bar, err);
 }
 
-gb_status gb_grad_call (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) {
+gb_status gb_grad_call (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,
+                        gb_error *err) {
   const gb_call *c = gb_call_get((int)y->attr.i[0]);
   if (!c || !c->grad) {
     char text[GB_NODE_TEXT];
-    return gb_fail(err, GB_EOPTION, "grad: %s has no backward: %s", c ? c->name : "an unknown op", gb_node_text(y, text));
+    return gb_fail(err, GB_EOPTION, "grad: %s has no backward: %s", c ? c->name : "an unknown op",
+                   gb_node_text(y, text));
   }
   return c->grad(c->ud, y, out_bar, need, in_bar, err);
 }

@@ -9,9 +9,9 @@
 #include "program/ops.def"
 #undef X
 
-/* Ops that read a factor L of M = L L' as their first input (LOGDET, INV_QUAD, SOLVE_CHOL, CHOL_INVERSE) in terms of M:
-** in_bar[0] is the cotangent of M, which is where it goes when L = CHOLESKY(M): the pullback of the factorisation,
-** two triangular solves with n right-hand sides, is never needed. */
+/* Ops that read a factor L of M = L L' as their first input (LOGDET, INV_QUAD, SOLVE_CHOL, CHOL_INVERSE)
+** in terms of M: in_bar[0] is the cotangent of M, which is where it goes when L = CHOLESKY(M): the
+** pullback of the factorisation, two triangular solves with n right-hand sides, is never needed. */
 gb_grad_rule gb_grad_through_factor;
 bool gb_reads_factor (gb_op op);
 

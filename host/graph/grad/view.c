@@ -1,15 +1,17 @@
-/* view.c - cotangents through views, joins and positions: every rule puts entries back where they came from. */
+/* view.c - cotangents through views, joins and positions: every rule puts entries back where they came
+** from. */
 #include "graph/grad/rules.h"
 
-#define BEGIN                                \
-  gb_formula e;                              \
-  gb_formula_init(&e, y->graph, err);        \
-  gb_node *x = y->in[0], *g = out_bar[0];    \
-  const gb_shape *xs = gb_node_shape(x);     \
+#define BEGIN                                                                                                \
+  gb_formula e;                                                                                              \
+  gb_formula_init(&e, y->graph, err);                                                                        \
+  gb_node *x = y->in[0], *g = out_bar[0];                                                                    \
+  const gb_shape *xs = gb_node_shape(x);                                                                     \
   (void)need, (void)x, (void)g, (void)xs
 
-#define RULE(suffix) \
-  gb_status gb_grad_##suffix (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err)
+#define RULE(suffix)                                                                                         \
+  gb_status gb_grad_##suffix(gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,        \
+                             gb_error *err)
 
 RULE(reshape) {
   BEGIN;
@@ -65,7 +67,8 @@ static gb_node *place_run (gb_formula *e, gb_node *x, gb_node *g, int axis, int6
   if (before) part[parts++] = zeros_along(e, x, axis, before);
   part[parts++] = g;
   if (after) part[parts++] = zeros_along(e, x, axis, after);
-  return parts == 1 ? g : gb_ex_op(e, GB_OP_CAT, parts, part, &(gb_attr){.i = {axis}}, NULL, gb_node_dtype(x));
+  return parts == 1 ? g
+                    : gb_ex_op(e, GB_OP_CAT, parts, part, &(gb_attr){.i = {axis}}, NULL, gb_node_dtype(x));
 }
 
 RULE(slice) {
@@ -81,7 +84,8 @@ RULE(slice) {
     bar = place_run(&e, x, g, axis, start, step);
   } else {
     gb_node *at = gb_ex_range(&e, start + 1, step, (size_t)extent, GB_I64);
-    bar = gb_ex_op(&e, GB_OP_PUT, 3, (gb_node *[]){gb_ex_fill(&e, 0, x), at, g}, &(gb_attr){.i = {axis}}, NULL, GB_F64);
+    bar = gb_ex_op(&e, GB_OP_PUT, 3, (gb_node *[]){gb_ex_fill(&e, 0, x), at, g}, &(gb_attr){.i = {axis}},
+                   NULL, GB_F64);
   }
   return gb_formula_take(&e, bar, in_bar);
 }
@@ -90,7 +94,8 @@ RULE(diagonal) {
   BEGIN;
   const int r = xs->ndim;
   const size_t n = xs->dim[r - 2], m = xs->dim[r - 1];
-  gb_node *line = gb_ex_unsqueeze(&e, g, n <= m ? r - 1 : r - 2), *eye = gb_ex_eye(&e, n, m, gb_node_dtype(x));
+  gb_node *line = gb_ex_unsqueeze(&e, g, n <= m ? r - 1 : r - 2),
+          *eye = gb_ex_eye(&e, n, m, gb_node_dtype(x));
   for (int i = 2; i < r; i++) eye = gb_ex_unsqueeze(&e, eye, 0);
   return gb_formula_take(&e, gb_ex_mul(&e, eye, line), in_bar);
 }
@@ -108,7 +113,7 @@ RULE(cat) {
   return gb_bar_finish(&e, y->nin, in_bar);
 }
 
-/* ---- positions ---- */
+/* -- positions */
 
 RULE(index) {
   BEGIN;
@@ -140,8 +145,8 @@ RULE(index_add) {
   return gb_bar_finish(&e, 3, in_bar);
 }
 
-/* Sorted values go back to their positions. The sorted axis is moved last and everything flattened, so that each row's
-** positions become positions in one vector. */
+/* Sorted values go back to their positions. The sorted axis is moved last and everything flattened, so
+** that each row's positions become positions in one vector. */
 RULE(sort) {
   BEGIN;
   if (!g) return GB_OK;

@@ -1,4 +1,5 @@
-/* vmap.c - an expression traced on one slice, rebuilt over the whole: what depends on a slice gains an axis in front. */
+/* vmap.c - an expression traced on one slice, rebuilt over the whole: what depends on a slice gains an
+** axis in front. */
 #include <stdlib.h>
 
 #include "graph/grad/grad.h"
@@ -6,8 +7,8 @@
 #include "graph/grad/vmap_rules.h"
 
 typedef struct place {
-  gb_node *whole;              /* the batched node, counted; NULL = does not vary over slices */
-  gb_node **each;              /* several outputs and no batched form: one node a slice, counted */
+  gb_node *whole; /* the batched node, counted; NULL = does not vary over slices */
+  gb_node **each; /* several outputs and no batched form: one node a slice, counted */
 } place;
 
 typedef struct mapping {
@@ -39,12 +40,14 @@ static gb_status loop (mapping *m, const gb_batch *b, place *to, gb_error *err) 
   gb_node **each = calloc(m->size + 1, sizeof *each), **in = malloc((size_t)b->n->nin * sizeof *in);
   gb_status st = each && in ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory for %zu slices", m->size);
   if (st == GB_OK && m->size == 0)
-    st = gb_fail(err, GB_ESHAPE, "vmap: %s has no batched form and there are no slices", gb_ops[b->n->op].name);
+    st = gb_fail(err, GB_ESHAPE, "vmap: %s has no batched form and there are no slices",
+                 gb_ops[b->n->op].name);
   for (size_t i = 0; st == GB_OK && i < m->size; i++) {
     gb_formula e;
     gb_formula_init(&e, m->g, err);
     for (int k = 0; k < b->n->nin; k++) in[k] = b->mapped[k] ? slice_of(&e, b->in[k], i) : b->in[k];
-    gb_node *one = gb_ex_op(&e, b->n->op, b->n->nin, in, &b->n->attr, gb_node_shape(b->n), gb_node_dtype(b->n));
+    gb_node *one =
+        gb_ex_op(&e, b->n->op, b->n->nin, in, &b->n->attr, gb_node_shape(b->n), gb_node_dtype(b->n));
     st = gb_formula_take(&e, one, &each[i]);
   }
   free(in);

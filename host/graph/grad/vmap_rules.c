@@ -32,8 +32,9 @@ gb_node *gb_ex_stack (gb_formula *e, size_t n, gb_node *const *each) {
   return r;
 }
 
-/* Input i with its axes aligned so that broadcasting sees the batch axis alone in front: axes of extent 1 go after it.
-** What is not mapped is lengthened too, unless it is a scalar: with unequal ranks only one side may grow. */
+/* Input i with its axes aligned so that broadcasting sees the batch axis alone in front: axes of extent 1
+** go after it. What is not mapped is lengthened too, unless it is a scalar: with unequal ranks only one
+** side may grow. */
 static gb_node *aligned (gb_formula *e, const gb_batch *b, int i) {
   const int rank = gb_node_shape(b->n)->ndim + 1;
   gb_node *a = b->in[i];
@@ -64,7 +65,7 @@ static gb_node *radial (gb_formula *e, const gb_batch *b) {
   return same_op(e, b, in, &b->n->attr);
 }
 
-/* ---- one input ---- */
+/* -- one input */
 
 /* Axis number in attr.i[0] moves behind the batch axis. */
 static gb_node *shifted_axis (gb_formula *e, const gb_batch *b, gb_node *const *in) {
@@ -77,17 +78,15 @@ static gb_node *view (gb_formula *e, const gb_batch *b) {
   gb_attr attr = b->n->attr;
   gb_node *x;
   switch (b->n->op) {
-    case GB_OP_UNSQUEEZE: case GB_OP_SQUEEZE: case GB_OP_SLICE:
-      return shifted_axis(e, b, b->in);
+    case GB_OP_UNSQUEEZE:
+    case GB_OP_SQUEEZE:
+    case GB_OP_SLICE: return shifted_axis(e, b, b->in);
     case GB_OP_PERMUTE:
       attr.i[0] = 0;
       for (int i = 0; i < gb_node_shape(b->n)->ndim; i++) attr.i[i + 1] = b->n->attr.i[i] + 1;
       return same_op(e, b, b->in, &attr);
-    case GB_OP_EXPAND:
-      x = aligned(e, b, 0);
-      return same_op(e, b, &x, &attr);
-    default:
-      return same_op(e, b, b->in, &attr);       /* RESHAPE, DIAGONAL */
+    case GB_OP_EXPAND: x = aligned(e, b, 0); return same_op(e, b, &x, &attr);
+    default: return same_op(e, b, b->in, &attr); /* RESHAPE, DIAGONAL */
   }
 }
 
@@ -97,7 +96,7 @@ static gb_node *reduce (gb_formula *e, const gb_batch *b) {
   return same_op(e, b, b->in, &attr);
 }
 
-/* ---- contractions ---- */
+/* -- contractions */
 
 static int rank_of (const gb_node *a) { return gb_node_shape(a)->ndim; }
 static size_t dim_of (const gb_node *a, int axis) { return gb_node_shape(a)->dim[axis]; }
@@ -125,7 +124,8 @@ static gb_node *from_columns (gb_formula *e, gb_node *c, size_t size) {
 
 static gb_node *matmul (gb_formula *e, const gb_batch *b) {
   const bool plain = rank_of(b->n) == 2 && b->size > 0;
-  if (plain && b->mapped[0] && !b->mapped[1] && rank_of(b->in[1]) == 2) return rows_times(e, b->in[0], b->in[1]);
+  if (plain && b->mapped[0] && !b->mapped[1] && rank_of(b->in[1]) == 2)
+    return rows_times(e, b->in[0], b->in[1]);
   if (plain && b->mapped[1] && !b->mapped[0] && rank_of(b->in[0]) == 2)
     return from_columns(e, gb_ex_matmul(e, b->in[0], as_columns(e, b->in[1])), b->size);
   gb_node *in[2] = {aligned(e, b, 0), aligned(e, b, 1)};
@@ -146,7 +146,9 @@ static gb_node *sqdist (gb_formula *e, const gb_batch *b) {
   gb_node *in[3] = {b->in[0], b->in[1], b->n->nin == 3 ? b->in[2] : NULL};
   if (b->n->nin == 3 && b->mapped[2]) return weighted_sqdist(e, b);
   for (int i = 0; i < 2; i++) {
-    if (!b->mapped[i] || b->mapped[1 - i] || rank_of(in[i]) != 3 || dim_of(in[i], 1) != 1 || rank_of(in[1 - i]) != 2) continue;
+    if (!b->mapped[i] || b->mapped[1 - i] || rank_of(in[i]) != 3 || dim_of(in[i], 1) != 1 ||
+        rank_of(in[1 - i]) != 2)
+      continue;
     in[i] = gb_ex_squeeze(e, in[i], 1);
     gb_node *s = gb_ex_op(e, GB_OP_SQDIST, b->n->nin, in, NULL, NULL, gb_node_dtype(b->n));
     return i == 0 ? gb_ex_unsqueeze(e, s, 1) : gb_ex_unsqueeze(e, gb_ex_swap(e, s), 2);
@@ -161,7 +163,7 @@ static gb_node *diffmv (gb_formula *e, const gb_batch *b) {
   return same_op(e, b, in, &b->n->attr);
 }
 
-/* ---- opaque ---- */
+/* -- opaque */
 
 static gb_node *whole (gb_formula *e, const gb_batch *b, int i) {
   return b->mapped[i] ? b->in[i] : gb_ex_repeat(e, b->in[i], b->size);
@@ -239,12 +241,20 @@ gb_node *gb_vmap_node (gb_formula *e, const gb_batch *b) {
     case GB_OP_MATMUL: return matmul(e, b);
     case GB_OP_SQDIST: return sqdist(e, b);
     case GB_OP_DIFFMV: return diffmv(e, b);
-    case GB_OP_KMIN: case GB_OP_CAST: return same_op(e, b, b->in, &b->n->attr);
+    case GB_OP_KMIN:
+    case GB_OP_CAST: return same_op(e, b, b->in, &b->n->attr);
     case GB_OP_CALL: return call(e, b);
     case GB_OP_CAT: return cat(e, b);
-    case GB_OP_CUMSUM: case GB_OP_SORT: case GB_OP_TOPK: return shifted_axis(e, b, b->in);
-    case GB_OP_INDEX: case GB_OP_PUT: case GB_OP_INDEX_ADD: return positions(e, b);
-    case GB_OP_TRISOLVE: case GB_OP_SOLVE_CHOL: case GB_OP_INV_QUAD: case GB_OP_LU_SOLVE: return solve_columns(e, b);
+    case GB_OP_CUMSUM:
+    case GB_OP_SORT:
+    case GB_OP_TOPK: return shifted_axis(e, b, b->in);
+    case GB_OP_INDEX:
+    case GB_OP_PUT:
+    case GB_OP_INDEX_ADD: return positions(e, b);
+    case GB_OP_TRISOLVE:
+    case GB_OP_SOLVE_CHOL:
+    case GB_OP_INV_QUAD:
+    case GB_OP_LU_SOLVE: return solve_columns(e, b);
     default: break;
   }
   switch (gb_ops[b->n->op].kind) {
@@ -257,7 +267,8 @@ gb_node *gb_vmap_node (gb_formula *e, const gb_batch *b) {
 
 gb_node *gb_vmap_random (gb_formula *e, const gb_node *n, size_t size) {
   const gb_shape s = with_front(gb_node_shape(n), size);
-  if (n->op == GB_OP_RAND || n->op == GB_OP_RANDN) return gb_ex_op(e, n->op, 0, NULL, &n->attr, &s, gb_node_dtype(n));
+  if (n->op == GB_OP_RAND || n->op == GB_OP_RANDN)
+    return gb_ex_op(e, n->op, 0, NULL, &n->attr, &s, gb_node_dtype(n));
   gb_node **each = malloc((size + 1) * sizeof *each), *r;
   if (!each) {
     e->status = gb_fail(e->err, GB_ENOMEM, "no memory for %zu random slices", size);

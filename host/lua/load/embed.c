@@ -97,7 +97,7 @@ void lgb_embed_searcher (lua_State *L) {
   luaL_checktype(L, -1, LUA_TTABLE);
   lua_getfield(L, -1, "searchers");
   luaL_checktype(L, -1, LUA_TTABLE);
-  for (lua_Integer i = (lua_Integer)lua_rawlen(L, -1); i >= 2; i--) {   /* second, after package.preload */
+  for (lua_Integer i = (lua_Integer)lua_rawlen(L, -1); i >= 2; i--) { /* second, after package.preload */
     lua_rawgeti(L, -1, i);
     lua_rawseti(L, -2, i + 1);
   }

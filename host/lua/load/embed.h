@@ -6,12 +6,12 @@
 #include <stddef.h>
 
 typedef struct gb_embedded {
-  const char *module;          /* "gibbous.kernels" */
-  const char *chunk;           /* "=gibbous/kernels.lua" */
+  const char *module; /* "gibbous.kernels" */
+  const char *chunk;  /* "=gibbous/kernels.lua" */
   const char *text;
   size_t bytes;
 } gb_embedded;
 
-extern const gb_embedded gb_embedded_modules[];    /* ends with a null module */
+extern const gb_embedded gb_embedded_modules[]; /* ends with a null module */
 
 #endif

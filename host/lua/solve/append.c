@@ -7,7 +7,7 @@
 #define LGB_FACTOR "gibbous.factor"
 
 typedef struct factor_box {
-  gb_node *leaf;                        /* NULL: closed */
+  gb_node *leaf; /* NULL: closed */
   lgb_session *session;
 } factor_box;
 
@@ -109,8 +109,8 @@ static int triangular (lua_State *L, bool transposed) {
   return lgb_result(L, gb_triangular_solve(l, b, false, transposed, &y->node, &err), &err);
 }
 
-static int factor_half_solve (lua_State *L) { return triangular(L, false); }   /* L^-1 b, lazy */
-static int factor_back_solve (lua_State *L) { return triangular(L, true); }    /* L^-T b, lazy */
+static int factor_half_solve (lua_State *L) { return triangular(L, false); } /* L^-1 b, lazy */
+static int factor_back_solve (lua_State *L) { return triangular(L, true); }  /* L^-T b, lazy */
 
 /* f:logdet(): log det(L L'), lazy */
 static int factor_logdet (lua_State *L) {
@@ -118,7 +118,8 @@ static int factor_logdet (lua_State *L) {
   gb_node *l = checkfactor(L, 1);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
-  return lgb_result(L, gb_node_build(s->graph, GB_OP_LOGDET, 1, &l, NULL, NULL, GB_F64, &y->node, &err), &err);
+  return lgb_result(L, gb_node_build(s->graph, GB_OP_LOGDET, 1, &l, NULL, NULL, GB_F64, &y->node, &err),
+                    &err);
 }
 
 /* f:solve(b): (L L')^-1 b, lazy */
@@ -127,8 +128,10 @@ static int factor_solve (lua_State *L) {
   gb_node *l = checkfactor(L, 1), *b = lgb_checknode(L, 2);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
-  return lgb_result(L, gb_node_build(s->graph, GB_OP_SOLVE_CHOL, 2, (gb_node *[]){l, b}, NULL, NULL, GB_F64, &y->node, &err),
-                    &err);
+  return lgb_result(
+      L,
+      gb_node_build(s->graph, GB_OP_SOLVE_CHOL, 2, (gb_node *[]){l, b}, NULL, NULL, GB_F64, &y->node, &err),
+      &err);
 }
 
 /* f:dense(): L (n, n) with zeros above its diagonal */
@@ -158,11 +161,14 @@ static int factor_length (lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg methods[] = {{"append", factor_append}, {"back_solve", factor_back_solve}, {"close", factor_close},
-                                   {"dense", factor_dense}, {"extend", factor_extend}, {"half_solve", factor_half_solve},
-                                   {"hold", factor_hold}, {"logdet", factor_logdet}, {"solve", factor_solve}, {NULL, NULL}};
+static const luaL_Reg methods[] = {{"append", factor_append}, {"back_solve", factor_back_solve},
+                                   {"close", factor_close},   {"dense", factor_dense},
+                                   {"extend", factor_extend}, {"half_solve", factor_half_solve},
+                                   {"hold", factor_hold},     {"logdet", factor_logdet},
+                                   {"solve", factor_solve},   {NULL, NULL}};
 
-/* Facts: n, dtype; capacity, rows there is room for; bytes, shared with other versions or not. upvalue 1: the methods */
+/* Facts: n, dtype; capacity, rows there is room for; bytes, shared with other versions or not. upvalue 1:
+** the methods */
 static int factor_index (lua_State *L) {
   const char *key = luaL_checkstring(L, 2);
   if (lua_getfield(L, lua_upvalueindex(1), key) != LUA_TNIL) return 1;
@@ -189,8 +195,11 @@ static int factor_tostring (lua_State *L) {
 }
 
 void lgb_factor_meta (lua_State *L) {
-  static const luaL_Reg events[] = {{"__close", factor_close}, {"__gc", factor_close}, {"__len", factor_length},
-                                    {"__tostring", factor_tostring}, {NULL, NULL}};
+  static const luaL_Reg events[] = {{"__close", factor_close},
+                                    {"__gc", factor_close},
+                                    {"__len", factor_length},
+                                    {"__tostring", factor_tostring},
+                                    {NULL, NULL}};
   lgb_newmeta(L, LGB_FACTOR, events);
   luaL_newlib(L, methods);
   lua_pushcclosure(L, factor_index, 1);

@@ -5,14 +5,14 @@
 
 #include "base/plain.h"
 #include "graph/call.h"
-#include "lua/solve/precond.h"
 #include "iterate/boundary.h"
+#include "lua/solve/precond.h"
 #include "solve/op/solver.h"
 
 #define LGB_SOLVER_OPS "gibbous.solver_ops"
 #define KEPT 8
 
-/* ---- ops that stay ------------------------------------------------------------------------------------- */
+/* -- ops that stay */
 
 /* The last few ops live on without nodes, so that a step of an optimiser finds that of the step before. */
 typedef struct kept {
@@ -30,13 +30,14 @@ static int kept_gc (lua_State *L) {
 }
 
 static kept *push_kept (lua_State *L) {
-  if (lua_getfield(L, LUA_REGISTRYINDEX, LGB_SOLVER_OPS ".kept") == LUA_TUSERDATA) return lua_touserdata(L, -1);
+  if (lua_getfield(L, LUA_REGISTRYINDEX, LGB_SOLVER_OPS ".kept") == LUA_TUSERDATA)
+    return lua_touserdata(L, -1);
   lua_pop(L, 1);
   kept *k = lua_newuserdatauv(L, sizeof *k, 0);
   *k = (kept){0};
   for (int i = 0; i < KEPT; i++) k->number[i] = -1;
   static const luaL_Reg events[] = {{"__gc", kept_gc}, {NULL, NULL}};
-  lgb_newmeta(L, LGB_SOLVER_OPS, events);       /* there is one such value in a state */
+  lgb_newmeta(L, LGB_SOLVER_OPS, events); /* there is one such value in a state */
   lua_pop(L, 1);
   lgb_setmeta(L, LGB_SOLVER_OPS);
   lua_pushvalue(L, -1);
@@ -59,7 +60,7 @@ static void keep_op (lua_State *L, const gb_node *n) {
   lua_pop(L, 1);
 }
 
-/* ---- options ------------------------------------------------------------------------------------------- */
+/* -- options */
 
 /* {tol, rest, max_iter, mixed} */
 static gb_cg_options check_cg (lua_State *L, int arg) {
@@ -113,10 +114,11 @@ static gb_solver_options check_solver (lua_State *L, int arg) {
   return o;
 }
 
-static const char *const solver_names[] = {"exact", "k", "max_iter", "mixed", "noise", "precond", "precond_seed", "precond_tol", "probes", "rank",
-                                           "rest", "seed", "tol", "x0", NULL};
+static const char *const solver_names[] = {
+    "exact", "k",    "max_iter", "mixed", "noise", "precond", "precond_seed", "precond_tol", "probes",
+    "rank",  "rest", "seed",     "tol",   "x0",    NULL};
 
-/* ---- reports ------------------------------------------------------------------------------------------- */
+/* -- reports */
 
 static void set_number (lua_State *L, const char *name, double v) {
   lua_pushnumber(L, gb_plain(v));
@@ -142,25 +144,29 @@ static void push_info (lua_State *L, const gb_cg_info *info, const gb_cg_options
   set_number(L, "seconds", info->seconds);
 }
 
-/* ---- solves that missed ---------------------------------------------------------------------------------- */
+/* -- solves that missed */
 
-#define LINES 64                       /* that are remembered, so that a loop says it once */
+#define LINES 64 /* that are remembered, so that a loop says it once */
 
-/* Says once a script line that a solve of it missed its tolerance. Lines are interned: their addresses tell them apart. */
+/* Says once a script line that a solve of it missed its tolerance. Lines are interned: their addresses
+** tell them apart. */
 static void say_missed (const char *where, const char *how, int steps, double residual, const char *message) {
   static const char *told[LINES];
   static size_t next;
   for (size_t i = 0; i < LINES; i++)
     if (told[i] == where && where[0] != '\0') return;
   told[next++ % LINES] = where;
-  fprintf(stderr, "gibbous: %s%sa solve missed its tolerance: %s after %d steps, relative residual %.2g%s%s\n", where,
-          where[0] != '\0' ? ": " : "", how, steps, gb_plain(residual), message[0] != '\0' ? "; " : "", message);
+  fprintf(stderr,
+          "gibbous: %s%sa solve missed its tolerance: %s after %d steps, relative residual %.2g%s%s\n", where,
+          where[0] != '\0' ? ": " : "", how, steps, gb_plain(residual), message[0] != '\0' ? "; " : "",
+          message);
 }
 
 static void solve_missed (const char *where, const gb_solver_report *r) {
   char text[GB_CG_TEXT];
   const gb_cg_info *info = &r->info.cg;
-  say_missed(where, gb_cg_reason_text(info->reason), info->iterations, info->residual, gb_cg_text(info, &r->o.run.cg, text));
+  say_missed(where, gb_cg_reason_text(info->reason), info->iterations, info->residual,
+             gb_cg_text(info, &r->o.run.cg, text));
 }
 
 /* core.solve_missed(info): says the same of a solve that Lua ran, by its record */
@@ -171,7 +177,8 @@ static int cg_missed (lua_State *L) {
   lua_getfield(L, 1, "iterations");
   lua_getfield(L, 1, "residual");
   lua_getfield(L, 1, "message");
-  say_missed(s->graph->where, luaL_checkstring(L, 2), (int)luaL_checkinteger(L, 3), luaL_checknumber(L, 4), luaL_optstring(L, 5, ""));
+  say_missed(s->graph->where, luaL_checkstring(L, 2), (int)luaL_checkinteger(L, 3), luaL_checknumber(L, 4),
+             luaL_optstring(L, 5, ""));
   return 0;
 }
 
@@ -179,7 +186,8 @@ static int cg_missed (lua_State *L) {
 static int cg_report (lua_State *L) {
   lgb_enter(L);
   const gb_node *x = lgb_checknode(L, 1);
-  const gb_solver_report *r = gb_solver_report_of(x), none = {.o = {.run.cg = GB_CG_DEFAULTS}, .info.cg = {.converged = true}};
+  const gb_solver_report *r = gb_solver_report_of(x),
+                         none = {.o = {.run.cg = GB_CG_DEFAULTS}, .info.cg = {.converged = true}};
   if (r == NULL && gb_shape_numel(gb_node_shape(x)) == 0) r = &none;
   if (r == NULL) return 0;
   push_info(L, &r->info.cg, &r->o.run.cg);
@@ -207,13 +215,15 @@ static int cg_student (lua_State *L) {
   return 1;
 }
 
-/* ---- solves -------------------------------------------------------------------------------------------- */
+/* -- solves */
 
-/* The goal of variances: 'prior', a tensor with a number for each of r columns, and 'least'. 'values', (3, r), is what it uses. */
+/* The goal of variances: 'prior', a tensor with a number for each of r columns, and 'least'. 'values', (3,
+** r), is what it uses. */
 static gb_cg_goal check_goal (lua_State *L, lgb_session *s, int arg, size_t r, double *values) {
   gb_node *prior = check_tensor(L, arg, "prior");
   const double least = lgb_optnumber(L, arg, "least", 0);
-  if (gb_shape_numel(gb_node_shape(prior)) != r) lgb_fail(L, GB_ESHAPE, "prior: expected %zu numbers, one a column", r);
+  if (gb_shape_numel(gb_node_shape(prior)) != r)
+    lgb_fail(L, GB_ESHAPE, "prior: expected %zu numbers, one a column", r);
   if (!(least > 0)) lgb_fail(L, GB_EOPTION, "least: expected a positive number");
   gb_error err;
   s->busy = true;
@@ -235,8 +245,8 @@ static void push_forms (lua_State *L, lgb_session *s, const gb_cg_goal *goal, si
   }
 }
 
-/* core.cg(A, b, {tol, max_iter, mixed, precond, x0, prior, least}) -> x, info, and with a prior forms, missing; computed at
-** once, 'precond' made before */
+/* core.cg(A, b, {tol, max_iter, mixed, precond, x0, prior, least}) -> x, info, and with a prior forms,
+** missing; computed at once, 'precond' made before */
 static int cg_now (lua_State *L) {
   static const char *const names[] = {"least", "max_iter", "mixed", "precond", "prior", "tol", "x0", NULL};
   lgb_session *s = lgb_enter(L);
@@ -289,7 +299,8 @@ static int cg_solver (lua_State *L) {
   return 1;
 }
 
-/* core.marginal(A, b, {..., probes, seed, exact}) -> lazy (4): inv_quad, log det, its standard error, 0; and all it computes */
+/* core.marginal(A, b, {..., probes, seed, exact}) -> lazy (4): inv_quad, log det, its standard error, 0;
+** and all it computes */
 static int cg_marginal (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 3);
@@ -308,5 +319,11 @@ static int cg_marginal (lua_State *L) {
   return 2;
 }
 
-const luaL_Reg lgb_cg_functions[] = {{"cg", cg_now}, {"is_streamed", cg_is_streamed}, {"marginal", cg_marginal}, {"solve_missed", cg_missed}, {"solver", cg_solver},
-                                     {"solver_report", cg_report}, {"student_quantile", cg_student}, {NULL, NULL}};
+const luaL_Reg lgb_cg_functions[] = {{"cg", cg_now},
+                                     {"is_streamed", cg_is_streamed},
+                                     {"marginal", cg_marginal},
+                                     {"solve_missed", cg_missed},
+                                     {"solver", cg_solver},
+                                     {"solver_report", cg_report},
+                                     {"student_quantile", cg_student},
+                                     {NULL, NULL}};

@@ -6,7 +6,7 @@
 
 typedef struct precond_box {
   gb_precond p;
-  lgb_session *session;                 /* NULL: closed */
+  lgb_session *session; /* NULL: closed */
 } precond_box;
 
 const gb_precond *lgb_checkprecond (lua_State *L, int arg) {
@@ -46,8 +46,8 @@ static gb_noise check_noise (lua_State *L, lgb_session *s, int arg, const gb_nod
   return (gb_noise){.each = each};
 }
 
-/* core.pivoted_cholesky(K, noise, rank, tol) -> preconditioner of K + noise I, or of a noise for each point, its rank, the share of
-** the trace left out */
+/* core.pivoted_cholesky(K, noise, rank, tol) -> preconditioner of K + noise I, or of a noise for each
+** point, its rank, the share of the trace left out */
 static int solve_pivoted_cholesky (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 5);
@@ -133,6 +133,9 @@ void lgb_solve_meta (lua_State *L) {
   lua_pop(L, 1);
 }
 
-const luaL_Reg lgb_solve_functions[] = {
-    {"jacobi", solve_jacobi}, {"nystrom", solve_nystrom}, {"pivoted_cholesky", solve_pivoted_cholesky},
-    {"precond_apply", solve_precond_apply}, {"precond_logdet", solve_precond_logdet}, {NULL, NULL}};
+const luaL_Reg lgb_solve_functions[] = {{"jacobi", solve_jacobi},
+                                        {"nystrom", solve_nystrom},
+                                        {"pivoted_cholesky", solve_pivoted_cholesky},
+                                        {"precond_apply", solve_precond_apply},
+                                        {"precond_logdet", solve_precond_logdet},
+                                        {NULL, NULL}};

@@ -1,10 +1,10 @@
 /* solvers.c - solvers other than conjugate gradients for the Lua library; gb.solvers is in Lua. */
 #include "base/plain.h"
 #include "lua/solve/precond.h"
-#include "solve/precond/condition.h"
+#include "solve/alternating_projections.h"
 #include "solve/lanczos.h"
 #include "solve/minres.h"
-#include "solve/alternating_projections.h"
+#include "solve/precond/condition.h"
 #include "solve/sdd.h"
 
 static void push_info (lua_State *L, const gb_solve_info *info) {
@@ -69,8 +69,9 @@ static int solvers_projections (lua_State *L) {
   lua_settop(L, 3);
   gb_node *a = lgb_checkcomputable(L, 1), *b = lgb_checkcomputable(L, 2);
   lgb_checkoptions(L, 3, names);
-  const gb_alternating_projections_options o = {.solve = check_options(L, 3), .block = (size_t)lgb_optinteger(L, 3, "block", 1000),
-                                    .keep = (size_t)lgb_optinteger(L, 3, "keep", 0)};
+  const gb_alternating_projections_options o = {.solve = check_options(L, 3),
+                                                .block = (size_t)lgb_optinteger(L, 3, "block", 1000),
+                                                .keep = (size_t)lgb_optinteger(L, 3, "keep", 0)};
   lgb_tensor *x = lgb_newtensor(L);
   gb_solve_info info;
   gb_error err;
@@ -89,8 +90,10 @@ static int solvers_sdd (lua_State *L) {
   lua_settop(L, 3);
   gb_node *a = lgb_checkcomputable(L, 1), *b = lgb_checkcomputable(L, 2);
   lgb_checkoptions(L, 3, names);
-  const gb_sdd_options o = {.solve = check_options(L, 3), .batch = (size_t)lgb_optinteger(L, 3, "batch", 512),
-                            .momentum = lgb_optnumber(L, 3, "momentum", 0.9), .step = lgb_optnumber(L, 3, "step", 0),
+  const gb_sdd_options o = {.solve = check_options(L, 3),
+                            .batch = (size_t)lgb_optinteger(L, 3, "batch", 512),
+                            .momentum = lgb_optnumber(L, 3, "momentum", 0.9),
+                            .step = lgb_optnumber(L, 3, "step", 0),
                             .seed = (uint64_t)lgb_optinteger(L, 3, "seed", 0)};
   lgb_tensor *x = lgb_newtensor(L);
   gb_solve_info info;
@@ -127,7 +130,8 @@ static int solvers_lanczos (lua_State *L) {
   return 3;
 }
 
-/* core.logdet_slq(A, {tol, max_iter, precond, probes, seed}) -> info of the solves, with value, standard_error, truncation */
+/* core.logdet_slq(A, {tol, max_iter, precond, probes, seed}) -> info of the solves, with value,
+** standard_error, truncation */
 static int solvers_logdet (lua_State *L) {
   static const char *const names[] = {"max_iter", "precond", "probes", "seed", "tol", NULL};
   lgb_session *s = lgb_enter(L);
@@ -171,20 +175,19 @@ static int solvers_condition (lua_State *L) {
   return 1;
 }
 
-/* core.solve_chol(L, b) -> (L L')^-1 b, lazy; L a tensor or a growing factor; its gradient goes straight to the matrix that L is a factor of */
+/* core.solve_chol(L, b) -> (L L')^-1 b, lazy; L a tensor or a growing factor; its gradient goes straight
+** to the matrix that L is a factor of */
 static int solvers_solve_chol (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   gb_node *l = lgb_tofactor(L, 1), *in[] = {l != NULL ? l : lgb_checknode(L, 1), lgb_checknode(L, 2)};
   lgb_tensor *x = lgb_newtensor(L);
   gb_error err;
-  return lgb_result(L, gb_node_build(s->graph, GB_OP_SOLVE_CHOL, 2, in, NULL, NULL, GB_F64, &x->node, &err), &err);
+  return lgb_result(L, gb_node_build(s->graph, GB_OP_SOLVE_CHOL, 2, in, NULL, NULL, GB_F64, &x->node, &err),
+                    &err);
 }
 
-const luaL_Reg lgb_solvers_functions[] = {{"factor_condition", solvers_condition},
-                                          {"lanczos", solvers_lanczos},
-                                          {"logdet_slq", solvers_logdet},
-                                          {"minres", solvers_minres},
-                                          {"projections", solvers_projections},
-                                          {"sdd", solvers_sdd},
-                                          {"solve_chol", solvers_solve_chol},
-                                          {NULL, NULL}};
+const luaL_Reg lgb_solvers_functions[] = {
+    {"factor_condition", solvers_condition}, {"lanczos", solvers_lanczos},
+    {"logdet_slq", solvers_logdet},          {"minres", solvers_minres},
+    {"projections", solvers_projections},    {"sdd", solvers_sdd},
+    {"solve_chol", solvers_solve_chol},      {NULL, NULL}};

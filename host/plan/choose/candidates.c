@@ -10,8 +10,8 @@ static const gb_candidate *find_whole (const gb_plan *p, bool held) {
   return NULL;
 }
 
-/* Whole runs come in the order: caches kept, caches as temporaries, existing caches dropped, in another order; of those
-** that need as much as another only the first is there. */
+/* Whole runs come in the order: caches kept, caches as temporaries, existing caches dropped, in another
+** order; of those that need as much as another only the first is there. */
 static void name_offer (const gb_plan *p, gb_candidate *o, const gb_placement *place) {
   gb_form_text(p, place, o->name);
   if (!is_whole(o) || o->reordered) return;
@@ -74,7 +74,8 @@ static bool leads_family (const gb_plan_report *r, int at, size_t budget) {
   const gb_candidate *o = &r->candidate[at];
   for (int i = 0; i < at; i++)
     if (r->candidate[i].tiling == o->tiling && r->candidate[i].packed == o->packed &&
-        (r->candidate[i].rows > 0) == (o->rows > 0) && allows(&r->candidate[i], budget)) return false;
+        (r->candidate[i].rows > 0) == (o->rows > 0) && allows(&r->candidate[i], budget))
+      return false;
   return allows(o, budget);
 }
 
@@ -84,7 +85,8 @@ const gb_candidate *gb_offer_at (const gb_plan_report *r, size_t budget) {
   if (r->least) return least != NULL && allows(least, budget) ? least : NULL;
   for (int i = 0; i < r->ncandidates; i++) {
     if (is_whole(&r->candidate[i]) && allows(&r->candidate[i], budget)) return &r->candidate[i];
-    if (leads_family(r, i, budget) && (best == NULL || is_faster(&r->candidate[i], best))) best = &r->candidate[i];
+    if (leads_family(r, i, budget) && (best == NULL || is_faster(&r->candidate[i], best)))
+      best = &r->candidate[i];
   }
   return best;
 }
@@ -97,7 +99,8 @@ static size_t power_from (size_t bytes) {
 }
 
 bool gb_sweep_next (const gb_plan_report *r, size_t *budget) {
-  const size_t first = power_from(r->minimum), ample = r->ncandidates > 0 ? power_from(r->candidate[0].need) : first;
+  const size_t first = power_from(r->minimum),
+               ample = r->ncandidates > 0 ? power_from(r->candidate[0].need) : first;
   const size_t next = *budget == 0 ? first : *budget * 2;
   if (!r->timed || next == 0 || r->ncandidates == 0 || (ample != 0 && next > ample)) return false;
   *budget = next;

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "plan/place/orders.h"
 #include "plan/parts.h"
+#include "plan/place/orders.h"
 #include "plan/price/step_cost.h"
 
 /* axes */
@@ -22,7 +22,9 @@ gb_status gb_lowered_plan_find_batch (gb_lowered_plan *prog, gb_node *const *nod
     if (extent == 0) extent = low->buf[b].shape.dim[seed[b]];
     if (low->buf[b].shape.dim[seed[b]] != extent) seed[b] = -1;
   }
-  const gb_status rc = extent > 1 ? gb_cut_along(low, seed, (gb_cut_rules){.grain = gb_grain(extent)}, &prog->batch, err) : GB_OK;
+  const gb_status rc =
+      extent > 1 ? gb_cut_along(low, seed, (gb_cut_rules){.grain = gb_grain(extent)}, &prog->batch, err)
+                 : GB_OK;
   free(seed);
   return rc;
 }
@@ -45,7 +47,8 @@ static bool is_known (const gb_axes_found *found, const gb_tiling *c) {
   return false;
 }
 
-/* An axis that a tiling has already may be cut from another leaf on, in fewer steps: of few steps that is tried too. */
+/* An axis that a tiling has already may be cut from another leaf on, in fewer steps: of few steps that is
+** tried too. */
 static gb_status look_along (const gb_lowered *low, int b, int dim, int *seed, bool math, gb_cut_rules rules,
                              gb_axes_found *found, gb_error *err) {
   const size_t extent = low->buf[b].shape.dim[dim];
@@ -62,7 +65,8 @@ static gb_status look_along (const gb_lowered *low, int b, int dim, int *seed, b
 }
 
 /* One axis of one leaf after the other, each as far as it gives something new. */
-gb_status gb_lowered_plan_find_tilings (gb_lowered_plan *prog, bool math, bool sums, const gb_axes_found **out, gb_error *err) {
+gb_status gb_lowered_plan_find_tilings (gb_lowered_plan *prog, bool math, bool sums,
+                                        const gb_axes_found **out, gb_error *err) {
   const gb_lowered *low = prog->low;
   gb_axes_found *found = sums ? &prog->sums : math ? &prog->math : &prog->bits;
   *out = found;
@@ -86,8 +90,8 @@ gb_status gb_lowered_plan_find_tilings (gb_lowered_plan *prog, bool math, bool s
 typedef struct variant {
   gb_tiling *tiling;
   size_t chunk;
-  bool reordered, packed;    /* packed: triangular factors in half a square */
-  size_t rows;               /* staged values inside their readers, so many indices at a time; 0: whole */
+  bool reordered, packed; /* packed: triangular factors in half a square */
+  size_t rows;            /* staged values inside their readers, so many indices at a time; 0: whole */
 } variant;
 
 /* Whose sums run in pieces: of a tiling that needs it for its windows, or of the batch that leaves name. */
@@ -96,12 +100,20 @@ static gb_tiling *grains_of (const gb_plan *p, const variant *c) {
   return p->options.math ? NULL : p->prog->batch;
 }
 
-static gb_status make_placement (gb_plan *p, gb_demand d, const variant *c, gb_placement **out, gb_error *err) {
-  const gb_split_job job = {p->graph->device, p->prog->low, p->prog->scratch, p->prog->packed_factor, p->prog->npacked_factors};
-  const gb_form_of_run form = {.tiling = c->tiling, .grains = grains_of(p, c), .chunk = c->chunk, .packed_factor = p->prog->packed_factor,
-                                .nest = c->rows > 0 ? p->prog->nest : NULL, .rows = c->rows,
+static gb_status make_placement (gb_plan *p, gb_demand d, const variant *c, gb_placement **out,
+                                 gb_error *err) {
+  const gb_split_job job = {p->graph->device, p->prog->low, p->prog->scratch, p->prog->packed_factor,
+                            p->prog->npacked_factors};
+  const gb_form_of_run form = {.tiling = c->tiling,
+                               .grains = grains_of(p, c),
+                               .chunk = c->chunk,
+                               .packed_factor = p->prog->packed_factor,
+                               .nest = c->rows > 0 ? p->prog->nest : NULL,
+                               .rows = c->rows,
                                .npacked_factors = c->packed ? p->prog->npacked_factors : 0,
-                               .workspace = gb_split_workspace, .inside = gb_nest_workspace, .ud = &job};
+                               .workspace = gb_split_workspace,
+                               .inside = gb_nest_workspace,
+                               .ud = &job};
   gb_placement *plain;
   GB_TRY(gb_place(p->prog->low, d, &form, &plain, err));
   if (!c->reordered) {
@@ -113,11 +125,13 @@ static gb_status make_placement (gb_plan *p, gb_demand d, const variant *c, gb_p
   return rc;
 }
 
-static gb_status find_placement (gb_plan *p, gb_demand d, const variant *c, gb_placement **out, gb_error *err) {
+static gb_status find_placement (gb_plan *p, gb_demand d, const variant *c, gb_placement **out,
+                                 gb_error *err) {
   gb_lowered_plan *prog = p->prog;
   const size_t n = (size_t)prog->low->nbufs;
   uint64_t key = gb_hash_bytes(gb_hash_bytes(gb_hash_bytes(1, d.want, n), d.have, n), d.keep, n);
-  key = gb_hash_u64(gb_hash_u64(gb_hash_u64(key, (uint64_t)(uintptr_t)c->tiling), c->chunk), (uint64_t)p->options.math << 2 | (uint64_t)c->reordered << 1 | c->packed);
+  key = gb_hash_u64(gb_hash_u64(gb_hash_u64(key, (uint64_t)(uintptr_t)c->tiling), c->chunk),
+                    (uint64_t)p->options.math << 2 | (uint64_t)c->reordered << 1 | c->packed);
   key = gb_hash_u64(key, c->rows);
   for (int i = 0; i < GB_PLACEMENTS; i++)
     if (prog->placed[i].place != NULL && prog->placed[i].key == key) {
@@ -144,10 +158,10 @@ gb_status gb_plan_find_whole (gb_plan *p, gb_demand d, gb_placement **out, gb_er
 /* candidates */
 
 typedef struct candidate {
-  gb_placement *place;       /* counted */
-  size_t held, need;         /* need = peak + held */
-  bool pinned_only;          /* it recomputes existing caches */
-  double seconds;            /* predicted; 0 where nobody compared */
+  gb_placement *place; /* counted */
+  size_t held, need;   /* need = peak + held */
+  bool pinned_only;    /* it recomputes existing caches */
+  double seconds;      /* predicted; 0 where nobody compared */
   variant how;
 } candidate;
 
@@ -155,7 +169,7 @@ size_t gb_plan_held (const gb_plan *p, const gb_placement *place) {
   size_t held = 0;
   for (int b = 0; b < p->prog->low->nbufs; b++)
     if ((place->read[b] == GB_HOME_VALUE || (p->want[b] && place->write[b] != GB_HOME_OUTPUT)) &&
-        gb_plan_droppable(p, b))                            /* read by a step, or asked for as it is */
+        gb_plan_droppable(p, b)) /* read by a step, or asked for as it is */
       held = gb_add_sizes(held, p->prog->low->buf[b].bytes);
   return held;
 }
@@ -172,7 +186,8 @@ static void drop_candidate (candidate *c) {
 
 size_t gb_plan_pinned (const gb_plan *p) {
   const gb_ledger *l = &p->graph->device->ledger;
-  const size_t own = p->arena != NULL && gb_ledger_owns(l, p->arena) ? p->arena_bytes : 0;   /* from an earlier run: it serves this one too */
+  /* from an earlier run: it serves this one too */
+  const size_t own = p->arena != NULL && gb_ledger_owns(l, p->arena) ? p->arena_bytes : 0;
   return l->used - l->by_purpose[GB_MEM_CACHE] - own;
 }
 
@@ -184,13 +199,13 @@ size_t gb_plan_budget (const gb_plan *p) {
 typedef struct walk {
   gb_plan *p;
   size_t budget;
-  bool all;                  /* none is taken, all are weighed */
-  const gb_device_profile *rates;     /* families are compared by time; NULL: the first that fits is taken */
-  candidate first, last, chosen;   /* first: the preferred one; last: the one of least need so far */
+  bool all;                       /* none is taken, all are weighed */
+  const gb_device_profile *rates; /* families are compared by time; NULL: the first that fits is taken */
+  candidate first, last, chosen;  /* first: the preferred one; last: the one of least need so far */
   size_t least;
-  bool noted;                /* the plan remembers what was considered */
+  bool noted; /* the plan remembers what was considered */
   const bool *pinned, *none;
-  bool *usable;              /* pinned values that windows can be taken of */
+  bool *usable; /* pinned values that windows can be taken of */
 } walk;
 
 static void take_count (candidate *to, const candidate *c) {
@@ -200,10 +215,16 @@ static void take_count (candidate *to, const candidate *c) {
 }
 
 static void note (const walk *w, const candidate *c) {
-  gb_plan_note_candidate(w->p, &(gb_candidate){.need = c->need, .held = c->held, .seconds = c->seconds, .tiling = c->how.tiling,
-                                       .chunk = c->how.chunk, .packed = c->how.packed, .reordered = c->how.reordered,
-                                       .rows = c->how.rows},
-                     c->place);
+  gb_plan_note_candidate(w->p,
+                         &(gb_candidate){.need = c->need,
+                                         .held = c->held,
+                                         .seconds = c->seconds,
+                                         .tiling = c->how.tiling,
+                                         .chunk = c->how.chunk,
+                                         .packed = c->how.packed,
+                                         .reordered = c->how.reordered,
+                                         .rows = c->how.rows},
+                         c->place);
 }
 
 /* The device can run parts of a fold. */
@@ -212,11 +233,13 @@ static bool may_cut (const gb_plan *p) { return p->graph->device->ops->fold_part
 static double seconds_of (const walk *w, const gb_placement *place) {
   const gb_lowered_plan *prog = w->p->prog;
   return w->rates == NULL ? 0
-                          : gb_place_seconds(w->rates, prog->threads, prog->low, prog->packed_factor, prog->npacked_factors, place);
+                          : gb_place_seconds(w->rates, prog->threads, prog->low, prog->packed_factor,
+                                             prog->npacked_factors, place);
 }
 
 static bool is_better (const candidate *c, const candidate *than) {
-  if (than->place == NULL || c->seconds != than->seconds) return than->place == NULL || c->seconds < than->seconds;
+  if (than->place == NULL || c->seconds != than->seconds)
+    return than->place == NULL || c->seconds < than->seconds;
   return c->need < than->need;
 }
 
@@ -240,7 +263,7 @@ static bool consider (walk *w, const variant *how, gb_placement *place, bool pin
 }
 
 static gb_status consider_variant (walk *w, const variant *c, const bool *have, const bool *keep, bool *taken,
-                               gb_error *err) {
+                                   gb_error *err) {
   gb_placement *place;
   if (*taken) return GB_OK;
   GB_TRY(find_placement(w->p, (gb_demand){w->p->want, have, keep}, c, &place, err));
@@ -256,9 +279,9 @@ static gb_status consider_in_orders (walk *w, variant c, const bool *have, bool 
   return consider_variant(w, &c, have, w->none, taken, err);
 }
 
-/* Windows of powers of two, large ones first: fewer of them run faster, in any order of the steps. Of many steps only the
-** smallest windows are reordered, and one window of all is considered for its order: what makes values, what uses them up, the
-** rest. */
+/* Windows of powers of two, large ones first: fewer of them run faster, in any order of the steps. Of many
+** steps only the smallest windows are reordered, and one window of all is considered for its order: what
+** makes values, what uses them up, the rest. */
 static gb_status consider_windows (walk *w, gb_tiling *c, bool packed, gb_error *err) {
   const variant all = {.tiling = c, .chunk = c->extent, .reordered = true, .packed = packed};
   bool taken = false;
@@ -268,7 +291,8 @@ static gb_status consider_windows (walk *w, gb_tiling *c, bool packed, gb_error 
   if (!is_small(w->p->prog->low)) GB_TRY(consider_variant(w, &all, w->usable, w->none, &taken, err));
   for (; chunk >= c->unit && chunk > 0 && !taken; chunk /= 2) {
     const variant how = {.tiling = c, .chunk = chunk, .packed = packed};
-    if (is_small(w->p->prog->low) || chunk == c->unit) GB_TRY(consider_in_orders(w, how, w->usable, &taken, err));
+    if (is_small(w->p->prog->low) || chunk == c->unit)
+      GB_TRY(consider_in_orders(w, how, w->usable, &taken, err));
     else GB_TRY(consider_variant(w, &how, w->usable, w->none, &taken, err));
   }
   return GB_OK;
@@ -284,8 +308,8 @@ static gb_status consider_all_windows (walk *w, bool packed, gb_error *err) {
   return GB_OK;
 }
 
-/* Every step whole: with caches kept; with caches as temporaries; with the existing ones dropped as well; in another
-** order. The first that fits computes least. */
+/* Every step whole: with caches kept; with caches as temporaries; with the existing ones dropped as well;
+** in another order. The first that fits computes least. */
 static gb_status consider_whole (walk *w, bool *taken, gb_error *err) {
   const gb_plan *p = w->p;
   const variant c = {0};
@@ -312,9 +336,10 @@ static gb_status consider_packed (walk *w, gb_error *err) {
   return consider_in_orders(w, c, w->pinned, &taken, err);
 }
 
-/* What saves memory at the cost of time, in families compared by predicted time. No candidate depends on the budget,
-** so that a larger budget never chooses a slower one; but where the whole fits it is taken without a comparison, even if
-** packed triangles, of which half a matrix is computed, would be predicted to be a little faster. */
+/* What saves memory at the cost of time, in families compared by predicted time. No candidate depends on
+** the budget, so that a larger budget never chooses a slower one; but where the whole fits it is taken
+** without a comparison, even if packed triangles, of which half a matrix is computed, would be predicted
+** to be a little faster. */
 static gb_status walk_candidates (walk *w, gb_error *err) {
   gb_plan *p = w->p;
   const bool pack = p->prog->npacked_factors > 0 && !(p->options.forbid & GB_ALLOW_PACK);
@@ -380,11 +405,15 @@ void gb_plan_follow_threads (gb_plan *p) {
 static void take_chosen (gb_plan *p, const walk *w) {
   p->place = w->chosen.place;
   p->place->refs++;
-  p->taken = (gb_candidate){.need = w->chosen.need, .held = w->chosen.held, .tiling = w->chosen.how.tiling,
-                        .chunk = w->chosen.how.chunk, .packed = w->chosen.how.packed,
-                        .reordered = w->chosen.how.reordered, .rows = w->chosen.how.rows};
+  p->taken = (gb_candidate){.need = w->chosen.need,
+                            .held = w->chosen.held,
+                            .tiling = w->chosen.how.tiling,
+                            .chunk = w->chosen.how.chunk,
+                            .packed = w->chosen.how.packed,
+                            .reordered = w->chosen.how.reordered,
+                            .rows = w->chosen.how.rows};
   for (int b = 0; w->chosen.pinned_only && b < p->prog->low->nbufs; b++)
-    p->have[b] = p->have[b] && !gb_plan_droppable(p, b);           /* it recomputes what may have to be dropped */
+    p->have[b] = p->have[b] && !gb_plan_droppable(p, b); /* it recomputes what may have to be dropped */
 }
 
 static gb_status choose_shares (gb_plan *p, gb_error *err) {

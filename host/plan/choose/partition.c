@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "plan/report/text.h"
 #include "plan/choose/water_fill.h"
+#include "plan/report/text.h"
 
 /* opening */
 
@@ -25,8 +25,12 @@ static gb_status add_share (gb_plan *p, const gb_plan_on *on, gb_error *err) {
   }
   if (all->n == GB_DEVICES) return gb_fail(err, GB_EDEVICE, "a plan has at most %d devices", GB_DEVICES);
   const size_t nb = (size_t)p->prog->low->nbufs + 1;
-  *s = (gb_partition_part){.device = on->device, .speed = speed, .budget = on->budget, .takes_part = true,
-                  .read = calloc(nb, sizeof *s->read), .write = calloc(nb, sizeof *s->write)};
+  *s = (gb_partition_part){.device = on->device,
+                           .speed = speed,
+                           .budget = on->budget,
+                           .takes_part = true,
+                           .read = calloc(nb, sizeof *s->read),
+                           .write = calloc(nb, sizeof *s->write)};
   all->n++;
   return s->read != NULL && s->write != NULL ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory for a plan");
 }
@@ -48,7 +52,8 @@ gb_status gb_partition_new (gb_plan *p, int n, const gb_plan_on *on, gb_error *e
   if (p->options.forbid & GB_ALLOW_CUT)
     return gb_fail(err, GB_EOPTION, "several devices share an axis by cutting it: allow = {'cut'}");
   if (has_grown(p->prog->low))
-    return gb_fail(err, GB_EDEVICE, "a growing factor stays on its device; that of a model made anew can be shared");
+    return gb_fail(err, GB_EDEVICE,
+                   "a growing factor stays on its device; that of a model made anew can be shared");
   if (p->graph->device->ops->fold_part == NULL)
     return gb_fail(err, GB_EDEVICE, "this device cannot run a part of a plan");
   p->partition = calloc(1, sizeof *p->partition);
@@ -110,9 +115,10 @@ static gb_status find_axis (gb_plan *p, gb_tiling **out, gb_error *err) {
     }
   }
   if (*out != NULL) return GB_OK;
-  return gb_fail(err, GB_EREFUSED,
-                 "no axis can be shared between devices: none of the data has one of which a part gives the bits of the "
-                 "whole; gb.lazy names the axis of a batch, whose sums then run in parts");
+  return gb_fail(
+      err, GB_EREFUSED,
+      "no axis can be shared between devices: none of the data has one of which a part gives the bits of the "
+      "whole; gb.lazy names the axis of a batch, whose sums then run in parts");
 }
 
 /* trials */
@@ -123,9 +129,9 @@ typedef struct trial {
   gb_tiling *c;
   gb_split_job job;
   gb_demand d;
-  gb_placement *home;          /* the first device with nothing of the axis */
-  size_t units;                /* of the axis */
-  size_t cap[GB_DEVICES], need[GB_DEVICES];   /* units; bytes of the smallest window */
+  gb_placement *home;                       /* the first device with nothing of the axis */
+  size_t units;                             /* of the axis */
+  size_t cap[GB_DEVICES], need[GB_DEVICES]; /* units; bytes of the smallest window */
 } trial;
 
 static size_t budget_of (const gb_plan *p, int i) {
@@ -144,17 +150,22 @@ static void find_values (const gb_plan *p, bool pinned_only, bool *have) {
 }
 
 /* The first device with [0, hi) of the axis in windows of 'chunk'. */
-static gb_status place_home (const trial *t, size_t hi, size_t chunk, gb_placement **out, size_t *need, gb_error *err) {
-  const gb_form_of_run form = {.tiling = t->c, .grains = t->c->grain != 0 ? t->c : NULL, .chunk = chunk, .hi = hi,
-                               .workspace = gb_split_workspace, .ud = &t->job};
+static gb_status place_home (const trial *t, size_t hi, size_t chunk, gb_placement **out, size_t *need,
+                             gb_error *err) {
+  const gb_form_of_run form = {.tiling = t->c,
+                               .grains = t->c->grain != 0 ? t->c : NULL,
+                               .chunk = chunk,
+                               .hi = hi,
+                               .workspace = gb_split_workspace,
+                               .ud = &t->job};
   GB_TRY(gb_place(t->job.low, t->d, &form, out, err));
   *need = gb_add_sizes((*out)->peak, gb_plan_held(t->p, *out));
   return GB_OK;
 }
 
 /* Bytes that device i needs for [lo, hi); 'keep' NULL, or where its placement goes. */
-static gb_status place_on (const trial *t, int i, size_t lo, size_t hi, size_t chunk, gb_placement **keep, size_t *need,
-                           gb_error *err) {
+static gb_status place_on (const trial *t, int i, size_t lo, size_t hi, size_t chunk, gb_placement **keep,
+                           size_t *need, gb_error *err) {
   gb_partition_part *s = &t->p->partition->share[i];
   gb_placement *home = NULL;
   gb_remote remote = {0};
@@ -172,7 +183,8 @@ static gb_status place_on (const trial *t, int i, size_t lo, size_t hi, size_t c
 }
 
 /* Does a range of so many units, the last of the axis, fit in windows of 'chunk'? */
-static gb_status try_units (trial *t, int i, size_t units, size_t chunk, bool *fits, size_t *need, gb_error *err) {
+static gb_status try_units (trial *t, int i, size_t units, size_t chunk, bool *fits, size_t *need,
+                            gb_error *err) {
   const size_t extent = t->c->extent, n = units >= t->units ? extent : units * t->c->unit;
   const size_t lo = i == 0 ? 0 : extent - n;
   GB_TRY(place_on(t, i, lo, lo + n, chunk == 0 || chunk > n ? n : chunk, NULL, need, err));
@@ -216,7 +228,8 @@ static gb_status find_caps (trial *t, bool windows, size_t *sum, gb_error *err) 
 /* ranges */
 
 /* Places device i for its range, in one window or in windows of powers of two, large ones first. */
-static gb_status place_range (trial *t, int i, size_t lo, size_t hi, gb_placement **home, bool *fits, gb_error *err) {
+static gb_status place_range (trial *t, int i, size_t lo, size_t hi, gb_placement **home, bool *fits,
+                              gb_error *err) {
   gb_partition_part *s = &t->p->partition->share[i];
   size_t need, power = t->c->unit;
   while (power < hi - lo) power *= 2;
@@ -241,7 +254,8 @@ static void clear_ranges (gb_plan *p) {
   }
 }
 
-/* Every device placed for its share; 'home' NULL where some range did not fit after all, and its cap is lowered. */
+/* Every device placed for its share; 'home' NULL where some range did not fit after all, and its cap is
+** lowered. */
 static gb_status place_ranges (trial *t, const size_t *share, gb_placement **home, gb_error *err) {
   gb_plan *p = t->p;
   const int n = p->partition->n;
@@ -251,7 +265,8 @@ static gb_status place_ranges (trial *t, const size_t *share, gb_placement **hom
   clear_ranges(p);
   *home = NULL;
   for (int i = 0; rc == GB_OK && fits && i < n; i++) {
-    const size_t rest = t->c->extent - lo, asked = share[i] * t->c->unit, hi = lo + (asked < rest ? asked : rest);
+    const size_t rest = t->c->extent - lo, asked = share[i] * t->c->unit,
+                 hi = lo + (asked < rest ? asked : rest);
     if (hi == lo) continue;
     rc = place_range(t, i, lo, hi, home, &fits, err);
     if (!fits) t->cap[i] = share[i] / 2;
@@ -275,7 +290,8 @@ static gb_status fill (trial *t, gb_placement **home, gb_error *err) {
   double speed[GB_DEVICES];
   for (int i = 0; i < all->n; i++) speed[i] = all->share[i].speed;
   *home = NULL;
-  while (*home == NULL && gb_water_fill(t->units, all->n, t->cap, speed, share)) GB_TRY(place_ranges(t, share, home, err));
+  while (*home == NULL && gb_water_fill(t->units, all->n, t->cap, speed, share))
+    GB_TRY(place_ranges(t, share, home, err));
   return GB_OK;
 }
 
@@ -298,12 +314,13 @@ static gb_status refuse (const trial *t, gb_error *err) {
       if (p->partition->share[i].takes_part && (worst < 0 || lacks(t, i) < lacks(t, worst))) worst = i;
   if (worst >= 0) need = t->need[worst], have = budget_of(p, worst);
   if (worst < 0)
-    gb_fail(err, GB_EREFUSED, "device %s needs %s, has %s, even where other devices run all of the axis of %zu",
+    gb_fail(err, GB_EREFUSED,
+            "device %s needs %s, has %s, even where other devices run all of the axis of %zu",
             p->partition->share[0].device->name, gb_size_text(need, a), gb_bytes_text(have, b), t->c->extent);
   else
     gb_fail(err, GB_EREFUSED, "device %s needs %s, has %s, for the smallest window, %zu of %zu%s",
-            p->partition->share[worst].device->name, gb_size_text(need, a), gb_bytes_text(have, b), t->c->unit,
-            t->c->extent, p->partition->n > 1 ? ", and no other device can run it" : "");
+            p->partition->share[worst].device->name, gb_size_text(need, a), gb_bytes_text(have, b),
+            t->c->unit, t->c->extent, p->partition->n > 1 ? ", and no other device can run it" : "");
   if (err != NULL) err->need = need, err->have = have, err->minimum = 0;
   return GB_EREFUSED;
 }
@@ -334,7 +351,8 @@ static gb_status try_tiers (trial *t, gb_placement **home, gb_error *err) {
   return GB_OK;
 }
 
-static gb_status begin_trial (gb_plan *p, bool *have, const bool *none, bool pinned_only, trial *t, gb_error *err) {
+static gb_status begin_trial (gb_plan *p, bool *have, const bool *none, bool pinned_only, trial *t,
+                              gb_error *err) {
   size_t need;
   *t = (trial){.p = p, .d = {p->want, have, none}};
   t->job = (gb_split_job){.dev = p->graph->device, .low = p->prog->low, .scratch = p->prog->scratch};

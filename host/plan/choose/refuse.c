@@ -1,5 +1,5 @@
-/* refuse.c - the text of a refusal: what it would take, what takes it, what would fit, what cannot be split, and the
-** ways out. */
+/* refuse.c - the text of a refusal: what it would take, what takes it, what would fit, what cannot be
+** split, and the ways out. */
 #include <string.h>
 
 #include "plan/report/text.h"
@@ -59,7 +59,9 @@ static bool is_direct (gb_op op) {
 }
 
 /* A refusal as it is written: the message, and the ways out, a line each. */
-typedef struct refusal { char text[2048], options[1024]; } refusal;
+typedef struct refusal {
+  char text[2048], options[1024];
+} refusal;
 
 /* A way out is told twice, for people and for programs. */
 static void add_option (refusal *r, const char *option) {
@@ -74,13 +76,16 @@ static void say_way_out (const gb_plan *p, int b, refusal *r) {
   const gb_op op = wanted_by(p, b);
   gb_size_text(p->prog->low->buf[b].bytes, size);
   if (is_requested(p, b))
-    gb_append(text, sizeof text,
-              "%.60s is dense (%s) because it was asked for whole: ask for a contraction of it (sum, matmul), "
-              "a slice or its diagonal", name, size);
+    gb_append(
+        text, sizeof text,
+        "%.60s is dense (%s) because it was asked for whole: ask for a contraction of it (sum, matmul), "
+        "a slice or its diagonal",
+        name, size);
   else if (is_direct(op))
     gb_append(text, sizeof text,
               "%.60s is stored (%s) because %s is a direct method: an iterative one is not, "
-              "gb.solvers.cg{}:solve(A, b), or solver = \"cg\" in a model", name, size, gb_ops[op].name);
+              "gb.solvers.cg{}:solve(A, b), or solver = \"cg\" in a model",
+              name, size, gb_ops[op].name);
   else if (op != GB_NOPS)
     gb_append(text, sizeof text, "%.60s is stored (%s) because %s needs all of it at once", name, size,
               gb_ops[op].name);
@@ -103,11 +108,12 @@ static void say_largest (const gb_plan *p, const gb_placement *place, int n, con
     gb_append(r->text, sizeof r->text, "%s%s", head, gb_buffer_text(p, largest[i], row));
 }
 
-
-static void say_budgets (const gb_plan *p, const gb_placement *place, size_t need, size_t minimum, refusal *r) {
+static void say_budgets (const gb_plan *p, const gb_placement *place, size_t need, size_t minimum,
+                         refusal *r) {
   char size[GB_BYTES_TEXT], form[GB_FORM_TEXT], text[512] = "";
   if (minimum == SIZE_MAX) return;
-  gb_append(text, sizeof text, "smallest budget that works: %s (%zu bytes)", gb_bytes_text(minimum, size), minimum);
+  gb_append(text, sizeof text, "smallest budget that works: %s (%zu bytes)", gb_bytes_text(minimum, size),
+            minimum);
   if (strcmp(gb_form_text(p, place, form), "whole") != 0) gb_append(text, sizeof text, ": %s", form);
   add_option(r, text);
   if (need == minimum || need == SIZE_MAX) return;
@@ -136,8 +142,9 @@ static void say_step_that_couples (const gb_plan *p, int s, const char *axis, si
   const gb_step *st = &p->prog->low->step[s];
   const char *where = gb_plan_where(p, st->out[0]), *name = gb_what(p, st->out[0]);
   const bool told = strstr(st->what, name) != NULL;
-  gb_append(r->text, sizeof r->text, "\n  cannot split: %.60s%s%.40s%s%.80s%s needs all of %s (%zu) before it can begin",
-            st->what, told ? "" : ": ", told ? "" : name, *where ? " (" : "", where, *where ? ")" : "", axis, extent);
+  gb_append(r->text, sizeof r->text,
+            "\n  cannot split: %.60s%s%.40s%s%.80s%s needs all of %s (%zu) before it can begin", st->what,
+            told ? "" : ": ", told ? "" : name, *where ? " (" : "", where, *where ? ")" : "", axis, extent);
 }
 
 static bool touches (const gb_step *st, int b) {
@@ -146,8 +153,8 @@ static bool touches (const gb_step *st, int b) {
   return false;
 }
 
-/* The axis that was named; or that along which the plan of least need is cut; or one that the step which makes or
-** reads the largest value needs whole. */
+/* The axis that was named; or that along which the plan of least need is cut; or one that the step which
+** makes or reads the largest value needs whole. */
 static const gb_tiling *told_cutting (const gb_plan *p, const gb_placement *place, int largest) {
   const gb_lowered_plan *prog = p->prog;
   const gb_axes_found *found = p->options.math ? &prog->math : &prog->bits;
@@ -166,9 +173,9 @@ static void say_coupled (const gb_plan *p, const gb_placement *place, int larges
   const gb_tiling *c = told_cutting(p, place, largest);
   if (reader >= 0) {
     const int dim = p->node[p->prog->low->buf[leaf].source]->batch - 1;
-    say_step_that_couples(p, reader, gb_dim_text(p, leaf, dim, axis), p->prog->low->buf[leaf].shape.dim[dim], r);
-  } else if (c != NULL)
-    say_step_that_couples(p, c->coupled, gb_axis_text(p, c, axis), c->extent, r);
+    say_step_that_couples(p, reader, gb_dim_text(p, leaf, dim, axis), p->prog->low->buf[leaf].shape.dim[dim],
+                          r);
+  } else if (c != NULL) say_step_that_couples(p, c->coupled, gb_axis_text(p, c, axis), c->extent, r);
 }
 
 /* Tensors that live handles hold count against the limit: name the largest where they matter. */
@@ -210,7 +217,7 @@ gb_status gb_plan_refuse (const gb_plan *p, const gb_placement *place, size_t ne
   if (p->options.budget == 0) gb_append(r.text, sizeof r.text, " of %s", gb_bytes_text(l->limit, a));
   say_largest(p, place, n, largest, &r);
   say_coupled(p, place, n > 0 ? largest[0] : -1, &r);
-  size_t held = 0;                                        /* what a limit is for beside the plan */
+  size_t held = 0; /* what a limit is for beside the plan */
   if (p->options.budget == 0) held = gb_plan_pinned(p);
   if (p->options.budget == 0 && l->limit > have && l->limit - have > held) held = l->limit - have;
   if (minimum != SIZE_MAX) minimum += held;

@@ -1,7 +1,7 @@
 /* water_fill.c - water-filling by bisection of the time. */
 #include "plan/choose/water_fill.h"
 
-#define HALVINGS 200               /* a double has no more distinct halves between 0 and the end */
+#define HALVINGS 200 /* a double has no more distinct halves between 0 and the end */
 
 /* What device i has done at time t. */
 static size_t done_at (double t, size_t cap, double speed) {
@@ -26,7 +26,7 @@ static double latest (size_t units, int n, const size_t *cap, const double *spee
     const double all = (double)(cap[i] < units ? cap[i] : units) / speed[i];
     if (all > t) t = all;
   }
-  return t * (1 + 1e-12);          /* speed * (cap / speed) may round below cap */
+  return t * (1 + 1e-12); /* speed * (cap / speed) may round below cap */
 }
 
 bool gb_water_fill (size_t units, int n, const size_t *cap, const double *speed, size_t *share) {

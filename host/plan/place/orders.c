@@ -1,9 +1,9 @@
 /* orders.c - search over topological orders.
 **
-** Live bytes of a set of finished steps: arena buffers made by them and needed by others. A step needs its results
-** and scratch on top; a result that may take an operand's place counts nothing. So live bytes bound the arena of any
-** order from below: they prune, and placements decide. Where an axis is cut, steps before the loop come first and steps
-** after it last, whatever the order: no other orders are looked at. */
+** Live bytes of a set of finished steps: arena buffers made by them and needed by others. A step needs its
+** results and scratch on top; a result that may take an operand's place counts nothing. So live bytes
+** bound the arena of any order from below: they prune, and placements decide. Where an axis is cut, steps
+** before the loop come first and steps after it last, whatever the order: no other orders are looked at. */
 #include "plan/place/orders.h"
 
 #include <stdlib.h>
@@ -15,17 +15,17 @@ typedef struct orders {
   const gb_lowered *low;
   gb_demand d;
   const gb_form_of_run *form;
-  const gb_placement *from;        /* sizes and homes */
-  gb_placement *best;              /* counted */
-  int n;                           /* running steps */
-  int *step;                       /* [n] their numbers */
-  int *order;                      /* [steps] of the placement being tried: the running ones first */
-  int *maker;                      /* [bufs] running step that makes it, by position in 'step'; -1 */
-  size_t *bytes;                   /* [bufs] that it takes of the arena, in any order */
-  int *unread;                     /* [bufs] running readers still to come */
-  bool *done;                      /* [n] */
-  int left[GB_AFTER + 1];          /* steps not done: before the loop, within it, after it */
-  size_t floor;                    /* bytes outside the arena */
+  const gb_placement *from; /* sizes and homes */
+  gb_placement *best;       /* counted */
+  int n;                    /* running steps */
+  int *step;                /* [n] their numbers */
+  int *order;               /* [steps] of the placement being tried: the running ones first */
+  int *maker;               /* [bufs] running step that makes it, by position in 'step'; -1 */
+  size_t *bytes;            /* [bufs] that it takes of the arena, in any order */
+  int *unread;              /* [bufs] running readers still to come */
+  bool *done;               /* [n] */
+  int left[GB_AFTER + 1];   /* steps not done: before the loop, within it, after it */
+  size_t floor;             /* bytes outside the arena */
   int tries;
   gb_error *err;
 } orders;
@@ -54,7 +54,8 @@ static bool is_ready (const orders *o, int k) {
 static size_t demand_of (const orders *o, int k) {
   const gb_step *st = step_at(o, k);
   size_t bytes = gb_round_size(o->from->scratch[o->step[k]].bytes);
-  for (int i = 0; i < st->nout && gb_overwritten(st) < 0; i++) bytes = gb_add_sizes(bytes, bytes_of(o, st->out[i]));
+  for (int i = 0; i < st->nout && gb_overwritten(st) < 0; i++)
+    bytes = gb_add_sizes(bytes, bytes_of(o, st->out[i]));
   return bytes;
 }
 
@@ -143,7 +144,8 @@ static bool ready_in (const orders *o, unsigned set, int k) {
   return true;
 }
 
-/* peak[set]: least over orders of the set of the most bytes live; last[set]: the step that ends such an order. */
+/* peak[set]: least over orders of the set of the most bytes live; last[set]: the step that ends such an
+** order. */
 static void fill_sets (const orders *o, size_t *peak, unsigned char *last) {
   const unsigned all = (1u << o->n) - 1;
   memset(peak, 0xff, ((size_t)all + 1) * sizeof *peak);
@@ -186,17 +188,23 @@ static gb_status try_sets (orders *o, size_t *bound) {
   return rc;
 }
 
-/* Many steps: the ready one that leaves least, the first of several. What a step leaves changes when it becomes the last reader of
-** an operand, so that each step is looked at when it becomes ready and once for each operand. */
+/* Many steps: the ready one that leaves least, the first of several. What a step leaves changes when it
+** becomes the last reader of an operand, so that each step is looked at when it becomes ready and once for
+** each operand. */
 
-typedef struct entry { int part; size_t left; int step; } entry;      /* left: live bytes after the step, from SIZE_MAX / 2 before it */
+/* left: live bytes after the step, from SIZE_MAX / 2 before it */
+typedef struct entry {
+  int part;
+  size_t left;
+  int step;
+} entry;
 
 typedef struct greedy {
-  entry *heap;                 /* a step may be in it several times; what it leaves only becomes less, so the first is true */
+  entry *heap; /* a step may be in it several times; what it leaves only becomes less, so the first is true */
   size_t n, room;
-  int *waits;                  /* [n] operands that are not made yet */
-  int *readers, *from;         /* those of buffer b: readers[from[b]] .. readers[from[b + 1] - 1], each once */
-  int *distinct;               /* [bufs] readers that are not done */
+  int *waits;          /* [n] operands that are not made yet */
+  int *readers, *from; /* those of buffer b: readers[from[b]] .. readers[from[b + 1] - 1], each once */
+  int *distinct;       /* [bufs] readers that are not done */
 } greedy;
 
 static bool is_before (const entry *a, const entry *b) {
@@ -305,7 +313,8 @@ static gb_status try_greedy (orders *o) {
   return ok ? try_order(o) : gb_fail(o->err, GB_ENOMEM, "no memory to order %d steps", o->n);
 }
 
-/* What is built where a result outside the arena will be takes nothing of it, whether or not it does in this order. */
+/* What is built where a result outside the arena will be takes nothing of it, whether or not it does in
+** this order. */
 static void find_bytes (orders *o) {
   for (int b = 0; b < o->low->nbufs; b++)
     if (o->maker[b] >= 0 && gb_placement_home(o->from, b) == GB_HOME_ARENA)
@@ -325,7 +334,8 @@ static bool prepare (orders *o) {
   o->unread = calloc(nb, sizeof *o->unread);
   o->bytes = calloc(nb, sizeof *o->bytes);
   o->done = calloc(ns, sizeof *o->done);
-  if (o->step == NULL || o->order == NULL || o->maker == NULL || o->unread == NULL || o->bytes == NULL || o->done == NULL)
+  if (o->step == NULL || o->order == NULL || o->maker == NULL || o->unread == NULL || o->bytes == NULL ||
+      o->done == NULL)
     return false;
   for (int b = 0; b < o->low->nbufs; b++) o->maker[b] = -1;
   for (int s = 0; s < o->low->nsteps; s++) {
@@ -341,8 +351,8 @@ static bool prepare (orders *o) {
   return true;
 }
 
-gb_status gb_place_in_order (const gb_lowered *low, gb_demand d, const gb_form_of_run *form, gb_placement *from,
-                             gb_placement **out, gb_error *err) {
+gb_status gb_place_in_order (const gb_lowered *low, gb_demand d, const gb_form_of_run *form,
+                             gb_placement *from, gb_placement **out, gb_error *err) {
   orders o = {.low = low, .d = d, .form = form, .from = from, .best = from, .err = err};
   from->refs++;
   gb_status rc = prepare(&o) ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to order %d steps", low->nsteps);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW = 64 };             /* up to so many that meet an interval are looked up, more are found among all */
+enum { FEW = 64 }; /* up to so many that meet an interval are looked up, more are found among all */
 
 /* Working copy: sizes are rounded, 'by_offset' lists the placed intervals with ascending offsets. */
 typedef struct packing {
@@ -17,9 +17,9 @@ typedef struct packing {
   size_t *by_offset;
   size_t placed;
   size_t height;
-  size_t *by_first;            /* intervals with ascending first steps */
-  size_t *rank;                /* where each is in by_first */
-  int *last;                   /* [2 leaves] tree over by_first: the last step of what is placed below a node, -1 = nothing */
+  size_t *by_first; /* intervals with ascending first steps */
+  size_t *rank;     /* where each is in by_first */
+  int *last; /* [2 leaves] tree over by_first: the last step of what is placed below a node, -1 = nothing */
   size_t leaves;
   size_t met[FEW];
 } packing;
@@ -29,7 +29,8 @@ static bool meet (const gb_life *a, const gb_life *b) { return a->first <= b->la
 static void set_last (packing *p, size_t k, int last) {
   size_t at = p->leaves + p->rank[k];
   p->last[at] = last;
-  for (at /= 2; at > 0; at /= 2) p->last[at] = p->last[2 * at] > p->last[2 * at + 1] ? p->last[2 * at] : p->last[2 * at + 1];
+  for (at /= 2; at > 0; at /= 2)
+    p->last[at] = p->last[2 * at] > p->last[2 * at + 1] ? p->last[2 * at] : p->last[2 * at + 1];
 }
 
 /* How many intervals begin at 'step' or before. */
@@ -43,7 +44,8 @@ static size_t begin_by (const packing *p, int step) {
   return low;
 }
 
-/* Placed intervals below node 'at' of the tree, of leaves from .. from + width - 1, that meet k: into 'met', after n. */
+/* Placed intervals below node 'at' of the tree, of leaves from .. from + width - 1, that meet k: into
+** 'met', after n. */
 static size_t find_met (packing *p, size_t k, size_t at, size_t from, size_t width, size_t end, size_t n) {
   if (from >= end || n == FEW || p->last[at] < p->life[k].first) return n;
   if (width == 1) {
@@ -65,7 +67,7 @@ static void sort_by_offset (const packing *p, size_t *list, size_t n) {
 
 /* The smallest gap among placed intervals alive together with 'k' that holds it ('best'), or the lowest. */
 static size_t find_gap (packing *p, size_t k, bool best) {
-  size_t end = 0, at = SIZE_MAX, at_gap = SIZE_MAX;     /* 'end' of what is placed below the gap in view */
+  size_t end = 0, at = SIZE_MAX, at_gap = SIZE_MAX; /* 'end' of what is placed below the gap in view */
   const size_t *list = p->by_offset;
   size_t n = find_met(p, k, 1, 0, p->leaves, begin_by(p, p->life[k].last), 0);
   if (n == FEW) n = p->placed;
@@ -127,11 +129,14 @@ static size_t greedy (packing *p, const size_t *order) {
 
 /* Orders are total: ties fall to the smaller index, so that a plan is a function of its input. */
 
-typedef struct ranked { size_t key, index; } ranked;
+typedef struct ranked {
+  size_t key, index;
+} ranked;
 
 static int by_key (const void *x, const void *y) {
   const ranked *a = x, *b = y;
-  return a->key != b->key ? (a->key > b->key) - (a->key < b->key) : (a->index > b->index) - (a->index < b->index);
+  return a->key != b->key ? (a->key > b->key) - (a->key < b->key)
+                          : (a->index > b->index) - (a->index < b->index);
 }
 
 static void sort_order (const packing *p, ranked *room, size_t *order, bool by_size) {
@@ -173,7 +178,8 @@ static size_t most_of_huge (size_t n, const gb_life *life, int nsteps, size_t *l
   size_t most = 0;
   memset(live, 0, (size_t)nsteps * sizeof *live);
   for (size_t i = 0; i < n; i++)
-    for (int t = life[i].first; t <= life[i].last; t++) live[t] = gb_add_sizes(live[t], gb_round_size(life[i].bytes));
+    for (int t = life[i].first; t <= life[i].last; t++)
+      live[t] = gb_add_sizes(live[t], gb_round_size(life[i].bytes));
   for (int t = 0; t < nsteps; t++)
     if (live[t] > most) most = live[t];
   return most;
@@ -187,7 +193,7 @@ gb_status gb_pack_bound (size_t n, const gb_life *life, int nsteps, size_t *boun
   for (size_t i = 0; i < n; i++) {
     if (life[i].last < life[i].first) continue;
     all = gb_add_sizes(all, gb_round_size(life[i].bytes));
-    live[life[i].first] += gb_round_size(life[i].bytes);               /* changes from step to step, modulo 2^64 */
+    live[life[i].first] += gb_round_size(life[i].bytes); /* changes from step to step, modulo 2^64 */
     live[life[i].last + 1] -= gb_round_size(life[i].bytes);
   }
   for (int t = 0; t < nsteps; t++) {
@@ -199,7 +205,8 @@ gb_status gb_pack_bound (size_t n, const gb_life *life, int nsteps, size_t *boun
   return GB_OK;
 }
 
-static size_t pack_best (packing *p, size_t bound, ranked *room, size_t *order, size_t *best_offset, bool *used) {
+static size_t pack_best (packing *p, size_t bound, ranked *room, size_t *order, size_t *best_offset,
+                         bool *used) {
   size_t best = SIZE_MAX;
   for (int by_size = 1; by_size >= 0 && best > bound; by_size--) {
     sort_order(p, room, order, by_size != 0);
@@ -235,7 +242,8 @@ gb_status gb_pack (size_t n, gb_life *life, int nsteps, size_t *arena, size_t *b
   ranked *room = malloc(n * sizeof *room);
   p.last = malloc(2 * p.leaves * sizeof *p.last);
   gb_status rc = GB_OK;
-  if (words == NULL || used == NULL || room == NULL || p.last == NULL) rc = gb_fail(err, GB_ENOMEM, "no memory to place %zu buffers", n);
+  if (words == NULL || used == NULL || room == NULL || p.last == NULL)
+    rc = gb_fail(err, GB_ENOMEM, "no memory to place %zu buffers", n);
   else {
     size_t *best_offset = words + 4 * n;
     p.size = words;

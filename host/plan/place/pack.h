@@ -7,9 +7,9 @@
 #include "base/status.h"
 
 #define GB_ARENA_ALIGN ((size_t)64)
-#define GB_PACK_EXACT 10         /* up to so many intervals the packing is optimal */
+#define GB_PACK_EXACT 10 /* up to so many intervals the packing is optimal */
 
-typedef struct gb_life {         /* live in steps first .. last, both included */
+typedef struct gb_life { /* live in steps first .. last, both included */
   size_t bytes, offset;
   int first, last;
 } gb_life;
@@ -28,8 +28,8 @@ gb_status gb_pack_bound (size_t n, const gb_life *life, int nsteps, size_t *boun
 
 /* Fills the offsets, multiples of GB_ARENA_ALIGN, so that intervals that share a step share no byte;
 ** '*arena' = the end of the highest. SIZE_MAX where a size or the sum overflows (the offsets then mean
-** nothing). A pure function of its arguments; cost O(n log n) where few intervals share a step, O(n^2) where most do, and at
-** most GB_PACK_TRIES placements of exact search. Errors: ENOMEM. */
+** nothing). A pure function of its arguments; cost O(n log n) where few intervals share a step, O(n^2)
+** where most do, and at most GB_PACK_TRIES placements of exact search. Errors: ENOMEM. */
 #define GB_PACK_TRIES 200000
 gb_status gb_pack (size_t n, gb_life *life, int nsteps, size_t *arena, size_t *bound, gb_error *err);
 

@@ -25,8 +25,10 @@ size_t gb_step_scratch (const gb_device *dev, const gb_lowered *low, const gb_st
 gb_status gb_step_contract (const gb_step *s, gb_error *err) {
   const gb_call *c = s->is_fold || s->opaque.op != GB_OP_CALL ? NULL : gb_call_get((int)s->opaque.attr.i[0]);
   if (c == NULL || c->scratch_bytes != NULL) return GB_OK;
-  return gb_fail(err, GB_EREFUSED, "%s declares no bytes, so that no plan can count on it: add bytes = what its work takes "
-                 "beyond arguments and result", c->name);
+  return gb_fail(err, GB_EREFUSED,
+                 "%s declares no bytes, so that no plan can count on it: add bytes = what its work takes "
+                 "beyond arguments and result",
+                 c->name);
 }
 
 static bool exists (const gb_lowered *low, gb_demand d, int b) {
@@ -98,12 +100,14 @@ static void find_compact (const gb_lowered *low, gb_placement *p) {
     if (p->compact[b]) p->life[b].bytes = low->buf[b].bytes / c->extent * p->chunk;
 }
 
-/* Staged values that do not exist and that nobody asked for take no bytes of their own: nodes hold windows of them. */
+/* Staged values that do not exist and that nobody asked for take no bytes of their own: nodes hold windows
+** of them. */
 static void find_inside (const gb_lowered *low, gb_placement *p) {
   for (int k = 0; p->nest != NULL && k < p->nest->nnodes; k++) {
     const gb_nest_node *n = &p->nest->node[k];
     const int b = low->step[n->step].out[0];
-    if (!n->made.cut || !p->runs[n->step] || p->write[b] != GB_HOME_ARENA || p->read[b] != GB_HOME_ARENA) continue;
+    if (!n->made.cut || !p->runs[n->step] || p->write[b] != GB_HOME_ARENA || p->read[b] != GB_HOME_ARENA)
+      continue;
     p->compact[b] = true;
     p->life[b].bytes = 0;
   }
@@ -129,7 +133,9 @@ static void find_packed (const gb_lowered *low, const gb_form_of_run *form, gb_p
   for (int i = 0; i < form->npacked_factors; i++) {
     const gb_packed_factor *t = &form->packed_factor[i];
     if (gb_is_within(p->tiling, t->store) || gb_sums_in_grains(p, t->store)) continue;
-    if (!p->runs[t->store] || !p->runs[t->factor] || !is_temporary(p, t->matrix) || !is_temporary(p, t->result)) continue;
+    if (!p->runs[t->store] || !p->runs[t->factor] || !is_temporary(p, t->matrix) ||
+        !is_temporary(p, t->result))
+      continue;
     const gb_buf *k = &low->buf[t->matrix];
     p->packed[t->matrix] = p->packed[t->result] = true;
     p->life[t->matrix].bytes = p->life[t->result].bytes = gb_packed_bytes(k->shape.dim[0], k->dtype);
@@ -149,8 +155,9 @@ static void touch_step (const gb_lowered *low, gb_demand d, gb_placement *p, int
     if (!exists(low, d, st->in[i])) touch_buffer(p, st->in[i], place);
 }
 
-/* Everything that node k and what is inside it touch lives where the outermost reader runs. Nodes inside it run one after the other,
-** 'turn' counts them; what one of them holds lives until its reader has run. Returns the turn of k. */
+/* Everything that node k and what is inside it touch lives where the outermost reader runs. Nodes inside
+** it run one after the other, 'turn' counts them; what one of them holds lives until its reader has run.
+** Returns the turn of k. */
 static int touch_node (const gb_lowered *low, gb_demand d, gb_placement *p, int k, int place, int turn) {
   const gb_nest_node *n = &p->nest->node[k];
   const int begin = turn;
@@ -158,7 +165,8 @@ static int touch_node (const gb_lowered *low, gb_demand d, gb_placement *p, int 
   for (int i = 0; i < n->nreads; i++)
     if (p->compact[n->read[i].buf]) turn = touch_node(low, d, p, n->read[i].node, place, turn) + 1;
   const gb_life life = {.first = place, .last = place};
-  p->room[k] = (gb_nest_room){.result = life, .scratch = life, .state = life, .begin = begin, .turn = turn, .end = turn};
+  p->room[k] = (gb_nest_room){
+      .result = life, .scratch = life, .state = life, .begin = begin, .turn = turn, .end = turn};
   for (int i = 0; i < n->nreads; i++)
     if (p->compact[n->read[i].buf]) p->room[n->read[i].node].end = turn;
   return turn;
@@ -201,12 +209,14 @@ int gb_overwritten (const gb_step *st) {
   if (st->is_fold) return -1;
   switch (st->opaque.op) {
     case GB_OP_CHOLESKY: return 0;
-    case GB_OP_TRISOLVE: case GB_OP_SOLVE_CHOL: return 1;
+    case GB_OP_TRISOLVE:
+    case GB_OP_SOLVE_CHOL: return 1;
     default: return -1;
   }
 }
 
-/* A temporary that nobody reads after place t, and its step only as operand k; not one that the next window needs. */
+/* A temporary that nobody reads after place t, and its step only as operand k; not one that the next
+** window needs. */
 static bool is_free_after (const gb_lowered *low, const gb_placement *p, int t, int k) {
   const gb_step *st = &low->step[p->order[t]];
   const int b = st->in[k];
@@ -262,7 +272,8 @@ static void find_workspaces (const gb_lowered *low, const gb_form_of_run *form, 
   find_rooms(low, form, p);
 }
 
-/* Time for packing: a place with a nest is as many moments as nodes run there. moment[t]: the first one of place t. */
+/* Time for packing: a place with a nest is as many moments as nodes run there. moment[t]: the first one of
+** place t. */
 static int count_moments (const gb_placement *p, int *moment) {
   int all = 0;
   for (int t = 0; t < p->nsteps; t++) {
@@ -276,7 +287,7 @@ static int count_moments (const gb_placement *p, int *moment) {
 
 typedef struct gathered {
   const int *moment;
-  gb_life *life;             /* in moments */
+  gb_life *life; /* in moments */
   gb_life **own;
   size_t n;
 } gathered;
@@ -355,8 +366,10 @@ size_t gb_nest_bytes (const gb_placement *p, int place) {
       const gb_nest_room *r = &p->room[k];
       if (holds(&r->result, place, turn, gb_nest_from(p, k), r->end))
         held = gb_add_sizes(held, gb_round_size(r->result.bytes));
-      if (holds(&r->scratch, place, turn, r->turn, r->turn)) held = gb_add_sizes(held, gb_round_size(r->scratch.bytes));
-      if (holds(&r->state, place, turn, r->begin, r->turn)) held = gb_add_sizes(held, gb_round_size(r->state.bytes));
+      if (holds(&r->scratch, place, turn, r->turn, r->turn))
+        held = gb_add_sizes(held, gb_round_size(r->scratch.bytes));
+      if (holds(&r->state, place, turn, r->begin, r->turn))
+        held = gb_add_sizes(held, gb_round_size(r->state.bytes));
     }
     if (held > most) most = held;
   }
@@ -406,7 +419,8 @@ gb_placement *gb_placement_new (const gb_lowered *low, gb_tiling *tiling, gb_til
   if (tiling != NULL) tiling->refs++;
   if (grains != NULL) grains->refs++;
   if (p->runs != NULL && p->order != NULL && p->compact != NULL && p->packed != NULL && p->sent != NULL &&
-      p->state != NULL && p->read != NULL && p->write != NULL && p->into != NULL && p->life != NULL && p->scratch != NULL) {
+      p->state != NULL && p->read != NULL && p->write != NULL && p->into != NULL && p->life != NULL &&
+      p->scratch != NULL) {
     find_order(p, order);
     return p;
   }

@@ -6,68 +6,74 @@
 #include <stdbool.h>
 
 #include "lower/lower.h"
+#include "plan/place/pack.h"
 #include "plan/tile/axes.h"
 #include "plan/tile/nest.h"
-#include "plan/place/pack.h"
 #include "plan/tile/packed_factor.h"
 
 typedef enum gb_home {
-  GB_HOME_NONE,              /* no running step touches it */
-  GB_HOME_VALUE,             /* a leaf, or a node's value that exists already */
+  GB_HOME_NONE,  /* no running step touches it */
+  GB_HOME_VALUE, /* a leaf, or a node's value that exists already */
   GB_HOME_ARENA,
-  GB_HOME_OUTPUT,            /* storage of its own, handed to a requested node */
-  GB_HOME_CACHE,             /* storage of its own, kept by its node until memory is short */
-  GB_HOME_SHARED             /* where the result of its last reader will be, which works in place */
+  GB_HOME_OUTPUT, /* storage of its own, handed to a requested node */
+  GB_HOME_CACHE,  /* storage of its own, kept by its node until memory is short */
+  GB_HOME_SHARED  /* where the result of its last reader will be, which works in place */
 } gb_home;
 
-/* Time is counted in places of the order in which steps run; those within a loop run once a window of its axis. */
+/* Time is counted in places of the order in which steps run; those within a loop run once a window of its
+** axis. */
 typedef struct gb_placement {
   int refs;
-  int nbufs, nsteps, nrun;   /* steps that run: those whose results are needed and do not exist */
-  bool *runs;                /* [nsteps] */
-  int *order;                /* [nsteps] the step at each place */
+  int nbufs, nsteps, nrun; /* steps that run: those whose results are needed and do not exist */
+  bool *runs;              /* [nsteps] */
+  int *order;              /* [nsteps] the step at each place */
   gb_tiling *tiling;       /* counted; the steps within it run once a window; NULL: nothing is cut */
-  gb_tiling *grains;        /* counted; sums over its axis run in pieces of its grain, cut or not; NULL: no such sums */
-  size_t chunk;              /* indices of a window, a multiple of the tiling's unit; the last may have fewer; 0: the
-                                steps within run on other devices only */
-  const gb_nest *nest;       /* of the program; NULL: no step is inside another. Never together with a tiling */
-  size_t rows;               /* nest: indices of a window, where units and extents allow */
-  gb_nest_room *room;        /* [nodes of the nest] */
-  size_t lo, hi;             /* the part of the axis that runs here: all of it but where devices share it */
+  /* counted; sums over its axis run in pieces of its grain, cut or not; NULL: no such sums */
+  gb_tiling *grains;
+  /* indices of a window, a multiple of the tiling's unit; the last may have fewer; 0: the steps within run
+  ** on other devices only */
+  size_t chunk;
+  const gb_nest *nest; /* of the program; NULL: no step is inside another. Never together with a tiling */
+  size_t rows;         /* nest: indices of a window, where units and extents allow */
+  gb_nest_room *room;  /* [nodes of the nest] */
+  size_t lo, hi;       /* the part of the axis that runs here: all of it but where devices share it */
   int loop_first, loop_last; /* places of the steps within; -1 where nothing is cut */
   unsigned char *read;       /* [nbufs] gb_home: where readers find it */
-  unsigned char *write; /* [nbufs] gb_home: where its step writes it; a step with several results may have to
-                                write one that exists: it goes to the arena, and nobody reads it there */
-  int *into;                 /* [nbufs] SHARED: the buffer whose place it takes; else -1 */
-  bool *compact;             /* [nbufs] only a window of it exists at a time */
-  bool *sent;                /* [nbufs] on another device than the first: copied there from its last place */
-  bool *packed;              /* [nbufs] it is a packed triangle */
-  gb_life *life;             /* [nbufs] places; the offset counts where 'write' is the arena */
-  gb_life *scratch;          /* [nsteps] */
-  gb_life *state;            /* [nsteps] totals that a fold keeps from window to window */
-  size_t arena, outputs, caches, peak;   /* bytes; peak = arena + outputs + caches; SIZE_MAX: past counting */
-  size_t arena_bound;        /* the most arena bytes live in one step */
+  /* [nbufs] gb_home: where its step writes it; a step with several results may have to write one that
+  ** exists: it goes to the arena, and nobody reads it there */
+  unsigned char *write;
+  int *into;        /* [nbufs] SHARED: the buffer whose place it takes; else -1 */
+  bool *compact;    /* [nbufs] only a window of it exists at a time */
+  bool *sent;       /* [nbufs] on another device than the first: copied there from its last place */
+  bool *packed;     /* [nbufs] it is a packed triangle */
+  gb_life *life;    /* [nbufs] places; the offset counts where 'write' is the arena */
+  gb_life *scratch; /* [nsteps] */
+  gb_life *state;   /* [nsteps] totals that a fold keeps from window to window */
+  size_t arena, outputs, caches, peak; /* bytes; peak = arena + outputs + caches; SIZE_MAX: past counting */
+  size_t arena_bound;                  /* the most arena bytes live in one step */
 } gb_placement;
 
 /* What is asked of a lowered graph, by buffer: it is wanted as a result; its value exists; it may be kept
 ** as a cache (else it is a temporary). */
-typedef struct gb_demand { const bool *want, *have, *keep; } gb_demand;
+typedef struct gb_demand {
+  const bool *want, *have, *keep;
+} gb_demand;
 
 /* How the steps are to run. */
 typedef struct gb_form_of_run {
-  gb_tiling *tiling;       /* NULL: every step once */
-  gb_tiling *grains;        /* as in gb_placement */
+  gb_tiling *tiling; /* NULL: every step once */
+  gb_tiling *grains; /* as in gb_placement */
   size_t chunk;
-  const gb_nest *nest;       /* NULL: none; staged values that exist or are wanted are never made by windows */
+  const gb_nest *nest; /* NULL: none; staged values that exist or are wanted are never made by windows */
   size_t rows;
-  const int *order;          /* [steps] a topological order; NULL: the program's */
-  const gb_packed_factor *packed_factor;   /* to be packed where requests and existing values allow */
+  const int *order;                      /* [steps] a topological order; NULL: the program's */
+  const gb_packed_factor *packed_factor; /* to be packed where requests and existing values allow */
   int npacked_factors;
   /* Bytes that step s needs while it runs, and from window to window (0 where it is not within). */
   void (*workspace)(const void *ud, const gb_placement *p, int s, size_t *scratch, size_t *state);
   void (*inside)(const void *ud, const gb_placement *p, int node, size_t *scratch, size_t *state);
   const void *ud;
-  size_t hi;                 /* only [0, hi) of the axis runs here; 0: all of it */
+  size_t hi; /* only [0, hi) of the axis runs here; 0: all of it */
 } gb_form_of_run;
 
 /* Step s accumulates over the axis of the grains, piece by piece. */
@@ -84,21 +90,23 @@ int gb_overwritten (const gb_step *st);
 const gb_packed_factor *gb_packed_store (const gb_placement *p, const gb_packed_factor *t, int n, int s);
 /* Where buffer b is written once sharing is seen through: never SHARED. */
 gb_home gb_placement_home (const gb_placement *p, int b);
-void gb_placement_unref (gb_placement *p);   /* NULL is fine */
+void gb_placement_unref (gb_placement *p); /* NULL is fine */
 
 /* The node of step s, which makes operands inside it; -1: it makes none. */
 int gb_nest_at (const gb_placement *p, int s);
-/* The first turn of the result of node k: what runs inside it writes parts of it, where it has windows of its own. */
+/* The first turn of the result of node k: what runs inside it writes parts of it, where it has windows of
+** its own. */
 static inline int gb_nest_from (const gb_placement *p, int k) {
   return p->nest->node[k].own.cut ? p->room[k].begin : p->room[k].turn;
 }
-/* The most that the nodes at a place hold at once, scratch of the outermost reader included; 0: no nest runs there. */
+/* The most that the nodes at a place hold at once, scratch of the outermost reader included; 0: no nest
+** runs there. */
 size_t gb_nest_bytes (const gb_placement *p, int place);
 /* Step s is run by the loops of others only. */
 bool gb_runs_inside (const gb_lowered *low, const gb_placement *p, int s);
 
-/* What gb_place is made of, for placements on other devices (remote.h): an empty one, NULL: no memory; the order of its
-** steps; and its arena packed. */
+/* What gb_place is made of, for placements on other devices (remote.h): an empty one, NULL: no memory; the
+** order of its steps; and its arena packed. */
 gb_placement *gb_placement_new (const gb_lowered *low, gb_tiling *tiling, gb_tiling *grains, size_t chunk,
                                 const int *order);
 gb_status gb_placement_pack (gb_placement *p, gb_error *err);

@@ -6,7 +6,8 @@
 
 /* layouts */
 
-/* Elements that dimensions of smaller stride than 'dim' span; with 'windows' false where they reach past it. */
+/* Elements that dimensions of smaller stride than 'dim' span; with 'windows' false where they reach past
+** it. */
 static void lay_window (const gb_buf *b, int dim, gb_window_layout *l) {
   const size_t step = (size_t)b->stride[dim];
   l->step = step;
@@ -37,7 +38,9 @@ gb_window_layout gb_window_layout_of (const gb_buf *b, int dim) {
   return l;
 }
 
-static size_t run_of (const gb_window_layout *l, size_t n) { return ((n - 1) * l->step + l->tail) * l->width; }
+static size_t run_of (const gb_window_layout *l, size_t n) {
+  return ((n - 1) * l->step + l->tail) * l->width;
+}
 
 size_t gb_window_layout_bytes (const gb_window_layout *l, size_t n) {
   return n == 0 ? 0 : (l->outer - 1) * n * l->step * l->width + run_of(l, n);
@@ -62,8 +65,8 @@ typedef struct mover {
   const gb_placement *home;
   const gb_tiling *c;
   gb_placement *p;
-  gb_window_layout *layout;           /* [buffers] */
-  bool *made;                  /* [buffers] by a step that runs here */
+  gb_window_layout *layout; /* [buffers] */
+  bool *made;               /* [buffers] by a step that runs here */
 } mover;
 
 /* Every access of the fold to its operand 'slot' moves the dimension by the cut axis alone. */
@@ -73,14 +76,15 @@ static bool fold_reads_windows (const mover *m, const gb_step *st, const gb_cut 
     const gb_operand *o = &st->fold.operand[i];
     gb_cut own;
     if (o->slot != slot) continue;
-    if (!gb_cut_axis_of(&st->fold, o->stride, o->offset, &m->low->buf[b], m->c->dim[b], m->c->grain,
-                        &own) || !gb_cut_same(&own, c))
+    if (!gb_cut_axis_of(&st->fold, o->stride, o->offset, &m->low->buf[b], m->c->dim[b], m->c->grain, &own) ||
+        !gb_cut_same(&own, c))
       return false;
   }
   return true;
 }
 
-/* The op cuts its operand 'slot' along the dimension that is the axis; not where it sees the buffer in another shape. */
+/* The op cuts its operand 'slot' along the dimension that is the axis; not where it sees the buffer in
+** another shape. */
 static bool opaque_reads_windows (const mover *m, const gb_step *st, const gb_cut *c, int slot) {
   const int b = st->in[slot];
   return slot < GB_CUT_SLOTS && c->in_dim[slot] == m->c->dim[b] &&
@@ -110,7 +114,8 @@ static void put_in_arena (const mover *m, int b, size_t bytes) {
   m->p->life[b].bytes = bytes;
 }
 
-/* A result that is accumulated: folds keep totals and need it for the end of the axis only, products add to it. */
+/* A result that is accumulated: folds keep totals and need it for the end of the axis only, products add
+** to it. */
 static void place_late (const mover *m, const gb_step *st, int b) {
   const bool kept = !st->is_fold || m->p->hi == m->c->extent;
   put_in_arena(m, b, kept ? m->low->buf[b].bytes : 0);
@@ -172,7 +177,8 @@ static void place_workspaces (const gb_split_job *job, gb_placement *p) {
 
 /* copies */
 
-static void add_copy (gb_remote *a, gb_copy_kind kind, int buf, int step, int place, const gb_window_layout *l) {
+static void add_copy (gb_remote *a, gb_copy_kind kind, int buf, int step, int place,
+                      const gb_window_layout *l) {
   if (kind == GB_COPY_BACK || kind == GB_COPY_RESULT) a->place->sent[buf] = true;
   a->copy[a->ncopies++] = (gb_copy){kind, buf, step, place, l == NULL ? (gb_window_layout){0} : *l};
 }
@@ -221,12 +227,15 @@ static gb_status place_part (const gb_split_job *job, const mover *m, gb_remote 
   return find_copies(m, out, err);
 }
 
-gb_status gb_place_away (const gb_split_job *job, const gb_placement *home, size_t lo, size_t hi, size_t chunk,
-                         gb_remote *out, gb_error *err) {
+gb_status gb_place_away (const gb_split_job *job, const gb_placement *home, size_t lo, size_t hi,
+                         size_t chunk, gb_remote *out, gb_error *err) {
   const size_t nb = (size_t)job->low->nbufs + 1;
-  mover m = {.low = job->low, .home = home, .c = home->tiling,
+  mover m = {.low = job->low,
+             .home = home,
+             .c = home->tiling,
              .p = gb_placement_new(job->low, home->tiling, home->grains, chunk, home->order),
-             .layout = calloc(nb, sizeof *m.layout), .made = calloc(nb, sizeof *m.made)};
+             .layout = calloc(nb, sizeof *m.layout),
+             .made = calloc(nb, sizeof *m.made)};
   gb_status rc = GB_OK;
   *out = (gb_remote){.place = m.p};
   if (m.p == NULL || m.layout == NULL || m.made == NULL)

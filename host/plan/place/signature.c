@@ -1,5 +1,5 @@
-/* signature.c - which arithmetic makes a buffer: two plans that give one node the same signature give it the
-** same bits.
+/* signature.c - which arithmetic makes a buffer: two plans that give one node the same signature give it
+** the same bits.
 **
 ** Plans of other requests may compute a node otherwise: a fold that it shares with another result has
 ** other axes in its lanes, so its sums run in another order. A value that exists stands in for a step only
@@ -11,9 +11,9 @@
 
 typedef struct signer {
   const gb_step *st;
-  const uint64_t *made;        /* signatures of buffers so far */
-  uint64_t *value;             /* of the fold's values */
-  uint64_t loops;              /* of the loops open around the instruction */
+  const uint64_t *made; /* signatures of buffers so far */
+  uint64_t *value;      /* of the fold's values */
+  uint64_t loops;       /* of the loops open around the instruction */
 } signer;
 
 static uint64_t of_operand (const signer *s, int x) {
@@ -90,7 +90,8 @@ static void sign_opaque (const gb_step *st, uint64_t cut, uint64_t *made) {
 }
 
 /* The blocks of a product go by the grain as well, whichever of its axes the batch is. */
-gb_status gb_buffer_signatures (const gb_lowered *low, const gb_tiling *batch, uint64_t *made, gb_error *err) {
+gb_status gb_buffer_signatures (const gb_lowered *low, const gb_tiling *batch, uint64_t *made,
+                                gb_error *err) {
   for (int b = 0; b < low->nbufs; b++) made[b] = low->buf[b].cls == GB_BUF_LEAF;
   for (int s = 0; s < low->nsteps; s++) {
     const gb_cut *c = batch == NULL ? NULL : &batch->cut[s];

@@ -1,7 +1,9 @@
-/* calibrate.c - measures a device sheet: small folds of which one is another and one instruction more, streams, canonical blocks.
+/* calibrate.c - measures a device sheet: small folds of which one is another and one instruction more,
+** streams, canonical blocks.
 **
-** What one instruction costs is a difference of two folds, both the fastest of several runs of about 0.1 ms; nothing is
-** taken for cheaper than to be issued. Single figures are of one thread: a pool of one stands in for the device's. */
+** What one instruction costs is a difference of two folds, both the fastest of several runs of about 0.1
+** ms; nothing is taken for cheaper than to be issued. Single figures are of one thread: a pool of one
+** stands in for the device's. */
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -11,13 +13,14 @@
 #include "plan/price/profile.h"
 
 enum {
-  LANES = 512, ROWS = 1024,            /* of a probe */
-  FEW_ROWS = 256,                      /* of the many of elementwise ops */
-  FLAT = 64,                           /* rows of a probe whose tile is stored or read: 256 KiB in f64 */
-  APART = FLAT + 8,                    /* elements between lanes read across: no power of two */
-  STRIP = 1 << 14,                     /* lanes of a strip in the second-level cache */
-  ORDER = 256,                         /* of matrices */
-  LONG = 1 << 16                       /* elements sorted */
+  LANES = 512,
+  ROWS = 1024,      /* of a probe */
+  FEW_ROWS = 256,   /* of the many of elementwise ops */
+  FLAT = 64,        /* rows of a probe whose tile is stored or read: 256 KiB in f64 */
+  APART = FLAT + 8, /* elements between lanes read across: no power of two */
+  STRIP = 1 << 14,  /* lanes of a strip in the second-level cache */
+  ORDER = 256,      /* of matrices */
+  LONG = 1 << 16    /* elements sorted */
 };
 
 #define MIB ((size_t)1 << 20)
@@ -28,18 +31,18 @@ enum {
 #define PAGE 4096
 
 typedef struct bench {
-  gb_device *dev, one;                 /* all threads; one */
+  gb_device *dev, one; /* all threads; one */
   gb_device_profile *r;
-  gb_type_profile *to;                   /* of 'type' */
+  gb_type_profile *to; /* of 'type' */
   gb_dtype type;
   char *stream, *data, *matrix, *out, *scratch;
-  gb_status rc;                        /* the first failure; nothing is run after it */
+  gb_status rc; /* the first failure; nothing is run after it */
   gb_error *err;
 } bench;
 
 static const double pairs = (double)LANES * ROWS;
 
-/* -- running --------------------------------------------------------------------------------------------- */
+/* -- running */
 
 /* Beyond the call itself. */
 static double time_on (bench *b, gb_device *dev, gb_probe *p) {
@@ -55,7 +58,7 @@ static double at_least_issued (const bench *b, double seconds) {
   return fmax(seconds, 1 / (b->r->device.issue * (b->type == GB_F32 ? 16 : 8)));
 }
 
-/* -- operands ------------------------------------------------------------------------------------------- */
+/* -- operands */
 
 /* Numbers in (0.2, 0.45), where every op is at home; a matrix that dominates its diagonal. */
 static void fill (bench *b) {
@@ -69,7 +72,7 @@ static void fill (bench *b) {
     gb_element_set(b->matrix, i, b->type, i % (ORDER + 1) == 0 ? ORDER : gb_element_get(b->data, i, b->type));
 }
 
-/* -- parts of probes ------------------------------------------------------------------------------------- */
+/* -- parts of probes */
 
 static const gb_axes lane_bit = 1u << GB_PROBE_LANE, tile_bit = 1u << GB_PROBE_TILE;
 
@@ -83,32 +86,60 @@ static int begin_sum (bench *b, gb_probe *p, size_t rows, size_t inner) {
 /* A distance or a product of points with d features. */
 static int begin_points (bench *b, gb_probe *p, gb_ins_kind kind, size_t d) {
   gb_probe_begin(p, b->type, LANES, ROWS, d);
-  const int x = gb_probe_operand(p, b->data, (ptrdiff_t)d, 0, 1), y = gb_probe_operand(p, b->data, 0, (ptrdiff_t)d, 1);
-  return gb_probe_ins(p, (gb_ins){.kind = kind, .a = -1, .b = -1, .c = -1, .x = x, .y = y, .w = -1, .axis = GB_PROBE_INNER});
+  const int x = gb_probe_operand(p, b->data, (ptrdiff_t)d, 0, 1),
+            y = gb_probe_operand(p, b->data, 0, (ptrdiff_t)d, 1);
+  return gb_probe_ins(
+      p, (gb_ins){.kind = kind, .a = -1, .b = -1, .c = -1, .x = x, .y = y, .w = -1, .axis = GB_PROBE_INNER});
 }
 
 static int add_radial (gb_probe *p, gb_profile profile, int order, int dalpha, int s) {
   const int c = gb_probe_const(p, 0.7), alpha = profile == GB_RQ ? gb_probe_const(p, 1.5) : -1;
-  return gb_probe_ins(p, (gb_ins){.kind = GB_INS_RADIAL, .profile = profile, .order = order, .dalpha = dalpha, .a = s, .b = c,
-                                  .c = alpha, .x = -1, .y = -1, .w = -1, .axis = -1});
+  return gb_probe_ins(p, (gb_ins){.kind = GB_INS_RADIAL,
+                                  .profile = profile,
+                                  .order = order,
+                                  .dalpha = dalpha,
+                                  .a = s,
+                                  .b = c,
+                                  .c = alpha,
+                                  .x = -1,
+                                  .y = -1,
+                                  .w = -1,
+                                  .axis = -1});
 }
 
 static void end_rows (bench *b, gb_probe *p, int value, gb_monoid m) {
   const bool position = m == GB_ARGMINIMUM || m == GB_ARGMAXIMUM, list = m == GB_KSMALLEST;
-  gb_probe_emit(p, value, (gb_out){.kind = GB_OUT_REDUCE, .monoid = m, .reduced = tile_bit, .x = -1, .y = -1, .axis = -1,
-                                   .slot2 = -1, .k = list ? 4 : 0, .kstride = list, .dtype = position ? GB_I64 : b->type,
-                                   .stride = {list ? 4 : 1}}, b->out);
+  gb_probe_emit(p, value,
+                (gb_out){.kind = GB_OUT_REDUCE,
+                         .monoid = m,
+                         .reduced = tile_bit,
+                         .x = -1,
+                         .y = -1,
+                         .axis = -1,
+                         .slot2 = -1,
+                         .k = list ? 4 : 0,
+                         .kstride = list,
+                         .dtype = position ? GB_I64 : b->type,
+                         .stride = {list ? 4 : 1}},
+                b->out);
 }
 
 /* Columns times sums over one side, weighted by the other operand. */
 static void end_contract (bench *b, gb_probe *p, int value, bool rows, int columns) {
   const int v = gb_probe_operand(p, b->data, rows ? 0 : columns, rows ? columns : 0, columns > 1);
-  gb_probe_emit(p, value, (gb_out){.kind = GB_OUT_CONTRACT, .monoid = GB_SUM, .reduced = rows ? tile_bit : lane_bit, .x = v,
-                                   .y = -1, .axis = columns > 1 ? GB_PROBE_INNER : -1, .slot2 = -1,
-                                   .stride = {rows ? columns : 0, rows ? 0 : columns, columns > 1}}, b->out);
+  gb_probe_emit(p, value,
+                (gb_out){.kind = GB_OUT_CONTRACT,
+                         .monoid = GB_SUM,
+                         .reduced = rows ? tile_bit : lane_bit,
+                         .x = v,
+                         .y = -1,
+                         .axis = columns > 1 ? GB_PROBE_INNER : -1,
+                         .slot2 = -1,
+                         .stride = {rows ? columns : 0, rows ? 0 : columns, columns > 1}},
+                b->out);
 }
 
-/* -- elementwise, monoids, contractions ------------------------------------------------------------------ */
+/* -- elementwise, monoids, contractions */
 
 static double time_map (bench *b, gb_op op) {
   gb_probe p;
@@ -131,7 +162,7 @@ static void measure_monoids (bench *b) {
   const double before = b->to->map[GB_OP_ADD];
   gb_probe p;
   for (int m = 0; m < GB_NMONOIDS; m++) {
-    if (m == GB_PROD) continue;                     /* would underflow: like a sum */
+    if (m == GB_PROD) continue; /* would underflow: like a sum */
     const int t = begin_sum(b, &p, ROWS, 1);
     end_rows(b, &p, t, (gb_monoid)m);
     b->to->reduce[m] = at_least_issued(b, time_one(b, &p) / pairs - before);
@@ -139,8 +170,16 @@ static void measure_monoids (bench *b) {
   b->to->reduce[GB_PROD] = b->to->reduce[GB_SUM];
   for (int both = 0; both < 2; both++) {
     const int t = begin_sum(b, &p, ROWS, 1);
-    gb_probe_emit(&p, t, (gb_out){.kind = GB_OUT_REDUCE, .monoid = GB_SUM, .reduced = both ? lane_bit | tile_bit : lane_bit,
-                                  .x = -1, .y = -1, .axis = -1, .slot2 = -1, .stride = {0, !both}}, b->out);
+    gb_probe_emit(&p, t,
+                  (gb_out){.kind = GB_OUT_REDUCE,
+                           .monoid = GB_SUM,
+                           .reduced = both ? lane_bit | tile_bit : lane_bit,
+                           .x = -1,
+                           .y = -1,
+                           .axis = -1,
+                           .slot2 = -1,
+                           .stride = {0, !both}},
+                  b->out);
     *(both ? &b->to->reduce_all : &b->to->reduce_col) = at_least_issued(b, time_one(b, &p) / pairs - before);
   }
 }
@@ -157,8 +196,15 @@ static double time_diff (bench *b, bool rows) {
   gb_probe p;
   const int t = begin_sum(b, &p, ROWS, D);
   const int x = gb_probe_operand(&p, b->data, D, 0, 1), y = gb_probe_operand(&p, b->data, 0, D, 1);
-  gb_probe_emit(&p, t, (gb_out){.kind = GB_OUT_DIFF, .monoid = GB_SUM, .reduced = rows ? tile_bit : lane_bit, .x = rows ? x : y,
-                                .y = rows ? y : x, .axis = GB_PROBE_INNER, .slot2 = -1, .stride = {rows ? D : 0, rows ? 0 : D, 1}},
+  gb_probe_emit(&p, t,
+                (gb_out){.kind = GB_OUT_DIFF,
+                         .monoid = GB_SUM,
+                         .reduced = rows ? tile_bit : lane_bit,
+                         .x = rows ? x : y,
+                         .y = rows ? y : x,
+                         .axis = GB_PROBE_INNER,
+                         .slot2 = -1,
+                         .stride = {rows ? D : 0, rows ? 0 : D, 1}},
                 b->out);
   return at_least_issued(b, (time_one(b, &p) / pairs - b->to->map[GB_OP_ADD]) / D);
 }
@@ -166,7 +212,8 @@ static double time_diff (bench *b, bool rows) {
 static void measure_contractions (bench *b) {
   enum { FEW = 4, MANY = 8, MORE = 24 };
   gb_type_profile *t = b->to;
-  const double row = time_contract(b, true, 1), col = time_contract(b, false, 1), many = time_contract(b, true, MANY);
+  const double row = time_contract(b, true, 1), col = time_contract(b, false, 1),
+               many = time_contract(b, true, MANY);
   t->column_row = at_least_issued(b, (time_contract(b, true, FEW) - row) / (FEW - 1));
   t->column_many = at_least_issued(b, (time_contract(b, true, MORE) - many) / (MORE - MANY));
   t->column_col = at_least_issued(b, (time_contract(b, false, MANY) - col) / (MANY - 1));
@@ -177,7 +224,7 @@ static void measure_contractions (bench *b) {
   t->diff_col = time_diff(b, false);
 }
 
-/* -- points ---------------------------------------------------------------------------------------------- */
+/* -- points */
 
 static double time_points (bench *b, gb_ins_kind kind, size_t d) {
   gb_probe p;
@@ -199,7 +246,8 @@ static void measure_fronts (bench *b) {
 }
 
 static gb_ins looped (gb_ins_kind kind, int a) {
-  return (gb_ins){.kind = kind, .monoid = GB_SUM, .a = a, .b = -1, .c = -1, .x = -1, .y = -1, .w = -1, .axis = -1};
+  return (gb_ins){
+      .kind = kind, .monoid = GB_SUM, .a = a, .b = -1, .c = -1, .x = -1, .y = -1, .w = -1, .axis = -1};
 }
 
 /* A distance written out: the sum over features of |x - y|. */
@@ -221,7 +269,8 @@ static double time_loop (bench *b) {
   p.ins[p.f.nins - 2].deps &= ~(1u << GB_PROBE_INNER);
   end_rows(b, &p, sum, GB_SUM);
   p.ins[p.f.nins - 1].deps &= ~(1u << GB_PROBE_INNER);
-  const double *map = b->to->map, known = b->to->reduce[GB_SUM] + D * (map[GB_OP_SUB] + map[GB_OP_ABS] + map[GB_OP_ADD]);
+  const double *map = b->to->map,
+               known = b->to->reduce[GB_SUM] + D * (map[GB_OP_SUB] + map[GB_OP_ABS] + map[GB_OP_ADD]);
   return at_least_issued(b, (time_one(b, &p) / pairs - known) / D);
 }
 
@@ -239,8 +288,10 @@ static double time_fused (bench *b, gb_profile profile, bool symmetric) {
   gb_probe p;
   gb_probe_begin(&p, b->type, LANES, symmetric ? LANES : ROWS, 3);
   const int x = gb_probe_operand(&p, b->data, 3, 0, 1), y = gb_probe_operand(&p, b->data, 0, 3, 1);
-  int v = gb_probe_ins(&p, (gb_ins){.kind = GB_INS_SQDIST, .a = -1, .b = -1, .c = -1, .x = x, .y = y, .w = -1,
-                                    .axis = GB_PROBE_INNER});
+  int v = gb_probe_ins(
+      &p,
+      (gb_ins){
+          .kind = GB_INS_SQDIST, .a = -1, .b = -1, .c = -1, .x = x, .y = y, .w = -1, .axis = GB_PROBE_INNER});
   v = add_radial(&p, profile, 0, 0, v);
   end_contract(b, &p, v, true, 1);
   p.f.symmetric = symmetric;
@@ -259,7 +310,7 @@ static void measure_profiles (bench *b) {
   b->to->fused_symmetric = time_fused(b, GB_RBF, true) / time_fused(b, GB_RBF, false);
 }
 
-/* -- memory ---------------------------------------------------------------------------------------------- */
+/* -- memory */
 
 /* x_i + y_j, stored or summed; or stored values, along their lanes or across them, summed. */
 enum { FLAT_SUM, FLAT_STORE, FLAT_LOAD, FLAT_ACROSS };
@@ -272,7 +323,10 @@ static double time_flat (bench *b, int what) {
     t = gb_probe_load(&p, b->data, what == FLAT_LOAD ? 1 : APART, what == FLAT_LOAD ? LANES : 1);
   }
   if (what == FLAT_STORE)
-    gb_probe_emit(&p, t, (gb_out){.kind = GB_OUT_STORE, .x = -1, .y = -1, .axis = -1, .slot2 = -1, .stride = {1, LANES}}, b->out);
+    gb_probe_emit(
+        &p, t,
+        (gb_out){.kind = GB_OUT_STORE, .x = -1, .y = -1, .axis = -1, .slot2 = -1, .stride = {1, LANES}},
+        b->out);
   else end_rows(b, &p, t, GB_SUM);
   return time_one(b, &p) / ((double)LANES * FLAT);
 }
@@ -280,8 +334,16 @@ static double time_flat (bench *b, int what) {
 static double time_random (bench *b, bool normal) {
   gb_probe p;
   const int t = begin_sum(b, &p, FLAT, 1), at = gb_probe_operand(&p, b->data, 1, LANES, 0);
-  const int u = gb_probe_ins(&p, (gb_ins){.kind = GB_INS_RAND, .profile = normal ? GB_M12 : GB_RBF, .a = -1, .b = -1, .c = -1,
-                                          .x = at, .y = -1, .w = -1, .axis = -1, .seed = {1, 2}});
+  const int u = gb_probe_ins(&p, (gb_ins){.kind = GB_INS_RAND,
+                                          .profile = normal ? GB_M12 : GB_RBF,
+                                          .a = -1,
+                                          .b = -1,
+                                          .c = -1,
+                                          .x = at,
+                                          .y = -1,
+                                          .w = -1,
+                                          .axis = -1,
+                                          .seed = {1, 2}});
   end_rows(b, &p, gb_probe_map(&p, GB_OP_ADD, t, u, -1), GB_SUM);
   return time_one(b, &p) / ((double)LANES * FLAT);
 }
@@ -292,15 +354,19 @@ static double time_strip (bench *b, int operands, int additions) {
   gb_probe_begin(&p, b->type, STRIP, 0, 1);
   int t = gb_probe_load(&p, b->data, 1, 0);
   for (int n = 1; n < operands; n++)
-    t = gb_probe_map(&p, GB_OP_ADD, t, gb_probe_load(&p, b->data + (size_t)n * STRIP * sizeof(double), 1, 0), -1);
+    t = gb_probe_map(&p, GB_OP_ADD, t, gb_probe_load(&p, b->data + (size_t)n * STRIP * sizeof(double), 1, 0),
+                     -1);
   for (int n = 0; n < additions; n++) t = gb_probe_map(&p, GB_OP_ADD, t, t, -1);
-  gb_probe_emit(&p, t, (gb_out){.kind = GB_OUT_STORE, .x = -1, .y = -1, .axis = -1, .slot2 = -1, .stride = {1}}, b->out);
+  gb_probe_emit(&p, t,
+                (gb_out){.kind = GB_OUT_STORE, .x = -1, .y = -1, .axis = -1, .slot2 = -1, .stride = {1}},
+                b->out);
   return time_one(b, &p) / STRIP;
 }
 
 static void measure_strips (bench *b) {
   gb_type_profile *t = b->to;
-  const double one = time_strip(b, 1, 1), more = time_strip(b, 1, 9), wide = time_strip(b, 5, 1), add = (more - one) / 8;
+  const double one = time_strip(b, 1, 1), more = time_strip(b, 1, 9), wide = time_strip(b, 5, 1),
+               add = (more - one) / 8;
   t->pass = at_least_issued(b, add - t->map[GB_OP_ADD]);
   t->strip_load = at_least_issued(b, (wide - one) / 4 - add);
   t->strip_store = at_least_issued(b, one - add - t->strip_load);
@@ -321,12 +387,23 @@ static double stream_rate (bench *b, gb_device *dev, size_t bytes, bool write) {
   gb_probe p;
   gb_probe_begin(&p, GB_F64, bytes / sizeof(double), 0, 1);
   const int v = write ? gb_probe_const(&p, 1) : gb_probe_load(&p, b->stream, 1, 0);
-  gb_probe_emit(&p, v, (gb_out){.kind = write ? GB_OUT_STORE : GB_OUT_REDUCE, .monoid = GB_SUM, .reduced = write ? 0 : lane_bit,
-                                .x = -1, .y = -1, .axis = -1, .slot2 = -1, .stride = {write}}, write ? b->stream : b->out);
+  gb_probe_emit(&p, v,
+                (gb_out){.kind = write ? GB_OUT_STORE : GB_OUT_REDUCE,
+                         .monoid = GB_SUM,
+                         .reduced = write ? 0 : lane_bit,
+                         .x = -1,
+                         .y = -1,
+                         .axis = -1,
+                         .slot2 = -1,
+                         .stride = {write}},
+                write ? b->stream : b->out);
   return (double)bytes / time_on(b, dev, &p);
 }
 
-typedef struct touch { char *at; int threads; } touch;
+typedef struct touch {
+  char *at;
+  int threads;
+} touch;
 
 static void touch_pages (void *ud, int thread) {
   const touch *t = ud;
@@ -335,7 +412,8 @@ static void touch_pages (void *ud, int thread) {
 
 static double fresh_once (bench *b, gb_pool *pool) {
   void *at = NULL;
-  if (b->rc == GB_OK) b->rc = gb_ledger_alloc(&b->dev->ledger, GB_MEM_WORKSPACE, FRESH_BYTES, "", "calibration", &at, b->err);
+  if (b->rc == GB_OK)
+    b->rc = gb_ledger_alloc(&b->dev->ledger, GB_MEM_WORKSPACE, FRESH_BYTES, "", "calibration", &at, b->err);
   if (b->rc != GB_OK) return 1;
   touch t = {at, gb_pool_threads(pool)};
   double (*const now)(void) = t.threads > 1 ? gb_clock : gb_clock_thread;
@@ -366,22 +444,27 @@ static void measure_memory (bench *b) {
   r->fresh_all = fmax(r->fresh, fresh_rate(b, b->dev->pool));
 }
 
-/* -- library calls --------------------------------------------------------------------------------------- */
+/* -- library calls */
 
 static double time_opaque (bench *b, gb_opaque *o) {
   const void *const in[] = {b->matrix, b->data};
   void *const out[] = {b->out, b->out + PART_BYTES / 4, b->out + PART_BYTES / 2};
   double seconds = 1;
   for (int i = 0; i < o->nin; i++) o->in_dtype[i] = b->type;
-  if (b->rc == GB_OK) b->rc = gb_probe_time_opaque(&b->one, o, in, out, b->scratch, PART_BYTES, &seconds, b->err);
+  if (b->rc == GB_OK)
+    b->rc = gb_probe_time_opaque(&b->one, o, in, out, b->scratch, PART_BYTES, &seconds, b->err);
   return fmax(seconds, 1e-9);
 }
 
 static gb_shape matrix_of (size_t n, size_t m) { return gb_shape_of(2, (size_t[]){n, m}); }
 
 static double time_square (bench *b, gb_op op, size_t n, size_t columns) {
-  gb_opaque o = {.op = op, .nin = columns > 0 ? 2 : 1, .nout = 1, .in_shape = {matrix_of(n, n), matrix_of(n, columns)},
-                 .out_dtype = {b->type, b->type, b->type}, .out_shape = {matrix_of(n, columns > 0 ? columns : n)}};
+  gb_opaque o = {.op = op,
+                 .nin = columns > 0 ? 2 : 1,
+                 .nout = 1,
+                 .in_shape = {matrix_of(n, n), matrix_of(n, columns)},
+                 .out_dtype = {b->type, b->type, b->type},
+                 .out_shape = {matrix_of(n, columns > 0 ? columns : n)}};
   if (op == GB_OP_LU_LOGDET) o.out_shape[0] = gb_shape_of(0, NULL);
   if (op == GB_OP_QR) o.nout = 2, o.out_shape[1] = matrix_of(n, n);
   if (op == GB_OP_EIGH) o.nout = 2, o.out_shape[0] = gb_shape_of(1, &n), o.out_shape[1] = matrix_of(n, n);
@@ -391,7 +474,11 @@ static double time_square (bench *b, gb_op op, size_t n, size_t columns) {
 
 static double time_sort (bench *b) {
   const size_t n = LONG;
-  gb_opaque o = {.op = GB_OP_SORT, .nin = 1, .nout = 2, .in_shape = {gb_shape_of(1, &n)}, .out_dtype = {b->type, GB_I64},
+  gb_opaque o = {.op = GB_OP_SORT,
+                 .nin = 1,
+                 .nout = 2,
+                 .in_shape = {gb_shape_of(1, &n)},
+                 .out_dtype = {b->type, GB_I64},
                  .out_shape = {gb_shape_of(1, &n), gb_shape_of(1, &n)}};
   return time_opaque(b, &o);
 }
@@ -434,7 +521,7 @@ static void measure_waking (bench *b) {
   }
 }
 
-/* -- the sheet ------------------------------------------------------------------------------------------- */
+/* -- the sheet */
 
 static void measure_type (bench *b, gb_dtype type) {
   b->type = type;
@@ -460,7 +547,7 @@ static double reference (bench *b) {
   return time_on(b, b->dev, &p);
 }
 
-#define BUSY_SHARE 0.8                 /* of a processor that is no longer all ours */
+#define BUSY_SHARE 0.8 /* of a processor that is no longer all ours */
 #define BUSY_SPREAD 0.5
 
 static void measure (bench *b) {
@@ -486,7 +573,8 @@ gb_status gb_device_profile_measure (gb_device *dev, gb_device_profile *out, gb_
   void *memory;
   bench b = {.dev = dev, .one = *dev, .r = out, .err = err};
   memset(out, 0, sizeof *out);
-  GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, STREAM_BYTES + 4 * PART_BYTES, "", "calibration", &memory, err));
+  GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, STREAM_BYTES + 4 * PART_BYTES, "", "calibration",
+                         &memory, err));
   b.rc = gb_pool_new(1, &b.one.pool, err);
   b.stream = memory;
   b.data = b.stream + STREAM_BYTES;

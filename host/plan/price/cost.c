@@ -1,16 +1,17 @@
-/* cost.c - what a fold does: its instructions by the level they run at, its outputs, and the bytes it moves. */
+/* cost.c - what a fold does: its instructions by the level they run at, its outputs, and the bytes it
+** moves. */
 #include "plan/price/cost.h"
 
 #include <math.h>
 
-#define NEAR_BYTES 262144.0            /* what the figures near, middle and far were measured with */
+#define NEAR_BYTES 262144.0 /* what the figures near, middle and far were measured with */
 #define MIDDLE_BYTES 8388608.0
 #define FAR_BYTES 67108864.0
-#define FRESH_BYTES 33554432.0         /* results from here on are mapped anew */
-#define ALONE 1e5                      /* instructions below which one thread runs a fold */
-#define MOST_CHAINED 4                 /* columns that need no tile */
+#define FRESH_BYTES 33554432.0 /* results from here on are mapped anew */
+#define ALONE 1e5              /* instructions below which one thread runs a fold */
+#define MOST_CHAINED 4         /* columns that need no tile */
 
-/* -- threads and memory ---------------------------------------------------------------------------------- */
+/* -- threads and memory */
 
 /* A figure of one thread and of all, in between. */
 static double between (const gb_device_profile *r, int threads, double one, double all) {
@@ -20,7 +21,8 @@ static double between (const gb_device_profile *r, int threads, double one, doub
 
 double gb_cost_speed (const gb_device_profile *r, int threads, double tasks) {
   if (threads <= 1 || tasks <= 1) return 1;
-  const double used = fmin(threads, tasks), each = r->threads > 1 ? (r->device.scaling - 1) / (r->threads - 1) : 1;
+  const double used = fmin(threads, tasks),
+               each = r->threads > 1 ? (r->device.scaling - 1) / (r->threads - 1) : 1;
   return fmax(1, (1 + (used - 1) * fmax(0, each)) * tasks / used / ceil(tasks / used));
 }
 
@@ -32,7 +34,8 @@ static double slope (double bytes, double from, double to, double near, double f
 
 /* Bytes a second where so many are touched: of the cache that holds them, and in between. */
 static double rate_of (const gb_device_profile *r, int threads, double bytes, double one, double all) {
-  const double far = between(r, threads, one, all), middle = fmax(far, r->middle), near = fmax(middle, r->near);
+  const double far = between(r, threads, one, all), middle = fmax(far, r->middle),
+               near = fmax(middle, r->near);
   return 1 / (bytes < MIDDLE_BYTES ? slope(bytes, NEAR_BYTES, MIDDLE_BYTES, near, middle)
                                    : slope(bytes, MIDDLE_BYTES, FAR_BYTES, middle, far));
 }
@@ -49,16 +52,16 @@ double gb_cost_map (const gb_device_profile *r, int threads, double bytes) {
   return bytes < FRESH_BYTES ? 0 : bytes / between(r, threads, r->fresh, r->fresh_all);
 }
 
-/* -- the domain ------------------------------------------------------------------------------------------ */
+/* -- the domain */
 
 typedef struct domain {
   const gb_device_profile *r;
   const gb_type_profile *t;
   const gb_fold *f;
-  gb_axes lane, tile;                  /* bits; 0 = none */
-  double lanes, rows, outer, supers;   /* lanes rounded up to whole blocks */
-  double full, mirrored;               /* (LANE, TILE) points of one outer index visited; how many of them twice over */
-  double compute;                      /* seconds of one thread so far */
+  gb_axes lane, tile;                /* bits; 0 = none */
+  double lanes, rows, outer, supers; /* lanes rounded up to whole blocks */
+  double full, mirrored; /* (LANE, TILE) points of one outer index visited; how many of them twice over */
+  double compute;        /* seconds of one thread so far */
 } domain;
 
 static gb_axes bit (int axis) { return axis < 0 ? 0 : (gb_axes)1 << axis; }
@@ -78,15 +81,15 @@ static domain domain_of (const gb_device_profile *r, const gb_fold *f) {
   return d;
 }
 
-/* How often a value of this dependence set is computed, loops over INNER axes aside. Values of one side are computed for
-** every block of lanes, or for every super-tile. */
+/* How often a value of this dependence set is computed, loops over INNER axes aside. Values of one side
+** are computed for every block of lanes, or for every super-tile. */
 static double points (const domain *d, gb_axes deps) {
   const bool lane = (deps & d->lane) != 0, tile = (deps & d->tile) != 0;
   const double each = lane && tile ? d->full : lane ? d->lanes : tile ? d->rows * d->supers : 1;
   return d->outer * each;
 }
 
-/* -- instructions ---------------------------------------------------------------------------------------- */
+/* -- instructions */
 
 /* The instruction that makes value v. */
 static const gb_ins *maker (const domain *d, int v) {
@@ -96,7 +99,8 @@ static const gb_ins *maker (const domain *d, int v) {
 }
 
 static bool is_plain_front (const domain *d, const gb_ins *front) {
-  return front != NULL && front->kind == GB_INS_SQDIST && front->w < 0 && (front->deps & d->lane) != 0 && (front->deps & d->tile) != 0;
+  return front != NULL && front->kind == GB_INS_SQDIST && front->w < 0 && (front->deps & d->lane) != 0 &&
+         (front->deps & d->tile) != 0;
 }
 
 /* Whether i is a plain profile of a distance, computed with it in one pass. */
@@ -105,7 +109,8 @@ static bool is_fused_radial (const domain *d, const gb_ins *i) {
 }
 
 static double front_cost (const domain *d, const gb_ins *front, const gb_ins *profile, double columns) {
-  return d->t->fused[profile->profile] + 1 / gb_device_profile_bound(d->r, d->f->compute, extent(d->f, front->axis), columns);
+  return d->t->fused[profile->profile] +
+         1 / gb_device_profile_bound(d->r, d->f->compute, extent(d->f, front->axis), columns);
 }
 
 static int readers (const domain *d, int v) {
@@ -141,7 +146,8 @@ static double cost_of_ins (const domain *d, const gb_ins *i) {
     case GB_INS_IOTA: return t->map[GB_OP_ADD] + pass;
     case GB_INS_RAND: return i->profile == 0 ? t->rand : t->randn;
     case GB_INS_MAP: return t->map[i->op] + pass;
-    case GB_INS_SQDIST: return t->sqdist + n * (t->sqdist_feature + (i->w >= 0 ? t->map[GB_OP_MUL] / 2 : 0)) + pass;
+    case GB_INS_SQDIST:
+      return t->sqdist + n * (t->sqdist_feature + (i->w >= 0 ? t->map[GB_OP_MUL] / 2 : 0)) + pass;
     case GB_INS_DOT: return t->dot + n * t->dot_feature + pass;
     case GB_INS_RADIAL:
       if (is_fused_radial(d, i) && readers(d, i->a) == 1) return front_cost(d, maker(d, i->a), i, 0);
@@ -164,18 +170,22 @@ static gb_axes loop_deps (const gb_fold *f, int n) {
   return deps;
 }
 
-/* -- outputs --------------------------------------------------------------------------------------------- */
+/* -- outputs */
 
 /* Seconds a value that is handed to the output, and a mirrored value more. */
 static double cost_of_sink (const domain *d, const gb_out *o, bool mirror) {
   const gb_type_profile *t = d->t;
-  const bool strip = d->tile == 0, lane = (o->reduced & d->lane) != 0 || mirror, tile = (o->reduced & d->tile) != 0;
-  const double columns = extent(d->f, o->axis), kept = columns > MOST_CHAINED ? t->contract_many + columns * t->column_many : 0;
+  const bool strip = d->tile == 0, lane = (o->reduced & d->lane) != 0 || mirror,
+             tile = (o->reduced & d->tile) != 0;
+  const double columns = extent(d->f, o->axis),
+               kept = columns > MOST_CHAINED ? t->contract_many + columns * t->column_many : 0;
   if (!lane && !tile) return strip ? t->strip_store : t->store;
   if (o->kind == GB_OUT_DIFF) return columns * (lane ? t->diff_col : t->diff_row);
-  if (o->kind == GB_OUT_CONTRACT && lane && tile && !mirror) return columns * (t->map[GB_OP_MUL] + t->reduce_all + t->pass);
+  if (o->kind == GB_OUT_CONTRACT && lane && tile && !mirror)
+    return columns * (t->map[GB_OP_MUL] + t->reduce_all + t->pass);
   if (o->kind == GB_OUT_CONTRACT && lane) return t->contract_col + columns * t->column_col;
-  if (o->kind == GB_OUT_CONTRACT) return fmax(kept, t->contract_row + fmin(columns, MOST_CHAINED) * t->column_row);
+  if (o->kind == GB_OUT_CONTRACT)
+    return fmax(kept, t->contract_row + fmin(columns, MOST_CHAINED) * t->column_row);
   const double sum = !lane ? 0 : tile && !mirror ? t->reduce_all : t->reduce_col;
   return lane ? sum + (o->monoid < GB_LSE ? 0 : t->reduce[o->monoid]) : t->reduce[o->monoid];
 }
@@ -198,9 +208,11 @@ static const gb_ins *fused_profile (const domain *d) {
     else if (i->kind == GB_INS_RADIAL && front != NULL && profile == NULL && i->a == front->dst) profile = i;
     else return NULL;
   }
-  if (profile == NULL || profile->order != 0 || profile->dalpha != 0 || d->f->nouts != 1 || d->tile == 0) return NULL;
+  if (profile == NULL || profile->order != 0 || profile->dalpha != 0 || d->f->nouts != 1 || d->tile == 0)
+    return NULL;
   const bool sum = (o->kind == GB_OUT_REDUCE || o->kind == GB_OUT_CONTRACT) && o->monoid == GB_SUM;
-  return sum && (o->reduced & d->tile) && !(o->reduced & d->lane) && extent(d->f, o->axis) == 1 ? profile : NULL;
+  return sum && (o->reduced & d->tile) && !(o->reduced & d->lane) && extent(d->f, o->axis) == 1 ? profile
+                                                                                                : NULL;
 }
 
 static void add_fused (domain *d, const gb_ins *profile) {
@@ -222,14 +234,14 @@ static void add_instructions (domain *d) {
     } else if (i->kind == GB_INS_ENDLOOP && depth > 0) {
       d->compute += times[depth] * points(d, deps[depth]) * d->t->turn;
       depth--;
-    }
-    else if (i->kind == GB_INS_EMIT) add_emit(d, i, times[depth]);
+    } else if (i->kind == GB_INS_EMIT) add_emit(d, i, times[depth]);
     else if (i->kind == GB_INS_SQDIST && has_fused_reader(d, i)) continue;
-    else if (!is_free(i->kind)) d->compute += times[depth] * points(d, i->deps | deps[depth]) * cost_of_ins(d, i);
+    else if (!is_free(i->kind))
+      d->compute += times[depth] * points(d, i->deps | deps[depth]) * cost_of_ins(d, i);
   }
 }
 
-/* -- bytes ----------------------------------------------------------------------------------------------- */
+/* -- bytes */
 
 /* Elements that lie along 'axes'; those far apart bring a cache line each. */
 static double bytes_of (const gb_fold *f, gb_axes axes, const ptrdiff_t *stride, gb_dtype dtype) {
@@ -252,7 +264,7 @@ static double cost_of_memory (const domain *d, int threads, double *mapping) {
     gb_axes axes = 0;
     for (int a = 0; a < f->naxes; a++)
       if (f->operand[x].stride[a] != 0) axes |= bit(a);
-    bool again = false;                      /* other operands of one buffer bring nothing new */
+    bool again = false; /* other operands of one buffer bring nothing new */
     for (int y = 0; y < x; y++) again |= f->operand[y].slot == f->operand[x].slot;
     if (!again) read += bytes_of(f, axes, f->operand[x].stride, f->operand[x].dtype);
   }
@@ -267,7 +279,7 @@ static double cost_of_memory (const domain *d, int threads, double *mapping) {
   return seconds + gb_cost_bytes(d->r, threads, read);
 }
 
-/* -- steps ----------------------------------------------------------------------------------------------- */
+/* -- steps */
 
 /* Parts that threads may take: super-tiles, or less where outputs share nothing. */
 static double tasks_of (const domain *d) {
@@ -284,11 +296,13 @@ static double cost_of_fold (const gb_device_profile *r, int threads, const gb_fo
   else add_instructions(&d);
   if (d.outer * d.full * (f->nins + 1) < ALONE) threads = 1;
   double mapping;
-  const double compute = d.compute / gb_cost_speed(r, threads, tasks_of(&d)), memory = cost_of_memory(&d, threads, &mapping);
+  const double compute = d.compute / gb_cost_speed(r, threads, tasks_of(&d)),
+               memory = cost_of_memory(&d, threads, &mapping);
   return fmax(compute, memory) + mapping + (threads > 1 ? r->wake_s : 0);
 }
 
 double gb_cost_step (const gb_device_profile *r, int threads, const gb_step *st, const double fraction) {
-  const double work = st->is_fold ? cost_of_fold(r, threads, &st->fold) : gb_cost_opaque(r, threads, &st->opaque);
+  const double work = st->is_fold ? cost_of_fold(r, threads, &st->fold)
+                                  : gb_cost_opaque(r, threads, &st->opaque);
   return fraction * work + (st->is_fold ? r->fold_s : r->opaque_s);
 }

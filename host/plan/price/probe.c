@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "lower/lower.h"
 
-static const double enough = 1e-3;       /* seconds of repetitions, ... */
+static const double enough = 1e-3;        /* seconds of repetitions, ... */
 enum { MOST_RUNS = 24, FEWEST_RUNS = 3 }; /* ... and how many of them */
 
 static gb_axes bit (int axis) { return (gb_axes)1 << axis; }
@@ -31,7 +31,8 @@ int gb_probe_operand (gb_probe *p, const void *at, ptrdiff_t lane, ptrdiff_t til
 static gb_axes deps_of (const gb_probe *p, const gb_ins *i) {
   gb_axes d = 0;
   const int value[] = {i->a, i->b, i->c}, operand[] = {i->x, i->y, i->w};
-  const bool reads = i->kind == GB_INS_LOAD || i->kind == GB_INS_SQDIST || i->kind == GB_INS_DOT || i->kind == GB_INS_RAND;
+  const bool reads = i->kind == GB_INS_LOAD || i->kind == GB_INS_SQDIST || i->kind == GB_INS_DOT ||
+                     i->kind == GB_INS_RAND;
   for (int n = 0; n < 3; n++) {
     if (value[n] >= 0) d |= p->deps[value[n]];
     if (reads && operand[n] >= 0) d |= p->operand[operand[n]].deps;
@@ -48,23 +49,36 @@ int gb_probe_ins (gb_probe *p, gb_ins i) {
 }
 
 int gb_probe_load (gb_probe *p, const void *at, ptrdiff_t lane, ptrdiff_t tile) {
-  return gb_probe_ins(p, (gb_ins){.kind = GB_INS_LOAD, .a = -1, .b = -1, .c = -1, .y = -1, .w = -1, .axis = -1,
+  return gb_probe_ins(p, (gb_ins){.kind = GB_INS_LOAD,
+                                  .a = -1,
+                                  .b = -1,
+                                  .c = -1,
+                                  .y = -1,
+                                  .w = -1,
+                                  .axis = -1,
                                   .x = gb_probe_operand(p, at, lane, tile, 0)});
 }
 
 int gb_probe_map (gb_probe *p, gb_op op, int a, int b, int c) {
-  return gb_probe_ins(p, (gb_ins){.kind = GB_INS_MAP, .op = op, .a = a, .b = b, .c = c, .x = -1, .y = -1, .w = -1, .axis = -1});
+  return gb_probe_ins(
+      p,
+      (gb_ins){.kind = GB_INS_MAP, .op = op, .a = a, .b = b, .c = c, .x = -1, .y = -1, .w = -1, .axis = -1});
 }
 
 int gb_probe_const (gb_probe *p, double v) {
-  return gb_probe_ins(p, (gb_ins){.kind = GB_INS_CONST, .a = -1, .b = -1, .c = -1, .x = -1, .y = -1, .w = -1, .axis = -1, .f = v});
+  return gb_probe_ins(
+      p, (gb_ins){
+             .kind = GB_INS_CONST, .a = -1, .b = -1, .c = -1, .x = -1, .y = -1, .w = -1, .axis = -1, .f = v});
 }
 
 void gb_probe_emit (gb_probe *p, int value, gb_out o, void *to) {
   o.slot = p->f.nouts;
   if (o.dtype == GB_F64) o.dtype = p->f.compute;
   p->to[o.slot] = to;
-  gb_probe_ins(p, (gb_ins){.kind = GB_INS_EMIT, .a = value, .b = -1, .c = -1, .x = p->f.nouts, .y = -1, .w = -1, .axis = -1});
+  gb_probe_ins(
+      p,
+      (gb_ins){
+          .kind = GB_INS_EMIT, .a = value, .b = -1, .c = -1, .x = p->f.nouts, .y = -1, .w = -1, .axis = -1});
   p->out[p->f.nouts++] = o;
 }
 
@@ -102,14 +116,15 @@ static gb_status check_room (size_t need, size_t room, gb_error *err) {
   return need <= room ? GB_OK : gb_fail(err, GB_ENOMEM, "no room to measure");
 }
 
-gb_status gb_probe_time (gb_device *dev, gb_probe *p, void *scratch, size_t room, double *seconds, gb_error *err) {
+gb_status gb_probe_time (gb_device *dev, gb_probe *p, void *scratch, size_t room, double *seconds,
+                         gb_error *err) {
   p->f.identity = gb_fold_identity(&p->f);
   GB_TRY(check_room(dev->ops->fold_scratch(dev, &p->f), room, err));
   return fastest(&(call){.dev = dev, .p = p, .scratch = scratch}, seconds, err);
 }
 
-gb_status gb_probe_time_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out, void *scratch,
-                                size_t room, double *seconds, gb_error *err) {
+gb_status gb_probe_time_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
+                                void *scratch, size_t room, double *seconds, gb_error *err) {
   GB_TRY(check_room(dev->ops->opaque_scratch(dev, o), room, err));
   return fastest(&(call){.dev = dev, .o = o, .in = in, .out = out, .scratch = scratch}, seconds, err);
 }

@@ -16,7 +16,7 @@
 #include "plan/price/profile.h"
 
 #define TITLE "gibbous wisdom 2"
-enum { MOST_BYTES = 1 << 18, LINE = GB_WISDOM_KEY + 8 };     /* of a file that is kept; of a line */
+enum { MOST_BYTES = 1 << 18, LINE = GB_WISDOM_KEY + 8 }; /* of a file that is kept; of a line */
 
 /* where, and under what */
 
@@ -25,8 +25,9 @@ bool gb_profile_store_path (char path[GB_WISDOM_PATH]) {
   int n = -1;
   if (file != NULL && *file != '\0') n = snprintf(path, GB_WISDOM_PATH, "%s", file);
   else if (cache != NULL && *cache == '/') n = snprintf(path, GB_WISDOM_PATH, "%s/gibbous/wisdom", cache);
-  else if (home != NULL && *home != '\0') n = snprintf(path, GB_WISDOM_PATH, "%s/.cache/gibbous/wisdom", home);
-  return n > 0 && n < GB_WISDOM_PATH - 8;                    /* room for the suffix of a temporary file */
+  else if (home != NULL && *home != '\0')
+    n = snprintf(path, GB_WISDOM_PATH, "%s/.cache/gibbous/wisdom", home);
+  return n > 0 && n < GB_WISDOM_PATH - 8; /* room for the suffix of a temporary file */
 }
 
 void gb_profile_store_key (const gb_device *dev, char key[GB_WISDOM_KEY]) {
@@ -34,7 +35,8 @@ void gb_profile_store_key (const gb_device *dev, char key[GB_WISDOM_KEY]) {
   dev->ops->identity(dev, device, sizeof device);
   for (char *c = device; *c != '\0'; c++)
     if (iscntrl((unsigned char)*c) || *c == ']') *c = ' ';
-  snprintf(key, GB_WISDOM_KEY, "gibbous %s, %d threads, %s", GIBBOUS_VERSION, gb_pool_threads(dev->pool), device);
+  snprintf(key, GB_WISDOM_KEY, "gibbous %s, %d threads, %s", GIBBOUS_VERSION, gb_pool_threads(dev->pool),
+           device);
 }
 
 /* reading */
@@ -150,7 +152,7 @@ static void make_parents (const char *path) {
   for (char *c = part + 1; *c != '\0'; c++) {
     if (*c != '/') continue;
     *c = '\0';
-    mkdir(part, 0777);                               /* it may be there; the file will tell */
+    mkdir(part, 0777); /* it may be there; the file will tell */
     *c = '/';
   }
 }

@@ -3,18 +3,20 @@
 
 #include <math.h>
 
-#include "program/packed.h"
 #include "plan/tile/split.h"
+#include "program/packed.h"
 
 /* The calls of a step in all its parts, each the part of the step that it does. */
-static double price_parts (const gb_device_profile *r, int threads, const gb_step *st, const gb_placement *p, int s) {
+static double price_parts (const gb_device_profile *r, int threads, const gb_step *st, const gb_placement *p,
+                           int s) {
   const gb_pieces windows = gb_loop_pieces(p, st, s), grains = gb_grain_pieces(p, s);
   const double all = gb_is_within(p->tiling, s) ? (double)p->tiling->extent : 1;
   double seconds = 0;
   for (int i = 0; i < windows.n; i++)
     for (int k = 0; k < grains.n; k++)
       seconds += (double)windows.count[i] * (double)grains.count[k] *
-                 gb_cost_step(r, threads, st, (double)windows.size[i] / all * (double)grains.size[k] / (double)grains.extent);
+                 gb_cost_step(r, threads, st,
+                              (double)windows.size[i] / all * (double)grains.size[k] / (double)grains.extent);
   return seconds;
 }
 
@@ -25,8 +27,8 @@ static double price_tiles (const gb_device_profile *r, int threads, const gb_ste
   return tiles * gb_cost_step(r, threads, st, part >= 1 ? 1 : part * part);
 }
 
-static double price_step (const gb_device_profile *r, int threads, const gb_lowered *low, const gb_packed_factor *t, int n,
-                          const gb_placement *p, int s) {
+static double price_step (const gb_device_profile *r, int threads, const gb_lowered *low,
+                          const gb_packed_factor *t, int n, const gb_placement *p, int s) {
   const gb_step *st = &low->step[s];
   const gb_packed_factor *packed = gb_packed_store(p, t, n, s);
   if (packed != NULL) return price_tiles(r, threads, st, low->buf[packed->matrix].shape.dim[0]);
@@ -34,8 +36,8 @@ static double price_step (const gb_device_profile *r, int threads, const gb_lowe
 }
 
 /* Calls of node k and of all that is inside it, for 'asked' indices of its result, 'times' over. */
-static double price_node (const gb_device_profile *r, int threads, const gb_lowered *low, const gb_placement *p, int k, double asked,
-                          double times) {
+static double price_node (const gb_device_profile *r, int threads, const gb_lowered *low,
+                          const gb_placement *p, int k, double asked, double times) {
   const gb_nest_node *n = &p->nest->node[k];
   const gb_step *st = &low->step[n->step];
   const size_t window = gb_nest_window(n, p->rows);
@@ -47,16 +49,19 @@ static double price_node (const gb_device_profile *r, int threads, const gb_lowe
     const bool before = i < n->nbefore;
     if (!p->compact[x->buf]) continue;
     const double each = before ? asked : (double)window, spread = (double)(x->high - x->low);
-    seconds += price_node(r, threads, low, p, x->node, fabs((double)x->step) * (each - 1) + spread + 1, before ? times : times * windows);
+    seconds += price_node(r, threads, low, p, x->node, fabs((double)x->step) * (each - 1) + spread + 1,
+                          before ? times : times * windows);
   }
   return seconds;
 }
 
-double gb_place_seconds (const gb_device_profile *r, int threads, const gb_lowered *low, const gb_packed_factor *t, int npacked_factors,
-                         const gb_placement *p) {
+double gb_place_seconds (const gb_device_profile *r, int threads, const gb_lowered *low,
+                         const gb_packed_factor *t, int npacked_factors, const gb_placement *p) {
   double seconds = 0;
   for (int s = 0; s < low->nsteps; s++)
-    if (p->runs[s] && gb_nest_at(p, s) >= 0) seconds += price_node(r, threads, low, p, gb_nest_at(p, s), 0, 1);
-    else if (p->runs[s] && !gb_runs_inside(low, p, s)) seconds += price_step(r, threads, low, t, npacked_factors, p, s);
+    if (p->runs[s] && gb_nest_at(p, s) >= 0)
+      seconds += price_node(r, threads, low, p, gb_nest_at(p, s), 0, 1);
+    else if (p->runs[s] && !gb_runs_inside(low, p, s))
+      seconds += price_step(r, threads, low, t, npacked_factors, p, s);
   return seconds;
 }

@@ -7,14 +7,14 @@
 
 #define COLUMNS 100
 #define BAR 20
-#define WHERE 19                  /* of a script line */
-#define NAME 38                   /* of a buffer */
+#define WHERE 19 /* of a script line */
+#define NAME 38  /* of a buffer */
 #define MOST_BUFFERS 8
 #define MOST_INPUTS 4
 #define MOST_STREAMED 4
 #define MOST_BARS 12
 #define MOST_OFFERS 8
-#define SMALLEST 200              /* buffers below this part of the peak are only counted */
+#define SMALLEST 200 /* buffers below this part of the peak are only counted */
 
 /* header */
 
@@ -40,7 +40,8 @@ static void say_header (const gb_plan *p, FILE *f) {
   const char *where = p->nouts > 0 ? gb_short_where(p->out[0]->where, 30) : "";
   fputs("plan    ", f);
   if (8 + say_outputs(p, f) + 26 + gb_width(where, 30) > COLUMNS) fputs("\n     ", f);
-  fprintf(f, "   %d step%s, exact=%s", r->nsteps, r->nsteps == 1 ? "" : "s", p->options.math ? "math" : "bits");
+  fprintf(f, "   %d step%s, exact=%s", r->nsteps, r->nsteps == 1 ? "" : "s",
+          p->options.math ? "math" : "bits");
   if (*where) fputs("   ", f);
   gb_put(f, where, gb_width(where, 30));
   fputc('\n', f);
@@ -99,7 +100,9 @@ static void name_row (const gb_plan_row *r, char *name, size_t room, char *kind,
   }
   gb_append(name, room, "%s%s%s", r->was, *r->was ? ", then " : "", r->what);
   gb_append(kind, most, " %s %s%s", gb_shape_text(&held, shape), gb_dtype_name(r->dtype),
-            r->packed ? " packed" : r->window > 0 ? " a window" : "");
+            r->packed       ? " packed"
+            : r->window > 0 ? " a window"
+                            : "");
 }
 
 static void time_row (const gb_plan_row *r, char *text, size_t room) {
@@ -135,7 +138,8 @@ static bool say_rows (const gb_plan *p, bool inputs, int most, FILE *f) {
   for (int i = 0; i < p->report.nrows; i++)
     if ((p->row[i].cls == GB_ROW_INPUT) == inputs) order[n++] = &p->row[i];
   qsort(order, (size_t)n, sizeof *order, by_size);
-  if (n > 0) fputs(inputs ? "inputs  they exist already, pinned or cached: not part of the peak\n" : "buffers\n", f);
+  if (n > 0)
+    fputs(inputs ? "inputs  they exist already, pinned or cached: not part of the peak\n" : "buffers\n", f);
   while (shown < n && shown < most && (shown == 0 || order[shown]->bytes > p->report.peak / SMALLEST))
     say_row(order[shown++], f);
   for (int i = shown; i < n; i++) rest = gb_add_sizes(rest, order[i]->bytes);
@@ -153,8 +157,8 @@ static void say_streamed (const gb_plan *p, FILE *f) {
     char shape[GB_SHAPE_TEXT], size[GB_BYTES_TEXT];
     if (bytes == 0 || *gb_streamed_text(st, shape) == '\0' || n++ >= MOST_STREAMED) continue;
     if (n == 1) fputs("streamed, never stored\n", f);
-    fprintf(f, "  %10s  %s in step %d%s%s\n", gb_size_text(bytes, size), shape, p->number[t] + 1, *st->full_where ? "   " : "",
-            gb_short_where(st->full_where, 30));
+    fprintf(f, "  %10s  %s in step %d%s%s\n", gb_size_text(bytes, size), shape, p->number[t] + 1,
+            *st->full_where ? "   " : "", gb_short_where(st->full_where, 30));
   }
   if (n > MOST_STREAMED) fprintf(f, "              in %d more steps\n", n - MOST_STREAMED);
 }
@@ -171,10 +175,12 @@ static void say_loop (const gb_plan *p, FILE *f) {
   fprintf(f, " in %zu window%s of %zu of %zu along %s\n", n, n == 1 ? "" : "s", pl->chunk, pl->tiling->extent,
           gb_axis_text(p, pl->tiling, axis));
   if (pl->tiling->coupled >= 0)
-    fprintf(f, "  but not \"%.60s\", which needs all of it at once\n", p->prog->low->step[pl->tiling->coupled].what);
+    fprintf(f, "  but not \"%.60s\", which needs all of it at once\n",
+            p->prog->low->step[pl->tiling->coupled].what);
 }
 
-/* The steps at places first .. last, of which at least one runs: how much is live at most, and in which of them. */
+/* The steps at places first .. last, of which at least one runs: how much is live at most, and in which of
+** them. */
 static void say_bar (const gb_plan *p, const size_t *live, size_t peak, int first, int last, FILE *f) {
   const gb_placement *pl = p->planned;
   int at = -1;
@@ -198,7 +204,8 @@ static void say_bar (const gb_plan *p, const size_t *live, size_t peak, int firs
   fputc('\n', f);
 }
 
-/* The last of the places from t on that share a line: so many running steps, and none beyond the loop's ends. */
+/* The last of the places from t on that share a line: so many running steps, and none beyond the loop's
+** ends. */
 static int end_of_bar (const gb_plan *p, int t, int share) {
   const gb_placement *pl = p->planned;
   const bool loop = gb_window_count(p) > 0;
@@ -257,7 +264,9 @@ static bool is_telling (const gb_plan_report *r, int at) {
   if (o->tiling == NULL && o->rows == 0) return true;
   for (int i = 0; i < r->ncandidates; i++) {
     const gb_candidate *other = &r->candidate[i];
-    if (other->tiling != o->tiling || (other->rows > 0) != (o->rows > 0) || other->packed != o->packed || other->chosen || is_needless(r, i)) continue;
+    if (other->tiling != o->tiling || (other->rows > 0) != (o->rows > 0) || other->packed != o->packed ||
+        other->chosen || is_needless(r, i))
+      continue;
     if (first < 0) first = i;
     last = i;
   }
@@ -266,7 +275,8 @@ static bool is_telling (const gb_plan_report *r, int at) {
 
 static void say_offers (const gb_plan_report *r, bool math, FILE *f) {
   int shown = 0, needless = 0, more = 0;
-  if (r->ncandidates > 0) fprintf(f, "realisations, %s\n", math ? "equal up to rounding" : "all of the same bits");
+  if (r->ncandidates > 0)
+    fprintf(f, "realisations, %s\n", math ? "equal up to rounding" : "all of the same bits");
   for (int i = 0; i < r->ncandidates; i++)
     if (r->candidate[i].chosen) say_offer(r, &r->candidate[i], f);
   for (int i = 0; i < r->ncandidates; i++) {

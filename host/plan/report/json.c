@@ -1,11 +1,14 @@
-/* json.c - a plan as JSON: the data of gb_plan_explain. Sizes are bytes, steps and axes count from 1; what is past
-** counting or not known is null. */
+/* json.c - a plan as JSON: the data of gb_plan_explain. Sizes are bytes, steps and axes count from 1; what
+** is past counting or not known is null. */
 #include <stdlib.h>
 
 #include "plan/report/text.h"
 
 /* Writes the comma between members of the object or list that was opened last. */
-typedef struct json { FILE *f; bool inside; } json;
+typedef struct json {
+  FILE *f;
+  bool inside;
+} json;
 
 static void write_string (json *j, const char *s) {
   fputc('"', j->f);

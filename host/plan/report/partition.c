@@ -35,8 +35,12 @@ static gb_plan_copy row_of (const gb_plan *p, int i, const gb_copy *c) {
   const bool back = c->kind == GB_COPY_BACK || c->kind == GB_COPY_RESULT;
   const bool passed = c->kind == GB_COPY_TOTAL || c->kind == GB_COPY_RUNNING;
   const int b = c->buf >= 0 ? c->buf : p->prog->low->step[c->step].out[0];
-  gb_plan_copy row = {.what = name_of(p, c), .where = gb_plan_where(p, b), .to = back ? home : here,
-                      .from = back ? here : passed ? before(all, i) : home};
+  gb_plan_copy row = {.what = name_of(p, c),
+                      .where = gb_plan_where(p, b),
+                      .to = back ? home : here,
+                      .from = back     ? here
+                              : passed ? before(all, i)
+                                       : home};
   row.bytes = bytes_of(&all->share[i], c, &row.times);
   return row;
 }
@@ -44,8 +48,12 @@ static gb_plan_copy row_of (const gb_plan *p, int i, const gb_copy *c) {
 static gb_status report_device (const gb_plan *p, int i, gb_plan_device *d, gb_error *err) {
   const gb_partition_part *s = &p->partition->share[i];
   const gb_placement *pl = i == 0 ? p->place : s->remote.place;
-  *d = (gb_plan_device){.name = s->device->name, .budget = i == 0 ? gb_plan_budget(p) : s->budget, .lo = s->lo, .hi = s->hi,
-                        .chunk = s->chunk, .extent = p->place->tiling->extent};
+  *d = (gb_plan_device){.name = s->device->name,
+                        .budget = i == 0 ? gb_plan_budget(p) : s->budget,
+                        .lo = s->lo,
+                        .hi = s->hi,
+                        .chunk = s->chunk,
+                        .extent = p->place->tiling->extent};
   if (d->budget == 0) d->budget = s->device->ledger.limit;
   if (pl == NULL) return GB_OK;
   d->peak = pl->peak;
@@ -53,7 +61,8 @@ static gb_status report_device (const gb_plan *p, int i, gb_plan_device *d, gb_e
   if (s->remote.ncopies == 0) return GB_OK;
   d->copy = calloc((size_t)s->remote.ncopies, sizeof *d->copy);
   if (d->copy == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a report");
-  for (; d->ncopies < s->remote.ncopies; d->ncopies++) d->copy[d->ncopies] = row_of(p, i, &s->remote.copy[d->ncopies]);
+  for (; d->ncopies < s->remote.ncopies; d->ncopies++)
+    d->copy[d->ncopies] = row_of(p, i, &s->remote.copy[d->ncopies]);
   return GB_OK;
 }
 

@@ -2,9 +2,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "program/appendable.h"
 #include "plan/price/profile.h"
 #include "plan/report/text.h"
+#include "program/appendable.h"
 
 const char *gb_row_class_name (gb_row_class c) {
   static const char *const names[] = {"input", "output", "cache", "temp", "workspace", "state"};
@@ -27,7 +27,8 @@ static bool number_steps (gb_plan *p) {
   return true;
 }
 
-/* Of an interval of places: what begins where nothing runs begins with the next step, and ends with the one before. */
+/* Of an interval of places: what begins where nothing runs begins with the next step, and ends with the
+** one before. */
 static int first_step (const gb_plan *p, int place) { return p->number[place]; }
 static int last_step (const gb_plan *p, int place) { return p->number[place + 1] - 1; }
 
@@ -35,8 +36,8 @@ static int last_step (const gb_plan *p, int place) { return p->number[place + 1]
 
 /* By buffer. */
 typedef struct uses {
-  int first, last;             /* places of the steps that read it, -1: none does */
-  int from;                    /* what it overwrites, -1: nothing */
+  int first, last; /* places of the steps that read it, -1: none does */
+  int from;        /* what it overwrites, -1: nothing */
 } uses;
 
 static uses *find_uses (const gb_plan *p) {
@@ -59,8 +60,10 @@ static uses *find_uses (const gb_plan *p) {
 }
 
 static gb_plan_row row_of_buffer (const gb_plan *p, int place, int b, int from) {
-  static const gb_row_class cls[] = {[GB_HOME_NONE] = GB_ROW_TEMP, [GB_HOME_VALUE] = GB_ROW_INPUT,
-                                     [GB_HOME_ARENA] = GB_ROW_TEMP, [GB_HOME_OUTPUT] = GB_ROW_OUTPUT,
+  static const gb_row_class cls[] = {[GB_HOME_NONE] = GB_ROW_TEMP,
+                                     [GB_HOME_VALUE] = GB_ROW_INPUT,
+                                     [GB_HOME_ARENA] = GB_ROW_TEMP,
+                                     [GB_HOME_OUTPUT] = GB_ROW_OUTPUT,
                                      [GB_HOME_CACHE] = GB_ROW_CACHE};
   const gb_placement *pl = p->planned;
   const gb_buf *buf = &p->prog->low->buf[b];
@@ -170,10 +173,12 @@ static gb_plan_row *add_rows_of_step (const gb_plan *p, int place, const uses *u
   for (int k = 0; gb_nest_at(pl, s) >= 0 && k < pl->nest->nnodes; k++)
     if (pl->room[k].result.first == place && pl->nest->node[k].made.cut) r = add_rows_of_node(p, k, r);
   for (int i = 0; i < st->nout; i++)
-    if (pl->write[st->out[i]] != GB_HOME_SHARED) *r++ = row_of_buffer(p, place, st->out[i], u[st->out[i]].from);
+    if (pl->write[st->out[i]] != GB_HOME_SHARED)
+      *r++ = row_of_buffer(p, place, st->out[i], u[st->out[i]].from);
   if (pl->scratch[s].bytes > 0) {
     *r = row_of_workspace(p, place, GB_ROW_WORKSPACE, &pl->scratch[s]);
-    if (gb_nest_at(pl, s) >= 0) only_turns(r, pl->room[gb_nest_at(pl, s)].turn, pl->room[gb_nest_at(pl, s)].turn);
+    if (gb_nest_at(pl, s) >= 0)
+      only_turns(r, pl->room[gb_nest_at(pl, s)].turn, pl->room[gb_nest_at(pl, s)].turn);
     r++;
   }
   if (pl->state[s].bytes > 0) *r++ = row_of_workspace(p, place, GB_ROW_STATE, &pl->state[s]);
@@ -199,21 +204,22 @@ gb_status gb_plan_fill_report (gb_plan *p, gb_error *err) {
   for (int t = 0; t < low->nsteps; t++) r = add_rows_of_step(p, t, u, r);
   free(u);
   gb_plan_judge_candidates(p);
-  p->report = (gb_plan_report){.budget = gb_plan_budget(p),
-                               .peak = pl->peak,
-                               .arena = pl->arena,
-                               .outputs = pl->outputs,
-                               .caches = pl->caches,
-                               .held = p->taken.held,
-                               .lower_bound = gb_add_sizes(pl->arena_bound, gb_add_sizes(pl->outputs, pl->caches)),
-                               .minimum = p->report.minimum,
-                               .least = p->options.least,
-                               .timed = gb_device_profile_known(p->graph->device) != NULL,
-                               .nsteps = pl->nrun,
-                               .nrows = (int)(r - p->row),
-                               .ncandidates = (int)p->ncandidates,
-                               .row = p->row,
-                               .candidate = p->candidate,
-                               .step = p->what};
+  p->report =
+      (gb_plan_report){.budget = gb_plan_budget(p),
+                       .peak = pl->peak,
+                       .arena = pl->arena,
+                       .outputs = pl->outputs,
+                       .caches = pl->caches,
+                       .held = p->taken.held,
+                       .lower_bound = gb_add_sizes(pl->arena_bound, gb_add_sizes(pl->outputs, pl->caches)),
+                       .minimum = p->report.minimum,
+                       .least = p->options.least,
+                       .timed = gb_device_profile_known(p->graph->device) != NULL,
+                       .nsteps = pl->nrun,
+                       .nrows = (int)(r - p->row),
+                       .ncandidates = (int)p->ncandidates,
+                       .row = p->row,
+                       .candidate = p->candidate,
+                       .step = p->what};
   return GB_OK;
 }

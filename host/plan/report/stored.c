@@ -1,19 +1,27 @@
 /* stored.c - a large value that streams elsewhere and is stored here is named, once a process. */
 #include "plan/report/text.h"
 
-enum { LARGE = 64 << 20, TIMES = 16 };       /* bytes; and so many times the bytes of what it is made of */
+enum { LARGE = 64 << 20, TIMES = 16 }; /* bytes; and so many times the bytes of what it is made of */
 
-static void (*announce) (const char *text);
+static void (*announce)(const char *text);
 
 void gb_stored_announce (void (*say)(const char *text)) { announce = say; }
 
-/* Ops that take all of a matrix although what is asked of them can be said of its sources, or a part at a time. Factorisations
-** are not among them: nothing else gives their results. */
+/* Ops that take all of a matrix although what is asked of them can be said of its sources, or a part at a
+** time. Factorisations are not among them: nothing else gives their results. */
 static bool takes_what_streams (const gb_step *st) {
   if (st->is_fold) return false;
   switch (st->opaque.op) {
-    case GB_OP_CAST: case GB_OP_CAT: case GB_OP_CUMSUM: case GB_OP_SORT: case GB_OP_TOPK: case GB_OP_INDEX: case GB_OP_PUT:
-    case GB_OP_INDEX_ADD: case GB_OP_GEMM: case GB_OP_CALL: return true;
+    case GB_OP_CAST:
+    case GB_OP_CAT:
+    case GB_OP_CUMSUM:
+    case GB_OP_SORT:
+    case GB_OP_TOPK:
+    case GB_OP_INDEX:
+    case GB_OP_PUT:
+    case GB_OP_INDEX_ADD:
+    case GB_OP_GEMM:
+    case GB_OP_CALL: return true;
     default: return false;
   }
 }
@@ -23,7 +31,8 @@ static double bytes_whole (const gb_buf *b) { return (double)gb_shape_bytes(&b->
 /* Made by a fold from much less, and in the arena as a whole. */
 static bool is_large (const gb_plan *p, const gb_step *maker, int b) {
   const gb_placement *pl = p->place;
-  if (!maker->is_fold || pl->write[b] != GB_HOME_ARENA || pl->compact[b] || pl->life[b].bytes < LARGE) return false;
+  if (!maker->is_fold || pl->write[b] != GB_HOME_ARENA || pl->compact[b] || pl->life[b].bytes < LARGE)
+    return false;
   double sources = 0;
   for (int i = 0; i < maker->nin; i++) sources += bytes_whole(&p->prog->low->buf[maker->in[i]]);
   return bytes_whole(&p->prog->low->buf[b]) >= TIMES * sources;
@@ -46,7 +55,8 @@ void gb_tell_stored (const gb_plan *p) {
       const gb_step *reader = is_large(p, st, st->out[i]) ? reader_of(p, st->out[i]) : NULL;
       if (reader == NULL) continue;
       char value[GB_ROW_TEXT], text[2 * GB_ROW_TEXT] = "";
-      gb_append(text, sizeof text, "%s is stored for %s (%s): this step takes all of it at once. explain() of the plan shows "
+      gb_append(text, sizeof text,
+                "%s is stored for %s (%s): this step takes all of it at once. explain() of the plan shows "
                 "what is stored; rows, joins and types of what it is made of may stream",
                 gb_buffer_text(p, st->out[i], value), reader->what, p->prog->low->buf[reader->out[0]].where);
       void (*say)(const char *) = announce;

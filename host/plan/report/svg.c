@@ -1,5 +1,5 @@
-/* svg.c - a plan as a drawing: what lies where in memory (upwards) during which step (to the right), what is in use
-** in all, the budget, and what the last run took. */
+/* svg.c - a plan as a drawing: what lies where in memory (upwards) during which step (to the right), what
+** is in use in all, the budget, and what the last run took. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +12,15 @@
 #define RIGHT 20.0
 #define TOP 76.0
 #define BOTTOM 74.0
-#define LETTER 6.3                /* of the small type, wide on average */
+#define LETTER 6.3 /* of the small type, wide on average */
 #define MOST_LABELS 60
 
 typedef struct canvas {
   FILE *f;
   const gb_plan *p;
-  size_t *live;                   /* [places] */
-  int ncolumns;                   /* steps */
-  double top;                     /* bytes at the upper end */
+  size_t *live; /* [places] */
+  int ncolumns; /* steps */
+  double top;   /* bytes at the upper end */
 } canvas;
 
 static void write_escaped (FILE *f, const char *s, int most) {
@@ -40,7 +40,9 @@ static double x_of (const canvas *c, double column) {
   return LEFT + (WIDTH - LEFT - RIGHT) * column / (c->ncolumns > 0 ? c->ncolumns : 1);
 }
 
-static double y_of (const canvas *c, double bytes) { return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * bytes / c->top; }
+static double y_of (const canvas *c, double bytes) {
+  return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * bytes / c->top;
+}
 
 static void write_text (const canvas *c, double x, double y, const char *style, const char *s, int most) {
   fprintf(c->f, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, style);
@@ -49,25 +51,31 @@ static void write_text (const canvas *c, double x, double y, const char *style, 
 }
 
 static void write_line (const canvas *c, double x0, double y0, double x1, double y1, const char *style) {
-  fprintf(c->f, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"%s\"/>\n", x0, y0, x1, y1, style);
+  fprintf(c->f, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"%s\"/>\n", x0, y0, x1, y1,
+          style);
 }
 
 static void write_head (const canvas *c) {
   const gb_plan_report *r = &c->p->report;
   char peak[GB_BYTES_TEXT], bound[GB_BYTES_TEXT], text[GB_ROW_TEXT] = "";
-  fprintf(c->f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n",
-          WIDTH, HEIGHT, WIDTH, HEIGHT);
+  fprintf(
+      c->f,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n",
+      WIDTH, HEIGHT, WIDTH, HEIGHT);
   fputs("<style>text{font-family:sans-serif;font-size:11px;fill:#222}.title{font-size:15px;font-weight:bold}"
         ".grey{fill:#666}.mid{text-anchor:middle}.right{text-anchor:end}.grid{stroke:#ddd}.axis{stroke:#666}"
         ".budget{stroke:#c0392b;stroke-width:1.5;stroke-dasharray:7 4}.red{fill:#c0392b}"
         ".peak{stroke:#555;stroke-dasharray:2 3}.measured{stroke:#1e8449;stroke-width:2}.green{fill:#1e8449}"
         ".live{fill:none;stroke:#222;stroke-width:1.8}.band{fill:#f4ecd8}"
-        ".temp{fill:#7fb3d5}.workspace{fill:#d5d8dc}.state{fill:#bb8fce}.output{fill:#82c99a}.cache{fill:#f5c26b}"
-        ".box{stroke:#fff;stroke-width:0.7}</style>\n", c->f);
+        ".temp{fill:#7fb3d5}.workspace{fill:#d5d8dc}.state{fill:#bb8fce}.output{fill:#82c99a}.cache{fill:#"
+        "f5c26b}"
+        ".box{stroke:#fff;stroke-width:0.7}</style>\n",
+        c->f);
   fprintf(c->f, "<rect width=\"%.0f\" height=\"%.0f\" fill=\"#fff\"/>\n", WIDTH, HEIGHT);
   for (size_t i = 0; i < c->p->nouts && i < 3; i++) {
     const gb_node *n = c->p->out[i];
-    gb_append(text, sizeof text, "%s%.60s", i == 0 ? "plan: " : ", ", *n->name ? n->name : gb_ops[n->op].name);
+    gb_append(text, sizeof text, "%s%.60s", i == 0 ? "plan: " : ", ",
+              *n->name ? n->name : gb_ops[n->op].name);
   }
   if (c->p->nouts > 3) gb_append(text, sizeof text, " and %zu more", c->p->nouts - 3);
   write_text(c, LEFT, 24, "title", text, 100);
@@ -102,8 +110,8 @@ static void write_band (const canvas *c) {
   char text[GB_ROW_TEXT] = "", axis[GB_AXIS_TEXT];
   if (n == 0) return;
   const double x0 = x_of(c, c->p->number[pl->loop_first]), x1 = x_of(c, c->p->number[pl->loop_last + 1]);
-  fprintf(c->f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"band\"/>\n", x0, TOP - 14, x1 - x0,
-          HEIGHT - BOTTOM - TOP + 14);
+  fprintf(c->f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"band\"/>\n", x0, TOP - 14,
+          x1 - x0, HEIGHT - BOTTOM - TOP + 14);
   gb_append(text, sizeof text, "%zu times: windows of %zu of %zu along %s", n, pl->chunk, pl->tiling->extent,
             gb_axis_text(c->p, pl->tiling, axis));
   const bool late = (x0 + x1) / 2 > WIDTH / 2;
@@ -116,8 +124,8 @@ static void write_tooltip (const canvas *c, const gb_plan_row *r) {
   write_escaped(c->f, r->what, 100);
   if (r->cls != GB_ROW_WORKSPACE && r->cls != GB_ROW_STATE)
     fprintf(c->f, " %s %s", gb_shape_text(&r->shape, shape), gb_dtype_name(r->dtype));
-  fprintf(c->f, ", %s, %s, steps %d to %d", gb_row_class_name(r->cls), gb_size_text(r->bytes, size), r->first + 1,
-          r->last + 1);
+  fprintf(c->f, ", %s, %s, steps %d to %d", gb_row_class_name(r->cls), gb_size_text(r->bytes, size),
+          r->first + 1, r->last + 1);
   if (*r->where) fputs(", ", c->f);
   write_escaped(c->f, r->where, 100);
   fputs("</title>", c->f);
@@ -126,8 +134,10 @@ static void write_tooltip (const canvas *c, const gb_plan_row *r) {
 /* Bytes [low, low + bytes) from one column to another. */
 static void write_box (const canvas *c, const gb_plan_row *r, double low, int from, int to, double opacity) {
   const double x = x_of(c, from), y = y_of(c, low + (double)r->bytes);
-  fprintf(c->f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"box %s\" fill-opacity=\"%.2f\">", x, y,
-          x_of(c, to) - x, y_of(c, low) - y, gb_row_class_name(r->cls), opacity);
+  fprintf(
+      c->f,
+      "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"box %s\" fill-opacity=\"%.2f\">", x,
+      y, x_of(c, to) - x, y_of(c, low) - y, gb_row_class_name(r->cls), opacity);
   write_tooltip(c, r);
   fputs("</rect>\n", c->f);
 }
@@ -152,8 +162,8 @@ static bool write_label (const canvas *c, const gb_plan_row *r, double low, int 
   return true;
 }
 
-/* Outputs and caches are allocated when the run begins, above the arena, and written by their step: before it they
-** are pale. */
+/* Outputs and caches are allocated when the run begins, above the arena, and written by their step: before
+** it they are pale. */
 static void write_boxes (const canvas *c, bool labels) {
   const gb_plan_report *r = &c->p->report;
   double above = (double)r->arena;
@@ -196,7 +206,8 @@ static void write_levels (const canvas *c) {
   const gb_run_stats *s = &c->p->stats;
   char size[GB_BYTES_TEXT], text[GB_ROW_TEXT] = "";
   const bool far = (double)r->budget > c->top;
-  gb_append(text, sizeof text, "budget %s%s", gb_size_text(r->budget, size), far ? ", above this picture" : "");
+  gb_append(text, sizeof text, "budget %s%s", gb_size_text(r->budget, size),
+            far ? ", above this picture" : "");
   write_text(c, WIDTH - RIGHT, 22, "right red", text, 80);
   if (!far) write_level(c, (double)r->budget, "budget");
   text[0] = '\0';
@@ -212,7 +223,8 @@ static void write_levels (const canvas *c) {
 }
 
 static void write_legend (const canvas *c) {
-  static const gb_row_class classes[] = {GB_ROW_OUTPUT, GB_ROW_CACHE, GB_ROW_TEMP, GB_ROW_WORKSPACE, GB_ROW_STATE};
+  static const gb_row_class classes[] = {GB_ROW_OUTPUT, GB_ROW_CACHE, GB_ROW_TEMP, GB_ROW_WORKSPACE,
+                                         GB_ROW_STATE};
   double x = LEFT;
   const double y = HEIGHT - 18;
   for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {

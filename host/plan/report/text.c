@@ -64,7 +64,7 @@ const char *gb_short_where (const char *where, size_t width) {
   if (file != NULL) where = file + 1;
   const size_t n = strlen(where);
   if (n > width) where += n - width;
-  while (((unsigned char)*where & 0xc0) == 0x80) where++;      /* within a letter */
+  while (((unsigned char)*where & 0xc0) == 0x80) where++; /* within a letter */
   return where;
 }
 
@@ -117,10 +117,12 @@ static bool is_reordered (const gb_placement *place) {
 char *gb_form_text (const gb_plan *p, const gb_placement *place, char text[GB_FORM_TEXT]) {
   char axis[GB_AXIS_TEXT];
   const gb_tiling *c = place->tiling;
-  if (place->nest != NULL) snprintf(text, GB_FORM_TEXT, "staged values in windows of %zu of %zu", place->rows, place->nest->widest);
+  if (place->nest != NULL)
+    snprintf(text, GB_FORM_TEXT, "staged values in windows of %zu of %zu", place->rows, place->nest->widest);
   else if (c == NULL || place->chunk >= c->extent) snprintf(text, GB_FORM_TEXT, "whole");
   else
-    snprintf(text, GB_FORM_TEXT, "windows of %zu of %zu along %s", place->chunk, c->extent, gb_axis_text(p, c, axis));
+    snprintf(text, GB_FORM_TEXT, "windows of %zu of %zu along %s", place->chunk, c->extent,
+             gb_axis_text(p, c, axis));
   if (is_packed(place)) gb_append(text, GB_FORM_TEXT, ", packed triangles");
   if (is_reordered(place)) gb_append(text, GB_FORM_TEXT, ", reordered");
   return text;
@@ -131,7 +133,8 @@ char *gb_buffer_text (const gb_plan *p, int b, char text[GB_ROW_TEXT]) {
   const char *where = gb_plan_where(p, b);
   char shape[GB_SHAPE_TEXT], size[GB_BYTES_TEXT];
   snprintf(text, GB_ROW_TEXT, "%.60s %s %s %s%s%.80s%s", gb_what(p, b), gb_shape_text(&buf->shape, shape),
-           gb_dtype_name(buf->dtype), gb_size_text(buf->bytes, size), *where ? " (" : "", where, *where ? ")" : "");
+           gb_dtype_name(buf->dtype), gb_size_text(buf->bytes, size), *where ? " (" : "", where,
+           *where ? ")" : "");
   return text;
 }
 
@@ -184,7 +187,7 @@ size_t *gb_timeline (const gb_plan *p) {
   for (int b = 0; b < pl->nbufs; b++) {
     const gb_life *life = &pl->life[b];
     const bool arena = pl->write[b] == GB_HOME_ARENA;
-    if (pl->nest != NULL && pl->compact[b]) continue;          /* held by nodes */
+    if (pl->nest != NULL && pl->compact[b]) continue; /* held by nodes */
     if (pl->write[b] == GB_HOME_NONE || pl->write[b] == GB_HOME_SHARED || life->last < 0) continue;
     add_life(live, arena ? life->first : 0, arena ? life->last : pl->nsteps - 1,
              arena ? gb_round_size(life->bytes) : gb_planned_bytes(p, b));

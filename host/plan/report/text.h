@@ -45,17 +45,18 @@ char *gb_size_text (size_t bytes, char text[GB_BYTES_TEXT]);
 
 /* The extents of a fold's widest tile value, "200000x200000", or "" where it stores everything. */
 char *gb_streamed_text (const gb_step *s, char text[GB_SHAPE_TEXT]);
-/* Bytes of the largest value that passes through the step's tiles and is larger than all that it reads and writes;
-** 0: there is none. */
+/* Bytes of the largest value that passes through the step's tiles and is larger than all that it reads and
+** writes; 0: there is none. */
 size_t gb_streamed_bytes (const gb_plan *p, const gb_step *st);
 
-/* Of the placement reported: bytes held at each place, malloc'ed: what lives in the arena, and all outputs and caches,
-** which are allocated when the run begins; the most of it is the lower bound. */
+/* Of the placement reported: bytes held at each place, malloc'ed: what lives in the arena, and all outputs
+** and caches, which are allocated when the run begins; the most of it is the lower bound. */
 size_t *gb_timeline (const gb_plan *p);
-size_t gb_window_count (const gb_plan *p);    /* of its loop; 0: there is none */
+size_t gb_window_count (const gb_plan *p); /* of its loop; 0: there is none */
 
-/* candidates.c. What a plan would choose with so many bytes, NULL: it would refuse; known where candidates are timed or nothing
-** but whole runs fit. And the powers of two between the smallest budget and an ample one, from *budget = 0 on. */
+/* candidates.c. What a plan would choose with so many bytes, NULL: it would refuse; known where candidates
+** are timed or nothing but whole runs fit. And the powers of two between the smallest budget and an ample
+** one, from *budget = 0 on. */
 const gb_candidate *gb_offer_at (const gb_plan_report *r, size_t budget);
 bool gb_sweep_next (const gb_plan_report *r, size_t *budget);
 

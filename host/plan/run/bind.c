@@ -124,7 +124,8 @@ gb_status gb_plan_run_into (gb_plan *p, size_t n, gb_node *const *leaf, const gb
   take_values(p, value);
   for (size_t i = 0; i < p->nouts; i++) {
     const int b = low->out[i];
-    if (low->buf[b].cls != GB_BUF_LEAF && !p->have[b] && p->value[b].storage == NULL) p->value[b] = gb_tensor_ref(&out[i]);
+    if (low->buf[b].cls != GB_BUF_LEAF && !p->have[b] && p->value[b].storage == NULL)
+      p->value[b] = gb_tensor_ref(&out[i]);
   }
   const gb_status rc = gb_plan_execute(p, arena, false, err);
   for (size_t i = 0; rc == GB_OK && i < p->nouts; i++)

@@ -24,16 +24,18 @@ void gb_lowered_plan_unref (gb_lowered_plan *p) {
   free(p);
 }
 
-/* Bytes of host memory behind a program: its steps and values, and as much again for each placement that it remembers, which is
-** a little more than they take. */
+/* Bytes of host memory behind a program: its steps and values, and as much again for each placement that
+** it remembers, which is a little more than they take. */
 static size_t bytes_of (const gb_lowered_plan *p) {
   const gb_lowered *low = p->low;
   size_t bytes = sizeof *p + (size_t)low->nbufs * (sizeof *low->buf + sizeof *p->arithmetic);
   for (int s = 0; s < low->nsteps; s++) {
     const gb_step *st = &low->step[s];
     const gb_fold *f = &st->fold;
-    bytes += sizeof *st + sizeof *p->scratch + (size_t)(st->nin + st->nout) * sizeof(int) + (size_t)st->nconstants * sizeof(size_t);
-    bytes += (size_t)f->noperands * sizeof *f->operand + (size_t)f->nins * sizeof *f->ins + (size_t)f->nouts * sizeof *f->out;
+    bytes += sizeof *st + sizeof *p->scratch + (size_t)(st->nin + st->nout) * sizeof(int) +
+             (size_t)st->nconstants * sizeof(size_t);
+    bytes += (size_t)f->noperands * sizeof *f->operand + (size_t)f->nins * sizeof *f->ins +
+             (size_t)f->nouts * sizeof *f->out;
   }
   const size_t placement = sizeof(gb_placement) + (size_t)low->nbufs * (sizeof(gb_life) + 8 * sizeof(int)) +
                            (size_t)low->nsteps * (2 * sizeof(gb_life) + 2 * sizeof(int));
@@ -63,7 +65,8 @@ static bool shed_program (void *cache) {
   return true;
 }
 
-gb_lowered_plan *gb_lowered_plan_find (gb_plan_cache *c, uint64_t structure, size_t nnodes, size_t nouts, int threads) {
+gb_lowered_plan *gb_lowered_plan_find (gb_plan_cache *c, uint64_t structure, size_t nnodes, size_t nouts,
+                                       int threads) {
   for (int i = 0; i < c->nprograms; i++) {
     gb_lowered_plan *p = c->program[i];
     if (p->structure != structure || p->nnodes != nnodes || p->nouts != nouts || p->threads != threads)
@@ -154,7 +157,7 @@ void gb_cache_pin (gb_graph *g, gb_node *n, int output) {
 ** a replaced version of a parameter goes in any case: only a handle to the past could ask for it, and it
 ** can be computed again. */
 typedef struct reach {
-  size_t edges;      /* counts that come from within the cached expressions */
+  size_t edges; /* counts that come from within the cached expressions */
   bool held, lost, stale;
 } reach;
 
@@ -162,12 +165,12 @@ static void mark_reach (gb_plan_cache *c, gb_node **order, size_t count, reach *
   for (size_t i = 0; i < count; i++)
     for (int k = 0; k < order[i]->nin; k++) r[order[i]->in[k]->index].edges++;
   for (size_t i = 0; i < c->ncached; i++) r[c->cached[i].node->index].edges++;
-  for (size_t i = count; i-- > 0;) {                       /* users first */
+  for (size_t i = count; i-- > 0;) { /* users first */
     const gb_node *n = order[i];
     if ((size_t)n->refs > r[i].edges) r[i].held = true;
     for (int k = 0; r[i].held && k < n->nin; k++) r[n->in[k]->index].held = true;
   }
-  for (size_t i = 0; i < count; i++) {                     /* inputs first */
+  for (size_t i = 0; i < count; i++) { /* inputs first */
     const gb_node *n = order[i];
     if (n->nin == 0) r[i].lost = !r[i].held && gb_ops[n->op].kind != GB_KIND_GEN;
     r[i].stale = (n->flags & GB_NODE_STALE) != 0;
@@ -219,7 +222,8 @@ size_t gb_cache_drop (gb_graph *g, size_t bytes) {
 /* Do so many bytes fit, without the programs that no plan has if need be? */
 static bool fits (gb_graph *g, size_t bytes) {
   const gb_ledger *l = ledger_of(g);
-  while (bytes > gb_ledger_room(l) && gb_ledger_charged(l) > 0 && g->plans != NULL && shed_program(g->plans)) continue;
+  while (bytes > gb_ledger_room(l) && gb_ledger_charged(l) > 0 && g->plans != NULL && shed_program(g->plans))
+    continue;
   return bytes <= gb_ledger_room(l);
 }
 

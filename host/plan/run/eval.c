@@ -9,8 +9,8 @@
 gb_run_stats gb_last_eval;
 
 enum {
-  DEEPEST = 1000,                 /* longer chains are evaluated in pieces of this many nodes */
-  MANY = 1000                     /* nodes of an expression that lowering sees through values */
+  DEEPEST = 1000, /* longer chains are evaluated in pieces of this many nodes */
+  MANY = 1000     /* nodes of an expression that lowering sees through values */
 };
 
 static gb_status check_leaves (const gb_plan *p, gb_error *err) {
@@ -43,7 +43,10 @@ static gb_status evaluate (gb_graph *g, size_t n, gb_node *const *nodes, gb_erro
 
 /* Nodes that play leaves for the time of an evaluation: they have values, and their inputs are hidden. */
 typedef struct hidden {
-  struct { gb_node *node; int inputs; } *at;     /* node: counted */
+  struct {
+    gb_node *node;
+    int inputs;
+  } * at; /* node: counted */
   size_t n, room;
 } hidden;
 

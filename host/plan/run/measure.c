@@ -1,20 +1,21 @@
-/* measure.c - measurements: work that is repeated is done again.
-** While one is on, expressions that are older than it are as they were when it began: one that is built again is a new node, and
-** a value that is computed for an old one goes when the measurement ends. What it built and computed is its own: an expression
-** that is built afterwards does not find those values, though a reference that is not collected yet may keep them. */
+/* measure.c - measurements: work that is repeated is done again. While one is on, expressions that are
+** older than it are as they were when it began: one that is built again is a new node, and a value that is
+** computed for an old one goes when the measurement ends. What it built and computed is its own: an
+** expression that is built afterwards does not find those values, though a reference that is not collected
+** yet may keep them. */
 #include <stdlib.h>
 
 #include "base/grow.h"
 #include "plan/parts.h"
 
 typedef struct gb_noted {
-  gb_node *node;                  /* counted */
-  int output, depth;              /* as it was without a value */
+  gb_node *node;     /* counted */
+  int output, depth; /* as it was without a value */
 } gb_noted;
 
 struct gb_measure {
-  int depth;                      /* measurements within measurements: the outermost ends them */
-  uint64_t from;                  /* serial of the first node that it may have built */
+  int depth;     /* measurements within measurements: the outermost ends them */
+  uint64_t from; /* serial of the first node that it may have built */
   gb_noted *at;
   size_t n, room;
 };

@@ -1,5 +1,5 @@
-/* memcheck.c - a run under watch: the arena is poisoned, and after each step only its results and scratch may
-** have changed. Memory of the watch itself comes from malloc and is outside every account. */
+/* memcheck.c - a run under watch: the arena is poisoned, and after each step only its results and scratch
+** may have changed. Memory of the watch itself comes from malloc and is outside every account. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 gb_memcheck_watch gb_plan_memcheck;
 
 static unsigned char *before; /* the arena as it was before the step; runs under watch do not nest */
-static size_t *spare;         /* [steps] bytes at the end of the step's scratch that no window so far has touched */
+static size_t *spare; /* [steps] bytes at the end of the step's scratch that no window so far has touched */
 
 static size_t padding (size_t bytes) { return gb_round_size(bytes) - bytes; }
 
@@ -35,14 +35,12 @@ bool gb_memcheck_begin (const gb_plan *p, void *arena) {
   return true;
 }
 
-void gb_memcheck_before (const gb_plan *p, const void *arena) {
-  memcpy(before, arena, p->place->arena);
-}
+void gb_memcheck_before (const gb_plan *p, const void *arena) { memcpy(before, arena, p->place->arena); }
 
 static void note (const gb_plan *p, int step, const char *what, size_t at, size_t bytes) {
   if (gb_plan_memcheck.first[0] == '\0')
-    snprintf(gb_plan_memcheck.first, sizeof gb_plan_memcheck.first, "step %d (%.60s): %s at %zu, %zu bytes", step,
-             p->prog->low->step[step].what, what, at, bytes);
+    snprintf(gb_plan_memcheck.first, sizeof gb_plan_memcheck.first, "step %d (%.60s): %s at %zu, %zu bytes",
+             step, p->prog->low->step[step].what, what, at, bytes);
 }
 
 static void stray (const gb_plan *p, int step, size_t at) {
@@ -74,7 +72,8 @@ static size_t owned_until (const gb_plan *p, int step, size_t at) {
   if (inside(t, at)) return t->offset + t->bytes;
   for (int i = 0; i < st->nout; i++) {
     const gb_life *l = &p->place->life[st->out[i]];
-    if (gb_placement_home(p->place, st->out[i]) == GB_HOME_ARENA && inside(l, at)) return l->offset + l->bytes;
+    if (gb_placement_home(p->place, st->out[i]) == GB_HOME_ARENA && inside(l, at))
+      return l->offset + l->bytes;
   }
   return at;
 }
@@ -96,7 +95,8 @@ static void check_arena (const gb_plan *p, int step, const gb_nest_room *room, c
   }
 }
 
-/* Bytes of b that the step has written by now: of a compact buffer its window; of any other, all after the last. */
+/* Bytes of b that the step has written by now: of a compact buffer its window; of any other, all after the
+** last. */
 static size_t written_bytes (const gb_plan *p, int b, const gb_window *at) {
   const size_t bytes = p->place->packed[b] ? p->place->life[b].bytes : p->prog->low->buf[b].bytes;
   if (at == NULL) return bytes;
@@ -109,7 +109,8 @@ static void check_results (const gb_plan *p, int step, const gb_window *at) {
   for (int i = 0; i < st->nout; i++) {
     const int b = st->out[i];
     const size_t bytes = p->prog->low->buf[b].bytes;
-    check_region(p, step, p->write[b], written_bytes(p, b, at), &gb_plan_memcheck.unwritten, "unwritten end of a result");
+    check_region(p, step, p->write[b], written_bytes(p, b, at), &gb_plan_memcheck.unwritten,
+                 "unwritten end of a result");
     const unsigned char *end = (const unsigned char *)p->write[b] + bytes;
     for (size_t k = 0; own_storage(p, b) && k < padding(bytes); k++)
       if (end[k] != gb_plan_memcheck.poison) stray(p, step, bytes + k);
@@ -137,13 +138,16 @@ void gb_memcheck_after (const gb_plan *p, int place, const gb_window *at, void *
   memset((char *)arena + s->offset, gb_plan_memcheck.poison, s->bytes);
   for (int b = 0; b < p->place->nbufs; b++) {
     const gb_life *l = &p->place->life[b];
-    const bool dead = l->last == place && (at == NULL || p->place->compact[b] || at->lo + at->n == at->extent);
+    const bool dead = l->last == place &&
+                      (at == NULL || p->place->compact[b] || at->lo + at->n == at->extent);
     if (p->place->write[b] == GB_HOME_ARENA && dead && !p->place->sent[b])
       memset((char *)arena + l->offset, gb_plan_memcheck.poison, l->bytes);
   }
 }
 
-static void poison (void *arena, const gb_life *l) { memset((char *)arena + l->offset, gb_plan_memcheck.poison, l->bytes); }
+static void poison (void *arena, const gb_life *l) {
+  memset((char *)arena + l->offset, gb_plan_memcheck.poison, l->bytes);
+}
 
 void gb_memcheck_node (const gb_plan *p, int step, const gb_nest_room *room, void *arena) {
   check_arena(p, step, room, arena);
@@ -160,12 +164,14 @@ void gb_memcheck_nest (const gb_plan *p, int step, int place, void *arena) {
   for (int k = 0; k < p->place->nest->nnodes; k++)
     if (p->place->room[k].result.first == place) gb_memcheck_consumed(p, k, arena);
   for (int b = 0; b < p->place->nbufs; b++)
-    if (p->place->write[b] == GB_HOME_ARENA && p->place->life[b].last == place) poison(arena, &p->place->life[b]);
+    if (p->place->write[b] == GB_HOME_ARENA && p->place->life[b].last == place)
+      poison(arena, &p->place->life[b]);
 }
 
 void gb_memcheck_copied (const gb_plan *p, int b) {
   const gb_life *l = &p->place->life[b];
-  check_region(p, p->place->order[l->first], p->write[b], l->bytes, &gb_plan_memcheck.unwritten, "unwritten end of a copy");
+  check_region(p, p->place->order[l->first], p->write[b], l->bytes, &gb_plan_memcheck.unwritten,
+               "unwritten end of a copy");
 }
 
 void gb_memcheck_exchange (gb_memcheck_memory *m) {

@@ -12,7 +12,8 @@ static gb_status no_room (const gb_partition_part *s, gb_error *err) {
   const size_t bytes = s->remote.place->arena;
   char need[GB_BYTES_TEXT], used[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
   gb_fail(err, GB_ENOMEM, "the %s that the plan counts on are not free on %s: %s in use, limit %s",
-          gb_bytes_text(bytes, need), s->device->name, gb_bytes_text(l->used, used), gb_bytes_text(l->limit, limit));
+          gb_bytes_text(bytes, need), s->device->name, gb_bytes_text(l->used, used),
+          gb_bytes_text(l->limit, limit));
   if (err != NULL) err->need = bytes, err->have = gb_ledger_room(l);
   return GB_ENOMEM;
 }
@@ -67,14 +68,15 @@ typedef struct crossing {
   const gb_placement *home_place;
   const void **home_read;
   void **home_write;
-  const gb_placement *from;    /* the part before: NULL, there is none */
+  const gb_placement *from; /* the part before: NULL, there is none */
   const char *from_arena;
   void *const *from_write;
 } crossing;
 
 static void copy_total (const crossing *x, int s) {
   const gb_placement *pl = x->s->remote.place;
-  memcpy((char *)x->s->arena + pl->state[s].offset, x->from_arena + x->from->state[s].offset, pl->state[s].bytes);
+  memcpy((char *)x->s->arena + pl->state[s].offset, x->from_arena + x->from->state[s].offset,
+         pl->state[s].bytes);
 }
 
 /* What is copied once: before the first window, or after the last one. */
@@ -84,8 +86,8 @@ static void copy_once (const crossing *x, gb_copy_kind kind) {
     if (c->kind != kind) continue;
     const size_t bytes = c->layout.span * c->layout.width;
     if (kind == GB_COPY_WHOLE)
-      memcpy(x->s->write[c->buf], (const char *)x->home_read[c->buf] + c->layout.low * (ptrdiff_t)c->layout.width,
-             bytes);
+      memcpy(x->s->write[c->buf],
+             (const char *)x->home_read[c->buf] + c->layout.low * (ptrdiff_t)c->layout.width, bytes);
     if (kind == GB_COPY_WHOLE && x->p->watched) gb_memcheck_copied(x->p, c->buf);
     if (kind == GB_COPY_TOTAL) copy_total(x, c->step);
     if (kind == GB_COPY_RUNNING) memcpy(x->s->write[c->buf], x->from_write[c->buf], bytes);
@@ -104,9 +106,11 @@ static void copy_window (const crossing *x, gb_copy_kind kind, int place, const 
   for (int i = 0; i < x->s->remote.ncopies; i++) {
     const gb_copy *c = &x->s->remote.copy[i];
     if (c->kind != kind || c->place != place) continue;
-    if (kind == GB_COPY_WINDOW) gb_window_layout_take(&c->layout, x->home_read[c->buf], x->s->write[c->buf], at->lo, at->n);
+    if (kind == GB_COPY_WINDOW)
+      gb_window_layout_take(&c->layout, x->home_read[c->buf], x->s->write[c->buf], at->lo, at->n);
     else gb_window_layout_give(&c->layout, x->home_write[c->buf], x->s->write[c->buf], at->lo, at->n);
-    if (kind == GB_COPY_WINDOW && x->p->watched && at->n == x->s->remote.place->chunk) gb_memcheck_copied(x->p, c->buf);
+    if (kind == GB_COPY_WINDOW && x->p->watched && at->n == x->s->remote.place->chunk)
+      gb_memcheck_copied(x->p, c->buf);
     if (kind == GB_COPY_BACK) bury(x, c->buf, place);
   }
 }

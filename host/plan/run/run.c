@@ -7,19 +7,21 @@
 #include "base/interrupt.h"
 #include "plan/parts.h"
 
-static alignas(64) char nothing[64];        /* where buffers of no bytes lie */
+static alignas(64) char nothing[64]; /* where buffers of no bytes lie */
 
 /* binding: what exists before the run */
 
 gb_status gb_plan_unbound (const gb_node *n, gb_error *err) {
   char text[GB_NODE_TEXT];
   if ((n->flags & GB_NODE_LENT) != 0)
-    return gb_fail(err, GB_ECLOSED, "%s was lent for the time of a call, which is over", gb_node_text(n, text));
+    return gb_fail(err, GB_ECLOSED, "%s was lent for the time of a call, which is over",
+                   gb_node_text(n, text));
   if ((n->flags & GB_NODE_TRACED) != 0)
     return gb_fail(err, GB_EOPTION, "%s is observed inside a trace, where it stands for one slice",
                    gb_node_text(n, text));
   if ((n->flags & GB_NODE_PROMISE) != 0)
-    return gb_fail(err, GB_EOPTION, "%s is not computed yet, and cannot be where it is looked at: eval() it before",
+    return gb_fail(err, GB_EOPTION,
+                   "%s is not computed yet, and cannot be where it is looked at: eval() it before",
                    gb_node_text(n, text));
   return gb_fail(err, GB_EOPTION, "%s has no value: gb.empty gives a shape to plan with",
                  gb_node_text(n, text));
@@ -165,13 +167,14 @@ static bool unwrap (gb_storage *st, gb_ledger *l, gb_storage **lent) {
 }
 
 /* The record is the callee's for as long as it counts it; one that an earlier call kept is made anew. */
-static gb_status wrap (const gb_plan *p, int b, const gb_shape *shape, void *data, gb_storage **lent, gb_tensor *out,
-                       gb_error *err) {
+static gb_status wrap (const gb_plan *p, int b, const gb_shape *shape, void *data, gb_storage **lent,
+                       gb_tensor *out, gb_error *err) {
   const gb_dtype t = p->prog->low->buf[b].dtype;
   gb_storage *st = *lent != NULL ? *lent : malloc(sizeof *st);
   if (st == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a storage record");
   *lent = NULL;
-  *st = (gb_storage){.refs = 1, .data = data, .bytes = gb_shape_bytes(shape, t), .ledger = &p->graph->device->ledger};
+  *st = (gb_storage){
+      .refs = 1, .data = data, .bytes = gb_shape_bytes(shape, t), .ledger = &p->graph->device->ledger};
   *out = (gb_tensor){.storage = st, .dtype = t};
   return GB_OK;
 }
@@ -181,9 +184,10 @@ static bool is_temporary (const gb_plan *p, int b, bool input) {
   return home == GB_HOME_ARENA || home == GB_HOME_SHARED;
 }
 
-/* Buffer b as the op sees it, the window at p->in or p->to where there is one: contiguous, in whatever shape it lies. */
-static gb_status hand (gb_plan *p, int b, bool input, const gb_shape *shape, const void *data, gb_storage **lent, gb_tensor *t,
-                       gb_error *err) {
+/* Buffer b as the op sees it, the window at p->in or p->to where there is one: contiguous, in whatever
+** shape it lies. */
+static gb_status hand (gb_plan *p, int b, bool input, const gb_shape *shape, const void *data,
+                       gb_storage **lent, gb_tensor *t, gb_error *err) {
   if (is_temporary(p, b, input)) GB_TRY(wrap(p, b, shape, (void *)(uintptr_t)data, lent, t, err));
   else {
     *t = gb_tensor_ref(&p->value[b]);
@@ -204,9 +208,11 @@ static gb_status run_call (gb_plan *p, const gb_step *st, const gb_opaque *o, vo
   memset(t, 0, (size_t)n * sizeof *t);
   for (int i = 0; rc == GB_OK && i < n; i++) {
     const int k = i - st->nin;
-    const gb_shape *shape = k >= 0 ? &o->out_shape[k]
-                            : window ? &o->in_shape[i] : gb_node_shape(p->node[st->call_source]->in[i]);
-    rc = hand(p, k >= 0 ? st->out[k] : st->in[i], k < 0, shape, k >= 0 ? p->to[k] : p->in[i], &p->lent[i], &t[i], err);
+    const gb_shape *shape = k >= 0   ? &o->out_shape[k]
+                            : window ? &o->in_shape[i]
+                                     : gb_node_shape(p->node[st->call_source]->in[i]);
+    rc = hand(p, k >= 0 ? st->out[k] : st->in[i], k < 0, shape, k >= 0 ? p->to[k] : p->in[i], &p->lent[i],
+              &t[i], err);
   }
   p->graph->calling = p->node[st->call_source]->serial;
   p->graph->calling_where = p->node[st->call_source]->where;
@@ -234,15 +240,17 @@ static void take_operands (gb_plan *p, int s) {
   const gb_step *st = &p->prog->low->step[s];
   for (int i = 0; i < st->nin; i++) p->in[i] = p->read[st->in[i]];
   for (int i = 0; i < st->nout; i++) p->to[i] = p->write[st->out[i]];
-  for (int i = 0; i < st->nconstants; i++) p->constant[i] = number_of(p->node[st->constant[i]], st->fold.compute);
+  for (int i = 0; i < st->nconstants; i++)
+    p->constant[i] = number_of(p->node[st->constant[i]], st->fold.compute);
 }
 
 /* One part of a fold: a window of the loop, a piece of its grains, both, or all of it. */
-static gb_status run_fold_part (gb_plan *p, int s, const gb_window *grain, const gb_window *window, void *arena,
-                                gb_error *err) {
+static gb_status run_fold_part (gb_plan *p, int s, const gb_window *grain, const gb_window *window,
+                                void *arena, gb_error *err) {
   const gb_placement *pl = p->place;
-  const gb_window *sum = gb_sums_in_grains(pl, s) && grain != NULL ? grain
-                         : window != NULL && pl->tiling->cut[s].reduces ? window : NULL;
+  const gb_window *sum = gb_sums_in_grains(pl, s) && grain != NULL      ? grain
+                         : window != NULL && pl->tiling->cut[s].reduces ? window
+                                                                        : NULL;
   const gb_fold *f = gb_fold_of_part(p->window[s], p->prog->low, pl, s, grain, window);
   gb_carry carry = {.state = (char *)arena + pl->state[s].offset};
   gb_fold_stats stats = {0};
@@ -253,8 +261,8 @@ static gb_status run_fold_part (gb_plan *p, int s, const gb_window *grain, const
   return GB_OK;
 }
 
-/* A fold, or a window of it, with its sums over a batch in pieces. What a piece of a window reads of a compact buffer lies
-** at the piece's place in the window. */
+/* A fold, or a window of it, with its sums over a batch in pieces. What a piece of a window reads of a
+** compact buffer lies at the piece's place in the window. */
 static gb_status run_fold_parts (gb_plan *p, int s, const gb_window *at, void *arena, gb_error *err) {
   const gb_placement *pl = p->place;
   const bool sums = gb_sums_in_grains(pl, s), same = at != NULL && pl->tiling == pl->grains;
@@ -271,9 +279,11 @@ static gb_status run_fold_parts (gb_plan *p, int s, const gb_window *at, void *a
 }
 
 /* Address of the window within what exists whole; a compact buffer is the window. */
-static const void *shifted (const gb_plan *p, const void *base, int b, const gb_shape *shape, int dim, gb_window at) {
+static const void *shifted (const gb_plan *p, const void *base, int b, const gb_shape *shape, int dim,
+                            gb_window at) {
   if (dim < 0 || p->place->compact[b]) return base;
-  return (const char *)base + gb_elements_apart(shape, dim) * at.lo * gb_dtype_size(p->prog->low->buf[b].dtype);
+  return (const char *)base +
+         gb_elements_apart(shape, dim) * at.lo * gb_dtype_size(p->prog->low->buf[b].dtype);
 }
 
 static gb_status run_opaque_window (gb_plan *p, int s, gb_window at, void *arena, gb_error *err) {
@@ -285,7 +295,8 @@ static gb_status run_opaque_window (gb_plan *p, int s, gb_window at, void *arena
     p->in[i] = shifted(p, p->in[i], st->in[i], &shape, gb_cut_operand(c, i), at);
   }
   for (int k = 0; k < st->nout; k++)
-    p->to[k] = (void *)(uintptr_t)shifted(p, p->to[k], st->out[k], &st->opaque.out_shape[k], c->out_dim[k], at);
+    p->to[k] =
+        (void *)(uintptr_t)shifted(p, p->to[k], st->out[k], &st->opaque.out_shape[k], c->out_dim[k], at);
   void *scratch = (char *)arena + p->place->scratch[s].offset;
   p->stats.opaques++;
   if (o.op == GB_OP_CALL) return run_call(p, st, &o, scratch, err);
@@ -300,8 +311,8 @@ static gb_status run_fold_tiles (gb_plan *p, const gb_packed_factor *t, void *ar
   for (size_t i = 0; i < blocks; i++)
     for (size_t j = 0; j <= i; j++) {
       const gb_fold *f = gb_window_of_tile(p->window[t->store], p->prog->low, t, i, j);
-      GB_TRY(dev->ops->fold(dev, f, p->in, p->to, p->constant, (char *)arena + p->place->scratch[t->store].offset, &stats,
-                           err));
+      GB_TRY(dev->ops->fold(dev, f, p->in, p->to, p->constant,
+                            (char *)arena + p->place->scratch[t->store].offset, &stats, err));
       p->stats.pairs += stats.pairs;
     }
   p->stats.folds++;
@@ -310,7 +321,8 @@ static gb_status run_fold_tiles (gb_plan *p, const gb_packed_factor *t, void *ar
 
 static gb_status run_node (gb_plan *p, int k, gb_range asked, void *arena, gb_error *err);
 
-static gb_status run_reads (gb_plan *p, int k, int from, int to, gb_range window, void *arena, gb_error *err) {
+static gb_status run_reads (gb_plan *p, int k, int from, int to, gb_range window, void *arena,
+                            gb_error *err) {
   const gb_nest_node *n = &p->place->nest->node[k];
   for (int i = from; i < to; i++)
     if (p->place->compact[n->read[i].buf])
@@ -318,7 +330,8 @@ static gb_status run_reads (gb_plan *p, int k, int from, int to, gb_range window
   return GB_OK;
 }
 
-/* What a node makes and holds lies where the placement says; readers find windows where their nodes hold them. */
+/* What a node makes and holds lies where the placement says; readers find windows where their nodes hold
+** them. */
 static gb_nest_room bind_node (gb_plan *p, int k, const void *arena) {
   const gb_placement *pl = p->place;
   const gb_nest_node *n = &pl->nest->node[k];
@@ -340,7 +353,8 @@ static gb_status run_node_part (gb_plan *p, int k, gb_nest_part at, void *arena,
   gb_fold_stats stats = {0};
   const gb_nest_room room = bind_node(p, k, arena);
   const gb_fold *f = gb_nest_fold(p->window[n->step], p->prog->low, p->place->nest, p->place->compact, k, at);
-  const gb_carry carry = {.state = (char *)arena + room.state.offset, .first = at.own.lo == 0 && at.turn == 0,
+  const gb_carry carry = {.state = (char *)arena + room.state.offset,
+                          .first = at.own.lo == 0 && at.turn == 0,
                           .last = at.own.lo + at.own.n == n->extent && at.turn + 1 == n->nturns};
   if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
   if (p->watched) gb_memcheck_before(p, arena);
@@ -377,7 +391,8 @@ static gb_status run_node (gb_plan *p, int k, gb_range asked, void *arena, gb_er
 }
 
 static gb_status run_step (gb_plan *p, int s, const gb_window *at, void *arena, gb_error *err) {
-  const gb_packed_factor *packed_factor = gb_packed_store(p->place, p->prog->packed_factor, p->prog->npacked_factors, s);
+  const gb_packed_factor *packed_factor =
+      gb_packed_store(p->place, p->prog->packed_factor, p->prog->npacked_factors, s);
   const gb_step *st = &p->prog->low->step[s];
   gb_device *dev = p->on;
   void *scratch = (char *)arena + p->place->scratch[s].offset;
@@ -400,7 +415,8 @@ static gb_status run_step (gb_plan *p, int s, const gb_window *at, void *arena, 
   return dev->ops->opaque(dev, &o, p->in, p->to, scratch, err);
 }
 
-/* Says what failed by its name, where it has one, and which line of the script asked for it, unless the text does. */
+/* Says what failed by its name, where it has one, and which line of the script asked for it, unless the
+** text does. */
 static void add_line (const gb_plan *p, int s, gb_status rc, gb_error *err) {
   if (err == NULL || rc == GB_EINTR || rc == GB_ECALLBACK) return;
   const int b = p->prog->low->step[s].out[0];
@@ -460,7 +476,7 @@ gb_status gb_plan_run_place (gb_plan *p, int place, const gb_window *at, void *a
   const int s = p->place->order[place];
   if (!p->place->runs[s] || gb_runs_inside(p->prog->low, p->place, s)) return GB_OK;
   if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
-  if (gb_pool_threads(dev->pool) != p->prog->threads)       /* scratch was planned for so many */
+  if (gb_pool_threads(dev->pool) != p->prog->threads) /* scratch was planned for so many */
     return gb_fail(err, GB_EOPTION, "the number of threads was changed while a plan ran");
   if (gb_plan_memcheck.at_step != NULL) gb_plan_memcheck.at_step(p->prog->low->step[s].what);
   const double start = gb_clock();
@@ -497,7 +513,8 @@ static gb_status run_steps (gb_plan *p, void *arena, gb_error *err) {
 }
 
 /* A requested node that is not the source of its buffer (an output picked from several, a view of a leaf)
-** shares it. What had a value keeps it, and is no longer droppable; a cache that was made anew is replaced. */
+** shares it. What had a value keeps it, and is no longer droppable; a cache that was made anew is
+** replaced. */
 static void store_values (gb_plan *p) {
   const gb_lowered *low = p->prog->low;
   for (int i = 0; i < low->nouts; i++) {
@@ -546,7 +563,7 @@ static gb_status execute (gb_plan *p, void *arena, bool store, gb_error *err) {
 }
 
 gb_status gb_plan_execute (gb_plan *p, void *arena, bool store, gb_error *err) {
-  static int depth;               /* registered ops run plans of their own */
+  static int depth; /* registered ops run plans of their own */
   depth++;
   const gb_status rc = execute(p, arena, store, err);
   gb_measure_count(&p->stats, --depth == 0);

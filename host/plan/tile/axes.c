@@ -12,11 +12,11 @@ size_t gb_grain (size_t extent) {
 typedef struct follow {
   const gb_lowered *low;
   gb_tiling *c;
-  bool *made;                      /* [nbufs] by a step within: only a window of it need exist */
-  bool *late;                      /* [nbufs] complete only after the last window */
-  bool *barred;                    /* [nsteps] may not be cut */
+  bool *made;   /* [nbufs] by a step within: only a window of it need exist */
+  bool *late;   /* [nbufs] complete only after the last window */
+  bool *barred; /* [nsteps] may not be cut */
   gb_cut_rules rules;
-  bool again;                      /* another leaf turned out to have the axis, or a step may not be cut */
+  bool again; /* another leaf turned out to have the axis, or a step may not be cut */
 } follow;
 
 static bool is_leaf (const follow *f, int b) { return f->low->buf[b].cls == GB_BUF_LEAF; }
@@ -38,7 +38,8 @@ static bool fold_agrees (follow *f, const gb_step *st, const gb_cut *c) {
     if (o->slot < 0 || !f->made[st->in[o->slot]]) continue;
     const int b = st->in[o->slot];
     gb_cut own;
-    if (f->c->dim[b] < 0 || !gb_cut_axis_of(p, o->stride, o->offset, &f->low->buf[b], f->c->dim[b], f->c->grain, &own) ||
+    if (f->c->dim[b] < 0 ||
+        !gb_cut_axis_of(p, o->stride, o->offset, &f->low->buf[b], f->c->dim[b], f->c->grain, &own) ||
         !gb_cut_same(&own, c))
       return false;
   }
@@ -56,8 +57,8 @@ static bool try_axis (follow *f, const gb_step *st, gb_cut *c) {
   return gb_cut_fold_unit(&st->fold, c, f->c->grain) && fold_agrees(f, st, c);
 }
 
-/* The first axis along which some operand has the cut dimension and everything agrees; where the results keep it,
-** if there is one. */
+/* The first axis along which some operand has the cut dimension and everything agrees; where the results
+** keep it, if there is one. */
 static bool cut_fold (follow *f, const gb_step *st, gb_cut *c) {
   const gb_fold *p = &st->fold;
   bool found = false;
@@ -104,8 +105,8 @@ static void mark_fold (follow *f, const gb_step *st, const gb_cut *c) {
 
 /* opaque ops */
 
-/* The same dimension of the same memory under another shape, -1: it is none there. An op may see its operand with
-** axes of extent 1 more or fewer, or otherwise reshaped. */
+/* The same dimension of the same memory under another shape, -1: it is none there. An op may see its
+** operand with axes of extent 1 more or fewer, or otherwise reshaped. */
 static int same_dim (const gb_shape *from, int dim, const gb_shape *to) {
   for (int k = 0; dim >= 0 && k < to->ndim; k++)
     if (to->dim[k] == from->dim[dim] && gb_elements_apart(to, k) == gb_elements_apart(from, dim)) return k;
@@ -114,7 +115,8 @@ static int same_dim (const gb_shape *from, int dim, const gb_shape *to) {
 
 static const gb_shape *shape_of (const follow *f, int b) { return &f->low->buf[b].shape; }
 
-/* Buffers of which only a window exists are cut as the op cuts them; those that exist whole lie in one run. */
+/* Buffers of which only a window exists are cut as the op cuts them; those that exist whole lie in one
+** run. */
 static bool opaque_agrees (const follow *f, const gb_step *st, const gb_cut *c) {
   for (int i = 0; i < st->nin; i++) {
     const int b = st->in[i], dim = gb_cut_operand(c, i);
@@ -126,12 +128,14 @@ static bool opaque_agrees (const follow *f, const gb_step *st, const gb_cut *c) 
     if (!leads(&f->low->buf[b], own) && !gb_takes_strides(&st->opaque, i, dim)) return false;
   }
   for (int k = 0; k < st->nout; k++)
-    if (c->out_dim[k] >= 0 && same_dim(&st->opaque.out_shape[k], c->out_dim[k], shape_of(f, st->out[k])) < 0) return false;
+    if (c->out_dim[k] >= 0 && same_dim(&st->opaque.out_shape[k], c->out_dim[k], shape_of(f, st->out[k])) < 0)
+      return false;
   return true;
 }
 
 static bool cut_opaque (const follow *f, const gb_step *st, gb_cut *c) {
-  if (st->nin > GB_CUT_SLOTS && st->opaque.op != GB_OP_CAT) return false;   /* a function of so many keeps no shapes */
+  /* a function of so many keeps no shapes */
+  if (st->nin > GB_CUT_SLOTS && st->opaque.op != GB_OP_CAT) return false;
   for (int i = 0; i < st->nin; i++) {
     const gb_shape in = gb_opaque_operand(&st->opaque, i);
     const int b = st->in[i], dim = same_dim(shape_of(f, b), f->c->dim[b], &in);
@@ -170,8 +174,8 @@ static bool reads_made (const follow *f, const gb_step *st) {
   return false;
 }
 
-/* A fold of what exists whole to results that lack the axis: windows would spare it nothing, and run before them its
-** results are there for all windows. */
+/* A fold of what exists whole to results that lack the axis: windows would spare it nothing, and run
+** before them its results are there for all windows. */
 static bool gains_nothing (const follow *f, const gb_step *st, const gb_cut *c) {
   for (int i = 0; i < st->fold.nouts && st->is_fold; i++)
     if (!(st->fold.out[i].reduced >> c->axis & 1)) return false;
@@ -223,7 +227,8 @@ static bool is_whole (const follow *f, int b) {
   return false;
 }
 
-/* Most opaque ops take runs of memory: a window of what exists whole is one only along its first dimension. */
+/* Most opaque ops take runs of memory: a window of what exists whole is one only along its first
+** dimension. */
 static void bar_scattered (follow *f, int s) {
   const gb_step *st = &f->low->step[s];
   if (f->c->when[s] != GB_WITHIN || st->is_fold) return;
@@ -257,9 +262,15 @@ static gb_tiling *new_cutting (const gb_lowered *low, const int *seed, size_t gr
   const size_t ns = (size_t)low->nsteps + 1, nb = (size_t)low->nbufs + 1;
   gb_tiling *c = calloc(1, sizeof *c);
   if (c == NULL) return NULL;
-  *c = (gb_tiling){.refs = 1, .grain = grain, .nsteps = low->nsteps, .nbufs = low->nbufs, .leaf = -1,
-                    .when = calloc(ns, 1), .cut = calloc(ns, sizeof *c->cut), .dim = malloc(nb * sizeof *c->dim),
-                    .scattered = calloc(nb, sizeof *c->scattered)};
+  *c = (gb_tiling){.refs = 1,
+                   .grain = grain,
+                   .nsteps = low->nsteps,
+                   .nbufs = low->nbufs,
+                   .leaf = -1,
+                   .when = calloc(ns, 1),
+                   .cut = calloc(ns, sizeof *c->cut),
+                   .dim = malloc(nb * sizeof *c->dim),
+                   .scattered = calloc(nb, sizeof *c->scattered)};
   if (c->when == NULL || c->cut == NULL || c->dim == NULL || c->scattered == NULL) {
     gb_tiling_unref(c);
     return NULL;
@@ -273,10 +284,15 @@ static gb_tiling *new_cutting (const gb_lowered *low, const int *seed, size_t gr
   return c;
 }
 
-gb_status gb_cut_along (const gb_lowered *low, const int *seed, gb_cut_rules rules, gb_tiling **out, gb_error *err) {
+gb_status gb_cut_along (const gb_lowered *low, const int *seed, gb_cut_rules rules, gb_tiling **out,
+                        gb_error *err) {
   const size_t nb = (size_t)low->nbufs + 1;
-  follow f = {.low = low, .rules = rules, .c = new_cutting(low, seed, rules.grain), .made = calloc(nb, sizeof *f.made),
-              .late = calloc(nb, sizeof *f.late), .barred = calloc((size_t)low->nsteps + 1, sizeof *f.barred)};
+  follow f = {.low = low,
+              .rules = rules,
+              .c = new_cutting(low, seed, rules.grain),
+              .made = calloc(nb, sizeof *f.made),
+              .late = calloc(nb, sizeof *f.late),
+              .barred = calloc((size_t)low->nsteps + 1, sizeof *f.barred)};
   const bool ok = f.c != NULL && f.made != NULL && f.late != NULL && f.barred != NULL;
   *out = NULL;
   for (f.again = ok; f.again;) follow_all(&f);

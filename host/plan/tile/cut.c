@@ -7,7 +7,9 @@
 
 /* strides and dimensions */
 
-typedef struct span { ptrdiff_t low, high; } span;       /* smallest and largest element offset */
+typedef struct span {
+  ptrdiff_t low, high;
+} span; /* smallest and largest element offset */
 
 /* Elements between two steps of the next dimension above 'dim' in memory; PTRDIFF_MAX: there is none. */
 static ptrdiff_t above (const gb_buf *b, int dim) {
@@ -18,10 +20,11 @@ static ptrdiff_t above (const gb_buf *b, int dim) {
   return least;
 }
 
-/* Whether an access moves dimension 'dim' by the cut axis alone: every other axis stays below one index of it, or moves
-** by whole multiples of what lies above it; and index 0 of the axis is index 0 of the dimension. */
-static bool moves_alone (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset, const gb_buf *b, int dim,
-                         const gb_cut *c) {
+/* Whether an access moves dimension 'dim' by the cut axis alone: every other axis stays below one index of
+** it, or moves by whole multiples of what lies above it; and index 0 of the axis is index 0 of the
+** dimension. */
+static bool moves_alone (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset, const gb_buf *b,
+                         int dim, const gb_cut *c) {
   const ptrdiff_t one = b->stride[dim], up = above(b, dim);
   if (one <= 0 || stride[c->axis] <= 0 || stride[c->axis] * (ptrdiff_t)c->factor != one) return false;
   if (up != PTRDIFF_MAX && up / one < (ptrdiff_t)b->shape.dim[dim]) return false;
@@ -53,7 +56,8 @@ static bool is_columns (const gb_fold *f, int a) {
 
 bool gb_cut_walks (const gb_fold *f, int a) { return f->axis[a].role != GB_AXIS_INNER || is_columns(f, a); }
 
-/* The axis may be walked as two: no number is made of its index, and sums over it run in grains, if there are any. */
+/* The axis may be walked as two: no number is made of its index, and sums over it run in grains, if there
+** are any. */
 static bool may_part (const gb_fold *f, int axis, size_t grain) {
   for (int i = 0; grain == 0 && i < f->nouts; i++)
     if (f->out[i].reduced >> axis & 1) return false;
@@ -62,22 +66,23 @@ static bool may_part (const gb_fold *f, int axis, size_t grain) {
   return true;
 }
 
-/* The axis that is joined to 'axis' in front of its last n indices (lower/roles.c): it has one index left, and its strides are
-** still those of n indices of the other. 1 + that axis; 0: there is no such axis. */
+/* The axis that is joined to 'axis' in front of its last n indices (lower/roles.c): it has one index left,
+** and its strides are still those of n indices of the other. 1 + that axis; 0: there is no such axis. */
 static int joined_before (const gb_fold *f, const ptrdiff_t *stride, int axis, size_t n, size_t grain) {
   for (int a = 0; a < f->naxes && may_part(f, axis, grain); a++) {
     bool ok = a != axis && f->axis[a].extent == 1 && f->axis[a].role == GB_AXIS_OUTER;
     ok = ok && stride[a] == (ptrdiff_t)n * stride[axis];
     for (int i = 0; ok && i < f->noperands; i++)
       ok = f->operand[i].stride[a] == (ptrdiff_t)n * f->operand[i].stride[axis];
-    for (int i = 0; ok && i < f->nouts; i++) ok = f->out[i].stride[a] == (ptrdiff_t)n * f->out[i].stride[axis];
+    for (int i = 0; ok && i < f->nouts; i++)
+      ok = f->out[i].stride[a] == (ptrdiff_t)n * f->out[i].stride[axis];
     if (ok) return a + 1;
   }
   return 0;
 }
 
-bool gb_cut_axis_of (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset, const gb_buf *b, int dim, size_t grain,
-                     gb_cut *c) {
+bool gb_cut_axis_of (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset, const gb_buf *b, int dim,
+                     size_t grain, gb_cut *c) {
   const size_t extent = b->shape.dim[dim];
   for (int a = 0; a < f->naxes; a++) {
     const size_t n = f->axis[a].extent;
@@ -85,7 +90,9 @@ bool gb_cut_axis_of (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset
     if (stride[a] <= 0 || b->stride[dim] <= 0 || b->stride[dim] % stride[a] != 0) continue;
     gb_cut along = {.axis = a, .factor = (size_t)(b->stride[dim] / stride[a])};
     if (along.factor > n / extent || n / extent % along.factor != 0) continue;
-    if (along.factor < n / extent && (along.joined = joined_before(f, stride, a, extent * along.factor, grain)) == 0) continue;
+    if (along.factor < n / extent &&
+        (along.joined = joined_before(f, stride, a, extent * along.factor, grain)) == 0)
+      continue;
     if (!moves_alone(f, stride, offset, b, dim, &along)) continue;
     *c = along;
     return true;
@@ -93,8 +100,8 @@ bool gb_cut_axis_of (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset
   return false;
 }
 
-int gb_cut_dim_of (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset, const gb_buf *b, const gb_cut *c,
-                   size_t extent) {
+int gb_cut_dim_of (const gb_fold *f, const ptrdiff_t *stride, ptrdiff_t offset, const gb_buf *b,
+                   const gb_cut *c, size_t extent) {
   for (int k = 0; k < b->shape.ndim; k++)
     if (b->shape.dim[k] == extent && moves_alone(f, stride, offset, b, k, c)) return k;
   return -1;
@@ -145,7 +152,8 @@ static size_t chain_unit (const gb_fold *f, const gb_out *o, int axis) {
 static bool shifts_exactly (const gb_fold *f, int axis) {
   for (int i = 0; i < f->nins; i++) {
     const gb_ins *n = &f->ins[i];
-    if (n->kind == GB_INS_IOTA && n->axis == axis && (n->f != (double)(int64_t)n->f || n->g != (double)(int64_t)n->g))
+    if (n->kind == GB_INS_IOTA && n->axis == axis &&
+        (n->f != (double)(int64_t)n->f || n->g != (double)(int64_t)n->g))
       return false;
   }
   return true;
@@ -155,7 +163,7 @@ static bool keeps_smallest (const gb_out *o) { return o->kind == GB_OUT_REDUCE &
 
 bool gb_cut_fold_unit (const gb_fold *f, gb_cut *c, size_t grain) {
   for (int i = 0; i < f->nouts; i++)
-    if (keeps_smallest(&f->out[i])) return false;              /* two results of one address */
+    if (keeps_smallest(&f->out[i])) return false; /* two results of one address */
   return gb_cut_whole_unit(f, c, grain);
 }
 
@@ -180,7 +188,7 @@ bool gb_cut_whole_unit (const gb_fold *f, gb_cut *c, size_t grain) {
 
 gb_shape gb_opaque_operand (const gb_opaque *o, int slot) {
   if (slot < GB_CUT_SLOTS) return o->in_shape[slot];
-  gb_shape s = o->in_shape[0];                         /* CAT */
+  gb_shape s = o->in_shape[0]; /* CAT */
   s.dim[o->attr.i[0]] = o->extent[slot];
   return s;
 }
@@ -197,14 +205,18 @@ bool gb_takes_strides (const gb_opaque *o, int slot, int dim) {
 }
 
 static gb_cut mapped (size_t unit) {
-  return (gb_cut){.cut = true, .factor = 1, .in_dim = {-1, -1, -1, -1}, .rest_dim = -1, .out_dim = {-1, -1, -1},
+  return (gb_cut){.cut = true,
+                  .factor = 1,
+                  .in_dim = {-1, -1, -1, -1},
+                  .rest_dim = -1,
+                  .out_dim = {-1, -1, -1},
                   .unit = unit};
 }
 
 /* (..., n, k) x (..., k, m): rows of the first, columns of the second, the inner axis of both, batch axes. */
 static bool cut_gemm (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
   const int nd = o->in_shape[slot].ndim, other = o->in_shape[1 - slot].ndim, out = o->out_shape[0].ndim;
-  const int back = nd - dim;                           /* 1: last */
+  const int back = nd - dim; /* 1: last */
   *c = mapped(grain == 0 ? GB_BLOCK : grain);
   c->axis = 3;
   c->in_dim[slot] = dim;
@@ -243,7 +255,7 @@ static bool cut_beside (const gb_opaque *o, int slot, int dim, gb_cut *c) {
 
 static bool cut_index (const gb_opaque *o, int slot, int dim, gb_cut *c) {
   const int axis = (int)o->attr.i[0];
-  if (slot == 1) {                                     /* positions: entries of the result along the axis */
+  if (slot == 1) { /* positions: entries of the result along the axis */
     *c = mapped(1);
     c->in_dim[1] = 0;
     c->out_dim[0] = axis;
@@ -267,8 +279,8 @@ static bool cut_put (const gb_opaque *o, int slot, int dim, gb_cut *c) {
   return true;
 }
 
-/* Slices along an axis that the function maps, of everything that it takes. What it computes with has the bits of the whole
-** only from blocks of products on. */
+/* Slices along an axis that the function maps, of everything that it takes. What it computes with has the
+** bits of the whole only from blocks of products on. */
 static bool cut_call (const gb_opaque *o, int slot, int dim, gb_cut *c) {
   const gb_call *call = gb_call_get((int)o->attr.i[0]);
   const size_t extent = o->in_shape[slot].dim[dim];
@@ -288,10 +300,14 @@ static bool cut_call (const gb_opaque *o, int slot, int dim, gb_cut *c) {
 bool gb_cut_opaque (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
   switch (o->op) {
     case GB_OP_GEMM: return cut_gemm(o, slot, dim, grain, c);
-    case GB_OP_TRISOLVE: case GB_OP_SOLVE_CHOL: return cut_columns(o, slot, dim, c);
-    case GB_OP_CUMSUM: case GB_OP_SORT: case GB_OP_TOPK: return cut_beside(o, slot, dim, c);
+    case GB_OP_TRISOLVE:
+    case GB_OP_SOLVE_CHOL: return cut_columns(o, slot, dim, c);
+    case GB_OP_CUMSUM:
+    case GB_OP_SORT:
+    case GB_OP_TOPK: return cut_beside(o, slot, dim, c);
     case GB_OP_INDEX: return cut_index(o, slot, dim, c);
-    case GB_OP_PUT: case GB_OP_INDEX_ADD: return cut_put(o, slot, dim, c);
+    case GB_OP_PUT:
+    case GB_OP_INDEX_ADD: return cut_put(o, slot, dim, c);
     case GB_OP_CAT: return cut_cat(o, dim, c);
     case GB_OP_CALL: return cut_call(o, slot, dim, c);
     case GB_OP_CAST:
@@ -353,8 +369,8 @@ static gb_axes walked_deps (gb_axes deps, const gb_cut *c) {
   return c->joined > 0 && (deps >> c->axis & 1) ? deps | (gb_axes)1 << (c->joined - 1) : deps;
 }
 
-void gb_window_of_fold (gb_window_fold *w, const gb_lowered *low, const gb_step *st, const gb_cut *c, gb_window at,
-                        const bool *compact, const int *dim) {
+void gb_window_of_fold (gb_window_fold *w, const gb_lowered *low, const gb_step *st, const gb_cut *c,
+                        gb_window at, const bool *compact, const int *dim) {
   const gb_fold *f = &st->fold;
   const window_job j = {low, st, c, at, compact, dim};
   const size_t shift = at.lo * c->factor;
@@ -376,11 +392,13 @@ void gb_window_of_fold (gb_window_fold *w, const gb_lowered *low, const gb_step 
     w->out[i].reduced = walked_deps(f->out[i].reduced, c);
   }
   for (int i = 0; i < f->noperands; i++)
-    move(&j, f->operand[i].slot < 0 ? -1 : st->in[f->operand[i].slot], w->operand[i].stride, &w->operand[i].offset);
+    move(&j, f->operand[i].slot < 0 ? -1 : st->in[f->operand[i].slot], w->operand[i].stride,
+         &w->operand[i].offset);
   for (int i = 0; i < f->nins; i++)
     if (f->ins[i].kind == GB_INS_IOTA && f->ins[i].axis == c->axis) shift_index(&w->ins[i], shift);
   for (int i = 0; i < f->nouts; i++)
-    if (!(f->out[i].reduced >> c->axis & 1)) move(&j, st->out[f->out[i].slot], w->out[i].stride, &w->out[i].offset);
+    if (!(f->out[i].reduced >> c->axis & 1))
+      move(&j, st->out[f->out[i].slot], w->out[i].stride, &w->out[i].offset);
 }
 
 static void lie_in_whole (gb_opaque *o, int at, const gb_shape *s) {
@@ -391,7 +409,8 @@ static void lie_in_whole (gb_opaque *o, int at, const gb_shape *s) {
 void gb_window_of_opaque (gb_opaque *o, const gb_cut *c, gb_window at, const bool *compact) {
   for (int i = 0; i < o->nin && i < GB_CUT_SLOTS; i++) {
     if (c->in_dim[i] < 0) continue;
-    if (compact != NULL && !compact[i] && gb_takes_strides(o, i, c->in_dim[i])) lie_in_whole(o, i, &o->in_shape[i]);
+    if (compact != NULL && !compact[i] && gb_takes_strides(o, i, c->in_dim[i]))
+      lie_in_whole(o, i, &o->in_shape[i]);
     o->in_shape[i].dim[c->in_dim[i]] = at.n;
   }
   for (int k = 0; k < o->nout; k++) {

@@ -10,18 +10,20 @@ enum { MOST_NODES = 200 };
 
 typedef struct finder {
   const gb_lowered *low;
-  int *maker;                /* [nbufs] -1: a leaf */
-  bool *staged;              /* [nbufs] still taken to be made inside all its readers */
+  int *maker;   /* [nbufs] -1: a leaf */
+  bool *staged; /* [nbufs] still taken to be made inside all its readers */
   gb_nest *nest;
   size_t room;
-  int culprit;               /* the smallest value that could not be made, -1: none yet */
-  bool failed;               /* no memory */
+  int culprit; /* the smallest value that could not be made, -1: none yet */
+  bool failed; /* no memory */
 } finder;
 
-/* Accesses ----------------------------------------------------------------------------------------------------------- */
+/* Accesses */
 
 /* The index of a dimension of a contiguous buffer as a function of the axes. */
-typedef struct index_of { ptrdiff_t off, coef[GB_FOLD_AXES]; } index_of;
+typedef struct index_of {
+  ptrdiff_t off, coef[GB_FOLD_AXES];
+} index_of;
 
 /* False: the address does not fall apart into indices that stay inside their dimensions. */
 static bool take_apart (const gb_fold *f, const gb_operand *o, const gb_buf *b, index_of dim[GB_MAXDIM]) {
@@ -57,8 +59,10 @@ static void spread (const gb_fold *f, const index_of *x, int a, gb_nest_read *r)
   }
 }
 
-/* How operand o moves along a cut; false: not at all, or one index already needs more than half of the dimension. */
-static bool moved_by (const gb_fold *f, const gb_operand *o, const gb_buf *b, const gb_cut *c, size_t extent, gb_nest_read *r) {
+/* How operand o moves along a cut; false: not at all, or one index already needs more than half of the
+** dimension. */
+static bool moved_by (const gb_fold *f, const gb_operand *o, const gb_buf *b, const gb_cut *c, size_t extent,
+                      gb_nest_read *r) {
   index_of dim[GB_MAXDIM];
   r->dim = gb_cut_dim_of(f, o->stride, o->offset, b, c, extent);
   r->step = 1;
@@ -93,7 +97,7 @@ static bool reads_along (const finder *f, int s, const gb_cut *c, size_t extent,
   return found;
 }
 
-/* Nodes -------------------------------------------------------------------------------------------------------------- */
+/* Nodes */
 
 static int add_node (finder *f, const gb_nest_node *n) {
   if (f->nest->nnodes >= MOST_NODES) return -1;
@@ -127,8 +131,8 @@ static void blame (finder *f, int b) {
   if (f->culprit < 0 || f->low->buf[b].bytes < f->low->buf[f->culprit].bytes) f->culprit = b;
 }
 
-/* Adds to n what 'c' moves of the step's staged operands that n does not read yet; false where that is not all and 'all' are
-** wanted, with nothing added. */
+/* Adds to n what 'c' moves of the step's staged operands that n does not read yet; false where that is not
+** all and 'all' are wanted, with nothing added. */
 static bool add_reads (finder *f, gb_nest_node *n, const gb_cut *c, size_t extent, bool all) {
   const gb_step *st = &f->low->step[n->step];
   const int before = n->nreads, nodes = f->nest->nnodes;
@@ -157,8 +161,8 @@ static int count_staged (const finder *f, int s) {
   return n;
 }
 
-/* OUTER axes that some result reduces with the cut one and that turn outside it: each index of theirs is a turn of its own,
-** where all results are totals over all of it. */
+/* OUTER axes that some result reduces with the cut one and that turn outside it: each index of theirs is a
+** turn of its own, where all results are totals over all of it. */
 static gb_axes turns_of (const gb_fold *p, int axis, size_t *nturns) {
   gb_axes turns = 0;
   *nturns = 1;
@@ -242,7 +246,7 @@ static int make_node (finder *f, int s, const gb_cut *made, int dim) {
   return -1;
 }
 
-/* The nest ----------------------------------------------------------------------------------------------------------- */
+/* The nest */
 
 void gb_nest_free (gb_nest *n, int nsteps) {
   (void)nsteps;
@@ -257,11 +261,12 @@ void gb_nest_free (gb_nest *n, int nsteps) {
 static bool is_staged (const finder *f, int b) {
   const gb_buf *buf = &f->low->buf[b];
   const gb_step *st = f->maker[b] < 0 ? NULL : &f->low->step[f->maker[b]];
-  return buf->staged && buf->cls == GB_BUF_TEMP && st != NULL && st->is_fold && st->nout == 1 && st->fold.nouts == 1;
+  return buf->staged && buf->cls == GB_BUF_TEMP && st != NULL && st->is_fold && st->nout == 1 &&
+         st->fold.nouts == 1;
 }
 
-/* Every step that reads staged values, and is not inside others, becomes a root. A value that some reader cannot make is taken
-** for stored, and all begins again: true. */
+/* Every step that reads staged values, and is not inside others, becomes a root. A value that some reader
+** cannot make is taken for stored, and all begins again: true. */
 static bool find_roots (finder *f) {
   drop_nodes(f, 0);
   f->nest->widest = 0;
@@ -285,14 +290,17 @@ static bool find_roots (finder *f) {
 
 gb_status gb_find_nest (const gb_lowered *low, gb_nest **out, gb_error *err) {
   const size_t ns = (size_t)low->nsteps + 1, nb = (size_t)low->nbufs + 1;
-  finder f = {.low = low, .maker = malloc(nb * sizeof *f.maker), .staged = calloc(nb, sizeof *f.staged),
+  finder f = {.low = low,
+              .maker = malloc(nb * sizeof *f.maker),
+              .staged = calloc(nb, sizeof *f.staged),
               .nest = calloc(1, sizeof *f.nest)};
   *out = NULL;
   if (f.nest != NULL) {
     f.nest->root = calloc(ns, sizeof *f.nest->root);
     f.nest->inside = calloc(ns, sizeof *f.nest->inside);
   }
-  f.failed = f.maker == NULL || f.staged == NULL || f.nest == NULL || f.nest->root == NULL || f.nest->inside == NULL;
+  f.failed = f.maker == NULL || f.staged == NULL || f.nest == NULL || f.nest->root == NULL ||
+             f.nest->inside == NULL;
   if (!f.failed) {
     for (int b = 0; b < low->nbufs; b++) f.maker[b] = -1;
     for (int s = 0; s < low->nsteps; s++)
@@ -307,7 +315,7 @@ gb_status gb_find_nest (const gb_lowered *low, gb_nest **out, gb_error *err) {
   return f.failed ? gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps) : GB_OK;
 }
 
-/* Windows ------------------------------------------------------------------------------------------------------------ */
+/* Windows */
 
 size_t gb_nest_window (const gb_nest_node *n, size_t rows) {
   if (!n->own.cut) return 0;
@@ -317,7 +325,8 @@ size_t gb_nest_window (const gb_nest_node *n, size_t rows) {
 
 gb_range gb_nest_needs (const gb_nest_read *r, gb_range window) {
   const ptrdiff_t first = (ptrdiff_t)window.lo, last = first + (ptrdiff_t)window.n - 1;
-  const ptrdiff_t lo = (r->step < 0 ? last : first) * r->step + r->low, hi = (r->step < 0 ? first : last) * r->step + r->high;
+  const ptrdiff_t lo = (r->step < 0 ? last : first) * r->step + r->low,
+                  hi = (r->step < 0 ? first : last) * r->step + r->high;
   return (gb_range){(size_t)lo, (size_t)(hi - lo + 1)};
 }
 
@@ -338,13 +347,15 @@ size_t gb_nest_held (const gb_nest *n, int k, size_t rows) { return asked_of(n, 
 size_t gb_nest_rest (const gb_nest *n, int k, size_t rows) { return asked_of(n, k, rows, true); }
 
 static void shrink (const gb_buf *b, int dim, gb_range held, ptrdiff_t *stride, ptrdiff_t *offset) {
-  const ptrdiff_t one = b->stride[dim], up = one * (ptrdiff_t)b->shape.dim[dim], now = one * (ptrdiff_t)held.n;
+  const ptrdiff_t one = b->stride[dim], up = one * (ptrdiff_t)b->shape.dim[dim],
+                  now = one * (ptrdiff_t)held.n;
   *offset -= (ptrdiff_t)held.lo * one;
   *offset = *offset / up * now + *offset % up;
   for (int a = 0; a < GB_FOLD_AXES; a++) stride[a] = stride[a] / up * now + stride[a] % up;
 }
 
-static void cut_down (gb_window_fold *w, const gb_lowered *low, const gb_step *st, const gb_cut *c, gb_range at, size_t extent) {
+static void cut_down (gb_window_fold *w, const gb_lowered *low, const gb_step *st, const gb_cut *c,
+                      gb_range at, size_t extent) {
   gb_window_of_fold(w, low, st, c, (gb_window){at.lo, at.n, 0, extent, extent}, NULL, NULL);
 }
 
@@ -361,8 +372,8 @@ static void take_turn (gb_window_fold *w, const gb_nest_node *n, size_t turn) {
   }
 }
 
-const gb_fold *gb_nest_fold (gb_window_fold w[2], const gb_lowered *low, const gb_nest *n, const bool *compact, int k,
-                             gb_nest_part at) {
+const gb_fold *gb_nest_fold (gb_window_fold w[2], const gb_lowered *low, const gb_nest *n,
+                             const bool *compact, int k, gb_nest_part at) {
   const gb_nest_node *node = &n->node[k];
   gb_step part = low->step[node->step];
   const gb_step *st = &low->step[node->step];
@@ -379,7 +390,7 @@ const gb_fold *gb_nest_fold (gb_window_fold w[2], const gb_lowered *low, const g
   for (int i = 0; i < node->nreads; i++) {
     const gb_nest_read *r = &node->read[i];
     const gb_range held = gb_nest_needs(r, i < node->nbefore ? at.asked : at.own);
-    if (!compact[r->buf]) continue;                        /* it exists already */
+    if (!compact[r->buf]) continue; /* it exists already */
     for (int o = 0; o < last->fold.noperands; o++)
       if (last->fold.operand[o].slot >= 0 && st->in[last->fold.operand[o].slot] == r->buf)
         shrink(&low->buf[r->buf], r->dim, held, last->operand[o].stride, &last->operand[o].offset);

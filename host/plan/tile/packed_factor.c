@@ -5,7 +5,9 @@
 
 #include "program/packed.h"
 
-static size_t order_of (const gb_lowered *low, const gb_packed_factor *t) { return low->buf[t->matrix].shape.dim[0]; }
+static size_t order_of (const gb_lowered *low, const gb_packed_factor *t) {
+  return low->buf[t->matrix].shape.dim[0];
+}
 
 /* The op reads its first operand as a lower factor, which may be packed, and b nowhere else. */
 static bool takes_packed (const gb_step *st, int b) {
@@ -14,7 +16,10 @@ static bool takes_packed (const gb_step *st, int b) {
     if (st->in[i] == b) return false;
   switch (st->opaque.op) {
     case GB_OP_TRISOLVE: return st->opaque.attr.i[0] == 0;
-    case GB_OP_SOLVE_CHOL: case GB_OP_LOGDET: case GB_OP_INV_QUAD: case GB_OP_CHOL_INVERSE: return true;
+    case GB_OP_SOLVE_CHOL:
+    case GB_OP_LOGDET:
+    case GB_OP_INV_QUAD:
+    case GB_OP_CHOL_INVERSE: return true;
     default: return false;
   }
 }
@@ -39,7 +44,8 @@ static bool readers_agree (const gb_lowered *low, const gb_packed_factor *t) {
 static bool stores_alone (const gb_lowered *low, gb_packed_factor *t) {
   const gb_step *st = &low->step[t->store];
   const gb_buf *k = &low->buf[t->matrix];
-  if (!st->is_fold || st->nout != 1 || st->fold.nouts != 1 || st->fold.out[0].kind != GB_OUT_STORE) return false;
+  if (!st->is_fold || st->nout != 1 || st->fold.nouts != 1 || st->fold.out[0].kind != GB_OUT_STORE)
+    return false;
   const gb_out *o = &st->fold.out[0];
   if (k->shape.ndim != 2 || k->shape.dim[0] < 2) return false;
   if (!gb_cut_axis_of(&st->fold, o->stride, o->offset, k, 0, 0, &t->rows)) return false;
@@ -71,13 +77,17 @@ gb_status gb_find_triangles (const gb_lowered *low, gb_packed_factor **out, int 
   return GB_OK;
 }
 
-const gb_fold *gb_window_of_tile (gb_window_fold w[2], const gb_lowered *low, const gb_packed_factor *t, size_t i, size_t j) {
+const gb_fold *gb_window_of_tile (gb_window_fold w[2], const gb_lowered *low, const gb_packed_factor *t,
+                                  size_t i, size_t j) {
   const gb_step *st = &low->step[t->store];
-  const size_t n = order_of(low, t), rows = gb_block_extent(n, GB_BLOCK, i), cols = gb_block_extent(n, GB_BLOCK, j);
+  const size_t n = order_of(low, t), rows = gb_block_extent(n, GB_BLOCK, i),
+               cols = gb_block_extent(n, GB_BLOCK, j);
   gb_step part = *st;
-  gb_window_of_fold(&w[0], low, st, &t->rows, (gb_window){i * GB_BLOCK, rows, i * GB_BLOCK, rows, n}, NULL, NULL);
+  gb_window_of_fold(&w[0], low, st, &t->rows, (gb_window){i * GB_BLOCK, rows, i * GB_BLOCK, rows, n}, NULL,
+                    NULL);
   part.fold = w[0].fold;
-  gb_window_of_fold(&w[1], low, &part, &t->cols, (gb_window){j * GB_BLOCK, cols, j * GB_BLOCK, cols, n}, NULL, NULL);
+  gb_window_of_fold(&w[1], low, &part, &t->cols, (gb_window){j * GB_BLOCK, cols, j * GB_BLOCK, cols, n}, NULL,
+                    NULL);
   gb_out *o = &w[1].out[0];
   o->offset = (ptrdiff_t)gb_packed_tile(n, i, j);
   o->stride[t->rows.axis] = (ptrdiff_t)cols;

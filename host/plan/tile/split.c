@@ -62,7 +62,8 @@ gb_opaque gb_opaque_of_part (const gb_lowered *low, const gb_placement *p, int s
 
 /* what they need */
 
-static void fold_workspace (const gb_split_job *j, const gb_placement *p, int s, size_t *scratch, size_t *state) {
+static void fold_workspace (const gb_split_job *j, const gb_placement *p, int s, size_t *scratch,
+                            size_t *state) {
   const gb_step *st = &j->low->step[s];
   const bool looped = gb_is_within(p->tiling, s), grained = gb_sums_in_grains(p, s);
   const bool carries = grained || (looped && p->tiling->cut[s].reduces);
@@ -73,8 +74,10 @@ static void fold_workspace (const gb_split_job *j, const gb_placement *p, int s,
     *scratch = *state = 0;
     for (int i = 0; i < windows.n * grains.n; i++) {
       const size_t n = windows.size[i % windows.n], g = grains.size[i / windows.n];
-      const gb_window window = {0, n, 0, n, looped ? p->tiling->extent : 1}, grain = {0, g, 0, g, grains.extent};
-      const gb_fold *f = gb_fold_of_part(w, j->low, p, s, grained && !(looped && p->tiling == p->grains) ? &grain : NULL,
+      const gb_window window = {0, n, 0, n, looped ? p->tiling->extent : 1},
+                      grain = {0, g, 0, g, grains.extent};
+      const gb_fold *f = gb_fold_of_part(w, j->low, p, s,
+                                         grained && !(looped && p->tiling == p->grains) ? &grain : NULL,
                                          looped ? &window : NULL);
       *scratch = larger(*scratch, j->dev->ops->fold_scratch(j->dev, f));
       if (carries) *state = larger(*state, j->dev->ops->fold_state(j->dev, f));
@@ -106,7 +109,9 @@ void gb_nest_workspace (const void *job, const gb_placement *p, int k, size_t *s
   const size_t own[2] = {window, window == 0 ? 0 : n->extent % window};
   gb_window_fold w[2] = {{{0}, NULL, NULL, NULL}, {{0}, NULL, NULL, NULL}};
   *scratch = *state = 0;
-  if (!gb_window_room(&w[0], &j->low->step[n->step].fold) || !gb_window_room(&w[1], &j->low->step[n->step].fold)) *scratch = SIZE_MAX;
+  if (!gb_window_room(&w[0], &j->low->step[n->step].fold) ||
+      !gb_window_room(&w[1], &j->low->step[n->step].fold))
+    *scratch = SIZE_MAX;
   for (int i = 0; i < 4 && *scratch != SIZE_MAX; i++) {
     if ((i & 1 && asked[1] == 0) || (i & 2 && own[1] == 0)) continue;
     const gb_fold *f = gb_nest_fold(w, j->low, p->nest, p->compact, k,

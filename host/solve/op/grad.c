@@ -1,4 +1,5 @@
-/* grad.c - gradients of solves, never unrolled: in b by another solve, in A by a contraction over its elements. */
+/* grad.c - gradients of solves, never unrolled: in b by another solve, in A by a contraction over its
+** elements. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,19 +8,22 @@
 #include "solve/op/op.h"
 
 const char *gb_solver_name (gb_solver_kind kind) {
-  static const char *const names[] = {"conjugate gradients", "marginal likelihood", "head of a marginal likelihood"};
+  static const char *const names[] = {"conjugate gradients", "marginal likelihood",
+                                      "head of a marginal likelihood"};
   return names[kind];
 }
 
-/* The first numbers, in a node of their own: their gradient never asks for one of the constants behind them. */
-gb_status gb_solver_run_head (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out, void *scratch,
-                              gb_error *err) {
+/* The first numbers, in a node of their own: their gradient never asks for one of the constants behind
+** them. */
+gb_status gb_solver_run_head (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out,
+                              void *scratch, gb_error *err) {
   (void)ud, (void)g, (void)scratch, (void)err;
-  for (size_t i = 0; i < GB_MARGINAL_HEAD; i++) gb_element_set(gb_tensor_data(out), i, GB_F64, gb_tensor_at(&in[o->nin - 1], &i));
+  for (size_t i = 0; i < GB_MARGINAL_HEAD; i++)
+    gb_element_set(gb_tensor_data(out), i, GB_F64, gb_tensor_at(&in[o->nin - 1], &i));
   return GB_OK;
 }
 
-/* ---- writing formulas ---------------------------------------------------------------------------------- */
+/* -- writing formulas */
 
 /* A list that owns what is made on the way; one sticky status. */
 typedef struct formula {
@@ -38,11 +42,11 @@ static gb_node *keep (formula *f, gb_status st, gb_node *n) {
 }
 
 /* MADE(f, gb_map2, GB_OP_MUL, a, b): the node, held; NULL after a failure */
-#define MADE(f, call, ...)                                                          \
-  ({                                                                                \
-    gb_node *made_ = NULL;                                                          \
-    gb_status st_ = (f)->st == GB_OK ? call(__VA_ARGS__, &made_, (f)->err) : (f)->st; \
-    keep(f, st_, made_);                                                            \
+#define MADE(f, call, ...)                                                                                   \
+  ({                                                                                                         \
+    gb_node *made_ = NULL;                                                                                   \
+    gb_status st_ = (f)->st == GB_OK ? call(__VA_ARGS__, &made_, (f)->err) : (f)->st;                        \
+    keep(f, st_, made_);                                                                                     \
   })
 
 static gb_status finish (formula *f) {
@@ -65,12 +69,12 @@ static gb_node *part (formula *f, gb_node *all, size_t from, gb_shape s, gb_dtyp
   return MADE(f, cast, shaped, t);
 }
 
-/* ---- the matrix ---------------------------------------------------------------------------------------- */
+/* -- the matrix */
 
-/* d sum(c * (A d)) by each input of the boundary that needs it, lazy: taken over the op's placeholders, so that an input that
-** is made of another does not pass it on, and then put over what they stand for. */
-static gb_status contract (const gb_solver_op *op, const gb_node *y, gb_node *c, gb_node *d, const bool *need, gb_node **in_bar,
-                           gb_error *err) {
+/* d sum(c * (A d)) by each input of the boundary that needs it, lazy: taken over the op's placeholders, so
+** that an input that is made of another does not pass it on, and then put over what they stand for. */
+static gb_status contract (const gb_solver_op *op, const gb_node *y, gb_node *c, gb_node *d, const bool *need,
+                           gb_node **in_bar, gb_error *err) {
   formula f = {.err = err};
   const size_t n = op->nholes;
   gb_node **from = calloc(3 * n + 6, sizeof *from), **to = from + n + 2, **xs = to + n + 2, *bar = NULL;
@@ -105,8 +109,8 @@ static gb_status as_columns (gb_node *x, gb_node **out, gb_error *err) {
   return GB_OK;
 }
 
-static gb_status grad_solve (const gb_solver_op *op, gb_node *y, gb_node *x_bar, const bool *need, gb_node **in_bar,
-                             gb_error *err) {
+static gb_status grad_solve (const gb_solver_op *op, gb_node *y, gb_node *x_bar, const bool *need,
+                             gb_node **in_bar, gb_error *err) {
   formula f = {.err = err};
   const gb_boundary b = {op->nholes, op->hole};
   gb_node *roots[2] = {op->a, op->k}, *matrix[2] = {NULL};
@@ -126,26 +130,31 @@ static gb_status grad_solve (const gb_solver_op *op, gb_node *y, gb_node *x_bar,
   }
   for (size_t i = 0; i < op->nholes; i++) leaves |= need[i];
   if (f.st == GB_OK && leaves) {
-    gb_node *minus = MADE(&f, gb_map1, GB_OP_NEG, u), *c = MADE(&f, as_columns, minus), *d = MADE(&f, as_columns, x);
+    gb_node *minus = MADE(&f, gb_map1, GB_OP_NEG, u), *c = MADE(&f, as_columns, minus),
+            *d = MADE(&f, as_columns, x);
     if (f.st == GB_OK) f.st = contract(op, y, c, d, need, in_bar, err);
   }
   if (f.st == GB_OK && need[at]) in_bar[at] = gb_node_ref(u);
   return finish(&f);
 }
 
-/* Column c of C and D counts with the cotangent of inv_quad where e is 1, with that of log det where it is 0. */
-static gb_status grad_head (const gb_solver_op *op, gb_node *y, gb_node *head_bar, const bool *need, gb_node **in_bar,
-                            gb_error *err) {
+/* Column c of C and D counts with the cotangent of inv_quad where e is 1, with that of log det where it is
+** 0. */
+static gb_status grad_head (const gb_solver_op *op, gb_node *y, gb_node *head_bar, const bool *need,
+                            gb_node **in_bar, gb_error *err) {
   formula f = {.err = err};
   gb_node *all = y->in[y->nin - 1];
   const gb_dtype t = gb_node_dtype(op->a);
   const size_t n = gb_node_shape(op->a)->dim[0], r = op->r;
-  const gb_shape row = gb_shape_of(1, &r), column = gb_shape_of(1, &n), block = gb_shape_of(2, (size_t[]){n, r});
-  gb_node *quad = MADE(&f, gb_select, head_bar, 0, GB_MARGINAL_INV_QUAD), *log = MADE(&f, gb_select, head_bar, 0, GB_MARGINAL_LOGDET),
+  const gb_shape row = gb_shape_of(1, &r), column = gb_shape_of(1, &n),
+                 block = gb_shape_of(2, (size_t[]){n, r});
+  gb_node *quad = MADE(&f, gb_select, head_bar, 0, GB_MARGINAL_INV_QUAD),
+          *log = MADE(&f, gb_select, head_bar, 0, GB_MARGINAL_LOGDET),
           *e = part(&f, all, gb_marginal_e(), row, GB_F64), *apart = MADE(&f, gb_map2, GB_OP_SUB, quad, log),
           *picked = MADE(&f, gb_map2, GB_OP_MUL, e, apart), *wide = MADE(&f, gb_map2, GB_OP_ADD, picked, log),
           *weight = MADE(&f, cast, wide, t), *c = part(&f, all, gb_marginal_c(n, r), block, t),
-          *d = part(&f, all, gb_marginal_d(n, r), block, t), *weighted = MADE(&f, gb_map2, GB_OP_MUL, c, weight);
+          *d = part(&f, all, gb_marginal_d(n, r), block, t),
+          *weighted = MADE(&f, gb_map2, GB_OP_MUL, c, weight);
   if (f.st == GB_OK) f.st = contract(op, y, weighted, d, need, in_bar, err);
   const size_t at = gb_solver_input_b(op);
   if (f.st == GB_OK && need[at]) {
@@ -156,12 +165,14 @@ static gb_status grad_head (const gb_solver_op *op, gb_node *y, gb_node *head_ba
   return finish(&f);
 }
 
-gb_status gb_solver_grad (void *ud, gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar, gb_error *err) {
+gb_status gb_solver_grad (void *ud, gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,
+                          gb_error *err) {
   const gb_solver_op *op = ud;
   switch (op->kind) {
     case GB_SOLVER_SOLVE: return grad_solve(op, y, out_bar[0], need, in_bar, err);
     case GB_SOLVER_HEAD: return grad_head(op, y, out_bar[0], need, in_bar, err);
     case GB_SOLVER_MARGINAL: break;
   }
-  return gb_fail(err, GB_EOPTION, "grad: a marginal likelihood by conjugate gradients has no second derivatives");
+  return gb_fail(err, GB_EOPTION,
+                 "grad: a marginal likelihood by conjugate gradients has no second derivatives");
 }

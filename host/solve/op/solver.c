@@ -8,16 +8,16 @@
 #include "iterate/boundary.h"
 #include "solve/op/op.h"
 
-#define OVERHEAD 16384                 /* of the blocks that lie in lent memory: 64 bytes each, and their rounding */
+#define OVERHEAD 16384 /* of the blocks that lie in lent memory: 64 bytes each, and their rounding */
 
 void (*gb_solver_missed)(const char *where, const gb_solver_report *report);
-static gb_solver_op *live;             /* all ops there are */
+static gb_solver_op *live; /* all ops there are */
 
-/* ---- running ------------------------------------------------------------------------------------------- */
+/* -- running */
 
 /* The arguments of a run as nodes that lose their values when it is over. */
 typedef struct arguments {
-  gb_node **leaf;                      /* of all inputs */
+  gb_node **leaf; /* of all inputs */
   gb_node *a, *k;
 } arguments;
 
@@ -31,7 +31,8 @@ static void take_back (arguments *q, int n) {
   free(q->leaf);
 }
 
-static gb_status lend (const gb_solver_op *op, gb_graph *g, int nin, const gb_tensor *in, arguments *q, gb_error *err) {
+static gb_status lend (const gb_solver_op *op, gb_graph *g, int nin, const gb_tensor *in, arguments *q,
+                       gb_error *err) {
   gb_node *roots[2] = {op->a, op->k}, *out[2] = {NULL};
   const gb_boundary b = {op->nholes, op->hole};
   *q = (arguments){.leaf = calloc((size_t)nin + 1, sizeof(gb_node *))};
@@ -55,8 +56,8 @@ static gb_status read_noise (gb_node *leaf, gb_ledger *l, gb_noise *out, void **
   return gb_node_doubles(leaf, *each, err);
 }
 
-static gb_status run_solve (gb_solver_op *op, const arguments *q, const gb_cg_options *o, const gb_tensor *out,
-                            gb_cg_info *info, gb_error *err) {
+static gb_status run_solve (gb_solver_op *op, const arguments *q, const gb_cg_options *o,
+                            const gb_tensor *out, gb_cg_info *info, gb_error *err) {
   gb_node *x;
   gb_cg_options own = *o;
   own.x0 = op->has_x0 ? q->leaf[gb_solver_input_x0(op)] : NULL;
@@ -66,8 +67,8 @@ static gb_status run_solve (gb_solver_op *op, const arguments *q, const gb_cg_op
   return GB_OK;
 }
 
-static gb_status run_marginal (gb_solver_op *op, const arguments *q, const gb_logdet_options *o, const gb_tensor *out,
-                               gb_logdet_info *info, gb_error *err) {
+static gb_status run_marginal (gb_solver_op *op, const arguments *q, const gb_logdet_options *o,
+                               const gb_tensor *out, gb_logdet_info *info, gb_error *err) {
   gb_cg_matrix m;
   void *b = NULL;
   gb_ledger *l = &q->a->graph->device->ledger;
@@ -81,13 +82,15 @@ static gb_status run_marginal (gb_solver_op *op, const arguments *q, const gb_lo
   return st;
 }
 
-static gb_status run_with (gb_solver_op *op, const arguments *q, const gb_tensor *out, gb_solver_report *report, gb_error *err) {
+static gb_status run_with (gb_solver_op *op, const arguments *q, const gb_tensor *out,
+                           gb_solver_report *report, gb_error *err) {
   gb_precond p;
   gb_logdet_options o = op->o.run;
   gb_ledger *l = &q->a->graph->device->ledger;
   gb_noise noise = {0};
   void *each = NULL;
-  const gb_precond_spec none = {0}, *spec = op->kind == GB_SOLVER_MARGINAL && o.exact ? &none : &op->o.precond;
+  const gb_precond_spec none = {0},
+                        *spec = op->kind == GB_SOLVER_MARGINAL && o.exact ? &none : &op->o.precond;
   gb_status st = op->has_noise ? read_noise(q->leaf[op->nholes], l, &noise, &each, err) : GB_OK;
   if (st == GB_OK) st = gb_precond_make(&p, spec, q->a, q->k, noise, err);
   gb_ledger_free(l, each);
@@ -108,8 +111,8 @@ static void remember (gb_solver_op *op, uint64_t serial, const gb_solver_report 
 }
 
 /* All that it allocates lies in the scratch. */
-static gb_status solver_run (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out, void *scratch,
-                             gb_error *err) {
+static gb_status solver_run (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out,
+                             void *scratch, gb_error *err) {
   gb_solver_op *op = ud;
   gb_ledger outer;
   arguments q;
@@ -151,7 +154,7 @@ const gb_solver_report *gb_solver_report_of (const gb_node *x) {
   return NULL;
 }
 
-/* ---- finding and making -------------------------------------------------------------------------------- */
+/* -- finding and making */
 
 static void solver_release (void *ud) {
   gb_solver_op *op = ud;
@@ -171,8 +174,8 @@ static bool same_options (const gb_solver_options *x, const gb_solver_options *y
   const gb_cg_options *a = &x->run.cg, *b = &y->run.cg;
   return a->tol == b->tol && a->rest == b->rest && a->max_iter == b->max_iter && a->mixed == b->mixed &&
          x->run.probes == y->run.probes && x->run.seed == y->run.seed && x->run.exact == y->run.exact &&
-         x->precond.kind == y->precond.kind && x->precond.rank == y->precond.rank && x->precond.tol == y->precond.tol &&
-         x->precond.seed == y->precond.seed;
+         x->precond.kind == y->precond.kind && x->precond.rank == y->precond.rank &&
+         x->precond.tol == y->precond.tol && x->precond.seed == y->precond.seed;
 }
 
 /* What one asks for. */
@@ -187,16 +190,18 @@ typedef struct request {
 
 /* Is 'op' what is asked for, over its own placeholders? */
 static bool fits (const gb_solver_op *op, const request *q) {
-  if (op->graph != q->a->graph || op->kind != q->kind || op->nholes != q->b.n || op->has_noise != q->has_noise ||
-      op->each != q->each || op->has_x0 != q->has_x0 || op->r != q->r || (op->k != NULL) != (q->k != NULL) ||
-      !same_options(&op->o, q->o))
+  if (op->graph != q->a->graph || op->kind != q->kind || op->nholes != q->b.n ||
+      op->has_noise != q->has_noise || op->each != q->each || op->has_x0 != q->has_x0 || op->r != q->r ||
+      (op->k != NULL) != (q->k != NULL) || !same_options(&op->o, q->o))
     return false;
   for (size_t i = 0; i < q->b.n; i++)
     if (gb_node_dtype(op->hole[i]) != gb_node_dtype(q->b.in[i]) ||
         !gb_shape_equal(gb_node_shape(op->hole[i]), gb_node_shape(q->b.in[i])))
       return false;
   gb_node *roots[2] = {q->a, q->k}, *out[2] = {NULL};
-  if (gb_boundary_rebuild(&q->b, op->hole, gb_node_dtype(q->a), q->k != NULL ? 2 : 1, roots, out, NULL) != GB_OK) return false;
+  if (gb_boundary_rebuild(&q->b, op->hole, gb_node_dtype(q->a), q->k != NULL ? 2 : 1, roots, out, NULL) !=
+      GB_OK)
+    return false;
   const bool same = out[0] == op->a && out[1] == op->k;
   gb_node_unref(out[0]);
   gb_node_unref(out[1]);
@@ -206,7 +211,8 @@ static bool fits (const gb_solver_op *op, const request *q) {
 /* The bytes of its work: the preconditioner, and the larger of making it and of what follows. */
 static gb_status measure (gb_solver_op *op, gb_error *err) {
   gb_cg_matrix m;
-  const gb_precond_spec none = {0}, *spec = op->kind == GB_SOLVER_MARGINAL && op->o.run.exact ? &none : &op->o.precond;
+  const gb_precond_spec none = {0},
+                        *spec = op->kind == GB_SOLVER_MARGINAL && op->o.run.exact ? &none : &op->o.precond;
   size_t held, making;
   GB_TRY(gb_precond_bytes(spec, op->a, op->k, op->each, &held, &making, err));
   const size_t n = gb_node_shape(op->a)->dim[0], r = op->r, columns = n * r * sizeof(double);
@@ -214,18 +220,18 @@ static gb_status measure (gb_solver_op *op, gb_error *err) {
   size_t work = gb_cg_workspace(n, r);
   if (n > 0 && r > 0) {
     gb_cg_options plain = op->o.run.cg;
-    plain.mixed = false;                           /* placeholders have no values to convert */
+    plain.mixed = false; /* placeholders have no values to convert */
     GB_TRY(gb_cg_matrix_init(&m, op->a, r, &plain, err));
     size_t most = 0;
     const gb_status st = gb_cg_matrix_most(&m, &most, err);
     gb_cg_matrix_clear(&m);
     if (st != GB_OK) return st;
-    work += most * (op->o.run.cg.mixed ? 3 : 1);   /* the other type may be twice as wide */
+    work += most * (op->o.run.cg.mixed ? 3 : 1); /* the other type may be twice as wide */
   }
   for (size_t i = 0; op->o.run.cg.mixed && i < op->nholes; i++)
     work += gb_shape_bytes(gb_node_shape(op->hole[i]), GB_F64) + 128;
   if (op->kind == GB_SOLVER_MARGINAL) work += gb_marginal_workspace(&op->o.run, n) + 2 * n * sizeof(double);
-  else                             /* b, x, residual, what is copied, and the result */
+  else /* b, x, residual, what is copied, and the result */
     work += 5 * columns + gb_cg_scratch(r) * sizeof(double) + gb_cg_trace_bytes(&op->o.run.cg, r);
   op->bytes = (held + (making > work ? making : work) + OVERHEAD + 63) / 64 * 64;
   return GB_OK;
@@ -236,7 +242,8 @@ static gb_status make_holes (gb_solver_op *op, const request *q, gb_error *err) 
   if (op->hole == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a solver");
   for (; op->nholes < q->b.n; op->nholes++) {
     const gb_node *in = q->b.in[op->nholes];
-    GB_TRY(gb_node_placeholder(op->graph, gb_node_shape(in), gb_node_dtype(in), in->name, &op->hole[op->nholes], err));
+    GB_TRY(gb_node_placeholder(op->graph, gb_node_shape(in), gb_node_dtype(in), in->name,
+                               &op->hole[op->nholes], err));
   }
   return GB_OK;
 }
@@ -245,8 +252,14 @@ static gb_status make_op (const request *q, gb_solver_op **out, gb_error *err) {
   gb_node *roots[2] = {q->a, q->k}, *built[2] = {NULL};
   gb_solver_op *op = calloc(1, sizeof *op);
   if (op == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a solver");
-  *op = (gb_solver_op){.graph = q->a->graph, .kind = q->kind, .o = *q->o, .has_noise = q->has_noise, .each = q->each,
-                       .has_x0 = q->has_x0, .r = q->r, .number = -1};
+  *op = (gb_solver_op){.graph = q->a->graph,
+                       .kind = q->kind,
+                       .o = *q->o,
+                       .has_noise = q->has_noise,
+                       .each = q->each,
+                       .has_x0 = q->has_x0,
+                       .r = q->r,
+                       .number = -1};
   for (int i = 0; i < GB_SOLVER_REPORTS; i++) op->serial[i] = UINT64_MAX;
   gb_status st = make_holes(op, q, err);
   if (st == GB_OK)
@@ -255,9 +268,14 @@ static gb_status make_op (const request *q, gb_solver_op **out, gb_error *err) {
   op->k = built[1];
   if (st == GB_OK && op->kind != GB_SOLVER_HEAD) st = measure(op, err);
   if (st == GB_OK) {
-    op->number = gb_call_register(&(gb_call){.name = gb_solver_name(op->kind), .scratch_bytes = solver_scratch,
-                                             .run = op->kind == GB_SOLVER_HEAD ? gb_solver_run_head : solver_run,
-                                             .grad = gb_solver_grad, .release = solver_release, .keeps = true, .ud = op});
+    op->number =
+        gb_call_register(&(gb_call){.name = gb_solver_name(op->kind),
+                                    .scratch_bytes = solver_scratch,
+                                    .run = op->kind == GB_SOLVER_HEAD ? gb_solver_run_head : solver_run,
+                                    .grad = gb_solver_grad,
+                                    .release = solver_release,
+                                    .keeps = true,
+                                    .ud = op});
     if (op->number < 0) st = gb_fail(err, GB_ENOMEM, "no memory for a solver");
   }
   op->next = live;
@@ -278,11 +296,11 @@ static gb_status find_op (request *q, gb_solver_op **out, gb_error *err) {
   return make_op(q, out, err);
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------------- */
+/* -- nodes */
 
 /* The node of an op over the boundary and further inputs. Releases the op. */
-static gb_status apply (gb_solver_op *op, const gb_boundary *b, int more, gb_node *const *extra, const gb_shape *s, gb_dtype t,
-                        gb_node **out, gb_error *err) {
+static gb_status apply (gb_solver_op *op, const gb_boundary *b, int more, gb_node *const *extra,
+                        const gb_shape *s, gb_dtype t, gb_node **out, gb_error *err) {
   gb_node **in = calloc(b->n + (size_t)more + 1, sizeof *in);
   gb_status st = in != NULL ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory for a solver");
   int n = 0;
@@ -316,15 +334,20 @@ static gb_status ask (gb_solver_kind kind, gb_node *a, gb_node *b, gb_node *x0, 
   if (levels != NULL && !(levels->ndim == 0 || (levels->ndim == 1 && levels->dim[0] == s->dim[0])))
     return gb_fail(err, GB_ESHAPE, "noise: expected one number, or one for each row of the matrix");
   const bool needs = gb_precond_low_rank(&o->precond);
-  *q = (request){.kind = kind, .a = a, .k = needs ? k : NULL, .has_noise = needs, .each = needs && levels->ndim == 1,
+  *q = (request){.kind = kind,
+                 .a = a,
+                 .k = needs ? k : NULL,
+                 .has_noise = needs,
+                 .each = needs && levels->ndim == 1,
                  .has_x0 = x0 != NULL,
-                 .r = s->ndim == 1 ? 1 : s->dim[1], .o = o};
+                 .r = s->ndim == 1 ? 1 : s->dim[1],
+                 .o = o};
   gb_node *roots[2] = {a, q->k};
   return gb_boundary_find(q->k != NULL ? 2 : 1, roots, &q->b, err);
 }
 
-gb_status gb_solver_solve (gb_node *a, gb_node *b, gb_node *x0, gb_node *k, gb_node *noise, const gb_solver_options *o,
-                           gb_node **x, gb_error *err) {
+gb_status gb_solver_solve (gb_node *a, gb_node *b, gb_node *x0, gb_node *k, gb_node *noise,
+                           const gb_solver_options *o, gb_node **x, gb_error *err) {
   request q;
   gb_solver_op *op;
   gb_node *sigma;
@@ -332,20 +355,21 @@ gb_status gb_solver_solve (gb_node *a, gb_node *b, gb_node *x0, gb_node *k, gb_n
   gb_status st = as_noise(q.has_noise ? noise : NULL, &sigma, err);
   if (st == GB_OK) st = find_op(&q, &op, err);
   if (st == GB_OK)
-    st = apply(op, &q.b, 3, (gb_node *const[]){sigma, b, x0}, gb_node_shape(b), o->run.cg.mixed ? GB_F64 : gb_node_dtype(b), x,
-               err);
+    st = apply(op, &q.b, 3, (gb_node *const[]){sigma, b, x0}, gb_node_shape(b),
+               o->run.cg.mixed ? GB_F64 : gb_node_dtype(b), x, err);
   gb_node_unref(sigma);
   gb_boundary_clear(&q.b);
   return st;
 }
 
-gb_status gb_solver_marginal (gb_node *a, gb_node *b, gb_node *k, gb_node *noise, const gb_solver_options *o, gb_node **head,
-                              gb_node **all, gb_error *err) {
+gb_status gb_solver_marginal (gb_node *a, gb_node *b, gb_node *k, gb_node *noise, const gb_solver_options *o,
+                              gb_node **head, gb_node **all, gb_error *err) {
   request q;
   gb_solver_op *op;
   gb_node *sigma;
   const gb_shape *s = gb_node_shape(b);
-  if (s->ndim != 1 || s->dim[0] == 0) return gb_fail(err, GB_ESHAPE, "expected a right-hand side (n), n at least 1");
+  if (s->ndim != 1 || s->dim[0] == 0)
+    return gb_fail(err, GB_ESHAPE, "expected a right-hand side (n), n at least 1");
   if (!o->run.exact && o->run.probes < 2)
     return gb_fail(err, GB_EOPTION, "probes: expected at least 2, got %zu", o->run.probes);
   GB_TRY(ask(GB_SOLVER_MARGINAL, a, b, NULL, k, noise, o, &q, err));

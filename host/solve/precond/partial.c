@@ -1,28 +1,31 @@
 /* partial.c - partial Cholesky factors, pivots in blocks.
 **
-** A pivot changes what is left of every diagonal entry, and so who is next. But entries only fall. What was known of them when a
-** block began bounds the turn of every point from one side, so that the next few pivots are among the CANDIDATES that were then
-** first, as long as the best of them, followed exactly, is before the bound of all others. Then the rows of the block are
-** eliminated together, as products of matrices.
+** A pivot changes what is left of every diagonal entry, and so who is next. But entries only fall. What
+** was known of them when a block began bounds the turn of every point from one side, so that the next few
+** pivots are among the CANDIDATES that were then first, as long as the best of them, followed exactly, is
+** before the bound of all others. Then the rows of the block are eliminated together, as products of
+** matrices.
 **
-** Drawn pivots are a race: a clock runs at each point, faster the more is left of its diagonal entry, until the exponential lot of
-** the point is used up. The first to end is a draw in proportion to what is left, and as such lots have no memory, so is the next
-** among clocks that merely go on. Lots are numbers of the seed: a small change of K moves few pivots, and what is made of them
-** stays a function that can be followed. Source of the pivots' law: Chen, Epperly, Tropp & Webber (2025). */
-#include "base/plain.h"
+** Drawn pivots are a race: a clock runs at each point, faster the more is left of its diagonal entry,
+** until the exponential lot of the point is used up. The first to end is a draw in proportion to what is
+** left, and as such lots have no memory, so is the next among clocks that merely go on. Lots are numbers
+** of the seed: a small change of K moves few pivots, and what is made of them stays a function that can be
+** followed. Source of the pivots' law: Chen, Epperly, Tropp & Webber (2025). */
 #include "solve/precond/partial.h"
+#include "base/plain.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/rng.h"
-#include "cpu/linalg/blas.h"
 #include "base/tasks.h"
+#include "cpu/linalg/blas.h"
 #include "iterate/product.h"
 
 #define CANDIDATES 32
-#define LONG 2048                  /* entries of a task that updates rows of L' */
-#define OWN UINT64_C(0x9e3779b97f4a7c15)   /* keeps lots apart from probes of the same seed, which must not know them */
+#define LONG 2048 /* entries of a task that updates rows of L' */
+#define OWN                                                                                                  \
+  UINT64_C(0x9e3779b97f4a7c15) /* keeps lots apart from probes of the same seed, which must not know them */
 
 typedef struct partial {
   gb_node *k;
@@ -30,33 +33,37 @@ typedef struct partial {
   gb_pivoting how;
   size_t n, most, rank;
   double *lt;
-  double *left;                    /* (n): of the diagonal, when the block began; 0 at pivots, not finite where a row was not */
-  double *lot;                     /* (n), drawn: left of the lots, likewise */
-  double *sums;                    /* (pieces, CANDIDATES): of what is left after each row of the block */
-  double *known;                   /* (most, CANDIDATES): the candidates' columns of L' */
-  double *factors;                 /* (rank, rows): those of the block's pivots */
+  double *left;  /* (n): of the diagonal, when the block began; 0 at pivots, not finite where a row was not */
+  double *lot;   /* (n), drawn: left of the lots, likewise */
+  double *sums;  /* (pieces, CANDIDATES): of what is left after each row of the block */
+  double *known; /* (most, CANDIDATES): the candidates' columns of L' */
+  double *factors; /* (rank, rows): those of the block's pivots */
   /* the block */
   size_t candidate[CANDIDATES], ncandidates;
-  double bound;                    /* the turn of all others is no earlier */
+  double bound; /* the turn of all others is no earlier */
   double candidate_left[CANDIDATES], candidate_lot[CANDIDATES];
-  size_t rows, pivot[CANDIDATES], place[CANDIDATES];   /* of each pivot among the candidates */
-  double root[CANDIDATES], step[CANDIDATES];           /* of the pivot's entry; what the race's time advanced before it */
+  size_t rows, pivot[CANDIDATES], place[CANDIDATES]; /* of each pivot among the candidates */
+  /* of the pivot's entry; what the race's time advanced before it */
+  double root[CANDIDATES], step[CANDIDATES];
 } partial;
 
 static size_t pieces (size_t n) { return (n + LONG - 1) / LONG; }
 
-/* ---- turns ---- */
+/* -- turns */
 
-/* When a point is next, from now, if nothing more of its entry goes: INFINITY for never. The largest entry first, or the lot that
-** is used up first. */
+/* When a point is next, from now, if nothing more of its entry goes: INFINITY for never. The largest entry
+** first, or the lot that is used up first. */
 static double turn (const partial *p, double left, double lot) {
   if (!(left > 0)) return INFINITY;
   return p->how.drawn ? lot / left : -left;
 }
 
-static double turn_of_point (const partial *p, size_t i) { return turn(p, p->left[i], p->how.drawn ? p->lot[i] : 0); }
+static double turn_of_point (const partial *p, size_t i) {
+  return turn(p, p->left[i], p->how.drawn ? p->lot[i] : 0);
+}
 
-/* The points whose turns are first, earlier indices before later ones of the same turn, and the bound of the others. */
+/* The points whose turns are first, earlier indices before later ones of the same turn, and the bound of
+** the others. */
 static void find_candidates (partial *p) {
   double at[CANDIDATES + 1];
   size_t who[CANDIDATES + 1], count = 0;
@@ -88,7 +95,7 @@ static size_t next_candidate (const partial *p, double *when) {
   return best;
 }
 
-/* ---- a block ---- */
+/* -- a block */
 
 static gb_status read_row (gb_node *k, size_t i, double *out, gb_error *err) {
   gb_node *row;
@@ -150,11 +157,13 @@ static gb_status take_pivots (partial *p, gb_error *err) {
   return GB_OK;
 }
 
-/* Row r of the block over entries i0 .. i0 + len - 1, of which earlier blocks are eliminated; what is left of entries and lots. */
+/* Row r of the block over entries i0 .. i0 + len - 1, of which earlier blocks are eliminated; what is left
+** of entries and lots. */
 static double eliminate_row (partial *p, size_t r, size_t i0, size_t len) {
   double *row = p->lt + (p->rank + r) * p->n + i0, *left = p->left + i0, sum = 0;
   for (size_t m = 0; m < r; m++) {
-    const double *earlier = p->lt + (p->rank + m) * p->n + i0, f = p->known[(p->rank + m) * CANDIDATES + p->place[r]];
+    const double *earlier = p->lt + (p->rank + m) * p->n + i0,
+                 f = p->known[(p->rank + m) * CANDIDATES + p->place[r]];
     for (size_t i = 0; i < len; i++) row[i] -= f * earlier[i];
   }
   if (p->how.drawn)
@@ -189,7 +198,7 @@ static gb_status eliminate (partial *p, gb_error *err) {
   return gb_tasks_run(gb_pool_for(p->pool, work), pieces(p->n), eliminate_piece, p, err);
 }
 
-/* ---- all of them ---- */
+/* -- all of them */
 
 /* What is left of the diagonal after row r of the block. */
 static double left_after (const partial *p, size_t r) {
@@ -202,13 +211,14 @@ static gb_status factor (partial *p, double tol, double *left, gb_error *err) {
   double trace = 0;
   for (size_t i = 0; i < p->n; i++) trace += p->left[i];
   *left = trace > 0 ? 1 : 0;
-  while (p->rank < p->most && *left > tol) {
+  while (p->rank < p->most && (*left > tol)) {
     GB_TRY(take_pivots(p, err));
     if (p->rows == 0) break;
     GB_TRY(eliminate(p, err));
-    for (size_t r = 0; r < p->rows && *left > tol; r++, p->rank++) {
+    for (size_t r = 0; r < p->rows && (*left > tol); r++, p->rank++) {
       *left = left_after(p, r) / trace;
-      if (!isfinite(*left)) return gb_fail(err, GB_ENAN, "row %zu of the kernel matrix is not finite", p->pivot[r] + 1);
+      if (!isfinite(*left))
+        return gb_fail(err, GB_ENAN, "row %zu of the kernel matrix is not finite", p->pivot[r] + 1);
     }
   }
   return GB_OK;
@@ -226,10 +236,15 @@ gb_status gb_partial_diagonal (gb_node *k, double *out, gb_error *err) {
 static gb_status begin (partial *p, gb_error *err) {
   GB_TRY(gb_partial_diagonal(p->k, p->left, err));
   for (size_t i = 0; i < p->n; i++) {
-    if (!isfinite(p->left[i])) return gb_fail(err, GB_ENAN, "diagonal entry %zu of the kernel matrix is %g", i + 1, gb_plain(p->left[i]));
-    if (p->left[i] < 0) return gb_fail(err, GB_ENOTPD, "diagonal entry %zu of the kernel matrix is %g", i + 1, gb_plain(p->left[i]));
+    if (!isfinite(p->left[i]))
+      return gb_fail(err, GB_ENAN, "diagonal entry %zu of the kernel matrix is %g", i + 1,
+                     gb_plain(p->left[i]));
+    if (p->left[i] < 0)
+      return gb_fail(err, GB_ENOTPD, "diagonal entry %zu of the kernel matrix is %g", i + 1,
+                     gb_plain(p->left[i]));
   }
-  for (size_t i = 0; i < p->n && p->how.drawn; i++) p->lot[i] = -log(gb_rand_uniform(p->how.seed ^ OWN, 0, i));
+  for (size_t i = 0; i < p->n && p->how.drawn; i++)
+    p->lot[i] = -log(gb_rand_uniform(p->how.seed ^ OWN, 0, i));
   return GB_OK;
 }
 
@@ -237,13 +252,21 @@ size_t gb_partial_bytes (size_t n, size_t most) {
   return (2 * n + pieces(n) * CANDIDATES + 2 * most * CANDIDATES) * sizeof(double);
 }
 
-gb_status gb_partial_cholesky (gb_node *k, gb_pivoting how, size_t most, double tol, double *lt, size_t *rank, double *trace_left,
-                               gb_error *err) {
+gb_status gb_partial_cholesky (gb_node *k, gb_pivoting how, size_t most, double tol, double *lt, size_t *rank,
+                               double *trace_left, gb_error *err) {
   gb_device *dev = k->graph->device;
   const size_t n = gb_node_shape(k)->dim[0];
   double *room;
-  GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, gb_partial_bytes(n, most), "", "preconditioner", (void **)&room, err));
-  partial p = {.k = k, .pool = dev->pool, .how = how, .n = n, .most = most, .lt = lt, .left = room, .lot = room + n,
+  GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, gb_partial_bytes(n, most), "", "preconditioner",
+                         (void **)&room, err));
+  partial p = {.k = k,
+               .pool = dev->pool,
+               .how = how,
+               .n = n,
+               .most = most,
+               .lt = lt,
+               .left = room,
+               .lot = room + n,
                .sums = room + 2 * n};
   p.known = p.sums + pieces(n) * CANDIDATES;
   p.factors = p.known + most * CANDIDATES;

@@ -1,5 +1,6 @@
-/* precond.c - low-rank factors (partial.c) with Woodbury's formula, noises of the points by scaling, and the diagonal. Blocks of
-** rows, and rows of L', are tasks; an interrupt leaves garbage behind, and the solver that called polls for it. */
+/* precond.c - low-rank factors (partial.c) with Woodbury's formula, noises of the points by scaling, and
+** the diagonal. Blocks of rows, and rows of L', are tasks; an interrupt leaves garbage behind, and the
+** solver that called polls for it. */
 #include "solve/precond/precond.h"
 
 #include <float.h>
@@ -8,23 +9,25 @@
 
 #include "base/plain.h"
 #include "base/rng.h"
-#include "cpu/linalg/blas.h"
 #include "base/tasks.h"
+#include "cpu/linalg/blas.h"
 #include "plan/plan.h"
 #include "solve/precond/partial.h"
 
-#define ROWS 256                   /* rows of a block, and of one chain of a sum */
+#define ROWS 256 /* rows of a block, and of one chain of a sum */
 #define WIDTH GB_PRECOND_WIDTH
-#define DEEP 8                     /* rows of L', or of the result, that are computed together */
-#define PART 32                    /* rows of L' of a task */
-#define LEAST 1e-12                /* of the mean of the diagonal: where a point has no noise */
-#define MEASURE 0.03               /* of the mean of what a factor leaves of the diagonal: noise far below must not count by itself */
+#define DEEP 8      /* rows of L', or of the result, that are computed together */
+#define PART 32     /* rows of L' of a task */
+#define LEAST 1e-12 /* of the mean of the diagonal: where a point has no noise */
+#define MEASURE                                                                                              \
+  0.03 /* of the mean of what a factor leaves of the diagonal: noise far below must not count by itself */
 
 static size_t blocks (size_t n, size_t side) { return (n + side - 1) / side; }
 static size_t extent (size_t n, size_t from, size_t side) { return n - from < side ? n - from : side; }
 
 static gb_status take (const gb_precond *p, size_t count, double **out, gb_error *err) {
-  return gb_ledger_alloc(p->ledger, GB_MEM_WORKSPACE, count * sizeof **out, "", "preconditioner", (void **)out, err);
+  return gb_ledger_alloc(p->ledger, GB_MEM_WORKSPACE, count * sizeof **out, "", "preconditioner",
+                         (void **)out, err);
 }
 
 void gb_precond_clear (gb_precond *p) {
@@ -46,7 +49,7 @@ static gb_status start (gb_precond *p, gb_node *a, gb_error *err) {
   return gb_fail(err, GB_ESHAPE, "expected a square matrix, got %s", gb_node_text(a, text));
 }
 
-/* ---- low rank ---- */
+/* -- low rank */
 
 /* C = noise I + L' L, then its factor; log det P = (n - rank) log noise + log det C. */
 static gb_status low_rank_end (gb_precond *p, gb_error *err) {
@@ -58,7 +61,8 @@ static gb_status low_rank_end (gb_precond *p, gb_error *err) {
   for (size_t i = 0; i < k; i++) p->c[i * k + i] += p->noise;
   const size_t minor = k == 0 ? 0 : gb_lapack_potrf(GB_F64, k, p->c, k);
   if (minor != 0)
-    return gb_fail(err, GB_ENOTPD, "preconditioner: noise %g is too small for rank %zu", gb_plain(p->least), k);
+    return gb_fail(err, GB_ENOTPD, "preconditioner: noise %g is too small for rank %zu", gb_plain(p->least),
+                   k);
   p->logdet = (double)(p->n - k) * log(p->noise);
   for (size_t i = 0; i < k; i++) p->logdet += 2 * log(p->c[i * k + i]);
   for (size_t i = 0; p->scale != NULL && i < p->n; i++) p->logdet -= 2 * log(p->scale[i]);
@@ -67,7 +71,8 @@ static gb_status low_rank_end (gb_precond *p, gb_error *err) {
 
 static gb_status check_noise (double v, gb_error *err) {
   if (!isfinite(v)) return gb_fail(err, GB_ENAN, "noise: expected finite variances, got %g", gb_plain(v));
-  return v >= 0 ? GB_OK : gb_fail(err, GB_EOPTION, "noise: expected variances of 0 or more, got %g", gb_plain(v));
+  return v >= 0 ? GB_OK
+                : gb_fail(err, GB_EOPTION, "noise: expected variances of 0 or more, got %g", gb_plain(v));
 }
 
 static gb_status check_noises (const gb_precond *p, gb_noise noise, gb_error *err) {
@@ -75,7 +80,9 @@ static gb_status check_noises (const gb_precond *p, gb_noise noise, gb_error *er
   if (noise.each != NULL) return GB_OK;
   GB_TRY(check_noise(noise.level, err));
   if (noise.level > 0) return GB_OK;
-  return gb_fail(err, GB_EOPTION, "noise: a low-rank preconditioner needs more than 0, where there is none use gb.precond.jacobi{}");
+  return gb_fail(
+      err, GB_EOPTION,
+      "noise: a low-rank preconditioner needs more than 0, where there is none use gb.precond.jacobi{}");
 }
 
 static gb_status low_rank_begin (gb_precond *p, gb_node *k, gb_noise noise, size_t *rank, gb_error *err) {
@@ -89,7 +96,8 @@ static gb_status low_rank_begin (gb_precond *p, gb_node *k, gb_noise noise, size
   return take(p, *rank * WIDTH, &p->work, err);
 }
 
-/* Rows of L' of a factor of K become those of S K S, S = diag(noise + what L leaves of K, by MEASURE, but not nothing)^-1/2. */
+/* Rows of L' of a factor of K become those of S K S, S = diag(noise + what L leaves of K, by MEASURE, but
+** not nothing)^-1/2. */
 static gb_status scale_rows (gb_precond *p, gb_node *k, const double *noise, gb_error *err) {
   double sum = 0;
   GB_TRY(gb_partial_diagonal(k, p->scale, err));
@@ -105,7 +113,8 @@ static gb_status scale_rows (gb_precond *p, gb_node *k, const double *noise, gb_
   return GB_OK;
 }
 
-static gb_status low_rank (gb_precond *p, gb_node *k, gb_noise noise, size_t rank, double tol, gb_pivoting how, gb_error *err) {
+static gb_status low_rank (gb_precond *p, gb_node *k, gb_noise noise, size_t rank, double tol,
+                           gb_pivoting how, gb_error *err) {
   gb_status st = low_rank_begin(p, k, noise, &rank, err);
   if (st == GB_OK) st = gb_partial_cholesky(k, how, rank, tol, p->lt, &p->rank, &p->trace_left, err);
   if (st == GB_OK && p->scale != NULL) st = scale_rows(p, k, noise.each, err);
@@ -114,11 +123,13 @@ static gb_status low_rank (gb_precond *p, gb_node *k, gb_noise noise, size_t ran
   return st;
 }
 
-gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, gb_noise noise, size_t rank, double tol, gb_error *err) {
+gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, gb_noise noise, size_t rank, double tol,
+                                       gb_error *err) {
   return low_rank(p, k, noise, rank, tol, (gb_pivoting){0}, err);
 }
 
-gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, gb_noise noise, size_t rank, double tol, uint64_t seed, gb_error *err) {
+gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, gb_noise noise, size_t rank, double tol,
+                              uint64_t seed, gb_error *err) {
   return low_rank(p, k, noise, rank, tol, (gb_pivoting){.drawn = true, .seed = seed}, err);
 }
 
@@ -135,14 +146,16 @@ gb_status gb_precond_jacobi (gb_precond *p, gb_node *a, gb_error *err) {
   return st;
 }
 
-/* ---- by description ---- */
+/* -- by description */
 
-gb_status gb_precond_make (gb_precond *p, const gb_precond_spec *spec, gb_node *a, gb_node *k, gb_noise noise, gb_error *err) {
+gb_status gb_precond_make (gb_precond *p, const gb_precond_spec *spec, gb_node *a, gb_node *k, gb_noise noise,
+                           gb_error *err) {
   *p = (gb_precond){0};
   switch (spec->kind) {
     case GB_PRECOND_NONE: return GB_OK;
     case GB_PRECOND_JACOBI: return gb_precond_jacobi(p, a, err);
-    case GB_PRECOND_PIVOTED_CHOLESKY: return gb_precond_pivoted_cholesky(p, k, noise, spec->rank, spec->tol, err);
+    case GB_PRECOND_PIVOTED_CHOLESKY:
+      return gb_precond_pivoted_cholesky(p, k, noise, spec->rank, spec->tol, err);
     case GB_PRECOND_NYSTROM: return gb_precond_nystrom(p, k, noise, spec->rank, spec->tol, spec->seed, err);
   }
   return gb_fail(err, GB_EINTERNAL, "unknown preconditioner %d", (int)spec->kind);
@@ -163,8 +176,8 @@ static gb_status peak_of (gb_node *n, size_t *most, gb_error *err) {
   return st;
 }
 
-gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k, bool each, size_t *held, size_t *more,
-                            gb_error *err) {
+gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k, bool each, size_t *held,
+                            size_t *more, gb_error *err) {
   const size_t n = gb_node_shape(a)->dim[0], rank = spec->rank < n ? spec->rank : n;
   *held = *more = 0;
   if (spec->kind == GB_PRECOND_NONE || n == 0) return GB_OK;
@@ -181,10 +194,10 @@ gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k,
   return GB_OK;
 }
 
-/* ---- applying ---- */
+/* -- applying */
 
-/* Loops over WIDTH columns at once, vectorised for the machine at hand; products and sums are rounded apart, so that the bits
-** are the same on all. */
+/* Loops over WIDTH columns at once, vectorised for the machine at hand; products and sums are rounded
+** apart, so that the bits are the same on all. */
 #if defined(__x86_64__) && defined(__linux__)
 #define VECTORISED __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
@@ -208,7 +221,8 @@ static double scale_of (const gb_precond *p, size_t i) { return p->scale != NULL
 
 /* x (DEEP, WIDTH) += DEEP rows of L' (., n) times v (rows, WIDTH). */
 VECTORISED
-static void project_tile (size_t n, size_t rows, const double *restrict l, const double *restrict v, double *restrict x) {
+static void project_tile (size_t n, size_t rows, const double *restrict l, const double *restrict v,
+                          double *restrict x) {
   double sum[DEEP][WIDTH] = {{0}};
   for (size_t i = 0; i < rows; i++)
     for (size_t m = 0; m < DEEP; m++)
@@ -217,7 +231,8 @@ static void project_tile (size_t n, size_t rows, const double *restrict l, const
     for (size_t c = 0; c < WIDTH; c++) x[m * WIDTH + c] += sum[m][c];
 }
 
-static void project_row (size_t rows, const double *restrict l, const double *restrict v, double *restrict x) {
+static void project_row (size_t rows, const double *restrict l, const double *restrict v,
+                         double *restrict x) {
   double sum[WIDTH] = {0};
   for (size_t i = 0; i < rows; i++)
     for (size_t c = 0; c < WIDTH; c++) sum[c] += l[i] * v[i * WIDTH + c];
@@ -245,7 +260,8 @@ static void project_rows (void *ud, gb_tasks *s, size_t task, int thread) {
 
 /* sum (rows, WIDTH) += DEEP rows of L' (., n), transposed, times x (DEEP, WIDTH). */
 VECTORISED
-static void expand_tile (size_t n, size_t rows, const double *restrict l, const double *restrict x, double *restrict sum) {
+static void expand_tile (size_t n, size_t rows, const double *restrict l, const double *restrict x,
+                         double *restrict sum) {
   for (size_t i = 0; i < rows; i++)
     for (size_t c = 0; c < WIDTH; c++) {
       double s = sum[i * WIDTH + c];
@@ -254,7 +270,8 @@ static void expand_tile (size_t n, size_t rows, const double *restrict l, const 
     }
 }
 
-static void expand_row (size_t rows, const double *restrict l, const double *restrict x, double *restrict sum) {
+static void expand_row (size_t rows, const double *restrict l, const double *restrict x,
+                        double *restrict sum) {
   for (size_t i = 0; i < rows; i++)
     for (size_t c = 0; c < WIDTH; c++) sum[i * WIDTH + c] += l[i] * x[c];
 }
@@ -264,7 +281,8 @@ static void expand_block (const gb_precond *p, size_t i0, const double *work, do
   const size_t rows = extent(p->n, i0, ROWS);
   size_t m = 0;
   memset(sum, 0, rows * WIDTH * sizeof *sum);
-  for (; m + DEEP <= p->rank; m += DEEP) expand_tile(p->n, rows, p->lt + m * p->n + i0, work + m * WIDTH, sum);
+  for (; m + DEEP <= p->rank; m += DEEP)
+    expand_tile(p->n, rows, p->lt + m * p->n + i0, work + m * WIDTH, sum);
   for (; m < p->rank; m++) expand_row(rows, p->lt + m * p->n + i0, work + m * WIDTH, sum);
 }
 
@@ -326,7 +344,7 @@ void gb_precond_apply (const gb_precond *p, size_t n, size_t r, const double *in
   gb_precond_apply_panel(p, n, r, from, to);
 }
 
-/* ---- sampling ---- */
+/* -- sampling */
 
 typedef struct sampling {
   const gb_precond *p;
@@ -360,7 +378,8 @@ static void sample_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   }
 }
 
-void gb_precond_sample (const gb_precond *p, gb_pool *pool, uint64_t seed, size_t n, size_t r, size_t first, double *out) {
+void gb_precond_sample (const gb_precond *p, gb_pool *pool, uint64_t seed, size_t n, size_t r, size_t first,
+                        double *out) {
   sampling q = {p, seed, n, r, first, out};
   gb_tasks_run(pool, blocks(n, ROWS), sample_rows, &q, NULL);
 }

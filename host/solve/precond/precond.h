@@ -1,5 +1,5 @@
-/* precond.h - preconditioners for A = K + D, D the noise: P near A with a cheap inverse, determinant and root.
-** Source: Gardner, Pleiss, Bindel, Weinberger & Wilson (2018), GPyTorch: Blackbox matrix-matrix
+/* precond.h - preconditioners for A = K + D, D the noise: P near A with a cheap inverse, determinant and
+** root. Source: Gardner, Pleiss, Bindel, Weinberger & Wilson (2018), GPyTorch: Blackbox matrix-matrix
 ** Gaussian process inference; Harbrecht, Peters & Schneider (2012), On the low-rank approximation by the
 ** pivoted Cholesky decomposition. */
 #ifndef GB_SOLVE_PRECOND_PRECOND_H
@@ -8,7 +8,7 @@
 #include "graph/build.h"
 #include "iterate/panel.h"
 
-#define GB_PRECOND_WIDTH 8        /* columns that are applied together */
+#define GB_PRECOND_WIDTH 8 /* columns that are applied together */
 
 /* Noise variances: all 'level', or 'each' its own, (n), where that is not NULL. */
 typedef struct gb_noise {
@@ -21,48 +21,54 @@ static inline gb_noise gb_noise_level (double level) { return (gb_noise){.level 
 typedef struct gb_precond {
   gb_ledger *ledger;
   gb_pool *pool;
-  size_t n, rank;                  /* rank 0: P = diag(d), or I where d is NULL */
-  double noise;                    /* rank > 0: P = L L' + noise I */
-  double *scale;                   /* (n) or NULL: P = S^-1 (L L' + noise I) S^-1 with S = diag(scale), noise 1 */
-  double least;                    /* rank > 0: the least of what P adds to the factor's product */
-  double *lt;                      /* (rank, n): L' */
-  double *c;                       /* (rank, rank): lower Cholesky factor of noise I + L' L */
-  double *d;                       /* (n) */
-  double *work;                    /* (rank, GB_PRECOND_WIDTH): coefficients of some columns */
-  double logdet;                   /* log det P */
-  double trace_left;               /* trace(K - L L') / trace(K) */
+  size_t n, rank;    /* rank 0: P = diag(d), or I where d is NULL */
+  double noise;      /* rank > 0: P = L L' + noise I */
+  double *scale;     /* (n) or NULL: P = S^-1 (L L' + noise I) S^-1 with S = diag(scale), noise 1 */
+  double least;      /* rank > 0: the least of what P adds to the factor's product */
+  double *lt;        /* (rank, n): L' */
+  double *c;         /* (rank, rank): lower Cholesky factor of noise I + L' L */
+  double *d;         /* (n) */
+  double *work;      /* (rank, GB_PRECOND_WIDTH): coefficients of some columns */
+  double logdet;     /* log det P */
+  double trace_left; /* trace(K - L L') / trace(K) */
 } gb_precond;
 
 /* P = L L' + noise I with L the partial Cholesky factor of K (n, n), pivoted on the largest diagonal entry
-** left; stops early where less than 'tol' of the trace is left. Needs the diagonal and 'rank' rows of K, never K. One noise > 0.
-** With a noise for each point, 0 or more, P = L L' + D + c I, c 0.03 of the mean of what L leaves of the diagonal: that bounds what
-** points that are nearly exact add to the condition, where D alone is worse than its mean once D spans more magnitudes than L resolves.
-** Cost: rank rows of K and n rank^2 flops; n rank doubles. Errors: EOPTION, ESHAPE, ENOMEM, ENAN, ENOTPD (negative diagonal, or
+** left; stops early where less than 'tol' of the trace is left. Needs the diagonal and 'rank' rows of K,
+** never K. One noise > 0. With a noise for each point, 0 or more, P = L L' + D + c I, c 0.03 of the mean
+** of what L leaves of the diagonal: that bounds what points that are nearly exact add to the condition,
+** where D alone is worse than its mean once D spans more magnitudes than L resolves. Cost: rank rows of K
+** and n rank^2 flops; n rank doubles. Errors: EOPTION, ESHAPE, ENOMEM, ENAN, ENOTPD (negative diagonal, or
 ** noise so small that the inner system is singular), EINTR. On failure '*p' is clear. */
 gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, gb_noise noise, size_t rank, double tol,
                                        gb_error *err);
 
-/* P = K_s (K_ss)^-1 K_s' + noise I, the Nystrom approximation from 'rank' points s, each drawn in proportion to what those before
-** leave of the diagonal of K, until less than 'tol' of it is left; the draws depend on the seed alone. Near the best approximation
-** of its rank in expectation, where the largest diagonal entry may be an outlier's. The same rows of K, costs and errors as above.
-** Source: Chen, Epperly, Tropp & Webber (2025), Randomly pivoted Cholesky. */
-gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, gb_noise noise, size_t rank, double tol, uint64_t seed,
-                              gb_error *err);
+/* P = K_s (K_ss)^-1 K_s' + noise I, the Nystrom approximation from 'rank' points s, each drawn in
+** proportion to what those before leave of the diagonal of K, until less than 'tol' of it is left; the
+** draws depend on the seed alone. Near the best approximation of its rank in expectation, where the
+** largest diagonal entry may be an outlier's. The same rows of K, costs and errors as above. Source: Chen,
+** Epperly, Tropp & Webber (2025), Randomly pivoted Cholesky. */
+gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, gb_noise noise, size_t rank, double tol,
+                              uint64_t seed, gb_error *err);
 
-/* P = |diag(A)|, 1 where that is 0 or not finite: what is wrong with A then is found by who multiplies with it. */
+/* P = |diag(A)|, 1 where that is 0 or not finite: what is wrong with A then is found by who multiplies
+** with it. */
 gb_status gb_precond_jacobi (gb_precond *p, gb_node *a, gb_error *err);
 
-void gb_precond_clear (gb_precond *p);                    /* idempotent */
+void gb_precond_clear (gb_precond *p); /* idempotent */
 
 /* What preconditioner a solver is to make: a value, where gb_precond is of one matrix. */
 typedef enum gb_precond_kind {
-  GB_PRECOND_NONE, GB_PRECOND_JACOBI, GB_PRECOND_PIVOTED_CHOLESKY, GB_PRECOND_NYSTROM
+  GB_PRECOND_NONE,
+  GB_PRECOND_JACOBI,
+  GB_PRECOND_PIVOTED_CHOLESKY,
+  GB_PRECOND_NYSTROM
 } gb_precond_kind;
 typedef struct gb_precond_spec {
   gb_precond_kind kind;
-  size_t rank;                     /* of the low-rank ones */
-  double tol;                      /* share of the trace at which the low-rank ones stop */
-  uint64_t seed;                   /* NYSTROM */
+  size_t rank;   /* of the low-rank ones */
+  double tol;    /* share of the trace at which the low-rank ones stop */
+  uint64_t seed; /* NYSTROM */
 } gb_precond_spec;
 
 /* Needs k and the noise, where A = K + D. */
@@ -71,19 +77,21 @@ static inline bool gb_precond_low_rank (const gb_precond_spec *s) {
 }
 
 /* The preconditioner of A = K + D. '*p' is clear where the kind is NONE. Errors: as those of the kinds. */
-gb_status gb_precond_make (gb_precond *p, const gb_precond_spec *spec, gb_node *a, gb_node *k, gb_noise noise, gb_error *err);
+gb_status gb_precond_make (gb_precond *p, const gb_precond_spec *spec, gb_node *a, gb_node *k, gb_noise noise,
+                           gb_error *err);
 
-/* Bytes that gb_precond_make holds in the end, and takes on the way beyond them; k may be over placeholders.
-** each: with noises of the points. */
-gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k, bool each, size_t *held, size_t *more,
-                            gb_error *err);
+/* Bytes that gb_precond_make holds in the end, and takes on the way beyond them; k may be over
+** placeholders. each: with noises of the points. */
+gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k, bool each, size_t *held,
+                            size_t *more, gb_error *err);
 
 /* out = P^-1 in, both (n, r), or w columns of panels. A NULL 'p' is the identity. */
 void gb_precond_apply (const gb_precond *p, size_t n, size_t r, const double *in, double *out);
 void gb_precond_apply_panel (const gb_precond *p, size_t n, size_t w, gb_panel in, gb_panel out);
 
-/* Columns 'first' .. r - 1 of out (n, r) = samples with covariance P: for column c the standard normals of stream c of 'seed',
-** through a root of P. */
-void gb_precond_sample (const gb_precond *p, gb_pool *pool, uint64_t seed, size_t n, size_t r, size_t first, double *out);
+/* Columns 'first' .. r - 1 of out (n, r) = samples with covariance P: for column c the standard normals of
+** stream c of 'seed', through a root of P. */
+void gb_precond_sample (const gb_precond *p, gb_pool *pool, uint64_t seed, size_t n, size_t r, size_t first,
+                        double *out);
 
 #endif

@@ -1,20 +1,25 @@
-/* chain_random.h - random fold programs likely to become chains: fronts, profiles and short elementwise steps over
-** values read late and often, loops with several accumulators, and the outputs that chains enter, among them some
-** that they do not. Tame programs have finite data and values small enough to be compared with the reference. */
+/* chain_random.h - random fold programs likely to become chains: fronts, profiles and short elementwise
+** steps over values read late and often, loops with several accumulators, and the outputs that chains
+** enter, among them some that they do not. Tame programs have finite data and values small enough to be
+** compared with the reference. */
 #ifndef GB_CHAIN_RANDOM_H
 #define GB_CHAIN_RANDOM_H
 
 #include "support/fold_fixture.h"
 
-typedef struct bounded { int v; double most; } bounded;    /* a value and what its size stays below, if tame */
+typedef struct bounded {
+  int v;
+  double most;
+} bounded; /* a value and what its size stays below, if tame */
 
 typedef struct gen {
   fx x;
-  int lane, tile, outer, loop, column, feature, one;       /* axes; outer: -1 = none; one: an INNER axis of extent 1 */
-  int xl, xt;                                              /* points along 'feature' */
+  /* axes; outer: -1 = none; one: an INNER axis of extent 1 */
+  int lane, tile, outer, loop, column, feature, one;
+  int xl, xt; /* points along 'feature' */
   bool tame, sym;
   bounded pool[MOST];
-  int npool, far;                                          /* far: a distance of before, -1 = none */
+  int npool, far; /* far: a distance of before, -1 = none */
 } gen;
 
 static inline bool chance (gen *g, int one_in) { return fx_below(&g->x, one_in) == 0; }
@@ -30,9 +35,11 @@ static inline bounded pick (gen *g) {
   return g->pool[back == 2 && last >= 4 ? last - fx_below(&g->x, 4) : fx_below(&g->x, g->npool)];
 }
 
-static inline bool has_room (const gen *g, int ins) { return g->x.f.nins + ins < MOST - 16 && g->npool < MOST - 4; }
+static inline bool has_room (const gen *g, int ins) {
+  return g->x.f.nins + ins < MOST - 16 && g->npool < MOST - 4;
+}
 
-/* -- data ------------------------------------------------------------------------------------------------ */
+/* -- data */
 
 /* A few elements become what arithmetic must hand through. */
 static inline void spoil (gen *g, int operand) {
@@ -72,7 +79,7 @@ static inline int other_points (gen *g, int o, gb_axes rest) {
 
 static inline gb_axes maybe_outer (gen *g) { return chance(g, 3) ? fx_bit(g->outer) : 0; }
 
-/* -- leaves ---------------------------------------------------------------------------------------------- */
+/* -- leaves */
 
 static inline int number (gen *g) {
   fx *x = &g->x;
@@ -93,19 +100,25 @@ static inline int leaf (gen *g, gb_axes rest) {
   }
   switch (fx_below(x, 8)) {
     case 0: return rest ? fx_load(x, points_of(g, rest)) : number(g);
-    case 1: case 2: case 3: return fx_load(x, points_of(g, fx_bit(g->lane) | rest | maybe_outer(g)));
-    case 4: case 5: case 6: return fx_load(x, points_of(g, fx_bit(g->tile) | rest));
-    default: return fx_load(x, points_of(g, chance(g, 3) || !rest ? fx_bit(g->lane) | fx_bit(g->tile) : rest));
+    case 1:
+    case 2:
+    case 3: return fx_load(x, points_of(g, fx_bit(g->lane) | rest | maybe_outer(g)));
+    case 4:
+    case 5:
+    case 6: return fx_load(x, points_of(g, fx_bit(g->tile) | rest));
+    default:
+      return fx_load(x, points_of(g, chance(g, 3) || !rest ? fx_bit(g->lane) | fx_bit(g->tile) : rest));
   }
 }
 
-/* -- fronts and profiles --------------------------------------------------------------------------------- */
+/* -- fronts and profiles */
 
 static inline int scale (gen *g) {
   fx *x = &g->x;
   int c = chance(g, 3) ? fx_load(x, fx_operand(x, x->f.compute, maybe_outer(g), true)) : fx_bind(x, 0.7);
   return x->ins[x->f.nins - 1].kind == GB_INS_LOAD
-           ? fx_map(x, GB_OP_ADD, fx_map(x, GB_OP_ABS, c, -1, -1), fx_const(x, 0.5), -1) : c;
+             ? fx_map(x, GB_OP_ADD, fx_map(x, GB_OP_ABS, c, -1, -1), fx_const(x, 0.5), -1)
+             : c;
 }
 
 static inline void add_profile (gen *g, int s, double most) {
@@ -152,11 +165,12 @@ static inline void add_front (gen *g, gb_axes rest) {
   }
 }
 
-/* -- elementwise ----------------------------------------------------------------------------------------- */
+/* -- elementwise */
 
 static inline void add_wild (gen *g, bounded a, bounded b) {
-  static const gb_op one[] = {GB_OP_RECIP, GB_OP_SQRT, GB_OP_RSQRT, GB_OP_EXP, GB_OP_LOG, GB_OP_FLOOR, GB_OP_SIGN,
-                              GB_OP_ISNAN, GB_OP_NOT, GB_OP_EXPM1, GB_OP_ISFINITE, GB_OP_DETACH};
+  static const gb_op one[] = {GB_OP_RECIP, GB_OP_SQRT,  GB_OP_RSQRT,    GB_OP_EXP,
+                              GB_OP_LOG,   GB_OP_FLOOR, GB_OP_SIGN,     GB_OP_ISNAN,
+                              GB_OP_NOT,   GB_OP_EXPM1, GB_OP_ISFINITE, GB_OP_DETACH};
   static const gb_op two[] = {GB_OP_DIV, GB_OP_DIV, GB_OP_DIV, GB_OP_MUL, GB_OP_LT, GB_OP_LE, GB_OP_GT,
                               GB_OP_GE,  GB_OP_EQ,  GB_OP_NE,  GB_OP_AND, GB_OP_OR, GB_OP_POW};
   fx *x = &g->x;
@@ -195,9 +209,11 @@ static inline void add_map (gen *g) {
     case 3: keep(g, fx_map(x, GB_OP_RELU, a.v, -1, -1), a.most); break;
     case 4: keep(g, fx_map(x, GB_OP_MINIMUM, a.v, b.v, -1), top); break;
     case 5: keep(g, fx_map(x, GB_OP_MAXIMUM, a.v, b.v, -1), top); break;
-    case 6: case 7: keep(g, fx_map(x, GB_OP_SUB, a.v, b.v, -1), sum); break;
+    case 6:
+    case 7: keep(g, fx_map(x, GB_OP_SUB, a.v, b.v, -1), sum); break;
     case 8: keep(g, fx_map(x, GB_OP_ADD, a.v, b.v, -1), sum); break;
-    case 9: case 10: keep(g, fx_map(x, GB_OP_MUL, a.v, b.v, -1), a.most * b.most); break;
+    case 9:
+    case 10: keep(g, fx_map(x, GB_OP_MUL, a.v, b.v, -1), a.most * b.most); break;
     default: keep(g, fx_map(x, smooth[fx_below(x, 4)], a.v, -1, -1), 2);
   }
   calm(g);
@@ -210,7 +226,13 @@ static inline void add_crowd (gen *g) {
   bool calls = fx_below(x, 2);
   for (int q = 0; q < n && has_room(g, n - q + 4); q++) {
     bounded a = q == 0 ? pick(g) : g->pool[g->npool - 1];
-    keep(g, fx_map(x, calls && q % 3 == 0 ? GB_OP_TANH : q % 2 ? GB_OP_NEG : GB_OP_RELU, a.v, -1, -1), a.most);
+    keep(g,
+         fx_map(x,
+                calls && q % 3 == 0 ? GB_OP_TANH
+                : q % 2             ? GB_OP_NEG
+                                    : GB_OP_RELU,
+                a.v, -1, -1),
+         a.most);
   }
   n = g->npool - first;
   for (int q = 0; q < n && has_room(g, 2); q++) {
@@ -220,7 +242,7 @@ static inline void add_crowd (gen *g) {
   }
 }
 
-/* -- loops ----------------------------------------------------------------------------------------------- */
+/* -- loops */
 
 static inline void add_loop (gen *g) {
   static const gb_monoid over[] = {GB_SUM, GB_SUM, GB_PROD, GB_MINIMUM, GB_MAXIMUM};
@@ -235,7 +257,8 @@ static inline void add_loop (gen *g) {
     int l = points_of(g, fx_bit(g->lane) | fx_bit(g->feature) | fx_bit(axis));
     int t = other_points(g, l, fx_bit(g->feature));
     double most = 4 * (double)x->f.axis[g->feature].extent;
-    int w = chance(g, 2) ? points_of(g, fx_bit(g->feature) | (chance(g, 2) ? fx_bit(axis) : maybe_outer(g))) : -1;
+    int w = chance(g, 2) ? points_of(g, fx_bit(g->feature) | (chance(g, 2) ? fx_bit(axis) : maybe_outer(g)))
+                         : -1;
     bool dot = w < 0 && chance(g, 2);
     keep(g, fx_along(x, dot ? GB_INS_DOT : GB_INS_SQDIST, l, t, w, g->feature), most);
   }
@@ -254,7 +277,7 @@ static inline void add_loop (gen *g) {
   }
 }
 
-/* -- outputs --------------------------------------------------------------------------------------------- */
+/* -- outputs */
 
 static inline gb_axes reduction (gen *g, int which) {
   gb_axes outer = chance(g, 3) ? fx_bit(g->outer) : 0;
@@ -295,23 +318,23 @@ static inline void add_reduce (gen *g, int v) {
 static inline void add_output (gen *g, int v) {
   fx *x = &g->x;
   switch (fx_below(x, 7)) {
-    case 0: case 1: add_contract(g, v); break;
-    case 2:
-      add_diff(g, v, fx_below(x, 2));
-      break;
+    case 0:
+    case 1: add_contract(g, v); break;
+    case 2: add_diff(g, v, fx_below(x, 2)); break;
     case 3:
       add_diff(g, v, true);
       add_diff(g, v, false);
       break;
     case 4:
       if (g->sym) add_reduce(g, v);
-      else fx_emit(x, v, GB_OUT_STORE, GB_SUM, 0, 0, chance(g, 5) ? GB_F32 : x->f.compute, -1, fx_below(x, 2));
+      else
+        fx_emit(x, v, GB_OUT_STORE, GB_SUM, 0, 0, chance(g, 5) ? GB_F32 : x->f.compute, -1, fx_below(x, 2));
       break;
     default: add_reduce(g, v);
   }
 }
 
-/* -- programs -------------------------------------------------------------------------------------------- */
+/* -- programs */
 
 static inline void chain_axes (gen *g) {
   static const size_t lanes[] = {1, 63, 64, 65, 128, 300, 513, 700, 64, 128, 129}, loops[] = {0, 1, 2, 3, 5};
@@ -352,7 +375,9 @@ static inline void chain_program (gen *g, uint64_t seed) {
     switch (fx_below(x, 8)) {
       case 0: add_front(g, 0); break;
       case 1: add_output(g, pick(g).v); break;
-      case 2: if (x->f.nins < 40) add_loop(g); break;
+      case 2:
+        if (x->f.nins < 40) add_loop(g);
+        break;
       default: add_map(g);
     }
   }

@@ -1,5 +1,6 @@
-/* expression_random.h - random expressions: maps, outer forms, views, reductions, contractions and opaque ops over a pool
-** that grows by one value a step. Shapes are made of a few extents, so that operands often fit. */
+/* expression_random.h - random expressions: maps, outer forms, views, reductions, contractions and opaque
+** ops over a pool that grows by one value a step. Shapes are made of a few extents, so that operands often
+** fit. */
 #ifndef GB_TESTS_EXPRESSION_RANDOM_H
 #define GB_TESTS_EXPRESSION_RANDOM_H
 
@@ -119,11 +120,14 @@ static inline gb_node *step_opaque (gb_node *x) {
 static inline gb_node *random_step (const pool *p) {
   gb_node *x = pick_node(p), *y = pick_node(p);
   switch (draw(10)) {
-    case 0: case 1: return tame(step_map1(x));
-    case 2: case 3: return step_map2(x, y);
+    case 0:
+    case 1: return tame(step_map1(x));
+    case 2:
+    case 3: return step_map2(x, y);
     case 4: return step_outer(x, y);
     case 5: return step_view(x);
-    case 6: case 7: return step_reduce(x);
+    case 6:
+    case 7: return step_reduce(x);
     case 8: return step_contract(x, y);
     default: return step_opaque(x);
   }

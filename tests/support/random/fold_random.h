@@ -1,6 +1,6 @@
-/* fold_random.h - random fold programs: every instruction, output and monoid, odd sizes, strides and dtypes.
-** Data are multiples of 1/16; values known to be exact in the compute type are marked, so that their results
-** compare equal. */
+/* fold_random.h - random fold programs: every instruction, output and monoid, odd sizes, strides and
+** dtypes. Data are multiples of 1/16; values known to be exact in the compute type are marked, so that
+** their results compare equal. */
 #ifndef GB_FOLD_RANDOM_H
 #define GB_FOLD_RANDOM_H
 
@@ -8,7 +8,7 @@
 
 typedef struct gen {
   fx x;
-  int lane, tile, outer[2], feature, column, loop;    /* axes, -1 = none */
+  int lane, tile, outer[2], feature, column, loop; /* axes, -1 = none */
   fx_value pool[MOST];
   int npool;
 } gen;
@@ -32,12 +32,12 @@ static inline void axes (gen *g) {
   bool first = fx_below(x, 2);
   if (tile && first) g->tile = fx_axis(x, GB_AXIS_TILE, odd_size(g, limit));
   if (lane)
-    g->lane = fx_axis(x, GB_AXIS_LANE,
-                      tile ? odd_size(g, 140) : odd_size(g, 600) * (size_t)(1 + fx_below(x, 60)));
+    g->lane =
+        fx_axis(x, GB_AXIS_LANE, tile ? odd_size(g, 140) : odd_size(g, 600) * (size_t)(1 + fx_below(x, 60)));
   if (fx_below(x, 6) == 0) g->outer[1] = fx_axis(x, GB_AXIS_OUTER, (size_t)fx_below(x, 3) + 1);
   if (tile && !first) g->tile = fx_axis(x, GB_AXIS_TILE, odd_size(g, limit));
-  g->feature = fx_axis(x, GB_AXIS_INNER,
-                       (size_t)fx_below(x, fx_below(x, 3) ? 5 : 34) + (fx_below(x, 20) != 0));
+  g->feature =
+      fx_axis(x, GB_AXIS_INNER, (size_t)fx_below(x, fx_below(x, 3) ? 5 : 34) + (fx_below(x, 20) != 0));
   g->column = fx_axis(x, GB_AXIS_INNER, (size_t)fx_below(x, fx_below(x, 2) ? 3 : 34) + 1);
   g->loop = fx_axis(x, GB_AXIS_INNER, (size_t)fx_below(x, 4) + (fx_below(x, 20) != 0));
 }
@@ -90,7 +90,7 @@ static inline void add_map (gen *g) {
 static inline void add_front (gen *g) {
   fx *x = &g->x;
   bool sq = fx_below(x, 3) != 0, whole = x->f.compute == GB_I64;
-  bool odd = fx_below(x, 5) == 0;           /* operands of any dependence */
+  bool odd = fx_below(x, 5) == 0; /* operands of any dependence */
   gb_axes outer = fx_below(x, 3) ? 0 : fx_bit(g->outer[0]);
   int a = some_operand(g, fx_bit(g->feature) | (odd ? some_axes(g) : fx_bit(g->lane) | outer));
   int b = some_operand(g, fx_bit(g->feature) | (odd ? some_axes(g) : fx_bit(g->tile)));
@@ -169,7 +169,7 @@ static inline void add_reduce (gen *g, fx_value v, gb_axes loops) {
   double terms = 1;
   for (int a = 0; a < x->f.naxes; a++)
     if (reduced >> a & 1) terms *= (double)x->f.axis[a].extent;
-  if (m == GB_PROD && (whole || terms > 60)) m = GB_SUM;     /* long products overflow */
+  if (m == GB_PROD && (whole || terms > 60)) m = GB_SUM; /* long products overflow */
   if (m == GB_LSE && whole) m = GB_SUM;
   if (v.mag == 99 &&
       (m == GB_ARGMINIMUM || m == GB_ARGMAXIMUM || m == GB_KSMALLEST || m == GB_ANYTRUE || m == GB_ALLTRUE))
@@ -227,7 +227,7 @@ static inline void add_loop (gen *g) {
   gb_monoid m = over[fx_below(x, whole ? 3 : 5)];
   int s = fx_acc(x, m, t);
   fx_end(x);
-  if (x->f.axis[g->loop].extent > 0) keep(g, s, 0, 99);   /* the identity of an empty loop may be infinite */
+  if (x->f.axis[g->loop].extent > 0) keep(g, s, 0, 99); /* the identity of an empty loop may be infinite */
 }
 
 static inline void random_program (gen *g, uint64_t seed) {

@@ -1,8 +1,10 @@
-/* plan_random.h - random graphs for tests of plans: the choices, the leaves, and the pool that steps draw operands from.
+/* plan_random.h - random graphs for tests of plans: the choices, the leaves, and the pool that steps draw
+** operands from.
 **
-** Every choice is a number of a tape, a table with one row for the frame of the graph (dtype, extents, outputs) and one for
-** each leaf and step. A graph can then be made again with steps left out and with choices replaced by 0, the plainest:
-** plan_shrink.h. Values are finite and small whatever is drawn, so that factorisations exist. */
+** Every choice is a number of a tape, a table with one row for the frame of the graph (dtype, extents,
+** outputs) and one for each leaf and step. A graph can then be made again with steps left out and with
+** choices replaced by 0, the plainest: plan_shrink.h. Values are finite and small whatever is drawn, so
+** that factorisations exist. */
 #ifndef GB_TESTS_PLAN_RANDOM_H
 #define GB_TESTS_PLAN_RANDOM_H
 
@@ -12,7 +14,7 @@
 #define MOST_STEPS 200
 #define MOST_LEAVES 4
 #define MOST_OUTPUTS 12
-#define WIDTH 32                 /* choices of a step */
+#define WIDTH 32 /* choices of a step */
 
 typedef struct tape {
   int nleaves, nsteps;
@@ -21,7 +23,7 @@ typedef struct tape {
 
 /* The graph being made. */
 static struct graph_of_tape {
-  const uint32_t *row;           /* choices in use */
+  const uint32_t *row; /* choices in use */
   int column;
   gb_dtype dtype;                /* of floats */
   bool grad;                     /* some leaves are differentiated */
@@ -29,12 +31,12 @@ static struct graph_of_tape {
   gb_node *pool[4 * MOST_STEPS]; /* float values in (-40, 40) */
   gb_node *raw[4 * MOST_STEPS];  /* the same before they were tamed: what outputs are made of */
   int n;
-  gb_node *whole[MOST_STEPS], *truth[MOST_STEPS];     /* i64 and bool values */
+  gb_node *whole[MOST_STEPS], *truth[MOST_STEPS]; /* i64 and bool values */
   int nwhole, ntruth;
-  gb_node *leaf[MOST_STEPS];     /* differentiable leaves */
-  int nleaf, nasked, made;       /* differentiable leaves; those whose gradients are outputs; inputs filled */
-  gb_node *loss;                 /* what is differentiated; NULL: nothing */
-  bool broken;                   /* the gradient could not be built: fx.err says why */
+  gb_node *leaf[MOST_STEPS]; /* differentiable leaves */
+  int nleaf, nasked, made;   /* differentiable leaves; those whose gradients are outputs; inputs filled */
+  gb_node *loss;             /* what is differentiated; NULL: nothing */
+  bool broken;               /* the gradient could not be built: fx.err says why */
 } made;
 
 /* choices */
@@ -63,7 +65,8 @@ static inline int steps_of (uint64_t seed) {
   return 1 + (int)(w[1] % 8);
 }
 
-/* The first choice of a step is its op: taken in turn, so that every op has its share. 37 goes through all of them. */
+/* The first choice of a step is its op: taken in turn, so that every op has its share. 37 goes through all
+** of them. */
 static inline void tape_of (uint64_t seed, tape *t) {
   t->nleaves = 1 + (int)(seed % MOST_LEAVES);
   t->nsteps = steps_of(seed);
@@ -78,7 +81,8 @@ static inline void tape_of (uint64_t seed, tape *t) {
 /* shapes and leaves */
 
 static inline size_t draw_extent (void) {
-  static const size_t sizes[] = {1, 2, 3, 5, 17, 3, 2, 5, 17, 3, 5, 17, 64, 2, 65, 3, 5, 130, 2, 17, 300, 3, 65, 0};
+  static const size_t sizes[] = {1,  2, 3,  5, 17, 3,   2, 5,  17,  3, 5,  17,
+                                 64, 2, 65, 3, 5,  130, 2, 17, 300, 3, 65, 0};
   return sizes[draw(sizeof sizes / sizeof sizes[0])];
 }
 
@@ -106,10 +110,12 @@ static inline gb_tensor view_of_new (gb_dtype t, const gb_shape *s, size_t room,
   return v;
 }
 
-/* A leaf's layout: row-major, transposed, every second element, backwards, or one element repeated along an axis. */
+/* A leaf's layout: row-major, transposed, every second element, backwards, or one element repeated along
+** an axis. */
 static inline gb_tensor laid_out (gb_dtype t, const gb_shape *s, size_t top) {
   const size_t n = gb_shape_numel(s);
-  const int axis = s->ndim == 0 ? -1 : (int)draw((size_t)s->ndim), layout = axis < 0 || n == 0 ? 0 : (int)draw(9);
+  const int axis = s->ndim == 0 ? -1 : (int)draw((size_t)s->ndim),
+            layout = axis < 0 || n == 0 ? 0 : (int)draw(9);
   if (layout < 5) return view_of_new(t, s, n, top);
   gb_tensor v = view_of_new(t, s, 2 * n + 1, top);
   if (layout == 5 && s->ndim >= 2) {
@@ -153,7 +159,9 @@ static inline gb_node *alias_of (const gb_node *x) {
 }
 
 static inline gb_node *vector_leaf (size_t n) { return leaf_like(made.dtype, 1, &n, 0); }
-static inline gb_node *matrix_leaf (size_t n, size_t m) { return leaf_like(made.dtype, 2, (size_t[]){n, m}, 0); }
+static inline gb_node *matrix_leaf (size_t n, size_t m) {
+  return leaf_like(made.dtype, 2, (size_t[]){n, m}, 0);
+}
 static inline gb_node *positions (size_t n, size_t top) { return leaf_like(GB_I64, 1, &n, top); }
 
 /* the pool */
@@ -195,8 +203,8 @@ static inline gb_node *any_float (void) {
   return made.pool[n - 1 - (draw(3) == 2 ? draw(n) : draw(least(n, 3)))];
 }
 
-/* A float value of 'ndim' axes, at least 'elements' of them in each and at most 'most'; a new leaf where the search for
-** one finds none. */
+/* A float value of 'ndim' axes, at least 'elements' of them in each and at most 'most'; a new leaf where
+** the search for one finds none. */
 static inline gb_node *float_of (int ndim, size_t smallest, size_t most) {
   const size_t n = (size_t)made.n, first = draw(n);
   for (size_t i = 0; i < n; i++) {

@@ -49,8 +49,15 @@ static inline void make_map (gb_op op) {
     case GB_OP_WHERE: make_where(); return;
     case GB_OP_WITH_SLOPE: make_with_slope(); return;
     case GB_OP_RADIAL: make_radial(); return;
-    case GB_OP_NOT: case GB_OP_AND: case GB_OP_OR: make_logic(op); return;
-    case GB_OP_LT: case GB_OP_LE: case GB_OP_GT: case GB_OP_GE: case GB_OP_EQ: case GB_OP_NE: make_test(op); return;
+    case GB_OP_NOT:
+    case GB_OP_AND:
+    case GB_OP_OR: make_logic(op); return;
+    case GB_OP_LT:
+    case GB_OP_LE:
+    case GB_OP_GT:
+    case GB_OP_GE:
+    case GB_OP_EQ:
+    case GB_OP_NE: make_test(op); return;
     default: break;
   }
   if (gb_ops[op].inputs == 2) make_map2(op);
@@ -65,7 +72,8 @@ static inline void make_step (void) {
     return;
   }
   switch (gb_ops[op].kind) {
-    case GB_KIND_LEAF: case GB_KIND_GEN: make_generator(op); return;
+    case GB_KIND_LEAF:
+    case GB_KIND_GEN: make_generator(op); return;
     case GB_KIND_MAP: make_map(op); return;
     case GB_KIND_VIEW: make_view(op); return;
     case GB_KIND_REDUCE:

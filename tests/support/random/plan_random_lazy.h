@@ -1,5 +1,5 @@
-/* plan_random_lazy.h - how a step of a random graph uses the ops that stream: a maker draws operands that fit, or makes
-** leaves for them, and what it leaves in the pool is finite. */
+/* plan_random_lazy.h - how a step of a random graph uses the ops that stream: a maker draws operands that
+** fit, or makes leaves for them, and what it leaves in the pool is finite. */
 #ifndef GB_TESTS_PLAN_RANDOM_LAZY_H
 #define GB_TESTS_PLAN_RANDOM_LAZY_H
 
@@ -38,17 +38,21 @@ static inline gb_node *converted (gb_node *x, gb_dtype t) {
 /* elementwise */
 
 /* lo < hi: the op's domain. */
-typedef struct domain { gb_op op; double lo, hi; bool grows; } domain;
+typedef struct domain {
+  gb_op op;
+  double lo, hi;
+  bool grows;
+} domain;
 
 static inline domain domain_of (gb_op op) {
   static const domain known[] = {
-      {GB_OP_SQUARE, 0, 0, true},     {GB_OP_RECIP, 0.4, 2, false},  {GB_OP_SQRT, 0.2, 4, false},
-      {GB_OP_RSQRT, 0.3, 4, false},   {GB_OP_EXP, 0, 0, true},       {GB_OP_EXPM1, 0, 0, true},
-      {GB_OP_LOG, 0.2, 5, false},     {GB_OP_LOG1P, -0.5, 3, false}, {GB_OP_TAN, -1.2, 1.2, false},
+      {GB_OP_SQUARE, 0, 0, true},     {GB_OP_RECIP, 0.4, 2, false},   {GB_OP_SQRT, 0.2, 4, false},
+      {GB_OP_RSQRT, 0.3, 4, false},   {GB_OP_EXP, 0, 0, true},        {GB_OP_EXPM1, 0, 0, true},
+      {GB_OP_LOG, 0.2, 5, false},     {GB_OP_LOG1P, -0.5, 3, false},  {GB_OP_TAN, -1.2, 1.2, false},
       {GB_OP_ASIN, -0.9, 0.9, false}, {GB_OP_ACOS, -0.9, 0.9, false}, {GB_OP_LOG_NDTR, 0, 0, true},
       {GB_OP_LGAMMA, 0.3, 6, false},  {GB_OP_DIGAMMA, 0.3, 6, false}, {GB_OP_TRIGAMMA, 0.3, 6, false},
-      {GB_OP_ADD, 0, 0, true},        {GB_OP_SUB, 0, 0, true},       {GB_OP_MUL, 0, 0, true},
-      {GB_OP_DIV, 0.5, 2, true},      {GB_OP_IDIV, 0.7, 2, true},    {GB_OP_MOD, 0.7, 2, false}};
+      {GB_OP_ADD, 0, 0, true},        {GB_OP_SUB, 0, 0, true},        {GB_OP_MUL, 0, 0, true},
+      {GB_OP_DIV, 0.5, 2, true},      {GB_OP_IDIV, 0.7, 2, true},     {GB_OP_MOD, 0.7, 2, false}};
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
     if (known[i].op == op) return known[i];
   return (domain){op, 0, 0, false};
@@ -56,8 +60,17 @@ static inline domain domain_of (gb_op op) {
 
 static inline bool whole_too (gb_op op) {
   switch (op) {
-    case GB_OP_NEG: case GB_OP_ABS: case GB_OP_SIGN: case GB_OP_FLOOR: case GB_OP_SQUARE: case GB_OP_RELU:
-    case GB_OP_ADD: case GB_OP_SUB: case GB_OP_MUL: case GB_OP_MAXIMUM: case GB_OP_MINIMUM: return true;
+    case GB_OP_NEG:
+    case GB_OP_ABS:
+    case GB_OP_SIGN:
+    case GB_OP_FLOOR:
+    case GB_OP_SQUARE:
+    case GB_OP_RELU:
+    case GB_OP_ADD:
+    case GB_OP_SUB:
+    case GB_OP_MUL:
+    case GB_OP_MAXIMUM:
+    case GB_OP_MINIMUM: return true;
     default: return false;
   }
 }
@@ -237,10 +250,12 @@ static inline void make_view (gb_op op) {
 
 static inline void make_reduce (gb_op op) {
   const bool logic = op == GB_OP_ANY || op == GB_OP_ALL;
-  gb_node *x = logic ? any_truth() : draw(9) == 8 && op != GB_OP_LOGSUMEXP && op != GB_OP_PROD ? any_whole() : any_float();
+  gb_node *x = logic                                                       ? any_truth()
+               : draw(9) == 8 && op != GB_OP_LOGSUMEXP && op != GB_OP_PROD ? any_whole()
+                                                                           : any_float();
   if (!logic) x = nonempty(x);
   if (op == GB_OP_PROD) x = within(x, 0.9, 1.1);
-  const unsigned mask = (unsigned)draw((size_t)1 << rank(x));        /* 0: all */
+  const unsigned mask = (unsigned)draw((size_t)1 << rank(x)); /* 0: all */
   gb_node *y = BUILD(gb_reduce, op, x, mask, draw(2) == 1);
   if (gb_node_dtype(y) == GB_I64) y = map2(GB_OP_MOD, y, BUILD(gb_node_const, fx.g, 41, GB_I64));
   keep(y, true);
@@ -273,7 +288,8 @@ static inline void make_gemm (void) {
 
 /* A squared distance as the op or as users write it. */
 static inline gb_node *distance (gb_node *x, gb_node *y) {
-  if (dim(x, 1) > 65 || draw(3) < 2) return dist(x, y, draw(4) == 3 ? within(vector_leaf(dim(x, 1)), 0.5, 2) : NULL);
+  if (dim(x, 1) > 65 || draw(3) < 2)
+    return dist(x, y, draw(4) == 3 ? within(vector_leaf(dim(x, 1)), 0.5, 2) : NULL);
   return sum_axis(square(sub(unsq(x, 1), unsq(y, 0))), 2);
 }
 

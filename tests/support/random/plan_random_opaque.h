@@ -1,4 +1,5 @@
-/* plan_random_opaque.h - the same of ops that are computed whole: moving, ordering, linear algebra, registered ops. */
+/* plan_random_opaque.h - the same of ops that are computed whole: moving, ordering, linear algebra,
+** registered ops. */
 #ifndef GB_TESTS_PLAN_RANDOM_OPAQUE_H
 #define GB_TESTS_PLAN_RANDOM_OPAQUE_H
 
@@ -21,7 +22,8 @@ static inline void make_order (gb_op op) {
     keep(op1(op, nonempty(any_float()), (gb_attr){.i = {0, way}}), true);
     return;
   }
-  const gb_attr attr = op == GB_OP_SORT ? (gb_attr){.i = {axis, way}} : (gb_attr){.i = {axis, dim(x, axis) > 0 ? k : 0, way}};
+  const gb_attr attr = op == GB_OP_SORT ? (gb_attr){.i = {axis, way}}
+                                        : (gb_attr){.i = {axis, dim(x, axis) > 0 ? k : 0, way}};
   gb_node *y = op1(op, x, attr);
   keep(picked(y, 0), false);
   if (draw(2)) keep(picked(y, 1), false);
@@ -69,7 +71,8 @@ static inline gb_node *side_of (const gb_node *a) {
 }
 
 static inline gb_node *tall (void) {
-  gb_node *x = draw(2) ? matrix(1, an_order()) : matrix_leaf(1 + least(some_extent(), 64), 1 + least(some_extent(), 16));
+  gb_node *x = draw(2) ? matrix(1, an_order())
+                       : matrix_leaf(1 + least(some_extent(), 64), 1 + least(some_extent(), 16));
   return dim(x, 0) < dim(x, 1) ? tr(x) : x;
 }
 
@@ -77,8 +80,10 @@ static inline void make_factored (gb_op op) {
   const size_t composite = draw(3);
   gb_node *a = positive();
   if (op != GB_OP_CHOLESKY && op != GB_OP_TRISOLVE && op != GB_OP_CHOL_INVERSE && composite == 2) {
-    keep(op == GB_OP_LOGDET ? BUILD(gb_logdet, a) : op == GB_OP_INV_QUAD ? BUILD(gb_inv_quad, a, side_of(a))
-                                                                         : BUILD(gb_solve, a, side_of(a)), true);
+    keep(op == GB_OP_LOGDET     ? BUILD(gb_logdet, a)
+         : op == GB_OP_INV_QUAD ? BUILD(gb_inv_quad, a, side_of(a))
+                                : BUILD(gb_solve, a, side_of(a)),
+         true);
     return;
   }
   gb_node *l = BUILD(gb_cholesky, a, draw(3) == 2 ? 0.25 : 0);
@@ -89,7 +94,8 @@ static inline void make_factored (gb_op op) {
       keep(op2(op, upper ? tr(l) : l, side_of(a), (gb_attr){.i = {upper, (int64_t)draw(2)}}), true);
       return;
     }
-    case GB_OP_INV_QUAD: case GB_OP_SOLVE_CHOL: keep(op2(op, l, side_of(a), (gb_attr){0}), true); return;
+    case GB_OP_INV_QUAD:
+    case GB_OP_SOLVE_CHOL: keep(op2(op, l, side_of(a), (gb_attr){0}), true); return;
     default: keep(map1(op, l), true); return;
   }
 }
@@ -110,8 +116,8 @@ static inline size_t call_scratch (void *ud, const gb_opaque *o) {
 }
 
 /* y = (2/3)^TURNS (x1 + .. + xn) by a loop whose state lies in the scratch. */
-static inline gb_status call_run (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out,
-                                  void *scratch, gb_error *err) {
+static inline gb_status call_run (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in,
+                                  gb_tensor *out, void *scratch, gb_error *err) {
   (void)ud, (void)g, (void)err;
   const size_t n = gb_shape_numel(&o->in_shape[0]);
   double *state = (double *)scratch + 5;
@@ -126,8 +132,8 @@ static inline gb_status call_run (void *ud, gb_graph *g, const gb_opaque *o, con
   return GB_OK;
 }
 
-static inline gb_status call_grad (void *ud, gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,
-                                   gb_error *err) {
+static inline gb_status call_grad (void *ud, gb_node *y, gb_node *const *out_bar, const bool *need,
+                                   gb_node **in_bar, gb_error *err) {
   (void)ud;
   gb_node *bar;
   GB_TRY(gb_scale(out_bar[0], pow(2.0 / 3, TURNS), &bar, err));
@@ -138,10 +144,12 @@ static inline gb_status call_grad (void *ud, gb_node *y, gb_node *const *out_bar
 }
 
 static inline void make_call (void) {
-  static const gb_call loop = {.name = "loop", .scratch_bytes = call_scratch, .run = call_run, .grad = call_grad};
+  static const gb_call loop = {
+      .name = "loop", .scratch_bytes = call_scratch, .run = call_run, .grad = call_grad};
   gb_node *x = any_float(), *in[3] = {x, map1(GB_OP_SIN, x), x};
   const gb_attr attr = {.i = {gb_call_register(&loop)}};
-  keep(BUILD(gb_node_build, fx.g, GB_OP_CALL, 1 + (int)draw(3), in, &attr, gb_node_shape(x), made.dtype), true);
+  keep(BUILD(gb_node_build, fx.g, GB_OP_CALL, 1 + (int)draw(3), in, &attr, gb_node_shape(x), made.dtype),
+       true);
 }
 
 /* any of them */
@@ -150,11 +158,18 @@ static inline void make_opaque (gb_op op) {
   switch (op) {
     case GB_OP_CAST: make_cast(); return;
     case GB_OP_CAT: make_cat(); return;
-    case GB_OP_CUMSUM: case GB_OP_SORT: case GB_OP_TOPK: make_order(op); return;
-    case GB_OP_INDEX: case GB_OP_PUT: case GB_OP_INDEX_ADD: make_place(op); return;
-    case GB_OP_SOBOL: case GB_OP_RANDPERM: make_generator(op); return;
+    case GB_OP_CUMSUM:
+    case GB_OP_SORT:
+    case GB_OP_TOPK: make_order(op); return;
+    case GB_OP_INDEX:
+    case GB_OP_PUT:
+    case GB_OP_INDEX_ADD: make_place(op); return;
+    case GB_OP_SOBOL:
+    case GB_OP_RANDPERM: make_generator(op); return;
     case GB_OP_GEMM: make_gemm(); return;
-    case GB_OP_QR: case GB_OP_EIGH: case GB_OP_SVD: make_spectral(op); return;
+    case GB_OP_QR:
+    case GB_OP_EIGH:
+    case GB_OP_SVD: make_spectral(op); return;
     case GB_OP_LU_LOGDET: keep(map1(op, dominant()), true); return;
     case GB_OP_LU_SOLVE: {
       gb_node *a = dominant();

@@ -1,5 +1,5 @@
-/* plan_shrink.h - the smallest graph that still fails, as a list of nodes. Every attempt runs in a process of its own, so
-** that a crash or an abort is a failure like any other. */
+/* plan_shrink.h - the smallest graph that still fails, as a list of nodes. Every attempt runs in a process
+** of its own, so that a crash or an abort is a failure like any other. */
 #ifndef GB_TESTS_PLAN_SHRINK_H
 #define GB_TESTS_PLAN_SHRINK_H
 
@@ -9,7 +9,7 @@
 #include "support/random/plan_random_graph.h"
 
 #define ATTEMPTS 600
-#define PATIENCE 30                            /* seconds for one attempt */
+#define PATIENCE 30 /* seconds for one attempt */
 
 /* Checks the graph of a tape; true: something is wrong with it. Says what where 'aloud'. */
 typedef bool examine (const tape *t, bool aloud);
@@ -20,7 +20,7 @@ static inline bool child_ends_well (bool (*job)(const void *ud), const void *ud,
   fflush(NULL);
   const pid_t pid = fork();
   if (pid == 0) {
-    setenv("CMOCKA_TEST_ABORT", "1", 1);       /* a failed assertion must not return into the parent's tests */
+    setenv("CMOCKA_TEST_ABORT", "1", 1); /* a failed assertion must not return into the parent's tests */
     alarm(quiet ? PATIENCE : 0);
     const int null = quiet ? open("/dev/null", O_WRONLY) : -1;
     if (null >= 0) dup2(null, 1), dup2(null, 2);
@@ -31,14 +31,20 @@ static inline bool child_ends_well (bool (*job)(const void *ud), const void *ud,
   return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-typedef struct attempt { examine *wrong; tape t; } attempt;
+typedef struct attempt {
+  examine *wrong;
+  tape t;
+} attempt;
 
 static inline bool is_fine (const void *ud) {
   const attempt *a = ud;
   return !a->wrong(&a->t, false);
 }
 
-typedef struct shrinking { attempt best; int tried; } shrinking;
+typedef struct shrinking {
+  attempt best;
+  int tried;
+} shrinking;
 
 /* Keeps 't' where it fails too. */
 static inline bool try_tape (shrinking *s, const tape *t) {
@@ -118,7 +124,8 @@ static inline void print_node (const gb_node *n) {
   } else {
     int last = GB_MAXDIM + 1;
     while (last >= 0 && n->attr.i[last] == 0) last--;
-    for (int a = 0; a <= last; a++) fprintf(stderr, "%s%lld", a == 0 ? "  attr " : " ", (long long)n->attr.i[a]);
+    for (int a = 0; a <= last; a++)
+      fprintf(stderr, "%s%lld", a == 0 ? "  attr " : " ", (long long)n->attr.i[a]);
   }
   fputc('\n', stderr);
 }
@@ -148,7 +155,8 @@ static inline void shrink_and_print (uint64_t seed, examine *wrong) {
     if (s.tried >= ATTEMPTS) break;
   s.tried = 0;
   while (plainer_choices(&s) && s.tried < ATTEMPTS) drop_steps(&s);
-  fprintf(stderr, "graph %llu, shrunk from %d steps to %d:\n", (unsigned long long)seed, steps, s.best.t.nsteps);
+  fprintf(stderr, "graph %llu, shrunk from %d steps to %d:\n", (unsigned long long)seed, steps,
+          s.best.t.nsteps);
   child_ends_well(is_fine_aloud, &s.best, false);
 }
 
