@@ -48,35 +48,35 @@ static inline gb_node *binary (gb_op op, int v, double lo, double hi, double lo2
   }
 }
 
+/* clang-format off */
 #define UNARY(X)                                                                                             \
-  X(NEG, -2, 2, GRAD | NANS)                                                                                 \
-  X(ABS, -2, 2, GRAD | NANS) X(SIGN, -2, 2, NANS) X(FLOOR, -3, 3, NANS) X(CEIL, -3, 3, NANS)                 \
-      X(ROUND, -3, 3, NANS) X(SQUARE, -2, 2, GRAD | NANS) X(RECIP, 0.4, 2, GRAD | NANS)                      \
-          X(SQRT, 0.2, 4, GRAD | NANS) X(RSQRT, 0.3, 4, GRAD | NANS) X(EXP, -3, 3, GRAD | NANS)              \
-              X(EXPM1, -1, 1, GRAD | NANS) X(LOG, 0.2, 5, GRAD | NANS) X(LOG1P, -0.5, 3, GRAD | NANS)        \
-                  X(SIN, -4, 4, GRAD | NANS) X(COS, -4, 4, GRAD | NANS) X(TAN, -1.2, 1.2, GRAD | NANS) X(    \
-                      ASIN, -0.9, 0.9, GRAD | NANS) X(ACOS, -0.9, 0.9, GRAD | NANS)                          \
-                      X(ATAN, -3, 3, GRAD | NANS) X(TANH, -3, 3, GRAD | NANS) X(SIGMOID, -9, 9, GRAD | NANS) \
-                          X(SOFTPLUS, -9, 9, GRAD | NANS) X(RELU, -2, 2, GRAD | NANS)                        \
-                              X(ERF, -2, 2, GRAD | NANS) X(NDTR, -3, 3, GRAD | NANS)                         \
-                                  X(LOG_NDTR, -9, 3, GRAD | NANS) X(NDTR_RATIO, -5, 3, GRAD | NANS)          \
-                                      X(NDTR_GAP, -5, 3, GRAD | NANS) X(NDTR_SPREAD, -4, 3, GRAD | NANS)     \
-                                          X(LGAMMA, 0.3, 6, GRAD | NANS) X(DIGAMMA, 0.3, 6, GRAD | NANS)     \
-                                              X(TRIGAMMA, 0.3, 6, GRAD | NANS) X(ISNAN, -1, 1, 0)            \
-                                                  X(ISFINITE, -1, 1, 0) X(DETACH, -1, 1, NANS | REWRITTEN)
+  X(NEG, -2, 2, GRAD | NANS) X(ABS, -2, 2, GRAD | NANS) X(SIGN, -2, 2, NANS) X(FLOOR, -3, 3, NANS)           \
+  X(CEIL, -3, 3, NANS) X(ROUND, -3, 3, NANS) X(SQUARE, -2, 2, GRAD | NANS) X(RECIP, 0.4, 2, GRAD | NANS)     \
+  X(SQRT, 0.2, 4, GRAD | NANS) X(RSQRT, 0.3, 4, GRAD | NANS) X(EXP, -3, 3, GRAD | NANS)                      \
+  X(EXPM1, -1, 1, GRAD | NANS) X(LOG, 0.2, 5, GRAD | NANS) X(LOG1P, -0.5, 3, GRAD | NANS)                    \
+  X(SIN, -4, 4, GRAD | NANS) X(COS, -4, 4, GRAD | NANS) X(TAN, -1.2, 1.2, GRAD | NANS)                       \
+  X(ASIN, -0.9, 0.9, GRAD | NANS) X(ACOS, -0.9, 0.9, GRAD | NANS) X(ATAN, -3, 3, GRAD | NANS)                \
+  X(TANH, -3, 3, GRAD | NANS) X(SIGMOID, -9, 9, GRAD | NANS) X(SOFTPLUS, -9, 9, GRAD | NANS)                 \
+  X(RELU, -2, 2, GRAD | NANS) X(ERF, -2, 2, GRAD | NANS) X(NDTR, -3, 3, GRAD | NANS)                         \
+  X(LOG_NDTR, -9, 3, GRAD | NANS) X(NDTR_RATIO, -5, 3, GRAD | NANS)                                          \
+  X(NDTR_GAP, -5, 3, GRAD | NANS) X(NDTR_SPREAD, -4, 3, GRAD | NANS) X(LGAMMA, 0.3, 6, GRAD | NANS)          \
+  X(DIGAMMA, 0.3, 6, GRAD | NANS)                                                                            \
+  X(TRIGAMMA, 0.3, 6, GRAD | NANS) X(ISNAN, -1, 1, 0) X(ISFINITE, -1, 1, 0) X(DETACH, -1, 1, NANS | REWRITTEN)
+/* clang-format on */
 
 #define X(id, lo, hi, traits)                                                                                \
   static gb_node *b_##id(int v) { return unary(GB_OP_##id, v, lo, hi); }
 UNARY(X)
 #undef X
 
+/* clang-format off */
 #define BINARY(X)                                                                                            \
-  X(ADD, -2, 2, -2, 2, GRAD | NANS)                                                                          \
-  X(SUB, -2, 2, -2, 2, GRAD | NANS) X(MUL, -2, 2, -2, 2, GRAD | NANS) X(DIV, -2, 2, 0.5, 2, GRAD | NANS)     \
-      X(IDIV, -9, 9, 0.7, 2, NANS) X(MOD, -9, 9, 0.7, 2, GRAD | NANS) X(POW, 0.3, 2, -2, 2, GRAD | NANS)     \
-          X(MAXIMUM, -2, 2, -2, 2, GRAD | NANS) X(MINIMUM, -2, 2, -2, 2, GRAD | NANS) X(LT, -2, 2, -2, 2, 0) \
-              X(LE, -2, 2, -2, 2, 0) X(GT, -2, 2, -2, 2, 0) X(GE, -2, 2, -2, 2, 0) X(EQ, -2, 2, -2, 2, 0)    \
-                  X(NE, -2, 2, -2, 2, 0)
+  X(ADD, -2, 2, -2, 2, GRAD | NANS) X(SUB, -2, 2, -2, 2, GRAD | NANS) X(MUL, -2, 2, -2, 2, GRAD | NANS)      \
+  X(DIV, -2, 2, 0.5, 2, GRAD | NANS) X(IDIV, -9, 9, 0.7, 2, NANS) X(MOD, -9, 9, 0.7, 2, GRAD | NANS)         \
+  X(POW, 0.3, 2, -2, 2, GRAD | NANS) X(MAXIMUM, -2, 2, -2, 2, GRAD | NANS)                                   \
+  X(MINIMUM, -2, 2, -2, 2, GRAD | NANS) X(LT, -2, 2, -2, 2, 0) X(LE, -2, 2, -2, 2, 0)                        \
+  X(GT, -2, 2, -2, 2, 0) X(GE, -2, 2, -2, 2, 0) X(EQ, -2, 2, -2, 2, 0) X(NE, -2, 2, -2, 2, 0)
+/* clang-format on */
 
 #define X(id, lo, hi, lo2, hi2, traits)                                                                      \
   static gb_node *b_##id(int v) { return binary(GB_OP_##id, v, lo, hi, lo2, hi2); }
@@ -203,10 +203,12 @@ static inline gb_node *reduce (gb_op op, int v, double lo, double hi) {
     default: return BUILD(gb_reduce, op, in2(3, 0, lo, hi), 2, false);
   }
 }
+/* clang-format off */
 #define REDUCE(X)                                                                                            \
-  X(SUM, -1, 1, 11, GRAD | NANS)                                                                             \
-  X(PROD, 0.9, 1.1, 11, GRAD | NANS) X(MIN, -1, 1, 10, GRAD | NANS) X(MAX, -1, 1, 10, GRAD | NANS)           \
-      X(LOGSUMEXP, -3, 3, 11, GRAD | NANS) X(ARGMIN, -1, 1, 10, 0) X(ARGMAX, -1, 1, 10, 0)
+  X(SUM, -1, 1, 11, GRAD | NANS) X(PROD, 0.9, 1.1, 11, GRAD | NANS) X(MIN, -1, 1, 10, GRAD | NANS)           \
+  X(MAX, -1, 1, 10, GRAD | NANS) X(LOGSUMEXP, -3, 3, 11, GRAD | NANS) X(ARGMIN, -1, 1, 10, 0)                \
+  X(ARGMAX, -1, 1, 10, 0)
+/* clang-format on */
 #define X(id, lo, hi, cases, traits)                                                                         \
   static gb_node *b_##id(int v) { return reduce(GB_OP_##id, v, lo, hi); }
 REDUCE(X)
