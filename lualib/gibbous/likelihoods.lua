@@ -58,6 +58,9 @@ local FLOOR <const> = {f64 = 1e-6, f32 = 1e-5}
 -- Of the mean square of y: observations that vary by less are constant but for rounding, and floors are multiples of their square.
 local CONSTANT <const> = 1e-28
 
+-- The least variance of y whose part that is the noise floor is a normal number.
+local LEAST <const> = {f64 = 2.0 ^ -1022 / FLOOR.f64, f32 = 2.0 ^ -126 / FLOOR.f32}
+
 function M.is(v) return type(v) == "table" and getmetatable(v) == Likelihood end
 
 local function adopt(v, x) return v.dtype == x.dtype and v or v:to{dtype = x.dtype} end
@@ -184,24 +187,31 @@ local function has_floor(self)
   return param.is(self.noise) and not param.shared(self.noise) and not self.noise.fixed
 end
 
---- Do values of this variance and mean square vary, but for rounding?
-function M.varies(variance, square) return variance > CONSTANT * square end
+--- Do the values of y vary, but for rounding? Their squares may be too large or too small for f64: those of y / max|y| are not.
+function M.varies(y)
+  local values <const> = y:to{dtype = "f64"}
+  local largest <const> = y.numel > 1 and values:abs():max():item() or 0
+  if largest == 0 then return false end
+  local unit <const> = values / largest
+  return unit:var():item() > CONSTANT * (unit * unit):mean():item()
+end
+
+--- The variance of y, in f64, or its mean square where y does not vary: 1 where that is nearly 0. Raises where variances of this
+-- size are no numbers.
+local function spread(y)
+  local values <const>, varies <const>, least <const> = y:to{dtype = "f64"}, M.varies(y), LEAST[y.dtype]
+  local size <const> = varies and values:var():item() or y.numel > 0 and (values * values):mean():item() or 0
+  local wrong <const> = not (size < math.huge) and "large for f64" or varies and size < least and "small for " .. y.dtype
+  if wrong then core.raise("nan", ("fit: the variance of y is too %s; gb.data.standardize scales y"):format(wrong)) end
+  return size >= least and size or 1
+end
 
 --- Works the floor out for observations y and makes it the noise's lower bound, or of noise that varies a part of it; gives it,
 -- nil where there is none.
 function methods:set_floor(y)
+  local size <const> = spread(y)
   if not has_floor(self) then return nil end
-  local min = self.min
-  if min == nil then
-    local values <const> = y:to{dtype = "f64"}
-    local spread = y.numel > 1 and values:var():item() or 0
-    if not (spread < math.huge) then
-      core.raise("nan", "fit: the variance of y is too large for f64; gb.data.standardize scales y")
-    end
-    local size <const> = y.numel > 0 and (values * values):mean():item() or 0
-    if not M.varies(spread, size) then spread = size > 0 and size or 1 end
-    min = (self.floor or FLOOR[y.dtype] or 0) * spread
-  end
+  local min <const> = self.min or (self.floor or FLOOR[y.dtype]) * size
   if self.kind == "heteroscedastic" then
     fields(self).least = min
     return min > 0 and min or nil

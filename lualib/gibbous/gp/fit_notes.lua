@@ -42,10 +42,9 @@ return function(self, info)
   local f <const> = model.fields(self)
   local y <const> = f.y:to{dtype = "f64"}
   if #y < 2 then return {} end
-  local var <const>, square <const> = y:var(), (y * y):mean()
-  if not likelihoods.varies(var:item(), square:item()) then return {"y does not vary"} end
+  if not likelihoods.varies(y) then return {"y does not vary"} end
   local out <const> = {}
-  out[1] = explained(f, y, var:item(), info)
+  out[1] = explained(f, y, y:var():item(), info)
   out[#out + 1] = off_centre(f, y)
   return out
 end

@@ -1,5 +1,6 @@
 --- What a fit's report says of fits that came to little: where each remark begins.
 local gb <const> = require "gibbous"
+local likelihoods <const> = require "gibbous.likelihoods"
 local notes <const> = require "gibbous.gp.fit_notes"
 
 local values <const> = {0, 0, 0, 4}                       -- variance 4, of a normal by likelihood 3
@@ -77,5 +78,14 @@ describe("y that does not vary", function()
     assert.same({"y does not vary"}, notes(m:condition(x, gb.zeros(4)), info))
     assert.same({}, notes(m:condition(gb.tensor{1}, gb.tensor{100}), info))
     assert.equal(2, #notes(m:condition(gb.tensor{1, 2}, gb.tensor{100, 101}), info))
+  end)
+
+  it("is told from small y", function()
+    for _, size in ipairs{1e-100, 1e-200, 5e-324, 1e200} do
+      assert.is_true(likelihoods.varies(gb.tensor{1, 2, 3} * size))
+      assert.is_false(likelihoods.varies(gb.tensor{3, 3, 3} * size))
+    end
+    assert.is_true(likelihoods.varies(gb.tensor{1, 1 + 1e-13}))
+    assert.is_false(likelihoods.varies(gb.tensor{1, 1 + 4e-15}))
   end)
 end)

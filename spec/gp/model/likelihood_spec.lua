@@ -257,8 +257,26 @@ describe("a noise floor", function()
     assert.equal(0.25, floor(varying))
     near(1.25, varying:variance(gb.ones(1, 1)), 1e-14)
     assert.is_nil(floor(L.heteroscedastic{kernel = K.rbf{}, floor = false}))
-    local ok <const>, err <const> = pcall(floor, L.gaussian(1), gb.tensor{1e300, -1e300})
-    assert.same({false, "nan", "fit: the variance of y is too large for f64; gb.data.standardize scales y"}, {ok, err.code, err.message})
+  end)
+
+  it("refuses y whose variance, or a small part of it, is no number of its type, whatever the noise", function()
+    local function refused(how, v, l)
+      local ok <const>, err <const> = pcall(function() return (l or L.gaussian(1)):set_floor(v) end)
+      assert.same({false, "nan", ("fit: the variance of y is too %s for %s; gb.data.standardize scales y"):format(how, v.dtype)},
+        {ok, err.code, err.message})
+    end
+    local function f32(v) return gb.tensor(v, {dtype = "f32"}) end
+    refused("large", gb.tensor{1e300, -1e300})
+    refused("large", gb.tensor{1e200, 1e200})
+    refused("small", gb.tensor{1e-200, -1e-200})
+    refused("small", gb.tensor{5e-324, 0})
+    refused("small", gb.tensor{1e-155, 2e-155})                          -- its variance is a number, its noise floor none
+    refused("small", f32{1e-25, -1e-25})
+    refused("small", gb.tensor{1e-200, -1e-200}, L.fixed{1, 2})
+    refused("large", gb.tensor{1e200, -1e200}, L.gaussian(0))
+    for _, v in ipairs{gb.tensor{1e-150, -1e-150}, f32{1e-16, -1e-16}, f32{1e20, -1e20}, gb.tensor{1e148, -1e148}} do
+      near(1, L.gaussian{floor = 1}:set_floor(v) / v:to{dtype = "f64"}:var():item(), 0)
+    end
   end)
 
   it("is the bound of the noise, which moves inside", function()
