@@ -8,12 +8,12 @@
 #include <string.h>
 
 /* Makes room for one more element than 'n'. 'array' is the address of the pointer to elements of 'size'
-** bytes, NULL at first, and '*room' what it holds. False: no memory, and nothing has changed. */
+** bytes, NULL at first; '*room' is its capacity. False: no memory; nothing has changed. */
 static inline bool gb_grow (void *array, size_t n, size_t *room, size_t size) {
   if (n < *room) return true;
   const size_t more = *room == 0 ? 16 : 2 * *room;
   void *at;
-  memcpy(&at, array, sizeof at); /* pointers of any type lie in memory alike */
+  memcpy(&at, array, sizeof at); /* all object pointers have one representation */
   at = realloc(at, more * size);
   if (at == NULL) return false;
   memcpy(array, &at, sizeof at);

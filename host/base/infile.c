@@ -1,4 +1,5 @@
-/* infile.c - looks before it opens: to open a pipe waits for a writer, to open a device may do something. */
+/* infile.c - checks the type of a file before opening it: opening a pipe waits for a writer, and opening a
+** device may have side effects. */
 #define _GNU_SOURCE
 #include "base/infile.h"
 
@@ -10,7 +11,7 @@
 
 #include "base/interrupt.h"
 
-#define MAX_READ ((size_t)4 << 20) /* bytes between two looks for a Ctrl-C */
+#define MAX_READ ((size_t)4 << 20) /* bytes between two polls for Ctrl-C */
 
 static const char *kind_of (mode_t mode) {
   return S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
@@ -30,7 +31,7 @@ gb_status gb_infile_open (const char *path, gb_infile *out, gb_error *err) {
     gb_infile_close(out);
     return GB_EIO;
   }
-  if (!S_ISREG(st.st_mode)) { /* something else took its place meanwhile */
+  if (!S_ISREG(st.st_mode)) { /* the path was replaced after the check */
     gb_infile_close(out);
     return refuse(path, st.st_mode, err);
   }

@@ -1,5 +1,5 @@
-/* infile.h - plain files, read from the start. Pipes, devices and directories are refused before anything
-** waits for them. */
+/* infile.h - plain files, read from the start. Pipes, devices and directories are refused before a call could
+** block. */
 #ifndef GB_BASE_INFILE_H
 #define GB_BASE_INFILE_H
 
@@ -10,16 +10,16 @@
 typedef struct gb_infile {
   int fd;           /* -1: closed */
   const char *path; /* the caller's */
-  size_t size;      /* bytes when it was opened; files that the system makes up say 0 */
+  size_t size;      /* bytes when it was opened; 0 for files that the system generates (/proc) */
 } gb_infile;
 
 /* Errors: EIO (cannot open; not a plain file). 'path' must outlive 'out'. */
 gb_status gb_infile_open (const char *path, gb_infile *out, gb_error *err);
 
-/* The next bytes, at most n; fewer only where the file ends. Errors: EIO, EINTR (Ctrl-C). */
+/* The next bytes, at most n; fewer only at the end of the file. Errors: EIO, EINTR (Ctrl-C). */
 gb_status gb_infile_read (gb_infile *f, void *to, size_t n, size_t *got, gb_error *err);
 
-/* Exactly n bytes. Errors: also EIO where the file ends before. */
+/* Exactly n bytes. Errors: also EIO if the file ends earlier. */
 gb_status gb_infile_exactly (gb_infile *f, void *to, size_t n, gb_error *err);
 
 gb_status gb_infile_rewind (gb_infile *f, gb_error *err); /* EIO */

@@ -7,7 +7,8 @@
 #include <stdbool.h>
 
 extern atomic_bool gb_interrupt_flag;
-extern atomic_uint gb_interrupt_count; /* how often it was raised: clearing the flag does not lower it */
+extern atomic_uint
+    gb_interrupt_count; /* number of times the flag was raised; clearing the flag does not reset it */
 
 /* Safe in a signal handler. */
 static inline void gb_interrupt_raise (void) {

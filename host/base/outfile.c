@@ -23,10 +23,9 @@
 #include "base/interrupt.h"
 
 #define BUFFER ((size_t)64 << 10)
-#define MAX_WRITE ((size_t)4 << 20) /* bytes between two looks for a Ctrl-C */
-#define MAX_UNFLUSHED                                                                                        \
-  ((size_t)32 << 20)      /* bytes that the last flush, which nothing interrupts, may have to wait for */
-#define MAX_ENTRIES 10000 /* of the folder that are looked at for litter */
+#define MAX_WRITE ((size_t)4 << 20)      /* bytes between two polls for Ctrl-C */
+#define MAX_UNFLUSHED ((size_t)32 << 20) /* bounds the last flush, which cannot be interrupted */
+#define MAX_ENTRIES 10000                /* entries of the folder that are examined for litter */
 
 void gb_outfile_abandon (gb_outfile *f) {
   if (f->fd >= 0) close(f->fd);
@@ -45,8 +44,8 @@ static gb_status failed (gb_outfile *f, const char *path, gb_error *err) {
   return st;
 }
 
-/* write(2), for which a file that grows past the limit of the process is an error (EFBIG) and no signal.
-** The signal comes to the thread that writes. */
+/* write(2) in which a file that exceeds the process limit is the error EFBIG, not a signal. The signal is
+** sent to the thread that writes, so it is blocked here. */
 static ssize_t write_quietly (int fd, const void *p, size_t n) {
   sigset_t size, old, waiting;
   sigemptyset(&size);
@@ -62,7 +61,7 @@ static ssize_t write_quietly (int fd, const void *p, size_t n) {
   return done;
 }
 
-/* The process of a name "BASE.tmp-PID-N"; 0: the name is of another form. */
+/* The process id in a name "BASE.tmp-PID-N"; 0: the name has another form. */
 static pid_t writer_of (const char *name, const char *base) {
   const size_t n = strlen(base);
   if (strncmp(name, base, n) != 0 || strncmp(name + n, ".tmp-", 5) != 0 ||
@@ -86,7 +85,7 @@ static void remove_unlocked (int folder, const char *name) {
   close(fd);
 }
 
-/* The folder of 'path', open; -1: it is not there. */
+/* Opens the folder of 'path'; -1: it does not exist. */
 static int open_folder (const char *path) {
   const char *slash = strrchr(path, '/');
   char name[PATH_MAX];
@@ -97,7 +96,7 @@ static int open_folder (const char *path) {
   return open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Best effort: litter that stays does no harm. */
+/* Best effort: remaining litter is harmless. */
 static void remove_litter (const char *path) {
   const int fd = open_folder(path);
   DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -121,7 +120,7 @@ static bool lock (int fd) {
   return fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
-/* A name beside 'path' that nobody else has. 0666 less the umask, as fopen would. */
+/* A unique name beside 'path'. Mode: 0666 less the umask, as fopen. */
 static int create_beside (gb_outfile *f) {
   const size_t room = strlen(f->path) + 48;
   f->temp = malloc(room);
@@ -131,19 +130,19 @@ static int create_beside (gb_outfile *f) {
     f->fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (f->fd < 0 && errno != EEXIST) break;
     if (f->fd >= 0 && lock(f->fd)) break;
-    if (f->fd >= 0) close(f->fd); /* somebody took it for litter */
+    if (f->fd >= 0) close(f->fd); /* another process removed it as litter */
     f->fd = -1;
     errno = EEXIST;
   }
-  if (f->fd < 0) { /* what has this name is not ours to remove */
+  if (f->fd < 0) { /* the file of this name belongs to another process */
     free(f->temp);
     f->temp = NULL;
   }
   return f->fd;
 }
 
-/* Takes over owner and permissions of the file that will be replaced; the owner only if the process may
-** give files away. */
+/* Copies owner and permissions of the file that will be replaced; the owner only if the process has the right
+** to change it. */
 static bool dress (int fd, const struct stat *old) {
   if (fchown(fd, old->st_uid, old->st_gid) != 0 && errno != EPERM) return false;
   return fchmod(fd, old->st_mode & 07777) == 0;
@@ -166,7 +165,7 @@ gb_status gb_outfile_open (const char *path, gb_outfile *out, gb_error *err) {
   return GB_OK;
 }
 
-/* To the system, past the buffer. */
+/* Writes to the system, bypassing the buffer. */
 static gb_status pass_on (gb_outfile *f, const char *at, size_t n, gb_error *err) {
   while (n > 0) {
     if (gb_interrupted()) {
@@ -206,7 +205,7 @@ gb_status gb_outfile_take (void *ud, const void *p, size_t n) {
   return gb_outfile_write(to->file, p, n, to->err);
 }
 
-/* The directory's entry reaches the disk too; a file system that cannot flush directories is no error. */
+/* Flushes the directory entry too. A file system that cannot flush directories is not an error. */
 static void flush_directory (const char *path) {
   const int fd = open_folder(path);
   if (fd < 0) return;
@@ -217,7 +216,7 @@ static void flush_directory (const char *path) {
 gb_status gb_outfile_commit (gb_outfile *f, gb_error *err) {
   GB_TRY(empty_buffer(f, err));
   if (fsync(f->fd) != 0) return failed(f, f->path, err);
-  /* still locked: nobody takes it for litter */
+  /* still locked: no process removes it as litter */
   if (rename(f->temp, f->path) != 0) return failed(f, f->path, err);
   free(f->temp);
   f->temp = NULL;
@@ -244,7 +243,7 @@ gb_status gb_outfile_append (const char *path, unsigned mode, const void *p, siz
   }
   for (int i = 0; i < 20 && flock(f.fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++)
     nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-  if (fstat(f.fd, &st) != 0) return failed(&f, path, err); /* as long as it is now that it is ours */
+  if (fstat(f.fd, &st) != 0) return failed(&f, path, err); /* its size now that the lock is held */
   const ssize_t done = write_quietly(f.fd, p, n);
   if (done >= 0 && (size_t)done == n) {
     gb_outfile_abandon(&f);
@@ -252,7 +251,7 @@ gb_status gb_outfile_append (const char *path, unsigned mode, const void *p, siz
   }
   if (done >= 0) errno = ENOSPC;
   const int why = errno;
-  if (done > 0 && ftruncate(f.fd, st.st_size) != 0) { /* then a part of it stays */
+  if (done > 0 && ftruncate(f.fd, st.st_size) != 0) { /* a part of the bytes remains in the file */
   }
   errno = why;
   return failed(&f, path, err);

@@ -1,8 +1,8 @@
-/* plain.h - numbers as texts show them. */
+/* plain.h - numbers prepared for printing. */
 #ifndef GB_BASE_PLAIN_H
 #define GB_BASE_PLAIN_H
 
-/* The sign of a NaN says nothing. */
+/* Drops the sign of a NaN, which has no meaning. */
 static inline double gb_plain (double v) { return v != v ? __builtin_fabs(v) : v; }
 
 #endif

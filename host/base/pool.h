@@ -1,5 +1,5 @@
-/* pool.h - a fixed set of worker threads that run one job at a time. Who does which part of a job never
-** decides a result: jobs combine their parts in the order of part numbers. */
+/* pool.h - a fixed set of worker threads that run one job at a time. The assignment of parts to threads never
+** affects a result: jobs combine their parts in the order of part numbers. */
 #ifndef GB_BASE_POOL_H
 #define GB_BASE_POOL_H
 

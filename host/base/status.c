@@ -1,4 +1,4 @@
-/* status.c - texts of the outcomes and the only way to fill an error record. */
+/* status.c - texts of the codes, and the only function that fills an error record. */
 #include "base/status.h"
 
 #include <stdarg.h>

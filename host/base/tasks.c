@@ -1,4 +1,4 @@
-/* tasks.c - a counter to draw tasks from, and spinning that gives way. */
+/* tasks.c - a shared counter of tasks, and waiting by spinning, then yielding. */
 #include "base/tasks.h"
 
 #include <sched.h>

@@ -1,6 +1,6 @@
-/* cell.c - most numbers have few digits: a product or quotient of two exact doubles is then the nearest
-** one. The others are left to the C library. Source: Clinger (1990), How to Read Floating Point Numbers
-** Accurately. */
+/* cell.c - text to numbers. A number with few digits is a product or quotient of two exact doubles, hence
+** correctly rounded; all others go to the C library. Source: Clinger (1990), How to Read Floating Point
+** Numbers Accurately. */
 #define _GNU_SOURCE
 #include "io/cell.h"
 
@@ -11,15 +11,15 @@
 #include <string.h>
 #include <strings.h>
 
-enum { SHORT = 128 }; /* bytes of a number with a decimal comma that are copied without asking for memory */
+enum { SHORT = 128 }; /* a number with a decimal comma of up to so many bytes is copied to the stack */
 
 static bool is_digit (char c) { return c >= '0' && c <= '9'; }
 
 /* The parts of [+-] digits [point digits] [e [+-] digits]. */
 typedef struct decimal {
   bool negative, is_whole, long_mantissa;
-  uint64_t mantissa; /* of the first 19 digits that count */
-  int exponent;      /* of ten; far beyond any double where it is capped */
+  uint64_t mantissa; /* of the first 19 significant digits */
+  int exponent;      /* of ten; capped far beyond the range of doubles */
 } decimal;
 
 static bool scan (const char *s, char point, decimal *d) {
@@ -59,7 +59,7 @@ static bool scan (const char *s, char point, decimal *d) {
   return *s == '\0';
 }
 
-/* The nearest double, if that takes one rounding. */
+/* The nearest double, if one rounding suffices. */
 static bool quick (const decimal *d, double *v) {
   static const double ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -71,7 +71,7 @@ static bool quick (const decimal *d, double *v) {
   return true;
 }
 
-/* As the C library reads it. Without memory for a long one it is no number. */
+/* Parsed by the C library. If there is no memory for a long number it counts as text. */
 static double slow (const char *s, char point, locale_t c) {
   char brief[SHORT], *copy = brief;
   const size_t n = strlen(s) + 1;
@@ -85,7 +85,7 @@ static double slow (const char *s, char point, locale_t c) {
   return v;
 }
 
-/* Is the double v the integer of these digits? */
+/* True if v is exactly the integer with these digits. */
 static bool is_exact (const char *s, double v) {
   char text[400];
   if (*s == '+' || *s == '-') s++;

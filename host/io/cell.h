@@ -1,4 +1,4 @@
-/* cell.h - what the text of one cell means. */
+/* cell.h - the meaning of one cell of text. */
 #ifndef GB_IO_CELL_H
 #define GB_IO_CELL_H
 
@@ -18,7 +18,7 @@ typedef struct gb_cell {
   double value;  /* the nearest double; NaN unless NUMBER or BOOL (0 or 1) */
   int64_t whole; /* of an integer that fits */
   bool is_whole; /* an integer, written without point or exponent, that fits 64 bits */
-  bool inexact;  /* an integer, written so, that 'value' is not */
+  bool inexact;  /* written as an integer that 'value' cannot represent */
   bool comma;    /* TEXT that would be a number if its one comma were a point */
 } gb_cell;
 

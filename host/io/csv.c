@@ -1,5 +1,5 @@
-/* csv.c - two passes over the rows. The first counts what the cells of each column are, the second puts
-** them where they belong. */
+/* csv.c - two passes over the rows. The first counts the kinds of cells of each column, the second stores the
+** values. */
 #define _GNU_SOURCE
 #include "io/csv.h"
 
@@ -13,10 +13,10 @@
 #include "io/cell.h"
 #include "io/rows.h"
 
-/* What the first pass knows of a column. */
+/* The first pass's counts for one column. */
 typedef struct tally {
-  size_t missing, bools, words; /* 'words' are no numbers, nor bools */
-  size_t commas;                /* of them: numbers with a decimal comma */
+  size_t missing, bools, words; /* 'words': neither numbers nor bools */
+  size_t commas;                /* words that are numbers with a decimal comma */
   size_t wholes, inexact, inexact_line;
   size_t infinite, infinite_line;
   size_t text_bytes;
@@ -84,7 +84,8 @@ static void note_odd (tally *t, const char *s, size_t line, bool is_bool) {
   t->odd_line = line;
   t->odd_is_bool = is_bool;
   size_t n = strlen(s) < sizeof t->odd - 1 ? strlen(s) : sizeof t->odd - 1;
-  while (s[n] != '\0' && n > 0 && ((unsigned char)s[n] & 0xC0) == 0x80) n--; /* no half character */
+  while (s[n] != '\0' && n > 0 && ((unsigned char)s[n] & 0xC0) == 0x80)
+    n--; /* do not split a UTF-8 character */
   memcpy(t->odd, s, n);
   t->odd[n] = '\0';
 }
@@ -117,8 +118,8 @@ static gb_status count_cell (reader *r, size_t k, gb_error *err) {
   return GB_OK;
 }
 
-/* Numbers take 8 bytes in the result, whatever they take in the file: a table that cannot be held is not
-** read to its end. */
+/* A number takes 8 bytes in the result whatever its length in the file, so a table that cannot fit is refused
+** before its end. */
 static gb_status check_limit (const reader *r, gb_error *err) {
   size_t bytes;
   char need[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
@@ -156,7 +157,7 @@ static gb_status count_all (reader *r, gb_error *err) {
   return GB_OK;
 }
 
-/* -- between the passes: what each column becomes */
+/* -- between the passes: the type of each column */
 
 static void note (reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void note (reader *r, const char *fmt, ...) {
@@ -166,7 +167,7 @@ static void note (reader *r, const char *fmt, ...) {
   va_start(ap, fmt);
   const int n = vsnprintf(notes + used, room, fmt, ap);
   va_end(ap);
-  if (n < 0 || (size_t)n + 1 >= room) notes[used] = '\0'; /* enough is said */
+  if (n < 0 || (size_t)n + 1 >= room) notes[used] = '\0'; /* the buffer of notes is full */
   else strcpy(notes + used + n, "\n");
 }
 
@@ -176,7 +177,7 @@ static void label (const reader *r, size_t k, char buf[64]) {
   else snprintf(buf, 64, "column %zu", k + 1);
 }
 
-/* May the one word of a column be its name? */
+/* True if the only word of a column may be its heading. */
 static bool is_headed (const reader *r, const tally *t) {
   return r->first_is_data && r->f->nrows >= 3 && t->words == 1 && t->odd_line == r->first_line;
 }
@@ -199,7 +200,7 @@ static void note_column (reader *r, size_t k) {
          t->infinite == 1 ? "cell is" : "cells are");
 }
 
-/* A first row of numbers and words above columns of numbers is a heading, as far as anybody can tell. */
+/* A first row of numbers and words above columns of numbers is taken as a heading. */
 static void note_heading (reader *r) {
   size_t alone = 0;
   if (!r->first_is_data || r->f->nrows < 3) return;
@@ -242,7 +243,7 @@ static gb_status changed (const reader *r, gb_error *err) {
   return gb_fail(err, GB_EIO, "cannot read '%s': it changed meanwhile", r->path);
 }
 
-/* 'used' counts the bytes of text that are there. */
+/* 'used' counts the bytes of text so far. */
 static gb_status fill_cell (reader *r, size_t k, size_t row, size_t *used, gb_error *err) {
   const char *s = gb_rows_field(&r->rows, k);
   gb_column *col = &r->f->column[k];
@@ -271,7 +272,7 @@ static gb_status fill_all (reader *r, gb_error *err) {
   gb_frame *f = r->f;
   size_t row = 0;
   bool more, heading = !r->first_is_data;
-  for (size_t k = 0; k < f->ncols; k++) tally_of(r, k)->text_bytes = 0; /* now: what is filled */
+  for (size_t k = 0; k < f->ncols; k++) tally_of(r, k)->text_bytes = 0; /* from here on: bytes filled */
   GB_TRY(gb_rows_rewind(&r->rows, err));
   for (;; heading = false) {
     GB_TRY(gb_rows_next(&r->rows, &more, err));

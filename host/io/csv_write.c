@@ -31,7 +31,7 @@ static void cell_text (const gb_tensor *t, size_t row, size_t column, char s[NUM
   else number_text(gb_element_get(t->storage->data, (size_t)at, t->dtype), s);
 }
 
-/* Also a byte order mark: at the start of the file it would be none. */
+/* Also quotes a byte order mark: at the start of the file a reader would drop it. */
 static bool wants_quotes (const char *s) {
   const size_t n = strlen(s);
   if (strncmp(s, "\xEF\xBB\xBF", 3) == 0) return true;
@@ -54,7 +54,8 @@ static gb_status put_text (gb_outfile *f, const char *s, gb_error *err) {
   return put(f, "\"", err);
 }
 
-/* 'at': where each column of text is; moves on. A lone empty cell is quoted: a blank line is no row. */
+/* 'at': read position in each column of text; advanced. A lone empty cell is quoted, since a blank line is
+** not a row. */
 static gb_status put_row (gb_outfile *f, size_t row, size_t cols, const gb_csv_column *column,
                           const char **at, gb_error *err) {
   char s[NUMBER];
@@ -91,7 +92,7 @@ gb_status gb_csv_write (const char *path, size_t rows, size_t cols, const gb_csv
                                                 : GB_OK;
   if (st == GB_OK) st = gb_outfile_open(path, &f, err);
   if (st == GB_OK) {
-    const locale_t old = uselocale(c); /* a decimal point, whatever the script has set */
+    const locale_t old = uselocale(c); /* a decimal point in any locale */
     st = put_all(&f, rows, cols, column, has_names, at, err);
     uselocale(old);
   }

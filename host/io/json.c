@@ -1,4 +1,4 @@
-/* json.c - the parser reports a failed allocation as a mistake in the text; here the two are told apart. */
+/* json.c - the parser reports a failed allocation as a syntax error; this file distinguishes the two. */
 #include "io/json.h"
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@ const char *gb_shown (const char *s, char buf[GB_SHOWN]) {
 gb_status gb_json_parse (const char *text, size_t n, const char *what, json_t **out, gb_error *err) {
   json_error_t why = {.text = ""};
   char buf[GB_SHOWN];
-  json_set_alloc_funcs(take, free); /* for the whole process, and right for all of it */
+  json_set_alloc_funcs(take, free); /* for the whole process, which is harmless */
   starved = false;
   *out = NULL;
   if (n > GB_JSON_MOST)

@@ -1,5 +1,4 @@
-/* npy.c - arrays in NumPy's own format: most land where they will stay, Fortran order goes through a
-** slice. */
+/* npy.c - arrays in NumPy's format. C order is read in place; Fortran order goes through a slice. */
 #include "io/npy.h"
 
 #include <stdio.h>
@@ -18,7 +17,7 @@ typedef struct reader {
   gb_ledger *ledger;
   const char *where;
   void *scratch; /* of the ledger */
-  size_t slice;  /* its bytes: as long as the file, GB_NPY_SLICE at most */
+  size_t slice;  /* its bytes: the data's size, at most GB_NPY_SLICE */
   size_t before; /* bytes of the file before the data */
   gb_npy_heading h;
 } reader;
@@ -62,8 +61,8 @@ static gb_status check_bools (const reader *r, const unsigned char *data, size_t
   return GB_OK;
 }
 
-/* Row-major: narrow integers are read into the end of the tensor and spread from there, the others are in
-** place at once. */
+/* Row-major: narrow integers are read into the end of the tensor and widened from there; other types are read
+** in place. */
 static gb_status read_rows (reader *r, const gb_tensor *t, gb_error *err) {
   const size_t width = r->h.width, many = GB_NPY_SLICE / width;
   unsigned char *data = t->storage->data, *at = data + r->h.numel * gb_dtype_size(t->dtype) - r->h.bytes;
@@ -77,8 +76,8 @@ static gb_status read_rows (reader *r, const gb_tensor *t, gb_error *err) {
   return GB_OK;
 }
 
-/* A slice of elements in the file's order, the first axis fastest, to their places. 'index' is where the
-** first one goes. */
+/* Scatters a slice of elements in the file's order, the first axis fastest. 'index' is the position of the
+** first one. */
 static void scatter (const reader *r, const gb_tensor *t, const unsigned char *from, size_t n,
                      size_t *index) {
   const size_t width = r->h.width;

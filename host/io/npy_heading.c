@@ -1,4 +1,4 @@
-/* npy_heading.c - a parser by descent. It never looks past 'end'. */
+/* npy_heading.c - a recursive-descent parser. It never reads past 'end'. */
 #include "io/npy_heading.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static void skip (parser *p) {
   while (p->at < p->end && (*p->at == ' ' || *p->at == '\n' || *p->at == '\t' || *p->at == '\r')) p->at++;
 }
 
-/* Takes the character if it is next. */
+/* Consumes the character if it is next. */
 static bool take (parser *p, char c) {
   skip(p);
   if (p->at == p->end || *p->at != c) return false;
@@ -54,7 +54,7 @@ static bool take_name (parser *p, word *out) {
   return out->n > 0;
 }
 
-/* Digits; false: none, or too many for a size_t. */
+/* Digits; false if there are none, or too many for a size_t. */
 static bool take_number (parser *p, size_t *out) {
   skip(p);
   const char *start = p->at;
@@ -123,7 +123,7 @@ static gb_status parse_shape (parser *p) {
   return GB_OK;
 }
 
-/* The bytes of the data, which must fit even where an axis of extent 0 hides the others. */
+/* The bytes of the data. The product of the extents must fit even if an axis has extent 0. */
 static gb_status check_size (parser *p) {
   gb_npy_heading *h = p->h;
   size_t most = 8;

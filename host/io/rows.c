@@ -11,7 +11,7 @@ static bool is_blank (char c) { return c == ' ' || c == '\t'; }
 
 /* -- the window */
 
-/* Twice the room for the text from 'from' on. */
+/* Doubles the room, keeping the text from 'from'. */
 static gb_status grow (gb_rows *r, gb_error *err) {
   if (r->room >= GB_ROW_MOST)
     return gb_fail(
@@ -28,7 +28,7 @@ static gb_status grow (gb_rows *r, gb_error *err) {
   return GB_OK;
 }
 
-/* More text behind what is there. One byte of room is kept for a NUL. */
+/* Appends more text to the window. One byte of room is kept for a NUL. */
 static gb_status fill (gb_rows *r, gb_error *err) {
   char *w = r->window;
   if (r->from > 0) {
@@ -50,10 +50,10 @@ static gb_status fill (gb_rows *r, gb_error *err) {
 /* -- where a row ends */
 
 typedef struct row {
-  char *start, *end; /* without its line end */
-  size_t length;     /* with it */
-  size_t breaks;     /* lines that it takes beyond the first */
-  bool quoted;       /* it has a '"' somewhere */
+  char *start, *end; /* without the line end */
+  size_t length;     /* with the line end */
+  size_t breaks;     /* line breaks inside the row */
+  bool quoted;       /* it contains a '"' */
 } row;
 
 static bool ends_field (const gb_rows *r, char c) {
@@ -61,7 +61,7 @@ static bool ends_field (const gb_rows *r, char c) {
                            : strchr(candidates, c) != NULL;
 }
 
-/* The closing quote, or NULL: not in this window. Breaks inside are counted. */
+/* The closing quote, or NULL if it is not in this window. Counts the line breaks inside. */
 static char *close_quote (char *at, const char *stop, size_t *breaks) {
   for (at++; at < stop; at++) {
     if (*at == '"' && at + 1 < stop && at[1] == '"') at++;
@@ -71,7 +71,8 @@ static char *close_quote (char *at, const char *stop, size_t *breaks) {
   return NULL;
 }
 
-/* Whether the row that begins at 'from' is whole in the window. Comments and lines to skip know no quotes. */
+/* True if the row that begins at 'from' is complete in the window. Quotes have no meaning in comments and
+** skipped lines. */
 static bool find_end (const gb_rows *r, bool plain, row *out) {
   char *start = (char *)r->window + r->from, *stop = (char *)r->window + r->to, *at = start;
   bool fresh = true; /* only blanks since the field began */
@@ -91,8 +92,7 @@ static bool find_end (const gb_rows *r, bool plain, row *out) {
   return true;
 }
 
-/* A comment, a blank line, or one to skip; decided by what is in the window, which has the start of the
-** line. */
+/* A comment, a blank line, or one to skip; decided from the window, which holds the start of the line. */
 static bool is_plain (const gb_rows *r) {
   const char *at = (char *)r->window + r->from, *stop = (char *)r->window + r->to;
   while (at < stop && is_blank(*at)) at++;
@@ -115,7 +115,7 @@ static gb_status next_line (gb_rows *r, row *out, bool *more, bool *plain, gb_er
 
 /* -- the delimiter */
 
-/* Is this a number, also with a decimal comma? Roughly. */
+/* Rough test for a number, also with a decimal comma. */
 static bool looks_numeric (const char *s, const char *end, bool comma) {
   bool digits = false;
   while (s < end && is_blank(*s)) s++;
@@ -132,7 +132,7 @@ typedef struct guess {
   bool even;
 } guess;
 
-/* How this line falls apart at 'd', outside quotes. */
+/* Counts the fields of this line split at 'd' outside quotes. */
 static void try_line (guess *g, char d, const char *at, const char *end) {
   size_t fields = 0;
   for (const char *start = at;; start = at) {
@@ -151,8 +151,8 @@ static void try_line (guess *g, char d, const char *at, const char *end) {
   g->rows++;
 }
 
-/* Of the delimiters that split the first rows evenly, the one that leaves most numbers; of equals the
-** first. If no delimiter splits them evenly, the first one that occurs. */
+/* Of the delimiters that split the first rows evenly, the one that yields most numbers; of equals the first.
+** If none splits them evenly, the first one that occurs. */
 static char sniff (gb_rows *r) {
   enum { LOOK = 8 };
   guess all[sizeof candidates - 1] = {{0}};
@@ -206,7 +206,7 @@ static gb_status push (gb_rows *r, char *s, gb_error *err) {
   return GB_OK;
 }
 
-/* Takes the quotes away, in place; gives what follows the closing one. */
+/* Removes the quotes in place; returns the text after the closing quote. */
 static char *unquote (char *s, char *end) {
   char *to = s, *from = s + 1;
   for (; from < end; from++) {
@@ -254,7 +254,7 @@ gb_status gb_rows_next (gb_rows *r, bool *more, gb_error *err) {
     const char *at = line.start;
     while (at < line.end && is_blank(*at)) at++;
     const bool blank = plain || at == line.end;
-    /* quotes end where the delimiter says: the row is looked at once more */
+    /* the delimiter decides where quotes end: scan the row again */
     if (!blank && r->delimiter == 0) {
       r->delimiter = sniff(r);
       continue;

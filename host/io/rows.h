@@ -26,8 +26,8 @@ typedef struct gb_rows {
 gb_status gb_rows_open (gb_ledger *l, const char *path, size_t skip, char delimiter, char decimal,
                         double max_ratio, gb_rows *out, gb_error *err);
 
-/* The next row that is neither blank nor a comment ('#'); '*more' is false at the end of the file. Lines
-** end in LF, CR LF or CR, but not inside quotes. Errors: EIO, EFORMAT (path:line), EINTR, ENOMEM. */
+/* The next row that is neither blank nor a comment ('#'); '*more' is false at the end of the file. Lines end
+** with LF, CR LF or CR outside quotes. Errors: EIO, EFORMAT (path:line), EINTR, ENOMEM. */
 gb_status gb_rows_next (gb_rows *r, bool *more, gb_error *err);
 
 static inline char *gb_rows_field (const gb_rows *r, size_t k) { return ((char **)r->fields)[k]; }

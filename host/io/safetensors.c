@@ -12,7 +12,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data are read and written as they lie in memory");
 
-#define SLICE ((size_t)1 << 20) /* bytes that are read, checked and spread at once */
+#define SLICE ((size_t)1 << 20) /* bytes that are read, checked and widened at a time */
 
 static const struct element {
   const char *name;
@@ -37,7 +37,7 @@ typedef struct reader {
   const char *path, *where;
   gb_ledger *ledger;
   gb_infile file;
-  void *account; /* in the ledger for as long as the heading is held */
+  void *account; /* ledger entry while the heading is held */
   size_t data;   /* bytes after the heading */
   json_t *heading;
   row *row;
@@ -49,7 +49,7 @@ static gb_status no_memory (const reader *r, gb_error *err) {
   return gb_fail(err, GB_ENOMEM, "%s: no memory for the heading", r->path);
 }
 
-/* Is this text what json_dumps makes of it, and fewer than 8 blanks? */
+/* True if the text is what json_dumps writes, followed by fewer than 8 blanks. */
 static gb_status check_spelling (reader *r, const char *text, size_t n, gb_error *err) {
   char *again = json_dumps(r->heading, JSON_COMPACT);
   if (again == NULL) return no_memory(r, err);
@@ -61,7 +61,7 @@ static gb_status check_spelling (reader *r, const char *text, size_t n, gb_error
   return GB_OK;
 }
 
-/* The heading, and in r->data what is left of the file after it. */
+/* Reads the heading; sets r->data to the bytes of the file after it. */
 static gb_status read_heading (reader *r, gb_error *err) {
   const size_t size = r->file.size;
   if (size < 8)
@@ -89,7 +89,7 @@ static gb_status read_heading (reader *r, gb_error *err) {
   return st;
 }
 
-/* EFORMAT, in the words of 'fmt' about one tensor of the heading. */
+/* EFORMAT with the text 'fmt' about one tensor of the heading. */
 static gb_status bad (const reader *r, const char *name, gb_error *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 static gb_status bad (const reader *r, const char *name, gb_error *err, const char *fmt, ...) {
@@ -132,7 +132,7 @@ static gb_status parse_element (const reader *r, const json_t *v, row *to, gb_er
              gb_shown(text, buf));
 }
 
-/* The bytes between the offsets must be those of the shape. */
+/* The distance of the offsets must be the bytes of the shape. */
 static gb_status parse_offsets (const reader *r, const json_t *v, row *to, gb_error *err) {
   if (json_array_size(v) != 2 || !to_size(json_array_get(v, 0), &to->begin) ||
       !to_size(json_array_get(v, 1), &to->end) || to->begin > to->end || to->end > r->data)
@@ -221,7 +221,7 @@ static gb_status check_bools (const reader *r, const row *from, const unsigned c
   return GB_OK;
 }
 
-/* Integers of other widths are read into the end of the tensor's storage and spread from there. */
+/* Integers of other widths are read into the end of the tensor's storage and widened from there. */
 static gb_status read_tensor (reader *r, const row *from, gb_tensor *to, gb_error *err) {
   const size_t bytes = from->end - from->begin, n = gb_shape_numel(&from->shape),
                width = from->element->width;

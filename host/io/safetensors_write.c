@@ -1,4 +1,5 @@
-/* safetensors_write.c - the writer: where each tensor will lie, the heading, the data in that order. */
+/* safetensors_write.c - the writer: computes the offset of each tensor, then writes the heading and the data
+** in that order. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* unpack.c - zlib's inflate, member by member. Its own file functions take what follows a whole member for
-** nothing, and a file that is cut short for the end. */
+/* unpack.c - zlib's inflate, member by member. Its own file functions ignore bytes after a complete member
+** and treat a truncated file as its end. */
 #include "io/unpack.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/interrupt.h"
 
 #define IN ((size_t)64 << 10)
-#define FREE_OF_RATIO ((uint64_t)16 << 20) /* bytes that any file may unpack to */
+#define FREE_OF_RATIO ((uint64_t)16 << 20) /* bytes that any file may unpack to, whatever the ratio */
 
 static bool ends_in_gz (const char *path) {
   const size_t n = strlen(path);
@@ -58,7 +58,7 @@ gb_status gb_unpack_open (gb_ledger *l, const char *path, double max_ratio, gb_u
   return st;
 }
 
-/* Packed bytes to work on, unless the file has ended. */
+/* Refills the packed bytes unless the file has ended. */
 static gb_status fill (gb_unpack *u, gb_error *err) {
   size_t got;
   if (u->z.avail_in > 0 || u->file_ended) return GB_OK;
@@ -70,7 +70,7 @@ static gb_status fill (gb_unpack *u, gb_error *err) {
   return GB_OK;
 }
 
-/* Between two members: '*more' where another one begins. Zeros up to the end of the file are padding. */
+/* Between two members: sets '*more' if another one begins. Zeros up to the end of the file are padding. */
 static gb_status next_member (gb_unpack *u, bool *more, gb_error *err) {
   bool padded = false;
   for (;;) {
@@ -104,7 +104,7 @@ static gb_status inflate_some (gb_unpack *u, unsigned char *to, size_t room, siz
   *got = room - u->z.avail_out;
   u->given += *got;
   if (code == Z_STREAM_END) u->at_end = true;
-  else if (code == Z_BUF_ERROR && !(u->file_ended && u->z.avail_in == 0)) return GB_OK; /* wants more bytes */
+  else if (code == Z_BUF_ERROR && !(u->file_ended && u->z.avail_in == 0)) return GB_OK; /* needs more input */
   else if (code != Z_OK) return failed(u, code, err);
   if (u->max_ratio > 0 && u->given > FREE_OF_RATIO && (double)u->given > u->max_ratio * (double)u->taken)
     return gb_fail(

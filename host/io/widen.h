@@ -7,13 +7,13 @@
 
 static inline int64_t gb_integer (const unsigned char *p, size_t width, int is_signed) {
   uint64_t v = 0;
-  memcpy(&v, p, width); /* little-endian, as everything here */
+  memcpy(&v, p, width); /* little-endian, as in all supported files */
   const unsigned unused = 64 - 8 * (unsigned)width;
   return is_signed ? (int64_t)(v << unused) >> unused : (int64_t)v;
 }
 
-/* n integers that lie at 'from', at or behind 'to', spread over 'to': each is read before it is written
-** over. */
+/* Widens n integers at 'from' into 'to'. 'from' is at or after 'to', so each is read before it is
+** overwritten. */
 static inline void gb_widen (int64_t *to, const unsigned char *from, size_t n, size_t width, int is_signed) {
   for (size_t i = 0; i < n; i++) to[i] = gb_integer(from + i * width, width, is_signed);
 }

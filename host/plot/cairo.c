@@ -25,16 +25,16 @@ enum { NPALETTE = sizeof palette / sizeof palette[0] };
 static const colour ink = {0.15, 0.15, 0.18}, faint = {0.88, 0.88, 0.90};
 
 enum {
-  PIECE = 2048,      /* points that are drawn between two looks for a Ctrl-C */
-  VECTORS = 500000,  /* points of lines that are written as such: cairo writes them at the end, at one go */
-  STROKES = 20000,   /* and that it draws in a PNG, where many that cross are slow */
-  FINE = 4,          /* pixels (and columns of a line) a point of what is not written as it is, */
-  MOST_PIXELS = 8192 /* and its longer side at most */
+  PIECE = 2048,      /* points that are drawn between two polls for Ctrl-C */
+  VECTORS = 500000,  /* most points of lines written as vectors: cairo writes them at the end in one call */
+  STROKES = 20000,   /* most points drawn as strokes in a PNG: crossing strokes are slow */
+  FINE = 4,          /* pixels (and columns of a line) per typographic point of a rasterised series */
+  MOST_PIXELS = 8192 /* limit of the longer side of such an image */
 };
 
 typedef struct canvas {
   cairo_t *cr;
-  double left, top, right, bottom; /* of the plotting area */
+  double left, top, right, bottom; /* edges of the plotting area */
   gb_range x, y;
 } canvas;
 
@@ -101,7 +101,7 @@ static void draw_labels (const canvas *c, const gb_figure *f, double height) {
 static const double line_width = 1.6, scatter_alpha = 0.85;
 static double dot_radius (const gb_series *s) { return s->n > 300 ? 1.4 : 2.4; }
 
-/* A line breaks where a value is not finite. */
+/* A line is interrupted at values that are not finite. */
 static void draw_line (const canvas *c, const gb_series *s, colour k) {
   bool pen = false;
   use(c, k, 1);
@@ -135,7 +135,8 @@ static bool band_good (const gb_series *s, size_t i) {
   return isfinite(s->x[i]) && isfinite(s->y[i]) && isfinite(s->hi[i]);
 }
 
-/* One polygon a finite run; of more than 'piece' points, several that share their ends. */
+/* One polygon for each finite run; runs of more than 'piece' points become several polygons that share their
+** ends. */
 static void fill_band (const canvas *c, const gb_series *s, size_t piece) {
   for (size_t from = 0, to; from < s->n && !gb_interrupted(); from = to) {
     for (; from < s->n && !band_good(s, from); from++) {}
@@ -152,8 +153,8 @@ static bool is_image (const canvas *c) {
   return cairo_surface_get_type(cairo_get_target(c->cr)) == CAIRO_SURFACE_TYPE_IMAGE;
 }
 
-/* A polygon of many points takes an image time by their square. Pieces add up in a mask, where the pixels
-** that two of them share are as dark as the others. */
+/* The time of a polygon in an image grows with the square of its points. Pieces are accumulated in a mask, so
+** pixels that two pieces share are not darker. */
 static void draw_band (const canvas *c, const gb_series *s, colour k) {
   use(c, k, 0.22);
   if (!is_image(c) || s->n <= PIECE) {
@@ -199,17 +200,16 @@ static void draw_series (const canvas *c, const gb_series *s, colour k) {
   }
 }
 
-/* -- what would take cairo too long: as pixels, which are drawn now */
+/* -- series that would take cairo too long: rasterised here */
 
 static double fineness (const canvas *c) {
   return fmin(FINE, MOST_PIXELS / fmax(c->right - c->left, c->bottom - c->top));
 }
 
-/* Lines and dots; time is that of the pixels, which cairo's strokes in an image are far from where many of
-** them cross. */
+/* Lines and dots in time proportional to the pixels; cairo's strokes are much slower if many cross. */
 static void cover (const canvas *c, const gb_series *s, gb_mask *m) {
   const double fine = fineness(c);
-  double lastx = NAN, lasty = NAN; /* of a line: where it comes from */
+  double lastx = NAN, lasty = NAN; /* previous point of a line */
   for (size_t i = 0; i < s->n && !gb_interrupted(); i++) {
     const double x = (px(c, s->x[i]) - c->left) * fine, y = (py(c, s->y[i]) - c->top) * fine;
     const bool there = isfinite(x) && isfinite(y), line = s->kind == GB_SERIES_LINE;
@@ -260,14 +260,14 @@ static void draw_as_image (const canvas *c, const gb_series *s, colour k) {
   cairo_surface_destroy(image);
 }
 
-/* Time of a series beside that of a line of as many points. */
+/* Cost of a series relative to a line with as many points. */
 static size_t effort (const gb_series *s) {
   static const size_t a_point[] = {
       [GB_SERIES_LINE] = 1, [GB_SERIES_SCATTER] = 8, [GB_SERIES_BAND] = 2, [GB_SERIES_HEATMAP] = 8};
   return a_point[s->kind] * s->n * (s->kind == GB_SERIES_HEATMAP ? s->rows : 1);
 }
 
-/* An image takes what is not lines and dots from cairo either way. */
+/* Everything but lines and dots is drawn by cairo in either case. */
 static bool is_too_much (const canvas *c, const gb_series *s, size_t nseries) {
   if (!is_image(c)) return effort(s) > VECTORS / nseries;
   return (s->kind == GB_SERIES_LINE || s->kind == GB_SERIES_SCATTER) && effort(s) > STROKES / nseries;
@@ -279,7 +279,8 @@ static void draw_all_series (const canvas *c, const gb_figure *f) {
     const gb_series *s = &f->series[i];
     gb_series thinned = {0};
     const bool thins = s->kind == GB_SERIES_LINE || s->kind == GB_SERIES_BAND;
-    if (thins && gb_series_thin(s, &c->x, columns, &thinned)) s = &thinned; /* else all points are drawn */
+    if (thins && gb_series_thin(s, &c->x, columns, &thinned))
+      s = &thinned; /* otherwise all points are drawn */
     if (is_too_much(c, s, f->nseries)) draw_as_image(c, s, colour_of(f, i));
     else draw_series(c, s, colour_of(f, i));
     gb_series_drop(&thinned);
@@ -348,7 +349,7 @@ static format format_of (const char *path) {
   return NFORMATS;
 }
 
-/* Everything goes through 'to'; the surface is gone, and has written its last byte, afterwards. */
+/* All bytes go through 'to'. On return the surface is destroyed and has written its last byte. */
 static cairo_status_t render (const gb_figure *f, format as, double width, double height, sink *to) {
   cairo_surface_t *s =
       as == SVG   ? cairo_svg_surface_create_for_stream(take, to, width, height)

@@ -1,4 +1,4 @@
-/* dense.c - thinning by columns, and a painter whose time is the pixels that it covers. */
+/* dense.c - thinning by columns, and a rasteriser whose time is proportional to the covered pixels. */
 #include "plot/dense.h"
 
 #include <math.h>
@@ -107,18 +107,18 @@ void gb_mask_dot (gb_mask *m, double x, double y, double radius) {
   }
 }
 
-/* Where |slope * x + offset| <= half: x from middle * offset - reach to middle * offset + reach. */
+/* The x with |slope * x + offset| <= half: from middle * offset - reach to middle * offset + reach. */
 typedef struct strip {
   double middle, reach;
 } strip;
 
 static strip strip_of (double slope, double half) {
-  const double flat = 1e-12; /* along x: the strip holds all of a row, or nothing within reach of a picture */
+  const double flat = 1e-12; /* parallel to x: the strip holds all of a row or nothing */
   const double s = fabs(slope) < flat ? flat : slope;
   return (strip){-1 / s, half / fabs(s)};
 }
 
-/* A row of the rectangle is where two strips meet: the one along the segment, and the one across it. */
+/* A row of the rectangle is the intersection of two strips: one along the segment, one across it. */
 void gb_mask_segment (gb_mask *m, double x0, double y0, double x1, double y1, double width) {
   const double dx = x1 - x0, dy = y1 - y0, length = hypot(dx, dy), x = (x0 + x1) / 2, y = (y0 + y1) / 2;
   if (!(length > 0)) return;

@@ -1,4 +1,4 @@
-/* figure.c - owning the series, and finding their ranges and ticks. */
+/* figure.c - ownership of the series, their ranges and ticks. */
 #include "plot/figure.h"
 
 #include <math.h>
@@ -84,7 +84,7 @@ void gb_figure_ranges (const gb_figure *f, gb_range *x, gb_range *y) {
   bool grid = false;
   for (size_t i = 0; i < f->nseries; i++) {
     const gb_series *s = &f->series[i];
-    if (s->kind == GB_SERIES_HEATMAP) { /* cells reach half a cell past their centres */
+    if (s->kind == GB_SERIES_HEATMAP) { /* the outer cells extend half a cell past their centres */
       const double hx = s->n > 1 ? (s->x[1] - s->x[0]) / (2.0 * (double)(s->n - 1)) : 0.5;
       const double hy = s->rows > 1 ? (s->y[1] - s->y[0]) / (2.0 * (double)(s->rows - 1)) : 0.5;
       widen(x, (double[]){s->x[0] - hx, s->x[1] + hx}, 2);
@@ -114,7 +114,7 @@ void gb_range_label (const gb_range *s, double tick, char buf[32]) {
   snprintf(buf, 32, "%.*f", digits, tick);
 }
 
-/* Bands take the colour of the line that follows them, so that a mean and its band belong together. */
+/* A band takes the colour of the line that follows it, so that a mean and its band match. */
 int gb_series_colour (const gb_figure *f, size_t i) {
   if (f->series[i].colour >= 0) return f->series[i].colour;
   int next = 0;

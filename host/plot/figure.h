@@ -32,12 +32,12 @@ typedef struct gb_figure {
 
 void gb_figure_clear (gb_figure *f);
 
-/* Takes copies. Values that are not finite leave gaps. Errors: ENOMEM. */
+/* Takes copies. Values that are not finite appear as gaps. Errors: ENOMEM. */
 gb_status gb_figure_set_text (char **slot, const char *text, gb_error *err);
 gb_status gb_figure_add (gb_figure *f, gb_series_kind kind, size_t n, size_t rows, const double *x,
                          const double *y, const double *hi, const char *label, int colour, gb_error *err);
 
-/* scale.c: ranges of what is finite, and round tick positions inside them. */
+/* Ranges of the finite values, and round tick positions inside them. */
 typedef struct gb_range {
   double lo, hi; /* lo < hi always */
   double step;   /* between ticks: 1, 2, 2.5 or 5 times a power of ten */
@@ -48,8 +48,8 @@ double gb_range_first_tick (const gb_range *s);
 void gb_range_label (const gb_range *s, double tick, char buf[32]);
 int gb_series_colour (const gb_figure *f, size_t i);
 
-/* By the ending of the path: .svg .png .pdf. The file is there whole or not at all. Errors: EIO, ENOMEM,
-** EINTR, EOPTION (another ending). */
+/* Format by the ending of the path: .svg .png .pdf. The file is written whole or not at all. Errors: EIO,
+** ENOMEM, EINTR, EOPTION (another ending). */
 gb_status gb_figure_save (const gb_figure *f, const char *path, double width, double height, gb_error *err);
 
 /* Unicode text of at most columns x rows cells (braille dots), with axes; colour: ANSI colours. malloc'ed;

@@ -99,7 +99,7 @@ static void print_cell (FILE *out, const cell *c, bool colour) {
   if (colour && c->colour >= 0) fputs("\033[0m", out);
 }
 
-/* The tick whose row this is, or none. */
+/* The tick in this row, or -1. */
 static bool tick_in_row (const grid *g, int row, double *tick) {
   for (double t = gb_range_first_tick(&g->y); t <= g->y.hi; t += g->y.step)
     if ((int)(gy(g, t) / 4) == row) {

@@ -1,17 +1,17 @@
-/* appendable.c - block rows, counted by the versions that have them. */
+/* appendable.c - block rows, reference-counted by the versions that contain them. */
 #include "program/appendable.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define B GB_BLOCK
-#define FEWEST 16 /* rows of the first block row to begin with */
+#define FEWEST 16 /* initial capacity of the first block row, in rows */
 
 /* 'row' comes first: versions point to it. */
 typedef struct shared_row {
   gb_block_row row;
   int refs;
-  size_t filled; /* rows that some version has */
+  size_t filled; /* rows that belong to some version */
   gb_ledger *ledger;
 } shared_row;
 
@@ -44,7 +44,7 @@ static gb_status new_row (const gb_tensor *t, size_t i, size_t need, const char 
   return rc;
 }
 
-/* Block row i of 'from', which has 'have' rows, for a version that has 'need'. */
+/* Block row i of 'from', which has 'have' rows, for a version with 'need' rows. */
 static gb_status take_row (const gb_tensor *t, const gb_tensor *from, size_t i, size_t have, size_t need,
                            const char *where, const char *name, gb_error *err) {
   shared_row *old = rows_of(from->storage)[i];

@@ -1,4 +1,4 @@
-/* library.h - opaque ops: work that is not a fold, done by a library or by an algorithm of the device. */
+/* library.h - opaque ops: work that is not a fold, done by a library or by a device's own algorithm. */
 #ifndef GB_PROGRAM_LIBRARY_H
 #define GB_PROGRAM_LIBRARY_H
 
@@ -14,15 +14,14 @@ typedef struct gb_opaque {
   gb_shape in_shape[4], out_shape[GB_MAX_OUTPUTS];
   const size_t *extent; /* CAT: extents of all inputs along the axis; NULL = see in_shape */
   size_t block[3];      /* GEMM: rows, columns, inner indices of a block; 0 = GB_BLOCK */
-  bool continues;       /* GEMM: is added to what the result holds */
-  /* GEMM: elements from one row, from one matrix, to the next, of both inputs and the result; 0 =
-  ** contiguous */
+  bool continues;       /* GEMM: adds to the contents of the result */
+  /* GEMM: elements between rows and between matrices, of both inputs and the result; 0 = contiguous */
   size_t row[3], matrix[3];
-  /* the factor, of CHOLESKY the matrix too, is laid out as packed.h says; TRISOLVE, SOLVE_CHOL, LOGDET,
+  /* the factor has the layout of packed.h, for CHOLESKY the matrix too; TRISOLVE, SOLVE_CHOL, LOGDET,
   ** INV_QUAD, CHOL_INVERSE: input 0, lower */
   bool packed;
   bool packed_inverse; /* CHOL_INVERSE of a packed factor: the result is packed too */
-  bool grown;          /* as packed, but laid out as a triangle that grows; no CHOL_INVERSE */
+  bool grown;          /* like 'packed', in the layout of a growing triangle; not for CHOL_INVERSE */
   size_t have;         /* CHOLESKY, grown, in place: rows that are factored already */
 } gb_opaque;
 

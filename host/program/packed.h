@@ -1,12 +1,12 @@
 /* packed.h - lower triangles in half the bytes of their square: tiles, block row by block row.
 **
-** The triangle of order n is the tiles (i, j), j <= i, of GB_BLOCK x GB_BLOCK, cut off at the lower and
-** the right edge. A tile is row-major and contiguous, its rows as far apart as it has columns; the tiles
-** follow each other as (0, 0); (1, 0), (1, 1); ... without gaps. Diagonal tiles are stored whole: zeros
-** above the diagonal of a factor, mirrored entries in a symmetric result. What is computed from a packed
-** matrix has the bits of what is computed from the square one wherever those of the library do not depend
-** on the distance of rows: OpenBLAS from Haswell and Zen on. On older cores its factor and inverse of one
-** tile do, at odd orders. */
+** The triangle of order n is the tiles (i, j), j <= i, of GB_BLOCK x GB_BLOCK, cut off at the lower and the
+** right edge. A tile is row-major and contiguous, its row stride is its number of columns; the tiles are
+** stored in the order (0, 0); (1, 0), (1, 1); ... without gaps. Diagonal tiles are stored whole: zeros above
+** the diagonal of a factor, mirrored entries in a symmetric result. A result from a packed matrix has the
+** bits of the result from the square one if the library's bits do not depend on the row stride: OpenBLAS on
+** Haswell, Zen and newer cores. On older cores the factor and the inverse of one tile depend on it at odd
+** orders. */
 #ifndef GB_PROGRAM_PACKED_H
 #define GB_PROGRAM_PACKED_H
 
@@ -27,13 +27,13 @@ size_t gb_packed_bytes (size_t n, gb_dtype t);
 /* Element offset of tile (i, j), j <= i < gb_blocks(n, GB_BLOCK). */
 size_t gb_packed_tile (size_t n, size_t i, size_t j);
 
-/* A triangle that grows has the same tiles, but each with GB_BLOCK columns whatever the order, and memory
-** of its own for every block row i: its i + 1 tiles of 'rows' x GB_BLOCK, one after the other. More rows
-** leave those that are there where they are. The address of such a matrix is that of an array of pointers
-** to its block rows. Entries above the diagonal are not read. */
+/* A growing triangle has the same tiles, but each has GB_BLOCK columns whatever the order, and each block row
+** i has separate memory: i + 1 consecutive tiles of 'rows' x GB_BLOCK. Appending never moves existing rows.
+** The address of such a matrix is an array of pointers to its block rows. Entries above the diagonal are not
+** read. */
 typedef struct gb_block_row {
   void *data;
-  size_t rows; /* that there is room for, <= GB_BLOCK */
+  size_t rows; /* capacity in rows, <= GB_BLOCK */
 } gb_block_row;
 
 #endif

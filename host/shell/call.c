@@ -1,6 +1,6 @@
-/* call.c - running Lua code under the eyes of the user: tracebacks and Ctrl-C. The signal handler sets the
-** core's flag and a hook; whichever notices first raises. A second Ctrl-C within two seconds of one that
-** the script caught goes through every protected call up to the command; a third ends the process at once. */
+/* call.c - running Lua code for the user: tracebacks and Ctrl-C. The signal handler sets the core's flag and
+** a hook; the first of the two that is polled raises. A second Ctrl-C within two seconds of one that the
+** script caught passes through every protected call up to the command; a third ends the process at once. */
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -12,23 +12,23 @@
 
 static lua_State *volatile watched;   /* the coroutine that runs; set before the handler */
 static volatile sig_atomic_t running; /* depth of calls in progress */
-/* of Ctrl-C in this command, each within two seconds of the one before */
+/* number of Ctrl-C in this command, each within two seconds of the previous one */
 static volatile sig_atomic_t presses;
 static volatile sig_atomic_t unwinding; /* every instruction of the command raises, until it is over */
 static bool interrupted;
 
-/* While unwinding the hook stays: what a protected call catches is raised again behind it. Functions of C
-** are called without it, so that they can close what they own. */
+/* While unwinding, the hook stays set: an error that a protected call catches is raised again after it. C
+** functions are called without the hook, so that they can release what they own. */
 static void stop_hook (lua_State *L, lua_Debug *ar) {
   (void)ar;
   if (unwinding) lua_sethook(L, stop_hook, LUA_MASKCOUNT, 1);
   else lua_sethook(L, NULL, 0, 0);
-  if (unwinding || gb_interrupted()) lgb_raise_interrupted(L); /* else the core has answered already */
+  if (unwinding || gb_interrupted()) lgb_raise_interrupted(L); /* otherwise the core has raised already */
 }
 
 static void warn_of_the_end (void) {
   static const char text[] = "\nCtrl-C once more ends the session\n";
-  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return; /* nobody to tell */
+  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return; /* stderr is closed */
 }
 
 /* lua_sethook is safe in a signal handler: Lua's own interpreter relies on it. */
@@ -37,7 +37,7 @@ static void arm (void) {
     lua_sethook(watched, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
-/* A Ctrl-C that the coroutine before did not hear is meant for this one, too. */
+/* A Ctrl-C that the previous coroutine did not poll applies to this one too. */
 lua_State *lgb_now_runs (lua_State *co) {
   lua_State *before = watched;
   watched = co;
@@ -53,7 +53,7 @@ static void on_sigint (int signal_number) {
   last = now;
   if (running > 0 && presses >= 3) _exit(130);
   if (running > 0 && presses == 2) {
-    unwinding = !gb_interrupted(); /* the first was answered, and the command goes on all the same */
+    unwinding = !gb_interrupted(); /* the first one was raised, but the command continues */
     warn_of_the_end();
   }
   gb_interrupt_raise();
@@ -88,7 +88,8 @@ static void note_interrupt (lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* Strings and our own error objects get a traceback; other objects with a text speak for themselves. */
+/* Strings and the library's error objects get a traceback; other objects with a __tostring are printed as
+** they are. */
 static int handle_message (lua_State *L) {
   const char *text = lua_tostring(L, 1);
   note_interrupt(L);
@@ -104,7 +105,7 @@ static int handle_message (lua_State *L) {
       }
     }
   }
-  if (lua_istable(L, 1) && lua_getfield(L, 1, "traceback") == LUA_TSTRING) { /* it passed through the core */
+  if (lua_istable(L, 1) && lua_getfield(L, 1, "traceback") == LUA_TSTRING) { /* of its origin in the core */
     lua_pushfstring(L, "%s\n%s", text, lua_tostring(L, -1));
     return 1;
   }

@@ -1,12 +1,12 @@
-/* chunkload.c - chunks are text. Crafted precompiled chunks can crash any Lua, so nothing here loads or
-** makes them. */
+/* chunkload.c - only text chunks. Crafted precompiled chunks can crash any Lua, so they are neither loaded
+** nor produced. */
 #include <string.h>
 
 #include <lualib.h>
 
 #include "shell/host.h"
 
-/* A mode that admits text stays, any other admits nothing. */
+/* A mode that admits text becomes "t"; any other mode admits nothing. */
 static void restrict_mode (lua_State *L, int arg) {
   const char *mode = luaL_optstring(L, arg, "t");
   lua_pushstring(L, strchr(mode, 't') != NULL ? "t" : "");

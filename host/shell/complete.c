@@ -1,6 +1,6 @@
-/* complete.c - completion at the prompt: globals, keywords, fields along a path, tensor methods, parts of
-** the library. Tables are read raw, so completing never runs user code; only a part of gb that is named in
-** full is loaded. */
+/* complete.c - completion at the prompt: globals, keywords, fields along a path, tensor methods, parts of the
+** library. Tables are read raw, so completing never runs user code; a part of gb is loaded only if its full
+** name was typed. */
 #include <ctype.h>
 #include <string.h>
 
@@ -12,7 +12,8 @@
 
 static void add (lua_State *L, const char *name, const char *prefix) {
   if (strncmp(name, prefix, strlen(prefix)) != 0 || name[0] == '\0') return;
-  if (name[0] == '_' && prefix[0] != '_') return; /* private and metamethods only on demand */
+  if (name[0] == '_' && prefix[0] != '_')
+    return; /* private names and metamethods only if the prefix starts with _ */
   lua_pushboolean(L, 1);
   lua_setfield(L, FOUND, name);
 }
@@ -48,7 +49,7 @@ static void add_meta (lua_State *L, int value, const char *prefix, int depth) {
   lua_settop(L, meta - 1);
 }
 
-/* Pushes core.methods; false where the library is not loaded. */
+/* Pushes core.methods; false if the library is not loaded. */
 static bool push_methods (lua_State *L) {
   lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   if (lua_getfield(L, -1, "gibbous.core") == LUA_TTABLE && lua_getfield(L, -1, "methods") == LUA_TTABLE)
@@ -68,7 +69,7 @@ static void add_fields (lua_State *L, int value, const char *prefix) {
   }
 }
 
-/* Is 'key', on top, one of the names that a '__names' function lists? Such fields are made on demand. */
+/* True if 'key', on top, is among the names of a '__names' function. Such fields are created on demand. */
 static bool is_listed (lua_State *L, int value, const char *key) {
   bool listed = false;
   const int top = lua_gettop(L);
@@ -82,7 +83,7 @@ static bool is_listed (lua_State *L, int value, const char *key) {
   return listed;
 }
 
-/* Replaces the value on top by its field 'key', nil where it cannot be had without running user code. */
+/* Replaces the value on top by its field 'key', or by nil if reading the field would run user code. */
 static void step_into (lua_State *L, const char *key) {
   const int value = lua_gettop(L);
   if (!lua_istable(L, value)) {

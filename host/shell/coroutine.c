@@ -1,6 +1,6 @@
 /* coroutine.c - Ctrl-C in coroutines and in handlers of xpcall. A hook belongs to one coroutine, so the
-** handler of the signal is told which one runs; and no hook is called within a hook, so what xpcall calls
-** for an error of the hook is called behind it. */
+** signal handler must know which one runs. Lua calls no hook within a hook, so the handler of xpcall for an
+** error of the hook is called after the hook has returned. */
 #include <string.h>
 
 #include <lualib.h>
@@ -9,7 +9,7 @@
 
 /* -- coroutines */
 
-/* A string says where, as Lua has it of errors of C. */
+/* Prefixes a string with its position, as Lua does for errors of C functions. */
 static int raise_from (lua_State *L) {
   if (lua_type(L, -1) == LUA_TSTRING) {
     luaL_where(L, 1);
@@ -19,7 +19,8 @@ static int raise_from (lua_State *L) {
   return lua_error(L);
 }
 
-/* Takes 'nargs' arguments from the stack and runs 'co'. How many values it left there; -1: one error. */
+/* Moves 'nargs' arguments from the stack and resumes 'co'. Returns the number of results on the stack; -1:
+** one error. */
 static int resumed (lua_State *L, lua_State *co, int nargs) {
   int n = 0;
   if (!lua_checkstack(co, nargs)) return lua_pushliteral(L, "too many arguments to resume"), -1;
@@ -51,7 +52,7 @@ static int wrapped_run (lua_State *L) {
   const int n = resumed(L, co, lua_gettop(L));
   if (n >= 0) return n;
   const int status = lua_status(co);
-  if (status != LUA_OK && status != LUA_YIELD) { /* it ended by the error, which closing may replace */
+  if (status != LUA_OK && status != LUA_YIELD) { /* it ended with the error, which closing may replace */
     lua_xmove(L, co, 1);
     lua_State *before = lgb_now_runs(co);
     lua_resetthread(co);
@@ -70,7 +71,7 @@ static int thread_wrap (lua_State *L) {
   return 1;
 }
 
-/* coroutine.close, which runs what is to be closed. upvalue 1: the original */
+/* coroutine.close, which runs pending __close methods. upvalue 1: the original */
 static int thread_close (lua_State *L) {
   lua_State *co = check_coroutine(L);
   lua_pushvalue(L, lua_upvalueindex(1));
@@ -83,15 +84,15 @@ static int thread_close (lua_State *L) {
 
 /* -- xpcall */
 
-/* Is the function that asks called for an error of the hook? */
+/* True if the calling function handles an error raised by the hook. */
 static int in_hook (lua_State *L) {
   lua_Debug ar;
   lua_pushboolean(L, lua_getstack(L, 1, &ar) && lua_getinfo(L, "n", &ar) && strcmp(ar.namewhat, "hook") == 0);
   return 1;
 }
 
-/* Upvalue 1 of xpcall: a handler that tells the call to call the script's later, and else is replaced by
-** it, so that levels of the stack are what they are without it. */
+/* Upvalue 1 of xpcall: a handler. For an error of the hook it marks the call, which runs the script's handler
+** later; otherwise it tail-calls the script's handler, so stack levels are unchanged. */
 static const char make_handler[] = "local in_hook = ... "
                                    "return function(h, call) return function(...) if in_hook() then "
                                    "call.late = h return ... end return h(...) end end";
@@ -123,7 +124,7 @@ static int host_xpcall (lua_State *L) {
   const int nargs = lua_gettop(L) - 2;
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_newtable(L);
-  if (!lua_iscfunction(L, 2)) { /* one of C is short */
+  if (!lua_iscfunction(L, 2)) { /* C functions are short and need no delay */
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_pushvalue(L, 2);
     lua_pushvalue(L, -3);

@@ -1,4 +1,4 @@
-/* editor.c - libedit with a history file of our own, completion, bracketed paste and Ctrl-C. */
+/* editor.c - libedit with its own history file, completion, bracketed paste and Ctrl-C. */
 #include "shell/editor.h"
 
 #include <errno.h>
@@ -28,10 +28,10 @@ struct gb_editor {
   EditLine *el; /* NULL: not a terminal */
   History *history;
   const char *prompt;
-  /* malloc'ed: lines of a paste that wait to be joined with the edited one */
+  /* malloc'ed: pasted lines to be joined with the edited one */
   char *pasted;
   bool interrupted;
-  char file[4096]; /* of the history; "" = none */
+  char file[4096]; /* the history file; "" = none */
 };
 
 /* -- history */
@@ -61,7 +61,7 @@ static void enter (void *ud, const char *entry) {
 void gb_editor_remember (gb_editor *e, const char *entry) {
   if (e->el == NULL) return;
   enter(e->history, entry);
-  /* a full disk costs history, not the session */
+  /* ignored: a full disk loses history, not the session */
   if (e->file[0] != '\0') (void)gb_history_append(e->file, entry, NULL);
 }
 
@@ -79,8 +79,8 @@ static char *prompt_text (EditLine *el) {
 
 enum { GLANCE_MS = 50 };
 
-/* One byte; -1 on Ctrl-C or an error, 0 at the end. The flag is looked at between waits, too: a signal
-** that came while the line was being drawn interrupts no wait. */
+/* One byte; -1 on Ctrl-C or an error, 0 at the end. The flag is also polled between waits, since a signal
+** that arrives while the line is drawn interrupts no wait. */
 static int read_byte (EditLine *el, unsigned char *byte) {
   for (;;) {
     if (gb_interrupted()) {
@@ -133,7 +133,7 @@ static size_t common_prefix (lua_State *L, int list, lua_Integer n) {
   return common;
 }
 
-/* In columns below the line; the line is then drawn again. */
+/* Prints the names in columns below the line, then redraws the line. */
 static void show_candidates (lua_State *L, int list, lua_Integer n) {
   enum { MOST = 200, WIDE = 80 };
   size_t widest = 1;
@@ -154,8 +154,7 @@ static void show_candidates (lua_State *L, int list, lua_Integer n) {
   fflush(stdout);
 }
 
-/* A Ctrl-C that arrives while names are looked up may be answered there, by what was interrupted; it is
-** meant for the line all the same. */
+/* A Ctrl-C during the look-up of names may be consumed by the interrupted code; it ends the line too. */
 static unsigned char complete_key (EditLine *el, int ch) {
   (void)ch;
   const unsigned before = atomic_load(&gb_interrupt_count);
@@ -193,7 +192,7 @@ static unsigned char complete_key (EditLine *el, int ch) {
 #define PASTE_BEGIN "\033[200~"
 #define PASTE_END "\033[201~"
 
-/* The text up to the end mark, malloc'ed; NULL where there is none. Carriage returns become newlines. */
+/* The text up to the end mark, malloc'ed; NULL if there is no end mark. Carriage returns become newlines. */
 static char *read_paste (EditLine *el) {
   const size_t mark = strlen(PASTE_END);
   size_t n = 0, room = 1 << 12;
@@ -214,7 +213,8 @@ static char *read_paste (EditLine *el) {
   return text;
 }
 
-/* One line is inserted. Of several, all but the last wait, and the last is edited on a line of its own. */
+/* A single line is inserted. Of several lines all but the last are kept aside, and the last is edited on a
+** separate line. */
 static unsigned char paste_key (EditLine *el, int ch) {
   (void)ch;
   gb_editor *e = editor_of(el);
@@ -321,8 +321,8 @@ static gb_line read_edited (gb_editor *e, lua_State *L) {
   return GB_LINE_READ;
 }
 
-/* The edited line ended by a paste of several: shows them, and goes on reading the last. Joins all on the
-** stack. */
+/* The edited line was ended by a paste of several lines: prints them, continues reading the last, and joins
+** all on the stack. */
 static gb_line finish_paste (gb_editor *e, lua_State *L) {
   gb_line rc = GB_LINE_READ;
   while (rc == GB_LINE_READ && e->pasted != NULL) {

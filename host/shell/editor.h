@@ -14,8 +14,8 @@ typedef struct gb_editor gb_editor;
 gb_editor *gb_editor_push (lua_State *L);
 bool gb_editor_is_terminal (const gb_editor *e);
 
-/* Pushes a line without its newline (READ), or nothing. 'prompt' must live until the call returns. A
-** pasted text of several lines arrives as one: all but its last line is part of the result. */
+/* Pushes a line without its newline (READ), or nothing. 'prompt' must live until the call returns. Pasted
+** lines are returned as one result, newlines included. */
 gb_line gb_editor_read (gb_editor *e, lua_State *L, const char *prompt);
 
 /* Remembers an entry, several lines included, now and in the history file. */

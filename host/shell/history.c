@@ -1,4 +1,4 @@
-/* history.c - the file gets each entry when it is made, so that nothing is lost by a crash. */
+/* history.c - each entry is appended to the file at once, so a crash loses nothing. */
 #define _GNU_SOURCE
 #include "shell/history.h"
 
@@ -19,7 +19,7 @@ static void unescape (char *s) {
   *to = '\0';
 }
 
-/* Bytes of the character at s; 0: none that UTF-8 knows, or one that does something to a terminal. */
+/* Length of the UTF-8 character at s; 0: not valid UTF-8, or a control character. */
 static size_t character (const unsigned char *s) {
   if (s[0] < 0x80) return s[0] == '\t' || (s[0] >= 32 && s[0] != 127) ? 1 : 0;
   const size_t n = s[0] >= 0xC2 && s[0] < 0xE0   ? 2
@@ -56,7 +56,7 @@ static void give (char *text, size_t n, void (*take)(void *ud, const char *entry
   }
 }
 
-/* The last bytes of the file, from the beginning of a line, with room for a NUL. */
+/* The last bytes of the file from the beginning of a line, with room for a NUL. */
 static gb_status load (gb_infile *f, char **text, size_t *n, gb_error *err) {
   const size_t skip = f->size > GB_HISTORY_MOST ? f->size - GB_HISTORY_MOST / 2 : 0;
   if (skip > 0 && lseek(f->fd, (off_t)skip, SEEK_SET) < 0)
@@ -81,7 +81,7 @@ gb_status gb_history_read (const char *path, void (*take)(void *ud, const char *
   GB_TRY(gb_infile_open(path, &f, err));
   gb_status st = load(&f, &text, &n, err);
   gb_infile_close(&f);
-  /* else it stays long */
+  /* on failure the file stays long */
   if (st == GB_OK && f.size > GB_HISTORY_MOST) (void)gb_outfile_put(path, text, n, NULL);
   if (st == GB_OK) {
     text[n] = '\0';

@@ -12,13 +12,13 @@
 /* As lua_pcall, with tracebacks, and with Ctrl-C raising "interrupted" in the running code or core. */
 int lgb_call (lua_State *L, int nargs, int nresults);
 bool lgb_was_interrupted (void);          /* did the last failed lgb_call end by Ctrl-C? */
-void lgb_watch_interrupts (lua_State *L); /* from here on Ctrl-C is ours, also between calls */
-/* Ctrl-C is raised in this coroutine from now on; gives the one before */
+void lgb_watch_interrupts (lua_State *L); /* installs the handler: Ctrl-C is handled also between calls */
+/* Ctrl-C is raised in this coroutine from now on; returns the previous one */
 lua_State *lgb_now_runs (lua_State *co);
 
 /* coroutine.c */
-/* Lets Ctrl-C into what coroutine.resume, close and wrap run, and into handlers of xpcall: one for a
-** Ctrl-C is called after the function that it stopped has been left. */
+/* Makes coroutine.resume, close and wrap, and handlers of xpcall, interruptible. A handler of xpcall for a
+** Ctrl-C is called after the stopped function has been left. */
 void lgb_interruptible (lua_State *L);
 
 /* chunkload.c */
@@ -26,7 +26,7 @@ void lgb_interruptible (lua_State *L);
 void lgb_text_only (lua_State *L);
 
 /* repl.c */
-#define LGB_PRINT "gibbous.print" /* registry: the function print as the state began with it */
+#define LGB_PRINT "gibbous.print" /* registry: the original function print */
 void lgb_repl (lua_State *L);
 
 /* complete.c */

@@ -97,7 +97,7 @@ static int run_library (lua_State *L, const char *spec) {
   const int status = report(L, lgb_call(L, 1, 1));
   if (status != LUA_OK) return status;
   if (equals != NULL) lua_pushlstring(L, spec, (size_t)(equals - spec));
-  else lua_pushlstring(L, module, strcspn(module, "-")); /* a version suffix is no part of the name */
+  else lua_pushlstring(L, module, strcspn(module, "-")); /* the name without a version suffix */
   lua_insert(L, -2);
   lua_pushglobaltable(L);
   lua_insert(L, -3);
@@ -118,7 +118,7 @@ static int run_options (lua_State *L, char **argv, int first, int script) {
   return LUA_OK;
 }
 
-/* The global 'arg': the script at 0, its arguments from 1, what came before at negative positions. */
+/* The global 'arg': the script at 0, its arguments from 1, earlier words at negative positions. */
 static void set_arg (lua_State *L, int argc, char **argv, int script) {
   if (script == argc) script = 0;
   lua_createtable(L, argc > script ? argc - script - 1 : 0, script + 1);
@@ -129,7 +129,7 @@ static void set_arg (lua_State *L, int argc, char **argv, int script) {
   lua_setglobal(L, "arg");
 }
 
-/* What the global 'arg' holds now: -e and -l may have changed it. */
+/* Pushes the contents of 'arg' at this time: -e and -l may have changed it. */
 static int push_arguments (lua_State *L) {
   if (lua_getglobal(L, "arg") != LUA_TTABLE) luaL_error(L, "'arg' is not a table");
   const int table = lua_gettop(L), n = (int)luaL_len(L, table);
@@ -166,7 +166,7 @@ static bool is_command (const char *word) {
   return false;
 }
 
-/* The library says whether all is well. */
+/* The library's function returns true if all is well. */
 static int run_command (lua_State *L, const char *name) {
   if (strcmp(name, "version") == 0) return print_version(), LUA_OK;
   if (strcmp(name, "help") == 0) return usage(NULL), LUA_OK;
@@ -204,7 +204,7 @@ static int run_all (lua_State *L, int argc, char **argv) {
   open_libraries(L, c.ignore_environment);
   set_arg(L, argc, argv, c.script);
   lua_gc(L, LUA_GCRESTART);
-  lua_gc(L, LUA_GCINC, 0, 0, 0); /* the charge for tensors works in incremental mode only */
+  lua_gc(L, LUA_GCINC, 0, 0, 0); /* charging the collector for tensors needs incremental mode */
   if (!c.ignore_environment && run_init(L) != LUA_OK) return LUA_ERRRUN;
   if (c.script == 1 && c.script < argc && is_command(argv[1])) return run_command(L, argv[1]);
   if (run_options(L, argv, first, c.script) != LUA_OK) return LUA_ERRRUN;
@@ -219,7 +219,7 @@ static int protected_main (lua_State *L) {
   const int argc = (int)lua_tointeger(L, 1);
   char **argv = lua_touserdata(L, 2);
   luaL_checkversion(L);
-  lua_gc(L, LUA_GCSTOP); /* while the libraries are built */
+  lua_gc(L, LUA_GCSTOP); /* while the libraries are opened */
   lua_pushboolean(L, run_all(L, argc, argv) == LUA_OK);
   return 1;
 }

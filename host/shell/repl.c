@@ -1,5 +1,5 @@
-/* repl.c - the prompt: reads an entry until it is a complete chunk, runs it, prints what it gives.
-** Errors and Ctrl-C leave the session as it was before the entry. */
+/* repl.c - the prompt: reads an entry until it is a complete chunk, runs it, prints the results. Errors and
+** Ctrl-C end the entry, not the session. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 #define SLOW 0.05 /* seconds from which a command's time is shown */
 
-/* Was the chunk refused, message on top, only because it is not finished? */
+/* True if the chunk, message on top, was refused only because it is incomplete. */
 static bool is_incomplete (lua_State *L, int status) {
   if (status != LUA_ERRSYNTAX) return false;
   size_t n;
@@ -48,8 +48,8 @@ static int push_prompt (lua_State *L) {
 
 static void report_error (lua_State *L);
 
-/* Reads a line as gb_editor_read does. The prompt is the global 'name', or 'usual' where it is nil or has
-** no text. */
+/* Like gb_editor_read. The prompt is the global 'name', or 'usual' if that is nil or cannot be converted to a
+** string. */
 static gb_line read_line (gb_editor *e, lua_State *L, const char *name, const char *usual) {
   const int base = lua_gettop(L);
   if (lua_getglobal(L, name) != LUA_TNIL) {
@@ -63,8 +63,8 @@ static gb_line read_line (gb_editor *e, lua_State *L, const char *name, const ch
   return line;
 }
 
-/* Reads on while the text at 'entry' is unfinished; the whole text ends up there, what load_entry leaves
-** on top. */
+/* Reads more lines while the text at 'entry' is incomplete. Leaves the whole text there and the result of
+** load_entry on top. */
 static gb_line read_chunk (gb_editor *e, lua_State *L, int entry, int *status) {
   for (;;) {
     bool incomplete = false;
@@ -91,7 +91,7 @@ static void report_error (lua_State *L) {
   lua_pop(L, 2);
 }
 
-/* Has the script put another function in the place of print? */
+/* True if the script has replaced print. */
 static bool prints_itself (lua_State *L) {
   lua_getglobal(L, "print");
   lua_getfield(L, LUA_REGISTRYINDEX, LGB_PRINT);
@@ -109,8 +109,8 @@ static int call_print (lua_State *L) {
   return 0;
 }
 
-/* Prints each value at first..top, or lets the script's own print do it. A function of Lua so that a
-** failing __tostring is an error like any other. */
+/* Prints each value at first..top, or calls the script's own print. A Lua C function, so that a failing
+** __tostring raises an ordinary error. */
 static int print_values (lua_State *L) {
   if (prints_itself(L)) return call_print(L);
   const int n = lua_gettop(L);
@@ -164,7 +164,7 @@ static void run_chunk (gb_editor *e, lua_State *L, int base, bool silent) {
   if (seconds > SLOW && gb_editor_is_terminal(e)) printf("\033[90m[%.3g s]\033[0m\n", seconds);
 }
 
-/* "?name" and "name?": what the documentation says. */
+/* "?name" and "name?": prints the documentation. */
 static bool is_help (const char *text) { return text[0] == '?'; }
 
 static void show_help (lua_State *L, const char *text) {
@@ -208,7 +208,7 @@ static bool one_entry (gb_editor *e, lua_State *L) {
   return true;
 }
 
-/* The prompt knows 'gb'; a library that does not load leaves a plain Lua. */
+/* Sets the global 'gb'; if the library does not load, the prompt is a plain Lua. */
 static void preload (lua_State *L) {
   lua_getglobal(L, "require");
   lua_pushliteral(L, "gibbous");

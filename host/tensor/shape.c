@@ -1,4 +1,4 @@
-/* shape.c - products that cannot overflow silently, and broadcasting. */
+/* shape.c - checked products, and broadcasting. */
 #include "tensor/shape.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* tensor.h - refcounted storage under strided views. A gb_tensor is a value; what it refers to is counted. */
+/* tensor.h - refcounted storage under strided views. A gb_tensor is a value; its storage is counted. */
 #ifndef GB_TENSOR_TENSOR_H
 #define GB_TENSOR_TENSOR_H
 
@@ -10,7 +10,8 @@ typedef struct gb_storage {
   void *data; /* 64-byte aligned */
   size_t bytes;
   gb_ledger *ledger;
-  void (*release)(struct gb_storage *st); /* called before 'data' goes: what it refers to; NULL = nothing */
+  void (*release)(struct gb_storage
+                      *st); /* called before 'data' is freed, to release what it points to; NULL = nothing */
 } gb_storage;
 
 typedef struct gb_tensor {
@@ -33,8 +34,8 @@ void gb_strides_of (const gb_shape *s, ptrdiff_t stride[GB_MAXDIM]); /* row-majo
 /* Copies elements in index order between views of one shape, converting the dtype. */
 void gb_tensor_copy (const gb_tensor *dst, const gb_tensor *src);
 
-/* Hands the elements in index order, as they are stored, to 'take', in runs of GB_VISIT elements (the last
-** may be shorter) whatever the strides. Stops at the first failure of 'take' and gives it. */
+/* Passes the elements in index order, in their stored form, to 'take', in runs of GB_VISIT elements (the last
+** may be shorter), for any strides. Stops at the first failure of 'take' and returns it. */
 #define GB_VISIT 4096
 gb_status gb_tensor_visit (const gb_tensor *t, gb_status (*take)(void *ud, const void *p, size_t bytes),
                            void *ud);
