@@ -9,8 +9,8 @@
 
 static bool weak (const gb_node *n) { return (n->flags & GB_NODE_WEAK) != 0; }
 
-/* The dtype that weak nodes take: of the first node that is not weak; of weak ones alone the widest
-** parameter's, then the first number's. */
+/* The dtype that weak nodes adopt: that of the first node that is not weak; if all are weak, the widest
+** parameter's, else the first number's. */
 static gb_dtype common_dtype (int n, gb_node *const *in) {
   gb_dtype widest = GB_NDTYPES;
   for (int i = 0; i < n; i++)
@@ -40,7 +40,7 @@ gb_status gb_adopt (int n, gb_node *const *in, gb_node **out, gb_error *err) {
   return GB_OK;
 }
 
-/* op(in...) after adoption from input 'from' on. */
+/* op(in...) after dtype adoption among the inputs from 'from'. */
 static gb_status build_adopted (gb_op op, int n, gb_node *const *in, int from, const gb_attr *attr,
                                 gb_node **out, gb_error *err) {
   gb_node *few[4], **same = n <= 4 ? few : malloc((size_t)n * sizeof *same);
@@ -170,8 +170,8 @@ gb_status gb_pick (gb_node *a, int output, gb_node **out, gb_error *err) {
 
 /* -- a few along an axis */
 
-/* Output 0 is values, 1 positions. What is not there yet is turned so that the axis comes last: its
-** windows are then whole rows. */
+/* Output 0 is values, 1 positions. A lazy input is permuted so that the axis comes last: windows of it are
+** then whole rows. */
 gb_status gb_topk (gb_node *a, int axis, size_t k, bool largest, int output, gb_node **out, gb_error *err) {
   const int last = gb_node_shape(a)->ndim - 1;
   const bool turned = axis != last && a->nin > 0 && !gb_node_has_value(a);
@@ -187,7 +187,7 @@ gb_status gb_topk (gb_node *a, int axis, size_t k, bool largest, int output, gb_
 
 /* -- reductions */
 
-/* Counting what is true is a sum of f64 ones, which streams. */
+/* A count of true elements is a sum of f64 ones, which streams. */
 static gb_node *ones_where (gb_formula *e, gb_node *a) {
   return gb_ex_where(e, a, gb_ex_const(e, 1, GB_F64), gb_ex_const(e, 0, GB_F64));
 }

@@ -5,10 +5,10 @@
 
 #include "graph/node.h"
 
-/* out[i] = in[i], counted, brought to one dtype: GB_NODE_WEAK nodes adopt the dtype of the first that is
-** not. Numbers are made anew, parameters and what is made of them are cast. Where that is not possible the
-** inputs come back as they are, for the op's own rule to name them. Errors: EDTYPE: a number that is no
-** i64. */
+/* out[i] = in[i], counted, brought to one dtype: GB_NODE_WEAK nodes adopt the dtype of the first that is not.
+** Numbers are rebuilt in that dtype; parameters and expressions of them are cast. If this is impossible the
+** inputs are returned unchanged, so that the op's shape rule reports them. Errors: EDTYPE: a number that is
+** not an i64. */
 gb_status gb_adopt (int n, gb_node *const *in, gb_node **out, gb_error *err);
 
 gb_status gb_map1 (gb_op op, gb_node *a, gb_node **out, gb_error *err);
@@ -52,10 +52,11 @@ gb_status gb_sqdist (gb_node *x, gb_node *y, gb_node *w, gb_node **out, gb_error
 /* profile at u = c s; alpha NULL but for RQ. */
 gb_status gb_radial (gb_profile p, gb_node *s, gb_node *c, gb_node *alpha, gb_node **out, gb_error *err);
 
-/* linear algebra composites: one factorisation per matrix, shared by consing. A symmetric by structure is
-** factored by Cholesky, any other by LU. A_sym: SPD is the caller's promise (used by inv_quad and models).
-** With L = CHOLESKY(A): solve is SOLVE_CHOL(L, b), logdet is LOGDET(L), inv_quad is INV_QUAD(L, b), never
-** chains of TRISOLVE: their gradients go straight to A (g A^-1, -g alpha alpha'), not through the factor. */
+/* linear algebra composites: one factorisation per matrix, shared by consing. A matrix that is symmetric by
+** structure is factored by Cholesky, any other by LU. A_sym: the caller promises that A is positive definite
+** (inv_quad, models). With L = CHOLESKY(A): solve is SOLVE_CHOL(L, b), logdet is LOGDET(L), inv_quad is
+** INV_QUAD(L, b), never chains of TRISOLVE: their gradients go straight to A (g A^-1, -g alpha alpha'), not
+** through the factor. */
 gb_status gb_cholesky (gb_node *a, double jitter, gb_node **out, gb_error *err);
 gb_status gb_triangular_solve (gb_node *l, gb_node *b, bool upper, bool transposed, gb_node **out,
                                gb_error *err);

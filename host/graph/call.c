@@ -10,11 +10,11 @@ typedef struct entry {
   int number, refs;
 } entry;
 
-static entry **entries; /* each in its own block: what it is does not move while it runs */
+static entry **entries; /* each in its own block: an entry must not move while it runs */
 static size_t nentries, room;
 static int next_number;
 
-/* Where 'number' is or would be. */
+/* Index of 'number', or the index where it belongs. */
 static size_t find (int number) {
   size_t lo = 0, hi = nentries;
   while (lo < hi) {
@@ -31,7 +31,7 @@ static entry *entry_of (int number) {
 }
 
 int gb_call_register (const gb_call *c) {
-  for (size_t i = 0; i < nentries; i++) { /* two Lua states register the same */
+  for (size_t i = 0; i < nentries; i++) { /* two Lua states may register the same op */
     if (entries[i]->call.run != c->run || entries[i]->call.ud != c->ud) continue;
     entries[i]->refs++;
     return entries[i]->number;

@@ -1,7 +1,7 @@
 /* call.h - ops implemented above the plan (iterative solves, custom functions): the registry behind CALL.
 **
-** An entry lives as long as its owner or a node of its number counts it; numbers are never used again. The
-** registry is one for the process: whoever registers from several threads keeps them apart. */
+** An entry lives as long as its owner or a node of its number counts it; numbers are never used again. There
+** is one registry for the process; callers that register from several threads must serialise their calls. */
 #ifndef GB_GRAPH_CALL_H
 #define GB_GRAPH_CALL_H
 
@@ -9,33 +9,32 @@
 
 typedef struct gb_call {
   const char *name;
-  /* NULL: it does not say what it takes, and no plan has room for it. */
+  /* NULL: its bytes are unknown, and every plan that contains it is refused. */
   size_t (*scratch_bytes)(void *ud, const gb_opaque *o);
-  /* Inputs are tensors the callee may count and wrap in leaves; outputs are bound contiguous buffers to
-  ** fill. What it evaluates must come from 'scratch' (gb_ledger_lend), and other plans may be run
-  ** meanwhile. */
+  /* Inputs are tensors the callee may count and wrap in leaves; outputs are bound contiguous buffers to fill.
+  ** Evaluations inside must take their memory from 'scratch' (gb_ledger_lend); other plans may run during the
+  ** call. */
   gb_status (*run)(void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out,
                    void *scratch, gb_error *err);
   /* A gradient rule as in grad.h; NULL = not differentiable. */
   gb_status (*grad)(void *ud, gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,
                     gb_error *err);
-  /* Under vmap: all inputs and the result 'shape' have the batch axis in front; changes the attributes as
-  ** that needs. NULL = slice by slice. */
+  /* Under vmap: all inputs and the result 'shape' have the batch axis in front; adapts the attributes. NULL =
+  ** slice by slice. */
   gb_status (*batch)(void *ud, int nin, gb_node *const *in, const gb_shape *shape, gb_attr *attr,
                      gb_error *err);
-  void (*release)(void *ud); /* nothing counts the entry any more; NULL = nothing to do */
-  bool keeps;                /* its result is worth keeping for later plans, as a factor is */
-  unsigned map_axes; /* bit a: slices along axis a of all inputs and outputs may be done on their own */
-  /* For fewer of them 'o' has smaller shapes: changes its attributes as that needs. NULL = they serve any
-  ** number. */
+  void (*release)(void *ud); /* called when the last count of the entry goes; NULL = nothing to do */
+  bool keeps;                /* its result is worth caching for later plans, like a factor */
+  unsigned map_axes;         /* bit a: slices along axis a of all inputs and outputs are independent */
+  /* Adapts the attributes when 'o' has smaller shapes, for fewer slices. NULL = they serve any number. */
   void (*resize)(void *ud, gb_opaque *o);
   void *ud;
 } gb_call;
 
-/* Its number, for attr.i[0] of CALL, counted once; -1: no memory. The same function and data again are the
-** same entry. */
+/* Returns its number, for attr.i[0] of CALL, counted once; -1: no memory. Registering the same function and
+** data again returns the same entry. */
 int gb_call_register (const gb_call *c);
-const gb_call *gb_call_get (int number); /* NULL: unknown; valid while it is counted */
+const gb_call *gb_call_get (int number); /* NULL: unknown number; valid while it is counted */
 void gb_call_ref (int number);
 void gb_call_unref (int number);
 

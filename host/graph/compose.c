@@ -5,7 +5,7 @@
 #include "base/plain.h"
 #include "graph/formula.h"
 
-/* The axes of a mask in which 0 stands for all. */
+/* The axes of a mask; 0 means all. */
 static unsigned all_axes (const gb_node *a, unsigned axes) {
   return axes != 0 ? axes : (1u << gb_node_shape(a)->ndim) - 1;
 }
@@ -17,20 +17,20 @@ static double count_over (const gb_shape *s, unsigned axes) {
   return n;
 }
 
-/* The average of counts and truths is an f64. */
+/* The mean of integers and bools is f64. */
 static gb_node *as_float (gb_formula *e, gb_node *a) {
   if (gb_node_dtype(a) == GB_BOOL)
     return gb_ex_where(e, a, gb_ex_const(e, 1, GB_F64), gb_ex_const(e, 0, GB_F64));
   return gb_node_dtype(a) == GB_I64 ? gb_ex_cast(e, a, GB_F64) : a;
 }
 
-/* Sums of halves on the way to a moment or a norm are f32: those of f16 leave its range where the result
-** does not. */
+/* Sums of f16 and bf16 inside a moment or a norm are f32: a sum may leave the range of f16 although the
+** result does not. */
 static gb_node *wide (gb_formula *e, gb_node *a) {
   return gb_dtype_is_half(gb_node_dtype(a)) ? gb_ex_cast(e, a, GB_F32) : a;
 }
 
-/* 'y' in the type of 'a', where wide() took another. */
+/* 'y' in the type of 'a', if wide() chose another. */
 static gb_node *narrow (gb_formula *e, gb_node *y, const gb_node *a) {
   return gb_dtype_is_half(gb_node_dtype(a)) ? gb_ex_cast(e, y, gb_node_dtype(a)) : y;
 }
@@ -48,7 +48,7 @@ gb_status gb_mean (gb_node *a, unsigned axes, bool keepdim, gb_node **out, gb_er
   return gb_formula_take(&e, narrow(&e, mean(&e, wide(&e, a), all_axes(a, axes), keepdim), a), out);
 }
 
-/* Two passes: the squares are of differences from the mean, so a large mean costs no digits. */
+/* Two passes: squares of differences from the mean, so a large mean costs no digits. */
 static gb_node *variance (gb_formula *e, gb_node *a, unsigned axes, bool keepdim, double ddof) {
   const double n = count_over(gb_node_shape(a), axes) - ddof;
   gb_node *x = as_float(e, a);
@@ -73,7 +73,7 @@ static gb_node *power (gb_formula *e, gb_node *a, double p) {
   return gb_ex_map2(e, GB_OP_POW, a, gb_ex_like(e, p, a));
 }
 
-/* x^p for x >= 0; where x is 0 its gradient is 0, also for p < 1. */
+/* x^p for x >= 0; at x = 0 the gradient is 0, also for p < 1. */
 static gb_node *power_from_zero (gb_formula *e, gb_node *x, double p) {
   if (p >= 1) return power(e, x, p);
   gb_node *is_zero = gb_ex_map2(e, GB_OP_EQ, x, gb_ex_like(e, 0, x));
@@ -109,7 +109,7 @@ static gb_status axis_bit (const char *what, gb_node *a, int axis, unsigned *bit
   return GB_OK;
 }
 
-/* The largest of each row is taken out first, so that nothing overflows; it is a constant to the gradient. */
+/* Subtracts the largest of each row, so that nothing overflows; it is a constant to the gradient. */
 gb_status gb_softmax (gb_node *a, int axis, gb_node **out, gb_error *err) {
   unsigned bit = 0;
   GB_TRY(axis_bit("softmax", a, axis, &bit, err));
@@ -121,8 +121,8 @@ gb_status gb_softmax (gb_node *a, int axis, gb_node **out, gb_error *err) {
   return gb_formula_take(&e, gb_ex_div(&e, x, gb_ex_reduce(&e, GB_OP_SUM, x, bit, true)), out);
 }
 
-/* The same here, lest what is the same in a whole row round away what differs; an infinity is not taken
-** out. */
+/* Subtracts the largest of each row, so that a large common part does not round away the differences; an
+** infinite one is not subtracted. */
 gb_status gb_log_softmax (gb_node *a, int axis, gb_node **out, gb_error *err) {
   unsigned bit = 0;
   GB_TRY(axis_bit("log_softmax", a, axis, &bit, err));

@@ -1,8 +1,8 @@
 /* einsum.c - "ij,jk->ik" as diagonals, sums, products and matmuls, from left to right.
 **
-** A term is a node with one letter an axis. Two terms meet in a matmul where they share a letter that
-** nothing later needs, else in a broadcast product. Letters: a to z, A to Z. Without "->" the result has
-** the letters that occur once, in order. */
+** A term is a node with one letter an axis. Two terms become a matmul if they share a letter that no later
+** term needs, else a broadcast product. Letters: a to z, A to Z. Without "->" the result has the letters that
+** occur once, in order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,7 +160,7 @@ typedef struct letters {
 
 static void add (letters *l, char c) { l->at[l->n++] = c; }
 
-/* Letters of two terms by what becomes of them. */
+/* The letters of two terms, classified. */
 typedef struct parts {
   letters batch, left, right, inner;
 } parts;
@@ -200,7 +200,7 @@ static void as_matrix (gb_formula *e, const spec *s, term *t, const letters *bat
   t->node = gb_ex_reshape(e, t->node, &shape);
 }
 
-/* t with an axis for each letter of 'order', of size 1 where it has none. */
+/* t with an axis for each letter of 'order', of size 1 for letters it lacks. */
 static void spread (gb_formula *e, term *t, const letters *order) {
   char have[GB_MAXDIM + 1];
   int n = 0;
@@ -218,7 +218,7 @@ static letters joined (const letters *a, const letters *b, const letters *c) {
   return l;
 }
 
-/* a = a * b, summed over what nothing else needs. */
+/* a = a * b, summed over the letters that no other term needs. */
 static void merge (gb_formula *e, spec *s, term *a, term *b) {
   const parts p = divide(s, a, b);
   const letters all = joined(&p.batch, &p.left, &p.right);

@@ -1,4 +1,4 @@
-/* formula.h - writing formulas over nodes: a list of any length that owns every node made on the way, one
+/* formula.h - writing formulas over nodes: a list of any length that owns every intermediate node, and one
 ** sticky status. Private to graph/, for the canonicaliser and the gradient rules.
 **
 ** Every gb_ex_* takes borrowed nodes and returns a node the list owns, or NULL once anything has failed
@@ -23,7 +23,7 @@ typedef struct gb_formula {
 void gb_formula_init (gb_formula *e, gb_graph *g, gb_error *err);
 gb_node *gb_formula_hold (gb_formula *e, gb_node *n); /* takes over one count */
 void gb_formula_clear (gb_formula *e);                /* releases everything held */
-/* Counts 'n' into '*out' (NULL where failed), clears, and returns the status. */
+/* Counts 'n' into '*out' (NULL after a failure), clears, and returns the status. */
 gb_status gb_formula_take (gb_formula *e, gb_node *n, gb_node **out);
 
 gb_node *gb_ex_op (gb_formula *e, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
@@ -52,9 +52,9 @@ gb_node *gb_ex_cast (gb_formula *e, gb_node *a, gb_dtype t);
 
 /* start, start + step, ... as a vector of 'n' */
 gb_node *gb_ex_range (gb_formula *e, int64_t start, int64_t step, size_t n, gb_dtype t);
-/* a vector along an axis of what has ndim */
+/* a vector along an axis of a value with ndim axes */
 gb_node *gb_ex_along (gb_formula *e, gb_node *v, int axis, int ndim);
-/* (k) bool: which of k positions of a PUT along an axis of extent n stand in the end; joined.c */
+/* (k) bool: which of k values of a PUT along an axis of extent n remain; joined.c */
 gb_node *gb_ex_put_wins (gb_formula *e, gb_node *at, size_t n);
 
 static inline gb_node *gb_ex_add (gb_formula *e, gb_node *a, gb_node *b) {

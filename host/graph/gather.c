@@ -1,25 +1,28 @@
-/* gather.c - a part of an expression along an axis, taken where it is made. */
+/* gather.c - a part of an expression along an axis, computed from parts of its inputs. */
 #include "graph/gather.h"
 
 #include <math.h>
 
-enum { DEEPEST = 64, MOST = 256 }; /* what is deeper is taken from, and so is an expression of more nodes */
+enum {
+  DEEPEST = 64,
+  MOST = 256
+}; /* deeper expressions, or those of more nodes, are gathered from as a whole */
 
 typedef enum part {
   POSITIONS, /* at positions 'at' */
-  RUN,       /* from 'start' on, 'extent' of them */
+  RUN,       /* 'extent' entries from 'start' */
   ALL
 } part;
 
-/* What is taken, with what was taken already: an expression is a graph, not a tree. */
+/* One gather, with the results for nodes already visited: an expression is a graph, not a tree. */
 typedef struct gather {
   part part;
   gb_node *at;
-  gb_node *joint, *instead; /* a PUT along the axis and what is taken in place of its part; NULL: none */
+  gb_node *joint, *instead; /* a PUT along the axis and its replacement; NULL: none */
   size_t start, extent;
-  bool counts;               /* nothing is built, elements that would be taken from are counted */
-  double elements, gathered; /* how many they are, and would be then */
-  gb_node *found;            /* of a count: the first CAT or PUT along the axis that is met */
+  bool counts;               /* count the elements that would be gathered from; build nothing */
+  double elements, gathered; /* elements of the sources now, and after the gather */
+  gb_node *found;            /* when counting: the first CAT or PUT found along the axis */
   struct {
     gb_node *x, *out;
     int axis;
@@ -30,7 +33,7 @@ typedef struct gather {
 
 static gb_status take (gather *g, gb_node *x, int axis, int depth, gb_node **out);
 
-/* The op again over inputs, each taken along its own axis, or as it is where that is -1. */
+/* Rebuilds the op over inputs, each gathered along its own axis; -1: unchanged. */
 static gb_status again (gather *g, gb_node *x, const int *axis, const gb_shape *shape, int depth,
                         gb_node **out) {
   gb_node *in[8] = {NULL};
@@ -48,13 +51,13 @@ static gb_status again (gather *g, gb_node *x, const int *axis, const gb_shape *
   return st;
 }
 
-/* Where axis 'axis' of a broadcast result lies in an input, -1: it is broadcast there. */
+/* The axis of an input that is axis 'axis' of the broadcast result; -1: the input is broadcast along it. */
 static int aligned (const gb_node *x, int axis, const gb_node *in) {
   const int a = axis - (gb_node_shape(x)->ndim - gb_node_shape(in)->ndim);
-  return a < 0 ? -1 : a; /* an extent of 1 is taken as it is */
+  return a < 0 ? -1 : a; /* an axis of extent 1 stays unchanged */
 }
 
-/* [row = column] of a unit matrix, some rows (or columns) of it. */
+/* Some rows (or columns) of a unit matrix: [row = column]. */
 static gb_status take_unit (gb_node *x, int axis, gb_node *at, gb_node **out, gb_error *err) {
   gb_node *range = NULL, *left = NULL, *right = NULL, *same = NULL, *one = NULL, *zero = NULL;
   const gb_shape s = gb_shape_of(1, (size_t[]){gb_node_shape(x)->dim[1 - axis]});
@@ -79,7 +82,7 @@ static int before_reduction (const gb_node *x, int axis) {
   return -1;
 }
 
-/* The axis of the only input of a view, -1 where it is not one axis. */
+/* The corresponding axis of a view's input; -1 if it is not one axis. */
 static int before_view (const gb_node *x, int axis) {
   const int at = (int)x->attr.i[0];
   switch (x->op) {
@@ -92,8 +95,8 @@ static int before_view (const gb_node *x, int axis) {
   }
 }
 
-/* Axes of the inputs of an op that can be taken apart along 'axis'; false: it cannot. 'sums': reductions
-** and contractions, too. */
+/* The axes of the inputs along which an op separates when its result is gathered along 'axis'; false: it does
+** not. 'sums': also reductions and contractions. */
 static bool inwards (const gb_node *x, int axis, bool sums, int *of) {
   const gb_kind kind = gb_ops[x->op].kind;
   const int ndim = gb_node_shape(x)->ndim;
@@ -143,7 +146,7 @@ static gb_status take_from (gather *g, gb_node *x, int axis, gb_node **out) {
   return GB_OK;
 }
 
-/* From values that are joined, or of which some are put, along the axis itself. */
+/* From CAT or PUT along the axis itself. */
 static gb_status take_joined (gather *g, gb_node *x, int axis, gb_node **out) {
   if (g->counts && g->found == NULL) g->found = x;
   if (!g->counts && x == g->joint) {

@@ -1,4 +1,4 @@
-/* intern.c - an open-addressed set of strings; nothing is ever taken out. */
+/* intern.c - an open-addressed set of strings without removal. */
 #include "graph/intern.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ void gb_interned_free (gb_interned *t) {
   free(t);
 }
 
-/* The slot that holds 'text', or the free one where it belongs. */
+/* The slot that holds 'text', or the free slot for it. */
 static char **find (char **slot, size_t nslots, const char *text) {
   size_t i = (size_t)gb_hash_bytes(0, text, strlen(text));
   for (;; i++) {

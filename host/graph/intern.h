@@ -6,7 +6,7 @@ typedef struct gb_interned gb_interned;
 
 gb_interned *gb_interned_new (void);    /* NULL: no memory */
 void gb_interned_free (gb_interned *t); /* NULL is fine */
-/* "" where there is no memory for a new string. */
+/* "" if there is no memory for a new string. */
 const char *gb_interned_get (gb_interned *t, const char *text);
 
 #endif

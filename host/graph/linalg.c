@@ -23,7 +23,7 @@ gb_status gb_triangular_solve (gb_node *l, gb_node *b, bool upper, bool transpos
   return st;
 }
 
-/* What does not fit is said of A and b, not of a factor. */
+/* Shape errors name A and b, not a factor. */
 static gb_status check_solve (const char *what, gb_node *a, gb_node *b, gb_error *err) {
   const gb_shape *s = gb_node_shape(a), *t = gb_node_shape(b);
   char ta[GB_NODE_TEXT], tb[GB_NODE_TEXT];
@@ -67,8 +67,8 @@ gb_status gb_inv_quad (gb_node *a, gb_node *b, gb_node **out, gb_error *err) {
   return gb_formula_take(&e, x, out);
 }
 
-/* min |A x - b| for A (n, m) of full column rank, n >= m: x = R^-1 Q' b. A matrix of less rank is
-** an error when it is computed. */
+/* min |A x - b| for A (n, m) of full column rank, n >= m: x = R^-1 Q' b. A matrix of lower rank is an error
+** when it is evaluated. */
 gb_status gb_lstsq (gb_node *a, gb_node *b, gb_node **out, gb_error *err) {
   const gb_shape *s = gb_node_shape(a), *t = gb_node_shape(b);
   char ta[GB_NODE_TEXT], tb[GB_NODE_TEXT];

@@ -1,11 +1,11 @@
 /* node.c - nodes, the cons table that makes equal expressions one node, and iterative release.
 **
-** The table holds no counts: a node leaves it when its last count goes. A key is op, attributes, shape,
-** dtype and the serials of the inputs; serials are never reused, so a key can only be met again while its
-** inputs live. A node whose history has ended is not met: what an expression is must not change with the
-** values that happen to exist, so it is built again, with its inputs, and takes the value. Leaves are
-** keyed by the view of their storage, which they hold a count on. Parameters, gradient leaves,
-** placeholders, traced slices, lent and held values are in the table under keys that no look-up asks for. */
+** The table holds no counts: a node leaves it when its last count goes. A key is op, attributes, shape, dtype
+** and the serials of the inputs; serials are never reused, so a key can only be met again while its inputs
+** live. A node without its history is never returned by a look-up: an expression must not depend on which
+** values exist. It is built again, with its inputs, and takes over the value. Leaves are keyed by the view of
+** their storage, which they hold a count on. Parameters, gradient leaves, placeholders, traced slices, lent
+** and held values are in the table under keys that no look-up uses. */
 #include "graph/node.h"
 
 #include <assert.h>
@@ -57,7 +57,8 @@ void gb_node_set_name (gb_node *n, const char *name) {
 
 char *gb_node_text (const gb_node *n, char buf[GB_NODE_TEXT]) {
   char shape[GB_SHAPE_TEXT];
-  if (n->op == GB_OP_CONST && *n->name == '\0') { /* one node wherever a number is written: it has no line */
+  if (n->op == GB_OP_CONST &&
+      *n->name == '\0') { /* a number is one node for all script lines, so it has no line */
     if (gb_node_dtype(n) == GB_I64) snprintf(buf, GB_NODE_TEXT, "the number %" PRId64, n->attr.i[0]);
     else snprintf(buf, GB_NODE_TEXT, "the number %.17g", gb_plain(n->attr.f[0]));
     return buf;
@@ -72,7 +73,7 @@ char *gb_node_text (const gb_node *n, char buf[GB_NODE_TEXT]) {
 static void table_grow (gb_graph *g) {
   const size_t n = 2 * g->nbuckets;
   gb_node **bucket = calloc(n, sizeof *bucket);
-  if (bucket == NULL) return; /* longer chains are still right */
+  if (bucket == NULL) return; /* longer chains are slower but correct */
   for (size_t i = 0; i < g->nbuckets; i++)
     for (gb_node *c = g->bucket[i], *next; c != NULL; c = next) {
       next = c->chain;
@@ -127,7 +128,7 @@ static bool same_key (const gb_node *n, gb_op op, int nin, gb_node *const *in, c
 
 static bool has_ended (const gb_node *n) { return n->ndropped > 0 || (n->flags & GB_NODE_ENDED) != 0; }
 
-/* Where NULL is returned, '*ended' is an equal node whose history has ended, or NULL. */
+/* If NULL is returned, '*ended' is an equal node whose history has ended, or NULL. */
 static gb_node *table_find (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_node *const *in,
                             const gb_attr *attr, const gb_value *v, gb_node **ended) {
   *ended = NULL;
@@ -139,7 +140,7 @@ static gb_node *table_find (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_no
   return NULL;
 }
 
-/* Leaves and numbers are no results. */
+/* Leaves and numbers are not results. */
 static bool is_result (const gb_node *n) {
   return n->op != GB_OP_LEAF && n->op != GB_OP_CONST && gb_node_has_value(n);
 }
@@ -193,7 +194,7 @@ static void forget_promise (gb_node *n) {
   if (n->in[0] == NULL && g->broken != NULL) g->broken(g->broken_ud, n->serial);
 }
 
-/* Releases the nodes linked from 'dead' by 'chain', all of which have left the table, and what only they
+/* Releases the nodes linked from 'dead' by 'chain', which have left the table, and all nodes that only they
 ** held. */
 static void release (gb_node *dead) {
   while (dead != NULL) {
@@ -253,7 +254,7 @@ void gb_node_drop_inputs (gb_node *n) {
   else if (gb_op_is_random(n->op)) n->flags |= GB_NODE_ENDED;
 }
 
-/* Inputs first: 'gone' is what cannot be computed any more. */
+/* Inputs first; 'gone' marks nodes that can no longer be computed. */
 static void end_at_values (gb_node *const *order, size_t count, bool *gone) {
   for (size_t i = 0; i < count; i++) gb_node_ref(order[i]);
   for (size_t i = 0; i < count; i++) {
@@ -320,7 +321,7 @@ static gb_status make (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_node *c
   return GB_OK;
 }
 
-/* A growing factor is no array. */
+/* A growing factor is not an array: only ops on a lower factor take it. */
 static gb_status check_grown (gb_op op, int nin, gb_node *const *in, const gb_attr *a, gb_error *err) {
   const bool lower = op == GB_OP_TRISOLVE && a->i[0] == 0;
   const bool takes = lower || op == GB_OP_SOLVE_CHOL || op == GB_OP_LOGDET || op == GB_OP_INV_QUAD;
@@ -338,7 +339,7 @@ gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, con
   gb_value v[GB_MAX_OUTPUTS] = {0};
   GB_TRY(gb_shape_infer(op, nin, in, &a, shape, dtype, v, err));
   const uint64_t hash = hash_key(op, nin, in, &a, v);
-  /* What a trace draws is not what was drawn before it: vmap tells them apart by age. */
+  /* Random nodes of a trace are not merged with earlier ones: vmap distinguishes them by serial. */
   gb_node *ended = NULL, *found = NULL;
   if (g->tracing == 0 || !gb_op_is_random(op)) found = table_find(g, hash, op, nin, in, &a, v, &ended);
   if (found != NULL) {
@@ -450,7 +451,7 @@ gb_status gb_node_hold (gb_node *like, const gb_tensor *value, unsigned flags, g
   }
   if (gb_ops[like->op].kind == GB_KIND_OPAQUE && like->nout == 1)
     return held(like->op, &like->attr, like->nin, like->in, value, flags, like, out, err);
-  gb_node *in[] = {NULL, like, NULL}; /* no op that the canonicaliser would look into */
+  gb_node *in[] = {NULL, like, NULL}; /* WITH_SLOPE is opaque to the canonicaliser */
   gb_status st = gb_node_leaf(g, value, 0, like->name, &in[0], err);
   if (st == GB_OK) st = gb_node_const(g, 1, value->dtype, &in[2], err);
   if (st == GB_OK) st = held(GB_OP_WITH_SLOPE, &(gb_attr){0}, 3, in, value, flags, like, out, err);

@@ -1,9 +1,9 @@
 /* node.h - the lazy, hash-consed expression graph.
 **
-** A node is immutable once built, but for its memoised value. Shapes and dtypes are checked when it is
-** built; values are computed when observed (plan/plan.h). Nodes are counted; a graph belongs to one
-** thread. All walks and releases are iterative: an expression a million nodes deep neither overflows a
-** stack nor leaks. */
+** A node is immutable once built, except for its memoised value. Shapes and dtypes are checked when it is
+** built; values are computed when observed (plan/plan.h). Nodes are counted; a graph belongs to one thread.
+** All walks and releases are iterative: an expression a million nodes deep neither overflows a stack nor
+** leaks. */
 #ifndef GB_GRAPH_NODE_H
 #define GB_GRAPH_NODE_H
 
@@ -22,22 +22,23 @@ enum {
   GB_NODE_PLACEHOLDER = 8, /* leaf without a value: gb.empty, solver states; bound when a plan runs */
   GB_NODE_TRACED = 16,     /* leaf standing for one slice inside vmap: observing it is an error */
   GB_NODE_SYMMETRIC = 32,  /* square in the last two axes and symmetric by structure, up to rounding */
-  GB_NODE_WEAK = 64,       /* a number, a parameter, or of these alone: adopts the dtype of what it meets */
-  /* PARAM leaf whose parameter has moved on: nothing that depends on it is worth caching */
+  GB_NODE_WEAK =
+      64, /* a number, a parameter, or an expression of these alone: adopts the dtype of the other operand */
+  /* PARAM leaf whose parameter has a newer version: values that depend on it are not cached */
   GB_NODE_STALE = 128,
-  GB_NODE_LENT = 256, /* leaf whose value is taken back when a call is over; never merged */
+  GB_NODE_LENT = 256, /* leaf whose value is taken back at the end of a call; never merged */
   /* its value, of a leaf or held, is a factor that grows (program/appendable.h): input 0 of lower
   ** triangular ops only */
   GB_NODE_GROWN = 512,
-  /* its value was given by gb_node_hold: a leaf to all that computes, its op to gradients; never merged */
+  /* its value was given by gb_node_hold: a leaf to evaluation, its op to gradients; never merged */
   GB_NODE_HELD = 1024,
-  /* leaf that stands for an expression which is built when it is looked at (gb_node_promise); never merged */
+  /* leaf that stands for an expression which is built when it is observed (gb_node_promise); never merged */
   GB_NODE_PROMISE = 2048,
-  /* random, and its value is all there is (gb_node_drop_inputs): a leaf to all that computes */
+  /* random, and only its value exists (gb_node_drop_inputs): a leaf to evaluation */
   GB_NODE_ENDED = 4096,
-  /* a CAT or PUT of what streams, or made of one by what is elementwise and by views */
+  /* a CAT or PUT of values that stream, or an expression of one by elementwise ops and views */
   GB_NODE_JOINED = 8192,
-  /* computed by a measurement that is over: never merged with what is built afterwards */
+  /* computed during a measurement that has ended: never merged with later nodes */
   GB_NODE_MEASURED = 16384
 };
 
@@ -45,8 +46,8 @@ typedef struct gb_value { /* one output of a node */
   gb_dtype dtype;
   gb_shape shape;
   gb_tensor tensor;    /* storage NULL = not computed */
-  uint64_t arithmetic; /* how the value was computed, by plan/ */
-  uint64_t made_by;    /* serial of the equal node whose value this is; 0: its own */
+  uint64_t arithmetic; /* signature of the arithmetic that computed the value (plan/) */
+  uint64_t made_by;    /* serial of the equal node that computed this value; 0: this node */
 } gb_value;
 
 struct gb_node {
@@ -63,9 +64,9 @@ struct gb_node {
   const char *where; /* interned "script.lua:12" of the first line that built it; "" unknown */
   const char *name;  /* interned variable or parameter name, "" none; the first given stays */
   gb_node *chain;    /* cons table bucket */
-  uint64_t mark;     /* owned by the walk in progress: gb_graph.walk when visited */
+  uint64_t mark;     /* for the walk in progress: equals gb_graph.walk when visited */
   size_t index;      /* scratch of the walk in progress */
-  int ndropped;      /* inputs given up by gb_node_drop_inputs: their serials lie in 'in', as bits */
+  int ndropped;      /* inputs released by gb_node_drop_inputs: 'in' then holds their serials, as bits */
   gb_value *out;     /* nout of them */
   gb_node **in;      /* nin of them, counted; 'out' and 'in' lie in the node's own block */
 };
@@ -90,19 +91,20 @@ struct gb_graph {
   struct gb_plan_cache *plans; /* owned by plan/ */
   void (*free_plans)(struct gb_plan_cache *);
   int tracing; /* > 0 inside vmap or a traced kernel */
-  /* > 0 while something is measured (plan/run/measure.c): older nodes are not found, and keep inputs */
+  /* > 0 during a measurement (plan/run/measure.c): older nodes are not found, and keep their inputs */
   uint64_t measured_from;
-  size_t nlent;                              /* LENT leaves there are */
-  size_t npromises;                          /* PROMISE leaves there are */
-  void (*broken)(void *ud, uint64_t serial); /* one that nobody kept is released; raises nothing */
+  size_t nlent;     /* number of LENT leaves */
+  size_t npromises; /* number of PROMISE leaves */
+  void (*broken)(void *ud,
+                 uint64_t serial); /* called when a promise is released that was never kept; must not raise */
   void *broken_ud;
   uint64_t calling; /* serial of the CALL that is running, and the line that built it */
   const char *calling_where;
 };
 
 gb_status gb_graph_new (gb_device *dev, gb_graph **out, gb_error *err);
-void gb_graph_free (gb_graph *g);                            /* every node must be released before */
-const char *gb_graph_intern (gb_graph *g, const char *text); /* "" for NULL and where there is no memory */
+void gb_graph_free (gb_graph *g);                            /* all nodes must have been released */
+const char *gb_graph_intern (gb_graph *g, const char *text); /* "" for NULL and without memory */
 
 static inline gb_node *gb_node_ref (gb_node *n) {
   n->refs++;
@@ -110,17 +112,16 @@ static inline gb_node *gb_node_ref (gb_node *n) {
 }
 void gb_node_unref (gb_node *n); /* NULL is fine; iterative */
 
-/* Gives up the inputs of a node that has all its values, unless NEEDS_GRAD: nin becomes 0. The node stays
-** in the cons table under its old key: the same expression built again over the same inputs is a node of
-** its own, with these inputs and the value. The value is now all there is, and must not be evicted. */
+/* Gives up the inputs of a node that has all its values, unless NEEDS_GRAD: nin becomes 0. The node stays in
+** the cons table under its old key: the same expression built again over the same inputs becomes a new node
+** with these inputs and the value. The dropped node has only its value, which must not be evicted. */
 void gb_node_drop_inputs (gb_node *n);
 
-/* Below the roots, what has a value but was made of a lent leaf that is taken back ends there: its inputs
-** go, whether or not a gradient may ask for them, since none could pass. Errors: ENOMEM. */
+/* Below the roots, nodes that have a value and depend on a lent leaf whose value is taken back lose their
+** inputs, also where a gradient could ask for them, since it could not pass. Errors: ENOMEM. */
 gb_status gb_graph_end_lent (gb_graph *g, size_t nroots, gb_node *const *roots, gb_error *err);
 
-/* What was built from serial 'from' on and has a value becomes MEASURED: the same expression built again
-** is a new node. */
+/* Nodes with serial >= 'from' and a value become MEASURED: the same expression built again is a new node. */
 void gb_graph_end_measured (gb_graph *g, uint64_t from);
 
 /* Gives a node its name unless it has one. 'name' is copied. */
@@ -130,10 +131,10 @@ void gb_node_set_name (gb_node *n, const char *name);
 #define GB_NODE_TEXT 256
 char *gb_node_text (const gb_node *n, char buf[GB_NODE_TEXT]);
 
-/* Builds op(in...) with attr, or returns the existing equal node that has its inputs, or what the
-** canonicaliser (canon.h) makes of it. Inputs are borrowed; the result is counted. 'shape'/'dtype' only
-** for ops with shape rule 'given' or 'reshape', 'expand', 'cast'; else NULL/ignored. Errors: ESHAPE and
-** EDTYPE name both shapes, the inputs' names and lines. */
+/* Builds op(in...) with attr, or returns the existing equal node that has its inputs, or the canonicaliser's
+** equal form (canon.h). Inputs are borrowed; the result is counted. 'shape'/'dtype' only for ops with shape
+** rule 'given' or 'reshape', 'expand', 'cast'; else NULL/ignored. Errors: ESHAPE and EDTYPE name both shapes,
+** the inputs' names and lines. */
 gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
                          const gb_shape *shape, gb_dtype dtype, gb_node **out, gb_error *err);
 
@@ -148,24 +149,24 @@ gb_status gb_node_const_as (const gb_node *number, gb_dtype t, gb_node **out, gb
 gb_status gb_node_placeholder (gb_graph *g, const gb_shape *s, gb_dtype t, const char *name, gb_node **out,
                                gb_error *err);
 
-/* 'like', whose value is known: 'value', borrowed and counted, of its shape and dtype. Nothing computes it
-** again or looks below it, but gradients pass through it as through 'like'. Of an opaque op it is a node
-** of the same op and inputs, so that gradient rules find the value too; of another 'like' with a slope of
-** 1. Where no gradient can ask for 'like' it is a leaf. flags: GROWN or 0. Errors: ESHAPE, EDTYPE, ENOMEM. */
+/* 'like' with a known value: 'value', borrowed and counted, of its shape and dtype. Evaluation neither
+** computes it again nor walks below it; gradients pass through it as through 'like'. Of an opaque op it is a
+** node of the same op and inputs, so that gradient rules find the value too; of another 'like' with a slope
+** of 1. If no gradient can ask for 'like' it is a leaf. flags: GROWN or 0. Errors: ESHAPE, EDTYPE, ENOMEM. */
 gb_status gb_node_hold (gb_node *like, const gb_tensor *value, unsigned flags, gb_node **out, gb_error *err);
 /* The held node n over other inputs, which have the same values. */
 gb_status gb_node_hold_again (const gb_node *n, gb_node *const *in, gb_node **out, gb_error *err);
 
-/* A leaf of this shape and dtype that stands for an expression nobody has built yet: gradients may pass
-** through it, and nothing can be computed from it before it is kept. */
+/* A leaf of this shape and dtype that stands for an expression not built yet: gradients may pass through it,
+** but nothing can be computed from it before it is kept. */
 gb_status gb_node_promise (gb_graph *g, const gb_shape *s, gb_dtype t, gb_node **out, gb_error *err);
-/* 'promise' stands for y from now on, of its shape and dtype, which is counted; y is not made of it.
+/* 'promise' stands for y from now on; y is counted, has its shape and dtype, and does not depend on it.
 ** Errors: ESHAPE, EDTYPE. */
 gb_status gb_node_keep (gb_node *promise, gb_node *y, gb_error *err);
-gb_node *gb_node_kept (const gb_node *promise); /* what it stands for, borrowed; NULL: not kept yet */
+gb_node *gb_node_kept (const gb_node *promise); /* its expression, borrowed; NULL: not kept yet */
 
-/* Gives n, which has none, the values of another node of the same outputs that lasts as long as they are
-** asked for: no caches. */
+/* Gives n, which has no values, those of another node with the same outputs. They must be pinned, not
+** caches. */
 void gb_node_take_values (gb_node *n, const gb_node *from);
 
 /* shape_rules.c: fills n->out[].shape/dtype and nout from op, attr, inputs. */
@@ -178,17 +179,17 @@ gb_status gb_canon (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb
                     gb_error *err);
 
 /* Topological order of what is below the roots, inputs first. Caller frees '*order' with free(). Nodes are
-** borrowed. n->index = position; that of an input which the walk leaves out means nothing. */
+** borrowed. n->index = position; undefined for inputs that the walk omits. */
 typedef enum gb_walk {
-  GB_WALK_ALL,    /* everything, also what only gradients ask for */
-  GB_WALK_READ,   /* what values are made of (gb_node_reads) */
-  GB_WALK_UNKNOWN /* of these, what is not below a value that exists */
+  GB_WALK_ALL,    /* everything, also inputs that only gradients read */
+  GB_WALK_READ,   /* inputs that values depend on (gb_node_reads) */
+  GB_WALK_UNKNOWN /* of these, nodes that are not below an existing value */
 } gb_walk;
 gb_status gb_graph_order (gb_graph *g, size_t nroots, gb_node *const *roots, gb_walk walk, gb_node ***order,
                           size_t *count, gb_error *err);
 
-/* How many of its inputs, from the first on, the value of a node is made of; the others concern gradients
-** alone. A held value is made of nothing. */
+/* The number of leading inputs that the value of a node depends on; the others serve gradients alone. 0 for a
+** held value. */
 static inline int gb_node_reads (const gb_node *n) {
   if ((n->flags & GB_NODE_HELD) != 0) return 0;
   return n->op == GB_OP_WITH_SLOPE && n->nin > 0 ? 1 : n->nin;

@@ -51,7 +51,7 @@ gb_status gb_graph_order (gb_graph *g, size_t nroots, gb_node *const *roots, gb_
   g->walk++;
   for (size_t i = 0; i < nroots && ok; i++) ok = visit(g, roots[i], walk, &stack, &sorted);
   if (ok && sorted.at == NULL)
-    ok = (sorted.at = malloc(sizeof *sorted.at)) != NULL; /* no roots: still an array */
+    ok = (sorted.at = malloc(sizeof *sorted.at)) != NULL; /* allocate an array also without roots */
   free(stack.at);
   if (!ok) {
     free(sorted.at);

@@ -1,9 +1,7 @@
-/* shape_rules.c - what every op makes of its inputs' shapes and dtypes, and what it says when they do not
-** fit.
+/* shape_rules.c - the shape and dtype of every op's result, and the errors if its inputs do not fit.
 **
-** A rule also puts the attributes into their one normal form: axes count from 0, entries without meaning
-** are 0. Texts name the op, what is wrong, and each input by name, shape and line; axes are counted from 1
-** as users count. */
+** A rule also normalises the attributes: axes count from 0, unused entries are 0. Texts name the op, what is
+** wrong, and each input by name, shape and line; axes are counted from 1 as users count. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +24,7 @@ typedef struct rule {
 #define LISTED 4 /* inputs named in a text */
 #define LIST_TEXT ((LISTED + 1) * (GB_NODE_TEXT + 8))
 
-/* "X 500x3 (a.lua:1), w 4 (a.lua:2)", with dtypes in front of the shapes where 'dtypes'. */
+/* "X 500x3 (a.lua:1), w 4 (a.lua:2)", with dtypes before the shapes if 'dtypes'. */
 static char *list_inputs (const rule *r, bool dtypes, char buf[LIST_TEXT]) {
   char text[GB_NODE_TEXT];
   size_t used = 0;
@@ -180,7 +178,7 @@ static gb_status shape_given (const rule *r) {
 
 /* -- elementwise */
 
-/* Ops that i64 has too; the others need floats. */
+/* Ops defined for i64 too; the others need floats. */
 static bool is_integral (gb_op op) {
   switch (op) {
     case GB_OP_NEG:

@@ -4,7 +4,7 @@
 #include "graph/grad/grad.h"
 #include "graph/grad/sorted.h"
 
-/* n over inputs that stand for those it has. A held value stays one, whatever it was made of. */
+/* Rebuilds n over replaced inputs. A held value stays held. */
 static gb_status build_again (gb_node *n, gb_node *const *in, bool same, gb_node **out, gb_error *err) {
   if (same && (n->flags & GB_NODE_HELD) != 0) return gb_node_hold_again(n, in, out, err);
   GB_TRY(gb_node_build(n->graph, n->op, n->nin, in, &n->attr, gb_node_shape(n), gb_node_dtype(n), out, err));
@@ -12,8 +12,8 @@ static gb_status build_again (gb_node *n, gb_node *const *in, bool same, gb_node
   return GB_OK;
 }
 
-/* The node again over the rebuilt inputs; 'now' by position, NULL where a node stays as it is. same: of
-** the same values. */
+/* Rebuilds the node over the rebuilt inputs; 'now' by position, NULL for unchanged nodes. same: the values
+** are equal. */
 static gb_status rebuild (const gb_sorted *s, gb_node *const *now, gb_node *n, bool same, gb_node **out,
                           gb_error *err) {
   bool changed = false;
@@ -69,7 +69,7 @@ gb_status gb_substitute (gb_node *y, size_t n, gb_node *const *from, gb_node *co
 
 static gb_node *kept (const gb_node *n) { return (n->flags & GB_NODE_PROMISE) != 0 ? gb_node_kept(n) : NULL; }
 
-/* One round: what a promise stands for may be made of others. */
+/* One round: the expression of a promise may contain other promises. */
 static gb_status redeem_once (gb_node *y, gb_node **out, bool *changed, gb_error *err) {
   gb_sorted s;
   GB_TRY(gb_sorted_below(y->graph, 1, &y, &s, err));

@@ -1,13 +1,12 @@
 /* views.c - views of views, and ops that change nothing.
 **
-** Every way of writing one composition of unsqueeze, squeeze, permute, expand, slice and reshape should be
-** one node, so that what recognises kernels sees few forms. Rules rest on structure alone. The normal
-** forms:
-**  - of adjacent axes of size 1 the first is the one added or dropped;
-**  - unsqueezes are outside squeezes; unsqueezes never descend outwards by axis, squeezes never ascend;
+** Equal compositions of unsqueeze, squeeze, permute, expand, slice and reshape become one node, so that the
+** rules for kernels see few forms. Rules rest on structure alone. The normal forms:
+**  - of adjacent axes of size 1 the first is added or dropped;
+**  - unsqueezes are outside squeezes; outwards, the axes of unsqueezes never descend and those of
+**    squeezes never ascend;
 **  - a reshape or permute that only moves axes of size 1 is squeezes, then unsqueezes;
-**  - reshapes and expands look through the views they swallow; slices ascend outwards by axis, one an
-**    axis.
+**  - reshapes and expands absorb the views they make redundant; slices ascend outwards by axis, one per axis.
 ** Each rule moves towards its form, so the recursion ends within a few times GB_MAXDIM levels. */
 #include <stddef.h>
 
@@ -84,7 +83,7 @@ static gb_status squeeze (const view *v, gb_node **out) {
   return GB_OK;
 }
 
-/* Whether the extents other than 1 are the same sequence. */
+/* True if the extents other than 1 form the same sequence. */
 static bool same_but_ones (const gb_shape *a, const gb_shape *b) {
   int i = 0, j = 0;
   for (;;) {
@@ -95,7 +94,7 @@ static bool same_but_ones (const gb_shape *a, const gb_shape *b) {
   }
 }
 
-/* t, which is given up, under 'op' along 'axis'. */
+/* 'op' along 'axis' applied to t, whose count is released. */
 static gb_status step (const view *v, gb_op op, int axis, gb_node **t) {
   const gb_attr a = axis_attr(axis);
   gb_node *next = NULL;
@@ -136,7 +135,7 @@ static gb_status permute (const view *v, gb_node **out) {
   const int64_t *axis = v->attr->i;
   const int n = s->ndim;
   int64_t last = -1;
-  bool keeps_order = true; /* of the axes that matter */
+  bool keeps_order = true; /* of the axes of extent other than 1 */
   for (int i = 0; i < n; i++) {
     if (s->dim[axis[i]] == 1) continue;
     keeps_order &= axis[i] > last;
@@ -151,7 +150,7 @@ static gb_status permute (const view *v, gb_node **out) {
   }
   bool swaps_last = n >= 2 && axis[n - 1] == n - 2 && axis[n - 2] == n - 1;
   if (!swaps_last || (v->x->flags & GB_NODE_SYMMETRIC) == 0) return GB_OK;
-  gb_attr rest = *v->attr; /* the swap of a symmetric matrix is no change */
+  gb_attr rest = *v->attr; /* transposing a symmetric matrix changes nothing */
   rest.i[n - 1] = n - 1;
   rest.i[n - 2] = n - 2;
   return unary(v, GB_OP_PERMUTE, v->x, &rest, NULL, out);
@@ -191,7 +190,7 @@ static gb_status slice (const view *v, gb_node **out) {
   return st;
 }
 
-/* The diagonal of a transpose is that of the matrix. */
+/* The diagonal of a transpose is the diagonal of the matrix. */
 static gb_status diagonal (const view *v, gb_node **out) {
   gb_node *base = under(v->x, GB_OP_PERMUTE);
   const int n = gb_node_shape(v->x)->ndim;
@@ -201,7 +200,7 @@ static gb_status diagonal (const view *v, gb_node **out) {
   return unary(v, GB_OP_DIAGONAL, base, &no_attr, NULL, out);
 }
 
-/* Whether op(x) is x. */
+/* True if op(x) is x. */
 static bool changes_nothing (gb_op op, const gb_node *x, const gb_attr *attr, const gb_value *result) {
   switch (op) {
     case GB_OP_CAST: return gb_node_dtype(x) == result->dtype;
@@ -218,7 +217,7 @@ static bool changes_nothing (gb_op op, const gb_node *x, const gb_attr *attr, co
   }
 }
 
-/* A mask as numbers: where(x, 1, 0), which streams with what the mask is made of. */
+/* A mask as numbers: where(x, 1, 0), which streams like the mask. */
 static gb_status number_of_mask (const view *v, gb_dtype t, gb_node **out) {
   gb_node *in[3] = {v->x, NULL, NULL};
   gb_status rc = gb_node_const(v->g, 1, t, &in[1], v->err);

@@ -49,9 +49,9 @@ static rule *const *rules_of (gb_op op) {
   }
 }
 
-/* A rule may reason about real numbers where its inputs are floats of one type and have elements (a sum of
-** nothing is 0, also beside a factor that is infinite); on others only the algebra, which minds types
-** itself, and the moving of views, gathers and parts apply. */
+/* Rules that reason about real numbers need inputs that are floats of one type and have elements (a sum of
+** nothing is 0, also beside an infinite factor). For all other inputs only those rules apply that check types
+** themselves or move views, gathers and parts. */
 static bool suits (rule *r, const gb_pending_op *d) {
   if (r == gb_canon_algebra || r == gb_canon_lift || r == gb_canon_reduce_units || r == gb_canon_gather)
     return true;

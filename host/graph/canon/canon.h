@@ -1,9 +1,9 @@
 /* canon.h - the parts of the canonicaliser; private to graph/.
 **
-** A rule looks at an op about to be built and returns a more canonical, equal node, or NULL for "build it
-** as it is". Rules are pure functions of structure, look a bounded number of nodes deep, and never change
-** which finite inputs give NaN or infinity (x * 0 stays, x / x stays); they may change rounding. Whatever
-** they return was itself built through gb_node_build, so a rule need only know canonical inputs. */
+** A rule looks at an op about to be built and returns a more canonical, equal node, or NULL for "build it as
+** it is". Rules are pure functions of structure, look a bounded number of nodes deep, and never change which
+** finite inputs give NaN or infinity (x * 0 stays, x / x stays); they may change rounding. They return nodes
+** built through gb_node_build, so a rule only needs to handle canonical inputs. */
 #ifndef GB_GRAPH_CANON_CANON_H
 #define GB_GRAPH_CANON_CANON_H
 
@@ -31,8 +31,7 @@ typedef struct gb_factor {
 } gb_factor;
 
 gb_factor gb_factor_one (void);
-/* f *= n^power; false (f unusable) where an atom would meet its own reciprocal or the factor grows too
-** long. */
+/* f *= n^power; false (f unusable) if an atom would meet its own reciprocal or the factor grows too long. */
 bool gb_factor_mul (gb_formula *e, gb_factor *f, gb_node *n, int power);
 bool gb_factor_join (gb_factor *f, const gb_factor *by, int power);
 bool gb_factor_is_one (const gb_factor *f);
@@ -40,39 +39,41 @@ bool gb_factor_equal (const gb_factor *a, const gb_factor *b); /* constants to 4
 bool gb_mono_is_one (const gb_mono *m);
 bool gb_mono_same_atoms (const gb_mono *a, const gb_mono *b);
 bool gb_mono_nonnegative (const gb_mono *m);
-gb_node *gb_mono_build (gb_formula *e, const gb_mono *m, gb_dtype t); /* the one spelling; one = CONST 1 */
+gb_node *gb_mono_build (gb_formula *e, const gb_mono *m,
+                        gb_dtype t); /* the normal form; the empty product is CONST 1 */
 
 bool gb_is_const (const gb_node *n, double v); /* CONST v of any dtype */
-/* 'n' is op(...) and still has its inputs. */
+/* True if 'n' is op(...) and still has its inputs. */
 static inline bool gb_is_op (const gb_node *n, gb_op op) { return n->op == op && n->nin > 0; }
 bool gb_is_scalar (const gb_node *n);                       /* 0-d float */
 bool gb_node_precedes (const gb_node *a, const gb_node *b); /* order of commuting inputs */
 
 /* points.c: from broadcast differences to rows of points. */
-/* Splits 'x' into core * factor, core of x's shape; vectors along the last axis count only where
+/* Splits 'x' into core * factor, core of x's shape; vectors along the last axis count as factors only if
 ** 'features'. */
 gb_node *gb_points_peel (gb_formula *e, gb_node *x, bool features, gb_factor *f);
-/* How P and Q, broadcast against each other, are an outer form with feature axis k (-1: none): one varies
-** along 'row' and not 'col', the other the reverse, both along k. False where they are not. row < col. */
+/* P and Q, broadcast against each other, as an outer form with feature axis k (-1: none): one varies along
+** 'row' and not 'col', the other the reverse, both along k. False if they have no such form. row < col. */
 typedef struct gb_pairing {
   int ndim, row, col, k;
-  bool swapped; /* Q holds the row axis */
-  bool exact;   /* no role fell to an axis of extent 1 that neither varies along */
+  bool swapped; /* Q has the row axis */
+  bool exact;   /* no role was given to an axis of extent 1 along which neither varies */
 } gb_pairing;
 bool gb_points_pair (const gb_node *p, const gb_node *q, int k, gb_pairing *out);
 /* (batch..., points, features) from an operand of the pairing that lacks axis 'lacks' and runs along axis
 ** 'has'. */
 gb_node *gb_points_of (gb_formula *e, gb_node *p, const gb_pairing *pair, int has, int lacks);
-/* Puts the axes of a (batch..., row, col) value back where the broadcast value without k had them. */
+/* Restores the order of axes that the broadcast value without k had, for a (batch..., row, col) value. */
 gb_node *gb_points_restore (gb_formula *e, gb_node *value, const gb_pairing *pair);
 
 /* sqdist.c */
 gb_node *gb_canon_sqdist (gb_formula *e, const gb_pending_op *d);      /* SQDIST itself */
 gb_node *gb_canon_sum_squares (gb_formula *e, const gb_pending_op *d); /* SUM of a squared difference */
-gb_node *gb_canon_square (gb_formula *e, const gb_pending_op *d);      /* SQUARE: one feature, or of a root */
-gb_node *gb_canon_rescale (gb_formula *e, const gb_pending_op *d);     /* MUL, DIV, NEG of a scaled SQDIST */
-gb_node *gb_canon_radial (gb_formula *e, const gb_pending_op *d);      /* EXP and RADIAL */
-/* SQDIST or MUL(SQDIST, scalar): the SQDIST, its factor joined to m; else NULL. */
+gb_node *gb_canon_square (gb_formula *e,
+                          const gb_pending_op *d); /* SQUARE of a difference of one feature, or of a root */
+gb_node *gb_canon_rescale (gb_formula *e, const gb_pending_op *d); /* MUL, DIV, NEG of a scaled SQDIST */
+gb_node *gb_canon_radial (gb_formula *e, const gb_pending_op *d);  /* EXP and RADIAL */
+/* For SQDIST or MUL(SQDIST, scalar): the SQDIST, with its factor multiplied into m; else NULL. */
 gb_node *gb_sqdist_of (gb_formula *e, gb_node *n, gb_factor *f);
 /* f |x - y|^2: the vector becomes the weights. */
 gb_node *gb_sqdist_scaled (gb_formula *e, gb_node *x, gb_node *y, const gb_factor *f);
@@ -87,7 +88,7 @@ gb_node *gb_canon_sum_products (gb_formula *e, const gb_pending_op *d); /* SUM o
 gb_node *gb_canon_diffmv (gb_formula *e, const gb_pending_op *d);
 gb_node *gb_canon_permute (gb_formula *e, const gb_pending_op *d);
 
-/* joined.c: values that are joined, or some of which are put, and stream */
+/* joined.c: joined values and puts that stream */
 #define GB_CAT_PARTS 16
 gb_node *gb_canon_put (gb_formula *e, const gb_pending_op *d);            /* PUT */
 gb_node *gb_canon_joined_product (gb_formula *e, const gb_pending_op *d); /* MATMUL */

@@ -1,5 +1,5 @@
 /* contract.c - products: scalars and multiples of the identity leave MATMUL, sums of broadcast products
-** become it, and transposes go inwards through what kernels are made of. */
+** become MATMUL, and transposes move inwards through the ops of kernels. */
 #include "graph/canon/canon.h"
 
 #define MAX_DIAGONALS 4
@@ -34,7 +34,7 @@ static gb_node *times_diagonal (gb_formula *e, gb_node *w, gb_node *b, bool left
   return gb_ex_mul(e, b, w);
 }
 
-/* Diagonals added to one matrix, one after another; a longer chain stays as it is. */
+/* True if few diagonals are added to one matrix in a chain; longer chains are left unchanged. */
 static bool chain_is_short (const gb_node *n) {
   gb_node *w;
   int level = 0;
@@ -59,14 +59,15 @@ static gb_node *split_diagonal (gb_formula *e, gb_node *sum, gb_node *b, bool le
   return NULL;
 }
 
-/* D b for an operand that is itself diagonal, where that is the whole product. */
+/* D b for an operand that is itself diagonal. */
 static gb_node *whole_diagonal (gb_formula *e, gb_node *diagonal, gb_node *b, bool left) {
   gb_node *w;
   if (!is_diagonal(diagonal, &w) || !is_square(diagonal)) return NULL;
   return times_diagonal(e, w, b, left);
 }
 
-/* 'x' without its scalar factors. f16 keeps them: what they scale down may leave its range without them. */
+/* 'x' without its scalar factors. f16 keeps them: without its scale a value may leave the range of the
+** type. */
 static gb_node *peeled (gb_formula *e, gb_node *x, gb_factor *f) {
   return gb_node_dtype(x) == GB_F16 ? x : gb_points_peel(e, x, false, f);
 }
@@ -144,7 +145,7 @@ gb_node *gb_canon_permute (gb_formula *e, const gb_pending_op *d) {
       in[0] = n->in[1];
       in[1] = n->in[0];
       break;
-    case GB_OP_MATMUL: /* not down a chain of products */
+    case GB_OP_MATMUL: /* not along a chain of products */
       if (is_product(n->in[0]) || is_product(n->in[1])) return NULL;
       in[0] = gb_ex_swap(e, n->in[1]);
       in[1] = gb_ex_swap(e, n->in[0]);

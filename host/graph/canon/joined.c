@@ -1,15 +1,15 @@
-/* joined.c - values that are joined, or some of which are put, and stream: the whole of them never exists.
+/* joined.c - joined values and puts that stream: their whole value is never stored.
 **
-** A sum, an extreme or a product of CAT, or of what is made of CAT elementwise, is that of the parts,
-** joined or combined. PUT is a choice between what is put, gathered to where it goes, and what it is put
-** into; where that is too much to gather, its sums and products are those of the two, each with nothing
-** where the other counts. */
+** A sum, an extreme or a product of CAT, or of an elementwise expression of CAT, is computed for each part;
+** the results are joined or combined. PUT becomes a WHERE between the values that are put, gathered to their
+** positions, and the base. If that would gather too much, sums and products of PUT are computed for the two
+** halves, each masked at the positions of the other. */
 #include <math.h>
 
 #include "graph/canon/simplify.h"
 #include "graph/gather.h"
 
-enum { MOST = 256 }; /* nodes of an expression that is looked at */
+enum { MOST = 256 }; /* most nodes of an expression that is examined */
 
 static bool is_made (const gb_node *n) {
   if (n->nin == 0 || (n->flags & GB_NODE_HELD) != 0) return true;
@@ -19,8 +19,8 @@ static bool is_made (const gb_node *n) {
 
 static double numel (const gb_node *n) { return (double)gb_shape_numel(gb_node_shape(n)); }
 
-/* Are n inputs made of fewer than half of 'elements'? Random values are made of nothing, whether or not
-** they were looked at. */
+/* True if n inputs are computed from fewer than half of 'elements' stored values. Random values count as 0,
+** observed or not, unless only their value exists. */
 static bool are_lazy (int nin, gb_node *const *in, double elements) {
   const gb_node *seen[MOST];
   int n = 0;
@@ -43,7 +43,7 @@ static bool are_lazy (int nin, gb_node *const *in, double elements) {
   return 2 * sources < elements;
 }
 
-/* Few entries a position are not worth a choice. */
+/* With few entries per position a WHERE does not pay. */
 static bool is_long (const gb_shape *s, int axis) {
   return !(6 * (double)s->dim[axis] < (double)gb_shape_numel(s));
 }
@@ -62,13 +62,13 @@ bool gb_joined_infer (const gb_node *n) {
 
 /* PUT */
 
-/* Of a PUT of k values along an axis of extent n. */
+/* The positions of a PUT of k values along an axis of extent n. */
 typedef struct places {
   int axis, ndim;
   gb_node *at;
-  gb_node *filled; /* (n) bool: is something put there? */
-  gb_node *last;   /* (n) i64: which of the k stands there in the end, 1 where none does */
-  gb_node *wins;   /* (k) bool: does it stand in the end? Of positions given twice the last one does */
+  gb_node *filled; /* (n) bool: a value is put there */
+  gb_node *last;   /* (n) i64: which of the k values remains there, 1 if none */
+  gb_node *wins;   /* (k) bool: the value remains; of equal positions the last one does */
 } places;
 
 static gb_node *filled_with (gb_formula *e, gb_node *number, size_t n) {
@@ -113,9 +113,9 @@ gb_node *gb_canon_put (gb_formula *e, const gb_pending_op *d) {
   return gb_ex_where(e, along(e, &p, p.filled), gb_ex_take_at(e, y, axis, p.last), x);
 }
 
-/* An expression, made of a PUT along an axis elementwise, of its two halves: of what it is put into, and,
-** at its positions, of what is put. What does not count in either is the last value that is put, for the
-** expression to be defined there. */
+/* An elementwise expression of a PUT along an axis, split into two halves: the expression of the base, and,
+** at the positions, of the values that are put. Masked elements of either half hold the last value that is
+** put, so that the expression is defined there. */
 typedef struct halves {
   gb_node *into, *put;
 } halves;
@@ -171,7 +171,7 @@ static gb_node *products_of_halves (gb_formula *e, int side, gb_node *x, int axi
     return gb_ex_op(e, GB_OP_PUT, 3, in, &(gb_attr){.i = {axis}}, NULL, gb_node_dtype(x));
   }
   gb_node *zero = gb_ex_like(e, 0, x), *filled = along(e, &p, p.filled), *wins = along(e, &p, p.wins);
-  places q = p; /* beside it, along the same sum */
+  places q = p; /* of the other factor, along the same sum */
   q.axis = side;
   gb_node *some = gb_ex_where(e, along(e, &q, q.filled), zero, other);
   gb_node *rest = gb_ex_where(e, along(e, &q, q.wins), gb_ex_take_at(e, other, side, p.at), zero);
@@ -198,7 +198,7 @@ gb_node *gb_canon_joined_product (gb_formula *e, const gb_pending_op *d) {
 typedef struct reduction {
   gb_op op;
   unsigned mask;
-  bool reduces;   /* the axis that is joined */
+  bool reduces;   /* reduces the joined axis */
   int axis, left; /* that axis, of the value and of the result */
 } reduction;
 
@@ -214,7 +214,7 @@ static gb_node *fold_pairs (gb_formula *e, gb_op op, int n, gb_node *const *part
   return all;
 }
 
-/* log sum_i exp(part_i); of nothing but -inf it is that, with gradient 0. */
+/* log sum_i exp(part_i); if all parts are -inf the result is -inf with gradient 0. */
 static gb_node *log_of_sum (gb_formula *e, int n, gb_node *const *part) {
   gb_node *exps[GB_CAT_PARTS] = {NULL},
           *top = gb_ex_map1(e, GB_OP_DETACH, fold_pairs(e, GB_OP_MAXIMUM, n, part));
@@ -227,8 +227,8 @@ static gb_node *log_of_sum (gb_formula *e, int n, gb_node *const *part) {
   return gb_ex_where(e, empty, gb_ex_like(e, -INFINITY, top), gb_ex_add(e, log, level));
 }
 
-/* The gradient of an extreme is shared alike by all elements that attain it, in whatever part. That of the
-** extreme of two equal values halves, hence the powers of two. */
+/* The gradient of an extreme is divided equally among all elements that attain it, in any part. The gradient
+** of MAXIMUM of two equal values is halved, hence the powers of two. */
 static gb_node *shared_extreme (gb_formula *e, const reduction *r, int n, gb_node *const *x,
                                 gb_node *const *part) {
   const gb_op of_two = r->op == GB_OP_MIN ? GB_OP_MINIMUM : GB_OP_MAXIMUM;
@@ -252,7 +252,7 @@ static gb_node *shared_extreme (gb_formula *e, const reduction *r, int n, gb_nod
   return sum ? fold_pairs(e, of_two, n, equal) : NULL;
 }
 
-/* Of the reductions of all parts, x. */
+/* Combines the reductions x of all parts. */
 static gb_node *combine (gb_formula *e, const reduction *r, int n, gb_node *const *x, gb_node *const *part) {
   const bool shared = e->status == GB_OK && (part[0]->flags | part[n - 1]->flags) & GB_NODE_NEEDS_GRAD;
   switch (r->op) {
@@ -289,7 +289,7 @@ static gb_node *position (gb_formula *e, const reduction *r, int n, gb_node *con
   return at;
 }
 
-/* What adds nothing to a reduction of floats or bools; NAN: none of this type does. */
+/* The neutral element of a reduction of floats or bools; NAN: this type has none. */
 static double neutral (gb_op op, gb_dtype t) {
   switch (op) {
     case GB_OP_SUM:
@@ -332,7 +332,7 @@ static gb_node *of_halves (gb_formula *e, const reduction *r, gb_node *x, gb_nod
   return in[2] ? gb_ex_op(e, GB_OP_PUT, 3, in, &(gb_attr){.i = {r->left}}, NULL, gb_node_dtype(in[0])) : NULL;
 }
 
-/* Positions are in row-major order of the reduced axes: parts of the first one follow each other. */
+/* Positions are in row-major order of the reduced axes, so parts of the first axis are consecutive. */
 static bool can_be_parted (const reduction *r, const gb_node *x, const gb_node *joint) {
   if (!r->reduces) return true;
   if (joint->op == GB_OP_PUT) return !isnan(neutral(r->op, gb_node_dtype(x)));

@@ -33,7 +33,7 @@ static bool commutes (gb_op op) {
          op == GB_OP_OR;
 }
 
-/* x (c1 c2) for (x c1) c2, where the product of the numbers is an ordinary number. */
+/* x (c1 c2) for (x c1) c2, if the product of the numbers is finite and normal. */
 static gb_node *join_constants (gb_formula *e, gb_node *a, double c) {
   if (!gb_is_op(a, GB_OP_MUL) || a->in[1]->op != GB_OP_CONST) return NULL;
   const double product = a->in[1]->attr.f[0] * c;
@@ -43,7 +43,7 @@ static gb_node *join_constants (gb_formula *e, gb_node *a, double c) {
 
 static gb_node *negated (gb_formula *e, gb_node *a) {
   if (gb_is_op(a, GB_OP_NEG)) return a->in[0];
-  return is_float(a) ? join_constants(e, a, -1) : NULL; /* a double does not hold every integer */
+  return is_float(a) ? join_constants(e, a, -1) : NULL; /* a double cannot represent every i64 */
 }
 
 static gb_node *product (gb_formula *e, gb_node *a, gb_node *b) {
@@ -52,7 +52,7 @@ static gb_node *product (gb_formula *e, gb_node *a, gb_node *b) {
   const double c = b->attr.f[0];
   if (c == 1) return a;
   if (!is_float(a)) return NULL;
-  if (gb_is_op(a, GB_OP_SQDIST)) return NULL; /* has its one spelling already */
+  if (gb_is_op(a, GB_OP_SQDIST)) return NULL; /* already in normal form */
   if (c == -1) return gb_ex_neg(e, a);
   if (gb_is_op(a, GB_OP_NEG)) return gb_ex_scale(e, a->in[0], -c);
   return join_constants(e, a, c);
@@ -114,7 +114,7 @@ static bool broadcast_inputs (int nin, gb_node *const *in, gb_shape *out) {
   return true;
 }
 
-/* op(expand(u), b) = expand(op(u, b)); u keeps its rank where broadcasting allows that */
+/* op(expand(u), b) = expand(op(u, b)); u keeps its rank if broadcasting allows it */
 static gb_node *lift_expand (gb_formula *e, const gb_pending_op *d, int at) {
   gb_node *in[3];
   gb_shape before, after;
@@ -128,7 +128,7 @@ static gb_node *lift_expand (gb_formula *e, const gb_pending_op *d, int at) {
   return gb_ex_expand(e, gb_ex_op(e, d->op, d->nin, in, d->attr, NULL, gb_node_dtype(in[0])), &before);
 }
 
-/* An axis of extent 1 in front that broadcasting would supply. */
+/* A leading axis of extent 1 that broadcasting would add. */
 static gb_node *drop_front (gb_formula *e, const gb_pending_op *d, int at) {
   gb_node *in[3];
   gb_shape before, after;
@@ -163,7 +163,7 @@ gb_node *gb_canon_lift (gb_formula *e, const gb_pending_op *d) {
   return NULL;
 }
 
-/* Summing what was expanded multiplies by the extents; the other axes are summed of what was expanded. */
+/* A sum over expanded axes is a product with their extents; the sum over the other axes remains. */
 gb_node *gb_canon_sum_expanded (gb_formula *e, const gb_pending_op *d) {
   gb_node *x = d->in[0];
   if (!gb_is_op(x, GB_OP_EXPAND)) return NULL;
@@ -190,8 +190,7 @@ gb_node *gb_canon_sum_expanded (gb_formula *e, const gb_pending_op *d) {
   return gb_ex_scale(e, gb_ex_reduce(e, GB_OP_SUM, gb_ex_expand(e, u, &kept), left, false), count);
 }
 
-/* Reducing an axis of extent 1 drops it. Sums keep theirs: they are looked at for distances of one
-** feature. */
+/* Reducing an axis of extent 1 drops it. Sums keep it, since a sum over one feature may be a distance. */
 gb_node *gb_canon_reduce_units (gb_formula *e, const gb_pending_op *d) {
   gb_node *x = d->in[0];
   unsigned left = 0, units = 0;

@@ -1,4 +1,4 @@
-/* points.c - broadcast operands of an outer form, seen as rows of points. */
+/* points.c - broadcast operands of an outer form as rows of points. */
 #include "graph/canon/canon.h"
 
 #define MAX_PEEL 8
@@ -63,8 +63,8 @@ static gb_node *peel (gb_formula *e, gb_node *x, bool features, gb_factor *f, in
   return core ? core : x;
 }
 
-/* All or nothing: rules that rebuild what is peeled look at the result again, so a chain of factors too
-** long to be taken off at once would be followed to its end by recursion. */
+/* All or nothing: rules that rebuild a peeled value are applied to the result again, so a chain of factors
+** that is too long for one step would recurse to its end. */
 gb_node *gb_points_peel (gb_formula *e, gb_node *x, bool features, gb_factor *f) {
   gb_factor taken = *f, more = gb_factor_one();
   gb_node *core = peel(e, x, features, &taken, MAX_VIEWS);
@@ -73,7 +73,7 @@ gb_node *gb_points_peel (gb_formula *e, gb_node *x, bool features, gb_factor *f)
   return core;
 }
 
-/* The axis for a role no operand fills: one of extent 1, the first that is free. */
+/* The axis for a role that no operand fills: the first free one of extent 1. */
 static int unit_axis (const gb_shape *s, int k, int taken) {
   for (int a = 0; a < s->ndim; a++)
     if (s->dim[a] == 1 && a != k && a != taken) return a;

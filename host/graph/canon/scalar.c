@@ -1,8 +1,7 @@
-/* scalar.c - scalar algebra: a product taken apart into powers of atoms, and put together in one spelling.
+/* scalar.c - scalar algebra: a product as powers of atoms, rebuilt in one normal form.
 **
-** Only scales of squared distances are respelt this way (1 / l^2, (1 / l)^2 and l^-2 are one node there);
-** a division a user writes between numbers stays the division. An atom never cancels against its own
-** reciprocal, because l / l is NaN at 0. */
+** Only scales of squared distances are normalised (1 / l^2, (1 / l)^2 and l^-2 become one node); other
+** divisions stay as written. An atom never cancels against its own reciprocal, because l / l is NaN at 0. */
 #include <float.h>
 #include <math.h>
 
@@ -17,7 +16,8 @@ bool gb_is_scalar (const gb_node *n) {
   return gb_node_shape(n)->ndim == 0 && gb_dtype_is_float(gb_node_dtype(n));
 }
 
-/* Values first, numbers last; then by what does not depend on when a node was built; then by age. */
+/* Order of atoms: values before numbers; then by properties that do not depend on when a node was built; then
+** by serial. */
 bool gb_node_precedes (const gb_node *a, const gb_node *b) {
   if ((a->op == GB_OP_CONST) != (b->op == GB_OP_CONST)) return b->op == GB_OP_CONST;
   const int ra = gb_node_shape(a)->ndim, rb = gb_node_shape(b)->ndim;
@@ -58,8 +58,8 @@ static bool mono_atom (gb_mono *m, gb_node *atom, int power) {
   return true;
 }
 
-/* An atom of one element is a scalar whatever its rank: a list of one lengthscale is a lengthscale. A
-** number that is no ordinary factor is no atom either: its powers would be infinities or zeros. */
+/* An atom of one element counts as a scalar whatever its rank, so a list of one lengthscale is a lengthscale.
+** A number that is 0, infinite or NaN is not an atom: its powers would be infinities or zeros. */
 static bool factor_atom (gb_formula *e, gb_factor *f, gb_node *n, int power) {
   const gb_shape *s = gb_node_shape(n);
   if (n->op == GB_OP_CONST) return false;
@@ -152,7 +152,7 @@ static gb_node *power_of (gb_formula *e, gb_node *atom, int p) {
                : gb_ex_map1(e, GB_OP_SQUARE, power_of(e, atom, p / 2));
 }
 
-/* Product of the atoms whose power has the sign, NULL for none. */
+/* Product of the atoms whose power has the given sign; NULL if there are none. */
 static gb_node *product_of (gb_formula *e, const gb_mono *m, int sign) {
   gb_node *r = NULL;
   for (int i = 0; i < m->n; i++) {

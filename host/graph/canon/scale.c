@@ -1,12 +1,12 @@
-/* scale.c - scalars leave sums over tiles: sum_j s t_ij v_j = s sum_j t_ij v_j, so that a tile value is
-** never multiplied by what could multiply the result. */
+/* scale.c - scalars leave sums over tiles: sum_j s t_ij v_j = s sum_j t_ij v_j, so that the factor multiplies
+** the result once, not every tile value. */
 #include "graph/canon/canon.h"
 
-enum { DEEPEST = 12 }; /* factors looked at */
+enum { DEEPEST = 12 }; /* most factors examined */
 
 typedef struct stripped {
   gb_formula *e;
-  gb_node *scalar; /* product of what was taken out, NULL = nothing */
+  gb_node *scalar; /* product of the extracted scalars, NULL = none */
   bool tile;       /* the product has a factor that fills tiles */
   int left;
 } stripped;
@@ -41,7 +41,7 @@ static gb_node *strip (stripped *s, gb_node *n) {
 }
 
 gb_node *gb_canon_scale_out (gb_formula *e, const gb_pending_op *d) {
-  if (gb_node_dtype(d->in[0]) == GB_F16) return NULL; /* whose range the sum may leave without its scalars */
+  if (gb_node_dtype(d->in[0]) == GB_F16) return NULL; /* without the scalars the sum may leave its range */
   stripped s = {.e = e, .left = DEEPEST};
   gb_node *in[3] = {strip(&s, d->in[0]), d->nin > 1 ? d->in[1] : NULL, d->nin > 2 ? d->in[2] : NULL};
   if (s.scalar == NULL || !s.tile) return NULL;

@@ -1,4 +1,4 @@
-/* simplify.h - what gb_node_build settles before it asks the canonicaliser; private to graph/. */
+/* simplify.h - simplifications that gb_node_build makes before the canonicaliser; private to graph/. */
 #ifndef GB_GRAPH_CANON_SIMPLIFY_H
 #define GB_GRAPH_CANON_SIMPLIFY_H
 
@@ -9,10 +9,10 @@
 gb_status gb_simplify (gb_graph *g, gb_op op, gb_node *const *in, const gb_attr *attr, const gb_value *result,
                        gb_node **out, gb_error *err);
 
-/* symmetry.c: does the new node, which has its inputs, deserve GB_NODE_SYMMETRIC? */
+/* symmetry.c: true if the new node, which has its inputs, is GB_NODE_SYMMETRIC. */
 bool gb_symmetric_infer (const gb_node *n);
 
-/* joined.c: does it deserve GB_NODE_JOINED? */
+/* joined.c: true if it is GB_NODE_JOINED. */
 bool gb_joined_infer (const gb_node *n);
 
 #endif

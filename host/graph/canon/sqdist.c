@@ -54,7 +54,7 @@ gb_node *gb_sqdist_scaled (gb_formula *e, gb_node *x, gb_node *y, const gb_facto
   return times(e, gb_ex_op(e, GB_OP_SQDIST, nin, in, NULL, NULL, gb_node_dtype(x)), &squared->scalar);
 }
 
-/* Takes equal scales out of both points; 'f' gains their square. x and y keep theirs where they differ. */
+/* Moves equal scales of both points into 'f', squared. Different scales stay in x and y. */
 static void peel_pair (gb_formula *e, gb_node **x, gb_node **y, gb_factor *f) {
   gb_factor fx = gb_factor_one(), fy = fx, both = *f;
   gb_node *cx = gb_points_peel(e, *x, true, &fx), *cy = gb_points_peel(e, *y, true, &fy);
@@ -64,7 +64,7 @@ static void peel_pair (gb_formula *e, gb_node **x, gb_node **y, gb_factor *f) {
   *f = both;
 }
 
-/* SQDIST(x, y[, w]): equal scales leave x and y, scalars leave w, w has its one spelling. */
+/* SQDIST(x, y[, w]): equal scales are taken out of x and y, scalars out of w; w is normalised. */
 gb_node *gb_canon_sqdist (gb_formula *e, const gb_pending_op *d) {
   gb_node *x = d->in[0], *y = d->in[1];
   gb_factor f = gb_factor_one();
@@ -115,7 +115,7 @@ gb_node *gb_canon_sum_squares (gb_formula *e, const gb_pending_op *d) {
   return from_difference(e, diff->in[0], diff->in[1], k, &f);
 }
 
-/* (scale * sqrt(b))^2 = scale^2 * b where b cannot be negative */
+/* (scale * sqrt(b))^2 = scale^2 * b for nonnegative b */
 static gb_node *square_of_root (gb_formula *e, gb_node *x) {
   gb_factor f = gb_factor_one(), squared = f;
   gb_node *root = gb_points_peel(e, x, false, &f);
@@ -132,12 +132,12 @@ gb_node *gb_canon_square (gb_formula *e, const gb_pending_op *d) {
   return from_difference(e, diff->in[0], diff->in[1], -1, &squared);
 }
 
-/* One element that adds no axis to n. */
+/* True for one element whose rank adds no axis to n. */
 static bool scales (const gb_node *by, const gb_node *n) {
   return gb_shape_numel(gb_node_shape(by)) == 1 && gb_node_shape(by)->ndim <= gb_node_shape(n)->ndim;
 }
 
-/* MUL, DIV and NEG of a scaled SQDIST by scalars: one MUL by the one spelling of the product. */
+/* MUL, DIV and NEG of a scaled SQDIST by scalars: one MUL by the normal form of the product. */
 gb_node *gb_canon_rescale (gb_formula *e, const gb_pending_op *d) {
   gb_factor f = gb_factor_one();
   gb_node *s = gb_sqdist_of(e, d->in[0], &f);

@@ -1,6 +1,6 @@
 /* sum.c - sums whose terms complete squared distances:
-**   c |x|^2 + c |y|^2 - 2 c x y'  in any order, association and signs: of all pairs, of rows to one point,
-**   of rows each to its own, and of two points;
+**   c |x|^2 + c |y|^2 - 2 c x y'  in any order, association and signs:
+**      of all pairs, of rows to one point, of corresponding rows, and of two points;
 **   distances over neighbouring feature ranges of the same points. */
 #include "graph/canon/canon.h"
 
@@ -18,7 +18,7 @@ typedef struct terms {
   term t[MAX_TERMS];
 } terms;
 
-/* Opens sums until they are single terms or MAX_TERMS are there. */
+/* Expands sums into single terms, up to MAX_TERMS. */
 static void flatten (terms *s, const gb_pending_op *d) {
   s->n = 2;
   s->t[0] = (term){.node = d->in[0], .sign = 1};
@@ -41,7 +41,7 @@ static bool is_view (const gb_node *n) {
          gb_is_op(n, GB_OP_PERMUTE);
 }
 
-/* What stands under scalar factors and views, found without building anything. */
+/* The node under scalar factors and views; builds nothing. */
 static const gb_node *under (const gb_node *n) {
   for (int level = 0; level < MAX_TERMS; level++) {
     const bool scaled = (gb_is_op(n, GB_OP_MUL) || gb_is_op(n, GB_OP_DIV)) &&
@@ -60,7 +60,7 @@ static bool is_squares (const gb_node *n) {
   return gb_is_op(n, GB_OP_SUM) && gb_is_op(under(n->in[0]), GB_OP_SQUARE);
 }
 
-/* Two terms are enough for one point: |x|^2 + |x|^2 is one. */
+/* For one point two terms suffice: |x|^2 + |x|^2 is one term. */
 static bool worth_a_look (const terms *s) {
   int products = 0, squares = 0, distances = 0;
   for (int i = 0; i < s->n; i++) {
@@ -80,8 +80,8 @@ static int long_axes (const gb_shape *s, int axis[GB_MAXDIM]) {
   return n;
 }
 
-/* Do the two differ by axes of extent 1 alone? 'axes' (NULL: ascending) are those of a that b has, in b's
-** order. */
+/* True if the two differ only by axes of extent 1. 'axes' (NULL: ascending) are the axes of a that b has, in
+** b's order. */
 static bool only_units (const gb_shape *a, const gb_shape *b, const int64_t *axes) {
   int of_a[GB_MAXDIM], of_b[GB_MAXDIM];
   const int n = long_axes(a, of_a);
@@ -91,7 +91,7 @@ static bool only_units (const gb_shape *a, const gb_shape *b, const int64_t *axe
   return true;
 }
 
-/* 'n' without views that do nothing but add, drop and move axes of extent 1. */
+/* 'n' without views that only add, drop or move axes of extent 1. */
 static gb_node *bare (gb_node *n) {
   for (int level = 0; level < MAX_TERMS && is_view(n); level++) {
     const int64_t *axes = n->op == GB_OP_PERMUTE ? n->attr.i : NULL;
@@ -101,7 +101,7 @@ static gb_node *bare (gb_node *n) {
   return n;
 }
 
-/* 'value' with axes of extent 1 where 's' has them. */
+/* 'value' with axes of extent 1 inserted as in 's'. */
 static gb_node *laid_out (gb_formula *e, gb_node *value, const gb_shape *s) {
   for (int i = value ? gb_node_shape(value)->ndim - 1 : -1; value && i >= 0; i--)
     if (gb_node_shape(value)->dim[i] == 1) value = gb_ex_squeeze(e, value, i);
@@ -118,7 +118,7 @@ typedef struct side {
   gb_shape like;
 } side;
 
-/* The axes in 'mask' as a set of those of other extents than 1. */
+/* The axes in 'mask', renumbered among the axes of extent other than 1. */
 static unsigned long_mask (const gb_shape *s, unsigned mask) {
   int axis[GB_MAXDIM];
   unsigned r = 0;
@@ -126,7 +126,7 @@ static unsigned long_mask (const gb_shape *s, unsigned mask) {
   return r;
 }
 
-/* The other way: the axes of 's' of a set of those of other extents than 1. */
+/* The inverse: a set of axes of extent other than 1 as axes of 's'. */
 static unsigned mask_of (const gb_shape *s, unsigned set) {
   int axis[GB_MAXDIM];
   unsigned r = 0;
@@ -134,14 +134,14 @@ static unsigned mask_of (const gb_shape *s, unsigned set) {
   return r;
 }
 
-/* Is the shape that of 'like', but for leading axes of extent 1? */
+/* True if the shape equals that of 'like' up to leading axes of extent 1. */
 static bool lies_as (const gb_shape *s, const gb_shape *like) {
   for (int i = 1; i <= like->ndim; i++)
     if ((i > s->ndim ? 1 : s->dim[s->ndim - i]) != like->dim[like->ndim - i]) return false;
   return s->ndim <= like->ndim;
 }
 
-/* Is 'n' f |x|^2 of this side? f is joined to '*f'. */
+/* True if 'n' is f |x|^2 of this side; f is multiplied into '*f'. */
 static bool is_norms (gb_formula *e, gb_node *n, const side *of, gb_factor *f) {
   if (!lies_as(gb_node_shape(n), &of->like)) return false;
   gb_factor inner = gb_factor_one();
@@ -166,7 +166,7 @@ static int find_norms (gb_formula *e, const terms *s, unsigned used, const side 
   return -1;
 }
 
-/* The terms f |x|^2 + f |y|^2 as a set, none where they are not there. Of one point they may be one term. */
+/* The set of the terms f |x|^2 + f |y|^2, empty if they are missing. For one point they may be one term. */
 static unsigned both_norms (gb_formula *e, const terms *s, int product, const side *x, const side *y,
                             const gb_factor *f) {
   const unsigned used = 1u << product;
@@ -186,7 +186,7 @@ static gb_node *rest (gb_formula *e, const terms *s, unsigned used, gb_node *mer
   return merged;
 }
 
-/* The shape of a product as written, 1 along what axis 'drop' of the bare product is there (-1: none). */
+/* The shape of a product as written, with extent 1 along axis 'drop' of the bare product (-1: none). */
 static gb_shape without (const gb_shape *written, const gb_shape *product, int drop) {
   int of_written[GB_MAXDIM], of_product[GB_MAXDIM];
   gb_shape r = *written;
@@ -213,8 +213,8 @@ static gb_node *of_rows (gb_formula *e, const terms *s, int mm, gb_node *product
   return rest(e, s, norms | 1u << mm, laid_out(e, gb_sqdist_scaled(e, x, y, &f), written));
 }
 
-/* Where one operand of a product of this shape, summed over 'mask', is broadcast: over which of its axes
-** it is summed, and its extents beside the sum. False where it is broadcast along what is summed. */
+/* One operand of a product of this shape that is summed over 'mask': the axes over which it is summed, and
+** its extents on the other axes. False if it is broadcast along a summed axis. */
 static bool side_of (gb_node *x, const gb_shape *all, unsigned mask, const gb_shape *written, side *out) {
   const gb_shape *own = gb_node_shape(x);
   const int missing = all->ndim - own->ndim;
@@ -236,7 +236,7 @@ static bool side_of (gb_node *x, const gb_shape *all, unsigned mask, const gb_sh
 /* c sum x^2 + c sum y^2 - 2 c sum x y, all over the same axes: c sum (x - y)^2 */
 static gb_node *of_pairs (gb_formula *e, const terms *s, int at, gb_node *sum) {
   gb_factor f = s->t[at].f;
-  /* scales stay with the points: without them these may leave its range */
+  /* scales stay with the points, which may leave the range of f16 without them */
   if (gb_node_dtype(sum) == GB_F16) return NULL;
   gb_node *m = gb_points_peel(e, sum->in[0], false, &f);
   m = m ? bare(m) : NULL;

@@ -2,9 +2,9 @@
 **
 ** Most are by a rule on op and inputs. For the rest, say a covariance written out by hand as (x[:, None] -
 ** x[None, :])^2 and what follows, a walk compares the expression with its mirror image, knowing that the
-** order of terms, factors and the inputs of a maximum does not matter and that squares are even. A yes
-** holds for real numbers; mirrored elements may round apart. The walk gives up after a fixed number of
-** comparisons, so its cost is bounded, and the answer depends on the expression alone. */
+** order of terms, factors and the inputs of a maximum does not matter and that squares are even. A positive
+** answer holds for real numbers; mirrored elements may round differently. The walk gives up after a fixed
+** number of comparisons, so its cost is bounded, and the answer depends on the expression alone. */
 #include "base/hash.h"
 #include "graph/canon/simplify.h"
 
@@ -33,7 +33,7 @@ static bool map_symmetric (const gb_node *n) {
   return any && (all || (n->op == GB_OP_MUL && eye && line));
 }
 
-/* A symmetric input, moved about or reduced outside its last two axes. */
+/* A symmetric input whose other axes are permuted or reduced. */
 static bool moved_symmetric (const gb_node *n) {
   const int ndim = gb_node_shape(n)->ndim;
   const gb_node *x = n->in[0];
@@ -176,8 +176,8 @@ static parts take_apart (const form *whole, bool sum) {
   return s;
 }
 
-/* The parts of b are those of a; with 'negated', of minus a. Parts equal to one part are equal to each
-** other, so taking the first that fits loses nothing. */
+/* True if the parts of b are those of a; with 'negated', of minus a. Parts equal to one part are equal to
+** each other, so matching the first is sufficient. */
 static bool parts_equal (walk *w, const form *a, const form *b, bool sum, bool negated) {
   const parts s = take_apart(a, sum);
   parts t = take_apart(b, sum);

@@ -1,7 +1,7 @@
 /* grad.c - reverse mode: cotangents flow from younger nodes to older ones, one rule a node.
 **
-** Nodes are visited in descending order of serial: inputs are older than users. An interior node may be
-** asked for, but only one that the canonicaliser left standing is below y. */
+** Nodes are visited in descending order of serial: inputs are older than users. An interior node may be among
+** the xs, but only a node that the canonicaliser kept is below y. */
 #include <stdlib.h>
 
 #include "graph/grad/rules.h"
@@ -10,7 +10,7 @@
 typedef struct tape {
   gb_graph *g;
   gb_error *err;
-  gb_sorted below;                 /* y and all it is made of */
+  gb_sorted below;                 /* y and all nodes below it */
   bool *wanted;                    /* is one of the xs */
   bool *matters;                   /* depends on one of the xs through differentiable ops */
   gb_node *(*bar)[GB_MAX_OUTPUTS]; /* counted; NULL = zero */
@@ -39,8 +39,8 @@ static void tape_clear (tape *t) {
   free(t->bar);
 }
 
-/* The matrix whose factor n reads, where its cotangent may go there directly: nobody asked for that of the
-** factor. */
+/* The matrix whose factor n reads, if its cotangent may go there directly because the factor is not among the
+** xs. */
 static gb_node *factored (const tape *t, const gb_node *n) {
   if (!gb_reads_factor(n->op) || n->nin == 0) return NULL;
   const gb_node *l = n->in[0];

@@ -2,9 +2,8 @@
 **
 ** Sources: Murray (2016), Differentiation of the Cholesky decomposition; Liao, Liu, Wang & Xiang (2019),
 ** Differentiable programming tensor networks (QR); Giles (2008), Collected matrix derivative results;
-** Townsend (2016), Differentiating the singular value decomposition. Equal eigenvalues or singular values
-** get no coupling term, where theory has none to give: what the result does not resolve must not depend on
-** it. */
+** Townsend (2016), Differentiating the singular value decomposition. Equal eigenvalues or singular values get
+** no coupling term, since their vectors are not determined: results must not depend on them. */
 #include "graph/grad/rules.h"
 
 #define RULE(suffix)                                                                                         \
@@ -23,7 +22,7 @@ static gb_node *column (gb_formula *e, gb_node *v) {
   return v && gb_node_shape(v)->ndim == 1 ? gb_ex_unsqueeze(e, v, 1) : v;
 }
 
-/* a b' of vectors (n), or of blocks (n, r) summed over r. Never stored where it meets a fold. */
+/* a b' of vectors (n), or of blocks (n, r) summed over r. Not stored if a fold consumes it. */
 static gb_node *outer (gb_formula *e, gb_node *a, gb_node *b) {
   return gb_ex_matmul(e, column(e, a), gb_ex_swap(e, column(e, b)));
 }
@@ -55,7 +54,7 @@ static gb_node *solve_chol (gb_formula *e, gb_node *l, gb_node *b) {
   return gb_ex_map2(e, GB_OP_SOLVE_CHOL, l, b);
 }
 
-/* The cotangent of M from that of y; b's where it has one. */
+/* The cotangent of M from that of y; also b's, if the op has b. */
 static gb_node *matrix_bar (gb_formula *e, gb_node *y, gb_node *g, bool matrix, bool rhs, gb_node **b_bar) {
   gb_node *l = y->in[0], *x, *inverse;
   *b_bar = NULL;
@@ -84,7 +83,7 @@ RULE(through_factor) {
   return gb_bar_finish(&e, y->nin, in_bar);
 }
 
-/* The factor itself is asked for: L_bar = lower part of (M_bar + M_bar') L. */
+/* The factor itself is among the xs: L_bar = lower part of (M_bar + M_bar') L. */
 static gb_status to_factor (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,
                             gb_error *err) {
   BEGIN;
@@ -123,15 +122,15 @@ RULE(cholesky) {
   return gb_formula_take(&e, symmetrised(&e, both), in_bar);
 }
 
-/* x = op(L)^-1 b: b_bar = op(L)^-T x_bar, L_bar = -b_bar x' (transposed where op is), of the triangle that
-** is read */
+/* x = op(L)^-1 b: b_bar = op(L)^-T x_bar, L_bar = -b_bar x' (transposed where op is), restricted to the
+** triangle that is read */
 RULE(trisolve) {
   BEGIN;
   gb_node *l = y->in[0];
   const bool upper = y->attr.i[0], transposed = y->attr.i[1];
   gb_node *b_bar = trisolve(&e, l, g, upper, !transposed);
   if (need[0]) {
-    /* of a lower L as it is; of an upper one as its transpose, whose lower triangle is kept */
+    /* for a lower L directly; for an upper one through its transpose, whose lower triangle is kept */
     gb_node *bar = gb_ex_neg(&e, upper == transposed ? outer(&e, b_bar, y) : outer(&e, y, b_bar));
     bar = gb_ex_lower(&e, bar, bar);
     if (upper) bar = gb_ex_swap(&e, bar);
@@ -156,7 +155,7 @@ RULE(qr) {
   return gb_formula_take(&e, gb_ex_swap(&e, trisolve(&e, r, gb_ex_swap(&e, sum), true, false)), in_bar);
 }
 
-/* 1 / (v_j - v_i) off the diagonal, 0 where they are equal */
+/* 1 / (v_j - v_i) off the diagonal, 0 for equal values */
 static gb_node *gaps (gb_formula *e, gb_node *v) {
   gb_node *gap = gb_ex_sub(e, gb_ex_unsqueeze(e, v, 0), gb_ex_unsqueeze(e, v, 1));
   gb_node *zero = gb_ex_like(e, 0, v), *equal = gb_ex_map2(e, GB_OP_EQ, gap, zero);

@@ -1,6 +1,6 @@
 /* map.c - derivatives of elementwise ops. One line an op: the cotangent of x from x, y = op(x) and g = y's
-** cotangent. Where a derivative has a hole, the hole is filled before dividing, so that second derivatives
-** see no 0 * inf; infinity fills it where the quotient shall be 0. */
+** cotangent. A denominator that may be 0 is replaced before dividing, so that second derivatives contain no 0
+** * inf: by 1, or by infinity if the quotient shall be 0. */
 #include <math.h>
 
 #include "graph/grad/rules.h"
@@ -51,10 +51,10 @@ static gb_node *bell (gb_formula *e, gb_node *x, double factor, double scale) {
   return gb_ex_scale(e, M1(EXP, gb_ex_scale(e, gb_ex_square(e, x), -scale)), factor);
 }
 
-/* The third derivative of log_ndtr. Its terms cancel in the lower tail; there, with z = -1 / x^2, it is (2
-** z / x) (1 + sum (2k + 1) (2k + 2) c_k z^k), the asymptotic series term by term: c_k / k are the
-** coefficients of log(1 + sum (2k - 1)!! t^k). Each branch sees only its own x, so that derivatives of any
-** order stay finite. */
+/* The third derivative of log_ndtr. Its terms cancel in the lower tail, where, with z = -1 / x^2, it is (2 z
+** / x) (1 + sum (2k + 1) (2k + 2) c_k z^k), the asymptotic series term by term: c_k / k are the coefficients
+** of log(1 + sum (2k - 1)!! t^k). Each branch sees only its own x, so that derivatives of any order stay
+** finite. */
 #define TAIL -16.0
 #define TAIL_TERMS 15
 
@@ -134,7 +134,7 @@ static gb_status apply2 (rule2 *const r[2], gb_node *y, gb_node *const *out_bar,
   return gb_bar_finish(&e, 2, in_bar);
 }
 
-/* Two-input rule: the cotangents of a and b before the sum that undoes broadcasting. */
+/* Two-input rule: the cotangents of a and b before the sum over broadcast axes. */
 #define RULE2(suffix, of_a, of_b)                                                                            \
   static gb_node *da_##suffix(gb_formula *e, gb_node *a, gb_node *b, gb_node *y, gb_node *g) {               \
     (void)e, (void)a, (void)b, (void)y;                                                                      \
@@ -149,14 +149,14 @@ static gb_status apply2 (rule2 *const r[2], gb_node *y, gb_node *const *out_bar,
     return apply2((rule2 *const[]){da_##suffix, db_##suffix}, y, out_bar, need, in_bar, err);                \
   }
 
-/* p x^(p - 1), 0 where p is 0, also at x = 0 */
+/* p x^(p - 1); 0 if p is 0, also at x = 0 */
 static gb_node *power_slope (gb_formula *e, gb_node *x, gb_node *p) {
   gb_node *less = gb_ex_shift(e, p, -1);
   if (p->op == GB_OP_CONST) return p->attr.f[0] == 0 ? gb_ex_like(e, 0, x) : M2(MUL, M2(POW, x, less), p);
   return M2(MUL, M2(POW, x, where_zero(e, p, where_zero(e, x, gb_ex_like(e, 1, x), less), less)), p);
 }
 
-/* g where a beats b, half of it on ties */
+/* g if a beats b, half of it on ties */
 static gb_node *winner (gb_formula *e, gb_op beats, gb_node *a, gb_node *b, gb_node *g) {
   gb_node *tie = gb_ex_where(e, M2(EQ, a, b), gb_ex_scale(e, g, 0.5), NUM(0));
   return gb_ex_where(e, gb_ex_map2(e, beats, a, b), g, tie);

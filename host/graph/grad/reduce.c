@@ -30,8 +30,8 @@ RULE(sum) {
   return gb_formula_take(&e, gb_ex_expand(&e, keep(&e, g, y), gb_node_shape(x)), in_bar);
 }
 
-/* The product of the others, as a value: of all by itself where none is 0; where one is, only its own is
-** not 0. */
+/* The product of the other factors, by value: the total divided by x_i if no factor is 0; if one is 0, only
+** its own is nonzero. */
 static gb_node *others_by_division (gb_formula *e, gb_node *x, const gb_node *y) {
   gb_node *zero = gb_ex_like(e, 0, x), *one = gb_ex_like(e, 1, x);
   gb_node *is_zero = gb_ex_map2(e, GB_OP_EQ, x, zero), *safe = gb_ex_where(e, is_zero, one, x);
@@ -51,8 +51,8 @@ static gb_node *indices_along (gb_formula *e, size_t n, int axis, int ndim) {
   return r;
 }
 
-/* prod_k (k = i ? 1 : x_k): a polynomial, so that its derivatives of every order are right whatever is 0.
-** n^2 factors. */
+/* prod_k (k = i ? 1 : x_k): a polynomial, so its derivatives of every order are correct at zeros. n^2
+** factors. */
 static gb_node *others_in_full (gb_formula *e, gb_node *x, int axis) {
   const int r = gb_node_shape(x)->ndim + 1;
   const size_t n = gb_node_shape(x)->dim[axis];
@@ -71,7 +71,7 @@ static size_t middle_factor (size_t n) {
 
 static gb_node *others_along (gb_formula *e, gb_node *x, int axis);
 
-/* The others along two axes: those of its row, times all other rows. */
+/* The product of the others along two axes: those of the same row, times all other rows. */
 static gb_node *others_in_rows (gb_formula *e, gb_node *x, int rows) {
   gb_node *row = gb_ex_reduce(e, GB_OP_PROD, x, 1u << (rows + 1), false);
   gb_node *other_rows = gb_ex_unsqueeze(e, others_along(e, row, rows), rows + 1);
@@ -99,8 +99,8 @@ static gb_node *others_along (gb_formula *e, gb_node *x, int axis) {
   return gb_ex_reshape(e, others_in_rows(e, gb_ex_reshape(e, x, &split), axis), s);
 }
 
-/* The same as others_by_division where nothing is 0, and right with all its derivatives where something
-** is: along each axis in turn, of what the axes behind it have been multiplied to. */
+/* Equals others_by_division if no factor is 0, and is correct with all derivatives at zeros. Works along each
+** axis in turn, on the products over the axes behind it. */
 static gb_node *others_by_products (gb_formula *e, gb_node *x, const gb_node *y) {
   const unsigned mask = (unsigned)y->attr.i[0];
   gb_node *out = NULL;
@@ -113,7 +113,7 @@ static gb_node *others_by_products (gb_formula *e, gb_node *x, const gb_node *y)
   return out;
 }
 
-/* The value by division, O(n); its derivatives by products, which nothing but a further gradient asks for. */
+/* The value by division, O(n); its derivatives by products, which only a further gradient evaluates. */
 RULE(prod) {
   BEGIN;
   gb_node *in[] = {others_by_division(&e, x, y), others_by_products(&e, x, y), gb_ex_like(&e, 1, x)};
@@ -162,7 +162,7 @@ static gb_node *feature_sums (gb_formula *e, gb_node *a, gb_node *b) {
 }
 
 /* Weights' cotangent sum_ij g_ij (x_ik - y_jk)^2 = sum_i x_ik a_ik + sum_j y_jk b_jk, the same for points
-** shifted by any constant; shifted by the mean of x there is little to cancel. */
+** shifted by any constant; shifting by the mean of x avoids cancellation. */
 static gb_node *weights_bar (gb_formula *e, gb_node *x, gb_node *y, gb_node *a, gb_node *b) {
   const gb_shape *s = gb_node_shape(x);
   const size_t d = s->dim[s->ndim - 1], n = d ? gb_shape_numel(s) / d : 0;

@@ -1,4 +1,4 @@
-/* rules.c - what gradient rules share, and the rules that are not mathematics. */
+/* rules.c - helpers that gradient rules share, and the rules without formulas. */
 #include "graph/grad/rules.h"
 
 #include "graph/call.h"

@@ -9,13 +9,13 @@
 #include "program/ops.def"
 #undef X
 
-/* Ops that read a factor L of M = L L' as their first input (LOGDET, INV_QUAD, SOLVE_CHOL, CHOL_INVERSE)
-** in terms of M: in_bar[0] is the cotangent of M, which is where it goes when L = CHOLESKY(M): the
-** pullback of the factorisation, two triangular solves with n right-hand sides, is never needed. */
+/* Ops that read a factor L of M = L L' as their first input (LOGDET, INV_QUAD, SOLVE_CHOL, CHOL_INVERSE) in
+** terms of M: in_bar[0] is the cotangent of M. If L = CHOLESKY(M) it goes to M directly, and the pullback of
+** the factorisation, two triangular solves with n right-hand sides, is not needed. */
 gb_grad_rule gb_grad_through_factor;
 bool gb_reads_factor (gb_op op);
 
-/* The formula of in_bar[i] ends here: sums to the input's shape after broadcasting, NULL where not needed. */
+/* Ends the formula of in_bar[i]: sums to the input's shape after broadcasting; NULL if not needed. */
 gb_node *gb_ex_unbroadcast (gb_formula *e, gb_node *bar, const gb_shape *shape);
 /* Stores 'bar' for input i, counted; for rules that fill several. */
 void gb_bar_put (gb_formula *e, gb_node *bar, gb_node **in_bar, int i);

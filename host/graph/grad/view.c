@@ -1,5 +1,5 @@
-/* view.c - cotangents through views, joins and positions: every rule puts entries back where they came
-** from. */
+/* view.c - cotangents through views, joins and positions: every rule returns entries to their source
+** positions. */
 #include "graph/grad/rules.h"
 
 #define BEGIN                                                                                                \
@@ -40,14 +40,14 @@ RULE(expand) {
   return gb_formula_take(&e, gb_ex_unbroadcast(&e, g, xs), in_bar);
 }
 
-/* Zeros of x's shape but for 'extent' along 'axis'. */
+/* Zeros with x's shape except extent 'extent' along 'axis'. */
 static gb_node *zeros_along (gb_formula *e, const gb_node *x, int axis, size_t extent) {
   gb_shape s = *gb_node_shape(x);
   s.dim[axis] = extent;
   return gb_ex_expand(e, gb_ex_like(e, 0, x), &s);
 }
 
-/* One entry along the axis: g where the index is 'at', which streams and stores nothing. */
+/* One entry along the axis: g at index 'at', else 0. Streams; nothing is stored. */
 static gb_node *place_one (gb_formula *e, gb_node *x, gb_node *g, int axis, int64_t at) {
   const gb_shape *s = gb_node_shape(x);
   gb_node *index = gb_ex_range(e, 0, 1, s->dim[axis], GB_I64);
@@ -125,7 +125,7 @@ static gb_node *gather (gb_formula *e, gb_node *y, gb_node *g) {
   return gb_ex_op(e, GB_OP_INDEX, 2, (gb_node *[]){g, y->in[1]}, &y->attr, NULL, gb_node_dtype(g));
 }
 
-/* Of positions given twice the last wins. */
+/* Of equal positions the last wins. */
 RULE(put) {
   BEGIN;
   const int axis = (int)y->attr.i[0];
@@ -145,8 +145,8 @@ RULE(index_add) {
   return gb_bar_finish(&e, 3, in_bar);
 }
 
-/* Sorted values go back to their positions. The sorted axis is moved last and everything flattened, so
-** that each row's positions become positions in one vector. */
+/* Cotangents of sorted values return to the original positions. The sorted axis is moved last and everything
+** flattened, so that each row's positions become positions in one vector. */
 RULE(sort) {
   BEGIN;
   if (!g) return GB_OK;

@@ -1,5 +1,5 @@
-/* vmap.c - an expression traced on one slice, rebuilt over the whole: what depends on a slice gains an
-** axis in front. */
+/* vmap.c - an expression traced on one slice, rebuilt for all slices: values that depend on a slice gain a
+** leading axis. */
 #include <stdlib.h>
 
 #include "graph/grad/grad.h"
@@ -106,7 +106,7 @@ static gb_status map_node (mapping *m, gb_node *n, place *to) {
   return st;
 }
 
-/* What the trace itself drew is younger than the slices it was given. */
+/* Random nodes of the trace itself have serials above those of the slices. */
 static gb_status map_random (mapping *m, size_t n, gb_node *const *slices) {
   uint64_t youngest = 0;
   for (size_t i = 0; i < n; i++)
@@ -121,7 +121,7 @@ static gb_status map_random (mapping *m, size_t n, gb_node *const *slices) {
   return GB_OK;
 }
 
-/* full[i] with its mapped axis in front, in place of slices[i]. */
+/* Replaces slices[i] by full[i] with its mapped axis in front. */
 static gb_status bind (mapping *m, size_t n, gb_node *const *slices, gb_node *const *full, const int *axis) {
   for (size_t i = 0; i < n; i++) {
     const size_t p = gb_sorted_find(&m->s, slices[i]);

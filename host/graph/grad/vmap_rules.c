@@ -1,4 +1,4 @@
-/* vmap_rules.c - what an op is under a batch axis in front. */
+/* vmap_rules.c - the forms of ops with a leading batch axis. */
 #include "graph/grad/vmap_rules.h"
 
 #include <stdlib.h>
@@ -32,9 +32,9 @@ gb_node *gb_ex_stack (gb_formula *e, size_t n, gb_node *const *each) {
   return r;
 }
 
-/* Input i with its axes aligned so that broadcasting sees the batch axis alone in front: axes of extent 1
-** go after it. What is not mapped is lengthened too, unless it is a scalar: with unequal ranks only one
-** side may grow. */
+/* Input i with its axes aligned so that broadcasting sees the batch axis alone in front: axes of extent 1 go
+** after it. Inputs that are not mapped get these axes too, unless they are scalars: with unequal ranks only
+** one side may grow. */
 static gb_node *aligned (gb_formula *e, const gb_batch *b, int i) {
   const int rank = gb_node_shape(b->n)->ndim + 1;
   gb_node *a = b->in[i];
@@ -54,7 +54,8 @@ static gb_node *elementwise (gb_formula *e, const gb_batch *b) {
   return same_op(e, b, in, &b->n->attr);
 }
 
-/* A profile with a parameter a slice: the scale joins the distance. An alpha a slice has no batched form. */
+/* A profile with one parameter per slice: the scale is multiplied into the distance. One alpha per slice has
+** no batched form. */
 static gb_node *radial (gb_formula *e, const gb_batch *b) {
   if (b->n->nin == 3 && b->mapped[2]) return NULL;
   if (!b->mapped[1]) return elementwise(e, b);
@@ -132,7 +133,7 @@ static gb_node *matmul (gb_formula *e, const gb_batch *b) {
   return same_op(e, b, in, &b->n->attr);
 }
 
-/* Weights a slice: the generic form, which still streams. */
+/* One set of weights per slice: the generic form, which still streams. */
 static gb_node *weighted_sqdist (gb_formula *e, const gb_batch *b) {
   gb_node *x = aligned(e, b, 0), *y = aligned(e, b, 1), *w = b->in[2];
   const int r = rank_of(b->n) + 1;
@@ -141,7 +142,7 @@ static gb_node *weighted_sqdist (gb_formula *e, const gb_batch *b) {
   return gb_ex_reduce(e, GB_OP_SUM, gb_ex_mul(e, gb_ex_square(e, d), w), 1u << r, false);
 }
 
-/* One point a slice on one side: the slices' points are the points of that side. */
+/* One point per slice on one side: the points of all slices form that side. */
 static gb_node *sqdist (gb_formula *e, const gb_batch *b) {
   gb_node *in[3] = {b->in[0], b->in[1], b->n->nin == 3 ? b->in[2] : NULL};
   if (b->n->nin == 3 && b->mapped[2]) return weighted_sqdist(e, b);
@@ -181,7 +182,7 @@ static gb_node *cat (gb_formula *e, const gb_batch *b) {
   return r;
 }
 
-/* Entries of one tensor at positions a slice: all positions at once. */
+/* One set of positions per slice of a shared tensor: all positions at once. */
 static gb_node *index_slices (gb_formula *e, const gb_batch *b) {
   const int axis = (int)b->n->attr.i[0], r = rank_of(b->n);
   const size_t k = dim_of(b->in[1], 1);
@@ -203,7 +204,7 @@ static gb_node *positions (gb_formula *e, const gb_batch *b) {
   return shifted_axis(e, b, in);
 }
 
-/* One matrix, a right-hand side a slice: they are columns of one solve. */
+/* One matrix with one right-hand side per slice: columns of one solve. */
 static gb_node *solve_columns (gb_formula *e, const gb_batch *b) {
   if (b->mapped[0] || b->size == 0) return NULL;
   gb_node *rhs = b->in[1];

@@ -1,8 +1,8 @@
 /* vmap_rules.h - batched forms of ops; private to graph/.
 **
-** 'in' are the inputs of 'n' with 'mapped' ones carrying the batch axis in front. A rule returns n's
-** batched result, axis in front, or NULL without failure where the op has no batched form: then it is done
-** slice by slice. */
+** 'in' are the inputs of 'n' with 'mapped' ones carrying the batch axis in front. A rule returns n's batched
+** result, axis in front, or NULL without failure if the op has no batched form and must be done slice by
+** slice. */
 #ifndef GB_GRAPH_GRAD_VMAP_RULES_H
 #define GB_GRAPH_GRAD_VMAP_RULES_H
 
@@ -17,8 +17,8 @@ typedef struct gb_batch {
 
 gb_node *gb_vmap_node (gb_formula *e, const gb_batch *b);
 
-/* Random generators made inside the trace: the element index gains the batch axis; sequences get a stream
-** a slice. */
+/* Random generators made inside the trace: the element index gains the batch axis; sequences get one stream
+** per slice. */
 gb_node *gb_vmap_random (gb_formula *e, const gb_node *n, size_t size);
 
 /* 'size' copies in front. */
