@@ -23,7 +23,7 @@ static char *row_of (const gb_xthread *t, const void *tile, size_t j) {
   return (char *)tile + j * GB_TI * t->p->size;
 }
 
-/* Lanes of row 'j' that count. */
+/* The valid lanes of row 'j'. */
 static size_t valid_of (const gb_xthread *t, size_t j) {
   if (!t->p->strip) return (size_t)t->valid;
   size_t rest = t->lanes - j * GB_TI;
@@ -32,7 +32,7 @@ static size_t valid_of (const gb_xthread *t, size_t j) {
 
 static bool ragged (const gb_xthread *t) { return t->p->strip ? t->lanes % GB_TI != 0 : t->valid < GB_TI; }
 
-/* The tile with the identity in the lanes that do not count. */
+/* The tile with the identity in invalid lanes. */
 const void *gb_exec_masked (gb_xthread *t, const void *tile, int nj, gb_monoid m) {
   if (!ragged(t)) return tile;
   char *dst = t->ws + t->p->mask;
@@ -99,7 +99,7 @@ static void absorb_lanes (gb_xthread *t, gb_xout *x, gb_word *into, const void *
   gb_exec_absorb(t->p, x, into, &w);
 }
 
-/* One GB_TI x GB_TJ tile a total; a mirrored one, a SUM, twice. */
+/* One total for each GB_TI x GB_TJ tile; a mirrored tile, always a SUM, counts twice. */
 static void absorb_tile (gb_xthread *t, gb_xout *x, gb_word *part, const void *lanes) {
   absorb_lanes(t, x, part, lanes);
   if (t->mirrored) absorb_lanes(t, x, part, lanes);
@@ -133,7 +133,7 @@ static void chain_all (gb_xthread *t, gb_xout *x, size_t slot, const void *tile)
   }
 }
 
-/* A strip holds whole super-tiles: one part each. */
+/* A strip holds whole super-tiles: one partial total for each. */
 static void chain_strip (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
   const gb_xprog *p = t->p;
   gb_monoid m = gb_exec_monoid(x);
@@ -147,7 +147,7 @@ static void chain_strip (gb_xthread *t, gb_xout *x, size_t slot, const void *til
   }
 }
 
-/* An output that reduces OUTER axes only: every element is a total of its own. */
+/* An output that reduces OUTER axes only: every element is a separate total. */
 static void chain_keep (gb_xthread *t, gb_xout *x, size_t slot, const void *tile) {
   const gb_xprog *p = t->p;
   size_t outer = 0;
@@ -240,7 +240,7 @@ static gb_arg operand (gb_xthread *t, int number, int which) {
   return (gb_arg){at, form};
 }
 
-/* What the contraction kernels do not know: the product as a tile of its own, then a plain sum. */
+/* For contractions without a kernel: the product as a separate tile, then a plain sum. */
 static void product_with (gb_xthread *t, gb_xout *x, const void *tile, int first, int second) {
   const gb_xprog *p = t->p;
   const gb_arg none = {NULL, GB_FORM_ONE};

@@ -1,19 +1,19 @@
-/* accumulate_lse.c - log of a sum of exponentials: running maximum and sum of exp(t - maximum), a pair a
-** chain (lse.inc). */
+/* accumulate_lse.c - log of a sum of exponentials: each chain is a pair (lse.inc): the running maximum, and
+** the sum of exp(t - maximum). */
 #include <math.h>
 
 #include "cpu/fold/fold.h"
 
 static const gb_arg none = {NULL, GB_FORM_ONE};
 
-/* A maximum and a sum a lane. */
+/* One maximum and one sum per lane. */
 static void by_rows (gb_xthread *t, gb_xout *x, size_t slot, const char *tile) {
   const size_t at = slot * GB_TI * t->p->size;
   t->p->k->lse_row(t->nj, tile, gb_exec_row_state(t, x, x->chain) + at,
                    gb_exec_row_state(t, x, x->chain2) + at);
 }
 
-/* A maximum and a sum a virtual lane of each row. */
+/* One maximum and one sum per virtual lane of each row. */
 static void by_columns (gb_xthread *t, gb_xout *x, size_t slot, const char *tile) {
   t->p->k->lse_col(t->nj, tile, gb_exec_column_chain(t, x, x->chain, slot),
                    gb_exec_column_chain(t, x, x->chain2, slot));

@@ -60,13 +60,12 @@ void gb_exec_select_merge (gb_word *into, const gb_word *from, size_t words) {
 
 /* -- a tile of lanes: ROW
 **
-** Chains keep what the next rows are compared with. ARG*: the best value of each lane in this chunk and
-** its row, -1 = none yet; merged into the states when the chunk ends. KSMALLEST: the largest value of each
-** state; a value that is not above it is looked at closer, and NaN, which is not above anything, stands
-** for an unfilled state. */
+** Chains hold the bound for the next rows. ARG*: the best value of each lane in this chunk and its row, -1 =
+** none yet; merged into the states at the end of the chunk. KSMALLEST: the largest value of each state;
+** values not above it are examined, and NaN, which nothing exceeds, marks an unfilled state. */
 
-/* Rows [j, j + n) hold 'now' as their best with 'best' counted in: lanes where that is news look for its
-** first row. */
+/* 'now' is the best of rows [j, j + n) and 'best' together: lanes in which it differs from 'best' search for
+** its first row. */
 #define FIND_ROWS(NAME, T)                                                                                   \
   static void NAME(const T *t, int n, const T *now, T *best, int64_t *index, int64_t j) {                    \
     for (size_t i = 0; i < GB_TI; i++) {                                                                     \
@@ -177,8 +176,8 @@ static bool is_value (gb_dtype compute, const char *row, size_t i, gb_word w) {
   return v == w.f || (v != v && w.f != w.f);
 }
 
-/* Rows [j, j + n) of the tile: looked at one by one only if their best could enter, and of ARG* where it
-** is. */
+/* Rows [j, j + n) of the tile: examined one by one only if their best value could enter, for ARG* to find its
+** position. */
 static void scan_rows (gb_xthread *t, gb_xout *x, const char *tile, const char *masked, size_t j, size_t n,
                        gb_word *state) {
   const gb_xprog *p = t->p;
@@ -186,7 +185,7 @@ static void scan_rows (gb_xthread *t, gb_xout *x, const char *tile, const char *
   int64_t by_lane = along(x, p->lane), by_row = along(x, p->tile) + (int64_t)(strip * GB_TI) * by_lane;
   int64_t position = origin(t, x) + (int64_t)(t->lane0 + block * GB_TI) * by_lane +
                      (int64_t)t->tile0 * along(x, p->tile);
-  position += (int64_t)j * by_row; /* the least of these rows: positions ascend along both axes */
+  position += (int64_t)j * by_row; /* least position of these rows: positions ascend along both axes */
   gb_monoid m = x->o->monoid == GB_ARGMAXIMUM ? GB_MAXIMUM : GB_MINIMUM;
   const bool one = x->o->monoid != GB_KSMALLEST;
   const gb_word *last = state + x->words - 2;
@@ -198,7 +197,7 @@ static void scan_rows (gb_xthread *t, gb_xout *x, const char *tile, const char *
     p->k->reduce_all(m, (int)n, masked + j * width, lanes);
     best = gb_exec_fold_lanes(p->compute, m, lanes);
     int64_t key = key_of(p->compute == GB_I64 ? GB_I64 : GB_F64, x->o->monoid, &best, 0);
-    /* a NaN covers the numbers */
+    /* a NaN hides the numbers */
     bool hidden = !one && p->compute != GB_I64 && best.f != best.f;
     if (!before(key, position, last) && !hidden) return;
   }

@@ -7,7 +7,7 @@
 
 #include "cpu/fold/chain.h"
 
-/* Maximal runs of level FULL; alone, a step gains nothing. A loop is in a chain whole or not at all. */
+/* Maximal runs of level FULL; a single step gains nothing. A chain contains a loop whole or not at all. */
 void gb_exec_plan_chains (gb_xprog *p) {
   const gb_xop *op = &p->op[p->code[GB_FORM_FULL]];
   int n = p->ncode[GB_FORM_FULL];
@@ -28,8 +28,8 @@ static bool has_constants (const gb_link *l) {
   return l->kind >= GB_LINK_RADIAL && l->kind <= GB_LINK_RADIAL_WITH;
 }
 
-/* Links get what stays as it is for the thread. Constants are those of b and alpha from the first, zeros
-** as well. */
+/* Fills the fields of links that stay fixed for the thread. Constants match b and alpha from the start, also
+** if these are 0. */
 void gb_exec_begin_chains (gb_xthread *t) {
   const gb_xprog *p = t->p;
   for (int n = 0; n < p->nlinks; n++) {
@@ -66,7 +66,7 @@ static char *address (gb_xthread *t, gb_source source, int n) {
   }
 }
 
-/* Addresses of the current tile; constants of profiles where their numbers have changed. */
+/* Sets the addresses of the current tile, and the constants of profiles whose numbers have changed. */
 static void bind (gb_xthread *t, const gb_xlink *x, gb_link *l) {
   for (int k = 0; k < 4; k++)
     if (x->from[k] > GB_FROM_SLOT) l->arg[k].at = address(t, x->from[k], x->number[k]);
@@ -81,8 +81,8 @@ static void bind (gb_xthread *t, const gb_xlink *x, gb_link *l) {
 
 bool gb_exec_chain_runs (const gb_xthread *t) { return t->valid == GB_TI; }
 
-/* 'nj' rows of the current block. What reduces both axes gets groups of GB_TJ rows, each absorbed by
-** itself. */
+/* 'nj' rows of the current block. Outputs that reduce both axes get groups of GB_TJ rows, each absorbed
+** separately. */
 void gb_exec_run_chain (gb_xthread *t, const gb_xchain *c) {
   enum { GROUPS = GB_CANON / GB_TJ };
   const gb_xprog *p = t->p;

@@ -1,12 +1,12 @@
-/* chain_link.c - links of a chain: where their arguments are, and the slots of values that are read again. */
+/* chain_link.c - links of a chain: locations of their arguments, and slots of values that are read again. */
 #include <assert.h>
 
 #include "cpu/fold/chain.h"
 
 /* -- links and places */
 
-/* The table has room for any program; were it full, the chain would not fit and its operations run one by
-** one. */
+/* The table has room for any program. If it were full, the chain would not fit and its operations would run
+** one by one. */
 gb_xlink *gb_chain_link (gb_xchainer *c, gb_link_kind kind) {
   gb_xprog *p = c->p;
   if (p->nlinks + c->nlinks == p->most_links) c->fits = false;
@@ -30,7 +30,7 @@ void gb_chain_place_pack (const gb_xchainer *c, gb_xlink *l, int arg, int pack, 
   if (c->loop >= 0) l->link.arg[arg].again = k->step[c->loop] * c->p->size;
 }
 
-/* A tile of an operand where it lies. */
+/* A tile of an operand, read in place. */
 void gb_chain_place_operand (const gb_xchainer *c, gb_xlink *l, int arg, int operand) {
   const gb_operand *o = &c->p->f->operand[operand];
   gb_chain_place(l, arg, GB_FROM_OPERAND, operand, GB_FORM_FULL, (size_t)o->stride[c->p->tile] * c->p->size);
@@ -91,7 +91,7 @@ void gb_chain_drop_slot (gb_xchainer *c, int v, const gb_ins *reader) {
 void gb_chain_keep (gb_xchainer *c, int v) {
   gb_xvalue *x = &c->p->value[v];
   if (!x->again) return;
-  bool loops = x->slot >= 0; /* an accumulator has had its place since its loop began */
+  bool loops = x->slot >= 0; /* an accumulator has a slot since the start of its loop */
   if (x->where == GB_IN_SLOT && !loops) gb_chain_take_slot(c, v);
   if (!c->fits) return;
   bool of_front = c->front != NULL && c->front->link.kind == GB_LINK_SQDIST && x->where == GB_IN_SLOT;

@@ -1,12 +1,12 @@
-/* chain_plan.c - operations of level FULL into the links of a chain: what a chain can hold, elementwise
-** steps, fronts, profiles, loops, outputs. */
+/* chain_plan.c - operations of level FULL into the links of a chain: which operations a chain can contain;
+** elementwise steps, fronts, profiles, loops, outputs. */
 #include "cpu/fold/chain.h"
 
-enum { MOST_COLUMNS = 4 }; /* more right-hand sides are better served from a tile, in blocks */
+enum { MOST_COLUMNS = 4 }; /* more right-hand sides are faster from a tile, in blocks */
 
 /* -- what a chain can hold */
 
-/* Monoids that a step combines with. */
+/* True for monoids that a step supports. */
 static bool is_stepped (gb_monoid m) {
   return m == GB_SUM || m == GB_PROD || m == GB_MINIMUM || m == GB_MAXIMUM;
 }
@@ -28,7 +28,7 @@ static bool has_sink (const gb_xprog *p, const gb_xout *x) {
 
 static bool is_item (const gb_xprog *p, int v) { return v < 0 || p->value[v].level == GB_FORM_ONE; }
 
-/* A tile of elements of the compute type that lie along the lanes: steps read it where it is. */
+/* True if elements of the compute type are adjacent along the lanes: steps then read them in place. */
 static bool is_read_in_place (const gb_xprog *p, const gb_xop *op) {
   const gb_operand *o = &p->f->operand[op->ins->x];
   return op->px < 0 && o->dtype == p->compute && o->stride[p->lane] == 1 && o->stride[p->tile] > 0;
@@ -52,7 +52,7 @@ static bool is_in (const gb_xprog *p, const gb_xop *op) {
 
 int gb_chain_past (const gb_xprog *p, const gb_xop *op, int n) {
   if (op[n].kind != GB_INS_LOOP) return is_in(p, &op[n]) ? n + 1 : n;
-  for (int m = n + 1; m < op[n].jump; m++) /* nor loops in loops, nor operands in place */
+  for (int m = n + 1; m < op[n].jump; m++) /* no nested loops, and no operands in place */
     if (op[m].kind == GB_INS_EMIT || (op[m].kind == GB_INS_LOAD && op[m].px < 0) || !is_in(p, &op[m]))
       return n;
   return op[n].jump + 1;
@@ -91,7 +91,7 @@ static bool has_step (gb_op op) {
   }
 }
 
-/* Of a LANE and a TILE value, neither of them made here. */
+/* True for an op of one LANE and one TILE value, both computed outside the chain. */
 static bool add_outer_map (gb_xchainer *c, gb_op op, int a, int b) {
   bool back = gb_chain_form(c, a) == GB_FORM_TILE;
   int lane = back ? b : a, tile = back ? a : b;
@@ -130,7 +130,7 @@ static void add_where (gb_xchainer *c, const gb_ins *i) {
   gb_chain_place_value(c, l, 1, v[which == 2 ? 1 : 2]);
 }
 
-/* Goes through memory on both sides: its result has a place whether it is read again or not. */
+/* Reads and writes memory: its result has a slot even if it is not read again. */
 static void add_call (gb_xchainer *c, const gb_ins *i) {
   const int v[3] = {i->a, i->b, i->c};
   gb_xlink *l = gb_chain_link(c, GB_LINK_CALL);
@@ -163,7 +163,7 @@ static void add_radial (gb_xchainer *c, const gb_ins *i) {
 
 /* -- loops */
 
-/* Accumulators have their places from here on. */
+/* Accumulators have their slots from here on. */
 static void add_loop (gb_xchainer *c, int n) {
   static const double identity[GB_NMONOIDS] = {
       [GB_PROD] = 1, [GB_MINIMUM] = __builtin_inf(), [GB_MAXIMUM] = -__builtin_inf()};
@@ -182,7 +182,7 @@ static void add_loop (gb_xchainer *c, int n) {
   c->now = -1;
 }
 
-/* Jumps of both ends; what only the loop reads is dropped. */
+/* Jumps of both ends; slots read only in the loop are freed. */
 static void end_loop (gb_xchainer *c, const gb_ins *i) {
   gb_xlink *l = gb_chain_link(c, GB_LINK_AGAIN), *begin = l;
   l->link.n = c->p->f->axis[c->loop].extent;
@@ -265,7 +265,7 @@ static void add_emit (gb_xchainer *c, int o, int v) {
   }
 }
 
-/* Its outputs, wherever in the chain they stand, take it at once. */
+/* All outputs of the value, wherever they stand in the chain, take it at once. */
 void gb_chain_define (gb_xchainer *c, int v) {
   c->now = v;
   gb_chain_keep(c, v);
@@ -274,8 +274,7 @@ void gb_chain_define (gb_xchainer *c, int v) {
 
 /* -- a chain */
 
-/* Packs and operands are read where they are; what is read after the chain is written to its register on
-** the way. */
+/* Packs and operands are read in place; a value that is read after the chain is written to its register. */
 static void add_load (gb_xchainer *c, const gb_ins *i) {
   if (!c->p->value[i->dst].crosses || c->p->value[i->dst].where != GB_IN_REGISTER) return;
   gb_chain_place_operand(c, gb_chain_link(c, GB_LINK_READ), 0, i->x);
@@ -322,7 +321,7 @@ static void add (gb_xchainer *c, int n) {
   if (op->kind == GB_INS_MAP) gb_chain_drop_slot(c, i->b, i), gb_chain_drop_slot(c, i->c, i);
 }
 
-/* Where what operation 'n' makes will be: a value read after the chain in its register. */
+/* The location of the result of operation 'n': its register if it is read after the chain. */
 static void begin_value (gb_xchainer *c, int n, bool writing) {
   const gb_xprog *p = c->p;
   const gb_xop *op = &c->op[n];
@@ -365,7 +364,7 @@ static void begin_sinks (gb_xchainer *c) {
   }
 }
 
-/* What the chain knows of values and outputs before a pass. */
+/* Resets the records of values and outputs before a pass. */
 static void begin (gb_xchainer *c, bool writing) {
   for (int n = c->first; n < c->end; n++)
     if (has_dst(&c->op[n])) begin_value(c, n, writing);
@@ -385,7 +384,7 @@ static void begin (gb_xchainer *c, bool writing) {
 
 void gb_chain_plan (gb_xprog *p, const gb_xop *op, int first, int end) {
   gb_xchainer c = {.p = p, .op = op, .first = first, .end = end, .fits = true};
-  const int number = p->nchains + 1; /* as outputs in groups have it */
+  const int number = p->nchains + 1; /* the numbering of gb_xout.grouped */
   bool grouped = false;
   for (int pass = 0; pass < 2 && c.fits; pass++) {
     begin(&c, pass == 1);

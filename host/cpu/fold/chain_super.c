@@ -2,17 +2,17 @@
 ** two profiles joined, profiles joined with the running value, shifted reciprocals and roots, both sides
 ** of a difference.
 **
-** An operation is left out only where a step of its one reader, in the chain and outside loops, does its
-** work, with the bits of the operations it stands for. */
+** An operation is omitted only if the step of its one reader, in the chain and outside loops, does its work,
+** with the bits of the separate operations. */
 #include "cpu/fold/chain.h"
 
-/* The operation of the chain, outside loops, that makes 'v' for one reader only; -1 = none. */
+/* The operation of the chain, outside loops, whose result 'v' has one reader; -1 = none. */
 static int maker (const gb_xchainer *c, int v) {
   if (v < 0 || c->loop >= 0 || !gb_chain_makes(c, v)) return -1;
   return c->p->value[v].uses == 1 ? c->p->value[v].made : -1;
 }
 
-/* The only reader of what operation 'n' makes; -1 = none in the chain outside loops. */
+/* The only reader of the result of operation 'n'; -1 = none in the chain outside loops. */
 static int reader (const gb_xchainer *c, int n) {
   const int v = c->op[n].ins->dst;
   return maker(c, v) == n ? c->p->value[v].reader : -1;
@@ -28,7 +28,7 @@ static bool is_join_op (const gb_xop *op) {
 
 /* -- products of one LANE and one TILE element */
 
-/* Such a product that a multiplication by another value takes. */
+/* True for such a product whose reader multiplies it by another value. */
 static bool is_outer (const gb_xchainer *c, int n) {
   const gb_xop *op = &c->op[n];
   if (op->kind != GB_INS_DOT || c->p->f->axis[op->ins->axis].extent != 1) return false;
@@ -51,7 +51,8 @@ bool gb_chain_add_product (gb_xchainer *c, const gb_ins *i) {
 
 /* -- profiles joined by a sum or a product */
 
-/* One side of a join: a profile, times a number or not. Operations; the value of the number; -1 = none. */
+/* One side of a join: a profile, times a number or not. Numbers of the operations; number of the scaling
+** value; -1 = none. */
 typedef struct half {
   int radial, scale, number;
 } half;
@@ -88,8 +89,8 @@ static bool is_join (const gb_xchainer *c, int n, half h[2]) {
   return true;
 }
 
-/* The join that does operation 'n', itself or one that reads it, at once or through a multiplication by a
-** number; -1 = none. */
+/* The join that contains operation 'n': itself, or a join that reads it directly or through a multiplication
+** by a number; -1 = none. */
 static int join_of (const gb_xchainer *c, int n, half h[2]) {
   if (is_join(c, n, h)) return n;
   if (c->op[n].kind != GB_INS_RADIAL && !gb_chain_is_map(&c->op[n], GB_OP_MUL)) return -1;
@@ -101,8 +102,8 @@ static int join_of (const gb_xchainer *c, int n, half h[2]) {
   return -1;
 }
 
-/* A join is done where its later profile stands, while the distance is sure to be there. Returns whether
-** operation 'n' belongs to one. */
+/* A join runs at the position of its later profile, where the distance is still available. Returns true if
+** operation 'n' belongs to a join. */
 bool gb_chain_add_join (gb_xchainer *c, int n) {
   half h[2];
   const int m = join_of(c, n, h);
@@ -129,7 +130,7 @@ bool gb_chain_is_deferred (const gb_xchainer *c, int n) {
   const gb_ins *i = c->op[n].ins;
   half h;
   if (c->op[n].kind != GB_INS_RADIAL || c->now < 0 || c->now == i->a || reader(c, n) != n + 1) return false;
-  if (gb_chain_form(c, i->a) != GB_FORM_FULL) return false; /* read row by row */
+  if (gb_chain_form(c, i->a) != GB_FORM_FULL) return false; /* this one is read row by row */
   const gb_xop *join = &c->op[n + 1];
   const int other = join->ins->a == i->dst ? join->ins->b : join->ins->a;
   return is_join_op(join) && other == c->now && is_half(c, i->dst, &h);

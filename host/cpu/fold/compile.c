@@ -1,14 +1,13 @@
-/* compile.c - from a fold program to what the tile interpreter runs: loop levels, lifetimes, registers,
-** layout.
+/* compile.c - compiles a fold program for the tile interpreter: loop levels, lifetimes, registers, layout.
 **
-** An instruction runs at the level of its dependence: ONE once an item, LANE once a lane block, TILE once
-** a chunk, FULL once a tile. A loop is one unit and runs at the join of what is inside it. FULL values
-** share registers by lifetime; all others have a place of their own, for they are small. */
+** An instruction runs at the level of its dependence: ONE once an item, LANE once a lane block, TILE once a
+** chunk, FULL once a tile. A loop is one unit and runs at the join of what is inside it. FULL values share
+** registers by lifetime; all others are small and have separate places. */
 #include <unistd.h>
 
 #include "cpu/fold/fold.h"
 
-#define L1_BYTES (24 * 1024) /* what the registers of a tile run may fill */
+#define L1_BYTES (24 * 1024) /* budget of the registers of a tile run */
 #define ONCE_BYTES (64 * 1024)
 #define L2_BYTES (256 * 1024)
 
@@ -17,8 +16,8 @@ typedef struct build {
   const gb_fold *f;
   gb_form *level;    /* by instruction */
   int *end, *around; /* LOOP: its ENDLOOP; any: the LOOP around it, -1 = none */
-  bool *gone;        /* instructions that became part of another or need no code */
-  gb_span *spans;    /* by value, of a try */
+  bool *gone;        /* instructions that are part of another or need no code */
+  gb_span *spans;    /* by value, for one trial */
   int regs;
   bool temp[3], mask;
 } build;
@@ -43,8 +42,8 @@ static size_t most_packs (const gb_fold *f) {
   return n;
 }
 
-/* Links of chains: an instruction is read from memory, done and kept; an accumulator is filled before.
-** Between two chains stands an instruction without links, so that their ends have room. */
+/* Bound on the links of chains: an instruction needs a read, its step and a write; an accumulator also a
+** fill. Between two chains there is an instruction without links, which leaves room for their ends. */
 static int most_links (const gb_fold *f) {
   int n = 2;
   for (int i = 0; i < f->nins; i++) n += f->ins[i].kind == GB_INS_ACC ? 4 : 3;
@@ -121,7 +120,8 @@ static gb_form form_of_ins (const gb_xprog *p, const gb_ins *i) {
   }
 }
 
-/* Forms of values, loops matched, definitions. A value is read after it is written, so one pass does. */
+/* Forms of values, matching of loops, definitions. A value is read after it is written, so one pass
+** suffices. */
 static gb_status scan (build *b, gb_error *err) {
   const gb_fold *f = b->f;
   int open[GB_FOLD_AXES], depth = 0;
@@ -151,7 +151,7 @@ static gb_status scan (build *b, gb_error *err) {
 
 static gb_form level_of (const gb_xprog *p, int v) { return v < 0 ? GB_FORM_ONE : p->value[v].level; }
 
-/* What an instruction reads may come from a loop that runs at a level above its form. */
+/* An argument may come from a loop that runs at a level above its form. */
 static gb_form level_of_args (const gb_xprog *p, const gb_ins *i) {
   switch (i->kind) {
     case GB_INS_MAP:
@@ -161,8 +161,8 @@ static gb_form level_of_args (const gb_xprog *p, const gb_ins *i) {
   }
 }
 
-/* A constant runs at level ONE even inside a loop; any other instruction inside a loop runs where the loop
-** does. */
+/* A constant runs at level ONE even inside a loop; any other instruction inside a loop runs at the loop's
+** level. */
 static void levels (build *b) {
   const gb_fold *f = b->f;
   for (int n = 0; n < f->nins; n++) {
@@ -203,8 +203,8 @@ static void lifetimes (build *b) {
   }
 }
 
-/* Distances or products of LANE points with TILE points (in a strip: with one point), in the form the
-** kernels take. */
+/* True for distances or products of LANE points with TILE points (in a strip: with one point), which have
+** kernels. */
 static bool is_front (const build *b, const gb_ins *i) {
   const gb_xprog *p = b->p;
   if (i->kind != GB_INS_SQDIST && i->kind != GB_INS_DOT) return false;
@@ -225,8 +225,7 @@ static const gb_ins *front_of (const build *b, const gb_ins *i, int n) {
   return is_front(b, s) ? s : NULL;
 }
 
-/* Instructions without code of their own: loads that are packs by themselves, and the SQDIST of a fused
-** RADIAL. */
+/* Marks instructions that need no code: loads that are packs, and the SQDIST of a fused RADIAL. */
 static void drop_codeless (build *b) {
   gb_xprog *p = b->p;
   for (int n = 0; n < b->f->nins; n++) {
@@ -256,8 +255,8 @@ static void drop_register (build *b, int *spare, int *nspare, int v, int n) {
   spare[(*nspare)++] = b->p->value[v].reg;
 }
 
-/* Accumulators live from their LOOP on, other values from their instruction; a register is free after the
-** last read. A destination is never an argument. 'spare' holds nvalues numbers. */
+/* Accumulators live from their LOOP, other values from their instruction; a register is free after the last
+** read. A destination is never an argument. 'spare' holds nvalues numbers. */
 static void registers (build *b, int *spare) {
   const gb_fold *f = b->f;
   int nspare = 0;
@@ -352,7 +351,7 @@ static gb_status outputs (build *b, gb_error *err) {
   return GB_OK;
 }
 
-/* A strip's last elementwise step may write the output itself where nothing is converted. */
+/* A strip's last elementwise step may write the output directly if no conversion is needed. */
 static void redirect (build *b) {
   gb_xprog *p = b->p;
   if (!p->strip || p->lane < 0) return;
@@ -380,7 +379,8 @@ static bool is_fused (const gb_xprog *p) {
   return x->how == GB_HOW_CONTRACT || (x->how == GB_HOW_CHAIN && x->o->monoid == GB_SUM);
 }
 
-/* FULL level: elements of the compute type that lie along the rows, handed to one row reduction of floats. */
+/* FULL level: elements of the compute type, adjacent along the rows, handed to one row reduction of
+** floats. */
 static bool is_turned (const gb_xprog *p) {
   const gb_xop *op = &p->op[p->code[GB_FORM_FULL]];
   if (gb_cpu_fold_no_templates || p->ncode[GB_FORM_FULL] != 2 || p->f->nouts != 1 || p->compute == GB_I64)
@@ -428,8 +428,8 @@ static bool is_profile_of_many (const gb_xprog *p) {
   return op[0].kind == GB_X_FRONT && op[1].kind == GB_INS_EMIT && p->out[op[1].ins->x].how == GB_HOW_CONTRACT;
 }
 
-/* As many rows as fit: FULL values in L1, but one value that is written and read once, in order, in L2; in
-** a strip, the lane packs of its blocks in L2. */
+/* As many rows as fit: FULL values in L1, or in L2 if there is one value that is written and read once, in
+** order; in a strip, the lane packs of its blocks in L2. */
 static int rows_of (const build *b) {
   const gb_xprog *p = b->p;
   size_t full = (size_t)b->regs + b->temp[0] + b->temp[1] + b->temp[2] + b->mask, lanes = 0;
@@ -442,8 +442,8 @@ static int rows_of (const build *b) {
   return (int)(rows < GB_TJ ? GB_TJ : rows > GB_CANON ? GB_CANON : rows);
 }
 
-/* So many rows that their column chains stay in L1, filling two thirds of it, while the lane blocks pass.
-** Changes no bits, nor what memory is needed. */
+/* As many rows as keep their column chains in two thirds of L1 while the lane blocks pass. Affects neither
+** bits nor memory. */
 static size_t sweep_of (const gb_xprog *p) {
   size_t bytes = gb_exec_row_of_columns(p), rows = GB_CANON;
   long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE);
@@ -478,7 +478,7 @@ static void lay_workspace (build *b) {
   p->work = used;
 }
 
-/* Whether items may share a super-tile: nothing is carried from chunk to chunk, nor shared between
+/* True if items may share a super-tile: nothing is carried from chunk to chunk or shared between
 ** super-tiles. */
 static bool chunks_are_free (const gb_xprog *p) {
   bool alone = p->nsuper == 1 && p->nouter == 1;
@@ -489,8 +489,8 @@ static bool chunks_are_free (const gb_xprog *p) {
   return !p->strip;
 }
 
-/* Where items meet in nothing, a few lanes make items of less than a super-tile: rows do not know of
-** super-tiles. */
+/* If items share no totals, a few lanes are divided into items smaller than a super-tile: rows do not depend
+** on super-tiles. */
 static size_t width_of (const gb_xprog *p, bool shared) {
   if (p->strip) return p->strips * (size_t)p->rows * GB_TI;
   size_t blocks = (p->nlane + GB_TI - 1) / GB_TI;
@@ -499,7 +499,8 @@ static size_t width_of (const gb_xprog *p, bool shared) {
   return (each < 1 ? 1 : each) * GB_TI;
 }
 
-/* Chunks too, where they are free: at least as many items as any machine has threads for so small a fold. */
+/* Chunks are divided too if they are independent: enough items for the threads of any machine on so small a
+** fold. */
 static size_t groups_of (const gb_xprog *p) {
   enum { ENOUGH = 64 };
   size_t few = p->nsuper * p->nouter, n;
@@ -508,7 +509,7 @@ static size_t groups_of (const gb_xprog *p) {
   return n < 1 ? 1 : n;
 }
 
-/* Who meets whom in totals decides how the domain is cut and how items are ordered. */
+/* The totals that items share determine how the domain is divided and how items are ordered. */
 static void cut (gb_xprog *p, int threads) {
   bool shared = false, carried = false;
   for (int o = 0; o < p->f->nouts; o++) {
@@ -524,7 +525,7 @@ static void cut (gb_xprog *p, int threads) {
   p->ordered = shared && p->groups == 1;
   p->inside = carried && !shared;
   p->items = p->nouter == 0 ? 0 : p->nsuper * p->groups * (p->inside ? 1 : p->nouter);
-  /* rows continued across OUTER indices by items that also meet in columns: one thread keeps their order */
+  /* rows continue across OUTER indices and items share column totals: one thread keeps the order */
   p->threads = carried && shared && !p->f->symmetric ? 1 : threads;
   if ((size_t)p->threads > p->items) p->threads = p->items ? (int)p->items : 1;
 }

@@ -1,12 +1,12 @@
-/* cull.c - tiles out of reach: where a covariance has compact support, what a tile would add is 0.
+/* cull.c - tile culling: for a covariance with compact support, a tile of distant points adds 0.
 **
-** Before a tile of a fold that only sums, its instructions are run once in interval arithmetic: distances
-** and products from the bounding boxes of the points, everything else by rules that err outwards by more
-** than an op may round. Where every value handed to an output is proven to be 0, and what it would be
-** multiplied by to be finite, the tile is left out: the sums keep their bits. What is not finite, or has
-** no rule, proves nothing: such tiles are visited.
+** Before a tile of a fold that only sums, its instructions are run once in interval arithmetic: distances and
+** products from the bounding boxes of the points, everything else by rules that widen by more than an op may
+** round. If every value handed to an output is proven to be 0, and its factors to be finite, the tile is
+** skipped, and the sums keep their bits. Values that are not finite or have no rule prove nothing: such tiles
+** are visited.
 **
-** Asked only of programs in which a distance far away makes all emitted values 0 by a rule that can (max,
+** Used only for programs in which a large distance makes all emitted values 0 by a rule that can do so (max,
 ** where, ...). */
 #include <float.h>
 #include <math.h>
@@ -24,7 +24,7 @@ static bool is_finite (span s) { return s.lo > -INFINITY && s.hi < INFINITY; }
 static bool is_zero (span s) { return s.lo == 0 && s.hi == 0; }
 static span hull (span a, span b) { return (span){fmin(a.lo, b.lo), fmax(a.hi, b.hi)}; }
 
-/* Outwards by 'ulps' roundings; past the largest number of the type lies anything. */
+/* Widens by 'ulps' roundings; beyond the largest number of the type the span allows anything. */
 static span widened (const gb_xprog *p, span s, double ulps) {
   const double e = ulps * (p->compute == GB_F32 ? (double)FLT_EPSILON : DBL_EPSILON);
   const double most = p->compute == GB_F32 ? (double)FLT_MAX : DBL_MAX;
@@ -51,14 +51,14 @@ static span magnitude (span a) {
   return (span){a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0, far};
 }
 
-/* a^b for a >= 0 and a number b > 0; of 0 for any such b. */
+/* a^b for a >= 0 and a number b > 0; for a = 0, any such b. */
 static span power (span a, span b) {
   if (!is_finite(a) || !is_finite(b) || !(a.lo >= 0) || !(b.lo > 0)) return anything;
   if (is_zero(a)) return a;
   return b.lo == b.hi ? (span){pow(a.lo, b.lo), pow(a.hi, b.lo)} : anything;
 }
 
-/* 1 where the comparison holds for all, 0 where for none. 'below': a < b or a <= b. */
+/* 1 if the comparison holds for all values, 0 if for none. 'below': a < b or a <= b. */
 static span compared (span a, span b, bool strict) {
   if (!is_finite(a) || !is_finite(b)) return anything;
   if (a.hi < b.lo || (!strict && a.hi <= b.lo)) return (span){1, 1};
@@ -111,7 +111,7 @@ static span mapped (gb_op op, span a, span b, span c) {
   }
 }
 
-/* Profiles fall from 1; their derivatives are not followed, but for where they have reached 0. */
+/* Profiles decrease from 1. Derivatives are not bounded, except where they have reached 0. */
 static span profiled (const gb_ins *i, span u) {
   if (i->dalpha || !is_finite(u) || !(u.lo >= 0)) return anything;
   if (i->profile != GB_RQ && u.lo > 1e7) return (span){0, 0}; /* exp(-sqrt(1e7)) is 0 in f64 */
@@ -124,7 +124,7 @@ static double element (const gb_xprog *p, const void *at, size_t i) {
   return p->compute == GB_F32 ? (double)((const float *)at)[i] : ((const double *)at)[i];
 }
 
-/* n elements, 'step' apart. A NaN makes it anything. */
+/* The span of n elements, 'step' apart; a NaN allows anything. */
 static span box_of (const gb_xprog *p, const void *at, size_t n, size_t step) {
   span s = nothing;
   for (size_t i = 0; i < n; i++) {
@@ -136,7 +136,7 @@ static span box_of (const gb_xprog *p, const void *at, size_t n, size_t step) {
   return s;
 }
 
-/* Combinations of inner indices and feature: a box each. */
+/* Number of boxes: one for each combination of inner indices and feature. */
 static size_t boxes_of (const gb_xpack *k) { return k->count * k->width; }
 static bool per_row (const gb_xpack *k) { return k->layout == GB_PACK_ROWS || k->layout == GB_PACK_COLS; }
 static size_t places_of (const gb_xpack *k) {
@@ -222,7 +222,7 @@ static span pack_box (const tile *a, const gb_xpack *k, size_t q) {
   return all;
 }
 
-/* Of all its boxes: what a loop may read. */
+/* The hull of all boxes of a pack: what a loop may read. */
 static span pack_hull (const tile *a, int pack) {
   if (pack < 0) return anything;
   const gb_xpack *k = &a->t->p->pack[pack];
@@ -256,7 +256,7 @@ static span front_of (const tile *a, const gb_xop *op, const gb_ins *i) {
   if (x->count > 1 || y->count > 1 || x->width != y->width || (w != NULL && boxes_of(w) != x->width))
     return anything;
   span sum = {0, 0};
-  double mass = 0; /* what the sum rounds in proportion to, where terms cancel */
+  double mass = 0; /* sum of magnitudes: the rounding of the sum is proportional to it */
   for (size_t k = 0; k < x->width; k++) {
     const span l = pack_box(a, x, k), r = pack_box(a, y, k);
     span term = i->kind == GB_INS_DOT ? times(l, r) : mapped(GB_OP_SQUARE, mapped(GB_OP_SUB, l, r, r), r, r);
@@ -275,7 +275,7 @@ static void set (const tile *a, int dst, span s, double ulps) {
   table(a->t, a->t->p->spans)[dst] = is_finite(s) ? widened(a->t->p, s, ulps) : anything;
 }
 
-/* What is added up is 0 in every term. */
+/* True if every term of the sums is 0. */
 static bool adds_nothing (const tile *a, int out, int value) {
   const gb_xout *x = &a->t->p->out[out];
   if (!is_zero(value_of(a, value))) return false;
@@ -325,8 +325,8 @@ static bool is_bound (const gb_xprog *p, int v) {
   return v >= 0 && p->f->ins[p->value[v].def].kind == GB_INS_BIND;
 }
 
-/* Pairs of points far apart and in opposite directions, everything else between 1 / 2 and 1: do all
-** emitted values vanish? Bound numbers stand for 0 where a value may be replaced by them. */
+/* Pairs of points far apart and in opposite directions, everything else between 1 / 2 and 1: true if all
+** emitted values vanish. A bound number is taken as 0 if it may replace a value. */
 static bool vanishes (const gb_xprog *p, span *s) {
   bool bounded = false;
   for (int v = 0; v < p->f->nvalues; v++) s[v] = (span){0.5, 1};
@@ -344,7 +344,7 @@ static bool vanishes (const gb_xprog *p, span *s) {
       case GB_INS_SQDIST: s[i->dst] = (span){1e6, 1e6}; break;
       case GB_INS_DOT: s[i->dst] = (span){-1e6, -1e6}; break;
       case GB_INS_CONST: s[i->dst] = (span){i->f, i->f}; break;
-      case GB_INS_RADIAL: s[i->dst] = (span){0.5, 1}; break; /* of its own accord it does not count */
+      case GB_INS_RADIAL: s[i->dst] = (span){0.5, 1}; break; /* a profile alone does not count */
       case GB_INS_MAP:
         s[i->dst] = mapped(i->op, a, b, c);
         bounded |= can_vanish(i->op);
@@ -359,7 +359,7 @@ static bool vanishes (const gb_xprog *p, span *s) {
   return bounded;
 }
 
-/* Only sums, over tiles, of floating values, none of a row or lane alone. */
+/* True if the program has only sums over tiles of floating values, none of a row or lane alone. */
 static bool only_sums (const gb_xprog *p) {
   if (p->strip || p->compute == GB_I64 || p->f->nouts == 0) return false;
   for (int o = 0; o < p->f->nouts; o++) {

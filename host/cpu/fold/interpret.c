@@ -22,7 +22,8 @@ double gb_exec_scalar (const gb_xthread *t, int value) {
   return value < 0 ? 0 : get(t->p->compute, t->ptr[value], 0);
 }
 
-/* Addresses that move with the lane block (level LANE) or the tile (level TILE); ONE: packs of the item. */
+/* Addresses that move with the lane block (level LANE) or the tile (level TILE); for ONE: the packs of the
+** item. */
 void gb_exec_bind (gb_xthread *t, gb_form level) {
   const gb_xprog *p = t->p;
   if (level == GB_FORM_ONE) {
@@ -57,7 +58,7 @@ static void put_number (gb_dtype compute, void *dst, size_t k, gb_number v) {
   else put(compute, dst, k, v.f);
 }
 
-/* The number that IOTA makes of an index; integers wrap around. */
+/* The value of IOTA at an index; integers wrap around. */
 static void put_index (gb_dtype compute, void *dst, size_t k, const gb_ins *i, int64_t at) {
   if (compute == GB_I64)
     ((int64_t *)dst)[k] = (int64_t)((uint64_t)at * (uint64_t)i->step + (uint64_t)i->start);
@@ -97,7 +98,7 @@ static void run_iota (gb_xthread *t, const gb_xop *op) {
     }
 }
 
-/* Draws of the elements that an operand names; lanes past the last repeat it. */
+/* Random numbers at the element numbers that an operand gives; lanes past the last repeat it. */
 static void run_rand (gb_xthread *t, const gb_xop *op) {
   const gb_xprog *p = t->p;
   const gb_ins *i = op->ins;
@@ -205,7 +206,7 @@ static void run_varying_alpha (gb_xthread *t, const gb_xop *op) {
     }
 }
 
-/* c and alpha are numbers in all but odd programs; where c varies, u = c * s is an ordinary product. */
+/* c and alpha are numbers in usual programs; if c varies, u = c * s is an ordinary product. */
 static void run_radial (gb_xthread *t, const gb_xop *op) {
   const gb_xprog *p = t->p;
   const gb_ins *i = op->ins;
@@ -230,7 +231,7 @@ static void run_radial (gb_xthread *t, const gb_xop *op) {
     p->k->radial(i->profile, i->order, i->dalpha, count_of(t, op->form), a, c, gb_exec_scalar(t, i->c), dst);
 }
 
-/* log(e^a + e^b) by elementwise ops; equal infinities stay. */
+/* log(e^a + e^b) by elementwise ops; equal infinities are kept. */
 static void acc_lse (gb_xthread *t, const gb_xop *op) {
   const gb_isa_kernels *k = t->p->k;
   gb_form form = op->form;
@@ -261,7 +262,7 @@ static void run_acc (gb_xthread *t, const gb_xop *op) {
                  (gb_arg){NULL, GB_FORM_ONE});
 }
 
-/* Strips read and write contiguous aligned memory where it is: the register then stays unused. */
+/* Strips read and write contiguous aligned memory in place; the register is then unused. */
 static bool in_place (const gb_xthread *t, const void *at) {
   return t->lanes == (size_t)t->nj * GB_TI && ((uintptr_t)at & 63) == 0;
 }
@@ -294,7 +295,7 @@ static void redirect (gb_xthread *t, const gb_xop *op) {
 }
 
 /* Starts the loop at 'pc': accumulators of this loop, not of loops inside it, to their identities. Returns
-** where to go on: its end where there is nothing to loop over. */
+** the next pc: the loop's end if its extent is 0. */
 static int begin_loop (gb_xthread *t, const gb_xop *op, int pc) {
   const gb_xprog *p = t->p;
   for (int q = pc + 1; q < op[pc].jump; q++) {

@@ -179,7 +179,7 @@ static void fill (gb_xthread *t, const gb_xpack *k) {
   const gb_xprog *p = t->p;
   for (size_t c = 0; c < k->count; c++) {
     size_t rest = c, at = 0;
-    for (gb_axes s = k->inner; s;) { /* the last axis is the fastest, as in gb_exec_pack_of */
+    for (gb_axes s = k->inner; s;) { /* the last axis is the fastest, as in gb_exec_pack_at */
       int a = 31 - __builtin_clz(s);
       s &= ~((gb_axes)1 << a);
       t->idx[a] = rest % p->f->axis[a].extent;
@@ -232,7 +232,7 @@ void gb_exec_transpose (const gb_xthread *t, size_t rows, size_t lanes, const vo
   (t->p->size == 4 ? &isa->f32 : &isa->f64)->transpose(rows, lanes, src, step, dst, dstep);
 }
 
-/* Row by row: those some way ahead are asked for while one is read, since they may lie far apart. */
+/* Row by row with prefetch of later rows, since rows may be far apart. */
 static void load_rows (const gb_xthread *t, int operand, size_t lane, char *dst) {
   enum { ROWS_AHEAD = 8 };
   const gb_xprog *p = t->p;
@@ -258,7 +258,7 @@ static void load_tile (const gb_xthread *t, int operand, char *dst) {
     gb_exec_transpose(t, rows, valid, gb_exec_operand_at(t, operand, lane, t->tile0), o->stride[p->lane], dst,
                       GB_TI);
   else if (!along_rows || rows < GB_TJ) load_rows(t, operand, lane, dst);
-  else { /* contiguous along the rows: read so, turned in L1 */ double run[GB_CANON];
+  else { /* contiguous along the rows: read along them, transposed in L1 */ double run[GB_CANON];
     for (size_t i = 0; i < valid; i++) {
       gb_exec_load_run(p->compute, run, gb_exec_operand_at(t, operand, lane + i, t->tile0), o->dtype, 1,
                        rows);

@@ -1,4 +1,4 @@
-/* place.c - what strides mean: operands to packs, outputs to the way they are accumulated, and room for
+/* place.c - interprets strides: assigns operands to packs and outputs to kinds of accumulation, and lays out
 ** both. */
 #include "cpu/fold/fold.h"
 
@@ -11,7 +11,7 @@ static gb_axes varies (const gb_xprog *p, int operand) {
   return s;
 }
 
-/* In a strip the lanes fill whole tiles, so what varies along LANE is FULL. */
+/* In a strip the lanes fill whole tiles, so a value that varies along LANE is FULL. */
 gb_form gb_exec_form (const gb_xprog *p, int operand) {
   if (operand < 0) return GB_FORM_ONE;
   gb_axes s = varies(p, operand);
@@ -43,7 +43,7 @@ static void steps_of_rows (const gb_xprog *p, gb_xpack *k) {
   }
 }
 
-/* Elements of one combination of 'inner' axes, and what the feature axis moves. */
+/* Elements of one combination of the 'inner' axes, and the step of the feature axis. */
 static size_t unit_of (gb_xpack *k) {
   if (k->axis >= 0) k->step[k->axis] = k->layout == GB_PACK_LANES ? GB_TI : 1;
   switch (k->layout) {
@@ -60,9 +60,9 @@ static bool is_looped (const gb_fold *f, int axis) {
   return false;
 }
 
-/* The same elements, counted along 'a' in one and along 'b' in the other: the axes of points that several
-** fronts and differences read under names of their own. Nothing else inside a tile moves them, nor does a
-** loop. */
+/* True if both address the same elements, one along axis 'a', the other along 'b': several fronts and
+** differences read the same points under different axes. No other axis inside a tile and no loop may move
+** them. */
 static bool same_points (const gb_xprog *p, int operand, int a, int other, int b) {
   const gb_operand *x = &p->f->operand[operand], *y = &p->f->operand[other];
   if (x->slot != y->slot || x->dtype != y->dtype || x->offset != y->offset || a < 0 || b < 0) return false;
@@ -117,7 +117,8 @@ void gb_exec_lay_packs (gb_xprog *p, size_t *used) {
   }
 }
 
-/* ROW and COL contractions that the kernels know: the operand does not vary along what the output keeps. */
+/* True for ROW and COL contractions that have kernels: the operand does not vary along axes that the output
+** keeps. */
 static gb_how how_contract (gb_xprog *p, gb_xout *x) {
   const gb_out *o = x->o;
   int rows = o->x, lanes = o->x;
@@ -247,7 +248,7 @@ static void lay_rows (gb_xprog *p, gb_xout *x, size_t *used) {
   x->nacross = n * p->ntile;
 }
 
-/* Bytes of column chains that a row of a tile has. */
+/* Bytes of the column chains of one row of a tile. */
 size_t gb_exec_row_of_columns (const gb_xprog *p) {
   size_t bytes = 0;
   for (int o = 0; o < p->f->nouts; o++) {

@@ -1,5 +1,5 @@
-/* store.c - totals of items into totals of outputs, and those into memory. What items share is touched
-** in flush_columns and end_item only, which threads enter in the order of items. */
+/* store.c - adds totals of items to totals of outputs, and stores those. Shared totals are accessed in
+** flush_columns and end_item only, which threads enter in the order of items. */
 #include <math.h>
 #include <string.h>
 

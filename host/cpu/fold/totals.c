@@ -1,4 +1,4 @@
-/* totals.c - the accumulators of an item: begun, and chains folded into totals. Nothing here is
+/* totals.c - the accumulators of an item: initialised, and chains folded into totals. None of them is
 ** shared. */
 #include <math.h>
 #include <string.h>

@@ -26,7 +26,8 @@ static int64_t combine_i64 (gb_monoid m, int64_t a, int64_t b) {
   }
 }
 
-/* exp(v - top): of two totals one has the largest, and a first one meets the identity. */
+/* exp(v - top): one of two totals has the largest element, and the first total is combined with the
+** identity. */
 static double power (double v, double top) { return v == top ? 1 : v == -INFINITY ? 0 : exp(v - top); }
 
 static void absorb_lse (gb_word *into, const gb_word *from) {
@@ -114,7 +115,7 @@ void gb_exec_identity (const gb_xprog *p, const gb_xout *x, gb_word *w, size_t n
     result = v[0];                                                                                           \
   } while (0)
 
-/* MAXIMUM and MINIMUM as combine_f64 has them, without a branch on the values. */
+/* MAXIMUM and MINIMUM with the results of combine_f64, without a branch on the values. */
 #define MOST(T, sign)                                                                                        \
   (__extension__({                                                                                           \
     const T a = v[l], b = v[l + n], r = b sign a ? b : a;                                                    \

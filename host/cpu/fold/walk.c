@@ -1,12 +1,11 @@
 /* walk.c - runs a fold: items are handed to threads in ascending order; each walks its lanes through all
 ** chunks.
 **
-** An item is a super-tile of lanes for one combination of OUTER indices (a strip of lanes where there is
-** no TILE axis; all combinations in turn where only rows continue over them; a part of the chunks where
-** only stores, or the columns of a single super-tile, are wanted). Its chains are its own. What items
-** share - totals over LANE, mirrored totals - is entered in the order of items: item k flushes a chunk
-** only after item k - 1 has, so threads run as a wavefront and the order of additions is that of one
-** thread. The first unfinished item never waits. */
+** An item is a super-tile of lanes for one combination of OUTER indices (a strip of lanes where there is no
+** TILE axis; all combinations in turn if only rows continue over them; a part of the chunks if there are only
+** stores, or columns of a single super-tile). Its chains are private. Shared totals - over LANE, and mirrored
+** - are updated in the order of items: item k flushes a chunk only after item k - 1 has, so threads run as a
+** wavefront and the order of additions is that of one thread. The first unfinished item never waits. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 #include "cpu/fold/fold.h"
 
 bool gb_cpu_fold_no_templates, gb_cpu_fold_all_tiles;
-double gb_cpu_fold_alone = 1e5; /* waking threads costs more than such a fold */
+double gb_cpu_fold_alone = 1e5; /* waking threads costs more than a smaller fold */
 
 typedef struct fold_job {
   const gb_xprog *p;
@@ -47,7 +46,7 @@ static uint64_t stage_of (const gb_xthread *t, size_t item, size_t stage) {
   return (uint64_t)item * (t->p->nchunk + 2) + stage;
 }
 
-/* Until the item before has finished 'stage'. Returns false where the fold was stopped. */
+/* Waits until the previous item has finished 'stage'. Returns false if the fold was stopped. */
 static bool wait_turn (gb_xthread *t, size_t stage) {
   gb_xshared *s = t->shared;
   if (!t->p->ordered || t->item == 0) return true;
@@ -119,7 +118,7 @@ static bool visit_rows (gb_xthread *t, size_t from, size_t to) {
   return true;
 }
 
-/* Without the rows that would add nothing. */
+/* Skips rows whose tiles would add nothing. */
 static bool visit_within_reach (gb_xthread *t, size_t from, size_t to) {
   if (gb_exec_culled(t, from, to)) return true;
   size_t start = from; /* of rows to visit */
@@ -145,8 +144,8 @@ static void enter_block (gb_xthread *t, size_t b) {
   gb_exec_bind(t, GB_FORM_LANE);
 }
 
-/* Rows [from, to) of block 'b'. Symmetric folds take the 64 rows on the diagonal by themselves, mirror
-** what lies right of them and leave out what lies left. */
+/* Rows [from, to) of block 'b'. Symmetric folds run the 64 rows on the diagonal separately, mirror the tiles
+** to their right and skip those to their left. */
 static bool walk_block (gb_xthread *t, size_t b, size_t from, size_t to) {
   size_t diagonal = t->lane0 + b * GB_TI, past = diagonal + GB_TI;
   enter_block(t, b);
@@ -169,8 +168,8 @@ static void flush_rows (gb_xthread *t, size_t b) {
   gb_exec_flush_rows(t);
 }
 
-/* Blocks one after the other through the whole chunk, or, where columns are wanted, all of them through a
-** sweep of rows at a time. */
+/* Each block through the whole chunk, or, for column outputs, all blocks through one sweep of rows at a
+** time. */
 static bool walk_blocks (gb_xthread *t, bool columns) {
   const size_t blocks = gb_exec_blocks(t), sweep = t->p->sweep;
   const bool all = sweep < GB_CANON;
@@ -327,7 +326,7 @@ static size_t lay_out (const gb_xprog *p, size_t *workspaces, size_t *ring) {
   return used;
 }
 
-/* Errors: a program that cannot be built; the run says which. */
+/* Returns false if the program cannot be compiled; the run reports the error. */
 static bool build_apart (const gb_device *dev, const gb_fold *f, void **meta, gb_xprog *p) {
   *meta = malloc(gb_exec_meta(f) + 64);
   return *meta != NULL && gb_exec_compile(f, gb_pool_threads(dev->pool), *meta, p, NULL) == GB_OK;
@@ -387,7 +386,7 @@ static const char *path_of (const gb_xprog *p) {
   return "vm";
 }
 
-/* Nor do threads that must meet after every few steps gain anything. */
+/* Ordered folds with little work per item do not gain from threads either. */
 static bool is_small (const gb_xprog *p) {
   double points = (double)p->nlane * (double)p->ntile * (double)p->nouter,
          steps = points * (double)(p->f->nins + 1);

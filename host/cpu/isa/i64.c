@@ -1,5 +1,5 @@
-/* i64.c - the kernels over int64_t, in plain C: positions and counts, never the hot path.
-** Arithmetic wraps (through uint64_t), so that no input is undefined. */
+/* i64.c - the kernels over int64_t, in plain C: for positions and counts, which are never critical for speed.
+** Arithmetic wraps (through uint64_t), so every input is defined. */
 #include "cpu/isa/i64.h"
 #include <assert.h>
 
@@ -9,7 +9,7 @@ static i64 add (i64 a, i64 b) { return (i64)((uint64_t)a + (uint64_t)b); }
 static i64 sub (i64 a, i64 b) { return (i64)((uint64_t)a - (uint64_t)b); }
 static i64 mul (i64 a, i64 b) { return (i64)((uint64_t)a * (uint64_t)b); }
 
-/* Rounded down; -1 apart because INT64_MIN / -1 traps. */
+/* Rounded down; -1 is separate because INT64_MIN / -1 traps. */
 static i64 idiv (i64 a, i64 b) {
   if (b == 0) return 0;
   if (b == -1) return sub(0, a);

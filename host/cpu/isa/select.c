@@ -1,4 +1,4 @@
-/* select.c - which kernel table runs: asked for by name or GIBBOUS_ISA, or the widest there is. */
+/* select.c - chooses the kernel table: by name, by GIBBOUS_ISA, or the widest that the machine supports. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

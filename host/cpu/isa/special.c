@@ -1,7 +1,7 @@
-/* special.c - digamma and its derivatives: reflection to x > 0, recurrence to large x, the asymptotic
-** series there. Source: Abramowitz & Stegun (1964), 6.3.5, 6.3.7, 6.3.18 and 6.4.6, 6.4.7, 6.4.11, 6.4.12.
-** The first term left out is below 1e-17 of the value. The lower tail of the normal distribution: the
-** continued fraction 26.2.14. */
+/* special.c - digamma and its derivatives: reflection to x > 0, recurrence to large x, the asymptotic series
+** there. Source: Abramowitz & Stegun (1964), 6.3.5, 6.3.7, 6.3.18 and 6.4.6, 6.4.7, 6.4.11, 6.4.12. The first
+** omitted term is below 1e-17 of the value. The lower tail of the normal distribution: the continued fraction
+** 26.2.14. */
 #include "cpu/isa/special.h"
 #include <math.h>
 
@@ -103,15 +103,15 @@ double gb_polygamma (double order, double x) {
 
 #define TAIL -1.5
 
-/* k / (t + (k + 1) / (t + (k + 2) / (t + ...))), as far as it counts. */
+/* k / (t + (k + 1) / (t + (k + 2) / (t + ...))), up to negligible terms. */
 static double fraction (int k, double t) {
   double f = 0.0;
   for (int m = k + 10 + (int)(400.0 / (t * t)); m >= k; m--) f = m / (t + f);
   return f;
 }
 
-/* The density over the distribution function; x^2 is split, so that its rounding does not count as often
-** as it is large. */
+/* The density over the distribution function; x^2 is split into two parts, since its rounding error would be
+** multiplied by its size. */
 static double ratio (double x) {
   const double q = x * x, rest = isinf(q) ? 0.0 : fma(x, x, -q);
   return 0.79788456080286535588 * exp(-0.5 * q) * (1.0 - 0.5 * rest) / erfc(-x * 0.70710678118654752440);

@@ -1,11 +1,11 @@
-/* special.h - scalar special functions that no library at hand has. */
+/* special.h - scalar special functions that the libraries in use lack. */
 #ifndef GB_CPU_ISA_SPECIAL_H
 #define GB_CPU_ISA_SPECIAL_H
 
-/* d/dx log |Gamma(x)|; at 0 infinite, from its side, NaN at -1, -2, ... and at -inf */
+/* d/dx log |Gamma(x)|; infinite at 0 with the sign of the side, NaN at -1, -2, ... and at -inf */
 double gb_digamma (double x);
 double gb_trigamma (double x); /* its derivative; inf at the poles */
-/* the derivative of order n of digamma; NaN where n is not one of 0, 1 .. 100 */
+/* the derivative of order n of digamma; NaN if n is not in 0 .. 100 */
 double gb_polygamma (double n, double x);
 
 double gb_ndtr_ratio (double x);  /* r = phi(x) / Phi(x), the derivative of log Phi */

@@ -22,22 +22,22 @@ void *blas_memory_alloc (int position);
 void blas_memory_free (void *p);
 
 /* Packing buffers. The pool of the library's build without threads may lend one buffer to two callers, and
-** asks again and again for memory that the system refuses: the library finds the two functions below
-** before its own. A call takes one buffer. */
+** retries for ever if the system refuses memory. The linker resolves the two functions below before the
+** library's own. A call takes one buffer. */
 #define MOST_BUFFERS 64
-#define SPARE_BYTES ((size_t)16 << 20) /* so much is left to others */
+#define SPARE_BYTES ((size_t)16 << 20) /* memory left to other processes */
 #ifdef __x86_64__
 #define BUFFER_BYTES ((size_t)128 << 20) /* the library's BUFFER_SIZE */
 #else
 #define BUFFER_BYTES ((size_t)256 << 20)
 #endif
-#define BUFFER_END 65536 /* kernels read ahead */
+#define BUFFER_END 65536 /* kernels read past the end */
 
 static struct {
   void *data;
   atomic_bool lent;
 } buffers[MOST_BUFFERS];
-static atomic_int wanted, mapped; /* buffers: one a thread that may call */
+static atomic_int wanted, mapped; /* numbers of buffers: one for each thread that may call */
 static atomic_flag mapping = ATOMIC_FLAG_INIT;
 static atomic_uint loans;
 
@@ -46,7 +46,7 @@ static void *map_bytes (size_t bytes) {
   return p == MAP_FAILED ? NULL : p;
 }
 
-/* Until there are n buffers; none more where not all of them and 'spare' bytes can be had. */
+/* Maps buffers until there are n; none if all of them and 'spare' bytes are not available. */
 static bool map_buffers (int n, size_t spare) {
   if (n > MOST_BUFFERS) n = MOST_BUFFERS;
   while (atomic_flag_test_and_set(&mapping)) sched_yield();
@@ -69,11 +69,11 @@ void *blas_memory_alloc (int position) {
     for (int i = 0; i < n; i++)
       if (!atomic_exchange(&buffers[i].lent, true)) return buffers[i].data;
     if (n < MOST_BUFFERS && map_buffers(n + 1, 0)) continue;
-    if (n == 0) { /* a stranger's call, which gb_blas_ready did not precede */
+    if (n == 0) { /* a call that gb_blas_ready did not precede */
       fputs("gibbous: no memory for a buffer of BLAS\n", stderr);
       abort();
     }
-    sched_yield(); /* more callers than threads: a buffer comes back */
+    sched_yield(); /* more callers than threads: wait for a buffer */
   }
 }
 
@@ -82,7 +82,7 @@ void blas_memory_free (void *p) {
     if (buffers[i].data == p) atomic_store(&buffers[i].lent, false);
 }
 
-/* Does the library come here for its buffers? Not where another module of the process loaded it first. */
+/* True if the library uses these functions. It does not if another module of the process loaded it first. */
 static bool lends_buffers (void) {
   const int one = 1;
   const unsigned before = atomic_load(&loans);
@@ -134,7 +134,7 @@ static void gemv (gb_dtype t, bool ta, size_t m, size_t k, double alpha, const v
                 (int)incy);
 }
 
-/* c = beta c + alpha op(a) op(b) by the own kernels. */
+/* c = beta c + alpha op(a) op(b) by our kernels. */
 static void small_product (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t k, double alpha,
                            const void *a, size_t lda, const void *b, size_t ldb, double beta, void *c,
                            size_t ldc) {
@@ -143,8 +143,8 @@ static void small_product (gb_dtype t, bool ta, bool tb, size_t m, size_t n, siz
                    ldc);
 }
 
-/* The library has kernels for small products that allocate, on some processors: at most so many
-** multiply-adds stay here. */
+/* On some processors the library's kernels for small products allocate: products of up to so many
+** multiply-adds are computed here. */
 static bool is_small (double m, double n, double k) { return m * n * k <= 1e6; }
 
 static void gemm_chunk (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t k, double alpha,
@@ -162,7 +162,7 @@ static void gemm_chunk (gb_dtype t, bool ta, bool tb, size_t m, size_t n, size_t
                 (int)ldb, (float)beta, c, (int)ldc);
 }
 
-/* The products inside the library's own LAPACK come here too: it finds these before its own. A
+/* Products inside the library's LAPACK come here too: the linker resolves these before its own. A
 ** column-major product is a row-major one of the transposed factors in the other order. */
 static bool transposed (const char *t) { return *t != 'N' && *t != 'n'; }
 

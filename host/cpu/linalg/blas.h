@@ -1,8 +1,8 @@
-/* blas.h - BLAS and LAPACK as this project may call them: single-threaded, row-major, both float types, no
-** hidden memory.
+/* blas.h - the allowed interface to BLAS and LAPACK: single-threaded, row-major, both float types, no hidden
+** memory.
 **
-** All matrices are row-major with a leading dimension. Sizes of one call stay below 2^31. A routine that
-** LAPACK has only column-major is called on the transposed problem, which has the same memory. */
+** All matrices are row-major with a leading dimension. Sizes of one call stay below 2^31. Column-major
+** routines of LAPACK are called on the transposed problem, which has the same memory. */
 #ifndef GB_CPU_LINALG_BLAS_H
 #define GB_CPU_LINALG_BLAS_H
 
@@ -13,11 +13,11 @@
 
 typedef enum gb_uplo { GB_LOWER, GB_UPPER } gb_uplo;
 
-/* One thread inside BLAS, and its packing buffers mapped now, one a pool thread, where they can be had.
-** Errors: EINTERNAL where BLAS insists on threads of its own. */
+/* Restricts BLAS to one thread and maps its packing buffers, one for each pool thread, if memory is
+** available. Errors: EINTERNAL if BLAS keeps using threads. */
 gb_status gb_blas_start (gb_pool *pool, gb_error *err);
 
-/* Before other calls: without buffers BLAS would wait for them for ever. Errors: ENOMEM. */
+/* Must precede other calls: without buffers BLAS would wait for ever. Errors: ENOMEM. */
 gb_status gb_blas_ready (gb_error *err);
 
 const char *gb_blas_identity (void); /* one line: library, version, the kernels it chose */
@@ -58,9 +58,9 @@ void gb_lapack_lauum (gb_dtype t, size_t n, void *a, size_t lda);
 size_t gb_lapack_pocon_bytes (gb_dtype t, size_t n);
 double gb_lapack_pocon (gb_dtype t, size_t n, const void *l, size_t ld, double norm, void *work);
 
-/* LU with partial pivoting of the COLUMN-major a (m, n), m >= n: pivot[j] = row swapped with row j, from
-** 0. Returns 0, or 1 + the first column whose pivot is exactly zero; the factorisation is complete all the
-** same. */
+/* LU with partial pivoting of the COLUMN-major a (m, n), m >= n: pivot[j] = row swapped with row j, from 0.
+** Returns 0, or 1 + the first column whose pivot is exactly zero; the factorisation is complete in either
+** case. */
 size_t gb_lapack_getrf (gb_dtype t, size_t m, size_t n, void *a, size_t lda, int *pivot);
 
 /* The reflection I - tau v v' that takes x (n) to (beta, 0, ...): x becomes beta, then v without its

@@ -1,12 +1,12 @@
-/* cholesky.c - tiled Cholesky factors, and what is computed from a factor.
+/* cholesky.c - tiled Cholesky factors, and the ops that read a factor.
 **
-** Left-looking over tiles of GB_BLOCK: tile (i, j) collects its updates in ascending k, then meets the
-** diagonal tile. Column by column, so that the next column starts while a diagonal tile is factored. The
-** same calls on the same tiles serve the square, the packed and the growing layout. Of a triangle that has
-** grown, only the rows that are not factored yet are worked on: n^2 k multiply-adds for k of them; whole
-** block rows give the bits of a factorisation from the start. Source: Buttari, Langou, Kurzak & Dongarra
-** (2009), A class of parallel tiled linear algebra algorithms. Cost: n^3 / 3 flops for the factor, 2 n^3 /
-** 3 for the inverse; no copy of the matrix. */
+** Left-looking over tiles of GB_BLOCK: tile (i, j) accumulates its updates in ascending k, then is solved
+** with the diagonal tile. Column by column, so that the next column starts while a diagonal tile is factored.
+** The same calls on the same tiles serve the square, the packed and the growing layout. Of a growing triangle
+** only the new rows are processed: n^2 k multiply-adds for k rows; complete block rows get the bits of a
+** factorisation from the start. Source: Buttari, Langou, Kurzak & Dongarra (2009), A class of parallel tiled
+** linear algebra algorithms. Cost: n^3 / 3 flops for the factor, 2 n^3 / 3 for the inverse; no copy of the
+** matrix. */
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@
 typedef struct square {
   gb_dtype dtype;
   size_t n, nb, size; /* order, blocks, bytes an element */
-  size_t have, first; /* rows factored already, and the block row where the others begin */
+  size_t have, first; /* rows factored already; the block row of the first new row */
   double jitter;
   gb_tiles in, out;
   char *spare;           /* CHOL_INVERSE, packed result: a tile a thread; else NULL */
@@ -30,7 +30,7 @@ static size_t counters_bytes (const gb_opaque *o) {
   return gb_blocks(o->in_shape[0].dim[0], B) * sizeof(atomic_uint);
 }
 
-/* A single tile is inverted without a spare one. */
+/* A single tile is inverted without a spare tile. */
 static size_t spare_bytes (const gb_opaque *o, const gb_pool *pool) {
   if (!o->packed_inverse || o->in_shape[0].dim[0] <= B) return 0;
   return (size_t)gb_pool_threads(pool) * B * B * gb_dtype_size(o->in_dtype[0]);
@@ -66,10 +66,10 @@ size_t gb_cpu_chol_inverse_scratch (const gb_device *dev, const gb_opaque *o) {
 
 static size_t extent (const square *q, size_t i) { return gb_block_extent(q->n, B, i); }
 
-/* Tiles of block rows from the first that is worked on. */
+/* Number of tiles in the processed block rows. */
 static size_t ntiles (const square *q) { return (q->nb * (q->nb + 1) - q->first * (q->first + 1)) / 2; }
 
-/* Tile t of them, numbered column by column; and of all, row by row. */
+/* Tile t of these, numbered column by column; tile t of all, numbered row by row. */
 static void tile_by_column (const square *q, size_t t, size_t *i, size_t *j) {
   size_t col = 0, top = q->first;
   for (; t >= q->nb - top; top = col > top ? col : top) {
@@ -87,7 +87,7 @@ static void tile_by_row (size_t t, size_t *i, size_t *j) {
   *j = t;
 }
 
-/* Entries of row i up to the diagonal, which is found at the end of the last piece, and zeros after it. */
+/* Copies the entries of row i up to the diagonal, the last entry of the last run, and zeros the rest. */
 static void *copy_row (const square *q, size_t i) {
   size_t run, rest;
   for (size_t j = 0; j <= i; j += run) {
@@ -104,12 +104,12 @@ static void *copy_row (const square *q, size_t i) {
 /* Rows of block row i that are factored already; i >= first. */
 static size_t old_rows (const square *q, size_t i) { return i == q->first ? q->have % B : 0; }
 
-/* Tile (i, j) from the first row on that is not. */
+/* Tile (i, j) from the first new row. */
 static char *new_rows (const square *q, size_t i, size_t j) {
   return (char *)gb_tile_at(&q->out, i, j) + old_rows(q, i) * gb_tile_ld(&q->out, j) * q->size;
 }
 
-/* Lower triangle of A + jitter I, zeros above; a block of rows a task. Both have one layout. */
+/* Lower triangle of A + jitter I, zeros above; a block of rows a task. Both have the same layout. */
 static void copy_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   const square *q = ud;
   const size_t row = q->first + task;
@@ -121,8 +121,8 @@ static void copy_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   }
 }
 
-/* Factors 'a', diagonal tile j without its old rows and columns. A pivot that overflow made NaN counts as
-** not positive. */
+/* Factors 'a', the new rows and columns of diagonal tile j. A pivot that is NaN by overflow counts as not
+** positive. */
 static void factor_diagonal (square *q, gb_tasks *s, size_t j, void *a) {
   const size_t ld = gb_tile_ld(&q->out, j), old = old_rows(q, j), n = extent(q, j) - old;
   size_t bad = gb_lapack_potrf(q->dtype, n, a, ld);
@@ -160,7 +160,7 @@ static void factor_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   gb_tasks_done(&done[i], j + 1);
 }
 
-/* Of the rows that are factored now. */
+/* Restricted to the new rows. */
 static double multiply_adds (const square *q) {
   const double n = (double)q->n, have = (double)q->have;
   return (n * n * n - have * have * have) / 6;
@@ -191,8 +191,8 @@ static void invert_diagonal (const square *q, size_t j) {
   gb_lapack_trtri(q->dtype, nj, x, ld);
 }
 
-/* Writes 'x' into tile (i, j), where L_ij may have been: when the tiles of its row that read it are done,
-** and with them those before. */
+/* Writes 'x' into tile (i, j), which may hold L_ij: waits until the tiles of its row that read L_ij, and all
+** earlier ones, are done. */
 static bool replace_tile (const square *q, gb_tasks *s, size_t i, size_t j, const char *x) {
   if (j > 0 && !gb_tasks_wait(s, &q->progress[j - 1], i - j + 2)) return false;
   if (x != NULL) memcpy(gb_tile_at(&q->out, i, j), x, extent(q, i) * B * q->size);
@@ -200,7 +200,7 @@ static bool replace_tile (const square *q, gb_tasks *s, size_t i, size_t j, cons
 }
 
 /* Tile (i, j) of X = L^-1: X_jj = L_jj^-1, X_ij = -L_ii^-1 sum over k in j .. i-1 of L_ik X_kj. With spare
-** tiles X may take the place of L. progress[j]: tiles of column j finished, counted from its diagonal. */
+** tiles X may overwrite L. progress[j]: tiles of column j finished, counted from its diagonal. */
 static void invert_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   const square *q = ud;
   size_t i, j;
@@ -225,9 +225,9 @@ static void invert_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   gb_tasks_done(&q->progress[j], i - j + 1);
 }
 
-/* Tile (i, j) of X' X over X's own lower triangle: sum over k >= i of X_ki' X_kj. A row of tiles
-** overwrites what only rows above and its own other tiles read, its diagonal tile last. progress[0] counts
-** finished tiles. */
+/* Tile (i, j) of X' X over X's own lower triangle: sum over k >= i of X_ki' X_kj. A row of tiles overwrites
+** tiles that only rows above and the same row read; its diagonal tile is last. progress[0] counts finished
+** tiles. */
 static void multiply_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   const square *q = ud;
   (void)thread;
@@ -248,7 +248,7 @@ static void multiply_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   atomic_fetch_add_explicit(q->progress, 1, memory_order_release);
 }
 
-/* Entries above the diagonal; of a packed matrix those that its diagonal tiles hold. */
+/* Entries above the diagonal; for a packed matrix only those inside diagonal tiles. */
 static gb_status mirror (const gb_opaque_call *c, const square *q) {
   if (!q->out.packed) return gb_mirror_lower(c->pool, q->dtype, q->n, q->out.base, c->err);
   for (size_t j = 0; j < q->nb; j++)

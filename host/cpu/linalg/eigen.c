@@ -1,8 +1,8 @@
 /* eigen.c - eigenvalues of symmetric matrices and singular values, by LAPACK's divide and conquer.
 **
-** The library call cannot be cut: an interrupt is answered when it returns. Cost: about 9 n^3 and 6 n m^2
-** + 20 m^3 flops. Workspaces are what LAPACK asks for, at most 2^31 - 1 numbers, and start as zeros:
-** nothing that was there before can decide a result. */
+** The library call cannot be divided: an interrupt is handled when it returns. Cost: about 9 n^3 and 6 n m^2
+** + 20 m^3 flops. Workspaces have the size that LAPACK reports, at most 2^31 - 1 numbers, and are zeroed, so
+** earlier contents cannot affect a result. */
 #include <string.h>
 
 #include "base/interrupt.h"
@@ -43,7 +43,7 @@ gb_status gb_cpu_eigh (const gb_opaque_call *c) {
   return gb_transpose_square(c->pool, t, n, c->out[1], c->err);
 }
 
-/* Copies of the matrix and of the right vectors, transposed as LAPACK leaves them, precede its workspace. */
+/* Copies of the matrix and of the right vectors, transposed as LAPACK returns them, precede its workspace. */
 typedef struct svd_sizes {
   size_t n, m, k, matrix, vectors;
 } svd_sizes;

@@ -11,7 +11,7 @@ typedef struct product {
   size_t row[3], matrix[3]; /* elements from row to row, from matrix to matrix: x, y, z */
 } product;
 
-/* Number of the input's matrix that matrix b of the output uses: batch axes align at the right and
+/* The index of the input matrix that matrix b of the output uses: batch axes align at the right and
 ** broadcast. */
 static size_t batch_at (const gb_shape *out, const gb_shape *in, size_t b) {
   size_t at = 0, stride = 1;

@@ -1,5 +1,5 @@
-/* lapack.h - the Fortran entries that blas.c calls, which OpenBLAS has beside its own. The length of a
-** character argument comes last, behind all others, as Fortran compilers pass it. */
+/* lapack.h - the Fortran entry points of LAPACK that blas.c calls. Lengths of character arguments come after
+** all other arguments, as Fortran compilers pass them. */
 #ifndef GB_CPU_LINALG_LAPACK_H
 #define GB_CPU_LINALG_LAPACK_H
 

@@ -1,9 +1,9 @@
 /* lu.c - LU factors with partial pivoting, for square systems without structure.
 **
-** LAPACK's column-major view of a row-major A is A', so what is factored is A' = P L U, that is A = U' L'
-** P': in row-major memory a lower triangle U' with its diagonal, and above it the unit triangle L'.
-** Columns of A are pivoted, which is as stable as rows. Panels of PANEL columns of A' (rows of A), then
-** their effect on the other rows, tiles of which are tasks. Cost: 2 n^3 / 3 flops and a copy of A. */
+** LAPACK's column-major view of a row-major A is A', so the factorisation is A' = P L U, that is A = U' L'
+** P': in row-major memory a lower triangle U' with its diagonal, and above it the unit triangle L'. Columns
+** of A are pivoted, which is as stable as pivoting rows. Panels of PANEL columns of A' (rows of A) are
+** factored, then the other rows are updated, one tile a task. Cost: 2 n^3 / 3 flops and a copy of A. */
 #include <math.h>
 #include <string.h>
 
@@ -38,7 +38,7 @@ static void swap_entries (char *x, char *y, size_t bytes) {
   memcpy(y, t, bytes);
 }
 
-/* Brings a tile of rows of A up to date with the panel; rows above it only have their columns exchanged. */
+/* Updates a tile of rows of A with the panel; rows above the panel only exchange columns. */
 static void update_rows (void *ud, gb_tasks *s, size_t task, int thread) {
   const factors *q = ud;
   (void)thread;
@@ -104,7 +104,7 @@ gb_status gb_cpu_lu_solve (const gb_opaque_call *c) {
   bool finite;
   GB_TRY(gb_right_is_finite(c, &finite));
   GB_TRY(gb_copy_bytes(c->pool, q.n * r * q.size, c->in[1], c->out[0], c->err));
-  /* the other half after it: neither b nor what is on the way leaves the type */
+  /* half of the scaling before, half after: neither b nor an intermediate value overflows */
   const int before = q.exponent / 2;
   gb_scale_by_power(q.dtype, q.n * r, -before, c->out[0]);
   gb_tri s = {.a = gb_tiles_of(q.dtype, false, q.n, q.n, q.a), .uplo = GB_LOWER, .r = r, .x = c->out[0]};

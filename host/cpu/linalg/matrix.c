@@ -15,7 +15,7 @@ typedef struct scan {
   _Atomic uint64_t first; /* row * columns + column of the first bad entry; UINT64_MAX = none */
 } scan;
 
-/* Bits compare where the values would need a test each: exponent all ones. */
+/* Tests the bits: an exponent of all ones means infinite or NaN. */
 static size_t first_bad_f64 (const uint64_t *p, size_t n) {
   const uint64_t mask = 0x7ffull << 52;
   uint64_t bad = 0;

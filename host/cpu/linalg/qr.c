@@ -1,11 +1,10 @@
 /* qr.c - thin QR by blocked Householder reflections, with a positive diagonal of R.
 **
-** Panels of PANEL columns are factored by the recursive scheme, which is matrix products almost
-** everywhere; each gives reflectors V (kept transposed: a reflector is a row) and a triangle T with
-** Q_panel = I - V T V'. Their effect on the other columns, and later the columns of Q, are tiles of
-** columns handed to the threads.
-** Source: Elmroth & Gustavson (2000), Applying recursion to serial and parallel QR factorization.
-** Cost: 4 n m^2 - 4 m^3 / 3 flops; V is a copy of the matrix. */
+** Panels of PANEL columns are factored by the recursive scheme, mostly matrix products. Each gives reflectors
+** V (stored transposed: a reflector is a row) and a triangle T with Q_panel = I - V T V'. The update of the
+** other columns, and later the columns of Q, are computed in tiles of columns, one a task. Source: Elmroth &
+** Gustavson (2000), Applying recursion to serial and parallel QR factorization. Cost: 4 n m^2 - 4 m^3 / 3
+** flops; V is a copy of the matrix. */
 #include <string.h>
 
 #include "cpu/opaque.h"
@@ -48,7 +47,7 @@ static char *triangle (const house *h, size_t i, size_t j) {
 
 static char *r_entry (const house *h, size_t i, size_t j) { return h->r + (i * h->m + j) * h->size; }
 
-/* Column j of the panel becomes a reflector; what stood on and above its diagonal belongs to R. */
+/* Column j of the panel becomes a reflector; the entries on and above its diagonal move to R. */
 static void reflect (house *h, size_t j) {
   char *x = reflector(h, j);
   const size_t column = h->p0 + j;

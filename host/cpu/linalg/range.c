@@ -1,22 +1,20 @@
-/* range.c - entries near the ends of a type: powers of 2 that bring a matrix to where sums of products
-** stay finite, and the word about results that do not fit. Matrices of ordinary entries are left as they
-** are, to the bit. */
+/* range.c - entries near the limits of a type: scaling by powers of 2 so that sums of products stay finite,
+** and the error for results that do not fit. Matrices of ordinary entries keep every bit. */
 #include <math.h>
 #include <string.h>
 
 #include "cpu/opaque.h"
 
 /* Entries from 2^least to 2^most are ordinary: sums of 2^40 products with numbers up to 1 stay finite, and
-** what is lost below the normal numbers is below the rounding of what stays. */
+** the loss to subnormal numbers is below the rounding of the sum. */
 typedef struct ordinary {
   int least, most;
 } ordinary;
 
 static ordinary ordinary_of (gb_dtype t) { return t == GB_F32 ? (ordinary){-76, 84} : (ordinary){-900, 980}; }
 
-/* Without a branch an entry: bits without the sign order as sizes do, and a difference of two has its top
-** bit set where the first is smaller. True where some entry is above 'most', or none is as large as
-** 'least'. */
+/* Branch-free for each entry: bits without the sign order like magnitudes, and a difference has its top bit
+** set if the first is smaller. True if some entry is above 'most', or all are below 'least'. */
 #define IS_FAR(name, U, T)                                                                                   \
   static bool name(size_t count, const void *a, T least, T most) {                                           \
     const U top = (U)1 << (sizeof(U) * 8 - 1);                                                               \

@@ -1,9 +1,9 @@
 /* trisolve.c - triangular systems with many right-hand sides, and systems in a Cholesky factor.
 **
 ** A task is one block of rows of one block of columns: it subtracts the solved blocks in the order of the
-** substitution, then solves with the diagonal block. Row blocks of one column follow each other like the
-** carriages of a train, so two threads share even a single right-hand side. Cost: n^2 r flops; the
-** solution overwrites the right-hand sides. */
+** substitution, then solves with the diagonal block. Row blocks of one column are pipelined, so two threads
+** can share even a single right-hand side. Cost: n^2 r flops; the solution overwrites the right-hand
+** sides. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static double entry (const gb_tiles *a, size_t i, size_t j) {
   return gb_element_get(gb_tiles_entry(a, i, j, &run), 0, a->dtype);
 }
 
-/* A triangular matrix is singular where its diagonal is 0. */
+/* A triangular matrix is singular if a diagonal entry is 0. */
 static gb_status check_diagonal (const gb_opaque_call *c, const gb_tiles *a) {
   for (size_t i = 0; i < a->n; i++)
     if (entry(a, i, i) == 0)
@@ -76,8 +76,8 @@ static gb_status check_diagonal (const gb_opaque_call *c, const gb_tiles *a) {
   return GB_OK;
 }
 
-/* Column j of R, from the factorisation A = Q R of an (n, m) matrix, is as long as that of A; what it adds
-** to the columns before it is its diagonal entry. */
+/* Column j of R, from the factorisation A = Q R of an (n, m) matrix, has the length of that of A; its
+** diagonal entry is the part orthogonal to the earlier columns. */
 static bool depends (const gb_tiles *r, size_t n, size_t j) {
   const double eps = r->dtype == GB_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
   double length = 0;
@@ -135,7 +135,7 @@ gb_status gb_cpu_inv_quad (const gb_opaque_call *c) {
   GB_TRY(system_of(c, c->scratch, (char *)c->scratch + gb_align64(count * gb_dtype_size(t)), &s, &finite));
   GB_TRY(gb_tri_solve(c->pool, &s, c->err));
   double total = 0;
-  for (size_t i0 = 0; i0 < count; i0 += B) { /* blocks keep the sum of squares accurate at any length */
+  for (size_t i0 = 0; i0 < count; i0 += B) { /* sums of squares in blocks stay accurate at any length */
     double sum = 0;
     for (size_t i = i0; i < count && i < i0 + B; i++) {
       const double v = gb_element_get(s.x, i, t);

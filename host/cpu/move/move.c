@@ -4,8 +4,8 @@
 
 #include "cpu/opaque.h"
 
-#define CHUNK ((size_t)1 << 20) /* bytes of a task that copies */
-#define COUNT ((size_t)1 << 16) /* elements of a task that converts, entries of one that gathers */
+#define CHUNK ((size_t)1 << 20) /* bytes per copying task */
+#define COUNT ((size_t)1 << 16) /* elements per converting task, entries per gathering task */
 
 /* A tensor seen as (outer, n, inner bytes), n the extent of the axis. */
 typedef struct slabs {
@@ -72,7 +72,7 @@ static gb_status check_positions (const gb_opaque_call *c, size_t n) {
   return GB_OK;
 }
 
-/* Entries at positions of an axis, and what happens to them. */
+/* Entries at positions of an axis, and the operation on them. */
 typedef struct at_job {
   gb_dtype dtype;
   slabs x;      /* the tensor that positions refer to */
@@ -110,7 +110,7 @@ gb_status gb_cpu_index (const gb_opaque_call *c) {
   return gb_tasks_run(c->pool, q.x.outer * gb_blocks(q.count, COUNT), take_entries, &q, c->err);
 }
 
-/* Positions ascending, so that the last of equal ones stays. */
+/* In ascending order, so the last of equal positions remains. */
 static void put_entries (void *ud, gb_tasks *s, size_t task, int thread) {
   const at_job *q = ud;
   (void)thread;
@@ -165,7 +165,7 @@ typedef struct cast_job {
   void *dst;
 } cast_job;
 
-/* Towards zero; out of range saturates and NaN is 0. */
+/* Rounds towards zero; saturates out of range; NaN becomes 0. */
 static int64_t to_i64 (double v) {
   if (v != v) return 0;
   if (v >= 0x1p63) return INT64_MAX;

@@ -58,7 +58,7 @@ typedef struct sobol_job {
   void *out;
 } sobol_job;
 
-/* Never 0 and never 1: a zero word stands half a step above 0, and f32 keeps the leading 24 bits. */
+/* Never 0 or 1: a zero word becomes half a step, and f32 keeps the leading 24 bits. */
 static void store (const sobol_job *q, size_t index, uint32_t bits) {
   if (q->dtype == GB_F64) ((double *)q->out)[index] = bits == 0 ? 0x1p-33 : (double)bits * 0x1p-32;
   else gb_element_set(q->out, index, q->dtype, bits >> 8 == 0 ? 0x1p-25 : (double)(bits >> 8) * 0x1p-24);

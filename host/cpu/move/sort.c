@@ -1,12 +1,11 @@
 /* sort.c - sorting, the k largest or smallest, and running sums along an axis. Lanes of the axis are
 ** tasks.
 **
-** Sorting is by radix on keys whose unsigned order is the wanted one, so it is stable and takes linear
-** time; NaN has the last key in either direction, and -0 and 0 have one key.
+** Radix sort on keys whose unsigned order is the requested one: stable, linear time. NaN has the last key in
+** either direction; -0 and 0 have one key.
 **
-** The k best are the first k of that order, found without sorting the rest: what may be among them is
-** appended to a list, and a full list is sorted and cut to its first k, whose last one then is the bar
-** that the next entries must pass. */
+** The k best are the first k of that order, found without sorting the rest: candidates are appended to a
+** list; a full list is sorted and cut to its first k, and its last key is the bar for later entries. */
 #include <string.h>
 
 #include "cpu/opaque.h"
@@ -42,13 +41,13 @@ typedef struct sort_job {
 
 static size_t room_to_sort (const gb_opaque *o) { return o->in_shape[0].dim[o->attr.i[0]]; }
 
-/* As many again as are kept, so that cutting the list costs little an entry. */
+/* Twice the entries kept, so the cost of cutting the list is small per entry. */
 static size_t room_for_best (const gb_opaque *o) {
   const size_t n = room_to_sort(o), k = o->out_shape[0].dim[o->attr.i[0]], more = k < 16 ? 16 : k;
   return n - k < more ? n : k + more;
 }
 
-/* Any thread may draw a task, but a single task runs on the first. */
+/* Any thread may take a task; a single task runs on the first thread. */
 static size_t items_bytes (gb_pool *pool, const lanes *l, size_t room) {
   const size_t count = l->outer * l->inner, threads = count > 1 ? (size_t)gb_pool_threads(pool) : count;
   return threads * 2 * room * sizeof(item);
@@ -107,7 +106,7 @@ static bool radix_pass (const item *from, item *to, size_t n, int byte) {
   return true;
 }
 
-/* Sorts n items, stably, with 'other' as room. Returns where they are. */
+/* Sorts n items, stably, with 'other' as scratch. Returns the array that holds the result. */
 static item *sort_items (gb_tasks *s, item *a, item *other, size_t n) {
   if (n <= 64) insertion_sort(a, n);
   else
@@ -120,7 +119,7 @@ static item *sort_items (gb_tasks *s, item *a, item *other, size_t n) {
   return a;
 }
 
-/* The first k of sorted items to lane 'task' of the results. */
+/* Stores the first k sorted items in lane 'task' of the results. */
 static void store_items (const sort_job *q, size_t task, const char *lane, const item *a) {
   const size_t inner = q->l.inner, outer = task / inner, c = task % inner, size = gb_dtype_size(q->dtype);
   for (size_t i = 0; i < q->k; i++) {
@@ -146,9 +145,10 @@ static void sort_lane (void *ud, gb_tasks *s, size_t task, int thread) {
 
 /* -- the k best */
 
-#define STRETCH 256 /* entries of a lane looked at together */
+#define STRETCH 256 /* entries of a lane examined together */
 
-/* Entries that may be among the k best, in the order of their positions behind the first k of all before. */
+/* Candidates for the k best: the first k of all earlier entries, then new ones in the order of their
+** positions. */
 typedef struct candidates {
   item *list, *other;
   size_t k, room, count;
@@ -189,8 +189,7 @@ FIRST_PAST(first_past_f64, double)
 FIRST_PAST(first_past_f32, float)
 FIRST_PAST(first_past_i64, int64_t)
 
-/* The first of n entries from i on that a bar does not keep out. NaN, the last of all, passes no bar but
-** its own. */
+/* The first of n entries from i that passes the bar. NaN, the last key, passes no bar except its own. */
 static size_t first_of (const sort_job *q, const candidates *c, const char *x, size_t i, size_t n,
                         const char *lane) {
   const void *bar = lane + c->list[c->k - 1].position * q->l.inner * gb_dtype_size(q->dtype);
@@ -208,7 +207,7 @@ static size_t first_of (const sort_job *q, const candidates *c, const char *x, s
 
 /* Entries 'step' apart, side by side. */
 static void copy_stretch (size_t size, const char *from, size_t step, char *to, size_t n) {
-  /* constant sizes: moves */
+  /* constant sizes compile to moves */
   if (size == 8)
     for (size_t i = 0; i < n; i++) memcpy(to + i * 8, from + i * step * 8, 8);
   else if (size == 4)
@@ -249,7 +248,8 @@ static gb_status order_lanes (const gb_opaque_call *c, size_t room, bool descend
                 .values = c->out[0],
                 .positions = c->out[1],
                 .scratch = c->scratch};
-  memset(q.scratch, 0, items_bytes(c->pool, &q.l, room)); /* the op owns all of it, also what no task uses */
+  memset(q.scratch, 0,
+         items_bytes(c->pool, &q.l, room)); /* all of the declared scratch, also parts that no task uses */
   return gb_tasks_run(c->pool, q.l.outer * q.l.inner, task, &q, c->err);
 }
 
@@ -261,7 +261,7 @@ gb_status gb_cpu_topk (const gb_opaque_call *c) {
   return order_lanes(c, room_for_best(c->o), c->o->attr.i[2] != 0, best_of_lane);
 }
 
-#define WIDTH 64     /* lanes that run together, side by side in memory */
+#define WIDTH 64     /* adjacent lanes that run together */
 #define LENGTH 16384 /* steps between two polls */
 
 typedef struct cumsum_job {

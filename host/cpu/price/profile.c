@@ -1,5 +1,4 @@
-/* profile.c - what the processor can do, measured: the figures of its vector kernels, alone and on all
-** threads. */
+/* profile.c - measured rates of the processor's vector kernels, on one thread and on all. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +6,7 @@
 #include "cpu/isa/isa.h"
 #include "cpu/linalg/blas.h"
 
-enum { MOST_THREADS = 256 }; /* whose rates are added up */
+enum { MOST_THREADS = 256 }; /* most threads whose rates are added */
 
 typedef struct fma_job {
   double seconds, rate[MOST_THREADS];
@@ -33,7 +32,7 @@ void gb_cpu_rates (gb_device *dev, double seconds, gb_device_rates *out) {
   out->scaling = gb_pool_threads(dev->pool) > 1 ? gb_cpu_fma_rate(dev->pool, each) / out->fma : 1;
 }
 
-/* "AMD EPYC 7763 64-Core Processor"; "" where the system does not say. */
+/* "AMD EPYC 7763 64-Core Processor"; "" if the system does not tell. */
 static void processor (char *text, size_t size) {
   char line[256];
   FILE *f = fopen("/proc/cpuinfo", "r");
