@@ -86,6 +86,7 @@ static int emit_random (gb_emitter *e, const gb_node *n, const gb_map *m) {
   ins.kind = GB_INS_RAND;
   ins.profile = n->op == GB_OP_RANDN ? (gb_profile)1 : (gb_profile)0;
   if ((ins.x = gb_emit_strided(e, -1, m, gb_node_shape(n)->ndim, stride)) < 0) return -1;
+  if (n->op == GB_OP_RAND) ins.f = gb_dtype_below_one(gb_node_dtype(n));
   ins.seed[0] = (uint64_t)n->attr.i[0];
   ins.seed[1] = (uint64_t)n->attr.i[1];
   return gb_emit_ins(e, ins, e->operand[ins.x].deps);

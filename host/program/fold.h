@@ -71,8 +71,8 @@ typedef enum gb_ins_kind {
   /* dst = index along 'axis' * f + g, rounded once; of I64 programs index * step + start; without an axis
   ** (-1) the index is the element index given by operand[x]'s offset and strides */
   GB_INS_IOTA,
-  /* dst = uniform (profile = 0) or normal (1) at element index given by operand[x]'s offset and strides;
-  ** seed and stream in seed[2] */
+  /* dst = uniform (profile = 0; at most f) or normal (1) at element index given by
+  ** operand[x]'s offset and strides; seed and stream in seed[2] */
   GB_INS_RAND,
   GB_INS_MAP,    /* dst = op(a, b, c); op is the gb_op of kind MAP, not RADIAL */
   GB_INS_SQDIST, /* dst = sum over 'axis' of [operand[w] *] (operand[x] - operand[y])^2, ascending, by FMA */
@@ -96,7 +96,7 @@ typedef struct gb_ins {
   int dst, a, b, c;    /* value numbers, -1 = none */
   int x, y, w;         /* operand, output or constant numbers, -1 = none */
   int axis;            /* SQDIST, DOT, LOOP, IOTA; -1 = none */
-  double f, g;         /* CONST, IOTA */
+  double f, g;         /* CONST, IOTA, RAND */
   int64_t step, start; /* IOTA of I64 programs */
   uint64_t seed[2];    /* RAND */
   gb_axes deps;        /* dependence set of dst */

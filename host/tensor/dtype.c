@@ -7,13 +7,16 @@
 static const struct {
   const char *name;
   size_t size;
+  double below_one;
 } types[GB_NDTYPES] = {
-    [GB_F64] = {"f64", 8},   [GB_F32] = {"f32", 4}, [GB_F16] = {"f16", 2},
-    [GB_BF16] = {"bf16", 2}, [GB_I64] = {"i64", 8}, [GB_BOOL] = {"bool", 1},
+    [GB_F64] = {"f64", 8, 1 - 0x1p-53}, [GB_F32] = {"f32", 4, 1 - 0x1p-24},
+    [GB_F16] = {"f16", 2, 1 - 0x1p-11}, [GB_BF16] = {"bf16", 2, 1 - 0x1p-8},
+    [GB_I64] = {"i64", 8, 0},           [GB_BOOL] = {"bool", 1, 0},
 };
 
 size_t gb_dtype_size (gb_dtype t) { return types[t].size; }
 const char *gb_dtype_name (gb_dtype t) { return types[t].name; }
+double gb_dtype_below_one (gb_dtype t) { return types[t].below_one; }
 
 bool gb_dtype_parse (const char *name, gb_dtype *out) {
   for (int t = 0; t < GB_NDTYPES; t++)

@@ -15,6 +15,9 @@ bool gb_dtype_parse (const char *name, gb_dtype *out); /* false: unknown name */
 static inline bool gb_dtype_is_float (gb_dtype t) { return t <= GB_BF16; }
 static inline bool gb_dtype_is_half (gb_dtype t) { return t == GB_F16 || t == GB_BF16; }
 
+/* The largest number below 1 of a float type: what draws in [0, 1) that round up to 1 are instead. */
+double gb_dtype_below_one (gb_dtype t);
+
 /* The type arithmetic on 't' is done in: f16 and bf16 in f32, bool in f32 as 0 and 1. */
 static inline gb_dtype gb_dtype_compute (gb_dtype t) { return t == GB_F64 || t == GB_I64 ? t : GB_F32; }
 

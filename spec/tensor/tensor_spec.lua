@@ -90,6 +90,17 @@ describe("makers", function()
     assert.is_true(u:min():item() > 0 and u:max():item() < 1)
   end)
 
+  it("give random numbers below 1 in every type, where they round up too", function()
+    for dtype, c in pairs{f16 = {11, 20000}, bf16 = {8, 2000}, f32 = {24, 1 << 22}} do
+      local most <const> = 1 - 2.0 ^ -c[1]
+      local u <const> = gb.rand(c[2], {dtype = dtype, seed = 3})
+      assert.equal(1 - most, (1 - u):to{dtype = "f64"}:min():item())                       -- drawn in a fold
+      assert.equal(most, u:eval():max():item())
+      assert.equal(most, (gb.rand(c[2], {dtype = dtype, seed = 3}):to{dtype = "f64"} * 1.0):max():item())
+      if dtype ~= "f32" then assert.equal(most, gb.sobol(4096, 2, {dtype = dtype, seed = 1}):max():item()) end
+    end
+  end)
+
   it("permute and fill cubes", function()
     local p <const> = gb.randperm(50, {seed = 2})
     assert.equal("i64", p.dtype)

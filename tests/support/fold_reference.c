@@ -379,7 +379,7 @@ static void step (run *r, const gb_ins *i) {
     case GB_INS_RAND: {
       uint64_t at = (uint64_t)place(r, i->x);
       r->value[i->dst] = i->profile ? gb_rand_normal(i->seed[0], i->seed[1], at)
-                                    : gb_rand_uniform(i->seed[0], i->seed[1], at);
+                                    : fmin(gb_rand_uniform(i->seed[0], i->seed[1], at), i->f);
       break;
     }
     case GB_INS_MAP: r->value[i->dst] = gb_reference_map(i->op, a, b, c); break;

@@ -108,7 +108,7 @@ static void run_rand (gb_xthread *t, const gb_xop *op) {
   for (size_t j = 0; j < rows; j++, dst += lanes * p->size) {
     const size_t from = lane_of(t, j, 0), there = lane_of(t, j, lanes - 1) - from + 1;
     const ptrdiff_t first = gb_exec_operand_index(t, i->x, from, tile_of(t, j));
-    p->k->draw(i->profile != 0, i->seed, (uint64_t)first, (uint64_t)step, there, dst);
+    p->k->draw(i->profile != 0, i->f, i->seed, (uint64_t)first, (uint64_t)step, there, dst);
     for (size_t l = there; l < lanes; l++) memcpy(dst + l * p->size, dst + (there - 1) * p->size, p->size);
   }
 }

@@ -156,8 +156,10 @@ typedef struct gb_isa_kernels {
   void (*reduce_turned)(gb_monoid m, int nj, size_t lanes, const void *src, ptrdiff_t step, void *acc);
 
   /* dst[i] = the draw of element first + i step of stream seed[1] under seed[0], i < lanes, rounded to T:
-  ** standard normal, or uniform in (0, 1). The bits of gb_rand_normal and gb_rand_uniform on every ISA. */
-  void (*draw)(int normal, const uint64_t seed[2], uint64_t first, uint64_t step, size_t lanes, void *dst);
+  ** standard normal, or the lesser of 'most' and a number that is uniform in (0, 1). The bits of
+  ** gb_rand_normal and gb_rand_uniform on every ISA. */
+  void (*draw)(int normal, double most, const uint64_t seed[2], uint64_t first, uint64_t step, size_t lanes,
+               void *dst);
 } gb_isa_kernels;
 
 typedef struct gb_isa {

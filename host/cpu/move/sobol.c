@@ -1,5 +1,7 @@
 /* sobol.c - the Sobol sequence in Gray code order, and random permutations.
 ** Source: Joe & Kuo (2008), Constructing Sobol sequences with better two-dimensional projections. */
+#include <math.h>
+
 #include "base/interrupt.h"
 #include "base/rng.h"
 #include "cpu/opaque.h"
@@ -55,13 +57,16 @@ typedef struct sobol_job {
   gb_dtype dtype;
   size_t n, d;
   uint64_t seed, stream;
+  double most; /* the largest number below 1 of dtype */
   void *out;
 } sobol_job;
 
 /* Never 0 or 1: a zero word becomes half a step, and f32 keeps the leading 24 bits. */
 static void store (const sobol_job *q, size_t index, uint32_t bits) {
   if (q->dtype == GB_F64) ((double *)q->out)[index] = bits == 0 ? 0x1p-33 : (double)bits * 0x1p-32;
-  else gb_element_set(q->out, index, q->dtype, bits >> 8 == 0 ? 0x1p-25 : (double)(bits >> 8) * 0x1p-24);
+  else
+    gb_element_set(q->out, index, q->dtype,
+                   fmin(bits >> 8 == 0 ? 0x1p-25 : (double)(bits >> 8) * 0x1p-24, q->most));
 }
 
 static void some_points (void *ud, gb_tasks *s, size_t task, int thread) {
@@ -90,6 +95,7 @@ gb_status gb_cpu_sobol (const gb_opaque_call *c) {
                  .d = s->ndim > 1 ? s->dim[1] : 1,
                  .seed = (uint64_t)o->attr.i[0],
                  .stream = (uint64_t)o->attr.i[1],
+                 .most = gb_dtype_below_one(o->out_dtype[0]),
                  .out = c->out[0]};
   if (q.d > DIMENSIONS)
     return gb_fail(c->err, GB_EOPTION, "sobol: expected at most %d dimensions, got %zu", DIMENSIONS, q.d);

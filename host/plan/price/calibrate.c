@@ -343,6 +343,7 @@ static double time_random (bench *b, bool normal) {
                                           .y = -1,
                                           .w = -1,
                                           .axis = -1,
+                                          .f = 1,
                                           .seed = {1, 2}});
   end_rows(b, &p, gb_probe_map(&p, GB_OP_ADD, t, u, -1), GB_SUM);
   return time_one(b, &p) / ((double)LANES * FLAT);

@@ -139,6 +139,7 @@ static inline void add_leaf (gen *g) {
     gb_ins *i = fx_ins(x, GB_INS_RAND);
     i->x = o;
     i->profile = (gb_profile)fx_below(x, 2);
+    i->f = 0.875;
     i->seed[0] = 7;
     i->seed[1] = 9;
     keep(g, fx_dst(x, i), 0, 99);
