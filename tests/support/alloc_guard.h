@@ -1,6 +1,6 @@
-/* alloc_guard.h - every allocator of the process, ours to watch: between the first step of a plan and the
-** end of the last, a call on any thread, from any library, ends the process with the name of the step.
-** Included once a program. */
+/* alloc_guard.h - wraps every allocator of the process: between the first step of a plan and the end of the
+** last, a call on any thread, from any library, ends the process with the name of the step. Included once a
+** program. */
 #ifndef GB_TESTS_ALLOC_GUARD_H
 #define GB_TESTS_ALLOC_GUARD_H
 
@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 static _Atomic(const char *) guarded_step; /* NULL: not armed */
-static atomic_long guarded_calls;          /* of malloc, to see that the guard is in place */
+static atomic_long guarded_calls;          /* calls of malloc, to check that the guard is in place */
 
 /* For gb_plan_memcheck.at_step. */
 static inline void guard_step (const char *what) { atomic_store(&guarded_step, what); }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
-#define ALLOC_GUARDED 0 /* sanitizers have allocators of their own */
+#define ALLOC_GUARDED 0 /* sanitizers replace the allocators */
 #else
 #define ALLOC_GUARDED 1
 

@@ -1,5 +1,5 @@
 /* eval_fixture.h - graphs on the CPU device: the names of graph_fixture.h, with values. Also random inputs
-** that a test can make again with one element changed. */
+** that a test can reproduce with one element changed. */
 #ifndef GB_TESTS_EVAL_FIXTURE_H
 #define GB_TESTS_EVAL_FIXTURE_H
 
@@ -32,7 +32,7 @@ static inline void eval_end (void) {
   gb_cache_drop(fx.g, SIZE_MAX);
   fixture_end();
   assert_int_equal(device->ledger.used, 0);
-  assert_int_equal(device->ledger.books, 0); /* graphs and plans give back what they entered */
+  assert_int_equal(device->ledger.books, 0); /* graphs and plans have released their bytes */
   gb_device_free(device);
 }
 
@@ -42,10 +42,10 @@ static struct {
   gb_dtype dtype;    /* of float inputs */
   unsigned flags;    /* of their leaves */
   int next;          /* number of the next input */
-  int changed;       /* the input of which ... */
-  size_t element;    /* ... this element ... */
-  double by;         /* ... is moved by so much, NaN: becomes NaN; changed = -1: none */
-  gb_node *leaf[16]; /* float inputs made, in order */
+  int changed;       /* number of the input of which */
+  size_t element;    /* this element */
+  double by;         /* is moved by so much (NaN: becomes NaN); changed = -1: none */
+  gb_node *leaf[16]; /* float inputs, in order of creation */
 } inputs;
 
 static inline void inputs_begin (uint64_t seed, gb_dtype dtype, unsigned flags) {
@@ -96,7 +96,7 @@ static inline gb_node *attr_node (gb_op op, int nin, gb_node *const *in, gb_attr
   return BUILD(gb_node_build, fx.g, op, nin, in, &attr, NULL, GB_F64);
 }
 
-/* What the value of n's output should be, rounded to its type; malloc'ed. */
+/* The expected value of n's output, rounded to its type; malloc'ed. */
 static inline double *oracle_of (gb_node *n, int output) {
   const gb_dtype t = n->out[output].dtype;
   double *v;

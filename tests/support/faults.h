@@ -1,4 +1,4 @@
-/* faults.h - a system that fails when it is told to: link with
+/* faults.h - injects system failures: link with
 ** --wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=read,--wrap=write,
 ** --wrap=fsync,--wrap=fdatasync,--wrap=rename. Included once a program. */
 #ifndef GB_TESTS_FAULTS_H
@@ -11,11 +11,11 @@
 
 #include "base/interrupt.h"
 
-static long permitted = -1;   /* allocations until all fail; -1: none does */
-static size_t short_write;    /* bytes that one write takes at most; 0: all */
+static long permitted = -1;   /* allocations until all fail; -1: none fails */
+static size_t short_write;    /* most bytes that one write accepts; 0: all */
 static long writes_left = -1; /* writes until the disk is full */
 static bool fsync_fails, rename_fails;
-static long interrupt_at = -1; /* reads until a Ctrl-C comes; -1: none comes */
+static long interrupt_at = -1; /* reads until a Ctrl-C; -1: never */
 static long reads_since;       /* reads after it */
 static size_t longest_read;    /* bytes asked for at once */
 static bool flushed;           /* nothing was written since the last fsync */

@@ -19,7 +19,7 @@
 
 #define MOST 96
 
-/* A value and how exact it is: a multiple of 2^-frac below 2^mag; mag = 99: inexact. */
+/* A value and its exactness: a multiple of 2^-frac below 2^mag; mag = 99: inexact. */
 typedef struct fx_value {
   int v, frac, mag;
 } fx_value;
@@ -90,7 +90,7 @@ static inline size_t fx_strides (fx *x, gb_axes axes, ptrdiff_t stride[GB_FOLD_A
     span *= x->f.axis[list[q]].extent;
     if (!plain && fx_below(x, 8) == 0) span += (size_t)fx_below(x, 3);
   }
-  for (int q = 0; q < n; q++) { /* a flipped axis now and then */
+  for (int q = 0; q < n; q++) { /* sometimes a flipped axis */
     size_t e = x->f.axis[list[q]].extent;
     if (plain || e == 0 || fx_below(x, 10)) continue;
     *offset += (ptrdiff_t)(e - 1) * stride[list[q]];
@@ -175,7 +175,7 @@ static inline int fx_acc (fx *x, gb_monoid m, int a) {
   return fx_dst(x, i);
 }
 
-/* Emits 'value' to a new output over all axes that are kept; 'loops' are the loops around. */
+/* Emits 'value' to a new output over all kept axes; 'loops' are the enclosing loops. */
 static inline gb_out *fx_emit (fx *x, int value, gb_out_kind kind, gb_monoid m, gb_axes reduced,
                                gb_axes loops, gb_dtype dtype, int axis, bool plain) {
   gb_ins *i = fx_ins(x, GB_INS_EMIT);
@@ -201,7 +201,7 @@ static inline gb_out *fx_emit (fx *x, int value, gb_out_kind kind, gb_monoid m, 
   return o;
 }
 
-/* Makes the last output KSMALLEST of k, with positions. */
+/* Changes the last output to KSMALLEST of k, with positions. */
 static inline void fx_select (fx *x, gb_out *o, int k) {
   o->monoid = GB_KSMALLEST;
   o->k = k;
@@ -250,7 +250,7 @@ static inline bool fx_same (const fx *x, void **a, void **b) {
   return true;
 }
 
-/* Any NaN is any other: which of two an addition hands on, the compiler decides. */
+/* All NaN count as equal: the compiler decides which of two an addition propagates. */
 static inline bool fx_alike_slot (const fx *x, int s, const void *a, const void *b) {
   const gb_dtype dtype = x->slot_dtype[s];
   const size_t size = gb_dtype_size(dtype);

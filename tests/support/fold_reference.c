@@ -59,10 +59,10 @@ static double log_ndtr (double x) {
   return -0.5 * x * x - log(-x) - 0.5 * log(2 * M_PI) + log1p(-r * (1 - 3 * r * (1 - 5 * r * (1 - 7 * r))));
 }
 
-/* Of arguments that are not far below 0. */
+/* For arguments that are not far below 0. */
 static double ndtr_ratio (double x) { return exp(-0.5 * x * x) / (2.5066282746310005 * ndtr(x)); }
 
-/* By the sum itself, whose rest is that of its midpoint. */
+/* By the series, with the midpoint rule for its remainder. */
 static double polygamma (int n, double x) {
   double s = 0, factorial = 1;
   if (n == 0) return psi(x);
@@ -290,7 +290,7 @@ static void emit_one (run *r, int o, double t) {
   else if (out->kind == GB_OUT_REDUCE) combine(out->monoid, w, c, t, position);
   else if (out->kind == GB_OUT_CONTRACT) c->value += t * fetch(r, out->x);
   else {
-    /* a symmetric program may name the reduced side first */
+    /* in a symmetric program the reduced side may be first */
     int swap = r->f->symmetric && (varies(r->f, out->x) & out->reduced) &&
                !(varies(r->f, out->y) & out->reduced);
     double x = fetch(r, out->x), y = fetch(r, out->y);
@@ -447,7 +447,7 @@ static void store (run *r, int o, void *const *out, int axis) {
     ptrdiff_t e = at + k * q->kstride;
     char *dst = (char *)out[q->slot] + e * (ptrdiff_t)gb_dtype_size(q->dtype);
     double v = result(q, &c[k]);
-    if (q->dtype == GB_I64 && isinf(v)) *(int64_t *)dst = v > 0 ? INT64_MAX : INT64_MIN; /* of nothing */
+    if (q->dtype == GB_I64 && isinf(v)) *(int64_t *)dst = v > 0 ? INT64_MAX : INT64_MIN; /* of an empty set */
     else gb_element_set(dst, 0, q->dtype, v);
     if (w > 0 && q->monoid == GB_KSMALLEST && q->kind == GB_OUT_REDUCE && q->slot2 >= 0)
       ((int64_t *)out[q->slot2])[e] = c[k].position;

@@ -1,6 +1,5 @@
-/* fold_reference.h - a fold program evaluated the slow and obvious way, in double: the oracle of the
-** executor's and the lowering's tests. No tiles, no order of summation to speak of, no rounding to the
-** compute type. */
+/* fold_reference.h - a fold program evaluated by plain loops in double: the oracle for tests of the executor
+** and of lowering. No tiles, sums in plain index order, no rounding to the compute type. */
 #ifndef GB_FOLD_REFERENCE_H
 #define GB_FOLD_REFERENCE_H
 

@@ -1,6 +1,5 @@
-/* graph_dense.h - the value of an expression, the slow and obvious way: every node dense, in double. The
-** oracle of tests that build expressions without a device. Opaque ops other than CAST and CAT are not
-** evaluated. */
+/* graph_dense.h - the value of an expression by plain loops: every node dense, in double. The oracle for
+** tests that build expressions without a device. Opaque ops other than CAST and CAT are not evaluated. */
 #ifndef GB_TESTS_GRAPH_DENSE_H
 #define GB_TESTS_GRAPH_DENSE_H
 
@@ -21,14 +20,14 @@ static inline void unravel (const gb_shape *s, size_t at, size_t *index) {
   }
 }
 
-/* Element of a value of shape 's' that broadcasting gives 'index' of a shape of 'ndim' axes. */
+/* The element of a value of shape 's' that broadcasts to 'index' of a shape with 'ndim' axes. */
 static inline size_t ravel (const gb_shape *s, int ndim, const size_t *index) {
   size_t at = 0;
   for (int i = 0; i < s->ndim; i++) at = at * s->dim[i] + (s->dim[i] == 1 ? 0 : index[i + ndim - s->ndim]);
   return at;
 }
 
-/* Element of the input of view 'n' that is element 'index' of n. */
+/* The element of the input of view 'n' that is element 'index' of n. */
 static inline size_t view_source (const gb_node *n, const size_t *index, size_t at) {
   const gb_shape *from = gb_node_shape(n->in[0]), *to = gb_node_shape(n);
   const int64_t *a = n->attr.i;

@@ -1,4 +1,4 @@
-/* graph_fixture.h - a graph without a device, for tests that only build expressions; names short on
+/* graph_fixture.h - a graph without a device, for tests that only build expressions; the names are short on
 ** purpose. Nodes are owned by the fixture and released by fixture_end, which also checks that nothing
 ** leaked. */
 #ifndef GB_TESTS_GRAPH_FIXTURE_H
@@ -76,7 +76,7 @@ static inline gb_node *mm (gb_node *a, gb_node *b) { return BUILD(gb_matmul, a, 
 static inline gb_node *dist (gb_node *x, gb_node *y, gb_node *w) { return BUILD(gb_sqdist, x, y, w); }
 static inline gb_node *eye (size_t n) { return BUILD(gb_eye, fx.g, n, GB_F64); }
 
-/* A new leaf. data NULL: filled by a fixed sequence in (lo, hi). */
+/* A new leaf. data NULL: filled with a fixed sequence in (lo, hi). */
 static inline gb_node *leaf_of (gb_dtype t, unsigned flags, int ndim, const size_t *dim, const double *data,
                                 double lo, double hi) {
   static uint32_t state = 12345;

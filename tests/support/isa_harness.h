@@ -1,6 +1,5 @@
-/* isa_harness.h - what the tests of the kernel tables share: running a test for every table of every
-** instruction set this machine has, typed access to buffers, reproducible numbers, and errors in units of
-** the last place. */
+/* isa_harness.h - helpers of the kernel table tests: run a test for every table of every instruction set of
+** this machine, typed access to buffers, reproducible numbers, errors in units of the last place. */
 #ifndef GB_TESTS_ISA_HARNESS_H
 #define GB_TESTS_ISA_HARNESS_H
 
@@ -56,7 +55,7 @@ static inline void put (const table *t, void *p, size_t i, double v) {
   else ((double *)p)[i] = v;
 }
 
-/* a b + c as the table's instruction set does it. */
+/* a b + c with the rounding of the table's instruction set. */
 static inline double muladd (const table *t, double a, double b, double c) {
   if (t->single)
     return (double)(t->fused ? fmaf((float)a, (float)b, (float)c) : (float)a * (float)b + (float)c);
@@ -93,7 +92,7 @@ static inline void *zeros (const table *t, size_t n) {
   return p;
 }
 
-/* |got - want| in units of the last place of 'want'; below the normal range the unit is its edge's. */
+/* |got - want| in units of the last place of 'want'; below the normal range the unit is that of its limit. */
 static inline double ulps (const table *t, double got, long double want) {
   if (isnan(want)) return isnan(got) ? 0.0 : (double)INFINITY;
   if ((long double)got == want) return 0.0;

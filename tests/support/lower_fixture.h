@@ -1,4 +1,5 @@
-/* lower_fixture.h - what the proofs of lowering share: kernels and their products, lowered programs, bits. */
+/* lower_fixture.h - helpers of the lowering tests: kernels and their products, lowered programs, comparison
+** of bits. */
 #ifndef GB_TESTS_LOWER_FIXTURE_H
 #define GB_TESTS_LOWER_FIXTURE_H
 
@@ -35,7 +36,7 @@ static inline gb_lowered *lowered (size_t n, gb_node *const *outs) {
   return low;
 }
 
-/* Whether a step visits pairs: some value varies along two axes outside its inner loops. */
+/* True if a step visits pairs: some value varies along two axes outside its inner loops. */
 static inline bool visits_pairs (const gb_step *st) {
   if (!st->is_fold) return false;
   gb_axes outside = 0;
@@ -64,7 +65,7 @@ static inline void print_steps (const gb_lowered *low) {
   }
 }
 
-/* Elements of a contiguous value, and whether two values hold the same bits. */
+/* The elements of a contiguous value; true if two values have the same bits. */
 static inline size_t count_of (const gb_node *n) { return gb_shape_numel(gb_node_shape(n)); }
 
 static inline const void *bits_of (const gb_node *n) { return gb_tensor_data(&n->out[0].tensor); }

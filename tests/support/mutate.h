@@ -1,6 +1,5 @@
-/* mutate.h - files that are nearly right: stretches cut, copied and moved, bytes and bits changed, words
-** of the format's grammar and numbers at the limits put where they hurt. The same seed gives the same
-** files. */
+/* mutate.h - nearly valid files: ranges cut, copied and moved, bytes and bits changed, words of the format's
+** grammar and extreme numbers inserted. The same seed gives the same files. */
 #ifndef GB_TESTS_MUTATE_H
 #define GB_TESTS_MUTATE_H
 
@@ -38,14 +37,14 @@ static void add_seed (mutator *m, const void *p, size_t n) {
   m->seed[m->nseeds++].n = n;
 }
 
-/* Near the start half of the time: headings are there. */
+/* Half of the time near the start, where headings are. */
 static size_t place (mutator *m) {
   if (m->n == 0) return 0;
   const size_t near = m->n < 160 ? m->n : 160;
   return draw(m, 2) == 0 ? draw(m, near) : draw(m, m->n);
 }
 
-/* Lengths are short, most of them. */
+/* Mostly short lengths. */
 static size_t stretch (mutator *m, size_t most) {
   const size_t n = (size_t)1 << draw(m, 8);
   const size_t some = 1 + draw(m, n);
@@ -149,8 +148,8 @@ static void mutate_once (mutator *m) {
       for (size_t i = 0; i < sizeof junk; i++) junk[i] = (unsigned char)draw(m, 256);
       replace(m, at, draw(m, 2) * some, junk, stretch(m, sizeof junk));
       break;
-    case 5: replace(m, at, 0, m->data + at, some); break;                       /* twice */
-    case 6: replace(m, place(m), draw(m, 2) * some, m->data + at, some); break; /* elsewhere, too */
+    case 5: replace(m, at, 0, m->data + at, some); break;                       /* duplicate */
+    case 6: replace(m, place(m), draw(m, 2) * some, m->data + at, some); break; /* copy to another place */
     case 7: {
       const size_t k = draw(m, m->nseeds), from = draw(m, m->seed[k].n + 1);
       replace(m, at, draw(m, 2) * some, m->seed[k].data + from, stretch(m, m->seed[k].n - from));
@@ -168,7 +167,7 @@ static void mutate_once (mutator *m) {
   }
 }
 
-/* A change that leaves the length as it is: what goes by lengths still fits. */
+/* A change that keeps the length, so that stored lengths still match. */
 static void alter_once (mutator *m) {
   if (m->n == 0) return;
   size_t at = place(m);

@@ -1,5 +1,5 @@
-/* op_rows.h - one row an op of ops.def: how to build small cases of it, and what holds of it.
-** A builder makes case number 'v' from inputs (eval_fixture.h); it must use the op itself. */
+/* op_rows.h - one row for each op of ops.def: how to build small cases, and which checks apply. A builder
+** makes case number 'v' from inputs (eval_fixture.h); it must use the op itself. */
 #ifndef GB_TESTS_OP_ROWS_H
 #define GB_TESTS_OP_ROWS_H
 
@@ -10,7 +10,7 @@ enum {
   GRAD = 1,     /* differentiable: compared with finite differences in its small cases */
   NANS = 2,     /* NaN in input 0 gives NaN */
   CHECKED = 4,  /* compared with the oracle; the others have a test of their own in test_ops.c */
-  REWRITTEN = 8 /* canonicalisation or lowering replaces the op: it need not be in the graph */
+  REWRITTEN = 8 /* canonicalisation or lowering may replace the op: it need not be in the graph */
 };
 
 typedef struct row {
@@ -147,7 +147,7 @@ static gb_node *b_RANDPERM (int v) {
   return given(GB_OP_RANDPERM, 1, (size_t[]){v == 0 ? 0 : 50}, GB_I64, (gb_attr){.i = {3, 2}});
 }
 
-/* views; an elementwise op above or below keeps them from being the whole expression in some cases */
+/* views; in some cases an elementwise op above or below, so that the view is not the whole expression */
 
 static gb_node *b_RESHAPE (int v) {
   const gb_shape a = gb_shape_of(2, (size_t[]){3, 4}), b = gb_shape_of(3, (size_t[]){4, 1, 33}),
@@ -310,7 +310,7 @@ static gb_node *put (gb_op op, int v) {
 static gb_node *b_PUT (int v) { return put(GB_OP_PUT, v == 1 ? 0 : v); }
 static gb_node *b_INDEX_ADD (int v) { return put(GB_OP_INDEX_ADD, v); }
 
-/* linear algebra; A = B B' + 2 I, so that one input moves it and it stays symmetric */
+/* linear algebra; A = B B' + 2 I depends on one input and stays symmetric */
 
 static gb_node *spd_of (gb_node *b) {
   const size_t n = gb_node_shape(b)->dim[0];

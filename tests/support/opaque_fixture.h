@@ -1,5 +1,5 @@
-/* opaque_fixture.h - runs one opaque op on the CPU device between guard bytes, and makes matrices to run
-** it on. */
+/* opaque_fixture.h - runs one opaque op on the CPU device between guard bytes, and constructs matrices for
+** it. */
 #ifndef OPAQUE_FIXTURE_H
 #define OPAQUE_FIXTURE_H
 
@@ -81,7 +81,7 @@ static inline void op_out (op_case *c, int i, gb_dtype t, gb_shape s) {
   c->out[i] = guarded_new(c->bytes[i]);
 }
 
-/* Scratch is what the op declares, no less (guards) and no more (its last 64 bytes are used). */
+/* Scratch is exactly what the op declares: no less (guards) and no more (its last 64 bytes are used). */
 static inline gb_status op_run (op_case *c) {
   const size_t bytes = dev->ops->opaque_scratch(dev, &c->o);
   unsigned char *scratch = guarded_new(bytes);
@@ -98,7 +98,7 @@ static inline void op_free (op_case *c) {
     if (c->out[i] != NULL) guarded_free(c->out[i], c->bytes[i]);
 }
 
-/* Runs with 1, 2 and 3 threads and asserts equal bytes; the outputs of the last run stay. */
+/* Runs with 1, 2 and 3 threads and asserts equal bytes; keeps the outputs of the last run. */
 static inline void op_run_same_bits (op_case *c) {
   void *first[GB_MAX_OUTPUTS];
   for (int threads = 1; threads <= 3; threads++) {
@@ -122,7 +122,7 @@ static inline double *random_normal (size_t n, uint64_t seed) {
   return x;
 }
 
-/* The numbers of 'x' (n) in dtype t, in memory of their own. */
+/* A copy of 'x' (n) in dtype t. */
 static inline void *converted (const double *x, size_t n, gb_dtype t) {
   void *y = malloc((n + 1) * gb_dtype_size(t));
   for (size_t i = 0; i < n; i++) gb_element_set(y, i, t, x[i]);
@@ -167,7 +167,7 @@ static inline void subtract_product (double *c, const double *a, bool ta, const 
   free(row);
 }
 
-/* Asserts what / (n scale unit) < 30, the measure of backward stability that LAPACK's own tests use. */
+/* Asserts error / (n scale unit) < 30, the measure of backward stability that LAPACK's own tests use. */
 #define ASSERT_STABLE(what, n, scale, unit)                                                                  \
   do {                                                                                                       \
     const double what_ = (what), bound_ = 30 * (double)((n) + 1) * (scale) * (unit);                         \

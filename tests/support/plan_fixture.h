@@ -1,6 +1,6 @@
-/* plan_fixture.h - plans without folds: a lowering that makes every node a step and stores every value,
-** and a device that runs such steps naively. It stands in for fold/ and cpu/, so that what is tested is
-** the plan alone: lifetimes, caches, budgets, failures. A node named "cache" becomes a droppable value. */
+/* plan_fixture.h - plans without folds: a lowering in which every node is a step and every value is stored,
+** and a device that runs such steps naively. It replaces lower/ and cpu/, so that a test covers the plan
+** alone: lifetimes, caches, budgets, failures. A node named "cache" becomes a droppable value. */
 #ifndef GB_TESTS_PLAN_FIXTURE_H
 #define GB_TESTS_PLAN_FIXTURE_H
 
@@ -11,7 +11,7 @@
 #include "plan/plan.h"
 #include "support/graph_fixture.h"
 
-/* What the device does wrong, and what it has done. */
+/* Faults of the device, and its counters. */
 static struct naive {
   int fail_at; /* step number from 0 that fails; -1 = none */
   int interrupt_at;
@@ -166,7 +166,7 @@ static inline void plan_begin (size_t limit) {
 static inline void plan_end (void) {
   gb_interrupt_clear();
   while (fx.n > 0) gb_node_unref(fx.held[--fx.n]);
-  gb_cache_sweep(fx.g); /* without handles no cache can be found again */
+  gb_cache_sweep(fx.g); /* without handles no cache can be reused */
   fixture_end();
 }
 

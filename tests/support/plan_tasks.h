@@ -1,6 +1,6 @@
-/* plan_tasks.h - what users compute, small: kernel products, Gram matrices, the objective of an exact
+/* plan_tasks.h - small versions of user tasks: kernel products, Gram matrices, the objective of an exact
 ** Gaussian process and its gradient, predictions, nearest neighbours, a network, a covariance of three
-** outputs. A task makes its leaves and says what it asks for. */
+** outputs. A task creates its leaves and returns its outputs. */
 #ifndef GB_TESTS_PLAN_TASKS_H
 #define GB_TESTS_PLAN_TASKS_H
 

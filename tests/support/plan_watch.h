@@ -1,8 +1,8 @@
-/* plan_watch.h - what holds of every plan, whatever it decides: its report is consistent, it runs in the
-** bytes it said, under two poisons, with the same bits for every budget, and it leaves nothing behind.
-** Uses plan/plan.h alone.
+/* plan_watch.h - invariants of every plan: its report is consistent, it runs in the predicted bytes, under
+** two poison patterns, with the same bits for every budget, and it releases everything. Uses plan/plan.h
+** alone.
 **
-** What is wrong is put into words in 'trouble', the first of a graph only; nothing here ends the test. */
+** The first violation for a graph is described in 'trouble'; no function here ends the test. */
 #ifndef GB_TESTS_PLAN_WATCH_H
 #define GB_TESTS_PLAN_WATCH_H
 
@@ -16,7 +16,7 @@ static char trouble[2200];
 
 #define TROUBLE(...) (trouble[0] == '\0' ? (void)snprintf(trouble, sizeof trouble, __VA_ARGS__) : (void)0)
 
-/* What is asked for, and the level of the ledger without its values. */
+/* The requested outputs, and the ledger's bytes without their values. */
 typedef struct asked {
   size_t n;
   gb_node **out;
@@ -30,7 +30,7 @@ static inline asked ask (size_t n, gb_node **out) {
 
 /* values */
 
-/* Contents of the results, contiguous; or the failure, which is a result as well. */
+/* Contents of the results, contiguous; or the failure, which is compared too. */
 typedef struct bits {
   gb_status rc;
   size_t n, bytes[MOST_RESULTS];
@@ -54,7 +54,7 @@ static inline void bits_free (bits *b) {
   *b = (bits){0};
 }
 
-/* -1: equal; else the first result that is not. */
+/* -1: equal; else the first result that differs. */
 static inline int bits_differ (const bits *a, const bits *b) {
   if (a->n != b->n || a->rc != b->rc) return 0;
   for (size_t i = 0; i < a->n; i++)
@@ -62,7 +62,7 @@ static inline int bits_differ (const bits *a, const bits *b) {
   return -1;
 }
 
-/* As if nothing had been computed yet. */
+/* Drops all computed values. */
 static inline void forget_values (const asked *q) {
   gb_node **order;
   size_t n;
@@ -93,13 +93,13 @@ static inline void check_pairs (const gb_plan_report *r) {
     }
 }
 
-/* The most bytes of rows in the arena at one time, counted anew; 'end': of the highest. */
+/* The most bytes of rows in the arena at one time, recomputed; 'end': the end of the highest row. */
 static inline size_t most_alive (const gb_plan_report *r, size_t *end) {
   size_t most = 0;
   *end = 0;
   for (int i = 0; i < r->nrows; i++) {
     const gb_plan_row *a = &r->row[i];
-    size_t alive = 0; /* the most is alive where some row begins */
+    size_t alive = 0; /* the maximum is attained where some row begins */
     if (a->offset == SIZE_MAX) continue;
     if (a->bytes > 0 && a->offset + gb_round_size(a->bytes) > *end)
       *end = a->offset + gb_round_size(a->bytes);
@@ -129,7 +129,7 @@ static inline void check_report (const gb_plan_report *r, size_t budget) {
   if (alive + rest != r->lower_bound)
     TROUBLE("the lower bound is %zu, rows alive at once and storages have %zu", r->lower_bound, alive + rest);
   if (r->peak != r->arena + rest) TROUBLE("peak %zu is not %zu + %zu", r->peak, r->arena, rest);
-  /* the least counts those it reads, peak does not */
+  /* minimum counts the caches that the run reads, peak does not */
   const bool caches = fx.g->device->ledger.by_purpose[GB_MEM_CACHE] > 0;
   if (r->lower_bound > r->peak || (budget != 0 && r->peak > budget) || (r->minimum > r->peak && !caches))
     TROUBLE("bound %zu <= peak %zu <= budget %zu, minimum %zu", r->lower_bound, r->peak, budget, r->minimum);
@@ -137,7 +137,7 @@ static inline void check_report (const gb_plan_report *r, size_t budget) {
 
 /* a run */
 
-enum { MEMOISED, HANDED_OUT }; /* values go to the nodes, or to the caller */
+enum { MEMOISED, HANDED_OUT }; /* values are stored in the nodes, or given to the caller */
 
 static inline bool opened (const asked *q, size_t budget, gb_plan **p, gb_plan_report *r) {
   if (gb_plan_new(fx.g, q->n, q->out, &(gb_plan_options){.budget = budget}, p, &fx.err) != GB_OK) {
@@ -158,7 +158,7 @@ static inline void run_and_take (gb_plan *p, const asked *q, int way, bits *b) {
   for (size_t i = 0; i < q->n; i++) gb_tensor_clear(&t[i]);
 }
 
-/* What one run changed, under one poison. */
+/* The changes by one run, under one poison pattern. */
 typedef struct watched {
   size_t high, unwritten, idle;
   char first[160];
@@ -171,7 +171,7 @@ static inline void check_level (const asked *q, const char *when) {
             q->blocks);
 }
 
-/* A failure of the numbers (a singular matrix) is an outcome; any other is not. */
+/* A numeric failure (a singular matrix) is an outcome; any other failure is a violation. */
 static inline bool numeric (gb_status rc) { return rc == GB_ENOTPD || rc == GB_ENAN; }
 
 /* Plans and runs under watch. False: trouble, or a numeric failure. */
@@ -200,14 +200,14 @@ static inline bool run_watched (const asked *q, size_t budget, int way, unsigned
   return b->rc == GB_OK && trouble[0] == '\0';
 }
 
-/* The most scratch that a step has left at its end, under both poisons. */
+/* The largest unused end of a step's scratch, under both poison patterns. */
 static struct {
   size_t idle;
   char where[160];
 } slack;
 
-/* Both poisons: a byte that keeps one of them cannot keep the other. The numbers of 'want' are those of
-** another budget; where it is empty they are taken. */
+/* Runs under both poison patterns: an unwritten byte cannot match both. 'want' holds the results for another
+** budget; if it is empty it is filled. */
 static inline void check_case (const asked *q, size_t budget, bits *want) {
   static const unsigned char poison[2] = {0xff, 0x5a};
   gb_plan_report r = {0};
@@ -240,7 +240,7 @@ static inline void check_case (const asked *q, size_t budget, bits *want) {
 
 /* other ways to run the same plan */
 
-#define FENCE 128 /* bytes behind an arena of ours that nobody may touch */
+#define FENCE 128 /* guard bytes after an arena of ours */
 
 static inline void check_against (const bits *want, bits *got, const char *how) {
   const int differs = bits_differ(want, got);
@@ -250,7 +250,7 @@ static inline void check_against (const bits *want, bits *got, const char *how) 
   bits_free(got);
 }
 
-/* With the caller's memory alone: the arena that was asked for is enough, and nothing else is taken. */
+/* With the caller's memory: the requested arena suffices, and nothing else is allocated. */
 static inline void check_closed (const asked *q, const bits *want) {
   gb_plan *p;
   gb_plan_report r;
@@ -291,7 +291,7 @@ static inline gb_tensor copy_of (const gb_tensor *t) {
 
 #define MOST_BOUND 64
 
-/* With other tensors for the leaves, twice, the arena kept between: equal contents give equal results. */
+/* With other tensors for the leaves, twice, keeping the arena: equal contents give equal results. */
 static inline void check_rebound (const asked *q, const bits *want) {
   gb_plan *p;
   gb_plan_report r;
@@ -324,7 +324,7 @@ static inline void check_rebound (const asked *q, const bits *want) {
   check_level(q, "after rebinding");
 }
 
-/* An inner value of the graph, whichever 'choice' says; NULL: there is none. */
+/* The inner value of the graph that 'choice' selects; NULL: there is none. */
 static inline gb_node *inner_of (const asked *q, uint32_t choice) {
   gb_node **order, *inner = NULL;
   size_t n;
@@ -339,8 +339,8 @@ static inline gb_node *inner_of (const asked *q, uint32_t choice) {
   return inner;
 }
 
-/* After something else was looked at, its caches still there: the ledger's limit is kept to the byte,
-** caches give way, and the bits are those of a graph without a past. */
+/* After another value was observed and its caches exist: the ledger's limit is kept to the byte, caches are
+** dropped, and the bits are those of a fresh graph. */
 static inline void check_history (const asked *q, uint32_t choice, const bits *want) {
   gb_ledger *l = &fx.g->device->ledger;
   const size_t limit = l->limit;
@@ -369,7 +369,7 @@ static inline void check_history (const asked *q, uint32_t choice, const bits *w
   check_level(q, "after a history");
 }
 
-/* One byte less than the least is refused, with the least named and nothing held. */
+/* One byte below the minimum is refused, naming the minimum, with nothing held. */
 static inline void check_refusal (const asked *q, size_t minimum) {
   gb_plan *p = NULL;
   gb_error err = {0};

@@ -41,7 +41,7 @@ static size_t broadcast (const size_t *index, int ndim, const gb_shape *from) {
   return ravel(own, from);
 }
 
-/* Offset of the matrix (last two axes) of 'from' that serves batch 'index' of 'out'. */
+/* Offset of the matrix (last two axes) of 'from' that belongs to batch 'index' of 'out'. */
 static size_t batch_offset (const size_t *index, const gb_shape *out, const gb_shape *from) {
   gb_shape lead = *from;
   lead.ndim -= 2;
@@ -126,7 +126,7 @@ typedef struct cell {
   size_t best, seen;
 } cell;
 
-/* Whether t replaces the best so far: NaN beats all, the first of equals stays. */
+/* True if t replaces the best so far: NaN beats all, the first of equals stays. */
 static bool beats (double t, double best, bool smallest) {
   if (isnan(best)) return false;
   return isnan(t) || (smallest ? t < best : t > best);
@@ -424,8 +424,7 @@ static bool is_bound (const gb_node *n, const reference_bindings *with) {
   return false;
 }
 
-/* values[position][output] of every node; positions are n->index, which the walk set and nothing here
-** changes. */
+/* values[position][output] of every node; positions are n->index, set by the walk and constant here. */
 static gb_status eval_all (gb_node **order, size_t count, const reference_bindings *with,
                            double *(*values)[GB_MAX_OUTPUTS], gb_error *err) {
   for (size_t p = 0; p < count; p++) {

@@ -1,6 +1,6 @@
-/* reference.h - the oracle: any expression, evaluated densely in double straight from the definitions in
-** ops.def. No tiles, no fusion, no rounding to the dtype (bool is 0 or 1, positions are doubles). Links
-** with fold_reference.c, which defines the elementwise ops and profiles. */
+/* reference.h - the oracle: any expression, evaluated densely in double from the definitions in ops.def. No
+** tiles, no fusion, no rounding to the dtype (bool is 0 or 1, positions are doubles). Links with
+** fold_reference.c, which defines the elementwise ops and profiles. */
 #ifndef GB_TESTS_REFERENCE_H
 #define GB_TESTS_REFERENCE_H
 
@@ -15,17 +15,17 @@ typedef struct reference_bindings {
 } reference_bindings;
 
 /* Output 'output' of n, row-major, malloc'ed; *shape may be NULL; 'with' may be NULL. Evaluates from the
-** leaves up, memoised values or not, except below nodes whose inputs were dropped. Errors: ENOTPD, EINDEX,
-** ENAN (singular), EOPTION (CALL and the sequences SOBOL and RANDPERM, which are the device's own; a leaf
-** without value or binding). */
+** leaves, ignoring memoised values, except for nodes whose inputs were dropped. Errors: ENOTPD, EINDEX, ENAN
+** (singular), EOPTION (CALL and the sequences SOBOL and RANDPERM, which are the device's own; a leaf without
+** value or binding). */
 gb_status reference_eval (gb_node *n, int output, const reference_bindings *with, double **values,
                           gb_shape *shape, gb_error *err);
-/* The only element of a one-element node; NaN where evaluation fails. */
+/* The only element of a one-element node; NaN if evaluation fails. */
 double reference_scalar (gb_node *n, const reference_bindings *with);
 
 /* |got - want| <= atol + rtol |want|, infinities equal, NaN with NaN only. */
 bool reference_close (double got, double want, double rtol, double atol);
-/* All elements; on failure prints the first that is not, and returns false. */
+/* Compares all elements; on failure prints the first difference and returns false. */
 bool reference_all_close (const double *got, const double *want, size_t n, double rtol, double atol);
 
 /* -- reference_linalg.c: textbook loops on row-major matrices */

@@ -1,4 +1,4 @@
-/* reference_linalg.c - factorisations as a textbook writes them. */
+/* reference_linalg.c - textbook factorisations. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* solve_fixture.h - a device and a graph a test, matrices to solve with, and dense elimination in doubles. */
+/* solve_fixture.h - a device and a graph per test, test matrices, and dense elimination in doubles. */
 #ifndef GB_TESTS_SOLVE_FIXTURE_H
 #define GB_TESTS_SOLVE_FIXTURE_H
 

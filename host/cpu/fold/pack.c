@@ -179,7 +179,7 @@ static void fill (gb_xthread *t, const gb_xpack *k) {
   const gb_xprog *p = t->p;
   for (size_t c = 0; c < k->count; c++) {
     size_t rest = c, at = 0;
-    for (gb_axes s = k->inner; s;) { /* the last axis is the fastest, as in gb_exec_pack_at */
+    for (gb_axes s = k->inner; s;) { /* the last axis is the fastest, as in gb_exec_pack_of */
       int a = 31 - __builtin_clz(s);
       s &= ~((gb_axes)1 << a);
       t->idx[a] = rest % p->f->axis[a].extent;

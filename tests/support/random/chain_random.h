@@ -1,7 +1,7 @@
-/* chain_random.h - random fold programs likely to become chains: fronts, profiles and short elementwise
-** steps over values read late and often, loops with several accumulators, and the outputs that chains
-** enter, among them some that they do not. Tame programs have finite data and values small enough to be
-** compared with the reference. */
+/* chain_random.h - random fold programs that are likely to become chains: fronts, profiles and short
+** elementwise steps over values read late and often, loops with several accumulators, and outputs that chains
+** support, with some that they do not. Tame programs have finite data and values small enough to be compared
+** with the reference. */
 #ifndef GB_CHAIN_RANDOM_H
 #define GB_CHAIN_RANDOM_H
 
@@ -10,7 +10,7 @@
 typedef struct bounded {
   int v;
   double most;
-} bounded; /* a value and what its size stays below, if tame */
+} bounded; /* a value and a bound of its magnitude, if tame */
 
 typedef struct gen {
   fx x;
@@ -19,7 +19,7 @@ typedef struct gen {
   int xl, xt; /* points along 'feature' */
   bool tame, sym;
   bounded pool[MOST];
-  int npool, far; /* far: a distance of before, -1 = none */
+  int npool, far; /* far: an earlier distance, -1 = none */
 } gen;
 
 static inline bool chance (gen *g, int one_in) { return fx_below(&g->x, one_in) == 0; }
@@ -41,7 +41,7 @@ static inline bool has_room (const gen *g, int ins) {
 
 /* -- data */
 
-/* A few elements become what arithmetic must hand through. */
+/* A few elements become NaN, infinities or zeros, which must propagate. */
 static inline void spoil (gen *g, int operand) {
   static const double odd[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1e-40, -1e-310, 3e38, 1e308, 1e-20};
   fx *x = &g->x;
@@ -219,7 +219,7 @@ static inline void add_map (gen *g) {
   calm(g);
 }
 
-/* More values at once than a chain has places for, or nearly. */
+/* As many live values as a chain has slots, or more. */
 static inline void add_crowd (gen *g) {
   fx *x = &g->x;
   int n = 3 + fx_below(x, 24), first = g->npool;

@@ -1,6 +1,5 @@
-/* expression_random.h - random expressions: maps, outer forms, views, reductions, contractions and opaque
-** ops over a pool that grows by one value a step. Shapes are made of a few extents, so that operands often
-** fit. */
+/* expression_random.h - random expressions: maps, outer forms, views, reductions, contractions and opaque ops
+** over a pool that grows by one value per step. Shapes use a few extents, so that operands often match. */
 #ifndef GB_TESTS_EXPRESSION_RANDOM_H
 #define GB_TESTS_EXPRESSION_RANDOM_H
 

@@ -112,7 +112,7 @@ static inline void add_front (gen *g) {
   int alpha = p == GB_RQ ? fx_below(x, 3) ? fx_const(x, 1.25)
                                           : fx_load(x, fx_operand(x, x->f.compute, some_axes(g), true))
                          : -1;
-  /* parameters that vary are kept positive */
+  /* varying parameters stay positive */
   if (x->ins[x->f.nins - 1].kind == GB_INS_LOAD || p == GB_RQ) {
     c = fx_map(x, GB_OP_ADD, fx_map(x, GB_OP_ABS, c, -1, -1), fx_const(x, 0.25), -1);
     if (alpha >= 0) alpha = fx_map(x, GB_OP_ADD, fx_map(x, GB_OP_ABS, alpha, -1, -1), fx_const(x, 0.5), -1);
@@ -211,7 +211,7 @@ static inline void add_output (gen *g, fx_value v, gb_axes loops) {
   else add_product(g, v, loops);
 }
 
-/* A loop over the short axis: loads, arithmetic, an accumulator, perhaps an output of every turn. */
+/* A loop over the short axis: loads, arithmetic, an accumulator, sometimes an output of every iteration. */
 static inline void add_loop (gen *g) {
   static const gb_monoid over[] = {GB_SUM, GB_MAXIMUM, GB_MINIMUM, GB_PROD, GB_LSE};
   fx *x = &g->x;

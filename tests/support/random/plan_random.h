@@ -1,10 +1,9 @@
-/* plan_random.h - random graphs for tests of plans: the choices, the leaves, and the pool that steps draw
-** operands from.
+/* plan_random.h - random graphs for tests of plans: the choices, the leaves, and the pool of operands.
 **
 ** Every choice is a number of a tape, a table with one row for the frame of the graph (dtype, extents,
-** outputs) and one for each leaf and step. A graph can then be made again with steps left out and with
-** choices replaced by 0, the plainest: plan_shrink.h. Values are finite and small whatever is drawn, so
-** that factorisations exist. */
+** outputs) and one for each leaf and step. So a graph can be rebuilt without some steps and with choices
+** replaced by 0, the simplest one: plan_shrink.h. Values are always finite and small, so that factorisations
+** exist. */
 #ifndef GB_TESTS_PLAN_RANDOM_H
 #define GB_TESTS_PLAN_RANDOM_H
 
@@ -21,21 +20,21 @@ typedef struct tape {
   uint32_t frame[WIDTH], leaf[MOST_LEAVES][WIDTH], step[MOST_STEPS][WIDTH];
 } tape;
 
-/* The graph being made. */
+/* The graph under construction. */
 static struct graph_of_tape {
   const uint32_t *row; /* choices in use */
   int column;
   gb_dtype dtype;                /* of floats */
   bool grad;                     /* some leaves are differentiated */
-  size_t extent[3];              /* few, so that operands often fit */
+  size_t extent[3];              /* few, so that operands often match */
   gb_node *pool[4 * MOST_STEPS]; /* float values in (-40, 40) */
-  gb_node *raw[4 * MOST_STEPS];  /* the same before they were tamed: what outputs are made of */
+  gb_node *raw[4 * MOST_STEPS];  /* the same before taming: outputs are chosen from these */
   int n;
   gb_node *whole[MOST_STEPS], *truth[MOST_STEPS]; /* i64 and bool values */
   int nwhole, ntruth;
   gb_node *leaf[MOST_STEPS]; /* differentiable leaves */
-  int nleaf, nasked, made;   /* differentiable leaves; those whose gradients are outputs; inputs filled */
-  gb_node *loss;             /* what is differentiated; NULL: nothing */
+  int nleaf, nasked, made;   /* differentiable leaves; leaves whose gradients are outputs; filled inputs */
+  gb_node *loss;             /* the differentiated value; NULL: none */
   bool broken;               /* the gradient could not be built: fx.err says why */
 } made;
 
@@ -65,8 +64,8 @@ static inline int steps_of (uint64_t seed) {
   return 1 + (int)(w[1] % 8);
 }
 
-/* The first choice of a step is its op: taken in turn, so that every op has its share. 37 goes through all
-** of them. */
+/* The first choice of a step is its op: taken in turn, so that every op is used equally. Steps of 37 visit
+** all ops. */
 static inline void tape_of (uint64_t seed, tape *t) {
   t->nleaves = 1 + (int)(seed % MOST_LEAVES);
   t->nsteps = steps_of(seed);
@@ -98,7 +97,7 @@ static inline double number (gb_dtype t, int k, size_t i, size_t top) {
   return t == GB_I64 ? 1 + floor(u * (double)top) : t == GB_BOOL ? u > 0.5 : 2 * u - 1;
 }
 
-/* A storage of 'room' elements under the view that the strides say. */
+/* A storage of 'room' elements with a view of the given strides. */
 static inline gb_tensor view_of_new (gb_dtype t, const gb_shape *s, size_t room, size_t top) {
   gb_tensor v;
   const gb_shape flat = gb_shape_of(1, &room);
@@ -169,7 +168,7 @@ static inline gb_node *positions (size_t n, size_t top) { return leaf_like(GB_I6
 static inline gb_node *number_node (double v) { return BUILD(gb_node_const, fx.g, v, made.dtype); }
 static inline gb_node *scaled (gb_node *x, double by) { return BUILD(gb_scale, x, by); }
 
-/* Into (-1, 1); of an infinity too. */
+/* Maps into (-1, 1), also infinities. */
 static inline gb_node *tame (gb_node *x) {
   switch (draw(4)) {
     case 1: return map1(GB_OP_SIGMOID, x);
@@ -178,7 +177,7 @@ static inline gb_node *tame (gb_node *x) {
   }
 }
 
-/* Into (lo, hi). */
+/* Maps into (lo, hi). */
 static inline gb_node *within (gb_node *x, double lo, double hi) {
   gb_node *u = map1(GB_OP_SIGMOID, x), *v = mul(u, number_node(hi - lo));
   return add(v, number_node(lo));
@@ -197,14 +196,14 @@ static inline void keep (gb_node *y, bool grows) {
   else keep_float(y, grows);
 }
 
-/* What was made last, or anything. */
+/* The latest value, or any. */
 static inline gb_node *any_float (void) {
   const size_t n = (size_t)made.n;
   return made.pool[n - 1 - (draw(3) == 2 ? draw(n) : draw(least(n, 3)))];
 }
 
-/* A float value of 'ndim' axes, at least 'elements' of them in each and at most 'most'; a new leaf where
-** the search for one finds none. */
+/* A float value of 'ndim' axes, at least 'elements' of them in each and at most 'most'; a new leaf if the
+** search finds none. */
 static inline gb_node *float_of (int ndim, size_t smallest, size_t most) {
   const size_t n = (size_t)made.n, first = draw(n);
   for (size_t i = 0; i < n; i++) {
@@ -223,7 +222,7 @@ static inline gb_node *float_of (int ndim, size_t smallest, size_t most) {
 
 static inline gb_node *matrix (size_t smallest, size_t most) { return float_of(2, smallest, most); }
 
-/* A matrix of n rows or columns, whichever axis says. */
+/* A matrix with n rows or columns, by 'axis'. */
 static inline gb_node *matrix_with (int axis, size_t extent, size_t most) {
   for (int i = made.n - 1; i >= 0; i--)
     if (rank(made.pool[i]) == 2 && dim(made.pool[i], axis) == extent && dim(made.pool[i], 1 - axis) <= most)

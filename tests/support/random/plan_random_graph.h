@@ -106,7 +106,7 @@ static inline size_t add_gradients (gb_node **out, size_t n) {
   return n;
 }
 
-/* Makes the graph of a tape in fx.g; returns the number of outputs, 1 .. MOST_OUTPUTS. */
+/* Builds the graph of a tape in fx.g; returns the number of outputs, 1 .. MOST_OUTPUTS. */
 static inline size_t make_graph (const tape *t, gb_node *out[MOST_OUTPUTS]) {
   memset(&made, 0, sizeof made);
   row_of(t->frame);

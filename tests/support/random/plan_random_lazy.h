@@ -1,5 +1,5 @@
-/* plan_random_lazy.h - how a step of a random graph uses the ops that stream: a maker draws operands that
-** fit, or makes leaves for them, and what it leaves in the pool is finite. */
+/* plan_random_lazy.h - steps of a random graph with ops that stream: a maker draws matching operands, or
+** creates leaves, and adds finite values to the pool. */
 #ifndef GB_TESTS_PLAN_RANDOM_LAZY_H
 #define GB_TESTS_PLAN_RANDOM_LAZY_H
 
@@ -13,7 +13,7 @@ static inline gb_node *nonempty (gb_node *x) {
 static inline gb_node *with_axes (gb_node *x) { return rank(x) > 0 ? x : vector_leaf(some_extent()); }
 static inline int an_axis (const gb_node *x) { return (int)draw((size_t)rank(x)); }
 
-/* An op without a gradient rule must not lie between a loss and a leaf. */
+/* An op without a gradient rule must not be between a loss and a leaf. */
 static inline gb_node *flat (gb_node *x) { return map1(GB_OP_DETACH, x); }
 
 static inline gb_node *op_node (gb_op op, int nin, gb_node *const *in, gb_attr attr) {
@@ -75,7 +75,7 @@ static inline bool whole_too (gb_op op) {
   }
 }
 
-/* Whole numbers stay below 41 in size. */
+/* Integers stay below 41 in magnitude. */
 static inline void make_whole (gb_op op, int inputs_of_op) {
   gb_node *x = any_whole(), *modulus = BUILD(gb_node_const, fx.g, 41, GB_I64);
   gb_node *y = inputs_of_op == 2 ? partner_of(x, made.whole, made.nwhole, modulus) : NULL;

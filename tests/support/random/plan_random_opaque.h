@@ -1,5 +1,5 @@
-/* plan_random_opaque.h - the same of ops that are computed whole: moving, ordering, linear algebra,
-** registered ops. */
+/* plan_random_opaque.h - steps with ops that are computed whole: moving, ordering, linear algebra, registered
+** ops. */
 #ifndef GB_TESTS_PLAN_RANDOM_OPAQUE_H
 #define GB_TESTS_PLAN_RANDOM_OPAQUE_H
 
@@ -29,7 +29,7 @@ static inline void make_order (gb_op op) {
   if (draw(2)) keep(picked(y, 1), false);
 }
 
-/* Positions may repeat but for PUT, where the last would win. */
+/* Positions may repeat, except for PUT, where the last would win. */
 static inline void make_place (gb_op op) {
   gb_node *x = nonempty(any_float());
   const int axis = an_axis(x);
@@ -106,7 +106,7 @@ static inline void make_spectral (gb_op op) {
     if (draw(3) != 2 || o == 0) keep(picked(y, o), true);
 }
 
-/* registered ops: they stand in for loops and custom functions */
+/* registered ops, which represent loops and custom functions */
 
 #define TURNS 7
 

@@ -1,5 +1,5 @@
-/* plan_shrink.h - the smallest graph that still fails, as a list of nodes. Every attempt runs in a process
-** of its own, so that a crash or an abort is a failure like any other. */
+/* plan_shrink.h - the smallest graph that still fails, as a list of nodes. Every attempt runs in a separate
+** process, so that a crash or an abort counts as a failure. */
 #ifndef GB_TESTS_PLAN_SHRINK_H
 #define GB_TESTS_PLAN_SHRINK_H
 
@@ -11,10 +11,10 @@
 #define ATTEMPTS 600
 #define PATIENCE 30 /* seconds for one attempt */
 
-/* Checks the graph of a tape; true: something is wrong with it. Says what where 'aloud'. */
+/* Checks the graph of a tape; true: it violates an invariant, which is printed if 'aloud'. */
 typedef bool examine (const tape *t, bool aloud);
 
-/* Runs 'job' in a child; true: it ended well. */
+/* Runs 'job' in a child; true: it succeeded. */
 static inline bool child_ends_well (bool (*job)(const void *ud), const void *ud, bool quiet) {
   int status = 0;
   fflush(NULL);
@@ -46,7 +46,7 @@ typedef struct shrinking {
   int tried;
 } shrinking;
 
-/* Keeps 't' where it fails too. */
+/* Keeps 't' if it fails too. */
 static inline bool try_tape (shrinking *s, const tape *t) {
   if (s->tried >= ATTEMPTS || memcmp(t, &s->best.t, sizeof *t) == 0) return false;
   attempt a = {s->best.wrong, *t};
@@ -85,7 +85,7 @@ static inline uint32_t *row_at (tape *t, int r) {
   return r == 0 ? t->frame : r <= t->nleaves ? t->leaf[r - 1] : t->step[r - 1 - t->nleaves];
 }
 
-/* A step becomes a leaf: later steps then find the rest of the pool where it was. */
+/* A step becomes a leaf, so that later steps find the rest of the pool unchanged. */
 static inline bool steps_to_leaves (shrinking *s) {
   bool any = false;
   for (int size = s->best.t.nsteps / 2 + 1; size > 0; size /= 2)
@@ -97,7 +97,7 @@ static inline bool steps_to_leaves (shrinking *s) {
   return any;
 }
 
-/* Choices to 0 or 1, but for the first of a step, which is its op. */
+/* Sets choices to 0 or 1, except the first of a step, which is its op. */
 static inline bool plainer_choices (shrinking *s) {
   bool any = false;
   for (int r = 0; r <= s->best.t.nleaves + s->best.t.nsteps; r++)
@@ -146,7 +146,7 @@ static inline bool is_fine_aloud (const void *ud) {
   return !a->wrong(&a->t, true);
 }
 
-/* Prints the smallest graph found that fails as the tape of 'seed' does. */
+/* Prints the smallest failing graph found from the tape of 'seed'. */
 static inline void shrink_and_print (uint64_t seed, examine *wrong) {
   shrinking s = {.best.wrong = wrong};
   tape_of(seed, &s.best.t);
