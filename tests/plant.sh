@@ -353,7 +353,7 @@ lualib/gibbous/param.lua
 's/^  box\.value = box\.transform/  box.value = box.value or box.transform/'
 'a parameter that was set keeps the value it had'
 
-lualib/gibbous/gp/objective.lua
+lualib/gibbous/gp/exact/objective.lua
 's/ + n \* math\.log(2 \* math\.pi)//'
 'the marginal likelihood lacks its constant'
 
@@ -413,7 +413,7 @@ host/solve/lanczos.c
 '/low = INFINITY/,/low = fmin/s/size_t i = 0/size_t i = 1/'
 'a condition leaves out the first Ritz value'
 
-lualib/gibbous/gp/leave_one_out.lua
+lualib/gibbous/gp/report/leave_one_out.lua
 's/converged = converged and info.converged/converged = info.converged/'
 'leaving one out converged where the last columns did'
 

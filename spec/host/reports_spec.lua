@@ -141,7 +141,7 @@ describe("the text of", function()
 end)
 
 describe("the report of a fit", function()
-  local fit_report <const> = require "gibbous.gp.fit_report"
+  local fit_report <const> = require "gibbous.gp.fit.report"
   local param <const> = require "gibbous.param"
   local support <const> = require "spec.support"
 

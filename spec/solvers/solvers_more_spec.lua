@@ -1,6 +1,6 @@
 local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
-local diagnosis <const> = require "gibbous.gp.diagnosis"
+local diagnosis <const> = require "gibbous.gp.report.diagnosis"
 local support <const> = require "spec.support"
 local near <const>, raises <const> = support.near, support.raises
 local K <const> = gb.kernels

@@ -299,7 +299,7 @@ describe("a model solved by conjugate gradients", function()
 
   it("is planned as a whole: value, gradient and peak", function()
     local m <const> = model(gb.solvers.cg{precond = gb.precond.pivoted_cholesky{rank = 30}}):condition(x, y)
-    local objective <const> = require "gibbous.gp.objective"
+    local objective <const> = require "gibbous.gp.exact.objective"
     local function likelihood() return -objective.nlml(m, m.solver) end          -- m:log_marginal_likelihood() computes it
     local value <const> = likelihood()
     local g <const> = gb.grad(value, (gb.params(m)))

@@ -17,7 +17,7 @@ local param <const> = require "gibbous.param"
 ---@field y gibbous.tensor|nil    (n)
 ---@field solver string|table     as given: "auto", "direct" or a gb.solvers value
 ---@field info table|nil          of the last fit
----@field update table|nil        what it took to be ready for predictions (gp/update.lua)
+---@field update table|nil        what it took to be ready for predictions (gp/update_record.lua)
 local Model <const> = {__name = "gibbous.gp.exact"}
 
 local M <const> = {methods = object.methods(Model, "a model", "m")}
@@ -50,13 +50,13 @@ function Model.__children(self)
   return {{"kernel", f.kernel}, {"mean", f.mean}, {"likelihood", f.likelihood}}
 end
 
-function Model.__tostring(self) return require "gibbous.gp.summary"(self) end
+function Model.__tostring(self) return require "gibbous.gp.report.summary"(self) end
 
 --- What a model holds: kernel mean likelihood solver x y info, and
 -- active  the algorithm in use, "direct" or a solver: decided once per fit, and again for other data
--- choice  how "auto" came to it (gp/choice.lua)
--- state   what predictions need (gp/state.lua), valid for one stamp
--- twin    the model in f64 that computes the predictions of f32 data, and bound, by which it is chosen (gp/working.lua)
+-- choice  how "auto" came to it (gp/exact/solver_choice.lua)
+-- state   what predictions need (gp/exact/posterior_cache.lua), valid for one stamp
+-- twin    the model in f64 that computes the predictions of f32 data, and bound, by which it is chosen (gp/exact/precision_twin.lua)
 -- absent  {n, d, dtype, digest} of data that a saved model was saved without; counts only while it has none
 function M.fields(self) return rawget(self, "_fields") end
 

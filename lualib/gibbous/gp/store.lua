@@ -7,9 +7,9 @@ local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
 local solvers <const> = require "gibbous.solvers"
 local store <const> = require "gibbous.store_classes"
-local store_state <const> = require "gibbous.gp.store_state"
-local task_model <const> = require "gibbous.gp.task_model"
-local task_parts <const> = require "gibbous.gp.task_parts"
+local store_state <const> = require "gibbous.gp.exact.stored_state"
+local task_model <const> = require "gibbous.gp.tasks.model"
+local task_parts <const> = require "gibbous.gp.tasks.parts"
 
 local M <const> = {}
 
@@ -109,7 +109,7 @@ local function open(path)
   return described, tensors
 end
 
---- The parts of a model of T tasks, as gp/task_model.lua takes them.
+--- The parts of a model of T tasks, as gp/tasks/model.lua takes them.
 local function of_tasks(r, parts, T)
   local k <const>, l <const> = parts.kernel, parts.likelihood
   local index <const> = k.kind == "product" and select(2, task_parts.split(k))

@@ -8,7 +8,7 @@
 --   variance = false   for kernels that have none of their own
 --   claims = true      its only column belongs to it (task numbers)
 --   blind = true       looks at no column
---   scaled = true      its lengthscales are in units of x: fits may start them at distances of points (gp/starts.lua)
+--   scaled = true      its lengthscales are in units of x: fits may start them at distances of points (gp/fit/starts.lua)
 --   own = true         made by gb.kernels.define
 --   setup(self, o)     what else an option table asks for; 'options' are the rules of such options
 --   methods            of kernels of this kind alone

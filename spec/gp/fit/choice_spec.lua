@@ -1,7 +1,7 @@
 --- How solver = "auto" weighs a factor against a solver: what is planned, how many steps are tried, and which is chosen. Plans and the
 -- solver are given here; those of a machine are in gp_fit_spec.lua.
 local gb <const> = require "gibbous"
-local choice <const> = require "gibbous.gp.choice"
+local choice <const> = require "gibbous.gp.exact.solver_choice"
 local core <const> = require "gibbous.core"
 local support <const> = require "spec.support"
 local raises <const> = support.raises

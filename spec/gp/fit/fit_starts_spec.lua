@@ -4,7 +4,7 @@ local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 local optim <const> = require "gibbous.optim"
-local starts <const> = require "gibbous.gp.starts"
+local starts <const> = require "gibbous.gp.fit.starts"
 local support <const> = require "spec.support"
 local near <const>, raises <const> = support.near, support.raises
 
@@ -242,7 +242,7 @@ describe("a descent", function()
   end)
 
   it("logs its solves, and reports that of the best point", function()
-    local objective <const> = require "gibbous.gp.objective"
+    local objective <const> = require "gibbous.gp.exact.objective"
     local m <const> = new{solver = gb.solvers.cg{}}
     local told <const> = {}
     local pending = nil
@@ -367,7 +367,7 @@ describe("a descent", function()
     for _, code in ipairs{"refused", "oom"} do
       local m <const> = new{noise = 1e-7}
       local dtypes <const> = {}
-      local objective <const> = require "gibbous.gp.objective"
+      local objective <const> = require "gibbous.gp.exact.objective"
       local info <const>, calls <const> = support.with(objective, {value = function(worker)
         dtypes[#dtypes + 1] = model.fields(worker).x.dtype
       end}, function()
@@ -397,7 +397,7 @@ describe("a descent", function()
 end)
 
 describe("a fit of nothing free", function()
-  local objective <const> = require "gibbous.gp.objective"
+  local objective <const> = require "gibbous.gp.exact.objective"
 
   --- The report, or the error, where value(dtype) is that of the objective; o: noise, dtype.
   local function fitted(value, o)

@@ -25,7 +25,7 @@ end
 
 describe("duplicate rows without noise", function()
   it("raise where they are used, with a diagnosis", function()
-    if not core.source "gibbous.gp.diagnosis" then pending "there is no diagnosis in this tree" return end
+    if not core.source "gibbous.gp.report.diagnosis" then pending "there is no diagnosis in this tree" return end
     each_path(model(), function(what, f)
       local err <const> = raises("not_pd", what, f)
       local d <const> = err.diagnosis
@@ -114,7 +114,7 @@ describe("values that are not finite", function()
   end)
 
   it("are named by row and column, of x before y", function()
-    local diagnosis <const> = require "gibbous.gp.diagnosis"
+    local diagnosis <const> = require "gibbous.gp.report.diagnosis"
     local inf <const> = math.huge
     local function bad(p, q) return diagnosis(p, q, K.rbf{}, 0.1, nil).bad end
     assert.same({what = "x", row = 3, column = 2, count = 2}, bad(gb.tensor{{1, 2}, {3, 4}, {5, 0 / 0}, {inf, 1}}, gb.tensor{1, 2, 3, inf}))
@@ -127,7 +127,7 @@ describe("values that are not finite", function()
 end)
 
 describe("the diagnosis", function()
-  local diagnosis <const> = require "gibbous.gp.diagnosis"
+  local diagnosis <const> = require "gibbous.gp.report.diagnosis"
 
   it("has the facts of x, the kernel and the noise", function()
     local at <const> = gb.tensor{{0, 1000}, {3, 1004}, {0, 1000}}

@@ -288,7 +288,7 @@ describe("a fit", function()
 end)
 
 describe('solver = "auto"', function()
-  local choice <const> = require "gibbous.gp.choice"
+  local choice <const> = require "gibbous.gp.exact.solver_choice"
 
   it("is direct where that is not slower, and says why with numbers", function()
     local m <const> = gb.gp.exact{kernel = K.rbf{}, noise = 0.1}
@@ -351,7 +351,7 @@ describe('solver = "auto"', function()
     local function chosen(n, kernel)
       local points <const> = gb.rand(n, 2, {seed = 4}):eval()
       local m <const> = gb.gp.exact{kernel = kernel, noise = 0.5}:condition(points, points:sum(2))
-      local objective <const> = require "gibbous.gp.objective"
+      local objective <const> = require "gibbous.gp.exact.objective"
       local solver <const> = objective.decide(m)
       local record <const> = require "gibbous.gp.model".fields(m).choice
       return choice.is_iterative(solver), record
@@ -388,7 +388,7 @@ describe("m:plan", function()
   end)
 
   it("has the gradients of the free parameters only", function()
-    local objective <const> = require "gibbous.gp.objective"
+    local objective <const> = require "gibbous.gp.exact.objective"
     local m <const> = model{noise = gb.param(0.1, {min = 0, fixed = true})}:condition(x, y)
     assert.equal(3, #objective.step(m, "direct", "mll"))               -- the value, a lengthscale, a variance
   end)

@@ -1,7 +1,7 @@
 --- What a fit's report says of fits that came to little: where each remark begins.
 local gb <const> = require "gibbous"
 local likelihoods <const> = require "gibbous.likelihoods"
-local notes <const> = require "gibbous.gp.fit_notes"
+local notes <const> = require "gibbous.gp.fit.notes"
 
 local values <const> = {0, 0, 0, 4}                       -- variance 4, of a normal by likelihood 3
 local x <const> = gb.tensor{1, 2, 3, 4}

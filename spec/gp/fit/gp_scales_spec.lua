@@ -2,7 +2,7 @@
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local model <const> = require "gibbous.gp.model"
-local starts <const> = require "gibbous.gp.starts"
+local starts <const> = require "gibbous.gp.fit.starts"
 local support <const> = require "spec.support"
 local near <const> = support.near
 local K <const> = gb.kernels
@@ -112,7 +112,7 @@ describe("the scale of variances", function()
 
   it("of tasks multiplies what stands there, where nobody chose it", function()
     local at <const> = gb.tensor{{0, 1}, {1, 2}, {2, 1}}
-    local function kernel() return require "gibbous.gp.task_parts".product(K.rbf{}, 2, 1) end
+    local function kernel() return require "gibbous.gp.tasks.parts".product(K.rbf{}, 2, 1) end
     local open <const>, m <const> = of({kernel = kernel()}, at)
     local weights <const>, diagonal <const> = m:get "kernel.tasks.weights", m:get "kernel.tasks.diagonal"
     near(weights.value * math.sqrt(amount), open "kernel.tasks.weights", 1e-12)

@@ -1,9 +1,9 @@
 --- The parts of an exact model on a few points, against dense algebra, and their reports field by field.
 local core <const> = require "gibbous.core"
-local features <const> = require "gibbous.gp.features"
+local features <const> = require "gibbous.gp.predict.features"
 local gb <const> = require "gibbous"
 local kept <const> = require "gibbous.gp.model".fields
-local objective <const> = require "gibbous.gp.objective"
+local objective <const> = require "gibbous.gp.exact.objective"
 local support <const> = require "spec.support"
 local near <const>, raises <const>, with <const> = support.near, support.raises, support.with
 local K <const>, S <const> = gb.kernels, gb.solvers

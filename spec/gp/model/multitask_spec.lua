@@ -545,7 +545,7 @@ end)
 
 describe("the cost of a prediction from a grid", function()
   local core <const> = require "gibbous.core"
-  local kronecker <const> = require "gibbous.gp.kronecker"
+  local kronecker <const> = require "gibbous.gp.tasks.kronecker"
   local model_of <const> = require "gibbous.gp.model"
 
   it("is of two decompositions and a product, by the sizes of points and tasks", function()

@@ -2,9 +2,9 @@
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local kept <const> = require "gibbous.gp.model".fields
-local parts <const> = require "gibbous.gp.task_parts"
+local parts <const> = require "gibbous.gp.tasks.parts"
 local support <const> = require "spec.support"
-local task_model <const> = require "gibbous.gp.task_model"
+local task_model <const> = require "gibbous.gp.tasks.model"
 local near <const>, raises <const> = support.near, support.raises
 local K <const>, S <const> = gb.kernels, gb.solvers
 local nan <const> = 0 / 0

@@ -1,7 +1,7 @@
 --- Functions drawn from a prior, number by number: the random features of each kernel, written out.
 local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
-local features <const> = require "gibbous.gp.features"
+local features <const> = require "gibbous.gp.predict.features"
 local support <const> = require "spec.support"
 local near <const>, raises <const> = support.near, support.raises
 local K <const> = gb.kernels

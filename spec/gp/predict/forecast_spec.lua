@@ -2,10 +2,10 @@
 -- plans. The plans are given here; those of a machine are in predict_spec.lua.
 local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
-local forecast <const> = require "gibbous.gp.forecast"
+local forecast <const> = require "gibbous.gp.exact.forecast"
 local model <const> = require "gibbous.gp.model"
 local support <const> = require "spec.support"
-local variance <const> = require "gibbous.gp.variance"
+local variance <const> = require "gibbous.gp.exact.variance"
 local K <const>, S <const> = gb.kernels, gb.solvers
 
 local x <const>, y <const>, t <const> = gb.tensor{1, 2, 3, 5}, gb.tensor{1, 0, 1, 0}, gb.tensor{1.5, 2.5, 4}:unsqueeze(2)
@@ -66,7 +66,7 @@ describe("the forecast of a prediction by a factor", function()
 
   it("has the machine measured, and tries no solver", function()
     local measured, untried = 0, nil
-    support.with(require "gibbous.gp.objective", {decide = function(_, budget, not_tried)
+    support.with(require "gibbous.gp.exact.objective", {decide = function(_, budget, not_tried)
       assert.is_nil(budget)
       untried = not_tried
       return "direct"
@@ -228,7 +228,7 @@ end)
 
 describe("hours to come", function()
   it("are told once, on stderr, where pairs times points are many", function()
-    local name <const> = "gibbous.gp.forecast"
+    local name <const> = "gibbous.gp.exact.forecast"
     local loaded <const> = package.loaded[name]
     package.loaded[name] = nil
     local fresh <const> = require(name)

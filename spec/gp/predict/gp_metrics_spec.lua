@@ -152,7 +152,7 @@ describe("m:leave_one_out", function()
     local other <const> = model():condition(points, values)            -- the maximum of the likelihood is another point
     other:fit()
     assert.is_true(other:leave_one_out().nlpd >= m:leave_one_out().nlpd - 1e-6)
-    local objective <const> = require "gibbous.gp.objective"
+    local objective <const> = require "gibbous.gp.exact.objective"
     support.check_gradients(function() return objective.value(m, "direct", "loo") end, (gb.params(m)), 2e-5)
     raises("option", 'the objective "loo" needs solver = "direct"', function()
       model{solver = gb.solvers.cg{}}:fit(points, values, {objective = "loo"})
@@ -193,7 +193,7 @@ describe("m:score", function()
   end)
 
   it("counts coverage by central intervals of a normal", function()
-    local metrics <const> = require "gibbous.gp.metrics"
+    local metrics <const> = require "gibbous.gp.report.metrics"
     near({1.959963984540054, -1.2815515655446004}, {metrics.quantile(0.975), metrics.quantile(0.1)}, 1e-11)
     local e <const> = {}
     for i = 1, 400 do e[i] = 2 * metrics.quantile((i - 0.5) / 400) end

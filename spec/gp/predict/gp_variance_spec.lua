@@ -2,7 +2,7 @@
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local support <const> = require "spec.support"
-local variance <const> = require "gibbous.gp.variance"
+local variance <const> = require "gibbous.gp.exact.variance"
 local near <const>, raises <const>, with <const> = support.near, support.raises, support.with
 local S <const> = gb.solvers
 
@@ -161,7 +161,7 @@ describe("variances by a cache", function()
     end
     local state <const> = {}
     local few <const> = variance.cached(state, k(x), C, 2, gb.full({}, noise))
-    local cache <const> = require "gibbous.gp.love"(state, k(x), C, 2, 0)
+    local cache <const> = require "gibbous.gp.exact.low_rank_variance"(state, k(x), C, 2, 0)
     near(cache:residual(k(x, at)) / noise, few.bound(cross, m), 1e-12)
     near((cache:root(k(x, at)) ^ 2):sum(1), few.explained(cross, m), 1e-12)
     local silent <const> = variance.cached(state, k(x), C, 2, gb.full({}, 0))

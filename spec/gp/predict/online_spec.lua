@@ -631,7 +631,7 @@ describe("a growing factor", function()
 end)
 
 describe("what fantasies are", function()
-  local fantasies <const> = require "gibbous.gp.fantasies"
+  local fantasies <const> = require "gibbous.gp.exact.fantasies"
 
   it("is told by the shapes of x and y", function()
     local function batch(x, y) return fantasies.is_batch(x, y) end
@@ -692,7 +692,7 @@ describe("what fantasies are", function()
     assert.equal("direct", prior.info.algorithm)
     local m <const> = ready(model():condition(draw(10, 1)))
     local f <const> = m:condition(x, y)
-    local forecast <const>, asked = require "gibbous.gp.forecast", nil
+    local forecast <const>, asked = require "gibbous.gp.exact.forecast", nil
     require "spec.support".with(forecast, {of = function(_, at, o, key, columns)
       asked = {#at, next(o), key, columns}
       return {what = "nothing", bytes = 1, minimum = 1, kept = 1}

@@ -191,7 +191,7 @@ describe("variances", function()
   end)
 
   it("that rounding made negative are 0 and counted; what is worse is NaN and counted", function()
-    local left <const> = require "gibbous.gp.variance".left
+    local left <const> = require "gibbous.gp.exact.variance".left
     local prior <const> = gb.full({5}, 2)
     local u <const> = 2.0 ^ -53
     local got <const> = left(prior, gb.tensor{1, 2, 2 + 8 * 10 * u, 2 + 8 * 10 * u * 4, -1}, nil, 10):totable()
@@ -381,7 +381,7 @@ describe("cached variances", function()
   -- A kernel (1, b; b, s) whose basis starts at the unit vectors: the slope by b of what the second vector has of the first is 1 / s^2
   -- where that vector follows the kernel, 0 where it is left as it is.
   it("have the slope of what stands above rounding alone", function()
-    local love <const> = require "gibbous.gp.love"
+    local love <const> = require "gibbous.gp.exact.low_rank_variance"
     local function slopes(first, second, dtype)
       local by <const> = gb.tensor(0, {dtype = dtype}):requires_grad()
       local k <const> = gb.tensor({{first, 0}, {0, second}}, {dtype = dtype}) + by * gb.tensor({{0, 1}, {1, 0}}, {dtype = dtype})
@@ -693,7 +693,7 @@ describe("odd inputs", function()
 end)
 
 describe("what is left of a prior variance", function()
-  local left <const> = (require "gibbous.gp.variance").left
+  local left <const> = (require "gibbous.gp.exact.variance").left
 
   it("is 0 where rounding took it, NaN where more is missing, and the prior at most", function()
     for dtype, unit in pairs{f64 = 2.0 ^ -53, f32 = 2.0 ^ -24} do

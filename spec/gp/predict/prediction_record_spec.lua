@@ -1,7 +1,7 @@
 --- The record of a prediction by itself: its parts are given here, so every field, fact, jitter and text is known exactly.
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
-local prediction <const> = require "gibbous.gp.prediction"
+local prediction <const> = require "gibbous.gp.predict.record"
 local support <const> = require "spec.support"
 local near <const>, raises <const> = support.near, support.raises
 

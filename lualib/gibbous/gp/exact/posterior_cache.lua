@@ -11,8 +11,8 @@
 -- predictions cost what they cost with plain values, and have gradients by parameters, noise, inputs and y.
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
-local objective <const> = require "gibbous.gp.objective"
-local update <const> = require "gibbous.gp.update"
+local objective <const> = require "gibbous.gp.exact.objective"
+local update <const> = require "gibbous.gp.update_record"
 
 local M <const> = {}
 

@@ -9,16 +9,16 @@
 -- Source: Rasmussen & Williams (2006), A.5 and A.3 (conditioning twice).
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
-local forecast <const> = require "gibbous.gp.forecast"
+local forecast <const> = require "gibbous.gp.exact.forecast"
 local kernels <const> = require "gibbous.kernels"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
 local param <const> = require "gibbous.param"
-local posterior <const> = require "gibbous.gp.posterior"
-local prediction <const> = require "gibbous.gp.prediction"
-local states <const> = require "gibbous.gp.state"
-local variance <const> = require "gibbous.gp.variance"
-local working <const> = require "gibbous.gp.working"
+local posterior <const> = require "gibbous.gp.predict"
+local prediction <const> = require "gibbous.gp.predict.record"
+local states <const> = require "gibbous.gp.exact.posterior_cache"
+local variance <const> = require "gibbous.gp.exact.variance"
+local working <const> = require "gibbous.gp.exact.precision_twin"
 
 ---@class gibbous.gp.fantasies
 ---@field count integer     b

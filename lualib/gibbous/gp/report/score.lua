@@ -1,7 +1,7 @@
 --- How well a model predicts new observations.
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
-local metrics <const> = require "gibbous.gp.metrics"
+local metrics <const> = require "gibbous.gp.report.metrics"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
 

@@ -1,7 +1,7 @@
 --- The joint covariance of the observations, and what a fit maximises: the log marginal likelihood, or the leave-one-out
 -- predictive density.
 local core <const> = require "gibbous.core"
-local choice <const> = require "gibbous.gp.choice"
+local choice <const> = require "gibbous.gp.exact.solver_choice"
 local kernel_checks <const> = require "gibbous.gp.kernel_checks"
 local model <const> = require "gibbous.gp.model"
 local param <const> = require "gibbous.param"
@@ -116,7 +116,7 @@ function M.guarded(self, what, f)
   local f <const> = model.fields(self)
   local text <const> = raised.is(err, "nan") and kernel_checks.not_finite(f.kernel, f.x, model.row_names(f))
   if text then core.raise("nan", ("%s: %s"):format(what, text)) end
-  if not raised.is(err, "not_pd") or not core.source "gibbous.gp.diagnosis" then error(err, 0) end
+  if not raised.is(err, "not_pd") or not core.source "gibbous.gp.report.diagnosis" then error(err, 0) end
   local diagnosis <const> = M.diagnose(self, err)
   core.raise("not_pd", ("%s: %s\n%s"):format(what, err.message, tostring(diagnosis)),
     {diagnosis = diagnosis, order = err.order})
@@ -125,7 +125,7 @@ end
 --- Why the covariance of the model's data has no factor, with remedies.
 function M.diagnose(self, err)
   local f <const> = fields(self)
-  return require "gibbous.gp.diagnosis"(f.x, f.y, f.kernel, f.likelihood:variance(f.x), err)
+  return require "gibbous.gp.report.diagnosis"(f.x, f.y, f.kernel, f.likelihood:variance(f.x), err)
 end
 
 return M

@@ -1,10 +1,10 @@
 --- What a fit reports.
 local core <const> = require "gibbous.core"
-local choice <const> = require "gibbous.gp.choice"
+local choice <const> = require "gibbous.gp.exact.solver_choice"
 local model <const> = require "gibbous.gp.model"
-local notes <const> = require "gibbous.gp.fit_notes"
+local notes <const> = require "gibbous.gp.fit.notes"
 local object <const> = require "gibbous.object"
-local objective <const> = require "gibbous.gp.objective"
+local objective <const> = require "gibbous.gp.exact.objective"
 local param <const> = require "gibbous.param"
 
 ---@class gibbous.fit_info

@@ -1,7 +1,7 @@
 --- The model that computes predictions: a model itself, or for f32 data whose covariance f32 cannot resolve, its twin in f64.
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
-local objective <const> = require "gibbous.gp.objective"
+local objective <const> = require "gibbous.gp.exact.objective"
 
 local UNIT <const> = 2.0 ^ -24                     -- of f32
 

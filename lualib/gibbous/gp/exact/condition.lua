@@ -2,14 +2,14 @@
 -- are appended in O(n^2 k) (core.factor), where factoring anew costs O(n^3); a solver starts from the old solution.
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
-local fantasies <const> = require "gibbous.gp.fantasies"
+local fantasies <const> = require "gibbous.gp.exact.fantasies"
 local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
-local objective <const> = require "gibbous.gp.objective"
+local objective <const> = require "gibbous.gp.exact.objective"
 local options <const> = require "gibbous.options"
-local states <const> = require "gibbous.gp.state"
-local update <const> = require "gibbous.gp.update"
-local working <const> = require "gibbous.gp.working"
+local states <const> = require "gibbous.gp.exact.posterior_cache"
+local update <const> = require "gibbous.gp.update_record"
+local working <const> = require "gibbous.gp.exact.precision_twin"
 
 --- The covariance of new observations with each other: k(x, x) + noise; noise one element or (k).
 local function corner(kernel, x, noise) return kernel(x) + noise * core.eye(#x, {dtype = x.dtype}) end
@@ -108,7 +108,7 @@ end
 -- up to rounding, in O(n^2 k) time and O(n k) bytes beside the factor, which they share; with a solver, to its residual. Else it
 -- is prepared at the first prediction. m.update says which, and what it took. o: noise (k), variances where the model's noise is
 -- known per observation; missing = "mask" leaves out rows where y is NaN. y (b, k): b fantasies of the same points, x (b, k, d):
--- of points of their own; then the result only predicts, all b at once: see gp/fantasies.lua.
+-- of points of their own; then the result only predicts, all b at once: see gp/exact/fantasies.lua.
 function model.methods.condition(self, x, y, opts)
   local o <const> = options.parse(opts, {noise = "tensor", missing = data.missing}, "condition")
   local f <const> = model.fields(self)

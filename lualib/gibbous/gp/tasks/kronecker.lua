@@ -6,8 +6,8 @@ local core <const> = require "gibbous.core"
 local func <const> = require "gibbous.func"
 local model <const> = require "gibbous.gp.model"
 local param <const> = require "gibbous.param"
-local parts <const> = require "gibbous.gp.task_parts"
-local update <const> = require "gibbous.gp.update"
+local parts <const> = require "gibbous.gp.tasks.parts"
+local update <const> = require "gibbous.gp.update_record"
 
 local M <const> = {}
 local fields <const> = model.fields
@@ -199,7 +199,7 @@ function M.kept_shapes(n, T) return {U = {n, n}, M = {n, T}, Q = {T, T}, weights
 --- Gives a model these tensors as its state.
 function M.restore(self, solved) keep(self, ingredients(self, "f64"), solved) end
 
---- What a prediction of all tasks at x (m, d) is made of (gp/prediction.lua), point by point: (m T) and (m T, m T).
+--- What a prediction of all tasks at x (m, d) is made of (gp/predict/record.lua), point by point: (m T) and (m T, m T).
 -- The covariance of f_t(x) with the data is k(x, .) (x) B[t, .]; with P = k U and Q = B h V the data explain
 -- sum_is P_i^2 M_is Q_ts^2 of its variance.
 function M.parts(self, x)

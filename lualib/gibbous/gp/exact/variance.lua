@@ -8,7 +8,7 @@
 -- what the data explain; then q is (m) or (b, m). more(false, from, to) is the same without v, to differentiate.
 local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
-local love <const> = require "gibbous.gp.love"
+local love <const> = require "gibbous.gp.exact.low_rank_variance"
 local raised <const> = require "gibbous.raised"
 
 local M <const> = {}

@@ -11,7 +11,7 @@ local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local rules <const> = require "gibbous.gp.rules"
 
-for _, part in ipairs{"fit", "leave_one_out", "objective", "online", "planning", "posterior", "score", "store"} do
+for _, part in ipairs{"fit", "report.leave_one_out", "exact.objective", "exact.condition", "fit.plan", "predict", "report.score", "store"} do
   require("gibbous.gp." .. part)
 end
 

@@ -1,9 +1,9 @@
 --- How well a model of several outputs predicts new observations: over all cells, and in .tasks for each task.
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
-local metrics <const> = require "gibbous.gp.metrics"
+local metrics <const> = require "gibbous.gp.report.metrics"
 local options <const> = require "gibbous.options"
-local task_model <const> = require "gibbous.gp.task_model"
+local task_model <const> = require "gibbous.gp.tasks.model"
 
 local Score <const> = {__name = "gibbous.score"}
 
@@ -32,7 +32,7 @@ local function figures(e, var, known, n)
 end
 
 --- How well observations y (m, T) at x (m, d) are predicted: rmse, mae, nlpd, crps, coverage95 and n over all cells, and the
--- same in .tasks[t] for each (gp/score.lua says what they are). o.missing = "mask": cells whose y is NaN are left out; a task
+-- same in .tasks[t] for each (gp/report/score.lua says what they are). o.missing = "mask": cells whose y is NaN are left out; a task
 -- that has no other has n = 0, and NaN for its figures.
 function task_model.methods.score(self, x, y, o)
   o = options.parse(o, {missing = data.missing}, "score")

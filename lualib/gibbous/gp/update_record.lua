@@ -39,7 +39,7 @@ function M.missing(f)
   return last.kind == "none" and last.reason or "the parameters were set"
 end
 
---- Takes down what was done for the model of these fields; its f64 twin (gp/working.lua) answers for the model.
+--- Takes down what was done for the model of these fields; its f64 twin (gp/exact/precision_twin.lua) answers for the model.
 function M.note(f, record)
   record.x = f.x
   f.update = setmetatable(record, Update)

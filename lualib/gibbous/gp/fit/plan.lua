@@ -1,12 +1,12 @@
 --- m:plan: what a training step will take, before anything is computed.
 local core <const> = require "gibbous.core"
-local choice <const> = require "gibbous.gp.choice"
+local choice <const> = require "gibbous.gp.exact.solver_choice"
 local data <const> = require "gibbous.gp.data"
 local model <const> = require "gibbous.gp.model"
-local objective <const> = require "gibbous.gp.objective"
+local objective <const> = require "gibbous.gp.exact.objective"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
-local task_model <const> = require "gibbous.gp.task_model"
+local task_model <const> = require "gibbous.gp.tasks.model"
 
 local plan_spec <const> = {budget = "any", objective = {"mll", "loo"}, missing = data.missing}
 

@@ -1,14 +1,14 @@
 --- Leave-one-out prediction in closed form: each observation predicted from all others with the parameters as they are.
 -- Source: Rasmussen & Williams (2006), equations 5.10 to 5.13.
 local core <const> = require "gibbous.core"
-local kronecker <const> = require "gibbous.gp.kronecker"
-local metrics <const> = require "gibbous.gp.metrics"
+local kronecker <const> = require "gibbous.gp.tasks.kronecker"
+local metrics <const> = require "gibbous.gp.report.metrics"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
-local objective <const> = require "gibbous.gp.objective"
-local states <const> = require "gibbous.gp.state"
-local task_model <const> = require "gibbous.gp.task_model"
-local working <const> = require "gibbous.gp.working"
+local objective <const> = require "gibbous.gp.exact.objective"
+local states <const> = require "gibbous.gp.exact.posterior_cache"
+local task_model <const> = require "gibbous.gp.tasks.model"
+local working <const> = require "gibbous.gp.exact.precision_twin"
 
 ---@class gibbous.leave_one_out
 ---@field mean gibbous.tensor          (n) of y_i given all others; of several outputs (n, T), NaN where y is

@@ -2,10 +2,10 @@
 -- computed for it. Products and factors are planned; the steps of a solve are those of the model's last one, or a guess from the
 -- conditioning of the covariance, which is a bound: text says which.
 local core <const> = require "gibbous.core"
-local choice <const> = require "gibbous.gp.choice"
+local choice <const> = require "gibbous.gp.exact.solver_choice"
 local model <const> = require "gibbous.gp.model"
-local objective <const> = require "gibbous.gp.objective"
-local variance <const> = require "gibbous.gp.variance"
+local objective <const> = require "gibbous.gp.exact.objective"
+local variance <const> = require "gibbous.gp.exact.variance"
 
 local M <const> = {}
 

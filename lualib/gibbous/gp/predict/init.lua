@@ -1,19 +1,19 @@
 --- What a model says about new points.
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
-local forecast <const> = require "gibbous.gp.forecast"
+local forecast <const> = require "gibbous.gp.exact.forecast"
 local kernel_checks <const> = require "gibbous.gp.kernel_checks"
 local kernels <const> = require "gibbous.kernels"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
-local objective <const> = require "gibbous.gp.objective"
+local objective <const> = require "gibbous.gp.exact.objective"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
-local pathwise <const> = require "gibbous.gp.pathwise"
-local prediction <const> = require "gibbous.gp.prediction"
-local states <const> = require "gibbous.gp.state"
-local variance <const> = require "gibbous.gp.variance"
-local working <const> = require "gibbous.gp.working"
+local pathwise <const> = require "gibbous.gp.predict.pathwise"
+local prediction <const> = require "gibbous.gp.predict.record"
+local states <const> = require "gibbous.gp.exact.posterior_cache"
+local variance <const> = require "gibbous.gp.exact.variance"
+local working <const> = require "gibbous.gp.exact.precision_twin"
 
 local fields <const>, methods <const> = model.fields, model.methods
 
@@ -45,7 +45,7 @@ local function estimated(self, kept)
 end
 
 --- log p(y | x) of the data the model holds, in nats (a sum, not divided by n), evaluated, and a gibbous.likelihood_info. In f64
--- where f32 does not resolve the covariance (gp/working.lua); gradients are still to be had. By a solver it is an estimate, whose
+-- where f32 does not resolve the covariance (gp/exact/precision_twin.lua); gradients are still to be had. By a solver it is an estimate, whose
 -- standard error the record has; where the solve missed its tolerance an error says so. o: unconverged = true: the record alone
 -- says so.
 ---@return gibbous.tensor, gibbous.likelihood_info
@@ -72,7 +72,7 @@ local function prepared(self)
   return state, before ~= nil and rawequal(before, state)
 end
 
---- How the variances of a model with data are computed; see gp/variance.lua. prior(from, to): variances of some points.
+--- How the variances of a model with data are computed; see gp/exact/variance.lua. prior(from, to): variances of some points.
 local function algorithm(self, state, prior, o, more)
   local f <const> = fields(self)
   if o.variance ~= "cached" and not state.system then return variance.direct(state.factor, more) end
@@ -84,7 +84,7 @@ end
 local M <const> = {}
 
 --- What a prediction is made of, for a model and inputs t of one dtype: functions that build each part, with the parameters
--- as they are now. further(v, points): what more observations than the model's explain, as gp/variance.lua has it; nil for none.
+-- as they are now. further(v, points): what more observations than the model's explain, as gp/exact/variance.lua has it; nil for none.
 function M.parts(self, t, o, further)
   local f <const> = fields(self)
   local x <const>, kernel <const>, mean <const>, likelihood <const> = f.x, f.kernel, f.mean, f.likelihood
@@ -137,7 +137,7 @@ end
 
 --- A lazy record of f and y at new points xs (m, d) or (m): nothing of it is computed until a field is looked at, no solve either,
 -- and it stays what it is when parameters are set or data are added later. gb.plan of a field says before what it will take. See
--- gp/prediction.lua for its fields. What depends on the data alone is computed once for the present parameters: a factor, O(n^3),
+-- gp/predict/record.lua for its fields. What depends on the data alone is computed once for the present parameters: a factor, O(n^3),
 -- or one solve.
 -- mean costs one streamed pass over n m pairs; f_var and y_var O(n^2 m) where the plan takes as many points at once as fit, or
 -- a solve a point; f_cov also stores (m, m). A point that is not finite gives NaN in its place alone.

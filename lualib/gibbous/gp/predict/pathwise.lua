@@ -1,19 +1,19 @@
 --- Functions drawn from a posterior by Matheron's rule:
 --   f_post(.) = f(.) + k(., x) C^-1 (y - m(x) - f(x) - e),   f a draw of the prior, e one of the noise.
--- The prior's draw is made of random features (gp/features.lua), the correction is exact: draws have the posterior mean
+-- The prior's draw is made of random features (gp/predict/features.lua), the correction is exact: draws have the posterior mean
 -- exactly, and its covariance up to that of the features, an error of the order of k (2 / features)^1/2.
 -- Source: Wilson, Borovitskiy, Terenin, Mostowsky & Deisenroth (2020), Efficiently sampling functions from Gaussian process
 -- posteriors, equation 12.
 local core <const> = require "gibbous.core"
-local features <const> = require "gibbous.gp.features"
+local features <const> = require "gibbous.gp.predict.features"
 local kernels <const> = require "gibbous.kernels"
-local kronecker <const> = require "gibbous.gp.kronecker"
+local kronecker <const> = require "gibbous.gp.tasks.kronecker"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
-local states <const> = require "gibbous.gp.state"
-local task_parts <const> = require "gibbous.gp.task_parts"
-local working <const> = require "gibbous.gp.working"
+local states <const> = require "gibbous.gp.exact.posterior_cache"
+local task_parts <const> = require "gibbous.gp.tasks.parts"
+local working <const> = require "gibbous.gp.exact.precision_twin"
 
 local M <const> = {}
 

@@ -1,24 +1,24 @@
 --- Several outputs, coregionalised: cov(f_t(x), f_s(z)) = k(x, z) B[t, s], B = W W' + diag(v), y_t = m_t(x) + f_t(x) + noise.
 -- Where y has no missing cell, the covariance is a Kronecker product and two small eigendecompositions replace the factor of all
--- cells (gp/kronecker.lua); else an exact model in the long form leaves out the cells that are missing.
+-- cells (gp/tasks/kronecker.lua); else an exact model in the long form leaves out the cells that are missing.
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local fit_spec <const> = require "gibbous.gp.fit".spec
 local kernels <const> = require "gibbous.kernels"
-local kronecker <const> = require "gibbous.gp.kronecker"
+local kronecker <const> = require "gibbous.gp.tasks.kronecker"
 local means <const> = require "gibbous.means"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
-local parts <const> = require "gibbous.gp.task_parts"
-local pathwise <const> = require "gibbous.gp.pathwise"
-local prediction <const> = require "gibbous.gp.prediction"
+local parts <const> = require "gibbous.gp.tasks.parts"
+local pathwise <const> = require "gibbous.gp.predict.pathwise"
+local prediction <const> = require "gibbous.gp.predict.record"
 local rules <const> = require "gibbous.gp.rules"
-local task_model <const> = require "gibbous.gp.task_model"
-local task_prediction <const> = require "gibbous.gp.task_prediction"
-local update <const> = require "gibbous.gp.update"
+local task_model <const> = require "gibbous.gp.tasks.model"
+local task_prediction <const> = require "gibbous.gp.tasks.prediction"
+local update <const> = require "gibbous.gp.update_record"
 
-require "gibbous.gp.task_score"
+require "gibbous.gp.tasks.score"
 
 local fields <const>, methods <const> = task_model.fields, task_model.methods
 

@@ -1,15 +1,15 @@
 --- Fitting: the free parameters that maximise the objective plus the log priors.
 local core <const> = require "gibbous.core"
-local choice <const> = require "gibbous.gp.choice"
+local choice <const> = require "gibbous.gp.exact.solver_choice"
 local data <const> = require "gibbous.gp.data"
 local model <const> = require "gibbous.gp.model"
-local new_report <const> = require "gibbous.gp.fit_report"
-local objective <const> = require "gibbous.gp.objective"
+local new_report <const> = require "gibbous.gp.fit.report"
+local objective <const> = require "gibbous.gp.exact.objective"
 local optim <const> = require "gibbous.optim"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
-local starts <const> = require "gibbous.gp.starts"
-local working <const> = require "gibbous.gp.working"
+local starts <const> = require "gibbous.gp.fit.starts"
+local working <const> = require "gibbous.gp.exact.precision_twin"
 local raised <const> = require "gibbous.raised"
 
 local fields <const>, methods <const> = model.fields, model.methods
@@ -148,7 +148,7 @@ end
 
 local function is_too_large(err) return raised.is(err, "refused", "oom") end
 
---- The model that computes the objective at the parameters there are: by a factor in f64 where predictions are (gp/working.lua),
+--- The model that computes the objective at the parameters there are: by a factor in f64 where predictions are (gp/exact/precision_twin.lua),
 -- since f32 does not tell steps apart there.
 local function worker_of(self, run)
   return run.solver == "direct" and not fields(self).grid and working(self, nil) or self

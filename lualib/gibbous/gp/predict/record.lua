@@ -1,13 +1,13 @@
 --- What a model says about new points: a lazy record. Nothing is computed before a field is looked at, the solves for it included:
 -- where a field needs some, it is a tensor that stands for what they will give (core.promise), and gb.plan says beforehand what they
--- will take. The covariance between test points is never formed unless f_cov is. Of b fantasies (gp/fantasies.lua) means are (b, m), draws (b, k, m);
+-- will take. The covariance between test points is never formed unless f_cov is. Of b fantasies (gp/exact/fantasies.lua) means are (b, m), draws (b, k, m);
 -- variances (m) and covariances (m, m) where they are the same for all, else (b, m) and (b, m, m).
 local core <const> = require "gibbous.core"
-local metrics <const> = require "gibbous.gp.metrics"
+local metrics <const> = require "gibbous.gp.report.metrics"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
-local pathwise <const> = require "gibbous.gp.pathwise"
-local variance <const> = require "gibbous.gp.variance"
+local pathwise <const> = require "gibbous.gp.predict.pathwise"
+local variance <const> = require "gibbous.gp.exact.variance"
 local raised <const> = require "gibbous.raised"
 
 ---@class gibbous.prediction
@@ -318,10 +318,10 @@ function Prediction.__tostring(self)
 end
 
 --- A record at points (m, d) of 'how':
---   prepare()         gives its parts, as gp/posterior.lua makes them; called once
+--   prepare()         gives its parts, as gp/predict/init.lua makes them; called once
 --   is_ready()        whether that computes nothing
 --   noise()           what parts.noise gives, without them
---   cost(key)         what a field will take that is not there, for gb.plan (gp/forecast.lua)
+--   cost(key)         what a field will take that is not there, for gb.plan (gp/exact/forecast.lua)
 --   announce(key)     says what is about to take long
 --   draw(k, settings) k functions of the posterior; nil of fantasies
 --   many, each        how many fantasies there are, and where each has variances of its own

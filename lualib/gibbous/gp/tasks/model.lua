@@ -1,13 +1,13 @@
 --- The model of several outputs as a value: its fields, and the data it takes. It holds an exact model, 'inner', in the long form:
--- a row for each cell of y (n, T) that has a value, with the task as a last column (gp/task_parts.lua). gp/multitask.lua and
+-- a row for each cell of y (n, T) that has a value, with the task as a last column (gp/tasks/parts.lua). gp/tasks/init.lua and
 -- gp/store.lua add the methods.
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local kernels <const> = require "gibbous.kernels"
-local kronecker <const> = require "gibbous.gp.kronecker"
+local kronecker <const> = require "gibbous.gp.tasks.kronecker"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
-local parts <const> = require "gibbous.gp.task_parts"
+local parts <const> = require "gibbous.gp.tasks.parts"
 
 ---@class gibbous.gp.multitask
 ---@field kernel gibbous.kernel   of points and tasks; m.kernel.tasks is the index kernel, m.kernel.tasks:matrix() is B
@@ -18,7 +18,7 @@ local parts <const> = require "gibbous.gp.task_parts"
 ---@field y gibbous.tensor|nil    (n, T), NaN where missing
 ---@field solver string|table     as given: "auto", "direct", "kronecker" or a gb.solvers value
 ---@field info table|nil          of the last fit
----@field update table|nil        what it took to be ready for predictions (gp/update.lua); its rows are cells
+---@field update table|nil        what it took to be ready for predictions (gp/update_record.lua); its rows are cells
 local Model <const> = {__name = "gibbous.gp.multitask"}
 
 local M <const> = {methods = object.methods(Model, "a model", "m")}
@@ -27,7 +27,7 @@ local of_inner <const> = {kernel = true, mean = true, likelihood = true, info = 
 local own <const> = {x = true, y = true, tasks = true, solver = true}
 
 --- What such a model holds: tasks solver x y, absent as an exact model does, and inner, which has the parameters; inner's solver
--- is "kronecker", and its 'grid' {x, y, tasks, nlml, state} is there, exactly where the data are solved so (gp/kronecker.lua).
+-- is "kronecker", and its 'grid' {x, y, tasks, nlml, state} is there, exactly where the data are solved so (gp/tasks/kronecker.lua).
 M.fields = model.fields
 
 --- A model of the given fields, which it then owns.

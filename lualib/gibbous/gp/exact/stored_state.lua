@@ -1,11 +1,11 @@
 --- What a model keeps for predictions, in its file: written where it is asked for, and where another computation would give other
 -- bits; taken back only if it goes with the data.
 local core <const> = require "gibbous.core"
-local kronecker <const> = require "gibbous.gp.kronecker"
+local kronecker <const> = require "gibbous.gp.tasks.kronecker"
 local model <const> = require "gibbous.gp.model"
-local objective <const> = require "gibbous.gp.objective"
-local states <const> = require "gibbous.gp.state"
-local working <const> = require "gibbous.gp.working"
+local objective <const> = require "gibbous.gp.exact.objective"
+local states <const> = require "gibbous.gp.exact.posterior_cache"
+local working <const> = require "gibbous.gp.exact.precision_twin"
 
 local M <const> = {}
 
