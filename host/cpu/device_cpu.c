@@ -38,7 +38,8 @@ gb_status gb_device_cpu_new (int threads, size_t limit, gb_device **out, gb_erro
   if (dev == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the cpu device");
   dev->ops = &cpu_ops;
   snprintf(dev->name, sizeof dev->name, "%s", cpu_ops.name);
-  gb_ledger_init(&dev->ledger, limit);
+  dev->memory = gb_host_memory();
+  gb_ledger_init(&dev->ledger, &dev->memory, limit);
   const gb_status st = gb_device_set_threads(dev, threads, err);
   if (st != GB_OK) {
     free(dev);
@@ -58,7 +59,8 @@ gb_status gb_device_add_simulated (gb_device *first, size_t limit, gb_error *err
   dev->ops = first->ops;
   dev->pool = first->pool;
   snprintf(dev->name, sizeof dev->name, "%.8s:%d", first->name, n);
-  gb_ledger_init(&dev->ledger, limit);
+  dev->memory = gb_host_memory();
+  gb_ledger_init(&dev->ledger, &dev->memory, limit);
   last->next = dev;
   return GB_OK;
 }

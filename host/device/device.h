@@ -54,6 +54,7 @@ typedef struct gb_device_ops {
 
 struct gb_device {
   const gb_device_ops *ops;
+  gb_memory memory;
   gb_ledger ledger;
   gb_pool *pool;
   void *priv;

@@ -1,12 +1,11 @@
 /* ledger.h - the account of every byte held for tensors, arenas and workspaces, and its hard limit.
-** Nothing numeric is allocated past it. One ledger a device. Not thread-safe: only the thread that plans
-** allocates. */
+** Nothing numeric is allocated past it. One ledger a device; it keeps the account, the device's memory gives
+** the bytes. Not thread-safe: only the thread that plans allocates. */
 #ifndef GB_DEVICE_LEDGER_H
 #define GB_DEVICE_LEDGER_H
 
-#include <stdbool.h>
-
 #include "base/status.h"
+#include "device/memory.h"
 
 typedef enum gb_purpose {
   GB_MEM_TENSOR,
@@ -16,25 +15,27 @@ typedef enum gb_purpose {
   GB_NPURPOSES
 } gb_purpose;
 
-#define GB_KEPT 16
-typedef struct gb_kept {
-  char *at;
+/* A live block: the record lies with its owner (a storage, a run, a frame that works), who leaves it where
+** it is as long as it is live. 'where' and 'name' are interned strings, "" when unknown. */
+typedef struct gb_block {
+  void *data; /* GB_ALIGN-aligned, of the ledger's memory; NULL: not live */
   size_t bytes;
-} gb_kept; /* mappings of freed blocks, side by side */
+  gb_purpose purpose;
+  const char *where; /* "script.lua:12" */
+  const char *name;
+  struct gb_block *prev, *next;
+} gb_block;
 
 typedef struct gb_ledger {
-  size_t limit;          /* bytes; hard */
-  size_t used, peak;     /* over all purposes */
-  size_t freed;          /* since freed pages last went back to the system */
-  gb_kept kept[GB_KEPT]; /* oldest first; 'kept_bytes' in all */
-  int nkept;
-  size_t kept_bytes;
+  gb_memory *memory; /* where blocks come from: of the device, which outlives the ledger */
+  size_t limit;      /* bytes; hard */
+  size_t used, peak; /* over all purposes */
   size_t by_purpose[GB_NPURPOSES];
-  size_t books;          /* bytes of graphs and plans: an account beside 'used' */
-  size_t blocks;         /* live allocations */
-  size_t allocations;    /* since the start: a loop that allocates shows here */
-  long fail_after;       /* tests: the n-th and all later allocations fail; -1 = never */
-  struct gb_block *live; /* list of live blocks, newest first: provenance for refusals */
+  size_t books;       /* bytes of graphs and plans: an account beside 'used' */
+  size_t blocks;      /* live allocations */
+  size_t allocations; /* since the start: a loop that allocates shows here */
+  long fail_after;    /* tests: the n-th and all later allocations fail; -1 = never */
+  gb_block *live;     /* list of live blocks, newest first: provenance for refusals */
   /* Called once when an allocation does not fit; may free blocks; then the allocation is tried again. */
   void (*reclaim)(void *ud, size_t bytes);
   void *reclaim_ud;
@@ -47,17 +48,6 @@ typedef struct gb_ledger {
   size_t extent;
   struct gb_ledger *outer;
 } gb_ledger;
-
-/* A live block. 'where' and 'name' are interned strings, "" when unknown. */
-typedef struct gb_block {
-  struct gb_block *prev, *next;
-  size_t bytes;
-  gb_purpose purpose;
-  const char *where; /* "script.lua:12" */
-  const char *name;
-  void **holder; /* where the address of the block's bytes is kept */
-  void *raw;     /* what the system gave: the block itself if it is large; NULL in lent memory */
-} gb_block;
 
 /* Of graphs and plans so many bytes are free. Those of usual scripts are fewer: their tensors have the
 ** limit to the byte. */
@@ -75,38 +65,39 @@ static inline size_t gb_ledger_beside (const gb_ledger *l, size_t held) {
 
 static inline size_t gb_ledger_room (const gb_ledger *l) { return gb_ledger_beside(l, l->used); }
 
-void gb_ledger_init (gb_ledger *l, size_t limit);
+void gb_ledger_init (gb_ledger *l, gb_memory *memory, size_t limit);
 
 /* Enters bytes of a graph or a plan, which the system's allocator gives. What is lent has no such account:
 ** they are entered outside. Errors: ENOMEM where 'l' has no room for them; they are not entered then. */
 gb_status gb_ledger_book (gb_ledger *l, size_t bytes, const char *what, gb_error *err);
 void gb_ledger_unbook (gb_ledger *l, size_t bytes);
 
-/* 64-byte aligned, uninitialised; 0 bytes give a valid pointer. '*where' may be "". 'out' must be where
-** the address is kept for as long as the block lives: a block that outlives the memory it was lent moves.
-** Errors: ENOMEM with need, have and limit in the text. */
+/* Uninitialised bytes; 0 bytes have an address, too. 'out' is a record that is not live. '*where' may be "".
+** Errors: ENOMEM with need, have and limit in the text; 'out' is then as it was. */
 gb_status gb_ledger_alloc (gb_ledger *l, gb_purpose p, size_t bytes, const char *where, const char *name,
-                           void **out, gb_error *err);
-void gb_ledger_free (gb_ledger *l, void *p); /* NULL is fine */
-const gb_block *gb_ledger_block (const void *p);
-void gb_ledger_release (gb_ledger *l); /* gives back to the system what is kept of freed blocks */
+                           gb_block *out, gb_error *err);
+void gb_ledger_free (gb_ledger *l, gb_block *b); /* not live: nothing to do */
+/* Gives back to the system what is kept of freed blocks. */
+void gb_ledger_release (gb_ledger *l);
 
 /* As gb_ledger_alloc, past any limit: for bytes that are live whatever the limit says. False: the system
 ** has no memory. */
 bool gb_ledger_force (gb_ledger *l, gb_purpose p, size_t bytes, const char *where, const char *name,
-                      void **out);
+                      gb_block *out);
 
 /* Work inside a plan that allocates as if it were outside. From gb_ledger_lend on 'l' is another account:
-** its blocks lie in 'memory' (64-byte aligned, 'extent' bytes, which each block shortens by its bytes,
-** rounded up to 64, and 64 more) and hold no more than 'limit' bytes. '*outer' keeps the account as it
-** was; its blocks may be freed meanwhile. Nests. gb_ledger_return ends it: 'l' is '*outer' again, and
-** blocks that still live have moved there, past its limit if need be. Without memory to move them the
-** process ends: what refers to them would refer to nothing. */
+** its blocks lie in 'memory' (aligned, 'extent' bytes, which each block shortens by its bytes, rounded up to
+** GB_ALIGN) and hold no more than 'limit' bytes. '*outer' keeps the account as it was; its blocks may be
+** freed meanwhile. Nests. gb_ledger_return ends it: 'l' is '*outer' again, and blocks that are still live
+** have moved there, past its limit if need be. Without memory to move them the process ends: their owners
+** would refer to nothing. */
 void gb_ledger_lend (gb_ledger *l, gb_ledger *outer, void *memory, size_t extent, size_t limit);
 void gb_ledger_return (gb_ledger *l);
-bool gb_ledger_owns (const gb_ledger *l, const void *p); /* freeing p makes room in 'l' as it is now */
+/* The record moves: "to" is live in place of "from". */
+void gb_ledger_move (gb_ledger *l, gb_block *to, gb_block *from);
+bool gb_ledger_owns (const gb_ledger *l, const gb_block *b); /* freeing b makes room in 'l' as it is now */
 
-void gb_ledger_retag (gb_ledger *l, void *p, gb_purpose to);
+void gb_ledger_retag (gb_ledger *l, gb_block *b, gb_purpose to);
 
 const char *gb_purpose_name (gb_purpose p);
 

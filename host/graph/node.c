@@ -474,7 +474,7 @@ gb_status gb_node_promise (gb_graph *g, const gb_shape *s, gb_dtype t, gb_node *
 }
 
 static bool stays (const gb_tensor *t) {
-  return t->storage != NULL && gb_ledger_block(t->storage->data)->purpose != GB_MEM_CACHE;
+  return t->storage != NULL && t->storage->block.purpose != GB_MEM_CACHE;
 }
 
 void gb_node_take_values (gb_node *n, const gb_node *from) {

@@ -32,12 +32,12 @@ typedef struct reader {
   gb_frame *f;
   gb_rows rows;
   locale_t c;
-  void *tallies; /* of the ledger */
+  gb_block tallies;
   bool first_is_data;
   size_t first_line;
 } reader;
 
-static tally *tally_of (const reader *r, size_t k) { return (tally *)r->tallies + k; }
+static tally *tally_of (const reader *r, size_t k) { return (tally *)r->tallies.data + k; }
 
 static gb_cell_kind parse (const reader *r, const char *s, gb_cell *cell) {
   return gb_cell_parse(s, r->o->na, r->rows.decimal, r->c, cell);
@@ -65,7 +65,7 @@ static gb_status make_columns (reader *r, bool named, gb_error *err) {
   for (size_t k = 0; named && k < n; k++) bytes += strlen(gb_rows_field(&r->rows, k)) + 1;
   GB_TRY(take_bytes(r, GB_MEM_WORKSPACE, n * sizeof *f->column + bytes, &f->account, err));
   GB_TRY(gb_ledger_alloc(r->ledger, GB_MEM_WORKSPACE, n * sizeof(tally), r->where, "", &r->tallies, err));
-  memset(r->tallies, 0, n * sizeof(tally));
+  memset(r->tallies.data, 0, n * sizeof(tally));
   f->column = calloc(n, sizeof *f->column);
   f->names = malloc(bytes);
   if (f->column == NULL || f->names == NULL)
@@ -252,13 +252,13 @@ static gb_status fill_cell (reader *r, size_t k, size_t row, size_t *used, gb_er
   if (col->kind == GB_COLUMN_TEXT) {
     const size_t n = strlen(s) + 1;
     if (n > col->text.shape.dim[0] - *used) return changed(r, err);
-    memcpy((char *)col->text.storage->data + *used, s, n);
+    memcpy((char *)col->text.storage->block.data + *used, s, n);
     *used += n;
     return GB_OK;
   }
   const gb_cell_kind kind = parse(r, s, &cell);
   const gb_dtype type = col->value.dtype;
-  void *data = col->value.storage->data;
+  void *data = col->value.storage->block.data;
   if (kind == GB_CELL_TEXT || kind == GB_CELL_RANGE || (type == GB_I64 && !cell.is_whole) ||
       (type == GB_BOOL && kind != GB_CELL_BOOL))
     return changed(r, err);
@@ -315,7 +315,7 @@ gb_status gb_csv_read (gb_ledger *l, const char *path, const char *where, const 
     st = read_all(&r, err);
     gb_rows_close(&r.rows);
   }
-  gb_ledger_free(l, r.tallies);
+  gb_ledger_free(l, &r.tallies);
   freelocale(r.c);
   if (st != GB_OK) gb_frame_clear(out);
   return st;

@@ -26,9 +26,10 @@ static void cell_text (const gb_tensor *t, size_t row, size_t column, char s[NUM
   const size_t index[GB_MAXDIM] = {row, column};
   ptrdiff_t at = (ptrdiff_t)t->offset;
   for (int i = 0; i < t->shape.ndim; i++) at += (ptrdiff_t)index[i] * t->stride[i];
-  if (t->dtype == GB_I64) snprintf(s, NUMBER, "%" PRId64, ((const int64_t *)t->storage->data)[at]);
-  else if (t->dtype == GB_BOOL) strcpy(s, ((const uint8_t *)t->storage->data)[at] != 0 ? "true" : "false");
-  else number_text(gb_element_get(t->storage->data, (size_t)at, t->dtype), s);
+  if (t->dtype == GB_I64) snprintf(s, NUMBER, "%" PRId64, ((const int64_t *)t->storage->block.data)[at]);
+  else if (t->dtype == GB_BOOL)
+    strcpy(s, ((const uint8_t *)t->storage->block.data)[at] != 0 ? "true" : "false");
+  else number_text(gb_element_get(t->storage->block.data, (size_t)at, t->dtype), s);
 }
 
 /* Also quotes a byte order mark: at the start of the file a reader would drop it. */

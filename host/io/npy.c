@@ -16,7 +16,7 @@ typedef struct reader {
   gb_infile file;
   gb_ledger *ledger;
   const char *where;
-  void *scratch; /* of the ledger */
+  gb_block scratch;
   size_t slice;  /* its bytes: the data's size, at most GB_NPY_SLICE */
   size_t before; /* bytes of the file before the data */
   gb_npy_heading h;
@@ -40,10 +40,10 @@ static gb_status read_heading (reader *r, gb_error *err) {
   if (length > GB_NPY_HEADING)
     return gb_fail(err, GB_EFORMAT, "%s: the heading is longer than %d bytes", path, GB_NPY_HEADING);
   got = 0;
-  if (length <= r->slice) GB_TRY(gb_infile_read(&r->file, r->scratch, length, &got, err));
+  if (length <= r->slice) GB_TRY(gb_infile_read(&r->file, r->scratch.data, length, &got, err));
   if (got != length || length > r->slice) return gb_fail(err, GB_EFORMAT, "%s: truncated heading", path);
   r->before = 8 + width + length;
-  return gb_npy_heading_parse(path, r->scratch, length, &r->h, err);
+  return gb_npy_heading_parse(path, r->scratch.data, length, &r->h, err);
 }
 
 static gb_dtype dtype_of (const gb_npy_heading *h) {
@@ -65,7 +65,8 @@ static gb_status check_bools (const reader *r, const unsigned char *data, size_t
 ** in place. */
 static gb_status read_rows (reader *r, const gb_tensor *t, gb_error *err) {
   const size_t width = r->h.width, many = GB_NPY_SLICE / width;
-  unsigned char *data = t->storage->data, *at = data + r->h.numel * gb_dtype_size(t->dtype) - r->h.bytes;
+  unsigned char *data = t->storage->block.data,
+                *at = data + r->h.numel * gb_dtype_size(t->dtype) - r->h.bytes;
   for (size_t i = 0; i < r->h.numel; i += many) {
     const size_t n = r->h.numel - i < many ? r->h.numel - i : many;
     GB_TRY(gb_infile_exactly(&r->file, at + i * width, n * width, err));
@@ -84,8 +85,9 @@ static void scatter (const reader *r, const gb_tensor *t, const unsigned char *f
   for (size_t e = 0; e < n; e++, from += width) {
     ptrdiff_t at = 0;
     for (int i = 0; i < t->shape.ndim; i++) at += (ptrdiff_t)index[i] * t->stride[i];
-    if (t->dtype == GB_I64) ((int64_t *)t->storage->data)[at] = gb_integer(from, width, r->h.kind == 'i');
-    else memcpy((char *)t->storage->data + (size_t)at * width, from, width);
+    if (t->dtype == GB_I64)
+      ((int64_t *)t->storage->block.data)[at] = gb_integer(from, width, r->h.kind == 'i');
+    else memcpy((char *)t->storage->block.data + (size_t)at * width, from, width);
     for (int i = 0; i < t->shape.ndim; i++) {
       if (++index[i] < t->shape.dim[i]) break;
       index[i] = 0;
@@ -98,9 +100,9 @@ static gb_status read_columns (reader *r, const gb_tensor *t, gb_error *err) {
   const size_t many = r->slice / r->h.width;
   for (size_t i = 0; i < r->h.numel; i += many) {
     const size_t n = r->h.numel - i < many ? r->h.numel - i : many;
-    GB_TRY(gb_infile_exactly(&r->file, r->scratch, n * r->h.width, err));
-    if (t->dtype == GB_BOOL) GB_TRY(check_bools(r, r->scratch, n, i, err));
-    scatter(r, t, r->scratch, n, index);
+    GB_TRY(gb_infile_exactly(&r->file, r->scratch.data, n * r->h.width, err));
+    if (t->dtype == GB_BOOL) GB_TRY(check_bools(r, r->scratch.data, n, i, err));
+    scatter(r, t, r->scratch.data, n, index);
   }
   return GB_OK;
 }
@@ -125,7 +127,7 @@ gb_status gb_npy_read (gb_ledger *l, const char *path, const char *where, gb_ten
   r.slice = r.file.size < GB_NPY_SLICE ? r.file.size : GB_NPY_SLICE;
   gb_status st = gb_ledger_alloc(l, GB_MEM_WORKSPACE, r.slice, where, "", &r.scratch, err);
   if (st == GB_OK) st = read_array(&r, out, err);
-  gb_ledger_free(l, r.scratch);
+  gb_ledger_free(l, &r.scratch);
   gb_infile_close(&r.file);
   return st;
 }

@@ -11,17 +11,23 @@ static bool is_blank (char c) { return c == ' ' || c == '\t'; }
 
 /* -- the window */
 
+static void replace (gb_rows *r, gb_block *old, gb_block *by) {
+  gb_ledger_free(r->ledger, old);
+  gb_ledger_move(r->ledger, old, by);
+}
+
 /* Doubles the room, keeping the text from 'from'. */
 static gb_status grow (gb_rows *r, gb_error *err) {
   if (r->room >= GB_ROW_MOST)
-    return gb_fail(
-        err, GB_EFORMAT, "%s:%zu: a row of more than %zu bytes%s", r->bytes.file.path, r->lines + 1,
-        GB_ROW_MOST,
-        memchr((char *)r->window + r->from, '"', r->to - r->from) != NULL ? "; is a quote not closed?" : "");
-  void *old = r->window;
-  GB_TRY(gb_ledger_alloc(r->ledger, GB_MEM_WORKSPACE, 2 * r->room, "", "", &r->window, err));
-  memcpy(r->window, (char *)old + r->from, r->to - r->from);
-  gb_ledger_free(r->ledger, old);
+    return gb_fail(err, GB_EFORMAT, "%s:%zu: a row of more than %zu bytes%s", r->bytes.file.path,
+                   r->lines + 1, GB_ROW_MOST,
+                   memchr((char *)r->window.data + r->from, '"', r->to - r->from) != NULL
+                       ? "; is a quote not closed?"
+                       : "");
+  gb_block wider;
+  GB_TRY(gb_ledger_alloc(r->ledger, GB_MEM_WORKSPACE, 2 * r->room, "", "", &wider, err));
+  memcpy(wider.data, (char *)r->window.data + r->from, r->to - r->from);
+  replace(r, &r->window, &wider);
   r->room *= 2;
   r->to -= r->from;
   r->from = 0;
@@ -30,13 +36,13 @@ static gb_status grow (gb_rows *r, gb_error *err) {
 
 /* Appends more text to the window. One byte of room is kept for a NUL. */
 static gb_status fill (gb_rows *r, gb_error *err) {
-  char *w = r->window;
+  char *w = r->window.data;
   if (r->from > 0) {
     memmove(w, w + r->from, r->to - r->from);
     r->to -= r->from;
     r->from = 0;
   } else if (r->to + 1 == r->room) GB_TRY(grow(r, err));
-  w = r->window;
+  w = r->window.data;
   size_t got;
   GB_TRY(gb_unpack_read(&r->bytes, w + r->to, r->room - 1 - r->to, &got, err));
   if (memchr(w + r->to, 0, got) != NULL)
@@ -74,7 +80,7 @@ static char *close_quote (char *at, const char *stop, size_t *breaks) {
 /* True if the row that begins at 'from' is complete in the window. Quotes have no meaning in comments and
 ** skipped lines. */
 static bool find_end (const gb_rows *r, bool plain, row *out) {
-  char *start = (char *)r->window + r->from, *stop = (char *)r->window + r->to, *at = start;
+  char *start = (char *)r->window.data + r->from, *stop = (char *)r->window.data + r->to, *at = start;
   bool fresh = true; /* only blanks since the field began */
   *out = (row){.start = start};
   for (; at < stop && *at != '\n' && *at != '\r'; at++) {
@@ -94,7 +100,7 @@ static bool find_end (const gb_rows *r, bool plain, row *out) {
 
 /* A comment, a blank line, or one to skip; decided from the window, which holds the start of the line. */
 static bool is_plain (const gb_rows *r) {
-  const char *at = (char *)r->window + r->from, *stop = (char *)r->window + r->to;
+  const char *at = (char *)r->window.data + r->from, *stop = (char *)r->window.data + r->to;
   while (at < stop && is_blank(*at)) at++;
   return r->lines < r->skip || (at < stop && *at == '#');
 }
@@ -195,14 +201,14 @@ static gb_status push (gb_rows *r, char *s, gb_error *err) {
                    "%s:%zu: more than %zu fields; is '%c' the delimiter? (.npy files have no such limit)",
                    r->bytes.file.path, r->line, GB_FIELDS_MOST, r->delimiter);
   if (r->n == r->fields_room) {
-    void *old = r->fields;
+    gb_block wider;
     const size_t room = r->fields_room == 0 ? 64 : 2 * r->fields_room;
-    GB_TRY(gb_ledger_alloc(r->ledger, GB_MEM_WORKSPACE, room * sizeof(char *), "", "", &r->fields, err));
-    if (old != NULL) memcpy(r->fields, old, r->n * sizeof(char *));
-    gb_ledger_free(r->ledger, old);
+    GB_TRY(gb_ledger_alloc(r->ledger, GB_MEM_WORKSPACE, room * sizeof(char *), "", "", &wider, err));
+    if (r->n > 0) memcpy(wider.data, r->fields.data, r->n * sizeof(char *));
+    replace(r, &r->fields, &wider);
     r->fields_room = room;
   }
-  ((char **)r->fields)[r->n++] = s;
+  ((char **)r->fields.data)[r->n++] = s;
   return GB_OK;
 }
 
@@ -271,7 +277,7 @@ static gb_status begin (gb_rows *r, gb_error *err) {
   r->from = r->to = r->lines = r->line = 0;
   r->file_ended = false;
   GB_TRY(fill(r, err));
-  if (r->to >= 3 && memcmp(r->window, "\xEF\xBB\xBF", 3) == 0) r->from = 3;
+  if (r->to >= 3 && memcmp(r->window.data, "\xEF\xBB\xBF", 3) == 0) r->from = 3;
   return GB_OK;
 }
 
@@ -279,7 +285,7 @@ gb_status gb_rows_open (gb_ledger *l, const char *path, size_t skip, char delimi
                         double max_ratio, gb_rows *out, gb_error *err) {
   *out = (gb_rows){.ledger = l, .skip = skip, .delimiter = delimiter, .decimal = decimal, .room = FIRST_ROOM};
   GB_TRY(gb_unpack_open(l, path, max_ratio, &out->bytes, err));
-  if (out->bytes.in == NULL && out->bytes.file.size < FIRST_ROOM / 2 && out->bytes.file.size > 0)
+  if (out->bytes.in.data == NULL && out->bytes.file.size < FIRST_ROOM / 2 && out->bytes.file.size > 0)
     out->room = out->bytes.file.size + 2;
   gb_status st = gb_ledger_alloc(l, GB_MEM_WORKSPACE, out->room, "", "", &out->window, err);
   if (st == GB_OK) st = begin(out, err);
@@ -293,8 +299,7 @@ gb_status gb_rows_rewind (gb_rows *r, gb_error *err) {
 }
 
 void gb_rows_close (gb_rows *r) {
-  gb_ledger_free(r->ledger, r->window);
-  gb_ledger_free(r->ledger, r->fields);
-  r->window = r->fields = NULL;
+  gb_ledger_free(r->ledger, &r->window);
+  gb_ledger_free(r->ledger, &r->fields);
   gb_unpack_close(&r->bytes);
 }

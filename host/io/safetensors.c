@@ -37,8 +37,8 @@ typedef struct reader {
   const char *path, *where;
   gb_ledger *ledger;
   gb_infile file;
-  void *account; /* ledger entry while the heading is held */
-  size_t data;   /* bytes after the heading */
+  gb_block account; /* ledger entry while the heading is held */
+  size_t data;      /* bytes after the heading */
   json_t *heading;
   row *row;
   size_t n;
@@ -226,12 +226,13 @@ static gb_status read_tensor (reader *r, const row *from, gb_tensor *to, gb_erro
   const size_t bytes = from->end - from->begin, n = gb_shape_numel(&from->shape),
                width = from->element->width;
   GB_TRY(gb_tensor_new(r->ledger, from->element->dtype, &from->shape, GB_MEM_TENSOR, r->where, "", to, err));
-  unsigned char *data = to->storage->data, *start = data + n * gb_dtype_size(to->dtype) - bytes;
+  unsigned char *data = to->storage->block.data, *start = data + n * gb_dtype_size(to->dtype) - bytes;
   for (size_t i = 0; i < n; i += SLICE / width) {
     const size_t some = n - i < SLICE / width ? n - i : SLICE / width;
     GB_TRY(gb_infile_exactly(&r->file, start + i * width, some * width, err));
     if (width != gb_dtype_size(to->dtype))
-      gb_widen((int64_t *)to->storage->data + i, start + i * width, some, width, from->element->is_signed);
+      gb_widen((int64_t *)to->storage->block.data + i, start + i * width, some, width,
+               from->element->is_signed);
     if (to->dtype == GB_BOOL) GB_TRY(check_bools(r, from, data, i, some, err));
   }
   return GB_OK;
@@ -261,7 +262,7 @@ gb_status gb_safetensors_read (gb_ledger *l, const char *path, const char *where
   gb_infile_close(&r.file);
   free(r.row);
   json_decref(r.heading);
-  gb_ledger_free(l, r.account);
+  gb_ledger_free(l, &r.account);
   if (st != GB_OK) gb_tensor_set_clear(out);
   return st;
 }

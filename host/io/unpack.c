@@ -31,8 +31,7 @@ static gb_status start (gb_unpack *u, gb_error *err) {
   u->z.zalloc = take;
   u->z.zfree = give;
   if (inflateInit2(&u->z, 16 + 15) == Z_OK) return GB_OK; /* gzip, any window */
-  gb_ledger_free(u->ledger, u->in);
-  u->in = NULL;
+  gb_ledger_free(u->ledger, &u->in);
   return gb_fail(err, GB_ENOMEM, "no memory to unpack '%s'", u->file.path);
 }
 
@@ -62,8 +61,8 @@ gb_status gb_unpack_open (gb_ledger *l, const char *path, double max_ratio, gb_u
 static gb_status fill (gb_unpack *u, gb_error *err) {
   size_t got;
   if (u->z.avail_in > 0 || u->file_ended) return GB_OK;
-  GB_TRY(gb_infile_read(&u->file, u->in, IN, &got, err));
-  u->z.next_in = u->in;
+  GB_TRY(gb_infile_read(&u->file, u->in.data, IN, &got, err));
+  u->z.next_in = u->in.data;
   u->z.avail_in = (unsigned)got;
   u->file_ended = got < IN;
   u->taken += got;
@@ -115,7 +114,7 @@ static gb_status inflate_some (gb_unpack *u, unsigned char *to, size_t room, siz
 }
 
 gb_status gb_unpack_read (gb_unpack *u, void *to, size_t n, size_t *got, gb_error *err) {
-  if (u->in == NULL) return gb_infile_read(&u->file, to, n, got, err);
+  if (u->in.data == NULL) return gb_infile_read(&u->file, to, n, got, err);
   unsigned char *at = to;
   for (*got = 0; *got < n;) {
     size_t some = 0;
@@ -135,13 +134,12 @@ gb_status gb_unpack_rewind (gb_unpack *u, gb_error *err) {
   u->z.avail_in = 0;
   u->at_end = u->file_ended = false;
   u->taken = u->given = 0;
-  if (u->in != NULL) inflateReset(&u->z);
+  if (u->in.data != NULL) inflateReset(&u->z);
   return GB_OK;
 }
 
 void gb_unpack_close (gb_unpack *u) {
-  if (u->in != NULL) inflateEnd(&u->z);
-  gb_ledger_free(u->ledger, u->in);
-  u->in = NULL;
+  if (u->in.data != NULL) inflateEnd(&u->z);
+  gb_ledger_free(u->ledger, &u->in);
   gb_infile_close(&u->file);
 }

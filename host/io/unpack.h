@@ -11,7 +11,7 @@
 typedef struct gb_unpack {
   gb_infile file;
   gb_ledger *ledger;
-  void *in; /* packed bytes, of the ledger; NULL: the file is not packed */
+  gb_block in; /* packed bytes; not live: the file is not packed */
   z_stream z;
   bool at_end; /* at the end of a member: another one may follow */
   bool file_ended;

@@ -173,11 +173,11 @@ static gb_status evaluate_into (const visit *v, gb_node *y, gb_error *err) {
   if (st == GB_EREFUSED && err->need > bytes) err->need -= bytes, err->have = room;
   GB_TRY(st);
   size_t size = 0;
-  void *arena = NULL;
+  gb_block arena = {0};
   st = gb_plan_arena(p, true, &size, err);
   if (st == GB_OK) st = gb_ledger_alloc(l, GB_MEM_ARENA, size, "", "arena of a function", &arena, err);
-  if (st == GB_OK) st = gb_plan_run_into(p, 0, NULL, NULL, v->out, true, arena, err);
-  gb_ledger_free(l, arena);
+  if (st == GB_OK) st = gb_plan_run_into(p, 0, NULL, NULL, v->out, true, arena.data, err);
+  gb_ledger_free(l, &arena);
   gb_plan_free(p);
   return st;
 }

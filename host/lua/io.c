@@ -38,7 +38,7 @@ static void set_integer (lua_State *L, const char *key, size_t v) {
 }
 
 static void push_values (lua_State *L, lgb_session *s, gb_column *c) {
-  lgb_charge(L, s, c->value.storage->bytes);
+  lgb_charge(L, s, c->value.storage->block.bytes);
   gb_tensor *held = lgb_newholder(L);
   *held = c->value; /* with its count */
   c->value = (gb_tensor){0};
@@ -126,7 +126,7 @@ static const gb_column *check_text (lua_State *L, int arg, lua_Integer k, size_t
 static int csv_text (lua_State *L) {
   size_t rows;
   const gb_column *c = check_text(L, 1, luaL_checkinteger(L, 2), &rows);
-  const char *at = c->text.storage->data;
+  const char *at = c->text.storage->block.data;
   lua_createtable(L, rows < INT_MAX ? (int)rows : 0, 0);
   for (size_t i = 0; i < rows; i++, at += strlen(at) + 1) {
     if (i % 65536 == 0 && gb_interrupted()) return lgb_fail(L, GB_EINTR, "interrupted");
@@ -145,7 +145,7 @@ static gb_csv_column list_column (lua_State *L, lgb_session *s, size_t *rows, bo
     lua_rawgeti(L, -1, 2);
     const lua_Integer k = luaL_checkinteger(L, -1);
     lua_rawgeti(L, -2, 1);
-    c.text = check_text(L, lua_gettop(L), k, &n)->text.storage->data;
+    c.text = check_text(L, lua_gettop(L), k, &n)->text.storage->block.data;
     lua_pop(L, 2);
   } else {
     c.value = lgb_value(L, s, lgb_checknode(L, lua_gettop(L)));

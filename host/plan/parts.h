@@ -84,8 +84,7 @@ struct gb_plan {
   gb_node **bound;             /* leaves of the last run with other values: borrowed, for comparison */
   int *binding;                /* [buffers] index into them, -1 = the node's own value */
   gb_window_fold (*window)[2]; /* [steps] room for folds cut down, along one axis or two; NULL until one is */
-  void *arena;                 /* kept between runs with rebound leaves */
-  size_t arena_bytes;
+  gb_block arena;              /* kept between runs with rebound leaves */
   gb_run_stats stats;
   gb_partition *partition; /* what other devices do; NULL: one device plans and runs alone */
   gb_device *on;           /* the device whose steps run now */

@@ -161,7 +161,7 @@ gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan
 
 void gb_plan_free (gb_plan *p) {
   if (p == NULL) return;
-  gb_ledger_free(&p->graph->device->ledger, p->arena);
+  gb_ledger_free(&p->graph->device->ledger, &p->arena);
   gb_ledger_unbook(&p->graph->device->ledger, p->booked);
   gb_placement_unref(p->place);
   gb_partition_free(p);

@@ -11,18 +11,19 @@
 typedef struct shared_row {
   gb_block_row row;
   int refs;
-  size_t filled; /* rows that belong to some version */
+  size_t filled;  /* rows that belong to some version */
+  gb_block block; /* the bytes at row.data */
   gb_ledger *ledger;
 } shared_row;
 
 static size_t order_of (const gb_tensor *t) { return t->storage == NULL ? 0 : t->shape.dim[0]; }
-static shared_row **rows_of (const gb_storage *st) { return st->data; }
-static size_t nrows_of (const gb_storage *st) { return st->bytes / sizeof(shared_row *); }
+static shared_row **rows_of (const gb_storage *st) { return st->block.data; }
+static size_t nrows_of (const gb_storage *st) { return st->block.bytes / sizeof(shared_row *); }
 static size_t tile_bytes (const shared_row *r, gb_dtype t) { return r->row.rows * B * gb_dtype_size(t); }
 
 static void drop_row (shared_row *r) {
   if (r == NULL || --r->refs > 0) return;
-  gb_ledger_free(r->ledger, r->row.data);
+  gb_ledger_free(r->ledger, &r->block);
   free(r);
 }
 
@@ -38,7 +39,8 @@ static gb_status new_row (const gb_tensor *t, size_t i, size_t need, const char 
   *r = (shared_row){.row.rows = i > 0 ? B : FEWEST, .refs = 1, .ledger = t->storage->ledger};
   while (r->row.rows < need) r->row.rows *= 2;
   const size_t bytes = (i + 1) * tile_bytes(r, t->dtype);
-  const gb_status rc = gb_ledger_alloc(r->ledger, GB_MEM_TENSOR, bytes, where, name, &r->row.data, err);
+  const gb_status rc = gb_ledger_alloc(r->ledger, GB_MEM_TENSOR, bytes, where, name, &r->block, err);
+  r->row.data = r->block.data;
   if (rc == GB_OK) rows_of(t->storage)[i] = r;
   else free(r);
   return rc;
@@ -81,7 +83,7 @@ gb_status gb_appendable_grow (gb_ledger *l, const gb_tensor *from, gb_dtype t, s
   if (n < have || gb_shape_bytes(&square, t) > PTRDIFF_MAX)
     return gb_fail(err, GB_ESHAPE, "a factor of order %zu is too large", n);
   GB_TRY(gb_tensor_new(l, GB_I64, &table, GB_MEM_TENSOR, where, name, &v, err));
-  memset(v.storage->data, 0, v.storage->bytes);
+  memset(v.storage->block.data, 0, v.storage->block.bytes);
   v.storage->release = release;
   v.dtype = t;
   v.shape = square;
@@ -112,7 +114,7 @@ size_t gb_appendable_capacity (const gb_tensor *t) {
 }
 
 size_t gb_appendable_bytes (const gb_tensor *t) {
-  size_t bytes = t->storage == NULL ? 0 : t->storage->bytes;
+  size_t bytes = t->storage == NULL ? 0 : t->storage->block.bytes;
   for (size_t i = 0; i < gb_blocks(order_of(t), B); i++)
     bytes += (i + 1) * tile_bytes(rows_of(t->storage)[i], t->dtype);
   return bytes;

@@ -49,12 +49,13 @@ static gb_status factor_rows (gb_graph *g, const gb_tensor *l, size_t have, gb_e
                        .out_shape = {l->shape},
                        .grown = true,
                        .have = have};
-  void *tiles = l->storage->data, *scratch;
+  void *tiles = l->storage->block.data;
+  gb_block scratch;
   const void *in = tiles;
   GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, dev->ops->opaque_scratch(dev, &o), "", "append",
                          &scratch, err));
-  const gb_status rc = dev->ops->opaque(dev, &o, &in, &tiles, scratch, err);
-  gb_ledger_free(&dev->ledger, scratch);
+  const gb_status rc = dev->ops->opaque(dev, &o, &in, &tiles, scratch.data, err);
+  gb_ledger_free(&dev->ledger, &scratch);
   return rc;
 }
 

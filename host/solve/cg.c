@@ -497,10 +497,10 @@ gb_status gb_cg_columns (gb_cg_matrix *m, const gb_cg_options *o, const double *
           .x = x,
           .res = residual};
   gb_ledger *ledger = &m->a.graph->device->ledger;
-  void *work;
+  gb_block work;
   *info = (gb_cg_info){.bytes = gb_cg_workspace(s.n, s.r)};
   GB_TRY(gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, info->bytes, "", "conjugate gradients", &work, err));
-  bind(&s, work);
+  bind(&s, work.data);
   begin(&s, o);
   if (trace != NULL) memset(trace->steps, 0, s.r * sizeof *trace->steps);
   gb_status st = GB_OK;
@@ -518,7 +518,7 @@ gb_status gb_cg_columns (gb_cg_matrix *m, const gb_cg_options *o, const double *
   if (st == GB_OK) st = iterate(&s, err);
   if (st == GB_OK && gb_interrupted()) st = gb_fail(err, GB_EINTR, "interrupted"); /* sums are cut short */
   if (st == GB_OK) report(&s, info);
-  gb_ledger_free(ledger, work);
+  gb_ledger_free(ledger, &work);
   if (st == GB_OK && trace != NULL && s.r > 0) info->condition = gb_trace_condition(trace, s.r, 0);
   if (st == GB_OK && m->a.r != s.r) st = gb_product_resize(&m->a, s.r, err);
   info->seconds = gb_clock() - started;

@@ -110,11 +110,11 @@ gb_status gb_solve_cg (gb_node *a, gb_node *b, const gb_cg_options *o, gb_node *
   GB_TRY(gb_cg_matrix_init(&m, a, r, o, err));
   gb_ledger *ledger = &b->graph->device->ledger;
   const size_t bytes = (3 * m.a.n * r + gb_cg_scratch(r)) * sizeof(double) + gb_cg_trace_bytes(o, r);
-  void *memory = NULL;
+  gb_block memory = {0};
   gb_status st = gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, bytes, "", "conjugate gradients", &memory, err);
-  if (st == GB_OK) st = solve_in(&m, b, o, memory, x, info, err);
+  if (st == GB_OK) st = solve_in(&m, b, o, memory.data, x, info, err);
   info->bytes += bytes;
-  gb_ledger_free(ledger, memory);
+  gb_ledger_free(ledger, &memory);
   gb_cg_matrix_clear(&m);
   return st;
 }

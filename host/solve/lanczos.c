@@ -161,11 +161,11 @@ gb_status gb_logdet_slq (gb_node *a, const gb_logdet_options *o, gb_logdet_info 
   GB_TRY(gb_cg_matrix_init(&m, a, o->probes, &o->cg, err));
   gb_ledger *ledger = &a->graph->device->ledger;
   const size_t bytes = 3 * m.a.n * m.a.r * sizeof(double) + gb_cg_trace_bytes(&o->cg, m.a.r);
-  void *memory = NULL;
+  gb_block memory = {0};
   gb_status st = gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, bytes, "", "log det by probes", &memory, err);
-  if (st == GB_OK) st = logdet_in(&m, o, memory, info, err);
+  if (st == GB_OK) st = logdet_in(&m, o, memory.data, info, err);
   info->cg.bytes += bytes;
-  gb_ledger_free(ledger, memory);
+  gb_ledger_free(ledger, &memory);
   gb_cg_matrix_clear(&m);
   return st;
 }
@@ -292,7 +292,7 @@ gb_status gb_lanczos (gb_node *a, gb_node *q, size_t steps, gb_node **out, gb_no
   GB_TRY(gb_product_init(&b.a, a, 1, err));
   const size_t n = b.a.n;
   b.steps = steps < n ? steps : n;
-  void *memory = NULL;
+  gb_block memory = {0};
   gb_ledger *ledger = &a->graph->device->ledger;
   gb_status st = GB_OK;
   if (gb_node_shape(q)->ndim != 1 || gb_node_shape(q)->dim[0] != n)
@@ -301,12 +301,12 @@ gb_status gb_lanczos (gb_node *a, gb_node *q, size_t steps, gb_node **out, gb_no
     st = gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, (b.steps * (n + 2) + 2 * n) * sizeof(double), "",
                          "lanczos", &memory, err);
   if (st == GB_OK) {
-    b.v = memory, b.w = b.v + b.steps * n, b.q = b.w + n, b.d = b.q + n, b.e = b.d + b.steps;
+    b.v = memory.data, b.w = b.v + b.steps * n, b.q = b.w + n, b.d = b.q + n, b.e = b.d + b.steps;
     st = gb_node_doubles(q, b.w, err);
   }
   if (st == GB_OK) st = extend(&b, info, err);
   if (st == GB_OK) st = basis_leaves(&b, out, t, err);
-  gb_ledger_free(ledger, memory);
+  gb_ledger_free(ledger, &memory);
   gb_product_clear(&b.a);
   return st;
 }

@@ -86,10 +86,10 @@ gb_status gb_marginal_run (gb_cg_matrix *m, const double *b, const gb_logdet_opt
   *info = (gb_logdet_info){0};
   const size_t bytes = gb_marginal_workspace(&own, m->a.n);
   gb_ledger *ledger = &m->a.graph->device->ledger;
-  void *memory = NULL;
+  gb_block memory = {0};
   GB_TRY(gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, bytes, "", "marginal likelihood", &memory, err));
-  const gb_status st = run_in(m, b, &own, memory, out, info, err);
+  const gb_status st = run_in(m, b, &own, memory.data, out, info, err);
   info->cg.bytes += bytes;
-  gb_ledger_free(ledger, memory);
+  gb_ledger_free(ledger, &memory);
   return st;
 }

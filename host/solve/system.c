@@ -146,11 +146,11 @@ gb_status gb_system_solve (gb_node *a, gb_node *b, const gb_solve_options *o, co
   gb_product p;
   GB_TRY(gb_product_init(&p, a, r, err));
   gb_ledger *ledger = &b->graph->device->ledger;
-  void *memory = NULL;
+  gb_block memory = {0};
   info->bytes = (4 * nr + 3 * r) * sizeof(double) + bytes(n, r, ud);
   gb_status st = gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, info->bytes, "", name, &memory, err);
   if (st == GB_OK) {
-    double *w = memory;
+    double *w = memory.data;
     gb_system s = {a, &p, o, n, r, w, w + nr, w + 2 * nr, w + 4 * nr, w + 4 * nr + r, w + 3 * nr, info};
     int *exponent = (int *)(void *)(w + 4 * nr + 2 * r);
     st = start(&s, b, exponent, err);
@@ -159,7 +159,7 @@ gb_status gb_system_solve (gb_node *a, gb_node *b, const gb_solve_options *o, co
     if (st == GB_OK) st = gb_leaf_doubles(b->graph, shape, p.dtype, s.x, "", x, err);
   }
   info->seconds = gb_clock() - started;
-  gb_ledger_free(ledger, memory);
+  gb_ledger_free(ledger, &memory);
   gb_product_clear(&p);
   return st;
 }

@@ -23,13 +23,12 @@ gb_status gb_tensor_new (gb_ledger *l, gb_dtype t, const gb_shape *s, gb_purpose
                    gb_dtype_name(t));
   gb_storage *st = malloc(sizeof *st);
   if (st == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a storage record");
-  gb_status rc = gb_ledger_alloc(l, p, bytes, where, name, &st->data, err);
+  gb_status rc = gb_ledger_alloc(l, p, bytes, where, name, &st->block, err);
   if (rc != GB_OK) {
     free(st);
     return rc;
   }
   st->refs = 1;
-  st->bytes = bytes;
   st->ledger = l;
   st->release = NULL;
   *out = (gb_tensor){.storage = st, .dtype = t, .shape = *s};
@@ -48,7 +47,7 @@ void gb_tensor_clear (gb_tensor *t) {
   if (st == NULL || --st->refs > 0) return;
   assert(st->refs == 0);
   if (st->release != NULL) st->release(st);
-  gb_ledger_free(st->ledger, st->data);
+  gb_ledger_free(st->ledger, &st->block);
   free(st);
 }
 
@@ -62,7 +61,7 @@ bool gb_tensor_is_contiguous (const gb_tensor *t) {
 }
 
 void *gb_tensor_data (const gb_tensor *t) {
-  return (char *)t->storage->data + t->offset * gb_dtype_size(t->dtype);
+  return (char *)t->storage->block.data + t->offset * gb_dtype_size(t->dtype);
 }
 
 static size_t element_at (const gb_tensor *t, const size_t *index) {
@@ -72,11 +71,11 @@ static size_t element_at (const gb_tensor *t, const size_t *index) {
 }
 
 double gb_tensor_at (const gb_tensor *t, const size_t *index) {
-  return gb_element_get(t->storage->data, element_at(t, index), t->dtype);
+  return gb_element_get(t->storage->block.data, element_at(t, index), t->dtype);
 }
 
 int64_t gb_tensor_integer_at (const gb_tensor *t, const size_t *index) {
-  return ((const int64_t *)t->storage->data)[element_at(t, index)];
+  return ((const int64_t *)t->storage->block.data)[element_at(t, index)];
 }
 
 static gb_status visit_contiguous (const gb_tensor *t, size_t n,
@@ -97,7 +96,7 @@ gb_status gb_tensor_visit (const gb_tensor *t, gb_status (*take)(void *ud, const
   size_t index[GB_MAXDIM] = {0}, held = 0;
   ptrdiff_t at = (ptrdiff_t)t->offset;
   for (size_t done = 0; done < n; done++) {
-    memcpy(run + held++ * size, (const char *)t->storage->data + (size_t)at * size, size);
+    memcpy(run + held++ * size, (const char *)t->storage->block.data + (size_t)at * size, size);
     if (held == GB_VISIT || done + 1 == n) {
       GB_TRY(take(ud, run, held * size));
       held = 0;
@@ -124,11 +123,11 @@ void gb_tensor_copy (const gb_tensor *dst, const gb_tensor *src) {
   const bool same = dst->dtype == src->dtype;
   for (size_t done = 0; done < n; done++) {
     if (same)
-      memcpy((char *)dst->storage->data + (size_t)to * size, (char *)src->storage->data + (size_t)from * size,
-             size);
+      memcpy((char *)dst->storage->block.data + (size_t)to * size,
+             (char *)src->storage->block.data + (size_t)from * size, size);
     else
-      gb_element_set(dst->storage->data, (size_t)to, dst->dtype,
-                     gb_element_get(src->storage->data, (size_t)from, src->dtype));
+      gb_element_set(dst->storage->block.data, (size_t)to, dst->dtype,
+                     gb_element_get(src->storage->block.data, (size_t)from, src->dtype));
     for (int i = src->shape.ndim - 1; i >= 0; i--) { /* odometer */
       from += src->stride[i];
       to += dst->stride[i];

@@ -5,13 +5,14 @@
 #include "device/ledger.h"
 #include "tensor/shape.h"
 
+/* Bytes of a device's memory: 'block.data' is an address there, which the host may not be able to read
+** (tensor/host.h reads it). */
 typedef struct gb_storage {
   int refs;
-  void *data; /* 64-byte aligned */
-  size_t bytes;
+  gb_block block;
   gb_ledger *ledger;
-  void (*release)(struct gb_storage
-                      *st); /* called before 'data' is freed, to release what it points to; NULL = nothing */
+  /* Called before the bytes are freed, to release what they point to; NULL = nothing. */
+  void (*release)(struct gb_storage *st);
 } gb_storage;
 
 typedef struct gb_tensor {
@@ -28,7 +29,7 @@ gb_status gb_tensor_new (gb_ledger *l, gb_dtype t, const gb_shape *s, gb_purpose
 gb_tensor gb_tensor_ref (const gb_tensor *t); /* takes a count */
 void gb_tensor_clear (gb_tensor *t);          /* drops its count; idempotent */
 bool gb_tensor_is_contiguous (const gb_tensor *t);
-void *gb_tensor_data (const gb_tensor *t);                           /* address of element (0, ..., 0) */
+void *gb_tensor_data (const gb_tensor *t); /* address of element (0, ..., 0) in its device's memory */
 void gb_strides_of (const gb_shape *s, ptrdiff_t stride[GB_MAXDIM]); /* row-major */
 
 /* Copies elements in index order between views of one shape, converting the dtype. */

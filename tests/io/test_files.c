@@ -27,6 +27,7 @@
 #include "plot/figure.h"
 #include "shell/history.h"
 #include "support/faults.h"
+#include "support/host_memory.h"
 
 static char folder[64];
 static gb_ledger ledger;
@@ -34,7 +35,7 @@ static gb_error err;
 
 static int set_up (void **state) {
   (void)state;
-  gb_ledger_init(&ledger, (size_t)256 << 20);
+  gb_ledger_init(&ledger, host_memory(), (size_t)256 << 20);
   snprintf(folder, sizeof folder, "%s/gibbous-files-XXXXXX",
            access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
   return mkdtemp(folder) == NULL ? -1 : 0;
@@ -85,7 +86,7 @@ static size_t read_bytes (const char *path, char *to, size_t room) {
 static gb_status numbers (size_t n, gb_tensor *t) {
   const gb_shape shape = gb_shape_of(1, &n);
   GB_TRY(gb_tensor_new(&ledger, GB_F64, &shape, GB_MEM_TENSOR, "", "", t, &err));
-  for (size_t i = 0; i < n; i++) ((double *)t->storage->data)[i] = (double)i / 7;
+  for (size_t i = 0; i < n; i++) ((double *)t->storage->block.data)[i] = (double)i / 7;
   return GB_OK;
 }
 
@@ -117,8 +118,8 @@ static gb_status put_figure (const char *path, size_t n) {
   gb_figure f = {0};
   gb_tensor t;
   GB_TRY(numbers(n, &t));
-  gb_status st =
-      gb_figure_add(&f, GB_SERIES_SCATTER, n, 0, t.storage->data, t.storage->data, NULL, "", -1, &err);
+  gb_status st = gb_figure_add(&f, GB_SERIES_SCATTER, n, 0, t.storage->block.data, t.storage->block.data,
+                               NULL, "", -1, &err);
   if (st == GB_OK) st = gb_figure_save(&f, path, 200, 150, &err);
   gb_figure_clear(&f);
   gb_tensor_clear(&t);

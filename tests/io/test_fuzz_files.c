@@ -21,6 +21,7 @@
 #include "io/safetensors.h"
 #include "plan/price/profile.h"
 #include "shell/history.h"
+#include "support/host_memory.h"
 #include "support/mutate.h"
 
 #define LIMIT ((size_t)256 << 20)
@@ -40,7 +41,7 @@ static int group_set_up (void **state) {
   const char *n = getenv("GIBBOUS_FUZZ_FILES"), *seed = getenv("GIBBOUS_FUZZ_SEED");
   if (n != NULL) cases = atol(n);
   if (seed != NULL) first_seed = strtoull(seed, NULL, 10);
-  gb_ledger_init(&ledger, LIMIT);
+  gb_ledger_init(&ledger, host_memory(), LIMIT);
   for (int i = 0; i < 2; i++) {
     fd[i] = memfd_create("mutant", 0);
     if (fd[i] < 0) return -1;
@@ -94,16 +95,16 @@ static void run (const char *name, attempt *try) {
 
 static bool same_tensor (const gb_tensor *a, const gb_tensor *b) {
   return a->dtype == b->dtype && gb_shape_equal(&a->shape, &b->shape) &&
-         a->storage->bytes == b->storage->bytes &&
-         memcmp(a->storage->data, b->storage->data, a->storage->bytes) == 0;
+         a->storage->block.bytes == b->storage->block.bytes &&
+         memcmp(a->storage->block.data, b->storage->block.data, a->storage->block.bytes) == 0;
 }
 
 static volatile double total;
 
 static void sum (const gb_tensor *t) {
   const size_t n = gb_shape_numel(&t->shape);
-  assert_int_equal(t->storage->bytes, n * gb_dtype_size(t->dtype));
-  for (size_t e = 0; e < n; e++) total = total + gb_element_get(t->storage->data, e, t->dtype);
+  assert_int_equal(t->storage->block.bytes, n * gb_dtype_size(t->dtype));
+  for (size_t e = 0; e < n; e++) total = total + gb_element_get(t->storage->block.data, e, t->dtype);
 }
 
 /* -- npy */
@@ -111,17 +112,17 @@ static void sum (const gb_tensor *t) {
 static gb_status try_npy (void) {
   gb_tensor t, back;
   GB_TRY(gb_npy_read(&ledger, path[0], "", &t, &err));
-  result = t.storage->bytes;
+  result = t.storage->block.bytes;
   sum(&t);
   /* What needs no conversion is the end of the file as it lies there. */
   const char *text = memmem(m.data, m.n, "<f8", 3);
   if (t.dtype == GB_F64 && text != NULL && memmem(m.data, m.n, "True", 4) == NULL)
-    assert_memory_equal(t.storage->data, m.data + m.n - t.storage->bytes, t.storage->bytes);
+    assert_memory_equal(t.storage->block.data, m.data + m.n - t.storage->block.bytes, t.storage->block.bytes);
   if (draw(&m, 16) == 0) {
     assert_int_equal(gb_npy_write(scratch_path(), &t, &err), GB_OK);
     assert_int_equal(gb_npy_read(&ledger, scratch_path(), "", &back, &err), GB_OK);
     assert_true(same_tensor(&t, &back));
-    result += back.storage->bytes;
+    result += back.storage->block.bytes;
     gb_tensor_clear(&back);
   }
   gb_tensor_clear(&t);
@@ -174,8 +175,8 @@ static size_t frame_bytes (const gb_frame *f) {
   size_t n = 0;
   for (size_t k = 0; k < f->ncols; k++) {
     const gb_column *c = &f->column[k];
-    n += c->kind == GB_COLUMN_VALUES ? c->value.storage->bytes
-         : c->kind == GB_COLUMN_TEXT ? c->text.storage->bytes
+    n += c->kind == GB_COLUMN_VALUES ? c->value.storage->block.bytes
+         : c->kind == GB_COLUMN_TEXT ? c->text.storage->block.bytes
                                      : 0;
   }
   return n;
@@ -209,14 +210,14 @@ static void use_frame (const gb_frame *f, bool again) {
     const gb_column *c = &f->column[k];
     named |= *c->name != '\0';
     if (c->kind == GB_COLUMN_VALUES) sum(&c->value);
-    const char *s = c->kind == GB_COLUMN_TEXT ? c->text.storage->data : NULL;
+    const char *s = c->kind == GB_COLUMN_TEXT ? c->text.storage->block.data : NULL;
     for (size_t i = 0; s != NULL && i < f->nrows; i++) s += strlen(s) + 1;
-    if (s != NULL) assert_ptr_equal(s, (char *)c->text.storage->data + c->text.storage->bytes);
+    if (s != NULL) assert_ptr_equal(s, (char *)c->text.storage->block.data + c->text.storage->block.bytes);
     good = good && c->kind != GB_COLUMN_MIXED;
     if (good)
       column[k] = (gb_csv_column){.name = c->name,
                                   .value = c->kind == GB_COLUMN_VALUES ? &c->value : NULL,
-                                  .text = c->kind == GB_COLUMN_TEXT ? c->text.storage->data : NULL};
+                                  .text = c->kind == GB_COLUMN_TEXT ? c->text.storage->block.data : NULL};
   }
   if (!good || !named || !again || draw(&m, 16) != 0) return;
   gb_frame back;
@@ -318,7 +319,7 @@ static void hostile_packed_tables (void **state) {
   static const char *const words[] = {"\x1F\x8B", "\x1F\x8B\x08", "\x08",  "\x04",
                                       "\x10",     "\x02",         "1,2\n", NULL};
   gb_ledger own;
-  gb_ledger_init(&own, LIMIT);
+  gb_ledger_init(&own, host_memory(), LIMIT);
   begin_mutants(&m, first_seed + 2, words);
   for (size_t i = 0; i < PACKED; i++) {
     static char text[4096];
@@ -366,7 +367,7 @@ static gb_status try_tensors (void) {
   GB_TRY(gb_safetensors_read(&ledger, path[0], "", &s, &err));
   for (size_t i = 0; i < s.ntensors; i++) {
     sum(&s.tensor[i].value);
-    result += s.tensor[i].value.storage->bytes;
+    result += s.tensor[i].value.storage->block.bytes;
   }
   if (draw(&m, 16) == 0) {
     assert_int_equal(gb_safetensors_write(scratch_path(), &s, &err), GB_OK);

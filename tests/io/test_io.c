@@ -17,6 +17,7 @@
 
 #include "io/csv.h"
 #include "io/npy.h"
+#include "support/host_memory.h"
 
 static char path[64];
 static gb_ledger ledger;
@@ -24,7 +25,7 @@ static gb_error err;
 
 static int set_up (void **state) {
   (void)state;
-  gb_ledger_init(&ledger, (size_t)64 << 20);
+  gb_ledger_init(&ledger, host_memory(), (size_t)64 << 20);
   snprintf(path, sizeof path, "%s/gibbous-io-%d", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp",
            (int)getpid());
   return 0;
@@ -71,7 +72,7 @@ static double number (const gb_frame *f, size_t row, size_t k) {
 }
 
 static const char *text_at (const gb_frame *f, size_t row, size_t k) {
-  const char *s = f->column[k].text.storage->data;
+  const char *s = f->column[k].text.storage->block.data;
   while (row-- > 0) s += strlen(s) + 1;
   return s;
 }
@@ -152,7 +153,7 @@ static void integers_that_no_double_holds_stay_integers (void **state) {
   gb_frame f;
   expect_read("id,v\n9007199254740993,1\n-9223372036854775808,2\n0,3\n", (gb_csv_options){0}, &f);
   assert_int_equal(f.column[0].value.dtype, GB_I64);
-  const int64_t *id = f.column[0].value.storage->data;
+  const int64_t *id = f.column[0].value.storage->block.data;
   assert_true(id[0] == 9007199254740993 && id[1] == INT64_MIN && id[2] == 0);
   assert_int_equal(f.column[1].value.dtype, GB_F64);
   assert_string_equal(f.notes, "");
@@ -257,7 +258,7 @@ static void numbers_are_read_to_the_last_bit (void **state) {
   gb_frame f;
   expect_read(text, (gb_csv_options){0}, &f);
   assert_int_equal(f.nrows, N);
-  assert_memory_equal(f.column[0].value.storage->data, want, sizeof want);
+  assert_memory_equal(f.column[0].value.storage->block.data, want, sizeof want);
   gb_frame_clear(&f);
 }
 
@@ -329,9 +330,9 @@ static void numbers_written_read_back_the_same (void **state) {
                    GB_OK);
   assert_int_equal(gb_tensor_new(&ledger, GB_BOOL, &(gb_shape){1, {3}}, GB_MEM_TENSOR, "", "", &truth, &err),
                    GB_OK);
-  memcpy(m.storage->data, v, sizeof v);
-  memcpy(i64.storage->data, w, sizeof w);
-  memcpy(truth.storage->data, b, sizeof b);
+  memcpy(m.storage->block.data, v, sizeof v);
+  memcpy(i64.storage->block.data, w, sizeof w);
+  memcpy(truth.storage->block.data, b, sizeof b);
   const char words[] = "plain\0with, \"all\"\nof it \0#";
   const gb_csv_column columns[] = {{.name = "p", .value = &m},
                                    {.name = "q,r", .value = &m, .index = 1},
@@ -342,8 +343,8 @@ static void numbers_written_read_back_the_same (void **state) {
   gb_frame f;
   assert_int_equal(gb_csv_read(&ledger, path, "", &(gb_csv_options){0}, &f, &err), GB_OK);
   for (size_t i = 0; i < 6; i++) assert_true(number(&f, i / 2, i % 2) == v[i]);
-  assert_memory_equal(f.column[2].value.storage->data, w, sizeof w);
-  assert_memory_equal(f.column[3].value.storage->data, b, sizeof b);
+  assert_memory_equal(f.column[2].value.storage->block.data, w, sizeof w);
+  assert_memory_equal(f.column[3].value.storage->block.data, b, sizeof b);
   assert_string_equal(f.column[1].name, "q,r");
   assert_string_equal(text_at(&f, 1, 4), "with, \"all\"\nof it ");
   assert_string_equal(text_at(&f, 2, 4), "#");
@@ -460,12 +461,12 @@ static void arrays_written_read_back_the_same (void **state) {
     gb_tensor a, b;
     assert_int_equal(gb_tensor_new(&ledger, t, &s, GB_MEM_TENSOR, "", "", &a, &err), GB_OK);
     for (size_t i = 0; i < 15; i++)
-      gb_element_set(a.storage->data, i, t, t == GB_BOOL ? (double)(i % 2) : (double)i - 7);
+      gb_element_set(a.storage->block.data, i, t, t == GB_BOOL ? (double)(i % 2) : (double)i - 7);
     assert_int_equal(gb_npy_write(path, &a, &err), GB_OK);
     assert_int_equal(gb_npy_read(&ledger, path, "", &b, &err), GB_OK);
     assert_int_equal(b.dtype, t);
     assert_true(gb_shape_equal(&a.shape, &b.shape));
-    assert_memory_equal(a.storage->data, b.storage->data, a.storage->bytes);
+    assert_memory_equal(a.storage->block.data, b.storage->block.data, a.storage->block.bytes);
     gb_tensor_clear(&a);
     gb_tensor_clear(&b);
   }
@@ -506,7 +507,7 @@ static void headings_that_numpy_writes_are_read (void **state) {
       if (read_npy(version, rows[i].text, &v, 8, &t) != GB_OK) fail_msg("%s: %s", rows[i].text, err.text);
       const gb_shape want = gb_shape_of(rows[i].ndim, rows[i].dim);
       assert_true(gb_shape_equal(&t.shape, &want));
-      assert_true(*(double *)t.storage->data == v);
+      assert_true(*(double *)t.storage->block.data == v);
       gb_tensor_clear(&t);
     }
 }
@@ -519,7 +520,7 @@ static void fortran_order_is_transposed (void **state) {
       read_npy(1, "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }\n", v, sizeof v, &t), GB_OK);
   assert_int_equal(t.dtype, GB_I64);
   const int64_t want[] = {1, 3, 5, 2, 4, 6};
-  assert_memory_equal(t.storage->data, want, sizeof want);
+  assert_memory_equal(t.storage->block.data, want, sizeof want);
   gb_tensor_clear(&t);
 }
 
@@ -553,14 +554,14 @@ static void arrays_are_read_in_slices (void **state) {
       gb_tensor t;
       ledger.peak = 0;
       assert_int_equal(gb_npy_read(&ledger, path, "", &t, &err), GB_OK);
-      assert_in_range(ledger.peak, t.storage->bytes, t.storage->bytes + GB_NPY_SLICE);
+      assert_in_range(ledger.peak, t.storage->block.bytes, t.storage->block.bytes + GB_NPY_SLICE);
       for (size_t e = 0; e < n; e++) {
         const unsigned char *from = data + before + (fortran ? e % cols * rows + e / cols : e) * w;
         int64_t whole = 0;
         memcpy(&whole, from, w);
         if (types[i].is_signed && w < 8 && (from[w - 1] & 0x80) != 0) whole -= (int64_t)1 << (8 * w);
-        if (t.dtype == GB_I64) assert_true(((int64_t *)t.storage->data)[e] == whole);
-        else assert_true(memcmp((char *)t.storage->data + e * w, from, w) == 0);
+        if (t.dtype == GB_I64) assert_true(((int64_t *)t.storage->block.data)[e] == whole);
+        else assert_true(memcmp((char *)t.storage->block.data + e * w, from, w) == 0);
       }
       gb_tensor_clear(&t);
     }

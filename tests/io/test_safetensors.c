@@ -20,6 +20,7 @@
 #include "base/outfile.h"
 #include "io/safetensors.h"
 #include "support/faults.h"
+#include "support/host_memory.h"
 
 /* Fixture */
 
@@ -29,7 +30,7 @@ static gb_error err;
 
 static int set_up (void **state) {
   (void)state;
-  gb_ledger_init(&ledger, (size_t)64 << 20);
+  gb_ledger_init(&ledger, host_memory(), (size_t)64 << 20);
   snprintf(folder, sizeof folder, "%s/gibbous-safetensors-XXXXXX",
            access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
   if (mkdtemp(folder) == NULL) return -1;
@@ -72,7 +73,7 @@ static gb_tensor numbers (gb_dtype t, int ndim, const size_t *dim) {
   assert_int_equal(gb_tensor_new(&ledger, t, &s, GB_MEM_TENSOR, "", "", &out, &err), GB_OK);
   const size_t n = gb_shape_numel(&s);
   for (size_t i = 0; i < n; i++)
-    gb_element_set(out.storage->data, i, t, t == GB_BOOL ? (double)(i % 2) : (double)i * 1.5 - 3);
+    gb_element_set(out.storage->block.data, i, t, t == GB_BOOL ? (double)(i % 2) : (double)i * 1.5 - 3);
   return out;
 }
 
@@ -196,7 +197,7 @@ static void other_integers_become_i64 (void **state) {
     write_bytes(file, 8 + n + bytes);
     gb_tensor_set s;
     assert_int_equal(gb_safetensors_read(&ledger, path, "", &s, &err), GB_OK);
-    const int64_t *v = s.tensor[0].value.storage->data;
+    const int64_t *v = s.tensor[0].value.storage->block.data;
     assert_int_equal(v[0], 1);
     assert_int_equal(v[1], 7);
     assert_int_equal(v[2], rows[i].want);
@@ -294,8 +295,8 @@ static void use (const gb_tensor_set *s) {
   for (size_t i = 0; i < s->ntensors; i++) {
     const gb_tensor *t = &s->tensor[i].value;
     const size_t n = gb_shape_numel(&t->shape);
-    assert_int_equal(t->storage->bytes, n * gb_dtype_size(t->dtype));
-    for (size_t e = 0; e < n; e++) sum = sum + gb_element_get(t->storage->data, e, t->dtype);
+    assert_int_equal(t->storage->block.bytes, n * gb_dtype_size(t->dtype));
+    for (size_t e = 0; e < n; e++) sum = sum + gb_element_get(t->storage->block.data, e, t->dtype);
   }
   assert_int_equal(gb_safetensors_write(path, s, &err), GB_OK);
 }

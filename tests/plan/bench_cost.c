@@ -129,7 +129,7 @@ static void algebra (void) {
   for (int i = 0; i < 3; i++) CASE("cholesky %zu %s", orders[i], type_name()) {
       gb_node *a = data(orders[i], orders[i]);
       for (size_t j = 0; j < orders[i]; j++)
-        gb_element_set(a->out[0].tensor.storage->data, j * (orders[i] + 1), inputs.dtype,
+        gb_element_set(a->out[0].tensor.storage->block.data, j * (orders[i] + 1), inputs.dtype,
                        2.0 * (double)orders[i]);
       compare(what, BUILD(gb_cholesky, a, 0.0), a);
     }
@@ -137,7 +137,7 @@ static void algebra (void) {
     CASE("triangular solve 2000, %zu columns %s", r, type_name()) {
       gb_node *a = data(2000, 2000), *b = data(2000, r);
       for (size_t j = 0; j < 2000; j++)
-        gb_element_set(a->out[0].tensor.storage->data, j * 2001, inputs.dtype, 4000);
+        gb_element_set(a->out[0].tensor.storage->block.data, j * 2001, inputs.dtype, 4000);
       compare(what, BUILD(gb_triangular_solve, a, b, false, false), b);
     }
   CASE("lu solve 1000, 1 column %s", type_name()) {

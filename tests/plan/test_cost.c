@@ -15,6 +15,7 @@
 
 #include "plan/price/cost.h"
 #include "plan/price/probe.h"
+#include "support/host_memory.h"
 
 #define OK(call) assert_int_equal((call), GB_OK)
 #define CLOSE(got, want)                                                                                     \
@@ -229,7 +230,7 @@ static int begin (void **unused) {
   setenv("GIBBOUS_WISDOM", file, 1);
   unsetenv("GIBBOUS_RATES");
   device = (gb_device){.ops = &stub_ops};
-  gb_ledger_init(&device.ledger, (size_t)1 << 30);
+  gb_ledger_init(&device.ledger, host_memory(), (size_t)1 << 30);
   measured = 0;
   return gb_pool_new(1, &device.pool, &err) == GB_OK ? 0 : -1;
 }

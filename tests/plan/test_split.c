@@ -244,12 +244,12 @@ typedef struct result {
 static void keep_result (result *r, const gb_node *n) {
   gb_tensor copy = n->out[0].tensor;
   const size_t bytes = gb_shape_bytes(gb_node_shape(n), gb_node_dtype(n));
-  gb_storage st = {.refs = 1, .data = malloc(bytes + 1), .bytes = bytes};
+  gb_storage st = {.refs = 1, .block = {.data = malloc(bytes + 1), .bytes = bytes}};
   copy.storage = &st; /* leaves may be views */
   copy.offset = 0;
   gb_strides_of(&copy.shape, copy.stride);
   gb_tensor_copy(&copy, &n->out[0].tensor);
-  r->at[r->n] = st.data;
+  r->at[r->n] = st.block.data;
   r->t[r->n] = gb_node_dtype(n);
   r->bytes[r->n++] = bytes;
 }

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "graph/grad/grad.h"
+#include "support/host_memory.h"
 
 #define FIXTURE_MAX 262144
 
@@ -30,7 +31,7 @@ static fixture fx;
 
 static inline void fixture_begin (void) {
   memset(&fx, 0, sizeof fx);
-  gb_ledger_init(&fx.device.ledger, (size_t)1 << 30);
+  gb_ledger_init(&fx.device.ledger, host_memory(), (size_t)1 << 30);
   fx.held = malloc(FIXTURE_MAX * sizeof *fx.held);
   assert_int_equal(gb_graph_new(&fx.device, &fx.g, &fx.err), GB_OK);
 }
@@ -86,7 +87,7 @@ static inline gb_node *leaf_of (gb_dtype t, unsigned flags, int ndim, const size
   if (st != GB_OK) fail_msg("%s", fx.err.text);
   for (size_t i = 0; i < gb_shape_numel(&s); i++) {
     state = state * 1664525u + 1013904223u;
-    gb_element_set(v.storage->data, i, t,
+    gb_element_set(v.storage->block.data, i, t,
                    data ? data[i] : lo + (hi - lo) * ((double)(state >> 8) + 0.5) / 16777216.0);
   }
   gb_node *n = NULL;

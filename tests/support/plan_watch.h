@@ -39,13 +39,13 @@ typedef struct bits {
 
 static inline void bits_take (bits *b, const gb_tensor *t) {
   const size_t bytes = gb_shape_bytes(&t->shape, t->dtype);
-  gb_storage st = {.refs = 1, .data = malloc(bytes + 64), .bytes = bytes};
+  gb_storage st = {.refs = 1, .block = {.data = malloc(bytes + 64), .bytes = bytes}};
   gb_tensor flat = *t;
   flat.storage = &st;
   flat.offset = 0;
   gb_strides_of(&flat.shape, flat.stride);
   gb_tensor_copy(&flat, t);
-  b->at[b->n] = st.data;
+  b->at[b->n] = st.block.data;
   b->bytes[b->n++] = bytes;
 }
 
@@ -281,10 +281,10 @@ static inline void check_closed (const asked *q, const bits *want) {
 
 /* Another storage with the same contents and layout. */
 static inline gb_tensor copy_of (const gb_tensor *t) {
-  const gb_shape flat = gb_shape_of(1, (size_t[]){t->storage->bytes});
+  const gb_shape flat = gb_shape_of(1, (size_t[]){t->storage->block.bytes});
   gb_tensor bytes, copy = *t;
   OK(gb_tensor_new(&fx.g->device->ledger, GB_BOOL, &flat, GB_MEM_TENSOR, "", "", &bytes, &fx.err));
-  memcpy(bytes.storage->data, t->storage->data, t->storage->bytes);
+  memcpy(bytes.storage->block.data, t->storage->block.data, t->storage->block.bytes);
   copy.storage = bytes.storage;
   return copy;
 }

@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/pool.h"
 #include "base/rng.h"
+#include "support/host_memory.h"
 #include "tensor/tensor.h"
 
 #define SHAPE(...)                                                                                           \
@@ -178,9 +179,9 @@ static gb_tensor tensor (gb_ledger *l, gb_dtype t, gb_shape s) {
 static void strided_copies_convert_in_index_order (void **state) {
   (void)state;
   gb_ledger l;
-  gb_ledger_init(&l, 1 << 20);
+  gb_ledger_init(&l, host_memory(), 1 << 20);
   gb_tensor a = tensor(&l, GB_F64, SHAPE(3, 4)), b = tensor(&l, GB_F32, SHAPE(4, 3));
-  for (size_t i = 0; i < 12; i++) gb_element_set(a.storage->data, i, GB_F64, (double)i);
+  for (size_t i = 0; i < 12; i++) gb_element_set(a.storage->block.data, i, GB_F64, (double)i);
   gb_tensor view = a; /* transposed, columns flipped */
   view.shape = b.shape;
   view.stride[0] = -1;
@@ -199,7 +200,7 @@ static void strided_copies_convert_in_index_order (void **state) {
 static void storage_lives_as_long_as_its_last_count (void **state) {
   (void)state;
   gb_ledger l;
-  gb_ledger_init(&l, 1 << 20);
+  gb_ledger_init(&l, host_memory(), 1 << 20);
   gb_tensor a = tensor(&l, GB_F64, SHAPE(8)), b = gb_tensor_ref(&a);
   gb_tensor_clear(&a);
   assert_int_equal(l.used, 64);
@@ -212,22 +213,22 @@ static void the_ledger_keeps_its_limit_and_its_account (void **state) {
   (void)state;
   gb_ledger l;
   gb_error err;
-  void *p, *q, *r;
-  gb_ledger_init(&l, 1000);
+  gb_block p, q, r;
+  gb_ledger_init(&l, host_memory(), 1000);
   assert_int_equal(gb_ledger_alloc(&l, GB_MEM_TENSOR, 600, "a.lua:1", "x", &p, &err), GB_OK);
-  assert_int_equal((uintptr_t)p % 64, 0);
+  assert_int_equal((uintptr_t)p.data % 64, 0);
   assert_int_equal(gb_ledger_alloc(&l, GB_MEM_CACHE, 401, "", "", &q, &err), GB_ENOMEM);
   assert_string_equal(err.text, "401 B needed for a cache, 600 B in use, limit 1000 B");
   assert_int_equal(err.need, 401);
   assert_int_equal(err.have, 400);
   assert_int_equal(gb_ledger_alloc(&l, GB_MEM_CACHE, 400, "", "", &q, &err), GB_OK);
   assert_int_equal(gb_ledger_alloc(&l, GB_MEM_CACHE, 0, "", "", &r, &err), GB_OK);
-  assert_string_equal(gb_ledger_block(p)->where, "a.lua:1");
-  gb_ledger_retag(&l, q, GB_MEM_TENSOR);
+  assert_string_equal(p.where, "a.lua:1");
+  gb_ledger_retag(&l, &q, GB_MEM_TENSOR);
   assert_int_equal(l.by_purpose[GB_MEM_TENSOR], 1000);
-  gb_ledger_free(&l, q);
-  gb_ledger_free(&l, p);
-  gb_ledger_free(&l, r);
+  gb_ledger_free(&l, &q);
+  gb_ledger_free(&l, &p);
+  gb_ledger_free(&l, &r);
   assert_int_equal(l.used, 0);
   assert_int_equal(l.peak, 1000);
   assert_int_equal(gb_ledger_alloc(&l, GB_MEM_ARENA, SIZE_MAX, "", "", &p, &err), GB_ENOMEM);
@@ -236,10 +237,10 @@ static void the_ledger_keeps_its_limit_and_its_account (void **state) {
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
 #define MIB ((size_t)1 << 20)
 
-static bool filled (gb_ledger *l, size_t bytes, void **at) {
+static bool filled (gb_ledger *l, size_t bytes, gb_block *at) {
   gb_error err;
   if (gb_ledger_alloc(l, GB_MEM_TENSOR, bytes, "", "", at, &err) != GB_OK) return false;
-  memset(*at, 1, bytes);
+  memset(at->data, 1, bytes);
   return true;
 }
 
@@ -248,18 +249,18 @@ static void a_loop_finds_its_memory_again (void **state) {
   (void)state;
   enum { ROUNDS = 60 };
   gb_ledger l;
-  void *large, *small[ROUNDS];
-  gb_ledger_init(&l, SIZE_MAX);
+  gb_block large, small[ROUNDS];
+  gb_ledger_init(&l, host_memory(), SIZE_MAX);
   assert_true(filled(&l, 30 * MIB, &large));
-  gb_ledger_free(&l, large);
+  gb_ledger_free(&l, &large);
   gb_ledger_release(&l);
   const size_t before = gb_process_memory_read().now;
   for (int i = 0; i < ROUNDS; i++) {
     assert_true(filled(&l, 14 * MIB, &large) && filled(&l, 192, &small[i]));
-    gb_ledger_free(&l, large);
+    gb_ledger_free(&l, &large);
   }
   assert_true(gb_process_memory_read().now < before + 40 * MIB);
-  for (int i = 0; i < ROUNDS; i++) gb_ledger_free(&l, small[i]);
+  for (int i = 0; i < ROUNDS; i++) gb_ledger_free(&l, &small[i]);
   gb_ledger_release(&l);
 }
 
@@ -269,46 +270,47 @@ static void a_loop_finds_its_memory_again (void **state) {
 static void large_blocks_are_kept_within_the_limit (void **state) {
   (void)state;
   gb_ledger l;
-  void *a, *b, *small;
-  gb_ledger_init(&l, 100 * MIB);
+  gb_block a, b, small;
+  gb_ledger_init(&l, host_memory(), 100 * MIB);
   assert_true(filled(&l, MIB, &a));
-  gb_ledger_free(&l, a);
-  assert_true(l.kept_bytes >= MIB);
+  gb_ledger_free(&l, &a);
+  assert_true(l.memory->kept_bytes >= MIB);
   gb_ledger_release(&l);
   const size_t before = gb_process_memory_read().now;
   assert_true(filled(&l, 40 * MIB, &a));
-  assert_int_equal((uintptr_t)a % 64, 0);
-  memset(a, 7, 40 * MIB);
-  gb_ledger_free(&l, a);
+  const char *first = a.data;
+  assert_int_equal((uintptr_t)first % 64, 0);
+  memset(a.data, 7, 40 * MIB);
+  gb_ledger_free(&l, &a);
   assert_int_equal(l.used, 0);
   assert_int_equal(gb_ledger_alloc(&l, GB_MEM_TENSOR, 40 * MIB, "", "", &b, NULL), GB_OK);
-  assert_ptr_equal(a, b);
-  assert_int_equal(((char *)b)[40 * MIB - 1], 7);
-  gb_ledger_free(&l, b);
+  assert_ptr_equal(first, b.data);
+  assert_int_equal(((char *)b.data)[40 * MIB - 1], 7);
+  gb_ledger_free(&l, &b);
   assert_true(filled(&l, 10 * MIB, &small));
-  assert_ptr_equal(a, small);
+  assert_ptr_equal(first, small.data);
   assert_true(filled(&l, 20 * MIB, &b));
-  assert_true((char *)b > (char *)a && (char *)b < (char *)a + 40 * MIB);
-  gb_ledger_free(&l, small);
-  gb_ledger_free(&l, b);
+  assert_true((char *)b.data > first && (char *)b.data < first + 40 * MIB);
+  gb_ledger_free(&l, &small);
+  gb_ledger_free(&l, &b);
   assert_true(filled(&l, 40 * MIB, &b));
-  assert_ptr_equal(a, b);
+  assert_ptr_equal(first, b.data);
   assert_true(gb_process_memory_read().now < before + 44 * MIB);
-  gb_ledger_free(&l, b);
+  gb_ledger_free(&l, &b);
   assert_true(filled(&l, 70 * MIB, &b)); /* and 40 kept are more than 100 */
   assert_true(gb_process_memory_read().now < before + 74 * MIB);
-  gb_ledger_free(&l, b);
+  gb_ledger_free(&l, &b);
   gb_ledger_release(&l);
   assert_true(gb_process_memory_read().now < before + 4 * MIB);
-  gb_ledger_init(&l, SIZE_MAX);
+  gb_ledger_init(&l, host_memory(), SIZE_MAX);
   for (int i = 0; i < 40; i++) {
-    void *all[3];
+    gb_block all[3];
     for (int k = 0; k < 3; k++) assert_true(filled(&l, (size_t)(5 + (i * 7 + k * 3) % 40) * MIB, &all[k]));
-    for (int k = 0; k < 3; k++) gb_ledger_free(&l, all[k]);
-    assert_true(l.nkept <= GB_KEPT && l.kept_bytes <= 256 * MIB);
+    for (int k = 0; k < 3; k++) gb_ledger_free(&l, &all[k]);
+    assert_true(l.memory->nkept <= GB_KEPT && l.memory->kept_bytes <= 256 * MIB);
   }
   gb_ledger_release(&l);
-  assert_int_equal(l.kept_bytes, 0);
+  assert_int_equal(l.memory->kept_bytes, 0);
 }
 
 /* Blocks of a few MiB that are freed between others leave holes, whose pages the allocator would keep. */
@@ -316,47 +318,46 @@ static void what_was_freed_is_no_more_than_the_limit_leaves (void **state) {
   (void)state;
   enum { BLOCKS = 100, EACH = 2 };
   gb_ledger l;
-  void *block[BLOCKS], *large;
-  gb_ledger_init(&l, 240 * MIB);
+  gb_block block[BLOCKS], large;
+  gb_ledger_init(&l, host_memory(), 240 * MIB);
   assert_true(filled(&l, 30 * MIB, &large));
-  gb_ledger_free(&l, large);
+  gb_ledger_free(&l, &large);
   gb_ledger_release(&l);
   const size_t before = gb_process_memory_read().now;
   for (int i = 0; i < BLOCKS; i++) assert_true(filled(&l, EACH * MIB, &block[i]));
-  for (int i = 0; i < BLOCKS; i += 2) gb_ledger_free(&l, block[i]);
+  for (int i = 0; i < BLOCKS; i += 2) gb_ledger_free(&l, &block[i]);
   assert_true(filled(&l, 130 * MIB, &large)); /* 100 + 130 of 240; with the holes, 330 */
   const size_t now = gb_process_memory_read().now;
   assert_true(now - before <= l.limit);
   assert_true(now - before >= l.used - 8 * MIB);
-  for (int i = 1; i < BLOCKS; i += 2) gb_ledger_free(&l, block[i]);
-  gb_ledger_free(&l, large);
+  for (int i = 1; i < BLOCKS; i += 2) gb_ledger_free(&l, &block[i]);
+  gb_ledger_free(&l, &large);
   gb_ledger_release(&l);
 }
 #endif
 
-static void *to_reclaim;
+static gb_block to_reclaim;
 
 static void reclaim (void *ud, size_t bytes) {
   (void)bytes;
-  gb_ledger_free(ud, to_reclaim);
-  to_reclaim = NULL;
+  gb_ledger_free(ud, &to_reclaim);
 }
 
 static void a_full_ledger_reclaims_once_and_tries_again (void **state) {
   (void)state;
   gb_ledger l;
-  void *p;
-  gb_ledger_init(&l, 100);
+  gb_block p;
+  gb_ledger_init(&l, host_memory(), 100);
   l.reclaim = reclaim;
   l.reclaim_ud = &l;
   assert_int_equal(gb_ledger_alloc(&l, GB_MEM_CACHE, 80, "", "", &to_reclaim, NULL), GB_OK);
   assert_int_equal(gb_ledger_alloc(&l, GB_MEM_TENSOR, 90, "", "", &p, NULL), GB_OK);
-  assert_null(to_reclaim);
+  assert_null(to_reclaim.data);
   l.fail_after = (long)l.allocations;
   l.reclaim = NULL;
-  void *q;
+  gb_block q;
   assert_int_equal(gb_ledger_alloc(&l, GB_MEM_TENSOR, 1, "", "", &q, NULL), GB_ENOMEM);
-  gb_ledger_free(&l, p);
+  gb_ledger_free(&l, &p);
 }
 
 static void bytes_print_in_the_nearest_unit (void **state) {

@@ -187,7 +187,7 @@ static void drop_candidate (candidate *c) {
 size_t gb_plan_pinned (const gb_plan *p) {
   const gb_ledger *l = &p->graph->device->ledger;
   /* from an earlier run: it serves this one too */
-  const size_t own = p->arena != NULL && gb_ledger_owns(l, p->arena) ? p->arena_bytes : 0;
+  const size_t own = p->arena.data != NULL && gb_ledger_owns(l, &p->arena) ? p->arena.bytes : 0;
   return l->used - l->by_purpose[GB_MEM_CACHE] - own;
 }
 

@@ -22,7 +22,7 @@ typedef struct gb_partition_part {
   gb_remote remote;     /* of others than the first */
   const void **read;    /* [buffers] addresses on it */
   void **write;
-  void *arena; /* during a run */
+  gb_block arena; /* during a run */
   bool runs;
   size_t start, peak; /* of its ledger before the run */
   size_t measured;    /* by its ledger, of the last run */

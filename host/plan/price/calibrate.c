@@ -412,16 +412,16 @@ static void touch_pages (void *ud, int thread) {
 }
 
 static double fresh_once (bench *b, gb_pool *pool) {
-  void *at = NULL;
+  gb_block at = {0};
   if (b->rc == GB_OK)
     b->rc = gb_ledger_alloc(&b->dev->ledger, GB_MEM_WORKSPACE, FRESH_BYTES, "", "calibration", &at, b->err);
   if (b->rc != GB_OK) return 1;
-  touch t = {at, gb_pool_threads(pool)};
+  touch t = {at.data, gb_pool_threads(pool)};
   double (*const now)(void) = t.threads > 1 ? gb_clock : gb_clock_thread;
   const double start = now();
   gb_pool_run(pool, touch_pages, &t);
   const double seconds = fmax(now() - start, 1e-9);
-  gb_ledger_free(&b->dev->ledger, at);
+  gb_ledger_free(&b->dev->ledger, &at);
   gb_ledger_release(&b->dev->ledger);
   return seconds;
 }
@@ -571,13 +571,13 @@ static void measure (bench *b) {
 }
 
 gb_status gb_device_profile_measure (gb_device *dev, gb_device_profile *out, gb_error *err) {
-  void *memory;
+  gb_block memory;
   bench b = {.dev = dev, .one = *dev, .r = out, .err = err};
   memset(out, 0, sizeof *out);
   GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, STREAM_BYTES + 4 * PART_BYTES, "", "calibration",
                          &memory, err));
   b.rc = gb_pool_new(1, &b.one.pool, err);
-  b.stream = memory;
+  b.stream = memory.data;
   b.data = b.stream + STREAM_BYTES;
   b.matrix = b.data + PART_BYTES;
   b.out = b.matrix + PART_BYTES;
@@ -586,6 +586,6 @@ gb_status gb_device_profile_measure (gb_device *dev, gb_device_profile *out, gb_
     measure(&b);
     gb_pool_free(b.one.pool);
   }
-  gb_ledger_free(&dev->ledger, memory);
+  gb_ledger_free(&dev->ledger, &memory);
   return b.rc;
 }

@@ -92,8 +92,7 @@ gb_status gb_plan_run_with (gb_plan *p, size_t n, gb_node *const *leaf, const gb
 
 /* A value that stays as long as its node: no cache. */
 static bool is_pinned (const gb_plan *p, int b) {
-  return gb_plan_has_value(p, b) &&
-         gb_ledger_block(gb_plan_value(p, b)->tensor.storage->data)->purpose != GB_MEM_CACHE;
+  return gb_plan_has_value(p, b) && gb_plan_value(p, b)->tensor.storage->block.purpose != GB_MEM_CACHE;
 }
 
 /* The placement of runs whose memory is all the caller's. */

@@ -97,8 +97,8 @@ static gb_ledger *ledger_of (gb_graph *g) { return &g->device->ledger; }
 
 bool gb_cache_holds (const gb_value *v) {
   const gb_storage *st = v->tensor.storage;
-  return st != NULL && st->refs == 1 && gb_ledger_block(st->data)->purpose == GB_MEM_CACHE &&
-         gb_ledger_owns(st->ledger, st->data);
+  return st != NULL && st->refs == 1 && st->block.purpose == GB_MEM_CACHE &&
+         gb_ledger_owns(st->ledger, &st->block);
 }
 
 static gb_cached *find (gb_graph *g, const gb_node *n, int output) {
@@ -148,7 +148,7 @@ void gb_cache_forget (gb_graph *g, gb_node *n, int output) {
 void gb_cache_pin (gb_graph *g, gb_node *n, int output) {
   gb_cached *e = find(g, n, output);
   if (e == NULL) return;
-  gb_ledger_retag(ledger_of(g), n->out[output].tensor.storage->data, GB_MEM_TENSOR);
+  gb_ledger_retag(ledger_of(g), &n->out[output].tensor.storage->block, GB_MEM_TENSOR);
   forget(g->plans, e);
 }
 

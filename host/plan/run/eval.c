@@ -171,7 +171,7 @@ static gb_status find_pieces (gb_graph *g, size_t n, gb_node *const *nodes, piec
 static gb_status end_history (gb_graph *g, gb_node *n, hidden *h, gb_error *err) {
   gb_node_drop_inputs(n);
   if (n->nin == 0) return GB_OK;
-  gb_ledger_retag(&g->device->ledger, n->out[0].tensor.storage->data, GB_MEM_CACHE);
+  gb_ledger_retag(&g->device->ledger, &n->out[0].tensor.storage->block, GB_MEM_CACHE);
   gb_cache_add(g, n, 0);
   return gb_node_has_value(n) ? hide(h, n, err)
                               : gb_fail(err, GB_ENOMEM, "no memory to evaluate an expression");

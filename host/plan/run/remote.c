@@ -22,7 +22,7 @@ static gb_status no_room (const gb_partition_part *s, gb_error *err) {
 static void bind_addresses (gb_partition_part *s, const gb_lowered *low) {
   const gb_placement *pl = s->remote.place;
   for (int b = 0; b < low->nbufs; b++)
-    if (pl->write[b] == GB_HOME_ARENA) s->read[b] = s->write[b] = (char *)s->arena + pl->life[b].offset;
+    if (pl->write[b] == GB_HOME_ARENA) s->read[b] = s->write[b] = (char *)s->arena.data + pl->life[b].offset;
   for (int i = 0; i < s->remote.ncopies; i++) {
     const gb_copy *c = &s->remote.copy[i];
     if (c->kind == GB_COPY_WHOLE)
@@ -51,8 +51,7 @@ void gb_partition_end (gb_plan *p) {
     gb_partition_part *s = &p->partition->share[i];
     gb_ledger *l = &s->device->ledger;
     if (!s->runs) continue;
-    gb_ledger_free(l, s->arena);
-    s->arena = NULL;
+    gb_ledger_free(l, &s->arena);
     s->measured = l->peak - s->start;
     if (l->peak < s->peak) l->peak = s->peak;
     s->runs = false;
@@ -75,7 +74,7 @@ typedef struct crossing {
 
 static void copy_total (const crossing *x, int s) {
   const gb_placement *pl = x->s->remote.place;
-  memcpy((char *)x->s->arena + pl->state[s].offset, x->from_arena + x->from->state[s].offset,
+  memcpy((char *)x->s->arena.data + pl->state[s].offset, x->from_arena + x->from->state[s].offset,
          pl->state[s].bytes);
 }
 
@@ -123,7 +122,7 @@ static gb_status run_windows (const crossing *x, gb_error *err) {
     const gb_window at = gb_window_at(pl, lo);
     for (int t = pl->loop_first; t <= pl->loop_last; t++) {
       copy_window(x, GB_COPY_WINDOW, t, &at);
-      GB_TRY(gb_plan_run_place(x->p, t, &at, x->s->arena, err));
+      GB_TRY(gb_plan_run_place(x->p, t, &at, x->s->arena.data, err));
       copy_window(x, GB_COPY_BACK, t, &at);
     }
     x->p->stats.windows++;
@@ -159,7 +158,7 @@ static gb_status run_part (crossing *x, gb_error *err) {
   enter(x);
   if (watched) {
     gb_memcheck_exchange(&home);
-    p->watched = gb_memcheck_begin(p, x->s->arena);
+    p->watched = gb_memcheck_begin(p, x->s->arena.data);
   }
   copy_once(x, GB_COPY_WHOLE);
   copy_once(x, GB_COPY_TOTAL);
@@ -184,7 +183,7 @@ gb_status gb_partition_run (gb_plan *p, void *arena, gb_error *err) {
     if (!has_part(x.s)) continue;
     GB_TRY(run_part(&x, err));
     x.from = x.s->remote.place;
-    x.from_arena = x.s->arena;
+    x.from_arena = x.s->arena.data;
     x.from_write = x.s->write;
   }
   return GB_OK;

@@ -32,7 +32,7 @@ static gb_status bind_value (gb_plan *p, int b, gb_error *err) {
   gb_tensor *t = &p->value[b];
   if (t->storage == NULL) *t = gb_tensor_ref(&gb_plan_value(p, b)->tensor);
   if (t->storage == NULL) return gb_plan_unbound(p->node[buf->source], err);
-  if (buf->cls != GB_BUF_LEAF && gb_ledger_block(t->storage->data)->purpose == GB_MEM_CACHE)
+  if (buf->cls != GB_BUF_LEAF && t->storage->block.purpose == GB_MEM_CACHE)
     gb_cache_touch(p->graph, p->node[buf->source], buf->output);
   p->read[b] = gb_tensor_data(t);
   return GB_OK;
@@ -63,18 +63,15 @@ static gb_status new_storage (gb_plan *p, int b, gb_error *err) {
 }
 
 static bool wants_arena (const gb_plan *p, const void *given) {
-  return given == NULL && (p->arena == NULL || p->arena_bytes < p->place->arena);
+  return given == NULL && (p->arena.data == NULL || p->arena.bytes < p->place->arena);
 }
 
 static gb_status commit_arena (gb_plan *p, gb_error *err) {
   gb_ledger *l = &p->graph->device->ledger;
   if (!wants_arena(p, NULL)) return GB_OK;
-  gb_ledger_free(l, p->arena);
-  p->arena = NULL;
+  gb_ledger_free(l, &p->arena);
   if (p->place->arena == 0) return GB_OK;
-  GB_TRY(gb_ledger_alloc(l, GB_MEM_ARENA, p->place->arena, "", "arena", &p->arena, err));
-  p->arena_bytes = p->place->arena;
-  return GB_OK;
+  return gb_ledger_alloc(l, GB_MEM_ARENA, p->place->arena, "", "arena", &p->arena, err);
 }
 
 /* Makes room for the whole run at once: after this only the system can refuse. */
@@ -120,7 +117,7 @@ static gb_status commit (gb_plan *p, void **arena, gb_error *err) {
     if (has_storage(p, b) && p->value[b].storage == NULL) GB_TRY(new_storage(p, b, err));
   if (*arena == NULL) {
     GB_TRY(commit_arena(p, err));
-    *arena = p->arena != NULL ? p->arena : nothing;
+    *arena = p->arena.data != NULL ? p->arena.data : nothing;
   }
   for (int b = 0; b < pl->nbufs; b++) {
     if (pl->write[b] == GB_HOME_NONE) continue;
@@ -156,14 +153,21 @@ static gb_status make_windows (gb_plan *p, gb_error *err) {
 ** the arena must not be freed. */
 static bool unwrap (gb_storage *st, gb_ledger *l, gb_storage **lent) {
   if (st->refs > 1) {
-    const void *data = st->data;
-    if (!gb_ledger_force(l, GB_MEM_TENSOR, st->bytes, "", "", &st->data)) return false;
-    memcpy(st->data, data, st->bytes);
+    const gb_block lent_to_it = st->block;
+    if (!gb_ledger_force(l, GB_MEM_TENSOR, lent_to_it.bytes, "", "", &st->block)) return false;
+    if (gb_memory_copy(l->memory, st->block.data, lent_to_it.data, lent_to_it.bytes, NULL) != GB_OK)
+      return false;
     st->refs--;
     return true;
   }
   *lent = st;
   return true;
+}
+
+/* The arena stays live for good, and the plan takes another one. */
+static void leave_arena (gb_plan *p) {
+  gb_block *left = p->arena.data == NULL ? NULL : malloc(sizeof *left);
+  if (left != NULL) gb_ledger_move(&p->graph->device->ledger, left, &p->arena);
 }
 
 /* The record is the callee's for as long as it counts it; one that an earlier call kept is made anew. */
@@ -173,8 +177,9 @@ static gb_status wrap (const gb_plan *p, int b, const gb_shape *shape, void *dat
   gb_storage *st = *lent != NULL ? *lent : malloc(sizeof *st);
   if (st == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a storage record");
   *lent = NULL;
-  *st = (gb_storage){
-      .refs = 1, .data = data, .bytes = gb_shape_bytes(shape, t), .ledger = &p->graph->device->ledger};
+  *st = (gb_storage){.refs = 1,
+                     .block = {.data = data, .bytes = gb_shape_bytes(shape, t)},
+                     .ledger = &p->graph->device->ledger};
   *out = (gb_tensor){.storage = st, .dtype = t};
   return GB_OK;
 }
@@ -221,8 +226,7 @@ static gb_status run_call (gb_plan *p, const gb_step *st, const gb_opaque *o, vo
     const int b = i < st->nin ? st->in[i] : st->out[i - st->nin];
     if (t[i].storage == NULL) continue;
     if (!is_temporary(p, b, i < st->nin)) gb_tensor_clear(&t[i]);
-    else if (!unwrap(t[i].storage, &p->graph->device->ledger, &p->lent[i]))
-      p->arena = NULL, p->arena_bytes = 0; /* stays live */
+    else if (!unwrap(t[i].storage, &p->graph->device->ledger, &p->lent[i])) leave_arena(p);
   }
   return rc;
 }
@@ -574,11 +578,7 @@ void gb_plan_clear (gb_plan *p) {
   for (int b = 0; b < p->prog->low->nbufs; b++) gb_tensor_clear(&p->value[b]);
 }
 
-static void free_arena (gb_plan *p) {
-  gb_ledger_free(&p->graph->device->ledger, p->arena);
-  p->arena = NULL;
-  p->arena_bytes = 0;
-}
+static void free_arena (gb_plan *p) { gb_ledger_free(&p->graph->device->ledger, &p->arena); }
 
 gb_status gb_plan_run (gb_plan *p, gb_error *err) {
   GB_TRY(gb_plan_refresh(p, err));

@@ -26,10 +26,10 @@ static gb_status reciprocal (gb_node *l, double norm, double *out, gb_error *err
   GB_TRY(gb_eval(l->graph, 1, &l, err));
   const gb_tensor *value = &l->out[0].tensor;
   if (!gb_tensor_is_contiguous(value)) return gb_fail(err, GB_EOPTION, "condition: the factor is a view");
-  void *work = NULL;
+  gb_block work;
   GB_TRY(gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, gb_lapack_pocon_bytes(t, n), "", "condition", &work, err));
-  *out = gb_lapack_pocon(t, n, gb_tensor_data(value), n, norm, work);
-  gb_ledger_free(ledger, work);
+  *out = gb_lapack_pocon(t, n, gb_tensor_data(value), n, norm, work.data);
+  gb_ledger_free(ledger, &work);
   return GB_OK;
 }
 

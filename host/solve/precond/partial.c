@@ -256,9 +256,10 @@ gb_status gb_partial_cholesky (gb_node *k, gb_pivoting how, size_t most, double 
                                double *trace_left, gb_error *err) {
   gb_device *dev = k->graph->device;
   const size_t n = gb_node_shape(k)->dim[0];
-  double *room;
+  gb_block memory;
   GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, gb_partial_bytes(n, most), "", "preconditioner",
-                         (void **)&room, err));
+                         &memory, err));
+  double *room = memory.data;
   partial p = {.k = k,
                .pool = dev->pool,
                .how = how,
@@ -272,7 +273,7 @@ gb_status gb_partial_cholesky (gb_node *k, gb_pivoting how, size_t most, double 
   p.factors = p.known + most * CANDIDATES;
   gb_status st = begin(&p, err);
   if (st == GB_OK) st = factor(&p, tol, trace_left, err);
-  gb_ledger_free(&dev->ledger, room);
+  gb_ledger_free(&dev->ledger, &memory);
   *rank = p.rank;
   return st;
 }

@@ -25,19 +25,15 @@
 static size_t blocks (size_t n, size_t side) { return (n + side - 1) / side; }
 static size_t extent (size_t n, size_t from, size_t side) { return n - from < side ? n - from : side; }
 
-static gb_status take (const gb_precond *p, size_t count, double **out, gb_error *err) {
-  return gb_ledger_alloc(p->ledger, GB_MEM_WORKSPACE, count * sizeof **out, "", "preconditioner",
-                         (void **)out, err);
+static gb_status take (gb_precond *p, size_t count, double **out, gb_error *err) {
+  gb_block *b = &p->block[p->nblocks++];
+  GB_TRY(gb_ledger_alloc(p->ledger, GB_MEM_WORKSPACE, count * sizeof **out, "", "preconditioner", b, err));
+  *out = b->data;
+  return GB_OK;
 }
 
 void gb_precond_clear (gb_precond *p) {
-  if (p->ledger != NULL) {
-    gb_ledger_free(p->ledger, p->lt);
-    gb_ledger_free(p->ledger, p->c);
-    gb_ledger_free(p->ledger, p->d);
-    gb_ledger_free(p->ledger, p->scale);
-    gb_ledger_free(p->ledger, p->work);
-  }
+  for (int i = 0; i < p->nblocks; i++) gb_ledger_free(p->ledger, &p->block[i]);
   *p = (gb_precond){0};
 }
 

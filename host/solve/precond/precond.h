@@ -20,6 +20,8 @@ static inline gb_noise gb_noise_level (double level) { return (gb_noise){.level 
 
 typedef struct gb_precond {
   gb_ledger *ledger;
+  gb_block block[5]; /* of the arrays: a preconditioner stays where it was made */
+  int nblocks;
   gb_pool *pool;
   size_t n, rank;    /* rank 0: P = diag(d), or I where d is NULL */
   double noise;      /* rank > 0: P = L L' + noise I */
