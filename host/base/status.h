@@ -31,8 +31,8 @@ typedef enum gb_status { GB_STATUS_MAP(X) GB_NSTATUS } gb_status;
 #undef X
 
 /* Caller-owned, no heap: safe to abandon at any point. The three sizes are filled by GB_EREFUSED and
-** GB_ENOMEM only (bytes); 0 = unknown, but 'have' is known where 'need' is. GB_EREFUSED lists the ways
-** out, each ended by '\n'. */
+** GB_ENOMEM only (bytes); 0 = unknown, but 'have' is known if 'need' is. GB_EREFUSED lists the ways out, each
+** ended by '\n'. */
 typedef struct gb_error {
   char text[2048];
   uint64_t need, have, minimum;

@@ -17,9 +17,9 @@
 **    LANE index inner), the tree, and an f64 total per tile, ascending TILE index within a lane block;
 **    lane-block totals add in ascending order;
 **  - reduced OUTER axes continue the totals in row-major order;
-**  - a symmetric fold visits tiles of GB_TI x GB_TI with j >= i: row chains start at the diagonal, what
-**    lies left of it comes from the mirrored lanes, whose totals add before the row's own;
-**  - products with an operand are fused multiply-adds where the ISA has them.
+**  - a symmetric fold visits tiles of GB_TI x GB_TI with j >= i: row chains start at the diagonal, the
+**    part left of it comes from the mirrored lanes, whose totals add before the row's own;
+**  - products with an operand are fused multiply-adds if the ISA has them.
 ** For f64 programs the chains and the totals are both f64. Other monoids combine in the same order in the
 ** compute type. The same ISA gives the same bits; ISAs differ only by FMA and the elementary functions. */
 #ifndef GB_PROGRAM_FOLD_H
@@ -111,8 +111,8 @@ typedef enum gb_out_kind {
   GB_OUT_DIFF
 } gb_out_kind;
 
-/* What an output reduces is exactly one of: nothing; TILE; LANE; TILE and LANE; each with any OUTER axes.
-** INNER axes in 'deps' of the emitted value or equal to 'axis' are output axes. */
+/* An output reduces exactly one of: nothing; TILE; LANE; TILE and LANE; each with any OUTER axes. INNER axes
+** in 'deps' of the emitted value or equal to 'axis' are output axes. */
 typedef struct gb_out {
   gb_out_kind kind;
   gb_monoid monoid; /* SUM for CONTRACT and DIFF */
@@ -140,7 +140,7 @@ typedef struct gb_fold {
   ** >= i are visited. out.x then is the operand varying along TILE; the mirrored operand is out.y (along
   ** LANE). */
   bool symmetric;
-  /* This is one of several parts of a domain, cut along these axes: outputs that reduce one of them keep
+  /* The fold is one of several parts of a domain, cut along these axes: outputs that reduce one of them keep
   ** their totals between parts (gb_carry). 0 = the whole domain. */
   gb_axes carried;
   uint64_t identity; /* of the program up to renaming of axes, operands and values; extents excluded */
@@ -150,11 +150,11 @@ typedef struct gb_fold {
 ** chains end: at multiples of GB_CANON of TILE, of GB_SUPER of LANE, anywhere along OUTER; then the bits
 ** are those of the whole. */
 typedef struct gb_carry {
-  void *state;      /* 64-byte aligned, left alone between parts */
+  void *state;      /* 64-byte aligned, unchanged between parts */
   bool first, last; /* begins at the identities; stores the outputs */
 } gb_carry;
 
-/* What a run did; counted in the kernels, asserted in tests. */
+/* Statistics of a run; counted in the kernels, asserted in tests. */
 typedef struct gb_fold_stats {
   uint64_t pairs; /* tile values of full (LANE, TILE) dependence evaluated, masked edges excluded */
   uint64_t tiles;

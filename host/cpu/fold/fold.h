@@ -1,13 +1,13 @@
-/* fold.h - inside the fold executor: a gb_fold prepared for tiles, and what a thread holds while it runs.
+/* fold.h - inside the fold executor: a gb_fold compiled for tiles, and the state of a thread while it runs.
 **
 **  compile.c       the loop level at which each instruction runs, where values live, the layout of scratch
 **  place.c         operands to packs, outputs to accumulators: the part of compiling that knows strides
 **  pack.c          strided memory of any dtype to and from the compute type
 **  interpret.c     runs the instructions of one level
 **  chain.c         runs of instructions as chains of steps, the running value in registers; chain_plan.c,
-**                  chain_link.c, chain_super.c plan them: instructions into links, where arguments are,
-**                  steps that do the work of several
-**  cull.c          leaves out tiles that would add nothing
+**                  chain_link.c, chain_super.c plan them: instructions into links, locations of
+**                  arguments, steps that do the work of several instructions
+**  cull.c          skips tiles that would add nothing
 **  accumulate.c    a tile into chains; accumulate_lse.c, accumulate_select.c: monoids whose state is a pair
 **                  or a list
 **  totals.c        chains into totals; totals_arith.c their arithmetic; store.c totals into outputs
@@ -43,12 +43,12 @@ typedef union gb_word {
 /* Kinds of compiled instruction beyond gb_ins_kind: SQDIST and RADIAL in one pass. */
 enum { GB_X_FRONT = GB_INS_EMIT + 1 };
 
-/* All of some values lie between; bounds that are not finite allow anything. */
+/* An interval that contains some values; bounds that are not finite allow anything. */
 typedef struct gb_span {
   double lo, hi;
 } gb_span;
 
-/* Where an operand of any strides and dtype becomes what kernels read. */
+/* The layouts into which operands of any strides and dtype are packed for the kernels. */
 typedef enum gb_pack_layout {
   GB_PACK_ONE,   /* [inner][feature]: no dependence on LANE or TILE; filled once an item */
   GB_PACK_LANES, /* [block][inner][feature][GB_TI]: filled once an item */
@@ -67,22 +67,22 @@ typedef struct gb_xpack {
   size_t block;              /* LANES: elements of one lane block */
   size_t row;                /* ROWS: elements between rows */
   size_t at;                 /* byte offset in the workspace */
-  size_t box;                /* and of the bounds, where tiles may be out of reach */
+  size_t box;                /* offset of the bounds, if tiles may be culled */
 } gb_xpack;
 
 typedef struct gb_xvalue {
-  gb_form form, level; /* level: where it is computed, written as the form of that level */
+  gb_form form, level; /* level: the loop level that computes it, as the form of that level */
   int def, last, uses; /* instruction numbers; loops extend them */
   int pack;            /* a loaded value that lives in a pack, -1 = none */
   int reg;             /* FULL register, -1 = none */
-  /* of the chain planned; 'slot' its number, -1 = none */
+  /* in the chain being planned; 'slot': its number, -1 = none */
   enum { GB_IN_REGISTER, GB_IN_SLOT, GB_IN_PACK, GB_IN_OPERAND } where;
   int slot;
   bool again, crosses; /* read from memory by the chain; read after it */
   int made, reader; /* while a chain is planned: operations of level FULL; reader: the last outside loops */
-  int sink;         /* and the first output that takes it, the others through 'next'; -1 = none */
+  int sink;         /* the first output of the value, the others through 'next'; -1 = none */
   size_t at;        /* byte offset in the workspace */
-  size_t box;       /* and of the bounds of a value of level LANE or TILE, where tiles may be out of reach */
+  size_t box;       /* offset of the bounds of a LANE or TILE value, if tiles may be culled */
 } gb_xvalue;
 
 typedef struct gb_xop {
@@ -90,11 +90,11 @@ typedef struct gb_xop {
   gb_form form;
   const gb_ins *ins, *front; /* front: the SQDIST of a GB_X_FRONT */
   int px, py, pw;            /* packs, -1 = none; SQDIST and DOT without px go element by element */
-  int jump;                  /* LOOP, ENDLOOP: the other one, counted within its list */
-  int redirect;              /* output whose memory may be written at once, -1 = none */
+  int jump;                  /* LOOP, ENDLOOP: index of the matching one in its list */
+  int redirect;              /* output whose memory may be written directly, -1 = none */
 } gb_xop;
 
-/* Where an argument of a link is found. After SLOT, anew for every tile. */
+/* The location of a link's argument. Those after SLOT are set for every tile. */
 typedef enum gb_source {
   GB_FROM_NONE,
   GB_FROM_SLOT,
@@ -121,9 +121,9 @@ typedef struct gb_xchain {
   bool by_row;
 } gb_xchain;
 
-enum { GB_MOST_SLOTS = 24 }; /* what a chain may keep beside the running value */
+enum { GB_MOST_SLOTS = 24 }; /* values that a chain may keep beside the running one */
 
-/* What of LANE and TILE an output reduces: nothing, TILE, LANE, both. */
+/* Which of LANE and TILE an output reduces: none, TILE, LANE, both. */
 typedef enum gb_reach { GB_REACH_KEEP, GB_REACH_ROW, GB_REACH_COL, GB_REACH_ALL } gb_reach;
 typedef enum gb_how {
   GB_HOW_STORE,
@@ -142,7 +142,7 @@ typedef struct gb_xout {
   gb_reach reach;
   gb_how how;
   bool outer;   /* reduces OUTER axes: totals are kept for the whole output until the end */
-  bool carried; /* from one part of the domain to the next: the same, in memory of the caller */
+  bool carried; /* totals kept between parts of the domain, in memory of the caller */
   gb_axes inner;
   size_t slots, cols, words;
   size_t mul[GB_FOLD_AXES];  /* slot number = sum of index * mul over 'inner' */
@@ -150,16 +150,16 @@ typedef struct gb_xout {
   size_t nouter;             /* such combinations; 1 unless 'outer' */
   size_t pmul[GB_FOLD_AXES]; /* position = 1 + sum of index * pmul over reduced axes */
   int px, py;                /* packs of the TILE side (ROWS) and the LANE side (LANES), -1 = none */
-  size_t apart; /* ROW: bytes from the chains of a lane block to those of the next; 0 = one at a time */
+  size_t apart;              /* ROW: bytes between the chains of lane blocks; 0 = one block at a time */
   /* ROW: [slots][cols][GB_TI]; COL: [slots][GB_CANON][cols][GB_LANES]; LSE: maxima, sums; SELECT: see
   ** accumulate_select.c */
   size_t chain, chain2;
   size_t mirror; /* symmetric ROW: the COL chains */
   /* ROW [block][slots][cols][GB_TI]; ALL [block][slots]; strips: of the item, [super][slots][cols] words */
   size_t part;
-  bool entered; /* by the chain being planned */
+  bool entered; /* written by the chain being planned */
   int next;     /* output of the same value in that chain, -1 = none */
-  int grouped;  /* ALL: number + 1 of the chain that enters it, [GB_CANON / GB_TJ][GB_LANES] at 'groups' */
+  int grouped;  /* ALL: number + 1 of the chain that writes it, [GB_CANON / GB_TJ][GB_LANES] at 'groups' */
   size_t groups;
   size_t moved; /* symmetric ROW: mirrored totals of own rows, [slots][GB_SUPER][cols] */
   /* COL [outer][slots][TILE][cols]; ALL [outer][slots]; with 'outer': ROW [outer][slots][cols][LANE], KEEP
@@ -179,16 +179,16 @@ typedef struct gb_xprog {
   bool strip;                  /* no TILE axis: the rows of a tile are consecutive lane blocks */
   size_t nlane, ntile, nouter; /* extents; 1 where the axis is absent */
   size_t nsuper, nchunk, items;
-  size_t groups; /* items along the chunks of a super-tile, where no chain crosses them */
-  int rows;      /* rows of a tile run: what L1 holds */
+  size_t groups; /* items along the chunks of a super-tile, if no chain crosses them */
+  int rows;      /* rows of a tile run: as many as fit in L1 */
   size_t sweep;  /* rows of a chunk that all lane blocks visit before the next: COL chains in L1 */
-  size_t strips; /* strips of an item: enough work between two meetings */
+  size_t strips; /* strips of an item: enough work between synchronisations */
   size_t width;  /* lanes of an item */
   bool pairs;    /* some value depends on both LANE and TILE */
-  bool inside;   /* an item walks all OUTER combinations: no other item meets its totals */
-  bool ordered;  /* items meet in totals: they flush in the order of their numbers */
+  bool inside;   /* an item walks all OUTER combinations: no other item shares its totals */
+  bool ordered;  /* items share totals and flush in the order of their numbers */
   bool fused;    /* the whole FULL level is one template call */
-  bool turned;   /* it hands elements that lie along the rows to one row reduction */
+  bool turned;   /* the FULL level is one row reduction of elements adjacent along the rows */
   int threads;
   gb_xop *op;
   int code[4], ncode[4]; /* op ranges by level */
@@ -200,17 +200,17 @@ typedef struct gb_xprog {
   int nchains;
   gb_xlink *link;
   int nlinks, most_links, nslots;
-  bool whole;            /* one chain is all of level FULL */
+  bool whole;            /* one chain is the whole level FULL */
   size_t links, slots;   /* offsets in the workspace */
-  bool reaches;          /* tiles far off add nothing */
+  bool reaches;          /* distant tiles add nothing and may be culled */
   size_t spans;          /* offset in the workspace: bounds of the values of a tile */
-  int *bound, nbound[4]; /* values of level LANE, then TILE: rebound at every block or tile */
+  int *bound, nbound[4]; /* values of level LANE, then TILE: rebound for every block or tile */
   size_t pointers, bases, temp[3], mask, ones, small; /* offsets in the workspace */
   size_t work;                                        /* bytes of a thread's workspace */
   size_t meta, shared;                                /* bytes before the workspaces: tables; totals */
 } gb_xprog;
 
-/* What threads share. Progress of item k, in a ring, is k * (nchunk + 2) + stages finished. */
+/* State shared by threads. Progress of item k, in a ring, is k * (nchunk + 2) + stages finished. */
 typedef struct gb_xshared {
   _Atomic size_t next;
   atomic_bool stop;
@@ -236,7 +236,7 @@ typedef struct gb_xthread {
   size_t lane0, lanes;      /* of the super-tile or the current strip */
   size_t chunk0, chunk_rows;
   int block;     /* lane block within the item */
-  int valid;     /* lanes of the block that count; strips: lanes of the strip */
+  int valid;     /* valid lanes of the block; strips: lanes of the strip */
   size_t tile0;  /* first TILE index of the tile run */
   int nj;        /* its rows */
   bool mirrored; /* a tile off the diagonal of a symmetric fold */
@@ -320,7 +320,7 @@ gb_word gb_exec_fold_lanes (gb_dtype compute, gb_monoid m, const void *lanes);
 /* totals.c */
 size_t gb_exec_outer (const gb_xthread *t, const gb_xout *x); /* number of the kept OUTER combination */
 size_t gb_exec_blocks (const gb_xthread *t);                  /* lane blocks of the item */
-size_t gb_exec_lanes (const gb_xthread *t, size_t block);     /* lanes of one that count */
+size_t gb_exec_lanes (const gb_xthread *t, size_t block);     /* valid lanes of one block */
 gb_word *gb_exec_part (const gb_xthread *t, const gb_xout *x);
 /* The super-tile of a strip's row, counted within the item. */
 static inline size_t gb_exec_super (const gb_xthread *t, size_t row) {
@@ -331,12 +331,12 @@ void gb_exec_begin_item (gb_xthread *t);
 /* COL chains of rows of the chunk to identities */
 void gb_exec_begin_columns (gb_xthread *t, size_t from, size_t n);
 void gb_exec_begin_rows (gb_xthread *t);                          /* ROW chains of the current block */
-void gb_exec_flush_rows (gb_xthread *t);                          /* those into the totals of the item */
+void gb_exec_flush_rows (gb_xthread *t);                          /* ROW chains into the totals of the item */
 void gb_exec_fold_columns (gb_xthread *t, size_t from, size_t n); /* COL chains to one value each, in place */
 
 /* store.c */
-void gb_exec_flush_columns (gb_xthread *t); /* and those into totals: in order of items */
-void gb_exec_end_item (gb_xthread *t);      /* in order of items where any are shared */
+void gb_exec_flush_columns (gb_xthread *t); /* COL values into totals, in the order of items */
+void gb_exec_end_item (gb_xthread *t);      /* in the order of items if any totals are shared */
 /* outputs that reduce OUTER axes, at the very end; carried ones in the last part */
 void gb_exec_store_totals (gb_xthread *t, bool last);
 

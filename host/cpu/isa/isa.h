@@ -1,5 +1,5 @@
-/* isa.h - the table of vector kernels, compiled once per ISA from one source and chosen at start.
-** walk.c walks folds and owns loops, packing, chains' ends, threads and totals; these kernels own lanes.
+/* isa.h - the table of vector kernels, compiled once per ISA from one source and chosen at start. cpu/fold
+** owns loops, packing, the ends of chains, threads and totals; these kernels own the lanes.
 **
 ** A tile is GB_TI lanes wide: element (j, i) of a tile value is at j * GB_TI + i, 64-byte aligned. Lanes
 ** past the ragged edge hold copies of a valid lane (never garbage); kernels always do all GB_TI lanes and
@@ -22,9 +22,9 @@ typedef struct gb_arg {
   gb_form form;
 } gb_arg;
 
-/* A chain: consecutive steps of a tile run on GB_CHAIN_ROWS rows at a time, the running value in
-** registers, what is read again in slots of those rows only. Each step has the arithmetic of the kernel it
-** stands for, bit for bit. */
+/* A chain: consecutive steps of a tile run on GB_CHAIN_ROWS rows at a time, the running value in registers,
+** values read again in slots of those rows only. Each step has the arithmetic of the kernel it replaces, bit
+** for bit. */
 #define GB_CHAIN_ROWS 2
 
 typedef enum gb_link_kind {
@@ -86,16 +86,16 @@ typedef struct gb_link {
 
 typedef struct gb_isa_kernels {
   /* dst = op(a, b, c), all in T; comparisons and logic give 0 or 1. 'form' is dst's and at least each
-  ** argument's. ONE and TILE forms are computed by the same vector code, so that a value has the same bits
-  ** in every form. */
+  ** argument's. ONE and TILE forms are computed by the same vector code, so a value has the same bits in
+  ** every form. */
   void (*map)(gb_op op, gb_form form, int nj, void *dst, gb_arg a, gb_arg b, gb_arg c);
 
   /* dst FULL = sum_k w_k (x_ki - y_jk)^2. xs: (d) rows of GB_TI lanes; y: rows of 'ystride' elements; w
   ** (d) or NULL. */
   void (*sqdist)(int nj, size_t d, const void *xs, const void *y, size_t ystride, const void *w, void *dst);
   void (*dot)(int nj, size_t d, const void *xs, const void *y, size_t ystride, void *dst);
-  /* dst = profile(b * a), b a >= 0; 'count' contiguous elements, a multiple of GB_LANES. dst may be a.
-  ** Where a derivative of M12 or M32 has a pole (b a = 0) it is 0. */
+  /* dst = profile(b * a), b a >= 0; 'count' contiguous elements, a multiple of GB_LANES. dst may be a. A
+  ** derivative of M12 or M32 is 0 at its pole (b a = 0). */
   void (*radial)(gb_profile p, int order, int dalpha, size_t count, const void *a, double b, double alpha,
                  void *dst);
   /* sqdist and radial in one pass over registers; bit-equal to the two. NULL w only. */
@@ -127,8 +127,8 @@ typedef struct gb_isa_kernels {
   ** reduce_all. */
 
   /* Fully fused row product for one right-hand side: front, profile and contraction in registers, acc as
-  ** contract_row. Returns 0 where no template is compiled for (p, d); the caller then takes the pieces.
-  ** Bit-equal to the pieces. */
+  ** contract_row. Returns 0 if no template is compiled for (p, d); the caller then runs the pieces. Bit-equal
+  ** to the pieces. */
   int (*fused_row)(gb_profile p, int nj, size_t d, const void *xs, const void *y, size_t ystride, double c,
                    double alpha, const void *v, size_t vstride, void *acc);
   /* As fused_row, and buf[j][l] as contract_col with g (GB_TI). */
@@ -138,8 +138,8 @@ typedef struct gb_isa_kernels {
   /* Fills 'run' by step, op, profile, order, which, monoid, n and the forms of arg 0 and 1. */
   void (*link_step)(gb_link *l);
   void (*link_constants)(gb_link *l);
-  /* Runs a chain, ended by GB_LINK_END, over 'nj' rows of a whole block of lanes; by_row: each row through
-  ** before the next is begun, as REDUCE_ALL wants. */
+  /* Runs a chain, ended by GB_LINK_END, over 'nj' rows of a whole block of lanes; by_row: each row is
+  ** finished before the next begins, as REDUCE_ALL needs. */
   void (*chain)(const gb_link *l, int nj, bool mirrored, bool by_row);
 
   /* c (m, n) = beta c + alpha a b, rows of c 'ldc' apart; element (i, p) of a at i * ai + p * ak, (p, j)
@@ -148,11 +148,11 @@ typedef struct gb_isa_kernels {
   void (*product)(size_t m, size_t n, size_t k, double alpha, const void *a, size_t ai, size_t ak,
                   const void *b, size_t bk, size_t bj, double beta, void *c, size_t ldc);
 
-  /* dst[j * dstep + i] = src[i * step + j] for j < rows, i < lanes: elements of T's size, whatever they
-  ** mean. */
+  /* dst[j * dstep + i] = src[i * step + j] for j < rows, i < lanes: elements of T's size, bits
+  ** unchanged. */
   void (*transpose)(size_t rows, size_t lanes, const void *src, ptrdiff_t step, void *dst, ptrdiff_t dstep);
-  /* acc[i] = combine(acc[i], src[i * step + j]) for i < lanes, j ascending: reduce_row of a tile that is
-  ** never written. SUM, PROD, MINIMUM, MAXIMUM. */
+  /* acc[i] = combine(acc[i], src[i * step + j]) for i < lanes, j ascending: reduce_row without writing the
+  ** tile. SUM, PROD, MINIMUM, MAXIMUM. */
   void (*reduce_turned)(gb_monoid m, int nj, size_t lanes, const void *src, ptrdiff_t step, void *acc);
 
   /* dst[i] = the draw of element first + i step of stream seed[1] under seed[0], i < lanes, rounded to T:
@@ -183,7 +183,7 @@ typedef struct gb_isa {
 
 extern const gb_isa gb_isa_avx512, gb_isa_avx2, gb_isa_portable;
 
-/* The chosen one; set by gb_isa_select. name NULL = GIBBOUS_ISA or the best the machine has. Errors:
+/* The chosen table; set by gb_isa_select. name NULL = GIBBOUS_ISA or the best of the machine. Errors:
 ** EOPTION. */
 extern const gb_isa *gb_isa_active;
 gb_status gb_isa_select (const char *name, gb_error *err);

@@ -21,7 +21,7 @@ enum { vf_width = 8, vd_width = 4 };
 typedef int32_t vf_word;
 typedef int64_t vd_word;
 
-/* Before code that does not know these registers. */
+/* Call before code without AVX instructions. */
 #define GB_ISA_LEAVE() _mm256_zeroupper()
 #define GB_INLINE static inline __attribute__((always_inline, unused))
 
@@ -117,7 +117,7 @@ GB_INLINE vd vd_pow2 (vd n) {
       _mm256_slli_epi64(_mm256_castpd_si256(vd_add(n, vd_set1(0x1.8p52 + 1023.0))), 52));
 }
 
-/* 2^(s c): s c is clamped to where the power of two is finite or ends; NaN passes through both clamps. */
+/* 2^(s c): s c is clamped to the range of finite powers and their limits; NaN passes both clamps. */
 GB_INLINE vf vf_exp2_mul (vf s, vf c) {
   const vf x = vf_min(vf_set1(128.0f), vf_max(vf_set1(-127.0f), vf_mul(s, c)));
   const vf n = vf_round(x), f = vf_sub(x, n);

@@ -16,14 +16,14 @@
 #define GB_ISA_ROWS 4    /* and its rows, where the dimension is not small */
 #define GB_ISA_COLUMNS 4 /* right-hand sides of one */
 #define GB_ISA_FUSED 1   /* fma rounds once */
-/* For long independent chains that 32 registers have room for: scheduled before these are given out, their
-** steps alternate. */
+/* For long independent chains that fit in 32 registers: scheduled before register allocation, their steps
+** alternate. */
 #ifdef __clang__
 #define GB_ISA_ALTERNATE
 #else
 #define GB_ISA_ALTERNATE __attribute__((optimize("schedule-insns", "sched-pressure")))
 #endif
-#define GB_ISA_EXP2_BOUNDED 1 /* exp2_mul wants |s c| small against the type's range, or inf or NaN */
+#define GB_ISA_EXP2_BOUNDED 1 /* exp2_mul needs |s c| small relative to the type's range, or inf or NaN */
 
 typedef __m512 vf;
 typedef __m512d vd;
@@ -33,7 +33,7 @@ enum { vf_width = 16, vd_width = 8 };
 typedef int32_t vf_word;
 typedef int64_t vd_word;
 
-/* Before code that does not know these registers. */
+/* Call before code without AVX instructions. */
 #define GB_ISA_LEAVE() _mm256_zeroupper()
 #define GB_INLINE static inline __attribute__((always_inline, unused))
 
@@ -78,8 +78,8 @@ GB_INLINE vd_words vd_mul32 (vd_words a, vd_words b) {
   return (vd_words)_mm512_mul_epu32((__m512i)a, (__m512i)b);
 }
 
-/* out[k] = element k of every row, rows 'step' apart: quarters of four rows side by side in a register,
-** then transposed each. */
+/* out[k] = element k of every row, rows 'step' apart: quarters of four rows in one register, then each
+** transposed. */
 enum { vf_columns = 4, vd_columns = 2 };
 GB_INLINE vf vf_quarters (const float *p, ptrdiff_t step) {
   vf a = _mm512_castps128_ps512(_mm_loadu_ps(p));
@@ -136,9 +136,9 @@ static const double gb_exp2_table_d[16] __attribute__((aligned(64))) = {
 
 /* 2^(s c). Adding 1.5 * 2^18 leaves 32 s c, rounded, in the low bits: they choose the table entry T, and
 ** scalef's floor takes the whole part. Then 2^f on the rest |f| <= 1/64 as T + T f (C1 + C2 f). The
-** product s c is rounded nowhere but in the choice of the entry. For s c = -inf, f is NaN and scalef(NaN,
-** -inf) is 0; NaN stays NaN. A finite s c so large that the square of its rounding error overflows would
-** be inf. */
+** product s c is rounded only in the choice of the entry. For s c = -inf, f is NaN and scalef(NaN, -inf)
+** is 0; NaN stays NaN. A finite s c so large that the square of its rounding error overflows would be
+** inf. */
 GB_INLINE vf vf_exp2_mul (vf s, vf c) {
   const vf magic = _mm512_set1_ps(0x1.8p18f);
   const vf t = _mm512_fmadd_ps(s, c, magic);
@@ -182,7 +182,7 @@ GB_INLINE vf vf_exp (vf x) {
   return _mm512_scalef_ps(e, n);
 }
 
-/* What the entries of gb_exp2_table_d lack. */
+/* The rounding errors of the entries of gb_exp2_table_d. */
 static const double gb_exp2_rest_d[16] __attribute__((aligned(64))) = {0x0.0p+0,
                                                                        0x1.8a62e4adc610bp-54,
                                                                        -0x1.19041b9d78a76p-55,

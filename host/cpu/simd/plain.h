@@ -1,5 +1,5 @@
-/* plain.h - what an instruction set without a better way takes from the library or from four lanes at a
-** time. For simd_*.h alone, at their end. */
+/* plain.h - fallbacks for instruction sets: from the library, or four lanes at a time. Included at the end of
+** the headers in cpu/simd. */
 #ifndef GB_CPU_SIMD_PLAIN_H
 #define GB_CPU_SIMD_PLAIN_H
 
