@@ -89,6 +89,26 @@ describe("the file of a model", function()
     assert.is_true(read(saved(fitted)).info ~= nil)
   end)
 
+  it("keeps every mean and likelihood that the library makes", function()
+    local parts <const> = {
+      {"mean", gb.means, "define fields is of resolve with_task", {
+        zero = gb.means.zero(), constant = gb.means.constant(2), linear = gb.means.linear{slope = {1, 2}, offset = 3}}},
+      {"likelihood", gb.likelihoods, "fields is new varies", {
+        gaussian = gb.likelihoods.gaussian(0.2), fixed = gb.likelihoods.fixed{1, 2, 3}, tasks = gb.likelihoods.tasks{1, 2},
+        heteroscedastic = gb.likelihoods.heteroscedastic{kernel = K.rbf{}, places = at, noise = 0.5}}},
+    }
+    for _, part in ipairs(parts) do
+      local field <const>, makers <const>, helpers <const>, made <const> = table.unpack(part)
+      for name in pairs(makers) do
+        if not (" " .. helpers .. " "):find(" " .. name .. " ", 1, true) then
+          assert.is_not_nil(made[name], ("no example of the %s '%s'"):format(field, name))
+          local m <const> = gb.load(saved(gb.gp.exact{kernel = K.rbf{}, [field] = made[name]}))
+          assert.equal(tostring(made[name]), tostring(m[field]))
+        end
+      end
+    end
+  end)
+
   it("has what predictions need where it is asked for, or followed from a smaller model", function()
     local m <const> = ready(model():condition(x, y))
     assert.is_nil(read(saved(m)).state)
