@@ -50,7 +50,7 @@ static void cholesky_is_backward_stable_for_every_condition (void **state) {
       void *typed;
       double *a = rounded_symmetric(n, conditions[k], t, &typed);
       op_case c = cholesky_case(t, n, typed);
-      if (op_run(&c) != GB_OK) fail_msg("n = %zu, condition %g: %s", n, conditions[k], err.text);
+      if (op_run(&c) != GB_OK) fail_msg("n = %zu, condition %g: %s", n, conditions[k], op_error.text);
       double *l = widened(c.out[0], n * n, t);
       ASSERT_STABLE(factor_residual(a, l, n), n, norm1(a, n, n), unit_of(t));
       for (size_t i = 0; i < n; i++)
@@ -97,7 +97,7 @@ static void assert_minor (size_t n, size_t at, double value, gb_status want, con
   for (size_t i = 0; i < n; i++) a[i * n + i] = i == at ? value : 1;
   op_case c = cholesky_case(GB_F64, n, a);
   assert_int_equal(op_run(&c), want);
-  if (strstr(err.text, text) == NULL) fail_msg("'%s' does not say '%s'", err.text, text);
+  if (strstr(op_error.text, text) == NULL) fail_msg("'%s' does not say '%s'", op_error.text, text);
   op_free(&c);
   free(a);
 }
@@ -115,10 +115,10 @@ static void cholesky_names_the_minor_or_the_entry_that_is_wrong (void **state) {
 static void a_failing_cholesky_says_the_same_for_any_threads (void **state) {
   (void)state;
   for (int threads = 1; threads <= 3; threads++) {
-    gb_device_set_threads(dev, threads, &err);
+    gb_device_set_threads(op_device, threads, &op_error);
     assert_minor(900, 700, -2, GB_ENOTPD, "order 701 of 900");
   }
-  gb_device_set_threads(dev, 2, &err);
+  gb_device_set_threads(op_device, 2, &op_error);
 }
 
 static void factors_have_equal_bits_for_any_threads (void **state) {
@@ -264,10 +264,10 @@ static void lu_refuses_singular_and_non_finite_matrices (void **state) {
   op_in(&c, GB_F64, shape1(2), b);
   op_out(&c, 0, GB_F64, shape1(2));
   assert_int_equal(op_run(&c), GB_ENOTPD);
-  assert_non_null(strstr(err.text, "singular: pivot 2 of 2 is zero"));
+  assert_non_null(strstr(op_error.text, "singular: pivot 2 of 2 is zero"));
   c.in[0] = broken;
   assert_int_equal(op_run(&c), GB_ENAN);
-  assert_non_null(strstr(err.text, "row 2, column 1"));
+  assert_non_null(strstr(op_error.text, "row 2, column 1"));
   op_free(&c);
   op_case d = square_case(GB_OP_LU_LOGDET, GB_F64, 2, singular);
   op_out(&d, 0, GB_F64, shape1(1));
@@ -375,7 +375,8 @@ static void non_finite_input_is_named_by_every_factorisation (void **state) {
       op_case c = square_case(ops[k], dtypes[d], n, typed);
       for (int i = 0; i < c.o.nout; i++) op_out(&c, i, dtypes[d], shape2(n, n));
       assert_int_equal(op_run(&c), GB_ENAN);
-      if (strstr(err.text, "row 69, column 3") == NULL) fail_msg("%s: %s", gb_ops[ops[k]].name, err.text);
+      if (strstr(op_error.text, "row 69, column 3") == NULL)
+        fail_msg("%s: %s", gb_ops[ops[k]].name, op_error.text);
       op_free(&c);
       free(wide), free(typed);
     }

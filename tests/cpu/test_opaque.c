@@ -199,7 +199,7 @@ static void positions_outside_the_axis_are_named (void **state) {
     op_in(&c, GB_I64, shape1(2), position);
     op_out(&c, 0, GB_F64, shape1(2));
     assert_int_equal(op_run(&c), GB_EINDEX);
-    if (strstr(err.text, texts[k]) == NULL) fail_msg("'%s' does not say '%s'", err.text, texts[k]);
+    if (strstr(op_error.text, texts[k]) == NULL) fail_msg("'%s' does not say '%s'", op_error.text, texts[k]);
     op_free(&c);
   }
 }
@@ -227,7 +227,7 @@ static void more_than_four_tensors_are_joined_by_their_extents (void **state) {
   c.o.in_dtype[0] = GB_F32;
   c.o.extent = extent;
   op_out(&c, 0, GB_F32, shape1(7));
-  assert_int_equal(dev->ops->opaque(dev, &c.o, in, c.out, NULL, &err), GB_OK);
+  assert_int_equal(op_device->ops->opaque(op_device, &c.o, in, c.out, NULL, &op_error), GB_OK);
   assert_memory_equal(c.out[0], x, sizeof x);
   op_free(&c);
 }
@@ -354,7 +354,7 @@ static void sobol_in_f32_stays_inside_the_unit_interval (void **state) {
   op_free(&c);
   op_case many = sobol_case(GB_F64, 1, 22, 1);
   assert_int_equal(op_run(&many), GB_EOPTION);
-  assert_string_equal(err.text, "sobol: expected at most 21 dimensions, got 22");
+  assert_string_equal(op_error.text, "sobol: expected at most 21 dimensions, got 22");
   op_free(&many);
 }
 
@@ -399,8 +399,8 @@ static void every_opaque_op_has_a_function (void **state) {
     op_case c = op_new(op); /* an empty vector of a type that linear algebra refuses */
     for (int i = 0; i < 3; i++) op_in(&c, GB_I64, shape1(0), &c);
     for (int i = 0; i < c.o.nout; i++) op_out(&c, i, GB_I64, shape1(0));
-    const gb_status st = dev->ops->opaque(dev, &c.o, c.in, c.out, NULL, &err);
-    if (st == GB_EINTERNAL) fail_msg("%s", err.text);
+    const gb_status st = op_device->ops->opaque(op_device, &c.o, c.in, c.out, NULL, &op_error);
+    if (st == GB_EINTERNAL) fail_msg("%s", op_error.text);
     op_free(&c);
   }
 }

@@ -219,14 +219,14 @@ static void inverses_have_the_same_bits_in_every_layout (void **state) {
     op_run_same_bits(&half);
     assert_packed(half.out[0], want.out[0], n, t);
     for (int threads = 1; threads <= 3; threads++) {
-      assert_int_equal(gb_device_set_threads(dev, threads, &err), GB_OK);
+      assert_int_equal(gb_device_set_threads(op_device, threads, &op_error), GB_OK);
       op_case place = half;
       memcpy(half.out[0], packed.out[0], half.bytes[0]);
       place.in[0] = half.out[0];
       assert_int_equal(op_run(&place), GB_OK);
       assert_packed(half.out[0], want.out[0], n, t);
     }
-    assert_int_equal(gb_device_set_threads(dev, 2, &err), GB_OK);
+    assert_int_equal(gb_device_set_threads(op_device, 2, &op_error), GB_OK);
     op_free(&want), op_free(&wide), op_free(&half), op_free(&square), op_free(&packed);
   }
 }
@@ -237,20 +237,20 @@ static void assert_same_failure (size_t n, const size_t at[2][2], double value, 
   for (size_t i = 0; i < n; i++) a[i * n + i] = 1;
   for (int k = 0; k < 2; k++) a[at[k][0] * n + at[k][1]] = value;
   double *p = packed_from(a, n, GB_F64);
-  char text[sizeof err.text];
+  char text[sizeof op_error.text];
   for (int threads = 1; threads <= 3; threads++) {
-    gb_device_set_threads(dev, threads, &err);
+    gb_device_set_threads(op_device, threads, &op_error);
     for (int packed = 0; packed < 2; packed++) {
       op_case c = factor_case(GB_OP_CHOLESKY, GB_F64, n, packed ? p : a, packed);
       if (packed) packed_out(&c, GB_F64, n);
       else op_out(&c, 0, GB_F64, shape2(n, n));
       assert_int_equal(op_run(&c), want);
-      if (packed) assert_string_equal(err.text, text);
-      else memcpy(text, err.text, sizeof text);
+      if (packed) assert_string_equal(op_error.text, text);
+      else memcpy(text, op_error.text, sizeof text);
       op_free(&c);
     }
   }
-  gb_device_set_threads(dev, 2, &err);
+  gb_device_set_threads(op_device, 2, &op_error);
   packed_free(p, n, GB_F64), free(a);
 }
 
@@ -293,7 +293,7 @@ static void only_the_lower_triangle_of_a_diagonal_tile_is_read (void **state) {
 
 static void assert_no_form (op_case *c) {
   assert_int_equal(op_run(c), GB_EINTERNAL);
-  assert_non_null(strstr(err.text, "has no such packed form"));
+  assert_non_null(strstr(op_error.text, "has no such packed form"));
   op_free(c);
 }
 

@@ -1,5 +1,7 @@
 /* test_graph.c - nodes: consing, what errors say, views, dtypes, symmetry, composites by value, release,
 ** failure. */
+#include <math.h>
+
 #include "support/graph_fixture.h"
 
 #include "support/graph_dense.h"

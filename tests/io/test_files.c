@@ -19,6 +19,7 @@
 #include <zlib.h>
 #include <cmocka.h>
 
+#include "base/interrupt.h"
 #include "base/outfile.h"
 #include "io/csv.h"
 #include "io/npy.h"

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -118,7 +119,7 @@ static gb_status try_npy (void) {
   const char *text = memmem(m.data, m.n, "<f8", 3);
   if (t.dtype == GB_F64 && text != NULL && memmem(m.data, m.n, "True", 4) == NULL)
     assert_memory_equal(t.storage->block.data, m.data + m.n - t.storage->block.bytes, t.storage->block.bytes);
-  if (draw(&m, 16) == 0) {
+  if (mutator_draw(&m, 16) == 0) {
     assert_int_equal(gb_npy_write(scratch_path(), &t, &err), GB_OK);
     assert_int_equal(gb_npy_read(&ledger, scratch_path(), "", &back, &err), GB_OK);
     assert_true(same_tensor(&t, &back));
@@ -219,7 +220,7 @@ static void use_frame (const gb_frame *f, bool again) {
                                   .value = c->kind == GB_COLUMN_VALUES ? &c->value : NULL,
                                   .text = c->kind == GB_COLUMN_TEXT ? c->text.storage->block.data : NULL};
   }
-  if (!good || !named || !again || draw(&m, 16) != 0) return;
+  if (!good || !named || !again || mutator_draw(&m, 16) != 0) return;
   gb_frame back;
   assert_int_equal(gb_csv_write(scratch_path(), f->nrows, f->ncols, column, true, &err), GB_OK);
   if (gb_csv_read(&ledger, scratch_path(), "", &(gb_csv_options){.delimiter = ','}, &back, &err) != GB_OK)
@@ -236,7 +237,7 @@ static gb_status try_csv (void) {
   static const gb_csv_options all[] = {
       {0}, {0}, {0}, {.decimal = ','}, {.skip = 1}, {.has_names = true}, {.delimiter = ' '}, {.na = "-99"}};
   gb_frame f;
-  const gb_csv_options *o = &all[draw(&m, 8)];
+  const gb_csv_options *o = &all[mutator_draw(&m, 8)];
   GB_TRY(gb_csv_read(&ledger, path[0], "", o, &f, &err));
   result = frame_bytes(&f);
   use_frame(&f, o->na == NULL && o->decimal == 0); /* else words are not the same in what is written */
@@ -369,7 +370,7 @@ static gb_status try_tensors (void) {
     sum(&s.tensor[i].value);
     result += s.tensor[i].value.storage->block.bytes;
   }
-  if (draw(&m, 16) == 0) {
+  if (mutator_draw(&m, 16) == 0) {
     assert_int_equal(gb_safetensors_write(scratch_path(), &s, &err), GB_OK);
     assert_int_equal(gb_safetensors_read(&ledger, scratch_path(), "", &back, &err), GB_OK);
     assert_true(same_set(&s, &back));

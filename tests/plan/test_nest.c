@@ -1,8 +1,7 @@
 /* test_nest.c - products of what streams: each element of their operands is computed once a block of
 ** columns, whatever the product is part of; and it is stored, or made a window at a time inside what reads
 ** it, in the bytes that were said and with the same bits. */
-#define IDLE GB_ARENA_ALIGN /* most scratch that a step may leave at its end */
-#define MOST_BUDGETS 3      /* of an expression */
+#define MOST_BUDGETS 3 /* of an expression */
 
 #include "support/lower_fixture.h"
 #include "support/plan_watch.h"

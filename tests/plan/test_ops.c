@@ -7,7 +7,7 @@ static int problems;
 #define COMPLAIN(...) (problems++ < 40 ? print_message(__VA_ARGS__) : (void)0)
 
 static const row *row_of (const char *id) {
-  for (size_t i = 0; i < NROWS; i++)
+  for (size_t i = 0; i < nrows; i++)
     if (strcmp(rows[i].id, id) == 0) return &rows[i];
   return NULL;
 }
@@ -17,7 +17,7 @@ static void every_op_has_a_row (void **unused) {
   problems = 0;
   for (int op = 0; op < GB_NOPS; op++)
     if (row_of(gb_ops[op].id) == NULL) COMPLAIN("%s has no row\n", gb_ops[op].id);
-  for (size_t i = 0; i < NROWS; i++) {
+  for (size_t i = 0; i < nrows; i++) {
     int found = 0;
     for (int op = 0; op < GB_NOPS; op++) found += strcmp(rows[i].id, gb_ops[op].id) == 0;
     if (found != 1 || row_of(rows[i].id) != &rows[i]) COMPLAIN("row %s names no op, or twice\n", rows[i].id);
@@ -90,7 +90,7 @@ static void all_values_match_the_oracle (void **unused) {
   (void)unused;
   problems = 0;
   eval_begin(2, (size_t)1 << 28);
-  for (size_t i = 0; i < NROWS; i++) {
+  for (size_t i = 0; i < nrows; i++) {
     int used = 0;
     for (int v = 0; v < rows[i].cases; v++)
       used += check_case(&rows[i], v, GB_F64) && check_case(&rows[i], v, GB_F32);
@@ -158,7 +158,7 @@ static void all_gradients_match_finite_differences (void **unused) {
   problems = 0;
   eval_begin(1, (size_t)1 << 28);
   int checked = 0;
-  for (size_t i = 0; i < NROWS; i++)
+  for (size_t i = 0; i < nrows; i++)
     for (int v = 0; v < rows[i].cases && (rows[i].traits & GRAD) != 0; v++, checked++)
       check_gradient(&rows[i], v);
   eval_end();
@@ -196,7 +196,7 @@ static void nan_goes_through (void **unused) {
   (void)unused;
   problems = 0;
   eval_begin(2, (size_t)1 << 28);
-  for (size_t i = 0; i < NROWS; i++)
+  for (size_t i = 0; i < nrows; i++)
     for (int v = 0; v < rows[i].cases && (rows[i].traits & CHECKED) != 0 && !is_linear_algebra(&rows[i]);
          v++) {
       check_nan(&rows[i], v, GB_F64);
@@ -211,7 +211,7 @@ static void factorisations_never_swallow_nan (void **unused) {
   (void)unused;
   problems = 0;
   eval_begin(1, (size_t)1 << 28);
-  for (size_t i = 0; i < NROWS; i++)
+  for (size_t i = 0; i < nrows; i++)
     for (int v = 0; v < rows[i].cases && is_linear_algebra(&rows[i]); v++) {
       const int mark = fx.n;
       gb_node *y = changed_case(&rows[i], v, GB_F64, 0, 0, 0, NAN);

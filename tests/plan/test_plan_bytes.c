@@ -3,11 +3,10 @@
 ** written, no step allocates, and every budget gives the same bits.
 **
 ** test_plan_bytes [seed [graphs]], or GIBBOUS_SEED; a failing graph is shrunk and printed. */
-#define IDLE GB_ARENA_ALIGN /* most scratch that a step may leave at its end */
-
-#include "support/plan_watch.h"
+#include <sys/mman.h>
 
 #include "graph/grad/rules.h"
+#include "support/plan_watch.h"
 #include "support/random/plan_shrink.h"
 
 #if ALLOC_GUARDED && defined __OPTIMIZE__

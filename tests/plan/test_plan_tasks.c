@@ -1,7 +1,6 @@
 /* test_plan_tasks.c - a catalogue of tasks at the edge of memory: the smallest budget works and one byte
 ** less does not, every budget between gives the same bits, every allocation may fail, and thousands of
 ** plans leave nothing behind. */
-#define IDLE GB_ARENA_ALIGN /* most scratch that a step may leave at its end */
 
 #include "support/plan_watch.h"
 
@@ -77,7 +76,7 @@ static void check_boundary (const task *t) {
 
 static void the_smallest_budget_works_and_all_above_give_its_bits (void **unused) {
   (void)unused;
-  for (size_t k = 0; k < TASKS; k++)
+  for (size_t k = 0; k < ntasks; k++)
     for (int threads = 1; threads <= 2; threads++) {
       eval_begin(threads, LIMIT);
       trouble[0] = '\0';
@@ -89,7 +88,7 @@ static void the_smallest_budget_works_and_all_above_give_its_bits (void **unused
 /* The ledger's limit refuses like a budget, and prints what would do. */
 static void one_byte_less_in_the_ledger_is_refused_in_words (void **unused) {
   (void)unused;
-  for (size_t k = 0; k < TASKS; k++) {
+  for (size_t k = 0; k < ntasks; k++) {
     gb_node *out[TASK_RESULTS];
     gb_plan *p;
     gb_plan_report r;
@@ -144,7 +143,7 @@ static long fail_everywhere (const task *t, const asked *q, const bits *want) {
 
 static void wherever_an_allocation_fails_the_next_plan_works (void **unused) {
   (void)unused;
-  for (size_t k = 0; k < TASKS; k++) {
+  for (size_t k = 0; k < ntasks; k++) {
     gb_node *out[TASK_RESULTS];
     eval_begin(1, LIMIT);
     trouble[0] = '\0';
@@ -172,7 +171,7 @@ static void a_long_loop_over_growing_data_leaves_the_ledger_flat (void **unused)
   eval_begin(1, LIMIT);
   l = &device->ledger;
   for (int i = 0; i < PLANS; i++) {
-    const task *t = &tasks[(size_t)i % TASKS];
+    const task *t = &tasks[(size_t)i % ntasks];
     gb_node *out[TASK_RESULTS];
     const int mark = fx.n;
     inputs_begin((uint64_t)i, GB_F64, i % 3 ? GB_NODE_GRAD : GB_NODE_PARAM);

@@ -18,7 +18,7 @@ static void build (uint64_t seed, gb_dtype t, gb_node *out[OUTPUTS]) {
   draw_seed = seed;
   drawn = 0;
   inputs_begin(seed, t, seed % 3 ? GB_NODE_GRAD : 0);
-  for (int i = 0; i < 3; i++) p.at[p.n++] = random_leaf();
+  for (int i = 0; i < 3; i++) p.at[p.n++] = random_input();
   grow(&p);
   out[0] = p.at[p.n - 1];
   out[1] = p.at[p.n - 2];

@@ -7,7 +7,7 @@
 static gb_node *solve (gb_node *a, gb_node *b, const gb_cg_options *o, gb_cg_info *info) {
   gb_node *x = NULL;
   const gb_status st = gb_solve_cg(a, b, o, &x, info, &err);
-  return hold(st, x);
+  return hold_node(st, x);
 }
 
 static void cg_agrees_with_elimination (void **state) {
@@ -549,7 +549,7 @@ static void lanczos_gives_an_orthonormal_basis (void **state) {
   gb_node *q = NULL, *t = NULL;
   gb_lanczos_info info;
   ok(gb_lanczos(a, start, 40, &q, &t, &info, &err));
-  hold(GB_OK, q), hold(GB_OK, t);
+  hold_node(GB_OK, q), hold_node(GB_OK, t);
   const size_t steps = (size_t)info.steps;
   assert_int_equal(steps, 40);
   double *vq = doubles(q), *vt = doubles(t), *va = doubles(a);
@@ -575,7 +575,7 @@ static void lanczos_stops_in_an_invariant_subspace (void **state) {
   gb_node *a = BUILD(gb_diag, leaf(GB_F64, 0, 1, (size_t[]){20}, d)), *q = NULL, *t = NULL;
   gb_lanczos_info info;
   ok(gb_lanczos(a, leaf(GB_F64, 0, 1, (size_t[]){20}, one), 15, &q, &t, &info, &err));
-  hold(GB_OK, q), hold(GB_OK, t);
+  hold_node(GB_OK, q), hold_node(GB_OK, t);
   assert_int_equal(info.steps, 3);
 }
 
@@ -627,7 +627,7 @@ static void the_gradient_of_a_solution_is_the_implicit_one (void **state) {
   gb_node *x = lazily(a, b, NULL, &o);
   gb_node *grads[2] = {NULL}, *const xs[] = {c, b};
   ok(gb_grad(x, cotangent, 2, xs, false, grads, &err));
-  hold(GB_OK, grads[0]), hold(GB_OK, grads[1]);
+  hold_node(GB_OK, grads[0]), hold_node(GB_OK, grads[1]);
   double *vg = doubles(cotangent), *vb = doubles(b), moved[2];
   for (int side = 0; side < 2; side++) { /* <g, x> at c -+ h, by elimination */
     double *m = doubles(plus_noise(kernel(GB_F64, n, scalar(GB_F64, 0, 20 + (side ? 1e-4 : -1e-4))), 0.1)),
@@ -660,7 +660,7 @@ static void the_marginal_likelihood_has_the_gradient_of_both_terms (void **state
         .precond = {way == 1 ? GB_PRECOND_PIVOTED_CHOLESKY : GB_PRECOND_NONE, 20, 0}};
     gb_node *head = NULL, *all = NULL;
     ok(gb_solver_marginal(a, b, k, noise, &o, &head, &all, &err));
-    hold(GB_OK, head), hold(GB_OK, all);
+    hold_node(GB_OK, head), hold_node(GB_OK, all);
     assert_null(gb_solver_report_of(all));
     double *va = doubles(a), *vx = doubles(b), *vb = doubles(b), quad = 0, *h = doubles(head);
     const double logdet = eliminate(va, vx, n, 1);
@@ -675,7 +675,7 @@ static void the_marginal_likelihood_has_the_gradient_of_both_terms (void **state
             *log = BUILD(gb_select, head, 0, GB_MARGINAL_LOGDET),
             *sum = BUILD(gb_map2, GB_OP_ADD, inv_quad, log), *grads[2] = {NULL}, *const xs[] = {c, b};
     ok(gb_grad(sum, NULL, 2, xs, false, grads, &err));
-    hold(GB_OK, grads[0]), hold(GB_OK, grads[1]);
+    hold_node(GB_OK, grads[0]), hold_node(GB_OK, grads[1]);
     CHECK_NEAR(item(grads[0]), (-quad + (double)n) / 1.7, 1e-7 * quad);
     double *got = doubles(grads[1]);
     for (size_t i = 0; i < n; i++) CHECK_NEAR(got[i], 2 * vx[i], 1e-8 * (1 + fabs(vx[i])));
@@ -697,12 +697,12 @@ static void the_gradient_is_that_of_the_dense_estimator (void **state) {
   const gb_solver_options o = {.run = {.cg = {.tol = 1e-10, .max_iter = 500}, .probes = PROBES, .seed = 4},
                                .precond = {GB_PRECOND_PIVOTED_CHOLESKY, 8, 0}};
   ok(gb_solver_marginal(a, b, k, noise, &o, &head, &all, &err));
-  hold(GB_OK, head), hold(GB_OK, all);
+  hold_node(GB_OK, head), hold_node(GB_OK, all);
   gb_node *quad = BUILD(gb_select, head, 0, GB_MARGINAL_INV_QUAD),
           *logdet = BUILD(gb_select, head, 0, GB_MARGINAL_LOGDET),
           *both = BUILD(gb_map2, GB_OP_ADD, quad, logdet);
   ok(gb_grad(both, NULL, 1, &c, false, &slope, &err));
-  hold(GB_OK, slope);
+  hold_node(GB_OK, slope);
   gb_precond p;
   ok(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(0.1), 8, 0, &err));
   double *va = doubles(a), *vb = doubles(b), *vk = doubles(k), rhs[N * R], x[N * R], w[N * R], want = 0;
@@ -782,13 +782,13 @@ static void a_solve_takes_what_its_plan_says (void **state) {
       gb_node *y = NULL, *all = NULL, *outs[3];
       if (way == 2) {
         ok(gb_solver_marginal(a, b, k, noise, &o, &y, &all, &err));
-        hold(GB_OK, all);
+        hold_node(GB_OK, all);
       } else ok(gb_solver_solve(a, b, NULL, k, noise, &o, &y, &err));
-      hold(GB_OK, y);
+      hold_node(GB_OK, y);
       gb_node *sum = BUILD(gb_reduce, GB_OP_SUM, y, 0, false), *const xs[] = {c, b};
       outs[0] = sum;
       ok(gb_grad(sum, NULL, 2, xs, false, outs + 1, &err));
-      hold(GB_OK, outs[1]), hold(GB_OK, outs[2]);
+      hold_node(GB_OK, outs[1]), hold_node(GB_OK, outs[2]);
       for (int poison = 0x55; poison <= 0xaa; poison += 0x55) {
         gb_plan *p;
         gb_plan_report report;
@@ -864,7 +864,7 @@ static void gradients_reach_values_that_are_made_of_each_other (void **state) {
     value[i] = item(y);
     if (i < 2) continue;
     ok(gb_grad(y, NULL, 1, &s, false, &bar, &err));
-    slope = item(hold(GB_OK, bar));
+    slope = item(hold_node(GB_OK, bar));
   }
   CHECK_NEAR(slope, (value[1] - value[0]) / 2e-5, 1e-6 * fabs(slope));
 }

@@ -13,21 +13,21 @@
 static gb_node *minres (gb_node *a, gb_node *b, const gb_solve_options *o, gb_solve_info *info) {
   gb_node *x = NULL;
   const gb_status st = gb_solve_minres(a, b, o, &x, info, &err);
-  return hold(st, x);
+  return hold_node(st, x);
 }
 
 static gb_node *projections (gb_node *a, gb_node *b, const gb_alternating_projections_options *o,
                              gb_solve_info *info) {
   gb_node *x = NULL;
   const gb_status st = gb_solve_projections(a, b, o, &x, info, &err);
-  return hold(st, x);
+  return hold_node(st, x);
 }
 
 static gb_node *sdd (gb_node *a, gb_node *b, const gb_sdd_options *o, gb_solve_info *info) {
   gb_node *x = NULL;
   double step;
   const gb_status st = gb_solve_sdd(a, b, o, &x, &step, info, &err);
-  return hold(st, x);
+  return hold_node(st, x);
 }
 
 static gb_node *system_of (gb_dtype t, size_t n, double noise) {

@@ -1,67 +1,21 @@
-/* alloc_guard.h - wraps every allocator of the process: between the first step of a plan and the end of the
-** last, a call on any thread, from any library, ends the process with the name of the step. Included once a
-** program. */
+/* alloc_guard.h - every allocator of the process is watched: between the first step of a plan and the end
+** of the last, a call on any thread, from any library, ends the process with the name of the step.
+** alloc_guard.c replaces malloc: it is linked into the programs that name it, and lies in no library. */
 #ifndef GB_TESTS_ALLOC_GUARD_H
 #define GB_TESTS_ALLOC_GUARD_H
 
-#include <errno.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-static _Atomic(const char *) guarded_step; /* NULL: not armed */
-static atomic_long guarded_calls;          /* calls of malloc, to check that the guard is in place */
-
-/* For gb_plan_memcheck.at_step. */
-static inline void guard_step (const char *what) { atomic_store(&guarded_step, what); }
+#include <stdlib.h> /* defines __GLIBC__ */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 #define ALLOC_GUARDED 0 /* sanitizers replace the allocators */
 #else
 #define ALLOC_GUARDED 1
-
-static void say (const char *text) {
-  if (write(2, text, strlen(text)) < 0) return;
-}
-
-static void guard (const char *what) {
-  const char *step = atomic_load(&guarded_step);
-  if (step == NULL) return;
-  atomic_store(&guarded_step, NULL);
-  say(what);
-  say(" inside step: ");
-  say(step);
-  say("\n");
-  abort();
-}
-
-void *__libc_malloc (size_t n);
-void *__libc_calloc (size_t n, size_t size);
-void *__libc_realloc (void *p, size_t n);
-void *__libc_memalign (size_t align, size_t n);
-
-void *malloc (size_t n) {
-  guard("malloc");
-  atomic_fetch_add_explicit(&guarded_calls, 1, memory_order_relaxed);
-  return __libc_malloc(n);
-}
-void *calloc (size_t n, size_t size) { return guard("calloc"), __libc_calloc(n, size); }
-void *realloc (void *p, size_t n) { return guard("realloc"), __libc_realloc(p, n); }
-void *memalign (size_t align, size_t n);
-void *memalign (size_t align, size_t n) { return guard("memalign"), __libc_memalign(align, n); }
-void *aligned_alloc (size_t align, size_t n) { return guard("aligned_alloc"), __libc_memalign(align, n); }
-int posix_memalign (void **p, size_t align, size_t n) {
-  guard("posix_memalign");
-  *p = __libc_memalign(align, n);
-  return *p == NULL ? ENOMEM : 0;
-}
-void *mmap (void *at, size_t n, int prot, int flags, int fd, off_t offset) {
-  guard("mmap");
-  return (void *)syscall(SYS_mmap, at, n, prot, flags, fd, offset);
-}
 #endif
+
+extern atomic_long guarded_calls; /* calls of malloc, to check that the guard is in place */
+
+/* For gb_plan_memcheck.at_step; NULL disarms the guard. */
+void guard_step (const char *what);
 
 #endif

@@ -6,74 +6,23 @@
 #include "support/eval_fixture.h"
 
 /* A leaf without a value, differentiable: an expression over such leaves can be planned at any size. */
-static inline gb_node *empty_of (gb_dtype t, int ndim, const size_t *dim) {
-  const gb_tensor none = {.dtype = t, .shape = gb_shape_of(ndim, dim)};
-  return BUILD(gb_node_leaf, fx.g, &none, GB_NODE_GRAD, "");
-}
-
-static inline gb_node *radial (gb_profile p, gb_node *s, gb_node *c, gb_node *alpha) {
-  return BUILD(gb_radial, p, s, c, alpha);
-}
-static inline gb_node *grad1 (gb_node *y, gb_node *x) { return BUILD(gb_grad, y, NULL, 1, &x, false); }
-static inline gb_node *rows_sum (gb_node *a, int axis) {
-  return BUILD(gb_reduce, GB_OP_SUM, a, 1u << axis, false);
-}
-static inline gb_node *identity_of (size_t n) { return BUILD(gb_eye, fx.g, n, inputs.dtype); }
-
-static inline void grads (gb_node *y, size_t n, gb_node *const *xs, gb_node **out) {
-  OK(gb_grad(y, NULL, n, xs, false, out, &fx.err));
-  for (size_t i = 0; i < n; i++) hold(GB_OK, out[i]);
-}
-
-static inline void eval_all (size_t n, gb_node *const *nodes) {
-  if (gb_eval(fx.g, n, nodes, &fx.err) != GB_OK) fail_msg("%s", fx.err.text);
-}
-static inline void eval1 (gb_node *n) { eval_all(1, &n); }
-
-static inline gb_lowered *lowered (size_t n, gb_node *const *outs) {
-  gb_lowered *low = NULL;
-  if (gb_lower(fx.g, n, outs, &low, &fx.err) != GB_OK) fail_msg("%s", fx.err.text);
-  return low;
-}
+gb_node *empty_of (gb_dtype t, int ndim, const size_t *dim);
+gb_node *radial (gb_profile p, gb_node *s, gb_node *c, gb_node *alpha);
+gb_node *grad1 (gb_node *y, gb_node *x);
+gb_node *rows_sum (gb_node *a, int axis);
+gb_node *identity_of (size_t n);
+void grads (gb_node *y, size_t n, gb_node *const *xs, gb_node **out);
+void eval_all (size_t n, gb_node *const *nodes);
+void eval1 (gb_node *n);
+gb_lowered *lowered (size_t n, gb_node *const *outs);
 
 /* True if a step visits pairs: some value varies along two axes outside its inner loops. */
-static inline bool visits_pairs (const gb_step *st) {
-  if (!st->is_fold) return false;
-  gb_axes outside = 0;
-  for (int a = 0; a < st->fold.naxes; a++)
-    if (st->fold.axis[a].role != GB_AXIS_INNER && st->fold.axis[a].extent > 1) outside |= (gb_axes)1 << a;
-  for (int i = 0; i < st->fold.nins; i++) {
-    const gb_axes deps = st->fold.ins[i].deps & outside;
-    if ((deps & (deps - 1)) != 0) return true;
-  }
-  return false;
-}
-
-static inline int traversals (const gb_lowered *low) {
-  int n = 0;
-  for (int s = 0; s < low->nsteps; s++) n += visits_pairs(&low->step[s]);
-  return n;
-}
-
-static inline void print_steps (const gb_lowered *low) {
-  for (int s = 0; s < low->nsteps; s++) {
-    print_message("step %d: %s\n", s, low->step[s].what);
-    if (!low->step[s].is_fold) continue;
-    char *text = gb_fold_dump(&low->step[s].fold);
-    print_message("%s", text);
-    free(text);
-  }
-}
+bool visits_pairs (const gb_step *st);
+void print_steps (const gb_lowered *low);
 
 /* The elements of a contiguous value; true if two values have the same bits. */
-static inline size_t count_of (const gb_node *n) { return gb_shape_numel(gb_node_shape(n)); }
-
-static inline const void *bits_of (const gb_node *n) { return gb_tensor_data(&n->out[0].tensor); }
-static inline bool same_bits (const gb_node *a, const gb_node *b) {
-  const size_t bytes = gb_shape_bytes(gb_node_shape(a), gb_node_dtype(a));
-  return gb_node_dtype(a) == gb_node_dtype(b) && gb_shape_equal(gb_node_shape(a), gb_node_shape(b)) &&
-         memcmp(bits_of(a), bits_of(b), bytes) == 0;
-}
+size_t count_of (const gb_node *n);
+bool same_bits (const gb_node *a, const gb_node *b);
 
 /* A copy of a value's bits, to compare with those of another graph. */
 typedef struct kept_bits {
@@ -81,16 +30,7 @@ typedef struct kept_bits {
   size_t bytes;
 } kept_bits;
 
-static inline kept_bits keep_bits (const gb_node *n) {
-  kept_bits k = {.bytes = gb_shape_bytes(gb_node_shape(n), gb_node_dtype(n))};
-  k.at = malloc(k.bytes + 1);
-  memcpy(k.at, bits_of(n), k.bytes);
-  return k;
-}
-
-static inline bool has_bits (const gb_node *n, const kept_bits *k) {
-  return gb_shape_bytes(gb_node_shape(n), gb_node_dtype(n)) == k->bytes &&
-         memcmp(bits_of(n), k->at, k->bytes) == 0;
-}
+kept_bits keep_bits (const gb_node *n);
+bool has_bits (const gb_node *n, const kept_bits *k);
 
 #endif

@@ -14,121 +14,37 @@
 #include "base/rng.h"
 #include "iterate/product.h"
 
-static gb_device *dev;
-static gb_graph *g;
-static gb_error err;
-static gb_node *held[1024];
-static int nheld;
+extern gb_device *dev;
+extern gb_graph *g;
+extern gb_error err;
+extern gb_node *held[1024];
+extern int nheld;
 
-static int begin (void **state) {
-  (void)state;
-  nheld = 0;
-  if (gb_device_cpu_new(2, (size_t)1 << 28, &dev, &err) != GB_OK) return -1;
-  return gb_graph_new(dev, &g, &err) == GB_OK ? 0 : -1;
-}
-
-static int end (void **state) {
-  (void)state;
-  while (nheld > 0) gb_node_unref(held[--nheld]);
-  gb_cache_drop(g, SIZE_MAX);
-  const bool clean = g->nnodes == 0;
-  gb_graph_free(g);
-  const bool empty = dev->ledger.used == 0;
-  gb_device_free(dev);
-  return clean && empty ? 0 : -1;
-}
-
-static void ok (gb_status st) {
-  if (st != GB_OK) fail_msg("%s: %s", gb_status_code(st), err.text);
-}
-
-static gb_node *hold (gb_status st, gb_node *n) {
-  ok(st);
-  assert_true(nheld < 1024);
-  return held[nheld++] = n;
-}
+int solve_begin (void **state);
+int solve_end (void **state);
+void ok (gb_status st);
+gb_node *hold_node (gb_status st, gb_node *n);
 
 /* BUILD(gb_map1, GB_OP_EXP, x) calls gb_map1(GB_OP_EXP, x, &node, &err) and holds the node. */
 #define BUILD(call, ...)                                                                                     \
   ({                                                                                                         \
     gb_node *built_ = NULL;                                                                                  \
     gb_status st_ = call(__VA_ARGS__, &built_, &err);                                                        \
-    hold(st_, built_);                                                                                       \
+    hold_node(st_, built_);                                                                                  \
   })
 
-static gb_node *leaf (gb_dtype t, unsigned flags, int ndim, const size_t *dim, const double *v) {
-  const gb_shape s = gb_shape_of(ndim, dim);
-  gb_tensor x;
-  ok(gb_tensor_new(&dev->ledger, t, &s, GB_MEM_TENSOR, "", "", &x, &err));
-  for (size_t i = 0; i < gb_shape_numel(&s); i++) gb_element_set(gb_tensor_data(&x), i, t, v[i]);
-  gb_node *n = NULL;
-  const gb_status st = gb_node_leaf(g, &x, flags, "", &n, &err);
-  gb_tensor_clear(&x);
-  return hold(st, n);
-}
-
-static inline gb_node *random_leaf (gb_dtype t, unsigned flags, size_t n, size_t r, uint64_t seed) {
-  double *v = malloc((n * r + 1) * sizeof *v);
-  for (size_t i = 0; i < n * r; i++) v[i] = gb_rand_normal(seed, 0, i);
-  gb_node *l = leaf(t, flags, r == 1 ? 1 : 2, (size_t[]){n, r}, v);
-  free(v);
-  return l;
-}
+gb_node *leaf (gb_dtype t, unsigned flags, int ndim, const size_t *dim, const double *v);
+gb_node *random_leaf (gb_dtype t, unsigned flags, size_t n, size_t r, uint64_t seed);
 
 /* The kernel exp(-c |x - y|^2 / 2) on n points of the plane, and with noise on its diagonal. */
-static inline gb_node *kernel (gb_dtype t, size_t n, gb_node *c) {
-  double *x = malloc((2 * n + 1) * sizeof *x);
-  for (size_t i = 0; i < 2 * n; i++) x[i] = gb_rand_uniform(11, 0, i);
-  gb_node *points = leaf(t, 0, 2, (size_t[]){n, 2}, x);
-  free(x);
-  gb_node *s = BUILD(gb_sqdist, points, points, NULL);
-  return BUILD(gb_radial, GB_RBF, s, c, NULL);
-}
-
-static gb_node *scalar (gb_dtype t, unsigned flags, double v) { return leaf(t, flags, 0, NULL, &v); }
-
-static inline gb_node *plus_noise (gb_node *k, double noise) {
-  gb_node *unit = BUILD(gb_eye, g, gb_node_shape(k)->dim[0], gb_node_dtype(k));
-  gb_node *diagonal = BUILD(gb_scale, unit, noise);
-  return BUILD(gb_map2, GB_OP_ADD, k, diagonal);
-}
-
-static double *doubles (gb_node *n) {
-  double *v = malloc((gb_shape_numel(gb_node_shape(n)) + 1) * sizeof *v);
-  ok(gb_node_doubles(n, v, &err));
-  return v;
-}
+gb_node *kernel (gb_dtype t, size_t n, gb_node *c);
+gb_node *scalar (gb_dtype t, unsigned flags, double v);
+gb_node *plus_noise (gb_node *k, double noise);
+double *doubles (gb_node *n);
 
 /* Gaussian elimination with pivoting: b (n, r) becomes the solution; returns log |det a|. Both are
 ** overwritten. */
-static inline double eliminate (double *a, double *b, size_t n, size_t r) {
-  double logdet = 0;
-  for (size_t k = 0; k < n; k++) {
-    size_t p = k;
-    for (size_t i = k; i < n; i++)
-      if (fabs(a[i * n + k]) > fabs(a[p * n + k])) p = i;
-    for (size_t j = 0; j < n; j++) {
-      const double t = a[k * n + j];
-      a[k * n + j] = a[p * n + j];
-      a[p * n + j] = t;
-    }
-    for (size_t j = 0; j < r; j++) {
-      const double t = b[k * r + j];
-      b[k * r + j] = b[p * r + j];
-      b[p * r + j] = t;
-    }
-    logdet += log(fabs(a[k * n + k]));
-    for (size_t i = 0; i < n; i++) {
-      if (i == k) continue;
-      const double f = a[i * n + k] / a[k * n + k];
-      for (size_t j = k; j < n; j++) a[i * n + j] -= f * a[k * n + j];
-      for (size_t j = 0; j < r; j++) b[i * r + j] -= f * b[k * r + j];
-    }
-  }
-  for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j < r; j++) b[i * r + j] /= a[i * n + i];
-  return logdet;
-}
+double eliminate (double *a, double *b, size_t n, size_t r);
 
 #define CHECK_NEAR(got, want, tol)                                                                           \
   do {                                                                                                       \
@@ -137,23 +53,8 @@ static inline double eliminate (double *a, double *b, size_t n, size_t r) {
   } while (0)
 
 /* |b - A x| / |b| of the worst column, in doubles. */
-static inline double true_residual (gb_node *a, gb_node *b, gb_node *x) {
-  double *va = doubles(a), *vb = doubles(b), *vx = doubles(x), worst = 0;
-  const size_t n = gb_node_shape(a)->dim[0], r = gb_shape_numel(gb_node_shape(b)) / (n > 0 ? n : 1);
-  for (size_t c = 0; c < r; c++) {
-    double rr = 0, bb = 0;
-    for (size_t i = 0; i < n; i++) {
-      double s = vb[i * r + c];
-      bb += s * s;
-      for (size_t j = 0; j < n; j++) s -= va[i * n + j] * vx[j * r + c];
-      rr += s * s;
-    }
-    if (bb > 0 && !(sqrt(rr / bb) <= worst)) worst = sqrt(rr / bb);
-  }
-  free(va), free(vb), free(vx);
-  return worst;
-}
+double true_residual (gb_node *a, gb_node *b, gb_node *x);
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, solve_begin, solve_end)
 
 #endif
