@@ -194,7 +194,7 @@ host/plan/place/pack.c
 'buffers overlap in the step where one ends and the other begins'
 
 host/plan/run/bind.c
-'s/p->have\[b\] = !p->depends\[b\] &&/p->have[b] =/'
+'s/c->have\[b\] = !r->depends\[b\] &&/c->have[b] =/'
 'a rebound loop reads the values of the step before'
 
 host/graph/canon/symmetry.c
@@ -313,16 +313,16 @@ host/plan/run/cache.c
 's/e->used < oldest->used/e->used > oldest->used/'
 'what was used last leaves the cache first'
 
-host/plan/run/run.c
-'s/size_t bytes = wants_arena(p, arena) ? p->place->arena : 0;/size_t bytes = 0 * (size_t)wants_arena(p, arena);/'
+host/plan/run/commit.c
+'s/size_t bytes = wants_arena(r, arena) ? pl->arena : 0;/size_t bytes = 0 * (size_t)wants_arena(r, arena);/'
 'room is made for results and not for the arena'
 
-host/plan/run/run.c
+host/plan/run/call.c
 's/^    st->refs--;//'
 'a value that a callback kept is never freed'
 
-host/plan/run/run.c
-'s/^  ok = ok && gb_cache_reserve(p->graph, caches);//'
+host/plan/run/commit.c
+'s/^  ok = ok \&\& gb_cache_reserve(.*caches);//'
 'an entry of the cache is made between steps'
 
 host/plan/place/place.c
@@ -373,11 +373,11 @@ host/plan/tile/axes.c
 's/^    f->late\[b\] = reduced;$/    f->late[b] = false;/'
 'a total is read before its last window'
 
-host/plan/run/run.c
+host/plan/run/step.c
 's/from += pl->grains->grain) {/from = end) {/;s/const size_t n = end - from < pl->grains->grain ? end - from : pl->grains->grain;/const size_t n = end - from;/'
 'a batch is summed in windows instead of grains'
 
-host/plan/run/remote.c
+host/plan/run/lanes.c
 's/if (kind == GB_COPY_TOTAL) copy_total/if (0) copy_total/'
 'totals do not go from device to device'
 
@@ -386,7 +386,7 @@ host/plan/place/remote.c
 'a device has only its rows of points that are columns too'
 
 host/plan/choose/partition.c
-'s/= \*need <= budget_of(t->p, i)/= *need <= 2 * budget_of(t->p, i)/'
+'s/= \*need <= budget_of(t->x, i)/= *need <= 2 * budget_of(t->x, i)/'
 'devices take twice their budgets'
 
 host/plan/choose/water_fill.c

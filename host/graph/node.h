@@ -88,8 +88,8 @@ struct gb_graph {
   uint64_t seed, next_stream; /* gb.seed: streams of RAND nodes are numbered from 0 after each seed */
   const char *where;          /* provenance given to nodes built now; interned; never NULL */
   struct gb_interned *interned;
-  struct gb_plan_cache *plans; /* owned by plan/ */
-  void (*free_plans)(struct gb_plan_cache *);
+  struct gb_plan_context *plans; /* owned by plan/ */
+  void (*free_plans)(struct gb_plan_context *);
   int tracing; /* > 0 inside vmap or a traced kernel */
   /* > 0 during a measurement (plan/run/measure.c): older nodes are not found, and keep their inputs */
   uint64_t measured_from;

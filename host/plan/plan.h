@@ -161,7 +161,7 @@ size_t gb_plan_room (const gb_graph *g, size_t held);
 /* Tests: watches runs. Where 'on', the arena is filled with 'poison' and checked after each step: nothing
 ** but the step's results and scratch may have changed. */
 typedef struct gb_memcheck_watch {
-  bool on;
+  bool on, busy; /* busy: a run is being watched */
   unsigned char poison;
   size_t high_water;     /* highest arena byte that changed, plus one, over the runs since it was zeroed */
   size_t strays;         /* bytes changed that no running step owned */

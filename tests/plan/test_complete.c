@@ -2,8 +2,8 @@
 ** where some order of the steps, some window of some axis or some packing fits it, and what is chosen is
 ** then the fastest that does: the whole where it fits in some order, unseen. Seconds are those of the
 ** fixed sheet; values are not kept, and none exists beforehand. */
-#include "plan/parts.h"
 #include "plan/place/orders.h"
+#include "plan/plan_internal.h"
 #include "plan/price/step_cost.h"
 #include "support/eval_fixture.h"
 
@@ -163,7 +163,7 @@ static gb_placement *place (const search *x, const form *f, const int *order) {
                               .workspace = gb_split_workspace,
                               .ud = &job};
   gb_placement *p;
-  OK(gb_place(prog->low, (gb_demand){x->p->want, x->none, x->none}, &how, &p, &fx.err));
+  OK(gb_place(prog->low, (gb_demand){x->p->choice.want, x->none, x->none}, &how, &p, &fx.err));
   return p;
 }
 
@@ -248,12 +248,12 @@ static void search_begin (search *x, const gb_plan *p) {
                 .done = calloc(ns, 1),
                 .order = calloc(ns, sizeof(int)),
                 .most = ORDERS};
-  int idle = p->place->nrun;
+  int idle = p->choice.place->nrun;
   for (int s = 0; s < p->prog->low->nsteps; s++) {
-    x->runs[s] = p->place->runs[s];
+    x->runs[s] = p->choice.place->runs[s];
     if (!x->runs[s]) x->order[idle++] = s;
   }
-  x->nrun = p->place->nrun;
+  x->nrun = p->choice.place->nrun;
 }
 
 static void search_end (search *x) {
@@ -300,11 +300,11 @@ static const char *text_of (const search *x, const form *f) {
 static double seconds_of (const gb_plan *p) {
   const gb_lowered_plan *prog = p->prog;
   return gb_place_seconds(gb_device_profile_fixed(), prog->threads, prog->low, prog->packed_factor,
-                          prog->npacked_factors, p->place);
+                          prog->npacked_factors, p->choice.place);
 }
 
 static void count_choice (const gb_plan *p) {
-  const gb_candidate *o = &p->taken;
+  const gb_candidate *o = &p->choice.taken;
   const bool whole = o->tiling == NULL || o->chunk >= o->tiling->extent;
   met.packed += o->packed;
   met.windows += !whole;
@@ -432,11 +432,15 @@ static void large_graphs_that_fit_are_placed_once (void **unused) {
   eval_begin(1, (size_t)1 << 30);
   gb_node *out = long_chain(1000);
   OK(gb_plan_open(fx.g, 1, &out, &p, &fx.err));
-  assert_true(p->nnodes > 1000 && p->prog->low->nsteps > 400);
+  assert_true(p->request.nnodes > 1000 && p->prog->low->nsteps > 400);
   assert_int_equal(p->prog->next_place, 0);
-  OK(gb_plan_refresh(p, &fx.err));
+  gb_choice c;
+  OK(gb_choice_init(&c, p, &fx.err));
+  gb_choice_look_up(&c);
+  OK(gb_choose(&c, &fx.err));
   assert_int_equal(p->prog->next_place, 1);
-  assert_int_equal(p->place->nrun, p->prog->low->nsteps);
+  assert_int_equal(c.place->nrun, p->prog->low->nsteps);
+  gb_choice_clear(&c);
   gb_plan_free(p);
   eval_end();
 }

@@ -1,6 +1,6 @@
 /* test_devices.c - one plan on several simulated devices: the bits of one, the bytes that were promised on
 ** each. */
-#include "plan/parts.h"
+#include "plan/plan_internal.h"
 #include "support/lower_fixture.h"
 #include "support/random/expression_random.h"
 

@@ -1,7 +1,7 @@
 /* test_split.c - plans cut into windows of an axis: for every budget the bits of the whole, the bytes that
 ** the plan said, and the smallest budget runs while one byte less is refused. What couples the axis is
 ** never cut. */
-#include "plan/parts.h"
+#include "plan/plan_internal.h"
 #include "support/random/expression_random.h"
 
 #ifndef ROUNDS
@@ -288,7 +288,7 @@ static bounds bounds_of (builder *f, const scene *s) {
 
 /* A run under watch compares the arena once a step and window. */
 static bool is_cheap_to_watch (const gb_plan *p) {
-  const gb_placement *pl = p->place;
+  const gb_placement *pl = p->choice.place;
   const size_t windows = pl->tiling == NULL ? 1 : (pl->tiling->extent + pl->chunk - 1) / pl->chunk;
   return windows * (size_t)pl->nrun * pl->arena < WATCHED;
 }

@@ -1,6 +1,6 @@
 /* test_stored.c - a large value that is stored where others of its kind stream is named once, before it
 ** is. */
-#include "plan/parts.h"
+#include "plan/run/run.h"
 #include "support/lower_fixture.h"
 
 static char said[512];
@@ -15,7 +15,7 @@ static void hear (const char *text) {
 static void ask (gb_node *y) {
   gb_plan *p;
   if (gb_plan_new(fx.g, 1, &y, NULL, &p, &fx.err) != GB_OK) fail_msg("%s", fx.err.text);
-  gb_tell_stored(p);
+  gb_tell_stored(&p->choice);
   gb_plan_free(p);
 }
 

@@ -43,13 +43,13 @@ void gb_plan_note_candidate (gb_plan *p, const gb_candidate *candidate, const gb
 }
 
 void gb_plan_judge_candidates (gb_plan *p) {
-  const size_t budget = gb_plan_budget(p);
+  const size_t budget = gb_choice_budget(&p->choice);
   bool found = false;
-  tell_form(&p->taken);
+  tell_form(&p->choice.taken);
   for (size_t i = 0; i < p->ncandidates; i++) {
     gb_candidate *o = &p->candidate[i];
     o->fits = o->need <= budget && o->need != SIZE_MAX;
-    o->chosen = !found && o->fits && o->need == p->taken.need && is_same_form(o, &p->taken);
+    o->chosen = !found && o->fits && o->need == p->choice.taken.need && is_same_form(o, &p->choice.taken);
     found |= o->chosen;
   }
 }

@@ -1,88 +1,14 @@
 /* choose.c - which candidate runs: the first that fits, in an order that does not know the budget. */
+#include "plan/choose/choose.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
-#include "plan/parts.h"
 #include "plan/place/orders.h"
+#include "plan/plan_internal.h"
 #include "plan/price/step_cost.h"
-
-/* axes */
-
-/* The leaves that name an axis of the same extent as the first that does. */
-gb_status gb_lowered_plan_find_batch (gb_lowered_plan *prog, gb_node *const *node, gb_error *err) {
-  const gb_lowered *low = prog->low;
-  int *seed = malloc(((size_t)low->nbufs + 1) * sizeof *seed);
-  size_t extent = 0;
-  if (seed == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
-  for (int b = 0; b < low->nbufs; b++) {
-    const gb_node *n = node[low->buf[b].source];
-    seed[b] = low->buf[b].cls == GB_BUF_LEAF ? n->batch - 1 : -1;
-    if (seed[b] < 0) continue;
-    if (extent == 0) extent = low->buf[b].shape.dim[seed[b]];
-    if (low->buf[b].shape.dim[seed[b]] != extent) seed[b] = -1;
-  }
-  const gb_status rc =
-      extent > 1 ? gb_cut_along(low, seed, (gb_cut_rules){.grain = gb_grain(extent)}, &prog->batch, err)
-                 : GB_OK;
-  free(seed);
-  return rc;
-}
-
-static bool is_small (const gb_lowered *low) { return low->nsteps <= GB_ORDER_EXACT; }
-
-static bool is_known_axis (const gb_axes_found *found, int b, int dim) {
-  for (int i = 0; i < found->n; i++)
-    if (found->tiling[i]->dim[b] == dim) return true;
-  return false;
-}
-
-static bool is_known (const gb_axes_found *found, const gb_tiling *c) {
-  for (int i = 0; i < found->n; i++) {
-    const gb_tiling *f = found->tiling[i];
-    if (f->unit == c->unit && memcmp(f->when, c->when, (size_t)c->nsteps) == 0 &&
-        memcmp(f->dim, c->dim, (size_t)c->nbufs * sizeof *c->dim) == 0)
-      return true;
-  }
-  return false;
-}
-
-/* An axis that a tiling has already may be cut from another leaf on, in fewer steps: of few steps that is
-** tried too. */
-static gb_status look_along (const gb_lowered *low, int b, int dim, int *seed, bool math, gb_cut_rules rules,
-                             gb_axes_found *found, gb_error *err) {
-  const size_t extent = low->buf[b].shape.dim[dim];
-  gb_tiling *c = NULL;
-  if (found->n == (is_small(low) ? GB_TILINGS : GB_AXES) || extent < 2) return GB_OK;
-  if (!is_small(low) && is_known_axis(found, b, dim)) return GB_OK;
-  seed[b] = dim;
-  if (math) rules.grain = gb_grain(extent);
-  const gb_status rc = gb_cut_along(low, seed, rules, &c, err);
-  seed[b] = -1;
-  if (c != NULL && c->unit < c->extent && !is_known(found, c)) found->tiling[found->n++] = c;
-  else gb_tiling_unref(c);
-  return rc;
-}
-
-/* One axis of one leaf after the other, each as far as it gives something new. */
-gb_status gb_lowered_plan_find_tilings (gb_lowered_plan *prog, bool math, bool sums,
-                                        const gb_axes_found **out, gb_error *err) {
-  const gb_lowered *low = prog->low;
-  gb_axes_found *found = sums ? &prog->sums : math ? &prog->math : &prog->bits;
-  *out = found;
-  if (found->looked) return GB_OK;
-  int *seed = malloc(((size_t)low->nbufs + 1) * sizeof *seed);
-  if (seed == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
-  for (int b = 0; b < low->nbufs; b++) seed[b] = -1;
-  const gb_cut_rules rules = {.grains = math ? NULL : prog->batch, .sums = sums};
-  gb_status rc = GB_OK;
-  for (int b = 0; b < low->nbufs; b++)
-    for (int k = 0; rc == GB_OK && low->buf[b].cls == GB_BUF_LEAF && k < low->buf[b].shape.ndim; k++)
-      rc = look_along(low, b, k, seed, math, rules, found, err);
-  free(seed);
-  found->looked = rc == GB_OK;
-  return rc;
-}
+#include "plan/run/cache.h"
+#include "plan/tile/split.h"
 
 /* placements */
 
@@ -97,12 +23,12 @@ typedef struct variant {
 /* Whose sums run in pieces: of a tiling that needs it for its windows, or of the batch that leaves name. */
 static gb_tiling *grains_of (const gb_plan *p, const variant *c) {
   if (c->tiling != NULL && c->tiling->grain != 0) return c->tiling;
-  return p->options.math ? NULL : p->prog->batch;
+  return p->request.options.math ? NULL : p->prog->batch;
 }
 
-static gb_status make_placement (gb_plan *p, gb_demand d, const variant *c, gb_placement **out,
+static gb_status make_placement (const gb_plan *p, gb_demand d, const variant *c, gb_placement **out,
                                  gb_error *err) {
-  const gb_split_job job = {p->graph->device, p->prog->low, p->prog->scratch, p->prog->packed_factor,
+  const gb_split_job job = {gb_plan_home(p), p->prog->low, p->prog->scratch, p->prog->packed_factor,
                             p->prog->npacked_factors};
   const gb_form_of_run form = {.tiling = c->tiling,
                                .grains = grains_of(p, c),
@@ -125,13 +51,13 @@ static gb_status make_placement (gb_plan *p, gb_demand d, const variant *c, gb_p
   return rc;
 }
 
-static gb_status find_placement (gb_plan *p, gb_demand d, const variant *c, gb_placement **out,
+static gb_status find_placement (const gb_plan *p, gb_demand d, const variant *c, gb_placement **out,
                                  gb_error *err) {
   gb_lowered_plan *prog = p->prog;
   const size_t n = (size_t)prog->low->nbufs;
   uint64_t key = gb_hash_bytes(gb_hash_bytes(gb_hash_bytes(1, d.want, n), d.have, n), d.keep, n);
   key = gb_hash_u64(gb_hash_u64(gb_hash_u64(key, (uint64_t)(uintptr_t)c->tiling), c->chunk),
-                    (uint64_t)p->options.math << 2 | (uint64_t)c->reordered << 1 | c->packed);
+                    (uint64_t)p->request.options.math << 2 | (uint64_t)c->reordered << 1 | c->packed);
   key = gb_hash_u64(key, c->rows);
   for (int i = 0; i < GB_PLACEMENTS; i++)
     if (prog->placed[i].place != NULL && prog->placed[i].key == key) {
@@ -145,14 +71,9 @@ static gb_status find_placement (gb_plan *p, gb_demand d, const variant *c, gb_p
   prog->placed[at].key = key;
   prog->placed[at].place = *out;
   (*out)->refs++;
-  const gb_status rc = gb_lowered_plan_book(prog, &p->graph->device->ledger, err);
+  const gb_status rc = gb_lowered_plan_book(prog, &gb_plan_home(p)->ledger, err);
   if (rc != GB_OK) gb_placement_unref(*out);
   return rc;
-}
-
-gb_status gb_plan_find_whole (gb_plan *p, gb_demand d, gb_placement **out, gb_error *err) {
-  const variant c = {0};
-  return find_placement(p, d, &c, out, err);
 }
 
 /* candidates */
@@ -165,17 +86,8 @@ typedef struct candidate {
   variant how;
 } candidate;
 
-size_t gb_plan_held (const gb_plan *p, const gb_placement *place) {
-  size_t held = 0;
-  for (int b = 0; b < p->prog->low->nbufs; b++)
-    if ((place->read[b] == GB_HOME_VALUE || (p->want[b] && place->write[b] != GB_HOME_OUTPUT)) &&
-        gb_plan_droppable(p, b)) /* read by a step, or asked for as it is */
-      held = gb_add_sizes(held, p->prog->low->buf[b].bytes);
-  return held;
-}
-
-static void weigh (const gb_plan *p, candidate *c) {
-  c->held = gb_plan_held(p, c->place);
+static void weigh (const gb_choice *x, candidate *c) {
+  c->held = gb_choice_held(x, c->place);
   c->need = gb_add_sizes(c->place->peak, c->held);
 }
 
@@ -184,26 +96,16 @@ static void drop_candidate (candidate *c) {
   *c = (candidate){0};
 }
 
-size_t gb_plan_pinned (const gb_plan *p) {
-  const gb_ledger *l = &p->graph->device->ledger;
-  /* from an earlier run: it serves this one too */
-  const size_t own = p->arena.data != NULL && gb_ledger_owns(l, &p->arena) ? p->arena.bytes : 0;
-  return l->used - l->by_purpose[GB_MEM_CACHE] - own;
-}
-
-size_t gb_plan_budget (const gb_plan *p) {
-  return p->options.budget != 0 ? p->options.budget : gb_plan_room(p->graph, gb_plan_pinned(p));
-}
-
 /* A walk over the candidates, family by family; each family begins with what runs fastest. */
 typedef struct walk {
-  gb_plan *p;
+  const gb_choice *x;
+  const gb_plan *p; /* x->plan */
   size_t budget;
   bool all;                       /* none is taken, all are weighed */
   const gb_device_profile *rates; /* families are compared by time; NULL: the first that fits is taken */
   candidate first, last, chosen;  /* first: the preferred one; last: the one of least need so far */
   size_t least;
-  bool noted; /* the plan remembers what was considered */
+  gb_plan *noted; /* remembers what was considered; NULL: nothing does */
   const bool *pinned, *none;
   bool *usable; /* pinned values that windows can be taken of */
 } walk;
@@ -215,7 +117,7 @@ static void take_count (candidate *to, const candidate *c) {
 }
 
 static void note (const walk *w, const candidate *c) {
-  gb_plan_note_candidate(w->p,
+  gb_plan_note_candidate(w->noted,
                          &(gb_candidate){.need = c->need,
                                          .held = c->held,
                                          .seconds = c->seconds,
@@ -228,7 +130,7 @@ static void note (const walk *w, const candidate *c) {
 }
 
 /* The device can run parts of a fold. */
-static bool may_cut (const gb_plan *p) { return p->graph->device->ops->fold_part != NULL; }
+static bool may_cut (const gb_plan *p) { return gb_plan_home(p)->ops->fold_part != NULL; }
 
 static double seconds_of (const walk *w, const gb_placement *place) {
   const gb_lowered_plan *prog = w->p->prog;
@@ -246,15 +148,15 @@ static bool is_better (const candidate *c, const candidate *than) {
 /* Takes 'place' over. True: it fits. */
 static bool consider (walk *w, const variant *how, gb_placement *place, bool pinned_only) {
   candidate c = {.place = place, .pinned_only = pinned_only, .how = *how};
-  weigh(w->p, &c);
+  weigh(w->x, &c);
   if (w->first.place == NULL) take_count(&w->first, &c);
   if (w->last.place == NULL || c.need < w->least) {
     take_count(&w->last, &c);
     w->least = c.need;
   }
   const bool fits = c.need <= w->budget && c.need != SIZE_MAX && !w->all;
-  if (fits || (w->noted && may_cut(w->p))) c.seconds = seconds_of(w, place);
-  if (w->noted) note(w, &c);
+  if (fits || (w->noted != NULL && may_cut(w->p))) c.seconds = seconds_of(w, place);
+  if (w->noted != NULL) note(w, &c);
   if (fits) {
     if (is_better(&c, &w->chosen)) take_count(&w->chosen, &c);
   }
@@ -266,15 +168,15 @@ static gb_status consider_variant (walk *w, const variant *c, const bool *have, 
                                    gb_error *err) {
   gb_placement *place;
   if (*taken) return GB_OK;
-  GB_TRY(find_placement(w->p, (gb_demand){w->p->want, have, keep}, c, &place, err));
-  *taken = consider(w, c, place, have != w->p->have);
+  GB_TRY(find_placement(w->p, (gb_demand){w->x->want, have, keep}, c, &place, err));
+  *taken = consider(w, c, place, have != w->x->have);
   return GB_OK;
 }
 
 /* In program order, then in the order that needs least. */
 static gb_status consider_in_orders (walk *w, variant c, const bool *have, bool *taken, gb_error *err) {
   GB_TRY(consider_variant(w, &c, have, w->none, taken, err));
-  if (w->p->options.forbid & GB_ALLOW_ORDER) return GB_OK;
+  if (w->p->request.options.forbid & GB_ALLOW_ORDER) return GB_OK;
   c.reordered = true;
   return consider_variant(w, &c, have, w->none, taken, err);
 }
@@ -288,10 +190,10 @@ static gb_status consider_windows (walk *w, gb_tiling *c, bool packed, gb_error 
   size_t chunk = c->unit;
   for (int b = 0; b < c->nbufs; b++) w->usable[b] = w->pinned[b] && !c->scattered[b];
   while (chunk * 2 < c->extent) chunk *= 2;
-  if (!is_small(w->p->prog->low)) GB_TRY(consider_variant(w, &all, w->usable, w->none, &taken, err));
+  if (!gb_is_short(w->p->prog->low)) GB_TRY(consider_variant(w, &all, w->usable, w->none, &taken, err));
   for (; chunk >= c->unit && chunk > 0 && !taken; chunk /= 2) {
     const variant how = {.tiling = c, .chunk = chunk, .packed = packed};
-    if (is_small(w->p->prog->low) || chunk == c->unit)
+    if (gb_is_short(w->p->prog->low) || chunk == c->unit)
       GB_TRY(consider_in_orders(w, how, w->usable, &taken, err));
     else GB_TRY(consider_variant(w, &how, w->usable, w->none, &taken, err));
   }
@@ -303,7 +205,7 @@ static gb_status consider_all_windows (walk *w, bool packed, gb_error *err) {
   const gb_axes_found *found;
   if (!may_cut(w->p)) return GB_OK;
   if (prog->batch != NULL) GB_TRY(consider_windows(w, prog->batch, packed, err));
-  GB_TRY(gb_lowered_plan_find_tilings(prog, w->p->options.math, false, &found, err));
+  GB_TRY(gb_lowered_plan_find_tilings(prog, w->p->request.options.math, false, &found, err));
   for (int i = 0; i < found->n; i++) GB_TRY(consider_windows(w, found->tiling[i], packed, err));
   return GB_OK;
 }
@@ -311,10 +213,11 @@ static gb_status consider_all_windows (walk *w, bool packed, gb_error *err) {
 /* Every step whole: with caches kept; with caches as temporaries; with the existing ones dropped as well;
 ** in another order. The first that fits computes least. */
 static gb_status consider_whole (walk *w, bool *taken, gb_error *err) {
-  const gb_plan *p = w->p;
+  const gb_choice *x = w->x;
   const variant c = {0};
-  if (!(p->options.forbid & GB_ALLOW_CACHE)) GB_TRY(consider_variant(w, &c, p->have, p->keep, taken, err));
-  GB_TRY(consider_variant(w, &c, p->have, w->none, taken, err));
+  if (!(w->p->request.options.forbid & GB_ALLOW_CACHE))
+    GB_TRY(consider_variant(w, &c, x->have, x->keep, taken, err));
+  GB_TRY(consider_variant(w, &c, x->have, w->none, taken, err));
   return consider_in_orders(w, c, w->pinned, taken, err);
 }
 
@@ -341,13 +244,14 @@ static gb_status consider_packed (walk *w, gb_error *err) {
 ** without a comparison, even if packed triangles, of which half a matrix is computed, would be predicted
 ** to be a little faster. */
 static gb_status walk_candidates (walk *w, gb_error *err) {
-  gb_plan *p = w->p;
-  const bool pack = p->prog->npacked_factors > 0 && !(p->options.forbid & GB_ALLOW_PACK);
-  const bool cut = !(p->options.forbid & GB_ALLOW_CUT);
+  const gb_plan *p = w->p;
+  const unsigned forbid = p->request.options.forbid;
+  const bool pack = p->prog->npacked_factors > 0 && !(forbid & GB_ALLOW_PACK);
+  const bool cut = !(forbid & GB_ALLOW_CUT);
   bool taken = false;
   GB_TRY(consider_whole(w, &taken, err));
   if (taken) return GB_OK;
-  if (!w->all) GB_TRY(gb_device_profile_get(p->graph->device, &w->rates, err));
+  if (!w->all) GB_TRY(gb_device_profile_get(gb_plan_home(p), &w->rates, err));
   if (pack) GB_TRY(consider_packed(w, err));
   if (cut) GB_TRY(consider_nest(w, err));
   if (cut) GB_TRY(consider_all_windows(w, false, err));
@@ -359,17 +263,18 @@ static gb_status walk_candidates (walk *w, gb_error *err) {
 static void take_least (walk *w) { take_count(&w->chosen, &w->last); }
 
 static gb_status run_walk (walk *w, gb_error *err) {
-  const gb_plan *p = w->p;
-  const int nb = p->prog->low->nbufs;
+  const gb_choice *x = w->x;
+  const int nb = w->p->prog->low->nbufs;
+  const bool least = w->p->request.options.least;
   bool *none = calloc(3 * (size_t)nb + 1, sizeof *none), *pinned = none + nb;
   if (none == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
-  for (int b = 0; b < nb; b++) pinned[b] = p->have[b] && !gb_plan_droppable(p, b);
+  for (int b = 0; b < nb; b++) pinned[b] = x->have[b] && !gb_choice_may_drop(x, b);
   w->none = none;
   w->pinned = pinned;
   w->usable = pinned + nb;
-  w->all |= p->options.least;
+  w->all |= least;
   const gb_status rc = walk_candidates(w, err);
-  if (rc == GB_OK && p->options.least && w->least <= w->budget) take_least(w);
+  if (rc == GB_OK && least && w->least <= w->budget) take_least(w);
   free(none);
   return rc;
 }
@@ -381,69 +286,73 @@ static void end_walk (walk *w) {
 }
 
 /* Lets the owner of the ledger collect, which may drop values that the plan meant to read. */
-static bool collect (gb_plan *p, size_t bytes) {
-  gb_ledger *l = &p->graph->device->ledger;
-  if (p->options.budget != 0 || l->reclaim == NULL) return false;
+static bool collect (gb_choice *x, size_t bytes) {
+  const gb_plan *p = x->plan;
+  gb_ledger *l = &gb_plan_home(p)->ledger;
+  if (p->request.options.budget != 0 || l->reclaim == NULL) return false;
   l->reclaim(l->reclaim_ud, bytes);
-  for (int b = 0; b < p->prog->low->nbufs; b++) p->have[b] = p->have[b] && gb_plan_has_value(p, b);
+  for (int b = 0; b < p->prog->low->nbufs; b++) x->have[b] = x->have[b] && gb_plan_has_value(p, b);
   return true;
 }
 
-void gb_plan_follow_threads (gb_plan *p) {
-  gb_lowered_plan *prog = p->prog;
-  const int threads = gb_pool_threads(p->graph->device->pool);
-  if (prog->threads == threads) return;
-  prog->threads = threads;
-  for (int s = 0; s < prog->low->nsteps; s++)
-    prog->scratch[s] = gb_step_scratch(p->graph->device, prog->low, &prog->low->step[s]);
-  for (int i = 0; i < GB_PLACEMENTS; i++) {
-    gb_placement_unref(prog->placed[i].place);
-    prog->placed[i].place = NULL;
-  }
-}
-
-static void take_chosen (gb_plan *p, const walk *w) {
-  p->place = w->chosen.place;
-  p->place->refs++;
-  p->taken = (gb_candidate){.need = w->chosen.need,
+static void take_chosen (gb_choice *x, const walk *w) {
+  x->place = w->chosen.place;
+  x->place->refs++;
+  x->taken = (gb_candidate){.need = w->chosen.need,
                             .held = w->chosen.held,
                             .tiling = w->chosen.how.tiling,
                             .chunk = w->chosen.how.chunk,
                             .packed = w->chosen.how.packed,
                             .reordered = w->chosen.how.reordered,
                             .rows = w->chosen.how.rows};
-  for (int b = 0; w->chosen.pinned_only && b < p->prog->low->nbufs; b++)
-    p->have[b] = p->have[b] && !gb_plan_droppable(p, b); /* it recomputes what may have to be dropped */
+  for (int b = 0; w->chosen.pinned_only && b < w->p->prog->low->nbufs; b++)
+    x->have[b] = x->have[b] && !gb_choice_may_drop(x, b); /* it recomputes what may have to be dropped */
 }
 
-static gb_status choose_shares (gb_plan *p, gb_error *err) {
-  const gb_status rc = gb_partition_choose(p, err);
-  return rc == GB_EREFUSED && collect(p, SIZE_MAX) ? gb_partition_choose(p, err) : rc;
+static gb_status choose_partition (gb_choice *x, gb_error *err) {
+  const gb_status rc = gb_partition_choose(x, err);
+  return rc == GB_EREFUSED && collect(x, SIZE_MAX) ? gb_partition_choose(x, err) : rc;
 }
 
-gb_status gb_plan_choose (gb_plan *p, gb_error *err) {
-  gb_plan_follow_threads(p);
-  if (p->partition != NULL) return choose_shares(p, err);
-  gb_placement_unref(p->place);
-  p->place = NULL;
-  walk w = {.p = p, .budget = gb_plan_budget(p)};
+static gb_status choose_candidate (gb_choice *x, gb_error *err) {
+  walk w = {.x = x, .p = x->plan, .budget = gb_choice_budget(x)};
   gb_status rc = run_walk(&w, err);
-  if (rc == GB_OK && w.chosen.place == NULL && collect(p, w.least)) {
+  if (rc == GB_OK && w.chosen.place == NULL && collect(x, w.least)) {
     end_walk(&w);
-    w = (walk){.p = p, .budget = gb_plan_budget(p)};
+    w = (walk){.x = x, .p = x->plan, .budget = gb_choice_budget(x)};
     rc = run_walk(&w, err);
   }
   if (rc == GB_OK && w.chosen.place == NULL)
-    rc = gb_plan_refuse(p, w.last.place, w.first.need, gb_plan_budget(p), w.least, err);
-  if (rc == GB_OK) take_chosen(p, &w);
+    rc = gb_choice_refuse(x, w.last.place, w.first.need, gb_choice_budget(x), w.least, err);
+  if (rc == GB_OK) take_chosen(x, &w);
   end_walk(&w);
   return rc;
 }
 
+static void forget_place (gb_choice *x) {
+  gb_lowered_plan_follow_threads(x->plan->prog, gb_plan_home(x->plan));
+  gb_placement_unref(x->place);
+  x->place = NULL;
+}
+
+gb_status gb_choose (gb_choice *x, gb_error *err) {
+  forget_place(x);
+  return x->plan->request.team != NULL ? choose_partition(x, err) : choose_candidate(x, err);
+}
+
+gb_status gb_choose_whole (gb_choice *x, gb_error *err) {
+  const variant whole = {0};
+  forget_place(x);
+  gb_partition_unref(x->partition);
+  x->partition = NULL;
+  return find_placement(x->plan, (gb_demand){x->want, x->have, x->keep}, &whole, &x->place, err);
+}
+
 gb_status gb_plan_find_minimum (gb_plan *p, size_t *minimum, gb_error *err) {
-  walk w = {.p = p, .all = true, .noted = true, .rates = gb_device_profile_known(p->graph->device)};
-  gb_plan_follow_threads(p);
-  if (p->partition != NULL) return gb_partition_minimum(p, minimum, err);
+  gb_choice *x = &p->choice;
+  walk w = {.x = x, .p = p, .all = true, .noted = p, .rates = gb_device_profile_known(gb_plan_home(p))};
+  gb_lowered_plan_follow_threads(p->prog, gb_plan_home(p));
+  if (p->request.team != NULL) return gb_partition_minimum(x, minimum, err);
   const gb_status rc = run_walk(&w, err);
   *minimum = w.least;
   end_walk(&w);

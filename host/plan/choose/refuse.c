@@ -130,7 +130,7 @@ static int reader_of_batch (const gb_plan *p, int *leaf) {
   for (int s = 0; s < low->nsteps; s++)
     for (int i = 0; i < low->step[s].nin; i++) {
       const gb_buf *buf = &low->buf[low->step[s].in[i]];
-      const int axis = p->node[buf->source]->batch;
+      const int axis = p->request.node[buf->source]->batch;
       if (buf->cls != GB_BUF_LEAF || axis < 1 || buf->shape.dim[axis - 1] < 2) continue;
       *leaf = low->step[s].in[i];
       return s;
@@ -157,7 +157,7 @@ static bool touches (const gb_step *st, int b) {
 ** makes or reads the largest value needs whole. */
 static const gb_tiling *told_cutting (const gb_plan *p, const gb_placement *place, int largest) {
   const gb_lowered_plan *prog = p->prog;
-  const gb_axes_found *found = p->options.math ? &prog->math : &prog->bits;
+  const gb_axes_found *found = p->request.options.math ? &prog->math : &prog->bits;
   const gb_tiling *told = prog->batch != NULL ? prog->batch : place->tiling;
   for (int i = 0; told == NULL && i < found->n; i++) {
     const int s = found->tiling[i]->coupled;
@@ -172,7 +172,7 @@ static void say_coupled (const gb_plan *p, const gb_placement *place, int larges
   const int reader = p->prog->batch == NULL ? reader_of_batch(p, &leaf) : -1;
   const gb_tiling *c = told_cutting(p, place, largest);
   if (reader >= 0) {
-    const int dim = p->node[p->prog->low->buf[leaf].source]->batch - 1;
+    const int dim = p->request.node[p->prog->low->buf[leaf].source]->batch - 1;
     say_step_that_couples(p, reader, gb_dim_text(p, leaf, dim, axis), p->prog->low->buf[leaf].shape.dim[dim],
                           r);
   } else if (c != NULL) say_step_that_couples(p, c->coupled, gb_axis_text(p, c, axis), c->extent, r);
@@ -206,24 +206,25 @@ static void say_held (const gb_ledger *l, refusal *r) {
   add_option(r, text);
 }
 
-gb_status gb_plan_refuse (const gb_plan *p, const gb_placement *place, size_t need, size_t have,
-                          size_t minimum, gb_error *err) {
-  const gb_ledger *l = &p->graph->device->ledger;
+gb_status gb_choice_refuse (const gb_choice *c, const gb_placement *place, size_t need, size_t have,
+                            size_t minimum, gb_error *err) {
+  const gb_plan *p = c->plan;
+  const gb_ledger *l = &gb_plan_home(p)->ledger;
   char a[GB_BYTES_TEXT], b[GB_BYTES_TEXT];
   refusal r = {.text = ""};
   int largest[LISTED];
   const int n = find_largest(p, place, largest);
   gb_append(r.text, sizeof r.text, "needs %s, have %s", gb_size_text(need, a), gb_bytes_text(have, b));
-  if (p->options.budget == 0) gb_append(r.text, sizeof r.text, " of %s", gb_bytes_text(l->limit, a));
+  if (p->request.options.budget == 0) gb_append(r.text, sizeof r.text, " of %s", gb_bytes_text(l->limit, a));
   say_largest(p, place, n, largest, &r);
   say_coupled(p, place, n > 0 ? largest[0] : -1, &r);
   size_t held = 0; /* what a limit is for beside the plan */
-  if (p->options.budget == 0) held = gb_plan_pinned(p);
-  if (p->options.budget == 0 && l->limit > have && l->limit - have > held) held = l->limit - have;
+  if (p->request.options.budget == 0) held = gb_choice_pinned(c);
+  if (p->request.options.budget == 0 && l->limit > have && l->limit - have > held) held = l->limit - have;
   if (minimum != SIZE_MAX) minimum += held;
   say_budgets(p, place, need == SIZE_MAX ? need : need + held, minimum, &r);
   if (n > 0 && planned_bytes(p, place, largest[0]) >= need / 8) say_way_out(p, largest[0], &r);
-  if (p->options.budget == 0) say_held(l, &r);
+  if (p->request.options.budget == 0) say_held(l, &r);
   gb_fail(err, GB_EREFUSED, "%s", r.text);
   if (err != NULL) {
     err->need = need;

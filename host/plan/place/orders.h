@@ -8,6 +8,9 @@
 #define GB_ORDER_DYNAMIC 16 /* up to so many the one of least live bytes is found */
 #define GB_ORDER_TRIES 5000 /* placements tried at most */
 
+/* Every order is considered, whichever steps run. */
+static inline bool gb_is_short (const gb_lowered *low) { return low->nsteps <= GB_ORDER_EXACT; }
+
 /* The placement of least peak over orders of the steps, given one in program order ('from', whose demand
 ** and form these are). The order of least live bytes, by dynamic programming over sets of steps or, above
 ** GB_ORDER_DYNAMIC, greedily; where few steps run and that order is not known to be the best, all

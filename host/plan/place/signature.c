@@ -4,10 +4,11 @@
 ** Plans of other requests may compute a node otherwise: a fold that it shares with another result has
 ** other axes in its lanes, so its sums run in another order. A value that exists stands in for a step only
 ** where the signatures agree; so what was observed before never changes a result. */
+#include "plan/place/signature.h"
+
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "plan/parts.h"
 
 typedef struct signer {
   const gb_step *st;

@@ -20,28 +20,28 @@
 
 /* Returns the columns used. */
 static int say_outputs (const gb_plan *p, FILE *f) {
-  const size_t shown = p->nouts > 3 ? 2 : p->nouts;
+  const size_t shown = p->request.nouts > 3 ? 2 : p->request.nouts;
   char shape[GB_SHAPE_TEXT];
   int width = 0;
   for (size_t i = 0; i < shown; i++) {
-    const gb_node *n = p->out[i];
+    const gb_node *n = p->request.out[i];
     const char *name = *n->name ? n->name : gb_ops[n->op].name;
     fputs(i == 0 ? "" : ", ", f);
     gb_put(f, name, gb_width(name, 24));
     width += gb_width(name, 24) + (i == 0 ? 0 : 2);
     width += fprintf(f, " %s %s", gb_shape_text(gb_node_shape(n), shape), gb_dtype_name(gb_node_dtype(n)));
   }
-  if (p->nouts > shown) width += fprintf(f, " and %zu more", p->nouts - shown);
+  if (p->request.nouts > shown) width += fprintf(f, " and %zu more", p->request.nouts - shown);
   return width;
 }
 
 static void say_header (const gb_plan *p, FILE *f) {
   const gb_plan_report *r = &p->report;
-  const char *where = p->nouts > 0 ? gb_short_where(p->out[0]->where, 30) : "";
+  const char *where = p->request.nouts > 0 ? gb_short_where(p->request.out[0]->where, 30) : "";
   fputs("plan    ", f);
   if (8 + say_outputs(p, f) + 26 + gb_width(where, 30) > COLUMNS) fputs("\n     ", f);
   fprintf(f, "   %d step%s, exact=%s", r->nsteps, r->nsteps == 1 ? "" : "s",
-          p->options.math ? "math" : "bits");
+          p->request.options.math ? "math" : "bits");
   if (*where) fputs("   ", f);
   gb_put(f, where, gb_width(where, 30));
   fputc('\n', f);
@@ -50,7 +50,7 @@ static void say_header (const gb_plan *p, FILE *f) {
 static void say_device (const gb_plan *p, FILE *f) {
   const gb_plan_report *r = &p->report;
   char a[GB_BYTES_TEXT];
-  fprintf(f, "%-7s budget %s", p->graph->device->ops->name, gb_size_text(r->budget, a));
+  fprintf(f, "%-7s budget %s", p->request.graph->device->ops->name, gb_size_text(r->budget, a));
   fprintf(f, " = %s arena", gb_size_text(r->arena, a));
   fprintf(f, " + %s outputs", gb_size_text(r->outputs, a));
   fprintf(f, " + %s caches", gb_size_text(r->caches, a));
@@ -61,8 +61,8 @@ static void say_device (const gb_plan *p, FILE *f) {
 
 static int peak_place (const gb_plan *p, const size_t *live) {
   int at = -1;
-  for (int t = 0; t < p->planned->nsteps; t++)
-    if (p->planned->runs[p->planned->order[t]] && (at < 0 || live[t] > live[at])) at = t;
+  for (int t = 0; t < p->choice.place->nsteps; t++)
+    if (p->choice.place->runs[p->choice.place->order[t]] && (at < 0 || live[t] > live[at])) at = t;
   return at;
 }
 
@@ -72,7 +72,7 @@ static void say_peak (const gb_plan *p, const size_t *live, FILE *f) {
   char a[GB_BYTES_TEXT], b[GB_BYTES_TEXT];
   fprintf(f, "peak    %s", gb_size_text(r->peak, a));
   if (at >= 0) {
-    const char *what = p->prog->low->step[p->planned->order[at]].what;
+    const char *what = p->prog->low->step[p->choice.place->order[at]].what;
     fprintf(f, " at step %d \"", p->number[at] + 1);
     gb_put(f, what, gb_width(what, 22));
     fputc('"', f);
@@ -150,10 +150,10 @@ static bool say_rows (const gb_plan *p, bool inputs, int most, FILE *f) {
 
 static void say_streamed (const gb_plan *p, FILE *f) {
   int n = 0;
-  for (int t = 0; t < p->planned->nsteps; t++) {
-    const int s = p->planned->order[t];
+  for (int t = 0; t < p->choice.place->nsteps; t++) {
+    const int s = p->choice.place->order[t];
     const gb_step *st = &p->prog->low->step[s];
-    const size_t bytes = p->planned->runs[s] ? gb_streamed_bytes(p, st) : 0;
+    const size_t bytes = p->choice.place->runs[s] ? gb_streamed_bytes(p, st) : 0;
     char shape[GB_SHAPE_TEXT], size[GB_BYTES_TEXT];
     if (bytes == 0 || *gb_streamed_text(st, shape) == '\0' || n++ >= MOST_STREAMED) continue;
     if (n == 1) fputs("streamed, never stored\n", f);
@@ -166,7 +166,7 @@ static void say_streamed (const gb_plan *p, FILE *f) {
 /* time */
 
 static void say_loop (const gb_plan *p, FILE *f) {
-  const gb_placement *pl = p->planned;
+  const gb_placement *pl = p->choice.place;
   char axis[GB_AXIS_TEXT];
   const size_t n = gb_window_count(p);
   const int first = p->number[pl->loop_first] + 1, last = p->number[pl->loop_last + 1];
@@ -182,7 +182,7 @@ static void say_loop (const gb_plan *p, FILE *f) {
 /* The steps at places first .. last, of which at least one runs: how much is live at most, and in which of
 ** them. */
 static void say_bar (const gb_plan *p, const size_t *live, size_t peak, int first, int last, FILE *f) {
-  const gb_placement *pl = p->planned;
+  const gb_placement *pl = p->choice.place;
   int at = -1;
   for (int t = first; t <= last; t++)
     if (pl->runs[pl->order[t]] && (at < 0 || live[t] > live[at])) at = t;
@@ -207,7 +207,7 @@ static void say_bar (const gb_plan *p, const size_t *live, size_t peak, int firs
 /* The last of the places from t on that share a line: so many running steps, and none beyond the loop's
 ** ends. */
 static int end_of_bar (const gb_plan *p, int t, int share) {
-  const gb_placement *pl = p->planned;
+  const gb_placement *pl = p->choice.place;
   const bool loop = gb_window_count(p) > 0;
   int last = t;
   while (last + 1 < pl->nsteps && p->number[last + 2] - p->number[t] <= share &&
@@ -218,7 +218,7 @@ static int end_of_bar (const gb_plan *p, int t, int share) {
 
 /* A line a step; where there are many, a line for several. */
 static void say_time (const gb_plan *p, const size_t *live, FILE *f) {
-  const gb_placement *pl = p->planned;
+  const gb_placement *pl = p->choice.place;
   const int top = peak_place(p, live), share = (pl->nrun + MOST_BARS - 1) / MOST_BARS;
   if (top < 0 || live[top] == 0) return;
   char size[GB_BYTES_TEXT];
@@ -328,8 +328,8 @@ static void say_sweep (const gb_plan_report *r, FILE *f) {
 }
 
 static void say_measured (const gb_plan *p, FILE *f) {
-  const gb_run_stats *s = &p->stats;
-  if (!p->ran) return;
+  const gb_run_stats *s = &p->runs.stats;
+  if (!p->runs.ran) return;
   fprintf(f, "after run: predicted %zu B, measured %zu B, difference %lld\n", s->predicted, s->measured,
           (long long)s->measured - (long long)s->predicted);
 }
@@ -349,7 +349,7 @@ char *gb_plan_explain (const gb_plan *p) {
   gb_partition_explain(p, f);
   say_streamed(p, f);
   say_time(p, live, f);
-  say_offers(&p->report, p->options.math, f);
+  say_offers(&p->report, p->request.options.math, f);
   fprintf(f, "smallest budget %s\n", gb_size_text(p->report.minimum, size));
   if (p->report.ncandidates > 1) say_sweep(&p->report, f);
   say_measured(p, f);
@@ -360,7 +360,7 @@ char *gb_plan_explain (const gb_plan *p) {
 }
 
 char *gb_plan_programs (const gb_plan *p) {
-  const gb_placement *pl = p->planned;
+  const gb_placement *pl = p->choice.place;
   char *text = NULL;
   size_t n;
   FILE *f = open_memstream(&text, &n);

@@ -89,8 +89,8 @@ static void write_sizes (json *j, const gb_plan_report *r) {
 
 static void write_results (json *j, const gb_plan *p) {
   begin(j, "results", '[');
-  for (size_t i = 0; i < p->nouts; i++) {
-    const gb_node *n = p->out[i];
+  for (size_t i = 0; i < p->request.nouts; i++) {
+    const gb_node *n = p->request.out[i];
     begin(j, NULL, '{');
     write_text(j, "what", *n->name ? n->name : gb_ops[n->op].name);
     write_text(j, "dtype", gb_dtype_name(gb_node_dtype(n)));
@@ -103,13 +103,13 @@ static void write_results (json *j, const gb_plan *p) {
 
 static void write_device (json *j, const gb_plan *p) {
   begin(j, "device", '{');
-  write_text(j, "name", p->graph->device->ops->name);
+  write_text(j, "name", p->request.graph->device->ops->name);
   write_size(j, "threads", (size_t)p->prog->threads);
   end(j, '}');
 }
 
 static void write_windows (json *j, const gb_plan *p) {
-  const gb_placement *pl = p->planned;
+  const gb_placement *pl = p->choice.place;
   const size_t count = gb_window_count(p);
   if (count == 0) {
     write_null(j, "windows");
@@ -128,13 +128,13 @@ static void write_windows (json *j, const gb_plan *p) {
 }
 
 static const char *when_of (const gb_plan *p, int place) {
-  const gb_placement *pl = p->planned;
+  const gb_placement *pl = p->choice.place;
   if (gb_window_count(p) == 0) return "once";
   return place < pl->loop_first ? "before" : place <= pl->loop_last ? "window" : "after";
 }
 
 static void write_step (json *j, const gb_plan *p, const size_t *live, int place) {
-  const int s = p->planned->order[place];
+  const int s = p->choice.place->order[place];
   const gb_step *st = &p->prog->low->step[s];
   char shape[GB_SHAPE_TEXT];
   begin(j, NULL, '{');
@@ -143,8 +143,8 @@ static void write_step (json *j, const gb_plan *p, const size_t *live, int place
   write_flag(j, "fold", st->is_fold);
   write_text(j, "when", when_of(p, place));
   write_size(j, "live", live[place]);
-  write_size(j, "scratch", p->planned->scratch[s].bytes);
-  write_size(j, "state", p->planned->state[s].bytes);
+  write_size(j, "scratch", p->choice.place->scratch[s].bytes);
+  write_size(j, "state", p->choice.place->state[s].bytes);
   write_size(j, "never_stored", gb_streamed_bytes(p, st));
   write_text(j, "never_stored_shape", gb_streamed_bytes(p, st) > 0 ? gb_streamed_text(st, shape) : "");
   write_text(j, "where", gb_plan_where(p, st->out[0]));
@@ -153,8 +153,8 @@ static void write_step (json *j, const gb_plan *p, const size_t *live, int place
 
 static void write_steps (json *j, const gb_plan *p, const size_t *live) {
   begin(j, "steps", '[');
-  for (int t = 0; t < p->planned->nsteps; t++)
-    if (p->planned->runs[p->planned->order[t]]) write_step(j, p, live, t);
+  for (int t = 0; t < p->choice.place->nsteps; t++)
+    if (p->choice.place->runs[p->choice.place->order[t]]) write_step(j, p, live, t);
   end(j, ']');
 }
 
@@ -211,16 +211,16 @@ static void write_sweep (json *j, const gb_plan_report *r) {
 }
 
 static void write_measured (json *j, const gb_plan *p) {
-  if (!p->ran) {
+  if (!p->runs.ran) {
     write_null(j, "measured");
     return;
   }
   begin(j, "measured", '{');
-  write_size(j, "predicted", p->stats.predicted);
-  write_size(j, "bytes", p->stats.measured);
-  write_number(j, "seconds", p->stats.seconds);
-  write_size(j, "pairs", (size_t)p->stats.pairs);
-  write_size(j, "windows", (size_t)p->stats.windows);
+  write_size(j, "predicted", p->runs.stats.predicted);
+  write_size(j, "bytes", p->runs.stats.measured);
+  write_number(j, "seconds", p->runs.stats.seconds);
+  write_size(j, "pairs", (size_t)p->runs.stats.pairs);
+  write_size(j, "windows", (size_t)p->runs.stats.windows);
   end(j, '}');
 }
 
@@ -267,7 +267,7 @@ char *gb_plan_json (const gb_plan *p) {
     begin(&j, NULL, '{');
     write_results(&j, p);
     write_device(&j, p);
-    write_text(&j, "exact", p->options.math ? "math" : "bits");
+    write_text(&j, "exact", p->request.options.math ? "math" : "bits");
     write_sizes(&j, &p->report);
     write_windows(&j, p);
     write_steps(&j, p, live);

@@ -8,7 +8,7 @@
 static const char *name_of (const gb_plan *p, const gb_copy *c) {
   if (c->buf < 0) return "running totals";
   const char *name = gb_plan_name(p, c->buf);
-  return *name ? name : gb_ops[p->node[p->prog->low->buf[c->buf].source]->op].name;
+  return *name ? name : gb_ops[p->request.node[p->prog->low->buf[c->buf].source]->op].name;
 }
 
 static size_t bytes_of (const gb_partition_part *s, const gb_copy *c, size_t *times) {
@@ -23,15 +23,17 @@ static size_t bytes_of (const gb_partition_part *s, const gb_copy *c, size_t *ti
   return bytes;
 }
 
+static const char *device_of (const gb_plan *p, int i) { return p->request.team->member[i].device->name; }
+
 /* The device that ran the part before. */
-static const char *before (const gb_partition *all, int i) {
-  for (i--; i > 0 && all->share[i].hi == all->share[i].lo;) i--;
-  return all->share[i].device->name;
+static const char *before (const gb_plan *p, int i) {
+  const gb_partition_part *part = p->choice.partition->part;
+  for (i--; i > 0 && part[i].hi == part[i].lo;) i--;
+  return device_of(p, i);
 }
 
 static gb_plan_copy row_of (const gb_plan *p, int i, const gb_copy *c) {
-  const gb_partition *all = p->partition;
-  const char *home = all->share[0].device->name, *here = all->share[i].device->name;
+  const char *home = device_of(p, 0), *here = device_of(p, i);
   const bool back = c->kind == GB_COPY_BACK || c->kind == GB_COPY_RESULT;
   const bool passed = c->kind == GB_COPY_TOTAL || c->kind == GB_COPY_RUNNING;
   const int b = c->buf >= 0 ? c->buf : p->prog->low->step[c->step].out[0];
@@ -39,22 +41,23 @@ static gb_plan_copy row_of (const gb_plan *p, int i, const gb_copy *c) {
                       .where = gb_plan_where(p, b),
                       .to = back ? home : here,
                       .from = back     ? here
-                              : passed ? before(all, i)
+                              : passed ? before(p, i)
                                        : home};
-  row.bytes = bytes_of(&all->share[i], c, &row.times);
+  row.bytes = bytes_of(&p->choice.partition->part[i], c, &row.times);
   return row;
 }
 
 static gb_status report_device (const gb_plan *p, int i, gb_plan_device *d, gb_error *err) {
-  const gb_partition_part *s = &p->partition->share[i];
-  const gb_placement *pl = i == 0 ? p->place : s->remote.place;
-  *d = (gb_plan_device){.name = s->device->name,
-                        .budget = i == 0 ? gb_plan_budget(p) : s->budget,
+  const gb_member *m = &p->request.team->member[i];
+  const gb_partition_part *s = &p->choice.partition->part[i];
+  const gb_placement *pl = i == 0 ? p->choice.place : s->remote.place;
+  *d = (gb_plan_device){.name = m->device->name,
+                        .budget = i == 0 ? gb_choice_budget(&p->choice) : m->budget,
                         .lo = s->lo,
                         .hi = s->hi,
                         .chunk = s->chunk,
-                        .extent = p->place->tiling->extent};
-  if (d->budget == 0) d->budget = s->device->ledger.limit;
+                        .extent = p->choice.place->tiling->extent};
+  if (d->budget == 0) d->budget = m->device->ledger.limit;
   if (pl == NULL) return GB_OK;
   d->peak = pl->peak;
   d->arena = pl->arena;
@@ -67,22 +70,20 @@ static gb_status report_device (const gb_plan *p, int i, gb_plan_device *d, gb_e
 }
 
 gb_status gb_partition_report (gb_plan *p, gb_error *err) {
-  gb_partition *all = p->partition;
-  if (all == NULL) return GB_OK;
-  all->report = calloc((size_t)all->n, sizeof *all->report);
-  if (all->report == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a report");
-  for (int i = 0; i < all->n; i++) GB_TRY(report_device(p, i, &all->report[i], err));
+  const gb_team *team = p->request.team;
+  if (team == NULL) return GB_OK;
+  p->device = calloc((size_t)team->n, sizeof *p->device);
+  if (p->device == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a report");
+  for (int i = 0; i < team->n; i++) GB_TRY(report_device(p, i, &p->device[i], err));
   return GB_OK;
 }
 
 int gb_plan_devices (const gb_plan *p, const gb_plan_device **out) {
-  *out = p->partition == NULL ? NULL : p->partition->report;
-  return p->partition == NULL ? 0 : p->partition->n;
+  *out = p->device;
+  return p->request.team == NULL ? 0 : p->request.team->n;
 }
 
-size_t gb_plan_measured_on (const gb_plan *p, int device) {
-  return device == 0 ? p->stats.measured : p->partition->share[device].measured;
-}
+size_t gb_plan_measured_on (const gb_plan *p, int device) { return p->runs.measured[device]; }
 
 /* text */
 

@@ -14,7 +14,7 @@ const char *gb_row_class_name (gb_row_class c) {
 /* time as users count it */
 
 static bool number_steps (gb_plan *p) {
-  const gb_placement *pl = p->planned;
+  const gb_placement *pl = p->choice.place;
   p->number = malloc(((size_t)pl->nsteps + 1) * sizeof *p->number);
   p->what = malloc(((size_t)pl->nrun + 1) * sizeof *p->what);
   if (p->number == NULL || p->what == NULL) return false;
@@ -42,7 +42,7 @@ typedef struct uses {
 
 static uses *find_uses (const gb_plan *p) {
   const gb_lowered *low = p->prog->low;
-  const gb_placement *pl = p->planned;
+  const gb_placement *pl = p->choice.place;
   uses *u = malloc(((size_t)low->nbufs + 1) * sizeof *u);
   if (u == NULL) return NULL;
   for (int b = 0; b < low->nbufs; b++) u[b] = (uses){-1, -1, -1};
@@ -65,7 +65,7 @@ static gb_plan_row row_of_buffer (const gb_plan *p, int place, int b, int from) 
                                      [GB_HOME_ARENA] = GB_ROW_TEMP,
                                      [GB_HOME_OUTPUT] = GB_ROW_OUTPUT,
                                      [GB_HOME_CACHE] = GB_ROW_CACHE};
-  const gb_placement *pl = p->planned;
+  const gb_placement *pl = p->choice.place;
   const gb_buf *buf = &p->prog->low->buf[b];
   const gb_life *life = &pl->life[b];
   const bool arena = pl->write[b] == GB_HOME_ARENA, window = pl->compact[b] && gb_window_count(p) > 0;
@@ -87,7 +87,7 @@ static gb_plan_row row_of_buffer (const gb_plan *p, int place, int b, int from) 
 }
 
 static gb_plan_row row_of_workspace (const gb_plan *p, int place, gb_row_class cls, const gb_life *life) {
-  const gb_step *st = &p->prog->low->step[p->planned->order[place]];
+  const gb_step *st = &p->prog->low->step[p->choice.place->order[place]];
   return (gb_plan_row){.what = cls == GB_ROW_STATE ? "running totals" : "scratch",
                        .where = gb_plan_where(p, st->out[0]),
                        .was = "",
@@ -109,7 +109,7 @@ static size_t bytes_of_value (const gb_buf *buf) {
 }
 
 static size_t bytes_of_input (const gb_plan *p, const gb_buf *buf) {
-  const gb_node *n = p->node[buf->source];
+  const gb_node *n = p->request.node[buf->source];
   return (n->flags & GB_NODE_GROWN) != 0 ? gb_appendable_bytes(&n->out[0].tensor) : bytes_of_value(buf);
 }
 
@@ -142,7 +142,7 @@ static void only_turns (gb_plan_row *r, int first, int last) {
 }
 
 static gb_plan_row *add_rows_of_node (const gb_plan *p, int k, gb_plan_row *r) {
-  const gb_placement *pl = p->planned;
+  const gb_placement *pl = p->choice.place;
   const gb_nest_room *room = &pl->room[k];
   const gb_nest_node *n = &pl->nest->node[k];
   const int place = place_of(pl, n->step);
@@ -166,7 +166,7 @@ static gb_plan_row *add_rows_of_node (const gb_plan *p, int k, gb_plan_row *r) {
 }
 
 static gb_plan_row *add_rows_of_step (const gb_plan *p, int place, const uses *u, gb_plan_row *r) {
-  const gb_placement *pl = p->planned;
+  const gb_placement *pl = p->choice.place;
   const int s = pl->order[place];
   const gb_step *st = &p->prog->low->step[s];
   if (!pl->runs[s] || gb_runs_inside(p->prog->low, pl, s)) return r;
@@ -187,8 +187,7 @@ static gb_plan_row *add_rows_of_step (const gb_plan *p, int place, const uses *u
 
 gb_status gb_plan_fill_report (gb_plan *p, gb_error *err) {
   const gb_lowered *low = p->prog->low;
-  const gb_placement *pl = p->planned = p->place;
-  p->planned->refs++;
+  const gb_placement *pl = p->choice.place;
   size_t most = (size_t)low->nbufs + 2 * (size_t)low->nsteps + 1;
   for (int s = 0; s < low->nsteps; s++) most += (size_t)low->step[s].nout;
   if (pl->nest != NULL) most += 3 * (size_t)pl->nest->nnodes;
@@ -205,16 +204,16 @@ gb_status gb_plan_fill_report (gb_plan *p, gb_error *err) {
   free(u);
   gb_plan_judge_candidates(p);
   p->report =
-      (gb_plan_report){.budget = gb_plan_budget(p),
+      (gb_plan_report){.budget = gb_choice_budget(&p->choice),
                        .peak = pl->peak,
                        .arena = pl->arena,
                        .outputs = pl->outputs,
                        .caches = pl->caches,
-                       .held = p->taken.held,
+                       .held = p->choice.taken.held,
                        .lower_bound = gb_add_sizes(pl->arena_bound, gb_add_sizes(pl->outputs, pl->caches)),
                        .minimum = p->report.minimum,
-                       .least = p->options.least,
-                       .timed = gb_device_profile_known(p->graph->device) != NULL,
+                       .least = p->request.options.least,
+                       .timed = gb_device_profile_known(p->request.graph->device) != NULL,
                        .nsteps = pl->nrun,
                        .nrows = (int)(r - p->row),
                        .ncandidates = (int)p->ncandidates,

@@ -72,17 +72,18 @@ static void write_head (const canvas *c) {
         ".box{stroke:#fff;stroke-width:0.7}</style>\n",
         c->f);
   fprintf(c->f, "<rect width=\"%.0f\" height=\"%.0f\" fill=\"#fff\"/>\n", WIDTH, HEIGHT);
-  for (size_t i = 0; i < c->p->nouts && i < 3; i++) {
-    const gb_node *n = c->p->out[i];
+  for (size_t i = 0; i < c->p->request.nouts && i < 3; i++) {
+    const gb_node *n = c->p->request.out[i];
     gb_append(text, sizeof text, "%s%.60s", i == 0 ? "plan: " : ", ",
               *n->name ? n->name : gb_ops[n->op].name);
   }
-  if (c->p->nouts > 3) gb_append(text, sizeof text, " and %zu more", c->p->nouts - 3);
+  if (c->p->request.nouts > 3) gb_append(text, sizeof text, " and %zu more", c->p->request.nouts - 3);
   write_text(c, LEFT, 24, "title", text, 100);
   text[0] = '\0';
   gb_append(text, sizeof text, "%d step%s, peak %s, lower bound %s", r->nsteps, r->nsteps == 1 ? "" : "s",
             gb_size_text(r->peak, peak), gb_size_text(r->lower_bound, bound));
-  if (c->p->nouts > 0 && *c->p->out[0]->where) gb_append(text, sizeof text, ", %.60s", c->p->out[0]->where);
+  if (c->p->request.nouts > 0 && *c->p->request.out[0]->where)
+    gb_append(text, sizeof text, ", %.60s", c->p->request.out[0]->where);
   write_text(c, LEFT, 42, "grey", text, 140);
 }
 
@@ -106,7 +107,7 @@ static void write_grid (const canvas *c) {
 
 static void write_band (const canvas *c) {
   const size_t n = gb_window_count(c->p);
-  const gb_placement *pl = c->p->planned;
+  const gb_placement *pl = c->p->choice.place;
   char text[GB_ROW_TEXT] = "", axis[GB_AXIS_TEXT];
   if (n == 0) return;
   const double x0 = x_of(c, c->p->number[pl->loop_first]), x1 = x_of(c, c->p->number[pl->loop_last + 1]);
@@ -184,7 +185,7 @@ static void write_boxes (const canvas *c, bool labels) {
 }
 
 static void write_live (const canvas *c) {
-  const gb_placement *pl = c->p->planned;
+  const gb_placement *pl = c->p->choice.place;
   fputs("<path class=\"live\" d=\"", c->f);
   for (int t = 0; t < pl->nsteps; t++) {
     const int k = c->p->number[t];
@@ -203,7 +204,7 @@ static void write_level (const canvas *c, double bytes, const char *style) {
 /* What the lines mean stands in the upper corner, where nothing is drawn. */
 static void write_levels (const canvas *c) {
   const gb_plan_report *r = &c->p->report;
-  const gb_run_stats *s = &c->p->stats;
+  const gb_run_stats *s = &c->p->runs.stats;
   char size[GB_BYTES_TEXT], text[GB_ROW_TEXT] = "";
   const bool far = (double)r->budget > c->top;
   gb_append(text, sizeof text, "budget %s%s", gb_size_text(r->budget, size),
@@ -214,7 +215,7 @@ static void write_levels (const canvas *c) {
   gb_append(text, sizeof text, "reserved %s", gb_size_text(r->peak, size));
   write_text(c, WIDTH - RIGHT, 37, "right grey", text, 80);
   write_level(c, (double)r->peak, "peak");
-  if (!c->p->ran) return;
+  if (!c->p->runs.ran) return;
   text[0] = '\0';
   gb_append(text, sizeof text, "measured %s, difference %lld B", gb_size_text(s->measured, size),
             (long long)s->measured - (long long)s->predicted);
@@ -240,7 +241,7 @@ static void write_legend (const canvas *c) {
 /* Room for what is reserved and measured, and for the budget where that is not far above. */
 static double top_of (const gb_plan *p) {
   double top = (double)p->report.peak;
-  if (p->ran && (double)p->stats.measured > top) top = (double)p->stats.measured;
+  if (p->runs.ran && (double)p->runs.stats.measured > top) top = (double)p->runs.stats.measured;
   if (top < 1) top = 1;
   if ((double)p->report.budget > top && (double)p->report.budget < 2.5 * top) top = (double)p->report.budget;
   return 1.06 * top;

@@ -70,7 +70,7 @@ const char *gb_short_where (const char *where, size_t width) {
 
 const char *gb_what (const gb_plan *p, int b) {
   const char *name = gb_plan_name(p, b);
-  return *name ? name : gb_ops[p->node[p->prog->low->buf[b].source]->op].name;
+  return *name ? name : gb_ops[gb_plan_node(p, b)->op].name;
 }
 
 gb_shape gb_row_shape (const gb_plan_row *r) {
@@ -94,7 +94,7 @@ char *gb_axis_text (const gb_plan *p, const gb_tiling *c, char text[GB_AXIS_TEXT
 }
 
 size_t gb_planned_bytes (const gb_plan *p, int b) {
-  const gb_placement *pl = p->planned;
+  const gb_placement *pl = p->choice.place;
   return pl->compact[b] || pl->packed[b] ? pl->life[b].bytes : p->prog->low->buf[b].bytes;
 }
 
@@ -174,7 +174,7 @@ static void add_life (size_t *live, int first, int last, size_t bytes) {
 }
 
 size_t *gb_timeline (const gb_plan *p) {
-  const gb_placement *pl = p->planned;
+  const gb_placement *pl = p->choice.place;
   size_t *live = calloc((size_t)pl->nsteps + 2, sizeof *live);
   if (live == NULL) return NULL;
   for (int t = 0; t < pl->nsteps; t++) {
@@ -197,7 +197,7 @@ size_t *gb_timeline (const gb_plan *p) {
 }
 
 size_t gb_window_count (const gb_plan *p) {
-  const gb_placement *pl = p->planned;
+  const gb_placement *pl = p->choice.place;
   if (pl->loop_first < 0 || pl->tiling == NULL || pl->chunk >= pl->tiling->extent) return 0;
   return pl->chunk == 0 ? 0 : (pl->hi - pl->lo + pl->chunk - 1) / pl->chunk;
 }

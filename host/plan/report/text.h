@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "plan/parts.h"
+#include "plan/plan_internal.h"
 
 /* Appends to a string of 'room' bytes; what does not fit is cut. */
 void gb_append (char *text, size_t room, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -53,6 +53,9 @@ size_t gb_streamed_bytes (const gb_plan *p, const gb_step *st);
 ** and caches, which are allocated when the run begins; the most of it is the lower bound. */
 size_t *gb_timeline (const gb_plan *p);
 size_t gb_window_count (const gb_plan *p); /* of its loop; 0: there is none */
+
+/* partition.c: the devices of the plan and the copies between them, where there are several. */
+void gb_partition_explain (const gb_plan *p, FILE *f);
 
 /* candidates.c. What a plan would choose with so many bytes, NULL: it would refuse; known where candidates
 ** are timed or nothing but whole runs fit. And the powers of two between the smallest budget and an ample

@@ -2,42 +2,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/parts.h"
+#include "plan/run/run.h"
 
-/* Remembers the set of leaves, so that a loop pays for the search once. What depends on them is neither
-** looked up nor cached. */
-static gb_status bind_leaves (gb_plan *p, size_t n, gb_node *const *leaf, gb_error *err) {
-  const gb_lowered *low = p->prog->low;
-  if (p->binding != NULL && p->nbound == n && (n == 0 || memcmp(p->bound, leaf, n * sizeof *leaf) == 0))
-    return GB_OK;
-  if (p->binding == NULL) p->binding = calloc((size_t)low->nbufs + 1, sizeof *p->binding);
-  gb_node **bound = realloc(p->bound, (n + 1) * sizeof *bound);
-  if (bound != NULL) p->bound = bound;
-  if (p->binding == NULL || bound == NULL) return gb_fail(err, GB_ENOMEM, "no memory to bind %zu leaves", n);
-  if (n > 0) memcpy(p->bound, leaf, n * sizeof *leaf);
-  p->nbound = n;
+static void mark_bound (gb_run *r, size_t n, gb_node *const *leaf) {
+  const gb_lowered *low = r->plan->prog->low;
   for (int b = 0; b < low->nbufs; b++) {
-    p->binding[b] = -1;
-    p->depends[b] = false;
+    r->binding[b] = -1;
+    r->depends[b] = false;
     for (size_t i = 0; low->buf[b].cls == GB_BUF_LEAF && i < n; i++)
-      if (p->node[low->buf[b].source] == leaf[i]) {
-        p->binding[b] = (int)i;
-        p->depends[b] = true;
+      if (gb_plan_node(r->plan, b) == leaf[i]) {
+        r->binding[b] = (int)i;
+        r->depends[b] = true;
       }
   }
+}
+
+static void mark_dependent (gb_run *r) {
+  const gb_lowered *low = r->plan->prog->low;
   for (int s = 0; s < low->nsteps; s++) {
     const gb_step *st = &low->step[s];
     bool any = false;
-    for (int i = 0; i < st->nin; i++) any |= p->depends[st->in[i]];
-    for (int i = 0; i < st->nout; i++) p->depends[st->out[i]] |= any;
+    for (int i = 0; i < st->nin; i++) any |= r->depends[st->in[i]];
+    for (int i = 0; i < st->nout; i++) r->depends[st->out[i]] |= any;
   }
+}
+
+/* Remembers the set of leaves, so that a loop pays for the search once. What depends on them is neither
+** looked up nor cached. */
+static gb_status bind_leaves (gb_run *r, size_t n, gb_node *const *leaf, gb_error *err) {
+  if (r->binding != NULL && r->nbound == n && (n == 0 || memcmp(r->bound, leaf, n * sizeof *leaf) == 0))
+    return GB_OK;
+  if (r->binding == NULL) r->binding = calloc((size_t)r->plan->prog->low->nbufs + 1, sizeof *r->binding);
+  gb_node **bound = realloc(r->bound, (n + 1) * sizeof *bound);
+  if (bound != NULL) r->bound = bound;
+  if (r->binding == NULL || bound == NULL) return gb_fail(err, GB_ENOMEM, "no memory to bind %zu leaves", n);
+  if (n > 0) memcpy(r->bound, leaf, n * sizeof *leaf);
+  r->nbound = n;
+  mark_bound(r, n, leaf);
+  mark_dependent(r);
   return GB_OK;
 }
 
 bool gb_plan_has_leaf (const gb_plan *p, const gb_node *leaf) {
   const gb_lowered *low = p->prog->low;
   for (int b = 0; b < low->nbufs; b++)
-    if (low->buf[b].cls == GB_BUF_LEAF && p->node[low->buf[b].source] == leaf) return true;
+    if (low->buf[b].cls == GB_BUF_LEAF && gb_plan_node(p, b) == leaf) return true;
   return false;
 }
 
@@ -48,13 +57,13 @@ static bool same_layout (const gb_buf *buf, const gb_tensor *t) {
   return true;
 }
 
-static gb_status check_values (const gb_plan *p, const gb_tensor *value, gb_error *err) {
-  const gb_lowered *low = p->prog->low;
+static gb_status check_values (const gb_run *r, const gb_tensor *value, gb_error *err) {
+  const gb_lowered *low = r->plan->prog->low;
   for (int b = 0; b < low->nbufs; b++) {
     const gb_buf *buf = &low->buf[b];
-    if (p->binding[b] < 0 || same_layout(buf, &value[p->binding[b]])) continue;
+    if (r->binding[b] < 0 || same_layout(buf, &value[r->binding[b]])) continue;
     char want[GB_SHAPE_TEXT], got[GB_SHAPE_TEXT];
-    const gb_tensor *t = &value[p->binding[b]];
+    const gb_tensor *t = &value[r->binding[b]];
     return gb_fail(err, GB_ESHAPE, "a %s %s leaf of the same layout is planned here, got %s %s",
                    gb_shape_text(&buf->shape, want), gb_dtype_name(buf->dtype), gb_shape_text(&t->shape, got),
                    gb_dtype_name(t->dtype));
@@ -62,31 +71,40 @@ static gb_status check_values (const gb_plan *p, const gb_tensor *value, gb_erro
   return GB_OK;
 }
 
-static void take_values (gb_plan *p, const gb_tensor *value) {
-  for (int b = 0; b < p->prog->low->nbufs; b++)
-    if (p->binding[b] >= 0) p->value[b] = gb_tensor_ref(&value[p->binding[b]]);
+static void take_values (gb_run *r, const gb_tensor *value) {
+  for (int b = 0; b < r->plan->prog->low->nbufs; b++)
+    if (r->binding[b] >= 0) r->value[b] = gb_tensor_ref(&value[r->binding[b]]);
 }
 
-static void want_all (gb_plan *p) {
-  for (size_t i = 0; i < p->nouts; i++) p->want[p->prog->low->out[i]] = true;
+static void want_outputs (gb_run *r) {
+  const gb_lowered *low = r->plan->prog->low;
+  for (int i = 0; i < low->nouts; i++) r->choice.want[low->out[i]] = true;
+}
+
+static gb_status run_bound (gb_run *r, size_t n, gb_node *const *leaf, const gb_tensor *value,
+                            gb_error *err) {
+  gb_choice *c = &r->choice;
+  GB_TRY(bind_leaves(r, n, leaf, err));
+  GB_TRY(check_values(r, value, err));
+  for (int b = 0; b < r->plan->prog->low->nbufs; b++) {
+    c->want[b] = false;
+    c->have[b] = !r->depends[b] && gb_plan_has_value(r->plan, b);
+    c->keep[b] = !r->depends[b];
+  }
+  want_outputs(r);
+  GB_TRY(gb_choose(c, err));
+  take_values(r, value);
+  return gb_run_execute(r, NULL, false, err);
 }
 
 gb_status gb_plan_run_with (gb_plan *p, size_t n, gb_node *const *leaf, const gb_tensor *value,
                             gb_tensor *out, gb_error *err) {
-  GB_TRY(bind_leaves(p, n, leaf, err));
-  GB_TRY(check_values(p, value, err));
-  for (int b = 0; b < p->prog->low->nbufs; b++) {
-    p->want[b] = false;
-    p->have[b] = !p->depends[b] && gb_plan_has_value(p, b);
-    p->keep[b] = !p->depends[b];
-  }
-  want_all(p);
-  GB_TRY(gb_plan_choose(p, err));
-  take_values(p, value);
-  const gb_status rc = gb_plan_execute(p, NULL, false, err);
-  for (size_t i = 0; rc == GB_OK && i < p->nouts; i++)
-    out[i] = gb_tensor_ref(&p->value[p->prog->low->out[i]]);
-  gb_plan_clear(p);
+  gb_run *r;
+  GB_TRY(gb_run_open(p, &r, err));
+  const gb_status rc = run_bound(r, n, leaf, value, err);
+  for (int i = 0; rc == GB_OK && i < p->prog->low->nouts; i++)
+    out[i] = gb_tensor_ref(&r->value[p->prog->low->out[i]]);
+  gb_run_close(r);
   return rc;
 }
 
@@ -96,40 +114,50 @@ static bool is_pinned (const gb_plan *p, int b) {
 }
 
 /* The placement of runs whose memory is all the caller's. */
-static gb_status place_closed (gb_plan *p, bool values, gb_error *err) {
-  gb_plan_follow_threads(p);
-  for (int b = 0; b < p->prog->low->nbufs; b++) {
-    p->want[b] = p->keep[b] = false;
-    p->have[b] = values && is_pinned(p, b);
+static gb_status choose_closed (gb_run *r, bool values, gb_error *err) {
+  gb_choice *c = &r->choice;
+  for (int b = 0; b < r->plan->prog->low->nbufs; b++) {
+    c->want[b] = c->keep[b] = false;
+    c->have[b] = values && is_pinned(r->plan, b);
   }
-  want_all(p);
-  gb_placement_unref(p->place);
-  p->place = NULL;
-  return gb_plan_find_whole(p, (gb_demand){p->want, p->have, p->keep}, &p->place, err);
+  want_outputs(r);
+  return gb_choose_whole(c, err);
 }
 
 gb_status gb_plan_arena (gb_plan *p, bool values, size_t *bytes, gb_error *err) {
-  GB_TRY(place_closed(p, values, err));
-  *bytes = p->place->arena;
+  gb_run *r;
+  GB_TRY(gb_run_open(p, &r, err));
+  const gb_status rc = choose_closed(r, values, err);
+  if (rc == GB_OK) *bytes = r->choice.place->arena;
+  gb_run_close(r);
+  return rc;
+}
+
+/* The run writes to the caller's tensors, but for outputs that exist or are asked for twice. */
+static gb_status run_closed (gb_run *r, size_t n, gb_node *const *leaf, const gb_tensor *value,
+                             const gb_tensor *out, bool values, void *arena, gb_error *err) {
+  const gb_lowered *low = r->plan->prog->low;
+  GB_TRY(bind_leaves(r, n, leaf, err));
+  GB_TRY(check_values(r, value, err));
+  GB_TRY(choose_closed(r, values && n == 0, err));
+  take_values(r, value);
+  for (int i = 0; i < low->nouts; i++) {
+    const int b = low->out[i];
+    if (low->buf[b].cls != GB_BUF_LEAF && !r->choice.have[b] && r->value[b].storage == NULL)
+      r->value[b] = gb_tensor_ref(&out[i]);
+  }
+  GB_TRY(gb_run_execute(r, arena, false, err));
+  for (int i = 0; i < low->nouts; i++)
+    if (gb_tensor_data(&r->value[low->out[i]]) != gb_tensor_data(&out[i]))
+      gb_tensor_copy(&out[i], &r->value[low->out[i]]);
   return GB_OK;
 }
 
 gb_status gb_plan_run_into (gb_plan *p, size_t n, gb_node *const *leaf, const gb_tensor *value,
                             const gb_tensor *out, bool values, void *arena, gb_error *err) {
-  const gb_lowered *low = p->prog->low;
-  GB_TRY(bind_leaves(p, n, leaf, err));
-  GB_TRY(check_values(p, value, err));
-  GB_TRY(place_closed(p, values && n == 0, err));
-  take_values(p, value);
-  for (size_t i = 0; i < p->nouts; i++) {
-    const int b = low->out[i];
-    if (low->buf[b].cls != GB_BUF_LEAF && !p->have[b] && p->value[b].storage == NULL)
-      p->value[b] = gb_tensor_ref(&out[i]);
-  }
-  const gb_status rc = gb_plan_execute(p, arena, false, err);
-  for (size_t i = 0; rc == GB_OK && i < p->nouts; i++)
-    if (gb_tensor_data(&p->value[low->out[i]]) != gb_tensor_data(&out[i]))
-      gb_tensor_copy(&out[i], &p->value[low->out[i]]);
-  gb_plan_clear(p);
+  gb_run *r;
+  GB_TRY(gb_run_open(p, &r, err));
+  const gb_status rc = run_closed(r, n, leaf, value, out, values, arena, err);
+  gb_run_close(r);
   return rc;
 }

@@ -1,61 +1,16 @@
 /* cache.c - what a graph remembers between plans: lowered programs by structure, and values that may be
 ** dropped. */
+#include "plan/run/cache.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/grow.h"
-#include "plan/parts.h"
 
 /* programs */
 
-void gb_lowered_plan_unref (gb_lowered_plan *p) {
-  if (p == NULL || --p->refs > 0) return;
-  for (int i = 0; i < GB_PLACEMENTS; i++) gb_placement_unref(p->placed[i].place);
-  for (int i = 0; i < p->bits.n; i++) gb_tiling_unref(p->bits.tiling[i]);
-  for (int i = 0; i < p->math.n; i++) gb_tiling_unref(p->math.tiling[i]);
-  for (int i = 0; i < p->sums.n; i++) gb_tiling_unref(p->sums.tiling[i]);
-  gb_tiling_unref(p->batch);
-  free(p->packed_factor);
-  gb_nest_free(p->nest, p->low->nsteps);
-  gb_lowered_free(p->low);
-  free(p->scratch);
-  free(p->arithmetic);
-  if (p->ledger != NULL) gb_ledger_unbook(p->ledger, p->booked);
-  free(p);
-}
-
-/* Bytes of host memory behind a program: its steps and values, and as much again for each placement that
-** it remembers, which is a little more than they take. */
-static size_t bytes_of (const gb_lowered_plan *p) {
-  const gb_lowered *low = p->low;
-  size_t bytes = sizeof *p + (size_t)low->nbufs * (sizeof *low->buf + sizeof *p->arithmetic);
-  for (int s = 0; s < low->nsteps; s++) {
-    const gb_step *st = &low->step[s];
-    const gb_fold *f = &st->fold;
-    bytes += sizeof *st + sizeof *p->scratch + (size_t)(st->nin + st->nout) * sizeof(int) +
-             (size_t)st->nconstants * sizeof(size_t);
-    bytes += (size_t)f->noperands * sizeof *f->operand + (size_t)f->nins * sizeof *f->ins +
-             (size_t)f->nouts * sizeof *f->out;
-  }
-  const size_t placement = sizeof(gb_placement) + (size_t)low->nbufs * (sizeof(gb_life) + 8 * sizeof(int)) +
-                           (size_t)low->nsteps * (2 * sizeof(gb_life) + 2 * sizeof(int));
-  for (int i = 0; i < GB_PLACEMENTS; i++) bytes += p->placed[i].place != NULL ? placement : 0;
-  return bytes;
-}
-
-gb_status gb_lowered_plan_book (gb_lowered_plan *p, gb_ledger *l, gb_error *err) {
-  p->ledger = l;
-  gb_ledger_unbook(l, p->booked);
-  p->booked = 0;
-  const size_t now = bytes_of(p);
-  GB_TRY(gb_ledger_book(l, now, "a plan", err));
-  p->booked = now;
-  return GB_OK;
-}
-
 /* Gives up the program that no plan has and that was used least recently. */
 static bool shed_program (void *cache) {
-  gb_plan_cache *c = cache;
+  gb_plan_context *c = cache;
   int at = -1;
   for (int i = 0; i < c->nprograms; i++)
     if (c->program[i]->refs == 1 && (at < 0 || c->program[i]->used < c->program[at]->used)) at = i;
@@ -65,7 +20,7 @@ static bool shed_program (void *cache) {
   return true;
 }
 
-gb_lowered_plan *gb_lowered_plan_find (gb_plan_cache *c, uint64_t structure, size_t nnodes, size_t nouts,
+gb_lowered_plan *gb_lowered_plan_find (gb_plan_context *c, uint64_t structure, size_t nnodes, size_t nouts,
                                        int threads) {
   for (int i = 0; i < c->nprograms; i++) {
     gb_lowered_plan *p = c->program[i];
@@ -77,7 +32,7 @@ gb_lowered_plan *gb_lowered_plan_find (gb_plan_cache *c, uint64_t structure, siz
   return NULL;
 }
 
-void gb_lowered_plan_add (gb_plan_cache *c, gb_lowered_plan *p) {
+void gb_lowered_plan_add (gb_plan_context *c, gb_lowered_plan *p) {
   int at = c->nprograms;
   if (at < GB_PROGRAMS) c->nprograms++;
   else {
@@ -102,25 +57,25 @@ bool gb_cache_holds (const gb_value *v) {
 }
 
 static gb_cached *find (gb_graph *g, const gb_node *n, int output) {
-  gb_plan_cache *c = g->plans;
+  gb_plan_context *c = g->plans;
   for (size_t i = 0; c != NULL && i < c->ncached; i++)
     if (c->cached[i].node == n && c->cached[i].output == output) return &c->cached[i];
   return NULL;
 }
 
-static void forget (gb_plan_cache *c, gb_cached *e) {
+static void forget (gb_plan_context *c, gb_cached *e) {
   gb_node *n = e->node;
   *e = c->cached[--c->ncached];
   gb_node_unref(n);
 }
 
-static void drop (gb_plan_cache *c, gb_cached *e) {
+static void drop (gb_plan_context *c, gb_cached *e) {
   gb_tensor_clear(&e->node->out[e->output].tensor);
   forget(c, e);
 }
 
 void gb_cache_add (gb_graph *g, gb_node *n, int output) {
-  gb_plan_cache *c = g->plans;
+  gb_plan_context *c = g->plans;
   if (!gb_grow(&c->cached, c->ncached, &c->room, sizeof *c->cached)) {
     gb_tensor_clear(&n->out[output].tensor);
     return;
@@ -129,7 +84,7 @@ void gb_cache_add (gb_graph *g, gb_node *n, int output) {
 }
 
 bool gb_cache_reserve (gb_graph *g, size_t more) {
-  gb_plan_cache *c = g->plans;
+  gb_plan_context *c = g->plans;
   while (c->room < c->ncached + more)
     if (!gb_grow(&c->cached, c->room, &c->room, sizeof *c->cached)) return false;
   return true;
@@ -161,7 +116,7 @@ typedef struct reach {
   bool held, lost, stale;
 } reach;
 
-static void mark_reach (gb_plan_cache *c, gb_node **order, size_t count, reach *r) {
+static void mark_reach (gb_plan_context *c, gb_node **order, size_t count, reach *r) {
   for (size_t i = 0; i < count; i++)
     for (int k = 0; k < order[i]->nin; k++) r[order[i]->in[k]->index].edges++;
   for (size_t i = 0; i < c->ncached; i++) r[c->cached[i].node->index].edges++;
@@ -182,7 +137,7 @@ static void mark_reach (gb_plan_cache *c, gb_node **order, size_t count, reach *
 }
 
 void gb_cache_sweep (gb_graph *g) {
-  gb_plan_cache *c = g->plans;
+  gb_plan_context *c = g->plans;
   if (c == NULL || c->ncached == 0) return;
   gb_node **root = calloc(c->ncached, sizeof *root), **order = NULL;
   size_t count = 0;
@@ -206,7 +161,7 @@ size_t gb_cache_drop (gb_graph *g, size_t bytes) {
   gb_ledger *l = ledger_of(g);
   const size_t before = l->used;
   gb_cache_sweep(g);
-  gb_plan_cache *c = g->plans;
+  gb_plan_context *c = g->plans;
   while (c != NULL && before - l->used < bytes) {
     gb_cached *oldest = NULL;
     for (size_t i = 0; i < c->ncached; i++) {
@@ -247,7 +202,7 @@ size_t gb_plan_room (const gb_graph *g, size_t held) {
 
 /* the whole */
 
-static void free_caches (gb_plan_cache *c) {
+static void free_caches (gb_plan_context *c) {
   if (c == NULL) return;
   while (c->ncached > 0) drop(c, &c->cached[c->ncached - 1]);
   gb_measure_free(c->measure);
@@ -257,7 +212,7 @@ static void free_caches (gb_plan_cache *c) {
   free(c);
 }
 
-gb_plan_cache *gb_caches (gb_graph *g, gb_error *err) {
+gb_plan_context *gb_context (gb_graph *g, gb_error *err) {
   if (g->plans == NULL) {
     g->plans = calloc(1, sizeof *g->plans);
     g->free_plans = free_caches;

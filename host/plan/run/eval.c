@@ -4,7 +4,8 @@
 
 #include "base/grow.h"
 #include "graph/grad/grad.h"
-#include "plan/parts.h"
+#include "plan/run/cache.h"
+#include "plan/run/run.h"
 
 gb_run_stats gb_last_eval;
 
@@ -14,8 +15,8 @@ enum {
 };
 
 static gb_status check_leaves (const gb_plan *p, gb_error *err) {
-  for (size_t i = 0; i < p->nnodes; i++) {
-    const gb_node *n = p->node[i];
+  for (size_t i = 0; i < p->request.nnodes; i++) {
+    const gb_node *n = p->request.node[i];
     if (n->op == GB_OP_LEAF && !gb_node_has_value(n)) return gb_plan_unbound(n, err);
   }
   return GB_OK;
@@ -36,7 +37,7 @@ static gb_status evaluate (gb_graph *g, size_t n, gb_node *const *nodes, gb_erro
   GB_TRY(gb_plan_open(g, n, nodes, &p, err));
   gb_status rc = check_leaves(p, err);
   if (rc == GB_OK) rc = gb_plan_run(p, err);
-  if (rc == GB_OK) add_stats(&p->stats);
+  if (rc == GB_OK) add_stats(&p->runs.stats);
   gb_plan_free(p);
   return rc;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "plan/parts.h"
+#include "plan/run/cache.h"
 
 typedef struct gb_noted {
   gb_node *node;     /* counted */
@@ -23,7 +23,7 @@ struct gb_measure {
 gb_run_stats gb_measured;
 
 gb_status gb_measure_begin (gb_graph *g, gb_error *err) {
-  gb_plan_cache *c = gb_caches(g, err);
+  gb_plan_context *c = gb_context(g, err);
   if (c == NULL) return GB_ENOMEM;
   if (c->measure == NULL) c->measure = calloc(1, sizeof *c->measure);
   if (c->measure == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a measurement");

@@ -135,5 +135,5 @@ void gb_split_workspace (const void *job, const gb_placement *p, int s, size_t *
   else if (st->is_fold && parts) fold_workspace(j, p, s, scratch, state);
   else if (!st->is_fold && (parts || (st->nin > 0 && p->packed[st->in[0]])))
     opaque_workspace(j, p, s, scratch);
-  else *scratch = j->scratch[s];
+  else *scratch = j->scratch != NULL ? j->scratch[s] : gb_step_scratch(j->dev, j->low, st);
 }

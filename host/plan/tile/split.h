@@ -38,7 +38,7 @@ gb_opaque gb_opaque_of_part (const gb_lowered *low, const gb_placement *p, int s
 typedef struct gb_split_job {
   const gb_device *dev;
   const gb_lowered *low;
-  const size_t *scratch;                 /* [steps] bytes of steps that run once */
+  const size_t *scratch;                 /* [steps] bytes of steps that run once; NULL: the device is asked */
   const gb_packed_factor *packed_factor; /* those that may be packed */
   int npacked_factors;
 } gb_split_job;

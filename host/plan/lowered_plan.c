@@ -1,0 +1,228 @@
+/* lowered_plan.c - lowering a structure, the axes it can be cut along, and what it takes. */
+#include "plan/lowered_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/place/orders.h"
+#include "plan/place/signature.h"
+
+/* axes */
+
+/* The leaves that name an axis of the same extent as the first that does. */
+static gb_status find_batch (gb_lowered_plan *prog, gb_node *const *node, gb_error *err) {
+  const gb_lowered *low = prog->low;
+  int *seed = malloc(((size_t)low->nbufs + 1) * sizeof *seed);
+  size_t extent = 0;
+  if (seed == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
+  for (int b = 0; b < low->nbufs; b++) {
+    const gb_node *n = node[low->buf[b].source];
+    seed[b] = low->buf[b].cls == GB_BUF_LEAF ? n->batch - 1 : -1;
+    if (seed[b] < 0) continue;
+    if (extent == 0) extent = low->buf[b].shape.dim[seed[b]];
+    if (low->buf[b].shape.dim[seed[b]] != extent) seed[b] = -1;
+  }
+  const gb_status rc =
+      extent > 1 ? gb_cut_along(low, seed, (gb_cut_rules){.grain = gb_grain(extent)}, &prog->batch, err)
+                 : GB_OK;
+  free(seed);
+  return rc;
+}
+
+static bool is_known_axis (const gb_axes_found *found, int b, int dim) {
+  for (int i = 0; i < found->n; i++)
+    if (found->tiling[i]->dim[b] == dim) return true;
+  return false;
+}
+
+static bool is_known (const gb_axes_found *found, const gb_tiling *c) {
+  for (int i = 0; i < found->n; i++) {
+    const gb_tiling *f = found->tiling[i];
+    if (f->unit == c->unit && memcmp(f->when, c->when, (size_t)c->nsteps) == 0 &&
+        memcmp(f->dim, c->dim, (size_t)c->nbufs * sizeof *c->dim) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* An axis that a tiling has already may be cut from another leaf on, in fewer steps: of few steps that is
+** tried too. */
+static gb_status look_along (const gb_lowered *low, int b, int dim, int *seed, bool math, gb_cut_rules rules,
+                             gb_axes_found *found, gb_error *err) {
+  const size_t extent = low->buf[b].shape.dim[dim];
+  gb_tiling *c = NULL;
+  if (found->n == (gb_is_short(low) ? GB_TILINGS : GB_AXES) || extent < 2) return GB_OK;
+  if (!gb_is_short(low) && is_known_axis(found, b, dim)) return GB_OK;
+  seed[b] = dim;
+  if (math) rules.grain = gb_grain(extent);
+  const gb_status rc = gb_cut_along(low, seed, rules, &c, err);
+  seed[b] = -1;
+  if (c != NULL && c->unit < c->extent && !is_known(found, c)) found->tiling[found->n++] = c;
+  else gb_tiling_unref(c);
+  return rc;
+}
+
+/* One axis of one leaf after the other, each as far as it gives something new. */
+gb_status gb_lowered_plan_find_tilings (gb_lowered_plan *prog, bool math, bool sums,
+                                        const gb_axes_found **out, gb_error *err) {
+  const gb_lowered *low = prog->low;
+  gb_axes_found *found = sums ? &prog->sums : math ? &prog->math : &prog->bits;
+  *out = found;
+  if (found->looked) return GB_OK;
+  int *seed = malloc(((size_t)low->nbufs + 1) * sizeof *seed);
+  if (seed == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
+  for (int b = 0; b < low->nbufs; b++) seed[b] = -1;
+  const gb_cut_rules rules = {.grains = math ? NULL : prog->batch, .sums = sums};
+  gb_status rc = GB_OK;
+  for (int b = 0; b < low->nbufs; b++)
+    for (int k = 0; rc == GB_OK && low->buf[b].cls == GB_BUF_LEAF && k < low->buf[b].shape.ndim; k++)
+      rc = look_along(low, b, k, seed, math, rules, found, err);
+  free(seed);
+  found->looked = rc == GB_OK;
+  return rc;
+}
+
+/* lowering */
+
+static void max_int (int *a, int b) {
+  if (b > *a) *a = b;
+}
+
+enum { FEW = 1 << 22 }; /* elements: a staged product of so many may exist whole */
+
+/* Returns the source of the innermost large staged product that cannot be made in windows, or -1. */
+static int find_uncut (const gb_lowered *low, const gb_nest *nest, gb_node *const *node,
+                       const bool *inlined) {
+  for (int s = 0; s < low->nsteps; s++) {
+    const gb_step *st = &low->step[s];
+    const gb_buf *b = &low->buf[st->out[0]];
+    const bool product = node[b->source]->op == GB_OP_MATMUL && !inlined[b->source];
+    if (b->staged && b->cls == GB_BUF_TEMP && product && gb_shape_numel(&b->shape) > FEW &&
+        (nest == NULL || !nest->inside[s]))
+      return (int)b->source;
+  }
+  return -1;
+}
+
+/* Lowers, with products staged but for large ones that would exist whole: those are inlined where that can
+** be lowered. A function of the graph alone. */
+static gb_status lower (gb_graph *g, size_t nouts, gb_node *const *outs, size_t nnodes, gb_node *const *node,
+                        gb_lowered_plan *p, gb_error *err) {
+  bool *inlined = calloc(nnodes + 1, sizeof *inlined);
+  if (inlined == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
+  gb_status rc = gb_lower(g, nouts, outs, &p->low, err);
+  if (rc == GB_OK) rc = gb_find_nest(p->low, &p->nest, err);
+  for (int at; rc == GB_OK && (at = find_uncut(p->low, p->nest, node, inlined)) >= 0;) {
+    gb_lowered *low;
+    gb_error refused;
+    inlined[at] = true;
+    const gb_status tried = gb_lower_inlined(g, nouts, outs, inlined, &low, &refused);
+    if (tried == GB_EREFUSED) break;
+    if (tried != GB_OK) {
+      *err = refused;
+      rc = tried;
+      break;
+    }
+    gb_nest_free(p->nest, p->low->nsteps);
+    gb_lowered_free(p->low);
+    p->low = low;
+    rc = gb_find_nest(p->low, &p->nest, err);
+  }
+  free(inlined);
+  return rc;
+}
+
+gb_status gb_lowered_plan_new (gb_graph *g, uint64_t structure, size_t nnodes, gb_node *const *node,
+                               size_t nouts, gb_node *const *outs, gb_lowered_plan **out, gb_error *err) {
+  gb_lowered_plan *p = calloc(1, sizeof *p);
+  if (p == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
+  *p = (gb_lowered_plan){.refs = 1,
+                         .threads = gb_pool_threads(g->device->pool),
+                         .structure = structure,
+                         .nnodes = nnodes,
+                         .nouts = nouts};
+  gb_status rc = lower(g, nouts, outs, nnodes, node, p, err);
+  if (rc == GB_OK) {
+    p->scratch = calloc((size_t)p->low->nsteps + 1, sizeof *p->scratch);
+    p->arithmetic = calloc((size_t)p->low->nbufs + 1, sizeof *p->arithmetic);
+    if (p->scratch == NULL || p->arithmetic == NULL)
+      rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->low->nsteps);
+    else rc = find_batch(p, node, err);
+    if (rc == GB_OK) rc = gb_find_triangles(p->low, &p->packed_factor, &p->npacked_factors, err);
+    if (rc == GB_OK) rc = gb_buffer_signatures(p->low, p->batch, p->arithmetic, err);
+  }
+  if (rc != GB_OK) {
+    if (p->low != NULL) gb_lowered_plan_unref(p);
+    else free(p);
+    return rc;
+  }
+  for (int s = 0; s < p->low->nsteps; s++) {
+    const gb_step *st = &p->low->step[s];
+    if (rc == GB_OK) rc = gb_step_contract(st, err);
+    p->scratch[s] = gb_step_scratch(g->device, p->low, st);
+    max_int(&p->widest_in, st->nin);
+    max_int(&p->widest_out, st->nout);
+    max_int(&p->most_constants, st->nconstants);
+  }
+  if (rc == GB_OK) *out = p;
+  else gb_lowered_plan_unref(p);
+  return rc;
+}
+
+/* the whole */
+
+void gb_lowered_plan_unref (gb_lowered_plan *p) {
+  if (p == NULL || --p->refs > 0) return;
+  for (int i = 0; i < GB_PLACEMENTS; i++) gb_placement_unref(p->placed[i].place);
+  for (int i = 0; i < p->bits.n; i++) gb_tiling_unref(p->bits.tiling[i]);
+  for (int i = 0; i < p->math.n; i++) gb_tiling_unref(p->math.tiling[i]);
+  for (int i = 0; i < p->sums.n; i++) gb_tiling_unref(p->sums.tiling[i]);
+  gb_tiling_unref(p->batch);
+  free(p->packed_factor);
+  gb_nest_free(p->nest, p->low->nsteps);
+  gb_lowered_free(p->low);
+  free(p->scratch);
+  free(p->arithmetic);
+  if (p->ledger != NULL) gb_ledger_unbook(p->ledger, p->booked);
+  free(p);
+}
+
+/* Bytes of host memory behind a program: its steps and values, and as much again for each placement that
+** it remembers, which is a little more than they take. */
+static size_t bytes_of (const gb_lowered_plan *p) {
+  const gb_lowered *low = p->low;
+  size_t bytes = sizeof *p + (size_t)low->nbufs * (sizeof *low->buf + sizeof *p->arithmetic);
+  for (int s = 0; s < low->nsteps; s++) {
+    const gb_step *st = &low->step[s];
+    const gb_fold *f = &st->fold;
+    bytes += sizeof *st + sizeof *p->scratch + (size_t)(st->nin + st->nout) * sizeof(int) +
+             (size_t)st->nconstants * sizeof(size_t);
+    bytes += (size_t)f->noperands * sizeof *f->operand + (size_t)f->nins * sizeof *f->ins +
+             (size_t)f->nouts * sizeof *f->out;
+  }
+  const size_t placement = sizeof(gb_placement) + (size_t)low->nbufs * (sizeof(gb_life) + 8 * sizeof(int)) +
+                           (size_t)low->nsteps * (2 * sizeof(gb_life) + 2 * sizeof(int));
+  for (int i = 0; i < GB_PLACEMENTS; i++) bytes += p->placed[i].place != NULL ? placement : 0;
+  return bytes;
+}
+
+gb_status gb_lowered_plan_book (gb_lowered_plan *p, gb_ledger *l, gb_error *err) {
+  p->ledger = l;
+  gb_ledger_unbook(l, p->booked);
+  p->booked = 0;
+  const size_t now = bytes_of(p);
+  GB_TRY(gb_ledger_book(l, now, "a plan", err));
+  p->booked = now;
+  return GB_OK;
+}
+
+void gb_lowered_plan_follow_threads (gb_lowered_plan *p, const gb_device *dev) {
+  const int threads = gb_pool_threads(dev->pool);
+  if (p->threads == threads) return;
+  p->threads = threads;
+  for (int s = 0; s < p->low->nsteps; s++) p->scratch[s] = gb_step_scratch(dev, p->low, &p->low->step[s]);
+  for (int i = 0; i < GB_PLACEMENTS; i++) {
+    gb_placement_unref(p->placed[i].place);
+    p->placed[i].place = NULL;
+  }
+}

@@ -1,0 +1,58 @@
+/* lowered_plan.h - a lowered graph with all that is known of it: one serves every graph of its structure.
+**
+** It holds no node and no tensor. Its tables of axes and placements are filled when they are first asked
+** for; whoever fills them holds the lock of the graph's context. */
+#ifndef GB_PLAN_LOWERED_PLAN_H
+#define GB_PLAN_LOWERED_PLAN_H
+
+#include "plan/place/place.h"
+#include "plan/tile/nest.h"
+#include "plan/tile/packed_factor.h"
+
+#define GB_PLACEMENTS 8 /* placements that are remembered */
+#define GB_AXES 8       /* axes that a long program tries to cut */
+#define GB_TILINGS 24   /* tilings that a short program tries, each from any leaf */
+
+typedef struct gb_axes_found {
+  gb_tiling *tiling[GB_TILINGS];
+  int n;
+  bool looked;
+} gb_axes_found;
+
+typedef struct gb_lowered_plan {
+  int refs, threads; /* threads: its scratch is for so many */
+  uint64_t structure;
+  size_t nnodes, nouts;
+  gb_lowered *low;
+  size_t *scratch;                           /* [steps] bytes */
+  uint64_t *arithmetic;                      /* [buffers] gb_buffer_signatures */
+  int widest_in, widest_out, most_constants; /* of one step */
+  struct {
+    uint64_t key;
+    gb_placement *place;
+  } placed[GB_PLACEMENTS];
+  int next_place;
+  gb_tiling *batch;         /* the axis that leaves name: its sums run in grains, cut or not; or NULL */
+  gb_axes_found bits, math; /* found by search; bits: cut where no bit changes, math: anywhere */
+  gb_axes_found sums;       /* as bits, and axes whose cuts share work between devices but save no memory */
+  gb_packed_factor *packed_factor; /* factors that can be packed */
+  int npacked_factors;
+  gb_nest *nest;     /* staged values inside their readers, or NULL */
+  uint64_t used;     /* stamp of the last use */
+  gb_ledger *ledger; /* of the books that have its bytes */
+  size_t booked;
+} gb_lowered_plan;
+
+/* Lowers what gb_structure found: 'node' in canonical order. Errors: as gb_lower; ENOMEM. */
+gb_status gb_lowered_plan_new (gb_graph *g, uint64_t structure, size_t nnodes, gb_node *const *node,
+                               size_t nouts, gb_node *const *outs, gb_lowered_plan **out, gb_error *err);
+void gb_lowered_plan_unref (gb_lowered_plan *p);
+/* Enters its bytes in the ledger's books; after each change of its size. */
+gb_status gb_lowered_plan_book (gb_lowered_plan *p, gb_ledger *l, gb_error *err);
+/* Sizes scratch for the device's number of threads, which may have changed, and drops placements. */
+void gb_lowered_plan_follow_threads (gb_lowered_plan *p, const gb_device *dev);
+/* The axes that it can be cut along, searched once. */
+gb_status gb_lowered_plan_find_tilings (gb_lowered_plan *p, bool math, bool sums, const gb_axes_found **out,
+                                        gb_error *err);
+
+#endif
