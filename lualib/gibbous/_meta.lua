@@ -350,10 +350,11 @@ function tensor:mean(d, o) end
 --- Product; 1 of nothing.
 function tensor:prod(d, o) end
 
---- Variance, two-pass; {ddof = 1}.
+--- Variance, two-pass; {ddof = 1}. It overflows where squares of x - mean(x) do, and is 0 where they are: f64 above about 1e154 and
+-- below 1e-154, f32 1e19 and 1e-19. gb.data.standardize takes values of any size.
 function tensor:var(d, o) end
 
---- Standard deviation; {ddof = 1}.
+--- Standard deviation, the root of the variance; {ddof = 1}. It has the limits of :var().
 function tensor:std(d, o) end
 
 --- Smallest element; NaN if any is.
@@ -371,7 +372,8 @@ function tensor:argmax(d, o) end
 --- log of the sum of exponentials, without overflow.
 function tensor:logsumexp(d, o) end
 
---- (sum |x|^p)^(1/p); {p = 2}.
+--- (sum |x|^p)^(1/p); {p = 2}. It is inf where |x|^p overflows and 0 where all are 0 (p = 2 in f64: |x| above about 1e154 and below
+-- 1e-154, in f32 1e19 and 1e-19), and its gradient is 0 then, as in PyTorch: m * (x / m):norm() with m = x:abs():max():item() takes any size.
 function tensor:norm(d, o) end
 
 --- Is any element true? Without d evaluates and gives a Lua boolean.

@@ -319,6 +319,23 @@ describe("gb.data.standardize", function()
 end)
 
 describe("gb.data.standardize of difficult columns", function()
+  it("takes values whose squares are no numbers", function()
+    local plain <const>, unit <const> = gb.data.standardize(gb.tensor{1, 2, 4, 7})
+    for _, c in ipairs{{"f64", 1e-200}, {"f64", 3e200}, {"f64", 1e-300}, {"f32", 1e-25}, {"f32", 3e20}} do
+      local xs <const>, scaler <const> = gb.data.standardize((gb.tensor{1, 2, 4, 7} * c[2]):to{dtype = c[1]})
+      near(plain, xs, 2e-6)
+      near(1, scaler.sd:item() / (unit.sd:item() * c[2]), 1e-6)
+      near(1, scaler.mean:item() / (unit.mean:item() * c[2]), 1e-6)
+    end
+    local nan <const> = 0 / 0
+    local xs <const>, scaler <const> = gb.data.standardize(gb.tensor{{1e-200, 1, 3e200}, {2e-200, nan, 3e200}, {nan, 4, 3e200}})
+    near({-1, 1}, {xs[1][1]:item(), xs[2][1]:item()}, 1e-12)
+    near({-1, 1}, {xs[1][2]:item(), xs[3][2]:item()}, 0)
+    near({0, 0, 0}, xs:select(2, 3), 0)
+    assert.same({1.0, 3e200}, {scaler.sd[3]:item(), scaler.mean[3]:item()})
+    assert.is_true(xs[3][1]:isnan():item() and xs[2][2]:isnan():item())
+  end)
+
   it("leaves constant ones 0, whatever their value rounds to", function()
     for _, v in ipairs{0.1, 1e300, -3.3e-310, 0, 123456789.123} do
       local xs <const>, scaler <const> = gb.data.standardize(gb.full({7}, v))

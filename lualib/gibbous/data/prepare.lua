@@ -31,7 +31,7 @@ function Scaler.__tostring(self) return ("scaler: mean %s, sd %s"):format(self.m
 object.guard(Scaler, "a scaler", "scaler")
 object.settle(Scaler, "a scaler", "mean sd")
 
---- First and second moment of each column over the values that are there: NaN means that one is missing.
+--- Mean, standard deviation, least and largest value of each column, of those that are there: NaN means that one is missing.
 local function moments(x)
   local there <const> = ~x:isnan()
   if there:all() then return x:mean(1), x:std(1, {ddof = 0}), x:min(1), x:max(1) end
@@ -40,6 +40,18 @@ local function moments(x)
   local mean <const> = core.where(there, x, 0):sum(1) / count
   local sd <const> = (core.where(there, (x - mean) ^ 2, 0):sum(1) / count):sqrt()
   return mean, sd, core.where(there, x, math.huge):min(1), core.where(there, x, -math.huge):max(1)
+end
+
+-- Of the largest value of a column, by dtype: beyond 'large' and below 1 / large its squares may overflow or underflow.
+local LARGE <const> = {f64 = 1e100, f32 = 1e12, bf16 = 1e12, f16 = 1e12}
+
+--- The same of columns of any size: those whose squares are no numbers are divided by their largest value meanwhile.
+local function safe_moments(x)
+  local large <const>, size <const> = LARGE[x.dtype], core.where(x:isnan(), 0, x):abs():max(1)
+  local unit <const> = core.where(size:gt(large) | (size:lt(1 / large) & size:gt(0)), size, 1):eval()
+  if unit:eq(1):all() then return moments(x) end
+  local mean <const>, sd <const>, low <const>, high <const> = moments(x / unit)
+  return mean * unit, sd * unit, low * unit, high * unit
 end
 
 --- Zero mean and unit standard deviation (ddof 0) by column: xs = (x - mean) / sd. Gives xs and the scaler that undoes it.
@@ -52,7 +64,7 @@ function M.standardize(x)
   if #t == 0 then core.raise("shape", "standardize: there are no rows") end
   if t.dtype == "i64" or t.dtype == "bool" then t = t:to{dtype = core.config().dtype} end
   if t:abs():eq(math.huge):any() then core.raise("nan", "standardize: a value is infinite") end
-  local mean <const>, sd <const>, low <const>, high <const> = moments(t)
+  local mean <const>, sd <const>, low <const>, high <const> = safe_moments(t)
   local constant <const> = low:eq(high)                     -- not sd = 0: its mean is rounded
   local scaler <const> = setmetatable({mean = core.where(constant, low, mean):eval(), sd = core.where(constant, 1, sd):eval()},
     Scaler)
