@@ -309,6 +309,21 @@ static int make_range (lua_State *L) {
   return push_range(L, s, a, step, steps < 0 ? 0 : (size_t)steps + 1, t);
 }
 
+/* The points between a and b where b - a overflows: twice those between a/2 and b/2, none of which rounding
+** takes beyond an end. */
+static int push_wide_linspace (lua_State *L, lgb_session *s, double a, double b, size_t n, gb_dtype t) {
+  const gb_attr attr = {.f = {a / 2, (b / 2 - a / 2) / (double)(n - 1)}};
+  const gb_shape shape = gb_shape_of(1, &n);
+  lgb_tensor *low = lgb_newtensor(L), *high = lgb_newtensor(L), *half = lgb_newtensor(L);
+  lgb_tensor *inside = lgb_newtensor(L), *y = lgb_newtensor(L);
+  gb_error err;
+  lgb_result(L, gb_node_const(s->graph, fmin(a, b) / 2, t, &low->node, &err), &err);
+  lgb_result(L, gb_node_const(s->graph, fmax(a, b) / 2, t, &high->node, &err), &err);
+  lgb_result(L, gb_node_build(s->graph, GB_OP_RANGE, 0, NULL, &attr, &shape, t, &half->node, &err), &err);
+  lgb_result(L, gb_clamp(half->node, low->node, high->node, &inside->node, &err), &err);
+  return lgb_result(L, gb_scale(inside->node, 2, &y->node, &err), &err);
+}
+
 /* gb.linspace(a, b, n, {dtype}): n evenly spaced points, both ends included */
 static int make_linspace (lua_State *L) {
   lgb_session *s = lgb_enter(L);
@@ -318,7 +333,9 @@ static int make_linspace (lua_State *L) {
   lgb_checkoptions(L, 4, make_options);
   lgb_optdevice(L, 4);
   const gb_dtype t = lgb_optdtype(L, 4, s->dtype);
+  if (!isfinite(a) || !isfinite(b)) return lgb_fail(L, GB_EOPTION, "linspace: finite bounds expected");
   for (int i = 1; i <= 2; i++) check_exact(L, i, 4, "linspace");
+  if (n > 1 && t != GB_I64 && isinf(b - a)) return push_wide_linspace(L, s, a, b, n, t);
   const double step = n > 1 ? (b - a) / (double)(n - 1) : 0;
   if (t == GB_I64) {
     const lua_Integer first = checkwhole(L, 1, "linspace");

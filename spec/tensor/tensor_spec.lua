@@ -71,6 +71,23 @@ describe("makers", function()
     raises("option", "step other than 0", gb.range, 1, 2, 0)
   end)
 
+  it("give points between numbers whose difference overflows", function()
+    local most <const> = 0x1.fffffffffffffp1023
+    assert.same({-1e308, -0.5e308, 0, 0.5e308, 1e308}, rows(gb.linspace(-1e308, 1e308, 5)))
+    assert.same({1.5e308, -1.5e308}, rows(gb.linspace(1.5e308, -1.5e308, 2)))
+    for n = 2, 40 do
+      local v <const> = gb.linspace(-most, most, n)
+      near({-1, 1}, {v[1]:item() / most, v[n]:item() / most}, 3e-16)
+      local gaps <const> = v:slice(1, 2, n) / most - v:slice(1, 1, n - 1) / most
+      near(gb.full({n - 1}, 2 / (n - 1)), gaps, 1e-15)
+    end
+    assert.same({-math.huge, 0, math.huge}, rows(gb.linspace(-1e308, 1e308, 3, {dtype = "f32"})))
+    for _, v in ipairs{math.huge, -math.huge, 0 / 0} do
+      raises("option", "linspace: finite bounds expected", gb.linspace, 0, v, 5)
+      raises("option", "linspace: finite bounds expected", gb.linspace, v, 0, 5)
+    end
+  end)
+
   it("give the same random numbers for the same seed", function()
     gb.seed(7)
     local a <const>, b <const> = gb.randn(5), gb.randn(5)
