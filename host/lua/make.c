@@ -333,7 +333,9 @@ static int make_linspace (lua_State *L) {
   lgb_checkoptions(L, 4, make_options);
   lgb_optdevice(L, 4);
   const gb_dtype t = lgb_optdtype(L, 4, s->dtype);
-  if (!isfinite(a) || !isfinite(b)) return lgb_fail(L, GB_EOPTION, "linspace: finite bounds expected");
+  if (!isfinite(a) || !isfinite(b))
+    return lgb_fail(L, GB_EOPTION, "linspace: finite bounds expected, got %g and %g", gb_plain(a),
+                    gb_plain(b));
   for (int i = 1; i <= 2; i++) check_exact(L, i, 4, "linspace");
   if (n > 1 && t != GB_I64 && isinf(b - a)) return push_wide_linspace(L, s, a, b, n, t);
   const double step = n > 1 ? (b - a) / (double)(n - 1) : 0;

@@ -32,6 +32,18 @@ static int apply_map2 (lua_State *L, gb_op op) {
   return lgb_result(L, gb_map2(op, x, y, &z->node, &err), &err);
 }
 
+/* a ~ b: exclusive or of masks; where they are numbers, bits are not what is meant. */
+static int map_xor (lua_State *L) {
+  gb_node *x, *y;
+  lgb_enter(L);
+  lua_settop(L, 2);
+  lgb_checkpair(L, 1, 2, &x, &y);
+  if (gb_node_dtype(x) != GB_BOOL || gb_node_dtype(y) != GB_BOOL)
+    return lgb_fail(L, GB_EDTYPE, "x ~ y is exclusive or of bool, got %s and %s",
+                    gb_dtype_name(gb_node_dtype(x)), gb_dtype_name(gb_node_dtype(y)));
+  return apply_map2(L, GB_OP_NE);
+}
+
 static int map2 (lua_State *L) { return apply_map2(L, op_of(L)); }
 static int map_maximum (lua_State *L) { return apply_map2(L, GB_OP_MAXIMUM); }
 static int map_minimum (lua_State *L) { return apply_map2(L, GB_OP_MINIMUM); }
@@ -88,6 +100,7 @@ void lgb_operators (lua_State *L) {
   set_op(L, "__band", GB_OP_AND, map2);
   set_op(L, "__bnot", GB_OP_NOT, map1);
   set_op(L, "__bor", GB_OP_OR, map2);
+  set_op(L, "__bxor", GB_OP_NE, map_xor);
   set_op(L, "__div", GB_OP_DIV, map2);
   set_op(L, "__idiv", GB_OP_IDIV, map2);
   set_op(L, "__mod", GB_OP_MOD, map2);

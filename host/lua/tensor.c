@@ -32,6 +32,12 @@ gb_tensor *lgb_newholder (lua_State *L) {
   return t;
 }
 
+static int fail_closed (lua_State *L) {
+  return lgb_fail(L, GB_ECLOSED,
+                  "closed tensor: x:close(), the end of its <close> variable or of a gb.func released it; "
+                  "use it before, or leave it to the collector, as models need their data");
+}
+
 gb_node *lgb_tonode (lua_State *L, int arg) {
   lgb_tensor *t = luaL_testudata(L, arg, LGB_TENSOR);
   if (t == NULL) {
@@ -44,7 +50,7 @@ gb_node *lgb_tonode (lua_State *L, int arg) {
     if (t == NULL) luaL_error(L, "'__tensor' must return a tensor, got %s", luaL_typename(L, -1));
     lua_replace(L, arg);
   }
-  if (t->node == NULL) lgb_fail(L, GB_ECLOSED, "closed tensor");
+  if (t->node == NULL) fail_closed(L);
   return t->node;
 }
 
@@ -122,8 +128,11 @@ void lgb_checkpair (lua_State *L, int a, int b, gb_node **x, gb_node **y) {
 }
 
 int lgb_checkaxis (lua_State *L, int arg, const gb_node *x, int extra) {
-  const lua_Integer d = luaL_checkinteger(L, arg);
   const int n = gb_node_shape(x)->ndim + extra;
+  if (lua_isnoneornil(L, arg) && n > 0)
+    luaL_argerror(L, arg,
+                  lua_pushfstring(L, "a dimension expected, 1 to %d, or -1 for the last; got no value", n));
+  const lua_Integer d = luaL_checkinteger(L, arg);
   if (d >= 1 && d <= n) return (int)d - 1;
   if (d <= -1 && d >= -n) return (int)d + n;
   return lgb_fail(L, GB_EINDEX, "dimension %lld of a tensor with %d dimensions", (long long)d,
@@ -365,10 +374,10 @@ static int tensor_index (lua_State *L) {
   if (lua_type(L, 2) == LUA_TSTRING) {
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
-    if (t->node == NULL) return lgb_fail(L, GB_ECLOSED, "closed tensor");
+    if (t->node == NULL) return fail_closed(L);
     return push_fact(L, t->node, lua_tostring(L, 2));
   }
-  if (t->node == NULL) return lgb_fail(L, GB_ECLOSED, "closed tensor");
+  if (t->node == NULL) return fail_closed(L);
   int whole;
   lua_tointegerx(L, 2, &whole);
   if (whole) return push_element(L, t->node);

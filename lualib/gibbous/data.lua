@@ -274,7 +274,13 @@ function M.write(path, v, opts)
   local t <const> = core.as_tensor(v)
   if t == nil then core.raise("option", ("gb.data.write: a tensor or frame expected, got %s"):format(type(v))) end
   if path:match "%.npy$" then return core.npy_write(path, t) end
-  if path:match "%.csv$" then return core.csv_write(path, t) end
+  if path:match "%.csv$" then
+    if t.ndim > 2 then
+      core.raise("shape", ("gb.data.write: a .csv file holds vectors and matrices, got shape %s; x:reshape(%d, -1) is a matrix, "
+        .. ".npy keeps the shape"):format(tostring(t.shape), t.shape[1]))
+    end
+    return core.csv_write(path, t)
+  end
   core.raise("option", ("gb.data.write: cannot tell the format of '%s': expected .npy, .csv or .safetensors"):format(path))
 end
 

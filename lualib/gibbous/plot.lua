@@ -46,6 +46,9 @@ function methods.heatmap(self, values, opts)
   local o <const> = options.parse(opts, {x = "table", y = "table"}, "figure:heatmap")
   local t <const> = core.as_tensor(values)
   if t == nil or t.ndim ~= 2 then core.raise("shape", "heatmap: a matrix expected") end
+  if t.numel == 0 then
+    core.raise("shape", ("heatmap: there is no cell to draw, the matrix has shape %s"):format(tostring(t.shape)))
+  end
   local x <const>, y <const> = o.x or {1, t.shape[2]}, o.y or {1, t.shape[1]}
   core.figure_heatmap(self._figure, t, x[1], x[2], y[1], y[2])
   return self

@@ -318,6 +318,15 @@ describe("gb.data.standardize", function()
   end)
 end)
 
+describe("gb.data.write", function()
+  it("says what a .csv file holds, and what keeps other shapes", function()
+    local err <const> = raises("shape", "", function() gb.data.write("/nowhere/x.csv", gb.zeros(2, 3, 4)) end)
+    assert.equal("gb.data.write: a .csv file holds vectors and matrices, got shape 2x3x4; x:reshape(2, -1) is a matrix, "
+      .. ".npy keeps the shape", err.message)
+    assert.matches("data_spec.lua:%d+", tostring(err))
+  end)
+end)
+
 describe("gb.data.standardize of difficult columns", function()
   it("takes values whose squares are no numbers", function()
     local plain <const>, unit <const> = gb.data.standardize(gb.tensor{1, 2, 4, 7})

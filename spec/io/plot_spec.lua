@@ -57,6 +57,11 @@ describe("gb.plot.figure", function()
     local text <const> = gb.plot.figure{}:heatmap(gb.rand(4, 6, {seed = 1}), {x = {0, 1}, y = {50, 80}}):text(60, 20)
     for _, tick in ipairs{"70", "0.6"} do assert.is_true(text:find(tick, 1, true) ~= nil, text) end
     raises("shape", "a matrix expected", figure().heatmap, figure(), gb.ones(3))
+    for _, s in ipairs{"0x3", "3x0"} do
+      local rows <const>, columns <const> = s:match "(%d)x(%d)"
+      assert.equal("heatmap: there is no cell to draw, the matrix has shape " .. s,
+        raises("shape", "", figure().heatmap, figure(), gb.zeros(tonumber(rows), tonumber(columns))).message)
+    end
   end)
 
   it("refuses endings, shapes and methods it does not know", function()

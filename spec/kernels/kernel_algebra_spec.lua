@@ -23,6 +23,24 @@ local function matrix(f, as, bs)
   return out
 end
 
+describe("operators that make no kernel", function()
+  it("say what does", function()
+    local k <const> = K.rbf{}
+    for text, f in pairs{
+      ["kernel ^: kernels have no powers: k * k is the square of k; got a kernel and number"] = function() return k ^ 2 end,
+      ["kernel ^: kernels have no powers: k * k is the square of k; got number and a kernel"] = function() return 2 ^ k end,
+      ["kernel -: the difference of two kernels is no kernel: kernels are added and multiplied; got a kernel and a kernel"] =
+        function() return k - k end,
+      ["kernel /: a kernel is not divided: (1 / c) * k scales it by a number; got a kernel and number"] = function() return k / 2 end,
+    } do
+      local err <const> = raises("option", "", f)
+      assert.equal(text, err.message)
+      assert.matches("kernel_algebra_spec", tostring(err))
+    end
+    near((k * k)(x), k(x) ^ 2, 1e-15)
+  end)
+end)
+
 describe("a shared variance", function()
   local K <const> = gb.kernels
   it("stays that of a product whose other factor has 1", function()

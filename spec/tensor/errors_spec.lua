@@ -13,6 +13,25 @@ describe("functions of Lua that take numbers", function()
     assert.equal("3.50", ("%.2f"):format(t:item()))
   end)
 
+  it("are told when a dimension is missing, and which there are", function()
+    local x <const> = gb.zeros(3, 4)
+    for _, f in ipairs{function() return x:topk(3) end, function() return x:sort() end, function() return x:cumsum() end,
+      function() return x:softmax() end} do
+      local _, err <const> = pcall(f)
+      assert.matches("errors_spec.lua:%d+: bad argument .*%(a dimension expected, 1 to 2, or %-1 for the last; got no value%)",
+        tostring(err))
+    end
+  end)
+
+  it("take the exclusive or of masks, and of nothing else", function()
+    local x <const> = gb.range(1, 4)
+    assert.same({true, false, true, true}, (x:gt(2) ~ x:lt(2)):totable())
+    assert.same({true, true, false, false}, (x:gt(2) ~ true):totable())
+    assert.same({true, false, true, true}, (gb.zeros(1):gt(0) ~ x:ne(2)):totable())
+    raises("dtype", "x ~ y is exclusive or of bool, got f64 and f64", function() return x ~ x end)
+    raises("dtype", "x ~ y is exclusive or of bool, got i64 and i64", function() return x:to{dtype = "i64"} ~ 3 end)
+  end)
+
   it("compare handles, not elements", function()
     local t <const> = gb.tensor{3.5}
     assert.is_false(t == gb.tensor{3.5})

@@ -66,6 +66,18 @@ function Kernel.__add(a, b)
   return composite("sum", flatten("sum", {a, b}))
 end
 
+--- Operators that make no kernel of kernels in general say what does.
+local function refuse(event, instead)
+  return function(a, b)
+    core.raise("option", ("kernel %s: %s; got %s and %s"):format(event, instead, kernel.is(a) and "a kernel" or core.type(a),
+      kernel.is(b) and "a kernel" or core.type(b)))
+  end
+end
+
+Kernel.__pow = refuse("^", "kernels have no powers: k * k is the square of k")
+Kernel.__sub = refuse("-", "the difference of two kernels is no kernel: kernels are added and multiplied")
+Kernel.__div = refuse("/", "a kernel is not divided: (1 / c) * k scales it by a number")
+
 --- The variance a factor brings into a product, and the factor without it.
 local function take_variance(k)
   local bare <const> = clone(k)

@@ -686,7 +686,17 @@ describe("odd inputs", function()
     local m <const> = model():condition(x, y)
     local t <const> = gb.ones(3, 2):eval()
     t:close()
-    assert.is_false(pcall(function() return m:predict(t).mean end))
+    local text <const> = "closed tensor: x:close(), the end of its <close> variable or of a gb.func released it; use it before, "
+      .. "or leave it to the collector, as models need their data"
+    local a <const>, b <const> = (x * 1.0):eval(), (y * 1.0):eval()
+    local of_closed <const>, of_half <const> = model():condition(a, y), model():condition(x, b)
+    a:close()
+    b:close()
+    for _, f in ipairs{function() return m:predict(t).mean end, function() return of_closed:predict(xs).mean:eval() end,
+      function() return of_half:predict(xs).mean:eval() end, function() return (of_closed:fit{steps = 1}) end} do
+      local err <const> = raises("closed", text, f)
+      assert.matches("predict_spec.lua:%d+", tostring(err))
+    end
     raises("option", "predict: unknown option 'variances', did you mean 'variance'?", m.predict, m, xs, {variances = "cached"})
     raises("option", "option 'precision' must be one of f32, f64", m.predict, m, xs, {precision = "f16"})
   end)
