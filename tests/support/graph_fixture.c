@@ -68,3 +68,31 @@ gb_node *leaf1 (size_t n) { return leaf_of(GB_F64, GB_NODE_GRAD, 1, (size_t[]){n
 gb_node *leaf2 (size_t n, size_t m) {
   return leaf_of(GB_F64, GB_NODE_GRAD, 2, (size_t[]){n, m}, NULL, -1, 1);
 }
+
+int fixture_setup (void **state) {
+  (void)state;
+  fixture_begin();
+  return 0;
+}
+
+int fixture_teardown (void **state) {
+  (void)state;
+  fixture_end();
+  return 0;
+}
+
+void refuse (gb_status st, gb_status want, const char *text) {
+  if (st != want || strcmp(fx.err.text, text) != 0)
+    fail_msg("got %s: %s\nwant %s: %s", gb_status_code(st), fx.err.text, gb_status_code(want), text);
+}
+
+gb_node *data_leaf_of (int ndim, const size_t *dim, const double *v) {
+  return leaf_of(GB_F64, 0, ndim, dim, v, -2, 2);
+}
+
+uint32_t fixture_seed;
+
+unsigned pick (unsigned n) {
+  fixture_seed = fixture_seed * 1664525u + 1013904223u;
+  return (fixture_seed >> 16) % n;
+}

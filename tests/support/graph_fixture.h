@@ -62,4 +62,25 @@ gb_node *leaf0 (double v);
 gb_node *leaf1 (size_t n);
 gb_node *leaf2 (size_t n, size_t m);
 
+/* Setup and teardown of a test that only builds expressions. */
+int fixture_setup (void **state);
+int fixture_teardown (void **state);
+#define FIXTURE_TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+#define SHAPE(...)                                                                                           \
+  gb_shape_of((int)(sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t)), (size_t[]){__VA_ARGS__})
+void refuse (gb_status st, gb_status want, const char *text);
+#define REFUSED(status, text, call, ...)                                                                     \
+  do {                                                                                                       \
+    gb_node *n_ = NULL;                                                                                      \
+    refuse(call(__VA_ARGS__, &n_, &fx.err), status, text);                                                   \
+  } while (0)
+gb_node *data_leaf_of (int ndim, const size_t *dim, const double *v);
+#define DATA(...)                                                                                            \
+  data_leaf_of((int)(sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t)), (size_t[]){__VA_ARGS__}, NULL)
+
+/* Below n, of a fixed sequence that starts at fixture_seed. */
+extern uint32_t fixture_seed;
+unsigned pick (unsigned n);
+
 #endif

@@ -71,3 +71,8 @@ bool has_bits (const gb_node *n, const kept_bits *k) {
   return gb_shape_bytes(gb_node_shape(n), gb_node_dtype(n)) == k->bytes &&
          memcmp(bits_of(n), k->at, k->bytes) == 0;
 }
+
+gb_node *reshape (gb_node *a, int ndim, const size_t *dim) {
+  const gb_shape s = gb_shape_of(ndim, dim);
+  return BUILD(gb_reshape, a, &s);
+}

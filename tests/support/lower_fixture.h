@@ -33,4 +33,6 @@ typedef struct kept_bits {
 kept_bits keep_bits (const gb_node *n);
 bool has_bits (const gb_node *n, const kept_bits *k);
 
+gb_node *reshape (gb_node *a, int ndim, const size_t *dim);
+
 #endif

@@ -1,61 +1,31 @@
-/* test_io.c - text tables and NumPy files: what is read, and that hostile files are refused by line. */
+/* test_csv.c - text tables, packed or not: what is read, and that hostile files are refused by line. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <zlib.h>
-#include <cmocka.h>
 
 #include "base/hash.h"
-
 #include "io/csv.h"
-#include "io/npy.h"
-#include "support/host_memory.h"
-
-static char path[64];
-static gb_ledger ledger;
-static gb_error err;
-
-static int set_up (void **state) {
-  (void)state;
-  gb_ledger_init(&ledger, host_memory(), (size_t)64 << 20);
-  snprintf(path, sizeof path, "%s/gibbous-io-%d", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp",
-           (int)getpid());
-  return 0;
-}
-
-static int tear_down (void **state) {
-  (void)state;
-  unlink(path);
-  return ledger.used == 0 ? 0 : -1;
-}
-
-static void write_file (const void *data, size_t n) {
-  FILE *f = fopen(path, "wb");
-  assert_non_null(f);
-  assert_int_equal(fwrite(data, 1, n, f), n);
-  assert_int_equal(fclose(f), 0);
-}
+#include "support/file_fixture.h"
 
 static gb_status read_text (const char *text, gb_csv_options o, gb_frame *f) {
   write_file(text, strlen(text));
-  return gb_csv_read(&ledger, path, "", &o, f, &err);
+  return gb_csv_read(&file_ledger, file_path, "", &o, f, &file_error);
 }
 
 static void expect_error (gb_status want, const char *text, gb_csv_options o, const char *part) {
   gb_frame f;
   const gb_status got = read_text(text, o, &f);
-  if (got != want) fail_msg("'%s': %s: %s", text, gb_status_code(got), got == GB_OK ? "read" : err.text);
-  if (strstr(err.text, part) == NULL) fail_msg("'%s' does not contain '%s'", err.text, part);
+  if (got != want)
+    fail_msg("'%s': %s: %s", text, gb_status_code(got), got == GB_OK ? "read" : file_error.text);
+  if (strstr(file_error.text, part) == NULL) fail_msg("'%s' does not contain '%s'", file_error.text, part);
   assert_null(f.column);
-  assert_int_equal(ledger.used, 0);
+  assert_int_equal(file_ledger.used, 0);
 }
 
 static void expect_format_error (const char *text, const char *part) {
@@ -64,7 +34,7 @@ static void expect_format_error (const char *text, const char *part) {
 
 static void expect_read (const char *text, gb_csv_options o, gb_frame *f) {
   const gb_status got = read_text(text, o, f);
-  if (got != GB_OK) fail_msg("'%s': %s", text, err.text);
+  if (got != GB_OK) fail_msg("'%s': %s", text, file_error.text);
 }
 
 static double number (const gb_frame *f, size_t row, size_t k) {
@@ -269,8 +239,10 @@ static void hostile_tables_are_refused_by_line (void **state) {
   expect_format_error("", "no rows");
   gb_frame f;
   write_file("a,b\n1,\0002\n", 9);
-  assert_int_equal(gb_csv_read(&ledger, path, "", &(gb_csv_options){0}, &f, &err), GB_EFORMAT);
-  assert_int_equal(gb_csv_read(&ledger, "/nonexistent/file", "", &(gb_csv_options){0}, &f, &err), GB_EIO);
+  assert_int_equal(gb_csv_read(&file_ledger, file_path, "", &(gb_csv_options){0}, &f, &file_error),
+                   GB_EFORMAT);
+  assert_int_equal(gb_csv_read(&file_ledger, "/nonexistent/file", "", &(gb_csv_options){0}, &f, &file_error),
+                   GB_EIO);
 }
 
 /* Rows of n fields: memory follows the file, not a count of rows that might come. */
@@ -282,15 +254,15 @@ static void many_columns_take_what_they_need (void **state) {
   expect_format_error(text, ":1: more than 65536 fields; is ',' the delimiter?");
   strcpy(text + 2 * most - 1, "\n");
   gb_frame f;
-  ledger.peak = 0;
+  file_ledger.peak = 0;
   expect_read(text, (gb_csv_options){0}, &f);
   assert_int_equal(f.ncols, most);
   assert_true(number(&f, 0, most - 1) == 1);
-  assert_in_range(ledger.peak, most * 8, (size_t)48 << 20);
+  assert_in_range(file_ledger.peak, most * 8, (size_t)48 << 20);
   gb_frame_clear(&f);
-  ledger.limit = 1 << 20;
+  file_ledger.limit = 1 << 20;
   expect_error(GB_ENOMEM, text, (gb_csv_options){0}, "limit 1 MiB");
-  ledger.limit = (size_t)64 << 20;
+  file_ledger.limit = (size_t)64 << 20;
 }
 
 /* Beside the result there are a window and what is known of the columns. */
@@ -301,13 +273,13 @@ static void long_tables_take_a_window_beside_the_result (void **state) {
   for (size_t i = 0; i < n; i++) memcpy(text + 4 * i, "1,2\n", 4);
   text[4 * n] = '\0';
   gb_frame f;
-  ledger.peak = 0;
+  file_ledger.peak = 0;
   expect_read(text, (gb_csv_options){0}, &f);
-  assert_in_range(ledger.peak, 16 * n, 16 * n + (1 << 20));
+  assert_in_range(file_ledger.peak, 16 * n, 16 * n + (1 << 20));
   gb_frame_clear(&f);
-  ledger.limit = 8 * n;
+  file_ledger.limit = 8 * n;
   expect_error(GB_ENOMEM, text, (gb_csv_options){0}, "limit 8 MiB");
-  ledger.limit = (size_t)64 << 20;
+  file_ledger.limit = (size_t)64 << 20;
   free(text);
   text = malloc(((size_t)17 << 20) + 1);
   memset(text, 'x', (size_t)17 << 20);
@@ -324,12 +296,15 @@ static void numbers_written_read_back_the_same (void **state) {
   const int64_t w[] = {INT64_MAX, INT64_MIN, 9007199254740993};
   const uint8_t b[] = {1, 0, 1};
   gb_tensor m, i64, truth;
-  assert_int_equal(gb_tensor_new(&ledger, GB_F64, &(gb_shape){2, {3, 2}}, GB_MEM_TENSOR, "", "", &m, &err),
-                   GB_OK);
-  assert_int_equal(gb_tensor_new(&ledger, GB_I64, &(gb_shape){1, {3}}, GB_MEM_TENSOR, "", "", &i64, &err),
-                   GB_OK);
-  assert_int_equal(gb_tensor_new(&ledger, GB_BOOL, &(gb_shape){1, {3}}, GB_MEM_TENSOR, "", "", &truth, &err),
-                   GB_OK);
+  assert_int_equal(
+      gb_tensor_new(&file_ledger, GB_F64, &(gb_shape){2, {3, 2}}, GB_MEM_TENSOR, "", "", &m, &file_error),
+      GB_OK);
+  assert_int_equal(
+      gb_tensor_new(&file_ledger, GB_I64, &(gb_shape){1, {3}}, GB_MEM_TENSOR, "", "", &i64, &file_error),
+      GB_OK);
+  assert_int_equal(
+      gb_tensor_new(&file_ledger, GB_BOOL, &(gb_shape){1, {3}}, GB_MEM_TENSOR, "", "", &truth, &file_error),
+      GB_OK);
   memcpy(m.storage->block.data, v, sizeof v);
   memcpy(i64.storage->block.data, w, sizeof w);
   memcpy(truth.storage->block.data, b, sizeof b);
@@ -339,9 +314,9 @@ static void numbers_written_read_back_the_same (void **state) {
                                    {.name = "w", .value = &i64},
                                    {.name = "t", .value = &truth},
                                    {.name = "s", .text = words}};
-  assert_int_equal(gb_csv_write(path, 3, 5, columns, true, &err), GB_OK);
+  assert_int_equal(gb_csv_write(file_path, 3, 5, columns, true, &file_error), GB_OK);
   gb_frame f;
-  assert_int_equal(gb_csv_read(&ledger, path, "", &(gb_csv_options){0}, &f, &err), GB_OK);
+  assert_int_equal(gb_csv_read(&file_ledger, file_path, "", &(gb_csv_options){0}, &f, &file_error), GB_OK);
   for (size_t i = 0; i < 6; i++) assert_true(number(&f, i / 2, i % 2) == v[i]);
   assert_memory_equal(f.column[2].value.storage->block.data, w, sizeof w);
   assert_memory_equal(f.column[3].value.storage->block.data, b, sizeof b);
@@ -372,7 +347,7 @@ static size_t pack (unsigned char *to, size_t used, size_t room, const char *tex
 
 static gb_status read_bytes (const void *data, size_t n, gb_csv_options o, gb_frame *f) {
   write_file(data, n);
-  return gb_csv_read(&ledger, path, "", &o, f, &err);
+  return gb_csv_read(&file_ledger, file_path, "", &o, f, &file_error);
 }
 
 static void a_packed_table_cut_anywhere_is_refused (void **state) {
@@ -388,7 +363,8 @@ static void a_packed_table_cut_anywhere_is_refused (void **state) {
   gb_frame_clear(&f);
   for (size_t cut = 2; cut < all; cut++) {
     assert_int_equal(read_bytes(packed, cut, (gb_csv_options){0}, &f), GB_EFORMAT);
-    if (strstr(err.text, "cut short") == NULL) fail_msg("%zu of %zu bytes: %s", cut, all, err.text);
+    if (strstr(file_error.text, "cut short") == NULL)
+      fail_msg("%zu of %zu bytes: %s", cut, all, file_error.text);
   }
 }
 
@@ -408,7 +384,7 @@ static void members_follow_each_other_and_nothing_else_does (void **state) {
   assert_int_equal(read_bytes(packed, n + 513, (gb_csv_options){0}, &f), GB_EFORMAT);
   packed[n] = 'x';
   assert_int_equal(read_bytes(packed, n + 1, (gb_csv_options){0}, &f), GB_EFORMAT);
-  assert_non_null(strstr(err.text, "no gzip follow"));
+  assert_non_null(strstr(file_error.text, "no gzip follow"));
   for (size_t i = 0; i < 10; i++) { /* the second member's heading */
     const size_t second = pack(packed, 0, sizeof packed, "1,2\n3,", 6);
     n = pack(packed, second, sizeof packed, "4\n", 2);
@@ -429,12 +405,12 @@ static void a_bomb_is_refused_unless_it_is_asked_for (void **state) {
   for (int i = 0; i < 1; i++) all = pack(packed, all, n, text, n);
   gb_frame f;
   assert_int_equal(read_bytes(packed, all, (gb_csv_options){.max_ratio = 100}, &f), GB_EFORMAT);
-  assert_non_null(strstr(err.text, "it unpacks to more than 100 times its size"));
-  ledger.limit = (size_t)128 << 20;
+  assert_non_null(strstr(file_error.text, "it unpacks to more than 100 times its size"));
+  file_ledger.limit = (size_t)128 << 20;
   assert_int_equal(read_bytes(packed, all, (gb_csv_options){.max_ratio = 5000}, &f), GB_OK);
   assert_int_equal(f.nrows, n / 2);
   gb_frame_clear(&f);
-  ledger.limit = (size_t)64 << 20;
+  file_ledger.limit = (size_t)64 << 20;
   free(text);
   free(packed);
 }
@@ -442,236 +418,35 @@ static void a_bomb_is_refused_unless_it_is_asked_for (void **state) {
 static void a_name_that_promises_gzip_is_believed (void **state) {
   (void)state;
   char name[80];
-  snprintf(name, sizeof name, "%s.csv.gz", path);
+  snprintf(name, sizeof name, "%s.csv.gz", file_path);
   write_file("1,2\n", 4);
-  assert_int_equal(rename(path, name), 0);
+  assert_int_equal(rename(file_path, name), 0);
   gb_frame f;
-  assert_int_equal(gb_csv_read(&ledger, name, "", &(gb_csv_options){0}, &f, &err), GB_EFORMAT);
-  assert_non_null(strstr(err.text, "its name ends in .gz"));
+  assert_int_equal(gb_csv_read(&file_ledger, name, "", &(gb_csv_options){0}, &f, &file_error), GB_EFORMAT);
+  assert_non_null(strstr(file_error.text, "its name ends in .gz"));
   unlink(name);
-}
-
-/* NumPy */
-
-static void arrays_written_read_back_the_same (void **state) {
-  (void)state;
-  for (gb_dtype t = 0; t < GB_NDTYPES; t++) {
-    if (t == GB_BF16) continue;
-    const gb_shape s = gb_shape_of(2, (size_t[]){3, 5});
-    gb_tensor a, b;
-    assert_int_equal(gb_tensor_new(&ledger, t, &s, GB_MEM_TENSOR, "", "", &a, &err), GB_OK);
-    for (size_t i = 0; i < 15; i++)
-      gb_element_set(a.storage->block.data, i, t, t == GB_BOOL ? (double)(i % 2) : (double)i - 7);
-    assert_int_equal(gb_npy_write(path, &a, &err), GB_OK);
-    assert_int_equal(gb_npy_read(&ledger, path, "", &b, &err), GB_OK);
-    assert_int_equal(b.dtype, t);
-    assert_true(gb_shape_equal(&a.shape, &b.shape));
-    assert_memory_equal(a.storage->block.data, b.storage->block.data, a.storage->block.bytes);
-    gb_tensor_clear(&a);
-    gb_tensor_clear(&b);
-  }
-}
-
-/* A file of this version, heading and data; the heading without a line end. */
-static void make_npy (int version, const char *heading, size_t n, const void *data, size_t bytes) {
-  static unsigned char file[70000];
-  const unsigned char lead[] = {
-      0x93, 'N', 'U', 'M', 'P', 'Y', (unsigned char)version, 0, (unsigned char)n, (unsigned char)(n >> 8),
-      0,    0};
-  const size_t before = version == 1 ? 10 : 12;
-  memcpy(file, lead, before);
-  memcpy(file + before, heading, n);
-  if (bytes > 0) memcpy(file + before + n, data, bytes);
-  write_file(file, before + n + bytes);
-}
-
-static gb_status read_npy (int version, const char *heading, const void *data, size_t bytes, gb_tensor *t) {
-  make_npy(version, heading, strlen(heading), data, bytes);
-  return gb_npy_read(&ledger, path, "", t, &err);
-}
-
-static void headings_that_numpy_writes_are_read (void **state) {
-  (void)state;
-  static const struct {
-    const char *text;
-    int ndim;
-    size_t dim[2];
-  } rows[] = {{"{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }   \n", 1, {1}},
-              {"{'shape': (), 'fortran_order': True, 'descr': '=f8'}", 0, {0}},
-              {" {\"descr\":\"<f8\",\"fortran_order\":False,\"shape\":(1,1)}", 2, {1, 1}},
-              {"{'descr': '<f8', 'fortran_order': False, 'shape': (1L, 1L), }\n", 2, {1, 1}}};
-  const double v = 2.5;
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-    for (int version = 1; version <= 3; version++) {
-      gb_tensor t;
-      if (read_npy(version, rows[i].text, &v, 8, &t) != GB_OK) fail_msg("%s: %s", rows[i].text, err.text);
-      const gb_shape want = gb_shape_of(rows[i].ndim, rows[i].dim);
-      assert_true(gb_shape_equal(&t.shape, &want));
-      assert_true(*(double *)t.storage->block.data == v);
-      gb_tensor_clear(&t);
-    }
-}
-
-static void fortran_order_is_transposed (void **state) {
-  (void)state;
-  const int32_t v[] = {1, 2, 3, 4, 5, 6};
-  gb_tensor t;
-  assert_int_equal(
-      read_npy(1, "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }\n", v, sizeof v, &t), GB_OK);
-  assert_int_equal(t.dtype, GB_I64);
-  const int64_t want[] = {1, 3, 5, 2, 4, 6};
-  assert_memory_equal(t.storage->block.data, want, sizeof want);
-  gb_tensor_clear(&t);
-}
-
-/* Every type, both orders, more than one slice: as an element by element reading has it, in a slice beside
-** the result. */
-static void arrays_are_read_in_slices (void **state) {
-  (void)state;
-  static const struct {
-    const char *descr;
-    size_t width;
-    bool is_signed;
-  } types[] = {{"<f8", 8, false}, {"<f4", 4, false}, {"<f2", 2, false}, {"<i8", 8, true},
-               {"<i4", 4, true},  {"<i2", 2, true},  {"|i1", 1, true},  {"<u4", 4, false},
-               {"<u2", 2, false}, {"|u1", 1, false}, {"|b1", 1, false}};
-  const size_t rows = 1013, cols = 1201, n = rows * cols;
-  unsigned char *data = malloc(n * 8 + 128);
-  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-    for (int fortran = 0; fortran < 2; fortran++) {
-      const size_t w = types[i].width;
-      const bool is_bool = types[i].descr[1] == 'b';
-      char heading[128];
-      snprintf(heading, sizeof heading, "{'descr': '%s', 'fortran_order': %s, 'shape': (%zu, %zu), }",
-               types[i].descr, fortran ? "True" : "False", rows, cols);
-      const size_t before = 10 + strlen(heading);
-      const unsigned char lead[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)strlen(heading), 0};
-      memcpy(data, lead, 10);
-      memcpy(data + 10, heading, strlen(heading));
-      for (size_t b = 0; b < n * w; b++)
-        data[before + b] = is_bool ? b * 2654435761u >> 9 & 1 : (unsigned char)(b * 2654435761u >> 13);
-      write_file(data, before + n * w);
-      gb_tensor t;
-      ledger.peak = 0;
-      assert_int_equal(gb_npy_read(&ledger, path, "", &t, &err), GB_OK);
-      assert_in_range(ledger.peak, t.storage->block.bytes, t.storage->block.bytes + GB_NPY_SLICE);
-      for (size_t e = 0; e < n; e++) {
-        const unsigned char *from = data + before + (fortran ? e % cols * rows + e / cols : e) * w;
-        int64_t whole = 0;
-        memcpy(&whole, from, w);
-        if (types[i].is_signed && w < 8 && (from[w - 1] & 0x80) != 0) whole -= (int64_t)1 << (8 * w);
-        if (t.dtype == GB_I64) assert_true(((int64_t *)t.storage->block.data)[e] == whole);
-        else assert_true(memcmp((char *)t.storage->block.data + e * w, from, w) == 0);
-      }
-      gb_tensor_clear(&t);
-    }
-  free(data);
-}
-
-#define HEADING(descr, order, shape) "{'descr': " descr ", 'fortran_order': " order ", 'shape': " shape ", }"
-
-static void hostile_arrays_are_refused (void **state) {
-  (void)state;
-  static const struct {
-    const char *heading, *words;
-  } bad[] = {
-      {HEADING("'|O'", "False", "(1,)"), "Python objects"},
-      {HEADING("'>f8'", "False", "(1,)"), "big-endian data ('>f8')"},
-      {HEADING("'!f8'", "False", "(1,)"), "big-endian data ('!f8')"},
-      {HEADING("'<f8junk'", "False", "(1,)"), "'<f8junk' is not read"},
-      {HEADING("'<f08'", "False", "(1,)"), "'<f08' is not read"},
-      {HEADING("'f8'", "False", "(1,)"), "'f8' is not read"},
-      {HEADING("'|f8'", "False", "(1,)"), "'|f8' is not read"},
-      {HEADING("'<c16'", "False", "(1,)"), "save .real and .imag"},
-      {HEADING("'<u8'", "False", "(1,)"), ".astype('<i8')"},
-      {HEADING("''", "False", "(1,)"), "is not read"},
-      {HEADING("[('a', '<f8')]", "False", "(1,)"), "an array of records"},
-      {HEADING("'<f8'", "1", "(1,)"), "True or False"},
-      {HEADING("'<f8'", "Falsex", "(1,)"), "True or False"},
-      {HEADING("'<f8'", "'False'", "(1,)"), "True or False"},
-      {HEADING("'<f8'", "False", "(99,)"), "792 bytes of data expected, 8 found"},
-      {HEADING("'<f8'", "False", "()") "x", "nothing after '}'"},
-      {HEADING("'<f4'", "False", "(1,)"), "4 bytes of data expected, 8 found"},
-      {HEADING("'<f8'", "False", "(1)"), "a shape of one axis is (n,)"},
-      {HEADING("'<f8'", "False", "(-1,)"), "a number that fits"},
-      {HEADING("'<f8'", "False", "(1 1)"), "(n,)"},
-      {HEADING("'<f8'", "False", "(1,1 1)"), "a comma between"},
-      {HEADING("'<f8'", "False", "(1,,1)"), "a number"},
-      {HEADING("'<f8'", "False", "(1.0,)"), "(n,)"},
-      {HEADING("'<f8'", "False", "(0x1,)"), "(n,)"},
-      {HEADING("'<f8'", "False", "[1]"), "in parentheses"},
-      {HEADING("'<f8'", "False", "(4294967296, 4294967296, 2)"), "overflows"},
-      {HEADING("'<f8'", "False", "(18446744073709551615, 0)"), "overflows"},
-      {HEADING("'<f8'", "False", "(18446744073709551616,)"), "fits 64 bits"},
-      {HEADING("'<f8'", "False", "(1,1,1,1,1,1,1,1,1)"), "at most 8 axes"},
-      {"{'descr': '<f8', 'shape': (1,), }", "no 'fortran_order'"},
-      {"{'fortran_order': False, 'shape': (1,), }", "no 'descr'"},
-      {"{'descr': '<f8', 'fortran_order': False}", "no 'shape'"},
-      {"{}", "no 'descr'"},
-      {"", "expected '{'"},
-      {"{'note': \"'shape': (1,)\", 'descr': '<f8', 'fortran_order': False, 'shape': (1,)}",
-       "the key 'note' is none of"},
-      {"{'descr': '<f8', 'fortran_order': False, 'shape': (1,), 'shape': (1,)}", "'shape' is there twice"},
-      {"{'descr': '<f8' 'fortran_order': False, 'shape': (1,)}", "',' or '}'"},
-      {"{,}", "a key"},
-      {"{'descr'", "':' after the key"},
-      {"{'descr':'", "the element type as a string"},
-      {"{'descr':'<", "the element type as a string"},
-      {"{'descr':'<f8', 'shape': (1,2", "a comma between"},
-      {"{'des\\x63r': '<f8'}", "a key"},
-      {"garbage", "expected '{'"},
-  };
-  gb_tensor t;
-  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    assert_int_equal(read_npy(1, bad[i].heading, "12345678", 8, &t), GB_EFORMAT);
-    if (strstr(err.text, bad[i].words) == NULL)
-      fail_msg("%s: '%s' does not contain '%s'", bad[i].heading, err.text, bad[i].words);
-    assert_int_equal(ledger.used, 0);
-  }
-  /* one byte more */
-  assert_int_equal(read_npy(1, HEADING("'<f8'", "False", "(1,)"), "123456789", 9, &t), GB_EFORMAT);
-  assert_int_equal(read_npy(1, HEADING("'|b1'", "False", "(1,)"), "2", 1, &t), GB_EFORMAT);
-  assert_int_equal(read_npy(4, HEADING("'<f8'", "False", "(1,)"), "12345678", 8, &t), GB_EFORMAT);
-  make_npy(1, "{'descr': '<f8', \0'fortran_order': False, 'shape': (1,)}", 57, "12345678", 8);
-  assert_int_equal(gb_npy_read(&ledger, path, "", &t, &err), GB_EFORMAT);
-  static char blanks[65537];
-  memset(blanks, ' ', sizeof blanks - 1);
-  memcpy(blanks, HEADING("'<f8'", "False", "(1,)"), sizeof HEADING("'<f8'", "False", "(1,)") - 1);
-  write_file("\x93NUMPY\2\0\1\0\1\0", 12);
-  assert_int_equal(gb_npy_read(&ledger, path, "", &t, &err), GB_EFORMAT);
-  assert_non_null(strstr(err.text, "longer than 65536 bytes"));
-  assert_int_equal(read_npy(1, "", NULL, 0, &t), GB_EFORMAT);
-  for (size_t n = 0; n < 12; n++) { /* cut before the heading */
-    write_file("\x93NUMPY\2\0\1\0\0\0", n);
-    assert_int_equal(gb_npy_read(&ledger, path, "", &t, &err), GB_EFORMAT);
-  }
 }
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(a_heading_names_the_columns, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_first_row_of_numbers_is_data, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(words_keep_their_text_and_their_line, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(lines_end_in_any_of_three_ways, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(quotes_hold_delimiters_quotes_and_lines, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(integers_that_no_double_holds_stay_integers, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(decimal_commas_are_told, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(words_of_truth_and_infinities_are_read, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(the_delimiter_is_the_one_that_splits_evenly, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(numbers_are_read_to_the_last_bit, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(hostile_tables_are_refused_by_line, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(many_columns_take_what_they_need, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(long_tables_take_a_window_beside_the_result, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(numbers_written_read_back_the_same, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_packed_table_cut_anywhere_is_refused, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(members_follow_each_other_and_nothing_else_does, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_bomb_is_refused_unless_it_is_asked_for, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_name_that_promises_gzip_is_believed, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(arrays_written_read_back_the_same, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(headings_that_numpy_writes_are_read, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(fortran_order_is_transposed, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(arrays_are_read_in_slices, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(hostile_arrays_are_refused, set_up, tear_down),
+      FILE_TEST(a_heading_names_the_columns),
+      FILE_TEST(a_first_row_of_numbers_is_data),
+      FILE_TEST(words_keep_their_text_and_their_line),
+      FILE_TEST(lines_end_in_any_of_three_ways),
+      FILE_TEST(quotes_hold_delimiters_quotes_and_lines),
+      FILE_TEST(integers_that_no_double_holds_stay_integers),
+      FILE_TEST(decimal_commas_are_told),
+      FILE_TEST(words_of_truth_and_infinities_are_read),
+      FILE_TEST(the_delimiter_is_the_one_that_splits_evenly),
+      FILE_TEST(numbers_are_read_to_the_last_bit),
+      FILE_TEST(hostile_tables_are_refused_by_line),
+      FILE_TEST(many_columns_take_what_they_need),
+      FILE_TEST(long_tables_take_a_window_beside_the_result),
+      FILE_TEST(numbers_written_read_back_the_same),
+      FILE_TEST(a_packed_table_cut_anywhere_is_refused),
+      FILE_TEST(members_follow_each_other_and_nothing_else_does),
+      FILE_TEST(a_bomb_is_refused_unless_it_is_asked_for),
+      FILE_TEST(a_name_that_promises_gzip_is_believed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
