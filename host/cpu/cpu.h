@@ -20,6 +20,8 @@ size_t gb_cpu_opaque_scratch (const gb_device *dev, const gb_opaque *o);
 gb_status gb_cpu_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
                          void *scratch, gb_error *err);
 
+extern const gb_panel_ops gb_cpu_panel_ops; /* cpu/panel/panel.c */
+
 void gb_cpu_identity (const gb_device *dev, char *text, size_t size);
 void gb_cpu_rates (gb_device *dev, double seconds, gb_device_rates *out);
 

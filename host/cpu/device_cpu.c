@@ -16,6 +16,7 @@ static const gb_device_ops cpu_ops = {
     .opaque = gb_cpu_opaque,
     .identity = gb_cpu_identity,
     .rates = gb_cpu_rates,
+    .panel = &gb_cpu_panel_ops,
 };
 
 gb_status gb_device_set_threads (gb_device *dev, int threads, gb_error *err) {

@@ -14,6 +14,7 @@ typedef struct gb_carry gb_carry;
 typedef struct gb_fold_stats gb_fold_stats;
 typedef struct gb_opaque gb_opaque;
 typedef union gb_number gb_number;
+typedef struct gb_panel_ops gb_panel_ops; /* device/panel.h */
 
 /* What only the device itself can measure of its arithmetic, a second of one thread, and how threads add
 ** up. */
@@ -50,6 +51,7 @@ typedef struct gb_device_ops {
   ** about 'seconds'. */
   void (*identity)(const gb_device *dev, char *text, size_t size);
   void (*rates)(gb_device *dev, double seconds, gb_device_rates *out);
+  const gb_panel_ops *panel; /* the vector work of solvers */
 } gb_device_ops;
 
 struct gb_device {

@@ -1,10 +1,6 @@
 /* product.c - binding columns to a planned product. */
 #include "iterate/product.h"
 
-#include <string.h>
-
-#include "base/tasks.h"
-
 #define PANEL 16 /* columns that BLAS computes together, at most */
 
 static gb_status check_matrix (gb_node *a, gb_error *err) {
@@ -84,70 +80,12 @@ size_t gb_product_bytes (const gb_product *p) {
   return r.peak + p->n * p->width * gb_dtype_size(p->dtype);
 }
 
-/* Between columns of doubles (n, r) and those of the plan (n, width): rows of a block are a task. */
-typedef struct passage {
-  const gb_product *p;
-  double *wide;
-  void *own;
-  bool in;
-} passage;
-
-static void pass_row (const passage *j, size_t i) {
-  const size_t r = j->p->r, w = j->p->width;
-  double *wide = j->wide + i * r;
-  if (j->p->dtype == GB_F64) {
-    double *own = (double *)j->own + i * w;
-    if (j->in) memcpy(own, wide, r * sizeof *own);
-    else memcpy(wide, own, r * sizeof *own);
-    for (size_t c = r; j->in && c < w; c++) own[c] = 0;
-    return;
-  }
-  float *own = (float *)j->own + i * w;
-  for (size_t c = 0; c < r; c++) {
-    if (j->in) own[c] = (float)wide[c];
-    wide[c] = (double)own[c];
-  }
-  for (size_t c = r; j->in && c < w; c++) own[c] = 0;
-}
-
-static void pass_block (void *ud, gb_tasks *s, size_t task, int thread) {
-  const passage *j = ud;
-  (void)s, (void)thread;
-  for (size_t i = task * GB_BLOCK; i < j->p->n && i < (task + 1) * GB_BLOCK; i++) pass_row(j, i);
-}
-
-static gb_status pass (const gb_product *p, double *wide, void *own, bool in, gb_error *err) {
-  passage j = {p, wide, own, in};
-  return gb_tasks_run(p->graph->device->pool, (p->n + GB_BLOCK - 1) / GB_BLOCK, pass_block, &j, err);
-}
-
-gb_status gb_product_run (gb_product *p, double *x, double *y, gb_error *err) {
+gb_status gb_product_run (gb_product *p, gb_panel x, gb_panel y, gb_error *err) {
+  const bool f32 = p->dtype == GB_F32;
   gb_tensor out = {0};
-  GB_TRY(pass(p, x, gb_tensor_data(&p->in), true, err));
+  GB_TRY(gb_panel_store(x, gb_tensor_data(&p->in), f32, p->width, true, err));
   GB_TRY(gb_plan_run_with(p->plan, 1, &p->x, &p->in, &out, err));
-  const gb_status st = pass(p, y, gb_tensor_data(&out), false, err);
+  const gb_status st = gb_panel_load(y, gb_tensor_data(&out), f32, p->width, err);
   gb_tensor_clear(&out);
-  return st;
-}
-
-gb_status gb_node_doubles (gb_node *n, double *out, gb_error *err) {
-  GB_TRY(gb_eval(n->graph, 1, &n, err));
-  const gb_tensor *t = &n->out[0].tensor;
-  gb_tensor wide;
-  GB_TRY(gb_tensor_new(&n->graph->device->ledger, GB_F64, &t->shape, GB_MEM_WORKSPACE, "", "", &wide, err));
-  gb_tensor_copy(&wide, t);
-  memcpy(out, gb_tensor_data(&wide), gb_shape_numel(&t->shape) * sizeof *out);
-  gb_tensor_clear(&wide);
-  return GB_OK;
-}
-
-gb_status gb_leaf_doubles (gb_graph *g, const gb_shape *s, gb_dtype t, const double *values, const char *name,
-                           gb_node **out, gb_error *err) {
-  gb_tensor x;
-  GB_TRY(gb_tensor_new(&g->device->ledger, t, s, GB_MEM_TENSOR, g->where, name, &x, err));
-  const size_t count = gb_shape_numel(s);
-  for (size_t i = 0; i < count; i++) gb_element_set(gb_tensor_data(&x), i, t, values[i]);
-  const gb_status st = gb_node_leaf(g, &x, 0, name, out, err);
-  gb_tensor_clear(&x);
   return st;
 }

@@ -1,11 +1,11 @@
 /* rows.c - the three products with some rows of a matrix. */
 #include "iterate/rows.h"
 
-#include <string.h>
-
 #include "graph/gather.h"
 #include "graph/grad/grad.h"
 #include "iterate/product.h"
+
+#define AT_ONCE 256 /* positions uploaded together */
 
 /* -- products */
 
@@ -58,13 +58,19 @@ void gb_rows_clear (gb_rows *p) {
   *p = (gb_rows){0};
 }
 
-void gb_rows_choose (gb_rows *p, const size_t *rows) {
-  int64_t *at = gb_tensor_data(&p->positions);
-  for (size_t i = 0; i < p->b; i++) at[i] = (int64_t)rows[i] + 1;
+gb_status gb_rows_choose (gb_rows *p, const size_t *rows, gb_error *err) {
+  int64_t some[AT_ONCE];
+  int64_t *to = gb_tensor_data(&p->positions);
+  for (size_t i = 0; i < p->b; i += AT_ONCE) {
+    const size_t n = p->b - i < AT_ONCE ? p->b - i : AT_ONCE;
+    for (size_t k = 0; k < n; k++) some[k] = (int64_t)rows[i + k] + 1;
+    GB_TRY(gb_memory_upload(&p->graph->device->memory, to + i, some, n * sizeof *some, err));
+  }
+  return GB_OK;
 }
 
-/* Runs a plan over some of the placeholders. */
-static gb_status run (gb_rows *p, gb_plan *plan, size_t numel, double *y, gb_error *err) {
+/* Runs a plan over those of the placeholders that it has. */
+static gb_status run (gb_rows *p, gb_plan *plan, gb_panel y, gb_error *err) {
   gb_node *const all[] = {p->at, p->x, p->v};
   const gb_tensor values[] = {p->positions, p->wide, p->narrow};
   gb_node *leaf[3];
@@ -73,31 +79,19 @@ static gb_status run (gb_rows *p, gb_plan *plan, size_t numel, double *y, gb_err
   for (int i = 0; i < 3; i++)
     if (gb_plan_has_leaf(plan, all[i])) leaf[n] = all[i], value[n++] = values[i];
   GB_TRY(gb_plan_run_with(plan, n, leaf, value, &out, err));
-  for (size_t i = 0; i < numel; i++)
-    y[i] = p->dtype == GB_F64 ? ((const double *)gb_tensor_data(&out))[i]
-                              : (double)((const float *)gb_tensor_data(&out))[i];
+  const gb_status st = gb_panel_load(y, gb_tensor_data(&out), p->dtype == GB_F32, y.r, err);
   gb_tensor_clear(&out);
-  return GB_OK;
+  return st;
 }
 
-static void put (gb_tensor *t, gb_dtype dtype, size_t numel, const double *x) {
-  if (dtype == GB_F64) memcpy(gb_tensor_data(t), x, numel * sizeof *x);
-  else
-    for (size_t i = 0; i < numel; i++) ((float *)gb_tensor_data(t))[i] = (float)x[i];
+gb_status gb_rows_times (gb_rows *p, gb_panel x, gb_panel y, gb_error *err) {
+  GB_TRY(gb_panel_store(x, gb_tensor_data(&p->wide), p->dtype == GB_F32, x.r, false, err));
+  return run(p, p->by_row, y, err);
 }
 
-gb_status gb_rows_times (gb_rows *p, const double *x, double *y, gb_error *err) {
-  put(&p->wide, p->dtype, p->n * p->r, x);
-  return run(p, p->by_row, p->b * p->r, y, err);
+gb_status gb_rows_columns (gb_rows *p, gb_panel v, gb_panel y, gb_error *err) {
+  GB_TRY(gb_panel_store(v, gb_tensor_data(&p->narrow), p->dtype == GB_F32, v.r, true, err));
+  return run(p, p->by_column, y, err);
 }
 
-gb_status gb_rows_columns (gb_rows *p, double *v, double *y, gb_error *err) {
-  put(&p->narrow, p->dtype, p->b * p->r, v);
-  if (p->dtype != GB_F64)
-    for (size_t i = 0; i < p->b * p->r; i++) v[i] = (double)(float)v[i];
-  return run(p, p->by_column, p->n * p->r, y, err);
-}
-
-gb_status gb_rows_block (gb_rows *p, double *out, gb_error *err) {
-  return run(p, p->by_block, p->b * p->b, out, err);
-}
+gb_status gb_rows_block (gb_rows *p, gb_panel out, gb_error *err) { return run(p, p->by_block, out, err); }

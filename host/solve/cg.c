@@ -10,9 +10,8 @@
 #include "base/interrupt.h"
 #include "base/plain.h"
 #include "iterate/boundary.h"
-#include "iterate/columns.h"
-#include "iterate/panel.h"
 #include "solve/lanczos.h"
+#include "solve/system.h"
 
 #define CHECK 50          /* steps between residuals computed from A */
 #define CHECK_MIXED 15    /* the same where products are of f32 */
@@ -88,12 +87,10 @@ typedef struct cg {
   gb_product *by; /* for directions: A, or A in f32 */
   const gb_cg_options *o;
   gb_cg_trace *trace;
-  gb_pool *pool;
   size_t n, r;
-  const double *b;
-  double *x, *res;    /* the caller's: solution, residual; (n, r) */
-  double *z, *p, *ap; /* (n, width), live columns first, zeros behind */
-  double *sums;
+  gb_panel b, x, res; /* the caller's: right-hand side, solution, residual; (n, r) */
+  gb_panel z, p, ap;  /* (n, r); (n, width), live columns first, zeros behind */
+  void *sums;
   /* columns; bound: the square of tol |b|; last: least recomputed rr */
   double *rr, *bound, *last, *curvature;
   double *energy;         /* columns: least of x' A x - 2 b' x at a check */
@@ -110,14 +107,18 @@ typedef struct cg {
   bool by_noise; /* points have noises of their own */
 } cg;
 
-size_t gb_cg_workspace (size_t n, size_t r) {
-  return (3 * n * r + gb_panel_sums(n, r) + 14 * r) * sizeof(double) + 2 * r * sizeof(size_t) + 4 * r;
-}
+static size_t entries (size_t n, size_t r) { return (3 * n * r + gb_panel_sums(n, r)) * sizeof(double); }
+static size_t numbers (size_t r) { return 14 * r * sizeof(double) + 2 * r * sizeof(size_t) + 4 * r; }
 
-static void bind (cg *s, double *w) {
+size_t gb_cg_workspace (size_t n, size_t r) { return entries(n, r) + numbers(r); }
+
+static void bind (cg *s, gb_room work) {
   const size_t nr = s->n * s->r, r = s->r;
-  s->z = w, s->p = w + nr, s->ap = w + 2 * nr, s->sums = w + 3 * nr;
-  w = s->sums + gb_panel_sums(s->n, r);
+  gb_panel *const panels[] = {&s->z, &s->p, &s->ap};
+  for (size_t i = 0; i < 3; i++)
+    *panels[i] = gb_panel_of(work.device, gb_panel_address(work.entries, i * nr), s->n, r);
+  s->sums = gb_panel_address(work.entries, 3 * nr);
+  double *w = work.numbers;
   s->rr = w, s->bound = w + r, s->last = w + 2 * r, s->curvature = w + 3 * r;
   s->rz = w + 4 * r, s->factor = w + 5 * r, s->out = w + 6 * r;
   s->energy = w + 7 * r, s->at_x = w + 8 * r;
@@ -132,9 +133,13 @@ static void bind (cg *s, double *w) {
   memset(s->calm, 0, 3 * r);
 }
 
-static gb_panel own (const cg *s, double *v) { return (gb_panel){v, s->width, NULL}; }
-static gb_panel theirs (const cg *s, const double *v) {
-  return (gb_panel){(double *)(uintptr_t)v, s->r, s->col};
+/* Live columns: of the loop's panels, where they come first, and of the caller's. */
+static gb_panel own (const cg *s, gb_panel v) {
+  return (gb_panel){.device = v.device, .at = v.at, .n = s->n, .r = s->live, .stride = s->width};
+}
+static gb_panel own_wide (const cg *s, gb_panel v) { return gb_panel_of(v.device, v.at, s->n, s->width); }
+static gb_panel theirs (const cg *s, gb_panel v) {
+  return gb_panel_columns(v, s->live, s->live < s->r ? s->col : NULL);
 }
 
 static double tol_of (const cg *s, size_t c) { return c > 0 && s->o->rest > 0 ? s->o->rest : s->o->tol; }
@@ -145,9 +150,9 @@ static size_t rung (size_t r, size_t live) {
   return r;
 }
 
-static gb_status multiply (cg *s, gb_product *by, double *x, double *y, gb_error *err) {
+static gb_status multiply (cg *s, gb_product *by, gb_panel x, gb_panel y, gb_error *err) {
   if (by->r != s->width) GB_TRY(gb_product_resize(by, s->width, err));
-  return gb_product_run(by, x, y, err);
+  return gb_product_run(by, own_wide(s, x), own_wide(s, y), err);
 }
 
 /* Live are the columns in any of the states. */
@@ -165,8 +170,8 @@ static void drop (cg *s) {
     if (s->state[s->col[k]] == RUNNING) s->at[stay++] = k;
   if (stay == s->live) return;
   const size_t width = rung(s->r, stay);
-  gb_panel_compact(s->n, s->p, s->width, width, stay, s->at);
-  gb_panel_compact(s->n, s->ap, s->width, width, stay, s->at);
+  gb_panel_compact(own_wide(s, s->p), width, stay, s->at);
+  gb_panel_compact(own_wide(s, s->ap), width, stay, s->at);
   for (size_t k = 0; k < stay; k++) {
     s->col[k] = s->col[s->at[k]];
     s->rz[k] = s->rz[s->at[k]];
@@ -207,7 +212,7 @@ static void judge (cg *s, size_t c) {
 static double most_missing (const cg *s, size_t c, double rz) {
   const gb_precond *p = s->o->precond;
   const double least = s->o->goal.least, plain = s->rr[c] / least;
-  if (p == NULL || p->lt == NULL) return plain;
+  if (p == NULL || p->form.lt == NULL) return plain;
   const double rounded = ROUNDED * (double)s->n * DBL_EPSILON * s->rr[c] / p->least;
   return fmin(plain, (fmax(rz, 0) + rounded) * fmax(p->least / least, 1));
 }
@@ -224,12 +229,12 @@ static void judge_by_metric (cg *s, const double *rz) {
 
 /* residual = b - A x of the live columns, with x rounded to A's dtype; and rr. */
 static gb_status recompute (cg *s, gb_error *err) {
-  memset(s->z, 0, s->n * s->width * sizeof *s->z);
-  gb_panel_copy(s->pool, s->n, s->live, theirs(s, s->x), own(s, s->z));
+  gb_panel_fill(own_wide(s, s->z), 0);
+  gb_panel_copy(theirs(s, s->x), own(s, s->z));
   GB_TRY(multiply(s, &s->m->a, s->z, s->ap, err));
-  gb_panel_copy(s->pool, s->n, s->live, own(s, s->z), theirs(s, s->x));
-  gb_panel_subtract(s->pool, s->n, s->live, theirs(s, s->b), own(s, s->ap), theirs(s, s->res));
-  gb_panel_dot(s->pool, s->n, s->live, theirs(s, s->res), theirs(s, s->res), s->sums, s->out);
+  gb_panel_copy(own(s, s->z), theirs(s, s->x));
+  gb_panel_subtract(theirs(s, s->b), own(s, s->ap), theirs(s, s->res));
+  gb_panel_dot(theirs(s, s->res), theirs(s, s->res), s->sums, s->out);
   for (size_t k = 0; k < s->live; k++) s->rr[s->col[k]] = s->out[k];
   return GB_OK;
 }
@@ -245,8 +250,8 @@ static bool rises (cg *s, size_t k, const double *xb, const double *xr) {
 }
 
 static void measure_energy (cg *s, double *xb, double *xr) {
-  gb_panel_dot(s->pool, s->n, s->live, theirs(s, s->x), theirs(s, s->b), s->sums, xb);
-  gb_panel_dot(s->pool, s->n, s->live, theirs(s, s->x), theirs(s, s->res), s->sums, xr);
+  gb_panel_dot(theirs(s, s->x), theirs(s, s->b), s->sums, xb);
+  gb_panel_dot(theirs(s, s->x), theirs(s, s->res), s->sums, xr);
 }
 
 /* Where the recursion says less than half of the truth, its directions are conjugate to nothing: the
@@ -273,15 +278,15 @@ static gb_status check (cg *s, gb_error *err) {
 
 /* The length of the step along p; columns that cannot step leave. */
 static void measure (cg *s) {
-  gb_panel_dot(s->pool, s->n, s->live, own(s, s->p), own(s, s->ap), s->sums, s->factor);
+  gb_panel_dot(own(s, s->p), own(s, s->ap), s->sums, s->factor);
   for (size_t k = 0; k < s->live; k++) {
     const size_t c = s->col[k];
     const double curvature = s->factor[k];
     if (!isfinite(curvature)) s->state[c] = BROKEN;
     else if (!(curvature > 0 && s->rz[k] > 0)) {
-      gb_panel p = own(s, s->p + k);
+      const gb_panel p = gb_panel_column(own(s, s->p), k);
       s->state[c] = INDEFINITE;
-      gb_panel_dot(s->pool, s->n, 1, p, p, s->sums, s->out);
+      gb_panel_dot(p, p, s->sums, s->out);
       s->curvature[c] = s->out[0] > 0 ? curvature / s->out[0] : 0;
     }
     s->factor[k] = s->rz[k] / curvature;
@@ -301,8 +306,8 @@ static void note_alpha (const cg *s, int step) {
 
 /* The next directions, conjugate to the last. */
 static void turn (cg *s, int step) {
-  gb_precond_apply_panel(s->o->precond, s->n, s->live, theirs(s, s->res), own(s, s->z));
-  gb_panel_dot(s->pool, s->n, s->live, theirs(s, s->res), own(s, s->z), s->sums, s->out);
+  gb_precond_apply(s->o->precond, theirs(s, s->res), own(s, s->z));
+  gb_panel_dot(theirs(s, s->res), own(s, s->z), s->sums, s->out);
   for (size_t k = 0; k < s->live; k++) {
     const size_t c = s->col[k];
     s->begun_anew[c] |= s->fresh[c];
@@ -312,7 +317,7 @@ static void turn (cg *s, int step) {
     if (s->trace != NULL && step < s->trace->max_steps && !s->begun_anew[c])
       s->trace->beta[(size_t)step * s->r + c] = s->factor[k];
   }
-  gb_panel_turn(s->pool, s->n, s->live, s->factor, own(s, s->z), own(s, s->p));
+  gb_panel_xpay(s->factor, own(s, s->z), own(s, s->p));
 }
 
 static gb_status step (cg *s, int number, gb_error *err) {
@@ -320,8 +325,7 @@ static gb_status step (cg *s, int number, gb_error *err) {
   if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
   GB_TRY(multiply(s, s->by, s->p, s->ap, err));
   measure(s);
-  gb_panel_step(s->pool, s->n, s->live, s->factor, own(s, s->p), own(s, s->ap), theirs(s, s->x),
-                theirs(s, s->res), s->sums, s->out);
+  gb_panel_step(s->factor, own(s, s->p), own(s, s->ap), theirs(s, s->x), theirs(s, s->res), s->sums, s->out);
   note_alpha(s, number);
   for (size_t k = 0; k < s->live; k++) {
     s->rr[s->col[k]] = s->out[k];
@@ -338,9 +342,9 @@ static gb_status step (cg *s, int number, gb_error *err) {
 
 /* From the residual in 'res' until no column goes on. */
 static gb_status cycle (cg *s, gb_error *err) {
-  memset(s->p, 0, s->n * s->width * sizeof *s->p);
-  gb_precond_apply_panel(s->o->precond, s->n, s->live, theirs(s, s->res), own(s, s->p));
-  gb_panel_dot(s->pool, s->n, s->live, theirs(s, s->res), own(s, s->p), s->sums, s->rz);
+  gb_panel_fill(own_wide(s, s->p), 0);
+  gb_precond_apply(s->o->precond, theirs(s, s->res), own(s, s->p));
+  gb_panel_dot(theirs(s, s->res), own(s, s->p), s->sums, s->rz);
   judge_by_metric(s, s->rz);
   drop(s);
   for (int number = 0; s->live > 0 && s->iterations < s->o->max_iter; number++) {
@@ -356,10 +360,8 @@ static gb_status cycle (cg *s, gb_error *err) {
 static void doubt (cg *s, size_t c, double times) {
   const double length = s->bound[c] / (tol_of(s, c) * tol_of(s, c));
   if (s->rr[c] <= times * length) return;
-  for (size_t i = 0; i < s->n; i++) {
-    s->x[i * s->r + c] = 0;
-    s->res[i * s->r + c] = s->b[i * s->r + c];
-  }
+  gb_panel_fill(gb_panel_column(s->x, c), 0);
+  gb_panel_copy(gb_panel_column(s->b, c), gb_panel_column(s->res, c));
   s->rr[c] = length;
   s->energy[c] = s->form[c] = 0;
 }
@@ -376,8 +378,8 @@ static void settle (cg *s) {
   if (!has_goal(s) && !s->by_noise) return;
   if (has_goal(s)) measure_energy(s, s->out, s->at_x);
   for (size_t k = 0; has_goal(s) && k < s->live; k++) s->form[s->col[k]] = s->out[k] + s->at_x[k];
-  gb_precond_apply_panel(s->o->precond, s->n, s->live, theirs(s, s->res), own(s, s->z));
-  gb_panel_dot(s->pool, s->n, s->live, theirs(s, s->res), own(s, s->z), s->sums, s->out);
+  gb_precond_apply(s->o->precond, theirs(s, s->res), own(s, s->z));
+  gb_panel_dot(theirs(s, s->res), own(s, s->z), s->sums, s->out);
   judge_by_metric(s, s->out);
 }
 
@@ -464,12 +466,11 @@ static void report (const cg *s, gb_cg_info *info) {
 }
 
 static void begin (cg *s, const gb_cg_options *o) {
-  const gb_panel b = {(double *)(uintptr_t)s->b, s->r, NULL}, z = {s->z, s->r, NULL};
-  s->by_noise = o->precond != NULL && o->precond->scale != NULL;
-  gb_panel_dot(s->pool, s->n, s->r, b, b, s->sums, s->bound);
+  s->by_noise = o->precond != NULL && o->precond->form.scale != NULL;
+  gb_panel_dot(s->b, s->b, s->sums, s->bound);
   if (s->by_noise) {
-    gb_precond_apply_panel(o->precond, s->n, s->r, b, z);
-    gb_panel_dot(s->pool, s->n, s->r, b, z, s->sums, s->left_bound);
+    gb_precond_apply(o->precond, s->b, s->z);
+    gb_panel_dot(s->b, s->z, s->sums, s->left_bound);
   }
   for (size_t c = 0; c < s->r; c++) {
     s->left[c] = s->last_left[c] = INFINITY;
@@ -484,41 +485,37 @@ static void begin (cg *s, const gb_cg_options *o) {
   s->by = o->mixed && s->m->low.plan != NULL ? &s->m->low : &s->m->a;
 }
 
-gb_status gb_cg_columns (gb_cg_matrix *m, const gb_cg_options *o, const double *b, bool guess, double *x,
-                         double *residual, gb_cg_trace *trace, gb_cg_info *info, gb_error *err) {
+/* x is the first guess, and 'res' its residual. */
+static gb_status take_guess (cg *s, gb_error *err) {
+  enlist(s, ~0u);
+  GB_TRY(recompute(s, err));
+  for (size_t c = 0; c < s->r; c++) {
+    doubt(s, c, GB_WORTHLESS * GB_WORTHLESS);
+    s->last[c] = s->rr[c];
+  }
+  return GB_OK;
+}
+
+gb_status gb_cg_columns (gb_cg_matrix *m, const gb_cg_options *o, gb_panel b, bool guess, gb_panel x,
+                         gb_panel residual, gb_cg_trace *trace, gb_cg_info *info, gb_error *err) {
   const double started = gb_clock();
-  cg s = {.m = m,
-          .o = o,
-          .trace = trace,
-          .pool = m->a.graph->device->pool,
-          .n = m->a.n,
-          .r = m->a.r,
-          .b = b,
-          .x = x,
-          .res = residual};
-  gb_ledger *ledger = &m->a.graph->device->ledger;
-  gb_block work;
+  cg s = {.m = m, .o = o, .trace = trace, .n = m->a.n, .r = m->a.r, .b = b, .x = x, .res = residual};
+  gb_work work;
   *info = (gb_cg_info){.bytes = gb_cg_workspace(s.n, s.r)};
-  GB_TRY(gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, info->bytes, "", "conjugate gradients", &work, err));
-  bind(&s, work.data);
+  GB_TRY(gb_work_new(b.device, entries(s.n, s.r), numbers(s.r), "conjugate gradients", &work, err));
+  bind(&s, work.at);
   begin(&s, o);
   if (trace != NULL) memset(trace->steps, 0, s.r * sizeof *trace->steps);
   gb_status st = GB_OK;
-  if (guess) {
-    enlist(&s, ~0u);
-    st = recompute(&s, err);
-    for (size_t c = 0; st == GB_OK && c < s.r; c++) {
-      doubt(&s, c, GB_WORTHLESS * GB_WORTHLESS);
-      s.last[c] = s.rr[c];
-    }
-  } else {
-    memset(x, 0, s.n * s.r * sizeof *x);
-    memcpy(residual, b, s.n * s.r * sizeof *b);
+  if (guess) st = take_guess(&s, err);
+  else {
+    gb_panel_fill(x, 0);
+    gb_panel_copy(b, residual);
   }
   if (st == GB_OK) st = iterate(&s, err);
   if (st == GB_OK && gb_interrupted()) st = gb_fail(err, GB_EINTR, "interrupted"); /* sums are cut short */
   if (st == GB_OK) report(&s, info);
-  gb_ledger_free(ledger, &work);
+  gb_work_free(&work);
   if (st == GB_OK && trace != NULL && s.r > 0) info->condition = gb_trace_condition(trace, s.r, 0);
   if (st == GB_OK && m->a.r != s.r) st = gb_product_resize(&m->a, s.r, err);
   info->seconds = gb_clock() - started;

@@ -16,6 +16,7 @@
 #define GB_SOLVE_CG_H
 
 #include "iterate/product.h"
+#include "iterate/work.h"
 #include "solve/precond/precond.h"
 
 typedef enum gb_cg_reason {
@@ -107,20 +108,22 @@ size_t gb_cg_matrix_bytes (const gb_cg_matrix *m);
 ** need more. Leaves the smallest width. Errors: as init. */
 gb_status gb_cg_matrix_most (gb_cg_matrix *m, size_t *bytes, gb_error *err);
 
-size_t gb_cg_workspace (size_t n, size_t r); /* bytes that gb_cg_columns takes */
+/* Bytes that gb_cg_columns takes. */
+size_t gb_cg_workspace (size_t n, size_t r);
 
-/* The loop beneath: b, x, residual (n, r) doubles, rows of columns; x is the first guess where 'guess',
-** but for columns of it that are not finite or leave more than GB_WORTHLESS |b|, and the result.
-** 'residual' gets b - A x, recomputed. 'trace' may be NULL: then no condition. */
-gb_status gb_cg_columns (gb_cg_matrix *m, const gb_cg_options *o, const double *b, bool guess, double *x,
-                         double *residual, gb_cg_trace *trace, gb_cg_info *info, gb_error *err);
+/* The loop beneath: b, x, residual (n, r) without lists; x is the first guess where 'guess', but for columns
+** of it that are not finite or leave more than GB_WORTHLESS |b|, and the result. 'residual' gets b - A x,
+** recomputed. 'trace' may be NULL: then no condition. */
+gb_status gb_cg_columns (gb_cg_matrix *m, const gb_cg_options *o, gb_panel b, bool guess, gb_panel x,
+                         gb_panel residual, gb_cg_trace *trace, gb_cg_info *info, gb_error *err);
 
-/* The same for columns of any size: squares of numbers below 1e-154, or above 1e154, are none. Columns,
-** guess and goal are scaled by powers of two on entry, and all that comes back by the inverse; so a
-** column's bits are those of size 1, scaled. 'b' is changed meanwhile; 'scratch': gb_cg_scratch doubles. */
+/* The same for columns of any size: squares of numbers below 1e-154, or above 1e154, under- or overflow.
+** Columns, guess and goal are scaled by powers of two on entry, and all that comes back by the inverse; so a
+** column's bits are those of size 1, scaled. 'b' is changed meanwhile; 'scratch': gb_cg_scratch doubles of
+** the host. */
 static inline size_t gb_cg_scratch (size_t r) { return 2 * r; }
-gb_status gb_cg_scaled (gb_cg_matrix *m, const gb_cg_options *o, double *b, bool guess, double *x,
-                        double *residual, gb_cg_trace *trace, double *scratch, gb_cg_info *info,
+gb_status gb_cg_scaled (gb_cg_matrix *m, const gb_cg_options *o, gb_panel b, bool guess, gb_panel x,
+                        gb_panel residual, gb_cg_trace *trace, double *scratch, gb_cg_info *info,
                         gb_error *err);
 
 #endif

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "base/plain.h"
-#include "iterate/columns.h"
 
 /* Steps whose coefficients are kept: the tridiagonal matrix of the first ones is a Lanczos matrix all the
 ** same. */
@@ -46,31 +45,31 @@ gb_status gb_cg_check (gb_node *a, gb_node *b, const char *what, const gb_cg_opt
 
 /* -- columns of any size */
 
-gb_status gb_cg_scaled (gb_cg_matrix *m, const gb_cg_options *o, double *b, bool guess, double *x,
-                        double *residual, gb_cg_trace *trace, double *scratch, gb_cg_info *info,
+gb_status gb_cg_scaled (gb_cg_matrix *m, const gb_cg_options *o, gb_panel b, bool guess, gb_panel x,
+                        gb_panel residual, gb_cg_trace *trace, double *scratch, gb_cg_info *info,
                         gb_error *err) {
-  const size_t n = m->a.n, r = m->a.r;
+  const size_t r = m->a.r;
   const gb_cg_goal *goal = &o->goal;
   int *exponent = (int *)(void *)(scratch + r);
   gb_cg_options own = *o;
-  gb_columns_exponents(n, r, b, exponent);
-  gb_columns_scale(n, r, exponent, -1, b);
-  if (guess) gb_columns_scale(n, r, exponent, -1, x);
+  gb_panel_exponents(b, exponent);
+  gb_panel_shift(b, exponent, -1);
+  if (guess) gb_panel_shift(x, exponent, -1);
   if (goal->prior != NULL) {
     own.goal.prior = scratch;
     for (size_t c = 0; c < r; c++) scratch[c] = ldexp(goal->prior[c], -2 * exponent[c]);
   }
   GB_TRY(gb_cg_columns(m, &own, b, guess, x, residual, trace, info, err));
   size_t column = 0;
-  const double lost = gb_columns_lost(n, r, exponent, x, o->mixed ? GB_F64 : m->a.dtype, &column);
+  const double lost = gb_panel_lost(x, exponent, !o->mixed && m->a.dtype == GB_F32, &column);
   if (info->converged && lost > (column > 0 && o->rest > 0 ? o->rest : o->tol)) {
     info->converged = false;
     info->reason = GB_CG_UNDERFLOW;
     info->column = column;
   }
   if (lost > info->residual) info->residual = lost;
-  double *const columns[] = {b, x, residual};
-  for (int k = 0; k < 3; k++) gb_columns_scale(n, r, exponent, 1, columns[k]);
+  const gb_panel columns[] = {b, x, residual};
+  for (int k = 0; k < 3; k++) gb_panel_shift(columns[k], exponent, 1);
   for (size_t c = 0; goal->prior != NULL && c < r; c++) {
     goal->form[c] = ldexp(goal->form[c], 2 * exponent[c]);
     goal->missing[c] = ldexp(goal->missing[c], 2 * exponent[c]);
@@ -80,21 +79,24 @@ gb_status gb_cg_scaled (gb_cg_matrix *m, const gb_cg_options *o, double *b, bool
 
 /* -- solutions as leaves */
 
-/* b, x and residual in 'memory' (3, n, r), then scratch and the trace. */
-static gb_status solve_in (gb_cg_matrix *m, gb_node *b, const gb_cg_options *o, double *memory, gb_node **x,
+/* Entries of b, x and residual; numbers of scratch and the trace. */
+static gb_status solve_in (gb_cg_matrix *m, gb_node *b, const gb_cg_options *o, gb_room work, gb_node **x,
                            gb_cg_info *info, gb_error *err) {
-  const size_t nr = m->a.n * m->a.r;
-  double *rhs = memory, *solution = memory + nr, *residual = memory + 2 * nr, *scratch = memory + 3 * nr;
-  gb_cg_trace trace = gb_cg_trace_bind(o, m->a.r, scratch + gb_cg_scratch(m->a.r));
-  GB_TRY(gb_node_doubles(b, rhs, err));
-  if (o->x0 != NULL) GB_TRY(gb_node_doubles(o->x0, solution, err));
-  GB_TRY(gb_cg_scaled(m, o, rhs, o->x0 != NULL, solution, residual, &trace, scratch, info, err));
+  const size_t n = m->a.n, r = m->a.r;
+  double *scratch = work.numbers;
+  gb_panel panel[3];
+  for (size_t i = 0; i < 3; i++)
+    panel[i] = gb_panel_of(work.device, gb_panel_address(work.entries, i * n * r), n, r);
+  gb_cg_trace trace = gb_cg_trace_bind(o, r, scratch + gb_cg_scratch(r));
+  GB_TRY(gb_node_entries(b, panel[0].at, err));
+  if (o->x0 != NULL) GB_TRY(gb_node_entries(o->x0, panel[1].at, err));
+  GB_TRY(gb_cg_scaled(m, o, panel[0], o->x0 != NULL, panel[1], panel[2], &trace, scratch, info, err));
   const gb_dtype dtype = o->mixed ? GB_F64 : gb_node_dtype(b);
-  if (info->converged && !gb_columns_finite(m->a.n, m->a.r, solution, dtype, &info->column)) {
+  if (info->converged && !gb_panel_finite(panel[1], dtype == GB_F32, &info->column)) {
     info->converged = false;
     info->reason = GB_CG_OVERFLOW;
   }
-  return gb_leaf_doubles(b->graph, gb_node_shape(b), dtype, solution, "", x, err);
+  return gb_leaf_entries(b->graph, gb_node_shape(b), dtype, panel[1].at, "", x, err);
 }
 
 gb_status gb_solve_cg (gb_node *a, gb_node *b, const gb_cg_options *o, gb_node **x, gb_cg_info *info,
@@ -107,14 +109,14 @@ gb_status gb_solve_cg (gb_node *a, gb_node *b, const gb_cg_options *o, gb_node *
     return gb_leaf_doubles(b->graph, s, gb_node_dtype(b), NULL, "", x, err);
   }
   gb_cg_matrix m;
+  gb_work work;
   GB_TRY(gb_cg_matrix_init(&m, a, r, o, err));
-  gb_ledger *ledger = &b->graph->device->ledger;
-  const size_t bytes = (3 * m.a.n * r + gb_cg_scratch(r)) * sizeof(double) + gb_cg_trace_bytes(o, r);
-  gb_block memory = {0};
-  gb_status st = gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, bytes, "", "conjugate gradients", &memory, err);
-  if (st == GB_OK) st = solve_in(&m, b, o, memory.data, x, info, err);
-  info->bytes += bytes;
-  gb_ledger_free(ledger, &memory);
+  const size_t entries = 3 * m.a.n * r * sizeof(double),
+               numbers = gb_cg_scratch(r) * sizeof(double) + gb_cg_trace_bytes(o, r);
+  gb_status st = gb_work_new(b->graph->device, entries, numbers, "conjugate gradients", &work, err);
+  if (st == GB_OK) st = solve_in(&m, b, o, work.at, x, info, err);
+  info->bytes += entries + numbers;
+  gb_work_free(&work);
   gb_cg_matrix_clear(&m);
   return st;
 }

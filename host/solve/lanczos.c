@@ -8,7 +8,6 @@
 
 #include "base/interrupt.h"
 #include "base/plain.h"
-#include "iterate/columns.h"
 
 #define SWEEPS 60 /* of one eigenvalue; a handful are usual */
 
@@ -139,17 +138,20 @@ gb_status gb_probes_logdet (const gb_precond *p, const gb_cg_trace *trace, size_
   return GB_OK;
 }
 
-static gb_status logdet_in (gb_cg_matrix *m, const gb_logdet_options *o, double *memory, gb_logdet_info *info,
+/* Entries of probes, solutions and residuals; numbers of the trace. */
+static gb_status logdet_in (gb_cg_matrix *m, const gb_logdet_options *o, gb_room work, gb_logdet_info *info,
                             gb_error *err) {
-  const size_t n = m->a.n, r = m->a.r, nr = n * r;
-  double *z = memory, *x = memory + nr, *residual = memory + 2 * nr;
-  gb_cg_trace trace = gb_cg_trace_bind(&o->cg, r, memory + 3 * nr);
-  gb_precond_sample(o->cg.precond, m->a.graph->device->pool, o->seed, n, r, 0, z);
-  GB_TRY(gb_cg_columns(m, &o->cg, z, false, x, residual, &trace, &info->cg, err));
+  const size_t n = m->a.n, r = m->a.r;
+  gb_panel panel[3];
+  for (size_t i = 0; i < 3; i++)
+    panel[i] = gb_panel_of(work.device, gb_panel_address(work.entries, i * n * r), n, r);
+  gb_cg_trace trace = gb_cg_trace_bind(&o->cg, r, work.numbers);
+  gb_precond_sample(o->cg.precond, o->seed, 0, panel[0]);
+  GB_TRY(gb_cg_columns(m, &o->cg, panel[0], false, panel[1], panel[2], &trace, &info->cg, err));
   if (info->cg.too_narrow) { /* the quadrature needs the steps that solved it */
     gb_cg_options full = o->cg;
     full.mixed = false;
-    GB_TRY(gb_cg_columns(m, &full, z, false, x, residual, &trace, &info->cg, err));
+    GB_TRY(gb_cg_columns(m, &full, panel[0], false, panel[1], panel[2], &trace, &info->cg, err));
   }
   return gb_probes_logdet(o->cg.precond, &trace, n, r, 0, r, info, err);
 }
@@ -159,13 +161,12 @@ gb_status gb_logdet_slq (gb_node *a, const gb_logdet_options *o, gb_logdet_info 
   *info = (gb_logdet_info){0};
   if (o->probes < 2) return gb_fail(err, GB_EOPTION, "probes: expected at least 2, got %zu", o->probes);
   GB_TRY(gb_cg_matrix_init(&m, a, o->probes, &o->cg, err));
-  gb_ledger *ledger = &a->graph->device->ledger;
-  const size_t bytes = 3 * m.a.n * m.a.r * sizeof(double) + gb_cg_trace_bytes(&o->cg, m.a.r);
-  gb_block memory = {0};
-  gb_status st = gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, bytes, "", "log det by probes", &memory, err);
-  if (st == GB_OK) st = logdet_in(&m, o, memory.data, info, err);
-  info->cg.bytes += bytes;
-  gb_ledger_free(ledger, &memory);
+  const size_t entries = 3 * m.a.n * m.a.r * sizeof(double), numbers = gb_cg_trace_bytes(&o->cg, m.a.r);
+  gb_work work;
+  gb_status st = gb_work_new(a->graph->device, entries, numbers, "log det by probes", &work, err);
+  if (st == GB_OK) st = logdet_in(&m, o, work.at, info, err);
+  info->cg.bytes += entries + numbers;
+  gb_work_free(&work);
   gb_cg_matrix_clear(&m);
   return st;
 }
@@ -210,40 +211,46 @@ double gb_student_quantile (double degrees, double level) {
 typedef struct basis {
   gb_product a;
   size_t steps, done;
-  double *v;     /* (steps, n): basis vectors in rows */
-  double *w, *q; /* (n): the next one; A's argument */
+  gb_panel v;    /* (steps, n): basis vectors in rows */
+  gb_panel w, q; /* (n, 1): the next one; A's argument */
   double *d, *e; /* (steps) */
 } basis;
 
+static gb_panel vector (const basis *b, size_t j) {
+  return gb_panel_of(b->v.device, gb_panel_address(b->v.at, j * b->a.n), b->a.n, 1);
+}
+
 /* Removes from w its part along the basis, twice; the first pass's last coefficient belongs to T. */
-static void orthogonalise (basis *b, double *w) {
+static void orthogonalise (basis *b) {
   for (int pass = 0; pass < 2; pass++)
     for (size_t j = b->done; j-- > 0;) {
       double h;
-      gb_columns_dot(b->a.n, 1, b->v + j * b->a.n, w, &h);
+      gb_panel_dot(vector(b, j), b->w, NULL, &h);
       if (j + 1 == b->done) b->d[j] = pass == 0 ? h : b->d[j] + h;
       h = -h;
-      gb_columns_axpy(b->a.n, 1, &h, b->v + j * b->a.n, w);
+      gb_panel_axpy(&h, vector(b, j), b->w);
     }
+}
+
+static double norm_of (gb_panel w) {
+  double square;
+  gb_panel_dot(w, w, NULL, &square);
+  return sqrt(square);
 }
 
 static gb_status extend (basis *b, gb_lanczos_info *info, gb_error *err) {
   const size_t n = b->a.n;
-  double norm;
-  gb_columns_dot(n, 1, b->w, b->w, &norm);
-  norm = sqrt(norm);
+  double norm = norm_of(b->w), largest = 0;
   if (!(norm > 0))
     return gb_fail(err, isnan(norm) ? GB_ENAN : GB_EOPTION, "the first vector has norm %g", gb_plain(norm));
-  double largest = 0;
   while (b->done < b->steps) {
     if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
-    double *v = b->v + b->done++ * n;
-    for (size_t i = 0; i < n; i++) v[i] = b->w[i] / norm;
-    memcpy(b->q, v, n * sizeof *v);
+    const gb_panel v = vector(b, b->done++);
+    gb_panel_divide(&norm, b->w, v);
+    gb_panel_copy(v, b->q);
     GB_TRY(gb_product_run(&b->a, b->q, b->w, err));
-    orthogonalise(b, b->w);
-    gb_columns_dot(n, 1, b->w, b->w, &norm);
-    norm = sqrt(norm);
+    orthogonalise(b);
+    norm = norm_of(b->w);
     if (isnan(norm)) return gb_fail(err, GB_ENAN, "a product with the matrix is not finite");
     b->e[b->done - 1] = norm;
     info->residual = norm;
@@ -251,62 +258,77 @@ static gb_status extend (basis *b, gb_lanczos_info *info, gb_error *err) {
     if (norm <= (b->a.dtype == GB_F64 ? DBL_EPSILON : (double)FLT_EPSILON) * (double)n * largest) break;
   }
   info->steps = (int)b->done;
-  return GB_OK;
+  return gb_interrupted() ? gb_fail(err, GB_EINTR, "interrupted") : GB_OK; /* sums may have been cut short */
 }
 
-/* Q and T as leaves; the basis turns from rows into columns. */
-static gb_status basis_leaves (const basis *b, gb_node **q, gb_node **t, gb_error *err) {
+/* T (done, done) in the memory of the basis vectors, which are in Q by then. */
+static gb_panel tridiagonal (const basis *b) {
+  const size_t t = b->done;
+  gb_panel m = gb_panel_of(b->v.device, b->v.at, t, t), above = m, below = m;
+  above.at = gb_panel_address(m.at, 1);
+  below.at = gb_panel_address(m.at, t);
+  gb_panel_fill(m, 0);
+  gb_panel_write(gb_panel_diagonal(m, t), b->d);
+  gb_panel_write(gb_panel_diagonal(above, t - 1), b->e);
+  gb_panel_write(gb_panel_diagonal(below, t - 1), b->e);
+  return m;
+}
+
+/* Q as a leaf: the basis turns from rows into columns. */
+static gb_status basis_leaf (const basis *b, gb_node **q, gb_error *err) {
   gb_graph *g = b->a.graph;
-  gb_ledger *l = &g->device->ledger;
-  const gb_shape qs = gb_shape_of(2, (size_t[]){b->a.n, b->done}),
-                 ts = gb_shape_of(2, (size_t[]){b->done, b->done});
-  gb_tensor qv = {0}, tv = {0};
-  gb_status st = gb_tensor_new(l, b->a.dtype, &qs, GB_MEM_TENSOR, g->where, "", &qv, err);
-  if (st == GB_OK) st = gb_tensor_new(l, b->a.dtype, &ts, GB_MEM_TENSOR, g->where, "", &tv, err);
-  if (st == GB_OK) {
-    for (size_t j = 0; j < b->done; j++)
-      for (size_t i = 0; i < b->a.n; i++)
-        gb_element_set(gb_tensor_data(&qv), i * b->done + j, b->a.dtype, b->v[j * b->a.n + i]);
-    for (size_t j = 0; j < b->done; j++)
-      for (size_t i = 0; i < b->done; i++)
-        gb_element_set(gb_tensor_data(&tv), i * b->done + j, b->a.dtype,
-                       i == j       ? b->d[i]
-                       : i + 1 == j ? b->e[i]
-                       : j + 1 == i ? b->e[j]
-                                    : 0);
-    st = gb_node_leaf(g, &qv, 0, "", q, err);
-    if (st == GB_OK) {
-      st = gb_node_leaf(g, &tv, 0, "", t, err);
-      if (st != GB_OK) gb_node_unref(*q);
-    }
-  }
-  gb_tensor_clear(&qv);
-  gb_tensor_clear(&tv);
+  const gb_shape s = gb_shape_of(2, (size_t[]){b->a.n, b->done});
+  const bool f32 = b->a.dtype == GB_F32;
+  gb_tensor x;
+  gb_status st = GB_OK;
+  GB_TRY(gb_tensor_new(&g->device->ledger, b->a.dtype, &s, GB_MEM_TENSOR, g->where, "", &x, err));
+  char *to = gb_tensor_data(&x);
+  for (size_t j = 0; j < b->done && st == GB_OK; j++)
+    st = gb_panel_store(vector(b, j), to + j * gb_dtype_size(b->a.dtype), f32, b->done, false, err);
+  if (st == GB_OK) st = gb_node_leaf(g, &x, 0, "", q, err);
+  gb_tensor_clear(&x);
   return st;
+}
+
+/* Q and T as leaves. */
+static gb_status basis_leaves (const basis *b, gb_node **q, gb_node **t, gb_error *err) {
+  const gb_shape s = gb_shape_of(2, (size_t[]){b->done, b->done});
+  GB_TRY(basis_leaf(b, q, err));
+  const gb_status st = gb_leaf_entries(b->a.graph, &s, b->a.dtype, tridiagonal(b).at, "", t, err);
+  if (st != GB_OK) gb_node_unref(*q);
+  return st;
+}
+
+/* Entries of the basis and two vectors; numbers of two diagonals. */
+static gb_status lanczos_in (basis *b, gb_room work, gb_node *q, gb_node **out, gb_node **t,
+                             gb_lanczos_info *info, gb_error *err) {
+  const size_t n = b->a.n, all = b->steps * n;
+  b->v = gb_panel_of(work.device, work.entries, b->steps, n);
+  b->w = gb_panel_of(work.device, gb_panel_address(work.entries, all), n, 1);
+  b->q = gb_panel_of(work.device, gb_panel_address(work.entries, all + n), n, 1);
+  b->d = work.numbers;
+  b->e = b->d + b->steps;
+  GB_TRY(gb_node_entries(q, b->w.at, err));
+  GB_TRY(extend(b, info, err));
+  return basis_leaves(b, out, t, err);
 }
 
 gb_status gb_lanczos (gb_node *a, gb_node *q, size_t steps, gb_node **out, gb_node **t, gb_lanczos_info *info,
                       gb_error *err) {
   basis b = {0};
+  gb_work work = {0};
   *info = (gb_lanczos_info){0};
   GB_TRY(gb_product_init(&b.a, a, 1, err));
   const size_t n = b.a.n;
   b.steps = steps < n ? steps : n;
-  gb_block memory = {0};
-  gb_ledger *ledger = &a->graph->device->ledger;
   gb_status st = GB_OK;
   if (gb_node_shape(q)->ndim != 1 || gb_node_shape(q)->dim[0] != n)
     st = gb_fail(err, GB_ESHAPE, "lanczos: expected a first vector of %zu entries", n);
   if (st == GB_OK)
-    st = gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, (b.steps * (n + 2) + 2 * n) * sizeof(double), "",
-                         "lanczos", &memory, err);
-  if (st == GB_OK) {
-    b.v = memory.data, b.w = b.v + b.steps * n, b.q = b.w + n, b.d = b.q + n, b.e = b.d + b.steps;
-    st = gb_node_doubles(q, b.w, err);
-  }
-  if (st == GB_OK) st = extend(&b, info, err);
-  if (st == GB_OK) st = basis_leaves(&b, out, t, err);
-  gb_ledger_free(ledger, &memory);
+    st = gb_work_new(a->graph->device, (b.steps + 2) * n * sizeof(double), 2 * b.steps * sizeof(double),
+                     "lanczos", &work, err);
+  if (st == GB_OK) st = lanczos_in(&b, work.at, q, out, t, info, err);
+  gb_work_free(&work);
   gb_product_clear(&b.a);
   return st;
 }

@@ -7,89 +7,115 @@
 
 #include <math.h>
 
-#include "iterate/panel.h"
+#include "base/interrupt.h"
 
 size_t gb_marginal_columns (const gb_logdet_options *o, size_t n) { return 1 + (o->exact ? n : o->probes); }
 
+static size_t entries (size_t n, size_t r) { return (2 * n * r + gb_panel_sums(n, r)) * sizeof(double); }
+static size_t numbers (const gb_logdet_options *o, size_t r) {
+  return (r + gb_cg_scratch(r)) * sizeof(double) + gb_cg_trace_bytes(&o->cg, r);
+}
+
 size_t gb_marginal_workspace (const gb_logdet_options *o, size_t n) {
   const size_t r = gb_marginal_columns(o, n);
-  return (2 * n * r + r + gb_cg_scratch(r) + gb_panel_sums(n, r)) * sizeof(double) +
-         gb_cg_trace_bytes(&o->cg, r);
+  return entries(n, r) + numbers(o, r);
+}
+
+/* Panels (n, r), where 'all' is the result; column 0 belongs to b, the others to probes. */
+typedef struct marginal {
+  size_t n, r;
+  gb_panel rhs, residual; /* residual: b - A x */
+  gb_panel x, w;          /* A^-1 [b, z], P^-1 [., z], where C and D are to be */
+  void *sums, *all;
+  double *norm, *scratch; /* (r); gb_cg_scratch */
+} marginal;
+
+static gb_panel part_of (const marginal *q, size_t at, size_t n, size_t r) {
+  return gb_panel_of(q->x.device, gb_panel_address(q->all, at), n, r);
 }
 
 /* Scales the probes in columns 1 .. to z' P^-1 z = n: directions keep their law and lengths lose their
 ** spread. 'w' gets P^-1 of all columns. */
-static void normalise (const gb_precond *p, gb_pool *pool, size_t n, size_t r, double *b, double *w,
-                       double *norm, double *sums) {
-  gb_precond_apply(p, n, r, b, w);
-  gb_panel_dot(pool, n, r, (gb_panel){b, r, NULL}, (gb_panel){w, r, NULL}, sums, norm);
-  for (size_t c = 0; c < r; c++) norm[c] = c == 0 ? 1 : sqrt((double)n / norm[c]);
-  for (size_t i = 0; i < n; i++)
-    for (size_t c = 0; c < r; c++) {
-      b[i * r + c] *= norm[c];
-      w[i * r + c] *= norm[c];
-    }
+static void normalise (const gb_precond *p, const marginal *q) {
+  double *norm = q->norm;
+  gb_precond_apply(p, q->rhs, q->w);
+  gb_panel_dot(q->rhs, q->w, q->sums, norm);
+  for (size_t c = 0; c < q->r; c++) norm[c] = c == 0 ? 1 : sqrt((double)q->n / norm[c]);
+  gb_panel_scale(norm, q->rhs);
+  gb_panel_scale(norm, q->w);
 }
 
-static void take_probes (const gb_logdet_options *o, gb_pool *pool, size_t n, size_t r, double *rhs) {
+static void take_probes (const gb_logdet_options *o, gb_panel rhs) {
   if (!o->exact) {
-    gb_precond_sample(o->cg.precond, pool, o->seed, n, r, 1, rhs);
+    gb_precond_sample(o->cg.precond, o->seed, 1, rhs);
     return;
   }
-  for (size_t i = 0; i < n; i++)
-    for (size_t c = 1; c < r; c++) rhs[i * r + c] = i + 1 == c;
+  gb_panel unit = rhs; /* of all columns but the first */
+  unit.at = gb_panel_address(rhs.at, 1);
+  gb_panel_fill(rhs, 0);
+  gb_panel_fill(gb_panel_diagonal(unit, rhs.n), 1);
 }
 
-/* alpha, C and D from x = A^-1 [b, z] in C's place and w = P^-1 [., z] in D's. */
-static void constants (size_t n, size_t r, double *out) {
-  double *alpha = out + gb_marginal_alpha(r), *c = out + gb_marginal_c(n, r), *d = out + gb_marginal_d(n, r);
-  for (size_t i = 0; i < n; i++) {
-    alpha[i] = d[i * r] = c[i * r];
-    c[i * r] = -c[i * r];
-    for (size_t k = 1; k < r; k++) c[i * r + k] /= (double)(r - 1);
-  }
-  for (size_t k = 0; k < r; k++) out[gb_marginal_e() + k] = k == 0;
+/* alpha, C and D from x = A^-1 [b, z] in C's place and w = P^-1 [., z] in D's; e. */
+static void constants (const marginal *q) {
+  const double minus = -1;
+  double *probes = q->norm;
+  const gb_panel first = gb_panel_column(q->x, 0);
+  gb_panel_copy(first, part_of(q, gb_marginal_alpha(q->r), q->n, 1));
+  gb_panel_copy(first, gb_panel_column(q->w, 0));
+  gb_panel_scale(&minus, first);
+  gb_panel others = q->x;
+  others.at = gb_panel_address(others.at, 1);
+  others.r = q->r - 1;
+  for (size_t k = 0; k < others.r; k++) probes[k] = (double)others.r;
+  gb_panel_divide(probes, others, others);
+  gb_panel_fill(part_of(q, gb_marginal_e(), 1, q->r), 0);
+  gb_panel_fill(part_of(q, gb_marginal_e(), 1, 1), 1);
 }
 
-static gb_status run_in (gb_cg_matrix *m, const double *b, const gb_logdet_options *o, double *memory,
-                         double *out, gb_logdet_info *info, gb_error *err) {
+static gb_status run_in (gb_cg_matrix *m, gb_panel b, const gb_logdet_options *o, gb_room work, void *out,
+                         gb_logdet_info *info, gb_error *err) {
   const size_t n = m->a.n, r = m->a.r, nr = n * r;
-  gb_pool *pool = m->a.graph->device->pool;
-  double *rhs = memory, *residual = memory + nr, *small = memory + 2 * nr, *scratch = small + r,
-         *sums = scratch + gb_cg_scratch(r), *x = out + gb_marginal_c(n, r), *w = out + gb_marginal_d(n, r);
-  gb_cg_trace trace = gb_cg_trace_bind(&o->cg, r, sums + gb_panel_sums(n, r));
-  take_probes(o, pool, n, r, rhs);
-  for (size_t i = 0; i < n; i++) rhs[i * r] = b[i];
-  normalise(o->cg.precond, pool, n, r, rhs, w, small, sums);
-  GB_TRY(gb_cg_scaled(m, &o->cg, rhs, false, x, residual, &trace, scratch, &info->cg, err));
+  marginal q = {.n = n, .r = r, .all = out, .norm = work.numbers};
+  q.rhs = gb_panel_of(work.device, work.entries, n, r);
+  q.residual = gb_panel_of(work.device, gb_panel_address(work.entries, nr), n, r);
+  q.sums = gb_panel_address(work.entries, 2 * nr);
+  q.x = gb_panel_of(work.device, gb_panel_address(out, gb_marginal_c(n, r)), n, r);
+  q.w = gb_panel_of(work.device, gb_panel_address(out, gb_marginal_d(n, r)), n, r);
+  q.scratch = q.norm + r;
+  gb_cg_trace trace = gb_cg_trace_bind(&o->cg, r, q.scratch + gb_cg_scratch(r));
+  take_probes(o, q.rhs);
+  gb_panel_copy(b, gb_panel_column(q.rhs, 0));
+  normalise(o->cg.precond, &q);
+  GB_TRY(gb_cg_scaled(m, &o->cg, q.rhs, false, q.x, q.residual, &trace, q.scratch, &info->cg, err));
   if (info->cg.too_narrow) { /* the quadrature needs the steps that solved it */
     gb_cg_options full = o->cg;
     full.mixed = false;
-    GB_TRY(gb_cg_scaled(m, &full, rhs, false, x, residual, &trace, scratch, &info->cg, err));
+    GB_TRY(gb_cg_scaled(m, &full, q.rhs, false, q.x, q.residual, &trace, q.scratch, &info->cg, err));
   }
   GB_TRY(gb_probes_logdet(o->cg.precond, &trace, n, r, 1, r - 1, info, err));
   if (o->exact) info->standard_error = 0;
-  for (size_t i = 0; i < n; i++) residual[i * r] += rhs[i * r];
-  gb_panel_dot(pool, n, 1, (gb_panel){x, r, NULL}, (gb_panel){residual, r, NULL}, sums, small);
-  out[GB_MARGINAL_INV_QUAD] = small[0]; /* x' b + x' (b - A x): the error is quadratic in the residual */
-  out[GB_MARGINAL_LOGDET] = info->value;
-  out[GB_MARGINAL_ERROR] = info->standard_error;
-  out[GB_MARGINAL_ERROR + 1] = 0;
-  constants(n, r, out);
-  return GB_OK;
+  const gb_panel left = gb_panel_column(q.residual, 0);
+  double head[GB_MARGINAL_HEAD] = {
+      [GB_MARGINAL_LOGDET] = info->value, [GB_MARGINAL_ERROR] = info->standard_error};
+  /* x' b + x' (b - A x): the error is quadratic in the residual */
+  gb_panel_axpy(NULL, gb_panel_column(q.rhs, 0), left);
+  gb_panel_dot(gb_panel_column(q.x, 0), left, q.sums, &head[GB_MARGINAL_INV_QUAD]);
+  gb_panel_write(part_of(&q, 0, GB_MARGINAL_HEAD, 1), head);
+  constants(&q);
+  return gb_interrupted() ? gb_fail(err, GB_EINTR, "interrupted") : GB_OK; /* work may have been cut short */
 }
 
-gb_status gb_marginal_run (gb_cg_matrix *m, const double *b, const gb_logdet_options *o, double *out,
+gb_status gb_marginal_run (gb_cg_matrix *m, gb_panel b, const gb_logdet_options *o, void *out,
                            gb_logdet_info *info, gb_error *err) {
   gb_logdet_options own = *o;
   if (o->exact) own.cg.precond = NULL; /* unit vectors in the metric of I */
   *info = (gb_logdet_info){0};
-  const size_t bytes = gb_marginal_workspace(&own, m->a.n);
-  gb_ledger *ledger = &m->a.graph->device->ledger;
-  gb_block memory = {0};
-  GB_TRY(gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, bytes, "", "marginal likelihood", &memory, err));
-  const gb_status st = run_in(m, b, &own, memory.data, out, info, err);
-  info->cg.bytes += bytes;
-  gb_ledger_free(ledger, &memory);
+  const size_t n = m->a.n, r = gb_marginal_columns(&own, n);
+  gb_work work;
+  GB_TRY(gb_work_new(b.device, entries(n, r), numbers(&own, r), "marginal likelihood", &work, err));
+  const gb_status st = run_in(m, b, &own, work.at, out, info, err);
+  info->cg.bytes += entries(n, r) + numbers(&own, r);
+  gb_work_free(&work);
   return st;
 }

@@ -7,7 +7,7 @@
 
 #include "solve/lanczos.h"
 
-/* Where things lie in the result, doubles. With them d(inv_quad) = 2 sum(alpha * db) + e-part and d(log
+/* Offsets in the result, doubles. With them d(inv_quad) = 2 sum(alpha * db) + e-part and d(log
 ** det) = the rest of sum(C * (dA D)): column 0 of C and D, where e is 1, belongs to inv_quad, the others,
 ** where it is 0, to log det A. */
 enum { GB_MARGINAL_INV_QUAD, GB_MARGINAL_LOGDET, GB_MARGINAL_ERROR, GB_MARGINAL_HEAD = 4 };
@@ -22,9 +22,9 @@ size_t gb_marginal_columns (const gb_logdet_options *o, size_t n);
 
 size_t gb_marginal_workspace (const gb_logdet_options *o, size_t n); /* bytes, beside those of m */
 
-/* m (n, n) symmetric positive definite with as many columns, b (n) doubles; out: gb_marginal_size.
-** Deterministic by seed. Errors: as gb_logdet_slq. Not converging is not an error: it stands in info->cg. */
-gb_status gb_marginal_run (gb_cg_matrix *m, const double *b, const gb_logdet_options *o, double *out,
+/* m (n, n) symmetric positive definite with as many columns, b (n, 1); out: address of gb_marginal_size
+** doubles of the device. Deterministic by seed. Errors: as gb_logdet_slq. Not converging is not an error: it stands in info->cg. */
+gb_status gb_marginal_run (gb_cg_matrix *m, gb_panel b, const gb_logdet_options *o, void *out,
                            gb_logdet_info *info, gb_error *err);
 
 #endif

@@ -1,62 +1,56 @@
-/* minres.c - the Lanczos recurrence, its rotations, and who goes on. */
+/* minres.c - the Lanczos recurrence, its rotations, and which columns go on. */
 #include "solve/minres.h"
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/interrupt.h"
-#include "iterate/columns.h"
 
 #define CHECK_EVERY 50
-#define DRIFT 2.0 /* true residual over the recurrence's: beyond this a column starts again */
+#define DRIFT 2.0 /* true residual over the recurrence's: beyond this a column restarts */
 
-typedef enum state { STARTING, RUNNING, RESTING, DONE, STALLED, SINGULAR, INDEFINITE, BROKEN } state;
+typedef enum state { STARTING, RUNNING, CONVERGED, DONE, STALLED, SINGULAR, INDEFINITE, BROKEN } state;
 
 /* The scalars of one column, under the names of Paige & Saunders. */
 typedef struct column {
   state state;
   double alpha, beta, before; /* beta of this step and of the last */
   double c, s, dbar, eps, phibar;
-  double delta, last_eps, gamma; /* of the direction in the making */
-  double norm;                   /* of A, from below */
-  double largest, smallest;      /* gamma over all steps */
-  double started;                /* share of b left when the column last started */
+  double delta, gamma;      /* of the next direction */
+  double norm;              /* of A, from below */
+  double largest, smallest; /* gamma over all steps */
+  double started;           /* share of b left when the column last started */
 } column;
 
 typedef struct minres {
   gb_system *s;
   size_t n, r;
-  double *z1, *z2, *v, *av; /* Lanczos vectors before the preconditioner, P^-1 z2, A v; (n, r) */
-  double *w, *w1, *w2;      /* directions: the next, the last, the one before; (n, r) */
-  double *res;              /* the recurrence's residual, (n, r) */
-  double *f, *g;            /* (r): factors of a pass */
-  column *at;               /* (r) */
+  gb_panel z1, z2, v, av;  /* Lanczos vectors before the preconditioner, P^-1 z2, A v; (n, r) */
+  gb_panel w, w1, w2;      /* directions: the next, the last, the one before; (n, r) */
+  gb_panel res;            /* the recurrence's residual, (n, r) */
+  double *f, *g;           /* (r): factors of a pass */
+  column *at;              /* (r) */
+  size_t *moving, nmoving; /* columns that make this step */
 } minres;
 
-static size_t workspace (size_t n, size_t r, const void *ud) {
+static gb_solve_room room (size_t n, size_t r, const void *ud) {
   (void)ud;
-  return (7 * n * r + 2 * r) * sizeof(double) + r * sizeof(column);
+  return (gb_solve_room){7 * n * r * sizeof(double),
+                         r * (2 * sizeof(double) + sizeof(column) + sizeof(size_t))};
 }
 
-static minres bind (gb_system *s, double *w) {
-  const size_t nr = s->n * s->r;
-  minres m = {s,
-              s->n,
-              s->r,
-              w,
-              w + nr,
-              w + 2 * nr,
-              w + 3 * nr,
-              w + 4 * nr,
-              w + 5 * nr,
-              w + 6 * nr,
-              s->spare,
-              w + 7 * nr,
-              w + 7 * nr + s->r,
-              (column *)(void *)(w + 7 * nr + 2 * s->r)};
-  memset(w, 0, 7 * nr * sizeof *w);
-  for (size_t c = 0; c < m.r; c++) m.at[c] = (column){.state = STARTING, .smallest = INFINITY};
+static minres bind (gb_system *s, gb_room w) {
+  const size_t r = s->r;
+  minres m = {.s = s, .n = s->n, .r = r, .res = s->spare, .f = w.numbers};
+  gb_panel *const panels[] = {&m.z1, &m.z2, &m.v, &m.av, &m.w, &m.w1, &m.w2};
+  for (size_t i = 0; i < 7; i++) {
+    *panels[i] = gb_panel_of(w.device, gb_panel_address(w.entries, i * s->n * r), s->n, r);
+    gb_panel_fill(*panels[i], 0);
+  }
+  m.g = m.f + r;
+  m.at = (column *)(void *)(m.g + r);
+  m.moving = (size_t *)(void *)(m.at + r);
+  for (size_t c = 0; c < r; c++) m.at[c] = (column){.state = STARTING, .smallest = INFINITY};
   return m;
 }
 
@@ -67,26 +61,26 @@ static bool any (const minres *m, state t) {
 }
 
 /* Sets to zero what columns that do not run hold in v: a factor of 0 would not, where they hold NaN. */
-static void still (const minres *m, double *v) {
+static void clear_idle (const minres *m, gb_panel v) {
   for (size_t c = 0; c < m->r; c++)
-    if (m->at[c].state != RUNNING)
-      for (size_t i = c; i < m->n * m->r; i += m->r) v[i] = 0;
+    if (m->at[c].state != RUNNING) gb_panel_fill(gb_panel_column(v, c), 0);
 }
 
 /* v = P^-1 z2; squares: lengths of z2 in that metric. */
 static void precondition (minres *m, double *squares) {
-  gb_precond_apply(m->s->o->precond, m->n, m->r, m->z2, m->v);
-  gb_columns_dot(m->n, m->r, m->z2, m->v, squares);
+  gb_precond_apply(m->s->o->precond, m->z2, m->v);
+  gb_panel_dot(m->z2, m->v, NULL, squares);
 }
 
 /* Columns that start do so from their true residual. */
 static void start (minres *m) {
   for (size_t c = 0; c < m->r; c++) {
     if (m->at[c].state != STARTING) continue;
-    for (size_t i = c; i < m->n * m->r; i += m->r) {
-      m->z2[i] = m->res[i] = m->s->res[i];
-      m->z1[i] = m->w1[i] = m->w2[i] = 0;
-    }
+    const gb_panel from = gb_panel_column(m->s->res, c);
+    gb_panel_copy(from, gb_panel_column(m->z2, c));
+    gb_panel_copy(from, gb_panel_column(m->res, c));
+    const gb_panel zeros[] = {m->z1, m->w1, m->w2};
+    for (int i = 0; i < 3; i++) gb_panel_fill(gb_panel_column(zeros[i], c), 0);
   }
   precondition(m, m->f);
   for (size_t c = 0; c < m->r; c++) {
@@ -101,12 +95,11 @@ static void start (minres *m) {
 
 /* z1, z2 move on; w is this step's Lanczos vector and v becomes P^-1 z2. Squares of the next beta in f. */
 static gb_status lanczos (minres *m, gb_error *err) {
-  still(m, m->v);
+  clear_idle(m, m->v);
   for (size_t c = 0; c < m->r; c++) m->f[c] = m->at[c].state == RUNNING ? 1 / m->at[c].beta : 0;
-  for (size_t i = 0; i < m->n; i++)
-    for (size_t c = 0; c < m->r; c++) m->v[i * m->r + c] *= m->f[c];
+  gb_panel_scale(m->f, m->v);
   GB_TRY(gb_product_run(m->s->a, m->v, m->av, err));
-  gb_columns_dot(m->n, m->r, m->v, m->av, m->f);
+  gb_panel_dot(m->v, m->av, NULL, m->f);
   for (size_t c = 0; c < m->r; c++) {
     column *q = &m->at[c];
     if (q->state == RUNNING && !isfinite(m->f[c])) q->state = BROKEN;
@@ -114,21 +107,23 @@ static gb_status lanczos (minres *m, gb_error *err) {
     m->f[c] = q->state == RUNNING ? -q->alpha / q->beta : 0;
     m->g[c] = q->state == RUNNING && q->before > 0 ? -q->beta / q->before : 0;
   }
-  double *const vectors[] = {m->av, m->z1, m->z2};
-  for (int k = 0; k < 3; k++) still(m, vectors[k]);
-  gb_columns_axpy(m->n, m->r, m->g, m->z1, m->av);
-  gb_columns_axpy(m->n, m->r, m->f, m->z2, m->av);
-  double *next = m->z1;
+  const gb_panel vectors[] = {m->av, m->z1, m->z2};
+  for (int k = 0; k < 3; k++) clear_idle(m, vectors[k]);
+  gb_panel_axpy(m->g, m->z1, m->av);
+  gb_panel_axpy(m->f, m->z2, m->av);
+  gb_panel next = m->z1;
   m->z1 = m->z2, m->z2 = m->av, m->av = next;
   next = m->w, m->w = m->v, m->v = next;
   precondition(m, m->f);
   return GB_OK;
 }
 
-/* The next rotation of each column that runs, from the squares in f. Where A res = 0 already, which is
-** |res| times hypot(gbar, dbar), no x has a smaller residual. */
+/* The next rotation of each running column, from the squares in f, which then holds -eps of the last step of
+** the columns that move. Where A res = 0 already, which is |res| times hypot(gbar, dbar), no x has a smaller
+** residual. */
 static void rotate (minres *m) {
   const double u = 100 * (m->s->a->dtype == GB_F64 ? DBL_EPSILON : FLT_EPSILON);
+  m->nmoving = 0;
   for (size_t c = 0; c < m->r; c++) {
     column *q = &m->at[c];
     if (q->state != RUNNING) continue;
@@ -136,11 +131,10 @@ static void rotate (minres *m) {
       q->state = isfinite(m->f[c]) ? INDEFINITE : BROKEN;
       continue;
     }
+    const double last_eps = q->eps, gbar = q->s * q->dbar - q->c * q->alpha;
     q->before = q->beta;
     q->beta = sqrt(m->f[c]);
-    q->last_eps = q->eps;
     q->delta = q->c * q->dbar + q->s * q->alpha;
-    const double gbar = q->s * q->dbar - q->c * q->alpha;
     q->eps = q->s * q->beta;
     q->dbar = -q->c * q->beta;
     q->norm = fmax(q->norm, hypot(q->alpha, q->beta));
@@ -153,52 +147,58 @@ static void rotate (minres *m) {
     q->s = q->beta / q->gamma;
     q->largest = fmax(q->largest, q->gamma);
     q->smallest = fmin(q->smallest, q->gamma);
+    m->f[m->nmoving] = -last_eps;
+    m->moving[m->nmoving++] = c;
   }
 }
 
-/* w = (w - last_eps w2 - delta w1) / gamma, x += c phibar w, res = s^2 res - phibar c z2 / beta. */
+static gb_panel moving (const minres *m, gb_panel x) { return gb_panel_columns(x, m->nmoving, m->moving); }
+
+/* w = (w - eps w2 - delta w1) / gamma, x += c phibar w, res = s^2 res - phibar c z2 / beta. */
 static void advance (minres *m) {
-  still(m, m->w);
-  for (size_t c = 0; c < m->r; c++) {
-    column *q = &m->at[c];
-    if (q->state != RUNNING) continue;
-    const double phi = q->c * q->phibar, s2 = q->s * q->s;
-    q->phibar *= q->s;
-    const double along = q->beta > 0 ? -q->phibar * q->c / q->beta : 0;
-    for (size_t i = c; i < m->n * m->r; i += m->r) {
-      m->w[i] = (m->w[i] - q->last_eps * m->w2[i] - q->delta * m->w1[i]) / q->gamma;
-      m->s->x[i] += phi * m->w[i];
-      m->res[i] = s2 * m->res[i] + along * m->z2[i];
-    }
+  const gb_panel w = moving(m, m->w);
+  column *q = m->at;
+  gb_panel_axpy(m->f, moving(m, m->w2), w);
+  for (size_t k = 0; k < m->nmoving; k++) m->f[k] = -q[m->moving[k]].delta, m->g[k] = q[m->moving[k]].gamma;
+  gb_panel_axpy(m->f, moving(m, m->w1), w);
+  gb_panel_divide(m->g, w, w);
+  for (size_t k = 0; k < m->nmoving; k++) m->f[k] = q[m->moving[k]].c * q[m->moving[k]].phibar;
+  gb_panel_axpy(m->f, w, moving(m, m->s->x));
+  for (size_t k = 0; k < m->nmoving; k++) {
+    column *at = &q[m->moving[k]];
+    at->phibar *= at->s;
+    m->f[k] = at->s * at->s;
+    m->g[k] = at->beta > 0 ? -at->phibar * at->c / at->beta : 0;
   }
-  double *next = m->w2;
+  gb_panel_combine(m->f, moving(m, m->res), m->g, moving(m, m->z2));
+  const gb_panel next = m->w2;
   m->w2 = m->w1, m->w1 = m->w, m->w = next;
 }
 
-/* Who says that it has converged. */
+/* A column has converged where the recurrence's residual says so: A's decides. */
 static void measure (minres *m) {
   gb_system_shares(m->s, m->res, m->f);
   for (size_t c = 0; c < m->r; c++) {
     column *q = &m->at[c];
-    if (q->state == RUNNING && (m->f[c] <= m->s->o->tol || q->beta == 0)) q->state = RESTING;
+    if (q->state == RUNNING && (m->f[c] <= m->s->o->tol || q->beta == 0)) q->state = CONVERGED;
   }
 }
 
-/* True residuals: who rests must show it, who runs must not have drifted. */
+/* Recomputes residuals: converged columns must confirm, running ones must not have drifted. */
 static gb_status verify (minres *m, gb_error *err) {
   gb_system_shares(m->s, m->res, m->g);
   GB_TRY(gb_system_residual(m->s, err));
   for (size_t c = 0; c < m->r; c++) {
     column *q = &m->at[c];
     const double left = m->s->left[c];
-    if (q->state == RESTING && left <= m->s->o->tol) q->state = DONE;
-    else if (q->state == RESTING || (q->state == RUNNING && !(left <= DRIFT * m->g[c])))
+    if (q->state == CONVERGED && left <= m->s->o->tol) q->state = DONE;
+    else if (q->state == CONVERGED || (q->state == RUNNING && !(left <= DRIFT * m->g[c])))
       q->state = !isfinite(left) ? BROKEN : left <= q->started / 2 ? STARTING : STALLED;
   }
   return GB_OK;
 }
 
-/* What became of the worst column, and how far apart the singular values are that were met. */
+/* The reason of the worst column, and how far apart the singular values are that were met. */
 static void report (const minres *m, bool out_of_steps) {
   static const gb_solve_reason why[] = {[STALLED] = GB_SOLVE_STAGNATED,
                                         [SINGULAR] = GB_SOLVE_SINGULAR,
@@ -213,9 +213,9 @@ static void report (const minres *m, bool out_of_steps) {
   }
 }
 
-static gb_status loop (gb_system *s, void *memory, const void *ud, gb_error *err) {
+static gb_status loop (gb_system *s, gb_room work, const void *ud, gb_error *err) {
   (void)ud;
-  minres m = bind(s, memory);
+  minres m = bind(s, work);
   for (size_t c = 0; c < m.r; c++)
     if (s->left[c] <= s->o->tol) m.at[c].state = DONE;
     else if (!isfinite(s->left[c])) m.at[c].state = BROKEN;
@@ -243,5 +243,5 @@ static gb_status loop (gb_system *s, void *memory, const void *ud, gb_error *err
 
 gb_status gb_solve_minres (gb_node *a, gb_node *b, const gb_solve_options *o, gb_node **x,
                            gb_solve_info *info, gb_error *err) {
-  return gb_system_solve(a, b, o, "minimal residuals", workspace, loop, NULL, x, info, err);
+  return gb_system_solve(a, b, o, "minimal residuals", room, loop, NULL, x, info, err);
 }

@@ -2,12 +2,10 @@
 #include "solve/sdd.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/interrupt.h"
 #include "base/plain.h"
 #include "base/rng.h"
-#include "iterate/columns.h"
 #include "iterate/rows.h"
 #include "solve/lanczos.h"
 
@@ -21,65 +19,62 @@ typedef struct sdd {
   const gb_sdd_options *o;
   gb_rows rows;
   size_t b;
-  double step, weight;            /* of a gradient; of the new iterate in the average */
-  double *now, *velocity, *ahead; /* (n, r): iterate; its last move; where the gradient is taken */
-  double *gradient;               /* (b, r) */
-  double *alpha, *beta;           /* (LANCZOS_STEPS, r): a Lanczos matrix a column */
-  size_t *order;                  /* (n): rows, shuffled */
-  size_t next, shuffles;          /* first unused place of 'order' */
+  double step, weight;           /* of a gradient; of the new iterate in the average */
+  gb_panel now, velocity, ahead; /* (n, r): iterate; its last move; where the gradient is taken */
+  gb_panel gradient;             /* (b, r) */
+  double *alpha, *beta;          /* (LANCZOS_STEPS, r): a Lanczos matrix a column */
+  size_t *order;                 /* (n): rows, shuffled */
+  size_t next, shuffles;         /* first unused place of 'order' */
 } sdd;
 
-static size_t workspace (size_t n, size_t r, const void *ud) {
-  const gb_sdd_options *o = ud;
-  return (2 * n * r + (o->batch < n ? o->batch : n) * r + 2 * LANCZOS_STEPS * r) * sizeof(double) +
-         n * sizeof(size_t);
+static gb_solve_room room (size_t n, size_t r, const gb_sdd_options *o) {
+  const size_t b = o->batch < n ? o->batch : n;
+  return (gb_solve_room){(2 * n * r + b * r) * sizeof(double),
+                         2 * LANCZOS_STEPS * r * sizeof(double) + n * sizeof(size_t)};
 }
 
-static void bind (sdd *d, gb_system *s, const gb_sdd_options *o, double *w) {
-  const size_t nr = s->n * s->r;
+static void bind (sdd *d, gb_system *s, const gb_sdd_options *o, gb_room w) {
+  const size_t n = s->n, r = s->r;
   *d = (sdd){.s = s,
              .o = o,
-             .b = o->batch < s->n ? o->batch : s->n,
-             .now = w,
-             .velocity = w + nr,
+             .b = o->batch < n ? o->batch : n,
+             .now = gb_panel_of(w.device, w.entries, n, r),
+             .velocity = gb_panel_of(w.device, gb_panel_address(w.entries, n * r), n, r),
              .ahead = s->spare,
-             .gradient = w + 2 * nr,
-             .next = s->n};
-  d->alpha = d->gradient + d->b * s->r;
-  d->beta = d->alpha + LANCZOS_STEPS * s->r;
-  d->order = (size_t *)(void *)(d->beta + LANCZOS_STEPS * s->r);
-  for (size_t i = 0; i < s->n; i++) d->order[i] = i;
+             .alpha = w.numbers,
+             .next = n};
+  d->gradient = gb_panel_of(w.device, gb_panel_address(w.entries, 2 * n * r), d->b, r);
+  d->beta = d->alpha + LANCZOS_STEPS * r;
+  d->order = (size_t *)(void *)(d->beta + LANCZOS_STEPS * r);
+  for (size_t i = 0; i < n; i++) d->order[i] = i;
   d->weight = fmin(1, (double)AVERAGED / fmax(o->solve.max_iter, 1));
 }
 
 /* -- eigenvalues and the step size */
 
 /* v = w / |w| column by column, with the lengths; a column without one stays 0. */
-static void normalise (size_t n, size_t r, const double *w, double *length, double *v) {
-  gb_columns_dot(n, r, w, w, length);
-  for (size_t c = 0; c < r; c++) length[c] = sqrt(length[c]);
-  for (size_t i = 0; i < n; i++)
-    for (size_t c = 0; c < r; c++) v[i * r + c] = length[c] > 0 ? w[i * r + c] / length[c] : 0;
+static void normalise (gb_panel w, double *length, gb_panel v) {
+  gb_panel_dot(w, w, NULL, length);
+  for (size_t c = 0; c < w.r; c++) length[c] = sqrt(length[c]);
+  gb_panel_divide(length, w, v);
 }
 
 /* Alpha and beta of all columns, from random ones; the iterate and its velocity serve as vectors. */
 static gb_status lanczos (sdd *d, gb_error *err) {
-  const size_t n = d->s->n, r = d->s->r;
-  double *v = d->ahead, *av = d->now, *before = d->velocity;
-  for (size_t c = 0; c < r; c++)
-    for (size_t i = 0; i < n; i++) av[i * r + c] = gb_rand_normal(d->o->seed, UINT64_MAX - c, i);
-  normalise(n, r, av, d->beta, v);
-  memset(before, 0, n * r * sizeof *before);
-  for (int k = 0; k < LANCZOS_STEPS; k++) {
-    const double *last = d->beta + (k > 0 ? k - 1 : 0) * (int)r;
-    double *alpha = d->alpha + k * (int)r, *beta = d->beta + k * (int)r;
+  const size_t r = d->s->r;
+  const gb_panel v = d->ahead, av = d->now, before = d->velocity;
+  gb_panel_normals(av, d->o->seed, UINT64_MAX);
+  normalise(av, d->beta, v);
+  gb_panel_fill(before, 0);
+  for (size_t k = 0; k < LANCZOS_STEPS; k++) {
+    const double *last = d->beta + (k > 0 ? k - 1 : 0) * r;
+    double *alpha = d->alpha + k * r, *beta = d->beta + k * r;
     if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
     GB_TRY(gb_product_run(d->s->a, v, av, err));
-    gb_columns_dot(n, r, v, av, alpha);
-    for (size_t i = 0; i < n; i++)
-      for (size_t c = 0; c < r; c++) av[i * r + c] -= alpha[c] * v[i * r + c] + last[c] * before[i * r + c];
-    memcpy(before, v, n * r * sizeof *v);
-    normalise(n, r, av, beta, v);
+    gb_panel_dot(v, av, NULL, alpha);
+    gb_panel_recur(alpha, v, last, before, av);
+    gb_panel_copy(v, before);
+    normalise(av, beta, v);
   }
   return GB_OK;
 }
@@ -144,27 +139,31 @@ static const size_t *batch (sdd *d) {
   return d->order + d->next - d->b;
 }
 
+/* Factors of all columns lie where the first Lanczos coefficients did. */
+static const double *all_columns (sdd *d, double f) {
+  for (size_t c = 0; c < d->s->r; c++) d->alpha[c] = f;
+  return d->alpha;
+}
+
 static gb_status descend (sdd *d, gb_error *err) {
-  const size_t n = d->s->n, r = d->s->r, *rows = batch(d);
-  const double m = d->o->momentum, scale = d->step * (double)n / (double)d->b;
-  for (size_t i = 0; i < n * r; i++) d->ahead[i] = d->now[i] + m * d->velocity[i];
-  gb_rows_choose(&d->rows, rows);
+  const size_t *rows = batch(d);
+  const double m = d->o->momentum, scale = d->step * (double)d->s->n / (double)d->b;
+  gb_panel_copy(d->velocity, d->ahead);
+  gb_panel_xpay(all_columns(d, m), d->now, d->ahead);
+  GB_TRY(gb_rows_choose(&d->rows, rows, err));
   GB_TRY(gb_rows_times(&d->rows, d->ahead, d->gradient, err));
-  for (size_t i = 0; i < n * r; i++) d->velocity[i] *= m;
-  for (size_t i = 0; i < d->b; i++)
-    for (size_t c = 0; c < r; c++)
-      d->velocity[rows[i] * r + c] -= scale * (d->gradient[i * r + c] - d->s->b[rows[i] * r + c]);
-  for (size_t i = 0; i < n * r; i++) {
-    d->now[i] += d->velocity[i];
-    d->s->x[i] += d->weight * (d->now[i] - d->s->x[i]);
-  }
+  gb_panel_subtract(d->gradient, gb_panel_rows(d->s->b, d->b, rows), d->gradient);
+  gb_panel_scale(d->alpha, d->velocity);
+  gb_panel_axpy(all_columns(d, -scale), d->gradient, gb_panel_rows(d->velocity, d->b, rows));
+  gb_panel_axpy(NULL, d->velocity, d->now);
+  gb_panel_blend(d->weight, d->now, d->s->x);
   return GB_OK;
 }
 
 static gb_status iterate (sdd *d, gb_error *err) {
   gb_system *s = d->s;
-  memcpy(d->now, s->x, s->n * s->r * sizeof *s->x);
-  memset(d->velocity, 0, s->n * s->r * sizeof *s->x);
+  gb_panel_copy(s->x, d->now);
+  gb_panel_fill(d->velocity, 0);
   gb_solve_info *info = s->info;
   const double first = gb_system_worst(s);
   const int every = (int)fmin(CHECK_EVERY * ceil((double)s->n / (double)d->b), 1e9);
@@ -188,14 +187,14 @@ typedef struct request {
   double *step;
 } request;
 
-static size_t request_bytes (size_t n, size_t r, const void *ud) {
-  return workspace(n, r, ((const request *)ud)->o);
+static gb_solve_room request_room (size_t n, size_t r, const void *ud) {
+  return room(n, r, ((const request *)ud)->o);
 }
 
-static gb_status loop (gb_system *s, void *memory, const void *ud, gb_error *err) {
+static gb_status loop (gb_system *s, gb_room work, const void *ud, gb_error *err) {
   const request *q = ud;
   sdd d;
-  bind(&d, s, q->o, memory);
+  bind(&d, s, q->o, work);
   if (!isfinite(gb_system_worst(s)) || gb_system_worst(s) <= s->o->tol) return iterate(&d, err);
   double largest, smallest;
   GB_TRY(lanczos(&d, err));
@@ -219,6 +218,6 @@ gb_status gb_solve_sdd (gb_node *a, gb_node *b, const gb_sdd_options *o, gb_node
                    gb_plain(o->momentum));
   if (!(o->step >= 0))
     return gb_fail(err, GB_EOPTION, "step: expected a positive number, got %g", gb_plain(o->step));
-  return gb_system_solve(a, b, &o->solve, "stochastic dual descent", request_bytes, loop, &(request){o, step},
+  return gb_system_solve(a, b, &o->solve, "stochastic dual descent", request_room, loop, &(request){o, step},
                          x, info, err);
 }

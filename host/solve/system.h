@@ -5,6 +5,7 @@
 #define GB_SOLVE_SYSTEM_H
 
 #include "iterate/product.h"
+#include "iterate/work.h"
 #include "solve/precond/precond.h"
 
 typedef enum gb_solve_reason {
@@ -29,6 +30,8 @@ typedef struct gb_solve_options {
   gb_node *x0; /* first guess, of b's shape; NULL = 0, as in columns where it is worse than 0 by far */
 } gb_solve_options;
 
+#define GB_WORTHLESS 1e3 /* a guess that leaves more than this times |b| is a worse one than 0 */
+
 #define GB_SOLVE_DEFAULTS                                                                                    \
   { .tol = 1e-6, .max_iter = 1000 }
 
@@ -42,7 +45,7 @@ typedef struct gb_solve_info {
   size_t bytes; /* workspace */
 } gb_solve_info;
 
-/* One system in the making. All arrays (n, r) or (r). */
+/* A system that is being solved. Panels are (n, r) without lists, arrays (r). */
 typedef struct gb_system {
   gb_node *matrix;
   gb_product *a;
@@ -50,10 +53,10 @@ typedef struct gb_system {
   size_t n, r;
   /* columns times powers of two, so that b's are of size 1; res = b - A x as of the last
   ** gb_system_residual; x starts as the guess */
-  double *b, *x, *res;
+  gb_panel b, x, res;
+  gb_panel spare; /* free for the loop between calls */
   double *length; /* |b| */
   double *left;   /* |res| / |b|, infinite where b = 0 and res is not */
-  double *spare;  /* (n, r), free for the loop between calls */
   gb_solve_info *info;
 } gb_system;
 
@@ -61,24 +64,29 @@ typedef struct gb_system {
 gb_status gb_system_residual (gb_system *s, gb_error *err);
 
 /* Length of each column of v (n, r), as a share of b's, into 'share' (r). */
-void gb_system_shares (const gb_system *s, const double *v, double *share);
+void gb_system_shares (const gb_system *s, gb_panel v, double *share);
 
 double gb_system_worst (const gb_system *s); /* the largest of 'left'; NaN wins */
 
 /* Says how far apart the moduli of A's eigenvalues are at least, from values between the extreme ones that
 ** the loop has met and from |A x| / |x| of each column, which for general b is near the smallest. After
-** gb_system_residual. Never beyond 1 / u. */
+** gb_system_residual; uses 'spare'. Never beyond 1 / u. */
 void gb_system_condition (gb_system *s, double largest, double smallest);
+
+/* Bytes of a loop's own workspace: entries of panels, and numbers of the host. */
+typedef struct gb_solve_room {
+  size_t entries, numbers;
+} gb_solve_room;
 
 /* Runs the loop on columns of b (n) or (n, r), whose res and left are those of x0. The loop leaves both as
 ** they are for its x, and says reason and iterations; converged, residual, seconds and bytes are the
-** frame's affair. 'bytes' of the loop's own workspace are in 'memory'. x: counted, a leaf of b's shape and
-** dtype. Not converging is not an error. Nothing to solve (n = 0 or r = 0) is solved. Errors: ESHAPE,
-** EDTYPE, EOPTION, EREFUSED, ENOMEM, EINTR. */
-typedef size_t gb_solve_bytes (size_t n, size_t r, const void *ud);
-typedef gb_status gb_solve_loop (gb_system *s, void *memory, const void *ud, gb_error *err);
+** frame's affair. 'work' is of the size that 'room' says. x: counted, a leaf of b's shape and dtype. Not
+** converging is not an error. Nothing to solve (n = 0 or r = 0) is solved. Errors: ESHAPE, EDTYPE,
+** EOPTION, EREFUSED, ENOMEM, EINTR. */
+typedef gb_solve_room gb_solve_rooms (size_t n, size_t r, const void *ud);
+typedef gb_status gb_solve_loop (gb_system *s, gb_room work, const void *ud, gb_error *err);
 gb_status gb_system_solve (gb_node *a, gb_node *b, const gb_solve_options *o, const char *name,
-                           gb_solve_bytes *bytes, gb_solve_loop *loop, const void *ud, gb_node **x,
+                           gb_solve_rooms *room, gb_solve_loop *loop, const void *ud, gb_node **x,
                            gb_solve_info *info, gb_error *err);
 
 #endif

@@ -54,8 +54,13 @@ typedef struct blocks {
 } blocks;
 
 static gb_status factor (gb_node *k, gb_pivoting how, size_t most, double tol, blocks *f) {
-  f->lt = malloc((most * gb_node_shape(k)->dim[0] + 1) * sizeof *f->lt);
-  return gb_partial_cholesky(k, how, most, tol, f->lt, &f->rank, &f->trace_left, &err);
+  const size_t n = gb_node_shape(k)->dim[0];
+  gb_work w;
+  panel(&w, most, n, NULL);
+  const gb_status st = gb_partial_cholesky(k, how, most, tol, w.at.entries, &f->rank, &f->trace_left, &err);
+  f->lt = entries_of(w.at.entries, most * n);
+  gb_work_free(&w);
+  return st;
 }
 
 /* The place of a pivot: what it leaves of its own entry is nothing, so that its column ends there. */

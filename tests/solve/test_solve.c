@@ -280,26 +280,31 @@ static void scaling_changes_no_bit_of_a_usual_column (void **state) {
   const int exponent[R] = {0, 20, -30};
   gb_node *a = plus_noise(kernel(GB_F64, N, scalar(GB_F64, 0, 30)), 0.01),
           *b = random_leaf(GB_F64, 0, N, R, 3);
-  double *vb = doubles(b), *rhs = doubles(times_powers(GB_F64, vb, N, R, exponent)),
-         *x = malloc(N * R * sizeof *x), *y = malloc(N * R * sizeof *y),
-         *residual = malloc(N * R * sizeof *x), *left = malloc(N * R * sizeof *x), scratch[2 * R],
-         *kept = malloc(N * R * sizeof *x);
+  double *vb = doubles(b), *rhs = doubles(times_powers(GB_F64, vb, N, R, exponent)), scratch[2 * R];
   for (int mixed = 0; mixed < 2; mixed++) {
     const gb_cg_options o = {.tol = 1e-9, .max_iter = 500, .mixed = mixed};
     gb_cg_matrix m;
     gb_cg_info plain, scaled;
     ok(gb_cg_matrix_init(&m, a, R, &o, &err));
-    memcpy(kept, rhs, N * R * sizeof *x);
-    ok(gb_cg_columns(&m, &o, rhs, false, x, residual, NULL, &plain, &err));
-    ok(gb_cg_scaled(&m, &o, rhs, false, y, left, NULL, scratch, &scaled, &err));
+    gb_work room[3];
+    gb_panel column[3];
+    double *got[2][3];
+    for (int k = 0; k < 3; k++) column[k] = panel(&room[k], N, R, k == 0 ? rhs : NULL);
+    ok(gb_cg_columns(&m, &o, column[0], false, column[1], column[2], NULL, &plain, &err));
+    for (int k = 0; k < 3; k++) got[0][k] = entries_of(column[k].at, N * R);
+    ok(gb_cg_scaled(&m, &o, column[0], false, column[1], column[2], NULL, scratch, &scaled, &err));
     assert_true(plain.converged && plain.iterations == scaled.iterations &&
                 plain.residual == scaled.residual);
-    assert_memory_equal(x, y, N * R * sizeof *x);
-    assert_memory_equal(residual, left, N * R * sizeof *x);
-    assert_memory_equal(rhs, kept, N * R * sizeof *x);
+    for (int k = 0; k < 3; k++) {
+      got[1][k] = entries_of(column[k].at, N * R);
+      assert_memory_equal(got[0][k], got[1][k], N * R * sizeof(double));
+      if (k == 0) assert_memory_equal(got[1][k], rhs, N * R * sizeof(double));
+      free(got[0][k]), free(got[1][k]);
+      gb_work_free(&room[k]);
+    }
     gb_cg_matrix_clear(&m);
   }
-  free(vb), free(rhs), free(x), free(y), free(residual), free(left), free(kept);
+  free(vb), free(rhs);
 }
 
 static void the_goal_of_variances_has_any_size (void **state) {
@@ -339,10 +344,13 @@ static void a_marginal_likelihood_has_weights_of_any_size (void **state) {
     gb_cg_matrix m;
     gb_logdet_info info;
     for (size_t i = 0; i < N; i++) sized[i] = ldexp(vb[i], exponent[s]);
-    out[s] = malloc(gb_marginal_size(N, r) * sizeof *out[s]);
+    gb_work right, result;
+    panel(&result, gb_marginal_size(N, r), 1, NULL);
     ok(gb_cg_matrix_init(&m, a, r, &o.cg, &err));
-    ok(gb_marginal_run(&m, sized, &o, out[s], &info, &err));
+    ok(gb_marginal_run(&m, panel(&right, N, 1, sized), &o, result.at.entries, &info, &err));
+    out[s] = entries_of(result.at.entries, gb_marginal_size(N, r));
     gb_cg_matrix_clear(&m);
+    gb_work_free(&right), gb_work_free(&result);
     assert_true(info.cg.converged && info.cg.first <= 1e-8);
     CHECK_NEAR(out[s][GB_MARGINAL_INV_QUAD], ldexp(out[0][GB_MARGINAL_INV_QUAD], 2 * exponent[s]), 0);
     assert_true(out[s][GB_MARGINAL_LOGDET] == out[0][GB_MARGINAL_LOGDET]);
@@ -357,13 +365,16 @@ static void a_marginal_likelihood_has_weights_of_any_size (void **state) {
 
 /* Dense L L' + noise I. */
 static double *dense_precond (const gb_precond *p) {
-  double *m = calloc(p->n * p->n + 1, sizeof *m);
-  for (size_t i = 0; i < p->n; i++)
-    for (size_t j = 0; j < p->n; j++) {
-      m[i * p->n + j] = i == j ? p->noise : 0;
-      for (size_t k = 0; k < p->rank; k++) m[i * p->n + j] += p->lt[k * p->n + i] * p->lt[k * p->n + j];
-      if (p->scale != NULL) m[i * p->n + j] /= p->scale[i] * p->scale[j];
+  const size_t n = p->form.n, rank = p->form.rank;
+  double *m = calloc(n * n + 1, sizeof *m), *lt = entries_of(p->form.lt, rank * n),
+         *scale = p->form.scale != NULL ? entries_of(p->form.scale, n) : NULL;
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++) {
+      m[i * n + j] = i == j ? p->form.noise : 0;
+      for (size_t k = 0; k < rank; k++) m[i * n + j] += lt[k * n + i] * lt[k * n + j];
+      if (scale != NULL) m[i * n + j] /= scale[i] * scale[j];
     }
+  free(lt), free(scale);
   return m;
 }
 
@@ -395,7 +406,7 @@ static void pivoted_cholesky_stops_when_nothing_is_left (void **state) {
   gb_node *k = BUILD(gb_matmul, v, vt);
   gb_precond p;
   ok(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(0.5), 10, 1e-12, &err));
-  assert_int_equal(p.rank, 2);
+  assert_int_equal(p.form.rank, 2);
   gb_precond_clear(&p);
   assert_int_equal(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(0), 10, 0, &err), GB_EOPTION);
   gb_node *negative = BUILD(gb_map1, GB_OP_NEG, k);
@@ -414,7 +425,7 @@ static void applying_a_preconditioner_solves_with_it (void **state) {
     double *want = doubles(b), got[150];
     ok(gb_precond_pivoted_cholesky(&p, k, (gb_noise){0.01, kind == 0 ? NULL : each}, 12, 0, &err));
     double *m = dense_precond(&p);
-    gb_precond_apply(&p, n, r, in, got);
+    apply_precond(&p, n, r, in, got);
     CHECK_NEAR(eliminate(m, want, n, r), p.logdet, 1e-9 * fabs(p.logdet));
     for (size_t i = 0; i < n * r; i++) CHECK_NEAR(got[i], want[i], 1e-9 * (1 + fabs(want[i])));
     free(m), free(want);
@@ -453,7 +464,7 @@ static void noises_of_the_points_are_added_to_the_same_factor (void **state) {
     gb_precond p;
     each[7] = bad[i];
     assert_int_equal(gb_precond_nystrom(&p, k, (gb_noise){.each = each}, 5, 0, 5, &err), want[i]);
-    assert_true((p.lt != NULL) == (want[i] == GB_OK) && (p.scale != NULL) == (want[i] == GB_OK));
+    assert_true((p.form.lt != NULL) == (want[i] == GB_OK) && (p.form.scale != NULL) == (want[i] == GB_OK));
     gb_precond_clear(&p);
   }
 }
@@ -468,8 +479,9 @@ static void samples_have_the_covariance_of_the_preconditioner (void **state) {
     ok(gb_precond_pivoted_cholesky(&p, kernel(GB_F64, n, scalar(GB_F64, 0, 20)),
                                    (gb_noise){0.05, kind == 0 ? NULL : each}, 10, 0, &err));
     double *z = malloc(n * r * sizeof *z), *w = malloc(n * r * sizeof *w), *m = dense_precond(&p), sum = 0;
-    gb_precond_sample(&p, dev->pool, 3, n, r, 0, z);
-    gb_precond_apply(&p, n, r, z, w);
+    memset(z, 0, n * r * sizeof *z);
+    sample_precond(&p, 3, n, r, 0, z);
+    apply_precond(&p, n, r, z, w);
     for (size_t i = 0; i < n * r; i++) sum += z[i] * w[i];
     /* chi squared, n degrees */
     CHECK_NEAR(sum / (double)r, (double)n, 5 * sqrt(2.0 * (double)n / (double)r));
@@ -705,8 +717,8 @@ static void the_gradient_is_that_of_the_dense_estimator (void **state) {
   hold_node(GB_OK, slope);
   gb_precond p;
   ok(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(0.1), 8, 0, &err));
-  double *va = doubles(a), *vb = doubles(b), *vk = doubles(k), rhs[N * R], x[N * R], w[N * R], want = 0;
-  gb_precond_sample(&p, dev->pool, 4, N, R, 1, rhs);
+  double *va = doubles(a), *vb = doubles(b), *vk = doubles(k), rhs[N * R] = {0}, x[N * R], w[N * R], want = 0;
+  sample_precond(&p, 4, N, R, 1, rhs);
   for (size_t i = 0; i < N; i++) rhs[i * R] = vb[i];
   double *m = dense_precond(&p);
   memcpy(w, rhs, sizeof w);
@@ -1097,7 +1109,7 @@ static void variances_are_known_to_a_share_of_themselves (void **state) {
       const gb_cg_options o = {.tol = tol,
                                .max_iter = 1000,
                                .mixed = kind % 2 == 1,
-                               .precond = p.n > 0 ? &p : NULL,
+                               .precond = p.form.n > 0 ? &p : NULL,
                                .goal = {prior, noise, form, missing}};
       gb_cg_info info;
       solve(an, bn, &o, &info);

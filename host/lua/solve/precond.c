@@ -1,6 +1,6 @@
 /* precond.c - preconditioners for the Lua library; gb.precond is in Lua. */
 #include "lua/solve/precond.h"
-#include "iterate/product.h"
+#include "iterate/values.h"
 
 #define LGB_PRECOND "gibbous.preconditioner"
 
@@ -62,7 +62,7 @@ static int solve_pivoted_cholesky (lua_State *L) {
   const gb_status st = gb_precond_pivoted_cholesky(&box->p, k, noise, (size_t)rank, tol, &err);
   s->busy = false;
   lgb_result(L, st, &err);
-  lua_pushinteger(L, (lua_Integer)box->p.rank);
+  lua_pushinteger(L, (lua_Integer)box->p.form.rank);
   lua_pushnumber(L, box->p.trace_left);
   return 3;
 }
@@ -82,7 +82,7 @@ static int solve_nystrom (lua_State *L) {
   const gb_status st = gb_precond_nystrom(&box->p, k, noise, (size_t)rank, tol, (uint64_t)seed, &err);
   s->busy = false;
   lgb_result(L, st, &err);
-  lua_pushinteger(L, (lua_Integer)box->p.rank);
+  lua_pushinteger(L, (lua_Integer)box->p.form.rank);
   lua_pushnumber(L, box->p.trace_left);
   return 3;
 }
@@ -93,18 +93,12 @@ static int solve_precond_apply (lua_State *L) {
   const gb_precond *p = lgb_checkprecond(L, 1);
   gb_node *b = lgb_checkcomputable(L, 2);
   const gb_shape *shape = gb_node_shape(b);
-  if (shape->ndim < 1 || shape->ndim > 2 || shape->dim[0] != p->n)
-    return lgb_fail(L, GB_ESHAPE, "precond_apply: expected (%zu) or (%zu, r)", p->n, p->n);
-  const size_t r = shape->ndim == 1 ? 1 : shape->dim[1];
-  double *in = lgb_scratch(L, 2 * p->n * r + 1, sizeof *in), *out = in + p->n * r;
+  if (shape->ndim < 1 || shape->ndim > 2 || shape->dim[0] != p->form.n)
+    return lgb_fail(L, GB_ESHAPE, "precond_apply: expected (%zu) or (%zu, r)", p->form.n, p->form.n);
   lgb_tensor *x = lgb_newtensor(L);
   gb_error err;
   s->busy = true;
-  gb_status st = gb_node_doubles(b, in, &err);
-  if (st == GB_OK) {
-    gb_precond_apply(p, p->n, r, in, out);
-    st = gb_leaf_doubles(s->graph, shape, GB_F64, out, "", &x->node, &err);
-  }
+  const gb_status st = gb_precond_apply_node(p, b, &x->node, &err);
   s->busy = false;
   return lgb_result(L, st, &err);
 }

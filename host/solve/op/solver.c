@@ -44,16 +44,16 @@ static gb_status lend (const gb_solver_op *op, gb_graph *g, int nin, const gb_te
   return GB_OK;
 }
 
-/* The noise of a leaf, whose values lie in 'each' (n) where there are several; freed by the caller. */
-static gb_status read_noise (gb_node *leaf, gb_ledger *l, gb_noise *out, gb_block *each, gb_error *err) {
+/* The noise of a leaf; the numbers of 'each' hold its values (n) where there are several. */
+static gb_status read_noise (gb_node *leaf, gb_noise *out, gb_work *each, gb_error *err) {
   const gb_shape *s = gb_node_shape(leaf);
   if (s->ndim == 0) {
-    out->level = gb_tensor_at(&leaf->out[0].tensor, (size_t[GB_MAXDIM]){0});
+    gb_read_doubles(leaf->graph->device, &leaf->out[0].tensor, &out->level, 1);
     return GB_OK;
   }
-  GB_TRY(gb_ledger_alloc(l, GB_MEM_WORKSPACE, s->dim[0] * sizeof(double), "", "noise", each, err));
-  out->each = each->data;
-  return gb_node_doubles(leaf, each->data, err);
+  GB_TRY(gb_work_new(leaf->graph->device, 0, s->dim[0] * sizeof(double), "noise", each, err));
+  out->each = each->at.numbers;
+  return gb_node_doubles(leaf, each->at.numbers, err);
 }
 
 static gb_status run_solve (gb_solver_op *op, const arguments *q, const gb_cg_options *o,
@@ -70,14 +70,15 @@ static gb_status run_solve (gb_solver_op *op, const arguments *q, const gb_cg_op
 static gb_status run_marginal (gb_solver_op *op, const arguments *q, const gb_logdet_options *o,
                                const gb_tensor *out, gb_logdet_info *info, gb_error *err) {
   gb_cg_matrix m;
-  gb_block b = {0};
-  gb_ledger *l = &q->a->graph->device->ledger;
+  gb_work b;
+  gb_device *dev = q->a->graph->device;
   const size_t n = gb_node_shape(q->a)->dim[0];
   GB_TRY(gb_cg_matrix_init(&m, q->a, gb_marginal_columns(o, n), &o->cg, err));
-  gb_status st = gb_ledger_alloc(l, GB_MEM_WORKSPACE, n * sizeof(double), "", "right-hand side", &b, err);
-  if (st == GB_OK) st = gb_node_doubles(q->leaf[gb_solver_input_b(op)], b.data, err);
-  if (st == GB_OK) st = gb_marginal_run(&m, b.data, o, gb_tensor_data(out), info, err);
-  gb_ledger_free(l, &b);
+  gb_status st = gb_work_new(dev, n * sizeof(double), 0, "right-hand side", &b, err);
+  if (st == GB_OK) st = gb_node_entries(q->leaf[gb_solver_input_b(op)], b.at.entries, err);
+  if (st == GB_OK)
+    st = gb_marginal_run(&m, gb_panel_of(dev, b.at.entries, n, 1), o, gb_tensor_data(out), info, err);
+  gb_work_free(&b);
   gb_cg_matrix_clear(&m);
   return st;
 }
@@ -86,14 +87,13 @@ static gb_status run_with (gb_solver_op *op, const arguments *q, const gb_tensor
                            gb_solver_report *report, gb_error *err) {
   gb_precond p;
   gb_logdet_options o = op->o.run;
-  gb_ledger *l = &q->a->graph->device->ledger;
   gb_noise noise = {0};
-  gb_block each = {0};
+  gb_work each = {0};
   const gb_precond_spec none = {0},
                         *spec = op->kind == GB_SOLVER_MARGINAL && o.exact ? &none : &op->o.precond;
-  gb_status st = op->has_noise ? read_noise(q->leaf[op->nholes], l, &noise, &each, err) : GB_OK;
+  gb_status st = op->has_noise ? read_noise(q->leaf[op->nholes], &noise, &each, err) : GB_OK;
   if (st == GB_OK) st = gb_precond_make(&p, spec, q->a, q->k, noise, err);
-  gb_ledger_free(l, &each);
+  gb_work_free(&each);
   if (st != GB_OK) return st;
   gb_cache_drop(q->a->graph, SIZE_MAX);
   o.cg.precond = spec->kind == GB_PRECOND_NONE ? NULL : &p;

@@ -3,8 +3,9 @@
 
 #include <math.h>
 
-#include "cpu/linalg/blas.h"
-#include "iterate/product.h"
+#include "iterate/values.h"
+#include "iterate/work.h"
+#include "plan/plan.h"
 
 /* max_j sum_i |a_ij| */
 static gb_status norm1 (gb_node *a, double *out, gb_error *err) {
@@ -20,17 +21,16 @@ static gb_status norm1 (gb_node *a, double *out, gb_error *err) {
 
 static gb_status reciprocal (gb_node *l, double norm, double *out, gb_error *err) {
   const size_t n = gb_node_shape(l)->dim[0];
-  const gb_dtype t = gb_node_dtype(l);
-  gb_ledger *ledger = &l->graph->device->ledger;
-  GB_TRY(gb_blas_ready(err));
+  const bool f32 = gb_node_dtype(l) == GB_F32;
+  gb_device *dev = l->graph->device;
+  gb_work work;
   GB_TRY(gb_eval(l->graph, 1, &l, err));
   const gb_tensor *value = &l->out[0].tensor;
   if (!gb_tensor_is_contiguous(value)) return gb_fail(err, GB_EOPTION, "condition: the factor is a view");
-  gb_block work;
-  GB_TRY(gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, gb_lapack_pocon_bytes(t, n), "", "condition", &work, err));
-  *out = gb_lapack_pocon(t, n, gb_tensor_data(value), n, norm, work.data);
-  gb_ledger_free(ledger, &work);
-  return GB_OK;
+  GB_TRY(gb_work_new(dev, gb_panel_rcond_bytes(dev, f32, n), 0, "condition", &work, err));
+  const gb_status st = gb_panel_rcond(dev, f32, n, gb_tensor_data(value), norm, work.at.entries, out, err);
+  gb_work_free(&work);
+  return st;
 }
 
 gb_status gb_factor_condition (gb_node *a, gb_node *l, double *out, gb_error *err) {

@@ -5,12 +5,10 @@
 #ifndef GB_SOLVE_PRECOND_PRECOND_H
 #define GB_SOLVE_PRECOND_PRECOND_H
 
+#include "device/panel.h"
 #include "graph/build.h"
-#include "iterate/panel.h"
 
-#define GB_PRECOND_WIDTH 8 /* columns that are applied together */
-
-/* Noise variances: all 'level', or 'each' its own, (n), where that is not NULL. */
+/* Noise variances: 'level' for all points, or each[i] (n, on the host) for point i where that is not NULL. */
 typedef struct gb_noise {
   double level;
   const double *each;
@@ -19,20 +17,13 @@ typedef struct gb_noise {
 static inline gb_noise gb_noise_level (double level) { return (gb_noise){.level = level}; }
 
 typedef struct gb_precond {
-  gb_ledger *ledger;
-  gb_block block[5]; /* of the arrays: a preconditioner stays where it was made */
-  int nblocks;
-  gb_pool *pool;
-  size_t n, rank;    /* rank 0: P = diag(d), or I where d is NULL */
-  double noise;      /* rank > 0: P = L L' + noise I */
-  double *scale;     /* (n) or NULL: P = S^-1 (L L' + noise I) S^-1 with S = diag(scale), noise 1 */
-  double least;      /* rank > 0: the least of what P adds to the factor's product */
-  double *lt;        /* (rank, n): L' */
-  double *c;         /* (rank, rank): lower Cholesky factor of noise I + L' L */
-  double *d;         /* (n) */
-  double *work;      /* (rank, GB_PRECOND_WIDTH): coefficients of some columns */
+  gb_device *device;
+  gb_low_rank form;  /* form.scale: P is of noises of the points, and form.noise is 1 */
+  double least;      /* low rank: the least of what P adds to the factor's product */
   double logdet;     /* log det P */
   double trace_left; /* trace(K - L L') / trace(K) */
+  gb_block block[4]; /* of the arrays: a preconditioner stays where it was made */
+  int nblocks;
 } gb_precond;
 
 /* P = L L' + noise I with L the partial Cholesky factor of K (n, n), pivoted on the largest diagonal entry
@@ -53,13 +44,13 @@ gb_status gb_precond_pivoted_cholesky (gb_precond *p, gb_node *k, gb_noise noise
 gb_status gb_precond_nystrom (gb_precond *p, gb_node *k, gb_noise noise, size_t rank, double tol,
                               uint64_t seed, gb_error *err);
 
-/* P = |diag(A)|, 1 where that is 0 or not finite: what is wrong with A then is found by who multiplies
-** with it. */
+/* P = |diag(A)|, 1 where that is 0 or not finite: the solver that multiplies with A finds what is wrong with
+** it. */
 gb_status gb_precond_jacobi (gb_precond *p, gb_node *a, gb_error *err);
 
 void gb_precond_clear (gb_precond *p); /* idempotent */
 
-/* What preconditioner a solver is to make: a value, where gb_precond is of one matrix. */
+/* The preconditioner that a solver makes, as a value: gb_precond is of one matrix. */
 typedef enum gb_precond_kind {
   GB_PRECOND_NONE,
   GB_PRECOND_JACOBI,
@@ -87,13 +78,14 @@ gb_status gb_precond_make (gb_precond *p, const gb_precond_spec *spec, gb_node *
 gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k, bool each, size_t *held,
                             size_t *more, gb_error *err);
 
-/* out = P^-1 in, both (n, r), or w columns of panels. A NULL 'p' is the identity. */
-void gb_precond_apply (const gb_precond *p, size_t n, size_t r, const double *in, double *out);
-void gb_precond_apply_panel (const gb_precond *p, size_t n, size_t w, gb_panel in, gb_panel out);
+/* out = P^-1 in; a NULL 'p' is the identity. */
+void gb_precond_apply (const gb_precond *p, gb_panel in, gb_panel out);
 
-/* Columns 'first' .. r - 1 of out (n, r) = samples with covariance P: for column c the standard normals of
-** stream c of 'seed', through a root of P. */
-void gb_precond_sample (const gb_precond *p, gb_pool *pool, uint64_t seed, size_t n, size_t r, size_t first,
-                        double *out);
+/* The same of the values of b (n) or (n, r), as an f64 leaf of its shape. Evaluates b. */
+gb_status gb_precond_apply_node (const gb_precond *p, gb_node *b, gb_node **out, gb_error *err);
+
+/* Columns 'first' .. of out become samples with covariance P: column c the standard normals of stream c of
+** 'seed', through a root of P. */
+void gb_precond_sample (const gb_precond *p, uint64_t seed, size_t first, gb_panel out);
 
 #endif
