@@ -245,6 +245,14 @@ host/solve/cg.c
 's/else if (low) {/else if (0) {/'
 'what f32 leaves unsolved is not taken up again'
 
+host/cpu/panel/vector.c
+'s/if (j->plain) *\\$/if (true) \\/'
+'panels forget their lists of columns'
+
+host/cpu/panel/vector.c
+'s/v\[i \* x.r + at\[k\]\]/v[i * x.r + k]/'
+'columns that stay do not move'
+
 host/iterate/product.c
 's/r != whole \&\& multiplies(p->plan)/0/'
 'a column of a stored matrix depends on how many there are'
@@ -266,7 +274,7 @@ host/solve/op/solver.c
 'every step makes an op of its own'
 
 host/solve/marginal.c
-'s/norm\[c\] = c == 0 ? 1 : sqrt((double)n \/ norm\[c\])/norm[c] = 1/'
+'s/norm\[c\] = c == 0 ? 1 : sqrt((double)q->n \/ norm\[c\])/norm[c] = 1/'
 'probes keep lengths of their own'
 
 host/solve/lanczos.c
@@ -277,9 +285,9 @@ host/solve/precond/partial.c
 's/ || (p->rows > 0 \&\& now + wait > p->bound)//'
 'a block takes its candidates, whoever else is before them'
 
-host/solve/precond/partial.c
-'s/fmax(p->lot\[i0 + i\] - left\[i\] \* p->step\[r\], 0)/p->lot[i0 + i]/'
-'lots that were not used up begin anew in each block'
+host/cpu/panel/pivots.c
+'s/fmax(lot\[i\] - left\[i\] \* e->step\[r\], 0)/lot[i]/'
+'lots that were not used up start again in each block'
 
 host/solve/precond/partial.c
 's/(\*left > tol); r++, p->rank++)/true; r++, p->rank++)/'
@@ -302,7 +310,7 @@ host/lower/draft.c
 'what is detached from a leaf changes with it'
 
 host/solve/precond/precond.c
-'s/(double)(p->n - k) \* log(p->noise)/(double)p->n * log(p->noise)/'
+'s/(double)(n - k) \* log(p->form.noise)/(double)n * log(p->form.noise)/'
 'the determinant of the preconditioner counts its rank twice'
 
 host/plan/place/signature.c
