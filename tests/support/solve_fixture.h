@@ -46,38 +46,13 @@ double *doubles (gb_node *n);
 
 /* -- panels: (n, r) in the device's memory, and in this one's */
 
-static inline gb_panel panel (gb_work *w, size_t n, size_t r, const double *values) {
-  ok(gb_work_new(dev, (n * r + 1) * sizeof(double), 0, "", w, &err));
-  const gb_panel x = gb_panel_of(dev, w->at.entries, n, r);
-  if (values != NULL) gb_panel_write(x, values);
-  return x;
-}
-
+gb_panel panel (gb_work *w, size_t n, size_t r, const double *values);
 /* The first values of a vector that belongs to the device; freed by the caller. */
-static inline double *entries_of (void *at, size_t count) {
-  double *v = malloc((count + 1) * sizeof *v);
-  gb_panel_read(gb_panel_of(dev, at, count, 1), v);
-  return v;
-}
-
+double *entries_of (void *at, size_t count);
 /* out = P^-1 in, (n, r). */
-static inline void apply_precond (const gb_precond *p, size_t n, size_t r, const double *in, double *out) {
-  gb_work from, to;
-  const gb_panel x = panel(&from, n, r, in), y = panel(&to, n, r, NULL);
-  gb_precond_apply(p, x, y);
-  gb_panel_read(y, out);
-  gb_work_free(&from), gb_work_free(&to);
-}
-
+void apply_precond (const gb_precond *p, size_t n, size_t r, const double *in, double *out);
 /* Samples of P in columns 'first' .. of out (n, r); the others stay. */
-static inline void sample_precond (const gb_precond *p, uint64_t seed, size_t n, size_t r, size_t first,
-                                   double *out) {
-  gb_work w;
-  const gb_panel x = panel(&w, n, r, out);
-  gb_precond_sample(p, seed, first, x);
-  gb_panel_read(x, out);
-  gb_work_free(&w);
-}
+void sample_precond (const gb_precond *p, uint64_t seed, size_t n, size_t r, size_t first, double *out);
 
 /* Gaussian elimination with pivoting: b (n, r) becomes the solution; returns log |det a|. Both are
 ** overwritten. */
