@@ -39,6 +39,8 @@ typedef struct gb_kept {
 
 struct gb_memory {
   const gb_memory_ops *ops;
+  struct gb_ledger
+      *home;  /* account of the host, which copies for the host are charged to; NULL: it is the host's */
   void *priv; /* of a device that is not the host */
   /* The host's: freed mappings, oldest first, and what was freed since pages last went back. */
   gb_kept kept[GB_KEPT];

@@ -26,9 +26,7 @@ static int frame_gc (lua_State *L) {
 static void push_leaf (lua_State *L, lgb_session *s, gb_tensor *held, const char *name) {
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
-  const gb_status st = gb_node_leaf(s->graph, held, 0, name, &y->node, &err);
-  gb_tensor_clear(held);
-  lgb_result(L, st, &err);
+  lgb_result(L, lgb_leaf(s, held, name, &y->node, &err), &err);
   lua_remove(L, -2);
 }
 
@@ -99,7 +97,7 @@ static int csv_read (lua_State *L) {
   *f = (gb_frame){0};
   lgb_setmeta(L, LGB_FRAME);
   gb_error err;
-  lgb_result(L, gb_csv_read(&s->device->ledger, path, s->where, &o, f, &err), &err);
+  lgb_result(L, gb_csv_read(&s->home->ledger, path, s->where, &o, f, &err), &err);
   lua_createtable(L, (int)f->ncols, 3);
   set_integer(L, "rows", f->nrows);
   push_notes(L, f->notes);
@@ -138,7 +136,7 @@ static int csv_text (lua_State *L) {
 
 /* The item on top, of a list of columns: a vector of 'rows' elements, or {frame, k}. What stands for it
 ** stays in the list at 2. */
-static gb_csv_column list_column (lua_State *L, lgb_session *s, size_t *rows, bool first) {
+static gb_csv_column list_column (lua_State *L, lgb_session *s, size_t *rows, bool first, gb_tensor *held) {
   gb_csv_column c = {0};
   size_t n;
   if (lua_istable(L, -1)) {
@@ -148,8 +146,9 @@ static gb_csv_column list_column (lua_State *L, lgb_session *s, size_t *rows, bo
     c.text = check_text(L, lua_gettop(L), k, &n)->text.storage->block.data;
     lua_pop(L, 2);
   } else {
-    c.value = lgb_value(L, s, lgb_checknode(L, lua_gettop(L)));
-    luaL_argcheck(L, c.value->shape.ndim == 1, 2, "vectors expected");
+    *held = lgb_host_value(L, s, lgb_checknode(L, lua_gettop(L)));
+    c.value = held;
+    luaL_argcheck(L, held->shape.ndim == 1, 2, "vectors expected");
     n = c.value->shape.dim[0];
   }
   luaL_argcheck(L, first || n == *rows, 2, "columns of one length expected");
@@ -163,20 +162,22 @@ static int csv_write (lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   const bool is_list = lua_type(L, 2) == LUA_TTABLE && lua_getmetatable(L, 2) == 0;
   size_t rows = 1, cols = 1;
-  const gb_tensor *t = NULL;
+  gb_tensor host, *t = NULL;
   if (is_list) cols = lua_rawlen(L, 2);
   else {
-    t = lgb_value(L, s, lgb_checknode(L, 2));
+    host = lgb_host_value(L, s, lgb_checknode(L, 2));
+    t = &host;
     luaL_argcheck(L, t->shape.ndim <= 2, 2, "a vector or matrix expected");
     rows = t->shape.ndim == 0 ? 1 : t->shape.dim[0];
     cols = t->shape.ndim < 2 ? 1 : t->shape.dim[1];
   }
   gb_csv_column *column = lgb_scratch(L, cols + 1, sizeof *column);
+  gb_tensor *held = lgb_scratch(L, cols + 1, sizeof *held);
   for (size_t k = 0; k < cols; k++) {
     column[k] = (gb_csv_column){.value = t, .index = k};
     if (!is_list) continue;
     lua_rawgeti(L, 2, (lua_Integer)k + 1);
-    column[k] = list_column(L, s, &rows, k == 0);
+    column[k] = list_column(L, s, &rows, k == 0, &held[k]);
     lua_pop(L, 1);
   }
   const bool named = lua_istable(L, 3);
@@ -217,7 +218,7 @@ static int npy_read (lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   gb_tensor *held = lgb_newholder(L);
   gb_error err;
-  lgb_result(L, gb_npy_read(&s->device->ledger, path, s->where, held, &err), &err);
+  lgb_result(L, gb_npy_read(&s->home->ledger, path, s->where, held, &err), &err);
   push_leaf(L, s, held, "");
   return 1;
 }
@@ -227,7 +228,8 @@ static int npy_write (lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   gb_node *x = lgb_checknode(L, 2);
   gb_error err;
-  lgb_result(L, gb_npy_write(path, lgb_value(L, s, x), &err), &err);
+  const gb_tensor t = lgb_host_value(L, s, x);
+  lgb_result(L, gb_npy_write(path, &t, &err), &err);
   return 0;
 }
 
@@ -245,7 +247,7 @@ static int safetensors_read (lua_State *L) {
   *set = (gb_tensor_set){0};
   lgb_setmeta(L, LGB_TENSOR_SET);
   gb_error err;
-  lgb_result(L, gb_safetensors_read(&s->device->ledger, path, s->where, set, &err), &err);
+  lgb_result(L, gb_safetensors_read(&s->home->ledger, path, s->where, set, &err), &err);
   lua_createtable(L, 0, (int)set->ntensors);
   for (size_t i = 0; i < set->ntensors; i++) {
     gb_tensor *held = lgb_newholder(L);
@@ -303,7 +305,7 @@ static size_t borrow_tensors (lua_State *L, lgb_session *s, int arg, gb_named_te
       lgb_fail(L, GB_EOPTION, "'%s' must be a tensor, got %s", lua_tostring(L, -2), luaL_typename(L, -1));
     lua_pushvalue(L, -1);
     lua_rawseti(L, anchor, (lua_Integer)n + 1);
-    (*out)[n++] = (gb_named_tensor){whole_string(L, -2), *lgb_value(L, s, x)};
+    (*out)[n++] = (gb_named_tensor){whole_string(L, -2), lgb_host_value(L, s, x)};
   }
   return n;
 }
@@ -343,7 +345,7 @@ static int digest (lua_State *L) {
       h = gb_hash_bytes(gb_hash_u64(h, GB_NDTYPES), text, length);
       continue;
     }
-    const gb_tensor *t = lgb_value(L, s, lgb_checknode(L, 2));
+    const gb_tensor host = lgb_host_value(L, s, lgb_checknode(L, 2)), *t = &host;
     h = gb_hash_u64(h, t->dtype);
     for (int k = 0; k < t->shape.ndim; k++) h = gb_hash_u64(h, t->shape.dim[k]);
     h = gb_hash_u64(h, (uint64_t)t->shape.ndim);

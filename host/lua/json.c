@@ -157,9 +157,9 @@ static int json_decode (lua_State *L) {
   gb_tensor *account = lgb_newholder(L); /* what the values take until they are Lua's */
   const gb_shape bytes = gb_shape_of(1, (size_t[]){gb_json_bytes(n < GB_JSON_MOST ? n : 0)});
   gb_error err;
-  lgb_result(
-      L, gb_tensor_new(&s->device->ledger, GB_BOOL, &bytes, GB_MEM_WORKSPACE, s->where, "", account, &err),
-      &err);
+  lgb_result(L,
+             gb_tensor_new(&s->home->ledger, GB_BOOL, &bytes, GB_MEM_WORKSPACE, s->where, "", account, &err),
+             &err);
   json_t **h = new_holder(L);
   lgb_result(L, gb_json_parse(text, n, "text", h, &err), &err);
   if (too_deep(*h, 0)) return lgb_fail(L, GB_EFORMAT, "JSON is nested more than %d deep", MAX_DEPTH);

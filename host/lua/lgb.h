@@ -11,6 +11,7 @@
 
 #include "graph/grad/grad.h"
 #include "plan/plan.h"
+#include "tensor/host.h"
 
 #define LGB_TENSOR "gibbous.tensor"
 #define LGB_ERROR "gibbous.error"
@@ -20,7 +21,8 @@
 /* One a Lua state, made by the first require. It outlives the state until the last handle is closed, so
 ** the order in which a closing state finalises things cannot matter. */
 typedef struct lgb_session {
-  gb_device *device;
+  gb_device *device; /* the graph's: where values are computed and kept */
+  gb_device *home;   /* the host's: where files are read and lists become tensors */
   gb_graph *graph;
   lua_State *main; /* the main thread */
   lua_State *L;    /* state of the last binding entered: the one that can collect */
@@ -142,6 +144,10 @@ size_t lgb_tobytes (lua_State *L, int index, const char *what); /* 1e9, "1 GiB" 
 /* nodes anchored by the caller */
 void lgb_eval (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes);
 const gb_tensor *lgb_value (lua_State *L, lgb_session *s, gb_node *n); /* evaluates; borrowed */
+/* The same with elements that can be read (tensor/host.h): it lives as long as n has its value. */
+gb_tensor lgb_host_value (lua_State *L, lgb_session *s, gb_node *n);
+/* A leaf of the value in the holder, which is emptied; the value moves to the session's device. */
+gb_status lgb_leaf (lgb_session *s, gb_tensor *held, const char *name, gb_node **out, gb_error *err);
 void lgb_pushelement (lua_State *L, const gb_tensor *t, const size_t *index);
 
 /* promise.c */

@@ -142,16 +142,13 @@ static int make_tensor (lua_State *L) {
   gb_tensor *holder = lgb_newholder(L);
   gb_error err;
   lgb_charge(L, s, gb_shape_bytes(&shape, t));
-  lgb_result(L,
-             gb_tensor_new(&s->device->ledger, t, &shape, GB_MEM_TENSOR, s->graph->where, "", holder, &err),
+  lgb_result(L, gb_tensor_new(&s->home->ledger, t, &shape, GB_MEM_TENSOR, s->graph->where, "", holder, &err),
              &err);
   filler f = {.out = holder, .is_free = !is_dtype_given(L, 2)};
   lua_pushvalue(L, 1);
   fill(L, &f, 0);
   lgb_tensor *y = lgb_newtensor(L);
-  const gb_status st = gb_node_leaf(s->graph, holder, 0, NULL, &y->node, &err);
-  gb_tensor_clear(holder);
-  return lgb_result(L, st, &err);
+  return lgb_result(L, lgb_leaf(s, holder, NULL, &y->node, &err), &err);
 }
 
 /* -- constants and ranges */

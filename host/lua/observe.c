@@ -40,6 +40,20 @@ const gb_tensor *lgb_value (lua_State *L, lgb_session *s, gb_node *n) {
   return &n->out[0].tensor;
 }
 
+gb_tensor lgb_host_value (lua_State *L, lgb_session *s, gb_node *n) {
+  gb_tensor host;
+  gb_error err;
+  lgb_result(L, gb_host_of(lgb_value(L, s, n), &host, &err), &err);
+  return host;
+}
+
+gb_status lgb_leaf (lgb_session *s, gb_tensor *held, const char *name, gb_node **out, gb_error *err) {
+  gb_status st = gb_tensor_move(&s->device->ledger, held, err);
+  if (st == GB_OK) st = gb_node_leaf(s->graph, held, 0, name, out, err);
+  gb_tensor_clear(held);
+  return st;
+}
+
 /* Nodes found in nested tables. 'anchor' is the stack index of a list that keeps alive what params gave. */
 typedef struct gathering {
   gb_node **node; /* NULL: only count */
@@ -125,7 +139,8 @@ static int m_item (lua_State *L) {
     return lgb_fail(L, GB_ESHAPE, "item: one element expected, got shape %s",
                     gb_shape_text(gb_node_shape(x), text));
   const size_t origin[GB_MAXDIM] = {0};
-  lgb_pushelement(L, lgb_value(L, s, x), origin);
+  const gb_tensor t = lgb_host_value(L, s, x);
+  lgb_pushelement(L, &t, origin);
   return 1;
 }
 
@@ -146,10 +161,10 @@ static void push_rows (lua_State *L, const gb_tensor *t, size_t *index, int axis
 static int m_totable (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   gb_node *x = lgb_checknode(L, 1);
-  const gb_tensor *t = lgb_value(L, s, x);
+  const gb_tensor t = lgb_host_value(L, s, x);
   luaL_checkstack(L, 2 * GB_MAXDIM, "totable");
   size_t index[GB_MAXDIM] = {0};
-  push_rows(L, t, index, 0);
+  push_rows(L, &t, index, 0);
   return 1;
 }
 
@@ -180,7 +195,8 @@ static int push_all (lua_State *L, lgb_session *s, gb_node *holds) {
   gb_error err;
   lgb_result(L, gb_reduce(GB_OP_ALL, holds, 0, false, &z->node, &err), &err);
   const size_t origin[GB_MAXDIM] = {0};
-  lua_pushboolean(L, gb_tensor_at(lgb_value(L, s, z->node), origin) != 0);
+  const gb_tensor t = lgb_host_value(L, s, z->node);
+  lua_pushboolean(L, gb_tensor_at(&t, origin) != 0);
   return 1;
 }
 

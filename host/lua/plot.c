@@ -36,7 +36,7 @@ static int figure_new (lua_State *L) {
 static const double *values (lua_State *L, lgb_session *s, int arg, size_t *n) {
   if (lua_isnoneornil(L, arg)) return NULL;
   gb_node *x = lgb_checknode(L, arg);
-  const gb_tensor *t = lgb_value(L, s, x);
+  const gb_tensor host = lgb_host_value(L, s, x), *t = &host;
   *n = gb_shape_numel(&t->shape);
   double *v = lgb_scratch(L, *n + 1, sizeof *v);
   size_t index[GB_MAXDIM] = {0};

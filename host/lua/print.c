@@ -280,19 +280,20 @@ static int push_whole_or_corner (lua_State *L, lgb_session *s, gb_node *x) {
   const size_t numel = gb_shape_numel(gb_node_shape(x));
   const bool computed = gb_node_has_value(x) || numel <= EAGER;
   const bool whole = numel <= SMALL;
-  const gb_tensor *t = computed ? lgb_value(L, s, x) : NULL;
+  gb_tensor t = {0};
+  if (computed) t = lgb_host_value(L, s, x);
   sample p;
   choose(&p, gb_node_shape(x), edge_for(gb_node_shape(x), (size_t)s->edge), whole);
   p.v = lgb_scratch(L, p.numel, sizeof *p.v);
   gb_error err = {.text = ""};
   bool shown = true;
-  if (computed) read_value(&p, t);
+  if (computed) read_value(&p, &t);
   else shown = read_corners(L, s, &p, x, &err);
   const style f = shown ? choose_style(&p, gb_node_dtype(x), s->digits) : (style){0};
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   add_header(&b, x, &f, computed);
-  if (computed && !whole) add_statistics(&b, t);
+  if (computed && !whole) add_statistics(&b, &t);
   if (shown && p.numel > 0) add_body(&b, &p, &f);
   if (!shown) {
     luaL_addstring(&b, "\n  not shown: ");
@@ -316,7 +317,8 @@ int lgb_tensor_tostring (lua_State *L) {
     return push_placeholder(L, x);
   if (gb_shape_numel(gb_node_shape(x)) != 1) return push_whole_or_corner(L, s, x);
   const size_t origin[GB_MAXDIM] = {0};
-  lgb_pushelement(L, lgb_value(L, s, x), origin);
+  const gb_tensor t = lgb_host_value(L, s, x);
+  lgb_pushelement(L, &t, origin);
   luaL_tolstring(L, -1, NULL);
   return 1;
 }

@@ -97,7 +97,8 @@ static int any_all (lua_State *L) {
              &err);
   if (!whole) return 1;
   const size_t origin[GB_MAXDIM] = {0};
-  lua_pushboolean(L, gb_tensor_at(lgb_value(L, lgb_session_of(L), y->node), origin) != 0);
+  const gb_tensor t = lgb_host_value(L, lgb_session_of(L), y->node);
+  lua_pushboolean(L, gb_tensor_at(&t, origin) != 0);
   return 1;
 }
 

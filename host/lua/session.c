@@ -93,6 +93,7 @@ static gb_status session_new (lgb_session **out, gb_error *err) {
   if (s == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a session");
   *s = (lgb_session){.dtype = GB_F64, .digits = 4, .edge = 3, .where = ""};
   gb_status st = gb_device_cpu_new(default_threads(), gb_memory_available(), &s->device, err);
+  s->home = s->device;
   if (st == GB_OK) st = lgb_set_devices(s, default_devices(), err);
   if (st == GB_OK) st = gb_graph_new(s->device, &s->graph, err);
   if (st != GB_OK) {

@@ -160,8 +160,7 @@ static int m_diagonal (lua_State *L) {
 static gb_node *leaf_of_positions (lua_State *L, lgb_session *s, int arg, gb_tensor *holder) {
   lgb_tensor *t = lgb_newtensor(L);
   gb_error err;
-  lgb_result(L, gb_node_leaf(s->graph, holder, 0, NULL, &t->node, &err), &err);
-  gb_tensor_clear(holder);
+  lgb_result(L, lgb_leaf(s, holder, NULL, &t->node, &err), &err);
   lua_replace(L, arg);
   return t->node;
 }
@@ -172,7 +171,7 @@ static gb_tensor *new_positions (lua_State *L, lgb_session *s, size_t count) {
   const gb_shape shape = gb_shape_of(1, &count);
   lgb_charge(L, s, count * sizeof(int64_t));
   lgb_result(
-      L, gb_tensor_new(&s->device->ledger, GB_I64, &shape, GB_MEM_TENSOR, s->graph->where, "", holder, &err),
+      L, gb_tensor_new(&s->home->ledger, GB_I64, &shape, GB_MEM_TENSOR, s->graph->where, "", holder, &err),
       &err);
   return holder;
 }
@@ -183,7 +182,7 @@ static gb_node *positions_of_mask (lua_State *L, lgb_session *s, int arg, gb_nod
   if (shape->ndim != 1 || shape->dim[0] != extent)
     lgb_fail(L, GB_ESHAPE, "a mask of shape %s for a dimension of extent %zu", gb_shape_text(shape, text),
              extent);
-  const gb_tensor *v = lgb_value(L, s, mask);
+  const gb_tensor host = lgb_host_value(L, s, mask), *v = &host;
   size_t count = 0;
   for (size_t i = 0; i < extent; i++) count += gb_tensor_at(v, &i) != 0;
   gb_tensor *holder = new_positions(L, s, count);

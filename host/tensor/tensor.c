@@ -30,6 +30,7 @@ gb_status gb_tensor_new (gb_ledger *l, gb_dtype t, const gb_shape *s, gb_purpose
   }
   st->refs = 1;
   st->ledger = l;
+  st->mirror = NULL;
   st->release = NULL;
   *out = (gb_tensor){.storage = st, .dtype = t, .shape = *s};
   gb_strides_of(s, out->stride);
@@ -41,12 +42,20 @@ gb_tensor gb_tensor_ref (const gb_tensor *t) {
   return *t;
 }
 
+void gb_storage_drop_mirror (gb_storage *st) {
+  if (st->mirror == NULL) return;
+  gb_ledger_free(st->mirror->ledger, &st->mirror->block);
+  free(st->mirror);
+  st->mirror = NULL;
+}
+
 void gb_tensor_clear (gb_tensor *t) {
   gb_storage *st = t->storage;
   t->storage = NULL;
   if (st == NULL || --st->refs > 0) return;
   assert(st->refs == 0);
   if (st->release != NULL) st->release(st);
+  gb_storage_drop_mirror(st);
   gb_ledger_free(st->ledger, &st->block);
   free(st);
 }

@@ -11,6 +11,7 @@ typedef struct gb_storage {
   int refs;
   gb_block block;
   gb_ledger *ledger;
+  struct gb_storage *mirror; /* what the host sees of it (tensor/host.h); NULL: none, or it is the host's */
   /* Called before the bytes are freed, to release what they point to; NULL = nothing. */
   void (*release)(struct gb_storage *st);
 } gb_storage;
@@ -28,6 +29,7 @@ gb_status gb_tensor_new (gb_ledger *l, gb_dtype t, const gb_shape *s, gb_purpose
                          const char *name, gb_tensor *out, gb_error *err);
 gb_tensor gb_tensor_ref (const gb_tensor *t); /* takes a count */
 void gb_tensor_clear (gb_tensor *t);          /* drops its count; idempotent */
+void gb_storage_drop_mirror (gb_storage *st);
 bool gb_tensor_is_contiguous (const gb_tensor *t);
 void *gb_tensor_data (const gb_tensor *t); /* address of element (0, ..., 0) in its device's memory */
 void gb_strides_of (const gb_shape *s, ptrdiff_t stride[GB_MAXDIM]); /* row-major */
