@@ -1,26 +1,11 @@
-/* device_cpu.c - the CPU device: its ledger, its threads, and BLAS made safe to call from them. */
-#include <stdio.h>
+/* device_cpu.c - the CPU device: memory of the host, threads, and BLAS made safe to call from them. */
 #include <stdlib.h>
 
 #include "cpu/cpu.h"
 #include "cpu/isa/isa.h"
 #include "cpu/linalg/blas.h"
 
-static const gb_device_ops cpu_ops = {
-    .name = "cpu",
-    .fold_scratch = gb_cpu_fold_scratch,
-    .fold_state = gb_cpu_fold_state,
-    .fold_part = gb_cpu_fold_part,
-    .fold = gb_cpu_fold,
-    .opaque_scratch = gb_cpu_opaque_scratch,
-    .opaque = gb_cpu_opaque,
-    .identity = gb_cpu_identity,
-    .rates = gb_cpu_rates,
-    .panel = &gb_cpu_panel_ops,
-};
-
-gb_status gb_device_set_threads (gb_device *dev, int threads, gb_error *err) {
-  if (threads < 1) return gb_fail(err, GB_EOPTION, "threads: expected at least 1, got %d", threads);
+static gb_status set_threads (gb_device *dev, int threads, gb_error *err) {
   gb_pool *pool;
   GB_TRY(gb_pool_new(threads, &pool, err));
   const gb_status st = gb_blas_start(pool, err);
@@ -33,14 +18,46 @@ gb_status gb_device_set_threads (gb_device *dev, int threads, gb_error *err) {
   return GB_OK;
 }
 
+static const char *isa (const gb_device *dev) {
+  (void)dev;
+  return gb_isa_active->name;
+}
+
+static const char *library (const gb_device *dev) {
+  (void)dev;
+  return gb_blas_identity();
+}
+
+static gb_memory memory (const gb_device *dev) {
+  (void)dev;
+  return gb_host_memory();
+}
+
+static void close_device (gb_device *dev) { gb_pool_free(dev->pool); }
+
+static const gb_device_ops cpu_ops = {
+    .name = "cpu",
+    .fold_scratch = gb_cpu_fold_scratch,
+    .fold_state = gb_cpu_fold_state,
+    .fold_part = gb_cpu_fold_part,
+    .fold = gb_cpu_fold,
+    .opaque_scratch = gb_cpu_opaque_scratch,
+    .opaque = gb_cpu_opaque,
+    .set_threads = set_threads,
+    .isa = isa,
+    .library = library,
+    .memory = memory,
+    .close = close_device,
+    .identity = gb_cpu_identity,
+    .rates = gb_cpu_rates,
+    .panel = &gb_cpu_panel_ops,
+};
+
 gb_status gb_device_cpu_new (int threads, size_t limit, gb_device **out, gb_error *err) {
   GB_TRY(gb_isa_select(NULL, err));
   gb_device *dev = calloc(1, sizeof *dev);
   if (dev == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the cpu device");
-  dev->ops = &cpu_ops;
-  snprintf(dev->name, sizeof dev->name, "%s", cpu_ops.name);
-  dev->memory = gb_host_memory();
-  gb_ledger_init(&dev->ledger, &dev->memory, limit);
+  gb_device_init(dev, &cpu_ops, gb_host_memory(), limit);
   const gb_status st = gb_device_set_threads(dev, threads, err);
   if (st != GB_OK) {
     free(dev);
@@ -48,40 +65,4 @@ gb_status gb_device_cpu_new (int threads, size_t limit, gb_device **out, gb_erro
   }
   *out = dev;
   return GB_OK;
-}
-
-gb_status gb_device_add_simulated (gb_device *first, size_t limit, gb_error *err) {
-  gb_device *last = first;
-  int n = 2;
-  for (; last->next != NULL; n++) last = last->next;
-  if (n > GB_DEVICES) return gb_fail(err, GB_EOPTION, "at most %d devices can be simulated", GB_DEVICES);
-  gb_device *dev = calloc(1, sizeof *dev);
-  if (dev == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a device");
-  dev->ops = first->ops;
-  dev->pool = first->pool;
-  snprintf(dev->name, sizeof dev->name, "%.8s:%d", first->name, n);
-  dev->memory = gb_host_memory();
-  gb_ledger_init(&dev->ledger, &dev->memory, limit);
-  last->next = dev;
-  return GB_OK;
-}
-
-void gb_device_free (gb_device *dev) {
-  if (dev == NULL) return;
-  gb_pool_free(dev->pool);
-  for (gb_device *next; dev != NULL; dev = next) {
-    next = dev->next;
-    gb_ledger_release(&dev->ledger);
-    free(dev);
-  }
-}
-
-const char *gb_device_isa (const gb_device *dev) {
-  (void)dev;
-  return gb_isa_active->name;
-}
-
-const char *gb_device_blas (const gb_device *dev) {
-  (void)dev;
-  return gb_blas_identity();
 }

@@ -46,6 +46,11 @@ typedef struct gb_device_ops {
   gb_status (*opaque)(gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
                       void *scratch, gb_error *err);
   gb_status (*sync)(gb_device *dev, gb_error *err); /* optional: NULL = always complete */
+  gb_status (*set_threads)(gb_device *dev, int threads, gb_error *err);
+  const char *(*isa)(const gb_device *dev);
+  const char *(*library)(const gb_device *dev);
+  gb_memory (*memory)(const gb_device *dev); /* for one more simulated device */
+  void (*close)(gb_device *dev); /* what the device holds beside its memory; its simulated ones share it */
   /* Optional, both or none: NULL = no figures of its own. One line that names all that its speed depends
   ** on but the number of threads: processor, instruction set, libraries; and the figures, measured in
   ** about 'seconds'. */
@@ -58,22 +63,28 @@ struct gb_device {
   const gb_device_ops *ops;
   gb_memory memory;
   gb_ledger ledger;
-  gb_pool *pool;
+  gb_pool *pool; /* threads of the host that work for it; shared by simulated devices */
   void *priv;
   char name[24];   /* "cpu", "cpu:2", ... */
   gb_device *next; /* simulated devices: memory of their own, the first one's code and threads */
 };
 
-/* cpu/device_cpu.c. Pre-touches BLAS, pins it to one thread, picks the ISA
-** (GIBBOUS_ISA=avx512|avx2|portable overrides; an ISA the machine lacks is EOPTION). 'limit' bytes. */
-gb_status gb_device_cpu_new (int threads, size_t limit, gb_device **out, gb_error *err);
-void gb_device_free (gb_device *dev); /* with its simulated devices */
+/* device.c */
+
+/* Fills in a device that its maker has allocated: name, memory, ledger of 'limit' bytes. */
+void gb_device_init (gb_device *dev, const gb_device_ops *ops, gb_memory memory, size_t limit);
+void gb_device_free (gb_device *dev); /* with its simulated devices; NULL is fine */
 /* One more simulated device, "cpu:2" after "cpu", with a ledger of 'limit' bytes. What it computes has the
 ** bits of 'first'. Errors: ENOMEM; EOPTION past GB_DEVICES. */
 #define GB_DEVICES 16
 gb_status gb_device_add_simulated (gb_device *first, size_t limit, gb_error *err);
+/* Errors: EOPTION where threads < 1; ENOMEM. */
 gb_status gb_device_set_threads (gb_device *dev, int threads, gb_error *err);
-const char *gb_device_isa (const gb_device *dev);  /* "avx512", ... */
-const char *gb_device_blas (const gb_device *dev); /* the library, how it was built, its kernels */
+const char *gb_device_isa (const gb_device *dev);     /* "avx512", ... */
+const char *gb_device_library (const gb_device *dev); /* of dense algebra, how it was built, its kernels */
+
+/* cpu/device_cpu.c. Pre-touches BLAS, pins it to one thread, picks the ISA
+** (GIBBOUS_ISA=avx512|avx2|portable overrides; an ISA the machine lacks is EOPTION). 'limit' bytes. */
+gb_status gb_device_cpu_new (int threads, size_t limit, gb_device **out, gb_error *err);
 
 #endif

@@ -132,21 +132,24 @@ gb_dtype lgb_optdtype (lua_State *L, int arg, gb_dtype def) {
 
 gb_device *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name) {
   int n = s->devices;
-  if (strcmp(name, "cpu:1") == 0) return s->device;
+  char first[sizeof s->device->name + 2];
+  snprintf(first, sizeof first, "%s:1", s->device->name);
+  if (strcmp(name, first) == 0) return s->device;
   for (gb_device *dev = s->device; dev != NULL && n > 0; dev = dev->next, n--)
     if (strcmp(dev->name, name) == 0) return dev;
-  if (s->devices == 1) lgb_fail(L, GB_EDEVICE, "there is no device '%s' (cpu expected)", name);
-  lgb_fail(L, GB_EDEVICE, "there is no device '%s' (cpu to cpu:%d expected)", name, s->devices);
+  const char *own = s->device->name;
+  if (s->devices == 1) lgb_fail(L, GB_EDEVICE, "there is no device '%s' (%s expected)", name, own);
+  lgb_fail(L, GB_EDEVICE, "there is no device '%s' (%s to %s:%d expected)", name, own, own, s->devices);
   return NULL;
 }
 
 void lgb_optdevice (lua_State *L, int arg) {
   lgb_session *s = lgb_session_of(L);
-  const char *name = lgb_optstring(L, arg, "device", "cpu");
+  const char *own = s->device->name, *name = lgb_optstring(L, arg, "device", own);
   if (lgb_checkdevice(L, s, name) != s->device)
     lgb_fail(L, GB_EDEVICE,
-             "tensors live on cpu: '%s' takes part in plans, gb.plan(y, {device = {'cpu', '%s'}})", name,
-             name);
+             "tensors live on %s: '%s' takes part in plans, gb.plan(y, {device = {'%s', '%s'}})", own, name,
+             own, name);
 }
 
 /* Bytes from a number or from text such as "1.5 GiB", "200MB". */

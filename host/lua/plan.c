@@ -561,7 +561,8 @@ static void push_device (lua_State *L, const gb_plan_device *d) {
 static void push_devices (lua_State *L, const gb_plan *p, const gb_plan_report *r) {
   const gb_plan_device *d;
   const int n = gb_plan_devices(p, &d);
-  const gb_plan_device alone = {.name = "cpu", .peak = r->peak, .arena = r->arena};
+  const gb_plan_device alone = {
+      .name = gb_plan_out(p, 0)->graph->device->name, .peak = r->peak, .arena = r->arena};
   lua_createtable(L, n, 0);
   for (int i = 0; i < (n == 0 ? 1 : n); i++) {
     push_device(L, n == 0 ? &alone : &d[i]);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "device/registry.h"
 #include "lua/lgb.h"
 #include "plan/price/profile.h"
 
@@ -57,7 +58,8 @@ static void session_free (lgb_session *s) {
   release_late(s);
   free(s->late);
   if (s->graph != NULL) gb_graph_free(s->graph);
-  if (s->device != NULL) gb_device_free(s->device);
+  if (s->device != s->home) gb_device_free(s->device);
+  gb_device_free(s->home);
   free(s);
 }
 
@@ -88,12 +90,23 @@ static void reclaim (void *ud, size_t bytes) {
   gb_cache_drop(s->graph, bytes);
 }
 
+/* The device of GIBBOUS_DEVICE, or the host's own. */
+static gb_status open_device (lgb_session *s, gb_error *err) {
+  const char *kind = getenv("GIBBOUS_DEVICE");
+  s->device = s->home;
+  if (kind == NULL || *kind == '\0' || strcmp(kind, s->home->name) == 0) return GB_OK;
+  gb_device *opened;
+  GB_TRY(gb_device_open(kind, s->home, 0, &opened, err));
+  s->device = opened;
+  return GB_OK;
+}
+
 static gb_status session_new (lgb_session **out, gb_error *err) {
   lgb_session *s = calloc(1, sizeof *s);
   if (s == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a session");
   *s = (lgb_session){.dtype = GB_F64, .digits = 4, .edge = 3, .where = ""};
-  gb_status st = gb_device_cpu_new(default_threads(), gb_memory_available(), &s->device, err);
-  s->home = s->device;
+  gb_status st = gb_device_cpu_new(default_threads(), gb_memory_available(), &s->home, err);
+  if (st == GB_OK) st = open_device(s, err);
   if (st == GB_OK) st = lgb_set_devices(s, default_devices(), err);
   if (st == GB_OK) st = gb_graph_new(s->device, &s->graph, err);
   if (st != GB_OK) {

@@ -6,7 +6,7 @@
 
 static void set_setting (lua_State *L, lgb_session *s, const char *key) {
   if (strcmp(key, "dtype") == 0) lua_pushstring(L, gb_dtype_name(s->dtype));
-  else if (strcmp(key, "device") == 0) lua_pushliteral(L, "cpu");
+  else if (strcmp(key, "device") == 0) lua_pushstring(L, s->device->name);
   else if (strcmp(key, "threads") == 0) lua_pushinteger(L, gb_pool_threads(s->device->pool));
   else if (strcmp(key, "devices") == 0) lua_pushinteger(L, s->devices);
   else if (strcmp(key, "digits") == 0) lua_pushinteger(L, s->digits);
@@ -66,7 +66,7 @@ static void push_device (lua_State *L, const gb_device *dev) {
   lua_setfield(L, -2, "name");
   lua_pushstring(L, gb_device_isa(dev));
   lua_setfield(L, -2, "isa");
-  lua_pushstring(L, gb_device_blas(dev));
+  lua_pushstring(L, gb_device_library(dev));
   lua_setfield(L, -2, "blas");
   lua_pushinteger(L, gb_pool_threads(dev->pool));
   lua_setfield(L, -2, "threads");

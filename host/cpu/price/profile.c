@@ -48,5 +48,5 @@ static void processor (char *text, size_t size) {
 void gb_cpu_identity (const gb_device *dev, char *text, size_t size) {
   char model[128];
   processor(model, sizeof model);
-  snprintf(text, size, "cpu%s, %s, %s", model, gb_device_isa(dev), gb_blas_identity());
+  snprintf(text, size, "cpu%s, %s, %s", model, gb_device_isa(dev), gb_device_library(dev));
 }

@@ -1,0 +1,55 @@
+/* registry.c - opening libraries of devices. */
+#define _GNU_SOURCE
+#include "device/registry.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATH 1024
+
+static bool is_kind (const char *kind) {
+  size_t n = 0;
+  for (; kind[n] != '\0'; n++)
+    if (!islower((unsigned char)kind[n]) && kind[n] != '_') return false;
+  return n > 0 && n < 32;
+}
+
+/* The folder of the program, "" where the system does not say. */
+static void program_folder (char *out, size_t size) {
+  const ssize_t n = readlink("/proc/self/exe", out, size - 1);
+  out[n < 0 ? 0 : n] = '\0';
+  char *slash = strrchr(out, '/');
+  if (slash != NULL) *slash = '\0';
+}
+
+static void *open_library (const char *kind) {
+  char folder[PATH], path[2 * PATH];
+  const char *asked = getenv("GIBBOUS_DEVICE_PATH");
+  program_folder(folder, sizeof folder);
+  const char *folders[] = {asked, folder, NULL};
+  for (int i = 0; i < 3; i++) {
+    if (folders[i] == NULL) snprintf(path, sizeof path, "libgibbous_%s.so", kind);
+    else snprintf(path, sizeof path, "%.1023s/libgibbous_%s.so", folders[i], kind);
+    if (folders[i] == NULL && i == 0) continue; /* not asked */
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library != NULL) return library;
+  }
+  return NULL;
+}
+
+gb_status gb_device_open (const char *kind, gb_device *home, size_t limit, gb_device **out, gb_error *err) {
+  if (!is_kind(kind))
+    return gb_fail(err, GB_EOPTION, "'%s' is no kind of device: lower-case letters expected", kind);
+  void *library = open_library(kind);
+  if (library == NULL) return gb_fail(err, GB_EDEVICE, "no device of kind '%s': %s", kind, dlerror());
+  gb_device_open_function *open;
+  void *symbol = dlsym(library, GB_DEVICE_SYMBOL);
+  if (symbol == NULL)
+    return gb_fail(err, GB_EDEVICE, "libgibbous_%s.so has no function " GB_DEVICE_SYMBOL, kind);
+  memcpy(&open, &symbol, sizeof open);
+  return open(GB_DEVICE_ABI, home, limit, out, err);
+}

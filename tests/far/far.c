@@ -1,0 +1,190 @@
+/* far.c - a device whose memory the host cannot touch: the code of the CPU, and addresses with a bit set
+** that no process has. Whoever dereferences one dies at that place; the operations of the device clear the
+** bit, work, and return. Opened as "far" from libgibbous_far.so (GIBBOUS_DEVICE=far), in tests only. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/registry.h"
+#include "program/appendable.h"
+#include "program/fold.h"
+#include "program/library.h"
+
+/* Bit 55: not canonical on x86-64, the kernel's on AArch64, and no part of a tag there. */
+#define FAR ((uintptr_t)1 << 55)
+#define MOST_BUFFERS 512 /* of one call */
+
+static void *far (void *near) { return (void *)((uintptr_t)near | FAR); }
+static void *near (const void *far) { return (void *)((uintptr_t)far & ~FAR); }
+static gb_device *home_of (const gb_device *dev) { return dev->priv; }
+
+/* -- memory: of the host, through the bit */
+
+static void *far_take (gb_memory *m, size_t bytes) {
+  void *at = ((gb_memory *)m->priv)->ops->take(m->priv, bytes);
+  return at == NULL ? NULL : far(at);
+}
+static void far_give (gb_memory *m, void *p, size_t bytes) {
+  ((gb_memory *)m->priv)->ops->give(m->priv, near(p), bytes);
+}
+static size_t far_idle (const gb_memory *m) { return ((gb_memory *)m->priv)->ops->idle(m->priv); }
+static void far_trim (gb_memory *m) { ((gb_memory *)m->priv)->ops->trim(m->priv); }
+static void *far_reuse (gb_memory *m, size_t bytes) {
+  void *at = ((gb_memory *)m->priv)->ops->reuse(m->priv, bytes);
+  return at == NULL ? NULL : far(at);
+}
+
+/* Ends the process where the host's side of a copy is an address of the device: the other way round there
+** is nothing to see. */
+static void check_near (const void *p) {
+  if (((uintptr_t)p & FAR) == 0) return;
+  fprintf(stderr, "far: an address of the device stands for one of the host\n");
+  abort();
+}
+
+static gb_status far_upload (gb_memory *m, void *to, const void *from, size_t bytes, gb_error *err) {
+  (void)m, (void)err;
+  check_near(from);
+  memmove(near(to), from, bytes);
+  return GB_OK;
+}
+static gb_status far_download (gb_memory *m, void *to, const void *from, size_t bytes, gb_error *err) {
+  (void)m, (void)err;
+  check_near(to);
+  memmove(to, near(from), bytes);
+  return GB_OK;
+}
+static gb_status far_copy (gb_memory *m, void *to, const void *from, size_t bytes, gb_error *err) {
+  (void)m, (void)err;
+  memmove(near(to), near(from), bytes);
+  return GB_OK;
+}
+static gb_status far_fill (gb_memory *m, void *to, int byte, size_t bytes, gb_error *err) {
+  (void)m, (void)err;
+  memset(near(to), byte, bytes);
+  return GB_OK;
+}
+
+static gb_memory far_memory (const gb_device *dev) {
+  static const gb_memory_ops ops = {.take = far_take,
+                                    .give = far_give,
+                                    .idle = far_idle,
+                                    .reuse = far_reuse,
+                                    .trim = far_trim,
+                                    .upload = far_upload,
+                                    .download = far_download,
+                                    .copy = far_copy,
+                                    .fill = far_fill};
+  gb_memory *behind = malloc(sizeof *behind); /* small, and kept until the process ends */
+  if (behind == NULL) abort();
+  *behind = gb_host_memory();
+  return (gb_memory){.ops = &ops, .priv = behind, .home = &home_of(dev)->ledger};
+}
+
+/* -- programs: those of the home, with addresses that it has */
+
+typedef struct buffers {
+  const void *in[MOST_BUFFERS];
+  void *out[MOST_BUFFERS];
+} buffers;
+static _Thread_local buffers at;
+
+static void reach (int nin, const void *const *in, int nout, void *const *out) {
+  if (nin > MOST_BUFFERS || nout > MOST_BUFFERS) abort();
+  for (int i = 0; i < nin; i++) at.in[i] = near(in[i]);
+  for (int i = 0; i < nout; i++) at.out[i] = near(out[i]);
+}
+
+static int slots_read (const gb_fold *f) {
+  int n = 0;
+  for (int i = 0; i < f->noperands; i++)
+    if (f->operand[i].slot >= n) n = f->operand[i].slot + 1;
+  return n;
+}
+
+static int slots_written (const gb_fold *f) {
+  int n = 0;
+  for (int i = 0; i < f->nouts; i++) {
+    if (f->out[i].slot >= n) n = f->out[i].slot + 1;
+    if (f->out[i].slot2 >= n) n = f->out[i].slot2 + 1;
+  }
+  return n;
+}
+
+static size_t fold_scratch (const gb_device *dev, const gb_fold *f) {
+  return home_of(dev)->ops->fold_scratch(home_of(dev), f);
+}
+static size_t fold_state (const gb_device *dev, const gb_fold *f) {
+  return home_of(dev)->ops->fold_state(home_of(dev), f);
+}
+
+static gb_status fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
+                       const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
+  reach(slots_read(f), operand, slots_written(f), out);
+  return home_of(dev)->ops->fold(home_of(dev), f, at.in, at.out, constant, near(scratch), stats, err);
+}
+
+static gb_status fold_part (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
+                            const gb_number *constant, const gb_carry *carry, void *scratch,
+                            gb_fold_stats *stats, gb_error *err) {
+  gb_carry here;
+  if (carry != NULL) {
+    here = *carry;
+    here.state = near(carry->state);
+    carry = &here;
+  }
+  reach(slots_read(f), operand, slots_written(f), out);
+  return home_of(dev)->ops->fold_part(home_of(dev), f, at.in, at.out, constant, carry, near(scratch), stats,
+                                      err);
+}
+
+static size_t opaque_scratch (const gb_device *dev, const gb_opaque *o) {
+  return home_of(dev)->ops->opaque_scratch(home_of(dev), o);
+}
+
+static gb_status opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
+                         void *scratch, gb_error *err) {
+  reach(o->nin, in, o->nout, out);
+  return home_of(dev)->ops->opaque(home_of(dev), o, at.in, at.out, near(scratch), err);
+}
+
+/* -- the device */
+
+static gb_status set_threads (gb_device *dev, int threads, gb_error *err) {
+  GB_TRY(gb_device_set_threads(home_of(dev), threads, err));
+  for (gb_device *d = dev; d != NULL; d = d->next) d->pool = home_of(dev)->pool;
+  return GB_OK;
+}
+
+static const char *isa (const gb_device *dev) { return gb_device_isa(home_of(dev)); }
+static const char *library (const gb_device *dev) { return gb_device_library(home_of(dev)); }
+static void close_device (gb_device *dev) { (void)dev; }
+
+gb_device_open_function gb_device_open_plugin;
+gb_status gb_device_open_plugin (unsigned abi, gb_device *home, size_t limit, gb_device **out,
+                                 gb_error *err) {
+  static const gb_device_ops ops = {.name = "far",
+                                    .fold_scratch = fold_scratch,
+                                    .fold = fold,
+                                    .fold_state = fold_state,
+                                    .fold_part = fold_part,
+                                    .opaque_scratch = opaque_scratch,
+                                    .opaque = opaque,
+                                    .set_threads = set_threads,
+                                    .isa = isa,
+                                    .library = library,
+                                    .memory = far_memory,
+                                    .close = close_device};
+  if (abi != GB_DEVICE_ABI)
+    return gb_fail(err, GB_EDEVICE, "libgibbous_far.so is of another version of the program");
+  gb_device *dev = calloc(1, sizeof *dev);
+  if (dev == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the far device");
+  dev->priv = home;
+  dev->pool = home->pool;
+  gb_device_init(dev, &ops, far_memory(dev), limit != 0 ? limit : home->ledger.limit);
+  /* The suite runs on it as on the host's own. */
+  const char *name = getenv("GIBBOUS_FAR_NAME");
+  if (name != NULL) snprintf(dev->name, sizeof dev->name, "%.8s", name);
+  *out = dev;
+  return GB_OK;
+}
