@@ -1,4 +1,5 @@
 --- How each class of object is kept: its kind and settings, and the constructor that makes it again.
+local core <const> = require "gibbous.core"
 local kernel <const> = require "gibbous.kernels.kernel"
 local kernels <const> = require "gibbous.kernels"
 local likelihoods <const> = require "gibbous.likelihoods"
@@ -7,6 +8,7 @@ local nn <const> = require "gibbous.nn"
 local param <const> = require "gibbous.param"
 local precond <const> = require "gibbous.precond"
 local priors <const> = require "gibbous.priors"
+local raised <const> = require "gibbous.raised"
 local solvers <const> = require "gibbous.solvers"
 local store <const> = require "gibbous.store"
 
@@ -80,6 +82,45 @@ local function is_own(k)
   return built_in.row ~= k.row
 end
 
+local ROWS <const>, TOLERANCE <const> = 3, 1e-6            -- of fingerprints; tolerance relative to the largest value
+
+--- The fingerprint of a kernel that a function of the script computes: its values at fixed points of so many columns. Nil where it
+-- takes no such points.
+local function fingerprint(k, columns)
+  local rows <const> = {}
+  for i = 1, ROWS do
+    rows[i] = {}
+    for j = 1, columns do rows[i][j] = (0.37 * i + 0.61 * j) % 1 end
+  end
+  local ok <const>, v <const> = pcall(function()
+    return k(core.tensor(rows, {dtype = "f64"})):to{dtype = "f64"}:reshape(-1):totable()
+  end)
+  if ok then return v end
+  if raised.is(v, "interrupted", "oom") then error(v, 0) end
+  return nil
+end
+
+local function same_values(a, b)
+  if #a ~= #b then return false end
+  local size = 0
+  for _, v in ipairs(a) do size = v == v and math.max(size, math.abs(v)) or size end
+  for i, v in ipairs(a) do
+    local w <const> = b[i]
+    if (v == v) ~= (w == w) or v == v and v ~= w and not (math.abs(v - w) <= TOLERANCE * size) then return false end
+  end
+  return true
+end
+
+--- Raises where kernel k, made by functions of the script, has other values than the one that was saved. Old files do not say.
+local function check_fingerprint(r, d, k)
+  local saved <const> = d.fingerprint and r:value(r:list(d.fingerprint))
+  if not saved then return end
+  if math.type(saved.columns) ~= "integer" or type(saved.values) ~= "table" then r:fail(d.kind .. ": its fingerprint is damaged") end
+  if same_values(saved.values, fingerprint(k, saved.columns) or {}) then return end
+  error(core.error("option", ("kernel '%s' is not the one that was saved: the given functions have other values at fixed points; "
+    .. "load it with the functions it was fitted with"):format(tostring(d.kind)), {missing = d.kind}), 0)
+end
+
 --- Names of parameters that become one per column when data arrive.
 local function set_pending(r, k, names)
   for _, name in ipairs(r:list(names)) do
@@ -100,7 +141,10 @@ store.class("gibbous.kernel", {
       warps = warps or {}
       warps[i] = w:value(f, i == 1 and path .. ".warp" or ("%s.warp%d"):format(path, i))
     end
-    return {kind = k.kind, own = is_own(k), label = k.label, hyper = hyper_parameters(w, k.hyper, path), parts = parts,
+    local own <const>, columns <const> = is_own(k), w.columns or 1
+    local values <const> = (own or warps) and fingerprint(k, columns)
+    return {kind = k.kind, own = own, fingerprint = values and {columns = columns, values = w:value(values)} or nil,
+      label = k.label, hyper = hyper_parameters(w, k.hyper, path), parts = parts,
       active_dims = w:value(k.active_dims, path), warps = warps, settings = settings(w, kernel.fields(k), path, kernel_own),
       pending = k.pending}
   end,
@@ -132,6 +176,7 @@ store.class("gibbous.kernel", {
     f.hyper, f.parts = hyper, parts
     if d.pending then set_pending(r, k, d.pending) end
     for _, f in ipairs(d.warps and r:list(d.warps) or {}) do k = k:warp(r:value(f)) end
+    check_fingerprint(r, d, k)
     return d.label and k:named(d.label) or k
   end,
 })

@@ -60,6 +60,7 @@ local function save(self, path, opts)
   local inner <const> = f.inner or self                  -- of several outputs: the exact model inside
   local g <const> = model.fields(inner)
   local w <const> = store.writer()
+  w.columns = g.x and g.x.shape[2] or f.absent and f.absent.d
   local described <const> = {
     kernel = w:value(g.kernel, "kernel"), mean = w:value(g.mean, "mean"), likelihood = w:value(g.likelihood, "likelihood"),
     solver = w:value(f.solver, "solver"), active = w:value(g.active, "active"), info = w:record(g.info, "info"),
@@ -79,12 +80,26 @@ model.methods.save, task_model.methods.save = save, save
 
 -- Loading -----------------------------------------------------------------------------------------------------------------
 
-local load_spec <const> = {x = "tensor", y = "tensor", kernels = "table", means = "table", priors = "table",
-  functions = "table",
-  warp = function(v)
-    local meta <const> = getmetatable(v)
-    return type(v) == "function" or type(meta) == "table" and meta.__call ~= nil
-  end}
+local function callable(v)
+  local meta <const> = getmetatable(v)
+  return type(v) == "function" or type(meta) == "table" and meta.__call ~= nil
+end
+
+--- The rule of an option {name = value}, of values for which is(v) holds.
+local function by_name(is)
+  local expected <const> = "a table of functions by name"
+  return function(v)
+    if type(v) ~= "table" then return false, expected end
+    for name, f in store.sorted(v) do
+      if type(name) ~= "string" then return false, expected, ("the key %s"):format(tostring(name)) end
+      if not is(f) then return false, expected, ("%s = %s"):format(name, core.type(f)) end
+    end
+    return true
+  end
+end
+
+local load_spec <const> = {x = "tensor", y = "tensor", kernels = by_name(callable), means = by_name(callable), priors = by_name(callable),
+  functions = by_name(function(v) return callable(v) or type(v) == "table" end), warp = callable}
 
 --- The description of the model in a file, checked as a whole, and its tensors.
 local function open(path)
@@ -212,6 +227,7 @@ end
 -- o: kernels = {name = constructor}, means, priors: what gb.kernels.define, gb.means.define and gb.priors.define gave; warp = f: the
 -- function or network of k:warp(f), where it is none of gb.nn; functions = {name = f}: any other function by the name that
 -- the error asks for (of a gb.func, its own). A network given this way gets the values that were saved.
+-- Kernels made of the script's functions are checked: their values at a few fixed points are those that were saved.
 -- x, y: the data of a model that was saved without them; they are checked. Without them it can only be fitted.
 -- Errors: io; format (not a model, damaged, or of a newer version); option (something must be given).
 ---@param path string

@@ -338,7 +338,7 @@ describe("a file that is refused", function()
     raises("option", "gb.load: bad value for option 'warp'", gb.load, file, {warp = 3})
     raises("option", "gb.load: bad value for option 'warp'", gb.load, file, {warp = setmetatable({}, {})})
     for _, name in ipairs{"kernels", "means", "priors", "functions"} do
-      raises("option", ("gb.load: option '%s' must be table, got number 3"):format(name), gb.load, file, {[name] = 3})
+      raises("option", ("gb.load: option '%s' must be a table of functions by name, got number 3"):format(name), gb.load, file, {[name] = 3})
     end
     for _, name in ipairs{"data", "caches"} do
       raises("option", ("save: option '%s' must be boolean, got number 3"):format(name), model().save, model(), file, {[name] = 3})

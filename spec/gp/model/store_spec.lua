@@ -305,6 +305,37 @@ describe("a model of several outputs", function()
     same_model(m, gb.load(path, {kernels = {tent = make}, functions = {mean = trend}}))
   end)
 
+  it("is refused when it is another function than the one that was saved", function()
+    local function make(f) return K.define("tent", {a = 0.5}, f) end
+    local tent <const> = make(function(u, v, p) return (1 - (u - v):abs() * p.a):relu():prod(-1) end)
+    local round <const> = make(function(u, v, p) return (((u - v) ^ 2):sum(-1) * -p.a):exp() end)
+    local m <const> = gb.gp.exact{kernel = K.rbf{} + tent{a = 0.3}, noise = 0.1, solver = "direct"}:condition(x, y)
+    local path <const> = saved(m)
+    local text <const> = "kernel 'tent' is not the one that was saved: the given functions have other values at fixed points; "
+      .. "load it with the functions it was fitted with"
+    assert.equal(path .. ": " .. text, raises("option", "", gb.load, path, {kernels = {tent = round}}).message)
+    local again <const> = make(function(u, v, p) return (1 - p.a * (v - u):abs()):relu():prod(-1) end)
+    assert.equal(40, #gb.load(path, {kernels = {tent = again}}).x)
+    local warped <const> = saved(gb.gp.exact{kernel = K.rbf{}:warp(function(u) return u * u end), noise = 0.1}:condition(x, y))
+    raises("option", "kernel 'rbf' is not the one that was saved", gb.load, warped, {warp = function(u) return u + 1 end})
+    assert.equal(40, #gb.load(warped, {warp = function(u) return u ^ 2 end}).x)
+    local old <const> = forged(path, function(d)                         -- of a version that kept none
+      for _, o in ipairs(d.objects) do o.fingerprint = nil end
+    end)
+    assert.equal(40, #gb.load(old, {kernels = {tent = round}}).x)
+    local odd <const> = make(function(u, v, p) return (1 - (u - v):abs() * p.a):prod(-1) * (0 / 0) end)
+    raises("option", "is not the one that was saved", gb.load, path, {kernels = {tent = odd}})
+  end)
+
+  it("is refused where it is no function", function()
+    local path <const> = saved(gb.gp.exact{kernel = K.rbf{}, noise = 0.1}:condition(x, y))
+    for _, name in ipairs{"kernels", "means", "priors", "functions"} do
+      local expected <const> = ("gb.load: option '%s' must be a table of functions by name, got "):format(name)
+      assert.equal(expected .. "mine = number", raises("option", "", gb.load, path, {[name] = {mine = 3}}).message)
+      assert.equal(expected .. "the key 1", raises("option", "", gb.load, path, {[name] = {print}}).message)
+    end
+  end)
+
   it("is refused by name where it is none", function()
     local path <const> = saved(several{noise = {0.1, 0.2}, mean = gb.means.constant{1, 2}}:condition(x, holes, mask))
     local function broken(text, change) raises("format", text, gb.load, forged(path, change)) end
