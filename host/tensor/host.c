@@ -1,12 +1,12 @@
-/* host.c - mirrors of storages that the host cannot read. */
+/* host.c - host copies of storages that the host cannot read. */
 #include "tensor/host.h"
 
 #include <stdlib.h>
 
 static bool is_host (const gb_storage *st) { return gb_memory_is_host(st->ledger->memory); }
 
-/* The mirror is charged to the account of the host that the device belongs to, past its limit if need be:
-** what is looked at has been computed already. */
+/* The mirror is charged to the account of the device's host, past its limit if necessary, since the observed
+** value has been computed already. */
 static gb_status make_mirror (gb_storage *st, gb_error *err) {
   gb_ledger *home = st->ledger->memory->home;
   gb_storage *m = calloc(1, sizeof *m);

@@ -11,7 +11,7 @@ typedef struct gb_storage {
   int refs;
   gb_block block;
   gb_ledger *ledger;
-  struct gb_storage *mirror; /* what the host sees of it (tensor/host.h); NULL: none, or it is the host's */
+  struct gb_storage *mirror; /* copy that the host reads (tensor/host.h); NULL: none, or it is the host's */
   /* Called before the bytes are freed, to release what they point to; NULL = nothing. */
   void (*release)(struct gb_storage *st);
 } gb_storage;
