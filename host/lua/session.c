@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/grow.h"
@@ -17,10 +18,39 @@
 
 static const char session_key = 's'; /* its address is the registry key */
 
+/* Environment variables. A value that cannot be meant is ignored, and said. */
+
+enum { MOST_THREADS = 1024 };
+
+static void say_ignored (const char *name, const char *value, const char *allowed) {
+  fprintf(stderr, "gibbous: warning: %s='%s' is ignored: expected %s\n", name, value, allowed);
+}
+
+/* The variable's whole number from 1 to 'most'; 0: it is not set, or ignored. */
+static int count_of_environment (const char *name, int most) {
+  const char *text = getenv(name);
+  if (text == NULL || *text == '\0') return 0;
+  char *end, allowed[64];
+  const long n = strtol(text, &end, 10);
+  if (end != text && *end == '\0' && n >= 1 && n <= most) return (int)n;
+  snprintf(allowed, sizeof allowed, "a whole number from 1 to %d", most);
+  say_ignored(name, text, allowed);
+  return 0;
+}
+
+/* Those whose values are read elsewhere, again and again. */
+static void check_environment (void) {
+  struct stat st;
+  const char *rates = getenv("GIBBOUS_RATES"), *dir = getenv("GIBBOUS_LUA_DIR");
+  if (rates != NULL && *rates != '\0' && strcmp(rates, "fixed") != 0)
+    say_ignored("GIBBOUS_RATES", rates, "'fixed', or nothing to measure the machine");
+  if (dir != NULL && *dir != '\0' && (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode)))
+    say_ignored("GIBBOUS_LUA_DIR", dir, "a folder of Lua modules");
+}
+
 static int default_threads (void) {
-  const char *text = getenv("GIBBOUS_THREADS");
-  const long asked = text != NULL ? strtol(text, NULL, 10) : 0;
-  if (asked >= 1 && asked <= 1024) return (int)asked;
+  const int asked = count_of_environment("GIBBOUS_THREADS", MOST_THREADS);
+  if (asked > 0) return asked;
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
   const int n = CPU_COUNT(&set);
@@ -28,9 +58,8 @@ static int default_threads (void) {
 }
 
 static int default_devices (void) {
-  const char *text = getenv("GIBBOUS_DEVICES");
-  const long asked = text != NULL ? strtol(text, NULL, 10) : 0;
-  return asked >= 1 && asked <= GB_DEVICES ? (int)asked : 1;
+  const int asked = count_of_environment("GIBBOUS_DEVICES", GB_DEVICES);
+  return asked > 0 ? asked : 1;
 }
 
 gb_status lgb_set_devices (lgb_session *s, int n, gb_error *err) {
@@ -105,6 +134,7 @@ static gb_status session_new (lgb_session **out, gb_error *err) {
   lgb_session *s = calloc(1, sizeof *s);
   if (s == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a session");
   *s = (lgb_session){.dtype = GB_F64, .digits = 4, .edge = 3, .where = ""};
+  check_environment();
   gb_status st = gb_device_cpu_new(default_threads(), gb_memory_available(), &s->home, err);
   if (st == GB_OK) st = open_device(s, err);
   if (st == GB_OK) st = lgb_set_devices(s, default_devices(), err);

@@ -4,6 +4,35 @@ local run <const> = process.run
 
 local function script(text) return support.write(support.path ".lua", text) end
 
+describe("environment variables", function()
+  local function errors(env, text)
+    local _, err <const>, code <const> = run({"-e", text or "require 'gibbous'"}, {env = env})
+    return err, code
+  end
+
+  it("whose values cannot be meant are ignored, and said", function()
+    local counts <const> = {"abc", "0", "-1", "1e9", "4x", "2.5", "99999999999999999999"}
+    for name, most in pairs{GIBBOUS_THREADS = 1024, GIBBOUS_DEVICES = 16} do
+      for _, value in ipairs(counts) do
+        local err <const>, code <const> = errors(name .. "=" .. value)
+        assert.equal(0, code)
+        assert.matches(("^gibbous: warning: %s='%s' is ignored: expected a whole number from 1 to %%d+\n$"):format(name,
+          (value:gsub("[-.]", "%%%0"))), err)
+      end
+      assert.equal("", (errors(("%s=%d"):format(name, math.min(most, 2)))))
+      assert.equal("", (errors(name .. "=")))
+    end
+    assert.equal("gibbous: warning: GIBBOUS_RATES='fast' is ignored: expected 'fixed', or nothing to measure the machine\n",
+      (errors "GIBBOUS_RATES=fast"))
+    assert.equal("", (errors "GIBBOUS_RATES=fixed"))
+    assert.equal("gibbous: warning: GIBBOUS_LUA_DIR='/nowhere' is ignored: expected a folder of Lua modules\n",
+      (errors "GIBBOUS_LUA_DIR=/nowhere"))
+    local err <const>, code <const> = errors "GIBBOUS_ISA=fast"
+    assert.equal(1, code)
+    assert.matches("expected an instruction set this machine has .*, got 'fast', which is unknown", err)
+  end)
+end)
+
 describe("the interpreter", function()
   after_each(support.sweep)
 
