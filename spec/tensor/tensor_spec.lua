@@ -118,6 +118,18 @@ describe("makers", function()
     end
   end)
 
+  it("permute more than a sort does between two looks at the interrupt flag, and sort back", function()
+    local n <const> = 600001                                             -- two runs of 2^18 and a part
+    local p <const>, all <const> = gb.randperm(n, {seed = 4}):eval(), gb.range(1, n, {dtype = "i64"})
+    for _, dtype in ipairs{"i64", "f64"} do
+      local values <const>, places <const> = p:to{dtype = dtype}:sort(1)
+      assert.is_true(values:to{dtype = "i64"}:equal(all))
+      assert.is_true(p:index(1, places):equal(all))
+    end
+    local best <const> = p:topk(300000, 1, {largest = false})
+    assert.is_true(best:equal(all:slice(1, 1, 300000)))
+  end)
+
   it("permute and fill cubes", function()
     local p <const> = gb.randperm(50, {seed = 2})
     assert.equal("i64", p.dtype)

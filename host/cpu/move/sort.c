@@ -79,8 +79,18 @@ static uint64_t key_at (const sort_job *q, const char *lane, size_t i, size_t st
   return q->descending ? ~key : key;
 }
 
-static void make_keys (const sort_job *q, const char *lane, item *to) {
-  for (size_t i = 0; i < q->l.n; i++) to[i] = (item){key_at(q, lane, i, q->l.inner), i};
+enum { POLL = 1 << 18 }; /* items between two looks at the interrupt flag */
+
+/* The end of the next run of items from i, below n; i itself where the work is to end. */
+static size_t run_end (gb_tasks *s, size_t i, size_t n) {
+  if (n <= POLL) return n;
+  if (!gb_tasks_poll(s)) return i;
+  return n - i < POLL ? n : i + POLL;
+}
+
+static void make_keys (gb_tasks *s, const sort_job *q, const char *lane, item *to) {
+  for (size_t i = 0, end; (end = run_end(s, i, q->l.n)) > i;)
+    for (; i < end; i++) to[i] = (item){key_at(q, lane, i, q->l.inner), i};
 }
 
 static void insertion_sort (item *a, size_t n) {
@@ -92,18 +102,22 @@ static void insertion_sort (item *a, size_t n) {
   }
 }
 
-/* One pass over byte 'byte' of the keys; false where they all share it and nothing moves. */
-static bool radix_pass (const item *from, item *to, size_t n, int byte) {
-  size_t start[256] = {0}, sum = 0;
-  for (size_t i = 0; i < n; i++) start[from[i].key >> 8 * byte & 0xff]++;
-  if (start[from[0].key >> 8 * byte & 0xff] == n) return false;
+/* One pass over byte 'byte' of the keys; false where they all share it or an interrupt ends the pass: then
+** 'from' still holds all items. */
+static bool radix_pass (gb_tasks *s, const item *from, item *to, size_t n, int byte) {
+  size_t start[256] = {0}, sum = 0, i = 0, end;
+  while ((end = run_end(s, i, n)) > i)
+    for (; i < end; i++) start[from[i].key >> 8 * byte & 0xff]++;
+  if (i < n || start[from[0].key >> 8 * byte & 0xff] == n) return false;
   for (int b = 0; b < 256; b++) {
     const size_t count = start[b];
     start[b] = sum;
     sum += count;
   }
-  for (size_t i = 0; i < n; i++) to[start[from[i].key >> 8 * byte & 0xff]++] = from[i];
-  return true;
+  i = 0;
+  while ((end = run_end(s, i, n)) > i)
+    for (; i < end; i++) to[start[from[i].key >> 8 * byte & 0xff]++] = from[i];
+  return i == n;
 }
 
 /* Sorts n items, stably, with 'other' as scratch. Returns the array that holds the result. */
@@ -111,7 +125,7 @@ static item *sort_items (gb_tasks *s, item *a, item *other, size_t n) {
   if (n <= 64) insertion_sort(a, n);
   else
     for (int byte = 0; byte < 8 && gb_tasks_poll(s); byte++)
-      if (radix_pass(a, other, n, byte)) {
+      if (radix_pass(s, a, other, n, byte)) {
         item *const t = a;
         a = other;
         other = t;
@@ -120,9 +134,10 @@ static item *sort_items (gb_tasks *s, item *a, item *other, size_t n) {
 }
 
 /* Stores the first k sorted items in lane 'task' of the results. */
-static void store_items (const sort_job *q, size_t task, const char *lane, const item *a) {
+static void store_items (gb_tasks *s, const sort_job *q, size_t task, const char *lane, const item *a) {
   const size_t inner = q->l.inner, outer = task / inner, c = task % inner, size = gb_dtype_size(q->dtype);
   for (size_t i = 0; i < q->k; i++) {
+    if (i % POLL == POLL - 1 && !gb_tasks_poll(s)) return;
     const size_t to = (outer * q->k + i) * inner + c;
     memcpy(q->values + to * size, lane + a[i].position * inner * size, size);
     q->positions[to] = (int64_t)a[i].position + 1;
@@ -139,8 +154,9 @@ static void sort_lane (void *ud, gb_tasks *s, size_t task, int thread) {
   const char *lane = lane_of(q, task);
   item *a = q->scratch + (size_t)thread * 2 * q->room;
   if (q->l.n == 0) return;
-  make_keys(q, lane, a);
-  store_items(q, task, lane, sort_items(s, a, a + q->room, q->l.n));
+  make_keys(s, q, lane, a);
+  if (q->l.n > POLL && !gb_tasks_poll(s)) return; /* then not every item has a position */
+  store_items(s, q, task, lane, sort_items(s, a, a + q->room, q->l.n));
 }
 
 /* -- the k best */
@@ -234,7 +250,7 @@ static void best_of_lane (void *ud, gb_tasks *s, size_t task, int thread) {
     for (size_t i = first_of(q, &c, x, 0, n, lane); i < n; i = first_of(q, &c, x, i + 1, n, lane))
       offer(s, &c, key_at(q, x, i, 1), from + i);
   }
-  store_items(q, task, lane, sort_items(s, c.list, c.other, c.count));
+  store_items(s, q, task, lane, sort_items(s, c.list, c.other, c.count));
 }
 
 static gb_status order_lanes (const gb_opaque_call *c, size_t room, bool descending, gb_task *task) {
