@@ -23,7 +23,8 @@ function M.run(args, o)
   end
   local words <const> = {"env", o.env or "", o.program or quote(M.binary)}
   for _, a in ipairs(args) do words[#words + 1] = quote(a) end
-  local _, how <const>, code <const> = os.execute(("%s <%s >%s 2>%s"):format(table.concat(words, " "), files[1], files[2], files[3]))
+  local _, how <const>, code <const> = os.execute(("%s <%s >%s 2>%s"):format(table.concat(words, " "), files[1],
+    files[2], files[3]))
   local out <const> = {}
   for i = 2, 3 do
     local f <close> = assert(io.open(files[i], "rb"))

@@ -3,8 +3,9 @@
 -- A line of code is drawn from all of lualib/ (not the annotations of _meta.lua), then one change that applies to it: a comparison
 -- flipped, + for -, and for or, 'not' dropped, a constant off by one, true for false, min for max, two arguments in each other's
 -- place, a statement left out, a letter of a text. The specs of its module run first, then all others, until one is red.
--- A change that does not compile is replaced by another draw. One that cannot be told from the original counts as nothing, but only with the
--- reason written below. 'first' starts at that bug of the sequence. The specs run as they are in the tree, on this interpreter.
+-- A change that does not compile is replaced by another draw. One that cannot be told from the original counts as nothing, but only
+-- with the reason written below. 'first' starts at that bug of the sequence. The specs run as they are in the tree, on this
+-- interpreter.
 -- GIBBOUS_MUTATE=list draws and runs nothing; =related runs the specs of the module alone, so that more survive.
 local seed <const>, count <const> = math.tointeger(arg[1] or 1), math.tointeger(arg[2] or 40)
 local first <const>, mode <const> = math.tointeger(arg[3] or 1), os.getenv "GIBBOUS_MUTATE" or "all"
@@ -12,50 +13,70 @@ local first <const>, mode <const> = math.tointeger(arg[3] or 1), os.getenv "GIBB
 -- What no test can see: module, the line with the change in it, and why.
 local equivalent <const> = {
   {"timing.lua", "until #times >= runs and core.clock() - start > seconds", "the clock does not stand there to the last bit"},
-  {"gp/predict/pathwise.lua", "return {features = o.features or 1024, seed = o.seed or math.floor(2 ^ 31 / core.rand(1, {dtype = \"f64\"}):item())}",
+  {"gp/predict/pathwise.lua",
+    "return {features = o.features or 1024, seed = o.seed or math.floor(2 ^ 31 / core.rand(1, {dtype = \"f64\"}):item())}",
     "another random seed"},
-  {"gp/fit/notes.lua", "if share > NOTHING then return (\"the fit explains nothing: noise takes %.0f %% of var(y)\"):format(100 * share) end",
+  {"gp/fit/notes.lua",
+    "if share > NOTHING then return (\"the fit explains nothing: noise takes %.0f %% of var(y)\"):format(100 * share) end",
     "a share that is 0.95 to the last bit"},
   {"gp/tasks/parts.lua", "local function padded(t) return M.join(t, core.full({#t}, 2, {dtype = t.dtype})) end",
     "the column of task numbers is hidden from a kernel between points"},
-  {"gp/tasks/parts.lua", "function M.diag(k, x) return kernel.diag(k, M.join(x, core.full({#x}, 2, {dtype = x.dtype})), {x.shape[2] + 1}) end",
+  {"gp/tasks/parts.lua",
+    "function M.diag(k, x) return kernel.diag(k, M.join(x, core.full({#x}, 2, {dtype = x.dtype})), {x.shape[2] + 1}) end",
     "the same"},
   {"gp/model.lua", "table.sort(paths, function(a, b) return tostring(a) <= tostring(b) end)", "no two paths are the same"},
-  {"solvers/cholesky.lua", "while scale > 0 and relative < o.max_jitter * (1 + 1e-12) do", "no power of ten is that bound to the last bit"},
-  {"solvers/cholesky.lua", "local unit <const> = core.where(size:gt(0) & size:isfinite(), size, 2)", "0 and what is not finite stay what they are"},
-  {"precond.lua", "local most <const> = (self.budget or core.memory.report().limit) // (PART * 8 * math.max(n, 2))", "for one point the rank is 1 in any case"},
-  {"progress_text.lua", "local elapsed <const> = math.max(now - loop.start, 2.0000000000000001e-09)", "any tiny time keeps 0 out of the denominator"},
+  {"solvers/cholesky.lua", "while scale > 0 and relative < o.max_jitter * (1 + 1e-12) do",
+    "no power of ten is that bound to the last bit"},
+  {"solvers/cholesky.lua", "local unit <const> = core.where(size:gt(0) & size:isfinite(), size, 2)",
+    "0 and what is not finite stay what they are"},
+  {"precond.lua", "local most <const> = (self.budget or core.memory.report().limit) // (PART * 8 * math.max(n, 2))",
+    "for one point the rank is 1 in any case"},
+  {"progress_text.lua", "local elapsed <const> = math.max(now - loop.start, 2.0000000000000001e-09)",
+    "any tiny time keeps 0 out of the denominator"},
   {"precond_rank.lua", "if rank > 1 then", "a rank is 0, or 16 and more"},
-  {"gp/exact/solver_choice.lua", "local noise <const> = math.max(NOISE_SHARE * f.likelihood:variance(f.x):mean():item(), 2.0000000000000001e-300)",
+  {"gp/exact/solver_choice.lua",
+    "local noise <const> = math.max(NOISE_SHARE * f.likelihood:variance(f.x):mean():item(), 2.0000000000000001e-300)",
     "any tiny number keeps 0 out of the denominator"},
   {"gp/report/metrics.lua", "local z = core.tensor(1, {dtype = \"f64\"})", "another first guess"},
   {"gp/report/metrics.lua", "for _ = 1, 61 do", "Newton's method ends before"},
   {"gp/report/metrics.lua", "for _ = 2, 60 do", "Newton's method ends before"},
   {"gp/predict/features.lua", "table.sort(out, function(a, b) return key[a] <= key[b] end)", "no two normal numbers are the same"},
-  {"gp/report/diagnosis.lua", "local start <const> = core.randn(#c, {seed = 2, dtype = c.dtype})", "another stream of random numbers"},
-  {"gp/exact/variance.lua", "local least <const> = core.maximum(noise, 2.0000000000000002e-30)", "any tiny number keeps 0 out of the denominator"},
+  {"gp/report/diagnosis.lua", "local start <const> = core.randn(#c, {seed = 2, dtype = c.dtype})",
+    "another stream of random numbers"},
+  {"gp/exact/variance.lua", "local least <const> = core.maximum(noise, 2.0000000000000002e-30)",
+    "any tiny number keeps 0 out of the denominator"},
 }
 
 -- Specs to try first, by module; the first pattern that matches. Each list ends with what is quick and broad.
 local related <const> = {
-  {"^gp/exact/condition", "gp_parts online"}, {"^gp/exact/fantasies", "online posterior_gradient"}, {"^gp/exact/forecast", "forecast predict"},
-  {"^gp/exact/low_rank", "gp_variance predict posterior_gradient"}, {"^gp/exact/objective", "gp_parts task_parts gp_metrics gp_fit gp"},
-  {"^gp/exact/solver_choice", "choice gp_notes reports gp_fit"}, {"^gp/exact/stored", "store_parts store"}, {"^gp/exact/variance", "gp_variance predict"},
+  {"^gp/exact/condition", "gp_parts online"}, {"^gp/exact/fantasies", "online posterior_gradient"},
+  {"^gp/exact/forecast", "forecast predict"},
+  {"^gp/exact/low_rank", "gp_variance predict posterior_gradient"},
+  {"^gp/exact/objective", "gp_parts task_parts gp_metrics gp_fit gp"},
+  {"^gp/exact/solver_choice", "choice gp_notes reports gp_fit"}, {"^gp/exact/stored", "store_parts store"},
+  {"^gp/exact/variance", "gp_variance predict"},
   {"^gp/fit/init", "fit_starts gp_data gp_parameters gp_fit optim gp_noise"}, {"^gp/fit/notes", "gp_notes gp_starts"},
-  {"^gp/fit/plan", "gp_parts gp_fit plan"}, {"^gp/fit/report", "reports gp_fit gp_starts"}, {"^gp/fit/starts", "gp_scales gp_starts"},
+  {"^gp/fit/plan", "gp_parts gp_fit plan"}, {"^gp/fit/report", "reports gp_fit gp_starts"},
+  {"^gp/fit/starts", "gp_scales gp_starts"},
   {"^gp/predict/init", "gp_parts reports predict gp online"}, {"^gp/predict/features", "features predict multitask"},
   {"^gp/predict/pathwise", "gp_parts task_parts predict"}, {"^gp/predict/record", "prediction_record reports predict gp"},
-  {"^gp/report/diagnosis", "gp_diagnosis"}, {"^gp/report/leave_one_out", "gp_metrics multitask"}, {"^gp/report/metrics", "gp_metrics"},
+  {"^gp/report/diagnosis", "gp_diagnosis"}, {"^gp/report/leave_one_out", "gp_metrics multitask"},
+  {"^gp/report/metrics", "gp_metrics"},
   {"^gp/report/score", "score reports gp_metrics multitask"}, {"^gp/report/summary", "gp multitask"},
-  {"^gp/tasks/init", "multitask"}, {"^gp/tasks/kronecker", "multitask posterior_gradient"}, {"^gp/tasks/", "task_parts reports multitask"},
+  {"^gp/tasks/init", "multitask"}, {"^gp/tasks/kronecker", "multitask posterior_gradient"},
+  {"^gp/tasks/", "task_parts reports multitask"},
   {"^gp/data", "gp_data gp"}, {"^gp/kernel_checks", "object"}, {"^gp/model", "object gp"}, {"^gp/store", "store_parts store"},
   {"^gp/update_record", "gp_parts reports online"}, {"^gp/", "gp_parts gp gp_fit predict gp_noise"},
   {"^kernels/spect", "kernel_forms kernels"}, {"^kernels/", "kernel_algebra kernel_forms kernels"},
-  {"^solvers", "solver_settings reports solvers solvers_more"}, {"^precond_rank", "precond_rank"}, {"^precond", "solver_settings solvers solvers_more"}, {"^data", "data"}, {"^param", "param gp_parameters"},
-  {"^store", "store"}, {"^priors", "priors"}, {"^means", "means"}, {"^likelihoods", "likelihood gp_noise gp"}, {"^lbfgs", "lbfgs optim"}, {"^optim", "optim"},
-  {"^nn", "nn"}, {"^plot", "plot"}, {"^progress", "progress"}, {"^timing", "timing"}, {"^doctor", "doctor host"}, {"^help", "repl meta"},
+  {"^solvers", "solver_settings reports solvers solvers_more"}, {"^precond_rank", "precond_rank"},
+  {"^precond", "solver_settings solvers solvers_more"}, {"^data", "data"}, {"^param", "param gp_parameters"},
+  {"^store", "store"}, {"^priors", "priors"}, {"^means", "means"}, {"^likelihoods", "likelihood gp_noise gp"},
+  {"^lbfgs", "lbfgs optim"}, {"^optim", "optim"},
+  {"^nn", "nn"}, {"^plot", "plot"}, {"^progress", "progress"}, {"^timing", "timing"}, {"^doctor", "doctor host"},
+  {"^help", "repl meta"},
   {"^inspect", "repl"}, {"^table_text", "gp repl"}, {"^func", "func"}, {"^options", "options errors"}, {"^names", "names"},
-  {"^object", "names errors gp"}, {"^gradients", "param ops"}, {"^init", "names host"}, {"^raised", "errors"}, {"^memory", "errors memory"},
+  {"^object", "names errors gp"}, {"^gradients", "param ops"}, {"^init", "names host"}, {"^raised", "errors"},
+  {"^memory", "errors memory"},
 }
 
 local busted <const> = (io.popen "command -v busted":read "l")
@@ -135,7 +156,8 @@ end
 local attribs <const> = {const = true, close = true}
 
 -- Functions whose arguments have no order.
-local symmetric <const> = {rawequal = true, eval = true, max = true, min = true, maximum = true, minimum = true, dot = true, cubic_minimum = true, swap = true}
+local symmetric <const> = {rawequal = true, eval = true, max = true, min = true, maximum = true, minimum = true, dot = true,
+  cubic_minimum = true, swap = true}
 
 --- Every change that the line from..to of the chunk takes: {from, to, text, what}.
 local function changes_of(list, from, to, line)
@@ -148,7 +170,11 @@ local function changes_of(list, from, to, line)
       local unary <const> = t.text == "-" and (before == nil or before.kind == "op" and not before.text:find "^[)%]}]$"
         or before.text == "return" or before.text == "and" or before.text == "or")
       if swaps[t.text] and t.kind ~= "string" and not attribute then
-        if unary then add(t.from, t.to, "", "minus dropped") else add(t.from, t.to, swaps[t.text], t.text .. " becomes " .. swaps[t.text]) end
+        if unary then
+          add(t.from, t.to, "", "minus dropped")
+        else
+          add(t.from, t.to, swaps[t.text], t.text .. " becomes " .. swaps[t.text])
+        end
       elseif t.text == "not" then add(t.from, t.to + 1, "", "not dropped")
       elseif t.kind == "number" and changed_number(t.text) then add(t.from, t.to, changed_number(t.text), "another constant")
       elseif t.kind == "string" and changed_text(t.text) then add(t.from, t.to, changed_text(t.text), "another text")
@@ -181,7 +207,9 @@ local function all_lines()
     for line in text:gmatch "([^\n]*)\n" do
       number = number + 1
       local changes <const> = changes_of(list, at, at + #line - 1, line)
-      if #changes > 0 then out[#out + 1] = {module = module, number = number, changes = changes, text = text, line = line, at = at} end
+      if #changes > 0 then
+        out[#out + 1] = {module = module, number = number, changes = changes, text = text, line = line, at = at}
+      end
       at = at + #line + 1
     end
   end
@@ -192,7 +220,8 @@ end
 
 -- The names of the cases that fail, as keys, the first as 'first'; nil where all pass.
 local function failures_of(name, to_the_end)
-  local command <const> = ("GIBBOUS_RATES=fixed GIBBOUS_THREADS=${GIBBOUS_THREADS:-2} GIBBOUS_LUA_DIR=%s/lualib; export GIBBOUS_RATES GIBBOUS_THREADS "
+  local command <const> = (
+    "GIBBOUS_RATES=fixed GIBBOUS_THREADS=${GIBBOUS_THREADS:-2} GIBBOUS_LUA_DIR=%s/lualib; export GIBBOUS_RATES GIBBOUS_THREADS "
     .. "GIBBOUS_LUA_DIR; ulimit -v 16000000; ulimit -t 90; timeout -k 5 300 %s %s %s --output=TAP %s >%s/log 2>&1"):format(
     work, binary, busted, to_the_end and "" or "--no-keep-going", path_of[name], work)
   if os.execute(command) then return nil end
@@ -285,7 +314,8 @@ while drawn < count do
         spec, case = catcher(l.module)
         if spec then caught = caught + 1 else survived = survived + 1 end
       end
-      print(("%2d  %-9s %s:%d  %s\n      %s\n      %s%s"):format(drawn, mode == "list" and "drawn" or why and "nothing" or spec and "caught" or "SURVIVES", l.module,
+      print(("%2d  %-9s %s:%d  %s\n      %s\n      %s%s"):format(drawn,
+        mode == "list" and "drawn" or why and "nothing" or spec and "caught" or "SURVIVES", l.module,
         l.number, c.what, trimmed(l.line), now == "" and "(nothing)" or now,
         why and "\n      " .. why or spec and ("\n      by %s: %s"):format(spec, case) or ""))
       io.stdout:flush()
@@ -295,6 +325,7 @@ while drawn < count do
 end
 os.execute("rm -r " .. work)
 if mode ~= "list" then
-  print(("seed %d: %d bugs drawn, %d caught, %d survive, %d change nothing: %.1f %% caught"):format(seed, caught + survived + nothing,
+  print(("seed %d: %d bugs drawn, %d caught, %d survive, %d change nothing: %.1f %% caught"):format(seed,
+    caught + survived + nothing,
     caught, survived, nothing, 100 * caught / (caught + survived)))
 end

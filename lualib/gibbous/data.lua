@@ -90,7 +90,8 @@ local function values(self, name)
       .. "text, with decimal = \".\")"):format(c.name, rawget(self, "_path"), c.line, c.sample))
   end
   if not c.words then
-    core.raise("format", ("column '%s' is not all numbers: %s:%d has '%s' (%d such cells; name it in na = \"...\" to read it as NaN)")
+    core.raise("format",
+      ("column '%s' is not all numbers: %s:%d has '%s' (%d such cells; name it in na = \"...\" to read it as NaN)")
       :format(c.name, rawget(self, "_path"), c.line, c.sample, c.odd))
   end
   c.text = c.text or core.csv_text(rawget(self, "_columns").frame, c.index)

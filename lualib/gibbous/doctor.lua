@@ -105,7 +105,8 @@ local checks <const> = {
   {"BLAS threads", function()
     local text <const> = core.devices()[1].blas
     return text:find "SINGLE_THREADED" ~= nil, text:find "SINGLE_THREADED" and "none of its own" or text,
-      "another build of OpenBLAS came first: install libopenblas-serial-dev and build again, or load gibbous before modules with a BLAS"
+      "another build of OpenBLAS came first: install libopenblas-serial-dev and build again, or load gibbous before modules with "
+        .. "a BLAS"
   end},
   {"memory", function()
     local limit <const> = core.memory.report().limit

@@ -116,8 +116,9 @@ end
 
 --- Minimises from x. evaluate(x) gives value, gradient and the relative rounding of values, and where they are known less well
 -- their accuracy; math.huge and nil where there are none. A search that fails at a slope within the accuracy is the end; a step
--- that changes less is not, as it may leave a plateau. o.steps, o.tol (largest element of the gradient), o.ftol (change of the value,
--- relative above 1), o.limit (see first_trial). report(step, x, value, gradient) hears of every accepted point, the first included.
+-- that changes less is not, as it may leave a plateau. o.steps, o.tol (largest element of the gradient), o.ftol (change of the
+-- value, relative above 1), o.limit (see first_trial). report(step, x, value, gradient) hears of every accepted point, the first
+-- included.
 -- Returns reason, converged, steps.
 function M.minimize(evaluate, x, o, report)
   local value, g, rounding, accuracy = evaluate(x)

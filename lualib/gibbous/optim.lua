@@ -8,7 +8,7 @@ local param <const> = require "gibbous.param"
 local raised <const> = require "gibbous.raised"
 
 local M <const> = {}
-local dot <const>, axpy <const>, largest <const> = quasi_newton.dot, quasi_newton.axpy, quasi_newton.largest
+local axpy <const>, largest <const> = quasi_newton.axpy, quasi_newton.largest
 
 -- The free parameters of a root as one flat list of numbers, each in units of its own ------------------------------------------
 
@@ -75,7 +75,8 @@ end
 function Space:check_dependence(loss)
   if self.checked then return end
   if not depends(loss, self:raws()) then
-    core.raise("option", ("the objective does not depend on any free parameter (%s): numbers, and what was detached, have no gradient")
+    core.raise("option",
+      ("the objective does not depend on any free parameter (%s): numbers, and what was detached, have no gradient")
       :format(table.concat(self.names, ", ", 1, math.min(3, #self.names)) .. (#self.names > 3 and ", ..." or "")))
   end
   self.checked = true
@@ -196,11 +197,10 @@ local function first_order(update)
   return function(space, f, o, report)
     local state <const> = {}
     local x, best_x = space:read(), nil
-    local best, g = math.huge, nil
+    local best = math.huge
     local lr = o.lr
     for iteration = 1, o.steps + 1 do
-      local value
-      value, g = space:evaluate(f)
+      local value <const>, g <const> = space:evaluate(f)
       if g == nil then
         if best_x == nil then error(core.error("nan", "the objective is not finite at the starting point"), 0) end
         report.setback()

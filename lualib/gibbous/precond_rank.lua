@@ -66,7 +66,7 @@ return function(make, a, k, noise, o)
   local setting <const> = {tol = tol, one = core.randn(n, {seed = 1, dtype = a.dtype}):eval(),
     block = core.randn(n, columns, {seed = 2, dtype = a.dtype}):eval()}
   local blocks <const> = {setting.block, core.randn(n, columns, {seed = 3, dtype = a.dtype}):eval()}
-  _, setting.product = timed(function(turn) return a:matmul(blocks[turn]):eval() end)
+  setting.product = select(2, timed(function(turn) return a:matmul(blocks[turn]):eval() end))
   -- Points with noises of their own are worth the least rank: without a preconditioner these are the condition.
   local rank = type(noise) == "number" and 0 or FIRST
   local best = try(make, a, k, noise, rank, setting)

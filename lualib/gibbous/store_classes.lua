@@ -115,7 +115,9 @@ end
 local function check_fingerprint(r, d, k)
   local saved <const> = d.fingerprint and r:value(r:list(d.fingerprint))
   if not saved then return end
-  if math.type(saved.columns) ~= "integer" or type(saved.values) ~= "table" then r:fail(d.kind .. ": its fingerprint is damaged") end
+  if math.type(saved.columns) ~= "integer" or type(saved.values) ~= "table" then
+    r:fail(d.kind .. ": its fingerprint is damaged")
+  end
   if same_values(saved.values, fingerprint(k, saved.columns) or {}) then return end
   error(core.error("option", ("kernel '%s' is not the one that was saved: the given functions have other values at fixed points; "
     .. "load it with the functions it was fitted with"):format(tostring(d.kind)), {missing = d.kind}), 0)

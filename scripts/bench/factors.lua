@@ -1,5 +1,6 @@
--- Milliseconds of products, factors and decompositions on one thread, by order and type. Run: build/gibbous scripts/bench/factors.lua
--- [largest order]. A figure is the best of several runs on fresh matrices; compare two programs by running them in turns.
+-- Milliseconds of products, factors and decompositions on one thread, by order and type.
+-- Run: build/gibbous scripts/bench/factors.lua [largest order]. A figure is the best of several runs on fresh matrices; compare
+-- two programs by running them in turns.
 local gb <const> = require "gibbous"
 
 local most <const> = tonumber(arg and arg[1] or 1000)

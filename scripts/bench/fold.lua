@@ -54,7 +54,8 @@ local function data(dtype, n, d, r, seed)
   local o <const> = {dtype = dtype, seed = seed}
   local x <const> = gb.randn(n, d, o):eval()
   local y <const> = gb.randn(n, d, {dtype = dtype, seed = seed + 1}):eval()
-  local v <const> = (r == 1 and gb.randn(n, {dtype = dtype, seed = seed + 2}) or gb.randn(n, r, {dtype = dtype, seed = seed + 2})):eval()
+  local v <const> = (r == 1 and gb.randn(n, {dtype = dtype, seed = seed + 2})
+    or gb.randn(n, r, {dtype = dtype, seed = seed + 2})):eval()
   return x, y, v
 end
 
@@ -162,7 +163,8 @@ written(function(p, q) return (-(p - q):abs() * (p * q):cos()):sum(-1):exp() end
   "three cosines a pair")
 
 section "sums and products"
-for _, case in ipairs{{"rbf", gb.kernels.rbf{lengthscale = 0.4}}, {"matern32", gb.kernels.matern32{lengthscale = 0.7}, "no root in the bound"}} do
+for _, case in ipairs{{"rbf", gb.kernels.rbf{lengthscale = 0.4}},
+    {"matern32", gb.kernels.matern32{lengthscale = 0.7}, "no root in the bound"}} do
   local name <const>, other <const>, note <const> = table.unpack(case)
   local both <const> = bound_of("f32", 3, 1, 2, 1)
   rate_row(("rbf + %s, f32 d=3 R=1"):format(name), product_rate(rbf() + other, "f32", SIZE[3], 3, 1), both, 0.65, note)
@@ -256,7 +258,8 @@ do
   local n <const> = 200000
   x, y, v = data("f32", n, 3, 16, 52)
   plan = gb.plan(forward_and_gradients(x:requires_grad(), y:requires_grad(), v:requires_grad()))
-  row("planned peak, n = m = 200,000, R = 16, all gradients", ("%.1f MiB"):format(plan.peak / MiB), "< 200 MiB", plan.peak < 200 * MiB)
+  row("planned peak, n = m = 200,000, R = 16, all gradients", ("%.1f MiB"):format(plan.peak / MiB), "< 200 MiB",
+    plan.peak < 200 * MiB)
   if full then
     gb.config{threads = threads_here}
     local start <const> = gb.clock()

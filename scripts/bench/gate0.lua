@@ -4,7 +4,6 @@
 -- Figures not given: spec/gp/model/gate0.csv, with the hyper-parameters, versions and first test points of each set.
 local here <const> = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
-local gb <const> = require "gibbous"
 local gate0 <const> = require "gate0_cases"
 
 local missed = 0

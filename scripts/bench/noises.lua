@@ -1,10 +1,10 @@
--- Noises of many magnitudes: steps of conjugate gradients with a preconditioner that knows the noise of each point, and with one that
--- knows their mean.
+-- Noises of many magnitudes: steps of conjugate gradients with a preconditioner that knows the noise of each point, and with one
+-- that knows their mean.
 -- Run: build/gibbous scripts/bench/noises.lua [points] [columns of x] [tolerance]
 --
--- (K + D) x = b with a Matern 5/2 kernel on uniform points of the unit cube, its lengthscale 1 (smooth: the low-rank factor resolves
--- K) and 0.3, and noises between 0.1 and 0.1 / 10^magnitudes, uniform in the logarithm. b: a function plus that noise, and 16 probes,
--- solved together; f64 with products in f32, the usual rank. "-": not within 2,000 steps.
+-- (K + D) x = b with a Matern 5/2 kernel on uniform points of the unit cube, its lengthscale 1 (smooth: the low-rank factor
+-- resolves K) and 0.3, and noises between 0.1 and 0.1 / 10^magnitudes, uniform in the logarithm. b: a function plus that noise, and
+-- 16 probes, solved together; f64 with products in f32, the usual rank. "-": not within 2,000 steps.
 local gb <const> = require "gibbous"
 local table_text <const> = require "gibbous.table_text"
 

@@ -1,6 +1,7 @@
 -- Milliseconds of processor time of single ops on one thread, beside the same in torch where its figures are given.
 -- Each op runs on tensors not seen before, so that nothing is remembered; the least of some rounds counts, and the
--- ops of a dtype take turns, so that a busy moment meets them all. 'copy' is memcpy as a script reaches it: the bound of what moves.
+-- ops of a dtype take turns, so that a busy moment meets them all. 'copy' is memcpy as a script reaches it: the bound of what
+-- moves.
 -- Run: GIBBOUS_THREADS=1 build/gibbous scripts/bench/ops.lua [--rounds n] [--only word] [--peers FILE]
 -- with FILE by scripts/bench/peers/ops_torch.py on a machine as busy.
 local gb <const> = require "gibbous"

@@ -30,7 +30,13 @@ do
     local x = gb.rand(64, 64):eval()
     local w <const> = gb.rand(64, 64):eval()
     for i = 1, length do
-      if i % 10 == 0 then x = x:matmul(w) elseif i % 10 == 5 then x = x - x:sum(2, {keepdim = true}) * (1 / i) else x = (x + i):tanh() end
+      if i % 10 == 0 then
+        x = x:matmul(w)
+      elseif i % 10 == 5 then
+        x = x - x:sum(2, {keepdim = true}) * (1 / i)
+      else
+        x = (x + i):tanh()
+      end
     end
     return x:sum()
   end
@@ -63,11 +69,12 @@ do
     local seconds <const> = {}
     for i, n in ipairs{1000, 4000} do
       seconds[i] = fastest(3, function() return make(n) end, function(y)
-        local plan <close> = gb.plan(y)
+        local _ <close> = gb.plan(y)
       end)
     end
     local ratio <const> = seconds[2] / seconds[1]
-    print(("  %-8s 1,000 in %.4f, 4,000 in %.4f: %.1f times (target <= 6)  %s"):format(name, seconds[1], seconds[2], ratio, verdict(ratio <= 6)))
+    print(("  %-8s 1,000 in %.4f, 4,000 in %.4f: %.1f times (target <= 6)  %s"):format(name, seconds[1], seconds[2], ratio,
+      verdict(ratio <= 6)))
   end
 end
 

@@ -33,7 +33,8 @@ if arg[1] == "--build" then
   local source <const> = (arg[0]:match "^(.*)/scripts/bench/[^/]*$") or "."
   local into <const> = os.tmpname()
   os.remove(into)
-  local command <const> = ("cmake -S %s -B %s -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF >/dev/null && ninja -C %s --quiet")
+  local command <const> = (
+    "cmake -S %s -B %s -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF >/dev/null && ninja -C %s --quiet")
     :format(quoted(source), quoted(into), quoted(into))
   print(("%-44s %.1f s"):format("clean build", (timed(command, 1))))
   os.execute("rm -r " .. quoted(into))

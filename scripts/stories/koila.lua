@@ -67,7 +67,8 @@ print(("budget %s   peak %s predicted, %s measured, process %s, %.2f s, loss %s,
 print(("%d of %d results have the bits of the whole batch"):format(same, #want))
 
 local ok <const>, refusal <const> = pcall(gb.plan, step(rows, labels), {budget = whole.minimum - 1})
-print(("smallest budget   %s; one byte less: %s"):format(MiB(whole.minimum), ok and "it fits" or (tostring(refusal):match "[^\n]*")))
+print(("smallest budget   %s; one byte less: %s"):format(MiB(whole.minimum),
+  ok and "it fits" or (tostring(refusal):match "[^\n]*")))
 
 -- What adding up chunks of a mean would have given, for the same loss: 8 of 9 rows and 1 of 9.
 local nine <const> = gb.range(1, 9, 1, {dtype = "i64"})

@@ -122,7 +122,7 @@ local function sample(p, k)
   return {x[1][1], x[1][2], not scalar.state.undefined and x[2][2] or nil}
 end
 
--- Comparison --------------------------------------------------------------------------------------------------------------------------
+-- Comparison ----------------------------------------------------------------------------------------------------------------------
 
 --- Is what the samples say of a number determined, and does 'got' agree? "yes", "no", or "open". slack: sizes that cancel.
 local function judge(got, samples, dtype, slack, signed)
@@ -134,7 +134,10 @@ local function judge(got, samples, dtype, slack, signed)
   if signed and (first - first ~= 0 or got - got ~= 0) then return "open" end
   local low, high = first, first
   for _, v in ipairs(samples) do
-    if (v ~= v) ~= (first ~= first) or (v - v ~= 0) and v == v and v ~= first or (first - first ~= 0) and first == first and v ~= first then return "open" end
+    if (v ~= v) ~= (first ~= first) or (v - v ~= 0) and v == v and v ~= first or (first - first ~= 0) and first == first
+        and v ~= first then
+      return "open"
+    end
     low, high = math.min(low, v), math.max(high, v)
   end
   if first ~= first then return got ~= got and "yes" or "no" end
@@ -221,9 +224,10 @@ local function same_bits(a, b)
   end
 end
 
--- Reductions ---------------------------------------------------------------------------------------------------------------------------
+-- Reductions ----------------------------------------------------------------------------------------------------------------------
 
-local views <const> = {permute = true, t = true, flip = true, slice = true, select = true, expand = true, tile = true, diagonal = true}
+local views <const> = {permute = true, t = true, flip = true, slice = true, select = true, expand = true, tile = true,
+  diagonal = true}
 
 --- By its text: a row may write views before what it is named after.
 local function is_view(s) return views[s.text:match "^%%1:([%a_]+)%(" or ""] or false end
@@ -237,7 +241,7 @@ local function shares_passes(p)
   return count > (p.mode > 0 and 0 or 1)
 end
 
--- Ways to run a program -----------------------------------------------------------------------------------------------------------------
+-- Ways to run a program -----------------------------------------------------------------------------------------------------------
 
 -- Each gives tensors and their numbers. bits: these are the bits of the plain way.
 local ways <const> = {
@@ -317,7 +321,7 @@ local ways <const> = {
   end},
 }
 
--- A program ----------------------------------------------------------------------------------------------------------------------------
+-- A program -----------------------------------------------------------------------------------------------------------------------
 
 -- What Gibbous says that it cannot do, in these words, is not wrong.
 local known_refusals <const> = {"no derivative", "has no gradient", "no gradient", "missing", "expected finite entries"}
@@ -383,7 +387,8 @@ local function streams_factors(p)
   local generated, product
   for _, s in ipairs(p.list) do
     generated = generated or s.row == "gb.rand" or s.row == "gb.randn" or s.row == "gb.sobol"
-    product = product or s.dtype == "f16" or s.dtype == "bf16" or s.row == "matmul" or s.row == "gb.einsum" or s.row == "gb.kernels" or s.row == "squared distances"
+    product = product or s.dtype == "f16" or s.dtype == "bf16" or s.row == "matmul" or s.row == "gb.einsum"
+      or s.row == "gb.kernels" or s.row == "squared distances"
       or s.row:find("gb.linalg", 1, true)
   end
   return generated and product
@@ -416,7 +421,8 @@ function M.check(p, counts)
   if way.bits and got and not (way.stores and (loses_digits(p) or sums_views(p))) and not streams_factors(p) then
     local i <const>, e <const>, x <const>, y <const> = same_bits(bits, got)
     if i then
-      return {kind = "bits", way = way.name, what = ("result %d, element %d: %.17g, and %.17g when asked plainly"):format(i, e, y, x)}
+      return {kind = "bits", way = way.name, what = ("result %d, element %d: %.17g, and %.17g when asked plainly"):format(
+        i, e, y, x)}
     end
   end
 end
@@ -430,7 +436,8 @@ function M.script(p, wrong)
       if s.by then
         leaves[#leaves + 1] = "v" .. s.id
         local function terms(name, which)
-          return ("(%s[%d] * gb.tensor(%s, {dtype = %q})):sum():to{dtype = \"f64\"}"):format(name, #leaves, generate.list_text(s[which], s.shape), s.dtype)
+          return ("(%s[%d] * gb.tensor(%s, {dtype = %q})):sum():to{dtype = \"f64\"}"):format(name, #leaves,
+            generate.list_text(s[which], s.shape), s.dtype)
         end
         u[#u + 1], w[#w + 1] = terms("first", "along"), terms("second", "across")
       end

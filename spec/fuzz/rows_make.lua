@@ -12,10 +12,6 @@ local function filled(shape, dtype, v)
   end
 end
 
-local function options(g, dtype, more)
-  return ("{dtype = %q%s}"):format(dtype, more or "")
-end
-
 -- Longer than a block of lanes now and then: what is computed from its indices costs no draws.
 local function long_shape(g)
   local shape <const> = g:shape(g:choose{1, 2, 2, 3})
@@ -130,7 +126,8 @@ return {
     return g:leaf()
   end},
 
-  {name = "gb.full", public = {"gb.full", "gb.zeros", "gb.ones"}, ops = {"const", "expand"}, weight = 4, smooth = true, make = function(g)
+  {name = "gb.full", public = {"gb.full", "gb.zeros", "gb.ones"}, ops = {"const", "expand"}, weight = 4, smooth = true,
+    make = function(g)
     local shape <const> = long_shape(g)
     local dtype <const> = g.mode == 0 and g:choose{g.dtype, g.dtype, "i64", "bool"} or g.dtype
     local how <const> = g:draw(3)
@@ -155,7 +152,8 @@ return {
   {name = "gb.linspace", ops = {"range"}, smooth = true, make = function(g)
     if g.dtype == "bf16" or g.dtype == "f16" then return nil end
     local a <const>, b <const>, n <const> = g:integer(8) / 2, g:integer(8) / 2, 1 + g:draw(6)
-    local text <const> = ("gb.linspace(%s, %s, %d, {dtype = %q})"):format(generate().number_text(a), generate().number_text(b), n, g.dtype)
+    local text <const> = ("gb.linspace(%s, %s, %d, {dtype = %q})"):format(generate().number_text(a),
+      generate().number_text(b), n, g.dtype)
     return g:emit(text, {}, {n}, g.dtype, function(S)
       local out <const> = {}
       for i = 1, n do

@@ -67,7 +67,8 @@ end
 
 map_row("neg", "-%1")
 for _, name in ipairs{"abs", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "tanh", "sigmoid",
-  "softplus", "relu", "erf", "ndtr", "log_ndtr", "lgamma", "digamma", "sqrt", "rsqrt", "sign", "floor", "ceil", "round", "detach"} do
+  "softplus", "relu", "erf", "ndtr", "log_ndtr", "lgamma", "digamma", "sqrt", "rsqrt", "sign", "floor", "ceil", "round",
+  "detach"} do
   map_row(name)
 end
 
@@ -100,7 +101,8 @@ local function emit_pair(g, x, text, float, whole, truth, dtype, style)
   if y then
     local a, b = x, y
     if swap then a, b = y, x end
-    return g:emit(text, {a, b}, dense.broadcast(x.shape, y.shape), dtype, function(S, p, q) return dense.map2(f(S), dtype, p, q) end)
+    return g:emit(text, {a, b}, dense.broadcast(x.shape, y.shape), dtype,
+      function(S, p, q) return dense.map2(f(S), dtype, p, q) end)
   end
   local written <const> = swap and text:gsub("%%1", "\0"):gsub("%%2", "%%1"):gsub("\0", function() return number_text(number) end)
     or text:gsub("%%2", function() return number_text(number) end)
@@ -196,7 +198,8 @@ for name, float in pairs{maximum = larger, minimum = smaller} do
   end}
 end
 
-rows[#rows + 1] = {name = "clamp", public = {"tensor.clamp"}, ops = {"maximum", "minimum"}, weight = 2, smooth = true, make = function(g)
+rows[#rows + 1] = {name = "clamp", public = {"tensor.clamp"}, ops = {"maximum", "minimum"}, weight = 2, smooth = true,
+  make = function(g)
   local x <const> = g:float()
   if not x then return nil end
   local lo, hi = g:integer(3) / 2, nil
@@ -316,7 +319,7 @@ rows[#rows + 1] = {name = "to", ops = {"cast"}, public = {"tensor.to"}, weight =
   end, {precision = narrow})
 end}
 
--- Functions from scripts --------------------------------------------------------------------------------------------------------------
+-- Functions from scripts ----------------------------------------------------------------------------------------------------------
 
 rows[#rows + 1] = {name = "gb.func", ops = {"call"}, weight = 1, smooth = true, make = function(g)
   local x <const> = g:float(function(v) return v.most < 1e3 and v.dtype ~= "f16" and v.dtype ~= "bf16" end)

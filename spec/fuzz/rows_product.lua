@@ -67,7 +67,8 @@ row("matmul", {"matmul", "gemm"}, 8, {"tensor.matmul"}, function(g)
     if v.shape[math.max(#v.shape - 1, 1)] ~= k then return false end
     return #x.shape < 3 or #v.shape < 3 or v.shape[1] == x.shape[1] or v.shape[1] == 1 or x.shape[1] == 1
   end
-  local y, written = nil, "%1:matmul(%2)"
+  local y
+  local written = "%1:matmul(%2)"
   if #x.shape == 2 and g:chance(3) then
     y, written = x, "%1:matmul(%2:t())"
   else
@@ -160,7 +161,8 @@ row("gb.einsum", {"diagonal", "matmul", "sum"}, 6, {"gb.einsum"}, function(g)
     places[t] = "%" .. t
   end
   for i, l in ipairs(result) do shape[i] = extents[l] end
-  local text <const> = ("gb.einsum(%q, %s)"):format(table.concat(spec, ",") .. "->" .. table.concat(result), table.concat(places, ", "))
+  local text <const> = ("gb.einsum(%q, %s)"):format(table.concat(spec, ",") .. "->" .. table.concat(result),
+    table.concat(places, ", "))
   return g:emit(text, args, shape, x.dtype, function(S, ...)
     local list <const> = {}
     for t, a in ipairs{...} do list[t] = {terms[t], a} end
@@ -252,7 +254,8 @@ end
 
 local function right_side(g, x, n)
   local b <const> = g:pick(function(v)
-    return v.dtype == x.dtype and (#v.shape == 1 or #v.shape == 2) and v.shape[1] == n and v.finite and v.most < 100 and (v.shape[2] or 1) > 0
+    return v.dtype == x.dtype and (#v.shape == 1 or #v.shape == 2) and v.shape[1] == n and v.finite and v.most < 100
+      and (v.shape[2] or 1) > 0
   end)
   if b then return b end
   return g:leaf(g:chance(2) and {n} or {n, 1 + g:draw(3)}, x.dtype, g:choose{1, 2, 3})
@@ -323,7 +326,8 @@ row("gb.linalg.triangular_solve", {"triangular_solve"}, 1, {"gb.linalg.triangula
   local options <const> = {}
   if upper then options[#options + 1] = "upper = true" end
   if flip then options[#options + 1] = "transposed = true" end
-  local text <const> = "gb.linalg.triangular_solve(" .. positive .. ", %2" .. (#options > 0 and ", {" .. table.concat(options, ", ") .. "}" or "") .. ")"
+  local text <const> = "gb.linalg.triangular_solve(" .. positive .. ", %2"
+    .. (#options > 0 and ", {" .. table.concat(options, ", ") .. "}" or "") .. ")"
   return g:emit(text, {x, b}, b.shape, x.dtype, function(S, a, c)
     local m = positive_rows(S, a)
     if flip then m = transposed(m, n, n) end
@@ -511,14 +515,15 @@ end
 
 spectral_row("gb.linalg.eigh", {"eigh", "pick"}, {"gb.linalg.eigh"}, "(gb.linalg.eigh" .. positive .. ")",
   function(x) return {x.shape[1]} end,
-  function(S, a)
+  function(_, a)
     -- errors of eigenvalues are relative to the largest
     local values <const> = eigenvalues(scalar.number, positive_rows(scalar.number, a), a.shape[1])
     for i, e in ipairs(values) do values[i] = scalar.blur(e, values[#values]) end
     return values
   end)
 
-spectral_row("gb.linalg.eigh vectors", {"eigh", "pick"}, {}, "(function(w, v) return (v * w:unsqueeze(1)):matmul(v:t()) end)(gb.linalg.eigh" .. positive .. ")",
+spectral_row("gb.linalg.eigh vectors", {"eigh", "pick"}, {},
+  "(function(w, v) return (v * w:unsqueeze(1)):matmul(v:t()) end)(gb.linalg.eigh" .. positive .. ")",
   function(x) return {x.shape[1], x.shape[1]} end,
   function(S, a)
     local m <const>, v <const> = positive_rows(S, a), {}
@@ -528,9 +533,10 @@ spectral_row("gb.linalg.eigh vectors", {"eigh", "pick"}, {}, "(function(w, v) re
     return v
   end)
 
-spectral_row("gb.linalg.svd", {"svd", "pick"}, {"gb.linalg.svd"}, "(function(u, s, v) return (u * s:unsqueeze(1)):matmul(v:t()) end)(gb.linalg.svd(%1))",
+spectral_row("gb.linalg.svd", {"svd", "pick"}, {"gb.linalg.svd"},
+  "(function(u, s, v) return (u * s:unsqueeze(1)):matmul(v:t()) end)(gb.linalg.svd(%1))",
   function(x) return {x.shape[1], x.shape[2]} end,
-  function(S, a)
+  function(_, a)
     local v <const> = {}
     local size = 0
     for _, e in ipairs(a.v) do size = size + math.abs(e) end
@@ -538,7 +544,7 @@ spectral_row("gb.linalg.svd", {"svd", "pick"}, {"gb.linalg.svd"}, "(function(u, 
     return v
   end)
 
--- Kernels ------------------------------------------------------------------------------------------------------------------------------
+-- Kernels -------------------------------------------------------------------------------------------------------------------------
 
 --- u = |x - z|^2 / lengthscale^2
 -- Derivatives are as exact as sums over both points make them: to a share of the points' own, not of the differences.
@@ -615,17 +621,20 @@ local kernels <const> = {
   {"constant", {}, function(S) return S.lift(1.0) end},
 }
 
-row("gb.kernels", {"sqdist", "radial", "diffmv"}, 7, {"gb.kernels.rbf", "gb.kernels.matern12", "gb.kernels.matern32", "gb.kernels.matern52",
-  "gb.kernels.rational_quadratic", "gb.kernels.periodic", "gb.kernels.cosine", "gb.kernels.linear", "gb.kernels.polynomial",
+row("gb.kernels", {"sqdist", "radial", "diffmv"}, 7, {"gb.kernels.rbf", "gb.kernels.matern12", "gb.kernels.matern32",
+  "gb.kernels.matern52", "gb.kernels.rational_quadratic", "gb.kernels.periodic", "gb.kernels.cosine", "gb.kernels.linear",
+  "gb.kernels.polynomial",
   "gb.kernels.piecewise_polynomial", "gb.kernels.constant", "gb.kernels.white"}, function(g)
   local function points(v)
-    return #v.shape == 2 and v.shape[1] > 0 and v.shape[2] > 0 and v.shape[2] <= 6 and v.finite and v.most < 20 and (v.dtype == "f64" or v.dtype == "f32")
+    return #v.shape == 2 and v.shape[1] > 0 and v.shape[2] > 0 and v.shape[2] <= 6 and v.finite and v.most < 20
+      and (v.dtype == "f64" or v.dtype == "f32")
   end
   local x <const> = g:float(points)
   if not x then return nil end
   local k <const> = g:choose(kernels)
   local values <const> = {lengthscale = g:choose{1.0, 0.5, 2.0, 1.5}, alpha = g:choose{1.0, 2.5}, period = g:choose{3.0, 1.5},
-    offset = 1.0, degree = k[1] == "polynomial" and 1 + g:draw(3) or k[1] == "piecewise_polynomial" and g:draw(4), variance = g:choose{1.0, 2.0}}
+    offset = 1.0, degree = k[1] == "polynomial" and 1 + g:draw(3) or k[1] == "piecewise_polynomial" and g:draw(4),
+    variance = g:choose{1.0, 2.0}}
   local options <const> = {"variance = " .. number_text(values.variance)}
   local lengthscale = false
   for _, name in ipairs(k[2]) do
@@ -633,9 +642,12 @@ row("gb.kernels", {"sqdist", "radial", "diffmv"}, 7, {"gb.kernels.rbf", "gb.kern
     lengthscale = lengthscale or name == "lengthscale"
   end
   local own <const> = setmetatable({lengthscale = lengthscale and values.lengthscale or 1.0}, {__index = values})
-  local z <const> = not g:chance(2) and x or g:float(function(v) return points(v) and v.dtype == x.dtype and v.shape[2] == x.shape[2] end) or x
+  local z <const> = not g:chance(2) and x or g:float(function(v)
+    return points(v) and v.dtype == x.dtype and v.shape[2] == x.shape[2]
+  end) or x
   local noise <const> = z == x and g:chance(5) and 0.25 or nil
-  local kernel <const> = ("gb.kernels.%s{%s}%s"):format(k[1], table.concat(options, ", "), noise and " + gb.kernels.white{variance = 0.25}" or "")
+  local kernel <const> = ("gb.kernels.%s{%s}%s"):format(k[1], table.concat(options, ", "),
+    noise and " + gb.kernels.white{variance = 0.25}" or "")
   local text <const> = ("(%s)(%%1%s)"):format(kernel, z ~= x and ", %2" or "")
   local shape <const> = {x.shape[1], z.shape[1]}
   return g:emit(text, {x, z ~= x and z or nil}, shape, x.dtype, function(S, a, b)
@@ -654,10 +666,13 @@ end)
 
 -- Squared distances as scripts write them, for the planner to recognise.
 row("squared distances", {"sqdist", "diffmv"}, 3, {}, function(g)
-  local x <const> = g:float(function(v) return #v.shape == 2 and v.most < 100 and v.finite and v.dtype ~= "f16" and v.dtype ~= "bf16" end)
+  local x <const> = g:float(function(v)
+    return #v.shape == 2 and v.most < 100 and v.finite and v.dtype ~= "f16" and v.dtype ~= "bf16"
+  end)
   if not x then return nil end
   local how <const> = g:draw(3)
-  local text <const> = ({"((%1:unsqueeze(2) - %1:unsqueeze(1)) ^ 2):sum(-1)", "((%1 * %1):sum(2):unsqueeze(2) + (%1 * %1):sum(2):unsqueeze(1) - 2 * %1:matmul(%1:t()))",
+  local text <const> = ({"((%1:unsqueeze(2) - %1:unsqueeze(1)) ^ 2):sum(-1)",
+    "((%1 * %1):sum(2):unsqueeze(2) + (%1 * %1):sum(2):unsqueeze(1) - 2 * %1:matmul(%1:t()))",
     "core.sqdist(%1, %1)"})[how + 1]
   return g:emit(text, {x}, {x.shape[1], x.shape[1]}, x.dtype, function(S, a)
     local p <const>, out <const> = dense.matrices(a)[1] or {}, {}

@@ -50,7 +50,8 @@ end
 
 --- Of a row: pick(g) gives the argument, one(S, list, more) the result of one list.
 local function reduction(o)
-  rows[#rows + 1] = {name = o.name, ops = o.ops, public = {"tensor." .. o.name}, weight = o.weight or 3, smooth = o.smooth, make = function(g)
+  rows[#rows + 1] = {name = o.name, ops = o.ops, public = {"tensor." .. o.name}, weight = o.weight or 3, smooth = o.smooth,
+    make = function(g)
     local x = o.pick(g)
     if not x then return nil end
     local view <const> = o.ordered and g:chance(2)
@@ -145,9 +146,8 @@ reduction{name = "std", ops = {"sqrt"}, weight = 1, smooth = true, pick = of_any
 
 --- The first of the best, the best, and all that tie with it; NaN is best.
 local function best_of(S, list, dtype, before)
-  local at <const>, ties = 1, nil
-  local first, best = at, list[1]
-  ties = {best}
+  local first, best = 1, list[1]
+  local ties = {best}
   if dense.is_float(dtype) then
     for i, x in ipairs(list) do
       local v <const> = S.val(x)
@@ -188,7 +188,8 @@ local function position(largest)
 end
 
 for _, name in ipairs{"max", "min"} do
-  reduction{name = name, ops = {name}, weight = 3, smooth = true, pick = numeric, needs_elements = true, one = extreme(name == "max")}
+  reduction{name = name, ops = {name}, weight = 3, smooth = true, pick = numeric, needs_elements = true,
+    one = extreme(name == "max")}
   reduction{name = "arg" .. name, ops = {"arg" .. name}, weight = 7, pick = numeric, needs_elements = true, ordered = true,
     dtype = function() return "i64" end, one = position(name == "max")}
 end
@@ -272,7 +273,8 @@ end
 
 local function method(name) return function(d) return ("%%1:%s(%s)"):format(name, d) end end
 
-along{name = "cumsum", ops = {"cumsum"}, public = {"tensor.cumsum"}, weight = 3, smooth = true, pick = numeric, text = method "cumsum",
+along{name = "cumsum", ops = {"cumsum"}, public = {"tensor.cumsum"}, weight = 3, smooth = true, pick = numeric,
+  text = method "cumsum",
   f = function(S, list, dtype)
     local out <const>, so_far <const> = {}, {}
     for i, x in ipairs(list) do
@@ -282,7 +284,8 @@ along{name = "cumsum", ops = {"cumsum"}, public = {"tensor.cumsum"}, weight = 3,
     return out
   end}
 
-along{name = "softmax", ops = {"exp", "max", "detach"}, public = {"tensor.softmax"}, smooth = true, pick = floating, text = method "softmax",
+along{name = "softmax", ops = {"exp", "max", "detach"}, public = {"tensor.softmax"}, smooth = true, pick = floating,
+  text = method "softmax",
   f = function(S, list)
     local total <const>, out <const> = logsumexp(S, list), {}
     local finite <const> = S.val(total) - S.val(total) == 0            -- inf / inf otherwise, whatever the element is
@@ -290,7 +293,8 @@ along{name = "softmax", ops = {"exp", "max", "detach"}, public = {"tensor.softma
     return out
   end}
 
-along{name = "log_softmax", ops = {"logsumexp"}, public = {"tensor.log_softmax"}, smooth = true, pick = floating, text = method "log_softmax",
+along{name = "log_softmax", ops = {"logsumexp"}, public = {"tensor.log_softmax"}, smooth = true, pick = floating,
+  text = method "log_softmax",
   f = function(S, list)
     local total <const>, out <const> = logsumexp(S, list), {}
     for i, x in ipairs(list) do out[i] = S.sub(x, total) end
@@ -348,9 +352,13 @@ local function topk_options(positions)
 end
 
 local function i64() return "i64" end
-along{name = "sort", ops = {"sort", "pick"}, public = {"tensor.sort"}, smooth = true, pick = numeric, text = sort_text(false), more = sort_options(false), f = ordered}
-along{name = "sort positions", ops = {"sort", "pick"}, pick = numeric, dtype = i64, text = sort_text(true), more = sort_options(true), f = ordered}
-along{name = "topk", ops = {"topk", "pick"}, public = {"tensor.topk"}, smooth = true, pick = numeric, text = sort_text(false), more = topk_options(false), f = ordered}
-along{name = "topk positions", ops = {"topk", "pick"}, pick = numeric, dtype = i64, text = sort_text(true), more = topk_options(true), f = ordered}
+along{name = "sort", ops = {"sort", "pick"}, public = {"tensor.sort"}, smooth = true, pick = numeric, text = sort_text(false),
+  more = sort_options(false), f = ordered}
+along{name = "sort positions", ops = {"sort", "pick"}, pick = numeric, dtype = i64, text = sort_text(true),
+  more = sort_options(true), f = ordered}
+along{name = "topk", ops = {"topk", "pick"}, public = {"tensor.topk"}, smooth = true, pick = numeric, text = sort_text(false),
+  more = topk_options(false), f = ordered}
+along{name = "topk positions", ops = {"topk", "pick"}, pick = numeric, dtype = i64, text = sort_text(true),
+  more = topk_options(true), f = ordered}
 
 return rows

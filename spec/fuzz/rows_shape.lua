@@ -1,6 +1,5 @@
 --- Rows of views, joins and positions.
 local dense <const> = require "spec.fuzz.dense"
-local scalar <const> = require "spec.fuzz.scalar"
 
 local function shape_text(shape) return table.concat(shape, ", ") end
 
@@ -47,7 +46,8 @@ row("reshape", {"reshape"}, 5, function(g, given)
   if #shape > 4 then shape = {n} end
   local written <const> = table.move(shape, 1, #shape, 1, {})
   if n > 0 and g:chance(4) then written[g:draw(#shape) + 1] = -1 end
-  return g:emit(("%%1:reshape(%s)"):format(shape_text(written)), {x}, shape, x.dtype, function(_, a) return dense.reshape(a, shape) end)
+  return g:emit(("%%1:reshape(%s)"):format(shape_text(written)), {x}, shape, x.dtype,
+    function(_, a) return dense.reshape(a, shape) end)
 end)
 
 row("permute", {"permute"}, 5, function(g, given)
@@ -59,7 +59,8 @@ row("permute", {"permute"}, 5, function(g, given)
     order[d] = table.remove(left, #left - g:draw(#left))
     shape[d] = x.shape[order[d]]
   end
-  return g:emit(("%%1:permute(%s)"):format(shape_text(order)), {x}, shape, x.dtype, function(_, a) return dense.permute(a, order) end)
+  return g:emit(("%%1:permute(%s)"):format(shape_text(order)), {x}, shape, x.dtype,
+    function(_, a) return dense.permute(a, order) end)
 end)
 
 row("t", {"permute"}, 3, function(g)
@@ -78,7 +79,8 @@ row("unsqueeze", {"unsqueeze"}, 4, function(g)
   local d <const> = g:draw(#x.shape + 1) + 1
   local shape <const> = table.move(x.shape, 1, #x.shape, 1, {})
   table.insert(shape, d, 1)
-  return g:emit(("%%1:unsqueeze(%s)"):format(g:dimension_text(x, d, 1)), {x}, shape, x.dtype, function(_, a) return dense.reshape(a, shape) end)
+  return g:emit(("%%1:unsqueeze(%s)"):format(g:dimension_text(x, d, 1)), {x}, shape, x.dtype,
+    function(_, a) return dense.reshape(a, shape) end)
 end)
 
 row("squeeze", {"squeeze"}, 2, function(g)
@@ -92,7 +94,8 @@ row("squeeze", {"squeeze"}, 2, function(g)
   while x.shape[d] ~= 1 do d = d % #x.shape + 1 end
   local shape <const> = table.move(x.shape, 1, #x.shape, 1, {})
   table.remove(shape, d)
-  return g:emit(("%%1:squeeze(%s)"):format(g:dimension_text(x, d)), {x}, shape, x.dtype, function(_, a) return dense.reshape(a, shape) end)
+  return g:emit(("%%1:squeeze(%s)"):format(g:dimension_text(x, d)), {x}, shape, x.dtype,
+    function(_, a) return dense.reshape(a, shape) end)
 end)
 
 row("expand", {"expand"}, 3, function(g)
@@ -109,7 +112,8 @@ row("expand", {"expand"}, 3, function(g)
     table.insert(written, 1, n)
   end
   if #shape == 0 then return nil end
-  return g:emit(("%%1:expand(%s)"):format(shape_text(written)), {x}, shape, x.dtype, function(_, a) return dense.expand(a, shape) end)
+  return g:emit(("%%1:expand(%s)"):format(shape_text(written)), {x}, shape, x.dtype,
+    function(_, a) return dense.expand(a, shape) end)
 end)
 
 row("tile", {"expand", "reshape"}, 4, function(g, given)
@@ -146,7 +150,8 @@ row("flip", {"slice"}, 3, function(g)
   if not x then return nil end
   local d <const> = g:draw(#x.shape) + 1
   local n <const> = x.shape[d]
-  return g:emit(("%%1:flip(%s)"):format(g:dimension_text(x, d)), {x}, x.shape, x.dtype, function(_, a) return strided(a, d, n, -1, n) end)
+  return g:emit(("%%1:flip(%s)"):format(g:dimension_text(x, d)), {x}, x.shape, x.dtype,
+    function(_, a) return strided(a, d, n, -1, n) end)
 end)
 
 row("slice", {"slice"}, 5, function(g)
@@ -161,7 +166,8 @@ row("slice", {"slice"}, 5, function(g)
   if g.mode == 0 and g:chance(12) then i, j = step > 0 and i or i - 1, step > 0 and i - 1 or i end     -- none
   local count <const> = step > 0 and (j < i and 0 or (j - i) // step + 1) or (j > i and 0 or (i - j) // -step + 1)
   local function text_of(k) return k > 0 and g:chance(4) and k - n - 1 or k end
-  return g:emit(("%%1:slice(%s, %d, %d%s)"):format(g:dimension_text(x, d), text_of(i), text_of(j), step ~= 1 and ", " .. step or ""), {x},
+  return g:emit(("%%1:slice(%s, %d, %d%s)"):format(g:dimension_text(x, d), text_of(i), text_of(j),
+    step ~= 1 and ", " .. step or ""), {x},
     dense.with_extent(x.shape, d, count), x.dtype, function(_, a) return strided(a, d, i, step, count) end)
 end)
 
@@ -302,7 +308,8 @@ row("index", {"index"}, 4, function(g)
   local d <const> = g:draw(#x.shape) + 1
   local text <const>, count <const>, p <const> = positions(g, x.shape[d])
   local shape <const> = dense.with_extent(x.shape, d, count)
-  return g:emit(("%%1:index(%s, %s)"):format(g:dimension_text(x, d), text), {x, p.id and p or nil}, shape, x.dtype, function(_, a, b)
+  return g:emit(("%%1:index(%s, %s)"):format(g:dimension_text(x, d), text), {x, p.id and p or nil}, shape, x.dtype,
+    function(_, a, b)
     local lists <const> = dense.rows(a, {[d] = true})
     for i, list in ipairs(lists) do lists[i] = taken(list, b and b.v or p) end
     return dense.from_rows(lists, shape, d, count, x.dtype)

@@ -20,7 +20,8 @@ local M <const> = {}
 -- o: failures (stop after so many, 1), shrink (seconds for each, 10), say (function for progress).
 function M.run(count, first, o)
   o = o or {}
-  local counts <const> = {programs = 0, nothing = 0, yes = 0, open = 0, refused = 0, singular = 0, modes = {[0] = 0, 0, 0}, rows = {}}
+  local counts <const> = {programs = 0, nothing = 0, yes = 0, open = 0, refused = 0, singular = 0,
+    modes = {[0] = 0, 0, 0}, rows = {}}
   local failures <const> = {}
 
   local function attempt(draws, seed)
@@ -41,7 +42,7 @@ function M.run(count, first, o)
       for _, s in ipairs(p.list) do counts.rows[s.row] = (counts.rows[s.row] or 0) + 1 end
       local wrong = check.check(p, counts)
       if wrong and not (o.ignore and o.ignore(wrong, p)) then
-        local small = p
+        local small
         small, wrong = shrink.shrink(p, wrong, function(draws) return attempt(draws, seed) end, o.shrink or 10)
         failures[#failures + 1] = {seed = seed, what = wrong.what, kind = wrong.kind, program = small,
           script = ("-- seed %d\n"):format(seed) .. check.script(small, wrong)}
@@ -124,7 +125,8 @@ function M.asked(default)
 end
 
 function M.summary(counts, failures)
-  return ("%d programs (%d of values, %d of gradients, %d of second derivatives): %d failed; %d numbers compared, %d not determined, "
+  return ("%d programs (%d of values, %d of gradients, %d of second derivatives): %d failed; %d numbers compared, %d not "
+    .. "determined, "
     .. "%d programs refused, %d not finite"):format(counts.programs, counts.modes[0], counts.modes[1], counts.modes[2], #failures,
     counts.yes + counts.open, counts.open, counts.refused, counts.singular)
 end

@@ -362,7 +362,8 @@ M.functions = {
   floor = {f = whole(floor), d = zero_slope, jumps = true},
   ceil = {f = whole(math.ceil), d = zero_slope, jumps = true},
   round = {f = round, d = zero_slope, jumps = true},
-  relu = {f = function(x) return x <= 0 and 0.0 or x end, d = function(S, x) return S.lift(S.val(x) > 0 and 1.0 or 0.0) end, exact = true},
+  relu = {f = function(x) return x <= 0 and 0.0 or x end, d = function(S, x) return S.lift(S.val(x) > 0 and 1.0 or 0.0) end,
+    exact = true},
   detach = {f = function(x) return x end, d = zero_slope, exact = true},
   sqrt = {f = sqrt, d = function(S, x)
     if S.val(x) == 0 then
@@ -385,7 +386,8 @@ M.functions = {
     return S.add(S.lift(1.0), S.mul(t, t))
   end, size = function(x, r) return (1 + abs(x)) * (1 + r * r) end},
   asin = {f = math.asin, d = function(S, x) return S.fn("rsqrt", one_minus_square(S, x)) end},
-  acos = {f = math.acos, d = function(S, x) return S.neg(S.fn("rsqrt", one_minus_square(S, x))) end, size = function() return 1 end},
+  acos = {f = math.acos, d = function(S, x) return S.neg(S.fn("rsqrt", one_minus_square(S, x))) end,
+    size = function() return 1 end},
   atan = {f = math.atan, d = function(S, x) return S.div(S.lift(1.0), S.add(S.lift(1.0), S.mul(x, x))) end},
   tanh = {f = tanh, d = function(S, x) return one_minus_square(S, S.fn("tanh", x)) end},
   sigmoid = {f = function(x) return 1 / (1 + exp(-x)) end, d = function(S, x)
@@ -395,13 +397,15 @@ M.functions = {
   softplus = {f = function(x) return x ~= x and x or (x > 0 and x or 0.0) + log1p(exp(-abs(x))) end,
     d = function(S, x) return S.fn("sigmoid", x) end, size = function(x, r) return r * (1 + abs(x) / 8) end},
   erf = {f = erf, d = function(S, x) return bell(S, x, 2 / root_pi, 1.0) end},
-  ndtr = {f = ndtr, d = function(S, x) return bell(S, x, 1 / root_2_pi, 0.5) end, size = function(x, r) return r * (1 + x * x / 4) end},
+  ndtr = {f = ndtr, d = function(S, x) return bell(S, x, 1 / root_2_pi, 0.5) end,
+    size = function(x, r) return r * (1 + x * x / 4) end},
   log_ndtr = {f = log_ndtr, d = function(S, x)
     return S.div(bell(S, x, 1 / root_2_pi, 0.5), S.fn("ndtr", x))
   end, size = function(x, r) return x > 0 and abs(r) * (1 + x * x / 4) or abs(r) end},
   lgamma = {f = lgamma, d = function(S, x) return S.fn("digamma", x) end, size = function(x, r) return 1 + abs(r) + abs(x) end},
-  digamma = {f = digamma, d = function(S, x) return S.fn("trigamma", x) end, size = function(x, r) return 1 + abs(r) end},
-  trigamma = {f = trigamma, d = function(S, x) return S.fn("tetragamma", x) end, size = function(x, r) return abs(r) * (1 + abs(x)) end},
+  digamma = {f = digamma, d = function(S, x) return S.fn("trigamma", x) end, size = function(_, r) return 1 + abs(r) end},
+  trigamma = {f = trigamma, d = function(S, x) return S.fn("tetragamma", x) end,
+    size = function(x, r) return abs(r) * (1 + abs(x)) end},
   tetragamma = {f = tetragamma, d = function(S)           -- programs are derived twice
     state.undefined = true
     return S.lift(0.0)
@@ -417,7 +421,8 @@ M.functions = {
   decay_1 = {f = function(u) return (1 + sqrt(u)) * exp(-sqrt(u)) end,
     d = function(S, u) return S.mul(S.lift(-0.5), S.fn("decay", u)) end, size = function(u, r) return r * (1 + sqrt(u) / 8) end},
   decay_2 = {f = function(u) return (1 + sqrt(u) + u / 3) * exp(-sqrt(u)) end,
-    d = function(S, u) return S.mul(S.lift(-1 / 6), S.fn("decay_1", u)) end, size = function(u, r) return r * (1 + sqrt(u) / 8) end},
+    d = function(S, u) return S.mul(S.lift(-1 / 6), S.fn("decay_1", u)) end,
+    size = function(u, r) return r * (1 + sqrt(u) / 8) end},
 }
 M.lift_of = lift_of
 

@@ -64,9 +64,12 @@ describe("gibbous env", function()
   end)
 
   it("says where rates are remembered, and how many", function()
-    local function wisdom(env, text) return fact("wisdom", {["/c/gibbous/wisdom"] = text, ["/h/.cache/gibbous/wisdom"] = text, ["/w"] = text}, env) end
+    local function wisdom(env, text)
+      return fact("wisdom", {["/c/gibbous/wisdom"] = text, ["/h/.cache/gibbous/wisdom"] = text, ["/w"] = text}, env)
+    end
     assert.equal("nowhere: neither GIBBOUS_WISDOM, XDG_CACHE_HOME nor HOME is set", wisdom{})
-    assert.equal("nowhere: neither GIBBOUS_WISDOM, XDG_CACHE_HOME nor HOME is set", wisdom{HOME = "", XDG_CACHE_HOME = "", GIBBOUS_WISDOM = ""})
+    assert.equal("nowhere: neither GIBBOUS_WISDOM, XDG_CACHE_HOME nor HOME is set",
+      wisdom{HOME = "", XDG_CACHE_HOME = "", GIBBOUS_WISDOM = ""})
     assert.equal("/c/gibbous/wisdom, not written yet", wisdom{HOME = "/h", XDG_CACHE_HOME = "/c"})
     assert.equal("/h/.cache/gibbous/wisdom, not written yet", wisdom{HOME = "/h", XDG_CACHE_HOME = "c"})
     assert.equal("/w, not written yet", wisdom{HOME = "/h", XDG_CACHE_HOME = "/c", GIBBOUS_WISDOM = "/w"})
@@ -77,7 +80,8 @@ describe("gibbous env", function()
     assert.equal("/w, 1 sheet", wisdom({GIBBOUS_WISDOM = "/w"}, head .. "[a]\ncalm 1\n"))
     assert.equal("/w, 2 sheets, 1 measured while the machine was busy: they will be measured again",
       wisdom({GIBBOUS_WISDOM = "/w"}, head .. "[a]\ncalm 0\n[b]\ncalm 1\n"))
-    local out <const> = support.with(core, {file_exists = function() return true end, file_lead = function() return "" end}, function()
+    local out <const> = support.with(core, {file_exists = function() return true end,
+      file_lead = function() return "" end}, function()
       return support.with(io, {open = function() return nil end}, function() return (printed(doctor.env)) end)
     end)
     assert.matches(", cannot be opened\n", out)
@@ -124,7 +128,8 @@ describe("gibbous doctor", function()
     wrong("linear algebra", {{core.linalg, {solve = function() error("out of luck", 0) end}}}, "BAD linear algebra     out of luck")
     local cpu <const> = core.devices()[1]
     wrong("BLAS threads", {{core, {devices = function() return {{isa = cpu.isa, threads = 1, blas = "OpenBLAS of many"}} end}}},
-      "BAD BLAS threads       OpenBLAS of many\n    another build of OpenBLAS came first: install libopenblas-serial-dev and build again, "
+      "BAD BLAS threads       OpenBLAS of many\n    another build of OpenBLAS came first: install libopenblas-serial-dev and "
+        .. "build again, "
         .. "or load gibbous before modules with a BLAS")
     wrong("memory", {{core.memory, {report = function() return {limit = 2 ^ 29 - 1} end}}},
       "BAD memory             0.50 GiB may be used\n    close other programs, or raise the limit of the control group")
@@ -133,19 +138,23 @@ describe("gibbous doctor", function()
       {_G, {require = function(name) error("no " .. name, 0) end}}},
       "BAD C modules          lfs: no lfs\n    install the package built for Lua 5.4")
     local format <const> = string.format
-    wrong("decimal point", {{string, {format = function(f, ...) return (format(f, ...):gsub(f == "%.1f" and "%." or "$.", ",")) end}}},
+    wrong("decimal point", {{string, {format = function(f, ...)
+      return (format(f, ...):gsub(f == "%.1f" and "%." or "$.", ","))
+    end}}},
       "BAD decimal point      numbers print as 0,5\n    set LC_NUMERIC=C")
     local good <const>, line <const> = checked("C modules", {{package, {searchpath = function(name) return name ~= "lfs" end}},
       {_G, {require = function() return true end}}})
     assert.same({true, "ok  C modules          cjson, lpeg load"}, {good, line})
-    assert.equal("ok  C modules          none installed", select(2, checked("C modules", {{package, {searchpath = function() end}}})))
+    assert.equal("ok  C modules          none installed", select(2,
+      checked("C modules", {{package, {searchpath = function() end}}})))
   end)
 
   it("wants a directory that it can write its history into", function()
     local function history(files, env) return machine(files, env, function() return checked("history", {}) end) end
     assert.same({true, "ok  history            /s/gibbous"}, {history({}, {XDG_STATE_HOME = "/s", HOME = "/h", writable = true})})
     assert.same({true, "ok  history            /h/.local/state/gibbous"}, {history({}, {HOME = "/h", writable = true})})
-    assert.same({true, "ok  history            /s/gibbous"}, {history({}, {XDG_STATE_HOME = "/s"})})          -- made when it is wanted
+    -- Made when it is wanted.
+    assert.same({true, "ok  history            /s/gibbous"}, {history({}, {XDG_STATE_HOME = "/s"})})
     assert.same({false, "BAD history            /s/gibbous\n    make it writable, or set XDG_STATE_HOME"},
       {history({["/s/gibbous"] = "x"}, {XDG_STATE_HOME = "/s"})})
     assert.equal(false, (history({["/s/gibbous"] = ""}, {XDG_STATE_HOME = "/s"})))

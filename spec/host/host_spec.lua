@@ -62,7 +62,8 @@ describe("the interpreter", function()
   end)
 
   it("says what require looked for as lua does", function()
-    assert.matches("module 'nosuch' not found:\n\tno field package.preload%['nosuch'%]\n\tno file", (select(2, run{"-e", "require 'nosuch'"})))
+    assert.matches("module 'nosuch' not found:\n\tno field package.preload%['nosuch'%]\n\tno file",
+      (select(2, run{"-e", "require 'nosuch'"})))
     assert.matches("no module 'gibbous.nosuch' in the Gibbous library", (select(2, run{"-e", "require 'gibbous.nosuch'"})))
   end)
 
@@ -120,7 +121,9 @@ describe("the interpreter", function()
 
   it("has coroutines and xpcall behave as in lua", function()
     local path <const> = script [[
-      local function closer(e) return setmetatable({}, {__close = function(_, err) print("closing", err) if e then error(e, 0) end end}) end
+      local function closer(e)
+        return setmetatable({}, {__close = function(_, err) print("closing", err) if e then error(e, 0) end end})
+      end
       local function fails() error "x" end
       local w = coroutine.wrap(function() local a <close> = closer() fails() end)
       print(pcall(w)) print(pcall(w))
@@ -223,7 +226,8 @@ describe("the interpreter", function()
 
   it("answers help and version", function()
     assert.matches("^gibbous %d+%.%d+%.%d+  %(Lua 5%.4", (run{"version"}))
-    assert.matches("^gibbous %d+%.%d+%.%d+  %(Lua 5%.4%.%d+%)\nLua 5%.4%.%d+  Copyright [^\n]*PUC%-Rio\nhello\n$", (run{"-v", "-eprint 'hello'"}))
+    assert.matches("^gibbous %d+%.%d+%.%d+  %(Lua 5%.4%.%d+%)\nLua 5%.4%.%d+  Copyright [^\n]*PUC%-Rio\nhello\n$",
+      (run{"-v", "-eprint 'hello'"}))
     assert.matches("^gibbous: '%-e' needs argument\nusage: gibbous", (select(2, run{"-e"})))
     assert.matches("^gibbous: '%-l' needs argument\n", (select(2, run{"-l"})))
     assert.matches("^gibbous: unrecognized option '%-iv'\n", (select(2, run{"-iv"})))

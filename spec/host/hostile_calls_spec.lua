@@ -48,7 +48,8 @@ describe("the library", function()
     local gb <const> = require "gibbous"
     local core <const> = require "gibbous.core"
     local a <const> = gb.eye(2)
-    for name, v in pairs{tensor = a, shape = a.shape, plan = gb.plan(a), factor = core.factor(a), error = select(2, pcall(gb.zeros, -7)),
+    for name, v in pairs{tensor = a, shape = a.shape, plan = gb.plan(a), factor = core.factor(a),
+      error = select(2, pcall(gb.zeros, -7)),
       memory_report = gb.memory.report(), preconditioner = core.jacobi(a)} do
       assert.equal(name, getmetatable(v))
       assert.is_false(pcall(setmetatable, v, nil))

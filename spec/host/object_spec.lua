@@ -559,7 +559,8 @@ describe("classes of the library", function()
     local meta <const> = {size = function() return 7 end, __len = function() return 3 end}
     object.settle(meta, "a thing", "later last")
     local function refused(text, f) assert.equal(text, raises("option", "", f).message) end
-    local t <const> = object.made(meta, {o = {rate = 2}, kind = "k", inner = {}, run = print, _kept = 5}, "gb.thing", {rate = "number", seed = "count"})
+    local t <const> = object.made(meta, {o = {rate = 2}, kind = "k", inner = {}, run = print, _kept = 5}, "gb.thing",
+      {rate = "number", seed = "count"})
     assert.same({7, 2, "k", 5, 3}, {t:size(), t.rate, t.kind, t._kept, #t})
     for _, key in ipairs{"seed", "later", "last", "_other", "__len", "__x"} do assert.is_nil(t[key], key) end
     local known <const> = " (it has kind, rate, seed, size)"
@@ -580,7 +581,8 @@ describe("classes of the library", function()
   end)
 
   it("guard their methods, and nothing else", function()
-    local meta <const> = {__len = function() return 7 end, size = function(self, v) return self, v end, _x = function() return 3 end, kept = 5}
+    local meta <const> = {__len = function() return 7 end, size = function(self, v) return self, v end,
+      _x = function() return 3 end, kept = 5}
     local len <const> = meta.__len
     object.guard(meta, "a thing", "t")
     assert.is_true(rawequal(len, meta.__len))

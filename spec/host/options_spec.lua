@@ -80,9 +80,12 @@ describe("a rule of an option", function()
 
   it("is a type, or one of several", function()
     for _, row in ipairs{
-      {"any", callable}, {"number", -1.5}, {"number", math.huge}, {"integer", -3}, {"positive", 1e-300}, {"positive", math.huge}, {"count", 0}, {"tensor", gb.ones(1)},
-      {"tensor", gb.param(1)}, {"function", print}, {"function", callable}, {"string", "x"}, {"boolean", true}, {"table", {}}, {"param", gb.param(1)},
-      {"kernel", gb.kernels.rbf{}}, {"string|number", 3}, {"number|string", "3"}, {"number|string|function", print}, {{1, 2}, 2}, {{"a", true}, true},
+      {"any", callable}, {"number", -1.5}, {"number", math.huge}, {"integer", -3}, {"positive", 1e-300}, {"positive", math.huge},
+      {"count", 0}, {"tensor", gb.ones(1)},
+      {"tensor", gb.param(1)}, {"function", print}, {"function", callable}, {"string", "x"}, {"boolean", true}, {"table", {}},
+      {"param", gb.param(1)},
+      {"kernel", gb.kernels.rbf{}}, {"string|number", 3}, {"number|string", "3"}, {"number|string|function", print}, {{1, 2}, 2},
+      {{"a", true}, true},
     } do assert.is_true(rawequal(row[2], parsed(row[1], row[2]))) end
     for _, rule in ipairs{"integer", "count"} do
       assert.same({3, "integer"}, {parsed(rule, 3.0), math.type(parsed(rule, 3.0))})
@@ -96,21 +99,31 @@ describe("a rule of an option", function()
   it("names what was expected and what was given", function()
     for _, row in ipairs{
       {"option 'x' must be number, got string 3", "number", "3"}, {"option 'x' must be an integer, got number 1.5", "integer", 1.5},
-      {"option 'x' must be an integer, got string 3", "integer", "3"}, {"option 'x' must be a positive number, got number 0", "positive", 0},
-      {"option 'x' must be a positive number, got number -nan", "positive", 0 / 0}, {"option 'x' must be a positive number, got table", "positive", {}},
-      {"option 'x' must be a whole number, 0 or more, got number -1", "count", -1}, {"option 'x' must be a whole number, 0 or more, got number 0.5", "count", 0.5},
+      {"option 'x' must be an integer, got string 3", "integer", "3"},
+      {"option 'x' must be a positive number, got number 0", "positive", 0},
+      {"option 'x' must be a positive number, got number -nan", "positive", 0 / 0},
+      {"option 'x' must be a positive number, got table", "positive", {}},
+      {"option 'x' must be a whole number, 0 or more, got number -1", "count", -1},
+      {"option 'x' must be a whole number, 0 or more, got number 0.5", "count", 0.5},
       {"option 'x' must be tensor, got number 3", "tensor", 3}, {"option 'x' must be function, got table", "function", {}},
-      {"option 'x' must be function, got tensor", "function", gb.ones(1)}, {"option 'x' must be string or function, got number 3", "string|function", 3},
-      {"option 'x' must be kernel, got param", "kernel", gb.param(1)}, {"option 'x' must be table, got tensor", "table", gb.ones(1)},
+      {"option 'x' must be function, got tensor", "function", gb.ones(1)},
+      {"option 'x' must be string or function, got number 3", "string|function", 3},
+      {"option 'x' must be kernel, got param", "kernel", gb.param(1)},
+      {"option 'x' must be table, got tensor", "table", gb.ones(1)},
       {"option 'x' must be one of left, right, got string middle", {"left", "right"}, "middle"},
       {"option 'x' must be one of left, right, got string lft, did you mean left?", {"left", "right"}, "lft"},
       {"option 'x' must be one of left, right, got string LEFT, did you mean left?", {"left", "right"}, "LEFT"},
       {"option 'x' must be one of 1, 2, got number 3", {1, 2}, 3}, {"option 'x' must be one of 1, 2, got boolean", {1, 2}, true},
-      {"bad value for option 'x', got number 3", function() return false end, 3}, {"bad value for option 'x', got table", function() return nil end, {}},
+      {"bad value for option 'x', got number 3", function() return false end, 3},
+      {"bad value for option 'x', got table", function() return nil end, {}},
       {"option 'x' must be mine, got string y", function() return false, "mine" end, "y"},
       {"option 'x' must be mine, got yours", function() return false, "mine", "yours" end, "y"},
     } do
-      if row[3] == row[3] then refused(row[1], row[2], row[3]) else raises("option", "must be a positive number, got number", parsed, row[2], row[3]) end
+      if row[3] == row[3] then
+        refused(row[1], row[2], row[3])
+      else
+        raises("option", "must be a positive number, got number", parsed, row[2], row[3])
+      end
     end
   end)
 
@@ -127,11 +140,15 @@ describe("a rule of an option", function()
 end)
 
 describe("an option table", function()
-  local function said(o, spec) return raises("option", "", options.parse, o, spec or {alpha = "any", beta_two = "any"}, "f").message end
+  local function said(o, spec)
+    return raises("option", "", options.parse, o, spec or {alpha = "any", beta_two = "any"}, "f").message
+  end
 
   it("has names that are known, or near", function()
-    for name, text in pairs{alph = "f: unknown option 'alph', did you mean 'alpha'?", ALPHA = "f: unknown option 'ALPHA', did you mean 'alpha'?",
-      betaTwo = "f: unknown option 'betaTwo', did you mean 'beta_two'?", zzzzzz = "f: unknown option 'zzzzzz'; known: alpha, beta_two"} do
+    for name, text in pairs{alph = "f: unknown option 'alph', did you mean 'alpha'?",
+      ALPHA = "f: unknown option 'ALPHA', did you mean 'alpha'?",
+      betaTwo = "f: unknown option 'betaTwo', did you mean 'beta_two'?",
+      zzzzzz = "f: unknown option 'zzzzzz'; known: alpha, beta_two"} do
       assert.equal(text, said{[name] = 1})
     end
     assert.equal("f: unknown option 'zzzzzz'", said({zzzzzz = 1}, {}))
@@ -144,7 +161,8 @@ describe("an option table", function()
   end)
 
   it("is a table of the script's", function()
-    for text, v in pairs{["number 3"] = 3, ["string x"] = "x", tensor = gb.ones(1), param = gb.param(1), kernel = gb.kernels.rbf{}, boolean = true, ["function"] = print} do
+    for text, v in pairs{["number 3"] = 3, ["string x"] = "x", tensor = gb.ones(1), param = gb.param(1), kernel = gb.kernels.rbf{},
+        boolean = true, ["function"] = print} do
       assert.equal("f: options must be a table, got " .. text, said(v))
     end
     assert.same({alpha = 1}, options.parse(setmetatable({alpha = 1}, {}), {alpha = "any"}, "f"))

@@ -192,8 +192,10 @@ describe("a parameter's description", function()
   end
 
   it("gives the parameter back", function()
-    for _, p in ipairs{gb.param(2), gb.param(-3, {max = -1}), gb.param(0.3, {min = -1, max = 2, prior = gb.priors.uniform{max = 7}}), gb.param({1, 2}, {min = 0, fixed = true}), gb.param(0.5, {min = 0, max = 1, name = "q"}),
-      gb.param(3, {min = 0, prior = gb.priors.gamma{shape = 2}}), gb.param(0.5, {prior = gb.priors.uniform{}})} do
+    for _, p in ipairs{gb.param(2), gb.param(-3, {max = -1}),
+      gb.param(0.3, {min = -1, max = 2, prior = gb.priors.uniform{max = 7}}), gb.param({1, 2}, {min = 0, fixed = true}),
+      gb.param(0.5, {min = 0, max = 1, name = "q"}), gb.param(3, {min = 0, prior = gb.priors.gamma{shape = 2}}),
+      gb.param(0.5, {prior = gb.priors.uniform{}})} do
       p.value = p.value
       local q <const> = param.restore(param.describe(p))
       for _, key in ipairs{"name", "min", "max", "fixed", "prior", "version"} do assert.same(p[key], q[key], key) end
@@ -237,7 +239,8 @@ describe("a raised bound", function()
     local ok, err = pcall(param.raise_bound, gb.param(0.5, {min = 0, max = 1, name = "p"}), 0.25)
     assert.same({false, "parameter 'p' has an upper bound"}, {ok, err.message})
     ok, err = pcall(param.raise_bound, gb.param(0.5, {min = 0, name = "p", prior = gb.priors.uniform{min = 0, max = 1}}), 2)
-    assert.same({false, "fit: the noise floor 2 leaves the prior of parameter 'p', uniform(max=1, min=0), no room"}, {ok, err.message})
+    assert.same({false, "fit: the noise floor 2 leaves the prior of parameter 'p', uniform(max=1, min=0), no room"},
+      {ok, err.message})
   end)
 end)
 
@@ -340,11 +343,14 @@ describe("the unconstrained value", function()
   it("is by the bounds, by the prior's interval, or by the transform that was given", function()
     local cube <const> = {forward = function(raw) return raw ^ 3 end, inverse = function(v) return v ^ (1 / 3) end}
     for _, row in ipairs{
-      {-0.3, {transform = "identity", min = -1}, -0.3}, {2, {transform = "exp"}, math.log(2)}, {2, {transform = "exp", max = 5}, math.log(2)},
+      {-0.3, {transform = "identity", min = -1}, -0.3}, {2, {transform = "exp"}, math.log(2)},
+      {2, {transform = "exp", max = 5}, math.log(2)},
       {1.5, {transform = "exp", min = 1}, math.log(0.5)}, {2, {max = 5}, math.log(3)}, {2, {min = 1, max = 5}, logit(1 / 4)},
-      {2, {min = -1, max = 5}, logit(1 / 2)}, {0.3, {prior = uniform{}}, logit(0.3)}, {1.2, {min = 1, prior = uniform{max = 3}}, logit(0.1), 1, 3},
+      {2, {min = -1, max = 5}, logit(1 / 2)}, {0.3, {prior = uniform{}}, logit(0.3)},
+      {1.2, {min = 1, prior = uniform{max = 3}}, logit(0.1), 1, 3},
       {0.3, {max = 0.5, prior = uniform{}}, logit(0.6), 0, 0.5}, {0.3, {min = -1, max = 2, prior = uniform{}}, logit(0.3), 0, 1},
-      {0.3, {transform = "identity", prior = uniform{}}, logit(0.3), 0, 1}, {0.3, {transform = "exp", prior = uniform{}}, logit(0.3), 0, 1},
+      {0.3, {transform = "identity", prior = uniform{}}, logit(0.3), 0, 1},
+      {0.3, {transform = "exp", prior = uniform{}}, logit(0.3), 0, 1},
       {8, {transform = cube, prior = uniform{max = 9}}, 2}, {8, {transform = cube, min = 1, prior = uniform{max = 9}}, 2, 1},
       {0.3, {prior = gb.priors.gamma{}}, 0.3},
     } do
@@ -361,7 +367,8 @@ describe("the unconstrained value", function()
   it("goes with the value when the interval of the prior changes, and the value stays", function()
     local p <const> = gb.param(0.3, {min = 0})
     near(math.log(0.3), p.raw, 1e-14)
-    for _, row in ipairs{{uniform{}, logit(0.3), 0, 1}, {uniform{max = 0.6}, 0, 0, 0.6}, {gb.priors.normal{}, math.log(0.3), 0}, {nil, math.log(0.3), 0}} do
+    for _, row in ipairs{{uniform{}, logit(0.3), 0, 1}, {uniform{max = 0.6}, 0, 0, 0.6}, {gb.priors.normal{}, math.log(0.3), 0},
+        {nil, math.log(0.3), 0}} do
       local version <const> = p.version
       p.prior = row[1]
       near(row[2], p.raw, 1e-13)
@@ -420,7 +427,8 @@ describe("a parameter's fields", function()
       {{1, 5}, {max = 3}, "option", "parameter 'param' = 1 .. 5 is not inside its bounds (-inf, 3)"},
       {-math.huge, {}, "nan", "parameter 'param' cannot be set to an infinite value"},
       {{1, math.huge}, {}, "nan", "parameter 'param' cannot be set to an infinite value"},
-      {{1, 0 / 0}, {}, "nan", "parameter 'param' cannot be set to NaN"}, {{}, {}, "shape", "parameter 'param' needs a value, got none"},
+      {{1, 0 / 0}, {}, "nan", "parameter 'param' cannot be set to NaN"},
+      {{}, {}, "shape", "parameter 'param' needs a value, got none"},
       {2, {prior = gb.priors.uniform{}}, "option",
         "parameter 'param' = 2.0 is not inside its bounds (0, 1), outside which its prior has no density"},
       {1, {min = 1, max = 1}, "option", "gb.param: min 1 is not below max 1"},
@@ -429,12 +437,15 @@ describe("a parameter's fields", function()
       {1, {min = "0"}, "option", "gb.param: option 'min' must be number, got string 0"},
       {1, {max = "0"}, "option", "gb.param: option 'max' must be number, got string 0"},
       {1, {name = 3}, "option", "gb.param: option 'name' must be string, got number 3"},
-      {1, {prior = 3}, "option", "gb.param: option 'prior' must be a gb.priors value (gb.priors.define makes one's own), got number 3"},
+      {1, {prior = 3}, "option",
+        "gb.param: option 'prior' must be a gb.priors value (gb.priors.define makes one's own), got number 3"},
     } do assert.equal(row[4], raises(row[3], "", gb.param, row[1], row[2]).message) end
     local p <const> = gb.param(1, {name = "p"})
     for text, f in pairs{["parameter 'p' cannot be set to a value that is not finite"] = function() p.raw = -math.huge end,
       ["the raw value of parameter 'p' must be a number, a list or a tensor, got string"] = function() p.raw = "x" end,
-      ["the prior of parameter 'p' must be a gb.priors value (gb.priors.define makes one's own), got string"] = function() p.prior = "x" end,
+      ["the prior of parameter 'p' must be a gb.priors value (gb.priors.define makes one's own), got string"] = function()
+        p.prior = "x"
+      end,
       ["'p' takes a value; a gb.param is given where its owner is made"] = function() param.set(p, gb.param(2)) end,
     } do
       local err <const> = select(2, pcall(f))
@@ -512,7 +523,9 @@ describe("hyper-parameters", function()
   end)
 
   it("move no further than a prior's interval when their bound rises", function()
-    local function raised(max) return pcall(param.raise_bound, gb.param(0.5, {min = 0, prior = gb.priors.uniform{max = max}}), 1) end
+    local function raised(max)
+      return pcall(param.raise_bound, gb.param(0.5, {min = 0, prior = gb.priors.uniform{max = max}}), 1)
+    end
     assert.same({false, true, "option"}, {(raised(1.1)), (raised(1.11)), select(2, raised(1)).code})
     assert.equal("option", select(2, pcall(param.raise_bound, gb.param(1, {max = 2}), 0)).code)
     local p <const> = param.hyper(5, "p")

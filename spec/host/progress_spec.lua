@@ -56,7 +56,9 @@ describe("gb.progress", function()
     end
     assert.same({"0:09", "1:01", "59:59", "1:00:00", "1:00:01", "2:03:04"},
       {left(9), left(61), left(3599), left(3600), left(3601), left(7384)})
-    local function bar(done, total) return (text.text({label = "", done = done, total = total, start = 0}, 1):match "^(.-) *%d+/") end
+    local function bar(done, total)
+      return (text.text({label = "", done = done, total = total, start = 0}, 1):match "^(.-) *%d+/")
+    end
     assert.same({"█▏", "███████████████████▉", ("█"):rep(20), ("█"):rep(20)}, {bar(9, 160), bar(159, 160), bar(7, 7), bar(9, 7)})
     assert.equal(("█"):rep(20) .. " 0/0", text.text({label = "", done = 0, total = 0, start = 0}, 1))
     assert.equal("██", text.clip("███", 2))
@@ -71,7 +73,8 @@ describe("gb.progress", function()
       out = {}
       return text
     end
-    support.with(core, {isatty = function(fd) return fd == 2 end, clock = function() return now end, terminal = function() return 45 end},
+    support.with(core, {isatty = function(fd) return fd == 2 end, clock = function() return now end,
+      terminal = function() return 45 end},
       function()
         support.with(io, {stderr = stderr}, function()
           for i in gb.progress(4, "outer") do
@@ -83,7 +86,7 @@ describe("gb.progress", function()
             elseif i == 2 then
               assert.equal("", take())
               now = 101.0
-              for _ in gb.progress({"a", "b"}, "inner") do
+              for _ in gb.progress({"a", "b"}, "inner") do -- luacheck: ignore 512 (left early)
                 if out[1] then assert.equal("\router █████                1/4  1/s  0:03 le\27[K", take()) end
                 break
               end

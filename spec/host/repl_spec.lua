@@ -27,17 +27,23 @@ describe("the prompt", function()
   end)
 
   it("takes its prompts from _PROMPT and _PROMPT2", function()
-    local function prompts(before, input) return (run({"-e", before, "-i"}, {input = input}):gsub("^gibbous [^\n]*\nLua [^\n]*\n", "")) end
+    local function prompts(before, input)
+      return (run({"-e", before, "-i"}, {input = input}):gsub("^gibbous [^\n]*\nLua [^\n]*\n", ""))
+    end
     assert.equal("aloalomore5\nalo", prompts("_PROMPT, _PROMPT2 = 'alo', 'more'", "a = 1\n(\n5)\n"))
     assert.equal("> 1\nx2\nx", prompts("", "_PROMPT = 'x' print(1)\n2\n"))
-    assert.equal("123", prompts("local n = 0 _PROMPT = setmetatable({}, {__tostring = function() n = n + 1 return tostring(n) end})", "a = 1\nb = 2\n"))
-    local out <const>, err <const> = run({"-e", "_PROMPT = setmetatable({}, {__tostring = function() error 'no text' end})", "-i"}, {input = "1\n"})
+    assert.equal("123", prompts(
+      "local n = 0 _PROMPT = setmetatable({}, {__tostring = function() n = n + 1 return tostring(n) end})", "a = 1\nb = 2\n"))
+    local out <const>, err <const> = run({"-e", "_PROMPT = setmetatable({}, {__tostring = function() error 'no text' end})", "-i"},
+      {input = "1\n"})
     assert.matches("\n> 1\n> $", out)
     assert.matches("no text", err)
   end)
 
   it("prints with the script's own print", function()
-    assert.equal("3 a nil\n1\n", (session "function print(...) io.write(select('#', ...), ' ', (...), ' ', tostring((select(2, ...))), '\\n') end\n'a', nil, {}\nprint = nil io.write '1\\n'\n"))
+    local typed <const> = "function print(...) io.write(select('#', ...), ' ', (...), ' ', tostring((select(2, ...))), '\\n') end\n"
+      .. "'a', nil, {}\nprint = nil io.write '1\\n'\n"
+    assert.equal("3 a nil\n1\n", (session(typed)))
     local out <const>, err <const> = session "print = nil\n10\nprint = function() error 'mine' end\n10\nio.write '11'\n"
     assert.matches("^11", out)
     assert.matches("^error calling 'print' %(attempt to call a nil value%)\nerror calling 'print' %(stdin:1: mine%)\n", err)
@@ -115,9 +121,11 @@ describe("?name", function()
     "---@return gibbous.tensor  both", "---Without a blank.", "function gb.make(x, other) end", "",
     "--- A method.", "function x:make(n) end", "--- Of nothing.", "", "function gb.sub.bare() end", "gb.value = 3", ""}, "\n")
   local function said(topic)
-    return support.with(core, {source = function(name) return name == "gibbous._meta" and documented or nil end}, function() return help(topic) end)
+    return support.with(core, {source = function(name) return name == "gibbous._meta" and documented or nil end},
+      function() return help(topic) end)
   end
-  local make <const> = "gb.make(x, other)\n  Makes one\n  of two.\n  x            number  the first\n  other        string?  the second\n"
+  local make <const> = "gb.make(x, other)\n  Makes one\n  of two.\n  x            number  the first\n  other        string?  the "
+    .. "second\n"
     .. "  gives        gibbous.tensor  both\n  Without a blank."
 
   it("shows the call, the words, the arguments and the result", function()
@@ -149,11 +157,14 @@ describe("a value at the prompt", function()
     local t <const> = setmetatable({1}, {__index = {2}})
     for _, row in ipairs{
       {3, "3"}, {nil, "nil"}, {true, "true"}, {"a\nb\"", '"a\\nb\\""'}, {object, "first\nsecond"}, {{}, "{}"}, {t, "{1}"},
-      {{object}, "{<first>}"}, {{gb.zeros(2, 3)}, "{<tensor 2x3 f64>}"}, {{gb.zeros(1)}, "{" .. tostring(gb.zeros(1)):match "^[^\n]*" .. "}"},
-      {{gb.param(2)}, "{2.0}"}, {gb.tensor(2), "2.0  (a tensor of f64)"}, {gb.param(2), "2.0"}, {gb.zeros(2), "tensor 2 f64 cpu  16 B\n  0  0"},
+      {{object}, "{<first>}"}, {{gb.zeros(2, 3)}, "{<tensor 2x3 f64>}"},
+      {{gb.zeros(1)}, "{" .. tostring(gb.zeros(1)):match "^[^\n]*" .. "}"},
+      {{gb.param(2)}, "{2.0}"}, {gb.tensor(2), "2.0  (a tensor of f64)"}, {gb.param(2), "2.0"},
+      {gb.zeros(2), "tensor 2 f64 cpu  16 B\n  0  0"},
       {{[1] = "x", [2] = "y", [7] = "z", a = 1, _b2 = 2, ["c d"] = 3, ["2e"] = 4, [-1] = 5, [0.5] = 6, [false] = 7},
         '{"x", "y", [false] = 7, [-1] = 5, [0.5] = 6, [7] = "z", ["2e"] = 4, _b2 = 2, a = 1, ["c d"] = 3}'},
-      {{[9.5] = 1, [10.5] = 2, [0.5] = 3}, "{[0.5] = 3, [9.5] = 1, [10.5] = 2}"}, {{[0] = 1}, "{[0] = 1}"}, {{["end"] = {1}}, "{end = {1}}"},
+      {{[9.5] = 1, [10.5] = 2, [0.5] = 3}, "{[0.5] = 3, [9.5] = 1, [10.5] = 2}"}, {{[0] = 1}, "{[0] = 1}"},
+      {{["end"] = {1}}, "{end = {1}}"},
       {{[{}] = 1}, "{[{}] = 1}"}, {{[true] = 1, [false] = 2}, "{[false] = 2, [true] = 1}"},
     } do assert.equal(row[2], inspect(row[1])) end
   end)
@@ -191,7 +202,8 @@ describe("a table of text", function()
   local table_text <const> = require "gibbous.table_text"
 
   it("has columns as wide as their cells, without those that are empty", function()
-    assert.equal("name    value\n-------------\nx       1\nlonger  22", table_text{{"name", "", "value", "note"}, {"x", "", "1", ""}, {"longer", "", "22", ""}})
+    assert.equal("name    value\n-------------\nx       1\nlonger  22",
+      table_text{{"name", "", "value", "note"}, {"x", "", "1", ""}, {"longer", "", "22", ""}})
     assert.equal("a\n-\nx", table_text{{"a", "b"}, {"x"}})
     assert.equal("a\n--\n\u{e9}\u{e9}", table_text{{"a"}, {"\u{e9}\u{e9}"}})
     assert.equal("a    b\n------\nx\xff   1\nxxx  2", table_text{{"a", "b"}, {"x\xff", "1"}, {"xxx", "2"}})

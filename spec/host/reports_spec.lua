@@ -20,7 +20,8 @@ describe("the text of", function()
     local m <const> = model "direct"
     local head <const> = "fit of 4 points, direct: converged (why), log marginal likelihood -1.2500, 7 steps, 9 evaluations, 1.50 s"
     prints(m:fit(x, y, {steps = 1}), {n = 4, solver = "direct", converged = true, reason = "why", objective = "mll",
-      log_likelihood = -1.25, log_prior = 0, iterations = 7, evaluations = 9, seconds = 1.5, restarts = 0, precision = "f64", dtype = "f64",
+      log_likelihood = -1.25, log_prior = 0, iterations = 7, evaluations = 9, seconds = 1.5, restarts = 0, precision = "f64",
+      dtype = "f64",
       setbacks = 0, notes = {}, active_bounds = {}, shared = {}, failed_starts = 0, masked = 0,
       solve_log = {solves = 0, unconverged = 0, residual = 0, condition = 0}}, {
       {{}, head},
@@ -63,7 +64,8 @@ describe("the text of", function()
       {{converged = false, missed = "mean", reason = "why", residual = 0.25, iterations = 3},
         "direct, variance exact, f64, mean not converged (why), residual 0.25 after 3 steps"},
       {{variance_error = 0.5, clamped = 1, invalid = 1, noise = "unknown", jitter = 1e-6},
-        "direct, variance exact, f64, variances too large by 0.5 of themselves at most, 1 variances 0 after rounding, 1 variances lost "
+        "direct, variance exact, f64, variances too large by 0.5 of themselves at most, 1 variances 0 after rounding, 1 variances "
+          .. "lost "
           .. "to rounding: more noise, or precision = \"f64\", keeps them, noise of new observations not known: y_var is f_var, "
           .. "jitter 1e-06"},
       {{clamped = 0, invalid = 0, jitter = 0}, "direct, variance exact, f64"},
@@ -77,13 +79,15 @@ describe("the text of", function()
       {{standard_error = 0.25, converged = false, reason = "why"},
         "log marginal likelihood -1.5000, standard error 0.25, from a solve that did not converge (why)"},
     })
-    local figures <const> = {rmse = 0.5, mae = 0.25, nlpd = 1.5, crps = 0.125, coverage95 = 0.75, n = 4, masked = 0, noise_known = true,
+    local figures <const> = {rmse = 0.5, mae = 0.25, nlpd = 1.5, crps = 0.125, coverage95 = 0.75, n = 4, masked = 0,
+      noise_known = true,
       converged = true}
     local text <const> = "rmse 0.5  mae 0.25  nlpd 1.5  crps 0.125  coverage95 75.0 %  n 4"
     prints(m:score(x, y), figures, {
       {{}, text},
       {{masked = 1}, text .. "  masked 1"},
-      {{noise_known = false}, text .. "  (the noise of these y is not known and left out: give noise = their variances, or the likelihood new)"},
+      {{noise_known = false},
+        text .. "  (the noise of these y is not known and left out: give noise = their variances, or the likelihood new)"},
       {{converged = false}, text .. "  (from a solve that did not converge)"},
     })
     prints(m:leave_one_out(), {rmse = 0.5, nlpd = 1.5, n = 4, converged = true}, {
@@ -105,7 +109,8 @@ describe("the text of", function()
       {{kind = "append", rows = 2, onto = 7, seconds = 0.999}, "appended 2 rows to 7 in 999 ms"},
       {{kind = "decomposition", reason = "why"}, "decomposed 4 rows in 1.5 ms (why)"},
       {{kind = "solve", solve = {iterations = 3, converged = true}}, "solved 4 rows in 1.5 ms, 3 steps"},
-      {{kind = "solve", solve = {iterations = 3, converged = false}, reason = "why"}, "solved 4 rows in 1.5 ms, 3 steps, not converged (why)"},
+      {{kind = "solve", solve = {iterations = 3, converged = false}, reason = "why"},
+        "solved 4 rows in 1.5 ms, 3 steps, not converged (why)"},
       {{kind = "none", reason = "why"}, "nothing prepared: why"},
     })
   end)
@@ -115,7 +120,8 @@ describe("the text of", function()
     local by_steps <const> = {residual = 0.25, iterations = 3, seconds = 1.5, condition = 0, converged = true, reason = "why"}
     prints(select(2, S.cg{}:solve(a, b)), by_steps, {
       {{}, "converged after 3 steps: relative residual 0.25, 1.50 s"},
-      {{converged = false, condition = 0.5}, "not converged (why) after 3 steps: relative residual 0.25, condition about 0.5, 1.50 s"},
+      {{converged = false, condition = 0.5},
+        "not converged (why) after 3 steps: relative residual 0.25, condition about 0.5, 1.50 s"},
     })
     prints(select(2, S.cholesky{}:solve(a, b)), {residual = 0.25, condition = 10, digits = 14.6, jitter = 0, converged = true,
       reason = "why", seconds = 1.5}, {
@@ -123,7 +129,8 @@ describe("the text of", function()
       {{converged = false, jitter = 1e-3, relative_jitter = 1e-2},
         "why: relative residual 0.25, condition about 10, 15 digits, jitter 0.001 (0.01 of the mean diagonal), 1.50 s"},
     })
-    prints(select(2, S.lanczos{}:logdet(a)), {value = 1.5, interval = {1, 2}, probes = 3, iterations = 4, seconds = 1.5, converged = true,
+    prints(select(2, S.lanczos{}:logdet(a)), {value = 1.5, interval = {1, 2}, probes = 3, iterations = 4, seconds = 1.5,
+      converged = true,
       reason = "why"}, {
       {{}, "log det 1.5, 95 % in [1, 2]: 3 probes, 4 steps, 1.50 s"},
       {{converged = false}, "log det 1.5, 95 % in [1, 2]: 3 probes, 4 steps (why), 1.50 s"},
@@ -154,8 +161,10 @@ describe("the report of a fit", function()
   --- best, more: fields that differ; o: noise, likelihood, solver of the model, 'list' of parameters in place of its own.
   local function report(of_best, of_more, o)
     o = o or {}
-    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{variance = gb.param(2, {min = 0, prior = o.prior})}, likelihood = o.likelihood,
-      noise = not o.likelihood and (o.noise or 0.1) or nil, solver = o.solver or "direct"}:condition(x:to{dtype = o.dtype or "f64"}, y:to{dtype = o.dtype or "f64"})
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{variance = gb.param(2, {min = 0, prior = o.prior})},
+      likelihood = o.likelihood,
+      noise = not o.likelihood and (o.noise or 0.1) or nil, solver = o.solver or "direct"}:condition(x:to{dtype = o.dtype or "f64"},
+      y:to{dtype = o.dtype or "f64"})
     m:predict(x:to{dtype = o.dtype or "f64"}).mean:eval()
     local more <const> = {seconds = 1.5, masked = 7, shared = {"a"}, log = {solves = 4}, restarts = 8, seed = 9, objective = "mll"}
     for key, v in pairs(of_more or {}) do more[key] = v end
@@ -171,7 +180,8 @@ describe("the report of a fit", function()
   it("has the facts of its best start, and of all", function()
     local r <const> = report()
     assert.same({true, "why", 2, 0, -2, "mll", 0.5, 3, 11, 12, 13, "f64", "f64", 8, "direct", 9, 4, 7, 1.5, false, "adam"},
-      {r.converged, r.reason, r.value, r.log_prior, r.log_likelihood, r.objective, r.gradient_norm, r.iterations, r.evaluations, r.setbacks,
+      {r.converged, r.reason, r.value, r.log_prior, r.log_likelihood, r.objective, r.gradient_norm, r.iterations,
+        r.evaluations, r.setbacks,
        r.failed_starts, r.precision, r.dtype, r.restarts, r.solver, r.seed, r.n, r.masked, r.seconds, r.interrupted, r.method})
     assert.same({{"a"}, {solves = 4}}, {r.shared, r.solve_log})
     assert.is_true(r.bytes > 0)
@@ -207,12 +217,14 @@ describe("the report of a fit", function()
       {21, 20, nil, true}, {21.01, 20, nil, false}, {-19, -20, nil, true}, {19, nil, 20, true}, {18.99, nil, 20, false},
       {1e-12, 0, nil, true}, {1.5e-12, 0, nil, false}, {-1e-12, nil, 0, true}, {-1.5e-12, nil, 0, false}, {0.97, nil, 1, true},
       {11, 10, 110, true}, {11.01, 10, 110, false}, {109, 10, 110, true}, {108.99, 10, 110, false}, {5, nil, nil, false},
-      {{50, 109}, 10, 110, true}, {{50, 11}, 10, 110, true}, {{50, 60}, 10, 110, false}, {{50, 21}, 20, nil, true}, {{1, 19}, nil, 20, true},
+      {{50, 109}, 10, 110, true}, {{50, 11}, 10, 110, true}, {{50, 60}, 10, 110, false}, {{50, 21}, 20, nil, true},
+      {{1, 19}, nil, 20, true},
       {{30, 22}, 20, nil, false}, {{1, 18}, nil, 20, false},
     } do
       local p <const> = {value = gb.tensor(row[1]), min = row[2], max = row[3]}
       local held <const> = {value = p.value, min = row[2], max = row[3], fixed = true}
-      assert.same(row[4] and {"free"} or {}, report(nil, nil, {list = {held, p}, names = {"held", "free"}}).active_bounds, "row " .. i)
+      assert.same(row[4] and {"free"} or {}, report(nil, nil, {list = {held, p}, names = {"held", "free"}}).active_bounds,
+        "row " .. i)
     end
   end)
 end)

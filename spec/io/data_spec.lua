@@ -198,7 +198,8 @@ describe("gb.data.write", function()
 
   it("writes integers to .csv whole, and reads them back so, beside columns of smaller ones", function()
     local big <const> = (1 << 53) + 1
-    for _, rows in ipairs{{{big, 1}, {-big, 2}}, {{1, math.maxinteger}, {2, math.mininteger}}, {{big, 1 << 60}, {big + 2, -(1 << 60)}}} do
+    for _, rows in ipairs{{{big, 1}, {-big, 2}}, {{1, math.maxinteger}, {2, math.mininteger}},
+        {{big, 1 << 60}, {big + 2, -(1 << 60)}}} do
       local path <const>, t <const> = support.path ".csv", gb.tensor(rows, {dtype = "i64"})
       gb.data.write(path, t)
       local back <const> = gb.data.read(path):col{1, 2}
@@ -446,8 +447,10 @@ describe("gb.data.set", function()
   it("knows whose measurements the sets of papers are", function()
     local uci <const> = "UCI Machine Learning Repository"
     local known <const> = {
-      {"airfoil", "Brooks, Pope & Marcolini (1989), Airfoil Self-Noise, " .. uci}, {"bike", "Fanaee-T & Gama (2013), Bike Sharing, " .. uci},
-      {"concrete", "Yeh (1998), Concrete Compressive Strength, " .. uci}, {"elevators", "Camacho (1998), Elevators, collected by Torgo"},
+      {"airfoil", "Brooks, Pope & Marcolini (1989), Airfoil Self-Noise, " .. uci},
+      {"bike", "Fanaee-T & Gama (2013), Bike Sharing, " .. uci},
+      {"concrete", "Yeh (1998), Concrete Compressive Strength, " .. uci},
+      {"elevators", "Camacho (1998), Elevators, collected by Torgo"},
       {"energy", "Tsanas & Xifara (2012), Energy Efficiency, " .. uci},
       {"kin40k", "Schwaighofer & Tresp (2003), kin40k, after the kin family of DELVE"},
       {"protein", "Rana (2013), Physicochemical Properties of Protein Tertiary Structure, " .. uci},
@@ -547,11 +550,6 @@ end)
 describe("what gb.data says, to the letter", function()
   after_each(support.sweep)
 
-  --- The message of the error of f, the file's path as FILE.
-  local function said(code, path, f, ...)
-    return (raises(code, "", f, ...).message:gsub(path:gsub("%W", "%%%0"), "FILE"))
-  end
-
   it("of columns", function()
     local function column(text, name, o)
       local path <const> = file(text)
@@ -562,15 +560,19 @@ describe("what gb.data says, to the letter", function()
     end
     local numbers <const> = "v\n" .. ("1\n"):rep(30) .. "oops\n"
     for _, row in ipairs{
-      {"x;y\n1,5;2,5\n", "x", "column 'x' holds numbers with a decimal comma: FILE:2 has '1,5'; read it with decimal = \",\" (or, as text, with "
+      {"x;y\n1,5;2,5\n", "x",
+        "column 'x' holds numbers with a decimal comma: FILE:2 has '1,5'; read it with decimal = \",\" (or, as text, with "
         .. "decimal = \".\")"},
       {numbers, "v", "column 'v' is not all numbers: FILE:32 has 'oops' (1 such cells; name it in na = \"...\" to read it as NaN)"},
       {"a,b\n1,x\n", {"a", "b"}, "column 'b' holds text and cannot join a tensor: FILE:2 has 'x'"},
-      {"id,v\n9007199254740993,0.5\n", {"id", "v"}, "column 'id' is i64, for f64 would round its integers, and 'v' is f64: they do not go into one "
+      {"id,v\n9007199254740993,0.5\n", {"id", "v"},
+        "column 'id' is i64, for f64 would round its integers, and 'v' is f64: they do not go into one "
         .. "tensor; f:col(name):to{dtype = \"f64\"} rounds"},
-      {"a,b,a,a\n1,2,3,4\n", "a", "FILE: columns 1, 3, 4 are all called 'a': f:col(1) takes one by its number, names = {...} gives them names"},
+      {"a,b,a,a\n1,2,3,4\n", "a",
+        "FILE: columns 1, 3, 4 are all called 'a': f:col(1) takes one by its number, names = {...} gives them names"},
       {"abc,b\n1,2\n", "abd", "there is no column 'abd' (did you mean 'abc'?); columns: abc, b"},
-      {"abc,b\n1,2\n", "qqqqq", "there is no column 'qqqqq'; columns: abc, b"}, {"a,b\n1,2\n", 0, "column 0 of a frame with 2 columns"},
+      {"abc,b\n1,2\n", "qqqqq", "there is no column 'qqqqq'; columns: abc, b"},
+      {"a,b\n1,2\n", 0, "column 0 of a frame with 2 columns"},
       {"a,b\n1,2\n", 3, "column 3 of a frame with 2 columns"}, {"a,b\n1,2\n", -3, "column -3 of a frame with 2 columns"},
       {"a,b\n1,2\n", {}, "col: the list of names is empty"}, {"abc,b\n1,2\n", 1.5, "there is no column '1.5'; columns: abc, b"},
     } do assert.equal(row[3], column(row[1], row[2], row[4])) end
@@ -579,14 +581,16 @@ describe("what gb.data says, to the letter", function()
     near({{3, 1}, {6, 4}}, f:col{-1, -3}, 0)
     assert.equal("a frame has no field 'zz'; columns are f:col(name)", raises("option", "", function() return f.zz end).message)
     assert.equal("a frame is a value and cannot be assigned to", raises("option", "", function() f.zz = 1 end).message)
-    assert.equal("col is a method of a frame: write f:col(...) with a colon, not f.col(...)", raises("option", "", f.col, 1).message)
+    assert.equal("col is a method of a frame: write f:col(...) with a colon, not f.col(...)",
+      raises("option", "", f.col, 1).message)
     assert.is_true(rawequal(f:col(1), f:col "a"))
   end)
 
   it("of columns of several types", function()
     local f <const> = gb.data.read(file "id,whole,ok,half,wide\n9007199254740993,3,true,0.5,9223372036854775808\n2,-4,false,1,1\n")
     local function types(...) return f:col{...}.dtype end
-    assert.same({"i64", "i64", "f64", "f64", "bool", "f64", "i64"}, {types("id", "whole"), types("id", "ok"), types("half", "whole"), types("half", "ok"),
+    assert.same({"i64", "i64", "f64", "f64", "bool", "f64", "i64"},
+      {types("id", "whole"), types("id", "ok"), types("half", "whole"), types("half", "ok"),
       types "ok", types("whole", "ok"), types("whole", "id")})
     assert.same({{3, 1, 9007199254740993}, {-4, 0, 2}}, f:col{"whole", "ok", "id"}:totable())
     raises("dtype", "'id' is i64, for f64 would round its integers, and 'wide' is f64", f.col, f, {"id", "wide"})
@@ -594,16 +598,21 @@ describe("what gb.data says, to the letter", function()
   end)
 
   it("of options and paths", function()
-    for key, want in pairs{skip = "a whole number, 0 or more", names = "table", na = "string", delimiter = "string", decimal = "string",
+    for key, want in pairs{skip = "a whole number, 0 or more", names = "table", na = "string", delimiter = "string",
+      decimal = "string",
       max_ratio = "a positive number"} do
       assert.equal(("gb.data.read: option '%s' must be %s, got number -1"):format(key, want),
         raises("option", "", gb.data.read, "x", {[key] = -1}).message)
     end
-    assert.equal("gb.data.read: option 'dtype' must be one of f64, f32, got string f16", raises("option", "", gb.data.read, "x", {dtype = "f16"}).message)
-    assert.equal("cannot open '/nonexistent/x.csv': No such file or directory", raises("io", "", gb.data.read, "/nonexistent/x.csv").message)
+    assert.equal("gb.data.read: option 'dtype' must be one of f64, f32, got string f16",
+      raises("option", "", gb.data.read, "x", {dtype = "f16"}).message)
+    assert.equal("cannot open '/nonexistent/x.csv': No such file or directory",
+      raises("io", "", gb.data.read, "/nonexistent/x.csv").message)
     assert.equal("cannot read 'spec': it is a folder, not a plain file", raises("io", "", gb.data.read, "spec").message)
     local path <const> = file "a\n1\n"
-    local function with(places, f) return support.with(os, {getenv = function(name) return name == "GIBBOUS_DATA" and places or nil end}, f) end
+    local function with(places, f)
+      return support.with(os, {getenv = function(name) return name == "GIBBOUS_DATA" and places or nil end}, f)
+    end
     support.with(_G, {arg = {}}, function()
       local name <const> = path:match "[^/]*$"
       assert.equal(1, #with("/nonexistent:" .. path:match "^(.*)/", function() return gb.data.read(name) end))
@@ -638,27 +647,32 @@ describe("what gb.data says, to the letter", function()
     local function split(test) return raises("option", "", gb.data.split, x, y, {test = test}).message end
     for test, text in pairs{[2.5] = "gb.data.split: option 'test' must be a fraction below 1 or a whole number of rows, got 2.5",
       [1.5] = "gb.data.split: option 'test' must be a fraction below 1 or a whole number of rows, got 1.5",
-      [20] = "split: 20 test rows of 20 leave nothing", [21] = "split: 21 test rows of 20 leave nothing", [0.99] = "split: 20 test rows of 20 leave nothing",
-      [0.02] = "split: 0 test rows of 20 leave nothing", [0] = "gb.data.split: option 'test' must be a positive number, got number 0"} do
+      [20] = "split: 20 test rows of 20 leave nothing", [21] = "split: 21 test rows of 20 leave nothing",
+      [0.99] = "split: 20 test rows of 20 leave nothing",
+      [0.02] = "split: 0 test rows of 20 leave nothing",
+      [0] = "gb.data.split: option 'test' must be a positive number, got number 0"} do
       assert.equal(text, split(test))
     end
-    assert.equal("split: 1 test rows of 1 leave nothing", raises("option", "", gb.data.split, gb.ones(1), gb.ones(1), {test = 1}).message)
+    assert.equal("split: 1 test rows of 1 leave nothing", raises("option", "", gb.data.split, gb.ones(1), gb.ones(1),
+      {test = 1}).message)
     assert.equal("split: x must have rows, got one number", raises("shape", "", gb.data.split, gb.tensor(1), y).message)
     assert.equal("split: y must be a tensor, got string", raises("option", "", gb.data.split, x, "y").message)
     local rows <const> = gb.range(1, 20)
     local function test_rows(o) return select(2, gb.data.split(rows, rows, o)).x:totable() end
-    for test, n in pairs{[1] = 1, [1.0] = 1, [2] = 2, [19] = 19, [0.025] = 1, [0.07] = 1, [0.075] = 2, [0.97] = 19} do
-      assert.equal(n, #test_rows{test = test})
+    for _, row in ipairs{{1, 1}, {1.0, 1}, {2, 2}, {19, 19}, {0.025, 1}, {0.07, 1}, {0.075, 2}, {0.97, 19}} do
+      assert.equal(row[2], #test_rows{test = row[1]})
     end
     assert.same(test_rows{test = 2, seed = 0}, test_rows())
-    assert.is_true(#test_rows{test = 9, seed = 1} == 9 and not gb.tensor(test_rows{test = 9, seed = 1}):equal(gb.tensor(test_rows{test = 9})))
+    assert.is_true(#test_rows{test = 9, seed = 1} == 9 and not gb.tensor(test_rows{test = 9, seed = 1}):equal(
+      gb.tensor(test_rows{test = 9})))
     local xs <const>, scaler <const> = gb.data.standardize(gb.tensor{{1, 5}, {3, 5}})
     assert.same({{-1, 0}, {1, 0}}, xs:totable())
     assert.same({{2, 5}, {1, 1}}, {scaler.mean:totable(), scaler.sd:totable()})
     assert.same({"undo_var is a method of a scaler: write scaler:undo_var(...) with a colon, not scaler.undo_var(...)",
       "apply is a method of a scaler: write scaler:apply(...) with a colon, not scaler.apply(...)"},
       {raises("option", "", scaler.undo_var, 3).message, raises("option", "", scaler.apply, 3).message})
-    assert.equal("a scaler has no field 'zzz' (it has apply, mean, sd, undo, undo_var)", raises("option", "", function() return scaler.zzz end).message)
+    assert.equal("a scaler has no field 'zzz' (it has apply, mean, sd, undo, undo_var)",
+      raises("option", "", function() return scaler.zzz end).message)
     local holes <const> = gb.tensor{{1, 0 / 0}, {3, 4}, {8, 4}}
     local filled <const>, of <const> = gb.data.standardize(holes)
     near({{4, 4}, {math.sqrt(26 / 3), 1}}, {of.mean:totable(), of.sd:totable()}, 1e-14)
@@ -672,14 +686,15 @@ end)
 
 describe("data sets in this process", function()
   local folder <const> = os.tmpname()
-  local made <const> = {}
 
   local function write(name, text)
     os.execute(("mkdir -p %s/%s"):format(folder, name:match "^(.*)/"))
     support.write(folder .. "/" .. name, text)
   end
 
-  local function here(f) return support.with(os, {getenv = function(name) return name == "GIBBOUS_DATA" and folder or nil end}, f) end
+  local function here(f)
+    return support.with(os, {getenv = function(name) return name == "GIBBOUS_DATA" and folder or nil end}, f)
+  end
   local function set(name, o) return here(function() return gb.data.set(name, o) end) end
   local function said(code, name) return (raises(code, "", set, name).message:gsub(folder:gsub("%W", "%%%0"), "FOLDER")) end
 
@@ -689,8 +704,12 @@ describe("data sets in this process", function()
     write("b.set-1/test_mask.csv", "1,0\n0,1\n0,0\n")
     write("b.set-1/citation.txt", "Nobody (2000)  \n\n")
     write("both/data.csv", "1,2\n")
-    write("both/data.csv.gz", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x33\xd7\xb1\xe0\xb2\xd4\xb1\xe4\x02\x00\x8f\x27\x8b\x12\x08\x00\x00\x00")         -- 7,8 and 9,9
-    write("packed/data.csv.gz", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x33\xd4\x31\xe2\x32\xd6\x31\xe1\x02\x00\x47\x93\x6c\xaf\x08\x00\x00\x00")       -- 1,2 and 3,4
+    -- 7,8 and 9,9.
+    write("both/data.csv.gz",
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x33\xd7\xb1\xe0\xb2\xd4\xb1\xe4\x02\x00\x8f\x27\x8b\x12\x08\x00\x00\x00")
+    -- 1,2 and 3,4.
+    write("packed/data.csv.gz",
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x33\xd4\x31\xe2\x32\xd6\x31\xe1\x02\x00\x47\x93\x6c\xaf\x08\x00\x00\x00")
     write("narrow/data.csv", "1\n2\n")
     write("odd/data.csv", "1,2\n3,4\n")
     write("odd/test_mask.csv", "2\n0\n")
@@ -711,15 +730,19 @@ describe("data sets in this process", function()
     assert.equal("b.set-1: 3 rows, 2 columns, f64, 2 splits\nNobody (2000)", tostring(s))
     assert.equal("odd: 2 rows", tostring(set "energy"):gsub("^energy: (%d rows).*", "odd: %1"))
     assert.equal("packed: 2 rows, 1 columns, f32, 0 splits", tostring(set("packed", {dtype = "f32"})))
-    assert.same({2, "f32", "f32", 8}, {set "both".n, set("both", {dtype = "f32"}).x.dtype, set("both", {dtype = "f32"}).y.dtype, set "both".y[1]:item()})
+    assert.same({2, "f32", "f32", 8}, {set "both".n, set("both", {dtype = "f32"}).x.dtype, set("both", {dtype = "f32"}).y.dtype,
+      set "both".y[1]:item()})
     assert.same({{1, 10}, {2, 20}, {3, 30}}, s.x:totable())
     assert.same({5, 7, 9}, s.y:totable())
     local train <const>, test <const> = s:split(2)
-    assert.same({{{1, 10}, {3, 30}}, {5, 9}, {{2, 20}}, {7}}, {train.x:totable(), train.y:totable(), test.x:totable(), test.y:totable()})
+    assert.same({{{1, 10}, {3, 30}}, {5, 9}, {{2, 20}}, {7}}, {train.x:totable(), train.y:totable(), test.x:totable(),
+      test.y:totable()})
     train.x, train.y = nil, nil
     assert.is_nil(next(train))
-    assert.equal("split is a method of a data set: write d:split(...) with a colon, not d.split(...)", raises("option", "", s.split, 1).message)
-    assert.equal("split: option 'standardize' must be boolean, got number 1", raises("option", "", s.split, s, 1, {standardize = 1}).message)
+    assert.equal("split is a method of a data set: write d:split(...) with a colon, not d.split(...)",
+      raises("option", "", s.split, 1).message)
+    assert.equal("split: option 'standardize' must be boolean, got number 1",
+      raises("option", "", s.split, s, 1, {standardize = 1}).message)
     assert.equal("b.set-1: split 1 to 2 expected, got nil", raises("index", "", s.split, s).message)
   end)
 
@@ -729,14 +752,19 @@ describe("data sets in this process", function()
     assert.equal("FOLDER/short/test_mask.csv: 2 rows expected, one a row of the data, got 3", said("format", "short"))
     support.with(_G, {arg = {}}, function()
       local ending <const> = " (GIBBOUS_DATA adds directories; gb.data.sets() lists what is found)"
-      for name, near in pairs{pakced = ", did you mean 'packed'?", yach = ", did you mean 'yacht'?", zzzzzzz = "", empty = "", ["../" .. folder .. "/odd"] = "",
+      for name, near in pairs{pakced = ", did you mean 'packed'?", yach = ", did you mean 'yacht'?", zzzzzzz = "", empty = "",
+        ["../" .. folder .. "/odd"] = "",
         [".hidden"] = "", ["both/"] = ", did you mean 'both'?"} do
-        assert.equal(("there is no data set '%s' in ., FOLDER%s%s"):format(name:gsub(folder:gsub("%W", "%%%0"), "FOLDER"), near, ending), said("io", name))
+        assert.equal(("there is no data set '%s' in ., FOLDER%s%s"):format(name:gsub(folder:gsub("%W", "%%%0"), "FOLDER"), near,
+          ending), said("io", name))
       end
-      assert.equal("data set 'wine' (Cortez, Cerdeira, Almeida, Matos & Reis (2009), Wine Quality, UCI Machine Learning Repository) is not in ., FOLDER: put "
-        .. "wine/data.csv.gz (comma-separated, no heading, last column = target) and wine/test_mask.csv.gz (ten columns, 1 marks a test row) into one of "
+      assert.equal("data set 'wine' (Cortez, Cerdeira, Almeida, Matos & Reis (2009), Wine Quality, UCI Machine Learning "
+        .. "Repository) is not in ., FOLDER: put "
+        .. "wine/data.csv.gz (comma-separated, no heading, last column = target) and wine/test_mask.csv.gz (ten columns, 1 marks "
+          .. "a test row) into one of "
         .. "them, or name their folder in GIBBOUS_DATA", said("io", "wine"))
     end)
-    assert.equal("gb.data.set: option 'dtype' must be one of f64, f32, got string f16", raises("option", "", set, "odd", {dtype = "f16"}).message)
+    assert.equal("gb.data.set: option 'dtype' must be one of f64, f32, got string f16",
+      raises("option", "", set, "odd", {dtype = "f16"}).message)
   end)
 end)

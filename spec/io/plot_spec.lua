@@ -109,7 +109,8 @@ describe("what a figure is drawn from", function()
         return result
       end
     end
-    local got <const> = support.with(core, {figure = noted("figure", "F"), figure_add = noted "add", figure_heatmap = noted "heatmap",
+    local got <const> = support.with(core, {figure = noted("figure", "F"), figure_add = noted "add",
+      figure_heatmap = noted "heatmap",
       figure_save = noted "save", figure_text = noted("text", "drawn"), terminal = function() return 90, 30, terminal end}, f)
     return out, got
   end
@@ -127,7 +128,8 @@ describe("what a figure is drawn from", function()
     local zeros <const> = {{0, 0, 0}, {0, 0, 0}}
     assert.same({{"figure", "", "", ""}, {"figure", "t", "a", "b"}, {"add", "F", "line", {1, 2}, {3, 4}, "nil", "l", 2},
       {"add", "F", "scatter", {1, 2}, {3, 4}, "nil", "nil", "nil"}, {"add", "F", "band", {1, 2}, {3, 4}, {5, 6}, "x", "nil"},
-      {"heatmap", "F", zeros, 1, 3, 1, 2}, {"heatmap", "F", zeros, 4, 5, 6, 7}, {"save", "F", "p.svg", 720, 440}, {"save", "F", "q.svg", 10, 20},
+      {"heatmap", "F", zeros, 1, 3, 1, 2}, {"heatmap", "F", zeros, 4, 5, 6, 7}, {"save", "F", "p.svg", 720, 440},
+      {"save", "F", "q.svg", 10, 20},
       {"text", "F", 90, 30, false}, {"text", "F", 5, 6, false}, {"text", "F", 90, 30, false}}, got)
   end)
 
@@ -157,7 +159,8 @@ describe("what a figure is drawn from", function()
       local lo <const>, hi <const> = p:interval(level)
       local f_lo <const>, f_hi <const> = p:interval(level, {of = "f"})
       assert.same({"figure", title or "", "x", "y"}, got[1])
-      for i, row in ipairs{{"band", at, lo, hi, ("%g %% of y"):format(100 * level)}, {"band", at, f_lo, f_hi, ("%g %% of f"):format(100 * level)},
+      for i, row in ipairs{{"band", at, lo, hi, ("%g %% of y"):format(100 * level)},
+        {"band", at, f_lo, f_hi, ("%g %% of f"):format(100 * level)},
         {"line", at, p.mean, nil, "mean"}} do
         local call <const> = got[i + 1]
         assert.same({"add", "F", row[1], row[5]}, {call[1], call[2], call[3], call[7]})
@@ -192,7 +195,8 @@ describe("what a figure is drawn from", function()
       {"option", "argument 3 of band must be a tensor or list, got nil", fig.band, fig, {1}, {1}},
       {"shape", "argument 2 of scatter must be a vector, got shape 1x2", fig.scatter, fig, {1, 2}, gb.ones(1, 2)},
       {"option", "figure:line: option 'label' must be string, got number 3", fig.line, fig, {1}, {1}, {label = 3}},
-      {"option", "figure:line: option 'colour' must be a whole number, 0 or more, got number -1", fig.line, fig, {1}, {1}, {colour = -1}},
+      {"option", "figure:line: option 'colour' must be a whole number, 0 or more, got number -1", fig.line, fig, {1}, {1},
+        {colour = -1}},
       {"option", "figure:band: unknown option 'lable', did you mean 'label'?", fig.band, fig, {1}, {1}, {1}, {lable = 3}},
       {"shape", "heatmap: a matrix expected", fig.heatmap, fig, 3},
       {"option", "figure:heatmap: option 'x' must be table, got number 1", fig.heatmap, fig, gb.ones(1, 1), {x = 1}},
@@ -207,7 +211,8 @@ describe("what a figure is drawn from", function()
       {"option", "gb.plot.posterior: option 'xlabel' must be string, got number 3", gb.plot.posterior, m, {xlabel = 3}},
       {"option", "gb.plot.posterior: option 'ylabel' must be string, got number 3", gb.plot.posterior, m, {ylabel = 3}},
       {"option", "gb.plot.posterior: option 'level' must be number, got string 3", gb.plot.posterior, m, {level = "3"}},
-      {"shape", "plot.posterior draws one input column, the model has 2", gb.plot.posterior, m:condition(gb.ones(2, 2), gb.ones(2))},
+      {"shape", "plot.posterior draws one input column, the model has 2", gb.plot.posterior,
+        m:condition(gb.ones(2, 2), gb.ones(2))},
       {"shape", "x must be a vector, got shape 2x2", gb.plot.posterior, m, {x = gb.ones(2, 2)}},
     } do assert.equal(row[2], raises(row[1], "", table.unpack(row, 3, 9)).message) end
     local ok <const>, err <const> = pcall(fig.save, fig, 3)

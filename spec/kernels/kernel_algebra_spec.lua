@@ -31,7 +31,9 @@ describe("operators that make no kernel", function()
       ["kernel ^: kernels have no powers: k * k is the square of k; got number and a kernel"] = function() return 2 ^ k end,
       ["kernel -: the difference of two kernels is no kernel: kernels are added and multiplied; got a kernel and a kernel"] =
         function() return k - k end,
-      ["kernel /: a kernel is not divided: (1 / c) * k scales it by a number; got a kernel and number"] = function() return k / 2 end,
+      ["kernel /: a kernel is not divided: (1 / c) * k scales it by a number; got a kernel and number"] = function()
+        return k / 2
+      end,
     } do
       local err <const> = raises("option", "", f)
       assert.equal(text, err.message)
@@ -52,7 +54,8 @@ describe("a shared variance", function()
       shared.value = 3
     end
     for _, other in ipairs{K.linear{variance = 2}, K.linear{variance = gb.param(1)}} do
-      for _, f in ipairs{function() return K.rbf{variance = shared} * other end, function() return other * K.rbf{variance = shared} end} do
+      for _, f in ipairs{function() return K.rbf{variance = shared} * other end,
+          function() return other * K.rbf{variance = shared} end} do
         local ok <const>, err <const> = pcall(f)
         assert.is_false(ok)
         assert.equal("a product has one variance: give at most one factor a variance that is a gb.param", err.message)
@@ -214,7 +217,8 @@ describe("columns of the inputs", function()
 
   it("are taken as they are asked for, neighbours as one view", function()
     local at <const> = gb.rand(4, 6, {seed = 1}):eval()
-    for _, list in ipairs{{1}, {6}, {1, 2, 3}, {2, 3, 5}, {5, 2, 3}, {1, 3, 5}, {6, 5, 4}, {3, 3}, {1, 2, 4, 5, 6}, {1, 2, 3, 4, 5, 6}} do
+    for _, list in ipairs{{1}, {6}, {1, 2, 3}, {2, 3, 5}, {5, 2, 3}, {1, 3, 5}, {6, 5, 4}, {3, 3}, {1, 2, 4, 5, 6},
+        {1, 2, 3, 4, 5, 6}} do
       local got <const> = columns.take(at, list)
       assert.same({4, #list}, {#got, got.shape[2]})
       for k, c in ipairs(list) do assert.same(at:select(2, c):totable(), got:select(2, k):totable()) end
@@ -242,14 +246,17 @@ describe("a kernel, to the letter,", function()
       {(K.white{} * K.constant{}):named "p" + K.white{}, "{variance=1} (p(white{} * constant{})) + white{variance=1}"},
       {(K.white{} + K.constant{}):warp(id) + K.white{}, "(white{variance=1} + constant{variance=1}):warp(...) + white{variance=1}"},
       {K.change_point({K.white{}, K.white{} + K.constant{}, K.constant{}}, {location = {1, 2}, steepness = 3}),
-        "change_point{location={1, 2}, steepness=3}(white{variance=1}, white{variance=1} + constant{variance=1}, constant{variance=1})"},
-      {K.change_point(K.white{}, K.constant{}, {location = 0}):named "cp", "change_point{location=0, steepness=1}(white{variance=1}, constant{variance=1})"},
+        "change_point{location={1, 2}, steepness=3}(white{variance=1}, white{variance=1} + constant{variance=1}, "
+          .. "constant{variance=1})"},
+      {K.change_point(K.white{}, K.constant{}, {location = 0}):named "cp",
+        "change_point{location=0, steepness=1}(white{variance=1}, constant{variance=1})"},
     } do assert.equal(row[2], tostring(row[1])) end
   end)
 
   it("joins sums with sums and products with products, unless they have something of their own", function()
     local a <const>, b <const>, c <const> = K.rbf{}, K.linear{}, K.white{}
-    for want, ks in pairs{[3] = {a + b + c, a + (b + c), a * b * c, a * (b * c)}, [2] = {(a + b):named "s" + c, a + (b + c):warp(id), 2 * (a + b) + c,
+    for want, ks in pairs{[3] = {a + b + c, a + (b + c), a * b * c, a * (b * c)},
+      [2] = {(a + b):named "s" + c, a + (b + c):warp(id), 2 * (a + b) + c,
       (a * b):named "p" * c, (a * b):warp(id) * c, a * b + c, a * (b + c)}, [4] = {(a + b) + (c + a), (a * b) * (c * a)}} do
       for i, k in ipairs(ks) do assert.equal(want, #k, want .. "," .. i) end
     end
@@ -260,7 +267,8 @@ describe("a kernel, to the letter,", function()
 
   it("shares handles of variances by what was chosen", function()
     local function open(k) return param.is_open(k.variance) end
-    assert.same({true, false, false, false}, {open(K.rbf{} * K.linear{}), open(K.rbf{variance = 1} * K.linear{}), open(K.rbf{} * K.linear{variance = 1}),
+    assert.same({true, false, false, false}, {open(K.rbf{} * K.linear{}), open(K.rbf{variance = 1} * K.linear{}),
+      open(K.rbf{} * K.linear{variance = 1}),
       open(2 * K.rbf{})})
     local shared <const> = gb.param(2, {min = 0})
     assert.is_true(rawequal(shared, (shared * K.rbf{}).variance) and rawequal(shared, (K.rbf{} * shared).variance))
@@ -273,7 +281,8 @@ describe("a kernel, to the letter,", function()
     assert.is_false(param.is_open(K.rbf{lengthscale = 1}.lengthscale))
     assert.is_true(param.is_open(K.rbf{lengthscale = 1}.variance))
     local i <const> = K.index{tasks = 2}
-    assert.same({true, true, false, false}, {param.is_open(i.weights), param.is_open(i.diagonal), param.is_open(K.index{tasks = 2, weights = {{1}, {1}}}.weights),
+    assert.same({true, true, false, false}, {param.is_open(i.weights), param.is_open(i.diagonal),
+      param.is_open(K.index{tasks = 2, weights = {{1}, {1}}}.weights),
       param.is_open(K.index{tasks = 2, diagonal = {1, 1}}.diagonal)})
   end)
 
@@ -307,12 +316,18 @@ describe("a kernel, to the letter,", function()
       ["the kernel rbf has no field 'zzzzzz' (it has lengthscale, variance)"] = function() K.rbf{}.zzzzzz = 3 end,
       ["the kernel sum has no field 'zzzzzz' (it has copy, diag, named, poly, warp)"] = function() return k.zzzzzz end,
       ["the kernel sum has no field 'ply' (did you mean 'poly'?)"] = function() return k.ply end,
-      ["the kernel index has no field 'zzzzzz' (it has copy, diag, diagonal, matrix, named, warp, weights)"] = function() return K.index{tasks = 2}.zzzzzz end,
+      ["the kernel index has no field 'zzzzzz' (it has copy, diag, diagonal, matrix, named, warp, weights)"] = function()
+        return K.index{tasks = 2}.zzzzzz
+      end,
       ["the kernel polynomial: 'lengthscale' is chosen when a kernel is made"] = function() K.polynomial{}.lengthscale = 1 end,
     } do assert.equal(text, said("option", f)) end
-    for _, key in ipairs{"parts", "active_dims", "warp_by", "warps", "label", "pending", "column"} do assert.is_nil(K.rbf{}[key], key) end
-    for _, key in ipairs{"parts", "active_dims", "warp_by", "warps", "label", "pending", "column", "kind", "row", "hyper", "copy", "diag", "named", "warp"} do
-      assert.equal(("gb.kernels.define: '%s' cannot be the name of a parameter"):format(key), said("option", K.define, "k", {[key] = 1}, print))
+    for _, key in ipairs{"parts", "active_dims", "warp_by", "warps", "label", "pending", "column"} do
+      assert.is_nil(K.rbf{}[key], key)
+    end
+    for _, key in ipairs{"parts", "active_dims", "warp_by", "warps", "label", "pending", "column", "kind", "row", "hyper", "copy",
+        "diag", "named", "warp"} do
+      assert.equal(("gb.kernels.define: '%s' cannot be the name of a parameter"):format(key),
+        said("option", K.define, "k", {[key] = 1}, print))
     end
     assert.equal("gb.kernels.define: '1' cannot be the name of a parameter", said("option", K.define, "k", {1}, print))
     assert.same({true, false, false, false}, {K.is(k), K.is{}, K.is(3), K.is(gb.means.zero())})
@@ -328,8 +343,12 @@ describe("a kernel, to the letter,", function()
       ["a kernel can be scaled by a positive number, got 0"] = function() return 0 * K.rbf{} end,
       ["a kernel can be scaled by a positive number, got -0.5"] = function() return K.rbf{} * -0.5 end,
       ["a kernel can be scaled by a positive number, got nan"] = function() return K.rbf{} * (0 / 0) end,
-      ["this kernel's variance is a gb.param; scale the parameter instead"] = function() return 2 * K.rbf{variance = gb.param(1)} end,
-      ["this kernel already has a variance; scale a kernel of variance 1"] = function() return gb.param(1) * K.rbf{variance = 2} end,
+      ["this kernel's variance is a gb.param; scale the parameter instead"] = function()
+        return 2 * K.rbf{variance = gb.param(1)}
+      end,
+      ["this kernel already has a variance; scale a kernel of variance 1"] = function()
+        return gb.param(1) * K.rbf{variance = 2}
+      end,
       ["warp takes a function, got number"] = function() return K.rbf{}:warp(3) end,
       ["warp takes a function, got table"] = function() return K.rbf{}:warp{} end,
       ["a kernel's name must be an identifier, got 3"] = function() return K.rbf{}:named(3) end,
@@ -338,21 +357,31 @@ describe("a kernel, to the letter,", function()
       ["argument 1 of a kernel must be a tensor, got nil"] = function() return K.rbf{}() end,
       ["argument 2 of a kernel must be a tensor, got string"] = function() return K.rbf{}(x, "z") end,
       ["argument 1 of diag must be a tensor, got number"] = function() return K.rbf{}:diag(3) end,
-      ["argument 1 of a kernel must be a tensor, got a list: gb.tensor(list) makes one of it"] = function() return K.rbf{}{1, 2} end,
+      ["argument 1 of a kernel must be a tensor, got a list: gb.tensor(list) makes one of it"] = function()
+        return K.rbf{}{1, 2}
+      end,
       ["argument 1 of a kernel must be a tensor, got table"] = function() return K.rbf{}{} end,
-      ["argument 1 of a kernel must be a tensor, got a list: gb.tensor(list) makes one of it "] = function() return K.rbf{}{"1", "2"} end,
+      ["argument 1 of a kernel must be a tensor, got a list: gb.tensor(list) makes one of it "] = function()
+        return K.rbf{}{"1", "2"}
+      end,
       ["argument 1 of a kernel must be a tensor, got a list of text, whose entry 2 is '" .. ("x"):rep(40) .. "'"] = function()
         return K.rbf{}{"1", ("x"):rep(50)}
       end,
     } do assert.equal((text:gsub(" $", "")), said("option", f)) end
     for text, f in pairs{
       ["a kernel's variance must be one number, got shape 2"] = function() return p * K.rbf{} end,
-      ["gb.kernels.rbf: 'variance' must be one number, got 2; lengthscale may be one per column"] = function() return K.rbf{variance = {1, 2}} end,
-      ["gb.kernels.rational_quadratic: 'alpha' must be one number, got 2"] = function() return K.rational_quadratic{alpha = {1, 2}} end,
+      ["gb.kernels.rbf: 'variance' must be one number, got 2; lengthscale may be one per column"] = function()
+        return K.rbf{variance = {1, 2}}
+      end,
+      ["gb.kernels.rational_quadratic: 'alpha' must be one number, got 2"] = function()
+        return K.rational_quadratic{alpha = {1, 2}}
+      end,
       ["gb.kernels.white: 'variance' must be one number, got 3"] = function() return K.white{variance = {1, 2, 3}} end,
       ["gb.kernels.rbf: ard = 2, but 'lengthscale' has 3"] = function() return K.rbf{ard = 2, lengthscale = {1, 2, 3}} end,
       ["gb.kernels.rbf: ard = 1, but 'lengthscale' has 1"] = function() return K.rbf{ard = 1, lengthscale = gb.param(1)} end,
-      ["gb.kernels.periodic: ard = 2, but 'lengthscale' has 3"] = function() return K.periodic{ard = 2, lengthscale = gb.param{1, 2, 3}} end,
+      ["gb.kernels.periodic: ard = 2, but 'lengthscale' has 3"] = function()
+        return K.periodic{ard = 2, lengthscale = gb.param{1, 2, 3}}
+      end,
       ["kernel: inputs differ in columns: 3x2 and 4x1"] = function() return K.rbf{}(x, gb.ones(4)) end,
       ["argument 1 of diag must be (n) or (n, d), got shape 1x1x1"] = function() return K.rbf{}:diag(gb.ones(1, 1, 1)) end,
       ["rbf: 3 lengthscales for inputs with 2 columns"] = function() return K.rbf{lengthscale = {1, 2, 3}}(x) end,
@@ -374,13 +403,16 @@ describe("a kernel, to the letter,", function()
     assert.is_true(rawequal(p, K.rbf{ard = true, lengthscale = p}.lengthscale))
     for _, v in ipairs{0, -1, 1.5, "x"} do raises("option", "gb.kernels.rbf: bad value for option 'ard'", K.rbf, {ard = v}) end
     for key, kind in pairs{active_dims = "table", ard = false} do
-      if kind then assert.equal(("gb.kernels.rbf: option '%s' must be %s, got number 3"):format(key, kind), said("option", K.rbf, {[key] = 3})) end
+      if kind then
+        assert.equal(("gb.kernels.rbf: option '%s' must be %s, got number 3"):format(key, kind), said("option", K.rbf, {[key] = 3}))
+      end
     end
     assert.equal("gb.kernels.rbf: active_dims must be column numbers, got x", said("option", K.rbf, {active_dims = {"x"}}))
     for at, k in pairs{[3] = K.rbf{active_dims = {3}}, [-3] = K.rbf{active_dims = {1, -3}}} do
       assert.equal(("rbf: active_dims %d, but the inputs have 2 columns"):format(at), said("index", k, x))
     end
-    assert.equal("kernel 'none' must return a tensor, got number", said("option", K.define("none", {}, function() return 3 end){}, x))
+    assert.equal("kernel 'none' must return a tensor, got number",
+      said("option", K.define("none", {}, function() return 3 end){}, x))
     for i, text in ipairs{"the name must be a string", "the parameters must be a table", "the third argument must be a function"} do
       local args <const> = {"k", {}, print}
       args[i] = 3
@@ -399,7 +431,8 @@ describe("a kernel, to the letter,", function()
     near(K.rbf{}(task:slice(2, 2, 2)) * index(task), (K.rbf{active_dims = {2}} * index)(task), 1e-14)
     near(K.rbf{}(both * 2) + index(task), (K.rbf{}:warp(function(t) return t * 2 end) + index)(task), 1e-14)
     near(K.constant{}(task) + K.white{}(task) + index(task), (K.constant{} + K.white{} + index)(task), 1e-14)
-    local inner <const> = (K.rbf{} * K.index{tasks = 2}):warp(function(t) return gb.cat({t:slice(2, 1, 1), t:slice(2, 2, 2)}, 2) end)
+    local inner <const> = (K.rbf{} * K.index{tasks = 2}):warp(
+      function(t) return gb.cat({t:slice(2, 1, 1), t:slice(2, 2, 2)}, 2) end)
     near(K.rbf{}(plain) * index(task), inner(task), 1e-14)
     near(K.rbf{}(plain) * index(task) + K.linear{}(task), (inner + K.linear{})(task), 1e-13)
     local wide <const> = (K.rbf{ard = true} + K.rbf{ard = true, active_dims = {1}}) * index
@@ -422,18 +455,22 @@ describe("change_point, to the letter,", function()
     assert.equal(what .. "a location is needed", said({a, b}))
     assert.equal(what .. "columns count from 1, got 0", said(a, b, {location = 1, column = 0}))
     assert.equal(what .. "option 'column' must be an integer, got number 1.5", said(a, b, {location = 1, column = 1.5}))
-    for text, o in pairs{["2 kernels need 1 location values, got 2"] = {location = {1, 2}}, ["2 kernels need 1 steepness values, got 2"] = {location = 1, steepness = {1, 2}}} do
+    for text, o in pairs{["2 kernels need 1 location values, got 2"] = {location = {1, 2}},
+        ["2 kernels need 1 steepness values, got 2"] = {location = 1, steepness = {1, 2}}} do
       assert.equal(what .. text, raises("shape", "", K.change_point, a, b, o).message)
     end
-    assert.equal(what .. "3 kernels need 2 locations, got 1", raises("shape", "", K.change_point, {a, b, a}, {location = 1}).message)
+    assert.equal(what .. "3 kernels need 2 locations, got 1", raises("shape", "", K.change_point, {a, b, a},
+      {location = 1}).message)
     for at, o in pairs{[3] = {location = 1, column = 3}, [-3] = {location = 1, column = -3}} do
-      assert.equal(("change_point: column %d, but the inputs have 2 columns"):format(at), raises("index", "", K.change_point(a, b, o), x).message)
+      assert.equal(("change_point: column %d, but the inputs have 2 columns"):format(at),
+        raises("index", "", K.change_point(a, b, o), x).message)
     end
   end)
 
   it("goes along its column, with one location or one a change", function()
     for column, same in pairs{[2] = -1, [1] = -2} do
-      near(K.change_point(a, b, {location = 0.2, column = column})(x), K.change_point({a, b}, {location = {0.2}, column = same, steepness = {1}})(x), 1e-15)
+      near(K.change_point(a, b, {location = 0.2, column = column})(x),
+        K.change_point({a, b}, {location = {0.2}, column = same, steepness = {1}})(x), 1e-15)
     end
     near(K.change_point(a, b, {location = 0.2})(x), K.change_point(a, b, {location = 0.2, column = 1, steepness = 1})(x), 0)
     assert.is_false(K.change_point(a, b, {location = 0.2})(x):allclose(K.change_point(a, b, {location = 0.2, column = 2})(x)))
@@ -454,7 +491,8 @@ describe("index, to the letter,", function()
     local k <const> = K.index{tasks = 3, rank = 2}
     near(gb.full({3}, math.sqrt(0.5)), k.weights.value:select(2, 1), 1e-15)
     near(second, k.weights.value:select(2, 2), 1e-15)
-    near((gb.randn(3, 1, {seed = 5, dtype = "f64"}) * 0.1):squeeze(2), K.index{tasks = 3, rank = 2, seed = 5}.weights.value:select(2, 2), 1e-15)
+    near((gb.randn(3, 1, {seed = 5, dtype = "f64"}) * 0.1):squeeze(2),
+      K.index{tasks = 3, rank = 2, seed = 5}.weights.value:select(2, 2), 1e-15)
     near({0.5, 0.5, 0.5}, k.diagonal, 1e-15)
     near({1, 1}, K.index{tasks = 2, rank = 0}.diagonal, 1e-15)
     assert.same({3, 2, "weights", "diagonal", -1}, {k.tasks, k.rank, k.weights.name, k.diagonal.name, k.active_dims[1]})
@@ -465,7 +503,8 @@ describe("index, to the letter,", function()
 
   it("is refused by reason", function()
     for _, row in ipairs{
-      {"option", "gb.kernels.index: tasks, the number of tasks, is needed", {}}, {"option", "gb.kernels.index: tasks, the number of tasks, is needed", {tasks = 0}},
+      {"option", "gb.kernels.index: tasks, the number of tasks, is needed", {}},
+      {"option", "gb.kernels.index: tasks, the number of tasks, is needed", {tasks = 0}},
       {"option", "gb.kernels.index: task numbers are one column, got 2", {tasks = 2, active_dims = {1, 2}}},
       {"shape", "gb.kernels.index: 'weights' must be 2x1, got 2", {tasks = 2, weights = {1, 2}}},
       {"shape", "gb.kernels.index: 'weights' must be 2x2, got 2x1", {tasks = 2, rank = 2, weights = {{1}, {2}}}},
@@ -475,9 +514,11 @@ describe("index, to the letter,", function()
       {"option", "gb.kernels.index: option 'tasks' must be a whole number, 0 or more, got number 1.5", {tasks = 1.5}},
       {"option", "gb.kernels.index: option 'seed' must be an integer, got string x", {tasks = 2, seed = "x"}},
     } do assert.equal(row[2], raises(row[1], "", K.index, row[3]).message) end
-    for text, at in pairs{["row 2 has task 3"] = {1, 3, 4}, ["row 1 has task 0"] = {0, 1, 1}, ["row 3 has task 1.5"] = {1, 2, 1.5}, ["row 1 has task nan"] = {0 / 0, 1, 1},
+    for text, at in pairs{["row 2 has task 3"] = {1, 3, 4}, ["row 1 has task 0"] = {0, 1, 1}, ["row 3 has task 1.5"] = {1, 2, 1.5},
+      ["row 1 has task nan"] = {0 / 0, 1, 1},
       ["row 2 has task -1"] = {2, -1, 1}} do
-      assert.equal(("index: %s, expected a whole number from 1 to 2"):format(text), raises("index", "", K.index{tasks = 2}, gb.tensor(at)).message)
+      assert.equal(("index: %s, expected a whole number from 1 to 2"):format(text),
+        raises("index", "", K.index{tasks = 2}, gb.tensor(at)).message)
     end
     assert.equal(0, K.index{tasks = 2}(gb.zeros(0, 1)).numel)
   end)
@@ -488,7 +529,8 @@ describe("spectral_mixture, to the letter,", function()
     local k <const> = K.spectral_mixture{components = 4}
     near({{0.25, 0.25, 0.25, 0.25}, {1, 2, 3, 4}, {1, 1, 1, 1}}, {k.weights, k.means, k.variances}, 1e-14)
     assert.same({4, "weights", "means", "variances"}, {k.components, k.weights.name, k.means.name, k.variances.name})
-    assert.same({3, 3, 3}, {K.spectral_mixture{weights = {1, 1, 1}}.components, K.spectral_mixture{means = gb.param{1, 2, 3}}.components,
+    assert.same({3, 3, 3}, {K.spectral_mixture{weights = {1, 1, 1}}.components,
+      K.spectral_mixture{means = gb.param{1, 2, 3}}.components,
       K.spectral_mixture{variances = gb.ones(3, 2)}.components})
     near({1, 1, 1}, k:diag(gb.ones(3)), 1e-14)
     local some <const> = K.spectral_mixture{components = 2, means = {1, 2}}
@@ -506,7 +548,8 @@ describe("spectral_mixture, to the letter,", function()
       {"option", "'weights' must be a list with a row per component", {components = 2, weights = 1}},
       {"option", "'means' must be a list with a row per component", {components = 1, means = gb.tensor(1)}},
       {"option", "'variances' must be a list with a row per component", {components = 1, variances = gb.param(1)}},
-      {"shape", "2 components, but 'means' has 3", {components = 2, means = {1, 2, 3}}}, {"shape", "2 components, but 'variances' has 1", {weights = {1, 2}, variances = gb.ones(1, 2)}},
+      {"shape", "2 components, but 'means' has 3", {components = 2, means = {1, 2, 3}}},
+      {"shape", "2 components, but 'variances' has 1", {weights = {1, 2}, variances = gb.ones(1, 2)}},
       {"shape", "2 components, but 'weights' has 3", {components = 2, weights = gb.param{1, 2, 3}}},
     } do assert.equal(what .. row[2], raises(row[1], "", K.spectral_mixture, row[3]).message) end
     assert.equal("parameter 'weights' must be one number or a vector, got shape 2x1",

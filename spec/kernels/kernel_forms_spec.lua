@@ -302,8 +302,10 @@ describe("an empirical spectrum", function()
 
   it("has frequencies half a resolved width apart, up to half the mean rate", function()
     assert.same({0.25, 19}, {spectrum.grid(2, 20)})
-    assert.same({0.5, 1, 0.5, 2}, {spectrum.grid(1, 1), select(2, spectrum.grid(1, 2)), spectrum.grid(1, 3), select(2, spectrum.grid(1, 3))})
-    assert.same({4096, 4096, 4095}, {select(2, spectrum.grid(1, 9000)), select(2, spectrum.grid(1, 4097)), (select(2, spectrum.grid(1, 4096)))})
+    assert.same({0.5, 1, 0.5, 2}, {spectrum.grid(1, 1), select(2, spectrum.grid(1, 2)), spectrum.grid(1, 3),
+      select(2, spectrum.grid(1, 3))})
+    assert.same({4096, 4096, 4095}, {select(2, spectrum.grid(1, 9000)), select(2, spectrum.grid(1, 4097)),
+      (select(2, spectrum.grid(1, 4096)))})
   end)
 
   it("counts what white noise would not reach, or all", function()
@@ -431,20 +433,26 @@ describe("an empirical spectrum", function()
     end
     local k <const> = K.spectral_mixture{components = 2}:init(x, y, {seed = 4})
     near({got.weights, got.means, got.variances}, {k.weights, k.means, k.variances}, 1e-12)
-    assert.is_true(K.spectral_mixture{components = 2}:init(x, y).means:equal(K.spectral_mixture{components = 2}:init(x, y, {seed = 0}).means.value))
-    near(K.spectral_mixture{components = 2}:init(x:select(2, 2), y).means, K.spectral_mixture{components = 2, active_dims = {-1}}:init(x, y).means, 0)
+    assert.is_true(K.spectral_mixture{components = 2}:init(x, y).means:equal(
+      K.spectral_mixture{components = 2}:init(x, y, {seed = 0}).means.value))
+    near(K.spectral_mixture{components = 2}:init(x:select(2, 2), y).means,
+      K.spectral_mixture{components = 2, active_dims = {-1}}:init(x, y).means, 0)
   end)
 
   it("is refused by reason", function()
     local k <const> = K.spectral_mixture{components = 2}
     local line <const> = gb.range(1, 4)
     for _, row in ipairs{
-      {"option", "init: y must be a tensor, got string", line, "x"}, {"shape", "init: x has 4 rows, y must be (4), got shape 4x1", line, gb.ones(4, 1)},
-      {"shape", "init: x has 4 rows, y must be (4), got shape 3", line, gb.ones(3)}, {"shape", "init: a spectrum needs 3 points or more, got 2", gb.range(1, 2), gb.range(1, 2)},
-      {"nan", "init: x and y must be finite", gb.tensor{1, 2, 0 / 0}, gb.range(1, 3)}, {"nan", "init: x and y must be finite", gb.range(1, 3), gb.tensor{1, 2, 1 / 0}},
+      {"option", "init: y must be a tensor, got string", line, "x"},
+      {"shape", "init: x has 4 rows, y must be (4), got shape 4x1", line, gb.ones(4, 1)},
+      {"shape", "init: x has 4 rows, y must be (4), got shape 3", line, gb.ones(3)},
+      {"shape", "init: a spectrum needs 3 points or more, got 2", gb.range(1, 2), gb.range(1, 2)},
+      {"nan", "init: x and y must be finite", gb.tensor{1, 2, 0 / 0}, gb.range(1, 3)},
+      {"nan", "init: x and y must be finite", gb.range(1, 3), gb.tensor{1, 2, 1 / 0}},
       {"option", "init: y is constant: it has no spectrum", gb.range(1, 3), gb.ones(3)},
       {"option", "init: column 1 is constant: it has no spectrum", gb.ones(3), gb.range(1, 3)},
-      {"option", "init: x must be a tensor, got string", "x", line}, {"option", "init: option 'seed' must be an integer, got string x", line, line, {seed = "x"}},
+      {"option", "init: x must be a tensor, got string", "x", line},
+      {"option", "init: option 'seed' must be an integer, got string x", line, line, {seed = "x"}},
       {"shape", "init: x must be (n) or (n, d), got shape 1x1x1", gb.ones(1, 1, 1), line},
     } do assert.equal(row[2], raises(row[1], "", k.init, k, row[3], row[4], row[5]).message) end
     assert.is_true(k:init(gb.range(1, 3), gb.tensor{1, 5, 2}).weights:gt(0):all())

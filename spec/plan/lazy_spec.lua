@@ -138,7 +138,8 @@ end)
 
 describe("memory of lazy values", function()
   it("counts a shared value once", function()
-    local la <const>, lb <const> = gb.lazy(gb.rand(4, 5, 6, {seed = 1, dtype = "f32"}):eval(), gb.rand(4, 5, 1, {seed = 2, dtype = "f32"}):eval())
+    local la <const>, lb <const> = gb.lazy(gb.rand(4, 5, 6, {seed = 1, dtype = "f32"}):eval(),
+      gb.rand(4, 5, 1, {seed = 2, dtype = "f32"}):eval())
     local lc <const> = la + lb
     local le <const> = lc * 1.5
     local p <const> = gb.plan{lc, le, lc + le}
@@ -214,7 +215,9 @@ local function run_all(n, loss, budgets)
     local part <const> = make()
     local windows <const> = run(part, plan.minimum + (plan.peak - plan.minimum) * i // budgets)
     seen[windows] = true
-    for k in ipairs(full) do assert.is_true(part[k]:equal(full[k]), ("result %d of batch %d in %d windows"):format(k, n, windows)) end
+    for k in ipairs(full) do
+      assert.is_true(part[k]:equal(full[k]), ("result %d of batch %d in %d windows"):format(k, n, windows))
+    end
   end
   raises("refused", "", gb.plan, make(), {budget = plan.minimum - 1})
   return seen, full, {x, y, w}

@@ -49,7 +49,7 @@ describe("gb.memory", function()
     for i = 1, 1000 do all[i]:close() end
     settle()
     assert.is_true(gb.memory.report().graph - before.graph < 16384)
-    all = nil
+    all = nil -- luacheck: ignore 311 (released)
 
     local old <const> = gb.memory.limit(gb.memory.report().used + (1 << 20))
     local deep = leaf
@@ -58,7 +58,8 @@ describe("gb.memory", function()
     end)
     gb.memory.limit(old)
     assert.is_false(ok)
-    assert.matches("memory_spec.lua:%d+: out of memory: no room for a node of the graph: graphs and plans take 6[45]", tostring(err))
+    assert.matches("memory_spec.lua:%d+: out of memory: no room for a node of the graph: graphs and plans take 6[45]",
+      tostring(err))
     deep:close()
     settle()
     assert.is_true(gb.memory.report().graph - before.graph < 16384)
@@ -87,7 +88,7 @@ describe("gb.memory", function()
       local ok <const>, err = pcall(take)
       gb.memory.limit(old)
       assert.is_true(ok, tostring(err))
-      err = nil
+      err = nil -- luacheck: ignore 311 (released)
       assert.is_true(gb.memory.report().graph < before.graph)
     end
     leaf:close()
@@ -271,7 +272,8 @@ end)
 describe("failing allocations", function()
   -- Fails the n-th allocation and all later ones, n = 0, 1, ... until the task gets through; nothing may leak.
   local function fault_loop(task)
-    local n, ok, err = -1, nil, nil
+    local n = -1
+    local ok, err
     repeat
       n = n + 1
       local before <const> = settle()
@@ -282,7 +284,7 @@ describe("failing allocations", function()
         assert.not_equal("string", type(err), tostring(err))
         assert.is_true(err.code == "oom" or err.code == "refused", tostring(err))
       end
-      err = nil
+      err = nil -- luacheck: ignore 311 (released)
       assert.equal(before, settle(), ("after failure %d"):format(n))
     until ok
     return n

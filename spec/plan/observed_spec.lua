@@ -10,7 +10,8 @@ describe("bits do not depend on what was observed before", function()
   --- {name, build = function(k, dtype) that gives the expression, as a function, and what looks at parts of it}
   local cases <const> = {
     {"a sum of an outer product", function(k, dtype)
-      local a <const>, b <const> = gb.randn(37 + k, {seed = k, dtype = dtype}):eval(), gb.randn(7, {seed = 50 + k, dtype = dtype}):eval()
+      local a <const>, b <const> = gb.randn(37 + k, {seed = k, dtype = dtype}):eval(),
+        gb.randn(7, {seed = 50 + k, dtype = dtype}):eval()
       local z <const> = gb.randn(37 + k, 7, {seed = 100 + k, dtype = dtype}):eval()
       local function outer() return a:unsqueeze(2) * b:unsqueeze(1) + 0.3 end
       return function() return (z * outer()):sum() end, function() return outer():eval() end
@@ -47,7 +48,7 @@ describe("bits do not depend on what was observed before", function()
           sweep()
           local want <const> = build():item()
           sweep()
-          local seen = look()
+          local seen = look() -- luacheck: ignore 231 (kept alive)
           assert.equal(want, build():item(), "after a look")
           seen = nil
           sweep()

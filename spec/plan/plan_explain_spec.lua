@@ -518,7 +518,8 @@ describe("plan:svg", function()
         if e.name == "rect" and (e.class or ""):find "^box" then
           boxes = boxes + 1
           local x <const>, y <const>, w <const>, h <const> = e.x + 0, e.y + 0, e.width + 0, e.height + 0
-          assert.is_true(w > 0 and h > 0 and x >= 85 and x + w <= 941 and y >= 75 and y + h <= 387, ("%g %g %g %g"):format(x, y, w, h))
+          assert.is_true(w > 0 and h > 0 and x >= 85 and x + w <= 941 and y >= 75 and y + h <= 387,
+            ("%g %g %g %g"):format(x, y, w, h))
         end
       end
       assert.is_true(boxes > 0)
@@ -617,7 +618,8 @@ end)
 describe("option budget", function()
   it("is bytes or text and nothing else", function()
     local y <const> = gb.ones(300) + 1
-    for _, bad in ipairs{"12 potatoes", "1 GiB more", "GiB", "", "nan", "-1 GiB", "1 gib", -5, 0 / 0, 1 / 0, -1 / 0, 1e30, {}, true} do
+    for _, bad in ipairs{"12 potatoes", "1 GiB more", "GiB", "", "nan", "-1 GiB", "1 gib", -5, 0 / 0, 1 / 0, -1 / 0, 1e30,
+        {}, true} do
       raises("option", "option 'budget' must be bytes or text such as \"1 GiB\"", gb.plan, y, {budget = bad})
     end
     for _, none in ipairs{0, 0.5, "0", "0 GiB"} do

@@ -4,7 +4,8 @@ local near <const>, raises <const> = support.near, support.raises
 local K <const> = gb.kernels
 
 local n <const> = 700
-local x <const>, y <const>, v <const> = gb.randn(n, 3, {seed = 1}):eval(), gb.randn(n, 3, {seed = 2}):eval(), gb.randn(n, {seed = 3}):eval()
+local x <const>, y <const>, v <const> = gb.randn(n, 3, {seed = 1}):eval(), gb.randn(n, 3, {seed = 2}):eval(),
+  gb.randn(n, {seed = 3}):eval()
 local function product() return K.rbf{lengthscale = 1.3}(x, y):matmul(v) end
 
 describe("gb.plan", function()

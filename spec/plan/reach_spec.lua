@@ -104,7 +104,8 @@ describe("a value that streams", function()
       local stored <const> = gb.tensor(K:totable(), {dtype = dtype})
       for _, to in ipairs{"f16", "bf16", "i64"} do
         for i, f in ipairs{
-          function(k) return k:sum(2) end, function(k) return k:sum(1) end, function(k) return k:max(2) end, function(k) return k:argmax(1) end,
+          function(k) return k:sum(2) end, function(k) return k:sum(1) end, function(k) return k:max(2) end,
+          function(k) return k:argmax(1) end,
           function(k) return (k * 2 + 1):sum(2) end, function(k) return k:gt(3):sum(1) end, function(k) return k % 7 end,
           function(k) return k:to{dtype = dtype}:sum(2) end, function(k) return k:index(1, some(150)):abs() end,
         } do
@@ -126,7 +127,8 @@ describe("a value that streams", function()
         for k = 0, rounded.shape[d] do
           local values <const>, at <const> = (rounded * 0.5):topk(k, d, o)
           local want <const>, want_at <const> = (rounded * 0.5):eval():topk(k, d, o)
-          assert.same({want:totable(), want_at:totable(), tostring(want.shape)}, {values:totable(), at:totable(), tostring(values.shape)})
+          assert.same({want:totable(), want_at:totable(), tostring(want.shape)},
+            {values:totable(), at:totable(), tostring(values.shape)})
           local x <const>, y <const> = gb.tensor(rounded:totable()):requires_grad(), gb.tensor(rounded:totable()):requires_grad()
           assert.same(gb.grad((x:topk(k, d, o)^2):sum(), x):totable(), gb.grad(((y * 2):topk(k, d, o)^2):sum() / 4, y):totable())
         end

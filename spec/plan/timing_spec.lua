@@ -168,7 +168,9 @@ describe("the seconds of a record", function()
         local p <const> = gb.precond.nystrom{rank = "auto"}
         return p:resolve(a, a - gb.eye(30), 1.0).info
       end,
-      bench = function() return {seconds = gb.bench(function() return a:sum() end, {runs = 1, seconds = 1e-9, warmup = 0}).median} end,
+      bench = function()
+        return {seconds = gb.bench(function() return a:sum() end, {runs = 1, seconds = 1e-9, warmup = 0}).median}
+      end,
       profile = function() return gb.profile(function() return a:sum() end) end,
     } do
       local start <const> = gb.clock()

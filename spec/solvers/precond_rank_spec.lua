@@ -71,14 +71,17 @@ rank  build s  apply s  product s  condition  steps  solve s
   end)
 
   it("goes on as long as the last was the best, and building pays", function()
-    assert.same({0, 16, 32, 64}, ranks((chosen(1000, {[0] = costs[0], [16] = {4, 0.5, 100}, [32] = {5, 0.5, 50}, [64] = {70, 0.5, 49}}))))
+    assert.same({0, 16, 32, 64}, ranks((chosen(1000, {[0] = costs[0], [16] = {4, 0.5, 100}, [32] = {5, 0.5, 50},
+      [64] = {70, 0.5, 49}}))))
     assert.equal(32, (chosen(1000, {[0] = costs[0], [16] = {4, 0.5, 100}, [32] = {5, 0.5, 50}, [64] = {70, 0.5, 49}})).rank)
-    assert.same({0, 16}, ranks((chosen(1000, {[0] = costs[0], [16] = {65, 0.5, 100}}))))          -- 4 x 65 is more than all it takes
+    -- 4 x 65 is more than all it takes.
+    assert.same({0, 16}, ranks((chosen(1000, {[0] = costs[0], [16] = {65, 0.5, 100}}))))
     assert.same({0, 16}, ranks((chosen(1000, {[0] = {0, 0, 4}, [16] = {1, 0.5, 3}}))))
     assert.equal(0, (chosen(1000, {[0] = {0, 0, 1, 20}, [16] = {0, 1, 1, 10}})).rank)             -- as quick: the first stays
     assert.same({0, 16}, ranks((chosen(1000, {[0] = {0, 0, 1, 20}, [16] = {3, 0.5, 1, 6}}))))     -- 4 x 3 is all it takes
     assert.equal(0, (chosen(1000, {[0] = {0, 0, 4}, [16] = {1, 0.5, 3}})).rank)
-    assert.same({0, 16, 32}, ranks((chosen(1000, {[0] = costs[0], [16] = {11, 0.5, 100}, [32] = {99, 1, 81}}))))   -- 4 x 11 is less than 51.5
+    -- 4 x 11 is less than 51.5.
+    assert.same({0, 16, 32}, ranks((chosen(1000, {[0] = costs[0], [16] = {11, 0.5, 100}, [32] = {99, 1, 81}}))))
   end)
 
   it("takes steps as they were where the short run converged, else ten or more", function()

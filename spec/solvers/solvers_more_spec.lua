@@ -46,7 +46,8 @@ describe("jitter", function()
 end)
 
 describe("every solver", function()
-  local solvers <const> = {gb.solvers.minres{tol = 1e-9}, gb.solvers.alternating_projections{tol = 1e-9, block = 60, max_iter = 2000},
+  local solvers <const> = {gb.solvers.minres{tol = 1e-9}, gb.solvers.alternating_projections{tol = 1e-9, block = 60,
+    max_iter = 2000},
     gb.solvers.sdd{tol = 1e-3, batch = 50}, gb.solvers.cholesky{}}
 
   it("solves, and gives the same record", function()
@@ -261,7 +262,8 @@ describe("gb.solvers.lanczos", function()
     local _, one <const> = lanczos:logdet(gb.tensor{{4}})
     near({math.log(4), math.log(4)}, one.interval, 1e-6)
     raises("nan", "not finite", function() lanczos:logdet(gb.tensor{{1, 0 / 0}, {0 / 0, 1}}) end)
-    raises("not_pd", "logdet: the matrix is not positive definite", function() lanczos:logdet(gb.linalg.diag(gb.tensor{1, -2, 3})) end)
+    raises("not_pd", "logdet: the matrix is not positive definite",
+      function() lanczos:logdet(gb.linalg.diag(gb.tensor{1, -2, 3})) end)
   end)
 end)
 
@@ -282,7 +284,9 @@ describe("gb.solvers.cholesky", function()
     near(100 * info.relative_jitter / info.jitter, 1, 1e-9)
     near(true_residual(ill * 100 + info.jitter * gb.eye(n), B, v), info.residual, 0.1)
     assert.matches("of the mean diagonal", tostring(info))
-    raises("not_pd", "nor with jitter up to 1e-19", function() gb.solvers.cholesky{jitter = 1e-20, max_jitter = 1e-19}:solve(ill, B) end)
+    raises("not_pd", "nor with jitter up to 1e-19", function()
+      gb.solvers.cholesky{jitter = 1e-20, max_jitter = 1e-19}:solve(ill, B)
+    end)
     raises("option", "0 <= jitter <= max_jitter < 1", gb.solvers.cholesky, {jitter = 1e-3})
     raises("option", "0 <= jitter <= max_jitter < 1", gb.solvers.cholesky, {jitter = -1})
   end)
@@ -524,7 +528,8 @@ describe("what solvers choose where nothing is said", function()
     local p <const> = gb.precond.nystrom{}
     local before <const> = gb.memory.limit "64 GiB"
     finally(function() gb.memory.limit(before) end)
-    for n, rank in pairs{[1] = 1, [60] = 60, [100] = 100, [5000] = 100, [5050] = 101, [40000] = 800, [50000] = 1000, [90000] = 1000} do
+    for n, rank in pairs{[1] = 1, [60] = 60, [100] = 100, [5000] = 100, [5050] = 101, [40000] = 800, [50000] = 1000,
+        [90000] = 1000} do
       assert.equal(rank, p:rank_at(n), n .. " points")
     end
     gb.memory.limit "32 MiB"                                           -- an eighth holds 52 columns of 10,000 numbers
@@ -546,7 +551,8 @@ describe("what solvers choose where nothing is said", function()
     local function mixed(n, dtype, o, stored)
       local x <const> = gb.rand(n, 1, {seed = 1, dtype = dtype}):eval()
       local a <const> = gb.kernels.rbf{}(x) + gb.eye(n, {dtype = dtype})
-      gb.solvers.cg(o or {max_iter = 1}):run({a = stored and gb.ones(n, n, {dtype = dtype}):eval() or a}, gb.ones(n, {dtype = dtype}))
+      gb.solvers.cg(o or {max_iter = 1}):run({a = stored and gb.ones(n, n, {dtype = dtype}):eval() or a},
+        gb.ones(n, {dtype = dtype}))
       return seen
     end
     assert.is_true(mixed(1000, "f64"))
@@ -584,7 +590,8 @@ gb.solvers.minres{max_iter = 2}:solve(A + A:t(), b)
 gb.solvers.cg{precond = gb.precond.jacobi{}, max_iter = 2}:solve(A + A:t() + gb.eye(30) * 20, b):eval()
 local good = gb.solvers.cg{}:solve(A + A:t() + gb.eye(30) * 40, b):eval()]]
     assert.equal(3, #lines, table.concat(lines, "\n"))
-    assert.matches(":3: a solve missed its tolerance: indefinite after %d+ steps, relative residual %S+; the matrix is not positive", lines[1])
+    assert.matches(
+      ":3: a solve missed its tolerance: indefinite after %d+ steps, relative residual %S+; the matrix is not positive", lines[1])
     assert.matches(":4: a solve missed its tolerance: max_iter after 2 steps", lines[2])
     assert.matches(":5: a solve missed its tolerance: max_iter after 2 steps", lines[3])
   end)
@@ -597,10 +604,11 @@ local A, b = (B:matmul(B:t()) + 0.01 * gb.eye(40)):eval(), gb.eye(40):select(2, 
 local x, info = gb.solvers.cg{tol = 1e-6, max_iter = 12}:solve(gb.eye(40) * 2 + A * 0, b)
 assert(info.converged)
 local s = gb.randn(40, {seed = 2}):requires_grad()
-local y, second = gb.solvers.cg{tol = 1e-6, max_iter = 12}:solve(A + gb.linalg.diag(s * 0), A:matmul(gb.ones(40)):detach() * 0 + b * 0)
+local y, second = gb.solvers.cg{tol = 1e-6, max_iter = 12}:solve(A + gb.linalg.diag(s * 0),
+  A:matmul(gb.ones(40)):detach() * 0 + b * 0)
 assert(second.converged)
 gb.grad((y * gb.randn(40, {seed = 3})):sum(), b):eval()]]
     assert.equal(1, #lines, table.concat(lines, "\n"))
-    assert.matches(":9: a solve missed its tolerance: max_iter after 12 steps", lines[1])
+    assert.matches(":10: a solve missed its tolerance: max_iter after 12 steps", lines[1])
   end)
 end)

@@ -59,9 +59,11 @@ end)
 
 describe("slips", function()
   it("of a colon for a dot are named by every function of the core", function()
-    for _, name in ipairs{"cat", "config", "einsum", "empty", "eval", "eye", "full", "lazy", "linspace", "maximum", "minimum", "ones",
+    for _, name in ipairs{"cat", "config", "einsum", "empty", "eval", "eye", "full", "lazy", "linspace", "maximum",
+      "minimum", "ones",
       "plan", "rand", "randn", "randperm", "range", "seed", "sobol", "stack", "tensor", "vmap", "where", "zeros"} do
-      local text <const> = name .. ": the first argument is the library: call the function with a dot, not a colon: gb." .. name .. "("
+      local text <const> = name .. ": the first argument is the library: call the function with a dot, not a colon: gb."
+        .. name .. "("
       raises("option", text, function() return gb[name](gb, 3, 3) end)
     end
     raises("option", "eye: the first argument is the library", function() return gb:eye(3) end)
@@ -226,7 +228,8 @@ end)
 
 describe("every method and function", function()
   local x <const> = gb.tensor{{1, 2}, {3, 4}}
-  local hostile <const> = {nil, true, 0, -1, 3.5, 0 / 0, 1 / 0, -2 ^ 63, 2 ^ 53, "x", "", {}, {1, {2}}, {x = 1}, print, io.stdout, x}
+  local hostile <const> = {nil, true, 0, -1, 3.5, 0 / 0, 1 / 0, -2 ^ 63, 2 ^ 53, "x", "", {}, {1, {2}}, {x = 1}, print,
+    io.stdout, x}
 
   -- Any outcome is fine but a crash, or an error that is neither a string nor an error object.
   local function attack(f, first)
@@ -274,7 +277,8 @@ describe("what a protected call caught", function()
       assert.is_false(raised.is(v, "nan"))
     end
     assert.is_nil(raised.code(nil))
-    assert.same({true, true, true, false, false, false}, {raised.is(err, "nan"), raised.is(err, "io", "nan"), raised.is(err, "nan", "io"),
+    assert.same({true, true, true, false, false, false}, {raised.is(err, "nan"), raised.is(err, "io", "nan"),
+      raised.is(err, "nan", "io"),
       raised.is(err, "io"), raised.is(err), raised.is(nil, nil)})
     assert.is_true(raised.is({code = "mine"}, "mine"))
   end)

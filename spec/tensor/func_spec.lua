@@ -216,13 +216,13 @@ describe("bytes", function()
     raises("refused", "asks for", try, need - 1)
     err = raises("refused", "hoard declares 100 KiB", function()
       return func{name = "hoard", bytes = "100 KiB", forward = function(v)
-        local held <const> = {}
+        local held <const> = {} -- luacheck: ignore 241 (kept alive)
         for i = 1, 20 do held[i] = (v:slice(1, 1, 2000) * i):eval() end
         return v
       end}(x):sum():item()
     end)
     assert.is_true(err.need > 102400 and err.need < 200000, err.need)
-    err = nil
+    err = nil -- luacheck: ignore 311 (released)
     assert.is_true(settled() - before <= 8)                 -- the sum above
   end)
 
@@ -436,7 +436,8 @@ print((f(x)))
       return m:sort(1) * v
     end}
     local before <const> = settled()
-    local n, ok, result = -1, nil, nil
+    local n = -1
+    local ok, result
     repeat
       n = n + 1
       core.fail_after(n)
@@ -470,7 +471,8 @@ describe("gradients", function()
     near({0, 0}, gb.grad(f(x, w):sum(), w, {unused = "zero"}), 0)
     local g <const> = func{forward = function(a, b) return a * b end, backward = function(dy, _, b) return dy * b, 1 end}
     near({3, 4}, gb.grad(g(x, w:detach()):sum(), x), 0)
-    raises("callback", "f: backward must give a tensor or nil for argument 2, got number", function() return gb.grad(g(x, w):sum(), w) end)
+    raises("callback", "f: backward must give a tensor or nil for argument 2, got number",
+      function() return gb.grad(g(x, w):sum(), w) end)
   end)
 
   it("name the function that has none, and check what backward gives", function()
@@ -478,8 +480,10 @@ describe("gradients", function()
     local f <const> = func{name = "stiff", forward = function(a) return a end}
     raises("option", "grad: stiff has no backward", function() return gb.grad(f(x):sum(), x) end)
     local function back(g) return func{name = "odd", forward = function(a) return a end, backward = g}(x):sum() end
-    raises("shape", "odd: backward gave shape () for argument 1, which has shape 2", gb.grad, back(function(dy) return dy:sum() end), x)
-    raises("dtype", "odd: backward gave f32 for argument 1, which is f64", gb.grad, back(function(dy) return dy:to{dtype = "f32"} end), x)
+    raises("shape", "odd: backward gave shape () for argument 1, which has shape 2", gb.grad,
+      back(function(dy) return dy:sum() end), x)
+    raises("dtype", "odd: backward gave f32 for argument 1, which is f64", gb.grad,
+      back(function(dy) return dy:to{dtype = "f32"} end), x)
     raises("callback", "went wrong", gb.grad, back(function() error "went wrong" end), x)
   end)
 end)
@@ -516,7 +520,8 @@ describe("vmap", function()
       return gb.vmap(gb.func{name = "bare", shape = "same", batched = true, forward = function(v) return v end})(x):totable()
     end)
     raises("callback", "f: ", function()
-      return gb.vmap(func{batched = true, bytes = function(s) return #s > 1 and error "no" or 1 end, forward = function(v) return v end})(x)
+      return gb.vmap(func{batched = true, bytes = function(s) return #s > 1 and error "no" or 1 end,
+        forward = function(v) return v end})(x)
     end)
   end)
 end)
@@ -560,7 +565,7 @@ describe("functions", function()
     settled()
     assert.is_not_nil(next(watched))
     near({1, 1, 1}, y, 0)
-    y = nil
+    y = nil -- luacheck: ignore 311 (released)
     settled()
     assert.is_nil(next(watched))
   end)
@@ -570,7 +575,7 @@ describe("functions", function()
     local y = gb.ones(2)
     for i = 1, 200 do y = func{forward = function(v) return v + i end}(y):eval() end
     near({20101, 20101}, y, 0)
-    y = nil
+    y = nil -- luacheck: ignore 311 (released)
     assert.equal(before, settled())
   end)
 
@@ -596,7 +601,7 @@ describe("a function of tensors", function()
 
   it("takes numbers in the type of the first tensor, and gives shape and type by its function", function()
     local seen <const> = {}
-    local f <const> = func{shape = function(a, b, c) return {a[1], 2 + #b, 3 * c[1]}, "f64" end, forward = function(a, b, c)
+    local f <const> = func{shape = function(a, b, c) return {a[1], 2 + #b, 3 * c[1]}, "f64" end, forward = function(a, b)
       seen[1], seen[2], seen[3] = a.dtype, b.dtype, b.ndim
       return gb.zeros(2, 2, 3)
     end}
@@ -605,21 +610,27 @@ describe("a function of tensors", function()
     assert.equal("0", tostring(func{shape = function() return {0} end, forward = id}(gb.ones(1)).shape))
     local g <const> = func{shape = function(a) return {a[1], 1} end, forward = function(a) return a:unsqueeze(2) end}
     assert.same({"f32", "2x1"}, {g(gb.ones(2, {dtype = "f32"})).dtype, tostring(g(gb.ones(2, {dtype = "f32"})).shape)})
-    near({{5}, {5}}, func{shape = function(_, b) return {b[1], 1} end, forward = function(a, b) return (a * b):unsqueeze(2) end}(5, gb.ones(2)), 0)
+    near({{5}, {5}}, func{shape = function(_, b) return {b[1], 1} end, forward = function(a, b) return (a * b):unsqueeze(2) end}(5,
+      gb.ones(2)), 0)
   end)
 
   it("is refused to the letter", function()
     for _, row in ipairs{
       {"option", "f: argument 2 must be a tensor, got string", function() return func{forward = id}(gb.ones(1), "x") end},
       {"option", "f: a tensor expected among the arguments", function() return func{forward = id}(3) end},
-      {"shape", "f: shape gave extent -1 at position 2", function() return func{forward = id, shape = function() return {0, -1} end}(gb.ones(1)) end},
+      {"shape", "f: shape gave extent -1 at position 2", function()
+        return func{forward = id, shape = function() return {0, -1} end}(gb.ones(1))
+      end},
       {"index", "a function has no field 'forward'", function() return func{forward = id}.forward end},
       {"option", "a function never changes: 'name'", function() func{forward = id}.name = "g" end},
-      {"option", "gb.func: option 'shape' must be string or function, got number 3", function() return func{forward = id, shape = 3} end},
-      {"option", "gb.func: option 'backward' must be function, got number 3", function() return func{forward = id, backward = 3} end},
+      {"option", "gb.func: option 'shape' must be string or function, got number 3",
+        function() return func{forward = id, shape = 3} end},
+      {"option", "gb.func: option 'backward' must be function, got number 3",
+        function() return func{forward = id, backward = 3} end},
       {"option", "gb.func: option 'batched' must be boolean, got number 3", function() return func{forward = id, batched = 3} end},
       {"option", "gb.func: option 'name' must be string, got number 3", function() return func{forward = id, name = 3} end},
-      {"option", "gb.func: option 'bytes' must be number or string or function, got boolean", function() return func{forward = id, bytes = true} end},
+      {"option", "gb.func: option 'bytes' must be number or string or function, got boolean",
+        function() return func{forward = id, bytes = true} end},
       {"option", "gb.func: f: axes must be a list of 'map' and 'coupled', got map at position 9", function()
         return func{forward = id, axes = {"map", "map", "map", "map", "map", "map", "map", "map", "map"}}
       end},
@@ -631,7 +642,8 @@ describe("a function of tensors", function()
     local masks <const> = {}
     local function made(o)
       return support.with(core, {func = function(name, callbacks, batched, mask)
-        masks[#masks + 1] = {name, callbacks.run == id, callbacks.grad == id, callbacks.bytes ~= nil and callbacks.bytes({3}) or "none", batched, mask}
+        masks[#masks + 1] = {name, callbacks.run == id, callbacks.grad == id,
+          callbacks.bytes ~= nil and callbacks.bytes({3}) or "none", batched, mask}
         return "op"
       end}, function() return gb.func(o) end)
     end
@@ -639,6 +651,7 @@ describe("a function of tensors", function()
     made{name = "a", shape = "same", forward = id, backward = id, bytes = 7, axes = {"map", "coupled", "map"}, batched = true}
     made{name = "b", shape = "same", forward = id, bytes = function(s) return s[1] * 2 end, axes = {"coupled", "map"}}
     made{name = "c", shape = "same", forward = id, bytes = "1 KiB", axes = {}}
-    assert.same({{"func", true, false, "none", false, 0}, {"a", true, true, 7, true, 5}, {"b", true, false, 6, false, 2}, {"c", true, false, 1024, false, 0}}, masks)
+    assert.same({{"func", true, false, "none", false, 0}, {"a", true, true, 7, true, 5}, {"b", true, false, 6, false, 2},
+      {"c", true, false, 1024, false, 0}}, masks)
   end)
 end)

@@ -63,10 +63,13 @@ describe("integers beyond 2^53", function()
     for dtype, at in pairs{f64 = 2.0^53, f32 = 2.0^53, f16 = 1, bf16 = 1} do
       local x <const> = gb.tensor({at}, {dtype = dtype})
       local ops <const> = {
-        function(v) return x:eq(v) end, function(v) return x:ne(v) end, function(v) return x:lt(v) end, function(v) return x:ge(v) end,
+        function(v) return x:eq(v) end, function(v) return x:ne(v) end, function(v) return x:lt(v) end,
+        function(v) return x:ge(v) end,
         function(v) return x + v end, function(v) return v - x end, function(v) return x * v end, function(v) return v / x end,
-        function(v) return x % v end, function(v) return x // v end, function(v) return x^v end, function(v) return gb.maximum(x, v) end,
-        function(v) return gb.minimum(v, x) end, function(v) return x:clamp(0, v) end, function(v) return gb.where(x:gt(0), x, v) end,
+        function(v) return x % v end, function(v) return x // v end, function(v) return x^v end,
+        function(v) return gb.maximum(x, v) end,
+        function(v) return gb.minimum(v, x) end, function(v) return x:clamp(0, v) end,
+        function(v) return gb.where(x:gt(0), x, v) end,
         function(v) return x:put(1, {1}, v) end,
       }
       for i, f in ipairs(ops) do
@@ -111,8 +114,9 @@ describe("integers beyond 2^53", function()
   end)
 
   it("are not rounded in a list, a number or a range whose type nobody gave", function()
-    raises("dtype", "element [2][1]: f64 does not hold 9007199254740993: {dtype = \"i64\"} keeps it, {dtype = \"f64\"} rounds it", gb.tensor,
-      {{1, 2}, {big, 3}})
+    raises("dtype",
+      "element [2][1]: f64 does not hold 9007199254740993: {dtype = \"i64\"} keeps it, {dtype = \"f64\"} rounds it",
+      gb.tensor, {{1, 2}, {big, 3}})
     raises("dtype", "element [1]: f64 does not hold 9223372036854775807", gb.tensor, {top})
     raises("dtype", "gb.tensor: f64 does not hold -9007199254740993", gb.tensor, -big)
     raises("dtype", "gb.full: f64 does not hold 9007199254740993", gb.full, {2}, big)

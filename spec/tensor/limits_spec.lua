@@ -1,7 +1,8 @@
 --- What happens where the system gives less than a program would like to have: errors at the script's line, never a hang.
 local process <const> = require "spec.process"
 
-local PRODUCT <const> = "local gb = require 'gibbous'\nlocal a = gb.rand(40, 40, {seed = 1}):eval()\nprint(a:matmul(a):sum():item())\n"
+local PRODUCT <const> = "local gb = require 'gibbous'\nlocal a = gb.rand(40, 40, {seed = "
+  .. "1}):eval()\nprint(a:matmul(a):sum():item())\n"
 
 -- Runs 'script' where the shell's 'limits' hold; a run of more than 20 seconds counts as hung.
 local function run_within(limits, script, threads)
@@ -10,7 +11,8 @@ local function run_within(limits, script, threads)
     local f <close> = assert(io.open(path, "w"))
     f:write(script)
   end
-  local command <const> = ("%s; exec env GIBBOUS_THREADS=%d timeout -s KILL 20 %s %s"):format(limits, threads or 2, process.binary, path)
+  local command <const> = ("%s; exec env GIBBOUS_THREADS=%d timeout -s KILL 20 %s %s"):format(limits, threads or 2,
+    process.binary, path)
   local out, errors, code = process.run({"-c", command}, {program = "sh"})
   os.remove(path)
   return out, (errors:gsub(path:gsub("%p", "%%%0"), "script.lua")), code
@@ -39,7 +41,8 @@ describe("limits of the process", function()
   end)
 
   it("are no matter to scripts without BLAS", function()
-    assert.equal("6.0\n", (run_within("ulimit -v 200000", "local gb = require 'gibbous'\nprint(gb.tensor{1, 2, 3}:sum():item())\n")))
+    assert.equal("6.0\n", (run_within("ulimit -v 200000",
+      "local gb = require 'gibbous'\nprint(gb.tensor{1, 2, 3}:sum():item())\n")))
   end)
 
   it("can be caught, and the session goes on", function()
@@ -65,7 +68,8 @@ describe("the threads of the process", function()
   end)
 
   it("are none of BLAS before the script runs either", function()
-    local out <const> = run_within("true", "for line in io.lines '/proc/self/status' do print(line:match '^Threads:%s*(%d+)') end\n")
+    local out <const> = run_within("true",
+      "for line in io.lines '/proc/self/status' do print(line:match '^Threads:%s*(%d+)') end\n")
     assert.equal("1", out:match "(%d+)\n")
   end)
 end)

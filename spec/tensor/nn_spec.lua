@@ -32,7 +32,8 @@ describe("gb.nn.linear", function()
   end)
 
   it("starts uniform within sqrt(6 / n_in) and 1 / sqrt(n_in), by its seed", function()
-    local a <const>, b <const>, c <const> = gb.nn.linear(24, 50, {seed = 5}), gb.nn.linear(24, 50, {seed = 5}), gb.nn.linear(24, 50, {seed = 6})
+    local a <const>, b <const>, c <const> = gb.nn.linear(24, 50, {seed = 5}), gb.nn.linear(24, 50, {seed = 5}),
+      gb.nn.linear(24, 50, {seed = 6})
     assert.is_true(a.weight:equal(b.weight) and a.bias:equal(b.bias))
     assert.is_false(a.weight:equal(c.weight))
     assert.is_true(largest(a.weight) <= 0.5 and largest(a.weight) > 0.49)
@@ -65,9 +66,11 @@ describe("gb.nn.linear", function()
 
   it("names the layer and both shapes where widths differ, with the script's line", function()
     local net <const> = gb.nn.sequential{gb.nn.linear(3, 4), "relu", gb.nn.linear(5, 1)}
-    local err = raises("shape", "linear(3, 4) expects 3 columns: input 4x2, weight 3x4", function() local y <const> = net[1](gb.ones(4, 2)) return y end)
+    local err = raises("shape", "linear(3, 4) expects 3 columns: input 4x2, weight 3x4",
+      function() local y <const> = net[1](gb.ones(4, 2)) return y end)
     assert.matches("nn_spec.lua:%d+$", err.line)
-    err = raises("shape", "sequential[3]: linear(5, 1) expects 5 columns: input 4x4, weight 5x1", function() local y <const> = net(x) return y end)
+    err = raises("shape", "sequential[3]: linear(5, 1) expects 5 columns: input 4x4, weight 5x1",
+      function() local y <const> = net(x) return y end)
     assert.matches("nn_spec.lua:%d+$", err.line)
     raises("shape", "input (), weight", net[1], gb.tensor(1))
   end)
@@ -123,7 +126,8 @@ describe("gb.nn.sequential", function()
   end)
 
   it("prints layers, shapes and how many numbers", function()
-    local net <const> = gb.nn.sequential{gb.nn.linear(3, 2), "relu", gb.nn.sequential{gb.nn.layer_norm(2), function(h) return h end}}
+    local net <const> = gb.nn.sequential{gb.nn.linear(3, 2), "relu",
+      gb.nn.sequential{gb.nn.layer_norm(2), function(h) return h end}}
     net[1].bias.fixed = true
     assert.equal([[
 layer               parameters                numbers
@@ -138,7 +142,8 @@ sequential
   end)
 
   it("refuses what is no layer, and what gives no tensor", function()
-    raises("option", "gb.nn.sequential: layer 2: a tensor has no method 'rellu', did you mean 'relu'?", gb.nn.sequential, {"exp", "rellu"})
+    raises("option", "gb.nn.sequential: layer 2: a tensor has no method 'rellu', did you mean 'relu'?", gb.nn.sequential,
+      {"exp", "rellu"})
     raises("option", "layer 1 must be a block, a function or the name of a tensor method, got number", gb.nn.sequential, {3})
     raises("option", "takes a list of layers, got the key 'hidden'", gb.nn.sequential, {hidden = 3})
     raises("option", "takes a list of layers, got block", gb.nn.sequential, gb.nn.linear(1, 1))
@@ -233,7 +238,8 @@ describe("gb.nn.cross_entropy", function()
 end)
 
 describe("logits far from 0", function()
-  local cases <const> = {{"f32", 300, 0.5}, {"f32", 1e6, 1}, {"f32", 1e10, 0}, {"f64", 1e12, 0.25}, {"f64", 1e308, 0}, {"f64", -1e308, 0}}
+  local cases <const> = {{"f32", 300, 0.5}, {"f32", 1e6, 1}, {"f32", 1e10, 0}, {"f64", 1e12, 0.25}, {"f64", 1e308, 0},
+    {"f64", -1e308, 0}}
 
   it("lose no digits in log_softmax, cross_entropy and their gradients", function()
     for _, c in ipairs(cases) do
@@ -250,7 +256,8 @@ describe("logits far from 0", function()
 
   it("are as they were where infinite or absent", function()
     local inf <const> = math.huge
-    for _, c in ipairs{{{inf, 0}, {0 / 0, -inf}}, {{-inf, 0}, {-inf, 0}}, {{-inf, -inf}, {0 / 0, 0 / 0}}, {{0 / 0, 0}, {0 / 0, 0 / 0}}} do
+    for _, c in ipairs{{{inf, 0}, {0 / 0, -inf}}, {{-inf, 0}, {-inf, 0}}, {{-inf, -inf}, {0 / 0, 0 / 0}},
+        {{0 / 0, 0}, {0 / 0, 0 / 0}}} do
       local got <const> = gb.tensor{c[1]}:log_softmax(2):totable()[1]
       for i = 1, 2 do assert.is_true(got[i] == c[2][i] or got[i] ~= got[i] and c[2][i] ~= c[2][i]) end
     end
@@ -310,18 +317,23 @@ end)
 
 describe("a block", function()
   it("can be made again from what it remembers", function()
-    for _, row in ipairs{{gb.nn.linear(2, 3, {seed = 4}), {kind = "linear", arguments = {2, 3, {bias = true, dtype = "f64", seed = 0}}}},
-      {gb.nn.linear(1, 1, {bias = false, dtype = "f32"}), {kind = "linear", arguments = {1, 1, {bias = false, dtype = "f32", seed = 0}}}},
+    for _, row in ipairs{{gb.nn.linear(2, 3, {seed = 4}), {kind = "linear",
+      arguments = {2, 3, {bias = true, dtype = "f64", seed = 0}}}},
+      {gb.nn.linear(1, 1, {bias = false, dtype = "f32"}), {kind = "linear",
+        arguments = {1, 1, {bias = false, dtype = "f32", seed = 0}}}},
       {gb.nn.layer_norm(5), {kind = "layer_norm", arguments = {5, {eps = 1e-5, dtype = "f64"}}}},
       {gb.nn.layer_norm(5, {eps = 1e-3, dtype = "f32"}), {kind = "layer_norm", arguments = {5, {eps = 1e-3, dtype = "f32"}}}},
       {gb.nn.sequential{}, {kind = "sequential"}}} do assert.same(row[2], rawget(row[1], "made")) end
   end)
 
   it("lists its layers", function()
-    local net <const> = gb.nn.sequential{gb.nn.linear(1, 1, {bias = false}), print, "tanh", gb.nn.sequential{gb.nn.layer_norm(1), gb.nn.sequential{"exp"}}}
+    local net <const> = gb.nn.sequential{gb.nn.linear(1, 1, {bias = false}), print, "tanh",
+      gb.nn.sequential{gb.nn.layer_norm(1), gb.nn.sequential{"exp"}}}
     net[1].weight.fixed = true
-    assert.equal(table.concat({"layer               parameters        numbers", "---------------------------------------------", "sequential",
-      "1  linear(1, 1)     weight 1x1 fixed  1", "2  function", "3  tanh", "4  sequential", "4.1  layer_norm(1)  weight 1, bias 1  2",
+    assert.equal(table.concat({"layer               parameters        numbers", "---------------------------------------------",
+      "sequential",
+      "1  linear(1, 1)     weight 1x1 fixed  1", "2  function", "3  tanh", "4  sequential",
+      "4.1  layer_norm(1)  weight 1, bias 1  2",
       "4.2  sequential", "4.2.1  exp", "3 numbers"}, "\n"), tostring(net))
     assert.same({4, 0, 1}, {#net, #gb.nn.sequential{}, #gb.nn.linear(1, 1, {bias = false})})
     assert.equal("layer\n----------\nsequential\n0 numbers", tostring(gb.nn.sequential{}))
@@ -330,32 +342,43 @@ describe("a block", function()
   it("is refused to the letter", function()
     local linear <const>, net <const> = gb.nn.linear(2, 3), gb.nn.sequential{function() return 3 end}
     for _, row in ipairs{
-      {"option", "linear(2, 3): field 'weight' cannot be assigned; give its parameters values: net.weight.value = w", function() linear.weight = 3 end},
+      {"option", "linear(2, 3): field 'weight' cannot be assigned; give its parameters values: net.weight.value = w",
+        function() linear.weight = 3 end},
       {"option", "sequential[1] must give a tensor, got number", net, x}, {"option", "sequential takes a tensor, got nil", net},
       {"option", "gb.nn.sequential takes a list of layers, got block", gb.nn.sequential, linear},
       {"option", "gb.nn.sequential takes a list of layers, got the key 'a'", gb.nn.sequential, {a = linear}},
-      {"option", "gb.nn.sequential: layer 2: a tensor has no method 'rlu', did you mean 'relu'?", gb.nn.sequential, {"tanh", "rlu"}},
+      {"option", "gb.nn.sequential: layer 2: a tensor has no method 'rlu', did you mean 'relu'?", gb.nn.sequential,
+        {"tanh", "rlu"}},
       {"option", "gb.nn.sequential: layer 1: a tensor has no method 'qqqqqqqq'", gb.nn.sequential, {"qqqqqqqq"}},
-      {"option", "gb.nn.sequential: layer 1 must be a block, a function or the name of a tensor method, got table", gb.nn.sequential, {{}}},
+      {"option", "gb.nn.sequential: layer 1 must be a block, a function or the name of a tensor method, got table",
+        gb.nn.sequential, {{}}},
       {"option", "gb.nn.linear: option 'bias' must be boolean, got number 3", gb.nn.linear, 1, 1, {bias = 3}},
       {"option", "gb.nn.linear: option 'seed' must be an integer, got string x", gb.nn.linear, 1, 1, {seed = "x"}},
       {"option", "gb.nn.linear: option 'dtype' must be one of f32, f64, got string f16", gb.nn.linear, 1, 1, {dtype = "f16"}},
       {"option", "gb.nn.layer_norm: option 'dtype' must be one of f32, f64, got string f16", gb.nn.layer_norm, 1, {dtype = "f16"}},
       {"option", "gb.nn.layer_norm: option 'eps' must be a positive number, got number 0", gb.nn.layer_norm, 1, {eps = 0}},
       {"shape", "layer_norm(4) expects 4 columns: input 4x3, weight 4", gb.nn.layer_norm(4), x},
-      {"option", "gb.nn.mse: option 'reduction' must be one of mean, sum, none, got string all", gb.nn.mse, x, x, {reduction = "all"}},
-      {"option", "gb.nn.cross_entropy: unknown option 'zzzzz'; known: reduction, weights", gb.nn.cross_entropy, x, labels{1, 2, 3, 1}, {zzzzz = 1}},
+      {"option", "gb.nn.mse: option 'reduction' must be one of mean, sum, none, got string all", gb.nn.mse, x, x,
+        {reduction = "all"}},
+      {"option", "gb.nn.cross_entropy: unknown option 'zzzzz'; known: reduction, weights", gb.nn.cross_entropy, x,
+        labels{1, 2, 3, 1}, {zzzzz = 1}},
       {"option", "gb.nn.cross_entropy takes two tensors, got tensor and nil", gb.nn.cross_entropy, x},
-      {"shape", "gb.nn.cross_entropy: expected logits (n, k) and labels (n), got 4x3 and 4x1", gb.nn.cross_entropy, x, gb.ones(4, 1)},
-      {"shape", "gb.nn.cross_entropy: expected logits (n, k) and labels (n), got 3 and 3", gb.nn.cross_entropy, gb.ones(3), labels{1, 2, 3}},
-      {"shape", "gb.nn.cross_entropy: expected logits (n, k) and labels (n), got 4x3 and 3", gb.nn.cross_entropy, x, labels{1, 2, 3}},
+      {"shape", "gb.nn.cross_entropy: expected logits (n, k) and labels (n), got 4x3 and 4x1", gb.nn.cross_entropy, x,
+        gb.ones(4, 1)},
+      {"shape", "gb.nn.cross_entropy: expected logits (n, k) and labels (n), got 3 and 3", gb.nn.cross_entropy, gb.ones(3),
+        labels{1, 2, 3}},
+      {"shape", "gb.nn.cross_entropy: expected logits (n, k) and labels (n), got 4x3 and 3", gb.nn.cross_entropy, x,
+        labels{1, 2, 3}},
       {"index", "gb.nn.cross_entropy: labels run from 1 to 4, expected 1 to 3", gb.nn.cross_entropy, x, labels{1, 2, 3, 4}},
       {"index", "gb.nn.cross_entropy: labels run from 0 to 3, expected 1 to 3", gb.nn.cross_entropy, x, labels{1, 0, 3, 2}},
       {"index", "gb.nn.cross_entropy: labels run from 4 to 4, expected 1 to 3", gb.nn.cross_entropy, x:slice(1, 1, 1), labels{4}},
       {"option", "gb.nn.mse: weights must be a tensor or a list, got string", gb.nn.mse, x, x, {weights = "x"}},
-      {"shape", "gb.nn.mse: weights must be one a row or one an element: weights 3, losses 4x3", gb.nn.mse, x, x, {weights = {1, 2, 3}}},
-      {"shape", "gb.nn.mse: weights must be one a row or one an element: weights 1, losses ()", gb.nn.mse, gb.tensor(1), gb.tensor(2), {weights = {1}}},
-      {"shape", "gb.nn.mse: weights must be one a row or one an element: weights 4x1, losses 4x3", gb.nn.mse, x, x, {weights = gb.ones(4, 1)}},
+      {"shape", "gb.nn.mse: weights must be one a row or one an element: weights 3, losses 4x3", gb.nn.mse, x, x,
+        {weights = {1, 2, 3}}},
+      {"shape", "gb.nn.mse: weights must be one a row or one an element: weights 1, losses ()", gb.nn.mse, gb.tensor(1),
+        gb.tensor(2), {weights = {1}}},
+      {"shape", "gb.nn.mse: weights must be one a row or one an element: weights 4x1, losses 4x3", gb.nn.mse, x, x,
+        {weights = gb.ones(4, 1)}},
     } do assert.equal(row[2], raises(row[1], "", table.unpack(row, 3, 6)).message) end
   end)
 end)
@@ -387,7 +410,8 @@ describe("a weighted loss", function()
       return math.log(s) - row[k]
     end
     local a <const>, b <const> = nll({1, 2, 3}, 3), nll({0, 0, 5}, 1)
-    near({(a + b) / 2, a + b, (2 * a + 6 * b) / 8}, {gb.nn.cross_entropy(z, labels{3, 1}), gb.nn.cross_entropy(z, labels{3, 1}, {reduction = "sum"}),
+    near({(a + b) / 2, a + b, (2 * a + 6 * b) / 8}, {gb.nn.cross_entropy(z, labels{3, 1}),
+      gb.nn.cross_entropy(z, labels{3, 1}, {reduction = "sum"}),
       gb.nn.cross_entropy(z, labels{3, 1}, {weights = {2, 6}})}, 1e-13)
     near({a, b}, gb.nn.cross_entropy(z, labels{3, 1}, {reduction = "none"}), 1e-13)
     local known <const> = labels{3, 1}

@@ -317,7 +317,8 @@ describe("linear algebra", function()
   it("says where a result does not fit the type, and passes on what is not finite", function()
     local L <const> = gb.linalg
     local tiny <const> = (gb.eye(2) * 1e-300):eval()
-    local large <const> = gb.full({3, 3}, 3e38, {dtype = "f32"}) * gb.tensor({{1, 1, 1}, {1, 0.5, 1}, {1, 1, 0.25}}, {dtype = "f32"})
+    local large <const> = gb.full({3, 3}, 3e38, {dtype = "f32"}) * gb.tensor({{1, 1, 1}, {1, 0.5, 1}, {1, 1, 0.25}},
+      {dtype = "f32"})
     local function overflows(what, f)
       local ok <const>, err <const> = pcall(function() return f():eval() end)
       assert.is_false(ok, what)

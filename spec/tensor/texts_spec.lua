@@ -379,7 +379,8 @@ local refusals <const> = {
    "nan: condition: y is NaN in 1 cell, the first in row 2, task 2; missing = \"mask\" leaves such cells out"},
   {"multi:condition(gb.ones(2), gb.tensor{{1, 1 / 0}, {3, 1 / 0}})",
    "nan: condition: y is infinite in 2 cells, the first in row 1, task 2"},
-  {[[multi:condition(gb.ones(2), gb.full({2, 2}, 0 / 0), {missing = "mask"}):fit(gb.ones(2), gb.full({2, 2}, 0 / 0), {missing = "mask"})]],
+  {[[multi:condition(gb.ones(2), gb.full({2, 2}, 0 / 0), {missing = "mask"})]]
+    .. [[:fit(gb.ones(2), gb.full({2, 2}, 0 / 0), {missing = "mask"})]],
    "shape: fit: there are no values to fit"},
   {[[multi:score(gb.ones(2), gb.full({2, 2}, 0 / 0), {missing = "mask"})]], "shape: score: there are no values to score"},
   {"gb.gp.multitask{kernel = K.white{}, tasks = 2}",
@@ -620,7 +621,8 @@ describe("what is said of", function()
 
   for _, row in ipairs(refusals) do
     it(row[1], function()
-      local names <const> = {gb = gb, K = gb.kernels, S = gb.solvers, P = gb.precond, D = gb.data, print = print, select = select, file = file,
+      local names <const> = {gb = gb, K = gb.kernels, S = gb.solvers, P = gb.precond, D = gb.data, print = print, select = select,
+        file = file,
         model = model(), given = model():condition(gb.tensor{1, 2}, gb.tensor{1, 0}),
         multi = gb.gp.multitask{kernel = gb.kernels.rbf{}, tasks = 2, noise = 0.1}}
       names.given:predict(gb.ones(1)).mean:eval()

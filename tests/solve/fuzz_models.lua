@@ -40,7 +40,8 @@ local new <const> = gb.rand(4, 2, {seed = 2}):eval()
 local K <const> = gb.kernels
 
 local function models()
-  local exact <const> = gb.gp.exact{kernel = K.rbf{lengthscale = gb.param(0.5, {min = 0.01, max = 10})}:named "a" * K.polynomial{} + K.matern32{lengthscale = {1, 2}},
+  local exact <const> = gb.gp.exact{kernel = K.rbf{lengthscale = gb.param(0.5,
+    {min = 0.01, max = 10})}:named "a" * K.polynomial{} + K.matern32{lengthscale = {1, 2}},
     mean = gb.means.constant(1), noise = 0.1}:condition(x, y)
   local warped <const> = gb.gp.exact{kernel = K.rbf{}:warp(gb.nn.sequential{gb.nn.linear(2, 2, {seed = 1}), "tanh"}), noise = 0.1,
     solver = gb.solvers.cg{precond = gb.precond.jacobi{}}}:condition(x, y)
@@ -61,7 +62,8 @@ end
 
 -- Bytes ----------------------------------------------------------------------------------------------------------------------
 
-local words <const> = {"{", "}", "[", "]", ",", ":", '"', " ", "\n", "\t", "F64", "I64", "0", "1", "-1", "9007199254740993", "1e308", "null", "\0", "\xFF"}
+local words <const> = {"{", "}", "[", "]", ",", ":", '"', " ", "\n", "\t", "F64", "I64", "0", "1", "-1", "9007199254740993",
+  "1e308", "null", "\0", "\xFF"}
 
 local function place(s) return draw(2) == 1 and draw(math.min(#s, 600)) or draw(#s) end
 
@@ -210,6 +212,8 @@ for i = 1, cases do
 end
 os.remove(path)
 os.remove(again)
-print(("models: %d files with changed bytes refused, 0 accepted (%d came out as they were); %d with a right checksum, %d of them accepted and used; "
-  .. "ledger peak %.0f MiB"):format(counts.refused, counts.same, counts.forged, counts.forged_accepted, gb.memory.report().peak / 2^20))
+print(("models: %d files with changed bytes refused, 0 accepted (%d came out as they were); %d with a right checksum, %d of them "
+  .. "accepted and used; "
+  .. "ledger peak %.0f MiB"):format(counts.refused, counts.same, counts.forged, counts.forged_accepted,
+  gb.memory.report().peak / 2^20))
 if cases >= 1000 and not (counts.refused > cases / 4 and counts.forged_accepted > cases / 50) then os.exit(1) end

@@ -71,7 +71,8 @@ function M.standardize(x)
   return scaler:apply(t):eval(), scaler
 end
 
---- Splits rows at random: o.test is the fraction (below 1) or the number (a whole one) of test rows, 0.1; o.seed. Gives train, test with .x .y.
+--- Splits rows at random: o.test is the fraction (below 1) or the number (a whole one) of test rows, 0.1; o.seed. Gives train, test
+-- with .x .y.
 function M.split(x, y, opts)
   local o <const> = options.parse(opts, {test = "positive", seed = "integer"}, "gb.data.split")
   x, y = rows(x, "split: x"), rows(y, "split: y")
