@@ -351,7 +351,7 @@ function tensor:mean(d, o) end
 function tensor:prod(d, o) end
 
 --- Variance, two-pass; {ddof = 1}. It overflows where squares of x - mean(x) do, and is 0 where they are: f64 above about 1e154 and
--- below 1e-154, f32 1e19 and 1e-19. gb.data.standardize takes values of any size.
+--- below 1e-154, f32 1e19 and 1e-19. gb.data.standardize takes values of any size.
 function tensor:var(d, o) end
 
 --- Standard deviation, the root of the variance; {ddof = 1}. It has the limits of :var().
