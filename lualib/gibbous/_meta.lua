@@ -373,7 +373,7 @@ function tensor:argmax(d, o) end
 function tensor:logsumexp(d, o) end
 
 --- (sum |x|^p)^(1/p); {p = 2}. It is inf where |x|^p overflows and 0 where all are 0 (p = 2 in f64: |x| above about 1e154 and below
--- 1e-154, in f32 1e19 and 1e-19), and its gradient is 0 then, as in PyTorch: m * (x / m):norm() with m = x:abs():max():item() takes any size.
+--- 1e-154, in f32 1e19 and 1e-19), and its gradient is 0 then, as in PyTorch: m * (x / m):norm() with m = x:abs():max():item() takes any size.
 function tensor:norm(d, o) end
 
 --- Is any element true? Without d evaluates and gives a Lua boolean.
@@ -843,7 +843,7 @@ function core.solve_missed(info) end
 function core.hold(x, value) end
 
 --- A tensor that stands for what keep() gives, which is called when the tensor is looked at or differentiated, and may compute.
--- cost() says what that will take, as gb.plan wants it: {what, bytes, minimum, kept, seconds}.
+--- cost() says what that will take, as gb.plan wants it: {what, bytes, minimum, kept, seconds}.
 ---@param shape integer[]
 ---@param dtype string
 ---@param keep fun(): gibbous.tensor
