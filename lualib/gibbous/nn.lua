@@ -87,7 +87,7 @@ end
 local function checked_count(v, name, what)
   local n <const> = math.tointeger(v)
   if n == nil or n < 1 then
-    core.raise("option", ("%s: %s must be a whole number, 1 or more, got %s"):format(what, name, tostring(v)))
+    core.raise("option", ("%s: %s must be a whole number, 1 or more, got %s"):format(what, name, tostring(options.plain(v))))
   end
   return n
 end

@@ -47,6 +47,9 @@ local checks <const> = {
 
 local wording <const> = {positive = "a positive number", count = "a whole number, 0 or more", integer = "an integer"}
 
+--- v, a NaN without its sign: texts show none.
+function M.plain(v) return v ~= v and math.abs(v) or v end
+
 local function describe(v)
   if v ~= v then return "number nan" end               -- whatever its sign
   return (type(v) == "number" or type(v) == "string") and ("%s %s"):format(type(v), tostring(v)) or core.type(v)
@@ -57,7 +60,7 @@ local function of_type(v, types)
   for name in types:gmatch "[^|]+" do
     local check <const> = checks[name]
     if check and check(v) or not check and (type(v) == name or core.type(v) == name) then
-      return true, (name == "integer" or name == "count") and math.tointeger(v) or v
+      return true, (name == "integer" or name == "count") and math.tointeger(v) or M.plain(v)
     end
   end
   return false

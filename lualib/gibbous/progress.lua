@@ -4,6 +4,7 @@
 -- is a terminal. When a loop ends, by itself, by break, by an error or by Ctrl-C, its part of the line goes; the outermost one
 -- leaves what it reached.
 local core <const> = require "gibbous.core"
+local options <const> = require "gibbous.options"
 local text <const> = require "gibbous.progress_text"
 
 local EVERY <const> = 0.1                  -- seconds between two drawings
@@ -34,7 +35,7 @@ local function counted(v)
   local meta <const> = type(v) == "table" and getmetatable(v)
   if type(v) == "table" and not meta then return #v, v end
   core.raise("option", ("gb.progress: a whole number, 0 or more, or a list expected, got %s"):format(
-    type(v) == "number" and tostring(v) or core.type(v)))
+    type(v) == "number" and tostring(options.plain(v)) or core.type(v)))
 end
 
 --- for i in gb.progress(n, label): i = 1 .. n. for i, v in gb.progress(list, label): its positions and values.

@@ -333,4 +333,33 @@ describe("a NaN in a text", function()
       end
     end
   end)
+
+  it("of the library in Lua neither: reports, errors, priors, figures", function()
+    local x <const>, K <const>, P <const> = gb.linspace(0, 1, 5), gb.kernels, gb.priors
+    local function exact(o) return gb.gp.exact{kernel = K.rbf{}, noise = o}:condition(x, x) end
+    local makes <const> = {
+      function(v) return gb.param(1, {min = v}) end, function(v) return K.rbf{lengthscale = v} end,
+      function(v) return v * K.rbf{} end, function(v) return exact(v) end, function(v) return P.normal{mean = v} end,
+      function(v) return P.uniform{min = v, max = 2} end, function(v) return gb.solvers.sdd{momentum = v} end,
+      function(v) return gb.solvers.cholesky{jitter = v} end, function(v) return exact(1):predict(x):interval(v) end,
+      function(v) return exact(1):score(x * v, x) end, function(v) return gb.nn.linear(v, 2) end,
+      function(v) return gb.progress(v, "loop") end, function(v) return gb.gp.exact{kernel = K.rbf{}}:fit(x, x, {lr = v}) end,
+      function(v) return tostring(select(2, gb.data.standardize(gb.tensor{v, 1, 2}))) end,
+      function(v) return gb.means.constant(v) end, function(v) return gb.config{digits = v} end,
+      function(v) return gb.data.split(x, x, {test = v}) end, function(v) return gb.tensor{v, 1}:item() end,
+      function(v) return gb.plot.figure{}:heatmap(gb.tensor{{1, 2}}, {x = {v, 1}}):text(40, 10) end,
+      function(v) return gb.plot.figure{}:line(gb.tensor{v, v}, gb.tensor{v, v}):text(40, 10) end,
+    }
+    for _, f in ipairs(makes) do
+      for _, v in ipairs{0 / 0, -(0 / 0)} do
+        local _, value <const> = pcall(f, v)
+        assert.not_matches("-nan", tostring(value), 1, true)
+      end
+    end
+    for _, v in ipairs{0 / 0, -(0 / 0)} do
+      assert.equal("normal(mean=nan, sd=1)", tostring(P.normal{mean = v}))
+      assert.matches("got nan and 1e%-06", raises("option", "", gb.solvers.cholesky, {jitter = v}).message)
+      assert.matches("got nan$", raises("option", "", gb.progress, v).message)
+    end
+  end)
 end)

@@ -199,7 +199,7 @@ function methods.interval(self, level, opts)
   local o <const> = options.parse(opts, {of = {"y", "f"}}, "interval")
   level = level or 0.95
   if type(level) ~= "number" or not (level > 0 and level < 1) then
-    core.raise("option", ("interval: the level must be between 0 and 1, got %s"):format(tostring(level)))
+    core.raise("option", ("interval: the level must be between 0 and 1, got %s"):format(tostring(options.plain(level))))
   end
   local sd <const> = (o.of == "f" and self.f_var or self.y_var):sqrt()
   local half <const> = metrics.quantile(0.5 + level / 2) * sd
