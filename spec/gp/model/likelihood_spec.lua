@@ -120,7 +120,7 @@ describe("a likelihood", function()
     assert.equal("gaussian{noise=0.123457}", tostring(L.gaussian(0.123456789)))
     assert.equal("heteroscedastic{noise=1, log_variance=constant{value=2.0}}", tostring(L.heteroscedastic{log_variance = gb.means.constant(2)}))
     for _, v in ipairs{-1, math.huge, 0 / 0, "x"} do
-      assert.equal("gb.likelihoods.gaussian: the noise must be a variance, 0 or more and finite, got " .. tostring(v),
+      assert.equal("gb.likelihoods.gaussian: the noise must be a variance, 0 or more and finite, got " .. (v ~= v and "nan" or tostring(v)),
         raises("option", "", L.gaussian, v).message)
     end
     assert.equal("gb.likelihoods.gaussian: the noise must be one number, a vector is for gb.likelihoods.fixed",
