@@ -1,5 +1,5 @@
-/* opaque.c - which function computes an opaque op, and how much scratch it declares. A row without a
-** scratch function needs none; 'packs': the op takes triangles. Adding an opaque op is adding a row here. */
+/* opaque.c - which function computes an opaque op, and how much scratch it declares. A row without a scratch
+** function needs none; 'packs': the op takes triangles. A new opaque op needs a row here. */
 #include "cpu/opaque.h"
 
 #include "cpu/cpu.h"
