@@ -1,0 +1,52 @@
+--- The pages under docs/ speak of files that exist, and the page of the architecture stays short.
+local support <const> = require "spec.support"
+
+local pages <const> = {"README.md", "docs/architecture.md", "docs/contributing.md", "docs/tutorial.md", "docs/guide/devices.md",
+  "docs/guide/folds.md", "docs/guide/lua.md", "docs/guide/models.md", "docs/guide/plans.md", "docs/guide/solvers.md"}
+
+-- Where a path may begin: pages name a file from the root, or from the folder that they speak of.
+local roots <const> = {"", "host/", "host/cpu/isa/", "host/graph/", "lualib/gibbous/", "tests/cpu/", "tests/graph/", "tests/plan/",
+  "tests/support/", "docs/", "docs/guide/", "scripts/", "scripts/bench/"}
+
+local function exists(path)
+  for _, root in ipairs(roots) do
+    local f <close> = io.open(root .. path)
+    if f then return true end
+  end
+  return false
+end
+
+--- Words in backquotes that name a file: letters, digits, _ - / . and one of these endings, with a folder in front. Templates
+-- (<name>/device.c) do not count.
+local function paths(text)
+  local out <const> = {}
+  for quoted in text:gsub("```.-```", ""):gmatch "`([^`\n]+)`" do
+    for word in (quoted:find "<" and "" or quoted):gmatch "[%w_/.-]+" do
+      if word:find "/" and word:find "%.%l+$" and (" .c .h .lua .md .inc .def .sh "):find(" " .. word:match "%.%l+$" .. " ", 1, true) then
+        out[#out + 1] = word
+      end
+    end
+  end
+  return out
+end
+
+describe("the pages of docs/", function()
+  for _, page in ipairs(pages) do
+    it(page .. " names files that exist", function()
+      for _, path in ipairs(paths(support.read(page))) do
+        assert.is_true(exists(path), path)
+      end
+    end)
+  end
+
+  it("name many files", function()
+    local count = 0
+    for _, page in ipairs(pages) do count = count + #paths(support.read(page)) end
+    assert.is_true(count > 150, tostring(count))
+  end)
+
+  it("have an architecture of at most 200 lines", function()
+    local _, lines <const> = support.read("docs/architecture.md"):gsub("\n", "\n")
+    assert.is_true(lines <= 200, tostring(lines))
+  end)
+end)
