@@ -8,6 +8,8 @@ local pages <const> = {"README.md", "docs/architecture.md", "docs/contributing.m
 local roots <const> = {"", "host/", "host/cpu/isa/", "host/graph/", "lualib/gibbous/", "tests/cpu/", "tests/graph/", "tests/plan/",
   "tests/support/", "docs/", "docs/guide/", "scripts/", "scripts/bench/"}
 
+local endings <const> = {[".c"] = true, [".h"] = true, [".lua"] = true, [".md"] = true, [".inc"] = true, [".def"] = true, [".sh"] = true}
+
 local function exists(path)
   for _, root in ipairs(roots) do
     local f <close> = io.open(root .. path)
@@ -22,9 +24,8 @@ local function paths(text)
   local out <const> = {}
   for quoted in text:gsub("```.-```", ""):gmatch "`([^`\n]+)`" do
     for word in (quoted:find "<" and "" or quoted):gmatch "[%w_/.-]+" do
-      if word:find "/" and word:find "%.%l+$" and (" .c .h .lua .md .inc .def .sh "):find(" " .. word:match "%.%l+$" .. " ", 1, true) then
-        out[#out + 1] = word
-      end
+      local ending <const> = word:find "/" and word:match "%.%l+$"
+      if ending and endings[ending] then out[#out + 1] = word end
     end
   end
   return out
