@@ -255,7 +255,8 @@ local function level_of(v, what)
     return param.hyper(v, "noise")
   end
   if type(v) ~= "number" or not (v >= 0 and v < math.huge) then
-    core.raise("option", ("%s: the noise must be a variance, 0 or more and finite, got %s"):format(what, tostring(options.plain(v))))
+    core.raise("option", ("%s: the noise must be a variance, 0 or more and finite, got %s"):format(what,
+      tostring(options.plain(v))))
   end
   if v == 0 then return param.hyper(0, "noise", {fixed = true}) end
   return param.hyper(v, "noise")

@@ -8,7 +8,8 @@ local pages <const> = {"README.md", "docs/architecture.md", "docs/contributing.m
 local roots <const> = {"", "host/", "host/cpu/isa/", "host/graph/", "lualib/gibbous/", "tests/cpu/", "tests/graph/", "tests/plan/",
   "tests/support/", "docs/", "docs/guide/", "scripts/", "scripts/bench/"}
 
-local endings <const> = {[".c"] = true, [".h"] = true, [".lua"] = true, [".md"] = true, [".inc"] = true, [".def"] = true, [".sh"] = true}
+local endings <const> = {}
+for _, ending in ipairs{".c", ".h", ".lua", ".md", ".inc", ".def", ".sh"} do endings[ending] = true end
 
 local function exists(path)
   for _, root in ipairs(roots) do
