@@ -145,4 +145,15 @@ function M.read(path)
   return text
 end
 
+--- The arguments of the first call of owner[name] while f runs; the call ends f.
+function M.arguments(owner, name, f)
+  local seen
+  pcall(M.with, owner, {[name] = function(...)
+    seen = seen or table.pack(...)
+    error "seen"
+  end}, f)
+  assert(seen, name .. " was not called")
+  return seen
+end
+
 return M

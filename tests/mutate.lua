@@ -68,13 +68,15 @@ local related <const> = {
   {"^gp/data", "gp_data gp"}, {"^gp/kernel_checks", "object"}, {"^gp/model", "object gp"}, {"^gp/store", "store_parts store"},
   {"^gp/update_record", "gp_parts reports online"}, {"^gp/", "gp_parts gp gp_fit predict gp_noise"},
   {"^kernels/spect", "kernel_forms kernels"}, {"^kernels/", "kernel_algebra kernel_forms kernels"},
-  {"^solvers", "solver_settings reports solvers solvers_more"}, {"^precond_rank", "precond_rank"},
-  {"^precond", "solver_settings solvers solvers_more"}, {"^data", "data"}, {"^param", "param gp_parameters"},
+  {"^solvers", "solver_settings solver_likelihood precond reports solvers solvers_more"}, {"^precond_rank", "precond_rank"},
+  {"^precond", "precond solver_settings solvers"}, {"^data", "data data_set"},
+  {"^param", "param hyper_parameters gp_parameters"},
   {"^store", "store"}, {"^priors", "priors"}, {"^means", "means"}, {"^likelihoods", "likelihood gp_noise gp"},
   {"^lbfgs", "lbfgs optim"}, {"^optim", "optim"},
   {"^nn", "nn"}, {"^plot", "plot"}, {"^progress", "progress"}, {"^timing", "timing"}, {"^doctor", "doctor host"},
   {"^help", "repl meta"},
-  {"^inspect", "repl"}, {"^table_text", "gp repl"}, {"^func", "func"}, {"^options", "options errors"}, {"^names", "names"},
+  {"^inspect", "repl"}, {"^table_text", "gp repl"}, {"^func", "func func_memory"}, {"^options", "options errors"},
+  {"^names", "names"},
   {"^object", "names errors gp"}, {"^gradients", "param ops"}, {"^init", "names host"}, {"^raised", "errors"},
   {"^memory", "errors memory"},
 }
@@ -242,6 +244,7 @@ local function specs_for(module)
     if module:find(row[1]) then
       for name in row[2]:gmatch "%S+" do add(name) end
       add "texts"
+      add "refusals"
       break
     end
   end
