@@ -97,7 +97,7 @@ static json_t *encode (lua_State *L, int at, int depth) {
 }
 
 /* core.json_encode(v): text, keys sorted */
-static int json_encode (lua_State *L) {
+int lgb_json_encode (lua_State *L) {
   luaL_checkany(L, 1);
   json_t **h = new_holder(L);
   json_t *v = encode(L, 1, 0);
@@ -171,7 +171,7 @@ static int json_decode (lua_State *L) {
 }
 
 const luaL_Reg lgb_json_functions[] = {
-    {"json_decode", json_decode}, {"json_encode", json_encode}, {NULL, NULL}};
+    {"json_decode", json_decode}, {"json_encode", lgb_json_encode}, {NULL, NULL}};
 
 void lgb_json_meta (lua_State *L) {
   static const luaL_Reg events[] = {{"__gc", holder_gc}, {NULL, NULL}};

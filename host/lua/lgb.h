@@ -193,6 +193,7 @@ extern const luaL_Reg lgb_func_functions[], lgb_grad_functions[], lgb_io_functio
 void lgb_bench_meta (lua_State *L);
 void lgb_io_meta (lua_State *L);
 void lgb_json_meta (lua_State *L);
+int lgb_json_encode (lua_State *L); /* core.json_encode(v): text */
 void lgb_plot_meta (lua_State *L);
 void lgb_solve_meta (lua_State *L);
 

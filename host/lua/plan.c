@@ -366,16 +366,20 @@ static int push_text (lua_State *L, char *(*make)(const gb_plan *)) {
   return 1;
 }
 
-/* The report as text; with a path, into a file. */
-static int put_text (lua_State *L, char *(*make)(const gb_plan *)) {
-  const char *path = luaL_optstring(L, 2, NULL);
-  push_text(L, make);
+/* The text on the top; with a path, into a file. */
+static int put_pushed (lua_State *L, const char *path) {
   if (path == NULL) return 1;
   size_t n;
   const char *text = lua_tolstring(L, -1, &n);
   gb_error err;
   lgb_result(L, gb_outfile_put(path, text, n, &err), &err);
   return 0;
+}
+
+static int put_text (lua_State *L, char *(*make)(const gb_plan *)) {
+  const char *path = luaL_optstring(L, 2, NULL);
+  push_text(L, make);
+  return put_pushed(L, path);
 }
 
 /* The report, and first what the plan waits for. */
@@ -407,8 +411,47 @@ static int m_explain (lua_State *L) {
 }
 
 static int m_programs (lua_State *L) { return push_text(L, gb_plan_programs); }
+/* Pushes what the plan waits for as JSON: a list of what, bytes, minimum and, where they are known, seconds. */
+static void push_waits_json (lua_State *L, int list, lua_Integer count) {
+  static const char *const fields[] = {"what", "bytes", "minimum", "seconds"};
+  lua_pushcfunction(L, lgb_json_encode);
+  lua_newtable(L);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, list, i);
+    lua_newtable(L);
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
+      lua_getfield(L, -2, fields[f]);
+      lua_setfield(L, -2, fields[f]);
+    }
+    lua_rawseti(L, -3, i);
+    lua_pop(L, 1);
+  }
+  lua_call(L, 1, 1);
+}
+
 /* plan:json() -> text; plan:json(path) writes it */
-static int m_json (lua_State *L) { return put_text(L, gb_plan_json); }
+static int m_json (lua_State *L) {
+  luaL_Buffer b;
+  const char *path = luaL_optstring(L, 2, NULL);
+  lua_settop(L, 2);
+  push_text(L, gb_plan_json);
+  lua_replace(L, 3);
+  lua_settop(L, 3);
+  lua_getiuservalue(L, 1, 2);
+  const lua_Integer count = (lua_Integer)lua_rawlen(L, 4);
+  if (count > 0) {
+    push_waits_json(L, 4, count);
+    const char *text = lua_tostring(L, 3), *end = strrchr(text, '}');
+    while (end[-1] == '\n' || end[-1] == ' ') end--;
+    luaL_buffinit(L, &b);
+    luaL_addlstring(&b, text, (size_t)(end - text));
+    luaL_addstring(&b, ",\n  \"waits\": ");
+    luaL_addstring(&b, lua_tostring(L, 5));
+    luaL_addstring(&b, "\n}\n");
+    luaL_pushresult(&b);
+  } else lua_settop(L, 3);
+  return put_pushed(L, path);
+}
 static int m_svg (lua_State *L) { return put_text(L, gb_plan_svg); }
 
 /* Of all that happens: what it waits for leaves its results beside the run. */

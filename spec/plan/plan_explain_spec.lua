@@ -295,6 +295,23 @@ sweep   128 KiB: windows of 64 ~   256 KiB: windows of 128 ~
   end)
 end)
 
+describe("plan:json of what waits", function()
+  it("lists what is to be computed first, and nothing where there is nothing", function()
+    local x <const> = gb.linspace(0, 6, 50):reshape(50, 1):eval()
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1, solver = gb.solvers.cg{}}:condition(x, x:squeeze(2))
+    local p <const> = gb.plan(m:predict(gb.ones(5, 1)).f_var)
+    local list <const> = read_json(p:json()).waits
+    assert.equal(#p.waits, #list)
+    assert.is_true(#list > 0)
+    for i, one in ipairs(list) do
+      assert.same({p.waits[i].what, p.waits[i].bytes, p.waits[i].minimum}, {one.what, one.bytes, one.minimum})
+      assert.is_true(math.abs(one.seconds - p.waits[i].seconds) <= 1e-9 * one.seconds)
+    end
+    assert.equal(p.steps, #read_json(p:json()).steps)
+    assert.is_nil(read_json(gb.plan(x * 2):json()).waits)
+  end)
+end)
+
 describe("plan:json", function()
   setup(function() core.fixed_rates(true) end)
   teardown(function() core.fixed_rates(false) end)
