@@ -53,7 +53,7 @@ static size_t ld_a (const product *q) { return (q->ta ? q->m : q->k) + PAD; }
 static size_t ld_b (const product *q) { return (q->tb ? q->k : q->n) + PAD; }
 static size_t ld_c (const product *q) { return q->n + PAD; }
 
-/* c as it was before: what is read where beta is not 0, and must stay between the rows. */
+/* The initial c: it is read if beta is not 0, and must stay unchanged between the rows. */
 static double before (const product *q, size_t i, size_t j) {
   return j < q->n && q->beta == 0 ? NAN : 1.0 + (double)((i * 7 + j) % 5);
 }

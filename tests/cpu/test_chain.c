@@ -415,7 +415,7 @@ static void a_loop_runs_in_parts (void **state) {
   }
 }
 
-/* What one side makes inside a loop that runs for both is not read before the loop. */
+/* A value that one side computes inside a loop for both is not read before the loop. */
 static void a_narrow_accumulator_of_a_wide_loop_is_read_after_it (void **state) {
   (void)state;
   for (int n = 0; n < 4; n++) {

@@ -31,7 +31,7 @@ static long double exact (gb_profile p, int order, int dalpha, long double u, lo
   return f * ((1 + order / alpha) * w - l - (order == 2 ? 1 / (alpha * (alpha + 1)) : 0));
 }
 
-/* What the exponential's argument costs: each of its roundings is multiplied by it. */
+/* The error due to the exponential's argument: each of its roundings is multiplied by it. */
 static double exponent (gb_profile p, double u, double alpha) {
   switch (p) {
     case GB_RBF: return 1.5 * u / 2;
@@ -57,7 +57,7 @@ static void profiles_are_within_4_ulp_of_their_argument_in (const table *t) {
         for (size_t i = 0; i < N; i++) {
           const double u = c * get(t, s, i), most = 4.0 + exponent((gb_profile)p, u, alphas[a]);
           const long double want = exact((gb_profile)p, 0, 0, (long double)c * get(t, s, i), alphas[a]);
-          if (want >= (t->single ? 0x1p-126L : 0x1p-1022L)) /* what is smaller may be 0 */
+          if (want >= (t->single ? 0x1p-126L : 0x1p-1022L)) /* smaller values may be 0 */
             check_ulps(t, get(t, got, i), want, most, profile_name[p], u);
           if (!(fabsl(get(t, got, i) - want) <= (t->single ? 0x1p-21L : 0x1p-50L)))
             fail_msg("%s at %g is more than 4 ulp of the variance off", profile_name[p], u);
@@ -68,7 +68,8 @@ static void profiles_are_within_4_ulp_of_their_argument_in (const table *t) {
 }
 EACH_TABLE(profiles_are_within_4_ulp_of_their_argument)
 
-/* What an error in a derivative is held against. That in alpha is a difference, except for order 0 near 0. */
+/* The scale for the error of a derivative. The derivative in alpha is a difference, except for order 0 near
+** 0. */
 static long double size_of (gb_profile p, int order, int dalpha, long double u, long double alpha) {
   const long double v = u / (2 * alpha), w = v / (1 + v);
   if (!dalpha || (order == 0 && w < 0.12L)) return fabsl(exact(p, order, dalpha, u, alpha));

@@ -147,7 +147,7 @@ static void numbers_and_parameters_adopt_the_other_side (void **state) {
   assert_int_equal(gb_node_dtype(c), GB_F32);
   REFUSED(GB_EDTYPE, "add: dtypes differ, convert one with :to{dtype=...}: f32 f 4x3 (a.lua:1), f64 3",
           gb_map2, GB_OP_ADD, f, mul(x, ard));
-  const gb_shape three = SHAPE(3); /* gb.ones(3) has a dtype of its own */
+  const gb_shape three = SHAPE(3); /* gb.ones(3) has its own dtype */
   REFUSED(GB_EDTYPE, "add: dtypes differ, convert one with :to{dtype=...}: f32 f 4x3 (a.lua:1), f64 3",
           gb_map2, GB_OP_ADD, f, BUILD(gb_expand, num(1), &three));
 }

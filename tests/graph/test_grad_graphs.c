@@ -182,7 +182,7 @@ static bool is_below (gb_node *root, const gb_node *n) {
   return found;
 }
 
-/* Values that are not those of what they are held as show who reads them. */
+/* Held values that differ from the true values show which node is read. */
 static void a_held_value_is_a_leaf_with_a_history (void **state) {
   (void)state;
   const double twice[] = {2, 0, 0, 2};

@@ -265,7 +265,7 @@ static void many_columns_take_what_they_need (void **state) {
   file_ledger.limit = (size_t)64 << 20;
 }
 
-/* Beside the result there are a window and what is known of the columns. */
+/* Beside the result, a window and the counts of the columns are held. */
 static void long_tables_take_a_window_beside_the_result (void **state) {
   (void)state;
   const size_t n = 1 << 20;
@@ -331,7 +331,7 @@ static void numbers_written_read_back_the_same (void **state) {
 
 /* gzip */
 
-/* Appends 'text', packed as one member, to what is at 'to'; gives the new length. */
+/* Appends 'text', packed as one member, to the bytes at 'to'; returns the new length. */
 static size_t pack (unsigned char *to, size_t used, size_t room, const char *text, size_t n) {
   z_stream z = {0};
   assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 16 + 15, 9, Z_DEFAULT_STRATEGY), Z_OK);

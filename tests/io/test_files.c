@@ -320,7 +320,7 @@ static void ignore (void *ud, const char *entry) { (void)ud, (void)entry; }
 
 static gb_status get_history (const char *path) { return gb_history_read(path, ignore, NULL, &err); }
 
-/* Nothing is wrong where there is no wisdom; a file that is not there stands for all that cannot be read. */
+/* Missing wisdom is not an error; a missing file represents every file that cannot be read. */
 static gb_status get_wisdom (const char *path) {
   gb_device_profile r;
   return gb_profile_store_read(path, "machine 50", &r) ? GB_OK

@@ -1,6 +1,5 @@
-/* test_fuzz_files.c - hostile files: whatever is accepted is used, written and read again; whatever is
-** refused leaves nothing. GIBBOUS_FUZZ_FILES=n gives the number of files a format, GIBBOUS_FUZZ_SEED the
-** start. */
+/* test_fuzz_files.c - hostile files: an accepted file is used, written and read again; a refused file leaves
+** nothing. GIBBOUS_FUZZ_FILES=n gives the number of files a format, GIBBOUS_FUZZ_SEED the start. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <math.h>
@@ -31,7 +30,7 @@
 static mutator m;
 static gb_ledger ledger;
 static gb_error err;
-static int fd[2]; /* files in memory: the mutant, and what is written of it */
+static int fd[2]; /* files in memory: the mutant, and its copy */
 static char path[2][64], packed_path[64];
 static long cases = 2000, accepted;
 static uint64_t first_seed = 20261122;
@@ -70,9 +69,9 @@ static const char *scratch_path (void) {
   return scratch;
 }
 
-typedef gb_status attempt (void); /* reads the mutant, uses what it gives, and forgets it */
+typedef gb_status attempt (void); /* reads the mutant, uses the result, and releases it */
 
-/* Where the process ends, the file that ended it is known by its number. */
+/* If the process crashes, the number identifies the file. */
 static void run (const char *name, attempt *try) {
   long refused = 0;
   accepted = 0;
@@ -115,7 +114,7 @@ static gb_status try_npy (void) {
   GB_TRY(gb_npy_read(&ledger, path[0], "", &t, &err));
   result = t.storage->block.bytes;
   sum(&t);
-  /* What needs no conversion is the end of the file as it lies there. */
+  /* Data without conversion are the bytes at the end of the file. */
   const char *text = memmem(m.data, m.n, "<f8", 3);
   if (t.dtype == GB_F64 && text != NULL && memmem(m.data, m.n, "True", 4) == NULL)
     assert_memory_equal(t.storage->block.data, m.data + m.n - t.storage->block.bytes, t.storage->block.bytes);
@@ -194,7 +193,7 @@ static bool same_frame (const gb_frame *a, const gb_frame *b) {
   return true;
 }
 
-/* The mutant, for whoever looks into a failure. */
+/* Saves the mutant, to investigate a failure. */
 static void write_out (void) {
   fputs("the file: \"", stderr);
   for (size_t i = 0; i < m.n; i++)
@@ -240,7 +239,7 @@ static gb_status try_csv (void) {
   const gb_csv_options *o = &all[mutator_draw(&m, 8)];
   GB_TRY(gb_csv_read(&ledger, path[0], "", o, &f, &err));
   result = frame_bytes(&f);
-  use_frame(&f, o->na == NULL && o->decimal == 0); /* else words are not the same in what is written */
+  use_frame(&f, o->na == NULL && o->decimal == 0); /* otherwise words differ in the written file */
   gb_frame_clear(&f);
   return GB_OK;
 }
@@ -303,7 +302,7 @@ static void hostile_tables (void **state) {
 enum { PACKED = 6 };
 static gb_frame whole[PACKED]; /* of each seed */
 
-/* What is accepted is what was packed: a checksum is in the way of everything else. */
+/* Accepted contents equal the packed ones: a checksum detects every other case. */
 static gb_status try_packed (void) {
   gb_frame f;
   GB_TRY(gb_csv_read(&ledger, packed_path, "", &(gb_csv_options){0}, &f, &err));

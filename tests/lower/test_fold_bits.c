@@ -1,5 +1,5 @@
-/* test_fold_bits.c - the same bits whatever else is asked for: other right-hand sides, the kernel itself,
-** more threads, what has been looked at before. A kernel is never another one for being stored. */
+/* test_fold_bits.c - the same bits with other outputs requested: other right-hand sides, the kernel itself;
+** with more threads; after earlier observations. A stored kernel has the bits of a streamed one. */
 #include "cpu/fold/fold.h"
 #include "support/lower_fixture.h"
 
@@ -80,7 +80,7 @@ static scene begin (int threads, gb_dtype t, bool square) {
   return s;
 }
 
-/* Every kernel, both float types, with points of its own and with the same points twice. */
+/* Every kernel, both float types, with different points and with the same points twice. */
 typedef void scene_test (int k, gb_dtype t, bool square);
 
 static void for_all_scenes (scene_test *f) {

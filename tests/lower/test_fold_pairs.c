@@ -6,7 +6,7 @@
 #define M 203
 #define D 3
 
-/* What a kernel product is made of. */
+/* The inputs of a kernel product. */
 typedef struct problem {
   gb_node *x, *y, *v, *w; /* points, right-hand sides, cotangent */
   gb_node *theta[8];      /* lengthscale, variance, ... */

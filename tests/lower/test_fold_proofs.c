@@ -9,7 +9,7 @@
 #define LONG_Q 500
 #define WIDE 96 /* most numbers an index of a long axis that a value may have */
 #define ROOM                                                                                                 \
-  (20 * GB_SUPER) /* and all memory: windows of what is staged, as long as the chains of sums, and scratch */
+  (20 * GB_SUPER) /* and all memory: windows of staged values, as long as the chains of sums, and scratch */
 #define LEAST 15  /* times that every op must have been used */
 #define LEAST_TWO 900  /* expressions that must visit pairs of indices of long axes, */
 #define LEAST_THREE 50 /* and triples */
@@ -381,7 +381,7 @@ static void differentiate (gb_node **out, int *nout) {
   if (chance(2)) out[(*nout)++] = loss;
 }
 
-/* Builds expression 'seed'; the same choices whatever the sizes. Returns the number of outputs. */
+/* Builds expression 'seed'; the same choices for all sizes. Returns the number of outputs. */
 static int build (uint64_t seed, gb_node **out) {
   int nout = 0;
   draw_seed = seed;
@@ -409,7 +409,7 @@ static void count_ops (int nout, gb_node *const *out) {
   free(order);
 }
 
-/* Values that exist whole; what is staged exists a window at a time. */
+/* Values that are stored whole; staged values exist one window at a time. */
 static void check_rows (uint64_t seed, const gb_plan *p) {
   gb_plan_report r;
   const size_t index = (size_t)LONG_P * LONG_Q * 8;

@@ -1,4 +1,4 @@
-/* test_lower.c - what lowering makes of expressions: what is stored and what is inlined, depth and breadth. */
+/* test_lower.c - lowering of expressions: stored and inlined values, depth and breadth. */
 #include "base/hash.h"
 #include "support/lower_fixture.h"
 #include "support/reference.h"
@@ -204,7 +204,7 @@ static void what_is_stored_is_as_the_table_says (void **unused) {
   assert_int_equal(different, 0);
 }
 
-/* One expression over leaves that lie differently: a program of one is none of another's. */
+/* One expression over leaves with different strides has different programs. */
 static void leaves_are_read_as_they_lie (void **unused) {
   (void)unused;
   static const struct {
@@ -245,7 +245,7 @@ static void leaves_are_read_as_they_lie (void **unused) {
   eval_end();
 }
 
-/* What is detached from a stored value is that value; from a leaf, which may be set, a copy. */
+/* DETACH of a stored value is that value; of a leaf, which may be set, a copy. */
 static void what_is_detached_lies_where_it_was_stored (void **unused) {
   (void)unused;
   eval_begin(1, (size_t)1 << 28);
@@ -359,7 +359,7 @@ static void reductions_over_several_axes_run_along_memory (void **unused) {
   }
 }
 
-/* A sum of maxima over axes of their own: past the axes that a domain can have, the expression is named. */
+/* A sum of maxima over separate axes: beyond the most axes of a domain, the expression is named. */
 static void more_axes_than_a_domain_has_are_refused_in_words (void **unused) {
   (void)unused;
   eval_begin(1, (size_t)1 << 40);

@@ -190,7 +190,7 @@ static product product_of (gb_dtype t, size_t n, size_t m, size_t d) {
   return p;
 }
 
-/* Lowered and run in a graph of its own. */
+/* Lowered and run in a separate graph. */
 static program program_of (spelling *f, gb_dtype t, size_t n, size_t m, size_t d) {
   program r = {0};
   eval_begin(1, (size_t)1 << 28);

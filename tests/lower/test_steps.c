@@ -1,6 +1,5 @@
-/* test_steps.c - steps as lowering writes them: what they are called, that views of one value share it,
-** which products are symmetric, that those BLAS has no type for are folds, and that nothing is added once
-** steps have been counted. */
+/* test_steps.c - the steps that lowering writes: their names; views of one value share it; which products are
+** symmetric; products of types without BLAS are folds; no step is added after counting. */
 #include "lower/internal.h"
 #include "support/lower_fixture.h"
 
@@ -67,7 +66,7 @@ static void views_of_one_value_share_it (void **unused) {
   eval_end();
 }
 
-/* A corner is smaller than what it is cut from: that is not computed whole for it. */
+/* A corner is smaller than its source, which is not computed whole for it. */
 static void a_slice_of_a_value_does_not_store_all_of_it (void **unused) {
   (void)unused;
   eval_begin(1, (size_t)1 << 28);

@@ -1,5 +1,4 @@
-/* test_eval.c - whole expressions on the CPU device: what streams, what is cached and shared, what is
-** refused and how. */
+/* test_eval.c - whole expressions on the CPU device: streaming, caches and sharing, refusals. */
 #include "support/eval_fixture.h"
 
 #include "base/interrupt.h"

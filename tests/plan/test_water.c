@@ -1,4 +1,4 @@
-/* test_water.c - shares of an axis: against every possible sharing of small ones. */
+/* test_water.c - shares of an axis against every possible sharing of small axes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

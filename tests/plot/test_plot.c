@@ -140,7 +140,7 @@ static void many_points_are_fewer_or_pixels_in_files_of_vectors (void **state) {
   free(fold);
 }
 
-/* Many series share what is drawn as strokes: forty lines of 2000 points are vectors, as one of 2000 is. */
+/* Many series share the limit on strokes: forty lines of 2000 points are vectors, like one of 2000. */
 static void many_lines_are_vectors (void **state) {
   (void)state;
   enum { N = 2000, LINES = 40 };
@@ -185,7 +185,7 @@ static size_t covered (const gb_mask *m) {
   return n;
 }
 
-/* The pixels that a mark covers are its area, in every direction, and none lies outside. */
+/* A mark covers as many pixels as its area, in every direction, and none outside. */
 static void marks_cover_their_area (void **state) {
   (void)state;
   enum { SIDE = 200 };

@@ -66,7 +66,7 @@ static size_t plain (char *s, size_t n) {
   return k;
 }
 
-/* Reads what is there within 'seconds'; false at the end of the terminal. */
+/* Reads the output within 'seconds'; false at the end of the terminal. */
 static bool read_some (terminal *t, double seconds) {
   struct pollfd p = {.fd = t->fd, .events = POLLIN};
   if (poll(&p, 1, (int)(seconds * 1e3)) <= 0) return true;

@@ -1,5 +1,5 @@
-/* test_append.c - factors that grow: what is appended, what versions share, what fails, and solving with
-** them in plans. */
+/* test_append.c - appendable factors: appended rows, sharing between versions, failures, and solves in
+** plans. */
 #include "graph/build.h"
 #include "solve/append.h"
 #include "support/eval_fixture.h"

@@ -63,7 +63,7 @@ static gb_status factor (gb_node *k, gb_pivoting how, size_t most, double tol, b
   return st;
 }
 
-/* The place of a pivot: what it leaves of its own entry is nothing, so that its column ends there. */
+/* The place of a pivot: nothing is left of its own entry, so its column ends there. */
 static void same_factor (gb_node *k, gb_pivoting how, size_t most, double tol) {
   double *dense = doubles(k);
   const size_t n = gb_node_shape(k)->dim[0];
@@ -132,8 +132,8 @@ static void rows_are_those_of_the_matrix_and_never_more_than_its_rank (void **st
   }
 }
 
-/* Of three points, two are near each other. Whoever is first, the probability of the second is in
-** proportion to what is left. */
+/* Of three points, two are near each other. Whichever is first, the probability of the second is proportional
+** to its remaining diagonal entry. */
 static void draws_are_in_proportion_to_what_is_left (void **state) {
   (void)state;
   const double k[] = {1, 0.9, 0, 0.9, 1, 0, 0, 0, 2};

@@ -1,6 +1,6 @@
-/* alloc_guard.h - every allocator of the process is watched: between the first step of a plan and the end
-** of the last, a call on any thread, from any library, ends the process with the name of the step.
-** alloc_guard.c replaces malloc: it is linked into the programs that name it, and lies in no library. */
+/* alloc_guard.h - every allocator of the process is watched: between the first step of a plan and the end of
+** the last, a call on any thread, from any library, ends the process with the name of the step. alloc_guard.c
+** replaces malloc: it is linked only into programs that name it, not into a library. */
 #ifndef GB_TESTS_ALLOC_GUARD_H
 #define GB_TESTS_ALLOC_GUARD_H
 

@@ -1,4 +1,4 @@
-/* file_fixture.c - the file lies in memory where the system has a place for that. */
+/* file_fixture.c - the file is in memory if the system supports that. */
 #include "support/file_fixture.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* file_fixture.h - one file a test, a ledger for what is read from it, and the error of the last call. */
+/* file_fixture.h - one file per test, a ledger for its contents, and the error of the last call. */
 #ifndef GB_TESTS_FILE_FIXTURE_H
 #define GB_TESTS_FILE_FIXTURE_H
 

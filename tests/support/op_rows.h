@@ -8,7 +8,7 @@
 enum {
   GRAD = 1,     /* differentiable: compared with finite differences in its small cases */
   NANS = 2,     /* NaN in input 0 gives NaN */
-  CHECKED = 4,  /* compared with the oracle; the others have a test of their own in test_ops.c */
+  CHECKED = 4,  /* compared with the oracle; the others have separate tests in test_ops.c */
   REWRITTEN = 8 /* canonicalisation or lowering may replace the op: it need not be in the graph */
 };
 
