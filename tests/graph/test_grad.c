@@ -170,7 +170,7 @@ static made other_case (gb_op op) {
   }
 }
 
-static made case_of (gb_op op) {
+static made map_case (gb_op op) {
   switch (op) {
     case GB_OP_NEG:
     case GB_OP_ABS:
@@ -209,6 +209,12 @@ static made case_of (gb_op op) {
     case GB_OP_DIV:
     case GB_OP_POW:
     case GB_OP_MOD: return binary(op, 0.4, 2.1);
+    default: return other_case(op);
+  }
+}
+
+static made case_of (gb_op op) {
+  switch (op) {
     case GB_OP_RESHAPE:
     case GB_OP_UNSQUEEZE:
     case GB_OP_SQUEEZE:
@@ -236,7 +242,7 @@ static made case_of (gb_op op) {
     case GB_OP_SVD:
     case GB_OP_LU_SOLVE:
     case GB_OP_LU_LOGDET: return linalg_case(op);
-    default: return other_case(op);
+    default: return map_case(op);
   }
 }
 

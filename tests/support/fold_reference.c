@@ -73,6 +73,30 @@ static double polygamma (int n, double x) {
   return (n % 2 == 0 ? -1 : 1) * factorial * s;
 }
 
+static double map_of_several (gb_op op, double a, double b, double c) {
+  switch (op) {
+    case GB_OP_ADD: return a + b;
+    case GB_OP_SUB: return a - b;
+    case GB_OP_MUL: return a * b;
+    case GB_OP_DIV: return a / b;
+    case GB_OP_IDIV: return floor(a / b);
+    case GB_OP_MOD: return a - floor(a / b) * b;
+    case GB_OP_POW: return pow(a, b);
+    case GB_OP_MAXIMUM: return isnan(a) ? a : isnan(b) ? b : a > b ? a : b;
+    case GB_OP_MINIMUM: return isnan(a) ? a : isnan(b) ? b : a < b ? a : b;
+    case GB_OP_LT: return a < b;
+    case GB_OP_LE: return a <= b;
+    case GB_OP_GT: return a > b;
+    case GB_OP_GE: return a >= b;
+    case GB_OP_EQ: return a == b;
+    case GB_OP_NE: return a != b;
+    case GB_OP_AND: return a != 0 && b != 0;
+    case GB_OP_OR: return a != 0 || b != 0;
+    case GB_OP_WHERE: return a != 0 ? b : c;
+    default: die("op is not elementwise"); return NAN;
+  }
+}
+
 double gb_reference_map (gb_op op, double a, double b, double c) {
   switch (op) {
     case GB_OP_NEG: return -a;
@@ -114,25 +138,7 @@ double gb_reference_map (gb_op op, double a, double b, double c) {
     case GB_OP_NOT: return a == 0;
     case GB_OP_DETACH:
     case GB_OP_WITH_SLOPE: return a;
-    case GB_OP_ADD: return a + b;
-    case GB_OP_SUB: return a - b;
-    case GB_OP_MUL: return a * b;
-    case GB_OP_DIV: return a / b;
-    case GB_OP_IDIV: return floor(a / b);
-    case GB_OP_MOD: return a - floor(a / b) * b;
-    case GB_OP_POW: return pow(a, b);
-    case GB_OP_MAXIMUM: return isnan(a) ? a : isnan(b) ? b : a > b ? a : b;
-    case GB_OP_MINIMUM: return isnan(a) ? a : isnan(b) ? b : a < b ? a : b;
-    case GB_OP_LT: return a < b;
-    case GB_OP_LE: return a <= b;
-    case GB_OP_GT: return a > b;
-    case GB_OP_GE: return a >= b;
-    case GB_OP_EQ: return a == b;
-    case GB_OP_NE: return a != b;
-    case GB_OP_AND: return a != 0 && b != 0;
-    case GB_OP_OR: return a != 0 || b != 0;
-    case GB_OP_WHERE: return a != 0 ? b : c;
-    default: die("op is not elementwise"); return NAN;
+    default: return map_of_several(op, a, b, c);
   }
 }
 
