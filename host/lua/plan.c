@@ -432,6 +432,7 @@ static void push_waits_json (lua_State *L, int list, lua_Integer count) {
 /* plan:json() -> text; plan:json(path) writes it */
 static int m_json (lua_State *L) {
   luaL_Buffer b;
+  checkplan(L);
   const char *path = luaL_optstring(L, 2, NULL);
   lua_settop(L, 2);
   push_text(L, gb_plan_json);
