@@ -1,4 +1,6 @@
 --- The pages under docs/ speak of files that exist, and the page of the architecture stays short.
+local core <const> = require "gibbous.core"
+local gb <const> = require "gibbous"
 local support <const> = require "spec.support"
 
 local pages <const> = {"README.md", "docs/architecture.md", "docs/contributing.md", "docs/tutorial.md", "docs/guide/devices.md",
@@ -45,6 +47,30 @@ describe("the pages of docs/", function()
     local count = 0
     for _, page in ipairs(pages) do count = count + #paths(support.read(page)) end
     assert.is_true(count > 150, tostring(count))
+  end)
+
+  it("list names of the library that exist", function()
+    local count = 0
+    local function find(owner, path)
+      for part in path:gmatch "[%w_]+" do
+        owner = owner[part]
+        assert.is_not_nil(owner, path)
+      end
+      count = count + 1
+    end
+    for row in support.read("docs/guide/lua.md"):gmatch "\n| [^\n]*" do
+      for quoted in row:gmatch "`([^`]*)`" do
+        quoted = quoted:gsub("gb%.([%w_.]+)%.{([^}]*)}", function(path, list)
+          for name in list:gmatch "[%w_]+" do find(gb, path .. "." .. name) end
+          return ""
+        end)
+        for path in quoted:gmatch "gb%.([%w_.]+)" do find(gb, path) end
+        if quoted:find "^:%l[%w_ ]*$" then
+          for name in quoted:gmatch "[%w_]+" do find(core.methods, name) end
+        end
+      end
+    end
+    assert.is_true(count > 120, tostring(count))
   end)
 
   it("have an architecture of at most 200 lines", function()
