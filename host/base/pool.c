@@ -8,6 +8,7 @@
 
 struct gb_pool {
   int threads; /* including the caller */
+  pthread_mutex_t turn; /* held by the caller whose job runs */
   pthread_mutex_t lock;
   pthread_cond_t start, done;
   unsigned long generation; /* counts jobs; a worker runs each generation once */
@@ -45,6 +46,7 @@ gb_status gb_pool_new (int threads, gb_pool **out, gb_error *err) {
   gb_pool *p = calloc(1, sizeof *p + (size_t)threads * sizeof p->worker[0]);
   if (p == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a pool of %d threads", threads);
   p->threads = 1;
+  pthread_mutex_init(&p->turn, NULL);
   pthread_mutex_init(&p->lock, NULL);
   pthread_cond_init(&p->start, NULL);
   pthread_cond_init(&p->done, NULL);
@@ -71,6 +73,7 @@ void gb_pool_free (gb_pool *p) {
   pthread_cond_destroy(&p->start);
   pthread_cond_destroy(&p->done);
   pthread_mutex_destroy(&p->lock);
+  pthread_mutex_destroy(&p->turn);
   free(p);
 }
 
@@ -81,6 +84,7 @@ void gb_pool_run (gb_pool *p, void (*job)(void *ud, int thread), void *ud) {
     job(ud, 0);
     return;
   }
+  pthread_mutex_lock(&p->turn);
   pthread_mutex_lock(&p->lock);
   p->job = job;
   p->ud = ud;
@@ -92,4 +96,5 @@ void gb_pool_run (gb_pool *p, void (*job)(void *ud, int thread), void *ud) {
   pthread_mutex_lock(&p->lock);
   while (p->running > 0) pthread_cond_wait(&p->done, &p->lock);
   pthread_mutex_unlock(&p->lock);
+  pthread_mutex_unlock(&p->turn);
 }

@@ -13,7 +13,8 @@ void gb_pool_free (gb_pool *p);         /* joins the workers; NULL is fine */
 int gb_pool_threads (const gb_pool *p); /* NULL counts as 1 */
 
 /* Calls job(ud, t) once for each t in 0 .. threads-1, concurrently, t = 0 on the calling thread,
-** and returns when all have. Not reentrant: a job must not call gb_pool_run. Allocates nothing. */
+** and returns when all have. Callers of several threads take turns. Not reentrant: a job must not call
+** gb_pool_run. Allocates nothing. */
 void gb_pool_run (gb_pool *p, void (*job)(void *ud, int thread), void *ud);
 
 #endif

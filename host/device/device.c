@@ -32,6 +32,7 @@ void gb_device_free (gb_device *dev) {
   for (gb_device *next; dev != NULL; dev = next) {
     next = dev->next;
     gb_ledger_release(&dev->ledger);
+    if (dev->free_profiles != NULL) dev->free_profiles(dev->profiles);
     free(dev);
   }
 }

@@ -65,7 +65,9 @@ struct gb_device {
   gb_ledger ledger;
   gb_pool *pool; /* threads of the host that work for it; shared by simulated devices */
   void *priv;
-  char name[24];   /* "cpu", "cpu:2", ... */
+  char name[24];                /* "cpu", "cpu:2", ... */
+  struct gb_profiles *profiles; /* what is known of its speed; owned by plan/price/ */
+  void (*free_profiles)(struct gb_profiles *);
   gb_device *next; /* simulated devices: memory of their own, the first one's code and threads */
 };
 

@@ -1,7 +1,7 @@
 /* call.h - ops implemented above the plan (iterative solves, custom functions): the registry behind CALL.
 **
-** An entry lives as long as its owner or a node of its number counts it; numbers are never used again. There
-** is one registry for the process; callers that register from several threads must serialise their calls. */
+** An entry lives as long as its owner or a node of its number counts it; numbers are never used again. The
+** registry is one for the process, and any thread may use it; an op is run by the thread of its graph. */
 #ifndef GB_GRAPH_CALL_H
 #define GB_GRAPH_CALL_H
 

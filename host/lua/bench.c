@@ -75,7 +75,10 @@ static int bench_measure (lua_State *L) {
 
 /* core.measured(): what was run since the last measurement began, 'measured' being the most bytes of one
 ** run */
-static int bench_measured (lua_State *L) { return lgb_pushstats(L, &gb_measured); }
+static int bench_measured (lua_State *L) {
+  const gb_run_stats s = gb_measured(lgb_enter(L)->graph);
+  return lgb_pushstats(L, &s);
+}
 
 void lgb_bench_meta (lua_State *L) {
   static const luaL_Reg events[] = {{"__close", measure_end}, {"__gc", measure_end}, {NULL, NULL}};

@@ -40,7 +40,7 @@ static int core_name (lua_State *L) {
 
 /* core.fixed_rates(on): predicted times of an imaginary machine, for texts that must not change */
 static int core_fixed_rates (lua_State *L) {
-  gb_device_profile_choose_fixed(lua_toboolean(L, 1));
+  gb_device_profile_choose_fixed(lgb_enter(L)->device, lua_toboolean(L, 1));
   return 0;
 }
 
@@ -123,7 +123,10 @@ static int core_drop_caches (lua_State *L) {
 }
 
 /* core.last_run(): what the last evaluation did */
-static int core_last_run (lua_State *L) { return lgb_pushstats(L, &gb_last_eval); }
+static int core_last_run (lua_State *L) {
+  const gb_run_stats s = gb_last_eval(lgb_enter(L)->graph);
+  return lgb_pushstats(L, &s);
+}
 
 static const luaL_Reg internal_functions[] = {{"as_tensor", core_as_tensor},
                                               {"drop_caches", core_drop_caches},

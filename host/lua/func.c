@@ -267,11 +267,9 @@ static gb_status func_run (void *ud, gb_graph *g, const gb_opaque *o, const gb_t
   const func *f = ud;
   gb_ledger outer;
   visit v = {.f = f, .graph = g, .nin = o->nin, .in = in, .out = out, .declared = (size_t)BYTES(o->attr)};
-  const gb_run_stats stats = gb_last_eval;
   gb_ledger_lend(&g->device->ledger, &outer, scratch, v.declared + OVERHEAD, v.declared);
   const gb_status st = call_lua(&v, run_body, err);
   give_memory_back(f->session->L, g);
-  gb_last_eval = stats;
   return st;
 }
 

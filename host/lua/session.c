@@ -130,6 +130,17 @@ static gb_status open_device (lgb_session *s, gb_error *err) {
   return GB_OK;
 }
 
+/* Two seconds in which nothing seems to happen. */
+static void say_measuring (bool again) {
+  if (isatty(STDERR_FILENO) == 1)
+    fprintf(stderr, "gibbous: measuring this machine%s, about 2 s\n",
+            again ? " again, for it was busy the last time" : ", once");
+}
+
+static void say_stored (const char *text) {
+  if (isatty(STDERR_FILENO) == 1) fprintf(stderr, "gibbous: %s (said once)\n", text);
+}
+
 static gb_status session_new (lgb_session **out, gb_error *err) {
   lgb_session *s = calloc(1, sizeof *s);
   if (s == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a session");
@@ -139,10 +150,12 @@ static gb_status session_new (lgb_session **out, gb_error *err) {
   if (st == GB_OK) st = open_device(s, err);
   if (st == GB_OK) st = lgb_set_devices(s, default_devices(), err);
   if (st == GB_OK) st = gb_graph_new(s->device, &s->graph, err);
+  if (st == GB_OK) st = gb_stored_announce(s->graph, say_stored, err);
   if (st != GB_OK) {
     session_free(s);
     return st;
   }
+  gb_device_profile_announce(s->device, say_measuring);
   s->device->ledger.reclaim = reclaim;
   s->device->ledger.reclaim_ud = s;
   *out = s;
@@ -154,17 +167,6 @@ bool lgb_has_session (lua_State *L) {
                                                                                    : NULL;
   lua_pop(L, 1);
   return slot != NULL && *slot != NULL;
-}
-
-/* Two seconds in which nothing seems to happen. */
-static void say_measuring (bool again) {
-  if (isatty(STDERR_FILENO) == 1)
-    fprintf(stderr, "gibbous: measuring this machine%s, about 2 s\n",
-            again ? " again, for it was busy the last time" : ", once");
-}
-
-static void say_stored (const char *text) {
-  if (isatty(STDERR_FILENO) == 1) fprintf(stderr, "gibbous: %s (said once)\n", text);
 }
 
 void lgb_open_session (lua_State *L) {
@@ -187,8 +189,6 @@ void lgb_open_session (lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
   (*slot)->main = lua_tothread(L, -1);
   lua_pop(L, 1);
-  gb_device_profile_announce(say_measuring);
-  gb_stored_announce(say_stored);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);
 }
 

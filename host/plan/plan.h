@@ -158,7 +158,7 @@ size_t gb_cache_drop (gb_graph *g, size_t bytes);
 /* Bytes that can be had beside 'held' bytes of tensors: plans that are only remembered are given up first. */
 size_t gb_plan_room (const gb_graph *g, size_t held);
 
-/* Tests: watches runs. Where 'on', the arena is filled with 'poison' and checked after each step: nothing
+/* Tests: watches runs of a graph. Where 'on', the arena is filled with 'poison' and checked after each step: nothing
 ** but the step's results and scratch may have changed. */
 typedef struct gb_memcheck_watch {
   bool on, busy; /* busy: a run is being watched */
@@ -170,23 +170,24 @@ typedef struct gb_memcheck_watch {
   char first[160];       /* the first step with strays or with 64 or more unwritten bytes, and where */
   void (*at_step)(const char *what); /* called before each step, and with NULL after the last: 'on' or not */
 } gb_memcheck_watch;
-extern gb_memcheck_watch gb_plan_memcheck;
+gb_memcheck_watch *gb_plan_memcheck (gb_graph *g); /* of the graph; NULL: no memory */
 
 /* Plans (or finds the cached plan of the same structure), runs, memoises. Nodes that have values cost
 ** nothing. The bits of a result depend on what is asked for together and on nothing that was observed
 ** before, as long as the expression, its history included, has no more than 1,000 nodes. Nodes keep their
 ** inputs: see gb_node_drop_inputs. */
 gb_status gb_eval (gb_graph *g, size_t n, gb_node *const *nodes, gb_error *err);
-/* Measurements (measure.c) nest; what runs did since the outermost began stands in gb_measured, 'measured'
-** being the largest. Seconds of a run within a run count once. Errors: ENOMEM. */
+/* Of the last gb_eval that no registered op began: for reports and tests. */
+gb_run_stats gb_last_eval (const gb_graph *g);
+
+/* Measurements (measure.c) nest; gb_measured says what runs of the graph did since the outermost one began,
+** 'measured' being the largest. Seconds of a run within a run count once. Errors: ENOMEM. */
 gb_status gb_measure_begin (gb_graph *g, gb_error *err);
 void gb_measure_end (gb_graph *g);
-extern gb_run_stats gb_measured;
+gb_run_stats gb_measured (const gb_graph *g);
 
 /* 'say' is called once, before a run that stores a value of 64 MiB or more, 16 times what it is made of,
-** for an op that takes all of it although much of the kind streams. NULL: nobody. */
-void gb_stored_announce (void (*say)(const char *text));
-
-extern gb_run_stats gb_last_eval; /* of the last gb_eval: for reports and tests */
+** for an op that takes all of it although much of the kind streams. NULL: nothing is. Errors: ENOMEM. */
+gb_status gb_stored_announce (gb_graph *g, void (*say)(const char *text), gb_error *err);
 
 #endif

@@ -99,7 +99,7 @@ static void expect_visits (const char *name, const char *what, size_t n, gb_node
                            uint64_t visits) {
   gb_lowered *low = lowered(n, out);
   eval_all(n, out);
-  const uint64_t pairs = gb_last_eval.pairs;
+  const uint64_t pairs = gb_last_eval(fx.g).pairs;
   if (pairs < visits * N * M || pairs > visits * N * M + SMALL) {
     print_steps(low);
     fail_msg("%s: %s visits %llu pairs, not %llu times %d", name, what, (unsigned long long)pairs,
@@ -175,8 +175,8 @@ static void gradients_of_one_set_of_points_visit_each_pair_once (void **unused) 
     out[0] = loss;
     grads(loss, n, xs, out + 1);
     eval_all(n + 1, out);
-    if (gb_last_eval.pairs < M * M || gb_last_eval.pairs > M * M + SMALL)
-      fail_msg("%s: %llu pairs of %d points", kernels[k].name, (unsigned long long)gb_last_eval.pairs, M);
+    if (gb_last_eval(fx.g).pairs < M * M || gb_last_eval(fx.g).pairs > M * M + SMALL)
+      fail_msg("%s: %llu pairs of %d points", kernels[k].name, (unsigned long long)gb_last_eval(fx.g).pairs, M);
     for (size_t i = 0; i < n; i++) check_against_differences(loss, xs[i], out[i + 1], count_of(xs[i]) / 2);
     eval_end();
   }
@@ -246,7 +246,7 @@ static uint64_t product_of (size_t k, gb_dtype t, size_t n, size_t r, bool same,
   gb_node *z = mm(symmetric[k].f(&p), p.v);
   eval1(z);
   for (size_t i = 0; i < n * r; i++) out[i] = element(z, 0, i);
-  const uint64_t pairs = gb_last_eval.pairs;
+  const uint64_t pairs = gb_last_eval(fx.g).pairs;
   eval_end();
   return pairs;
 }

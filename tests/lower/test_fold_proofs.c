@@ -516,7 +516,7 @@ static void short_expressions_have_the_values_of_dense_evaluation (void **unused
   failures = 0;
   eval_begin(2, (size_t)1 << 30);
   now.planned = false;
-  gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = 0xff}; /* what is read unwritten is NaN */
+  *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){.on = true, .poison = 0xff}; /* what is read unwritten is NaN */
   for (uint64_t seed = first_seed(); seed < first_seed() + EXPRESSIONS; seed++) {
     gb_node *out[MOST_OUTPUTS];
     double *want[MOST_OUTPUTS];
@@ -535,8 +535,8 @@ static void short_expressions_have_the_values_of_dense_evaluation (void **unused
     gb_cache_drop(fx.g, SIZE_MAX);
   }
   eval_end();
-  const gb_memcheck_watch seen = gb_plan_memcheck;
-  gb_plan_memcheck = (gb_memcheck_watch){0};
+  const gb_memcheck_watch seen = *gb_plan_memcheck(fx.g);
+  *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){0};
   if (seen.strays > 0 || seen.unwritten >= 64)
     COMPLAIN("%zu stray bytes, %zu unwritten: %s\n", seen.strays, seen.unwritten, seen.first);
   assert_int_equal(failures, 0);

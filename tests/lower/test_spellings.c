@@ -204,7 +204,7 @@ static program program_of (spelling *f, gb_dtype t, size_t n, size_t m, size_t d
   }
   gb_lowered_free(low);
   eval1(z);
-  r.pairs = gb_last_eval.pairs;
+  r.pairs = gb_last_eval(fx.g).pairs;
   r.value = keep_bits(z);
   eval_end();
   return r;

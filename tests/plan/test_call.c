@@ -210,11 +210,11 @@ static void a_call_works_in_its_scratch_alone (void **unused) {
     gb_plan_report r;
     gb_run_stats s;
     OK(gb_plan_new(fx.g, 1, &y, NULL, &p, &fx.err));
-    gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = (unsigned char)poison};
+    *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){.on = true, .poison = (unsigned char)poison};
     OK(gb_plan_run(p, &fx.err));
-    gb_plan_memcheck.on = false;
-    if (gb_plan_memcheck.strays > 0 || gb_plan_memcheck.unwritten >= 64)
-      fail_msg("%s", gb_plan_memcheck.first);
+    gb_plan_memcheck(fx.g)->on = false;
+    if (gb_plan_memcheck(fx.g)->strays > 0 || gb_plan_memcheck(fx.g)->unwritten >= 64)
+      fail_msg("%s", gb_plan_memcheck(fx.g)->first);
     gb_plan_report_get(p, &r);
     gb_plan_stats(p, &s);
     assert_int_equal(s.measured, r.peak);

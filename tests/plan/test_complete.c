@@ -403,8 +403,8 @@ static void check_graph (uint64_t seed) {
 
 static void plans_are_the_best_there_are (void **unused) {
   (void)unused;
-  gb_device_profile_choose_fixed(true);
   eval_begin(1, (size_t)1 << 30);
+  gb_device_profile_choose_fixed(device, true);
   for (uint64_t seed = 1; met.graphs < GRAPHS; seed++) check_graph(seed);
   print_message(
       "%d graphs (%d with a named batch, %d with factors), %d plans: %d refused, %d whole (%d reordered), ",

@@ -245,6 +245,7 @@ static int end (void **unused) {
   (void)unused;
   static const char *const parts[] = {"/deep/er/wisdom", "/deep/er", "/deep", "/plain", ""};
   gb_pool_free(device.pool);
+  if (device.free_profiles != NULL) device.free_profiles(device.profiles);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) remove_part(parts[i]);
   return device.ledger.used == 0 && access(folder, F_OK) != 0 ? 0 : -1;
 }
@@ -348,7 +349,7 @@ static void a_sheet_of_a_busy_machine_is_measured_again_later (void **unused) {
   (void)unused;
   char key[GB_WISDOM_KEY];
   gb_device_profile r = *gb_device_profile_fixed();
-  gb_device_profile_announce(count_announcement);
+  gb_device_profile_announce(&device, count_announcement);
   snprintf(name, sizeof name, "busy");
   gb_profile_store_key(&device, key);
   r.device.fma = 7;
@@ -385,7 +386,7 @@ static void a_sheet_of_a_busy_machine_is_measured_again_later (void **unused) {
   assert_true(gb_profile_store_write(file, key, &r));
   assert_true(get("calm")->device.fma == 7); /* however old */
   assert_int_equal(measured, 3);
-  gb_device_profile_announce(NULL);
+  gb_device_profile_announce(&device, NULL);
 }
 
 static void a_file_of_wisdom_keeps_the_youngest_sheets (void **unused) {
@@ -422,9 +423,9 @@ static void an_unwritable_file_is_no_error (void **unused) {
 
 static void the_fixed_sheet_is_chosen (void **unused) {
   (void)unused;
-  gb_device_profile_choose_fixed(true);
+  gb_device_profile_choose_fixed(&device, true);
   assert_ptr_equal(get("fixed"), gb_device_profile_fixed());
-  gb_device_profile_choose_fixed(false);
+  gb_device_profile_choose_fixed(&device, false);
   setenv("GIBBOUS_RATES", "fixed", 1);
   assert_ptr_equal(get("fixed"), gb_device_profile_fixed());
   unsetenv("GIBBOUS_RATES");

@@ -267,14 +267,14 @@ static int check_devices (const gb_plan *p, const gb_plan_on *on, int n) {
 }
 
 static void watch (unsigned char poison) {
-  gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = poison};
+  *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){.on = true, .poison = poison};
 }
 
 static void check_watch (const char *name) {
-  if (gb_plan_memcheck.strays != 0 || gb_plan_memcheck.unwritten >= 64 ||
-      gb_plan_memcheck.unused_scratch >= 64)
-    fail_msg("%s: %s", name, gb_plan_memcheck.first);
-  gb_plan_memcheck = (gb_memcheck_watch){0};
+  if (gb_plan_memcheck(fx.g)->strays != 0 || gb_plan_memcheck(fx.g)->unwritten >= 64 ||
+      gb_plan_memcheck(fx.g)->unused_scratch >= 64)
+    fail_msg("%s: %s", name, gb_plan_memcheck(fx.g)->first);
+  *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){0};
 }
 
 static double chance (uint64_t k, int i) { return gb_rand_uniform(77, k, (uint64_t)i); }

@@ -72,7 +72,7 @@ static void the_smallest_budget_works_and_one_byte_less_is_refused (void **unuse
   assert_int_equal(naive.steps, 0);
   fx.device.ledger.limit = used + r.minimum;
   OK(gb_eval(fx.g, 1, &y, &fx.err));
-  assert_int_equal(gb_last_eval.measured, r.minimum);
+  assert_int_equal(gb_last_eval(fx.g).measured, r.minimum);
   plan_end();
 }
 
@@ -112,7 +112,7 @@ static void observing_twice_computes_once (void **unused) {
   assert_int_equal(naive.steps, 2);
   OK(gb_eval(fx.g, 1, &y, &fx.err));
   assert_int_equal(naive.steps, 2);
-  assert_int_equal(gb_last_eval.folds, 0);
+  assert_int_equal(gb_last_eval(fx.g).folds, 0);
   OK(gb_eval(fx.g, 2, (gb_node *[]){z, y}, &fx.err));
   assert_int_equal(naive.steps, 3); /* z from the value of y */
   plan_end();
@@ -486,26 +486,26 @@ static void an_explanation_says_what_runs_and_where (void **unused) {
 static void the_watch_sees_stray_and_missing_writes (void **unused) {
   (void)unused;
   plan_begin(LIMIT);
-  gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = 0xa5};
+  *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){.on = true, .poison = 0xa5};
   gb_node *x = data_leaf(100), *y = map1(GB_OP_SIN, map1(GB_OP_EXP, map1(GB_OP_ATAN, x)));
   gb_plan *p = plan_of(y, 0);
   gb_plan_report r;
   gb_plan_report_get(p, &r);
   OK(gb_plan_run(p, &fx.err));
   gb_plan_free(p);
-  assert_int_equal(gb_plan_memcheck.strays, 0);
-  assert_true(gb_plan_memcheck.unwritten < 64 && gb_plan_memcheck.unused_scratch < 64);
-  assert_true(gb_plan_memcheck.high_water <= r.arena && gb_plan_memcheck.high_water + 64 > r.arena);
+  assert_int_equal(gb_plan_memcheck(fx.g)->strays, 0);
+  assert_true(gb_plan_memcheck(fx.g)->unwritten < 64 && gb_plan_memcheck(fx.g)->unused_scratch < 64);
+  assert_true(gb_plan_memcheck(fx.g)->high_water <= r.arena && gb_plan_memcheck(fx.g)->high_water + 64 > r.arena);
   naive.overrun = 1;
   y = map1(GB_OP_EXP, map1(GB_OP_EXP, map1(GB_OP_ATAN, y)));
   OK(gb_eval(fx.g, 1, &y, &fx.err));
-  assert_true(gb_plan_memcheck.strays > 0);
+  assert_true(gb_plan_memcheck(fx.g)->strays > 0);
   naive.overrun = 0;
   naive.skip = 64;
   y = map1(GB_OP_EXP, map1(GB_OP_EXP, map1(GB_OP_ATAN, y)));
   OK(gb_eval(fx.g, 1, &y, &fx.err));
-  assert_int_equal(gb_plan_memcheck.unwritten, 64);
-  gb_plan_memcheck = (gb_memcheck_watch){0};
+  assert_int_equal(gb_plan_memcheck(fx.g)->unwritten, 64);
+  *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){0};
   plan_end();
 }
 

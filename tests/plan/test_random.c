@@ -177,11 +177,11 @@ static void check_bytes (uint64_t seed, gb_node **out) {
   OK(gb_plan_run(p, &fx.err));
   gb_plan_stats(p, &s);
   gb_plan_free(p);
-  if (s.measured != r.peak || gb_plan_memcheck.strays > 0 || gb_plan_memcheck.unwritten >= 64 ||
-      gb_plan_memcheck.high_water > r.arena)
+  if (s.measured != r.peak || gb_plan_memcheck(fx.g)->strays > 0 || gb_plan_memcheck(fx.g)->unwritten >= 64 ||
+      gb_plan_memcheck(fx.g)->high_water > r.arena)
     fail_msg("expression %llu: peak %zu, measured %zu, %zu stray bytes, %zu unwritten, arena %zu of %zu: %s",
-             (unsigned long long)seed, r.peak, s.measured, gb_plan_memcheck.strays,
-             gb_plan_memcheck.unwritten, gb_plan_memcheck.high_water, r.arena, gb_plan_memcheck.first);
+             (unsigned long long)seed, r.peak, s.measured, gb_plan_memcheck(fx.g)->strays,
+             gb_plan_memcheck(fx.g)->unwritten, gb_plan_memcheck(fx.g)->high_water, r.arena, gb_plan_memcheck(fx.g)->first);
 }
 
 static void plans_use_the_bytes_they_say (void **unused) {
@@ -199,11 +199,11 @@ static void plans_use_the_bytes_they_say (void **unused) {
       gb_plan_report_get(p, &r);
       gb_plan_free(p);
       arena = r.arena;
-      gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = pattern ? 0x5a : 0xa7};
+      *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){.on = true, .poison = pattern ? 0x5a : 0xa7};
       check_bytes(seed, out);
-      if (gb_plan_memcheck.high_water > high) high = gb_plan_memcheck.high_water;
-      if (gb_plan_memcheck.unused_scratch > idle) idle = gb_plan_memcheck.unused_scratch;
-      gb_plan_memcheck = (gb_memcheck_watch){0};
+      if (gb_plan_memcheck(fx.g)->high_water > high) high = gb_plan_memcheck(fx.g)->high_water;
+      if (gb_plan_memcheck(fx.g)->unused_scratch > idle) idle = gb_plan_memcheck(fx.g)->unused_scratch;
+      *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){0};
       eval_end();
     }
     if (arena - high >= GB_ARENA_ALIGN + 64)

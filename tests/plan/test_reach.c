@@ -68,7 +68,7 @@ static uint64_t run (const task *a, bool all, size_t *bytes, unsigned char **val
   eval_begin(2, (size_t)1 << 28);
   const size_t n = build(a, out);
   eval1(out[0]);
-  pairs = gb_last_eval.pairs;
+  pairs = gb_last_eval(fx.g).pairs;
   eval_all(n, out);
   *bytes = 0;
   for (size_t i = 0; i < n; i++) *bytes += count_of(out[i]) * gb_dtype_size(a->dtype);

@@ -294,11 +294,11 @@ static bool is_cheap_to_watch (const gb_plan *p) {
 }
 
 static void check_bytes (const scene *s, size_t budget, const gb_plan_report *r, const gb_run_stats *stats) {
-  if (r->peak > budget || stats->measured != r->peak || gb_plan_memcheck.strays > 0 ||
-      gb_plan_memcheck.unwritten >= 64 || gb_plan_memcheck.high_water > r->arena)
+  if (r->peak > budget || stats->measured != r->peak || gb_plan_memcheck(fx.g)->strays > 0 ||
+      gb_plan_memcheck(fx.g)->unwritten >= 64 || gb_plan_memcheck(fx.g)->high_water > r->arena)
     fail_msg("%s, budget %zu: peak %zu, measured %zu, %zu stray bytes, %zu unwritten, arena %zu of %zu: %s",
-             text_of(s), budget, r->peak, stats->measured, gb_plan_memcheck.strays,
-             gb_plan_memcheck.unwritten, gb_plan_memcheck.high_water, r->arena, gb_plan_memcheck.first);
+             text_of(s), budget, r->peak, stats->measured, gb_plan_memcheck(fx.g)->strays,
+             gb_plan_memcheck(fx.g)->unwritten, gb_plan_memcheck(fx.g)->high_water, r->arena, gb_plan_memcheck(fx.g)->first);
 }
 
 /* Evaluates a fresh copy of the graph within a budget (0: ample). Windows that ran. */
@@ -313,11 +313,11 @@ static int run_within (builder *f, const scene *s, size_t budget, result *r) {
     fail_msg("%s, budget %zu: %s", text_of(s), budget, fx.err.text);
   gb_plan_report_get(p, &report);
   if (is_cheap_to_watch(p))
-    gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = s->seed % 2 ? 0x5a : 0xa7};
+    *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){.on = true, .poison = s->seed % 2 ? 0x5a : 0xa7};
   if (gb_plan_run(p, &fx.err) != GB_OK) fail_msg("%s, budget %zu: %s", text_of(s), budget, fx.err.text);
   gb_plan_stats(p, &stats);
   if (budget != 0) check_bytes(s, budget, &report, &stats);
-  gb_plan_memcheck = (gb_memcheck_watch){0};
+  *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){0};
   gb_plan_free(p);
   *r = (result){.n = 0};
   for (int i = 0; i < n; i++) keep_result(r, out[i]);

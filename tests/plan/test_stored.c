@@ -34,7 +34,7 @@ static void a_large_value_is_named_once (void **unused) {
   (void)unused;
   eval_begin(1, (size_t)1 << 32);
   inputs_begin(1, GB_F64, 0);
-  gb_stored_announce(hear);
+  OK(gb_stored_announce(fx.g, hear, &fx.err));
   times = 0;
   ask(sum_all(kernel(3000)));                               /* streams */
   ask(sum_all(cumsum(kernel(1000))));                       /* 8 MB */
@@ -45,7 +45,7 @@ static void a_large_value_is_named_once (void **unused) {
   assert_non_null(strstr(said, "3000x3000 f64 68.66 MiB (script.lua:7) is stored for cumsum (script.lua:8)"));
   ask(sum_all(cumsum(kernel(3001))));
   assert_int_equal(times, 1);
-  gb_stored_announce(NULL);
+  OK(gb_stored_announce(fx.g, NULL, &fx.err));
   eval_end();
 }
 

@@ -806,11 +806,11 @@ static void a_solve_takes_what_its_plan_says (void **state) {
         gb_plan_report report;
         gb_run_stats s;
         ok(gb_plan_new(g, 3, outs, NULL, &p, &err));
-        gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = (unsigned char)poison};
+        *gb_plan_memcheck(g) = (gb_memcheck_watch){.on = true, .poison = (unsigned char)poison};
         ok(gb_plan_run(p, &err));
-        gb_plan_memcheck.on = false;
-        if (gb_plan_memcheck.strays > 0 || gb_plan_memcheck.unwritten >= 64)
-          fail_msg("%s", gb_plan_memcheck.first);
+        gb_plan_memcheck(g)->on = false;
+        if (gb_plan_memcheck(g)->strays > 0 || gb_plan_memcheck(g)->unwritten >= 64)
+          fail_msg("%s", gb_plan_memcheck(g)->first);
         gb_plan_report_get(p, &report);
         gb_plan_stats(p, &s);
         if (poison == 0x55) assert_int_equal(s.measured, report.peak);
@@ -925,9 +925,9 @@ static void columns_that_are_done_cost_nothing (void **state) {
   const gb_cg_options o = {.tol = 1e-6, .max_iter = 500};
   gb_cg_info info;
   memset(products, 0, sizeof products);
-  gb_plan_memcheck.at_step = count_products;
+  gb_plan_memcheck(g)->at_step = count_products;
   gb_node *x = solve(a, b, &o, &info);
-  gb_plan_memcheck.at_step = NULL;
+  gb_plan_memcheck(g)->at_step = NULL;
   assert_true(info.converged && true_residual(a, b, x) <= 1.01e-6);
   assert_true(products[12] > 0 && products[12] < info.iterations / 2);
   assert_true(products[1] > info.iterations / 3);

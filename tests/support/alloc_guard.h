@@ -15,7 +15,7 @@
 
 extern atomic_long guarded_calls; /* calls of malloc, to check that the guard is in place */
 
-/* For gb_plan_memcheck.at_step; NULL disarms the guard. */
+/* For at_step of gb_plan_memcheck; NULL disarms the guard. */
 void guard_step (const char *what);
 
 #endif

@@ -150,13 +150,13 @@ static bool run_watched (const asked *q, size_t budget, int way, unsigned char p
   gb_plan *p;
   gb_run_stats s;
   if (!opened(q, budget, &p, r)) return false;
-  gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = poison, .at_step = guard_step};
+  *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){.on = true, .poison = poison, .at_step = guard_step};
   run_and_take(p, q, way, b);
   *w =
-      (watched){gb_plan_memcheck.high_water, gb_plan_memcheck.unwritten, gb_plan_memcheck.unused_scratch, ""};
-  memcpy(w->first, gb_plan_memcheck.first, sizeof w->first);
-  const size_t strays = gb_plan_memcheck.strays;
-  gb_plan_memcheck = (gb_memcheck_watch){0};
+      (watched){gb_plan_memcheck(fx.g)->high_water, gb_plan_memcheck(fx.g)->unwritten, gb_plan_memcheck(fx.g)->unused_scratch, ""};
+  memcpy(w->first, gb_plan_memcheck(fx.g)->first, sizeof w->first);
+  const size_t strays = gb_plan_memcheck(fx.g)->strays;
+  *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){0};
   gb_plan_stats(p, &s);
   r->row = NULL;
   gb_plan_free(p);
@@ -228,9 +228,9 @@ void check_closed (const asked *q, const bits *want) {
   unsigned char *arena = aligned_alloc(GB_ARENA_ALIGN, gb_round_size(bytes) + FENCE);
   memset(arena, 0xa7, gb_round_size(bytes) + FENCE);
   const size_t allocations = fx.g->device->ledger.allocations;
-  gb_plan_memcheck.at_step = guard_step;
+  gb_plan_memcheck(fx.g)->at_step = guard_step;
   got.rc = gb_plan_run_into(p, 0, NULL, NULL, t, false, arena, &fx.err);
-  gb_plan_memcheck.at_step = NULL;
+  gb_plan_memcheck(fx.g)->at_step = NULL;
   if (fx.g->device->ledger.allocations != allocations) TROUBLE("a closed run allocated");
   for (size_t k = bytes; k < gb_round_size(bytes) + FENCE; k++)
     if (arena[k] != 0xa7) TROUBLE("byte %zu changed behind a closed run's arena of %zu", k, bytes);
@@ -271,11 +271,11 @@ void check_rebound (const asked *q, const bits *want) {
   for (int k = 0; k < 2; k++) {
     gb_tensor t[MOST_RESULTS] = {{0}};
     bits got = {0};
-    gb_plan_memcheck = (gb_memcheck_watch){.on = true, .poison = k ? 0x5a : 0xff, .at_step = guard_step};
+    *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){.on = true, .poison = k ? 0x5a : 0xff, .at_step = guard_step};
     got.rc = gb_plan_run_with(p, count, leaf, value, t, &fx.err);
-    if (gb_plan_memcheck.strays > 0)
-      TROUBLE("%zu stray bytes with rebound leaves: %s", gb_plan_memcheck.strays, gb_plan_memcheck.first);
-    gb_plan_memcheck = (gb_memcheck_watch){0};
+    if (gb_plan_memcheck(fx.g)->strays > 0)
+      TROUBLE("%zu stray bytes with rebound leaves: %s", gb_plan_memcheck(fx.g)->strays, gb_plan_memcheck(fx.g)->first);
+    *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){0};
     for (size_t i = 0; got.rc == GB_OK && i < q->n; i++) bits_take(&got, &t[i]);
     for (size_t i = 0; i < q->n; i++) gb_tensor_clear(&t[i]);
     check_against(want, &got, "rebound");

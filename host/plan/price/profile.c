@@ -2,6 +2,7 @@
 #include "plan/price/profile.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,71 +174,90 @@ static gb_type_profile fixed_type (double half) {
   return t;
 }
 
+static gb_device_profile fixed; /* constant once it is filled */
+
+static void fill_fixed (void) {
+  fixed = (gb_device_profile){.threads = 2,
+                              .device = {.fma = 4e9, .issue = 8e9, .scaling = 2},
+                              .read = 1e10,
+                              .write = 5e9,
+                              .read_all = 2e10,
+                              .write_all = 1e10,
+                              .fresh = 2e9,
+                              .fresh_all = 4e9,
+                              .near = 5e10,
+                              .middle = 3e10,
+                              .fold_s = 1e-6,
+                              .opaque_s = 1e-6,
+                              .wake_s = 1e-5,
+                              .share = 1,
+                              .calm = 1,
+                              .type = {fixed_type(1), fixed_type(0.5)}};
+}
+
 const gb_device_profile *gb_device_profile_fixed (void) {
-  static gb_device_profile fixed;
-  if (fixed.threads == 0)
-    fixed = (gb_device_profile){.threads = 2,
-                                .device = {.fma = 4e9, .issue = 8e9, .scaling = 2},
-                                .read = 1e10,
-                                .write = 5e9,
-                                .read_all = 2e10,
-                                .write_all = 1e10,
-                                .fresh = 2e9,
-                                .fresh_all = 4e9,
-                                .near = 5e10,
-                                .middle = 3e10,
-                                .fold_s = 1e-6,
-                                .opaque_s = 1e-6,
-                                .wake_s = 1e-5,
-                                .share = 1,
-                                .calm = 1,
-                                .type = {fixed_type(1), fixed_type(0.5)}};
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, fill_fixed);
   return &fixed;
 }
 
 /* the sheet in force */
 
-static bool fixed_by_call;
+struct gb_profiles {
+  bool fixed;                   /* chosen by call */
+  void (*announce)(bool again); /* NULL: nothing is said */
+  gb_device_profile known;
+  char key[GB_WISDOM_KEY];      /* of 'known'; "" where nothing is known */
+  char measured[GB_WISDOM_KEY]; /* of the last one that was measured here: plans keep to it */
+};
 
-void gb_device_profile_choose_fixed (bool fixed) { fixed_by_call = fixed; }
+static void free_profiles (struct gb_profiles *p) { free(p); }
 
-static bool is_fixed (const gb_device *dev) {
+/* Made on first use; NULL: no memory. */
+static struct gb_profiles *profiles_of (gb_device *dev) {
+  if (dev->profiles == NULL) dev->profiles = calloc(1, sizeof *dev->profiles);
+  dev->free_profiles = free_profiles;
+  return dev->profiles;
+}
+
+void gb_device_profile_choose_fixed (gb_device *dev, bool chosen) {
+  struct gb_profiles *p = profiles_of(dev);
+  if (p != NULL) p->fixed = chosen;
+}
+
+void gb_device_profile_announce (gb_device *dev, void (*say)(bool again)) {
+  struct gb_profiles *p = profiles_of(dev);
+  if (p != NULL) p->announce = say;
+}
+
+static bool is_fixed (const struct gb_profiles *p, const gb_device *dev) {
   const char *word = getenv("GIBBOUS_RATES");
-  return fixed_by_call || dev->ops->rates == NULL || (word != NULL && strcmp(word, "fixed") == 0);
+  return p == NULL || p->fixed || dev->ops->rates == NULL || (word != NULL && strcmp(word, "fixed") == 0);
 }
 
-static struct {
-  char key[GB_WISDOM_KEY];
-  gb_device_profile rates;
-} known;
-
-static void remember (const char *key, const gb_device_profile *r) {
-  known.rates = *r;
-  snprintf(known.key, sizeof known.key, "%s", key);
+static void remember (struct gb_profiles *p, const char *key, const gb_device_profile *r) {
+  p->known = *r;
+  snprintf(p->key, sizeof p->key, "%s", key);
 }
 
-const gb_device_profile *gb_device_profile_known (const gb_device *dev) {
+const gb_device_profile *gb_device_profile_known (gb_device *dev) {
+  struct gb_profiles *p = profiles_of(dev);
   char key[GB_WISDOM_KEY], path[GB_WISDOM_PATH];
   gb_device_profile r;
-  if (is_fixed(dev)) return gb_device_profile_fixed();
+  if (is_fixed(p, dev)) return gb_device_profile_fixed();
   gb_profile_store_key(dev, key);
-  if (strcmp(key, known.key) != 0) {
+  if (strcmp(key, p->key) != 0) {
     if (!gb_profile_store_path(path) || !gb_profile_store_read(path, key, &r)) return NULL;
-    remember(key, &r);
+    remember(p, key, &r);
   }
-  return &known.rates;
+  return &p->known;
 }
 
 enum { PATIENCE_S = 600 }; /* what kept the machine busy is given the time to end */
 
-static char measured_here[GB_WISDOM_KEY]; /* by this process: plans do not change their minds under way */
-static void (*announce)(bool again);
-
-void gb_device_profile_announce (void (*say)(bool again)) { announce = say; }
-
-static bool wants_another (const gb_device_profile *r, const char *key) {
-  return r->calm == 0 && strcmp(measured_here, key) != 0 &&
-         !(fabs((double)time(NULL) - r->when) <= PATIENCE_S);
+static bool wants_another (const struct gb_profiles *p, const char *key) {
+  const gb_device_profile *r = &p->known;
+  return r->calm == 0 && strcmp(p->measured, key) != 0 && !(fabs((double)time(NULL) - r->when) <= PATIENCE_S);
 }
 
 static double calmness (const gb_device_profile *r) { return r->share - r->spread; }
@@ -246,22 +266,23 @@ gb_status gb_device_profile_get (gb_device *dev, const gb_device_profile **out, 
   char key[GB_WISDOM_KEY], path[GB_WISDOM_PATH];
   gb_device_profile r;
   const gb_device_profile *old = gb_device_profile_known(dev);
+  struct gb_profiles *p = dev->profiles;
   *out = old != NULL ? old : gb_device_profile_fixed();
   if (old == gb_device_profile_fixed()) return GB_OK; /* asked for: nothing is measured */
   gb_profile_store_key(dev, key);
-  if (old != NULL && !wants_another(old, key)) return GB_OK;
-  if (announce != NULL && dev->ledger.limit >= GB_RATES_ROOM) announce(old != NULL);
+  if (old != NULL && !wants_another(p, key)) return GB_OK;
+  if (p->announce != NULL && dev->ledger.limit >= GB_RATES_ROOM) p->announce(old != NULL);
   const gb_status rc = gb_device_profile_measure(dev, &r, err);
   if (rc != GB_OK) return rc == GB_ENOMEM ? GB_OK : rc;
-  strcpy(measured_here, key);
+  strcpy(p->measured, key);
   if (old != NULL && !(calmness(&r) >= calmness(old))) { /* busier still: later again */
     const double when = r.when;
     r = *old;
     r.when = when;
   }
-  /* unwritable: this process knows it */
+  /* unwritable: this device knows it */
   if (gb_profile_store_path(path)) gb_profile_store_write(path, key, &r);
-  remember(key, &r);
-  *out = &known.rates;
+  remember(p, key, &r);
+  *out = &p->known;
   return GB_OK;
 }

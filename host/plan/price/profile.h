@@ -64,14 +64,14 @@ typedef struct gb_device_profile {
 #define GB_RATES_ROOM ((size_t)112 << 20)
 gb_status gb_device_profile_get (gb_device *dev, const gb_device_profile **out, gb_error *err);
 /* 'say' is called before the machine is measured, 'again': for the last time it was busy. NULL: nobody. */
-void gb_device_profile_announce (void (*say)(bool again));
+void gb_device_profile_announce (gb_device *dev, void (*say)(bool again));
 /* The same as far as it takes no measuring, else NULL. */
-const gb_device_profile *gb_device_profile_known (const gb_device *dev);
+const gb_device_profile *gb_device_profile_known (gb_device *dev);
 
 /* Round numbers of an imaginary machine, for texts that must not change: chosen by GIBBOUS_RATES=fixed, or
 ** here. */
 const gb_device_profile *gb_device_profile_fixed (void);
-void gb_device_profile_choose_fixed (bool fixed);
+void gb_device_profile_choose_fixed (gb_device *dev, bool fixed);
 
 /* Pairs a second of one profile of a squared distance in d features contracted with 'columns' right-hand
 ** sides, by one thread that only multiplies, adds and issues. */

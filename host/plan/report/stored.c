@@ -1,12 +1,16 @@
-/* stored.c - a large value that streams elsewhere and is stored here is named, once a process. */
+/* stored.c - a large value that streams elsewhere and is stored here is named, once a graph. */
 #include "plan/report/text.h"
+#include "plan/run/cache.h"
 #include "plan/run/run.h"
 
 enum { LARGE = 64 << 20, TIMES = 16 }; /* bytes; and so many times the bytes of what it is made of */
 
-static void (*announce)(const char *text);
-
-void gb_stored_announce (void (*say)(const char *text)) { announce = say; }
+gb_status gb_stored_announce (gb_graph *g, void (*say)(const char *text), gb_error *err) {
+  gb_plan_context *c = gb_context(g, err);
+  if (c == NULL) return GB_ENOMEM;
+  c->announce = say;
+  return GB_OK;
+}
 
 /* Ops that take all of a matrix although what is asked of them can be said of its sources, or a part at a
 ** time. Factorisations are not among them: nothing else gives their results. */
@@ -49,7 +53,8 @@ static const gb_step *reader_of (const gb_choice *c, int b) {
 }
 
 void gb_tell_stored (const gb_choice *c) {
-  if (announce == NULL || c->place->nrun == 0 || c->place->arena < LARGE) return;
+  gb_plan_context *context = c->plan->request.graph->plans;
+  if (context->announce == NULL || c->place->nrun == 0 || c->place->arena < LARGE) return;
   for (int s = 0; s < c->plan->prog->low->nsteps; s++) {
     const gb_step *st = &c->plan->prog->low->step[s];
     for (int i = 0; c->place->runs[s] && i < st->nout; i++) {
@@ -61,8 +66,8 @@ void gb_tell_stored (const gb_choice *c) {
                 "what is stored; rows, joins and types of what it is made of may stream",
                 gb_buffer_text(c->plan, st->out[i], value), reader->what,
                 c->plan->prog->low->buf[reader->out[0]].where);
-      void (*say)(const char *) = announce;
-      announce = NULL;
+      void (*say)(const char *) = context->announce;
+      context->announce = NULL;
       say(text);
       return;
     }

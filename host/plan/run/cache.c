@@ -208,21 +208,42 @@ static void free_caches (gb_plan_context *c) {
   gb_measure_free(c->measure);
   for (int i = 0; i < c->nprograms; i++) gb_lowered_plan_unref(c->program[i]);
   c->ledger->shed = NULL;
+  pthread_mutex_destroy(&c->lock);
   free(c->cached);
   free(c);
 }
 
+static gb_plan_context *new_context (gb_ledger *l) {
+  pthread_mutexattr_t recursive;
+  gb_plan_context *c = calloc(1, sizeof *c);
+  if (c == NULL) return NULL;
+  pthread_mutexattr_init(&recursive);
+  pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&c->lock, &recursive);
+  pthread_mutexattr_destroy(&recursive);
+  c->ledger = l;
+  l->shed = shed_program;
+  l->shed_ud = c;
+  return c;
+}
+
 gb_plan_context *gb_context (gb_graph *g, gb_error *err) {
-  if (g->plans == NULL) {
-    g->plans = calloc(1, sizeof *g->plans);
-    g->free_plans = free_caches;
-    if (g->plans == NULL) {
-      gb_fail(err, GB_ENOMEM, "no memory for the plan cache");
-      return NULL;
-    }
-    gb_ledger *l = g->plans->ledger = ledger_of(g);
-    l->shed = shed_program;
-    l->shed_ud = g->plans;
-  }
+  if (g->plans != NULL) return g->plans;
+  g->plans = new_context(ledger_of(g));
+  g->free_plans = free_caches;
+  if (g->plans == NULL) gb_fail(err, GB_ENOMEM, "no memory for the plans of a graph");
   return g->plans;
+}
+
+gb_memcheck_watch *gb_plan_memcheck (gb_graph *g) {
+  gb_plan_context *c = gb_context(g, NULL);
+  return c == NULL ? NULL : &c->memcheck;
+}
+
+gb_run_stats gb_last_eval (const gb_graph *g) {
+  return g->plans == NULL ? (gb_run_stats){0} : g->plans->last_eval;
+}
+
+gb_run_stats gb_measured (const gb_graph *g) {
+  return g->plans == NULL ? (gb_run_stats){0} : g->plans->measured;
 }

@@ -3,6 +3,8 @@
 #ifndef GB_PLAN_RUN_CACHE_H
 #define GB_PLAN_RUN_CACHE_H
 
+#include <pthread.h>
+
 #include "plan/lowered_plan.h"
 #include "plan/plan.h"
 
@@ -25,10 +27,20 @@ typedef struct gb_plan_context {
   uint64_t clock;
   gb_ledger *ledger;   /* asks it to give up programs */
   gb_measure *measure; /* NULL until something is measured */
+  gb_run_stats last_eval, measured;
+  gb_memcheck_watch memcheck;
+  void (*announce)(const char *text); /* gb_stored_announce */
+  /* A graph belongs to one thread, but for runs of its plans with bound leaves: they hold this lock while they
+  ** begin and end and while a registered op runs, not while steps run. Recursive: ops run plans. */
+  pthread_mutex_t lock;
+  int calls; /* registered ops that run; what is run meanwhile is within a run */
 } gb_plan_context;
 
 /* Of the graph; made on first use. NULL: no memory. */
 gb_plan_context *gb_context (gb_graph *g, gb_error *err);
+/* A graph with a plan has a context. */
+static inline void gb_context_lock (gb_graph *g) { pthread_mutex_lock(&g->plans->lock); }
+static inline void gb_context_unlock (gb_graph *g) { pthread_mutex_unlock(&g->plans->lock); }
 
 /* lowered plans */
 gb_lowered_plan *gb_lowered_plan_find (gb_plan_context *c, uint64_t structure, size_t nnodes, size_t nouts,
@@ -52,7 +64,7 @@ bool gb_make_room (gb_graph *g, size_t bytes);
 
 /* measure.c */
 void gb_measure_note (gb_graph *g, gb_node *n, int output);
-void gb_measure_count (const gb_run_stats *s, bool outermost);
+void gb_measure_count (gb_graph *g, const gb_run_stats *s, bool outermost);
 void gb_measure_free (gb_measure *m);
 
 #endif

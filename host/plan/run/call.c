@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/run/cache.h"
 #include "plan/run/run.h"
 
 /* Takes back the storage record of an arena buffer. Where the callee kept a count the bytes move out of
@@ -82,15 +83,28 @@ static void take_back (gb_run *r, gb_lane *l, const gb_step *st) {
   }
 }
 
-gb_status gb_run_call (gb_run *r, gb_lane *l, const gb_step *st, const gb_opaque *o, void *scratch,
-                       gb_error *err) {
+static gb_status call_op (gb_run *r, gb_lane *l, const gb_step *st, const gb_opaque *o, void *scratch,
+                          gb_error *err) {
   gb_graph *g = r->plan->request.graph;
+  const gb_node *node = r->plan->request.node[st->call_source];
   const gb_call *call = gb_call_get((int)o->attr.i[0]);
   if (call == NULL) return gb_fail(err, GB_EINTERNAL, "op %d is not registered", (int)o->attr.i[0]);
   gb_status rc = hand_all(r, l, st, o, err);
-  g->calling = r->plan->request.node[st->call_source]->serial;
-  g->calling_where = r->plan->request.node[st->call_source]->where;
+  g->calling = node->serial;
+  g->calling_where = node->where;
+  g->plans->calls++;
   if (rc == GB_OK) rc = call->run(call->ud, g, o, r->handed, r->handed + st->nin, scratch, err);
+  g->plans->calls--;
   take_back(r, l, st);
+  return rc;
+}
+
+/* One op of a graph at a time: it may build nodes, evaluate and allocate. */
+gb_status gb_run_call (gb_run *r, gb_lane *l, const gb_step *st, const gb_opaque *o, void *scratch,
+                       gb_error *err) {
+  gb_graph *g = r->plan->request.graph;
+  gb_context_lock(g);
+  const gb_status rc = call_op(r, l, st, o, scratch, err);
+  gb_context_unlock(g);
   return rc;
 }

@@ -7,8 +7,6 @@
 #include "plan/run/cache.h"
 #include "plan/run/run.h"
 
-gb_run_stats gb_last_eval;
-
 enum {
   DEEPEST = 1000, /* longer chains are evaluated in pieces of this many nodes */
   MANY = 1000     /* nodes of an expression that lowering sees through values */
@@ -22,13 +20,13 @@ static gb_status check_leaves (const gb_plan *p, gb_error *err) {
   return GB_OK;
 }
 
-static void add_stats (const gb_run_stats *s) {
-  if (s->measured > gb_last_eval.measured) gb_last_eval.measured = s->measured;
-  gb_last_eval.seconds += s->seconds;
-  gb_last_eval.pairs += s->pairs;
-  gb_last_eval.folds += s->folds;
-  gb_last_eval.opaques += s->opaques;
-  gb_last_eval.windows += s->windows;
+static void add_stats (gb_run_stats *all, const gb_run_stats *s) {
+  if (s->measured > all->measured) all->measured = s->measured;
+  all->seconds += s->seconds;
+  all->pairs += s->pairs;
+  all->folds += s->folds;
+  all->opaques += s->opaques;
+  all->windows += s->windows;
 }
 
 /* Evaluates nodes at most DEEPEST deep. */
@@ -37,7 +35,7 @@ static gb_status evaluate (gb_graph *g, size_t n, gb_node *const *nodes, gb_erro
   GB_TRY(gb_plan_open(g, n, nodes, &p, err));
   gb_status rc = check_leaves(p, err);
   if (rc == GB_OK) rc = gb_plan_run(p, err);
-  if (rc == GB_OK) add_stats(&p->runs.stats);
+  if (rc == GB_OK && g->plans->calls == 0) add_stats(&g->plans->last_eval, &p->runs.stats);
   gb_plan_free(p);
   return rc;
 }
@@ -228,7 +226,9 @@ static gb_status evaluate_kept (gb_graph *g, size_t n, gb_node *const *nodes, gb
 ** it must not depend on what was observed before. */
 gb_status gb_eval (gb_graph *g, size_t n, gb_node *const *nodes, gb_error *err) {
   bool any = false;
-  gb_last_eval = (gb_run_stats){0};
+  gb_plan_context *c = gb_context(g, err);
+  if (c == NULL) return GB_ENOMEM;
+  if (c->calls == 0) c->last_eval = (gb_run_stats){0};
   for (size_t i = 0; i < n; i++) any |= !gb_node_has_value(nodes[i]);
   for (size_t i = 0; i < n && !any; i++)
     for (int k = 0; k < nodes[i]->nout; k++) gb_cache_pin(g, nodes[i], k);

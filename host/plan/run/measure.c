@@ -20,15 +20,13 @@ struct gb_measure {
   size_t n, room;
 };
 
-gb_run_stats gb_measured;
-
 gb_status gb_measure_begin (gb_graph *g, gb_error *err) {
   gb_plan_context *c = gb_context(g, err);
   if (c == NULL) return GB_ENOMEM;
   if (c->measure == NULL) c->measure = calloc(1, sizeof *c->measure);
   if (c->measure == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a measurement");
   if (c->measure->depth++ == 0) {
-    gb_measured = (gb_run_stats){0};
+    c->measured = (gb_run_stats){0};
     c->measure->from = g->next_serial;
   }
   g->measured_from = g->next_serial;
@@ -59,13 +57,14 @@ void gb_measure_end (gb_graph *g) {
   m->n = 0;
 }
 
-void gb_measure_count (const gb_run_stats *s, bool outermost) {
-  if (s->measured > gb_measured.measured) gb_measured.measured = s->measured;
-  if (outermost) gb_measured.seconds += s->seconds;
-  gb_measured.pairs += s->pairs;
-  gb_measured.folds += s->folds;
-  gb_measured.opaques += s->opaques;
-  gb_measured.windows += s->windows;
+void gb_measure_count (gb_graph *g, const gb_run_stats *s, bool outermost) {
+  gb_run_stats *all = &g->plans->measured;
+  if (s->measured > all->measured) all->measured = s->measured;
+  if (outermost) all->seconds += s->seconds;
+  all->pairs += s->pairs;
+  all->folds += s->folds;
+  all->opaques += s->opaques;
+  all->windows += s->windows;
 }
 
 void gb_measure_free (gb_measure *m) {

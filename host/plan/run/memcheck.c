@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/run/cache.h"
 #include "plan/run/run.h"
 
-gb_memcheck_watch gb_plan_memcheck;
+static gb_memcheck_watch *watch_of (const gb_run *r) { return &r->plan->request.graph->plans->memcheck; }
 
 static size_t padding (size_t bytes) { return gb_round_size(bytes) - bytes; }
 
@@ -18,7 +19,7 @@ static bool has_storage (const gb_placement *pl, int b) {
 }
 
 static void poison (const gb_lane *l, const gb_life *life) {
-  memset((char *)l->arena + life->offset, gb_plan_memcheck.poison, life->bytes);
+  memset((char *)l->arena + life->offset, l->watch->poison, life->bytes);
 }
 
 /* Runs under watch do not nest: the first lane of a run that another one's step began is not watched. */
@@ -26,20 +27,21 @@ bool gb_memcheck_begin (gb_run *r, gb_lane *l) {
   const gb_placement *pl = l->place;
   const bool first = l == &r->lane[0];
   gb_watch *w = &r->watch[first ? 0 : 1];
-  if (!gb_plan_memcheck.on || (first && gb_plan_memcheck.busy)) return false;
+  if (!watch_of(r)->on || (first && watch_of(r)->busy)) return false;
   w->before = malloc(pl->arena + 1);
   w->spare = calloc((size_t)pl->nsteps + 1, sizeof *w->spare);
+  w->poison = watch_of(r)->poison;
   l->watch = w;
-  if (first) gb_plan_memcheck.busy = true;
+  if (first) watch_of(r)->busy = true;
   if (w->before == NULL || w->spare == NULL) {
     gb_memcheck_end(r, l);
     return false;
   }
   for (int s = 0; s < pl->nsteps; s++) w->spare[s] = SIZE_MAX;
-  memset(l->arena, gb_plan_memcheck.poison, pl->arena);
+  memset(l->arena, watch_of(r)->poison, pl->arena);
   for (int b = 0; b < pl->nbufs; b++)
     if (has_storage(pl, b))
-      memset(l->write[b], gb_plan_memcheck.poison, bytes_of(r, b) + padding(bytes_of(r, b)));
+      memset(l->write[b], watch_of(r)->poison, bytes_of(r, b) + padding(bytes_of(r, b)));
   return true;
 }
 
@@ -48,32 +50,32 @@ void gb_memcheck_end (gb_run *r, gb_lane *l) {
   free(l->watch->before);
   free(l->watch->spare);
   l->watch = NULL;
-  if (l == &r->lane[0]) gb_plan_memcheck.busy = false;
+  if (l == &r->lane[0]) watch_of(r)->busy = false;
 }
 
 void gb_memcheck_before (const gb_lane *l) { memcpy(l->watch->before, l->arena, l->place->arena); }
 
 static void note (const gb_run *r, int step, const char *what, size_t at, size_t bytes) {
-  if (gb_plan_memcheck.first[0] == '\0')
-    snprintf(gb_plan_memcheck.first, sizeof gb_plan_memcheck.first, "step %d (%.60s): %s at %zu, %zu bytes",
-             step, step_of(r, step)->what, what, at, bytes);
+  if (watch_of(r)->first[0] == '\0')
+    snprintf(watch_of(r)->first, sizeof watch_of(r)->first, "step %d (%.60s): %s at %zu, %zu bytes", step,
+             step_of(r, step)->what, what, at, bytes);
 }
 
 static void stray (const gb_run *r, int step, size_t at) {
-  gb_plan_memcheck.strays++;
+  watch_of(r)->strays++;
   note(r, step, "stray write", at, 1);
 }
 
 /* Bytes at the end of a fresh region that still hold the poison; all of them count as a whole line. */
-static size_t untouched (const unsigned char *region, size_t bytes) {
+static size_t untouched (const unsigned char *region, size_t bytes, unsigned char poisoned) {
   size_t n = 0;
-  while (n < bytes && region[bytes - 1 - n] == gb_plan_memcheck.poison) n++;
+  while (n < bytes && region[bytes - 1 - n] == poisoned) n++;
   return n == bytes && n > 0 && n < GB_ARENA_ALIGN ? GB_ARENA_ALIGN : n;
 }
 
 static void check_region (const gb_run *r, int step, const unsigned char *region, size_t bytes, size_t *worst,
                           const char *what) {
-  const size_t n = untouched(region, bytes);
+  const size_t n = untouched(region, bytes, watch_of(r)->poison);
   if (n > *worst) *worst = n;
   if (n >= GB_ARENA_ALIGN) note(r, step, what, 0, n);
 }
@@ -108,7 +110,7 @@ static void check_arena (const gb_run *r, const gb_lane *l, int step, const gb_n
     for (size_t at = line; at < line + GB_ARENA_ALIGN; at++) {
       if (arena[at] == before[at]) continue;
       if (at >= end && !is_in_room(room, at)) stray(r, step, at);
-      if (at + 1 > gb_plan_memcheck.high_water) gb_plan_memcheck.high_water = at + 1;
+      if (at + 1 > watch_of(r)->high_water) watch_of(r)->high_water = at + 1;
     }
   }
 }
@@ -127,11 +129,11 @@ static void check_results (const gb_run *r, const gb_lane *l, int step, const gb
   for (int i = 0; i < st->nout; i++) {
     const int b = st->out[i];
     const size_t bytes = bytes_of(r, b);
-    check_region(r, step, l->write[b], written_bytes(r, l, b, at), &gb_plan_memcheck.unwritten,
+    check_region(r, step, l->write[b], written_bytes(r, l, b, at), &watch_of(r)->unwritten,
                  "unwritten end of a result");
     const unsigned char *end = (const unsigned char *)l->write[b] + bytes;
     for (size_t k = 0; has_storage(l->place, b) && k < padding(bytes); k++)
-      if (end[k] != gb_plan_memcheck.poison) stray(r, step, bytes + k);
+      if (end[k] != watch_of(r)->poison) stray(r, step, bytes + k);
   }
 }
 
@@ -140,12 +142,12 @@ static void check_workspace (const gb_run *r, const gb_lane *l, int step, const 
   const gb_life *s = &l->place->scratch[step], *t = &l->place->state[step];
   const unsigned char *arena = l->arena;
   size_t *spare = &l->watch->spare[step];
-  const size_t rest = untouched(arena + s->offset, s->bytes);
+  const size_t rest = untouched(arena + s->offset, s->bytes, l->watch->poison);
   if (rest < *spare) *spare = rest;
   if (at != NULL && at->lo + at->n < l->place->hi) return;
-  if (*spare > gb_plan_memcheck.unused_scratch) gb_plan_memcheck.unused_scratch = *spare;
+  if (*spare > watch_of(r)->unused_scratch) watch_of(r)->unused_scratch = *spare;
   if (*spare >= GB_ARENA_ALIGN) note(r, step, "unused scratch", 0, *spare);
-  check_region(r, step, arena + t->offset, t->bytes, &gb_plan_memcheck.unused_scratch, "unused totals");
+  check_region(r, step, arena + t->offset, t->bytes, &watch_of(r)->unused_scratch, "unused totals");
 }
 
 /* What died is poisoned again, so that a stale read shows and the next owner starts fresh. */
@@ -185,7 +187,7 @@ void gb_memcheck_nest (const gb_run *r, const gb_lane *l, int step, int place) {
 void gb_memcheck_copied (const gb_run *r, const gb_lane *l, int b) {
   const gb_life *life = &l->place->life[b];
   if (l->watch == NULL) return;
-  check_region(r, l->place->order[life->first], l->write[b], life->bytes, &gb_plan_memcheck.unwritten,
+  check_region(r, l->place->order[life->first], l->write[b], life->bytes, &watch_of(r)->unwritten,
                "unwritten end of a copy");
 }
 

@@ -46,15 +46,27 @@ static gb_status new_run (gb_plan *p, gb_run **out, gb_error *err) {
   return rc;
 }
 
-/* What the arena of a run before holds serves this run too. */
-gb_status gb_run_open (gb_plan *p, gb_run **out, gb_error *err) {
-  gb_run *r = p->runs.spare;
+static gb_status take_spare (gb_plan *p, gb_run **out, gb_error *err) {
+  *out = p->runs.spare;
   p->runs.spare = NULL;
-  if (r == NULL) GB_TRY(new_run(p, &r, err));
+  return *out != NULL ? GB_OK : new_run(p, out, err);
+}
+
+/* The lock of the context is held from here to gb_run_close, but while steps run. The arena of the run before
+** serves this run too. */
+gb_status gb_run_open (gb_plan *p, gb_run **out, gb_error *err) {
+  gb_graph *g = p->request.graph;
+  gb_context_lock(g);
+  const gb_status rc = take_spare(p, out, err);
+  if (rc != GB_OK) {
+    gb_context_unlock(g);
+    return rc;
+  }
+  gb_run *r = *out;
   const gb_block *own = &r->lane[0].own;
-  r->choice.arena = own->data != NULL && gb_ledger_owns(&gb_plan_home(p)->ledger, own) ? own->bytes : 0;
+  r->choice.arena = own->data != NULL && gb_ledger_owns(&g->device->ledger, own) ? own->bytes : 0;
   r->stats = (gb_run_stats){0};
-  *out = r;
+  r->within = g->plans->calls > 0;
   return GB_OK;
 }
 
@@ -63,6 +75,7 @@ void gb_run_close (gb_run *r) {
   for (int b = 0; b < p->prog->low->nbufs; b++) gb_tensor_clear(&r->value[b]);
   if (p->runs.spare == NULL) p->runs.spare = r;
   else gb_run_free(r);
+  gb_context_unlock(p->request.graph);
 }
 
 static void free_lane (const gb_plan *p, gb_lane *l) {
@@ -153,12 +166,22 @@ static void measure (gb_run *r) {
   home->begun = false;
 }
 
+/* Steps run without the lock of the context: a run of another thread may begin or end meanwhile. */
+static gb_status run_unlocked (gb_run *r, gb_error *err) {
+  gb_graph *g = r->plan->request.graph;
+  const gb_memcheck_watch *watch = &g->plans->memcheck;
+  gb_context_unlock(g);
+  const gb_status rc = run_steps(r, err);
+  if (watch->at_step != NULL) watch->at_step(NULL);
+  gb_context_lock(g);
+  return rc;
+}
+
 static gb_status execute (gb_run *r, void *arena, bool store, gb_error *err) {
   gb_status rc = gb_run_commit(r, arena, err);
   if (rc == GB_OK && arena == NULL) gb_memcheck_begin(r, &r->lane[0]);
-  if (rc == GB_OK) rc = run_steps(r, err);
+  if (rc == GB_OK) rc = run_unlocked(r, err);
   if (r->stats.windows == 0 && r->choice.place->grains != NULL) r->stats.windows = 1;
-  if (gb_plan_memcheck.at_step != NULL) gb_plan_memcheck.at_step(NULL);
   gb_memcheck_end(r, &r->lane[0]);
   gb_lanes_end(r);
   if (rc == GB_OK && store) store_values(r);
@@ -174,24 +197,26 @@ static void record (const gb_run *r, bool ran) {
 }
 
 gb_status gb_run_execute (gb_run *r, void *arena, bool store, gb_error *err) {
-  static int depth; /* registered ops run plans of their own */
   const double begun = gb_clock();
-  depth++;
   const gb_status rc = execute(r, arena, store, err);
   r->stats.seconds = gb_clock() - begun;
   record(r, rc == GB_OK);
-  gb_measure_count(&r->stats, --depth == 0);
+  gb_measure_count(r->plan->request.graph, &r->stats, !r->within);
   return rc;
+}
+
+static gb_status run_and_store (gb_run *r, gb_error *err) {
+  gb_choice_look_up(&r->choice);
+  GB_TRY(gb_choose(&r->choice, err));
+  gb_run_free_arena(r);
+  gb_tell_stored(&r->choice);
+  return gb_run_execute(r, NULL, true, err);
 }
 
 gb_status gb_plan_run (gb_plan *p, gb_error *err) {
   gb_run *r;
   GB_TRY(gb_run_open(p, &r, err));
-  gb_choice_look_up(&r->choice);
-  gb_status rc = gb_choose(&r->choice, err);
-  gb_run_free_arena(r);
-  if (rc == GB_OK) gb_tell_stored(&r->choice);
-  if (rc == GB_OK) rc = gb_run_execute(r, NULL, true, err);
+  const gb_status rc = run_and_store(r, err);
   gb_run_free_arena(r);
   gb_run_close(r);
   return rc;

@@ -11,6 +11,7 @@
 
 /* What memcheck.c keeps of a lane that it watches; memory of its own, outside every account. */
 typedef struct gb_watch {
+  unsigned char poison;
   unsigned char *before; /* the arena as it was before the step */
   size_t *spare; /* [steps] bytes at the end of the step's scratch that no window so far has touched */
 } gb_watch;
@@ -35,6 +36,7 @@ typedef struct gb_lane {
 
 struct gb_run {
   gb_plan *plan;
+  bool within; /* a registered op began it */
   gb_choice choice;
   size_t nbound;
   gb_node **bound;   /* leaves with other values: borrowed, for comparison */
@@ -49,9 +51,11 @@ struct gb_run {
   gb_lane lane[];
 };
 
-/* run.c. Takes the spare run of the plan, or makes one; its lanes are not placed yet. Errors: ENOMEM. */
+/* run.c. Takes the spare run of the plan, or makes one, and the lock of the graph's context; its lanes are not
+** placed yet. Closing drops its values and gives the lock back; the plan may keep it as its spare. Errors:
+** ENOMEM. */
 gb_status gb_run_open (gb_plan *p, gb_run **out, gb_error *err);
-void gb_run_close (gb_run *r); /* drops its values; the plan may keep it as its spare */
+void gb_run_close (gb_run *r);
 void gb_run_free (gb_run *r);
 /* Runs the placement of r->choice. Values of bound leaves and of outputs that the caller owns are in
 ** r->value already. Values go to the nodes where 'store'; they stay in r->value until gb_run_close.
@@ -80,7 +84,7 @@ gb_status gb_lanes_begin (gb_run *r, gb_error *err);
 gb_status gb_lanes_run (gb_run *r, gb_error *err);
 void gb_lanes_end (gb_run *r);
 
-/* memcheck.c: watches a lane where gb_plan_memcheck.on and nothing else is watched. */
+/* memcheck.c: watches a lane where gb_plan_memcheck says so and nothing else is watched. */
 bool gb_memcheck_begin (gb_run *r, gb_lane *l);
 void gb_memcheck_end (gb_run *r, gb_lane *l); /* does nothing where the lane is not watched */
 void gb_memcheck_before (const gb_lane *l);

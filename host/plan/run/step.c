@@ -223,16 +223,22 @@ void gb_run_set_value (gb_run *r, int b) {
 }
 
 /* A finished cache value outlives a failure of a later step. */
-static void keep_caches (gb_run *r, const gb_lane *l, int s, double seconds) {
+static void keep_cache (gb_run *r, int b, double seconds) {
   const gb_plan *p = r->plan;
-  const gb_step *st = &p->prog->low->step[s];
-  for (int i = 0; i < st->nout; i++) {
-    const int b = st->out[i];
-    if (l->place->write[b] != GB_HOME_CACHE || gb_plan_value(p, b)->tensor.storage != NULL) continue;
+  gb_graph *g = p->request.graph;
+  gb_context_lock(g);
+  if (gb_plan_value(p, b)->tensor.storage == NULL) {
     gb_run_set_value(r, b);
     p->prog->low->buf[b].recompute_s = seconds;
-    gb_cache_add(p->request.graph, gb_plan_node(p, b), p->prog->low->buf[b].output);
+    gb_cache_add(g, gb_plan_node(p, b), p->prog->low->buf[b].output);
   }
+  gb_context_unlock(g);
+}
+
+static void keep_caches (gb_run *r, const gb_lane *l, int s, double seconds) {
+  const gb_step *st = &low_of(r)->step[s];
+  for (int i = 0; i < st->nout; i++)
+    if (l->place->write[st->out[i]] == GB_HOME_CACHE) keep_cache(r, st->out[i], seconds);
 }
 
 static gb_status run_checked_step (gb_run *r, gb_lane *l, int place, const gb_window *at, gb_error *err) {
@@ -257,7 +263,8 @@ gb_status gb_run_step (gb_run *r, gb_lane *l, int place, const gb_window *at, gb
   if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
   if (gb_pool_threads(l->device->pool) != prog->threads) /* scratch was planned for so many */
     return gb_fail(err, GB_EOPTION, "the number of threads was changed while a plan ran");
-  if (gb_plan_memcheck.at_step != NULL) gb_plan_memcheck.at_step(prog->low->step[s].what);
+  const gb_memcheck_watch *watch = &r->plan->request.graph->plans->memcheck;
+  if (watch->at_step != NULL) watch->at_step(prog->low->step[s].what);
   const double start = gb_clock();
   const gb_status rc = run_checked_step(r, l, place, at, err);
   if (rc != GB_OK) {

@@ -116,7 +116,6 @@ static gb_status solver_run (void *ud, gb_graph *g, const gb_opaque *o, const gb
   gb_solver_op *op = ud;
   gb_ledger outer;
   arguments q;
-  const gb_run_stats stats = gb_last_eval;
   const char *where = g->where;
   const int tracing = g->tracing;
   const uint64_t serial = g->calling;
@@ -131,7 +130,6 @@ static gb_status solver_run (void *ud, gb_graph *g, const gb_opaque *o, const gb
   gb_ledger_return(&g->device->ledger);
   g->tracing = tracing;
   g->where = where;
-  gb_last_eval = stats;
   if (st == GB_OK) remember(op, serial, &report);
   if (st == GB_OK && op->kind == GB_SOLVER_SOLVE && !report.info.cg.converged && gb_solver_missed != NULL)
     gb_solver_missed(line, &report);
