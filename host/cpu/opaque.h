@@ -54,8 +54,8 @@ static inline gb_tiles gb_tiles_of_factor (const gb_opaque *o, const void *base)
 /* Address of tile (i, j); elements between the rows of a tile of block column j. */
 static inline void *gb_tile_at (const gb_tiles *a, size_t i, size_t j) {
   if (a->grown) {
-    const gb_block_row *row = ((gb_block_row *const *)(const void *)a->base)[i];
-    return (char *)row->data + j * row->rows * GB_BLOCK * gb_dtype_size(a->dtype);
+    const gb_block_row row = ((const gb_block_row *)(const void *)a->base)[i];
+    return (char *)gb_block_row_data(row) + j * gb_block_row_rows(row) * GB_BLOCK * gb_dtype_size(a->dtype);
   }
   const size_t at = a->packed ? gb_packed_tile(a->n, i, j) : (i * a->m + j) * GB_BLOCK;
   return a->base + at * gb_dtype_size(a->dtype);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/plan.h"
+#include "tensor/host.h"
 
 static size_t numel (const gb_node *n) { return gb_shape_numel(gb_node_shape(n)); }
 
@@ -144,8 +145,8 @@ static gb_status converted (gb_node *n, gb_dtype from, gb_dtype to, gb_node **ou
   gb_tensor t;
   GB_TRY(gb_tensor_new(&n->graph->device->ledger, to, gb_node_shape(n), GB_MEM_WORKSPACE, "",
                        "boundary in f32", &t, err));
-  gb_tensor_copy(&t, &n->out[0].tensor);
-  const gb_status st = gb_node_leaf(n->graph, &t, 0, n->name, out, err);
+  gb_status st = gb_tensor_copy(&t, &n->out[0].tensor, err);
+  if (st == GB_OK) st = gb_node_leaf(n->graph, &t, 0, n->name, out, err);
   gb_tensor_clear(&t);
   return st;
 }

@@ -2,13 +2,18 @@
 #include "iterate/values.h"
 
 #include "plan/plan.h"
+#include "tensor/host.h"
 
 #define AT_ONCE 512 /* entries converted together on the host */
 
 void gb_read_doubles (gb_device *dev, const gb_tensor *t, double *out, size_t n) {
-  if (t->dtype == GB_F64) gb_panel_read(gb_panel_of(dev, gb_tensor_data(t), n, 1), out);
-  else
-    for (size_t i = 0; i < n; i++) out[i] = gb_tensor_at(t, &i);
+  char some[AT_ONCE * sizeof(double)]; /* as large as any type */
+  const size_t size = gb_dtype_size(t->dtype);
+  for (size_t i = 0; i < n; i += AT_ONCE) {
+    const size_t m = n - i < AT_ONCE ? n - i : AT_ONCE;
+    gb_memory_download(&dev->memory, some, (const char *)gb_tensor_data(t) + i * size, m * size, NULL);
+    for (size_t k = 0; k < m; k++) out[i + k] = gb_element_get(some, k, t->dtype);
+  }
 }
 
 /* The values of an evaluated node as contiguous doubles. */
@@ -16,8 +21,9 @@ static gb_status widened (gb_node *n, gb_tensor *out, gb_error *err) {
   GB_TRY(gb_eval(n->graph, 1, &n, err));
   const gb_tensor *t = &n->out[0].tensor;
   GB_TRY(gb_tensor_new(&n->graph->device->ledger, GB_F64, &t->shape, GB_MEM_WORKSPACE, "", "", out, err));
-  gb_tensor_copy(out, t);
-  return GB_OK;
+  const gb_status st = gb_tensor_copy(out, t, err);
+  if (st != GB_OK) gb_tensor_clear(out);
+  return st;
 }
 
 gb_status gb_node_entries (gb_node *n, void *to, gb_error *err) {

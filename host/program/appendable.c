@@ -5,21 +5,26 @@
 #include <string.h>
 
 #define B GB_BLOCK
-#define FEWEST 16 /* initial capacity of the first block row, in rows */
 
-/* 'row' comes first: versions point to it. */
 typedef struct shared_row {
-  gb_block_row row;
   int refs;
-  size_t filled;  /* rows that belong to some version */
-  gb_block block; /* the bytes at row.data */
+  size_t rows;   /* capacity */
+  size_t filled; /* rows that belong to some version */
+  gb_block block;
   gb_ledger *ledger;
 } shared_row;
 
+/* What a version holds on the host: its rows, and what its table in the device's memory says of them. */
+typedef struct version {
+  size_t n;
+  gb_block_row *said; /* (n) */
+  shared_row *row[];  /* (n) */
+} version;
+
 static size_t order_of (const gb_tensor *t) { return t->storage == NULL ? 0 : t->shape.dim[0]; }
-static shared_row **rows_of (const gb_storage *st) { return st->block.data; }
-static size_t nrows_of (const gb_storage *st) { return st->block.bytes / sizeof(shared_row *); }
-static size_t tile_bytes (const shared_row *r, gb_dtype t) { return r->row.rows * B * gb_dtype_size(t); }
+static version *version_of (const gb_storage *st) { return st->owned; }
+static shared_row **rows_of (const gb_storage *st) { return version_of(st)->row; }
+static size_t tile_bytes (const shared_row *r, gb_dtype t) { return r->rows * B * gb_dtype_size(t); }
 
 static void drop_row (shared_row *r) {
   if (r == NULL || --r->refs > 0) return;
@@ -28,7 +33,33 @@ static void drop_row (shared_row *r) {
 }
 
 static void release (gb_storage *st) {
-  for (size_t i = 0; i < nrows_of(st); i++) drop_row(rows_of(st)[i]);
+  version *v = version_of(st);
+  for (size_t i = 0; i < v->n; i++) drop_row(v->row[i]);
+  free(v->said);
+  free(v);
+}
+
+/* Rows move where memory that was lent to a function is returned: the table follows before it is read. */
+static gb_status refresh (gb_storage *st, gb_error *err) {
+  version *v = version_of(st);
+  bool moved = false;
+  for (size_t i = 0; i < v->n; i++) {
+    const gb_block_row now = gb_block_row_of(v->row[i]->block.data, v->row[i]->rows);
+    moved |= v->said[i] != now;
+    v->said[i] = now;
+  }
+  if (!moved) return GB_OK;
+  return gb_memory_upload(st->ledger->memory, st->block.data, v->said, v->n * sizeof *v->said, err);
+}
+
+static version *new_version (size_t n) {
+  version *v = calloc(1, sizeof *v + n * sizeof *v->row);
+  if (v == NULL) return NULL;
+  v->n = n;
+  v->said = calloc(n + 1, sizeof *v->said);
+  if (v->said != NULL) return v;
+  free(v);
+  return NULL;
 }
 
 /* Block row i with room for 'need' rows. */
@@ -36,11 +67,10 @@ static gb_status new_row (const gb_tensor *t, size_t i, size_t need, const char 
                           gb_error *err) {
   shared_row *r = malloc(sizeof *r);
   if (r == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a block row");
-  *r = (shared_row){.row.rows = i > 0 ? B : FEWEST, .refs = 1, .ledger = t->storage->ledger};
-  while (r->row.rows < need) r->row.rows *= 2;
+  *r = (shared_row){.rows = i > 0 ? B : GB_FEWEST_ROWS, .refs = 1, .ledger = t->storage->ledger};
+  while (r->rows < need) r->rows *= 2;
   const size_t bytes = (i + 1) * tile_bytes(r, t->dtype);
   const gb_status rc = gb_ledger_alloc(r->ledger, GB_MEM_TENSOR, bytes, where, name, &r->block, err);
-  r->row.data = r->block.data;
   if (rc == GB_OK) rows_of(t->storage)[i] = r;
   else free(r);
   return rc;
@@ -50,7 +80,7 @@ static gb_status new_row (const gb_tensor *t, size_t i, size_t need, const char 
 static gb_status take_row (const gb_tensor *t, const gb_tensor *from, size_t i, size_t have, size_t need,
                            const char *where, const char *name, gb_error *err) {
   shared_row *old = rows_of(from->storage)[i];
-  if (have == need || (old->filled == have && need <= old->row.rows)) {
+  if (have == need || (old->filled == have && need <= old->rows)) {
     rows_of(t->storage)[i] = old;
     old->refs++;
     return GB_OK;
@@ -58,8 +88,9 @@ static gb_status take_row (const gb_tensor *t, const gb_tensor *from, size_t i, 
   GB_TRY(new_row(t, i, need, where, name, err));
   shared_row *copy = rows_of(t->storage)[i];
   for (size_t j = 0; j <= i; j++)
-    memcpy((char *)copy->row.data + j * tile_bytes(copy, t->dtype),
-           (char *)old->row.data + j * tile_bytes(old, t->dtype), have * B * gb_dtype_size(t->dtype));
+    GB_TRY(gb_memory_copy(
+        t->storage->ledger->memory, (char *)copy->block.data + j * tile_bytes(copy, t->dtype),
+        (char *)old->block.data + j * tile_bytes(old, t->dtype), have * B * gb_dtype_size(t->dtype), err));
   return GB_OK;
 }
 
@@ -79,16 +110,21 @@ gb_status gb_appendable_grow (gb_ledger *l, const gb_tensor *from, gb_dtype t, s
   const size_t have = order_of(from), n = have + more;
   const gb_shape table = {.ndim = 1, .dim = {gb_blocks(n, B)}}, square = {.ndim = 2, .dim = {n, n}};
   gb_tensor v;
-  _Static_assert(sizeof(shared_row *) == 8, "a version's record has 8 bytes a block row");
   if (n < have || gb_shape_bytes(&square, t) > PTRDIFF_MAX)
     return gb_fail(err, GB_ESHAPE, "a factor of order %zu is too large", n);
   GB_TRY(gb_tensor_new(l, GB_I64, &table, GB_MEM_TENSOR, where, name, &v, err));
-  memset(v.storage->block.data, 0, v.storage->block.bytes);
+  v.storage->owned = new_version(table.dim[0]);
+  if (v.storage->owned == NULL) {
+    gb_tensor_clear(&v);
+    return gb_fail(err, GB_ENOMEM, "no memory for a version of a factor");
+  }
   v.storage->release = release;
+  v.storage->refresh = refresh;
   v.dtype = t;
   v.shape = square;
   gb_strides_of(&square, v.stride);
-  const gb_status rc = fill(&v, from, where, name, err);
+  gb_status rc = fill(&v, from, where, name, err);
+  if (rc == GB_OK) rc = refresh(v.storage, err);
   if (rc == GB_OK) *out = v;
   else gb_tensor_clear(&v);
   return rc;
@@ -104,13 +140,13 @@ void gb_appendable_seal (const gb_tensor *t) {
 void *gb_appendable_entry (const gb_tensor *t, size_t row, size_t column, size_t *run) {
   const shared_row *r = rows_of(t->storage)[row / B];
   *run = B - column % B;
-  return (char *)r->row.data + column / B * tile_bytes(r, t->dtype) +
+  return (char *)r->block.data + column / B * tile_bytes(r, t->dtype) +
          (row % B * B + column % B) * gb_dtype_size(t->dtype);
 }
 
 size_t gb_appendable_capacity (const gb_tensor *t) {
   const size_t n = gb_blocks(order_of(t), B);
-  return n == 0 ? 0 : (n - 1) * B + rows_of(t->storage)[n - 1]->row.rows;
+  return n == 0 ? 0 : (n - 1) * B + rows_of(t->storage)[n - 1]->rows;
 }
 
 size_t gb_appendable_bytes (const gb_tensor *t) {

@@ -28,12 +28,18 @@ size_t gb_packed_bytes (size_t n, gb_dtype t);
 size_t gb_packed_tile (size_t n, size_t i, size_t j);
 
 /* A growing triangle has the same tiles, but each has GB_BLOCK columns whatever the order, and each block row
-** i has separate memory: i + 1 consecutive tiles of 'rows' x GB_BLOCK. Appending never moves existing rows.
-** The address of such a matrix is an array of pointers to its block rows. Entries above the diagonal are not
+** i has separate memory: i + 1 consecutive tiles of 'rows' x GB_BLOCK, rows = GB_FEWEST_ROWS 2^k <= GB_BLOCK.
+** Appending never moves existing rows. The address of such a matrix is an array, in the device's memory, of
+** its block rows: the address of each, which is a multiple of 64, plus k. Entries above the diagonal are not
 ** read. */
-typedef struct gb_block_row {
-  void *data;
-  size_t rows; /* capacity in rows, <= GB_BLOCK */
-} gb_block_row;
+#define GB_FEWEST_ROWS 16
+typedef uint64_t gb_block_row;
+static inline gb_block_row gb_block_row_of (const void *data, size_t rows) {
+  gb_block_row r = (uintptr_t)data;
+  for (size_t n = GB_FEWEST_ROWS; n < rows; n *= 2) r++;
+  return r;
+}
+static inline void *gb_block_row_data (gb_block_row r) { return (void *)(uintptr_t)(r & ~(uint64_t)63); }
+static inline size_t gb_block_row_rows (gb_block_row r) { return (size_t)GB_FEWEST_ROWS << (r & 63); }
 
 #endif

@@ -1,5 +1,6 @@
 /* append.c - rows into tiles, and the device's Cholesky on those that are new. */
 #include "solve/append.h"
+#include "tensor/host.h"
 
 #include <string.h>
 
@@ -22,20 +23,32 @@ static gb_status expect_float (gb_node *x, gb_error *err) {
   return gb_fail(err, GB_EDTYPE, "a factor is f64 or f32, got %s", gb_dtype_name(t));
 }
 
-/* Entries (i, 0) to (i, count - 1) of 'from' become (row, column) and on. */
-static void put_row (const gb_tensor *l, size_t row, size_t column, const gb_tensor *from, size_t i,
-                     size_t count) {
+/* Entries (i, 0) to (i, count - 1) of 'from', on the host, become (row, column) and on. */
+static gb_status put_row (const gb_tensor *l, size_t row, size_t column, const gb_tensor *from, size_t i,
+                          size_t count, gb_error *err) {
   const size_t size = gb_dtype_size(l->dtype);
   const ptrdiff_t step = from->stride[1] * (ptrdiff_t)size;
   const char *at = (const char *)gb_tensor_data(from) + (ptrdiff_t)i * from->stride[0] * (ptrdiff_t)size;
+  char side_by_side[GB_BLOCK * sizeof(double)];
   for (size_t done = 0, run; done < count; done += run) {
-    char *to = gb_appendable_entry(l, row, column + done, &run);
+    void *to = gb_appendable_entry(l, row, column + done, &run);
     if (run > count - done) run = count - done;
-    if (from->stride[1] == 1) memcpy(to, at, run * size);
-    else
-      for (size_t k = 0; k < run; k++) memcpy(to + k * size, at + (ptrdiff_t)k * step, size);
+    for (size_t k = 0; k < run && from->stride[1] != 1; k++)
+      memcpy(side_by_side + k * size, at + (ptrdiff_t)k * step, size);
+    GB_TRY(gb_memory_upload(l->storage->ledger->memory, to, from->stride[1] == 1 ? at : side_by_side,
+                            run * size, err));
     at += (ptrdiff_t)run * step;
   }
+  return GB_OK;
+}
+
+/* Entries (row, column) to (row, column + *run - 1) where the host reads them: in 'some' (GB_BLOCK), if not
+** in place. */
+static const void *entries (const gb_tensor *l, size_t row, size_t column, size_t *run, double *some) {
+  gb_memory *m = l->storage->ledger->memory;
+  const void *at = gb_appendable_entry(l, row, column, run);
+  if (gb_memory_is_host(m)) return at;
+  return gb_memory_download(m, some, at, *run * gb_dtype_size(l->dtype), NULL) == GB_OK ? some : NULL;
 }
 
 static gb_status factor_rows (gb_graph *g, const gb_tensor *l, size_t have, gb_error *err) {
@@ -84,12 +97,17 @@ gb_status gb_factor_append (gb_graph *g, const gb_tensor *l, gb_node *b, gb_node
   gb_node *const nodes[] = {c, b};
   gb_tensor v;
   GB_TRY(gb_eval(g, have > 0 ? 2 : 1, nodes, err));
+  gb_tensor corner, rows;
+  GB_TRY(gb_host_of(&c->out[0].tensor, &corner, err));
+  if (have > 0) GB_TRY(gb_host_of(&b->out[0].tensor, &rows, err));
   GB_TRY(gb_appendable_grow(&g->device->ledger, l, gb_node_dtype(c), k, g->where, "factor", &v, err));
-  for (size_t i = 0; i < k; i++) {
-    if (have > 0) put_row(&v, have + i, 0, &b->out[0].tensor, i, have);
-    put_row(&v, have + i, have, &c->out[0].tensor, i, i + 1);
+  gb_status rc = GB_OK;
+  for (size_t i = 0; i < k && rc == GB_OK; i++) {
+    if (have > 0) rc = put_row(&v, have + i, 0, &rows, i, have, err);
+    if (rc == GB_OK) rc = put_row(&v, have + i, have, &corner, i, i + 1, err);
   }
-  return finish(k > 0 ? factor_rows(g, &v, have, err) : GB_OK, &v, out);
+  if (rc == GB_OK && k > 0) rc = factor_rows(g, &v, have, err);
+  return finish(rc, &v, out);
 }
 
 gb_status gb_factor_of (gb_node *dense, gb_tensor *out, gb_error *err) {
@@ -104,30 +122,39 @@ gb_status gb_factor_of (gb_node *dense, gb_tensor *out, gb_error *err) {
   gb_graph *g = dense->graph;
   GB_TRY(gb_appendable_grow(&g->device->ledger, &none, gb_node_dtype(dense), s->dim[0], g->where, "factor",
                             &v, err));
-  for (size_t i = 0; i < s->dim[0]; i++) put_row(&v, i, 0, &dense->out[0].tensor, i, i + 1);
-  return finish(GB_OK, &v, out);
+  gb_tensor from;
+  gb_status rc = gb_host_of(&dense->out[0].tensor, &from, err);
+  for (size_t i = 0; i < s->dim[0] && rc == GB_OK; i++) rc = put_row(&v, i, 0, &from, i, i + 1, err);
+  return finish(rc, &v, out);
+}
+
+/* Row i of L, its zeros too. */
+static gb_status dense_row (const gb_tensor *l, size_t i, char *to, gb_error *err) {
+  const size_t n = order_of(l), size = gb_dtype_size(l->dtype);
+  gb_memory *m = l->storage->ledger->memory;
+  for (size_t j = 0, run; j <= i; j += run) {
+    const void *from = gb_appendable_entry(l, i, j, &run);
+    if (run > i + 1 - j) run = i + 1 - j;
+    GB_TRY(gb_memory_copy(m, to + j * size, from, run * size, err));
+  }
+  return gb_memory_fill(m, to + (i + 1) * size, 0, (n - i - 1) * size, err);
 }
 
 gb_status gb_factor_dense (gb_graph *g, const gb_tensor *l, gb_tensor *out, gb_error *err) {
   const size_t n = order_of(l), size = gb_dtype_size(l->dtype);
   GB_TRY(gb_tensor_new(&g->device->ledger, l->dtype, &l->shape, GB_MEM_TENSOR, g->where, "", out, err));
   char *to = gb_tensor_data(out);
-  for (size_t i = 0, run; i < n; i++, to += n * size) {
-    for (size_t j = 0; j <= i; j += run) {
-      const void *from = gb_appendable_entry(l, i, j, &run);
-      if (run > i + 1 - j) run = i + 1 - j;
-      memcpy(to + j * size, from, run * size);
-    }
-    memset(to + (i + 1) * size, 0, (n - i - 1) * size);
-  }
-  return GB_OK;
+  gb_status rc = GB_OK;
+  for (size_t i = 0; i < n && rc == GB_OK; i++, to += n * size) rc = dense_row(l, i, to, err);
+  if (rc != GB_OK) gb_tensor_clear(out);
+  return rc;
 }
 
 /* sum over j < count of L_ij x_j */
 static double dot_row (const gb_tensor *l, size_t i, size_t count, const void *x) {
-  double sum = 0;
+  double sum = 0, some[GB_BLOCK];
   for (size_t j = 0, run; j < count; j += run) {
-    const void *p = gb_appendable_entry(l, i, j, &run);
+    const void *p = entries(l, i, j, &run, some);
     double part = 0;
     if (run > count - j) run = count - j;
     if (l->dtype == GB_F64)
@@ -141,11 +168,21 @@ static double dot_row (const gb_tensor *l, size_t i, size_t count, const void *x
 }
 
 /* 'part' of 'count' entries of the vector y, from entry 'at'. */
-static void put_part (const gb_tensor *y, size_t at, size_t count, const gb_tensor *part) {
+static gb_status put_part (const gb_tensor *y, size_t at, size_t count, const gb_tensor *part,
+                           gb_error *err) {
   gb_tensor view = *y;
   view.offset = at;
   view.shape.dim[0] = count;
-  gb_tensor_copy(&view, part);
+  return gb_tensor_copy(&view, part, err);
+}
+
+/* x_i = (x_i - sum over j < i of L_ij x_j) / L_ii for i from 'from', on the host. */
+static void substitute (const gb_tensor *l, size_t from, void *x) {
+  double some[GB_BLOCK];
+  for (size_t i = from, n = order_of(l), run; i < n; i++) {
+    const double pivot = gb_element_get(entries(l, i, i, &run, some), 0, l->dtype);
+    gb_element_set(x, i, l->dtype, (gb_element_get(x, i, l->dtype) - dot_row(l, i, i, x)) / pivot);
+  }
 }
 
 gb_status gb_factor_extend (gb_graph *g, const gb_tensor *l, gb_node *w, gb_node *r, gb_tensor *out,
@@ -158,12 +195,14 @@ gb_status gb_factor_extend (gb_graph *g, const gb_tensor *l, gb_node *w, gb_node
   GB_TRY(expect(r, &rest, l->dtype, "extend: the rest", err));
   GB_TRY(gb_eval(g, 2, nodes, err));
   GB_TRY(gb_tensor_new(&g->device->ledger, l->dtype, &all, GB_MEM_TENSOR, g->where, "", out, err));
-  void *x = gb_tensor_data(out);
-  put_part(out, 0, have, &w->out[0].tensor);
-  put_part(out, have, n - have, &r->out[0].tensor);
-  for (size_t i = have, run; i < n; i++) {
-    const double pivot = gb_element_get(gb_appendable_entry(l, i, i, &run), 0, l->dtype);
-    gb_element_set(x, i, l->dtype, (gb_element_get(x, i, l->dtype) - dot_row(l, i, i, x)) / pivot);
+  gb_tensor x;
+  gb_status rc = gb_host_stage(out, &x, err);
+  if (rc == GB_OK) rc = put_part(&x, 0, have, &w->out[0].tensor, err);
+  if (rc == GB_OK) rc = put_part(&x, have, n - have, &r->out[0].tensor, err);
+  if (rc == GB_OK) {
+    substitute(l, have, gb_tensor_data(&x));
+    rc = gb_host_flush(out, err);
   }
-  return GB_OK;
+  if (rc != GB_OK) gb_tensor_clear(out);
+  return rc;
 }

@@ -45,18 +45,47 @@ gb_status gb_host_flush (const gb_tensor *t, gb_error *err) {
   return gb_memory_upload(st->ledger->memory, st->block.data, st->mirror->block.data, st->block.bytes, err);
 }
 
+/* Converted in memory of the host that goes at once. */
+static gb_status copy_converted (const gb_tensor *dst, const gb_tensor *src, gb_error *err) {
+  const size_t bytes = gb_shape_bytes(&dst->shape, dst->dtype);
+  gb_tensor from;
+  GB_TRY(gb_host_of(src, &from, err));
+  gb_storage st = {.refs = 1, .block = {.data = malloc(bytes + 1), .bytes = bytes}};
+  if (st.block.data == NULL) return gb_fail(err, GB_ENOMEM, "no memory for %zu bytes on their way", bytes);
+  gb_tensor some = *dst;
+  some.storage = &st;
+  some.offset = 0;
+  gb_strides_of(&some.shape, some.stride);
+  gb_host_copy(&some, &from);
+  const gb_status rc =
+      gb_memory_upload(dst->storage->ledger->memory, gb_tensor_data(dst), st.block.data, bytes, err);
+  free(st.block.data);
+  return rc;
+}
+
+gb_status gb_tensor_copy (const gb_tensor *dst, const gb_tensor *src, gb_error *err) {
+  gb_memory *to = dst->storage->ledger->memory, *from = src->storage->ledger->memory;
+  if (gb_shape_numel(&src->shape) == 0) return GB_OK;
+  gb_storage_drop_mirror(dst->storage);
+  if (gb_memory_is_host(to)) {
+    gb_tensor host;
+    GB_TRY(gb_host_of(src, &host, err));
+    gb_host_copy(dst, &host);
+    return GB_OK;
+  }
+  if (dst->dtype == src->dtype && gb_tensor_is_contiguous(dst) && gb_tensor_is_contiguous(src))
+    return gb_memory_across(to, gb_tensor_data(dst), from, gb_tensor_data(src),
+                            gb_shape_bytes(&dst->shape, dst->dtype), err);
+  return copy_converted(dst, src, err);
+}
+
 gb_status gb_tensor_move (gb_ledger *to, gb_tensor *t, gb_error *err) {
   gb_storage *from = t->storage;
   if (from == NULL || from->ledger->memory == to->memory) return GB_OK;
-  gb_tensor moved, there, here;
+  gb_tensor moved;
   GB_TRY(gb_tensor_new(to, t->dtype, &t->shape, from->block.purpose, from->block.where, from->block.name,
                        &moved, err));
-  gb_status rc = gb_host_of(t, &here, err);
-  if (rc == GB_OK) rc = gb_host_stage(&moved, &there, err);
-  if (rc == GB_OK) {
-    gb_tensor_copy(&there, &here);
-    rc = gb_host_flush(&moved, err);
-  }
+  const gb_status rc = gb_tensor_copy(&moved, t, err);
   if (rc != GB_OK) {
     gb_tensor_clear(&moved);
     return rc;

@@ -17,6 +17,10 @@ gb_status gb_host_of (const gb_tensor *t, gb_tensor *out, gb_error *err);
 gb_status gb_host_stage (const gb_tensor *t, gb_tensor *out, gb_error *err);
 gb_status gb_host_flush (const gb_tensor *t, gb_error *err);
 
+/* Copies elements in index order, wherever the two are, converting the dtype; dst is contiguous where the
+** host cannot read it. Errors: ENOMEM, EDEVICE. */
+gb_status gb_tensor_copy (const gb_tensor *dst, const gb_tensor *src, gb_error *err);
+
 /* t becomes a tensor of the ledger's device, contiguous, with the same elements and provenance. No effect if
 ** it is there already. Errors: ENOMEM, EDEVICE; t is then unchanged. */
 gb_status gb_tensor_move (gb_ledger *to, gb_tensor *t, gb_error *err);

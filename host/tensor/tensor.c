@@ -31,7 +31,9 @@ gb_status gb_tensor_new (gb_ledger *l, gb_dtype t, const gb_shape *s, gb_purpose
   st->refs = 1;
   st->ledger = l;
   st->mirror = NULL;
+  st->owned = NULL;
   st->release = NULL;
+  st->refresh = NULL;
   *out = (gb_tensor){.storage = st, .dtype = t, .shape = *s};
   gb_strides_of(s, out->stride);
   return GB_OK;
@@ -120,7 +122,7 @@ gb_status gb_tensor_visit (const gb_tensor *t, gb_status (*take)(void *ud, const
   return GB_OK;
 }
 
-void gb_tensor_copy (const gb_tensor *dst, const gb_tensor *src) {
+void gb_host_copy (const gb_tensor *dst, const gb_tensor *src) {
   const size_t n = gb_shape_numel(&src->shape), size = gb_dtype_size(src->dtype);
   if (n == 0) return;
   if (dst->dtype == src->dtype && gb_tensor_is_contiguous(dst) && gb_tensor_is_contiguous(src)) {

@@ -12,8 +12,11 @@ typedef struct gb_storage {
   gb_block block;
   gb_ledger *ledger;
   struct gb_storage *mirror; /* copy that the host reads (tensor/host.h); NULL: none, or it is the host's */
-  /* Called before the bytes are freed, to release what they point to; NULL = nothing. */
+  /* Of bytes that are addresses: the objects there; their release, before the bytes are freed; and bringing
+  ** the addresses up to date, before they are read. NULL: the bytes are numbers. */
+  void *owned;
   void (*release)(struct gb_storage *st);
+  gb_status (*refresh)(struct gb_storage *st, gb_error *err);
 } gb_storage;
 
 typedef struct gb_tensor {
@@ -34,8 +37,9 @@ bool gb_tensor_is_contiguous (const gb_tensor *t);
 void *gb_tensor_data (const gb_tensor *t); /* address of element (0, ..., 0) in its device's memory */
 void gb_strides_of (const gb_shape *s, ptrdiff_t stride[GB_MAXDIM]); /* row-major */
 
-/* Copies elements in index order between views of one shape, converting the dtype. */
-void gb_tensor_copy (const gb_tensor *dst, const gb_tensor *src);
+/* Copies elements in index order between views of one shape, converting the dtype, of tensors that the host
+** can read and write; gb_tensor_copy (host.h) takes any. */
+void gb_host_copy (const gb_tensor *dst, const gb_tensor *src);
 
 /* Passes the elements in index order, in their stored form, to 'take', in runs of GB_VISIT elements (the last
 ** may be shorter), for any strides. Stops at the first failure of 'take' and returns it. */

@@ -6,17 +6,12 @@
 #include <string.h>
 
 #include "device/registry.h"
+#include "far.h"
 #include "program/appendable.h"
 #include "program/fold.h"
 #include "program/library.h"
 
-/* Bit 55: not canonical on x86-64, the kernel's on AArch64, and no part of a tag there. */
-#define FAR ((uintptr_t)1 << 55)
 #define MOST_BUFFERS 512 /* of one call */
-
-static void *far (void *near) { return (void *)((uintptr_t)near | FAR); }
-static void *near (const void *far) { return (void *)((uintptr_t)far & ~FAR); }
-static gb_device *home_of (const gb_device *dev) { return dev->priv; }
 
 /* -- memory: of the host, through the bit */
 
@@ -138,6 +133,18 @@ static gb_status fold_part (gb_device *dev, const gb_fold *f, const void *const 
                                       err);
 }
 
+/* The table of a growing factor holds addresses, too: operand 0, and the result where it is factored in
+** place. */
+static void reach_rows (const gb_opaque *o) {
+  static _Thread_local gb_block_row table[MOST_BUFFERS];
+  const size_t n = gb_blocks(o->in_shape[0].dim[0], GB_BLOCK);
+  const gb_block_row *rows = at.in[0];
+  if (n > MOST_BUFFERS) abort();
+  for (size_t i = 0; i < n; i++) table[i] = rows[i] & ~(gb_block_row)FAR;
+  if (at.out[0] == at.in[0]) at.out[0] = table;
+  at.in[0] = table;
+}
+
 static size_t opaque_scratch (const gb_device *dev, const gb_opaque *o) {
   return home_of(dev)->ops->opaque_scratch(home_of(dev), o);
 }
@@ -145,6 +152,7 @@ static size_t opaque_scratch (const gb_device *dev, const gb_opaque *o) {
 static gb_status opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
                          void *scratch, gb_error *err) {
   reach(o->nin, in, o->nout, out);
+  if (o->grown) reach_rows(o);
   return home_of(dev)->ops->opaque(home_of(dev), o, at.in, at.out, near(scratch), err);
 }
 
@@ -174,7 +182,8 @@ gb_status gb_device_open_plugin (unsigned abi, gb_device *home, size_t limit, gb
                                     .isa = isa,
                                     .library = library,
                                     .memory = far_memory,
-                                    .close = close_device};
+                                    .close = close_device,
+                                    .panel = &far_panel_ops};
   if (abi != GB_DEVICE_ABI)
     return gb_fail(err, GB_EDEVICE, "libgibbous_far.so is of another version of the program");
   gb_device *dev = calloc(1, sizeof *dev);

@@ -5,6 +5,7 @@
 #include "graph/call.h"
 #include "support/eval_fixture.h"
 #include "support/host_memory.h"
+#include "tensor/host.h"
 
 #define LIMIT ((size_t)1 << 26)
 #define SCRATCH ((size_t)1 << 20)
@@ -178,7 +179,7 @@ static gb_status run_cumsum (void *ud, gb_graph *g, const gb_opaque *o, const gb
     st =
         gb_node_build(g, GB_OP_CUMSUM, 1, &s, &(gb_attr){.i = {in[0].shape.ndim - 1}}, NULL, GB_F64, &y, err);
   if (st == GB_OK) st = gb_eval(g, 1, &y, err);
-  if (st == GB_OK) gb_tensor_copy(out, &y->out[0].tensor);
+  if (st == GB_OK) st = gb_tensor_copy(out, &y->out[0].tensor, err);
   if (x != NULL) gb_tensor_clear(&x->out[0].tensor);
   if (ud != NULL) ((gb_node **)ud)[0] = gb_node_ref(y), ((gb_node **)ud)[1] = gb_node_ref(s);
   gb_node_unref(y);

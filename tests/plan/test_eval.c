@@ -3,6 +3,7 @@
 
 #include "base/interrupt.h"
 #include "graph/call.h"
+#include "tensor/host.h"
 
 static gb_node *kernel_of (gb_node *x, gb_node *y, double c) {
   gb_node *s = BUILD(gb_sqdist, x, y, NULL);
@@ -196,7 +197,7 @@ static gb_status keep_run (void *ud, gb_graph *g, const gb_opaque *o, const gb_t
   GB_TRY(gb_node_leaf(g, &in[0], 0, "inner", &x, err));
   gb_status rc = gb_map1(GB_OP_EXP, x, &y, err);
   if (rc == GB_OK) rc = gb_eval(g, 1, &y, err);
-  if (rc == GB_OK) gb_tensor_copy(&out[0], &y->out[0].tensor);
+  if (rc == GB_OK) rc = gb_tensor_copy(&out[0], &y->out[0].tensor, err);
   gb_node_unref(y);
   gb_node_unref(x);
   return rc;

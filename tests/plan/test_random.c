@@ -84,7 +84,7 @@ static bits take_bits (gb_node *const *out) {
     copy.storage = &st; /* leaves may be views */
     copy.offset = 0;
     gb_strides_of(&copy.shape, copy.stride);
-    gb_tensor_copy(&copy, t);
+    gb_host_copy(&copy, t);
   }
   return b;
 }

@@ -248,7 +248,7 @@ static void keep_result (result *r, const gb_node *n) {
   copy.storage = &st; /* leaves may be views */
   copy.offset = 0;
   gb_strides_of(&copy.shape, copy.stride);
-  gb_tensor_copy(&copy, &n->out[0].tensor);
+  gb_host_copy(&copy, &n->out[0].tensor);
   r->at[r->n] = st.block.data;
   r->t[r->n] = gb_node_dtype(n);
   r->bytes[r->n++] = bytes;

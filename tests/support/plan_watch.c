@@ -17,7 +17,7 @@ void bits_take (bits *b, const gb_tensor *t) {
   flat.storage = &st;
   flat.offset = 0;
   gb_strides_of(&flat.shape, flat.stride);
-  gb_tensor_copy(&flat, t);
+  gb_host_copy(&flat, t);
   b->at[b->n] = st.block.data;
   b->bytes[b->n++] = bytes;
 }

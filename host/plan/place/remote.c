@@ -46,16 +46,21 @@ size_t gb_window_layout_bytes (const gb_window_layout *l, size_t n) {
   return n == 0 ? 0 : (l->outer - 1) * n * l->step * l->width + run_of(l, n);
 }
 
-void gb_window_layout_take (const gb_window_layout *l, const void *whole, void *part, size_t lo, size_t n) {
+gb_status gb_window_layout_take (const gb_window_layout *l, gb_memory *from, const void *whole, gb_memory *to,
+                                 void *part, size_t lo, size_t n, gb_error *err) {
   for (size_t j = 0; j < l->outer; j++)
-    memcpy((char *)part + j * n * l->step * l->width,
-           (const char *)whole + (j * l->extent + lo) * l->step * l->width, run_of(l, n));
+    GB_TRY(gb_memory_across(to, (char *)part + j * n * l->step * l->width, from,
+                            (const char *)whole + (j * l->extent + lo) * l->step * l->width, run_of(l, n),
+                            err));
+  return GB_OK;
 }
 
-void gb_window_layout_give (const gb_window_layout *l, void *whole, const void *part, size_t lo, size_t n) {
+gb_status gb_window_layout_give (const gb_window_layout *l, gb_memory *to, void *whole, gb_memory *from,
+                                 const void *part, size_t lo, size_t n, gb_error *err) {
   for (size_t j = 0; j < l->outer; j++)
-    memcpy((char *)whole + (j * l->extent + lo) * l->step * l->width,
-           (const char *)part + j * n * l->step * l->width, run_of(l, n));
+    GB_TRY(gb_memory_across(to, (char *)whole + (j * l->extent + lo) * l->step * l->width, from,
+                            (const char *)part + j * n * l->step * l->width, run_of(l, n), err));
+  return GB_OK;
 }
 
 /* what is there */

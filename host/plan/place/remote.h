@@ -22,9 +22,12 @@ typedef struct gb_window_layout {
 /* dim: of the axis, -1 = it has none. */
 gb_window_layout gb_window_layout_of (const gb_buf *b, int dim);
 size_t gb_window_layout_bytes (const gb_window_layout *l, size_t n); /* of n indices side by side */
-/* Indices [lo, lo + n) of 'whole', whose element (0, ..., 0) is there, to 'part', and the other way. */
-void gb_window_layout_take (const gb_window_layout *l, const void *whole, void *part, size_t lo, size_t n);
-void gb_window_layout_give (const gb_window_layout *l, void *whole, const void *part, size_t lo, size_t n);
+/* Indices [lo, lo + n) of 'whole', whose element (0, ..., 0) is there, to 'part' in another memory, and the
+** other way. Errors: EDEVICE. */
+gb_status gb_window_layout_take (const gb_window_layout *l, gb_memory *from, const void *whole, gb_memory *to,
+                                 void *part, size_t lo, size_t n, gb_error *err);
+gb_status gb_window_layout_give (const gb_window_layout *l, gb_memory *to, void *whole, gb_memory *from,
+                                 const void *part, size_t lo, size_t n, gb_error *err);
 
 typedef enum gb_copy_kind {
   GB_COPY_WHOLE,   /* from home, once, before the first window */

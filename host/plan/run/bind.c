@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "plan/run/run.h"
+#include "tensor/host.h"
 
 static void mark_bound (gb_run *r, size_t n, gb_node *const *leaf) {
   const gb_lowered *low = r->plan->prog->low;
@@ -149,7 +150,7 @@ static gb_status run_closed (gb_run *r, size_t n, gb_node *const *leaf, const gb
   GB_TRY(gb_run_execute(r, arena, false, err));
   for (int i = 0; i < low->nouts; i++)
     if (gb_tensor_data(&r->value[low->out[i]]) != gb_tensor_data(&out[i]))
-      gb_tensor_copy(&out[i], &r->value[low->out[i]]);
+      GB_TRY(gb_tensor_copy(&out[i], &r->value[low->out[i]], err));
   return GB_OK;
 }
 

@@ -17,6 +17,7 @@ static bool unwrap (gb_storage *st, gb_ledger *l, gb_storage **lent) {
     st->refs--;
     return true;
   }
+  gb_storage_drop_mirror(st);
   *lent = st;
   return true;
 }

@@ -29,6 +29,7 @@ static gb_status bind_value (gb_run *r, int b, gb_error *err) {
   if (t->storage == NULL) return gb_plan_unbound(gb_plan_node(p, b), err);
   if (buf->cls != GB_BUF_LEAF && t->storage->block.purpose == GB_MEM_CACHE)
     gb_cache_touch(p->request.graph, gb_plan_node(p, b), buf->output);
+  if (t->storage->refresh != NULL) GB_TRY(t->storage->refresh(t->storage, err));
   r->lane[0].read[b] = gb_tensor_data(t);
   return GB_OK;
 }

@@ -71,38 +71,57 @@ typedef struct crossing {
   const gb_remote *remote;
 } crossing;
 
-static void copy_total (const crossing *x, int s) {
+static gb_memory *memory_of (const gb_lane *l) { return &l->device->memory; }
+
+/* From an address of one lane to an address of another. */
+static gb_status across (const gb_lane *to, void *p, const gb_lane *from, const void *q, size_t bytes,
+                         gb_error *err) {
+  return gb_memory_across(memory_of(to), p, memory_of(from), q, bytes, err);
+}
+
+static gb_status copy_total (const crossing *x, int s, gb_error *err) {
   const gb_life *to = &x->here->place->state[s], *from = &x->before->place->state[s];
-  memcpy((char *)x->here->arena + to->offset, (const char *)x->before->arena + from->offset, to->bytes);
+  return across(x->here, (char *)x->here->arena + to->offset, x->before,
+                (const char *)x->before->arena + from->offset, to->bytes, err);
 }
 
-/* What is copied once: before the first window, or after the last one. */
-static void copy_once (const crossing *x, gb_copy_kind kind) {
-  for (int i = 0; i < x->remote->ncopies; i++) {
-    const gb_copy *c = &x->remote->copy[i];
-    if (c->kind != kind) continue;
-    const size_t bytes = c->layout.span * c->layout.width;
-    void *here = c->buf < 0 ? NULL : x->here->write[c->buf];
-    if (kind == GB_COPY_WHOLE)
-      memcpy(here, (const char *)x->home->read[c->buf] + c->layout.low * (ptrdiff_t)c->layout.width, bytes);
-    if (kind == GB_COPY_WHOLE) gb_memcheck_copied(x->r, x->here, c->buf);
-    if (kind == GB_COPY_TOTAL) copy_total(x, c->step);
-    if (kind == GB_COPY_RUNNING) memcpy(here, x->before->write[c->buf], bytes);
-    if (kind == GB_COPY_RESULT) memcpy(x->home->write[c->buf], here, bytes);
-  }
+static gb_status copy_one (const crossing *x, const gb_copy *c, gb_error *err) {
+  const size_t bytes = c->layout.span * c->layout.width;
+  if (c->kind == GB_COPY_TOTAL) return copy_total(x, c->step, err);
+  void *here = x->here->write[c->buf];
+  if (c->kind == GB_COPY_RUNNING)
+    return across(x->here, here, x->before, x->before->write[c->buf], bytes, err);
+  if (c->kind == GB_COPY_RESULT) return across(x->home, x->home->write[c->buf], x->here, here, bytes, err);
+  const char *whole = (const char *)x->home->read[c->buf] + c->layout.low * (ptrdiff_t)c->layout.width;
+  GB_TRY(across(x->here, here, x->home, whole, bytes, err));
+  gb_memcheck_copied(x->r, x->here, c->buf);
+  return GB_OK;
 }
 
-/* What crosses with each window, at the step that first reads it or that made it. */
-static void copy_window (const crossing *x, gb_copy_kind kind, int place, const gb_window *at) {
+/* Values that are copied once: before the first window, or after the last one. */
+static gb_status copy_once (const crossing *x, gb_copy_kind kind, gb_error *err) {
+  for (int i = 0; i < x->remote->ncopies; i++)
+    if (x->remote->copy[i].kind == kind) GB_TRY(copy_one(x, &x->remote->copy[i], err));
+  return GB_OK;
+}
+
+/* Windows that are copied at the step that first reads them or that made them. */
+static gb_status copy_window (const crossing *x, gb_copy_kind kind, int place, const gb_window *at,
+                              gb_error *err) {
+  gb_memory *here = memory_of(x->here), *home = memory_of(x->home);
   for (int i = 0; i < x->remote->ncopies; i++) {
     const gb_copy *c = &x->remote->copy[i];
     if (c->kind != kind || c->place != place) continue;
     if (kind == GB_COPY_WINDOW)
-      gb_window_layout_take(&c->layout, x->home->read[c->buf], x->here->write[c->buf], at->lo, at->n);
-    else gb_window_layout_give(&c->layout, x->home->write[c->buf], x->here->write[c->buf], at->lo, at->n);
+      GB_TRY(gb_window_layout_take(&c->layout, home, x->home->read[c->buf], here, x->here->write[c->buf],
+                                   at->lo, at->n, err));
+    else
+      GB_TRY(gb_window_layout_give(&c->layout, home, x->home->write[c->buf], here, x->here->write[c->buf],
+                                   at->lo, at->n, err));
     if (kind == GB_COPY_WINDOW && at->n == x->here->place->chunk) gb_memcheck_copied(x->r, x->here, c->buf);
     if (kind == GB_COPY_BACK && x->here->place->life[c->buf].last == place) gb_memcheck_sent(x->here, c->buf);
   }
+  return GB_OK;
 }
 
 /* running */
@@ -112,9 +131,9 @@ static gb_status run_windows (const crossing *x, gb_error *err) {
   for (size_t lo = pl->lo; lo < pl->hi; lo += pl->chunk) {
     const gb_window at = gb_window_at(pl, lo);
     for (int t = pl->loop_first; t <= pl->loop_last; t++) {
-      copy_window(x, GB_COPY_WINDOW, t, &at);
+      GB_TRY(copy_window(x, GB_COPY_WINDOW, t, &at, err));
       GB_TRY(gb_run_step(x->r, x->here, t, &at, err));
-      copy_window(x, GB_COPY_BACK, t, &at);
+      GB_TRY(copy_window(x, GB_COPY_BACK, t, &at, err));
     }
     x->r->stats.windows++;
   }
@@ -123,11 +142,11 @@ static gb_status run_windows (const crossing *x, gb_error *err) {
 
 static gb_status run_part (const crossing *x, gb_error *err) {
   if (x->home->watch != NULL) gb_memcheck_begin(x->r, x->here);
-  copy_once(x, GB_COPY_WHOLE);
-  copy_once(x, GB_COPY_TOTAL);
-  copy_once(x, GB_COPY_RUNNING);
-  const gb_status rc = run_windows(x, err);
-  if (rc == GB_OK) copy_once(x, GB_COPY_RESULT);
+  gb_status rc = copy_once(x, GB_COPY_WHOLE, err);
+  if (rc == GB_OK) rc = copy_once(x, GB_COPY_TOTAL, err);
+  if (rc == GB_OK) rc = copy_once(x, GB_COPY_RUNNING, err);
+  if (rc == GB_OK) rc = run_windows(x, err);
+  if (rc == GB_OK) rc = copy_once(x, GB_COPY_RESULT, err);
   gb_memcheck_end(x->r, x->here);
   return rc;
 }

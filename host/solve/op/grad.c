@@ -6,6 +6,7 @@
 #include "graph/grad/grad.h"
 #include "iterate/boundary.h"
 #include "solve/op/op.h"
+#include "tensor/host.h"
 
 const char *gb_solver_name (gb_solver_kind kind) {
   static const char *const names[] = {"conjugate gradients", "marginal likelihood",
@@ -16,11 +17,10 @@ const char *gb_solver_name (gb_solver_kind kind) {
 /* The first numbers as a separate node: a gradient of them never asks for one of the constants behind them. */
 gb_status gb_solver_run_head (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out,
                               void *scratch, gb_error *err) {
-  (void)ud, (void)g, (void)scratch, (void)err;
+  (void)ud, (void)g, (void)scratch;
   gb_tensor head = in[o->nin - 1];
   head.shape.dim[0] = GB_MARGINAL_HEAD;
-  gb_tensor_copy(out, &head);
-  return GB_OK;
+  return gb_tensor_copy(out, &head, err);
 }
 
 /* -- writing formulas */

@@ -7,6 +7,7 @@
 #include "graph/call.h"
 #include "iterate/boundary.h"
 #include "solve/op/op.h"
+#include "tensor/host.h"
 
 #define OVERHEAD 16384 /* of the blocks that lie in lent memory: 64 bytes each, and their rounding */
 
@@ -62,9 +63,9 @@ static gb_status run_solve (gb_solver_op *op, const arguments *q, const gb_cg_op
   gb_cg_options own = *o;
   own.x0 = op->has_x0 ? q->leaf[gb_solver_input_x0(op)] : NULL;
   GB_TRY(gb_solve_cg(q->a, q->leaf[gb_solver_input_b(op)], &own, &x, info, err));
-  gb_tensor_copy(out, &x->out[0].tensor);
+  const gb_status st = gb_tensor_copy(out, &x->out[0].tensor, err);
   gb_node_unref(x);
-  return GB_OK;
+  return st;
 }
 
 static gb_status run_marginal (gb_solver_op *op, const arguments *q, const gb_logdet_options *o,
