@@ -1,4 +1,4 @@
---- What the specs share: comparisons that fail on NaN, checks of error objects, finite differences.
+--- Helpers of all specs: comparisons that fail on NaN, checks of error objects, finite differences.
 local gb <const> = require "gibbous"
 local luassert <const> = require "luassert"
 

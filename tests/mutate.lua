@@ -10,7 +10,7 @@
 local seed <const>, count <const> = math.tointeger(arg[1] or 1), math.tointeger(arg[2] or 40)
 local first <const>, mode <const> = math.tointeger(arg[3] or 1), os.getenv "GIBBOUS_MUTATE" or "all"
 
--- What no test can see: module, the line with the change in it, and why.
+-- Changes that no test can detect: module, the line with the change in it, and why.
 local equivalent <const> = {
   {"timing.lua", "until #times >= runs and core.clock() - start > seconds", "the clock does not stand there to the last bit"},
   {"gp/predict/pathwise.lua",
@@ -255,7 +255,7 @@ local function specs_for(module)
   return out
 end
 
--- What fails without a bug says nothing.
+-- A spec that fails without a bug is not counted.
 local usual <const> = {}
 local function usual_failures(name, module)
   if usual[name] == nil then

@@ -1,4 +1,4 @@
---- What 'gibbous doctor' and 'gibbous env' print: what was found, and what to do about what was not. Changes nothing.
+--- The reports of 'gibbous doctor' and 'gibbous env': what was found, and how to mend what is missing. Changes nothing.
 local core <const> = require "gibbous.core"
 
 local M <const> = {}

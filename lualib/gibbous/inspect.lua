@@ -65,7 +65,7 @@ function show(v, path, depth)
   return table_text(v, path, depth)
 end
 
---- The text the prompt prints for a value. A tensor of one element, which prints as its number, says that it is none.
+--- The text the prompt prints for a value. A tensor of one element prints as its number and says that it is a tensor.
 local function inspect(v)
   if core.type(v) == "tensor" and v.numel == 1 then return ("%s  (a tensor of %s)"):format(v, v.dtype) end
   if type(v) == "table" then

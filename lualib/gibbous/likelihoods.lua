@@ -19,11 +19,11 @@ local methods <const> = object.methods(Likelihood, "a likelihood", "l")
 
 local M <const> = {}
 
--- What not every likelihood has: parts of noise that varies with x or is known, and its floor.
+-- Fields that some likelihoods have: parts of noise that varies with x or is known, and its floor.
 local settings <const> = {kernel = true, latent = true, log_variance = true, new = true, places = true, count = true,
   floor = true, min = true, least = true}
 
---- What a likelihood holds: kind, noise, settings, and methods of its own kind.
+--- The state of a likelihood: kind, noise, settings, and methods of its own kind.
 function M.fields(l) return rawget(l, "_fields") end
 
 local fields <const> = M.fields
@@ -220,7 +220,7 @@ function methods:set_floor(y)
   return min > 0 and min or nil
 end
 
---- What print(model) says below the parameters; nil for nothing.
+--- The text of print(model) below the parameters, or nil.
 function methods:note()
   if self.kind == "fixed" then
     return self.new == nil and "noise of new observations: not known, y_var is f_var" or nil

@@ -12,7 +12,7 @@ local M <const> = {}
 -- Settings that not every mean has: a function or network it is made of; what it does when data arrive; a column it does not see.
 local settings <const> = {root = true, pending = true, task_column = true}
 
---- What a mean holds: kind, form, hyper, and settings.
+--- The state of a mean: kind, form, hyper, and settings.
 function M.fields(m) return rawget(m, "_fields") end
 
 local fields <const> = M.fields
@@ -139,7 +139,7 @@ function M.resolve(m, d)
   m.hyper.slope.fixed, m.hyper.slope.prior = slope.fixed, slope.prior
 end
 
---- What f gave for x as (n).
+--- The result of f for x, as (n).
 local function one_a_row(v, x, what)
   if core.type(v) == "tensor" and v.ndim == 2 and v.shape[2] == 1 then v = v:squeeze(2) end
   if core.type(v) ~= "tensor" or v.ndim ~= 1 or #v ~= #x then

@@ -17,7 +17,7 @@ local M <const> = {}
 
 local function is_block(v) return type(v) == "table" and getmetatable(v) == Block end
 
---- What a block lets be seen: its parameters, or its layers by position.
+--- The readable fields of a block: its parameters, or its layers by position.
 function Block.__index(self, key)
   local parts <const> = rawget(self, "parts")
   for _, pair in ipairs(parts) do

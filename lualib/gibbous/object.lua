@@ -1,5 +1,5 @@
---- What the objects of the library have in common: methods that name the colon where it was forgotten, and fields of which one
--- that does not exist raises, with the nearest of those that do.
+--- Common behaviour of the objects of the library: a method called with a dot names the colon, and a field that does not exist
+-- raises an error that names the nearest field.
 local core <const> = require "gibbous.core"
 local options <const> = require "gibbous.options"
 

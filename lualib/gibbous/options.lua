@@ -106,7 +106,7 @@ local function checked(name, v, rule, what)
   bad(name, what, "one of " .. table.concat(rule, ", "), describe(v) .. hint)
 end
 
---- What is wrong with an unknown key: the nearest known one, or all of them.
+--- The message for an unknown key: names the nearest known one, or all of them.
 local function unknown(name, spec)
   local known <const> = sorted_names(spec)
   if type(name) ~= "string" then return ("options have names, {%s = ...}: got a value without one"):format(known[1] or "name") end

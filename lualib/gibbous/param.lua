@@ -76,7 +76,7 @@ end
 -- Where a value starts that a raised bound pushes, in multiples of the bound.
 local INSIDE <const> = 1.1
 
--- What the option and the field 'prior' take.
+-- The check of the option and of the field 'prior'.
 local PRIOR <const> = "a gb.priors value (gb.priors.define makes one's own)"
 
 local function is_prior(v)
@@ -263,7 +263,7 @@ end
 
 function M.is(v) return getmetatable(v) == Param end
 
---- What an assignment to the field of an object that holds this parameter does: it gets the value. Boxes are not exchanged.
+--- An assignment to the field of an object that holds this parameter sets its value; the parameter object stays.
 function M.set(p, v)
   if M.is(v) then
     core.raise("option", ("'%s' takes a value; a gb.param is given where its owner is made"):format(data(p).name))

@@ -27,7 +27,7 @@ function M.text(loop, now)
     duration((loop.total - loop.done) / rate))
 end
 
---- What is left of the outermost loop's line.
+--- The room left in the outermost loop's line.
 function M.closing(loop, now)
   local label <const> = loop.label ~= "" and loop.label .. " " or ""
   return ("%s%d/%d in %.3g s"):format(label, loop.done, loop.total, now - loop.start)

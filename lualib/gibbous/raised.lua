@@ -1,4 +1,4 @@
---- What a protected call caught may be any value: nil, a number, an object of the script's. This asks it for nothing.
+--- Tests of caught errors. A caught value may be nil, a number or an object of the script: no metamethod of it is called.
 local M <const> = {}
 
 --- The code of an error object, nil of any other value.

@@ -9,7 +9,7 @@ end
 --- Those that can solve for a model, by the names that its option 'solver' takes.
 M.names = {"cg", "cholesky", "minres", "sdd", "alternating_projections"}
 
---- What a model uses when it has too many points to factor their covariance, or another solver by its name, with its usual options.
+--- The solver of a model with too many points to factor their covariance, or another solver by its name, with its usual options.
 -- f32 cannot promise smaller residuals.
 function M.for_models(dtype, name)
   if name and name ~= "cg" then return M[name]{} end

@@ -69,7 +69,7 @@ function Writer:tensor(t, path)
   return {["%"] = "tensor", at = name}
 end
 
---- What only a script can say. Two different values never have one name.
+--- Values that only a script can give. Two different values never have one name.
 function Writer:foreign(v, name, path)
   local unique, k = name, 1
   while self.given[unique] ~= nil and self.given[unique] ~= v do

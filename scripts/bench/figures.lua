@@ -9,7 +9,7 @@ local o <const> = support.options{points = 60000, only = ""}
 local function noise(n, seed) return gb.rand(n, {seed = seed}) end
 local function walk(n, seed) return gb.randn(n, {seed = seed}):cumsum(1) end
 
---- What is drawn of n points: name, function of a figure.
+--- The figures of n points: name, function of a figure.
 local cases <const> = {
   {"line", function(f, n) f:line(gb.linspace(0, 1, n), noise(n, 1)) end},
   {"40 lines", function(f, n)

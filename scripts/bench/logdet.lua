@@ -59,7 +59,7 @@ local function terms(case, x, y, s)
   return out
 end
 
---- What the solves' tolerance changes, in standard errors of the log determinant; and a fit's gradient, relative to its norm.
+--- The effect of the solves' tolerance, in standard errors of the log determinant; and a fit's gradient, relative to its norm.
 local function tolerance(case)
   local x <const>, y <const>, k <const>, c <const> = problem(case)
   local _, _, _, info <const> = solver{}:logdet(c, k, case.noise)

@@ -1,4 +1,4 @@
---- What several benchmarks share: the regression sets with their ten customary splits, memory of the process, options.
+--- Helpers of several benchmarks: the regression sets with their ten customary splits, memory of the process, options.
 local gb <const> = require "gibbous"
 
 local M <const> = {}
@@ -34,7 +34,7 @@ function M.split(set, i, limit)
   return {x = x, y = y}, {x = of_x:apply(set.x:index(1, test)):eval(), y = of_y:apply(set.y:index(1, test)):eval()}
 end
 
---- A line of /proc/self/status in bytes ("VmRSS", "VmHWM"), nan where there is none.
+--- A line of /proc/self/status in bytes ("VmRSS", "VmHWM"); nan if there is no such line.
 function M.process_bytes(key)
   local f <const> = io.open "/proc/self/status"
   if not f then return 0 / 0 end

@@ -249,7 +249,7 @@ if out then out:write(table.concat(fields, ","), "\n") end
 
 print(("%s, %d threads, %s"):format(gb.version, gb.config().threads, o.dtype))
 print_head()
---- Our rows of a set: fitted now, or read. nil and why where there are none.
+--- Our rows of a set, fitted now or read; or nil and the reason.
 local function ours_of(name)
   local rows <const> = {}
   if earlier then

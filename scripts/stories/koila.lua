@@ -22,7 +22,7 @@ local net <const> = gb.nn.sequential{gb.nn.linear(d, hidden, {seed = 4}), "relu"
   gb.nn.linear(hidden, classes, {seed = 6})}
 local params <const> = gb.params(net)
 
---- Loss and all gradients, lazy. The parameters are set anew, so that nothing of an earlier run is found.
+--- Loss and all gradients, lazy. The parameters are set again, so that no value of an earlier run is found.
 local function step(inputs, labels)
   for _, p in ipairs(params) do p.raw = p.raw end
   local loss <const> = gb.nn.cross_entropy(net(inputs), labels)
@@ -70,7 +70,7 @@ local ok <const>, refusal <const> = pcall(gb.plan, step(rows, labels), {budget =
 print(("smallest budget   %s; one byte less: %s"):format(MiB(whole.minimum),
   ok and "it fits" or (tostring(refusal):match "[^\n]*")))
 
--- What adding up chunks of a mean would have given, for the same loss: 8 of 9 rows and 1 of 9.
+-- The error of adding up means of chunks, for the same loss: 8 of 9 rows and 1 of 9.
 local nine <const> = gb.range(1, 9, 1, {dtype = "i64"})
 local function gradient(rows)
   return gb.grad(gb.nn.cross_entropy(net(x:index(1, rows)), y:index(1, rows)), params[1], {raw = true})

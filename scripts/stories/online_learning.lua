@@ -2,12 +2,12 @@
 --
 -- Adding a point to a Gaussian process is a row more of a Cholesky factor: n^2 operations. In GPyTorch get_fantasy_model went
 -- through a pseudo-inverse by QR, which below 2,049 columns was sent to the CPU for the sake of a bug of 2019: a model became
--- faster when it grew past 2,048 points (#2468, answered by another fixed number), every update inverted the whole triangle anew
+-- faster when it grew past 2,048 points (#2468, answered by another fixed number), every update inverted the whole triangle again
 -- (#2494), and past 800 points an update was approximate, so that at n = 1,000 it disagreed with setting the data (#2660).
 -- Here the factor lives in block rows of its own and rows are written behind the last: nothing is copied, inverted or
 -- approximated, no threshold decides anything, and the model that was extended stays what it was. With a solver the old
 -- solution is where the next one starts.
--- This adds points one by one, draws the time of each, and compares with the model made anew from the same data.
+-- This adds points one by one, draws the time of each, and compares with a new model of the same data.
 -- Run: build/gibbous scripts/stories/online_learning.lua [--quick] [folder for online_learning.svg and .png]
 local gb <const> = require "gibbous"
 
@@ -46,7 +46,7 @@ local function median(list, from, to)
   return v[(#v + 1) // 2]
 end
 
---- What else runs on the machine can only add to a time.
+--- Other load on the machine can only add to a time.
 local function least(list, from, to) return sorted(list, from, to)[1] end
 
 local function timed(f)
@@ -209,7 +209,7 @@ if folder then
   print(("saved as %s/online_learning.svg and .png"):format(folder))
 end
 
--- What is promised here holds on every machine; times are the machine's.
+-- These bounds hold on every machine; times depend on the machine.
 for _, r in pairs(results) do
   assert(r.mean <= 1e-9 and r.f_var <= 1e-9, "appending does not equal factoring anew")
 end

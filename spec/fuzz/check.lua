@@ -42,7 +42,7 @@ local function along(gradients, p, which)
   return total
 end
 
---- What is asked for: the outputs, or the loss with its gradients by each leaf, of first and second order.
+--- The roots of a program: its outputs, or the loss with its gradients by each leaf, of first and second order.
 local function results(p, values)
   local out <const> = {}
   for i, s in ipairs(p.outputs) do out[i] = values[s.id] end
@@ -80,7 +80,7 @@ local function all_numbers(list)
   return out
 end
 
---- What is asked for, not evaluated.
+--- The roots of a program, not evaluated.
 function M.tensors(p) return results(p, build(p)) end
 
 -- The evaluator -------------------------------------------------------------------------------------------------------------------
@@ -323,7 +323,7 @@ local ways <const> = {
 
 -- A program -----------------------------------------------------------------------------------------------------------------------
 
--- What Gibbous says that it cannot do, in these words, is not wrong.
+-- Refusals in these words are not failures.
 local known_refusals <const> = {"no derivative", "has no gradient", "no gradient", "missing", "expected finite entries"}
 
 local function is_refusal(err)
@@ -336,7 +336,7 @@ local function text_of_error(err)
   return type(err) == "table" and err.message or tostring(err)
 end
 
---- What comes out of a way to run p: a disagreement, or nil; and the numbers.
+--- Runs p in one way. Gives a disagreement, or nil; and the numbers.
 local function outcome(p, run, samples, counts)
   local ok <const>, list <const>, got <const> = pcall(run, p)
   if not ok then

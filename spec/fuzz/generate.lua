@@ -101,7 +101,7 @@ local function precision_of(s, args)
   return "f64"
 end
 
---- What statement s is, from its arguments.
+--- The value of statement s, from its arguments.
 function M.evaluate(s, S, args)
   scalar.use(s.precision or precision_of(s, args))
   return s.meaning(S, table.unpack(args))
@@ -146,7 +146,7 @@ function G:emit(text, args, shape, dtype, meaning, more)
   return s
 end
 
---- A value for which accept(v) holds, of the latest with preference; nil where there is none.
+--- A value for which accept(v) holds, the latest are preferred; nil if no value fits.
 function G:pick(accept)
   local found <const> = {}
   for i = #self.list, 1, -1 do
@@ -162,7 +162,7 @@ function G:any() return self:pick() or self:leaf() end
 
 local function float(v) return dense.is_float(v.dtype) end
 
---- A float value; a new leaf where there is none.
+--- A float value; a new leaf if there is no such value.
 function G:float(accept)
   local function fits(v) return float(v) and (not accept or accept(v)) end
   return self:pick(fits)
@@ -324,7 +324,7 @@ function M.program(seed, replay)
     for _ = 1, g:draw(3) do take(g:pick()) end
   end
   p.way = g:draw(1 << 20)
-  -- What no output is made of goes.
+  -- Statements that no output depends on are dropped.
   local needed <const> = {}
   local function need(s)
     if needed[s] then return end

@@ -1,9 +1,9 @@
---- What 'gibbous doctor' says, of machines as they may be.
+--- The report of 'gibbous doctor' for machines of many kinds.
 local core <const> = require "gibbous.core"
 local doctor <const> = require "gibbous.doctor"
 local support <const> = require "spec.support"
 
---- What a function prints, and gives.
+--- The lines that a function prints, and its results.
 local function printed(f)
   local out <const> = {}
   local got

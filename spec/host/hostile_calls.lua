@@ -4,7 +4,7 @@
 -- 'trace' as a third argument names each call on stderr before it is made.
 local seed <const>, calls <const>, trace <const> = math.tointeger(arg[1]) or 1, math.tointeger(arg[2]) or 1000, arg[3] == "trace"
 
--- What is Lua's own is no target.
+-- Lua's own functions are not called.
 local stock <const> = {}
 local function note_stock(t)
   for _, v in pairs(t) do
@@ -71,7 +71,7 @@ end
 
 local functions <const>, names <const>, seen <const> = {}, {}, {}
 
--- What may not be called: it takes its time by order.
+-- Functions that are not called, because they take as long as they are told.
 local skip <const> = {[core.rates] = true, [core.fail_after] = true}
 
 local walk

@@ -185,7 +185,7 @@ local rows <const> = {
   end},
 }
 
--- What else stands in gb.kernels.
+-- The other fields of gb.kernels.
 local helpers <const> = {define = true, is = true, points = true, resolve_ard = true}
 
 return {rows = rows, helpers = helpers}

@@ -1,4 +1,4 @@
---- What streams through changes of type, gathers and joins: no value of all pairs is stored, whatever the spelling, and
+--- Kernels stream through changes of type, gathers and joins: no value of all pairs is stored in any spelling, and
 -- windows change no bit.
 local gb <const> = require "gibbous"
 

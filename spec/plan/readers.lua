@@ -1,7 +1,7 @@
 --- Readers of the texts that a plan writes: strict, so that what they read is well formed.
 local M <const> = {}
 
---- The value of a JSON text; null becomes json_null. Raises where it is none.
+--- The value of a JSON text; null becomes json_null. Raises if the text is not JSON.
 M.json_null = {}
 
 function M.read_json(text)

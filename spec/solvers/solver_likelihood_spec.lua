@@ -1,4 +1,4 @@
---- What a likelihood takes from a solver: quadratic forms, log determinants, their gradients.
+--- Parts of a likelihood that solvers give: quadratic forms, log determinants, their gradients.
 local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"

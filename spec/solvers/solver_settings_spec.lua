@@ -1,4 +1,4 @@
---- What solvers choose where nothing is said, what they hand to the core, and what their records say at the bounds.
+--- The defaults of solvers, the arguments that they pass to the core, and their records at the bounds.
 local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"

@@ -487,7 +487,7 @@ end)
 describe("a solve that misses its tolerance", function()
   local process <const> = require "spec.process"
 
-  --- What a script says on stderr; each line of it is a line of the script.
+  --- The lines that a script writes to stderr.
   local function errors_of(script)
     local path <const> = os.tmpname()
     local f <close> = assert(io.open(path, "w"))

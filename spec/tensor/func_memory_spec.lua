@@ -1,4 +1,4 @@
---- What gb.func holds: declared bytes, values that outlive a call, and nothing after an error.
+--- The memory of gb.func: declared bytes, values that outlive a call, and nothing after an error.
 local core <const> = require "gibbous.core"
 local functions <const> = require "spec.tensor.functions"
 local gb <const> = require "gibbous"

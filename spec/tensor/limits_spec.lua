@@ -1,4 +1,4 @@
---- What happens where the system gives less than a program would like to have: errors at the script's line, never a hang.
+--- A system that gives less memory, threads or time than a program asks for: errors at the script's line, never a hang.
 local process <const> = require "spec.process"
 
 local PRODUCT <const> = "local gb = require 'gibbous'\nlocal a = gb.rand(40, 40, {seed = "

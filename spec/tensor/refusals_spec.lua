@@ -1,4 +1,4 @@
---- What users read, to the letter: what is said of files and of models.
+--- The messages of errors about files and about models, to the letter.
 local gb <const> = require "gibbous"
 local support <const> = require "spec.support"
 

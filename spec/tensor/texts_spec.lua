@@ -1,4 +1,4 @@
---- What users read, to the letter: how objects print, and what errors say.
+--- The texts that users read, to the letter: objects in print, and messages of errors.
 local gb <const> = require "gibbous"
 
 -- Lua that gives a value, and its text; or the code and the message of the error that it raises.

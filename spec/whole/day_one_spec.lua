@@ -1,4 +1,4 @@
--- What a user writes on the first day: whole scripts, shortened only in their numbers of points and steps.
+-- The scripts of a first day: whole ones, shortened only in their numbers of points and steps.
 local gb <const> = require "gibbous"
 local support <const> = require "spec.support"
 local near <const> = support.near

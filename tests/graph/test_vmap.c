@@ -5,18 +5,6 @@
 #include "support/graph_fixture.h"
 #include "support/reference.h"
 
-static int begin (void **state) {
-  (void)state;
-  fixture_begin();
-  return 0;
-}
-
-static int end (void **state) {
-  (void)state;
-  fixture_end();
-  return 0;
-}
-
 static gb_node *leaf3 (size_t a, size_t b, size_t c) {
   return leaf_of(GB_F64, GB_NODE_GRAD, 3, (size_t[]){a, b, c}, NULL, -1, 1);
 }
@@ -362,15 +350,13 @@ static void substitution_rebuilds_over_other_leaves (void **state) {
 }
 
 int main (void) {
-  const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-      T(functions_of_one_slice_map),
-      T(functions_of_two_arguments_map_over_either),
-      T(positions_a_slice_map),
-      T(one_matrix_is_factored_once_for_all_slices),
-      T(mapping_a_gradient_is_the_gradient_of_the_mapped),
-      T(slices_draw_independently_unless_told),
-      T(slices_must_agree),
-      T(substitution_rebuilds_over_other_leaves)};
+  const struct CMUnitTest tests[] = {FIXTURE_TEST(functions_of_one_slice_map),
+                                     FIXTURE_TEST(functions_of_two_arguments_map_over_either),
+                                     FIXTURE_TEST(positions_a_slice_map),
+                                     FIXTURE_TEST(one_matrix_is_factored_once_for_all_slices),
+                                     FIXTURE_TEST(mapping_a_gradient_is_the_gradient_of_the_mapped),
+                                     FIXTURE_TEST(slices_draw_independently_unless_told),
+                                     FIXTURE_TEST(slices_must_agree),
+                                     FIXTURE_TEST(substitution_rebuilds_over_other_leaves)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

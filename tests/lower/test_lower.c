@@ -5,7 +5,7 @@
 
 /* Stored or inlined */
 
-/* What lowering makes of small graphs, a word a step: 'map' stores without reducing, 'sum' reduces,
+/* The steps of small graphs after lowering, a word a step: 'map' stores without reducing, 'sum' reduces,
 ** 'pairs' reduces values of two axes, other words are opaque ops; with the number of results where there
 ** are several. */
 typedef int graph_of (gb_node **out);

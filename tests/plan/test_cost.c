@@ -110,7 +110,7 @@ static const gb_op opaques[] = {GB_OP_CAST,       GB_OP_CHOLESKY, GB_OP_CHOL_INV
                                 GB_OP_SOLVE_CHOL, GB_OP_LU_SOLVE, GB_OP_INV_QUAD,     GB_OP_CALL};
 enum { OPAQUES = sizeof opaques / sizeof *opaques, WITH_COLUMNS = 10 }; /* from here on: a right-hand side */
 
-/* Step number 'which' at extent n; false: there is none. */
+/* Step number 'which' at extent n; false if there is no such step. */
 static bool step_at (int which, size_t n, gb_probe *p, gb_step *st) {
   if (which < OPAQUES) *st = opaque_step(opaques[which], GB_F64, n, which < WITH_COLUMNS ? 0 : 3);
   else if (which == OPAQUES) *st = kernel_step(p, GB_F32, n, 1000, 3, true);
@@ -344,7 +344,7 @@ static void count_announcement (bool again) {
   announced_again += again;
 }
 
-/* What was measured while the machine was busy is used, and measured again by a process that comes later. */
+/* A profile measured on a busy machine is used, and measured again by a later process. */
 static void a_sheet_of_a_busy_machine_is_measured_again_later (void **unused) {
   (void)unused;
   char key[GB_WISDOM_KEY];

@@ -5,7 +5,7 @@
 
 /* -- accesses */
 
-/* A contiguous buffer, or with strides of its own. */
+/* A contiguous buffer, or one with strides. */
 static gb_buf buf_of (int ndim, const size_t *dim, const ptrdiff_t *stride) {
   gb_buf b = {.cls = GB_BUF_TEMP, .dtype = GB_F64, .shape = gb_shape_of(ndim, dim)};
   gb_strides_of(&b.shape, b.stride);

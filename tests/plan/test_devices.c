@@ -279,7 +279,7 @@ static void check_watch (const char *name) {
 
 static double chance (uint64_t k, int i) { return gb_rand_uniform(77, k, (uint64_t)i); }
 
-/* What each device takes where memory is no matter. */
+/* The share of each device when memory is plentiful. */
 static void ample (const scene *s, int n, gb_plan_on *on, size_t *peak) {
   gb_plan *p;
   const gb_plan_device *d;
@@ -469,7 +469,7 @@ static void wherever_an_allocation_fails_nothing_is_left_behind (void **unused) 
         for (int j = 1; j < MOST; j++) assert_int_equal(devices[j]->ledger.used, 0);
         if (rc == GB_OK) break;
       }
-    assert_true(failures >= 4); /* outputs and arena at home, an arena each elsewhere */
+    assert_true(failures >= 4); /* outputs and arena on the first device, an arena on each other */
     clear(s.n, want);
     end();
   }

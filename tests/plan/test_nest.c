@@ -118,7 +118,7 @@ static void products_of_kernels_compute_each_element_twice (void **unused) {
   eval_end();
 }
 
-/* What is asked for a row at a time needs little memory, however large. */
+/* A result that is asked for row by row needs little memory at any size. */
 static void a_product_of_large_kernels_is_planned_in_a_few_rows (void **unused) {
   (void)unused;
   enum { N = 217437 };

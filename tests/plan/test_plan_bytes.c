@@ -22,7 +22,7 @@
 static uint64_t first_seed = 1;
 static long graphs = GRAPHS;
 
-/* What children tell their parent. */
+/* Shared with the children, which report here. */
 static struct tally {
   uint64_t current; /* seed of the graph in progress */
   long graphs, cases, numeric, biggest;

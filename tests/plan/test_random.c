@@ -113,7 +113,7 @@ static void same_values (uint64_t seed, gb_dtype t, const bits *a, const bits *b
 
 enum { JOINTLY, ONE_BY_ONE, INSIDE_FIRST, LEAST_BUDGET };
 
-/* Evaluates expression 'seed' in a graph of its own. */
+/* Evaluates expression 'seed' in a new graph. */
 static bits bits_of (uint64_t seed, gb_dtype t, int threads, int how) {
   gb_node *out[OUTPUTS];
   eval_begin(threads, (size_t)1 << 28);
@@ -181,7 +181,8 @@ static void check_bytes (uint64_t seed, gb_node **out) {
       gb_plan_memcheck(fx.g)->high_water > r.arena)
     fail_msg("expression %llu: peak %zu, measured %zu, %zu stray bytes, %zu unwritten, arena %zu of %zu: %s",
              (unsigned long long)seed, r.peak, s.measured, gb_plan_memcheck(fx.g)->strays,
-             gb_plan_memcheck(fx.g)->unwritten, gb_plan_memcheck(fx.g)->high_water, r.arena, gb_plan_memcheck(fx.g)->first);
+             gb_plan_memcheck(fx.g)->unwritten, gb_plan_memcheck(fx.g)->high_water, r.arena,
+             gb_plan_memcheck(fx.g)->first);
 }
 
 static void plans_use_the_bytes_they_say (void **unused) {

@@ -206,7 +206,7 @@ static void rows_say_where_and_when (void **unused) {
   plan_end();
 }
 
-/* What the report says a budget would choose is what it chooses. */
+/* A plan under a budget chooses the candidate that the report names for that budget. */
 static void a_sweep_tells_what_would_be_chosen (void **unused) {
   (void)unused;
   plan_begin(LIMIT);

@@ -11,7 +11,7 @@
 #define OUTPUTS 6
 #define WATCHED 30000000 /* bytes that a run under watch may compare */
 
-/* What is built: rows of the axis, whether the leaves name it, how data are stored. */
+/* The expression: rows of the axis, whether the leaves name it, how data are stored. */
 typedef struct scene {
   uint64_t seed;
   size_t rows;
@@ -298,7 +298,8 @@ static void check_bytes (const scene *s, size_t budget, const gb_plan_report *r,
       gb_plan_memcheck(fx.g)->unwritten >= 64 || gb_plan_memcheck(fx.g)->high_water > r->arena)
     fail_msg("%s, budget %zu: peak %zu, measured %zu, %zu stray bytes, %zu unwritten, arena %zu of %zu: %s",
              text_of(s), budget, r->peak, stats->measured, gb_plan_memcheck(fx.g)->strays,
-             gb_plan_memcheck(fx.g)->unwritten, gb_plan_memcheck(fx.g)->high_water, r->arena, gb_plan_memcheck(fx.g)->first);
+             gb_plan_memcheck(fx.g)->unwritten, gb_plan_memcheck(fx.g)->high_water, r->arena,
+             gb_plan_memcheck(fx.g)->first);
 }
 
 /* Evaluates a fresh copy of the graph within a budget (0: ample). Windows that ran. */

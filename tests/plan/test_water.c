@@ -18,7 +18,7 @@ static double time_of (int n, const size_t *share, const double *speed) {
   return t;
 }
 
-/* The least time over all ways to share 'units' among devices i .. n-1; INFINITY: there is none. */
+/* The least time over all ways to share 'units' among devices i .. n-1; INFINITY if there is no way. */
 static double least (size_t units, int i, int n, const size_t *cap, const double *speed) {
   if (i == n) return units == 0 ? 0 : INFINITY;
   double best = INFINITY;

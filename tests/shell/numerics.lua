@@ -1,7 +1,7 @@
--- What models say at fixed hyper-parameters, for tests/shell/test_numerics.c to check: doubles in the machine's order on standard
--- output. Records: kernel n m lengthscale noise variance alpha period state, x y xs, C (n, n), and where state is 0 also
--- C^-1 y, log |C|, log p(y), mean and f_var at xs. Then a record of -1 and the gradient records: kernel n, four parameters,
--- noise, x y, d log p / d log parameter.
+-- The results of models at fixed hyper-parameters, for tests/shell/test_numerics.c to check: doubles in the machine's order on
+-- standard output. Records: kernel n m lengthscale noise variance alpha period state, x y xs, C (n, n), and where state is 0 also
+-- C^-1 y, log |C|, log p(y), mean and f_var at xs. Then a record of -1 and the gradient records: kernel n, four parameters, noise,
+-- x y, d log p / d log parameter.
 local gb <const> = require "gibbous"
 
 local kinds <const> = {"rbf", "matern12", "matern32", "matern52", "rational_quadratic", "periodic"}

@@ -152,8 +152,8 @@ static bool run_watched (const asked *q, size_t budget, int way, unsigned char p
   if (!opened(q, budget, &p, r)) return false;
   *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){.on = true, .poison = poison, .at_step = guard_step};
   run_and_take(p, q, way, b);
-  *w =
-      (watched){gb_plan_memcheck(fx.g)->high_water, gb_plan_memcheck(fx.g)->unwritten, gb_plan_memcheck(fx.g)->unused_scratch, ""};
+  *w = (watched){gb_plan_memcheck(fx.g)->high_water, gb_plan_memcheck(fx.g)->unwritten,
+                 gb_plan_memcheck(fx.g)->unused_scratch, ""};
   memcpy(w->first, gb_plan_memcheck(fx.g)->first, sizeof w->first);
   const size_t strays = gb_plan_memcheck(fx.g)->strays;
   *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){0};
@@ -271,10 +271,12 @@ void check_rebound (const asked *q, const bits *want) {
   for (int k = 0; k < 2; k++) {
     gb_tensor t[MOST_RESULTS] = {{0}};
     bits got = {0};
-    *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){.on = true, .poison = k ? 0x5a : 0xff, .at_step = guard_step};
+    *gb_plan_memcheck(fx.g) =
+        (gb_memcheck_watch){.on = true, .poison = k ? 0x5a : 0xff, .at_step = guard_step};
     got.rc = gb_plan_run_with(p, count, leaf, value, t, &fx.err);
     if (gb_plan_memcheck(fx.g)->strays > 0)
-      TROUBLE("%zu stray bytes with rebound leaves: %s", gb_plan_memcheck(fx.g)->strays, gb_plan_memcheck(fx.g)->first);
+      TROUBLE("%zu stray bytes with rebound leaves: %s", gb_plan_memcheck(fx.g)->strays,
+              gb_plan_memcheck(fx.g)->first);
     *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){0};
     for (size_t i = 0; got.rc == GB_OK && i < q->n; i++) bits_take(&got, &t[i]);
     for (size_t i = 0; i < q->n; i++) gb_tensor_clear(&t[i]);
@@ -286,7 +288,7 @@ void check_rebound (const asked *q, const bits *want) {
   check_level(q, "after rebinding");
 }
 
-/* The inner value of the graph that 'choice' selects; NULL: there is none. */
+/* The inner value of the graph that 'choice' selects; NULL if there is no such value. */
 static gb_node *inner_of (const asked *q, uint32_t choice) {
   gb_node **order, *inner = NULL;
   size_t n;

@@ -7,7 +7,7 @@ local prepare <const> = require "gibbous.data.prepare"
 
 local M <const> = {}
 
--- Whose measurements they are, for the sets that papers use. The splits in the customary layout are those of Evans'
+-- The sources of the sets that papers use. The splits in the customary layout are those of Evans'
 -- uci_datasets.
 local uci <const> = "UCI Machine Learning Repository"
 local citations <const> = {

@@ -3,7 +3,7 @@ local core <const> = require "gibbous.core"
 
 local M <const> = {}
 
---- What stands where a tensor is needed, and how it becomes one.
+--- Values that are accepted where a tensor is needed, and their conversion.
 function M.got(v)
   if type(v) ~= "table" or getmetatable(v) ~= nil or #v == 0 then return core.type(v) end
   for i, entry in ipairs(v) do                          -- a column of a file, of which one cell is no number, say

@@ -33,7 +33,7 @@ function M.is_taken(name)
   return settings[name] or methods[name] ~= nil or name == "kind" or name == "row" or name == "hyper"
 end
 
---- What a kernel holds; the library alone writes to it.
+--- The state of a kernel; only the library writes to it.
 function M.fields(self) return rawget(self, "_fields") end
 
 local fields <const> = M.fields
@@ -99,7 +99,7 @@ end
 
 M.seen = seen
 
---- What is hidden from the parts of 'self', x as it sees them.
+--- The columns of x that the parts of 'self' do not see.
 local function within(self, x, hidden)
   return self.parts and self.warp_by and claims(self, x.shape[2]) or hidden
 end
@@ -175,7 +175,7 @@ function M.resolve_ard(self, d) resolve(self, d, outer_claims(self, d)) end
 --- "rbf" or, where it has a name of its own, "trend": for messages.
 local function name_of(self) return ("the kernel %s"):format(self.label or self.kind) end
 
---- What a user may ask a kernel for by name: its hyper-parameters, its parts, and methods.
+--- The names that a user may read from a kernel: its hyper-parameters, its parts, and methods.
 local function names_of(self)
   local names <const> = {}
   for _, part in ipairs(self.parts or {}) do
