@@ -176,7 +176,8 @@ static void gradients_of_one_set_of_points_visit_each_pair_once (void **unused) 
     grads(loss, n, xs, out + 1);
     eval_all(n + 1, out);
     if (gb_last_eval(fx.g).pairs < M * M || gb_last_eval(fx.g).pairs > M * M + SMALL)
-      fail_msg("%s: %llu pairs of %d points", kernels[k].name, (unsigned long long)gb_last_eval(fx.g).pairs, M);
+      fail_msg("%s: %llu pairs of %d points", kernels[k].name, (unsigned long long)gb_last_eval(fx.g).pairs,
+               M);
     for (size_t i = 0; i < n; i++) check_against_differences(loss, xs[i], out[i + 1], count_of(xs[i]) / 2);
     eval_end();
   }

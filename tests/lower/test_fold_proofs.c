@@ -516,7 +516,8 @@ static void short_expressions_have_the_values_of_dense_evaluation (void **unused
   failures = 0;
   eval_begin(2, (size_t)1 << 30);
   now.planned = false;
-  *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){.on = true, .poison = 0xff}; /* what is read unwritten is NaN */
+  *gb_plan_memcheck(fx.g) =
+      (gb_memcheck_watch){.on = true, .poison = 0xff}; /* what is read unwritten is NaN */
   for (uint64_t seed = first_seed(); seed < first_seed() + EXPRESSIONS; seed++) {
     gb_node *out[MOST_OUTPUTS];
     double *want[MOST_OUTPUTS];

@@ -495,7 +495,8 @@ static void the_watch_sees_stray_and_missing_writes (void **unused) {
   gb_plan_free(p);
   assert_int_equal(gb_plan_memcheck(fx.g)->strays, 0);
   assert_true(gb_plan_memcheck(fx.g)->unwritten < 64 && gb_plan_memcheck(fx.g)->unused_scratch < 64);
-  assert_true(gb_plan_memcheck(fx.g)->high_water <= r.arena && gb_plan_memcheck(fx.g)->high_water + 64 > r.arena);
+  assert_true(gb_plan_memcheck(fx.g)->high_water <= r.arena &&
+              gb_plan_memcheck(fx.g)->high_water + 64 > r.arena);
   naive.overrun = 1;
   y = map1(GB_OP_EXP, map1(GB_OP_EXP, map1(GB_OP_ATAN, y)));
   OK(gb_eval(fx.g, 1, &y, &fx.err));
