@@ -421,7 +421,7 @@ host/solve/lanczos.c
 '/low = INFINITY/,/low = fmin/s/size_t i = 0/size_t i = 1/'
 'a condition leaves out the first Ritz value'
 
-lualib/gibbous/gp/report/leave_one_out.lua
+lualib/gibbous/gp/exact/posterior.lua
 's/converged = converged and info.converged/converged = info.converged/'
 'leaving one out converged where the last columns did'
 

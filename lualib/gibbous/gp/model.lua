@@ -1,211 +1,249 @@
---- The model value: its fields, the paths of its parameters, and what it knows of its data. The files beside this one add
--- the methods: fit, predict, condition, score.
+--- The class skeleton of models: what every model value has, whatever computes its posterior.
+--
+-- A class is a description that model.define checks once: its fields by a declared list, its methods as tables of functions that
+-- are merged by name, its posterior (gp/posterior.lua) and the form of its observations (gp/observations.lua). A model that
+-- computes holds kernel, mean and likelihood itself. A model that only presents another one, as several outputs present their
+-- long form, holds that one as 'inner'; model.core gives the model that computes.
 local core <const> = require "gibbous.core"
-local raised <const> = require "gibbous.raised"
 local kernel_checks <const> = require "gibbous.gp.kernel_checks"
 local kernels <const> = require "gibbous.kernels"
 local means <const> = require "gibbous.means"
 local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
+local parameters <const> = require "gibbous.gp.parameters"
+local posterior <const> = require "gibbous.gp.posterior"
 
----@class gibbous.gp.exact
----@field kernel gibbous.kernel   the model's own copy; the fitted one after fit
----@field mean gibbous.mean
----@field likelihood gibbous.likelihood
----@field x gibbous.tensor|nil    (n, d)
----@field y gibbous.tensor|nil    (n)
----@field solver string|table     as given: "auto", "direct" or a gb.solvers value
----@field info table|nil          of the last fit
----@field update table|nil        what it took to be ready for predictions (gp/update_record.lua)
-local Model <const> = {__name = "gibbous.gp.exact"}
+local M <const> = {}
 
-local M <const> = {methods = object.methods(Model, "a model", "m")}
-local methods <const> = M.methods
-local public <const> = {kernel = true, mean = true, likelihood = true, x = true, y = true, info = true, solver = true,
-  update = true}
+-- Fields ------------------------------------------------------------------------------------------------------------------
+
+local PARTS <const> = {"kernel", "mean", "likelihood"}
+
+-- Fields of every class:
+--   kernel mean likelihood   the model's own copies, which have the parameters
+--   x y        data: (n, d) and (n), or as the class says; absent: {n, d, dtype, digest} of data that a file was saved without,
+--              which counts only while there are none
+--   solver     as given; active: the algorithm in use, decided once per fit and again for other data; choice: why it was taken
+--   posterior  what computes this model's posterior, where that is not its class's
+--   state      what predictions need, valid for one stamp of the parameters (gp/posterior_cache.lua)
+--   info       the report of the last fit; update: what it took to be ready for predictions (gp/update_record.lua)
+--   solve_info the solver's record behind the objective that was built last
+--   fitter     identity by which parameters know the model that fitted them last (gibbous.param)
+--   inner      the model that computes, where this one presents it; tasks: its number of outputs
+--   of_tasks points   of an inner model: its number of outputs, and the points (n, d) that its rows are of
+local FIELDS <const> = {"kernel", "mean", "likelihood", "x", "y", "absent", "solver", "active", "choice", "posterior", "state",
+  "info", "update", "solve_info", "fitter", "inner", "tasks", "of_tasks", "points"}
+
+-- What new data make invalid, beside the caches of the class.
+local OF_DATA <const> = {"state", "active", "choice"}
+-- What a copy does not take over, beside the caches of the class.
+local OF_VALUE <const> = {"state", "update", "fitter"}
+
+--- The fields of a model, by name. Reading or writing one that its class does not declare is an internal error.
+function M.fields(self) return rawget(self, "_fields") end
+
+--- The class of a model, as model.define gave it.
+function M.class(self) return getmetatable(self).class end
+
+--- The model that computes: the model itself, or the one that it presents.
+function M.core(self) return M.fields(self).inner or self end
+
+--- The posterior of a model that computes (gp/posterior.lua).
+function M.posterior(self) return M.fields(self).posterior or M.class(self).posterior end
+
+local function set_of(...)
+  local out <const> = {}
+  for _, names in ipairs{...} do
+    for _, name in ipairs(names) do out[name] = true end
+  end
+  return out
+end
+
+--- The metatable of the fields of a class.
+local function guard_of(name, declared)
+  local function check(key)
+    if not declared[key] then core.raise("internal", ("%s does not declare a field '%s'"):format(name, tostring(key))) end
+  end
+  return {
+    __index = function(_, key)
+      check(key)
+      return nil
+    end,
+    __newindex = function(f, key, v)
+      check(key)
+      rawset(f, key, v)
+    end,
+  }
+end
+
+-- Classes -----------------------------------------------------------------------------------------------------------------
+
+local classes <const> = {}                 -- by name, as saved files call them
+
+--- The class of this name, or nil where no module has defined it.
+function M.class_named(name) return classes[name] end
+
 local without_data <const> = {copy = true, fit = true, get = true, save = true, set = true}
 
---- A model that was saved without its data does not pass for its prior. f: its fields; key: the method that is asked for.
-function M.check_present(f, key)
+--- A model that was saved without its data cannot stand for its prior. f: its fields; key: the method that is asked for.
+local function check_present(f, key)
   local absent <const> = f.absent
   if not absent or f.x or without_data[key] then return end
   core.raise("option", ("%s: the model was saved without its data (%d points, %d columns, %s); give them back with "
     .. "gb.load(path, {x = x, y = y}), or fit it to others"):format(key, absent.n, absent.d, absent.dtype))
 end
 
-function Model.__index(self, key)
-  if methods[key] then
-    M.check_present(rawget(self, "_fields"), key)
-    return methods[key]
+local function index_of(class, methods, public, inherited)
+  return function(self, key)
+    local f <const> = M.fields(self)
+    if methods[key] then
+      check_present(f, key)
+      return methods[key]
+    end
+    if public[key] then return f[key] end
+    if inherited[key] then return M.fields(f.inner)[key] end
+    object.no_field(class.what, key, methods, public, inherited)
   end
-  if public[key] then return rawget(self, "_fields")[key] end
-  object.no_field("a model", key, methods, public)
 end
 
-function Model.__newindex(self, key) M.refuse_assignment(self, "gb.gp.exact", key) end
-
-function Model.__children(self)
-  local f <const> = M.fields(self)
-  return {{"kernel", f.kernel}, {"mean", f.mean}, {"likelihood", f.likelihood}}
+--- Gives 'methods' those of each table in the list. A name that two tables have is an error.
+local function merge(methods, tables)
+  for _, part in ipairs(tables) do
+    for name, f in pairs(part) do
+      if rawget(methods, name) then core.raise("internal", ("two parts of a class define the method '%s'"):format(name)) end
+      methods[name] = f
+    end
+  end
 end
 
-function Model.__tostring(self) return require "gibbous.gp.report.summary"(self) end
+local DESCRIPTION <const> = set_of{"name", "maker", "what", "public", "inherited", "fields", "caches", "posterior", "observations",
+  "text", "methods", "implied", "words", "read"}
 
---- What a model holds: kernel mean likelihood solver x y info, and
--- active  the algorithm in use, "direct" or a solver: decided once per fit, and again for other data
--- choice  how "auto" came to it (gp/exact/solver_choice.lua)
--- state   what predictions need (gp/exact/posterior_cache.lua), valid for one stamp
--- twin    the model in f64 that computes the predictions of f32 data, and bound, by which it is chosen (gp/exact/precision_twin.lua)
--- absent  {n, d, dtype, digest} of data that a saved model was saved without; counts only while it has none
-function M.fields(self) return rawget(self, "_fields") end
+--- Defines a class of models. 'class' describes it, becomes it, and is given back with 'new':
+--   name          of the class, in saved files and as the type's name; one class a name
+--   maker         what makes such models, in messages: "gb.gp.exact"
+--   what          in messages that a field does not exist: "a model"
+--   public        fields of the model that scripts read; inherited: fields of the inner model that they read as its own
+--   fields        further fields of the class; caches: those of them that new data make invalid
+--   posterior     a table of gp/posterior.lua; nil where an inner model computes
+--   observations  the form of x and y (gp/observations.lua)
+--   text(self)    what print(model) shows
+--   implied       true: saved files do not name the class. words: algorithms, beside "auto" and "direct", that a file may name;
+--   read(r, parts, described)   a model without data from the parts in a file (gp/store.lua): by default new(parts)
+--   methods       a list of tables of functions(self, ...), merged
+-- class.new(fields): a model with these fields, which it then owns.
+function M.define(class)
+  for key in pairs(class) do
+    if not DESCRIPTION[key] then core.raise("internal", ("a class of models has no '%s'"):format(tostring(key))) end
+  end
+  if class.posterior then posterior.check(class.posterior) end
+  local declared <const> = set_of(FIELDS, class.fields or {}, class.caches or {})
+  local guard <const>, meta <const> = guard_of(class.name, declared), {__name = class.name, class = class}
+  local methods <const> = object.methods(meta, "a model", "m")
+  merge(methods, class.methods)
+  meta.__index = index_of(class, methods, set_of(class.public), set_of(class.inherited or {}))
+  function meta.__newindex(self, key) parameters.refuse_assignment(self, class.maker, key) end
+  function meta.__children(self)
+    local f <const>, out <const> = M.fields(M.core(self)), {}
+    for i, part in ipairs(PARTS) do out[i] = {part, f[part]} end
+    return out
+  end
+  meta.__tostring = class.text
+  function class.new(fields)
+    for key in pairs(fields) do
+      if not declared[key] then core.raise("internal", ("%s does not declare a field '%s'"):format(class.name, tostring(key))) end
+    end
+    return setmetatable({_fields = setmetatable(fields, guard)}, meta)
+  end
+  classes[class.name] = class
+  return class
+end
 
---- A model of the given fields, which it then owns.
-function M.new(parts) return setmetatable({_fields = parts}, Model) end
+-- Copies ------------------------------------------------------------------------------------------------------------------
 
---- The fields of an independent model without data: parameters are copied, explicit gb.params and networks shared.
+local function shallow(f)
+  local out <const> = {}
+  for key, v in pairs(f) do out[key] = v end
+  return out
+end
+
+--- The fields of an independent model that computes, without data: parameters are copied, explicit gb.params and networks shared.
 function M.copy_parts(f)
   return {kernel = f.kernel:copy(), mean = f.mean:copy(), likelihood = f.likelihood:copy(), solver = f.solver,
     of_tasks = f.of_tasks, points = f.points}
 end
 
---- An independent model of the same data, and its last report: all gb.params are copied, those that other models share too; what is
--- tied within the model stays tied. Networks and functions stay shared.
-function methods.copy(self)
-  local out <const> = {}
-  for key, v in pairs(M.fields(self)) do out[key] = v end
-  local copies <const> = param.copies(true)
-  for _, part in ipairs{"kernel", "mean", "likelihood"} do out[part] = out[part]:copy(copies) end
-  out.state, out.twin, out.update, out.fitter = nil, nil, nil, nil
-  if out.grid then
-    out.grid = {}
-    for key, v in pairs(M.fields(self).grid) do out.grid[key] = v end
-    out.grid.state = nil
+--- An independent model of the same class without data.
+function M.bare(self)
+  local f <const> = M.fields(self)
+  if not f.inner then return M.class(self).new(M.copy_parts(f)) end
+  local inner <const> = M.bare(f.inner)
+  M.fields(inner).solver = f.solver
+  return M.class(self).new{inner = inner, tasks = f.tasks, solver = f.solver}
+end
+
+--- An independent model of the same data, and its last report: all gb.params are copied, also those that other models share; what
+-- is tied within the model stays tied. Networks and functions stay shared.
+function M.copy(self)
+  local out <const> = shallow(M.fields(self))
+  if out.inner then
+    out.inner = M.copy(out.inner)
+    return M.class(self).new(out)
   end
-  return M.new(out)
+  local copies <const> = param.copies(true)
+  for _, part in ipairs(PARTS) do out[part] = out[part]:copy(copies) end
+  for _, list in ipairs{OF_VALUE, M.class(self).caches or {}} do
+    for _, name in ipairs(list) do out[name] = nil end
+  end
+  return M.class(self).new(out)
 end
 
 --- The model with the data it has now, whatever it is fitted to later; its parameters are the same boxes.
-function M.with_data_of(self)
-  local out <const> = {}
-  for key, v in pairs(M.fields(self)) do out[key] = v end
-  return M.new(out)
+function M.with_data_of(self) return M.class(self).new(shallow(M.fields(self))) end
+
+--- Calls f(). If it raises, the fields of the model and of the one it presents become what they were, and the error is raised.
+function M.attempt(self, f)
+  local before <const> = {}
+  for _, one in ipairs{self, M.fields(self).inner} do before[one] = shallow(M.fields(one)) end
+  local got <const> = table.pack(pcall(f))
+  if got[1] then return table.unpack(got, 2, got.n) end
+  for one, old in pairs(before) do
+    local now <const> = M.fields(one)
+    for key in pairs(now) do now[key] = old[key] end
+    for key, v in pairs(old) do now[key] = v end
+  end
+  error(got[2], 0)
 end
 
---- Takes over checked data; what was known about the old is forgotten.
-function M.set_data(self, x, y)
-  local f <const> = M.fields(self)
-  f.x, f.y = x:eval(), y:eval()
-  f.state, f.active, f.choice, f.twin, f.bound = nil, nil, nil, nil, nil
-  M.resolve(f, x)
-  kernel_checks.symmetric(f.kernel, f.x, M.row_names(f))
-end
+-- Data --------------------------------------------------------------------------------------------------------------------
 
 --- What rows of the data are called in messages; nil: by their numbers.
 function M.row_names(f) return f.points and kernel_checks.rows_of_points(f.x, f.points) or nil end
 
---- What was left open until the inputs are known: a lengthscale and a slope for each column, places of latent noise.
-function M.resolve(f, x)
+--- Settles what depends on the inputs: a lengthscale and a slope for each column, places of latent noise.
+local function resolve(f, x)
   kernels.resolve_ard(f.kernel, x.shape[2])
   means.resolve(f.mean, x.shape[2])
   f.likelihood:resolve(x)
 end
 
---- A stamp that changes when any parameter below the model does.
+--- Gives a model that computes checked data x (n, d), y (n); what was derived from the old data is dropped. Raises where a kernel
+-- of the script is not symmetric.
+function M.set_data(self, x, y)
+  local f <const> = M.fields(self)
+  f.x, f.y = x:eval(), y:eval()
+  for _, list in ipairs{OF_DATA, M.class(self).caches or {}} do
+    for _, name in ipairs(list) do f[name] = nil end
+  end
+  resolve(f, x)
+  kernel_checks.symmetric(f.kernel, f.x, M.row_names(f))
+end
+
+--- A text that changes when any parameter below the model is set.
 function M.stamp(self)
   local cells <const> = {}
   for i, p in ipairs(param.collect(self)) do cells[i] = p.version end
   return table.concat(cells, ".")
-end
-
--- Parameters by path ------------------------------------------------------------------------------------------------------
-
---- Every path with its parameter; one that is reached by several paths has the first.
-local function by_path(self)
-  local list <const>, names <const> = param.collect(self)
-  local at <const> = {}
-  for i, name in ipairs(names) do at[name] = list[i] end
-  return at
-end
-
---- The paths that end in 'name', sorted.
-local function ending_in(at, name)
-  local out <const> = {}
-  for path in pairs(at) do
-    if path:sub(-#name - 1) == "." .. name then out[#out + 1] = path end
-  end
-  table.sort(out)
-  return out
-end
-
---- "'a', 'b' or 'c'"
-local function quoted(names)
-  local cells <const> = {}
-  for i, name in ipairs(names) do cells[i] = ("'%s'"):format(name) end
-  local last <const> = table.remove(cells)
-  return #cells == 0 and last or table.concat(cells, ", ") .. " or " .. last
-end
-
--- Where no path is near, all of so many are said.
-local LISTED <const> = 8
-
-local function find(at, path)
-  if at[path] then return at[path] end
-  local names = type(path) == "string" and ending_in(at, path) or {}
-  names = #names > 0 and names or {type(path) == "string" and options.nearest(path, at) or nil}
-  local text = #names > 0 and ("did you mean %s?"):format(quoted(names))
-  if not text then
-    for name in pairs(at) do names[#names + 1] = name end
-    table.sort(names)
-    text = #names <= LISTED and "it has " .. table.concat(names, ", ") or "print(m) lists them"
-  end
-  core.raise("option", ("the model has no parameter '%s' (%s)"):format(tostring(path), text))
-end
-
-local chosen <const> = {kernel = true, mean = true, likelihood = true, solver = true}
-
---- Raises that a field of a model cannot be assigned, and says what does what was meant.
-function M.refuse_assignment(self, maker, key)
-  local name <const> = tostring(key)
-  local paths <const> = ending_in(by_path(self), name)
-  local text = "m:set sets parameters by their paths"
-  if #paths > 0 then text = ('to set the parameter, m:set("%s", v)'):format(table.concat(paths, '", v) or m:set("'))
-  elseif name == "x" or name == "y" then text = "data are given to m:fit(x, y) or m:condition(x, y)"
-  elseif name == "noise" then text = "noise is given to " .. maker
-  elseif chosen[name] then text = ("it is chosen when a model is made: %s{%s = ...}"):format(maker, name) end
-  core.raise("option", ("field '%s' of a model cannot be assigned; %s"):format(name, text))
-end
-
---- A parameter by its path, as printed by print(model): m:get "kernel.lengthscale".
-function methods.get(self, path) return find(by_path(self), path) end
-
-local function assign_all(boxes, values)
-  for i, box in ipairs(boxes) do box.value = values[i] end
-end
-
---- Sets parameters by path, all or none: m:set("kernel.lengthscale", 0.3) or m:set{["kernel.variance"] = 2, ...}.
--- A value is a number (for all elements), a list or a tensor, inside the parameter's bounds. Gives the model.
-function methods.set(self, path, v)
-  local wanted <const> = type(path) == "table" and v == nil and path or {[path == nil and "nil" or path] = v}
-  local paths <const> = {}
-  for key in pairs(wanted) do paths[#paths + 1] = key end
-  if #paths == 0 and path ~= wanted then
-    core.raise("option", ("set: parameter '%s' was given no value"):format(tostring(path)))
-  end
-  table.sort(paths, function(a, b) return tostring(a) < tostring(b) end)
-  local at <const> = by_path(self)
-  local boxes <const>, values <const>, before <const> = {}, {}, {}
-  for i, key in ipairs(paths) do
-    boxes[i], values[i] = find(at, key), wanted[key]
-    before[i] = boxes[i].raw
-  end
-  local ok <const>, err <const> = pcall(assign_all, boxes, values)
-  if not ok then
-    for i, box in ipairs(boxes) do box.raw = before[i] end
-    if raised.code(err) == nil then error(err, 0) end
-    core.raise(err.code, err.message)
-  end
-  return self
 end
 
 return M

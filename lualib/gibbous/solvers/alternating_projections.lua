@@ -19,8 +19,8 @@ local function text(self) return ("alternating_projections(tol %g, block %d)"):f
 -- and |b| / |x|; of a matrix with a block that is not positive definite it is 0, not known.
 -- Memory: O(n r + block^2), and n block values for the factors where a tenth of the free memory holds them.
 return function(opts)
-  local o <const>, spec <const> = base.options(opts, {block = "count"}, {tol = 1e-6, max_iter = 200, block = 1000, probes = 16, seed = 0},
-    "gb.solvers.alternating_projections")
+  local o <const>, spec <const> = base.options(opts, {block = "count"},
+    {tol = 1e-6, max_iter = 200, block = 1000, probes = 16, seed = 0}, "gb.solvers.alternating_projections")
   if o.block == 0 then core.raise("option", "gb.solvers.alternating_projections: block must be 1 or more") end
   return base.new(o, {run = run, text = text}, "gb.solvers.alternating_projections", spec)
 end

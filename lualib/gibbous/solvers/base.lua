@@ -53,7 +53,7 @@ function System:for_many(count)
 end
 
 function System:__close()
-  local own <close> = self.own
+  local _ <close> = self.own
   self.own = nil
 end
 
@@ -70,9 +70,9 @@ function M.told(x, info)
   return x, info
 end
 
---- For a prepared system and b (n, r): x, info, the forms q = b' A^-1 b (r), and how much too small these are at most, or nil where
--- that is not known. Solvers that can, stop when prior - q is known to their tolerance of itself; no eigenvalue of A is below
--- 'least'.
+--- For a prepared system and b (n, r): x, info, the forms q = b' A^-1 b (r), and how much too small these are at most, or nil
+-- where that is not known. Solvers that can, stop when prior - q is known to their tolerance of itself; no eigenvalue of A is
+-- below 'least'.
 function M.forms(system, b, prior, least)
   local solver <const> = system.solver
   if least > 0 and solver and solver.forms then
@@ -143,7 +143,8 @@ end
 object.guard(Solver, "a solver", "solver")
 
 --- What the library keeps with a solver, or asks it for, that not every one has.
-M.sometimes = "planned forms probe_count run text objective logdet lazy gradient_interval tol train_tol seed probes precond max_iter"
+M.sometimes = "planned forms probe_count run text objective logdet lazy gradient_interval tol train_tol seed probes precond "
+  .. "max_iter"
 
 object.settle(Solver, "a solver", M.sometimes)
 

@@ -110,8 +110,8 @@ function Cg:lazy(system, b, x0)
   return core.solver(a, b, settings(o, a, o.tol, {x0 = x0, k = k, noise = noise}))
 end
 
---- x with A x = b, lazy, and a record of how it went: converged reason message iterations residual condition jitter seconds bytes,
--- there once x is computed; looking at it computes x. Not converging is not an error.
+--- x with A x = b, lazy, and a record of how it went: converged reason message iterations residual condition jitter seconds
+-- bytes, there once x is computed; looking at it computes x. Not converging is not an error.
 -- b (n) or (n, r), all columns at once; o: x0, a first guess of b's shape. x has b's dtype, or f64 with precision = "mixed".
 -- Differentiable in A and b: the gradient is one more solve and one pass over A. Memory: about 8 (n, r) blocks of f64 and the
 -- preconditioner, all of it in the plan.

@@ -1,6 +1,6 @@
---- How a solve went, as a record: converged, reason, message (what would help), iterations, residual (largest |b - A x| / |b| of a
--- column, recomputed; of gb.solvers.cg with a preconditioner that knows the noises of points the larger of that and of the same in
--- its metric), condition, jitter, seconds, bytes. A lazy solve has its record once it has run: looking at a field runs it.
+--- How a solve went, as a record: converged, reason, message (what would help), iterations, residual (largest |b - A x| / |b| of
+-- a column, recomputed; of gb.solvers.cg with a preconditioner that knows the noises of points the larger of that and of the same
+-- in its metric), condition, jitter, seconds, bytes. A lazy solve has its record once it has run: looking at a field runs it.
 -- condition is an estimate from below: the ratio of values between A's extreme eigenvalues that the algorithm met, of the
 -- preconditioned matrix where there is one (cholesky: |A| |A^-1| in the 1-norm); 0 where no step was made.
 local core <const> = require "gibbous.core"

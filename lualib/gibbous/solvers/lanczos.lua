@@ -12,7 +12,7 @@ local precond <const> = require "gibbous.precond"
 ---@class gibbous.logdet_info
 ---@field value number           nats
 ---@field standard_error number  of the probes' mean
----@field interval number[]      {low, high}: holds log det A in 95 % of seeds (Student's t), widened by 'truncation' where steps were too few
+---@field interval number[]      {low, high}: holds log det A in 95 % of seeds (Student's t); too few steps widen it by 'truncation'
 ---@field truncation number      how much the last fifth of the steps changed the value
 ---@field probes integer
 ---@field converged boolean      every probe's Krylov space was exhausted to tol

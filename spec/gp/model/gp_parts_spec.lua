@@ -1,9 +1,12 @@
 --- The parts of an exact model on a few points, against dense algebra, and their reports field by field.
 local core <const> = require "gibbous.core"
+local algorithm <const> = require "gibbous.gp.algorithm"
+local covariance_of <const> = require "gibbous.gp.covariance"
 local features <const> = require "gibbous.gp.predict.features"
 local gb <const> = require "gibbous"
 local kept <const> = require "gibbous.gp.model".fields
 local objective <const> = require "gibbous.gp.exact.objective"
+local training_step <const> = require "gibbous.gp.training_step"
 local support <const> = require "spec.support"
 local near <const>, raises <const>, with <const> = support.near, support.raises, support.with
 local K <const>, S <const> = gb.kernels, gb.solvers
@@ -49,19 +52,19 @@ end
 
 describe("the objective's parts", function()
   it("are the covariance, the residual and the noise, by number or by row", function()
-    near(covariance(0.1), objective.covariance(given()), 1e-14)
-    near(covariance(noises), objective.covariance(given{noise = noises}), 1e-14)
-    near(y - 0.25, objective.residual(given()), 1e-15)
-    near(0.1, objective.noise_of(kept(given())), 1e-15)
-    local each <const> = objective.noise_of(kept(model{noise = noises}:condition(x:to(f32), y:to(f32))))
+    near(covariance(0.1), covariance_of.of(given()), 1e-14)
+    near(covariance(noises), covariance_of.of(given{noise = noises}), 1e-14)
+    near(y - 0.25, covariance_of.residual(given()), 1e-15)
+    near(0.1, covariance_of.noise_of(kept(given())), 1e-15)
+    local each <const> = covariance_of.noise_of(kept(model{noise = noises}:condition(x:to(f32), y:to(f32))))
     assert.equal("f64", each.dtype)
     near(noises, each, 1e-7)
-    near(gb.linalg.solve(covariance(0.1), gb.eye(n)):diagonal(), objective.inverse_diagonal(covariance(0.1)), 1e-12)
+    near(gb.linalg.solve(covariance(0.1), gb.eye(n)):diagonal(), covariance_of.inverse_diagonal(covariance(0.1)), 1e-12)
     near(-likelihood(0.1), objective.nlml(given(), "direct"), 1e-12)
-    assert.is_nil(objective.standard_error(nil))
-    assert.is_nil(objective.standard_error{})
-    assert.is_nil(objective.standard_error{standard_error = 0})
-    assert.equal(0.25, objective.standard_error{standard_error = 0.5})
+    assert.is_nil(algorithm.standard_error(nil))
+    assert.is_nil(algorithm.standard_error{})
+    assert.is_nil(algorithm.standard_error{standard_error = 0})
+    assert.equal(0.25, algorithm.standard_error{standard_error = 0.5})
   end)
 
   it("give what a fit minimises, with its gradients by free parameters", function()
@@ -78,7 +81,7 @@ describe("the objective's parts", function()
     assert.equal(4, #objective.step(m, "direct", "mll"))
     for _, p in ipairs((gb.params(m))) do p.fixed = true end
     local results <const> = {}
-    assert.is_true(rawequal(results, objective.with_gradients(m, y:sum(), results)))
+    assert.is_true(rawequal(results, training_step.with_gradients(m, y:sum(), results)))
     assert.equal(0, #results)
   end)
 

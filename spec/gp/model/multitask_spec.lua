@@ -546,12 +546,14 @@ end)
 describe("the cost of a prediction from a grid", function()
   local core <const> = require "gibbous.core"
   local kronecker <const> = require "gibbous.gp.tasks.kronecker"
+  local posterior <const> = require "gibbous.gp.tasks.posterior"
+  local present <const> = require "gibbous.gp.posterior_cache".present
   local model_of <const> = require "gibbous.gp.model"
 
   it("is of two decompositions and a product, by the sizes of points and tasks", function()
     local m <const> = gb.gp.multitask{kernel = K.rbf{}, tasks = 2, noise = 0.1}:condition(gb.linspace(0, 1, 5), gb.randn(5, 2, {seed = 1}))
     local inner <const>, at <const> = model_of.fields(m).inner, gb.zeros(3, 1)
-    assert.is_false(kronecker.is_prepared(inner))
+    assert.is_nil(present(inner))
     --- The cost by these plans, {seconds, bytes}, and the shapes that were planned.
     local function cost(key, prepare, product)
       local asked <const>, plans <const>, open = {}, {prepare, product}, 0
@@ -561,7 +563,7 @@ describe("the cost of a prediction from a grid", function()
         asked[#asked + 1] = table.concat(shapes, " ")
         open = open + 1
         return setmetatable({seconds = plans[#asked][1], peak = plans[#asked][2]}, {__close = function() open = open - 1 end})
-      end}, function() return kronecker.cost(inner, at, key) end)
+      end}, function() return posterior.cost(inner, {points = at}, key) end)
       assert.equal(0, open)
       assert.equal(2, #asked)
       return {got.what, got.bytes, got.minimum, got.kept, got.seconds}, asked[2]
@@ -578,11 +580,13 @@ describe("the cost of a prediction from a grid", function()
     assert.equal("6x5", wide)
     assert.is_nil(cost("mean", {2, 10}, {nil, 100})[5])
     m:predict(at).mean:eval()
-    assert.is_true(kronecker.is_prepared(inner))
-    local apart <const> = kronecker.apart(inner)
-    assert.is_false(kronecker.is_prepared(apart))
-    assert.is_true(kronecker.is_prepared(inner))
+    assert.is_not_nil(present(inner))
+    local apart <const> = model_of.copy(inner)
+    assert.is_nil(present(apart))
+    assert.is_not_nil(present(inner))
     assert.equal(2, model_of.fields(apart).grid.tasks)
+    m:set("kernel[1].lengthscale", 0.4)
+    assert.is_nil(model_of.fields(inner).state)
     assert.same({U = {5, 5}, M = {5, 2}, Q = {2, 2}, weights = {5, 2}}, kronecker.kept_shapes(5, 2))
   end)
 

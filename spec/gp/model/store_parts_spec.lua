@@ -2,7 +2,7 @@
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local kept <const> = require "gibbous.gp.model".fields
-local store <const> = require "gibbous.gp.store"
+local save <const> = require "gibbous.gp.save"
 local support <const> = require "spec.support"
 local near <const>, raises <const> = support.near, support.raises
 local K <const>, S <const> = gb.kernels, gb.solvers
@@ -40,7 +40,7 @@ local function forged(path, change)
   local described <const>, tensors <const>, texts <const> = read(path)
   change(described, tensors, texts)
   texts.model = core.json_encode(described)
-  texts.checksum = store.checksum(texts, tensors)
+  texts.checksum = save.checksum(texts, tensors)
   local out <const> = support.path ".gb"
   core.safetensors_write(out, tensors, texts)
   return out
@@ -65,7 +65,7 @@ describe("the file of a model", function()
     local m <const> = model():condition(x, y)
     local d <const>, tensors <const>, texts <const> = read(saved(m))
     assert.same({"gibbous.model", "1", gb.version}, {texts.format, texts.version, texts.library})
-    assert.equal(store.checksum(texts, tensors), texts.checksum)
+    assert.equal(save.checksum(texts, tensors), texts.checksum)
     assert.equal("data kernel likelihood mean objects solver x y", keys(d))
     assert.same({n = 3, d = 2, dtype = "f64", digest = core.digest{x, y}}, d.data)
     assert.equal("kernel.lengthscale.raw kernel.variance.raw likelihood.noise.raw x y", keys(tensors))
@@ -211,11 +211,11 @@ describe("the checksum of a file", function()
     local seen <const> = {}
     for _, row in ipairs{{{a = "1"}, {}}, {{a = "2"}, {}}, {{b = "1"}, {}}, {{a = "1", b = "2"}, {}}, {{a = "2", b = "1"}, {}}, {{a = "1"}, {t = x}},
       {{a = "1"}, {t = y}}, {{a = "1"}, {u = x}}, {{a = "1"}, {t = x, u = y}}, {{a = "1"}, {t = y, u = x}}} do
-      local sum <const> = store.checksum(row[1], row[2])
+      local sum <const> = save.checksum(row[1], row[2])
       assert.is_nil(seen[sum])
       seen[sum] = true
       row[1].checksum = "z"
-      assert.equal(sum, store.checksum(row[1], row[2]))
+      assert.equal(sum, save.checksum(row[1], row[2]))
     end
   end)
 end)
@@ -278,16 +278,16 @@ describe("a file that is refused", function()
     local bad <const> = support.path ".gb"
     local t2 <const>, m2 <const> = core.safetensors_read(file)
     m2.model = "{"
-    m2.checksum = store.checksum(m2, t2)
+    m2.checksum = save.checksum(m2, t2)
     core.safetensors_write(bad, t2, m2)
     local said <const> = raises("format", "", gb.load, bad).message
     assert.is_true(said:find("^/tmp/[%w_.]+: .") ~= nil and not said:find("describes no model", 1, true))
     m2.model = "3"
-    m2.checksum = store.checksum(m2, t2)
+    m2.checksum = save.checksum(m2, t2)
     core.safetensors_write(bad, t2, m2)
     refused("format", "FILE.gb: it describes no model", bad)
     m2.model = nil
-    m2.checksum = store.checksum(m2, t2)
+    m2.checksum = save.checksum(m2, t2)
     core.safetensors_write(bad, t2, m2)
     raises("format", "", gb.load, bad)
   end)

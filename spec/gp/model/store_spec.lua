@@ -37,7 +37,7 @@ local function forged(path, change)
   local described <const> = core.json_decode(texts.model)
   local other <const> = change(described, texts, tensors)
   texts.model = core.json_encode(other == nil and described or other)
-  texts.checksum = require "gibbous.gp.store".checksum(texts, tensors)
+  texts.checksum = require "gibbous.gp.save".checksum(texts, tensors)
   local out <const> = support.path ".gb"
   core.safetensors_write(out, tensors, texts)
   return out

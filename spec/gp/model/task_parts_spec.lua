@@ -2,9 +2,9 @@
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local kept <const> = require "gibbous.gp.model".fields
+local observations <const> = require "gibbous.gp.tasks.observations"
 local parts <const> = require "gibbous.gp.tasks.parts"
 local support <const> = require "spec.support"
-local task_model <const> = require "gibbous.gp.tasks.model"
 local near <const>, raises <const> = support.near, support.raises
 local K <const>, S <const> = gb.kernels, gb.solvers
 local nan <const> = 0 / 0
@@ -13,7 +13,6 @@ local n <const>, T <const>, m <const> = 4, 2, 3
 local x <const>, at <const> = gb.tensor{0, 0.6, 1.5, 2.1}, gb.tensor{0.3, 1, 3}
 local full <const> = gb.tensor{{0.1, -0.5}, {0.9, 0.2}, {1.2, 1.4}, {0.3, 2}}
 local holed <const> = gb.tensor{{0.1, nan}, {0.9, 0.2}, {nan, 1.4}, {0.3, 2}}
-local holes <const> = {[2] = true, [5] = true}                        -- of the cells, point by point
 local noises <const> = {0.1, 0.2}
 
 local function model(o)
@@ -146,7 +145,7 @@ describe("a model of several outputs", function()
     raises("shape", "score: there are no values to score", of.score, of, gb.zeros(0, 1), gb.zeros(0, 2))
     raises("option", "score: unknown option 'variance'", of.score, of, x, full, {variance = "exact"})
     assert.equal("0x2", tostring(of:condition(gb.zeros(0, 1), gb.zeros(0, 2)).y.shape))
-    assert.same({8, 6, 0, 0}, {task_model.known(full), task_model.known(holed), task_model.known(gb.zeros(0, 2)), task_model.known(gb.tensor{{nan}})})
+    assert.same({8, 6, 0, 0}, {observations.count(full), observations.count(holed), observations.count(gb.zeros(0, 2)), observations.count(gb.tensor{{nan}})})
   end)
 
   it("takes its noise and means a task, in the dtype of the data", function()

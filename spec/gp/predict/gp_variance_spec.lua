@@ -2,6 +2,7 @@
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local support <const> = require "spec.support"
+local parts <const> = require "gibbous.gp.predict.parts"
 local variance <const> = require "gibbous.gp.exact.variance"
 local near <const>, raises <const>, with <const> = support.near, support.raises, support.with
 local S <const> = gb.solvers
@@ -33,22 +34,22 @@ describe("what is left of a prior variance", function()
       local o <const> = {dtype = dtype}
       for _, size in ipairs{0, 6} do
         local slack <const> = 8 * 16 * unit * (2 + size)
-        local v <const> = variance.left(gb.full({5}, 2, o), gb.tensor({0.5, 2 + 0.98 * slack, 2 + 1.06 * slack, -1, 2}, o),
+        local v <const> = parts.left(gb.full({5}, 2, o), gb.tensor({0.5, 2 + 0.98 * slack, 2 + 1.06 * slack, -1, 2}, o),
           size > 0 and gb.full({5}, size, o) or nil, 16):totable()
         near({1.5, 0, 2, 0}, {v[1], v[2], v[4], v[5]}, 0)
         assert.is_true(v[3] ~= v[3])
       end
     end
-    assert.is_true(variance.left(gb.tensor{0 / 0}, gb.tensor{1}, nil, 16):ne(0):item())
+    assert.is_true(parts.left(gb.tensor{0 / 0}, gb.tensor{1}, nil, 16):ne(0):item())
   end)
 end)
 
 describe("variances without data", function()
   it("are what further observations explain", function()
     local calls <const> = {}
-    local how <const> = variance.alone(more(calls))
-    near(more_q, how.explained(nil, m), 1e-15)
-    near(more_joint, how.joint(nil, m), 1e-15)
+    local how <const> = parts.alone(more(calls))
+    near(more_q, how.explained(m), 1e-15)
+    near(more_joint, how.joint(m), 1e-15)
     assert.same({{nil, 1, m}, {nil, 1, m}}, calls)
     assert.is_nil(how.solves)
   end)
@@ -91,7 +92,7 @@ describe("the points taken at once", function()
   --- Slices that a cache of this rank asks for.
   local function slices(rank, data, count, bytes)
     local list <const> = {}
-    local state <const> = {love = {asked = rank, root = function(_, part) return part end,
+    local state <const> = {low_rank = {asked = rank, root = function(_, part) return part end,
       sides = function(_, part) return part, part end, residual = function(_, part) return part:sum(1) end}}
     room(bytes, function()
       local how <const> = variance.cached(state, nil, len(data), rank, gb.full({}, 0.5))
@@ -120,7 +121,7 @@ describe("the points taken at once", function()
   it("are halved where they are refused, down to one", function()
     local function tried(refuses, code, widest)
       local list <const> = {}
-      local state <const> = {love = {asked = 4, root = function(_, part) return part end, sides = function(_, part) return part, part end}}
+      local state <const> = {low_rank = {asked = 4, root = function(_, part) return part end, sides = function(_, part) return part, part end}}
       local ok <const>, err <const> = pcall(room, 2 * 8 * (8 * 4 + 64) * widest, function()
         return variance.cached(state, nil, len(10), 4, gb.full({}, 0.5)).explained(function(from, to)
           list[#list + 1] = {from, to}

@@ -191,7 +191,7 @@ describe("variances", function()
   end)
 
   it("that rounding made negative are 0 and counted; what is worse is NaN and counted", function()
-    local left <const> = require "gibbous.gp.exact.variance".left
+    local left <const> = require "gibbous.gp.predict.parts".left
     local prior <const> = gb.full({5}, 2)
     local u <const> = 2.0 ^ -53
     local got <const> = left(prior, gb.tensor{1, 2, 2 + 8 * 10 * u, 2 + 8 * 10 * u * 4, -1}, nil, 10):totable()
@@ -381,12 +381,12 @@ describe("cached variances", function()
   -- A kernel (1, b; b, s) whose basis starts at the unit vectors: the slope by b of what the second vector has of the first is 1 / s^2
   -- where that vector follows the kernel, 0 where it is left as it is.
   it("have the slope of what stands above rounding alone", function()
-    local love <const> = require "gibbous.gp.exact.low_rank_variance"
+    local low_rank_variance <const> = require "gibbous.gp.exact.low_rank_variance"
     local function slopes(first, second, dtype)
       local by <const> = gb.tensor(0, {dtype = dtype}):requires_grad()
       local k <const> = gb.tensor({{first, 0}, {0, second}}, {dtype = dtype}) + by * gb.tensor({{0, 1}, {1, 0}}, {dtype = dtype})
       local cache <const> = support.with(core, {randn = function(rows, columns, o) return core.eye(rows, {dtype = o.dtype}):slice(2, 1, columns) end},
-        function() return love({}, k, k + gb.eye(2, {dtype = dtype}), 2, 0) end)
+        function() return low_rank_variance({}, k, k + gb.eye(2, {dtype = dtype}), 2, 0) end)
       local basis <const> = cache.live.basis
       return {gb.grad(basis[1][2], by, {unused = "zero"}):item(), gb.grad(basis[2][1], by, {unused = "zero"}):item()}
     end
@@ -703,7 +703,7 @@ describe("odd inputs", function()
 end)
 
 describe("what is left of a prior variance", function()
-  local left <const> = (require "gibbous.gp.exact.variance").left
+  local left <const> = require "gibbous.gp.predict.parts".left
 
   it("is 0 where rounding took it, NaN where more is missing, and the prior at most", function()
     for dtype, unit in pairs{f64 = 2.0 ^ -53, f32 = 2.0 ^ -24} do

@@ -39,8 +39,8 @@ local points <const> = gb.zeros(3, 2)
 
 --- What data explain: q and the joint matrix, exactly.
 local function explaining(q, o)
-  local how <const> = {explained = function(_, m) return gb.full({m}, q), o and o.size end,
-    joint = function(_, m) return gb.full({m, m}, q) end}
+  local how <const> = {explained = function(m) return gb.full({m}, q), o and o.size end,
+    joint = function(m) return gb.full({m, m}, q) end}
   for key, v in pairs(o or {}) do how[key] = v end
   return how
 end
@@ -78,7 +78,7 @@ describe("the record of a prediction", function()
   end)
 
   it("in the dtype of the points, however it was computed", function()
-    local p <const> = record(points:to(f32), {dtype = "f64", how = explaining(0.5, {bound = function(_, m) return gb.full({m}, 1) end}),
+    local p <const> = record(points:to(f32), {dtype = "f64", how = explaining(0.5, {bound = function(m) return gb.full({m}, 1) end}),
       noise = 0.25})
     for _, key in ipairs{"mean", "f_var", "y_var", "f_cov", "f_var_bound"} do assert.equal("f32", p[key].dtype, key) end
     assert.equal("f32", p:sample(2).dtype)
@@ -88,10 +88,10 @@ describe("the record of a prediction", function()
   it("has a bound of variances where one is known, f_var at most", function()
     local order <const> = {}
     local function bound(v)
-      local p <const> = record(points, {how = explaining(0.5, {bound = function(_, m)
+      local p <const> = record(points, {how = explaining(0.5, {bound = function(m)
         order[#order + 1] = "bound"
         return gb.full({m}, v)
-      end, explained = function(_, m)
+      end, explained = function(m)
         order[#order + 1] = "explained"
         return gb.full({m}, 0.5)
       end})})

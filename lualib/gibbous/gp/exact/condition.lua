@@ -1,15 +1,17 @@
---- More observations for a model, without fitting again. What the model has for predictions grows with them: of a factor, k rows
--- are appended in O(n^2 k) (core.factor), where factoring anew costs O(n^3); a solver starts from the old solution.
+--- More observations for an exact model without another fit. What the model has for predictions grows with them: k rows are
+-- appended to a factor in O(n^2 k) (core.factor), while a new factor costs O(n^3); a solver starts from the old solution.
+local cache <const> = require "gibbous.gp.exact.posterior_cache"
 local core <const> = require "gibbous.core"
+local covariance <const> = require "gibbous.gp.covariance"
 local data <const> = require "gibbous.gp.data"
 local fantasies <const> = require "gibbous.gp.exact.fantasies"
 local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.exact.objective"
 local options <const> = require "gibbous.options"
-local states <const> = require "gibbous.gp.exact.posterior_cache"
-local update <const> = require "gibbous.gp.update_record"
-local working <const> = require "gibbous.gp.exact.precision_twin"
+local posterior_cache <const> = require "gibbous.gp.posterior_cache"
+local precision_twin <const> = require "gibbous.gp.exact.precision_twin"
+local update_record <const> = require "gibbous.gp.update_record"
 
 --- The covariance of new observations with each other: k(x, x) + noise; noise one element or (k).
 local function corner(kernel, x, noise) return kernel(x) + noise * core.eye(#x, {dtype = x.dtype}) end
@@ -17,9 +19,9 @@ local function corner(kernel, x, noise) return kernel(x) + noise * core.eye(#x, 
 --- The state's factor as one that grows, and L^-1 (y - m(x)): made once, O(n^2).
 local function growing(self, state)
   if state.half == nil then
-    state.half = core.linalg.triangular_solve(state.factor, objective.residual(self)):detach():eval()
+    state.half = core.linalg.triangular_solve(state.factor, covariance.residual(self)):detach():eval()
     if core.type(state.factor) == "tensor" then
-      state.factor = core.factor(state.factor:detach()):hold(core.linalg.cholesky(objective.covariance(self)))
+      state.factor = core.factor(state.factor:detach()):hold(core.linalg.cholesky(covariance.of(self)))
     end
   end
   return state.factor, state.half
@@ -35,19 +37,19 @@ local function append(self, out, x, y, noise)
   end)
   state.half = state.factor:extend(half, (y - g.mean(x)):detach())
   state.alpha = state.factor:back_solve(state.half):detach():eval()
-  return states.hold(out, state), {kind = "append", bytes = state.factor.bytes}
+  return cache.hold(out, state), {kind = "append", bytes = state.factor.bytes}
 end
 
---- The solver's preconditioner is made anew, which costs about one step; the old solution is where it starts.
+--- The solver builds its preconditioner again, which costs about one step, and starts from the old solution.
 local function warm_start(self, out, x)
   local f <const>, g <const> = model.fields(self), model.fields(out)
   local state <const> = {stamp = model.stamp(out)}
   local start <const> = core.cat({f.state.alpha, core.zeros(#x, {dtype = x.dtype})}, 1):eval()
   local info
-  state.system = g.active:prepare(objective.covariance(out), g.kernel(g.x), objective.noise_of(g))
-  state.alpha, info = state.system:solve(objective.residual(out), start)
+  state.system = g.active:prepare(covariance.of(out), g.kernel(g.x), covariance.noise_of(g))
+  state.alpha, info = state.system:solve(covariance.residual(out), start)
   state.converged, state.solve = info.converged, info
-  return states.hold(out, state), {kind = "solve", solve = info}
+  return cache.hold(out, state), {kind = "solve", solve = info}
 end
 
 --- Gives 'out', which holds the data of 'self' and then x (k, d), y (k) of these noise variances, the state that follows
@@ -55,9 +57,9 @@ end
 local function carry_over(self, out, x, y, noise)
   local f <const>, g <const> = model.fields(self), model.fields(out)
   local start <const> = core.clock()
-  if f.state == nil or f.state.stamp ~= model.stamp(self) then
-    update.note(g, {kind = "none", rows = 0, onto = 0, seconds = 0,
-      reason = update.missing(f) or "the model was not asked for a prediction before"})
+  if not posterior_cache.present(self) then
+    update_record.note(g, {kind = "none", rows = 0, onto = 0, seconds = 0,
+      reason = update_record.missing(f) or "the model was not asked for a prediction before"})
     return
   end
   g.active = f.active
@@ -65,7 +67,7 @@ local function carry_over(self, out, x, y, noise)
   g.state, done = (f.state.system and warm_start or append)(self, out, x, y, noise)
   g.state.carried = true
   done.rows, done.onto, done.seconds = #x, #f.x, core.clock() - start
-  update.note(g, done)
+  update_record.note(g, done)
 end
 
 --- The same for the model that computes the predictions: itself, or its twin in f64. noise: nil where the likelihood knows it.
@@ -77,10 +79,11 @@ local function carry_all(self, out, x, y, noise)
   if f.twin == nil then return end
   model.fields(out).active = f.active
   local wide <const> = {dtype = "f64"}
-  carry_over(f.twin, working(out, "f64"), x:to(wide), y:to(wide), noise:to(wide))
+  carry_over(f.twin, precision_twin(out, "f64"), x:to(wide), y:to(wide), noise:to(wide))
 end
 
---- Checks 'given', variances (k) of new observations where each has its own, nil else, and adds them to the likelihood of 'parts'.
+--- Checks 'given', variances (k) of new observations where each has its own, nil else, and adds them to the likelihood of
+-- 'parts'.
 local function noise_of(f, parts, x, given)
   local l <const> = parts.likelihood
   if l.kind ~= "fixed" then
@@ -103,13 +106,16 @@ local function noise_of(f, parts, x, given)
   return given:to{dtype = x.dtype}
 end
 
---- A new model that has also seen x (k, d) or (k), y (k); the parameters are copied (explicit gb.params and networks are shared),
--- not refitted, and the old model stays as it is. Where that was ready for predictions the new one is too: equal to factoring anew
--- up to rounding, in O(n^2 k) time and O(n k) bytes beside the factor, which they share; with a solver, to its residual. Else it
--- is prepared at the first prediction. m.update says which, and what it took. o: noise (k), variances where the model's noise is
--- known per observation; missing = "mask" leaves out rows where y is NaN. y (b, k): b fantasies of the same points, x (b, k, d):
--- of points of their own; then the result only predicts, all b at once: see gp/exact/fantasies.lua.
-function model.methods.condition(self, x, y, opts)
+local methods <const> = {}
+
+--- A new model that has also seen x (k, d) or (k), y (k). Parameters are copied (explicit gb.params and networks are shared) and
+-- not fitted again; the old model stays as it is. If the old model was ready for predictions, the new one is too: equal to
+-- factoring from the start up to rounding, in O(n^2 k) time and O(n k) bytes beside the factor, which they share; with a solver,
+-- to its residual. Otherwise the first prediction prepares it. m.update says which, and what it took.
+-- o: noise (k), variances where the model's noise is known per observation; missing = "mask" leaves out rows where y is NaN.
+-- y (b, k): b fantasies of the same points; x (b, k, d): of points of their own. The result then only predicts, all b at once
+-- (gp/exact/fantasies.lua). Errors: option, shape, dtype, nan; not_pd.
+function methods.condition(self, x, y, opts)
   local o <const> = options.parse(opts, {noise = "tensor", missing = data.missing}, "condition")
   local f <const> = model.fields(self)
   if fantasies.is_batch(x, y) then
@@ -121,7 +127,7 @@ function model.methods.condition(self, x, y, opts)
   local parts <const> = model.copy_parts(f)
   local given <const> = o.noise and kept and o.noise:index(1, kept) or o.noise or nil
   local noise <const> = noise_of(f, parts, xs, given)
-  local out <const> = model.new(parts)
+  local out <const> = model.class(self).new(parts)
   if f.x and #f.x > 0 then
     model.set_data(out, core.cat({f.x, xs}, 1), core.cat({f.y, ys}, 1))
   else
@@ -130,3 +136,5 @@ function model.methods.condition(self, x, y, opts)
   carry_all(self, out, xs, ys, noise)
   return out
 end
+
+return {methods = methods}

@@ -7,6 +7,7 @@
 -- Variances have C^-1 k(x, t) as well, v: then c(t, z) is less v'(k(x, z) - C w), so that the joint covariance of t and z is that
 -- of the errors of two estimates, positive however coarse the solver.
 -- Source: Rasmussen & Williams (2006), A.5 and A.3 (conditioning twice).
+local cache <const> = require "gibbous.gp.exact.posterior_cache"
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local forecast <const> = require "gibbous.gp.exact.forecast"
@@ -14,11 +15,11 @@ local kernels <const> = require "gibbous.kernels"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
 local param <const> = require "gibbous.param"
-local posterior <const> = require "gibbous.gp.predict"
+local posterior_cache <const> = require "gibbous.gp.posterior_cache"
+local precision_twin <const> = require "gibbous.gp.exact.precision_twin"
 local prediction <const> = require "gibbous.gp.predict.record"
-local states <const> = require "gibbous.gp.exact.posterior_cache"
+local prediction_parts <const> = require "gibbous.gp.predict.parts"
 local variance <const> = require "gibbous.gp.exact.variance"
-local working <const> = require "gibbous.gp.exact.precision_twin"
 
 ---@class gibbous.gp.fantasies
 ---@field count integer     b
@@ -102,7 +103,7 @@ local function prepared(b)
   local at = f.mean(b.z)
   local left, right, cross
   if f.x and #f.x > 0 then
-    local state <const> = states.of(b.worker)
+    local state <const> = cache.of(b.worker)
     at = at + f.kernel(b.z, f.x):matmul(state.alpha)
     cross = f.kernel(f.x, b.z)
     left, right = solve_into(ready, state, cross)
@@ -132,7 +133,8 @@ local function parts_of(b, t)
     else c = variance.by_form(at(kernel, z, points) - ready.half:t():matmul(v), far(points)) end
     return ready.root:matmul(grouped(b, c))
   end
-  local parts <const> = posterior.parts(b.worker, t, {}, further)
+  local function rows(v, from, to) return further(v, from == 1 and to == #t and t or t:slice(1, from, to)) end
+  local parts <const> = prediction_parts.of(b.worker, {inputs = t, points = t, count = #t, options = {}, further = rows})
   local mean <const> = parts.mean
   function parts.mean()
     local c <const> = grouped(b, ready.w and far(t) or at(kernel, z, t))
@@ -157,7 +159,8 @@ function methods.predict(self, xs)
   local b <const> = box(self)
   local t <const> = kernels.points(xs, "predict: x")
   data.check_width({x = b.x.ndim == 2 and b.x or b.x:select(1, 1)}, t, "predict")
-  local at <const>, stamp <const>, likelihood <const> = param.remember(b.worker), model.stamp(b.worker), model.fields(b.worker).likelihood
+  local at <const>, stamp <const> = param.remember(b.worker), model.stamp(b.worker)
+  local likelihood <const> = model.fields(b.worker).likelihood
   local wide <const> = adopted(t, b.z.dtype)
   return prediction.new(t, {
     prepare = function() return at(parts_of, b, wide) end,
@@ -209,22 +212,22 @@ end
 
 --- Lets a copy of a model have what that keeps for predictions.
 local function share_state(self, copy)
-  local f <const>, g <const> = model.fields(self), model.fields(copy)
+  local f <const>, g <const>, state <const> = model.fields(self), model.fields(copy), posterior_cache.present(self)
   g.active = f.active
-  if f.state == nil or f.state.stamp ~= model.stamp(self) then return end
+  if not state then return end
   g.state = {}
-  for key, v in pairs(f.state) do g.state[key] = v end
+  for key, v in pairs(state) do g.state[key] = v end
   g.state.stamp = model.stamp(copy)
 end
 
 --- The model as it is now, whatever is set later.
 local function snapshot(self)
   local f <const> = model.fields(self)
-  local out <const> = model.new(model.copy_parts(f))
+  local out <const> = model.bare(self)
   if f.x == nil then return out end
   model.set_data(out, f.x, f.y)
   share_state(self, out)
-  if f.twin then share_state(f.twin, working(out, "f64")) end
+  if f.twin then share_state(f.twin, precision_twin(out, "f64")) end
   return out
 end
 
@@ -233,7 +236,7 @@ end
 function M.new(self, x, y, noise_of)
   local b <const> = check(model.fields(self), x, y)
   b.model = snapshot(self)
-  b.worker = working(b.model)
+  b.worker = precision_twin(b.model)
   local given <const> = noise_of(b.z)
   local f <const> = model.fields(b.worker)
   local dtype <const> = f.x and #f.x > 0 and f.x.dtype or b.z.dtype

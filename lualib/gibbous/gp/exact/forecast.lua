@@ -1,8 +1,10 @@
---- What a field of a prediction will take before it is looked at: bytes, seconds, and cheaper ways where it takes hours. Nothing is
--- computed for it. Products and factors are planned; the steps of a solve are those of the model's last one, or a guess from the
--- conditioning of the covariance, which is a bound: text says which.
+--- What a field of a prediction will take before it is looked at: bytes, seconds, and cheaper ways where it takes hours. Nothing
+-- is computed for it. Products and factors are planned; the steps of a solve are those of the model's last one, or a guess from
+-- the conditioning of the covariance, which is a bound: text says which.
+local algorithm <const> = require "gibbous.gp.algorithm"
 local core <const> = require "gibbous.core"
-local choice <const> = require "gibbous.gp.exact.solver_choice"
+local solver_choice <const> = require "gibbous.gp.exact.solver_choice"
+local covariance <const> = require "gibbous.gp.covariance"
 local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.exact.objective"
 local variance <const> = require "gibbous.gp.exact.variance"
@@ -54,24 +56,21 @@ local function solves(f, solver, count)
   local batches <const> = (count + width - 1) // width
   local text <const> = batches == 1 and width == 1 and "a solve" or batches == 1 and ("a solve of %d columns"):format(width)
     or ("%d solves of %d columns"):format(batches, width)
-  return {seconds = one.seconds and one.seconds * (steps + 1) * batches, text = text,
-    bytes = one.bytes + choice.working_bytes(n, width, solver)}
+  return {seconds = one.seconds and one.seconds * (steps + 1) * batches, text = text, steps = true,
+    bytes = one.bytes + solver_choice.working_bytes(n, width, solver)}
 end
 
 -- Parts -------------------------------------------------------------------------------------------------------------------
 
---- Is this a solver that takes steps, not a factor?
-local function takes_steps(solver) return choice.is_iterative(solver) and solver.o.max_iter ~= nil end
-
 --- What preparing the model takes, once for all its predictions: a solve, or without a solver a factor. nil: it is prepared.
 local function preparation(f, self, solver)
   if f.state and f.state.stamp == model.stamp(self) then return nil end
-  if takes_steps(solver) then
+  if algorithm.takes_steps(solver) then
     local w <const> = solves(f, solver, 1)
     w.kept = 8 * #f.x
     return w
   end
-  local c <const>, r <const> = objective.covariance(self), objective.residual(self)
+  local c <const>, r <const> = covariance.of(self), covariance.residual(self)
   local w <const> = planned{core.linalg.cholesky(c), core.linalg.solve(c, r)}
   w.kept = (f.x.dtype == "f32" and 4 or 8) * (#f.x + 1) * #f.x
   w.text = ("a factor of order %d"):format(#f.x)
@@ -93,7 +92,7 @@ local function field_of(f, t, o, key, solver)
     return {seconds = sum(make.seconds and 3 * make.seconds, use.seconds), text = ("a cache of rank %d"):format(rank),
       bytes = math.max(make.bytes, use.bytes) + 8 * n * 4 * rank}
   end
-  if takes_steps(solver) then
+  if algorithm.takes_steps(solver) then
     return solves(f, solver, m)
   end
   local how <const> = variance.direct(core.empty(n, n, wide))
@@ -109,7 +108,8 @@ local function followed(first, own)
   local kept <const> = first.kept
   local function larger(a, b) return math.max(a, kept + b) end
   return {seconds = sum(first.seconds, own.seconds), text = first.text .. ", " .. own.text, kept = kept,
-    bytes = larger(first.bytes, own.bytes), minimum = larger(first.minimum or first.bytes, own.minimum or own.bytes)}
+    steps = first.steps or own.steps, bytes = larger(first.bytes, own.bytes),
+    minimum = larger(first.minimum or first.bytes, own.minimum or own.bytes)}
 end
 
 -- Cheaper ways --------------------------------------------------------------------------------------------------------------
@@ -132,14 +132,15 @@ local function cheaper(f, self, t, o, key, seconds)
     offer('variance = "cached" takes about %s, and p.f_var_bound says how much too large they may be',
       field_of(f, t, {variance = "cached", rank = o.rank}, key, f.active))
   end
-  if takes_steps(f.active) then offer('solver = "direct" takes about %s', by_factor(f, self, t, key)) end
+  if algorithm.takes_steps(f.active) then offer('solver = "direct" takes about %s', by_factor(f, self, t, key)) end
   ways[#ways + 1] = "fewer points take less in proportion"
   return table.concat(ways, "; ")
 end
 
 -- The forecast ----------------------------------------------------------------------------------------------------------------
 
-local NAMES <const> = {mean = "the mean", f_var = "the variances", f_cov = "the covariance", f_var_bound = "the bounds of variances"}
+local NAMES <const> = {mean = "the mean", f_var = "the variances", f_cov = "the covariance",
+  f_var_bound = "the bounds of variances"}
 
 --- Of fantasies of a model without data.
 local function prior_of(f, t, key)
@@ -148,8 +149,8 @@ local function prior_of(f, t, key)
     kept = w.bytes, seconds = w.seconds}
 end
 
---- What 'key' of a prediction of the model at t takes: {what, bytes, minimum, kept, seconds}, as gb.plan wants it. o: the options of
--- predict; columns: right-hand sides besides, of fantasies. Nothing is computed, and the model stays as it is.
+--- What 'key' of a prediction of the model at t takes: {what, bytes, minimum, kept, seconds}, as gb.plan wants it. o: the options
+-- of predict; columns: right-hand sides besides, of fantasies. Nothing is computed, and the model stays as it is.
 function M.of(self, t, o, key, columns)
   core.know_rates()
   local held <const> = model.with_data_of(self)
@@ -157,10 +158,10 @@ function M.of(self, t, o, key, columns)
   if f.x == nil or #f.x == 0 then return prior_of(f, t, key) end
   f.active = f.active or objective.decide(held, nil, true)
   local first, own = preparation(f, held, f.active), field_of(f, t, o, key, f.active)
-  if columns and takes_steps(f.active) then first = followed(first, solves(f, f.active, columns)) end
+  if columns and algorithm.takes_steps(f.active) then first = followed(first, solves(f, f.active, columns)) end
   local all <const> = followed(first, own)
   local seconds <const>, text = all.seconds, all.text
-  if takes_steps(f.active) and text:find "solve" then text = ("%s; about %d steps each, %s"):format(text, steps_of(f, f.active)) end
+  if all.steps then text = ("%s; about %d steps each, %s"):format(text, steps_of(f, f.active)) end
   local value <const> = (t.dtype == "f32" and 4 or 8) * (key == "f_cov" and #t * #t or #t)
   local what = ("%s of %d point%s: %s%s"):format(NAMES[key], #t, #t == 1 and "" or "s",
     seconds and "about " .. time_text(seconds) .. ", " or "", text)

@@ -1,28 +1,25 @@
 --- Exact Gaussian-process regression: y = m(x) + f(x) + noise, f ~ GP(0, k).
 -- Source: Rasmussen & Williams (2006), algorithm 2.1 and equation 5.8.
 --
--- Two algorithms give the same posterior and are chosen once per fit: "direct" factors the (n, n) covariance, n^2 values and
+-- Two algorithms give the same posterior, and one is chosen once per fit: "direct" factors the (n, n) covariance, n^2 values and
 -- n^3 / 3 multiply-adds; "cg" never stores it and streams it through preconditioned conjugate gradients.
+local class <const> = require "gibbous.gp.exact.class"
 local core <const> = require "gibbous.core"
 local likelihoods <const> = require "gibbous.likelihoods"
 local means <const> = require "gibbous.means"
-local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local rules <const> = require "gibbous.gp.rules"
-
-for _, part in ipairs{"fit", "report.leave_one_out", "exact.objective", "exact.condition", "fit.plan", "predict", "report.score", "store"} do
-  require("gibbous.gp." .. part)
-end
 
 local likelihood_rule <const> = options.value_of(likelihoods.is, "a gb.likelihoods value", likelihoods, "gb.likelihoods", "()")
 local solver_rule <const> = rules.solver{"auto", "direct"}
 
 --- gb.gp.exact{kernel, mean = zero, noise = 1 | likelihood, solver = "auto"|"direct"|"cg"|...|a gb.solvers value}
--- noise is a variance: a number (free; 0: held there, the data are exact), a gb.param, or a tensor (n) of known variances.
--- solver: the name of one of gb.solvers stands for it with its usual options; of "cg" those that "auto" uses.
--- mean is a gb.means value, a function of x (n, d) giving (n), or a network. The model copies what it is given; only explicit
--- gb.params and networks stay shared. Without data it is the prior.
+-- noise: a variance in units of y squared: a number (free; 0: it stays 0, the data are exact), a gb.param, or a tensor (n) of
+-- known variances. solver: the name of one of gb.solvers stands for it with its usual options; "cg" with those that "auto" uses.
+-- mean: a gb.means value, a function of x (n, d) giving (n), or a network. The model copies what it is given; only explicit
+-- gb.params and networks stay shared. Without data it is the prior. Errors: option.
+---@return gibbous.gp.exact
 return function(opts)
   local o <const> = options.parse(opts, {kernel = rules.kernel, mean = rules.mean, likelihood = likelihood_rule, noise = "any",
     solver = solver_rule}, "gb.gp.exact")
@@ -34,6 +31,6 @@ return function(opts)
     local is_vector <const> = not param.is(noise) and core.type(noise) == "tensor" and noise.ndim == 1
     likelihood = is_vector and likelihoods.fixed(noise) or likelihoods.gaussian(noise)
   end
-  return model.new{kernel = o.kernel:copy(), mean = means.of(o.mean or means.zero()):copy(), likelihood = likelihood:copy(),
+  return class.new{kernel = o.kernel:copy(), mean = means.of(o.mean or means.zero()):copy(), likelihood = likelihood:copy(),
     solver = o.solver or "auto"}
 end

@@ -14,12 +14,12 @@ local core <const> = require "gibbous.core"
 local Cache <const> = {}
 Cache.__index = Cache
 
--- Columns of a basis whose part of R is below this, relative to the first, are made of rounding; what lies along them is too little
--- to have a derivative.
+-- Columns of a basis whose part of R is below this, relative to the first, are made of rounding; what lies along them is too
+-- little to have a derivative.
 local RESOLVED <const> = {f64 = 1e-5, f32 = 1e-2}
 
---- 'q', an orthonormal basis of y's columns, y = q r, as a function of y: y r^-1 with r as it is spans the same for any y, and what
--- is made of a basis depends on what it spans alone. A derivative of q itself would be that of r as well, and fail with r.
+--- 'q', an orthonormal basis of y's columns, y = q r, as a function of y: y r^-1 with r as it is spans the same for any y, and
+-- what is made of a basis depends on what it spans alone. A derivative of q itself would be that of r as well, and fail with r.
 local function following(q, r, y)
   local values <const> = r:detach():diagonal():abs():totable()
   local count = 0
@@ -69,10 +69,10 @@ end
 
 --- The cache of a model's state, made once for a state and a rank.
 return function(state, k, c, rank, seed)
-  local known <const> = state.love
+  local known <const> = state.low_rank
   if known and known.asked == rank then return known end
   local cache <const> = build(k, c, rank, seed)
   cache.asked = rank
-  state.love = cache
+  state.low_rank = cache
   return cache
 end

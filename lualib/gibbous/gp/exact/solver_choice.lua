@@ -5,6 +5,7 @@
 -- columns are solved for, and the trial gives up where the direct step would have won, so that it takes less than one direct
 -- step does. A fit usually ends with less noise than it begins with, and steps grow with its root: the trial has NOISE_SHARE of
 -- the noise that the parameters have now. Times are predicted, steps counted: the choice is the same each time.
+local algorithm <const> = require "gibbous.gp.algorithm"
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
@@ -17,8 +18,8 @@ local FEWEST_STEPS <const> = 10
 local TRIED <const> = 4
 -- Direct is exact. A step of up to this many seconds is quick enough: what another would take is said, not tried.
 local PATIENCE <const> = 1
--- A machine that is not known is measured, which takes two seconds and is said, where a direct step has so many multiply-adds: a slow
--- machine takes PATIENCE for them.
+-- A machine that is not known is measured, which takes two seconds and is said, where a direct step has so many multiply-adds: a
+-- slow machine takes PATIENCE for them.
 local WORTH_MEASURING <const> = 1e10
 -- Setting a solver up takes as long as a direct step of this many seconds.
 local SHORT <const> = 1e-3
@@ -38,35 +39,12 @@ local function bytes_text(b)
   return ("%.3g %s"):format(b, units[unit])
 end
 
---- A solver like this one but for these options.
-function M.with_options(solver, changes)
-  local out <const>, o <const> = {}, {}
-  for key, v in pairs(solver) do out[key] = v end
-  for key, v in pairs(solver.o) do o[key] = v end
-  for key, v in pairs(changes) do o[key] = v end
-  out.o = o
-  return setmetatable(out, getmetatable(solver))
-end
-
-function M.is_iterative(solver) return type(solver) == "table" end
-
---- Does it multiply by the covariance instead of storing it? Such a solver estimates a log determinant, from probes.
-function M.is_streamed(solver)
-  return M.is_iterative(solver) and (solver.planned or solver.o ~= nil and solver.o.probes ~= nil) or false
-end
-
---- Predicted seconds of the realisation a plan chose; nil where they are not known.
-function M.seconds(plan)
-  local text <const> = plan:json():match '"seconds": ([%d.e+-]+), "fits": true, "chosen": true'
-  local v <const> = tonumber(text)
-  return v and v > 0 and v or nil
-end
-
---- {seconds, bytes, minimum} of evaluating tensors; bytes nil where the budget does not hold them.
+--- {seconds, bytes, minimum} of evaluating tensors; seconds nil where they are not known, bytes nil where the budget does not
+-- hold them.
 local function cost_of(tensors, budget)
   local ok <const>, plan <const> = pcall(core.plan, tensors, {budget = budget})
   if ok then
-    local out <const> = {seconds = M.seconds(plan), bytes = plan.peak, minimum = plan.minimum}
+    local out <const> = {seconds = plan.seconds, bytes = plan.peak, minimum = plan.minimum}
     plan:close()
     return out
   end
@@ -111,9 +89,9 @@ end
 function M.within(self, solver, step, budget)
   local p <const> = budget and solver.o and solver.o.precond
   if not (p and p.choices and p.rank == nil) then return solver end
-  local usual <const> = M.with_options(solver, {precond = p:within(budget)})
+  local usual <const> = algorithm.with_options(solver, {precond = p:within(budget)})
   local need <const> = product(model.fields(self), usual, step, budget).bytes
-  return need and need <= budget and usual or M.with_options(solver, {precond = p:within(0)})
+  return need and need <= budget and usual or algorithm.with_options(solver, {precond = p:within(0)})
 end
 
 local function refuse(what, need, have)
@@ -134,7 +112,7 @@ local function trial_steps(f, solver, most)
   local k <const> = f.kernel(f.x):detach()
   local residual <const> = (f.y - f.mean(f.x)):detach():unsqueeze(2)
   local columns <const> = core.cat({residual, core.randn(n, TRIED - 1, {seed = 0, dtype = f.x.dtype})}, 2):eval()
-  local trial <const> = M.with_options(solver, {max_iter = most, tol = solver.o.train_tol})
+  local trial <const> = algorithm.with_options(solver, {max_iter = most, tol = solver.o.train_tol})
   local _, info <const> = trial:prepare(k + core.eye(n, wide) * noise, k, noise):solve(columns)
   return info.iterations < most and info.iterations or nil
 end

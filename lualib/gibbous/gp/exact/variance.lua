@@ -1,35 +1,27 @@
---- What data explain of the prior variance, by three algorithms, each with
---   explained(cross, m)       q (m): diag(k C^-1 k') for k = cross(1, m) (m, n), and the size of the rounding errors in it
---   joint(cross, m)           (m, m): k C^-1 k'
---   bound(cross, m)           (m): how much too small q may be beyond rounding, infinite where that is not known; nil: nothing is
---                             left out
--- and 'report', what was found on the way; 'solves': explained and joint compute at once, the others are lazy. 'cross(from, to)' gives rows of k. Each takes 'more', nil or what further observations
--- explain: u = more(v, from, to), (c, points) or (b, c, points), explains u'u beside v'v, v (n, points) the algorithm's half of
--- what the data explain; then q is (m) or (b, m). more(false, from, to) is the same without v, to differentiate.
+--- What data explain of the prior variance, by three algorithms. Each has
+--   explained(cross, m)   q (m): diag(k C^-1 k') for k = cross(1, m) (m, n), and the size of the rounding errors in it
+--   joint(cross, m)       (m, m): k C^-1 k'
+--   bound(cross, m)       (m): how much too small q may be beyond rounding, infinite where that is not known; nil: no part is
+--   left out
+-- and 'report', what its solves said; 'solves': explained and joint compute when they are called, else they are lazy.
+-- cross(from, to) gives rows of k. 'more' is nil, or what further observations explain: u = more(v, from, to), (c, points) or
+-- (b, c, points), explains u'u beside v'v, where v (n, points) is the algorithm's half of what the data explain; then q is (m) or
+-- (b, m). more(false, from, to) is the same without v, to differentiate.
 local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
-local love <const> = require "gibbous.gp.exact.low_rank_variance"
+local low_rank_variance <const> = require "gibbous.gp.exact.low_rank_variance"
 local raised <const> = require "gibbous.raised"
 
 local M <const> = {}
 
---- 'value', whose gradient is that of 'form', an equal value. The forms are made of solutions, whose gradients go straight to C and
--- cost no more than they do; those of the roots behind the values would go through the factorisation, or stop at a solver.
+--- 'value', whose gradient is that of 'form', an equal value. The forms are made of solutions, whose gradients go straight to C
+-- and cost no more than they do; those of the roots behind the values would go through the factorisation, or stop at a solver.
 local function by_form(value, form) return core.with_slope(value, form, core.full({}, 1, {dtype = value.dtype})) end
 M.by_form = by_form
 
 local function squares(u) return (u * u):sum(-2) end
 
 local function gram(u) return u:t():matmul(u) end
-
--- Without data ----------------------------------------------------------------------------------------------------------------
-
-function M.alone(more)
-  return {
-    explained = function(_, m) return squares(more(nil, 1, m)) end,
-    joint = function(_, m) return gram(more(nil, 1, m)) end,
-  }
-end
 
 -- By a factor -----------------------------------------------------------------------------------------------------------------
 
@@ -105,7 +97,7 @@ function M.cached(state, k, c, rank, noise)
   local size <const> = math.min(rank, #c)
   local made
   local function cache()
-    made = made or love(state, k, c, rank, 0)
+    made = made or low_rank_variance(state, k, c, rank, 0)
     return made
   end
   --- f(k) (c) for slices k (n, c), with the gradient of form(k): lazy where one is enough, else computed now.
@@ -217,17 +209,6 @@ function M.solver(system, prior, noise, more)
     return missing or core.full({m}, math.huge, {dtype = dtype})
   end
   return {explained = explained, joint = joint, bound = not more and bound or nil, report = report, solves = true}
-end
-
--- The check -------------------------------------------------------------------------------------------------------------------
-
---- prior - explained within 0 and the prior variance: what rounding may have made negative, down to -8 n u times the prior
--- (and 'size'), is 0; anything below is NaN.
-function M.left(prior, explained, size, n)
-  local unit <const> = prior.dtype == "f32" and 2.0 ^ -24 or 2.0 ^ -53
-  local raw <const> = prior - explained
-  local slack <const> = 8 * n * unit * (size and prior + size or prior)
-  return core.where((raw + slack):lt(0), 0 / 0, core.minimum(core.maximum(raw, raw * 0), prior))
 end
 
 return M

@@ -3,8 +3,8 @@ local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
 local param <const> = require "gibbous.param"
 
--- Of the variance of y: noise that takes so much leaves nothing to explain. In nats: a constant with noise that is nearly as likely
--- as the fit does. In standard deviations of y: a mean so far off costs the fit dearly.
+-- Of the variance of y: noise that takes so much leaves nothing to explain. In nats: a constant with noise that is nearly as
+-- likely as the fit does. In standard deviations of y: a mean so far off costs the fit dearly.
 local NOTHING <const>, AS_LIKELY <const>, FAR <const> = 0.95, 1.0, 3
 
 local function is_free(mean)

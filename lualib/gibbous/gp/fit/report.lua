@@ -1,10 +1,9 @@
 --- What a fit reports.
+local algorithm <const> = require "gibbous.gp.algorithm"
 local core <const> = require "gibbous.core"
-local choice <const> = require "gibbous.gp.exact.solver_choice"
 local model <const> = require "gibbous.gp.model"
 local notes <const> = require "gibbous.gp.fit.notes"
 local object <const> = require "gibbous.object"
-local objective <const> = require "gibbous.gp.exact.objective"
 local param <const> = require "gibbous.param"
 
 ---@class gibbous.fit_info
@@ -33,7 +32,8 @@ local param <const> = require "gibbous.param"
 ---@field bytes integer         most bytes held since the report was last reset
 ---@field interrupted boolean
 ---@field method string
-local Info <const> = object.record("gibbous.info", "the report of a fit", "gradient_norm log_likelihood_error noise_floor tasks why")
+local Info <const> = object.record("gibbous.info", "the report of a fit",
+  "gradient_norm log_likelihood_error noise_floor tasks why")
 
 -- A value this near to its bound, relative to the bound or to the width between two, is at it; near 0, this small.
 local NEAR <const>, SHARE <const>, TINY <const> = 0.05, 0.01, 1e-12
@@ -48,7 +48,9 @@ local function warnings(self)
   end
   if self.noise_floor then out[#out + 1] = ("the noise floor %.3g binds"):format(self.noise_floor) end
   if self.failed_starts > 0 then out[#out + 1] = ("%d of %d starts failed"):format(self.failed_starts, self.restarts + 1) end
-  if self.masked > 0 then out[#out + 1] = ("%d missing value%s of y left out"):format(self.masked, self.masked == 1 and "" or "s") end
+  if self.masked > 0 then
+    out[#out + 1] = ("%d missing value%s of y left out"):format(self.masked, self.masked == 1 and "" or "s")
+  end
   local log <const> = self.solve_log
   if log.unconverged > 0 then
     out[#out + 1] = ("%d of %d solves missed the tolerance, residual up to %.2g, condition about %.2g"):format(log.unconverged,
@@ -101,14 +103,14 @@ return function(self, best, total, more)
   local out <const> = setmetatable({converged = best.converged and not best.interrupted and solved,
     reason = solved and best.reason or "the solver: " .. tostring(best.solve.reason),
     value = best.value, log_prior = log_prior, log_likelihood = -best.value - log_prior, objective = more.objective,
-    log_likelihood_error = objective.standard_error(best.solve),
+    log_likelihood_error = algorithm.standard_error(best.solve),
     gradient_norm = best.gradient_norm, active_bounds = bounds_met(list, names), shared = more.shared,
     noise_floor = floor_binds and more.floor or nil,
     iterations = best.iterations, evaluations = total.evaluations, setbacks = total.setbacks,
     precision = best.precision or f.x.dtype, dtype = f.x.dtype, restarts = more.restarts, failed_starts = total.failed_starts,
-    solver = choice.is_iterative(f.active) and tostring(f.active) or f.active, why = f.choice, solve_log = more.log,
-    seed = more.seed, n = #f.x, masked = more.masked, seconds = more.seconds, interrupted = best.interrupted or false,
-    method = best.method, bytes = core.memory.report().peak}, Info)
+    solver = algorithm.is_iterative(f.active) and tostring(f.active) or f.active, why = f.choice, solve_log = more.log,
+    seed = more.seed, n = #f.x, tasks = f.of_tasks, masked = more.masked, seconds = more.seconds,
+    interrupted = best.interrupted or false, method = best.method, bytes = core.memory.report().peak}, Info)
   out.notes = notes(self, out)
   return out
 end

@@ -1,6 +1,6 @@
---- Where fits begin. A parameter whose value nobody chose starts where the data say: lengthscales at the usual distance of points,
--- variances and noise as parts of the variance of y, constant means at the mean of y. Values that were chosen stay, but further
--- starts are drawn around the scale of the data in any case.
+--- Where fits begin. A parameter whose value nobody chose starts where the data say: lengthscales at the usual distance of
+-- points, variances and noise as parts of the variance of y, constant means at the mean of y. Values that were chosen stay, but
+-- further starts are drawn around the scale of the data in any case.
 --
 -- The distance of two points in lengthscales is to be about 1. So a lengthscale of all columns is the usual distance; where each
 -- column has its own, it is the usual difference in that column times the root of the number of columns, those of all factors of
@@ -93,8 +93,8 @@ local function unit_diagonal(k, x, hidden)
   return v > 0 and v < math.huge and v or 1.0
 end
 
---- The factor of a product that can take a variance: factors have none of their own, but for those made of parts, and the kernel of
--- tasks.
+--- The factor of a product that can take a variance: factors have none of their own, but for those made of parts, and the kernel
+-- of tasks.
 local function taker(product)
   for i, part in ipairs(product.parts) do
     if part.kind == "index" or part.hyper.variance or part.parts then return i end
@@ -176,8 +176,8 @@ local function in_units_of_y(f)
   return list
 end
 
---- The units of parameters, by parameter: those in units of y are told in standard deviations of y, or descents would see little of
--- them where y is large.
+--- The units of parameters, by parameter: those in units of y are told in standard deviations of y, or descents would see little
+-- of them where y is large.
 function M.units(self)
   local f <const>, out <const> = model.fields(self), {}
   local list <const> = in_units_of_y(f)

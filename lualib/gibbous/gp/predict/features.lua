@@ -249,8 +249,8 @@ local function sum(k, x, s, hidden)
   return out
 end
 
---- The terms of a kernel for inputs like x, of which only the columns matter; 'hidden' as in kernels/kernel.lua. What the parts of
--- a composite take are its own inputs, unless it is warped.
+--- The terms of a kernel for inputs like x, of which only the columns matter; 'hidden' as in kernels/kernel.lua. What the parts
+-- of a composite take are its own inputs, unless it is warped.
 function terms(k, x, s, hidden)
   local seen <const> = kernel.seen(k, x, hidden)
   local function through(f) return f and function(t) return f(kernel.seen(k, t, hidden)) end end

@@ -7,13 +7,9 @@
 local core <const> = require "gibbous.core"
 local features <const> = require "gibbous.gp.predict.features"
 local kernels <const> = require "gibbous.kernels"
-local kronecker <const> = require "gibbous.gp.tasks.kronecker"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
-local states <const> = require "gibbous.gp.exact.posterior_cache"
-local task_parts <const> = require "gibbous.gp.tasks.parts"
-local working <const> = require "gibbous.gp.exact.precision_twin"
 
 local M <const> = {}
 
@@ -37,22 +33,6 @@ function Draw.__tostring(self)
     d.count == 1 and "" or "s", d.features, d.count)
 end
 
---- C^-1 b for b (n, r), computed and held, and the solver's report.
-local function solved(self, b)
-  if model.fields(self).grid then
-    local x <const> = kronecker.solve(self, b)
-    return core.hold(x, x)
-  end
-  local state <const>, rhs <const> = states.of(self), b:detach():eval()
-  if state.system then
-    local x <const>, info <const> = state.system:solve(rhs)
-    return state.system:hold(b, x), info
-  end
-  local half <const> = core.linalg.triangular_solve(state.factor, rhs)
-  local x <const> = core.linalg.triangular_solve(state.factor, half, {transposed = true}):detach()
-  return core.hold(core.solve_chol(state.factor, b), x)
-end
-
 --- The weights of k(., x): C^-1 (y - m(x) - prior(x) - e), (n, count).
 local function correction(self, x, prior, white, count, seed)
   local f <const>, wide <const> = model.fields(self), {dtype = x.dtype}
@@ -60,16 +40,20 @@ local function correction(self, x, prior, white, count, seed)
   if white then noise = noise + white end
   local sd <const> = noise.ndim == 1 and noise:sqrt():unsqueeze(2) or noise:sqrt()
   local e <const> = sd * core.randn(#x, count, {dtype = x.dtype, seed = seed * 7919 + 7907})
-  return solved(self, (f.y:to(wide) - f.mean(x)):unsqueeze(2) - prior(x) - e)
+  return model.posterior(self).solve(self, (f.y:to(wide) - f.mean(x)):unsqueeze(2) - prior(x) - e)
 end
 
---- 'like' (., d): inputs of the right width. T: of a model of several outputs in the long form, whose functions are then of points,
--- and have a value for each task.
-function M.new(self, like, count, o, T)
-  local grid <const> = model.fields(self).grid                -- in f64 as its predictions are
-  local worker <const> = grid and self or working(self, nil)
+--- 'count' functions of the posterior of a model that computes. like (., d): inputs of the right width; o: features, seed. view:
+-- how the caller gives points and sees values, where that is not as the model that computes: columns of points, inputs(points)
+-- and values((count, m'), m).
+function M.new(self, like, count, o, view)
+  local of <const>, held <const> = model.posterior(self), model.fields(self).x
+  if held and #held > 0 and not of.solve then
+    core.raise("option", "draw: functions of a model of this class cannot be drawn")
+  end
+  local worker <const> = held and #held > 0 and of.worker(self) or self
   local f <const> = model.fields(worker)
-  local wide <const> = {dtype = grid and "f64" or (f.x or like).dtype}
+  local wide <const> = {dtype = held and #held > 0 and of.dtype or (f.x or like).dtype}
   local x <const>, kernel <const>, mean <const> = f.x and f.x:to(wide):eval(), f.kernel, f.mean
   local prior <const>, white <const> = features.draw(kernel, like:to(wide), count, o.features, o.seed)
   local weights, info
@@ -80,10 +64,10 @@ function M.new(self, like, count, o, T)
     if weights then v = v + kernel(t, x):matmul(weights) end
     return v:t()
   end
-  local function of_points(t) return at(values, t:to(wide)):to{dtype = t.dtype} end
-  local function of_tasks(t) return of_points(task_parts.every(t, T)):reshape(count, #t, T) end
+  local function of_inputs(t) return at(values, t:to(wide)):to{dtype = t.dtype} end
+  local function of_points(t) return view.values(of_inputs(view.inputs(t)), #t) end
   return setmetatable({_box = {count = count, features = o.features, info = info, converged = info == nil or info.converged,
-    columns = like.shape[2] - (T and 1 or 0), dtype = like.dtype, values = T and of_tasks or of_points}}, Draw)
+    columns = view and view.columns or like.shape[2], dtype = like.dtype, values = view and of_points or of_inputs}}, Draw)
 end
 
 --- The functions at points (m, d) or (m): (count, m), of T tasks (count, m, T), lazy and differentiable in the points. The same
@@ -115,15 +99,6 @@ function M.asked(f, k, opts)
   end
   if f.x == nil then core.raise("option", "draw: the model holds no data; condition it, be it on zero rows") end
   return count, o
-end
-
---- k functions drawn from the posterior: a value that is called with points. o: features (1024), seed; without
--- a seed the next numbers of gb.seed are taken. White noise in the kernel is left out. Cost: one solve with k right-hand sides.
----@return gibbous.draw
-function model.methods.draw(self, k, opts)
-  local f <const> = model.fields(self)
-  local count <const>, o <const> = M.asked(f, k, opts)
-  return M.new(self, f.x, count, o)
 end
 
 return M

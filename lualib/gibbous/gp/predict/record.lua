@@ -1,14 +1,14 @@
---- What a model says about new points: a lazy record. Nothing is computed before a field is looked at, the solves for it included:
--- where a field needs some, it is a tensor that stands for what they will give (core.promise), and gb.plan says beforehand what they
--- will take. The covariance between test points is never formed unless f_cov is. Of b fantasies (gp/exact/fantasies.lua) means are (b, m), draws (b, k, m);
--- variances (m) and covariances (m, m) where they are the same for all, else (b, m) and (b, m, m).
+--- What a model says about new points: a lazy record. Nothing is computed before a field is looked at, no solve either: a field
+-- that needs solves is a tensor that stands for what they will give (core.promise), and gb.plan says beforehand what they will
+-- take. The covariance between test points is formed for f_cov alone. Of b fantasies (gp/exact/fantasies.lua) means are (b, m)
+-- and draws (b, k, m); variances (m) and covariances (m, m) where they are the same for all, else (b, m) and (b, m, m).
 local core <const> = require "gibbous.core"
 local metrics <const> = require "gibbous.gp.report.metrics"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local pathwise <const> = require "gibbous.gp.predict.pathwise"
-local variance <const> = require "gibbous.gp.exact.variance"
-local raised <const> = require "gibbous.raised"
+local prediction_parts <const> = require "gibbous.gp.predict.parts"
+local samples <const> = require "gibbous.gp.predict.samples"
 
 ---@class gibbous.prediction
 ---@field mean gibbous.tensor    (m) of f and of y
@@ -24,7 +24,8 @@ local Prediction <const> = {__name = "gibbous.prediction"}
 -- was prepared before), converged; else missed ("mean", "variances", "mean and variances": whose solves did not) and reason;
 -- residual, iterations, slices, seconds of the solves; variance_error, the largest f_var_bound over its f_var, of variances by
 -- gb.solvers.cg; of variances that were looked at clamped (0 after rounding, count) and invalid (NaN at finite points, count);
--- jitter of joint samples, and relative_jitter, that over the prior variance; noise = "unknown" where y_var is f_var for that reason.
+-- jitter of joint samples, and relative_jitter, that over the prior variance; noise = "unknown" where y_var is f_var for that
+-- reason.
 local Info <const> = object.record("gibbous.prediction_info", "the report of a prediction",
   "rank missed reason residual iterations slices seconds variance_error clamped invalid jitter relative_jitter noise")
 
@@ -73,8 +74,8 @@ local function left(b)
   local parts <const> = parts_of(b)
   b.left = parts.prior()
   if parts.how then
-    local explained <const>, size <const> = parts.how.explained(parts.cross, b.count)
-    b.left = variance.left(b.left, explained, size, parts.count)
+    local explained <const>, size <const> = parts.how.explained(b.count)
+    b.left = prediction_parts.left(b.left, explained, size, parts.count)
   end
   return b.left
 end
@@ -87,7 +88,7 @@ local function covariance(b)
     b.cov = core.zeros(b.each and {b.each, 0, 0} or {0, 0}, {dtype = b.dtype})
   else
     b.cov = parts.prior_cov()
-    if parts.how then b.cov = b.cov - parts.how.joint(parts.cross, b.count) end
+    if parts.how then b.cov = b.cov - parts.how.joint(b.count) end
   end
   return b.cov
 end
@@ -103,7 +104,7 @@ function fields.f_var_bound(b)
   local how <const> = parts_of(b).how
   if how == nil or how.bound == nil or b.count == 0 then return zeros(b) end
   local f_var <const> = fields.f_var(b)                     -- first: its solves know the bound
-  return core.minimum(narrowed(b, how.bound(b.parts.cross, b.count)), f_var):detach()
+  return core.minimum(narrowed(b, how.bound(b.count)), f_var):detach()
 end
 
 --- The shape of a field.
@@ -123,8 +124,8 @@ local function computes(b, key)
   return key ~= "mean" and b.parts.how ~= nil and b.parts.how.solves == true
 end
 
---- A field, or what stands for it until it is looked at. Neither function knows the record, which has the tensor. In a trace it is
--- built at once: points that stand for slices are gone when it is looked at.
+--- A field, or what stands for it until it is looked at. Neither function knows the record, which has the tensor. In a trace it
+-- is built at once: points that stand for slices are gone when it is looked at.
 local function field(b, key)
   local build <const> = fields[key]
   if not computes(b, key) or core.tracing() then return build(b) end
@@ -206,65 +207,9 @@ function methods.interval(self, level, opts)
   return self.mean - half, self.mean + half
 end
 
--- Jitter that joint samples may need, in units of the largest prior variance.
-local MOST_JITTER <const> = {f64 = 1e-6, f32 = 1e-3}
-
---- A lower factor of a joint covariance. A covariance that is a difference is positive definite up to rounding: first
--- nothing is added to its diagonal, then 4 n u of 'scale', the largest prior variance, and ten times as much as long as it fails.
-local function factored(b, cov, scale)
-  local unit <const> = cov.dtype == "f32" and 2.0 ^ -24 or 2.0 ^ -53
-  local relative = 0.0
-  while true do
-    local ok <const>, root <const> = pcall(function()
-      return core.linalg.cholesky(cov, {jitter = relative * scale}):eval()
-    end)
-    if ok then
-      b.relative_jitter = math.max(b.relative_jitter or 0, relative)
-      b.jitter = b.relative_jitter * scale
-      return root
-    end
-    local most <const> = MOST_JITTER[cov.dtype]
-    if not raised.is(root, "not_pd") then error(root, 0) end
-    if relative >= most then
-      core.raise("not_pd", ("sample: the covariance of the %d points is not positive definite, also with %g of the prior variance "
-        .. "added%s"):format(b.count, most, b.draw and "; method = \"pathwise\" needs no factor" or ""))
-    end
-    relative = math.min(most, relative == 0 and 4 * unit * ((b.parts.count or 0) + b.count) or 10 * relative)
-  end
-end
-
---- Raises for a covariance that is not finite, by a point or by a kernel.
-local function refuse_nan(b)
-  local whole <const> = b.points:isfinite():all(2)
-  local fault <const> = b.parts.fault
-  local text <const> = not whole:all() and ("the point in row %d is not finite"):format(whole:to{dtype = "f32"}:argmin():item())
-    or fault and fault() or "the covariance of the points is not finite"
-  core.raise("nan", "sample: " .. text)
-end
-
---- Lower factors of the joint covariance: (m, m), or (b, m, m).
-local function roots(b)
-  local cov <const>, scale <const> = covariance(b):eval(), parts_of(b).prior():max():item()
-  if not (scale < math.huge) or not cov:isfinite():all() then refuse_nan(b) end
-  b.jitter, b.relative_jitter = nil, nil
-  local all <const> = {}
-  for i = 1, b.each or 1 do all[i] = factored(b, b.each and cov[i] or cov, scale) end
-  return b.each and core.stack(all, 1) or all[1]
-end
-
---- Standard normals, (k, m), or (b, k, m) for fantasies without a seed. With one all have the same: the draws of each are those
--- that a model of it alone has.
-local function normals(b, k, dtype, seed)
-  if seed or not b.many then return core.randn(k, b.count, {dtype = dtype, seed = seed}) end
-  return core.randn(b.many, k, b.count, {dtype = dtype})
-end
-
 local function joint_draws(b, k, seed)
   if b.count == 0 then return core.zeros(b.many and {b.many, k, 0} or {k, 0}, {dtype = b.dtype}) end
-  local root <const> = roots(b)
-  local spread <const>, mean <const> = normals(b, k, root.dtype, seed):matmul(root:t()), b.parts.mean()
-  if not b.many then return narrowed(b, spread + mean) end
-  return narrowed(b, (spread.ndim == 2 and spread:unsqueeze(1) or spread) + mean:unsqueeze(2))
+  return narrowed(b, samples.joint(b, covariance(b), k, seed))
 end
 
 local sample_spec <const> = {of = {"f", "y"}, seed = "integer", method = {"cholesky", "pathwise"}, features = "count"}
@@ -281,12 +226,14 @@ function methods.sample(self, k, opts)
   end
   if o.method == "pathwise" and b.many then
     core.raise("option", "sample: fantasies have no method = \"pathwise\"; condition the model on one of them")
+  elseif o.method == "pathwise" and b.count > 0 and not b.draw then
+    core.raise("option", "sample: a model of this class has no method = \"pathwise\"")
   end
   local draws <const> = o.method == "pathwise" and b.count > 0 and b.draw(k, pathwise.settings(o))(b.points)
     or joint_draws(b, k, o.seed)
   local noise <const> = o.of == "y" and b.noise()
   if not noise or b.count == 0 then return draws end
-  return draws + narrowed(b, noise):sqrt() * normals(b, k, b.dtype, o.seed and o.seed + 1)
+  return draws + narrowed(b, noise):sqrt() * samples.normals(b, k, b.dtype, o.seed and o.seed + 1)
 end
 
 -- The record --------------------------------------------------------------------------------------------------------------------
@@ -318,7 +265,7 @@ function Prediction.__tostring(self)
 end
 
 --- A record at points (m, d) of 'how':
---   prepare()         gives its parts, as gp/predict/init.lua makes them; called once
+--   prepare()         gives its parts, as gp/predict/parts.lua makes them; called once
 --   is_ready()        whether that computes nothing
 --   noise()           what parts.noise gives, without them
 --   cost(key)         what a field will take that is not there, for gb.plan (gp/exact/forecast.lua)

@@ -128,8 +128,8 @@ local function remedies(d)
       d.smallest)
   end
   if d.nearest and d.nearest.distance == 0 then
-    out[#out + 1] = ("average the %d rows that have a twin, such as %d and %d, or give them noise"):format(d.duplicates, d.nearest.i,
-      d.nearest.j)
+    out[#out + 1] = ("average the %d rows that have a twin, such as %d and %d, or give them noise"):format(d.duplicates,
+      d.nearest.i, d.nearest.j)
   end
   if d.dtype == "f32" then
     out[#out + 1] = ("use f64: condition %.2g leaves %.1f digits there"):format(d.condition,
@@ -159,8 +159,8 @@ local function remedies_for_bad(bad)
     ("look at how row %d, column %d of %s was made"):format(bad.row, bad.column, bad.what)}
 end
 
---- Why k(x) + noise I could not be factored. x (n, d); y (n) or nil; kernel: a gb.kernels value; noise: a number, or a tensor (n) of
--- variances; err: the error object that the factorisation raised, or nil.
+--- Why k(x) + noise I could not be factored. x (n, d); y (n) or nil; kernel: a gb.kernels value; noise: a number, or a tensor (n)
+-- of variances; err: the error object that the factorisation raised, or nil.
 ---@return gibbous.diagnosis
 return function(x, y, kernel, noise, err)
   if x.ndim == 1 then x = x:unsqueeze(2) end

@@ -1,14 +1,9 @@
 --- Leave-one-out prediction in closed form: each observation predicted from all others with the parameters as they are.
 -- Source: Rasmussen & Williams (2006), equations 5.10 to 5.13.
 local core <const> = require "gibbous.core"
-local kronecker <const> = require "gibbous.gp.tasks.kronecker"
 local metrics <const> = require "gibbous.gp.report.metrics"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
-local objective <const> = require "gibbous.gp.exact.objective"
-local states <const> = require "gibbous.gp.exact.posterior_cache"
-local task_model <const> = require "gibbous.gp.tasks.model"
-local working <const> = require "gibbous.gp.exact.precision_twin"
 
 ---@class gibbous.leave_one_out
 ---@field mean gibbous.tensor          (n) of y_i given all others; of several outputs (n, T), NaN where y is
@@ -25,24 +20,6 @@ function Record.__tostring(self)
     self.converged and "" or "  (from a solve that did not converge)")
 end
 
--- Columns of the identity solved at once by an iterative solver.
-local COLUMNS <const> = 64
-
---- diag(C^-1) (n) by n solves, and whether all converged.
-local function diagonal_by_solver(system, n, dtype)
-  local parts <const>, converged = {}, true
-  for from = 1, n, COLUMNS do
-    local last <const> = math.min(n, from + COLUMNS - 1)
-    local lazy <const> = core.eye(n, {dtype = dtype}):slice(2, from, last)
-    local unit <const> = lazy:detach():eval()
-    local x <const>, info <const> = system:solve(unit)
-    local form <const> = (system:lazy(lazy) * lazy):sum(1)
-    parts[#parts + 1] = core.hold(form, (x * unit):sum(1):detach())
-    converged = converged and info.converged
-  end
-  return core.cat(parts, 1), converged
-end
-
 --- The record of observations y, the diagonal of C^-1 and alpha = C^-1 (y - m(x)), of one shape; NaN in all where there is none.
 local function record(y, diagonal, alpha, converged)
   local e <const>, var <const> = alpha / diagonal, diagonal ^ -1
@@ -57,54 +34,21 @@ local function record(y, diagonal, alpha, converged)
     rmse = math.sqrt(mse:item()), n = n, converged = converged}, Record)
 end
 
---- The diagonal of C^-1 and C^-1 (y - m(x)), (n), and whether solves converged; computed in f64 where predictions are.
-local function of_model(self)
-  local worker <const>, narrow <const> = working(self, nil), {dtype = model.fields(self).x.dtype}
-  local f <const> = model.fields(worker)
-  local state <const> = states.of(worker, "leave_one_out")
-  local diagonal, converged = nil, true
-  if objective.is_iterative(f.active) then
-    diagonal, converged = diagonal_by_solver(state.system, #f.x, f.x.dtype)
-  else
-    diagonal = objective.inverse_diagonal(objective.covariance(worker))
-  end
-  return diagonal:to(narrow), state.alpha:to(narrow), converged and state.converged
-end
+local methods <const> = {}
 
-local function check(f, count)
+--- Each observation of the model's data predicted from all others: mean, var, log_density (n), nlpd, rmse. Of several outputs
+-- each cell is predicted from all others, those of its own point included: mean, var and log_density are (n, T), NaN where y is.
+-- Cost: O(n^3), (n, n) values; by an iterative solver n solves; O(n^3 + T^3) with Kronecker structure. Errors: option, shape;
+-- not_pd.
+---@return gibbous.leave_one_out
+function methods.leave_one_out(self)
+  local f <const>, form <const>, inner <const> = model.fields(self), model.class(self).observations, model.core(self)
   if f.x == nil then core.raise("option", "leave_one_out: the model holds no data") end
+  local count <const>, of <const> = form.count(f.y), model.posterior(inner)
   if count < 2 then core.raise("shape", "leave_one_out: needs 2 observations or more, got " .. count) end
+  if not of.leave_one_out then core.raise("option", "leave_one_out: a model of this class has no closed form of it") end
+  local diagonal <const>, weights <const>, converged <const> = of.leave_one_out(inner)
+  return record(f.y, form.weights(self, diagonal), form.weights(self, weights), converged)
 end
 
---- Each observation of the model's data predicted from all others: mean, var, log_density (n), nlpd, rmse.
--- O(n^3), (n, n) values; by an iterative solver n solves.
----@return gibbous.leave_one_out
-function model.methods.leave_one_out(self)
-  local f <const> = model.fields(self)
-  check(f, f.x and #f.x)
-  return record(f.y, of_model(self))
-end
-
---- The values v (N) of the cells of y (n, T) that have one, as (n, T); NaN elsewhere.
-local function spread(v, y)
-  local at <const>, next = {}, 0
-  for i, here in ipairs(y:eq(y):reshape(y.numel):totable()) do
-    if here then next = next + 1 end
-    at[i] = here and next or #v + 1
-  end
-  return core.cat({v, core.full({1}, 0 / 0, {dtype = v.dtype})}, 1):index(1, core.tensor(at, {dtype = "i64"})):reshape(y.shape)
-end
-
---- Each cell of the model's data predicted from all others, those of its own point included: mean, var, log_density (n, T), NaN
--- where y is; nlpd and rmse over all. O(n^3 + T^3) for a y without missing cells, else as gb.gp.exact's.
----@return gibbous.leave_one_out
-function task_model.methods.leave_one_out(self)
-  local f <const> = model.fields(self)
-  check(f, f.x and task_model.known(f.y))
-  if model.fields(f.inner).grid then
-    local diagonal <const>, alpha <const> = kronecker.leave_one_out(f.inner)
-    return record(f.y, diagonal:to{dtype = f.y.dtype}, alpha:to{dtype = f.y.dtype}, true)
-  end
-  local diagonal <const>, alpha <const>, converged <const> = of_model(f.inner)
-  return record(f.y, spread(diagonal, f.y), spread(alpha, f.y), converged)
-end
+return {methods = methods}

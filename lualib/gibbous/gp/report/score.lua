@@ -76,7 +76,8 @@ local function is_noise(v) return type(v) == "number" and v >= 0 and v < math.hu
 --- The noise variances given for y ('count' rows, of which 'keep' are scored), as predictions at xs have them; nil: none given.
 local function noise_of(given, keep, count, xs)
   if given == nil or given == false then return nil end
-  local v <const> = type(given) == "number" and core.full({}, given, {dtype = xs.dtype}) or core.as_tensor(given):to{dtype = xs.dtype}
+  local v <const> = type(given) == "number" and core.full({}, given, {dtype = xs.dtype})
+    or core.as_tensor(given):to{dtype = xs.dtype}
   if v.ndim == 0 then return v end
   if v.ndim ~= 1 or #v ~= count then
     core.raise("shape", ("score: noise must be one variance, or one for each of the %d rows, got shape %s"):format(count,
@@ -88,12 +89,14 @@ local function noise_of(given, keep, count, xs)
   return keep and v:index(1, keep) or v
 end
 
---- How well new observations x (m, d), y (m) are predicted: a gibbous.score of numbers. Costs a prediction's mean and y_var.
--- o: noise: variances of the noise in these y, a number or (m), in place of the likelihood's; where neither knows them, as with
--- known noise of the observations alone, they are left out, and the score says so. missing = "mask": rows whose y is NaN are left out; variance = "cached", rank: as in predict. A model solved by conjugate
--- gradients takes a solve a row for its exact variances; cached ones are at most s.f_var_bound too large, on average.
----@return gibbous.score
-function model.methods.score(self, x, y, o)
+local methods <const> = {}
+
+--- How well new observations x (m, d), y (m) are predicted: a gibbous.score of numbers. Cost: a prediction's mean and y_var;
+-- exact variances by conjugate gradients take a solve a row, cached ones are at most s.f_var_bound too large, on average.
+-- o: noise: variances of the noise in these y, a number or (m), in place of the likelihood's. Where neither knows them, as with
+-- known noise of the observations alone, they are left out, and the score says so. missing = "mask": rows whose y is NaN are left
+-- out; variance = "cached", rank: as in predict. Errors: option, shape, dtype, nan; those of a prediction.
+function methods.score(self, x, y, o)
   o = options.parse(o, {missing = data.missing, variance = {"exact", "cached"}, rank = "count", noise = is_noise}, "score")
   local xs <const>, ys <const>, keep <const> = data.check(x, y, "score", o.missing)
   if #xs == 0 then core.raise("shape", "score: there are no rows to score") end
@@ -126,3 +129,5 @@ function model.methods.score(self, x, y, o)
   end
   return setmetatable(s, Score)
 end
+
+return {methods = methods}

@@ -23,14 +23,27 @@ local function constraint_text(p)
   return ("(%s, %s)"):format(p.min and ("%g"):format(p.min) or "-inf", p.max and ("%g"):format(p.max) or "inf")
 end
 
-return function(self)
-  local f <const> = model.fields(self)
+--- The table of the parameters of a model that computes, with what its likelihood has to note.
+local function parameters_text(self)
   local list <const>, names <const> = param.collect(self)
   local rows <const> = {{"parameter", "value", "constraint", "prior", "trainable"}}
   for i, p in ipairs(list) do
-    rows[#rows + 1] = {names[i], value_text(p), constraint_text(p), p.prior and tostring(p.prior) or "none", p.fixed and "no" or "yes"}
+    rows[#rows + 1] = {names[i], value_text(p), constraint_text(p), p.prior and tostring(p.prior) or "none",
+      p.fixed and "no" or "yes"}
   end
-  local held <const> = f.x and ("%d points, %d columns, %s"):format(#f.x, f.x.shape[2], f.x.dtype) or "no data: the prior"
-  local note <const> = f.likelihood:note()
-  return ("gp.exact  %s\n%s%s"):format(held, table_text(rows), note and "\n" .. note or "")
+  local note <const> = model.fields(self).likelihood:note()
+  return table_text(rows) .. (note and "\n" .. note or "")
 end
+
+local M <const> = {}
+
+--- Text for print(model): 'title', what is held, the parameters. held(f): of a model with data of fields f.
+function M.text(self, title, held)
+  local f <const> = model.fields(self)
+  return ("%s%s\n%s"):format(title, f.x and held(f) or "no data: the prior", parameters_text(model.core(self)))
+end
+
+--- "n points, d columns, dtype"
+function M.points(f) return ("%d points, %d columns, %s"):format(#f.x, f.x.shape[2], f.x.dtype) end
+
+return M

@@ -5,9 +5,9 @@
 local core <const> = require "gibbous.core"
 local func <const> = require "gibbous.func"
 local model <const> = require "gibbous.gp.model"
-local param <const> = require "gibbous.param"
 local parts <const> = require "gibbous.gp.tasks.parts"
-local update <const> = require "gibbous.gp.update_record"
+local posterior_cache <const> = require "gibbous.gp.posterior_cache"
+local update_record <const> = require "gibbous.gp.update_record"
 
 local M <const> = {}
 local fields <const> = model.fields
@@ -24,7 +24,7 @@ local function ingredients(self, dtype)
     noise = cast(f.likelihood.noise.value, dtype), R = y - f.mean(parts.every(x, grid.tasks)):reshape(y.shape)}
 end
 
---- That of the tasks, of detached ingredients: eigenvalues S (T), V, h (nil for common noise).
+--- The eigendecomposition of the tasks, of detached ingredients: eigenvalues S (T), V, h (nil for common noise).
 local function decompose_tasks(p)
   local noise <const> = p.noise:detach()
   local h <const> = noise.ndim == 1 and noise ^ -0.5 or nil
@@ -48,8 +48,8 @@ end
 
 -- Gradients -------------------------------------------------------------------------------------------------------------------
 
--- A decomposition is one of numbers: values are made of it, and derivatives of eigenvectors would fail at equal eigenvalues. What
--- says how a value varies with K, B and the noise stands beside it, as the 'form' of core.with_slope, which nothing computes.
+-- A decomposition has plain numbers: values are made of it, and derivatives of eigenvectors would fail at equal eigenvalues. How
+-- a value varies with K, B and the noise is said by the 'form' of core.with_slope, which nothing computes.
 
 local function of_values() core.raise("internal", "what carries gradients alone was computed") end
 
@@ -79,7 +79,7 @@ end
 --- C^-1 times the columns of G (n, r, T), with gradients of every order. p: ingredients, q: U, E and M of their decomposition.
 local function solve_live(p, q, G) return solved(G, p.K, p.B, p.noise, q) end
 
--- A value whose gradient is known, but not that of the gradient: it stands beside what a rule gives.
+-- A value whose gradient is known and whose second derivatives are not: the form beside what the gradient of logdet gives.
 local once <const> = func{name = "log det", shape = "same", forward = of_values, backward = function()
   core.raise("option", 'with Kronecker structure the log determinant has no second derivatives; solver = "direct" has them')
 end}
@@ -114,60 +114,45 @@ function M.nlml(self)
   return (quad + by_form(det, logdet(det, p.K, p.B, p.noise, q.U, q.E, q.M, q.L, q.S)) + n * T * math.log(2 * math.pi)) / 2
 end
 
---- What predictions need, {k, x, B, U, M, Q, weights}, in f64, kept until a parameter is set. 'values' has U, M, Q and the weights.
--- B and the weights are held (core.hold); gradients also go by 'of', the ingredients, and E, which is lazy.
-local function keep(self, p, values)
-  local grid <const> = fields(self).grid
+-- State -------------------------------------------------------------------------------------------------------------------
+
+--- What predictions need, {k, x, B, U, M, Q, weights}, in f64. 'values' has U, M, Q and the weights. B and the weights are held
+-- (core.hold); gradients also go by 'of', the ingredients, and E, which is lazy.
+local function state_from(p, values)
   local _, V <const>, h <const> = decompose_tasks(p)
   local state <const> = {k = p.k, x = p.x:eval(), B = core.hold(p.B, p.B:detach():eval()), of = p, E = sides(V, h), U = values.U,
     M = values.M, Q = values.Q}
   state.weights = core.hold(weights_live(p, state):matmul(p.B), values.weights)
-  grid.state = state
-  param.keep(param.collect(self), grid)
   return state
 end
 
---- That state, and whether it was there already.
-local function state_of(self)
+--- That state, kept until a parameter is set, and whether it was there already. O(n^3 + T^3).
+function M.state(self)
   local f <const> = fields(self)
-  if f.grid.state then return f.grid.state, true end
-  local start <const> = core.clock()
-  local p <const> = ingredients(self, "f64")
-  local q <const> = decompose(p)
-  local _, A <const> = solve(q, p.R:detach())
-  local B <const> = p.B:detach()
-  local values <const> = {U = q.U, M = q.M, Q = B:matmul(q.E), weights = A:matmul(B)}
-  core.eval(values)
-  local state <const> = keep(self, p, values)
-  update.note(f, {kind = "decomposition", rows = #f.x, onto = 0, reason = update.missing(f), seconds = core.clock() - start})
-  return state, false
+  return posterior_cache.of(self, function()
+    local start <const> = core.clock()
+    local p <const> = ingredients(self, "f64")
+    local q <const> = decompose(p)
+    local _, A <const> = solve(q, p.R:detach())
+    local B <const> = p.B:detach()
+    local values <const> = {U = q.U, M = q.M, Q = B:matmul(q.E), weights = A:matmul(B)}
+    core.eval(values)
+    local state <const> = state_from(p, values)
+    update_record.note(f, {kind = "decomposition", rows = #f.x, onto = 0, reason = update_record.missing(f),
+      seconds = core.clock() - start})
+    return state
+  end)
 end
 
---- Is that state there?
-function M.is_prepared(self) return fields(self).grid.state ~= nil end
+--- The shapes of the tensors of a state that files keep, for n points and T tasks.
+function M.kept_shapes(n, T) return {U = {n, n}, M = {n, T}, Q = {T, T}, weights = {n, T}} end
 
---- The model with its data and parameters, and a state of its own.
-function M.apart(self)
-  local out <const>, grid <const> = model.with_data_of(self), {}
-  for key, v in pairs(fields(self).grid) do grid[key] = v end
-  grid.state = nil
-  fields(out).grid = grid
-  return out
+--- Gives a model these tensors as its state.
+function M.restore(self, values)
+  posterior_cache.of(self, function() return state_from(ingredients(self, "f64"), values) end)
 end
 
---- What a field of a prediction at x will take that is not there, for gb.plan: bytes and predicted seconds.
-function M.cost(self, x, key)
-  local grid <const> = fields(self).grid
-  local n <const>, T <const>, count <const> = #grid.x, grid.tasks, #x * grid.tasks
-  local prepare <close> = core.plan{core.linalg.eigh(core.empty(n, n)), core.linalg.eigh(core.empty(T, T))}
-  local product <close> = core.plan(core.empty(key == "f_cov" and count or #x, n):matmul(core.empty(n, n)))
-  local value <const> = 8 * (key == "f_cov" and count * count or count)
-  local kept <const>, own <const> = 8 * (n * n + n * T), product.peak + value + 8 * n * count
-  local seconds <const> = prepare.seconds and product.seconds and prepare.seconds + product.seconds
-  return {what = ("%s of %d points: %seigendecompositions of order %d and %d"):format(key, #x,
-    seconds and ("about %.2g s, "):format(seconds) or "", n, T), bytes = math.max(prepare.peak, kept + own), minimum = kept + own,
-    kept = kept + value, seconds = seconds}
-end
+-- Solves ------------------------------------------------------------------------------------------------------------------
 
 --- C^-1 times the columns of b (n T, r), point by point, in f64.
 function M.solve(self, b)
@@ -182,7 +167,7 @@ function M.solve(self, b)
   return by_form(value, solve_live(p, q, G):permute(1, 3, 2):reshape(n * T, r))
 end
 
---- The diagonal of C^-1 and C^-1 (y - m(x)), (n, T), in f64.
+--- The diagonal of C^-1 and C^-1 (y - m(x)), (n, T), in f64. O(n^3 + T^3).
 function M.leave_one_out(self)
   local p <const> = ingredients(self, "f64")
   local q <const> = decompose(p)
@@ -193,53 +178,9 @@ function M.leave_one_out(self)
   return by_form((q.U * q.U):matmul(q.M):matmul((q.E * q.E):t()), diagonal), by_form(A, weights_live(p, q))
 end
 
---- The shapes of what the state has of its own, for files: n points, T tasks.
-function M.kept_shapes(n, T) return {U = {n, n}, M = {n, T}, Q = {T, T}, weights = {n, T}} end
+--- C^-1 times the columns of G (n, r, T) by a state, with gradients.
+function M.solve_by(state, G) return solve_live(state.of, state, G) end
 
---- Gives a model these tensors as its state.
-function M.restore(self, solved) keep(self, ingredients(self, "f64"), solved) end
-
---- What a prediction of all tasks at x (m, d) is made of (gp/predict/record.lua), point by point: (m T) and (m T, m T).
--- The covariance of f_t(x) with the data is k(x, .) (x) B[t, .]; with P = k U and Q = B h V the data explain
--- sum_is P_i^2 M_is Q_ts^2 of its variance.
-function M.parts(self, x)
-  local f <const> = fields(self)
-  local state <const>, reused <const> = state_of(self)
-  local m <const>, T <const>, n <const> = #x, f.grid.tasks, #state.x
-  local mean <const>, likelihood <const>, every <const> = f.mean, f.likelihood, parts.every(x, T)
-  local at <const> = param.remember(self)
-  local function cross() return at(parts.between, state.k, x, state.x) end
-  --- The covariances of m T values with the data, (n, m T, T), and C^-1 times them.
-  local function covariances()
-    local G <const> = (cross():t():reshape(n, m, 1, 1) * state.of.B:reshape(1, 1, T, T)):reshape(n, m * T, T)
-    return G, solve_live(state.of, state, G)
-  end
-  local how <const> = {}
-  function how.explained()
-    local P <const>, G <const>, X <const> = cross():matmul(state.U), covariances()
-    return by_form((P * P):matmul(state.M):matmul((state.Q * state.Q):t()):reshape(m * T), (G * X):sum(3):sum(1))
-  end
-  function how.joint()
-    local P <const> = cross():matmul(state.U)
-    local root <const> = P:reshape(m, 1, n, 1) * state.Q:reshape(1, T, 1, T) * state.M:sqrt():reshape(1, 1, n, T)
-    local w <const> = root:reshape(m * T, n * T)
-    local G <const>, X <const> = covariances()
-    local function flat(v) return v:permute(2, 1, 3):reshape(m * T, n * T) end
-    return by_form(w:matmul(w:t()), flat(G):matmul(flat(X):t()))
-  end
-  return {
-    mean = function() return at(mean, every) + cross():matmul(state.weights):reshape(m * T) end,
-    prior = function()
-      return (at(parts.diag, state.k, x):unsqueeze(2) * state.B:diagonal():unsqueeze(1)):reshape(m * T)
-    end,
-    prior_cov = function()
-      local K <const> = at(parts.between, state.k, x, x)
-      return (K:reshape(m, 1, m, 1) * state.B:reshape(1, T, 1, T)):reshape(m * T, m * T)
-    end,
-    noise = function() return at(likelihood.new_variance, likelihood, every) end,
-    info = {algorithm = "kronecker", variance = "exact", precision = "f64", converged = true, reused = reused},
-    how = how, count = n * T,
-  }
-end
+M.by_form = by_form
 
 return M

@@ -2,8 +2,8 @@
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local metrics <const> = require "gibbous.gp.report.metrics"
+local observations <const> = require "gibbous.gp.tasks.observations"
 local options <const> = require "gibbous.options"
-local task_model <const> = require "gibbous.gp.tasks.model"
 
 local Score <const> = {__name = "gibbous.score"}
 
@@ -31,20 +31,24 @@ local function figures(e, var, known, n)
   return out
 end
 
+local methods <const> = {}
+
 --- How well observations y (m, T) at x (m, d) are predicted: rmse, mae, nlpd, crps, coverage95 and n over all cells, and the
--- same in .tasks[t] for each (gp/report/score.lua says what they are). o.missing = "mask": cells whose y is NaN are left out; a task
--- that has no other has n = 0, and NaN for its figures.
-function task_model.methods.score(self, x, y, o)
+-- same in .tasks[t] for each (gp/report/score.lua says what they are). o.missing = "mask": cells whose y is NaN are left out; a
+-- task that has no other has n = 0, and NaN for its figures.
+function methods.score(self, x, y, o)
   o = options.parse(o, {missing = data.missing}, "score")
-  local xs <const>, ys <const> = task_model.check(self, x, y, "score", o.missing)
-  if task_model.known(ys) == 0 then core.raise("shape", "score: there are no values to score") end
+  local xs <const>, ys <const> = observations.check(self, x, y, "score", o.missing)
+  if observations.count(ys) == 0 then core.raise("shape", "score: there are no values to score") end
   local p <const> = self:predict(xs)
   local known <const> = ys:eq(ys)
   local e <const>, var <const> = core.where(known, ys, p.mean) - p.mean, p.y_var
-  local out <const> = figures(e, var, known, task_model.known(ys))
+  local out <const> = figures(e, var, known, observations.count(ys))
   out.tasks, out.converged = {}, p.converged
   for t = 1, self.tasks do
-    out.tasks[t] = figures(e:select(2, t), var:select(2, t), known:select(2, t), task_model.known(ys:select(2, t)))
+    out.tasks[t] = figures(e:select(2, t), var:select(2, t), known:select(2, t), observations.count(ys:select(2, t)))
   end
   return setmetatable(out, Score)
 end
+
+return {methods = methods}

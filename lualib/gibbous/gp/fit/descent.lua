@@ -1,0 +1,163 @@
+--- One descent of a fit: the optimiser on a model's objective, in the precision that resolves it.
+local algorithm <const> = require "gibbous.gp.algorithm"
+local core <const> = require "gibbous.core"
+local model <const> = require "gibbous.gp.model"
+local optim <const> = require "gibbous.optim"
+local param <const> = require "gibbous.param"
+local raised <const> = require "gibbous.raised"
+
+local M <const> = {}
+local fields <const> = model.fields
+
+-- A run of a fit: {algorithm, log, realise, units}; 'realise' computes tensors within the budget.
+
+--- The unconstrained values of a list of parameters.
+function M.raw_values(list)
+  local out <const> = {}
+  for i, p in ipairs(list) do out[i] = p.raw end
+  return out
+end
+
+--- Sets these.
+function M.set_raw(list, values)
+  for i, p in ipairs(list) do p.raw = values[i] end
+end
+
+local function progress(label)
+  if not core.isatty(2) then return nil, function() end end
+  local last = -math.huge
+  return function(s)
+    local now <const> = core.clock()
+    if now - last < 0.1 then return end
+    last = now
+    local solve <const> = s.solve and ("  %d iterations"):format(s.solve.iterations) or ""
+    io.stderr:write(("\r%s step %d  value %.4f  |g| %.3g%s\27[K"):format(label, s.step, s.value, s.gradient_norm, solve))
+  end, function() io.stderr:write("\r\27[K") end
+end
+
+--- The solver's log of a fit: how many solves, their iterations, the worst residual and condition.
+function M.new_log() return {solves = 0, iterations = 0, residual = 0.0, condition = 0.0, unconverged = 0} end
+
+local function add_solve(log, s)
+  log.solves, log.iterations = log.solves + 1, log.iterations + s.iterations
+  log.residual, log.condition = math.max(log.residual, s.residual), math.max(log.condition, s.condition)
+  if not s.converged then log.unconverged = log.unconverged + 1 end
+end
+
+-- Of the square of a solve's tolerance: values err by the square of the residual.
+local RESOLVED <const> = 0.1
+
+--- The relative change of an objective that its solves can tell from none.
+local function resolution_of(solver)
+  local o <const> = algorithm.is_iterative(solver) and solver.o
+  local tol <const> = o and o.train_tol
+  return tol and RESOLVED * tol ^ 2 or nil
+end
+
+--- The optimiser on the objective of 'worker', the model or its twin in f64: pcall's results, the record with what belongs to
+-- the best point, or the error and then the best value before it. before: steps made already.
+local function optimise(self, worker, o, run, line, before)
+  local f <const> = fields(worker)
+  local best <const> = {value = math.huge}
+  local solves = {}                                 -- of the points tried since the last step, by their values
+  local function on_step(s)
+    s.solve = solves[s.value]
+    solves = {[s.value] = s.solve}
+    if s.value < best.value then best.value, best.gradient_norm, best.solve = s.value, s.gradient_norm, s.solve end
+    s.step = s.step + before
+    if line then line(s) end
+    if o.on_step then return o.on_step(s) end
+  end
+  local function evaluate()
+    f.solve_info = nil
+    return model.posterior(worker).objective(worker, run.solver, o.objective)
+  end
+  local function realise(loss, ...)
+    run.realise(loss, ...)
+    local info <const>, value <const> = f.solve_info, loss:item()
+    if info == nil then return end
+    add_solve(run.log, info)
+    if value == value then solves[value] = info end
+  end
+  local ok <const>, info <const> = pcall(optim.run, evaluate, self, {method = o.method,
+    steps = (o.steps or optim.usual_steps(o.method)) - before, lr = o.lr, tol = o.tol, ftol = o.ftol, on_step = on_step,
+    realise = realise, resolution = resolution_of(run.solver), units = run.units})
+  if ok then info.gradient_norm, info.solve = best.gradient_norm, best.solve end
+  return ok, info, best.value
+end
+
+--- Is this error the failure of one start, not of the call?
+function M.is_failed_start(err)
+  return raised.is(err, "nan", "not_pd")
+end
+
+local function is_too_large(err) return raised.is(err, "refused", "oom") end
+
+--- The model that computes the objective at the present parameters: by a factor in f64 where predictions are
+-- (gp/exact/precision_twin.lua), since f32 does not tell steps apart there.
+local function worker_of(self, run)
+  return run.solver == "direct" and model.posterior(self).worker(self) or self
+end
+
+--- A descent that f32 has brought to where it no longer resolves the covariance goes on in f64, if memory holds that: its record
+-- with what was done before, or the record there is.
+local function finished(self, o, run, line, info)
+  local worker <const> = worker_of(self, run)
+  if rawequal(worker, self) or info.interrupted then return true, info end
+  local list <const> = param.collect(self)
+  local best <const> = M.raw_values(list)
+  local ok <const>, rest <const> = optimise(self, worker, o, run, line, info.iterations)
+  if ok and rest.value < math.huge then
+    for _, name in ipairs{"iterations", "evaluations", "setbacks"} do rest[name] = rest[name] + info[name] end
+    rest.precision = "f64"
+    return true, rest
+  end
+  M.set_raw(list, best)
+  if not (ok or M.is_failed_start(rest) or is_too_large(rest)) then return false, rest end
+  if ok then info.interrupted, info.reason = rest.interrupted, rest.reason end
+  return true, info
+end
+
+--- One start: the optimiser's record, with what belongs to the best point; or nil, the error, and the best value before it.
+-- The parameters end at this start's best point either way.
+function M.attempt(self, o, run, label)
+  local line <const>, done <const> = progress(label)
+  local worker = worker_of(self, run)
+  local ok, info, reached = optimise(self, worker, o, run, line, 0)
+  if not ok and not rawequal(worker, self) and is_too_large(info) then
+    worker = self
+    ok, info, reached = optimise(self, worker, o, run, line, 0)
+  elseif ok then
+    info.precision = fields(worker).x.dtype
+    if rawequal(worker, self) then ok, info = finished(self, o, run, line, info) end
+  end
+  done()
+  if not ok then return nil, info, reached end
+  return info
+end
+
+--- The outcome of a fit without a free parameter: the value where it stands.
+function M.nothing_free(self, o, run)
+  local f <const> = fields(self)
+  local function value_by(worker)
+    f.solve_info = nil
+    local v <const> = model.posterior(worker).objective(worker, run.solver, o.objective)
+    run.realise(v)
+    return v:item()
+  end
+  local worker = worker_of(self, run)
+  local ok, value = pcall(value_by, worker)
+  if not ok and not rawequal(worker, self) and is_too_large(value) then
+    local wide <const> = value
+    worker = self
+    ok, value = pcall(value_by, self)
+    if not ok and not is_too_large(value) then value = wide end
+  end
+  if not ok then error(value, 0) end
+  if f.solve_info then add_solve(run.log, f.solve_info) end
+  return {value = value, converged = true, reason = "there is no free parameter", iterations = 0, evaluations = 1,
+    setbacks = 0, interrupted = false, gradient_norm = 0.0, solve = f.solve_info, method = "none",
+    precision = fields(worker).x.dtype}
+end
+
+return M

@@ -1,0 +1,96 @@
+--- The starts of a fit: the one given, one with little noise, and random ones.
+local core <const> = require "gibbous.core"
+local descent <const> = require "gibbous.gp.fit.descent"
+local model <const> = require "gibbous.gp.model"
+local starts <const> = require "gibbous.gp.fit.starts"
+
+local M <const> = {}
+local fields <const> = model.fields
+
+-- How far the first extra start lowers the noise, in its unconstrained value: a factor of 400.
+local QUIET <const> = 6
+
+--- Where the likelihood's noise stands in the list, whatever its name; nil where it is not free.
+local function place_of_noise(self, list)
+  local noise <const> = fields(self).likelihood.noise
+  for i, p in ipairs(list) do
+    if rawequal(p, noise) and not p.fixed and p.min ~= nil then return i end
+  end
+end
+
+-- Noise that came down by more than this, and by less than QUIET, in its unconstrained value, has not been looked at from below;
+-- nor has noise that takes more than this part of the variance of y.
+local DOWN <const>, MOST <const> = 1, 0.5
+
+--- Extra starts, where the caller did not say, and whether they leave the start given for the scale of the data: one with little
+-- noise, after a start by a factor that has converged where an optimum of less noise may lie below, which its descent has not
+-- seen; from the data's scale where noise has taken most of y, as the start given may be far from it.
+local function extra_starts(self, o, run, info, list, start, noise)
+  local ended <const> = run.solver == "direct" and (o.method or "lbfgs") == "lbfgs" and info and info.converged
+  if not (ended and noise) then return 0 end
+  if list[noise].value:max():item() > MOST * fields(self).y:var():item() then return 1, true end
+  local down <const> = (start[noise] - list[noise].raw):max():item()
+  return down > DOWN and down < QUIET and 1 or 0
+end
+
+--- A start with little noise, since the likelihood has an optimum that calls variation noise and often a better one that does
+-- not, in whose reach this begins (Rasmussen & Williams (2006), section 5.4.1): from the start given, or from the data's scale.
+local function quiet_start(list, start, noise, scales)
+  descent.set_raw(list, start)
+  for _, p in ipairs(scales and list or {}) do starts.put(p, scales) end
+  list[noise].raw = list[noise].raw - QUIET
+end
+
+--- A random start: every free parameter a standard normal step, in its unconstrained value, from the data's scale or, where it
+-- has none there, from the start given.
+local function scatter(list, start, scales, seed, attempt)
+  descent.set_raw(list, start)
+  local stream = 0
+  for _, p in ipairs(list) do
+    if not p.fixed then
+      stream = stream + 1
+      starts.put(p, scales)
+      local raw <const> = p.raw
+      local step <const> = core.randn(raw.numel, {dtype = "f64", seed = seed * 7919 + attempt * 104729 + stream})
+      p.raw = raw + step:reshape(raw.shape)
+    end
+  end
+end
+
+--- All starts; the parameters end at the best point. Gives its record, and the totals of all.
+function M.run(self, o, run, list, scales)
+  local first <const>, noise <const> = descent.raw_values(list), place_of_noise(self, list)
+  local best, best_raw, failure, from_scale
+  local total <const> = {evaluations = 0, setbacks = 0, failed_starts = 0, restarts = o.restarts or nil}
+  local attempt = 0
+  repeat
+    attempt = attempt + 1
+    if attempt == 2 and noise then
+      quiet_start(list, first, noise, from_scale and scales())
+    elseif attempt > 1 then
+      scatter(list, first, scales(), o.seed or 0, attempt - 1)
+    end
+    local info <const>, err <const>, reached <const> = descent.attempt(self, o, run,
+      (total.restarts or 0) > 0 and ("fit %d/%d"):format(attempt, total.restarts + 1) or "fit")
+    if total.restarts == nil then total.restarts, from_scale = extra_starts(self, o, run, info, list, first, noise) end
+    if info then
+      total.evaluations, total.setbacks = total.evaluations + info.evaluations, total.setbacks + info.setbacks
+      if best == nil or info.value < best.value then best, best_raw = info, descent.raw_values(list) end
+      if info.interrupted then
+        best.interrupted, best.reason = true, info.reason
+        break
+      end
+    else
+      if not descent.is_failed_start(err) then
+        if not (reached < (best and best.value or math.huge)) then descent.set_raw(list, best_raw or first) end
+        error(err, 0)
+      end
+      total.failed_starts, failure = total.failed_starts + 1, failure or err
+    end
+  until attempt > total.restarts
+  descent.set_raw(list, best_raw or first)
+  if best == nil then error(failure) end
+  return best, total
+end
+
+return M

@@ -1,0 +1,63 @@
+--- How a model's data as scripts give them, and predictions as scripts see them, go with the model that computes.
+--
+-- A class names a form of observations, a table of functions; 'self' is the model that the script holds:
+--   check(self, x, y, what, missing) -> x, y, kept   checks data of a call ('what' begins messages); missing = "mask": values of
+--                                    y that are NaN are left out; kept: the rows that remain (i64), nil: all. Errors: option,
+--                                    shape, dtype, nan
+--   fill(self, x, y, what, kept, given)   gives the model checked data; kept: rows of the 'given' ones that remain, nil: all
+--   count(y)                         observations in y; nothing: what is said where there are none
+--   inputs(self, t) -> (m', d')      points t (m, d) as the model that computes takes them
+--   outputs(self, record, m)         a prediction at such inputs, as the script sees it
+--   drawn(self, v, m)                functions (k, m') likewise
+--   weights(self, v)                 a value for each observation, (n), in the shape of y
+--   axes                             of y
+-- This file has the form of one output: y (n), as it is.
+local core <const> = require "gibbous.core"
+local data <const> = require "gibbous.gp.data"
+local model <const> = require "gibbous.gp.model"
+local covariance <const> = require "gibbous.gp.covariance"
+
+local M <const> = {}
+
+local single <const> = {nothing = "there are no rows", axes = 1}
+M.single = single
+
+function single.check(_, x, y, what, missing) return data.check(x, y, what, missing) end
+
+function single.fill(self, x, y, what, kept, given)
+  local f <const> = model.fields(self)
+  if kept and given then f.likelihood = f.likelihood:of_rows(kept, given, what) end
+  model.set_data(self, x, y)
+end
+
+function single.count(y) return #y end
+
+function single.inputs(_, t) return t end
+
+function single.outputs(_, record) return record end
+
+function single.drawn(_, v) return v end
+
+function single.weights(_, v) return v end
+
+-- Taking data -----------------------------------------------------------------------------------------------------------------
+
+--- Takes the data of a call in; x == nil: those that the model holds stay. Gives the number of missing values that were left out.
+-- Where the data do not go with the model's kernel, mean or noise this raises, and the model keeps those it had.
+function M.take(self, x, y, what, missing)
+  local form <const>, f <const> = model.class(self).observations, model.fields(self)
+  if x == nil then
+    if form.count(f.y) == 0 then core.raise("shape", ("%s: %s to fit"):format(what, form.nothing)) end
+    if f.inner then form.fill(self, f.x, f.y, what) end           -- what was prepared for the data is dropped
+    return f.y.numel - form.count(f.y)
+  end
+  local xs <const>, ys <const>, kept <const> = form.check(self, x, y, what, missing)
+  if form.count(ys) == 0 then core.raise("shape", ("%s: %s to fit"):format(what, form.nothing)) end
+  model.attempt(self, function()
+    form.fill(self, xs, ys, what, kept, kept and #core.as_tensor(y))
+    covariance.check(model.core(self))
+  end)
+  return ys.numel - form.count(ys) + (kept and #core.as_tensor(y) - #xs or 0)
+end
+
+return M

@@ -1,0 +1,96 @@
+--- What computes a model's posterior: a table of five functions. gp/fit, gp/predict, gp/report and gp/store do the rest for any
+-- table that has them, so a new algorithm for a posterior is such a table and a class that names it (gp/model.lua).
+--
+-- In all of them 'self' is a model that computes; model.fields(self) has kernel, mean, likelihood, x (n, d) and y (n). All but
+-- prepare build lazy values, with gradients by parameters, inputs and y. They are called while the parameters have the values
+-- that the prediction was asked for.
+--
+--   prepare(self, query) -> ready    once a prediction. Computes what predictions share at the present parameters, and keeps it
+--   with
+--       gp/posterior_cache.lua. Cost: that of the algorithm, n^3 / 3 multiply-adds for a factor. Errors: not_pd; nan; refused,
+--       oom
+--   mean(self, ready, query) -> (m)             m(t) + E[f(t) | y]
+--   explained(self, ready, query) -> (m), size  the part of the prior variance that the data explain, 0 or more; size (m): of the
+--       terms it is made of, where rounding is relative to these; nil: to the prior variance
+--   joint(self, ready, query) -> (m, m)         the part of the prior covariance that the data explain
+--   objective(self, algorithm, kind) -> ()      what a fit minimises, in nats (a sum over the data): for kind "mll" the negative
+--   log
+--       marginal likelihood, for "loo" the negative leave-one-out predictive density. Raises option for a kind that it does not
+--       have. A solver's record goes to model.fields(self).solve_info
+--
+-- query: {inputs, points, count, options, further}
+--   inputs (m, d)   the points as the model that computes takes them, in the dtype that it computes in; points: as the caller
+--                   gave them; count: m
+--   options         of predict: variance, rank, precision
+--   further(v, from, to) -> (c, points) or (b, c, points)   more observations than the model's (gp/exact/fantasies.lua), or nil
+-- ready: a table, with what the posterior keeps for itself and these, each optional:
+--   algorithm       text for info.algorithm ("direct"); variance ("exact"), rank, reused: of info likewise
+--   converged       whether the solve behind the mean converged (true); solve: the solver's record of it
+--   count           observations behind the difference prior - explained (n), for the bound of its rounding
+--   computes        true: explained and joint compute when they are called, so predictions promise them; report: what their
+--                   solves said
+--   bound(query) -> (m)          how much too small 'explained' may be beside rounding; without it: 0
+--   prior(query) -> (m), prior_cov(query) -> (m, m)   the prior, where the posterior has a cheaper form of it than the kernel's
+--
+-- Optional, each with its default:
+--   decide(self, budget, untried) -> algorithm    "direct"; for the data and parameters as they are. untried: nothing is computed
+--   worker(self, precision, stamp) -> model       the model itself; another one that computes in other precision. stamp: nil
+--                                                 instead of anything that would have to be computed
+--   dtype                                         of all values, whatever the data's is: by default the data's
+--   check_options(o)                              raises for options of predict that it cannot follow: nothing is checked
+--   guarded(self, what, f) -> f()                 calls f; may add what helps to an error of it
+--   step(self, algorithm, kind) -> tensors        the objective and its gradients by the free parameters: what a plan plans
+--   cost(self, query, key) -> record              what a field of a prediction will take (gp/predict/init.lua): bytes of its
+--   value announce(self, query, key)                    says on stderr that a field will take hours: nothing is said
+--   solve(self, b) -> (n, r), record              C^-1 b; without it functions cannot be drawn
+--   leave_one_out(self) -> diagonal, weights, converged   of C^-1, and C^-1 (y - m(x)); without it leave_one_out raises
+--   write_state(w, self, caches, described), read_state(r, self, described)   the state in files (gp/store.lua): none is kept
+local core <const> = require "gibbous.core"
+local training_step <const> = require "gibbous.gp.training_step"
+
+local M <const> = {}
+
+local REQUIRED <const> = {"prepare", "mean", "explained", "joint", "objective"}
+
+-- Words of predictions in messages.
+local NAMES <const> = {mean = "the mean", f_var = "the variances", f_cov = "the covariance",
+  f_var_bound = "the bounds of variances"}
+
+local defaults <const> = {
+  decide = function() return "direct" end,
+  worker = function(self) return self end,
+  check_options = function() end,
+  guarded = function(_, _, f) return f() end,
+  announce = function() end,
+  write_state = function() end,
+  read_state = function() end,
+}
+
+function defaults.cost(_, query, key)
+  local bytes <const> = 8 * (key == "f_cov" and query.count * query.count or query.count)
+  return {what = ("%s of %d points"):format(NAMES[key], query.count), bytes = bytes, minimum = bytes, kept = bytes}
+end
+
+-- Those without a default.
+local OPTIONAL <const> = {dtype = true, step = true, solve = true, leave_one_out = true}
+
+--- Checks a posterior and gives it the defaults of what it leaves out. Raises internal for a function that is missing or unknown.
+function M.check(of)
+  local known <const> = {}
+  for _, name in ipairs(REQUIRED) do
+    known[name] = true
+    if type(of[name]) ~= "function" then core.raise("internal", ("a posterior needs a function '%s'"):format(name)) end
+  end
+  for name in pairs(of) do
+    if not (known[name] or OPTIONAL[name] or defaults[name]) then
+      core.raise("internal", ("a posterior has no '%s'"):format(tostring(name)))
+    end
+  end
+  for name, f in pairs(defaults) do of[name] = of[name] or f end
+  of.step = of.step or function(self, algorithm, kind)
+    return training_step.of(self, of.objective(self, algorithm, kind))
+  end
+  return of
+end
+
+return M
