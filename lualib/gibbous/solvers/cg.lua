@@ -1,6 +1,7 @@
 --- Preconditioned conjugate gradients: A is any lazy symmetric positive definite matrix and is never stored, only multiplied.
 local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
+local lazy <const> = require "gibbous.solvers.lazy"
 local new_info <const> = require "gibbous.solvers.info"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
@@ -11,15 +12,6 @@ local function tolerance(name, value)
     core.raise("option", ("gb.solvers.cg: %s must be below 1, got %g: x = 0 has a residual of 1"):format(name, value))
   end
   return value or nil
-end
-
---- Are products to be made in f32 where residuals are of f64? Twice as fast from here on, and as exact: for matrices that exist
--- nowhere, so that none has to be copied.
-local MIXED_FROM <const> = 1000
-
-local function is_mixed(o, a)
-  if o.precision then return o.precision == "mixed" end
-  return a.dtype == "f64" and #a >= MIXED_FROM and core.is_streamed(a)
 end
 
 -- Conjugate gradients -------------------------------------------------------------------------------------------------------
@@ -69,46 +61,24 @@ end
 function Cg:run(system, b, x0)
   local o <const> = self.o
   local x <const>, info <const> = core.cg(system.a, b, {tol = o.tol, max_iter = o.max_iter, precond = system.precond, x0 = x0,
-    mixed = is_mixed(o, system.a)})
+    mixed = lazy.is_mixed(o, system.a)})
   return adopted(x, b, info, o)
 end
 
---- The same, but a column is solved when prior - b' A^-1 b, one number a column, is known to 'tol' of itself; no eigenvalue of A
+--- The same as run, but a column is solved when prior - b' A^-1 b, one number a column, is known to 'tol' of itself; no eigenvalue of A
 -- is below 'least'. Also the forms b' A^-1 b and how much too small they are at most, (r) of f64.
 function Cg:forms(system, b, prior, least)
   local o <const> = self.o
   local x, info, q <const>, missing <const> = core.cg(system.a, b, {tol = o.tol, max_iter = o.max_iter,
-    precond = system.precond, mixed = is_mixed(o, system.a), prior = prior, least = least})
+    precond = system.precond, mixed = lazy.is_mixed(o, system.a), prior = prior, least = least})
   x, info = adopted(x, b, info, o)
   return x, info, q, missing
 end
 
 Cg.prepare = base.prepare
 
---- What a node of the graph has to know, beside its matrices.
-local function settings(o, a, tol, more)
-  local p = o.precond
-  local rank <const> = p and p.choices and p:resolve(a, more.k, more.noise, {tol = tol}):rank_at(#a) or nil
-  if rank == 0 then p, more.k, more.noise = nil, nil, nil end
-  local s <const> = {tol = tol, max_iter = o.max_iter, mixed = is_mixed(o, a), precond = p and p.kind or nil,
-    rank = p and rank or nil, precond_tol = p and p.tol or nil, precond_seed = p and p.seed or nil}
-  for key, value in pairs(more) do s[key] = value end
-  return s
-end
-
---- k and noise, a number or one for each point (n), with A = k + noise I, for preconditioners that need them.
-local function split(self, a, k, noise)
-  local p <const> = self.o.precond
-  if not p or p.kind == "jacobi" then return nil, nil end
-  return p:split(a, k, noise)
-end
-
 --- x with A x = b for a prepared matrix, lazy and differentiable. The graph makes the preconditioner, within its plan.
-function Cg:lazy(system, b, x0)
-  local o <const>, a <const> = self.o, system.live.a
-  local k <const>, noise <const> = split(self, a, system.live.k, system.noise)
-  return core.solver(a, b, settings(o, a, o.tol, {x0 = x0, k = k, noise = noise}))
-end
+function Cg:lazy(system, b, x0) return lazy.solve(self.o, system, b, x0) end
 
 --- x with A x = b, lazy, and a record of how it went: converged reason message iterations residual condition jitter seconds
 -- bytes, there once x is computed; looking at it computes x. Not converging is not an error.
@@ -119,8 +89,8 @@ function Cg:solve(a, b, opts)
   local o <const> = options.parse(opts, {x0 = "tensor"}, "solve")
   local at <const>, bt <const> = core.as_tensor(a), core.as_tensor(b)
   if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed") end
-  local k <const>, noise <const> = split(self, at)
-  local x <const> = core.solver(at, bt, settings(self.o, at, self.o.tol, {x0 = o.x0 or nil, k = k, noise = noise}))
+  local k <const>, noise <const> = lazy.split(self.o, at)
+  local x <const> = core.solver(at, bt, lazy.settings(self.o, at, self.o.tol, {x0 = o.x0 or nil, k = k, noise = noise}))
   return x, new_info(x)
 end
 
@@ -128,8 +98,8 @@ end
 -- numbers, the record, and the constants behind their gradient.
 local function marginal(self, c, r, k, noise)
   local o <const> = self.o
-  k, noise = split(self, c, k, noise)
-  local head <const>, all <const> = core.marginal(c, r, settings(o, c, o.train_tol, {k = k, noise = noise, seed = o.seed,
+  k, noise = lazy.split(self.o, c, k, noise)
+  local head <const>, all <const> = core.marginal(c, r, lazy.settings(o, c, o.train_tol, {k = k, noise = noise, seed = o.seed,
     probes = not is_exact(o) and probes_of(o, #r) or nil, exact = is_exact(o)}))
   return head, all, new_info(all)
 end
@@ -208,6 +178,6 @@ return function(opts)
   end
   local tol <const> = tolerance("tol", o.tol)
   return object.made(Cg, {o = {tol = tol or 1e-6, train_tol = tolerance("train_tol", o.train_tol) or tol or 1e-2,
-    max_iter = o.max_iter or 1000, precond = o.precond or nil, precision = o.precision or nil,
+    max_iter = o.max_iter or lazy.MAX_ITER, precond = o.precond or nil, precision = o.precision or nil,
     probes = o.probes or nil, seed = o.seed or 0}}, "gb.solvers.cg", SPEC)
 end

@@ -1,11 +1,11 @@
 --- Lanczos tridiagonalisation of a lazy symmetric matrix, and log det by quadrature from it. Source: Golub & Meurant
 -- (2010), Matrices, Moments and Quadrature with Applications; Ubaru, Chen & Saad (2017), Fast estimation of tr(f(A)) via
 -- stochastic Lanczos quadrature.
-local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local precond <const> = require "gibbous.precond"
+local settings <const> = require "gibbous.solvers.settings"
 
 -- The record --------------------------------------------------------------------------------------------------------------
 
@@ -72,7 +72,7 @@ object.settle(Lanczos, "a solver")
 --- Lanczos: steps of one run (100); probes (32), seed and precond of logdet, and tol (1e-8): a probe stops where its
 -- residual is that small.
 return function(opts)
-  local o <const>, spec <const> = base.options(opts, {steps = "count", precond = precond.is},
+  local o <const>, spec <const> = settings.options(opts, {steps = "count", precond = precond.is},
     {tol = 1e-8, steps = 100, probes = 32, seed = 0}, "gb.solvers.lanczos")
   if o.steps == 0 then core.raise("option", "gb.solvers.lanczos: steps must be 1 or more") end
   if o.max_iter then core.raise("option", "gb.solvers.lanczos: unknown option 'max_iter', did you mean 'steps'?") end

@@ -1,11 +1,11 @@
---- Where fits begin. A parameter whose value nobody chose starts where the data say: lengthscales at the usual distance of
--- points, variances and noise as parts of the variance of y, constant means at the mean of y. Values that were chosen stay, but
--- further starts are drawn around the scale of the data in any case.
+--- Where fits begin. A parameter without a given value starts at the scale of the data: lengthscales at the usual distance of points,
+-- variances and noise as parts of the variance of y, constant means at the mean of y. Given values stay; further starts are drawn
+-- around the scale of the data in any case.
 --
--- The distance of two points in lengthscales is to be about 1. So a lengthscale of all columns is the usual distance; where each
--- column has its own, it is the usual difference in that column times the root of the number of columns, those of all factors of
--- a product. The usual one is the root of the mean square, but for the largest: a median says little of a column that takes few
--- values, where it may be the gap between two neighbours, and a mean of all is what one far point makes of it.
+-- The distance of two points in lengthscales should be about 1. So one lengthscale for all columns starts at the usual distance. A
+-- lengthscale for each column starts at the usual difference in that column times the root of the number of columns, counting those
+-- of all factors of a product. "Usual" is the root of the mean square without the largest few: in a column with few values the
+-- median may be the gap between two neighbours, and one far point dominates a mean over all pairs.
 local core <const> = require "gibbous.core"
 local kernel <const> = require "gibbous.kernels.kernel"
 local model <const> = require "gibbous.gp.model"
@@ -13,9 +13,9 @@ local param <const> = require "gibbous.param"
 
 local M <const> = {}
 
--- Rows whose pairs stand for all: 2,016 distances.
+-- Rows that are looked at, if there are more: 2,016 distances.
 local ROWS <const> = 64
--- The part of pairs that count: the rest, the farthest, may be those of one far point.
+-- The part of pairs that count; the farthest pairs, which may belong to one far point, do not.
 local COUNTED <const> = 0.95
 -- The part of the variance of y that noise starts with.
 local NOISE <const> = 0.1
@@ -35,7 +35,7 @@ local function root_mean_square(list, count)
   return math.sqrt(sum / count)
 end
 
---- The usual f, a distance, of two rows: of all pairs where the farthest alone are not 0; nil where all are, or are not finite.
+--- The usual distance f of two rows. If all but the farthest pairs are at 0, all pairs count; nil if every distance is 0 or not finite.
 local function usual(rows, f)
   local list <const> = {}
   for i = 2, #rows do
@@ -61,7 +61,7 @@ end
 
 -- Kernels -----------------------------------------------------------------------------------------------------------------
 
---- How many columns the lengthscales of k and its parts divide, x as k sees it.
+--- How many columns the lengthscales of k and its parts divide, for inputs x of k.
 local function width(k, x, hidden)
   local seen <const> = kernel.seen(k, x, hidden)
   if not k.parts then return k.row.scaled and seen.shape[2] or 0 end
@@ -93,8 +93,7 @@ local function unit_diagonal(k, x, hidden)
   return v > 0 and v < math.huge and v or 1.0
 end
 
---- The factor of a product that can take a variance: factors have none of their own, but for those made of parts, and the kernel
--- of tasks.
+--- The index of the factor of a product that takes its variance: a kernel of tasks, one with a variance, or one made of parts; else 1.
 local function taker(product)
   for i, part in ipairs(product.parts) do
     if part.kind == "index" or part.hyper.variance or part.parts then return i end

@@ -8,65 +8,17 @@
 local core <const> = require "gibbous.core"
 local func <const> = require "gibbous.func"
 local kernel <const> = require "gibbous.kernels.kernel"
+local new_supply <const> = require "gibbous.gp.predict.supply"
 local tasks <const> = require "gibbous.kernels.tasks"
 
 local M <const> = {}
 
--- Random numbers ------------------------------------------------------------------------------------------------------------
-
---- A supply of random tensors that depends on the seed and on the order of asking.
-local Supply <const> = {}
-Supply.__index = Supply
-
-function Supply:options()
-  self.asked = self.asked + 1
-  return {dtype = self.dtype, seed = self.seed * 7919 + self.asked}
-end
-
-function Supply:normal(rows, columns) return core.randn(rows, columns, self:options()):eval() end
-
---- The numbers 1 .. n in random order.
-function Supply:order(n)
-  local key <const>, out <const> = self:normal(1, n):reshape(n):totable(), {}
-  for i = 1, n do out[i] = i end
-  table.sort(out, function(a, b) return key[a] < key[b] end)
-  return out
-end
-
---- Random signs, (rows, columns).
-function Supply:sign(rows, columns)
-  return core.where(core.rand(rows, columns, self:options()):lt(0.5), core.full({rows, columns}, -1, {dtype = self.dtype}), 1)
-end
-
---- (1, count) draws of the gamma distribution with mean 1 and this shape. Source: Marsaglia & Tsang (2000).
-function Supply:gamma(shape, count)
-  local out <const>, small <const> = {}, shape < 1
-  local d <const> = (small and shape + 1 or shape) - 1 / 3
-  local z, u, v, at
-  while #out < count do
-    if z == nil or at > #z then
-      local o <const> = {dtype = "f64"}
-      local function fresh(make)
-        o.seed = self:options().seed
-        return make(2 * count + 16, o):totable()
-      end
-      z, u, v, at = fresh(core.randn), fresh(core.rand), fresh(core.rand), 1
-    end
-    local t <const> = (1 + z[at] / math.sqrt(9 * d)) ^ 3
-    if t > 0 and math.log(u[at]) < z[at] ^ 2 / 2 + d - d * t + d * math.log(t) then
-      out[#out + 1] = d * t / shape * (small and v[at] ^ (1 / shape) or 1)
-    end
-    at = at + 1
-  end
-  return core.tensor({out}, {dtype = self.dtype})
-end
-
 -- Terms ---------------------------------------------------------------------------------------------------------------------
 
--- A term: {scale, width, phase(x), amplitude(x), exact(x)}. 'phase' and 'amplitude' give (m, width), or (m, 1); nil: 0 and 1.
--- 'exact' gives (m, d) features whose products are the kernel itself; it serves while the term stands alone.
+-- A term: {scale, width, phase(x), amplitude(x), exact(x)}. 'phase' and 'amplitude' give (m, width), or (m, 1); nil: 0 and 1. 'exact'
+-- gives (m, exact_width) features whose products are the kernel itself; it is used if the term is not multiplied by another.
 
---- A value that is computed now; its history is for gradients alone.
+--- A value that is computed here; its history serves gradients alone.
 local function kept(v) return core.hold(v, v) end
 
 local function value(p, s) return kept(p.value:to{dtype = s.dtype}) end
@@ -112,7 +64,7 @@ local makers <const> = {
   rbf = gaussian, matern12 = student(1), matern32 = student(3), matern52 = student(5),
 }
 
---- What says that draws of the gamma distribution, which are rejected or not, have no gradient by its shape.
+--- The identity whose gradient raises: draws of the gamma distribution, accepted or rejected, have no gradient by its shape.
 local by_alpha <const> = func{name = "draws of a rational quadratic kernel", shape = "same", forward = function(v) return v * 1 end,
   backward = function()
     core.raise("option", "draw: functions drawn from a rational_quadratic kernel have no gradient by its alpha; "
@@ -165,8 +117,9 @@ end
 
 function makers.constant() return {{width = 1}} end
 
---- Rows of a root of B for each task. A feature has one of its columns, each as many as any other but for one, scaled so that the
--- mean of their products is B itself; of fewer features than columns, which of them is random, and B the expected mean.
+--- Rows of a root of B for each task. Each feature has one column of the root; all columns have equally many features, or one more,
+-- and are scaled so that the mean of the products is B itself. With fewer features than columns the choice of columns is random, and
+-- B is the expected mean.
 function makers.index(k, _, s)
   local own <const> = core.linalg.diag(value(k.diagonal, s):sqrt())
   local root <const> = kept(k.hyper.weights and core.cat({value(k.hyper.weights, s), own}, 2) or own)
@@ -272,7 +225,7 @@ end
 
 -- Functions -----------------------------------------------------------------------------------------------------------------
 
---- (m, width) features times weights (width, draws), nothing of which is stored.
+--- A function that gives (m, width) features times weights (width, draws); the features are streamed.
 local function drawn(t, draws, s)
   local width <const> = t.exact and t.exact_width or t.width
   local scale <const> = t.scale and t.scale:sqrt() or 1
@@ -294,11 +247,11 @@ local function drawn(t, draws, s)
   end
 end
 
---- 'draws' functions of the prior of kernel k from 'features' random features: f(x) gives (m, draws), lazy. Also the variance
--- of white noise in the kernel, or nil: it has no path and is left out.
+--- 'draws' functions of the prior of kernel k from 'features' random features: f(x) gives (m, draws), lazy. Also the variance of white
+-- noise in the kernel, which is left out of the functions, or nil. Errors: option for a kernel without features.
 function M.draw(k, x, draws, features, seed)
   check(k)
-  local s <const> = setmetatable({seed = seed, asked = 0, dtype = x.dtype}, Supply)
+  local s <const> = new_supply(seed, x.dtype)
   if k.kind == "white" then
     return function(t) return core.zeros(#t, draws, {dtype = t.dtype}) end, value(k.variance, s)
   end

@@ -1,0 +1,32 @@
+--- The options that solvers share, with their rules.
+local core <const> = require "gibbous.core"
+local options <const> = require "gibbous.options"
+
+local M <const> = {}
+
+--- Options that every solver takes, with those of its own.
+function M.spec(own)
+  local spec <const> = {tol = "positive", train_tol = "positive", max_iter = "count", probes = "count", seed = "integer"}
+  for key, rule in pairs(own) do spec[key] = rule end
+  return spec
+end
+
+--- Checked options with the defaults, and their rules. tol, and train_tol, that of fits, must be in (0, 1); train_tol is 'tol' where that
+-- is given, else 1e-2. Errors: option.
+function M.options(opts, own, defaults, what)
+  local spec <const> = M.spec(own)
+  local o <const> = options.parse(opts, spec, what)
+  for _, key in ipairs{"tol", "train_tol"} do
+    if o[key] and o[key] >= 1 then
+      core.raise("option", ("%s: %s must be between 0 and 1, got %g"):format(what, key, o[key]))
+    end
+  end
+  o.train_tol = o.train_tol or o.tol or 1e-2
+  if o.probes and o.probes < 2 then core.raise("option", what .. ": probes must be 2 or more") end
+  for key, default in pairs(defaults) do
+    if o[key] == nil then o[key] = default end
+  end
+  return o, spec
+end
+
+return M
