@@ -92,12 +92,14 @@ describe("a choice by predicted times", function()
   end)
 
   it("keeps one of up to a second, where nothing is tried", function()
-    local _, asked <const> = is({"direct", QUICK, 0.14, 10, true}, {direct = {1, 500, 400}, product = {0.01, 100, 50}, iterations = 1})
+    local _, asked <const> = is({"direct", QUICK, 0.14, 10, true},
+      {direct = {1, 500, 400}, product = {0.01, 100, 50}, iterations = 1})
     assert.equal(0, #asked)
   end)
 
   it("tries as many steps as would be faster twice over, with a hundredth of the noise", function()
-    local r <const>, asked <const> = is({"stepping", "the faster one", 0.24, 20}, {direct = {1.01, 500, 400}, product = {0.01, 100, 50},
+    local r <const>, asked <const> = is({"stepping", "the faster one", 0.24, 20},
+      {direct = {1.01, 500, 400}, product = {0.01, 100, 50},
       iterations = 20})
     assert.equal(100 + 8 * 6 * 40, r.iterative.bytes)
     assert.equal(1, #asked)
@@ -112,11 +114,14 @@ describe("a choice by predicted times", function()
     is({"stepping", "the faster one", 0.50, 46}, {direct = {1.01, 500, 400}, product = {0.01, 100, 50}, iterations = 46})
     is({"direct", SLOWER, 0.51, 47, true}, {direct = {1.01, 500, 400}, product = {0.01, 100, 50}, iterations = 47})
     is({"direct", SLOWER, 0.51, 47, true}, {direct = {1.01, 500, 400}, product = {0.01, 100, 50}, iterations = 15, max_iter = 15})
-    is({"stepping", "the faster one", 0.18, 14}, {direct = {1.01, 500, 400}, product = {0.01, 100, 50}, iterations = 14, max_iter = 15})
+    is({"stepping", "the faster one", 0.18, 14},
+      {direct = {1.01, 500, 400}, product = {0.01, 100, 50}, iterations = 14, max_iter = 15})
     is({"direct", SLOWER, 0.14, 10, true}, {direct = {1.01, 500, 400}, product = {0.01, 100, 50}, iterations = 5, max_iter = 10})
-    is({"stepping", "the faster one", 0.09, 5}, {direct = {1.01, 500, 400}, product = {0.01, 100, 50}, iterations = 5, max_iter = 11})
+    is({"stepping", "the faster one", 0.09, 5},
+      {direct = {1.01, 500, 400}, product = {0.01, 100, 50}, iterations = 5, max_iter = 11})
     is({"direct", SLOWER, 0.14, 10, true}, {direct = {1.01, 500, 400}, product = {0.01, 100, 50}, iterations = 5, untried = true})
-    is({"direct", SLOWER, 0.1 * 14, 10, true}, {direct = {2.8, 500, 400}, product = {0.1, 100, 50}, iterations = 5})   -- not worth a trial
+    -- not worth a trial
+    is({"direct", SLOWER, 0.1 * 14, 10, true}, {direct = {2.8, 500, 400}, product = {0.1, 100, 50}, iterations = 5})
     is({"stepping", "the faster one", 0.1 * 9, 5}, {direct = {2.801, 500, 400}, product = {0.1, 100, 50}, iterations = 5})
   end)
 
@@ -125,9 +130,11 @@ describe("a choice by predicted times", function()
     local r <const> = is({"stepping", "the faster one", 0.03 * 9, 5}, {direct = {1.01, 500, 400}, product = {0.01, 100, 50},
       preconditioner = {0.01, 9, 9}, precond = low, iterations = 5})
     assert.equal(100 + 8 * 6 * (40 + 4), r.iterative.bytes)
-    is({"stepping", "the faster one", 0.01 * 9, 5}, {direct = {1.01, 500, 400}, product = {0.01, 100, 50}, preconditioner = {0, 9, 9},
+    is({"stepping", "the faster one", 0.01 * 9, 5},
+      {direct = {1.01, 500, 400}, product = {0.01, 100, 50}, preconditioner = {0, 9, 9},
       precond = low, iterations = 5})
-    is({"stepping", "the faster one", 0.01 * 9, 5}, {direct = {1.01, 500, 400}, product = {0.01, 100, 50}, precond = {kind = "jacobi"},
+    is({"stepping", "the faster one", 0.01 * 9, 5},
+      {direct = {1.01, 500, 400}, product = {0.01, 100, 50}, precond = {kind = "jacobi"},
       iterations = 5})
     local function bytes(count, rank)
       return choice.working_bytes(count, 1, {o = {precond = {choices = {}, rank_at = function() return rank end}}})
@@ -166,7 +173,8 @@ describe("a choice by predicted times", function()
 
   it("has the bytes of a step that is planned whole", function()
     local function bytes(plan)
-      return is({"stepping", "the faster one", 0.09, 5}, {planned = true, direct = {2, 500, 400}, product = {0.01, 100, 50}, step = plan,
+      return is({"stepping", "the faster one", 0.09, 5},
+        {planned = true, direct = {2, 500, 400}, product = {0.01, 100, 50}, step = plan,
         iterations = 5, budget = 2 ^ 20}).iterative.bytes
     end
     assert.same({777, 888}, {bytes{1, 777, 700}, bytes{1, 0, 888, refused = true}})
@@ -211,7 +219,8 @@ describe("a preconditioner whose rank is open", function()
   it("is refused where its step does not fit, by name and figures", function()
     local s <const> = solver_of({}, {})
     local function check(budget)
-      return with_plans(function() return {0.01, 100, 50} end, function() return choice.check_budget(model(), s, step, budget, "plan") end)
+      return with_plans(function() return {0.01, 100, 50} end,
+        function() return choice.check_budget(model(), s, step, budget, "plan") end)
     end
     check(2020)
     local err <const> = raises("refused", "plan: needs 1.97 KiB, the budget is 1.97 KiB", check, 2019)
@@ -223,8 +232,10 @@ end)
 describe("a solver", function()
   it("is streamed where it estimates a log determinant", function()
     local S <const> = gb.solvers
-    assert.same({true, true, false, false}, {algorithm.is_streamed(S.cg{}), algorithm.is_streamed(S.minres{}), algorithm.is_streamed "direct",
+    assert.same({true, true, false, false},
+      {algorithm.is_streamed(S.cg{}), algorithm.is_streamed(S.minres{}), algorithm.is_streamed "direct",
       algorithm.is_streamed{planned = false}})
-    assert.same({4, 5, 17}, {choice.columns(solver_of({}, {}), n), choice.columns(solver_of({planned = true}, {}), n), choice.columns({}, n)})
+    assert.same({4, 5, 17}, {choice.columns(solver_of({}, {}), n), choice.columns(solver_of({planned = true}, {}), n),
+      choice.columns({}, n)})
   end)
 end)

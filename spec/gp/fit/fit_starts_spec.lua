@@ -12,7 +12,8 @@ local x <const>, y <const> = gb.tensor{1, 2, 3, 4, 5}, gb.tensor{1, 3, 2, 6, 8}
 
 local function new(o)
   o = o or {}
-  return gb.gp.exact{kernel = gb.kernels.rbf{lengthscale = gb.param(2, {min = 0}), variance = gb.param(o.variance or 3, {min = 0, fixed = o.held})},
+  return gb.gp.exact{kernel = gb.kernels.rbf{lengthscale = gb.param(2, {min = 0}),
+    variance = gb.param(o.variance or 3, {min = 0, fixed = o.held})},
     likelihood = gb.likelihoods.gaussian{noise = gb.param(o.noise or 1, {min = o.min or 0, fixed = o.known}), floor = false},
     solver = o.solver or "direct"}
 end
@@ -37,7 +38,8 @@ local function fit(m, descents, o)
     calls[#calls + 1] = {at = raws(m), settings = s, evaluate = evaluate}
     local f <const> = assert(descents[#calls], "one descent too many")
     local info <const> = f(calls[#calls])
-    for key, v in pairs{converged = true, reason = "met", iterations = 1, evaluations = 2, setbacks = 3, interrupted = false, method = "lbfgs"} do
+    for key, v in pairs{converged = true, reason = "met", iterations = 1, evaluations = 2, setbacks = 3, interrupted = false,
+      method = "lbfgs"} do
       if info[key] == nil then info[key] = v end
     end
     return info
@@ -71,13 +73,15 @@ describe("a start besides", function()
   it("comes where noise came down by a factor of e to e^6, at a 400th of it", function()
     local function restarts(factor, o)
       local m <const> = new(o)
-      local info <const>, calls <const> = fit(m, {down(m, 1, factor), factor < math.exp(-1) and factor > math.exp(-6) and down(m, 2) or nil},
+      local info <const>, calls <const> = fit(m,
+        {down(m, 1, factor), factor < math.exp(-1) and factor > math.exp(-6) and down(m, 2) or nil},
         {scales = {lengthscale = 7}})
       if calls[2] then near({math.log(2), math.log(3), -6}, calls[2].at, 1e-9) end
       return info.restarts
     end
     near({math.log(2), math.log(3), 0}, raws(new()), 1e-12)
-    assert.same({0, 0, 1, 1, 1, 0, 0}, {restarts(1), restarts(0.38), restarts(0.36), restarts(0.1), restarts(0.0026), restarts(0.0024), restarts(1e-4)})
+    assert.same({0, 0, 1, 1, 1, 0, 0},
+      {restarts(1), restarts(0.38), restarts(0.36), restarts(0.1), restarts(0.0026), restarts(0.0024), restarts(1e-4)})
     for _, raw in ipairs{-1, -6} do
       local m <const> = new()
       assert.equal(0, (fit(m, {function()
@@ -97,11 +101,13 @@ describe("a start besides", function()
         if count == 1 then m:set("likelihood.noise", {first, second}) end
         return {value = count, converged = true, reason = "met", iterations = 1, evaluations = 1, setbacks = 0, interrupted = false}
       end}, function()
-        return support.with(starts, {begin = function() return function() return {} end end}, function() return m:fit(x, both).restarts end)
+        return support.with(starts, {begin = function() return function() return {} end end},
+          function() return m:fit(x, both).restarts end)
       end)
     end
     local most <const> = both:var():item() / 2
-    assert.same({0, 1, 1, 1, 1}, {restarts(1, 1), restarts(0.1, 1), restarts(1, 0.1), restarts(1.01 * most, 1), restarts(1, 1.01 * most)})
+    assert.same({0, 1, 1, 1, 1}, {restarts(1, 1), restarts(0.1, 1), restarts(1, 0.1), restarts(1.01 * most, 1),
+      restarts(1, 1.01 * most)})
   end)
 
   it("comes from the scale of the data where noise took half of y", function()
@@ -120,7 +126,8 @@ describe("a start besides", function()
   it("comes after a descent by a factor that has converged, of free noise with a bound", function()
     local function restarts(o, settings, more)
       local m <const> = new(o)
-      return (fit(m, {down(m, 1, not (o and o.known) and 0.1 or 1, more), not settings and not more and not o and down(m, 2) or nil}, settings)).restarts
+      return (fit(m, {down(m, 1, not (o and o.known) and 0.1 or 1, more),
+        not settings and not more and not o and down(m, 2) or nil}, settings)).restarts
     end
     assert.equal(1, restarts())
     assert.equal(0, restarts(nil, {method = "adam"}))
@@ -150,7 +157,8 @@ describe("a start besides", function()
     local all <const>, base <const> = {true, true, true}, {math.log(2), math.log(3), 0}
     for _, seed in ipairs{0, 5} do
       local m <const> = new()
-      local info <const>, calls <const> = fit(m, {down(m, 3, 2), down(m, 1), down(m, 2), down(m, 2)}, {restarts = 3, seed = seed > 0 and seed or nil})
+      local info <const>, calls <const> = fit(m, {down(m, 3, 2), down(m, 1), down(m, 2), down(m, 2)},
+        {restarts = 3, seed = seed > 0 and seed or nil})
       assert.equal(3, info.restarts)
       near(base, calls[1].at, 1e-12)
       near({base[1], base[2], -6}, calls[2].at, 1e-9)
@@ -160,7 +168,8 @@ describe("a start besides", function()
       assert.same({1, 8, 12, 0}, {info.value, info.evaluations, info.setbacks, info.failed_starts})
     end
     local known <const> = new{known = true}
-    local _, calls <const> = fit(known, {down(known, 1), down(known, 2), down(known, 2)}, {restarts = 2, scales = {variance = 9, noise = 4}})
+    local _, calls <const> = fit(known, {down(known, 1), down(known, 2), down(known, 2)},
+      {restarts = 2, scales = {variance = 9, noise = 4}})
     near(at({math.log(2), math.log(9), 0}, 1, {true, true, false}, 0), calls[2].at, 1e-9)
     near(at({math.log(2), math.log(9), 0}, 2, {true, true, false}, 0), calls[3].at, 1e-9)
     near(raws(known), base, 1e-12)
@@ -227,7 +236,8 @@ describe("a descent", function()
   it("has the settings of the fit", function()
     local m <const> = new()
     local function step() end
-    local _, calls <const> = fit(m, {down(m, 1)}, {method = "adam", steps = 7, lr = 0.5, tol = 0.25, ftol = 0.125, restarts = 0, on_step = step})
+    local _, calls <const> = fit(m, {down(m, 1)},
+      {method = "adam", steps = 7, lr = 0.5, tol = 0.25, ftol = 0.125, restarts = 0, on_step = step})
     local s <const> = calls[1].settings
     assert.same({"adam", 7, 0.5, 0.25, 0.125}, {s.method, s.steps, s.lr, s.tol, s.ftol})
     assert.is_nil(s.resolution)
@@ -258,7 +268,8 @@ describe("a descent", function()
           if norm then call.settings.on_step{value = v, gradient_norm = norm, step = #told} end
         end
         local function solve(iterations, residual, condition, converged)
-          return {iterations = iterations, residual = residual, condition = condition, converged = converged, reason = "slow", standard_error = iterations}
+          return {iterations = iterations, residual = residual, condition = condition, converged = converged, reason = "slow",
+            standard_error = iterations}
         end
         step(solve(3, 0.5, 10, true), 5, 0.75)
         step(solve(4, 0.25, 30, false), 7)
@@ -322,7 +333,8 @@ describe("a descent", function()
 
   it("without solves has a log of zeros", function()
     local m <const> = new()
-    assert.same({solves = 0, iterations = 0, residual = 0, condition = 0, unconverged = 0}, (fit(m, {down(m, 1)}, {restarts = 0})).solve_log)
+    assert.same({solves = 0, iterations = 0, residual = 0, condition = 0,
+      unconverged = 0}, (fit(m, {down(m, 1)}, {restarts = 0})).solve_log)
   end)
 
   it("in f32 goes on in f64 where f32 resolves no more, unless memory ends it", function()
@@ -354,7 +366,8 @@ describe("a descent", function()
       select(3, parameters(m)).value = 50
       return {value = math.huge, interrupted = true, reason = "stopped"}
     end)
-    assert.same({4, "f32", 5, true, "stopped"}, {stopped.iterations, stopped.precision, stopped.value, stopped.interrupted, stopped.reason})
+    assert.same({4, "f32", 5, true, "stopped"},
+      {stopped.iterations, stopped.precision, stopped.value, stopped.interrupted, stopped.reason})
     near(1e-7, m:get "likelihood.noise".value, 1e-12)
     local err <const>, _, ok <const> = go(function() core.raise("io", "broken") end)
     assert.is_false(ok)
@@ -418,11 +431,14 @@ describe("a fit of nothing free", function()
 
   it("has one value, and no steps", function()
     local info <const> = fitted(function() return 7 end, {stale = {iterations = 5}})
-    assert.same({7, true, "there is no free parameter", 0, 1, 0, false, 0, "none", "f64", 0, 0}, {info.value, info.converged, info.reason,
-      info.iterations, info.evaluations, info.setbacks, info.interrupted, info.gradient_norm, info.method, info.precision, info.restarts,
+    assert.same({7, true, "there is no free parameter", 0, 1, 0, false, 0, "none", "f64", 0, 0},
+      {info.value, info.converged, info.reason,
+      info.iterations, info.evaluations, info.setbacks, info.interrupted, info.gradient_norm, info.method, info.precision,
+        info.restarts,
       info.failed_starts})
     assert.equal(0, info.solve_log.solves)
-    local solved <const> = fitted(function() return 7 end, {solve = {iterations = 4, residual = 0.5, condition = 3, converged = false,
+    local solved <const> = fitted(function() return 7 end,
+      {solve = {iterations = 4, residual = 0.5, condition = 3, converged = false,
       reason = "slow", standard_error = 3}})
     assert.same({{solves = 1, iterations = 4, residual = 0.5, condition = 3, unconverged = 1}, "the solver: slow", 1.5},
       {solved.solve_log, solved.reason, solved.log_likelihood_error})

@@ -29,7 +29,8 @@ describe("y with NaN", function()
   it("is an error that counts them and names the way out", function()
     for _, f in ipairs{"fit", "score", "plan"} do
       local m <const> = model():condition(x, y)
-      local err <const> = raises("nan", f .. ': y: 3 values are not finite, the first in row 2; missing = "mask"', m[f], m, x, holes)
+      local err <const> = raises("nan", f .. ': y: 3 values are not finite, the first in row 2; missing = "mask"', m[f], m, x,
+        holes)
       assert.equal(3, err.count)
       assert.equal(2, err.row)
     end
@@ -89,7 +90,8 @@ describe("y with NaN", function()
     local m <const>, inf <const> = model(), math.huge
     local two <const> = gb.tensor{{0.1, 0.2}, {0.3, 0.4}}
     raises("nan", "fit: y: the value in row 2 is not finite", m.fit, m, two, gb.tensor{nan, inf}, {missing = "mask"})
-    raises("nan", "fit: x: the value in row 2, column 1 is not finite", m.fit, m, gb.tensor{{0.1, 0.2}, {inf, 0.4}}, gb.tensor{nan, 1},
+    raises("nan", "fit: x: the value in row 2, column 1 is not finite", m.fit, m, gb.tensor{{0.1, 0.2}, {inf, 0.4}},
+      gb.tensor{nan, 1},
       {missing = "mask"})
   end)
 
@@ -221,7 +223,8 @@ end)
 describe("data that do not go with the model", function()
   it("raise from fit, and the model keeps those it had", function()
     local cases <const> = {
-      {gb.gp.exact{kernel = K.rbf{}, noise = gb.full({12}, 0.1), solver = "direct"}, x:slice(1, 1, 3), "noise has 12 variances for 3"},
+      {gb.gp.exact{kernel = K.rbf{}, noise = gb.full({12}, 0.1), solver = "direct"}, x:slice(1, 1, 3),
+        "noise has 12 variances for 3"},
       {gb.gp.exact{kernel = K.rbf{ard = true}, solver = "direct"}, gb.ones(3, 1), "2 lengthscales for inputs with 1 columns"},
     }
     for _, case in ipairs(cases) do

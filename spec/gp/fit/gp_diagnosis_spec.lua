@@ -117,7 +117,8 @@ describe("values that are not finite", function()
     local diagnosis <const> = require "gibbous.gp.report.diagnosis"
     local inf <const> = math.huge
     local function bad(p, q) return diagnosis(p, q, K.rbf{}, 0.1, nil).bad end
-    assert.same({what = "x", row = 3, column = 2, count = 2}, bad(gb.tensor{{1, 2}, {3, 4}, {5, 0 / 0}, {inf, 1}}, gb.tensor{1, 2, 3, inf}))
+    assert.same({what = "x", row = 3, column = 2, count = 2},
+      bad(gb.tensor{{1, 2}, {3, 4}, {5, 0 / 0}, {inf, 1}}, gb.tensor{1, 2, 3, inf}))
     assert.same({what = "x", row = 1, column = 1, count = 1}, bad(gb.tensor{-inf, 1}, nil))
     assert.same({what = "y", row = 2, column = 1, count = 1}, bad(gb.tensor{{1, 2}, {3, 4}}, gb.tensor{1, 0 / 0}))
     assert.is_nil(bad(gb.tensor{{1, 2}, {3, 4}}, gb.tensor{1, 2}))
@@ -136,7 +137,8 @@ describe("the diagnosis", function()
     assert.same({i = 1, j = 3, distance = 0}, d.nearest)
     assert.equal(5, d.of_pivot.distance)
     assert.is_true(d.of_pivot.row == 1 or d.of_pivot.row == 3)
-    near({{1, math.sqrt(2)}, {1001 + 1 / 3, math.sqrt(32) / 3}}, {{d.scale[1].mean, d.scale[1].spread}, {d.scale[2].mean, d.scale[2].spread}},
+    near({{1, math.sqrt(2)}, {1001 + 1 / 3, math.sqrt(32) / 3}},
+      {{d.scale[1].mean, d.scale[1].spread}, {d.scale[2].mean, d.scale[2].spread}},
       1e-12)
     near({4.5, 0.5, 9, 2.5}, {d.largest, d.smallest, d.condition, d.mean_diagonal}, 1e-4)
     near(0.25, diagnosis(at, nil, K.rbf{}, gb.tensor{0.25, 0.5, 1}, nil).noise, 0)
@@ -188,7 +190,8 @@ describe("the diagnosis", function()
     assert.equal("centre the inputs: column 1 has mean -5000 and spread 1", of({{-5001, 4999}, {-4999, 5001}}, 0.5)[1])
     assert.equal("centre the inputs: column 1 has mean 600 and spread 0.5", of({599.5, 600.5}, 0.5)[1])
     assert.equal("average the 2 rows that have a twin, such as 1 and 2, or give them noise", of({1, 1, 50}, 0)[1])
-    assert.equal("ask for jitter and have it reported: gb.solvers.cholesky{jitter = 3e-16, max_jitter = 3e-14}", of({0, 50, 100}, 0.5)[2])
+    assert.equal("ask for jitter and have it reported: gb.solvers.cholesky{jitter = 3e-16, max_jitter = 3e-14}",
+      of({0, 50, 100}, 0.5)[2])
     assert.equal("raise the noise to 3.6e-15 or more; it is 0.5", of({{999, 3}, {1001, 3}}, 0.5)[1])
     local f32 <const> = diagnosis(gb.tensor({{0}, {50}}, {dtype = "f32"}), nil, K.rbf{}, 0.25, nil).remedies
     assert.equal("use f64: condition 5 leaves 15.3 digits there", f32[1])
@@ -213,7 +216,8 @@ the covariance of 3 points, f64, could not be factored (not_pd)
   it("prints what it found", function()
     local class <const> = getmetatable(diagnosis(x, nil, K.rbf{}, 0.1, nil))
     local d <const> = setmetatable({n = 4, dtype = "f64", code = "nan", pivot = 3, of_pivot = {row = 1, distance = 0.25},
-      nearest = {i = 1, j = 2, distance = 0.125}, duplicates = 2, scale = {{mean = -10, spread = 2}, {mean = 3, spread = 0.5}, {mean = 7, spread = 0}},
+      nearest = {i = 1, j = 2, distance = 0.125}, duplicates = 2,
+        scale = {{mean = -10, spread = 2}, {mean = 3, spread = 0.5}, {mean = 7, spread = 0}},
       noise = 1e-3, largest = 4, condition = 1e5, remedies = {"one", "two"}}, class)
     assert.equal([[
 the covariance of 4 points, f64, could not be factored (nan)
@@ -223,7 +227,8 @@ the covariance of 4 points, f64, could not be factored (nan)
   noise 0.001, largest eigenvalue about 4, condition about 1e+05: 11.0 of 16.0 digits are left
   1. one
   2. two]], tostring(d))
-    d.of_pivot, d.nearest, d.scale, d.condition, d.dtype = nil, nil, {{mean = 0.125, spread = 0.5}, {mean = 7, spread = 0}}, 1e20, "f32"
+    d.of_pivot, d.nearest, d.scale, d.condition, d.dtype = nil, nil, {{mean = 0.125, spread = 0.5}, {mean = 7, spread = 0}}, 1e20,
+      "f32"
     assert.matches("it failed at row 3\n  there is one row\n  columns have spreads from 0 to 0.5 and means up to 0.25 spreads from 0\n", tostring(d))
     assert.matches("condition about 1e%+20: 0.0 of 7.2 digits are left", tostring(d))
     d.pivot = nil

@@ -375,7 +375,8 @@ end)
 
 describe("m:plan", function()
   it("is the plan of one training step of a model without data, which stays as it is", function()
-    local m <const> = gb.gp.exact{kernel = K.matern52{ard = true}, mean = gb.means.linear{slope = 1}, noise = 0.1, solver = "direct"}
+    local m <const> = gb.gp.exact{kernel = K.matern52{ard = true}, mean = gb.means.linear{slope = 1}, noise = 0.1,
+      solver = "direct"}
     local p <const> = m:plan(x, y)
     assert.equal("plan", gb.type(p))
     assert.is_true(p.peak >= 60 * 60 * 8 and p.minimum <= p.peak)
@@ -449,7 +450,8 @@ describe("a fit at a terminal", function()
     local function drawn(solver, every)
       local out <const>, now = {}, 0.0
       local stderr <const> = {write = function(_, ...) out[#out + 1] = table.concat{...} end}
-      support.with(inner, {isatty = function(fd) return fd == 2 end, clock = function() now = now + every return now end}, function()
+      support.with(inner, {isatty = function(fd) return fd == 2 end, clock = function() now = now + every return now end},
+        function()
         support.with(io, {stderr = stderr}, function()
           gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1, solver = solver}:fit(x, y, {steps = 2, method = "adam"})
         end)

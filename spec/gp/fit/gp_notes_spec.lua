@@ -8,8 +8,10 @@ local x <const> = gb.tensor{1, 2, 3, 4}
 local by_chance <const> = -2 * (math.log(2 * math.pi * 3) + 1)
 
 local function of(o)
-  local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, mean = o.mean, noise = not o.likelihood and (o.noise or 0.1) or nil, likelihood = o.likelihood, solver = "direct"}
-  return notes(m:condition(o.x or x, gb.tensor(values) + (o.shift or 0)), {objective = o.objective or "mll", log_likelihood = o.log_likelihood or 0})
+  local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, mean = o.mean, noise = not o.likelihood and (o.noise or 0.1) or nil,
+    likelihood = o.likelihood, solver = "direct"}
+  return notes(m:condition(o.x or x, gb.tensor(values) + (o.shift or 0)),
+    {objective = o.objective or "mll", log_likelihood = o.log_likelihood or 0})
 end
 
 describe("the choice of a solver", function()
@@ -59,7 +61,8 @@ describe("y is far from the mean function", function()
   it("where it is 3 standard deviations off, on average", function()
     for _, shift in ipairs{4.9999, 5} do assert.same({}, of{shift = shift}) end
     assert.same({"mean(y) is 3 standard deviations from the zero mean; mean = gb.means.constant() takes it up"}, of{shift = 5.0001})
-    assert.same({"mean(y) is -3 standard deviations from the zero mean; mean = gb.means.constant() takes it up"}, of{shift = -7.0001})
+    assert.same({"mean(y) is -3 standard deviations from the zero mean; mean = gb.means.constant() takes it up"},
+      of{shift = -7.0001})
     local fixed <const> = gb.means.constant(gb.param(-5, {fixed = true, name = "constant"}))
     assert.same({"y is 3 standard deviations from its mean function on average"}, of{mean = fixed, shift = 0.0001})
     assert.same({}, of{mean = gb.means.constant(-50)})

@@ -97,7 +97,8 @@ describe("priors", function()
     local nowhere <const> = P.define("nowhere", {}, function(v) return gb.where(v:gt(1), v * 0, -math.huge) end)
     local m <const> = model{noise = gb.param(0.1, {min = 0, prior = nowhere{}})}
     raises("option", "fit: the prior of 'likelihood.noise', nowhere(), gives its value 0.1 no density", m.fit, m, x, y)
-    local several <const> = model{noise = 0.1, kernel = K.rbf{lengthscale = gb.param(gb.full({x.shape[2]}, 0.5), {min = 0, prior = nowhere{}})}}
+    local several <const> = model{noise = 0.1,
+      kernel = K.rbf{lengthscale = gb.param(gb.full({x.shape[2]}, 0.5), {min = 0, prior = nowhere{}})}}
     raises("option", ("fit: the prior of 'kernel.lengthscale', nowhere(), gives its value of shape %d no density"):format(x.shape[2]),
       several.fit, several, x, y)
     local held <const> = model{noise = gb.param(0.1, {min = 0, prior = nowhere{}, fixed = true})}
@@ -115,7 +116,8 @@ describe("priors", function()
     assert.matches("log_normal", tostring(m))
     m:get "likelihood.noise".prior = nil
     assert.is_nil(m:get "likelihood.noise".prior)
-    raises("option", "must be a gb.priors value (gb.priors.define makes one's own), got number", function() m:get "likelihood.noise".prior = 3 end)
+    raises("option", "must be a gb.priors value (gb.priors.define makes one's own), got number",
+      function() m:get "likelihood.noise".prior = 3 end)
     raises("option", "option 'prior' must be a gb.priors value", gb.param, 1, {prior = 3})
   end)
 end)

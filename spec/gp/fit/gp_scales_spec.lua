@@ -86,7 +86,8 @@ describe("the scale of variances", function()
     near(amount / diagonal, of{kernel = K.linear{variance = 3}} "kernel.variance", 1e-12)
     near(amount, of({kernel = K.linear{}}, gb.zeros(3, 2)) "kernel.variance", 1e-12)
     local sum <const> = of{kernel = K.rbf{} + K.linear{} + (K.rbf{} + K.constant{})}
-    near({amount / 4, amount / 4 / diagonal, amount / 4}, {sum "kernel[1].variance", sum "kernel[2].variance", sum "kernel[3].variance"}, 1e-12)
+    near({amount / 4, amount / 4 / diagonal, amount / 4},
+      {sum "kernel[1].variance", sum "kernel[2].variance", sum "kernel[3].variance"}, 1e-12)
     local nested <const> = of{kernel = K.rbf{} + 2 * (K.rbf{} + K.constant{})}
     near(amount / 2, nested "kernel[1].variance", 1e-12)
     local factors <const> = of{kernel = (K.rbf{} + K.constant{}) * (K.rbf{} + K.constant{})}

@@ -139,7 +139,8 @@ local function by_the_book(f, x, steps, noise)
     local d <const> = plus(Hg, -2, Hg)
     for _, v in ipairs(here.g) do steepest = math.max(steepest, math.abs(v)) end
     local slope <const> = dot(d, here.g)
-    local trials, step, lo, hi, found = 0, #history == 0 and math.min(1, 1 / steepest) or 1, {t = 0, f = here.f, slope = slope}, nil, nil
+    local trials, step, lo, hi, found = 0, #history == 0 and math.min(1, 1 / steepest) or 1, {t = 0, f = here.f, slope = slope},
+      nil, nil
     repeat
       trials = trials + 1
       local p <const> = at(plus(here.x, step, d))
@@ -196,7 +197,8 @@ describe("the points that lbfgs.minimize evaluates", function()
     assert.equal(#want, #seen)
     for k, v in ipairs(want) do
       for i = 1, #v do
-        assert.is_true(math.abs(seen[k][i] - v[i]) <= (tol or 1e-9) * math.max(1, math.abs(v[i])), ("point %d of %d: %.15g, %.15g expected")
+        assert.is_true(math.abs(seen[k][i] - v[i]) <= (tol or 1e-9) * math.max(1,
+          math.abs(v[i])), ("point %d of %d: %.15g, %.15g expected")
           :format(k, #want, seen[k][i], v[i]))
       end
     end
@@ -249,7 +251,8 @@ end)
 describe("the first trial of a search", function()
   --- How many points a search takes whose first trial, at 1, has this value and slope, where those of the start are 0 and -1.
   local function points(value, slope)
-    return run(function(x) return x[1] == 0 and 0 or x[1] == 1 and value or -9, {x[1] == 0 and -1 or x[1] == 1 and slope or 0}, 0 end,
+    return run(function(x) return x[1] == 0 and 0 or x[1] == 1 and value or -9, {x[1] == 0 and -1 or x[1] == 1 and slope or 0},
+      0 end,
       {0.0}, {steps = 1, tol = -1, ftol = -1}).points
   end
 
@@ -306,7 +309,8 @@ describe("a search that finds nothing", function()
 
   it("is the end where the slope is within the accuracy, said by its name", function()
     local function ended(rounding, accuracy, o)
-      local r <const> = run(function(x) return x[1] == 0 and 3 or math.huge, x[1] == 0 and {1e-3} or nil, rounding, accuracy end, {0.0}, o)
+      local r <const> = run(function(x) return x[1] == 0 and 3 or math.huge, x[1] == 0 and {1e-3} or nil, rounding, accuracy end,
+        {0.0}, o)
       return {r.reason, r.converged, r.steps}
     end
     local within <const> = 1e-6 / 3                  -- relative to the value, 3

@@ -285,9 +285,11 @@ describe("first-order methods", function()
 
   it("go back to the best point, at half the rate, where the objective has no value", function()
     local p <const> = gb.param(0)
-    local values <const>, info <const> = run(p, function() return gb.where(p:gt(3), 0 / 0, (p - 2) ^ 2) end, {method = "sgd", lr = 1, steps = 3})
+    local values <const>, info <const> = run(p, function() return gb.where(p:gt(3), 0 / 0, (p - 2) ^ 2) end,
+      {method = "sgd", lr = 1, steps = 3})
     assert.same({4, 4, 0}, values)                                -- at 0; 4 is undone; at 0 again; at 2
-    assert.same({2, 3, 1, true, "gradient below tol"}, {p.value:item(), info.iterations, info.setbacks, info.converged, info.reason})
+    assert.same({2, 3, 1, true, "gradient below tol"},
+      {p.value:item(), info.iterations, info.setbacks, info.converged, info.reason})
   end)
 
   it("end at the best point seen", function()
@@ -326,7 +328,8 @@ describe("a minimisation, to the letter,", function()
   end
 
   it("asks L-BFGS for 200 steps, tolerances of 1e-5 and 1e-9, and leaps of 2 of what is bounded", function()
-    local a <const>, b <const>, c <const>, d <const> = gb.param({1, 2}, {min = 0}), gb.param{3, 4, 5}, gb.param(6, {max = 9}), gb.param(7, {fixed = true})
+    local a <const>, b <const>, c <const>, d <const> = gb.param({1, 2}, {min = 0}), gb.param{3, 4, 5}, gb.param(6, {max = 9}),
+      gb.param(7, {fixed = true})
     local function f() return a:sum() + (b * b):sum() + c + d end
     local got = asked(f, {a, b, c, d})
     assert.same({steps = 200, tol = 1e-5, ftol = 1e-9, limit = {2, 2, [6] = 2}}, got.settings)
@@ -334,7 +337,8 @@ describe("a minimisation, to the letter,", function()
     near({66, {1, 2, 6, 8, 10, -3}}, {got.first[1], got.first[2]}, 1e-13)
     assert.same({1e-15, 0}, {got.first[3], got.first[4]})
     local info <const> = got.info
-    assert.same({"reason", true, 7, "lbfgs", 1, 0, false}, {info.reason, info.converged, info.iterations, info.method, info.evaluations, info.setbacks, info.interrupted})
+    assert.same({"reason", true, 7, "lbfgs", 1, 0, false},
+      {info.reason, info.converged, info.iterations, info.method, info.evaluations, info.setbacks, info.interrupted})
     near(66, info.value, 1e-13)
     assert.is_true(info.seconds >= 0)
     got = asked(f, {a, b, c, d}, {steps = 3, tol = 0.1, ftol = 0.2, resolution = 0.3}, {0, 0, 1, 1, 1, 0})
@@ -343,7 +347,8 @@ describe("a minimisation, to the letter,", function()
     near({1, 2}, a, 1e-13)                                     -- back at the best point
     local single <const> = gb.ones(2, {dtype = "f32"})
     assert.equal(1e-5, asked(function() return (single * a):sum() end, a).first[3])
-    assert.same({200, 200, 500, 500}, {optim.usual_steps(), optim.usual_steps "lbfgs", optim.usual_steps "adam", optim.usual_steps "sgd"})
+    assert.same({200, 200, 500, 500},
+      {optim.usual_steps(), optim.usual_steps "lbfgs", optim.usual_steps "adam", optim.usual_steps "sgd"})
   end)
 
   it("counts parameters in units of their own", function()
@@ -353,7 +358,8 @@ describe("a minimisation, to the letter,", function()
     local got <const> = asked(f, {p, q}, {units = {[p] = 3}})
     assert.same({2, 4}, got.from)
     near({6, 5}, got.first[2], 1e-14)
-    optim.run(f, {p, q}, {method = "sgd", lr = 0.1, steps = 1, units = {[p] = 3}, on_step = function(s) norms[#norms + 1] = s.gradient_norm end})
+    optim.run(f, {p, q}, {method = "sgd", lr = 0.1, steps = 1, units = {[p] = 3},
+      on_step = function(s) norms[#norms + 1] = s.gradient_norm end})
     near({6 - 0.1 * 2 * 9, 4 - 0.1 * 5}, {p, q}, 1e-13)
     near({math.sqrt(29), math.sqrt(29)}, norms, 1e-13)
   end)
@@ -404,10 +410,12 @@ describe("a minimisation, to the letter,", function()
       raises("nan", "the objective is not finite at the starting point", optim.minimize, never, p, {method = "sgd"})
     end
     local p <const> = gb.param(0)
-    for _, f in ipairs{function() return p * 1e200 * 1e200 end, function() return p * 1e200 * -1e200 end, function() return p + 0 / 0 end, function() return p + 1 / 0 end,
+    for _, f in ipairs{function() return p * 1e200 * 1e200 end, function() return p * 1e200 * -1e200 end,
+      function() return p + 0 / 0 end, function() return p + 1 / 0 end,
       function() return p - 1 / 0 end} do
       for _, method in ipairs{"lbfgs", "adam"} do
-        assert.equal("the objective is not finite at the starting point", raises("nan", "", optim.minimize, f, p, {method = method}).message)
+        assert.equal("the objective is not finite at the starting point",
+          raises("nan", "", optim.minimize, f, p, {method = method}).message)
       end
     end
     local ok <const>, err <const> = pcall(optim.minimize, function() error(core.error("option", "mine"), 0) end, p)
@@ -417,12 +425,15 @@ describe("a minimisation, to the letter,", function()
   it("is stopped by on_step at the best point, with the steps it took", function()
     for method, want in pairs{lbfgs = 1, sgd = 1} do
       local p <const> = gb.param(3)
-      local info <const> = optim.minimize(function() return p * p end, p, {method = method, lr = 0.25, on_step = function(s) return s.step < 1 end})
-      assert.same({"stopped by on_step", true, false, want, method}, {info.reason, info.interrupted, info.converged, info.iterations, info.method})
+      local info <const> = optim.minimize(function() return p * p end, p,
+        {method = method, lr = 0.25, on_step = function(s) return s.step < 1 end})
+      assert.same({"stopped by on_step", true, false, want, method},
+        {info.reason, info.interrupted, info.converged, info.iterations, info.method})
       near({info.value}, {p.value:item() ^ 2}, 1e-13)
     end
     local p <const> = gb.param(3)
-    local info <const> = optim.minimize(function() return p * p end, p, {method = "sgd", lr = 0.25, steps = 1, on_step = function() return nil end})
+    local info <const> = optim.minimize(function() return p * p end, p,
+      {method = "sgd", lr = 0.25, steps = 1, on_step = function() return nil end})
     assert.same({false, 1.5}, {info.interrupted, p.value:item()})
   end)
 
@@ -430,12 +441,14 @@ describe("a minimisation, to the letter,", function()
     local p <const> = gb.param(1)
     local meta <const> = getmetatable(optim.minimize(function() return p * p end, p, {steps = 1}))
     local function text(changes)
-      local info <const> = {converged = true, reason = "why", iterations = 3, method = "adam", value = 1.23456789, evaluations = 4, seconds = 0.256, setbacks = 0}
+      local info <const> = {converged = true, reason = "why", iterations = 3, method = "adam", value = 1.23456789,
+        evaluations = 4, seconds = 0.256, setbacks = 0}
       for key, v in pairs(changes or {}) do info[key] = v end
       return tostring(setmetatable(info, meta))
     end
     assert.equal("converged (why) after 3 steps of adam: value 1.23457, 4 evaluations, 0.26 s", text())
-    assert.equal("stopped (why) after 3 steps of adam: value 1.23457, 4 evaluations, 0.26 s, 1 steps undone", text{converged = false, setbacks = 1})
+    assert.equal("stopped (why) after 3 steps of adam: value 1.23457, 4 evaluations, 0.26 s, 1 steps undone",
+      text{converged = false, setbacks = 1})
     local info <const> = setmetatable({a = 1}, meta)
     for _, key in ipairs{"solve", "gradient_norm", "precision"} do assert.is_nil(info[key]) end
     assert.equal("the report of a minimisation has no field 'zzzzzzz' (it has a, gradient_norm, precision, solve)",
@@ -450,17 +463,21 @@ describe("a minimisation, to the letter,", function()
       {"gb.optim.minimize: the objective must be a function, got nil", optim.minimize, nil, p},
       {"gb.optim.minimize: the objective must be a function, got table", optim.minimize, {}, p},
       {"gb.optim.minimize: there is no free parameter to optimise", optim.minimize, print, {gb.param(1, {fixed = true})}},
-      {"gb.optim.adam: there is no free parameter to optimise", optim.adam, {}}, {"gb.optim.sgd: there is no free parameter to optimise", optim.sgd, {}},
+      {"gb.optim.adam: there is no free parameter to optimise", optim.adam, {}},
+        {"gb.optim.sgd: there is no free parameter to optimise", optim.sgd, {}},
       {"gb.optim.lbfgs: there is no free parameter to optimise", optim.lbfgs, {}},
       {"the objective must return a tensor of one element, got shape 2", optim.minimize, function() return gb.ones(2) * p end, p},
       {"the objective must return a tensor of one element, got string", optim.minimize, function() return "x" end, p},
       {"the objective does not depend on any free parameter ([1], [2], [3], ...): numbers, and what was detached, have no gradient", optim.minimize,
         function() return gb.ones(1) end, four},
-      {"the objective does not depend on any free parameter ([1], [2], [3]): numbers, and what was detached, have no gradient", optim.minimize,
+      {"the objective does not depend on any free parameter ([1], [2], [3]): numbers, and what was detached, have no gradient",
+        optim.minimize,
         function() return p:detach() end, {four[1], four[2], four[3]}},
-      {"the objective does not depend on any free parameter (param): numbers, and what was detached, have no gradient", optim.minimize,
+      {"the objective does not depend on any free parameter (param): numbers, and what was detached, have no gradient",
+        optim.minimize,
         function() return p:detach() * 1 end, p},
-      {"gb.optim.minimize: option 'steps' must be a whole number, 0 or more, got number -1", optim.minimize, print, p, {steps = -1}},
+      {"gb.optim.minimize: option 'steps' must be a whole number, 0 or more, got number -1", optim.minimize, print, p,
+        {steps = -1}},
       {"gb.optim.minimize: option 'lr' must be a positive number, got number 0", optim.minimize, print, p, {lr = 0}},
       {"gb.optim.minimize: option 'tol' must be a positive number, got number 0", optim.minimize, print, p, {tol = 0}},
       {"gb.optim.minimize: option 'ftol' must be a positive number, got number 0", optim.minimize, print, p, {ftol = 0}},

@@ -14,7 +14,8 @@ end
 
 describe("gb.priors", function()
   it("normal", function()
-    near(-0.5 * math.log(2 * math.pi) - math.log(2) - 0.5 * (1.5 / 2) ^ 2, density(gb.priors.normal{mean = 1, sd = 2}, {2.5}), 1e-14)
+    near(-0.5 * math.log(2 * math.pi) - math.log(2) - 0.5 * (1.5 / 2) ^ 2, density(gb.priors.normal{mean = 1, sd = 2}, {2.5}),
+      1e-14)
   end)
 
   it("log_normal", function()
@@ -32,7 +33,8 @@ describe("gb.priors", function()
   end)
 
   it("half_normal, exponential, inverse_gamma, student_t", function()
-    near(math.log(2 / (2 * math.sqrt(2 * math.pi)) * math.exp(-0.5 * (1.5 / 2) ^ 2)), density(gb.priors.half_normal{sd = 2}, {1.5}), 1e-14)
+    near(math.log(2 / (2 * math.sqrt(2 * math.pi)) * math.exp(-0.5 * (1.5 / 2) ^ 2)),
+      density(gb.priors.half_normal{sd = 2}, {1.5}), 1e-14)
     near(math.log(3 * math.exp(-4.5)), density(gb.priors.exponential{rate = 3}, {1.5}), 1e-14)
     near(math.log(2 ^ 3 / 2 * 1.5 ^ -4 * math.exp(-2 / 1.5)), density(gb.priors.inverse_gamma{shape = 3, rate = 2}, {1.5}), 1e-13)
     near(math.log(1 / (math.pi * 2 * (1 + 0.25))), density(gb.priors.student_t{df = 1, mean = 1, scale = 2}, {2}), 1e-13)
@@ -86,7 +88,8 @@ describe("a prior, to the letter,", function()
     local root <const> = math.sqrt(2 * pi)
     for _, row in ipairs{
       {P.normal{mean = 0.5, sd = 3}, -0.7, -log(3 * root) - (1.2 / 3) ^ 2 / 2}, {P.normal{}, 2, -log(root) - 2},
-      {P.log_normal{mean = 0.5, sd = 3}, 2, -log(2 * 3 * root) - ((log(2) - 0.5) / 3) ^ 2 / 2}, {P.log_normal{}, 2, -log(2 * root) - log(2) ^ 2 / 2},
+      {P.log_normal{mean = 0.5, sd = 3}, 2, -log(2 * 3 * root) - ((log(2) - 0.5) / 3) ^ 2 / 2},
+        {P.log_normal{}, 2, -log(2 * root) - log(2) ^ 2 / 2},
       {P.gamma{shape = 2.5, rate = 3}, 0.7, 2.5 * log(3) - log(1.329340388179137) + 1.5 * log(0.7) - 2.1}, {P.gamma{}, 0.7, -0.7},
       {P.inverse_gamma{shape = 2.5, rate = 3}, 0.7, 2.5 * log(3) - log(1.329340388179137) - 3.5 * log(0.7) - 3 / 0.7},
       {P.inverse_gamma{}, 0.7, -3 * log(0.7) - 1 / 0.7}, {P.exponential{rate = 3}, 0.7, log(3) - 2.1}, {P.exponential{}, 0.7, -0.7},
@@ -94,10 +97,12 @@ describe("a prior, to the letter,", function()
       {P.student_t{df = 2, mean = 0.5, scale = 3}, 2, log(math.sqrt(pi) / 2 / math.sqrt(2 * pi) / 3) - 1.5 * log(1 + 0.25 / 2)},
       {P.student_t{}, 1, log(1.329340388179137 / math.sqrt(4 * pi)) - 2.5 * log(1.25)},
       {P.half_cauchy{scale = 3}, 2, log(2 / (3 * pi)) - log(1 + 4 / 9)}, {P.half_cauchy{}, 2, log(2 / pi) - log(5)},
-      {P.uniform{min = 1, max = 4}, 1, -log(3)}, {P.uniform{min = 1, max = 4}, 4, -log(3)}, {P.uniform{min = 1, max = 4}, 2, -log(3)},
+      {P.uniform{min = 1, max = 4}, 1, -log(3)}, {P.uniform{min = 1, max = 4}, 4, -log(3)},
+        {P.uniform{min = 1, max = 4}, 2, -log(3)},
       {P.uniform{}, 1, 0}, {P.smoothed_box{min = 1, max = 4, sd = 0.5}, 2, -log(3 + 0.5 * root)},
       {P.smoothed_box{min = 1, max = 4, sd = 0.5}, 0.2, -log(3 + 0.5 * root) - 1.6 ^ 2 / 2},
-      {P.smoothed_box{min = 1, max = 4, sd = 0.5}, 4.8, -log(3 + 0.5 * root) - 1.6 ^ 2 / 2}, {P.smoothed_box{}, 0.5, -log(1 + 0.01 * root)},
+      {P.smoothed_box{min = 1, max = 4, sd = 0.5}, 4.8, -log(3 + 0.5 * root) - 1.6 ^ 2 / 2},
+        {P.smoothed_box{}, 0.5, -log(1 + 0.01 * root)},
     } do
       near(row[3], row[1]:log_density(gb.tensor(row[2])), 1e-12, tostring(row[1]))
       near(2 * row[3], row[1]:log_density(gb.full({2}, row[2])), 1e-12)
@@ -121,36 +126,44 @@ describe("a prior, to the letter,", function()
     assert.same({sd = 2}, given)
     assert.equal("log_density is a method of a prior: write prior:log_density(...) with a colon, not prior.log_density(...)",
       raises("option", "", u.log_density, 3).message)
-    assert.equal("a prior has no field 'zzzz' (it has log_density, max, min, name)", raises("option", "", function() return u.zzzz end).message)
+    assert.equal("a prior has no field 'zzzz' (it has log_density, max, min, name)",
+      raises("option", "", function() return u.zzzz end).message)
   end)
 
   it("is refused by reason", function()
-    for name, keys in pairs{normal = "sd", log_normal = "sd", gamma = "shape rate", inverse_gamma = "shape rate", exponential = "rate", half_normal = "sd",
+    for name, keys in pairs{normal = "sd", log_normal = "sd", gamma = "shape rate", inverse_gamma = "shape rate",
+      exponential = "rate", half_normal = "sd",
       student_t = "df scale", half_cauchy = "scale", smoothed_box = "sd"} do
       for key in keys:gmatch "%S+" do
         for _, v in ipairs{0, -1, 0 / 0} do
           assert.equal(("gb.priors.%s: %s must be above 0"):format(name, key), raises("option", "", P[name], {[key] = v}).message)
         end
-        assert.equal(("gb.priors.%s: option '%s' must be number, got string x"):format(name, key), raises("option", "", P[name], {[key] = "x"}).message)
+        assert.equal(("gb.priors.%s: option '%s' must be number, got string x"):format(name, key),
+          raises("option", "", P[name], {[key] = "x"}).message)
       end
     end
     for _, name in ipairs{"uniform", "smoothed_box"} do
-      assert.equal(("gb.priors.%s: min 3 is not below max 3"):format(name), raises("option", "", P[name], {min = 3, max = 3}).message)
-      assert.equal(("gb.priors.%s: min 1 is not below max -1"):format(name), raises("option", "", P[name], {min = 1, max = -1}).message)
+      assert.equal(("gb.priors.%s: min 3 is not below max 3"):format(name),
+        raises("option", "", P[name], {min = 3, max = 3}).message)
+      assert.equal(("gb.priors.%s: min 1 is not below max -1"):format(name),
+        raises("option", "", P[name], {min = 1, max = -1}).message)
     end
-    for i, text in ipairs{"the name must be a string", "the settings must be a table of numbers by name", "the third argument must be a function"} do
+    for i, text in ipairs{"the name must be a string", "the settings must be a table of numbers by name",
+      "the third argument must be a function"} do
       local args <const> = {"p", {a = 1}, print}
       args[i] = 3
       assert.equal("gb.priors.define: " .. text, raises("option", "", P.define, table.unpack(args)).message)
     end
     for _, settings in ipairs{{1}, {a = "x"}, setmetatable({}, {}), "x"} do
-      assert.equal("gb.priors.define: the settings must be a table of numbers by name", raises("option", "", P.define, "p", settings, print).message)
+      assert.equal("gb.priors.define: the settings must be a table of numbers by name",
+        raises("option", "", P.define, "p", settings, print).message)
     end
     local make <const> = P.define("p", {a = 1, sd = 2}, function(v, o) return v * o.a + o.sd end)
     near(-3 * 5 - 1, make{a = -3, sd = -1}:log_density(gb.tensor(5)), 1e-14)
     near(7, make{}:log_density(gb.tensor(5)), 1e-14)
     assert.equal("p: unknown option 'zzzz'; known: a, sd", raises("option", "", make, {zzzz = 1}).message)
     local bad <const> = P.define("bad", {}, function() return 3 end){}
-    assert.equal("prior 'bad' must give a tensor of log densities, got number", raises("option", "", bad.log_density, bad, gb.ones(1)).message)
+    assert.equal("prior 'bad' must give a tensor of log densities, got number",
+      raises("option", "", bad.log_density, bad, gb.ones(1)).message)
   end)
 end)

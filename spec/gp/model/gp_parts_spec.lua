@@ -21,7 +21,8 @@ local function kernel() return K.rbf{lengthscale = 0.8, variance = 1.5} end
 
 local function model(o)
   o = o or {}
-  return gb.gp.exact{kernel = o.kernel or kernel(), noise = o.noise or 0.1, mean = o.mean or gb.means.constant(0.25), solver = o.solver or "direct",
+  return gb.gp.exact{kernel = o.kernel or kernel(), noise = o.noise or 0.1, mean = o.mean or gb.means.constant(0.25),
+    solver = o.solver or "direct",
     likelihood = o.likelihood}
 end
 
@@ -74,7 +75,8 @@ describe("the objective's parts", function()
     near(0.5 * (alpha ^ 2 / precision - precision:log() + math.log(2 * math.pi)):sum(), objective.value(m, "direct", "loo"), 1e-12)
     near(-likelihood(0.1), objective.value(m, "direct", "mll"), 1e-12)
     local solver <const> = S.cg{tol = 1e-3}
-    raises("option", "the objective \"loo\" needs solver = \"direct\"; this model uses cg(tol 0.001)", objective.value, m, solver, "loo")
+    raises("option", "the objective \"loo\" needs solver = \"direct\"; this model uses cg(tol 0.001)", objective.value, m, solver,
+      "loo")
     local step <const> = objective.step(m, "direct", "mll")
     assert.equal(5, #step)                                         -- lengthscale, variance, level and noise
     m:get "mean.value".fixed = true
@@ -94,7 +96,8 @@ describe("the objective's parts", function()
   end)
 
   it("explain a covariance without a factor", function()
-    local m <const> = given{kernel = K.define("odd", {}, function(a, b) return (-(a - b):abs() * (a * 0 + b * 0 + 1)):sum(-1) end){}}
+    local m <const> = given{kernel = K.define("odd", {},
+      function(a, b) return (-(a - b):abs() * (a * 0 + b * 0 + 1)):sum(-1) end){}}
     for _, what in ipairs{"predict", "log_marginal_likelihood"} do
       local err <const> = raises("not_pd", what .. ": ", function()
         if what == "predict" then return m:predict(at).mean:eval() end
@@ -104,7 +107,8 @@ describe("the objective's parts", function()
       assert.is_true(err.message:find("\n" .. tostring(err.diagnosis), 1, true) ~= nil)
     end
     local broken <const> = K.define("broken", {}, function(a, b) return (a * 0 + b * 0 + 0 / 0):sum(-1) end)
-    raises("nan", "log_marginal_likelihood: kernel 'broken' ", function() return given{kernel = broken{}}:log_marginal_likelihood() end)
+    raises("nan", "log_marginal_likelihood: kernel 'broken' ",
+      function() return given{kernel = broken{}}:log_marginal_likelihood() end)
     assert.has_error(function() objective.guarded(given(), "x", function() error("plain", 0) end) end, "plain")
     assert.same({1, nil, 3}, {objective.guarded(given(), "x", function() return 1, nil, 3 end)})
   end)
@@ -146,24 +150,29 @@ describe("the likelihood of a model", function()
     raises("not_converged", "", short.log_marginal_likelihood, short, {unconverged = false})
     local _, told <const> = short:log_marginal_likelihood{unconverged = true}
     assert.same({false, "max_iter", 1}, {told.converged, told.reason, told.iterations})
-    raises("option", "log_marginal_likelihood: option 'unconverged' must be boolean", short.log_marginal_likelihood, short, {unconverged = 3})
+    raises("option", "log_marginal_likelihood: option 'unconverged' must be boolean", short.log_marginal_likelihood, short,
+      {unconverged = 3})
     raises("option", "log_marginal_likelihood: the model holds no data", model().log_marginal_likelihood, model())
   end)
 end)
 
 describe("the record of a prediction of a model", function()
   it("says how it was computed", function()
-    assert.same({algorithm = "prior", variance = "exact", precision = "f64", converged = true, reused = false}, fields_of(model():predict(at).info))
+    assert.same({algorithm = "prior", variance = "exact", precision = "f64", converged = true, reused = false},
+      fields_of(model():predict(at).info))
     local m <const> = given()
     m:predict(at).mean:eval()
     assert.same({algorithm = "direct", variance = "exact", precision = "f64", converged = true, reused = true},
       fields_of(m:predict(at).info))
     local cached <const> = given():predict(at, {variance = "cached"})
     cached.f_var:eval()
-    assert.same({algorithm = "direct", variance = "cached", rank = 5, precision = "f64", converged = true, reused = false, clamped = 0,
+    assert.same({algorithm = "direct", variance = "cached", rank = 5, precision = "f64", converged = true, reused = false,
+      clamped = 0,
       invalid = 0}, fields_of(cached.info))
-    local many <const> = gb.gp.exact{kernel = kernel(), noise = 0.1, solver = "direct"}:condition(gb.linspace(0, 9, 120), gb.zeros(120))
-    assert.same({100, 7}, {many:predict(gb.ones(1), {variance = "cached"}).info.rank, many:predict(gb.ones(1), {variance = "cached", rank = 7}).info.rank})
+    local many <const> = gb.gp.exact{kernel = kernel(), noise = 0.1, solver = "direct"}:condition(gb.linspace(0, 9, 120),
+      gb.zeros(120))
+    assert.same({100, 7}, {many:predict(gb.ones(1), {variance = "cached"}).info.rank,
+      many:predict(gb.ones(1), {variance = "cached", rank = 7}).info.rank})
     local by <const> = given{solver = S.cg{tol = 1e-8}}:predict(at).info
     assert.same({"cg(tol 1e-08)", "exact", true, "converged"}, {by.algorithm, by.variance, by.converged, by.reason})
     assert.is_true(by.residual <= 1e-8 and by.iterations > 0)
@@ -274,7 +283,8 @@ describe("the record of a prediction of a model", function()
     local lopsided <const> = K.define("lopsided", {}, function(a, b) return (a + 0 * b):sum(-1) end)
     raises("option", "lopsided", function() return model{kernel = lopsided{}}:predict(at).f_cov end)
     local hollow <const> = K.define("hollow", {}, function(a, b) return (a * 0 + b * 0 + 1 / (a * b - 1)):sum(-1) end)
-    raises("option", "lopsided", function() return model{kernel = lopsided{}}:condition(gb.zeros(0, 2), gb.zeros(0)):predict(at).f_cov end)
+    raises("option", "lopsided", function()
+      return model{kernel = lopsided{}}:condition(gb.zeros(0, 2), gb.zeros(0)):predict(at).f_cov end)
     raises("option", "predict: x must be", m.predict, m, "x")
     local empty <const> = model{kernel = hollow{}}:predict(gb.tensor{1, 2})
     raises("nan", "sample: ", empty.sample, empty)
@@ -352,7 +362,8 @@ describe("what a model did to be ready", function()
         m:predict(at).mean:eval()
         local own <const> = noise ~= 0.1 and gb.tensor{0.6, 0.7} or nil
         local more <const> = m:condition(x2, y2, {noise = own})
-        local want <const> = model{noise = own and gb.cat({noises, own}, 1) or 0.1}:condition(gb.cat({x, x2}, 1), gb.cat({y, y2}, 1))
+        local want <const> = model{noise = own and gb.cat({noises, own}, 1) or 0.1}:condition(gb.cat({x, x2}, 1),
+          gb.cat({y, y2}, 1))
         near(want:predict(at).mean, more:predict(at).mean, 1e-8)
         near(want:predict(at).f_cov, more:predict(at).f_cov, 1e-8)
         assert.same({true, true, true}, {more:predict(at).converged, kept(more).state.converged, kept(more).state.carried})
@@ -379,7 +390,8 @@ describe("what a model did to be ready", function()
 
   it("gives fantasies their noise, one for each observation of each", function()
     local m <const> = ready(given{noise = noises})
-    local own <const>, values <const>, noise <const> = gb.tensor{{{4, 4}}, {{0.7, 0.2}}}, gb.tensor{{1}, {-1}}, gb.tensor{{0.6}, {0.7}}
+    local own <const>, values <const>, noise <const> = gb.tensor{{{4, 4}}, {{0.7, 0.2}}}, gb.tensor{{1}, {-1}},
+      gb.tensor{{0.6}, {0.7}}
     local p <const> = m:condition(own, values, {noise = noise}):predict(at)
     for i = 1, 2 do
       local one <const> = m:condition(own[i], values[i], {noise = noise[i]}):predict(at)
@@ -388,16 +400,20 @@ describe("what a model did to be ready", function()
     end
     local shared <const> = m:condition(own[1], values, {noise = noise[1]}):predict(at)
     near(m:condition(own[1], values[2], {noise = noise[1]}):predict(at).mean, shared.mean[2], 1e-9)
-    raises("option", "condition: the model's noise is known per observation: give noise = a tensor of 2 variances", m.condition, m, own, values)
+    raises("option", "condition: the model's noise is known per observation: give noise = a tensor of 2 variances", m.condition,
+      m, own, values)
   end)
 
   it("checks the noise of new observations", function()
     local x2 <const>, y2 <const> = gb.tensor{{4, 4}, {0.7, 0.2}}, gb.tensor{1, -1}
     local m <const>, plain <const> = given{noise = noises}, given()
-    raises("option", "condition: the model's likelihood knows the noise; none can be given", plain.condition, plain, x2, y2, {noise = y2})
-    raises("option", "condition: the model's noise is known per observation: give noise = a tensor of 2 variances", m.condition, m, x2, y2)
+    raises("option", "condition: the model's likelihood knows the noise; none can be given", plain.condition, plain, x2, y2,
+      {noise = y2})
+    raises("option", "condition: the model's noise is known per observation: give noise = a tensor of 2 variances", m.condition,
+      m, x2, y2)
     for _, bad in ipairs{gb.ones(3), gb.ones(1), gb.ones(2, 1), gb.full({}, 1)} do
-      raises("shape", ("condition: 2 variances are needed, got shape %s"):format(tostring(bad.shape)), m.condition, m, x2, y2, {noise = bad})
+      raises("shape", ("condition: 2 variances are needed, got shape %s"):format(tostring(bad.shape)), m.condition, m, x2, y2,
+        {noise = bad})
     end
     for _, bad in ipairs{gb.tensor{1, -1}, gb.tensor{1, 1 / 0}, gb.tensor{0 / 0, 1}} do
       raises("option", "condition: noise variances must be 0 or more and finite", m.condition, m, x2, y2, {noise = bad})
@@ -477,7 +493,8 @@ describe("a function drawn from the posterior", function()
     raises("option", "draw: x must be a tensor", f, "x")
     local narrow <const> = model{noise = 1e-6}:condition(x:to(f32), y:to(f32)):draw(2, {seed = 1, features = 16})
     assert.equal("f32", narrow(at:to(f32)).dtype)
-    local wide <const> = model{noise = 1e-6}:condition(x:to(f32):to{dtype = "f64"}, y:to(f32):to{dtype = "f64"}):draw(2, {seed = 1, features = 16})
+    local wide <const> = model{noise = 1e-6}:condition(x:to(f32):to{dtype = "f64"}, y:to(f32):to{dtype = "f64"}):draw(2,
+      {seed = 1, features = 16})
     near(wide(at:to(f32):to{dtype = "f64"}), narrow(at:to(f32)), 1e-6)
   end)
 end)
@@ -510,7 +527,8 @@ describe("the plan of a step", function()
   it("by a solver is its node of the graph, or its product with all columns", function()
     local cg <const> = model{solver = S.cg{probes = 3}}:plan(x, y)
     assert.matches("call: marginal likelihood", cg:explain())
-    local wide <const>, few <const> = model{solver = S.minres{probes = 30}}:plan(x, y), model{solver = S.minres{probes = 3}}:plan(x, y)
+    local wide <const>, few <const> = model{solver = S.minres{probes = 30}}:plan(x, y),
+      model{solver = S.minres{probes = 3}}:plan(x, y)
     assert.is_nil(wide:explain():find("marginal", 1, true))
     assert.matches("^plan +add 5x31 f64", wide:explain())
     assert.matches("^plan +add 5x4 f64", few:explain())
@@ -521,11 +539,13 @@ describe("a model prints", function()
   it("its parameters, with bounds, priors and what is fixed", function()
     local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = {1, 2, 3, 4, 5, 6, 7}, variance = gb.param(2, {max = 3})}
       + K.linear{variance = gb.param(0.123456789, {min = 0.1, max = 5})},
-      mean = gb.means.linear{slope = {1, 2, 3, 4, 5, 6, 7}}, noise = gb.param(0.25, {min = 0, fixed = true, prior = gb.priors.gamma{}}), solver = "direct"}
+      mean = gb.means.linear{slope = {1, 2, 3, 4, 5, 6, 7}},
+        noise = gb.param(0.25, {min = 0, fixed = true, prior = gb.priors.gamma{}}), solver = "direct"}
     local lines <const> = {}
     for line in tostring(m):gmatch "[^\n]+" do lines[#lines + 1] = (line:gsub("%s+", " "):gsub(" $", "")) end
     local text <const> = table.concat(lines, "\n") .. "\n"
-    local function has(line) assert.is_true(text:find("\n" .. line .. "\n", 1, true) ~= nil, line .. " is not in\n" .. text .. "\n") end
+    local function has(line) assert.is_true(text:find("\n" .. line .. "\n", 1, true) ~= nil,
+      line .. " is not in\n" .. text .. "\n") end
     assert.equal("gp.exact no data: the prior", lines[1])
     assert.equal("parameter value constraint prior trainable", lines[2])
     has "kernel[1].lengthscale {1, 2, 3, 4, 5, 6, ...} (0, inf) none yes"

@@ -96,16 +96,21 @@ describe("a likelihood", function()
     local l <const> = L.gaussian(0.5)
     for _, key in ipairs{"kernel", "latent", "log_variance", "new", "places", "count", "floor", "min", "least"} do
       assert.is_nil(l[key], key)
-      assert.equal(("a likelihood's '%s' is chosen when it is made"):format(key), raises("option", "", function() l[key] = 1 end).message)
+      assert.equal(("a likelihood's '%s' is chosen when it is made"):format(key),
+        raises("option", "", function() l[key] = 1 end).message)
     end
     assert.equal("a likelihood's 'kind' is chosen when it is made", raises("option", "", function() l.kind = 1 end).message)
     local known <const> = "a likelihood has no field 'zzz' (it has kind, noise)"
-    assert.same({known, known}, {raises("option", "", function() return l.zzz end).message, raises("option", "", function() l.zzz = 1 end).message})
+    assert.same({known, known}, {raises("option", "", function() return l.zzz end).message,
+      raises("option", "", function() l.zzz = 1 end).message})
     assert.same({"gaussian", "noise", 0, false}, {l.kind, l.noise.name, l.noise.min, l.noise.fixed})
-    assert.equal("copy is a method of a likelihood: write l:copy(...) with a colon, not l.copy(...)", raises("option", "", l.copy, 3).message)
+    assert.equal("copy is a method of a likelihood: write l:copy(...) with a colon, not l.copy(...)",
+      raises("option", "", l.copy, 3).message)
     assert.same({true, false, false, false}, {L.is(l), L.is{}, L.is(3), L.is(K.rbf{})})
-    assert.same({"softmax", "student_t"}, {(raises("option", "gb.likelihoods.softmax is not in this version", function() return L.softmax end)
-      .message:match "%.(%a+) is"), (raises("option", "gb.likelihoods.student_t is not in this version", function() return L.student_t end)
+    assert.same({"softmax", "student_t"},
+      {(raises("option", "gb.likelihoods.softmax is not in this version", function() return L.softmax end)
+      .message:match "%.(%a+) is"), (raises("option", "gb.likelihoods.student_t is not in this version",
+        function() return L.student_t end)
       .message:match "%.([%a_]+) is")})
     raises("index", "gb.likelihoods.normal does not exist: gb.likelihoods.gaussian", function() return L.normal end)
   end)
@@ -116,22 +121,27 @@ describe("a likelihood", function()
     assert.same({1, true}, {L.gaussian(false).noise:item(), param.is_open(L.gaussian{}.noise)})
     assert.same({0, true, false}, {L.gaussian(0).noise:item(), L.gaussian(0).noise.fixed, param.is_open(L.gaussian(0).noise)})
     assert.is_true(rawequal(shared, L.gaussian(shared).noise) and rawequal(shared, L.gaussian{noise = shared}.noise))
-    assert.same({"noise", "noise", "noise"}, {L.tasks{0.1, 0.2}.noise.name, L.tasks(gb.param{1, 2}).noise.name, L.gaussian(gb.param(1)).noise.name})
+    assert.same({"noise", "noise", "noise"},
+      {L.tasks{0.1, 0.2}.noise.name, L.tasks(gb.param{1, 2}).noise.name, L.gaussian(gb.param(1)).noise.name})
     assert.equal("gaussian{noise=0.123457}", tostring(L.gaussian(0.123456789)))
-    assert.equal("heteroscedastic{noise=1, log_variance=constant{value=2.0}}", tostring(L.heteroscedastic{log_variance = gb.means.constant(2)}))
+    assert.equal("heteroscedastic{noise=1, log_variance=constant{value=2.0}}",
+      tostring(L.heteroscedastic{log_variance = gb.means.constant(2)}))
     for _, v in ipairs{-1, math.huge, 0 / 0, "x"} do
-      assert.equal("gb.likelihoods.gaussian: the noise must be a variance, 0 or more and finite, got " .. (v ~= v and "nan" or tostring(v)),
+      assert.equal("gb.likelihoods.gaussian: the noise must be a variance, 0 or more and finite, got "
+        .. (v ~= v and "nan" or tostring(v)),
         raises("option", "", L.gaussian, v).message)
     end
     assert.equal("gb.likelihoods.gaussian: the noise must be one number, a vector is for gb.likelihoods.fixed",
       raises("shape", "", L.gaussian, gb.param({1, 2}, {min = 0})).message)
     assert.equal("gb.likelihoods.gaussian: noise 0.5 is not above its floor, min = 0.5",
       raises("option", "", L.gaussian, {noise = 0.5, min = 0.5}).message)
-    assert.equal("gb.likelihoods.gaussian: give min or floor, not both", raises("option", "", L.gaussian, {min = 1, floor = 1}).message)
+    assert.equal("gb.likelihoods.gaussian: give min or floor, not both",
+      raises("option", "", L.gaussian, {min = 1, floor = 1}).message)
     for _, v in ipairs{-1, math.huge, "1"} do
       for _, key in ipairs{"min", "floor"} do
         raises("option", ("gb.likelihoods.gaussian: bad value for option '%s'"):format(key), L.gaussian, {[key] = v})
-        raises("option", ("gb.likelihoods.heteroscedastic: bad value for option '%s'"):format(key), L.heteroscedastic, {kernel = K.rbf{}, [key] = v})
+        raises("option", ("gb.likelihoods.heteroscedastic: bad value for option '%s'"):format(key), L.heteroscedastic,
+          {kernel = K.rbf{}, [key] = v})
       end
     end
     assert.equal("gb.likelihoods.tasks takes a list of variances, one a task", raises("option", "", L.tasks, 0.1).message)
@@ -139,7 +149,8 @@ describe("a likelihood", function()
 
   it("gives variances in the type of the inputs", function()
     for _, l in ipairs{L.gaussian(0.5), L.fixed{0.5, 0.5, 0.5}, L.heteroscedastic{kernel = K.rbf{}, noise = 0.5},
-      L.heteroscedastic{kernel = K.rbf{}, noise = 0.5, places = gb.tensor{0, 2}}, L.heteroscedastic{log_variance = gb.means.constant(0), noise = 0.5}} do
+      L.heteroscedastic{kernel = K.rbf{}, noise = 0.5, places = gb.tensor{0, 2}},
+        L.heteroscedastic{log_variance = gb.means.constant(0), noise = 0.5}} do
       for _, at in ipairs{x, single} do
         assert.equal(at.dtype, l:variance(at).dtype)
         near(0.5, l:variance(at):max(), 1e-6)
@@ -150,7 +161,8 @@ describe("a likelihood", function()
         end
       end
     end
-    assert.equal("noise has 2 variances for 3 observations", raises("shape", "", function() return L.fixed{1, 2}:variance(x) end).message)
+    assert.equal("noise has 2 variances for 3 observations",
+      raises("shape", "", function() return L.fixed{1, 2}:variance(x) end).message)
     for _, new in ipairs{0.2, gb.param(0.2)} do
       near(0.2, L.fixed({1, 2, 3}, {new = new}):new_variance(x), 1e-14)
       assert.equal("f32", L.fixed({1, 2, 3}, {new = new}):new_variance(single).dtype)
@@ -198,7 +210,8 @@ describe("a likelihood", function()
     assert.is_nil(l.places)
     l:resolve(wide)
     assert.same({2, 2}, {l.kernel[2].lengthscale.numel, #l.places})
-    assert.same({"latent", 2, "normal(mean=0, sd=1)", 0}, {l.latent.name, #l.latent, tostring(l.latent.prior), l.latent.value:max():item()})
+    assert.same({"latent", 2, "normal(mean=0, sd=1)", 0},
+      {l.latent.name, #l.latent, tostring(l.latent.prior), l.latent.value:max():item()})
     local before <const> = l.places
     l:resolve(wide:slice(1, 1, 1))
     assert.is_true(rawequal(before, l.places))
@@ -206,11 +219,13 @@ describe("a likelihood", function()
     local mean <const> = L.heteroscedastic{log_variance = gb.means.linear{slope = 1}}
     mean:resolve(wide)
     assert.equal(2, mean.log_variance.slope.numel)
-    assert.same({true, false, false}, {mean.noise.fixed, L.heteroscedastic{log_variance = gb.means.zero(), noise = 1}.noise.fixed, l.noise.fixed})
+    assert.same({true, false, false},
+      {mean.noise.fixed, L.heteroscedastic{log_variance = gb.means.zero(), noise = 1}.noise.fixed, l.noise.fixed})
     local what <const> = "gb.likelihoods.heteroscedastic: "
     for text, o in pairs{["give either kernel or log_variance"] = {kernel = K.rbf{}, log_variance = gb.means.zero()},
       ["places must be a count, 1 or more, or inputs (m, d)"] = {kernel = K.rbf{}, places = 1.5},
-      ["give min or floor, not both"] = {kernel = K.rbf{}, min = 1, floor = 1}, ["places must be (n) or (n, d), got shape ()"] = {kernel = K.rbf{}, places = gb.tensor(1)},
+      ["give min or floor, not both"] = {kernel = K.rbf{}, min = 1, floor = 1},
+        ["places must be (n) or (n, d), got shape ()"] = {kernel = K.rbf{}, places = gb.tensor(1)},
       ["places must be a tensor, got string"] = {kernel = K.rbf{}, places = "x"}} do
       local ok <const>, err <const> = pcall(L.heteroscedastic, o)
       assert.same({false, what .. text}, {ok, err.message})
@@ -244,11 +259,16 @@ describe("a noise floor", function()
 
   it("is worked out from the values, by their type", function()
     local function floor(l, v) return l:set_floor(v or y) end
-    near({4e-6, 4e-5, 0.4, 0.3}, {floor(L.gaussian(1)), floor(L.gaussian(1), y:to{dtype = "f32"}), floor(L.gaussian{floor = 0.1}), floor(L.gaussian{min = 0.3})}, 1e-12)
-    near({25e-6, 0.25e-6, 1e-6, 1e-6, 9e-6}, {floor(L.gaussian(1), gb.tensor{5, 5}), floor(L.gaussian(1), gb.tensor{0.5, 0.5}), floor(L.gaussian(1), gb.tensor{0, 0}), floor(L.gaussian(1), gb.zeros(0)),
+    near({4e-6, 4e-5, 0.4, 0.3}, {floor(L.gaussian(1)), floor(L.gaussian(1), y:to{dtype = "f32"}), floor(L.gaussian{floor = 0.1}),
+      floor(L.gaussian{min = 0.3})}, 1e-12)
+    near({25e-6, 0.25e-6, 1e-6, 1e-6, 9e-6},
+      {floor(L.gaussian(1), gb.tensor{5, 5}), floor(L.gaussian(1), gb.tensor{0.5, 0.5}), floor(L.gaussian(1), gb.tensor{0, 0}),
+      floor(L.gaussian(1), gb.zeros(0)),
       floor(L.gaussian(1), gb.tensor{3})}, 1e-15)
-    near({100e-6, 2e-24 * 1e-6}, {floor(L.gaussian(1), gb.tensor{10, 10 + 4e-14}), floor(L.gaussian(1), gb.tensor{1e-12, -1e-12})}, 1e-15)
-    for _, l in ipairs{L.gaussian{noise = 1, floor = false}, L.gaussian{noise = 1, min = false}, L.gaussian(0), L.gaussian(gb.param(1, {min = 0})), L.fixed{1, 2, 3},
+    near({100e-6, 2e-24 * 1e-6}, {floor(L.gaussian(1), gb.tensor{10, 10 + 4e-14}),
+      floor(L.gaussian(1), gb.tensor{1e-12, -1e-12})}, 1e-15)
+    for _, l in ipairs{L.gaussian{noise = 1, floor = false}, L.gaussian{noise = 1, min = false}, L.gaussian(0),
+      L.gaussian(gb.param(1, {min = 0})), L.fixed{1, 2, 3},
       L.gaussian{floor = 0}} do assert.is_nil(floor(l)) end
     local fixed <const> = L.gaussian(1)
     fixed.noise.fixed = true
@@ -302,10 +322,12 @@ describe("a noise floor", function()
   end)
 
   it("is said with the model", function()
-    for text, l in pairs{["noise floor: 1e-06 of var(y), 1e-05 in f32"] = L.gaussian(1), ["noise floor: 0.25 of var(y)"] = L.gaussian{floor = 0.25},
+    for text, l in pairs{["noise floor: 1e-06 of var(y), 1e-05 in f32"] = L.gaussian(1),
+      ["noise floor: 0.25 of var(y)"] = L.gaussian{floor = 0.25},
       ["noise floor: 0.125"] = L.gaussian{min = 0.125}, ["noise of new observations: not known, y_var is f_var"] = L.fixed{1},
       ["noise floor: 0.5"] = L.heteroscedastic{kernel = K.rbf{}, min = 0.5}} do assert.equal(text, l:note()) end
-    for _, l in ipairs{L.gaussian(0), L.gaussian{floor = false}, L.gaussian(gb.param(1, {min = 0})), L.fixed({1}, {new = 1})} do assert.is_nil(l:note()) end
+    for _, l in ipairs{L.gaussian(0), L.gaussian{floor = false}, L.gaussian(gb.param(1, {min = 0})), L.fixed({1}, {new = 1})} do
+      assert.is_nil(l:note()) end
   end)
 
   it("goes with the rows that are kept", function()
@@ -316,6 +338,7 @@ describe("a noise floor", function()
     local gaussian <const> = L.gaussian(1)
     assert.is_true(rawequal(gaussian, gaussian:of_rows(keep, 3, "fit")))
     local ok <const>, err <const> = pcall(l.of_rows, l, keep, 4, "fit")
-    assert.same({false, "shape", "fit: noise has 3 variances for 4 observations, those with missing y included"}, {ok, err.code, err.message})
+    assert.same({false, "shape", "fit: noise has 3 variances for 4 observations, those with missing y included"},
+      {ok, err.code, err.message})
   end)
 end)

@@ -118,12 +118,15 @@ describe("a mean", function()
 
   it("changes in nothing but its parameters", function()
     local m <const> = means.linear{}
-    for key, text in pairs{kind = "the linear mean: 'kind' is chosen when a mean is made", root = "the linear mean: 'root' is chosen when a mean is made",
-      pending = "the linear mean: 'pending' is chosen when a mean is made", slop = "the linear mean has no field 'slop' (did you mean 'slope'?)",
+    for key, text in pairs{kind = "the linear mean: 'kind' is chosen when a mean is made",
+      root = "the linear mean: 'root' is chosen when a mean is made",
+      pending = "the linear mean: 'pending' is chosen when a mean is made",
+        slop = "the linear mean has no field 'slop' (did you mean 'slope'?)",
       zzz = "the linear mean has no field 'zzz' (it has offset, slope)"} do
       assert.equal(text, raises("option", "", function() m[key] = 1 end).message)
     end
-    assert.equal("the linear mean has no field 'zzz' (it has copy, offset, slope)", raises("option", "", function() return m.zzz end).message)
+    assert.equal("the linear mean has no field 'zzz' (it has copy, offset, slope)",
+      raises("option", "", function() return m.zzz end).message)
     assert.equal("linear mean: 3 slopes for inputs with 2 columns", raises("shape", "", means.linear{slope = {1, 2, 3}}, x).message)
   end)
 
@@ -140,7 +143,8 @@ describe("a mean", function()
     m.slope.fixed, m.slope.prior = true, prior
     assert.is_true(resolved(m, 2).fixed and rawequal(prior, m.slope.prior))
     assert.is_nil(m.pending)
-    assert.same({2, 1, 0, 0}, {resolved(m, 3).numel, resolved(means.linear{slope = {4}}, 3).numel, resolved(means.linear{slope = 4}, 1).ndim,
+    assert.same({2, 1, 0, 0}, {resolved(m, 3).numel, resolved(means.linear{slope = {4}}, 3).numel,
+      resolved(means.linear{slope = 4}, 1).ndim,
       resolved(means.linear{slope = gb.param(4)}, 3).ndim})
     local tasks <const> = means.with_task(means.linear{slope = 4}, function() end)
     assert.equal(2, resolved(tasks, 3).numel)
@@ -151,13 +155,15 @@ describe("a mean", function()
     local function made(f) return means.of(f)(x) end
     near({3, 7, 11}, made(function(at) return at:sum(2, {keepdim = true}) end), 0)
     assert.equal(1, made(function(at) return at:sum(2, {keepdim = true}) end).ndim)
-    for text, f in pairs{["the mean function: expected one value a row, shape 3, got shape 1x3"] = function() return gb.ones(1, 3) end,
+    for text, f in pairs{["the mean function: expected one value a row, shape 3, got shape 1x3"] = function()
+      return gb.ones(1, 3) end,
       ["the mean function: expected one value a row, shape 3, got shape 4"] = function() return gb.ones(4) end,
       ["the mean function: expected one value a row, shape 3, got nil"] = function() end,
       ["the mean function: expected one value a row, shape 3, got shape 2"] = function() return gb.ones(2, 1) end} do
       assert.equal(text, raises("shape", "", made, f).message)
     end
-    for _, v in ipairs{3, "x", {}, setmetatable({}, {__call = print}), gb.kernels.rbf{}, gb.ones(3)} do assert.is_nil(means.of(v)) end
+    for _, v in ipairs{3, "x", {}, setmetatable({}, {__call = print}), gb.kernels.rbf{}, gb.ones(3)} do
+      assert.is_nil(means.of(v)) end
     local net <const> = gb.nn.linear(2, 1, {seed = 1})
     assert.same({"function", "net.bias net.weight"}, {means.of(net).kind, (table.concat((function()
       local names <const> = select(2, gb.params(means.of(net)))

@@ -551,7 +551,8 @@ describe("the cost of a prediction from a grid", function()
   local model_of <const> = require "gibbous.gp.model"
 
   it("is of two decompositions and a product, by the sizes of points and tasks", function()
-    local m <const> = gb.gp.multitask{kernel = K.rbf{}, tasks = 2, noise = 0.1}:condition(gb.linspace(0, 1, 5), gb.randn(5, 2, {seed = 1}))
+    local m <const> = gb.gp.multitask{kernel = K.rbf{}, tasks = 2, noise = 0.1}:condition(gb.linspace(0, 1, 5),
+      gb.randn(5, 2, {seed = 1}))
     local inner <const>, at <const> = model_of.fields(m).inner, gb.zeros(3, 1)
     assert.is_nil(present(inner))
     --- The cost by these plans, {seconds, bytes}, and the shapes that were planned.
@@ -571,7 +572,8 @@ describe("the cost of a prediction from a grid", function()
     local kept <const> = 8 * (5 * 5 + 5 * 2)
     local mean <const>, shape <const> = cost("mean", {2, 10}, {1.25, 100})
     local own = 100 + 8 * 6 + 8 * 5 * 6
-    assert.same({"mean of 3 points: about 3.2 s, eigendecompositions of order 5 and 2", kept + own, kept + own, kept + 8 * 6, 3.25}, mean)
+    assert.same({"mean of 3 points: about 3.2 s, eigendecompositions of order 5 and 2", kept + own, kept + own, kept + 8 * 6,
+      3.25}, mean)
     assert.equal("3x5", shape)
     assert.equal(5000, cost("f_var", {2, 5000}, {1.25, 100})[2])
     local joint <const>, wide <const> = cost("f_cov", {nil, 10}, {1.25, 100})
@@ -591,18 +593,21 @@ describe("the cost of a prediction from a grid", function()
   end)
 
   it("is of a likelihood whose gradient has none of its own", function()
-    local m <const> = gb.gp.multitask{kernel = K.rbf{}, tasks = 2, noise = 0.1}:condition(gb.linspace(0, 1, 5), gb.randn(5, 2, {seed = 1}))
+    local m <const> = gb.gp.multitask{kernel = K.rbf{}, tasks = 2, noise = 0.1}:condition(gb.linspace(0, 1, 5),
+      gb.randn(5, 2, {seed = 1}))
     local l <const> = m:get "kernel[1].lengthscale"
     raises("option", 'with Kronecker structure the log determinant has no second derivatives; solver = "direct" has them', gb.grad,
       gb.grad(m:log_marginal_likelihood(), l), l)
   end)
 
   it("is told of once it was made", function()
-    local m <const> = gb.gp.multitask{kernel = K.rbf{}, tasks = 2, noise = 0.1}:condition(gb.linspace(0, 1, 5), gb.randn(5, 2, {seed = 1}))
+    local m <const> = gb.gp.multitask{kernel = K.rbf{}, tasks = 2, noise = 0.1}:condition(gb.linspace(0, 1, 5),
+      gb.randn(5, 2, {seed = 1}))
     local p <const> = m:predict(gb.zeros(3, 1))
     p.mean:eval()
     local info <const>, u <const> = p.info, m.update
-    assert.same({"kronecker", "exact", "f64", true, false}, {info.algorithm, info.variance, info.precision, info.converged, info.reused})
+    assert.same({"kronecker", "exact", "f64", true, false},
+      {info.algorithm, info.variance, info.precision, info.converged, info.reused})
     assert.same({"decomposition", 10, 0}, {u.kind, u.rows, u.onto})
     assert.is_true(u.seconds >= 0 and u.seconds < 60)
     assert.is_true(m:predict(gb.zeros(3, 1)).info.reused)

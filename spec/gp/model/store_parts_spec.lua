@@ -16,7 +16,8 @@ local function model(o)
   return gb.gp.exact{kernel = K.rbf{}, noise = o.noise or 0.1, solver = o.solver or "direct"}
 end
 
-local function several(o) return gb.gp.multitask{kernel = K.rbf{}, tasks = 2, noise = o and o.noise or 0.1, solver = o and o.solver} end
+local function several(o) return gb.gp.multitask{kernel = K.rbf{}, tasks = 2, noise = o and o.noise or 0.1,
+  solver = o and o.solver} end
 
 --- Asked for a prediction, so that it keeps what that takes.
 local function ready(m, t, o)
@@ -176,7 +177,8 @@ describe("the file of a model", function()
     near(m:predict(at).f_cov, l:predict(at).f_cov, 0)
     for name in pairs(d.grid) do
       raises("format", "its caches are not complete", gb.load, forged(path, function(e) e.grid[name] = nil end))
-      raises("format", ("'%s' does not go with the data"):format(name), gb.load, forged(path, function(_, t) t["grid." .. name] = gb.ones(7) end))
+      raises("format", ("'%s' does not go with the data"):format(name), gb.load,
+        forged(path, function(_, t) t["grid." .. name] = gb.ones(7) end))
     end
     raises("format", "its caches do not go with the data", gb.load, forged(path, function(e) e.solver = "direct" end))
   end)
@@ -185,9 +187,12 @@ describe("the file of a model", function()
     local plain <const> = saved(ready(model():condition(x, y)), {caches = true})
     local grown <const> = saved(ready(model():condition(x, y)):condition(at, gb.tensor{1, 2}))
     local by <const> = saved(ready(model{solver = S.cg{tol = 1e-8}}:condition(x, y)), {caches = true})
-    for _, row in ipairs{{plain, "alpha", gb.ones(4)}, {plain, "alpha", gb.ones(3, f32)}, {plain, "alpha", gb.ones(3, 1)}, {plain, "factor", gb.eye(4)},
-      {plain, "factor", gb.ones(3, 4)}, {plain, "factor", gb.ones(3)}, {plain, "factor", gb.eye(3, f32)}, {grown, "half", gb.ones(4)}} do
-      refused("format", ("FILE.gb: '%s' does not go with the data"):format(row[2]), forged(row[1], function(_, t) t[row[2]] = row[3] end))
+    for _, row in ipairs{{plain, "alpha", gb.ones(4)}, {plain, "alpha", gb.ones(3, f32)}, {plain, "alpha", gb.ones(3, 1)},
+      {plain, "factor", gb.eye(4)},
+      {plain, "factor", gb.ones(3, 4)}, {plain, "factor", gb.ones(3)}, {plain, "factor", gb.eye(3, f32)},
+        {grown, "half", gb.ones(4)}} do
+      refused("format", ("FILE.gb: '%s' does not go with the data"):format(row[2]),
+        forged(row[1], function(_, t) t[row[2]] = row[3] end))
     end
     refused("format", "FILE.gb: 'alpha' does not go with the data", forged(plain, function(d) d.state.alpha = 3 end))
     refused("format", "FILE.gb: its caches are not complete", forged(plain, function(d) d.state.alpha = nil end))
@@ -209,7 +214,8 @@ end)
 describe("the checksum of a file", function()
   it("is of all texts and tensors but itself, by their names", function()
     local seen <const> = {}
-    for _, row in ipairs{{{a = "1"}, {}}, {{a = "2"}, {}}, {{b = "1"}, {}}, {{a = "1", b = "2"}, {}}, {{a = "2", b = "1"}, {}}, {{a = "1"}, {t = x}},
+    for _, row in ipairs{{{a = "1"}, {}}, {{a = "2"}, {}}, {{b = "1"}, {}}, {{a = "1", b = "2"}, {}}, {{a = "2", b = "1"}, {}},
+      {{a = "1"}, {t = x}},
       {{a = "1"}, {t = y}}, {{a = "1"}, {u = x}}, {{a = "1"}, {t = x, u = y}}, {{a = "1"}, {t = y, u = x}}} do
       local sum <const> = save.checksum(row[1], row[2])
       assert.is_nil(seen[sum])
@@ -224,7 +230,8 @@ describe("a model from a file", function()
   after_each(support.sweep)
 
   it("has its means, its warps and its solver again", function()
-    local m <const> = gb.gp.exact{kernel = K.rbf{}, mean = gb.means.constant(3), noise = 0.1, solver = S.cg{tol = 1e-8}}:condition(x, y)
+    local m <const> = gb.gp.exact{kernel = K.rbf{}, mean = gb.means.constant(3), noise = 0.1,
+      solver = S.cg{tol = 1e-8}}:condition(x, y)
     local d <const>, tensors <const> = read(saved(ready(m)))
     assert.is_true(tensors["mean.value.raw"] ~= nil and d.active ~= nil)
     near(m:predict(at).mean, gb.load(saved(m)):predict(at).mean, 0)
@@ -260,7 +267,8 @@ describe("a file that is refused", function()
     refused("format", ("FILE.gb: saved by gibbous 9.9 in format 2; this version, %s, reads up to format 1"):format(gb.version),
       forged(file, function(_, _, t) t.version, t.library = "2", "9.9" end))
     for _, version in ipairs{"0", "x", "1.5"} do
-      refused("format", ("FILE.gb: format 1 expected, got '%s'"):format(version), forged(file, function(_, _, t) t.version = version end))
+      refused("format", ("FILE.gb: format 1 expected, got '%s'"):format(version),
+        forged(file, function(_, _, t) t.version = version end))
     end
     refused("format", "FILE.gb: format 1 expected, got 'nil'", forged(file, function(_, _, t) t.version = nil end))
     local tensors <const>, texts <const> = core.safetensors_read(file)
@@ -274,7 +282,8 @@ describe("a file that is refused", function()
     local spaced <const> = heading:gsub('"x":{', '"x": {', 1):gsub(" $", "", 1)
     refused("format", "FILE.gb: its heading is not spelled as m:save does: the file was changed after it was saved",
       support.write(support.path ".gb", string.pack("<I8", #spaced) .. spaced .. bytes:sub(9 + size)))
-    for _, key in ipairs{"objects"} do refused("format", "FILE.gb: it describes no model", forged(file, function(d) d[key] = 3 end)) end
+    for _, key in ipairs{"objects"} do
+      refused("format", "FILE.gb: it describes no model", forged(file, function(d) d[key] = 3 end)) end
     local bad <const> = support.path ".gb"
     local t2 <const>, m2 <const> = core.safetensors_read(file)
     m2.model = "{"
@@ -295,7 +304,8 @@ describe("a file that is refused", function()
   it("names the part that is missing or invalid", function()
     local file <const> = path()
     for _, key in ipairs{"solver", "active"} do
-      refused("format", "FILE.gb: its solver is unknown to this version: 'kronecker'", forged(file, function(d) d[key] = "kronecker" end))
+      refused("format", "FILE.gb: its solver is unknown to this version: 'kronecker'",
+        forged(file, function(d) d[key] = "kronecker" end))
       refused("format", "FILE.gb: its solver is unknown to this version: table", forged(file, function(d) d[key] = {1} end))
     end
     refused("format", "FILE.gb: its solver is unknown to this version: 'auto'", forged(file, function(d) d.active = "auto" end))
@@ -304,7 +314,8 @@ describe("a file that is refused", function()
     end
     assert.equal("minres", kept(gb.load(forged(file, function(d) d.active = "minres" end))).active)
     assert.equal("direct", kept(gb.load(forged(file, function(d) d.active = "direct" end))).active)
-    for _, change in ipairs{function(_, t) t.y = gb.ones(4) end, function(_, t) t.y = gb.ones(3, 1) end, function(_, t) t.x = gb.ones(3) end,
+    for _, change in ipairs{function(_, t) t.y = gb.ones(4) end, function(_, t) t.y = gb.ones(3, 1) end,
+      function(_, t) t.x = gb.ones(3) end,
       function(d) d.x = 3 end, function(d) d.y = 3 end, function(d) d.x = nil end, function(d) d.y = nil end} do
       refused("format", "FILE.gb: its data are no x (n, d) and y (n)", forged(file, change))
     end
@@ -315,7 +326,8 @@ describe("a file that is refused", function()
     for _, T in ipairs{3, 1.5, "x", false} do
       refused("format", "FILE.gb: its kernel is not one of its tasks", forged(tasks, function(d) d.tasks = T end))
     end
-    refused("format", "FILE.gb: its noise is not one of its tasks", forged(tasks, function(_, t) t["likelihood.noise.raw"] = gb.zeros(3) end))
+    refused("format", "FILE.gb: its noise is not one of its tasks",
+      forged(tasks, function(_, t) t["likelihood.noise.raw"] = gb.zeros(3) end))
     assert.equal("gaussian", gb.load(saved(several())).likelihood.kind)
     local bare <const> = saved(model():condition(x, y), {data = false})
     for key, v in pairs{n = 1.5, d = "x", dtype = 3, digest = 3} do
@@ -331,25 +343,29 @@ describe("a file that is refused", function()
     refused("option", "load: the model was saved with its data", file, {x = x, y = y})
     refused("option", "load: the model was saved with its data", saved(model()), {x = x, y = y})
     refused("option", ("load: these are not the data of the model: expected 3 points, 2 columns, f64, digest %s; got 2 points, 1 columns, f32, "
-      .. "digest %s"):format(core.digest{x, y}, core.digest{gb.ones(2, 1, f32), gb.ones(2, f32)}), bare, {x = gb.ones(2, 1, f32), y = gb.ones(2, f32)})
+      .. "digest %s"):format(core.digest{x, y}, core.digest{gb.ones(2, 1, f32), gb.ones(2, f32)}), bare,
+        {x = gb.ones(2, 1, f32), y = gb.ones(2, f32)})
     near(y, gb.load(bare, {x = x, y = y}).y, 0)
     refused("shape", "load: x has 3 rows, y must be (3), got shape 2", bare, {x = x, y = gb.ones(2)})
     raises("option", "gb.load: option 'x' must be tensor, got string x", gb.load, bare, {x = "x", y = y})
     raises("option", "gb.load: bad value for option 'warp'", gb.load, file, {warp = 3})
     raises("option", "gb.load: bad value for option 'warp'", gb.load, file, {warp = setmetatable({}, {})})
     for _, name in ipairs{"kernels", "means", "priors", "functions"} do
-      raises("option", ("gb.load: option '%s' must be a table of functions by name, got number 3"):format(name), gb.load, file, {[name] = 3})
+      raises("option", ("gb.load: option '%s' must be a table of functions by name, got number 3"):format(name), gb.load, file,
+        {[name] = 3})
     end
     for _, name in ipairs{"data", "caches"} do
       raises("option", ("save: option '%s' must be boolean, got number 3"):format(name), model().save, model(), file, {[name] = 3})
     end
     local function text(f) return select(2, pcall(f)) end
-    assert.matches("store_parts_spec%.lua:%d+: bad argument #1 to 'load' %(string expected, got number%)$", text(function() gb.load(3) end))
+    assert.matches("store_parts_spec%.lua:%d+: bad argument #1 to 'load' %(string expected, got number%)$",
+      text(function() gb.load(3) end))
     assert.matches("bad argument #1 to 'save' %(string expected, got nil%)$", text(function() model():save() end))
     local holed <const> = several():condition(x, gb.stack({y, gb.tensor{1, 0 / 0, 2}}, 2), {missing = "mask"})
     local other <const> = gb.stack({y, gb.tensor{1, -(0 / 0), 2}}, 2)
     assert.equal(5, #kept(kept(gb.load(saved(holed, {data = false}), {x = x, y = other})).inner).y)
-    refused("shape", "load: x has 3 rows, y must be (3, 2), a column a task, got shape 3", saved(holed, {data = false}), {x = x, y = y})
+    refused("shape", "load: x has 3 rows, y must be (3, 2), a column a task, got shape 3", saved(holed, {data = false}),
+      {x = x, y = y})
   end)
 
   it("is not taken for one where a kernel's own error stops it", function()

@@ -478,7 +478,8 @@ describe("what only a script can say", function()
     local function triple(t) return t * 3 end
     local function square(t) return t ^ 2 end
     local x <const> = gb.rand(12, 1, {seed = 1})
-    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}:warp(triple) * gb.kernels.rbf{}:warp(square), noise = 0.01, solver = "direct"}
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}:warp(triple) * gb.kernels.rbf{}:warp(square), noise = 0.01,
+      solver = "direct"}
     m:fit(x, x:squeeze(2) * 2 + 1, {steps = 1})
     m:save(path)
     local err <const> = raises("option", "the file has two warps, 'kernel[1].warp' and 'kernel[2].warp': give each by its name",
@@ -505,7 +506,8 @@ describe("files that are no such model", function()
     gb.data.write(path .. ".safetensors", {v = gb.ones(2)})
     raises("format", "not a saved model; gb.data.read reads tensors", gb.load, path .. ".safetensors")
     os.remove(path .. ".safetensors")
-    raises("format", "in format 7; this version, " .. gb.version .. ", reads up to format 1", gb.load, forged(path, function(_, texts)
+    raises("format", "in format 7; this version, " .. gb.version .. ", reads up to format 1", gb.load,
+      forged(path, function(_, texts)
       texts.version = "7"
     end))
     raises("format", "format 1 expected, got 'x'", gb.load, forged(path, function(_, texts) texts.version = "x" end))
@@ -516,7 +518,8 @@ describe("files that are no such model", function()
     raises("format", "object 99 is missing", gb.load, forged(path, function(d) d.kernel.at = 99 end))
     raises("format", "tensor 'y' is missing", gb.load, forged(path, function(_, _, t) t.y = nil end))
     raises("format", "its data are no x (n, d) and y (n)", gb.load, forged(path, function(_, _, t) t.y = gb.ones(3) end))
-    raises("format", "raw must be finite", gb.load, forged(path, function(_, _, t) t["likelihood.noise.raw"] = gb.tensor(0 / 0) end))
+    raises("format", "raw must be finite", gb.load,
+      forged(path, function(_, _, t) t["likelihood.noise.raw"] = gb.tensor(0 / 0) end))
     raises("format", "nested too deep, or in a circle", gb.load, forged(path, function(d)
       d.objects[1] = {class = "gibbous.kernel", kind = "sum", own = false, hyper = {}, parts = {d.kernel, d.kernel}}
     end))
@@ -534,7 +537,8 @@ describe("files that are no such model", function()
 
   it("say what is wrong with an object", function()
     local net <const> = gb.nn.sequential{gb.nn.linear(2, 3, {seed = 1}), "tanh", gb.nn.linear(3, 2, {seed = 2})}
-    local m <const> = gb.gp.exact{kernel = (K.rbf{} + K.linear{} * K.periodic{}):warp(net), mean = gb.means.constant(1), noise = 0.1,
+    local m <const> = gb.gp.exact{kernel = (K.rbf{} + K.linear{} * K.periodic{}):warp(net), mean = gb.means.constant(1),
+      noise = 0.1,
       solver = gb.solvers.cg{}}:condition(x, y)
     local path <const> = saved(m)
     local function refused(text, class, kind, change)
@@ -563,8 +567,10 @@ describe("files that are no such model", function()
     refused("values of kind 'what' are unknown to this version", kernel, "rbf", function(o) o.settings = {a = {["%"] = "what"}} end)
     refused("mean 'median' is unknown to this version", mean, "constant", function(o) o.kind = "median" end)
     refused("likelihood 'poisson' is unknown to this version", "gibbous.likelihood", "gaussian", function(o) o.kind = "poisson" end)
-    refused("linear(2, 3): parameter 'weight' is missing or of another shape", block, "linear", function(o) o.params.weight = nil end)
-    refused("linear(2, 3): parameter 'weight' is missing or of another shape", block, "linear", function(o) o.params.weight = o.params.bias end)
+    refused("linear(2, 3): parameter 'weight' is missing or of another shape", block, "linear",
+      function(o) o.params.weight = nil end)
+    refused("linear(2, 3): parameter 'weight' is missing or of another shape", block, "linear",
+      function(o) o.params.weight = o.params.bias end)
     refused("a list or object expected, got boolean", block, "linear", function(o) o.made = false end)
     refused("block 'gelu' is unknown to this version", block, "linear", function(o) o.kind = "gelu" end)
     refused("parameter 'lengthscale': version must be a whole number", "gibbous.param", nil, function(_, d)
@@ -712,8 +718,10 @@ describe("plain data of objects", function()
     local back <const> = read{["%"] = "number", is = "nan"}
     assert.is_true(back ~= back)
     assert.same({a = {1, "x"}, b = math.huge}, read{a = {1, "x"}, b = {["%"] = "number", is = "inf"}})
-    for text, v in pairs{["save: at cannot be saved: a table with the key 'a'"] = {1, a = 2}, ["save: at cannot be saved: a table with the key 'true'"] = {[true] = 1},
-      ["save: at cannot be saved: a table with the key '%'"] = {["%"] = 1}, ["save: at[2].a cannot be saved: userdata"] = {1, {a = io.stdout}},
+    for text, v in pairs{["save: at cannot be saved: a table with the key 'a'"] = {1, a = 2},
+      ["save: at cannot be saved: a table with the key 'true'"] = {[true] = 1},
+      ["save: at cannot be saved: a table with the key '%'"] = {["%"] = 1},
+        ["save: at[2].a cannot be saved: userdata"] = {1, {a = io.stdout}},
       ["save: at cannot be saved: a table with the key '0'"] = {[0] = 1}} do
       assert.equal(text, raises("option", "", written, v).message)
     end
@@ -728,8 +736,10 @@ describe("plain data of objects", function()
     assert.is_true(rawequal(a, read({["%"] = "tensor", at = "t"}, {t = a})))
     for text, v in pairs{["tensor 'u' is missing"] = {["%"] = "tensor", at = "u"}, ["tensor 'nil' is missing"] = {["%"] = "tensor"},
       ["object 3 is missing"] = {["%"] = "object", at = 3}, ["object 1.5 is missing"] = {["%"] = "object", at = 1.5},
-      ["objects of class 'x' are unknown to this version"] = {["%"] = "object", at = 1}, ["objects of class 'nil' are unknown to this version"] = {["%"] = "object", at = 2},
-      ["values of kind 'zzz' are unknown to this version"] = {["%"] = "zzz"}, ["values of kind '3' are unknown to this version"] = {["%"] = 3}} do
+      ["objects of class 'x' are unknown to this version"] = {["%"] = "object", at = 1},
+        ["objects of class 'nil' are unknown to this version"] = {["%"] = "object", at = 2},
+      ["values of kind 'zzz' are unknown to this version"] = {["%"] = "zzz"},
+        ["values of kind '3' are unknown to this version"] = {["%"] = 3}} do
       assert.equal(text, raises("format", "", read, v, {t = a}, {{class = "x"}, {}}).message)
     end
   end)
@@ -739,7 +749,8 @@ describe("plain data of objects", function()
     local function g() end
     local w <const> = store.writer()
     assert.same({["%"] = "given", name = "m.warp", params = {}}, w:value(f, "m.warp"))
-    assert.same({"m.warp", "m.warp~2", "m.warp~2"}, {w:value(f, "m.warp").name, w:value(g, "m.warp").name, w:value(g, "m.warp").name})
+    assert.same({"m.warp", "m.warp~2", "m.warp~2"},
+      {w:value(f, "m.warp").name, w:value(g, "m.warp").name, w:value(g, "m.warp").name})
     assert.is_true(rawequal(g, w.given["m.warp~2"]))
     local net <const> = setmetatable({w = gb.param(3), deep = {gb.param{1, 2}}}, {__call = f})
     local out <const> = w:value(net, "net")
@@ -749,20 +760,25 @@ describe("plain data of objects", function()
     assert.is_true(rawequal(own, read(out, w.tensors, {}, {functions = {net = own}})))
     near({3, {1, 2}}, {own.w, own.deep[1].value:totable()}, 0)
     local other <const> = setmetatable({w = gb.param(0)}, {__call = f})
-    assert.equal("'net' has 1 parameters, the one that was saved had 2", raises("format", "", read, out, w.tensors, {}, {functions = {net = other}}).message)
+    assert.equal("'net' has 1 parameters, the one that was saved had 2",
+      raises("format", "", read, out, w.tensors, {}, {functions = {net = other}}).message)
     local named <const> = setmetatable({v = gb.param(0), deep = {gb.param{0, 0}}}, {__call = f})
-    assert.equal("'net': parameter w (f64 ()) was saved, the one given is v (f64 ())", raises("format", "", read, out, w.tensors, {}, {functions = {net = named}}).message)
+    assert.equal("'net': parameter w (f64 ()) was saved, the one given is v (f64 ())",
+      raises("format", "", read, out, w.tensors, {}, {functions = {net = named}}).message)
     local single <const> = setmetatable({w = require "gibbous.param".new(0, nil, "f32"), deep = {gb.param{0, 0}}}, {__call = f})
-    assert.equal("'net': parameter w (f64 ()) was saved, the one given is w (f32 ())", raises("format", "", read, out, w.tensors, {}, {functions = {net = single}}).message)
+    assert.equal("'net': parameter w (f64 ()) was saved, the one given is w (f32 ())",
+      raises("format", "", read, out, w.tensors, {}, {functions = {net = single}}).message)
     near({0, 0}, single.deep[1], 0)                       -- all or none
-    local function missing(name, from) return raises("option", "", read, {["%"] = "given", name = name, params = {}}, {}, {}, from).message end
+    local function missing(name, from) return raises("option", "", read, {["%"] = "given", name = name, params = {}}, {}, {},
+      from).message end
     for _, name in ipairs{"warp", "kernel.warp", "kernel[1].warp2", "a.warp12"} do
       assert.equal(("function '%s' is not in the file: give it, gb.load(path, {warp = f})"):format(name), missing(name))
       assert.equal(f, read({["%"] = "given", name = name, params = {}}, {}, {}, {warp = f}))
       assert.equal(g, read({["%"] = "given", name = name, params = {}}, {}, {}, {warp = f, functions = {[name] = g}}))
     end
     for _, name in ipairs{"mean", "unwarp", "warped", "warp.transform"} do
-      assert.equal(([[function '%s' is not in the file: give it, gb.load(path, {functions = {["%s"] = f}})]]):format(name, name), missing(name, {warp = f}))
+      assert.equal(([[function '%s' is not in the file: give it, gb.load(path, {functions = {["%s"] = f}})]]):format(name, name),
+        missing(name, {warp = f}))
     end
     local err <const> = raises("option", "", read, {["%"] = "given", name = "f"})
     assert.equal("f", err.missing)
@@ -788,8 +804,10 @@ describe("plain data of objects", function()
     local deep <const>, of <const> = written(nested(150))
     assert.equal(150, #of.objects)
     assert.is_not_nil(read(deep, {}, of.objects))
-    assert.equal("save: at" .. (".in"):rep(150) .. " cannot be saved: objects are nested too deep", raises("option", "", written, nested(151)).message)
-    of.objects[151], of.objects[150] = {class = "gibbous.test_nest"}, {class = "gibbous.test_nest", inner = {["%"] = "object", at = 151}}
+    assert.equal("save: at" .. (".in"):rep(150) .. " cannot be saved: objects are nested too deep",
+      raises("option", "", written, nested(151)).message)
+    of.objects[151], of.objects[150] = {class = "gibbous.test_nest"},
+      {class = "gibbous.test_nest", inner = {["%"] = "object", at = 151}}
     assert.equal("objects are nested too deep, or in a circle", raises("format", "", read, deep, {}, of.objects).message)
     local many <const> = {}
     for i = 1, 200 do many[i] = nested(1) end
@@ -813,30 +831,38 @@ describe("plain data of objects", function()
     function meta.__tostring() return "as text" end
     local w <const> = store.writer()
     local inner <const> = setmetatable({v = nan}, {__tostring = function() return "inner" end})
-    local out <const> = w:record(setmetatable({a = 1, b = "x", c = true, f = print, t = gb.ones(2), list = {1, 2}, inner = inner, [true] = 1, [7] = 2}, meta), "at")
+    local out <const> = w:record(setmetatable({a = 1, b = "x", c = true, f = print, t = gb.ones(2), list = {1, 2}, inner = inner,
+      [true] = 1, [7] = 2}, meta), "at")
     assert.same({["%"] = "record", class = "gibbous.test_stored", text = "as text", fields = {a = 1, b = "x", c = true,
-      list = {["%"] = "record", fields = {1, 2}}, inner = {["%"] = "record", text = "inner", fields = {v = {["%"] = "number", is = "nan"}}}}}, out)
+      list = {["%"] = "record", fields = {1, 2}},
+        inner = {["%"] = "record", text = "inner", fields = {v = {["%"] = "number", is = "nan"}}}}}, out)
     assert.is_nil(w:record(nil, "at"))
     assert.equal(3, w:record(3, "at"))
     assert.is_nil(next(w.tensors))
     local back <const> = read(out)
-    assert.same({"as text", 1, "x", true, 1, 2, "inner"}, {tostring(back), back.a, back.b, back.c, back.list[1], back.list[2], tostring(back.inner)})
+    assert.same({"as text", 1, "x", true, 1, 2, "inner"},
+      {tostring(back), back.a, back.b, back.c, back.list[1], back.list[2], tostring(back.inner)})
     assert.is_nil(back.absent)
     assert.same({"gibbous.test_stored", "gibbous.record"}, {getmetatable(back).__name, getmetatable(back.inner).__name})
     assert.is_nil(getmetatable(back.list))
-    assert.equal("the stored report has no field 'zzzzzz' (it has a, absent, b, c, inner, list)", raises("option", "", function() return back.zzzzzz end).message)
+    assert.equal("the stored report has no field 'zzzzzz' (it has a, absent, b, c, inner, list)",
+      raises("option", "", function() return back.zzzzzz end).message)
     assert.is_nil(back.inner.zzzzzz)
   end)
 
   it("find constructors by name", function()
     local r <const> = store.reader({}, {}, given{kernels = {mine = print}})
-    assert.is_true(rawequal(K.rbf, r:constructor(K, "rbf", false, "kernel")) and rawequal(print, r:constructor(K, "mine", true, "kernel")))
-    for text, args in pairs{["kernel 'rbff' is unknown to this version, did you mean 'rbf'?"] = {K, "rbff"}, ["kernel 'zzzzzzzz' is unknown to this version"] = {K, "zzzzzzzz"},
-      ["kernel '3' is unknown to this version"] = {K, 3}, ["kernel 'x' is unknown to this version, did you mean 'x'?"] = {{x = 3}, "x"}} do
+    assert.is_true(rawequal(K.rbf, r:constructor(K, "rbf", false, "kernel"))
+      and rawequal(print, r:constructor(K, "mine", true, "kernel")))
+    for text, args in pairs{["kernel 'rbff' is unknown to this version, did you mean 'rbf'?"] = {K, "rbff"},
+      ["kernel 'zzzzzzzz' is unknown to this version"] = {K, "zzzzzzzz"},
+      ["kernel '3' is unknown to this version"] = {K, 3},
+        ["kernel 'x' is unknown to this version, did you mean 'x'?"] = {{x = 3}, "x"}} do
       assert.equal(text, raises("format", "", r.constructor, r, args[1], args[2], false, "kernel").message)
     end
     local err <const> = raises("option", "", r.constructor, r, K, "other", true, "mean")
-    assert.same({"mean 'other' is not in the file: give it, gb.load(path, {means = {other = constructor}})", "other"}, {err.message, err.missing})
+    assert.same({"mean 'other' is not in the file: give it, gb.load(path, {means = {other = constructor}})", "other"},
+      {err.message, err.missing})
   end)
 
   --- Writes an object, changes its description, and reads it.
@@ -850,16 +876,23 @@ describe("plain data of objects", function()
   it("make the same objects again", function()
     local warp <const> = gb.nn.linear(1, 1, {seed = 1})
     for _, v in ipairs{
-      gb.param(2, {min = 1, max = 3, fixed = true}), gb.param(0.5, {prior = gb.priors.uniform{}}), gb.param(-1, {max = 0, transform = "identity"}),
+      gb.param(2, {min = 1, max = 3, fixed = true}), gb.param(0.5, {prior = gb.priors.uniform{}}),
+        gb.param(-1, {max = 0, transform = "identity"}),
       gb.priors.normal{mean = 2, sd = 3}, gb.priors.uniform{max = 7}, K.rbf{lengthscale = {1, 2}, active_dims = {2, 1}}:named "n",
       K.spectral_mixture{components = 3}, K.index{tasks = 3, rank = 2}, K.polynomial{degree = 4}, K.arc_cosine{order = 0, ard = 2},
-      K.change_point({K.rbf{}, K.linear{}, K.white{}}, {location = {1, 2}, steepness = 0.5, column = 2}), 3 * (K.rbf{} + K.linear{}):named "s" * K.cosine{},
-      K.rbf{}:warp(warp):warp(gb.nn.layer_norm(1)), gb.means.zero(), gb.means.constant(3), gb.means.linear{slope = {1, 2}, offset = 3}, gb.means.linear{},
-      gb.likelihoods.gaussian{noise = 0.5, min = 0.1}, gb.likelihoods.gaussian{noise = 0.5, floor = 0.1}, gb.likelihoods.gaussian(0), gb.likelihoods.fixed({1, 2}, {new = 0.3}),
+      K.change_point({K.rbf{}, K.linear{}, K.white{}}, {location = {1, 2}, steepness = 0.5, column = 2}),
+        3 * (K.rbf{} + K.linear{}):named "s" * K.cosine{},
+      K.rbf{}:warp(warp):warp(gb.nn.layer_norm(1)), gb.means.zero(), gb.means.constant(3),
+        gb.means.linear{slope = {1, 2}, offset = 3}, gb.means.linear{},
+      gb.likelihoods.gaussian{noise = 0.5, min = 0.1}, gb.likelihoods.gaussian{noise = 0.5, floor = 0.1},
+        gb.likelihoods.gaussian(0), gb.likelihoods.fixed({1, 2}, {new = 0.3}),
       gb.likelihoods.tasks{1, 2}, gb.likelihoods.heteroscedastic{kernel = K.rbf{}, places = gb.ones(2, 1), noise = 0.5},
-      gb.likelihoods.heteroscedastic{log_variance = gb.means.linear{}, noise = 0.5}, gb.nn.linear(2, 3, {bias = false}), gb.nn.layer_norm(2, {eps = 0.1}),
-      gb.nn.sequential{gb.nn.linear(2, 1), "relu"}, gb.solvers.cg{tol = 1e-4, probes = 7, precond = gb.precond.pivoted_cholesky{rank = 3}}, gb.solvers.cholesky{jitter = 1e-9},
-      gb.solvers.minres{max_iter = 3}, gb.solvers.sdd{batch = 3}, gb.solvers.alternating_projections{block = 7}, gb.precond.nystrom{rank = 3, seed = 2},
+      gb.likelihoods.heteroscedastic{log_variance = gb.means.linear{}, noise = 0.5}, gb.nn.linear(2, 3, {bias = false}),
+        gb.nn.layer_norm(2, {eps = 0.1}),
+      gb.nn.sequential{gb.nn.linear(2, 1), "relu"},
+        gb.solvers.cg{tol = 1e-4, probes = 7, precond = gb.precond.pivoted_cholesky{rank = 3}}, gb.solvers.cholesky{jitter = 1e-9},
+      gb.solvers.minres{max_iter = 3}, gb.solvers.sdd{batch = 3}, gb.solvers.alternating_projections{block = 7},
+        gb.precond.nystrom{rank = 3, seed = 2},
     } do
       local out <const> = again(v)
       assert.equal(tostring(v), tostring(out))
@@ -868,7 +901,8 @@ describe("plain data of objects", function()
       local others <const>, of <const> = gb.params(out)
       assert.same(names, of)
       for i, p in ipairs(list) do
-        assert.same({p.name, p.fixed, p.min, p.max, p.version}, {others[i].name, others[i].fixed, others[i].min, others[i].max, others[i].version})
+        assert.same({p.name, p.fixed, p.min, p.max, p.version},
+          {others[i].name, others[i].fixed, others[i].min, others[i].max, others[i].version})
         assert.is_true(p.raw:equal(others[i].raw))
       end
     end
@@ -894,8 +928,10 @@ describe("plain data of objects", function()
     refused("the mean's parameter 'value' is missing", gb.means.constant(1), function(o) o.hyper = {} end)
     refused("mean 'median' is unknown to this version", gb.means.constant(1), function(o) o.kind = "median" end)
     refused("likelihood 'nil' is unknown to this version", gb.likelihoods.gaussian(1), function(o) o.kind = nil end)
-    refused("linear(1, 1): parameter 'bias' is missing or of another shape", gb.nn.linear(1, 1), function(o) o.params.bias = nil end)
-    refused("linear(1, 2): parameter 'weight' is missing or of another shape", gb.nn.linear(1, 2), function(o) o.params.weight = o.params.bias end)
+    refused("linear(1, 1): parameter 'bias' is missing or of another shape", gb.nn.linear(1, 1),
+      function(o) o.params.bias = nil end)
+    refused("linear(1, 2): parameter 'weight' is missing or of another shape", gb.nn.linear(1, 2),
+      function(o) o.params.weight = o.params.bias end)
     refused("block 'zzzzzzzz' is unknown to this version", gb.nn.linear(1, 1), function(o) o.kind = "zzzzzzzz" end)
     refused("solver 'zzzzzzzz' is unknown to this version", gb.solvers.cg{}, function(o) o.kind = "zzzzzzzz" end)
     refused("preconditioner 'zzzzzzzz' is unknown to this version", gb.precond.jacobi(), function(o) o.kind = "zzzzzzzz" end)
@@ -922,6 +958,7 @@ describe("plain data of objects", function()
     parts:value((K.rbf{}:named "trend" + K.linear{}):warp(gb.nn.sequential{gb.nn.linear(1, 1)}), "k")
     local names <const> = {}
     for name in store.sorted(parts.tensors) do names[#names + 1] = name end
-    assert.equal("k.trend.lengthscale.raw k.trend.variance.raw k.warp[1].bias.raw k.warp[1].weight.raw k[2].variance.raw", table.concat(names, " "))
+    assert.equal("k.trend.lengthscale.raw k.trend.variance.raw k.warp[1].bias.raw k.warp[1].weight.raw k[2].variance.raw",
+      table.concat(names, " "))
   end)
 end)

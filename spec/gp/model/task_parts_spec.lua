@@ -82,7 +82,8 @@ describe("a model of several outputs", function()
   it("has draws that are those of the long form, in its shape", function()
     local of <const> = model{solver = "direct"}:condition(x, full)
     local flat <const> = kept(of).inner:predict(parts.every(at:unsqueeze(2), T))
-    for _, o in ipairs{{seed = 3}, {seed = 3, of = "y"}} do near(flat:sample(2, o):reshape(2, m, T), of:predict(at):sample(2, o), 1e-12) end
+    for _, o in ipairs{{seed = 3}, {seed = 3, of = "y"}} do
+      near(flat:sample(2, o):reshape(2, m, T), of:predict(at):sample(2, o), 1e-12) end
     local d <const> = of:draw(2, {seed = 3, features = 16})
     assert.equal("2x3x2", tostring(d(at).shape))
     near(kept(of).inner:draw(2, {seed = 3, features = 16})(parts.every(at:unsqueeze(2), T)):reshape(2, m, T), d(at), 1e-10)
@@ -96,7 +97,8 @@ describe("a model of several outputs", function()
     assert.equal("gp.multitask 2 tasks, 4 points, 1 columns, 8 of 8 values, f64", head(model():condition(x, full)))
     local some <const> = model():condition(x, holed, {missing = "mask"})
     assert.equal("gp.multitask 2 tasks, 4 points, 1 columns, 6 of 8 values, f64", head(some))
-    assert.equal("gp.multitask 2 tasks, 0 points, 1 columns, 0 of 0 values, f64", head(model():condition(gb.zeros(0, 1), gb.zeros(0, 2))))
+    assert.equal("gp.multitask 2 tasks, 0 points, 1 columns, 0 of 0 values, f64",
+      head(model():condition(gb.zeros(0, 1), gb.zeros(0, 2))))
     assert.matches("\nparameter ", tostring(some))
     local p <const> = some:predict(at)
     assert.equal("prediction of 2 tasks at 3 points: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)", tostring(p))
@@ -110,16 +112,19 @@ describe("a model of several outputs", function()
     assert.is_nil(model().info)
     raises("option", "a model of several outputs has no field 'task' (did you mean 'tasks'?)", function() return some.task end)
     raises("option", "predict is a method of a model: write m:predict(...) with a colon, not m.predict(...)", some.predict, at)
-    raises("option", "field 'tasks' of a model cannot be assigned; m:set sets parameters by their paths", function() some.tasks = 3 end)
+    raises("option", "field 'tasks' of a model cannot be assigned; m:set sets parameters by their paths",
+      function() some.tasks = 3 end)
     raises("option", "it is chosen when a model is made: gb.gp.multitask{solver = ...}", function() some.solver = "direct" end)
-    raises("option", "field 'noise' of a model cannot be assigned; to set the parameter, m:set(\"likelihood.noise\", v)", function() some.noise = 3 end)
+    raises("option", "field 'noise' of a model cannot be assigned; to set the parameter, m:set(\"likelihood.noise\", v)",
+      function() some.noise = 3 end)
     assert.equal(5, #gb.params(some))                        -- lengthscale, weights, diagonal, means and noise
   end)
 
   it("refuses data that do not fit, with the cell", function()
     local of <const> = model()
     local function refused(code, text, xs, ys, o) return raises(code, text, of.condition, of, xs, ys, o) end
-    local err <const> = refused("nan", "condition: y is NaN in 2 cells, the first in row 1, task 2; missing = \"mask\" leaves such cells out", x, holed)
+    local err <const> = refused("nan",
+      "condition: y is NaN in 2 cells, the first in row 1, task 2; missing = \"mask\" leaves such cells out", x, holed)
     assert.same({1, 2, 2}, {err.row, err.column, err.count})
     local one <const> = refused("nan", "condition: y is infinite in 1 cell, the first in row 3, task 1", x,
       gb.tensor{{1, nan}, {1, 1}, {1 / 0, 1}, {1, 1}}, {missing = "mask"})
@@ -128,24 +133,28 @@ describe("a model of several outputs", function()
     refused("shape", "condition: x has 4 rows, y must be (4, 2), a column a task, got shape 4", x, gb.ones(4))
     refused("shape", "condition: x has 4 rows, y must be (4, 2), a column a task, got shape 3x2", x, gb.ones(3, 2))
     refused("shape", "condition: x has 4 rows, y must be (4, 2), a column a task, got shape 4x3", x, gb.ones(4, 3))
-    refused("dtype", 'condition: x is f32, y is f64; y:to{dtype = "f32"} or x:to{dtype = "f64"} makes them one', x:to{dtype = "f32"}, full)
+    refused("dtype", 'condition: x is f32, y is f64; y:to{dtype = "f32"} or x:to{dtype = "f64"} makes them one',
+      x:to{dtype = "f32"}, full)
     refused("nan", "condition: x: the value in row 2", gb.tensor{1, nan, 2, 3}, full)
     refused("nan", "condition: y is NaN in 1 cell, the first in row 1, task 2", gb.tensor{1}, gb.tensor{{1, nan}})
     refused("option", "condition: x must be", "x", full)
     local single <const> = of:condition(gb.tensor{1}, gb.tensor{{1, 2}})
     single:predict(at).mean:eval()
     assert.equal("decomposition", single.update.kind)
-    for _, row in ipairs{{"auto", full, "kronecker"}, {"kronecker", full, "kronecker"}, {"auto", holed, "auto"}, {"direct", full, "direct"}} do
+    for _, row in ipairs{{"auto", full, "kronecker"}, {"kronecker", full, "kronecker"}, {"auto", holed, "auto"},
+      {"direct", full, "direct"}} do
       assert.equal(row[3], kept(kept(model{solver = row[1]}:condition(x, row[2], {missing = "mask"})).inner).solver)
     end
     refused("option", "condition: y must be a tensor", x, "y")
     local kron <const> = model{solver = "kronecker"}
-    raises("option", 'condition: solver = "kronecker" needs a value in every cell, 6 of 8 have one', kron.condition, kron, x, holed, {missing = "mask"})
+    raises("option", 'condition: solver = "kronecker" needs a value in every cell, 6 of 8 have one', kron.condition, kron, x,
+      holed, {missing = "mask"})
     raises("shape", "score: there are no values to score", of.score, of, x, gb.full({4, 2}, nan), {missing = "mask"})
     raises("shape", "score: there are no values to score", of.score, of, gb.zeros(0, 1), gb.zeros(0, 2))
     raises("option", "score: unknown option 'variance'", of.score, of, x, full, {variance = "exact"})
     assert.equal("0x2", tostring(of:condition(gb.zeros(0, 1), gb.zeros(0, 2)).y.shape))
-    assert.same({8, 6, 0, 0}, {observations.count(full), observations.count(holed), observations.count(gb.zeros(0, 2)), observations.count(gb.tensor{{nan}})})
+    assert.same({8, 6, 0, 0}, {observations.count(full), observations.count(holed), observations.count(gb.zeros(0, 2)),
+      observations.count(gb.tensor{{nan}})})
   end)
 
   it("takes its noise and means a task, in the dtype of the data", function()
@@ -171,7 +180,8 @@ describe("a model of several outputs", function()
     raises("nan", "plan: y is NaN in 2 cells", of.plan, of, x, holed)
     raises("shape", "plan: x has 4 rows, y must be (4, 2)", of.plan, of, x, gb.ones(4))
     local kron <const> = model{solver = "kronecker"}
-    raises("option", 'plan: solver = "kronecker" needs a value in every cell, 6 of 8 have one', kron.plan, kron, x, holed, {missing = "mask"})
+    raises("option", 'plan: solver = "kronecker" needs a value in every cell, 6 of 8 have one', kron.plan, kron, x, holed,
+      {missing = "mask"})
     raises("refused", "", holds.plan, holds, {budget = 100})
   end)
 end)
@@ -243,16 +253,19 @@ describe("the parts of a model of several outputs", function()
     local shared <const> = gb.param(4, {min = 0})
     local tied <const> = parts.product(K.rbf{variance = shared}, 2, 1)
     near({{1, 0.5}, {0.5, 1}}, tied.tasks:matrix(), 1e-12)
-    local last <const> = parts.product(K.rbf{active_dims = {-1, 1}} + K.change_point(K.rbf{}, K.linear{active_dims = {-2}}, {location = 1, column = -1}), 2, 1)
+    local last <const> = parts.product(K.rbf{active_dims = {-1, 1}} + K.change_point(K.rbf{}, K.linear{active_dims = {-2}},
+      {location = 1, column = -1}), 2, 1)
     local text <const> = tostring(last)
     assert.matches("active_dims={%-2, 1}", text)
     assert.matches("active_dims={%-3}", text)
     local at3 <const> = gb.tensor{{0.1, 0.4, 1}, {0.7, 1.4, 2}}
-    local plain <const> = K.rbf{active_dims = {-1, 1}} + K.change_point(K.rbf{}, K.linear{active_dims = {-2}}, {location = 1, column = -1})
+    local plain <const> = K.rbf{active_dims = {-1, 1}} + K.change_point(K.rbf{}, K.linear{active_dims = {-2}},
+      {location = 1, column = -1})
     local seen <const> = at3:slice(2, 1, 2):eval()
     near(plain(seen) * gb.tensor{{1, 0.5}, {0.5, 1}}, last(at3), 1e-12)
     for _, k in ipairs{K.white{}, K.rbf{} + K.white{}, K.linear{} * (K.rbf{} + K.white{})} do
-      raises("option", "gb.gp.multitask: white noise belongs into noise, one variance per task, not into the kernel", parts.product, k, 2, 1)
+      raises("option", "gb.gp.multitask: white noise belongs into noise, one variance per task, not into the kernel",
+        parts.product, k, 2, 1)
     end
   end)
 
@@ -276,7 +289,8 @@ describe("the parts of a model of several outputs", function()
     local each <const> = parts.noise(nil, 3)
     near({1, 1, 1}, each.noise, 0)
     assert.is_true(require "gibbous.param".is_open(each.noise))
-    assert.same({"gaussian", "gaussian", "tasks", "tasks"}, {parts.noise(0.5, 3).kind, parts.noise(gb.param(0.5, {min = 0}), 3).kind,
+    assert.same({"gaussian", "gaussian", "tasks", "tasks"},
+      {parts.noise(0.5, 3).kind, parts.noise(gb.param(0.5, {min = 0}), 3).kind,
       parts.noise({1, 2, 3}, 3).kind, parts.noise(gb.param({1, 2, 3}, {min = 0}), 3).kind})
     raises("shape", "gb.gp.multitask: 2 noise variances for 3 tasks", parts.noise, {1, 2}, 3)
     raises("shape", "gb.gp.multitask: 2 constant means for 3 tasks", parts.mean, gb.means.constant{1, 2}, 3)
@@ -285,7 +299,8 @@ describe("the parts of a model of several outputs", function()
     near({7, 7, 7}, parts.mean(gb.means.constant(7), 2)(long), 0)
     near({1, 1, 4}, parts.mean(gb.means.linear{slope = {2}, offset = 0}, 2)(long), 1e-12)
     assert.equal("f32", parts.mean(gb.means.constant{7, 8}, 2)(long:to{dtype = "f32"}).dtype)
-    raises("index", "tasks: row 1 has task 3, expected a whole number from 1 to 2", function() return parts.mean(gb.means.constant{7, 8}, 2)(gb.tensor{{0.5, 3}}) end)
+    raises("index", "tasks: row 1 has task 3, expected a whole number from 1 to 2",
+      function() return parts.mean(gb.means.constant{7, 8}, 2)(gb.tensor{{0.5, 3}}) end)
     local noise <const> = require "gibbous.task_noise"(gb.param({7, 8}, {min = 0}))
     assert.equal("tasks", noise.kind)
     near({7, 8, 7}, noise.variance(noise, long), 1e-12)

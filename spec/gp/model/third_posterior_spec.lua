@@ -69,11 +69,13 @@ function five.objective(self, _, kind)
 end
 
 local class <const> = model.define{
-  name = "spec.linear", maker = "linear", what = "a linear model", public = {"kernel", "mean", "likelihood", "x", "y", "info", "solver"},
+  name = "spec.linear", maker = "linear", what = "a linear model",
+    public = {"kernel", "mean", "likelihood", "x", "y", "info", "solver"},
   posterior = five, observations = observations.single,
   text = function(self) return summary.text(self, "linear  ", summary.points) end,
   methods = {parameters.methods, require "gibbous.gp.fit".methods, require "gibbous.gp.fit.plan".methods,
-    require "gibbous.gp.predict".methods, score.methods, leave_one_out.methods, likelihood.methods, save.methods, {copy = model.copy}},
+    require "gibbous.gp.predict".methods, score.methods, leave_one_out.methods, likelihood.methods, save.methods,
+      {copy = model.copy}},
 }
 
 -- Models ------------------------------------------------------------------------------------------------------------------------
@@ -120,7 +122,8 @@ describe("a third posterior", function()
     for i, bound in ipairs{p:interval(0.9)} do near(select(i, q:interval(0.9)), bound, 1e-10) end
     near(q:sample(3, {seed = 5, of = "y"}), p:sample(3, {seed = 5, of = "y"}), 1e-6)
     local info <const> = p.info
-    assert.same({"weights", "exact", "f64", true, false}, {info.algorithm, info.variance, info.precision, info.converged, info.reused})
+    assert.same({"weights", "exact", "f64", true, false},
+      {info.algorithm, info.variance, info.precision, info.converged, info.reused})
     assert.is_true(a:predict(at).info.reused)
   end)
 
@@ -160,7 +163,8 @@ describe("a third posterior", function()
     near(b:log_marginal_likelihood(), value, 1e-9)
     assert.equal(0, record.standard_error)
     local s <const>, t <const> = a:score(at, there), b:score(at, there)
-    for _, name in ipairs{"rmse", "mae", "nlpd", "crps", "coverage95", "msll", "joint_log_density"} do near(t[name], s[name], 1e-8, name) end
+    for _, name in ipairs{"rmse", "mae", "nlpd", "crps", "coverage95", "msll", "joint_log_density"} do
+      near(t[name], s[name], 1e-8, name) end
     assert.is_true(a:plan().peak > 0)
     assert.equal("weights", a:copy():predict(at).info.algorithm)
     assert.matches("^linear  40 points, 3 columns, f64\nparameter", tostring(a))
@@ -175,7 +179,8 @@ describe("a third posterior", function()
     for _, name in ipairs{"mean", "f_var", "f_cov"} do assert.same(a:predict(at)[name]:totable(), l:predict(at)[name]:totable()) end
     assert.equal(tostring(a), tostring(l))
     a:save(path, {data = false})
-    raises("option", "predict: the model was saved without its data (40 points, 3 columns, f64)", function() gb.load(path):predict(at) end)
+    raises("option", "predict: the model was saved without its data (40 points, 3 columns, f64)",
+      function() gb.load(path):predict(at) end)
     assert.same(a:predict(at).mean:totable(), gb.load(path, {x = x, y = y}):predict(at).mean:totable())
     os.remove(path)
   end)
@@ -184,7 +189,8 @@ describe("a third posterior", function()
     local a <const> = of_same_parameters()
     raises("option", "weights have no leave-one-out density", a.fit, a, {objective = "loo"})
     raises("option", "leave_one_out: a model of this class has no closed form of it", a.leave_one_out, a)
-    raises("option", 'sample: a model of this class has no method = "pathwise"', function() a:predict(at):sample(1, {method = "pathwise"}) end)
+    raises("option", 'sample: a model of this class has no method = "pathwise"',
+      function() a:predict(at):sample(1, {method = "pathwise"}) end)
     raises("option", "draw: functions of a model of this class cannot be drawn", a.draw, a)
     raises("option", "a linear model has no field 'update'", function() return a.update end)
     raises("option", "it is chosen when a model is made: linear{kernel = ...}", function() a.kernel = 1 end)

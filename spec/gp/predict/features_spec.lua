@@ -23,7 +23,8 @@ end
 --- a (cos p w + sin p w') with weights of this variance in all.
 local function waves(s, p, scale, a)
   local width <const> = p.shape[2]
-  local w <const>, w_sin <const> = s.normal(width, DRAWS) * math.sqrt(scale / width), s.normal(width, DRAWS) * math.sqrt(scale / width)
+  local w <const>, w_sin <const> = s.normal(width, DRAWS) * math.sqrt(scale / width),
+    s.normal(width, DRAWS) * math.sqrt(scale / width)
   local cos <const>, sin <const> = p:cos(), p:sin()
   return (a and a * cos or cos):matmul(w) + (a and a * sin or sin):matmul(w_sin)
 end
@@ -127,7 +128,8 @@ end)
 
 describe("functions of composites", function()
   it("add terms, of which each has its part of the features", function()
-    local white <const> = is(K.rbf{lengthscale = 0.5} + K.white{variance = 0.25} + K.cosine{variance = 2} + K.white{variance = 0.5}, 8, function(s)
+    local white <const> = is(K.rbf{lengthscale = 0.5} + K.white{variance = 0.25} + K.cosine{variance = 2} + K.white{variance =
+      0.5}, 8, function(s)
       local w <const> = s.normal(2, 2) / 0.5
       return waves(s, x:matmul(w), 1) + waves(s, (x * (2 * math.pi)):sum(2, {keepdim = true}), 2)
     end)

@@ -11,7 +11,8 @@ local K <const>, S <const> = gb.kernels, gb.solvers
 local x <const>, y <const>, t <const> = gb.tensor{1, 2, 3, 5}, gb.tensor{1, 0, 1, 0}, gb.tensor{1.5, 2.5, 4}:unsqueeze(2)
 
 local function given(solver, dtype)
-  return gb.gp.exact{kernel = K.rbf{}, noise = 0.1, solver = solver}:condition(x:to{dtype = dtype or "f64"}, y:to{dtype = dtype or "f64"})
+  return gb.gp.exact{kernel = K.rbf{}, noise = 0.1, solver = solver}:condition(x:to{dtype = dtype or "f64"},
+    y:to{dtype = dtype or "f64"})
 end
 
 --- f() where the plans asked for are these, in order, {seconds, peak, minimum}; gives what f gives and the shapes that were planned.
@@ -71,14 +72,16 @@ describe("the forecast of a prediction by a factor", function()
       untried = not_tried
       return "direct"
     end}, function()
-      support.with(core, {know_rates = function() measured = measured + 1 end}, function() forecast.of(given "auto", t, {}, "mean") end)
+      support.with(core, {know_rates = function() measured = measured + 1 end},
+        function() forecast.of(given "auto", t, {}, "mean") end)
     end)
     assert.same({1, true}, {measured, untried})
   end)
 
   it("has no seconds where those of a part are not known", function()
     for _, plans in ipairs{{{nil, 100, 50}, {2, 300, 200}}, {{1, 100, 50}, {nil, 300, 200}}} do
-      is({"the mean of 3 points: a factor of order 4, a pass over all pairs", 460, 360, 184, nil}, (of(given "direct", "mean", plans)))
+      is({"the mean of 3 points: a factor of order 4, a pass over all pairs", 460, 360, 184,
+        nil}, (of(given "direct", "mean", plans)))
     end
   end)
 
@@ -114,7 +117,8 @@ describe("the forecast of a prediction by a solver", function()
       32 + 300 + 960, 1292, 56, 41 + 82}, w)
     assert.same({"4x1", "4x3"}, asked)
     w = of(given(solver()), "f_var", {{nil, 100, 50}, {2, 300, 200}})
-    is({"the variances of 3 points: a solve, a solve of 3 columns; about 7 steps each, at most: there was none before", 1292, 1292, 56, nil}, w)
+    is({"the variances of 3 points: a solve, a solve of 3 columns; about 7 steps each, at most: there was none before", 1292,
+      1292, 56, nil}, w)
     w, asked = of(given(solver()), "f_var", {{1, 100, 50}, {1, 100, 50}, {1, 100, 50}}, {variance = "cached", rank = 2})
     assert.equal("the variances of 3 points: about 12 s, a solve, a cache of rank 2; about 7 steps each, at most: there was none before", w.what)
     assert.same({"4x1", "4x2", "2x3"}, asked)
@@ -132,7 +136,8 @@ describe("the forecast of a prediction by a solver", function()
       end}, function()
         local w <const>, asked <const> = of(m, "f_var", {{1, 100, 50}}, nil, nil, gb.ones(at, 1))
         assert.same({"4x2"}, asked)
-        is({("the variances of %d points: about %s of 2 columns; about 5 steps each, as the last one"):format(at, text), 740, 740, 8 * at,
+        is({("the variances of %d points: about %s of 2 columns; about 5 steps each, as the last one"):format(at, text), 740, 740,
+          8 * at,
           math.tointeger(tonumber(text:match "%d+"))}, w)
       end)
     end
@@ -203,8 +208,10 @@ describe("a forecast of hours", function()
     local function variances(...) return what("f_var", {{3600, 100, 50}, ...}) end
     assert.equal(head .. cached .. 'solver = "direct" takes about 2 minutes; fewer points take less in proportion',
       variances({10, 1, 1}, {10, 1, 1}, {60, 1, 1}, {60, 1, 1}))
-    assert.equal(head .. cached .. "fewer points take less in proportion", variances({10, 1, 1}, {10, 1, 1}, {28800, 1, 1}, {0, 1, 1}))
-    assert.equal(head .. cached .. "fewer points take less in proportion", variances({10, 1, 1}, {10, 1, 1}, {nil, 1, 1}, {1, 1, 1}))
+    assert.equal(head .. cached .. "fewer points take less in proportion",
+      variances({10, 1, 1}, {10, 1, 1}, {28800, 1, 1}, {0, 1, 1}))
+    assert.equal(head .. cached .. "fewer points take less in proportion",
+      variances({10, 1, 1}, {10, 1, 1}, {nil, 1, 1}, {1, 1, 1}))
     assert.equal(head .. "fewer points take less in proportion", variances({9600, 1, 1}, {1, 1, 1}, {28801, 1, 1}, {1, 1, 1}))
     assert.equal(head .. cached .. "fewer points take less in proportion", variances({10, 1, 1}, {10, 1, 1}, {refused = true}))
     assert.equal("the variances of 3 points: about 1.01 hours, a cache of rank 4. Less: fewer points take less in proportion",
@@ -233,7 +240,8 @@ describe("hours to come", function()
     package.loaded[name] = nil
     local fresh <const> = require(name)
     package.loaded[name] = loaded
-    local large <const> = gb.gp.exact{kernel = K.rbf{}, noise = 0.1, solver = "direct"}:condition(gb.rand(100000, {seed = 1}), gb.zeros(100000))
+    local large <const> = gb.gp.exact{kernel = K.rbf{}, noise = 0.1, solver = "direct"}:condition(gb.rand(100000, {seed = 1}),
+      gb.zeros(100000))
     local told <const>, asked = {}, 0
     local function announce(m, points, seconds)
       local function plan()

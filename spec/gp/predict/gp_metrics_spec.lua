@@ -96,7 +96,8 @@ describe("m:leave_one_out", function()
     local many <const> = gb.rand(129, 1, {seed = 1}):eval() * 40
     local function slope(solver, noise)
       local l <const> = gb.param(0.9, {min = 0})
-      local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = l}, noise = noise, solver = solver}:condition(many, many:sum(2):sin())
+      local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = l}, noise = noise, solver = solver}:condition(many,
+        many:sum(2):sin())
       local r <const> = m:leave_one_out()
       return gb.grad((r.var * gb.range(1, 129)):sum() + (r.mean * gb.range(1, 129)):sum(), l):item()
     end
@@ -178,7 +179,8 @@ describe("m:score", function()
       local z <const> = e / sd
       want.se, want.mae = want.se + e * e / 4, want.mae + math.abs(e) / 4
       want.nlpd = want.nlpd - log_normal(e, var[i]) / 4
-      want.crps = want.crps + sd / 4 * (z * (2 * ndtr(z) - 1) + 2 * math.exp(-z * z / 2) / math.sqrt(2 * math.pi) - 1 / math.sqrt(math.pi))
+      want.crps = want.crps + sd / 4 * (z * (2 * ndtr(z) - 1) + 2 * math.exp(-z * z / 2) / math.sqrt(2 * math.pi) - 1 /
+        math.sqrt(math.pi))
       for level, q in pairs(z_of) do inside[level] = inside[level] + (math.abs(z) <= q and 0.25 or 0) end
     end
     local s <const> = m:score(xs, gb.tensor(YS))
@@ -208,7 +210,8 @@ describe("m:score", function()
     near(both:log_marginal_likelihood():item() - m:log_marginal_likelihood():item(), s.joint_log_density, 1e-9)
     assert.is_true(math.abs(s.joint_log_density + 4 * s.nlpd) > 1e-3)
     assert.equal(s.joint_log_density, rawget(s, "joint_log_density"))                     -- kept
-    raises("option", "a score has no field 'joint_log_densit' (did you mean 'joint_log_density'?)", function() return m:score(xs, gb.tensor(YS)).joint_log_densit end)
+    raises("option", "a score has no field 'joint_log_densit' (did you mean 'joint_log_density'?)",
+      function() return m:score(xs, gb.tensor(YS)).joint_log_densit end)
   end)
 
   it("forms no covariance between test points until the joint density is read", function()

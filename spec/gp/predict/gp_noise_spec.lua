@@ -228,14 +228,16 @@ describe("known noise per point", function()
       assert.is_true(p.converged)
     end
     local auto <const> = gb.solvers.cg{precond = gb.precond.nystrom{rank = "auto"}}
-    local few <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.05}, likelihood = L.fixed(gb.zeros(20)), solver = auto}:condition(
+    local few <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.05}, likelihood = L.fixed(gb.zeros(20)),
+      solver = auto}:condition(
       x:slice(1, 1, 20), y:slice(1, 1, 20))
     assert.is_true(few:predict(gb.rand(200, {seed = 1})).f_var:isfinite():all())
   end)
 
   it("that is not finite on the way of a fit is a step undone", function()
     local wide <const>, values <const> = gb.rand(100, {seed = 1}) * 1000, gb.randn(100, {seed = 2})
-    local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 300}, likelihood = L.heteroscedastic{log_variance = gb.means.linear{}},
+    local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 300},
+      likelihood = L.heteroscedastic{log_variance = gb.means.linear{}},
       solver = gb.solvers.cg{precond = gb.precond.nystrom{rank = 20}}}
     assert.is_true(m:fit(wide, values).setbacks > 0)
   end)

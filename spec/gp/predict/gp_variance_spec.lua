@@ -85,7 +85,8 @@ describe("the points taken at once", function()
     assert.same({5, 2 ^ 18 | 0, 262, 128, 128, 129}, {width(5, 1000), width(10 ^ 9, 1), width(10 ^ 9, 1000), width(10 ^ 9, 2048),
       width(10 ^ 9, 10 ^ 6), width(10 ^ 9, 2032)})
     local each <const> = 2 * 8 * 16 * 100
-    assert.same({37, 36, 1, 1}, {width(1000, 100, 37 * each), width(1000, 100, 37 * each - 1), width(1000, 100, each), width(1000, 100, 0)})
+    assert.same({37, 36, 1, 1}, {width(1000, 100, 37 * each), width(1000, 100, 37 * each - 1), width(1000, 100, each),
+      width(1000, 100, 0)})
     assert.equal("integer", math.type(width(1000, 100, 37.5 * each)))
   end)
 
@@ -121,7 +122,8 @@ describe("the points taken at once", function()
   it("are halved where they are refused, down to one", function()
     local function tried(refuses, code, widest)
       local list <const> = {}
-      local state <const> = {low_rank = {asked = 4, root = function(_, part) return part end, sides = function(_, part) return part, part end}}
+      local state <const> = {low_rank = {asked = 4, root = function(_, part) return part end,
+        sides = function(_, part) return part, part end}}
       local ok <const>, err <const> = pcall(room, 2 * 8 * (8 * 4 + 64) * widest, function()
         return variance.cached(state, nil, len(10), 4, gb.full({}, 0.5)).explained(function(from, to)
           list[#list + 1] = {from, to}
@@ -271,7 +273,8 @@ describe("variances by a solver", function()
 
   it("are those of f32 in f32", function()
     local f32 <const> = {dtype = "f32"}
-    local how <const> = variance.solver(S.cg{tol = 1e-4}:prepare(C:to(f32)), function(from, to) return prior(from, to):to(f32) end, noise)
+    local how <const> = variance.solver(S.cg{tol = 1e-4}:prepare(C:to(f32)),
+      function(from, to) return prior(from, to):to(f32) end, noise)
     local got <const>, size <const> = how.explained(function(from, to) return cross(from, to):to(f32) end, m)
     assert.same({"f32", "f32"}, {got.dtype, size.dtype})
     near(q, got, 1e-4)

@@ -301,7 +301,8 @@ describe("fantasies", function()
   it("of f32 data are computed in f64 where predictions of the model are", function()
     local x <const>, y <const> = draw(60, 1, "f32")
     local base <const> = ready(gb.gp.exact{kernel = K.rbf{}, noise = 1e-5, solver = "direct"}:condition(x, y))
-    local z <const>, values <const> = gb.rand(4, 2, {seed = 2, dtype = "f32"}):eval(), gb.randn(3, 4, {seed = 4, dtype = "f32"}):eval()
+    local z <const>, values <const> = gb.rand(4, 2, {seed = 2, dtype = "f32"}):eval(),
+      gb.randn(3, 4, {seed = 4, dtype = "f32"}):eval()
     local at <const> = t:to{dtype = "f32"}:eval()
     local p <const>, one <const> = base:condition(z, values):predict(at), base:condition(z, values[1]):predict(at)
     assert.equal("f64", base:predict(at).info.precision)
@@ -636,9 +637,12 @@ describe("what fantasies are", function()
   it("is told by the shapes of x and y", function()
     local function batch(x, y) return fantasies.is_batch(x, y) end
     local function z(...) return gb.zeros(...) end
-    assert.same({true, true, true, true}, {batch(z(2, 3, 1), z(2, 3)), batch(z(2, 3, 1), z(5)), batch(z(3, 2), z(4, 3)), batch(z(3), z(4, 3))})
-    assert.same({false, false, false, false}, {batch(z(3, 2), z(3)), batch(z(3, 2), z(3, 1)), batch(z(3, 2), z(3, 2)), batch("x", z(3))})
-    assert.same({false, true, true, false, true}, {batch(z(3), "y"), batch(z(1), z(2, 1)), batch(z(3), z(3, 3)), batch(z(1), z(1, 1)), batch(z(1, 1), z(0, 1))})
+    assert.same({true, true, true, true},
+      {batch(z(2, 3, 1), z(2, 3)), batch(z(2, 3, 1), z(5)), batch(z(3, 2), z(4, 3)), batch(z(3), z(4, 3))})
+    assert.same({false, false, false, false},
+      {batch(z(3, 2), z(3)), batch(z(3, 2), z(3, 1)), batch(z(3, 2), z(3, 2)), batch("x", z(3))})
+    assert.same({false, true, true, false, true},
+      {batch(z(3), "y"), batch(z(1), z(2, 1)), batch(z(3), z(3, 3)), batch(z(1), z(1, 1)), batch(z(1, 1), z(0, 1))})
   end)
 
   it("is a value with its observations and its model", function()

@@ -4,7 +4,8 @@ local gb <const> = require "gibbous"
 -- Each setup is a function of a table of values that gives a model; what it is differentiated by are entries of that table:
 -- parameters by path, and tensors.
 local n <const>, d <const> = 12, 2
-local data <const> = {x = gb.rand(n, d, {seed = 1}):eval(), y = gb.randn(n, {seed = 2}):eval(), t = gb.rand(3, d, {seed = 3}):eval(),
+local data <const> = {x = gb.rand(n, d, {seed = 1}):eval(), y = gb.randn(n, {seed = 2}):eval(),
+  t = gb.rand(3, d, {seed = 3}):eval(),
   z = gb.rand(2, d, {seed = 4}):eval(), zy = gb.randn(2, {seed = 5}):eval(), fz = gb.rand(3, 2, d, {seed = 6}):eval(),
   fy = gb.randn(3, 2, {seed = 7}):eval(), sy = gb.randn(3, 2, {seed = 8}):eval(), Y = gb.randn(n, 2, {seed = 9}):eval(),
   zY = gb.randn(2, 2, {seed = 10}):eval(), sd = (gb.rand(n, {seed = 11}) * 0.2 + 0.1):eval()}
@@ -173,7 +174,8 @@ local function of_known(list)
 end
 local function of_varying(list) return and_more(without(list, "mean.value"), "likelihood.latent") end
 local function of_tasks(list)
-  return and_more(renamed(without(list, "mean.value", "kernel.variance"), {["kernel.lengthscale"] = "kernel[1].lengthscale", y = "Y",
+  return and_more(renamed(without(list, "mean.value", "kernel.variance"),
+    {["kernel.lengthscale"] = "kernel[1].lengthscale", y = "Y",
     zy = "zY"}), "kernel.tasks.weights", "kernel.tasks.diagonal")
 end
 
@@ -285,7 +287,8 @@ describe("what is made of predictions", function()
   it("keeps its accuracy at other tolerances of a solver", function()
     local function gradients(quantity, solver)
       local value <const>, m <const> = told("noisy", quantity, solver, data)
-      local g <const> = gb.grad(value, {m:get "kernel.lengthscale", m:get "kernel.variance", m:get "likelihood.noise"}, {raw = true})
+      local g <const> = gb.grad(value, {m:get "kernel.lengthscale", m:get "kernel.variance", m:get "likelihood.noise"},
+        {raw = true})
       return gb.cat({g[1], g[2]:reshape(1), g[3]:reshape(1)}, 1)
     end
     for _, tol in ipairs{1e-3, 1e-5} do

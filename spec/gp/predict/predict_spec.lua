@@ -64,7 +64,8 @@ describe("a prediction of a model whose noise is known for its observations alon
     end
     for _, one in ipairs{text{noise = gb.full({3}, 0.01)}} do assert.equal(note, one:match "\n.*") end
     for _, one in ipairs{text{noise = 0.01}} do assert.is_nil(one:match "\n") end
-    for _, one in ipairs{text{likelihood = gb.likelihoods.fixed(gb.full({3}, 0.01), {new = 0.1})}} do assert.is_nil(one:match "\n") end
+    for _, one in ipairs{text{likelihood = gb.likelihoods.fixed(gb.full({3}, 0.01), {new = 0.1})}} do
+      assert.is_nil(one:match "\n") end
   end)
 end)
 
@@ -301,7 +302,8 @@ describe("variances", function()
       assert.equal("f64", m:predict(at, {precision = "f64"}).info.precision)
       assert.equal("f32", m:draw(1, {seed = 1})(at).dtype)
     end
-    local narrow <const> = model{kernel = K.rbf{lengthscale = 1.5}, noise = 1e-4}:condition(x32, y32):predict(at, {precision = "f32"})
+    local narrow <const> = model{kernel = K.rbf{lengthscale = 1.5}, noise = 1e-4}:condition(x32, y32):predict(at,
+      {precision = "f32"})
     assert.equal("f32", narrow.info.precision)
   end)
 
@@ -385,7 +387,8 @@ describe("cached variances", function()
     local function slopes(first, second, dtype)
       local by <const> = gb.tensor(0, {dtype = dtype}):requires_grad()
       local k <const> = gb.tensor({{first, 0}, {0, second}}, {dtype = dtype}) + by * gb.tensor({{0, 1}, {1, 0}}, {dtype = dtype})
-      local cache <const> = support.with(core, {randn = function(rows, columns, o) return core.eye(rows, {dtype = o.dtype}):slice(2, 1, columns) end},
+      local cache <const> = support.with(core,
+        {randn = function(rows, columns, o) return core.eye(rows, {dtype = o.dtype}):slice(2, 1, columns) end},
         function() return low_rank_variance({}, k, k + gb.eye(2, {dtype = dtype}), 2, 0) end)
       local basis <const> = cache.live.basis
       return {gb.grad(basis[1][2], by, {unused = "zero"}):item(), gb.grad(basis[2][1], by, {unused = "zero"}):item()}
@@ -732,7 +735,8 @@ describe("a prediction that nobody has looked at", function()
   for i, s in ipairs(solvers()) do
     makers[i] = function() return model{solver = s}:condition(x, y) end
   end
-  makers[#makers + 1] = function() return model{solver = cg()}:condition(gb.rand(3, 2, 2, {seed = 4}), gb.randn(3, 2, {seed = 5})) end
+  makers[#makers + 1] = function()
+    return model{solver = cg()}:condition(gb.rand(3, 2, 2, {seed = 4}), gb.randn(3, 2, {seed = 5})) end
   makers[#makers + 1] = function()
     return model{solver = cg()}:condition(x, y):condition(gb.rand(3, 2, 2, {seed = 4}), gb.randn(3, 2, {seed = 5}))
   end
@@ -829,7 +833,8 @@ describe("a prediction that nobody has looked at", function()
     assert.is_true(got:equal(want))
     local chained <const> = model():condition(xs, m:predict(xs, {precision = "f64"}).mean)
     near(chained:predict(xs).mean, ready:condition(xs, ready:predict(xs).mean):predict(xs).mean, 1)
-    local lazy <const> = gb.solvers.cg{tol = 1e-10}:solve(gb.eye(#xs) + gb.linalg.diag(m:predict(xs, {variance = "cached"}).f_var), gb.ones(#xs))
+    local lazy <const> = gb.solvers.cg{tol = 1e-10}:solve(gb.eye(#xs) + gb.linalg.diag(m:predict(xs,
+      {variance = "cached"}).f_var), gb.ones(#xs))
     near(1 / (1 + m:predict(xs, {variance = "cached"}).f_var), lazy, 1e-8)
   end)
 

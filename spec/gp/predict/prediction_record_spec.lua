@@ -78,7 +78,8 @@ describe("the record of a prediction", function()
   end)
 
   it("in the dtype of the points, however it was computed", function()
-    local p <const> = record(points:to(f32), {dtype = "f64", how = explaining(0.5, {bound = function(m) return gb.full({m}, 1) end}),
+    local p <const> = record(points:to(f32),
+      {dtype = "f64", how = explaining(0.5, {bound = function(m) return gb.full({m}, 1) end}),
       noise = 0.25})
     for _, key in ipairs{"mean", "f_var", "y_var", "f_cov", "f_var_bound"} do assert.equal("f32", p[key].dtype, key) end
     assert.equal("f32", p:sample(2).dtype)
@@ -108,7 +109,8 @@ describe("the record of a prediction", function()
     local none <const> = gb.zeros(0, 2)
     local how <const> = {explained = error, joint = error, bound = error, solves = true}
     local p <const> = record(none, {how = how, ready = false})
-    for key in ("mean f_var f_cov"):gmatch "%S+" do assert.is_false(core.is_promise(record(none, {how = how, ready = false})[key])) end
+    for key in ("mean f_var f_cov"):gmatch "%S+" do
+      assert.is_false(core.is_promise(record(none, {how = how, ready = false})[key])) end
     local shapes <const> = {mean = "0", f_var = "0", y_var = "0", f_cov = "0x0", f_var_bound = "0"}
     for key, shape in pairs(shapes) do assert.equal(shape, tostring(p[key].shape), key) end
     assert.equal("2x0", tostring(p:sample(2).shape))
@@ -117,7 +119,8 @@ describe("the record of a prediction", function()
     assert.is_nil(p.info.clamped)
     assert.is_nil(p.info.noise)
     local each <const> = record(none, {how = how, many = 4, each = 4, parts = {mean = function() return gb.zeros(4, 0) end}})
-    assert.same({"4x0", "4x0", "4x0x0", "4x5x0"}, {tostring(each.mean.shape), tostring(each.f_var.shape), tostring(each.f_cov.shape),
+    assert.same({"4x0", "4x0", "4x0x0", "4x5x0"},
+      {tostring(each.mean.shape), tostring(each.f_var.shape), tostring(each.f_cov.shape),
       tostring(each:sample(5).shape)})
   end)
 
@@ -165,7 +168,8 @@ describe("the record of a prediction", function()
       .. "known: y_var is f_var", tostring(p))
     assert.equal("prediction of 4 fantasies at 3 points: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)",
       tostring(record(points, {many = 4, noise = 1})))
-    assert.equal("prediction at 0 points: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)", tostring(record(gb.zeros(0, 1))))
+    assert.equal("prediction at 0 points: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)",
+      tostring(record(gb.zeros(0, 1))))
   end)
 
   it("bounds observations, or the function, symmetrically", function()
@@ -175,7 +179,8 @@ describe("the record of a prediction", function()
     local low <const>, high <const> = p:interval(0.5, {of = "f"})
     near({2 - 0.6744897501960817, 2 + 0.6744897501960817}, {low[2]:item(), high[2]:item()}, 1e-9)
     for _, level in ipairs{0, 1, -1, "x", 0 / 0} do
-      raises("option", ("interval: the level must be between 0 and 1, got %s"):format(level ~= level and "nan" or level), p.interval, p, level)
+      raises("option", ("interval: the level must be between 0 and 1, got %s"):format(level ~= level and "nan" or level),
+        p.interval, p, level)
     end
     raises("option", "interval: option 'of' must be one of y, f, got string g", p.interval, p, 0.9, {of = "g"})
   end)
@@ -258,7 +263,8 @@ end)
 describe("joint samples of a prediction", function()
   --- A covariance of two points that needs a jitter above 'gap' of the prior variance 4.
   local function odd(gap, dtype, o)
-    local p <const> = record(gb.zeros(2, 1, {dtype = dtype}), {parts = {prior = function() return gb.tensor({4, 1}, {dtype = dtype}) end,
+    local p <const> = record(gb.zeros(2, 1, {dtype = dtype}),
+      {parts = {prior = function() return gb.tensor({4, 1}, {dtype = dtype}) end,
       count = o and o.count or 0, prior_cov = function()
         return gb.tensor({{1, 1 + 4 * gap}, {1 + 4 * gap, 1}}, {dtype = dtype})
       end}, draw = o and o.draw})
@@ -381,7 +387,8 @@ describe("joint samples of a prediction", function()
     near(gb.randn(2, 3, {seed = 5}), p:sample(2, {method = "pathwise", seed = 4, of = "y"}), 1e-12)
     assert.equal(1024, asked[2])
     raises("option", "draw: features must be 1 or more", p.sample, p, 1, {method = "pathwise", features = 0})
-    local single <const> = record(gb.zeros(1, 2), {noise = 1, draw = function() return function() return gb.full({1, 1}, 7) end end})
+    local single <const> = record(gb.zeros(1, 2),
+      {noise = 1, draw = function() return function() return gb.full({1, 1}, 7) end end})
     near(7, single:sample(1, {method = "pathwise"}), 0)
   end)
 end)

@@ -44,7 +44,8 @@ local function figures(ys, mean, var, trained)
     mse, s.mae, spread = mse + e * e / n, s.mae + math.abs(e) / n, spread + (t - centre) ^ 2 / n
     s.nlpd = s.nlpd + (math.log(2 * math.pi * var[i]) + z * z) / 2 / n
     trivial = trivial + (math.log(2 * math.pi * v) + (t - m) ^ 2 / v) / 2 / n
-    s.crps = s.crps + sd * (z * (2 * normal_cdf(z) - 1) + 2 * math.exp(-z * z / 2) / math.sqrt(2 * math.pi) - 1 / math.sqrt(math.pi)) / n
+    s.crps = s.crps + sd * (z * (2 * normal_cdf(z) - 1) + 2 * math.exp(-z * z / 2) / math.sqrt(2 * math.pi) - 1 /
+      math.sqrt(math.pi)) / n
     for _, level in ipairs{10, 20, 30, 40, 50, 60, 70, 80, 90, 95} do
       inside[level] = (inside[level] or 0) + (math.abs(z) <= quantile(0.5 + level / 200) and 1 / n or 0)
     end
@@ -79,10 +80,12 @@ describe("a score", function()
     local p <const> = m:predict(at)
     local noises <const> = {0.1, 0.2, 0, 0.4, 0.5, 0.6}
     check(m:score(at, gb.tensor(seen), {noise = 0.3}), figures(seen, p.mean:totable(), (p.f_var + 0.3):totable(), y:totable()))
-    check(m:score(at, gb.tensor(seen), {noise = gb.tensor(noises)}), figures(seen, p.mean:totable(), (p.f_var + gb.tensor(noises)):totable(),
+    check(m:score(at, gb.tensor(seen), {noise = gb.tensor(noises)}),
+      figures(seen, p.mean:totable(), (p.f_var + gb.tensor(noises)):totable(),
       y:totable()))
     for _, noise in ipairs{gb.ones(5), gb.ones(7), gb.ones(6, 1)} do
-      raises("shape", "score: noise must be one variance, or one for each of the 6 rows, got shape", m.score, m, at, gb.tensor(seen), {noise = noise})
+      raises("shape", "score: noise must be one variance, or one for each of the 6 rows, got shape", m.score, m, at,
+        gb.tensor(seen), {noise = noise})
     end
     for _, noise in ipairs{gb.tensor{1, 1, -1, 1, 1, 1}, gb.tensor{1, 1, 1 / 0, 1, 1, 1}} do
       raises("option", "score: noise variances must be 0 or more and finite", m.score, m, at, gb.tensor(seen), {noise = noise})
@@ -110,7 +113,8 @@ describe("a score", function()
     assert.equal("number", type(flat.msll))
     local small <const> = m:score(at, gb.tensor(seen) * 0.01)
     assert.equal("number", type(small.smse))
-    local level <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1, solver = "direct"}:condition(x, gb.ones(5)):score(at, gb.tensor(seen))
+    local level <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1, solver = "direct"}:condition(x,
+      gb.ones(5)):score(at, gb.tensor(seen))
     assert.is_nil(level.msll)
     local fixed <const> = gb.likelihoods.fixed(gb.full({5}, 0.04))
     local s <const> = model(fixed):score(at, gb.tensor(seen))

@@ -24,11 +24,11 @@ end
 local function variances(self, state, query)
   local f <const>, o <const> = model.fields(self), query.options
   if o.variance ~= "cached" and not state.system then return variance.direct(state.factor, query.further) end
-  local noise <const> = f.likelihood:variance(f.x):min()
+  local noise <const>, kernel <const> = f.likelihood:variance(f.x):min(), f.kernel
   if o.variance == "cached" then
     return variance.cached(state, f.kernel(f.x), covariance.of(self), o.rank or DEFAULT_RANK, noise)
   end
-  local function prior(from, to) return f.kernel:diag(some(query, from, to)) end
+  local function prior(from, to) return kernel:diag(some(query, from, to)) end
   return variance.solver(state.system, prior, noise:item(), query.further)
 end
 
@@ -36,8 +36,9 @@ function M.prepare(self, query)
   local f <const> = model.fields(self)
   local state <const>, reused <const> = cache.of(self)
   local how <const> = variances(self, state, query)
-  local function cross(from, to) return f.kernel(some(query, from, to), f.x) end
-  return {state = state, how = how, cross = cross, reused = reused, solve = state.solve, converged = state.converged, count = #f.x,
+  local kernel <const>, x <const> = f.kernel, f.x                -- of now, whatever the model is fitted to later
+  local function cross(from, to) return kernel(some(query, from, to), x) end
+  return {state = state, how = how, cross = cross, reused = reused, solve = state.solve, converged = state.converged, count = #x,
     algorithm = state.system and tostring(f.active) or "direct", variance = query.options.variance, rank = how.rank,
     computes = how.solves, report = how.report,
     bound = how.bound and function(q) return how.bound(cross, q.count) end or nil}

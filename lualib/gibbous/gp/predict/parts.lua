@@ -69,17 +69,17 @@ function M.of(self, query)
     return parts
   end
   local of <const> = model.posterior(self)
-  local ready <const> = of.prepare(self, query)
+  local ready <const>, now <const> = of.prepare(self, query), model.with_data_of(self)
   report(parts.info, ready)
   parts.count = ready.count or #f.x
-  function parts.mean() return at(of.mean, self, ready, query) end
+  function parts.mean() return at(of.mean, now, ready, query) end
   for _, name in ipairs{"prior", "prior_cov"} do
     local own <const> = ready[name]
     if own then parts[name] = function() return at(own, query) end end
   end
   parts.how = {
-    explained = function() return at(of.explained, self, ready, query) end,
-    joint = function() return at(of.joint, self, ready, query) end,
+    explained = function() return at(of.explained, now, ready, query) end,
+    joint = function() return at(of.joint, now, ready, query) end,
     bound = ready.bound and function() return at(ready.bound, query) end,
     report = ready.report, solves = ready.computes,
   }
