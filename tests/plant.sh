@@ -269,8 +269,8 @@ host/solve/op/solver.c
 's/held + (making > work ? making : work)/held + making/'
 'a solve declares too little scratch'
 
-host/solve/op/solver.c
-'s/const bool same = out\[0\] == op->a \&\& out\[1\] == op->k;/const bool same = false;/'
+host/iterate/planned_op.c
+'s/same &= out\[i\] == op->root\[i\];/same = false;/'
 'every step makes an op of its own'
 
 host/solve/marginal.c

@@ -90,7 +90,8 @@ struct gb_graph {
   struct gb_interned *interned;
   struct gb_plan_context *plans; /* owned by plan/ */
   void (*free_plans)(struct gb_plan_context *);
-  int tracing; /* > 0 inside vmap or a traced kernel */
+  struct gb_planned_op *planned; /* its ops that run under a plan: iterate/planned_op.h */
+  int tracing;                   /* > 0 inside vmap or a traced kernel */
   /* > 0 during a measurement (plan/run/measure.c): older nodes are not found, and keep their inputs */
   uint64_t measured_from;
   size_t nlent;     /* number of LENT leaves */

@@ -8,12 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/call.h"
+#include "iterate/planned_op.h"
 #include "lua/lgb.h"
 
 #define LGB_FUNC "gibbous.function"
-#define OVERHEAD                                                                                             \
-  4096 /* scratch beside the bytes declared: 64 of each block that lives there, and its rounding */
+#define OVERHEAD 4096 /* scratch beside the bytes declared: blocks that live there are rounded up */
 #define BYTES(attr) ((attr).i[1])
 
 /* Lives as long as its entry in the registry. Its callbacks are a table {run, grad, bytes} in the Lua
@@ -220,8 +219,7 @@ static void take_back (lua_State *L, int handles, int n) {
     lgb_tensor *t = lua_touserdata(L, -1);
     gb_node *leaf = t->node;
     t->node = NULL;
-    if (leaf != NULL) gb_tensor_clear(&leaf->out[0].tensor);
-    gb_node_unref(leaf);
+    gb_planned_take_back(leaf);
     lua_pop(L, 1);
   }
 }
@@ -232,13 +230,12 @@ static int run_body (lua_State *L) {
   char name[96];
   bool failed;
   gb_error err;
-  v->graph->tracing = 0;
   lua_createtable(L, v->nin, 0);
   for (int i = 0; i < v->nin; i++) {
     snprintf(name, sizeof name, "argument %d of %s", i + 1, v->f->name);
     lgb_tensor *t = lgb_newtensor(L);
     lua_rawseti(L, 2, i + 1);
-    const gb_status st = gb_node_leaf(v->graph, &v->in[i], GB_NODE_LENT, name, &t->node, &err);
+    const gb_status st = gb_planned_lend(v->graph, &v->in[i], name, &t->node, &err);
     if (st != GB_OK) {
       take_back(L, 2, i + 1);
       return lgb_raise(L, st, &err);
@@ -250,25 +247,25 @@ static int run_body (lua_State *L) {
   return failed ? lua_error(L) : 0;
 }
 
-/* What the function evaluated and no longer needs goes; the rest outlives it. */
-static void give_memory_back (lua_State *L, gb_graph *g) {
-  gb_ledger *l = &g->device->ledger;
+/* Frees what the function evaluated and no longer needs: the rest outlives it. */
+static void drop_unused (lua_State *L, gb_graph *g) {
+  const gb_ledger *l = &g->device->ledger;
   if (l->live != NULL) gb_cache_drop(g, SIZE_MAX);
   if (l->live != NULL && l->reclaim != NULL) {
     lua_gc(L, LUA_GCCOLLECT);
     lua_gc(L, LUA_GCCOLLECT);
   }
-  gb_ledger_return(l);
 }
 
 static gb_status func_run (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out,
                            void *scratch, gb_error *err) {
   const func *f = ud;
-  gb_ledger outer;
   visit v = {.f = f, .graph = g, .nin = o->nin, .in = in, .out = out, .declared = (size_t)BYTES(o->attr)};
-  gb_ledger_lend(&g->device->ledger, &outer, scratch, v.declared + OVERHEAD, v.declared);
+  gb_planned_run run;
+  gb_planned_begin(&run, g, scratch, v.declared + OVERHEAD, v.declared);
   const gb_status st = call_lua(&v, run_body, err);
-  give_memory_back(f->session->L, g);
+  drop_unused(f->session->L, g);
+  gb_planned_end(&run);
   return st;
 }
 

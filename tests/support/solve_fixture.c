@@ -153,3 +153,17 @@ void sample_precond (const gb_precond *p, uint64_t seed, size_t n, size_t r, siz
   gb_panel_read(x, out);
   gb_work_free(&w);
 }
+
+double *dense_precond (const gb_precond *p) {
+  const size_t n = p->form.n, rank = p->form.rank;
+  double *m = calloc(n * n + 1, sizeof *m), *lt = entries_of(p->form.lt, rank * n),
+         *scale = p->form.scale != NULL ? entries_of(p->form.scale, n) : NULL;
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++) {
+      m[i * n + j] = i == j ? p->form.noise : 0;
+      for (size_t k = 0; k < rank; k++) m[i * n + j] += lt[k * n + i] * lt[k * n + j];
+      if (scale != NULL) m[i * n + j] /= scale[i] * scale[j];
+    }
+  free(lt), free(scale);
+  return m;
+}

@@ -54,6 +54,9 @@ void apply_precond (const gb_precond *p, size_t n, size_t r, const double *in, d
 /* Samples of P in columns 'first' .. of out (n, r); the others stay. */
 void sample_precond (const gb_precond *p, uint64_t seed, size_t n, size_t r, size_t first, double *out);
 
+/* P as a dense matrix (n, n): S^-1 (L L' + noise I) S^-1; freed by the caller. */
+double *dense_precond (const gb_precond *p);
+
 /* Gaussian elimination with pivoting: b (n, r) becomes the solution; returns log |det a|. Both are
 ** overwritten. */
 double eliminate (double *a, double *b, size_t n, size_t r);

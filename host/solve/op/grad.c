@@ -8,12 +8,6 @@
 #include "solve/op/op.h"
 #include "tensor/host.h"
 
-const char *gb_solver_name (gb_solver_kind kind) {
-  static const char *const names[] = {"conjugate gradients", "marginal likelihood",
-                                      "head of a marginal likelihood"};
-  return names[kind];
-}
-
 /* The first numbers as a separate node: a gradient of them never asks for one of the constants behind them. */
 gb_status gb_solver_run_head (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out,
                               void *scratch, gb_error *err) {
@@ -76,18 +70,21 @@ static gb_node *part (formula *f, gb_node *all, size_t from, gb_shape s, gb_dtyp
 static gb_status contract (const gb_solver_op *op, const gb_node *y, gb_node *c, gb_node *d, const bool *need,
                            gb_node **in_bar, gb_error *err) {
   formula f = {.err = err};
-  const size_t n = op->nholes;
+  const size_t n = op->planned.hole.n;
   gb_node **from = calloc(3 * n + 6, sizeof *from), **to = from + n + 2, **xs = to + n + 2, *bar = NULL;
   if (from == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a gradient");
-  gb_node *left = MADE(&f, gb_node_placeholder, op->graph, gb_node_shape(c), gb_node_dtype(c), "cotangent"),
-          *right = MADE(&f, gb_node_placeholder, op->graph, gb_node_shape(d), gb_node_dtype(d), "solution"),
-          *ad = MADE(&f, gb_matmul, op->a, right), *cad = MADE(&f, gb_map2, GB_OP_MUL, left, ad),
+  gb_node *left = MADE(&f, gb_node_placeholder, op->planned.graph, gb_node_shape(c), gb_node_dtype(c),
+                       "cotangent"),
+          *right = MADE(&f, gb_node_placeholder, op->planned.graph, gb_node_shape(d), gb_node_dtype(d),
+                        "solution"),
+          *ad = MADE(&f, gb_matmul, gb_solver_matrix(op), right),
+          *cad = MADE(&f, gb_map2, GB_OP_MUL, left, ad),
           *form = MADE(&f, gb_reduce, GB_OP_SUM, cad, 0, false);
-  for (size_t i = 0; i < n; i++) from[i] = op->hole[i], to[i] = y->in[i];
+  for (size_t i = 0; i < n; i++) from[i] = op->planned.hole.in[i], to[i] = y->in[i];
   from[n] = left, from[n + 1] = right, to[n] = c, to[n + 1] = d;
   size_t wanted = 0;
   for (size_t i = 0; i < n; i++)
-    if (need[i] && gb_dtype_is_float(gb_node_dtype(y->in[i]))) xs[wanted++] = op->hole[i];
+    if (need[i] && gb_dtype_is_float(gb_node_dtype(y->in[i]))) xs[wanted++] = op->planned.hole.in[i];
   gb_node **slope = calloc(wanted + 1, sizeof *slope);
   if (slope == NULL) f.st = gb_fail(err, GB_ENOMEM, "no memory for a gradient");
   if (f.st == GB_OK && wanted > 0) f.st = gb_grad(form, NULL, wanted, xs, true, slope, err);
@@ -112,23 +109,24 @@ static gb_status as_columns (gb_node *x, gb_node **out, gb_error *err) {
 static gb_status grad_solve (const gb_solver_op *op, gb_node *y, gb_node *x_bar, const bool *need,
                              gb_node **in_bar, gb_error *err) {
   formula f = {.err = err};
-  const gb_boundary b = {op->nholes, op->hole};
-  gb_node *roots[2] = {op->a, op->k}, *matrix[2] = {NULL};
+  const gb_planned_op *p = &op->planned;
+  gb_node *matrix[GB_PLANNED_ROOTS] = {NULL};
   bool leaves = false;
-  GB_TRY(gb_boundary_rebuild(&b, y->in, gb_node_dtype(op->a), op->k != NULL ? 2 : 1, roots, matrix, err));
+  GB_TRY(gb_boundary_rebuild(&p->hole, y->in, gb_node_dtype(p->root[0]), p->nroots, p->root, matrix, err));
   keep(&f, GB_OK, matrix[0]);
   if (matrix[1] != NULL) keep(&f, GB_OK, matrix[1]);
-  const gb_dtype t = gb_node_dtype(op->a);
+  const gb_dtype t = gb_node_dtype(gb_solver_matrix(op));
   const size_t at = gb_solver_input_b(op);
-  gb_node *noise = op->has_noise ? y->in[op->nholes] : NULL, *rhs = y->in[at], *x = MADE(&f, cast, y, t),
-          *g = MADE(&f, cast, x_bar, t), *weight = f.st == GB_OK ? gb_column_weight(g, rhs) : NULL, *u;
+  gb_node *noise = op->has_noise ? y->in[op->planned.hole.n] : NULL, *rhs = y->in[at],
+          *x = MADE(&f, cast, y, t), *g = MADE(&f, cast, x_bar, t),
+          *weight = f.st == GB_OK ? gb_column_weight(g, rhs) : NULL, *u;
   if (weight != NULL) u = MADE(&f, gb_map2, GB_OP_MUL, x, weight);
   else if (g == rhs) u = x;
   else {
     gb_node *solved = MADE(&f, gb_solver_solve, matrix[0], g, NULL, matrix[1], noise, &op->o);
     u = MADE(&f, cast, solved, t);
   }
-  for (size_t i = 0; i < op->nholes; i++) leaves |= need[i];
+  for (size_t i = 0; i < op->planned.hole.n; i++) leaves |= need[i];
   if (f.st == GB_OK && leaves) {
     gb_node *minus = MADE(&f, gb_map1, GB_OP_NEG, u), *c = MADE(&f, as_columns, minus),
             *d = MADE(&f, as_columns, x);
@@ -144,8 +142,8 @@ static gb_status grad_head (const gb_solver_op *op, gb_node *y, gb_node *head_ba
                             gb_node **in_bar, gb_error *err) {
   formula f = {.err = err};
   gb_node *all = y->in[y->nin - 1];
-  const gb_dtype t = gb_node_dtype(op->a);
-  const size_t n = gb_node_shape(op->a)->dim[0], r = op->r;
+  const gb_dtype t = gb_node_dtype(gb_solver_matrix(op));
+  const size_t n = gb_node_shape(gb_solver_matrix(op))->dim[0], r = op->r;
   const gb_shape row = gb_shape_of(1, &r), column = gb_shape_of(1, &n),
                  block = gb_shape_of(2, (size_t[]){n, r});
   gb_node *quad = MADE(&f, gb_select, head_bar, 0, GB_MARGINAL_INV_QUAD),
