@@ -65,8 +65,8 @@ function Cg:run(system, b, x0)
   return adopted(x, b, info, o)
 end
 
---- The same as run, but a column is solved when prior - b' A^-1 b, one number a column, is known to 'tol' of itself; no eigenvalue of A
--- is below 'least'. Also the forms b' A^-1 b and how much too small they are at most, (r) of f64.
+--- The same as run, but a column is solved when prior - b' A^-1 b, one number a column, is known to 'tol' of itself; no
+-- eigenvalue of A is below 'least'. Also the forms b' A^-1 b and how much too small they are at most, (r) of f64.
 function Cg:forms(system, b, prior, least)
   local o <const> = self.o
   local x, info, q <const>, missing <const> = core.cg(system.a, b, {tol = o.tol, max_iter = o.max_iter,

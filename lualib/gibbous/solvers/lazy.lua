@@ -3,7 +3,8 @@ local core <const> = require "gibbous.core"
 
 local M <const> = {MAX_ITER = 1000}
 
--- Points from which products in f32 with residuals in f64 are twice as fast, and as exact: for streamed matrices, which need no copy.
+-- Points from which products in f32 with residuals in f64 are twice as fast, and as exact: for streamed matrices, which need no
+-- copy.
 local MIXED_FROM <const> = 1000
 
 function M.is_mixed(o, a)
@@ -29,8 +30,8 @@ function M.split(o, a, k, noise)
   return p:split(a, k, noise)
 end
 
---- x with A x = b for a prepared matrix (solvers/system.lua), lazy and differentiable any number of times. o: tol, max_iter, precond,
--- precision. The graph makes the preconditioner, within its plan. x0: a first guess.
+--- x with A x = b for a prepared matrix (solvers/system.lua), lazy and differentiable any number of times. o: tol, max_iter,
+-- precond, precision. The graph makes the preconditioner, within its plan. x0: a first guess.
 function M.solve(o, system, b, x0)
   local a <const> = system.live.a
   local k <const>, noise <const> = M.split(o, a, system.live.k, system.noise)

@@ -11,8 +11,8 @@ function M.spec(own)
   return spec
 end
 
---- Checked options with the defaults, and their rules. tol, and train_tol, that of fits, must be in (0, 1); train_tol is 'tol' where that
--- is given, else 1e-2. Errors: option.
+--- Checked options with the defaults, and their rules. tol, and train_tol, that of fits, must be in (0, 1); train_tol is 'tol'
+-- where that is given, else 1e-2. Errors: option.
 function M.options(opts, own, defaults, what)
   local spec <const> = M.spec(own)
   local o <const> = options.parse(opts, spec, what)

@@ -1,5 +1,5 @@
---- How solver = "auto" weighs a factor against a solver: what is planned, how many steps are tried, and which is chosen. Plans and the
--- solver are given here; those of a machine are in gp_fit_spec.lua.
+--- How solver = "auto" weighs a factor against a solver: what is planned, how many steps are tried, and which is chosen. Plans
+-- and the solver are given here; those of a machine are in gp_fit_spec.lua.
 local gb <const> = require "gibbous"
 local algorithm <const> = require "gibbous.gp.algorithm"
 local choice <const> = require "gibbous.gp.exact.solver_choice"
@@ -47,7 +47,8 @@ end
 
 local function step(s) return {{of = s == "direct" and "direct" or "stepping"}} end
 
---- What is chosen where a direct step has this plan and a product of the solver's columns that one: the name, the record, the trial.
+--- What is chosen where a direct step has this plan and a product of the solver's columns that one: the name, the record, the
+-- trial.
 local function decided(o)
   local asked <const> = {}
   local solver <const> = solver_of(o, asked)

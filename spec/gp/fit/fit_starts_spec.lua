@@ -1,5 +1,5 @@
---- The starts of a fit: where each begins, which come without being asked for, what is kept of them. The descents are given here; real
--- ones are in gp_fit_spec.lua.
+--- The starts of a fit: where each begins, which come without being asked for, what is kept of them. The descents are given here;
+-- real ones are in gp_fit_spec.lua.
 local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
@@ -25,8 +25,8 @@ local function raws(m)
   return {l.raw:item(), v.raw:item(), n.raw:item()}
 end
 
---- Fits by these descents, each a function of a call that gives its record, or raises. Gives the report or the error, and the calls:
--- where they began, and with which settings. o.scales: of parameters, by name.
+--- Fits by these descents, each a function of a call that gives its record, or raises. Gives the report or the error, and the
+-- calls: where they began, and with which settings. o.scales: of parameters, by name.
 local function fit(m, descents, o)
   local calls <const>, settings <const> = {}, {}
   for key, v in pairs(o or {}) do settings[key] = v end

@@ -229,7 +229,8 @@ the covariance of 4 points, f64, could not be factored (nan)
   2. two]], tostring(d))
     d.of_pivot, d.nearest, d.scale, d.condition, d.dtype = nil, nil, {{mean = 0.125, spread = 0.5}, {mean = 7, spread = 0}}, 1e20,
       "f32"
-    assert.matches("it failed at row 3\n  there is one row\n  columns have spreads from 0 to 0.5 and means up to 0.25 spreads from 0\n", tostring(d))
+    assert.matches("it failed at row 3\n  there is one row\n  columns have spreads from 0 to 0.5 and means up to 0.25 "
+      .. "spreads from 0\n", tostring(d))
     assert.matches("condition about 1e%+20: 0.0 of 7.2 digits are left", tostring(d))
     d.pivot = nil
     assert.is_nil(tostring(d):find("it failed", 1, true))

@@ -45,7 +45,8 @@ describe("a fit explains nothing", function()
   end)
 
   it("where a constant and noise are nearly as likely", function()
-    local text <const> = ("the fit explains nothing: a constant with noise alone has the log marginal likelihood %.4f"):format(by_chance)
+    local text <const> = ("the fit explains nothing: a constant with noise alone has the log marginal likelihood %.4f"):format(
+      by_chance)
     assert.same({text}, of{log_likelihood = by_chance + 0.9999})
     assert.same({text}, of{log_likelihood = by_chance + 1})
     assert.same({}, of{log_likelihood = by_chance + 1.0001})

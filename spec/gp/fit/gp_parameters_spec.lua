@@ -99,7 +99,8 @@ describe("priors", function()
     raises("option", "fit: the prior of 'likelihood.noise', nowhere(), gives its value 0.1 no density", m.fit, m, x, y)
     local several <const> = model{noise = 0.1,
       kernel = K.rbf{lengthscale = gb.param(gb.full({x.shape[2]}, 0.5), {min = 0, prior = nowhere{}})}}
-    raises("option", ("fit: the prior of 'kernel.lengthscale', nowhere(), gives its value of shape %d no density"):format(x.shape[2]),
+    raises("option",
+      ("fit: the prior of 'kernel.lengthscale', nowhere(), gives its value of shape %d no density"):format(x.shape[2]),
       several.fit, several, x, y)
     local held <const> = model{noise = gb.param(0.1, {min = 0, prior = nowhere{}, fixed = true})}
     held:fit(x, y, {steps = 0})

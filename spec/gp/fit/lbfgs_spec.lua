@@ -154,7 +154,8 @@ local function by_the_book(f, x, steps, noise)
       if hi and math.abs((hi.t - lo.t) * lo.slope) <= (noise or 0) or trials == 25 then found = found or lo end
       if not hi then step = 2 * step
       else
-        local w <const>, guess = hi.t - lo.t, nil
+        local w <const> = hi.t - lo.t
+        local guess
         local d1 <const> = lo.slope + hi.slope - 3 * (lo.f - hi.f) / (lo.t - hi.t)
         local square <const> = d1 ^ 2 - lo.slope * hi.slope
         if hi.f == math.huge or square < 0 then guess = lo.t + w / 2

@@ -468,7 +468,8 @@ describe("a minimisation, to the letter,", function()
       {"gb.optim.lbfgs: there is no free parameter to optimise", optim.lbfgs, {}},
       {"the objective must return a tensor of one element, got shape 2", optim.minimize, function() return gb.ones(2) * p end, p},
       {"the objective must return a tensor of one element, got string", optim.minimize, function() return "x" end, p},
-      {"the objective does not depend on any free parameter ([1], [2], [3], ...): numbers, and what was detached, have no gradient", optim.minimize,
+      {"the objective does not depend on any free parameter ([1], [2], [3], ...): numbers, and what was detached, have "
+        .. "no gradient", optim.minimize,
         function() return gb.ones(1) end, four},
       {"the objective does not depend on any free parameter ([1], [2], [3]): numbers, and what was detached, have no gradient",
         optim.minimize,

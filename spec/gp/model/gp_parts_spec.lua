@@ -144,8 +144,10 @@ describe("the likelihood of a model", function()
     assert.equal(0.0, none.standard_error)
     local short <const> = by{max_iter = 1, tol = 1e-8, train_tol = 1e-8}
     local err <const> = raises("not_converged", "", short.log_marginal_likelihood, short)
-    assert.equal("log_marginal_likelihood: the solver missed its tolerance (max_iter after 1 steps, residual R), and the value is off by an "
-      .. "unknown amount; more steps (max_iter), a preconditioner or solver = \"direct\" mend that, unconverged = true gives it all the same",
+    assert.equal("log_marginal_likelihood: the solver missed its tolerance (max_iter after 1 steps, residual R), and "
+      .. "the value is off by an "
+      .. "unknown amount; more steps (max_iter), a preconditioner or solver = \"direct\" mend that, unconverged = true "
+      .. "gives it all the same",
       (err.message:gsub("residual [%d.e+-]+", "residual R")))
     raises("not_converged", "", short.log_marginal_likelihood, short, {unconverged = false})
     local _, told <const> = short:log_marginal_likelihood{unconverged = true}
@@ -292,7 +294,8 @@ describe("the record of a prediction of a model", function()
 end)
 
 describe("the precision of f32 data", function()
-  --- The precision of predictions of four points of variance 1 at this noise; the bound of the loss is 1e-2 or a solver's tolerance.
+  --- The precision of predictions of four points of variance 1 at this noise; the bound of the loss is 1e-2 or a solver's
+  -- tolerance.
   local function precision(noise, solver, o)
     local points <const> = gb.tensor({1, 2, 3, 4}, f32)
     local m <const> = gb.gp.exact{kernel = K.rbf{}, noise = noise, solver = solver or "direct"}:condition(points, points)

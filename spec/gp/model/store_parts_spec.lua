@@ -83,7 +83,8 @@ describe("the file of a model", function()
     assert.is_nil(rest.alpha)
     assert.is_nil(rawget(without, "info"))
     local late <const> = gb.load(saved(several():condition(x, gb.stack({y, y}, 2)), {data = false}))
-    raises("option", "predict: the model was saved without its data (3 points, 2 columns, f64); give them back with gb.load(path, {x = x, y = y}), "
+    raises("option", "predict: the model was saved without its data (3 points, 2 columns, f64); give them back with "
+      .. "gb.load(path, {x = x, y = y}), "
       .. "or fit it to others", function() return late:predict(at) end)
     local fitted <const> = model()
     fitted:fit(x, y, {steps = 1})
@@ -342,7 +343,8 @@ describe("a file that is refused", function()
     refused("option", "load: x and y are given together", bare, {y = y})
     refused("option", "load: the model was saved with its data", file, {x = x, y = y})
     refused("option", "load: the model was saved with its data", saved(model()), {x = x, y = y})
-    refused("option", ("load: these are not the data of the model: expected 3 points, 2 columns, f64, digest %s; got 2 points, 1 columns, f32, "
+    refused("option", ("load: these are not the data of the model: expected 3 points, 2 columns, f64, digest %s; got 2 "
+      .. "points, 1 columns, f32, "
       .. "digest %s"):format(core.digest{x, y}, core.digest{gb.ones(2, 1, f32), gb.ones(2, f32)}), bare,
         {x = gb.ones(2, 1, f32), y = gb.ones(2, f32)})
     near(y, gb.load(bare, {x = x, y = y}).y, 0)

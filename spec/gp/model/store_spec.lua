@@ -158,7 +158,7 @@ describe("m:save and gb.load", function()
     local info <const> = l:predict(new:to(single)).info
     assert.same({"f64", true}, {info.precision, info.reused})
     same_predictions(m, l, new:to(single))
-    raises("format", "its caches do not go with the data", gb.load, forged(saved(m), function(d, _, t)
+    raises("format", "its caches do not go with the data", gb.load, forged(saved(m), function(_, _, t)
       for _, name in ipairs{"x", "y"} do t[name] = t[name]:to{dtype = "f64"} end
     end))
   end)

@@ -1,6 +1,6 @@
---- A third posterior beside the exact and the Kronecker one, of five functions and a class: Bayesian linear regression, which works with
--- the d weights of a linear kernel, in O(n d^2), and not with n points. Fits, predictions, reports and files come from the rooms that
--- all classes share, and its figures are those of the exact model with the same kernel.
+--- A third posterior beside the exact and the Kronecker one, of five functions and a class: Bayesian linear regression, which
+-- works with the d weights of a linear kernel, in O(n d^2), and not with n points. Fits, predictions, reports and files come from
+-- the rooms that all classes share, and its figures are those of the exact model with the same kernel.
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local leave_one_out <const> = require "gibbous.gp.report.leave_one_out"

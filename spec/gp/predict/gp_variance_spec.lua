@@ -4,7 +4,7 @@ local gb <const> = require "gibbous"
 local support <const> = require "spec.support"
 local parts <const> = require "gibbous.gp.predict.parts"
 local variance <const> = require "gibbous.gp.exact.variance"
-local near <const>, raises <const>, with <const> = support.near, support.raises, support.with
+local near <const>, with <const> = support.near, support.with
 local S <const> = gb.solvers
 
 local n <const>, m <const> = 6, 4

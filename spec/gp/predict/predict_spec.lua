@@ -89,7 +89,7 @@ describe("a prediction computes what is looked at:", function()
   it("one triangular solve for variances, and no (m, m) but for f_cov", function()
     local p <const> = m:predict((5 * gb.rand(2000, 2, {seed = 4})):eval())
     assert.same({cholesky = 0, triangular_solve = 1, cg = 0}, counting(spied, function()
-      local _ <const> = p.f_var, p.y_var, p:interval(0.9)
+      local _ <const> = {p.f_var, p.y_var, p:interval(0.9)}
     end))
     local lo <const>, hi <const> = p:interval(0.95)
     assert.is_true(gb.plan({p.mean, p.f_var, p.y_var, lo, hi}).peak < 2000 * 2000 * 8 / 4)
@@ -380,8 +380,8 @@ describe("cached variances", function()
     assert.equal(0, counting(spy, function() m:predict(xs, {variance = "cached", rank = n + 5}).f_var:eval() end).qr)
   end)
 
-  -- A kernel (1, b; b, s) whose basis starts at the unit vectors: the slope by b of what the second vector has of the first is 1 / s^2
-  -- where that vector follows the kernel, 0 where it is left as it is.
+  -- A kernel (1, b; b, s) whose basis starts at the unit vectors: the slope by b of what the second vector has of the first is 1
+  -- / s^2 where that vector follows the kernel, 0 where it is left as it is.
   it("have the slope of what stands above rounding alone", function()
     local low_rank_variance <const> = require "gibbous.gp.exact.low_rank_variance"
     local function slopes(first, second, dtype)
@@ -727,8 +727,6 @@ describe("what is left of a prior variance", function()
 end)
 
 describe("a prediction that nobody has looked at", function()
-  local spies <const> = {cholesky = core.linalg, triangular_solve = core.linalg, eigh = core.linalg, qr = core.linalg, cg = core,
-    minres = core, eval = core, solve = core.linalg}
   local function solvers() return {"direct", "auto", gb.solvers.cg{}, gb.solvers.cholesky{}, gb.solvers.minres{}} end
   local several <const> = gb.stack({y, 2 * y + 1}, 2):eval()
   local makers <const> = {}

@@ -5,7 +5,7 @@ local prediction <const> = require "gibbous.gp.predict.record"
 local support <const> = require "spec.support"
 local near <const>, raises <const> = support.near, support.raises
 
-local f32 <const>, f64 <const> = {dtype = "f32"}, {dtype = "f64"}
+local f32 <const> = {dtype = "f32"}
 
 --- A record at these points. o: parts, how (of them), noise, many, each, ready (true), draw; what was called stands in .calls.
 local function record(points, o)
@@ -71,7 +71,7 @@ describe("the record of a prediction", function()
         made.prior_cov = made.prior_cov + 1
         return gb.eye(3)
       end}})
-    local _ <const> = counted.f_var, counted.f_var_bound, counted.y_var, counted.f_cov
+    local _ <const> = {counted.f_var, counted.f_var_bound, counted.y_var, counted.f_cov}
     assert.same({prior = 1, prior_cov = 1}, made)
     counted:sample(1)
     assert.same({prior = 2, prior_cov = 1}, made)
@@ -164,7 +164,8 @@ describe("the record of a prediction", function()
     raises("option", "a prediction is a value; 'mean' cannot be assigned", function() p.mean = 1 end)
     raises("option", "sample is a method of a prediction: write p:sample(...) with a colon, not p.sample(...)", p.sample, 3)
     raises("option", "a prediction of fantasies has no f_var_bound", function() return record(points, {many = 4}).f_var_bound end)
-    assert.equal("prediction at 3 points: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)\n  noise of new observations not "
+    assert.equal("prediction at 3 points: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)\n  noise of new "
+      .. "observations not "
       .. "known: y_var is f_var", tostring(p))
     assert.equal("prediction of 4 fantasies at 3 points: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)",
       tostring(record(points, {many = 4, noise = 1})))

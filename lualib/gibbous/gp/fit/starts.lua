@@ -1,11 +1,11 @@
---- Where fits begin. A parameter without a given value starts at the scale of the data: lengthscales at the usual distance of points,
--- variances and noise as parts of the variance of y, constant means at the mean of y. Given values stay; further starts are drawn
--- around the scale of the data in any case.
+--- Where fits begin. A parameter without a given value starts at the scale of the data: lengthscales at the usual distance of
+-- points, variances and noise as parts of the variance of y, constant means at the mean of y. Given values stay; further starts
+-- are drawn around the scale of the data in any case.
 --
--- The distance of two points in lengthscales should be about 1. So one lengthscale for all columns starts at the usual distance. A
--- lengthscale for each column starts at the usual difference in that column times the root of the number of columns, counting those
--- of all factors of a product. "Usual" is the root of the mean square without the largest few: in a column with few values the
--- median may be the gap between two neighbours, and one far point dominates a mean over all pairs.
+-- The distance of two points in lengthscales should be about 1. So one lengthscale for all columns starts at the usual distance.
+-- A lengthscale for each column starts at the usual difference in that column times the root of the number of columns, counting
+-- those of all factors of a product. "Usual" is the root of the mean square without the largest few: in a column with few values
+-- the median may be the gap between two neighbours, and one far point dominates a mean over all pairs.
 local core <const> = require "gibbous.core"
 local kernel <const> = require "gibbous.kernels.kernel"
 local model <const> = require "gibbous.gp.model"
@@ -35,7 +35,8 @@ local function root_mean_square(list, count)
   return math.sqrt(sum / count)
 end
 
---- The usual distance f of two rows. If all but the farthest pairs are at 0, all pairs count; nil if every distance is 0 or not finite.
+--- The usual distance f of two rows. If all but the farthest pairs are at 0, all pairs count; nil if every distance is 0 or not
+-- finite.
 local function usual(rows, f)
   local list <const> = {}
   for i = 2, #rows do
@@ -93,7 +94,8 @@ local function unit_diagonal(k, x, hidden)
   return v > 0 and v < math.huge and v or 1.0
 end
 
---- The index of the factor of a product that takes its variance: a kernel of tasks, one with a variance, or one made of parts; else 1.
+--- The index of the factor of a product that takes its variance: a kernel of tasks, one with a variance, or one made of parts;
+-- else 1.
 local function taker(product)
   for i, part in ipairs(product.parts) do
     if part.kind == "index" or part.hyper.variance or part.parts then return i end

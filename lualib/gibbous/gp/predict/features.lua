@@ -15,8 +15,9 @@ local M <const> = {}
 
 -- Terms ---------------------------------------------------------------------------------------------------------------------
 
--- A term: {scale, width, phase(x), amplitude(x), exact(x)}. 'phase' and 'amplitude' give (m, width), or (m, 1); nil: 0 and 1. 'exact'
--- gives (m, exact_width) features whose products are the kernel itself; it is used if the term is not multiplied by another.
+-- A term: {scale, width, phase(x), amplitude(x), exact(x)}. 'phase' and 'amplitude' give (m, width), or (m, 1); nil: 0 and 1.
+-- 'exact' gives (m, exact_width) features whose products are the kernel itself; it is used if the term is not multiplied by
+-- another.
 
 --- A value that is computed here; its history serves gradients alone.
 local function kept(v) return core.hold(v, v) end
@@ -117,9 +118,9 @@ end
 
 function makers.constant() return {{width = 1}} end
 
---- Rows of a root of B for each task. Each feature has one column of the root; all columns have equally many features, or one more,
--- and are scaled so that the mean of the products is B itself. With fewer features than columns the choice of columns is random, and
--- B is the expected mean.
+--- Rows of a root of B for each task. Each feature has one column of the root; all columns have equally many features, or one
+-- more, and are scaled so that the mean of the products is B itself. With fewer features than columns the choice of columns is
+-- random, and B is the expected mean.
 function makers.index(k, _, s)
   local own <const> = core.linalg.diag(value(k.diagonal, s):sqrt())
   local root <const> = kept(k.hyper.weights and core.cat({value(k.hyper.weights, s), own}, 2) or own)
@@ -247,8 +248,8 @@ local function drawn(t, draws, s)
   end
 end
 
---- 'draws' functions of the prior of kernel k from 'features' random features: f(x) gives (m, draws), lazy. Also the variance of white
--- noise in the kernel, which is left out of the functions, or nil. Errors: option for a kernel without features.
+--- 'draws' functions of the prior of kernel k from 'features' random features: f(x) gives (m, draws), lazy. Also the variance of
+-- white noise in the kernel, which is left out of the functions, or nil. Errors: option for a kernel without features.
 function M.draw(k, x, draws, features, seed)
   check(k)
   local s <const> = new_supply(seed, x.dtype)

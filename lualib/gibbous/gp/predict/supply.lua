@@ -1,4 +1,5 @@
---- A supply of random tensors for functions drawn from a prior. What it gives depends on the seed and on the order of asking alone.
+--- A supply of random tensors for functions drawn from a prior. What it gives depends on the seed and on the order of asking
+-- alone.
 local core <const> = require "gibbous.core"
 
 local Supply <const> = {}
