@@ -8,7 +8,14 @@
 
 enum { DEEPEST_REQUEST = 4000 };
 
+void gb_draft_forget (gb_draft *d) {
+  if (d->written != NULL) gb_emitter_clear(d->written);
+  free(d->written);
+  d->written = NULL;
+}
+
 void gb_draft_clear (gb_draft *d) {
+  gb_draft_forget(d);
   free(d->root);
   free(d->in);
   free(d->shared);
@@ -237,26 +244,32 @@ static void split_domain (gb_draft *d, int axis, size_t inner) {
   d->naxes++;
 }
 
-/* Writes the program once to learn what it reads and which values vary along two axes; splits axes until
-** every reshape in the region is affine. */
+/* What the program reads, and which values vary along two axes. */
+static bool take_reads (gb_draft *d, const gb_emitter *e) {
+  for (int i = 0; i < e->nslots; i++)
+    if (!add_input(d, e->slot[i])) return false;
+  for (int i = 0; i < e->nknown; i++) {
+    const gb_axes on = gb_map_deps(&e->known[i].map, gb_node_shape(e->known[i].node)->ndim);
+    if (e->known[i].level != 0 || on >> d->naxes != 0 || (on & (on - 1)) == 0) continue;
+    if (!gb_grow(&d->shared, d->nshared, &d->shared_room, sizeof *d->shared)) return false;
+    d->shared[d->nshared++] = (struct gb_shared){e->known[i].node, e->known[i].map};
+  }
+  return true;
+}
+
+/* Writes the program; splits axes until every reshape in the region is affine. */
 static gb_status discover (gb_lower_state *s, gb_draft *d) {
   for (;;) {
-    gb_emitter e;
-    gb_emitter_init(&e, s, d, 0);
-    gb_status rc = gb_emit_draft(&e);
-    const int axis = e.split_axis;
-    for (int i = 0; rc == GB_OK && axis < 0 && i < e.nslots; i++)
-      if (!add_input(d, e.slot[i])) rc = no_memory(s);
-    for (int i = 0; rc == GB_OK && axis < 0 && i < e.nknown; i++) {
-      const gb_axes on = gb_map_deps(&e.known[i].map, gb_node_shape(e.known[i].node)->ndim);
-      if (e.known[i].level != 0 || on >> d->naxes != 0 || (on & (on - 1)) == 0) continue;
-      if (!gb_grow(&d->shared, d->nshared, &d->shared_room, sizeof *d->shared)) rc = no_memory(s);
-      else d->shared[d->nshared++] = (struct gb_shared){e.known[i].node, e.known[i].map};
-    }
+    gb_emitter *e = d->written = malloc(sizeof *e);
+    if (e == NULL) return no_memory(s);
+    gb_emitter_init(e, s, d, 0);
+    const gb_status rc = gb_emit_draft(e);
+    const int axis = e->split_axis;
+    if (rc == GB_OK && axis < 0) return take_reads(d, e) ? GB_OK : no_memory(s);
     struct gb_split loop = {0};
-    if (axis >= 0) loop = (struct gb_split){e.loop_of[axis].node, e.loop_of[axis].dim, e.split_inner};
-    gb_emitter_clear(&e);
-    if (rc != GB_OK || axis < 0) return rc;
+    if (axis >= 0) loop = (struct gb_split){e->loop_of[axis].node, e->loop_of[axis].dim, e->split_inner};
+    gb_draft_forget(d);
+    if (rc != GB_OK) return rc;
     if (axis >= d->naxes) d->split[d->nsplits++] = loop;
     else split_domain(d, axis, loop.inner);
   }
@@ -269,12 +282,13 @@ static int draft_fold (gb_lower_state *s, gb_node *n, int output, bool copy, gb_
     return -1;
   }
   d.root->node = n;
-  d.root->buf[0] = d.root->buf[1] = -1;
+  for (int k = 0; k < 2; k++) d.root->buf[k] = gb_unnumbered(k);
   init_root(s, &d, d.root, copy);
   if ((*rc = discover(s, &d)) != GB_OK) {
     gb_draft_clear(&d);
     return -1;
   }
+  d.root->buf[0] = d.root->buf[1] = -1;
   gb_draft *kept = add_draft(s, &d, rc);
   for (int k = 0; kept != NULL && k < (copy ? 1 : n->nout); k++)
     if ((kept->root->buf[k] = add_buffer(s, n, k, GB_BUF_TEMP, rc)) < 0) return -1;

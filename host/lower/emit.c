@@ -507,6 +507,15 @@ gb_status gb_emit_draft (gb_emitter *e) {
   return e->split_axis >= 0 ? GB_OK : e->rc;
 }
 
+void gb_emit_number_outputs (gb_emitter *e) {
+  for (int i = 0; i < e->nout_slots; i++)
+    for (int k = 0; k < 2; k++)
+      if (e->out_slot[i] == gb_unnumbered(k)) {
+        e->out_slot[i] = e->d->root->buf[k];
+        break;
+      }
+}
+
 void gb_emitter_init (gb_emitter *e, gb_lower_state *s, gb_draft *d, gb_axes inner) {
   memset(e, 0, sizeof *e);
   e->s = s;

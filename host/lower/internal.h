@@ -86,12 +86,13 @@ typedef struct gb_draft {
   } * shared; /* values that vary along two axes or more */
   int nshared;
   size_t in_room, shared_room;
-  int merged_into; /* -1, or the draft that does this one's work */
+  struct gb_emitter *written; /* its program, owned; NULL where other roots have joined it */
+  int merged_into;            /* -1, or the draft that does this one's work */
 } gb_draft;
 
 typedef struct gb_lower_state {
   gb_graph *graph;
-  gb_node **order;
+  gb_node *const *order; /* borrowed */
   size_t count;
   gb_decision *decision; /* by n->index */
   const bool *inlined;   /* [count] products that are not staged; NULL: all may be */
@@ -203,6 +204,7 @@ int gb_need_contiguous (gb_lower_state *s, gb_node *n, gb_status *rc); /* its el
 /* [nbufs]: the draft that computes each buffer, -1 = none */
 void gb_find_makers (const gb_lower_state *s, int *maker);
 void gb_draft_clear (gb_draft *d);
+void gb_draft_forget (gb_draft *d); /* what is written is no longer its program */
 
 /* emit.c */
 gb_dtype gb_class_of (const gb_node *n);      /* the compute type of a value; GB_BOOL: it goes with any */
@@ -210,6 +212,9 @@ gb_dtype gb_compute_type (const gb_draft *d); /* GB_BOOL: it goes with any */
 void gb_emitter_init (gb_emitter *e, gb_lower_state *s, gb_draft *d, gb_axes inner);
 void gb_emitter_clear (gb_emitter *e);
 gb_status gb_emit_draft (gb_emitter *e);
+/* Of a draft of one root: until its buffers have numbers, they are numbered so. */
+static inline int gb_unnumbered (int k) { return -1 - k; }
+void gb_emit_number_outputs (gb_emitter *e);
 int gb_emit_value (gb_emitter *e, gb_node *n, const gb_map *m); /* a value number, or -1 and e->rc */
 int gb_emit_ins (gb_emitter *e, gb_ins ins, gb_axes deps);
 int gb_emit_map (gb_emitter *e, gb_op op, int a, int b, int c);

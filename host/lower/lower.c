@@ -107,32 +107,48 @@ static void drop_visible (const gb_draft *d, gb_step *st) {
   if (st->full_numel == 0) st->full_where = "";
 }
 
+/* The program that the draft has, which was written before its results had buffers; or a new one. */
+static gb_status write_program (gb_lower_state *s, gb_draft *d, gb_emitter *e) {
+  if (d->written == NULL) {
+    gb_emitter_init(e, s, d, 0);
+    return gb_emit_draft(e);
+  }
+  *e = *d->written;
+  free(d->written);
+  d->written = NULL;
+  e->d = d; /* drafts have moved since */
+  gb_emit_number_outputs(e);
+  return GB_OK;
+}
+
+static gb_status take_step (gb_emitter *e, int lane, int tile, gb_step *st) {
+  gb_lower_state *s = e->s;
+  st->is_fold = true;
+  if (take_program(e, lane, tile, &st->fold) && take_lists(e, st)) {
+    gb_mark_symmetric(e, lane, tile, &st->fold);
+    st->fold.identity = gb_fold_identity(&st->fold);
+    drop_visible(e->d, st);
+    st->what = describe_fold(&st->fold, e->d);
+  }
+  return st->what != NULL ? GB_OK : gb_fail(s->err, GB_ENOMEM, "no memory for a program");
+}
+
+/* Where loops run inside tiles the program is written again, with what is common outside of them. */
 static gb_status write_fold (gb_lower_state *s, gb_draft *d, gb_step *st) {
   gb_emitter e;
   int lane, tile;
-  gb_emitter_init(&e, s, d, 0);
-  gb_status rc = gb_emit_draft(&e);
+  gb_status rc = write_program(s, d, &e);
   if (rc == GB_OK) {
     gb_join_axes(&e);
     gb_choose_roles(&e, &lane, &tile);
     const gb_axes inner = gb_choose_inner(&e, lane, tile);
-    if (inner != 0) { /* written again, with what is common outside the loops */
+    if (inner != 0) {
       gb_emitter_clear(&e);
       gb_emitter_init(&e, s, d, inner);
       rc = gb_emit_draft(&e);
     }
   }
-  if (rc == GB_OK) {
-    st->is_fold = true;
-    const bool ok = take_program(&e, lane, tile, &st->fold) && take_lists(&e, st);
-    if (ok) {
-      gb_mark_symmetric(&e, lane, tile, &st->fold);
-      st->fold.identity = gb_fold_identity(&st->fold);
-      drop_visible(d, st);
-    }
-    st->what = ok ? describe_fold(&st->fold, d) : NULL;
-    if (st->what == NULL) rc = gb_fail(s->err, GB_ENOMEM, "no memory for a program");
-  }
+  if (rc == GB_OK) rc = take_step(&e, lane, tile, st);
   gb_emitter_clear(&e);
   return rc;
 }
@@ -245,29 +261,35 @@ static void clear_state (gb_lower_state *s) {
   free(s->draft);
   free(s->decision);
   free(s->buf_of);
-  free(s->order);
+}
+
+static gb_status find_buffers (gb_lower_state *s) {
+  const size_t n = s->count * GB_MAX_OUTPUTS;
+  s->buf_of = malloc((n + 1) * sizeof *s->buf_of);
+  if (s->buf_of == NULL) return gb_fail(s->err, GB_ENOMEM, "no memory to lower %zu nodes", s->count);
+  for (size_t i = 0; i < n; i++) s->buf_of[i] = -1;
+  return GB_OK;
 }
 
 gb_status gb_lower (gb_graph *g, size_t nouts, gb_node *const *outs, gb_lowered **out, gb_error *err) {
-  return gb_lower_inlined(g, nouts, outs, NULL, out, err);
+  gb_order o = {0};
+  GB_TRY(gb_structure(g, nouts, outs, &o, err));
+  const gb_status rc = gb_lower_ordered(g, &o, nouts, outs, NULL, out, err);
+  free(o.node);
+  return rc;
 }
 
-gb_status gb_lower_inlined (gb_graph *g, size_t nouts, gb_node *const *outs, const bool *inlined,
-                            gb_lowered **out, gb_error *err) {
-  gb_lower_state s = {.graph = g, .inlined = inlined, .err = err};
+gb_status gb_lower_ordered (gb_graph *g, const gb_order *o, size_t nouts, gb_node *const *outs,
+                            const bool *inlined, gb_lowered **out, gb_error *err) {
+  gb_lower_state s = {.graph = g, .order = o->node, .count = o->count, .inlined = inlined, .err = err};
   gb_lowered *low = calloc(1, sizeof *low);
   if (low == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
-  gb_status rc = gb_structure(g, nouts, outs, &s.order, &s.count, &low->structure, err);
-  if (rc == GB_OK) rc = gb_decide(&s, nouts, outs);
-  if (rc == GB_OK) {
-    s.buf_of = malloc((s.count + 1) * GB_MAX_OUTPUTS * sizeof *s.buf_of);
-    if (s.buf_of == NULL) rc = gb_fail(err, GB_ENOMEM, "no memory to lower %zu nodes", s.count);
-    else
-      for (size_t i = 0; i < s.count * GB_MAX_OUTPUTS; i++) s.buf_of[i] = -1;
-  }
+  gb_status rc = gb_decide(&s, nouts, outs);
+  if (rc == GB_OK) rc = find_buffers(&s);
   if (rc == GB_OK) rc = request(&s, nouts, outs, low);
   if (rc == GB_OK) rc = gb_merge_drafts(&s);
   if (rc == GB_OK) rc = write_steps(&s, low);
+  low->structure = o->structure;
   low->nnodes = s.count;
   low->buf = s.buf;
   low->nbufs = s.nbufs;

@@ -49,18 +49,26 @@ typedef struct gb_lowered {
   int *out;      /* buffer of each requested output; leaves may be outputs */
 } gb_lowered;
 
-/* The canonical order: topological, fixed by structure. Fills n->index. Structure hashes op, attr
-** (constants' values excluded), shapes, dtypes, strides of leaves, and the sharing pattern. */
-gb_status gb_structure (gb_graph *g, size_t nouts, gb_node *const *outs, gb_node ***order, size_t *count,
-                        uint64_t *hash, gb_error *err);
+/* The canonical order of a graph: topological, fixed by structure; node->index is the position until the graph
+** is walked again. 'structure' hashes op, attr (constants' values excluded), shapes, dtypes, strides of
+** leaves, and the sharing pattern. */
+typedef struct gb_order {
+  gb_node **node; /* borrowed nodes, from gb_graph_order */
+  size_t count;
+  uint64_t structure;
+} gb_order;
+
+/* Fills '*o'. o->node not NULL: the graph's last walk, by GB_WALK_READ from 'outs', which is not repeated.
+** Errors: ENOMEM; o->node is then NULL. */
+gb_status gb_structure (gb_graph *g, size_t nouts, gb_node *const *outs, gb_order *o, gb_error *err);
 
 /* Errors: ENOMEM; ESHAPE never (checked at construction); EREFUSED for a region that cannot stream and is
 ** named. */
 gb_status gb_lower (gb_graph *g, size_t nouts, gb_node *const *outs, gb_lowered **out, gb_error *err);
-/* The same with the products at some positions of the canonical order inlined where they are read, not
-** staged. */
-gb_status gb_lower_inlined (gb_graph *g, size_t nouts, gb_node *const *outs, const bool *inlined,
-                            gb_lowered **out, gb_error *err);
+/* The same of a graph whose order is known. 'inlined' [o->count]: products that are inlined where they are
+** read, not staged; NULL: none. */
+gb_status gb_lower_ordered (gb_graph *g, const gb_order *o, size_t nouts, gb_node *const *outs,
+                            const bool *inlined, gb_lowered **out, gb_error *err);
 void gb_lowered_free (gb_lowered *l);
 
 /* Human-readable program, for tests, explain and debugging. Returns malloc'ed text. */

@@ -167,6 +167,8 @@ static gb_status join (gb_lower_state *s, int ia, int ib, int *to) {
     return gb_fail(s->err, GB_ENOMEM, "no memory to join folds");
   for (int i = 0; i < b->nsplits; i++) a->split[a->nsplits++] = b->split[i];
   b->merged_into = ia;
+  gb_draft_forget(a);
+  gb_draft_forget(b);
   return GB_OK;
 }
 

@@ -28,12 +28,11 @@ static uint64_t hash_node (uint64_t h, const gb_node *n) {
   return h;
 }
 
-gb_status gb_structure (gb_graph *g, size_t nouts, gb_node *const *outs, gb_node ***order, size_t *count,
-                        uint64_t *hash, gb_error *err) {
-  GB_TRY(gb_graph_order(g, nouts, outs, GB_WALK_READ, order, count, err));
-  uint64_t h = gb_hash_u64(*count, nouts);
-  for (size_t i = 0; i < *count; i++) h = hash_node(h, (*order)[i]);
+gb_status gb_structure (gb_graph *g, size_t nouts, gb_node *const *outs, gb_order *o, gb_error *err) {
+  if (o->node == NULL) GB_TRY(gb_graph_order(g, nouts, outs, GB_WALK_READ, &o->node, &o->count, err));
+  uint64_t h = gb_hash_u64(o->count, nouts);
+  for (size_t i = 0; i < o->count; i++) h = hash_node(h, o->node[i]);
   for (size_t i = 0; i < nouts; i++) h = gb_hash_u64(h, outs[i]->index);
-  *hash = h;
+  o->structure = h;
   return GB_OK;
 }

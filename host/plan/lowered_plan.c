@@ -106,17 +106,17 @@ static int find_uncut (const gb_lowered *low, const gb_nest *nest, gb_node *cons
 
 /* Lowers, with products staged but for large ones that would exist whole: those are inlined where that can
 ** be lowered. A function of the graph alone. */
-static gb_status lower (gb_graph *g, size_t nouts, gb_node *const *outs, size_t nnodes, gb_node *const *node,
+static gb_status lower (gb_graph *g, const gb_order *o, size_t nouts, gb_node *const *outs,
                         gb_lowered_plan *p, gb_error *err) {
-  bool *inlined = calloc(nnodes + 1, sizeof *inlined);
+  bool *inlined = calloc(o->count + 1, sizeof *inlined);
   if (inlined == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
-  gb_status rc = gb_lower(g, nouts, outs, &p->low, err);
+  gb_status rc = gb_lower_ordered(g, o, nouts, outs, NULL, &p->low, err);
   if (rc == GB_OK) rc = gb_find_nest(p->low, &p->nest, err);
-  for (int at; rc == GB_OK && (at = find_uncut(p->low, p->nest, node, inlined)) >= 0;) {
+  for (int at; rc == GB_OK && (at = find_uncut(p->low, p->nest, o->node, inlined)) >= 0;) {
     gb_lowered *low;
     gb_error refused;
     inlined[at] = true;
-    const gb_status tried = gb_lower_inlined(g, nouts, outs, inlined, &low, &refused);
+    const gb_status tried = gb_lower_ordered(g, o, nouts, outs, inlined, &low, &refused);
     if (tried == GB_EREFUSED) break;
     if (tried != GB_OK) {
       *err = refused;
@@ -132,22 +132,22 @@ static gb_status lower (gb_graph *g, size_t nouts, gb_node *const *outs, size_t 
   return rc;
 }
 
-gb_status gb_lowered_plan_new (gb_graph *g, uint64_t structure, size_t nnodes, gb_node *const *node,
-                               size_t nouts, gb_node *const *outs, gb_lowered_plan **out, gb_error *err) {
+gb_status gb_lowered_plan_new (gb_graph *g, const gb_order *o, size_t nouts, gb_node *const *outs,
+                               gb_lowered_plan **out, gb_error *err) {
   gb_lowered_plan *p = calloc(1, sizeof *p);
   if (p == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
   *p = (gb_lowered_plan){.refs = 1,
                          .threads = gb_pool_threads(g->device->pool),
-                         .structure = structure,
-                         .nnodes = nnodes,
+                         .structure = o->structure,
+                         .nnodes = o->count,
                          .nouts = nouts};
-  gb_status rc = lower(g, nouts, outs, nnodes, node, p, err);
+  gb_status rc = lower(g, o, nouts, outs, p, err);
   if (rc == GB_OK) {
     p->scratch = calloc((size_t)p->low->nsteps + 1, sizeof *p->scratch);
     p->arithmetic = calloc((size_t)p->low->nbufs + 1, sizeof *p->arithmetic);
     if (p->scratch == NULL || p->arithmetic == NULL)
       rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->low->nsteps);
-    else rc = find_batch(p, node, err);
+    else rc = find_batch(p, o->node, err);
     if (rc == GB_OK) rc = gb_find_triangles(p->low, &p->packed_factor, &p->npacked_factors, err);
     if (rc == GB_OK) rc = gb_buffer_signatures(p->low, p->batch, p->arithmetic, err);
   }

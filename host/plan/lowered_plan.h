@@ -43,9 +43,9 @@ typedef struct gb_lowered_plan {
   size_t booked;
 } gb_lowered_plan;
 
-/* Lowers what gb_structure found: 'node' in canonical order. Errors: as gb_lower; ENOMEM. */
-gb_status gb_lowered_plan_new (gb_graph *g, uint64_t structure, size_t nnodes, gb_node *const *node,
-                               size_t nouts, gb_node *const *outs, gb_lowered_plan **out, gb_error *err);
+/* Lowers a graph in canonical order. Errors: as gb_lower; ENOMEM. */
+gb_status gb_lowered_plan_new (gb_graph *g, const gb_order *o, size_t nouts, gb_node *const *outs,
+                               gb_lowered_plan **out, gb_error *err);
 void gb_lowered_plan_unref (gb_lowered_plan *p);
 /* Enters its bytes in the ledger's books; after each change of its size. */
 gb_status gb_lowered_plan_book (gb_lowered_plan *p, gb_ledger *l, gb_error *err);

@@ -9,12 +9,17 @@
 
 /* requests */
 
-static gb_status open_request (gb_request *q, size_t nouts, gb_node *const *outs, uint64_t *structure,
+/* What the values of lent leaves were made of ends first, by a walk of its own. */
+static gb_status open_request (gb_request *q, size_t nouts, gb_node *const *outs, gb_order *o,
                                gb_error *err) {
-  size_t nnodes;
-  GB_TRY(gb_graph_end_lent(q->graph, nouts, outs, err));
-  GB_TRY(gb_structure(q->graph, nouts, outs, &q->node, &nnodes, structure, err));
-  for (; q->nnodes < nnodes; q->nnodes++) gb_node_ref(q->node[q->nnodes]);
+  if (q->graph->nlent > 0) {
+    free(o->node);
+    *o = (gb_order){0};
+    GB_TRY(gb_graph_end_lent(q->graph, nouts, outs, err));
+  }
+  GB_TRY(gb_structure(q->graph, nouts, outs, o, err));
+  q->node = o->node;
+  for (; q->nnodes < o->count; q->nnodes++) gb_node_ref(q->node[q->nnodes]);
   q->out = calloc(nouts + 1, sizeof *q->out);
   if (q->out == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
   for (; q->nouts < nouts; q->nouts++) q->out[q->nouts] = gb_node_ref(outs[q->nouts]);
@@ -31,15 +36,14 @@ static void clear_request (gb_request *q) {
 
 /* plans */
 
-static gb_status find_program (const gb_request *q, uint64_t structure, gb_lowered_plan **out,
-                               gb_error *err) {
+static gb_status find_program (const gb_request *q, const gb_order *o, gb_lowered_plan **out, gb_error *err) {
   gb_device *dev = q->graph->device;
   gb_plan_context *c = gb_context(q->graph, err);
   if (c == NULL) return GB_ENOMEM;
-  gb_lowered_plan *p = gb_lowered_plan_find(c, structure, q->nnodes, q->nouts, gb_pool_threads(dev->pool));
+  gb_lowered_plan *p = gb_lowered_plan_find(c, o->structure, q->nnodes, q->nouts, gb_pool_threads(dev->pool));
   if (p != NULL) p->refs++;
   else {
-    GB_TRY(gb_lowered_plan_new(q->graph, structure, q->nnodes, q->node, q->nouts, q->out, &p, err));
+    GB_TRY(gb_lowered_plan_new(q->graph, o, q->nouts, q->out, &p, err));
     gb_lowered_plan_add(c, p);
   }
   *out = p;
@@ -56,17 +60,26 @@ static gb_status book_tables (gb_plan *p, gb_error *err) {
   return GB_OK;
 }
 
-gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan **out, gb_error *err) {
+gb_status gb_plan_open_ordered (gb_graph *g, gb_order *known, size_t nouts, gb_node *const *outs,
+                                gb_plan **out, gb_error *err) {
   gb_plan *p = calloc(1, sizeof *p);
-  uint64_t structure = 0;
-  if (p == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
+  gb_order o = *known;
+  *known = (gb_order){0};
+  if (p == NULL) {
+    free(o.node);
+    return gb_fail(err, GB_ENOMEM, "no memory for a plan");
+  }
   p->request.graph = g;
-  gb_status rc = open_request(&p->request, nouts, outs, &structure, err);
-  if (rc == GB_OK) rc = find_program(&p->request, structure, &p->prog, err);
+  gb_status rc = open_request(&p->request, nouts, outs, &o, err);
+  if (rc == GB_OK) rc = find_program(&p->request, &o, &p->prog, err);
   if (rc == GB_OK) rc = book_tables(p, err);
   if (rc == GB_OK) *out = p;
   else gb_plan_free(p);
   return rc;
+}
+
+gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan **out, gb_error *err) {
+  return gb_plan_open_ordered(g, &(gb_order){0}, nouts, outs, out, err);
 }
 
 void gb_plan_free (gb_plan *p) {

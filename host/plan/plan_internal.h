@@ -44,6 +44,9 @@ struct gb_plan {
 /* plan.c. Opens the plan of a structure without choosing or allocating tensors. Errors: as gb_lower;
 ** ENOMEM. */
 gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan **out, gb_error *err);
+/* The same, with the order of the last walk where there is one (gb_structure); it is taken over. */
+gb_status gb_plan_open_ordered (gb_graph *g, gb_order *known, size_t nouts, gb_node *const *outs,
+                                gb_plan **out, gb_error *err);
 
 static inline gb_device *gb_plan_home (const gb_plan *p) { return p->request.graph->device; }
 

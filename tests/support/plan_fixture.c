@@ -5,19 +5,19 @@ naive_device naive;
 
 static bool is_cache (const gb_node *n) { return strcmp(n->name, "cache") == 0; }
 
-gb_status gb_structure (gb_graph *g, size_t nouts, gb_node *const *outs, gb_node ***order, size_t *count,
-                        uint64_t *hash, gb_error *err) {
-  GB_TRY(gb_graph_order(g, nouts, outs, GB_WALK_ALL, order, count, err));
+gb_status gb_structure (gb_graph *g, size_t nouts, gb_node *const *outs, gb_order *o, gb_error *err) {
+  free(o->node);
+  GB_TRY(gb_graph_order(g, nouts, outs, GB_WALK_ALL, &o->node, &o->count, err));
   uint64_t h = nouts;
-  for (size_t i = 0; i < *count; i++) {
-    const gb_node *n = (*order)[i];
+  for (size_t i = 0; i < o->count; i++) {
+    const gb_node *n = o->node[i];
     h = gb_hash_u64(gb_hash_u64(h, (uint64_t)n->op), is_cache(n));
     if (n->op != GB_OP_CONST) h = gb_hash_bytes(h, &n->attr, sizeof n->attr);
     h = gb_hash_bytes(h, gb_node_shape(n), sizeof(gb_shape));
     for (int k = 0; k < n->nin; k++) h = gb_hash_u64(h, n->in[k]->index);
   }
   for (size_t i = 0; i < nouts; i++) h = gb_hash_u64(h, outs[i]->index);
-  *hash = h;
+  o->structure = h;
   return GB_OK;
 }
 
@@ -42,28 +42,22 @@ static void naive_step (gb_lowered *l, const gb_node *n, const int *buf_of, int 
 }
 
 /* Nothing here is staged. */
-gb_status gb_lower_inlined (gb_graph *g, size_t nouts, gb_node *const *outs, const bool *inlined,
-                            gb_lowered **out, gb_error *err) {
-  (void)g, (void)nouts, (void)outs, (void)inlined, (void)out;
-  return gb_fail(err, GB_EREFUSED, "no products");
-}
-
-gb_status gb_lower (gb_graph *g, size_t nouts, gb_node *const *outs, gb_lowered **out, gb_error *err) {
-  gb_node **order;
-  size_t count;
-  uint64_t hash;
+gb_status gb_lower_ordered (gb_graph *g, const gb_order *o, size_t nouts, gb_node *const *outs,
+                            const bool *inlined, gb_lowered **out, gb_error *err) {
+  const size_t count = o->count;
+  (void)g;
+  if (inlined != NULL) return gb_fail(err, GB_EREFUSED, "no products");
   naive.lowerings++;
-  GB_TRY(gb_structure(g, nouts, outs, &order, &count, &hash, err));
   gb_lowered *l = calloc(1, sizeof *l);
   int *buf_of = calloc(count + 1, sizeof *buf_of);
-  *l = (gb_lowered){.structure = hash,
+  *l = (gb_lowered){.structure = o->structure,
                     .nnodes = count,
                     .nouts = (int)nouts,
                     .buf = calloc(count, sizeof(gb_buf)),
                     .step = calloc(count, sizeof(gb_step)),
                     .out = calloc(nouts + 1, sizeof(int))};
   for (size_t i = 0; i < count; i++) {
-    const gb_node *n = order[i];
+    const gb_node *n = o->node[i];
     if (n->op == GB_OP_CONST) continue;
     const int b = buf_of[i] = l->nbufs++;
     gb_buf *buf = &l->buf[b];
@@ -78,7 +72,6 @@ gb_status gb_lower (gb_graph *g, size_t nouts, gb_node *const *outs, gb_lowered 
   for (size_t i = 0; i < nouts; i++) l->out[i] = buf_of[outs[i]->index];
   for (size_t i = 0; i < nouts; i++)
     if (l->buf[l->out[i]].cls != GB_BUF_LEAF) l->buf[l->out[i]].cls = GB_BUF_OUTPUT;
-  free(order);
   free(buf_of);
   *out = l;
   return GB_OK;

@@ -29,10 +29,10 @@ static void add_stats (gb_run_stats *all, const gb_run_stats *s) {
   all->windows += s->windows;
 }
 
-/* Evaluates nodes at most DEEPEST deep. */
-static gb_status evaluate (gb_graph *g, size_t n, gb_node *const *nodes, gb_error *err) {
+/* Evaluates nodes at most DEEPEST deep. 'known': their order, where the last walk of the graph found it. */
+static gb_status evaluate (gb_graph *g, size_t n, gb_node *const *nodes, gb_order *known, gb_error *err) {
   gb_plan *p;
-  GB_TRY(gb_plan_open(g, n, nodes, &p, err));
+  GB_TRY(gb_plan_open_ordered(g, known, n, nodes, &p, err));
   gb_status rc = check_leaves(p, err);
   if (rc == GB_OK) rc = gb_plan_run(p, err);
   if (rc == GB_OK && g->plans->calls == 0) add_stats(&g->plans->last_eval, &p->runs.stats);
@@ -96,18 +96,24 @@ static gb_status end_at_values (gb_node *const *order, size_t count, uint64_t th
   return rc;
 }
 
+static void forget_order (gb_order *o) {
+  free(o->node);
+  *o = (gb_order){0};
+}
+
 /* Lowering looks through values, so that what was observed changes no result. A long history is not worth
 ** that: past the newest MANY nodes it ends at what has a value, for good where no gradient can ask for it.
-** A loop that looks at its state in every step then has the same structure in every step. */
-static gb_status end_long_history (gb_graph *g, size_t n, gb_node *const *nodes, hidden *h, gb_error *err) {
-  gb_node **order;
-  size_t count;
+** A loop that looks at its state in every step then has the same structure in every step. '*known': the order
+** of the walk, where nothing ended. */
+static gb_status end_long_history (gb_graph *g, size_t n, gb_node *const *nodes, hidden *h, gb_order *known,
+                                   gb_error *err) {
   uint64_t threshold = 0;
   if (g->nnodes <= MANY) return GB_OK;
-  GB_TRY(gb_graph_order(g, n, nodes, GB_WALK_READ, &order, &count, err));
-  gb_status rc = count > MANY ? find_threshold(order, count, &threshold, err) : GB_OK;
-  if (rc == GB_OK && count > MANY) rc = end_at_values(order, count, threshold, h, err);
-  free(order);
+  GB_TRY(gb_graph_order(g, n, nodes, GB_WALK_READ, &known->node, &known->count, err));
+  if (known->count <= MANY) return GB_OK;
+  gb_status rc = find_threshold(known->node, known->count, &threshold, err);
+  if (rc == GB_OK) rc = end_at_values(known->node, known->count, threshold, h, err);
+  forget_order(known);
   return rc;
 }
 
@@ -180,7 +186,7 @@ static gb_status evaluate_round (gb_graph *g, const piece *p, size_t n, hidden *
   gb_node **nodes = calloc(n, sizeof *nodes);
   if (nodes == NULL) return gb_fail(err, GB_ENOMEM, "no memory to evaluate %zu nodes", n);
   for (size_t i = 0; i < n; i++) nodes[i] = p[i].node;
-  gb_status rc = evaluate(g, n, nodes, err);
+  gb_status rc = evaluate(g, n, nodes, &(gb_order){0}, err);
   for (size_t i = 0; rc == GB_OK && i < n; i++) rc = end_history(g, nodes[i], h, err);
   free(nodes);
   return rc;
@@ -201,9 +207,11 @@ static gb_status evaluate_any (gb_graph *g, size_t n, gb_node *const *nodes, gb_
   hidden h = {0};
   bool deep = false;
   for (size_t i = 0; i < n; i++) deep |= nodes[i]->depth > DEEPEST;
-  gb_status rc = end_long_history(g, n, nodes, &h, err);
+  gb_order known = {0};
+  gb_status rc = end_long_history(g, n, nodes, &h, &known, err);
+  if (deep) forget_order(&known);
   if (rc == GB_OK && deep) rc = evaluate_pieces(g, n, nodes, &h, err);
-  if (rc == GB_OK) rc = evaluate(g, n, nodes, err);
+  if (rc == GB_OK) rc = evaluate(g, n, nodes, &known, err);
   restore(&h);
   return rc;
 }
