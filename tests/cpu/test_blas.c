@@ -16,7 +16,7 @@
 #include "cpu/isa/isa.h"
 #include "cpu/linalg/blas.h"
 #include "cpu/linalg/lapack.h"
-#include "support/alloc_guard.h"
+#include "support/plan/alloc_guard.h"
 
 extern void *blas_memory_alloc (int position);
 extern void blas_memory_free (void *buffer);

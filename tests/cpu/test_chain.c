@@ -1,7 +1,7 @@
 /* test_chain.c - chains of steps give the bits of the plain interpreter: random programs likely to become
 ** chains, on every instruction set, with one to three threads, in scratch of exactly the declared size,
 ** whatever was in it. */
-#include "support/chain_coverage.h"
+#include "support/cpu/chain_coverage.h"
 #include "support/random/chain_random.h"
 
 static const char *const isas[] = {"portable", "avx2", "avx512"};

@@ -1,7 +1,7 @@
 /* test_isa.c - distances, products, contractions and reductions of every kernel table, against loops in
 ** the stated order (equal bits) and against long double (stated bounds). */
 #include "base/rng.h"
-#include "support/isa_harness.h"
+#include "support/cpu/isa_harness.h"
 
 static const size_t dims[] = {1, 2, 3, 4, 5, 8, 17};
 static const int rows[] = {1, 3, 4, 17, GB_CANON};

@@ -1,6 +1,6 @@
 /* test_isa_map.c - elementwise ops of every kernel table: each op of the table in ops.def against long
 ** double, special values, and the same bits in every form. */
-#include "support/isa_harness.h"
+#include "support/cpu/isa_harness.h"
 
 /* -- references */
 

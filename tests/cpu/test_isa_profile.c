@@ -1,6 +1,6 @@
 /* test_isa_profile.c - covariance profiles of every kernel table: accuracy against long double,
 ** derivatives, ends of the range, and the equality in bits of the compiled templates with their pieces. */
-#include "support/isa_harness.h"
+#include "support/cpu/isa_harness.h"
 
 static const char *const profile_name[] = {"rbf", "m12", "m32", "m52", "rq"};
 

@@ -1,6 +1,6 @@
 /* test_linalg.c - products, factorisations and solves: backward stability, equal bits for any threads,
 ** failures. */
-#include "support/opaque_fixture.h"
+#include "support/cpu/opaque_fixture.h"
 
 static const size_t sizes[] = {0, 1, 2, 3, 5, 63, 64, 65, 257, 600};
 #define NSIZES (sizeof sizes / sizeof sizes[0])

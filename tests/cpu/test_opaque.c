@@ -1,6 +1,6 @@
 /* test_opaque.c - ops that order, move and convert elements, against plain loops; Sobol points and
 ** permutations. */
-#include "support/opaque_fixture.h"
+#include "support/cpu/opaque_fixture.h"
 
 static op_case along (gb_op op, int64_t axis, gb_dtype t, gb_shape s, const void *x) {
   op_case c = op_new(op);

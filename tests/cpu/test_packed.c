@@ -1,7 +1,7 @@
 /* test_packed.c - packed lower triangles: where their tiles lie, and that factors, solves, determinants
 ** and inverses have the bits and the errors of the square layout. */
 #include "program/packed.h"
-#include "support/opaque_fixture.h"
+#include "support/cpu/opaque_fixture.h"
 
 static const size_t sizes[] = {0, 1, 2, 63, 64, 255, 256, 257, 511, 512, 700, 1025};
 #define NSIZES (sizeof sizes / sizeof sizes[0])

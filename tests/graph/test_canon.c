@@ -1,8 +1,8 @@
 /* test_canon.c - one kernel, many spellings, one node. */
 #include <math.h>
 
-#include "support/graph_fixture.h"
-#include "support/reference.h"
+#include "support/graph/graph_fixture.h"
+#include "support/graph/reference.h"
 
 static gb_node *expand3 (gb_node *a, size_t n, size_t m, size_t d) {
   const gb_shape s = gb_shape_of(3, (size_t[]){n, m, d});

@@ -1,8 +1,8 @@
 /* test_expressions.c - what expressions are: errors in words, dtypes, views, symmetry, composites by value. */
 #include <math.h>
 
-#include "support/graph_dense.h"
-#include "support/graph_fixture.h"
+#include "support/graph/graph_dense.h"
+#include "support/graph/graph_fixture.h"
 
 #pragma GCC diagnostic ignored "-Wshadow" /* BUILD within BUILD */
 

@@ -2,8 +2,8 @@
 ** case fails. */
 #include <math.h>
 
-#include "support/grad_check.h"
-#include "support/reference.h"
+#include "support/graph/grad_check.h"
+#include "support/graph/reference.h"
 
 /* -- checking one expression */
 

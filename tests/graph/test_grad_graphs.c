@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "graph/call.h"
-#include "support/grad_check.h"
-#include "support/reference.h"
+#include "support/graph/grad_check.h"
+#include "support/graph/reference.h"
 
 /* -- checking one expression */
 

@@ -1,7 +1,7 @@
 /* test_graph.c - nodes: consing, values and their inputs, the order of a graph, release, want of memory. */
 #include <math.h>
 
-#include "support/graph_fixture.h"
+#include "support/graph/graph_fixture.h"
 
 #pragma GCC diagnostic ignored "-Wshadow" /* BUILD within BUILD */
 

@@ -1,6 +1,6 @@
 /* test_graph_faults.c - no memory at any point of building, differentiating, mapping or substituting: an
 ** error, no leak. */
-#include "support/graph_fixture.h"
+#include "support/graph/graph_fixture.h"
 
 /* Every allocation from the 'permitted'-th on fails; -1: none does. */
 static long permitted = -1;

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <pthread.h>
 
-#include "support/graph_fixture.h"
-#include "support/reference.h"
+#include "support/graph/graph_fixture.h"
+#include "support/graph/reference.h"
 
 static gb_node *pow_ (gb_node *a, double p) { return map2(GB_OP_POW, a, num(p)); }
 

@@ -2,8 +2,8 @@
 ** substitution. */
 #include <math.h>
 
-#include "support/graph_fixture.h"
-#include "support/reference.h"
+#include "support/graph/graph_fixture.h"
+#include "support/graph/reference.h"
 
 static gb_node *leaf3 (size_t a, size_t b, size_t c) {
   return leaf_of(GB_F64, GB_NODE_GRAD, 3, (size_t[]){a, b, c}, NULL, -1, 1);

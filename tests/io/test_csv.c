@@ -11,7 +11,7 @@
 
 #include "base/hash.h"
 #include "io/csv.h"
-#include "support/file_fixture.h"
+#include "support/io/file_fixture.h"
 
 static gb_status read_text (const char *text, gb_csv_options o, gb_frame *f) {
   write_file(text, strlen(text));

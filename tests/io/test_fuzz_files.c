@@ -22,7 +22,7 @@
 #include "plan/price/profile.h"
 #include "shell/history.h"
 #include "support/host_memory.h"
-#include "support/mutate.h"
+#include "support/io/mutate.h"
 
 #define LIMIT ((size_t)256 << 20)
 #define BESIDE ((size_t)64 << 20) /* bytes that a reader may hold beside its result and the file */

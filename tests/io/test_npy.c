@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "io/npy.h"
-#include "support/file_fixture.h"
+#include "support/io/file_fixture.h"
 
 /* NumPy */
 

@@ -1,7 +1,7 @@
 /* test_fold_bits.c - the same bits with other outputs requested: other right-hand sides, the kernel itself;
 ** with more threads; after earlier observations. A stored kernel has the bits of a streamed one. */
 #include "cpu/fold/fold.h"
-#include "support/lower_fixture.h"
+#include "support/plan/lower_fixture.h"
 
 #define N 333
 #define M 270

@@ -1,6 +1,6 @@
 /* test_fold_pairs.c - how often a pair of points is visited: a product and all its gradients once,
 ** symmetric products half as often; counted in the kernels. */
-#include "support/lower_fixture.h"
+#include "support/plan/lower_fixture.h"
 
 #define N 371
 #define M 203

@@ -1,8 +1,8 @@
 /* test_fold_proofs.c - random legal expressions over two or three long axes: at 200,000 indices an axis
 ** each is planned and streams, no buffer larger than a few numbers an index; the same expressions over
 ** short axes have the oracle's values. */
-#include "support/lower_fixture.h"
-#include "support/reference.h"
+#include "support/graph/reference.h"
+#include "support/plan/lower_fixture.h"
 
 #define EXPRESSIONS 1000
 #define LONG_P 400 /* a long axis has LONG_P * LONG_Q indices */

@@ -1,7 +1,7 @@
 /* test_lower.c - lowering of expressions: stored and inlined values, depth and breadth. */
 #include "base/hash.h"
-#include "support/lower_fixture.h"
-#include "support/reference.h"
+#include "support/graph/reference.h"
+#include "support/plan/lower_fixture.h"
 
 /* Stored or inlined */
 

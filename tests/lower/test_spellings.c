@@ -1,7 +1,7 @@
 /* test_spellings.c - every spelling of a kernel product is lowered to one program, with the same bits. */
 #include "base/hash.h"
-#include "support/lower_fixture.h"
-#include "support/reference.h"
+#include "support/graph/reference.h"
+#include "support/plan/lower_fixture.h"
 
 /* One product, many spellings */
 

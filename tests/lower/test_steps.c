@@ -1,7 +1,7 @@
 /* test_steps.c - the steps that lowering writes: their names; views of one value share it; which products are
 ** symmetric; products of types without BLAS are folds; no step is added after counting. */
 #include "lower/internal.h"
-#include "support/lower_fixture.h"
+#include "support/plan/lower_fixture.h"
 
 #define N 60
 #define M 45

@@ -3,8 +3,8 @@
 #include <stdalign.h>
 
 #include "graph/call.h"
-#include "support/eval_fixture.h"
 #include "support/host_memory.h"
+#include "support/plan/eval_fixture.h"
 #include "tensor/host.h"
 
 #define LIMIT ((size_t)1 << 26)

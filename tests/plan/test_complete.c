@@ -5,7 +5,7 @@
 #include "plan/place/orders.h"
 #include "plan/plan_internal.h"
 #include "plan/price/step_cost.h"
-#include "support/eval_fixture.h"
+#include "support/plan/eval_fixture.h"
 
 #ifndef GRAPHS
 #define GRAPHS 200

@@ -1,7 +1,7 @@
 /* test_cut.c - which axis of an access is which dimension of a buffer, where steps may be cut, and what a
 ** cut step looks at: accesses written by hand, and strides checked against an enumeration of addresses. */
 #include "plan/tile/axes.h"
-#include "support/fold_fixture.h"
+#include "support/cpu/fold_fixture.h"
 
 /* -- accesses */
 

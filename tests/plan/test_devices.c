@@ -1,7 +1,7 @@
 /* test_devices.c - one plan on several simulated devices: the bits of one, the bytes that were promised on
 ** each. */
 #include "plan/plan_internal.h"
-#include "support/lower_fixture.h"
+#include "support/plan/lower_fixture.h"
 #include "support/random/expression_random.h"
 
 #define MOST 8

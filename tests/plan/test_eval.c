@@ -1,5 +1,5 @@
 /* test_eval.c - whole expressions on the CPU device: streaming, caches and sharing, refusals. */
-#include "support/eval_fixture.h"
+#include "support/plan/eval_fixture.h"
 
 #include "base/interrupt.h"
 #include "graph/call.h"

@@ -3,8 +3,8 @@
 ** it, in the bytes that were said and with the same bits. */
 #define MOST_BUDGETS 3 /* of an expression */
 
-#include "support/lower_fixture.h"
-#include "support/plan_watch.h"
+#include "support/plan/lower_fixture.h"
+#include "support/plan/plan_watch.h"
 
 static gb_node *randn_of (size_t n, size_t m, int64_t seed) {
   const gb_shape s = gb_shape_of(2, (size_t[]){n, m});

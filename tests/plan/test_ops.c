@@ -1,6 +1,6 @@
 /* test_ops.c - every op of ops.def: values against the oracle, gradients against finite differences, NaN,
 ** both float types. A row of ops.def without a row in op_rows.c fails. */
-#include "support/op_rows.h"
+#include "support/plan/op_rows.h"
 
 static int problems;
 

@@ -1,5 +1,5 @@
 /* test_plan.c - budgets, caches, refusals, failures and rebinding, on a naive lowering and device. */
-#include "support/plan_fixture.h"
+#include "support/plan/plan_fixture.h"
 
 #include "plan/place/pack.h"
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "graph/grad/rules.h"
-#include "support/plan_watch.h"
+#include "support/plan/plan_watch.h"
 #include "support/random/plan_shrink.h"
 
 #if ALLOC_GUARDED && defined __OPTIMIZE__

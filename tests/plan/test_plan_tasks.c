@@ -2,9 +2,9 @@
 ** less does not, every budget between gives the same bits, every allocation may fail, and thousands of
 ** plans leave nothing behind. */
 
-#include "support/plan_watch.h"
+#include "support/plan/plan_watch.h"
 
-#include "support/plan_tasks.h"
+#include "support/plan/plan_tasks.h"
 
 #define LIMIT ((size_t)1 << 28)
 #define LEVELS 30 /* budgets from the smallest to what the plan likes */

@@ -1,7 +1,7 @@
 /* test_reach.c - tiles out of reach: compactly supported covariances leave them out and nothing changes,
 ** not a bit, also where numbers are not finite or lie on the edge of the support. */
 #include "cpu/fold/fold.h"
-#include "support/lower_fixture.h"
+#include "support/plan/lower_fixture.h"
 
 #define N 1500
 #define M 1300

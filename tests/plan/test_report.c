@@ -1,5 +1,5 @@
 /* test_report.c - the reports of a plan on the naive device, whose scratch is known: texts compared whole. */
-#include "support/plan_fixture.h"
+#include "support/plan/plan_fixture.h"
 
 #include "plan/report/text.h"
 

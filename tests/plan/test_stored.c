@@ -1,7 +1,7 @@
 /* test_stored.c - a large value that is stored where others of its kind stream is named once, before it
 ** is. */
 #include "plan/run/run.h"
-#include "support/lower_fixture.h"
+#include "support/plan/lower_fixture.h"
 
 static char said[512];
 static int times;

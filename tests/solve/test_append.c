@@ -2,7 +2,7 @@
 ** plans. */
 #include "graph/build.h"
 #include "solve/append.h"
-#include "support/eval_fixture.h"
+#include "support/plan/eval_fixture.h"
 
 static const gb_dtype dtypes[] = {GB_F64, GB_F32};
 static const gb_tensor none;

@@ -5,7 +5,7 @@
 #ifndef GB_CHAIN_RANDOM_H
 #define GB_CHAIN_RANDOM_H
 
-#include "support/fold_fixture.h"
+#include "support/cpu/fold_fixture.h"
 
 typedef struct bounded {
   int v;

@@ -3,7 +3,7 @@
 #ifndef GB_TESTS_EXPRESSION_RANDOM_H
 #define GB_TESTS_EXPRESSION_RANDOM_H
 
-#include "support/eval_fixture.h"
+#include "support/plan/eval_fixture.h"
 
 #define STEPS 14
 

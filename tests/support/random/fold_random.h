@@ -4,7 +4,7 @@
 #ifndef GB_FOLD_RANDOM_H
 #define GB_FOLD_RANDOM_H
 
-#include "support/fold_fixture.h"
+#include "support/cpu/fold_fixture.h"
 
 typedef struct gen {
   fx x;

@@ -8,7 +8,7 @@
 #define GB_TESTS_PLAN_RANDOM_H
 
 #include "base/rng.h"
-#include "support/eval_fixture.h"
+#include "support/plan/eval_fixture.h"
 
 #define MOST_STEPS 200
 #define MOST_LEAVES 4
