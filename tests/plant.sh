@@ -421,6 +421,22 @@ host/solve/lanczos.c
 '/low = INFINITY/,/low = fmin/s/size_t i = 0/size_t i = 1/'
 'a condition leaves out the first Ritz value'
 
+lualib/gibbous/gp/predict/parts.lua
+'s/return at(of.mean, now, ready, query)/return of.mean(now, ready, query)/'
+'the mean of a prediction follows parameters that were set later'
+
+lualib/gibbous/gp/predict/parts.lua
+'s/, model.with_data_of(self)$/, self/'
+'a prediction follows data that the model was fitted to later'
+
+lualib/gibbous/gp/posterior_cache.lua
+'s/state and state.stamp == (stamp or model.stamp(self)) and state or nil/state/'
+'what was prepared for other parameters serves the present ones'
+
+lualib/gibbous/gp/store.lua
+'s/local name <const> = d.class or/local name <const> =/'
+'a saved model of another class is loaded as an exact one'
+
 lualib/gibbous/gp/exact/posterior.lua
 's/converged = converged and info.converged/converged = info.converged/'
 'leaving one out converged where the last columns did'

@@ -146,6 +146,19 @@ describe("a third posterior", function()
     assert.is_true(math.abs(late.mean[1]:item() - a:predict(at).mean[1]:item()) > 1e-3)
   end)
 
+  it("keeps what it prepared for one state of the parameters", function()
+    local a <const> = of_same_parameters()
+    a:predict(at).mean:eval()
+    local f <const> = model.fields(a)
+    local state <const> = f.state
+    assert.is_true(state ~= nil and rawequal(state, posterior_cache.present(a)))
+    assert.is_nil(posterior_cache.present(a, "other"))
+    a:set("likelihood.noise", 2)
+    assert.is_nil(f.state)
+    f.state = state
+    assert.is_nil(posterior_cache.present(a))
+  end)
+
   it("fits to the same parameters and the same likelihood", function()
     local a <const>, b <const> = fitted(linear()), fitted(exact())
     assert.is_true(a.info.converged and a.info.iterations > 2)
