@@ -1,4 +1,5 @@
 /* select.c - chooses the kernel table: by name, by GIBBOUS_ISA, or the widest that the machine supports. */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,13 +34,21 @@ static gb_status refuse (const char *name, const char *why, gb_error *err) {
                  list, name, why);
 }
 
+/* One table for the process: devices that are opened by several threads write it once. */
+static void activate (const gb_isa *isa) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&lock);
+  if (gb_isa_active != isa) gb_isa_active = isa;
+  pthread_mutex_unlock(&lock);
+}
+
 gb_status gb_isa_select (const char *name, gb_error *err) {
   if (name == NULL) name = getenv("GIBBOUS_ISA");
   const bool any = name == NULL || *name == '\0';
   for (int i = 0; i < NISAS; i++) {
     if (!any && strcmp(name, isas[i].isa->name) != 0) continue;
     if (isas[i].present()) {
-      gb_isa_active = isas[i].isa;
+      activate(isas[i].isa);
       return GB_OK;
     }
     if (!any) return refuse(name, "it lacks", err);
