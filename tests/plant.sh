@@ -385,8 +385,16 @@ host/plan/run/step.c
 's/from += pl->grains->grain) {/from = end) {/;s/const size_t n = end - from < pl->grains->grain ? end - from : pl->grains->grain;/const size_t n = end - from;/'
 'a batch is summed in windows instead of grains'
 
+host/plan/run/run.c
+'s/^  p->runs.spare = NULL;$//'
+'two runs of a plan at the same time have one memory'
+
+host/plan/run/run.c
+'s/^  const gb_status rc = run_steps(r, err);/  gb_context_lock(g); const gb_status rc = run_steps(r, err); gb_context_unlock(g);/'
+'runs of a plan wait for each other'
+
 host/plan/run/lanes.c
-'s/if (kind == GB_COPY_TOTAL) copy_total/if (0) copy_total/'
+'s/== GB_COPY_TOTAL) return copy_total(x, c->step, err);/== GB_COPY_TOTAL) return GB_OK;/'
 'totals do not go from device to device'
 
 host/plan/place/remote.c
