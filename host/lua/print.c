@@ -109,10 +109,14 @@ static bool read_corners (lua_State *L, lgb_session *s, sample *p, gb_node *x, g
   for (unsigned c = 0; c < n; c++) corner[c] = push_corner(L, p, x, c);
   corner = lgb_redeemed(L, s, n, corner, GB_WALK_READ, true);
   s->busy = true;
-  const gb_status st = gb_eval(s->graph, n, corner, err);
+  gb_status st = gb_eval(s->graph, n, corner, err);
   s->busy = false;
   if (st == GB_EINTR) lgb_raise(L, st, err);
-  for (unsigned c = 0; st == GB_OK && c < n; c++) read_corner(p, &corner[c]->out[0].tensor, c);
+  for (unsigned c = 0; st == GB_OK && c < n; c++) {
+    gb_tensor t;
+    st = gb_host_of(&corner[c]->out[0].tensor, &t, err);
+    if (st == GB_OK) read_corner(p, &t, c);
+  }
   return st == GB_OK;
 }
 
@@ -252,8 +256,8 @@ static void add_header (luaL_Buffer *b, const gb_node *x, const style *f, bool c
   gb_bytes_text(gb_shape_bytes(gb_node_shape(x), gb_node_dtype(x)), bytes);
   gb_shape_text(gb_node_shape(x), shape);
   snprintf(text, sizeof text,
-           computed ? "tensor %s %s cpu  %s" : "tensor %s %s cpu  not materialised (dense would be %s)",
-           shape, gb_dtype_name(gb_node_dtype(x)), bytes);
+           computed ? "tensor %s %s %s  %s" : "tensor %s %s %s  not materialised (dense would be %s)", shape,
+           gb_dtype_name(gb_node_dtype(x)), x->graph->device->name, bytes);
   luaL_addstring(b, text);
   if (x->flags & GB_NODE_GRAD) luaL_addstring(b, "  requires grad");
   if (f->exponent != 0) {
@@ -264,8 +268,8 @@ static void add_header (luaL_Buffer *b, const gb_node *x, const style *f, bool c
 
 static int push_placeholder (lua_State *L, const gb_node *x) {
   char shape[GB_SHAPE_TEXT];
-  lua_pushfstring(L, "tensor %s %s cpu  without a value", gb_shape_text(gb_node_shape(x), shape),
-                  gb_dtype_name(gb_node_dtype(x)));
+  lua_pushfstring(L, "tensor %s %s %s  without a value", gb_shape_text(gb_node_shape(x), shape),
+                  gb_dtype_name(gb_node_dtype(x)), x->graph->device->name);
   return 1;
 }
 
