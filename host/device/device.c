@@ -44,3 +44,33 @@ gb_status gb_device_set_threads (gb_device *dev, int threads, gb_error *err) {
 
 const char *gb_device_isa (const gb_device *dev) { return dev->ops->isa(dev); }
 const char *gb_device_library (const gb_device *dev) { return dev->ops->library(dev); }
+
+/* -- work */
+
+size_t gb_device_fold_scratch (const gb_device *dev, const gb_fold *f) {
+  return dev->ops->fold_scratch(dev, f);
+}
+
+size_t gb_device_fold_state (const gb_device *dev, const gb_fold *f) { return dev->ops->fold_state(dev, f); }
+
+gb_status gb_device_fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
+                          const gb_number *constant, const gb_carry *carry, void *scratch,
+                          gb_fold_stats *stats, gb_error *err) {
+  return dev->ops->fold(dev, f, operand, out, constant, carry, scratch, stats, err);
+}
+
+size_t gb_device_opaque_scratch (const gb_device *dev, const gb_opaque *o) {
+  return dev->ops->opaque_scratch(dev, o);
+}
+
+gb_status gb_device_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
+                            void *scratch, gb_error *err) {
+  return dev->ops->opaque(dev, o, in, out, scratch, err);
+}
+
+gb_status gb_device_wait (gb_device *dev, gb_error *err) {
+  return dev->ops->wait == NULL ? GB_OK : dev->ops->wait(dev, err);
+}
+
+bool gb_device_has_parts (const gb_device *dev) { return dev->ops->fold_state != NULL; }
+bool gb_device_has_rates (const gb_device *dev) { return dev->ops->rates != NULL; }

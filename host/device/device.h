@@ -24,39 +24,43 @@ typedef struct gb_device_rates {
   double scaling; /* FMA of all threads together over FMA of one */
 } gb_device_rates;
 
+/* What a device is made of. Slots marked optional may be NULL; everything above calls the wrappers below. */
 typedef struct gb_device_ops {
   const char *name; /* "cpu" */
-  /* Bytes of scratch a run of 'f' needs with this device's threads. */
+
+  gb_memory (*memory)(const gb_device *dev); /* for one more simulated device */
+  gb_status (*set_threads)(gb_device *dev, int threads, gb_error *err);
+  void (*close)(gb_device *dev); /* releases what the device holds beside memory; simulated ones share it */
+
+  /* Folds (program/fold.h): bytes of scratch that a run needs with this device's threads; bytes of the totals
+  ** that a part of a fold keeps between parts; and a run. operand[slot], out[slot]: base addresses; constant:
+  ** the numbers of BIND; carry NULL: the whole fold. Scratch is aligned to GB_ALIGN. 'stats' may be NULL.
+  ** Errors: EINTR. */
   size_t (*fold_scratch)(const gb_device *dev, const gb_fold *f);
-  /* Runs 'f'. operand[slot], out[slot]: base addresses; constant: the numbers of BIND. 64-byte aligned
-  ** scratch. Errors: EINTR. 'stats' may be NULL. */
+  size_t (*fold_state)(const gb_device *dev, const gb_fold *f); /* optional: NULL = folds run whole only */
   gb_status (*fold)(gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
-                    const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err);
-  /* Bytes of the totals that 'f', a part of a fold, keeps between parts; and a run of that part. */
-  size_t (*fold_state)(const gb_device *dev, const gb_fold *f);
-  gb_status (*fold_part)(gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
-                         const gb_number *constant, const gb_carry *carry, void *scratch,
-                         gb_fold_stats *stats, gb_error *err);
-  /* Bytes of scratch and library workspace of one opaque op. Inputs arrive contiguous, row-major, but for
-  ** those of GEMM that lie as 'row' and 'matrix' say. */
+                    const gb_number *constant, const gb_carry *carry, void *scratch, gb_fold_stats *stats,
+                    gb_error *err);
+
+  /* Opaque ops (program/library.h): bytes of scratch and library workspace; and a run. Inputs arrive
+  ** contiguous, row-major, but for those of GEMM that lie as 'row' and 'matrix' say; outputs are contiguous.
+  ** CHOLESKY may find its matrix, TRISOLVE and SOLVE_CHOL their right-hand sides, and CHOL_INVERSE with a
+  ** packed result its factor, where the result goes: they then work in place. Errors: ENOTPD, ENAN, EINTR,
+  ** EINDEX (a position out of range). */
   size_t (*opaque_scratch)(const gb_device *dev, const gb_opaque *o);
-  /* Errors: ENOTPD, ENAN, EINTR, EINDEX (a position out of range). Outputs are contiguous. CHOLESKY may
-  ** find its matrix, TRISOLVE and SOLVE_CHOL their right-hand sides, and CHOL_INVERSE with a packed result
-  ** its factor, where the result goes: they then work in place. */
   gb_status (*opaque)(gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
                       void *scratch, gb_error *err);
-  gb_status (*sync)(gb_device *dev, gb_error *err); /* optional: NULL = always complete */
-  gb_status (*set_threads)(gb_device *dev, int threads, gb_error *err);
+
+  gb_status (*wait)(gb_device *dev, gb_error *err); /* optional: NULL = calls return when they are complete */
+  const gb_panel_ops *panel;                        /* the vector work of solvers */
+
   const char *(*isa)(const gb_device *dev);
   const char *(*library)(const gb_device *dev);
-  gb_memory (*memory)(const gb_device *dev); /* for one more simulated device */
-  void (*close)(gb_device *dev); /* what the device holds beside its memory; its simulated ones share it */
-  /* Optional, both or none: NULL = no figures of its own. One line that names all that its speed depends
-  ** on but the number of threads: processor, instruction set, libraries; and the figures, measured in
-  ** about 'seconds'. */
+  /* Optional, both or none: NULL = no figures of its own. One line that names all that its speed depends on
+  ** but the number of threads: processor, instruction set, libraries; and the figures, measured in about
+  ** 'seconds'. */
   void (*identity)(const gb_device *dev, char *text, size_t size);
   void (*rates)(gb_device *dev, double seconds, gb_device_rates *out);
-  const gb_panel_ops *panel; /* the vector work of solvers */
 } gb_device_ops;
 
 struct gb_device {
@@ -82,6 +86,18 @@ void gb_device_free (gb_device *dev); /* with its simulated devices; NULL is fin
 gb_status gb_device_add_simulated (gb_device *first, size_t limit, gb_error *err);
 /* Errors: EOPTION where threads < 1; ENOMEM. */
 gb_status gb_device_set_threads (gb_device *dev, int threads, gb_error *err);
+/* As the slots of the same names. Wait returns when all that was started on the device is complete. */
+size_t gb_device_fold_scratch (const gb_device *dev, const gb_fold *f);
+size_t gb_device_fold_state (const gb_device *dev, const gb_fold *f);
+gb_status gb_device_fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
+                          const gb_number *constant, const gb_carry *carry, void *scratch,
+                          gb_fold_stats *stats, gb_error *err);
+size_t gb_device_opaque_scratch (const gb_device *dev, const gb_opaque *o);
+gb_status gb_device_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
+                            void *scratch, gb_error *err);
+gb_status gb_device_wait (gb_device *dev, gb_error *err);
+bool gb_device_has_parts (const gb_device *dev); /* a fold can run in parts */
+bool gb_device_has_rates (const gb_device *dev);
 const char *gb_device_isa (const gb_device *dev);     /* "avx512", ... */
 const char *gb_device_library (const gb_device *dev); /* of dense algebra, how it was built, its kernels */
 

@@ -65,9 +65,9 @@ static gb_status factor_rows (gb_graph *g, const gb_tensor *l, size_t have, gb_e
   void *tiles = l->storage->block.data;
   gb_block scratch;
   const void *in = tiles;
-  GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, dev->ops->opaque_scratch(dev, &o), "", "append",
+  GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, gb_device_opaque_scratch(dev, &o), "", "append",
                          &scratch, err));
-  const gb_status rc = dev->ops->opaque(dev, &o, &in, &tiles, scratch.data, err);
+  const gb_status rc = gb_device_opaque(dev, &o, &in, &tiles, scratch.data, err);
   gb_ledger_free(&dev->ledger, &scratch);
   return rc;
 }

@@ -68,6 +68,12 @@ local function writable(directory)
   return f ~= nil
 end
 
+local function names_of(devices)
+  local names <const> = {}
+  for i, d in ipairs(devices) do names[i] = d.name end
+  return table.concat(names, ", ")
+end
+
 --- The facts, as a list of {name, text}.
 local function facts()
   local cpu <const> = core.devices()[1]
@@ -78,7 +84,7 @@ local function facts()
     {"system", first_line "/proc/sys/kernel/osrelease" or "unknown"},
     {"BLAS", cpu.blas}, {"BLAS library", loaded "libopenblas" or loaded "libblas" or "not found among the mapped libraries"},
     {"elementary functions", loaded "libsleef" or "built in"},
-    {"wisdom", wisdom()}, {"memory limit", gib(report.limit)}, {"devices", "cpu"},
+    {"wisdom", wisdom()}, {"memory limit", gib(report.limit)}, {"devices", names_of(core.devices())},
     {"package.path", package.path}, {"package.cpath", package.cpath},
   }
 end

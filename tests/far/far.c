@@ -114,14 +114,8 @@ static size_t fold_state (const gb_device *dev, const gb_fold *f) {
 }
 
 static gb_status fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
-                       const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
-  reach(slots_read(f), operand, slots_written(f), out);
-  return home_of(dev)->ops->fold(home_of(dev), f, at.in, at.out, constant, near(scratch), stats, err);
-}
-
-static gb_status fold_part (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
-                            const gb_number *constant, const gb_carry *carry, void *scratch,
-                            gb_fold_stats *stats, gb_error *err) {
+                       const gb_number *constant, const gb_carry *carry, void *scratch, gb_fold_stats *stats,
+                       gb_error *err) {
   gb_carry here;
   if (carry != NULL) {
     here = *carry;
@@ -129,8 +123,7 @@ static gb_status fold_part (gb_device *dev, const gb_fold *f, const void *const 
     carry = &here;
   }
   reach(slots_read(f), operand, slots_written(f), out);
-  return home_of(dev)->ops->fold_part(home_of(dev), f, at.in, at.out, constant, carry, near(scratch), stats,
-                                      err);
+  return home_of(dev)->ops->fold(home_of(dev), f, at.in, at.out, constant, carry, near(scratch), stats, err);
 }
 
 /* The table of a growing factor holds addresses, too: operand 0, and the result where it is factored in
@@ -175,7 +168,6 @@ gb_status gb_device_open_plugin (unsigned abi, gb_device *home, size_t limit, gb
                                     .fold_scratch = fold_scratch,
                                     .fold = fold,
                                     .fold_state = fold_state,
-                                    .fold_part = fold_part,
                                     .opaque_scratch = opaque_scratch,
                                     .opaque = opaque,
                                     .set_threads = set_threads,

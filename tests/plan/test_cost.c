@@ -204,8 +204,10 @@ static size_t stub_opaque_scratch (const gb_device *dev, const gb_opaque *o) {
   return 0;
 }
 static gb_status stub_fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
-                            const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
-  (void)dev, (void)f, (void)operand, (void)out, (void)constant, (void)scratch, (void)stats, (void)err;
+                            const gb_number *constant, const gb_carry *carry, void *scratch,
+                            gb_fold_stats *stats, gb_error *err) {
+  (void)dev, (void)f, (void)operand, (void)out, (void)constant, (void)carry, (void)scratch, (void)stats,
+      (void)err;
   return GB_OK;
 }
 static gb_status stub_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,

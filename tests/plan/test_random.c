@@ -243,9 +243,10 @@ void *__wrap_aligned_alloc (size_t align, size_t n) {
 }
 
 static gb_status armed_fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
-                             const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
+                             const gb_number *constant, const gb_carry *carry, void *scratch,
+                             gb_fold_stats *stats, gb_error *err) {
   atomic_store(&executing, true);
-  const gb_status rc = plain->fold(dev, f, operand, out, constant, scratch, stats, err);
+  const gb_status rc = plain->fold(dev, f, operand, out, constant, carry, scratch, stats, err);
   atomic_store(&executing, false);
   return rc;
 }

@@ -130,7 +130,7 @@ static void note (const walk *w, const candidate *c) {
 }
 
 /* The device can run parts of a fold. */
-static bool may_cut (const gb_plan *p) { return gb_plan_home(p)->ops->fold_part != NULL; }
+static bool may_cut (const gb_plan *p) { return gb_device_has_parts(gb_plan_home(p)); }
 
 static double seconds_of (const walk *w, const gb_placement *place) {
   const gb_lowered_plan *prog = w->p->prog;

@@ -12,14 +12,14 @@ bool gb_step_is_idle (const gb_lowered *low, const gb_step *s) {
 }
 
 size_t gb_opaque_bytes (const gb_device *dev, const gb_opaque *o) {
-  if (o->op != GB_OP_CALL) return dev->ops->opaque_scratch(dev, o);
+  if (o->op != GB_OP_CALL) return gb_device_opaque_scratch(dev, o);
   const gb_call *c = gb_call_get((int)o->attr.i[0]);
   return c == NULL || c->scratch_bytes == NULL ? 0 : c->scratch_bytes(c->ud, o);
 }
 
 size_t gb_step_scratch (const gb_device *dev, const gb_lowered *low, const gb_step *s) {
   if (gb_step_is_idle(low, s)) return 0;
-  return s->is_fold ? dev->ops->fold_scratch(dev, &s->fold) : gb_opaque_bytes(dev, &s->opaque);
+  return s->is_fold ? gb_device_fold_scratch(dev, &s->fold) : gb_opaque_bytes(dev, &s->opaque);
 }
 
 gb_status gb_step_contract (const gb_step *s, gb_error *err) {

@@ -93,8 +93,8 @@ typedef struct call {
 } call;
 
 static gb_status run (const call *c, gb_error *err) {
-  if (c->o != NULL) return c->dev->ops->opaque(c->dev, c->o, c->in, c->out, c->scratch, err);
-  return c->dev->ops->fold(c->dev, &c->p->f, c->p->in, c->p->to, NULL, c->scratch, NULL, err);
+  if (c->o != NULL) return gb_device_opaque(c->dev, c->o, c->in, c->out, c->scratch, err);
+  return gb_device_fold(c->dev, &c->p->f, c->p->in, c->p->to, NULL, NULL, c->scratch, NULL, err);
 }
 
 static gb_status fastest (const call *c, double *seconds, gb_error *err) {
@@ -119,12 +119,12 @@ static gb_status check_room (size_t need, size_t room, gb_error *err) {
 gb_status gb_probe_time (gb_device *dev, gb_probe *p, void *scratch, size_t room, double *seconds,
                          gb_error *err) {
   p->f.identity = gb_fold_identity(&p->f);
-  GB_TRY(check_room(dev->ops->fold_scratch(dev, &p->f), room, err));
+  GB_TRY(check_room(gb_device_fold_scratch(dev, &p->f), room, err));
   return fastest(&(call){.dev = dev, .p = p, .scratch = scratch}, seconds, err);
 }
 
 gb_status gb_probe_time_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
                                 void *scratch, size_t room, double *seconds, gb_error *err) {
-  GB_TRY(check_room(dev->ops->opaque_scratch(dev, o), room, err));
+  GB_TRY(check_room(gb_device_opaque_scratch(dev, o), room, err));
   return fastest(&(call){.dev = dev, .o = o, .in = in, .out = out, .scratch = scratch}, seconds, err);
 }

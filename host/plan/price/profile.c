@@ -232,7 +232,7 @@ void gb_device_profile_announce (gb_device *dev, void (*say)(bool again)) {
 
 static bool is_fixed (const struct gb_profiles *p, const gb_device *dev) {
   const char *word = getenv("GIBBOUS_RATES");
-  return p == NULL || p->fixed || dev->ops->rates == NULL || (word != NULL && strcmp(word, "fixed") == 0);
+  return p == NULL || p->fixed || !gb_device_has_rates(dev) || (word != NULL && strcmp(word, "fixed") == 0);
 }
 
 static void remember (struct gb_profiles *p, const char *key, const gb_device_profile *r) {

@@ -129,7 +129,7 @@ static gb_status run_steps (gb_run *r, gb_error *err) {
       t = pl->loop_last;
     } else GB_TRY(gb_run_step(r, l, t, NULL, err));
   }
-  return l->device->ops->sync == NULL ? GB_OK : l->device->ops->sync(l->device, err);
+  return gb_device_wait(l->device, err);
 }
 
 /* A requested node that is not the source of its buffer (an output picked from several, a view of a leaf)

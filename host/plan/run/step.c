@@ -36,8 +36,8 @@ static gb_status run_fold_part (gb_run *r, gb_lane *l, int s, const gb_window *g
   gb_carry carry = {.state = (char *)l->arena + pl->state[s].offset};
   gb_fold_stats stats = {0};
   if (sum != NULL) carry.first = sum->lo == 0, carry.last = sum->lo + sum->n == sum->extent;
-  GB_TRY(l->device->ops->fold_part(l->device, f, l->in, l->to, l->constant, sum == NULL ? NULL : &carry,
-                                   (char *)l->arena + pl->scratch[s].offset, &stats, err));
+  GB_TRY(gb_device_fold(l->device, f, l->in, l->to, l->constant, sum == NULL ? NULL : &carry,
+                        (char *)l->arena + pl->scratch[s].offset, &stats, err));
   r->stats.pairs += stats.pairs;
   return GB_OK;
 }
@@ -80,7 +80,7 @@ static gb_status run_opaque_window (gb_run *r, gb_lane *l, int s, gb_window at, 
   void *scratch = (char *)l->arena + l->place->scratch[s].offset;
   r->stats.opaques++;
   if (o.op == GB_OP_CALL) return gb_run_call(r, l, st, &o, scratch, err);
-  return l->device->ops->opaque(l->device, &o, l->in, l->to, scratch, err);
+  return gb_device_opaque(l->device, &o, l->in, l->to, scratch, err);
 }
 
 /* The lower tiles of a matrix, each a fold of its own. */
@@ -91,7 +91,7 @@ static gb_status run_fold_tiles (gb_run *r, gb_lane *l, const gb_packed_factor *
   for (size_t i = 0; i < blocks; i++)
     for (size_t j = 0; j <= i; j++) {
       const gb_fold *f = gb_window_of_tile(l->window[t->store], low_of(r), t, i, j);
-      GB_TRY(dev->ops->fold(dev, f, l->in, l->to, l->constant,
+      GB_TRY(gb_device_fold(dev, f, l->in, l->to, l->constant, NULL,
                             (char *)l->arena + l->place->scratch[t->store].offset, &stats, err));
       r->stats.pairs += stats.pairs;
     }
@@ -137,8 +137,8 @@ static gb_status run_node_part (gb_run *r, gb_lane *l, int k, gb_nest_part at, g
                           .last = at.own.lo + at.own.n == n->extent && at.turn + 1 == n->nturns};
   if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
   if (l->watch != NULL) gb_memcheck_before(l);
-  GB_TRY(l->device->ops->fold_part(l->device, f, l->in, l->to, l->constant, n->own.reduces ? &carry : NULL,
-                                   (char *)l->arena + room.scratch.offset, &stats, err));
+  GB_TRY(gb_device_fold(l->device, f, l->in, l->to, l->constant, n->own.reduces ? &carry : NULL,
+                        (char *)l->arena + room.scratch.offset, &stats, err));
   if (l->watch != NULL) gb_memcheck_node(r, l, n->step, &room);
   r->stats.pairs += stats.pairs;
   r->stats.folds++;
@@ -183,7 +183,7 @@ static gb_status run_step (gb_run *r, gb_lane *l, int s, const gb_window *at, gb
   if (st->is_fold && gb_sums_in_grains(l->place, s)) return run_fold_parts(r, l, s, NULL, err);
   if (st->is_fold) {
     gb_fold_stats stats = {0};
-    GB_TRY(dev->ops->fold(dev, &st->fold, l->in, l->to, l->constant, scratch, &stats, err));
+    GB_TRY(gb_device_fold(dev, &st->fold, l->in, l->to, l->constant, NULL, scratch, &stats, err));
     r->stats.folds++;
     r->stats.pairs += stats.pairs;
     return GB_OK;
@@ -191,7 +191,7 @@ static gb_status run_step (gb_run *r, gb_lane *l, int s, const gb_window *at, gb
   r->stats.opaques++;
   if (st->opaque.op == GB_OP_CALL) return gb_run_call(r, l, st, &st->opaque, scratch, err);
   const gb_opaque o = gb_opaque_of_part(low_of(r), l->place, s, NULL);
-  return dev->ops->opaque(dev, &o, l->in, l->to, scratch, err);
+  return gb_device_opaque(dev, &o, l->in, l->to, scratch, err);
 }
 
 /* Says what failed by its name, where it has one, and which line of the script asked for it, unless the

@@ -104,7 +104,7 @@ size_t gb_tile_scratch (const gb_device *dev, const gb_lowered *low, const gb_pa
   if (gb_window_room(&w[0], f) && gb_window_room(&w[1], f)) {
     most = 0;
     for (int k = 0; k < 3; k++) {
-      const size_t bytes = dev->ops->fold_scratch(dev, gb_window_of_tile(w, low, t, at[k][0], at[k][1]));
+      const size_t bytes = gb_device_fold_scratch(dev, gb_window_of_tile(w, low, t, at[k][0], at[k][1]));
       if (bytes > most) most = bytes;
     }
   }

@@ -79,8 +79,8 @@ static void fold_workspace (const gb_split_job *j, const gb_placement *p, int s,
       const gb_fold *f = gb_fold_of_part(w, j->low, p, s,
                                          grained && !(looped && p->tiling == p->grains) ? &grain : NULL,
                                          looped ? &window : NULL);
-      *scratch = larger(*scratch, j->dev->ops->fold_scratch(j->dev, f));
-      if (carries) *state = larger(*state, j->dev->ops->fold_state(j->dev, f));
+      *scratch = larger(*scratch, gb_device_fold_scratch(j->dev, f));
+      if (carries) *state = larger(*state, gb_device_fold_state(j->dev, f));
     }
   }
   gb_window_free(&w[0]);
@@ -116,8 +116,8 @@ void gb_nest_workspace (const void *job, const gb_placement *p, int k, size_t *s
     if ((i & 1 && asked[1] == 0) || (i & 2 && own[1] == 0)) continue;
     const gb_fold *f = gb_nest_fold(w, j->low, p->nest, p->compact, k,
                                     (gb_nest_part){{0, asked[i & 1]}, {0, own[i >> 1]}, 0});
-    *scratch = larger(*scratch, j->dev->ops->fold_scratch(j->dev, f));
-    if (n->own.reduces) *state = larger(*state, j->dev->ops->fold_state(j->dev, f));
+    *scratch = larger(*scratch, gb_device_fold_scratch(j->dev, f));
+    if (n->own.reduces) *state = larger(*state, gb_device_fold_state(j->dev, f));
   }
   gb_window_free(&w[0]);
   gb_window_free(&w[1]);

@@ -106,7 +106,9 @@ static size_t naive_scratch (const gb_device *dev, const gb_fold *f) {
 }
 
 static gb_status naive_fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
-                             const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
+                             const gb_number *constant, const gb_carry *carry, void *scratch,
+                             gb_fold_stats *stats, gb_error *err) {
+  (void)carry;
   const double *a = f->noperands > 0 ? operand[0] : NULL, *b = f->noperands > 1 ? operand[1] : NULL;
   const size_t count = f->axis[1].extent;
   double *y = out[0];

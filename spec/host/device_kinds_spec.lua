@@ -1,0 +1,53 @@
+--- GIBBOUS_DEVICE: kinds of devices that a library brings. The far device of the tests is one, where it was built.
+local process <const> = require "spec.process"
+
+local folder <const> = process.binary:match "^(.*)/" .. "/tests"
+local function has_far()
+  local f <close> = io.open(folder .. "/libgibbous_far.so")
+  return f ~= nil
+end
+
+local function run(env, script)
+  return process.run({"-e", script}, {env = env})
+end
+
+describe("GIBBOUS_DEVICE", function()
+  it("names the kind and the reason where there is no such device", function()
+    local _, errors <const>, rc <const> = run("GIBBOUS_DEVICE=nosuch", "require 'gibbous'")
+    assert.not_equal(0, rc)
+    assert.matches("no device of kind 'nosuch': .*libgibbous_nosuch%.so", errors)
+  end)
+
+  it("refuses what is no name of a kind", function()
+    local _, errors <const>, rc <const> = run("GIBBOUS_DEVICE=../far", "require 'gibbous'")
+    assert.not_equal(0, rc)
+    assert.matches("'%.%./far' is no kind of device: lower%-case letters expected", errors)
+  end)
+
+  it("is the host's own CPU where it is empty or cpu", function()
+    for _, name in ipairs{"", "cpu"} do
+      local out <const>, errors <const>, rc <const> = run("GIBBOUS_DEVICE=" .. name, "print(require 'gibbous'.tensor{1}.device)")
+      assert.equal("", errors)
+      assert.equal(0, rc)
+      assert.equal("cpu\n", out)
+    end
+  end)
+
+  it("opens a device whose memory the host cannot read: the same bits, in its own account", function()
+    if not has_far() then return pending "the far device was not built" end
+    local script <const> = [[
+      local gb = require "gibbous"
+      local x, v = gb.randn(70, 3, {seed = 1}), gb.randn(70, 2, {seed = 2})
+      local k = gb.kernels.matern52{}(x, x) + 0.1 * gb.eye(70)
+      local z, s = gb.eval(k:matmul(v), gb.linalg.solve(k, v))
+      print(x.device, gb.config().device, gb.devices()[1].name, gb.memory.report().used)
+      print(("%a %a %a"):format(z:sum():item(), s:sum():item(), s[3][2]:item()))]]
+    local near <const>, why <const> = run("", script)
+    assert.equal("", why)
+    local far <const>, errors <const>, rc <const> = run(("GIBBOUS_DEVICE=far GIBBOUS_DEVICE_PATH=%s"):format(folder), script)
+    assert.equal("", errors)
+    assert.equal(0, rc)
+    assert.matches("^cpu\tcpu\tcpu\t%d+\n", near)
+    assert.equal((near:gsub("cpu", "far")), far)
+  end)
+end)
