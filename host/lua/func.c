@@ -161,9 +161,7 @@ static lgb_tensor *push_node (lua_State *L, gb_node *n) {
 /* The result into its buffer, everything on the way in lent memory. */
 static gb_status evaluate_into (const visit *v, gb_node *y, gb_error *err) {
   gb_ledger *l = &v->graph->device->ledger;
-  if (gb_node_has_value(y)) {
-    return gb_tensor_copy(v->out, &y->out[0].tensor, err);
-  }
+  if (gb_node_has_value(y)) { return gb_tensor_copy(v->out, &y->out[0].tensor, err); }
   const size_t bytes = gb_shape_bytes(&v->out->shape, v->out->dtype), room = gb_ledger_room(l);
   const gb_plan_options o = {.budget = room + bytes + 1}; /* 0 would mean: whatever there is */
   gb_plan *p;

@@ -46,8 +46,7 @@ gb_status gb_team_new (gb_plan *p, int n, const gb_plan_on *on, gb_error *err) {
   if (has_grown(p->prog->low))
     return gb_fail(err, GB_EDEVICE,
                    "a growing factor stays on its device; that of a model made anew can be shared");
-  if (!gb_device_has_parts(home))
-    return gb_fail(err, GB_EDEVICE, "this device cannot run a part of a plan");
+  if (!gb_device_has_parts(home)) return gb_fail(err, GB_EDEVICE, "this device cannot run a part of a plan");
   gb_team *team = p->request.team = calloc(1, sizeof *team);
   if (team == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
   *team = (gb_team){.n = 1, .member = {{.device = home, .speed = 1}}};
