@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 struct gb_pool {
-  int threads; /* including the caller */
+  int threads;          /* including the caller */
   pthread_mutex_t turn; /* held by the caller whose job runs */
   pthread_mutex_t lock;
   pthread_cond_t start, done;
