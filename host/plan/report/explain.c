@@ -50,7 +50,7 @@ static void say_header (const gb_plan *p, FILE *f) {
 static void say_device (const gb_plan *p, FILE *f) {
   const gb_plan_report *r = &p->report;
   char a[GB_BYTES_TEXT];
-  fprintf(f, "%-7s budget %s", p->request.graph->device->ops->name, gb_size_text(r->budget, a));
+  fprintf(f, "%-7s budget %s", p->request.graph->device->name, gb_size_text(r->budget, a));
   fprintf(f, " = %s arena", gb_size_text(r->arena, a));
   fprintf(f, " + %s outputs", gb_size_text(r->outputs, a));
   fprintf(f, " + %s caches", gb_size_text(r->caches, a));

@@ -103,7 +103,7 @@ static void write_results (json *j, const gb_plan *p) {
 
 static void write_device (json *j, const gb_plan *p) {
   begin(j, "device", '{');
-  write_text(j, "name", p->request.graph->device->ops->name);
+  write_text(j, "name", p->request.graph->device->name);
   write_size(j, "threads", (size_t)p->prog->threads);
   end(j, '}');
 }
