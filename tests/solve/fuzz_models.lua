@@ -3,7 +3,7 @@
 -- files, GIBBOUS_FUZZ_SEED the start.
 local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
-local store <const> = require "gibbous.gp.store"
+local save <const> = require "gibbous.gp.save"
 
 local cases <const> = tonumber(os.getenv "GIBBOUS_FUZZ_FILES") or 2000
 local state = tonumber(os.getenv "GIBBOUS_FUZZ_SEED") or 20261122
@@ -143,7 +143,7 @@ local function forge(seed)
   local ok
   ok, texts.model = pcall(core.json_encode, described)
   if not ok then return false end
-  texts.checksum = store.checksum(texts, tensors)
+  texts.checksum = save.checksum(texts, tensors)
   return (pcall(core.safetensors_write, path, tensors, texts))
 end
 
