@@ -136,6 +136,7 @@ static const gb_device_ops naive_ops = {.name = "naive", .fold_scratch = naive_s
 void plan_begin (size_t limit) {
   fixture_begin();
   fx.device.ops = &naive_ops;
+  strcpy(fx.device.name, naive_ops.name);
   fx.device.ledger.limit = limit;
   naive = (naive_device){.fail_at = -1, .interrupt_at = -1};
 }
