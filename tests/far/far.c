@@ -11,21 +11,22 @@
 #include "program/fold.h"
 #include "program/library.h"
 
-#define MOST_BUFFERS 512 /* of one call */
+#define MOST_BUFFERS 4096 /* of one call; on the stack, since steps allocate nothing */
 
-/* -- memory: of the host, through the bit */
+/* -- memory: of the host, through the bit. 'priv' has the operations of the host's memory, which keep their
+** state in this memory's own fields. */
+
+static const gb_memory_ops *near_ops (const gb_memory *m) { return m->priv; }
 
 static void *far_take (gb_memory *m, size_t bytes) {
-  void *at = ((gb_memory *)m->priv)->ops->take(m->priv, bytes);
+  void *at = near_ops(m)->take(m, bytes);
   return at == NULL ? NULL : far(at);
 }
-static void far_give (gb_memory *m, void *p, size_t bytes) {
-  ((gb_memory *)m->priv)->ops->give(m->priv, near(p), bytes);
-}
-static size_t far_idle (const gb_memory *m) { return ((gb_memory *)m->priv)->ops->idle(m->priv); }
-static void far_trim (gb_memory *m) { ((gb_memory *)m->priv)->ops->trim(m->priv); }
+static void far_give (gb_memory *m, void *p, size_t bytes) { near_ops(m)->give(m, near(p), bytes); }
+static size_t far_idle (const gb_memory *m) { return near_ops(m)->idle(m); }
+static void far_trim (gb_memory *m) { near_ops(m)->trim(m); }
 static void *far_reuse (gb_memory *m, size_t bytes) {
-  void *at = ((gb_memory *)m->priv)->ops->reuse(m->priv, bytes);
+  void *at = near_ops(m)->reuse(m, bytes);
   return at == NULL ? NULL : far(at);
 }
 
@@ -70,10 +71,8 @@ static gb_memory far_memory (const gb_device *dev) {
                                     .download = far_download,
                                     .copy = far_copy,
                                     .fill = far_fill};
-  gb_memory *behind = malloc(sizeof *behind); /* small, and kept until the process ends */
-  if (behind == NULL) abort();
-  *behind = gb_host_memory();
-  return (gb_memory){.ops = &ops, .priv = behind, .home = &home_of(dev)->ledger};
+  const gb_memory host = home_of(dev)->ops->memory(home_of(dev));
+  return (gb_memory){.ops = &ops, .priv = (void *)(uintptr_t)host.ops, .home = &home_of(dev)->ledger};
 }
 
 /* -- programs: those of the home, with addresses that it has */
@@ -82,12 +81,11 @@ typedef struct buffers {
   const void *in[MOST_BUFFERS];
   void *out[MOST_BUFFERS];
 } buffers;
-static _Thread_local buffers at;
 
-static void reach (int nin, const void *const *in, int nout, void *const *out) {
+static void reach (buffers *at, int nin, const void *const *in, int nout, void *const *out) {
   if (nin > MOST_BUFFERS || nout > MOST_BUFFERS) abort();
-  for (int i = 0; i < nin; i++) at.in[i] = near(in[i]);
-  for (int i = 0; i < nout; i++) at.out[i] = near(out[i]);
+  for (int i = 0; i < nin; i++) at->in[i] = near(in[i]);
+  for (int i = 0; i < nout; i++) at->out[i] = near(out[i]);
 }
 
 static int slots_read (const gb_fold *f) {
@@ -117,25 +115,25 @@ static gb_status fold (gb_device *dev, const gb_fold *f, const void *const *oper
                        const gb_number *constant, const gb_carry *carry, void *scratch, gb_fold_stats *stats,
                        gb_error *err) {
   gb_carry here;
+  buffers at;
   if (carry != NULL) {
     here = *carry;
     here.state = near(carry->state);
     carry = &here;
   }
-  reach(slots_read(f), operand, slots_written(f), out);
+  reach(&at, slots_read(f), operand, slots_written(f), out);
   return home_of(dev)->ops->fold(home_of(dev), f, at.in, at.out, constant, carry, near(scratch), stats, err);
 }
 
 /* The table of a growing factor holds addresses, too: operand 0, and the result where it is factored in
 ** place. */
-static void reach_rows (const gb_opaque *o) {
-  static _Thread_local gb_block_row table[MOST_BUFFERS];
+static void reach_rows (const gb_opaque *o, buffers *at, gb_block_row table[MOST_BUFFERS]) {
   const size_t n = gb_blocks(o->in_shape[0].dim[0], GB_BLOCK);
-  const gb_block_row *rows = at.in[0];
+  const gb_block_row *rows = at->in[0];
   if (n > MOST_BUFFERS) abort();
   for (size_t i = 0; i < n; i++) table[i] = rows[i] & ~(gb_block_row)FAR;
-  if (at.out[0] == at.in[0]) at.out[0] = table;
-  at.in[0] = table;
+  if (at->out[0] == at->in[0]) at->out[0] = table;
+  at->in[0] = table;
 }
 
 static size_t opaque_scratch (const gb_device *dev, const gb_opaque *o) {
@@ -144,8 +142,10 @@ static size_t opaque_scratch (const gb_device *dev, const gb_opaque *o) {
 
 static gb_status opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
                          void *scratch, gb_error *err) {
-  reach(o->nin, in, o->nout, out);
-  if (o->grown) reach_rows(o);
+  buffers at;
+  gb_block_row table[MOST_BUFFERS];
+  reach(&at, o->nin, in, o->nout, out);
+  if (o->grown) reach_rows(o, &at, table);
   return home_of(dev)->ops->opaque(home_of(dev), o, at.in, at.out, near(scratch), err);
 }
 

@@ -27,8 +27,8 @@
 #include "plan/price/profile.h"
 #include "plot/figure.h"
 #include "shell/history.h"
-#include "support/host_memory.h"
 #include "support/io/faults.h"
+#include "support/memory.h"
 
 static char folder[64];
 static gb_ledger ledger;

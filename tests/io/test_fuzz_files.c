@@ -21,8 +21,8 @@
 #include "io/safetensors.h"
 #include "plan/price/profile.h"
 #include "shell/history.h"
-#include "support/host_memory.h"
 #include "support/io/mutate.h"
+#include "support/memory.h"
 
 #define LIMIT ((size_t)256 << 20)
 #define BESIDE ((size_t)64 << 20) /* bytes that a reader may hold beside its result and the file */

@@ -19,8 +19,8 @@
 #include "base/interrupt.h"
 #include "base/outfile.h"
 #include "io/safetensors.h"
-#include "support/host_memory.h"
 #include "support/io/faults.h"
+#include "support/memory.h"
 
 /* Fixture */
 

@@ -1,9 +1,7 @@
 /* test_call.c - ops registered from above: how long they live, the memory they are lent, what a plan says
 ** of them. */
-#include <stdalign.h>
-
 #include "graph/call.h"
-#include "support/host_memory.h"
+#include "support/memory.h"
 #include "support/plan/eval_fixture.h"
 #include "tensor/host.h"
 
@@ -74,7 +72,15 @@ static void nodes_keep_their_op (void **unused) {
 
 /* -- lent memory */
 
-static alignas(64) char memory[8192];
+/* To lend: of the ledger's memory, outside its account. */
+#define MEMORY 8192
+
+static char *take_memory (gb_ledger *l) {
+  gb_ledger_init(l, test_memory(), 100000);
+  return l->memory->ops->take(l->memory, MEMORY);
+}
+
+static void give_memory (gb_ledger *l, char *memory) { l->memory->ops->give(l->memory, memory, MEMORY); }
 
 static gb_status block (gb_ledger *l, size_t bytes, gb_block *out) {
   return gb_ledger_alloc(l, GB_MEM_TENSOR, bytes, "", "", out, NULL);
@@ -84,9 +90,9 @@ static void lent_memory_is_filled_from_the_front_and_not_beyond (void **unused) 
   (void)unused;
   gb_ledger l, outer;
   gb_block before, a, b, c, d;
-  gb_ledger_init(&l, host_memory(), 100000);
+  char *memory = take_memory(&l);
   assert_int_equal(block(&l, 1000, &before), GB_OK);
-  gb_ledger_lend(&l, &outer, memory, sizeof memory, 1000);
+  gb_ledger_lend(&l, &outer, memory, MEMORY, 1000);
   assert_int_equal(l.used, 0);
   assert_int_equal(block(&l, 300, &a), GB_OK);
   assert_int_equal(block(&l, 300, &b), GB_OK);
@@ -112,6 +118,7 @@ static void lent_memory_is_filled_from_the_front_and_not_beyond (void **unused) 
   assert_int_equal(l.used, 0);
   assert_int_equal(l.limit, 100000);
   assert_int_equal(l.allocations, 7);
+  give_memory(&l, memory);
 }
 
 static void blocks_of_lent_memory_are_aligned (void **unused) {
@@ -119,13 +126,14 @@ static void blocks_of_lent_memory_are_aligned (void **unused) {
   gb_ledger l, outer;
   gb_block p[64];
   int n = 0;
-  gb_ledger_init(&l, host_memory(), 100000);
+  char *memory = take_memory(&l);
   gb_ledger_lend(&l, &outer, memory, 1024, 100000);
   while (n < 64 && block(&l, 1, &p[n]) == GB_OK) n++;
   assert_int_equal(n, 16); /* 1 rounded up to 64 */
   for (int i = 1; i < n; i++) assert_ptr_equal(p[i].data, (char *)p[0].data + 64 * i);
   while (n > 0) gb_ledger_free(&l, &p[--n]);
   gb_ledger_return(&l);
+  give_memory(&l, memory);
 }
 
 static void what_still_lives_moves_out (void **unused) {
@@ -133,23 +141,24 @@ static void what_still_lives_moves_out (void **unused) {
   gb_ledger l, outer, inmost;
   gb_tensor t[3];
   const gb_shape s = gb_shape_of(1, (size_t[]){10});
-  gb_ledger_init(&l, host_memory(), 200); /* moving goes past it */
+  char *memory = take_memory(&l);
+  l.limit = 200; /* moving goes past it */
   gb_ledger_lend(&l, &outer, memory, 4096, 4096);
   assert_int_equal(gb_tensor_new(&l, GB_F64, &s, GB_MEM_TENSOR, "", "", &t[0], &fx.err), GB_OK);
   gb_ledger_lend(&l, &inmost, memory + 4096, 4096, 4096);
   for (int i = 1; i < 3; i++)
     assert_int_equal(gb_tensor_new(&l, GB_F64, &s, GB_MEM_CACHE, "", "", &t[i], &fx.err), GB_OK);
-  for (size_t i = 0; i < 30; i++) gb_element_set(gb_tensor_data(&t[i / 10]), i % 10, GB_F64, (double)i);
+  for (size_t i = 0; i < 30; i++) set_handed_element(&t[i / 10], i % 10, (double)i);
   assert_int_equal(l.used, 160);
   gb_ledger_return(&l);
   assert_int_equal(l.used, 240);
   assert_true(gb_ledger_owns(&l, &t[2].storage->block));
   gb_ledger_return(&l);
-  memset(memory, 0xff, sizeof memory);
+  assert_int_equal(gb_memory_fill(l.memory, memory, 0xff, MEMORY, NULL), GB_OK);
   assert_int_equal(l.used, 240);
   assert_int_equal(l.by_purpose[GB_MEM_CACHE], 160);
   assert_int_equal(l.limit, 200);
-  for (size_t i = 0; i < 30; i++) assert_true(gb_tensor_at(&t[i / 10], &(size_t){i % 10}) == (double)i);
+  for (size_t i = 0; i < 30; i++) assert_true(element_at(&t[i / 10], &(size_t){i % 10}) == (double)i);
   for (int i = 0; i < 3; i++) gb_tensor_clear(&t[i]);
   assert_int_equal(l.used, 0);
   assert_int_equal(l.blocks, 0);

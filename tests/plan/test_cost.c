@@ -15,7 +15,7 @@
 
 #include "plan/price/cost.h"
 #include "plan/price/probe.h"
-#include "support/host_memory.h"
+#include "support/memory.h"
 
 #define OK(call) assert_int_equal((call), GB_OK)
 #define CLOSE(got, want)                                                                                     \

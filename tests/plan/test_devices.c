@@ -241,7 +241,7 @@ static void alone (const scene *s, gb_tensor *out) {
 
 static bool same (const gb_tensor *a, const gb_tensor *b) {
   return gb_shape_equal(&a->shape, &b->shape) &&
-         memcmp(gb_tensor_data(a), gb_tensor_data(b), gb_shape_bytes(&a->shape, a->dtype)) == 0;
+         memcmp(elements(a), elements(b), gb_shape_bytes(&a->shape, a->dtype)) == 0;
 }
 
 /* Ranges follow each other and cover the axis; nothing is above its budget; all is as measured. */

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "graph/grad/rules.h"
+#include "support/device.h"
 #include "support/plan/plan_watch.h"
 #include "support/random/plan_shrink.h"
 
@@ -91,7 +92,7 @@ static void count_products (const gb_plan *p) {
 static void graph_begin (int threads) {
   static gb_device *devices[4];
   fixture_begin();
-  if (devices[threads] == NULL) OK(gb_device_cpu_new(threads, (size_t)1 << 30, &devices[threads], &fx.err));
+  if (devices[threads] == NULL) OK(test_device_new(threads, (size_t)1 << 30, &devices[threads], &fx.err));
   fx.g->device = device = devices[threads];
   trouble[0] = '\0';
 }

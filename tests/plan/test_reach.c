@@ -75,7 +75,7 @@ static uint64_t run (const task *a, bool all, size_t *bytes, unsigned char **val
   unsigned char *to = *values = malloc(*bytes);
   for (size_t i = 0; i < n; i++) {
     const size_t size = count_of(out[i]) * gb_dtype_size(a->dtype);
-    memcpy(to, gb_tensor_data(&out[i]->out[0].tensor), size);
+    memcpy(to, elements(&out[i]->out[0].tensor), size);
     to += size;
   }
   eval_end();

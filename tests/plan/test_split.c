@@ -242,16 +242,9 @@ typedef struct result {
 } result;
 
 static void keep_result (result *r, const gb_node *n) {
-  gb_tensor copy = n->out[0].tensor;
-  const size_t bytes = gb_shape_bytes(gb_node_shape(n), gb_node_dtype(n));
-  gb_storage st = {.refs = 1, .block = {.data = malloc(bytes + 1), .bytes = bytes}};
-  copy.storage = &st; /* leaves may be views */
-  copy.offset = 0;
-  gb_strides_of(&copy.shape, copy.stride);
-  gb_host_copy(&copy, &n->out[0].tensor);
-  r->at[r->n] = st.block.data;
+  r->at[r->n] = elements_copied(&n->out[0].tensor); /* leaves may be views */
   r->t[r->n] = gb_node_dtype(n);
-  r->bytes[r->n++] = bytes;
+  r->bytes[r->n++] = gb_shape_bytes(gb_node_shape(n), gb_node_dtype(n));
 }
 
 static void free_result (result *r) {

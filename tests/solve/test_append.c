@@ -73,8 +73,10 @@ static double worst_difference (const gb_tensor *l, const gb_tensor *square) {
   double worst = 0;
   for (size_t i = 0, run; i < l->shape.dim[0]; i++)
     for (size_t j = 0; j <= i; j++) {
-      const double got = gb_element_get(gb_appendable_entry(l, i, j, &run), 0, l->dtype);
-      const double off = fabs(got - gb_tensor_at(square, (size_t[]){i, j}));
+      uint64_t entry = 0;
+      OK(gb_memory_download(l->storage->ledger->memory, &entry, gb_appendable_entry(l, i, j, &run),
+                            gb_dtype_size(l->dtype), &fx.err));
+      const double off = fabs(gb_element_get(&entry, 0, l->dtype) - element_at(square, (size_t[]){i, j}));
       if (!(off <= worst)) worst = off;
     }
   return worst;
@@ -88,7 +90,7 @@ static void *bytes_of (const gb_tensor *l) {
     for (size_t j = 0; j <= i; j += run) {
       const void *p = gb_appendable_entry(l, i, j, &run);
       if (run > i + 1 - j) run = i + 1 - j;
-      memcpy(all + (i * n + j) * size, p, run * size);
+      OK(gb_memory_download(l->storage->ledger->memory, all + (i * n + j) * size, p, run * size, &fx.err));
     }
   return all;
 }
@@ -278,7 +280,7 @@ static void assert_same_value (gb_node *a, gb_node *b) {
   OK(gb_eval(fx.g, 1, &a, &fx.err));
   OK(gb_eval(fx.g, 1, &b, &fx.err));
   const gb_tensor *x = &a->out[0].tensor, *y = &b->out[0].tensor;
-  assert_memory_equal(gb_tensor_data(x), gb_tensor_data(y), gb_shape_bytes(&x->shape, x->dtype));
+  assert_memory_equal(elements(x), elements(y), gb_shape_bytes(&x->shape, x->dtype));
 }
 
 static void solving_has_the_bits_of_the_square_factor (void **state) {
@@ -333,7 +335,7 @@ static void a_plan_cuts_right_hand_sides_and_counts_the_factor (void **state) {
   OK(gb_plan_new(fx.g, 1, &y, &o, &cut, &fx.err));
   OK(gb_plan_run(cut, &fx.err));
   c = gb_tensor_ref(&y->out[0].tensor);
-  assert_memory_equal(gb_tensor_data(&a), gb_tensor_data(&c), 5000 * sizeof(double));
+  assert_memory_equal(elements(&a), elements(&c), 5000 * sizeof(double));
   gb_plan_free(cut);
   gb_tensor_clear(&a), gb_tensor_clear(&c), gb_tensor_clear(&l);
   eval_end();
@@ -382,7 +384,7 @@ static void a_half_solved_vector_is_extended (void **state) {
               *rest = BUILD(gb_slice, r, 0, have, 1, 520 - have);
       OK(gb_factor_extend(fx.g, &l, known, rest, &w, &fx.err));
       for (size_t i = 0; i < 520; i++)
-        assert_true(fabs(gb_tensor_at(&w, &i) - gb_tensor_at(&all->out[0].tensor, &i)) <=
+        assert_true(fabs(element_at(&w, &i) - element_at(&all->out[0].tensor, &i)) <=
                     (d == 0 ? 1e-12 : 1e-4));
       gb_tensor_clear(&w);
     }
@@ -402,8 +404,7 @@ static void a_square_factor_becomes_one_that_grows (void **state) {
     OK(gb_factor_of(x, &l, &fx.err));
     assert_true(worst_difference(&l, &square) == 0);
     OK(gb_factor_dense(fx.g, &l, &dense, &fx.err));
-    assert_memory_equal(gb_tensor_data(&dense), gb_tensor_data(&square),
-                        300 * 300 * gb_dtype_size(dtypes[d]));
+    assert_memory_equal(elements(&dense), elements(&square), 300 * 300 * gb_dtype_size(dtypes[d]));
     gb_tensor_clear(&l), gb_tensor_clear(&dense), gb_tensor_clear(&square);
     release_to(0);
   }

@@ -1,6 +1,9 @@
 /* solve_fixture.c - matrices, kernels and dense elimination for tests of solvers. */
 #include "support/solve_fixture.h"
 
+#include "support/device.h"
+#include "support/elements.h"
+
 gb_device *dev;
 gb_graph *g;
 gb_error err;
@@ -10,7 +13,7 @@ int nheld;
 int solve_begin (void **state) {
   (void)state;
   nheld = 0;
-  if (gb_device_cpu_new(2, (size_t)1 << 28, &dev, &err) != GB_OK) return -1;
+  if (test_device_new(2, (size_t)1 << 28, &dev, &err) != GB_OK) return -1;
   return gb_graph_new(dev, &g, &err) == GB_OK ? 0 : -1;
 }
 
@@ -20,8 +23,7 @@ int solve_end (void **state) {
   gb_cache_drop(g, SIZE_MAX);
   const bool clean = g->nnodes == 0;
   gb_graph_free(g);
-  const bool empty = dev->ledger.used == 0;
-  gb_device_free(dev);
+  const bool empty = test_device_free(dev) == 0;
   return clean && empty ? 0 : -1;
 }
 
@@ -39,7 +41,9 @@ gb_node *leaf (gb_dtype t, unsigned flags, int ndim, const size_t *dim, const do
   const gb_shape s = gb_shape_of(ndim, dim);
   gb_tensor x;
   ok(gb_tensor_new(&dev->ledger, t, &s, GB_MEM_TENSOR, "", "", &x, &err));
-  for (size_t i = 0; i < gb_shape_numel(&s); i++) gb_element_set(gb_tensor_data(&x), i, t, v[i]);
+  void *to = elements_to_write(&x);
+  for (size_t i = 0; i < gb_shape_numel(&s); i++) gb_element_set(to, i, t, v[i]);
+  elements_written(&x);
   gb_node *n = NULL;
   const gb_status st = gb_node_leaf(g, &x, flags, "", &n, &err);
   gb_tensor_clear(&x);

@@ -134,7 +134,8 @@ gb_status gb_plan_arena (gb_plan *p, bool values, size_t *bytes, gb_error *err) 
   return rc;
 }
 
-/* The run writes to the caller's tensors, but for outputs that exist or are asked for twice. */
+/* The run writes to the caller's tensors, but for outputs that exist or are asked for twice. They may have been read
+** before: their mirrors go. */
 static gb_status run_closed (gb_run *r, size_t n, gb_node *const *leaf, const gb_tensor *value,
                              const gb_tensor *out, bool values, void *arena, gb_error *err) {
   const gb_lowered *low = r->plan->prog->low;
@@ -144,6 +145,7 @@ static gb_status run_closed (gb_run *r, size_t n, gb_node *const *leaf, const gb
   take_values(r, value);
   for (int i = 0; i < low->nouts; i++) {
     const int b = low->out[i];
+    gb_storage_drop_mirror(out[i].storage);
     if (low->buf[b].cls != GB_BUF_LEAF && !r->choice.have[b] && r->value[b].storage == NULL)
       r->value[b] = gb_tensor_ref(&out[i]);
   }

@@ -1,5 +1,6 @@
 /* memcheck.c - a run under watch: the arena is poisoned, and after each step only its results and scratch
-** may have changed. Memory of the watch itself comes from malloc and is outside every account. */
+** may have changed. The watch fills and reads a device's bytes through its memory. Memory of the watch itself
+** comes from malloc and is outside every account. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,32 @@ static bool has_storage (const gb_placement *pl, int b) {
   return pl->write[b] == GB_HOME_OUTPUT || pl->write[b] == GB_HOME_CACHE;
 }
 
+static gb_memory *memory_of (const gb_lane *l) { return l->device->ledger.memory; }
+
+/* A device that fails says so in the run itself. */
+static void fill (const gb_lane *l, void *at, size_t bytes) {
+  (void)gb_memory_fill(memory_of(l), at, l->watch->poison, bytes, NULL);
+}
+
 static void poison (const gb_lane *l, const gb_life *life) {
-  memset((char *)l->arena + life->offset, l->watch->poison, life->bytes);
+  fill(l, (char *)l->arena + life->offset, life->bytes);
+}
+
+/* The bytes at an address of the device, where the host reads them, until the next look; poison where the
+** device does not give them. */
+static const unsigned char *look (const gb_lane *l, const void *at, size_t bytes) {
+  if (gb_memory_is_host(memory_of(l))) return at;
+  if (gb_memory_download(memory_of(l), l->watch->seen, at, bytes, NULL) != GB_OK)
+    memset(l->watch->seen, l->watch->poison, bytes);
+  return l->watch->seen;
+}
+
+/* The most bytes of one look: the arena, or a result with storage and what follows it. */
+static size_t widest_look (const gb_run *r, const gb_placement *pl) {
+  size_t most = pl->arena;
+  for (int b = 0; b < pl->nbufs; b++)
+    if (has_storage(pl, b) && gb_round_size(bytes_of(r, b)) > most) most = gb_round_size(bytes_of(r, b));
+  return most;
 }
 
 /* Runs under watch do not nest: the first lane of a run that another one's step began is not watched. */
@@ -28,32 +53,36 @@ bool gb_memcheck_begin (gb_run *r, gb_lane *l) {
   const bool first = l == &r->lane[0];
   gb_watch *w = &r->watch[first ? 0 : 1];
   if (!watch_of(r)->on || (first && watch_of(r)->busy)) return false;
+  const bool near = gb_memory_is_host(memory_of(l));
   w->before = malloc(pl->arena + 1);
+  w->seen = near ? NULL : malloc(widest_look(r, pl) + 1);
   w->spare = calloc((size_t)pl->nsteps + 1, sizeof *w->spare);
   w->poison = watch_of(r)->poison;
   l->watch = w;
   if (first) watch_of(r)->busy = true;
-  if (w->before == NULL || w->spare == NULL) {
+  if (w->before == NULL || w->spare == NULL || (!near && w->seen == NULL)) {
     gb_memcheck_end(r, l);
     return false;
   }
   for (int s = 0; s < pl->nsteps; s++) w->spare[s] = SIZE_MAX;
-  memset(l->arena, watch_of(r)->poison, pl->arena);
+  fill(l, l->arena, pl->arena);
   for (int b = 0; b < pl->nbufs; b++)
-    if (has_storage(pl, b))
-      memset(l->write[b], watch_of(r)->poison, bytes_of(r, b) + padding(bytes_of(r, b)));
+    if (has_storage(pl, b)) fill(l, l->write[b], gb_round_size(bytes_of(r, b)));
   return true;
 }
 
 void gb_memcheck_end (gb_run *r, gb_lane *l) {
   if (l->watch == NULL) return;
   free(l->watch->before);
+  free(l->watch->seen);
   free(l->watch->spare);
   l->watch = NULL;
   if (l == &r->lane[0]) watch_of(r)->busy = false;
 }
 
-void gb_memcheck_before (const gb_lane *l) { memcpy(l->watch->before, l->arena, l->place->arena); }
+void gb_memcheck_before (const gb_lane *l) {
+  (void)gb_memory_download(memory_of(l), l->watch->before, l->arena, l->place->arena, NULL);
+}
 
 static void note (const gb_run *r, int step, const char *what, size_t at, size_t bytes) {
   if (watch_of(r)->first[0] == '\0')
@@ -73,9 +102,9 @@ static size_t untouched (const unsigned char *region, size_t bytes, unsigned cha
   return n == bytes && n > 0 && n < GB_ARENA_ALIGN ? GB_ARENA_ALIGN : n;
 }
 
-static void check_region (const gb_run *r, int step, const unsigned char *region, size_t bytes, size_t *worst,
-                          const char *what) {
-  const size_t n = untouched(region, bytes, watch_of(r)->poison);
+static void check_region (const gb_run *r, const gb_lane *l, int step, const void *region, size_t bytes,
+                          size_t *worst, const char *what) {
+  const size_t n = untouched(look(l, region, bytes), bytes, watch_of(r)->poison);
   if (n > *worst) *worst = n;
   if (n >= GB_ARENA_ALIGN) note(r, step, what, 0, n);
 }
@@ -103,7 +132,7 @@ static bool is_in_room (const gb_nest_room *room, size_t at) {
 
 /* 'room': of a node of the nest that ran, NULL: a step did. */
 static void check_arena (const gb_run *r, const gb_lane *l, int step, const gb_nest_room *room) {
-  const unsigned char *arena = l->arena, *before = l->watch->before;
+  const unsigned char *arena = look(l, l->arena, l->place->arena), *before = l->watch->before;
   for (size_t line = 0; line < l->place->arena; line += GB_ARENA_ALIGN) {
     if (memcmp(arena + line, before + line, GB_ARENA_ALIGN) == 0) continue;
     const size_t end = owned_until(r, l, step, line);
@@ -129,10 +158,11 @@ static void check_results (const gb_run *r, const gb_lane *l, int step, const gb
   for (int i = 0; i < st->nout; i++) {
     const int b = st->out[i];
     const size_t bytes = bytes_of(r, b);
-    check_region(r, step, l->write[b], written_bytes(r, l, b, at), &watch_of(r)->unwritten,
+    check_region(r, l, step, l->write[b], written_bytes(r, l, b, at), &watch_of(r)->unwritten,
                  "unwritten end of a result");
-    const unsigned char *end = (const unsigned char *)l->write[b] + bytes;
-    for (size_t k = 0; has_storage(l->place, b) && k < padding(bytes); k++)
+    if (!has_storage(l->place, b)) continue;
+    const unsigned char *end = look(l, (const char *)l->write[b] + bytes, padding(bytes));
+    for (size_t k = 0; k < padding(bytes); k++)
       if (end[k] != watch_of(r)->poison) stray(r, step, bytes + k);
   }
 }
@@ -140,14 +170,14 @@ static void check_results (const gb_run *r, const gb_lane *l, int step, const gb
 /* Scratch and totals are as large as some window needs them. */
 static void check_workspace (const gb_run *r, const gb_lane *l, int step, const gb_window *at) {
   const gb_life *s = &l->place->scratch[step], *t = &l->place->state[step];
-  const unsigned char *arena = l->arena;
+  char *arena = l->arena;
   size_t *spare = &l->watch->spare[step];
-  const size_t rest = untouched(arena + s->offset, s->bytes, l->watch->poison);
+  const size_t rest = untouched(look(l, arena + s->offset, s->bytes), s->bytes, l->watch->poison);
   if (rest < *spare) *spare = rest;
   if (at != NULL && at->lo + at->n < l->place->hi) return;
   if (*spare > watch_of(r)->unused_scratch) watch_of(r)->unused_scratch = *spare;
   if (*spare >= GB_ARENA_ALIGN) note(r, step, "unused scratch", 0, *spare);
-  check_region(r, step, arena + t->offset, t->bytes, &watch_of(r)->unused_scratch, "unused totals");
+  check_region(r, l, step, arena + t->offset, t->bytes, &watch_of(r)->unused_scratch, "unused totals");
 }
 
 /* What died is poisoned again, so that a stale read shows and the next owner starts fresh. */
@@ -187,7 +217,7 @@ void gb_memcheck_nest (const gb_run *r, const gb_lane *l, int step, int place) {
 void gb_memcheck_copied (const gb_run *r, const gb_lane *l, int b) {
   const gb_life *life = &l->place->life[b];
   if (l->watch == NULL) return;
-  check_region(r, l->place->order[life->first], l->write[b], life->bytes, &watch_of(r)->unwritten,
+  check_region(r, l, l->place->order[life->first], l->write[b], life->bytes, &watch_of(r)->unwritten,
                "unwritten end of a copy");
 }
 

@@ -13,6 +13,7 @@
 typedef struct gb_watch {
   unsigned char poison;
   unsigned char *before; /* the arena as it was before the step */
+  unsigned char *seen;   /* bytes of a memory that the host cannot read, copied to look at; else NULL */
   size_t *spare; /* [steps] bytes at the end of the step's scratch that no window so far has touched */
 } gb_watch;
 

@@ -1,6 +1,8 @@
 /* graph_dense.c - every op of the tests of graphs, on dense arrays of doubles. */
 #include "support/graph/graph_dense.h"
 
+#include "support/elements.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,7 +149,7 @@ static double range_at (const gb_node *n, size_t k) {
 static double generated (const gb_node *n, const size_t *index) {
   const int ndim = gb_node_shape(n)->ndim;
   switch (n->op) {
-    case GB_OP_LEAF: return gb_tensor_at(&n->out[0].tensor, index);
+    case GB_OP_LEAF: return element_at(&n->out[0].tensor, index);
     case GB_OP_CONST: return n->attr.f[0];
     case GB_OP_RANGE: return range_at(n, index[0]);
     case GB_OP_EYE: return index[ndim - 1] == index[ndim - 2];

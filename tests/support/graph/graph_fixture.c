@@ -1,7 +1,7 @@
 /* graph_fixture.c - builders of nodes that the fixture owns. */
 #include "support/graph/graph_fixture.h"
 
-#include "support/host_memory.h"
+#include "support/memory.h"
 
 #define FIXTURE_MAX 262144
 
@@ -9,7 +9,7 @@ fixture fx;
 
 void fixture_begin (void) {
   memset(&fx, 0, sizeof fx);
-  gb_ledger_init(&fx.device.ledger, host_memory(), (size_t)1 << 30);
+  gb_ledger_init(&fx.device.ledger, test_memory(), (size_t)1 << 30);
   fx.held = malloc(FIXTURE_MAX * sizeof *fx.held);
   assert_int_equal(gb_graph_new(&fx.device, &fx.g, &fx.err), GB_OK);
 }
@@ -19,6 +19,7 @@ void fixture_end (void) {
   assert_int_equal(fx.g->nnodes, 0);
   gb_graph_free(fx.g);
   assert_int_equal(fx.device.ledger.used, 0);
+  assert_int_equal(mirror_bytes(fx.device.ledger.memory), 0);
   free(fx.held);
 }
 
@@ -52,11 +53,12 @@ gb_node *leaf_of (gb_dtype t, unsigned flags, int ndim, const size_t *dim, const
   const gb_shape s = gb_shape_of(ndim, dim);
   gb_status st = gb_tensor_new(&fx.device.ledger, t, &s, GB_MEM_TENSOR, "", "", &v, &fx.err);
   if (st != GB_OK) fail_msg("%s", fx.err.text);
+  void *to = elements_to_write(&v);
   for (size_t i = 0; i < gb_shape_numel(&s); i++) {
     state = state * 1664525u + 1013904223u;
-    gb_element_set(v.storage->block.data, i, t,
-                   data ? data[i] : lo + (hi - lo) * ((double)(state >> 8) + 0.5) / 16777216.0);
+    gb_element_set(to, i, t, data ? data[i] : lo + (hi - lo) * ((double)(state >> 8) + 0.5) / 16777216.0);
   }
+  elements_written(&v);
   gb_node *n = NULL;
   st = gb_node_leaf(fx.g, &v, flags, "", &n, &fx.err);
   gb_tensor_clear(&v);

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "graph/grad/grad.h"
+#include "support/elements.h"
 
 typedef struct fixture {
   gb_device device;

@@ -1,6 +1,8 @@
 /* reference.c - the walk, and every op that is not linear algebra. */
 #include "support/graph/reference.h"
 
+#include "support/elements.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -412,7 +414,7 @@ static gb_status stored (gb_node *n, const reference_bindings *with, double **ou
     for (size_t e = 0; e < numel(&v->shape); e++) {
       size_t x[GB_MAXDIM];
       unravel(e, &v->shape, x);
-      out[o][e] = gb_tensor_at(&v->tensor, x);
+      out[o][e] = element_at(&v->tensor, x);
     }
   }
   return GB_OK;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "support/host_memory.h"
+#include "support/memory.h"
 
 char file_path[64];
 gb_ledger file_ledger;

@@ -1,11 +1,13 @@
 /* eval_fixture.c - a CPU device for the graph fixture, reproducible inputs and the oracle. */
 #include "support/plan/eval_fixture.h"
 
+#include "support/device.h"
+
 gb_device *device;
 
 void eval_begin (int threads, size_t limit) {
   fixture_begin();
-  OK(gb_device_cpu_new(threads, limit, &device, &fx.err));
+  OK(test_device_new(threads, limit, &device, &fx.err));
   fx.g->device = device;
 }
 
@@ -19,7 +21,7 @@ void eval_end (void) {
   fixture_end();
   assert_int_equal(device->ledger.used, 0);
   assert_int_equal(device->ledger.books, 0); /* graphs and plans have released their bytes */
-  gb_device_free(device);
+  assert_int_equal(test_device_free(device), 0);
 }
 
 random_inputs inputs;
@@ -84,5 +86,5 @@ double *oracle_of (gb_node *n, int output) {
 
 double element (const gb_node *n, int output, size_t i) {
   const gb_tensor *t = &n->out[output].tensor;
-  return gb_element_get(gb_tensor_data(t), i, t->dtype);
+  return gb_element_get(elements(t), i, t->dtype);
 }

@@ -53,7 +53,7 @@ void print_steps (const gb_lowered *low) {
 
 size_t count_of (const gb_node *n) { return gb_shape_numel(gb_node_shape(n)); }
 
-static const void *bits_of (const gb_node *n) { return gb_tensor_data(&n->out[0].tensor); }
+static const void *bits_of (const gb_node *n) { return elements(&n->out[0].tensor); }
 bool same_bits (const gb_node *a, const gb_node *b) {
   const size_t bytes = gb_shape_bytes(gb_node_shape(a), gb_node_dtype(a));
   return gb_node_dtype(a) == gb_node_dtype(b) && gb_shape_equal(gb_node_shape(a), gb_node_shape(b)) &&

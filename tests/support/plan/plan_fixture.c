@@ -1,6 +1,8 @@
 /* plan_fixture.c - a lowering without folds and a device that runs its steps naively. */
 #include "support/plan/plan_fixture.h"
 
+#include "far/far.h"
+
 naive_device naive;
 
 static bool is_cache (const gb_node *n) { return strcmp(n->name, "cache") == 0; }
@@ -109,13 +111,14 @@ static gb_status naive_fold (gb_device *dev, const gb_fold *f, const void *const
                              const gb_number *constant, const gb_carry *carry, void *scratch,
                              gb_fold_stats *stats, gb_error *err) {
   (void)carry;
-  const double *a = f->noperands > 0 ? operand[0] : NULL, *b = f->noperands > 1 ? operand[1] : NULL;
+  const double *a = f->noperands > 0 ? near(operand[0]) : NULL;
+  const double *b = f->noperands > 1 ? near(operand[1]) : NULL;
   const size_t count = f->axis[1].extent;
-  double *y = out[0];
+  double *y = near(out[0]);
   if (naive.steps == naive.fail_at) return gb_fail(err, GB_ENOTPD, "minor 3 is not positive");
   if (naive.steps == naive.interrupt_at) gb_interrupt_raise();
   naive.steps++;
-  memset(scratch, 0x11, naive_scratch(dev, f));
+  memset(near(scratch), 0x11, naive_scratch(dev, f));
   if (f->identity == GB_OP_SUM) {
     double sum = 0;
     for (size_t i = 0; i < f->axis[0].extent; i++) sum += a[i];
@@ -153,4 +156,4 @@ gb_node *named (gb_node *n, const char *name) {
   gb_node_set_name(n, name);
   return n;
 }
-double at (const gb_node *n, size_t i) { return gb_tensor_at(&n->out[0].tensor, &i); }
+double at (const gb_node *n, size_t i) { return element_at(&n->out[0].tensor, &i); }

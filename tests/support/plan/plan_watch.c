@@ -1,6 +1,8 @@
 /* plan_watch.c - the checks of one plan: bits, budgets, reports, refusals. */
 #include "support/plan/plan_watch.h"
 
+#include "support/device.h"
+
 char trouble[2200];
 
 asked ask (size_t n, gb_node **out) {
@@ -11,15 +13,8 @@ asked ask (size_t n, gb_node **out) {
 /* values */
 
 void bits_take (bits *b, const gb_tensor *t) {
-  const size_t bytes = gb_shape_bytes(&t->shape, t->dtype);
-  gb_storage st = {.refs = 1, .block = {.data = malloc(bytes + 64), .bytes = bytes}};
-  gb_tensor flat = *t;
-  flat.storage = &st;
-  flat.offset = 0;
-  gb_strides_of(&flat.shape, flat.stride);
-  gb_host_copy(&flat, t);
-  b->at[b->n] = st.block.data;
-  b->bytes[b->n++] = bytes;
+  b->at[b->n] = elements_copied(t);
+  b->bytes[b->n++] = gb_shape_bytes(&t->shape, t->dtype);
 }
 
 void bits_free (bits *b) {
@@ -225,18 +220,23 @@ void check_closed (const asked *q, const bits *want) {
     OK(gb_tensor_new(&fx.g->device->ledger, gb_node_dtype(q->out[i]), gb_node_shape(q->out[i]), GB_MEM_TENSOR,
                      "", "", &t[i], &fx.err));
   OK(gb_plan_arena(p, false, &bytes, &fx.err));
-  unsigned char *arena = aligned_alloc(GB_ARENA_ALIGN, gb_round_size(bytes) + FENCE);
-  memset(arena, 0xa7, gb_round_size(bytes) + FENCE);
+  const size_t room = gb_round_size(bytes) + FENCE;
+  gb_memory *m = fx.g->device->ledger.memory;
+  void *arena = m->ops->take(m, room);
+  OK(gb_memory_fill(m, arena, 0xa7, room, &fx.err));
   const size_t allocations = fx.g->device->ledger.allocations;
   gb_plan_memcheck(fx.g)->at_step = guard_step;
   got.rc = gb_plan_run_into(p, 0, NULL, NULL, t, false, arena, &fx.err);
   gb_plan_memcheck(fx.g)->at_step = NULL;
   if (fx.g->device->ledger.allocations != allocations) TROUBLE("a closed run allocated");
-  for (size_t k = bytes; k < gb_round_size(bytes) + FENCE; k++)
-    if (arena[k] != 0xa7) TROUBLE("byte %zu changed behind a closed run's arena of %zu", k, bytes);
+  unsigned char *now = malloc(room);
+  OK(gb_memory_download(m, now, arena, room, &fx.err));
+  for (size_t k = bytes; k < room; k++)
+    if (now[k] != 0xa7) TROUBLE("byte %zu changed behind a closed run's arena of %zu", k, bytes);
+  free(now);
   for (size_t i = 0; got.rc == GB_OK && i < q->n; i++) bits_take(&got, &t[i]);
   for (size_t i = 0; i < q->n; i++) gb_tensor_clear(&t[i]);
-  free(arena);
+  m->ops->give(m, arena, room);
   gb_plan_free(p);
   check_against(want, &got, "closed");
   check_level(q, "after a closed run");
@@ -247,7 +247,8 @@ static gb_tensor copy_of (const gb_tensor *t) {
   const gb_shape flat = gb_shape_of(1, (size_t[]){t->storage->block.bytes});
   gb_tensor bytes, copy = *t;
   OK(gb_tensor_new(&fx.g->device->ledger, GB_BOOL, &flat, GB_MEM_TENSOR, "", "", &bytes, &fx.err));
-  memcpy(bytes.storage->block.data, t->storage->block.data, t->storage->block.bytes);
+  OK(gb_memory_copy(fx.g->device->ledger.memory, bytes.storage->block.data, t->storage->block.data,
+                    t->storage->block.bytes, &fx.err));
   copy.storage = bytes.storage;
   return copy;
 }

@@ -64,7 +64,9 @@ static gb_tensor view_of_new (gb_dtype t, const gb_shape *s, size_t room, size_t
   gb_tensor v;
   const gb_shape flat = gb_shape_of(1, &room);
   OK(gb_tensor_new(&fx.g->device->ledger, t, &flat, GB_MEM_TENSOR, "", "", &v, &fx.err));
-  for (size_t i = 0; i < room; i++) gb_element_set(v.storage->block.data, i, t, number(t, made.made, i, top));
+  void *to = elements_to_write(&v);
+  for (size_t i = 0; i < room; i++) gb_element_set(to, i, t, number(t, made.made, i, top));
+  elements_written(&v);
   made.made++;
   v.shape = *s;
   gb_strides_of(s, v.stride);

@@ -112,17 +112,19 @@ static size_t call_scratch (void *ud, const gb_opaque *o) {
 /* y = (2/3)^TURNS (x1 + .. + xn) by a loop whose state lies in the scratch. */
 static gb_status call_run (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out,
                            void *scratch, gb_error *err) {
-  (void)ud, (void)g, (void)err;
+  (void)ud;
   const size_t n = gb_shape_numel(&o->in_shape[0]);
-  double *state = (double *)scratch + 5;
-  memset(scratch, 1, 40);
+  gb_storage there = {.block = {.data = (char *)scratch + 40}, .ledger = &g->device->ledger};
+  const gb_tensor state = {.storage = &there, .dtype = GB_F64};
+  GB_TRY(gb_memory_fill(&g->device->memory, scratch, 1, 40, err));
   for (size_t i = 0; i < n; i++) {
-    state[i] = 0;
-    for (int k = 0; k < o->nin; k++) state[i] += gb_element_get(gb_tensor_data(&in[k]), i, in[k].dtype);
+    double sum = 0;
+    for (int k = 0; k < o->nin; k++) sum += handed_element(&in[k], i);
+    set_handed_element(&state, i, sum);
   }
   for (int turn = 0; turn < TURNS; turn++)
-    for (size_t i = 0; i < n; i++) state[i] *= 2.0 / 3;
-  for (size_t i = 0; i < n; i++) gb_element_set(gb_tensor_data(&out[0]), i, out[0].dtype, state[i]);
+    for (size_t i = 0; i < n; i++) set_handed_element(&state, i, handed_element(&state, i) * (2.0 / 3));
+  for (size_t i = 0; i < n; i++) set_handed_element(&out[0], i, handed_element(&state, i));
   return GB_OK;
 }
 
