@@ -1,6 +1,6 @@
 #!/bin/sh
 # lint_layers.sh - arrows go downwards only: Lua headers stay in host/lua and host/shell, device headers in cuda/,
-# and no file includes a layer above its own.
+# no file includes a layer above its own, and elements of tensors are reached through tensor/host.h alone.
 cd "$(dirname "$0")/.." || exit 2
 layers='base device tensor program graph lower plan iterate solve lua shell'
 bad=$(
@@ -23,3 +23,19 @@ bad=$(
   grep -rnE '#include "base/(tasks|pool)\.h"' host/iterate host/solve
 )
 [ -z "$bad" ] || { echo "includes that climb a layer:"; echo "$bad"; exit 1; }
+
+# The bytes of a tensor may lie in memory that the host cannot read: tensor/host.h gives its elements. The address of the bytes
+# passes through the rooms that hand it to a device, where no line reads or writes what it points to.
+address='\<gb_tensor_data *\(' bytes='block\.data'
+bad=$(
+  grep -rnE "$bytes" host --include='*.[ch]' | grep -vE '^host/(tensor|device|cpu)/|^host/program/appendable\.c|^host/plan/run/call\.c'
+  grep -rnE "$address" host --include='*.[ch]' | grep -vE '^host/(tensor|cpu|iterate|solve|plan/run)/'
+  # Where it may pass: no pointer to numbers, no element, no copy by the host.
+  for use in "(double|float|int64_t|uint8_t|int|gb_block_row) \*[^;]*$address" "$address[^;]*\)\)? *\[" "\*\([^;]*\*\) *$address" \
+    "mem(cpy|move|set|cmp) *\([^;]*$address" "gb_element_[gs]et *\([^;]*$address"; do
+    grep -rnE "$use" host/iterate host/solve host/plan --include='*.[ch]'
+  done
+  grep -rnE "$address|$bytes" tests --include='*.[ch]' |
+    grep -vE '^tests/(cpu|io)/|^tests/support/(elements|cpu/[a-z_]*|plan/plan_watch)\.c'
+)
+[ -z "$bad" ] || { echo "elements that are not reached through tensor/host.h:"; echo "$bad"; exit 1; }

@@ -12,6 +12,7 @@
 
 #include "io/cell.h"
 #include "io/rows.h"
+#include "tensor/host.h"
 
 /* The first pass's counts for one column. */
 typedef struct tally {
@@ -252,13 +253,13 @@ static gb_status fill_cell (reader *r, size_t k, size_t row, size_t *used, gb_er
   if (col->kind == GB_COLUMN_TEXT) {
     const size_t n = strlen(s) + 1;
     if (n > col->text.shape.dim[0] - *used) return changed(r, err);
-    memcpy((char *)col->text.storage->block.data + *used, s, n);
+    memcpy((char *)gb_host_elements(&col->text) + *used, s, n);
     *used += n;
     return GB_OK;
   }
   const gb_cell_kind kind = parse(r, s, &cell);
   const gb_dtype type = col->value.dtype;
-  void *data = col->value.storage->block.data;
+  void *data = gb_host_elements(&col->value);
   if (kind == GB_CELL_TEXT || kind == GB_CELL_RANGE || (type == GB_I64 && !cell.is_whole) ||
       (type == GB_BOOL && kind != GB_CELL_BOOL))
     return changed(r, err);

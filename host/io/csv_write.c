@@ -9,6 +9,7 @@
 
 #include "base/outfile.h"
 #include "io/csv.h"
+#include "tensor/host.h"
 
 enum { NUMBER = 40 }; /* bytes of a number at most */
 
@@ -24,12 +25,9 @@ static void number_text (double v, char s[NUMBER]) {
 
 static void cell_text (const gb_tensor *t, size_t row, size_t column, char s[NUMBER]) {
   const size_t index[GB_MAXDIM] = {row, column};
-  ptrdiff_t at = (ptrdiff_t)t->offset;
-  for (int i = 0; i < t->shape.ndim; i++) at += (ptrdiff_t)index[i] * t->stride[i];
-  if (t->dtype == GB_I64) snprintf(s, NUMBER, "%" PRId64, ((const int64_t *)t->storage->block.data)[at]);
-  else if (t->dtype == GB_BOOL)
-    strcpy(s, ((const uint8_t *)t->storage->block.data)[at] != 0 ? "true" : "false");
-  else number_text(gb_element_get(t->storage->block.data, (size_t)at, t->dtype), s);
+  if (t->dtype == GB_I64) snprintf(s, NUMBER, "%" PRId64, gb_tensor_integer_at(t, index));
+  else if (t->dtype == GB_BOOL) strcpy(s, gb_tensor_at(t, index) != 0 ? "true" : "false");
+  else number_text(gb_tensor_at(t, index), s);
 }
 
 /* Also quotes a byte order mark: at the start of the file a reader would drop it. */
@@ -55,18 +53,31 @@ static gb_status put_text (gb_outfile *f, const char *s, gb_error *err) {
   return put(f, "\"", err);
 }
 
-/* 'at': read position in each column of text; advanced. A lone empty cell is quoted, since a blank line is
-** not a row. */
-static gb_status put_row (gb_outfile *f, size_t row, size_t cols, const gb_csv_column *column,
-                          const char **at, gb_error *err) {
+/* A column as it is read: the tensor where the host reads it, or the next cell of text. */
+typedef union source {
+  gb_tensor value;
+  const char *text;
+} source;
+
+static gb_status open_sources (size_t cols, const gb_csv_column *column, source *at, gb_error *err) {
+  for (size_t k = 0; k < cols; k++)
+    if (column[k].value != NULL) GB_TRY(gb_host_of(column[k].value, &at[k].value, err));
+    else at[k].text = column[k].text;
+  return GB_OK;
+}
+
+/* A lone empty cell is quoted, since a blank line is not a row. */
+static gb_status put_row (gb_outfile *f, size_t row, size_t cols, const gb_csv_column *column, source *at,
+                          gb_error *err) {
   char s[NUMBER];
   for (size_t k = 0; k < cols; k++) {
     if (column[k].value != NULL) {
-      cell_text(column[k].value, row, column[k].index, s);
+      cell_text(&at[k].value, row, column[k].index, s);
       GB_TRY(put(f, s, err));
     } else {
-      GB_TRY(cols == 1 && *at[k] == '\0' ? put(f, "\"\"", err) : put_text(f, at[k], err));
-      at[k] += strlen(at[k]) + 1;
+      const char *cell = at[k].text;
+      GB_TRY(cols == 1 && *cell == '\0' ? put(f, "\"\"", err) : put_text(f, cell, err));
+      at[k].text += strlen(cell) + 1;
     }
     GB_TRY(put(f, k + 1 < cols ? "," : "\n", err));
   }
@@ -74,8 +85,7 @@ static gb_status put_row (gb_outfile *f, size_t row, size_t cols, const gb_csv_c
 }
 
 static gb_status put_all (gb_outfile *f, size_t rows, size_t cols, const gb_csv_column *column,
-                          bool has_names, const char **at, gb_error *err) {
-  for (size_t k = 0; k < cols; k++) at[k] = column[k].text;
+                          bool has_names, source *at, gb_error *err) {
   for (size_t k = 0; has_names && k < cols; k++) {
     GB_TRY(put_text(f, column[k].name, err));
     GB_TRY(put(f, k + 1 < cols ? "," : "\n", err));
@@ -87,10 +97,11 @@ static gb_status put_all (gb_outfile *f, size_t rows, size_t cols, const gb_csv_
 gb_status gb_csv_write (const char *path, size_t rows, size_t cols, const gb_csv_column *column,
                         bool has_names, gb_error *err) {
   gb_outfile f = {.fd = -1};
-  const char **at = calloc(cols + 1, sizeof *at);
+  source *at = calloc(cols + 1, sizeof *at);
   const locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
   gb_status st = at == NULL || c == (locale_t)0 ? gb_fail(err, GB_ENOMEM, "no memory to write '%s'", path)
                                                 : GB_OK;
+  if (st == GB_OK) st = open_sources(cols, column, at, err);
   if (st == GB_OK) st = gb_outfile_open(path, &f, err);
   if (st == GB_OK) {
     const locale_t old = uselocale(c); /* a decimal point in any locale */

@@ -9,6 +9,7 @@
 #include "base/outfile.h"
 #include "io/npy_heading.h"
 #include "io/widen.h"
+#include "tensor/host.h"
 
 #define MAGIC "\x93NUMPY"
 
@@ -65,8 +66,7 @@ static gb_status check_bools (const reader *r, const unsigned char *data, size_t
 ** in place. */
 static gb_status read_rows (reader *r, const gb_tensor *t, gb_error *err) {
   const size_t width = r->h.width, many = GB_NPY_SLICE / width;
-  unsigned char *data = t->storage->block.data,
-                *at = data + r->h.numel * gb_dtype_size(t->dtype) - r->h.bytes;
+  unsigned char *data = gb_host_elements(t), *at = data + r->h.numel * gb_dtype_size(t->dtype) - r->h.bytes;
   for (size_t i = 0; i < r->h.numel; i += many) {
     const size_t n = r->h.numel - i < many ? r->h.numel - i : many;
     GB_TRY(gb_infile_exactly(&r->file, at + i * width, n * width, err));
@@ -85,9 +85,8 @@ static void scatter (const reader *r, const gb_tensor *t, const unsigned char *f
   for (size_t e = 0; e < n; e++, from += width) {
     ptrdiff_t at = 0;
     for (int i = 0; i < t->shape.ndim; i++) at += (ptrdiff_t)index[i] * t->stride[i];
-    if (t->dtype == GB_I64)
-      ((int64_t *)t->storage->block.data)[at] = gb_integer(from, width, r->h.kind == 'i');
-    else memcpy((char *)t->storage->block.data + (size_t)at * width, from, width);
+    if (t->dtype == GB_I64) ((int64_t *)gb_host_elements(t))[at] = gb_integer(from, width, r->h.kind == 'i');
+    else memcpy((char *)gb_host_elements(t) + (size_t)at * width, from, width);
     for (int i = 0; i < t->shape.ndim; i++) {
       if (++index[i] < t->shape.dim[i]) break;
       index[i] = 0;
@@ -168,9 +167,11 @@ static gb_status write_wide (void *ud, const void *p, size_t bytes) {
 
 gb_status gb_npy_write (const char *path, const gb_tensor *t, gb_error *err) {
   gb_outfile f;
+  gb_tensor host;
+  GB_TRY(gb_host_of(t, &host, err));
   GB_TRY(gb_outfile_open(path, &f, err));
   GB_TRY(write_heading(&f, t, err));
   gb_outfile_sink to = {&f, err};
-  GB_TRY(gb_tensor_visit(t, t->dtype == GB_BF16 ? write_wide : gb_outfile_take, &to));
+  GB_TRY(gb_tensor_visit(&host, t->dtype == GB_BF16 ? write_wide : gb_outfile_take, &to));
   return gb_outfile_commit(&f, err);
 }

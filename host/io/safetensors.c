@@ -9,6 +9,7 @@
 #include "base/infile.h"
 #include "io/json.h"
 #include "io/widen.h"
+#include "tensor/host.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data are read and written as they lie in memory");
 
@@ -226,13 +227,12 @@ static gb_status read_tensor (reader *r, const row *from, gb_tensor *to, gb_erro
   const size_t bytes = from->end - from->begin, n = gb_shape_numel(&from->shape),
                width = from->element->width;
   GB_TRY(gb_tensor_new(r->ledger, from->element->dtype, &from->shape, GB_MEM_TENSOR, r->where, "", to, err));
-  unsigned char *data = to->storage->block.data, *start = data + n * gb_dtype_size(to->dtype) - bytes;
+  unsigned char *data = gb_host_elements(to), *start = data + n * gb_dtype_size(to->dtype) - bytes;
   for (size_t i = 0; i < n; i += SLICE / width) {
     const size_t some = n - i < SLICE / width ? n - i : SLICE / width;
     GB_TRY(gb_infile_exactly(&r->file, start + i * width, some * width, err));
     if (width != gb_dtype_size(to->dtype))
-      gb_widen((int64_t *)to->storage->block.data + i, start + i * width, some, width,
-               from->element->is_signed);
+      gb_widen((int64_t *)gb_host_elements(to) + i, start + i * width, some, width, from->element->is_signed);
     if (to->dtype == GB_BOOL) GB_TRY(check_bools(r, from, data, i, some, err));
   }
   return GB_OK;

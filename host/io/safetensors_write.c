@@ -7,6 +7,7 @@
 #include "base/outfile.h"
 #include "io/json.h"
 #include "io/safetensors.h"
+#include "tensor/host.h"
 
 static const char *element_name (gb_dtype t) {
   static const char *const names[GB_NDTYPES] = {[GB_F64] = "F64",   [GB_F32] = "F32", [GB_F16] = "F16",
@@ -119,6 +120,13 @@ static gb_status write_heading (gb_outfile *f, const json_t *heading, gb_error *
   return st;
 }
 
+static gb_status write_elements (const gb_tensor *t, gb_outfile_sink *to) {
+  gb_tensor host;
+  const gb_status st = gb_host_of(t, &host, to->err);
+  if (st != GB_OK) gb_outfile_abandon(to->file);
+  return st == GB_OK ? gb_tensor_visit(&host, gb_outfile_take, to) : st;
+}
+
 gb_status gb_safetensors_write (const char *path, const gb_tensor_set *set, gb_error *err) {
   layout y = {0};
   gb_outfile f = {.fd = -1};
@@ -126,8 +134,7 @@ gb_status gb_safetensors_write (const char *path, const gb_tensor_set *set, gb_e
   if (st == GB_OK) st = gb_outfile_open(path, &f, err);
   if (st == GB_OK) st = write_heading(&f, y.heading, err);
   gb_outfile_sink to = {&f, err};
-  for (size_t i = 0; i < set->ntensors && st == GB_OK; i++)
-    st = gb_tensor_visit(&y.tensor[i]->value, gb_outfile_take, &to);
+  for (size_t i = 0; i < set->ntensors && st == GB_OK; i++) st = write_elements(&y.tensor[i]->value, &to);
   if (st == GB_OK) st = gb_outfile_commit(&f, err);
   json_decref(y.heading);
   free(y.tensor);

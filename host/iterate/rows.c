@@ -60,11 +60,11 @@ void gb_rows_clear (gb_rows *p) {
 
 gb_status gb_rows_choose (gb_rows *p, const size_t *rows, gb_error *err) {
   int64_t some[AT_ONCE];
-  int64_t *to = gb_tensor_data(&p->positions);
+  char *to = gb_tensor_data(&p->positions);
   for (size_t i = 0; i < p->b; i += AT_ONCE) {
     const size_t n = p->b - i < AT_ONCE ? p->b - i : AT_ONCE;
     for (size_t k = 0; k < n; k++) some[k] = (int64_t)rows[i + k] + 1;
-    GB_TRY(gb_memory_upload(&p->graph->device->memory, to + i, some, n * sizeof *some, err));
+    GB_TRY(gb_memory_upload(&p->graph->device->memory, to + i * sizeof *some, some, n * sizeof *some, err));
   }
   return GB_OK;
 }

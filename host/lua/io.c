@@ -124,7 +124,7 @@ static const gb_column *check_text (lua_State *L, int arg, lua_Integer k, size_t
 static int csv_text (lua_State *L) {
   size_t rows;
   const gb_column *c = check_text(L, 1, luaL_checkinteger(L, 2), &rows);
-  const char *at = c->text.storage->block.data;
+  const char *at = gb_host_elements(&c->text);
   lua_createtable(L, rows < INT_MAX ? (int)rows : 0, 0);
   for (size_t i = 0; i < rows; i++, at += strlen(at) + 1) {
     if (i % 65536 == 0 && gb_interrupted()) return lgb_fail(L, GB_EINTR, "interrupted");
@@ -143,10 +143,10 @@ static gb_csv_column list_column (lua_State *L, lgb_session *s, size_t *rows, bo
     lua_rawgeti(L, -1, 2);
     const lua_Integer k = luaL_checkinteger(L, -1);
     lua_rawgeti(L, -2, 1);
-    c.text = check_text(L, lua_gettop(L), k, &n)->text.storage->block.data;
+    c.text = gb_host_elements(&check_text(L, lua_gettop(L), k, &n)->text);
     lua_pop(L, 2);
   } else {
-    *held = lgb_host_value(L, s, lgb_checknode(L, lua_gettop(L)));
+    *held = *lgb_value(L, s, lgb_checknode(L, lua_gettop(L)));
     c.value = held;
     luaL_argcheck(L, held->shape.ndim == 1, 2, "vectors expected");
     n = c.value->shape.dim[0];
@@ -162,11 +162,10 @@ static int csv_write (lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   const bool is_list = lua_type(L, 2) == LUA_TTABLE && lua_getmetatable(L, 2) == 0;
   size_t rows = 1, cols = 1;
-  gb_tensor host, *t = NULL;
+  const gb_tensor *t = NULL;
   if (is_list) cols = lua_rawlen(L, 2);
   else {
-    host = lgb_host_value(L, s, lgb_checknode(L, 2));
-    t = &host;
+    t = lgb_value(L, s, lgb_checknode(L, 2));
     luaL_argcheck(L, t->shape.ndim <= 2, 2, "a vector or matrix expected");
     rows = t->shape.ndim == 0 ? 1 : t->shape.dim[0];
     cols = t->shape.ndim < 2 ? 1 : t->shape.dim[1];
@@ -228,8 +227,7 @@ static int npy_write (lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   gb_node *x = lgb_checknode(L, 2);
   gb_error err;
-  const gb_tensor t = lgb_host_value(L, s, x);
-  lgb_result(L, gb_npy_write(path, &t, &err), &err);
+  lgb_result(L, gb_npy_write(path, lgb_value(L, s, x), &err), &err);
   return 0;
 }
 
@@ -305,7 +303,7 @@ static size_t borrow_tensors (lua_State *L, lgb_session *s, int arg, gb_named_te
       lgb_fail(L, GB_EOPTION, "'%s' must be a tensor, got %s", lua_tostring(L, -2), luaL_typename(L, -1));
     lua_pushvalue(L, -1);
     lua_rawseti(L, anchor, (lua_Integer)n + 1);
-    (*out)[n++] = (gb_named_tensor){whole_string(L, -2), lgb_host_value(L, s, x)};
+    (*out)[n++] = (gb_named_tensor){whole_string(L, -2), *lgb_value(L, s, x)};
   }
   return n;
 }

@@ -68,10 +68,10 @@ static void fill_element (lua_State *L, filler *f, int depth) {
   const bool want_boolean = f->out->dtype == GB_BOOL;
   const int type = lua_type(L, -1);
   if (type == LUA_TBOOLEAN && want_boolean) {
-    gb_element_set(f->out->storage->block.data, f->at++, GB_BOOL, lua_toboolean(L, -1));
+    gb_element_set(gb_host_elements(f->out), f->at++, GB_BOOL, lua_toboolean(L, -1));
   } else if (type == LUA_TNUMBER && f->out->dtype == GB_I64) {
     int whole;
-    ((int64_t *)f->out->storage->block.data)[f->at++] = lua_tointegerx(L, -1, &whole);
+    ((int64_t *)gb_host_elements(f->out))[f->at++] = lua_tointegerx(L, -1, &whole);
     if (!whole) lgb_fail(L, GB_EDTYPE, "element %s is not a whole number", path_text(L, f, depth - 1));
   } else if (type == LUA_TNUMBER && !want_boolean) {
     if (f->is_free && !lgb_is_exact(L, -1)) {
@@ -79,7 +79,7 @@ static void fill_element (lua_State *L, filler *f, int depth) {
       refuse_inexact(L, v,
                      depth == 0 ? "gb.tensor" : lua_pushfstring(L, "element %s", path_text(L, f, depth - 1)));
     }
-    gb_element_set(f->out->storage->block.data, f->at++, f->out->dtype, lua_tonumber(L, -1));
+    gb_element_set(gb_host_elements(f->out), f->at++, f->out->dtype, lua_tonumber(L, -1));
   } else if (lgb_tonode(L, lua_gettop(L)) != NULL) {
     lgb_fail(L, GB_EDTYPE, "element %s is a tensor: join tensors with gb.stack or gb.cat",
              path_text(L, f, depth - 1));

@@ -186,7 +186,7 @@ static gb_node *positions_of_mask (lua_State *L, lgb_session *s, int arg, gb_nod
   size_t count = 0;
   for (size_t i = 0; i < extent; i++) count += gb_tensor_at(v, &i) != 0;
   gb_tensor *holder = new_positions(L, s, count);
-  int64_t *out = gb_tensor_data(holder);
+  int64_t *out = gb_host_elements(holder);
   for (size_t i = 0; i < extent; i++)
     if (gb_tensor_at(v, &i) != 0) *out++ = (int64_t)i + 1;
   return leaf_of_positions(L, s, arg, holder);
@@ -219,7 +219,7 @@ static gb_node *positions_of_list (lua_State *L, lgb_session *s, int arg, size_t
     lua_pop(L, 1);
   }
   gb_tensor *holder = new_positions(L, s, count);
-  int64_t *out = gb_tensor_data(holder);
+  int64_t *out = gb_host_elements(holder);
   for (lua_Integer i = 1; i <= n; i++) {
     lua_rawgeti(L, arg, i);
     if (!mask) *out++ = list_position(L, i, extent);

@@ -28,7 +28,7 @@ static gb_status put_row (const gb_tensor *l, size_t row, size_t column, const g
                           size_t count, gb_error *err) {
   const size_t size = gb_dtype_size(l->dtype);
   const ptrdiff_t step = from->stride[1] * (ptrdiff_t)size;
-  const char *at = (const char *)gb_tensor_data(from) + (ptrdiff_t)i * from->stride[0] * (ptrdiff_t)size;
+  const char *at = (const char *)gb_host_elements(from) + (ptrdiff_t)i * from->stride[0] * (ptrdiff_t)size;
   char side_by_side[GB_BLOCK * sizeof(double)];
   for (size_t done = 0, run; done < count; done += run) {
     void *to = gb_appendable_entry(l, row, column + done, &run);
@@ -62,7 +62,7 @@ static gb_status factor_rows (gb_graph *g, const gb_tensor *l, size_t have, gb_e
                        .out_shape = {l->shape},
                        .grown = true,
                        .have = have};
-  void *tiles = l->storage->block.data;
+  void *tiles = gb_tensor_data(l);
   gb_block scratch;
   const void *in = tiles;
   GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, gb_device_opaque_scratch(dev, &o), "", "append",
@@ -200,7 +200,7 @@ gb_status gb_factor_extend (gb_graph *g, const gb_tensor *l, gb_node *w, gb_node
   if (rc == GB_OK) rc = put_part(&x, 0, have, &w->out[0].tensor, err);
   if (rc == GB_OK) rc = put_part(&x, have, n - have, &r->out[0].tensor, err);
   if (rc == GB_OK) {
-    substitute(l, have, gb_tensor_data(&x));
+    substitute(l, have, gb_host_elements(&x));
     rc = gb_host_flush(out, err);
   }
   if (rc != GB_OK) gb_tensor_clear(out);

@@ -28,6 +28,8 @@ gb_status gb_host_stage (const gb_tensor *t, gb_tensor *out, gb_error *err) {
   return GB_OK;
 }
 
+void *gb_host_elements (const gb_tensor *t) { return is_host(t->storage) ? gb_tensor_data(t) : NULL; }
+
 gb_status gb_host_of (const gb_tensor *t, gb_tensor *out, gb_error *err) {
   gb_storage *st = t->storage;
   const bool there = is_host(st) || st->mirror != NULL;

@@ -12,6 +12,10 @@
 ** memory; else one copy of the storage, the first time. Errors: ENOMEM, EDEVICE. */
 gb_status gb_host_of (const gb_tensor *t, gb_tensor *out, gb_error *err);
 
+/* The address of element (0, ..., 0) of a tensor whose elements the host reads and writes: one of the host's
+** own ledger, or one that gb_host_of or gb_host_stage gave. NULL for any other. */
+void *gb_host_elements (const gb_tensor *t);
+
 /* To write the elements of a new tensor: '*out' is where the caller writes them (its contents are undefined);
 ** gb_host_flush then copies them to the tensor's memory. Cost and errors as above. */
 gb_status gb_host_stage (const gb_tensor *t, gb_tensor *out, gb_error *err);

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "io/csv.h"
+#include "support/elements.h"
 #include "support/io/file_fixture.h"
 
 static gb_status read_text (const char *text, gb_csv_options o, gb_frame *f) {
@@ -290,24 +291,22 @@ static void long_tables_take_a_window_beside_the_result (void **state) {
   free(text);
 }
 
+/* A tensor of the device with these elements. */
+static gb_tensor written (gb_dtype t, const gb_shape *s, const void *from) {
+  gb_tensor x;
+  assert_int_equal(gb_tensor_new(&device_ledger, t, s, GB_MEM_TENSOR, "", "", &x, &file_error), GB_OK);
+  memcpy(elements_to_write(&x), from, gb_shape_bytes(s, t));
+  elements_written(&x);
+  return x;
+}
+
 static void numbers_written_read_back_the_same (void **state) {
   (void)state;
   const double v[] = {0.1 + 0.2, 1.0 / 3, -1e-300, 9007199254740993.0, 5e-324, 1e22};
   const int64_t w[] = {INT64_MAX, INT64_MIN, 9007199254740993};
   const uint8_t b[] = {1, 0, 1};
-  gb_tensor m, i64, truth;
-  assert_int_equal(
-      gb_tensor_new(&file_ledger, GB_F64, &(gb_shape){2, {3, 2}}, GB_MEM_TENSOR, "", "", &m, &file_error),
-      GB_OK);
-  assert_int_equal(
-      gb_tensor_new(&file_ledger, GB_I64, &(gb_shape){1, {3}}, GB_MEM_TENSOR, "", "", &i64, &file_error),
-      GB_OK);
-  assert_int_equal(
-      gb_tensor_new(&file_ledger, GB_BOOL, &(gb_shape){1, {3}}, GB_MEM_TENSOR, "", "", &truth, &file_error),
-      GB_OK);
-  memcpy(m.storage->block.data, v, sizeof v);
-  memcpy(i64.storage->block.data, w, sizeof w);
-  memcpy(truth.storage->block.data, b, sizeof b);
+  gb_tensor m = written(GB_F64, &(gb_shape){2, {3, 2}}, v), i64 = written(GB_I64, &(gb_shape){1, {3}}, w),
+            truth = written(GB_BOOL, &(gb_shape){1, {3}}, b);
   const char words[] = "plain\0with, \"all\"\nof it \0#";
   const gb_csv_column columns[] = {{.name = "p", .value = &m},
                                    {.name = "q,r", .value = &m, .index = 1},

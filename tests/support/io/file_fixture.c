@@ -7,12 +7,13 @@
 #include "support/memory.h"
 
 char file_path[64];
-gb_ledger file_ledger;
+gb_ledger file_ledger, device_ledger;
 gb_error file_error;
 
 int file_setup (void **state) {
   (void)state;
   gb_ledger_init(&file_ledger, host_memory(), (size_t)64 << 20);
+  gb_ledger_init(&device_ledger, test_memory(), (size_t)64 << 20);
   snprintf(file_path, sizeof file_path, "%s/gibbous-io-%d",
            access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (int)getpid());
   return 0;
@@ -21,7 +22,7 @@ int file_setup (void **state) {
 int file_teardown (void **state) {
   (void)state;
   unlink(file_path);
-  return file_ledger.used == 0 ? 0 : -1;
+  return file_ledger.used + device_ledger.used + mirror_bytes(device_ledger.memory) == 0 ? 0 : -1;
 }
 
 void write_file (const void *data, size_t n) {

@@ -10,12 +10,13 @@
 
 #include "device/ledger.h"
 
-extern char file_path[64]; /* removed after each test */
-extern gb_ledger file_ledger;
+extern char file_path[64];      /* removed after each test */
+extern gb_ledger file_ledger;   /* of the host: what is read */
+extern gb_ledger device_ledger; /* of the device under test: what is written */
 extern gb_error file_error;
 
 int file_setup (void **state);
-int file_teardown (void **state); /* fails where the ledger still holds bytes */
+int file_teardown (void **state); /* fails where a ledger still holds bytes */
 void write_file (const void *data, size_t n);
 #define FILE_TEST(name) cmocka_unit_test_setup_teardown(name, file_setup, file_teardown)
 
