@@ -221,28 +221,28 @@ host/cpu/move/sort.c
 's/  if (v != v) return UINT64_MAX;//'
 'NaN is sorted by its sign'
 
-host/solve/cg.c
-'s/else if (s->state\[c\] == RESTING || s->state\[c\] == STUCK) s->state/else if (s->state[c] == STUCK) s->state/'
-'a column that rested is not measured again'
+host/solve/frame/refine.c
+'s/else if (\*state == GB_COLUMN_CONVERGED || \*state == GB_COLUMN_STAGNATED)/else if (*state == GB_COLUMN_STAGNATED)/'
+'a converged column is not measured again'
 
-host/solve/cg.c
-'s/s->bound\[c\] \*= tol_of(s, c) \* tol_of(s, c);/s->bound[c] = tol_of(s, c) * tol_of(s, c);/'
+host/solve/frame/stopping.c
+'s/s->bound\[c\] \*= o->tol \* o->tol;/s->bound[c] = o->tol * o->tol;/'
 'columns converge by their absolute residual'
 
 host/solve/cg.c
-'s/    s->rz\[k\] = s->rz\[s->at\[k\]\];//'
-'columns that move forget their own r . z'
+'s/{s->rz, s->factor};/{s->factor, s->factor};/'
+'columns that move forget their own R . z'
 
-host/solve/cg.c
+host/solve/frame/active.c
 's/return r;$/return r + 0 * live;/;s/while (r > 1 \&\& (r + 1) \/ 2 >= live)/while (0)/'
 'columns that are done are still multiplied'
 
-host/solve/cg.c
-'s/return energy > before + RESOLVED \* fabs(before);/return false;/;s/, lied = .*;/, lied = false;/'
+host/solve/frame/refine.c
+'s/return energy > before + RESOLVED \* fabs(before);/return false;/;s/, drifted = .*;/, drifted = false;/'
 'stagnation is never seen'
 
-host/solve/cg.c
-'s/else if (low) {/else if (0) {/'
+host/solve/frame/refine.c
+'s/else if (low) leave_to_f64(q, c);/else if (0) leave_to_f64(q, c);/'
 'what f32 leaves unsolved is not taken up again'
 
 host/cpu/panel/vector.c
@@ -273,11 +273,11 @@ host/iterate/planned_op.c
 's/same &= out\[i\] == op->root\[i\];/same = false;/'
 'every step makes an op of its own'
 
-host/solve/marginal.c
+host/solve/logdet/marginal.c
 's/norm\[c\] = c == 0 ? 1 : sqrt((double)q->n \/ norm\[c\])/norm[c] = 1/'
 'probes keep lengths of their own'
 
-host/solve/lanczos.c
+host/solve/logdet/logdet.c
 's/(double)n \* sqrt(spread \/ (k - 1))/(double)n * sqrt(spread) \/ k/'
 'the standard error of log det is too small'
 
@@ -421,11 +421,11 @@ host/plan/place/orders.c
 's/  o->floor = gb_add_sizes(o->from->outputs, o->from->caches);/  o->floor = 2 * gb_add_sizes(o->from->outputs, o->from->caches);/'
 'orders are given up that would need less'
 
-host/solve/lanczos.c
+host/solve/logdet/logdet.c
 's/sqrt(spread \/ (k - 1))/sqrt(spread \/ k)/'
 'the standard error of a log determinant counts one probe too many'
 
-host/solve/lanczos.c
+host/solve/frame/trace.c
 '/low = INFINITY/,/low = fmin/s/size_t i = 0/size_t i = 1/'
 'a condition leaves out the first Ritz value'
 

@@ -204,16 +204,20 @@ static gb_status loop (gb_system *s, gb_room work, const void *ud, gb_error *err
   const gb_alternating_projections_options *o = ud;
   gb_rows rows;
   projections p = bind(s, o, &rows, work);
-  GB_TRY(gb_rows_init(&rows, s->matrix, s->r, p.b, err));
+  GB_TRY(gb_rows_init(&rows, s->a->a, s->r, p.b, err));
   s->info->bytes += (s->n + p.b) * (s->r + 1) * sizeof(double);
   gb_status st = iterate(&p, err);
+  if (st == GB_OK) gb_system_report(s);
   if (st == GB_OK) st = estimate_condition(&p, err);
   gb_rows_clear(&rows);
   return st;
 }
 
-gb_status gb_solve_projections (gb_node *a, gb_node *b, const gb_alternating_projections_options *o,
-                                gb_node **x, gb_solve_info *info, gb_error *err) {
+static const gb_solve_method method = {.name = "alternating projections", .room = room, .loop = loop};
+
+gb_status gb_solve_alternating_projections (gb_node *a, gb_node *b,
+                                            const gb_alternating_projections_options *o, gb_node **x,
+                                            gb_solve_info *info, gb_error *err) {
   if (o->block == 0) return gb_fail(err, GB_EOPTION, "block: expected at least 1, got 0");
-  return gb_system_solve(a, b, &o->solve, "alternating projections", room, loop, o, x, info, err);
+  return gb_frame_solve(&method, o, a, b, &o->solve, x, info, err);
 }

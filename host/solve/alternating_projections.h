@@ -12,16 +12,17 @@
 #ifndef GB_SOLVE_ALTERNATING_PROJECTIONS_H
 #define GB_SOLVE_ALTERNATING_PROJECTIONS_H
 
-#include "solve/system.h"
+#include "solve/frame/frame.h"
 
 typedef struct gb_alternating_projections_options {
-  gb_solve_options solve; /* max_iter: epochs; precond must be NULL */
+  gb_solve_options solve; /* max_iter: epochs */
   size_t block;           /* rows solved together, at least 1 */
   size_t keep;            /* bytes that factors of blocks may take: all are kept, or none */
 } gb_alternating_projections_options;
 
 /* 'iterations' of the info are epochs. */
-gb_status gb_solve_projections (gb_node *a, gb_node *b, const gb_alternating_projections_options *o,
-                                gb_node **x, gb_solve_info *info, gb_error *err);
+gb_status gb_solve_alternating_projections (gb_node *a, gb_node *b,
+                                            const gb_alternating_projections_options *o, gb_node **x,
+                                            gb_solve_info *info, gb_error *err);
 
 #endif

@@ -238,10 +238,14 @@ static gb_status loop (gb_system *s, gb_room work, const void *ud, gb_error *err
   if (moved) GB_TRY(gb_system_residual(s, err));
   s->info->iterations = k;
   report(&m, any(&m, RUNNING));
+  gb_system_report(s);
   return GB_OK;
 }
 
+static const gb_solve_method method = {
+    .name = "minimal residuals", .takes = GB_TAKES_PRECOND, .room = room, .loop = loop};
+
 gb_status gb_solve_minres (gb_node *a, gb_node *b, const gb_solve_options *o, gb_node **x,
                            gb_solve_info *info, gb_error *err) {
-  return gb_system_solve(a, b, o, "minimal residuals", room, loop, NULL, x, info, err);
+  return gb_frame_solve(&method, NULL, a, b, o, x, info, err);
 }

@@ -10,7 +10,7 @@
 #ifndef GB_SOLVE_MINRES_H
 #define GB_SOLVE_MINRES_H
 
-#include "solve/system.h"
+#include "solve/frame/frame.h"
 
 gb_status gb_solve_minres (gb_node *a, gb_node *b, const gb_solve_options *o, gb_node **x,
                            gb_solve_info *info, gb_error *err);

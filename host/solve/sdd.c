@@ -7,7 +7,7 @@
 #include "base/plain.h"
 #include "base/rng.h"
 #include "iterate/rows.h"
-#include "solve/lanczos.h"
+#include "solve/frame/trace.h"
 
 #define CHECK_EVERY 10 /* passes over the rows between looks at the residual */
 #define LANCZOS_STEPS 10
@@ -27,7 +27,13 @@ typedef struct sdd {
   size_t next, shuffles;         /* first unused place of 'order' */
 } sdd;
 
-static gb_solve_room room (size_t n, size_t r, const gb_sdd_options *o) {
+typedef struct request {
+  const gb_sdd_options *o;
+  double *step;
+} request;
+
+static gb_solve_room room (size_t n, size_t r, const void *ud) {
+  const gb_sdd_options *o = ((const request *)ud)->o;
   const size_t b = o->batch < n ? o->batch : n;
   return (gb_solve_room){(2 * n * r + b * r) * sizeof(double),
                          2 * LANCZOS_STEPS * r * sizeof(double) + n * sizeof(size_t)};
@@ -102,7 +108,7 @@ static void extremes (const sdd *d, double *largest, double *smallest) {
 static gb_status largest_diagonal (sdd *d, double *out, gb_error *err) {
   gb_node *diagonal = NULL, *top = NULL;
   const gb_attr attr = {0};
-  gb_node *a = gb_attached(d->s->matrix);
+  gb_node *a = gb_attached(d->s->a->a);
   gb_status st = gb_node_build(a->graph, GB_OP_DIAGONAL, 1, &a, &attr, NULL, d->s->a->dtype, &diagonal, err);
   if (st == GB_OK) st = gb_reduce(GB_OP_MAX, diagonal, 0, false, &top, err);
   if (st == GB_OK) st = gb_node_doubles(top, out, err);
@@ -179,16 +185,8 @@ static gb_status iterate (sdd *d, gb_error *err) {
     else if (now > HOPELESS * fmax(first, 1)) info->reason = GB_SOLVE_DIVERGED;
     else if (now > s->o->tol && info->iterations >= s->o->max_iter) info->reason = GB_SOLVE_MAX_ITER;
   }
+  gb_system_report(s);
   return GB_OK;
-}
-
-typedef struct request {
-  const gb_sdd_options *o;
-  double *step;
-} request;
-
-static gb_solve_room request_room (size_t n, size_t r, const void *ud) {
-  return room(n, r, ((const request *)ud)->o);
 }
 
 static gb_status loop (gb_system *s, gb_room work, const void *ud, gb_error *err) {
@@ -201,13 +199,15 @@ static gb_status loop (gb_system *s, gb_room work, const void *ud, gb_error *err
   extremes(&d, &largest, &smallest);
   GB_TRY(choose_step(&d, largest, err));
   *q->step = d.step;
-  GB_TRY(gb_rows_init(&d.rows, s->matrix, s->r, d.b, err));
+  GB_TRY(gb_rows_init(&d.rows, s->a->a, s->r, d.b, err));
   s->info->bytes += (s->n + d.b) * (s->r + 1) * sizeof(double);
   const gb_status st = iterate(&d, err);
   gb_rows_clear(&d.rows);
   if (st == GB_OK) gb_system_condition(s, largest, smallest);
   return st;
 }
+
+static const gb_solve_method method = {.name = "stochastic dual descent", .room = room, .loop = loop};
 
 gb_status gb_solve_sdd (gb_node *a, gb_node *b, const gb_sdd_options *o, gb_node **x, double *step,
                         gb_solve_info *info, gb_error *err) {
@@ -218,6 +218,5 @@ gb_status gb_solve_sdd (gb_node *a, gb_node *b, const gb_sdd_options *o, gb_node
                    gb_plain(o->momentum));
   if (!(o->step >= 0))
     return gb_fail(err, GB_EOPTION, "step: expected a positive number, got %g", gb_plain(o->step));
-  return gb_system_solve(a, b, &o->solve, "stochastic dual descent", request_room, loop, &(request){o, step},
-                         x, info, err);
+  return gb_frame_solve(&method, &(request){o, step}, a, b, &o->solve, x, info, err);
 }

@@ -11,10 +11,10 @@
 #ifndef GB_SOLVE_SDD_H
 #define GB_SOLVE_SDD_H
 
-#include "solve/system.h"
+#include "solve/frame/frame.h"
 
 typedef struct gb_sdd_options {
-  gb_solve_options solve; /* max_iter: steps; precond must be NULL */
+  gb_solve_options solve; /* max_iter: steps */
   size_t batch;           /* rows of a step, at least 1 */
   double momentum;        /* in [0, 1) */
   double step;            /* 0 = as above */

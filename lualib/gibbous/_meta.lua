@@ -896,7 +896,7 @@ function core.with_slope(y, x, slope) end
 --- Is x symmetric by structure?
 function core.symmetric(x) end
 
---- Conjugate gradients for symmetric positive definite A, at once; {tol, rest, max_iter, mixed, precond, x0}. Gives x and a table.
+--- Conjugate gradients for symmetric positive definite A, at once; {tol, max_iter, mixed, precond, x0}. Gives x and a table.
 function core.cg(A, b, o) end
 
 --- A Cholesky factor that grows: of the lower factor L (n, n), or, with L nil, of the matrix C. A value: f:append(B, C) is the
@@ -905,7 +905,7 @@ function core.cg(A, b, o) end
 --- known and r is the rest; dense() is L. gb.linalg.triangular_solve takes it in place of L.
 function core.factor(L, C) end
 
---- The same as a lazy x, differentiable and planned; {tol, rest, max_iter, mixed, precond, rank, precond_tol, k, noise, x0}.
+--- The same as a lazy x, differentiable and planned; {tol, max_iter, mixed, precond, rank, precond_tol, k, noise, x0}.
 function core.solver(A, b, o) end
 
 --- What a lazy solve said when it ran, a table; nil before.
@@ -925,7 +925,7 @@ function core.jacobi(A) end
 function core.marginal(A, b, o) end
 
 --- Alternating projections for symmetric positive definite A; {tol, max_iter, x0, block, keep}. Gives x and a record.
-function core.projections(A, b, o) end
+function core.alternating_projections(A, b, o) end
 
 --- Stochastic dual descent for symmetric positive definite A; {tol, max_iter, x0, batch, momentum, step, seed}. Gives x and a record.
 function core.sdd(A, b, o) end

@@ -117,7 +117,7 @@ describe("the core is given", function()
       sdd.x0:equal(x0)})
     assert.equal(0.25, given("sdd", S.sdd{step = 0.25}).step)
     with(core.memory, {room = function() return 12345 end}, function()
-      local ap <const> = given("projections", S.alternating_projections{tol = 1e-3, max_iter = 9, block = 3})
+      local ap <const> = given("alternating_projections", S.alternating_projections{tol = 1e-3, max_iter = 9, block = 3})
       assert.same({1e-3, 9, 3, 1234, true}, {ap.tol, ap.max_iter, ap.block, ap.keep, ap.x0:equal(x0)})
     end)
     local slq <const> = arguments(core, "logdet_slq", function() S.lanczos{steps = 9, probes = 5, tol = 1e-3,

@@ -136,8 +136,8 @@ static void run_in_budgets (world *w, gb_node *y) {
 }
 
 static void solve_by_cg (world *w, gb_node *a, gb_node *b) {
-  const gb_cg_options o = GB_CG_DEFAULTS;
-  gb_cg_info info;
+  const gb_solve_options o = GB_SOLVE_DEFAULTS;
+  gb_solve_info info;
   gb_node *x = NULL;
   RUN(w, gb_solve_cg(a, b, &o, &x, &info, &w->err));
   if (w->failed != NULL) return;

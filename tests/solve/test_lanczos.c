@@ -1,9 +1,10 @@
 /* test_lanczos.c - Lanczos bases, quadrature from coefficients, and log determinants by probes. */
 #include "graph/grad/grad.h"
+#include "solve/lanczos.h"
 #include "solve/op/solver.h"
 #include "support/solve_fixture.h"
 
-static gb_node *solve (gb_node *a, gb_node *b, const gb_cg_options *o, gb_cg_info *info) {
+static gb_node *solve (gb_node *a, gb_node *b, const gb_solve_options *o, gb_solve_info *info) {
   gb_node *x = NULL;
   const gb_status st = gb_solve_cg(a, b, o, &x, info, &err);
   return hold_node(st, x);
@@ -74,7 +75,7 @@ static void logdet_by_probes_covers_the_truth_and_repeats (void **state) {
   (void)state;
   const size_t n = 100;
   gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 30)), *a = plus_noise(k, 0.05);
-  gb_logdet_options o = {.cg = {.tol = 1e-8, .max_iter = 400}, .probes = 20, .seed = 1};
+  gb_logdet_options o = {.solve = {.tol = 1e-8, .max_iter = 400}, .probes = 20, .seed = 1};
   gb_logdet_info plain, again, better;
   ok(gb_logdet_slq(a, &o, &plain, &err));
   ok(gb_logdet_slq(a, &o, &again, &err));
@@ -83,7 +84,7 @@ static void logdet_by_probes_covers_the_truth_and_repeats (void **state) {
   CHECK_NEAR(plain.value, want, 4 * plain.standard_error);
   gb_precond p;
   ok(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(0.05), 30, 0, &err));
-  o.cg.precond = &p;
+  o.solve.precond = &p;
   ok(gb_logdet_slq(a, &o, &better, &err));
   CHECK_NEAR(better.value, want, 4 * better.standard_error + 1e-9);
   assert_true(better.standard_error < plain.standard_error / 3);
@@ -112,7 +113,7 @@ static void the_interval_of_log_det_covers_the_truth (void **state) {
   int covered = 0;
   for (uint64_t seed = 0; seed < 1000; seed++) {
     const gb_logdet_options o = {
-        .cg = {.tol = 1e-2, .max_iter = 400, .precond = &p}, .probes = 16, .seed = seed};
+        .solve = {.tol = 1e-2, .max_iter = 400, .precond = &p}, .probes = 16, .seed = seed};
     gb_logdet_info info;
     ok(gb_logdet_slq(stored, &o, &info, &err));
     covered += fabs(info.value - want) <= t * info.standard_error;
@@ -129,15 +130,15 @@ static void a_log_determinant_tells_the_standard_error_of_its_probes (void **sta
   double alpha[4], beta[4] = {0};
   int steps[4] = {1, 1, 1, 1};
   for (int c = 0; c < 4; c++) alpha[c] = exp(-v[c]);
-  const gb_cg_trace trace = {.max_steps = 1, .steps = steps, .alpha = alpha, .beta = beta};
+  const gb_trace trace = {.r = 4, .max_steps = 1, .steps = steps, .alpha = alpha, .beta = beta};
   gb_logdet_info info;
-  ok(gb_probes_logdet(NULL, &trace, 5, 4, 1, 3, &info, &err));
+  ok(gb_probes_logdet(NULL, &trace, 5, 1, 3, &info, &err));
   CHECK_NEAR(info.value, 5 * 3.0, 1e-12);
   CHECK_NEAR(info.standard_error, 5 * sqrt((4 + 1 + 9) / 2.0 / 3), 1e-12);
   CHECK_NEAR(info.truncation, 15, 1e-12); /* four fifths of one step are none */
-  ok(gb_probes_logdet(NULL, &trace, 5, 4, 1, 2, &info, &err));
+  ok(gb_probes_logdet(NULL, &trace, 5, 1, 2, &info, &err));
   CHECK_NEAR(info.standard_error, 5 * sqrt(0.5 / 2), 1e-12);
-  ok(gb_probes_logdet(NULL, &trace, 5, 4, 1, 1, &info, &err));
+  ok(gb_probes_logdet(NULL, &trace, 5, 1, 1, &info, &err));
   assert_true(info.standard_error == INFINITY);
 }
 
@@ -150,8 +151,8 @@ static void a_condition_is_of_all_ritz_values (void **state) {
     double alpha[3], beta[3] = {0};
     int steps[1] = {3};
     for (int j = 0; j < 3; j++) alpha[j] = 1 / values[order[i][j]];
-    const gb_cg_trace trace = {.max_steps = 3, .steps = steps, .alpha = alpha, .beta = beta};
-    const double condition = gb_trace_condition(&trace, 1, 0);
+    const gb_trace trace = {.r = 1, .max_steps = 3, .steps = steps, .alpha = alpha, .beta = beta};
+    const double condition = gb_trace_condition(&trace, 0);
     CHECK_NEAR(condition / 2e6, 1, 1e-12);
   }
 }
@@ -161,8 +162,8 @@ static void the_condition_of_a_solve_sees_the_least_eigenvalue (void **state) {
   (void)state;
   double diagonal[9] = {1e-6, 0, 0, 0, 1, 0, 0, 0, 2}, one[3] = {1, 1, 1};
   gb_node *a = leaf(GB_F64, 0, 2, (size_t[]){3, 3}, diagonal), *b = leaf(GB_F64, 0, 1, (size_t[]){3}, one);
-  const gb_cg_options o = {.tol = 1e-12, .max_iter = 50};
-  gb_cg_info info;
+  const gb_solve_options o = {.tol = 1e-12, .max_iter = 50};
+  gb_solve_info info;
   solve(a, b, &o, &info);
   assert_true(info.converged && info.condition >= 1e6 / 4 && info.condition <= 2.0001e6);
 }

@@ -3,7 +3,7 @@
 #include "iterate/rows.h"
 #include "plan/plan.h"
 #include "solve/alternating_projections.h"
-#include "solve/lanczos.h"
+#include "solve/logdet/logdet.h"
 #include "solve/minres.h"
 #include "solve/precond/condition.h"
 #include "solve/sdd.h"
@@ -151,7 +151,7 @@ static void probes_do_not_know_the_draws (void **state) {
     gb_precond p;
     ok(gb_precond_nystrom(&p, k, gb_noise_level(0.05), 25, 0, seed, &err));
     const gb_logdet_options o = {
-        .cg = {.tol = 1e-10, .max_iter = 200, .precond = &p}, .probes = 16, .seed = seed};
+        .solve = {.tol = 1e-10, .max_iter = 200, .precond = &p}, .probes = 16, .seed = seed};
     gb_logdet_info info;
     ok(gb_logdet_slq(a, &o, &info, &err));
     sum += info.value - want;

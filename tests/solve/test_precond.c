@@ -3,7 +3,7 @@
 #include "solve/op/solver.h"
 #include "support/solve_fixture.h"
 
-static gb_node *solve (gb_node *a, gb_node *b, const gb_cg_options *o, gb_cg_info *info) {
+static gb_node *solve (gb_node *a, gb_node *b, const gb_solve_options *o, gb_solve_info *info) {
   gb_node *x = NULL;
   const gb_status st = gb_solve_cg(a, b, o, &x, info, &err);
   return hold_node(st, x);
@@ -131,8 +131,8 @@ static void preconditioners_save_iterations (void **state) {
   const size_t n = 120;
   gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 5)), *a = plus_noise(k, 1e-3),
           *b = random_leaf(GB_F64, 0, n, 1, 3);
-  gb_cg_options o = {.tol = 1e-8, .max_iter = 2000};
-  gb_cg_info plain, preconditioned;
+  gb_solve_options o = {.tol = 1e-8, .max_iter = 2000};
+  gb_solve_info plain, preconditioned;
   solve(a, b, &o, &plain);
   gb_precond p;
   ok(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(1e-3), 40, 0, &err));
@@ -154,8 +154,8 @@ static void jacobi_undoes_bad_scaling (void **state) {
   gb_node *column = BUILD(gb_unsqueeze, v, 1), *scaled_columns = BUILD(gb_map2, GB_OP_MUL, k, v);
   gb_node *a = BUILD(gb_map2, GB_OP_MUL, scaled_columns, column);
   gb_node *b = random_leaf(GB_F64, 0, 40, 1, 3);
-  gb_cg_options o = {.tol = 1e-10, .max_iter = 300};
-  gb_cg_info plain, scaled;
+  gb_solve_options o = {.tol = 1e-10, .max_iter = 300};
+  gb_solve_info plain, scaled;
   solve(a, b, &o, &plain);
   gb_precond p;
   ok(gb_precond_jacobi(&p, a, &err));

@@ -3,7 +3,7 @@
 #include "solve/op/solver.h"
 #include "support/solve_fixture.h"
 
-static gb_node *solve (gb_node *a, gb_node *b, const gb_cg_options *o, gb_cg_info *info) {
+static gb_node *solve (gb_node *a, gb_node *b, const gb_solve_options *o, gb_solve_info *info) {
   gb_node *x = NULL;
   const gb_status st = gb_solve_cg(a, b, o, &x, info, &err);
   return hold_node(st, x);
@@ -22,7 +22,7 @@ static gb_node *lazily (gb_node *a, gb_node *b, gb_node *x0, const gb_solver_opt
 static void the_gradient_of_a_solution_is_the_implicit_one (void **state) {
   (void)state;
   const size_t n = 40;
-  const gb_solver_options o = {.run.cg = {.tol = 1e-12, .max_iter = 500}};
+  const gb_solver_options o = {.run.solve = {.tol = 1e-12, .max_iter = 500}};
   gb_node *c = scalar(GB_F64, GB_NODE_GRAD, 20), *b = random_leaf(GB_F64, GB_NODE_GRAD, n, 1, 5);
   gb_node *a = plus_noise(kernel(GB_F64, n, c), 0.1), *cotangent = random_leaf(GB_F64, 0, n, 1, 6);
   gb_node *x = lazily(a, b, NULL, &o);
@@ -57,7 +57,7 @@ static void the_marginal_likelihood_has_the_gradient_of_both_terms (void **state
   gb_node *a = BUILD(gb_map2, GB_OP_MUL, fixed, c);
   for (int way = 0; way < 3; way++) { /* without and with a preconditioner, and with all unit vectors */
     const gb_solver_options o = {
-        .run = {.cg = {.tol = 1e-11, .max_iter = 500}, .probes = 4, .seed = 9, .exact = way == 2},
+        .run = {.solve = {.tol = 1e-11, .max_iter = 500}, .probes = 4, .seed = 9, .exact = way == 2},
         .precond = {way == 1 ? GB_PRECOND_PIVOTED_CHOLESKY : GB_PRECOND_NONE, 20, 0}};
     gb_node *head = NULL, *all = NULL;
     ok(gb_solver_marginal(a, b, k, noise, &o, &head, &all, &err));
@@ -68,7 +68,7 @@ static void the_marginal_likelihood_has_the_gradient_of_both_terms (void **state
     for (size_t i = 0; i < n; i++) quad += vb[i] * vx[i];
     const gb_solver_report *report = gb_solver_report_of(all);
     assert_non_null(report);
-    assert_true(report->info.cg.converged && report->info.standard_error == h[GB_MARGINAL_ERROR]);
+    assert_true(report->info.solve.converged && report->info.standard_error == h[GB_MARGINAL_ERROR]);
     CHECK_NEAR(h[GB_MARGINAL_INV_QUAD], quad, 1e-9 * quad);
     CHECK_NEAR(h[GB_MARGINAL_LOGDET], logdet, way == 2 ? 1e-8 : 5 * report->info.standard_error + 1e-6);
     assert_true((way == 2) == (report->info.standard_error == 0));
@@ -95,7 +95,7 @@ static void the_gradient_is_that_of_the_dense_estimator (void **state) {
   gb_node *c = scalar(GB_F64, GB_NODE_GRAD, 30), *k = kernel(GB_F64, N, c), *a = plus_noise(k, 0.1),
           *b = random_leaf(GB_F64, 0, N, 1, 5), *noise = scalar(GB_F64, 0, 0.1), *head = NULL, *all = NULL,
           *slope = NULL;
-  const gb_solver_options o = {.run = {.cg = {.tol = 1e-10, .max_iter = 500}, .probes = PROBES, .seed = 4},
+  const gb_solver_options o = {.run = {.solve = {.tol = 1e-10, .max_iter = 500}, .probes = PROBES, .seed = 4},
                                .precond = {GB_PRECOND_PIVOTED_CHOLESKY, 8, 0}};
   ok(gb_solver_marginal(a, b, k, noise, &o, &head, &all, &err));
   hold_node(GB_OK, head), hold_node(GB_OK, all);
@@ -136,13 +136,13 @@ static void a_lazy_solve_is_the_solve (void **state) {
   for (int r = 1; r <= 3; r += 2) {
     gb_node *k = kernel(GB_F64, n, scalar(GB_F64, 0, 30)), *a = plus_noise(k, 0.1),
             *b = random_leaf(GB_F64, 0, n, (size_t)r, 3);
-    const gb_solver_options o = {.run.cg = {.tol = 1e-9, .max_iter = 500},
+    const gb_solver_options o = {.run.solve = {.tol = 1e-9, .max_iter = 500},
                                  .precond = {GB_PRECOND_PIVOTED_CHOLESKY, 10, 0}};
     gb_precond p;
     ok(gb_precond_make(&p, &o.precond, a, k, gb_noise_level(0.1), &err));
-    gb_cg_options now = o.run.cg;
+    gb_solve_options now = o.run.solve;
     now.precond = &p;
-    gb_cg_info info;
+    gb_solve_info info;
     double *want = doubles(solve(a, b, &now, &info));
     gb_node *noise = BUILD(gb_node_const, g, 0.1, GB_F64),
             *x = BUILD(gb_solver_solve, a, b, NULL, k, noise, &o);
@@ -150,12 +150,12 @@ static void a_lazy_solve_is_the_solve (void **state) {
     double *got = doubles(x);
     assert_memory_equal(got, want, n * (size_t)r * sizeof *got);
     const gb_solver_report *report = gb_solver_report_of(x);
-    assert_int_equal(report->info.cg.iterations, info.iterations);
-    assert_true(report->info.cg.residual == info.residual && report->info.cg.converged);
+    assert_int_equal(report->info.solve.iterations, info.iterations);
+    assert_true(report->info.solve.residual == info.residual && report->info.solve.converged);
     gb_node *from_x = BUILD(gb_solver_solve, a, b, x, k, noise, &o);
     free(got);
     got = doubles(from_x);
-    assert_int_equal(gb_solver_report_of(from_x)->info.cg.iterations, 0);
+    assert_int_equal(gb_solver_report_of(from_x)->info.solve.iterations, 0);
     assert_memory_equal(got, want, n * (size_t)r * sizeof *got);
     free(got), free(want);
     gb_precond_clear(&p);
@@ -173,7 +173,7 @@ static void a_solve_takes_what_its_plan_says (void **state) {
               *b = random_leaf(t, GB_NODE_GRAD, n, way % 2 == 0 ? 1 : 5, 3),
               *noise = BUILD(gb_node_const, g, 0.1, GB_F64);
       const gb_solver_options o = {
-          .run = {.cg = {.tol = 1e-3, .max_iter = 500, .mixed = way == 4}, .probes = 6},
+          .run = {.solve = {.tol = 1e-3, .max_iter = 500, .mixed = way == 4}, .probes = 6},
           .precond = {way == 1  ? GB_PRECOND_JACOBI
                       : way > 1 ? GB_PRECOND_PIVOTED_CHOLESKY
                                 : GB_PRECOND_NONE,
@@ -210,7 +210,7 @@ static void a_solve_is_refused_below_its_minimum (void **state) {
   (void)state;
   gb_node *a = plus_noise(kernel(GB_F64, 200, scalar(GB_F64, 0, 30)), 0.1),
           *b = random_leaf(GB_F64, 0, 200, 4, 3);
-  const gb_solver_options o = {.run.cg = GB_CG_DEFAULTS};
+  const gb_solver_options o = {.run.solve = GB_SOLVE_DEFAULTS};
   gb_node *x = lazily(a, b, NULL, &o);
   gb_plan *p;
   gb_plan_report report;
@@ -224,12 +224,13 @@ static void a_solve_is_refused_below_its_minimum (void **state) {
   ok(gb_plan_new(g, 1, &x, &(gb_plan_options){.budget = report.minimum}, &p, &err));
   ok(gb_plan_run(p, &err));
   gb_plan_free(p);
-  assert_true(gb_solver_report_of(x)->info.cg.converged);
+  assert_true(gb_solver_report_of(x)->info.solve.converged);
 }
 
 static void steps_of_an_optimiser_share_their_op (void **state) {
   (void)state;
-  const gb_solver_options o = {.run.cg = GB_CG_DEFAULTS}, other = {.run.cg = {.tol = 1e-7, .max_iter = 1000}};
+  const gb_solver_options o = {.run.solve = GB_SOLVE_DEFAULTS},
+                          other = {.run.solve = {.tol = 1e-7, .max_iter = 1000}};
   gb_node *b = random_leaf(GB_F64, 0, 30, 1, 3), *first = NULL;
   for (int i = 0; i < 3; i++) {
     gb_node *x =
@@ -247,7 +248,7 @@ static void steps_of_an_optimiser_share_their_op (void **state) {
 static void gradients_reach_values_that_are_made_of_each_other (void **state) {
   (void)state;
   const size_t n = 30;
-  const gb_solver_options o = {.run.cg = {.tol = 1e-12, .max_iter = 500}};
+  const gb_solver_options o = {.run.solve = {.tol = 1e-12, .max_iter = 500}};
   gb_node *b = random_leaf(GB_F64, 0, n, 1, 5), *points = random_leaf(GB_F64, 0, n, 2, 7),
           *unit = scalar(GB_F64, 0, 1);
   double value[3], slope = 0;

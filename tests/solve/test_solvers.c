@@ -3,6 +3,7 @@
 #include "iterate/rows.h"
 #include "plan/plan.h"
 #include "solve/alternating_projections.h"
+#include "solve/cg.h"
 #include "solve/lanczos.h"
 #include "solve/minres.h"
 #include "solve/precond/condition.h"
@@ -18,7 +19,7 @@ static gb_node *minres (gb_node *a, gb_node *b, const gb_solve_options *o, gb_so
 static gb_node *projections (gb_node *a, gb_node *b, const gb_alternating_projections_options *o,
                              gb_solve_info *info) {
   gb_node *x = NULL;
-  const gb_status st = gb_solve_projections(a, b, o, &x, info, &err);
+  const gb_status st = gb_solve_alternating_projections(a, b, o, &x, info, &err);
   return hold_node(st, x);
 }
 
@@ -252,13 +253,39 @@ static void wrong_shapes_and_options_are_errors (void **state) {
     assert_int_equal(gb_solve_minres(a, b, &o, &x, &info, &err), GB_EOPTION);
   }
   const gb_alternating_projections_options p = {.solve = GB_SOLVE_DEFAULTS};
-  assert_int_equal(gb_solve_projections(a, b, &p, &x, &info, &err), GB_EOPTION);
+  assert_int_equal(gb_solve_alternating_projections(a, b, &p, &x, &info, &err), GB_EOPTION);
   double step;
   gb_sdd_options s = {.solve = GB_SOLVE_DEFAULTS, .batch = 2, .momentum = 1};
   assert_int_equal(gb_solve_sdd(a, b, &s, &x, &step, &info, &err), GB_EOPTION);
   s.momentum = 0, s.step = -1;
   assert_int_equal(gb_solve_sdd(a, b, &s, &x, &step, &info, &err), GB_EOPTION);
   assert_null(x);
+}
+
+/* An option that a method does not take is named with it: silence would promise what is not done. */
+static void options_that_a_method_does_not_take_are_refused (void **state) {
+  (void)state;
+  gb_node *a = plus_noise(kernel(GB_F64, 8, scalar(GB_F64, 0, 10)), 0.1),
+          *b = random_leaf(GB_F64, 0, 8, 1, 3), *x = NULL;
+  gb_precond p;
+  gb_solve_info info;
+  double step, prior = 1;
+  ok(gb_precond_jacobi(&p, a, &err));
+  const gb_sdd_options sdd = {.solve = {.tol = 0.1, .max_iter = 5, .precond = &p}, .batch = 2};
+  assert_int_equal(gb_solve_sdd(a, b, &sdd, &x, &step, &info, &err), GB_EOPTION);
+  assert_string_equal(err.text, "precond: stochastic dual descent cannot use it");
+  const gb_alternating_projections_options ap = {.solve = sdd.solve, .block = 2};
+  assert_int_equal(gb_solve_alternating_projections(a, b, &ap, &x, &info, &err), GB_EOPTION);
+  const gb_solve_options mixed = {.tol = 0.1, .max_iter = 5, .mixed = true},
+                         goal = {.tol = 0.1, .max_iter = 5, .goal = {.prior = &prior, .least = 1}};
+  assert_int_equal(gb_solve_minres(a, b, &mixed, &x, &info, &err), GB_EOPTION);
+  assert_string_equal(err.text, "mixed: minimal residuals cannot use it");
+  assert_int_equal(gb_solve_minres(a, b, &goal, &x, &info, &err), GB_EOPTION);
+  assert_null(x);
+  const gb_solve_options both = {.tol = 0.1, .max_iter = 5, .mixed = true, .precond = &p};
+  ok(gb_solve_cg(a, b, &both, &x, &info, &err));
+  hold_node(GB_OK, x);
+  gb_precond_clear(&p);
 }
 
 static void an_interrupt_ends_every_loop (void **state) {
@@ -272,7 +299,7 @@ static void an_interrupt_ends_every_loop (void **state) {
   double step;
   gb_interrupt_raise();
   const gb_status st[] = {gb_solve_minres(a, b, &o, &x, &info, &err),
-                          gb_solve_projections(a, b, &p, &x, &info, &err),
+                          gb_solve_alternating_projections(a, b, &p, &x, &info, &err),
                           gb_solve_sdd(a, b, &d, &x, &step, &info, &err),
                           gb_precond_nystrom(&q, a, gb_noise_level(0.1), 5, 0, 0, &err)};
   gb_interrupt_clear();
@@ -290,7 +317,7 @@ static gb_status work (int kind, gb_node *k, gb_node *a, gb_node *b) {
   switch (kind) {
     case 0: st = gb_solve_minres(a, b, &o, &x, &info, &err); break;
     case 1:
-      st = gb_solve_projections(
+      st = gb_solve_alternating_projections(
           a, b, &(gb_alternating_projections_options){.solve = o, .block = 7, .keep = 1 << 20}, &x, &info,
           &err);
       break;
@@ -521,6 +548,7 @@ int main (void) {
       TEST(wrong_shapes_and_options_are_errors),
       TEST(an_interrupt_ends_every_loop),
       TEST(a_failed_allocation_leaks_nothing),
+      TEST(options_that_a_method_does_not_take_are_refused),
       TEST(rows_of_every_kind_of_matrix_are_those_of_the_dense_one),
       TEST(rows_are_streamed),
       TEST(projections_solve_whatever_the_block),

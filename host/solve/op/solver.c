@@ -1,6 +1,7 @@
 /* solver.c - the ops: what makes two of them one, what they allocate, how they run. */
 #include "solve/op/solver.h"
 
+#include "iterate/work.h"
 #include "solve/op/op.h"
 #include "tensor/host.h"
 
@@ -20,10 +21,10 @@ static gb_status read_noise (gb_node *leaf, gb_noise *out, gb_work *each, gb_err
   return gb_node_doubles(leaf, each->at.numbers, err);
 }
 
-static gb_status run_solve (gb_solver_op *op, const gb_planned_args *q, const gb_cg_options *o,
-                            const gb_tensor *out, gb_cg_info *info, gb_error *err) {
+static gb_status run_solve (gb_solver_op *op, const gb_planned_args *q, const gb_solve_options *o,
+                            const gb_tensor *out, gb_solve_info *info, gb_error *err) {
   gb_node *x;
-  gb_cg_options own = *o;
+  gb_solve_options own = *o;
   own.x0 = op->has_x0 ? q->leaf[gb_solver_input_x0(op)] : NULL;
   GB_TRY(gb_solve_cg(q->root[0], q->leaf[gb_solver_input_b(op)], &own, &x, info, err));
   const gb_status st = gb_tensor_copy(out, &x->out[0].tensor, err);
@@ -33,17 +34,17 @@ static gb_status run_solve (gb_solver_op *op, const gb_planned_args *q, const gb
 
 static gb_status run_marginal (gb_solver_op *op, const gb_planned_args *q, const gb_logdet_options *o,
                                const gb_tensor *out, gb_logdet_info *info, gb_error *err) {
-  gb_cg_matrix m;
+  gb_solve_matrix m;
   gb_work b;
   gb_device *dev = q->root[0]->graph->device;
   const size_t n = gb_node_shape(q->root[0])->dim[0];
-  GB_TRY(gb_cg_matrix_init(&m, q->root[0], gb_marginal_columns(o, n), &o->cg, err));
+  GB_TRY(gb_solve_matrix_init(&m, q->root[0], gb_marginal_columns(o, n), o->solve.mixed, err));
   gb_status st = gb_work_new(dev, n * sizeof(double), 0, "right-hand side", &b, err);
   if (st == GB_OK) st = gb_node_entries(q->leaf[gb_solver_input_b(op)], b.at.entries, err);
   if (st == GB_OK)
     st = gb_marginal_run(&m, gb_panel_of(dev, b.at.entries, n, 1), o, gb_tensor_data(out), info, err);
   gb_work_free(&b);
-  gb_cg_matrix_clear(&m);
+  gb_solve_matrix_clear(&m);
   return st;
 }
 
@@ -60,9 +61,9 @@ static gb_status run_with (gb_solver_op *op, const gb_planned_args *q, const gb_
   gb_work_free(&each);
   if (st != GB_OK) return st;
   gb_cache_drop(q->root[0]->graph, SIZE_MAX);
-  o.cg.precond = spec->kind == GB_PRECOND_NONE ? NULL : &p;
+  o.solve.precond = spec->kind == GB_PRECOND_NONE ? NULL : &p;
   st = op->kind == GB_SOLVER_MARGINAL ? run_marginal(op, q, &o, out, &report->info, err)
-                                      : run_solve(op, q, &o.cg, out, &report->info.cg, err);
+                                      : run_solve(op, q, &o.solve, out, &report->info.solve, err);
   gb_precond_clear(&p);
   return st;
 }
@@ -77,7 +78,7 @@ static gb_status solver_run (gb_planned_op *planned, const gb_planned_args *q, c
 static void solver_ran (gb_planned_op *planned, size_t slot, const char *where) {
   gb_solver_op *op = (gb_solver_op *)planned;
   op->report[slot] = op->latest;
-  if (op->kind == GB_SOLVER_SOLVE && !op->latest.info.cg.converged && gb_solver_missed != NULL)
+  if (op->kind == GB_SOLVER_SOLVE && !op->latest.info.solve.converged && gb_solver_missed != NULL)
     gb_solver_missed(where, &op->report[slot]);
 }
 
@@ -90,8 +91,8 @@ const gb_solver_report *gb_solver_report_of (const gb_node *x) {
 /* -- finding and making */
 
 static bool same_options (const gb_solver_options *x, const gb_solver_options *y) {
-  const gb_cg_options *a = &x->run.cg, *b = &y->run.cg;
-  return a->tol == b->tol && a->rest == b->rest && a->max_iter == b->max_iter && a->mixed == b->mixed &&
+  const gb_solve_options *a = &x->run.solve, *b = &y->run.solve;
+  return a->tol == b->tol && a->max_iter == b->max_iter && a->mixed == b->mixed &&
          x->run.probes == y->run.probes && x->run.seed == y->run.seed && x->run.exact == y->run.exact &&
          x->precond.kind == y->precond.kind && x->precond.rank == y->precond.rank &&
          x->precond.tol == y->precond.tol && x->precond.seed == y->precond.seed;
@@ -117,29 +118,27 @@ static bool solver_same (const gb_planned_op *planned, const void *ask) {
 
 /* The bytes of its work: the preconditioner, and the larger of making it and of what follows. */
 static gb_status measure (gb_solver_op *op, gb_error *err) {
-  gb_cg_matrix m;
+  gb_solve_matrix m;
   const gb_precond_spec none = {0},
                         *spec = op->kind == GB_SOLVER_MARGINAL && op->o.run.exact ? &none : &op->o.precond;
   size_t held, making;
   GB_TRY(gb_precond_bytes(spec, gb_solver_matrix(op), gb_solver_kernel(op), op->each, &held, &making, err));
   const size_t n = gb_node_shape(gb_solver_matrix(op))->dim[0], r = op->r, columns = n * r * sizeof(double);
   if (op->each) making += n * sizeof(double);
-  size_t work = gb_cg_workspace(n, r);
+  size_t work = 0;
   if (n > 0 && r > 0) {
-    gb_cg_options plain = op->o.run.cg;
-    plain.mixed = false; /* placeholders have no values to convert */
-    GB_TRY(gb_cg_matrix_init(&m, gb_solver_matrix(op), r, &plain, err));
+    /* not mixed: placeholders have no values to convert */
+    GB_TRY(gb_solve_matrix_init(&m, gb_solver_matrix(op), r, false, err));
     size_t most = 0;
-    const gb_status st = gb_cg_matrix_most(&m, &most, err);
-    gb_cg_matrix_clear(&m);
+    const gb_status st = gb_solve_matrix_peak(&m, &most, err);
+    gb_solve_matrix_clear(&m);
     if (st != GB_OK) return st;
-    work += most * (op->o.run.cg.mixed ? 3 : 1); /* the other type may be twice as wide */
+    work += most * (op->o.run.solve.mixed ? 3 : 1); /* the other type may be twice as wide */
   }
-  for (size_t i = 0; op->o.run.cg.mixed && i < op->planned.hole.n; i++)
+  for (size_t i = 0; op->o.run.solve.mixed && i < op->planned.hole.n; i++)
     work += gb_shape_bytes(gb_node_shape(op->planned.hole.in[i]), GB_F64) + 128;
-  if (op->kind == GB_SOLVER_MARGINAL) work += gb_marginal_workspace(&op->o.run, n) + 2 * n * sizeof(double);
-  else /* b, x, residual, what is copied, and the result */
-    work += 5 * columns + gb_cg_scratch(r) * sizeof(double) + gb_cg_trace_bytes(&op->o.run.cg, r);
+  if (op->kind == GB_SOLVER_MARGINAL) work += gb_marginal_bytes(&op->o.run, n) + 2 * n * sizeof(double);
+  else work += gb_cg_bytes(&op->o.run.solve, n, r) + 2 * columns; /* b's copy, and the result */
   op->planned.bytes = held + (making > work ? making : work);
   return GB_OK;
 }
@@ -200,9 +199,9 @@ static gb_status as_noise (gb_node *noise, gb_node **out, gb_error *err) {
 
 static gb_status ask (gb_solver_kind kind, gb_node *a, gb_node *b, gb_node *x0, gb_node *k, gb_node *noise,
                       const gb_solver_options *o, request *q, gb_error *err) {
-  gb_cg_options own = o->run.cg;
+  gb_solve_options own = o->run.solve;
   own.x0 = x0;
-  GB_TRY(gb_cg_check(a, b, "right-hand side", &own, err));
+  GB_TRY(gb_cg_check(a, b, &own, err));
   if (gb_precond_low_rank(&o->precond) && (k == NULL || noise == NULL))
     return gb_fail(err, GB_EOPTION, "pivoted Cholesky needs the kernel and the noise of the matrix");
   const gb_shape *s = gb_node_shape(b), *levels = noise != NULL ? gb_node_shape(noise) : NULL;
@@ -228,7 +227,7 @@ gb_status gb_solver_solve (gb_node *a, gb_node *b, gb_node *x0, gb_node *k, gb_n
   gb_status st = as_noise(q.has_noise ? noise : NULL, &sigma, err);
   if (st == GB_OK)
     st = node_of(&q, 3, (gb_node *const[]){sigma, b, x0}, gb_node_shape(b),
-                 o->run.cg.mixed ? GB_F64 : gb_node_dtype(b), x, err);
+                 o->run.solve.mixed ? GB_F64 : gb_node_dtype(b), x, err);
   gb_node_unref(sigma);
   gb_boundary_clear(&q.b);
   return st;

@@ -8,16 +8,16 @@
 #ifndef GB_SOLVE_SOLVER_H
 #define GB_SOLVE_SOLVER_H
 
-#include "solve/marginal.h"
+#include "solve/logdet/marginal.h"
 
 typedef struct gb_solver_options {
-  gb_logdet_options run; /* cg.precond and cg.x0 are not read: see 'precond' and gb_solver_solve */
+  gb_logdet_options run; /* solve.precond and solve.x0 are not read: see 'precond' and gb_solver_solve */
   gb_precond_spec precond;
 } gb_solver_options;
 
 /* What a solve says when it has run: found by the node. */
 typedef struct gb_solver_report {
-  gb_logdet_info info; /* of a solve: info.cg */
+  gb_logdet_info info; /* of a solve: info.solve */
   gb_solver_options o;
   bool marginal;
 } gb_solver_report;

@@ -6,7 +6,7 @@ local KEPT <const> = 0.1                          -- share of the free memory th
 
 local function run(self, system, b, x0)
   local o <const> = self.o
-  return core.projections(system.a, b, {tol = o.tol, max_iter = o.max_iter, block = o.block, x0 = x0,
+  return core.alternating_projections(system.a, b, {tol = o.tol, max_iter = o.max_iter, block = o.block, x0 = x0,
     keep = math.tointeger(KEPT * core.memory.room() // 1)})
 end
 

@@ -3,22 +3,23 @@
 ** d(b' A^-1 b) = 2 alpha' db - alpha' dA alpha and d(log det A) = tr(A^-1 dA) = E u' dA w for u = A^-1 z,
 ** w = P^-1 z and probes z of covariance P. So the gradient is that of 2 sum(alpha * b) + sum(C * (A D))
 ** with D = [alpha, w_1, ...] and C = [-alpha, u_1 / probes, ...]. */
-#include "solve/marginal.h"
+#include "solve/logdet/marginal.h"
 
 #include <math.h>
 
 #include "base/interrupt.h"
+#include "iterate/work.h"
 
 size_t gb_marginal_columns (const gb_logdet_options *o, size_t n) { return 1 + (o->exact ? n : o->probes); }
 
 static size_t entries (size_t n, size_t r) { return (2 * n * r + gb_panel_sums(n, r)) * sizeof(double); }
 static size_t numbers (const gb_logdet_options *o, size_t r) {
-  return (r + gb_cg_scratch(r)) * sizeof(double) + gb_cg_trace_bytes(&o->cg, r);
+  return r * sizeof(double) + gb_trace_bytes(o->solve.max_iter, r);
 }
 
-size_t gb_marginal_workspace (const gb_logdet_options *o, size_t n) {
+size_t gb_marginal_bytes (const gb_logdet_options *o, size_t n) {
   const size_t r = gb_marginal_columns(o, n);
-  return entries(n, r) + numbers(o, r);
+  return entries(n, r) + numbers(o, r) + gb_cg_panels_bytes(n, r);
 }
 
 /* Panels (n, r), where 'all' is the result; column 0 belongs to b, the others to probes. */
@@ -27,7 +28,7 @@ typedef struct marginal {
   gb_panel rhs, residual; /* residual: b - A x */
   gb_panel x, w;          /* A^-1 [b, z], P^-1 [., z], where C and D are to be */
   void *sums, *all;
-  double *norm, *scratch; /* (r); gb_cg_scratch */
+  double *norm; /* (r) */
 } marginal;
 
 static gb_panel part_of (const marginal *q, size_t at, size_t n, size_t r) {
@@ -47,7 +48,7 @@ static void normalise (const gb_precond *p, const marginal *q) {
 
 static void take_probes (const gb_logdet_options *o, gb_panel rhs) {
   if (!o->exact) {
-    gb_precond_sample(o->cg.precond, o->seed, 1, rhs);
+    gb_precond_sample(o->solve.precond, o->seed, 1, rhs);
     return;
   }
   gb_panel unit = rhs; /* of all columns but the first */
@@ -73,7 +74,7 @@ static void constants (const marginal *q) {
   gb_panel_fill(part_of(q, gb_marginal_e(), 1, 1), 1);
 }
 
-static gb_status run_in (gb_cg_matrix *m, gb_panel b, const gb_logdet_options *o, gb_room work, void *out,
+static gb_status run_in (gb_solve_matrix *m, gb_panel b, const gb_logdet_options *o, gb_room work, void *out,
                          gb_logdet_info *info, gb_error *err) {
   const size_t n = m->a.n, r = m->a.r, nr = n * r;
   marginal q = {.n = n, .r = r, .all = out, .norm = work.numbers};
@@ -82,18 +83,12 @@ static gb_status run_in (gb_cg_matrix *m, gb_panel b, const gb_logdet_options *o
   q.sums = gb_panel_address(work.entries, 2 * nr);
   q.x = gb_panel_of(work.device, gb_panel_address(out, gb_marginal_c(n, r)), n, r);
   q.w = gb_panel_of(work.device, gb_panel_address(out, gb_marginal_d(n, r)), n, r);
-  q.scratch = q.norm + r;
-  gb_cg_trace trace = gb_cg_trace_bind(&o->cg, r, q.scratch + gb_cg_scratch(r));
+  gb_trace trace = gb_trace_bind(o->solve.max_iter, r, q.norm + r);
   take_probes(o, q.rhs);
   gb_panel_copy(b, gb_panel_column(q.rhs, 0));
-  normalise(o->cg.precond, &q);
-  GB_TRY(gb_cg_scaled(m, &o->cg, q.rhs, false, q.x, q.residual, &trace, q.scratch, &info->cg, err));
-  if (info->cg.too_narrow) { /* the quadrature needs the steps that solved it */
-    gb_cg_options full = o->cg;
-    full.mixed = false;
-    GB_TRY(gb_cg_scaled(m, &full, q.rhs, false, q.x, q.residual, &trace, q.scratch, &info->cg, err));
-  }
-  GB_TRY(gb_probes_logdet(o->cg.precond, &trace, n, r, 1, r - 1, info, err));
+  normalise(o->solve.precond, &q);
+  GB_TRY(gb_cg_panels(m, &o->solve, q.rhs, q.x, q.residual, &trace, &info->solve, err));
+  GB_TRY(gb_probes_logdet(o->solve.precond, &trace, n, 1, r - 1, info, err));
   if (o->exact) info->standard_error = 0;
   const gb_panel left = gb_panel_column(q.residual, 0);
   double head[GB_MARGINAL_HEAD] = {
@@ -106,16 +101,16 @@ static gb_status run_in (gb_cg_matrix *m, gb_panel b, const gb_logdet_options *o
   return gb_interrupted() ? gb_fail(err, GB_EINTR, "interrupted") : GB_OK; /* work may have been cut short */
 }
 
-gb_status gb_marginal_run (gb_cg_matrix *m, gb_panel b, const gb_logdet_options *o, void *out,
+gb_status gb_marginal_run (gb_solve_matrix *m, gb_panel b, const gb_logdet_options *o, void *out,
                            gb_logdet_info *info, gb_error *err) {
   gb_logdet_options own = *o;
-  if (o->exact) own.cg.precond = NULL; /* unit vectors in the metric of I */
+  if (o->exact) own.solve.precond = NULL; /* unit vectors in the metric of I */
   *info = (gb_logdet_info){0};
   const size_t n = m->a.n, r = gb_marginal_columns(&own, n);
   gb_work work;
   GB_TRY(gb_work_new(b.device, entries(n, r), numbers(&own, r), "marginal likelihood", &work, err));
   const gb_status st = run_in(m, b, &own, work.at, out, info, err);
-  info->cg.bytes += entries(n, r) + numbers(&own, r);
+  info->solve.bytes += entries(n, r) + numbers(&own, r);
   gb_work_free(&work);
   return st;
 }

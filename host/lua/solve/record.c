@@ -1,0 +1,71 @@
+/* record.c - options read from a table, records written to one. */
+#include "lua/solve/record.h"
+
+#include <stdio.h>
+
+#include "base/plain.h"
+#include "lua/solve/precond.h"
+
+gb_node *lgb_opttensor (lua_State *L, int arg, const char *name) {
+  if (!lgb_option(L, arg, name)) return NULL;
+  gb_node *n = lgb_checknode(L, lua_gettop(L));
+  lua_pop(L, 1);
+  return n;
+}
+
+gb_solve_options lgb_checksolve (lua_State *L, int arg) {
+  gb_solve_options o = GB_SOLVE_DEFAULTS;
+  o.tol = lgb_optnumber(L, arg, "tol", o.tol);
+  o.max_iter = (int)lgb_optinteger(L, arg, "max_iter", o.max_iter);
+  o.mixed = lgb_optbool(L, arg, "mixed", false);
+  return o;
+}
+
+gb_solve_options lgb_checksolve_now (lua_State *L, int arg) {
+  gb_solve_options o = lgb_checksolve(L, arg);
+  o.x0 = lgb_opttensor(L, arg, "x0");
+  if (lgb_option(L, arg, "precond")) {
+    o.precond = lgb_checkprecond(L, -1);
+    lua_pop(L, 1);
+  }
+  return o;
+}
+
+void lgb_setnumber (lua_State *L, const char *name, double v) {
+  lua_pushnumber(L, gb_plain(v));
+  lua_setfield(L, -2, name);
+}
+
+void lgb_pushsolve (lua_State *L, const gb_solve_info *info, const char *message) {
+  lua_createtable(L, 0, 12);
+  lua_pushboolean(L, info->converged);
+  lua_setfield(L, -2, "converged");
+  lua_pushstring(L, gb_solve_reason_text(info->reason));
+  lua_setfield(L, -2, "reason");
+  if (message != NULL) {
+    lua_pushstring(L, message);
+    lua_setfield(L, -2, "message");
+  }
+  lua_pushinteger(L, info->iterations);
+  lua_setfield(L, -2, "iterations");
+  lua_pushinteger(L, (lua_Integer)info->bytes);
+  lua_setfield(L, -2, "bytes");
+  lgb_setnumber(L, "residual", info->residual);
+  lgb_setnumber(L, "condition", info->condition);
+  lgb_setnumber(L, "jitter", 0);
+  lgb_setnumber(L, "seconds", info->seconds);
+}
+
+#define LINES 64 /* that are remembered, so that a loop says it once */
+
+void lgb_say_missed (const char *where, const char *how, int steps, double residual, const char *message) {
+  static const char *told[LINES];
+  static size_t next;
+  for (size_t i = 0; i < LINES; i++)
+    if (told[i] == where && where[0] != '\0') return;
+  told[next++ % LINES] = where;
+  fprintf(stderr,
+          "gibbous: %s%sa solve missed its tolerance: %s after %d steps, relative residual %.2g%s%s\n", where,
+          where[0] != '\0' ? ": " : "", how, steps, gb_plain(residual), message[0] != '\0' ? "; " : "",
+          message);
+}
