@@ -1,6 +1,6 @@
 #!/bin/bash
 # plant.sh [pattern] - plants known bugs, one at a time, in a copy of the tree, and expects the C tests, of the library the
-# specs, of "random programs" the fuzzer to turn red.
+# specs, of "random programs" the fuzzer, of "far device" the tests there to turn red.
 # Prints a table; exits 1 if a bug survives, does not build, or no longer applies. With a pattern (grep -E), only the bugs
 # whose description matches. Takes minutes; run by hand, or as ctest -L plant.
 # GIBBOUS_PLANT_JOBS: parallel compilations and tests (2). GIBBOUS_PLANT_DIR: where to work, kept for the next run.
@@ -472,6 +472,46 @@ host/graph/grad/map.c
 host/graph/compose.c
 's/if (p >= 1) return power(e, x, p);/if (p > 0) return power(e, x, p);/'
 'random programs: norms have no slope at 0'
+
+host/tensor/host.c
+'s/  if (!is_host(st)) out->storage = st->mirror;//'
+'far device: elements are read where they lie'
+
+host/plan/run/call.c
+'s/if (gb_memory_copy(l->memory, st->block.data, lent_to_it.data, lent_to_it.bytes, NULL) != GB_OK)/if (memcpy(st->block.data, lent_to_it.data, lent_to_it.bytes) == NULL)/'
+'far device: the host moves a value that a registered op keeps'
+
+host/plan/run/memcheck.c
+'s/if (gb_memory_is_host(memory_of(l))) return at;/return at;/'
+'far device: the watch of a run reads the arena itself'
+
+host/iterate/values.c
+'s/gb_memory_download(&dev->memory, some, \(.*\), NULL);/__builtin_memcpy(some, \1);/'
+'far device: values of a solver are read where they lie'
+
+host/solve/append.c
+'s/if (gb_memory_is_host(m)) return at;/return at;/'
+'far device: rows of a growing factor are read where they lie'
+
+host/lua/observe.c
+'s/lgb_result(L, gb_host_of(lgb_value(L, s, n), &host, &err), &err);/host = *lgb_value(L, s, n);/'
+'far device: Lua reads a value where it lies'
+
+host/lua/print.c
+'s/    st = gb_host_of(&corner\[c\]->out\[0\].tensor, &t, err);/    t = corner[c]->out[0].tensor;/'
+'far device: the corners of a printed tensor are read where they lie'
+
+host/io/npy.c
+'s/GB_TRY(gb_host_of(t, &host, err));/host = *t;/'
+'far device: an array is written from where it lies'
+
+host/io/csv_write.c
+'s/GB_TRY(gb_host_of(column\[k\].value, &at\[k\].value, err));/at[k].value = *column[k].value;/'
+'far device: a table is written from where it lies'
+
+host/io/safetensors_write.c
+'s/const gb_status st = gb_host_of(t, &host, to->err);/const gb_status st = (host = *t, GB_OK);/'
+'far device: tensors are written from where they lie'
 )
 
 say () { printf '%-10s %-24s %s\n' "$@"; }
@@ -480,6 +520,10 @@ say () { printf '%-10s %-24s %s\n' "$@"; }
 names=$(sed -n 's/^gb_test([a-z]*\/\([a-z0-9_]*\).*/\1/p' tests/CMakeLists.txt | grep -vE '^(repl|plot|csv|npy)$')
 suite_of () {                     # file, what is wrong
   case $2 in 'random programs: '*) targets=gibbous filter=fuzz; return ;; esac
+  case $2:$1 in
+    'far device: '*:host/lua/*) targets='gibbous gibbous_far' filter='^far/spec$'; return ;;
+    'far device: '*) targets=$(echo "$names" | sed 's/^/test_/') filter="^far/($(echo $names | tr ' ' '|'))\$"; return ;;
+  esac
   case $1 in
     lualib/* | host/lua/*) targets=gibbous filter='^spec$' ;;
     *) targets=$(echo "$names" | sed 's/^/test_/') filter="^($(echo $names | tr ' ' '|'))\$" ;;
