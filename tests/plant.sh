@@ -365,6 +365,38 @@ lualib/gibbous/gp/exact/objective.lua
 's/ + n \* math\.log(2 \* math\.pi)//'
 'the marginal likelihood lacks its constant'
 
+host/program/ops.def
+'s/^\(X(TRISOLVE,.*columns, \)1,/\10,/'
+'a triangular solve is written over its matrix'
+
+host/program/ops.def
+'s/^\(X(SORT,.*axis,  *\)beside,/\1map,   /'
+'a sort is cut along the axis that it sorts'
+
+host/program/ops.def
+'s/^\(X(CUMSUM,.*cumsum,  *\)axis,/\1same,/'
+'a running sum under vmap runs over the slices'
+
+host/program/ops.def
+'s/^\(X(CHOL_INVERSE,.*FACTOR | PACK\),/\1 | GROW,/'
+'the inverse of a growing factor is asked for'
+
+host/program/ops.def
+'s/^\(X(CHOLESKY,.*DIRECT\) | KEEP,/\1,/'
+'a factor is not kept'
+
+host/program/ops.def
+'s/^\(X(CHOLESKY,.*DENSE\) | DIRECT/\1/'
+'a refusal forgets that Cholesky is a direct method'
+
+host/cpu/isa/chain_ops.def
+'/^STEP1(RSQRT,/d'
+'an op is missing among the steps of chains'
+
+host/cpu/isa/chain_ops.def
+'s/^STEP2(LE,  le,  ge,/STEP2(LE,  le,  gt,/'
+'a step with exchanged inputs compares strictly'
+
 host/plan/tile/cut.c
 's/  o->continues |= c->reduces \&\& at.lo > 0;//'
 'a product in windows begins anew in each'

@@ -1,5 +1,5 @@
 /* opaque.c - which function computes an opaque op, and how much scratch it declares. A row without a scratch
-** function needs none; 'packs': the op takes triangles. A new opaque op needs a row here. */
+** function needs none. A new opaque op needs a row here. */
 #include "cpu/opaque.h"
 
 #include "cpu/cpu.h"
@@ -7,7 +7,6 @@
 static const struct {
   gb_opaque_fn *run;
   gb_scratch_fn *scratch;
-  bool packs;
 } table[GB_NOPS] = {
     [GB_OP_CAST] = {gb_cpu_cast, NULL},
     [GB_OP_CAT] = {gb_cpu_cat, NULL},
@@ -20,12 +19,12 @@ static const struct {
     [GB_OP_SOBOL] = {gb_cpu_sobol, NULL},
     [GB_OP_RANDPERM] = {gb_cpu_randperm, NULL},
     [GB_OP_GEMM] = {gb_cpu_gemm, NULL},
-    [GB_OP_CHOLESKY] = {gb_cpu_cholesky, gb_cpu_cholesky_scratch, true},
-    [GB_OP_TRISOLVE] = {gb_cpu_trisolve, gb_cpu_solve_scratch, true},
-    [GB_OP_CHOL_INVERSE] = {gb_cpu_chol_inverse, gb_cpu_chol_inverse_scratch, true},
-    [GB_OP_LOGDET] = {gb_cpu_logdet, NULL, true},
-    [GB_OP_INV_QUAD] = {gb_cpu_inv_quad, gb_cpu_inv_quad_scratch, true},
-    [GB_OP_SOLVE_CHOL] = {gb_cpu_solve_chol, gb_cpu_solve_scratch, true},
+    [GB_OP_CHOLESKY] = {gb_cpu_cholesky, gb_cpu_cholesky_scratch},
+    [GB_OP_TRISOLVE] = {gb_cpu_trisolve, gb_cpu_solve_scratch},
+    [GB_OP_CHOL_INVERSE] = {gb_cpu_chol_inverse, gb_cpu_chol_inverse_scratch},
+    [GB_OP_LOGDET] = {gb_cpu_logdet, NULL},
+    [GB_OP_INV_QUAD] = {gb_cpu_inv_quad, gb_cpu_inv_quad_scratch},
+    [GB_OP_SOLVE_CHOL] = {gb_cpu_solve_chol, gb_cpu_solve_scratch},
     [GB_OP_QR] = {gb_cpu_qr, gb_cpu_qr_scratch},
     [GB_OP_EIGH] = {gb_cpu_eigh, gb_cpu_eigh_scratch},
     [GB_OP_SVD] = {gb_cpu_svd, gb_cpu_svd_scratch},
@@ -33,9 +32,9 @@ static const struct {
     [GB_OP_LU_LOGDET] = {gb_cpu_lu_logdet, gb_cpu_lu_logdet_scratch},
 };
 
-/* Ops that BLAS or LAPACK computes exist for the two types they have. */
+/* BLAS and LAPACK have two types. */
 static gb_status check_blas (const gb_opaque *o, gb_error *err) {
-  if (o->op < GB_OP_GEMM || o->op > GB_OP_LU_LOGDET) return GB_OK;
+  if (!gb_op_has(o->op, GB_TRAIT_DENSE)) return GB_OK;
   if (o->in_dtype[0] == GB_F64 || o->in_dtype[0] == GB_F32) return gb_blas_ready(err);
   return gb_fail(err, GB_EDTYPE, "%s: expected f64 or f32, got %s", gb_ops[o->op].name,
                  gb_dtype_name(o->in_dtype[0]));
@@ -43,8 +42,8 @@ static gb_status check_blas (const gb_opaque *o, gb_error *err) {
 
 /* A packed matrix, or one that grows, is a lower triangle. */
 static gb_status check_layout (const gb_opaque *o, gb_error *err) {
-  const bool upper = o->op == GB_OP_TRISOLVE && o->attr.i[0] != 0;
-  const bool matrix = !(o->packed || o->grown) || (table[o->op].packs && !upper);
+  const bool lower = o->op == GB_OP_CHOLESKY || gb_op_reads_lower(o->op, &o->attr, GB_TRAIT_PACK);
+  const bool matrix = !(o->packed || o->grown) || lower;
   const bool inverse = o->op == GB_OP_CHOL_INVERSE ? !o->grown && (o->packed || !o->packed_inverse)
                                                    : !o->packed_inverse;
   if (matrix && inverse) return GB_OK;

@@ -251,7 +251,7 @@ void gb_node_drop_inputs (gb_node *n) {
   if (n->serial < n->graph->measured_from) return;
   if ((n->flags & GB_NODE_NEEDS_GRAD) != 0 || !has_all_values(n)) return;
   if (n->nin > 0) drop_inputs(n);
-  else if (gb_op_is_random(n->op)) n->flags |= GB_NODE_ENDED;
+  else if (gb_op_has(n->op, GB_TRAIT_RANDOM)) n->flags |= GB_NODE_ENDED;
 }
 
 /* Inputs first; 'gone' marks nodes that can no longer be computed. */
@@ -323,9 +323,7 @@ static gb_status make (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_node *c
 
 /* A growing factor is not an array: only ops on a lower factor take it. */
 static gb_status check_grown (gb_op op, int nin, gb_node *const *in, const gb_attr *a, gb_error *err) {
-  const bool lower = op == GB_OP_TRISOLVE && a->i[0] == 0;
-  const bool takes = lower || op == GB_OP_SOLVE_CHOL || op == GB_OP_LOGDET || op == GB_OP_INV_QUAD;
-  for (int i = takes ? 1 : 0; i < nin; i++)
+  for (int i = gb_op_reads_lower(op, a, GB_TRAIT_GROW) ? 1 : 0; i < nin; i++)
     if ((in[i]->flags & GB_NODE_GROWN) != 0)
       return gb_fail(err, GB_EOPTION, "%s: a growing factor can only be solved with", gb_ops[op].name);
   return GB_OK;
@@ -341,7 +339,8 @@ gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, con
   const uint64_t hash = hash_key(op, nin, in, &a, v);
   /* Random nodes of a trace are not merged with earlier ones: vmap distinguishes them by serial. */
   gb_node *ended = NULL, *found = NULL;
-  if (g->tracing == 0 || !gb_op_is_random(op)) found = table_find(g, hash, op, nin, in, &a, v, &ended);
+  if (g->tracing == 0 || !gb_op_has(op, GB_TRAIT_RANDOM))
+    found = table_find(g, hash, op, nin, in, &a, v, &ended);
   if (found != NULL) {
     *out = gb_node_ref(found);
     return GB_OK;

@@ -74,9 +74,6 @@ struct gb_node {
 /* out[0] under short names. */
 static inline const gb_shape *gb_node_shape (const gb_node *n) { return &n->out[0].shape; }
 static inline gb_dtype gb_node_dtype (const gb_node *n) { return n->out[0].dtype; }
-static inline bool gb_op_is_random (gb_op op) {
-  return op == GB_OP_RAND || op == GB_OP_RANDN || op == GB_OP_RANDPERM || op == GB_OP_SOBOL;
-}
 static inline bool gb_node_has_value (const gb_node *n) { return n->out[0].tensor.storage != NULL; }
 
 struct gb_graph {

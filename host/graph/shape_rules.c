@@ -600,7 +600,7 @@ static gb_status shape_svd (const rule *r) {
 gb_status gb_shape_infer (gb_op op, int nin, gb_node *const *in, gb_attr *attr, const gb_shape *given,
                           gb_dtype dtype, gb_value out[GB_MAX_OUTPUTS], gb_error *err) {
   static gb_status (*const rules[GB_NOPS])(const rule *) = {
-#define X(id, name, inputs, kind, shape, grad, nout, doc) shape_##shape,
+#define X(id, name, inputs, kind, shape, ...) shape_##shape,
 #include "program/ops.def"
 #undef X
   };

@@ -41,17 +41,7 @@ static gb_status no_memory (gb_lower_state *s) {
 
 static bool keeps_its_value (const gb_node *n) {
   const gb_call *c = n->op == GB_OP_CALL ? gb_call_get((int)n->attr.i[0]) : NULL;
-  if (c != NULL) return c->keeps;
-  switch (n->op) {
-    case GB_OP_CHOLESKY:
-    case GB_OP_CHOL_INVERSE:
-    case GB_OP_QR:
-    case GB_OP_EIGH:
-    case GB_OP_SVD:
-    case GB_OP_SOLVE_CHOL:
-    case GB_OP_LU_SOLVE: return true;
-    default: return false;
-  }
+  return c != NULL ? c->keeps : gb_op_has(n->op, GB_TRAIT_KEEP);
 }
 
 static bool is_open (gb_lower_state *s, const gb_node *n, gb_status *rc) {

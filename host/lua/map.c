@@ -84,15 +84,9 @@ const luaL_Reg lgb_map_methods[] = {
     {"clamp", m_clamp}, {"log_softmax", m_log_softmax}, {"softmax", m_softmax}, {NULL, NULL}};
 
 void lgb_map_register (lua_State *L) {
-  static const gb_op one[] = {GB_OP_ABS,      GB_OP_ACOS,   GB_OP_ASIN,     GB_OP_ATAN,  GB_OP_CEIL,
-                              GB_OP_COS,      GB_OP_DETACH, GB_OP_DIGAMMA,  GB_OP_ERF,   GB_OP_EXP,
-                              GB_OP_EXPM1,    GB_OP_FLOOR,  GB_OP_ISFINITE, GB_OP_ISNAN, GB_OP_LGAMMA,
-                              GB_OP_LOG,      GB_OP_LOG1P,  GB_OP_LOG_NDTR, GB_OP_NDTR,  GB_OP_RELU,
-                              GB_OP_ROUND,    GB_OP_RSQRT,  GB_OP_SIGMOID,  GB_OP_SIGN,  GB_OP_SIN,
-                              GB_OP_SOFTPLUS, GB_OP_SQRT,   GB_OP_TAN,      GB_OP_TANH};
-  static const gb_op two[] = {GB_OP_EQ, GB_OP_GE, GB_OP_GT, GB_OP_LE, GB_OP_LT, GB_OP_NE};
-  for (size_t i = 0; i < sizeof one / sizeof one[0]; i++) set_op(L, gb_ops[one[i]].name, one[i], map1);
-  for (size_t i = 0; i < sizeof two / sizeof two[0]; i++) set_op(L, gb_ops[two[i]].name, two[i], map2);
+  for (int op = 0; op < GB_NOPS; op++)
+    if (gb_op_has((gb_op)op, GB_TRAIT_METHOD))
+      set_op(L, gb_ops[op].name, (gb_op)op, gb_ops[op].inputs == 1 ? map1 : map2);
 }
 
 void lgb_operators (lua_State *L) {

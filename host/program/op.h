@@ -4,7 +4,7 @@
 
 #include "tensor/tensor.h"
 
-#define X(id, name, nin, kind, shape, grad, nout, doc) GB_OP_##id,
+#define X(id, ...) GB_OP_##id,
 typedef enum gb_op {
 #include "program/ops.def"
   GB_NOPS
@@ -21,16 +21,33 @@ typedef enum gb_kind {
   GB_KIND_OPAQUE
 } gb_kind;
 
+/* ops.def says what each means. */
+typedef enum gb_trait {
+  GB_TRAIT_METHOD = 1 << 0,
+  GB_TRAIT_RANDOM = 1 << 1,
+  GB_TRAIT_KEEP = 1 << 2,
+  GB_TRAIT_PARTS = 1 << 3,
+  GB_TRAIT_DENSE = 1 << 4,
+  GB_TRAIT_DIRECT = 1 << 5,
+  GB_TRAIT_FACTOR = 1 << 6,
+  GB_TRAIT_PACK = 1 << 7,
+  GB_TRAIT_GROW = 1 << 8
+} gb_trait;
+
 typedef struct gb_op_info {
   const char *id;   /* "EXP" */
   const char *name; /* "exp" */
   int inputs;       /* -1 = any */
   gb_kind kind;
+  int inplace;     /* the input in whose memory output 0 may be written; -1 = none */
+  unsigned traits; /* of gb_trait */
   int outputs;
   const char *doc;
 } gb_op_info;
 
 extern const gb_op_info gb_ops[GB_NOPS];
+
+static inline bool gb_op_has (gb_op op, gb_trait t) { return (gb_ops[op].traits & t) != 0; }
 
 /* Profiles of RADIAL as functions of u = c s >= 0 (c = 1 / lengthscale^2, s = squared distance):
 **   RBF   exp(-u / 2)
@@ -63,5 +80,10 @@ typedef struct gb_attr {
 } gb_attr;
 
 #define GB_MAX_OUTPUTS 3
+
+/* Whether input 0 is a lower triangle that may have the layout of 't', PACK or GROW. */
+static inline bool gb_op_reads_lower (gb_op op, const gb_attr *attr, gb_trait t) {
+  return gb_op_has(op, t) && !(op == GB_OP_TRISOLVE && attr->i[0] != 0);
+}
 
 #endif

@@ -250,7 +250,7 @@ static const struct {
   gb_op op;
   const char *rule;
 } rows[] = {
-#define X(id, name, nin, kind, shape, grad, nout, doc) {GB_OP_##id, #grad},
+#define X(id, name, nin, kind, shape, grad, ...) {GB_OP_##id, #grad},
 #include "program/ops.def"
 #undef X
 };

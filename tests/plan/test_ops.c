@@ -188,7 +188,7 @@ static void check_nan (const row *r, int v, gb_dtype t) {
 
 static bool is_linear_algebra (const row *r) {
   for (int op = 0; op < GB_NOPS; op++)
-    if (strcmp(gb_ops[op].id, r->id) == 0) return op >= GB_OP_CHOLESKY && op < GB_OP_CALL;
+    if (strcmp(gb_ops[op].id, r->id) == 0) return gb_op_has((gb_op)op, GB_TRAIT_DENSE) && op != GB_OP_GEMM;
   return false;
 }
 

@@ -36,7 +36,7 @@ static struct tally {
 
 static bool has_gradient (gb_op op) {
   static const char *const rule[GB_NOPS] = {
-#define X(id, name, nin, kind, shape, grad, nout, doc) #grad,
+#define X(id, name, nin, kind, shape, grad, ...) #grad,
 #include "program/ops.def"
 #undef X
   };
@@ -46,7 +46,7 @@ static bool has_gradient (gb_op op) {
 /* Where the cotangent of input i goes: past the factor, to the matrix, for ops that read one. */
 static const gb_node *receiver_of (const gb_node *n, int i) {
   const gb_node *x = n->in[i];
-  return i == 0 && gb_reads_factor(n->op) && x->op == GB_OP_CHOLESKY ? x->in[0] : x;
+  return i == 0 && gb_op_has(n->op, GB_TRAIT_FACTOR) && x->op == GB_OP_CHOLESKY ? x->in[0] : x;
 }
 
 /* Gradient rules that the loss was taken through: of ops between it and a leaf that was asked for. */

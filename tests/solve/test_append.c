@@ -350,6 +350,8 @@ static void a_growing_factor_is_no_array (void **state) {
   assert_int_equal(gb_map1(GB_OP_EXP, f, &y, &fx.err), GB_EOPTION);
   assert_non_null(strstr(fx.err.text, "a growing factor can only be solved with"));
   assert_int_equal(gb_matmul(f, b, &y, &fx.err), GB_EOPTION);
+  assert_int_equal(gb_node_build(fx.g, GB_OP_CHOL_INVERSE, 1, &f, NULL, NULL, GB_F64, &y, &fx.err),
+                   GB_EOPTION);
   assert_int_equal(gb_triangular_solve(f, f, false, false, &y, &fx.err), GB_EOPTION);
   assert_int_equal(gb_triangular_solve(f, b, true, false, &y, &fx.err), GB_EOPTION);
   gb_tensor_clear(&l);

@@ -62,31 +62,12 @@ int gb_chain_past (const gb_xprog *p, const gb_xop *op, int n) {
 
 static bool has_step (gb_op op) {
   switch (op) {
-    case GB_OP_NEG:
-    case GB_OP_ABS:
-    case GB_OP_SQUARE:
-    case GB_OP_RECIP:
-    case GB_OP_SQRT:
-    case GB_OP_RSQRT:
-    case GB_OP_RELU:
-    case GB_OP_SIGN:
-    case GB_OP_EXP:
-    case GB_OP_SIN:
-    case GB_OP_COS:
-    case GB_OP_ATAN:
-    case GB_OP_ADD:
-    case GB_OP_MUL:
-    case GB_OP_SUB:
-    case GB_OP_DIV:
-    case GB_OP_MINIMUM:
-    case GB_OP_MAXIMUM:
-    case GB_OP_LT:
-    case GB_OP_LE:
-    case GB_OP_GT:
-    case GB_OP_GE:
-    case GB_OP_EQ:
-    case GB_OP_NE:
-    case GB_OP_WHERE: return true;
+#define STEP1(OP, ...) case GB_OP_##OP:
+#define STEP2 STEP1
+#define STEP2_BACK STEP1
+#define STEP3 STEP1
+#include "cpu/isa/chain_ops.def"
+    return true;
     default: return false;
   }
 }

@@ -20,7 +20,7 @@ static size_t place (const tape *t, const gb_node *n) { return gb_sorted_find(&t
 
 static gb_grad_rule *rule_of (gb_op op) {
   static gb_grad_rule *const rules[GB_NOPS] = {
-#define X(id, name, nin, kind, shape, grad, nout, doc) gb_grad_##grad,
+#define X(id, name, nin, kind, shape, grad, ...) gb_grad_##grad,
 #include "program/ops.def"
 #undef X
   };
@@ -42,7 +42,7 @@ static void tape_clear (tape *t) {
 /* The matrix whose factor n reads, if its cotangent may go there directly because the factor is not among the
 ** xs. */
 static gb_node *factored (const tape *t, const gb_node *n) {
-  if (!gb_reads_factor(n->op) || n->nin == 0) return NULL;
+  if (!gb_op_has(n->op, GB_TRAIT_FACTOR) || n->nin == 0) return NULL;
   const gb_node *l = n->in[0];
   if (l->op != GB_OP_CHOLESKY || l->nin == 0 || t->wanted[place(t, l)]) return NULL;
   return l->in[0];

@@ -34,10 +34,6 @@ static gb_node *trisolve (gb_formula *e, gb_node *l, gb_node *b, bool upper, boo
 
 /* -- reading a factor L of M = L L' */
 
-bool gb_reads_factor (gb_op op) {
-  return op == GB_OP_LOGDET || op == GB_OP_INV_QUAD || op == GB_OP_SOLVE_CHOL || op == GB_OP_CHOL_INVERSE;
-}
-
 static bool same_along_rows (const gb_node *w, int ndim) {
   const gb_shape *s = w->op == GB_OP_EXPAND && w->nin == 1 ? gb_node_shape(w->in[0]) : gb_node_shape(w);
   return s->ndim < ndim || s->dim[0] == 1;

@@ -5,15 +5,13 @@
 #include "graph/formula.h"
 #include "graph/grad/grad.h"
 
-#define X(id, name, nin, kind, shape, grad, nout, doc) gb_grad_rule gb_grad_##grad;
+#define X(id, name, nin, kind, shape, grad, ...) gb_grad_rule gb_grad_##grad;
 #include "program/ops.def"
 #undef X
 
-/* Ops that read a factor L of M = L L' as their first input (LOGDET, INV_QUAD, SOLVE_CHOL, CHOL_INVERSE) in
-** terms of M: in_bar[0] is the cotangent of M. If L = CHOLESKY(M) it goes to M directly, and the pullback of
+/* Ops with the trait FACTOR, which read a factor L of M = L L' as their first input, in terms of M: in_bar[0] is the cotangent of M. If L = CHOLESKY(M) it goes to M directly, and the pullback of
 ** the factorisation, two triangular solves with n right-hand sides, is not needed. */
 gb_grad_rule gb_grad_through_factor;
-bool gb_reads_factor (gb_op op);
 
 /* Ends the formula of in_bar[i]: sums to the input's shape after broadcasting; NULL if not needed. */
 gb_node *gb_ex_unbroadcast (gb_formula *e, gb_node *bar, const gb_shape *shape);

@@ -113,7 +113,7 @@ static gb_status map_random (mapping *m, size_t n, gb_node *const *slices) {
     if (slices[i]->serial > youngest) youngest = slices[i]->serial;
   for (size_t p = 0; p < m->s.count; p++) {
     gb_node *r = m->s.node[p];
-    if (!gb_op_is_random(r->op) || r->serial < youngest || m->at[p].whole) continue;
+    if (!gb_op_has(r->op, GB_TRAIT_RANDOM) || r->serial < youngest || m->at[p].whole) continue;
     gb_formula e;
     gb_formula_init(&e, m->g, m->err);
     GB_TRY(gb_formula_take(&e, gb_vmap_random(&e, r, m->size), &m->at[p].whole));

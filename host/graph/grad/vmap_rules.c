@@ -1,4 +1,5 @@
-/* vmap_rules.c - the forms of ops with a leading batch axis. */
+/* vmap_rules.c - the forms of ops with a leading batch axis: vmap_<name> is the rule of that name in
+** program/ops.def. */
 #include "graph/grad/vmap_rules.h"
 
 #include <stdlib.h>
@@ -48,7 +49,7 @@ static gb_node *same_op (gb_formula *e, const gb_batch *b, gb_node *const *in, c
   return gb_ex_op(e, b->n->op, b->n->nin, in, attr, &s, gb_node_dtype(b->n));
 }
 
-static gb_node *elementwise (gb_formula *e, const gb_batch *b) {
+static gb_node *vmap_map (gb_formula *e, const gb_batch *b) {
   gb_node *in[3];
   for (int i = 0; i < b->n->nin; i++) in[i] = aligned(e, b, i);
   return same_op(e, b, in, &b->n->attr);
@@ -56,9 +57,9 @@ static gb_node *elementwise (gb_formula *e, const gb_batch *b) {
 
 /* A profile with one parameter per slice: the scale is multiplied into the distance. One alpha per slice has
 ** no batched form. */
-static gb_node *radial (gb_formula *e, const gb_batch *b) {
+static gb_node *vmap_radial (gb_formula *e, const gb_batch *b) {
   if (b->n->nin == 3 && b->mapped[2]) return NULL;
-  if (!b->mapped[1]) return elementwise(e, b);
+  if (!b->mapped[1]) return vmap_map(e, b);
   gb_node *c = b->in[1], *s = b->in[0];
   if (!b->mapped[0]) s = gb_ex_unsqueeze(e, s, 0);
   while (c && gb_node_shape(c)->ndim < gb_node_shape(b->n)->ndim + 1) c = gb_ex_unsqueeze(e, c, 1);
@@ -68,30 +69,24 @@ static gb_node *radial (gb_formula *e, const gb_batch *b) {
 
 /* -- one input */
 
-/* Axis number in attr.i[0] moves behind the batch axis. */
+/* The axis number in attr.i[0] moves behind the batch axis. */
 static gb_node *shifted_axis (gb_formula *e, const gb_batch *b, gb_node *const *in) {
   gb_attr attr = b->n->attr;
   attr.i[0]++;
   return same_op(e, b, in, &attr);
 }
 
-static gb_node *view (gb_formula *e, const gb_batch *b) {
-  gb_attr attr = b->n->attr;
-  gb_node *x;
-  switch (b->n->op) {
-    case GB_OP_UNSQUEEZE:
-    case GB_OP_SQUEEZE:
-    case GB_OP_SLICE: return shifted_axis(e, b, b->in);
-    case GB_OP_PERMUTE:
-      attr.i[0] = 0;
-      for (int i = 0; i < gb_node_shape(b->n)->ndim; i++) attr.i[i + 1] = b->n->attr.i[i] + 1;
-      return same_op(e, b, b->in, &attr);
-    case GB_OP_EXPAND: x = aligned(e, b, 0); return same_op(e, b, &x, &attr);
-    default: return same_op(e, b, b->in, &attr); /* RESHAPE, DIAGONAL */
-  }
+static gb_node *vmap_axis (gb_formula *e, const gb_batch *b) { return shifted_axis(e, b, b->in); }
+
+static gb_node *vmap_same (gb_formula *e, const gb_batch *b) { return same_op(e, b, b->in, &b->n->attr); }
+
+static gb_node *vmap_permute (gb_formula *e, const gb_batch *b) {
+  gb_attr attr = {.i = {0}};
+  for (int i = 0; i < gb_node_shape(b->n)->ndim; i++) attr.i[i + 1] = b->n->attr.i[i] + 1;
+  return same_op(e, b, b->in, &attr);
 }
 
-static gb_node *reduce (gb_formula *e, const gb_batch *b) {
+static gb_node *vmap_reduce (gb_formula *e, const gb_batch *b) {
   gb_attr attr = b->n->attr;
   attr.i[0] <<= 1;
   return same_op(e, b, b->in, &attr);
@@ -123,7 +118,7 @@ static gb_node *from_columns (gb_formula *e, gb_node *c, size_t size) {
   return gb_ex_permute(e, gb_ex_reshape(e, c, &split), (int[]){1, 0, 2});
 }
 
-static gb_node *matmul (gb_formula *e, const gb_batch *b) {
+static gb_node *vmap_matmul (gb_formula *e, const gb_batch *b) {
   const bool plain = rank_of(b->n) == 2 && b->size > 0;
   if (plain && b->mapped[0] && !b->mapped[1] && rank_of(b->in[1]) == 2)
     return rows_times(e, b->in[0], b->in[1]);
@@ -143,7 +138,7 @@ static gb_node *weighted_sqdist (gb_formula *e, const gb_batch *b) {
 }
 
 /* One point per slice on one side: the points of all slices form that side. */
-static gb_node *sqdist (gb_formula *e, const gb_batch *b) {
+static gb_node *vmap_sqdist (gb_formula *e, const gb_batch *b) {
   gb_node *in[3] = {b->in[0], b->in[1], b->n->nin == 3 ? b->in[2] : NULL};
   if (b->n->nin == 3 && b->mapped[2]) return weighted_sqdist(e, b);
   for (int i = 0; i < 2; i++) {
@@ -159,18 +154,13 @@ static gb_node *sqdist (gb_formula *e, const gb_batch *b) {
   return same_op(e, b, in, &b->n->attr);
 }
 
-static gb_node *diffmv (gb_formula *e, const gb_batch *b) {
-  gb_node *in[3] = {aligned(e, b, 0), aligned(e, b, 1), aligned(e, b, 2)};
-  return same_op(e, b, in, &b->n->attr);
-}
-
 /* -- opaque */
 
 static gb_node *whole (gb_formula *e, const gb_batch *b, int i) {
   return b->mapped[i] ? b->in[i] : gb_ex_repeat(e, b->in[i], b->size);
 }
 
-static gb_node *cat (gb_formula *e, const gb_batch *b) {
+static gb_node *vmap_cat (gb_formula *e, const gb_batch *b) {
   gb_node **in = malloc((size_t)b->n->nin * sizeof *in);
   if (!in) {
     e->status = gb_fail(e->err, GB_ENOMEM, "no memory for the inputs of cat");
@@ -197,7 +187,7 @@ static gb_node *index_slices (gb_formula *e, const gb_batch *b) {
   return x ? gb_ex_permute(e, gb_ex_reshape(e, x, &split), axes) : NULL;
 }
 
-static gb_node *positions (gb_formula *e, const gb_batch *b) {
+static gb_node *vmap_positions (gb_formula *e, const gb_batch *b) {
   if (b->n->op == GB_OP_INDEX && b->mapped[1] && !b->mapped[0]) return index_slices(e, b);
   if (b->mapped[1]) return NULL;
   gb_node *in[3] = {whole(e, b, 0), b->in[1], b->n->nin == 3 ? whole(e, b, 2) : NULL};
@@ -205,7 +195,7 @@ static gb_node *positions (gb_formula *e, const gb_batch *b) {
 }
 
 /* One matrix with one right-hand side per slice: columns of one solve. */
-static gb_node *solve_columns (gb_formula *e, const gb_batch *b) {
+static gb_node *vmap_columns (gb_formula *e, const gb_batch *b) {
   if (b->mapped[0] || b->size == 0) return NULL;
   gb_node *rhs = b->in[1];
   const bool vectors = rank_of(rhs) == 2;
@@ -218,7 +208,7 @@ static gb_node *solve_columns (gb_formula *e, const gb_batch *b) {
 }
 
 /* A registered op that takes batches: every input whole. */
-static gb_node *call (gb_formula *e, const gb_batch *b) {
+static gb_node *vmap_call (gb_formula *e, const gb_batch *b) {
   const gb_call *c = gb_call_get((int)b->n->attr.i[0]);
   if (c == NULL || c->batch == NULL) return NULL;
   gb_node **in = malloc((size_t)b->n->nin * sizeof *in), *r = NULL;
@@ -236,34 +226,18 @@ static gb_node *call (gb_formula *e, const gb_batch *b) {
   return r;
 }
 
+static gb_node *vmap_none (gb_formula *e, const gb_batch *b) {
+  (void)e, (void)b;
+  return NULL;
+}
+
 gb_node *gb_vmap_node (gb_formula *e, const gb_batch *b) {
-  switch (b->n->op) {
-    case GB_OP_RADIAL: return radial(e, b);
-    case GB_OP_MATMUL: return matmul(e, b);
-    case GB_OP_SQDIST: return sqdist(e, b);
-    case GB_OP_DIFFMV: return diffmv(e, b);
-    case GB_OP_KMIN:
-    case GB_OP_CAST: return same_op(e, b, b->in, &b->n->attr);
-    case GB_OP_CALL: return call(e, b);
-    case GB_OP_CAT: return cat(e, b);
-    case GB_OP_CUMSUM:
-    case GB_OP_SORT:
-    case GB_OP_TOPK: return shifted_axis(e, b, b->in);
-    case GB_OP_INDEX:
-    case GB_OP_PUT:
-    case GB_OP_INDEX_ADD: return positions(e, b);
-    case GB_OP_TRISOLVE:
-    case GB_OP_SOLVE_CHOL:
-    case GB_OP_INV_QUAD:
-    case GB_OP_LU_SOLVE: return solve_columns(e, b);
-    default: break;
-  }
-  switch (gb_ops[b->n->op].kind) {
-    case GB_KIND_MAP: return elementwise(e, b);
-    case GB_KIND_VIEW: return view(e, b);
-    case GB_KIND_REDUCE: return reduce(e, b);
-    default: return NULL;
-  }
+  static gb_node *(*const rules[GB_NOPS])(gb_formula *, const gb_batch *) = {
+#define X(id, name, nin, kind, shape, grad, vmap, ...) vmap_##vmap,
+#include "program/ops.def"
+#undef X
+  };
+  return rules[b->n->op](e, b);
 }
 
 gb_node *gb_vmap_random (gb_formula *e, const gb_node *n, size_t size) {

@@ -53,11 +53,6 @@ static gb_op wanted_by (const gb_plan *p, int b) {
   return GB_NOPS;
 }
 
-static bool is_direct (gb_op op) {
-  return op == GB_OP_CHOLESKY || op == GB_OP_TRISOLVE || op == GB_OP_CHOL_INVERSE || op == GB_OP_LU_SOLVE ||
-         op == GB_OP_LU_LOGDET;
-}
-
 /* A refusal as it is written: the message, and the ways out, a line each. */
 typedef struct refusal {
   char text[2048], options[1024];
@@ -81,7 +76,7 @@ static void say_way_out (const gb_plan *p, int b, refusal *r) {
         "%.60s is dense (%s) because it was asked for whole: ask for a contraction of it (sum, matmul), "
         "a slice or its diagonal",
         name, size);
-  else if (is_direct(op))
+  else if (op != GB_NOPS && gb_op_has(op, GB_TRAIT_DIRECT))
     gb_append(text, sizeof text,
               "%.60s is stored (%s) because %s is a direct method: an iterative one is not, "
               "gb.solvers.cg{}:solve(A, b), or solver = \"cg\" in a model",

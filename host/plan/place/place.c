@@ -205,15 +205,7 @@ static void find_order (gb_placement *p, const int *order) {
 
 /* in place */
 
-int gb_overwritten (const gb_step *st) {
-  if (st->is_fold) return -1;
-  switch (st->opaque.op) {
-    case GB_OP_CHOLESKY: return 0;
-    case GB_OP_TRISOLVE:
-    case GB_OP_SOLVE_CHOL: return 1;
-    default: return -1;
-  }
-}
+int gb_overwritten (const gb_step *st) { return st->is_fold ? -1 : gb_ops[st->opaque.op].inplace; }
 
 /* A temporary that nobody reads after place t, and its step only as operand k; not one that the next
 ** window needs. */

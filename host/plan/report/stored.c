@@ -12,23 +12,10 @@ gb_status gb_stored_announce (gb_graph *g, void (*say)(const char *text), gb_err
   return GB_OK;
 }
 
-/* Ops that take all of a matrix although what is asked of them can be said of its sources, or a part at a
-** time. Factorisations are not among them: nothing else gives their results. */
+/* It takes all of a matrix although there may be another way. Factorisations do not: nothing else gives their
+** results. */
 static bool takes_what_streams (const gb_step *st) {
-  if (st->is_fold) return false;
-  switch (st->opaque.op) {
-    case GB_OP_CAST:
-    case GB_OP_CAT:
-    case GB_OP_CUMSUM:
-    case GB_OP_SORT:
-    case GB_OP_TOPK:
-    case GB_OP_INDEX:
-    case GB_OP_PUT:
-    case GB_OP_INDEX_ADD:
-    case GB_OP_GEMM:
-    case GB_OP_CALL: return true;
-    default: return false;
-  }
+  return !st->is_fold && gb_op_has(st->opaque.op, GB_TRAIT_PARTS);
 }
 
 static double bytes_whole (const gb_buf *b) { return (double)gb_shape_bytes(&b->shape, b->dtype); }

@@ -184,7 +184,7 @@ bool gb_cut_whole_unit (const gb_fold *f, gb_cut *c, size_t grain) {
   return true;
 }
 
-/* opaque ops */
+/* opaque ops: cut_<name> is the rule of that name in program/ops.def */
 
 gb_shape gb_opaque_operand (const gb_opaque *o, int slot) {
   if (slot < GB_CUT_SLOTS) return o->in_shape[slot];
@@ -237,7 +237,8 @@ static bool cut_gemm (const gb_opaque *o, int slot, int dim, size_t grain, gb_cu
 }
 
 /* Right-hand sides: the columns of operand 1. */
-static bool cut_columns (const gb_opaque *o, int slot, int dim, gb_cut *c) {
+static bool cut_columns (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
+  (void)grain;
   *c = mapped(GB_BLOCK);
   if (slot != 1 || dim != 1 || o->in_shape[1].ndim != 2) return false;
   c->in_dim[1] = c->out_dim[0] = 1;
@@ -245,7 +246,8 @@ static bool cut_columns (const gb_opaque *o, int slot, int dim, gb_cut *c) {
 }
 
 /* Every axis but attr.i[0] is a map of operand 0 and of all results. */
-static bool cut_beside (const gb_opaque *o, int slot, int dim, gb_cut *c) {
+static bool cut_beside (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
+  (void)grain;
   *c = mapped(1);
   if (slot != 0 || dim == (int)o->attr.i[0]) return false;
   c->in_dim[0] = dim;
@@ -253,7 +255,7 @@ static bool cut_beside (const gb_opaque *o, int slot, int dim, gb_cut *c) {
   return true;
 }
 
-static bool cut_index (const gb_opaque *o, int slot, int dim, gb_cut *c) {
+static bool cut_index (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
   const int axis = (int)o->attr.i[0];
   if (slot == 1) { /* positions: entries of the result along the axis */
     *c = mapped(1);
@@ -261,10 +263,11 @@ static bool cut_index (const gb_opaque *o, int slot, int dim, gb_cut *c) {
     c->out_dim[0] = axis;
     return o->in_shape[1].ndim == 1;
   }
-  return cut_beside(o, slot, dim, c);
+  return cut_beside(o, slot, dim, grain, c);
 }
 
-static bool cut_cat (const gb_opaque *o, int dim, gb_cut *c) {
+static bool cut_cat (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
+  (void)slot, (void)grain;
   if (dim == (int)o->attr.i[0]) return false;
   *c = mapped(1);
   for (int i = 0; i < o->nin && i < GB_CUT_SLOTS; i++) c->in_dim[i] = dim;
@@ -272,7 +275,8 @@ static bool cut_cat (const gb_opaque *o, int dim, gb_cut *c) {
   return true;
 }
 
-static bool cut_put (const gb_opaque *o, int slot, int dim, gb_cut *c) {
+static bool cut_put (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
+  (void)grain;
   if (slot == 1 || dim == (int)o->attr.i[0]) return false;
   *c = mapped(1);
   c->in_dim[0] = c->in_dim[2] = c->out_dim[0] = dim;
@@ -281,7 +285,8 @@ static bool cut_put (const gb_opaque *o, int slot, int dim, gb_cut *c) {
 
 /* Slices along an axis that the function maps, of everything that it takes. What it computes with has the
 ** bits of the whole only from blocks of products on. */
-static bool cut_call (const gb_opaque *o, int slot, int dim, gb_cut *c) {
+static bool cut_call (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
+  (void)grain;
   const gb_call *call = gb_call_get((int)o->attr.i[0]);
   const size_t extent = o->in_shape[slot].dim[dim];
   *c = mapped(GB_BLOCK);
@@ -297,25 +302,25 @@ static bool cut_call (const gb_opaque *o, int slot, int dim, gb_cut *c) {
   return true;
 }
 
+static bool cut_map (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
+  (void)o, (void)slot, (void)grain;
+  *c = mapped(1);
+  c->in_dim[0] = c->out_dim[0] = dim;
+  return true;
+}
+
+static bool cut_whole (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
+  (void)o, (void)slot, (void)dim, (void)grain, (void)c;
+  return false;
+}
+
 bool gb_cut_opaque (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
-  switch (o->op) {
-    case GB_OP_GEMM: return cut_gemm(o, slot, dim, grain, c);
-    case GB_OP_TRISOLVE:
-    case GB_OP_SOLVE_CHOL: return cut_columns(o, slot, dim, c);
-    case GB_OP_CUMSUM:
-    case GB_OP_SORT:
-    case GB_OP_TOPK: return cut_beside(o, slot, dim, c);
-    case GB_OP_INDEX: return cut_index(o, slot, dim, c);
-    case GB_OP_PUT:
-    case GB_OP_INDEX_ADD: return cut_put(o, slot, dim, c);
-    case GB_OP_CAT: return cut_cat(o, dim, c);
-    case GB_OP_CALL: return cut_call(o, slot, dim, c);
-    case GB_OP_CAST:
-      *c = mapped(1);
-      c->in_dim[0] = c->out_dim[0] = dim;
-      return true;
-    default: return false;
-  }
+  static bool (*const rules[GB_NOPS])(const gb_opaque *, int, int, size_t, gb_cut *) = {
+#define X(id, name, nin, kind, shape, grad, vmap, cut, ...) cut_##cut,
+#include "program/ops.def"
+#undef X
+  };
+  return rules[o->op](o, slot, dim, grain, c);
 }
 
 /* windows */

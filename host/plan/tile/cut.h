@@ -6,7 +6,7 @@
 **   map      its results have it: a part of the results needs that part of the operands only;
 **   reduce   its results are sums (or other monoids) over it: parts are accumulated in ascending order;
 **   coupled  anything else: the step needs all of it at once.
-** Folds say this themselves, through strides; opaque ops by the table in cut.c. */
+** Folds say this themselves, through strides; opaque ops by their rule in program/ops.def. */
 #ifndef GB_PLAN_TILE_CUT_H
 #define GB_PLAN_TILE_CUT_H
 

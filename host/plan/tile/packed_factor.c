@@ -14,14 +14,7 @@ static bool takes_packed (const gb_step *st, int b) {
   if (st->is_fold || st->in[0] != b) return false;
   for (int i = 1; i < st->nin; i++)
     if (st->in[i] == b) return false;
-  switch (st->opaque.op) {
-    case GB_OP_TRISOLVE: return st->opaque.attr.i[0] == 0;
-    case GB_OP_SOLVE_CHOL:
-    case GB_OP_LOGDET:
-    case GB_OP_INV_QUAD:
-    case GB_OP_CHOL_INVERSE: return true;
-    default: return false;
-  }
+  return gb_op_reads_lower(st->opaque.op, &st->opaque.attr, GB_TRAIT_PACK);
 }
 
 static bool reads (const gb_step *st, int b) {

@@ -5,6 +5,7 @@ enum { NKINDS = GB_LINK_REDUCE_ALL + 1 };
 
 static uint64_t kinds[NKINDS];   /* steps planned, in programs with whole blocks of lanes */
 static bool maps[2][GB_NOPS][4]; /* value first or last; op; form of the argument */
+static bool ones[GB_NOPS];       /* ops of one input */
 static bool wheres[3][4][4];     /* which input the value is; forms of the other two */
 static bool radials[GB_NPROFILES][3][2], pairs[2][GB_NPROFILES][GB_NPROFILES], with[2][GB_NPROFILES];
 static bool reduced[2][GB_NMONOIDS], extents[NKINDS][10], mirrors[NKINDS], by_rows;
@@ -15,7 +16,10 @@ static void note (const gb_link *l) {
   if (l->n < 10) extents[l->kind][l->n] = true;
   switch (l->kind) {
     case GB_LINK_MAP:
-    case GB_LINK_MAP_BACK: maps[l->kind == GB_LINK_MAP_BACK][l->op][l->arg[0].form] = true; break;
+    case GB_LINK_MAP_BACK:
+      if (gb_ops[l->op].inputs == 1) ones[l->op] = true;
+      else maps[l->kind == GB_LINK_MAP_BACK][l->op][l->arg[0].form] = true;
+      break;
     case GB_LINK_WHERE: wheres[l->which][l->arg[0].form][l->arg[1].form] = true; break;
     case GB_LINK_RADIAL: radials[l->profile][l->order][l->dalpha] = true; break;
     case GB_LINK_RADIAL_PAIR: pairs[l->op == GB_OP_MUL][l->profile][l->second] = true; break;
@@ -44,12 +48,13 @@ void assert_every_kind_of_step (void) {
     if (kinds[k] == 0) print_message("no step of kind %d\n", k);
     assert_true(kinds[k] > 0);
   }
-  for (int back = 0; back < 2; back++)
-    for (gb_form f = GB_FORM_LANE; f <= GB_FORM_FULL; f++) {
-      static const gb_op two[] = {GB_OP_ADD, GB_OP_SUB, GB_OP_MUL, GB_OP_DIV, GB_OP_MINIMUM, GB_OP_MAXIMUM,
-                                  GB_OP_LT,  GB_OP_LE,  GB_OP_GT,  GB_OP_GE,  GB_OP_EQ,      GB_OP_NE};
-      for (int q = 0; q < 12; q++) assert_true(maps[back][two[q]][f]);
-    }
+  for (gb_form f = GB_FORM_LANE; f <= GB_FORM_FULL; f++) {
+#define STEP2(OP, ...) assert_true(maps[0][GB_OP_##OP][f] && maps[1][GB_OP_##OP][f]);
+#define STEP2_BACK STEP2
+#include "cpu/isa/chain_ops.def"
+  }
+#define STEP1(OP, ...) assert_true(ones[GB_OP_##OP]);
+#include "cpu/isa/chain_ops.def"
   for (int which = 0; which < 3; which++)
     for (gb_form f = GB_FORM_LANE; f <= GB_FORM_FULL; f++)
       for (gb_form g = GB_FORM_LANE; g <= GB_FORM_FULL; g++) assert_true(wheres[which][f][g]);
