@@ -57,12 +57,24 @@ host/cpu/fold/walk.c
 's/p->ntile - t->chunk0 < GB_CANON ? p->ntile - t->chunk0 :/p->ntile - t->chunk0 < GB_CANON ? p->ntile - t->chunk0 - (p->ntile % GB_CANON == 7) :/'
 'a ragged last chunk of 7 rows loses one'
 
+host/plan/kernels.c
+'s/while (e != NULL \&\& !serves(e, part)) e = e->next;//'
+'a window of fewer columns runs the kernel of all columns'
+
+host/plan/kernels.c
+'s/if (gb_kernels_find(k, s, part) != NULL) return GB_OK;//'
+'a fold is compiled for each candidate'
+
+host/cpu/fold/walk.c
+'s/^  gb_exec_fit_links(&p);//'
+'chains of a part of a fold go along the rows of the whole'
+
 host/cpu/fold/walk.c
 's/past = diagonal + GB_TI;/past = diagonal;/'
 'the diagonal of a symmetric fold is counted twice'
 
-host/cpu/fold/walk.c
-'s/? lay_out(&p, &workspaces, &ring) : SIZE_MAX/? lay_out(\&p, \&workspaces, \&ring) - 64 : SIZE_MAX/'
+host/cpu/fold/kernel.c
+'s/? gb_exec_lay_scratch(&p).bytes : SIZE_MAX/? gb_exec_lay_scratch(\&p).bytes - 64 : SIZE_MAX/'
 'scratch is declared 64 bytes short'
 
 host/cpu/fold/accumulate_select.c
@@ -77,8 +89,8 @@ host/cpu/fold/chain_link.c
 's/x->last > reader - c->p->f->ins) return;/x->last > reader - c->p->f->ins + 1) return;/'
 'a slot of a chain is free one instruction too early'
 
-host/cpu/fold/chain_link.c
-'s/again = k->step\[c->loop\]/again = k->step[0]/'
+host/cpu/fold/chain.c
+'s/\.step\[l->loop\]/.step[0]/'
 'a loop in a chain goes along its packs by another axis'
 
 host/cpu/fold/chain_plan.c
@@ -334,7 +346,7 @@ host/plan/run/commit.c
 'an entry of the cache is made between steps'
 
 host/plan/place/place.c
-'s/^  if (gb_step_is_idle(low, s)) return 0;//'
+'s/^  if (gb_step_is_idle(low, st)) return 0;//'
 'a step that does not run has scratch'
 
 host/plan/place/place.c

@@ -37,9 +37,11 @@ static void close_device (gb_device *dev) { gb_pool_free(dev->pool); }
 
 static const gb_device_ops cpu_ops = {
     .name = "cpu",
-    .fold_scratch = gb_cpu_fold_scratch,
-    .fold_state = gb_cpu_fold_state,
-    .fold = gb_cpu_fold_part,
+    .compile = gb_cpu_compile,
+    .release = gb_cpu_release,
+    .kernel_scratch = gb_cpu_kernel_scratch,
+    .kernel_state = gb_cpu_kernel_state,
+    .launch = gb_cpu_launch,
     .opaque_scratch = gb_cpu_opaque_scratch,
     .opaque = gb_cpu_opaque,
     .set_threads = set_threads,

@@ -47,16 +47,29 @@ const char *gb_device_library (const gb_device *dev) { return dev->ops->library(
 
 /* -- work */
 
-size_t gb_device_fold_scratch (const gb_device *dev, const gb_fold *f) {
-  return dev->ops->fold_scratch(dev, f);
+gb_status gb_device_compile (gb_device *dev, const gb_fold *f, gb_kernel **out, gb_error *err) {
+  GB_TRY(dev->ops->compile(dev, f, out, err));
+  (*out)->ops = dev->ops;
+  dev->compiled++;
+  return GB_OK;
 }
 
-size_t gb_device_fold_state (const gb_device *dev, const gb_fold *f) { return dev->ops->fold_state(dev, f); }
+void gb_kernel_release (gb_kernel *k) {
+  if (k != NULL) k->ops->release(k);
+}
 
-gb_status gb_device_fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
-                          const gb_number *constant, const gb_carry *carry, void *scratch,
-                          gb_fold_stats *stats, gb_error *err) {
-  return dev->ops->fold(dev, f, operand, out, constant, carry, scratch, stats, err);
+size_t gb_device_kernel_scratch (const gb_device *dev, const gb_kernel *k, const gb_fold *part) {
+  return k->ops != dev->ops ? SIZE_MAX : dev->ops->kernel_scratch(dev, k, part);
+}
+
+size_t gb_device_kernel_state (const gb_device *dev, const gb_kernel *k, const gb_fold *part) {
+  return k->ops != dev->ops ? SIZE_MAX : dev->ops->kernel_state(dev, k, part);
+}
+
+gb_status gb_device_launch (gb_device *dev, const gb_kernel *k, const gb_fold_args *args, gb_error *err) {
+  if (k == NULL || k->ops != dev->ops)
+    return gb_fail(err, GB_EINTERNAL, "%s: a fold that it has not compiled", dev->name);
+  return dev->ops->launch(dev, k, args, err);
 }
 
 size_t gb_device_opaque_scratch (const gb_device *dev, const gb_opaque *o) {
@@ -72,5 +85,5 @@ gb_status gb_device_wait (gb_device *dev, gb_error *err) {
   return dev->ops->wait == NULL ? GB_OK : dev->ops->wait(dev, err);
 }
 
-bool gb_device_has_parts (const gb_device *dev) { return dev->ops->fold_state != NULL; }
+bool gb_device_has_parts (const gb_device *dev) { return dev->ops->kernel_state != NULL; }
 bool gb_device_has_rates (const gb_device *dev) { return dev->ops->rates != NULL; }

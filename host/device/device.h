@@ -16,6 +16,24 @@ typedef struct gb_opaque gb_opaque;
 typedef union gb_number gb_number;
 typedef struct gb_panel_ops gb_panel_ops; /* device/panel.h */
 
+/* A fold that a device has compiled. It is constant, so that launches in several threads share it. Devices keep
+** their own behind it. */
+typedef struct gb_kernel {
+  const struct gb_device_ops *ops; /* of the device that compiled it */
+  size_t bytes;                    /* of host memory that it takes */
+} gb_kernel;
+
+/* One launch. */
+typedef struct gb_fold_args {
+  const gb_fold *part;        /* the fold that was compiled, or a part of it */
+  const void *const *operand; /* [slots] base addresses */
+  void *const *out;           /* [slots] */
+  const gb_number *constant;  /* the numbers of BIND */
+  const gb_carry *carry;      /* NULL: nothing is carried from part to part */
+  void *scratch;              /* aligned to GB_ALIGN */
+  gb_fold_stats *stats;       /* NULL: nobody asks */
+} gb_fold_args;
+
 /* What only the device itself can measure of its arithmetic, a second of one thread, and how threads add
 ** up. */
 typedef struct gb_device_rates {
@@ -32,15 +50,17 @@ typedef struct gb_device_ops {
   gb_status (*set_threads)(gb_device *dev, int threads, gb_error *err);
   void (*close)(gb_device *dev); /* releases what the device holds beside memory; simulated ones share it */
 
-  /* Folds (program/fold.h): bytes of scratch that a run needs with this device's threads; bytes of the totals
-  ** that a part of a fold keeps between parts; and a run. operand[slot], out[slot]: base addresses; constant:
-  ** the numbers of BIND; carry NULL: the whole fold. Scratch is aligned to GB_ALIGN. 'stats' may be NULL.
-  ** Errors: EINTR. */
-  size_t (*fold_scratch)(const gb_device *dev, const gb_fold *f);
-  size_t (*fold_state)(const gb_device *dev, const gb_fold *f); /* optional: NULL = folds run whole only */
-  gb_status (*fold)(gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
-                    const gb_number *constant, const gb_carry *carry, void *scratch, gb_fold_stats *stats,
-                    gb_error *err);
+  /* Folds (program/fold.h). Compile makes a kernel of a fold, which it copies as far as it needs it; the
+  ** maker fills in 'bytes'. A kernel serves the fold and all its parts (gb_fold_serves): extents, strides,
+  ** offsets and carried axes come with each launch. Scratch and state: the bytes that a launch of 'part' takes
+  ** with the threads that the device has now; state: of the totals that parts of a fold keep between them. They
+  ** allocate nothing, and neither does a launch. Errors: of compile ENOMEM, EINTERNAL; of launch EINTR. */
+  gb_status (*compile)(gb_device *dev, const gb_fold *f, gb_kernel **out, gb_error *err);
+  void (*release)(gb_kernel *k);
+  size_t (*kernel_scratch)(const gb_device *dev, const gb_kernel *k, const gb_fold *part);
+  /* optional: NULL = folds run whole only */
+  size_t (*kernel_state)(const gb_device *dev, const gb_kernel *k, const gb_fold *part);
+  gb_status (*launch)(gb_device *dev, const gb_kernel *k, const gb_fold_args *args, gb_error *err);
 
   /* Opaque ops (program/library.h): bytes of scratch and library workspace; and a run. Inputs arrive
   ** contiguous, row-major, but for those of GEMM that lie as 'row' and 'matrix' say; outputs are contiguous.
@@ -72,6 +92,7 @@ struct gb_device {
   char name[24];                /* "cpu", "cpu:2", ... */
   struct gb_profiles *profiles; /* what is known of its speed; owned by plan/price/ */
   void (*free_profiles)(struct gb_profiles *);
+  size_t compiled; /* kernels, since it was opened */
   gb_device *next; /* simulated devices: memory of their own, the first one's code and threads */
 };
 
@@ -87,11 +108,12 @@ gb_status gb_device_add_simulated (gb_device *first, size_t limit, gb_error *err
 /* Errors: EOPTION where threads < 1; ENOMEM. */
 gb_status gb_device_set_threads (gb_device *dev, int threads, gb_error *err);
 /* As the slots of the same names. Wait returns when all that was started on the device is complete. */
-size_t gb_device_fold_scratch (const gb_device *dev, const gb_fold *f);
-size_t gb_device_fold_state (const gb_device *dev, const gb_fold *f);
-gb_status gb_device_fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
-                          const gb_number *constant, const gb_carry *carry, void *scratch,
-                          gb_fold_stats *stats, gb_error *err);
+gb_status gb_device_compile (gb_device *dev, const gb_fold *f, gb_kernel **out, gb_error *err);
+void gb_kernel_release (gb_kernel *k); /* NULL is fine */
+size_t gb_device_kernel_scratch (const gb_device *dev, const gb_kernel *k, const gb_fold *part);
+size_t gb_device_kernel_state (const gb_device *dev, const gb_kernel *k, const gb_fold *part);
+/* EINTERNAL too: the kernel of another device. */
+gb_status gb_device_launch (gb_device *dev, const gb_kernel *k, const gb_fold_args *args, gb_error *err);
 size_t gb_device_opaque_scratch (const gb_device *dev, const gb_opaque *o);
 gb_status gb_device_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
                             void *scratch, gb_error *err);

@@ -79,10 +79,11 @@ static bool take_program (gb_emitter *e, int lane, int tile, gb_fold *f) {
   for (int a = 0; a < e->naxes; a++) {
     const gb_axes bit = (gb_axes)1 << a;
     const bool inside = (e->features | e->d->columns | e->inner) & bit;
-    f->axis[a] = (gb_fold_axis){e->extent[a], a == lane   ? GB_AXIS_LANE
-                                              : a == tile ? GB_AXIS_TILE
-                                              : inside    ? GB_AXIS_INNER
-                                                          : GB_AXIS_OUTER};
+    f->axis[a].extent = e->extent[a];
+    f->axis[a].role = a == lane   ? GB_AXIS_LANE
+                      : a == tile ? GB_AXIS_TILE
+                      : inside    ? GB_AXIS_INNER
+                                  : GB_AXIS_OUTER;
   }
   return f->operand != NULL && f->ins != NULL && f->out != NULL;
 }

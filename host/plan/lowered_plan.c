@@ -132,6 +132,36 @@ static gb_status lower (gb_graph *g, const gb_order *o, size_t nouts, gb_node *c
   return rc;
 }
 
+/* kernels */
+
+static gb_status compile_step (gb_kernels *k, int s, gb_error *err) {
+  const gb_lowered *low = gb_kernels_lowered(k);
+  const gb_step *st = &low->step[s];
+  if (!st->is_fold || gb_step_is_idle(low, st)) return GB_OK;
+  return gb_kernels_compile(k, s, &st->fold, err);
+}
+
+gb_kernels *gb_lowered_plan_kernels (const gb_lowered_plan *p, const gb_device *dev) {
+  for (int i = 0; i < GB_DEVICES && p->kernels[i] != NULL; i++)
+    if (gb_kernels_device(p->kernels[i]) == dev) return p->kernels[i];
+  return NULL;
+}
+
+gb_status gb_lowered_plan_compile (gb_lowered_plan *p, gb_device *dev, const gb_tiling *tiling,
+                                   gb_error *err) {
+  gb_kernels *k = gb_lowered_plan_kernels(p, dev);
+  int at = 0;
+  while (k == NULL && at < GB_DEVICES && p->kernels[at] != NULL) at++;
+  if (at == GB_DEVICES) return gb_fail(err, GB_EDEVICE, "a plan has at most %d devices", GB_DEVICES);
+  if (k == NULL) {
+    GB_TRY(gb_kernels_new(dev, p->low, &p->kernels[at], err));
+    k = p->kernels[at];
+  }
+  for (int s = 0; s < p->low->nsteps; s++)
+    if (gb_is_within(tiling, s)) GB_TRY(compile_step(k, s, err));
+  return GB_OK;
+}
+
 gb_status gb_lowered_plan_new (gb_graph *g, const gb_order *o, size_t nouts, gb_node *const *outs,
                                gb_lowered_plan **out, gb_error *err) {
   gb_lowered_plan *p = calloc(1, sizeof *p);
@@ -156,10 +186,12 @@ gb_status gb_lowered_plan_new (gb_graph *g, const gb_order *o, size_t nouts, gb_
     else free(p);
     return rc;
   }
-  for (int s = 0; s < p->low->nsteps; s++) {
+  rc = gb_kernels_new(g->device, p->low, &p->kernels[0], err);
+  for (int s = 0; s < p->low->nsteps && rc == GB_OK; s++) {
     const gb_step *st = &p->low->step[s];
-    if (rc == GB_OK) rc = gb_step_contract(st, err);
-    p->scratch[s] = gb_step_scratch(g->device, p->low, st);
+    rc = gb_step_contract(st, err);
+    if (rc == GB_OK) rc = compile_step(p->kernels[0], s, err);
+    if (rc == GB_OK) p->scratch[s] = gb_step_scratch(p->kernels[0], s);
     max_int(&p->widest_in, st->nin);
     max_int(&p->widest_out, st->nout);
     max_int(&p->most_constants, st->nconstants);
@@ -180,6 +212,7 @@ void gb_lowered_plan_unref (gb_lowered_plan *p) {
   gb_tiling_unref(p->batch);
   free(p->packed_factor);
   gb_nest_free(p->nest, p->low->nsteps);
+  for (int i = 0; i < GB_DEVICES; i++) gb_kernels_free(p->kernels[i]);
   gb_lowered_free(p->low);
   free(p->scratch);
   free(p->arithmetic);
@@ -187,7 +220,7 @@ void gb_lowered_plan_unref (gb_lowered_plan *p) {
   free(p);
 }
 
-/* Bytes of host memory behind a program: its steps and values, and as much again for each placement that
+/* Bytes of host memory behind a program: its steps, values and kernels, and as much again for each placement that
 ** it remembers, which is a little more than they take. */
 static size_t bytes_of (const gb_lowered_plan *p) {
   const gb_lowered *low = p->low;
@@ -203,6 +236,7 @@ static size_t bytes_of (const gb_lowered_plan *p) {
   const size_t placement = sizeof(gb_placement) + (size_t)low->nbufs * (sizeof(gb_life) + 8 * sizeof(int)) +
                            (size_t)low->nsteps * (2 * sizeof(gb_life) + 2 * sizeof(int));
   for (int i = 0; i < GB_PLACEMENTS; i++) bytes += p->placed[i].place != NULL ? placement : 0;
+  for (int i = 0; i < GB_DEVICES && p->kernels[i] != NULL; i++) bytes += gb_kernels_bytes(p->kernels[i]);
   return bytes;
 }
 
@@ -216,11 +250,11 @@ gb_status gb_lowered_plan_book (gb_lowered_plan *p, gb_ledger *l, gb_error *err)
   return GB_OK;
 }
 
-void gb_lowered_plan_follow_threads (gb_lowered_plan *p, const gb_device *dev) {
-  const int threads = gb_pool_threads(dev->pool);
+void gb_lowered_plan_follow_threads (gb_lowered_plan *p) {
+  const int threads = gb_pool_threads(gb_kernels_device(p->kernels[0])->pool);
   if (p->threads == threads) return;
   p->threads = threads;
-  for (int s = 0; s < p->low->nsteps; s++) p->scratch[s] = gb_step_scratch(dev, p->low, &p->low->step[s]);
+  for (int s = 0; s < p->low->nsteps; s++) p->scratch[s] = gb_step_scratch(p->kernels[0], s);
   for (int i = 0; i < GB_PLACEMENTS; i++) {
     gb_placement_unref(p->placed[i].place);
     p->placed[i].place = NULL;

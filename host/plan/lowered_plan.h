@@ -24,8 +24,9 @@ typedef struct gb_lowered_plan {
   uint64_t structure;
   size_t nnodes, nouts;
   gb_lowered *low;
-  size_t *scratch;                           /* [steps] bytes */
-  uint64_t *arithmetic;                      /* [buffers] gb_buffer_signatures */
+  gb_kernels *kernels[GB_DEVICES]; /* of the devices that run it, the graph's own first; NULL past them */
+  size_t *scratch;                 /* [steps] bytes on the graph's own */
+  uint64_t *arithmetic;            /* [buffers] gb_buffer_signatures */
   int widest_in, widest_out, most_constants; /* of one step */
   struct {
     uint64_t key;
@@ -49,8 +50,12 @@ gb_status gb_lowered_plan_new (gb_graph *g, const gb_order *o, size_t nouts, gb_
 void gb_lowered_plan_unref (gb_lowered_plan *p);
 /* Enters its bytes in the ledger's books; after each change of its size. */
 gb_status gb_lowered_plan_book (gb_lowered_plan *p, gb_ledger *l, gb_error *err);
-/* Sizes scratch for the device's number of threads, which may have changed, and drops placements. */
-void gb_lowered_plan_follow_threads (gb_lowered_plan *p, const gb_device *dev);
+/* Sizes scratch for the number of threads of the graph's own device, which may have changed, and drops placements. */
+void gb_lowered_plan_follow_threads (gb_lowered_plan *p);
+/* Its kernels on another device too, compiled for steps within 'tiling'. Errors: ENOMEM; those of compiling. */
+gb_status gb_lowered_plan_compile (gb_lowered_plan *p, gb_device *dev, const gb_tiling *tiling,
+                                   gb_error *err);
+gb_kernels *gb_lowered_plan_kernels (const gb_lowered_plan *p, const gb_device *dev); /* NULL: none yet */
 /* The axes that it can be cut along, searched once. */
 gb_status gb_lowered_plan_find_tilings (gb_lowered_plan *p, bool math, bool sums, const gb_axes_found **out,
                                         gb_error *err);

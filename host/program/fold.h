@@ -46,6 +46,7 @@ typedef enum gb_role {
 typedef struct gb_fold_axis {
   size_t extent;
   gb_role role;
+  size_t chain; /* outputs that reduce the axis may be broken at multiples of it (gb_carry); 0: nowhere */
 } gb_fold_axis;
 
 /* A number in the compute type of a program: i of I64, else f. */
@@ -146,9 +147,22 @@ typedef struct gb_fold {
   uint64_t identity; /* of the program up to renaming of axes, operands and values; extents excluded */
 } gb_fold;
 
+/* A kernel that was compiled from 'f' runs 'part' too: the same program over other extents, strides, offsets,
+** starts of IOTA and carried axes. Strides that are 0 stay 0, and those that are 1 stay 1. Extents of INNER axes
+** are compiled in, because loops over them are unrolled and templates chosen by them. */
+static inline bool gb_fold_serves (const gb_fold *f, const gb_fold *part) {
+  if (f->naxes != part->naxes || f->nins != part->nins || f->noperands != part->noperands ||
+      f->nouts != part->nouts || f->symmetric != part->symmetric)
+    return false;
+  for (int a = 0; a < f->naxes; a++)
+    if (f->axis[a].role != part->axis[a].role ||
+        (f->axis[a].role == GB_AXIS_INNER && f->axis[a].extent != part->axis[a].extent))
+      return false;
+  return true;
+}
+
 /* The totals of outputs that reduce a carried axis. Parts run in ascending order and may be cut where
-** chains end: at multiples of GB_CANON of TILE, of GB_SUPER of LANE, anywhere along OUTER; then the bits
-** are those of the whole. */
+** chains end, at multiples of gb_fold_axis.chain; then the bits are those of the whole. */
 typedef struct gb_carry {
   void *state;      /* 64-byte aligned, unchanged between parts */
   bool first, last; /* begins at the identities; stores the outputs */

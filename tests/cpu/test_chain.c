@@ -13,15 +13,15 @@ static gb_device devices[3]; /* of 1, 2 and 3 threads */
 static void **run (fx *x, gb_device *dev, int poison) {
   enum { FENCE = 4096 };
   gb_error err;
-  size_t n = gb_cpu_fold_scratch(dev, &x->f), whole = (n + 2 * FENCE + 63) / 64 * 64;
-  assert_true(n != SIZE_MAX);
+  gb_kernel *k = fx_compile(x, dev);
+  size_t n = gb_cpu_kernel_scratch(dev, k, &x->f), whole = (n + 2 * FENCE + 63) / 64 * 64;
   char *block = aligned_alloc(64, whole);
   memset(block, 0x5a, whole);
   memset(block + FENCE, poison, n);
   void **got = calloc(MOST, sizeof *got);
   fx_blank(x, got);
-  gb_status st =
-      gb_cpu_fold(dev, &x->f, (const void *const *)x->in, got, x->constant, block + FENCE, NULL, &err);
+  gb_status st = fx_launch(x, dev, k, &x->f, got, NULL, block + FENCE, NULL, &err);
+  gb_cpu_release(k);
   assert_int_equal(st, GB_OK);
   for (size_t q = 0; q < whole; q++)
     if (q < FENCE || q >= FENCE + n) assert_int_equal(block[q], 0x5a);

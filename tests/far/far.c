@@ -104,25 +104,52 @@ static int slots_written (const gb_fold *f) {
   return n;
 }
 
-static size_t fold_scratch (const gb_device *dev, const gb_fold *f) {
-  return home_of(dev)->ops->fold_scratch(home_of(dev), f);
-}
-static size_t fold_state (const gb_device *dev, const gb_fold *f) {
-  return home_of(dev)->ops->fold_state(home_of(dev), f);
+typedef struct far_kernel {
+  gb_kernel kernel;
+  gb_kernel *near;
+} far_kernel;
+
+static const gb_kernel *near_kernel (const gb_kernel *k) { return ((const far_kernel *)k)->near; }
+
+static gb_status compile (gb_device *dev, const gb_fold *f, gb_kernel **out, gb_error *err) {
+  far_kernel *k = calloc(1, sizeof *k);
+  if (k == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a program");
+  const gb_status st = gb_device_compile(home_of(dev), f, &k->near, err);
+  if (st != GB_OK) {
+    free(k);
+    return st;
+  }
+  k->kernel.bytes = sizeof *k + k->near->bytes;
+  *out = &k->kernel;
+  return GB_OK;
 }
 
-static gb_status fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
-                       const gb_number *constant, const gb_carry *carry, void *scratch, gb_fold_stats *stats,
-                       gb_error *err) {
-  gb_carry here;
+static void release (gb_kernel *k) {
+  gb_kernel_release(((far_kernel *)k)->near);
+  free(k);
+}
+
+static size_t kernel_scratch (const gb_device *dev, const gb_kernel *k, const gb_fold *part) {
+  return gb_device_kernel_scratch(home_of(dev), near_kernel(k), part);
+}
+static size_t kernel_state (const gb_device *dev, const gb_kernel *k, const gb_fold *part) {
+  return gb_device_kernel_state(home_of(dev), near_kernel(k), part);
+}
+
+static gb_status launch (gb_device *dev, const gb_kernel *k, const gb_fold_args *args, gb_error *err) {
+  gb_fold_args here = *args;
+  gb_carry carry;
   buffers at;
-  if (carry != NULL) {
-    here = *carry;
-    here.state = near(carry->state);
-    carry = &here;
+  if (args->carry != NULL) {
+    carry = *args->carry;
+    carry.state = near(carry.state);
+    here.carry = &carry;
   }
-  reach(&at, slots_read(f), operand, slots_written(f), out);
-  return home_of(dev)->ops->fold(home_of(dev), f, at.in, at.out, constant, carry, near(scratch), stats, err);
+  reach(&at, slots_read(args->part), args->operand, slots_written(args->part), args->out);
+  here.operand = at.in;
+  here.out = at.out;
+  here.scratch = near(args->scratch);
+  return gb_device_launch(home_of(dev), near_kernel(k), &here, err);
 }
 
 /* The table of a growing factor holds addresses, too: operand 0, and the result where it is factored in
@@ -165,9 +192,11 @@ gb_device_open_function gb_device_open_plugin;
 gb_status gb_device_open_plugin (unsigned abi, gb_device *home, size_t limit, gb_device **out,
                                  gb_error *err) {
   static const gb_device_ops ops = {.name = "far",
-                                    .fold_scratch = fold_scratch,
-                                    .fold = fold,
-                                    .fold_state = fold_state,
+                                    .compile = compile,
+                                    .release = release,
+                                    .kernel_scratch = kernel_scratch,
+                                    .kernel_state = kernel_state,
+                                    .launch = launch,
                                     .opaque_scratch = opaque_scratch,
                                     .opaque = opaque,
                                     .set_threads = set_threads,

@@ -29,6 +29,7 @@ typedef struct parts {
   bool compact[2 * MOST];
   int dim[2 * MOST];
   gb_window_fold window;
+  gb_kernel *kernel; /* of the whole: it runs all parts */
 } parts;
 
 static void parts_begin (parts *p, fx *x, gb_device *dev, gb_cut cut) {
@@ -40,6 +41,12 @@ static void parts_begin (parts *p, fx *x, gb_device *dev, gb_cut cut) {
   p->step = (gb_step){
       .is_fold = true, .fold = x->f, .nin = x->f.noperands, .nout = x->nslots, .in = p->slot, .out = p->slot};
   assert_true(gb_window_room(&p->window, &x->f));
+  p->kernel = fx_compile(x, dev);
+}
+
+static void parts_end (parts *p) {
+  gb_cpu_release(p->kernel);
+  gb_window_free(&p->window);
 }
 
 /* Memory between two guards of 64 bytes. */
@@ -72,17 +79,29 @@ static gb_window_fold *part_of (parts *p, size_t lo, size_t n) {
   return &p->window;
 }
 
+/* What a launch of the part takes, which is what a kernel of the part alone would take. */
+static size_t scratch_of (const parts *p, const gb_fold *part) {
+  const size_t bytes = gb_cpu_kernel_scratch(p->dev, p->kernel, part);
+  gb_kernel *alone;
+  gb_error err;
+  if (gb_cpu_compile(p->dev, part, &alone, &err) != GB_OK) fail_msg("%s", err.text);
+  assert_int_equal(bytes, gb_cpu_kernel_scratch(p->dev, alone, part));
+  assert_int_equal(gb_cpu_kernel_state(p->dev, p->kernel, part), gb_cpu_kernel_state(p->dev, alone, part));
+  gb_cpu_release(alone);
+  return bytes;
+}
+
 static void run_part (parts *p, size_t lo, size_t n, guarded *state) {
   gb_error err;
   fx *x = p->x;
   const gb_window_fold *w = part_of(p, lo, n);
   const bool last = lo + n == x->f.axis[p->cut.axis].extent;
-  if (p->cut.reduces && lo == 0) *state = guard(gb_cpu_fold_state(p->dev, &w->fold), 0x33);
-  if (p->cut.reduces) assert_int_equal(gb_cpu_fold_state(p->dev, &w->fold), state->n);
-  guarded scratch = guard(gb_cpu_fold_scratch(p->dev, &w->fold), 0x77);
+  if (p->cut.reduces && lo == 0) *state = guard(gb_cpu_kernel_state(p->dev, p->kernel, &w->fold), 0x33);
+  if (p->cut.reduces) assert_int_equal(gb_cpu_kernel_state(p->dev, p->kernel, &w->fold), state->n);
+  guarded scratch = guard(scratch_of(p, &w->fold), 0x77);
   const gb_carry carry = {state->at, lo == 0, last};
-  if (gb_cpu_fold_part(p->dev, &w->fold, (const void *const *)x->in, x->got, x->constant,
-                       p->cut.reduces ? &carry : NULL, scratch.at, NULL, &err) != GB_OK)
+  if (fx_launch(x, p->dev, p->kernel, &w->fold, x->got, p->cut.reduces ? &carry : NULL, scratch.at, NULL,
+                &err) != GB_OK)
     fail_msg("%s", err.text);
   unguard(&scratch);
   if (p->cut.reduces && last) unguard(state);
@@ -151,7 +170,7 @@ static bool agrees_along (fx *x, gb_device *dev, const gb_cut *c) {
     run_parts(&p, times * units * c->unit, 0);
     ok = same_as_whole(x);
   }
-  gb_window_free(&p.window);
+  parts_end(&p);
   return ok;
 }
 
@@ -240,7 +259,7 @@ static void grains_give_the_value (void **unused) {
       assert_int_equal(c.unit, grain);
       parts_begin(&p, &g.x, &devices[seed % 3], c);
       run_parts(&p, grain, 0);
-      gb_window_free(&p.window);
+      parts_end(&p);
       fx_expect(&g.x);
       if (!fx_close(&g.x, g.x.f.compute == GB_F32 ? 2e-5 : 1e-11))
         fail_msg("seed %llu, axis %d", (unsigned long long)seed, a);
@@ -329,11 +348,11 @@ static void a_part_needs_its_totals (void **unused) {
   fx_emit(&x, v, GB_OUT_REDUCE, GB_SUM, fx_bit(lane), 0, GB_F64, -1, true);
   x.f.carried = fx_bit(lane);
   fx_blank(&x, x.got);
-  guarded scratch = guard(gb_cpu_fold_scratch(&devices[0], &x.f), 0);
-  assert_int_equal(gb_cpu_fold_part(&devices[0], &x.f, (const void *const *)x.in, x.got, x.constant, NULL,
-                                    scratch.at, NULL, &err),
-                   GB_EINTERNAL);
+  gb_kernel *k = fx_compile(&x, &devices[0]);
+  guarded scratch = guard(gb_cpu_kernel_scratch(&devices[0], k, &x.f), 0);
+  assert_int_equal(fx_launch(&x, &devices[0], k, &x.f, x.got, NULL, scratch.at, NULL, &err), GB_EINTERNAL);
   unguard(&scratch);
+  gb_cpu_release(k);
   fx_free(&x);
 }
 #endif

@@ -153,7 +153,8 @@ static bool may_run (const search *x, const form *f, int s) {
 
 static gb_placement *place (const search *x, const form *f, const int *order) {
   const gb_lowered_plan *prog = x->p->prog;
-  const gb_split_job job = {device, prog->low, prog->scratch, prog->packed_factor, prog->npacked_factors};
+  const gb_split_job job = {prog->kernels[0], prog->low, prog->scratch, prog->packed_factor,
+                            prog->npacked_factors};
   const gb_form_of_run how = {.tiling = f->tiling,
                               .grains = prog->batch,
                               .chunk = f->chunk,

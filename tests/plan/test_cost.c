@@ -195,19 +195,22 @@ static void stub_rates (gb_device *dev, double seconds, gb_device_rates *out) {
   *out = (gb_device_rates){.fma = 1e9 + measured, .issue = 2e9, .scaling = 1};
   measured++;
 }
-static size_t stub_fold_scratch (const gb_device *dev, const gb_fold *f) {
-  (void)dev, (void)f;
+static gb_status stub_compile (gb_device *dev, const gb_fold *f, gb_kernel **out, gb_error *err) {
+  (void)dev, (void)f, (void)err;
+  *out = calloc(1, sizeof **out);
+  return GB_OK;
+}
+static void stub_release (gb_kernel *k) { free(k); }
+static size_t stub_kernel_scratch (const gb_device *dev, const gb_kernel *k, const gb_fold *f) {
+  (void)dev, (void)k, (void)f;
   return 0;
 }
 static size_t stub_opaque_scratch (const gb_device *dev, const gb_opaque *o) {
   (void)dev, (void)o;
   return 0;
 }
-static gb_status stub_fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
-                            const gb_number *constant, const gb_carry *carry, void *scratch,
-                            gb_fold_stats *stats, gb_error *err) {
-  (void)dev, (void)f, (void)operand, (void)out, (void)constant, (void)carry, (void)scratch, (void)stats,
-      (void)err;
+static gb_status stub_launch (gb_device *dev, const gb_kernel *k, const gb_fold_args *args, gb_error *err) {
+  (void)dev, (void)k, (void)args, (void)err;
   return GB_OK;
 }
 static gb_status stub_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
@@ -216,8 +219,10 @@ static gb_status stub_opaque (gb_device *dev, const gb_opaque *o, const void *co
   return GB_OK;
 }
 static const gb_device_ops stub_ops = {.name = "stub",
-                                       .fold_scratch = stub_fold_scratch,
-                                       .fold = stub_fold,
+                                       .compile = stub_compile,
+                                       .release = stub_release,
+                                       .kernel_scratch = stub_kernel_scratch,
+                                       .launch = stub_launch,
                                        .opaque_scratch = stub_opaque_scratch,
                                        .opaque = stub_opaque,
                                        .identity = stub_identity,

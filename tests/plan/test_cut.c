@@ -20,7 +20,7 @@ static gb_buf buf_of (int ndim, const size_t *dim, const ptrdiff_t *stride) {
 static gb_fold domain (int n, const size_t *extent) {
   gb_fold f = {.compute = GB_F64, .naxes = n};
   for (int a = 0; a < n; a++)
-    f.axis[a] = (gb_fold_axis){extent[a], a == n - 1 ? GB_AXIS_LANE : GB_AXIS_OUTER};
+    f.axis[a] = (gb_fold_axis){.extent = extent[a], .role = a == n - 1 ? GB_AXIS_LANE : GB_AXIS_OUTER};
   return f;
 }
 

@@ -236,11 +236,9 @@ void *__wrap_aligned_alloc (size_t align, size_t n) {
   return armed("aligned_alloc"), __real_aligned_alloc(align, n);
 }
 
-static gb_status armed_fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
-                             const gb_number *constant, const gb_carry *carry, void *scratch,
-                             gb_fold_stats *stats, gb_error *err) {
+static gb_status armed_launch (gb_device *dev, const gb_kernel *k, const gb_fold_args *args, gb_error *err) {
   atomic_store(&executing, true);
-  const gb_status rc = plain->fold(dev, f, operand, out, constant, carry, scratch, stats, err);
+  const gb_status rc = plain->launch(dev, k, args, err);
   atomic_store(&executing, false);
   return rc;
 }
@@ -258,7 +256,7 @@ static void no_step_allocates (void **unused) {
   eval_begin(2, (size_t)1 << 28);
   plain = device->ops;
   gb_device_ops watched = *plain;
-  watched.fold = armed_fold;
+  watched.launch = armed_launch;
   watched.opaque = armed_opaque;
   device->ops = &watched;
   for (uint64_t seed = 1; seed <= ROUNDS; seed++) {

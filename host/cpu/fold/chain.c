@@ -20,6 +20,28 @@ void gb_exec_plan_chains (gb_xprog *p) {
   }
 }
 
+/* -- a part of the fold */
+
+static size_t row_of (const gb_xprog *p, gb_source from, int number) {
+  const gb_xpack *k = &p->pack[number];
+  if (from == GB_FROM_OPERAND) return (size_t)p->f->operand[number].stride[p->tile];
+  if (from == GB_FROM_OUT) return (size_t)p->f->out[number].stride[p->tile];
+  return k->layout == GB_PACK_ROWS ? k->row : k->layout == GB_PACK_COLS;
+}
+
+void gb_exec_fit_links (gb_xprog *p) {
+  for (int n = 0; n < p->nlinks; n++) {
+    gb_xlink *l = &p->link[n];
+    for (int k = 0; k < 4; k++) {
+      const gb_source from = l->from[k];
+      if (from != GB_FROM_PACK && from != GB_FROM_OPERAND && from != GB_FROM_OUT) continue;
+      l->link.arg[k].row = row_of(p, from, l->number[k]) * p->size;
+      if (from == GB_FROM_PACK && l->loop >= 0)
+        l->link.arg[k].again = p->pack[l->number[k]].step[l->loop] * p->size;
+    }
+  }
+}
+
 /* -- a thread */
 
 static gb_link *links_of (const gb_xthread *t) { return (gb_link *)(t->ws + t->p->links); }

@@ -48,8 +48,8 @@ void gb_chain_define (gb_xchainer *c, int v);
 ** read 'v'. */
 gb_xlink *gb_chain_link (gb_xchainer *c, gb_link_kind kind);
 void gb_chain_place (gb_xlink *l, int arg, gb_source source, int n, gb_form form, size_t row);
-void gb_chain_place_pack (const gb_xchainer *c, gb_xlink *l, int arg, int pack, gb_form form);
-void gb_chain_place_operand (const gb_xchainer *c, gb_xlink *l, int arg, int operand);
+void gb_chain_place_pack (gb_xlink *l, int arg, int pack, gb_form form);
+void gb_chain_place_operand (gb_xlink *l, int arg, int operand);
 void gb_chain_place_value (gb_xchainer *c, gb_xlink *l, int arg, int v);
 gb_xlink *gb_chain_sink (gb_xchainer *c, gb_link_kind kind, const gb_xout *x, int arg, gb_source source);
 void gb_chain_run_value (gb_xchainer *c, int v);

@@ -12,7 +12,7 @@ gb_xlink *gb_chain_link (gb_xchainer *c, gb_link_kind kind) {
   if (p->nlinks + c->nlinks == p->most_links) c->fits = false;
   gb_xlink *l = c->writing && c->fits ? &p->link[p->nlinks + c->nlinks] : &c->nowhere;
   c->nlinks += c->fits;
-  *l = (gb_xlink){.link.kind = kind, .b = {-1, -1}, .c = -1};
+  *l = (gb_xlink){.link.kind = kind, .b = {-1, -1}, .c = -1, .loop = c->loop};
   c->front = NULL;
   return l;
 }
@@ -23,17 +23,14 @@ void gb_chain_place (gb_xlink *l, int arg, gb_source source, int n, gb_form form
   l->link.arg[arg] = (gb_link_place){.row = row, .form = form};
 }
 
-void gb_chain_place_pack (const gb_xchainer *c, gb_xlink *l, int arg, int pack, gb_form form) {
-  const gb_xpack *k = &c->p->pack[pack];
-  size_t row = k->layout == GB_PACK_ROWS ? k->row : k->layout == GB_PACK_COLS;
-  gb_chain_place(l, arg, GB_FROM_PACK, pack, form == GB_FORM_ONE ? GB_FORM_TILE : form, row * c->p->size);
-  if (c->loop >= 0) l->link.arg[arg].again = k->step[c->loop] * c->p->size;
+/* Rows of packs, operands and outputs are those of the part that runs (gb_exec_fit_links). */
+void gb_chain_place_pack (gb_xlink *l, int arg, int pack, gb_form form) {
+  gb_chain_place(l, arg, GB_FROM_PACK, pack, form == GB_FORM_ONE ? GB_FORM_TILE : form, 0);
 }
 
 /* A tile of an operand, read in place. */
-void gb_chain_place_operand (const gb_xchainer *c, gb_xlink *l, int arg, int operand) {
-  const gb_operand *o = &c->p->f->operand[operand];
-  gb_chain_place(l, arg, GB_FROM_OPERAND, operand, GB_FORM_FULL, (size_t)o->stride[c->p->tile] * c->p->size);
+void gb_chain_place_operand (gb_xlink *l, int arg, int operand) {
+  gb_chain_place(l, arg, GB_FROM_OPERAND, operand, GB_FORM_FULL, 0);
 }
 
 /* Value 'v' in memory. */
@@ -44,8 +41,8 @@ void gb_chain_place_value (gb_xchainer *c, gb_xlink *l, int arg, int v) {
   x->again = true;
   assert(!c->writing || x->where != GB_IN_SLOT || x->slot >= 0);
   if (x->where == GB_IN_SLOT) gb_chain_place(l, arg, GB_FROM_SLOT, x->slot, GB_FORM_FULL, 0);
-  else if (x->where == GB_IN_PACK) gb_chain_place_pack(c, l, arg, x->slot, form);
-  else if (x->where == GB_IN_OPERAND) gb_chain_place_operand(c, l, arg, x->slot);
+  else if (x->where == GB_IN_PACK) gb_chain_place_pack(l, arg, x->slot, form);
+  else if (x->where == GB_IN_OPERAND) gb_chain_place_operand(l, arg, x->slot);
   else gb_chain_place(l, arg, GB_FROM_VALUE, v, form, row * c->p->size);
 }
 

@@ -127,9 +127,9 @@ void gb_chain_add_front (gb_xchainer *c, const gb_xop *op) {
   gb_link_kind kind = i->kind == GB_INS_DOT ? GB_LINK_DOT : op->pw >= 0 ? GB_LINK_SQDIST_BY : GB_LINK_SQDIST;
   gb_xlink *l = gb_chain_link(c, kind);
   l->link.n = c->p->f->axis[i->axis].extent;
-  gb_chain_place_pack(c, l, 0, op->px, GB_FORM_LANE);
-  gb_chain_place_pack(c, l, 1, op->py, GB_FORM_TILE);
-  if (op->pw >= 0) gb_chain_place_pack(c, l, 2, op->pw, GB_FORM_ONE);
+  gb_chain_place_pack(l, 0, op->px, GB_FORM_LANE);
+  gb_chain_place_pack(l, 1, op->py, GB_FORM_TILE);
+  if (op->pw >= 0) gb_chain_place_pack(l, 2, op->pw, GB_FORM_ONE);
   c->front = l;
 }
 
@@ -199,21 +199,16 @@ static void add_acc (gb_xchainer *c, const gb_ins *i) {
 /* -- outputs */
 
 static void contract_row (gb_xchainer *c, const gb_xout *x) {
-  gb_chain_place_pack(c, gb_chain_sink(c, GB_LINK_CONTRACT_ROW, x, 1, GB_FROM_ROWS), 0, x->px, GB_FORM_TILE);
+  gb_chain_place_pack(gb_chain_sink(c, GB_LINK_CONTRACT_ROW, x, 1, GB_FROM_ROWS), 0, x->px, GB_FORM_TILE);
 }
 static void contract_col (gb_xchainer *c, const gb_xout *x, gb_source source) {
-  gb_chain_place_pack(c, gb_chain_sink(c, GB_LINK_CONTRACT_COL, x, 1, source), 0, x->py, GB_FORM_LANE);
+  gb_chain_place_pack(gb_chain_sink(c, GB_LINK_CONTRACT_COL, x, 1, source), 0, x->py, GB_FORM_LANE);
 }
 
 static void diff (gb_xchainer *c, const gb_xout *x, gb_link_kind kind, gb_source source) {
   gb_xlink *l = gb_chain_sink(c, kind, x, 2, source);
-  gb_chain_place_pack(c, l, 0, x->py, GB_FORM_LANE);
-  gb_chain_place_pack(c, l, 1, x->px, GB_FORM_TILE);
-}
-
-static void put (gb_xchainer *c, const gb_xout *x) {
-  gb_xlink *l = gb_chain_sink(c, GB_LINK_PUT, x, 0, GB_FROM_OUT);
-  l->link.arg[0].row = (size_t)x->o->stride[c->p->tile] * c->p->size;
+  gb_chain_place_pack(l, 0, x->py, GB_FORM_LANE);
+  gb_chain_place_pack(l, 1, x->px, GB_FORM_TILE);
 }
 
 /* Value 'v' to output 'o', unless it is there already. */
@@ -225,7 +220,7 @@ static void add_emit (gb_xchainer *c, int o, int v) {
   x->entered = true;
   gb_chain_run_value(c, v);
   switch (x->how) {
-    case GB_HOW_STORE: put(c, x); break;
+    case GB_HOW_STORE: gb_chain_sink(c, GB_LINK_PUT, x, 0, GB_FROM_OUT); break;
     case GB_HOW_CONTRACT:
       if (row) contract_row(c, x);
       if (col) contract_col(c, x, columns);
@@ -258,7 +253,7 @@ void gb_chain_define (gb_xchainer *c, int v) {
 /* Packs and operands are read in place; a value that is read after the chain is written to its register. */
 static void add_load (gb_xchainer *c, const gb_ins *i) {
   if (!c->p->value[i->dst].crosses || c->p->value[i->dst].where != GB_IN_REGISTER) return;
-  gb_chain_place_operand(c, gb_chain_link(c, GB_LINK_READ), 0, i->x);
+  gb_chain_place_operand(gb_chain_link(c, GB_LINK_READ), 0, i->x);
   gb_chain_define(c, i->dst);
 }
 

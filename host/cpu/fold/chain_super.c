@@ -44,8 +44,8 @@ bool gb_chain_add_product (gb_xchainer *c, const gb_ins *i) {
   if (first && second) gb_chain_add_front(c, &c->op[b]);
   else gb_chain_run_value(c, first ? i->b : i->a);
   gb_xlink *l = gb_chain_link(c, GB_LINK_MUL_DOT);
-  gb_chain_place_pack(c, l, 0, outer->px, GB_FORM_LANE);
-  gb_chain_place_pack(c, l, 1, outer->py, GB_FORM_TILE);
+  gb_chain_place_pack(l, 0, outer->px, GB_FORM_LANE);
+  gb_chain_place_pack(l, 1, outer->py, GB_FORM_TILE);
   return true;
 }
 
@@ -195,8 +195,8 @@ bool gb_chain_add_both_sides (gb_xchainer *c, gb_xout *x, int v) {
   other->entered = true;
   const gb_xout *row = x->reach == GB_REACH_ROW ? x : other, *col = row == x ? other : x;
   gb_xlink *l = gb_chain_sink(c, GB_LINK_DIFF_BOTH, row, 2, GB_FROM_ROWS);
-  gb_chain_place_pack(c, l, 0, row->py, GB_FORM_LANE);
-  gb_chain_place_pack(c, l, 1, row->px, GB_FORM_TILE);
+  gb_chain_place_pack(l, 0, row->py, GB_FORM_LANE);
+  gb_chain_place_pack(l, 1, row->px, GB_FORM_TILE);
   gb_chain_place(l, 3, GB_FROM_COLUMNS, (int)(col - c->p->out), GB_FORM_FULL,
                  col->cols * GB_LANES * c->p->size);
   return true;

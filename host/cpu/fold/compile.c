@@ -3,6 +3,7 @@
 ** An instruction runs at the level of its dependence: ONE once an item, LANE once a lane block, TILE once a
 ** chunk, FULL once a tile. A loop is one unit and runs at the join of what is inside it. FULL values share
 ** registers by lifetime; all others are small and have separate places. */
+#include <string.h>
 #include <unistd.h>
 
 #include "cpu/fold/fold.h"
@@ -73,27 +74,6 @@ size_t gb_exec_meta (const gb_fold *f) {
   build b;
   static char origin[1];
   return (size_t)(tables(f, origin, &p, &b) - origin);
-}
-
-static void domain (gb_xprog *p, const gb_fold *f) {
-  p->lane = p->tile = -1;
-  p->nlane = p->ntile = p->nouter = 1;
-  for (int a = 0; a < f->naxes; a++) {
-    size_t n = f->axis[a].extent;
-    switch (f->axis[a].role) {
-      case GB_AXIS_LANE:
-        p->lane = a;
-        p->nlane = n;
-        break;
-      case GB_AXIS_TILE:
-        p->tile = a;
-        p->ntile = n;
-        break;
-      case GB_AXIS_OUTER: p->nouter *= n; break;
-      default: break;
-    }
-  }
-  p->strip = p->tile < 0;
 }
 
 static bool has_dst (const gb_ins *i) {
@@ -452,7 +432,8 @@ static size_t sweep_of (const gb_xprog *p) {
   return rows;
 }
 
-static void lay_workspace (build *b) {
+/* The bytes of a thread's workspace that every part of the fold has. */
+static void lay_fixed (build *b) {
   gb_xprog *p = b->p;
   size_t used = 0;
   p->rows = rows_of(b);
@@ -467,74 +448,15 @@ static void lay_workspace (build *b) {
   p->slots = gb_take(&used, (size_t)p->nslots * GB_CHAIN_ROWS * GB_TI * p->size);
   p->ones = p->fused ? gb_take(&used, GB_TI * p->size) : 0;
   p->small = gb_take(&used, 4 * GB_CANON * 8);
-  p->strips = 1;
-  if (p->strip) {
-    size_t lanes = p->nlane / ((size_t)p->rows * GB_TI) / 64; /* at least 64 items are left */
-    p->strips = lanes < 1 ? 1 : lanes > 16 ? 16 : lanes;
-  }
-  gb_exec_lay_packs(p, &used);
-  for (int o = 0; o < b->f->nouts; o++) gb_exec_lay_out(p, &p->out[o], &used);
   gb_exec_lay_hulls(p, &used, b->spans);
-  p->work = used;
+  p->fixed = used;
 }
 
-/* True if items may share a super-tile: nothing is carried from chunk to chunk or shared between
-** super-tiles. */
-static bool chunks_are_free (const gb_xprog *p) {
-  bool alone = p->nsuper == 1 && p->nouter == 1;
-  for (int o = 0; o < p->f->nouts; o++) {
-    const gb_xout *x = &p->out[o];
-    if (x->outer || !(x->reach == GB_REACH_KEEP || (x->reach == GB_REACH_COL && alone))) return false;
-  }
-  return !p->strip;
-}
-
-/* If items share no totals, a few lanes are divided into items smaller than a super-tile: rows do not depend
-** on super-tiles. */
-static size_t width_of (const gb_xprog *p, bool shared) {
-  if (p->strip) return p->strips * (size_t)p->rows * GB_TI;
-  size_t blocks = (p->nlane + GB_TI - 1) / GB_TI;
-  if (shared || blocks * p->nouter >= 8 * GB_BLOCKS) return GB_SUPER;
-  size_t each = (blocks * p->nouter + 7) / 8;
-  return (each < 1 ? 1 : each) * GB_TI;
-}
-
-/* Chunks are divided too if they are independent: enough items for the threads of any machine on so small a
-** fold. */
-static size_t groups_of (const gb_xprog *p) {
-  enum { ENOUGH = 64 };
-  size_t few = p->nsuper * p->nouter, n;
-  if (few == 0 || few >= ENOUGH || !chunks_are_free(p)) return 1;
-  n = ENOUGH / few < p->nchunk ? ENOUGH / few : p->nchunk;
-  return n < 1 ? 1 : n;
-}
-
-/* The totals that items share determine how the domain is divided and how items are ordered. */
-static void cut (gb_xprog *p, int threads) {
-  bool shared = false, carried = false;
-  for (int o = 0; o < p->f->nouts; o++) {
-    const gb_xout *x = &p->out[o];
-    bool columns = x->reach == GB_REACH_COL || x->reach == GB_REACH_ALL;
-    shared |= columns || (p->f->symmetric && x->reach == GB_REACH_ROW);
-    carried |= x->outer && !columns && p->nouter > 1;
-  }
-  p->width = width_of(p, shared);
-  p->nsuper = p->nlane ? (p->nlane + p->width - 1) / p->width : 1;
-  p->nchunk = p->strip ? 1 : (p->ntile + GB_CANON - 1) / GB_CANON;
-  p->groups = groups_of(p);
-  p->ordered = shared && p->groups == 1;
-  p->inside = carried && !shared;
-  p->items = p->nouter == 0 ? 0 : p->nsuper * p->groups * (p->inside ? 1 : p->nouter);
-  /* rows continue across OUTER indices and items share column totals: one thread keeps the order */
-  p->threads = carried && shared && !p->f->symmetric ? 1 : threads;
-  if ((size_t)p->threads > p->items) p->threads = p->items ? (int)p->items : 1;
-}
-
-gb_status gb_exec_compile (const gb_fold *f, int threads, void *meta, gb_xprog *p, gb_error *err) {
+gb_status gb_exec_compile (const gb_fold *f, void *meta, gb_xprog *p, gb_error *err) {
   build b = {.p = p, .f = f};
   *p = (gb_xprog){.f = f, .compute = f->compute, .size = f->compute == GB_F32 ? 4 : 8};
   p->meta = (size_t)(tables(f, meta, p, &b) - (char *)meta);
-  domain(p, f);
+  gb_exec_domain(p, f);
   GB_TRY(scan(&b, err));
   levels(&b);
   lifetimes(&b);
@@ -550,7 +472,18 @@ gb_status gb_exec_compile (const gb_fold *f, int threads, void *meta, gb_xprog *
   p->turned = is_turned(p);
   gb_exec_plan_chains(p);
   bind_lists(&b);
-  lay_workspace(&b);
-  cut(p, threads);
+  lay_fixed(&b);
   return GB_OK;
+}
+
+void gb_exec_enter (const gb_cpu_kernel *k, const gb_fold *part, void *meta, gb_xprog *p) {
+  build unused;
+  *p = k->prog;
+  memcpy(meta, k->tables, p->meta);
+  tables(&k->fold, meta, p, &unused);
+  for (int n = 0; n < p->code[GB_FORM_FULL] + p->ncode[GB_FORM_FULL]; n++) {
+    gb_xop *op = &p->op[n];
+    op->ins = part->ins + (op->ins - k->fold.ins);
+    if (op->front != NULL) op->front = part->ins + (op->front - k->fold.ins);
+  }
 }

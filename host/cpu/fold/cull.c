@@ -372,7 +372,7 @@ static bool only_sums (const gb_xprog *p) {
 }
 
 void gb_exec_lay_hulls (gb_xprog *p, size_t *used, span *scratch) {
-  p->reaches = !gb_cpu_fold_all_tiles && only_sums(p) && vanishes(p, scratch);
+  p->reaches = only_sums(p) && vanishes(p, scratch);
   if (!p->reaches) return;
   p->spans = gb_take(used, (size_t)p->f->nvalues * sizeof(span));
   for (int q = 0; q < p->npacks; q++)

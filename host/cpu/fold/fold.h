@@ -1,7 +1,9 @@
 /* fold.h - inside the fold executor: a gb_fold compiled for tiles, and the state of a thread while it runs.
 **
-**  compile.c       the loop level at which each instruction runs, where values live, the layout of scratch
-**  place.c         operands to packs, outputs to accumulators: the part of compiling that knows strides
+**  kernel.c        what a device does with folds: compile, scratch, launch
+**  compile.c       the loop level at which each instruction runs, where values live
+**  place.c         operands to packs, outputs to accumulators
+**  fit.c           a compiled program fitted to a part of its fold: what depends on extents and strides
 **  pack.c          strided memory of any dtype to and from the compute type
 **  interpret.c     runs the instructions of one level
 **  chain.c         runs of instructions as chains of steps, the running value in registers; chain_plan.c,
@@ -113,6 +115,7 @@ typedef struct gb_xlink {
   gb_source from[4];
   int number[4]; /* of the slot, value, pack, operand or output */
   int b[2], c;   /* RADIAL: values */
+  int loop;      /* axis of the loop around it, -1 = none */
 } gb_xlink;
 
 /* Operations [first, end) of level FULL. */
@@ -169,8 +172,9 @@ typedef struct gb_xout {
   size_t ntotal, nacross; /* words */
 } gb_xout;
 
+/* A fold as it was compiled; what depends on extents and strides is filled in for each part (gb_exec_fit). */
 typedef struct gb_xprog {
-  const gb_fold *f;
+  const gb_fold *f; /* the part that runs */
   const gb_isa *isa;
   const gb_isa_kernels *k;
   gb_dtype compute;
@@ -206,9 +210,18 @@ typedef struct gb_xprog {
   size_t spans;          /* offset in the workspace: bounds of the values of a tile */
   int *bound, nbound[4]; /* values of level LANE, then TILE: rebound for every block or tile */
   size_t pointers, bases, temp[3], mask, ones, small; /* offsets in the workspace */
-  size_t work;                                        /* bytes of a thread's workspace */
-  size_t meta, shared;                                /* bytes before the workspaces: tables; totals */
+  size_t fixed, work;  /* bytes of a thread's workspace: those that all parts have; all */
+  size_t meta;         /* bytes of the tables */
+  size_t totals, kept; /* bytes of totals: in scratch; those that are carried */
 } gb_xprog;
+
+/* A kernel of the CPU: the program with tables and a fold of its own, in one block of memory. */
+typedef struct gb_cpu_kernel {
+  gb_kernel kernel;
+  gb_fold fold;
+  gb_xprog prog;
+  char *tables;
+} gb_cpu_kernel;
 
 /* State shared by threads. Progress of item k, in a ring, is k * (nchunk + 2) + stages finished. */
 typedef struct gb_xshared {
@@ -245,23 +258,34 @@ typedef struct gb_xthread {
   const char *path;
 } gb_xthread;
 
-/* compile.c. 'meta' holds gb_exec_meta bytes. Fills everything but the addresses of totals. Errors:
-** EINTERNAL. */
+/* compile.c. 'meta' holds gb_exec_meta bytes. Enter: the program with tables of its own in 'meta', for a part
+** of the fold. Errors: EINTERNAL. */
 size_t gb_exec_meta (const gb_fold *f);
-gb_status gb_exec_compile (const gb_fold *f, int threads, void *meta, gb_xprog *p, gb_error *err);
+gb_status gb_exec_compile (const gb_fold *f, void *meta, gb_xprog *p, gb_error *err);
+void gb_exec_enter (const gb_cpu_kernel *k, const gb_fold *part, void *meta, gb_xprog *p);
 
 /* place.c */
 gb_form gb_exec_form (const gb_xprog *p, int operand);
 int gb_exec_pack_of (gb_xprog *p, int operand, gb_pack_layout layout, int axis, bool zero);
 gb_status gb_exec_place_out (gb_xprog *p, int o, gb_axes loops, gb_error *err);
-void gb_exec_lay_packs (gb_xprog *p, size_t *used);
 size_t gb_exec_row_of_columns (const gb_xprog *p);
-void gb_exec_lay_out (gb_xprog *p, gb_xout *x, size_t *used);
+size_t gb_exec_combinations (const gb_fold *f, gb_axes s, size_t mul[GB_FOLD_AXES]);
+
+/* fit.c. Fits the program to a part on so many threads: extents, bytes, and where 'enters' the tables, which
+** are then the caller's own; else they stay as they are. */
+void gb_exec_domain (gb_xprog *p, const gb_fold *part);
+void gb_exec_fit (gb_xprog *p, const gb_fold *part, int threads, bool enters);
 static inline size_t gb_take (size_t *used, size_t bytes) {
   size_t at = *used;
   *used += (bytes + 63) & ~(size_t)63;
   return at;
 }
+
+/* kernel.c: tables and totals, then the workspaces, then the progress of items. */
+typedef struct gb_scratch_layout {
+  size_t workspaces, ring, bytes;
+} gb_scratch_layout;
+gb_scratch_layout gb_exec_lay_scratch (const gb_xprog *p);
 
 /* pack.c: n elements; strides in elements. */
 void gb_exec_load_run (gb_dtype to, void *dst, const void *src, gb_dtype from, ptrdiff_t stride, size_t n);
@@ -282,6 +306,7 @@ double gb_exec_scalar (const gb_xthread *t, int value);
 
 /* chain.c */
 void gb_exec_plan_chains (gb_xprog *p);
+void gb_exec_fit_links (gb_xprog *p);          /* strides of arguments in memory */
 void gb_exec_begin_chains (gb_xthread *t);     /* once a thread */
 bool gb_exec_chain_runs (const gb_xthread *t); /* on the current block */
 void gb_exec_run_chain (gb_xthread *t, const gb_xchain *c);

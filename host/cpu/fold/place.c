@@ -1,5 +1,4 @@
-/* place.c - interprets strides: assigns operands to packs and outputs to kinds of accumulation, and lays out
-** both. */
+/* place.c - interprets dependences: assigns operands to packs and outputs to kinds of accumulation. */
 #include "cpu/fold/fold.h"
 
 static gb_axes bit (int axis) { return axis < 0 ? 0 : (gb_axes)1 << axis; }
@@ -26,21 +25,6 @@ static gb_axes inner_axes (const gb_xprog *p) {
   for (int a = 0; a < p->f->naxes; a++)
     if (p->f->axis[a].role == GB_AXIS_INNER) s |= bit(a);
   return s;
-}
-
-static void steps_of_rows (const gb_xprog *p, gb_xpack *k) {
-  const gb_operand *o = &p->f->operand[k->operand];
-  ptrdiff_t along = p->tile < 0 ? 0 : o->stride[p->tile];
-  k->direct = o->dtype == p->compute && along >= 0 && (k->width == 1 || o->stride[k->axis] == 1);
-  if (!k->direct) {
-    k->row = k->width;
-    return;
-  }
-  k->row = (size_t)along;
-  for (gb_axes s = k->inner; s; s &= s - 1) {
-    int a = __builtin_ctz(s);
-    k->step[a] = (size_t)o->stride[a];
-  }
 }
 
 /* Elements of one combination of the 'inner' axes, and the step of the feature axis. */
@@ -102,19 +86,8 @@ int gb_exec_pack_of (gb_xprog *p, int operand, gb_pack_layout layout, int axis, 
     k->count *= p->f->axis[a].extent;
   }
   k->block = k->count * unit;
-  if (layout == GB_PACK_ROWS) steps_of_rows(p, k);
+  k->row = k->width;
   return p->npacks++;
-}
-
-void gb_exec_lay_packs (gb_xprog *p, size_t *used) {
-  size_t blocks = p->strip ? (size_t)p->rows : GB_BLOCKS;
-  for (int q = 0; q < p->npacks; q++) {
-    gb_xpack *k = &p->pack[q];
-    if (k->direct) continue;
-    size_t n = k->layout == GB_PACK_LANES ? blocks * k->block : k->block;
-    if (n < GB_LANES) n = GB_LANES; /* kernels may read a whole vector */
-    k->at = gb_take(used, n * p->size);
-  }
 }
 
 /* True for ROW and COL contractions that have kernels: the operand does not vary along axes that the output
@@ -174,7 +147,7 @@ static size_t words_of (const gb_xout *x) {
 }
 
 /* Row-major multipliers of the axes in 's'. Returns the number of combinations. */
-static size_t multipliers (const gb_fold *f, gb_axes s, size_t mul[GB_FOLD_AXES]) {
+size_t gb_exec_combinations (const gb_fold *f, gb_axes s, size_t mul[GB_FOLD_AXES]) {
   size_t n = 1;
   for (int a = f->naxes - 1; a >= 0; a--) {
     if (!(s & bit(a))) continue;
@@ -197,55 +170,17 @@ gb_status gb_exec_place_out (gb_xprog *p, int n, gb_axes loops, gb_error *err) {
   *x = (gb_xout){.o = &f->out[n], .px = -1, .py = -1};
   const gb_out *o = x->o;
   x->reach = (o->reduced & bit(p->tile) ? 1 : 0) | (o->reduced & bit(p->lane) ? 2 : 0);
-  gb_axes outer = 0;
-  for (int a = 0; a < f->naxes; a++) {
-    if (f->axis[a].role != GB_AXIS_OUTER) continue;
-    outer |= bit(a);
-    x->outer |= (o->reduced & bit(a)) && f->axis[a].extent != 1;
-  }
-  x->carried = (o->reduced & f->carried) != 0;
-  x->outer |= x->carried || (x->reach == GB_REACH_KEEP && o->kind != GB_OUT_STORE);
   if (o->kind == GB_OUT_STORE && o->reduced)
     return gb_fail(err, GB_EINTERNAL, "fold: output %d stores and reduces", n);
   x->how = how_of(p, x);
   bool aside = o->axis >= 0 && x->how == GB_HOW_PRODUCT;
   x->inner = loops | (aside ? bit(o->axis) : 0);
   x->cols = o->axis < 0 || aside ? 1 : f->axis[o->axis].extent;
-  x->slots = multipliers(f, x->inner, x->mul);
+  x->slots = gb_exec_combinations(f, x->inner, x->mul);
   x->words = words_of(x);
-  x->nouter = x->outer ? multipliers(f, outer & ~o->reduced, x->omul) : 1;
-  multipliers(f, o->reduced, x->pmul);
   if (f->symmetric && !symmetric_fits(x))
     return gb_fail(err, GB_EINTERNAL, "fold: output %d of a symmetric program is not a mirrored sum", n);
   return GB_OK;
-}
-
-static void lay_columns (gb_xprog *p, gb_xout *x, size_t *used) {
-  size_t lanes = x->cols * GB_LANES * p->size, n = x->slots * x->cols * x->words * sizeof(gb_word);
-  x->ntotal = x->nouter * x->slots * p->ntile * x->cols * x->words;
-  if (p->strip) {
-    x->chain = gb_take(used, lanes);
-    x->part = gb_take(used, p->strips * (size_t)p->rows / GB_BLOCKS * n);
-  } else if (x->how == GB_HOW_SELECT) x->chain = gb_take(used, n * GB_CANON);
-  else {
-    x->chain = gb_take(used, x->slots * GB_CANON * lanes);
-    if (x->how == GB_HOW_LSE) x->chain2 = gb_take(used, x->slots * GB_CANON * lanes);
-  }
-}
-
-static void lay_rows (gb_xprog *p, gb_xout *x, size_t *used) {
-  size_t n = x->slots * x->cols, first = *used;
-  x->chain = gb_take(used, n * GB_TI * p->size);
-  if (x->how == GB_HOW_SELECT) x->chain2 = gb_take(used, n * GB_TI * sizeof(int64_t));
-  if (x->how == GB_HOW_LSE) x->chain2 = gb_take(used, n * GB_TI * p->size);
-  x->apart = gb_exec_row_of_columns(p) > 0 ? *used - first : 0;
-  if (x->apart > 0) gb_take(used, (GB_BLOCKS - 1) * x->apart);
-  x->part = gb_take(used, n * GB_SUPER * x->words * sizeof(gb_word));
-  if (x->outer) x->ntotal = x->nouter * n * p->nlane * x->words;
-  if (!p->f->symmetric) return;
-  x->mirror = gb_take(used, n * GB_CANON * GB_LANES * p->size);
-  x->moved = gb_take(used, n * GB_SUPER * sizeof(gb_word));
-  x->nacross = n * p->ntile;
 }
 
 /* Bytes of the column chains of one row of a tile. */
@@ -257,18 +192,4 @@ size_t gb_exec_row_of_columns (const gb_xprog *p) {
       bytes += x->slots * x->cols * GB_LANES * p->size * (x->how == GB_HOW_LSE ? 2 : 1);
   }
   return bytes;
-}
-
-void gb_exec_lay_out (gb_xprog *p, gb_xout *x, size_t *used) {
-  switch (x->reach) {
-    case GB_REACH_ROW: lay_rows(p, x, used); break;
-    case GB_REACH_COL: lay_columns(p, x, used); break;
-    case GB_REACH_ALL:
-      x->part = gb_take(used, GB_BLOCKS * x->slots * x->words * sizeof(gb_word));
-      if (x->grouped) x->groups = gb_take(used, GB_CANON / GB_TJ * GB_LANES * p->size);
-      x->ntotal = x->nouter * x->slots * x->words;
-      break;
-    default:
-      if (x->outer) x->ntotal = x->nouter * x->slots * p->ntile * p->nlane * x->words;
-  }
 }

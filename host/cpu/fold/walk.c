@@ -7,7 +7,6 @@
 ** - are updated in the order of items: item k flushes a chunk only after item k - 1 has, so threads run as a
 ** wavefront and the order of additions is that of one thread. The first unfinished item never waits. */
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/interrupt.h"
@@ -314,48 +313,6 @@ static void run_thread (void *ud, int thread) {
 
 /* -- entry */
 
-/* Scratch: tables, totals, workspaces, progress. */
-static size_t lay_out (const gb_xprog *p, size_t *workspaces, size_t *ring) {
-  size_t used = p->meta;
-  for (int o = 0; o < p->f->nouts; o++) {
-    gb_take(&used, p->out[o].carried ? 0 : p->out[o].ntotal * sizeof(gb_word));
-    gb_take(&used, p->out[o].nacross * sizeof(gb_word));
-  }
-  *workspaces = gb_take(&used, (size_t)p->threads * p->work);
-  *ring = gb_take(&used, 2 * (size_t)p->threads * 64);
-  return used;
-}
-
-/* Returns false if the program cannot be compiled; the run reports the error. */
-static bool build_apart (const gb_device *dev, const gb_fold *f, void **meta, gb_xprog *p) {
-  *meta = malloc(gb_exec_meta(f) + 64);
-  return *meta != NULL && gb_exec_compile(f, gb_pool_threads(dev->pool), *meta, p, NULL) == GB_OK;
-}
-
-size_t gb_cpu_fold_scratch (const gb_device *dev, const gb_fold *f) {
-  gb_xprog p;
-  void *meta;
-  size_t workspaces, ring;
-  const size_t bytes = build_apart(dev, f, &meta, &p) ? lay_out(&p, &workspaces, &ring) : SIZE_MAX;
-  free(meta);
-  return bytes;
-}
-
-static size_t lay_state (const gb_xprog *p) {
-  size_t used = 0;
-  for (int o = 0; o < p->f->nouts; o++)
-    if (p->out[o].carried) gb_take(&used, p->out[o].ntotal * sizeof(gb_word));
-  return used;
-}
-
-size_t gb_cpu_fold_state (const gb_device *dev, const gb_fold *f) {
-  gb_xprog p;
-  void *meta;
-  const size_t bytes = build_apart(dev, f, &meta, &p) ? lay_state(&p) : SIZE_MAX;
-  free(meta);
-  return bytes;
-}
-
 static void place_totals (gb_xprog *p, const gb_carry *carry, char *scratch) {
   size_t used = p->meta, kept = 0;
   for (int o = 0; o < p->f->nouts; o++) {
@@ -393,38 +350,41 @@ static bool is_small (const gb_xprog *p) {
   return steps < gb_cpu_fold_alone || (p->ordered && steps / (double)p->items < gb_cpu_fold_alone / 5);
 }
 
-gb_status gb_cpu_fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
-                       const gb_number *constant, void *scratch, gb_fold_stats *stats, gb_error *err) {
-  return gb_cpu_fold_part(dev, f, operand, out, constant, NULL, scratch, stats, err);
+static gb_status check (const gb_cpu_kernel *k, const gb_fold_args *args, gb_error *err) {
+  if (!gb_fold_serves(&k->fold, args->part)) return gb_fail(err, GB_EINTERNAL, "fold: a part of another one");
+  if (args->part->carried != 0 && args->carry == NULL)
+    return gb_fail(err, GB_EINTERNAL, "fold: a part without its totals");
+  return gb_isa_active != NULL ? GB_OK : gb_isa_select(NULL, err);
 }
 
-gb_status gb_cpu_fold_part (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
-                            const gb_number *constant, const gb_carry *carry, void *scratch,
-                            gb_fold_stats *stats, gb_error *err) {
+gb_status gb_cpu_launch (gb_device *dev, const gb_kernel *kernel, const gb_fold_args *args, gb_error *err) {
+  const gb_cpu_kernel *k = (const gb_cpu_kernel *)kernel;
+  char *scratch = args->scratch;
   gb_xprog p;
-  size_t workspaces, ring;
-  if (f->carried != 0 && carry == NULL) return gb_fail(err, GB_EINTERNAL, "fold: a part without its totals");
-  if (gb_isa_active == NULL) GB_TRY(gb_isa_select(NULL, err));
-  GB_TRY(gb_exec_compile(f, gb_pool_threads(dev->pool), scratch, &p, err));
+  GB_TRY(check(k, args, err));
+  gb_exec_enter(k, args->part, scratch, &p);
+  gb_exec_fit(&p, args->part, gb_pool_threads(dev->pool), true);
+  gb_exec_fit_links(&p);
   p.isa = gb_isa_active;
-  p.k = f->compute == GB_F32 ? &p.isa->f32 : f->compute == GB_F64 ? &p.isa->f64 : &p.isa->i64;
-  lay_out(&p, &workspaces, &ring);
-  place_totals(&p, carry, scratch);
-  gb_xshared shared = {.ring = (void *)((char *)scratch + ring), .nring = 2 * (size_t)p.threads};
+  p.k = p.compute == GB_F32 ? &p.isa->f32 : p.compute == GB_F64 ? &p.isa->f64 : &p.isa->i64;
+  p.reaches &= !gb_cpu_fold_all_tiles;
+  const gb_scratch_layout at = gb_exec_lay_scratch(&p);
+  place_totals(&p, args->carry, scratch);
+  gb_xshared shared = {.ring = (void *)(scratch + at.ring), .nring = 2 * (size_t)p.threads};
   memset(shared.ring, 0, shared.nring * 64);
   fold_job job = {.p = &p,
                   .shared = &shared,
-                  .operand = operand,
-                  .out = out,
-                  .constant = constant,
-                  .workspaces = (char *)scratch + workspaces,
+                  .operand = args->operand,
+                  .out = args->out,
+                  .constant = args->constant,
+                  .workspaces = scratch + at.workspaces,
                   .threads = is_small(&p) ? 1 : p.threads};
   if (job.threads == 1) run_thread(&job, 0);
   else gb_pool_run(dev->pool, run_thread, &job);
   if (atomic_load(&shared.stop)) return gb_fail(err, GB_EINTR, "interrupted");
   gb_xthread t;
   start_thread(&t, &job, 0);
-  gb_exec_store_totals(&t, carry == NULL || carry->last);
-  if (stats != NULL) *stats = (gb_fold_stats){job.pairs, job.tiles, path_of(&p)};
+  gb_exec_store_totals(&t, args->carry == NULL || args->carry->last);
+  if (args->stats != NULL) *args->stats = (gb_fold_stats){job.pairs, job.tiles, path_of(&p)};
   return GB_OK;
 }

@@ -28,7 +28,7 @@ static gb_tiling *grains_of (const gb_plan *p, const variant *c) {
 
 static gb_status make_placement (const gb_plan *p, gb_demand d, const variant *c, gb_placement **out,
                                  gb_error *err) {
-  const gb_split_job job = {gb_plan_home(p), p->prog->low, p->prog->scratch, p->prog->packed_factor,
+  const gb_split_job job = {p->prog->kernels[0], p->prog->low, p->prog->scratch, p->prog->packed_factor,
                             p->prog->npacked_factors};
   const gb_form_of_run form = {.tiling = c->tiling,
                                .grains = grains_of(p, c),
@@ -330,7 +330,7 @@ static gb_status choose_candidate (gb_choice *x, gb_error *err) {
 }
 
 static void forget_place (gb_choice *x) {
-  gb_lowered_plan_follow_threads(x->plan->prog, gb_plan_home(x->plan));
+  gb_lowered_plan_follow_threads(x->plan->prog);
   gb_placement_unref(x->place);
   x->place = NULL;
 }
@@ -351,7 +351,7 @@ gb_status gb_choose_whole (gb_choice *x, gb_error *err) {
 gb_status gb_plan_find_minimum (gb_plan *p, size_t *minimum, gb_error *err) {
   gb_choice *x = &p->choice;
   walk w = {.x = x, .p = p, .all = true, .noted = p, .rates = gb_device_profile_known(gb_plan_home(p))};
-  gb_lowered_plan_follow_threads(p->prog, gb_plan_home(p));
+  gb_lowered_plan_follow_threads(p->prog);
   if (p->request.team != NULL) return gb_partition_minimum(x, minimum, err);
   const gb_status rc = run_walk(&w, err);
   *minimum = w.least;

@@ -126,8 +126,9 @@ static size_t budget_of (const gb_choice *x, int i) {
 /* Steps are sized by the device that runs them. */
 static gb_split_job job_of (const trial *t, int i) {
   const gb_lowered_plan *prog = t->x->plan->prog;
-  return (gb_split_job){
-      .dev = t->team->member[i].device, .low = prog->low, .scratch = i == 0 ? prog->scratch : NULL};
+  return (gb_split_job){.kernels = gb_lowered_plan_kernels(prog, t->team->member[i].device),
+                        .low = prog->low,
+                        .scratch = i == 0 ? prog->scratch : NULL};
 }
 
 /* Values of steps with one result serve the plan; of others a sibling might have to be computed again. */
@@ -342,6 +343,8 @@ static gb_status begin_trial (const gb_choice *x, bool *have, const bool *none, 
   size_t need;
   *t = (trial){.x = x, .team = x->plan->request.team, .d = {x->want, have, none}};
   GB_TRY(find_axis(x->plan, &t->c, err));
+  for (int i = 1; i < t->team->n; i++)
+    GB_TRY(gb_lowered_plan_compile(x->plan->prog, t->team->member[i].device, t->c, err));
   find_values(x, pinned_only, have);
   t->units = (t->c->extent + t->c->unit - 1) / t->c->unit;
   return place_home(t, 0, 0, &t->home, &need, err);

@@ -17,9 +17,12 @@ size_t gb_opaque_bytes (const gb_device *dev, const gb_opaque *o) {
   return c == NULL || c->scratch_bytes == NULL ? 0 : c->scratch_bytes(c->ud, o);
 }
 
-size_t gb_step_scratch (const gb_device *dev, const gb_lowered *low, const gb_step *s) {
-  if (gb_step_is_idle(low, s)) return 0;
-  return s->is_fold ? gb_device_fold_scratch(dev, &s->fold) : gb_opaque_bytes(dev, &s->opaque);
+size_t gb_step_scratch (gb_kernels *k, int s) {
+  const gb_lowered *low = gb_kernels_lowered(k);
+  const gb_step *st = &low->step[s];
+  if (gb_step_is_idle(low, st)) return 0;
+  return st->is_fold ? gb_kernels_scratch(k, s, &st->fold)
+                     : gb_opaque_bytes(gb_kernels_device(k), &st->opaque);
 }
 
 gb_status gb_step_contract (const gb_step *s, gb_error *err) {

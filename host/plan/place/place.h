@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "lower/lower.h"
+#include "plan/kernels.h"
 #include "plan/place/pack.h"
 #include "plan/tile/axes.h"
 #include "plan/tile/nest.h"
@@ -113,8 +114,9 @@ gb_status gb_placement_pack (gb_placement *p, gb_error *err);
 
 /* All its results are empty: it is not run. */
 bool gb_step_is_idle (const gb_lowered *low, const gb_step *s);
-/* Bytes the device's fold, opaque op or registered call asks for in step 's'; an idle one asks for none. */
-size_t gb_step_scratch (const gb_device *dev, const gb_lowered *low, const gb_step *s);
+/* Bytes that the device's kernel, opaque op or registered call asks for in step 's'; an idle one asks for
+** none. */
+size_t gb_step_scratch (gb_kernels *k, int s);
 size_t gb_opaque_bytes (const gb_device *dev, const gb_opaque *o);
 /* EREFUSED: the step is a registered op that does not say what it takes. */
 gb_status gb_step_contract (const gb_step *s, gb_error *err);

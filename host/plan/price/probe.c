@@ -14,9 +14,10 @@ static gb_axes bit (int axis) { return (gb_axes)1 << axis; }
 void gb_probe_begin (gb_probe *p, gb_dtype compute, size_t lanes, size_t rows, size_t inner) {
   memset(p, 0, sizeof *p);
   p->f = (gb_fold){.compute = compute, .naxes = 3, .operand = p->operand, .ins = p->ins, .out = p->out};
-  p->f.axis[GB_PROBE_LANE] = (gb_fold_axis){lanes, GB_AXIS_LANE};
-  p->f.axis[GB_PROBE_TILE] = (gb_fold_axis){rows > 0 ? rows : 1, rows > 0 ? GB_AXIS_TILE : GB_AXIS_OUTER};
-  p->f.axis[GB_PROBE_INNER] = (gb_fold_axis){inner, GB_AXIS_INNER};
+  p->f.axis[GB_PROBE_LANE] = (gb_fold_axis){.extent = lanes, .role = GB_AXIS_LANE};
+  p->f.axis[GB_PROBE_TILE] =
+      (gb_fold_axis){.extent = rows > 0 ? rows : 1, .role = rows > 0 ? GB_AXIS_TILE : GB_AXIS_OUTER};
+  p->f.axis[GB_PROBE_INNER] = (gb_fold_axis){.extent = inner, .role = GB_AXIS_INNER};
 }
 
 int gb_probe_operand (gb_probe *p, const void *at, ptrdiff_t lane, ptrdiff_t tile, ptrdiff_t inner) {
@@ -85,7 +86,8 @@ void gb_probe_emit (gb_probe *p, int value, gb_out o, void *to) {
 /* Either of the two, run once. */
 typedef struct call {
   gb_device *dev;
-  gb_probe *p;
+  const gb_kernel *kernel; /* NULL: the opaque op */
+  gb_fold_args args;
   const gb_opaque *o;
   const void *const *in;
   void *const *out;
@@ -93,8 +95,8 @@ typedef struct call {
 } call;
 
 static gb_status run (const call *c, gb_error *err) {
-  if (c->o != NULL) return gb_device_opaque(c->dev, c->o, c->in, c->out, c->scratch, err);
-  return gb_device_fold(c->dev, &c->p->f, c->p->in, c->p->to, NULL, NULL, c->scratch, NULL, err);
+  if (c->kernel != NULL) return gb_device_launch(c->dev, c->kernel, &c->args, err);
+  return gb_device_opaque(c->dev, c->o, c->in, c->out, c->scratch, err);
 }
 
 static gb_status fastest (const call *c, double *seconds, gb_error *err) {
@@ -119,8 +121,13 @@ static gb_status check_room (size_t need, size_t room, gb_error *err) {
 gb_status gb_probe_time (gb_device *dev, gb_probe *p, void *scratch, size_t room, double *seconds,
                          gb_error *err) {
   p->f.identity = gb_fold_identity(&p->f);
-  GB_TRY(check_room(gb_device_fold_scratch(dev, &p->f), room, err));
-  return fastest(&(call){.dev = dev, .p = p, .scratch = scratch}, seconds, err);
+  gb_kernel *k = NULL;
+  GB_TRY(gb_device_compile(dev, &p->f, &k, err));
+  const gb_fold_args args = {.part = &p->f, .operand = p->in, .out = p->to, .scratch = scratch};
+  gb_status st = check_room(gb_device_kernel_scratch(dev, k, &p->f), room, err);
+  if (st == GB_OK) st = fastest(&(call){.dev = dev, .kernel = k, .args = args}, seconds, err);
+  gb_kernel_release(k);
+  return st;
 }
 
 gb_status gb_probe_time_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,

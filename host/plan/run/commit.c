@@ -175,6 +175,8 @@ gb_status gb_run_commit (gb_run *r, void *arena, gb_error *err) {
   home->place = r->choice.place;
   for (int i = 1; i < r->nlanes; i++)
     r->lane[i].place = r->choice.partition == NULL ? NULL : r->choice.partition->part[i].remote.place;
+  for (int i = 0; i < r->nlanes; i++)
+    r->lane[i].kernels = gb_lowered_plan_kernels(r->plan->prog, r->lane[i].device);
   GB_TRY(make_all_windows(r, err));
   GB_TRY(bind_values(r, err));
   GB_TRY(reserve(r, arena, err));

@@ -19,6 +19,7 @@ typedef struct gb_watch {
 
 typedef struct gb_lane {
   gb_device *device;
+  const gb_kernels *kernels; /* NULL: this device has no part in any run of the plan */
   const gb_placement *place; /* of the run's choice; NULL: this device has no part in the run */
   gb_block own;      /* memory that the run took; of the first lane: kept between runs with bound leaves */
   void *arena;       /* in use: its own, or the caller's */

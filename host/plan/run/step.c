@@ -25,6 +25,22 @@ static void take_operands (gb_run *r, gb_lane *l, int s) {
     l->constant[i] = number_of(r->plan->request.node[st->constant[i]], st->fold.compute);
 }
 
+/* The fold of step s or a part of it, on the operands at hand. */
+static gb_status launch (gb_run *r, gb_lane *l, int s, const gb_fold *part, const gb_carry *carry,
+                         const gb_life *scratch, gb_error *err) {
+  gb_fold_stats stats = {0};
+  const gb_fold_args args = {.part = part,
+                             .operand = l->in,
+                             .out = l->to,
+                             .constant = l->constant,
+                             .carry = carry,
+                             .scratch = (char *)l->arena + scratch->offset,
+                             .stats = &stats};
+  GB_TRY(gb_device_launch(l->device, gb_kernels_find(l->kernels, s, part), &args, err));
+  r->stats.pairs += stats.pairs;
+  return GB_OK;
+}
+
 /* One part of a fold: a window of the loop, a piece of its grains, both, or all of it. */
 static gb_status run_fold_part (gb_run *r, gb_lane *l, int s, const gb_window *grain, const gb_window *window,
                                 gb_error *err) {
@@ -34,12 +50,8 @@ static gb_status run_fold_part (gb_run *r, gb_lane *l, int s, const gb_window *g
                                                                         : NULL;
   const gb_fold *f = gb_fold_of_part(l->window[s], low_of(r), pl, s, grain, window);
   gb_carry carry = {.state = (char *)l->arena + pl->state[s].offset};
-  gb_fold_stats stats = {0};
   if (sum != NULL) carry.first = sum->lo == 0, carry.last = sum->lo + sum->n == sum->extent;
-  GB_TRY(gb_device_fold(l->device, f, l->in, l->to, l->constant, sum == NULL ? NULL : &carry,
-                        (char *)l->arena + pl->scratch[s].offset, &stats, err));
-  r->stats.pairs += stats.pairs;
-  return GB_OK;
+  return launch(r, l, s, f, sum == NULL ? NULL : &carry, &pl->scratch[s], err);
 }
 
 /* A fold, or a window of it, with its sums over a batch in pieces. What a piece of a window reads of a
@@ -85,15 +97,11 @@ static gb_status run_opaque_window (gb_run *r, gb_lane *l, int s, gb_window at, 
 
 /* The lower tiles of a matrix, each a fold of its own. */
 static gb_status run_fold_tiles (gb_run *r, gb_lane *l, const gb_packed_factor *t, gb_error *err) {
-  gb_device *dev = r->plan->request.graph->device;
   const size_t blocks = gb_blocks(low_of(r)->buf[t->matrix].shape.dim[0], GB_BLOCK);
-  gb_fold_stats stats = {0};
   for (size_t i = 0; i < blocks; i++)
     for (size_t j = 0; j <= i; j++) {
       const gb_fold *f = gb_window_of_tile(l->window[t->store], low_of(r), t, i, j);
-      GB_TRY(gb_device_fold(dev, f, l->in, l->to, l->constant, NULL,
-                            (char *)l->arena + l->place->scratch[t->store].offset, &stats, err));
-      r->stats.pairs += stats.pairs;
+      GB_TRY(launch(r, l, t->store, f, NULL, &l->place->scratch[t->store], err));
     }
   r->stats.folds++;
   return GB_OK;
@@ -129,7 +137,6 @@ static gb_nest_room bind_node (gb_run *r, gb_lane *l, int k) {
 
 static gb_status run_node_part (gb_run *r, gb_lane *l, int k, gb_nest_part at, gb_error *err) {
   const gb_nest_node *n = &l->place->nest->node[k];
-  gb_fold_stats stats = {0};
   const gb_nest_room room = bind_node(r, l, k);
   const gb_fold *f = gb_nest_fold(l->window[n->step], low_of(r), l->place->nest, l->place->compact, k, at);
   const gb_carry carry = {.state = (char *)l->arena + room.state.offset,
@@ -137,10 +144,8 @@ static gb_status run_node_part (gb_run *r, gb_lane *l, int k, gb_nest_part at, g
                           .last = at.own.lo + at.own.n == n->extent && at.turn + 1 == n->nturns};
   if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
   if (l->watch != NULL) gb_memcheck_before(l);
-  GB_TRY(gb_device_fold(l->device, f, l->in, l->to, l->constant, n->own.reduces ? &carry : NULL,
-                        (char *)l->arena + room.scratch.offset, &stats, err));
+  GB_TRY(launch(r, l, n->step, f, n->own.reduces ? &carry : NULL, &room.scratch, err));
   if (l->watch != NULL) gb_memcheck_node(r, l, n->step, &room);
-  r->stats.pairs += stats.pairs;
   r->stats.folds++;
   return GB_OK;
 }
@@ -173,7 +178,6 @@ static gb_status run_step (gb_run *r, gb_lane *l, int s, const gb_window *at, gb
   const gb_packed_factor *packed_factor =
       gb_packed_store(l->place, r->plan->prog->packed_factor, r->plan->prog->npacked_factors, s);
   const gb_step *st = &low_of(r)->step[s];
-  gb_device *dev = l->device;
   void *scratch = (char *)l->arena + l->place->scratch[s].offset;
   if (gb_step_is_idle(low_of(r), st)) return GB_OK;
   take_operands(r, l, s);
@@ -182,16 +186,13 @@ static gb_status run_step (gb_run *r, gb_lane *l, int s, const gb_window *at, gb
   if (packed_factor != NULL) return run_fold_tiles(r, l, packed_factor, err);
   if (st->is_fold && gb_sums_in_grains(l->place, s)) return run_fold_parts(r, l, s, NULL, err);
   if (st->is_fold) {
-    gb_fold_stats stats = {0};
-    GB_TRY(gb_device_fold(dev, &st->fold, l->in, l->to, l->constant, NULL, scratch, &stats, err));
     r->stats.folds++;
-    r->stats.pairs += stats.pairs;
-    return GB_OK;
+    return launch(r, l, s, &st->fold, NULL, &l->place->scratch[s], err);
   }
   r->stats.opaques++;
   if (st->opaque.op == GB_OP_CALL) return gb_run_call(r, l, st, &st->opaque, scratch, err);
   const gb_opaque o = gb_opaque_of_part(low_of(r), l->place, s, NULL);
-  return gb_device_opaque(dev, &o, l->in, l->to, scratch, err);
+  return gb_device_opaque(l->device, &o, l->in, l->to, scratch, err);
 }
 
 /* Says what failed by its name, where it has one, and which line of the script asked for it, unless the

@@ -88,7 +88,8 @@ const gb_fold *gb_window_of_tile (gb_window_fold w[2], const gb_lowered *low, co
   return &w[1].fold;
 }
 
-size_t gb_tile_scratch (const gb_device *dev, const gb_lowered *low, const gb_packed_factor *t) {
+size_t gb_tile_scratch (gb_kernels *k, const gb_packed_factor *t) {
+  const gb_lowered *low = gb_kernels_lowered(k);
   const gb_fold *f = &low->step[t->store].fold;
   const size_t last = gb_blocks(order_of(low, t), GB_BLOCK) - 1;
   const size_t at[3][2] = {{0, 0}, {last, 0}, {last, last}};
@@ -96,8 +97,8 @@ size_t gb_tile_scratch (const gb_device *dev, const gb_lowered *low, const gb_pa
   size_t most = SIZE_MAX;
   if (gb_window_room(&w[0], f) && gb_window_room(&w[1], f)) {
     most = 0;
-    for (int k = 0; k < 3; k++) {
-      const size_t bytes = gb_device_fold_scratch(dev, gb_window_of_tile(w, low, t, at[k][0], at[k][1]));
+    for (int i = 0; i < 3; i++) {
+      const size_t bytes = gb_kernels_scratch(k, t->store, gb_window_of_tile(w, low, t, at[i][0], at[i][1]));
       if (bytes > most) most = bytes;
     }
   }

@@ -7,6 +7,7 @@
 #ifndef GB_PLAN_TILE_PACKED_FACTOR_H
 #define GB_PLAN_TILE_PACKED_FACTOR_H
 
+#include "plan/kernels.h"
 #include "plan/tile/cut.h"
 
 typedef struct gb_packed_factor {
@@ -23,7 +24,7 @@ gb_status gb_find_triangles (const gb_lowered *low, gb_packed_factor **out, int 
 const gb_fold *gb_window_of_tile (gb_window_fold w[2], const gb_lowered *low, const gb_packed_factor *t,
                                   size_t i, size_t j);
 
-/* The most that 'bytes_of' a tile's fold is, over all shapes of tiles. */
-size_t gb_tile_scratch (const gb_device *dev, const gb_lowered *low, const gb_packed_factor *t);
+/* The most bytes that a tile's fold takes, over all shapes of tiles. */
+size_t gb_tile_scratch (gb_kernels *k, const gb_packed_factor *t);
 
 #endif

@@ -79,8 +79,8 @@ static void fold_workspace (const gb_split_job *j, const gb_placement *p, int s,
       const gb_fold *f = gb_fold_of_part(w, j->low, p, s,
                                          grained && !(looped && p->tiling == p->grains) ? &grain : NULL,
                                          looped ? &window : NULL);
-      *scratch = larger(*scratch, gb_device_fold_scratch(j->dev, f));
-      if (carries) *state = larger(*state, gb_device_fold_state(j->dev, f));
+      *scratch = larger(*scratch, gb_kernels_scratch(j->kernels, s, f));
+      if (carries) *state = larger(*state, gb_kernels_state(j->kernels, s, f));
     }
   }
   gb_window_free(&w[0]);
@@ -96,7 +96,7 @@ static void opaque_workspace (const gb_split_job *j, const gb_placement *p, int 
     const size_t n = windows.size[i];
     const gb_window window = {0, n, 0, n, looped ? p->tiling->extent : 1};
     const gb_opaque o = gb_opaque_of_part(j->low, p, s, looped ? &window : NULL);
-    *scratch = larger(*scratch, gb_opaque_bytes(j->dev, &o));
+    *scratch = larger(*scratch, gb_opaque_bytes(gb_kernels_device(j->kernels), &o));
   }
 }
 
@@ -116,8 +116,8 @@ void gb_nest_workspace (const void *job, const gb_placement *p, int k, size_t *s
     if ((i & 1 && asked[1] == 0) || (i & 2 && own[1] == 0)) continue;
     const gb_fold *f = gb_nest_fold(w, j->low, p->nest, p->compact, k,
                                     (gb_nest_part){{0, asked[i & 1]}, {0, own[i >> 1]}, 0});
-    *scratch = larger(*scratch, gb_device_fold_scratch(j->dev, f));
-    if (n->own.reduces) *state = larger(*state, gb_device_fold_state(j->dev, f));
+    *scratch = larger(*scratch, gb_kernels_scratch(j->kernels, n->step, f));
+    if (n->own.reduces) *state = larger(*state, gb_kernels_state(j->kernels, n->step, f));
   }
   gb_window_free(&w[0]);
   gb_window_free(&w[1]);
@@ -131,9 +131,9 @@ void gb_split_workspace (const void *job, const gb_placement *p, int s, size_t *
   *state = 0;
   if (gb_step_is_idle(j->low, st)) *scratch = 0;
   else if (gb_nest_at(p, s) >= 0) gb_nest_workspace(job, p, gb_nest_at(p, s), scratch, state);
-  else if (t != NULL) *scratch = gb_tile_scratch(j->dev, j->low, t);
+  else if (t != NULL) *scratch = gb_tile_scratch(j->kernels, t);
   else if (st->is_fold && parts) fold_workspace(j, p, s, scratch, state);
   else if (!st->is_fold && (parts || (st->nin > 0 && p->packed[st->in[0]])))
     opaque_workspace(j, p, s, scratch);
-  else *scratch = j->scratch != NULL ? j->scratch[s] : gb_step_scratch(j->dev, j->low, st);
+  else *scratch = j->scratch != NULL ? j->scratch[s] : gb_step_scratch(j->kernels, s);
 }

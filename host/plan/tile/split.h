@@ -36,7 +36,7 @@ gb_opaque gb_opaque_of_part (const gb_lowered *low, const gb_placement *p, int s
 /* Bytes of step s in this placement; for gb_form_of_run.workspace: 'ud' is a gb_split_job. Errors show as
 ** SIZE_MAX. */
 typedef struct gb_split_job {
-  const gb_device *dev;
+  gb_kernels *kernels; /* of the device that runs */
   const gb_lowered *low;
   const size_t *scratch;                 /* [steps] bytes of steps that run once; NULL: the device is asked */
   const gb_packed_factor *packed_factor; /* those that may be packed */

@@ -29,7 +29,7 @@ void fx_free (fx *x) {
 gb_axes fx_bit (int a) { return a < 0 ? 0 : (gb_axes)1 << a; }
 
 int fx_axis (fx *x, gb_role role, size_t extent) {
-  x->f.axis[x->f.naxes] = (gb_fold_axis){extent, role};
+  x->f.axis[x->f.naxes] = (gb_fold_axis){.extent = extent, .role = role};
   return x->f.naxes++;
 }
 
@@ -187,16 +187,35 @@ void fx_expect (fx *x) {
   gb_fold_reference(&x->f, (const void *const *)x->in, x->want, x->constant);
 }
 
+gb_kernel *fx_compile (const fx *x, gb_device *dev) {
+  gb_kernel *k;
+  gb_error err;
+  if (gb_cpu_compile(dev, &x->f, &k, &err) != GB_OK) fail_msg("%s", err.text);
+  return k;
+}
+
+gb_status fx_launch (const fx *x, gb_device *dev, const gb_kernel *k, const gb_fold *part, void **out,
+                     const gb_carry *carry, void *scratch, gb_fold_stats *stats, gb_error *err) {
+  const gb_fold_args args = {.part = part,
+                             .operand = (const void *const *)x->in,
+                             .out = out,
+                             .constant = x->constant,
+                             .carry = carry,
+                             .scratch = scratch,
+                             .stats = stats};
+  return gb_cpu_launch(dev, k, &args, err);
+}
+
 gb_status fx_run (fx *x, gb_device *dev, int poison, gb_fold_stats *stats) {
   gb_error err;
-  size_t n = gb_cpu_fold_scratch(dev, &x->f);
-  assert_true(n != SIZE_MAX);
+  gb_kernel *k = fx_compile(x, dev);
+  size_t n = gb_cpu_kernel_scratch(dev, k, &x->f);
   char *block = malloc(n + 64), *scratch = (char *)(((uintptr_t)block + 63) & ~(uintptr_t)63);
   memset(scratch, poison, n);
   memset(scratch + n, 0x5a, 64 - (size_t)(scratch - block));
   fx_blank(x, x->got);
-  gb_status st =
-      gb_cpu_fold(dev, &x->f, (const void *const *)x->in, x->got, x->constant, scratch, stats, &err);
+  gb_status st = fx_launch(x, dev, k, &x->f, x->got, NULL, scratch, stats, &err);
+  gb_cpu_release(k);
   for (char *q = scratch + n; q < block + n + 64; q++) assert_int_equal(*q, 0x5a);
   if (st != GB_OK && st != GB_EINTR) print_message("%s\n", err.text);
   free(block);

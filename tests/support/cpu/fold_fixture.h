@@ -68,6 +68,11 @@ void fx_select (fx *x, gb_out *o, int k);
 void fx_blank (fx *x, void **buf);
 void fx_expect (fx *x);
 
+/* A kernel of the CPU, to be released; and a launch of it or of a part. */
+gb_kernel *fx_compile (const fx *x, gb_device *dev);
+gb_status fx_launch (const fx *x, gb_device *dev, const gb_kernel *k, const gb_fold *part, void **out,
+                     const gb_carry *carry, void *scratch, gb_fold_stats *stats, gb_error *err);
+
 /* Runs into 'got' with scratch of exactly the declared size, filled with 'poison'. */
 gb_status fx_run (fx *x, gb_device *dev, int poison, gb_fold_stats *stats);
 bool fx_same (const fx *x, void **a, void **b);

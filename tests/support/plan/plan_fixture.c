@@ -102,23 +102,29 @@ static double naive_map (gb_op op, double a, double b) {
   }
 }
 
-static size_t naive_scratch (const gb_device *dev, const gb_fold *f) {
-  (void)dev;
+static gb_status naive_compile (gb_device *dev, const gb_fold *f, gb_kernel **out, gb_error *err) {
+  (void)dev, (void)f, (void)err;
+  *out = calloc(1, sizeof **out);
+  return GB_OK;
+}
+static void naive_release (gb_kernel *k) { free(k); }
+
+static size_t naive_scratch (const gb_device *dev, const gb_kernel *k, const gb_fold *f) {
+  (void)dev, (void)k;
   return f->axis[1].extent == 1 ? 0 : 24 + 8 * (f->axis[1].extent / 2);
 }
 
-static gb_status naive_fold (gb_device *dev, const gb_fold *f, const void *const *operand, void *const *out,
-                             const gb_number *constant, const gb_carry *carry, void *scratch,
-                             gb_fold_stats *stats, gb_error *err) {
-  (void)carry;
-  const double *a = f->noperands > 0 ? near(operand[0]) : NULL;
-  const double *b = f->noperands > 1 ? near(operand[1]) : NULL;
+static gb_status naive_launch (gb_device *dev, const gb_kernel *k, const gb_fold_args *args, gb_error *err) {
+  const gb_fold *f = args->part;
+  const gb_number *constant = args->constant;
+  const double *a = f->noperands > 0 ? near(args->operand[0]) : NULL;
+  const double *b = f->noperands > 1 ? near(args->operand[1]) : NULL;
   const size_t count = f->axis[1].extent;
-  double *y = near(out[0]);
+  double *y = near(args->out[0]);
   if (naive.steps == naive.fail_at) return gb_fail(err, GB_ENOTPD, "minor 3 is not positive");
   if (naive.steps == naive.interrupt_at) gb_interrupt_raise();
   naive.steps++;
-  memset(near(scratch), 0x11, naive_scratch(dev, f));
+  memset(near(args->scratch), 0x11, naive_scratch(dev, k, f));
   if (f->identity == GB_OP_SUM) {
     double sum = 0;
     for (size_t i = 0; i < f->axis[0].extent; i++) sum += a[i];
@@ -130,11 +136,15 @@ static gb_status naive_fold (gb_device *dev, const gb_fold *f, const void *const
                        : f->nconstants > 0 ? constant[0].f
                                            : 0);
   memset((char *)y + 8 * count, 0x22, (size_t)naive.overrun);
-  stats->pairs = count;
+  args->stats->pairs = count;
   return GB_OK;
 }
 
-static const gb_device_ops naive_ops = {.name = "naive", .fold_scratch = naive_scratch, .fold = naive_fold};
+static const gb_device_ops naive_ops = {.name = "naive",
+                                        .compile = naive_compile,
+                                        .release = naive_release,
+                                        .kernel_scratch = naive_scratch,
+                                        .launch = naive_launch};
 
 void plan_begin (size_t limit) {
   fixture_begin();

@@ -1,0 +1,84 @@
+/* kernels.c - lists of kernels by step, which only grow. */
+#include "plan/kernels.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+typedef struct entry {
+  gb_kernel *kernel;
+  size_t extent[GB_FOLD_AXES]; /* of INNER axes */
+  struct entry *next;
+} entry;
+
+struct gb_kernels {
+  gb_device *device;
+  const gb_lowered *low;
+  size_t bytes;
+  entry *_Atomic first[]; /* [steps] constant from an entry on: a new one goes before it */
+};
+
+gb_status gb_kernels_new (gb_device *dev, const gb_lowered *low, gb_kernels **out, gb_error *err) {
+  const size_t bytes = sizeof(gb_kernels) + (size_t)low->nsteps * sizeof(entry * _Atomic);
+  gb_kernels *k = calloc(1, bytes);
+  if (k == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
+  k->device = dev;
+  k->low = low;
+  k->bytes = bytes;
+  *out = k;
+  return GB_OK;
+}
+
+static void free_entries (entry *e) {
+  for (entry *next; e != NULL; e = next) {
+    next = e->next;
+    gb_kernel_release(e->kernel);
+    free(e);
+  }
+}
+
+void gb_kernels_free (gb_kernels *k) {
+  for (int s = 0; k != NULL && s < k->low->nsteps; s++) free_entries(k->first[s]);
+  free(k);
+}
+
+gb_device *gb_kernels_device (const gb_kernels *k) { return k->device; }
+const gb_lowered *gb_kernels_lowered (const gb_kernels *k) { return k->low; }
+size_t gb_kernels_bytes (const gb_kernels *k) { return k->bytes; }
+
+static bool serves (const entry *e, const gb_fold *part) {
+  for (int a = 0; a < part->naxes; a++)
+    if (part->axis[a].role == GB_AXIS_INNER && part->axis[a].extent != e->extent[a]) return false;
+  return true;
+}
+
+const gb_kernel *gb_kernels_find (const gb_kernels *k, int s, const gb_fold *part) {
+  const entry *e = atomic_load_explicit(&k->first[s], memory_order_acquire);
+  while (e != NULL && !serves(e, part)) e = e->next;
+  return e == NULL ? NULL : e->kernel;
+}
+
+gb_status gb_kernels_compile (gb_kernels *k, int s, const gb_fold *part, gb_error *err) {
+  if (gb_kernels_find(k, s, part) != NULL) return GB_OK;
+  entry *e = calloc(1, sizeof *e);
+  if (e == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a program");
+  const gb_status st = gb_device_compile(k->device, part, &e->kernel, err);
+  if (st != GB_OK) {
+    free(e);
+    return st;
+  }
+  for (int a = 0; a < part->naxes; a++) e->extent[a] = part->axis[a].extent;
+  k->bytes += sizeof *e + e->kernel->bytes;
+  e->next = atomic_load_explicit(&k->first[s], memory_order_relaxed);
+  atomic_store_explicit(&k->first[s], e, memory_order_release);
+  return GB_OK;
+}
+
+size_t gb_kernels_scratch (gb_kernels *k, int s, const gb_fold *part) {
+  if (gb_kernels_compile(k, s, part, NULL) != GB_OK) return SIZE_MAX;
+  return gb_device_kernel_scratch(k->device, gb_kernels_find(k, s, part), part);
+}
+
+size_t gb_kernels_state (gb_kernels *k, int s, const gb_fold *part) {
+  if (gb_kernels_compile(k, s, part, NULL) != GB_OK) return SIZE_MAX;
+  return gb_device_kernel_state(k->device, gb_kernels_find(k, s, part), part);
+}

@@ -1,0 +1,152 @@
+/* test_kernels.c - a plan compiles each fold once a device, whatever windows, threads and runs follow; a device
+** that cannot compile a fold fails the planning. */
+#include "plan/plan_internal.h"
+#include "support/plan/eval_fixture.h"
+#include "support/plan/lower_fixture.h"
+
+enum { N = 600, M = 700 };
+
+/* rbf(x, y) v in one fold */
+static gb_node *product (size_t columns) {
+  inputs_begin(3, GB_F64, 0);
+  gb_node *x = in2(N, 3, -1, 1), *y = in2(M, 3, -1, 1), *v = in2(M, columns, -1, 1);
+  return mm(map1(GB_OP_EXP, mul(dist(x, y, NULL), num(-0.5))), v);
+}
+
+static int folds_of (const gb_plan *p) {
+  const gb_lowered *low = gb_plan_lowered(p);
+  int n = 0;
+  for (int s = 0; s < low->nsteps; s++) n += low->step[s].is_fold;
+  return n;
+}
+
+static void each_fold_is_compiled_once (void **unused) {
+  (void)unused;
+  eval_begin(2, (size_t)1 << 28);
+  gb_node *z = product(3);
+  OK(gb_eval(fx.g, 1, &z, &fx.err));
+  assert_int_equal(device->compiled, 1);
+  gb_node *same = product(3);
+  OK(gb_eval(fx.g, 1, &same, &fx.err));
+  assert_int_equal(device->compiled, 1);
+  eval_end();
+}
+
+/* Rows in windows of any size, and any number of threads. */
+static void windows_share_a_kernel (void **unused) {
+  (void)unused;
+  eval_begin(2, (size_t)1 << 28);
+  gb_node *z = product(1);
+  gb_plan *p;
+  gb_plan_report r;
+  OK(gb_plan_new(fx.g, 1, &z, &(gb_plan_options){.least = true}, &p, &fx.err));
+  gb_plan_report_get(p, &r);
+  assert_true(r.ncandidates > 5); /* windows of many sizes were weighed */
+  assert_int_equal(folds_of(p), 1);
+  for (int threads = 1; threads <= 3; threads++) {
+    OK(gb_device_set_threads(device, threads, &fx.err));
+    OK(gb_plan_run(p, &fx.err));
+  }
+  assert_int_equal(device->compiled, 1);
+  gb_plan_free(p);
+  eval_end();
+}
+
+/* One more for each number of columns that a window can have. */
+static void columns_have_kernels_of_their_own (void **unused) {
+  (void)unused;
+  eval_begin(1, (size_t)1 << 28);
+  gb_node *z = product(5);
+  gb_plan *p;
+  OK(gb_plan_new(fx.g, 1, &z, NULL, &p, &fx.err));
+  gb_kernels *k = p->prog->kernels[0];
+  gb_fold part = p->prog->low->step[0].fold;
+  int axis = -1;
+  for (int a = 0; a < part.naxes; a++)
+    if (part.axis[a].role == GB_AXIS_INNER && part.axis[a].extent == 5) axis = a;
+  assert_true(axis >= 0);
+  const gb_kernel *whole = gb_kernels_find(k, 0, &part);
+  assert_non_null(whole);
+  assert_int_equal(device->compiled, 4); /* windows of 4, 2 and 1 columns were weighed */
+  for (size_t columns = 3; columns <= 4; columns++) {
+    part.axis[axis].extent = columns;
+    assert_true((gb_kernels_find(k, 0, &part) == NULL) == (columns == 3));
+    OK(gb_kernels_compile(k, 0, &part, &fx.err));
+    assert_true(gb_kernels_find(k, 0, &part) != whole);
+  }
+  assert_int_equal(device->compiled, 5);
+  gb_plan_free(p);
+  eval_end();
+}
+
+static void each_device_compiles_what_it_runs (void **unused) {
+  (void)unused;
+  eval_begin(2, (size_t)1 << 28);
+  OK(gb_device_add_simulated(device, (size_t)1 << 28, &fx.err));
+  gb_node *z = product(1);
+  const gb_plan_on on[] = {{.device = device}, {.device = device->next}};
+  for (int round = 0; round < 2; round++) {
+    gb_plan *p;
+    OK(gb_plan_new(fx.g, 1, &z, &(gb_plan_options){.ndevices = 2, .on = on}, &p, &fx.err));
+    OK(gb_plan_run(p, &fx.err));
+    gb_plan_free(p);
+  }
+  assert_int_equal(device->compiled, 1);
+  assert_int_equal(device->next->compiled, 1);
+  eval_end();
+}
+
+/* -- failures */
+
+static const gb_device_ops *plain;
+
+static gb_status no_compiler (gb_device *dev, const gb_fold *f, gb_kernel **out, gb_error *err) {
+  (void)dev, (void)f, (void)out;
+  return gb_fail(err, GB_EDEVICE, "the compiler is gone");
+}
+
+static void a_failure_to_compile_is_one_of_planning (void **unused) {
+  (void)unused;
+  eval_begin(2, (size_t)1 << 28);
+  plain = device->ops;
+  gb_device_ops broken = *plain;
+  broken.compile = no_compiler;
+  device->ops = &broken;
+  gb_node *z = product(2);
+  gb_plan *p = NULL;
+  assert_int_equal(gb_plan_new(fx.g, 1, &z, NULL, &p, &fx.err), GB_EDEVICE);
+  assert_string_equal(fx.err.text, "the compiler is gone");
+  assert_null(p);
+  device->ops = plain;
+  OK(gb_eval(fx.g, 1, &z, &fx.err)); /* nothing of the failure is remembered */
+  eval_end();
+}
+
+static void a_kernel_runs_on_its_own_device (void **unused) {
+  (void)unused;
+  eval_begin(1, (size_t)1 << 28);
+  gb_node *z = product(2);
+  gb_plan *p;
+  OK(gb_plan_new(fx.g, 1, &z, NULL, &p, &fx.err));
+  const gb_fold *f = &p->prog->low->step[0].fold;
+  const gb_kernel *k = gb_kernels_find(p->prog->kernels[0], 0, f);
+  gb_device_ops others = *device->ops;
+  gb_device other = {.ops = &others, .name = "other"};
+  assert_int_equal(gb_device_launch(&other, k, &(gb_fold_args){.part = f}, &fx.err), GB_EINTERNAL);
+  assert_true(gb_device_kernel_scratch(&other, k, f) == SIZE_MAX);
+  assert_int_equal(gb_device_launch(device, NULL, &(gb_fold_args){.part = f}, &fx.err), GB_EINTERNAL);
+  gb_plan_free(p);
+  eval_end();
+}
+
+int main (void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(each_fold_is_compiled_once),
+      cmocka_unit_test(windows_share_a_kernel),
+      cmocka_unit_test(columns_have_kernels_of_their_own),
+      cmocka_unit_test(each_device_compiles_what_it_runs),
+      cmocka_unit_test(a_failure_to_compile_is_one_of_planning),
+      cmocka_unit_test(a_kernel_runs_on_its_own_device),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
