@@ -257,6 +257,22 @@ host/solve/frame/refine.c
 's/else if (low) leave_to_f64(q, c);/else if (0) leave_to_f64(q, c);/'
 'what f32 leaves unsolved is not taken up again'
 
+host/solve/frame/frame.c
+'s/(method->takes \& special\[i\].option) == 0/false/'
+'a solver ignores an option that it cannot use'
+
+host/solve/frame/frame.c
+'s/for (int k = 0; k < 3; k++) gb_panel_shift/for (int k = 0; k < 2; k++) gb_panel_shift/'
+'a residual is left at the size of the loop'
+
+host/solve/frame/frame.c
+'s/if (!(lost > 0)) return GB_OK;/return GB_OK;/'
+'what a tiny solution loses in its dtype is not reported'
+
+host/solve/cg.c
+'s/if (!info->f32_insufficient) return GB_OK;/if (true) return GB_OK;/'
+'a log determinant is taken from steps that did not solve its probes'
+
 host/cpu/panel/vector.c
 's/if (j->plain) *\\$/if (true) \\/'
 'panels forget their lists of columns'

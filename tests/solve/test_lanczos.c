@@ -142,6 +142,20 @@ static void a_log_determinant_tells_the_standard_error_of_its_probes (void **sta
   assert_true(info.standard_error == INFINITY);
 }
 
+/* Where f32 cannot solve the probes, the quadrature is that of the steps in f64, bit for bit. */
+static void a_log_determinant_in_mixed_precision_is_of_the_steps_that_solved_it (void **state) {
+  (void)state;
+  gb_node *a = plus_noise(kernel(GB_F64, 60, scalar(GB_F64, 0, 30)), 1e-5);
+  gb_logdet_info info[2];
+  for (int mixed = 0; mixed < 2; mixed++) {
+    const gb_logdet_options o = {
+        .solve = {.tol = 1e-9, .max_iter = 900, .mixed = mixed}, .probes = 3, .seed = 2};
+    ok(gb_logdet_slq(a, &o, &info[mixed], &err));
+    assert_true(info[mixed].solve.converged);
+  }
+  assert_true(info[1].value == info[0].value && info[1].standard_error == info[0].standard_error);
+}
+
 /* Without coupling the Ritz values are 1 / alpha: each of them in each place. */
 static void a_condition_is_of_all_ritz_values (void **state) {
   (void)state;
@@ -171,6 +185,7 @@ static void the_condition_of_a_solve_sees_the_least_eigenvalue (void **state) {
 int main (void) {
   const struct CMUnitTest tests[] = {
       TEST(a_log_determinant_tells_the_standard_error_of_its_probes),
+      TEST(a_log_determinant_in_mixed_precision_is_of_the_steps_that_solved_it),
       TEST(a_condition_is_of_all_ritz_values),
       TEST(the_condition_of_a_solve_sees_the_least_eigenvalue),
       TEST(quadrature_is_that_of_gauss_and_legendre),

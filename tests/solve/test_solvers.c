@@ -262,6 +262,32 @@ static void wrong_shapes_and_options_are_errors (void **state) {
   assert_null(x);
 }
 
+/* x = b / 1e6 is below the normal numbers of f32: what it loses there is in the record of every solver. */
+static void solvers_count_what_a_tiny_solution_loses (void **state) {
+  (void)state;
+  const double scale[] = {0x1p-125, 0x1p-140};
+  double diagonal[9] = {1e6, 0, 0, 0, 1e6, 0, 0, 0, 1e6}, v[3], step;
+  gb_node *a = leaf(GB_F32, 0, 2, (size_t[]){3, 3}, diagonal);
+  for (int k = 0; k < 2; k++) {
+    for (int i = 0; i < 3; i++) v[i] = scale[k] * (1 + i / 7.0);
+    gb_node *b = leaf(GB_F32, 0, 1, (size_t[]){3}, v), *x[4] = {NULL};
+    gb_solve_info info[4];
+    const gb_solve_options o = {.tol = 0.1, .max_iter = 100};
+    ok(gb_solve_cg(a, b, &o, &x[0], &info[0], &err));
+    ok(gb_solve_minres(a, b, &o, &x[1], &info[1], &err));
+    const gb_alternating_projections_options ap = {.solve = o, .block = 2};
+    ok(gb_solve_alternating_projections(a, b, &ap, &x[2], &info[2], &err));
+    const gb_sdd_options sdd = {.solve = {.tol = 1e-3, .max_iter = 100}, .batch = 3};
+    ok(gb_solve_sdd(a, b, &sdd, &x[3], &step, &info[3], &err));
+    for (int m = 0; m < 4; m++) {
+      hold_node(GB_OK, x[m]);
+      assert_true(info[m].residual > (k == 0 ? 5e-3 : 0.99) && info[m].residual <= (k == 0 ? 0.1 : 1));
+      assert_int_equal(info[m].reason, k == 0 && m < 3 ? GB_SOLVE_CONVERGED : GB_SOLVE_UNDERFLOW);
+      assert_true(info[m].converged == (k == 0 && m < 3));
+    }
+  }
+}
+
 /* An option that a method does not take is named with it: silence would promise what is not done. */
 static void options_that_a_method_does_not_take_are_refused (void **state) {
   (void)state;
@@ -549,6 +575,7 @@ int main (void) {
       TEST(an_interrupt_ends_every_loop),
       TEST(a_failed_allocation_leaks_nothing),
       TEST(options_that_a_method_does_not_take_are_refused),
+      TEST(solvers_count_what_a_tiny_solution_loses),
       TEST(rows_of_every_kind_of_matrix_are_those_of_the_dense_one),
       TEST(rows_are_streamed),
       TEST(projections_solve_whatever_the_block),
