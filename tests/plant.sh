@@ -61,6 +61,14 @@ host/plan/kernels.c
 's/while (e != NULL \&\& !serves(e, part)) e = e->next;//'
 'a window of fewer columns runs the kernel of all columns'
 
+host/lower/lower.c
+'s/if (how->symmetric) gb_mark_symmetric/gb_mark_symmetric/'
+'a device that visits every tile is given half of them'
+
+host/plan/tile/packed_factor.c
+'s/ || !gb_packs_blocks(st->opaque.unit)) continue;/) continue;/'
+'factors are packed in tiles of another side than the device has'
+
 host/plan/kernels.c
 's/if (gb_kernels_find(k, s, part) != NULL) return GB_OK;//'
 'a fold is compiled for each candidate'

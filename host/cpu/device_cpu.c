@@ -35,8 +35,10 @@ static gb_memory memory (const gb_device *dev) {
 
 static void close_device (gb_device *dev) { gb_pool_free(dev->pool); }
 
+/* It runs the default schedule: its kernels are written for these tiles and chains. */
 static const gb_device_ops cpu_ops = {
     .name = "cpu",
+    .block = GB_BLOCK,
     .compile = gb_cpu_compile,
     .release = gb_cpu_release,
     .kernel_scratch = gb_cpu_kernel_scratch,

@@ -13,6 +13,7 @@ typedef struct gb_fold gb_fold;
 typedef struct gb_carry gb_carry;
 typedef struct gb_fold_stats gb_fold_stats;
 typedef struct gb_opaque gb_opaque;
+typedef struct gb_schedule gb_schedule; /* program/schedule.h */
 typedef union gb_number gb_number;
 typedef struct gb_panel_ops gb_panel_ops; /* device/panel.h */
 
@@ -49,6 +50,12 @@ typedef struct gb_device_ops {
   gb_memory (*memory)(const gb_device *dev); /* for one more simulated device */
   gb_status (*set_threads)(gb_device *dev, int threads, gb_error *err);
   void (*close)(gb_device *dev); /* releases what the device holds beside memory; simulated ones share it */
+
+  /* How a fold is walked, which fixes the order of its sums; optional: NULL = gb_schedule_default. Side of the
+  ** blocks in which dense ops work, a power of two: windows of their results begin at multiples of it; 0 =
+  ** GB_BLOCK. */
+  void (*schedule)(const gb_device *dev, const gb_fold *f, gb_schedule *out);
+  size_t block;
 
   /* Folds (program/fold.h). Compile makes a kernel of a fold, which it copies as far as it needs it; the
   ** maker fills in 'bytes'. A kernel serves the fold and all its parts (gb_fold_serves): extents, strides,

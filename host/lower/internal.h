@@ -8,7 +8,7 @@
 ** emit_ops.c   the instruction of one node: fronts, inner reductions, generators
 ** twin.c       nodes that are each other's transpose
 ** merge.c      drafts that share a tile value become one traversal
-** roles.c      which axis is vectorised, tiled, looped outside or inside
+** roles.c      axes that are one in memory, programs that mirror themselves
 ** lower.c      from drafts to steps
 ** identity.c, dump.c   a program up to renaming; a program as text */
 #ifndef GB_LOWER_INTERNAL_H
@@ -242,8 +242,6 @@ gb_monoid gb_monoid_of (gb_op op);
 
 /* merge.c, roles.c */
 gb_status gb_merge_drafts (gb_lower_state *s);
-gb_axes gb_choose_inner (const gb_emitter *e, int lane, int tile);
-void gb_choose_roles (const gb_emitter *e, int *lane, int *tile);
 void gb_join_axes (gb_emitter *e);
 void gb_mark_symmetric (gb_emitter *e, int lane, int tile, gb_fold *f);
 

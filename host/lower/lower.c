@@ -7,6 +7,7 @@
 
 #include "graph/call.h"
 #include "lower/internal.h"
+#include "program/schedule.h"
 
 /* Folds */
 
@@ -65,7 +66,33 @@ static char *describe_fold (const gb_fold *f, const gb_draft *d) {
   return strdup(text);
 }
 
-static bool take_program (gb_emitter *e, int lane, int tile, gb_fold *f) {
+static gb_fold_axis axis_of (const gb_emitter *e, const gb_schedule *s, int a) {
+  const bool inside = (e->features | e->d->columns | e->inner) >> a & 1;
+  return (gb_fold_axis){.extent = e->extent[a],
+                        .role = a == s->lane   ? GB_AXIS_LANE
+                                : a == s->tile ? GB_AXIS_TILE
+                                : inside       ? GB_AXIS_INNER
+                                               : GB_AXIS_OUTER,
+                        .chain = s->chain[a]};
+}
+
+/* The program as it has been written so far, for the device to schedule. */
+static void schedule (const gb_emitter *e, gb_schedule *out) {
+  gb_fold f = {.compute = e->compute,
+               .naxes = e->naxes,
+               .noperands = e->noperands,
+               .nins = e->scope[0].n,
+               .nouts = e->nouts,
+               .nvalues = e->nvalues,
+               .nconstants = e->nconstants,
+               .operand = e->operand,
+               .ins = e->scope[0].ins,
+               .out = e->out};
+  for (int a = 0; a < e->naxes; a++) f.axis[a] = axis_of(e, &(gb_schedule){.lane = -1, .tile = -1}, a);
+  gb_schedule_of(e->s->graph->device, &f, out);
+}
+
+static bool take_program (gb_emitter *e, const gb_schedule *s, gb_fold *f) {
   f->compute = e->compute;
   f->naxes = e->naxes;
   f->noperands = e->noperands;
@@ -76,15 +103,7 @@ static bool take_program (gb_emitter *e, int lane, int tile, gb_fold *f) {
   f->operand = copy(e->operand, e->noperands, e->nouts, sizeof *e->operand);
   f->ins = copy(e->scope[0].ins, f->nins, 0, sizeof *f->ins);
   f->out = copy(e->out, e->nouts, 0, sizeof *e->out);
-  for (int a = 0; a < e->naxes; a++) {
-    const gb_axes bit = (gb_axes)1 << a;
-    const bool inside = (e->features | e->d->columns | e->inner) & bit;
-    f->axis[a].extent = e->extent[a];
-    f->axis[a].role = a == lane   ? GB_AXIS_LANE
-                      : a == tile ? GB_AXIS_TILE
-                      : inside    ? GB_AXIS_INNER
-                                  : GB_AXIS_OUTER;
-  }
+  for (int a = 0; a < e->naxes; a++) f->axis[a] = axis_of(e, s, a);
   return f->operand != NULL && f->ins != NULL && f->out != NULL;
 }
 
@@ -122,11 +141,11 @@ static gb_status write_program (gb_lower_state *s, gb_draft *d, gb_emitter *e) {
   return GB_OK;
 }
 
-static gb_status take_step (gb_emitter *e, int lane, int tile, gb_step *st) {
+static gb_status take_step (gb_emitter *e, const gb_schedule *how, gb_step *st) {
   gb_lower_state *s = e->s;
   st->is_fold = true;
-  if (take_program(e, lane, tile, &st->fold) && take_lists(e, st)) {
-    gb_mark_symmetric(e, lane, tile, &st->fold);
+  if (take_program(e, how, &st->fold) && take_lists(e, st)) {
+    if (how->symmetric) gb_mark_symmetric(e, how->lane, how->tile, &st->fold);
     st->fold.identity = gb_fold_identity(&st->fold);
     drop_visible(e->d, st);
     st->what = describe_fold(&st->fold, e->d);
@@ -137,19 +156,18 @@ static gb_status take_step (gb_emitter *e, int lane, int tile, gb_step *st) {
 /* Where loops run inside tiles the program is written again, with what is common outside of them. */
 static gb_status write_fold (gb_lower_state *s, gb_draft *d, gb_step *st) {
   gb_emitter e;
-  int lane, tile;
+  gb_schedule how = {0};
   gb_status rc = write_program(s, d, &e);
   if (rc == GB_OK) {
     gb_join_axes(&e);
-    gb_choose_roles(&e, &lane, &tile);
-    const gb_axes inner = gb_choose_inner(&e, lane, tile);
-    if (inner != 0) {
+    schedule(&e, &how);
+    if (how.inner != 0) {
       gb_emitter_clear(&e);
-      gb_emitter_init(&e, s, d, inner);
+      gb_emitter_init(&e, s, d, how.inner);
       rc = gb_emit_draft(&e);
     }
   }
-  if (rc == GB_OK) rc = take_step(&e, lane, tile, st);
+  if (rc == GB_OK) rc = take_step(&e, &how, st);
   gb_emitter_clear(&e);
   return rc;
 }
@@ -163,6 +181,8 @@ static gb_status write_opaque (gb_lower_state *s, const gb_draft *d, gb_step *st
   o->attr = n->attr;
   o->nin = n->nin;
   o->nout = n->nout;
+  o->unit = s->graph->device->ops != NULL ? s->graph->device->ops->block : 0;
+  if (o->unit == 0) o->unit = GB_BLOCK;
   o->grown = n->nin > 0 && (n->in[0]->flags & GB_NODE_GROWN) != 0;
   size_t *extent = NULL;
   for (int i = 0; i < n->nin && i < 4; i++) {

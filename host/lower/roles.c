@@ -1,87 +1,8 @@
-/* roles.c - which axis is which: vectorised, tiled, looped outside tiles, looped inside. A function of
-** shapes and strides. */
+/* roles.c - the domain as a device is asked to schedule it: axes that are one in memory are joined; and whether
+** a program mirrors itself. */
 #include "lower/internal.h"
 
-enum {
-  FEW = 64,        /* fewer outputs than this do not fill the lanes */
-  LONG = 256,      /* a reduction at least this long may fill them instead */
-  MOST_INNER = 256 /* largest axis that is looped inside a tile */
-};
-
 static bool has (gb_axes set, int a) { return set >> a & 1; }
-
-static const gb_root *primary (const gb_draft *d) {
-  for (int i = 0; i < d->nroots; i++)
-    if (d->root[i].reduced != 0 && (d->root[i].kept & ~d->root[i].columns) != 0) return &d->root[i];
-  for (int i = 0; i < d->nroots; i++)
-    if (d->root[i].reduced != 0) return &d->root[i];
-  return &d->root[0];
-}
-
-/* The longest axis of a set; -1 if it is empty or all have one index. Ties go to the first. */
-static int longest (const gb_emitter *e, gb_axes set) {
-  int best = -1;
-  for (int a = 0; a < e->d->naxes; a++)
-    if (has(set, a) && e->extent[a] != 1 && (best < 0 || e->extent[a] > e->extent[best])) best = a;
-  return best;
-}
-
-static gb_axes candidates (const gb_emitter *e) { return (((gb_axes)1 << e->d->naxes) - 1) & ~e->d->columns; }
-
-static int next_to (const gb_emitter *e, int lane) {
-  return lane < 0 ? -1 : longest(e, candidates(e) & ~((gb_axes)1 << lane));
-}
-
-/* Stores: along memory, unless that axis is too short to fill lanes. */
-static void roles_of_store (const gb_emitter *e, int *lane, int *tile) {
-  *lane = longest(e, candidates(e));
-  for (int a = 0; a < e->d->naxes && e->nouts > 0; a++)
-    if (e->out[0].stride[a] == 1 && e->extent[a] >= 16) *lane = a;
-  *tile = next_to(e, *lane);
-}
-
-/* A long reduced axis along which the first operand lies in memory, else the longest. */
-static int reduced_lane (const gb_emitter *e, const gb_root *r) {
-  for (int a = 0; a < e->d->naxes; a++)
-    if (has(r->reduced, a) && e->extent[a] >= LONG && e->noperands > 0 && e->operand[0].stride[a] == 1)
-      return a;
-  return longest(e, r->reduced);
-}
-
-/* A reduced axis along which the first operand lies in memory, unless it is short, else the longest. */
-static int reduced_tile (const gb_emitter *e, const gb_root *r) {
-  for (int a = 0; a < e->d->naxes; a++)
-    if (has(r->reduced, a) && e->extent[a] >= FEW && e->noperands > 0 && e->operand[0].stride[a] == 1)
-      return a;
-  return longest(e, r->reduced);
-}
-
-void gb_choose_roles (const gb_emitter *e, int *lane, int *tile) {
-  const gb_root *r = primary(e->d);
-  const int kept = longest(e, r->kept & ~e->d->columns), reduced = longest(e, r->reduced);
-  if (r->reduced == 0 || reduced < 0) {
-    roles_of_store(e, lane, tile);
-    return;
-  }
-  const bool few = kept < 0 || (e->extent[kept] < FEW && e->extent[reduced] >= LONG);
-  *lane = few ? reduced_lane(e, r) : kept;
-  *tile = few ? next_to(e, *lane) : reduced_tile(e, r);
-}
-
-gb_axes gb_choose_inner (const gb_emitter *e, int lane, int tile) {
-  gb_axes inner = 0;
-  if (lane < 0 || tile < 0) return 0;
-  const gb_axes pair = (gb_axes)1 << lane | (gb_axes)1 << tile;
-  for (int a = 0; a < e->d->naxes; a++) {
-    if (a == lane || a == tile || has(e->d->columns, a) || e->extent[a] < 2 || e->extent[a] > MOST_INNER)
-      continue;
-    bool kept = true, common = false;
-    for (int i = 0; i < e->d->nroots; i++) kept &= has(e->d->root[i].kept, a);
-    for (int v = 0; v < e->nvalues; v++) common |= (e->deps[v] & pair) == pair && !has(e->deps[v], a);
-    if (kept && common) inner |= (gb_axes)1 << a;
-  }
-  return inner;
-}
 
 /* Joining */
 

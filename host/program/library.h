@@ -13,6 +13,7 @@ typedef struct gb_opaque {
   gb_dtype in_dtype[4], out_dtype[GB_MAX_OUTPUTS]; /* CAT: inputs past 4 are of type in_dtype[0] */
   gb_shape in_shape[4], out_shape[GB_MAX_OUTPUTS];
   const size_t *extent; /* CAT: extents of all inputs along the axis; NULL = see in_shape */
+  size_t unit;          /* windows of the op's result begin at multiples of it, a power of two */
   size_t block[3];      /* GEMM: rows, columns, inner indices of a block; 0 = GB_BLOCK */
   bool continues;       /* GEMM: adds to the contents of the result */
   /* GEMM: elements between rows and between matrices, of both inputs and the result; 0 = contiguous */

@@ -21,6 +21,9 @@ static inline size_t gb_block_extent (size_t n, size_t side, size_t i) {
   return n - i * side < side ? n - i * side : side;
 }
 
+/* Dense ops that work in blocks of another side know nothing of this layout. */
+static inline bool gb_packs_blocks (size_t side) { return side == GB_BLOCK; }
+
 /* s (n^2 + sum of r_i^2) / 2 for elements of s bytes and blocks of r_i rows; SIZE_MAX if that overflows. */
 size_t gb_packed_bytes (size_t n, gb_dtype t);
 

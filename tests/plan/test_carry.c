@@ -10,6 +10,7 @@
 #define PROGRAMS 60
 #endif
 #include "plan/tile/cut.h"
+#include "program/schedule.h"
 
 static const char *const isas[] = {"portable", "avx2", "avx512"};
 static gb_device devices[3]; /* of 1, 2 and 3 threads */
@@ -174,8 +175,9 @@ static bool agrees_along (fx *x, gb_device *dev, const gb_cut *c) {
   return ok;
 }
 
-static gb_cut cut_along (const gb_fold *f, int axis, size_t grain) {
+static gb_cut cut_along (gb_fold *f, int axis, size_t grain) {
   gb_cut c = {.axis = axis, .factor = 1};
+  gb_schedule_chains(f);
   c.cut = f->axis[axis].role != GB_AXIS_INNER && f->axis[axis].extent > 1 && gb_cut_fold_unit(f, &c, grain);
   return c;
 }

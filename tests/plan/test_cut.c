@@ -1,6 +1,7 @@
 /* test_cut.c - which axis of an access is which dimension of a buffer, where steps may be cut, and what a
 ** cut step looks at: accesses written by hand, and strides checked against an enumeration of addresses. */
 #include "plan/tile/axes.h"
+#include "program/schedule.h"
 #include "support/cpu/fold_fixture.h"
 
 /* -- accesses */
@@ -183,7 +184,9 @@ static fx *sum_over (fx *x, gb_role role, size_t extent, gb_monoid m) {
 
 static size_t unit_for (const gb_fold *f, int axis, size_t factor, size_t grain, bool *reduces) {
   gb_cut c = {.axis = axis, .factor = factor};
-  if (!gb_cut_fold_unit(f, &c, grain)) return 0;
+  gb_fold scheduled = *f;
+  gb_schedule_chains(&scheduled);
+  if (!gb_cut_fold_unit(&scheduled, &c, grain)) return 0;
   if (reduces != NULL) *reduces = c.reduces;
   return c.unit;
 }
@@ -513,7 +516,7 @@ static const opaque_row opaques[] = {
 };
 
 static gb_opaque opaque_of (const opaque_row *r) {
-  gb_opaque o = {.op = r->op, .attr = {.i = {r->attr0}}, .nin = r->nin, .nout = r->nout};
+  gb_opaque o = {.op = r->op, .attr = {.i = {r->attr0}}, .nin = r->nin, .nout = r->nout, .unit = GB_BLOCK};
   for (int i = 0; i < r->nin; i++) o.in_shape[i] = gb_shape_of(r->ndim[i], r->dim[i]);
   for (int k = 0; k < r->nout; k++)
     o.out_shape[k] = o.in_shape[r->op == GB_OP_TRISOLVE || r->op == GB_OP_SOLVE_CHOL];

@@ -1,6 +1,7 @@
 /* test_kernels.c - a plan compiles each fold once a device, whatever windows, threads and runs follow; a device
 ** that cannot compile a fold fails the planning. */
 #include "plan/plan_internal.h"
+#include "program/schedule.h"
 #include "support/plan/eval_fixture.h"
 #include "support/plan/lower_fixture.h"
 
@@ -96,6 +97,59 @@ static void each_device_compiles_what_it_runs (void **unused) {
   eval_end();
 }
 
+/* -- schedules */
+
+/* Longer chains, and every tile of a symmetric fold. */
+static void own_schedule (const gb_device *dev, const gb_fold *f, gb_schedule *out) {
+  (void)dev;
+  gb_schedule_default(f, out);
+  out->chain[out->tile] *= 4;
+  out->symmetric = false;
+}
+
+static gb_node *covariance (gb_node *x) { return map1(GB_OP_EXP, mul(dist(x, x, NULL), num(-0.5))); }
+
+static void lowered_by (const gb_device_ops *ops, size_t chain, bool symmetric, size_t unit, int packed) {
+  eval_begin(1, (size_t)1 << 28);
+  const gb_device_ops *own = device->ops;
+  device->ops = ops != NULL ? ops : own;
+  inputs_begin(3, GB_F64, 0);
+  gb_node *x = in2(300, 3, -1, 1), *v = in1(300, -1, 1);
+  gb_node *k = map2(GB_OP_ADD, covariance(x), BUILD(gb_eye, fx.g, 300, GB_F64));
+  gb_node *out[] = {mm(covariance(x), v), BUILD(gb_logdet, k)};
+  gb_plan *p;
+  int folds = 0, factors = 0;
+  OK(gb_plan_new(fx.g, 2, out, NULL, &p, &fx.err));
+  for (int s = 0; s < p->prog->low->nsteps; s++) {
+    const gb_step *st = &p->prog->low->step[s];
+    const gb_fold *f = &st->fold;
+    factors += !st->is_fold && st->opaque.op == GB_OP_CHOLESKY;
+    if (!st->is_fold) assert_int_equal(st->opaque.unit, unit);
+    if (!st->is_fold || f->out[0].kind != GB_OUT_CONTRACT) continue;
+    folds++;
+    assert_int_equal(f->symmetric, symmetric);
+    for (int a = 0; a < f->naxes; a++)
+      if (f->axis[a].role == GB_AXIS_TILE) assert_int_equal(f->axis[a].chain, chain);
+  }
+  assert_int_equal(folds, 1);
+  assert_int_equal(factors, 1);
+  assert_int_equal(p->prog->npacked_factors, packed);
+  gb_plan_free(p);
+  device->ops = own;
+  eval_end();
+}
+
+static void a_device_schedules_its_folds (void **unused) {
+  (void)unused;
+  lowered_by(NULL, GB_CANON, true, GB_BLOCK, 1);
+  eval_begin(1, (size_t)1 << 28);
+  gb_device_ops ops = *device->ops;
+  eval_end();
+  ops.schedule = own_schedule;
+  ops.block = 512;
+  lowered_by(&ops, 4 * GB_CANON, false, 512, 0);
+}
+
 /* -- failures */
 
 static const gb_device_ops *plain;
@@ -145,6 +199,7 @@ int main (void) {
       cmocka_unit_test(windows_share_a_kernel),
       cmocka_unit_test(columns_have_kernels_of_their_own),
       cmocka_unit_test(each_device_compiles_what_it_runs),
+      cmocka_unit_test(a_device_schedules_its_folds),
       cmocka_unit_test(a_failure_to_compile_is_one_of_planning),
       cmocka_unit_test(a_kernel_runs_on_its_own_device),
   };

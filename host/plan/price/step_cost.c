@@ -21,9 +21,10 @@ static double price_parts (const gb_device_profile *r, int threads, const gb_ste
 }
 
 /* Lower tiles, each of the whole's work in proportion to its entries. */
-static double price_tiles (const gb_device_profile *r, int threads, const gb_step *st, size_t n) {
-  const double blocks = (double)gb_blocks(n, GB_BLOCK), tiles = blocks * (blocks + 1) / 2;
-  const double part = (double)GB_BLOCK / (double)n;
+static double price_tiles (const gb_device_profile *r, int threads, const gb_step *st, size_t n,
+                           size_t side) {
+  const double blocks = (double)gb_blocks(n, side), tiles = blocks * (blocks + 1) / 2;
+  const double part = (double)side / (double)n;
   return tiles * gb_cost_step(r, threads, st, part >= 1 ? 1 : part * part);
 }
 
@@ -31,7 +32,7 @@ static double price_step (const gb_device_profile *r, int threads, const gb_lowe
                           const gb_packed_factor *t, int n, const gb_placement *p, int s) {
   const gb_step *st = &low->step[s];
   const gb_packed_factor *packed = gb_packed_store(p, t, n, s);
-  if (packed != NULL) return price_tiles(r, threads, st, low->buf[packed->matrix].shape.dim[0]);
+  if (packed != NULL) return price_tiles(r, threads, st, low->buf[packed->matrix].shape.dim[0], packed->side);
   return price_parts(r, threads, st, p, s);
 }
 

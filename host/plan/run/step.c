@@ -97,7 +97,7 @@ static gb_status run_opaque_window (gb_run *r, gb_lane *l, int s, gb_window at, 
 
 /* The lower tiles of a matrix, each a fold of its own. */
 static gb_status run_fold_tiles (gb_run *r, gb_lane *l, const gb_packed_factor *t, gb_error *err) {
-  const size_t blocks = gb_blocks(low_of(r)->buf[t->matrix].shape.dim[0], GB_BLOCK);
+  const size_t blocks = gb_blocks(low_of(r)->buf[t->matrix].shape.dim[0], t->side);
   for (size_t i = 0; i < blocks; i++)
     for (size_t j = 0; j <= i; j++) {
       const gb_fold *f = gb_window_of_tile(l->window[t->store], low_of(r), t, i, j);

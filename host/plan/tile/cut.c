@@ -126,26 +126,9 @@ static bool turns_inside (const gb_fold *f, const gb_out *o, int axis) {
   return false;
 }
 
-static bool reduces_lanes (const gb_fold *f, const gb_out *o) {
-  for (int a = 0; a < f->naxes; a++)
-    if ((o->reduced >> a & 1) && f->axis[a].role == GB_AXIS_LANE) return true;
-  return false;
-}
-
 /* A position among what is reduced is not the position in a part of it. */
 static bool gives_positions (const gb_out *o) {
   return o->kind == GB_OUT_REDUCE && (o->monoid == GB_ARGMINIMUM || o->monoid == GB_ARGMAXIMUM);
-}
-
-/* Where the chains of an output that reduces the axis may be broken; 0: nowhere. */
-static size_t chain_unit (const gb_fold *f, const gb_out *o, int axis) {
-  if (turns_inside(f, o, axis)) return 0;
-  switch (f->axis[axis].role) {
-    case GB_AXIS_OUTER: return 1;
-    case GB_AXIS_TILE: return reduces_lanes(f, o) ? 0 : GB_CANON;
-    case GB_AXIS_LANE: return GB_SUPER;
-    default: return 0;
-  }
 }
 
 /* Numbers made from the index itself must come out the same from a shifted one. */
@@ -177,7 +160,7 @@ bool gb_cut_whole_unit (const gb_fold *f, gb_cut *c, size_t grain) {
     if (gives_positions(o) || keeps_smallest(o)) return false;
     c->reduces = true;
     if (grain != 0) continue;
-    const size_t chain = chain_unit(f, o, c->axis);
+    const size_t chain = turns_inside(f, o, c->axis) ? 0 : f->axis[c->axis].chain;
     if (chain == 0) return false;
     if (unit_of(chain, c->factor) > c->unit) c->unit = unit_of(chain, c->factor);
   }
@@ -217,7 +200,7 @@ static gb_cut mapped (size_t unit) {
 static bool cut_gemm (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
   const int nd = o->in_shape[slot].ndim, other = o->in_shape[1 - slot].ndim, out = o->out_shape[0].ndim;
   const int back = nd - dim; /* 1: last */
-  *c = mapped(grain == 0 ? GB_BLOCK : grain);
+  *c = mapped(grain == 0 ? o->unit : grain);
   c->axis = 3;
   c->in_dim[slot] = dim;
   if (back > 2) {
@@ -239,7 +222,7 @@ static bool cut_gemm (const gb_opaque *o, int slot, int dim, size_t grain, gb_cu
 /* Right-hand sides: the columns of operand 1. */
 static bool cut_columns (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
   (void)grain;
-  *c = mapped(GB_BLOCK);
+  *c = mapped(o->unit);
   if (slot != 1 || dim != 1 || o->in_shape[1].ndim != 2) return false;
   c->in_dim[1] = c->out_dim[0] = 1;
   return true;
@@ -289,7 +272,7 @@ static bool cut_call (const gb_opaque *o, int slot, int dim, size_t grain, gb_cu
   (void)grain;
   const gb_call *call = gb_call_get((int)o->attr.i[0]);
   const size_t extent = o->in_shape[slot].dim[dim];
-  *c = mapped(GB_BLOCK);
+  *c = mapped(o->unit);
   if (call == NULL || !(call->map_axes >> dim & 1) || o->nin > GB_CUT_SLOTS) return false;
   for (int i = 0; i < o->nin; i++) {
     if (dim >= o->in_shape[i].ndim || o->in_shape[i].dim[dim] != extent) return false;

@@ -61,8 +61,8 @@ gb_status gb_find_triangles (const gb_lowered *low, gb_packed_factor **out, int 
   *count = 0;
   for (int s = 0; s < low->nsteps; s++) {
     const gb_step *st = &low->step[s];
-    if (st->is_fold || st->opaque.op != GB_OP_CHOLESKY) continue;
-    gb_packed_factor t = {.factor = s, .matrix = st->in[0], .result = st->out[0]};
+    if (st->is_fold || st->opaque.op != GB_OP_CHOLESKY || !gb_packs_blocks(st->opaque.unit)) continue;
+    gb_packed_factor t = {.side = st->opaque.unit, .factor = s, .matrix = st->in[0], .result = st->out[0]};
     t.store = maker_of(low, t.matrix);
     if (t.store >= 0 && readers_agree(low, &t) && stores_alone(low, &t)) all[(*count)++] = t;
   }
@@ -73,14 +73,12 @@ gb_status gb_find_triangles (const gb_lowered *low, gb_packed_factor **out, int 
 const gb_fold *gb_window_of_tile (gb_window_fold w[2], const gb_lowered *low, const gb_packed_factor *t,
                                   size_t i, size_t j) {
   const gb_step *st = &low->step[t->store];
-  const size_t n = order_of(low, t), rows = gb_block_extent(n, GB_BLOCK, i),
-               cols = gb_block_extent(n, GB_BLOCK, j);
+  const size_t n = order_of(low, t), side = t->side, rows = gb_block_extent(n, side, i),
+               cols = gb_block_extent(n, side, j);
   gb_step part = *st;
-  gb_window_of_fold(&w[0], low, st, &t->rows, (gb_window){i * GB_BLOCK, rows, i * GB_BLOCK, rows, n}, NULL,
-                    NULL);
+  gb_window_of_fold(&w[0], low, st, &t->rows, (gb_window){i * side, rows, i * side, rows, n}, NULL, NULL);
   part.fold = w[0].fold;
-  gb_window_of_fold(&w[1], low, &part, &t->cols, (gb_window){j * GB_BLOCK, cols, j * GB_BLOCK, cols, n}, NULL,
-                    NULL);
+  gb_window_of_fold(&w[1], low, &part, &t->cols, (gb_window){j * side, cols, j * side, cols, n}, NULL, NULL);
   gb_out *o = &w[1].out[0];
   o->offset = (ptrdiff_t)gb_packed_tile(n, i, j);
   o->stride[t->rows.axis] = (ptrdiff_t)cols;
@@ -91,7 +89,7 @@ const gb_fold *gb_window_of_tile (gb_window_fold w[2], const gb_lowered *low, co
 size_t gb_tile_scratch (gb_kernels *k, const gb_packed_factor *t) {
   const gb_lowered *low = gb_kernels_lowered(k);
   const gb_fold *f = &low->step[t->store].fold;
-  const size_t last = gb_blocks(order_of(low, t), GB_BLOCK) - 1;
+  const size_t last = gb_blocks(order_of(low, t), t->side) - 1;
   const size_t at[3][2] = {{0, 0}, {last, 0}, {last, last}};
   gb_window_fold w[2] = {{{0}, NULL, NULL, NULL}, {{0}, NULL, NULL, NULL}};
   size_t most = SIZE_MAX;

@@ -11,6 +11,7 @@
 #include "plan/tile/cut.h"
 
 typedef struct gb_packed_factor {
+  size_t side;        /* of its tiles */
   int store, factor;  /* steps: the fold, and CHOLESKY */
   int matrix, result; /* buffers: K and L */
   gb_cut rows, cols;  /* of the fold */
