@@ -42,26 +42,43 @@ gb_status gb_host_of (const gb_tensor *t, gb_tensor *out, gb_error *err) {
 }
 
 gb_status gb_host_flush (const gb_tensor *t, gb_error *err) {
-  const gb_storage *st = t->storage;
+  gb_storage *st = t->storage;
   if (is_host(st)) return GB_OK;
-  return gb_memory_upload(st->ledger->memory, st->block.data, st->mirror->block.data, st->block.bytes, err);
+  const gb_status rc =
+      gb_memory_upload(st->ledger->memory, st->block.data, st->mirror->block.data, st->block.bytes, err);
+  gb_storage_drop_mirror(st);
+  return rc;
 }
 
-/* Converted in memory of the host that goes at once. */
-static gb_status copy_converted (const gb_tensor *dst, const gb_tensor *src, gb_error *err) {
-  const size_t bytes = gb_shape_bytes(&dst->shape, dst->dtype);
-  gb_tensor from;
-  GB_TRY(gb_host_of(src, &from, err));
-  gb_storage st = {.refs = 1, .block = {.data = malloc(bytes + 1), .bytes = bytes}};
-  if (st.block.data == NULL) return gb_fail(err, GB_ENOMEM, "no memory for %zu bytes on their way", bytes);
+/* Bytes at the home of a device, for the time of a copy. */
+static gb_status take_transit (const gb_tensor *t, gb_storage *out, gb_error *err) {
+  const size_t bytes = gb_shape_bytes(&t->shape, t->dtype);
+  *out = (gb_storage){.refs = 1, .ledger = t->storage->ledger->memory->home};
+  if (gb_ledger_force(out->ledger, GB_MEM_WORKSPACE, bytes, "", "", &out->block)) return GB_OK;
+  return gb_fail(err, GB_ENOMEM, "no memory for %zu bytes on their way", bytes);
+}
+
+static gb_status convert_at_home (const gb_tensor *dst, const gb_tensor *src, gb_error *err) {
+  gb_storage st;
   gb_tensor some = *dst;
+  GB_TRY(take_transit(dst, &st, err));
   some.storage = &st;
   some.offset = 0;
   gb_strides_of(&some.shape, some.stride);
-  gb_host_copy(&some, &from);
+  gb_host_copy(&some, src);
   const gb_status rc =
-      gb_memory_upload(dst->storage->ledger->memory, gb_tensor_data(dst), st.block.data, bytes, err);
-  free(st.block.data);
+      gb_memory_upload(dst->storage->ledger->memory, gb_tensor_data(dst), st.block.data, st.block.bytes, err);
+  gb_ledger_free(st.ledger, &st.block);
+  return rc;
+}
+
+/* A mirror that the copy needed goes with it. */
+static gb_status copy_converted (const gb_tensor *dst, const gb_tensor *src, gb_error *err) {
+  const bool mirrored = src->storage->mirror != NULL;
+  gb_tensor from;
+  GB_TRY(gb_host_of(src, &from, err));
+  const gb_status rc = convert_at_home(dst, &from, err);
+  if (!mirrored) gb_storage_drop_mirror(src->storage);
   return rc;
 }
 

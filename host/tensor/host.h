@@ -17,12 +17,13 @@ gb_status gb_host_of (const gb_tensor *t, gb_tensor *out, gb_error *err);
 void *gb_host_elements (const gb_tensor *t);
 
 /* To write the elements of a new tensor: '*out' is where the caller writes them (its contents are undefined);
-** gb_host_flush then copies them to the tensor's memory. Cost and errors as above. */
+** gb_host_flush then copies them to the tensor's memory, and '*out' is gone. Cost and errors as above. */
 gb_status gb_host_stage (const gb_tensor *t, gb_tensor *out, gb_error *err);
 gb_status gb_host_flush (const gb_tensor *t, gb_error *err);
 
 /* Copies elements in index order, wherever the two are, converting the dtype; dst is contiguous where the
-** host cannot read it. Errors: ENOMEM, EDEVICE. */
+** host cannot read it. Where such a copy changes the layout or the dtype it passes through the device's home,
+** which holds src's storage and dst's elements meanwhile. Errors: ENOMEM, EDEVICE. */
 gb_status gb_tensor_copy (const gb_tensor *dst, const gb_tensor *src, gb_error *err);
 
 /* t becomes a tensor of the ledger's device, contiguous, with the same elements and provenance. No effect if

@@ -1,6 +1,7 @@
 /* test_devices.c - one plan on several simulated devices: the bits of one, the bytes that were promised on
 ** each. */
 #include "plan/plan_internal.h"
+#include "support/device.h"
 #include "support/plan/lower_fixture.h"
 #include "support/random/expression_random.h"
 
@@ -227,7 +228,9 @@ static void clear (int n, gb_tensor *t) {
 
 /* Values that go to 'out' and to no node; caches go. */
 static gb_status run_to (gb_plan *p, gb_tensor *out) {
+  home_begin(device);
   const gb_status rc = gb_plan_run_with(p, 0, NULL, NULL, out, &fx.err);
+  assert_int_equal(home_rise(device), 0);
   gb_cache_drop(fx.g, SIZE_MAX);
   return rc;
 }

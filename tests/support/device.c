@@ -32,3 +32,15 @@ size_t test_device_free (gb_device *dev) {
   gb_device_free(home);
   return held;
 }
+
+static size_t level;
+
+void home_begin (gb_device *dev) {
+  gb_ledger *l = &test_device_home(dev)->ledger;
+  level = l->peak = l->used;
+}
+
+size_t home_rise (gb_device *dev) {
+  const gb_device *home = test_device_home(dev);
+  return home == dev ? 0 : home->ledger.peak - level;
+}

@@ -14,4 +14,10 @@ size_t test_device_free (gb_device *dev);
 /* The CPU itself where that is the device. */
 gb_device *test_device_home (gb_device *dev);
 
+/* The bytes of a run at home, where its device has another memory: home_begin before it; home_rise gives the most
+** bytes above those at the beginning, 0 where the device is its own home. A plan predicts 0: steps work in the
+** device's memory, and copies of values are made when the host looks at them. */
+void home_begin (gb_device *dev);
+size_t home_rise (gb_device *dev);
+
 #endif

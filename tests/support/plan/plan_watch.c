@@ -5,9 +5,15 @@
 
 char trouble[2200];
 
+/* 0 where the device is its own home: 'level' says it. */
+static size_t home_used (void) {
+  const gb_device *dev = fx.g->device, *home = test_device_home(fx.g->device);
+  return home == dev ? 0 : home->ledger.used;
+}
+
 asked ask (size_t n, gb_node **out) {
   const gb_ledger *l = &fx.g->device->ledger;
-  return (asked){n, out, l->used, l->blocks};
+  return (asked){n, out, l->used, l->blocks, home_used()};
 }
 
 /* values */
@@ -35,8 +41,11 @@ void forget_values (const asked *q) {
   gb_cache_drop(fx.g, SIZE_MAX);
   OK(gb_graph_order(fx.g, q->n, q->out, GB_WALK_ALL, &order, &n, &fx.err));
   for (size_t i = 0; i < n; i++)
-    for (int o = 0; order[i]->op != GB_OP_LEAF && o < order[i]->nout; o++)
-      gb_tensor_clear(&order[i]->out[o].tensor);
+    for (int o = 0; o < order[i]->nout; o++) {
+      gb_tensor *t = &order[i]->out[o].tensor;
+      if (order[i]->op != GB_OP_LEAF) gb_tensor_clear(t);
+      else if (t->storage != NULL) gb_storage_drop_mirror(t->storage);
+    }
   free(order);
 }
 
@@ -115,12 +124,45 @@ bool opened (const asked *q, size_t budget, gb_plan **p, gb_plan_report *r) {
   return true;
 }
 
+static void check_home (const char *what, size_t predicted) {
+  const size_t rise = home_rise(fx.g->device);
+  if (rise != predicted) TROUBLE("%s took %zu bytes at home, %zu are predicted", what, rise, predicted);
+}
+
+/* The values of nodes that a closed run copies to the caller's tensors: those with another layout pass through
+** the home, one at a time. */
+static size_t transit (const asked *q) {
+  size_t most = 0;
+  for (size_t i = 0; i < q->n; i++) {
+    const gb_tensor *t = &q->out[i]->out[0].tensor;
+    if (t->storage == NULL || gb_tensor_is_contiguous(t)) continue;
+    const size_t bytes = t->storage->block.bytes + gb_shape_bytes(&t->shape, t->dtype);
+    if (bytes > most) most = bytes;
+  }
+  return test_device_home(fx.g->device) == fx.g->device ? 0 : most;
+}
+
+/* Copies that the host looks at are charged to the home, one of each storage. */
+static void take_all (const gb_tensor *const *t, const asked *q, bits *b) {
+  size_t want = home_used();
+  const bool has_home = test_device_home(fx.g->device) != fx.g->device;
+  for (size_t i = 0; i < q->n; i++) {
+    if (has_home && t[i]->storage->mirror == NULL) want += t[i]->storage->block.bytes;
+    bits_take(b, t[i]);
+    if (home_used() != want)
+      TROUBLE("result %zu: %zu bytes at home, %zu are predicted", i, home_used(), want);
+  }
+}
+
 static void run_and_take (gb_plan *p, const asked *q, int way, bits *b) {
   gb_tensor t[MOST_RESULTS] = {{0}};
+  const gb_tensor *got[MOST_RESULTS];
   fx.err.text[0] = '\0';
+  home_begin(fx.g->device);
   b->rc = way == MEMOISED ? gb_plan_run(p, &fx.err) : gb_plan_run_with(p, 0, NULL, NULL, t, &fx.err);
-  for (size_t i = 0; b->rc == GB_OK && i < q->n; i++)
-    bits_take(b, way == MEMOISED ? &q->out[i]->out[0].tensor : &t[i]);
+  check_home("a run", 0);
+  for (size_t i = 0; i < q->n; i++) got[i] = way == MEMOISED ? &q->out[i]->out[0].tensor : &t[i];
+  if (b->rc == GB_OK) take_all(got, q, b);
   for (size_t i = 0; i < q->n; i++) gb_tensor_clear(&t[i]);
 }
 
@@ -135,6 +177,8 @@ void check_level (const asked *q, const char *when) {
   if (l->used != q->level || l->blocks != q->blocks)
     TROUBLE("%zu bytes in %zu blocks are held %s, before %zu in %zu", l->used, l->blocks, when, q->level,
             q->blocks);
+  if (home_used() != q->at_home)
+    TROUBLE("%zu bytes are held at home %s, before %zu", home_used(), when, q->at_home);
 }
 
 bool numeric (gb_status rc) { return rc == GB_ENOTPD || rc == GB_ENAN; }
@@ -225,9 +269,11 @@ void check_closed (const asked *q, const bits *want) {
   void *arena = m->ops->take(m, room);
   OK(gb_memory_fill(m, arena, 0xa7, room, &fx.err));
   const size_t allocations = fx.g->device->ledger.allocations;
+  home_begin(fx.g->device);
   gb_plan_memcheck(fx.g)->at_step = guard_step;
   got.rc = gb_plan_run_into(p, 0, NULL, NULL, t, false, arena, &fx.err);
   gb_plan_memcheck(fx.g)->at_step = NULL;
+  if (got.rc == GB_OK) check_home("a closed run", transit(q));
   if (fx.g->device->ledger.allocations != allocations) TROUBLE("a closed run allocated");
   unsigned char *now = malloc(room);
   OK(gb_memory_download(m, now, arena, room, &fx.err));
@@ -274,7 +320,9 @@ void check_rebound (const asked *q, const bits *want) {
     bits got = {0};
     *gb_plan_memcheck(fx.g) =
         (gb_memcheck_watch){.on = true, .poison = k ? 0x5a : 0xff, .at_step = guard_step};
+    home_begin(fx.g->device);
     got.rc = gb_plan_run_with(p, count, leaf, value, t, &fx.err);
+    check_home("a run with other leaves", 0);
     if (gb_plan_memcheck(fx.g)->strays > 0)
       TROUBLE("%zu stray bytes with rebound leaves: %s", gb_plan_memcheck(fx.g)->strays,
               gb_plan_memcheck(fx.g)->first);

@@ -16,11 +16,11 @@ extern char trouble[2200];
 
 #define TROUBLE(...) (trouble[0] == '\0' ? (void)snprintf(trouble, sizeof trouble, __VA_ARGS__) : (void)0)
 
-/* The requested outputs, and the ledger's bytes without their values. */
+/* The requested outputs, and the bytes of the device's ledger and of its home's without their values. */
 typedef struct asked {
   size_t n;
   gb_node **out;
-  size_t level, blocks;
+  size_t level, blocks, at_home;
 } asked;
 
 asked ask (size_t n, gb_node **out);
