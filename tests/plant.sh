@@ -545,6 +545,10 @@ host/tensor/host.c
 's/  if (!is_host(st)) out->storage = st->mirror;//'
 'far device: elements are read where they lie'
 
+host/tensor/host.c
+'s/  if (!mirrored) gb_storage_drop_mirror(src->storage);/  (void)mirrored;/'
+'far device: a copy stays at home that no plan counts'
+
 host/plan/run/call.c
 's/if (gb_memory_copy(l->memory, st->block.data, lent_to_it.data, lent_to_it.bytes, NULL) != GB_OK)/if (memcpy(st->block.data, lent_to_it.data, lent_to_it.bytes) == NULL)/'
 'far device: the host moves a value that a registered op keeps'
