@@ -81,6 +81,13 @@ gb_status gb_device_opaque (gb_device *dev, const gb_opaque *o, const void *cons
   return dev->ops->opaque(dev, o, in, out, scratch, err);
 }
 
+bool gb_device_supports (const gb_device *dev, const gb_fold *f, const gb_opaque *o, gb_lack *lack) {
+  *lack = (gb_lack){.why = NULL, .ins = -1};
+  if (dev->ops->supports == NULL || dev->ops->supports(dev, f, o, lack)) return true;
+  if (lack->why == NULL || *lack->why == '\0') lack->why = "it gives no reason";
+  return false;
+}
+
 gb_status gb_device_wait (gb_device *dev, gb_error *err) {
   return dev->ops->wait == NULL ? GB_OK : dev->ops->wait(dev, err);
 }

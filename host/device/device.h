@@ -43,6 +43,13 @@ typedef struct gb_device_rates {
   double scaling; /* FMA of all threads together over FMA of one */
 } gb_device_rates;
 
+/* Why a device does not run something: a clause, "it has no f64", of static storage; and the instruction of the
+** fold, -1 = all of it. */
+typedef struct gb_lack {
+  const char *why;
+  int ins;
+} gb_lack;
+
 /* What a device is made of. Slots marked optional may be NULL; everything above calls the wrappers below. */
 typedef struct gb_device_ops {
   const char *name; /* "cpu" */
@@ -77,6 +84,10 @@ typedef struct gb_device_ops {
   size_t (*opaque_scratch)(const gb_device *dev, const gb_opaque *o);
   gb_status (*opaque)(gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
                       void *scratch, gb_error *err);
+
+  /* Optional: NULL = the device runs every fold and every opaque op. Whether it runs a fold or an opaque op, one
+  ** of the two is NULL; else 'lack' says why not. Asked when a plan is made. */
+  bool (*supports)(const gb_device *dev, const gb_fold *f, const gb_opaque *o, gb_lack *lack);
 
   gb_status (*wait)(gb_device *dev, gb_error *err); /* optional: NULL = calls return when they are complete */
   const gb_panel_ops *panel;                        /* the vector work of solvers */
@@ -124,6 +135,8 @@ gb_status gb_device_launch (gb_device *dev, const gb_kernel *k, const gb_fold_ar
 size_t gb_device_opaque_scratch (const gb_device *dev, const gb_opaque *o);
 gb_status gb_device_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
                             void *scratch, gb_error *err);
+/* lack->why is never NULL if the result is false. */
+bool gb_device_supports (const gb_device *dev, const gb_fold *f, const gb_opaque *o, gb_lack *lack);
 gb_status gb_device_wait (gb_device *dev, gb_error *err);
 bool gb_device_has_parts (const gb_device *dev); /* a fold can run in parts */
 bool gb_device_has_rates (const gb_device *dev);

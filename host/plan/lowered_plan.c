@@ -6,6 +6,7 @@
 
 #include "plan/place/orders.h"
 #include "plan/place/signature.h"
+#include "plan/supports.h"
 
 /* axes */
 
@@ -162,6 +163,17 @@ gb_status gb_lowered_plan_compile (gb_lowered_plan *p, gb_device *dev, const gb_
   return GB_OK;
 }
 
+/* The factors that can be packed on the device. */
+static gb_status find_packed (const gb_device *dev, gb_lowered_plan *p, gb_error *err) {
+  int found, kept = 0;
+  GB_TRY(gb_find_triangles(p->low, &p->packed_factor, &found, err));
+  for (int i = 0; i < found; i++)
+    if (gb_packed_factor_supported(dev, p->low, &p->packed_factor[i]))
+      p->packed_factor[kept++] = p->packed_factor[i];
+  p->npacked_factors = kept;
+  return GB_OK;
+}
+
 gb_status gb_lowered_plan_new (gb_graph *g, const gb_order *o, size_t nouts, gb_node *const *outs,
                                gb_lowered_plan **out, gb_error *err) {
   gb_lowered_plan *p = calloc(1, sizeof *p);
@@ -172,13 +184,14 @@ gb_status gb_lowered_plan_new (gb_graph *g, const gb_order *o, size_t nouts, gb_
                          .nnodes = o->count,
                          .nouts = nouts};
   gb_status rc = lower(g, o, nouts, outs, p, err);
+  if (rc == GB_OK) rc = gb_lowered_supported(g->device, p->low, err);
   if (rc == GB_OK) {
     p->scratch = calloc((size_t)p->low->nsteps + 1, sizeof *p->scratch);
     p->arithmetic = calloc((size_t)p->low->nbufs + 1, sizeof *p->arithmetic);
     if (p->scratch == NULL || p->arithmetic == NULL)
       rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->low->nsteps);
     else rc = find_batch(p, o->node, err);
-    if (rc == GB_OK) rc = gb_find_triangles(p->low, &p->packed_factor, &p->npacked_factors, err);
+    if (rc == GB_OK) rc = find_packed(g->device, p, err);
     if (rc == GB_OK) rc = gb_buffer_signatures(p->low, p->batch, p->arithmetic, err);
   }
   if (rc != GB_OK) {

@@ -44,7 +44,8 @@ typedef struct gb_lowered_plan {
   size_t booked;
 } gb_lowered_plan;
 
-/* Lowers a graph in canonical order. Errors: as gb_lower; ENOMEM. */
+/* Lowers a graph in canonical order. Errors: as gb_lower; ENOMEM; EDEVICE, where the graph's device does not run a
+** step. */
 gb_status gb_lowered_plan_new (gb_graph *g, const gb_order *o, size_t nouts, gb_node *const *outs,
                                gb_lowered_plan **out, gb_error *err);
 void gb_lowered_plan_unref (gb_lowered_plan *p);

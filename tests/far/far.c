@@ -176,6 +176,17 @@ static gb_status opaque (gb_device *dev, const gb_opaque *o, const void *const *
   return home_of(dev)->ops->opaque(home_of(dev), o, at.in, at.out, near(scratch), err);
 }
 
+/* GIBBOUS_FAR_LACKS names an op that the device refuses. */
+static bool supports (const gb_device *dev, const gb_fold *f, const gb_opaque *o, gb_lack *lack) {
+  const char *name = getenv("GIBBOUS_FAR_LACKS");
+  bool lacks = name != NULL && o != NULL && strcmp(gb_ops[o->op].name, name) == 0;
+  for (int i = 0; name != NULL && f != NULL && !lacks && i < f->nins; i++)
+    if ((lacks = f->ins[i].kind == GB_INS_MAP && strcmp(gb_ops[f->ins[i].op].name, name) == 0)) lack->ins = i;
+  if (!lacks) return gb_device_supports(home_of(dev), f, o, lack);
+  lack->why = "GIBBOUS_FAR_LACKS names it";
+  return false;
+}
+
 /* -- the device */
 
 static gb_status set_threads (gb_device *dev, int threads, gb_error *err) {
@@ -197,6 +208,7 @@ gb_status gb_device_open_plugin (unsigned abi, gb_device *home, size_t limit, gb
                                     .kernel_scratch = kernel_scratch,
                                     .kernel_state = kernel_state,
                                     .launch = launch,
+                                    .supports = supports,
                                     .opaque_scratch = opaque_scratch,
                                     .opaque = opaque,
                                     .set_threads = set_threads,

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "plan/choose/water_fill.h"
 #include "plan/report/text.h"
+#include "plan/supports.h"
 
 /* the devices */
 
@@ -21,6 +22,7 @@ static gb_status add_member (gb_plan *p, gb_team *team, const gb_plan_on *on, gb
     if (on->budget != 0) p->request.options.budget = on->budget;
     return GB_OK;
   }
+  GB_TRY(gb_lowered_supported(on->device, p->prog->low, err));
   if (team->n == GB_DEVICES) return gb_fail(err, GB_EDEVICE, "a plan has at most %d devices", GB_DEVICES);
   team->member[team->n++] =
       (gb_member){.device = on->device, .speed = speed, .budget = on->budget, .takes_part = true};

@@ -1,0 +1,14 @@
+/* supports.h - what a device runs of a lowered graph, asked before the graph is planned for it. */
+#ifndef GB_PLAN_SUPPORTS_H
+#define GB_PLAN_SUPPORTS_H
+
+#include "plan/tile/packed_factor.h"
+
+/* Errors: EDEVICE, for the first step that the device does not run: the op, the step and its line, the device, and
+** the device's reason. Registered ops are the host's and always run. */
+gb_status gb_lowered_supported (const gb_device *dev, const gb_lowered *low, gb_error *err);
+
+/* Whether the device takes the factor packed: the factorisation and every op that reads the factor. */
+bool gb_packed_factor_supported (const gb_device *dev, const gb_lowered *low, const gb_packed_factor *t);
+
+#endif
