@@ -433,6 +433,18 @@ host/cpu/isa/chain_ops.def
 's/^STEP2(LE,  le,  ge,/STEP2(LE,  le,  gt,/'
 'a step with exchanged inputs compares strictly'
 
+host/plan/supports.c
+'s/  for (int s = 0; s < low->nsteps; s++) {/  for (int s = 1; s < low->nsteps; s++) {/'
+'the first step is planned for a device that does not run it'
+
+host/plan/supports.c
+'s/packed.packed = true;/packed.packed = s == t->factor;/'
+'a factor is packed for a device on which its readers take a square one'
+
+host/device/device.c
+'s/if (lack->why == NULL .*/if (lack->why == NULL) return true;/'
+'a device that refuses without a reason is taken to run the step'
+
 host/plan/tile/cut.c
 's/  o->continues |= c->reduces \&\& at.lo > 0;//'
 'a product in windows begins anew in each'
