@@ -4,6 +4,7 @@
 #include "cpu/cpu.h"
 #include "cpu/isa/isa.h"
 #include "cpu/linalg/blas.h"
+#include "cpu/price/profile.h"
 
 static gb_status set_threads (gb_device *dev, int threads, gb_error *err) {
   gb_pool *pool;
@@ -51,8 +52,7 @@ static const gb_device_ops cpu_ops = {
     .library = library,
     .memory = memory,
     .close = close_device,
-    .identity = gb_cpu_identity,
-    .rates = gb_cpu_rates,
+    .price = &gb_cpu_price_ops,
     .panel = &gb_cpu_panel_ops,
 };
 

@@ -93,4 +93,3 @@ gb_status gb_device_wait (gb_device *dev, gb_error *err) {
 }
 
 bool gb_device_has_parts (const gb_device *dev) { return dev->ops->kernel_state != NULL; }
-bool gb_device_has_rates (const gb_device *dev) { return dev->ops->rates != NULL; }

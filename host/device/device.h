@@ -16,6 +16,7 @@ typedef struct gb_opaque gb_opaque;
 typedef struct gb_schedule gb_schedule; /* program/schedule.h */
 typedef union gb_number gb_number;
 typedef struct gb_panel_ops gb_panel_ops; /* device/panel.h */
+typedef struct gb_price_ops gb_price_ops; /* device/price.h */
 
 /* A fold that a device has compiled. It is constant, so that launches in several threads share it. Devices keep
 ** their own behind it. */
@@ -34,14 +35,6 @@ typedef struct gb_fold_args {
   void *scratch;              /* aligned to GB_ALIGN */
   gb_fold_stats *stats;       /* NULL: nobody asks */
 } gb_fold_args;
-
-/* What only the device itself can measure of its arithmetic, a second of one thread, and how threads add
-** up. */
-typedef struct gb_device_rates {
-  double fma;     /* FMA vector instructions, a vector = 64 bytes */
-  double issue;   /* the best mix of FMA and additions */
-  double scaling; /* FMA of all threads together over FMA of one */
-} gb_device_rates;
 
 /* Why a device does not run something: a clause, "it has no f64", of static storage; and the instruction of the
 ** fold, -1 = all of it. */
@@ -94,11 +87,7 @@ typedef struct gb_device_ops {
 
   const char *(*isa)(const gb_device *dev);
   const char *(*library)(const gb_device *dev);
-  /* Optional, both or none: NULL = no figures of its own. One line that names all that its speed depends on
-  ** but the number of threads: processor, instruction set, libraries; and the figures, measured in about
-  ** 'seconds'. */
-  void (*identity)(const gb_device *dev, char *text, size_t size);
-  void (*rates)(gb_device *dev, double seconds, gb_device_rates *out);
+  const gb_price_ops *price; /* optional: NULL = nothing is known of its speed */
 } gb_device_ops;
 
 struct gb_device {
@@ -138,8 +127,7 @@ gb_status gb_device_opaque (gb_device *dev, const gb_opaque *o, const void *cons
 /* lack->why is never NULL if the result is false. */
 bool gb_device_supports (const gb_device *dev, const gb_fold *f, const gb_opaque *o, gb_lack *lack);
 gb_status gb_device_wait (gb_device *dev, gb_error *err);
-bool gb_device_has_parts (const gb_device *dev); /* a fold can run in parts */
-bool gb_device_has_rates (const gb_device *dev);
+bool gb_device_has_parts (const gb_device *dev);      /* a fold can run in parts */
 const char *gb_device_isa (const gb_device *dev);     /* "avx512", ... */
 const char *gb_device_library (const gb_device *dev); /* of dense algebra, how it was built, its kernels */
 

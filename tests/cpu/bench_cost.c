@@ -6,10 +6,11 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "plan/price/cost.h"
+#include "cpu/price/cost.h"
+#include "plan/price/profile.h"
 #include "support/plan/lower_fixture.h"
 
-static const gb_device_profile *rates;
+static const gb_cpu_profile *rates;
 static int threads;
 static const char *only;
 static double worst = 1, log_sum;
@@ -19,9 +20,14 @@ static gb_node *data (size_t n, size_t m) {
   return leaf_of(inputs.dtype, 0, m ? 2 : 1, (size_t[]){n, m}, NULL, 0.2, 0.9);
 }
 
+static double seconds_of (const gb_step *st) {
+  return st->is_fold ? gb_cpu_price_ops.fold(&rates->taken, threads, &st->fold, 1)
+                     : gb_cpu_price_ops.opaque(&rates->taken, threads, &st->opaque, 1);
+}
+
 static double predicted_of (const gb_lowered *low) {
   double sum = 0;
-  for (int s = 0; s < low->nsteps; s++) sum += gb_cost_step(rates, threads, &low->step[s], 1);
+  for (int s = 0; s < low->nsteps; s++) sum += seconds_of(&low->step[s]);
   return sum;
 }
 
@@ -199,7 +205,9 @@ int main (int argc, char **argv) {
   only = argc > 2 ? argv[2] : NULL;
   eval_begin(threads, (size_t)4 << 30);
   const double start = gb_clock();
-  OK(gb_device_profile_get(device, &rates, &fx.err));
+  const gb_device_profile *figures;
+  OK(gb_device_profile_get(device, &figures, &fx.err));
+  rates = (const gb_cpu_profile *)figures;
   printf("sheet in %.2f s: %.2e fma/s, %.2e issued/s, threads scale %.2f, read %.1f GB/s, write %.1f, fresh "
          "%.1f, near %.1f\n",
          gb_clock() - start, rates->device.fma, rates->device.issue, rates->device.scaling,

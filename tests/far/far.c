@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/price.h"
 #include "device/registry.h"
 #include "far.h"
 #include "program/appendable.h"
@@ -202,25 +203,29 @@ static void close_device (gb_device *dev) { (void)dev; }
 gb_device_open_function gb_device_open_plugin;
 gb_status gb_device_open_plugin (unsigned abi, gb_device *home, size_t limit, gb_device **out,
                                  gb_error *err) {
-  static const gb_device_ops ops = {.name = "far",
-                                    .compile = compile,
-                                    .release = release,
-                                    .kernel_scratch = kernel_scratch,
-                                    .kernel_state = kernel_state,
-                                    .launch = launch,
-                                    .supports = supports,
-                                    .opaque_scratch = opaque_scratch,
-                                    .opaque = opaque,
-                                    .set_threads = set_threads,
-                                    .isa = isa,
-                                    .library = library,
-                                    .memory = far_memory,
-                                    .close = close_device,
-                                    .panel = &far_panel_ops};
+  static gb_price_ops prices;
+  static gb_device_ops ops = {.name = "far",
+                              .compile = compile,
+                              .release = release,
+                              .kernel_scratch = kernel_scratch,
+                              .kernel_state = kernel_state,
+                              .launch = launch,
+                              .supports = supports,
+                              .opaque_scratch = opaque_scratch,
+                              .opaque = opaque,
+                              .set_threads = set_threads,
+                              .isa = isa,
+                              .library = library,
+                              .memory = far_memory,
+                              .close = close_device,
+                              .panel = &far_panel_ops};
   if (abi != GB_DEVICE_ABI)
     return gb_fail(err, GB_EDEVICE, "libgibbous_far.so is of another version of the program");
   gb_device *dev = calloc(1, sizeof *dev);
   if (dev == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the far device");
+  prices = *home->ops->price;
+  prices.measure = NULL; /* the fixed figures of its home */
+  ops.price = &prices;
   dev->priv = home;
   dev->pool = home->pool;
   gb_device_init(dev, &ops, far_memory(dev), limit != 0 ? limit : home->ledger.limit);

@@ -21,6 +21,7 @@
 
 #include "base/interrupt.h"
 #include "base/outfile.h"
+#include "cpu/price/profile.h"
 #include "io/csv.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
@@ -137,7 +138,7 @@ static gb_status put_text (const char *path, size_t n) {
 static gb_status put_wisdom (const char *path, size_t n) {
   char key[64];
   snprintf(key, sizeof key, "machine %zu", n);
-  return gb_profile_store_write(path, key, gb_device_profile_fixed())
+  return gb_profile_store_write(path, key, &gb_cpu_price_ops, &gb_cpu_profile_fixed()->taken)
              ? GB_OK
              : gb_fail(&err, GB_EIO, "cannot write '%s'", path);
 }
@@ -322,9 +323,10 @@ static gb_status get_history (const char *path) { return gb_history_read(path, i
 
 /* Missing wisdom is not an error; a missing file represents every file that cannot be read. */
 static gb_status get_wisdom (const char *path) {
-  gb_device_profile r;
-  return gb_profile_store_read(path, "machine 50", &r) ? GB_OK
-                                                       : gb_fail(&err, GB_EIO, "no wisdom in '%s'", path);
+  gb_cpu_profile r;
+  return gb_profile_store_read(path, "machine 50", &gb_cpu_price_ops, &r.taken)
+             ? GB_OK
+             : gb_fail(&err, GB_EIO, "no wisdom in '%s'", path);
 }
 
 static gb_status put_history (const char *path, size_t n) {

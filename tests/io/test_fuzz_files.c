@@ -15,6 +15,7 @@
 #include <zlib.h>
 #include <cmocka.h>
 
+#include "cpu/price/profile.h"
 #include "io/csv.h"
 #include "io/json.h"
 #include "io/npy.h"
@@ -478,15 +479,15 @@ static void hostile_json (void **state) {
 
 /* -- wisdom */
 
-static gb_device_profile sheets[2];
+static gb_cpu_profile sheets[2];
 static const char *const keys[] = {"machine one, 2 threads", "machine two, 4 threads"};
 
 /* A sheet that is read is the one that was written under this key. */
 static gb_status try_wisdom (void) {
-  gb_device_profile r;
+  gb_cpu_profile r;
   bool any = false;
   for (int i = 0; i < 2; i++) {
-    if (!gb_profile_store_read(path[0], keys[i], &r)) continue;
+    if (!gb_profile_store_read(path[0], keys[i], &gb_cpu_price_ops, &r.taken)) continue;
     if (memcmp(&r, &sheets[i], sizeof r) != 0) fail_msg("a changed sheet is read");
     any = true;
   }
@@ -518,16 +519,17 @@ static void hostile_wisdom (void **state) {
   for (int i = 0; i < 2; i++) {
     double by = i;
     memset(&sheets[i], 0, sizeof sheets[i]);
-    sheets[i] = *gb_device_profile_fixed();
-    gb_device_profile_walk(&sheets[i], scale, &by);
-    assert_true(gb_profile_store_write(scratch_path(), keys[i], &sheets[i]));
+    sheets[i] = *gb_cpu_profile_fixed();
+    gb_cpu_profile_walk(&sheets[i], scale, &by);
+    assert_true(gb_profile_store_write(scratch_path(), keys[i], &gb_cpu_price_ops, &sheets[i].taken));
     FILE *f = fopen(scratch_path(), "rb");
     add_seed(&m, file, fread(file, 1, sizeof file, f));
     fclose(f);
   }
   assert_int_equal(m.nseeds, 2);
   /* as reading leaves it */
-  for (int i = 0; i < 2; i++) assert_true(gb_profile_store_read(scratch_path(), keys[i], &sheets[i]));
+  for (int i = 0; i < 2; i++)
+    assert_true(gb_profile_store_read(scratch_path(), keys[i], &gb_cpu_price_ops, &sheets[i].taken));
   run("wisdom", try_wisdom);
   assert_true(accepted > cases / 50);
 }

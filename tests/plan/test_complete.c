@@ -171,8 +171,9 @@ static gb_placement *place (const search *x, const form *f, const int *order) {
 static void weigh_order (search *x, form *f) {
   const gb_lowered_plan *prog = x->p->prog;
   gb_placement *p = place(x, f, x->order);
-  const double seconds = gb_place_seconds(gb_device_profile_fixed(), prog->threads, prog->low,
-                                          prog->packed_factor, prog->npacked_factors, p);
+  const double seconds =
+      gb_place_seconds(&(gb_prices){device->ops->price, device->ops->price->fixed(), prog->threads},
+                       prog->low, prog->packed_factor, prog->npacked_factors, p);
   assert_true(seconds > 0);
   if (f->need == SIZE_MAX) f->seconds = seconds;
   assert_true(seconds == f->seconds); /* whatever the order */
@@ -300,8 +301,8 @@ static const char *text_of (const search *x, const form *f) {
 
 static double seconds_of (const gb_plan *p) {
   const gb_lowered_plan *prog = p->prog;
-  return gb_place_seconds(gb_device_profile_fixed(), prog->threads, prog->low, prog->packed_factor,
-                          prog->npacked_factors, p->choice.place);
+  return gb_place_seconds(&(gb_prices){device->ops->price, device->ops->price->fixed(), prog->threads},
+                          prog->low, prog->packed_factor, prog->npacked_factors, p->choice.place);
 }
 
 static void count_choice (const gb_plan *p) {

@@ -13,8 +13,10 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "plan/price/cost.h"
-#include "plan/price/probe.h"
+#include "cpu/price/cost.h"
+#include "cpu/price/probe.h"
+#include "lower/lower.h"
+#include "plan/price/profile.h"
 #include "support/memory.h"
 
 #define OK(call) assert_int_equal((call), GB_OK)
@@ -80,8 +82,13 @@ static gb_step opaque_step (gb_op op, gb_dtype t, size_t n, size_t k) {
                               .out_shape = {k > 0 ? columns : square}}};
 }
 
+static double step_seconds (const gb_cpu_profile *r, int threads, const gb_step *st, double fraction) {
+  return st->is_fold ? gb_cpu_price_ops.fold(&r->taken, threads, &st->fold, fraction)
+                     : gb_cpu_price_ops.opaque(&r->taken, threads, &st->opaque, fraction);
+}
+
 static double cost_of (const gb_step *st, int threads) {
-  return gb_cost_step(gb_device_profile_fixed(), threads, st, 1);
+  return step_seconds(gb_cpu_profile_fixed(), threads, st, 1);
 }
 
 /* -- predictions */
@@ -100,8 +107,8 @@ static void fixed_sheet_gives_golden_seconds (void **unused) {
   st = opaque_step(GB_OP_CHOLESKY, GB_F64, 256, 0);
   CLOSE(cost_of(&st, 1), 256.0 * 256 * 256 / 3e10 + 2 * 524288 * (0.8 / 5e10 + 0.2 / 3e10) + 1e-6);
   /* the same bytes past every cache */
-  CLOSE(gb_cost_bytes(gb_device_profile_fixed(), 1, 1e9), 0.1);
-  CLOSE(gb_cost_bytes(gb_device_profile_fixed(), 2, 1e9), 0.05);
+  CLOSE(gb_cost_bytes(gb_cpu_profile_fixed(), 1, 1e9), 0.1);
+  CLOSE(gb_cost_bytes(gb_cpu_profile_fixed(), 2, 1e9), 0.05);
 }
 
 static const gb_op opaques[] = {GB_OP_CAST,       GB_OP_CHOLESKY, GB_OP_CHOL_INVERSE, GB_OP_LOGDET,
@@ -151,12 +158,12 @@ static void costs_are_finite_and_grow_with_extents (void **unused) {
 static void fraction_scales_work_alone (void **unused) {
   (void)unused;
   gb_probe p;
-  const gb_device_profile *r = gb_device_profile_fixed();
+  const gb_cpu_profile *r = gb_cpu_profile_fixed();
   const gb_step st = kernel_step(&p, GB_F64, 5000, 5000, 8, true),
                 chol = opaque_step(GB_OP_CHOLESKY, GB_F64, 2000, 0);
-  CLOSE(gb_cost_step(r, 2, &st, 0.25) - r->fold_s, (gb_cost_step(r, 2, &st, 1) - r->fold_s) / 4);
-  CLOSE(gb_cost_step(r, 2, &chol, 0.25) - r->opaque_s, (gb_cost_step(r, 2, &chol, 1) - r->opaque_s) / 4);
-  CLOSE(gb_cost_step(r, 1, &st, 0), r->fold_s);
+  CLOSE(step_seconds(r, 2, &st, 0.25) - r->fold_s, (step_seconds(r, 2, &st, 1) - r->fold_s) / 4);
+  CLOSE(step_seconds(r, 2, &chol, 0.25) - r->opaque_s, (step_seconds(r, 2, &chol, 1) - r->opaque_s) / 4);
+  CLOSE(step_seconds(r, 1, &st, 0), r->fold_s);
 }
 
 static void threads_help_where_there_is_work (void **unused) {
@@ -190,43 +197,27 @@ static gb_device device;
 static void stub_identity (const gb_device *dev, char *text, size_t size) {
   (void)dev, snprintf(text, size, "%s", name);
 }
-static void stub_rates (gb_device *dev, double seconds, gb_device_rates *out) {
-  (void)dev, (void)seconds;
-  *out = (gb_device_rates){.fma = 1e9 + measured, .issue = 2e9, .scaling = 1};
+/* The figures of a CPU, measured in no time. */
+static const gb_device_profile *stub_fixed (void) { return &gb_cpu_profile_fixed()->taken; }
+static void stub_walk (gb_device_profile *p, gb_figure_visitor *visit, void *ud) {
+  gb_cpu_profile_walk((gb_cpu_profile *)p, visit, ud);
+}
+static gb_status stub_measure (gb_device *dev, gb_device_profile *out, gb_error *err) {
+  gb_cpu_profile *r = (gb_cpu_profile *)out;
+  if (dev->ledger.limit < GB_RATES_ROOM) return gb_fail(err, GB_ENOMEM, "no room");
+  *r = *gb_cpu_profile_fixed();
+  r->device = (gb_cpu_rates){.fma = 1e9 + measured, .issue = 2e9, .scaling = 1};
+  r->taken.when = (double)time(NULL);
   measured++;
-}
-static gb_status stub_compile (gb_device *dev, const gb_fold *f, gb_kernel **out, gb_error *err) {
-  (void)dev, (void)f, (void)err;
-  *out = calloc(1, sizeof **out);
   return GB_OK;
 }
-static void stub_release (gb_kernel *k) { free(k); }
-static size_t stub_kernel_scratch (const gb_device *dev, const gb_kernel *k, const gb_fold *f) {
-  (void)dev, (void)k, (void)f;
-  return 0;
-}
-static size_t stub_opaque_scratch (const gb_device *dev, const gb_opaque *o) {
-  (void)dev, (void)o;
-  return 0;
-}
-static gb_status stub_launch (gb_device *dev, const gb_kernel *k, const gb_fold_args *args, gb_error *err) {
-  (void)dev, (void)k, (void)args, (void)err;
-  return GB_OK;
-}
-static gb_status stub_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
-                              void *scratch, gb_error *err) {
-  (void)dev, (void)o, (void)in, (void)out, (void)scratch, (void)err;
-  return GB_OK;
-}
-static const gb_device_ops stub_ops = {.name = "stub",
-                                       .compile = stub_compile,
-                                       .release = stub_release,
-                                       .kernel_scratch = stub_kernel_scratch,
-                                       .launch = stub_launch,
-                                       .opaque_scratch = stub_opaque_scratch,
-                                       .opaque = stub_opaque,
-                                       .identity = stub_identity,
-                                       .rates = stub_rates};
+static const gb_price_ops stub_prices = {.bytes = sizeof(gb_cpu_profile),
+                                         .fixed = stub_fixed,
+                                         .walk = stub_walk,
+                                         .identity = stub_identity,
+                                         .room = GB_RATES_ROOM,
+                                         .measure = stub_measure};
+static const gb_device_ops stub_ops = {.name = "stub", .price = &stub_prices};
 
 static int begin (void **unused) {
   (void)unused;
@@ -263,25 +254,26 @@ static void number_figure (void *ud, const char *figure, double *value) {
   *value = 1 / (3.0 + (*(int *)ud)++);
 }
 
-static void other_sheet (gb_device_profile *r, int from) { gb_device_profile_walk(r, number_figure, &from); }
+static void other_sheet (gb_cpu_profile *r, int from) { gb_cpu_profile_walk(r, number_figure, &from); }
 
 static void wisdom_comes_back_bit_for_bit (void **unused) {
   (void)unused;
-  gb_device_profile a = {0}, b = {0}, got;
+  gb_cpu_profile a = {0}, b = {0}, got;
   other_sheet(&a, 0);
   other_sheet(&b, 7);
-  assert_false(gb_profile_store_read(file, "one", &got));
-  assert_true(gb_profile_store_write(file, "one", &a));
-  assert_true(gb_profile_store_write(file, "two", &b));
-  assert_true(gb_profile_store_read(file, "one", &got));
+  assert_false(gb_profile_store_read(file, "one", &gb_cpu_price_ops, &got.taken));
+  assert_true(gb_profile_store_write(file, "one", &gb_cpu_price_ops, &a.taken));
+  assert_true(gb_profile_store_write(file, "two", &gb_cpu_price_ops, &b.taken));
+  assert_true(gb_profile_store_read(file, "one", &gb_cpu_price_ops, &got.taken));
   assert_memory_equal(&got, &a, sizeof a);
-  assert_true(gb_profile_store_read(file, "two", &got));
+  assert_true(gb_profile_store_read(file, "two", &gb_cpu_price_ops, &got.taken));
   assert_memory_equal(&got, &b, sizeof b);
-  assert_false(gb_profile_store_read(file, "three", &got));
-  assert_true(gb_profile_store_write(file, "one", &b)); /* replaces its own section alone */
-  assert_true(gb_profile_store_read(file, "one", &got));
+  assert_false(gb_profile_store_read(file, "three", &gb_cpu_price_ops, &got.taken));
+  assert_true(
+      gb_profile_store_write(file, "one", &gb_cpu_price_ops, &b.taken)); /* replaces its own section alone */
+  assert_true(gb_profile_store_read(file, "one", &gb_cpu_price_ops, &got.taken));
   assert_memory_equal(&got, &b, sizeof b);
-  assert_true(gb_profile_store_read(file, "two", &got));
+  assert_true(gb_profile_store_read(file, "two", &gb_cpu_price_ops, &got.taken));
 }
 
 static size_t file_text (char *text, size_t room) {
@@ -302,31 +294,33 @@ static void set_text (const char *text, size_t n) {
 static void a_damaged_file_is_no_wisdom (void **unused) {
   (void)unused;
   static char text[1 << 16];
-  gb_device_profile a = {0}, got;
+  gb_cpu_profile a = {0}, got;
   other_sheet(&a, 0);
-  assert_true(gb_profile_store_write(file, "one", &a));
+  assert_true(gb_profile_store_write(file, "one", &gb_cpu_price_ops, &a.taken));
   const size_t n = file_text(text, sizeof text);
   assert_true(n > 1000 && n < sizeof text);
   for (size_t i = 0; i < n; i += 37) { /* one character changed; cut there */
     const char was = text[i];
     text[i] = was == '7' ? '8' : '7';
     set_text(text, n);
-    if (gb_profile_store_read(file, "one", &got)) fail_msg("character %zu changed, still read", i);
+    if (gb_profile_store_read(file, "one", &gb_cpu_price_ops, &got.taken))
+      fail_msg("character %zu changed, still read", i);
     text[i] = was;
     set_text(text, i);
-    if (gb_profile_store_read(file, "one", &got)) fail_msg("cut at %zu, still read", i);
+    if (gb_profile_store_read(file, "one", &gb_cpu_price_ops, &got.taken))
+      fail_msg("cut at %zu, still read", i);
   }
   set_text(text, n);
-  assert_true(gb_profile_store_read(file, "one", &got));
+  assert_true(gb_profile_store_read(file, "one", &gb_cpu_price_ops, &got.taken));
 }
 
-static const gb_device_profile *get (const char *device_name) {
+static const gb_cpu_profile *get (const char *device_name) {
   const gb_device_profile *r = NULL;
   gb_error err;
   snprintf(name, sizeof name, "%s", device_name);
   OK(gb_device_profile_get(&device, &r, &err));
   assert_non_null(r);
-  return r;
+  return (const gb_cpu_profile *)r;
 }
 
 static void a_device_is_measured_once (void **unused) {
@@ -355,42 +349,42 @@ static void count_announcement (bool again) {
 static void a_sheet_of_a_busy_machine_is_measured_again_later (void **unused) {
   (void)unused;
   char key[GB_WISDOM_KEY];
-  gb_device_profile r = *gb_device_profile_fixed();
+  gb_cpu_profile r = *gb_cpu_profile_fixed();
   gb_device_profile_announce(&device, count_announcement);
   snprintf(name, sizeof name, "busy");
   gb_profile_store_key(&device, key);
   r.device.fma = 7;
-  r.calm = 0;
-  r.share = 0;
-  r.when = (double)time(NULL) - 60;
-  assert_true(gb_profile_store_write(file, key, &r));
+  r.taken.calm = 0;
+  r.taken.share = 0;
+  r.taken.when = (double)time(NULL) - 60;
+  assert_true(gb_profile_store_write(file, key, &gb_cpu_price_ops, &r.taken));
   assert_true(get("busy")->device.fma == 7); /* it may be busy still */
   assert_int_equal(measured, 0);
   get("another"); /* so that the file is read again */
   assert_int_equal(announced, 1);
   assert_int_equal(announced_again, 0);
-  r.when -= 3600;
-  r.spread = 1e18; /* busier than any */
-  assert_true(gb_profile_store_write(file, key, &r));
+  r.taken.when -= 3600;
+  r.taken.spread = 1e18; /* busier than any */
+  assert_true(gb_profile_store_write(file, key, &gb_cpu_price_ops, &r.taken));
   assert_true(get("busy")->device.fma == 1e9 + 1);
   assert_int_equal(announced_again, 1);
   get("another");
   assert_true(get("busy")->device.fma == 1e9 + 1); /* from the file; once a process */
   assert_int_equal(measured, 2);
-  r.share = 1e18; /* calmer than any: kept, and tried again later */
-  r.spread = 0;
+  r.taken.share = 1e18; /* calmer than any: kept, and tried again later */
+  r.taken.spread = 0;
   snprintf(name, sizeof name, "calmer");
   gb_profile_store_key(&device, key);
-  assert_true(gb_profile_store_write(file, key, &r));
+  assert_true(gb_profile_store_write(file, key, &gb_cpu_price_ops, &r.taken));
   assert_true(get("calmer")->device.fma == 7);
   assert_int_equal(measured, 3);
-  assert_true(gb_profile_store_read(file, key, &r));
-  assert_true(r.calm == 0 && fabs(r.when - (double)time(NULL)) < 600);
-  r.calm = 1;
-  r.when = 0;
+  assert_true(gb_profile_store_read(file, key, &gb_cpu_price_ops, &r.taken));
+  assert_true(r.taken.calm == 0 && fabs(r.taken.when - (double)time(NULL)) < 600);
+  r.taken.calm = 1;
+  r.taken.when = 0;
   snprintf(name, sizeof name, "calm");
   gb_profile_store_key(&device, key);
-  assert_true(gb_profile_store_write(file, key, &r));
+  assert_true(gb_profile_store_write(file, key, &gb_cpu_price_ops, &r.taken));
   assert_true(get("calm")->device.fma == 7); /* however old */
   assert_int_equal(measured, 3);
   gb_device_profile_announce(&device, NULL);
@@ -398,19 +392,21 @@ static void a_sheet_of_a_busy_machine_is_measured_again_later (void **unused) {
 
 static void a_file_of_wisdom_keeps_the_youngest_sheets (void **unused) {
   (void)unused;
-  gb_device_profile a = {0}, got;
+  gb_cpu_profile a = {0}, got;
   other_sheet(&a, 0);
   char key[32];
   for (int i = 0; i < 40; i++) {
     snprintf(key, sizeof key, "machine %d", i);
-    assert_true(gb_profile_store_write(file, key, &a));
+    assert_true(gb_profile_store_write(file, key, &gb_cpu_price_ops, &a.taken));
   }
   for (int i = 0; i < 40; i++) {
     snprintf(key, sizeof key, "machine %d", i);
-    assert_int_equal(gb_profile_store_read(file, key, &got), i >= 40 - GB_WISDOM_SHEETS);
+    assert_int_equal(gb_profile_store_read(file, key, &gb_cpu_price_ops, &got.taken),
+                     i >= 40 - GB_WISDOM_SHEETS);
   }
-  assert_true(gb_profile_store_write(file, "machine 30", &a)); /* one that is there pushes none out */
-  assert_true(gb_profile_store_read(file, "machine 24", &got));
+  assert_true(gb_profile_store_write(file, "machine 30", &gb_cpu_price_ops,
+                                     &a.taken)); /* one that is there pushes none out */
+  assert_true(gb_profile_store_read(file, "machine 24", &gb_cpu_price_ops, &got.taken));
 }
 
 static void an_unwritable_file_is_no_error (void **unused) {
@@ -422,7 +418,7 @@ static void an_unwritable_file_is_no_error (void **unused) {
   fclose(f);
   snprintf(path, sizeof path, "%s/plain/wisdom", folder); /* its folder is a file */
   setenv("GIBBOUS_WISDOM", path, 1);
-  assert_false(gb_profile_store_write(path, "one", gb_device_profile_fixed()));
+  assert_false(gb_profile_store_write(path, "one", &gb_cpu_price_ops, &gb_cpu_profile_fixed()->taken));
   assert_true(get("unwritable")->device.fma == 1e9);
   assert_true(get("unwritable")->device.fma == 1e9); /* kept in memory */
   assert_int_equal(measured, 1);
@@ -431,13 +427,13 @@ static void an_unwritable_file_is_no_error (void **unused) {
 static void the_fixed_sheet_is_chosen (void **unused) {
   (void)unused;
   gb_device_profile_choose_fixed(&device, true);
-  assert_ptr_equal(get("fixed"), gb_device_profile_fixed());
+  assert_ptr_equal(get("fixed"), gb_cpu_profile_fixed());
   gb_device_profile_choose_fixed(&device, false);
   setenv("GIBBOUS_RATES", "fixed", 1);
-  assert_ptr_equal(get("fixed"), gb_device_profile_fixed());
+  assert_ptr_equal(get("fixed"), gb_cpu_profile_fixed());
   unsetenv("GIBBOUS_RATES");
   device.ledger.limit = GB_RATES_ROOM / 2; /* no room to measure */
-  assert_ptr_equal(get("no room"), gb_device_profile_fixed());
+  assert_ptr_equal(get("no room"), gb_cpu_profile_fixed());
   assert_int_equal(measured, 0);
   assert_int_equal(access(file, F_OK), -1);
 }
@@ -454,14 +450,14 @@ static void the_cpu_measures_every_figure (void **unused) {
   (void)unused;
   gb_device *cpu;
   gb_error err;
-  gb_device_profile r;
+  gb_cpu_profile r;
   int count = 0;
   char key[GB_WISDOM_KEY];
   OK(gb_device_cpu_new(2, (size_t)1 << 30, &cpu, &err));
-  OK(gb_device_profile_measure(cpu, &r, &err));
-  gb_device_profile_walk(&r, check_figure, &count);
+  OK(gb_cpu_profile_measure(cpu, &r, &err));
+  gb_cpu_profile_walk(&r, check_figure, &count);
   assert_true(count > 200);
-  assert_true(r.share <= 1 && fabs(r.when - (double)time(NULL)) < 600);
+  assert_true(r.taken.share <= 1 && fabs(r.taken.when - (double)time(NULL)) < 600);
   gb_profile_store_key(cpu, key);
   assert_non_null(strstr(key, gb_device_isa(cpu)));
   assert_non_null(strstr(key, "2 threads"));

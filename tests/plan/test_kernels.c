@@ -1,5 +1,6 @@
-/* test_kernels.c - a plan compiles each fold once a device, whatever windows, threads and runs follow; a device
-** that cannot compile a fold fails the planning. */
+/* test_kernels.c - what a device decides: a plan compiles each fold once a device, whatever windows, threads and
+** runs follow; schedules and prices are the device's; a device that cannot compile a fold fails the planning. */
+#include "cpu/price/profile.h"
 #include "plan/plan_internal.h"
 #include "program/schedule.h"
 #include "support/plan/eval_fixture.h"
@@ -150,6 +151,44 @@ static void a_device_schedules_its_folds (void **unused) {
   lowered_by(&ops, 4 * GB_CANON, false, 512, 0);
 }
 
+/* -- prices */
+
+static double slow_fold (const gb_device_profile *p, int threads, const gb_fold *f, double fraction) {
+  return 1000 * gb_cpu_price_ops.fold(p, threads, f, fraction);
+}
+
+/* Seconds of the first candidate; -1: the plan knows none. */
+static double predicted (const gb_price_ops *price) {
+  eval_begin(1, (size_t)1 << 28);
+  gb_device_ops ops = *device->ops;
+  ops.price = price;
+  device->ops = &ops;
+  gb_node *z = product(1);
+  gb_plan *p;
+  gb_plan_report r;
+  OK(gb_plan_new(fx.g, 1, &z, NULL, &p, &fx.err));
+  gb_plan_report_get(p, &r);
+  const double seconds = r.timed ? r.candidate[0].seconds : -1;
+  if (!r.timed) assert_true(r.candidate[0].seconds == 0);
+  OK(gb_plan_run(p, &fx.err));
+  gb_plan_free(p);
+  release_to(0);
+  gb_cache_drop(fx.g, SIZE_MAX);
+  eval_end(); /* plans are released by the table that compiled them */
+  return seconds;
+}
+
+static void prices_are_those_of_the_device (void **unused) {
+  (void)unused;
+  gb_price_ops slow = gb_cpu_price_ops;
+  slow.fold = slow_fold;
+  slow.measure = NULL; /* its fixed figures are in force */
+  const double seconds = predicted(&gb_cpu_price_ops), slower = predicted(&slow);
+  assert_true(seconds > 0);
+  assert_true(fabs(slower - 1000 * seconds) <= 1e-9 * slower);
+  assert_true(predicted(NULL) == -1);
+}
+
 /* -- failures */
 
 static const gb_device_ops *plain;
@@ -200,6 +239,7 @@ int main (void) {
       cmocka_unit_test(columns_have_kernels_of_their_own),
       cmocka_unit_test(each_device_compiles_what_it_runs),
       cmocka_unit_test(a_device_schedules_its_folds),
+      cmocka_unit_test(prices_are_those_of_the_device),
       cmocka_unit_test(a_failure_to_compile_is_one_of_planning),
       cmocka_unit_test(a_kernel_runs_on_its_own_device),
   };

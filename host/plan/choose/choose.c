@@ -134,9 +134,9 @@ static bool may_cut (const gb_plan *p) { return gb_device_has_parts(gb_plan_home
 
 static double seconds_of (const walk *w, const gb_placement *place) {
   const gb_lowered_plan *prog = w->p->prog;
-  return w->rates == NULL ? 0
-                          : gb_place_seconds(w->rates, prog->threads, prog->low, prog->packed_factor,
-                                             prog->npacked_factors, place);
+  if (w->rates == NULL) return 0;
+  const gb_prices x = {gb_plan_home(w->p)->ops->price, w->rates, prog->threads};
+  return gb_place_seconds(&x, prog->low, prog->packed_factor, prog->npacked_factors, place);
 }
 
 static bool is_better (const candidate *c, const candidate *than) {

@@ -1,223 +1,34 @@
-/* profile.c - which sheet is in force; the fixed one; the order of the figures. */
+/* profile.c - which figures of a device are in force. */
 #include "plan/price/profile.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* every figure */
-
-typedef void visitor (void *ud, const char *name, double *value);
-typedef struct figure {
-  const char *name;
-  double *value;
-} figure;
-
-static void visit_one (const char *type, const char *group, const char *name, double *value, visitor *visit,
-                       void *ud) {
-  char full[64];
-  snprintf(full, sizeof full, "%s.%s%s", type, group, name);
-  visit(ud, full, value);
-}
-
-static void visit_tables (const char *type, gb_type_profile *t, visitor *visit, void *ud) {
-  static const char *const profile[] = {"rbf", "m12", "m32", "m52", "rq"}, *const order[] = {"radial0.",
-                                                                                             "radial1.",
-                                                                                             "radial2."};
-  static const char *const monoid[] = {"sum",    "prod",   "min", "max", "lse",
-                                       "argmin", "argmax", "any", "all", "ksmallest"};
-  for (int op = 0; op < GB_NOPS; op++)
-    if (gb_ops[op].kind == GB_KIND_MAP && op != GB_OP_RADIAL)
-      visit_one(type, "map.", gb_ops[op].name, &t->map[op], visit, ud);
-  for (int p = 0; p < GB_NPROFILES; p++) {
-    for (int o = 0; o < 3; o++) visit_one(type, order[o], profile[p], &t->radial[p][o], visit, ud);
-    visit_one(type, "fused.", profile[p], &t->fused[p], visit, ud);
-  }
-  for (int m = 0; m < GB_NMONOIDS; m++) visit_one(type, "reduce.", monoid[m], &t->reduce[m], visit, ud);
-}
-
-#define FIGURE(name)                                                                                         \
-  { #name, &t->name }
-
-static void visit_type (const char *type, gb_type_profile *t, visitor *visit, void *ud) {
-  const figure list[] = {FIGURE(radial_alpha), FIGURE(fused_symmetric),
-                         FIGURE(sqdist),       FIGURE(sqdist_feature),
-                         FIGURE(dot),          FIGURE(dot_feature),
-                         FIGURE(load),         FIGURE(load_across),
-                         FIGURE(store),        FIGURE(rand),
-                         FIGURE(randn),        FIGURE(turn),
-                         FIGURE(pass),         FIGURE(strip_load),
-                         FIGURE(strip_store),  FIGURE(reduce_col),
-                         FIGURE(reduce_all),   FIGURE(contract_row),
-                         FIGURE(column_row),   FIGURE(contract_many),
-                         FIGURE(column_many),  FIGURE(contract_col),
-                         FIGURE(column_col),   FIGURE(diff_row),
-                         FIGURE(diff_col),     FIGURE(gemm),
-                         FIGURE(potrf),        FIGURE(trsm),
-                         FIGURE(gemm_16),      FIGURE(trsm_16),
-                         FIGURE(gemv),         FIGURE(qr),
-                         FIGURE(lu),           FIGURE(eigh),
-                         FIGURE(svd),          FIGURE(sort)};
-  visit_tables(type, t, visit, ud);
-  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-    visit_one(type, "", list[i].name, list[i].value, visit, ud);
-}
-
-static void visit_whole (gb_device_profile *t, visitor *visit, void *ud) {
-  const figure list[] = {FIGURE(threads),   FIGURE(read),   FIGURE(write),     FIGURE(read_all),
-                         FIGURE(write_all), FIGURE(fresh),  FIGURE(fresh_all), FIGURE(near),
-                         FIGURE(middle),    FIGURE(fold_s), FIGURE(opaque_s),  FIGURE(wake_s),
-                         FIGURE(when),      FIGURE(share),  FIGURE(spread),    FIGURE(calm)};
-  for (size_t i = 0; i < sizeof list / sizeof *list; i++) visit(ud, list[i].name, list[i].value);
-}
-
-void gb_device_profile_walk (gb_device_profile *r, visitor *visit, void *ud) {
-  gb_device_rates *t = &r->device;
-  const figure device[] = {FIGURE(fma), FIGURE(issue), FIGURE(scaling)};
-  for (size_t i = 0; i < sizeof device / sizeof *device; i++) visit(ud, device[i].name, device[i].value);
-  visit_whole(r, visit, ud);
-  visit_type("f64", &r->type[0], visit, ud);
-  visit_type("f32", &r->type[1], visit, ud);
-}
-
-double gb_device_profile_bound (const gb_device_profile *r, gb_dtype compute, double d, double columns) {
-  const bool single = compute == GB_F32;
-  const double fma = d + (single ? 5 : 13) + columns, all = fma + d + 3;
-  return (single ? 16 : 8) / fmax(fma / r->device.fma, all / r->device.issue);
-}
-
-/* the fixed sheet */
-
-static double fixed_map (int op) {
-  if (gb_ops[op].kind != GB_KIND_MAP || op == GB_OP_RADIAL) return 0;
-  switch (op) {
-    case GB_OP_SQRT:
-    case GB_OP_RSQRT:
-    case GB_OP_RECIP:
-    case GB_OP_DIV:
-    case GB_OP_ATAN: return 5e-10;
-    case GB_OP_EXP:
-    case GB_OP_EXPM1:
-    case GB_OP_LOG:
-    case GB_OP_LOG1P:
-    case GB_OP_SIN:
-    case GB_OP_COS:
-    case GB_OP_TAN:
-    case GB_OP_ASIN:
-    case GB_OP_ACOS:
-    case GB_OP_TANH:
-    case GB_OP_SIGMOID:
-    case GB_OP_SOFTPLUS:
-    case GB_OP_ERF:
-    case GB_OP_NDTR:
-    case GB_OP_POW: return 2e-9;
-    case GB_OP_LOG_NDTR:
-    case GB_OP_LGAMMA:
-    case GB_OP_DIGAMMA:
-    case GB_OP_TRIGAMMA:
-    case GB_OP_NDTR_RATIO:
-    case GB_OP_NDTR_GAP:
-    case GB_OP_NDTR_SPREAD:
-    case GB_OP_POLYGAMMA: return 5e-8;
-    default: return 1e-10;
-  }
-}
-
-/* f32 does everything that is vectorised in half the time. */
-static gb_type_profile fixed_type (double half) {
-  gb_type_profile t = {.radial_alpha = 8e-9 * half,
-                       .fused_symmetric = 1.2,
-                       .sqdist = 1e-10 * half,
-                       .sqdist_feature = 2e-10 * half,
-                       .dot = 1e-10 * half,
-                       .dot_feature = 1e-10 * half,
-                       .load = 1e-10 * half,
-                       .load_across = 5e-10 * half,
-                       .store = 2e-10 * half,
-                       .rand = 4e-9,
-                       .randn = 2e-8,
-                       .turn = 2e-10 * half,
-                       .pass = 1e-10 * half,
-                       .strip_load = 1e-10 * half,
-                       .strip_store = 1e-10 * half,
-                       .reduce_col = 1e-10 * half,
-                       .reduce_all = 1e-10 * half,
-                       .contract_row = 1e-10 * half,
-                       .column_row = 1e-10 * half,
-                       .contract_many = 1e-10 * half,
-                       .column_many = 2.5e-11 * half,
-                       .contract_col = 1e-10 * half,
-                       .column_col = 1e-10 * half,
-                       .diff_row = 2e-10 * half,
-                       .diff_col = 2e-10 * half,
-                       .gemm = 5e10 / half,
-                       .potrf = 1e10 / half,
-                       .trsm = 2e10 / half,
-                       .gemm_16 = 2.5e10 / half,
-                       .trsm_16 = 1e10 / half,
-                       .gemv = 1e10,
-                       .qr = 1e10 / half,
-                       .lu = 1e10 / half,
-                       .eigh = 5e9 / half,
-                       .svd = 5e9 / half,
-                       .sort = 1e-8};
-  for (int op = 0; op < GB_NOPS; op++) t.map[op] = fixed_map(op) * half;
-  for (int p = 0; p < GB_NPROFILES; p++) {
-    t.fused[p] = (p == GB_RQ ? 2e-9 : p == GB_RBF ? 1e-10 : 4e-10) * half;
-    for (int order = 0; order < 3; order++)
-      t.radial[p][order] = (p == GB_RQ ? 4e-9 : p == GB_RBF ? 1e-9 : 2e-9) * half;
-  }
-  for (int m = 0; m < GB_NMONOIDS; m++) t.reduce[m] = (m == GB_LSE ? 2e-9 : m < GB_LSE ? 1e-10 : 1e-9) * half;
-  return t;
-}
-
-static gb_device_profile fixed; /* constant once it is filled */
-
-static void fill_fixed (void) {
-  fixed = (gb_device_profile){.threads = 2,
-                              .device = {.fma = 4e9, .issue = 8e9, .scaling = 2},
-                              .read = 1e10,
-                              .write = 5e9,
-                              .read_all = 2e10,
-                              .write_all = 1e10,
-                              .fresh = 2e9,
-                              .fresh_all = 4e9,
-                              .near = 5e10,
-                              .middle = 3e10,
-                              .fold_s = 1e-6,
-                              .opaque_s = 1e-6,
-                              .wake_s = 1e-5,
-                              .share = 1,
-                              .calm = 1,
-                              .type = {fixed_type(1), fixed_type(0.5)}};
-}
-
-const gb_device_profile *gb_device_profile_fixed (void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, fill_fixed);
-  return &fixed;
-}
-
-/* the sheet in force */
-
 struct gb_profiles {
   bool fixed;                   /* chosen by call */
   void (*announce)(bool again); /* NULL: nothing is said */
-  gb_device_profile known;
-  char key[GB_WISDOM_KEY];      /* of 'known'; "" where nothing is known */
+  gb_device_profile *known;     /* NULL: nothing is known */
+  char key[GB_WISDOM_KEY];      /* of 'known' */
   char measured[GB_WISDOM_KEY]; /* of the last one that was measured here: plans keep to it */
 };
 
-static void free_profiles (struct gb_profiles *p) { free(p); }
+static void free_profiles (struct gb_profiles *p) {
+  if (p != NULL) free(p->known);
+  free(p);
+}
 
 /* Made on first use; NULL: no memory. */
 static struct gb_profiles *profiles_of (gb_device *dev) {
   if (dev->profiles == NULL) dev->profiles = calloc(1, sizeof *dev->profiles);
   dev->free_profiles = free_profiles;
   return dev->profiles;
+}
+
+static const gb_price_ops *price_of (const gb_device *dev) {
+  return dev->ops == NULL ? NULL : dev->ops->price;
 }
 
 void gb_device_profile_choose_fixed (gb_device *dev, bool chosen) {
@@ -232,57 +43,84 @@ void gb_device_profile_announce (gb_device *dev, void (*say)(bool again)) {
 
 static bool is_fixed (const struct gb_profiles *p, const gb_device *dev) {
   const char *word = getenv("GIBBOUS_RATES");
-  return p == NULL || p->fixed || !gb_device_has_rates(dev) || (word != NULL && strcmp(word, "fixed") == 0);
+  return p == NULL || p->fixed || price_of(dev)->measure == NULL ||
+         (word != NULL && strcmp(word, "fixed") == 0);
 }
 
-static void remember (struct gb_profiles *p, const char *key, const gb_device_profile *r) {
-  p->known = *r;
+/* Takes 'r' over. */
+static void remember (struct gb_profiles *p, const char *key, gb_device_profile *r) {
+  if (p->known != r) free(p->known);
+  p->known = r;
   snprintf(p->key, sizeof p->key, "%s", key);
 }
 
+/* NULL: there is none, or it cannot be read. */
+static gb_device_profile *read_stored (const gb_device *dev, const char *key) {
+  char path[GB_WISDOM_PATH];
+  gb_device_profile *r = calloc(1, price_of(dev)->bytes);
+  if (r != NULL && gb_profile_store_path(path) && gb_profile_store_read(path, key, price_of(dev), r))
+    return r;
+  free(r);
+  return NULL;
+}
+
 const gb_device_profile *gb_device_profile_known (gb_device *dev) {
+  if (price_of(dev) == NULL) return NULL;
   struct gb_profiles *p = profiles_of(dev);
-  char key[GB_WISDOM_KEY], path[GB_WISDOM_PATH];
-  gb_device_profile r;
-  if (is_fixed(p, dev)) return gb_device_profile_fixed();
+  char key[GB_WISDOM_KEY];
+  if (is_fixed(p, dev)) return price_of(dev)->fixed();
   gb_profile_store_key(dev, key);
-  if (strcmp(key, p->key) != 0) {
-    if (!gb_profile_store_path(path) || !gb_profile_store_read(path, key, &r)) return NULL;
-    remember(p, key, &r);
+  if (p->known == NULL || strcmp(key, p->key) != 0) {
+    gb_device_profile *r = read_stored(dev, key);
+    if (r == NULL) return NULL;
+    remember(p, key, r);
   }
-  return &p->known;
+  return p->known;
 }
 
 enum { PATIENCE_S = 600 }; /* what kept the machine busy is given the time to end */
 
 static bool wants_another (const struct gb_profiles *p, const char *key) {
-  const gb_device_profile *r = &p->known;
+  const gb_device_profile *r = p->known;
   return r->calm == 0 && strcmp(p->measured, key) != 0 && !(fabs((double)time(NULL) - r->when) <= PATIENCE_S);
 }
 
 static double calmness (const gb_device_profile *r) { return r->share - r->spread; }
 
-gb_status gb_device_profile_get (gb_device *dev, const gb_device_profile **out, gb_error *err) {
-  char key[GB_WISDOM_KEY], path[GB_WISDOM_PATH];
-  gb_device_profile r;
-  const gb_device_profile *old = gb_device_profile_known(dev);
-  struct gb_profiles *p = dev->profiles;
-  *out = old != NULL ? old : gb_device_profile_fixed();
-  if (old == gb_device_profile_fixed()) return GB_OK; /* asked for: nothing is measured */
-  gb_profile_store_key(dev, key);
-  if (old != NULL && !wants_another(p, key)) return GB_OK;
-  if (p->announce != NULL && dev->ledger.limit >= GB_RATES_ROOM) p->announce(old != NULL);
-  const gb_status rc = gb_device_profile_measure(dev, &r, err);
-  if (rc != GB_OK) return rc == GB_ENOMEM ? GB_OK : rc;
-  strcpy(p->measured, key);
-  if (old != NULL && !(calmness(&r) >= calmness(old))) { /* busier still: later again */
-    const double when = r.when;
-    r = *old;
-    r.when = when;
+/* What was measured is kept where the machine was calmer than for 'old'; else it is measured again later. */
+static void keep (gb_device *dev, const char *key, const gb_device_profile *old, gb_device_profile *r) {
+  const gb_price_ops *price = price_of(dev);
+  char path[GB_WISDOM_PATH];
+  if (old != NULL && !(calmness(r) >= calmness(old))) {
+    const double when = r->when;
+    memcpy(r, old, price->bytes);
+    r->when = when;
   }
   /* unwritable: this device knows it */
-  if (gb_profile_store_path(path)) gb_profile_store_write(path, key, &r);
-  remember(p, key, &r);
-  *out = &p->known;
+  if (gb_profile_store_path(path)) gb_profile_store_write(path, key, price, r);
+  remember(dev->profiles, key, r);
+}
+
+gb_status gb_device_profile_get (gb_device *dev, const gb_device_profile **out, gb_error *err) {
+  const gb_price_ops *price = price_of(dev);
+  const gb_device_profile *old = *out = gb_device_profile_known(dev);
+  struct gb_profiles *p = dev->profiles;
+  char key[GB_WISDOM_KEY];
+  if (price == NULL) return GB_OK;
+  if (old == NULL) *out = price->fixed();
+  if (old == price->fixed()) return GB_OK; /* asked for: nothing is measured */
+  gb_profile_store_key(dev, key);
+  if (old != NULL && !wants_another(p, key)) return GB_OK;
+  gb_device_profile *r = calloc(1, price->bytes);
+  if (r == NULL) return GB_OK;
+  if (p->announce != NULL && dev->ledger.limit >= price->room) p->announce(old != NULL);
+  const gb_status rc = price->measure(dev, r, err);
+  if (rc != GB_OK) {
+    free(r);
+    return rc == GB_ENOMEM ? GB_OK : rc;
+  }
+  strcpy(p->measured, key);
+  keep(dev, key, old, r);
+  *out = p->known;
   return GB_OK;
 }

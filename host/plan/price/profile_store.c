@@ -1,6 +1,6 @@
 /* profile_store.c - sheets in a text file. A section is
 **   [key]
-**   name value          every figure, in the order of gb_device_profile_walk
+**   name value          every figure, in the order of gb_price_ops.walk
 **   end hash            of all lines since the key, it included
 ** Whoever finds anything else takes the file for no wisdom at all. */
 #include <ctype.h>
@@ -32,7 +32,7 @@ bool gb_profile_store_path (char path[GB_WISDOM_PATH]) {
 
 void gb_profile_store_key (const gb_device *dev, char key[GB_WISDOM_KEY]) {
   char device[GB_WISDOM_KEY - 64];
-  dev->ops->identity(dev, device, sizeof device);
+  dev->ops->price->identity(dev, device, sizeof device);
   for (char *c = device; *c != '\0'; c++)
     if (iscntrl((unsigned char)*c) || *c == ']') *c = ' ';
   snprintf(key, GB_WISDOM_KEY, "gibbous %s, %d threads, %s", GIBBOUS_VERSION, gb_pool_threads(dev->pool),
@@ -88,15 +88,16 @@ static FILE *open_wisdom (const char *path) {
 
 static void section_of (const char *key, char line[LINE]) { snprintf(line, LINE, "[%s]", key); }
 
-bool gb_profile_store_read (const char *path, const char *key, gb_device_profile *out) {
+bool gb_profile_store_read (const char *path, const char *key, const gb_price_ops *price,
+                            gb_device_profile *out) {
   char line[LINE], want[LINE];
   reader r = {.f = open_wisdom(path)};
   if (r.f == NULL) return false;
   section_of(key, want);
   while (!r.good && next_line(r.f, line)) r.good = strcmp(line, want) == 0;
   r.hash = hash_line(0, want);
-  memset(out, 0, sizeof *out);
-  gb_device_profile_walk(out, read_figure, &r);
+  memset(out, 0, price->bytes);
+  price->walk(out, read_figure, &r);
   const bool good = read_end(&r);
   fclose(r.f);
   return good;
@@ -157,9 +158,9 @@ static void make_parents (const char *path) {
   }
 }
 
-bool gb_profile_store_write (const char *path, const char *key, const gb_device_profile *r) {
+bool gb_profile_store_write (const char *path, const char *key, const gb_price_ops *price,
+                             const gb_device_profile *r) {
   char line[LINE], section[LINE];
-  gb_device_profile copy = *r;
   writer w = {.hash = 0};
   make_parents(path);
   w.st = gb_outfile_open(path, &w.f, NULL);
@@ -167,7 +168,7 @@ bool gb_profile_store_write (const char *path, const char *key, const gb_device_
   put_line(&w, TITLE);
   copy_others(&w, path, section);
   write_line(&w, section);
-  gb_device_profile_walk(&copy, write_figure, &w);
+  price->walk((gb_device_profile *)(uintptr_t)r, write_figure, &w); /* which changes none */
   snprintf(line, sizeof line, "end %016llx", (unsigned long long)w.hash);
   put_line(&w, line);
   return w.st == GB_OK && gb_outfile_commit(&w.f, NULL) == GB_OK;

@@ -1,6 +1,8 @@
 /* plan_fixture.c - a lowering without folds and a device that runs its steps naively. */
 #include "support/plan/plan_fixture.h"
 
+#include "cpu/price/profile.h"
+
 #include "far/far.h"
 
 naive_device naive;
@@ -140,14 +142,20 @@ static gb_status naive_launch (gb_device *dev, const gb_kernel *k, const gb_fold
   return GB_OK;
 }
 
+/* The fixed figures of the CPU: it measures none. */
+static gb_price_ops naive_prices;
+
 static const gb_device_ops naive_ops = {.name = "naive",
                                         .compile = naive_compile,
                                         .release = naive_release,
                                         .kernel_scratch = naive_scratch,
-                                        .launch = naive_launch};
+                                        .launch = naive_launch,
+                                        .price = &naive_prices};
 
 void plan_begin (size_t limit) {
   fixture_begin();
+  naive_prices = gb_cpu_price_ops;
+  naive_prices.measure = NULL;
   fx.device.ops = &naive_ops;
   strcpy(fx.device.name, naive_ops.name);
   fx.device.ledger.limit = limit;

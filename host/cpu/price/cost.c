@@ -1,6 +1,6 @@
 /* cost.c - what a fold does: its instructions by the level they run at, its outputs, and the bytes it
 ** moves. */
-#include "plan/price/cost.h"
+#include "cpu/price/cost.h"
 
 #include <math.h>
 
@@ -14,12 +14,12 @@
 /* -- threads and memory */
 
 /* A figure of one thread and of all, in between. */
-static double between (const gb_device_profile *r, int threads, double one, double all) {
+static double between (const gb_cpu_profile *r, int threads, double one, double all) {
   if (threads <= 1 || r->threads <= 1) return one;
   return one + (all - one) * fmin(1, (threads - 1) / (r->threads - 1));
 }
 
-double gb_cost_speed (const gb_device_profile *r, int threads, double tasks) {
+double gb_cost_speed (const gb_cpu_profile *r, int threads, double tasks) {
   if (threads <= 1 || tasks <= 1) return 1;
   const double used = fmin(threads, tasks),
                each = r->threads > 1 ? (r->device.scaling - 1) / (r->threads - 1) : 1;
@@ -33,29 +33,29 @@ static double slope (double bytes, double from, double to, double near, double f
 }
 
 /* Bytes a second where so many are touched: of the cache that holds them, and in between. */
-static double rate_of (const gb_device_profile *r, int threads, double bytes, double one, double all) {
+static double rate_of (const gb_cpu_profile *r, int threads, double bytes, double one, double all) {
   const double far = between(r, threads, one, all), middle = fmax(far, r->middle),
                near = fmax(middle, r->near);
   return 1 / (bytes < MIDDLE_BYTES ? slope(bytes, NEAR_BYTES, MIDDLE_BYTES, near, middle)
                                    : slope(bytes, MIDDLE_BYTES, FAR_BYTES, middle, far));
 }
 
-double gb_cost_bytes (const gb_device_profile *r, int threads, double bytes) {
+double gb_cost_bytes (const gb_cpu_profile *r, int threads, double bytes) {
   return bytes / rate_of(r, threads, bytes, r->read, r->read_all);
 }
 
-double gb_cost_write (const gb_device_profile *r, int threads, double bytes) {
+double gb_cost_write (const gb_cpu_profile *r, int threads, double bytes) {
   return bytes / rate_of(r, threads, bytes, r->write, r->write_all);
 }
 
-double gb_cost_map (const gb_device_profile *r, int threads, double bytes) {
+double gb_cost_map (const gb_cpu_profile *r, int threads, double bytes) {
   return bytes < FRESH_BYTES ? 0 : bytes / between(r, threads, r->fresh, r->fresh_all);
 }
 
 /* -- the domain */
 
 typedef struct domain {
-  const gb_device_profile *r;
+  const gb_cpu_profile *r;
   const gb_type_profile *t;
   const gb_fold *f;
   gb_axes lane, tile;                /* bits; 0 = none */
@@ -67,7 +67,7 @@ typedef struct domain {
 static gb_axes bit (int axis) { return axis < 0 ? 0 : (gb_axes)1 << axis; }
 static double extent (const gb_fold *f, int axis) { return axis < 0 ? 1 : (double)f->axis[axis].extent; }
 
-static domain domain_of (const gb_device_profile *r, const gb_fold *f) {
+static domain domain_of (const gb_cpu_profile *r, const gb_fold *f) {
   domain d = {.r = r, .t = gb_cost_type(r, f->compute), .f = f, .lanes = 1, .rows = 1, .outer = 1};
   for (int a = 0; a < f->naxes; a++) {
     if (f->axis[a].role == GB_AXIS_LANE) d.lane = bit(a), d.lanes = extent(f, a);
@@ -110,7 +110,7 @@ static bool is_fused_radial (const domain *d, const gb_ins *i) {
 
 static double front_cost (const domain *d, const gb_ins *front, const gb_ins *profile, double columns) {
   return d->t->fused[profile->profile] +
-         1 / gb_device_profile_bound(d->r, d->f->compute, extent(d->f, front->axis), columns);
+         1 / gb_cpu_profile_bound(d->r, d->f->compute, extent(d->f, front->axis), columns);
 }
 
 static int readers (const domain *d, int v) {
@@ -289,7 +289,7 @@ static double tasks_of (const domain *d) {
   return shared ? supers : fmax(supers, fmin(blocks, 8));
 }
 
-static double cost_of_fold (const gb_device_profile *r, int threads, const gb_fold *f) {
+double gb_cost_fold (const gb_cpu_profile *r, int threads, const gb_fold *f) {
   domain d = domain_of(r, f);
   const gb_ins *fused = fused_profile(&d);
   if (fused != NULL) add_fused(&d, fused);
@@ -299,10 +299,4 @@ static double cost_of_fold (const gb_device_profile *r, int threads, const gb_fo
   const double compute = d.compute / gb_cost_speed(r, threads, tasks_of(&d)),
                memory = cost_of_memory(&d, threads, &mapping);
   return fmax(compute, memory) + mapping + (threads > 1 ? r->wake_s : 0);
-}
-
-double gb_cost_step (const gb_device_profile *r, int threads, const gb_step *st, const double fraction) {
-  const double work = st->is_fold ? cost_of_fold(r, threads, &st->fold)
-                                  : gb_cost_opaque(r, threads, &st->opaque);
-  return fraction * work + (st->is_fold ? r->fold_s : r->opaque_s);
 }

@@ -2,7 +2,7 @@
 ** blocks, or bytes. */
 #include <math.h>
 
-#include "plan/price/cost.h"
+#include "cpu/price/cost.h"
 
 #define BLOCK 256.0 /* side of a canonical block */
 
@@ -32,7 +32,7 @@ static sizes sizes_of (const gb_opaque *o) {
   return z;
 }
 
-static double move (const gb_device_profile *r, int threads, const sizes *z) {
+static double move (const gb_cpu_profile *r, int threads, const sizes *z) {
   return gb_cost_bytes(r, threads, z->read) + gb_cost_write(r, threads, z->write) +
          gb_cost_map(r, threads, z->write);
 }
@@ -45,8 +45,8 @@ static double rate_at (double columns, double few, double full) {
 
 /* Seconds of a (n, k) times b (k, m): arithmetic and the packing of the larger; of one column its reading
 ** alone. */
-static double product (const gb_device_profile *r, const gb_type_profile *t, double size, int threads,
-                       double n, double m, double k) {
+static double product (const gb_cpu_profile *r, const gb_type_profile *t, double size, int threads, double n,
+                       double m, double k) {
   const double few = fmin(n, m), matrix = fmax(n, m) * k * size;
   const double flops = 2 * n * m * k / rate_at(few, t->gemm_16, t->gemm);
   const double bytes = fmax(gb_cost_bytes(r, threads, matrix), matrix / t->gemv);
@@ -54,7 +54,7 @@ static double product (const gb_device_profile *r, const gb_type_profile *t, dou
 }
 
 /* Diagonal blocks, blocks below them, and everything else as products; a column waits for its diagonal. */
-static double cholesky (const gb_device_profile *r, const gb_type_profile *t, int threads, double n) {
+static double cholesky (const gb_cpu_profile *r, const gb_type_profile *t, int threads, double n) {
   const double b = fmin(n, BLOCK), blocks = ceil(n / BLOCK);
   const double diagonal = n * b * b / 3 / t->potrf, panel = n * (n - b) / 2 * b / t->trsm;
   const double rest = fmax(0, n * n * n / 3 - n * b * b / 3 - n * (n - b) / 2 * b) / t->gemm;
@@ -63,7 +63,7 @@ static double cholesky (const gb_device_profile *r, const gb_type_profile *t, in
 }
 
 /* One pass of substitution over k right-hand sides. */
-static double substitution (const gb_device_profile *r, const gb_type_profile *t, double size, int threads,
+static double substitution (const gb_cpu_profile *r, const gb_type_profile *t, double size, int threads,
                             double n, double k) {
   const double b = fmin(n, BLOCK), width = fmin(k, BLOCK);
   const double narrow = n * n / 2 * size / t->gemv * ceil(k / BLOCK);
@@ -74,12 +74,12 @@ static double substitution (const gb_device_profile *r, const gb_type_profile *t
   return fmax(alone / gb_cost_speed(r, threads, tasks), gb_cost_bytes(r, threads, n * n / 2 * size));
 }
 
-static double factorisation (const gb_device_profile *r, const gb_type_profile *t, int threads, double n) {
+static double factorisation (const gb_cpu_profile *r, const gb_type_profile *t, int threads, double n) {
   const double b = fmin(n, BLOCK), all = 2 * n * n * n / 3, panels = fmin(all, n * n * b);
   return panels / t->lu + (all - panels) / t->gemm / gb_cost_speed(r, threads, ceil(n / BLOCK));
 }
 
-static double decomposition (const gb_device_profile *r, const gb_type_profile *t, int threads, gb_op op,
+static double decomposition (const gb_cpu_profile *r, const gb_type_profile *t, int threads, gb_op op,
                              double n, double m) {
   const double least = fmin(n, m);
   switch (op) {
@@ -93,7 +93,7 @@ static double decomposition (const gb_device_profile *r, const gb_type_profile *
   }
 }
 
-static double algebra (const gb_device_profile *r, int threads, const gb_opaque *o, const sizes *z) {
+static double algebra (const gb_cpu_profile *r, int threads, const gb_opaque *o, const sizes *z) {
   const gb_type_profile *t = gb_cost_type(r, o->in_dtype[0]);
   const double size = (double)gb_dtype_size(o->in_dtype[0]), n = z->n;
   switch (o->op) {
@@ -115,7 +115,7 @@ static double algebra (const gb_device_profile *r, int threads, const gb_opaque 
   }
 }
 
-double gb_cost_opaque (const gb_device_profile *r, int threads, const gb_opaque *o) {
+double gb_cost_opaque (const gb_cpu_profile *r, int threads, const gb_opaque *o) {
   const sizes z = sizes_of(o);
   const gb_type_profile *t = gb_cost_type(r, o->nin > 0 ? o->in_dtype[0] : o->out_dtype[0]);
   const double in = o->nin > 0 ? numel(&o->in_shape[0]) : 0, out = numel(&o->out_shape[0]);

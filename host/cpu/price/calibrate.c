@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "plan/price/probe.h"
-#include "plan/price/profile.h"
+#include "cpu/price/probe.h"
+#include "cpu/price/profile.h"
 
 enum {
   LANES = 512,
@@ -32,7 +32,7 @@ enum {
 
 typedef struct bench {
   gb_device *dev, one; /* all threads; one */
-  gb_device_profile *r;
+  gb_cpu_profile *r;
   gb_type_profile *to; /* of 'type' */
   gb_dtype type;
   char *stream, *data, *matrix, *out, *scratch;
@@ -300,7 +300,7 @@ static double time_fused (bench *b, gb_profile profile, bool symmetric) {
 }
 
 static void measure_profiles (bench *b) {
-  const double base = time_radial(b, GB_RBF, -1, 0), least = 1 / gb_device_profile_bound(b->r, b->type, 3, 1);
+  const double base = time_radial(b, GB_RBF, -1, 0), least = 1 / gb_cpu_profile_bound(b->r, b->type, 3, 1);
   for (int p = 0; p < GB_NPROFILES; p++) {
     for (int order = 0; order < 3; order++)
       b->to->radial[p][order] = at_least_issued(b, time_radial(b, (gb_profile)p, order, 0) - base);
@@ -434,7 +434,7 @@ static double fresh_rate (bench *b, gb_pool *pool) {
 }
 
 static void measure_memory (bench *b) {
-  gb_device_profile *r = b->r;
+  gb_cpu_profile *r = b->r;
   r->write = stream_rate(b, &b->one, STREAM_BYTES, true);
   r->read = stream_rate(b, &b->one, STREAM_BYTES, false);
   r->write_all = fmax(r->write, stream_rate(b, b->dev, STREAM_BYTES, true));
@@ -555,7 +555,7 @@ static void measure (bench *b) {
   double took[3];
   const double start = gb_clock(), worked = gb_clock_thread();
   b->r->threads = gb_pool_threads(b->dev->pool);
-  b->dev->ops->rates(b->dev, 0.2, &b->r->device);
+  gb_cpu_measure_rates(b->dev, 0.2, &b->r->device);
   measure_overheads(b);
   measure_waking(b);
   took[0] = reference(b);
@@ -564,13 +564,13 @@ static void measure (bench *b) {
   measure_type(b, GB_F64);
   took[2] = reference(b);
   measure_memory(b);
-  b->r->when = (double)time(NULL);
-  b->r->share = fmin(1, (gb_clock_thread() - worked) / fmax(gb_clock() - start, 1e-9));
-  b->r->spread = fmax(took[0], fmax(took[1], took[2])) / fmin(took[0], fmin(took[1], took[2])) - 1;
-  b->r->calm = b->r->share >= BUSY_SHARE && b->r->spread <= BUSY_SPREAD;
+  b->r->taken.when = (double)time(NULL);
+  b->r->taken.share = fmin(1, (gb_clock_thread() - worked) / fmax(gb_clock() - start, 1e-9));
+  b->r->taken.spread = fmax(took[0], fmax(took[1], took[2])) / fmin(took[0], fmin(took[1], took[2])) - 1;
+  b->r->taken.calm = b->r->taken.share >= BUSY_SHARE && b->r->taken.spread <= BUSY_SPREAD;
 }
 
-gb_status gb_device_profile_measure (gb_device *dev, gb_device_profile *out, gb_error *err) {
+gb_status gb_cpu_profile_measure (gb_device *dev, gb_cpu_profile *out, gb_error *err) {
   gb_block memory;
   bench b = {.dev = dev, .one = *dev, .r = out, .err = err};
   memset(out, 0, sizeof *out);

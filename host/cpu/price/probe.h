@@ -1,6 +1,6 @@
 /* probe.h - small fold programs written to be timed. */
-#ifndef GB_PLAN_PRICE_PROBE_H
-#define GB_PLAN_PRICE_PROBE_H
+#ifndef GB_CPU_PRICE_PROBE_H
+#define GB_CPU_PRICE_PROBE_H
 
 #include "device/device.h"
 #include "program/fold.h"

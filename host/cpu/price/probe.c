@@ -1,10 +1,9 @@
 /* probe.c - fold programs and opaque calls, built by hand and timed. */
-#include "plan/price/probe.h"
+#include "cpu/price/probe.h"
 
 #include <string.h>
 
 #include "base/clock.h"
-#include "lower/lower.h"
 
 static const double enough = 1e-3;        /* seconds of repetitions, ... */
 enum { MOST_RUNS = 24, FEWEST_RUNS = 3 }; /* ... and how many of them */
@@ -120,7 +119,6 @@ static gb_status check_room (size_t need, size_t room, gb_error *err) {
 
 gb_status gb_probe_time (gb_device *dev, gb_probe *p, void *scratch, size_t room, double *seconds,
                          gb_error *err) {
-  p->f.identity = gb_fold_identity(&p->f);
   gb_kernel *k = NULL;
   GB_TRY(gb_device_compile(dev, &p->f, &k, err));
   const gb_fold_args args = {.part = &p->f, .operand = p->in, .out = p->to, .scratch = scratch};
