@@ -294,7 +294,7 @@ host/iterate/product.c
 'a column of a stored matrix depends on how many there are'
 
 host/solve/op/grad.c
-'s/gb_map1, GB_OP_NEG, u)/gb_map1, GB_OP_ABS, u)/'
+'s/gb_ex_neg(&f, u)/gb_ex_map1(\&f, GB_OP_ABS, u)/'
 'the gradient of a solve in its matrix has the wrong sign'
 
 host/solve/op/grad.c

@@ -1,5 +1,5 @@
 /* formula.h - writing formulas over nodes: a list of any length that owns every intermediate node, and one
-** sticky status. Private to graph/, for the canonicaliser and the gradient rules.
+** sticky status: for the canonicaliser and for gradient rules, those of registered ops too.
 **
 ** Every gb_ex_* takes borrowed nodes and returns a node the list owns, or NULL once anything has failed
 ** (NULL inputs give NULL), so that a formula is written without a check between its terms. gb_formula_take
