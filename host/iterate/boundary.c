@@ -9,20 +9,21 @@
 
 static size_t numel (const gb_node *n) { return gb_shape_numel(gb_node_shape(n)); }
 
-/* A product that costs more than its operands are worth is computed once. */
+/* A product with few more elements than its operands is computed once and stored: to multiply with its
+** factors would cost more. */
 static bool is_dear (const gb_node *n) {
   return n->op == GB_OP_MATMUL && numel(n) <= 2 * (numel(n->in[0]) + numel(n->in[1]));
 }
 
 static bool is_generated (const gb_node *n) { return gb_ops[n->op].kind == GB_KIND_GEN; }
 
-/* Do the elements of the matrix, 'large' of them, begin at this node? */
+/* Does this node belong to the boundary of a matrix with 'large' elements? */
 static bool begins (const gb_node *n, size_t large) {
   const gb_kind kind = gb_ops[n->op].kind;
   return n->nin == 0 || kind == GB_KIND_OPAQUE || n->op == GB_OP_PICK || numel(n) < large || is_dear(n);
 }
 
-/* The nodes between, inputs first, and in b->in those where they begin. */
+/* Splits the graph below the roots: the boundary in b->in, the nodes above it in 'between', inputs first. */
 static gb_status walk (size_t nroots, gb_node *const *roots, gb_boundary *b, gb_node ***between,
                        size_t *count, gb_error *err) {
   gb_node **order;

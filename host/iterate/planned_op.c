@@ -1,9 +1,9 @@
-/* planned_op.c - lending, and one op for a structure. */
+/* planned_op.c - runs in lent memory, and the list of ops by structure. */
 #include "iterate/planned_op.h"
 
 #include <stdlib.h>
 
-/* Beside the bytes of a run: of each block that lies in lent memory its rounding. */
+/* Bytes beside those of a run: what each block in lent memory is rounded up by. */
 #define OVERHEAD 16384
 
 /* -- one run */
@@ -101,7 +101,7 @@ static void release (void *ud) {
   free(op);
 }
 
-/* Is 'op' what is asked for, over its own placeholders? */
+/* Does 'op' match: are the requested roots, rebuilt over its placeholders, its own? */
 static bool fits (const gb_planned_op *op, const gb_planned_kind *kind, size_t nroots, gb_node *const *roots,
                   const gb_boundary *b, const void *ask) {
   if (op->kind != kind || op->hole.n != b->n || op->nroots != nroots || !kind->same(op, ask)) return false;

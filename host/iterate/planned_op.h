@@ -1,10 +1,9 @@
-/* planned_op.h - ops that run under a plan: between two of its steps they evaluate further plans, within the
-** scratch that they declared.
+/* planned_op.h - ops that run under a plan and evaluate further plans, within the scratch that they declared.
 **
-** A run lends them its scratch as if it were the device's memory (device/ledger.h) and its inputs as leaves
-** that lose their values when it is over; what the run changed of the graph's state is put back (statistics:
-** plan/run/call.c). An op over a lazy matrix is registered once for a structure of a graph: its inputs are the boundary of the
-** matrix, and a later matrix of the same structure finds it. */
+** During a run the scratch is the device's memory (device/ledger.h), and inputs are leaves that lose their
+** values at its end; then the state of the graph is as before (statistics: plan/run/call.c). An op over a
+** lazy matrix is registered once for each structure in a graph: its inputs are the boundary of the matrix,
+** and a later matrix of the same structure shares it. */
 #ifndef GB_ITERATE_PLANNED_OP_H
 #define GB_ITERATE_PLANNED_OP_H
 
@@ -21,13 +20,13 @@ typedef struct gb_planned_run {
   int tracing;
 } gb_planned_run;
 
-/* From here to gb_planned_end all that is allocated lies in 'scratch', 'extent' bytes, and is no more than
-** 'limit'. Nests. */
+/* Until gb_planned_end, allocations come from 'scratch' of 'extent' bytes and may not exceed 'limit'.
+** Nests. */
 void gb_planned_begin (gb_planned_run *q, gb_graph *g, void *scratch, size_t extent, size_t limit);
 void gb_planned_end (gb_planned_run *q);
 
-/* A leaf with the values of an argument, counted; and its end: nodes that were built on it can no longer be
-** computed. NULL is fine. */
+/* A counted leaf with the values of an argument. gb_planned_take_back ends it: nodes that were built on it
+** can no longer be computed; NULL is allowed. */
 gb_status gb_planned_lend (gb_graph *g, const gb_tensor *in, const char *name, gb_node **leaf, gb_error *err);
 void gb_planned_take_back (gb_node *leaf);
 
@@ -47,16 +46,17 @@ typedef struct gb_planned_args {
 typedef struct gb_planned_kind {
   const char *name;
   size_t size; /* of the op, which begins with a gb_planned_op */
-  /* Is 'op', of this kind and graph, what 'ask' is for, beside its roots? */
+  /* Does 'op', of this kind and graph, match the request 'ask'? Roots are compared by the caller. */
   bool (*same)(const gb_planned_op *op, const void *ask);
-  /* Sets the rest of the op, and in 'bytes' what a run allocates. */
+  /* Sets the fields behind 'planned', and op->bytes to what a run allocates. */
   gb_status (*init)(gb_planned_op *op, const void *ask, gb_error *err);
-  /* A run with leaves and roots; or, where it needs neither, 'bare', that of the registry (graph/call.h). */
+  /* One run, over leaves and roots. A kind that needs neither has 'bare' instead, the registry's form
+  ** (graph/call.h). */
   gb_status (*run)(gb_planned_op *op, const gb_planned_args *q, const gb_tensor *out, gb_error *err);
   gb_status (*bare)(void *op, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out,
                     void *scratch, gb_error *err);
-  /* A run succeeded: its report is to be kept in this slot of GB_PLANNED_REPORTS. 'where': the line of the
-  ** script that built the node. */
+  /* Called after a run that succeeded: keeps its report in slot 0 .. GB_PLANNED_REPORTS - 1. where: the
+  ** script line that built the node. */
   void (*ran)(gb_planned_op *op, size_t slot, const char *where);
   gb_status (*grad)(void *op, gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,
                     gb_error *err);
@@ -75,8 +75,8 @@ struct gb_planned_op {
   size_t reports;
 };
 
-/* The op of a kind over roots with the boundary b, found or made, counted. Errors: ENOMEM, and those of
-** 'init'. */
+/* The op of a kind over roots with the boundary b, counted; made where none matches. Errors: ENOMEM, and
+** those of 'init'. */
 gb_status gb_planned_find (const gb_planned_kind *kind, size_t nroots, gb_node *const *roots,
                            const gb_boundary *b, const void *ask, gb_planned_op **out, gb_error *err);
 
@@ -85,7 +85,8 @@ gb_status gb_planned_find (const gb_planned_kind *kind, size_t nroots, gb_node *
 gb_status gb_planned_apply (gb_planned_op *op, const gb_boundary *b, int more, gb_node *const *extra,
                             const gb_shape *s, gb_dtype t, gb_node **out, gb_error *err);
 
-/* The op of a node, and the slot of its last run; NULL where it did not run, or too many others did since. */
+/* The op of a node, and the slot of the node's last run; NULL where it did not run, or GB_PLANNED_REPORTS
+** other nodes of its op ran since. */
 const gb_planned_op *gb_planned_report (const gb_node *x, size_t *slot);
 
 #endif

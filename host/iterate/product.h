@@ -12,8 +12,8 @@ typedef struct gb_product {
   gb_node *a;     /* counted */
   gb_dtype dtype; /* of A */
   size_t n, r;
-  /* of x and y: r, or for a stored matrix the next multiple of 16, so that what BLAS does with a column
-  ** depends neither on its place nor on the others */
+  /* columns of x and y: r, or for a stored matrix the next multiple of 16: what BLAS computes for a column
+  ** then depends neither on its place nor on the other columns */
   size_t width;
   gb_node *x, *y; /* placeholder (n, width), and A x */
   gb_plan *plan;

@@ -69,7 +69,7 @@ gb_status gb_rows_choose (gb_rows *p, const size_t *rows, gb_error *err) {
   return GB_OK;
 }
 
-/* Runs a plan over those of the placeholders that it has. */
+/* Runs a plan; binds only the placeholders that it reads. */
 static gb_status run (gb_rows *p, gb_plan *plan, gb_panel y, gb_error *err) {
   gb_node *const all[] = {p->at, p->x, p->v};
   const gb_tensor values[] = {p->positions, p->wide, p->narrow};

@@ -5,8 +5,8 @@
 #include "device/panel.h"
 #include "graph/build.h"
 
-/* The first 'n' values of a contiguous tensor of f64 or f32 as doubles of the host: where a loop needs a few
-** numbers (noises, shifts). */
+/* The first 'n' values of a contiguous tensor of f64 or f32, as doubles of the host: for the few numbers
+** that a loop needs (noises, shifts). */
 void gb_read_doubles (gb_device *dev, const gb_tensor *t, double *out, size_t n);
 
 /* The values of a node, row-major, into the numel doubles at 'to', an address of the device, or into 'out' on

@@ -1,5 +1,5 @@
-/* alternating_projections.c - the residual of all rows is updated at each step; the true one is computed
-** every few epochs. */
+/* alternating_projections.c - each step updates the residual of all rows; the true one is computed every few
+** epochs. */
 #include "solve/alternating_projections.h"
 
 #include <math.h>
@@ -10,17 +10,16 @@
 
 #define CHECK_EVERY 20 /* epochs */
 #define STUCK 2        /* checks in a row that show no gain */
-#define HOPELESS 1e3   /* growth of the residual at which it is given up */
+#define DIVERGED 1e3   /* growth of the residual at which the solve ends */
 #define POWER_STEPS 10
 
 typedef struct projections {
   gb_system *s;
   size_t b, blocks; /* rows of a block; blocks */
   gb_rows *rows;
-  gb_panel factor; /* (b, b): the first of them, or of 'blocks' where all are kept */
-  /* the factor in use, of the rows 'at'; without an address before the first, and where there was none */
-  gb_panel last;
-  unsigned char *known;  /* (blocks): its factor is there; NULL: none is kept */
+  gb_panel factor;       /* (b, b): memory of one factor, or the first of 'blocks' where all are kept */
+  gb_panel last;         /* factor of the last step, of the rows 'at'; no address where there is none */
+  unsigned char *known;  /* (blocks): is its factor computed? NULL: factors are not kept */
   gb_panel step, change; /* (b, r); (n, r) */
   double *share;         /* (r) */
   size_t *at;            /* (b) */
@@ -55,8 +54,7 @@ static projections bind (gb_system *s, const gb_alternating_projections_options 
   return p;
 }
 
-/* Rows of block k: every m-th from k on; where n is no multiple of m, some go on at the first rows, which
-** are of others. */
+/* Row i of block k. Where m does not divide n, the last rows of some blocks wrap round to rows of others. */
 static size_t row_of (const projections *p, size_t k, size_t i) { return (k + i * p->blocks) % p->s->n; }
 
 static gb_status choose (projections *p, size_t k, gb_error *err) {
@@ -64,7 +62,7 @@ static gb_status choose (projections *p, size_t k, gb_error *err) {
   return gb_rows_choose(p->rows, p->at, err);
 }
 
-/* The factor of A[at, at]; GB_ENOTPD where there is none. */
+/* The factor of A[at, at]. Returns GB_ENOTPD, without a text, where that is not positive definite. */
 static gb_status factor_of (projections *p, size_t k, gb_panel *out, gb_error *err) {
   size_t minor;
   bool finite;
@@ -82,7 +80,7 @@ static gb_status factor_of (projections *p, size_t k, gb_panel *out, gb_error *e
 static gb_status project (projections *p, gb_error *err) {
   gb_system *s = p->s;
   gb_panel l;
-  /* the block with most of the residual, each column as a share of its right-hand side */
+  /* the block with the largest residual; columns count relative to their right-hand sides */
   const size_t k = gb_panel_worst_interleaved(s->res, p->blocks, s->length);
   GB_TRY(choose(p, k, err));
   p->last.at = NULL;
@@ -105,7 +103,7 @@ static double worst_share (const projections *p) {
   return worst;
 }
 
-/* One epoch, or less where it converges. A block without a factor ends it: '*reason' says so. */
+/* One epoch, or less where it converges. A block that is not positive definite ends it, with '*reason'. */
 static gb_status epoch (projections *p, gb_solve_reason *reason, gb_error *err) {
   for (size_t k = 0; k < p->blocks && worst_share(p) > p->s->o->tol; k++) {
     if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
@@ -138,7 +136,7 @@ static gb_status iterate (projections *p, gb_error *err) {
     const double now = gb_system_worst(s);
     if (info->reason != GB_SOLVE_CONVERGED || now <= s->o->tol) break;
     if (!isfinite(now)) info->reason = GB_SOLVE_NAN;
-    else if (now > HOPELESS * fmax(first, 1)) info->reason = GB_SOLVE_DIVERGED;
+    else if (now > DIVERGED * fmax(first, 1)) info->reason = GB_SOLVE_DIVERGED;
     else if (now < before) stuck = 0;
     else if (++stuck == STUCK) info->reason = GB_SOLVE_STAGNATED;
     before = now;
@@ -156,7 +154,8 @@ static double normalise (gb_panel v) {
   return length;
 }
 
-/* The largest eigenvalue of B = L L', or of its inverse, from below; v (b, 1) gets the vector, of length 1. */
+/* A lower bound of the largest eigenvalue of B = L L', or of its inverse; v (b, 1): its vector, of length
+** 1. */
 static double power (gb_panel l, bool inverse, gb_panel v) {
   double length = 0;
   gb_panel_normals(v, 0, inverse);
@@ -169,8 +168,8 @@ static double power (gb_panel l, bool inverse, gb_panel v) {
   return length;
 }
 
-/* |u| and |A u| / |u| for u = A[:, at] v with v (b, 1) of length 1: values up to A's largest eigenvalue,
-** near it where B is like A. One epoch. */
+/* Raises '*largest' to |u| and |A u| / |u| for u = A[:, at] v, v (b, 1) of length 1: both are at most A's
+** largest eigenvalue, and near it where B is like A. One epoch. */
 static gb_status extend (projections *p, gb_panel v, double *largest, gb_error *err) {
   double yy = 0;
   gb_panel_fill(p->step, 0);
@@ -182,14 +181,14 @@ static gb_status extend (projections *p, gb_panel v, double *largest, gb_error *
     GB_TRY(choose(p, k, err));
     GB_TRY(gb_rows_times(p->rows, p->change, p->step, err));
     gb_panel y = gb_panel_column(p->step, 0);
-    y.n = (p->s->n - 1 - k) / p->blocks + 1; /* those behind are rows of another block */
+    y.n = (p->s->n - 1 - k) / p->blocks + 1; /* rows of this block alone */
     yy = gb_panel_sum_squares(y, yy);
   }
   *largest = fmax(*largest, fmax(sqrt(uu), uu > 0 ? sqrt(yy / uu) : 0));
   return GB_OK;
 }
 
-/* From the block that was projected on last: its eigenvalues lie between A's. */
+/* From the block of the last step: its eigenvalues lie between A's. */
 static gb_status estimate_condition (projections *p, gb_error *err) {
   if (p->last.at == NULL) return GB_OK;
   const gb_panel v = gb_panel_of(p->change.device, p->change.at, p->b, 1);

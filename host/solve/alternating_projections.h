@@ -1,14 +1,13 @@
-/* alternating_projections.h - alternating projections for A X = B, A lazy, symmetric positive definite:
-** block coordinate descent on the dual quadratic, one exact solve with a diagonal block at a time, on the
-** block whose residual is largest. Source: Wu, Wenger, Jones, Pleiss & Gardner (2024), Large-scale
-** Gaussian processes via alternating projection. Cost of an epoch (every row once): n^2 pairs and n /
-** block factors of a block each, kept where they fit. One epoch's pairs more, at the end, for the
-** condition, from below: power steps with the last block and its inverse, and where there are others one
-** with A from there. Memory: (n + block) r values beside the frame's, block^2, and n block more where
-** factors are kept.
+/* alternating_projections.h - alternating projections for A X = B, A lazy, symmetric positive definite: block
+** coordinate descent on the dual quadratic. Each step solves exactly with one diagonal block, the one whose
+** residual is largest. Source: Wu, Wenger, Jones, Pleiss & Gardner (2024), Large-scale Gaussian processes via
+** alternating projection. Cost of an epoch (every row once): n^2 pairs and n / block factors of a block each,
+** kept where they fit. The bound of the condition takes one more epoch of pairs at the end: power steps with
+** the last block and its inverse, and one with A where there are several blocks. Memory: (n + block) r values
+** beside the frame's, block^2, and n block more where factors are kept.
 **
-** Blocks are the rows i, i + m, i + 2 m, ... for m blocks, so that neighbours are spread; the last is
-** filled up with rows of others. All columns go together: which block is next depends on all of them. */
+** Block i of m has the rows i, i + m, i + 2 m, ..., so that neighbours are in different blocks; the last
+** ones are filled up with rows of other blocks. The next block is chosen by the residuals of all columns. */
 #ifndef GB_SOLVE_ALTERNATING_PROJECTIONS_H
 #define GB_SOLVE_ALTERNATING_PROJECTIONS_H
 

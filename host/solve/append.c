@@ -1,4 +1,4 @@
-/* append.c - rows into tiles, and the device's Cholesky on those that are new. */
+/* append.c - copies rows into tiles and runs the device's Cholesky on the new ones. */
 #include "solve/append.h"
 #include "tensor/host.h"
 
@@ -72,7 +72,7 @@ static gb_status factor_rows (gb_graph *g, const gb_tensor *l, size_t have, gb_e
   return rc;
 }
 
-/* Takes over 'v': it is the result, or gone. */
+/* Takes over 'v': it becomes the result, or is released. */
 static gb_status finish (gb_status rc, gb_tensor *v, gb_tensor *out) {
   if (rc == GB_OK) {
     gb_appendable_seal(v);

@@ -1,4 +1,4 @@
-/* minres.c - the Lanczos recurrence, its rotations, and which columns go on. */
+/* minres.c - the Lanczos recurrence, its rotations, and the states of columns. */
 #include "solve/minres.h"
 
 #include <float.h>
@@ -17,9 +17,9 @@ typedef struct column {
   double alpha, beta, before; /* beta of this step and of the last */
   double c, s, dbar, eps, phibar;
   double delta, gamma;      /* of the next direction */
-  double norm;              /* of A, from below */
+  double norm;              /* lower bound of |A| */
   double largest, smallest; /* gamma over all steps */
-  double started;           /* share of b left when the column last started */
+  double started;           /* relative residual when the column last started */
 } column;
 
 typedef struct minres {
@@ -60,7 +60,7 @@ static bool any (const minres *m, state t) {
   return false;
 }
 
-/* Sets to zero what columns that do not run hold in v: a factor of 0 would not, where they hold NaN. */
+/* Clears the columns of v that do not run: a factor of 0 would keep a NaN. */
 static void clear_idle (const minres *m, gb_panel v) {
   for (size_t c = 0; c < m->r; c++)
     if (m->at[c].state != RUNNING) gb_panel_fill(gb_panel_column(v, c), 0);
@@ -72,7 +72,7 @@ static void precondition (minres *m, double *squares) {
   gb_panel_dot(m->z2, m->v, NULL, squares);
 }
 
-/* Columns that start do so from their true residual. */
+/* Starts the columns that are STARTING, from their true residual. */
 static void start (minres *m) {
   for (size_t c = 0; c < m->r; c++) {
     if (m->at[c].state != STARTING) continue;
@@ -93,7 +93,8 @@ static void start (minres *m) {
   }
 }
 
-/* z1, z2 move on; w is this step's Lanczos vector and v becomes P^-1 z2. Squares of the next beta in f. */
+/* One Lanczos step: z1 and z2 advance, w becomes this step's vector, v becomes P^-1 z2, f the squares of the
+** next beta. */
 static gb_status lanczos (minres *m, gb_error *err) {
   clear_idle(m, m->v);
   for (size_t c = 0; c < m->r; c++) m->f[c] = m->at[c].state == RUNNING ? 1 / m->at[c].beta : 0;
@@ -118,9 +119,8 @@ static gb_status lanczos (minres *m, gb_error *err) {
   return GB_OK;
 }
 
-/* The next rotation of each running column, from the squares in f, which then holds -eps of the last step of
-** the columns that move. Where A res = 0 already, which is |res| times hypot(gbar, dbar), no x has a smaller
-** residual. */
+/* The next rotation of each running column, from the squares in f; f then gets -eps of the last step for the
+** columns that move. |A res| is |res| hypot(gbar, dbar): where that is 0, no x has a smaller residual. */
 static void rotate (minres *m) {
   const double u = 100 * (m->s->a->dtype == GB_F64 ? DBL_EPSILON : FLT_EPSILON);
   m->nmoving = 0;
@@ -175,7 +175,7 @@ static void advance (minres *m) {
   m->w2 = m->w1, m->w1 = m->w, m->w = next;
 }
 
-/* A column has converged where the recurrence's residual says so: A's decides. */
+/* A column has converged by the recurrence; the true residual confirms it later, in verify. */
 static void measure (minres *m) {
   gb_system_shares(m->s, m->res, m->f);
   for (size_t c = 0; c < m->r; c++) {
@@ -198,7 +198,7 @@ static gb_status verify (minres *m, gb_error *err) {
   return GB_OK;
 }
 
-/* The reason of the worst column, and how far apart the singular values are that were met. */
+/* The reason of the worst column, and the ratio of the extreme singular values that were met. */
 static void report (const minres *m, bool out_of_steps) {
   static const gb_solve_reason why[] = {[STALLED] = GB_SOLVE_STAGNATED,
                                         [SINGULAR] = GB_SOLVE_SINGULAR,

@@ -1,4 +1,4 @@
-/* sdd.c - batches, the descent and its average. The frame's x is the average. */
+/* sdd.c - batches, the descent, and the average of its iterates, which is the frame's x. */
 #include "solve/sdd.h"
 
 #include <math.h>
@@ -9,18 +9,18 @@
 #include "iterate/rows.h"
 #include "solve/frame/trace.h"
 
-#define CHECK_EVERY 10 /* passes over the rows between looks at the residual */
+#define CHECK_EVERY 10 /* passes over the rows between computed residuals */
 #define LANCZOS_STEPS 10
 #define AVERAGED 100 /* the average is over about max_iter / 100 steps */
-#define HOPELESS 1e3 /* growth of the residual at which it is given up */
+#define DIVERGED 1e3 /* growth of the residual at which the solve ends */
 
 typedef struct sdd {
   gb_system *s;
   const gb_sdd_options *o;
   gb_rows rows;
   size_t b;
-  double step, weight;           /* of a gradient; of the new iterate in the average */
-  gb_panel now, velocity, ahead; /* (n, r): iterate; its last move; where the gradient is taken */
+  double step, weight;           /* factor of a gradient; weight of the new iterate in the average */
+  gb_panel now, velocity, ahead; /* (n, r): iterate; its last change; point of the gradient */
   gb_panel gradient;             /* (b, r) */
   double *alpha, *beta;          /* (LANCZOS_STEPS, r): a Lanczos matrix a column */
   size_t *order;                 /* (n): rows, shuffled */
@@ -58,14 +58,14 @@ static void bind (sdd *d, gb_system *s, const gb_sdd_options *o, gb_room w) {
 
 /* -- eigenvalues and the step size */
 
-/* v = w / |w| column by column, with the lengths; a column without one stays 0. */
+/* v = w / |w| in each column, and the lengths; a column of zeros stays 0. */
 static void normalise (gb_panel w, double *length, gb_panel v) {
   gb_panel_dot(w, w, NULL, length);
   for (size_t c = 0; c < w.r; c++) length[c] = sqrt(length[c]);
   gb_panel_divide(length, w, v);
 }
 
-/* Alpha and beta of all columns, from random ones; the iterate and its velocity serve as vectors. */
+/* Alpha and beta of all columns, from random vectors; the panels of the descent are not in use yet. */
 static gb_status lanczos (sdd *d, gb_error *err) {
   const size_t r = d->s->r;
   const gb_panel v = d->ahead, av = d->now, before = d->velocity;
@@ -128,7 +128,7 @@ static gb_status choose_step (sdd *d, double eigenvalue, gb_error *err) {
 
 /* -- descent */
 
-/* The next b rows of a random order, a new one where too few are left. */
+/* The next b rows of a random order; shuffles again where fewer are left. */
 static const size_t *batch (sdd *d) {
   const size_t n = d->s->n;
   if (n - d->next < d->b) {
@@ -145,7 +145,7 @@ static const size_t *batch (sdd *d) {
   return d->order + d->next - d->b;
 }
 
-/* Factors of all columns lie where the first Lanczos coefficients did. */
+/* The factor f for each column, in memory of Lanczos coefficients that are no longer needed. */
 static const double *all_columns (sdd *d, double f) {
   for (size_t c = 0; c < d->s->r; c++) d->alpha[c] = f;
   return d->alpha;
@@ -182,7 +182,7 @@ static gb_status iterate (sdd *d, gb_error *err) {
     GB_TRY(gb_system_residual(s, err));
     const double now = gb_system_worst(s);
     if (!isfinite(now)) info->reason = GB_SOLVE_NAN;
-    else if (now > HOPELESS * fmax(first, 1)) info->reason = GB_SOLVE_DIVERGED;
+    else if (now > DIVERGED * fmax(first, 1)) info->reason = GB_SOLVE_DIVERGED;
     else if (now > s->o->tol && info->iterations >= s->o->max_iter) info->reason = GB_SOLVE_MAX_ITER;
   }
   gb_system_report(s);

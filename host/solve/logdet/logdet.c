@@ -5,7 +5,7 @@
 
 #include "iterate/work.h"
 
-/* e1' log(T) e1 for the leading four fifths of column c's steps. */
+/* e1' log(T) e1 of the first four fifths of column c's steps. */
 static gb_status shorter_log (const gb_trace *trace, size_t c, double *out, gb_error *err) {
   const int all = trace->steps[c];
   trace->steps[c] = all - (all + 4) / 5;
@@ -63,7 +63,7 @@ gb_status gb_logdet_slq (gb_node *a, const gb_logdet_options *o, gb_logdet_info 
 
 /* -- intervals */
 
-/* z that a standard normal is below with probability p < 1 / 2, by Newton's method from the left of it. */
+/* The p-quantile of the standard normal, p < 1 / 2, by Newton's method from its left. */
 static double normal_deviate (double p) {
   double z = -sqrt(-2 * log(p));
   for (int i = 0; i < 50; i++) {

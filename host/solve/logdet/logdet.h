@@ -29,9 +29,9 @@ gb_status gb_logdet_slq (gb_node *a, const gb_logdet_options *o, gb_logdet_info 
 gb_status gb_probes_logdet (const gb_precond *p, const gb_trace *trace, size_t n, size_t first, size_t probes,
                             gb_logdet_info *info, gb_error *err);
 
-/* The t that Student's distribution exceeds with probability (1 - level) / 2: half of an interval of that
-** level, in standard errors. Source: Hill (1970), Algorithm 396: Student's t-quantiles. degrees >= 1, 0 <
-** level < 1. */
+/* The quantile t that Student's distribution exceeds with probability (1 - level) / 2: the half-width of
+** an interval of that level, in standard errors. Source: Hill (1970), Algorithm 396: Student's
+** t-quantiles. degrees >= 1, 0 < level < 1. */
 double gb_student_quantile (double degrees, double level);
 
 #endif

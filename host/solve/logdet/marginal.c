@@ -26,7 +26,7 @@ size_t gb_marginal_bytes (const gb_logdet_options *o, size_t n) {
 typedef struct marginal {
   size_t n, r;
   gb_panel rhs, residual; /* residual: b - A x */
-  gb_panel x, w;          /* A^-1 [b, z], P^-1 [., z], where C and D are to be */
+  gb_panel x, w;          /* A^-1 [b, z] in C's place; P^-1 [., z] in D's */
   void *sums, *all;
   double *norm; /* (r) */
 } marginal;
@@ -35,8 +35,8 @@ static gb_panel part_of (const marginal *q, size_t at, size_t n, size_t r) {
   return gb_panel_of(q->x.device, gb_panel_address(q->all, at), n, r);
 }
 
-/* Scales the probes in columns 1 .. to z' P^-1 z = n: directions keep their law and lengths lose their
-** spread. 'w' gets P^-1 of all columns. */
+/* Scales the probes, columns 1 .., to z' P^-1 z = n: their directions keep their law and the spread of
+** lengths does not add to the variance. w = P^-1 of all columns. */
 static void normalise (const gb_precond *p, const marginal *q) {
   double *norm = q->norm;
   gb_precond_apply(p, q->rhs, q->w);
@@ -57,7 +57,7 @@ static void take_probes (const gb_logdet_options *o, gb_panel rhs) {
   gb_panel_fill(gb_panel_diagonal(unit, rhs.n), 1);
 }
 
-/* alpha, C and D from x = A^-1 [b, z] in C's place and w = P^-1 [., z] in D's; e. */
+/* Writes alpha, C, D and e of the result, in place of x and w. */
 static void constants (const marginal *q) {
   const double minus = -1;
   double *probes = q->norm;

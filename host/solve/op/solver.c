@@ -1,4 +1,4 @@
-/* solver.c - the ops: what makes two of them one, what they allocate, how they run. */
+/* solver.c - ops that solve: how they run, what they allocate, which requests share one. */
 #include "solve/op/solver.h"
 
 #include "iterate/work.h"
@@ -9,7 +9,7 @@ void (*gb_solver_missed)(const char *where, const gb_solver_report *report);
 
 /* -- running */
 
-/* The noise of a leaf; the numbers of 'each' hold its values (n) where there are several. */
+/* The noise that a leaf holds: one number, or (n) of them, which lie in 'each'. */
 static gb_status read_noise (gb_node *leaf, gb_noise *out, gb_work *each, gb_error *err) {
   const gb_shape *s = gb_node_shape(leaf);
   if (s->ndim == 0) {
@@ -98,7 +98,7 @@ static bool same_options (const gb_solver_options *x, const gb_solver_options *y
          x->precond.tol == y->precond.tol && x->precond.seed == y->precond.seed;
 }
 
-/* The op that is asked for. */
+/* A request for an op. */
 typedef struct request {
   gb_solver_kind kind;
   gb_node *root[GB_PLANNED_ROOTS];
@@ -116,7 +116,7 @@ static bool solver_same (const gb_planned_op *planned, const void *ask) {
          same_options(&op->o, q->o);
 }
 
-/* The bytes of its work: the preconditioner, and the larger of making it and of what follows. */
+/* Bytes of a run: the preconditioner, and the larger of what making it takes and what the solve takes. */
 static gb_status measure (gb_solver_op *op, gb_error *err) {
   gb_solve_matrix m;
   const gb_precond_spec none = {0},
@@ -180,7 +180,7 @@ static const gb_planned_kind kinds[] = {
 
 /* -- nodes */
 
-/* The node of the op that is asked for, over its boundary and further inputs. */
+/* The node of a requested op, over its boundary and further inputs. */
 static gb_status node_of (const request *q, int more, gb_node *const *extra, const gb_shape *s, gb_dtype t,
                           gb_node **out, gb_error *err) {
   gb_planned_op *op;

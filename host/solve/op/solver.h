@@ -3,8 +3,8 @@
 ** A solve is a registered op (graph/call.h) over the boundary of its matrix (boundary.h), which is never
 ** stored. Its scratch is the workspace for all its columns and steps, the preconditioner, and the peak of
 ** one product. Its gradient is the implicit one: b_bar = A^-1 x_bar is another solve, and A_bar = -b_bar
-** x' reaches the boundary as a streamed contraction. Solves of one structure share an op, so that a step
-** of an optimiser plans nothing anew. */
+** x' reaches the boundary as a streamed contraction. Solves of one structure share an op, so that
+** the steps of an optimiser are planned once. */
 #ifndef GB_SOLVE_SOLVER_H
 #define GB_SOLVE_SOLVER_H
 
@@ -15,7 +15,7 @@ typedef struct gb_solver_options {
   gb_precond_spec precond;
 } gb_solver_options;
 
-/* What a solve says when it has run: found by the node. */
+/* The report of a solve that has run. */
 typedef struct gb_solver_report {
   gb_logdet_info info; /* of a solve: info.solve */
   gb_solver_options o;
@@ -34,8 +34,8 @@ gb_status gb_solver_solve (gb_node *a, gb_node *b, gb_node *x0, gb_node *k, gb_n
 gb_status gb_solver_marginal (gb_node *a, gb_node *b, gb_node *k, gb_node *noise, const gb_solver_options *o,
                               gb_node **head, gb_node **all, gb_error *err);
 
-/* Is told of each solve of the graph, of gradients too, that ran and missed its tolerance, with the script
-** line that built it. NULL: nobody listens. It holds nothing of what it is told. */
+/* Called for each solve of a graph, those of gradients too, that missed its tolerance, with the script
+** line that built it; may be NULL. The report is valid during the call. */
 extern void (*gb_solver_missed)(const char *where, const gb_solver_report *report);
 
 /* The report of x or *all once it has run; NULL before, or where 64 others of its op ran since. Valid

@@ -1,16 +1,17 @@
 /* partial.c - partial Cholesky factors, pivots in blocks.
 **
-** A pivot changes what is left of every diagonal entry, and with it the next pivot. But entries only fall:
-** what was known of them when a block began is a lower bound on the turn of every point. So the next few
-** pivots are among the GB_PIVOTS candidates that were first then, as long as the best of them, followed
-** exactly, comes before the bound of all others. Then the rows of the block are eliminated together, as
-** products of matrices.
+** The remaining diagonal is diag(K - L L') for the rows of L' so far; it decides which pivot is next, and
+** each pivot lowers it. A point's *turn* is a number by which pivots are ordered, the smallest first. As
+** entries only fall, turns only grow: their values at the start of a block are lower bounds. So a block takes
+** the GB_PIVOTS points of smallest turn as candidates, follows their turns exactly, and takes pivots among
+** them as long as the smallest turn is below the bound of all other points. Then the rows of the block are
+** eliminated together, as products of matrices.
 **
-** Drawn pivots are a race: a clock runs at each point, faster the more is left of its diagonal entry,
-** until the exponential lot of the point is used up. The first to end is a draw in proportion to what is
-** left, and as such lots have no memory, so is the next among clocks that go on. Lots are numbers of the
-** seed: a small change of K moves few pivots, and functions of the factor can be followed. Source of the
-** pivots' law: Chen, Epperly, Tropp & Webber (2025). */
+** Drawn pivots are a race. Each point has an exponential random number, its lot, and a clock that runs at
+** the speed of its remaining entry; the pivot is the point whose clock uses up its lot first. That is a
+** draw in proportion to the remaining entries, and since exponential lots are memoryless, so is the next
+** one if all clocks run on. Lots depend on the seed alone: a small change of K changes few pivots, so
+** functions of the factor vary little. Source of the law: Chen, Epperly, Tropp & Webber (2025). */
 #include "solve/precond/partial.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@
 #include "iterate/values.h"
 #include "iterate/work.h"
 
-/* Keeps lots apart from probes of the same seed, which must not know them. */
+/* Changes the seed: lots must be independent of probes of the same seed. */
 #define OWN UINT64_C(0x9e3779b97f4a7c15)
 
 typedef struct partial {
@@ -29,30 +30,30 @@ typedef struct partial {
   size_t n, most, rank;
   gb_panel lt; /* (most, n) */
   gb_panel
-      left; /* (n, 1): of the diagonal, when the block began; 0 at pivots, not finite where a row was not */
-  gb_panel lot;    /* (n, 1), drawn: left of the lots, likewise; else without an address */
+      left; /* (n, 1): remaining diagonal when the block began; 0 at pivots, not finite where a row was not */
+  gb_panel lot;    /* (n, 1): remaining lots then, of drawn pivots; else without an address */
   void *sums;      /* gb_panel_elimination_sums */
-  double *known;   /* (most, GB_PIVOTS): the candidates' columns of L' */
-  double *factors; /* (rank, rows): those of the block's pivots */
+  double *known;   /* (most, GB_PIVOTS): columns of L' at the candidates */
+  double *factors; /* (rank, rows): columns of L' at the pivots of the block */
   /* the block */
   size_t candidate[GB_PIVOTS], ncandidates;
   double bound; /* lower bound on the turn of every other point */
   double candidate_left[GB_PIVOTS], candidate_lot[GB_PIVOTS];
   size_t rows, pivot[GB_PIVOTS], place[GB_PIVOTS]; /* of each pivot among the candidates */
-  /* of the pivot's entry; what the race's time advanced before it */
+  /* root of the pivot's remaining entry; advance of the race's time before it */
   double root[GB_PIVOTS], step[GB_PIVOTS];
 } partial;
 
 /* -- turns */
 
-/* When a point is next, from now, if no more of its entry is eliminated: INFINITY for never. The largest entry
-** first, or the lot that is used up first. As gb_panel_first_turns has it. */
+/* A point's turn, as gb_panel_first_turns has it: by the largest entry, or by the time that its lot lasts.
+** INFINITY: never. */
 static double turn (const partial *p, double left, double lot) {
   if (!(left > 0)) return INFINITY;
   return p->how.drawn ? lot / left : -left;
 }
 
-/* The points whose turns are first, and the bound of the others. */
+/* The points of smallest turn, and the bound of all others. */
 static void find_candidates (partial *p) {
   double at[GB_PIVOTS + 1];
   size_t first[GB_PIVOTS + 1];
@@ -71,7 +72,7 @@ static void find_candidates (partial *p) {
   if (p->how.drawn) gb_panel_read(gb_panel_rows(p->lot, GB_PIVOTS, p->candidate), p->candidate_lot);
 }
 
-/* The candidate whose turn is next, and when; ncandidates where there is none. */
+/* The candidate of smallest turn, and that turn; ncandidates where all are INFINITY. */
 static size_t next_candidate (const partial *p, double *when) {
   size_t best = p->ncandidates;
   *when = INFINITY;
@@ -92,14 +93,14 @@ static gb_status read_row (gb_node *k, size_t i, void *out, gb_error *err) {
   return st;
 }
 
-/* What is left of an entry beside the square of v; not finite where v is not. */
+/* left - v^2, at least 0; not finite where v is not. */
 static double less_square (double left, double v) {
   const double rest = left - v * v;
   return rest < 0 && isfinite(v) ? 0 : rest;
 }
 
-/* The candidates' entries of row j of L', of pivot 'c', from their entries of its row of K, in
-** place; what is left of theirs. */
+/* Row j of L', of pivot 'c', at the candidates: from their entries of its row of K, in place. Updates their
+** remaining entries. */
 static void follow (partial *p, size_t j, size_t c, double root, double *sum) {
   for (size_t m = 0; m < j; m++) {
     const double *known = p->known + m * GB_PIVOTS, f = known[c];
@@ -131,7 +132,7 @@ static gb_status take_pivot (partial *p, size_t c, double wait, gb_error *err) {
   return GB_OK;
 }
 
-/* Pivots whose turns are known to be next, with their rows of K in place of those of L'. */
+/* Finds the pivots of a block; their rows of K lie where those of L' will be. */
 static gb_status take_pivots (partial *p, gb_error *err) {
   double now = 0, wait;
   p->rows = 0;
@@ -145,7 +146,7 @@ static gb_status take_pivots (partial *p, gb_error *err) {
   return GB_OK;
 }
 
-/* Entry r of left[]: what is left of the diagonal after row r of the block. */
+/* left[r]: sum of the remaining diagonal after row r of the block. */
 static gb_status eliminate (partial *p, double *left, gb_error *err) {
   double among[GB_PIVOTS * GB_PIVOTS];
   for (size_t m = 0; m < p->rank; m++)
@@ -167,7 +168,7 @@ static gb_status eliminate (partial *p, double *left, gb_error *err) {
   return gb_panel_eliminate(&e, left, err);
 }
 
-/* -- all of them */
+/* -- all blocks */
 
 static gb_status factor (partial *p, double tol, double *left, gb_error *err) {
   const double trace = gb_panel_sum(p->left);

@@ -1,5 +1,5 @@
 /* precond.c - low-rank factors (partial.c) with Woodbury's formula, noises of the points by scaling, and the
-** diagonal. An interrupt leaves garbage behind: the solver that called polls for it. */
+** diagonal. After an interrupt the result is invalid: callers poll for it. */
 #include "solve/precond/precond.h"
 
 #include <float.h>
@@ -11,7 +11,7 @@
 #include "plan/plan.h"
 #include "solve/precond/partial.h"
 
-#define LEAST 1e-12 /* of the mean of the diagonal: where a point has no noise */
+#define LEAST 1e-12 /* of the mean of the diagonal: the noise of a point without one */
 /* Of the mean of what a factor leaves of the diagonal: noise far below it must not count by itself. */
 #define MEASURE 0.03
 
@@ -149,7 +149,7 @@ gb_status gb_precond_make (gb_precond *p, const gb_precond_spec *spec, gb_node *
   return gb_fail(err, GB_EINTERNAL, "unknown preconditioner %d", (int)spec->kind);
 }
 
-/* The most that evaluating a node takes, its value as doubles included. Takes over its count. */
+/* Peak bytes of evaluating a node, its value as doubles included. Takes over its count. */
 static gb_status peak_of (gb_node *n, size_t *most, gb_error *err) {
   gb_plan *plan;
   gb_plan_report r;
