@@ -305,6 +305,10 @@ host/solve/op/solver.c
 's/held + (making > work ? making : work)/held + making/'
 'a solve declares too little scratch'
 
+host/solve/op/solver.c
+'s/!op->latest.info.solve.converged \&\& op->o.missed/op->o.missed/'
+'a solve that converged is said to have missed its tolerance'
+
 host/iterate/planned_op.c
 's/same &= out\[i\] == op->root\[i\];/same = false;/'
 'every step makes an op of its own'

@@ -21,7 +21,7 @@ void gb_boundary_clear (gb_boundary *b); /* idempotent */
 gb_status gb_boundary_rebuild (const gb_boundary *b, gb_node *const *to, gb_dtype dtype, size_t nroots,
                                gb_node *const *roots, gb_node **out, gb_error *err);
 
-/* True where the matrix is implicit: it has at least twice as many elements as any value of its boundary.
+/* True where the matrix is implicit: its boundary holds less than half as many values as it has elements.
 ** False where memory for the walk is missing. */
 bool gb_is_streamed (gb_node *a);
 

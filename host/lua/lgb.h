@@ -18,6 +18,8 @@
 #define LGB_HOLDER "gibbous.holder"
 #define LGB_CHUNK "=gibbous/" /* chunk names of the Lua library start so: errors point past it */
 
+#define LGB_TOLD 64
+
 /* One a Lua state, made by the first require. It outlives the state until the last handle is closed, so
 ** the order in which a closing state finalises things cannot matter. */
 typedef struct lgb_session {
@@ -40,6 +42,8 @@ typedef struct lgb_session {
   gb_dtype dtype; /* gb.config */
   int devices;    /* of the device's: simulated ones, once made, stay until the end */
   int digits, edge;
+  const char *told[LGB_TOLD]; /* script lines of which stderr said that a solve missed its tolerance */
+  size_t next_told;
 } lgb_session;
 
 /* The userdata of a tensor. node NULL: empty or closed. */

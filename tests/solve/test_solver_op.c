@@ -269,12 +269,45 @@ static void gradients_reach_values_that_are_made_of_each_other (void **state) {
   CHECK_NEAR(slope, (value[1] - value[0]) / 2e-5, 1e-6 * fabs(slope));
 }
 
+typedef struct heard {
+  int solves;
+  double residual;
+} heard;
+
+static void hear (void *ud, const char *where, const gb_solver_report *report) {
+  heard *h = ud;
+  assert_non_null(where);
+  h->solves++;
+  h->residual = fmax(h->residual, report->info.solve.residual);
+}
+
+/* A solve that misses its tolerance, and that of its gradient, call the function of their own options. */
+static void solves_that_miss_their_tolerance_say_so (void **state) {
+  (void)state;
+  const size_t n = 40;
+  gb_node *b = random_leaf(GB_F64, GB_NODE_GRAD, n, 1, 5), *cotangent = random_leaf(GB_F64, 0, n, 1, 6),
+          *grad, *a = plus_noise(kernel(GB_F64, n, scalar(GB_F64, 0, 20)), 0.1);
+  heard few = {0}, many = {0};
+  const gb_solver_options o = {.run.solve = {.tol = 1e-9, .max_iter = 2}, .missed = hear, .ud = &few},
+                          p = {.run.solve = {.tol = 1e-9, .max_iter = 500}, .missed = hear, .ud = &many};
+  gb_node *x = lazily(a, b, NULL, &o);
+  free(doubles(x));
+  assert_int_equal(few.solves, 1);
+  assert_true(few.residual > 1e-9 && few.residual == gb_solver_report_of(x)->info.solve.residual);
+  ok(gb_grad(x, cotangent, 1, &b, false, &grad, &err));
+  free(doubles(hold_node(GB_OK, grad)));
+  assert_int_equal(few.solves, 2);
+  free(doubles(lazily(a, b, NULL, &p)));
+  assert_true(many.solves == 0 && few.solves == 2);
+}
+
 int main (void) {
   const struct CMUnitTest tests[] = {
       TEST(the_gradient_of_a_solution_is_the_implicit_one),
       TEST(the_marginal_likelihood_has_the_gradient_of_both_terms),
       TEST(the_gradient_is_that_of_the_dense_estimator),
       TEST(a_lazy_solve_is_the_solve),
+      TEST(solves_that_miss_their_tolerance_say_so),
       TEST(a_solve_takes_what_its_plan_says),
       TEST(a_solve_is_refused_below_its_minimum),
       TEST(steps_of_an_optimiser_share_their_op),

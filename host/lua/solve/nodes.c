@@ -99,10 +99,10 @@ static const char *const solver_names[] = {
 
 /* -- reports */
 
-static void solve_missed (const char *where, const gb_solver_report *r) {
+static void solve_missed (void *session, const char *where, const gb_solver_report *r) {
   char text[GB_CG_MESSAGE];
   const gb_solve_info *info = &r->info.solve;
-  lgb_say_missed(where, gb_solve_reason_text(info->reason), info->iterations, info->residual,
+  lgb_say_missed(session, where, gb_solve_reason_text(info->reason), info->iterations, info->residual,
                  gb_cg_message(info, &r->o.run.solve, text));
 }
 
@@ -114,7 +114,7 @@ static int nodes_missed (lua_State *L) {
   lua_getfield(L, 1, "iterations");
   lua_getfield(L, 1, "residual");
   lua_getfield(L, 1, "message");
-  lgb_say_missed(s->graph->where, luaL_checkstring(L, 2), (int)luaL_checkinteger(L, 3),
+  lgb_say_missed(s, s->graph->where, luaL_checkstring(L, 2), (int)luaL_checkinteger(L, 3),
                  luaL_checknumber(L, 4), luaL_optstring(L, 5, ""));
   return 0;
 }
@@ -152,9 +152,9 @@ static int nodes_solver (lua_State *L) {
   lua_settop(L, 3);
   gb_node *a = lgb_checknode(L, 1), *b = lgb_checknode(L, 2);
   lgb_checkoptions(L, 3, solver_names);
-  const gb_solver_options o = check_solver(L, 3);
+  gb_solver_options o = check_solver(L, 3);
+  o.missed = solve_missed, o.ud = s;
   gb_node *x0 = lgb_opttensor(L, 3, "x0"), *k = lgb_opttensor(L, 3, "k"), *noise = check_noise(L, s, 3);
-  gb_solver_missed = solve_missed;
   lgb_tensor *x = lgb_newtensor(L);
   gb_error err;
   s->busy = true;

@@ -56,14 +56,11 @@ void lgb_pushsolve (lua_State *L, const gb_solve_info *info, const char *message
   lgb_setnumber(L, "seconds", info->seconds);
 }
 
-#define LINES 64 /* that are remembered, so that a loop says it once */
-
-void lgb_say_missed (const char *where, const char *how, int steps, double residual, const char *message) {
-  static const char *told[LINES];
-  static size_t next;
-  for (size_t i = 0; i < LINES; i++)
-    if (told[i] == where && where[0] != '\0') return;
-  told[next++ % LINES] = where;
+void lgb_say_missed (lgb_session *s, const char *where, const char *how, int steps, double residual,
+                     const char *message) {
+  for (size_t i = 0; i < LGB_TOLD; i++)
+    if (s->told[i] == where && where[0] != '\0') return;
+  s->told[s->next_told++ % LGB_TOLD] = where;
   fprintf(stderr,
           "gibbous: %s%sa solve missed its tolerance: %s after %d steps, relative residual %.2g%s%s\n", where,
           where[0] != '\0' ? ": " : "", how, steps, gb_plain(residual), message[0] != '\0' ? "; " : "",

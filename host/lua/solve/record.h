@@ -20,6 +20,7 @@ void lgb_setnumber (lua_State *L, const char *name, double v); /* a field of the
 
 /* Says once a script line on stderr that a solve of it missed its tolerance. 'where' is interned: its address
 ** tells lines apart. */
-void lgb_say_missed (const char *where, const char *how, int steps, double residual, const char *message);
+void lgb_say_missed (lgb_session *s, const char *where, const char *how, int steps, double residual,
+                     const char *message);
 
 #endif

@@ -5,8 +5,6 @@
 #include "solve/op/op.h"
 #include "tensor/host.h"
 
-void (*gb_solver_missed)(const char *where, const gb_solver_report *report);
-
 /* -- running */
 
 /* The noise that a leaf holds: one number, or (n) of them, which lie in 'each'. */
@@ -78,8 +76,8 @@ static gb_status solver_run (gb_planned_op *planned, const gb_planned_args *q, c
 static void solver_ran (gb_planned_op *planned, size_t slot, const char *where) {
   gb_solver_op *op = (gb_solver_op *)planned;
   op->report[slot] = op->latest;
-  if (op->kind == GB_SOLVER_SOLVE && !op->latest.info.solve.converged && gb_solver_missed != NULL)
-    gb_solver_missed(where, &op->report[slot]);
+  if (op->kind == GB_SOLVER_SOLVE && !op->latest.info.solve.converged && op->o.missed != NULL)
+    op->o.missed(op->o.ud, where, &op->report[slot]);
 }
 
 const gb_solver_report *gb_solver_report_of (const gb_node *x) {

@@ -10,17 +10,24 @@
 
 #include "solve/logdet/marginal.h"
 
+typedef struct gb_solver_report gb_solver_report;
+typedef void gb_solver_missed (void *ud, const char *where, const gb_solver_report *report);
+
 typedef struct gb_solver_options {
   gb_logdet_options run; /* solve.precond and solve.x0 are not read: see 'precond' and gb_solver_solve */
   gb_precond_spec precond;
+  /* called after each solve that missed its tolerance, those of gradients too, with the script line that built
+  ** it; NULL = not */
+  gb_solver_missed *missed;
+  void *ud;
 } gb_solver_options;
 
 /* The report of a solve that has run. */
-typedef struct gb_solver_report {
+struct gb_solver_report {
   gb_logdet_info info; /* of a solve: info.solve */
   gb_solver_options o;
   bool marginal;
-} gb_solver_report;
+};
 
 /* x = A^-1 b, lazy, of b's shape, (n) or (n, r), and dtype; f64 where mixed. k (n, n) and noise, 0-d or
 ** (n), on its diagonal: A = k + noise, for the preconditioner; NULL where it needs none. x0: first guess,
@@ -33,10 +40,6 @@ gb_status gb_solver_solve (gb_node *a, gb_node *b, gb_node *x0, gb_node *k, gb_n
 ** f64, as marginal.h says, a constant to gradients. Errors: as above. */
 gb_status gb_solver_marginal (gb_node *a, gb_node *b, gb_node *k, gb_node *noise, const gb_solver_options *o,
                               gb_node **head, gb_node **all, gb_error *err);
-
-/* Called for each solve of a graph, those of gradients too, that missed its tolerance, with the script
-** line that built it; may be NULL. The report is valid during the call. */
-extern void (*gb_solver_missed)(const char *where, const gb_solver_report *report);
 
 /* The report of x or *all once it has run; NULL before, or where 64 others of its op ran since. Valid
 ** until the next run. */
