@@ -485,6 +485,26 @@ host/plan/place/remote.c
 's/ \&\& is_read_in_windows(m, b);/;/'
 'a device has only its rows of points that are columns too'
 
+host/plan/place/place.c
+'s/ \&\& g->low->buf\[b\].device == g->device) add_life/) add_life/'
+'the arena of each device has room for the buffers of all'
+
+host/plan/run/commit.c
+'s/return device == 0 ? r->lane\[0\].arena : r->abroad\[device\].at;/return (char *)r->lane[0].arena + 0 * device;/'
+'buffers of another device lie in the first one s arena'
+
+host/graph/devices.c
+'s/a->op == GB_OP_MOVE \&\& a->nin == 1 \&\& a->device != device/a->op == GB_OP_MOVE \&\& a->nin == 1/'
+'a value that was moved is moved again where it lies'
+
+host/plan/choose/choose.c
+'s/ \&\& !w->all \&\& fits_abroad(w, place);/ \&\& !w->all;/'
+'a candidate is taken that another device has no room for'
+
+host/lower/structure.c
+'s/(uint64_t)n->device << 32 | //'
+'plans of one structure serve graphs that lie elsewhere'
+
 host/plan/choose/partition.c
 's/= \*need <= budget_of(t->x, i)/= *need <= 2 * budget_of(t->x, i)/'
 'devices take twice their budgets'

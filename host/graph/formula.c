@@ -162,6 +162,15 @@ gb_node *gb_ex_cast (gb_formula *e, gb_node *a, gb_dtype t) {
   return gb_ex_op(e, GB_OP_CAST, 1, &a, NULL, NULL, t);
 }
 
+gb_node *gb_ex_move (gb_formula *e, gb_node *a, int device) {
+  gb_node *n;
+  if (!a || a->device == device) return a;
+  const gb_status st = gb_move(a, device, &n, e->err);
+  if (st == GB_OK) return gb_formula_hold(e, n);
+  e->status = st;
+  return NULL;
+}
+
 gb_node *gb_ex_range (gb_formula *e, int64_t start, int64_t step, size_t n, gb_dtype t) {
   const gb_attr attr = {.i = {start, step}, .f = {(double)start, (double)step}};
   const gb_shape s = gb_shape_of(1, &n);

@@ -49,6 +49,7 @@ gb_node *gb_ex_reduce (gb_formula *e, gb_op op, gb_node *a, unsigned mask, bool 
 gb_node *gb_ex_matmul (gb_formula *e, gb_node *a, gb_node *b);
 gb_node *gb_ex_pick (gb_formula *e, gb_node *a, int output);
 gb_node *gb_ex_cast (gb_formula *e, gb_node *a, gb_dtype t);
+gb_node *gb_ex_move (gb_formula *e, gb_node *a, int device);
 
 /* start, start + step, ... as a vector of 'n' */
 gb_node *gb_ex_range (gb_formula *e, int64_t start, int64_t step, size_t n, gb_dtype t);

@@ -109,6 +109,16 @@ static uint64_t hash_key (gb_op op, int nin, gb_node *const *in, const gb_attr *
   return h;
 }
 
+/* Of nodes without inputs the device is part of what they are; all others have that of their inputs. */
+static uint64_t hash_place (uint64_t h, const gb_graph *g, int nin) {
+  return nin > 0 || g->generators_on == 0 ? h : gb_hash_u64(h, (uint64_t)g->generators_on);
+}
+
+static int device_of (const gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr) {
+  if (op == GB_OP_MOVE) return (int)attr->i[0];
+  return nin > 0 ? in[0]->device : g->generators_on;
+}
+
 static uint64_t input_serial (const gb_node *n, int i) {
   if (n->ndropped == 0) return n->in[i]->serial;
   uint64_t serial;
@@ -120,6 +130,7 @@ static bool same_key (const gb_node *n, gb_op op, int nin, gb_node *const *in, c
                       const gb_value *v) {
   if ((n->flags & UNMERGED) != 0) return false;
   if (n->op != op || n->nin + n->ndropped != nin || n->out->dtype != v->dtype) return false;
+  if (nin == 0 && n->device != n->graph->generators_on) return false;
   if (memcmp(&n->attr, attr, sizeof *attr) != 0 || !gb_shape_equal(&n->out->shape, &v->shape)) return false;
   for (int i = 0; i < nin; i++)
     if (input_serial(n, i) != in[i]->serial) return false;
@@ -311,6 +322,7 @@ static gb_status make (gb_graph *g, uint64_t hash, gb_op op, int nin, gb_node *c
   n->attr = *attr;
   n->flags = inherited_flags(op, nin, in, v);
   n->depth = depth_of(nin, in);
+  n->device = device_of(g, op, nin, in, attr);
   for (int i = 0; i < nin; i++) n->in[i] = gb_node_ref(in[i]);
   for (int i = 0; i < n->nout; i++) n->out[i] = v[i];
   if (op == GB_OP_CALL) gb_call_ref((int)attr->i[0]);
@@ -329,14 +341,37 @@ static gb_status check_grown (gb_op op, int nin, gb_node *const *in, const gb_at
   return GB_OK;
 }
 
+/* The form may have lost its inputs, and their device with them: then it is moved there. */
+static gb_status place_form (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
+                             gb_node **form, gb_error *err) {
+  const int device = device_of(g, op, nin, in, attr);
+  gb_node *n = *form;
+  if (n->device == device) return GB_OK;
+  const gb_status st = gb_move(n, device, form, err);
+  gb_node_unref(n);
+  return st;
+}
+
+/* Registered ops get tensors of the graph's own device. */
+static gb_status check_call (const gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
+                             gb_error *err) {
+  if (op != GB_OP_CALL || nin == 0 || in[0]->device == 0) return GB_OK;
+  const gb_call *c = gb_call_get((int)attr->i[0]);
+  return gb_fail(err, GB_EDEVICE, "%s runs on %s, and its input lies on %s: move it first, x:to '%s'",
+                 c == NULL ? "a registered op" : c->name, g->device->name,
+                 gb_graph_device(g, in[0]->device)->name, g->device->name);
+}
+
 gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
                          const gb_shape *shape, gb_dtype dtype, gb_node **out, gb_error *err) {
   gb_attr a = {0};
   if (attr != NULL) a = *attr;
+  if (!gb_on_one_device(nin, in)) return gb_build_across(g, op, nin, in, attr, shape, dtype, out, err);
+  GB_TRY(check_call(g, op, nin, in, &a, err));
   GB_TRY(check_grown(op, nin, in, &a, err));
   gb_value v[GB_MAX_OUTPUTS] = {0};
   GB_TRY(gb_shape_infer(op, nin, in, &a, shape, dtype, v, err));
-  const uint64_t hash = hash_key(op, nin, in, &a, v);
+  const uint64_t hash = hash_place(hash_key(op, nin, in, &a, v), g, nin);
   /* Random nodes of a trace are not merged with earlier ones: vmap distinguishes them by serial. */
   gb_node *ended = NULL, *found = NULL;
   if (g->tracing == 0 || !gb_op_has(op, GB_TRAIT_RANDOM))
@@ -347,9 +382,8 @@ gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, con
   }
   *out = NULL;
   GB_TRY(gb_simplify(g, op, in, &a, v, out, err));
-  if (*out != NULL) return GB_OK;
-  GB_TRY(gb_canon(g, op, nin, in, &a, out, err));
-  if (*out != NULL) return GB_OK;
+  if (*out == NULL) GB_TRY(gb_canon(g, op, nin, in, &a, out, err));
+  if (*out != NULL) return place_form(g, op, nin, in, &a, out, err);
   GB_TRY(make(g, hash, op, nin, in, &a, v, out, err));
   if (ended != NULL) gb_node_take_values(*out, ended);
   return GB_OK;
@@ -376,6 +410,14 @@ static bool same_leaf (const gb_node *n, const gb_tensor *t) {
   for (int i = 0; i < t->shape.ndim; i++)
     if (v->stride[i] != t->stride[i]) return false;
   return true;
+}
+
+/* Where its storage lies; without one it is to lie where values are made now. */
+static int device_of_tensor (const gb_graph *g, const gb_tensor *t) {
+  if (t->storage == NULL) return g->generators_on;
+  for (int i = 0; i < g->nmore; i++)
+    if (&g->more[i]->ledger == t->storage->ledger) return i + 1;
+  return 0;
 }
 
 static unsigned leaf_flags (const gb_tensor *value, unsigned flags) {
@@ -408,6 +450,7 @@ gb_status gb_node_leaf (gb_graph *g, const gb_tensor *value, unsigned flags, con
   n->hash = hash;
   n->flags = f;
   if ((f & GB_NODE_LENT) != 0) g->nlent++;
+  n->device = device_of_tensor(g, value);
   n->out[0] = (gb_value){.dtype = value->dtype, .shape = value->shape, .tensor = gb_tensor_ref(value)};
   gb_node_set_name(n, name);
   table_insert(g, n);
@@ -423,6 +466,7 @@ static gb_status held (gb_op op, const gb_attr *attr, int nin, gb_node *const *i
   n->hash = gb_hash_u64((uint64_t)op, n->serial);
   n->attr = *attr;
   n->name = like->name;
+  n->device = like->device;
   n->flags = (like->flags & (GB_NODE_NEEDS_GRAD | GB_NODE_SYMMETRIC)) | (flags & GB_NODE_GROWN) |
              GB_NODE_HELD;
   for (int i = 0; i < nin; i++) n->in[i] = gb_node_ref(in[i]);

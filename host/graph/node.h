@@ -55,8 +55,9 @@ struct gb_node {
   gb_op op;
   unsigned flags;
   int nin, nout;
-  int batch; /* LEAF: 1 + the axis that gb_lazy named as the one to cut; 0: none. Not part of identity */
-  int depth; /* 1 + the deepest unevaluated input; 0 for leaves and evaluated nodes */
+  int batch;  /* LEAF: 1 + the axis that gb_lazy named as the one to cut; 0: none. Not part of identity */
+  int depth;  /* 1 + the deepest unevaluated input; 0 for leaves and evaluated nodes */
+  int device; /* number of the device of its values (gb_graph_device) and, but for MOVE, of its inputs */
   uint64_t serial; /* unique in the graph, never reused, ascending: inputs are older than users */
   uint64_t hash;   /* of op, attr, shape, dtype and inputs' serials */
   gb_graph *graph;
@@ -76,8 +77,14 @@ static inline const gb_shape *gb_node_shape (const gb_node *n) { return &n->out[
 static inline gb_dtype gb_node_dtype (const gb_node *n) { return n->out[0].dtype; }
 static inline bool gb_node_has_value (const gb_node *n) { return n->out[0].tensor.storage != NULL; }
 
+#define GB_GRAPH_DEVICES 8
+
 struct gb_graph {
-  gb_device *device; /* device 0; its ledger holds every value */
+  gb_device *device; /* device 0: of every leaf that a script makes */
+  /* further devices, whose values are made by MOVE: numbers 1 .. ndevices; borrowed */
+  gb_device *more[GB_GRAPH_DEVICES - 1];
+  int nmore;
+  int generators_on; /* device of nodes without inputs that are built now */
   gb_node **bucket;  /* cons table, power of two */
   size_t nbuckets, nnodes;
   uint64_t next_serial;
@@ -109,6 +116,13 @@ static inline gb_node *gb_node_ref (gb_node *n) {
   return n;
 }
 void gb_node_unref (gb_node *n); /* NULL is fine; iterative */
+
+static inline gb_device *gb_graph_device (const gb_graph *g, int number) {
+  return number == 0 ? g->device : g->more[number - 1];
+}
+static inline const gb_device *gb_node_device (const gb_node *n) {
+  return gb_graph_device(n->graph, n->device);
+}
 
 /* Gives up the inputs of a node that has all its values, unless NEEDS_GRAD: nin becomes 0. The node stays in
 ** the cons table under its old key: the same expression built again over the same inputs becomes a new node
@@ -166,6 +180,21 @@ gb_node *gb_node_kept (const gb_node *promise); /* its expression, borrowed; NUL
 /* Gives n, which has no values, those of another node with the same outputs. They must be pinned, not
 ** caches. */
 void gb_node_take_values (gb_node *n, const gb_node *from);
+
+/* devices.c */
+
+/* The number of a device of the graph, which it gets here if it is a new one. Errors: EOPTION past
+** GB_GRAPH_DEVICES. */
+gb_status gb_graph_add_device (gb_graph *g, gb_device *dev, int *number, gb_error *err);
+/* a, or its values on another device. Numbers, ranges, identities, and views of them and of values without axes
+** are built there again; anything else is copied by a MOVE. */
+gb_status gb_move (gb_node *a, int device, gb_node **out, gb_error *err);
+/* True: the inputs lie on one device. */
+bool gb_on_one_device (int nin, gb_node *const *in);
+/* gb_node_build of inputs that lie on several: those without axes, and those that gb_move builds again, follow
+** the others. Errors: EDEVICE where two others differ. */
+gb_status gb_build_across (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
+                           const gb_shape *shape, gb_dtype dtype, gb_node **out, gb_error *err);
 
 /* shape_rules.c: fills n->out[].shape/dtype and nout from op, attr, inputs. */
 gb_status gb_shape_infer (gb_op op, int nin, gb_node *const *in, gb_attr *attr, const gb_shape *given,

@@ -267,6 +267,12 @@ static gb_status shape_cast (const rule *r) {
   return GB_OK;
 }
 
+/* gb_move looks after the number of the device. */
+static gb_status shape_move (const rule *r) {
+  set_shape(r, 0, dtype_at(r, 0), shape_at(r, 0));
+  return GB_OK;
+}
+
 /* -- views */
 
 static gb_status shape_reshape (const rule *r) {

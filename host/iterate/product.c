@@ -37,7 +37,7 @@ static gb_status plan_width (gb_product *p, size_t width, gb_error *err) {
   const gb_shape s = gb_shape_of(2, (size_t[]){p->n, width});
   GB_TRY(gb_node_placeholder(p->graph, &s, p->dtype, "columns", &p->x, err));
   GB_TRY(gb_matmul(p->a, p->x, &p->y, err));
-  return gb_plan_new(p->graph, 1, &p->y, NULL, &p->plan, err);
+  return gb_plan_new(p->graph, 1, &p->y, &(gb_plan_options){.at_home = true}, &p->plan, err);
 }
 
 gb_status gb_product_resize (gb_product *p, size_t r, gb_error *err) {

@@ -17,9 +17,12 @@ static gb_status build (gb_rows *p, gb_node *a, gb_error *err) {
   if (st == GB_OK) st = gb_grad(p->ax, p->v, 1, &p->x, false, &p->av, err);
   if (st == GB_OK) st = gb_take_along(a, 0, p->at, &some, err);
   if (st == GB_OK) st = gb_take_along(some, 1, p->at, &p->block, err);
-  if (st == GB_OK) st = gb_plan_new(p->graph, 1, &p->ax, NULL, &p->by_row, err);
-  if (st == GB_OK) st = gb_plan_new(p->graph, 1, &p->av, NULL, &p->by_column, err);
-  if (st == GB_OK) st = gb_plan_new(p->graph, 1, &p->block, NULL, &p->by_block, err);
+  if (st == GB_OK)
+    st = gb_plan_new(p->graph, 1, &p->ax, &(gb_plan_options){.at_home = true}, &p->by_row, err);
+  if (st == GB_OK)
+    st = gb_plan_new(p->graph, 1, &p->av, &(gb_plan_options){.at_home = true}, &p->by_column, err);
+  if (st == GB_OK)
+    st = gb_plan_new(p->graph, 1, &p->block, &(gb_plan_options){.at_home = true}, &p->by_block, err);
   gb_node_unref(y);
   gb_node_unref(some);
   return st;

@@ -62,6 +62,7 @@ static int add_buffer (gb_lower_state *s, const gb_node *n, int output, gb_buf_c
   *b = (gb_buf){.cls = cls,
                 .source = n->index,
                 .output = output,
+                .device = n->device,
                 .dtype = v->dtype,
                 .shape = v->shape,
                 .bytes = cls == GB_BUF_LEAF ? 0 : gb_shape_bytes(&v->shape, v->dtype),

@@ -254,6 +254,7 @@ static gb_status write_steps (gb_lower_state *s, gb_lowered *low) {
     gb_draft *d = &s->draft[order[i]];
     gb_step *st = &low->step[low->nsteps++];
     rc = d->opaque != NULL ? write_opaque(s, d, st) : write_fold(s, d, st);
+    st->device = d->opaque != NULL ? d->opaque->device : d->root->node->device;
   }
   free(order);
   return rc;
@@ -275,6 +276,12 @@ static gb_status request (gb_lower_state *s, size_t nouts, gb_node *const *outs,
 static void mark_outputs (gb_lowered *low) {
   for (int i = 0; i < low->nouts; i++)
     if (low->buf[low->out[i]].cls != GB_BUF_LEAF) low->buf[low->out[i]].cls = GB_BUF_OUTPUT;
+}
+
+static void count_devices (gb_lowered *low) {
+  low->ndevices = 1;
+  for (int b = 0; b < low->nbufs; b++)
+    if (low->buf[b].device >= low->ndevices) low->ndevices = low->buf[b].device + 1;
 }
 
 static void clear_state (gb_lower_state *s) {
@@ -320,6 +327,7 @@ gb_status gb_lower_ordered (gb_graph *g, const gb_order *o, size_t nouts, gb_nod
     return rc;
   }
   mark_outputs(low);
+  count_devices(low);
   *out = low;
   return GB_OK;
 }

@@ -18,6 +18,7 @@ typedef struct gb_buf {
   gb_buf_class cls;
   size_t source; /* position in the canonical order (gb_structure) */
   int output;    /* which output of that node */
+  int device;    /* that it lies on (gb_graph_device) */
   gb_dtype dtype;
   gb_shape shape;
   ptrdiff_t stride[GB_MAXDIM];
@@ -29,7 +30,8 @@ typedef struct gb_buf {
 
 typedef struct gb_step {
   bool is_fold;
-  gb_fold fold;       /* is_fold; operand slots index 'in', out slots index 'out' */
+  int device;   /* that runs it and holds its scratch and its results; of a MOVE the one that values go to */
+  gb_fold fold; /* is_fold; operand slots index 'in', out slots index 'out' */
   gb_opaque opaque;   /* else */
   size_t call_source; /* opaque CALL: position of its node */
   int nin, nout, nconstants;
@@ -44,6 +46,7 @@ typedef struct gb_lowered {
   uint64_t structure; /* hash of the graph's structure */
   size_t nnodes;      /* length of the canonical order */
   int nbufs, nsteps, nouts;
+  int ndevices; /* 1 + the highest number of a device */
   gb_buf *buf;
   gb_step *step; /* in execution order */
   int *out;      /* buffer of each requested output; leaves may be outputs */

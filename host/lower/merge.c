@@ -190,6 +190,7 @@ static gb_status try_merge (gb_lower_state *s, const int *maker, int ia, int ib,
                             int *stack) {
   const gb_draft *a = &s->draft[ia], *b = &s->draft[ib];
   int to[GB_FOLD_AXES] = {0};
+  if (a->root->node->device != b->root->node->device) return GB_OK;
   if (a->nsplits + b->nsplits > GB_SPLITS) return GB_OK;
   if (a->naxes + columns_of(b) > GB_FOLD_AXES - 4 || !same_compute(a, b) || !same_domain(a, b, to))
     return GB_OK;

@@ -13,7 +13,7 @@ static uint64_t hash_shape (uint64_t h, const gb_value *v) {
 static uint64_t hash_node (uint64_t h, const gb_node *n) {
   const bool leaf = gb_is_leaf(n);
   h = gb_hash_u64(h, leaf ? (uint64_t)GB_OP_LEAF : (uint64_t)n->op);
-  h = gb_hash_u64(h, n->flags & (GB_NODE_SYMMETRIC | GB_NODE_GROWN));
+  h = gb_hash_u64(h, (uint64_t)n->device << 32 | (n->flags & (GB_NODE_SYMMETRIC | GB_NODE_GROWN)));
   for (int k = 0; k < n->nout; k++) h = hash_shape(h, &n->out[k]);
   if (leaf) {
     const gb_tensor *t = &n->out[0].tensor;

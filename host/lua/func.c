@@ -163,7 +163,8 @@ static gb_status evaluate_into (const visit *v, gb_node *y, gb_error *err) {
   gb_ledger *l = &v->graph->device->ledger;
   if (gb_node_has_value(y)) { return gb_tensor_copy(v->out, &y->out[0].tensor, err); }
   const size_t bytes = gb_shape_bytes(&v->out->shape, v->out->dtype), room = gb_ledger_room(l);
-  const gb_plan_options o = {.budget = room + bytes + 1}; /* 0 would mean: whatever there is */
+  const gb_plan_options o = {.budget = room + bytes + 1,
+                             .at_home = true}; /* 0 would mean: whatever there is */
   gb_plan *p;
   gb_status st = gb_plan_new(v->graph, 1, &y, &o, &p, err);
   if (st == GB_EREFUSED && err->need > bytes) err->need -= bytes, err->have = room;

@@ -23,8 +23,10 @@
 /* One a Lua state, made by the first require. It outlives the state until the last handle is closed, so
 ** the order in which a closing state finalises things cannot matter. */
 typedef struct lgb_session {
-  gb_device *device; /* the graph's: where values are computed and kept */
-  gb_device *home;   /* the host's: where files are read and lists become tensors */
+  gb_device *device;                   /* the graph's: where values are computed and kept */
+  gb_device *home;                     /* the host's: where files are read and lists become tensors */
+  gb_device *opened[GB_GRAPH_DEVICES]; /* of other kinds, since a script named them */
+  int nopened;
   gb_graph *graph;
   lua_State *main; /* the main thread */
   lua_State *L;    /* state of the last binding entered: the one that can collect */
@@ -98,7 +100,9 @@ int lgb_concat (lua_State *L); /* the event: operands as text, joined */
 /* tensor.c */
 void lgb_tensor_meta (lua_State *L);
 lgb_tensor *lgb_newtensor (lua_State *L); /* pushes an empty handle */
-gb_tensor *lgb_newholder (lua_State *L);  /* pushes a counted slot for a value that is not yet a node */
+int lgb_pushmoved (lua_State *L, gb_node *x,
+                   int device);          /* pushes x on that device of the graph; returns 1 */
+gb_tensor *lgb_newholder (lua_State *L); /* pushes a counted slot for a value that is not yet a node */
 /* NULL: not a tensor. A param at 'arg' is replaced by its tensor. */
 gb_node *lgb_tonode (lua_State *L, int arg);
 gb_node *lgb_checknode (lua_State *L, int arg);
@@ -139,8 +143,14 @@ lua_Integer lgb_optinteger (lua_State *L, int arg, const char *name, lua_Integer
 bool lgb_optbool (lua_State *L, int arg, const char *name, bool def);
 const char *lgb_optstring (lua_State *L, int arg, const char *name, const char *def);
 gb_dtype lgb_optdtype (lua_State *L, int arg, gb_dtype def);
-void lgb_optdevice (lua_State *L, int arg); /* of tensors: the first one */
+/* The number of the device of option 'device'; without one that of the session, 0. Nodes without inputs that the
+** binding builds after this lie there. */
+int lgb_optdevice (lua_State *L, int arg);
+/* One of the session's own devices, simulated ones included; or any, which is opened where it is not yet. */
 gb_device *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name);
+gb_device *lgb_anydevice (lua_State *L, lgb_session *s, const char *name);
+int lgb_devicenumber (lua_State *L, lgb_session *s, const char *name);                      /* in the graph */
+gb_status lgb_open_kind (lgb_session *s, const char *kind, gb_device **out, gb_error *err); /* session.c */
 gb_dtype lgb_checkdtype (lua_State *L, const char *name);
 size_t lgb_tobytes (lua_State *L, int index, const char *what); /* 1e9, "1 GiB" */
 

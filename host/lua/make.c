@@ -114,14 +114,12 @@ static void fill (lua_State *L, filler *f, int depth) {
   }
 }
 
-static int tensor_of_tensor (lua_State *L, gb_node *x, gb_dtype t) {
+static int tensor_of_tensor (lua_State *L, gb_node *x, gb_dtype t, int device) {
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
-  if (gb_node_dtype(x) == t) {
-    y->node = gb_node_ref(x);
-    return 1;
-  }
-  return lgb_result(L, gb_node_build(x->graph, GB_OP_CAST, 1, &x, NULL, NULL, t, &y->node, &err), &err);
+  if (gb_node_dtype(x) == t) y->node = gb_node_ref(x);
+  else lgb_result(L, gb_node_build(x->graph, GB_OP_CAST, 1, &x, NULL, NULL, t, &y->node, &err), &err);
+  return device == 0 ? 1 : lgb_pushmoved(L, y->node, device);
 }
 
 /* gb.tensor(t, {dtype, device}): t is a number, a boolean, nested lists, or a tensor */
@@ -129,9 +127,9 @@ static int make_tensor (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 2);
   lgb_checkoptions(L, 2, make_options);
-  lgb_optdevice(L, 2);
+  const int device = lgb_optdevice(L, 2);
   gb_node *x = lgb_tonode(L, 1);
-  if (x != NULL) return tensor_of_tensor(L, x, lgb_optdtype(L, 2, gb_node_dtype(x)));
+  if (x != NULL) return tensor_of_tensor(L, x, lgb_optdtype(L, 2, gb_node_dtype(x)), device);
   const int type = lua_type(L, 1);
   if (type != LUA_TTABLE && type != LUA_TNUMBER && type != LUA_TBOOLEAN)
     return luaL_typeerror(L, 1, "number or list");
@@ -148,7 +146,8 @@ static int make_tensor (lua_State *L) {
   lua_pushvalue(L, 1);
   fill(L, &f, 0);
   lgb_tensor *y = lgb_newtensor(L);
-  return lgb_result(L, lgb_leaf(s, holder, NULL, &y->node, &err), &err);
+  lgb_result(L, lgb_leaf(s, holder, NULL, &y->node, &err), &err);
+  return device == 0 ? 1 : lgb_pushmoved(L, y->node, device);
 }
 
 /* -- constants and ranges */
@@ -386,6 +385,7 @@ static int make_randperm (lua_State *L) {
   lua_settop(L, 2);
   const size_t n = checkcount(L, 1);
   lgb_checkoptions(L, 2, names);
+  lgb_optdevice(L, 2);
   const gb_shape shape = gb_shape_of(1, &n);
   const gb_attr attr = next_stream(L, s, lua_isnil(L, 2) ? 0 : 2);
   return push_given(L, s, GB_OP_RANDPERM, &attr, &shape, GB_I64);

@@ -230,22 +230,44 @@ static int m_allclose (lua_State *L) {
   return push_all(L, s, push_map2(L, GB_OP_OR, near, push_map2(L, GB_OP_EQ, x, y))); /* equal infinities */
 }
 
-/* x:to{dtype, device} */
-static int m_to (lua_State *L) {
+int lgb_pushmoved (lua_State *L, gb_node *x, int device) {
+  lgb_tensor *y = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_move(x, device, &y->node, &err), &err);
+}
+
+/* What x:to is asked for: x:to 'f32', x:to 'cuda', or x:to{dtype, device}. */
+typedef struct target {
+  gb_dtype dtype;
+  int device;
+} target;
+
+static target checktarget (lua_State *L, lgb_session *s, const gb_node *x) {
   static const char *const names[] = {"device", "dtype", NULL};
-  lgb_enter(L);
-  gb_node *x = lgb_checknode(L, 1);
+  target to = {gb_node_dtype(x), x->device};
+  if (lua_type(L, 2) == LUA_TSTRING) {
+    if (!gb_dtype_parse(lua_tostring(L, 2), &to.dtype))
+      to.device = lgb_devicenumber(L, s, lua_tostring(L, 2));
+    return to;
+  }
   luaL_checktype(L, 2, LUA_TTABLE);
   lgb_checkoptions(L, 2, names);
-  lgb_optdevice(L, 2);
-  const gb_dtype t = lgb_optdtype(L, 2, gb_node_dtype(x));
+  const char *device = lgb_optstring(L, 2, "device", NULL);
+  if (device != NULL) to.device = lgb_devicenumber(L, s, device);
+  to.dtype = lgb_optdtype(L, 2, to.dtype);
+  return to;
+}
+
+/* x:to(dtype), x:to(device), x:to{dtype, device} */
+static int m_to (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  gb_node *x = lgb_checknode(L, 1);
+  const target to = checktarget(L, s, x);
   lgb_tensor *y = lgb_newtensor(L);
-  if (t == gb_node_dtype(x)) {
-    y->node = gb_node_ref(x);
-    return 1;
-  }
   gb_error err;
-  return lgb_result(L, gb_node_build(x->graph, GB_OP_CAST, 1, &x, NULL, NULL, t, &y->node, &err), &err);
+  if (to.dtype == gb_node_dtype(x)) y->node = gb_node_ref(x);
+  else lgb_result(L, gb_node_build(x->graph, GB_OP_CAST, 1, &x, NULL, NULL, to.dtype, &y->node, &err), &err);
+  return to.device == x->device ? 1 : lgb_pushmoved(L, y->node, to.device);
 }
 
 const luaL_Reg lgb_observe_methods[] = {

@@ -143,13 +143,36 @@ gb_device *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name) {
   return NULL;
 }
 
-void lgb_optdevice (lua_State *L, int arg) {
+static gb_device *opened_device (const lgb_session *s, const char *name) {
+  if (strcmp(s->home->name, name) == 0) return s->home;
+  for (int i = 0; i < s->nopened; i++)
+    if (strcmp(s->opened[i]->name, name) == 0) return s->opened[i];
+  return NULL;
+}
+
+gb_device *lgb_anydevice (lua_State *L, lgb_session *s, const char *name) {
+  gb_device *dev = s->device;
+  for (int n = s->devices; n > 0; n--, dev = dev->next)
+    if (strcmp(dev->name, name) == 0) return dev;
+  if ((dev = opened_device(s, name)) != NULL) return dev;
+  if (strchr(name, ':') != NULL) return lgb_checkdevice(L, s, name);
+  gb_error err;
+  if (lgb_open_kind(s, name, &dev, &err) != GB_OK)
+    lgb_fail(L, GB_EDEVICE, "there is no device '%s' (%s expected): %s", name, s->device->name, err.text);
+  return dev;
+}
+
+int lgb_devicenumber (lua_State *L, lgb_session *s, const char *name) {
+  gb_error err;
+  int number = 0;
+  lgb_result(L, gb_graph_add_device(s->graph, lgb_anydevice(L, s, name), &number, &err), &err);
+  return number;
+}
+
+int lgb_optdevice (lua_State *L, int arg) {
   lgb_session *s = lgb_session_of(L);
-  const char *own = s->device->name, *name = lgb_optstring(L, arg, "device", own);
-  if (lgb_checkdevice(L, s, name) != s->device)
-    lgb_fail(L, GB_EDEVICE,
-             "tensors live on %s: '%s' takes part in plans, gb.plan(y, {device = {'%s', '%s'}})", own, name,
-             own, name);
+  const char *name = lgb_optstring(L, arg, "device", NULL);
+  return s->graph->generators_on = name == NULL ? 0 : lgb_devicenumber(L, s, name);
 }
 
 /* Bytes from a number or from text such as "1.5 GiB", "200MB". */

@@ -648,7 +648,7 @@ static int plan_index (lua_State *L) {
 }
 
 int lgb_pushstats (lua_State *L, const gb_run_stats *s) {
-  lua_createtable(L, 0, 7);
+  lua_createtable(L, 0, 8);
   lua_pushinteger(L, (lua_Integer)s->predicted);
   lua_setfield(L, -2, "predicted");
   lua_pushinteger(L, (lua_Integer)s->measured);
@@ -663,6 +663,8 @@ int lgb_pushstats (lua_State *L, const gb_run_stats *s) {
   lua_setfield(L, -2, "opaques");
   lua_pushinteger(L, s->windows);
   lua_setfield(L, -2, "windows");
+  lua_pushinteger(L, (lua_Integer)s->moved);
+  lua_setfield(L, -2, "moved");
   return 1;
 }
 

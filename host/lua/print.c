@@ -257,7 +257,7 @@ static void add_header (luaL_Buffer *b, const gb_node *x, const style *f, bool c
   gb_shape_text(gb_node_shape(x), shape);
   snprintf(text, sizeof text,
            computed ? "tensor %s %s %s  %s" : "tensor %s %s %s  not materialised (dense would be %s)", shape,
-           gb_dtype_name(gb_node_dtype(x)), x->graph->device->name, bytes);
+           gb_dtype_name(gb_node_dtype(x)), gb_node_device(x)->name, bytes);
   luaL_addstring(b, text);
   if (x->flags & GB_NODE_GRAD) luaL_addstring(b, "  requires grad");
   if (f->exponent != 0) {
@@ -269,7 +269,7 @@ static void add_header (luaL_Buffer *b, const gb_node *x, const style *f, bool c
 static int push_placeholder (lua_State *L, const gb_node *x) {
   char shape[GB_SHAPE_TEXT];
   lua_pushfstring(L, "tensor %s %s %s  without a value", gb_shape_text(gb_node_shape(x), shape),
-                  gb_dtype_name(gb_node_dtype(x)), x->graph->device->name);
+                  gb_dtype_name(gb_node_dtype(x)), gb_node_device(x)->name);
   return 1;
 }
 

@@ -87,6 +87,7 @@ static void session_free (lgb_session *s) {
   release_late(s);
   free(s->late);
   if (s->graph != NULL) gb_graph_free(s->graph);
+  for (int i = 0; i < s->nopened; i++) gb_device_free(s->opened[i]);
   if (s->device != s->home) gb_device_free(s->device);
   gb_device_free(s->home);
   free(s);
@@ -105,6 +106,7 @@ static int session_gc (lua_State *L) {
   *slot = NULL;
   s->state_gone = true;
   s->device->ledger.reclaim = NULL;
+  for (int i = 0; i < s->nopened; i++) s->opened[i]->ledger.reclaim = NULL;
   if (s->handles == 0) session_free(s);
   return 0;
 }
@@ -117,6 +119,16 @@ static void reclaim (void *ud, size_t bytes) {
   lua_gc(s->L, LUA_GCCOLLECT);
   lua_gc(s->L, LUA_GCCOLLECT);
   gb_cache_drop(s->graph, bytes);
+}
+
+gb_status lgb_open_kind (lgb_session *s, const char *kind, gb_device **out, gb_error *err) {
+  if (s->nopened == GB_GRAPH_DEVICES)
+    return gb_fail(err, GB_EOPTION, "%d devices are open already", GB_GRAPH_DEVICES);
+  GB_TRY(gb_device_open(kind, s->home, 0, out, err));
+  (*out)->ledger.reclaim = reclaim;
+  (*out)->ledger.reclaim_ud = s;
+  s->opened[s->nopened++] = *out;
+  return GB_OK;
 }
 
 /* The device of GIBBOUS_DEVICE, or the host's own. */
@@ -227,6 +239,7 @@ lgb_session *lgb_enter (lua_State *L) {
     lgb_fail(L, GB_EINTERNAL, "tensors cannot be used in a finalizer that runs during an evaluation");
   if (s->calls == 0) release_late(s);
   s->graph->where = lgb_where(L, s);
+  s->graph->generators_on = 0;
   if (lua_istable(L, 1)) lgb_refuse_library(L, 1);
   return s;
 }

@@ -33,7 +33,12 @@ static void apply (lua_State *L, lgb_session *s) {
   const gb_dtype t = lgb_optdtype(L, 1, s->dtype);
   if (t != GB_F64 && t != GB_F32)
     lgb_fail(L, GB_EOPTION, "config: the default dtype is f64 or f32, got %s", gb_dtype_name(t));
-  lgb_optdevice(L, 1);
+  const char *device = lgb_optstring(L, 1, "device", s->device->name);
+  if (lgb_anydevice(L, s, device) != s->device)
+    lgb_fail(L, GB_EDEVICE,
+             "config: this session's device is %s; GIBBOUS_DEVICE=%s in the environment chooses "
+             "another, and x:to '%s' moves a tensor",
+             s->device->name, device, device);
   const int devices = given(L, 1, "devices") ? checkrange(L, 1, "devices", 1, GB_DEVICES) : s->devices;
   const int digits = given(L, 1, "digits") ? checkrange(L, 1, "digits", 1, 17) : s->digits;
   const int edge = given(L, 1, "edge") ? checkrange(L, 1, "edge", 1, 100) : s->edge;
@@ -78,15 +83,22 @@ static void push_device (lua_State *L, const gb_device *dev) {
   lua_setfield(L, -2, "used");
 }
 
-/* gb.devices(): {{name, isa, threads, limit, used}}; 'memory' is the limit too */
+static int add_device (lua_State *L, const gb_device *dev, int n) {
+  push_device(L, dev);
+  lua_rawseti(L, -2, n);
+  return n + 1;
+}
+
+/* gb.devices(): {{name, isa, threads, limit, used}}; 'memory' is the limit too. The session's
+** own first, its simulated ones, the host's, and those that a script has named. */
 static int settings_devices (lua_State *L) {
   const lgb_session *s = lgb_session_of(L);
   const gb_device *dev = s->device;
   lua_createtable(L, s->devices, 0);
-  for (int i = 1; i <= s->devices; i++, dev = dev->next) {
-    push_device(L, dev);
-    lua_rawseti(L, -2, i);
-  }
+  int n = 1;
+  for (int i = 0; i < s->devices; i++, dev = dev->next) n = add_device(L, dev, n);
+  if (s->home != s->device) n = add_device(L, s->home, n);
+  for (int i = 0; i < s->nopened; i++) n = add_device(L, s->opened[i], n);
   return 1;
 }
 

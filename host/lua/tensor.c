@@ -346,7 +346,7 @@ static int push_fact (lua_State *L, const gb_node *n, const char *key) {
   else if (strcmp(key, "ndim") == 0) lua_pushinteger(L, gb_node_shape(n)->ndim);
   else if (strcmp(key, "numel") == 0) lua_pushinteger(L, (lua_Integer)gb_shape_numel(gb_node_shape(n)));
   else if (strcmp(key, "dtype") == 0) lua_pushstring(L, gb_dtype_name(gb_node_dtype(n)));
-  else if (strcmp(key, "device") == 0) lua_pushstring(L, n->graph->device->name);
+  else if (strcmp(key, "device") == 0) lua_pushstring(L, gb_node_device(n)->name);
   else return unknown_field(L, key);
   return 1;
 }

@@ -11,17 +11,19 @@ typedef struct entry {
 } entry;
 
 struct gb_kernels {
-  gb_device *device;
+  gb_device *device[GB_GRAPH_DEVICES]; /* by number */
   const gb_lowered *low;
   size_t bytes;
   entry *_Atomic first[]; /* [steps] constant from an entry on: a new one goes before it */
 };
 
-gb_status gb_kernels_new (gb_device *dev, const gb_lowered *low, gb_kernels **out, gb_error *err) {
+gb_status gb_kernels_new (gb_device *dev, const gb_graph *g, const gb_lowered *low, gb_kernels **out,
+                          gb_error *err) {
   const size_t bytes = sizeof(gb_kernels) + (size_t)low->nsteps * sizeof(entry * _Atomic);
   gb_kernels *k = calloc(1, bytes);
   if (k == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
-  k->device = dev;
+  k->device[0] = dev;
+  for (int i = 1; i < low->ndevices; i++) k->device[i] = gb_graph_device(g, i);
   k->low = low;
   k->bytes = bytes;
   *out = k;
@@ -41,7 +43,8 @@ void gb_kernels_free (gb_kernels *k) {
   free(k);
 }
 
-gb_device *gb_kernels_device (const gb_kernels *k) { return k->device; }
+gb_device *gb_kernels_device (const gb_kernels *k) { return k->device[0]; }
+gb_device *gb_kernels_step_device (const gb_kernels *k, int s) { return k->device[k->low->step[s].device]; }
 const gb_lowered *gb_kernels_lowered (const gb_kernels *k) { return k->low; }
 size_t gb_kernels_bytes (const gb_kernels *k) { return k->bytes; }
 
@@ -61,7 +64,7 @@ gb_status gb_kernels_compile (gb_kernels *k, int s, const gb_fold *part, gb_erro
   if (gb_kernels_find(k, s, part) != NULL) return GB_OK;
   entry *e = calloc(1, sizeof *e);
   if (e == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a program");
-  const gb_status st = gb_device_compile(k->device, part, &e->kernel, err);
+  const gb_status st = gb_device_compile(gb_kernels_step_device(k, s), part, &e->kernel, err);
   if (st != GB_OK) {
     free(e);
     return st;
@@ -75,10 +78,10 @@ gb_status gb_kernels_compile (gb_kernels *k, int s, const gb_fold *part, gb_erro
 
 size_t gb_kernels_scratch (gb_kernels *k, int s, const gb_fold *part) {
   if (gb_kernels_compile(k, s, part, NULL) != GB_OK) return SIZE_MAX;
-  return gb_device_kernel_scratch(k->device, gb_kernels_find(k, s, part), part);
+  return gb_device_kernel_scratch(gb_kernels_step_device(k, s), gb_kernels_find(k, s, part), part);
 }
 
 size_t gb_kernels_state (gb_kernels *k, int s, const gb_fold *part) {
   if (gb_kernels_compile(k, s, part, NULL) != GB_OK) return SIZE_MAX;
-  return gb_device_kernel_state(k->device, gb_kernels_find(k, s, part), part);
+  return gb_device_kernel_state(gb_kernels_step_device(k, s), gb_kernels_find(k, s, part), part);
 }

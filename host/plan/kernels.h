@@ -1,4 +1,5 @@
-/* kernels.h - the folds of a lowered graph as one device has compiled them.
+/* kernels.h - the folds of a lowered graph as devices have compiled them: those of number 0 as one device has,
+** which is the graph's own or one that shares its work; the others as the devices that they lie on.
 **
 ** A kernel serves the step's fold and all its parts, but for windows of right-hand sides: extents of INNER axes
 ** are compiled in (gb_fold_serves), so there is one kernel for each number of columns that a candidate runs at
@@ -11,11 +12,13 @@
 
 typedef struct gb_kernels gb_kernels;
 
-/* Of 'low', which must outlive them; nothing is compiled yet. Errors: ENOMEM. */
-gb_status gb_kernels_new (gb_device *dev, const gb_lowered *low, gb_kernels **out, gb_error *err);
+/* Of 'low', which must outlive them, for steps of device 0 on 'dev'; nothing is compiled yet. Errors: ENOMEM. */
+gb_status gb_kernels_new (gb_device *dev, const gb_graph *g, const gb_lowered *low, gb_kernels **out,
+                          gb_error *err);
 void gb_kernels_free (gb_kernels *k); /* NULL is fine */
 
-gb_device *gb_kernels_device (const gb_kernels *k);
+gb_device *gb_kernels_device (const gb_kernels *k);             /* of number 0 */
+gb_device *gb_kernels_step_device (const gb_kernels *k, int s); /* that runs step s */
 const gb_lowered *gb_kernels_lowered (const gb_kernels *k);
 size_t gb_kernels_bytes (const gb_kernels *k); /* of host memory */
 

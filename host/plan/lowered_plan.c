@@ -148,14 +148,14 @@ gb_kernels *gb_lowered_plan_kernels (const gb_lowered_plan *p, const gb_device *
   return NULL;
 }
 
-gb_status gb_lowered_plan_compile (gb_lowered_plan *p, gb_device *dev, const gb_tiling *tiling,
-                                   gb_error *err) {
+gb_status gb_lowered_plan_compile (gb_lowered_plan *p, const gb_graph *g, gb_device *dev,
+                                   const gb_tiling *tiling, gb_error *err) {
   gb_kernels *k = gb_lowered_plan_kernels(p, dev);
   int at = 0;
   while (k == NULL && at < GB_DEVICES && p->kernels[at] != NULL) at++;
   if (at == GB_DEVICES) return gb_fail(err, GB_EDEVICE, "a plan has at most %d devices", GB_DEVICES);
   if (k == NULL) {
-    GB_TRY(gb_kernels_new(dev, p->low, &p->kernels[at], err));
+    GB_TRY(gb_kernels_new(dev, g, p->low, &p->kernels[at], err));
     k = p->kernels[at];
   }
   for (int s = 0; s < p->low->nsteps; s++)
@@ -164,11 +164,11 @@ gb_status gb_lowered_plan_compile (gb_lowered_plan *p, gb_device *dev, const gb_
 }
 
 /* The factors that can be packed on the device. */
-static gb_status find_packed (const gb_device *dev, gb_lowered_plan *p, gb_error *err) {
+static gb_status find_packed (const gb_graph *g, gb_lowered_plan *p, gb_error *err) {
   int found, kept = 0;
   GB_TRY(gb_find_triangles(p->low, &p->packed_factor, &found, err));
   for (int i = 0; i < found; i++)
-    if (gb_packed_factor_supported(dev, p->low, &p->packed_factor[i]))
+    if (gb_packed_factor_supported(g, p->low, &p->packed_factor[i]))
       p->packed_factor[kept++] = p->packed_factor[i];
   p->npacked_factors = kept;
   return GB_OK;
@@ -184,14 +184,14 @@ gb_status gb_lowered_plan_new (gb_graph *g, const gb_order *o, size_t nouts, gb_
                          .nnodes = o->count,
                          .nouts = nouts};
   gb_status rc = lower(g, o, nouts, outs, p, err);
-  if (rc == GB_OK) rc = gb_lowered_supported(g->device, p->low, err);
+  if (rc == GB_OK) rc = gb_lowered_supported(g, g->device, p->low, err);
   if (rc == GB_OK) {
     p->scratch = calloc((size_t)p->low->nsteps + 1, sizeof *p->scratch);
     p->arithmetic = calloc((size_t)p->low->nbufs + 1, sizeof *p->arithmetic);
     if (p->scratch == NULL || p->arithmetic == NULL)
       rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->low->nsteps);
     else rc = find_batch(p, o->node, err);
-    if (rc == GB_OK) rc = find_packed(g->device, p, err);
+    if (rc == GB_OK) rc = find_packed(g, p, err);
     if (rc == GB_OK) rc = gb_buffer_signatures(p->low, p->batch, p->arithmetic, err);
   }
   if (rc != GB_OK) {
@@ -199,7 +199,7 @@ gb_status gb_lowered_plan_new (gb_graph *g, const gb_order *o, size_t nouts, gb_
     else free(p);
     return rc;
   }
-  rc = gb_kernels_new(g->device, p->low, &p->kernels[0], err);
+  rc = gb_kernels_new(g->device, g, p->low, &p->kernels[0], err);
   for (int s = 0; s < p->low->nsteps && rc == GB_OK; s++) {
     const gb_step *st = &p->low->step[s];
     rc = gb_step_contract(st, err);

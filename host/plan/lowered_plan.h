@@ -54,8 +54,8 @@ gb_status gb_lowered_plan_book (gb_lowered_plan *p, gb_ledger *l, gb_error *err)
 /* Sizes scratch for the number of threads of the graph's own device, which may have changed, and drops placements. */
 void gb_lowered_plan_follow_threads (gb_lowered_plan *p);
 /* Its kernels on another device too, compiled for steps within 'tiling'. Errors: ENOMEM; those of compiling. */
-gb_status gb_lowered_plan_compile (gb_lowered_plan *p, gb_device *dev, const gb_tiling *tiling,
-                                   gb_error *err);
+gb_status gb_lowered_plan_compile (gb_lowered_plan *p, const gb_graph *g, gb_device *dev,
+                                   const gb_tiling *tiling, gb_error *err);
 gb_kernels *gb_lowered_plan_kernels (const gb_lowered_plan *p, const gb_device *dev); /* NULL: none yet */
 /* The axes that it can be cut along, searched once. */
 gb_status gb_lowered_plan_find_tilings (gb_lowered_plan *p, bool math, bool sums, const gb_axes_found **out,

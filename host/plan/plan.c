@@ -87,7 +87,7 @@ void gb_plan_free (gb_plan *p) {
   gb_run_free(p->runs.spare);
   gb_ledger_unbook(&gb_plan_home(p)->ledger, p->booked);
   gb_choice_clear(&p->choice);
-  for (int i = 0; p->device != NULL && i < p->request.team->n; i++) free(p->device[i].copy);
+  for (int i = 0; i < p->ndevices; i++) free(p->device[i].copy);
   free(p->device);
   clear_request(&p->request);
   gb_lowered_plan_unref(p->prog);
@@ -99,17 +99,34 @@ void gb_plan_free (gb_plan *p) {
 }
 
 /* What the choice means to drop is still there to be weighed when the minimum is sought. */
+static gb_status check_home (const gb_plan *p, gb_error *err) {
+  const gb_lowered *low = p->prog->low;
+  const char *home = gb_plan_home(p)->name;
+  int b = 0;
+  while (b < low->nbufs && low->buf[b].device == 0) b++;
+  if (b == low->nbufs) return GB_OK;
+  char text[GB_NODE_TEXT];
+  return gb_fail(err, GB_EDEVICE,
+                 "%s lies on %s, and a registered op such as a solver works on %s: move it, x:to '%s'",
+                 gb_node_text(gb_plan_node(p, b), text),
+                 gb_graph_device(p->request.graph, low->buf[b].device)->name, home, home);
+}
+
 static gb_status make_plan (gb_plan *p, const gb_plan_options *o, gb_error *err) {
   if (o != NULL) p->request.options = *o;
   p->request.options.on = NULL; /* the caller's */
+  if (p->request.options.at_home) GB_TRY(check_home(p, err));
   GB_TRY(gb_choice_init(&p->choice, p, err));
   gb_choice_look_up(&p->choice);
   if (o != NULL) GB_TRY(gb_team_new(p, o->ndevices, o->on, err));
+  if (p->request.team != NULL && p->prog->low->ndevices > 1)
+    return gb_fail(err, GB_EOPTION,
+                   "a plan whose values lie on several devices cannot share an axis as well");
   GB_TRY(gb_choose(&p->choice, err));
   gb_choice_look_up(&p->choice);
   GB_TRY(gb_plan_find_minimum(p, &p->report.minimum, err));
   GB_TRY(gb_plan_fill_report(p, err));
-  return gb_partition_report(p, err);
+  return gb_plan_fill_devices(p, err);
 }
 
 gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb_plan_options *o,

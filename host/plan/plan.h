@@ -29,7 +29,9 @@ typedef struct gb_plan_options {
   unsigned forbid; /* GB_ALLOW_* that it may not */
   bool least;      /* of the candidates the one of least peak, not the fastest that fits */
   bool math;       /* sums may run in other pieces where that is faster or smaller: equal up to rounding */
-  int ndevices;    /* 0: the graph's own device alone */
+  bool
+      at_home; /* everything of it lies on the graph's own device: registered ops plan within bytes of that */
+  int ndevices; /* 0: the graph's own device alone */
   /* [ndevices]; the graph's own plans and holds the results even where it is not listed */
   const gb_plan_on *on;
 } gb_plan_options;
@@ -54,8 +56,9 @@ typedef struct gb_plan_row {
   gb_row_class cls;
   gb_dtype dtype; /* WORKSPACE and STATE have neither dtype nor shape */
   gb_shape shape;
-  bool packed;   /* the lower triangle only */
-  size_t window; /* indices of dimension 'axis' that exist at a time, 0: all of it */
+  const char *device; /* whose memory it is, "" = the graph's own */
+  bool packed;        /* the lower triangle only */
+  size_t window;      /* indices of dimension 'axis' that exist at a time, 0: all of it */
   int axis;
   size_t bytes, offset; /* offset: in the arena; all others: SIZE_MAX */
   int step;             /* that makes it, -1: INPUT */
@@ -95,9 +98,10 @@ typedef struct gb_plan_copy {
   size_t bytes, times;
 } gb_plan_copy;
 
-/* One device of a plan over several. */
+/* One device of a plan over several: of those that share its work, or of those that its values lie on. */
 typedef struct gb_plan_device {
   const char *name;
+  int number;                 /* of the ledger that measures it (gb_plan_measured_on) */
   size_t budget, peak, arena; /* bytes on this device; the first device's peak is that of the plan */
   size_t lo, hi, chunk;       /* range of the axis, and its windows; lo = hi: nothing */
   size_t extent;              /* of the axis */
@@ -105,12 +109,13 @@ typedef struct gb_plan_device {
   gb_plan_copy *copy; /* to this device, and from it to the first */
 } gb_plan_device;
 
-/* The devices of a plan, the first one first; 0: it is planned for one. */
+/* The devices of a plan, the first one first; 0: everything of it lies on one. */
 int gb_plan_devices (const gb_plan *p, const gb_plan_device **out);
-size_t gb_plan_measured_on (const gb_plan *p, int device); /* as gb_run_stats.measured, by its ledger */
+/* As gb_run_stats.measured, by the ledger of the i-th of them. */
+size_t gb_plan_measured_on (const gb_plan *p, int i);
 
 /* Plans the joint evaluation of 'outs'. Errors: EREFUSED with need, have, minimum and the largest values
-** by line. */
+** by line; EDEVICE, it is to be at home and is not. */
 gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb_plan_options *o,
                        gb_plan **out, gb_error *err);
 void gb_plan_free (gb_plan *p);
@@ -145,6 +150,7 @@ typedef struct gb_run_stats {
   double seconds;
   uint64_t pairs;
   int folds, opaques; /* a step that ran window by window counts once a window */
+  size_t moved;       /* bytes that MOVEs took to other devices */
   int windows;        /* of the cut axis; 0: nothing was cut; 1: a named batch ran whole */
 } gb_run_stats;
 void gb_plan_stats (const gb_plan *p, gb_run_stats *s);

@@ -32,12 +32,13 @@ struct gb_plan {
   const char **what; /* [steps that run] */
   gb_candidate *candidate;
   size_t ncandidates, candidate_room;
-  gb_plan_device *device; /* [members of the team] */
-  struct {                /* its runs; whoever changes it holds the lock of the graph's context */
-    gb_run *spare;        /* one that is over: the next run takes it and allocates nothing */
+  gb_plan_device *device; /* [ndevices] */
+  int ndevices;
+  struct {         /* its runs; whoever changes it holds the lock of the graph's context */
+    gb_run *spare; /* one that is over: the next run takes it and allocates nothing */
     bool ran;
     gb_run_stats stats;          /* of the last run */
-    size_t measured[GB_DEVICES]; /* bytes, by the ledger of each member of the team */
+    size_t measured[GB_DEVICES]; /* bytes, by the ledger of each device of the report */
   } runs;
 };
 
@@ -71,6 +72,6 @@ static inline const char *gb_plan_name (const gb_plan *p, int b) { return gb_pla
 
 /* report/rows.c, report/partition.c. Fill the report from the placement that was chosen. Errors: ENOMEM. */
 gb_status gb_plan_fill_report (gb_plan *p, gb_error *err);
-gb_status gb_partition_report (gb_plan *p, gb_error *err);
+gb_status gb_plan_fill_devices (gb_plan *p, gb_error *err);
 
 #endif

@@ -23,11 +23,14 @@ static gb_status refuse (const gb_device *dev, const gb_lowered *low, const gb_s
                  *where ? " (" : "", where, *where ? ")" : "", dev->name, lack.why);
 }
 
-gb_status gb_lowered_supported (const gb_device *dev, const gb_lowered *low, gb_error *err) {
+gb_status gb_lowered_supported (const gb_graph *g, const gb_device *first, const gb_lowered *low,
+                                gb_error *err) {
   for (int s = 0; s < low->nsteps; s++) {
     const gb_step *st = &low->step[s];
     gb_lack lack;
-    if (!st->is_fold && st->opaque.op == GB_OP_CALL) continue;
+    const gb_device *dev = st->device == 0 ? first : gb_graph_device(g, st->device);
+    if (!st->is_fold && (st->opaque.op == GB_OP_CALL || st->opaque.op == GB_OP_MOVE))
+      continue; /* the run's own */
     if (!gb_device_supports(dev, st->is_fold ? &st->fold : NULL, st->is_fold ? NULL : &st->opaque, &lack))
       return refuse(dev, low, st, lack, err);
   }
@@ -40,7 +43,8 @@ static bool reads (const gb_step *st, int b) {
   return false;
 }
 
-bool gb_packed_factor_supported (const gb_device *dev, const gb_lowered *low, const gb_packed_factor *t) {
+bool gb_packed_factor_supported (const gb_graph *g, const gb_lowered *low, const gb_packed_factor *t) {
+  const gb_device *dev = gb_graph_device(g, low->step[t->factor].device);
   for (int s = 0; s < low->nsteps; s++) {
     const gb_step *st = &low->step[s];
     if (s != t->factor && !reads(st, t->result)) continue;

@@ -5,10 +5,11 @@
 #include "plan/tile/packed_factor.h"
 
 /* Errors: EDEVICE, for the first step that the device does not run: the op, the step and its line, the device, and
-** the device's reason. Registered ops are the host's and always run. */
-gb_status gb_lowered_supported (const gb_device *dev, const gb_lowered *low, gb_error *err);
+** the device's reason. 'first' runs the steps of device 0. Registered ops and MOVEs are the host's and always run. */
+gb_status gb_lowered_supported (const gb_graph *g, const gb_device *first, const gb_lowered *low,
+                                gb_error *err);
 
 /* Whether the device takes the factor packed: the factorisation and every op that reads the factor. */
-bool gb_packed_factor_supported (const gb_device *dev, const gb_lowered *low, const gb_packed_factor *t);
+bool gb_packed_factor_supported (const gb_graph *g, const gb_lowered *low, const gb_packed_factor *t);
 
 #endif

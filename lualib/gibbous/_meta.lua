@@ -500,7 +500,10 @@ function tensor:equal(y) end
 ---@return boolean
 function tensor:allclose(y, o) end
 
---- x converted: {dtype, device}.
+--- x converted: x:to "f32", x:to "cuda", or x:to{dtype, device}. On another device an op runs where its inputs lie:
+--- numbers and values without axes follow, of two tensors the script moves one. Gradients come back to where x lies.
+--- Costs one copy; a plan says how many bytes each device takes. Errors: "device" where there is none of that name.
+---@param o string|table
 ---@return gibbous.tensor
 function tensor:to(o) end
 
@@ -743,7 +746,8 @@ function core.memory.room() end
 ---@return table
 function gb.config(o) end
 
---- The devices: name, isa, blas, threads, limit, used; memory is the limit too.
+--- The devices: name, isa, blas, threads, limit, used; memory is the limit too. The session's own first, its simulated
+--- ones, the host's, and those that the script has named (x:to, option device).
 ---@return table[]
 function gb.devices() end
 

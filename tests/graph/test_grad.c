@@ -131,6 +131,15 @@ static made linalg_case (gb_op op) {
   }
 }
 
+/* Nothing is computed: the graph knows the device by its number. */
+static made move_case (void) {
+  static gb_device other;
+  int number;
+  gb_node *x = mat_in(4, 3, -1, 1);
+  assert_int_equal(gb_graph_add_device(fx.g, &other, &number, &fx.err), GB_OK);
+  return one(x, BUILD(gb_move, map1(GB_OP_SIN, x), number));
+}
+
 static made other_case (gb_op op) {
   gb_node *x = mat_in(4, 3, -1, 1), *y = mat_in(5, 3, -1, 1), *w = leaf1(3);
   gb_node *apart = mat_in(4, 3, -100, 100); /* no step of a difference changes the order */
@@ -161,6 +170,7 @@ static made other_case (gb_op op) {
       return (made){.y = op_of(op, 3, (gb_node *[]){k, x, y}, plain), .x = {k, x, y}, .n = 3};
     }
     case GB_OP_CAST: return one(x, BUILD(gb_node_build, fx.g, op, 1, &x, NULL, NULL, GB_F32));
+    case GB_OP_MOVE: return move_case();
     case GB_OP_CAT: return (made){.y = BUILD(gb_cat, 2, ((gb_node *[]){x, y}), 0), .x = {x, y}, .n = 2};
     case GB_OP_CUMSUM: return one(x, op_of(op, 1, &x, (gb_attr){.i = {0, 1}}));
     case GB_OP_SORT: return one(apart, pick_(op_of(op, 1, &apart, (gb_attr){.i = {0, 1}}), 0));

@@ -154,7 +154,8 @@ static void chain_init (chain *c) {
   }
   c->out[0] = Y;
   c->out[1] = Z;
-  c->low = (gb_lowered){.nbufs = 5, .nsteps = 4, .nouts = 2, .buf = c->buf, .step = c->step, .out = c->out};
+  c->low = (gb_lowered){
+      .ndevices = 1, .nbufs = 5, .nsteps = 4, .nouts = 2, .buf = c->buf, .step = c->step, .out = c->out};
 }
 
 static void given_scratch (const void *ud, const gb_placement *p, int s, size_t *scratch, size_t *kept) {

@@ -40,6 +40,7 @@ static bool moved_symmetric (const gb_node *n) {
   const int64_t *a = n->attr.i;
   if (!symmetric(x)) return false;
   switch (n->op) {
+    case GB_OP_MOVE:
     case GB_OP_CAST: return true;
     case GB_OP_EXPAND: return extent(x, 1) == extent(n, 1);
     case GB_OP_UNSQUEEZE:
@@ -281,6 +282,7 @@ static bool structure_equal (walk *w, const form *a, const form *b, uint8_t fres
     case GB_OP_MATMUL:
     case GB_OP_GEMM:
     case GB_OP_SQDIST: return contraction_equal(w, a, b, fresh);
+    case GB_OP_MOVE:
     case GB_OP_CAST: return inputs_equal(w, a, 0, b, 0);
     default:
       return gb_ops[m->op].kind == GB_KIND_MAP && memcmp(&m->attr, &n->attr, sizeof m->attr) == 0 &&
@@ -315,7 +317,7 @@ bool gb_symmetric_infer (const gb_node *n) {
   if (ndim < 2 || extent(n, 1) != extent(n, 2)) return false;
   if (n->op == GB_OP_EYE || n->op == GB_OP_CHOL_INVERSE) return true;
   if (kind == GB_KIND_LEAF || kind == GB_KIND_GEN ||
-      (kind == GB_KIND_OPAQUE && n->op != GB_OP_CAST && n->op != GB_OP_GEMM))
+      (kind == GB_KIND_OPAQUE && n->op != GB_OP_CAST && n->op != GB_OP_MOVE && n->op != GB_OP_GEMM))
     return false;
   if (kind == GB_KIND_MAP ? map_symmetric(n) : n->nin == 1 && moved_symmetric(n)) return true;
   walk w = {0};

@@ -118,6 +118,7 @@ RULE1(ndtr_spread, M2(MUL, g, third_of_log_ndtr(e, x)))
 RULE1(lgamma, M2(MUL, g, M1(DIGAMMA, x)))
 RULE1(digamma, M2(MUL, g, M1(TRIGAMMA, x)))
 RULE1(trigamma, M2(MUL, g, M2(POLYGAMMA, NUM(2), x)))
+RULE1(move, gb_ex_move(e, g, x->device))
 RULE1(cast, gb_dtype_is_float(gb_node_dtype(x)) ? gb_ex_cast(e, g, gb_node_dtype(x)) : NULL)
 
 typedef gb_node *rule2 (gb_formula *e, gb_node *a, gb_node *b, gb_node *y, gb_node *g);

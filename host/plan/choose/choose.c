@@ -105,7 +105,9 @@ typedef struct walk {
   const gb_device_profile *rates; /* families are compared by time; NULL: the first that fits is taken */
   candidate first, last, chosen;  /* first: the preferred one; last: the one of least need so far */
   size_t least;
-  gb_plan *noted; /* remembers what was considered; NULL: nothing does */
+  int short_of; /* number of the device that some placement found too little room on, 0: none but the first */
+  size_t short_need; /* the least that any of them needs there */
+  gb_plan *noted;    /* remembers what was considered; NULL: nothing does */
   const bool *pinned, *none;
   bool *usable; /* pinned values that windows can be taken of */
 } walk;
@@ -135,14 +137,32 @@ static bool may_cut (const gb_plan *p) { return gb_device_has_parts(gb_plan_home
 static double seconds_of (const walk *w, const gb_placement *place) {
   const gb_lowered_plan *prog = w->p->prog;
   if (w->rates == NULL) return 0;
-  const gb_prices x = {gb_plan_home(w->p)->ops->price, w->rates, prog->threads};
-  return gb_place_seconds(&x, prog->low, prog->packed_factor, prog->npacked_factors, place);
+  gb_prices x[GB_GRAPH_DEVICES] = {{gb_plan_home(w->p)->ops->price, w->rates, prog->threads}};
+  for (int i = 1; i < prog->low->ndevices; i++) {
+    gb_device *dev = gb_graph_device(w->p->request.graph, i);
+    const gb_device_profile *known = gb_device_profile_known(dev);
+    x[i] = known == NULL ? x[0] : (gb_prices){dev->ops->price, known, gb_pool_threads(dev->pool)};
+  }
+  return gb_place_seconds(x, prog->low, prog->packed_factor, prog->npacked_factors, place);
 }
 
 static bool is_better (const candidate *c, const candidate *than) {
   if (than->place == NULL || c->seconds != than->seconds)
     return than->place == NULL || c->seconds < than->seconds;
   return c->need < than->need;
+}
+
+/* On the devices beside the first: their ledgers are their budgets. */
+static bool fits_abroad (walk *w, const gb_placement *place) {
+  bool fits = true;
+  for (int i = 1; i < w->p->prog->low->ndevices; i++) {
+    const size_t need = place->abroad[i].peak;
+    if (need <= gb_ledger_room(&gb_graph_device(w->p->request.graph, i)->ledger)) continue;
+    if (w->short_of != i || need < w->short_need) w->short_need = need;
+    w->short_of = i;
+    fits = false;
+  }
+  return fits;
 }
 
 /* Takes 'place' over. True: it fits. */
@@ -154,7 +174,7 @@ static bool consider (walk *w, const variant *how, gb_placement *place, bool pin
     take_count(&w->last, &c);
     w->least = c.need;
   }
-  const bool fits = c.need <= w->budget && c.need != SIZE_MAX && !w->all;
+  const bool fits = c.need <= w->budget && c.need != SIZE_MAX && !w->all && fits_abroad(w, place);
   if (fits || (w->noted != NULL && may_cut(w->p))) c.seconds = seconds_of(w, place);
   if (w->noted != NULL) note(w, &c);
   if (fits) {
@@ -322,7 +342,9 @@ static gb_status choose_candidate (gb_choice *x, gb_error *err) {
     w = (walk){.x = x, .p = x->plan, .budget = gb_choice_budget(x)};
     rc = run_walk(&w, err);
   }
-  if (rc == GB_OK && w.chosen.place == NULL)
+  if (rc == GB_OK && w.chosen.place == NULL && w.short_of > 0)
+    rc = gb_choice_refuse_abroad(x, w.short_of, w.short_need, err);
+  else if (rc == GB_OK && w.chosen.place == NULL)
     rc = gb_choice_refuse(x, w.last.place, w.first.need, gb_choice_budget(x), w.least, err);
   if (rc == GB_OK) take_chosen(x, &w);
   end_walk(&w);

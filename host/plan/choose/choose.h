@@ -47,4 +47,7 @@ void gb_plan_judge_candidates (gb_plan *p);
 gb_status gb_choice_refuse (const gb_choice *c, const gb_placement *place, size_t need, size_t have,
                             size_t minimum, gb_error *err);
 
+/* A device beside the first has no room for the least that any candidate needs there; returns EREFUSED. */
+gb_status gb_choice_refuse_abroad (const gb_choice *c, int device, size_t need, gb_error *err);
+
 #endif

@@ -22,7 +22,7 @@ static gb_status add_member (gb_plan *p, gb_team *team, const gb_plan_on *on, gb
     if (on->budget != 0) p->request.options.budget = on->budget;
     return GB_OK;
   }
-  GB_TRY(gb_lowered_supported(on->device, p->prog->low, err));
+  GB_TRY(gb_lowered_supported(p->request.graph, on->device, p->prog->low, err));
   if (team->n == GB_DEVICES) return gb_fail(err, GB_EDEVICE, "a plan has at most %d devices", GB_DEVICES);
   team->member[team->n++] =
       (gb_member){.device = on->device, .speed = speed, .budget = on->budget, .takes_part = true};
@@ -346,7 +346,8 @@ static gb_status begin_trial (const gb_choice *x, bool *have, const bool *none, 
   *t = (trial){.x = x, .team = x->plan->request.team, .d = {x->want, have, none}};
   GB_TRY(find_axis(x->plan, &t->c, err));
   for (int i = 1; i < t->team->n; i++)
-    GB_TRY(gb_lowered_plan_compile(x->plan->prog, t->team->member[i].device, t->c, err));
+    GB_TRY(
+        gb_lowered_plan_compile(x->plan->prog, x->plan->request.graph, t->team->member[i].device, t->c, err));
   find_values(x, pinned_only, have);
   t->units = (t->c->extent + t->c->unit - 1) / t->c->unit;
   return place_home(t, 0, 0, &t->home, &need, err);

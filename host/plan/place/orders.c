@@ -356,7 +356,7 @@ gb_status gb_place_in_order (const gb_lowered *low, gb_demand d, const gb_form_o
   orders o = {.low = low, .d = d, .form = form, .from = from, .best = from, .err = err};
   from->refs++;
   gb_status rc = prepare(&o) ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory to order %d steps", low->nsteps);
-  if (rc == GB_OK && o.n > 1 && from->peak != SIZE_MAX) {
+  if (rc == GB_OK && o.n > 1 && from->peak != SIZE_MAX && low->ndevices == 1) {
     size_t bound = 0;
     rc = o.n <= GB_ORDER_DYNAMIC ? try_sets(&o, &bound) : try_greedy(&o);
     if (rc == GB_OK && o.n <= GB_ORDER_EXACT && bound < o.best->peak) rc = try_all(&o, 0, 0);

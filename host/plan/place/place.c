@@ -12,6 +12,7 @@ bool gb_step_is_idle (const gb_lowered *low, const gb_step *s) {
 }
 
 size_t gb_opaque_bytes (const gb_device *dev, const gb_opaque *o) {
+  if (o->op == GB_OP_MOVE) return 0;
   if (o->op != GB_OP_CALL) return gb_device_opaque_scratch(dev, o);
   const gb_call *c = gb_call_get((int)o->attr.i[0]);
   return c == NULL || c->scratch_bytes == NULL ? 0 : c->scratch_bytes(c->ud, o);
@@ -22,7 +23,7 @@ size_t gb_step_scratch (gb_kernels *k, int s) {
   const gb_step *st = &low->step[s];
   if (gb_step_is_idle(low, st)) return 0;
   return st->is_fold ? gb_kernels_scratch(k, s, &st->fold)
-                     : gb_opaque_bytes(gb_kernels_device(k), &st->opaque);
+                     : gb_opaque_bytes(gb_kernels_step_device(k, s), &st->opaque);
 }
 
 gb_status gb_step_contract (const gb_step *s, gb_error *err) {
@@ -54,7 +55,8 @@ static void mark_steps (const gb_lowered *low, gb_demand d, bool *need, gb_place
 static gb_home home_of (const gb_lowered *low, gb_demand d, const bool *need, int b) {
   if (exists(low, d, b) || !need[b]) return GB_HOME_ARENA;
   if (d.want[b]) return GB_HOME_OUTPUT;
-  return low->buf[b].cls == GB_BUF_CACHE && d.keep[b] ? GB_HOME_CACHE : GB_HOME_ARENA;
+  return low->buf[b].cls == GB_BUF_CACHE && low->buf[b].device == 0 && d.keep[b] ? GB_HOME_CACHE
+                                                                                 : GB_HOME_ARENA;
 }
 
 static void touch (gb_life *l, int place) {
@@ -281,6 +283,8 @@ static int count_moments (const gb_placement *p, int *moment) {
 }
 
 typedef struct gathered {
+  const gb_lowered *low;
+  int device; /* whose intervals they are */
   const int *moment;
   gb_life *life; /* in moments */
   gb_life **own;
@@ -305,11 +309,12 @@ static void add_turns (gathered *g, gb_life *own, int first, int last) {
   l->last = g->moment[own->first] + last;
 }
 
-/* Every interval of the arena. Scratch of an outermost reader is free while what is inside it runs. */
+/* Every interval of a device's arena. Scratch of an outermost reader is free while what is inside it runs. */
 static void gather (gb_placement *p, gathered *g) {
   for (int b = 0; b < p->nbufs; b++)
-    if (p->write[b] == GB_HOME_ARENA) add_life(g, &p->life[b]);
+    if (p->write[b] == GB_HOME_ARENA && g->low->buf[b].device == g->device) add_life(g, &p->life[b]);
   for (int s = 0; s < p->nsteps; s++) {
+    if (g->low->step[s].device != g->device) continue;
     const int k = p->runs[s] ? gb_nest_at(p, s) : -1;
     if (k < 0) add_life(g, &p->scratch[s]);
     else add_turns(g, &p->scratch[s], p->room[k].turn, p->room[k].turn);
@@ -317,28 +322,37 @@ static void gather (gb_placement *p, gathered *g) {
   }
   for (int k = 0; p->nest != NULL && k < p->nest->nnodes; k++) {
     gb_nest_room *r = &p->room[k];
-    if (r->result.first < 0) continue;
+    if (r->result.first < 0 || g->low->step[p->nest->node[k].step].device != g->device) continue;
     add_turns(g, &r->result, gb_nest_from(p, k), r->end);
     add_turns(g, &r->scratch, r->turn, r->turn);
     add_turns(g, &r->state, r->begin, r->turn);
   }
 }
 
-/* Arena buffers, scratch and states, packed together. */
-gb_status gb_placement_pack (gb_placement *p, gb_error *err) {
+static gb_status pack_device (gb_placement *p, gathered *g, int moments, gb_error *err) {
+  size_t *arena = g->device == 0 ? &p->arena : &p->abroad[g->device].arena, bound;
+  g->n = 0;
+  gather(p, g);
+  GB_TRY(gb_pack(g->n, g->life, moments, arena, &bound, err));
+  if (g->device == 0) p->arena_bound = bound;
+  for (size_t i = 0; i < g->n; i++) g->own[i]->offset = g->life[i].offset;
+  return GB_OK;
+}
+
+/* Arena buffers, scratch and states, packed together, those of each device for themselves. */
+gb_status gb_placement_pack (const gb_lowered *low, gb_placement *p, gb_error *err) {
   const size_t inside = p->nest == NULL ? 0 : 3 * (size_t)p->nest->nnodes;
   const size_t most = (size_t)p->nbufs + 2 * (size_t)p->nsteps + inside + 1;
   int *moment = calloc((size_t)p->nsteps + 1, sizeof *moment);
-  gathered g = {.moment = moment, .life = calloc(most, sizeof *g.life), .own = calloc(most, sizeof *g.own)};
+  gathered g = {
+      .low = low, .moment = moment, .life = calloc(most, sizeof *g.life), .own = calloc(most, sizeof *g.own)};
   gb_status rc = GB_OK;
   if (moment == NULL || g.life == NULL || g.own == NULL)
     rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->nsteps);
   else {
     const int moments = count_moments(p, moment);
-    gather(p, &g);
-    rc = gb_pack(g.n, g.life, moments, &p->arena, &p->arena_bound, err);
+    for (; rc == GB_OK && g.device < low->ndevices; g.device++) rc = pack_device(p, &g, moments, err);
   }
-  for (size_t i = 0; rc == GB_OK && i < g.n; i++) g.own[i]->offset = g.life[i].offset;
   free(moment);
   free(g.life);
   free(g.own);
@@ -382,10 +396,14 @@ static void show_rooms (const gb_lowered *low, gb_placement *p) {
 
 static void add_storages (const gb_lowered *low, gb_placement *p) {
   for (int b = 0; b < low->nbufs; b++) {
-    if (p->write[b] == GB_HOME_OUTPUT) p->outputs = gb_add_sizes(p->outputs, low->buf[b].bytes);
+    const int device = low->buf[b].device;
+    size_t *outputs = device == 0 ? &p->outputs : &p->abroad[device].outputs;
+    if (p->write[b] == GB_HOME_OUTPUT) *outputs = gb_add_sizes(*outputs, low->buf[b].bytes);
     if (p->write[b] == GB_HOME_CACHE) p->caches = gb_add_sizes(p->caches, low->buf[b].bytes);
   }
   p->peak = gb_add_sizes(p->arena, gb_add_sizes(p->outputs, p->caches));
+  for (int i = 1; i < low->ndevices; i++)
+    p->abroad[i].peak = gb_add_sizes(p->abroad[i].arena, p->abroad[i].outputs);
 }
 
 gb_placement *gb_placement_new (const gb_lowered *low, gb_tiling *tiling, gb_tiling *grains, size_t chunk,
@@ -448,7 +466,7 @@ gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *fo
       find_lives(low, d, need, form, p);
       find_workspaces(low, form, p);
       share_places(low, p);
-      rc = gb_placement_pack(p, err);
+      rc = gb_placement_pack(low, p, err);
     }
   }
   free(need);

@@ -23,6 +23,11 @@ typedef enum gb_home {
 
 /* Time is counted in places of the order in which steps run; those within a loop run once a window of its
 ** axis. */
+/* What a run takes of a device beside the graph's own. Nothing is cached there. */
+typedef struct gb_abroad {
+  size_t arena, outputs, peak; /* bytes; peak = arena + outputs */
+} gb_abroad;
+
 typedef struct gb_placement {
   int refs;
   int nbufs, nsteps, nrun; /* steps that run: those whose results are needed and do not exist */
@@ -50,8 +55,10 @@ typedef struct gb_placement {
   gb_life *life;    /* [nbufs] places; the offset counts where 'write' is the arena */
   gb_life *scratch; /* [nsteps] */
   gb_life *state;   /* [nsteps] totals that a fold keeps from window to window */
-  size_t arena, outputs, caches, peak; /* bytes; peak = arena + outputs + caches; SIZE_MAX: past counting */
-  size_t arena_bound;                  /* the most arena bytes live in one step */
+  /* On the graph's own device: bytes; peak = arena + outputs + caches; SIZE_MAX: past counting */
+  size_t arena, outputs, caches, peak;
+  size_t arena_bound;                 /* the most arena bytes live in one step */
+  gb_abroad abroad[GB_GRAPH_DEVICES]; /* by number of the device, from 1; offsets count in its own arena */
 } gb_placement;
 
 /* What is asked of a lowered graph, by buffer: it is wanted as a result; its value exists; it may be kept
@@ -110,7 +117,7 @@ bool gb_runs_inside (const gb_lowered *low, const gb_placement *p, int s);
 ** order of its steps; and its arena packed. */
 gb_placement *gb_placement_new (const gb_lowered *low, gb_tiling *tiling, gb_tiling *grains, size_t chunk,
                                 const int *order);
-gb_status gb_placement_pack (gb_placement *p, gb_error *err);
+gb_status gb_placement_pack (const gb_lowered *low, gb_placement *p, gb_error *err);
 
 /* All its results are empty: it is not run. */
 bool gb_step_is_idle (const gb_lowered *low, const gb_step *s);

@@ -227,7 +227,7 @@ static gb_status place_part (const gb_split_job *job, const mover *m, gb_remote 
   }
   place_buffers(m);
   place_workspaces(job, p);
-  GB_TRY(gb_placement_pack(p, err));
+  GB_TRY(gb_placement_pack(m->low, p, err));
   p->peak = p->arena;
   return find_copies(m, out, err);
 }

@@ -6,7 +6,8 @@
 #include "plan/tile/split.h"
 #include "program/packed.h"
 
-static double step_seconds (const gb_prices *x, const gb_step *st, double fraction) {
+static double step_seconds (const gb_prices *prices, const gb_step *st, double fraction) {
+  const gb_prices *x = &prices[st->device];
   return st->is_fold ? x->ops->fold(x->profile, x->threads, &st->fold, fraction)
                      : x->ops->opaque(x->profile, x->threads, &st->opaque, fraction);
 }

@@ -12,7 +12,7 @@ typedef struct gb_prices {
   int threads;
 } gb_prices;
 
-/* Of all steps that run, window by window where they do. Windows, grains of a sum and tiles of a packed
+/* x: by number of the device (gb_step). Of all steps that run, window by window where they do. Windows, grains of a sum and tiles of a packed
 ** matrix cost a call each. */
 double gb_place_seconds (const gb_prices *x, const gb_lowered *low, const gb_packed_factor *t,
                          int npacked_factors, const gb_placement *p);

@@ -96,6 +96,7 @@ static void name_row (const gb_plan_row *r, char *name, size_t room, char *kind,
   name[0] = kind[0] = '\0';
   if (r->cls == GB_ROW_WORKSPACE || r->cls == GB_ROW_STATE) {
     gb_append(name, room, "%s of step %d", r->what, r->step + 1);
+    if (*r->device != '\0') gb_append(kind, most, " on %s", r->device);
     return;
   }
   gb_append(name, room, "%s%s%s", r->was, *r->was ? ", then " : "", r->what);
@@ -103,6 +104,7 @@ static void name_row (const gb_plan_row *r, char *name, size_t room, char *kind,
             r->packed       ? " packed"
             : r->window > 0 ? " a window"
                             : "");
+  if (*r->device != '\0') gb_append(kind, most, " on %s", r->device);
 }
 
 static void time_row (const gb_plan_row *r, char *text, size_t room) {

@@ -250,7 +250,7 @@ static void write_devices (json *j, const gb_plan *p) {
     write_size(j, "budget", d[i].budget);
     write_size(j, "peak", d[i].peak);
     write_size(j, "arena", d[i].arena);
-    write_size(j, "first", d[i].lo + 1);
+    write_size(j, "first", d[i].lo + (d[i].extent > 0));
     write_size(j, "last", d[i].hi);
     write_size(j, "window", d[i].chunk);
     write_copies(j, &d[i]);

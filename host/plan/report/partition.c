@@ -1,4 +1,5 @@
-/* partition.c - a plan over several devices, as text and as data. */
+/* partition.c - the devices of a plan, as text and as data: those that share its work, and those that its
+** values lie on. */
 #include <stdlib.h>
 
 #include "plan/report/text.h"
@@ -52,6 +53,7 @@ static gb_status report_device (const gb_plan *p, int i, gb_plan_device *d, gb_e
   const gb_partition_part *s = &p->choice.partition->part[i];
   const gb_placement *pl = i == 0 ? p->choice.place : s->remote.place;
   *d = (gb_plan_device){.name = m->device->name,
+                        .number = i,
                         .budget = i == 0 ? gb_choice_budget(&p->choice) : m->budget,
                         .lo = s->lo,
                         .hi = s->hi,
@@ -69,21 +71,76 @@ static gb_status report_device (const gb_plan *p, int i, gb_plan_device *d, gb_e
   return GB_OK;
 }
 
-gb_status gb_partition_report (gb_plan *p, gb_error *err) {
+static gb_status report_partition (gb_plan *p, gb_error *err) {
   const gb_team *team = p->request.team;
-  if (team == NULL) return GB_OK;
   p->device = calloc((size_t)team->n, sizeof *p->device);
   if (p->device == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a report");
-  for (int i = 0; i < team->n; i++) GB_TRY(report_device(p, i, &p->device[i], err));
+  for (; p->ndevices < team->n; p->ndevices++)
+    GB_TRY(report_device(p, p->ndevices, &p->device[p->ndevices], err));
   return GB_OK;
+}
+
+/* A MOVE that runs, to device 'to'. */
+static bool arrives (const gb_plan *p, int s, int to) {
+  const gb_step *st = &p->prog->low->step[s];
+  return p->choice.place->runs[s] && !st->is_fold && st->opaque.op == GB_OP_MOVE && st->device == to;
+}
+
+static gb_plan_copy row_of_move (const gb_plan *p, int s) {
+  const gb_step *st = &p->prog->low->step[s];
+  const int b = st->out[0], from = p->prog->low->buf[st->in[0]].device;
+  const size_t windows = gb_is_within(p->choice.place->tiling, s) ? gb_window_count(p) : 0;
+  return (gb_plan_copy){.what = gb_what(p, b),
+                        .where = gb_plan_where(p, b),
+                        .from = gb_graph_device(p->request.graph, from)->name,
+                        .to = gb_graph_device(p->request.graph, st->device)->name,
+                        .bytes = p->prog->low->buf[b].bytes,
+                        .times = windows > 0 ? windows : 1};
+}
+
+static gb_status report_number (const gb_plan *p, int number, gb_plan_device *d, gb_error *err) {
+  const gb_placement *pl = p->choice.place;
+  const gb_device *dev = gb_graph_device(p->request.graph, number);
+  const gb_abroad *a = &pl->abroad[number];
+  *d = (gb_plan_device){.name = dev->name,
+                        .number = number,
+                        .budget = number == 0 ? gb_choice_budget(&p->choice) : gb_ledger_room(&dev->ledger),
+                        .peak = number == 0 ? pl->peak : a->peak,
+                        .arena = number == 0 ? pl->arena : a->arena};
+  d->copy = calloc((size_t)pl->nsteps + 1, sizeof *d->copy);
+  if (d->copy == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a report");
+  for (int t = 0; t < pl->nsteps; t++)
+    if (arrives(p, pl->order[t], number)) d->copy[d->ncopies++] = row_of_move(p, pl->order[t]);
+  return GB_OK;
+}
+
+static bool is_used (const gb_plan *p, int number) {
+  const gb_lowered *low = p->prog->low;
+  for (int b = 0; b < low->nbufs; b++)
+    if (low->buf[b].device == number) return true;
+  return false;
+}
+
+static gb_status report_moves (gb_plan *p, gb_error *err) {
+  const int n = p->prog->low->ndevices;
+  if (n == 1) return GB_OK;
+  p->device = calloc((size_t)n, sizeof *p->device);
+  if (p->device == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a report");
+  for (int i = 0; i < n; i++)
+    if (i == 0 || is_used(p, i)) GB_TRY(report_number(p, i, &p->device[p->ndevices++], err));
+  return GB_OK;
+}
+
+gb_status gb_plan_fill_devices (gb_plan *p, gb_error *err) {
+  return p->request.team != NULL ? report_partition(p, err) : report_moves(p, err);
 }
 
 int gb_plan_devices (const gb_plan *p, const gb_plan_device **out) {
   *out = p->device;
-  return p->request.team == NULL ? 0 : p->request.team->n;
+  return p->ndevices;
 }
 
-size_t gb_plan_measured_on (const gb_plan *p, int device) { return p->runs.measured[device]; }
+size_t gb_plan_measured_on (const gb_plan *p, int i) { return p->runs.measured[p->device[i].number]; }
 
 /* text */
 
@@ -94,7 +151,8 @@ static size_t windows_of (const gb_plan_device *d) {
 static void say_device (const gb_plan_device *d, FILE *f) {
   char peak[GB_BYTES_TEXT], budget[GB_BYTES_TEXT];
   fprintf(f, "  %-8s", d->name);
-  if (d->hi == d->lo) fprintf(f, " nothing of %zu", d->extent);
+  if (d->extent == 0) fputs(" steps of its values", f);
+  else if (d->hi == d->lo) fprintf(f, " nothing of %zu", d->extent);
   else
     fprintf(f, " %zu to %zu of %zu in %zu window%s", d->lo + 1, d->hi, d->extent, windows_of(d),
             windows_of(d) == 1 ? "" : "s");
@@ -112,7 +170,7 @@ void gb_partition_explain (const gb_plan *p, FILE *f) {
   const gb_plan_device *d;
   const int n = gb_plan_devices(p, &d);
   if (n == 0 || d == NULL) return;
-  fputs("devices, simulated: one after the other\n", f);
+  fputs(p->request.team != NULL ? "devices, simulated: one after the other\n" : "devices\n", f);
   for (int i = 0; i < n; i++) {
     say_device(&d[i], f);
     for (int k = 0; k < d[i].ncopies; k++) say_copy(&d[i].copy[k], f);

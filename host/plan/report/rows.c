@@ -34,6 +34,10 @@ static int last_step (const gb_plan *p, int place) { return p->number[place + 1]
 
 /* rows */
 
+static const char *device_name (const gb_plan *p, int number) {
+  return number == 0 ? "" : gb_graph_device(p->request.graph, number)->name;
+}
+
 /* By buffer. */
 typedef struct uses {
   int first, last; /* places of the steps that read it, -1: none does */
@@ -73,6 +77,7 @@ static gb_plan_row row_of_buffer (const gb_plan *p, int place, int b, int from) 
                        .where = gb_plan_where(p, b),
                        .was = from >= 0 ? gb_what(p, from) : "",
                        .cls = cls[pl->write[b]],
+                       .device = device_name(p, buf->device),
                        .dtype = buf->dtype,
                        .shape = buf->shape,
                        .packed = pl->packed[b],
@@ -91,6 +96,7 @@ static gb_plan_row row_of_workspace (const gb_plan *p, int place, gb_row_class c
   return (gb_plan_row){.what = cls == GB_ROW_STATE ? "running totals" : "scratch",
                        .where = gb_plan_where(p, st->out[0]),
                        .was = "",
+                       .device = device_name(p, st->device),
                        .cls = cls,
                        .bytes = life->bytes,
                        .offset = life->offset,
@@ -120,6 +126,7 @@ static gb_plan_row row_of_input (const gb_plan *p, int b, const uses *u) {
                        .where = gb_plan_where(p, b),
                        .was = "",
                        .cls = GB_ROW_INPUT,
+                       .device = device_name(p, buf->device),
                        .dtype = buf->dtype,
                        .shape = buf->shape,
                        .bytes = bytes_of_input(p, buf),

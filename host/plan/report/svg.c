@@ -171,7 +171,7 @@ static void write_boxes (const canvas *c, bool labels) {
   int shown = 0;
   for (int i = 0; i < r->nrows; i++) {
     const gb_plan_row *row = &r->row[i];
-    if (row->cls == GB_ROW_INPUT || row->bytes == 0) continue;
+    if (row->cls == GB_ROW_INPUT || row->bytes == 0 || *row->device != '\0') continue;
     const bool arena = row->offset != SIZE_MAX;
     const double low = arena ? (double)row->offset : above;
     const int from = row->first, to = row->last + 1;

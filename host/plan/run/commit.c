@@ -58,8 +58,9 @@ static gb_status new_storage (gb_run *r, int b, gb_error *err) {
   const gb_plan *p = r->plan;
   const gb_buf *buf = &p->prog->low->buf[b];
   const gb_purpose purpose = r->choice.place->write[b] == GB_HOME_CACHE ? GB_MEM_CACHE : GB_MEM_TENSOR;
-  return gb_tensor_new(ledger_of(r), buf->dtype, &buf->shape, purpose, gb_plan_where(p, b),
-                       gb_plan_name(p, b), &r->value[b], err);
+  gb_ledger *l = &gb_graph_device(p->request.graph, buf->device)->ledger;
+  return gb_tensor_new(l, buf->dtype, &buf->shape, purpose, gb_plan_where(p, b), gb_plan_name(p, b),
+                       &r->value[b], err);
 }
 
 static bool wants_arena (const gb_run *r, const void *given) {
@@ -83,7 +84,7 @@ static gb_status reserve (gb_run *r, const void *arena, gb_error *err) {
   const gb_placement *pl = r->choice.place;
   size_t bytes = wants_arena(r, arena) ? pl->arena : 0;
   for (int b = 0; b < pl->nbufs; b++)
-    if (has_storage(pl, b) && r->value[b].storage == NULL)
+    if (has_storage(pl, b) && r->value[b].storage == NULL && r->plan->prog->low->buf[b].device == 0)
       bytes = gb_add_sizes(bytes, r->plan->prog->low->buf[b].bytes);
   r->stats.predicted = bytes;
   if (gb_make_room(r->plan->request.graph, bytes)) return GB_OK;
@@ -137,6 +138,11 @@ static gb_status make_windows (const gb_lowered_plan *prog, gb_lane *l, gb_error
 
 static alignas(64) char nothing[64]; /* where buffers of no bytes lie */
 
+static char *arena_of (const gb_run *r, int b) {
+  const int device = r->plan->prog->low->buf[b].device;
+  return device == 0 ? r->lane[0].arena : r->abroad[device].at;
+}
+
 static void find_addresses (gb_run *r) {
   gb_lane *l = &r->lane[0];
   const gb_placement *pl = l->place;
@@ -144,8 +150,7 @@ static void find_addresses (gb_run *r) {
     if (pl->write[b] == GB_HOME_NONE) continue;
     int at = b;
     while (pl->into[at] >= 0) at = pl->into[at];
-    l->write[b] = has_storage(pl, at) ? gb_tensor_data(&r->value[at])
-                                      : (char *)l->arena + pl->life[at].offset;
+    l->write[b] = has_storage(pl, at) ? gb_tensor_data(&r->value[at]) : arena_of(r, at) + pl->life[at].offset;
     if (pl->read[b] != GB_HOME_VALUE) l->read[b] = l->write[b];
   }
 }
@@ -154,6 +159,7 @@ static gb_status take_memory (gb_run *r, void *arena, gb_error *err) {
   gb_lane *home = &r->lane[0];
   const gb_placement *pl = r->choice.place;
   GB_TRY(reserve_records(r, err));
+  GB_TRY(gb_abroad_begin(r, err));
   for (int b = 0; b < pl->nbufs; b++)
     if (has_storage(pl, b) && r->value[b].storage == NULL) GB_TRY(new_storage(r, b, err));
   if (arena == NULL) GB_TRY(commit_arena(r, err));

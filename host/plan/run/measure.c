@@ -65,6 +65,7 @@ void gb_measure_count (gb_graph *g, const gb_run_stats *s, bool outermost) {
   all->folds += s->folds;
   all->opaques += s->opaques;
   all->windows += s->windows;
+  all->moved += s->moved;
 }
 
 void gb_measure_free (gb_measure *m) {

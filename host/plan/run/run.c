@@ -129,6 +129,8 @@ static gb_status run_steps (gb_run *r, gb_error *err) {
       t = pl->loop_last;
     } else GB_TRY(gb_run_step(r, l, t, NULL, err));
   }
+  for (int i = 1; i < r->plan->prog->low->ndevices; i++)
+    GB_TRY(gb_device_wait(gb_graph_device(r->plan->request.graph, i), err));
   return gb_device_wait(l->device, err);
 }
 
@@ -184,6 +186,7 @@ static gb_status execute (gb_run *r, void *arena, bool store, gb_error *err) {
   if (r->stats.windows == 0 && r->choice.place->grains != NULL) r->stats.windows = 1;
   gb_memcheck_end(r, &r->lane[0]);
   gb_lanes_end(r);
+  gb_abroad_end(r);
   if (rc == GB_OK && store) store_values(r);
   measure(r);
   return rc;
@@ -194,6 +197,7 @@ static void record (const gb_run *r, bool ran) {
   p->runs.ran = ran;
   p->runs.stats = r->stats;
   for (int i = 0; i < r->nlanes; i++) p->runs.measured[i] = r->lane[i].measured;
+  for (int i = 1; i < p->prog->low->ndevices; i++) p->runs.measured[i] = r->abroad[i].measured;
 }
 
 gb_status gb_run_execute (gb_run *r, void *arena, bool store, gb_error *err) {

@@ -9,6 +9,15 @@
 #include "plan/plan_internal.h"
 #include "plan/tile/cut.h"
 
+/* What a run has on a device of the graph beside the first: memory for the steps that run there. */
+typedef struct gb_abroad_arena {
+  gb_block own;
+  char *at;
+  bool begun;         /* its ledger counts the peak of this run */
+  size_t start, peak; /* bytes of its ledger when the run began */
+  size_t measured;    /* most bytes that the run took of its ledger */
+} gb_abroad_arena;
+
 /* What memcheck.c keeps of a lane that it watches; memory of its own, outside every account. */
 typedef struct gb_watch {
   unsigned char poison;
@@ -48,7 +57,8 @@ struct gb_run {
   gb_tensor *handed; /* operands of a registered op as it sees them ... */
   gb_storage **lent; /* ... and records for those that lie in the arena; NULL until a step needs them */
   gb_run_stats stats;
-  gb_watch watch[2]; /* of the first lane, and of the other one that runs */
+  gb_watch watch[2];                        /* of the first lane, and of the other one that runs */
+  gb_abroad_arena abroad[GB_GRAPH_DEVICES]; /* by number of the device, from 1 */
   int nlanes;
   gb_lane lane[];
 };
@@ -78,6 +88,15 @@ void gb_run_set_value (gb_run *r, int b); /* the buffer's node, which has none, 
 
 /* call.c: registered ops. */
 gb_status gb_run_call (gb_run *r, gb_lane *l, const gb_step *st, const gb_opaque *o, void *scratch,
+                       gb_error *err);
+
+/* abroad.c: devices of the graph beside the first, where steps of the first lane run. Begin takes their arenas:
+** ENOMEM naming the device. */
+gb_status gb_abroad_begin (gb_run *r, gb_error *err);
+void gb_abroad_end (gb_run *r);
+char *gb_step_arena (const gb_run *r, const gb_lane *l, int s); /* where step s of the lane has its memory */
+/* The values of a MOVE, or of a window of it: from the device of its input to its own. Errors: EDEVICE. */
+gb_status gb_run_move (gb_run *r, const gb_step *st, const gb_opaque *o, const void *from, void *to,
                        gb_error *err);
 
 /* lanes.c: lanes of other devices than the first. Begin takes their memory: ENOMEM naming the device. Run

@@ -34,9 +34,10 @@ static gb_status launch (gb_run *r, gb_lane *l, int s, const gb_fold *part, cons
                              .out = l->to,
                              .constant = l->constant,
                              .carry = carry,
-                             .scratch = (char *)l->arena + scratch->offset,
+                             .scratch = gb_step_arena(r, l, s) + scratch->offset,
                              .stats = &stats};
-  GB_TRY(gb_device_launch(l->device, gb_kernels_find(l->kernels, s, part), &args, err));
+  GB_TRY(gb_device_launch(gb_kernels_step_device(l->kernels, s), gb_kernels_find(l->kernels, s, part), &args,
+                          err));
   r->stats.pairs += stats.pairs;
   return GB_OK;
 }
@@ -49,7 +50,7 @@ static gb_status run_fold_part (gb_run *r, gb_lane *l, int s, const gb_window *g
                          : window != NULL && pl->tiling->cut[s].reduces ? window
                                                                         : NULL;
   const gb_fold *f = gb_fold_of_part(l->window[s], low_of(r), pl, s, grain, window);
-  gb_carry carry = {.state = (char *)l->arena + pl->state[s].offset};
+  gb_carry carry = {.state = gb_step_arena(r, l, s) + pl->state[s].offset};
   if (sum != NULL) carry.first = sum->lo == 0, carry.last = sum->lo + sum->n == sum->extent;
   return launch(r, l, s, f, sum == NULL ? NULL : &carry, &pl->scratch[s], err);
 }
@@ -89,10 +90,11 @@ static gb_status run_opaque_window (gb_run *r, gb_lane *l, int s, gb_window at, 
   for (int k = 0; k < st->nout; k++)
     l->to[k] =
         (void *)(uintptr_t)shifted(r, l, l->to[k], st->out[k], &st->opaque.out_shape[k], c->out_dim[k], at);
-  void *scratch = (char *)l->arena + l->place->scratch[s].offset;
+  void *scratch = gb_step_arena(r, l, s) + l->place->scratch[s].offset;
   r->stats.opaques++;
+  if (o.op == GB_OP_MOVE) return gb_run_move(r, st, &o, l->in[0], l->to[0], err);
   if (o.op == GB_OP_CALL) return gb_run_call(r, l, st, &o, scratch, err);
-  return gb_device_opaque(l->device, &o, l->in, l->to, scratch, err);
+  return gb_device_opaque(gb_kernels_step_device(l->kernels, s), &o, l->in, l->to, scratch, err);
 }
 
 /* The lower tiles of a matrix, each a fold of its own. */
@@ -124,13 +126,13 @@ static gb_nest_room bind_node (gb_run *r, gb_lane *l, int k) {
   const gb_nest_node *n = &pl->nest->node[k];
   gb_nest_room room = pl->room[k];
   take_operands(r, l, n->step);
-  if (n->made.cut) l->to[0] = (char *)l->arena + room.result.offset;
+  if (n->made.cut) l->to[0] = gb_step_arena(r, l, n->step) + room.result.offset;
   else room.scratch = pl->scratch[n->step], room.state = pl->state[n->step];
   for (int i = 0; i < n->nreads; i++) {
     const gb_step *st = &low_of(r)->step[n->step];
     for (int q = 0; q < st->nin; q++)
       if (st->in[q] == n->read[i].buf && pl->compact[st->in[q]])
-        l->in[q] = (const char *)l->arena + pl->room[n->read[i].node].result.offset;
+        l->in[q] = gb_step_arena(r, l, n->step) + pl->room[n->read[i].node].result.offset;
   }
   return room;
 }
@@ -139,13 +141,13 @@ static gb_status run_node_part (gb_run *r, gb_lane *l, int k, gb_nest_part at, g
   const gb_nest_node *n = &l->place->nest->node[k];
   const gb_nest_room room = bind_node(r, l, k);
   const gb_fold *f = gb_nest_fold(l->window[n->step], low_of(r), l->place->nest, l->place->compact, k, at);
-  const gb_carry carry = {.state = (char *)l->arena + room.state.offset,
+  const gb_carry carry = {.state = gb_step_arena(r, l, n->step) + room.state.offset,
                           .first = at.own.lo == 0 && at.turn == 0,
                           .last = at.own.lo + at.own.n == n->extent && at.turn + 1 == n->nturns};
   if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
   if (l->watch != NULL) gb_memcheck_before(l);
   GB_TRY(launch(r, l, n->step, f, n->own.reduces ? &carry : NULL, &room.scratch, err));
-  if (l->watch != NULL) gb_memcheck_node(r, l, n->step, &room);
+  if (l->watch != NULL && low_of(r)->step[n->step].device == 0) gb_memcheck_node(r, l, n->step, &room);
   r->stats.folds++;
   return GB_OK;
 }
@@ -178,7 +180,7 @@ static gb_status run_step (gb_run *r, gb_lane *l, int s, const gb_window *at, gb
   const gb_packed_factor *packed_factor =
       gb_packed_store(l->place, r->plan->prog->packed_factor, r->plan->prog->npacked_factors, s);
   const gb_step *st = &low_of(r)->step[s];
-  void *scratch = (char *)l->arena + l->place->scratch[s].offset;
+  void *scratch = gb_step_arena(r, l, s) + l->place->scratch[s].offset;
   if (gb_step_is_idle(low_of(r), st)) return GB_OK;
   take_operands(r, l, s);
   if (at != NULL)
@@ -191,8 +193,9 @@ static gb_status run_step (gb_run *r, gb_lane *l, int s, const gb_window *at, gb
   }
   r->stats.opaques++;
   if (st->opaque.op == GB_OP_CALL) return gb_run_call(r, l, st, &st->opaque, scratch, err);
+  if (st->opaque.op == GB_OP_MOVE) return gb_run_move(r, st, &st->opaque, l->in[0], l->to[0], err);
   const gb_opaque o = gb_opaque_of_part(low_of(r), l->place, s, NULL);
-  return gb_device_opaque(l->device, &o, l->in, l->to, scratch, err);
+  return gb_device_opaque(gb_kernels_step_device(l->kernels, s), &o, l->in, l->to, scratch, err);
 }
 
 /* Says what failed by its name, where it has one, and which line of the script asked for it, unless the
@@ -247,10 +250,10 @@ static gb_status run_checked_step (gb_run *r, gb_lane *l, int place, const gb_wi
   const int node = gb_nest_at(l->place, s);
   if (node >= 0) {
     GB_TRY(run_node(r, l, node, (gb_range){0, 0}, err));
-    if (l->watch != NULL) gb_memcheck_nest(r, l, s, place);
+    if (l->watch != NULL && low_of(r)->step[s].device == 0) gb_memcheck_nest(r, l, s, place);
     return GB_OK;
   }
-  if (l->watch == NULL) return run_step(r, l, s, at, err);
+  if (l->watch == NULL || low_of(r)->step[s].device != 0) return run_step(r, l, s, at, err);
   gb_memcheck_before(l);
   GB_TRY(run_step(r, l, s, at, err));
   gb_memcheck_after(r, l, place, at);

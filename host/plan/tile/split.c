@@ -96,7 +96,7 @@ static void opaque_workspace (const gb_split_job *j, const gb_placement *p, int 
     const size_t n = windows.size[i];
     const gb_window window = {0, n, 0, n, looped ? p->tiling->extent : 1};
     const gb_opaque o = gb_opaque_of_part(j->low, p, s, looped ? &window : NULL);
-    *scratch = larger(*scratch, gb_opaque_bytes(gb_kernels_device(j->kernels), &o));
+    *scratch = larger(*scratch, gb_opaque_bytes(gb_kernels_step_device(j->kernels, s), &o));
   }
 }
 

@@ -153,7 +153,7 @@ gb_status gb_precond_make (gb_precond *p, const gb_precond_spec *spec, gb_node *
 static gb_status peak_of (gb_node *n, size_t *most, gb_error *err) {
   gb_plan *plan;
   gb_plan_report r;
-  const gb_status st = gb_plan_new(n->graph, 1, &n, NULL, &plan, err);
+  const gb_status st = gb_plan_new(n->graph, 1, &n, &(gb_plan_options){.at_home = true}, &plan, err);
   if (st == GB_OK) {
     gb_plan_report_get(plan, &r);
     gb_plan_free(plan);

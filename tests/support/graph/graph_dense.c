@@ -170,7 +170,9 @@ double *dense (gb_node *n) {
     for (size_t e = 0; e < count; e++) {
       size_t index[GB_MAXDIM] = {0};
       unravel(gb_node_shape(n), e, index);
-      y[e] = x == NULL ? generated(n, index) : n->op == GB_OP_CAST ? x[e] : x[view_source(n, index, e)];
+      y[e] = x == NULL                                    ? generated(n, index)
+             : n->op == GB_OP_CAST || n->op == GB_OP_MOVE ? x[e]
+                                                          : x[view_source(n, index, e)];
     }
     free(x);
   }

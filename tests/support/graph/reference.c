@@ -374,6 +374,7 @@ static gb_status eval_linalg (const site *s) {
 
 static gb_status eval_opaque (const site *s) {
   switch (s->n->op) {
+    case GB_OP_MOVE:
     case GB_OP_CAST: return eval_cast(s);
     case GB_OP_CAT: return eval_cat(s);
     case GB_OP_CUMSUM: return eval_cumsum(s);

@@ -261,6 +261,20 @@ static gb_node *b_CAST (int v) {
   gb_node *x = v == 6 ? ints(1, (size_t[]){9}, -50, 50) : v == 7 ? bools(1, 0) : in1(v == 0 ? 5 : 70, -9, 9);
   return BUILD(gb_node_build, fx.g, GB_OP_CAST, 1, &x, NULL, NULL, to[v]);
 }
+/* Another device of the graph, with memory of its own. What is computed there comes back. */
+static int second_device (void) {
+  int number = 1;
+  if (fx.g->nmore > 0) return number;
+  OK(gb_device_add_simulated(fx.g->device, (size_t)1 << 28, &fx.err));
+  OK(gb_graph_add_device(fx.g, fx.g->device->next, &number, &fx.err));
+  return number;
+}
+static gb_node *b_MOVE (int v) {
+  gb_node *x = v == 1 ? bools(1, 0) : v == 2 ? in2(70, 33, -9, 9) : v == 3 ? in1(0, -1, 1) : in1(5, -9, 9);
+  gb_node *there = BUILD(gb_move, x, second_device());
+  gb_node *y = BUILD(gb_map1, v == 1 ? GB_OP_NOT : GB_OP_NEG, there);
+  return BUILD(gb_move, y, 0);
+}
 static gb_node *b_CAT (int v) {
   if (v == 0) return BUILD(gb_cat, 2, ((gb_node *[]){in2(2, 3, -1, 1), in2(1, 3, -1, 1)}), 0);
   gb_node *many[6];
@@ -406,6 +420,7 @@ const row rows[] = {
     {"DIFFMV", b_DIFFMV, 2, GRAD | NANS | CHECKED, 0},
     {"KMIN", b_KMIN, 4, CHECKED, 0},
     {"CAST", b_CAST, 8, CHECKED | REWRITTEN, 0},
+    {"MOVE", b_MOVE, 4, GRAD | CHECKED, 0},
     {"CAT", b_CAT, 2, GRAD | NANS | CHECKED, 0},
     {"CUMSUM", b_CUMSUM, 4, GRAD | NANS | CHECKED, 0},
     {"SORT", b_SORT, 4, GRAD | CHECKED, 0},

@@ -54,7 +54,8 @@ gb_status gb_lower_ordered (gb_graph *g, const gb_order *o, size_t nouts, gb_nod
   naive.lowerings++;
   gb_lowered *l = calloc(1, sizeof *l);
   int *buf_of = calloc(count + 1, sizeof *buf_of);
-  *l = (gb_lowered){.structure = o->structure,
+  *l = (gb_lowered){.ndevices = 1,
+                    .structure = o->structure,
                     .nnodes = count,
                     .nouts = (int)nouts,
                     .buf = calloc(count, sizeof(gb_buf)),

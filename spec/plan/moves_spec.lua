@@ -1,0 +1,109 @@
+-- Values on several devices of one session: x:to, what follows it, plans that promise the bytes of each device.
+local gb = require "gibbous"
+
+local home <const> = gb.config().device
+local n <const> = 120
+
+describe("values on another device", function()
+  local other, x, v
+  before_each(function()
+    gb.config{devices = 2}
+    other = home .. ":2"
+    x, v = gb.randn(n, 3, {seed = 1}):eval(), gb.randn(n, {seed = 2}):eval()
+  end)
+
+  after_each(function() -- values there are gone before others count its bytes
+    x, v = nil, nil
+    collectgarbage()
+    collectgarbage()
+  end)
+
+  it("are computed there, and come back with the same bits", function()
+    local far <const> = x:to(other)
+    assert.equal(other, far.device)
+    assert.equal(other, (far * 2 + 1):sum(1).device)
+    assert.equal(home, x.device)
+    local k <const> = gb.kernels.rbf{}
+    local y <const> = k(far, far):matmul(v:to(other))
+    assert.equal(other, y.device)
+    assert.is_true(y:to(home):equal(k(x, x):matmul(v)))
+    assert.is_true(far:to(home):equal(x))
+    assert.equal("1 2 3", table.concat(gb.tensor({1, 2, 3}, {device = other}):totable(), " "):gsub("%.0", ""))
+  end)
+
+  it("are chosen by makers, too", function()
+    for _, y in ipairs{gb.zeros(2, {device = other}), gb.eye(3, {device = other}), gb.tensor({1, 2}, {device = other}),
+      gb.range(1, 4, {device = other}), gb.randn(3, {device = other}), gb.randperm(4, {device = other}),
+      gb.full({2, 2}, 7, {device = other}), gb.tensor(x, {device = other, dtype = "f32"})} do
+      assert.equal(other, y.device)
+      assert.equal(other, y:eval().device)
+    end
+    assert.equal("f32", x:to("f32").dtype)
+    assert.equal(other, x:to{device = other, dtype = "f32"}.device)
+  end)
+
+  it("take numbers and scalars with them; of two tensors the script moves one", function()
+    local far <const> = x:to(other)
+    assert.equal(other, (far * gb.tensor(2.5) + gb.ones(3)).device)
+    local ok, err = pcall(function() return x + far end)
+    assert.is_false(ok)
+    assert.equal("device", err.code)
+    assert.is_truthy(tostring(err):find("lies on " .. home, 1, true))
+    assert.is_truthy(tostring(err):find("moves_spec.lua:", 1, true))
+    ok, err = pcall(function() return gb.solvers.cg{}:solve(far:matmul(far:t()) + gb.eye(n), v:to(other)) end)
+    assert.is_false(ok)
+    assert.is_truthy(tostring(err):find("move it", 1, true))
+  end)
+
+  it("have gradients at home", function()
+    local w <const> = gb.tensor{1, 2, 3}:requires_grad()
+    local g <const> = gb.grad((((w:to(other) * 2) ^ 2):sum()):to(home), w)
+    assert.equal(home, g.device)
+    assert.equal("8 16 24", table.concat(g:totable(), " "):gsub("%.0", ""))
+  end)
+
+  it("are planned to the byte on each device", function()
+    local far <const> = x:to(other)
+    local y <const> = (gb.kernels.matern32{}(far, far):matmul(v:to(other))):to(home)
+    local p <const> = gb.plan(y)
+    assert.equal(2, #p.devices)
+    p:run()
+    for _, d in ipairs(p.devices) do
+      assert.is_true(d.peak > 0)
+      assert.equal(d.peak, p:stats().devices[d.name])
+    end
+    local moved = 0
+    for _, d in ipairs(p.devices) do
+      for _, c in ipairs(d.copies) do moved = moved + c.bytes end
+    end
+    assert.equal(moved, p:stats().moved)
+    assert.is_truthy(p:explain():find(home .. " to " .. other, 1, true))
+  end)
+
+  it("need room there: the refusal names the device, and its advice works", function()
+    local far <const> = (x:to(other) * 3):eval()
+    local before <const> = gb.memory.limit(nil, {device = other})
+    local used = 0
+    for _, d in ipairs(gb.devices()) do
+      if d.name == other then used = d.used end
+    end
+    gb.memory.limit(used + 64, {device = other})
+    local ok, err = pcall(function() return (far * 2):sum():item() end)
+    assert.is_false(ok)
+    assert.equal("refused", err.code)
+    local advised <const> = tostring(err):match("gb%.memory%.limit%('([^']+)'")
+    assert.is_truthy(tostring(err):find(other, 1, true))
+    gb.memory.limit(advised, {device = other})
+    local sum <const> = (far * 2):sum():item()
+    gb.memory.limit(before, {device = other})
+    assert.is_true(math.abs(sum - 6 * x:sum():item()) < 1e-10)
+  end)
+
+  it("are named where no such device is", function()
+    local ok, err = pcall(function() return x:to "abacus" end)
+    assert.is_false(ok)
+    assert.equal("device", err.code)
+    assert.is_truthy(tostring(err):find("there is no device 'abacus'", 1, true))
+    assert.has_error(function() gb.config{device = other} end)
+  end)
+end)

@@ -1,0 +1,233 @@
+/* test_moves.c - values that lie on several devices: what they are, and the bytes that were promised on each. */
+#include "graph/build.h"
+#include "plan/plan_internal.h"
+#include "support/plan/lower_fixture.h"
+#include "support/random/expression_random.h"
+
+#define LIMIT ((size_t)1 << 28)
+#define NODES 400
+
+static gb_device *others[2];
+
+static void begin (int threads, gb_dtype t) {
+  eval_begin(threads, LIMIT);
+  inputs_begin(5, t, 0);
+  for (int i = 0; i < 2; i++) {
+    int number;
+    OK(gb_device_add_simulated(device, LIMIT, &fx.err));
+    others[i] = i == 0 ? device->next : others[0]->next;
+    OK(gb_graph_add_device(fx.g, others[i], &number, &fx.err));
+    assert_int_equal(number, i + 1);
+  }
+}
+
+static void end (void) {
+  release_to(0);
+  gb_cache_drop(fx.g, SIZE_MAX);
+  for (int i = 0; i < 2; i++) assert_int_equal(others[i]->ledger.used, 0);
+  eval_end();
+}
+
+/* expressions whose nodes lie anywhere */
+
+typedef struct placing {
+  gb_node *from[NODES], *to[NODES];
+  int n;
+  uint64_t seed;
+} placing;
+
+static gb_node *found (const placing *p, const gb_node *n) {
+  for (int i = 0; i < p->n; i++)
+    if (p->from[i] == n) return p->to[i];
+  fail_msg("an input comes after its reader");
+  return NULL;
+}
+
+/* Outputs of one op lie together. */
+static int device_for (const placing *p, const gb_node *n) {
+  if (n->op == GB_OP_PICK) return found(p, n->in[0])->device;
+  return (int)(gb_rand_uniform(p->seed, n->serial, 3) * 3);
+}
+
+static gb_node *place_node (const placing *p, gb_node *n) {
+  if (n->op == GB_OP_LEAF) return n;
+  gb_node *in[8], *made;
+  const int where = device_for(p, n);
+  assert_true(n->nin <= 8);
+  for (int i = 0; i < n->nin; i++) in[i] = BUILD(gb_move, found(p, n->in[i]), where);
+  fx.g->generators_on = where;
+  OK(gb_node_build(fx.g, n->op, n->nin, in, &n->attr, gb_node_shape(n), gb_node_dtype(n), &made, &fx.err));
+  fx.g->generators_on = 0;
+  assert_int_equal(made->device, where);
+  return hold(GB_OK, made);
+}
+
+/* The same expression with each node on a device of its own. */
+static gb_node *placed (gb_node *root, uint64_t seed) {
+  static placing p;
+  gb_node **order;
+  size_t n;
+  OK(gb_graph_order(fx.g, 1, &root, GB_WALK_ALL, &order, &n, &fx.err));
+  assert_true(n <= NODES);
+  p.n = 0;
+  p.seed = seed;
+  for (size_t i = 0; i < n; i++) {
+    p.to[p.n] = place_node(&p, order[i]);
+    p.from[p.n++] = order[i];
+  }
+  free(order);
+  return p.to[p.n - 1];
+}
+
+static gb_node *random_expression (uint64_t seed) {
+  pool p = {.n = 0};
+  draw_seed = seed;
+  drawn = 0;
+  sizes.extent[0] = 3;
+  sizes.extent[1] = 8;
+  sizes.extent[2] = 40;
+  sizes.extent[3] = 700;
+  for (int i = 0; i < 3; i++) p.at[p.n++] = random_input();
+  grow(&p);
+  return p.at[p.n - 1];
+}
+
+/* plans */
+
+typedef struct tally {
+  int runs, refused, windows, devices;
+  size_t moved;
+} tally;
+
+static void check_bytes (const gb_plan *p, tally *t) {
+  const gb_plan_device *d;
+  gb_run_stats s;
+  const int n = gb_plan_devices(p, &d);
+  gb_plan_stats(p, &s);
+  for (int i = 0; i < n; i++) {
+    assert_int_equal(gb_plan_measured_on(p, i), d[i].peak);
+    assert_true(d[i].peak <= d[i].budget);
+  }
+  t->devices += n > 1;
+  t->windows += s.windows > 0;
+  t->moved += s.moved;
+}
+
+static double number_at (const void *p, size_t i, gb_dtype t) {
+  return t == GB_F64 ? ((const double *)p)[i] : (double)((const float *)p)[i];
+}
+
+/* Every value of 'b' is that of 'a', up to what fusing changes. */
+static void check_values (const gb_tensor *a, const gb_tensor *b, bool bits, uint64_t seed) {
+  const size_t n = gb_shape_numel(&a->shape);
+  assert_true(gb_shape_equal(&a->shape, &b->shape));
+  const double tol = a->dtype == GB_F64 ? 1e-9 : 1e-3;
+  const void *from = elements(a), *to = elements(b);
+  for (size_t i = 0; i < n; i++) {
+    const double x = number_at(from, i, a->dtype), y = number_at(to, i, a->dtype);
+    if (bits ? memcmp(&x, &y, sizeof x) != 0 : !(fabs(x - y) <= tol * (1 + fabs(x))))
+      fail_msg("expression %d: element %d is %.17g, %.17g expected", (int)seed, (int)i, y, x);
+  }
+}
+
+static gb_status run (gb_node *y, size_t budget, gb_tensor *out, tally *t) {
+  gb_plan *p;
+  const gb_status rc = gb_plan_new(fx.g, 1, &y, &(gb_plan_options){.budget = budget}, &p, &fx.err);
+  if (rc != GB_OK) return rc;
+  OK(gb_plan_run_with(p, 0, NULL, NULL, out, &fx.err));
+  gb_cache_drop(fx.g, SIZE_MAX);
+  check_bytes(p, t);
+  t->runs++;
+  gb_plan_free(p);
+  return GB_OK;
+}
+
+/* With less and less memory on one device after the other the bits stay until the plan is refused. */
+static void shrink (gb_node *y, const gb_tensor *want, uint64_t seed, tally *t) {
+  for (int i = 0; i < 3; i++) {
+    gb_device *dev = i == 0 ? device : others[i - 1];
+    const size_t base = dev->ledger.used;
+    gb_status rc = GB_OK;
+    for (size_t room = (size_t)1 << 19; rc == GB_OK && room >= 64; room = room * 2 / 3) {
+      gb_tensor got;
+      if (i > 0) dev->ledger.limit = base + gb_ledger_charged(&dev->ledger) + room;
+      rc = run(y, i == 0 ? room : 0, &got, t);
+      if (rc == GB_OK) {
+        check_values(want, &got, true, seed);
+        gb_tensor_clear(&got);
+      }
+    }
+    if (i > 0) dev->ledger.limit = LIMIT;
+    if (rc == GB_OK) continue;
+    assert_int_equal(rc, GB_EREFUSED);
+    if (i > 0) assert_non_null(strstr(fx.err.text, dev->name));
+    assert_true(fx.err.need > fx.err.have);
+    t->refused++;
+  }
+}
+
+static void values_on_several_devices_are_those_of_one (void **unused) {
+  (void)unused;
+  tally t = {0};
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    begin(1 + (int)(seed % 2), seed % 3 == 0 ? GB_F32 : GB_F64);
+    gb_node *x = random_expression(seed), *y = placed(x, seed);
+    gb_tensor alone, want;
+    tally none = {0};
+    OK(run(x, 0, &alone, &none));
+    OK(run(y, 0, &want, &t));
+    check_values(&alone, &want, false, seed);
+    shrink(y, &want, seed, &t);
+    gb_tensor_clear(&alone);
+    gb_tensor_clear(&want);
+    end();
+  }
+  print_message("%d runs, %d on several devices, %d in windows, %d refused, %d bytes moved\n", t.runs,
+                t.devices, t.windows, t.refused, (int)t.moved);
+  assert_true(t.devices > 200 && t.windows > 10 && t.refused > 60 && t.moved > 100000);
+}
+
+/* what goes by itself, and what does not */
+
+static void numbers_follow_and_tensors_do_not (void **unused) {
+  (void)unused;
+  begin(1, GB_F64);
+  gb_node *x = in2(5, 3, -1, 1), *y = in2(5, 3, -1, 1), *s = in0(1, 2);
+  gb_node *there = BUILD(gb_move, x, 1), *sum;
+  assert_int_equal(there->device, 1);
+  assert_int_equal(add(there, num(2))->device, 1);
+  assert_int_equal(mul(s, there)->device, 1);
+  assert_int_equal(add(identity_of(3), mm(tr(there), there))->device, 1);
+  assert_ptr_equal(BUILD(gb_move, there, 0), x);
+  assert_int_equal(gb_map2(GB_OP_ADD, there, y, &sum, &fx.err), GB_EDEVICE);
+  assert_non_null(strstr(fx.err.text, "lies on cpu:2"));
+  gb_node *again = BUILD(gb_move, there, 2);
+  assert_int_equal(again->device, 2);
+  assert_ptr_equal(again->in[0], x); /* not by way of device 1 */
+  end();
+}
+
+static void gradients_come_back (void **unused) {
+  (void)unused;
+  begin(1, GB_F64);
+  inputs.flags = GB_NODE_GRAD;
+  gb_node *w = in1(4, -1, 1), *s = in0(1, 2), *bar[2];
+  inputs.flags = 0;
+  gb_node *y = sum_all(mul(s, square(BUILD(gb_move, w, 1))));
+  assert_int_equal(y->device, 1);
+  grads(y, 2, (gb_node *[]){w, s}, bar);
+  assert_int_equal(bar[0]->device, 0);
+  assert_int_equal(bar[1]->device, 0);
+  gb_node *want = mul(mul(num(2), s), w), *same = sum_all(square(w));
+  OK(gb_eval(fx.g, 4, (gb_node *[]){bar[0], bar[1], want, same}, &fx.err));
+  for (size_t i = 0; i < 4; i++) assert_true(fabs(element(bar[0], 0, i) - element(want, 0, i)) <= 1e-15);
+  assert_true(fabs(element(bar[1], 0, 0) - element(same, 0, 0)) <= 1e-15);
+  end();
+}
+
+int main (void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(values_on_several_devices_are_those_of_one),
+                                     cmocka_unit_test(numbers_follow_and_tensors_do_not),
+                                     cmocka_unit_test(gradients_come_back)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
