@@ -476,12 +476,18 @@ gb_status gb_exec_compile (const gb_fold *f, void *meta, gb_xprog *p, gb_error *
   return GB_OK;
 }
 
+/* Tables that no part changes stay the kernel's. */
 void gb_exec_enter (const gb_cpu_kernel *k, const gb_fold *part, void *meta, gb_xprog *p) {
+  gb_xprog own;
   build unused;
   *p = k->prog;
-  memcpy(meta, k->tables, p->meta);
-  tables(&k->fold, meta, p, &unused);
-  for (int n = 0; n < p->code[GB_FORM_FULL] + p->ncode[GB_FORM_FULL]; n++) {
+  tables(&k->fold, meta, &own, &unused);
+  const int nops = p->code[GB_FORM_FULL] + p->ncode[GB_FORM_FULL];
+  p->op = memcpy(own.op, p->op, (size_t)nops * sizeof *p->op);
+  p->pack = memcpy(own.pack, p->pack, (size_t)p->npacks * sizeof *p->pack);
+  p->out = memcpy(own.out, p->out, (size_t)part->nouts * sizeof *p->out);
+  p->link = memcpy(own.link, p->link, (size_t)p->nlinks * sizeof *p->link);
+  for (int n = 0; n < nops; n++) {
     gb_xop *op = &p->op[n];
     op->ins = part->ins + (op->ins - k->fold.ins);
     if (op->front != NULL) op->front = part->ins + (op->front - k->fold.ins);

@@ -35,8 +35,7 @@ gb_status gb_cpu_compile (gb_device *dev, const gb_fold *f, gb_kernel **out, gb_
   const size_t bytes = room_of(f);
   gb_cpu_kernel *k = aligned_alloc(64, bytes);
   if (k == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a program");
-  memset(k, 0, bytes);
-  k->kernel.bytes = bytes;
+  *k = (gb_cpu_kernel){.kernel = {.bytes = bytes}};
   take_fold(k, f, (char *)k + ((sizeof *k + 63) & ~(size_t)63));
   const gb_status st = gb_exec_compile(&k->fold, k->tables, &k->prog, err);
   if (st == GB_OK) *out = &k->kernel;
