@@ -62,10 +62,7 @@ static int core_know_rates (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   const gb_device_profile *rates;
   gb_error err;
-  s->busy = true;
-  const gb_status st = gb_device_profile_get(s->device, &rates, &err);
-  s->busy = false;
-  lgb_result(L, st, &err);
+  lgb_result(L, LGB_CORE(s, gb_device_profile_get(s->device, &rates, &err)), &err);
   return 0;
 }
 

@@ -192,10 +192,7 @@ static void deliver (lua_State *L, const visit *v) {
              gb_dtype_name(gb_node_dtype(y)), gb_dtype_name(v->out->dtype));
   lgb_session *s = v->f->session;
   gb_error err;
-  s->busy = true;
-  const gb_status st = evaluate_into(v, y, &err);
-  s->busy = false;
-  lgb_result(L, st, &err);
+  lgb_result(L, LGB_CORE(s, evaluate_into(v, y, &err)), &err);
 }
 
 /* (visit, handles) */

@@ -54,6 +54,15 @@ typedef struct lgb_tensor {
   lgb_session *session;
 } lgb_tensor;
 
+/* The status of a call of the core, during which finalizers must not evaluate. */
+#define LGB_CORE(session, call)                                                                              \
+  ({                                                                                                         \
+    (session)->busy = true;                                                                                  \
+    const gb_status core_st_ = (call);                                                                       \
+    (session)->busy = false;                                                                                 \
+    core_st_;                                                                                                \
+  })
+
 /* session.c */
 void lgb_open_session (lua_State *L);
 bool lgb_has_session (lua_State *L);

@@ -20,10 +20,7 @@ static void evaluate (lua_State *L, lgb_session *s, size_t n, gb_node *const *no
   const size_t bytes = bytes_missing(n, nodes);
   if (bytes > 0) lgb_charge(L, s, bytes);
   gb_error err;
-  s->busy = true;
-  const gb_status st = gb_eval(s->graph, n, nodes, &err);
-  s->busy = false;
-  lgb_result(L, st, &err);
+  lgb_result(L, LGB_CORE(s, gb_eval(s->graph, n, nodes, &err)), &err);
 }
 
 void lgb_eval (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes) {

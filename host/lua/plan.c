@@ -255,10 +255,7 @@ static int plan_new (lua_State *L) {
   lua_setiuservalue(L, -2, 1);
   wait_for_promises(L, p, n, outs, budget);
   gb_error err;
-  s->busy = true;
-  const gb_status st = gb_plan_new(s->graph, n, outs, &options, &p->plan, &err);
-  s->busy = false;
-  return lgb_result(L, st, &err);
+  return lgb_result(L, LGB_CORE(s, gb_plan_new(s->graph, n, outs, &options, &p->plan, &err)), &err);
 }
 
 /* -- running */

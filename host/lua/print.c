@@ -108,9 +108,7 @@ static bool read_corners (lua_State *L, lgb_session *s, sample *p, gb_node *x, g
   gb_node **corner = lgb_scratch(L, n, sizeof *corner);
   for (unsigned c = 0; c < n; c++) corner[c] = push_corner(L, p, x, c);
   corner = lgb_redeemed(L, s, n, corner, GB_WALK_READ, true);
-  s->busy = true;
-  gb_status st = gb_eval(s->graph, n, corner, err);
-  s->busy = false;
+  gb_status st = LGB_CORE(s, gb_eval(s->graph, n, corner, err));
   if (st == GB_EINTR) lgb_raise(L, st, err);
   for (unsigned c = 0; st == GB_OK && c < n; c++) {
     gb_tensor t;

@@ -14,10 +14,7 @@ static int estimates_lanczos (lua_State *L) {
   lgb_tensor *basis = lgb_newtensor(L), *t = lgb_newtensor(L);
   gb_lanczos_info info;
   gb_error err;
-  s->busy = true;
-  const gb_status st = gb_lanczos(a, q, (size_t)steps, &basis->node, &t->node, &info, &err);
-  s->busy = false;
-  lgb_result(L, st, &err);
+  lgb_result(L, LGB_CORE(s, gb_lanczos(a, q, (size_t)steps, &basis->node, &t->node, &info, &err)), &err);
   lua_createtable(L, 0, 2);
   lua_pushinteger(L, info.steps);
   lua_setfield(L, -2, "steps");
@@ -39,10 +36,7 @@ static int estimates_logdet (lua_State *L) {
                                  .seed = (uint64_t)lgb_optinteger(L, 2, "seed", 0)};
   gb_logdet_info info;
   gb_error err;
-  s->busy = true;
-  const gb_status st = gb_logdet_slq(a, &slq, &info, &err);
-  s->busy = false;
-  lgb_result(L, st, &err);
+  lgb_result(L, LGB_CORE(s, gb_logdet_slq(a, &slq, &info, &err)), &err);
   lgb_pushsolve(L, &info.solve, NULL);
   lgb_setnumber(L, "value", info.value);
   lgb_setnumber(L, "standard_error", info.standard_error);
@@ -56,10 +50,7 @@ static int estimates_condition (lua_State *L) {
   gb_node *a = lgb_checkcomputable(L, 1), *l = lgb_checkcomputable(L, 2);
   double condition = 0;
   gb_error err;
-  s->busy = true;
-  const gb_status st = gb_factor_condition(a, l, &condition, &err);
-  s->busy = false;
-  lgb_result(L, st, &err);
+  lgb_result(L, LGB_CORE(s, gb_factor_condition(a, l, &condition, &err)), &err);
   lua_pushnumber(L, gb_plain(condition));
   return 1;
 }

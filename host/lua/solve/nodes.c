@@ -157,10 +157,7 @@ static int nodes_solver (lua_State *L) {
   gb_node *x0 = lgb_opttensor(L, 3, "x0"), *k = lgb_opttensor(L, 3, "k"), *noise = check_noise(L, s, 3);
   lgb_tensor *x = lgb_newtensor(L);
   gb_error err;
-  s->busy = true;
-  const gb_status st = gb_solver_solve(a, b, x0, k, noise, &o, &x->node, &err);
-  s->busy = false;
-  lgb_result(L, st, &err);
+  lgb_result(L, LGB_CORE(s, gb_solver_solve(a, b, x0, k, noise, &o, &x->node, &err)), &err);
   keep_op(L, x->node);
   return 1;
 }
@@ -176,9 +173,7 @@ static int nodes_marginal (lua_State *L) {
   gb_node *k = lgb_opttensor(L, 3, "k"), *noise = check_noise(L, s, 3);
   lgb_tensor *head = lgb_newtensor(L), *all = lgb_newtensor(L);
   gb_error err;
-  s->busy = true;
-  const gb_status st = gb_solver_marginal(a, b, k, noise, &o, &head->node, &all->node, &err);
-  s->busy = false;
+  const gb_status st = LGB_CORE(s, gb_solver_marginal(a, b, k, noise, &o, &head->node, &all->node, &err));
   if (st != GB_OK) return lgb_raise(L, st, &err);
   keep_op(L, head->node);
   keep_op(L, all->node);

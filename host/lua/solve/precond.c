@@ -39,10 +39,7 @@ static gb_noise check_noise (lua_State *L, lgb_session *s, int arg, const gb_nod
     lgb_fail(L, GB_ESHAPE, "noise: expected a number, or one for each row of the matrix");
   double *each = lua_newuserdatauv(L, (shape->dim[0] + 1) * sizeof *each, 0);
   gb_error err;
-  s->busy = true;
-  const gb_status st = gb_node_doubles(t, each, &err);
-  s->busy = false;
-  lgb_result(L, st, &err);
+  lgb_result(L, LGB_CORE(s, gb_node_doubles(t, each, &err)), &err);
   return (gb_noise){.each = each};
 }
 
@@ -58,10 +55,7 @@ static int solve_pivoted_cholesky (lua_State *L) {
   luaL_argcheck(L, rank >= 1, 3, "a rank of 1 or more expected");
   precond_box *box = newprecond(L, s);
   gb_error err;
-  s->busy = true;
-  const gb_status st = gb_precond_pivoted_cholesky(&box->p, k, noise, (size_t)rank, tol, &err);
-  s->busy = false;
-  lgb_result(L, st, &err);
+  lgb_result(L, LGB_CORE(s, gb_precond_pivoted_cholesky(&box->p, k, noise, (size_t)rank, tol, &err)), &err);
   lua_pushinteger(L, (lua_Integer)box->p.form.rank);
   lua_pushnumber(L, box->p.trace_left);
   return 3;
@@ -78,10 +72,8 @@ static int solve_nystrom (lua_State *L) {
   luaL_argcheck(L, rank >= 1, 3, "a rank of 1 or more expected");
   precond_box *box = newprecond(L, s);
   gb_error err;
-  s->busy = true;
-  const gb_status st = gb_precond_nystrom(&box->p, k, noise, (size_t)rank, tol, (uint64_t)seed, &err);
-  s->busy = false;
-  lgb_result(L, st, &err);
+  lgb_result(L, LGB_CORE(s, gb_precond_nystrom(&box->p, k, noise, (size_t)rank, tol, (uint64_t)seed, &err)),
+             &err);
   lua_pushinteger(L, (lua_Integer)box->p.form.rank);
   lua_pushnumber(L, box->p.trace_left);
   return 3;
@@ -97,9 +89,7 @@ static int solve_precond_apply (lua_State *L) {
     return lgb_fail(L, GB_ESHAPE, "precond_apply: expected (%zu) or (%zu, r)", p->form.n, p->form.n);
   lgb_tensor *x = lgb_newtensor(L);
   gb_error err;
-  s->busy = true;
-  const gb_status st = gb_precond_apply_node(p, b, &x->node, &err);
-  s->busy = false;
+  const gb_status st = LGB_CORE(s, gb_precond_apply_node(p, b, &x->node, &err));
   return lgb_result(L, st, &err);
 }
 
@@ -115,9 +105,7 @@ static int solve_jacobi (lua_State *L) {
   gb_node *a = lgb_checkcomputable(L, 1);
   precond_box *box = newprecond(L, s);
   gb_error err;
-  s->busy = true;
-  const gb_status st = gb_precond_jacobi(&box->p, a, &err);
-  s->busy = false;
+  const gb_status st = LGB_CORE(s, gb_precond_jacobi(&box->p, a, &err));
   return lgb_result(L, st, &err);
 }
 

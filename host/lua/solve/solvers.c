@@ -32,10 +32,7 @@ static gb_variance_goal check_goal (lua_State *L, lgb_session *s, int arg, size_
     lgb_fail(L, GB_ESHAPE, "prior: expected %zu numbers, one a column", r);
   if (!(least > 0)) lgb_fail(L, GB_EOPTION, "least: expected a positive number");
   gb_error err;
-  s->busy = true;
-  const gb_status st = gb_node_doubles(prior, values, &err);
-  s->busy = false;
-  lgb_result(L, st, &err);
+  lgb_result(L, LGB_CORE(s, gb_node_doubles(prior, values, &err)), &err);
   for (size_t c = 0; c < r; c++) values[r + c] = values[2 * r + c] = 0;
   return (gb_variance_goal){
       .prior = values, .least = least, .quad_form = values + r, .quad_error_bound = values + 2 * r};
@@ -68,10 +65,7 @@ static int solvers_cg (lua_State *L) {
   lgb_tensor *x = lgb_newtensor(L);
   gb_solve_info info = {0};
   gb_error err;
-  p.session->busy = true;
-  const gb_status st = gb_solve_cg(p.a, p.b, &o, &x->node, &info, &err);
-  p.session->busy = false;
-  lgb_result(L, st, &err);
+  lgb_result(L, LGB_CORE(p.session, gb_solve_cg(p.a, p.b, &o, &x->node, &info, &err)), &err);
   char text[GB_CG_MESSAGE];
   lgb_pushsolve(L, &info, gb_cg_message(&info, &o, text));
   if (!goal) return 2;
@@ -90,10 +84,7 @@ static int solvers_minres (lua_State *L) {
   lgb_tensor *x = lgb_newtensor(L);
   gb_solve_info info;
   gb_error err;
-  p.session->busy = true;
-  const gb_status st = gb_solve_minres(p.a, p.b, &o, &x->node, &info, &err);
-  p.session->busy = false;
-  lgb_result(L, st, &err);
+  lgb_result(L, LGB_CORE(p.session, gb_solve_minres(p.a, p.b, &o, &x->node, &info, &err)), &err);
   lgb_pushsolve(L, &info, NULL);
   return 2;
 }
@@ -108,10 +99,8 @@ static int solvers_alternating_projections (lua_State *L) {
   lgb_tensor *x = lgb_newtensor(L);
   gb_solve_info info;
   gb_error err;
-  p.session->busy = true;
-  const gb_status st = gb_solve_alternating_projections(p.a, p.b, &o, &x->node, &info, &err);
-  p.session->busy = false;
-  lgb_result(L, st, &err);
+  lgb_result(L, LGB_CORE(p.session, gb_solve_alternating_projections(p.a, p.b, &o, &x->node, &info, &err)),
+             &err);
   lgb_pushsolve(L, &info, NULL);
   return 2;
 }
@@ -129,10 +118,7 @@ static int solvers_sdd (lua_State *L) {
   gb_solve_info info;
   double step;
   gb_error err;
-  p.session->busy = true;
-  const gb_status st = gb_solve_sdd(p.a, p.b, &o, &x->node, &step, &info, &err);
-  p.session->busy = false;
-  lgb_result(L, st, &err);
+  lgb_result(L, LGB_CORE(p.session, gb_solve_sdd(p.a, p.b, &o, &x->node, &step, &info, &err)), &err);
   lgb_pushsolve(L, &info, NULL);
   lgb_setnumber(L, "step", step);
   return 2;
