@@ -7,6 +7,7 @@
 void gb_device_init (gb_device *dev, const gb_device_ops *ops, gb_memory memory, size_t limit) {
   dev->ops = ops;
   dev->memory = memory;
+  dev->memory.owner = dev;
   snprintf(dev->name, sizeof dev->name, "%s", ops->name);
   gb_ledger_init(&dev->ledger, &dev->memory, limit);
 }
@@ -45,10 +46,57 @@ gb_status gb_device_set_threads (gb_device *dev, int threads, gb_error *err) {
 const char *gb_device_isa (const gb_device *dev) { return dev->ops->isa(dev); }
 const char *gb_device_library (const gb_device *dev) { return dev->ops->library(dev); }
 
+/* -- losing a device */
+
+#define LISTED 3 /* values by name */
+
+/* The largest values of the account, and how many there are. */
+typedef struct gone {
+  size_t count, bytes;
+  const gb_block *most[LISTED];
+} gone;
+
+static void count_gone (gone *g, const gb_block *b) {
+  g->count++;
+  g->bytes += b->bytes;
+  for (int i = 0; i < LISTED; i++) {
+    const gb_block *other = g->most[i];
+    if (other != NULL && other->bytes >= b->bytes) continue;
+    g->most[i] = b;
+    b = other;
+    if (b == NULL) return;
+  }
+}
+
+static void lose (gb_device *dev, const char *why) {
+  char *at = dev->lost, *end = dev->lost + sizeof dev->lost, bytes[GB_BYTES_TEXT];
+  gone g = {0};
+  for (const gb_ledger *l = &dev->ledger; l != NULL; l = l->outer)
+    for (const gb_block *b = l->live; b != NULL; b = b->next)
+      if (b->purpose == GB_MEM_TENSOR || b->purpose == GB_MEM_CACHE) count_gone(&g, b);
+  at += snprintf(at, (size_t)(end - at), "device %s is lost (%.200s); gone with it: %zu value%s of %s",
+                 dev->name, why, g.count, g.count == 1 ? "" : "s", gb_bytes_text(g.bytes, bytes));
+  for (int i = 0; i < LISTED && g.most[i] != NULL && at < end; i++)
+    at += snprintf(at, (size_t)(end - at), "%s%.32s%s%.40s", i == 0 ? ", the largest: " : ", ",
+                   *g.most[i]->name ? g.most[i]->name : "a tensor", *g.most[i]->where ? " of " : "",
+                   g.most[i]->where);
+}
+
+gb_status gb_device_alive (const gb_device *dev, gb_error *err) {
+  return dev == NULL || dev->lost[0] == '\0' ? GB_OK : gb_fail(err, GB_EDEVICE, "%s", dev->lost);
+}
+
+gb_status gb_device_checked (gb_device *dev, gb_status st, gb_error *err) {
+  if (st != GB_EDEVICE || dev == NULL) return st;
+  if (dev->lost[0] == '\0') lose(dev, err != NULL && err->text[0] != '\0' ? err->text : "no reason given");
+  return gb_device_alive(dev, err);
+}
+
 /* -- work */
 
 gb_status gb_device_compile (gb_device *dev, const gb_fold *f, gb_kernel **out, gb_error *err) {
-  GB_TRY(dev->ops->compile(dev, f, out, err));
+  GB_TRY(gb_device_alive(dev, err));
+  GB_TRY(gb_device_checked(dev, dev->ops->compile(dev, f, out, err), err));
   (*out)->ops = dev->ops;
   dev->compiled++;
   return GB_OK;
@@ -69,7 +117,8 @@ size_t gb_device_kernel_state (const gb_device *dev, const gb_kernel *k, const g
 gb_status gb_device_launch (gb_device *dev, const gb_kernel *k, const gb_fold_args *args, gb_error *err) {
   if (k == NULL || k->ops != dev->ops)
     return gb_fail(err, GB_EINTERNAL, "%s: a fold that it has not compiled", dev->name);
-  return dev->ops->launch(dev, k, args, err);
+  GB_TRY(gb_device_alive(dev, err));
+  return gb_device_checked(dev, dev->ops->launch(dev, k, args, err), err);
 }
 
 size_t gb_device_opaque_scratch (const gb_device *dev, const gb_opaque *o) {
@@ -78,7 +127,8 @@ size_t gb_device_opaque_scratch (const gb_device *dev, const gb_opaque *o) {
 
 gb_status gb_device_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
                             void *scratch, gb_error *err) {
-  return dev->ops->opaque(dev, o, in, out, scratch, err);
+  GB_TRY(gb_device_alive(dev, err));
+  return gb_device_checked(dev, dev->ops->opaque(dev, o, in, out, scratch, err), err);
 }
 
 bool gb_device_supports (const gb_device *dev, const gb_fold *f, const gb_opaque *o, gb_lack *lack) {
@@ -89,7 +139,8 @@ bool gb_device_supports (const gb_device *dev, const gb_fold *f, const gb_opaque
 }
 
 gb_status gb_device_wait (gb_device *dev, gb_error *err) {
-  return dev->ops->wait == NULL ? GB_OK : dev->ops->wait(dev, err);
+  GB_TRY(gb_device_alive(dev, err));
+  return dev->ops->wait == NULL ? GB_OK : gb_device_checked(dev, dev->ops->wait(dev, err), err);
 }
 
 bool gb_device_has_parts (const gb_device *dev) { return dev->ops->kernel_state != NULL; }

@@ -100,6 +100,7 @@ struct gb_device {
   struct gb_profiles *profiles; /* what is known of its speed; owned by plan/price/ */
   void (*free_profiles)(struct gb_profiles *);
   size_t compiled; /* kernels, since it was opened */
+  char lost[512];  /* why no call works any more, and which values are gone; "": it works */
   gb_device *next; /* simulated devices: memory of their own, the first one's code and threads */
 };
 
@@ -112,6 +113,13 @@ void gb_device_free (gb_device *dev); /* with its simulated devices; NULL is fin
 ** bits of 'first'. Errors: ENOMEM; EOPTION past GB_DEVICES. */
 #define GB_DEVICES 16
 gb_status gb_device_add_simulated (gb_device *first, size_t limit, gb_error *err);
+/* A call of a device that returns EDEVICE loses it: from then on every call fails, with the name of the device,
+** the reason and the values that lay there. Copies of values that the host has made stay readable. 'checked'
+** passes on what a call returned; 'alive' is the check before one; NULL, a memory of no device, is alive. The
+** vector work of solvers (device/panel.h) returns no status: where it fails, the next wait, copy, load or store
+** says so, and no result leaves a device in another way. */
+gb_status gb_device_checked (gb_device *dev, gb_status st, gb_error *err);
+gb_status gb_device_alive (const gb_device *dev, gb_error *err);
 /* Errors: EOPTION where threads < 1; ENOMEM. */
 gb_status gb_device_set_threads (gb_device *dev, int threads, gb_error *err);
 /* As the slots of the same names. Wait returns when all that was started on the device is complete. */

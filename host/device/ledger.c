@@ -1,6 +1,8 @@
 /* ledger.c - the account: blocks in a list, by the records of their owners. */
 #include "device/ledger.h"
 
+#include "device/device.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +96,18 @@ static void *take_or_shed (gb_ledger *l, size_t bytes, gb_block **after) {
   return take(l, bytes, after);
 }
 
+/* Where the account has room and the memory has none, the device has less than its limit. */
+static gb_status no_room (const gb_ledger *l, gb_purpose p, size_t bytes, gb_error *err) {
+  char need[GB_BYTES_TEXT], used[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
+  const gb_device *dev = gb_memory_is_host(l->memory) ? NULL : l->memory->owner;
+  gb_fail(err, GB_ENOMEM, "%s needed for a %s, %s in use, limit %s%s%s%s", gb_bytes_text(bytes, need),
+          gb_purpose_name(p), gb_bytes_text(l->used, used), gb_bytes_text(l->limit, limit),
+          dev != NULL ? ", on device " : "", dev != NULL ? dev->name : "",
+          dev != NULL && bytes <= gb_ledger_room(l) ? ", which has no such room" : "");
+  if (err != NULL) err->need = bytes, err->have = gb_ledger_room(l);
+  return GB_ENOMEM;
+}
+
 gb_status gb_ledger_alloc (gb_ledger *l, gb_purpose p, size_t bytes, const char *where, const char *name,
                            gb_block *out, gb_error *err) {
   gb_block *after;
@@ -103,13 +117,7 @@ gb_status gb_ledger_alloc (gb_ledger *l, gb_purpose p, size_t bytes, const char 
     data = take_or_shed(l, bytes, &after);
   }
   l->allocations++;
-  if (data == NULL) {
-    char need[GB_BYTES_TEXT], used[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
-    gb_fail(err, GB_ENOMEM, "%s needed for a %s, %s in use, limit %s", gb_bytes_text(bytes, need),
-            gb_purpose_name(p), gb_bytes_text(l->used, used), gb_bytes_text(l->limit, limit));
-    if (err != NULL) err->need = bytes, err->have = gb_ledger_room(l);
-    return GB_ENOMEM;
-  }
+  if (data == NULL) return no_room(l, p, bytes, err);
   *out = (gb_block){.data = data, .bytes = bytes, .purpose = p, .where = where, .name = name};
   enter_block(l, out, after);
   return GB_OK;

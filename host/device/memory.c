@@ -1,6 +1,8 @@
 /* memory.c - memory of the host, and copies between memories. */
 #include "device/memory.h"
 
+#include "device/device.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,24 +133,33 @@ static gb_status move (void *to, const void *from, size_t bytes) {
 
 gb_status gb_memory_upload (gb_memory *m, void *to, const void *from, size_t bytes, gb_error *err) {
   if (bytes == 0) return GB_OK;
-  return m->ops->host ? move(to, from, bytes) : m->ops->upload(m, to, from, bytes, err);
+  if (m->ops->host) return move(to, from, bytes);
+  GB_TRY(gb_device_alive(m->owner, err));
+  return gb_device_checked(m->owner, m->ops->upload(m, to, from, bytes, err), err);
 }
 
 gb_status gb_memory_download (gb_memory *m, void *to, const void *from, size_t bytes, gb_error *err) {
   if (bytes == 0) return GB_OK;
-  return m->ops->host ? move(to, from, bytes) : m->ops->download(m, to, from, bytes, err);
+  if (m->ops->host) return move(to, from, bytes);
+  GB_TRY(gb_device_alive(m->owner, err));
+  return gb_device_checked(m->owner, m->ops->download(m, to, from, bytes, err), err);
 }
 
 gb_status gb_memory_copy (gb_memory *m, void *to, const void *from, size_t bytes, gb_error *err) {
   if (bytes == 0) return GB_OK;
-  return m->ops->host ? move(to, from, bytes) : m->ops->copy(m, to, from, bytes, err);
+  if (m->ops->host) return move(to, from, bytes);
+  GB_TRY(gb_device_alive(m->owner, err));
+  return gb_device_checked(m->owner, m->ops->copy(m, to, from, bytes, err), err);
 }
 
 gb_status gb_memory_fill (gb_memory *m, void *to, int byte, size_t bytes, gb_error *err) {
   if (bytes == 0) return GB_OK;
-  if (!m->ops->host) return m->ops->fill(m, to, byte, bytes, err);
-  memset(to, byte, bytes);
-  return GB_OK;
+  if (m->ops->host) {
+    memset(to, byte, bytes);
+    return GB_OK;
+  }
+  GB_TRY(gb_device_alive(m->owner, err));
+  return gb_device_checked(m->owner, m->ops->fill(m, to, byte, bytes, err), err);
 }
 
 /* Two devices: piece by piece through the host. */

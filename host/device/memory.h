@@ -39,6 +39,7 @@ typedef struct gb_kept {
 
 struct gb_memory {
   const gb_memory_ops *ops;
+  struct gb_device *owner; /* whose memory it is, which a failure names; NULL: of no device */
   struct gb_ledger
       *home;  /* account of the host, which copies for the host are charged to; NULL: it is the host's */
   void *priv; /* of a device that is not the host */

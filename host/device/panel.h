@@ -150,11 +150,11 @@ static inline void gb_panel_write (gb_panel x, const double *values) {
   x.device->ops->panel->write(x, values);
 }
 static inline gb_status gb_panel_load (gb_panel x, const void *from, bool f32, size_t stride, gb_error *err) {
-  return x.device->ops->panel->load(x, from, f32, stride, err);
+  return gb_device_checked(x.device, x.device->ops->panel->load(x, from, f32, stride, err), err);
 }
 static inline gb_status gb_panel_store (gb_panel x, void *to, bool f32, size_t stride, bool round,
                                         gb_error *err) {
-  return x.device->ops->panel->store(x, to, f32, stride, round, err);
+  return gb_device_checked(x.device, x.device->ops->panel->store(x, to, f32, stride, round, err), err);
 }
 static inline void gb_panel_fill (gb_panel x, double value) { x.device->ops->panel->fill(x, value); }
 static inline void gb_panel_copy (gb_panel x, gb_panel y) { x.device->ops->panel->copy(x, y); }
@@ -226,10 +226,10 @@ static inline bool gb_panel_finite (gb_panel x, bool f32, size_t *column) {
 }
 static inline size_t gb_panel_first_invalid (gb_panel x) { return x.device->ops->panel->first_invalid(x); }
 static inline gb_status gb_panel_potrf (gb_panel a, size_t *minor, bool *finite, gb_error *err) {
-  return a.device->ops->panel->potrf(a, minor, finite, err);
+  return gb_device_checked(a.device, a.device->ops->panel->potrf(a, minor, finite, err), err);
 }
 static inline gb_status gb_panel_gram (gb_panel lt, double shift, gb_panel c, gb_error *err) {
-  return c.device->ops->panel->gram(lt, shift, c, err);
+  return gb_device_checked(c.device, c.device->ops->panel->gram(lt, shift, c, err), err);
 }
 static inline void gb_panel_trsm (gb_panel l, bool transposed, gb_panel x) {
   x.device->ops->panel->trsm(l, transposed, x);
@@ -240,7 +240,7 @@ static inline size_t gb_panel_rcond_bytes (const gb_device *dev, bool f32, size_
 }
 static inline gb_status gb_panel_rcond (gb_device *dev, bool f32, size_t n, const void *l, double norm,
                                         void *work, double *out, gb_error *err) {
-  return dev->ops->panel->rcond(dev, f32, n, l, norm, work, out, err);
+  return gb_device_checked(dev, dev->ops->panel->rcond(dev, f32, n, l, norm, work, out, err), err);
 }
 static inline void gb_panel_solve (const gb_low_rank *p, gb_panel x, gb_panel y) {
   x.device->ops->panel->solve(p, x, y);
@@ -253,7 +253,7 @@ static inline size_t gb_panel_first_turns (gb_panel left, gb_panel lot, size_t m
   return left.device->ops->panel->first_turns(left, lot, most, index, turn);
 }
 static inline gb_status gb_panel_eliminate (const gb_elimination *e, double *left, gb_error *err) {
-  return e->lt.device->ops->panel->eliminate(e, left, err);
+  return gb_device_checked(e->lt.device, e->lt.device->ops->panel->eliminate(e, left, err), err);
 }
 
 #endif

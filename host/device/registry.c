@@ -51,5 +51,7 @@ gb_status gb_device_open (const char *kind, gb_device *home, size_t limit, gb_de
   if (symbol == NULL)
     return gb_fail(err, GB_EDEVICE, "libgibbous_%s.so has no function " GB_DEVICE_SYMBOL, kind);
   memcpy(&open, &symbol, sizeof open);
-  return open(GB_DEVICE_ABI, home, limit, out, err);
+  gb_error why = {.text = ""};
+  const gb_status st = open(GB_DEVICE_ABI, home, limit, out, &why);
+  return st == GB_OK ? GB_OK : gb_fail(err, st, "the device '%s' does not open: %.1000s", kind, why.text);
 }

@@ -6,14 +6,16 @@
 
 #define AT_ONCE 512 /* entries converted together on the host */
 
-void gb_read_doubles (gb_device *dev, const gb_tensor *t, double *out, size_t n) {
+gb_status gb_read_doubles (gb_device *dev, const gb_tensor *t, double *out, size_t n, gb_error *err) {
   char some[AT_ONCE * sizeof(double)]; /* as large as any type */
   const size_t size = gb_dtype_size(t->dtype);
   for (size_t i = 0; i < n; i += AT_ONCE) {
     const size_t m = n - i < AT_ONCE ? n - i : AT_ONCE;
-    gb_memory_download(&dev->memory, some, (const char *)gb_tensor_data(t) + i * size, m * size, NULL);
+    const void *from = (const char *)gb_tensor_data(t) + i * size;
+    GB_TRY(gb_memory_download(&dev->memory, some, from, m * size, err));
     for (size_t k = 0; k < m; k++) out[i + k] = gb_element_get(some, k, t->dtype);
   }
+  return GB_OK;
 }
 
 /* The values of an evaluated node as contiguous doubles. */
@@ -39,9 +41,9 @@ gb_status gb_node_entries (gb_node *n, void *to, gb_error *err) {
 gb_status gb_node_doubles (gb_node *n, double *out, gb_error *err) {
   gb_tensor wide;
   GB_TRY(widened(n, &wide, err));
-  gb_read_doubles(n->graph->device, &wide, out, gb_shape_numel(&wide.shape));
+  const gb_status st = gb_read_doubles(n->graph->device, &wide, out, gb_shape_numel(&wide.shape), err);
   gb_tensor_clear(&wide);
-  return GB_OK;
+  return st;
 }
 
 gb_status gb_leaf_entries (gb_graph *g, const gb_shape *s, gb_dtype t, void *from, const char *name,

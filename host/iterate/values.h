@@ -6,8 +6,8 @@
 #include "graph/build.h"
 
 /* The first 'n' values of a contiguous tensor of f64 or f32, as doubles of the host: for the few numbers
-** that a loop needs (noises, shifts). */
-void gb_read_doubles (gb_device *dev, const gb_tensor *t, double *out, size_t n);
+** that a loop needs (noises, shifts). Errors: EDEVICE. */
+gb_status gb_read_doubles (gb_device *dev, const gb_tensor *t, double *out, size_t n, gb_error *err);
 
 /* The values of a node, row-major, into the numel doubles at 'to', an address of the device, or into 'out' on
 ** the host. Evaluates it. Errors: those of evaluating, ENOMEM, EINTR. */

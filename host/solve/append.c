@@ -44,11 +44,14 @@ static gb_status put_row (const gb_tensor *l, size_t row, size_t column, const g
 
 /* Entries (row, column) to (row, column + *run - 1) where the host reads them: in 'some' (GB_BLOCK), if not
 ** in place. */
-static const void *entries (const gb_tensor *l, size_t row, size_t column, size_t *run, double *some) {
+static gb_status entries (const gb_tensor *l, size_t row, size_t column, size_t *run, double *some,
+                          const void **out, gb_error *err) {
   gb_memory *m = l->storage->ledger->memory;
-  const void *at = gb_appendable_entry(l, row, column, run);
-  if (gb_memory_is_host(m)) return at;
-  return gb_memory_download(m, some, at, *run * gb_dtype_size(l->dtype), NULL) == GB_OK ? some : NULL;
+  *out = gb_appendable_entry(l, row, column, run);
+  if (gb_memory_is_host(m)) return GB_OK;
+  GB_TRY(gb_memory_download(m, some, *out, *run * gb_dtype_size(l->dtype), err));
+  *out = some;
+  return GB_OK;
 }
 
 static gb_status factor_rows (gb_graph *g, const gb_tensor *l, size_t have, gb_error *err) {
@@ -150,12 +153,14 @@ gb_status gb_factor_dense (gb_graph *g, const gb_tensor *l, gb_tensor *out, gb_e
   return rc;
 }
 
-/* sum over j < count of L_ij x_j */
-static double dot_row (const gb_tensor *l, size_t i, size_t count, const void *x) {
+/* '*out': sum over j < count of L_ij x_j */
+static gb_status dot_row (const gb_tensor *l, size_t i, size_t count, const void *x, double *out,
+                          gb_error *err) {
   double sum = 0, some[GB_BLOCK];
   for (size_t j = 0, run; j < count; j += run) {
-    const void *p = entries(l, i, j, &run, some);
+    const void *p;
     double part = 0;
+    GB_TRY(entries(l, i, j, &run, some, &p, err));
     if (run > count - j) run = count - j;
     if (l->dtype == GB_F64)
       for (size_t k = 0; k < run; k++) part += ((const double *)p)[k] * ((const double *)x)[j + k];
@@ -164,7 +169,8 @@ static double dot_row (const gb_tensor *l, size_t i, size_t count, const void *x
         part += (double)((const float *)p)[k] * (double)((const float *)x)[j + k];
     sum += part;
   }
-  return sum;
+  *out = sum;
+  return GB_OK;
 }
 
 /* 'part' of 'count' entries of the vector y, from entry 'at'. */
@@ -177,12 +183,16 @@ static gb_status put_part (const gb_tensor *y, size_t at, size_t count, const gb
 }
 
 /* x_i = (x_i - sum over j < i of L_ij x_j) / L_ii for i from 'from', on the host. */
-static void substitute (const gb_tensor *l, size_t from, void *x) {
-  double some[GB_BLOCK];
+static gb_status substitute (const gb_tensor *l, size_t from, void *x, gb_error *err) {
+  double some[GB_BLOCK], dot;
+  const void *pivot;
   for (size_t i = from, n = order_of(l), run; i < n; i++) {
-    const double pivot = gb_element_get(entries(l, i, i, &run, some), 0, l->dtype);
-    gb_element_set(x, i, l->dtype, (gb_element_get(x, i, l->dtype) - dot_row(l, i, i, x)) / pivot);
+    GB_TRY(entries(l, i, i, &run, some, &pivot, err));
+    GB_TRY(dot_row(l, i, i, x, &dot, err));
+    gb_element_set(x, i, l->dtype,
+                   (gb_element_get(x, i, l->dtype) - dot) / gb_element_get(pivot, 0, l->dtype));
   }
+  return GB_OK;
 }
 
 gb_status gb_factor_extend (gb_graph *g, const gb_tensor *l, gb_node *w, gb_node *r, gb_tensor *out,
@@ -199,10 +209,8 @@ gb_status gb_factor_extend (gb_graph *g, const gb_tensor *l, gb_node *w, gb_node
   gb_status rc = gb_host_stage(out, &x, err);
   if (rc == GB_OK) rc = put_part(&x, 0, have, &w->out[0].tensor, err);
   if (rc == GB_OK) rc = put_part(&x, have, n - have, &r->out[0].tensor, err);
-  if (rc == GB_OK) {
-    substitute(l, have, gb_host_elements(&x));
-    rc = gb_host_flush(out, err);
-  }
+  if (rc == GB_OK) rc = substitute(l, have, gb_host_elements(&x), err);
+  if (rc == GB_OK) rc = gb_host_flush(out, err);
   if (rc != GB_OK) gb_tensor_clear(out);
   return rc;
 }

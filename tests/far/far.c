@@ -1,6 +1,8 @@
 /* far.c - a device whose memory the host cannot touch: the code of the CPU, and addresses with a bit set
 ** that no process has. Whoever dereferences one dies at that place; the operations of the device clear the
 ** bit, work, and return. Opened as "far" from libgibbous_far.so (GIBBOUS_DEVICE=far), in tests only. */
+#include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +16,56 @@
 
 #define MOST_BUFFERS 4096 /* of one call; on the stack, since steps allocate nothing */
 
+/* -- faults */
+
+static struct {
+  size_t room, held;
+  atomic_long calls; /* left, until the device is lost */
+} fault = {.room = SIZE_MAX, .calls = LONG_MAX};
+
+void far_count (void) { atomic_fetch_sub(&fault.calls, 1); }
+bool far_is_lost (void) { return atomic_load(&fault.calls) < 0; }
+gb_status far_gone (gb_error *err) { return gb_fail(err, GB_EDEVICE, "it does not answer"); }
+
+/* A call that says whether it failed. */
+static gb_status call (gb_error *err) {
+  far_count();
+  return far_is_lost() ? far_gone(err) : GB_OK;
+}
+
+static gb_status read_faults (gb_error *err) {
+  const char *asked = getenv("GIBBOUS_FAR_FAULT");
+  if (asked == NULL) return GB_OK;
+  if (strcmp(asked, "open") == 0) return far_gone(err);
+  if (strncmp(asked, "bytes=", 6) == 0) fault.room = strtoull(asked + 6, NULL, 10);
+  if (strncmp(asked, "lost=", 5) == 0) atomic_store(&fault.calls, strtol(asked + 5, NULL, 10));
+  return GB_OK;
+}
+
 /* -- memory: of the host, through the bit. 'priv' has the operations of the host's memory, which keep their
 ** state in this memory's own fields. */
 
 static const gb_memory_ops *near_ops (const gb_memory *m) { return m->priv; }
 
 static void *far_take (gb_memory *m, size_t bytes) {
+  if (bytes > fault.room - fault.held) return NULL;
   void *at = near_ops(m)->take(m, bytes);
-  return at == NULL ? NULL : far(at);
+  if (at == NULL) return NULL;
+  fault.held += bytes;
+  return far(at);
 }
-static void far_give (gb_memory *m, void *p, size_t bytes) { near_ops(m)->give(m, near(p), bytes); }
+static void far_give (gb_memory *m, void *p, size_t bytes) {
+  fault.held -= bytes;
+  near_ops(m)->give(m, near(p), bytes);
+}
 static size_t far_idle (const gb_memory *m) { return near_ops(m)->idle(m); }
 static void far_trim (gb_memory *m) { near_ops(m)->trim(m); }
 static void *far_reuse (gb_memory *m, size_t bytes) {
+  if (bytes > fault.room - fault.held) return NULL;
   void *at = near_ops(m)->reuse(m, bytes);
-  return at == NULL ? NULL : far(at);
+  if (at == NULL) return NULL;
+  fault.held += bytes;
+  return far(at);
 }
 
 /* Ends the process where the host's side of a copy is an address of the device: the other way round there
@@ -40,24 +77,28 @@ static void check_near (const void *p) {
 }
 
 static gb_status far_upload (gb_memory *m, void *to, const void *from, size_t bytes, gb_error *err) {
-  (void)m, (void)err;
+  (void)m;
+  GB_TRY(call(err));
   check_near(from);
   memmove(near(to), from, bytes);
   return GB_OK;
 }
 static gb_status far_download (gb_memory *m, void *to, const void *from, size_t bytes, gb_error *err) {
-  (void)m, (void)err;
+  (void)m;
+  GB_TRY(call(err));
   check_near(to);
   memmove(to, near(from), bytes);
   return GB_OK;
 }
 static gb_status far_copy (gb_memory *m, void *to, const void *from, size_t bytes, gb_error *err) {
-  (void)m, (void)err;
+  (void)m;
+  GB_TRY(call(err));
   memmove(near(to), near(from), bytes);
   return GB_OK;
 }
 static gb_status far_fill (gb_memory *m, void *to, int byte, size_t bytes, gb_error *err) {
-  (void)m, (void)err;
+  (void)m;
+  GB_TRY(call(err));
   memset(near(to), byte, bytes);
   return GB_OK;
 }
@@ -141,6 +182,7 @@ static gb_status launch (gb_device *dev, const gb_kernel *k, const gb_fold_args 
   gb_fold_args here = *args;
   gb_carry carry;
   buffers at;
+  GB_TRY(call(err));
   if (args->carry != NULL) {
     carry = *args->carry;
     carry.state = near(carry.state);
@@ -172,6 +214,7 @@ static gb_status opaque (gb_device *dev, const gb_opaque *o, const void *const *
                          void *scratch, gb_error *err) {
   buffers at;
   gb_block_row table[MOST_BUFFERS];
+  GB_TRY(call(err));
   reach(&at, o->nin, in, o->nout, out);
   if (o->grown) reach_rows(o, &at, table);
   return home_of(dev)->ops->opaque(home_of(dev), o, at.in, at.out, near(scratch), err);
@@ -186,6 +229,11 @@ static bool supports (const gb_device *dev, const gb_fold *f, const gb_opaque *o
   if (!lacks) return gb_device_supports(home_of(dev), f, o, lack);
   lack->why = "GIBBOUS_FAR_LACKS names it";
   return false;
+}
+
+static gb_status wait (gb_device *dev, gb_error *err) {
+  (void)dev;
+  return far_is_lost() ? far_gone(err) : GB_OK;
 }
 
 /* -- the device */
@@ -213,6 +261,7 @@ gb_status gb_device_open_plugin (unsigned abi, gb_device *home, size_t limit, gb
                               .supports = supports,
                               .opaque_scratch = opaque_scratch,
                               .opaque = opaque,
+                              .wait = wait,
                               .set_threads = set_threads,
                               .isa = isa,
                               .library = library,
@@ -221,6 +270,7 @@ gb_status gb_device_open_plugin (unsigned abi, gb_device *home, size_t limit, gb
                               .panel = &far_panel_ops};
   if (abi != GB_DEVICE_ABI)
     return gb_fail(err, GB_EDEVICE, "libgibbous_far.so is of another version of the program");
+  GB_TRY(read_faults(err));
   gb_device *dev = calloc(1, sizeof *dev);
   if (dev == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the far device");
   prices = *home->ops->price;

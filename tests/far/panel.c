@@ -1,7 +1,11 @@
 /* panel.c - the vector work of the far device: that of its home, with addresses that the home has. */
 #include "far.h"
 
+#include <math.h>
+
+/* Every call comes by here. */
 static gb_panel here (gb_panel x) {
+  far_count();
   x.device = home_of(x.device);
   x.at = near(x.at);
   return x;
@@ -19,15 +23,21 @@ static gb_low_rank low_rank_here (const gb_low_rank *p) {
 
 static const gb_panel_ops *ops (gb_panel x) { return home_of(x.device)->ops->panel; }
 
-static void p_read (gb_panel x, double *out) { ops(x)->read(here(x), out); }
+/* A device that is lost gives no values. */
+static void p_read (gb_panel x, double *out) {
+  ops(x)->read(here(x), out);
+  for (size_t i = 0; far_is_lost() && i < x.n * x.r; i++) out[i] = NAN;
+}
 
 static void p_write (gb_panel x, const double *values) { ops(x)->write(here(x), values); }
 
 static gb_status p_load (gb_panel x, const void *from, bool f32, size_t stride, gb_error *err) {
+  if (far_is_lost()) return far_gone(err);
   return ops(x)->load(here(x), near(from), f32, stride, err);
 }
 
 static gb_status p_store (gb_panel x, void *to, bool f32, size_t stride, bool round, gb_error *err) {
+  if (far_is_lost()) return far_gone(err);
   return ops(x)->store(here(x), near(to), f32, stride, round, err);
 }
 
@@ -71,6 +81,7 @@ static void p_compact (gb_panel x, size_t to, size_t w, const size_t *at) {
 
 static void p_dot (gb_panel x, gb_panel y, void *sums, double *out) {
   ops(x)->dot(here(x), here(y), near(sums), out);
+  for (size_t i = 0; far_is_lost() && i < x.r; i++) out[i] = NAN;
 }
 
 static void p_step (const double *f, gb_panel p, gb_panel q, gb_panel x, gb_panel r, void *sums,
@@ -105,10 +116,12 @@ static bool p_finite (gb_panel x, bool f32, size_t *column) { return ops(x)->fin
 static size_t p_first_invalid (gb_panel x) { return ops(x)->first_invalid(here(x)); }
 
 static gb_status p_potrf (gb_panel a, size_t *minor, bool *finite, gb_error *err) {
+  if (far_is_lost()) return far_gone(err);
   return ops(a)->potrf(here(a), minor, finite, err);
 }
 
 static gb_status p_gram (gb_panel lt, double shift, gb_panel c, gb_error *err) {
+  if (far_is_lost()) return far_gone(err);
   return ops(lt)->gram(here(lt), shift, here(c), err);
 }
 
@@ -122,6 +135,7 @@ static size_t p_rcond_bytes (const gb_device *dev, bool f32, size_t n) {
 
 static gb_status p_rcond (gb_device *dev, bool f32, size_t n, const void *l, double norm, void *work,
                           double *out, gb_error *err) {
+  if (far_is_lost()) return far_gone(err);
   return home_of(dev)->ops->panel->rcond(home_of(dev), f32, n, near(l), norm, near(work), out, err);
 }
 
@@ -140,6 +154,7 @@ static size_t p_first_turns (gb_panel left, gb_panel lot, size_t most, size_t *i
 }
 
 static gb_status p_eliminate (const gb_elimination *e, double *left, gb_error *err) {
+  if (far_is_lost()) return far_gone(err);
   gb_elimination q = *e;
   q.lt = here(e->lt);
   q.left = here(e->left);

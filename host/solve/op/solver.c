@@ -10,10 +10,7 @@
 /* The noise that a leaf holds: one number, or (n) of them, which lie in 'each'. */
 static gb_status read_noise (gb_node *leaf, gb_noise *out, gb_work *each, gb_error *err) {
   const gb_shape *s = gb_node_shape(leaf);
-  if (s->ndim == 0) {
-    gb_read_doubles(leaf->graph->device, &leaf->out[0].tensor, &out->level, 1);
-    return GB_OK;
-  }
+  if (s->ndim == 0) return gb_read_doubles(leaf->graph->device, &leaf->out[0].tensor, &out->level, 1, err);
   GB_TRY(gb_work_new(leaf->graph->device, 0, s->dim[0] * sizeof(double), "noise", each, err));
   out->each = each->at.numbers;
   return gb_node_doubles(leaf, each->at.numbers, err);
