@@ -96,7 +96,7 @@ gb_status gb_device_checked (gb_device *dev, gb_status st, gb_error *err) {
 
 gb_status gb_device_compile (gb_device *dev, const gb_fold *f, gb_kernel **out, gb_error *err) {
   GB_TRY(gb_device_alive(dev, err));
-  GB_TRY(gb_device_checked(dev, dev->ops->compile(dev, f, out, err), err));
+  GB_TRY(dev->ops->compile(dev, f, out, err));
   (*out)->ops = dev->ops;
   dev->compiled++;
   return GB_OK;

@@ -113,7 +113,7 @@ void gb_device_free (gb_device *dev); /* with its simulated devices; NULL is fin
 ** bits of 'first'. Errors: ENOMEM; EOPTION past GB_DEVICES. */
 #define GB_DEVICES 16
 gb_status gb_device_add_simulated (gb_device *first, size_t limit, gb_error *err);
-/* A call of a device that returns EDEVICE loses it: from then on every call fails, with the name of the device,
+/* A call that works on the bytes of a device (not one that compiles) and returns EDEVICE loses the device: from then on every call fails, with the name of the device,
 ** the reason and the values that lay there. Copies of values that the host has made stay readable. 'checked'
 ** passes on what a call returned; 'alive' is the check before one; NULL, a memory of no device, is alive. The
 ** vector work of solvers (device/panel.h) returns no status: where it fails, the next wait, copy, load or store
