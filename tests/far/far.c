@@ -273,9 +273,11 @@ gb_status gb_device_open_plugin (unsigned abi, gb_device *home, size_t limit, gb
   GB_TRY(read_faults(err));
   gb_device *dev = calloc(1, sizeof *dev);
   if (dev == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the far device");
-  prices = *home->ops->price;
-  prices.measure = NULL; /* the fixed figures of its home */
-  ops.price = &prices;
+  if (home->ops->price != NULL) { /* the fixed figures of its home */
+    prices = *home->ops->price;
+    prices.measure = NULL;
+    ops.price = &prices;
+  }
   dev->priv = home;
   dev->pool = home->pool;
   gb_device_init(dev, &ops, far_memory(dev), limit != 0 ? limit : home->ledger.limit);
