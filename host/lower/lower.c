@@ -89,7 +89,7 @@ static void schedule (const gb_emitter *e, gb_schedule *out) {
                .ins = e->scope[0].ins,
                .out = e->out};
   for (int a = 0; a < e->naxes; a++) f.axis[a] = axis_of(e, &(gb_schedule){.lane = -1, .tile = -1}, a);
-  gb_schedule_of(e->s->graph->device, &f, out);
+  gb_schedule_of(gb_graph_device(e->s->graph, e->d->root->node->device), &f, out);
 }
 
 static bool take_program (gb_emitter *e, const gb_schedule *s, gb_fold *f) {
@@ -181,7 +181,8 @@ static gb_status write_opaque (gb_lower_state *s, const gb_draft *d, gb_step *st
   o->attr = n->attr;
   o->nin = n->nin;
   o->nout = n->nout;
-  o->unit = s->graph->device->ops != NULL ? s->graph->device->ops->block : 0;
+  const gb_device *dev = gb_graph_device(s->graph, n->device);
+  o->unit = dev->ops != NULL ? dev->ops->block : 0;
   if (o->unit == 0) o->unit = GB_BLOCK;
   o->grown = n->nin > 0 && (n->in[0]->flags & GB_NODE_GROWN) != 0;
   size_t *extent = NULL;
