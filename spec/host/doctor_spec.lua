@@ -58,7 +58,8 @@ describe("gibbous env", function()
     for i, d in ipairs(core.devices()) do names[i] = d.name end
     assert.is_true(good)
     for name, want in pairs{gibbous = core.version, lua = _VERSION, ["instruction set"] = cpu.isa, threads = tostring(cpu.threads),
-      BLAS = cpu.blas, devices = table.concat(names, ", "), ["memory limit"] = ("%.2f GiB"):format(core.memory.report().limit / 2 ^ 30),
+      BLAS = cpu.blas, devices = table.concat(names, ", "),
+      ["memory limit"] = ("%.2f GiB"):format(core.memory.report().limit / 2 ^ 30),
       ["package.path"] = package.path, ["package.cpath"] = package.cpath} do
       assert.is_true(("\n" .. out):find("\n" .. ("%-22s %s"):format(name, want) .. "\n", 1, true) ~= nil, name)
     end
