@@ -19,8 +19,4 @@ gb_status gb_cpu_opaque (gb_device *dev, const gb_opaque *o, const void *const *
 
 extern const gb_panel_ops gb_cpu_panel_ops; /* cpu/panel/panel.c */
 
-/* 64-byte vectors of fused multiply-adds a second: the sum of the pool's threads, all measured at the same
-** time. */
-double gb_cpu_fma_rate (gb_pool *pool, double seconds);
-
 #endif

@@ -14,6 +14,12 @@ typedef struct gb_device_profile {
   double calm; /* 1: nothing else kept the machine busy meanwhile; 0: figures may be off */
 } gb_device_profile;
 
+/* What a device reaches at most, the denominators of claimed rates: 64-byte vectors of fused multiply-adds a second
+** of all threads together; of one thread the same with additions in the best mix, and f32 values of exp2. */
+typedef struct gb_device_peak {
+  double fma, issue, exp2;
+} gb_device_peak;
+
 typedef void gb_figure_visitor (void *ud, const char *name, double *value);
 
 struct gb_price_ops {
@@ -34,6 +40,8 @@ struct gb_price_ops {
   void (*identity)(const gb_device *dev, char *text, size_t size);
   size_t room;
   gb_status (*measure)(gb_device *dev, gb_device_profile *out, gb_error *err);
+  /* Optional: NULL = it knows no bounds. Measured in about three times 'seconds'. Errors: ENOMEM. */
+  gb_status (*peak)(int threads, double seconds, gb_device_peak *out, gb_error *err);
 };
 
 #endif

@@ -1,20 +1,10 @@
 /* bench.c - what the machine can do, measured in the run: the denominators of every claimed rate; and
 ** measurements of scripts, in which nothing is remembered. */
-#include "base/pool.h"
-#include "cpu/cpu.h"
-#include "cpu/isa/isa.h"
+#include "device/price.h"
 #include "lua/lgb.h"
 
 #define MOST_THREADS 256
 #define LGB_MEASURE "gibbous.measurement"
-
-static gb_status fma_rate (int threads, double seconds, double *rate, gb_error *err) {
-  gb_pool *pool;
-  GB_TRY(gb_pool_new(threads, &pool, err));
-  *rate = gb_cpu_fma_rate(pool, seconds);
-  gb_pool_free(pool);
-  return GB_OK;
-}
 
 static void set_rate (lua_State *L, const char *key, double rate) {
   lua_pushnumber(L, rate);
@@ -28,16 +18,18 @@ static int bench_rates (lua_State *L) {
   const lua_Integer threads = luaL_optinteger(L, 2, 1);
   luaL_argcheck(L, seconds > 0 && seconds <= 60, 1, "0 to 60 seconds");
   luaL_argcheck(L, threads >= 1 && threads <= MOST_THREADS, 2, "1 to 256 threads");
-  const gb_isa *isa = gb_isa_active;
-  double fma = 0;
+  const gb_device *dev = lgb_session_of(L)->device;
+  gb_device_peak peak;
   gb_error err;
-  lgb_result(L, fma_rate((int)threads, seconds, &fma, &err), &err);
+  if (dev->ops->price == NULL || dev->ops->price->peak == NULL)
+    return lgb_fail(L, GB_EDEVICE, "nothing is known of what device %s reaches at most", dev->name);
+  lgb_result(L, dev->ops->price->peak((int)threads, seconds, &peak, &err), &err);
   lua_createtable(L, 0, 4);
-  lua_pushstring(L, isa->name);
+  lua_pushstring(L, gb_device_isa(dev));
   lua_setfield(L, -2, "isa");
-  set_rate(L, "fma", fma);
-  set_rate(L, "issue", isa->rate_issue(seconds));
-  set_rate(L, "exp2", isa->rate_exp2(seconds));
+  set_rate(L, "fma", peak.fma);
+  set_rate(L, "issue", peak.issue);
+  set_rate(L, "exp2", peak.exp2);
   return 1;
 }
 

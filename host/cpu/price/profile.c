@@ -229,4 +229,5 @@ const gb_price_ops gb_cpu_price_ops = {.bytes = sizeof(gb_cpu_profile),
                                        .opaque = seconds_of_opaque,
                                        .identity = gb_cpu_identity,
                                        .room = GB_RATES_ROOM,
-                                       .measure = measure};
+                                       .measure = measure,
+                                       .peak = gb_cpu_peak};

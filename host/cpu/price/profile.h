@@ -69,6 +69,7 @@ double gb_cpu_profile_bound (const gb_cpu_profile *r, gb_dtype compute, double d
 
 /* rates.c */
 void gb_cpu_measure_rates (gb_device *dev, double seconds, gb_cpu_rates *out);
+gb_status gb_cpu_peak (int threads, double seconds, gb_device_peak *out, gb_error *err);
 void gb_cpu_identity (const gb_device *dev, char *text, size_t size);
 
 #endif

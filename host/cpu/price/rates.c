@@ -18,7 +18,7 @@ static void fma_on_thread (void *ud, int thread) {
   if (thread < MOST_THREADS) job->rate[thread] = gb_isa_active->rate_fma(job->seconds);
 }
 
-double gb_cpu_fma_rate (gb_pool *pool, double seconds) {
+static double fma_rate (gb_pool *pool, double seconds) {
   fma_job job = {.seconds = seconds};
   double sum = 0;
   gb_pool_run(pool, fma_on_thread, &job);
@@ -30,7 +30,17 @@ void gb_cpu_measure_rates (gb_device *dev, double seconds, gb_cpu_rates *out) {
   const double each = seconds / 3;
   out->fma = gb_isa_active->rate_fma(each);
   out->issue = gb_isa_active->rate_issue(each);
-  out->scaling = gb_pool_threads(dev->pool) > 1 ? gb_cpu_fma_rate(dev->pool, each) / out->fma : 1;
+  out->scaling = gb_pool_threads(dev->pool) > 1 ? fma_rate(dev->pool, each) / out->fma : 1;
+}
+
+gb_status gb_cpu_peak (int threads, double seconds, gb_device_peak *out, gb_error *err) {
+  gb_pool *pool;
+  GB_TRY(gb_pool_new(threads, &pool, err));
+  out->fma = fma_rate(pool, seconds);
+  gb_pool_free(pool);
+  out->issue = gb_isa_active->rate_issue(seconds);
+  out->exp2 = gb_isa_active->rate_exp2(seconds);
+  return GB_OK;
 }
 
 /* "AMD EPYC 7763 64-Core Processor"; "" if the system does not tell. */
