@@ -23,6 +23,15 @@ bad=$(
 )
 [ -z "$bad" ] || { echo "includes that climb a layer:"; echo "$bad"; exit 1; }
 
+# Rooms stand in an order: no two include each other, directly or not. A room has 20 files at most, host/lua 30.
+circle=$(grep -rnoE '^#include "[a-z0-9_/]+/[a-z0-9_]+\.[a-z]+"' host --include='*.[ch]' --include='*.inc' |
+  sed -E 's|^host/(.*)/[^/]*:[0-9]+:#include "(.*)/[^/]*"$|\1 \2|' | awk '$1 != $2' | sort -u | tsort 2>&1 >/dev/null)
+[ -z "$circle" ] || { echo "rooms that include each other:"; echo "$circle"; exit 1; }
+crowded=$(find host -type d | while read -r d; do
+  most=20; [ "$d" != host/lua ] || most=30
+  n=$(find "$d" -maxdepth 1 -type f | wc -l); [ "$n" -le $most ] || echo "$d: $n files"; done)
+[ -z "$crowded" ] || { echo "rooms with too many files:"; echo "$crowded"; exit 1; }
+
 # The bytes of a tensor may lie in memory that the host cannot read: tensor/host.h gives its elements. The address of the bytes
 # passes through the rooms that hand it to a device, where no line reads or writes what it points to.
 address='\<gb_tensor_data *\(' bytes='block\.data'

@@ -25,7 +25,7 @@ host/cpu/fold/cull.c
 's/return (x->px < 0 || is_finite(pack_hull(a, x->px)))/return (x->px < 0 || 1)/'
 '0 times infinity is left out'
 
-host/plan/report/text.c
+host/plan/choose/text.c
 's/live\[last + 1\] -= bytes;/live[last] -= bytes;/'
 'a report forgets what is live at its last step'
 
@@ -33,7 +33,7 @@ host/plan/choose/candidates.c
 's/o->chosen = !found && o->fits/o->chosen = !found/'
 'a report takes a realisation for chosen that does not fit'
 
-host/plan/report/text.c
+host/plan/choose/text.c
 's/if (a == 0xed) return b < 0xa0;//'
 'surrogates pass for letters in a report'
 
@@ -57,7 +57,7 @@ host/cpu/fold/walk.c
 's/p->ntile - t->chunk0 < GB_CANON ? p->ntile - t->chunk0 :/p->ntile - t->chunk0 < GB_CANON ? p->ntile - t->chunk0 - (p->ntile % GB_CANON == 7) :/'
 'a ragged last chunk of 7 rows loses one'
 
-host/plan/kernels.c
+host/lower/kernels.c
 's/while (e != NULL \&\& !serves(e, part)) e = e->next;//'
 'a window of fewer columns runs the kernel of all columns'
 
@@ -69,7 +69,7 @@ host/plan/tile/packed_factor.c
 's/ || !gb_packs_blocks(st->opaque.unit)) continue;/) continue;/'
 'factors are packed in tiles of another side than the device has'
 
-host/plan/kernels.c
+host/lower/kernels.c
 's/if (gb_kernels_find(k, s, part) != NULL) return GB_OK;//'
 'a fold is compiled for each candidate'
 
@@ -357,7 +357,7 @@ host/plan/place/signature.c
 's/^    if (o->reduced >> a & 1) h = .*/    (void)a;/'
 'a value that was added in another order stands for one of this plan'
 
-host/plan/run/cache.c
+host/plan/structure/cache.c
 's/e->used < oldest->used/e->used > oldest->used/'
 'what was used last leaves the cache first'
 
@@ -437,11 +437,11 @@ host/cpu/isa/chain_ops.def
 's/^STEP2(LE,  le,  ge,/STEP2(LE,  le,  gt,/'
 'a step with exchanged inputs compares strictly'
 
-host/plan/supports.c
+host/plan/structure/supports.c
 's/  for (int s = 0; s < low->nsteps; s++) {/  for (int s = 1; s < low->nsteps; s++) {/'
 'the first step is planned for a device that does not run it'
 
-host/plan/supports.c
+host/plan/structure/supports.c
 's/packed.packed = true;/packed.packed = s == t->factor;/'
 'a factor is packed for a device on which its readers take a square one'
 

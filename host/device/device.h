@@ -139,7 +139,7 @@ bool gb_device_has_parts (const gb_device *dev);      /* a fold can run in parts
 const char *gb_device_isa (const gb_device *dev);     /* "avx512", ... */
 const char *gb_device_library (const gb_device *dev); /* of dense algebra, how it was built, its kernels */
 
-/* cpu/device_cpu.c. Pre-touches BLAS, pins it to one thread, picks the ISA
+/* cpu/device/device_cpu.c. Pre-touches BLAS, pins it to one thread, picks the ISA
 ** (GIBBOUS_ISA=avx512|avx2|portable overrides; an ISA the machine lacks is EOPTION). 'limit' bytes. */
 gb_status gb_device_cpu_new (int threads, size_t limit, gb_device **out, gb_error *err);
 

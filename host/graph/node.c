@@ -17,8 +17,8 @@
 #include "base/hash.h"
 #include "base/plain.h"
 #include "graph/call.h"
-#include "graph/canon/simplify.h"
 #include "graph/intern.h"
+#include "graph/simplify.h"
 
 #define UNMERGED                                                                                             \
   (GB_NODE_PARAM | GB_NODE_GRAD | GB_NODE_PLACEHOLDER | GB_NODE_TRACED | GB_NODE_LENT | GB_NODE_HELD |       \

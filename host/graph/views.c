@@ -10,7 +10,7 @@
 ** Each rule moves towards its form, so the recursion ends within a few times GB_MAXDIM levels. */
 #include <stddef.h>
 
-#include "graph/canon/simplify.h"
+#include "graph/simplify.h"
 
 typedef struct view {
   gb_graph *g;

@@ -1,7 +1,7 @@
 /* rows.c - the three products with some rows of a matrix. */
 #include "iterate/rows.h"
 
-#include "graph/gather.h"
+#include "graph/canon/gather.h"
 #include "graph/grad/grad.h"
 #include "iterate/product.h"
 

@@ -1,6 +1,6 @@
 /* rows.h - products with some rows or columns of a lazy square matrix, chosen before each run.
 **
-** Rows are taken where the matrix is made (graph/gather.h), so that A[rows, :] x streams b n pairs and
+** Rows are taken where the matrix is made (graph/canon/gather.h), so that A[rows, :] x streams b n pairs and
 ** nothing of n b values exists. */
 #ifndef GB_ITERATE_ROWS_H
 #define GB_ITERATE_ROWS_H

@@ -23,7 +23,7 @@ typedef struct gb_buf {
   gb_shape shape;
   ptrdiff_t stride[GB_MAXDIM];
   size_t bytes; /* of the contiguous form; leaves: 0 */
-  bool staged;  /* made by a fold for folds alone, which can make it a window at a time (plan/tile/nest.h) */
+  bool staged;  /* made by a fold for folds alone, which can make it a window at a time (plan/place/nest.h) */
   const char *where, *name; /* provenance, interned */
   double recompute_s;       /* CACHE: seconds it took, set by execution */
 } gb_buf;

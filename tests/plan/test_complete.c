@@ -2,8 +2,8 @@
 ** where some order of the steps, some window of some axis or some packing fits it, and what is chosen is
 ** then the fastest that does: the whole where it fits in some order, unseen. Seconds are those of the
 ** fixed sheet; values are not kept, and none exists beforehand. */
+#include "plan/choose/plan_internal.h"
 #include "plan/place/orders.h"
-#include "plan/plan_internal.h"
 #include "plan/price/step_cost.h"
 #include "support/plan/eval_fixture.h"
 

@@ -1,6 +1,6 @@
 /* test_devices.c - one plan on several simulated devices: the bits of one, the bytes that were promised on
 ** each. */
-#include "plan/plan_internal.h"
+#include "plan/choose/plan_internal.h"
 #include "support/device.h"
 #include "support/plan/lower_fixture.h"
 #include "support/random/expression_random.h"

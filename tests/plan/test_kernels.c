@@ -1,7 +1,7 @@
 /* test_kernels.c - what a device decides: a plan compiles each fold once a device, whatever windows, threads and
 ** runs follow; schedules and prices are the device's; a device that cannot compile a fold fails the planning. */
 #include "cpu/price/profile.h"
-#include "plan/plan_internal.h"
+#include "plan/choose/plan_internal.h"
 #include "program/schedule.h"
 #include "support/plan/eval_fixture.h"
 #include "support/plan/lower_fixture.h"

@@ -1,6 +1,6 @@
 /* test_moves.c - values that lie on several devices: what they are, and the bytes that were promised on each. */
 #include "graph/build.h"
-#include "plan/plan_internal.h"
+#include "plan/choose/plan_internal.h"
 #include "support/plan/lower_fixture.h"
 #include "support/random/expression_random.h"
 

@@ -1,7 +1,7 @@
 /* test_report.c - the reports of a plan on the naive device, whose scratch is known: texts compared whole. */
 #include "support/plan/plan_fixture.h"
 
-#include "plan/report/text.h"
+#include "plan/choose/text.h"
 
 #define LIMIT ((size_t)1 << 20)
 

@@ -1,7 +1,7 @@
 /* test_split.c - plans cut into windows of an axis: for every budget the bits of the whole, the bytes that
 ** the plan said, and the smallest budget runs while one byte less is refused. What couples the axis is
 ** never cut. */
-#include "plan/plan_internal.h"
+#include "plan/choose/plan_internal.h"
 #include "support/random/expression_random.h"
 
 #ifndef ROUNDS

@@ -1,6 +1,6 @@
 /* test_supports.c - what a device does not run: every op runs, or a plan with it is an error that names the op, the
 ** device, the reason and the line. */
-#include "plan/plan_internal.h"
+#include "plan/choose/plan_internal.h"
 #include "support/plan/op_rows.h"
 
 #define LIMIT ((size_t)1 << 28)

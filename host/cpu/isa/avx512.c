@@ -6,7 +6,7 @@
 #include <string.h>
 #include "base/clock.h"
 #include "cpu/isa/i64.h"
-#include "cpu/isa/special.h"
+#include "cpu/simd/special.h"
 
 #define GB_FLOAT
 #include "cpu/isa/kernels.inc"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/plain.h"
-#include "cpu/opaque.h"
+#include "cpu/linalg/opaque.h"
 
 #define B GB_BLOCK
 

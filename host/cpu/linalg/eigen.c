@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/interrupt.h"
-#include "cpu/opaque.h"
+#include "cpu/linalg/opaque.h"
 
 /* Largest order whose workspace of about 4 n^2 numbers LAPACK's 32-bit integers can count. */
 #define LARGEST 23000

@@ -1,6 +1,6 @@
 /* gemm.c - products of stored matrices: tiles of the output, each a sum over chunks of the inner axis in
 ** order. */
-#include "cpu/opaque.h"
+#include "cpu/linalg/opaque.h"
 
 typedef struct product {
   const gb_opaque_call *call;

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cpu/opaque.h"
+#include "cpu/linalg/opaque.h"
 
 #define PANEL 128
 #define ROWS 64

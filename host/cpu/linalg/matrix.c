@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/plain.h"
-#include "cpu/opaque.h"
+#include "cpu/linalg/opaque.h"
 
 #define SIDE 64 /* a block and its transpose fit in L1 together */
 #define ROWS 64

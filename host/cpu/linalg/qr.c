@@ -7,7 +7,7 @@
 ** flops; V is a copy of the matrix. */
 #include <string.h>
 
-#include "cpu/opaque.h"
+#include "cpu/linalg/opaque.h"
 
 #define PANEL 64
 #define TILE GB_BLOCK /* columns of a task */

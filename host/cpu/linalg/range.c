@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cpu/opaque.h"
+#include "cpu/linalg/opaque.h"
 
 /* Entries from 2^least to 2^most are ordinary: sums of 2^40 products with numbers up to 1 stay finite, and
 ** the loss to subnormal numbers is below the rounding of the sum. */

@@ -2,7 +2,7 @@
 ** dtypes. */
 #include <string.h>
 
-#include "cpu/opaque.h"
+#include "cpu/linalg/opaque.h"
 
 #define CHUNK ((size_t)1 << 20) /* bytes per copying task */
 #define COUNT ((size_t)1 << 16) /* elements per converting task, entries per gathering task */

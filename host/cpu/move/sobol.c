@@ -4,7 +4,7 @@
 
 #include "base/interrupt.h"
 #include "base/rng.h"
-#include "cpu/opaque.h"
+#include "cpu/linalg/opaque.h"
 
 #define DIMENSIONS 21
 #define BITS 32

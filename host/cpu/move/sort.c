@@ -8,7 +8,7 @@
 ** list; a full list is sorted and cut to its first k, and its last key is the bar for later entries. */
 #include <string.h>
 
-#include "cpu/opaque.h"
+#include "cpu/linalg/opaque.h"
 
 typedef struct item {
   uint64_t key;

@@ -1,5 +1,5 @@
 /* canon.c - the canonicaliser: which rules look at which op. */
-#include "graph/gather.h"
+#include "graph/canon/gather.h"
 
 typedef gb_node *rule (gb_formula *e, const gb_pending_op *d);
 

@@ -6,8 +6,8 @@
 ** halves, each masked at the positions of the other. */
 #include <math.h>
 
-#include "graph/canon/simplify.h"
-#include "graph/gather.h"
+#include "graph/canon/gather.h"
+#include "graph/simplify.h"
 
 enum { MOST = 256 }; /* most nodes of an expression that is examined */
 

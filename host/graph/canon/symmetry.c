@@ -6,7 +6,7 @@
 ** answer holds for real numbers; mirrored elements may round differently. The walk gives up after a fixed
 ** number of comparisons, so its cost is bounded, and the answer depends on the expression alone. */
 #include "base/hash.h"
-#include "graph/canon/simplify.h"
+#include "graph/simplify.h"
 
 static bool symmetric (const gb_node *n) { return (n->flags & GB_NODE_SYMMETRIC) != 0; }
 

@@ -1,6 +1,6 @@
 /* candidates.c - the candidates that a planner weighed, by name, and what it would choose among them. */
 #include "base/grow.h"
-#include "plan/report/text.h"
+#include "plan/choose/text.h"
 
 static bool is_whole (const gb_candidate *o) { return o->tiling == NULL && !o->packed && o->rows == 0; }
 

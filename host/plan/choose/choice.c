@@ -1,8 +1,8 @@
 /* choice.c - what a choice starts from: what is asked for, the values that exist, and the budget. */
 #include <stdlib.h>
 
-#include "plan/plan_internal.h"
-#include "plan/run/cache.h"
+#include "plan/choose/plan_internal.h"
+#include "plan/structure/cache.h"
 
 gb_status gb_choice_init (gb_choice *c, const gb_plan *p, gb_error *err) {
   const size_t nb = (size_t)p->prog->low->nbufs + 1;

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "plan/choose/plan_internal.h"
 #include "plan/place/orders.h"
-#include "plan/plan_internal.h"
+#include "plan/place/split.h"
 #include "plan/price/step_cost.h"
-#include "plan/run/cache.h"
-#include "plan/tile/split.h"
+#include "plan/structure/cache.h"
 
 /* placements */
 

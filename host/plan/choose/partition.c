@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "plan/choose/text.h"
 #include "plan/choose/water_fill.h"
-#include "plan/report/text.h"
-#include "plan/supports.h"
+#include "plan/structure/supports.h"
 
 /* the devices */
 

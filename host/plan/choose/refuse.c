@@ -2,7 +2,7 @@
 ** split, and the ways out. */
 #include <string.h>
 
-#include "plan/report/text.h"
+#include "plan/choose/text.h"
 
 #define LISTED 3
 

@@ -5,11 +5,11 @@
 
 #include <stdbool.h>
 
+#include "lower/kernels.h"
 #include "lower/lower.h"
-#include "plan/kernels.h"
+#include "plan/place/nest.h"
 #include "plan/place/pack.h"
 #include "plan/tile/axes.h"
-#include "plan/tile/nest.h"
 #include "plan/tile/packed_factor.h"
 
 typedef enum gb_home {

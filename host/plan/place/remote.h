@@ -7,7 +7,7 @@
 #ifndef GB_PLAN_PLACE_REMOTE_H
 #define GB_PLAN_PLACE_REMOTE_H
 
-#include "plan/tile/split.h"
+#include "plan/place/split.h"
 
 /* How a buffer lies in memory: 'outer' blocks of 'extent' indices, 'step' elements apart, the last with
 ** 'tail'. */

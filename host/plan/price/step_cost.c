@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "plan/tile/split.h"
+#include "plan/place/split.h"
 #include "program/packed.h"
 
 static double step_seconds (const gb_prices *prices, const gb_step *st, double fraction) {

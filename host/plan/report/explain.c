@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/report/text.h"
+#include "plan/choose/text.h"
 
 #define COLUMNS 100
 #define BAR 20

@@ -2,7 +2,7 @@
 ** is past counting or not known is null. */
 #include <stdlib.h>
 
-#include "plan/report/text.h"
+#include "plan/choose/text.h"
 
 /* Writes the comma between members of the object or list that was opened last. */
 typedef struct json {

@@ -2,7 +2,7 @@
 ** values lie on. */
 #include <stdlib.h>
 
-#include "plan/report/text.h"
+#include "plan/choose/text.h"
 
 /* the record */
 

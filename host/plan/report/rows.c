@@ -2,8 +2,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "plan/choose/text.h"
 #include "plan/price/profile.h"
-#include "plan/report/text.h"
 #include "program/appendable.h"
 
 const char *gb_row_class_name (gb_row_class c) {

@@ -1,7 +1,7 @@
 /* stored.c - a large value that streams elsewhere and is stored here is named, once a graph. */
-#include "plan/report/text.h"
-#include "plan/run/cache.h"
+#include "plan/choose/text.h"
 #include "plan/run/run.h"
+#include "plan/structure/cache.h"
 
 enum { LARGE = 64 << 20, TIMES = 16 }; /* bytes; and so many times the bytes of what it is made of */
 

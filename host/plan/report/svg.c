@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/report/text.h"
+#include "plan/choose/text.h"
 
 #define WIDTH 960.0
 #define HEIGHT 460.0

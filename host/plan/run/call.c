@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/run/cache.h"
 #include "plan/run/run.h"
+#include "plan/structure/cache.h"
 
 /* Takes back the storage record of an arena buffer. Where the callee kept a count the bytes move out of
 ** the arena, past the limit if need be: they are live whatever the limit says. False: there was no memory,

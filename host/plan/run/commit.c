@@ -2,8 +2,8 @@
 #include <stdalign.h>
 #include <stdlib.h>
 
-#include "plan/run/cache.h"
 #include "plan/run/run.h"
+#include "plan/structure/cache.h"
 
 gb_status gb_plan_unbound (const gb_node *n, gb_error *err) {
   char text[GB_NODE_TEXT];

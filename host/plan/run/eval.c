@@ -4,8 +4,8 @@
 
 #include "base/grow.h"
 #include "graph/grad/grad.h"
-#include "plan/run/cache.h"
 #include "plan/run/run.h"
+#include "plan/structure/cache.h"
 
 enum {
   DEEPEST = 1000, /* longer chains are evaluated in pieces of this many nodes */

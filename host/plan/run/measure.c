@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "plan/run/cache.h"
+#include "plan/structure/cache.h"
 
 typedef struct gb_noted {
   gb_node *node;     /* counted */

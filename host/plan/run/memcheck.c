@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/run/cache.h"
 #include "plan/run/run.h"
+#include "plan/structure/cache.h"
 
 static gb_memcheck_watch *watch_of (const gb_run *r) { return &r->plan->request.graph->plans->memcheck; }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "plan/run/cache.h"
+#include "plan/structure/cache.h"
 
 /* opening */
 

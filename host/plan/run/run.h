@@ -6,7 +6,7 @@
 #ifndef GB_PLAN_RUN_RUN_H
 #define GB_PLAN_RUN_RUN_H
 
-#include "plan/plan_internal.h"
+#include "plan/choose/plan_internal.h"
 #include "plan/tile/cut.h"
 
 /* What a run has on a device of the graph beside the first: memory for the steps that run there. */

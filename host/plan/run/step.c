@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "plan/run/cache.h"
 #include "plan/run/run.h"
+#include "plan/structure/cache.h"
 
 static const gb_lowered *low_of (const gb_run *r) { return r->plan->prog->low; }
 

@@ -7,7 +7,7 @@
 #ifndef GB_PLAN_TILE_PACKED_FACTOR_H
 #define GB_PLAN_TILE_PACKED_FACTOR_H
 
-#include "plan/kernels.h"
+#include "lower/kernels.h"
 #include "plan/tile/cut.h"
 
 typedef struct gb_packed_factor {

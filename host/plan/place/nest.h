@@ -5,8 +5,8 @@
 ** staged value has, and before each window the step that makes the value runs for that window only, in
 ** windows of its own if it reads staged values that do not have the axis. They are the same steps, hence
 ** the same bits. What several steps read is made in each of them again. */
-#ifndef GB_PLAN_TILE_NEST_H
-#define GB_PLAN_TILE_NEST_H
+#ifndef GB_PLAN_PLACE_NEST_H
+#define GB_PLAN_PLACE_NEST_H
 
 #include "plan/place/pack.h"
 #include "plan/tile/cut.h"

@@ -1,5 +1,5 @@
 /* text.c - names and sizes as users read them. */
-#include "plan/report/text.h"
+#include "plan/choose/text.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* supports.c - steps that a device does not run. */
-#include "plan/supports.h"
+#include "plan/structure/supports.h"
 
 /* The op that an instruction stands for; GB_NOPS: none of its own. */
 static gb_op op_of (const gb_ins *i) {

@@ -1,6 +1,6 @@
 /* cache.c - what a graph remembers between plans: lowered programs by structure, and values that may be
 ** dropped. */
-#include "plan/run/cache.h"
+#include "plan/structure/cache.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* simplify.h - simplifications that gb_node_build makes before the canonicaliser; private to graph/. */
-#ifndef GB_GRAPH_CANON_SIMPLIFY_H
-#define GB_GRAPH_CANON_SIMPLIFY_H
+#ifndef GB_GRAPH_SIMPLIFY_H
+#define GB_GRAPH_SIMPLIFY_H
 
 #include "graph/node.h"
 

@@ -3,12 +3,12 @@
 ** Three objects: a request (who asks for what), a plan (what was decided when it was made), and a run
 ** (run/run.h), which decides again for the values that exist when it begins. A plan is constant once
 ** gb_plan_new has returned, but for the record of its runs. */
-#ifndef GB_PLAN_PLAN_INTERNAL_H
-#define GB_PLAN_PLAN_INTERNAL_H
+#ifndef GB_PLAN_CHOOSE_PLAN_INTERNAL_H
+#define GB_PLAN_CHOOSE_PLAN_INTERNAL_H
 
 #include "plan/choose/choose.h"
-#include "plan/lowered_plan.h"
 #include "plan/plan.h"
+#include "plan/structure/lowered_plan.h"
 
 typedef struct gb_run gb_run;
 

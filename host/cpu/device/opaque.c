@@ -1,6 +1,6 @@
 /* opaque.c - which function computes an opaque op, and how much scratch it declares. A row without a scratch
 ** function needs none. A new opaque op needs a row here. */
-#include "cpu/opaque.h"
+#include "cpu/linalg/opaque.h"
 
 #include "cpu/cpu.h"
 

@@ -1,12 +1,12 @@
 /* cache.h - what a graph remembers between plans: lowered plans by structure, values that may be dropped,
 ** and the records of runs. */
-#ifndef GB_PLAN_RUN_CACHE_H
-#define GB_PLAN_RUN_CACHE_H
+#ifndef GB_PLAN_STRUCTURE_CACHE_H
+#define GB_PLAN_STRUCTURE_CACHE_H
 
 #include <pthread.h>
 
-#include "plan/lowered_plan.h"
 #include "plan/plan.h"
+#include "plan/structure/lowered_plan.h"
 
 #define GB_PROGRAMS 256 /* structures a graph remembers */
 

@@ -1,7 +1,7 @@
 /* split.h - the parts in which a placement runs a step: once, window by window of a cut axis, and sums
 ** over a batch in pieces of its grain, whole or cut. */
-#ifndef GB_PLAN_TILE_SPLIT_H
-#define GB_PLAN_TILE_SPLIT_H
+#ifndef GB_PLAN_PLACE_SPLIT_H
+#define GB_PLAN_PLACE_SPLIT_H
 
 #include "plan/place/place.h"
 

@@ -1,7 +1,7 @@
 /* opaque.h - what the files of opaque ops share: one call, matrices as tiles, triangular solves, and the
 ** check for finite input. */
-#ifndef GB_CPU_OPAQUE_H
-#define GB_CPU_OPAQUE_H
+#ifndef GB_CPU_LINALG_OPAQUE_H
+#define GB_CPU_LINALG_OPAQUE_H
 
 #include "base/tasks.h"
 #include "cpu/linalg/blas.h"

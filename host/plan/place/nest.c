@@ -1,5 +1,5 @@
 /* nest.c - along which axes steps can make their staged operands window by window. */
-#include "plan/tile/nest.h"
+#include "plan/place/nest.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* gather.c - a part of an expression along an axis, computed from parts of its inputs. */
-#include "graph/gather.h"
+#include "graph/canon/gather.h"
 
 #include <math.h>
 

@@ -5,8 +5,8 @@
 ** are compiled in (gb_fold_serves), so there is one kernel for each number of columns that a candidate runs at
 ** once. Kernels are added while candidates are placed, by one thread at a time (the lock of the graph's context);
 ** runs of other threads may look for theirs meanwhile. */
-#ifndef GB_PLAN_KERNELS_H
-#define GB_PLAN_KERNELS_H
+#ifndef GB_LOWER_KERNELS_H
+#define GB_LOWER_KERNELS_H
 
 #include "lower/lower.h"
 

@@ -2,7 +2,7 @@
 ** there. Source: Abramowitz & Stegun (1964), 6.3.5, 6.3.7, 6.3.18 and 6.4.6, 6.4.7, 6.4.11, 6.4.12. The first
 ** omitted term is below 1e-17 of the value. The lower tail of the normal distribution: the continued fraction
 ** 26.2.14. */
-#include "cpu/isa/special.h"
+#include "cpu/simd/special.h"
 #include <math.h>
 
 #define PI 3.14159265358979323846

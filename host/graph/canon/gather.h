@@ -4,8 +4,8 @@
 ** that some rows of a kernel matrix are the kernel of some points and the whole is never stored. An opaque op
 ** or a reshape does not separate; it is gathered from. Runs and scattered positions are taken in the same way
 ** through elementwise ops. */
-#ifndef GB_GRAPH_GATHER_H
-#define GB_GRAPH_GATHER_H
+#ifndef GB_GRAPH_CANON_GATHER_H
+#define GB_GRAPH_CANON_GATHER_H
 
 #include "graph/canon/canon.h"
 

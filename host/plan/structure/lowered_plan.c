@@ -1,12 +1,12 @@
 /* lowered_plan.c - lowering a structure, the axes it can be cut along, and what it takes. */
-#include "plan/lowered_plan.h"
+#include "plan/structure/lowered_plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "plan/place/orders.h"
 #include "plan/place/signature.h"
-#include "plan/supports.h"
+#include "plan/structure/supports.h"
 
 /* axes */
 

@@ -2,11 +2,11 @@
 **
 ** It holds no node and no tensor. Its tables of axes and placements are filled when they are first asked
 ** for; whoever fills them holds the lock of the graph's context. */
-#ifndef GB_PLAN_LOWERED_PLAN_H
-#define GB_PLAN_LOWERED_PLAN_H
+#ifndef GB_PLAN_STRUCTURE_LOWERED_PLAN_H
+#define GB_PLAN_STRUCTURE_LOWERED_PLAN_H
 
+#include "plan/place/nest.h"
 #include "plan/place/place.h"
-#include "plan/tile/nest.h"
 #include "plan/tile/packed_factor.h"
 
 #define GB_PLACEMENTS 8 /* placements that are remembered */

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "plan/plan_internal.h"
-#include "plan/run/cache.h"
+#include "plan/choose/plan_internal.h"
 #include "plan/run/run.h"
+#include "plan/structure/cache.h"
 
 /* requests */
 

@@ -1,5 +1,5 @@
 /* split.c - what a step is, and what it needs, in the parts in which it runs. */
-#include "plan/tile/split.h"
+#include "plan/place/split.h"
 
 static size_t larger (size_t a, size_t b) { return a > b ? a : b; }
 

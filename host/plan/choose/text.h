@@ -1,10 +1,10 @@
 /* text.h - building reports: strings of fixed room, names of planned things, and what is live when. */
-#ifndef GB_PLAN_REPORT_TEXT_H
-#define GB_PLAN_REPORT_TEXT_H
+#ifndef GB_PLAN_CHOOSE_TEXT_H
+#define GB_PLAN_CHOOSE_TEXT_H
 
 #include <stdio.h>
 
-#include "plan/plan_internal.h"
+#include "plan/choose/plan_internal.h"
 
 /* Appends to a string of 'room' bytes; what does not fit is cut. */
 void gb_append (char *text, size_t room, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -1,6 +1,6 @@
 /* special.h - scalar special functions that the libraries in use lack. */
-#ifndef GB_CPU_ISA_SPECIAL_H
-#define GB_CPU_ISA_SPECIAL_H
+#ifndef GB_CPU_SIMD_SPECIAL_H
+#define GB_CPU_SIMD_SPECIAL_H
 
 /* d/dx log |Gamma(x)|; infinite at 0 with the sign of the side, NaN at -1, -2, ... and at -inf */
 double gb_digamma (double x);

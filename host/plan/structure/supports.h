@@ -1,6 +1,6 @@
 /* supports.h - what a device runs of a lowered graph, asked before the graph is planned for it. */
-#ifndef GB_PLAN_SUPPORTS_H
-#define GB_PLAN_SUPPORTS_H
+#ifndef GB_PLAN_STRUCTURE_SUPPORTS_H
+#define GB_PLAN_STRUCTURE_SUPPORTS_H
 
 #include "plan/tile/packed_factor.h"
 

@@ -1,5 +1,5 @@
 /* kernels.c - lists of kernels by step, which only grow. */
-#include "plan/kernels.h"
+#include "lower/kernels.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
