@@ -2,7 +2,7 @@
 # lint_layers.sh - arrows go downwards only: Lua headers stay in host/lua and host/shell, device headers in cuda/,
 # no file includes a layer above its own, and elements of tensors are reached through tensor/host.h alone.
 cd "$(dirname "$0")/.." || exit 2
-layers='base device tensor program graph lower plan iterate solve lua shell'
+layers='base device tensor program graph lower plan iterate solve embed lua shell'
 bad=$(
   grep -rnE '#include *[<"](lua|lauxlib|lualib)\.h' host cuda tests 2>/dev/null | grep -vE '^host/(lua|shell)/'
   grep -rnE '#include *[<"](cuda|cublas|cusolver|nvrtc)[A-Za-z_0-9]*\.h' host tests
@@ -12,12 +12,14 @@ bad=$(
     [ -z "$above" ] || grep -rnE "#include \"($above)/" "host/$s"
   done
   # Beside the others: a device knows programs, files know tensors, figures know neither.
-  grep -rnE '#include "(graph|lower|plan|iterate|solve|io|plot|lua|shell)/' host/cpu
-  grep -rnE '#include "(program|graph|lower|plan|iterate|solve|plot|lua|shell)/' host/io
-  grep -rnE '#include "(device|tensor|program|graph|lower|plan|iterate|solve|io|lua|shell)/' host/plot
+  grep -rnE '#include "(graph|lower|plan|iterate|solve|embed|io|plot|lua|shell)/' host/cpu
+  grep -rnE '#include "(program|graph|lower|plan|iterate|solve|embed|plot|lua|shell)/' host/io
+  grep -rnE '#include "(device|tensor|program|graph|lower|plan|iterate|solve|embed|io|lua|shell)/' host/plot
   # A device is reached through device/device.h alone.
   grep -rnE '#include "cpu/' host/base host/device host/tensor host/program host/graph host/lower host/plan \
-    host/iterate host/solve host/io host/plot host/lua host/shell
+    host/iterate host/solve host/embed host/io host/plot host/lua host/shell
+  # What programs include stands alone.
+  grep -rn '#include *"' host/include
   # Solvers name no device: threads are the device's.
   grep -rnE '#include "base/(tasks|pool)\.h"' host/iterate host/solve
 )
