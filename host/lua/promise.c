@@ -114,8 +114,9 @@ gb_node *lgb_checkcomputable (lua_State *L, int arg) {
   lgb_session *s = lgb_session_of(L);
   if (s->graph->npromises == 0) return n;
   lgb_redeemed(L, s, 1, &n, GB_WALK_READ, true);
-  lua_rawgeti(L, -1, 1);
-  lua_replace(L, arg);
+  /* nil: the last promise was collected on the way, and n stands for itself */
+  if (lua_rawgeti(L, -1, 1) != LUA_TNIL) lua_replace(L, arg);
+  else lua_pop(L, 1);
   lua_pop(L, 2);
   return lgb_checknode(L, arg);
 }

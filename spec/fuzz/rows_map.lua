@@ -319,6 +319,16 @@ rows[#rows + 1] = {name = "to", ops = {"cast"}, public = {"tensor.to"}, weight =
   end, {precision = narrow})
 end}
 
+-- Computed on another device, and back.
+rows[#rows + 1] = {name = "to device", ops = {"move"}, public = {"tensor.to"}, weight = 2, smooth = true, make = function(g)
+  local x <const> = g:float()
+  if not x then return nil end
+  return g:emit("(function(x) gb.config{devices = 2} local d <const> = gb.devices() "
+    .. "return (-x:to(d[2].name)):to(d[1].name) end)(%1)", {x}, x.shape, x.dtype, function(S, a)
+      return dense.map(function(e) return S.fn("neg", e) end, x.dtype, a)
+    end)
+end}
+
 -- Functions from scripts ----------------------------------------------------------------------------------------------------------
 
 rows[#rows + 1] = {name = "gb.func", ops = {"call"}, weight = 1, smooth = true, make = function(g)

@@ -289,3 +289,20 @@ describe("gibbous.so", function()
     assert.equal("0.1.0\t2.5\n", out)
   end)
 end)
+
+describe("tensors that stand for what is built later", function()
+  it("may be collected while another tensor is checked", function() -- in a small heap the collector meets every place
+    local out <const>, err <const>, code <const> = run({"-e", [[
+      local gb, core = require "gibbous", require "gibbous.core"
+      local a = gb.eye(2):eval()
+      for i = 1, 4000 do
+        core.promise({1}, "f64", function() return a end, function() return {} end)
+        collectgarbage("step", i % 97)
+        assert(core.factor(a).n == 2)
+      end
+      print "done"]]})
+    assert.equal("", err)
+    assert.equal(0, code)
+    assert.equal("done\n", out)
+  end)
+end)

@@ -395,7 +395,8 @@ static void empty_tensors_pass_through (void **state) {
 static void every_opaque_op_has_a_function (void **state) {
   (void)state;
   for (gb_op op = 0; op < GB_NOPS; op++) {
-    if (gb_ops[op].kind != GB_KIND_OPAQUE || op == GB_OP_CALL) continue;
+    if (gb_ops[op].kind != GB_KIND_OPAQUE || op == GB_OP_CALL || op == GB_OP_MOVE)
+      continue;             /* the run's own */
     op_case c = op_new(op); /* an empty vector of a type that linear algebra refuses */
     for (int i = 0; i < 3; i++) op_in(&c, GB_I64, shape1(0), &c);
     for (int i = 0; i < c.o.nout; i++) op_out(&c, i, GB_I64, shape1(0));
