@@ -155,8 +155,8 @@ GIBBOUS_API gb_status gibbous_cat (int n, gb_node *const *in, int axis, gb_node 
 
 /* x (n, d), y (m, d) -> (n, m): sum_k w_k (x_ik - y_jk)^2. w (d), or NULL for ones. */
 GIBBOUS_API gb_status gibbous_sqdist (gb_node *x, gb_node *y, gb_node *w, gb_node **out, gb_error *err);
-/* rbf, m12, m32, m52 or rq at u = c * s, of squared distances s and a scalar c = 1 / lengthscale^2: exp(-u/2),
-** the Matern profiles, and (1 + u / (2 alpha))^-alpha. alpha: a scalar for rq, else NULL. */
+/* rbf, m12, m32, m52 or rq at u = c * s, of squared distances s and a scalar c = 1 / lengthscale^2:
+** exp(-u / 2), the Matern profiles, and (1 + u / (2 alpha))^-alpha. alpha: a scalar for rq, else NULL. */
 GIBBOUS_API gb_status gibbous_profile (const char *name, gb_node *s, gb_node *c, gb_node *alpha,
                                        gb_node **out, gb_error *err);
 
