@@ -347,6 +347,7 @@ static gb_status place_form (gb_graph *g, gb_op op, int nin, gb_node *const *in,
   const int device = device_of(g, op, nin, in, attr);
   gb_node *n = *form;
   if (n->device == device) return GB_OK;
+  *form = NULL;
   const gb_status st = gb_move(n, device, form, err);
   gb_node_unref(n);
   return st;

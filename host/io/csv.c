@@ -190,8 +190,8 @@ static void note_column (reader *r, size_t k) {
   char buf[64];
   label(r, k, buf);
   if (col->kind == GB_COLUMN_TEXT && 2 * col->nodd <= numbers && !is_headed(r, t))
-    note(r, "%s:%zu: %s is text: '%s' is no number; %zu of its %zu cells are", r->path, col->odd_line, buf,
-         col->odd, numbers, r->f->nrows);
+    note(r, "%s:%zu: %s is text: '%s' is not a number, although %zu of its %zu cells are", r->path,
+         col->odd_line, buf, col->odd, numbers, r->f->nrows);
   if (t->inexact > 0 && col->value.dtype != GB_I64)
     note(r,
          "%s:%zu: %s: %zu %s rounded: a column keeps them whole where all its cells are integers of 64 bits",

@@ -153,8 +153,8 @@ static gb_status parse_entry (parser *p, unsigned *seen) {
     if (!take(p, ':')) return expected(p, "':' after the key");
     return keys[k].parse(p);
   }
-  return gb_fail(p->err, GB_EFORMAT, "%s: the key '%.*s' is none of descr, fortran_order, shape", p->path,
-                 key.n < 40 ? (int)key.n : 40, key.s);
+  return gb_fail(p->err, GB_EFORMAT, "%s: unknown key '%.*s': expected descr, fortran_order and shape",
+                 p->path, key.n < 40 ? (int)key.n : 40, key.s);
 }
 
 gb_status gb_npy_heading_parse (const char *path, const char *text, size_t n, gb_npy_heading *out,

@@ -81,7 +81,7 @@ static gb_status next_member (gb_unpack *u, bool *more, gb_error *err) {
     u->z.avail_in--;
   }
   if (padded || *u->z.next_in != 0x1F)
-    return gb_fail(err, GB_EFORMAT, "%s: bytes that are no gzip follow the gzip data; a damaged file",
+    return gb_fail(err, GB_EFORMAT, "%s: other bytes follow the gzip data: the file is damaged",
                    u->file.path);
   inflateReset(&u->z);
   u->at_end = false;

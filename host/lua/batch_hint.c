@@ -49,7 +49,8 @@ static int lazy (lua_State *L) {
     const lua_Integer axis = axis_of(x, batch);
     if (axis < 1 || axis > shape->ndim) {
       char text[GB_NODE_TEXT];
-      lgb_fail(L, GB_EINDEX, "lazy: option 'batch' = %d is no axis of %s", (int)batch, gb_node_text(x, text));
+      lgb_fail(L, GB_EINDEX, "lazy: option 'batch' = %d is not an axis of %s", (int)batch,
+               gb_node_text(x, text));
     }
     if (first != NULL && shape->dim[axis - 1] != extent) {
       char a[GB_NODE_TEXT], b[GB_NODE_TEXT];

@@ -193,7 +193,7 @@ static void wait_for_promises (lua_State *L, plan_box *p, size_t n, gb_node *con
     char need[GB_BYTES_TEXT], have[GB_BYTES_TEXT];
     gb_error err;
     const gb_status st = gb_fail(&err, GB_EREFUSED,
-                                 "plan refused: what it waits for needs %s, the budget is %s",
+                                 "plan refused: the solves that it waits for need %s, the budget is %s",
                                  gb_bytes_text(p->minimum, need), gb_bytes_text(budget, have));
     err.need = err.minimum = p->minimum;
     err.have = budget;
@@ -280,7 +280,7 @@ static gb_node *checkleaf (lua_State *L, const gb_plan *plan) {
     lgb_fail(L, GB_EOPTION, "run: the keys are leaves of the plan, got a %s", luaL_typename(L, -1));
   if (!gb_plan_has_leaf(plan, leaf)) {
     char text[GB_NODE_TEXT];
-    lgb_fail(L, GB_EOPTION, "run: the keys are leaves of the plan, got %s, which is none",
+    lgb_fail(L, GB_EOPTION, "run: the keys must be leaves of the plan, and %s is not one",
              gb_node_text(leaf, text));
   }
   return leaf;

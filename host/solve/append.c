@@ -201,8 +201,8 @@ gb_status gb_factor_extend (gb_graph *g, const gb_tensor *l, gb_node *w, gb_node
   const gb_shape known = gb_shape_of(1, (size_t[]){have < n ? have : n}), all = gb_shape_of(1, (size_t[]){n});
   const gb_shape rest = gb_shape_of(1, (size_t[]){n - known.dim[0]});
   gb_node *const nodes[] = {w, r};
-  GB_TRY(expect(w, &known, l->dtype, "extend: what is known", err));
-  GB_TRY(expect(r, &rest, l->dtype, "extend: the rest", err));
+  GB_TRY(expect(w, &known, l->dtype, "extend: the known entries", err));
+  GB_TRY(expect(r, &rest, l->dtype, "extend: the new entries", err));
   GB_TRY(gb_eval(g, 2, nodes, err));
   GB_TRY(gb_tensor_new(&g->device->ledger, l->dtype, &all, GB_MEM_TENSOR, g->where, "", out, err));
   gb_tensor x;

@@ -12,11 +12,11 @@ char *gb_cg_message (const gb_solve_info *info, const gb_solve_options *o, char 
     case GB_SOLVE_CONVERGED: buf[0] = '\0'; break;
     case GB_SOLVE_MAX_ITER:
       if (o->goal.prior != NULL) {
-        snprintf(
-            buf, GB_CG_MESSAGE,
-            "variance %zu is known to %.2g of itself after %d steps, expected %.2g: raise max_iter, or use a "
-            "preconditioner of higher rank",
-            c, gb_plain(info->variance_error), info->iterations, o->tol);
+        snprintf(buf, GB_CG_MESSAGE,
+                 "variance %zu has a relative error of %.2g after %d steps, expected %.2g: raise max_iter, "
+                 "or use a "
+                 "preconditioner of higher rank",
+                 c, gb_plain(info->variance_error), info->iterations, o->tol);
         break;
       }
       snprintf(buf, GB_CG_MESSAGE,
@@ -25,18 +25,18 @@ char *gb_cg_message (const gb_solve_info *info, const gb_solve_options *o, char 
                c, gb_plain(info->residual), info->iterations, o->tol);
       break;
     case GB_SOLVE_INDEFINITE:
-      snprintf(
-          buf, GB_CG_MESSAGE,
-          "the matrix is not positive definite: column %zu met the curvature %.3g, so that an eigenvalue "
-          "is no larger; add noise, or use minres",
-          c, gb_plain(info->curvature));
+      snprintf(buf, GB_CG_MESSAGE,
+               "the matrix is not positive definite: column %zu met the curvature %.3g, so the smallest "
+               "eigenvalue "
+               "is at most that; add noise, or use minres",
+               c, gb_plain(info->curvature));
       break;
     case GB_SOLVE_STAGNATED:
-      snprintf(
-          buf, GB_CG_MESSAGE,
-          "column %zu has residual %.2g and more steps do not halve it: rounding allows no less; use f64, "
-          "or more noise",
-          c, gb_plain(info->residual));
+      snprintf(buf, GB_CG_MESSAGE,
+               "column %zu has residual %.2g and more steps do not halve it: this is the limit of rounding; "
+               "use f64, "
+               "or more noise",
+               c, gb_plain(info->residual));
       break;
     case GB_SOLVE_OVERFLOW:
       snprintf(buf, GB_CG_MESSAGE,

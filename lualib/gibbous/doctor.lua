@@ -106,11 +106,11 @@ local checks <const> = {
     local a <const> = core.eye(64) * 2 + 1
     local x <const> = core.linalg.solve(a, core.ones(64))
     local gap <const> = (a:matmul(x) - 1):abs():max():item()
-    return gap < 1e-12, ("residual %.1e"):format(gap), "another BLAS may be loaded than was built against"
+    return gap < 1e-12, ("residual %.1e"):format(gap), "the BLAS that is loaded may not be the one of the build"
   end},
   {"BLAS threads", function()
     local text <const> = core.devices()[1].blas
-    return text:find "SINGLE_THREADED" ~= nil, text:find "SINGLE_THREADED" and "none of its own" or text,
+    return text:find "SINGLE_THREADED" ~= nil, text:find "SINGLE_THREADED" and "single-threaded build" or text,
       "another build of OpenBLAS came first: install libopenblas-serial-dev and build again, or load gibbous before modules with "
         .. "a BLAS"
   end},

@@ -44,5 +44,5 @@ return function(topic)
   end
   if #found > 0 then return table.concat(found, "\n\n") end
   local near <const> = core.nearest(short, names)
-  return ("nothing is known about '%s'%s"):format(topic, near and (", did you mean '%s'?"):format(near) or "")
+  return ("there is no help on '%s'%s"):format(topic, near and (", did you mean '%s'?"):format(near) or "")
 end

@@ -45,7 +45,7 @@ function Likelihood.__newindex(self, key, v)
   if param.is(f[key]) then
     param.set(f[key], v)
   elseif f[key] ~= nil or settings[key] then
-    core.raise("option", ("a likelihood's '%s' is chosen when it is made"):format(tostring(key)))
+    core.raise("option", ("'%s' of a likelihood cannot change once it is made"):format(tostring(key)))
   else
     object.no_field("a likelihood", key, f)
   end

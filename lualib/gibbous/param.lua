@@ -266,7 +266,7 @@ function M.is(v) return getmetatable(v) == Param end
 --- An assignment to the field of an object that holds this parameter sets its value; the parameter object stays.
 function M.set(p, v)
   if M.is(v) then
-    core.raise("option", ("'%s' takes a value; a gb.param is given where its owner is made"):format(data(p).name))
+    core.raise("option", ("'%s' takes a value: pass a gb.param to the constructor instead"):format(data(p).name))
   end
   assign_value(p, v)
 end

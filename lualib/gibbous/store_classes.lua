@@ -309,7 +309,7 @@ end
 store.class("gibbous.solver", {
   write = function(w, s, path)
     local kind <const> = solver_kind(s)
-    if kind == nil then w:fail(path, "is a solver of its own kind, which cannot be saved") end
+    if kind == nil then w:fail(path, "is a solver that a script has defined, which cannot be saved") end
     return {kind = kind, o = w:value(s.o, path)}
   end,
   read = function(r, d) return r:constructor(solvers, d.kind, false, "solver")(r:value(d.o)) end,

@@ -446,7 +446,7 @@ describe("a parameter's fields", function()
       ["the prior of parameter 'p' must be a gb.priors value (gb.priors.define makes one's own), got string"] = function()
         p.prior = "x"
       end,
-      ["'p' takes a value; a gb.param is given where its owner is made"] = function() param.set(p, gb.param(2)) end,
+      ["'p' takes a value: pass a gb.param to the constructor instead"] = function() param.set(p, gb.param(2)) end,
     } do
       local err <const> = select(2, pcall(f))
       assert.same({text, text:find "not finite" and "nan" or "option"}, {err.message, err.code})

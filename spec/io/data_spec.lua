@@ -108,7 +108,7 @@ describe("gb.data.read", function()
   it("warns of a column of numbers that a few words make text, by line and cell", function()
     local path <const> = file "a,b\n1,x\noops,2\n4,y\n"
     local f <const> = gb.data.read(path)
-    assert.same({path .. ":3: column 'a' is text: 'oops' is no number; 2 of its 3 cells are"}, f.warnings)
+    assert.same({path .. ":3: column 'a' is text: 'oops' is not a number, although 2 of its 3 cells are"}, f.warnings)
     local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}}
     raises("option", "fit: x must be a tensor, got a list of text, whose entry 2 is 'oops'", m.fit, m, f:col "a", gb.ones(3))
     assert.same({}, gb.data.read(file "a\n1\nx\ny\n4\n5\n").warnings)            -- words enough to be meant

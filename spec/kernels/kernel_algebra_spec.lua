@@ -27,11 +27,11 @@ describe("operators that make no kernel", function()
   it("say what does", function()
     local k <const> = K.rbf{}
     for text, f in pairs{
-      ["kernel ^: kernels have no powers: k * k is the square of k; got a kernel and number"] = function() return k ^ 2 end,
-      ["kernel ^: kernels have no powers: k * k is the square of k; got number and a kernel"] = function() return 2 ^ k end,
-      ["kernel -: the difference of two kernels is no kernel: kernels are added and multiplied; got a kernel and a kernel"] =
+      ["kernel ^: a kernel has no ^: write k * k for its square; got a kernel and number"] = function() return k ^ 2 end,
+      ["kernel ^: a kernel has no ^: write k * k for its square; got number and a kernel"] = function() return 2 ^ k end,
+      ["kernel -: the difference of two kernels is not a kernel: kernels can be added and multiplied; got a kernel and a kernel"] =
         function() return k - k end,
-      ["kernel /: a kernel is not divided: (1 / c) * k scales it by a number; got a kernel and number"] = function()
+      ["kernel /: a kernel has no /: (1 / c) * k scales it by a number; got a kernel and number"] = function()
         return k / 2
       end,
     } do

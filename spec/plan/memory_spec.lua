@@ -230,7 +230,7 @@ describe("gb.plan", function()
       local ok <const>, err <const> = pcall(p.run, p, {[key] = gb.ones(3)})
       assert.is_false(ok)
       assert.equal("option", err.code)
-      assert.matches("leaves of the plan, got 3 .*which is none", err.message)
+      assert.matches("leaves of the plan, and 3 .*is not one", err.message)
     end
   end)
 

@@ -74,7 +74,7 @@ describe("bytes", function()
     local f <const> = gb.func{name = "cube", shape = "same", forward = function(x) return x ^ 3 end}
     local y <const> = f(gb.ones(3))
     assert.equal("3", tostring(y.shape))
-    raises("refused", "cube declares no bytes", gb.plan, y)
+    raises("refused", "cube does not declare its bytes", gb.plan, y)
     raises("refused", "add bytes =", function() return y:totable() end)
   end)
 

@@ -265,7 +265,7 @@ static void what_a_call_leaves_behind_is_whole (void **unused) {
   OK(gb_eval(fx.g, 1, &late, &fx.err));
   check_cumsum(late, x, 3, 5, 1);
   assert_int_equal(gb_eval(fx.g, 1, &kept[1], &fx.err), GB_ECLOSED);
-  assert_non_null(strstr(fx.err.text, "was lent"));
+  assert_non_null(strstr(fx.err.text, "that has ended"));
   gb_node_unref(kept[0]);
   gb_node_unref(kept[1]);
   eval_end();
@@ -280,7 +280,7 @@ static void without_a_contract_no_plan_takes_it (void **unused) {
   gb_plan *p;
   for (int i = 0; i < 2; i++) {
     assert_int_equal(gb_plan_new(fx.g, 1, &y, NULL, &p, &fx.err), GB_EREFUSED);
-    assert_non_null(strstr(fx.err.text, "secret declares no bytes"));
+    assert_non_null(strstr(fx.err.text, "secret does not declare its bytes"));
   }
   eval_end();
   gb_call_unref(number);

@@ -320,7 +320,7 @@ static void unbound_leaves_are_named (void **unused) {
   const gb_shape s = gb_shape_of(1, (size_t[]){4});
   gb_node *e = BUILD(gb_node_placeholder, fx.g, &s, GB_F64, "weights"), *y = map1(GB_OP_SIN, e);
   assert_int_equal(gb_eval(fx.g, 1, &y, &fx.err), GB_EOPTION);
-  assert_string_equal(fx.err.text, "weights 4 has no value: gb.empty gives a shape to plan with");
+  assert_string_equal(fx.err.text, "weights 4 has no value: gb.empty makes a shape for plans only");
   gb_tensor none = {.dtype = GB_F64, .shape = s};
   gb_node *t = BUILD(gb_node_leaf, fx.g, &none, GB_NODE_TRACED, "row");
   y = map1(GB_OP_SIN, t);

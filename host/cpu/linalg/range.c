@@ -78,6 +78,6 @@ gb_status gb_check_result (const gb_opaque_call *c, const char *what, size_t n, 
   if (finite) return GB_OK;
   GB_TRY(matrix_is_finite(c, &finite));
   if (!finite) return GB_OK;
-  return gb_fail(c->err, GB_ENAN, "%s overflows %s: scale what it is made of", what,
+  return gb_fail(c->err, GB_ENAN, "%s overflows %s: scale the inputs", what,
                  gb_dtype_name(c->o->in_dtype[0]));
 }

@@ -78,7 +78,7 @@ static gb_precond_spec check_precond (lua_State *L, int arg) {
   if (strcmp(kind, "pivoted_cholesky") == 0) p.kind = GB_PRECOND_PIVOTED_CHOLESKY;
   else if (strcmp(kind, "nystrom") == 0) p.kind = GB_PRECOND_NYSTROM;
   else if (strcmp(kind, "jacobi") == 0) p.kind = GB_PRECOND_JACOBI;
-  else if (strcmp(kind, "none") != 0) lgb_fail(L, GB_EOPTION, "precond: '%s' is not known here", kind);
+  else if (strcmp(kind, "none") != 0) lgb_fail(L, GB_EOPTION, "precond: unknown kind '%s'", kind);
   if (gb_precond_low_rank(&p) && rank < 1) lgb_fail(L, GB_EOPTION, "rank: expected 1 or more");
   return p;
 }

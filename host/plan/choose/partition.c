@@ -46,8 +46,9 @@ gb_status gb_team_new (gb_plan *p, int n, const gb_plan_on *on, gb_error *err) {
   if (p->request.options.forbid & GB_ALLOW_CUT)
     return gb_fail(err, GB_EOPTION, "several devices share an axis by cutting it: allow = {'cut'}");
   if (has_grown(p->prog->low))
-    return gb_fail(err, GB_EDEVICE,
-                   "a growing factor stays on its device; that of a model made anew can be shared");
+    return gb_fail(
+        err, GB_EDEVICE,
+        "a factor that grows stays on its device: make the model again from all its data to share the work");
   if (!gb_device_has_parts(home)) return gb_fail(err, GB_EDEVICE, "this device cannot run a part of a plan");
   gb_team *team = p->request.team = calloc(1, sizeof *team);
   if (team == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
@@ -99,10 +100,9 @@ static gb_status find_axis (const gb_plan *p, gb_tiling **out, gb_error *err) {
     }
   }
   if (*out != NULL) return GB_OK;
-  return gb_fail(
-      err, GB_EREFUSED,
-      "no axis can be shared between devices: none of the data has one of which a part gives the bits of the "
-      "whole; gb.lazy names the axis of a batch, whose sums then run in parts");
+  return gb_fail(err, GB_EREFUSED,
+                 "no axis can be shared between devices: every axis of the data is summed in one piece; "
+                 "gb.lazy names the axis of a batch, whose sums then run in parts");
 }
 
 /* trials */

@@ -29,10 +29,11 @@ size_t gb_step_scratch (gb_kernels *k, int s) {
 gb_status gb_step_contract (const gb_step *s, gb_error *err) {
   const gb_call *c = s->is_fold || s->opaque.op != GB_OP_CALL ? NULL : gb_call_get((int)s->opaque.attr.i[0]);
   if (c == NULL || c->scratch_bytes != NULL) return GB_OK;
-  return gb_fail(err, GB_EREFUSED,
-                 "%s declares no bytes, so that no plan can count on it: add bytes = what its work takes "
-                 "beyond arguments and result",
-                 c->name);
+  return gb_fail(
+      err, GB_EREFUSED,
+      "%s does not declare its bytes, so it cannot be planned: add bytes = the memory that it takes "
+      "beyond arguments and result",
+      c->name);
 }
 
 static bool exists (const gb_lowered *low, gb_demand d, int b) {

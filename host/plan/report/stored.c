@@ -50,7 +50,7 @@ void gb_tell_stored (const gb_choice *c) {
       char value[GB_ROW_TEXT], text[2 * GB_ROW_TEXT] = "";
       gb_append(text, sizeof text,
                 "%s is stored for %s (%s): this step takes all of it at once. explain() of the plan shows "
-                "what is stored; rows, joins and types of what it is made of may stream",
+                "the stored values; rows or parts of it, joined later, may need less",
                 gb_buffer_text(c->plan, st->out[i], value), reader->what,
                 c->plan->prog->low->buf[reader->out[0]].where);
       void (*say)(const char *) = context->announce;

@@ -8,16 +8,17 @@
 gb_status gb_plan_unbound (const gb_node *n, gb_error *err) {
   char text[GB_NODE_TEXT];
   if ((n->flags & GB_NODE_LENT) != 0)
-    return gb_fail(err, GB_ECLOSED, "%s was lent for the time of a call, which is over",
+    return gb_fail(err, GB_ECLOSED, "%s was an argument of a gb.func call that has ended",
                    gb_node_text(n, text));
   if ((n->flags & GB_NODE_TRACED) != 0)
-    return gb_fail(err, GB_EOPTION, "%s is observed inside a trace, where it stands for one slice",
+    return gb_fail(err, GB_EOPTION,
+                   "%s has no value inside gb.vmap or a kernel function, where it stands for any slice",
                    gb_node_text(n, text));
   if ((n->flags & GB_NODE_PROMISE) != 0)
     return gb_fail(err, GB_EOPTION,
                    "%s is not computed yet, and cannot be where it is looked at: eval() it before",
                    gb_node_text(n, text));
-  return gb_fail(err, GB_EOPTION, "%s has no value: gb.empty gives a shape to plan with",
+  return gb_fail(err, GB_EOPTION, "%s has no value: gb.empty makes a shape for plans only",
                  gb_node_text(n, text));
 }
 

@@ -73,7 +73,7 @@ static gb_status check_noises (const gb_precond *p, gb_noise noise, gb_error *er
   if (noise.level > 0) return GB_OK;
   return gb_fail(
       err, GB_EOPTION,
-      "noise: a low-rank preconditioner needs more than 0, where there is none use gb.precond.jacobi{}");
+      "noise: a low-rank preconditioner needs a noise above 0; without noise use gb.precond.jacobi{}");
 }
 
 static gb_status low_rank_begin (gb_precond *p, gb_node *k, gb_noise noise, size_t *rank, gb_error *err) {

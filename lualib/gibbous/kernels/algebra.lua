@@ -74,9 +74,9 @@ local function refuse(event, instead)
   end
 end
 
-Kernel.__pow = refuse("^", "kernels have no powers: k * k is the square of k")
-Kernel.__sub = refuse("-", "the difference of two kernels is no kernel: kernels are added and multiplied")
-Kernel.__div = refuse("/", "a kernel is not divided: (1 / c) * k scales it by a number")
+Kernel.__pow = refuse("^", "a kernel has no ^: write k * k for its square")
+Kernel.__sub = refuse("-", "the difference of two kernels is not a kernel: kernels can be added and multiplied")
+Kernel.__div = refuse("/", "a kernel has no /: (1 / c) * k scales it by a number")
 
 --- The variance a factor brings into a product, and the factor without it.
 local function take_variance(k)

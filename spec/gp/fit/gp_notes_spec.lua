@@ -61,8 +61,8 @@ end)
 describe("y is far from the mean function", function()
   it("where it is 3 standard deviations off, on average", function()
     for _, shift in ipairs{4.9999, 5} do assert.same({}, of{shift = shift}) end
-    assert.same({"mean(y) is 3 standard deviations from the zero mean; mean = gb.means.constant() takes it up"}, of{shift = 5.0001})
-    assert.same({"mean(y) is -3 standard deviations from the zero mean; mean = gb.means.constant() takes it up"},
+    assert.same({"mean(y) is 3 standard deviations from the zero mean; gb.means.constant() would follow it"}, of{shift = 5.0001})
+    assert.same({"mean(y) is -3 standard deviations from the zero mean; gb.means.constant() would follow it"},
       of{shift = -7.0001})
     local fixed <const> = gb.means.constant(gb.param(-5, {fixed = true, name = "constant"}))
     assert.same({"y is 3 standard deviations from its mean function on average"}, of{mean = fixed, shift = 0.0001})

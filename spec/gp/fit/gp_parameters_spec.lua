@@ -96,11 +96,11 @@ describe("priors", function()
   it("must allow the start", function()
     local nowhere <const> = P.define("nowhere", {}, function(v) return gb.where(v:gt(1), v * 0, -math.huge) end)
     local m <const> = model{noise = gb.param(0.1, {min = 0, prior = nowhere{}})}
-    raises("option", "fit: the prior of 'likelihood.noise', nowhere(), gives its value 0.1 no density", m.fit, m, x, y)
+    raises("option", "fit: the prior of 'likelihood.noise', nowhere(), has density 0 at its value 0.1", m.fit, m, x, y)
     local several <const> = model{noise = 0.1,
       kernel = K.rbf{lengthscale = gb.param(gb.full({x.shape[2]}, 0.5), {min = 0, prior = nowhere{}})}}
     raises("option",
-      ("fit: the prior of 'kernel.lengthscale', nowhere(), gives its value of shape %d no density"):format(x.shape[2]),
+      ("fit: the prior of 'kernel.lengthscale', nowhere(), has density 0 at its value of shape %d"):format(x.shape[2]),
       several.fit, several, x, y)
     local held <const> = model{noise = gb.param(0.1, {min = 0, prior = nowhere{}, fixed = true})}
     held:fit(x, y, {steps = 0})

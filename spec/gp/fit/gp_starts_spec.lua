@@ -197,7 +197,7 @@ describe("the report of a fit says", function()
   it("that y is far from its mean function, or does not vary", function()
     local off <const> = model():fit(x, y + 1000, {steps = 2}).notes
     assert.equal(1, #off)
-    assert.equal(("mean(y) is %.4g standard deviations from the zero mean; mean = gb.means.constant() takes it up"):format(
+    assert.equal(("mean(y) is %.4g standard deviations from the zero mean; gb.means.constant() would follow it"):format(
       (y + 1000):mean():item() / y:std():item()), off[1])
     local held <const> = model{mean = gb.means.constant(gb.param(-50, {fixed = true}))}
     assert.matches("^y is %d+%.?%d* standard deviations from its mean function on average$", held:fit(x, y, {steps = 2}).notes[1])

@@ -410,7 +410,7 @@ describe("what a model did to be ready", function()
   it("checks the noise of new observations", function()
     local x2 <const>, y2 <const> = gb.tensor{{4, 4}, {0.7, 0.2}}, gb.tensor{1, -1}
     local m <const>, plain <const> = given{noise = noises}, given()
-    raises("option", "condition: the model's likelihood knows the noise; none can be given", plain.condition, plain, x2, y2,
+    raises("option", "condition: noise is for gb.likelihoods.fixed; this model has its own", plain.condition, plain, x2, y2,
       {noise = y2})
     raises("option", "condition: the model's noise is known per observation: give noise = a tensor of 2 variances", m.condition,
       m, x2, y2)

@@ -96,10 +96,10 @@ describe("a likelihood", function()
     local l <const> = L.gaussian(0.5)
     for _, key in ipairs{"kernel", "latent", "log_variance", "new", "places", "count", "floor", "min", "least"} do
       assert.is_nil(l[key], key)
-      assert.equal(("a likelihood's '%s' is chosen when it is made"):format(key),
+      assert.equal(("'%s' of a likelihood cannot change once it is made"):format(key),
         raises("option", "", function() l[key] = 1 end).message)
     end
-    assert.equal("a likelihood's 'kind' is chosen when it is made", raises("option", "", function() l.kind = 1 end).message)
+    assert.equal("'kind' of a likelihood cannot change once it is made", raises("option", "", function() l.kind = 1 end).message)
     local known <const> = "a likelihood has no field 'zzz' (it has kind, noise)"
     assert.same({known, known}, {raises("option", "", function() return l.zzz end).message,
       raises("option", "", function() l.zzz = 1 end).message})

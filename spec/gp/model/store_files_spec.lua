@@ -211,7 +211,7 @@ describe("saving", function()
     local odd <const> = gb.gp.exact{kernel = K.rbf{}, solver = own}
     local path <const> = saved(m)
     local before <const> = support.read(path)
-    raises("option", "save: solver is a solver of its own kind, which cannot be saved", odd.save, odd, path)
+    raises("option", "save: solver is a solver that a script has defined, which cannot be saved", odd.save, odd, path)
     assert.equal(before, support.read(path))
   end)
 end)

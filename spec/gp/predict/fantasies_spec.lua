@@ -190,7 +190,7 @@ describe("fantasies", function()
 
   it("only predict, and say what is wrong with their shapes", function()
     local f <const> = m:condition(gb.rand(5, 2, 2), gb.randn(5, 2))
-    assert.equal("5 fantasies of 2 observations at points of their own: predict", tostring(f))
+    assert.equal("5 fantasies of 2 observations each at other points: predict", tostring(f))
     local p <const> = f:predict(t)
     assert.equal("prediction of 5 fantasies at 25 points: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)",
       tostring(p))

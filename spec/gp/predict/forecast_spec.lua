@@ -110,7 +110,7 @@ describe("the forecast of a prediction by a solver", function()
 
   it("is of one solve, and one for the points, as many steps as there may be", function()
     local w, asked = of(given(solver()), "mean", {{1, 100, 50}, {2, 300, 200}})
-    is({"the mean of 3 points: about 10 s, a solve, a pass over all pairs; about 7 steps each, at most: there was none before",
+    is({"the mean of 3 points: about 10 s, a solve, a pass over all pairs; about 7 steps each, at most: no solve before",
       420, 420, 32 + 24, 10}, w)
     assert.same({"4x1", "3 3"}, asked)
     w, asked = of(given(solver(70)), "f_var", {{1, 100, 50}, {2, 300, 200}})
@@ -119,7 +119,7 @@ describe("the forecast of a prediction by a solver", function()
       32 + 300 + 960, 1292, 56, 41 + 82}, w)
     assert.same({"4x1", "4x3"}, asked)
     w = of(given(solver()), "f_var", {{nil, 100, 50}, {2, 300, 200}})
-    is({"the variances of 3 points: a solve, a solve of 3 columns; about 7 steps each, at most: there was none before", 1292,
+    is({"the variances of 3 points: a solve, a solve of 3 columns; about 7 steps each, at most: no solve before", 1292,
       1292, 56, nil}, w)
     w, asked = of(given(solver()), "f_var", {{1, 100, 50}, {1, 100, 50}, {1, 100, 50}}, {variance = "cached", rank = 2})
     assert.equal("the variances of 3 points: about 12 s, a solve, a cache of rank 2; about 7 steps each, at most: there "
@@ -159,9 +159,9 @@ describe("the forecast of a prediction by a solver", function()
     f.info = {solve_log = {solves = 1, iterations = 14}}
     assert.equal("about 40 steps each, by those of the fit", steps())
     f.info = {solve_log = {solves = 0, iterations = 0}}
-    assert.equal("about 40 steps each, at most: there was none before", steps())
+    assert.equal("about 40 steps each, at most: no solve before", steps())
     f.info = {solve_log = {solves = 1, iterations = 0}}
-    assert.equal("about 40 steps each, at most: there was none before", steps())
+    assert.equal("about 40 steps each, at most: no solve before", steps())
     f.info = {solve_log = {solves = 1, iterations = 1}}
     assert.equal("about 3 steps each, by those of the fit", steps())
     local coarse <const> = gb.gp.exact{kernel = K.rbf{}, noise = 0.1, solver = S.cg{tol = 1e-2, train_tol = 1e-4}}:condition(x, y)
@@ -205,21 +205,21 @@ describe("a forecast of hours", function()
     assert.equal("the mean of 3 points: about 0.12 s, a pass over all pairs", what("mean", {{0.125, 1, 1}}))
     assert.equal("the mean of 3 points: about 1 minutes, a pass over all pairs", what("mean", {{60, 1, 1}}))
     assert.equal("the mean of 3 points: about 60 minutes, a pass over all pairs", what("mean", {{3599, 1, 1}}))
-    assert.equal("the mean of 3 points: about 1 hours, a pass over all pairs. Less: fewer points take less in proportion",
+    assert.equal("the mean of 3 points: about 1 hours, a pass over all pairs. Less: time is proportional to the points",
       what("mean", {{3600, 1, 1}, {3600, 1, 1}, {0, 1, 1}}))
     local head <const> = "the variances of 3 points: about 8 hours, a solve of 3 columns; about 7 steps each, as the "
       .. "last one. Less: "
-    local cached <const> = 'variance = "cached" takes about 40 s, and p.f_var_bound says how much too large they may be; '
+    local cached <const> = 'variance = "cached" takes about 40 s; p.f_var_bound bounds their excess; '
     local function variances(...) return what("f_var", {{3600, 100, 50}, ...}) end
-    assert.equal(head .. cached .. 'solver = "direct" takes about 2 minutes; fewer points take less in proportion',
+    assert.equal(head .. cached .. 'solver = "direct" takes about 2 minutes; time is proportional to the points',
       variances({10, 1, 1}, {10, 1, 1}, {60, 1, 1}, {60, 1, 1}))
-    assert.equal(head .. cached .. "fewer points take less in proportion",
+    assert.equal(head .. cached .. "time is proportional to the points",
       variances({10, 1, 1}, {10, 1, 1}, {28800, 1, 1}, {0, 1, 1}))
-    assert.equal(head .. cached .. "fewer points take less in proportion",
+    assert.equal(head .. cached .. "time is proportional to the points",
       variances({10, 1, 1}, {10, 1, 1}, {nil, 1, 1}, {1, 1, 1}))
-    assert.equal(head .. "fewer points take less in proportion", variances({9600, 1, 1}, {1, 1, 1}, {28801, 1, 1}, {1, 1, 1}))
-    assert.equal(head .. cached .. "fewer points take less in proportion", variances({10, 1, 1}, {10, 1, 1}, {refused = true}))
-    assert.equal("the variances of 3 points: about 1.01 hours, a cache of rank 4. Less: fewer points take less in proportion",
+    assert.equal(head .. "time is proportional to the points", variances({9600, 1, 1}, {1, 1, 1}, {28801, 1, 1}, {1, 1, 1}))
+    assert.equal(head .. cached .. "time is proportional to the points", variances({10, 1, 1}, {10, 1, 1}, {refused = true}))
+    assert.equal("the variances of 3 points: about 1.01 hours, a cache of rank 4. Less: time is proportional to the points",
       what("f_var", {{1200, 1, 1}, {30, 1, 1}}, {variance = "cached"},  (function()
         local m <const> = given "direct"
         m:predict(t).mean:eval()

@@ -209,7 +209,7 @@ describe("known noise per point", function()
 
   it("of none at all, or too little for f64, says so", function()
     local solver <const> = gb.solvers.cg{precond = gb.precond.nystrom{rank = 5}}
-    raises("option", "a low-rank preconditioner needs more than 0", function()
+    raises("option", "a low-rank preconditioner needs a noise above 0", function()
       return gb.gp.exact{kernel = K.rbf{}, noise = 0, solver = solver}:condition(x, y):predict(x).mean:eval()
     end)
     local line <const> = gb.linspace(0, 1, 50)

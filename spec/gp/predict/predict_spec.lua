@@ -430,14 +430,14 @@ describe("a prediction that nobody has looked at", function()
     local m <const> = model{solver = cg()}:condition(x, y)
     local large <const> = model{solver = gb.solvers.cg{}}:condition(gb.rand(20000, 2, {seed = 1}), gb.randn(20000, {seed = 2}))
     local first <const> = gb.plan(m:predict(xs).f_var)
-    assert.matches("^the variances of %d+ points: about .+ s, a solve, .*; about %d+ steps each, at most: there was none before$",
+    assert.matches("^the variances of %d+ points: about .+ s, a solve, .*; about %d+ steps each, at most: no solve before$",
       first.waits[1].what)
     assert.matches("  about .+ s$", tostring(first))
     assert.is_true(first:explain():find(first.waits[1].what, 1, true) == 1)
     m:predict(xs).mean:eval()
     local steps <const> = m:predict(xs).info.iterations
     assert.matches(("about %d steps each, as the last one$"):format(steps), gb.plan(m:predict(xs).f_var).waits[1].what)
-    raises("refused", "what it waits for needs", gb.plan, m:predict(xs).f_var, {budget = 100})
+    raises("refused", "the solves that it waits for need", gb.plan, m:predict(xs).f_var, {budget = 100})
     local many_points <const> = gb.rand(200000, 2, {seed = 3})
     local plan <const> = gb.plan(large:predict(many_points).f_var)
     local text <const> = plan.waits[1].what

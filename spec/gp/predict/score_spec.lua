@@ -119,7 +119,7 @@ describe("a score", function()
     local fixed <const> = gb.likelihoods.fixed(gb.full({5}, 0.04))
     local s <const> = model(fixed):score(at, gb.tensor(seen))
     assert.is_false(s.noise_known)
-    raises("option", "score: the noise of these y is not known, and without it their joint density means nothing; give noise",
+    raises("option", "score: the joint density of y needs their noise variances, which are not known: give noise",
       function() return s.joint_log_density end)
     assert.is_true(model(fixed):score(at, gb.tensor(seen), {noise = 0.1}).noise_known)
     assert.is_true(model(gb.likelihoods.fixed(gb.full({5}, 0.04), {new = 0.1})):score(at, gb.tensor(seen)).noise_known)

@@ -87,7 +87,7 @@ end
 local function noise_of(f, parts, x, given)
   local l <const> = parts.likelihood
   if l.kind ~= "fixed" then
-    if given then core.raise("option", "condition: the model's likelihood knows the noise; none can be given") end
+    if given then core.raise("option", "condition: noise is for gb.likelihoods.fixed; this model has its own") end
     return nil
   end
   if (f.x == nil or #f.x == 0) and given == nil then return nil end            -- it was made for these observations

@@ -189,7 +189,7 @@ end
 function Fantasies.__tostring(self)
   local b <const> = box(self)
   return ("%d fantasies of %d observation%s %s: predict"):format(b.count, b.k, b.k == 1 and "" or "s",
-    b.shared and "at the same points" or "at points of their own")
+    b.shared and "at the same points" or "each at other points")
 end
 
 --- x (k, d) or (b, k, d), z its points (b k, d), y (b, k), noise (k) or (b k).

@@ -41,7 +41,7 @@ local function steps_of(f, solver)
     local ratio <const> = math.log(solver.o.tol) / math.log(solver.o.train_tol)
     return math.min(most, math.ceil(log.iterations / log.solves * math.max(1, ratio))), "by those of the fit"
   end
-  return most, "at most: there was none before"
+  return most, "at most: no solve before"
 end
 
 -- Solves ------------------------------------------------------------------------------------------------------------------
@@ -129,11 +129,11 @@ local function cheaper(f, self, t, o, key, seconds)
     if w and w.seconds and w.seconds < seconds then ways[#ways + 1] = text:format(time_text(w.seconds)) end
   end
   if key ~= "mean" and o.variance ~= "cached" then
-    offer('variance = "cached" takes about %s, and p.f_var_bound says how much too large they may be',
+    offer('variance = "cached" takes about %s; p.f_var_bound bounds their excess',
       field_of(f, t, {variance = "cached", rank = o.rank}, key, f.active))
   end
   if algorithm.takes_steps(f.active) then offer('solver = "direct" takes about %s', by_factor(f, self, t, key)) end
-  ways[#ways + 1] = "fewer points take less in proportion"
+  ways[#ways + 1] = "time is proportional to the points"
   return table.concat(ways, "; ")
 end
 

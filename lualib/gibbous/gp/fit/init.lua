@@ -29,7 +29,7 @@ local function check_priors(list, names)
   for i, p in ipairs(list) do
     local density <const> = not p.fixed and p.prior and p.prior:log_density(p.value):item() or 0
     if not (math.abs(density) < math.huge) then
-      core.raise("option", ("fit: the prior of '%s', %s, gives its value %s no density"):format(names[i], tostring(p.prior),
+      core.raise("option", ("fit: the prior of '%s', %s, has density 0 at its value %s"):format(names[i], tostring(p.prior),
         p.ndim == 0 and ("%g"):format(p.value:item()) or "of shape " .. tostring(p.shape)))
     end
   end

@@ -34,7 +34,7 @@ local function off_centre(f, y)
   local mean <const>, sd <const> = r:mean():item(), r:std():item()
   if not (math.abs(mean) > FAR * sd) then return nil end
   if f.mean.kind ~= "zero" then return ("y is %.4g standard deviations from its mean function on average"):format(mean / sd) end
-  return ("mean(y) is %.4g standard deviations from the zero mean; mean = gb.means.constant() takes it up"):format(mean / sd)
+  return ("mean(y) is %.4g standard deviations from the zero mean; gb.means.constant() would follow it"):format(mean / sd)
 end
 
 --- Sentences about the fit of a model; info: the report so far.

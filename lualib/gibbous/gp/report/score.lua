@@ -123,7 +123,7 @@ function methods.score(self, x, y, o)
   s.noise_known = own ~= nil or f.likelihood.kind ~= "fixed" or f.likelihood.new ~= nil
   s._joint = function()
     if not s.noise_known then
-      core.raise("option", "score: the noise of these y is not known, and without it their joint density means nothing; give noise")
+      core.raise("option", "score: the joint density of y needs their noise variances, which are not known: give noise")
     end
     return joint(p, e, var)
   end
