@@ -40,7 +40,6 @@ static inline bool gb_chain_makes (const gb_xchainer *c, int v) {
 ** define: 'v' becomes the running value. */
 int gb_chain_past (const gb_xprog *p, const gb_xop *op, int n);
 void gb_chain_plan (gb_xprog *p, const gb_xop *op, int first, int end);
-void gb_chain_add_front (gb_xchainer *c, const gb_xop *op);
 void gb_chain_define (gb_xchainer *c, int v);
 
 /* chain_link.c. A link may be filled until the next is added. run_value: makes 'v' the running value, read
@@ -52,6 +51,7 @@ void gb_chain_place_pack (gb_xlink *l, int arg, int pack, gb_form form);
 void gb_chain_place_operand (gb_xlink *l, int arg, int operand);
 void gb_chain_place_value (gb_xchainer *c, gb_xlink *l, int arg, int v);
 gb_xlink *gb_chain_sink (gb_xchainer *c, gb_link_kind kind, const gb_xout *x, int arg, gb_source source);
+void gb_chain_add_front (gb_xchainer *c, const gb_xop *op);
 void gb_chain_run_value (gb_xchainer *c, int v);
 void gb_chain_take_slot (gb_xchainer *c, int v);
 void gb_chain_drop_slot (gb_xchainer *c, int v, const gb_ins *reader);

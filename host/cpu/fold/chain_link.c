@@ -46,6 +46,17 @@ void gb_chain_place_value (gb_xchainer *c, gb_xlink *l, int arg, int v) {
   else gb_chain_place(l, arg, GB_FROM_VALUE, v, form, row * c->p->size);
 }
 
+void gb_chain_add_front (gb_xchainer *c, const gb_xop *op) {
+  const gb_ins *i = op->front != NULL ? op->front : op->ins;
+  gb_link_kind kind = i->kind == GB_INS_DOT ? GB_LINK_DOT : op->pw >= 0 ? GB_LINK_SQDIST_BY : GB_LINK_SQDIST;
+  gb_xlink *l = gb_chain_link(c, kind);
+  l->link.n = c->p->f->axis[i->axis].extent;
+  gb_chain_place_pack(l, 0, op->px, GB_FORM_LANE);
+  gb_chain_place_pack(l, 1, op->py, GB_FORM_TILE);
+  if (op->pw >= 0) gb_chain_place_pack(l, 2, op->pw, GB_FORM_ONE);
+  c->front = l;
+}
+
 /* A step that hands the running value to 'x', whose chains or memory are argument 'arg'. */
 gb_xlink *gb_chain_sink (gb_xchainer *c, gb_link_kind kind, const gb_xout *x, int arg, gb_source source) {
   gb_xlink *l = gb_chain_link(c, kind);

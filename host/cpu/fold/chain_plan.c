@@ -122,17 +122,6 @@ static void add_call (gb_xchainer *c, const gb_ins *i) {
   c->now = i->dst;
 }
 
-void gb_chain_add_front (gb_xchainer *c, const gb_xop *op) {
-  const gb_ins *i = op->front != NULL ? op->front : op->ins;
-  gb_link_kind kind = i->kind == GB_INS_DOT ? GB_LINK_DOT : op->pw >= 0 ? GB_LINK_SQDIST_BY : GB_LINK_SQDIST;
-  gb_xlink *l = gb_chain_link(c, kind);
-  l->link.n = c->p->f->axis[i->axis].extent;
-  gb_chain_place_pack(l, 0, op->px, GB_FORM_LANE);
-  gb_chain_place_pack(l, 1, op->py, GB_FORM_TILE);
-  if (op->pw >= 0) gb_chain_place_pack(l, 2, op->pw, GB_FORM_ONE);
-  c->front = l;
-}
-
 static void add_radial (gb_xchainer *c, const gb_ins *i) {
   gb_xlink *l = gb_chain_link(c, GB_LINK_RADIAL);
   l->link.profile = i->profile;

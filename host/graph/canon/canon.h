@@ -25,6 +25,9 @@ typedef struct gb_mono {
   int power[GB_MONO_ATOMS];
 } gb_mono;
 
+/* Its elements are never negative, whatever its inputs are: as far as a few levels show. */
+bool gb_is_nonnegative (const gb_node *n);
+
 /* A factor common to a whole operand: a scalar times a vector along the operand's last axis. */
 typedef struct gb_factor {
   gb_mono scalar, vector;
@@ -77,7 +80,6 @@ gb_node *gb_canon_radial (gb_formula *e, const gb_pending_op *d);  /* EXP and RA
 gb_node *gb_sqdist_of (gb_formula *e, gb_node *n, gb_factor *f);
 /* f |x - y|^2: the vector becomes the weights. */
 gb_node *gb_sqdist_scaled (gb_formula *e, gb_node *x, gb_node *y, const gb_factor *f);
-bool gb_is_nonnegative (const gb_node *n);
 
 /* sum.c: sums of terms that complete a square. */
 gb_node *gb_canon_terms (gb_formula *e, const gb_pending_op *d); /* ADD, SUB */

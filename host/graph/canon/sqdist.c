@@ -2,40 +2,6 @@
 ** exponential as RADIAL. Scalar scales leave the points; scales along the features become the weights w. */
 #include "graph/canon/canon.h"
 
-#define MAX_LEVELS 5
-
-static bool nonnegative (const gb_node *n, int level) {
-  if (level == MAX_LEVELS) return false;
-  switch (n->nin || n->op == GB_OP_CONST ? n->op : GB_OP_LEAF) {
-    case GB_OP_CONST: return n->attr.f[0] >= 0;
-    case GB_OP_SQUARE:
-    case GB_OP_ABS:
-    case GB_OP_EXP:
-    case GB_OP_SQRT:
-    case GB_OP_RSQRT:
-    case GB_OP_SIGMOID:
-    case GB_OP_SOFTPLUS:
-    case GB_OP_RELU:
-    case GB_OP_NDTR: return true;
-    case GB_OP_SQDIST: return n->nin == 2 || nonnegative(n->in[2], level + 1);
-    case GB_OP_MUL:
-    case GB_OP_DIV:
-    case GB_OP_ADD: return nonnegative(n->in[0], level + 1) && nonnegative(n->in[1], level + 1);
-    case GB_OP_SUM:
-    case GB_OP_RECIP:
-    case GB_OP_RESHAPE:
-    case GB_OP_UNSQUEEZE:
-    case GB_OP_SQUEEZE:
-    case GB_OP_PERMUTE:
-    case GB_OP_EXPAND:
-    case GB_OP_SLICE:
-    case GB_OP_DIAGONAL: return nonnegative(n->in[0], level + 1);
-    default: return false;
-  }
-}
-
-bool gb_is_nonnegative (const gb_node *n) { return nonnegative(n, 0); }
-
 gb_node *gb_sqdist_of (gb_formula *e, gb_node *n, gb_factor *f) {
   if (gb_is_op(n, GB_OP_SQDIST)) return n;
   if (!gb_is_op(n, GB_OP_MUL) || !gb_is_op(n->in[0], GB_OP_SQDIST) || !gb_is_scalar(n->in[1])) return NULL;
