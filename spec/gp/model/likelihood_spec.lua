@@ -64,7 +64,7 @@ describe("a score where the noise is known per observation", function()
     assert.is_true(bare.nlpd > 5 and whole.nlpd < 1.2, ("%g %g"):format(bare.nlpd, whole.nlpd))
     assert.is_true(whole.coverage95 > bare.coverage95 + 0.2, ("%g %g"):format(whole.coverage95, bare.coverage95))
     assert.is_true(whole.joint_log_density < 0)
-    support.raises("option", "their joint density means nothing", function() return bare.joint_log_density end)
+    support.raises("option", "which are not known: give noise", function() return bare.joint_log_density end)
     local new <const> = gb.gp.exact{kernel = gb.kernels.rbf{lengthscale = 0.3},
       likelihood = gb.likelihoods.fixed(sd ^ 2, {new = 0.1})}:condition(x, y)
     assert.is_true(new:score(x, fresh).noise_known)

@@ -115,15 +115,15 @@ describe("the forecast of a prediction by a solver", function()
     assert.same({"4x1", "3 3"}, asked)
     w, asked = of(given(solver(70)), "f_var", {{1, 100, 50}, {2, 300, 200}})
     is({"the variances of 3 points: about 2.05 minutes, a solve, a solve of 3 columns; about 40 steps each, at most: "
-      .. "there was none before",
+      .. "no solve before",
       32 + 300 + 960, 1292, 56, 41 + 82}, w)
     assert.same({"4x1", "4x3"}, asked)
     w = of(given(solver()), "f_var", {{nil, 100, 50}, {2, 300, 200}})
     is({"the variances of 3 points: a solve, a solve of 3 columns; about 7 steps each, at most: no solve before", 1292,
       1292, 56, nil}, w)
     w, asked = of(given(solver()), "f_var", {{1, 100, 50}, {1, 100, 50}, {1, 100, 50}}, {variance = "cached", rank = 2})
-    assert.equal("the variances of 3 points: about 12 s, a solve, a cache of rank 2; about 7 steps each, at most: there "
-      .. "was none before", w.what)
+    assert.equal("the variances of 3 points: about 12 s, a solve, a cache of rank 2; about 7 steps each, at most: "
+      .. "no solve before", w.what)
     assert.same({"4x1", "4x2", "2x3"}, asked)
   end)
 
@@ -179,8 +179,7 @@ describe("the forecast of a prediction by a solver", function()
     local w, asked = of(given(solver()), "mean", {{2, 300, 200}, {1, 100, 50}, {1, 400, 350}}, nil, 2)
     assert.same({"4x1", "3 3", "4x2"}, asked)
     assert.equal("the mean of 3 points: about 25 s, a solve, a solve of 2 columns, a pass over all pairs; about 7 steps "
-      .. "each, at most: "
-      .. "there was none before", w.what)
+      .. "each, at most: no solve before", w.what)
     asked = select(2, of(given "direct", "mean", {{1, 100, 50}, {2, 300, 200}}, nil, 2))
     assert.same({"4x4 4", "3 3"}, asked)
     local prior <const> = gb.gp.exact{kernel = K.rbf{}, noise = 0.1}
@@ -233,8 +232,8 @@ describe("a forecast of hours", function()
         return of(prepared, "mean", {{3600, 1, 1}, {5, 1000, 700}, {5, 300, 200}}).what
       end)
     end
-    assert.matches('Less: solver = "direct" takes about 10 s; fewer', offered(700))
-    assert.matches("Less: fewer", offered(699))
+    assert.matches('Less: solver = "direct" takes about 10 s; time is', offered(700))
+    assert.matches("Less: time is", offered(699))
   end)
 end)
 
@@ -270,7 +269,6 @@ describe("hours to come", function()
     assert.equal(1, announce(large, 100, 1800))
     assert.equal(1, announce(large, 100, 1e4))
     assert.same({"gibbous: the mean of 100 points: about 1 hours, a factor of order 100000, a pass over all pairs. "
-      .. "Less: fewer points take "
-      .. "less in proportion\n"}, told)
+      .. "Less: time is proportional to the points\n"}, told)
   end)
 end)

@@ -180,7 +180,7 @@ describe("condition, direct", function()
     raises("shape", "condition: 2 variances are needed, got shape 3", m.condition, m, xn, yn, {noise = gb.ones(3)})
     raises("option", "condition: noise variances must be 0 or more", m.condition, m, xn, yn, {noise = gb.tensor{1, -1}})
     local common <const> = ready(model():condition(x, y))
-    raises("option", "the model's likelihood knows the noise", common.condition, common, xn, yn, {noise = second})
+    raises("option", "noise is for gb.likelihoods.fixed", common.condition, common, xn, yn, {noise = second})
     raises("option", "unknown option 'nois', did you mean 'noise'?", m.condition, m, xn, yn, {nois = second})
   end)
 
