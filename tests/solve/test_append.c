@@ -368,7 +368,7 @@ static void several_devices_do_not_share_it (void **state) {
   const gb_plan_on on[] = {{.device = device}, {.device = device->next}};
   const gb_plan_options o = {.ndevices = 2, .on = on};
   assert_int_equal(gb_plan_new(fx.g, 1, &y, &o, &p, &fx.err), GB_EDEVICE);
-  assert_non_null(strstr(fx.err.text, "a growing factor stays on its device"));
+  assert_non_null(strstr(fx.err.text, "a factor that grows stays on its device"));
   gb_tensor_clear(&l);
   eval_end();
 }
