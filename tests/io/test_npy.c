@@ -172,7 +172,7 @@ static const struct {
     {"{}", "no 'descr'"},
     {"", "expected '{'"},
     {"{'note': \"'shape': (1,)\", 'descr': '<f8', 'fortran_order': False, 'shape': (1,)}",
-     "the key 'note' is none of"},
+     "unknown key 'note'"},
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (1,), 'shape': (1,)}", "'shape' is there twice"},
     {"{'descr': '<f8' 'fortran_order': False, 'shape': (1,)}", "',' or '}'"},
     {"{,}", "a key"},
