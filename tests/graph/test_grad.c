@@ -3,20 +3,6 @@
 #include <math.h>
 
 #include "support/graph/grad_check.h"
-#include "support/graph/reference.h"
-
-/* -- checking one expression */
-
-static double *value_of (gb_node *n, const reference_bindings *with) {
-  double *v;
-  if (reference_eval(n, 0, with, &v, NULL, &fx.err) != GB_OK) fail_msg("reference: %s", fx.err.text);
-  return v;
-}
-
-static gb_node *like_leaf (const gb_node *y) {
-  const gb_shape *s = gb_node_shape(y);
-  return leaf_of(gb_node_dtype(y), 0, s->ndim, s->dim, NULL, -1, 1);
-}
 
 static bool contains (gb_node *y, gb_op op) {
   gb_node **order;

@@ -4,50 +4,6 @@
 
 #include "graph/call.h"
 #include "support/graph/grad_check.h"
-#include "support/graph/reference.h"
-
-/* -- checking one expression */
-
-static double inner (const double *a, const double *b, size_t n) {
-  double s = 0;
-  for (size_t i = 0; i < n; i++) s += a[i] * b[i];
-  return s;
-}
-
-static double *value_of (gb_node *n, const reference_bindings *with) {
-  double *v;
-  if (reference_eval(n, 0, with, &v, NULL, &fx.err) != GB_OK) fail_msg("reference: %s", fx.err.text);
-  return v;
-}
-
-static double weighed (gb_node *y, const double *w, const reference_bindings *with) {
-  double *v = value_of(y, with), s = inner(w, v, gb_shape_numel(gb_node_shape(y)));
-  free(v);
-  return s;
-}
-
-/* Central difference of <w, y> in element i of x, Richardson-extrapolated. */
-static double slope_at (gb_node *y, const double *w, gb_node *x, const double *at, size_t i) {
-  const size_t n = gb_shape_numel(gb_node_shape(x));
-  double *moved = malloc((n + 1) * sizeof *moved), d[2];
-  const double *value = moved;
-  const reference_bindings with = {1, &x, &value};
-  for (int k = 0; k < 2; k++) {
-    const double h = k == 0 ? 2e-4 : 1e-4;
-    memcpy(moved, at, n * sizeof *moved);
-    moved[i] = at[i] + h;
-    const double up = weighed(y, w, &with);
-    moved[i] = at[i] - h;
-    d[k] = (up - weighed(y, w, &with)) / (2 * h);
-  }
-  free(moved);
-  return (4 * d[1] - d[0]) / 3;
-}
-
-static gb_node *like_leaf (const gb_node *y) {
-  const gb_shape *s = gb_node_shape(y);
-  return leaf_of(gb_node_dtype(y), 0, s->ndim, s->dim, NULL, -1, 1);
-}
 
 /* -- the shape of gradient graphs */
 

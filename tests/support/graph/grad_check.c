@@ -3,15 +3,13 @@
 
 #include <math.h>
 
-#include "support/graph/reference.h"
-
 static double inner (const double *a, const double *b, size_t n) {
   double s = 0;
   for (size_t i = 0; i < n; i++) s += a[i] * b[i];
   return s;
 }
 
-static double *value_of (gb_node *n, const reference_bindings *with) {
+double *value_of (gb_node *n, const reference_bindings *with) {
   double *v;
   if (reference_eval(n, 0, with, &v, NULL, &fx.err) != GB_OK) fail_msg("reference: %s", fx.err.text);
   return v;
@@ -24,7 +22,7 @@ static double weighed (gb_node *y, const double *w, const reference_bindings *wi
 }
 
 /* Central difference of <w, y> in element i of x, Richardson-extrapolated. */
-static double slope_at (gb_node *y, const double *w, gb_node *x, const double *at, size_t i) {
+double slope_at (gb_node *y, const double *w, gb_node *x, const double *at, size_t i) {
   const size_t n = gb_shape_numel(gb_node_shape(x));
   double *moved = malloc((n + 1) * sizeof *moved), d[2];
   const double *value = moved;
@@ -41,7 +39,7 @@ static double slope_at (gb_node *y, const double *w, gb_node *x, const double *a
   return (4 * d[1] - d[0]) / 3;
 }
 
-static gb_node *like_leaf (const gb_node *y) {
+gb_node *like_leaf (const gb_node *y) {
   const gb_shape *s = gb_node_shape(y);
   return leaf_of(gb_node_dtype(y), 0, s->ndim, s->dim, NULL, -1, 1);
 }
