@@ -53,20 +53,25 @@ static void push_holders (lua_State *L, const gb_ledger *l) {
   }
 }
 
-/* Simulated devices: what they may hold and do. */
+static void add_device (lua_State *L, const gb_device *dev) {
+  lua_createtable(L, 0, 4);
+  lua_pushstring(L, dev->name);
+  lua_setfield(L, -2, "name");
+  set_bytes(L, "limit", dev->ledger.limit);
+  set_bytes(L, "used", dev->ledger.used);
+  set_bytes(L, "peak", dev->ledger.peak);
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+}
+
+/* The simulated devices, and those that a script has named. */
 static void push_others (lua_State *L, const lgb_session *s) {
   const gb_device *dev = s->device;
-  lua_createtable(L, s->devices - 1, 0);
+  lua_createtable(L, s->devices - 1 + s->nopened, 0);
   for (int i = 1; i < s->devices; i++) {
     dev = dev->next;
-    lua_createtable(L, 0, 4);
-    lua_pushstring(L, dev->name);
-    lua_setfield(L, -2, "name");
-    set_bytes(L, "limit", dev->ledger.limit);
-    set_bytes(L, "used", dev->ledger.used);
-    set_bytes(L, "peak", dev->ledger.peak);
-    lua_rawseti(L, -2, i);
+    add_device(L, dev);
   }
+  for (int i = 0; i < s->nopened; i++) add_device(L, s->opened[i]);
 }
 
 /* -- the report as text */

@@ -730,7 +730,7 @@ function plan:close() end
 function gb.memory.limit(size, o) end
 
 --- Bytes by purpose, the peak, and the largest holders with the lines that made them; prints as a table. graph: nodes and plans,
---- beside 'used'; what is more than 64 MiB of it counts against the limit, too. devices: limit, used and peak of the simulated ones.
+--- beside 'used'; what is more than 64 MiB of it counts against the limit, too. devices: limit, used and peak of the others.
 ---@return table
 function gb.memory.report() end
 

@@ -51,4 +51,17 @@ describe("GIBBOUS_DEVICE", function()
     assert.matches("^cpu\tcpu\tcpu\t%d+\n", near)
     assert.equal((near:gsub("cpu", "far")), far)
   end)
+
+  it("need not be set: x:to opens a device by its kind, whose account is reported beside the session's", function()
+    if not has_far() then return pending "the far device was not built" end
+    local out <const>, errors <const>, rc <const> = run("GIBBOUS_DEVICE=cpu GIBBOUS_FAR_NAME=far GIBBOUS_DEVICE_PATH=" .. folder, [[
+      local gb = require "gibbous"
+      local x = gb.randn(50, 3, {seed = 1}):eval()
+      local y = (x:to "far" * 2):eval()
+      local there = gb.memory.report().devices[1]
+      print(y.device, y:to "cpu":equal(x * 2), there.name, there.used, #gb.devices())]])
+    assert.equal("", errors)
+    assert.equal(0, rc)
+    assert.equal("far\ttrue\tfar\t1200\t2\n", out)
+  end)
 end)
