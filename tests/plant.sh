@@ -494,8 +494,8 @@ host/plan/run/commit.c
 'buffers of another device lie in the first one s arena'
 
 host/graph/devices.c
-'s/a->op == GB_OP_MOVE \&\& a->nin == 1 \&\& a->device != device/a->op == GB_OP_MOVE \&\& a->nin == 1/'
-'a value that was moved is moved again where it lies'
+'s/if (fixed != NULL) .device = fixed->device;//'
+'numbers take tensors with them to their own device'
 
 host/plan/choose/choose.c
 's/ \&\& !w->all \&\& fits_abroad(w, place);/ \&\& !w->all;/'

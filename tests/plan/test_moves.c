@@ -225,9 +225,26 @@ static void gradients_come_back (void **unused) {
   end();
 }
 
+/* The structure of both is the same but for the device. */
+static void plans_belong_to_a_device (void **unused) {
+  (void)unused;
+  begin(1, GB_F64);
+  gb_node *x = in2(30, 4, -1, 1), *there = BUILD(gb_move, x, 1);
+  OK(gb_eval(fx.g, 1, &there, &fx.err));
+  gb_node *far = BUILD(gb_node_leaf, fx.g, &there->out[0].tensor, 0, "far");
+  assert_int_equal(far->device, 1);
+  gb_node *y[2] = {sum_axis(map1(GB_OP_EXP, x), 0), sum_axis(map1(GB_OP_EXP, far), 0)};
+  for (int i = 0; i < 2; i++) OK(gb_eval(fx.g, 1, &y[i], &fx.err));
+  assert_ptr_equal(y[0]->out[0].tensor.storage->ledger, &device->ledger);
+  assert_ptr_equal(y[1]->out[0].tensor.storage->ledger, &others[0]->ledger);
+  check_values(&y[0]->out[0].tensor, &y[1]->out[0].tensor, true, 0);
+  end();
+}
+
 int main (void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(values_on_several_devices_are_those_of_one),
                                      cmocka_unit_test(numbers_follow_and_tensors_do_not),
-                                     cmocka_unit_test(gradients_come_back)};
+                                     cmocka_unit_test(gradients_come_back),
+                                     cmocka_unit_test(plans_belong_to_a_device)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
