@@ -26,26 +26,31 @@ static void program_folder (char *out, size_t size) {
   if (slash != NULL) *slash = '\0';
 }
 
-static void *open_library (const char *kind) {
+/* A library that lies in one of the folders and cannot be loaded is the one that was meant. */
+static void *open_library (const char *kind, char *why, size_t size) {
   char folder[PATH], path[2 * PATH];
-  const char *asked = getenv("GIBBOUS_DEVICE_PATH");
   program_folder(folder, sizeof folder);
-  const char *folders[] = {asked, folder, NULL};
-  for (int i = 0; i < 3; i++) {
-    if (folders[i] == NULL) snprintf(path, sizeof path, "libgibbous_%s.so", kind);
-    else snprintf(path, sizeof path, "%.1023s/libgibbous_%s.so", folders[i], kind);
-    if (folders[i] == NULL && i == 0) continue; /* not asked */
+  const char *folders[] = {getenv("GIBBOUS_DEVICE_PATH"), folder};
+  for (int i = 0; i < 2; i++) {
+    if (folders[i] == NULL || *folders[i] == '\0') continue;
+    snprintf(path, sizeof path, "%.1023s/libgibbous_%s.so", folders[i], kind);
+    if (access(path, F_OK) != 0) continue;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library != NULL) return library;
+    if (library == NULL) snprintf(why, size, "%s", dlerror());
+    return library;
   }
-  return NULL;
+  snprintf(path, sizeof path, "libgibbous_%s.so", kind);
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) snprintf(why, size, "%s", dlerror());
+  return library;
 }
 
 gb_status gb_device_open (const char *kind, gb_device *home, size_t limit, gb_device **out, gb_error *err) {
   if (!is_kind(kind))
     return gb_fail(err, GB_EOPTION, "'%s' is no kind of device: lower-case letters expected", kind);
-  void *library = open_library(kind);
-  if (library == NULL) return gb_fail(err, GB_EDEVICE, "no device of kind '%s': %s", kind, dlerror());
+  char reason[PATH];
+  void *library = open_library(kind, reason, sizeof reason);
+  if (library == NULL) return gb_fail(err, GB_EDEVICE, "no device of kind '%s': %s", kind, reason);
   gb_device_open_function *open;
   void *symbol = dlsym(library, GB_DEVICE_SYMBOL);
   if (symbol == NULL)

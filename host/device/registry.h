@@ -6,7 +6,7 @@
 
 /* What a library gives: one function of this name and type. 'abi' is GB_DEVICE_ABI of the program; a library
 ** that was built for another refuses. 'home' is the CPU of the program, which outlives the device; the
-** device's limit is 'limit' bytes, 0 = what it has. */
+** device's limit is 'limit' bytes; 0: the library chooses (gb_device_init takes bytes). */
 #define GB_DEVICE_ABI 1
 #define GB_DEVICE_SYMBOL "gb_device_open_plugin"
 typedef gb_status gb_device_open_function (unsigned abi, gb_device *home, size_t limit, gb_device **out,

@@ -28,6 +28,20 @@ static bool given (lua_State *L, int arg, const char *key) {
   return true;
 }
 
+/* Devices that work with the host's threads get its new ones: the old ones are gone. */
+static void share_threads (const lgb_session *s, const gb_pool *before) {
+  for (int i = 0; i < s->nopened; i++)
+    for (gb_device *dev = s->opened[i]; dev != NULL; dev = dev->next)
+      if (dev->pool == before) dev->pool = s->home->pool;
+}
+
+static gb_status set_threads (lgb_session *s, int threads, gb_error *err) {
+  const gb_pool *before = s->home->pool;
+  GB_TRY(gb_device_set_threads(s->device, threads, err));
+  share_threads(s, before);
+  return GB_OK;
+}
+
 /* Everything is checked before anything is set. */
 static void apply (lua_State *L, lgb_session *s) {
   const gb_dtype t = lgb_optdtype(L, 1, s->dtype);
@@ -44,7 +58,7 @@ static void apply (lua_State *L, lgb_session *s) {
   const int edge = given(L, 1, "edge") ? checkrange(L, 1, "edge", 1, 100) : s->edge;
   const int threads = given(L, 1, "threads") ? checkrange(L, 1, "threads", 1, 1024) : 0;
   gb_error err;
-  if (threads > 0) lgb_result(L, gb_device_set_threads(s->device, threads, &err), &err);
+  if (threads > 0) lgb_result(L, set_threads(s, threads, &err), &err);
   lgb_result(L, lgb_set_devices(s, devices, &err), &err);
   s->dtype = t;
   s->digits = digits;

@@ -64,4 +64,30 @@ describe("GIBBOUS_DEVICE", function()
     assert.equal(0, rc)
     assert.equal("far\ttrue\tfar\t1200\t2\n", out)
   end)
+
+  it("says why a library that is there cannot be loaded", function()
+    local place <const> = os.tmpname()
+    os.remove(place)
+    assert(os.execute("mkdir " .. place))
+    io.open(place .. "/libgibbous_junk.so", "w"):write("no library"):close()
+    local _, errors <const>, rc <const> = run("GIBBOUS_DEVICE=junk GIBBOUS_DEVICE_PATH=" .. place, "require 'gibbous'")
+    os.execute("rm -r " .. place)
+    assert.not_equal(0, rc)
+    assert.matches("libgibbous_junk%.so: file too short", errors)
+  end)
+
+  it("of another kind work with the threads that are set after they were opened", function()
+    if not has_far() then return pending "the far device was not built" end
+    local out <const>, errors <const> = run("MALLOC_PERTURB_=165 GIBBOUS_DEVICE=cpu GIBBOUS_FAR_NAME=far GIBBOUS_DEVICE_PATH="
+      .. folder, [[
+      local gb = require "gibbous"
+      local x = gb.randn(500, 3, {seed = 1}):eval()
+      local y = x:to "far"
+      for _, n in ipairs{2, 3, 1} do
+        gb.config{threads = n}
+        print(gb.devices()[2].threads, gb.kernels.rbf{}(y, y):sum(1):to "cpu":equal(gb.kernels.rbf{}(x, x):sum(1)))
+      end]])
+    assert.equal("", errors)
+    assert.equal("2\ttrue\n3\ttrue\n1\ttrue\n", out)
+  end)
 end)
