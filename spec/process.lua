@@ -8,6 +8,13 @@ end
 
 M.binary = (capture "readlink -f /proc/$PPID/exe"):gsub("%s+$", "")
 
+--- The folder of the C tests beside it, and whether the far device was built there.
+M.tests = M.binary:match "^(.*)/" .. "/tests"
+function M.has_far()
+  local f <close> = io.open(M.tests .. "/libgibbous_far.so")
+  return f ~= nil
+end
+
 --- The folder that the specs run in: the tree.
 function M.here() return (capture "pwd":gsub("%s+$", "")) end
 

@@ -18,7 +18,7 @@ typedef struct projections {
   size_t b, blocks; /* rows of a block; blocks */
   gb_rows *rows;
   gb_panel factor;       /* (b, b): memory of one factor, or the first of 'blocks' where all are kept */
-  gb_panel last;         /* factor of the last step, of the rows 'at'; no address where there is none */
+  gb_panel last;         /* factor of the last step, of the rows 'at'; address NULL before the first step */
   unsigned char *known;  /* (blocks): is its factor computed? NULL: factors are not kept */
   gb_panel step, change; /* (b, r); (n, r) */
   double *share;         /* (r) */

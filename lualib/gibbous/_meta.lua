@@ -502,7 +502,7 @@ function tensor:allclose(y, o) end
 
 --- x converted: x:to "f32", x:to "cuda", or x:to{dtype, device}. On another device an op runs where its inputs lie:
 --- numbers and values without axes follow, of two tensors the script moves one. Gradients come back to where x lies.
---- Costs one copy; a plan says how many bytes each device takes. Errors: "device" where there is none of that name.
+--- Costs one copy; a plan says how many bytes each device takes. Errors: "device" if no device has that name.
 ---@param o string|table
 ---@return gibbous.tensor
 function tensor:to(o) end

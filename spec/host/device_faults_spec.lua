@@ -1,11 +1,7 @@
 --- A device that does not open, has no room, or is lost: what the error says, and what stays. The far device pretends.
 local process <const> = require "spec.process"
 
-local folder <const> = process.binary:match "^(.*)/" .. "/tests"
-local function has_far()
-  local f <close> = io.open(folder .. "/libgibbous_far.so")
-  return f ~= nil
-end
+local folder <const>, has_far <const> = process.tests, process.has_far
 
 local function far(fault, script)
   local env <const> = ("GIBBOUS_DEVICE=far GIBBOUS_FAR_NAME=far GIBBOUS_DEVICE_PATH=%s GIBBOUS_FAR_FAULT=%s"):format(folder, fault)

@@ -1,11 +1,7 @@
 --- GIBBOUS_DEVICE: kinds of devices that a library brings. The far device of the tests is one, where it was built.
 local process <const> = require "spec.process"
 
-local folder <const> = process.binary:match "^(.*)/" .. "/tests"
-local function has_far()
-  local f <close> = io.open(folder .. "/libgibbous_far.so")
-  return f ~= nil
-end
+local folder <const>, has_far <const> = process.tests, process.has_far
 
 local function run(env, script)
   return process.run({"-e", script}, {env = env})

@@ -10,7 +10,7 @@ gb_solve_options lgb_checksolve (lua_State *L, int arg);
 /* Also {precond, x0}, which the option table keeps alive: of solves at once. */
 gb_solve_options lgb_checksolve_now (lua_State *L, int arg);
 
-/* The tensor of an option, NULL where there is none; the option table keeps it alive. */
+/* The tensor of an option; NULL if the option is not given. The option table keeps it alive. */
 gb_node *lgb_opttensor (lua_State *L, int arg, const char *name);
 
 /* Pushes a record {converged, reason, message, iterations, residual, condition, jitter, seconds, bytes};

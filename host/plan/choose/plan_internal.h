@@ -34,7 +34,7 @@ struct gb_plan {
   size_t ncandidates, candidate_room;
   gb_plan_device *device; /* [ndevices] */
   int ndevices;
-  struct {         /* its runs; whoever changes it holds the lock of the graph's context */
+  struct {         /* its runs; a thread that changes it holds the lock of the graph's context */
     gb_run *spare; /* one that is over: the next run takes it and allocates nothing */
     bool ran;
     gb_run_stats stats;          /* of the last run */

@@ -54,7 +54,7 @@ static void remember (struct gb_profiles *p, const char *key, gb_device_profile 
   snprintf(p->key, sizeof p->key, "%s", key);
 }
 
-/* NULL: there is none, or it cannot be read. */
+/* The figures stored under the key; NULL if the file has none, or cannot be read. */
 static gb_device_profile *read_stored (const gb_device *dev, const char *key) {
   char path[GB_WISDOM_PATH];
   gb_device_profile *r = calloc(1, price_of(dev)->bytes);

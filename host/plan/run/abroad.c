@@ -11,22 +11,12 @@ char *gb_step_arena (const gb_run *r, const gb_lane *l, int s) {
   return number == 0 ? (char *)l->arena : r->abroad[number].at;
 }
 
-static gb_status no_room (const gb_device *dev, size_t bytes, gb_error *err) {
-  const gb_ledger *l = &dev->ledger;
-  char need[GB_BYTES_TEXT], used[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
-  gb_fail(err, GB_ENOMEM, "the %s that the plan counts on are not free on %s: %s in use, limit %s",
-          gb_bytes_text(bytes, need), dev->name, gb_bytes_text(l->used, used),
-          gb_bytes_text(l->limit, limit));
-  if (err != NULL) err->need = bytes, err->have = gb_ledger_room(l);
-  return GB_ENOMEM;
-}
-
 static gb_status begin (gb_run *r, int number, gb_error *err) {
   const gb_abroad *need = &r->choice.place->abroad[number];
   gb_abroad_arena *a = &r->abroad[number];
   gb_device *dev = device_at(r, number);
   gb_ledger *l = &dev->ledger;
-  if (gb_ledger_room(l) < need->peak) return no_room(dev, need->peak, err);
+  if (gb_ledger_room(l) < need->peak) return gb_run_no_room(dev, need->peak, err);
   a->start = l->used;
   a->peak = l->peak;
   l->peak = l->used;
@@ -34,7 +24,7 @@ static gb_status begin (gb_run *r, int number, gb_error *err) {
   a->at = NULL;
   if (need->arena == 0) return GB_OK;
   if (gb_ledger_alloc(l, GB_MEM_ARENA, need->arena, "", "arena", &a->own, NULL) != GB_OK)
-    return no_room(dev, need->arena, err);
+    return gb_run_no_room(dev, need->arena, err);
   a->at = a->own.data;
   return GB_OK;
 }

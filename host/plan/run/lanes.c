@@ -6,12 +6,11 @@
 
 /* memory */
 
-static gb_status no_room (const gb_lane *lane, gb_error *err) {
-  const gb_ledger *l = &lane->device->ledger;
-  const size_t bytes = lane->place->arena;
+gb_status gb_run_no_room (const gb_device *dev, size_t bytes, gb_error *err) {
+  const gb_ledger *l = &dev->ledger;
   char need[GB_BYTES_TEXT], used[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
   gb_fail(err, GB_ENOMEM, "the %s that the plan counts on are not free on %s: %s in use, limit %s",
-          gb_bytes_text(bytes, need), lane->device->name, gb_bytes_text(l->used, used),
+          gb_bytes_text(bytes, need), dev->name, gb_bytes_text(l->used, used),
           gb_bytes_text(l->limit, limit));
   if (err != NULL) err->need = bytes, err->have = gb_ledger_room(l);
   return GB_ENOMEM;
@@ -42,7 +41,7 @@ gb_status gb_lanes_begin (gb_run *r, gb_error *err) {
     l->peak = l->used;
     lane->begun = true;
     if (gb_ledger_alloc(l, GB_MEM_ARENA, lane->place->arena, "", "arena", &lane->own, NULL) != GB_OK)
-      return no_room(lane, err);
+      return gb_run_no_room(lane->device, lane->place->arena, err);
     lane->arena = lane->own.data;
     find_addresses(lane, remote_of(r, i), r->plan->prog->low);
   }

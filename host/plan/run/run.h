@@ -104,6 +104,8 @@ gb_status gb_run_move (gb_run *r, const gb_step *st, const gb_opaque *o, const v
 gb_status gb_lanes_begin (gb_run *r, gb_error *err);
 gb_status gb_lanes_run (gb_run *r, gb_error *err);
 void gb_lanes_end (gb_run *r);
+/* The device has less room than 'bytes', which the plan counts on: ENOMEM, naming it. */
+gb_status gb_run_no_room (const gb_device *dev, size_t bytes, gb_error *err);
 
 /* memcheck.c: watches a lane where gb_plan_memcheck says so and nothing else is watched. */
 bool gb_memcheck_begin (gb_run *r, gb_lane *l);

@@ -90,7 +90,7 @@ size_t gb_trace_tridiagonal (const gb_trace *trace, size_t c, double *d, double 
   return t;
 }
 
-/* Nodes and weights of column c in memory (3, steps) to be freed; NULL where there are none. */
+/* Nodes and weights of column c in memory (3, steps) to be freed; NULL if the column took no step or they cannot be computed. */
 static double *quadrature_of (const gb_trace *trace, size_t c, size_t *t) {
   *t = (size_t)trace->steps[c];
   double *m = *t == 0 ? NULL : malloc(3 * *t * sizeof *m);
