@@ -3,7 +3,7 @@
 **
 ** A kernel serves the step's fold and all its parts, but for windows of right-hand sides: extents of INNER axes
 ** are compiled in (gb_fold_serves), so there is one kernel for each number of columns that a candidate runs at
-** once. Kernels are added while candidates are placed, by one thread at a time (the lock of the graph's context);
+** once. Steps that are one program share their kernels. Kernels are added while candidates are placed, by one thread at a time (the lock of the graph's context);
 ** runs of other threads may look for theirs meanwhile. */
 #ifndef GB_LOWER_KERNELS_H
 #define GB_LOWER_KERNELS_H

@@ -161,6 +161,10 @@ static inline bool gb_fold_serves (const gb_fold *f, const gb_fold *part) {
   return true;
 }
 
+/* fold.c. Two folds are one program: a kernel of one serves the other where it serves the extents of its INNER
+** axes. Extents, offsets and carried axes are not compared, strides as gb_fold_serves says. Linear. */
+bool gb_fold_same_program (const gb_fold *f, const gb_fold *g);
+
 /* The totals of outputs that reduce a carried axis. Parts run in ascending order and may be cut where
 ** chains end, at multiples of gb_fold_axis.chain; then the bits are those of the whole. */
 typedef struct gb_carry {

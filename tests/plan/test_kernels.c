@@ -81,6 +81,106 @@ static void columns_have_kernels_of_their_own (void **unused) {
   eval_end();
 }
 
+/* Layers of two sizes: the program of tanh is one, that of exp another. */
+static void steps_of_one_program_share_a_kernel (void **unused) {
+  (void)unused;
+  eval_begin(2, (size_t)1 << 28);
+  inputs_begin(3, GB_F64, 0);
+  gb_node *w = in2(20, 20, -1, 1), *z = in2(50, 20, -1, 1);
+  for (int layer = 0; layer < 6; layer++) z = map1(GB_OP_TANH, mm(z, w));
+  gb_node *y = in2(70, 20, -1, 1);
+  for (int layer = 0; layer < 3; layer++) y = map1(layer == 1 ? GB_OP_EXP : GB_OP_TANH, mm(y, w));
+  gb_node *both[] = {z, y};
+  gb_plan *p;
+  OK(gb_plan_new(fx.g, 2, both, NULL, &p, &fx.err));
+  assert_int_equal(folds_of(p), 9);
+  assert_int_equal(device->compiled, 2);
+  const gb_kernels *k = p->prog->kernels[0];
+  const gb_lowered *low = gb_plan_lowered(p);
+  for (int s = 0; s < low->nsteps; s++)
+    if (low->step[s].is_fold) assert_non_null(gb_kernels_find(k, s, &low->step[s].fold));
+  OK(gb_plan_run(p, &fx.err));
+  gb_plan_free(p); /* each kernel is released once */
+  eval_end();
+}
+
+/* What one field of a fold decides. */
+static void a_change_of_the_program_shows (void **unused) {
+  (void)unused;
+  eval_begin(1, (size_t)1 << 28);
+  gb_node *z = product(2);
+  gb_plan *p;
+  OK(gb_plan_new(fx.g, 1, &z, NULL, &p, &fx.err));
+  const gb_fold *f = &p->prog->low->step[0].fold;
+  assert_true(f->nins <= 64 && f->noperands <= 8 && f->nouts == 1);
+  gb_ins ins[64];
+  gb_operand operand[8];
+  gb_out out[1];
+  gb_fold g;
+#define COPY()                                                                                               \
+  (memcpy(ins, f->ins, (size_t)f->nins * sizeof *ins),                                                       \
+   memcpy(operand, f->operand, (size_t)f->noperands * sizeof *operand), out[0] = f->out[0], g = *f,          \
+   g.ins = ins, g.operand = operand, g.out = out)
+#define OTHER(CHANGE)                                                                                        \
+  (COPY(), assert_true(gb_fold_same_program(f, &g)), CHANGE, assert_false(gb_fold_same_program(f, &g)))
+#define ALIKE(CHANGE) (COPY(), CHANGE, assert_true(gb_fold_same_program(f, &g)))
+  OTHER(g.compute = GB_F32);
+  OTHER(g.nins--);
+  OTHER(g.nvalues++);
+  OTHER(g.nconstants++);
+  OTHER(g.symmetric = !g.symmetric);
+  OTHER(g.axis[1].role = GB_AXIS_OUTER);
+  for (int i = 0; i < f->nins; i++) {
+    OTHER(ins[i].kind++);
+    OTHER(ins[i].op++);
+    OTHER(ins[i].profile++);
+    OTHER(ins[i].order++);
+    OTHER(ins[i].dalpha++);
+    OTHER(ins[i].monoid++);
+    OTHER(ins[i].dst++);
+    OTHER(ins[i].a++);
+    OTHER(ins[i].b++);
+    OTHER(ins[i].c++);
+    OTHER(ins[i].x++);
+    OTHER(ins[i].y++);
+    OTHER(ins[i].w++);
+    OTHER(ins[i].axis++);
+    OTHER(ins[i].f = ins[i].f == 0 ? -ins[i].f : 0); /* -0 is another number than 0 */
+    OTHER(ins[i].g = NAN);
+    OTHER(ins[i].step++);
+    OTHER(ins[i].start++);
+    OTHER(ins[i].seed[1]++);
+    OTHER(ins[i].deps ^= 1);
+  }
+  for (int i = 0; i < f->noperands; i++) {
+    OTHER(operand[i].slot++);
+    OTHER(operand[i].dtype = GB_BF16);
+    OTHER(operand[i].deps ^= 1);
+    OTHER(operand[i].stride[0] = operand[i].stride[0] == 1 ? 0 : 1);
+    ALIKE(operand[i].offset += 10);
+  }
+  OTHER(out[0].kind++);
+  OTHER(out[0].monoid++);
+  OTHER(out[0].reduced ^= 1);
+  OTHER(out[0].x++);
+  OTHER(out[0].y++);
+  OTHER(out[0].axis++);
+  OTHER(out[0].k++);
+  OTHER(out[0].slot++);
+  OTHER(out[0].slot2++);
+  OTHER(out[0].dtype = GB_BF16);
+  OTHER(out[0].stride[0] = out[0].stride[0] == 1 ? 0 : 1);
+  OTHER(out[0].kstride = out[0].kstride == 1 ? 0 : 1);
+  ALIKE(out[0].offset += 10);
+  ALIKE(g.axis[0].extent += 10);
+  ALIKE(g.carried = 1);
+#undef COPY
+#undef OTHER
+#undef ALIKE
+  gb_plan_free(p);
+  eval_end();
+}
+
 static void each_device_compiles_what_it_runs (void **unused) {
   (void)unused;
   eval_begin(2, (size_t)1 << 28);
@@ -237,6 +337,8 @@ int main (void) {
       cmocka_unit_test(each_fold_is_compiled_once),
       cmocka_unit_test(windows_share_a_kernel),
       cmocka_unit_test(columns_have_kernels_of_their_own),
+      cmocka_unit_test(steps_of_one_program_share_a_kernel),
+      cmocka_unit_test(a_change_of_the_program_shows),
       cmocka_unit_test(each_device_compiles_what_it_runs),
       cmocka_unit_test(a_device_schedules_its_folds),
       cmocka_unit_test(prices_are_those_of_the_device),

@@ -23,12 +23,6 @@ typedef struct build {
   bool temp[3], mask;
 } build;
 
-static void *carve (char **at, size_t n, size_t size) {
-  void *p = *at;
-  *at += (n * size + 63) & ~(size_t)63;
-  return p;
-}
-
 static size_t most_packs (const gb_fold *f) {
   size_t n = 0;
   for (int i = 0; i < f->nins; i++) {
@@ -51,29 +45,38 @@ static int most_links (const gb_fold *f) {
   return n;
 }
 
-static char *tables (const gb_fold *f, char *at, gb_xprog *p, build *b) {
-  size_t nins = (size_t)f->nins, nval = (size_t)f->nvalues;
-  p->op = carve(&at, nins, sizeof *p->op);
-  p->value = carve(&at, nval, sizeof *p->value);
-  p->pack = carve(&at, most_packs(f), sizeof *p->pack);
-  p->out = carve(&at, (size_t)f->nouts, sizeof *p->out);
-  p->bound = carve(&at, nval, sizeof *p->bound);
-  p->most_links = most_links(f);
-  p->link = carve(&at, (size_t)p->most_links, sizeof *p->link);
-  p->chain = carve(&at, nins, sizeof *p->chain);
-  b->spans = carve(&at, nval, sizeof *b->spans);
-  b->level = carve(&at, nins, sizeof *b->level);
-  b->end = carve(&at, nins, sizeof *b->end);
-  b->around = carve(&at, nins, sizeof *b->around);
-  b->gone = carve(&at, nins, sizeof *b->gone);
+/* A bound for any program that 'f' may become. */
+static gb_xcounts most (const gb_fold *f) {
+  const size_t nins = (size_t)f->nins, nval = (size_t)f->nvalues;
+  return (gb_xcounts){.ops = nins,
+                      .packs = most_packs(f),
+                      .outs = (size_t)f->nouts,
+                      .links = (size_t)most_links(f),
+                      .values = nval,
+                      .bound = nval,
+                      .chains = nins};
+}
+
+static char *lay_build (build *b, const gb_fold *f, char *at) {
+  const size_t nins = (size_t)f->nins;
+  b->spans = gb_carve(&at, (size_t)f->nvalues, sizeof *b->spans);
+  b->level = gb_carve(&at, nins, sizeof *b->level);
+  b->end = gb_carve(&at, nins, sizeof *b->end);
+  b->around = gb_carve(&at, nins, sizeof *b->around);
+  b->gone = gb_carve(&at, nins, sizeof *b->gone);
   return at;
 }
 
-size_t gb_exec_meta (const gb_fold *f) {
+static char *lay_room (gb_xprog *p, build *b, const gb_fold *f, char *at) {
+  const gb_xcounts n = most(f);
+  return lay_build(b, f, gb_exec_lay_constant(p, &n, gb_exec_lay_fitted(p, &n, at)));
+}
+
+size_t gb_exec_room (const gb_fold *f) {
+  static char origin[1];
   gb_xprog p;
   build b;
-  static char origin[1];
-  return (size_t)(tables(f, origin, &p, &b) - origin);
+  return (size_t)(lay_room(&p, &b, f, origin) - origin);
 }
 
 static bool has_dst (const gb_ins *i) {
@@ -452,10 +455,11 @@ static void lay_fixed (build *b) {
   p->fixed = used;
 }
 
-gb_status gb_exec_compile (const gb_fold *f, void *meta, gb_xprog *p, gb_error *err) {
+gb_status gb_exec_compile (const gb_fold *f, void *room, gb_xprog *p, gb_error *err) {
   build b = {.p = p, .f = f};
   *p = (gb_xprog){.f = f, .compute = f->compute, .size = f->compute == GB_F32 ? 4 : 8};
-  p->meta = (size_t)(tables(f, meta, p, &b) - (char *)meta);
+  lay_room(p, &b, f, room);
+  p->most_links = most_links(f);
   gb_exec_domain(p, f);
   GB_TRY(scan(&b, err));
   levels(&b);
@@ -474,22 +478,4 @@ gb_status gb_exec_compile (const gb_fold *f, void *meta, gb_xprog *p, gb_error *
   bind_lists(&b);
   lay_fixed(&b);
   return GB_OK;
-}
-
-/* Tables that no part changes stay the kernel's. */
-void gb_exec_enter (const gb_cpu_kernel *k, const gb_fold *part, void *meta, gb_xprog *p) {
-  gb_xprog own;
-  build unused;
-  *p = k->prog;
-  tables(&k->fold, meta, &own, &unused);
-  const int nops = p->code[GB_FORM_FULL] + p->ncode[GB_FORM_FULL];
-  p->op = memcpy(own.op, p->op, (size_t)nops * sizeof *p->op);
-  p->pack = memcpy(own.pack, p->pack, (size_t)p->npacks * sizeof *p->pack);
-  p->out = memcpy(own.out, p->out, (size_t)part->nouts * sizeof *p->out);
-  p->link = memcpy(own.link, p->link, (size_t)p->nlinks * sizeof *p->link);
-  for (int n = 0; n < nops; n++) {
-    gb_xop *op = &p->op[n];
-    op->ins = part->ins + (op->ins - k->fold.ins);
-    if (op->front != NULL) op->front = part->ins + (op->front - k->fold.ins);
-  }
 }

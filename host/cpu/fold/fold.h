@@ -211,16 +211,20 @@ typedef struct gb_xprog {
   int *bound, nbound[4]; /* values of level LANE, then TILE: rebound for every block or tile */
   size_t pointers, bases, temp[3], mask, ones, small; /* offsets in the workspace */
   size_t fixed, work;  /* bytes of a thread's workspace: those that all parts have; all */
-  size_t meta;         /* bytes of the tables */
+  size_t meta;         /* bytes of the tables that a launch fits */
   size_t totals, kept; /* bytes of totals: in scratch; those that are carried */
 } gb_xprog;
+
+/* Entries of the tables of a program. */
+typedef struct gb_xcounts {
+  size_t ops, packs, outs, links, values, bound, chains;
+} gb_xcounts;
 
 /* A kernel of the CPU: the program with tables and a fold of its own, in one block of memory. */
 typedef struct gb_cpu_kernel {
   gb_kernel kernel;
   gb_fold fold;
   gb_xprog prog;
-  char *tables;
 } gb_cpu_kernel;
 
 /* State shared by threads. Progress of item k, in a ring, is k * (nchunk + 2) + stages finished. */
@@ -258,11 +262,15 @@ typedef struct gb_xthread {
   const char *path;
 } gb_xthread;
 
-/* compile.c. 'meta' holds gb_exec_meta bytes. Enter: the program with tables of its own in 'meta', for a part
-** of the fold. Errors: EINTERNAL. */
-size_t gb_exec_meta (const gb_fold *f);
-gb_status gb_exec_compile (const gb_fold *f, void *meta, gb_xprog *p, gb_error *err);
-void gb_exec_enter (const gb_cpu_kernel *k, const gb_fold *part, void *meta, gb_xprog *p);
+/* compile.c. 'room' holds gb_exec_room bytes, enough for any program of the fold. Errors: EINTERNAL. */
+size_t gb_exec_room (const gb_fold *f);
+gb_status gb_exec_compile (const gb_fold *f, void *room, gb_xprog *p, gb_error *err);
+
+/* kernel.c. Lay: places tables from 'at' on and returns their end. Enter: the kernel's program for a part of
+** its fold, with p->meta bytes of tables of its own in 'fitted'. */
+char *gb_exec_lay_fitted (gb_xprog *p, const gb_xcounts *n, char *at);
+char *gb_exec_lay_constant (gb_xprog *p, const gb_xcounts *n, char *at);
+void gb_exec_enter (const gb_cpu_kernel *k, const gb_fold *part, void *fitted, gb_xprog *p);
 
 /* place.c */
 gb_form gb_exec_form (const gb_xprog *p, int operand);
@@ -280,8 +288,14 @@ static inline size_t gb_take (size_t *used, size_t bytes) {
   *used += (bytes + 63) & ~(size_t)63;
   return at;
 }
+static inline void *gb_carve (char **at, size_t n, size_t size) {
+  size_t used = 0;
+  gb_take(&used, n * size);
+  *at += used;
+  return *at - used;
+}
 
-/* kernel.c: tables and totals, then the workspaces, then the progress of items. */
+/* kernel.c: fitted tables and totals, then the workspaces, then the progress of items. */
 typedef struct gb_scratch_layout {
   size_t workspaces, ring, bytes;
 } gb_scratch_layout;

@@ -32,14 +32,14 @@ static void note (const gb_link *l) {
 
 int planned (fx *x) {
   gb_xprog p;
-  void *meta = aligned_alloc(64, (gb_exec_meta(&x->f) + 127) / 64 * 64);
-  assert_int_equal(gb_exec_compile(&x->f, meta, &p, NULL), GB_OK);
+  void *room = aligned_alloc(64, (gb_exec_room(&x->f) + 127) / 64 * 64);
+  assert_int_equal(gb_exec_compile(&x->f, room, &p, NULL), GB_OK);
   int n = p.nchains > 0 ? p.nlinks : 0;
   for (int q = 0; q < n && p.nlane >= GB_TI && p.ntile > 0; q++) note(&p.link[q].link);
   for (int q = 0; q < p.nchains; q++) by_rows |= p.chain[q].by_row;
   if (n > 0 && p.nslots > most_slots) most_slots = p.nslots;
   partial += p.nchains > 1;
-  free(meta);
+  free(room);
   return n;
 }
 
