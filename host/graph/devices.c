@@ -26,6 +26,14 @@ bool gb_on_one_device (int nin, gb_node *const *in) {
   return true;
 }
 
+gb_status gb_node_at_home (const gb_node *n, const char *who, gb_error *err) {
+  const char *home = n->graph->device->name;
+  char text[GB_NODE_TEXT];
+  if (n->device == 0) return GB_OK;
+  return gb_fail(err, GB_EDEVICE, "%s: works on %s, and %s lies on %s: move it first, x:to '%s'", who, home,
+                 gb_node_text(n, text), gb_node_device(n)->name, home);
+}
+
 /* what follows its readers */
 
 enum { DEEPEST = 8 };
@@ -48,24 +56,32 @@ static bool follows_to (const gb_node *n, int depth) {
 
 static bool follows (const gb_node *n) { return follows_to(n, DEEPEST); }
 
-/* Numbers have the same bits on every device, and views no bits of their own: they are built again where they
-** are read, with nothing to copy but a value without axes. Random values are copied: their logarithms are the
-** device's. */
+/* Its bits are the same on every device. */
+static bool is_arithmetic (gb_op op) {
+  return op == GB_OP_ADD || op == GB_OP_SUB || op == GB_OP_MUL || op == GB_OP_DIV || op == GB_OP_NEG;
+}
+
+/* Numbers, views and sums and products of them have the same bits on every device: they are built again where they
+** are read, with nothing to copy but values without axes, so that an identity times a variance is streamed there.
+** Random values are copied: their logarithms are the device's. */
 static bool is_rebuilt (const gb_node *n) {
   if ((n->flags & GB_NODE_HELD) != 0 || n->ndropped > 0) return false;
-  return n->nin == 0 ? is_number(n) : n->nin == 1 && gb_ops[n->op].kind == GB_KIND_VIEW && follows(n);
+  if (n->nin == 0) return is_number(n);
+  if (gb_ops[n->op].kind == GB_KIND_VIEW) return n->nin == 1 && follows(n);
+  return is_arithmetic(n->op) && gb_node_shape(n)->ndim > 0 && follows(n);
 }
 
 static gb_status rebuild (gb_node *a, int device, gb_node **out, gb_error *err) {
   gb_graph *g = a->graph;
-  gb_node *in = NULL;
+  gb_node *in[2] = {NULL, NULL};
   const int before = g->generators_on;
-  gb_status st = a->nin == 0 ? GB_OK : gb_move(a->in[0], device, &in, err);
+  gb_status st = GB_OK;
+  for (int i = 0; st == GB_OK && i < a->nin; i++) st = gb_move(a->in[i], device, &in[i], err);
   g->generators_on = device;
   if (st == GB_OK)
-    st = gb_node_build(g, a->op, a->nin, &in, &a->attr, gb_node_shape(a), gb_node_dtype(a), out, err);
+    st = gb_node_build(g, a->op, a->nin, in, &a->attr, gb_node_shape(a), gb_node_dtype(a), out, err);
   g->generators_on = before;
-  gb_node_unref(in);
+  for (int i = 0; i < 2; i++) gb_node_unref(in[i]);
   return st;
 }
 

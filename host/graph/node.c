@@ -341,26 +341,30 @@ static gb_status check_grown (gb_op op, int nin, gb_node *const *in, const gb_at
   return GB_OK;
 }
 
-/* The form may have lost its inputs, and their device with them: then it is moved there. */
-static gb_status place_form (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
-                             gb_node **form, gb_error *err) {
-  const int device = device_of(g, op, nin, in, attr);
-  gb_node *n = *form;
-  if (n->device == device) return GB_OK;
-  *form = NULL;
-  const gb_status st = gb_move(n, device, form, err);
-  gb_node_unref(n);
+/* The canonical form of a node, NULL: itself. Numbers that the rules make lie where the node does: else a rule that
+** looks for what it has made would not find it. A form may have lost its inputs, and their device with them: then it
+** is moved there. */
+static gb_status canonical (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
+                            const gb_value *v, gb_node **out, gb_error *err) {
+  const int before = g->generators_on, device = device_of(g, op, nin, in, attr);
+  *out = NULL;
+  g->generators_on = device;
+  gb_status st = gb_simplify(g, op, in, attr, v, out, err);
+  if (st == GB_OK && *out == NULL) st = gb_canon(g, op, nin, in, attr, out, err);
+  g->generators_on = before;
+  if (st != GB_OK || *out == NULL || (*out)->device == device) return st;
+  gb_node *form = *out;
+  *out = NULL;
+  st = gb_move(form, device, out, err);
+  gb_node_unref(form);
   return st;
 }
 
 /* Registered ops get tensors of the graph's own device. */
-static gb_status check_call (const gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
-                             gb_error *err) {
-  if (op != GB_OP_CALL || nin == 0 || in[0]->device == 0) return GB_OK;
+static gb_status check_call (gb_op op, int nin, gb_node *const *in, const gb_attr *attr, gb_error *err) {
+  if (op != GB_OP_CALL || nin == 0) return GB_OK;
   const gb_call *c = gb_call_get((int)attr->i[0]);
-  return gb_fail(err, GB_EDEVICE, "%s runs on %s, and its input lies on %s: move it first, x:to '%s'",
-                 c == NULL ? "a registered op" : c->name, g->device->name,
-                 gb_graph_device(g, in[0]->device)->name, g->device->name);
+  return gb_node_at_home(in[0], c == NULL ? "a registered op" : c->name, err);
 }
 
 gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
@@ -368,7 +372,7 @@ gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, con
   gb_attr a = {0};
   if (attr != NULL) a = *attr;
   if (!gb_on_one_device(nin, in)) return gb_build_across(g, op, nin, in, attr, shape, dtype, out, err);
-  GB_TRY(check_call(g, op, nin, in, &a, err));
+  GB_TRY(check_call(op, nin, in, &a, err));
   GB_TRY(check_grown(op, nin, in, &a, err));
   gb_value v[GB_MAX_OUTPUTS] = {0};
   GB_TRY(gb_shape_infer(op, nin, in, &a, shape, dtype, v, err));
@@ -381,10 +385,8 @@ gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, con
     *out = gb_node_ref(found);
     return GB_OK;
   }
-  *out = NULL;
-  GB_TRY(gb_simplify(g, op, in, &a, v, out, err));
-  if (*out == NULL) GB_TRY(gb_canon(g, op, nin, in, &a, out, err));
-  if (*out != NULL) return place_form(g, op, nin, in, &a, out, err);
+  GB_TRY(canonical(g, op, nin, in, &a, v, out, err));
+  if (*out != NULL) return GB_OK;
   GB_TRY(make(g, hash, op, nin, in, &a, v, out, err));
   if (ended != NULL) gb_node_take_values(*out, ended);
   return GB_OK;

@@ -186,9 +186,11 @@ void gb_node_take_values (gb_node *n, const gb_node *from);
 /* The number of a device of the graph, which it gets here if it is a new one. Errors: EOPTION past
 ** GB_GRAPH_DEVICES. */
 gb_status gb_graph_add_device (gb_graph *g, gb_device *dev, int *number, gb_error *err);
-/* a, or its values on another device. Numbers, ranges, identities, and views of them and of values without axes
-** are built there again; anything else is copied by a MOVE. */
+/* a, or its values on another device. Numbers, ranges, identities, and views, sums and products of them and of values
+** without axes are built there again; anything else is copied by a MOVE. */
 gb_status gb_move (gb_node *a, int device, gb_node **out, gb_error *err);
+/* Errors: EDEVICE, "who: works on cpu, and ...", for a node of another device than the graph's own. */
+gb_status gb_node_at_home (const gb_node *n, const char *who, gb_error *err);
 /* True: the inputs lie on one device. */
 bool gb_on_one_device (int nin, gb_node *const *in);
 /* gb_node_build of inputs that lie on several: those without axes, and those that gb_move builds again, follow

@@ -155,9 +155,8 @@ gb_dtype lgb_optdtype (lua_State *L, int arg, gb_dtype def);
 /* The number of the device of option 'device'; without one that of the session, 0. Nodes without inputs that the
 ** binding builds after this lie there. */
 int lgb_optdevice (lua_State *L, int arg);
-/* One of the session's own devices, simulated ones included; or any, which is opened where it is not yet. */
+/* The device of this name, which is opened where it is not yet: all options that name devices end here. */
 gb_device *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name);
-gb_device *lgb_anydevice (lua_State *L, lgb_session *s, const char *name);
 int lgb_devicenumber (lua_State *L, lgb_session *s, const char *name);                      /* in the graph */
 gb_status lgb_open_kind (lgb_session *s, const char *kind, gb_device **out, gb_error *err); /* session.c */
 gb_dtype lgb_checkdtype (lua_State *L, const char *name);
@@ -180,6 +179,8 @@ gb_node **lgb_redeemed (lua_State *L, lgb_session *s, size_t n, gb_node *const *
                         bool keeping);
 /* as lgb_checknode, with all promises kept; replaces the argument */
 gb_node *lgb_checkcomputable (lua_State *L, int arg);
+/* the same of a tensor of the session's device, where solvers work */
+gb_node *lgb_checkathome (lua_State *L, int arg);
 /* a list of {tensor, cost} of promises below */
 void lgb_pushpromised (lua_State *L, size_t n, gb_node *const *nodes);
 

@@ -121,6 +121,13 @@ gb_node *lgb_checkcomputable (lua_State *L, int arg) {
   return lgb_checknode(L, arg);
 }
 
+gb_node *lgb_checkathome (lua_State *L, int arg) {
+  gb_node *n = lgb_checkcomputable(L, arg);
+  gb_error err;
+  lgb_result(L, gb_node_at_home(n, "a solver", &err), &err);
+  return n;
+}
+
 void lgb_pushpromised (lua_State *L, size_t n, gb_node *const *nodes) {
   lua_newtable(L);
   if (n == 0 || nodes[0]->graph->npromises == 0) return;

@@ -54,8 +54,7 @@ static gb_status entries (const gb_tensor *l, size_t row, size_t column, size_t 
   return GB_OK;
 }
 
-static gb_status factor_rows (gb_graph *g, const gb_tensor *l, size_t have, gb_error *err) {
-  gb_device *dev = g->device;
+static gb_status factor_rows (gb_device *dev, const gb_tensor *l, size_t have, gb_error *err) {
   const gb_opaque o = {.op = GB_OP_CHOLESKY,
                        .nin = 1,
                        .nout = 1,
@@ -93,23 +92,37 @@ static gb_status check_rows (const gb_tensor *l, gb_node *b, gb_node *c, gb_erro
   return n > 0 ? expect(b, &rows, t, "append: the rows", err) : GB_OK;
 }
 
+/* A factor, its new rows and its corner lie on one device. */
+static gb_status check_place (const gb_tensor *l, const gb_node *b, const gb_node *c, gb_error *err) {
+  char text[GB_NODE_TEXT];
+  const gb_device *dev = gb_node_device(c);
+  if (b->device != c->device)
+    return gb_fail(err, GB_EDEVICE, "append: the rows %s lie on %s, the corner on %s: move one of them first",
+                   gb_node_text(b, text), gb_node_device(b)->name, dev->name);
+  if (l->storage->ledger == &dev->ledger) return GB_OK;
+  return gb_fail(err, GB_EDEVICE, "append: the rows %s lie on %s, and the factor on another device",
+                 gb_node_text(b, text), dev->name);
+}
+
 gb_status gb_factor_append (gb_graph *g, const gb_tensor *l, gb_node *b, gb_node *c, gb_tensor *out,
                             gb_error *err) {
   GB_TRY(check_rows(l, b, c, err));
   const size_t have = order_of(l), k = gb_node_shape(c)->dim[0];
   gb_node *const nodes[] = {c, b};
+  gb_device *dev = gb_graph_device(g, c->device);
   gb_tensor v;
+  if (have > 0) GB_TRY(check_place(l, b, c, err));
   GB_TRY(gb_eval(g, have > 0 ? 2 : 1, nodes, err));
   gb_tensor corner, rows;
   GB_TRY(gb_host_of(&c->out[0].tensor, &corner, err));
   if (have > 0) GB_TRY(gb_host_of(&b->out[0].tensor, &rows, err));
-  GB_TRY(gb_appendable_grow(&g->device->ledger, l, gb_node_dtype(c), k, g->where, "factor", &v, err));
+  GB_TRY(gb_appendable_grow(&dev->ledger, l, gb_node_dtype(c), k, g->where, "factor", &v, err));
   gb_status rc = GB_OK;
   for (size_t i = 0; i < k && rc == GB_OK; i++) {
     if (have > 0) rc = put_row(&v, have + i, 0, &rows, i, have, err);
     if (rc == GB_OK) rc = put_row(&v, have + i, have, &corner, i, i + 1, err);
   }
-  if (rc == GB_OK && k > 0) rc = factor_rows(g, &v, have, err);
+  if (rc == GB_OK && k > 0) rc = factor_rows(dev, &v, have, err);
   return finish(rc, &v, out);
 }
 
@@ -123,12 +136,17 @@ gb_status gb_factor_of (gb_node *dense, gb_tensor *out, gb_error *err) {
   GB_TRY(expect_float(dense, err));
   GB_TRY(gb_eval(dense->graph, 1, &dense, err));
   gb_graph *g = dense->graph;
-  GB_TRY(gb_appendable_grow(&g->device->ledger, &none, gb_node_dtype(dense), s->dim[0], g->where, "factor",
-                            &v, err));
+  GB_TRY(gb_appendable_grow(&gb_graph_device(g, dense->device)->ledger, &none, gb_node_dtype(dense),
+                            s->dim[0], g->where, "factor", &v, err));
   gb_tensor from;
   gb_status rc = gb_host_of(&dense->out[0].tensor, &from, err);
   for (size_t i = 0; i < s->dim[0] && rc == GB_OK; i++) rc = put_row(&v, i, 0, &from, i, i + 1, err);
   return finish(rc, &v, out);
+}
+
+/* What is made of a factor lies where it does. */
+static gb_ledger *ledger_of (const gb_graph *g, const gb_tensor *l) {
+  return l->storage == NULL ? &g->device->ledger : l->storage->ledger;
 }
 
 /* Row i of L, its zeros too. */
@@ -145,7 +163,7 @@ static gb_status dense_row (const gb_tensor *l, size_t i, char *to, gb_error *er
 
 gb_status gb_factor_dense (gb_graph *g, const gb_tensor *l, gb_tensor *out, gb_error *err) {
   const size_t n = order_of(l), size = gb_dtype_size(l->dtype);
-  GB_TRY(gb_tensor_new(&g->device->ledger, l->dtype, &l->shape, GB_MEM_TENSOR, g->where, "", out, err));
+  GB_TRY(gb_tensor_new(ledger_of(g, l), l->dtype, &l->shape, GB_MEM_TENSOR, g->where, "", out, err));
   char *to = gb_tensor_data(out);
   gb_status rc = GB_OK;
   for (size_t i = 0; i < n && rc == GB_OK; i++, to += n * size) rc = dense_row(l, i, to, err);
@@ -204,7 +222,7 @@ gb_status gb_factor_extend (gb_graph *g, const gb_tensor *l, gb_node *w, gb_node
   GB_TRY(expect(w, &known, l->dtype, "extend: the known entries", err));
   GB_TRY(expect(r, &rest, l->dtype, "extend: the new entries", err));
   GB_TRY(gb_eval(g, 2, nodes, err));
-  GB_TRY(gb_tensor_new(&g->device->ledger, l->dtype, &all, GB_MEM_TENSOR, g->where, "", out, err));
+  GB_TRY(gb_tensor_new(ledger_of(g, l), l->dtype, &all, GB_MEM_TENSOR, g->where, "", out, err));
   gb_tensor x;
   gb_status rc = gb_host_stage(out, &x, err);
   if (rc == GB_OK) rc = put_part(&x, 0, have, &w->out[0].tensor, err);

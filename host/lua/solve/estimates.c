@@ -8,7 +8,7 @@
 /* core.lanczos(A, q, steps) -> Q (n, t), T (t, t), {steps, residual} */
 static int estimates_lanczos (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  gb_node *a = lgb_checkcomputable(L, 1), *q = lgb_checkcomputable(L, 2);
+  gb_node *a = lgb_checkathome(L, 1), *q = lgb_checkathome(L, 2);
   const lua_Integer steps = luaL_checkinteger(L, 3);
   luaL_argcheck(L, steps >= 1, 3, "1 step or more expected");
   lgb_tensor *basis = lgb_newtensor(L), *t = lgb_newtensor(L);
@@ -29,7 +29,7 @@ static int estimates_logdet (lua_State *L) {
   static const char *const names[] = {"max_iter", "precond", "probes", "seed", "tol", NULL};
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 2);
-  gb_node *a = lgb_checkcomputable(L, 1);
+  gb_node *a = lgb_checkathome(L, 1);
   lgb_checkoptions(L, 2, names);
   const gb_logdet_options slq = {.solve = lgb_checksolve_now(L, 2),
                                  .probes = (size_t)lgb_optinteger(L, 2, "probes", 32),

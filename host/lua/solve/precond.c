@@ -48,7 +48,7 @@ static gb_noise check_noise (lua_State *L, lgb_session *s, int arg, const gb_nod
 static int solve_pivoted_cholesky (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 5);
-  gb_node *k = lgb_checkcomputable(L, 1);
+  gb_node *k = lgb_checkathome(L, 1);
   const gb_noise noise = check_noise(L, s, 2, k);
   const lua_Integer rank = luaL_checkinteger(L, 3);
   const double tol = luaL_optnumber(L, 4, 0);
@@ -65,7 +65,7 @@ static int solve_pivoted_cholesky (lua_State *L) {
 static int solve_nystrom (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 5);
-  gb_node *k = lgb_checkcomputable(L, 1);
+  gb_node *k = lgb_checkathome(L, 1);
   const gb_noise noise = check_noise(L, s, 2, k);
   const lua_Integer rank = luaL_checkinteger(L, 3), seed = luaL_optinteger(L, 4, 0);
   const double tol = luaL_optnumber(L, 5, 0);
@@ -83,7 +83,7 @@ static int solve_nystrom (lua_State *L) {
 static int solve_precond_apply (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   const gb_precond *p = lgb_checkprecond(L, 1);
-  gb_node *b = lgb_checkcomputable(L, 2);
+  gb_node *b = lgb_checkathome(L, 2);
   const gb_shape *shape = gb_node_shape(b);
   if (shape->ndim < 1 || shape->ndim > 2 || shape->dim[0] != p->form.n)
     return lgb_fail(L, GB_ESHAPE, "precond_apply: expected (%zu) or (%zu, r)", p->form.n, p->form.n);
@@ -102,7 +102,7 @@ static int solve_precond_logdet (lua_State *L) {
 /* core.jacobi(A) -> preconditioner diag(A) */
 static int solve_jacobi (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  gb_node *a = lgb_checkcomputable(L, 1);
+  gb_node *a = lgb_checkathome(L, 1);
   precond_box *box = newprecond(L, s);
   gb_error err;
   const gb_status st = LGB_CORE(s, gb_precond_jacobi(&box->p, a, &err));

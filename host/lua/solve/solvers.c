@@ -16,7 +16,7 @@ typedef struct problem {
 static problem check_problem (lua_State *L, const char *const *names) {
   problem p = {.session = lgb_enter(L)};
   lua_settop(L, 3);
-  p.a = lgb_checkcomputable(L, 1), p.b = lgb_checkcomputable(L, 2);
+  p.a = lgb_checkathome(L, 1), p.b = lgb_checkathome(L, 2);
   lgb_checkoptions(L, 3, names);
   return p;
 }

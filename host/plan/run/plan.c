@@ -40,7 +40,7 @@ static gb_status find_program (const gb_request *q, const gb_order *o, gb_lowere
   gb_device *dev = q->graph->device;
   gb_plan_context *c = gb_context(q->graph, err);
   if (c == NULL) return GB_ENOMEM;
-  gb_lowered_plan *p = gb_lowered_plan_find(c, o->structure, q->nnodes, q->nouts, gb_pool_threads(dev->pool));
+  gb_lowered_plan *p = gb_lowered_plan_find(c, o->structure, q->nnodes, q->nouts, q->graph);
   if (p != NULL) p->refs++;
   else {
     GB_TRY(gb_lowered_plan_new(q->graph, o, q->nouts, q->out, &p, err));
@@ -101,15 +101,10 @@ void gb_plan_free (gb_plan *p) {
 /* What the choice means to drop is still there to be weighed when the minimum is sought. */
 static gb_status check_home (const gb_plan *p, gb_error *err) {
   const gb_lowered *low = p->prog->low;
-  const char *home = gb_plan_home(p)->name;
   int b = 0;
   while (b < low->nbufs && low->buf[b].device == 0) b++;
   if (b == low->nbufs) return GB_OK;
-  char text[GB_NODE_TEXT];
-  return gb_fail(err, GB_EDEVICE,
-                 "%s lies on %s, and a registered op such as a solver works on %s: move it, x:to '%s'",
-                 gb_node_text(gb_plan_node(p, b), text),
-                 gb_graph_device(p->request.graph, low->buf[b].device)->name, home, home);
+  return gb_node_at_home(gb_plan_node(p, b), "a solver or another registered op", err);
 }
 
 static gb_status make_plan (gb_plan *p, const gb_plan_options *o, gb_error *err) {

@@ -22,7 +22,7 @@ static gb_status norm1 (gb_node *a, double *out, gb_error *err) {
 static gb_status reciprocal (gb_node *l, double norm, double *out, gb_error *err) {
   const size_t n = gb_node_shape(l)->dim[0];
   const bool f32 = gb_node_dtype(l) == GB_F32;
-  gb_device *dev = l->graph->device;
+  gb_device *dev = gb_graph_device(l->graph, l->device);
   gb_work work;
   GB_TRY(gb_eval(l->graph, 1, &l, err));
   const gb_tensor *value = &l->out[0].tensor;
