@@ -10,7 +10,7 @@ static int memory_limit (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 2);
   lgb_checkoptions(L, 2, names);
-  gb_ledger *l = &lgb_anydevice(L, s, lgb_optstring(L, 2, "device", s->device->name))->ledger;
+  gb_ledger *l = &lgb_checkdevice(L, s, lgb_optstring(L, 2, "device", s->device->name))->ledger;
   const size_t previous = l->limit;
   if (!lua_isnil(L, 1) && s->calls > 0)
     return lgb_fail(L, GB_EOPTION, "the memory limit cannot be set inside a function that a plan calls");

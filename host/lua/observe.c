@@ -1,5 +1,6 @@
 /* observe.c - where lazy values become numbers: eval, item, totable, comparisons, conversion. */
 #include <math.h>
+#include <string.h>
 
 #include "base/plain.h"
 #include "lua/lgb.h"
@@ -239,12 +240,18 @@ typedef struct target {
   int device;
 } target;
 
+/* "f31" may be meant for a dtype: kinds of devices have no digits, but behind a colon. */
+static bool is_sized (const char *name) {
+  return name[strcspn(name, ":0123456789")] != '\0' && strchr(name, ':') == NULL;
+}
+
 static target checktarget (lua_State *L, lgb_session *s, const gb_node *x) {
   static const char *const names[] = {"device", "dtype", NULL};
   target to = {gb_node_dtype(x), x->device};
   if (lua_type(L, 2) == LUA_TSTRING) {
-    if (!gb_dtype_parse(lua_tostring(L, 2), &to.dtype))
-      to.device = lgb_devicenumber(L, s, lua_tostring(L, 2));
+    const char *name = lua_tostring(L, 2);
+    if (is_sized(name)) to.dtype = lgb_checkdtype(L, name);
+    else if (!gb_dtype_parse(name, &to.dtype)) to.device = lgb_devicenumber(L, s, name);
     return to;
   }
   luaL_checktype(L, 2, LUA_TTABLE);

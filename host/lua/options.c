@@ -1,6 +1,8 @@
 /* options.c - option tables of the functions written in C: every key is known, a mistake names the nearest
 ** right key. */
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lua/lgb.h"
@@ -130,42 +132,82 @@ gb_dtype lgb_optdtype (lua_State *L, int arg, gb_dtype def) {
   return name != NULL ? lgb_checkdtype(L, name) : def;
 }
 
-gb_device *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name) {
-  int n = s->devices;
-  char first[sizeof s->device->name + 2];
-  snprintf(first, sizeof first, "%s:1", s->device->name);
-  if (strcmp(name, first) == 0) return s->device;
-  for (gb_device *dev = s->device; dev != NULL && n > 0; dev = dev->next, n--)
-    if (strcmp(dev->name, name) == 0) return dev;
-  const char *own = s->device->name;
-  if (s->devices == 1) lgb_fail(L, GB_EDEVICE, "there is no device '%s' (%s expected)", name, own);
-  lgb_fail(L, GB_EDEVICE, "there is no device '%s' (%s to %s:%d expected)", name, own, own, s->devices);
-  return NULL;
+/* "cpu:3" is the third of the session's own devices, "cpu:1" or "cpu" the first. 0: it is not spelled so. */
+static int own_number (const lgb_session *s, const char *name) {
+  const size_t n = strlen(s->device->name);
+  if (strncmp(name, s->device->name, n) != 0) return 0;
+  if (name[n] == '\0') return 1;
+  char *end;
+  const long number = name[n] == ':' && isdigit((unsigned char)name[n + 1]) ? strtol(name + n + 1, &end, 10)
+                                                                            : 0;
+  return number > 0 && number <= GB_DEVICES && *end == '\0' ? (int)number : 0;
 }
 
-static gb_device *opened_device (const lgb_session *s, const char *name) {
+/* One that is open: the session's own, with its simulated ones, the host's, those that the script has named. */
+static gb_device *open_device (const lgb_session *s, const char *name) {
+  const int number = own_number(s, name);
+  gb_device *dev = s->device;
+  if (number > s->devices) return NULL;
+  for (int i = 1; i < number; i++) dev = dev->next;
+  if (number > 0) return dev;
   if (strcmp(s->home->name, name) == 0) return s->home;
   for (int i = 0; i < s->nopened; i++)
     if (strcmp(s->opened[i]->name, name) == 0) return s->opened[i];
   return NULL;
 }
 
-gb_device *lgb_anydevice (lua_State *L, lgb_session *s, const char *name) {
-  gb_device *dev = s->device;
-  for (int n = s->devices; n > 0; n--, dev = dev->next)
-    if (strcmp(dev->name, name) == 0) return dev;
-  if ((dev = opened_device(s, name)) != NULL) return dev;
-  if (strchr(name, ':') != NULL) return lgb_checkdevice(L, s, name);
+enum { MOST_NAMED = GB_GRAPH_DEVICES + 2 };
+
+/* The names of the open devices, but for simulated ones, NULL at the end. */
+static void list_names (const lgb_session *s, const char *names[MOST_NAMED + 1]) {
+  int n = 0;
+  names[n++] = s->device->name;
+  if (s->home != s->device && strcmp(s->home->name, s->device->name) != 0) names[n++] = s->home->name;
+  for (int i = 0; i < s->nopened; i++) names[n++] = s->opened[i]->name;
+  names[n] = NULL;
+}
+
+/* Pushes "there is no device 'x' (cpu to cpu:4, far expected)". */
+static const char *push_unknown (lua_State *L, const lgb_session *s, const char *name) {
+  const char *names[MOST_NAMED + 1];
+  list_names(s, names);
+  lua_pushfstring(L, "there is no device '%s' (%s", name, names[0]);
+  if (s->devices > 1) lua_pushfstring(L, " to %s:%d", names[0], s->devices);
+  else lua_pushliteral(L, "");
+  lua_concat(L, 2);
+  for (int i = 1; names[i] != NULL; i++) {
+    lua_pushfstring(L, ", %s", names[i]);
+    lua_concat(L, 2);
+  }
+  lua_pushliteral(L, " expected)");
+  lua_concat(L, 2);
+  return lua_tostring(L, -1);
+}
+
+static gb_device *refuse_device (lua_State *L, const lgb_session *s, const char *name, const char *why) {
+  const char *names[MOST_NAMED + 1], *text = push_unknown(L, s, name);
+  char near[64];
+  list_names(s, names);
+  if (own_number(s, name) > s->devices)
+    lgb_fail(L, GB_EDEVICE, "%s; gb.config{devices = %d} makes it, simulated", text, own_number(s, name));
+  if (lgb_nearest(name, names, near, sizeof near))
+    lgb_fail(L, GB_EDEVICE, "%s, did you mean '%s'?", text, near);
+  lgb_fail(L, GB_EDEVICE, why != NULL ? "%s: %s" : "%s", text, why);
+  return NULL;
+}
+
+gb_device *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name) {
+  gb_device *dev = open_device(s, name);
+  if (dev != NULL) return dev;
+  if (strchr(name, ':') != NULL) return refuse_device(L, s, name, NULL);
   gb_error err;
-  if (lgb_open_kind(s, name, &dev, &err) != GB_OK)
-    lgb_fail(L, GB_EDEVICE, "there is no device '%s' (%s expected): %s", name, s->device->name, err.text);
-  return dev;
+  return lgb_open_kind(s, name, &dev, &err) == GB_OK ? dev : refuse_device(L, s, name, err.text);
 }
 
 int lgb_devicenumber (lua_State *L, lgb_session *s, const char *name) {
   gb_error err;
   int number = 0;
-  lgb_result(L, gb_graph_add_device(s->graph, lgb_anydevice(L, s, name), &number, &err), &err);
+  lgb_result(L, gb_graph_add_device(s->graph, lgb_checkdevice(L, s, name), &number, &err), &err);
   return number;
 }
 

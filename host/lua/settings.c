@@ -48,11 +48,12 @@ static void apply (lua_State *L, lgb_session *s) {
   if (t != GB_F64 && t != GB_F32)
     lgb_fail(L, GB_EOPTION, "config: the default dtype is f64 or f32, got %s", gb_dtype_name(t));
   const char *device = lgb_optstring(L, 1, "device", s->device->name);
-  if (lgb_anydevice(L, s, device) != s->device)
+  const gb_device *asked = lgb_checkdevice(L, s, device);
+  if (asked != s->device)
     lgb_fail(L, GB_EDEVICE,
-             "config: this session's device is %s; GIBBOUS_DEVICE=%s in the environment chooses "
-             "another, and x:to '%s' moves a tensor",
-             s->device->name, device, device);
+             "config: this session's device is %s; the environment chooses another (GIBBOUS_DEVICE=%s), and "
+             "x:to '%s' moves a tensor",
+             s->device->name, asked->ops->name, device);
   const int devices = given(L, 1, "devices") ? checkrange(L, 1, "devices", 1, GB_DEVICES) : s->devices;
   const int digits = given(L, 1, "digits") ? checkrange(L, 1, "digits", 1, 17) : s->digits;
   const int edge = given(L, 1, "edge") ? checkrange(L, 1, "edge", 1, 100) : s->edge;
