@@ -172,7 +172,7 @@ static void weigh_order (search *x, form *f) {
   const gb_lowered_plan *prog = x->p->prog;
   gb_placement *p = place(x, f, x->order);
   const double seconds =
-      gb_place_seconds(&(gb_prices){device->ops->price, device->ops->price->fixed(), prog->threads},
+      gb_place_seconds(&(gb_prices){device->ops->price, device->ops->price->fixed(), prog->threads[0]},
                        prog->low, prog->packed_factor, prog->npacked_factors, p);
   assert_true(seconds > 0);
   if (f->need == SIZE_MAX) f->seconds = seconds;
@@ -301,7 +301,7 @@ static const char *text_of (const search *x, const form *f) {
 
 static double seconds_of (const gb_plan *p) {
   const gb_lowered_plan *prog = p->prog;
-  return gb_place_seconds(&(gb_prices){device->ops->price, device->ops->price->fixed(), prog->threads},
+  return gb_place_seconds(&(gb_prices){device->ops->price, device->ops->price->fixed(), prog->threads[0]},
                           prog->low, prog->packed_factor, prog->npacked_factors, p->choice.place);
 }
 

@@ -79,7 +79,16 @@ static gb_node *placed (gb_node *root, uint64_t seed) {
   return p.to[p.n - 1];
 }
 
-static gb_node *random_expression (uint64_t seed) {
+/* A leaf with values there. */
+static gb_node *moved_input (gb_node *x, int where) {
+  gb_node *there = BUILD(gb_move, x, where);
+  OK(gb_eval(fx.g, 1, &there, &fx.err));
+  gb_node_drop_inputs(there);
+  return there;
+}
+
+/* Of inputs on one device. */
+static gb_node *random_expression (uint64_t seed, int where) {
   pool p = {.n = 0};
   draw_seed = seed;
   drawn = 0;
@@ -87,7 +96,8 @@ static gb_node *random_expression (uint64_t seed) {
   sizes.extent[1] = 8;
   sizes.extent[2] = 40;
   sizes.extent[3] = 700;
-  for (int i = 0; i < 3; i++) p.at[p.n++] = random_input();
+  inputs.next = 0;
+  for (int i = 0; i < 3; i++) p.at[p.n++] = moved_input(random_input(), where);
   grow(&p);
   return p.at[p.n - 1];
 }
@@ -171,7 +181,7 @@ static void values_on_several_devices_are_those_of_one (void **unused) {
   tally t = {0};
   for (uint64_t seed = 1; seed <= 60; seed++) {
     begin(1 + (int)(seed % 2), seed % 3 == 0 ? GB_F32 : GB_F64);
-    gb_node *x = random_expression(seed), *y = placed(x, seed);
+    gb_node *x = random_expression(seed, 0), *y = placed(x, seed);
     gb_tensor alone, want;
     tally none = {0};
     OK(run(x, 0, &alone, &none));
@@ -185,6 +195,97 @@ static void values_on_several_devices_are_those_of_one (void **unused) {
   print_message("%d runs, %d on several devices, %d in windows, %d refused, %d bytes moved\n", t.runs,
                 t.devices, t.windows, t.refused, (int)t.moved);
   assert_true(t.devices > 200 && t.windows > 10 && t.refused > 60 && t.moved > 100000);
+}
+
+/* Numbers and identities follow: the same forms, the same bits, nothing but inputs and numbers moved. */
+static void expressions_built_there_are_those_of_home (void **unused) {
+  (void)unused;
+  tally t = {0};
+  for (uint64_t seed = 1; seed <= 150; seed++) {
+    begin(1 + (int)(seed % 2), seed % 3 == 0 ? GB_F32 : GB_F64);
+    gb_node *here = random_expression(seed, 0), *there = random_expression(seed, 1);
+    gb_tensor want, got;
+    assert_true(there->device == 1);
+    OK(run(here, 0, &want, &t));
+    OK(run(there, 0, &got, &t));
+    check_values(&want, &got, true, seed);
+    gb_tensor_clear(&want);
+    gb_tensor_clear(&got);
+    end();
+  }
+  assert_true(t.devices >= 100 && t.moved < 150 * 64);
+}
+
+/* A kernel of several terms, scaled: its rules find their own numbers again. */
+static void scaled_distances_are_rewritten_there (void **unused) {
+  (void)unused;
+  begin(1, GB_F64);
+  gb_node *x = in2(30, 3, -1, 1), *y[2];
+  for (int i = 0; i < 2; i++) {
+    gb_node *z = i == 0 ? x : moved_input(x, i), *d = mul(num(2), BUILD(gb_sqdist, z, z, NULL));
+    gb_node *k = map1(GB_OP_COS, map1(GB_OP_SQRT, add(mul(d, num(0.25)), num(1))));
+    y[i] = mm(add(k, mul(in0(1, 2), identity_of(30))), z);
+    assert_int_equal(y[i]->device, i);
+  }
+  gb_plan *p;
+  OK(gb_plan_new(fx.g, 1, &y[1], NULL, &p, &fx.err));
+  OK(gb_plan_run(p, &fx.err));
+  gb_run_stats s;
+  gb_plan_stats(p, &s);
+  assert_true(s.moved <= 4 * sizeof(double)); /* the identity is made there */
+  gb_plan_free(p);
+  end();
+}
+
+/* threads */
+
+static void follow_threads (gb_node *y, gb_pool *const pools[2], const gb_plan_options *o, int number) {
+  const gb_plan_device *d;
+  gb_tensor want = {0}, got;
+  size_t peak[2];
+  gb_plan *p;
+  for (int i = 0; i < 4; i++) {
+    others[0]->pool = pools[i % 2];
+    if (i == 0) OK(gb_plan_new(fx.g, 1, &y, o, &p, &fx.err));
+    OK(gb_plan_run_with(p, 0, NULL, NULL, &got, &fx.err)); /* a plan follows */
+    if (i == 0) want = gb_tensor_ref(&got);
+    check_values(&want, &got, true, 0);
+    gb_tensor_clear(&got);
+    gb_plan *now;
+    OK(gb_plan_new(fx.g, 1, &y, o, &now, &fx.err)); /* and so does one of the same structure */
+    OK(gb_plan_run_with(now, 0, NULL, NULL, &got, &fx.err));
+    check_values(&want, &got, true, 0);
+    gb_tensor_clear(&got);
+    assert_true(gb_plan_devices(now, &d) > number);
+    assert_int_equal(gb_plan_measured_on(now, number), d[number].peak);
+    assert_int_equal(gb_plan_measured_on(p, number), d[number].peak);
+    if (i < 2) peak[i] = d[number].peak;
+    assert_int_equal(d[number].peak, peak[i % 2]);
+    gb_plan_free(now);
+  }
+  assert_true(peak[0] + 1000 < peak[1]); /* scratch of each thread */
+  gb_tensor_clear(&want);
+  gb_plan_free(p);
+}
+
+static void plans_follow_the_threads_of_each_device (void **unused) {
+  (void)unused;
+  gb_pool *pools[2], *own;
+  begin(2, GB_F64);
+  own = device->pool;
+  OK(gb_pool_new(3, &pools[0], &fx.err));
+  OK(gb_pool_new(7, &pools[1], &fx.err));
+  gb_node *x = in2(900, 3, -1, 1), *z = in2(700, 3, -1, 1), *v = in2(700, 2, -1, 1), *far[3];
+  gb_node *const at[3] = {x, z, v};
+  for (int i = 0; i < 3; i++) far[i] = moved_input(at[i], 1);
+  gb_node *there = mm(map1(GB_OP_EXP, map1(GB_OP_NEG, BUILD(gb_sqdist, far[0], far[1], NULL))), far[2]);
+  follow_threads(there, pools, NULL, 1);
+  gb_node *here = mm(map1(GB_OP_EXP, map1(GB_OP_NEG, BUILD(gb_sqdist, x, z, NULL))), v);
+  const gb_plan_on on[2] = {{.device = device}, {.device = others[0]}};
+  follow_threads(here, pools, &(gb_plan_options){.ndevices = 2, .on = on}, 1);
+  others[0]->pool = own;
+  end();
+  for (int i = 0; i < 2; i++) gb_pool_free(pools[i]);
 }
 
 /* what goes by itself, and what does not */
@@ -243,6 +344,9 @@ static void plans_belong_to_a_device (void **unused) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(values_on_several_devices_are_those_of_one),
+                                     cmocka_unit_test(expressions_built_there_are_those_of_home),
+                                     cmocka_unit_test(scaled_distances_are_rewritten_there),
+                                     cmocka_unit_test(plans_follow_the_threads_of_each_device),
                                      cmocka_unit_test(numbers_follow_and_tensors_do_not),
                                      cmocka_unit_test(gradients_come_back),
                                      cmocka_unit_test(plans_belong_to_a_device)};

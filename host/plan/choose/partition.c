@@ -125,6 +125,10 @@ static size_t budget_of (const gb_choice *x, int i) {
   return m->budget != 0 ? m->budget : gb_ledger_room(&m->device->ledger);
 }
 
+static int threads_of (const gb_choice *x, int i) {
+  return gb_pool_threads(x->plan->request.team->member[i].device->pool);
+}
+
 /* Steps are sized by the device that runs them. */
 static gb_split_job job_of (const trial *t, int i) {
   const gb_lowered_plan *prog = t->x->plan->prog;
@@ -371,9 +375,10 @@ static gb_status choose (const gb_choice *x, bool *have, const bool *none, gb_pa
 static uint64_t key_of (const gb_choice *x) {
   const gb_lowered_plan *prog = x->plan->prog;
   const size_t n = (size_t)prog->low->nbufs;
-  uint64_t key = gb_hash_bytes(gb_hash_bytes((uint64_t)prog->threads, x->want, n), x->have, n);
+  uint64_t key = gb_hash_bytes(gb_hash_bytes(1, x->want, n), x->have, n);
   for (size_t b = 0; b < n; b++) key = gb_hash_u64(key, gb_choice_may_drop(x, (int)b));
-  for (int i = 0; i < x->plan->request.team->n; i++) key = gb_hash_u64(key, budget_of(x, i));
+  for (int i = 0; i < x->plan->request.team->n; i++)
+    key = gb_hash_u64(gb_hash_u64(key, budget_of(x, i)), (uint64_t)threads_of(x, i));
   return key;
 }
 
@@ -382,6 +387,7 @@ static gb_status find_partition (const gb_choice *x, gb_partition *made, gb_erro
   bool *have = calloc(2 * nb + 1, sizeof *have);
   if (have == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
   const gb_status rc = choose(x, have, have + nb, made, err);
+  for (int i = 0; i < made->n; i++) made->part[i].threads = threads_of(x, i);
   free(have);
   return rc;
 }

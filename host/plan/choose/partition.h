@@ -29,6 +29,7 @@ typedef struct gb_team {
 /* The ranges that were chosen; part[i] is that of member[i]. */
 typedef struct gb_partition_part {
   size_t lo, hi, chunk; /* its range and its windows; lo = hi: it gets nothing */
+  int threads;          /* of its device: its scratch is for so many */
   gb_remote remote;     /* of others than the first; its placement is NULL where it gets nothing */
 } gb_partition_part;
 

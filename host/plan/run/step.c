@@ -260,12 +260,21 @@ static gb_status run_checked_step (gb_run *r, gb_lane *l, int place, const gb_wi
   return GB_OK;
 }
 
+/* The device of step s has the threads that its scratch was planned for. */
+static bool has_planned_threads (const gb_run *r, const gb_lane *l, int s) {
+  const gb_lowered_plan *prog = r->plan->prog;
+  const int number = prog->low->step[s].device, part = (int)(l - r->lane);
+  const gb_device *dev = number == 0 ? l->device : gb_graph_device(r->plan->request.graph, number);
+  const int planned = part == 0 ? prog->threads[number] : r->choice.partition->part[part].threads;
+  return gb_pool_threads(dev->pool) == planned;
+}
+
 gb_status gb_run_step (gb_run *r, gb_lane *l, int place, const gb_window *at, gb_error *err) {
   const gb_lowered_plan *prog = r->plan->prog;
   const int s = l->place->order[place];
   if (!l->place->runs[s] || gb_runs_inside(prog->low, l->place, s)) return GB_OK;
   if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
-  if (gb_pool_threads(l->device->pool) != prog->threads) /* scratch was planned for so many */
+  if (!has_planned_threads(r, l, s))
     return gb_fail(err, GB_EOPTION, "the number of threads was changed while a plan ran");
   const gb_memcheck_watch *watch = &r->plan->request.graph->plans->memcheck;
   if (watch->at_step != NULL) watch->at_step(prog->low->step[s].what);

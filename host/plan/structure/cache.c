@@ -21,11 +21,11 @@ static bool shed_program (void *cache) {
 }
 
 gb_lowered_plan *gb_lowered_plan_find (gb_plan_context *c, uint64_t structure, size_t nnodes, size_t nouts,
-                                       int threads) {
+                                       const gb_graph *g) {
   for (int i = 0; i < c->nprograms; i++) {
     gb_lowered_plan *p = c->program[i];
-    if (p->structure != structure || p->nnodes != nnodes || p->nouts != nouts || p->threads != threads)
-      continue;
+    if (p->structure != structure || p->nnodes != nnodes || p->nouts != nouts) continue;
+    if (!gb_lowered_plan_has_threads(p, g)) continue;
     p->used = ++c->clock;
     return p;
   }

@@ -44,7 +44,7 @@ static inline void gb_context_unlock (gb_graph *g) { pthread_mutex_unlock(&g->pl
 
 /* lowered plans */
 gb_lowered_plan *gb_lowered_plan_find (gb_plan_context *c, uint64_t structure, size_t nnodes, size_t nouts,
-                                       int threads);
+                                       const gb_graph *g);
 void gb_lowered_plan_add (gb_plan_context *c, gb_lowered_plan *p); /* takes a count of its own */
 
 /* values */

@@ -174,15 +174,19 @@ static gb_status find_packed (const gb_graph *g, gb_lowered_plan *p, gb_error *e
   return GB_OK;
 }
 
+static int threads_of (const gb_graph *g, int number) {
+  return gb_pool_threads(gb_graph_device(g, number)->pool);
+}
+
+static void note_threads (gb_lowered_plan *p, const gb_graph *g) {
+  for (int i = 0; i < p->low->ndevices; i++) p->threads[i] = threads_of(g, i);
+}
+
 gb_status gb_lowered_plan_new (gb_graph *g, const gb_order *o, size_t nouts, gb_node *const *outs,
                                gb_lowered_plan **out, gb_error *err) {
   gb_lowered_plan *p = calloc(1, sizeof *p);
   if (p == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
-  *p = (gb_lowered_plan){.refs = 1,
-                         .threads = gb_pool_threads(g->device->pool),
-                         .structure = o->structure,
-                         .nnodes = o->count,
-                         .nouts = nouts};
+  *p = (gb_lowered_plan){.refs = 1, .structure = o->structure, .nnodes = o->count, .nouts = nouts};
   gb_status rc = lower(g, o, nouts, outs, p, err);
   if (rc == GB_OK) rc = gb_lowered_supported(g, g->device, p->low, err);
   if (rc == GB_OK) {
@@ -199,6 +203,7 @@ gb_status gb_lowered_plan_new (gb_graph *g, const gb_order *o, size_t nouts, gb_
     else free(p);
     return rc;
   }
+  note_threads(p, g);
   rc = gb_kernels_new(g->device, g, p->low, &p->kernels[0], err);
   for (int s = 0; s < p->low->nsteps && rc == GB_OK; s++) {
     const gb_step *st = &p->low->step[s];
@@ -263,10 +268,15 @@ gb_status gb_lowered_plan_book (gb_lowered_plan *p, gb_ledger *l, gb_error *err)
   return GB_OK;
 }
 
-void gb_lowered_plan_follow_threads (gb_lowered_plan *p) {
-  const int threads = gb_pool_threads(gb_kernels_device(p->kernels[0])->pool);
-  if (p->threads == threads) return;
-  p->threads = threads;
+bool gb_lowered_plan_has_threads (const gb_lowered_plan *p, const gb_graph *g) {
+  for (int i = 0; i < p->low->ndevices; i++)
+    if (p->threads[i] != threads_of(g, i)) return false;
+  return true;
+}
+
+void gb_lowered_plan_follow_threads (gb_lowered_plan *p, const gb_graph *g) {
+  if (gb_lowered_plan_has_threads(p, g)) return;
+  note_threads(p, g);
   for (int s = 0; s < p->low->nsteps; s++) p->scratch[s] = gb_step_scratch(p->kernels[0], s);
   for (int i = 0; i < GB_PLACEMENTS; i++) {
     gb_placement_unref(p->placed[i].place);

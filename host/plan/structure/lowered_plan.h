@@ -20,7 +20,8 @@ typedef struct gb_axes_found {
 } gb_axes_found;
 
 typedef struct gb_lowered_plan {
-  int refs, threads; /* threads: its scratch is for so many */
+  int refs;
+  int threads[GB_GRAPH_DEVICES]; /* by number of the device: scratch is for so many */
   uint64_t structure;
   size_t nnodes, nouts;
   gb_lowered *low;
@@ -51,8 +52,10 @@ gb_status gb_lowered_plan_new (gb_graph *g, const gb_order *o, size_t nouts, gb_
 void gb_lowered_plan_unref (gb_lowered_plan *p);
 /* Enters its bytes in the ledger's books; after each change of its size. */
 gb_status gb_lowered_plan_book (gb_lowered_plan *p, gb_ledger *l, gb_error *err);
-/* Sizes scratch for the number of threads of the graph's own device, which may have changed, and drops placements. */
-void gb_lowered_plan_follow_threads (gb_lowered_plan *p);
+/* Its scratch is for the numbers of threads that the devices of its steps have now. */
+bool gb_lowered_plan_has_threads (const gb_lowered_plan *p, const gb_graph *g);
+/* Where it is not, sizes scratch for these numbers and drops placements. */
+void gb_lowered_plan_follow_threads (gb_lowered_plan *p, const gb_graph *g);
 /* Its kernels on another device too, compiled for steps within 'tiling'. Errors: ENOMEM; those of compiling. */
 gb_status gb_lowered_plan_compile (gb_lowered_plan *p, const gb_graph *g, gb_device *dev,
                                    const gb_tiling *tiling, gb_error *err);
